@@ -114,6 +114,7 @@ func (a *app) pictures(ctx context.Context, o health.Observed, paths layout.Path
 		Paths:      paths,
 		Nodes:      len(c.Nodes),
 		Kubernetes: cluster.Versions(c),
+		Wine:       c.Wine,
 		Networking: c.Networking,
 	}) {
 		fmt.Fprintf(&lacks, "%s: %s\n", f.Check, f.Problem)

@@ -34,6 +34,7 @@ type joinFlags struct {
 	proxyMode     string
 	noCNI         bool
 	bundles       []string
+	wine          string
 }
 
 func (a *app) join() *cobra.Command {
@@ -88,6 +89,7 @@ after a reboot, and ` + "`mullion leave`" + ` takes them out of the cluster.`,
 		"name of the node; with --count, the beginning of the names (default m1-win-1, …, where m1 has the machine's number)")
 	flags.IntVar(&f.node.Count, "count", 1, "how many nodes")
 	bundleFlag(cmd, &f.bundles)
+	wineFlag(cmd, &f.wine)
 	flags.StringVar(&f.advertise, "advertise-address", "",
 		"IPv4 address at which other machines reach this one (default: the address from which it reaches the server)")
 	flags.DurationVar(&f.wait, "wait", 5*time.Minute, "how long to wait for the nodes to be Ready")
@@ -215,6 +217,9 @@ func (a *app) runJoin(ctx context.Context, f joinFlags) (err error) {
 	if o.Paths, err = a.paths(); err != nil {
 		return err
 	}
+	if o.Wine, err = wineFolder(f.wine); err != nil {
+		return err
+	}
 	version := ""
 	if len(f.bundles) > 0 {
 		var discard func() error
@@ -231,6 +236,7 @@ func (a *app) runJoin(ctx context.Context, f joinFlags) (err error) {
 		Paths:      o.Paths,
 		Nodes:      len(o.Nodes),
 		Kubernetes: []string{version},
+		Wine:       o.Wine,
 	}); err != nil {
 		return err
 	}

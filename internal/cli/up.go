@@ -20,6 +20,7 @@ import (
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/spec"
+	"mullion.dev/mullion/internal/windows/wine"
 	"mullion.dev/mullion/internal/windows/winver"
 )
 
@@ -37,6 +38,7 @@ type upFlags struct {
 	advertise  string
 	server     bool // without nodes, if the file has none
 	bundles    []string
+	wine       string
 	own        *cluster.OwnBundle // what bundles make, nil without
 }
 
@@ -84,6 +86,7 @@ func (a *app) upOptions(cmd *cobra.Command, f *upFlags) {
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "",
 		"kubeconfig file that gets the context (default: $KUBECONFIG or ~/.kube/config); \"none\" leaves it alone")
 	bundleFlag(cmd, &f.bundles)
+	wineFlag(cmd, &f.wine)
 	flags.DurationVar(&f.wait, "wait", 5*time.Minute, "how long to wait for the cluster and its nodes to be ready")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be brought up, and stop")
 	flags.BoolVar(&f.foreground, "foreground", false,
@@ -136,6 +139,7 @@ func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster
 		Paths:      paths,
 		Nodes:      len(want.Nodes),
 		Kubernetes: cluster.Versions(want),
+		Wine:       want.Wine,
 		Networking: want.Networking,
 	}); err != nil {
 		return err
@@ -213,7 +217,8 @@ func (a *app) wanted(paths layout.Paths, f upFlags) (spec.Cluster, error) {
 		return spec.Cluster{}, usage(errors.New("--file and --windows-version exclude each other"),
 			"name the versions in the file (nodes[].windowsVersion), or leave --file out")
 	}
-	if f.file == "" && len(f.versions) == 0 && f.advertise == "" && f.kubernetes == "" && f.own == nil {
+	if f.file == "" && len(f.versions) == 0 && f.advertise == "" && f.kubernetes == "" && f.own == nil &&
+		f.wine == "" {
 		if c, there, err := keptSpec(paths, f.server); there {
 			return c, cmp.Or(err, f.sampleFits(c))
 		}
@@ -238,6 +243,27 @@ func (a *app) wanted(paths layout.Paths, f upFlags) (spec.Cluster, error) {
 			"name that version where it is to be: --kubernetes-version, or kubernetesVersion in the file; or leave --bundle out")
 	}
 	return c, f.sampleFits(c)
+}
+
+// wineFlag is the flag that names the folder of a Wine.
+func wineFlag(cmd *cobra.Command, dir *string) {
+	cmd.Flags().StringVar(dir, "wine", "",
+		"folder with the Wine that the Windows nodes run on: where you installed your own build, or unpacked packages (default: the Wine that is installed)")
+}
+
+// wineFolder is the absolute path of a folder that somebody named. An error says that no Wine is in it.
+func wineFolder(dir string) (string, error) {
+	if dir == "" {
+		return "", nil
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if _, err := wine.Find(dir); err != nil {
+		return "", usage(fmt.Errorf("--wine: %w", err), "name another folder with --wine, or leave it out")
+	}
+	return dir, nil
 }
 
 // versionError adds what to do about a version of Kubernetes that cannot be had.
@@ -306,6 +332,10 @@ func (f upFlags) complete(c spec.Cluster) (spec.Cluster, error) {
 		if err := c.Validate(); err != nil {
 			return c, usage(fmt.Errorf("--kubernetes-version: %w", err), "for example: --kubernetes-version 1.35")
 		}
+	}
+	var err error
+	if c.Wine, err = wineFolder(cmp.Or(f.wine, c.Wine)); err != nil {
+		return c, err
 	}
 	if f.listen != "" {
 		c.Networking.APIServerAddress = f.listen

@@ -363,6 +363,18 @@ func TestStop(t *testing.T) {
 	m.run("stop").check(t, ExitInternal, "ok   ended things (stop)\n", "mullion: it stays\n")
 }
 
+// TestUpWithAFolderOfWine: the folder is looked into before anything is done.
+func TestUpWithAFolderOfWine(t *testing.T) {
+	m := newMachine(t)
+	m.comesUp()
+	m.lacksNothing()
+	empty := t.TempDir()
+	for _, command := range [][]string{{"up"}, {"up", "--dry-run"}, {"join", "--server", "192.0.2.10:6443", "--token", "abcdef.0123456789abcdef", "--unsafe-skip-ca-verification"}} {
+		m.run(append(command, "--wine", empty)...).has(t, ExitUsage,
+			"mullion: --wine: no Wine for 64-bit programs in ", "→ name another folder with --wine, or leave it out")
+	}
+}
+
 // TestUpOfAnotherKubernetes names a version; the last number comes from what lies beside mullion.
 func TestUpOfAnotherKubernetes(t *testing.T) {
 	m := newMachine(t)

@@ -69,6 +69,8 @@ type PreflightOptions struct {
 	Nodes int
 	// Kubernetes are the versions that are needed, "" being the one that Mullion comes with.
 	Kubernetes []string
+	// Wine is the folder of the Wine to use, "" for the one that is installed.
+	Wine string
 	// Networking is the cluster's, or the zero value if it is not known yet.
 	Networking spec.Networking
 }
@@ -78,7 +80,7 @@ type PreflightOptions struct {
 func Preflight(ctx context.Context, o PreflightOptions) []preflight.Finding {
 	var missing []error
 	var own []string
-	windows, noWine := wine.Find()
+	windows, noWine := wine.Find(o.Wine)
 	if noWine != nil {
 		missing = append(missing, noWine)
 	}

@@ -60,6 +60,7 @@ func (c *composer) hosts() error {
 
 func (c *composer) wineOptions() wine.Options {
 	o := wine.Options{
+		InstallDir: c.Spec.Wine,
 		Dir:        c.Paths.Wine(),
 		ShimDir:    c.Paths.Program("windows/shim"),
 		InitBinary: c.Paths.Program("mullion-init"),

@@ -96,6 +96,9 @@ func (p Plan) Text() string {
 	fmt.Fprintf(&b, "cluster %s in %s\n", p.Spec.Name, p.Paths.Data)
 	fmt.Fprintf(&b, "  Kubernetes %s%s\n", cmp.Or(p.Spec.KubernetesVersion, version.Kubernetes),
 		p.ownText(p.Spec.KubernetesVersion))
+	if p.Spec.Wine != "" {
+		fmt.Fprintf(&b, "  Wine in %s\n", p.Spec.Wine)
+	}
 	fmt.Fprintf(&b, "  underlay %s, pods %s, services %s\n", n.UnderlaySubnet, n.PodSubnet, n.ServiceSubnet)
 	fmt.Fprintf(&b, "  load balancers' addresses %s\n", n.LoadBalancerPool)
 	fmt.Fprintf(&b, "  Windows pods' network: %s (%s)\n", n.Mode, n.Profile)

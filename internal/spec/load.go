@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net/netip"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -108,6 +109,9 @@ func (v *validator) cluster(c Cluster) {
 		v.fail([]any{"name"}, "%q is not a DNS label of at most 40 characters", c.Name)
 	}
 	v.kubernetesVersion(c.KubernetesVersion, "kubernetesVersion")
+	if c.Wine != "" && (!filepath.IsAbs(c.Wine) || filepath.Clean(c.Wine) != c.Wine) {
+		v.fail([]any{"wine"}, "%q is not the absolute path of a folder, for example /opt/wine-10", c.Wine)
+	}
 	v.proxy(c.Proxy)
 	if c.Foreign() {
 		v.foreignSubnets(c.withDefaults().Networking)

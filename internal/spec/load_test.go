@@ -144,6 +144,7 @@ func TestLoadNamesLineAndField(t *testing.T) {
 			"unknown_version", head + "nodes:\n- os: windows\n  windowsVersion: xp\n",
 			"line 5: nodes[0].windowsVersion: ",
 		},
+		{"wine", head + "wine: opt/wine\nnodes: [{}]\n", `line 3: wine: "opt/wine" is not the absolute path of a folder`},
 		{"wrong_type", head + "nodes:\n- count: many\n", "line 4: `many` is not of type int"},
 		{
 			"bad_subnet", head + "networking:\n  podSubnet: 10.0\nnodes: [{os: windows}]\n",

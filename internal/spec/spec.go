@@ -22,9 +22,12 @@ type Cluster struct {
 	Name string `yaml:"name" json:"name"`
 	// KubernetesVersion is that of the control plane, and of nodes that name none: "1.35" or "v1.35.8". Left out, it is
 	// the one that Mullion comes with.
-	KubernetesVersion string     `yaml:"kubernetesVersion,omitempty" json:"kubernetesVersion,omitempty"`
-	Networking        Networking `yaml:"networking" json:"networking"`
-	Addons            Addons     `yaml:"addons" json:"addons"`
+	KubernetesVersion string `yaml:"kubernetesVersion,omitempty" json:"kubernetesVersion,omitempty"`
+	// Wine is a folder of this machine with the Wine that its Windows nodes run on, an absolute path. Left out, it is the
+	// one that is installed.
+	Wine       string     `yaml:"wine,omitempty" json:"wine,omitempty"`
+	Networking Networking `yaml:"networking" json:"networking"`
+	Addons     Addons     `yaml:"addons" json:"addons"`
 	// Proxy is the HTTP proxy through which nodes pull images. Left out, it is that of the environment in which the
 	// cluster is brought up for the first time.
 	Proxy *Proxy `yaml:"proxy,omitempty" json:"proxy,omitempty"`

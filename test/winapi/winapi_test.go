@@ -87,7 +87,7 @@ type prefix struct {
 
 func newPrefix(t *testing.T) prefix {
 	t.Helper()
-	found, err := wine.Find()
+	found, err := wine.Find("")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,6 +44,7 @@ func (j *joining) runForeign(ctx context.Context, why error) (spec.Cluster, erro
 	if err != nil {
 		return c, err
 	}
+	c.Wine = j.Wine
 	if err := j.freeInCluster(ctx, c); err != nil {
 		return c, err
 	}

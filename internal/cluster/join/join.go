@@ -64,6 +64,8 @@ type Options struct {
 	// its DaemonSets may install what they leave out. A cluster that Mullion made has them in its own specification.
 	KubeProxyMode     spec.KubeProxyMode
 	DisableDefaultCNI bool
+	// Wine is as in spec.Cluster, of this machine.
+	Wine string
 
 	Paths      layout.Paths
 	Executable string
@@ -183,7 +185,7 @@ func (j *joining) join(ctx context.Context) (spec.Cluster, error) {
 
 func (j *joining) run(ctx context.Context, c spec.Cluster) (spec.Cluster, error) {
 	c.Join = &spec.Join{Server: j.found.Server, Part: 1, Address: j.Address.String()}
-	c.Nodes = j.Nodes
+	c.Nodes, c.Wine = j.Nodes, j.Wine
 	if err := c.Validate(); err != nil {
 		return c, &cluster.ConflictError{Err: err, Remedy: "choose another --name, --count or --advertise-address"}
 	}

@@ -19,10 +19,11 @@ const (
 	minMinor = 0
 )
 
-// The errors that a person can cure by installing Wine; both messages say how.
+// The errors that a person can cure by installing Wine; their messages say how.
 var (
 	ErrNotFound = errors.New(
 		"wine for 64-bit programs is not installed: install it with `apt-get install --no-install-recommends wine64 wine64-preloader` (Debian, Ubuntu) or your distribution's package manager")
+	ErrNotInFolder = errors.New("no Wine for 64-bit programs")
 	ErrTooOld = errors.New(
 		"wine is too old: version 8.0 or newer is needed; Debian 12 and Ubuntu 23.10 have it, https://www.winehq.org has packages for others")
 )
@@ -64,18 +65,34 @@ func (i Install) Elsewhere() []string {
 	return slices.Compact(dirs)
 }
 
-// Find looks for Wine where Debian, Ubuntu, Fedora, Arch and WineHQ's packages put it. The error wraps ErrNotFound or
-// ErrTooOld.
-func Find() (Install, error) { return find("/", askVersion) }
+// Find looks for Wine in dir; if that is "", where Debian, Ubuntu, Fedora, Arch and WineHQ's packages put it. dir is
+// what a build of Wine was installed to (its --prefix), or a folder in which such packages were unpacked. The error
+// wraps ErrNotFound, ErrNotInFolder or ErrTooOld.
+func Find(dir string) (Install, error) {
+	if dir == "" {
+		return find("/", places(), askVersion)
+	}
+	inst, err := find(dir, append([]string{"lib/wine/wine64", "bin/wine64", "bin/wine"}, places()...), askVersion)
+	if errors.Is(err, ErrNotFound) {
+		err = fmt.Errorf("%w in %q: it needs bin/wine64, bin/wine or usr/lib/wine/wine64, with wineserver, the libraries and share/wine of the same build",
+			ErrNotInFolder, dir)
+	}
+	return inst, err
+}
 
-// find looks below root; version asks a loader for its version.
-func find(root string, version func(loader string) (string, error)) (Install, error) {
-	var tooOld error
-	for _, loader := range []string{
+// places are where packages have the loader.
+func places() []string {
+	return []string{
 		"usr/lib/wine/wine64", "usr/bin/wine64", "usr/local/bin/wine64", "opt/wine-stable/bin/wine64",
 		"opt/wine-staging/bin/wine64",
 		"opt/wine-devel/bin/wine64", "usr/bin/wine", "opt/wine-stable/bin/wine", "opt/wine-devel/bin/wine",
-	} {
+	}
+}
+
+// find looks for one of the loaders below root; version asks a loader for its version.
+func find(root string, loaders []string, version func(loader string) (string, error)) (Install, error) {
+	var tooOld error
+	for _, loader := range loaders {
 		inst, err := inspect(root, filepath.Join(root, loader))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue

@@ -73,7 +73,7 @@ func TestFind(t *testing.T) {
 				t.Fatal(err)
 			}
 			fakeWine(t, root, tt.files...)
-			got, err := find(root, func(string) (string, error) { return tt.version, nil })
+			got, err := find(root, places(), func(string) (string, error) { return tt.version, nil })
 			if !errors.Is(err, tt.err) {
 				t.Fatalf("err = %v, want %v", err, tt.err)
 			}
@@ -89,6 +89,35 @@ func TestFind(t *testing.T) {
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestFindInFolder finds a Wine where its own build installs it, and where a package was unpacked. Its loader is not run
+// here: the fake one is no program, and the error says that it was found.
+func TestFindInFolder(t *testing.T) {
+	own := []string{"bin/wine", "bin/wineserver", "lib/wine/x86_64-unix/ntdll.so", "share/wine/nls/l_intl.nls"}
+	unpacked := []string{
+		"usr/lib/wine/wine64", "usr/lib/wine/wineserver64", "usr/lib/x86_64-linux-gnu/wine/x86_64-unix/ntdll.so",
+		"usr/share/wine/nls/l_intl.nls",
+	}
+	for _, tt := range []struct {
+		name  string
+		files []string
+		words string
+	}{
+		{"own build", own, "bin/wine\" for its version"},
+		{"unpacked package", unpacked, "usr/lib/wine/wine64\" for its version"},
+		{"without data", own[:3], "it needs bin/wine64, bin/wine or usr/lib/wine/wine64"},
+		{"empty", nil, "no Wine for 64-bit programs in \""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			fakeWine(t, dir, tt.files...)
+			_, err := Find(dir)
+			if err == nil || !strings.Contains(err.Error(), tt.words) {
+				t.Errorf("Find: %v, want %q", err, tt.words)
 			}
 		})
 	}

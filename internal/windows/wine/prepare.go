@@ -20,8 +20,9 @@ import (
 
 // Options say what to prepare.
 type Options struct {
-	// Install is the Wine to use; the zero value asks Find.
-	Install Install
+	// Install is the Wine to use; the zero value asks Find for the one in InstallDir.
+	Install    Install
+	InstallDir string
 	// Dir is the folder that holds the layers of all keys.
 	Dir string
 	// ShimDir holds Mullion's DLLs and programs (bin/windows/shim), which go into C:\Windows\System32. Empty: none, for
@@ -43,7 +44,7 @@ func Prepare(ctx context.Context, o Options) (*System, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Install == (Install{}) {
-		inst, err := Find()
+		inst, err := Find(o.InstallDir)
 		if err != nil {
 			return nil, err
 		}

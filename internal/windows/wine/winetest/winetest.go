@@ -29,7 +29,7 @@ type Prefix struct {
 // file of bin/windows/shim, for example "pdh.dll".
 func New(t *testing.T, shims ...string) *Prefix {
 	t.Helper()
-	install, err := wine.Find()
+	install, err := wine.Find("")
 	if err != nil {
 		t.Fatal(err)
 	}
