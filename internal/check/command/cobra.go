@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/check"
 	"mullion.dev/mullion/internal/check/rules"
 )
@@ -119,7 +120,7 @@ Windows nodes.`,
 		},
 	}
 	cmd.Flags().StringVar(&o.Kubernetes, "kubernetes-version", "",
-		"Kubernetes version of the cluster, 1.30 or later (default 1.37)")
+		"Kubernetes version of the cluster, 1.30 or later (default "+version.KubernetesMinor()+")")
 	cmd.Flags().StringVar(&o.Config, "config", "",
 		"configuration file (default the nearest "+ConfigName+" from the working directory upward)")
 	return cmd

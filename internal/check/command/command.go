@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/check"
 	"mullion.dev/mullion/internal/check/images"
 	"mullion.dev/mullion/internal/check/manifest"
@@ -29,7 +30,7 @@ import (
 // default.
 type Options struct {
 	Paths      []string // files, folders, "-"; none: standard input
-	Kubernetes string   // "1.37", the default
+	Kubernetes string   // "1.37"; left out, the version that Mullion comes with
 	Windows    []string // names of winver; none: the long-term releases
 	FailOn     string   // the severity from which findings count: error (the default), warning, info
 	Output     string   // one of Outputs; text is the default
@@ -200,7 +201,7 @@ func (r *run) all(ctx context.Context, o Options) error {
 
 // with returns the options with empty fields filled from the configuration and the defaults.
 func (o Options) with(c *config) Options {
-	o.Kubernetes = cmp.Or(o.Kubernetes, c.KubernetesVersion, "1.37")
+	o.Kubernetes = cmp.Or(o.Kubernetes, c.KubernetesVersion, version.KubernetesMinor())
 	o.FailOn = cmp.Or(o.FailOn, c.FailOn, string(check.Error))
 	o.Output = cmp.Or(o.Output, "text")
 	o.Offline = o.Offline || c.Offline
@@ -219,7 +220,7 @@ func (o Options) checkOptions() (check.Options, error) {
 	minor, _, _ = strings.Cut(minor, ".")
 	n, err := strconv.Atoi(minor)
 	if !ok || err != nil || n < 14 {
-		return co, fmt.Errorf("kubernetes version %q: want 1.14 or later, for example 1.37", o.Kubernetes)
+		return co, fmt.Errorf("kubernetes version %q: want 1.14 or later, for example %s", o.Kubernetes, version.KubernetesMinor())
 	}
 	co.Kubernetes = n
 	names := o.Windows

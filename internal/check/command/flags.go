@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/check"
 	"mullion.dev/mullion/internal/windows/winver"
 )
@@ -13,7 +14,7 @@ import (
 func addFlags(cmd *cobra.Command, o *Options) {
 	f := cmd.Flags()
 	f.StringVar(&o.Kubernetes, "kubernetes-version", "",
-		"Kubernetes version of the cluster, 1.14 or later (default 1.37)")
+		"Kubernetes version of the cluster, 1.14 or later (default "+version.KubernetesMinor()+")")
 	f.StringSliceVar(&o.Windows, "windows-version", nil,
 		"Windows versions of the nodes (default "+strings.Join(LongTerm(), ",")+")")
 	f.BoolVar(&o.Offline, "offline", false, "ask no registry: judge images by their names, and by --image-layout")

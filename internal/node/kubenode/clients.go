@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"k8s.io/client-go/kubernetes"
 )
@@ -21,7 +22,8 @@ type Clients struct {
 func (c Clients) Client(node string) (kubernetes.Interface, error) {
 	identity, ok := c.Identities[node]
 	if !ok {
-		return nil, fmt.Errorf("no node %q; there are %v", node, slices.Sorted(maps.Keys(c.Identities)))
+		return nil, fmt.Errorf("no node %q; there are %s", node,
+			strings.Join(slices.Sorted(maps.Keys(c.Identities)), ", "))
 	}
 	ca, err := os.ReadFile(c.CAFile)
 	if err != nil {

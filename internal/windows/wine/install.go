@@ -24,7 +24,7 @@ var (
 	ErrNotFound = errors.New(
 		"wine for 64-bit programs is not installed: install it with `apt-get install --no-install-recommends wine64 wine64-preloader` (Debian, Ubuntu) or your distribution's package manager")
 	ErrNotInFolder = errors.New("no Wine for 64-bit programs")
-	ErrTooOld = errors.New(
+	ErrTooOld      = errors.New(
 		"wine is too old: version 8.0 or newer is needed; Debian 12 and Ubuntu 23.10 have it, https://www.winehq.org has packages for others")
 )
 
