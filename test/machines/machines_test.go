@@ -22,9 +22,10 @@ import (
 // machine with the most obstacles.
 const slice = "bookworm-hardened"
 
-// halfName is the variable that chooses half of the steps: 1 is the work of pods, 2 is faults. Both begin with up and
-// end with down. A whole row takes an hour or more.
-const halfName = "MULLION_MACHINES_HALF"
+// stepsName is the variable that chooses some of the steps: "short" is up, the sample's page and down; "work" is what
+// pods do, and "faults" are faults. The last two begin with up and the page, too, and end with down. A whole row takes
+// an hour or more.
+const stepsName = "MULLION_MACHINES_STEPS"
 
 // chosen returns the machines that MULLION_MACHINES names ("all", or names with commas), or without it the slice. whole
 // says that all steps are taken.
@@ -98,13 +99,13 @@ func TestMachines(t *testing.T) {
 				t.Fatal(err)
 			}
 			try := &trial{guest: g, machine: m, result: r}
-			switch half := os.Getenv(halfName); {
-			case !whole:
+			switch steps := os.Getenv(stepsName); {
+			case !whole, steps == "short":
 				try.short(t)
-			case half == "", half == "1", half == "2":
-				try.whole(t, half)
+			case steps == "", steps == "work", steps == "faults":
+				try.whole(t, steps)
 			default:
-				t.Fatalf("%s is 1 or 2, not %q", halfName, half)
+				t.Fatalf("%s is short, work or faults, not %q", stepsName, steps)
 			}
 		})
 	}
@@ -184,17 +185,17 @@ func (try *trial) short(t *testing.T) {
 	try.step(t, "down", try.down)
 }
 
-// whole tries everything, or half of it.
+// whole tries everything, or one half of it.
 func (try *trial) whole(t *testing.T, half string) {
 	t.Helper()
 	defer try.step(t, "down-at-last", try.down)
 	if !try.step(t, "up", try.up) || !try.step(t, "sample", try.sample) {
 		return
 	}
-	if half != "2" {
+	if half != "faults" {
 		try.work(t)
 	}
-	if half != "1" {
+	if half != "work" {
 		try.faults(t)
 	}
 }

@@ -49,6 +49,9 @@ func MakeDisk(ctx context.Context, cache string, m Machine, packages []string, l
 	if m.Hardened {
 		scripts = append(scripts, hardenScript)
 	}
+	if m.SELinux {
+		scripts = append(scripts, selinuxScript)
+	}
 	r := recipe{
 		Machine:       m,
 		Packages:      append(m.packages(), packages...),

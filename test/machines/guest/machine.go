@@ -22,6 +22,11 @@ type Machine struct {
 	Hardened bool
 	// Firewall is the package whose rules are in force from the start, "ufw" or "firewalld"; empty means none.
 	Firewall string
+	// SELinux has the machine enforce Debian's policy.
+	SELinux bool `json:",omitempty"`
+	// CPUs and Memory (in MiB) are what it has; zero means 2 and 6144.
+	CPUs   int `json:",omitempty"`
+	Memory int `json:",omitempty"`
 }
 
 // Machines are the guests that releases are tried on.
@@ -39,6 +44,8 @@ func Machines() []Machine {
 		},
 		{Name: "trixie", Suite: "trixie"},
 		{Name: "trixie-hardened", Suite: "trixie", Hardened: true, Firewall: "firewalld"},
+		{Name: "trixie-selinux", Suite: "trixie", SELinux: true},
+		{Name: "trixie-small", Suite: "trixie", CPUs: 1, Memory: 2048},
 	}
 }
 
@@ -65,6 +72,9 @@ var setupScript string
 //go:embed scripts/harden.sh
 var hardenScript string
 
+//go:embed scripts/selinux.sh
+var selinuxScript string
+
 // packages are what every guest has besides what Mullion needs: what the distribution's installer puts on a server.
 func (m Machine) packages() []string {
 	all := []string{
@@ -74,6 +84,9 @@ func (m Machine) packages() []string {
 	}
 	if m.Hardened {
 		all = append(all, "apparmor", m.Firewall)
+	}
+	if m.SELinux {
+		all = append(all, "selinux-basics", "selinux-policy-default", "auditd")
 	}
 	return all
 }

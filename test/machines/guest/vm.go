@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,8 +25,6 @@ type Options struct {
 	Payload string
 	// Work is a folder for the guest's snapshot, payload and console; it must be empty or new.
 	Work string
-	// CPUs and Memory (in MiB) are what the guest has; 2 and 6144 by default.
-	CPUs, Memory int
 	// Accelerator is qemu's, "tcg" by default: software emulation.
 	Accelerator string
 }
@@ -47,12 +46,6 @@ const bootTimeout = 10 * time.Minute
 
 // Boot starts a guest and returns when one can log in. Stop must be called also after an error.
 func Boot(ctx context.Context, o Options) (*Guest, error) {
-	if o.CPUs == 0 {
-		o.CPUs = 2
-	}
-	if o.Memory == 0 {
-		o.Memory = 6144
-	}
 	g := &Guest{options: o, conns: map[string]*ssh.Client{}}
 	if err := os.MkdirAll(o.Work, 0o700); err != nil {
 		return g, err
@@ -131,9 +124,12 @@ func (g *Guest) arguments() []string {
 	if o.Machine.Hardened {
 		kernel += " ipv6.disable=1 apparmor=1 security=apparmor"
 	}
+	if o.Machine.SELinux {
+		kernel += " security=selinux selinux=1 enforcing=1"
+	}
 	return []string{
 		"-nodefaults", "-no-user-config", "-display", "none", "-machine", "q35", "-accel", accelerator, "-cpu", cpu,
-		"-smp", fmt.Sprint(o.CPUs), "-m", fmt.Sprint(o.Memory),
+		"-smp", fmt.Sprint(cmp.Or(o.Machine.CPUs, 2)), "-m", fmt.Sprint(cmp.Or(o.Machine.Memory, 6144)),
 		"-kernel", o.Disk.Kernel, "-initrd", o.Disk.Initrd, "-append", kernel,
 		"-drive", "if=virtio,format=raw,snapshot=on,cache=unsafe,file=" + o.Disk.Image,
 		"-drive", "if=virtio,format=raw,readonly=on,file=" + filepath.Join(o.Work, "payload.ext4"),
