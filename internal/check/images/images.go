@@ -76,6 +76,10 @@ func New(ctx context.Context, o Options) (*Finder, error) {
 	return f, nil
 }
 
+// loaded is the registry in the names of images that `mullion image` builds or loads, as those of Mullion's examples. There
+// is no such registry.
+const loaded = "mullion.local"
+
 // Platforms returns the platforms of an image; none, without an error, if nothing is known of it. The error is a
 // *check.LookupError.
 func (f *Finder) Platforms(ctx context.Context, image string) ([]check.Platform, error) {
@@ -91,7 +95,7 @@ func (f *Finder) Platforms(ctx context.Context, image string) ([]check.Platform,
 	if ps, ok := f.local[full]; ok {
 		return ps, nil
 	}
-	if f.options.Offline {
+	if f.options.Offline || ref.Context().RegistryStr() == loaded {
 		return nil, nil
 	}
 	f.mu.Lock()

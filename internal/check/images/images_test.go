@@ -223,6 +223,14 @@ func TestHostileRegistry(t *testing.T) {
 }
 
 // TestUnreachable checks that an error of the whole registry is about its host, and that the registry is asked once.
+// TestLoaded: images that were never in a registry are looked up nowhere.
+func TestLoaded(t *testing.T) {
+	ps, err := finder(t, images.Options{}).Platforms(t.Context(), "mullion.local/win-webserver:v1")
+	if len(ps) > 0 || err != nil {
+		t.Errorf("%v, %v", ps, err)
+	}
+}
+
 func TestUnreachable(t *testing.T) {
 	host := serve(t, answers{})
 	closed := httptest.NewServer(answers{})
