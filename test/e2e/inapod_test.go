@@ -40,14 +40,17 @@ func TestInAPod(t *testing.T) {
 	}
 	t.Cleanup(func() { f.takeDown(t) })
 	f.must(t, "up", "-f", file)
-	t.Log(f.must(t, "image", "load", archive))
-	name := regexp.MustCompile(`mullion[^\s]*:[^\s]+`).FindString(f.must(t, "image", "ls"))
+	said := f.must(t, "image", "load", archive)
+	name := regexp.MustCompile(`loaded (\S+)`).FindStringSubmatch(said)
+	if name == nil {
+		t.Fatalf("mullion image load says %q", said)
+	}
 	text, err := os.ReadFile(filepath.Join(built.Repository(), "examples", "in-a-pod", "statefulset.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	manifest := filepath.Join(f.home, "statefulset.yaml")
-	if err := os.WriteFile(manifest, []byte(strings.Replace(string(text), "mullion:VERSION", name, 1)), 0o600); err != nil {
+	if err := os.WriteFile(manifest, []byte(strings.Replace(string(text), "mullion:VERSION", name[1], 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	f.must(t, "kubectl", "apply", "-f", manifest)
