@@ -24,7 +24,9 @@ var (
 	ErrNotFound = errors.New(
 		"wine for 64-bit programs is not installed: install it with `apt-get install --no-install-recommends wine64 wine64-preloader` (Debian, Ubuntu) or your distribution's package manager")
 	ErrNotInFolder = errors.New("no Wine for 64-bit programs")
-	ErrTooOld      = errors.New(
+	ErrHidden      = errors.New(
+		"containers would not see this Wine, because they have files of their own there: move it, for example below /opt")
+	ErrTooOld = errors.New(
 		"wine is too old: version 8.0 or newer is needed; Debian 12 and Ubuntu 23.10 have it, https://www.winehq.org has packages for others")
 )
 
@@ -67,10 +69,19 @@ func (i Install) Elsewhere() []string {
 
 // Find looks for Wine in dir; if that is "", where Debian, Ubuntu, Fedora, Arch and WineHQ's packages put it. dir is
 // what a build of Wine was installed to (its --prefix), or a folder in which such packages were unpacked. The error
-// wraps ErrNotFound, ErrNotInFolder or ErrTooOld.
+// wraps ErrNotFound, ErrNotInFolder, ErrHidden or ErrTooOld.
 func Find(dir string) (Install, error) {
 	if dir == "" {
 		return find("/", places(), askVersion)
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return Install{}, fmt.Errorf("find wine: %w", err)
+	}
+	for _, own := range []string{"/tmp", "/run", "/dev", "/proc", "/sys"} {
+		if real == own || strings.HasPrefix(real, own+"/") {
+			return Install{}, fmt.Errorf("%w: %q is below %q", ErrHidden, dir, own)
+		}
 	}
 	inst, err := find(dir, append([]string{"lib/wine/wine64", "bin/wine64", "bin/wine"}, places()...), askVersion)
 	if errors.Is(err, ErrNotFound) {

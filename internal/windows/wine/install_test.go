@@ -113,13 +113,30 @@ func TestFindInFolder(t *testing.T) {
 		{"empty", nil, "no Wine for 64-bit programs in \""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			dir := t.TempDir()
+			dir, err := os.MkdirTemp("/var/tmp", "mullion-wine-") //nolint:usetesting // not below /tmp, where a Wine cannot be
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = os.RemoveAll(dir) })
 			fakeWine(t, dir, tt.files...)
-			_, err := Find(dir)
+			_, err = Find(dir)
 			if err == nil || !strings.Contains(err.Error(), tt.words) {
 				t.Errorf("Find: %v, want %q", err, tt.words)
 			}
 		})
+	}
+}
+
+// TestFindHidden: containers have folders of their own in some places, which would hide a Wine there.
+func TestFindHidden(t *testing.T) {
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink("/dev/shm", link); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"/tmp", link, "/dev/shm"} {
+		if _, err := Find(dir); !errors.Is(err, ErrHidden) {
+			t.Errorf("Find(%q): %v, want ErrHidden", dir, err)
+		}
 	}
 }
 
