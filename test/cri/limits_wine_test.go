@@ -16,12 +16,13 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// TestForkBomb: a program that starts processes without end stops at the container's limit, while a neighbour is as it
-// was; and the container can be stopped.
+// TestForkBomb: a program that starts processes without end stops at its pod's limit, while another pod is as it was;
+// and the container can be stopped.
 func TestForkBomb(t *testing.T) {
 	n := newNode(t)
+	quiet, quietConfig := n.pod(t, "neighbour")
+	neighbour := n.run1(t, quiet, quietConfig, []string{"sleep"}, nil)
 	pod, config := n.pod(t, "bomb")
-	neighbour := n.run1(t, pod, config, []string{"sleep"}, nil)
 	id := n.run1(t, pod, config, []string{"tasks"}, func(c *runtimeapi.ContainerConfig) { c.Metadata.Name = "bomb" })
 	n.waitLog(t, id, "refused after")
 	var count, number int
@@ -103,7 +104,14 @@ func processesOf(t *testing.T, id string) []int {
 	if _, err := os.Stat(dir); err != nil {
 		dir = "/sys/fs/cgroup" // version 2
 	}
-	text, err := os.ReadFile(filepath.Join(dir, cgroupParent, id, "cgroup.procs"))
+	files, err := filepath.Glob(filepath.Join(dir, cgroupParent, "*", id, "cgroup.procs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) == 0 { // of no pod
+		files = []string{filepath.Join(dir, cgroupParent, id, "cgroup.procs")}
+	}
+	text, err := os.ReadFile(files[0])
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
