@@ -15,6 +15,8 @@ if [ "${1:-}" = --init ]; then
   for dir in "$PWD" "$(go env GOROOT)" "$(go env GOCACHE)" "$(go env GOMODCACHE)"; do mkdir -p "$root$dir"; mount --rbind "$dir" "$root$dir"; done
   checkout=$PWD go=$(go env GOROOT)/bin
   GOCACHE=$(go env GOCACHE) GOMODCACHE=$(go env GOMODCACHE); export GOCACHE GOMODCACHE
+  echo "127.0.0.1 localhost" >"$root/etc/hosts"
+  touch "$root/etc/nsswitch.conf" "$root/etc/resolv.conf" # files that tests mount others over
   cd "$root"
   mount -t proc proc proc
   mount --rbind /sys sys
@@ -38,7 +40,7 @@ for suite in "$@"; do
     hack/step.sh "debootstrap $suite, with what Mullion needs" debootstrap --variant=minbase --include="${includes%,}" "$suite" "$root.new"
     mv "$root.new" "$root"
   fi
-  echo "== $suite: $(chroot "$root" /usr/lib/wine/wine64 --version)"
+  echo "== $suite: $(chroot "$root" dpkg-query -f '${Package} ${Version}' -W wine64)"
   unshare --mount --pid --fork --kill-child "$0" --init "$root" "${tests[@]}" || rc=1
 done
 exit $rc

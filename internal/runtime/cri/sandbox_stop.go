@@ -51,7 +51,23 @@ func (s *Server) stopSandbox(ctx context.Context, sb store.Sandbox) error {
 	}
 	s.emit(sb.ID, sb.ID, runtimeapi.ContainerEventType_CONTAINER_STOPPED_EVENT)
 	// A container that was being started runs now, or its StartContainer sees that the pod is stopped.
-	return s.stopContainersOf(ctx, sb.ID)
+	if err := s.stopContainersOf(ctx, sb.ID); err != nil {
+		return err
+	}
+	s.releasePod(sb.ID)
+	return nil
+}
+
+// releasePod removes what the containers of a pod shared, if the pod is stopped and they are removed: the kubelet
+// removes the sandbox itself a minute or more later. After an error RemovePodSandbox tries again.
+func (s *Server) releasePod(sandbox string) {
+	sb, err := s.sandboxes.Get(sandbox)
+	if err != nil || sb.StoppedAt.IsZero() || len(s.containersOf(sandbox)) > 0 {
+		return
+	}
+	if err := s.cfg.Engine.RemovePod(sandbox); err != nil {
+		s.log.Warn("cgroup of stopped pod not removed", "sandbox", sandbox, "error", err)
+	}
 }
 
 // stopContainersOf kills the containers of a pod that run.

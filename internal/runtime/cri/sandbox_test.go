@@ -212,6 +212,16 @@ func TestStopPodSandbox(t *testing.T) {
 	expect(t, err, codes.FailedPrecondition, "is not running")
 	_, err = n.StartContainer(t.Context(), &runtimeapi.StartContainerRequest{ContainerId: second})
 	expect(t, err, codes.FailedPrecondition, "is not running")
+	// What the containers shared is gone with the last of them, before the sandbox is removed.
+	for i, id := range []string{first, second} {
+		n.Calls.Reset()
+		if err := removeContainer(t, n, id); err != nil {
+			t.Errorf("RemoveContainer: %v", err)
+		}
+		if released := slices.Contains(n.Calls.Made(), "Engine.RemovePod"); released != (i == 1) {
+			t.Errorf("calls after container %d was removed: %q", i+1, n.Calls.Made())
+		}
+	}
 }
 
 func TestStopPodSandboxAgainAfterAnError(t *testing.T) {

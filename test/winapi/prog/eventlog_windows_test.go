@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -42,7 +43,14 @@ func advapi(name string, args ...uintptr) (uintptr, error) {
 	return procedure("advapi32.dll", name, args...)
 }
 
-func address[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
+// onHeap keeps what address was asked for last.
+var onHeap atomic.Pointer[byte]
+
+// address is where a variable lies, which it moves to the heap: a stack may grow, and then lies elsewhere.
+func address[T any](p *T) uintptr {
+	onHeap.Store((*byte)(unsafe.Pointer(p)))
+	return uintptr(unsafe.Pointer(p))
+}
 
 // newLog makes a log that there was not before, with a source of its name and "Src", and returns its name.
 func newLog(t *testing.T, values map[string]string) string {
