@@ -114,7 +114,7 @@ func newHost(t *testing.T) *host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, d := range []string{"upper", "work", "prefix", "tmp"} {
+	for _, d := range []string{"upper", "work", "prefix"} {
 		if err := os.Mkdir(filepath.Join(dir, d), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +136,7 @@ func newHost(t *testing.T) *host {
 	if err := unix.Mount("overlay", h.prefix, "overlay", 0, options); err != nil {
 		t.Fatal(err)
 	}
-	h.env = append(system.HostEnv(h.prefix), "TMPDIR="+filepath.Join(dir, "tmp"))
+	h.env = system.HostEnv(h.prefix)
 	t.Cleanup(func() {
 		for _, arg := range []string{"-k", "-w"} {
 			cmd := exec.CommandContext(context.WithoutCancel(t.Context()), system.ServerPath(), arg)
