@@ -28,11 +28,12 @@ func Hierarchies() ([]Hierarchy, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return hierarchiesOf(f)
+	all, err := mounted(f)
+	return used(all), err
 }
 
-// hierarchiesOf reads the text of /proc/self/mountinfo.
-func hierarchiesOf(text io.Reader) ([]Hierarchy, error) {
+// mounted reads the text of /proc/self/mountinfo.
+func mounted(text io.Reader) ([]Hierarchy, error) {
 	mounts, err := mountinfo.GetMountsFromReader(text, mountinfo.FSTypeFilter("cgroup", "cgroup2"))
 	if err != nil {
 		return nil, fmt.Errorf("list cgroup hierarchies: %w", err)
@@ -45,13 +46,18 @@ func hierarchiesOf(text io.Reader) ([]Hierarchy, error) {
 			all = append(all, Hierarchy{Dir: m.Mountpoint, V2: m.FSType == "cgroup2"})
 		}
 	}
-	if slices.ContainsFunc(all, func(h Hierarchy) bool { return !h.V2 }) {
-		all = slices.DeleteFunc(all, func(h Hierarchy) bool { return h.V2 })
-	}
 	if len(all) == 0 {
 		return nil, errors.New("no cgroup hierarchy is mounted below /sys/fs/cgroup")
 	}
 	return all, nil
+}
+
+// used leaves out a v2 hierarchy beside those of v1: it has no controllers.
+func used(all []Hierarchy) []Hierarchy {
+	if slices.ContainsFunc(all, func(h Hierarchy) bool { return !h.V2 }) {
+		all = slices.DeleteFunc(all, func(h Hierarchy) bool { return h.V2 })
+	}
+	return all
 }
 
 // Make makes a cgroup and those above it, which have the controllers that are needed, and returns its folder.
@@ -99,9 +105,15 @@ func (h Hierarchy) MakeWith(cgroup, inner string) error {
 	return inheritCPUs(own, path)
 }
 
-// Remove removes a cgroup in which nothing is any more, from every hierarchy. One that is not there is no error.
+// Remove removes a cgroup in which nothing is any more, from every hierarchy, also from one without controllers, in which
+// runc makes cgroups too. One that is not there is no error.
 func Remove(cgroup string) error {
-	all, err := Hierarchies()
+	f, err := os.Open("/proc/self/mountinfo")
+	if err != nil {
+		return fmt.Errorf("remove cgroup %q: %w", cgroup, err)
+	}
+	defer f.Close()
+	all, err := mounted(f)
 	if err != nil {
 		return fmt.Errorf("remove cgroup %q: %w", cgroup, err)
 	}

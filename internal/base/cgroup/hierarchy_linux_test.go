@@ -39,7 +39,8 @@ func TestHierarchies(t *testing.T) {
 			5000) + "\n" + memory, []Hierarchy{{"/sys/fs/cgroup/memory", false}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := hierarchiesOf(strings.NewReader(tt.mountinfo))
+			got, err := mounted(strings.NewReader(tt.mountinfo))
+			got = used(got)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -48,7 +49,7 @@ func TestHierarchies(t *testing.T) {
 			}
 		})
 	}
-	if _, err := hierarchiesOf(strings.NewReader("23 1 8:1 / / rw - ext4 /dev/sda1 rw\n")); err == nil {
+	if _, err := mounted(strings.NewReader("23 1 8:1 / / rw - ext4 /dev/sda1 rw\n")); err == nil {
 		t.Error("a machine without cgroups is none to complain of")
 	}
 }
