@@ -36,7 +36,7 @@ func TestImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Nothing that Mullion needs: the image has it. Podman asks for the last two, Docker for iptables.
-	packages := []string{"docker.io", "podman", "iptables", "nftables", "netavark", "aardvark-dns", "crun"}
+	packages := []string{"docker.io", "docker-cli", "podman", "iptables", "nftables", "netavark", "aardvark-dns", "crun"}
 	disk, err := guest.MakeDisk(t.Context(), cache, m, packages, func(line string) { t.Log(line) })
 	if err != nil {
 		t.Fatal(err)
