@@ -222,7 +222,7 @@ func TestNodeClients(t *testing.T) {
 			t.Errorf("the certificate of %s is in %s", node, got)
 		}
 	}
-	if _, err := clients.Client("win-1"); err == nil || !strings.Contains(err.Error(), "m1-linux-1 m1-win-1") {
+	if _, err := clients.Client("win-1"); err == nil || !strings.Contains(err.Error(), "m1-linux-1, m1-win-1") {
 		t.Errorf("a client of another machine's node: %v", err)
 	}
 	if _, err := clients.Client("m1-win-1"); !errors.Is(err, os.ErrNotExist) {
