@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/moby/sys/mountinfo"
+	"golang.org/x/sys/unix"
 )
 
 // Hierarchy is one mounted cgroup hierarchy of the machine.
@@ -70,7 +71,7 @@ func (h Hierarchy) Make(cgroup string) (string, error) {
 		switch {
 		case err != nil:
 		case h.V2:
-			err = passOnMissing(parent, path)
+			err = h.passOnMissing(parent, path)
 		default:
 			err = inheritCPUs(path, parent)
 		}
@@ -147,7 +148,7 @@ func needed() []string { return []string{"cpu", "cpuset", "memory", "pids"} }
 
 // passOnMissing makes parent pass its controllers on if child lacks one that is needed. Otherwise parent, which may be
 // systemd's, is left as it is.
-func passOnMissing(parent, child string) error {
+func (h Hierarchy) passOnMissing(parent, child string) error {
 	have, err := os.ReadFile(filepath.Join(child, "cgroup.controllers"))
 	if err != nil {
 		return err
@@ -156,7 +157,37 @@ func passOnMissing(parent, child string) error {
 	if !slices.ContainsFunc(needed(), func(c string) bool { return !slices.Contains(there, c) }) {
 		return nil
 	}
+	if err := h.leaveRoot(parent); err != nil {
+		return err
+	}
 	return PassOn(parent)
+}
+
+// leaveRoot moves the processes of the hierarchy's root, if dir is that, to the cgroup "init" in it. In a container the
+// root is the container's cgroup, which its processes are in, and one with processes passes no memory controller on.
+// Docker's and kind's images do the same when they start. The machine's own root, which has no cgroup.type, passes all
+// on as it is.
+func (h Hierarchy) leaveRoot(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, "cgroup.type")); dir != h.Dir || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	to := filepath.Join(dir, "init")
+	for range 100 { // others may start programs meanwhile
+		text, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+		if err != nil || len(text) == 0 {
+			return err
+		}
+		if err := mkdir(to); err != nil {
+			return err
+		}
+		for pid := range strings.FieldsSeq(string(text)) {
+			err := os.WriteFile(filepath.Join(to, "cgroup.procs"), []byte(pid), 0)
+			if err != nil && !errors.Is(err, unix.ESRCH) { // it has ended
+				return fmt.Errorf("move process %s to cgroup %q: %w", pid, to, err)
+			}
+		}
+	}
+	return fmt.Errorf("move processes to cgroup %q: there are always new ones in the one above", to)
 }
 
 // PassOn gives the cgroups in dir all controllers that dir has, on cgroup v2.

@@ -157,7 +157,7 @@ func TestPassOnMissing(t *testing.T) {
 				"cgroup.controllers": "cpuset cpu memory pids\n", "cgroup.subtree_control": "as systemd had it\n",
 				"child/cgroup.controllers": tt.child,
 			})
-			if err := passOnMissing(dir, filepath.Join(dir, "child")); err != nil {
+			if err := (Hierarchy{Dir: dir, V2: true}).passOnMissing(dir, filepath.Join(dir, "child")); err != nil {
 				t.Fatal(err)
 			}
 			got, err := os.ReadFile(filepath.Join(dir, "cgroup.subtree_control"))

@@ -92,6 +92,55 @@ func TestLimitMemoryHolds(t *testing.T) {
 	_ = neighbour.Wait()
 }
 
+// TestMakeLeavesTheRoot: where the root of the hierarchy is a container's cgroup, what runs in it makes room.
+func TestMakeLeavesTheRoot(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	v2 := "/sys/fs/cgroup"
+	if exists(v2 + "/unified") {
+		v2 += "/unified"
+	}
+	if !exists(v2 + "/cgroup.procs") {
+		t.Skip("no cgroup v2")
+	}
+	root := filepath.Join(v2, fmt.Sprintf("mullion-test-root-%d", os.Getpid()))
+	init, made := filepath.Join(root, "init"), filepath.Join(root, "a", "b")
+	if err := os.Mkdir(root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		killAll(t, init)
+		for _, dir := range []string{made, filepath.Dir(made), init, root} {
+			if err := os.Remove(dir); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	inside := exec.CommandContext(t.Context(), "sh", "-c", "echo $$ > "+root+"/cgroup.procs && exec sleep 300")
+	if err := inside.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = inside.Wait() }()
+	defer func() { _ = inside.Process.Kill() }()
+	pid := strconv.Itoa(inside.Process.Pid) + "\n"
+	for text := ""; text != pid; {
+		read, err := os.ReadFile(filepath.Join(root, "cgroup.procs"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = string(read)
+	}
+	if _, err := (cgroup.Hierarchy{Dir: root, V2: true}).Make("/a/b"); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]string{root: "", init: pid, made: ""} {
+		if text, err := os.ReadFile(filepath.Join(dir, "cgroup.procs")); err != nil || string(text) != want {
+			t.Errorf("processes of %s: %q, want %q (%v)", dir, text, want, err)
+		}
+	}
+}
+
 // remove removes cgroups in which nothing is left, twice: one that is gone is no error.
 func remove(t *testing.T, cgroups ...string) {
 	t.Helper()
