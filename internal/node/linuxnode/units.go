@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"mullion.dev/mullion/internal/base/unixsocket"
@@ -31,7 +30,8 @@ func Units(c Config) ([]component.Unit, error) {
 	if !c.NoProxy {
 		units = append(units, component.Unit{
 			Component: c.proxyUnit(),
-			After:     slices.Concat([]string{c.Unit("host")}, c.KubeletAfter, c.ProxyAfter),
+			// kube-proxy waits for its node half a minute, and ends when the node appears after that: kubelet first.
+			After: append([]string{c.KubeletUnit()}, c.ProxyAfter...),
 		})
 	}
 	return units, nil
