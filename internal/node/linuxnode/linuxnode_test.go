@@ -112,7 +112,7 @@ func TestUnits(t *testing.T) {
 	}
 	want := []string{
 		"host/linux-1 after network/linux-1", "containerd/linux-1 after host/linux-1",
-		"kubelet/linux-1 after containerd/linux-1, bootstrap", "kube-proxy/linux-1 after host/linux-1, bootstrap",
+		"kubelet/linux-1 after containerd/linux-1, bootstrap", "kube-proxy/linux-1 after kubelet/linux-1",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
