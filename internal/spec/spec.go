@@ -23,8 +23,8 @@ type Cluster struct {
 	// KubernetesVersion is that of the control plane, and of nodes that name none: "1.35" or "v1.35.8". Left out, it is
 	// the one that Mullion comes with.
 	KubernetesVersion string `yaml:"kubernetesVersion,omitempty" json:"kubernetesVersion,omitempty"`
-	// Wine is a folder of this machine with the Wine that its Windows nodes run on, an absolute path. Left out, it is the
-	// one that is installed.
+	// Wine is a folder of this machine with the Wine that its Windows nodes run on, an absolute path. Left out, it is
+	// the one that is installed.
 	Wine       string     `yaml:"wine,omitempty" json:"wine,omitempty"`
 	Networking Networking `yaml:"networking" json:"networking"`
 	Addons     Addons     `yaml:"addons" json:"addons"`

@@ -89,8 +89,8 @@ func mkdir(path string) error {
 	return nil
 }
 
-// MakeWith makes a cgroup as Make does, and the one in it that is called inner, for the processes of its owner. On cgroup
-// v2 the cgroup itself passes no controllers on, so that a process may be in it for a while; PassOn ends that.
+// MakeWith makes a cgroup as Make does, and the one in it that is called inner, for the processes of its owner. On
+// cgroup v2 the cgroup itself passes no controllers on, so that a process may be in it for a while; PassOn ends that.
 func (h Hierarchy) MakeWith(cgroup, inner string) error {
 	path, err := h.Make(cgroup)
 	if err != nil {
@@ -106,8 +106,8 @@ func (h Hierarchy) MakeWith(cgroup, inner string) error {
 	return inheritCPUs(own, path)
 }
 
-// Remove removes a cgroup in which nothing is any more, from every hierarchy, also from one without controllers, in which
-// runc makes cgroups too. One that is not there is no error.
+// Remove removes a cgroup in which nothing is any more, from every hierarchy, also from one without controllers, in
+// which runc makes cgroups too. One that is not there is no error.
 func Remove(cgroup string) error {
 	f, err := os.Open("/proc/self/mountinfo")
 	if err != nil {

@@ -94,8 +94,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFindInFolder finds a Wine where its own build installs it, and where a package was unpacked. Its loader is not run
-// here: the fake one is no program, and the error says that it was found.
+// TestFindInFolder finds a Wine where its own build installs it, and where a package was unpacked. Its loader is not
+// run here: the fake one is no program, and the error says that it was found.
 func TestFindInFolder(t *testing.T) {
 	own := []string{"bin/wine", "bin/wineserver", "lib/wine/x86_64-unix/ntdll.so", "share/wine/nls/l_intl.nls"}
 	unpacked := []string{
