@@ -76,8 +76,8 @@ func New(ctx context.Context, o Options) (*Finder, error) {
 	return f, nil
 }
 
-// loaded is the registry in the names of images that `mullion image` builds or loads, as those of Mullion's examples. There
-// is no such registry.
+// loaded is the registry in the names of images that `mullion image` builds or loads, as those of Mullion's examples.
+// There is no such registry.
 const loaded = "mullion.local"
 
 // Platforms returns the platforms of an image; none, without an error, if nothing is known of it. The error is a

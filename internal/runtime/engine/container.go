@@ -89,8 +89,8 @@ func (e *Engine) Create(ctx context.Context, c Container) error {
 	return nil
 }
 
-// limitPod makes a pod's cgroup, with the limit of processes that all containers of the pod share. Where the kernel does
-// not count processes, the cluster has said so in its log.
+// limitPod makes a pod's cgroup, with the limit of processes that all containers of the pod share. Where the kernel
+// does not count processes, the cluster has said so in its log.
 func (e *Engine) limitPod(pod string) error {
 	if pod == "" {
 		return nil

@@ -13,8 +13,8 @@ import (
 type Container struct {
 	// ID names the container, its snapshot and its cgroup.
 	ID string
-	// Pod names the cgroup that the container's is in, with those of the other containers of its pod; Remove leaves it to
-	// RemovePod. If it is "" there is none.
+	// Pod names the cgroup that the container's is in, with those of the other containers of its pod; Remove leaves it
+	// to RemovePod. If it is "" there is none.
 	Pod string
 	// Labels are kept by containerd; List returns them.
 	Labels map[string]string

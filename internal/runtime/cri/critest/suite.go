@@ -21,8 +21,8 @@ type Subject struct {
 	Container engine.Container
 	// Processes, unless nil, counts a container's processes.
 	Processes func(id string) int
-	// PodTasks, unless nil, counts the processes and threads of a pod's containers together, and says how many there may
-	// be.
+	// PodTasks, unless nil, counts the processes and threads of a pod's containers together, and says how many there
+	// may be.
 	PodTasks func(pod string) (count, most int)
 }
 
