@@ -261,7 +261,7 @@ func wineFolder(dir string) (string, error) {
 		return "", err
 	}
 	if _, err := wine.Find(dir); err != nil {
-		return "", usage(fmt.Errorf("--wine: %w", err), "name another folder with --wine, or leave it out")
+		return "", usage(fmt.Errorf("wine: %w", err), "name another folder: --wine, or wine in the file; or leave it out")
 	}
 	return dir, nil
 }

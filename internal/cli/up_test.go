@@ -371,7 +371,7 @@ func TestUpWithAFolderOfWine(t *testing.T) {
 	const empty = "/var/empty-for-mullion"
 	for _, command := range [][]string{{"up"}, {"up", "--dry-run"}, {"join", "--server", "192.0.2.10:6443", "--token", "abcdef.0123456789abcdef", "--unsafe-skip-ca-verification"}} {
 		m.run(append(command, "--wine", empty)...).has(t, ExitUsage,
-			"mullion: --wine: find wine: lstat /var/empty-for-mullion: no such file or directory", "→ name another folder with --wine, or leave it out")
+			"mullion: wine: find wine: lstat /var/empty-for-mullion: no such file or directory", "→ name another folder: --wine, or wine in the file; or leave it out")
 	}
 }
 
