@@ -41,7 +41,7 @@ func (c *composer) hosts() error {
 		c.add(network, parts.FabricUnit)
 		config := c.hostConfig(h, layer.System)
 		config.After = append([]string{layer.Name(), network.Name(), "containerd"}, c.access.kubeletAfter...)
-		config.ProxyAfter = c.identity(h.Name, winnode.Identity(config.Dir), config.KubeletUnit())
+		config.ProxyAfter = c.proxyAfter(config.Config, winnode.Identity(config.Dir), config.HasProxy())
 		c.serving(h.Name, winnode.Identity(config.Dir), config.KubeletUnit())
 		units, err := winnode.Units(config)
 		if err != nil {

@@ -46,14 +46,20 @@ func (c *composer) join() error {
 	return nil
 }
 
-// identity adds the unit that is ready when a kubelet has its certificate, if something else than the kubelet uses that
-// certificate. It returns the unit's name for what has to wait for it.
-func (c *composer) identity(node string, i kubenode.Identity, kubelet string) []string {
-	if c.access.proxy != "" {
-		return nil
+// proxyAfter adds the units that a node's kube-proxy waits for, and returns their names: the node is registered, and the
+// kubelet has its certificate, if something else than the kubelet uses that. hasProxy says that there is a kube-proxy.
+func (c *composer) proxyAfter(node kubenode.Config, i kubenode.Identity, hasProxy bool) []string {
+	var after []string
+	if hasProxy {
+		registered := &parts.NodeRegistered{Node: node.Name, Client: c.access.client}
+		c.add(registered, append([]string{node.KubeletUnit()}, c.access.machine...)...)
+		after = append(after, registered.Name())
 	}
-	c.add(&parts.Identity{Node: node, Identity: i}, kubelet)
-	return []string{parts.IdentityUnit(node)}
+	if c.access.proxy == "" {
+		c.add(&parts.Identity{Node: node.Name, Identity: i}, node.KubeletUnit())
+		after = append(after, parts.IdentityUnit(node.Name))
+	}
+	return after
 }
 
 // NodeClients makes clients with the rights of the nodes of a machine that joined.

@@ -20,7 +20,7 @@ func (c *composer) linuxHosts() error {
 		config := c.linuxConfig(h)
 		config.After = []string{network.Name()}
 		config.KubeletAfter = c.access.kubeletAfter
-		config.ProxyAfter = c.identity(h.Name, linuxnode.Identity(config.Dir), config.KubeletUnit())
+		config.ProxyAfter = c.proxyAfter(config.Config, linuxnode.Identity(config.Dir), !config.NoProxy)
 		units, err := linuxnode.Units(config)
 		if err != nil {
 			return err

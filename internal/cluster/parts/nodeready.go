@@ -7,11 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-
-	"mullion.dev/mullion/internal/process/proc"
 )
 
 // NodeReady is the component that is ready when a node is.
@@ -33,43 +29,11 @@ func (n *NodeReady) Name() string { return NodeUnit(n.Node) }
 
 // Start waits until the node's Ready condition is true and was set by the kubelet that runs now.
 func (n *NodeReady) Start(ctx context.Context) error {
-	client, err := n.Client()
-	if err != nil {
-		return err
-	}
 	started := n.Since.Add(-time.Second) // conditions have whole seconds
-	begin, why := time.Now(), "the API has told nothing of it"
-	var unanswered error // why the API's last answer said nothing about the node
-	for {
-		node, err := client.CoreV1().Nodes().Get(ctx, n.Node, metav1.GetOptions{})
-		switch {
-		case err == nil:
-			var ready bool
-			if ready, why = isReady(node, started); ready || (n.NoCNI && lacksCNI(why)) {
-				return nil
-			}
-			unanswered = nil
-		case apierrors.IsNotFound(err):
-			why, unanswered = "it has not registered", nil
-		case ctx.Err() == nil: // else the error is only that the time is over
-			unanswered = err
-		}
-		select {
-		case <-ctx.Done():
-			return n.late(ctx.Err(), why, unanswered)
-		case <-time.After(proc.Pace(200*time.Millisecond, time.Since(begin))):
-		}
-	}
-}
-
-// late returns the error for a node that was not Ready in time. It says why not, and why the last question to the API
-// failed.
-func (n *NodeReady) late(end error, why string, unanswered error) error {
-	if unanswered == nil {
-		return fmt.Errorf("wait for node %q to be Ready: %s: %w", n.Node, why, end)
-	}
-	return fmt.Errorf("wait for node %q to be Ready: %s; the last question to the API failed: %w: %w",
-		n.Node, why, unanswered, end)
+	return awaitNode(ctx, n.Client, n.Node, "Ready", func(node *corev1.Node) (bool, string) {
+		ready, why := isReady(node, started)
+		return ready || (n.NoCNI && lacksCNI(why)), why
+	})
 }
 
 // Stop does nothing: the kubelet is a component of its own.

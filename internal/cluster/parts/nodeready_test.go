@@ -16,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"mullion.dev/mullion/internal/process/component"
 )
 
 // answer is what a client of the API gets for one question: an object, or an error in place of any answer.
@@ -81,23 +83,60 @@ func told(status corev1.ConditionStatus, at time.Time, message string) answer {
 	return answer{code: http.StatusOK, object: node}
 }
 
-// awaitNode waits for a node while the API gives these answers, until none is left.
-func awaitNode(t *testing.T, since time.Time, all ...answer) error {
+// startAmid starts the component that of returns while the API gives these answers, until none is left.
+func startAmid(t *testing.T, all []answer, of func(client func() (kubernetes.Interface, error)) component.Component) error {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	n := &NodeReady{
-		Node:  "win-1",
-		Since: since,
-		Client: func() (kubernetes.Interface, error) {
-			return kubernetes.NewForConfig(&rest.Config{
-				Host:          "http://api.example",
-				ContentConfig: rest.ContentConfig{ContentType: "application/json"},
-				Transport:     &answers{left: all, last: cancel},
-			})
-		},
+	return of(func() (kubernetes.Interface, error) {
+		return kubernetes.NewForConfig(&rest.Config{
+			Host:          "http://api.example",
+			ContentConfig: rest.ContentConfig{ContentType: "application/json"},
+			Transport:     &answers{left: all, last: cancel},
+		})
+	}).Start(ctx)
+}
+
+// awaitReady waits for a node to be Ready while the API gives these answers.
+func awaitReady(t *testing.T, since time.Time, all ...answer) error {
+	t.Helper()
+	return startAmid(t, all, func(client func() (kubernetes.Interface, error)) component.Component {
+		return &NodeReady{Node: "win-1", Since: since, Client: client}
+	})
+}
+
+// A node is registered when the API has it with an address of the node's network, Ready or not.
+func TestNodeRegistered(t *testing.T) {
+	register := func(addresses ...corev1.NodeAddress) answer {
+		node := corev1.Node{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Node"},
+			ObjectMeta: metav1.ObjectMeta{Name: "win-1"},
+		}
+		node.Status.Addresses = addresses
+		return answer{code: http.StatusOK, object: node}
 	}
-	return n.Start(ctx)
+	hostname := corev1.NodeAddress{Type: corev1.NodeHostName, Address: "win-1"}
+	internal := corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "10.0.0.1"}
+	missing := refusal(http.StatusNotFound, metav1.StatusReasonNotFound, `nodes "win-1" not found`)
+	for _, tt := range []struct {
+		name string
+		says []answer
+		want string // what the error must contain, "" for a node that is registered
+	}{
+		{"registered", []answer{missing, register(), register(hostname, internal)}, ""},
+		{"missing", []answer{missing}, "it has not registered"},
+		{"no-address", []answer{register(hostname)}, "no internal address"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			err := startAmid(t, tt.says, func(client func() (kubernetes.Interface, error)) component.Component {
+				return &NodeRegistered{Node: "win-1", Client: client}
+			})
+			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("Start = %v, want %q", err, tt.want)
+			}
+		})
+	}
 }
 
 func TestNodeReady(t *testing.T) {
@@ -129,7 +168,7 @@ func TestNodeReady(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			err := awaitNode(t, since, tt.says...)
+			err := awaitReady(t, since, tt.says...)
 			if tt.want == "" {
 				if err != nil {
 					t.Errorf("Start = %v", err)
@@ -144,7 +183,7 @@ func TestNodeReady(t *testing.T) {
 			}
 		})
 	}
-	if err := awaitNode(t, since, answer{err: syscall.ECONNREFUSED}); !errors.Is(err, syscall.ECONNREFUSED) {
+	if err := awaitReady(t, since, answer{err: syscall.ECONNREFUSED}); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("Start = %v, which does not wrap the API's error", err)
 	}
 }

@@ -30,8 +30,7 @@ func Units(c Config) ([]component.Unit, error) {
 	if !c.NoProxy {
 		units = append(units, component.Unit{
 			Component: c.proxyUnit(),
-			// kube-proxy waits for its node half a minute, and ends when the node appears after that: kubelet first.
-			After: append([]string{c.KubeletUnit()}, c.ProxyAfter...),
+			After:     append([]string{c.KubeletUnit()}, c.ProxyAfter...),
 		})
 	}
 	return units, nil
@@ -138,7 +137,7 @@ func (c Config) kubeletUnit() component.Component {
 	return n.Kubelet(c.kubernetes(kubenode.Kubelet, n.KubeletArgs()))
 }
 
-// proxyUnit is upstream's kube-proxy. It waits by itself until the node is registered.
+// proxyUnit is upstream's kube-proxy.
 func (c Config) proxyUnit() component.Component {
 	s := c.kubernetes(kubenode.KubeProxy, c.ProxyArgs())
 	s.ReadyTimeout = 2 * time.Minute

@@ -28,14 +28,19 @@ func Units(c Config) ([]component.Unit, error) {
 		{Component: c.agentUnit(), After: []string{c.Unit("host")}},
 		{Component: c.kubeletUnit(), After: []string{c.Unit("agent")}},
 	}
-	// On a build without HNS v2 upstream's kube-proxy.exe panics, here as on Windows; such a node is without Services.
-	if c.Build.Supports(winver.HNSv2) && c.Network.Mode.Services() && !c.NoProxy {
+	if c.HasProxy() {
 		units = append(units, component.Unit{
 			Component: c.proxyUnit(),
 			After:     append([]string{c.KubeletUnit()}, c.ProxyAfter...),
 		})
 	}
 	return units, nil
+}
+
+// HasProxy reports whether kube-proxy runs on the node. On a build without HNS v2 upstream's kube-proxy.exe panics, here
+// as on Windows; such a node is without Services.
+func (c Config) HasProxy() bool {
+	return c.Build.Supports(winver.HNSv2) && c.Network.Mode.Services() && !c.NoProxy
 }
 
 // linuxEnv is the environment of mullion-node.
