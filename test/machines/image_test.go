@@ -98,9 +98,9 @@ func (try *trial) container(t *testing.T, engine string) {
 		}},
 		{"remove", func(ctx context.Context, t *testing.T) {
 			t.Helper()
-			try.run(ctx, t, fmt.Sprintf("%[1]s rm -f -t 300 mullion; %[1]s volume rm mullion; %[1]s rmi -f $(%[1]s images -q)", engine))
-			out := try.run(ctx, t, "ps -eo args | grep -e '[m]ullion' -e '[w]ineserver'; "+
-				"find /sys/fs/cgroup -type d -name '*mullion*'; ls -d /var/lib/mullion /run/mullion 2>/dev/null; true")
+			try.run(ctx, t, fmt.Sprintf("%[1]s stop -t 300 mullion; %[1]s rm mullion; %[1]s volume rm mullion; %[1]s rmi -f $(%[1]s images -q)", engine))
+			out := try.run(ctx, t, "ps -eo comm | grep -e mullion -e wineserver -e kube; "+
+				"find /sys/fs/cgroup -type d -name '*mullion*' ! -name opt-mullion.mount; ls -d /var/lib/mullion /run/mullion 2>/dev/null; true")
 			if strings.TrimSpace(out) != "" {
 				t.Errorf("left on the machine:\n%s", out)
 			}
