@@ -255,7 +255,7 @@ func programRows() []support.Row {
 				"place) and files of functions. Cmdlets for items and their properties know the registry's HKLM: and " +
 				"HKCU:, without wild cards; Test-Path, Get-ChildItem, Get-Item and Remove-Item know env:. " +
 				"Get-CimInstance and Get-WmiObject read Wine's WMI. Get-WinEvent has -LogName, -ProviderName, -MaxEvents, " +
-				"-FilterHashtable, -FilterXPath, -ListLog and -Oldest. Add-Type takes names of assemblies, no code; " +
+				"-FilterHashtable, -FilterXPath, -ListLog, -ListProvider and -Oldest. Add-Type takes names of assemblies, no code; " +
 				"Receive-Job outputs lines of text. -Verbose and -Debug say nothing more, of -Confirm only " +
 				"-Confirm:$false is accepted",
 		},

@@ -10,6 +10,9 @@ type System struct{}
 // Logs returns the names of all logs.
 func (System) Logs() ([]string, error) { return nil, errors.ErrUnsupported }
 
+// Providers returns the names of all providers, which are the sources of events.
+func (System) Providers() ([]string, error) { return nil, errors.ErrUnsupported }
+
 // Events calls f with events until there are no more or it returns false.
 func (System) Events(Query, func(Event) bool) error { return errors.ErrUnsupported }
 

@@ -56,24 +56,32 @@ func at[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
 func closeHandle(handle uintptr) { _, _ = evt("EvtClose", handle) }
 
 // Logs returns the names of all logs.
-func (System) Logs() ([]string, error) {
-	list, err := evt("EvtOpenChannelEnum", 0, 0)
+func (System) Logs() ([]string, error) { return names("EvtOpenChannelEnum", "EvtNextChannelPath") }
+
+// Providers returns the names of all providers, which are the sources of events.
+func (System) Providers() ([]string, error) {
+	return names("EvtOpenPublisherEnum", "EvtNextPublisherId")
+}
+
+// names returns what two functions list: one that opens the list, and one that tells the next of it.
+func names(open, next string) ([]string, error) {
+	list, err := evt(open, 0, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer closeHandle(list)
-	var names []string
+	var all []string
 	for {
 		var used uint32
 		buffer := make([]uint16, 512)
-		_, err := evt("EvtNextChannelPath", list, uintptr(len(buffer)), at(&buffer[0]), at(&used))
+		_, err := evt(next, list, uintptr(len(buffer)), at(&buffer[0]), at(&used))
 		if errors.Is(err, Code(windows.ERROR_NO_MORE_ITEMS)) {
-			return names, nil
+			return all, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		names = append(names, windows.UTF16ToString(buffer))
+		all = append(all, windows.UTF16ToString(buffer))
 	}
 }
 

@@ -29,11 +29,16 @@ type eventReader interface {
 	Events(q eventlog.Query, f func(eventlog.Event) bool) error
 	// Info returns what is known of a log.
 	Info(log string) (eventlog.Info, error)
+	// Providers returns the names of all sources of events.
+	Providers() ([]string, error)
 	// LogOf returns the log of a source; false if it is not registered.
 	LogOf(source string) (string, bool)
 }
 
 const (
+	// wrappedEvent is the kind of an event whose message is shown whole.
+	wrappedEvent = "wrapped event"
+
 	winEventRow = "%-22s %10s %-16s %s"
 	logEventRow = "%8s %-13s %-11s %-22s %10s %s"
 )
@@ -41,7 +46,7 @@ const (
 // eventHead are the lines before the rows of a table of events; of is their provider.
 func eventHead(kind, of string) []string {
 	switch kind {
-	case "event":
+	case "event", wrappedEvent:
 		return []string{
 			"", "   ProviderName: " + of, "", fmt.Sprintf(winEventRow, "TimeCreated", "Id", "LevelDisplayName", "Message"),
 			fmt.Sprintf(winEventRow, "-----------", "--", "----------------", "-------"),
@@ -59,10 +64,14 @@ func eventHead(kind, of string) []string {
 func eventRow(o *object) (line string, ok bool) {
 	p := func(name string) string { return text(o.props[name]) }
 	switch o.kind {
-	case "event":
+	case "event", wrappedEvent:
 		at, _ := o.props["timecreated"].(moment)
-		return fmt.Sprintf(winEventRow, at.at.Format("1/2/2006 3:04:05 PM"), p("id"), p("leveldisplayname"),
-			firstLine(p("message"))), true
+		row := fmt.Sprintf(winEventRow, at.at.Format("1/2/2006 3:04:05 PM"), p("id"), p("leveldisplayname"), "")
+		if o.kind == "event" {
+			return row + firstLine(p("message")), true
+		}
+		message := strings.ReplaceAll(p("message"), "\r\n", "\n")
+		return row + strings.ReplaceAll(message, "\n", "\n"+strings.Repeat(" ", len(row))), true
 	case "log entry":
 		at, _ := o.props["timegenerated"].(moment)
 		return fmt.Sprintf(logEventRow, p("index"), at.at.Format("Jan 02 15:04"), p("entrytype"), shortened(p("source"), 22),
@@ -213,6 +222,17 @@ func (c *call) existing(names []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	return c.matching(all, names, noLog)
+}
+
+// What is said of a name that means nothing.
+const (
+	noLog      = "There is not an event log on the localhost computer that matches \"%s\"."
+	noProvider = "There is not an event provider on the localhost computer that matches \"%s\"."
+)
+
+// matching are those of all that names with wild cards mean. A name that means none is reported by words.
+func (c *call) matching(all, names []string, words string) ([]string, error) {
 	var found []string
 	for _, name := range names {
 		re, err := wildcard(name)
@@ -220,14 +240,13 @@ func (c *call) existing(names []string) ([]string, error) {
 			return nil, err
 		}
 		before := len(found)
-		for _, log := range all {
-			if re.MatchString(log) {
-				found = append(found, log)
+		for _, one := range all {
+			if re.MatchString(one) {
+				found = append(found, one)
 			}
 		}
 		if len(found) == before {
-			err := itsWords("There is not an event log on the localhost computer that matches \"%s\".", name)
-			if err := c.fail(err); err != nil {
+			if err := c.fail(itsWords(words, name)); err != nil {
 				return nil, err
 			}
 		}
@@ -241,8 +260,7 @@ func (c *call) logsOfProviders(providers []string) ([]string, error) {
 	for _, name := range providers {
 		log, ok := c.f.in.session.system().events.LogOf(name)
 		if !ok {
-			err := itsWords("There is not an event provider on the localhost computer that matches \"%s\".", name)
-			if err := c.fail(err); err != nil {
+			if err := c.fail(itsWords(noProvider, name)); err != nil {
 				return nil, err
 			}
 			continue
@@ -294,6 +312,9 @@ func getWinEvent(c *call) error {
 	if v, given := c.values["listlog"]; given {
 		return c.listLogs(texts(v))
 	}
+	if v, given := c.values["listprovider"]; given {
+		return c.listProviders(texts(v))
+	}
 	s, err := c.search()
 	if err != nil {
 		return err
@@ -336,6 +357,28 @@ func (c *call) listLogs(names []string) error {
 		}
 		o := newObject(custom).set("LogMode", "Circular").set("MaximumSizeInBytes", int64(info.MaxBytes)).
 			set("RecordCount", int64(info.Records)).set("LogName", log)
+		if err := c.show(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *call) listProviders(names []string) error {
+	events := c.f.in.session.system().events
+	all, err := events.Providers()
+	if err == nil {
+		all, err = c.matching(all, names, noProvider)
+	}
+	if err != nil {
+		return c.fail(err)
+	}
+	for _, name := range all {
+		var logs []value
+		if log, known := events.LogOf(name); known {
+			logs = append(logs, log)
+		}
+		o := newObject(custom).set("Name", name).set("LogLinks", logs).set("Opcodes", []value{}).set("Tasks", []value{})
 		if err := c.show(o); err != nil {
 			return err
 		}
@@ -505,10 +548,11 @@ func eventCmdlets() []cmdlet {
 			run:   getWinEvent,
 			values: []string{
 				"logname", "providername", "maxevents", "filterhashtable", "filterxpath", "listlog",
+				"listprovider",
 			},
 			flags:     []string{"oldest"},
 			positions: []string{"logname"},
-			needs:     []string{"logname|providername|filterhashtable|listlog"},
+			needs:     []string{"logname|providername|filterhashtable|listlog|listprovider"},
 		},
 		{
 			name:      "Get-EventLog",

@@ -97,6 +97,8 @@ func (s *stageEvents) Register(log, source string) error {
 	return nil
 }
 
+func (s *stageEvents) Providers() ([]string, error) { return slices.Sorted(maps.Keys(s.sources)), nil }
+
 func (s *stageEvents) LogOf(source string) (string, bool) {
 	log, ok := s.sources[source]
 	return log, ok

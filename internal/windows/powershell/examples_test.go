@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -14,7 +15,27 @@ import (
 type example struct {
 	dir, script string
 	environ     []string
-	out, errs   bytes.Buffer
+	out, errs   printout
+}
+
+// printout is what a script prints; it may be read while the script runs.
+type printout struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write takes what the script prints.
+func (p *printout) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.Write(b)
+}
+
+// String returns what has been printed so far.
+func (p *printout) String() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.String()
 }
 
 func newExample(t *testing.T, name string, files map[string]string) *example {
@@ -94,13 +115,15 @@ func TestCNIExample(t *testing.T) {
 	defer cancel()
 	ended := make(chan int)
 	go func() { ended <- e.run(ctx) }()
-	path := filepath.Join(e.dir, "net.d", "10-bridge.conflist")
+	const last = "Pods of this node are on cbr0, 10.244.1.0/24\n"
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	config := []byte{}
-	for !bytes.HasSuffix(config, []byte("}\n")) && ctx.Err() == nil {
+	for !strings.Contains(e.out.String(), last) && ctx.Err() == nil {
 		<-tick.C
-		config, _ = os.ReadFile(path) // it may not be there yet
+	}
+	config, err := os.ReadFile(filepath.Join(e.dir, "net.d", "10-bridge.conflist"))
+	if err != nil {
+		t.Error(err)
 	}
 	cancel()
 	if code := <-ended; code != 1 {
@@ -117,7 +140,7 @@ func TestCNIExample(t *testing.T) {
 	if err != nil || string(plugin) != "plugin" {
 		t.Errorf("the plugin is %q, %v", plugin, err)
 	}
-	if !strings.Contains(e.out.String(), "Pods of this node are on cbr0, 10.244.1.0/24\n") {
+	if !strings.Contains(e.out.String(), last) {
 		t.Errorf("printed %q", e.out.String())
 	}
 }

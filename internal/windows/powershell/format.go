@@ -214,7 +214,7 @@ func (f *formatter) row(o *object) error {
 	if o.kind == "member" {
 		dir = text(o.props["typename"])
 	}
-	if o.kind == "event" {
+	if o.kind == "event" || o.kind == wrappedEvent {
 		dir = text(o.props["providername"])
 	}
 	line, hasTable := tableRow(o)

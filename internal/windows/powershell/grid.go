@@ -270,7 +270,7 @@ func formatTable(c *call) error {
 			if err := end(); err != nil {
 				return err
 			}
-			if err := c.out.put(item); err != nil {
+			if err := c.out.put(c.wrapped(item)); err != nil {
 				return err
 			}
 			continue
@@ -294,6 +294,17 @@ func formatTable(c *call) error {
 		g.rows = append(g.rows, row)
 	}
 	return end()
+}
+
+// wrapped is an object for a table of its kind, with -Wrap such that nothing of it is cut.
+func (c *call) wrapped(item value) value {
+	o, ok := item.(*object)
+	if !ok || o.kind != "event" || !c.flags["wrap"] {
+		return item
+	}
+	all := *o
+	all.kind = wrappedEvent
+	return &all
 }
 
 // whole reports whether Format-Table passes an object on as it is: without -Property a text, and an object whose kind

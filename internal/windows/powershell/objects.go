@@ -1,6 +1,7 @@
 package powershell
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -280,7 +281,8 @@ func comparisons() []string {
 
 // compared picks objects by a property: Where-Object Name -eq value.
 func compared(c *call) error {
-	if c.text("filterscript") == "" {
+	name := cmp.Or(c.text("property"), c.text("filterscript")) // the first position may be either
+	if name == "" {
 		return thrown("Where-Object : a script block or the name of a property is missing.")
 	}
 	op, want := "", value(nil)
@@ -293,7 +295,7 @@ func compared(c *call) error {
 		}
 	}
 	for _, item := range c.input {
-		v, err := property(item, lower(c.text("filterscript")))
+		v, err := property(item, lower(name))
 		if err != nil {
 			return err
 		}

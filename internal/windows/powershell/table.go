@@ -13,7 +13,7 @@ const (
 // cmdlets are all implemented cmdlets.
 func cmdlets() []cmdlet {
 	return slices.Concat(outputCmdlets(), pipelineCmdlets(), fileCmdlets(), itemCmdlets(), otherCmdlets(), hnsCmdlets(),
-		networkCmdlets(), sortingCmdlets(), textCmdlets(), internetCmdlets(), dnsCmdlets(), routeCmdlets(),
+		networkCmdlets(), sortingCmdlets(), textCmdlets(), internetCmdlets(), dnsCmdlets(), routeCmdlets(), firewallCmdlets(),
 		serviceCmdlets(), pathCmdlets(), formatCmdlets(), commandCmdlets(), processCmdlets(), moduleCmdlets(),
 		registryCmdlets(), archiveCmdlets(), jobCmdlets(), variableCmdlets(), everydayCmdlets(), wmiCmdlets(),
 		eventCmdlets())
@@ -127,10 +127,10 @@ func pipelineCmdlets() []cmdlet {
 			aliases:   []string{"where", "?"},
 			run:       whereObject,
 			about:     "picks with a script block, or by a property: Name -eq value",
-			values:    append(comparisons(), "filterscript"),
+			values:    append(comparisons(), "filterscript", "property"),
 			positions: []string{"filterscript"},
 			takes:     objectName,
-			needs:     []string{"filterscript"},
+			needs:     []string{"filterscript|property"},
 			stream:    true,
 		},
 		{

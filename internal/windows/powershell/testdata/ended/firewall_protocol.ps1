@@ -1,0 +1,1 @@
+New-NetFirewallRule -DisplayName a -Protocol gre

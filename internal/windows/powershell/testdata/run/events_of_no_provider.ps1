@@ -1,0 +1,1 @@
+Get-WinEvent -ListProvider none | Format-Table -AutoSize
