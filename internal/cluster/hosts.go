@@ -103,6 +103,9 @@ func (c *composer) nodeConfig(node spec.Node, address, address6 netip.Addr) kube
 		SystemReserved:      node.SystemReserved,
 		KubeReserved:        node.KubeReserved,
 		PullEnviron:         c.Spec.PullEnviron(),
+		Kubelet:             node.KubeletConfiguration,
+		KubeletExtraArgs:    node.KubeletExtraArgs,
+		KubeProxyExtraArgs:  node.KubeProxyExtraArgs,
 		NoProxy:             n.KubeProxyMode == spec.KubeProxyNone,
 	}
 	if c.Spec.Foreign() {

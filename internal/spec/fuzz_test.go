@@ -17,6 +17,7 @@ func FuzzLoad(f *testing.F) {
 		"apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nnetworking: {mode: overlay, podSubnet: '10.244.0.0/16,fd00::/56'}\n",
 		"kind: Cluster\napiVersion: kind.x-k8s.io/v1alpha4\nnodes:\n- role: worker\n",
 		"apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\nnetworking: {serviceSubnet: 10.96.0.0/12}\n",
+		"apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nnodes: [{kubeletConfiguration: {maxPods: 1e2, evictionHard: {a: ~}}, kubeletExtraArgs: [{name: v}]}]\n",
 		"a: &a [*a]", "nodes: [{labels: {a: b}, systemReserved: {memory: 1Gi}}]", "---\n---\n", "\xff", "{", "- -",
 	} {
 		f.Add(seed)

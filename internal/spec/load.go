@@ -234,6 +234,7 @@ func (v *validator) node(i int, n Node) {
 	}
 	v.reserved(at("systemReserved"), n.SystemReserved)
 	v.reserved(at("kubeReserved"), n.KubeReserved)
+	v.programs(i, n)
 	if n.Count < 0 || n.Count > maxNodes {
 		v.fail(at("count"), "%d is not between 1 and %d", n.Count, maxNodes)
 	}

@@ -239,6 +239,32 @@ func TestLoadNamesLineAndField(t *testing.T) {
 			"reserved_unknown", head + "nodes:\n- systemReserved: {disk: 1Gi}\n",
 			"nodes[0].systemReserved.disk: is none of cpu, memory, ephemeral-storage",
 		},
+		{
+			"kubelet_own", head + "nodes:\n- kubeletConfiguration:\n    maxPods: 9\n    port: 1\n",
+			"line 6: nodes[0].kubeletConfiguration.port: port is Mullion's to set",
+		},
+		{
+			"kubelet_equal", head + "nodes:\n- kubeletConfiguration: {kubeReserved: {cpu: 1}}\n",
+			"kubeReserved is given by kubeReserved in cluster.yaml",
+		},
+		{"kubelet_list", head + "nodes:\n- kubeletConfiguration: [a]\n", "line 4"},
+		{"kubelet_key", head + "nodes:\n- kubeletConfiguration: {evictionHard: {1: a}}\n", "line 4: a configuration"},
+		{
+			"flag_own", head + "nodes:\n- kubeletExtraArgs:\n  - {name: v, value: '4'}\n  - {name: config, value: x}\n",
+			"line 6: nodes[0].kubeletExtraArgs[1]: config is Mullion's to set",
+		},
+		{
+			"flag_equal", head + "nodes:\n- kubeProxyExtraArgs: [{name: enable-dsr, value: 'true'}]\n",
+			"enable-dsr is given by networking.enableDSR",
+		},
+		{
+			"flag_dashes", head + "nodes:\n- kubeProxyExtraArgs: [{name: --v, value: '4'}]\n",
+			`kubeProxyExtraArgs[0].name: "--v" is not the name of a flag without its dashes`,
+		},
+		{
+			"flag_line", head + "nodes:\n- kubeletExtraArgs: [{name: v, value: \"4\\n--config=x\"}]\n",
+			"kubeletExtraArgs[0].value: has a control character",
+		},
 		{"addon", head + "addons: {dashboard: true}\nnodes: [{}]\n", `line 3: unknown field "dashboard" in addons`},
 		{
 			"six_alone", head + "networking:\n  podSubnet: fd00::/56\nnodes: [{}]\n",

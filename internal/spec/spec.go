@@ -152,6 +152,12 @@ type Node struct {
 	// pods, by its options of these names.
 	SystemReserved map[string]string `yaml:"systemReserved,omitempty" json:"systemReserved,omitempty"`
 	KubeReserved   map[string]string `yaml:"kubeReserved,omitempty" json:"kubeReserved,omitempty"`
+	// KubeletConfiguration are fields of the kubelet's configuration file, which are merged into Mullion's: maps key by
+	// key, and null takes a field away (https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/).
+	KubeletConfiguration Fields `yaml:"kubeletConfiguration,omitempty" json:"kubeletConfiguration,omitempty"`
+	// KubeletExtraArgs and KubeProxyExtraArgs are further flags of the two programs. They come last, so they win.
+	KubeletExtraArgs   []Arg `yaml:"kubeletExtraArgs,omitempty" json:"kubeletExtraArgs,omitempty"`
+	KubeProxyExtraArgs []Arg `yaml:"kubeProxyExtraArgs,omitempty" json:"kubeProxyExtraArgs,omitempty"`
 }
 
 // Default is the cluster that `mullion up` makes without a file: a Linux node, and a Windows node of each of

@@ -30,6 +30,9 @@ nodes:
 - windowsVersion: ltsc2019
   systemReserved: {memory: 256Mi}
   kubeReserved: {cpu: 100m, memory: 512Mi}
+  kubeletConfiguration: {enableSystemLogQuery: true, logging: {verbosity: 3}}
+  kubeletExtraArgs: [{name: v, value: "3"}]
+  kubeProxyExtraArgs: [{name: v, value: "3"}]
 `
 
 func TestCluster(t *testing.T) {

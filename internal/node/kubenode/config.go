@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"mullion.dev/mullion/internal/base/resolvconf"
+	"mullion.dev/mullion/internal/spec"
 )
 
 // Config is what a node depends on, whatever its system. All paths are absolute paths of the machine.
@@ -51,6 +52,10 @@ type Config struct {
 	Labels map[string]string
 	// SystemReserved and KubeReserved are the kubelet's options.
 	SystemReserved, KubeReserved map[string]string
+	// Kubelet are fields of the kubelet's configuration file that are merged into the node's.
+	Kubelet map[string]any
+	// KubeletExtraArgs and KubeProxyExtraArgs are flags that come after the node's own.
+	KubeletExtraArgs, KubeProxyExtraArgs []spec.Arg
 	// PullEnviron are variables (NAME=value) for what pulls images: those of an HTTP proxy.
 	PullEnviron []string
 	// NoProxy leaves the node without kube-proxy, which others install then.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
@@ -64,7 +66,15 @@ func (n Node) KubeletArgs() []string {
 		}
 		args = append(args, "--node-labels="+strings.Join(labels, ","))
 	}
-	return args
+	return append(args, flags(n.KubeletExtraArgs)...)
+}
+
+func flags(args []spec.Arg) []string {
+	var all []string
+	for _, a := range args {
+		all = append(all, a.Flag())
+	}
+	return all
 }
 
 // nodeIPs is the value of the kubelet's --node-ip: the address, and that of IPv6 if the node has one.
@@ -77,7 +87,52 @@ func nodeIPs(addr, addr6 netip.Addr) string {
 
 // kubeletConfiguration is the kubelet's configuration file, as
 // https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/ has it.
-func (n Node) kubeletConfiguration() *kubeletv1beta1.KubeletConfiguration {
+func (n Node) kubeletConfiguration() ([]byte, error) {
+	own := n.ownKubeletConfiguration()
+	if len(n.Config.Kubelet) == 0 {
+		return yaml.Marshal(own)
+	}
+	merged, err := mergeKubelet(own, n.Config.Kubelet)
+	if err != nil {
+		return nil, fmt.Errorf("kubeletConfiguration of node %q: %w", n.Name, err)
+	}
+	return yaml.Marshal(merged)
+}
+
+// Check returns an error if the kubelet does not know a field that is merged into its configuration, or if there are
+// flags for a kube-proxy and the node has none.
+func (n Node) Check(hasProxy bool) error {
+	if _, err := n.kubeletConfiguration(); err != nil {
+		return err
+	}
+	if len(n.KubeProxyExtraArgs) > 0 && !hasProxy {
+		return fmt.Errorf("kubeProxyExtraArgs of node %q: Mullion runs no kube-proxy on it", n.Name)
+	}
+	return nil
+}
+
+// mergeKubelet merges fields into a configuration as RFC 7386 has it. A field that the kubelet does not know is an
+// error, since the kubelet would only tell its log of it.
+func mergeKubelet(own *kubeletv1beta1.KubeletConfiguration, fields map[string]any,
+) (*kubeletv1beta1.KubeletConfiguration, error) {
+	patch, err := json.Marshal(fields)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(own)
+	if err != nil {
+		return nil, err
+	}
+	text, err = jsonpatch.MergePatch(text, patch)
+	if err != nil {
+		return nil, err
+	}
+	var merged kubeletv1beta1.KubeletConfiguration
+	return &merged, yaml.UnmarshalStrict(text, &merged)
+}
+
+// ownKubeletConfiguration is the kubelet's configuration without the fields that are merged into it.
+func (n Node) ownKubeletConfiguration() *kubeletv1beta1.KubeletConfiguration {
 	no, yes := false, true
 	k := &kubeletv1beta1.KubeletConfiguration{
 		TypeMeta: metav1.TypeMeta{APIVersion: "kubelet.config.k8s.io/v1beta1", Kind: "KubeletConfiguration"},
@@ -113,7 +168,7 @@ func (n Node) kubeletConfiguration() *kubeletv1beta1.KubeletConfiguration {
 
 // writeKubelet writes the kubelet's configuration and, until it has a certificate of its own, the bootstrap kubeconfig.
 func (n Node) writeKubelet() error {
-	config, err := yaml.Marshal(n.kubeletConfiguration())
+	config, err := n.kubeletConfiguration()
 	if err != nil {
 		return fmt.Errorf("write configuration of kubelet %q: %w", n.Name, err)
 	}

@@ -34,11 +34,12 @@ func (n Node) ProxyArgs(mode string, own ...string) []string {
 	if n.ProxyKubeconfig == "" {
 		kubeconfig = kubeletKubeconfig
 	}
-	return append([]string{
+	args := append([]string{
 		"--proxy-mode=" + mode,
 		"--kubeconfig=" + n.Path(kubeconfig),
 		"--hostname-override=" + n.Name,
 	}, own...)
+	return append(args, flags(n.KubeProxyExtraArgs)...)
 }
 
 // writeProxy writes kube-proxy's kubeconfig.

@@ -104,5 +104,5 @@ func (c Config) Validate() error {
 			"check linux node %q: the path of containerd's socket %q has %d bytes, %d are possible",
 			c.Name, socket, len(socket), longest))
 	}
-	return err
+	return errors.Join(err, c.node().Check(!c.NoProxy))
 }

@@ -22,6 +22,20 @@ func SupportRows() []support.Row {
 		},
 		{
 			Area:  area,
+			Name:  "kubelet configuration, flags of kubelet and kube-proxy",
+			Level: support.Supported,
+			Note:  "kubeletConfiguration, kubeletExtraArgs and kubeProxyExtraArgs of a node in cluster.yaml, but for what Mullion reaches the programs by",
+			Ref:   "https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/",
+		},
+		{
+			Area:  area,
+			Name:  "node log query",
+			Level: support.Partly,
+			Note:  "where a node's kubeletConfiguration has enableSystemLogQuery: files of /var/log; a node has no journal",
+			Ref:   "https://kubernetes.io/docs/concepts/cluster-administration/system-logs/#log-query",
+		},
+		{
+			Area:  area,
 			Name:  "container runtime",
 			Level: support.Supported,
 			Note:  "containerd's own CRI and Mullion's runc; each node has a containerd and an image store of its own",

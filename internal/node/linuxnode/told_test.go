@@ -12,6 +12,7 @@ import (
 	"gotest.tools/v3/golden"
 
 	"mullion.dev/mullion/internal/node/kubenode/kubenodetest"
+	"mullion.dev/mullion/internal/spec"
 )
 
 const bootstrapText = `apiVersion: v1
@@ -33,6 +34,12 @@ func TestWhatANodeIsGiven(t *testing.T) {
 			c.Taint, c.Labels, c.ClusterDNS, c.NoCNI = false, nil, netip.Addr{}, true
 			c.SystemReserved, c.KubeReserved = map[string]string{"cpu": "1"}, map[string]string{"memory": "1Gi"}
 			c.After, c.KubeletAfter, c.ProxyAfter = []string{"a"}, []string{"b"}, []string{"identity/linux-1"}
+			c.Kubelet = map[string]any{
+				"enableSystemLogQuery": true,
+				"evictionHard":         map[string]any{"memory.available": "1Gi", "nodefs.available": nil},
+			}
+			c.KubeletExtraArgs = []spec.Arg{{Name: "v", Value: "4"}}
+			c.KubeProxyExtraArgs = []spec.Arg{{Name: "v", Value: "5"}}
 		},
 		"bare": func(c *Config) { c.NoProxy = true },
 		"overlay": func(c *Config) {

@@ -127,5 +127,5 @@ func (c Config) Validate() error {
 	if c.System == nil {
 		return errors.Join(err, fmt.Errorf("check windows host %q: System is not set", c.Name))
 	}
-	return err
+	return errors.Join(err, c.node().Check(c.HasProxy()))
 }

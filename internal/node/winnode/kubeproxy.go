@@ -19,20 +19,20 @@ import (
 // ProxyArgs are kube-proxy's flags. Only an overlay has a source VIP. No feature gate is named: WinOverlay and WinDSR
 // are locked on since Kubernetes 1.34.
 func (c Config) ProxyArgs(sourceVIP netip.Addr) []string {
-	args := c.node().ProxyArgs("kernelspace",
-		"--network-name="+podnet.NetworkName(c.Network.Mode),
-		"--cluster-cidr="+spec.JoinSubnets(c.PodSubnet, c.PodSubnet6),
-		"--healthz-bind-address="+net.JoinHostPort("127.0.0.1", strconv.Itoa(kubenode.ProxyHealthPort)),
-		"--metrics-bind-address="+net.JoinHostPort("127.0.0.1", strconv.Itoa(kubenode.ProxyMetricsPort)),
+	args := []string{
+		"--network-name=" + podnet.NetworkName(c.Network.Mode),
+		"--cluster-cidr=" + spec.JoinSubnets(c.PodSubnet, c.PodSubnet6),
+		"--healthz-bind-address=" + net.JoinHostPort("127.0.0.1", strconv.Itoa(kubenode.ProxyHealthPort)),
+		"--metrics-bind-address=" + net.JoinHostPort("127.0.0.1", strconv.Itoa(kubenode.ProxyMetricsPort)),
 		"--v=2",
-	)
+	}
 	if c.EnableDSR {
 		args = append(args, "--enable-dsr=true")
 	}
 	if sourceVIP.IsValid() {
 		args = append(args, "--source-vip="+sourceVIP.String(), "--bind-address="+c.Address.String())
 	}
-	return args
+	return c.node().ProxyArgs("kernelspace", args...)
 }
 
 // sourceVIPTimeout bounds the wait for the node's range of pod addresses.

@@ -41,6 +41,20 @@ func SupportRows() []support.Row {
 		},
 		{
 			Area:  area,
+			Name:  "kubelet configuration, flags of kubelet.exe and kube-proxy.exe",
+			Level: support.Partly,
+			Note:  "kubeletConfiguration, kubeletExtraArgs and kubeProxyExtraArgs of a node in cluster.yaml, but for what Mullion reaches the programs by; --windows-priorityclass is accepted and gives the kubelet no more processor time",
+			Ref:   "https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/",
+		},
+		{
+			Area:  area,
+			Name:  "node log query",
+			Level: support.Supported,
+			Note:  "where a node's kubeletConfiguration has enableSystemLogQuery: events of the host's log Application by their source, and files of C:\\var\\log; kubelet.exe and kube-proxy.exe do not log there: mullion logs has theirs",
+			Ref:   "https://kubernetes.io/docs/concepts/cluster-administration/system-logs/#log-query",
+		},
+		{
+			Area:  area,
 			Name:  "disk eviction",
 			Level: support.Supported,
 			Note:  "the thresholds are amounts, not percentages, because the disk is the machine's: DiskPressure below 256Mi, eviction after 2 minutes of it or below 100Mi; loaded images are never collected; all nodes of the machine are under pressure at once",

@@ -26,6 +26,12 @@ func TestWhatANodeIsGiven(t *testing.T) {
 			c.Taint, c.Labels, c.ClusterDNS, c.Network.NoCNI = false, nil, netip.Addr{}, true
 			c.SystemReserved, c.KubeReserved = map[string]string{"cpu": "1"}, map[string]string{"memory": "1Gi"}
 			c.ProxyAfter = []string{"identity/win-1"}
+			c.Kubelet = map[string]any{
+				"enableSystemLogQuery": true,
+				"evictionHard":         map[string]any{"memory.available": "1Gi", "nodefs.available": nil},
+			}
+			c.KubeletExtraArgs = []spec.Arg{{Name: "v", Value: "4"}}
+			c.KubeProxyExtraArgs = []spec.Arg{{Name: "v", Value: "5"}}
 		},
 		"bare": func(c *Config) { c.NoProxy = true },
 		"overlay": func(c *Config) {
