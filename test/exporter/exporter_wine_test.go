@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/windows/wine/winetest"
+	"mullion.dev/mullion/test/exporter/metrics"
 )
 
 const (
@@ -42,10 +43,10 @@ func TestExporter(t *testing.T) {
 	before := readMachine(t)
 	page := e.page(t)
 	after := readMachine(t)
-	m := parseMetrics(t, page)
+	m := metrics.Parse(t, page)
 	t.Run("collectors", func(t *testing.T) {
 		for _, name := range strings.Split(defaults+","+others, ",") {
-			if m.value(t, fmt.Sprintf("windows_exporter_collector_success{collector=%q}", name)) != 1 {
+			if m.Value(t, fmt.Sprintf("windows_exporter_collector_success{collector=%q}", name)) != 1 {
 				t.Errorf("collector %s has failed", name)
 			}
 		}
@@ -61,44 +62,44 @@ func TestExporter(t *testing.T) {
 	t.Run("process", func(t *testing.T) { checkProcess(t, m) })
 }
 
-func checkProcessors(t *testing.T, m metrics, before, after machine) {
+func checkProcessors(t *testing.T, m metrics.Page, before, after machine) {
 	t.Helper()
 	const slack = 2 // seconds: the kernel's idle time is not exact
 	processors := strings.Count(before.stat, "\ncpu")
-	m.between(t, "windows_cpu_logical_processor", float64(processors), float64(processors))
+	m.Between(t, "windows_cpu_logical_processor", float64(processors), float64(processors))
 	for i := range processors {
 		sample := func(mode string) string { return fmt.Sprintf(`windows_cpu_time_total{core="0,%d",mode=%q}`, i, mode) }
 		user, kernel, idle := before.seconds(fmt.Sprint("cpu", i))
 		user2, kernel2, idle2 := after.seconds(fmt.Sprint("cpu", i))
-		m.between(t, sample("user"), user, user2+0.01)
-		m.between(t, sample("privileged"), kernel, kernel2+0.01)
-		m.between(t, sample("idle"), idle-slack, idle2+slack)
+		m.Between(t, sample("user"), user, user2+0.01)
+		m.Between(t, sample("privileged"), kernel, kernel2+0.01)
+		m.Between(t, sample("idle"), idle-slack, idle2+slack)
 	}
 }
 
-func checkMemory(t *testing.T, m metrics, before machine) {
+func checkMemory(t *testing.T, m metrics.Page, before machine) {
 	t.Helper()
 	total := before.bytes("MemTotal")
 	for _, name := range []string{"windows_memory_physical_total_bytes", "windows_cs_physical_memory_bytes"} {
-		m.between(t, name, total-4096, total)
+		m.Between(t, name, total-4096, total)
 	}
 	limit := total + before.bytes("SwapTotal")
-	m.between(t, "windows_memory_commit_limit", limit, limit)
+	m.Between(t, "windows_memory_commit_limit", limit, limit)
 	available := before.bytes("MemAvailable")
 	for _, name := range []string{"windows_memory_available_bytes", "windows_memory_physical_free_bytes"} {
-		m.between(t, name, available-total/10, available+total/10)
+		m.Between(t, name, available-total/10, available+total/10)
 	}
 }
 
-func checkDisk(t *testing.T, p *winetest.Prefix, m metrics, before, after machine) {
+func checkDisk(t *testing.T, p *winetest.Prefix, m metrics.Page, before, after machine) {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(p.Dir, &fs); err != nil {
 		t.Fatal(err)
 	}
 	const megabyte = 1 << 20
 	size, free := float64(fs.Blocks)*float64(fs.Bsize), float64(fs.Bavail)*float64(fs.Bsize)
-	m.between(t, `windows_logical_disk_size_bytes{volume="C:"}`, size-megabyte, size)
-	m.between(t, `windows_logical_disk_free_bytes{volume="C:"}`, free-1024*megabyte, free+1024*megabyte)
+	m.Between(t, `windows_logical_disk_size_bytes{volume="C:"}`, size-megabyte, size)
+	m.Between(t, `windows_logical_disk_free_bytes{volume="C:"}`, free-1024*megabyte, free+1024*megabyte)
 	const read = "windows_physical_disk_read_bytes_total"
 	for _, name := range []string{"sda", "vda"} {
 		if !strings.Contains(before.disk, " "+name+" ") {
@@ -108,51 +109,51 @@ func checkDisk(t *testing.T, p *winetest.Prefix, m metrics, before, after machin
 			_, rest, _ := strings.Cut(m.disk, " "+name+" ")
 			return m.line(name+" "+rest, name)[2]
 		}
-		m.between(t, read+`{disk="0"}`, sectors(before)*512, sectors(after)*512)
+		m.Between(t, read+`{disk="0"}`, sectors(before)*512, sectors(after)*512)
 	}
-	if disks := m.names(read); len(disks) == 0 {
+	if disks := m.Names(read); len(disks) == 0 {
 		t.Log("the machine shows no disk")
 	}
 }
 
-func checkNetwork(t *testing.T, m metrics, before, after machine) {
+func checkNetwork(t *testing.T, m metrics.Page, before, after machine) {
 	t.Helper()
 	for _, name := range before.adapters() {
 		a, b := before.line(before.dev, name), after.line(after.dev, name)
-		m.between(t, fmt.Sprintf("windows_net_bytes_received_total{nic=%q}", name), a[0], b[0])
-		m.between(t, fmt.Sprintf("windows_net_bytes_sent_total{nic=%q}", name), a[8], b[8])
-		m.between(t, fmt.Sprintf("windows_net_packets_received_total{nic=%q}", name), a[1], b[1])
+		m.Between(t, fmt.Sprintf("windows_net_bytes_received_total{nic=%q}", name), a[0], b[0])
+		m.Between(t, fmt.Sprintf("windows_net_bytes_sent_total{nic=%q}", name), a[8], b[8])
+		m.Between(t, fmt.Sprintf("windows_net_packets_received_total{nic=%q}", name), a[1], b[1])
 	}
 }
 
-func checkSystem(t *testing.T, m metrics, before, after machine) {
+func checkSystem(t *testing.T, m metrics.Page, before, after machine) {
 	t.Helper()
 	booted := before.line(before.stat, "btime")[0]
-	m.between(t, "windows_system_boot_time_timestamp", booted-5, booted+5)
-	m.between(t, "windows_system_context_switches_total",
+	m.Between(t, "windows_system_boot_time_timestamp", booted-5, booted+5)
+	m.Between(t, "windows_system_context_switches_total",
 		before.line(before.stat, "ctxt")[0], after.line(after.stat, "ctxt")[0])
-	m.between(t, "windows_system_processes", 2, 1000)
-	m.between(t, "windows_system_threads", m.value(t, "windows_system_processes"), 10000)
+	m.Between(t, "windows_system_processes", 2, 1000)
+	m.Between(t, "windows_system_threads", m.Value(t, "windows_system_processes"), 10000)
 	for _, metric := range []string{"windows_os_info", "windows_os_hostname", "windows_service_state", "windows_cpu_info"} {
-		if len(m.names(metric)) == 0 {
+		if len(m.Names(metric)) == 0 {
 			t.Errorf("no sample of %s", metric)
 		}
 	}
-	if name := m.names("windows_os_info")[0]; !strings.Contains(name, "Windows Server 2022") ||
+	if name := m.Names("windows_os_info")[0]; !strings.Contains(name, "Windows Server 2022") ||
 		!strings.Contains(name, "20348") {
 		t.Errorf("the system is %s", name)
 	}
 }
 
 // checkProcess looks at the exporter itself.
-func checkProcess(t *testing.T, m metrics) {
+func checkProcess(t *testing.T, m metrics.Page) {
 	t.Helper()
 	for metric, high := range map[string]float64{
 		"windows_process_cpu_time_total": 600, "windows_process_working_set_bytes": 1 << 31,
 		"windows_process_threads": 1000, "windows_process_private_bytes": 1 << 31,
 	} {
 		var sum float64
-		for _, name := range m.names(metric) {
+		for _, name := range m.Names(metric) {
 			if strings.Contains(name, `process="windows_exporter"`) {
 				sum += m[name]
 			}
@@ -161,7 +162,7 @@ func checkProcess(t *testing.T, m metrics) {
 			t.Errorf("%s of the exporter is %v, want up to %v", metric, sum, high)
 		}
 	}
-	for _, name := range m.names("windows_process_start_time_seconds_timestamp") {
+	for _, name := range m.Names("windows_process_start_time_seconds_timestamp") {
 		if !strings.Contains(name, `process="windows_exporter"`) {
 			continue
 		}

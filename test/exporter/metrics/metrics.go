@@ -1,6 +1,5 @@
-//go:build wine
-
-package exporter
+// Package metrics owns the page of an exporter as tests look at it: samples in Prometheus' text format.
+package metrics
 
 import (
 	"maps"
@@ -11,15 +10,16 @@ import (
 	"testing"
 )
 
-// metrics are the samples of a page in Prometheus' text format, by name and labels as they are written.
-type metrics map[string]float64
+// Page are the samples of a page, by name and labels as they are written.
+type Page map[string]float64
 
 // sample is a line of the format: https://prometheus.io/docs/instrumenting/exposition_formats/
 var sample = regexp.MustCompile(`^([a-zA-Z_:][a-zA-Z0-9_:]*(?:\{.*\})?) (\S+)`)
 
-func parseMetrics(t *testing.T, page string) metrics {
+// Parse reads a page in Prometheus' text format.
+func Parse(t *testing.T, page string) Page {
 	t.Helper()
-	found := metrics{}
+	found := Page{}
 	for line := range strings.Lines(page) {
 		m := sample.FindStringSubmatch(line)
 		if m == nil || strings.HasPrefix(line, "#") {
@@ -34,28 +34,28 @@ func parseMetrics(t *testing.T, page string) metrics {
 	return found
 }
 
-// value is a sample's, which must be there.
-func (m metrics) value(t *testing.T, name string) float64 {
+// Value is a sample's, which must be there.
+func (p Page) Value(t *testing.T, name string) float64 {
 	t.Helper()
-	value, ok := m[name]
+	value, ok := p[name]
 	if !ok {
 		t.Errorf("no sample %s", name)
 	}
 	return value
 }
 
-// names are the samples of a metric, sorted.
-func (m metrics) names(metric string) []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(m)), func(name string) bool {
+// Names are the samples of a metric, sorted.
+func (p Page) Names(metric string) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(p)), func(name string) bool {
 		return name != metric && !strings.HasPrefix(name, metric+"{")
 	})
 }
 
-// between holds that a sample is there and in bounds.
-func (m metrics) between(t *testing.T, name string, low, high float64) {
+// Between holds that a sample is there and in bounds.
+func (p Page) Between(t *testing.T, name string, low, high float64) {
 	t.Helper()
 	rounding := 1e-6 * max(low, -low) // sums of floating point numbers
-	if value := m.value(t, name); value < low-rounding || value > high+rounding {
+	if value := p.Value(t, name); value < low-rounding || value > high+rounding {
 		t.Errorf("%s is %v, want %v to %v", name, value, low, high)
 	}
 }
