@@ -208,9 +208,29 @@ func (n *Network) createNamespace(ctx context.Context, id, podID string) error {
 	if err != nil {
 		return err
 	}
-	// The kubelet finds a pod's traffic by the containers that share its endpoint.
-	container := wire.NamespaceModify{ContainerId: podID}
-	return hcn.Modify(ctx, n.cfg.HNS, hcn.Namespace, id, "Add", wire.ResourceContainer, container)
+	return n.share(ctx, id, podID, "Add") // as the pause container does on Windows
+}
+
+// share adds a container to those of a pod's namespace, or removes it. The kubelet and others find a pod's traffic by the
+// containers that share its endpoint.
+func (n *Network) share(ctx context.Context, namespace, container, request string) error {
+	return hcn.Modify(ctx, n.cfg.HNS, hcn.Namespace, namespace, request, wire.ResourceContainer,
+		wire.NamespaceModify{ContainerId: container})
+}
+
+// Share records that a container of a pod runs, or no longer does, for which the pod need not be connected.
+func (n *Network) Share(ctx context.Context, pod Pod, container string, runs bool) error {
+	id, request := namespaceOf(pod.ID), "Add"
+	if !runs {
+		request = "Remove"
+		if !n.exists(ctx, id) {
+			return nil
+		}
+	}
+	if err := n.share(ctx, id, container, request); err != nil {
+		return fmt.Errorf("record container %q in the namespace of pod %s/%s: %w", container, pod.Namespace, pod.Name, err)
+	}
+	return nil
 }
 
 // exists reports whether HNS has the namespace.

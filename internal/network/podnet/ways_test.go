@@ -82,6 +82,57 @@ func TestOrderOfCalls(t *testing.T) {
 	}
 }
 
+// The containers of a pod share its endpoints while they run, and the pod goes with what a container's end left recorded.
+func TestShare(t *testing.T) {
+	w := ways()[1]
+	r, n := w.open(t)
+	r.prepare(t, w, n)
+	if _, err := n.Setup(t.Context(), podA()); err != nil {
+		t.Fatal(err)
+	}
+	shared := func() []string {
+		t.Helper()
+		endpoints, err := hcn.List[wire.Endpoint](t.Context(), r.host, hcn.Endpoint)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range endpoints {
+			if e.Name != "cbr0_ep" && e.Health != nil && e.Health.Extra != nil {
+				return e.Health.Extra.SharedContainers
+			}
+		}
+		return nil
+	}
+	for _, step := range []struct {
+		container string
+		runs      bool
+		want      []string
+	}{
+		{"app", true, []string{podA().ID, "app"}},
+		{"side", true, []string{podA().ID, "app", "side"}},
+		{"app", false, []string{podA().ID, "side"}},
+		{"app", false, []string{podA().ID, "side"}},
+	} {
+		if err := n.Share(t.Context(), podA(), step.container, step.runs); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, "shared", step.want, shared())
+	}
+	if gone, err := n.Prune(t.Context(), map[string]bool{podA().ID: true}); err != nil || len(gone) > 0 {
+		t.Errorf("disconnected %q, %v", gone, err)
+	}
+	if err := n.Teardown(t.Context(), podA()); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, "left in HNS", nil, r.left(t))
+	if err := n.Share(t.Context(), podA(), "side", false); err != nil {
+		t.Errorf("a container's end after its pod: %v", err)
+	}
+	if err := n.Share(t.Context(), podA(), "side", true); err == nil {
+		t.Error("a container runs in a pod that is not connected")
+	}
+}
+
 // What a crash left of a pod is removed before the pod is connected again.
 func TestAfterCrash(t *testing.T) {
 	for _, w := range ways() {

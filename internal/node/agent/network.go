@@ -86,6 +86,11 @@ func (n network) Teardown(ctx context.Context, pod cri.Pod, _ cri.PodNetwork) er
 	return n.Network.Teardown(ctx, podOf(pod))
 }
 
+// Share implements cri.Network.
+func (n network) Share(ctx context.Context, pod cri.Pod, container string, runs bool) error {
+	return n.Network.Share(ctx, podOf(pod), container, runs)
+}
+
 // Stats implements cri.Network.
 func (n network) Stats(ctx context.Context, pod cri.Pod) (cri.NetworkStats, error) {
 	stats := cri.NetworkStats{At: time.Now()}

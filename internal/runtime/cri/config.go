@@ -146,6 +146,9 @@ type Network interface {
 	// Teardown takes back what Setup did; a pod that is not connected is no error. podNetwork is what Setup returned,
 	// or the zero value if Setup was interrupted by a crash.
 	Teardown(ctx context.Context, pod Pod, podNetwork PodNetwork) error
+	// Share records that a container of a connected pod runs, or no longer does: Windows tells by that whose the pod's
+	// traffic is. To record that a container of a pod that is not connected ran no longer is no error.
+	Share(ctx context.Context, pod Pod, container string, runs bool) error
 	// Stats counts what went through a pod's interfaces.
 	Stats(ctx context.Context, pod Pod) (NetworkStats, error)
 	// SetPodCIDR sets the node's pod CIDR, or one CIDR of each family with a comma between.

@@ -109,7 +109,24 @@ func (s *Server) startContainer(ctx context.Context, c store.Container) (started
 	if err != nil {
 		return true, errors.Join(err, s.endRefused(ctx, c.ID, err, ended))
 	}
+	s.share(ctx, c, true)
+	select {
+	case <-ended:
+		s.share(ctx, c, false) // its end may have been recorded before
+	default:
+	}
 	return true, nil
+}
+
+// share records in the pod's network that a container runs, or no longer does. A HostProcess container has the host's.
+func (s *Server) share(ctx context.Context, c store.Container, runs bool) {
+	sb, err := s.sandboxes.Get(c.SandboxID)
+	if err != nil || isHostProcess(sb) {
+		return
+	}
+	if err := s.cfg.Network.Share(ctx, podOf(sb), c.ID, runs); err != nil {
+		s.log.Warn("container not recorded in its pod's network", "container", c.ID, "runs", runs, "error", err)
+	}
 }
 
 // endRefused kills everything in a container whose start has failed, and returns when it has ended: nobody would look

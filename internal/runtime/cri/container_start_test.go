@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,9 +30,12 @@ func TestStartContainer(t *testing.T) {
 	if diff := cmp.Diff([]string{`C:\app\app.exe`, "serve"}, n.Engine.Process(id).Args); diff != "" {
 		t.Errorf("program (-want +got):\n%s", diff)
 	}
+	if got := n.Network.Sharing(pod); !slices.Equal(got, []string{id}) {
+		t.Errorf("the network knows of %q in the pod, want the container", got)
+	}
 	expect(t, startContainer(t, n, id), codes.FailedPrecondition, "CONTAINER_RUNNING")
 	expect(t, startContainer(t, n, "0123"), codes.NotFound)
-	if diff := cmp.Diff([]string{"Engine.Start"}, n.Calls.Made("Engine.Wait")); diff != "" {
+	if diff := cmp.Diff([]string{"Engine.Start", "Network.Share"}, n.Calls.Made("Engine.Wait")); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 }

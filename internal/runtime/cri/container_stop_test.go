@@ -57,7 +57,10 @@ func TestStopContainer(t *testing.T) {
 				st.GetReason() != "Error" {
 				t.Errorf("status: %v", st)
 			}
-			if diff := cmp.Diff(tc.calls, n.Calls.Made("Engine.Wait")); diff != "" {
+			if got := n.Network.Sharing(pod); len(got) > 0 {
+				t.Errorf("the network still knows of %q in the pod", got)
+			}
+			if diff := cmp.Diff(tc.calls, n.Calls.Made("Engine.Wait", "Network.Share")); diff != "" {
 				t.Errorf("calls (-want +got):\n%s", diff)
 			}
 		})

@@ -189,7 +189,7 @@ func TestStopPodSandbox(t *testing.T) {
 	first, second := n.Run(t, pod, "running"), n.Create(t, pod, "created")
 	n.Calls.Reset()
 	stop(t, n, pod)
-	want := []string{"Engine.Signal killed all", "Network.Teardown"}
+	want := []string{"Engine.Signal killed all", "Network.Share", "Network.Teardown"}
 	if diff := cmp.Diff(want, n.Calls.Made()); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}

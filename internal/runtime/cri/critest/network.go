@@ -27,11 +27,13 @@ type Network struct {
 	count int
 	cidrs string
 	pods  map[string]cri.Pod
+	// sharing are the containers that run, by their pods.
+	sharing map[string][]string
 }
 
 // NewNetwork returns a network without pods whose namespaces are files in dir. It records its calls in calls.
 func NewNetwork(calls *Calls, dir string) *Network {
-	return &Network{calls: calls, dir: dir, pods: map[string]cri.Pod{}}
+	return &Network{calls: calls, dir: dir, pods: map[string]cri.Pod{}, sharing: map[string][]string{}}
 }
 
 // NetNS is the path of a pod's network namespace.
@@ -65,6 +67,26 @@ func (n *Network) Teardown(_ context.Context, pod cri.Pod, _ cri.PodNetwork) err
 		}
 		return nil
 	})
+}
+
+// Share records that a container of a pod runs, or no longer does.
+func (n *Network) Share(_ context.Context, pod cri.Pod, container string, runs bool) error {
+	return n.calls.do("Network.Share", "", container, func() error {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.sharing[pod.ID] = slices.DeleteFunc(n.sharing[pod.ID], func(id string) bool { return id == container })
+		if runs {
+			n.sharing[pod.ID] = append(n.sharing[pod.ID], container)
+		}
+		return nil
+	})
+}
+
+// Sharing are the containers of a pod that are recorded to run.
+func (n *Network) Sharing(pod string) []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.sharing[pod])
 }
 
 // Stats counts the same for every pod that is connected.
