@@ -30,3 +30,15 @@ func (System) Register(string, string) error { return errors.ErrUnsupported }
 
 // LogOf returns the log of a source; false if it is not registered.
 func (System) LogOf(string) (string, bool) { return "", false }
+
+// Subscribe follows a log.
+func (System) Subscribe(Query, bool) (*Subscription, error) { return nil, errors.ErrUnsupported }
+
+// Subscription is a log that is followed.
+type Subscription struct{}
+
+// Read calls f with the events that have come since it was called last.
+func (*Subscription) Read(func(Event)) error { return errors.ErrUnsupported }
+
+// Close ends the subscription.
+func (*Subscription) Close() {}
