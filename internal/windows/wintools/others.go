@@ -2,8 +2,13 @@ package wintools
 
 import (
 	"mullion.dev/mullion/internal/windows/wintools/curl"
+	"mullion.dev/mullion/internal/windows/wintools/logmonitor"
 	"mullion.dev/mullion/internal/windows/wintools/tar"
 )
+
+func runLogMonitor(e Env, args []string) int {
+	return logmonitor.Run(logmonitor.Streams{Out: e.Stdout, Err: e.Stderr}, logmonitor.ThisSystem(), args)
+}
 
 func runTar(e Env, args []string) int {
 	return tar.Run(tar.Streams{In: e.Stdin, Out: e.Stdout, Err: e.Stderr}, args)

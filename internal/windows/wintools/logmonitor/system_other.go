@@ -1,0 +1,21 @@
+//go:build !windows
+
+package logmonitor
+
+import (
+	"errors"
+	"os"
+
+	"mullion.dev/mullion/internal/windows/eventlog"
+)
+
+// ThisSystem returns a System whose methods fail: LogMonitor is a Windows program.
+func ThisSystem() System { return nowhere{} }
+
+type nowhere struct{}
+
+func (nowhere) Subscribe(eventlog.Query, bool) (Log, error) { return nil, errors.ErrUnsupported }
+
+func (nowhere) Start(string, *os.File) (func() (int, error), error) {
+	return nil, errors.ErrUnsupported
+}
