@@ -316,6 +316,13 @@ func programRows() []support.Row {
 				"refused or not there, and there is no progress meter. curl --help has its options; others are refused",
 		},
 		{
+			Name:  "LogMonitor (logmonitor.exe)",
+			Level: support.Partly,
+			Ref:   "https://github.com/microsoft/windows-container-tools/blob/main/LogMonitor/docs/README.md",
+			Note: "Mullion's, in the search path: it runs a program and prints its output, the event log and files as Microsoft's does, by the same configuration, as JSON, XML or Custom. " +
+				"Sources of the type ETW are named on standard error and not carried out: Wine has no ETW sessions. One that an image brings is left alone",
+		},
+		{
 			Name:  "certutil, getmac, sort",
 			Level: support.Partly,
 			Ref:   commands + "windows-commands",
