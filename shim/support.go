@@ -239,22 +239,22 @@ func programRows() []support.Row {
 				"ForEach-Object, Format-List, Format-Table, Get-Acl, Get-Alias, Get-ChildItem, Get-CimInstance, " +
 				"Get-Command, Get-Content, Get-Date, Get-EventLog, Get-ExecutionPolicy, Get-FileHash, Get-Help, Get-HnsEndpoint, " +
 				"Get-HnsNetwork, Get-HnsPolicyList, Get-Item, Get-ItemProperty, Get-ItemPropertyValue, Get-Job, " +
-				"Get-Location, Get-Member, Get-NetAdapter, Get-NetIPAddress, Get-NetRoute, Get-Process, Get-Random, " +
+				"Get-Location, Get-Member, Get-NetAdapter, Get-NetFirewallRule, Get-NetIPAddress, Get-NetRoute, Get-Process, Get-Random, " +
 				"Get-Service, Get-Unique, Get-Variable, Get-WinEvent, Get-WmiObject, Group-Object, Import-Csv, Import-Module, " +
 				"Invoke-Command, Invoke-Expression, Invoke-RestMethod, Invoke-WebRequest, Join-Path, Measure-Command, " +
-				"Measure-Object, mkdir, Move-Item, New-EventLog, New-Guid, New-Item, New-ItemProperty, New-Object, New-Service, " +
+				"Measure-Object, mkdir, Move-Item, New-EventLog, New-Guid, New-Item, New-ItemProperty, New-NetFirewallRule, New-Object, New-Service, " +
 				"New-TimeSpan, New-Variable, Out-File, Out-Host, Out-Null, Out-String, Pop-Location, Push-Location, " +
 				"Receive-Job, Remove-HnsEndpoint, Remove-HnsNetwork, Remove-HnsPolicyList, Remove-Item, " +
-				"Remove-ItemProperty, Remove-Job, Remove-Variable, Rename-Item, Resolve-DnsName, Resolve-Path, " +
+				"Remove-ItemProperty, Remove-Job, Remove-NetFirewallRule, Remove-Variable, Rename-Item, Resolve-DnsName, Resolve-Path, " +
 				"Restart-Service, Select-Object, Select-String, Set-Content, Set-ExecutionPolicy, Set-ItemProperty, " +
-				"Set-Location, Set-Service, Set-StrictMode, Set-Variable, Sort-Object, Split-Path, Start-Job, " +
+				"Set-Location, Set-NetFirewallProfile, Set-Service, Set-StrictMode, Set-Variable, Sort-Object, Split-Path, Start-Job, " +
 				"Start-Process, Start-Service, Start-Sleep, Stop-Job, Stop-Process, Stop-Service, Tee-Object, " +
 				"Test-NetConnection, Test-Path, Unblock-File, Wait-Job, Wait-Process, Where-Object, Write-Debug, " +
 				"Write-Error, Write-EventLog, Write-Host, Write-Output, Write-Verbose, Write-Warning. Import-Module takes " +
 				"HostNetworkingService, hns.psm1 (which must be there and is not run: the cmdlets here come in its " +
 				"place) and files of functions. Cmdlets for items and their properties know the registry's HKLM: and " +
 				"HKCU:, without wild cards; Test-Path, Get-ChildItem, Get-Item and Remove-Item know env:. " +
-				"Get-CimInstance and Get-WmiObject read Wine's WMI. Get-WinEvent has -LogName, -ProviderName, -MaxEvents, " +
+				"Get-CimInstance and Get-WmiObject read Wine's WMI. Nothing filters packets for the Windows Firewall: its rules can be made, listed and removed if they allow, and others are refused. Get-WinEvent has -LogName, -ProviderName, -MaxEvents, " +
 				"-FilterHashtable, -FilterXPath, -ListLog, -ListProvider and -Oldest. Add-Type takes names of assemblies, no code; " +
 				"Receive-Job outputs lines of text. -Verbose and -Debug say nothing more, of -Confirm only " +
 				"-Confirm:$false is accepted",
