@@ -37,53 +37,65 @@ func (f *Fields) UnmarshalYAML(node *yaml.Node) error {
 	return json.Unmarshal(text, (*map[string]any)(f))
 }
 
-// Fields and flags that have an equal in cluster.yaml, and its name there.
-var (
-	kubeletEquals = map[string]string{
-		"systemReserved": "systemReserved",
-		"kubeReserved":   "kubeReserved",
-		"node-labels":    "labels",
-	}
-	proxyEquals = map[string]string{
-		"enable-dsr":   "networking.enableDSR",
-		"proxy-mode":   "networking.kubeProxyMode",
-		"network-name": "networking.mode",
-		"cluster-cidr": "networking.podSubnet",
-	}
-)
+// given is what a person may not set in a program's configuration or flags.
+type given struct {
+	// equals are the fields and flags that have an equal in cluster.yaml, with its name there.
+	equals map[string]string
+	// own are what Mullion itself sets and relies on: it finds and reaches the program by that.
+	own []string
+}
 
-// What Mullion itself gives a node's programs and relies on: it finds and reaches them by that.
-var (
-	ownKubeletFields = []string{
-		"address", "apiVersion", "authentication", "authorization", "cgroupDriver", "cgroupRoot", "cgroupsPerQOS",
-		"containerRuntimeEndpoint", "enableServer", "failCgroupV1", "healthzBindAddress", "healthzPort",
-		"imageServiceEndpoint", "kind", "port", "registerNode", "resolvConf", "rotateCertificates", "serverTLSBootstrap",
-		"tlsCertFile", "tlsPrivateKeyFile",
+func kubeletFields() given {
+	return given{
+		equals: map[string]string{"systemReserved": "systemReserved", "kubeReserved": "kubeReserved"},
+		own: []string{
+			"address", "apiVersion", "authentication", "authorization", "cgroupDriver", "cgroupRoot", "cgroupsPerQOS",
+			"containerRuntimeEndpoint", "enableServer", "failCgroupV1", "healthzBindAddress", "healthzPort",
+			"imageServiceEndpoint", "kind", "port", "registerNode", "resolvConf", "rotateCertificates",
+			"serverTLSBootstrap", "tlsCertFile", "tlsPrivateKeyFile",
+		},
 	}
-	ownKubeletFlags = []string{
-		"bootstrap-kubeconfig", "cert-dir", "config", "config-dir", "container-runtime-endpoint", "help",
-		"hostname-override", "kubeconfig", "node-ip", "root-dir", "version", "windows-service",
+}
+
+func kubeletFlags() given {
+	return given{
+		equals: map[string]string{"node-labels": "labels"},
+		own: []string{
+			"bootstrap-kubeconfig", "cert-dir", "config", "config-dir", "container-runtime-endpoint", "help",
+			"hostname-override", "kubeconfig", "node-ip", "root-dir", "version", "windows-service",
+		},
 	}
-	ownProxyFlags = []string{
-		"bind-address", "cleanup", "config", "healthz-bind-address", "help", "hostname-override", "kubeconfig", "master",
-		"metrics-bind-address", "source-vip", "version", "windows-service", "write-config-to",
+}
+
+func proxyFlags() given {
+	return given{
+		equals: map[string]string{
+			"enable-dsr":   "networking.enableDSR",
+			"proxy-mode":   "networking.kubeProxyMode",
+			"network-name": "networking.mode",
+			"cluster-cidr": "networking.podSubnet",
+		},
+		own: []string{
+			"bind-address", "cleanup", "config", "healthz-bind-address", "help", "hostname-override", "kubeconfig",
+			"master", "metrics-bind-address", "source-vip", "version", "windows-service", "write-config-to",
+		},
 	}
-)
+}
 
 // programs checks what a node's kubelet and kube-proxy are given. Whether the kubelet knows the fields of its
 // configuration is seen when the node is planned.
 func (v *validator) programs(i int, n Node) {
 	at := func(field string) []any { return []any{"nodes", i, field} }
 	for _, field := range slices.Sorted(maps.Keys(n.KubeletConfiguration)) {
-		v.given(append(at("kubeletConfiguration"), field), field, ownKubeletFields, kubeletEquals)
+		v.refuse(append(at("kubeletConfiguration"), field), field, kubeletFields())
 	}
-	v.flags(at("kubeletExtraArgs"), n.KubeletExtraArgs, ownKubeletFlags, kubeletEquals)
-	v.flags(at("kubeProxyExtraArgs"), n.KubeProxyExtraArgs, ownProxyFlags, proxyEquals)
+	v.flags(at("kubeletExtraArgs"), n.KubeletExtraArgs, kubeletFlags())
+	v.flags(at("kubeProxyExtraArgs"), n.KubeProxyExtraArgs, proxyFlags())
 }
 
 var flagForm = regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
 
-func (v *validator) flags(path []any, args []Arg, own []string, equals map[string]string) {
+func (v *validator) flags(path []any, args []Arg, g given) {
 	for i, a := range args {
 		at := append(slices.Clone(path), i)
 		switch {
@@ -92,17 +104,16 @@ func (v *validator) flags(path []any, args []Arg, own []string, equals map[strin
 		case strings.ContainsFunc(a.Value, func(r rune) bool { return r < ' ' }):
 			v.fail(append(at, "value"), "has a control character")
 		default:
-			v.given(at, a.Name, own, equals)
+			v.refuse(at, a.Name, g)
 		}
 	}
 }
 
-// given refuses what Mullion gives a program itself.
-func (v *validator) given(path []any, name string, own []string, equals map[string]string) {
-	switch other, equal := equals[name]; {
-	case equal:
+// refuse fails for a field or flag that is given already.
+func (v *validator) refuse(path []any, name string, g given) {
+	if other, equal := g.equals[name]; equal {
 		v.fail(path, "%s is given by %s in cluster.yaml", name, other)
-	case slices.Contains(own, name):
+	} else if slices.Contains(g.own, name) {
 		v.fail(path, "%s is Mullion's to set: it reaches the program by that", name)
 	}
 }

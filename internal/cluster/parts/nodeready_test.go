@@ -84,7 +84,9 @@ func told(status corev1.ConditionStatus, at time.Time, message string) answer {
 }
 
 // startAmid starts the component that of returns while the API gives these answers, until none is left.
-func startAmid(t *testing.T, all []answer, of func(client func() (kubernetes.Interface, error)) component.Component) error {
+func startAmid(t *testing.T, all []answer,
+	of func(client func() (kubernetes.Interface, error)) component.Component,
+) error {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

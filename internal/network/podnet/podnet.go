@@ -211,8 +211,8 @@ func (n *Network) createNamespace(ctx context.Context, id, podID string) error {
 	return n.share(ctx, id, podID, "Add") // as the pause container does on Windows
 }
 
-// share adds a container to those of a pod's namespace, or removes it. The kubelet and others find a pod's traffic by the
-// containers that share its endpoint.
+// share adds a container to those of a pod's namespace, or removes it. The kubelet and others find a pod's traffic by
+// the containers that share its endpoint.
 func (n *Network) share(ctx context.Context, namespace, container, request string) error {
 	return hcn.Modify(ctx, n.cfg.HNS, hcn.Namespace, namespace, request, wire.ResourceContainer,
 		wire.NamespaceModify{ContainerId: container})

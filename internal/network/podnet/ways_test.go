@@ -82,7 +82,7 @@ func TestOrderOfCalls(t *testing.T) {
 	}
 }
 
-// The containers of a pod share its endpoints while they run, and the pod goes with what a container's end left recorded.
+// The containers of a pod share its endpoints while they run, and the pod goes with those whose end was not recorded.
 func TestShare(t *testing.T) {
 	w := ways()[1]
 	r, n := w.open(t)

@@ -37,8 +37,8 @@ func Units(c Config) ([]component.Unit, error) {
 	return units, nil
 }
 
-// HasProxy reports whether kube-proxy runs on the node. On a build without HNS v2 upstream's kube-proxy.exe panics, here
-// as on Windows; such a node is without Services.
+// HasProxy reports whether kube-proxy runs on the node. On a build without HNS v2 upstream's kube-proxy.exe panics,
+// here as on Windows; such a node is without Services.
 func (c Config) HasProxy() bool {
 	return c.Build.Supports(winver.HNSv2) && c.Network.Mode.Services() && !c.NoProxy
 }

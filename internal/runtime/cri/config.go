@@ -78,8 +78,6 @@ type Containers interface {
 	Start(ctx context.Context, id string, stdio engine.IO) (pid uint32, err error)
 	Signal(ctx context.Context, id string, signal unix.Signal, all bool) error
 	Remove(ctx context.Context, id string) error
-	// RemovePod removes what the containers of a pod shared, when all are removed; a pod that is gone is no error.
-	RemovePod(pod string) error
 	List(ctx context.Context, label, value string) ([]engine.Info, error)
 }
 
@@ -109,15 +107,18 @@ type Engine interface {
 	Tasks
 	Meters
 	Views
-	WorkDirs
+	Housekeeping
 }
 
-// WorkDirs is the part of an engine that makes the folders by which a container and the server tell each other things.
-type WorkDirs interface {
-	// MakeWorkDir makes a folder that belongs to a user of the machine and does not grow.
+// Housekeeping is the part of an engine that makes and removes what is beside the containers.
+type Housekeeping interface {
+	// MakeWorkDir makes a folder that belongs to a user of the machine and does not grow, by which a container and the
+	// server tell each other things.
 	MakeWorkDir(dir string, owner uint32) error
 	// RemoveWorkDir removes a folder and what is in it; a missing one is no error.
 	RemoveWorkDir(dir string) error
+	// RemovePod removes what the containers of a pod shared, when all are removed; a pod that is gone is no error.
+	RemovePod(pod string) error
 }
 
 // ImageFinder answers for single images. The errors are containerd's errdefs.
@@ -151,6 +152,11 @@ type Network interface {
 	Share(ctx context.Context, pod Pod, container string, runs bool) error
 	// Stats counts what went through a pod's interfaces.
 	Stats(ctx context.Context, pod Pod) (NetworkStats, error)
+	NodeNetwork
+}
+
+// NodeNetwork is the part of a network that is the node's.
+type NodeNetwork interface {
 	// SetPodCIDR sets the node's pod CIDR, or one CIDR of each family with a comma between.
 	SetPodCIDR(ctx context.Context, cidrs string) error
 	// Ready returns nil when pods can be connected, else why not; the kubelet shows it on the node.

@@ -17,8 +17,15 @@ const firewallRules = `HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Services\Shar
 // firewallFields are the fields of a rule's value that are kept as they were given, by the names of the parameters.
 func firewallFields() []struct{ parameter, field string } {
 	return []struct{ parameter, field string }{
-		{"localport", "LPort"}, {"remoteport", "RPort"}, {"localaddress", "LA4"}, {"remoteaddress", "RA4"},
-		{"program", "App"}, {"service", "Svc"}, {"displayname", "Name"}, {"description", "Desc"}, {"group", "EmbedCtxt"},
+		{"localport", "LPort"},
+		{"remoteport", "RPort"},
+		{"localaddress", "LA4"},
+		{"remoteaddress", "RA4"},
+		{"program", "App"},
+		{"service", "Svc"},
+		{"displayname", "Name"},
+		{"description", "Desc"},
+		{"group", "EmbedCtxt"},
 	}
 }
 

@@ -37,7 +37,8 @@ func TestParse(t *testing.T) {
 		etw:     []string{"IIS: WWW Server 3A2A4E84-4C21-4981-AE10-3FDA0D9B0F83"},
 	}
 	options := []cmp.Option{
-		cmp.AllowUnexported(config{}, channel{}, fileSource{}, template{}), cmpopts.IgnoreFields(fileSource{}, "filter"),
+		cmp.AllowUnexported(config{}, channel{}, fileSource{}, template{}),
+		cmpopts.IgnoreFields(fileSource{}, "filter"),
 	}
 	if diff := cmp.Diff(want, c, options...); diff != "" {
 		t.Error(diff)
@@ -62,8 +63,10 @@ func TestProblems(t *testing.T) {
 		{"null", `null`, "it is null. This source is left out"},
 		{"no_channels", `{"type":"EventLog"}`, "channels names no log. This source is left out"},
 		{"channel_without_name", `{"type":"eventlog","channels":[{"level":"Error"}]}`, "channels[0] has no name. This source is left out"},
-		{"level", `{"type":"EventLog","channels":[{"name":"System","level":"Loud"}]}`,
-			`channels[0].level is "Loud". The levels are Critical, Error, Warning, Information, Verbose. This source is left out`},
+		{
+			"level", `{"type":"EventLog","channels":[{"name":"System","level":"Loud"}]}`,
+			`channels[0].level is "Loud". The levels are Critical, Error, Warning, Information, Verbose. This source is left out`,
+		},
 		{"channels", `{"type":"EventLog","channels":"System"}`, "channels has to be a list, and is of the kind string. This source is left out"},
 		{"channel_name", `{"type":"EventLog","channels":[{"name":1}]}`, "channels.name has to be a text, and is of the kind number. This source is left out"},
 		{"boolean", `{"type":"EventLog","startAtOldestRecord":1,"channels":[{"name":"System"}]}`, "startAtOldestRecord is 1. It has to be true or false. This source is left out"},

@@ -135,7 +135,7 @@ func (f *follower) list() (matching, others []found) {
 func (f *follower) read(name string, now time.Time, skip bool) (fileID, bool) {
 	file, err := open(filepath.Join(f.dir, name))
 	if err == nil {
-		defer file.Close() //nolint:errcheck // it was only read
+		defer file.Close()
 		id, err := identify(file)
 		if err == nil {
 			err = f.readOn(file, id, name, now, skip)

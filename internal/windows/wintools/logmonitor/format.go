@@ -153,7 +153,8 @@ type template struct {
 
 // parseTemplate reads a custom format. It returns fields that the source does not have; they stay empty.
 func parseTemplate(text string, fields []string) (t template, unknown []string) {
-	if i := strings.LastIndexByte(text, '|'); i >= 0 && strings.EqualFold(strings.ReplaceAll(text[i+1:], " ", ""), "json") {
+	i := strings.LastIndexByte(text, '|')
+	if i >= 0 && strings.EqualFold(strings.ReplaceAll(text[i+1:], " ", ""), "json") {
 		t.asJSON = true
 		text = strings.ReplaceAll(text[:i], "'", `"`)
 	}

@@ -11,7 +11,8 @@ func entries() (event, file, process entry) {
 	when := time.Date(2026, 1, 2, 3, 4, 5, 678_900_000, time.UTC)
 	const said = "a \"b\" <c> & 100%\r\nü\x01"
 	return entry{
-			from: fromEventLog, time: when, message: said, provider: "My App", channel: "Application", level: "Warning", id: 7,
+			from: fromEventLog, time: when, message: said, provider: "My App", channel: "Application", level: "Warning",
+			id: 7,
 		},
 		entry{from: fromFile, time: when, message: said, file: `sub\a.log`},
 		entry{from: fromProcess, time: when, message: said}
@@ -51,7 +52,9 @@ func TestFormats(t *testing.T) {
 		},
 	} {
 		t.Run(tt.e.from, func(t *testing.T) {
-			fields := map[string][]string{fromEventLog: eventFields(), fromFile: fileFields(), fromProcess: processFields()}
+			fields := map[string][]string{
+				fromEventLog: eventFields(), fromFile: fileFields(), fromProcess: processFields(),
+			}
 			custom, unknown := parseTemplate(tt.text, fields[tt.e.from])
 			if unknown != nil {
 				t.Errorf("unknown fields %q", unknown)
