@@ -54,6 +54,8 @@ char *unix_read(const WCHAR *path, DWORD *size);
 BOOL report_open(const WCHAR *path);
 void report_line(const WCHAR *verb, DWORD number, const WCHAR *text);
 void say(const WCHAR *a, const WCHAR *b, const WCHAR *c);
+void adopt_children(BOOL yes);
+DWORD linux_exit_code(void);
 void drop_stack(void);
 void detach_stdio(void);
 void make_terminal_raw(void);

@@ -96,8 +96,10 @@ int start_program(const struct options *opt)
     startup.hStdInput = GetStdHandle(STD_INPUT_HANDLE);
     startup.hStdOutput = GetStdHandle(STD_OUTPUT_HANDLE);
     startup.hStdError = GetStdHandle(STD_ERROR_HANDLE);
+    adopt_children(TRUE);
     if (!CreateProcessW(path, line, NULL, NULL, TRUE, CREATE_SUSPENDED, NULL, NULL, &startup, &child))
         return refuse(name, GetLastError());
+    adopt_children(FALSE);
     if (!prepare_child(child.hProcess, path, opt->hook, &error))
     {
         TerminateProcess(child.hProcess, EXIT_NOT_STARTED);
@@ -113,6 +115,8 @@ int start_program(const struct options *opt)
     drop_stack();
     wait_for(child.hProcess);
     GetExitCodeProcess(child.hProcess, &code);
+    if (!code)
+        code = linux_exit_code();
     report_line(L"exited", code, L"");
     return (int)code;
 }

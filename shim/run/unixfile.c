@@ -146,6 +146,49 @@ BOOL limit_memory(ULONGLONG bytes)
 }
 
 /*
+ * adopt_children says whether this process becomes the Linux parent of a program that it starts. Wine starts programs by a
+ * process between, which ends at once; the program would be a child of the container's first process, and only that
+ * would learn how it ended (prctl(2), PR_SET_CHILD_SUBREAPER).
+ */
+void adopt_children(BOOL yes)
+{
+    enum
+    {
+        SYS_prctl = 157,
+        PR_SET_CHILD_SUBREAPER = 36
+    };
+
+    linux_call(SYS_prctl, PR_SET_CHILD_SUBREAPER, yes, 0, 0);
+}
+
+/*
+ * linux_exit_code tells how the program, which Wine says has ended, ended as a Linux process: 128 and the signal's number
+ * if one killed it, for lack of memory for example. To Wine that is an end with exit code 0. It is 0 if the program is
+ * not seen to end within two seconds.
+ */
+DWORD linux_exit_code(void)
+{
+    enum
+    {
+        SYS_wait4 = 61,
+        WNOHANG = 1,
+        TRIES = 1000
+    };
+    int status = 0;
+
+    for (int i = 0; i < TRIES; i++)
+    {
+        long pid = linux_call(SYS_wait4, -1, (long)(ULONG_PTR)&status, WNOHANG, 0);
+        if (pid < 0)
+            return 0; /* no child: it was not adopted */
+        if (pid > 0)
+            return status & 0x7f ? 128 + (DWORD)(status & 0x7f) : (DWORD)(status >> 8 & 0xff);
+        Sleep(2);
+    }
+    return 0;
+}
+
+/*
  * detach_stdio replaces this process's standard files on the Linux side by /dev/null. Wine passes them on to every
  * process that it forks, whatever handles Windows code inherits, so a service would keep open the pipes of the program
  * for which it was started.

@@ -10,7 +10,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -24,6 +26,7 @@ func TestWinrun(t *testing.T) {
 	t.Run("program_names", func(t *testing.T) { testNames(t, p) })
 	t.Run("refusals", func(t *testing.T) { testRefusals(t, p) })
 	t.Run("exit_codes", func(t *testing.T) { testExitCodes(t, p) })
+	t.Run("killed", func(t *testing.T) { testKilled(t, p) })
 	t.Run("environment", func(t *testing.T) { testEnvironment(t, p) })
 	t.Run("service_links", func(t *testing.T) { testServiceLinks(t, p) })
 	t.Run("prefix_boot", func(t *testing.T) { testBoot(t, p) })
@@ -161,6 +164,27 @@ func testExitCodes(t *testing.T, p prefix) {
 				t.Errorf("%+v, want %d and %d on Linux", got, tt.code, tt.linux)
 			}
 		})
+	}
+}
+
+// testKilled kills a program as the kernel does for lack of memory. To Wine that is an end with exit code 0.
+func testKilled(t *testing.T, p prefix) {
+	t.Helper()
+	report := filepath.Join(t.TempDir(), "report")
+	r := startReady(t, p.command(t, "--report", report, "--", "prog", "sleep"))
+	defer r.stop()
+	out, err := exec.Command("pgrep", "-P", fmt.Sprint(r.cmd.Process.Pid)).Output()
+	pid, notOne := strconv.Atoi(strings.TrimSpace(string(out)))
+	if err != nil || notOne != nil {
+		t.Fatalf("the program is not the one child of mullion-run: %q, %v", out, err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	_ = r.cmd.Wait()
+	lines, err := os.ReadFile(report)
+	if code := r.cmd.ProcessState.ExitCode(); err != nil || code != 137 || !strings.HasSuffix(string(lines), "\nexited 137\n") {
+		t.Errorf("ended with %d, report %q, %v, want 137", code, lines, err)
 	}
 }
 
