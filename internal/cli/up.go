@@ -121,8 +121,9 @@ func (a *app) runUp(ctx context.Context, f upFlags) (err error) {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprint(a.env.Out, plan.Text())
-		return err
+		text, err := plan.Text()
+		_, printed := fmt.Fprint(a.env.Out, text)
+		return errors.Join(err, printed)
 	}
 	if err := a.requireRoot("mullion up"); err != nil {
 		return err
@@ -361,6 +362,9 @@ func (a *app) loadSpec(file string) (spec.Cluster, error) {
 		in = f
 	}
 	c, err := spec.Load(in)
+	if err == nil {
+		err = cluster.CheckPrograms(c)
+	}
 	if err != nil {
 		return c, usage(fmt.Errorf("%s: %w", file, err), "docs/guide.md describes cluster.yaml")
 	}

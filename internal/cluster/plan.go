@@ -89,8 +89,8 @@ func NewPlan(c spec.Cluster, paths layout.Paths) (Plan, error) {
 
 func nth(a netip.Addr, n int) netip.Addr { return spec.Nth(a, n) }
 
-// Text is the plan for a person, as --dry-run prints it.
-func (p Plan) Text() string {
+// Text is the plan for a person, as --dry-run prints it. If the cluster cannot be put together, it has what is known.
+func (p Plan) Text() (string, error) {
 	var b strings.Builder
 	n := p.Spec.Networking
 	fmt.Fprintf(&b, "cluster %s in %s\n", p.Spec.Name, p.Paths.Data)
@@ -108,8 +108,7 @@ func (p Plan) Text() string {
 	}
 	units, err := Units(p, slog.New(slog.DiscardHandler))
 	if err != nil {
-		fmt.Fprintf(&b, "its parts cannot be put together: %v\n", err)
-		return b.String()
+		return b.String(), fmt.Errorf("the cluster's parts cannot be put together: %w", err)
 	}
 	after := map[string][]string{}
 	for _, u := range units {
@@ -117,8 +116,7 @@ func (p Plan) Text() string {
 	}
 	order, err := component.Order(units)
 	if err != nil {
-		fmt.Fprintf(&b, "its parts cannot be put in order: %v\n", err)
-		return b.String()
+		return b.String(), fmt.Errorf("the cluster's parts cannot be put in order: %w", err)
 	}
 	fmt.Fprintln(&b, "parts, in the order they start:")
 	for _, name := range order {
@@ -128,7 +126,7 @@ func (p Plan) Text() string {
 		}
 		fmt.Fprintln(&b)
 	}
-	return b.String()
+	return b.String(), nil
 }
 
 // apiServerText says where the API server is, and how this machine reaches it.

@@ -104,7 +104,10 @@ func TestPlan(t *testing.T) {
 				t.Fatal(err)
 			}
 			file := filepath.Join("testdata", "plan-"+name+".txt")
-			got := p.Text()
+			got, err := p.Text()
+			if err != nil {
+				t.Fatal(err)
+			}
 			if *update {
 				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 					t.Fatal(err)

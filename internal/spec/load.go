@@ -44,6 +44,10 @@ func Load(r io.Reader) (Cluster, error) {
 		}
 		return Cluster{}, friendly(err)
 	}
+	var more any
+	if err := dec.Decode(&more); !errors.Is(err, io.EOF) && (err != nil || more != nil) {
+		return Cluster{}, errors.New("the file has a second document, after ---")
+	}
 	var root yaml.Node
 	if err := yaml.Unmarshal(data, &root); err != nil {
 		return Cluster{}, friendly(err)
@@ -76,6 +80,7 @@ func friendly(err error) error {
 		"${1}is not a $2")
 	text = regexp.MustCompile("cannot unmarshal !!\\w+ (`[^`]*` )?into (\\[\\])?(spec\\.)?(\\w+)").ReplaceAllString(
 		text, "${1}is not of type ${2}${4}")
+	text = strings.ReplaceAll(text, "is not of type []Arg", `is no list of flags such as [{name: v, value: "4"}]`)
 	lines := strings.Split(text, "\n")
 	for i := range lines {
 		lines[i] = strings.TrimSpace(lines[i])

@@ -265,6 +265,8 @@ func TestLoadNamesLineAndField(t *testing.T) {
 			"flag_line", head + "nodes:\n- kubeletExtraArgs: [{name: v, value: \"4\\n--config=x\"}]\n",
 			"kubeletExtraArgs[0].value: has a control character",
 		},
+		{"two", head + "nodes: [{}]\n---\n" + head + "nodes: [{}]\n", "a second document"},
+		{"flag_map", head + "nodes:\n- kubeletExtraArgs: {v: 4}\n", `line 4: is no list of flags such as [{name: v, value: "4"}]`},
 		{"addon", head + "addons: {dashboard: true}\nnodes: [{}]\n", `line 3: unknown field "dashboard" in addons`},
 		{
 			"six_alone", head + "networking:\n  podSubnet: fd00::/56\nnodes: [{}]\n",

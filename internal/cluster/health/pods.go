@@ -190,8 +190,10 @@ func remedyOfPod(g PodsFailing) string {
 			return "the image is of another operating system or Windows version: place the pod with nodeSelector kubernetes.io/os, or a RuntimeClass windows-VERSION"
 		}
 		return "check the image's name and whether this machine reaches its registry; `mullion image pull` shows the whole error, `mullion image load` loads an archive instead"
-	case "CrashLoopBackOff", "Error", "Failed", "StartError", "OOMKilled":
+	case "CrashLoopBackOff":
 		return fmt.Sprintf("`mullion kubectl logs %s --previous` has its output; %s", pod, describe)
+	case "Error", "Failed", "StartError", "OOMKilled": // it runs no more, or has not been started again yet
+		return fmt.Sprintf("`mullion kubectl logs %s` has its output; %s", pod, describe)
 	case "PodOSNotSupported", "NodeAffinity":
 		return "spec.os.name and nodeSelector kubernetes.io/os have to name the system of the node"
 	case corev1.PodReasonUnschedulable:

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"net/netip"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -88,15 +89,17 @@ func nodeIPs(addr, addr6 netip.Addr) string {
 // kubeletConfiguration is the kubelet's configuration file, as
 // https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/ has it.
 func (n Node) kubeletConfiguration() ([]byte, error) {
-	own := n.ownKubeletConfiguration()
-	if len(n.Config.Kubelet) == 0 {
-		return yaml.Marshal(own)
-	}
-	merged, err := mergeKubelet(own, n.Config.Kubelet)
+	merged, err := mergeKubelet(n.ownKubeletConfiguration(), n.Config.Kubelet)
 	if err != nil {
 		return nil, fmt.Errorf("kubeletConfiguration of node %q: %w", n.Name, err)
 	}
 	return yaml.Marshal(merged)
+}
+
+// CheckFields returns an error if the kubelet does not know fields that are to be merged into a node's configuration.
+func CheckFields(fields map[string]any) error {
+	_, err := mergeKubelet(&kubeletv1beta1.KubeletConfiguration{}, fields)
+	return err
 }
 
 // Check returns an error if the kubelet does not know a field that is merged into its configuration, or if there are
@@ -115,6 +118,9 @@ func (n Node) Check(hasProxy bool) error {
 // error, since the kubelet would only tell its log of it.
 func mergeKubelet(own *kubeletv1beta1.KubeletConfiguration, fields map[string]any,
 ) (*kubeletv1beta1.KubeletConfiguration, error) {
+	if len(fields) == 0 {
+		return own, nil
+	}
 	patch, err := json.Marshal(fields)
 	if err != nil {
 		return nil, err
@@ -128,7 +134,11 @@ func mergeKubelet(own *kubeletv1beta1.KubeletConfiguration, fields map[string]an
 		return nil, err
 	}
 	var merged kubeletv1beta1.KubeletConfiguration
-	return &merged, yaml.UnmarshalStrict(text, &merged)
+	if err := yaml.UnmarshalStrict(text, &merged); err != nil {
+		return nil, errors.New(regexp.MustCompile(`^error unmarshaling JSON: while decoding JSON: (json: )?`).
+			ReplaceAllString(err.Error(), ""))
+	}
+	return &merged, nil
 }
 
 // ownKubeletConfiguration is the kubelet's configuration without the fields that are merged into it.
