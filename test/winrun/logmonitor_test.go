@@ -15,9 +15,9 @@ import (
 
 // logMonitorJob is a program that logs as Windows programs do: to the event log and to a file.
 const logMonitorJob = "@echo off\r\necho from the program\r\n" +
-	`eventcreate /t WARNING /id 7 /l Application /so Mullion /d "it is ""late""" >nul` + "\r\n" +
-	`eventcreate /t INFORMATION /id 8 /l Application /so Mullion /d "not asked for" >nul` + "\r\n" +
-	`powershell -Command "Write-EventLog Application Mullion 9 Error 'two lines'" >nul` + "\r\n" +
+	`eventcreate /t WARNING /id 7 /l Application /so OfTheLogs /d "it is ""late""" >nul` + "\r\n" +
+	`eventcreate /t INFORMATION /id 8 /l Application /so OfTheLogs /d "not asked for" >nul` + "\r\n" +
+	`powershell -Command "Write-EventLog Application OfTheLogs 9 Error 'two lines'" >nul` + "\r\n" +
 	"echo grown>>C:\\logs\\app.log\r\necho new>C:\\logs\\new.log\r\necho other>C:\\logs\\other.txt\r\nexit /b 9\r\n"
 
 const logMonitorSources = `{"LogConfig":{"logFormat":%q,"sources":[
@@ -33,18 +33,18 @@ func testLogMonitor(t *testing.T, p prefix) {
 	p.Write(t, "tools/job.cmd", logMonitorJob)
 	for _, tt := range []struct{ format, want string }{
 		{"JSON", `{"Source":"Process","LogEntry":{"Logline":"from the program"},"SchemaVersion":"1.0.0"}
-{"Source": "EventLog","LogEntry": {"EventSource": "Mullion","Time": "TIME","Channel": "Application","Level": "Warning","EventId": 7,"Message": "it is \"late\""}}
-{"Source": "EventLog","LogEntry": {"EventSource": "Mullion","Time": "TIME","Channel": "Application","Level": "Error","EventId": 9,"Message": "two lines"}}
+{"Source": "EventLog","LogEntry": {"EventSource": "OfTheLogs","Time": "TIME","Channel": "Application","Level": "Warning","EventId": 7,"Message": "it is \"late\""}}
+{"Source": "EventLog","LogEntry": {"EventSource": "OfTheLogs","Time": "TIME","Channel": "Application","Level": "Error","EventId": 9,"Message": "two lines"}}
 {"Source": "File","LogEntry": {"Logline": "grown","FileName": "app.log"},"SchemaVersion":"1.0.0"}
 {"Source": "File","LogEntry": {"Logline": "new","FileName": "new.log"},"SchemaVersion":"1.0.0"}
 `},
 		{"XML", `<Log><Source>Process</Source><LogEntry><Logline>from the program</Logline></LogEntry></Log>
-<Log><Source>EventLog</Source><LogEntry><EventSource>Mullion</EventSource><Time>TIME</Time><Channel>Application</Channel><Level>Warning</Level><EventId>7</EventId><Message>it is "late"</Message></LogEntry></Log>
-<Log><Source>EventLog</Source><LogEntry><EventSource>Mullion</EventSource><Time>TIME</Time><Channel>Application</Channel><Level>Error</Level><EventId>9</EventId><Message>two lines</Message></LogEntry></Log>
+<Log><Source>EventLog</Source><LogEntry><EventSource>OfTheLogs</EventSource><Time>TIME</Time><Channel>Application</Channel><Level>Warning</Level><EventId>7</EventId><Message>it is "late"</Message></LogEntry></Log>
+<Log><Source>EventLog</Source><LogEntry><EventSource>OfTheLogs</EventSource><Time>TIME</Time><Channel>Application</Channel><Level>Error</Level><EventId>9</EventId><Message>two lines</Message></LogEntry></Log>
 <Log><Source>File</Source><LogEntry><Logline>grown</Logline><FileName>app.log</FileName></LogEntry></Log>
 <Log><Source>File</Source><LogEntry><Logline>new</Logline><FileName>new.log</FileName></LogEntry></Log>
 `},
-		{"custom", "from the program\n7 Mullion it is \"late\"\n9 Mullion two lines\napp.log grown\nnew.log new\n"},
+		{"custom", "from the program\n7 OfTheLogs it is \"late\"\n9 OfTheLogs two lines\napp.log grown\nnew.log new\n"},
 	} {
 		t.Run(tt.format, func(t *testing.T) {
 			p.Write(t, "LogMonitor/LogMonitorConfig.json", fmt.Sprintf(logMonitorSources, tt.format, false))
@@ -99,7 +99,7 @@ func testLogMonitorAlone(t *testing.T, p prefix) {
 	}
 	event := func(text string) {
 		t.Helper()
-		if got := p.run(t, "--", "eventcreate", "/t", "error", "/id", "1", "/so", "Mullion", "/d", text); got.code != 0 {
+		if got := p.run(t, "--", "eventcreate", "/t", "error", "/id", "1", "/so", "OfTheLogs", "/d", text); got.code != 0 {
 			t.Fatalf("%+v", got)
 		}
 	}
