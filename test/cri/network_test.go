@@ -57,6 +57,15 @@ func (f *fakeNetwork) Teardown(_ context.Context, pod cri.Pod, _ cri.PodNetwork)
 	return nil
 }
 
+func (f *fakeNetwork) Share(_ context.Context, pod cri.Pod, _ string, runs bool) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, up := f.up[pod.ID]; runs && !up {
+		return fmt.Errorf("pod %s is not connected", pod.ID)
+	}
+	return nil
+}
+
 func (f *fakeNetwork) Stats(context.Context, cri.Pod) (cri.NetworkStats, error) {
 	return cri.NetworkStats{
 		At:         time.Now(),
