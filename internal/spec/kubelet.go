@@ -59,10 +59,15 @@ func kubeletFields() given {
 
 func kubeletFlags() given {
 	return given{
-		equals: map[string]string{"node-labels": "labels"},
+		equals: map[string]string{
+			"node-labels": "labels", "system-reserved": "systemReserved", "kube-reserved": "kubeReserved",
+		},
 		own: []string{
-			"bootstrap-kubeconfig", "cert-dir", "config", "config-dir", "container-runtime-endpoint", "help",
-			"hostname-override", "kubeconfig", "node-ip", "root-dir", "version", "windows-service",
+			"address", "anonymous-auth", "authentication-token-webhook", "authorization-mode", "bootstrap-kubeconfig",
+			"cert-dir", "cgroup-driver", "cgroup-root", "cgroups-per-qos", "client-ca-file", "config", "config-dir",
+			"container-runtime-endpoint", "healthz-bind-address", "healthz-port", "help", "hostname-override",
+			"image-service-endpoint", "kubeconfig", "node-ip", "port", "register-node", "resolv-conf", "root-dir",
+			"rotate-certificates", "tls-cert-file", "tls-private-key-file", "version", "windows-service",
 		},
 	}
 }
@@ -104,16 +109,19 @@ func (v *validator) flags(path []any, args []Arg, g given) {
 		case strings.ContainsFunc(a.Value, func(r rune) bool { return r < ' ' }):
 			v.fail(append(at, "value"), "has a control character")
 		default:
-			v.refuse(at, a.Name, g)
+			v.refuse(at, strings.ReplaceAll(a.Name, "_", "-"), g) // the programs take both
 		}
 	}
 }
 
-// refuse fails for a field or flag that is given already.
+// refuse fails for a field or flag that is given already. The case of a field does not matter to JSON.
 func (v *validator) refuse(path []any, name string, g given) {
-	if other, equal := g.equals[name]; equal {
-		v.fail(path, "%s is given by %s in cluster.yaml", name, other)
-	} else if slices.Contains(g.own, name) {
+	for equal, other := range g.equals {
+		if strings.EqualFold(equal, name) {
+			v.fail(path, "%s is given by %s in cluster.yaml", name, other)
+		}
+	}
+	if slices.ContainsFunc(g.own, func(own string) bool { return strings.EqualFold(own, name) }) {
 		v.fail(path, "%s is Mullion's to set: it reaches the program by that", name)
 	}
 }

@@ -247,6 +247,18 @@ func TestLoadNamesLineAndField(t *testing.T) {
 			"kubelet_equal", head + "nodes:\n- kubeletConfiguration: {kubeReserved: {cpu: 1}}\n",
 			"kubeReserved is given by kubeReserved in cluster.yaml",
 		},
+		{
+			"kubelet_case", head + "nodes:\n- kubeletConfiguration: {Port: 1}\n",
+			"nodes[0].kubeletConfiguration.Port: Port is Mullion's to set",
+		},
+		{
+			"flag_underscore", head + "nodes:\n- kubeletExtraArgs: [{name: node_ip, value: 10.0.0.1}]\n",
+			"nodes[0].kubeletExtraArgs[0]: node-ip is Mullion's to set",
+		},
+		{
+			"flag_of_a_field", head + "nodes:\n- kubeletExtraArgs: [{name: healthz-port, value: '1'}]\n",
+			"healthz-port is Mullion's to set",
+		},
 		{"kubelet_list", head + "nodes:\n- kubeletConfiguration: [a]\n", "line 4"},
 		{"kubelet_key", head + "nodes:\n- kubeletConfiguration: {evictionHard: {1: a}}\n", "line 4: a configuration"},
 		{

@@ -15,11 +15,8 @@ type NodeRegistered struct {
 	Client func() (kubernetes.Interface, error)
 }
 
-// RegisteredUnit is the name of the unit that is ready when the API has the node with its addresses.
-func RegisteredUnit(node string) string { return "registered/" + node }
-
 // Name is the component's name.
-func (n *NodeRegistered) Name() string { return RegisteredUnit(n.Node) }
+func (n *NodeRegistered) Name() string { return "registered/" + n.Node }
 
 // Start waits until the node has an internal address.
 func (n *NodeRegistered) Start(ctx context.Context) error {

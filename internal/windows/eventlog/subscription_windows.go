@@ -12,7 +12,7 @@ const (
 	oldestRecord = 2
 )
 
-// Subscription is a log that is followed.
+// Subscription is a log that is followed until the program ends.
 type Subscription struct {
 	set    uintptr
 	signal windows.Handle
@@ -67,10 +67,4 @@ func (s *Subscription) Read(f func(Event)) error {
 		}
 		f(e)
 	}
-}
-
-// Close ends the subscription.
-func (s *Subscription) Close() {
-	closeHandle(s.set)
-	_ = windows.CloseHandle(s.signal)
 }

@@ -34,11 +34,8 @@ func (System) LogOf(string) (string, bool) { return "", false }
 // Subscribe follows a log.
 func (System) Subscribe(Query, bool) (*Subscription, error) { return nil, errors.ErrUnsupported }
 
-// Subscription is a log that is followed.
+// Subscription is a log that is followed until the program ends.
 type Subscription struct{}
 
 // Read calls f with the events that have come since it was called last.
 func (*Subscription) Read(func(Event)) error { return errors.ErrUnsupported }
-
-// Close ends the subscription.
-func (*Subscription) Close() {}

@@ -136,7 +136,8 @@ func (f *follower) read(name string, now time.Time, skip bool) (fileID, bool) {
 	file, err := open(filepath.Join(f.dir, name))
 	if err == nil {
 		defer file.Close()
-		id, err := identify(file)
+		var id fileID
+		id, err = identify(file)
 		if err == nil {
 			err = f.readOn(file, id, name, now, skip)
 		}

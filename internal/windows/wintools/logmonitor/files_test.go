@@ -255,3 +255,25 @@ func FuzzLines(f *testing.F) {
 		_ = enc.decode(rest)
 	})
 }
+
+// What cannot be read after it was opened, as a folder, is told of once, and tried again.
+func TestNotReadAfterItWasOpened(t *testing.T) {
+	var said []string
+	f := &follower{
+		fileSource: fileSource{dir: t.TempDir()},
+		complain:   func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) },
+		tails:      map[fileID]*tail{},
+		failed:     map[string]bool{},
+	}
+	if err := os.Mkdir(filepath.Join(f.dir, "a"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, ok := f.read("a", time.Now(), false); ok {
+			t.Error("a folder is read as a file")
+		}
+	}
+	if len(said) != 1 || !strings.Contains(said[0], "directory. It is tried again.") {
+		t.Errorf("said %q", said)
+	}
+}
