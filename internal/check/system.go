@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,7 +11,7 @@ import (
 // By is a kind of evidence for the system that a pod is for.
 type By string
 
-// The evidence, in the order in which it counts. The first four decide where the pod may be placed. The last two only
+// The evidence, in the order in which it counts. The first four decide where the pod may be placed. The last three only
 // show what the pod is meant for, so they can decide for Windows only: a pod that looks like one for Linux may still
 // land on a Windows node, and is judged as undecided.
 const (
@@ -18,13 +19,16 @@ const (
 	ByNodeSelector By = "spec.nodeSelector"
 	ByNodeAffinity By = "node affinity"
 	ByRuntimeClass By = "RuntimeClass"
+	ByHostProcess  By = "windowsOptions.hostProcess"
 	ByToleration   By = "toleration"
 	ByImage        By = "image"
 )
 
 // Places reports whether the evidence keeps the pod off nodes of the other system. (spec.os.name does not by itself,
 // but the kubelet of the other system refuses the pod.)
-func (b By) Places() bool { return b != "" && b != ByToleration && b != ByImage }
+func (b By) Places() bool {
+	return b == ByOSName || b == ByNodeSelector || b == ByNodeAffinity || b == ByRuntimeClass
+}
 
 // Evidence is one thing that says the system.
 type Evidence struct {
@@ -69,6 +73,9 @@ func evidence(p *Pod) []Evidence {
 	if s, at, ok := affinity(p); ok {
 		es = append(es, Evidence{s, ByNodeAffinity, at})
 	}
+	for _, v := range hostProcess(p) {
+		es = append(es, Evidence{Windows, ByHostProcess, v.At})
+	}
 	for _, v := range p.Values("spec.tolerations[*]") {
 		if s, ok := tolerated(v.Node); ok {
 			es = append(es, Evidence{s, ByToleration, v.At})
@@ -82,6 +89,16 @@ func evidence(p *Pod) []Evidence {
 		}
 	}
 	return es
+}
+
+// hostProcess returns the fields that make a pod or a container of it a HostProcess one, which Linux does not have.
+func hostProcess(p *Pod) []Value {
+	const field = "securityContext.windowsOptions.hostProcess"
+	all := p.Values("spec." + field)
+	for _, c := range p.Containers() {
+		all = append(all, c.Values(field)...)
+	}
+	return slices.DeleteFunc(all, func(v Value) bool { return v.Node.Text() != "true" })
 }
 
 // selected returns the system that a node selector asks for.

@@ -46,6 +46,17 @@ func TestEvidenceOrder(t *testing.T) {
 		{"a toleration of Linux decides nothing", "tolerations: [{key: os, value: linux}]", "", "x", check.Either},
 		{"a toleration of the key alone", "tolerations: [{key: os, operator: Exists}]", "", "x", check.Either},
 		{"an image for Windows", "x: y", "", "mcr.microsoft.com/windows/servercore:ltsc2022", check.Windows},
+		{
+			"a HostProcess pod", "securityContext: {windowsOptions: {hostProcess: true}}", "", "nginx", check.Windows,
+		},
+		{
+			"a selector before HostProcess",
+			"nodeSelector: {kubernetes.io/os: linux}, securityContext: {windowsOptions: {hostProcess: true}}", "", "nginx",
+			check.Linux,
+		},
+		{
+			"no HostProcess pod", "securityContext: {windowsOptions: {hostProcess: false}}", "", "nginx", check.Either,
+		},
 		{"an image for Linux decides nothing", "x: y", "", "nginx", check.Either},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -58,7 +58,7 @@ func TestSettle(t *testing.T) {
 	other := want
 	other.Nodes = append([]spec.Node{{Name: "linux-1", OS: spec.Linux}}, want.Nodes...)
 	_, err = settle(other, paths, nil)
-	wantConflict(t, err, "of another specification")
+	wantConflict(t, err, "of another specification: nodes has ")
 	if after, err := os.ReadFile(paths.Spec()); err != nil || string(after) != string(before) {
 		t.Errorf("the specification was changed: %v", err)
 	}

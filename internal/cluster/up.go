@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -116,9 +115,14 @@ func settle(want spec.Cluster, paths layout.Paths, environ []string) (spec.Clust
 		if want.Networking.APIServerPort == 0 {
 			want.Networking.APIServerPort = have.Networking.APIServerPort
 		}
-		if !equal(want, have) {
+		differ, err := differences(have, want)
+		if err != nil {
+			return want, err
+		}
+		if len(differ) > 0 {
 			return want, &ConflictError{
-				Err:    fmt.Errorf("data folder %q holds cluster %q of another specification", paths.Data, have.Name),
+				Err: fmt.Errorf("data folder %q holds cluster %q of another specification: %s", paths.Data, have.Name,
+					listed(differ)),
 				Remedy: "`mullion down` removes it; or use another --data-dir, and another name and underlay subnet, to have both",
 			}
 		}
@@ -136,12 +140,6 @@ func settle(want spec.Cluster, paths layout.Paths, environ []string) (spec.Clust
 	}
 	want.Networking.APIServerPort = port
 	return want, paths.SaveSpec(want)
-}
-
-func equal(a, b spec.Cluster) bool {
-	x, errX := json.Marshal(a)
-	y, errY := json.Marshal(b)
-	return errX == nil && errY == nil && string(x) == string(y)
 }
 
 // leastStartLimit is how long every part may take to start, even if the caller waits for less time.

@@ -21,7 +21,10 @@ var (
 	linuxShell   = regexp.MustCompile(`^(/(usr/(local/)?)?s?bin/)?(sh|bash|ash|dash|zsh)$`)
 	linuxProgram = regexp.MustCompile(
 		`^/(usr/(local/)?)?s?bin/[^ ]+$|^/(docker-)?entrypoint\.sh$|^/[^ :\\]+\.(sh|bash)$`)
-	pinging    = regexp.MustCompile(`(?i)(^|[\s;&|\\/'"(])ping(\.exe)?(\s|$)`)
+	pinging       = regexp.MustCompile(`(?i)(^|[\s;&|\\/'"(])ping(\.exe)?(\s|$)`)
+	linuxCoreutil = regexp.MustCompile(
+		`^(awk|cat|chmod|chown|cp|cut|date|df|du|env|false|grep|head|kill|killall|ln|ls|mv|nc|pgrep|pidof|pkill|printf|ps|rm|sed|` +
+			`sleep|stat|tail|tee|test|touch|tr|true|uname|wc|wget|xargs)$`)
 	linuxTools = regexp.MustCompile(`(^|[\s;&|(])(/proc/|/dev/null|/etc/|chmod |chown |kill -|ulimit |apt-get |apk )`)
 )
 
@@ -64,11 +67,12 @@ func commands() []check.Rule {
 			Severity: check.Warning,
 			Source:   compat("api"),
 			Title:    "this command names files or tools of Linux",
-			Why:      "Windows has no /proc, /dev, /etc, no mode bits and no signals",
+			Why:      "Windows has no /proc, /dev, /etc, no mode bits, no signals, and its images have no cat, sleep or wget",
 			Remedy:   "write the command for cmd or PowerShell",
 			Func: each(func(_ *check.Pod, c check.Container) []check.Hit {
-				return hits(
-					words(c), func(text string) string { return strings.TrimSpace(linuxTools.FindString(text)) })
+				tools := programs(c, func(word string) bool { return linuxCoreutil.MatchString(word) })
+				return append(tools, hits(
+					words(c), func(text string) string { return strings.TrimSpace(linuxTools.FindString(text)) })...)
 			}),
 		}),
 		rule(check.Rule{
