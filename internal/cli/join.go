@@ -84,7 +84,7 @@ after a reboot, and ` + "`mullion leave`" + ` takes them out of the cluster.`,
 	flags.BoolVar(&f.unpinned, "unsafe-skip-ca-verification", false,
 		"join without --ca-cert-hash: anyone who knows the token can pose as the cluster")
 	flags.StringVar(&f.node.OS, "os", spec.Windows, "operating system of the nodes: windows or linux")
-	flags.StringVar(&f.node.WindowsVersion, "windows-version", "", "Windows version of the nodes (default ltsc2022)")
+	flags.StringVar(&f.node.WindowsVersion, "windows-version", "", "Windows version of the nodes (default "+winver.Default()+")")
 	flags.StringVar(&f.node.Name, "name", "",
 		"name of the node; with --count, the beginning of the names (default m1-win-1, …, where m1 has the machine's number)")
 	flags.IntVar(&f.node.Count, "count", 1, "how many nodes")

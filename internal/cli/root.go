@@ -83,7 +83,7 @@ func (a *app) root() *cobra.Command {
 upstream's. The Windows nodes run upstream's own kubelet.exe under Wine; Mullion implements what kubelet.exe needs
 of Windows beyond that.
 
-  mullion up                                  a cluster with a Linux node and two Windows Server 2022 nodes
+  mullion up                                  a cluster with a Linux node and two Windows Server 2025 nodes
   mullion up --windows-version ltsc2019,ltsc2025
   mullion kubectl get nodes -o wide
   mullion node exec win-1 -- cmd /c ver

@@ -49,7 +49,7 @@ func (a *app) up() *cobra.Command {
 		Short: "Bring up a cluster with Windows nodes, or bring one back",
 		Long: `Brings up the cluster that cluster.yaml (-f) or --windows-version describes, waits until its nodes are Ready, and adds a
 context to your kubeconfig. Without either, it brings back the cluster of the data folder, or makes one with a Linux
-node and two Windows Server 2022 nodes. It is safe to repeat: after a crash or a reboot it brings back what is gone.
+node and two Windows Server 2025 nodes. It is safe to repeat: after a crash or a reboot it brings back what is gone.
 
 With --bundle the cluster has Kubernetes' programs of your own` + bundleForm +
 			` The control plane has their version, unless another is named; nodes

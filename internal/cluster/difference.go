@@ -15,7 +15,7 @@ import (
 const mostDifferences = 5
 
 // differences names the fields in which a specification differs from the one that a cluster has, as they are called in
-// cluster.yaml: `nodes[1].version is ltsc2022, and now ltsc2025`. It is empty if they are the same.
+// cluster.yaml: `nodes[1].version is ltsc2019, and now ltsc2025`. It is empty if they are the same.
 func differences(have, want spec.Cluster) ([]string, error) {
 	var trees [2]any
 	for i, c := range []spec.Cluster{have, want} {

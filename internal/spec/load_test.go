@@ -23,7 +23,7 @@ func TestLoad(t *testing.T) {
 	for _, n := range c.Nodes {
 		got = append(got, n.Name+" "+n.WindowsVersion)
 	}
-	if diff := cmp.Diff([]string{"win-1 ltsc2019", "win-2 ltsc2019", "big ltsc2022"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"win-1 ltsc2019", "win-2 ltsc2019", "big ltsc2025"}, got); diff != "" {
 		t.Error(diff)
 	}
 	if got := c.Networking.Pods().String(); got != "10.244.0.0/16" {
@@ -95,7 +95,7 @@ func TestDefault(t *testing.T) {
 		in   []string
 		want string
 	}{
-		{"nothing_asked", nil, "linux-1 , win-1 ltsc2022, win-2 ltsc2022"},
+		{"nothing_asked", nil, "linux-1 , win-1 ltsc2025, win-2 ltsc2025"},
 		{"versions", []string{"ltsc2019", "20h2"}, "linux-1 , win-1 ltsc2019, win-2 20h2"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestMixedNodes(t *testing.T) {
 		got = append(got, n.OS+" "+n.Name+" "+n.WindowsVersion)
 	}
 	want := []string{
-		"windows win-1 ltsc2022", "windows win-2 ltsc2022", "linux linux-1 ", "linux linux-2 ",
+		"windows win-1 ltsc2025", "windows win-2 ltsc2025", "linux linux-1 ", "linux linux-2 ",
 		"linux a-linux-node-with-a-long-name ",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -161,7 +161,7 @@ type Node struct {
 }
 
 // Default is the cluster that `mullion up` makes without a file: a Linux node, and a Windows node of each of
-// windowsVersions, or two of Windows Server 2022 if there are none. With server it has no nodes. With an address to
+// windowsVersions, or two of Windows Server 2025 if there are none. With server it has no nodes. With an address to
 // advertise, other machines can join.
 func Default(windowsVersions []string, server bool, advertise string) Cluster {
 	c := Cluster{APIVersion: APIVersion, Kind: Kind, Networking: Networking{AdvertiseAddress: advertise}}
@@ -170,7 +170,7 @@ func Default(windowsVersions []string, server bool, advertise string) Cluster {
 	}
 	c.Nodes = []Node{{OS: Linux}}
 	if len(windowsVersions) == 0 {
-		c.Nodes = append(c.Nodes, Node{OS: Windows, WindowsVersion: "ltsc2022", Count: 2})
+		c.Nodes = append(c.Nodes, Node{OS: Windows, WindowsVersion: winver.Default(), Count: 2})
 	}
 	for _, v := range windowsVersions {
 		c.Nodes = append(c.Nodes, Node{OS: Windows, WindowsVersion: v, Count: 1})
@@ -214,7 +214,7 @@ func (c Cluster) withDefaults() Cluster {
 	for _, n := range c.Nodes {
 		set(&n.OS, Windows)
 		if n.OS == Windows {
-			set(&n.WindowsVersion, "ltsc2022")
+			set(&n.WindowsVersion, winver.Default())
 		}
 		for i := range max(n.Count, 1) {
 			one := n

@@ -13,7 +13,7 @@ import (
 )
 
 // conformanceYAML uses other subnets than the other tests' clusters. Some specs want two Windows nodes, one a Linux
-// node.
+// node. They are of the build that a cluster has by default.
 const conformanceYAML = `apiVersion: mullion.dev/v1alpha1
 kind: Cluster
 name: mullion-conformance
@@ -23,8 +23,8 @@ networking:
   serviceSubnet: 10.209.0.0/16
 nodes:
 - os: linux
-- windowsVersion: ltsc2022
-- windowsVersion: ltsc2022
+- os: windows
+  count: 2
 `
 
 // conformanceSuite is the suite that is run; each of its specs has to pass. As in upstream's jobs, a failing spec is

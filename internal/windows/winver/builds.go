@@ -103,13 +103,13 @@ func All() []Build {
 		{
 			Name:           "ltsc2025",
 			Aliases:        []string{"2025", "24h2"},
-			Version:        Version{10, 0, 26100, 2314},
+			Version:        Version{10, 0, 26100, 6899},
 			ProductName:    "Windows Server 2025 Datacenter",
 			ReleaseID:      "2009",
 			DisplayVersion: "24H2",
 			BuildLab:       "ge_release",
 			HNS:            HNSVersion{16, 0},
-			Source:         "https://support.microsoft.com/help/5046617" + hnsSource,
+			Source:         "https://support.microsoft.com/help/5066835" + hnsSource,
 		},
 	}
 }

@@ -97,7 +97,7 @@ func Names() []string {
 }
 
 // Default is the build used where none is asked for.
-func Default() string { return "ltsc2022" }
+func Default() string { return "ltsc2025" }
 
 // stableABI lists the long-term releases, oldest first, whose containers newer hosts still run.
 // https://learn.microsoft.com/virtualization/windowscontainers/deploy-containers/version-compatibility

@@ -9,7 +9,7 @@ func TestLookup(t *testing.T) {
 	for _, tt := range []struct{ name, in, want string }{
 		{"name", "ltsc2022", "10.0.20348.2762"},
 		{"alias", "1809", "10.0.17763.6414"},
-		{"upper case", "LTSC2025", "10.0.26100.2314"},
+		{"upper case", "LTSC2025", "10.0.26100.6899"},
 		{"h2 upper", "20H2", "10.0.19042.1706"},
 		{"build number", "25398", "10.0.25398.1189"},
 		{"version", "10.0.18363", "10.0.18363.1556"},
