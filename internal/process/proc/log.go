@@ -6,14 +6,23 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
 
-// Limits of the tail, which is for error messages.
+// Limits of the tail, which is for error messages. The bytes are enough for the stack of one goroutine.
 const (
-	tailBytes = 4096
+	tailBytes = 16 << 10
 	tailLines = 12
+)
+
+// A program of Go that ends for a panic says why, and then its stack: the number of a goroutine, and for each call a line
+// with its name and one, indented, with its place.
+var (
+	goroutine = regexp.MustCompile(`^goroutine \d+ .*\[.*\]:$`)
+	frame     = regexp.MustCompile(`^\t|\)$|^created by |^goroutine \d+ `)
 )
 
 // output takes a child's output: it writes it to a log file, which is rotated by size, and keeps a short tail. A write
@@ -92,7 +101,8 @@ func (o *output) rotate() {
 	_ = old.Close() // nothing is buffered; the data has been written
 }
 
-// lines returns the last lines written, without the blank ones.
+// lines returns the last lines written, without the blank ones, and without the stack with which a program of Go ends,
+// before which it says why.
 func (o *output) lines() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -105,7 +115,14 @@ func (o *output) lines() []string {
 	if len(o.tail) == tailBytes && len(lines) > 1 {
 		lines = lines[1:] // the first one was cut
 	}
+	if i := slices.IndexFunc(lines, goroutine.MatchString); i > 0 && all(lines[i:], frame.MatchString) {
+		lines = lines[:i]
+	}
 	return lines[max(0, len(lines)-tailLines):]
+}
+
+func all(lines []string, is func(string) bool) bool {
+	return !slices.ContainsFunc(lines, func(line string) bool { return !is(line) })
 }
 
 // forget empties the tail, so that an error quotes only one run of the child.

@@ -190,6 +190,28 @@ func TestDeathBeforeReadyIsAnErrorWithTheLastLines(t *testing.T) {
 	}
 }
 
+// A program of Go that panics says why before its stack, which would push it out of the last lines.
+func TestLastLinesHaveNoStack(t *testing.T) {
+	const stack = "panic: unrecognized feature gate: No\n\ngoroutine 1 [running]:\n" +
+		"main.run({0x1, 0x2})\n\t/src/main.go:12 +0x5\nmain.main()\n\t/src/main.go:7 +0x1d\n"
+	for name, tt := range map[string]struct{ script, last string }{
+		"at its end": {"printf '" + stack + "'; exit 2", "panic: unrecognized feature gate: No"},
+		"before":     {"printf '" + stack + "'; echo recovered; exit 2", "recovered"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := shell(t, tt.script)
+			spec.Ready = func(context.Context) error { return errors.New("not listening") }
+			var runErr *proc.RunError
+			if err := proc.New(spec).Start(t.Context()); !errors.As(err, &runErr) {
+				t.Fatalf("got %v, want a RunError", err)
+			}
+			if got := runErr.Output[len(runErr.Output)-1]; got != tt.last {
+				t.Errorf("last line: got %q, want %q", got, tt.last)
+			}
+		})
+	}
+}
+
 func TestNotReadyInTimeIsAnError(t *testing.T) {
 	spec := shell(t, "echo here; exec sleep 1000")
 	spec.Ready = func(context.Context) error { return errors.New("nobody listens") }
