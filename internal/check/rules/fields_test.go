@@ -55,13 +55,11 @@ func without() map[string]string {
 		"spec.volumes[*].projected":             inner,
 		"spec.volumes[*].persistentVolumeClaim": "the claim and its class have rules",
 		"spec.volumes[*].ephemeral":             works,
-		"spec.volumes[*].name":                  works, "spec.volumes[*].azureFile": works,
-		"spec.volumes[*].azureDisk": works, "spec.volumes[*].gcePersistentDisk": works,
-		"spec.volumes[*].awsElasticBlockStore": works, "spec.volumes[*].vsphereVolume": works,
-		"spec.volumes[*].flexVolume": works,
-		"spec.volumes[*].csi":        "works where its driver has a node plugin for Windows",
-		"spec.volumes[*].image":      "containerd's code for it is the same on Windows, and no document says that it fails there",
-		"spec.volumes[*].gitRepo":    gone, "spec.volumes[*].photonPersistentDisk": gone,
+		"spec.volumes[*].name":                  works,
+		"spec.volumes[*].flexVolume":            "works where the node has its driver, a program for Windows",
+		"spec.volumes[*].csi":                   "works where its driver has a node plugin for Windows",
+		"spec.volumes[*].image":                 "containerd's code for it is the same on Windows, and no document says that it fails there",
+		"spec.volumes[*].photonPersistentDisk":  gone,
 	}
 }
 

@@ -98,7 +98,7 @@ func volumes() []check.Rule {
 			Remedy:   "mount the whole volume in a folder of its own",
 			Match:    []check.Match{present("volumeMounts[*].subPath"), present("volumeMounts[*].subPathExpr")},
 		}),
-	}, append(hostPaths(), mountPaths()...)...)
+	}, slices.Concat(volumeDrivers(), hostPaths(), mountPaths())...)
 }
 
 var (

@@ -1,0 +1,71 @@
+package rules
+
+import (
+	"slices"
+
+	"mullion.dev/mullion/internal/check"
+)
+
+// csiDrivers says which CSI driver each volume type of cloud providers became. Kubernetes holds no code for them any
+// more: 1.27 dropped the first one (Amazon's), 1.30 the last. It hands the volume to the driver.
+// https://pkg.go.dev/k8s.io/csi-translation-lib/plugins
+func csiDrivers() map[string]string {
+	return map[string]string{
+		"awsElasticBlockStore": "ebs.csi.aws.com",
+		"azureDisk":            "disk.csi.azure.com",
+		"azureFile":            "file.csi.azure.com",
+		"gcePersistentDisk":    "pd.csi.storage.gke.io",
+		"vsphereVolume":        "csi.vsphere.vmware.com",
+	}
+}
+
+// volumeDrivers are the rules about volumes whose code is no longer in the kubelet.
+func volumeDrivers() []check.Rule {
+	types := make([]string, 0, len(csiDrivers()))
+	for t := range csiDrivers() {
+		types = append(types, "spec.volumes[*]."+t)
+	}
+	slices.Sort(types)
+	return []check.Rule{
+		{
+			ID:       "volume-csi-driver",
+			Severity: check.Info,
+			Category: volumeCategory,
+			Target:   check.OnPod,
+			Since:    30,
+			Title:    "this type of volume needs a CSI driver on the Windows nodes",
+			Why:      "the kubelet hands it to the driver; on a node without the driver the pod waits in ContainerCreating",
+			Remedy:   "install the driver with its DaemonSet for Windows, as the cloud's own clusters have it; better, name a StorageClass of the driver in a claim",
+			Source: check.Source{
+				Title: "Volumes: types of persistent volumes",
+				URL:   "https://kubernetes.io/docs/concepts/storage/volumes/#volume-types",
+			},
+			Fields: types,
+			Func: func(p *check.Pod) []check.Hit {
+				var out []check.Hit
+				for t, driver := range csiDrivers() {
+					for _, v := range p.Values("spec.volumes[*]." + t) {
+						v.At.Note = driver
+						out = append(out, v.At)
+					}
+				}
+				return out
+			},
+		},
+		{
+			ID:       "volume-git-repo",
+			Severity: check.Error,
+			Category: volumeCategory,
+			Target:   check.OnPod,
+			Since:    33,
+			Title:    "gitRepo volumes are switched off",
+			Why:      "since Kubernetes 1.33 the kubelet does not set them up: the pod waits in ContainerCreating",
+			Remedy:   "clone into an emptyDir in an init container",
+			Source: check.Source{
+				Title: "Volumes: gitRepo",
+				URL:   "https://kubernetes.io/docs/concepts/storage/volumes/#gitrepo",
+			},
+			Match: []check.Match{present("spec.volumes[*].gitRepo")},
+		},
+	}
+}
