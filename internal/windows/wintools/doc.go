@@ -28,7 +28,7 @@ type Env struct {
 func programs() map[string]func(Env, []string) int {
 	return map[string]func(Env, []string) int{
 		"certutil": certutil, "curl": runCurl, "eventcreate": eventcreate, "fc": fc, "findstr": findstr, "getmac": getmac, "ipconfig": ipconfig,
-		"logmonitor": runLogMonitor, "net": network, "nslookup": nslookup, "setx": setx, "sort": sortLines, "systeminfo": systeminfo,
+		"logmonitor": runLogMonitor, "net": network, "nslookup": nslookup, "sc": runSC, "setx": setx, "sort": sortLines, "systeminfo": systeminfo,
 		"tar": runTar, "tasklist": tasklist, "timeout": timeout, "wevtutil": wevtutil, "where": where,
 	}
 }

@@ -3,6 +3,7 @@ package wintools
 import (
 	"mullion.dev/mullion/internal/windows/wintools/curl"
 	"mullion.dev/mullion/internal/windows/wintools/logmonitor"
+	"mullion.dev/mullion/internal/windows/wintools/sc"
 	"mullion.dev/mullion/internal/windows/wintools/tar"
 )
 
@@ -17,3 +18,5 @@ func runTar(e Env, args []string) int {
 func runCurl(e Env, args []string) int {
 	return curl.Run(curl.Streams{In: e.Stdin, Out: e.Stdout, Err: e.Stderr}, e.Getenv, args)
 }
+
+func runSC(e Env, args []string) int { return sc.Run(e.Stdout, e.System.Services(), args) }

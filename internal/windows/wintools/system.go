@@ -5,6 +5,8 @@ import (
 	"net"
 	"net/netip"
 	"time"
+
+	"mullion.dev/mullion/internal/windows/services"
 )
 
 // ErrNoConsole says that a program's input is no console.
@@ -57,7 +59,7 @@ type Console interface {
 	Key(wait time.Duration) (key rune, err error)
 }
 
-// Host is what net needs of Windows: the computer's name, the local groups, and Wine's own net.
+// Host is what net and sc need of Windows: the computer's name, the local groups, the services, and Wine's own net.
 type Host interface {
 	// Name is the computer's name.
 	Name() string
@@ -67,6 +69,8 @@ type Host interface {
 	Alone(f func() error) error
 	// Net runs Wine's own net, for everything that net here does not do, and returns its exit code.
 	Net(e Env, args []string) (int, error)
+	// Services is the service control manager.
+	Services() services.Manager
 }
 
 // Network is the network as Windows shows it.

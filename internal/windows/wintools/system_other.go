@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/windows/eventlog"
+	"mullion.dev/mullion/internal/windows/services"
 )
 
 // ThisSystem returns a System whose methods fail: the programs are Windows programs.
@@ -28,6 +29,7 @@ func (nowhere) Name() string                       { return "" }
 func (nowhere) Groups() string                     { return "" }
 func (nowhere) Alone(func() error) error           { return errors.ErrUnsupported }
 func (nowhere) Net(Env, []string) (int, error)     { return 0, errors.ErrUnsupported }
+func (nowhere) Services() services.Manager         { return services.Local() }
 func (nowhere) HostName() string                   { return "" }
 func (nowhere) Adapters() ([]Adapter, error)       { return nil, errors.ErrUnsupported }
 func (nowhere) Resolve(string) (netip.Addr, error) { return netip.Addr{}, errors.ErrUnsupported }

@@ -14,6 +14,7 @@ import (
 
 	"mullion.dev/mullion/internal/windows/eventlog"
 	"mullion.dev/mullion/internal/windows/localgroup"
+	"mullion.dev/mullion/internal/windows/services"
 	"mullion.dev/mullion/internal/windows/winproc"
 )
 
@@ -189,6 +190,9 @@ func (local) Name() string {
 	}
 	return name
 }
+
+// Services implements Host.
+func (local) Services() services.Manager { return services.Local() }
 
 // Groups implements Host.
 func (local) Groups() string { return localgroup.Path }

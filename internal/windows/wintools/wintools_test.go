@@ -18,6 +18,8 @@ import (
 
 	"mullion.dev/mullion/internal/windows/eventlog"
 	"mullion.dev/mullion/internal/windows/localgroup"
+	"mullion.dev/mullion/internal/windows/services"
+	"mullion.dev/mullion/internal/windows/services/servicestest"
 )
 
 // fake is a Windows whose answers a test sets.
@@ -32,6 +34,7 @@ type fake struct {
 	logs      map[string][]eventlog.Event
 	asked     eventlog.Query
 	written   []eventlog.Entry
+	services  servicestest.Manager
 }
 
 func (w *fake) Logs() ([]string, error) { return slices.Sorted(maps.Keys(w.logs)), w.err }
@@ -126,6 +129,7 @@ func (w *fake) Key(wait time.Duration) (rune, error) {
 }
 
 func (w *fake) Name() string               { return "WIN-1" }
+func (w *fake) Services() services.Manager { return &w.services }
 func (w *fake) Groups() string             { return w.groups }
 func (w *fake) Alone(f func() error) error { return f() }
 func (w *fake) Net(e Env, args []string) (int, error) {
