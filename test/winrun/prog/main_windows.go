@@ -29,6 +29,7 @@ func main() {
 		"mountpoint": mountPoint,
 		"iphlpapi":   helperAPI,
 		"services":   openServices,
+		"service":    serve,
 		"stdhandle":  standardHandle,
 		"waitinput":  waitForInput,
 	}

@@ -1,0 +1,98 @@
+//go:build wine
+
+package winrun
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// line runs a command line of cmd.exe.
+func (p prefix) line(t *testing.T, line string) outcome {
+	t.Helper()
+	return p.run(t, "--raw", "--", "cmd /c "+line)
+}
+
+// log returns what the test's service wrote to a file of C:.
+func (p prefix) log(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(p.Path(name))
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// until runs a command line until what it prints has a text.
+func (p prefix) until(t *testing.T, line, want string) outcome {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		got := p.line(t, line)
+		if strings.Contains(got.out, want) || time.Now().After(deadline) {
+			if !strings.Contains(got.out, want) {
+				t.Errorf("%s: %+v, want %q", line, got, want)
+			}
+			return got
+		}
+	}
+}
+
+// serviceState is what sc prints of a service that runs.
+const serviceState = "\nSERVICE_NAME: tried \n        TYPE               : 10  WIN32_OWN_PROCESS  \n" +
+	"        STATE              : 4  RUNNING \n                                (STOPPABLE, NOT_PAUSABLE, IGNORES_SHUTDOWN)\n" +
+	"        WIN32_EXIT_CODE    : 0  (0x0)\n        SERVICE_EXIT_CODE  : 0  (0x0)\n        CHECKPOINT         : 0x0\n        WAIT_HINT          : 0x0\n"
+
+// testServiceControl makes a service by sc.exe, and starts, asks, stops and deletes it.
+func testServiceControl(t *testing.T, p prefix) {
+	t.Helper()
+	p.fresh(t)
+	const none = "FAILED 1060:\n\nThe specified service does not exist as an installed service.\n\n"
+	for _, tc := range []struct {
+		name, line string
+		code       int
+		out        string
+	}{
+		{"none", `sc query tried`, 1060 & 0xff, "[SC] EnumQueryServicesStatus:OpenService " + none},
+		{"create", `sc create tried binPath= "C:\prog.exe service tried C:\tried.log s" DisplayName= "A trial" depend= PlugPlay`, 0, "[SC] CreateService SUCCESS\n"},
+		{"create_again", `sc create tried binPath=x`, 1073 & 0xff, "[SC] CreateService FAILED 1073:\n\nThe specified service already exists.\n\n"},
+		{"stop_first", `sc stop tried`, 1062 & 0xff, "[SC] ControlService FAILED 1062:\n\nThe service has not been started.\n\n"},
+		{"description", `sc description tried "it is tried"`, 0, "[SC] ChangeServiceConfig2 SUCCESS\n"},
+		{"qdescription", `sc qdescription tried`, 0, "[SC] QueryServiceConfig2 SUCCESS\n\nSERVICE_NAME: tried\nDESCRIPTION:  it is tried\n"},
+		{"start", `sc start tried one "two three" >nul`, 0, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := p.line(t, tc.line); got.code != tc.code || got.out != tc.out {
+				t.Errorf("%+v, want %+v", got, tc)
+			}
+		})
+	}
+	p.until(t, "sc query tried", "RUNNING")
+	if got := p.line(t, "sc query tried"); got.out != serviceState {
+		t.Errorf("%+v, want %q", got, serviceState)
+	}
+	if got := p.line(t, "sc queryex tried"); !regexp.MustCompile(`\n        PID                : [1-9][0-9]*\n        FLAGS              : \n$`).MatchString(got.out) {
+		t.Errorf("%+v has no process", got)
+	}
+	if got := p.line(t, "sc control tried 200"); got.code != 0 {
+		t.Errorf("%+v", got)
+	}
+	if got := p.line(t, "sc start tried"); got.code != 1056&0xff || got.out != "[SC] StartService FAILED 1056:\n\nAn instance of the service is already running.\n\n" {
+		t.Errorf("%+v", got)
+	}
+	if got := p.line(t, "sc stop tried >nul"); got.code != 0 {
+		t.Errorf("%+v", got)
+	}
+	p.until(t, "sc query tried", "1  STOPPED")
+	const want = "started [\"tried\" \"one\" \"two three\"] color \"\"\ncontrol 200\nstop\nended\n"
+	if got := p.log(t, "tried.log"); got != want {
+		t.Errorf("the service wrote %q, want %q", got, want)
+	}
+	if got := p.line(t, "sc delete tried && sc query tried"); got.code != 1060&0xff ||
+		got.out != "[SC] DeleteService SUCCESS\n[SC] EnumQueryServicesStatus:OpenService "+none {
+		t.Errorf("%+v", got)
+	}
+}
