@@ -91,6 +91,12 @@ func testServiceControl(t *testing.T, p prefix) {
 	if got := p.log(t, "tried.log"); got != want {
 		t.Errorf("the service wrote %q, want %q", got, want)
 	}
+	const started = "The A trial service is starting.\nThe A trial service was started successfully.\n\n"
+	const stopped = "The A trial service is stopping.\nThe A trial service was stopped successfully.\n\n"
+	if got := p.line(t, `net start "A trial" && net start | findstr /c:"A trial" && net stop tried`); got.code != 0 ||
+		got.out != started+"   A trial\n"+stopped {
+		t.Errorf("%+v", got)
+	}
 	if got := p.line(t, "sc delete tried && sc query tried"); got.code != 1060&0xff ||
 		got.out != "[SC] DeleteService SUCCESS\n[SC] EnumQueryServicesStatus:OpenService "+none {
 		t.Errorf("%+v", got)

@@ -73,6 +73,7 @@ func testTools(t *testing.T, p prefix) {
 		{"wevtutil_list", `wevtutil el | findstr /b S`, 0, "Security\nSetup\nSystem\n", ""},
 		{"wevtutil_clear", `wevtutil cl System && wevtutil qe System`, 0, "", ""},
 		{"wevtutil_none", `wevtutil qe Nothing 2>nul`, 15007 & 0xff, "", ""},
+		{"net_start", `net start none`, 2, "", "The service name is invalid.\n\nMore help is available by typing NET HELPMSG 2185.\n"},
 		{"net_other", `net help | findstr START`, 0, "Where 'command' is one of HELP, START, STOP or USE.\n", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

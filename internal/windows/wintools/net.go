@@ -16,10 +16,15 @@ const (
 	netFailed = 2
 )
 
-// network is net: it does localgroup itself and leaves the rest to Wine's net.
+// network is net: it does localgroup, start and stop itself and leaves the rest to Wine's net.
 func network(e Env, args []string) int {
-	if len(args) > 0 && strings.EqualFold(args[0], "localgroup") {
-		return localGroup(e, args[1:])
+	if len(args) > 0 {
+		switch verb := strings.ToLower(args[0]); verb {
+		case "localgroup":
+			return localGroup(e, args[1:])
+		case "start", "stop":
+			return service(e, verb, args[1:])
+		}
 	}
 	code, err := e.System.Net(e, args)
 	if err != nil {

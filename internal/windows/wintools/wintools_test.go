@@ -417,7 +417,7 @@ func TestNet(t *testing.T) {
 		args []string
 		want result
 	}{
-		{"other", []string{"start", "x"}, result{7, "wine's net start x\n", ""}},
+		{"other", []string{"use", "x"}, result{7, "wine's net use x\n", ""}},
 		{"add", []string{"localgroup", "Builders", "/ADD", "/comment:who Build"}, result{0, done, ""}},
 		{
 			"add_again",
