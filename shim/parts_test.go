@@ -13,16 +13,17 @@ import (
 // the file of its name in testdata/unit; the values are the other files and the flags to compile it with. Functions of
 // the C library that run/text.c defines are renamed, because the sanitizer defines them too.
 var parts = map[string][]string{
-	"acl":    {"hooks/acl.c", "hooks/table.c", "testdata/unit/acl_calls.c"},
-	"args":   {"run/args.c", "run/text.c", "-Dmemset=own_memset", "-Dmemcpy=own_memcpy"},
-	"blob":   {"ncrypt/blob.c", "ncrypt/der.c"},
-	"events": {"wevtapi/record.c", "wevtapi/xml.c", "wevtapi/xpath.c", "wevtapi/match.c", "wevtapi/filter.c", "-Iwevtapi"},
-	"drive":  {"hooks/drive.c", "hooks/path.c", "hooks/linux.c", "hooks/table.c", "testdata/unit/path_calls.c"},
-	"mi":     {"mi/convert.c", "-Imi"},
-	"path":   {"hooks/path.c", "hooks/linux.c", "hooks/table.c", "testdata/unit/path_calls.c"},
-	"pdh":    {"pdh/names.c", "pdh/defs.c", "pdh/parse.c", "pdh/disks.c", "pdh/scan.c", "pdh/figure.c", "-Ipdh"},
-	"pkcs12": {"ncrypt/pkcs12.c", "ncrypt/der.c"},
-	"table":  {"hooks/table.c"},
+	"acl":     {"hooks/acl.c", "hooks/table.c", "testdata/unit/acl_calls.c"},
+	"args":    {"run/args.c", "run/text.c", "-Dmemset=own_memset", "-Dmemcpy=own_memcpy"},
+	"blob":    {"ncrypt/blob.c", "ncrypt/der.c"},
+	"drive":   {"hooks/drive.c", "hooks/path.c", "hooks/linux.c", "hooks/table.c", "testdata/unit/path_calls.c"},
+	"events":  {"wevtapi/record.c", "wevtapi/xml.c", "wevtapi/xpath.c", "wevtapi/match.c", "wevtapi/filter.c", "-Iwevtapi"},
+	"failure": {"hooks/failure.c"},
+	"mi":      {"mi/convert.c", "-Imi"},
+	"path":    {"hooks/path.c", "hooks/linux.c", "hooks/table.c", "testdata/unit/path_calls.c"},
+	"pdh":     {"pdh/names.c", "pdh/defs.c", "pdh/parse.c", "pdh/disks.c", "pdh/scan.c", "pdh/figure.c", "-Ipdh"},
+	"pkcs12":  {"ncrypt/pkcs12.c", "ncrypt/der.c"},
+	"table":   {"hooks/table.c"},
 }
 
 // sanitizerOptions turns off the search for leaks: it needs ptrace, and the tests count the blocks themselves.

@@ -8,7 +8,9 @@
 #include "children.h"
 
 #include "hooks.h"
+#include "scm.h"
 #include "stacks.h"
+#include "table.h"
 
 typedef BOOL(WINAPI *create_process_internal)(HANDLE, const WCHAR *, WCHAR *, SECURITY_ATTRIBUTES *, SECURITY_ATTRIBUTES *, BOOL, DWORD, void *, const WCHAR *,
                                               STARTUPINFOW *, PROCESS_INFORMATION *, HANDLE *);
@@ -31,14 +33,24 @@ static BOOL WINAPI hook_CreateProcessInternalW(HANDLE token, const WCHAR *applic
                                                SECURITY_ATTRIBUTES *thread_security, BOOL inherit, DWORD flags, void *environment, const WCHAR *folder,
                                                STARTUPINFOW *startup, PROCESS_INFORMATION *process, HANDLE *new_token)
 {
-    BOOL started = original_create_process(token, application, command, process_security, thread_security, inherit, flags | CREATE_SUSPENDED, environment,
-                                           folder, startup, process, new_token);
-    DWORD error = GetLastError();
+    BOOL hookless = scm_here() && scm_own(application ? application : command), started;
+    struct scm_service *service = hookless ? NULL : scm_starting();
+    WCHAR *merged = scm_environment(service, environment);
+    DWORD error;
 
+    started = original_create_process(token, application, command, process_security, thread_security, inherit, flags | CREATE_SUSPENDED,
+                                      merged ? merged : environment, folder, startup, process, new_token);
+    error = GetLastError();
+    if (merged)
+        heap_free(merged);
+    scm_watch(service, started ? process : NULL);
     if (!started)
+    {
+        SetLastError(error);
         return FALSE;
+    }
     spare_stacks(process->hProcess);
-    if (!(flags & (DEBUG_PROCESS | DEBUG_ONLY_THIS_PROCESS)))
+    if (!hookless && !(flags & (DEBUG_PROCESS | DEBUG_ONLY_THIS_PROCESS)))
         load_into(process);
     if (!(flags & CREATE_SUSPENDED))
         ResumeThread(process->hThread);

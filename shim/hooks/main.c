@@ -10,6 +10,8 @@
 
 #include "hooks.h"
 #include "path.h"
+#include "scm.h"
+#include "services.h"
 
 #define WINE_WITH_LINKS 1020 /* 10.20 is the first whose CreateSymbolicLinkW makes a link */
 
@@ -77,6 +79,13 @@ BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved)
     if (!(version = wine_version()))
         return TRUE;
     find_originals();
+    if (is_program(L"services.exe")) /* the other parts would wait for what it provides */
+    {
+        if (path_start())
+            scm_start();
+        children_start();
+        return TRUE;
+    }
     /* Parts with a table of handles must see handles closed; parts that answer by name need Wine's translation of
      * names. */
     path = path_start();

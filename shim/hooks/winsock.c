@@ -1,10 +1,11 @@
-/* The hooks of ws2_32.dll, dnsapi.dll, iphlpapi.dll, crypt32.dll, bcrypt.dll and advapi32.dll: when they are set, and WSAIoctl, which udpreset.c and afunix.c share. */
+/* The hooks of ws2_32.dll, dnsapi.dll, iphlpapi.dll, crypt32.dll, bcrypt.dll, advapi32.dll and sechost.dll: when they are set, and WSAIoctl, which udpreset.c and afunix.c share. */
 #include "winsock.h"
 
 #include <winternl.h>
 
 #include "patch.h"
 #include "path.h"
+#include "svcstop.h"
 
 struct socket_originals winsock;
 
@@ -97,6 +98,12 @@ static void patch_advapi32(HMODULE module)
     eventlog_start(module);
 }
 
+static void patch_sechost(HMODULE module)
+{
+    keep(module);
+    svcstop_start(module);
+}
+
 static void CALLBACK dll_loaded(ULONG reason, const struct dll_notification *data, void *context)
 {
     (void)context;
@@ -114,6 +121,8 @@ static void CALLBACK dll_loaded(ULONG reason, const struct dll_notification *dat
         patch_bcrypt(data->base);
     else if (is_dll(data->base_name, L"advapi32.dll"))
         patch_advapi32(data->base);
+    else if (is_dll(data->base_name, L"sechost.dll"))
+        patch_sechost(data->base);
 }
 
 void winsock_start(BOOL with_unix)
@@ -135,6 +144,8 @@ void winsock_start(BOOL with_unix)
         patch_bcrypt(loaded);
     if ((loaded = GetModuleHandleW(L"advapi32.dll")))
         patch_advapi32(loaded);
+    if ((loaded = GetModuleHandleW(L"sechost.dll")))
+        patch_sechost(loaded);
     if (notify)
         notify(0, dll_loaded, NULL, &cookie);
 }

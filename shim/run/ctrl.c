@@ -117,7 +117,10 @@ static BOOL event_number(const WCHAR *name, DWORD *event)
     return FALSE;
 }
 
-/* send_ctrl returns 0 if at least one program got the event, 1 if there was none. */
+/*
+ * send_ctrl delivers an event. Services do not get it: they are told by their control handlers, and Windows' default handler does not end them either, as
+ * Wine's would. It returns 0 if at least one program got the event, 1 if there was none.
+ */
 int send_ctrl(const struct options *opt)
 {
     PROCESSENTRY32W entry = {.dwSize = sizeof(entry)};
@@ -132,12 +135,14 @@ int send_ctrl(const struct options *opt)
     }
     if (opt->pid)
         return deliver(opt->pid, event) ? 0 : 1;
+    if (event == CTRL_SHUTDOWN_EVENT)
+        tell_services();
     snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0);
     if (snapshot == INVALID_HANDLE_VALUE)
         return 1;
     for (BOOL more = Process32FirstW(snapshot, &entry); more; more = Process32NextW(snapshot, &entry))
     {
-        if (entry.th32ProcessID == GetCurrentProcessId() || is_helper(entry.szExeFile))
+        if (entry.th32ProcessID == GetCurrentProcessId() || is_helper(entry.szExeFile) || is_service(entry.th32ProcessID))
             continue;
         if (deliver(entry.th32ProcessID, event))
             sent = TRUE;

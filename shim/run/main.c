@@ -4,7 +4,8 @@
 static const WCHAR usage_text[] =
     L"usage: mullion-run.exe [--cwd DIR] [--env-file FILE] [--report FILE] [--memory-limit BYTES] [--dns-search LIST] [--hook DLL|none] [--raw] -- PROGRAM [ARGUMENT...]\r\n"
     L"       mullion-run.exe --ctrl c|break|close|logoff|shutdown [--pid N]\r\n"
-    L"       mullion-run.exe --services";
+    L"       mullion-run.exe --services\r\n"
+    L"       mullion-run.exe --end-services";
 
 static int usage(const WCHAR *problem, const WCHAR *what)
 {
@@ -26,6 +27,11 @@ static int take_option(struct options *opt, int argc, WCHAR **argv, int i)
     if (str_equal(name, L"--services"))
     {
         opt->services = TRUE;
+        return 1;
+    }
+    if (str_equal(name, L"--end-services"))
+    {
+        opt->end_services = TRUE;
         return 1;
     }
     if (!value)
@@ -70,7 +76,9 @@ static int run(void)
     if (opt.ctrl)
         return send_ctrl(&opt);
     if (opt.services)
-        return start_services();
+        return start_services(opt.hook);
+    if (opt.end_services)
+        return end_services();
     if (i + 1 >= argc)
         return usage(L"no program", L"");
     opt.argv = argv + i + 1;

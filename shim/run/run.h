@@ -32,6 +32,7 @@ struct options
     ULONGLONG memory_limit;   /* bytes of private memory the program may commit; 0: no limit */
     DWORD pid;                /* with ctrl: only this process; 0: all programs */
     BOOL services;            /* start Wine's services instead of a program */
+    BOOL end_services;        /* end the container's services instead of starting a program */
     BOOL raw;                 /* argv[0] is a whole command line */
     int argc;                 /* the program and its arguments */
     WCHAR **argv;
@@ -79,8 +80,11 @@ int send_ctrl(const struct options *opt);
 void prepare_ctrl(HANDLE process);
 BOOL prepare_child(HANDLE process, const WCHAR *path, const WCHAR *hook, DWORD *error);
 
-/* services.c */
-int start_services(void);
+/* services.c, svcend.c */
+int start_services(const WCHAR *hook);
+BOOL is_service(DWORD pid);
+void tell_services(void);
+int end_services(void);
 
 /* resize.c */
 void wait_for(HANDLE process);

@@ -4,7 +4,6 @@
  * service control manager).
  */
 #include "run.h"
-#include "stacks.h"
 
 enum
 {
@@ -15,13 +14,15 @@ enum
  * start_services starts services.exe, at most once in the life of a prefix, and returns 0 when all automatic
  * services have been started.
  */
-int start_services(void)
+int start_services(const WCHAR *hook)
 {
+    static const WCHAR services[] = L"C:\\windows\\system32\\services.exe";
     STARTUPINFOW startup = {.cb = sizeof(startup)};
     PROCESS_INFORMATION child;
     HANDLE lock = CreateMutexW(NULL, FALSE, L"__mullion_services");
     HANDLE wait[2] = {CreateEventW(NULL, TRUE, FALSE, L"__wine_SvcctlStarted")};
     int result = EXIT_NOT_STARTED;
+    DWORD error;
 
     if (!lock || !wait[0])
         return result;
@@ -31,10 +32,10 @@ int start_services(void)
     {
         result = 0;
     }
-    else if (CreateProcessW(L"C:\\windows\\system32\\services.exe", NULL, NULL, NULL, FALSE, CREATE_SUSPENDED | DETACHED_PROCESS, NULL,
-                            L"C:\\windows\\system32", &startup, &child))
+    else if (CreateProcessW(services, NULL, NULL, NULL, FALSE, CREATE_SUSPENDED | DETACHED_PROCESS, NULL, L"C:\\windows\\system32", &startup, &child))
     {
-        spare_stacks(child.hProcess);
+        /* without the hooks, services have none either, and nobody sees them die */
+        prepare_child(child.hProcess, services, hook, &error);
         ResumeThread(child.hThread);
         wait[1] = child.hProcess;
         if (WaitForMultipleObjects(2, wait, FALSE, START_TIMEOUT_MS) == WAIT_OBJECT_0)

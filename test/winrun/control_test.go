@@ -3,9 +3,12 @@
 package winrun
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -100,5 +103,56 @@ func testServiceControl(t *testing.T, p prefix) {
 	if got := p.line(t, "sc delete tried && sc query tried"); got.code != 1060&0xff ||
 		got.out != "[SC] DeleteService SUCCESS\n[SC] EnumQueryServicesStatus:OpenService "+none {
 		t.Errorf("%+v", got)
+	}
+}
+
+// made makes a service of the test's program, which logs to C:\NAME.log, and starts it.
+func (p prefix) made(t *testing.T, name, accepts string) {
+	t.Helper()
+	line := `sc create NAME binPath= "C:\prog.exe service NAME C:\NAME.log ` + accepts + `" && sc start NAME`
+	if got := p.line(t, strings.ReplaceAll(line, "NAME", name)); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	p.until(t, "sc query "+name, "RUNNING")
+}
+
+// testServiceEnd ends a container whose services run: those that accept it are told before, and have their time.
+func testServiceEnd(t *testing.T, p prefix) {
+	t.Helper()
+	p.Stop()
+	t.Cleanup(p.Stop)
+	inner := p.command(t, "--", "prog", "signal")
+	cmd := exec.CommandContext(t.Context(), buildInit(t), append([]string{"--"}, inner.Args...)...)
+	cmd.Env, cmd.Dir = inner.Env, inner.Dir
+	r := startReady(t, cmd)
+	for name, accepts := range map[string]string{"slow": "shd", "early": "hp", "plain": "s", "stuck": "shn"} {
+		p.made(t, name, accepts)
+	}
+	begin := time.Now()
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if line := r.next(); line != "got terminated" {
+		t.Errorf("the program said %q", line)
+	}
+	code := exitCode(t, cmd.Wait())
+	// slow takes 4 s, stuck has the 5 s of WaitToKillServiceTimeout
+	if took := time.Since(begin); code != 42 || took < 5*time.Second || took > 20*time.Second {
+		t.Errorf("the container ended with %d after %v, want 42 after 5 s", code, took)
+	}
+	for name, want := range map[string]string{
+		"slow": "shutdown\nended\n", "early": "preshutdown\nended\n", "plain": "", "stuck": "shutdown\n",
+	} {
+		want = fmt.Sprintf("started [%q] color \"\"\n%s", name, want)
+		if got := p.log(t, name+".log"); got != want {
+			t.Errorf("%s wrote %q, want %q", name, got, want)
+		}
+	}
+	p.Stop()
+	p.fresh(t)
+	for _, name := range []string{"slow", "early", "plain", "stuck"} {
+		if got := p.line(t, "sc delete "+name); got.code != 0 {
+			t.Errorf("%+v", got)
+		}
 	}
 }

@@ -45,6 +45,7 @@ func TestWinrun(t *testing.T) {
 	t.Run("counters", func(t *testing.T) { testCounters(t, p) })
 	t.Run("tools", func(t *testing.T) { testTools(t, p) })
 	t.Run("service_control", func(t *testing.T) { testServiceControl(t, p) })
+	t.Run("service_end", func(t *testing.T) { testServiceEnd(t, p) })
 	t.Run("log_monitor", func(t *testing.T) { testLogMonitor(t, p) })
 	t.Run("cmd", func(t *testing.T) { testCmd(t, p) })
 	t.Run("powershell", func(t *testing.T) { testPowerShell(t, p) })

@@ -31,10 +31,23 @@ func Parse(args, env []string) (Config, error) {
 	return Config{Argv: args, Env: env}, nil
 }
 
+// windows reports whether the main program is a Windows program.
+func (c Config) windows() bool {
+	return len(c.Argv) > 1 && path.Base(strings.ReplaceAll(c.Argv[1], `\`, "/")) == launcher
+}
+
+// endArgv is the command that ends the container's Windows services, or nil if the main program is no Windows program.
+func (c Config) endArgv() []string {
+	if !c.windows() {
+		return nil
+	}
+	return []string{c.Argv[0], c.Argv[1], "--end-services"}
+}
+
 // ctrlArgv is the command that delivers a control event to the container's Windows programs, or nil if the main program
 // is no Windows program: then signals are passed on as they are.
 func (c Config) ctrlArgv(event string) []string {
-	if len(c.Argv) < 2 || path.Base(strings.ReplaceAll(c.Argv[1], `\`, "/")) != launcher {
+	if !c.windows() {
 		return nil
 	}
 	return []string{c.Argv[0], c.Argv[1], "--ctrl", event}

@@ -56,3 +56,20 @@ func TestCtrlArgv(t *testing.T) {
 		})
 	}
 }
+
+func TestEndArgv(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		argv, want []string
+	}{
+		{
+			"windows_program", []string{"/usr/lib/wine/wine64", `C:\windows\system32\mullion-run.exe`, "--", "x"},
+			[]string{"/usr/lib/wine/wine64", `C:\windows\system32\mullion-run.exe`, "--end-services"},
+		},
+		{"linux_program", []string{"/bin/sh", "-c", "x"}, nil},
+	} {
+		if diff := cmp.Diff(tt.want, Config{Argv: tt.argv}.endArgv()); diff != "" {
+			t.Errorf("%s: command (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}

@@ -29,13 +29,24 @@ func Run(cfg Config, errOut io.Writer) (int, error) {
 		return 0, fmt.Errorf("start %q: %w", cfg.Argv[0], err)
 	}
 	terminal := isTerminal(0)
+	end := 0 // the process that ends the services, once the main program has ended
+	result := 0
 	for sig := range signals {
 		number, ok := sig.(syscall.Signal)
 		switch {
 		case !ok:
 		case number == syscall.SIGCHLD:
-			if code, ended := reap(main, errOut); ended {
+			code, ended, dead := reap(main, end, errOut)
+			switch {
+			case end != 0 && (ended || dead):
+				return result, nil
+			case dead:
 				return code, nil
+			case ended:
+				if end = endServices(cfg, procfs); end == 0 {
+					return code, nil
+				}
+				result, main = code, 0
 			}
 		case terminal && (number == syscall.SIGINT || number == syscall.SIGQUIT):
 			// typed on the terminal, so the kernel has sent it to the whole foreground group, the main program included
@@ -46,26 +57,64 @@ func Run(cfg Config, errOut io.Writer) (int, error) {
 	return 0, nil
 }
 
+// procfs is where Linux shows the processes of the container.
+const procfs = "/proc"
+
+// endServices starts a program that tells the container's Windows services that the container ends, and waits until
+// they have ended. It returns its process, 0 if there is nothing to be told.
+func endServices(cfg Config, proc string) int {
+	argv := cfg.endArgv()
+	if argv == nil || !servicesRun(proc) {
+		return 0
+	}
+	pid, err := start(argv, cfg.Env)
+	if err != nil {
+		return 0 // Wine is gone, and the services with it
+	}
+	return pid
+}
+
+// servicesRun reports whether Wine's service control manager runs in the container.
+func servicesRun(proc string) bool {
+	dir, err := os.Open(proc)
+	if err != nil {
+		return false
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1) // those that were read
+	for _, name := range names {
+		if name[0] < '0' || name[0] > '9' {
+			continue
+		}
+		comm, err := os.ReadFile(proc + "/" + name + "/comm")
+		if err == nil && string(comm) == "services.exe\n" {
+			return true
+		}
+	}
+	return false
+}
+
 func start(argv, env []string) (int, error) {
 	return syscall.ForkExec(argv[0], argv, &syscall.ProcAttr{Env: env, Files: []uintptr{0, 1, 2}})
 }
 
-// reap collects every child that has ended. ended reports whether the main program was among them, with its exit code.
-// If Wine's server was killed, for example for lack of memory, the main program counts as ended: without the server a
-// Windows program stands still and never ends.
-func reap(main int, errOut io.Writer) (code int, ended bool) {
+// reap collects every child that has ended. ended reports whether the main program, or the one that ends the services,
+// was among them, with its exit code.
+// dead reports that Wine's server was killed, for example for lack of memory: without the server a Windows program stands
+// still and never ends.
+func reap(main, end int, errOut io.Writer) (code int, ended, dead bool) {
 	orphans.Reap(func(pid int, name string, status syscall.WaitStatus) {
 		switch {
-		case pid == main:
+		case pid == main, pid == end:
 			code, ended = exitCode(status), true
-		case !ended && orphans.IsWineServer(name) && orphans.Killed(status):
+		case !ended && !dead && orphans.IsWineServer(name) && orphans.Killed(status):
 			_, _ = io.WriteString(errOut,
 				"mullion-init: Wine's server ended with code "+strconv.Itoa(
 					exitCode(status))+", no Windows program can go on\n")
-			code, ended = exitCode(status), true
+			code, dead = exitCode(status), true
 		}
 	})
-	return code, ended
+	return code, ended, dead
 }
 
 func exitCode(status syscall.WaitStatus) int {
@@ -85,6 +134,9 @@ func isTerminal(fd int) bool {
 // forward passes a signal to the main program: as a control event if it is a Windows program, else as it is.
 func forward(cfg Config, main int, sig syscall.Signal) {
 	argv := cfg.ctrlArgv(ctrlEvent(sig))
+	if main == 0 {
+		return // it has ended, and the services are ending
+	}
 	if argv == nil {
 		_ = syscall.Kill(main, sig) // it may have ended: its SIGCHLD is on the way
 		return

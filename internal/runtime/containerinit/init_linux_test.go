@@ -134,3 +134,27 @@ func code(t *testing.T, err error) int {
 	}
 	return exit.ExitCode()
 }
+
+func TestServicesRun(t *testing.T) {
+	proc := t.TempDir()
+	add := func(pid, name string) {
+		if err := os.Mkdir(filepath.Join(proc, pid), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(proc, pid, "comm"), []byte(name+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("1", "mullion-init")
+	add("self", "services.exe")
+	if servicesRun(proc) {
+		t.Error("services run without a service control manager")
+	}
+	add("20", "services.exe")
+	if !servicesRun(proc) {
+		t.Error("the service control manager was not seen")
+	}
+	if servicesRun(filepath.Join(proc, "none")) {
+		t.Error("services run in a container without /proc")
+	}
+}

@@ -1,0 +1,364 @@
+/*
+ * What Wine's service control manager does not do, done in services.exe itself: seeing that a service's process has died, carrying out its failure actions, giving it
+ * the variables of its key, and loading the hooks into it.
+ *
+ * Facts (Wine 8.0, programs/services/services.c): services.exe starts one service after another, and its lock is free while it calls CreateProcess; until the
+ * call returns the service is START_PENDING with the process id 0, so that is how it is found. It does not wait for a process that it has started, so a service
+ * whose process has died counts as running. What a service says by SetServiceStatus it says through a handle with the right SERVICE_SET_STATUS (0x8000), which
+ * any process can open. SERVICE_CONFIG_FAILURE_ACTIONS is not kept; svcconfig.c keeps it in the registry.
+ *
+ * Windows: a process that ends without SERVICE_STOPPED has failed, and so has, with FailureActionsOnNonCrashFailures, a service that stops with an exit code
+ * (learn.microsoft.com/windows/win32/api/winsvc/ns-winsvc-service_failure_actions_flag). The service is then STOPPED with ERROR_PROCESS_ABORTED, and the System
+ * log has event 7031 or 7034.
+ */
+#include "winsock.h"
+
+#include "scm.h"
+
+#include "hooks.h"
+#include "path.h"
+#include "services.h"
+#include "svckey.h"
+#include "svcstop.h"
+#include "table.h"
+
+#define SET_STATUS 0x8000             /* SERVICE_SET_STATUS of [MS-SCMR] 3.1.4 */
+#define EVENT_WITH_ACTION 0xc0001b77u /* 7031 */
+#define EVENT_WITHOUT 0xc0001b7au     /* 7034 */
+
+struct scm_service
+{
+    WCHAR name[SERVICE_NAME_SIZE];
+    HANDLE process;
+    DWORD pid;
+};
+
+/* Failures of a service, kept as long as services.exe runs. */
+struct history
+{
+    struct history *next;
+    struct failure_record record;
+    WCHAR name[SERVICE_NAME_SIZE];
+};
+
+static struct
+{
+    SC_HANDLE(WINAPI *OpenSCManagerW)(const WCHAR *, const WCHAR *, DWORD);
+    SC_HANDLE(WINAPI *OpenServiceW)(SC_HANDLE, const WCHAR *, DWORD);
+    BOOL(WINAPI *CloseServiceHandle)(SC_HANDLE);
+    BOOL(WINAPI *StartServiceW)(SC_HANDLE, DWORD, const WCHAR **);
+    BOOL(WINAPI *SetServiceStatus)(SC_HANDLE, SERVICE_STATUS *);
+    BOOL(WINAPI *QueryServiceStatusEx)(SC_HANDLE, SC_STATUS_TYPE, BYTE *, DWORD, DWORD *);
+    BOOL(WINAPI *EnumServicesStatusExW)(SC_HANDLE, SC_ENUM_TYPE, DWORD, DWORD, BYTE *, DWORD, DWORD *, DWORD *, DWORD *, const WCHAR *);
+    HANDLE(WINAPI *RegisterEventSourceW)(const WCHAR *, const WCHAR *);
+    BOOL(WINAPI *ReportEventW)(HANDLE, WORD, WORD, DWORD, void *, WORD, DWORD, const WCHAR **, void *);
+    BOOL(WINAPI *DeregisterEventSource)(HANDLE);
+} api;
+
+static BOOL here;
+static HANDLE shutdown_event;
+static SRWLOCK histories_lock = SRWLOCK_INIT;
+static struct history *histories;
+static volatile LONG commands; /* programs of failure actions that are being started */
+
+BOOL scm_here(void)
+{
+    return here;
+}
+
+BOOL scm_own(const WCHAR *command)
+{
+    static const WCHAR *const own[] = {L"winedevice.exe", L"plugplay.exe", L"svchost.exe", L"rpcss.exe", L"mscorsvw.exe"};
+    WCHAR folder[MAX_PATH];
+    unsigned length = GetSystemDirectoryW(folder, MAX_PATH);
+
+    if (*command == '"')
+        command++;
+    if (!same_name(command, folder, length) || command[length] != '\\')
+        return FALSE;
+    for (unsigned i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+        if (same_name(command + length + 1, own[i], lstrlenW(own[i])))
+            return TRUE;
+    return FALSE;
+}
+
+struct scm_service *scm_starting(void)
+{
+    SC_HANDLE manager;
+    struct scm_service *service = NULL;
+    ENUM_SERVICE_STATUS_PROCESSW *list = NULL;
+    DWORD size = 0, count = 0;
+
+    if (!here || commands || !(manager = api.OpenSCManagerW(NULL, NULL, SC_MANAGER_CONNECT | SC_MANAGER_ENUMERATE_SERVICE)))
+        return NULL;
+    api.EnumServicesStatusExW(manager, SC_ENUM_PROCESS_INFO, SERVICE_WIN32, SERVICE_ACTIVE, NULL, 0, &size, &count, NULL, NULL);
+    count = 0;
+    if (size && (list = heap_alloc(size)))
+        api.EnumServicesStatusExW(manager, SC_ENUM_PROCESS_INFO, SERVICE_WIN32, SERVICE_ACTIVE, (BYTE *)list, size, &size, &count, NULL, NULL);
+    for (DWORD i = 0; i < count && !service; i++)
+        if (list[i].ServiceStatusProcess.dwCurrentState == SERVICE_START_PENDING && !list[i].ServiceStatusProcess.dwProcessId &&
+            (service = heap_alloc(sizeof(*service))))
+            lstrcpynW(service->name, list[i].lpServiceName, SERVICE_NAME_SIZE);
+    if (list)
+        heap_free(list);
+    api.CloseServiceHandle(manager);
+    return service;
+}
+
+static unsigned name_length(const WCHAR *variable)
+{
+    unsigned length = *variable ? 1 : 0; /* "=C:" begins with its name's own sign */
+
+    while (variable[length] && variable[length] != '=')
+        length++;
+    return length;
+}
+
+static unsigned block_length(const WCHAR *block)
+{
+    unsigned length = 0;
+
+    while (block[length])
+        length += (unsigned)lstrlenW(block + length) + 1;
+    return length;
+}
+
+static BOOL has(const WCHAR *block, const WCHAR *variable)
+{
+    unsigned length = name_length(variable);
+
+    for (; *block; block += lstrlenW(block) + 1)
+        if (name_length(block) == length && same_name(block, variable, length))
+            return TRUE;
+    return FALSE;
+}
+
+WCHAR *scm_environment(const struct scm_service *service, const WCHAR *environment)
+{
+    HKEY key = service ? svc_key(service->name, KEY_READ) : NULL;
+    WCHAR *own = svc_value(key, L"Environment", REG_MULTI_SZ, NULL), *merged = NULL, *to;
+
+    svc_key_close(key);
+    if (own && environment && (merged = heap_alloc((block_length(own) + block_length(environment) + 1) * sizeof(WCHAR))))
+    {
+        to = merged;
+        for (const WCHAR *p = environment; *p; p += lstrlenW(p) + 1)
+            if (!has(own, p))
+            {
+                lstrcpyW(to, p);
+                to += lstrlenW(to) + 1;
+            }
+        for (const WCHAR *p = own; *p; p += lstrlenW(p) + 1)
+        {
+            lstrcpyW(to, p);
+            to += lstrlenW(to) + 1;
+        }
+    }
+    if (own)
+        heap_free(own);
+    return merged;
+}
+
+/* Counts a failure and says what is to be done; count is how many there were. */
+static struct failure_action next_action(const WCHAR *name, const struct failure_plan *plan, DWORD *count)
+{
+    struct failure_action action = {FAILURE_NONE, 0};
+    struct history *h;
+
+    AcquireSRWLockExclusive(&histories_lock);
+    for (h = histories; h && lstrcmpiW(h->name, name); h = h->next)
+    {
+    }
+    if (!h && (h = heap_alloc(sizeof(*h))))
+    {
+        lstrcpyW(h->name, name);
+        h->next = histories;
+        histories = h;
+    }
+    if (h)
+    {
+        action = failure_next(&h->record, plan, GetTickCount64());
+        *count = h->record.count;
+    }
+    ReleaseSRWLockExclusive(&histories_lock);
+    return action;
+}
+
+static void write_number(WCHAR *text, DWORD number)
+{
+    WCHAR digits[12];
+    unsigned n = 0, i = 0;
+
+    do
+        digits[n++] = (WCHAR)('0' + number % 10);
+    while (number /= 10);
+    while (n)
+        text[i++] = digits[--n];
+    text[i] = 0;
+}
+
+/* The event of a failed service, in the System log. */
+static void report(const WCHAR *name, HKEY key, struct failure_action action, DWORD count)
+{
+    static const WCHAR *const words[] = {L"No action", L"Restart the service", L"Reboot the machine", L"Run the configured recovery program"};
+    WCHAR *display = svc_value(key, L"DisplayName", REG_SZ, NULL), times[12], delay[12], type[12];
+    const WCHAR *strings[] = {display ? display : name, times, delay, type, words[action.type <= FAILURE_RUN ? action.type : 0]};
+    HANDLE log = api.RegisterEventSourceW ? api.RegisterEventSourceW(NULL, L"Service Control Manager") : NULL;
+
+    write_number(times, count);
+    write_number(delay, action.delay);
+    write_number(type, action.type);
+    if (log)
+    {
+        if (action.type == FAILURE_NONE)
+            api.ReportEventW(log, EVENTLOG_ERROR_TYPE, 0, EVENT_WITHOUT, NULL, 2, 0, strings, NULL);
+        else
+            api.ReportEventW(log, EVENTLOG_ERROR_TYPE, 0, EVENT_WITH_ACTION, NULL, 5, 0, strings, NULL);
+        api.DeregisterEventSource(log);
+    }
+    if (display)
+        heap_free(display);
+}
+
+/* Runs the program of the key, in whose command line %1% is the number of failures. */
+static void run_command(HKEY key, DWORD count)
+{
+    WCHAR *command = svc_value(key, L"FailureCommand", REG_SZ, NULL), number[12], *line, *to;
+    STARTUPINFOW startup = {.cb = sizeof(startup)};
+    PROCESS_INFORMATION process;
+
+    if (!command)
+        return;
+    write_number(number, count);
+    if ((line = heap_alloc(((unsigned)lstrlenW(command) * 12 + 1) * sizeof(WCHAR))))
+    {
+        to = line;
+        for (const WCHAR *p = command; *p;)
+        {
+            if (p[0] == '%' && p[1] == '1' && p[2] == '%')
+            {
+                lstrcpyW(to, number);
+                to += lstrlenW(to);
+                p += 3;
+            }
+            else
+                *to++ = *p++;
+        }
+        InterlockedIncrement(&commands);
+        if (CreateProcessW(NULL, line, NULL, NULL, FALSE, DETACHED_PROCESS, NULL, NULL, &startup, &process))
+        {
+            CloseHandle(process.hThread);
+            CloseHandle(process.hProcess);
+        }
+        InterlockedDecrement(&commands);
+        heap_free(line);
+    }
+    heap_free(command);
+}
+
+static void failed(SC_HANDLE handle, const WCHAR *name)
+{
+    HKEY key = svc_key(name, KEY_READ);
+    struct failure_plan plan;
+    struct failure_action action;
+    DWORD count = 0;
+
+    svc_plan(key, &plan);
+    action = next_action(name, &plan, &count);
+    report(name, key, action, count);
+    if (action.type != FAILURE_NONE && WaitForSingleObject(shutdown_event, action.delay) == WAIT_TIMEOUT)
+    {
+        if (action.type == FAILURE_RESTART)
+            api.StartServiceW(handle, 0, NULL);
+        else if (action.type == FAILURE_RUN)
+            run_command(key, count);
+    }
+    svc_key_close(key);
+}
+
+/* Looks at a service whose process has ended. */
+static void ended(const struct scm_service *service)
+{
+    SC_HANDLE manager = api.OpenSCManagerW(NULL, NULL, SC_MANAGER_CONNECT);
+    SC_HANDLE handle = manager ? api.OpenServiceW(manager, service->name, SERVICE_QUERY_STATUS | SERVICE_START | SET_STATUS) : NULL;
+    SERVICE_STATUS_PROCESS is;
+    SERVICE_STATUS status = {0};
+    DWORD size;
+    HKEY key;
+    BOOL over = WaitForSingleObject(shutdown_event, 0) == WAIT_OBJECT_0, bad = FALSE;
+
+    if (handle && api.QueryServiceStatusEx(handle, SC_STATUS_PROCESS_INFO, (BYTE *)&is, sizeof(is), &size))
+    {
+        if (is.dwCurrentState != SERVICE_STOPPED && is.dwCurrentState != SERVICE_START_PENDING && is.dwProcessId == service->pid)
+        {
+            status.dwServiceType = is.dwServiceType;
+            status.dwCurrentState = SERVICE_STOPPED;
+            status.dwWin32ExitCode = ERROR_PROCESS_ABORTED;
+            bad = api.SetServiceStatus(handle, &status);
+        }
+        else if (is.dwCurrentState == SERVICE_STOPPED && is.dwWin32ExitCode && is.dwWin32ExitCode != ERROR_SERVICE_NEVER_STARTED)
+        {
+            key = svc_key(service->name, KEY_READ);
+            bad = svc_number(key, L"FailureActionsOnNonCrashFailures", 0) != 0;
+            svc_key_close(key);
+        }
+        if (bad && !over)
+            failed(handle, service->name);
+    }
+    if (handle)
+        api.CloseServiceHandle(handle);
+    if (manager)
+        api.CloseServiceHandle(manager);
+}
+
+static DWORD WINAPI watch(void *argument)
+{
+    struct scm_service *service = argument;
+
+    WaitForSingleObject(service->process, INFINITE);
+    CloseHandle(service->process);
+    ended(service);
+    heap_free(service);
+    return 0;
+}
+
+void scm_watch(struct scm_service *service, const PROCESS_INFORMATION *process)
+{
+    HANDLE thread = NULL, self = GetCurrentProcess();
+
+    if (!service)
+        return;
+    if (process && DuplicateHandle(self, process->hProcess, self, &service->process, 0, FALSE, DUPLICATE_SAME_ACCESS))
+    {
+        service->pid = process->dwProcessId;
+        if ((thread = CreateThread(NULL, 0x20000, watch, service, STACK_SIZE_PARAM_IS_A_RESERVATION, NULL)))
+            CloseHandle(thread);
+        else
+            CloseHandle(service->process);
+    }
+    if (!thread)
+        heap_free(service);
+}
+
+void scm_start(void)
+{
+    HMODULE sechost = GetModuleHandleW(L"sechost.dll"), advapi32 = GetModuleHandleW(L"advapi32.dll");
+
+    if (!is_program(L"services.exe") || !sechost || !advapi32 || !(shutdown_event = svc_shutdown_event()))
+        return;
+#define FIND(module, name) api.name = (void *)GetProcAddress(module, #name)
+    FIND(sechost, OpenSCManagerW);
+    FIND(sechost, OpenServiceW);
+    FIND(sechost, CloseServiceHandle);
+    FIND(sechost, StartServiceW);
+    FIND(sechost, SetServiceStatus);
+    FIND(sechost, QueryServiceStatusEx);
+    FIND(sechost, EnumServicesStatusExW);
+    FIND(advapi32, RegisterEventSourceW);
+    FIND(advapi32, ReportEventW);
+    FIND(advapi32, DeregisterEventSource);
+#undef FIND
+    here = api.OpenSCManagerW && api.OpenServiceW && api.CloseServiceHandle && api.StartServiceW && api.SetServiceStatus && api.QueryServiceStatusEx &&
+           api.EnumServicesStatusExW;
+    eventlog_start(advapi32);
+}
