@@ -96,6 +96,7 @@ func networkRows() []support.Row {
 		{Name: "SIO_UDP_NETRESET", Level: support.Supported, Ref: win32 + "winsock/winsock-ioctls"},
 		{
 			Name:  "Icmp6CreateFile, Icmp6SendEcho2",
+			API:   []string{"iphlpapi.dll Icmp6ParseReplies"},
 			Level: support.Partly,
 			Ref:   win32 + "api/icmpapi/nf-icmpapi-icmp6sendecho2",
 			Note:  "Icmp6ParseReplies is not exported; the buffer of the reply tells how it went",
@@ -115,12 +116,14 @@ func networkRows() []support.Row {
 		{Name: "named pipe listeners (go-winio)", Level: support.Supported, Ref: win32 + "ipc/named-pipes"},
 		{
 			Name:  "SetCurrentThreadCompartmentId",
+			API:   []string{"iphlpapi.dll SetCurrentThreadCompartmentId"},
 			Level: support.Not,
 			Ref:   win32 + "api/iphlpapi/nf-iphlpapi-setcurrentthreadcompartmentid",
 			Note:  "Wine's iphlpapi.dll does not export it, so a program that looks for it ends or goes on without",
 		},
 		{
 			Name:  "CreateIpForwardEntry2",
+			API:   []string{"iphlpapi.dll CreateIpForwardEntry2"},
 			Level: support.Not,
 			Ref:   win32 + "api/netioapi/nf-netioapi-createipforwardentry2",
 			Note:  "Wine's iphlpapi.dll does not export it; a program cannot change routes",
@@ -146,6 +149,7 @@ func processRows() []support.Row {
 		},
 		{
 			Name:  "GetNumaAvailableMemoryNodeEx, GetNumaNodeProcessorMask2",
+			API:   []string{"kernel32.dll GetNumaNodeProcessorMask2"},
 			Level: support.Supported,
 			Ref:   win32 + "api/systemtopologyapi/nf-systemtopologyapi-getnumanodeprocessormask2",
 		},
@@ -156,6 +160,7 @@ func processRows() []support.Row {
 		},
 		{
 			Name:  "VirtualAlloc2, MapViewOfFile3: placeholders",
+			API:   []string{"kernelbase.dll MapViewOfFile3"},
 			Level: support.Not,
 			Ref:   win32 + "api/memoryapi/nf-memoryapi-mapviewoffile3",
 			Note: "where Wine refuses them, as Wine 8 does, GetProcAddress does not find MapViewOfFile3: V8 and .NET then do without, as on a Windows before 1803; " +

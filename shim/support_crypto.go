@@ -28,9 +28,10 @@ func cryptoRows() []support.Row {
 		},
 		{
 			Name:  "BCryptKeyDerivation: PBKDF2, HKDF, SP800_108_CTR_HMAC",
+			API:   []string{"bcrypt.dll BCryptKeyDerivation"},
 			Level: support.Supported,
 			Ref:   win32 + "api/bcrypt/nf-bcrypt-bcryptkeyderivation",
-			Note:  "found by GetProcAddress, as .NET looks for it; a program that imports it starts only where Wine has it",
+			Note:  "found by GetProcAddress, as .NET looks for it; a program that imports it ends when it calls it, as Wine exports none",
 		},
 		{
 			Name:  "PFXImportCertStore, CryptAcquireCertificatePrivateKey: keys of CNG",

@@ -38,6 +38,7 @@ const (
 	OnPod       Target = "pod"       // paths begin at the pod or its template: spec.hostNetwork
 	OnContainer Target = "container" // paths begin at each container, also init and ephemeral ones
 	OnInput     Target = "input"     // Cross looks at several objects; Fields begin at the pod or at Kind
+	OnProgram   Target = "program"   // package programs judges programs; the rule has no form of its own
 )
 
 // Op is a condition on a value.
@@ -139,9 +140,9 @@ func (r *Rule) fault() string {
 	switch {
 	case !slices.Contains([]Severity{Error, Warning, Info}, r.Severity):
 		return "severity " + string(r.Severity)
-	case !slices.Contains([]Target{OnPod, OnContainer, OnInput}, r.Target) || !r.oneForm():
+	case !slices.Contains([]Target{OnPod, OnContainer, OnInput, OnProgram}, r.Target) || !r.oneForm():
 		return "a target, and one of Match, Func and Cross, are needed"
-	case (len(r.Match) == 0) != (len(r.Fields) > 0):
+	case (len(r.Match) == 0) != (len(r.Fields) > 0) && r.Target != OnProgram:
 		return "Fields goes with Func and Cross"
 	case r.Until != 0 && r.Until <= r.Since || r.UntilBuild != 0 && r.UntilBuild <= r.SinceBuild:
 		return "no version is in its range"
@@ -156,6 +157,9 @@ func (r *Rule) oneForm() bool {
 		if is {
 			n++
 		}
+	}
+	if r.Target == OnProgram {
+		return n == 0
 	}
 	return n == 1 && (r.Cross != nil) == (r.Target == OnInput)
 }

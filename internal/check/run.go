@@ -82,7 +82,7 @@ func New(rules []Rule, o Options) (*Checker, error) {
 	c.memory.input.Options = o
 	for i := range rules {
 		r := &rules[i]
-		if o.Kubernetes < r.Since || r.Until != 0 && o.Kubernetes >= r.Until {
+		if r.Target == OnProgram || o.Kubernetes < r.Since || r.Until != 0 && o.Kubernetes >= r.Until {
 			continue
 		}
 		one := ready{Rule: r, options: &c.options, when: compile(r.When), match: compile(r.Match), note: r.Range()}

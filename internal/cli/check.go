@@ -25,7 +25,9 @@ func (a *app) check() *cobra.Command {
 		},
 	})
 	for _, sub := range cmd.Commands() {
-		sub.Args = noArgs
+		if sub.Name() != "programs" {
+			sub.Args = noArgs
+		}
 	}
 	return cmd
 }

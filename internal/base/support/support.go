@@ -32,6 +32,9 @@ type Row struct {
 	Note string `json:"note,omitempty"`
 	// Ref is the URL or name of the document with the expected behaviour.
 	Ref string `json:"ref,omitempty"`
+	// API names libraries and functions that the row is about, where their names are not enough to find it:
+	// "iphlpapi.dll" or "iphlpapi.dll CreateIpForwardEntry2".
+	API []string `json:"api,omitempty"`
 }
 
 // Check returns an error for the first row that breaks the table's rules: every row has an area, a name unique in it,

@@ -25,7 +25,7 @@ type Program struct {
 	End func(Outcome, error) error
 }
 
-// New is the command `check`, with `check rules` and `check policy`.
+// New is the command `check`, with `check rules`, `check policy` and `check programs`.
 func New(p Program) *cobra.Command {
 	o := Options{}
 	var explain string
@@ -66,7 +66,7 @@ configuration; --offline asks no registry.`,
 		ids = append(ids, r.ID+"\t"+r.Title)
 	}
 	complete(cmd, "explain", ids)
-	cmd.AddCommand(p.rules(), p.policy())
+	cmd.AddCommand(p.rules(), p.policy(), p.programs())
 	return cmd
 }
 

@@ -31,34 +31,40 @@ type layout struct {
 
 // readLayout adds the images of a layout to f.local.
 func (f *Finder) readLayout(ctx context.Context, file string) error {
-	info, err := os.Stat(file)
+	l, done, err := openLayout(file)
 	if err != nil {
 		return err
 	}
-	var l layout
-	if info.IsDir() {
-		root, err := os.OpenRoot(file) // links that lead out of the folder are refused
-		if err != nil {
-			return err
-		}
-		defer root.Close()
-		l.open = func(p string) (io.ReadCloser, error) { return root.Open(p) }
-	} else {
-		tarball, err := os.Open(file)
-		if err != nil {
-			return err
-		}
-		defer tarball.Close()
-		if l.open, err = inTar(tarball); err != nil {
-			return err
-		}
-	}
+	defer done()
 	names, err := l.images(ctx, f.local)
 	if err == nil && len(names) > 0 {
 		err = fmt.Errorf(
 			"its images have names without a repository (%s), so no manifest can name them; copy them with their full names", strings.Join(names, ", "))
 	}
 	return err
+}
+
+// openLayout opens a folder or an archive of images; done closes it.
+func openLayout(file string) (l layout, done func() error, err error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return l, nil, err
+	}
+	if info.IsDir() {
+		root, err := os.OpenRoot(file) // links that lead out of the folder are refused
+		if err != nil {
+			return l, nil, err
+		}
+		return layout{func(p string) (io.ReadCloser, error) { return root.Open(p) }}, root.Close, nil
+	}
+	tarball, err := os.Open(file)
+	if err != nil {
+		return l, nil, err
+	}
+	if l.open, err = inTar(tarball); err != nil {
+		return l, nil, errors.Join(err, tarball.Close())
+	}
+	return l, tarball.Close, nil
 }
 
 // inTar returns a function that opens the files of an archive without unpacking it.

@@ -57,9 +57,12 @@ func section(b *strings.Builder, r *check.Rule) {
 	if r.Target == check.OnContainer {
 		where = "Fields of each container"
 	}
-	fmt.Fprintf(b, "\n### %s\n\n%s. *%s.*\n\n- Why: %s.\n- What to do: %s.\n- %s: `%s`\n- Source: [%s](%s)\n",
-		r.ID, sentence(r.Title), strings.Join(facts, "; "), plain(r.Why), plain(r.Remedy), where,
-		strings.Join(fields, "`, `"), r.Source.Title, r.Source.URL)
+	fmt.Fprintf(b, "\n### %s\n\n%s. *%s.*\n\n- Why: %s.\n- What to do: %s.\n",
+		r.ID, sentence(r.Title), strings.Join(facts, "; "), plain(r.Why), plain(r.Remedy))
+	if r.Target != check.OnProgram {
+		fmt.Fprintf(b, "- %s: `%s`\n", where, strings.Join(fields, "`, `"))
+	}
+	fmt.Fprintf(b, "- Source: [%s](%s)\n", r.Source.Title, r.Source.URL)
 }
 
 // sentence returns s with a capital letter, unless it begins with the name of a field.

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/containerd/errdefs"
+
+	"mullion.dev/mullion/internal/windows/pefile"
 )
 
 // errWindowsInside says that a layer holds Windows itself although it is not marked as a base layer.
@@ -138,7 +140,7 @@ func (f *layerFilter) wanted(win string) bool {
 	if !inWindows || base == whiteoutOpaque {
 		return base != whiteoutOpaque || !inWindows
 	}
-	return redistributable(target) || !f.names.systemFile(dir+target)
+	return pefile.Redistributable(target) || !f.names.systemFile(dir+target)
 }
 
 // Whiteouts (https://github.com/opencontainers/image-spec/blob/v1.1.1/layer.md#whiteouts).
@@ -146,20 +148,6 @@ const (
 	whiteoutPrefix = ".wh."
 	whiteoutOpaque = ".wh..wh..opq"
 )
-
-// redistributable reports whether programs may bring a system library themselves; Wine then prefers theirs (Visual C++
-// redistributables, https://learn.microsoft.com/cpp/windows/determining-which-dlls-to-redistribute).
-func redistributable(base string) bool {
-	for _, prefix := range []string{
-		"vcruntime", "msvcp", "concrt", "vcomp", "vccorlib", "mfc", "atl1", "msvcr1",
-		"ucrtbase",
-	} {
-		if strings.HasPrefix(base, prefix) {
-			return true
-		}
-	}
-	return false
-}
 
 // rename gives the entry's path the letter case that it has in the layers below, and turns link targets into Linux
 // ones.

@@ -254,6 +254,9 @@ func (f *File) clr(dir pe.DataDirectory) error {
 	return nil
 }
 
+// Forget lets go of the exports, and of the reader: Bytes, Text and Slots must not be called any more.
+func (f *File) Forget() { f.r, f.sections, f.Exports = nil, nil, nil }
+
 // wide reports whether addresses have 64 bits.
 func (f *File) wide() bool {
 	return f.Machine == pe.IMAGE_FILE_MACHINE_AMD64 || f.Machine == pe.IMAGE_FILE_MACHINE_ARM64
