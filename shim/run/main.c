@@ -2,7 +2,7 @@
 #include "run.h"
 
 static const WCHAR usage_text[] =
-    L"usage: mullion-run.exe [--cwd DIR] [--env-file FILE] [--report FILE] [--memory-limit BYTES] [--dns-search LIST] [--hook DLL|none] [--raw] -- PROGRAM [ARGUMENT...]\r\n"
+    L"usage: mullion-run.exe [--cwd DIR] [--env-file FILE] [--report FILE] [--memory-limit BYTES] [--dns-search LIST] [--debug-fd N] [--hook DLL|none] [--raw] -- PROGRAM [ARGUMENT...]\r\n"
     L"       mullion-run.exe --ctrl c|break|close|logoff|shutdown [--pid N]\r\n"
     L"       mullion-run.exe --services\r\n"
     L"       mullion-run.exe --end-services";
@@ -52,6 +52,8 @@ static int take_option(struct options *opt, int argc, WCHAR **argv, int i)
         opt->ctrl = value;
     else if (str_equal(name, L"--memory-limit"))
         opt->memory_limit = str_number(value, &ok);
+    else if (str_equal(name, L"--debug-fd"))
+        opt->debug_fd = (int)str_number(value, &ok);
     else if (str_equal(name, L"--pid"))
         opt->pid = (DWORD)str_number(value, &ok);
     else
@@ -88,6 +90,8 @@ static int run(void)
     if (!report_open(opt.report_file))
         return usage(L"the report cannot be written to ", opt.report_file);
     set_environment(opt.env_file);
+    if (opt.debug_fd)
+        send_debug_to(opt.debug_fd);
     return start_program(&opt);
 }
 

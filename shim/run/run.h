@@ -30,6 +30,7 @@ struct options
     const WCHAR *dns_search;  /* DNS suffixes, separated by commas, or NULL */
     const WCHAR *ctrl;        /* name of a control event to deliver instead of starting a program, or NULL */
     ULONGLONG memory_limit;   /* bytes of private memory the program may commit; 0: no limit */
+    int debug_fd;             /* Linux descriptor that gets Wine's diagnostic lines of the program; 0: nobody does */
     DWORD pid;                /* with ctrl: only this process; 0: all programs */
     BOOL services;            /* start Wine's services instead of a program */
     BOOL end_services;        /* end the container's services instead of starting a program */
@@ -59,6 +60,7 @@ void adopt_children(BOOL yes);
 DWORD linux_exit_code(void);
 void drop_stack(void);
 void detach_stdio(void);
+void send_debug_to(int fd);
 void make_terminal_raw(void);
 BOOL terminal_size(COORD *size);
 BOOL limit_memory(ULONGLONG bytes);

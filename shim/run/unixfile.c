@@ -214,6 +214,27 @@ void detach_stdio(void)
 }
 
 /*
+ * send_debug_to makes fd the place where Wine writes diagnostic lines of the programs that this process starts: fixme and err of
+ * every subject, unless the container's own environment says which. Wine writes them to descriptor 2 of Linux, which
+ * programs inherit from program to program; a Windows program's standard error is a handle, which leads elsewhere by now.
+ */
+void send_debug_to(int fd)
+{
+    enum
+    {
+        SYS_close = 3,
+        SYS_dup2 = 33
+    };
+    static const WCHAR name[] = L"WINEDEBUG";
+
+    if (fd < 3 || linux_call(SYS_dup2, fd, 2, 0, 0) < 0)
+        return;
+    linux_call(SYS_close, fd, 0, 0, 0);
+    if (!GetEnvironmentVariableW(name, NULL, 0))
+        SetEnvironmentVariableW(name, L"err+all,fixme+all");
+}
+
+/*
  * make_terminal_raw sets the terminal to the mode that Wine's console host sets when a program first reads
  * (server/console.c, Wine 8.0). Until then the Linux terminal would echo input and turn Enter into a line feed, and an
  * early answer to a prompt would arrive wrong. Ctrl+C stays a signal of the terminal, which Wine turns into an event.

@@ -42,6 +42,8 @@ func TestWinrun(t *testing.T) {
 	t.Run("terminal", func(t *testing.T) { testTerminal(t, p) })
 	t.Run("terminal_size_comes_late", func(t *testing.T) { testLateSize(t, p) })
 	t.Run("init", func(t *testing.T) { testInit(t, p) })
+	t.Run("debug_lines", func(t *testing.T) { testDebugLines(t, p) })
+	t.Run("missing_imports", func(t *testing.T) { testMissingImports(t, p) })
 	t.Run("counters", func(t *testing.T) { testCounters(t, p) })
 	t.Run("tools", func(t *testing.T) { testTools(t, p) })
 	t.Run("service_control", func(t *testing.T) { testServiceControl(t, p) })

@@ -208,7 +208,7 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 	}
 	server, err := cri.New(ctx, cri.Config{
 		Node:     a.config.Node,
-		StateDir: filepath.Join(a.config.StateDir, "cri"),
+		StateDir: agentconfig.CRIStateDir(a.config.StateDir),
 		RunDir:   agentconfig.CRIRunDir(a.config.RunDir),
 
 		HostProcessWork: agentconfig.HostProcessWork(a.config.RunDir),

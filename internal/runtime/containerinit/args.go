@@ -10,7 +10,7 @@ import (
 const launcher = "mullion-run.exe"
 
 // ErrUsage is Parse's error for arguments that name no program.
-var ErrUsage = errors.New("usage: mullion-init [--] PROGRAM [ARGUMENT...]")
+var ErrUsage = errors.New("usage: mullion-init [--explain FILE] [--] PROGRAM [ARGUMENT...]")
 
 // Config is what a container's first process is to run.
 type Config struct {
@@ -18,17 +18,25 @@ type Config struct {
 	Argv []string
 	// Env is the environment handed to it, entries being NAME=value.
 	Env []string
+	// Explain is the file into which Wine's diagnostic lines are counted, which the main program is to write to
+	// descriptor 3; "": there is no such descriptor.
+	Explain string
 }
 
 // Parse makes a Config from the arguments after the program's own name.
 func Parse(args, env []string) (Config, error) {
+	c := Config{Env: env}
+	if len(args) > 1 && args[0] == "--explain" {
+		c.Explain, args = args[1], args[2:]
+	}
 	if len(args) > 0 && args[0] == "--" {
 		args = args[1:]
 	}
 	if len(args) == 0 || args[0] == "" {
 		return Config{}, ErrUsage
 	}
-	return Config{Argv: args, Env: env}, nil
+	c.Argv = args
+	return c, nil
 }
 
 // windows reports whether the main program is a Windows program.

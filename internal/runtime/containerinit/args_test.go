@@ -33,6 +33,19 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func TestParseExplain(t *testing.T) {
+	got, err := Parse([]string{"--explain", "/run/x", "--", "/bin/sh", "--explain"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(Config{Explain: "/run/x", Argv: []string{"/bin/sh", "--explain"}}, got); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := Parse([]string{"--explain", "/run/x"}, nil); !errors.Is(err, ErrUsage) {
+		t.Error(err)
+	}
+}
+
 func TestCtrlArgv(t *testing.T) {
 	run := `C:\windows\system32\mullion-run.exe`
 	for _, tt := range []struct {

@@ -24,7 +24,17 @@ func Run(cfg Config, errOut io.Writer) (int, error) {
 	signal.Notify(signals, syscall.SIGCHLD, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP,
 		syscall.SIGUSR1, syscall.SIGUSR2)
 
-	main, err := start(cfg.Argv, cfg.Env)
+	files := []uintptr{0, 1, 2}
+	if cfg.Explain != "" {
+		debug, end, err := explain(cfg.Explain)
+		if err != nil {
+			return 0, fmt.Errorf("make a pipe: %w", err)
+		}
+		defer end()
+		defer func() { _ = syscall.Close(debug) }()
+		files = append(files, uintptr(debug))
+	}
+	main, err := start(cfg.Argv, cfg.Env, files...)
 	if err != nil {
 		return 0, fmt.Errorf("start %q: %w", cfg.Argv[0], err)
 	}
@@ -94,8 +104,12 @@ func servicesRun(proc string) bool {
 	return false
 }
 
-func start(argv, env []string) (int, error) {
-	return syscall.ForkExec(argv[0], argv, &syscall.ProcAttr{Env: env, Files: []uintptr{0, 1, 2}})
+// start starts a program; files are its descriptors, those of this process if there are none.
+func start(argv, env []string, files ...uintptr) (int, error) {
+	if len(files) == 0 {
+		files = []uintptr{0, 1, 2}
+	}
+	return syscall.ForkExec(argv[0], argv, &syscall.ProcAttr{Env: env, Files: files})
 }
 
 // reap collects every child that has ended. ended reports whether the main program, or the one that ends the services,

@@ -158,3 +158,35 @@ func TestServicesRun(t *testing.T) {
 		t.Error("services run in a container without /proc")
 	}
 }
+
+// TestExplain counts Wine's lines of a program that also writes other text, long lines, and more kinds than are kept.
+func TestExplain(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "explain")
+	script := `for i in 1 2 3; do echo "01$i""4:fixme:win:GetPointerDevices (00000002283076$i""8 0x$i): partial stub" >&3; done
+echo "0114:err:module:import_dll Library x.dll (which is needed by L\"a.exe\") not found" >&3
+echo "wine: Call from 00006FFFFFC4B7D8 to unimplemented function user32.dll.EndTask, aborting" >&3
+echo "some text of a debugger" >&3
+head -c 9000 /dev/zero | tr '\\0' x >&3; echo >&3
+echo out; echo err >&2; exit 5`
+	cmd := command(t, "--explain", file, "--", "/bin/sh", "-c", script)
+	var out, errOut strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	if got := code(t, cmd.Run()); got != 5 || out.String() != "out\n" || errOut.String() != "err\n" {
+		t.Errorf("exit code %d, output %q, %q", got, out.String(), errOut.String())
+	}
+	text, err := os.ReadFile(file)
+	want := "1 err:module:import_dll Library x.dll (which is needed by L\"a.exe\") not found\n" +
+		"3 fixme:win:GetPointerDevices (# #): partial stub\n" +
+		"1 wine: Call from # to unimplemented function user32.dll.EndTask, aborting\n"
+	if err != nil || string(text) != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, text, want)
+	}
+	many := command(t, "--explain", file, "--", "/bin/sh", "-c", "for i in $(seq 700); do echo fixme:x:f kind $i; done >&3")
+	if got := code(t, many.Run()); got != 0 {
+		t.Errorf("exit code %d", got)
+	}
+	text, err = os.ReadFile(file)
+	if lines := strings.Split(strings.TrimSpace(string(text)), "\n"); err != nil || len(lines) != maxKinds+1 || lines[maxKinds] != "200" {
+		t.Errorf("%d lines, the last is %q, %v", len(lines), lines[len(lines)-1], err)
+	}
+}

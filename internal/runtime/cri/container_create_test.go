@@ -4,14 +4,17 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"mullion.dev/mullion/internal/runtime/cri"
 	"mullion.dev/mullion/internal/runtime/cri/critest"
 	"mullion.dev/mullion/internal/runtime/engine"
+	"mullion.dev/mullion/internal/runtime/explain"
 )
 
 func TestCreateContainer(t *testing.T) {
@@ -69,6 +72,52 @@ func TestCreateContainer(t *testing.T) {
 	if st := n.Status(t, id); st.GetState() != created || st.GetImage().GetImage() != critest.AppImage ||
 		st.GetLogPath() != `C:\var\log\pods\web\app\0.log` || st.GetStartedAt() != 0 || st.GetFinishedAt() != 0 {
 		t.Errorf("status: %v", st)
+	}
+}
+
+// TestExplain has a pod that asks to be explained, and one that does not.
+func TestExplain(t *testing.T) {
+	n := critest.NewNode(t)
+	asks := func(c *podConfig) {
+		c.Annotations = map[string]string{explain.Annotation: "true"}
+	}
+	labels := func(c *containerConfig) {
+		c.Labels = map[string]string{"io.kubernetes.pod.name": "web", "io.kubernetes.pod.namespace": "default"}
+	}
+	id := n.Create(t, n.RunPod(t, "web", asks), "app", labels)
+	quiet := n.Create(t, n.RunPod(t, "other"), "second", labels)
+	args := func(id string) string {
+		c, _ := n.Engine.Container(id)
+		return strings.Join(c.Args, " ")
+	}
+	if got := args(id); !strings.HasPrefix(got, "/sbin/init --explain /run/mullion/explain -- /bin/wine64") ||
+		!strings.Contains(got, " --debug-fd 3 ") {
+		t.Errorf("arguments: %s", got)
+	}
+	if got := args(quiet); strings.Contains(got, "--explain") || strings.Contains(got, "--debug-fd") {
+		t.Errorf("arguments of a pod that does not ask: %s", got)
+	}
+	explained := func() []cri.Explanation {
+		got, err := cri.Explained(n.Config.StateDir, "default", "web")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	want := []cri.Explanation{{ID: id, Name: "app"}, {ID: quiet, Name: "second", Off: true}}
+	if diff := cmp.Diff(want, explained()); diff != "" {
+		t.Errorf("before Wine says anything (-want +got):\n%s", diff)
+	}
+	c, _ := n.Engine.Container(id)
+	if err := os.WriteFile(filepath.Join(c.WorkDir, explain.Name), []byte("2 fixme:x:F stub\n3\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want[0].Met, want[0].More = []explain.Met{{Count: 2, Text: "fixme:x:F stub"}}, 3
+	if diff := cmp.Diff(want, explained()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got, err := cri.Explained(n.Config.StateDir, "default", "nobody"); err != nil || got != nil {
+		t.Errorf("another pod: %v, %v", got, err)
 	}
 }
 

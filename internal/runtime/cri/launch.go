@@ -16,6 +16,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"mullion.dev/mullion/internal/runtime/cri/store"
+	"mullion.dev/mullion/internal/runtime/explain"
 	"mullion.dev/mullion/internal/runtime/image"
 )
 
@@ -64,7 +65,9 @@ func (s *Server) initArgs(sb store.Sandbox, c store.Container) []string {
 	if !c.HostProcess {
 		searches = podOf(sb).DNS.Searches
 	}
+	explained := s.explained(sb, c)
 	program := s.programArgs(runSpec{
+		explain:  explained,
 		report:   path.Join(s.workTarget(c), reportName),
 		env:      path.Join(s.workTarget(c), envFileName),
 		dir:      c.Dir,
@@ -77,7 +80,16 @@ func (s *Server) initArgs(sb store.Sandbox, c store.Container) []string {
 	if s.cfg.Launch.Init == "" || c.HostProcess {
 		return program
 	}
+	if explained {
+		return append([]string{s.cfg.Launch.Init, "--explain", path.Join(s.workTarget(c), explain.Name), "--"}, program...)
+	}
 	return append([]string{s.cfg.Launch.Init}, program...)
+}
+
+// explained reports whether what Wine says of a container's programs is kept: the pod asks for it, and there is a first
+// process to count it.
+func (s *Server) explained(sb store.Sandbox, c store.Container) bool {
+	return asksToExplain(sb, c) && s.cfg.Launch.Init != "" && s.cfg.Launch.Run != ""
 }
 
 // loaderEnv is the Linux environment of a container's programs.
@@ -103,6 +115,7 @@ type runSpec struct {
 	memory      int64    // bytes the programs may commit; 0: no limit
 	searches    []string // DNS suffixes
 	raw         bool
+	explain     bool // Wine's diagnostic lines go to the descriptor of mullion-init
 	args        []string
 }
 
@@ -118,6 +131,9 @@ func (s *Server) programArgs(r runSpec) []string {
 	}
 	if len(r.searches) > 0 {
 		args = append(args, "--dns-search", strings.Join(r.searches, ","))
+	}
+	if r.explain {
+		args = append(args, "--debug-fd", strconv.Itoa(explain.DebugFD))
 	}
 	if r.raw {
 		args = append(args, "--raw")

@@ -5,6 +5,7 @@ package wineapi
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	_ "embed" // the list
 	"fmt"
@@ -116,4 +117,24 @@ func (a *API) Function(version, name string, f pefile.Function) State {
 		return State(s[v] - '0')
 	}
 	return NoFunction
+}
+
+// Exporters lists the libraries that export a function in any version, the ones that programs import first, without
+// those of Windows' kernel.
+func (a *API) Exporters(function string) []string {
+	var out []string
+	for name, l := range a.libraries {
+		if _, ok := l.functions[function]; ok && strings.HasSuffix(name, ".dll") {
+			out = append(out, name)
+		}
+	}
+	slices.SortFunc(out, func(x, y string) int {
+		return cmp.Or(cmp.Compare(inner(x), inner(y)), cmp.Compare(x, y))
+	})
+	return out
+}
+
+// inner ranks libraries that others pass on what they have.
+func inner(library string) int {
+	return slices.Index([]string{"ucrtbase.dll", "kernelbase.dll", "win32u.dll", "ntdll.dll"}, library)
 }

@@ -50,6 +50,24 @@ func TestFunction(t *testing.T) {
 	}
 }
 
+func TestExporters(t *testing.T) {
+	api, err := wineapi.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for function, want := range map[string]string{
+		"GetPointerDevices": "user32.dll", "CreateFileW": "kernel32.dll", "NtQuerySystemInformation": "ntdll.dll",
+		"BCryptHash": "bcrypt.dll",
+	} {
+		if got := api.Exporters(function); len(got) == 0 || got[0] != want {
+			t.Errorf("%s: %v, want %s first", function, got, want)
+		}
+	}
+	if got := api.Exporters("import_dll"); got != nil {
+		t.Errorf("import_dll: %v", got)
+	}
+}
+
 // TestListIsThatOfTheMachine reads the Wine of this machine anew and compares it with the list.
 func TestListIsThatOfTheMachine(t *testing.T) {
 	const folder = "/usr/lib/x86_64-linux-gnu/wine/x86_64-windows"

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 	"unsafe"
@@ -16,6 +17,7 @@ func main() {
 		"args":       printArgs,
 		"env":        printEnv,
 		"exit":       exitWith,
+		"call":       callFunctions,
 		"signal":     waitSignal,
 		"allocate":   allocate,
 		"features":   features,
@@ -60,6 +62,21 @@ func printArgs(args []string) error {
 func printEnv(names []string) error {
 	for _, name := range names {
 		fmt.Printf("%s=%s\n", name, os.Getenv(name))
+	}
+	return nil
+}
+
+// callFunctions calls functions, named LIBRARY!FUNCTION, with zeros, and says so on both of its outputs.
+func callFunctions(names []string) error {
+	for _, name := range names {
+		library, function, _ := strings.Cut(name, "!")
+		proc := syscall.NewLazyDLL(library).NewProc(function)
+		if err := proc.Find(); err != nil {
+			return err
+		}
+		fmt.Println("calling", name)
+		_, _, _ = proc.Call(0, 0, 0, 0)
+		fmt.Fprintln(os.Stderr, "called", name)
 	}
 	return nil
 }

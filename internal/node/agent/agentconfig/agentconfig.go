@@ -50,6 +50,9 @@ type Config struct {
 	Network Network `json:"network"`
 }
 
+// CRIStateDir is the folder of what the CRI server remembers, in a host's folder of state.
+func CRIStateDir(stateDir string) string { return filepath.Join(stateDir, "cri") }
+
 // CRIRunDir is the CRI server's folder in the RunDir.
 func CRIRunDir(runDir string) string { return filepath.Join(runDir, "cri") }
 

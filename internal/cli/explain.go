@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mullion.dev/mullion/internal/base/support"
+	"mullion.dev/mullion/internal/node/agent/agentconfig"
+	"mullion.dev/mullion/internal/runtime/cri"
+	"mullion.dev/mullion/internal/runtime/explain"
+	"mullion.dev/mullion/internal/windows/wineapi"
+	"mullion.dev/mullion/shim"
+)
+
+// explained is what a container's programs met.
+type explained struct {
+	Node      string            `json:"node"`
+	Container string            `json:"container"`
+	ID        string            `json:"id"`
+	Findings  []explain.Finding `json:"findings"`
+	// More counts lines of kinds that were too many to keep.
+	More int `json:"more,omitempty"`
+	// Off says that the container was not asked for it.
+	Off bool `json:"off,omitempty"`
+}
+
+func (a *app) explainPod() *cobra.Command {
+	var namespace, output string
+	cmd := &cobra.Command{
+		Use:   "explain POD",
+		Short: "Print what the programs of a Windows pod asked of Windows that Wine has not",
+		Long: `Prints what Wine said of the programs of a pod while they ran: which functions are not implemented, or only partly, what
+failed, and what a program ended for, each with how often it was met. The pod asks for it by the annotation
+` + explain.Annotation + `: "true", before it is made; it costs time, so it is off otherwise. Containers that have
+ended are there until Kubernetes removes them. Only the pods of this machine's nodes are known, and no HostProcess
+pods; programs that ` + "`kubectl exec`" + ` starts are not explained.`,
+		Example: `  mullion kubectl annotate pod …            is too late: the annotation has to be there when the pod is made
+  mullion explain web-7d4b9c-x2x7k -n shop`,
+		Args: exactArgs("POD"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			found, err := a.explained(namespace, args[0])
+			if err != nil {
+				return err
+			}
+			if output == "json" {
+				return json.NewEncoder(a.env.Out).Encode(found)
+			}
+			return printExplained(a.env.Out, found)
+		},
+	}
+	cmd.Flags().StringVarP(&namespace, "namespace", "n", "default", "the pod's namespace")
+	outputFlag(cmd, &output)
+	return cmd
+}
+
+// explained reads what was kept of the containers of a pod.
+func (a *app) explained(namespace, pod string) ([]explained, error) {
+	paths, c, err := a.cluster()
+	if err != nil {
+		return nil, err
+	}
+	if err := a.requireRoot("mullion explain"); err != nil {
+		return nil, err
+	}
+	api, err := wineapi.Load()
+	if err != nil {
+		return nil, err
+	}
+	var out []explained
+	for _, n := range c.Nodes {
+		containers, err := cri.Explained(agentconfig.CRIStateDir(paths.Node(n.Name)), namespace, pod)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, err
+		}
+		for _, one := range containers {
+			e := explained{Node: n.Name, Container: one.Name, ID: one.ID, More: one.More, Off: one.Off}
+			e.Findings = explain.Findings(one.Met, api.Exporters)
+			for i := range e.Findings {
+				e.Findings[i].Row = rowAbout(e.Findings[i])
+			}
+			out = append(out, e)
+		}
+	}
+	if len(out) == 0 {
+		return nil, &Error{
+			Code:   ExitNotFound,
+			Err:    fmt.Errorf("no Windows pod %s/%s on this machine's nodes", namespace, pod),
+			Remedy: "`mullion kubectl get pods -A -o wide` lists the pods with their nodes",
+		}
+	}
+	return out, nil
+}
+
+// rowAbout is the support row that names a function, by its API or in its name; "" if there is none.
+func rowAbout(f explain.Finding) string {
+	if f.Function == "" {
+		return ""
+	}
+	about := func(r support.Row) bool {
+		words := strings.FieldsFunc(r.Name, func(c rune) bool { return strings.ContainsRune(" ,():", c) })
+		return slices.Contains(words, f.Function) ||
+			slices.ContainsFunc(r.API, func(n string) bool { return strings.EqualFold(n, f.Library+" "+f.Function) })
+	}
+	rows := shim.SupportRows()
+	if i := slices.IndexFunc(rows, about); i >= 0 && rows[i].Note != "" {
+		return rows[i].Name + ": " + rows[i].Note
+	}
+	return ""
+}
+
+func printExplained(w io.Writer, all []explained) error {
+	var b strings.Builder
+	for _, e := range all {
+		fmt.Fprintf(&b, "container %s (%.13s) on %s\n", e.Container, e.ID, e.Node)
+		switch {
+		case e.Off:
+			fmt.Fprintf(&b, "  not asked for: make the pod with the annotation %s: \"true\"\n", explain.Annotation)
+		case len(e.Findings) == 0:
+			b.WriteString("  Wine said nothing of its programs\n")
+		}
+		for _, f := range e.Findings {
+			fmt.Fprintf(&b, "  %s\n", f)
+			if f.Row != "" {
+				fmt.Fprintf(&b, "      mullion support: %s\n", f.Row)
+			}
+		}
+		if e.More > 0 {
+			fmt.Fprintf(&b, "  and %d lines of more kinds than are kept\n", e.More)
+		}
+	}
+	_, err := io.WriteString(w, visible(b.String()))
+	return err
+}
+
+// visible replaces control characters: the lines come from a container.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return '·'
+		}
+		return r
+	}, s)
+}

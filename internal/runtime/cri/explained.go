@@ -1,0 +1,67 @@
+package cri
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"mullion.dev/mullion/internal/runtime/cri/store"
+	"mullion.dev/mullion/internal/runtime/explain"
+)
+
+// The labels by which the kubelet names a container's pod
+// (https://github.com/kubernetes/kubernetes/blob/v1.36.3/staging/src/k8s.io/kubelet/pkg/types/labels.go).
+const (
+	labelPodName      = "io.kubernetes.pod.name"
+	labelPodNamespace = "io.kubernetes.pod.namespace"
+)
+
+// Explanation is what Wine said of the programs of a container.
+type Explanation struct {
+	ID, Name string
+	Met      []explain.Met
+	More     int
+	// Off says that the pod did not ask for it, or is a HostProcess pod.
+	Off bool
+}
+
+// Explained reads from a server's StateDir what Wine said of the containers of a pod, oldest first. The server may run
+// meanwhile. The error is os.ErrNotExist if there is no such folder.
+func Explained(stateDir, namespace, pod string) ([]Explanation, error) {
+	all, err := store.Peek[store.Container](filepath.Join(stateDir, "containers"))
+	if err != nil {
+		return nil, err
+	}
+	sandboxes, err := store.Peek[store.Sandbox](filepath.Join(stateDir, "sandboxes"))
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(all, func(a, b store.Container) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	var out []Explanation
+	for _, c := range all {
+		labels := c.Config.GetLabels()
+		if labels[labelPodName] != pod || labels[labelPodNamespace] != namespace {
+			continue
+		}
+		e := Explanation{ID: c.ID, Name: c.Config.GetMetadata().GetName(), Off: true}
+		for _, sb := range sandboxes {
+			if sb.ID == c.SandboxID && asksToExplain(sb, c) {
+				e.Off = false
+			}
+		}
+		if !e.Off {
+			file := filepath.Join(stateDir, "work", c.ID, "run", explain.Name)
+			if e.Met, e.More, err = explain.Read(file); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return nil, err
+			}
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// asksToExplain reports whether what Wine says of a container is to be kept.
+func asksToExplain(sb store.Sandbox, c store.Container) bool {
+	return sb.Config.GetAnnotations()[explain.Annotation] == "true" && !c.HostProcess
+}
