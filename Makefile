@@ -42,7 +42,7 @@ EXPORTER_LDFLAGS = -s -w -X github.com/prometheus/common/version.Version=$(shell
 LDFLAGS := -s -w -X mullion.dev/mullion/internal/base/version.version=$(VERSION)
 
 .DEFAULT_GOAL := build
-.PHONY: plugins quick image release test-release test-package test-wines test-image fuzz chaos picture test-deps machines-deps lint-deps test-machines test-programs test-skew machine kube-linter critest exporter test-units e2e e2e.test e2e-images deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
+.PHONY: plugins quick image release test-release test-package test-wines test-image fuzz chaos picture test-deps machines-deps lint-deps test-machines test-programs test-documents test-skew machine kube-linter critest exporter test-units e2e e2e.test e2e-images deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
 
 help: ## what the targets do
 	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -162,6 +162,9 @@ test-machines: machines-deps build sample ## every ordinary machine, emulated: h
 
 test-programs: machines-deps shims ## the programs that people run, with the Wine of each release of Debian (SUITES="bookworm trixie"; MULLION_PROGRAMS=IDs for some)
 	@hack/try-programs.sh $${SUITES:-bookworm trixie}
+
+test-documents: build ## every sample of the documents about Kubernetes on Windows, on a cluster (MULLION_DOCUMENTS=IDs for some)
+	@MULLION_DOCUMENTS=$${MULLION_DOCUMENTS:-all} $(GO) test -count=1 -vet=off -tags cluster -timeout 1h -v -run TestDocuments$$$$ ./test/e2e
 
 test-wines: machines-deps build sample ## rung wine with the Wine of each release of Debian, in roots of them (SUITES="trixie")
 	@hack/try-wine.sh $${SUITES:-trixie}

@@ -21,19 +21,8 @@ func TestDocumentsSample(t *testing.T) {
 	if os.Getenv("E2E_DATA_DIR") != "" {
 		t.Skip("E2E_DATA_DIR names a cluster of this machine, which may reach a registry")
 	}
-	ns := fmt.Sprintf("mt-documents-%d", os.Getpid())
-	for _, args := range [][]string{{"netns", "add", ns}, {"-n", ns, "link", "set", "lo", "up"}} {
-		if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
-			t.Fatalf("ip %v: %v: %s", args, err, out)
-		}
-	}
-	t.Cleanup(func() {
-		if out, err := exec.Command("ip", "netns", "del", ns).CombinedOutput(); err != nil {
-			t.Errorf("delete the namespace: %v: %s", err, out)
-		}
-	})
 	f := newFixture(t)
-	f.netns = "/run/netns/" + ns
+	f.netns = offline(t)
 	t.Cleanup(func() { f.takeDown(t) })
 	if out, err := f.mullion(t.Context(), t, "up", "--windows-version", "ltsc2019"); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -67,4 +56,22 @@ func TestDocumentsSample(t *testing.T) {
 	if out, err := f.mullion(t.Context(), t, "image", "ls"); err != nil || !strings.Contains(out, "(stand-in)") {
 		t.Errorf("mullion image ls: %v\n%s", err, out)
 	}
+}
+
+// offline makes a network namespace that reaches nothing, for as long as the test lasts, and returns its path: a machine
+// on which no registry can be reached.
+func offline(t *testing.T) string {
+	t.Helper()
+	ns := fmt.Sprintf("mt-documents-%d", os.Getpid())
+	for _, args := range [][]string{{"netns", "add", ns}, {"-n", ns, "link", "set", "lo", "up"}} {
+		if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
+			t.Fatalf("ip %v: %v: %s", args, err, out)
+		}
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("ip", "netns", "del", ns).CombinedOutput(); err != nil {
+			t.Errorf("delete the namespace: %v: %s", err, out)
+		}
+	})
+	return "/run/netns/" + ns
 }
