@@ -62,6 +62,8 @@ const (
 	Verbatim Origin = "verbatim"
 	// Restored manifests are the document's text; lines that its copies have lost are put back.
 	Restored Origin = "verbatim, lost lines put back"
+	// Completed manifests have a part that is the document's, and what a pod needs besides it.
+	Completed Origin = "a part of a manifest, completed"
 	// Anew is a sample that does what the document's does, because the document's licence does not allow a copy here,
 	// or because no copy was at hand.
 	Anew Origin = "written anew"
@@ -127,7 +129,7 @@ func (s Sample) Path() string {
 // Samples returns the table, in the order of the page.
 func Samples() []Sample {
 	var all []Sample
-	for _, samples := range [][]Sample{guide()} {
+	for _, samples := range [][]Sample{guide(), intro(), handbook(), tasks()} {
 		all = append(all, samples...)
 	}
 	return all

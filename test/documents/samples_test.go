@@ -46,7 +46,8 @@ func TestSamples(t *testing.T) {
 // TestVerbatim holds that commands are run as the document has them: a step's command line holds the sample's text.
 func TestVerbatim(t *testing.T) {
 	for _, s := range documents.Samples() {
-		if s.Kind == documents.Manifest || s.Origin == documents.Prose || s.Level == documents.NotRun {
+		if s.Kind == documents.Manifest || s.Kind == documents.Settings || s.Origin == documents.Prose ||
+			s.Level == documents.NotRun {
 			continue
 		}
 		for line := range strings.SplitSeq(s.Command(), "\n") {

@@ -87,10 +87,12 @@ type Registries struct {
 	Headers http.Header
 }
 
-// DefaultHandlers are the runtime handlers of containerd's own configuration on Windows
+// DefaultHandlers are the runtime handlers of containerd's own configuration on Windows, and that of dockershim, which
+// the sample in Kubernetes' documentation names: it was Docker's default, process isolation
 // (https://github.com/containerd/containerd/blob/v2.4.2/internal/cri/config/config_windows.go).
 func DefaultHandlers() map[string]Isolation {
 	return map[string]Isolation{
+		"docker":                 Process,
 		"runhcs-wcow-process":    Process,
 		"runhcs-wcow-hypervisor": HyperV,
 	}

@@ -1,0 +1,112 @@
+package documents
+
+// task is a page of Kubernetes' tasks, to which the guide leads.
+func task(title, page string) Document {
+	return Document{Title: "Kubernetes: " + title, Page: "https://kubernetes.io/docs/" + page, Licence: "CC BY 4.0"}
+}
+
+// tasks are the samples of pages to which the guide leads. No copy of them was at hand, so they are written anew.
+func tasks() []Sample {
+	var all []Sample
+	for _, samples := range [][]Sample{userNames(), gmsa(), hostProcess(), more()} {
+		all = append(all, samples...)
+	}
+	return all
+}
+
+func userNames() []Sample {
+	page := task("configure RunAsUserName for Windows pods and containers", "tasks/configure-pod-container/configure-runasusername/")
+	user := func(id, heading, pod, name string) []Sample {
+		return []Sample{
+			{
+				ID: id, Document: page, Heading: heading, Kind: Manifest, Origin: Anew, Level: Works,
+				Steps: []Step{{On: Shell, Run: "kubectl get pod " + pod, Want: `1/1 +Running`}},
+			},
+			{
+				ID: id + "-echo", Document: page, Heading: heading, Kind: InPod, Text: "echo $env:USERNAME", Origin: Verbatim,
+				Level: Works, With: id,
+				Steps: []Step{{On: PodPowerShell, Pod: pod, Run: "echo $env:USERNAME", Want: `^` + name + `\s*$`}},
+			},
+		}
+	}
+	return append(
+		user("tasks-username-pod", "Set the Username for a Pod", "run-as-username-pod", "ContainerUser"),
+		user("tasks-username-container", "Set the Username for a Container", "run-as-username-container", "ContainerAdministrator")...)
+}
+
+func gmsa() []Sample {
+	page := task("configure GMSA for Windows Pods and containers", "tasks/configure-pod-container/configure-gmsa/")
+	return []Sample{
+		{
+			ID: "tasks-gmsa-spec", Document: page, Heading: "Create GMSA credential spec resources", Kind: Manifest, Origin: Anew, Level: Not,
+			Refused: `no matches for kind "GMSACredentialSpec"`,
+			Why:     "there is no Active Directory, and so neither the kind GMSACredentialSpec nor its webhook: they are add-ons of Windows clusters",
+		},
+		{
+			ID: "tasks-gmsa-pod", Document: page, Heading: "Configure GMSA credential spec reference in Pod spec", Kind: Manifest, Origin: Anew,
+			Level: Not,
+			Why:   "a name that no webhook has put a credential spec to has no effect: the pod runs without a domain's identity, as on Windows without the webhook",
+			Steps: []Step{{On: Shell, Run: "kubectl get pods -l run=with-creds", Want: `1/1 +Running`}},
+		},
+		{
+			ID: "tasks-gmsa-parentdomain", Document: page, Heading: "Troubleshooting", Kind: InPod, Text: "nltest.exe /parentdomain", Origin: Verbatim,
+			Level: Not, With: "tasks-gmsa-pod", Why: "there is no nltest.exe, as there is no domain",
+			Steps: []Step{{On: PodPowerShell, Pod: "deployment/with-creds", Run: "nltest.exe /parentdomain", Want: "not recognized", Fails: true}},
+		},
+	}
+}
+
+func hostProcess() []Sample {
+	page := task("create a Windows HostProcess Pod", "tasks/configure-pod-container/create-hostprocess-pod/")
+	return []Sample{
+		{
+			ID: "tasks-hostprocess", Document: page, Heading: "Example manifest", Kind: Manifest, Origin: Anew, Level: Works,
+			Steps: []Step{
+				{On: Shell, Run: "kubectl get pod host-process -o wide", Want: `1/1 +Running.*win-`},
+				{On: Shell, Run: "kubectl logs host-process", Want: `Reply from 127\.0\.0\.1`},
+			},
+		},
+		{
+			ID: "tasks-hostprocess-token", Document: page, Heading: "Volume mounts", Kind: InPod, Origin: Verbatim, Level: Works,
+			With: "tasks-hostprocess", Text: `.\var\run\secrets\kubernetes.io\serviceaccount\`,
+			Steps: []Step{{
+				On: PodCmd, Pod: "host-process", Run: `cd /d %CONTAINER_SANDBOX_MOUNT_POINT% & dir /b .\var\run\secrets\kubernetes.io\serviceaccount\`,
+				Want: `ca\.crt.*token`,
+			}},
+		},
+	}
+}
+
+// more are samples of other pages: host aliases, and those beside the pages for Windows.
+func more() []Sample {
+	aliases := task("adding entries to Pod /etc/hosts with HostAliases", "tasks/network/customize-hosts-file-for-pods/")
+	examples := task("examples for Windows", "concepts/windows/")
+	return []Sample{
+		{
+			ID: "tasks-hostaliases", Document: aliases, Heading: "Adding additional entries with hostAliases", Kind: Manifest, Origin: Anew,
+			Level: Works,
+			Steps: []Step{{On: Shell, Run: "kubectl exec hostaliases-pod -- ping -n 1 foo.local", Want: `Reply from 127\.0\.0\.1`}},
+		},
+		{
+			ID: "tasks-liveness", Document: examples, Heading: "liveness by ping", Kind: Manifest, Origin: Anew, Level: Works,
+			Steps: []Step{{
+				On: Shell, Run: "kubectl get pod liveness-ping -o jsonpath='{.status.containerStatuses[0].ready} {.status.containerStatuses[0].restartCount}'",
+				Want: `^true 0$`,
+			}},
+		},
+		{
+			ID: "tasks-resources", Document: examples, Heading: "limits of CPU and memory", Kind: Manifest, Origin: Anew, Level: Works,
+			Steps: []Step{
+				{On: Shell, Run: "kubectl rollout status deployment/limited --timeout=60s", Want: "successfully rolled out"},
+				{On: Shell, Run: "kubectl get pods -l app=limited -o jsonpath='{.items[0].status.containerStatuses[0].resources.limits}'", Want: `"memory":"128Mi"|^$`},
+			},
+		},
+		{
+			ID: "tasks-configmap", Document: examples, Heading: "a ConfigMap and a Secret as variables and files", Kind: Manifest, Origin: Anew,
+			Level: Works,
+			Steps: []Step{{
+				On: PodCmd, Pod: "settings", Run: `echo %SPECIAL_LEVEL% & type C:\secret\password`, Want: `very.*t0p-Secret`,
+			}},
+		},
+	}
+}
