@@ -72,9 +72,8 @@ func guideChecks() []Sample {
 		}),
 		web(Sample{
 			ID: "guide-docker-ps", Kind: OnNode, Origin: Prose, Level: Not,
-			Text: "Two containers per pod on the Windows node, use docker ps",
-			Why: "a node has no Docker, and a pod no pause container: its network stays without one; " +
-				"`mullion node containers`-like listings are those of kubectl",
+			Text:  "Two containers per pod on the Windows node, use docker ps",
+			Why:   "a node has no Docker, and a pod no pause container: its network stays without one. `kubectl get pods` lists them",
 			Steps: []Step{{On: NodeCmd, Run: "docker ps", Want: "Can't recognize 'docker ps'|not recognized", Fails: true}},
 		}),
 		web(Sample{
@@ -136,8 +135,7 @@ func guidePlacement() []Sample {
 		here(guideTaints, Sample{
 			ID: "guide-toleration", Kind: Manifest, Origin: Completed,
 			Steps: []Step{{
-				On: Shell, Run: "kubectl get pods -l sample=toleration -o wide", Want: `tolerates-untainted +1/1 +Running.*win-1.*tolerates +1/1 +Running.*win-2|` +
-					`tolerates +1/1 +Running.*win-2.*tolerates-untainted +1/1 +Running.*win-1`,
+				On: Shell, Run: "kubectl get pods -l app=tolerates -o wide --sort-by=.spec.nodeName", Want: `1/1 +Running.*win-1.*1/1 +Running.*win-2`,
 			}},
 		}),
 		here(guideVersions, Sample{
