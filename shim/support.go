@@ -335,6 +335,19 @@ func programRows() []support.Row {
 				"regard to /l, /m, /rec and /t. Other options are refused",
 		},
 		{
+			Name:  "whoami",
+			Level: support.Supported,
+			Ref:   commands + "whoami",
+			Note:  "Mullion's, in Windows' layouts: /user, /groups, /priv, /all, /claims, /logonid, /fo, /nh; nobody is a domain's user. Names, groups and privileges are those of Wine's access token",
+		},
+		{
+			Name:  "netstat, route",
+			Level: support.Partly,
+			Ref:   commands + "netstat",
+			Note: "Mullion's: netstat with -a, -b, -e, -n, -o, -p, -r, -s (IP, TCP and UDP) and an interval; a process that another user has is not named. route print " +
+				"with -4, -6 and a destination; routes are HNS', so add, change and delete are refused",
+		},
+		{
 			Name:  "net",
 			Level: support.Partly,
 			Ref:   commands + "net-localgroup",

@@ -74,6 +74,12 @@ func testTools(t *testing.T, p prefix) {
 		{"wevtutil_clear", `wevtutil cl System && wevtutil qe System`, 0, "", ""},
 		{"wevtutil_none", `wevtutil qe Nothing 2>nul`, 15007 & 0xff, "", ""},
 		{"net_start", `net start none`, 2, "", "The service name is invalid.\n\nMore help is available by typing NET HELPMSG 2185.\n"},
+		{"netstat", `netstat -ano | findstr /r /c:"^  Proto  Local Address          Foreign Address        State           PID"`, 0, "  Proto  Local Address          Foreign Address        State           PID\n", ""},
+		{"netstat_listens", `C:\prog.exe listening 127.0.0.1:8765 netstat -an -p tcp`, 0, "  TCP    127.0.0.1:8765         0.0.0.0:0              LISTENING\n", ""},
+		{"netstat_counters", `netstat -s -p tcp | findstr /r /c:"Segments Sent .* = [1-9]" >nul && netstat -e | findstr /b Bytes >nul && echo counted`, 0, "counted\n", ""},
+		{"route_print", `route print -4 | findstr /b /c:"Network Destination"`, 0, "Network Destination        Netmask          Gateway       Interface  Metric\n", ""},
+		{"whoami", `whoami /priv /fo csv | findstr /b /c:"\"SeChangeNotifyPrivilege\""`, 0, "\"SeChangeNotifyPrivilege\",\"Bypass traverse checking\",\"Enabled\"\n", ""},
+		{"whoami_groups", `whoami /groups /fo csv | findstr /b /c:"\"Everyone\""`, 0, "\"Everyone\",\"Well-known group\",\"S-1-1-0\",\"Mandatory group, Enabled by default, Enabled group\"\n", ""},
 		{"net_other", `net help | findstr START`, 0, "Where 'command' is one of HELP, START, STOP or USE.\n", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

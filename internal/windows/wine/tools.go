@@ -17,7 +17,7 @@ const netOfWine = "net1.exe"
 
 // ourOwn reports whether a program of package wintools takes the place of a real one of Wine's too: it does more.
 func ourOwn(name string) bool {
-	return slices.Contains([]string{"ipconfig", "net", "nslookup", "sc"}, name)
+	return slices.Contains([]string{"ipconfig", "net", "netstat", "nslookup", "sc", "whoami"}, name)
 }
 
 // installTools puts the programs of shim into system32 and returns the names of Wine's own that they replace. Another

@@ -28,8 +28,9 @@ type Env struct {
 func programs() map[string]func(Env, []string) int {
 	return map[string]func(Env, []string) int{
 		"certutil": certutil, "curl": runCurl, "eventcreate": eventcreate, "fc": fc, "findstr": findstr, "getmac": getmac, "ipconfig": ipconfig,
-		"logmonitor": runLogMonitor, "net": network, "nslookup": nslookup, "sc": runSC, "setx": setx, "sort": sortLines, "systeminfo": systeminfo,
-		"tar": runTar, "tasklist": tasklist, "timeout": timeout, "wevtutil": wevtutil, "where": where,
+		"logmonitor": runLogMonitor, "net": network, "netstat": netstat, "nslookup": nslookup, "route": route, "sc": runSC,
+		"setx": setx, "sort": sortLines, "systeminfo": systeminfo,
+		"tar": runTar, "tasklist": tasklist, "timeout": timeout, "wevtutil": wevtutil, "where": where, "whoami": whoami,
 	}
 }
 

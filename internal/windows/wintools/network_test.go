@@ -84,9 +84,10 @@ func testAdapters() []Adapter {
 	}
 	first := card(1, true, address("2001:db8::100", 64), address("fe80::1%3", 64), address("fe80::ff:fe00:1%3", 64),
 		address("192.0.2.100", 20))
+	first.Index = 3
 	first.Gateways = []netip.Addr{netip.MustParseAddr("192.0.2.254")}
 	return []Adapter{
-		{Name: "lo", Loopback: true, Up: true, Addresses: []Address{address("127.0.0.1", 8)}},
+		{Index: 1, Name: "lo", Description: "lo", Loopback: true, Up: true, Addresses: []Address{address("127.0.0.1", 8)}},
 		card(2, true, address("fe80::ff:fe00:2%2", 64), address("10.1.2.3", 32)), first, card(4, false), card(3, false),
 	}
 }
@@ -94,7 +95,7 @@ func testAdapters() []Adapter {
 // TestGoldens runs the command lines in testdata. The texts there were first written by the programs in C that were
 // here before, for the same adapters and the same name server under Wine.
 func TestGoldens(t *testing.T) {
-	for _, file := range []string{"nslookup.txtar", "ipconfig.txtar"} {
+	for _, file := range []string{"nslookup.txtar", "ipconfig.txtar", "netstat.txtar", "whoami.txtar"} {
 		path := filepath.Join("testdata", file)
 		golden, err := txtar.ParseFile(path)
 		if err != nil {

@@ -1,15 +1,19 @@
 package wintools
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"strconv"
+	"strings"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
+
+	"mullion.dev/mullion/internal/windows/winnet"
 )
 
 // HostName implements Network.
@@ -52,6 +56,7 @@ func adapterRecords() ([]byte, error) {
 func newAdapter(r *windows.IpAdapterAddresses) Adapter {
 	const dhcp = 0x4 // IP_ADAPTER_DHCP_ENABLED
 	a := Adapter{
+		Index:       cmp.Or(r.IfIndex, r.Ipv6IfIndex),
 		Name:        windows.UTF16PtrToString(r.FriendlyName),
 		Description: windows.UTF16PtrToString(r.Description),
 		Suffix:      windows.UTF16PtrToString(r.DnsSuffix),
@@ -103,4 +108,25 @@ func (local) Resolve(name string) (netip.Addr, error) {
 // Dial implements Network.
 func (local) Dial(network string, to netip.AddrPort, timeout time.Duration) (net.Conn, error) {
 	return net.DialTimeout(network, to.String(), timeout)
+}
+
+// Sockets implements Tables.
+func (local) Sockets() ([]winnet.Socket, error) { return winnet.Sockets() }
+
+// Routes implements Tables.
+func (local) Routes() ([]winnet.Route, error) { return winnet.Routes() }
+
+// Traffic implements Tables.
+func (local) Traffic() (winnet.Traffic, error) { return winnet.Count() }
+
+// Protocols implements Tables.
+func (local) Protocols(six bool) (winnet.Protocols, error) { return winnet.CountProtocols(six) }
+
+// Reverse implements Tables.
+func (local) Reverse(addr netip.Addr) string {
+	names, err := net.LookupAddr(addr.String())
+	if err != nil || len(names) == 0 {
+		return ""
+	}
+	return strings.TrimSuffix(names[0], ".")
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/windows/services"
+	"mullion.dev/mullion/internal/windows/token"
+	"mullion.dev/mullion/internal/windows/winnet"
 )
 
 // ErrNoConsole says that a program's input is no console.
@@ -24,6 +26,10 @@ type System interface {
 	Host
 	// Network is what ipconfig and nslookup need.
 	Network
+	// Tables are what netstat and route need.
+	Tables
+	// Identity is who the program runs as.
+	Identity() (token.Identity, error)
 	// Events is what wevtutil and eventcreate need.
 	Events
 }
@@ -85,6 +91,19 @@ type Network interface {
 	Dial(network string, to netip.AddrPort, timeout time.Duration) (net.Conn, error)
 }
 
+// Tables are the tables and counters of the network.
+type Tables interface {
+	// Sockets are the sockets of TCP and UDP.
+	Sockets() ([]winnet.Socket, error)
+	// Routes are the routes of both families.
+	Routes() ([]winnet.Route, error)
+	// Traffic is what the interfaces have received and sent, Protocols the counters of the protocols of a family.
+	Traffic() (winnet.Traffic, error)
+	Protocols(six bool) (winnet.Protocols, error)
+	// Reverse is the name of an address, "" if it has none.
+	Reverse(netip.Addr) string
+}
+
 // Task is a process.
 type Task struct {
 	PID, Session uint32
@@ -104,6 +123,8 @@ type Machine struct {
 
 // Adapter is a network adapter.
 type Adapter struct {
+	// Index is the number of the interface.
+	Index                     uint32
 	Name, Description, Suffix string
 	Hardware                  net.HardwareAddr
 	Loopback, Up, DHCP        bool

@@ -10,6 +10,8 @@ import (
 
 	"mullion.dev/mullion/internal/windows/eventlog"
 	"mullion.dev/mullion/internal/windows/services"
+	"mullion.dev/mullion/internal/windows/token"
+	"mullion.dev/mullion/internal/windows/winnet"
 )
 
 // ThisSystem returns a System whose methods fail: the programs are Windows programs.
@@ -33,6 +35,13 @@ func (nowhere) Services() services.Manager         { return services.Local() }
 func (nowhere) HostName() string                   { return "" }
 func (nowhere) Adapters() ([]Adapter, error)       { return nil, errors.ErrUnsupported }
 func (nowhere) Resolve(string) (netip.Addr, error) { return netip.Addr{}, errors.ErrUnsupported }
+
+func (nowhere) Identity() (token.Identity, error)            { return token.Current() }
+func (nowhere) Sockets() ([]winnet.Socket, error)            { return winnet.Sockets() }
+func (nowhere) Routes() ([]winnet.Route, error)              { return winnet.Routes() }
+func (nowhere) Traffic() (winnet.Traffic, error)             { return winnet.Count() }
+func (nowhere) Protocols(six bool) (winnet.Protocols, error) { return winnet.CountProtocols(six) }
+func (nowhere) Reverse(netip.Addr) string                    { return "" }
 
 func (nowhere) Dial(string, netip.AddrPort, time.Duration) (net.Conn, error) {
 	return nil, errors.ErrUnsupported

@@ -15,6 +15,7 @@ import (
 	"mullion.dev/mullion/internal/windows/eventlog"
 	"mullion.dev/mullion/internal/windows/localgroup"
 	"mullion.dev/mullion/internal/windows/services"
+	"mullion.dev/mullion/internal/windows/token"
 	"mullion.dev/mullion/internal/windows/winproc"
 )
 
@@ -229,3 +230,6 @@ func (local) Net(e Env, args []string) (int, error) {
 	}
 	return 0, err
 }
+
+// Identity implements System.
+func (local) Identity() (token.Identity, error) { return token.Current() }

@@ -3,7 +3,9 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
+	"os/exec"
 	"os/signal"
 	"strconv"
 	"strings"
@@ -34,6 +36,7 @@ func main() {
 		"service":    serve,
 		"stdhandle":  standardHandle,
 		"waitinput":  waitForInput,
+		"listening":  listening,
 	}
 	run, ok := verbs[os.Args[1]]
 	if !ok {
@@ -179,4 +182,20 @@ func modules(names []string) error {
 		fmt.Println(name, state)
 	}
 	return nil
+}
+
+// listening listens on an address while it runs a program, and prints the lines of the program that have the address.
+func listening(args []string) error {
+	server, err := net.Listen("tcp", args[0])
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	out, err := exec.Command(args[1], args[2:]...).Output()
+	for line := range strings.Lines(string(out)) {
+		if strings.Contains(line, args[0]) {
+			fmt.Print(line)
+		}
+	}
+	return err
 }
