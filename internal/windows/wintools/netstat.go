@@ -186,9 +186,9 @@ func (s statistics) row(e Env, cells [4]string, pid string) {
 
 func pad(text string, width int) string { return text + strings.Repeat(" ", max(0, width-len(text))) }
 
-// services are the names of ports that netstat shows without -n, as the registry of service names has them
+// portNames are the names of ports that netstat shows without -n, as the registry of service names has them
 // (https://www.iana.org/assignments/service-names-port-numbers).
-func services() map[uint16]string {
+func portNames() map[uint16]string {
 	return map[uint16]string{
 		21: "ftp", 22: "ssh", 23: "telnet", 25: "smtp", 53: "domain", 80: "http", 88: "kerberos", 110: "pop3", 135: "epmap",
 		143: "imap", 389: "ldap", 443: "https", 445: "microsoft-ds", 636: "ldaps", 1433: "ms-sql-s", 3389: "ms-wbt-server",
@@ -225,7 +225,7 @@ func (s statistics) foreign(e Env, one winnet.Socket, names map[netip.Addr]strin
 		}
 		names[remote.Addr()] = name
 	}
-	port := services()[remote.Port()]
+	port := portNames()[remote.Port()]
 	if port == "" {
 		port = strconv.Itoa(int(remote.Port()))
 	}
