@@ -24,6 +24,7 @@ var parts = map[string][]string{
 	"pdh":     {"pdh/names.c", "pdh/defs.c", "pdh/parse.c", "pdh/disks.c", "pdh/scan.c", "pdh/figure.c", "-Ipdh"},
 	"pkcs12":  {"ncrypt/pkcs12.c", "ncrypt/der.c"},
 	"table":   {"hooks/table.c"},
+	"http":    {"http/parse.c", "http/body.c", "http/url.c", "http/cook.c", "http/address.c", "-Ihttp"},
 }
 
 // sanitizerOptions turns off the search for leaks: it needs ptrace, and the tests count the blocks themselves.

@@ -1,0 +1,367 @@
+/* A connection's life: a request after the other, until somebody has enough. */
+#include "core.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum
+{
+    PLACES = 1 << 20, /* of connections at a time */
+    IDLE_MS = 120000, /* http.sys' IdleConnection, HeaderWait and EntityBody */
+    LINGER_MS = 5000,
+    DRAIN = 1 << 20, /* what of a body is read that nobody wants */
+};
+
+static struct connection **table;
+static uint32_t table_size, last_place;
+
+static bool find_place(uint32_t *place)
+{
+    struct connection **more;
+    uint32_t size = table_size ? 2 * table_size : 64;
+
+    for (uint32_t i = 0; i < table_size; i++)
+    {
+        last_place = (last_place + 1) % table_size;
+        *place = last_place;
+        if (!table[*place])
+            return true;
+    }
+    if (size > PLACES || !(more = memory_grow(table, size * sizeof(*table))))
+        return false;
+    memset(more + table_size, 0, (size - table_size) * sizeof(*table));
+    *place = table_size;
+    table = more;
+    table_size = size;
+    return true;
+}
+
+struct connection *connection_find(uint64_t id)
+{
+    uint32_t place = id & (PLACES - 1);
+
+    return id && place < table_size && table[place] && table[place]->id == id ? table[place] : NULL;
+}
+
+struct connection *request_find(uint64_t id)
+{
+    uint32_t place = id & (PLACES - 1);
+
+    return id && place < table_size && table[place] && table[place]->request_id == id ? table[place] : NULL;
+}
+
+static void read_address(struct address *address, const SOCKADDR_STORAGE *from)
+{
+    static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+
+    if (from->ss_family == AF_INET6)
+    {
+        memcpy(address->bytes, &((const SOCKADDR_IN6 *)from)->sin6_addr, 16);
+        return;
+    }
+    memcpy(address->bytes, mapped, 12);
+    memcpy(address->bytes + 12, &((const SOCKADDR_IN *)from)->sin_addr, 4);
+}
+
+/* As programs expect addresses of IPv4: not as a part of IPv6. */
+static void copy_address(SOCKADDR_STORAGE *to, const SOCKADDR *from)
+{
+    const SOCKADDR_IN6 *six = (const SOCKADDR_IN6 *)from;
+    SOCKADDR_IN four = {.sin_family = AF_INET, .sin_port = six->sin6_port};
+
+    if (from->sa_family != AF_INET6)
+        memcpy(to, from, sizeof(SOCKADDR_IN));
+    else if (IN6_IS_ADDR_V4MAPPED(&six->sin6_addr))
+    {
+        memcpy(&four.sin_addr, (const char *)&six->sin6_addr + 12, 4);
+        memcpy(to, &four, sizeof(four));
+    }
+    else
+        memcpy(to, from, sizeof(SOCKADDR_IN6));
+}
+
+void connection_new(SOCKET socket, uint16_t port, const SOCKADDR *local, const SOCKADDR *remote)
+{
+    struct connection *c = memory_new(sizeof(*c));
+    BOOL on = TRUE;
+    uint32_t place;
+
+    if (!c || !find_place(&place) || !net_add(socket))
+    {
+        memory_free(c);
+        closesocket(socket);
+        return;
+    }
+    setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, (const char *)&on, sizeof(on));
+    c->id = new_id() << 20 | place;
+    c->socket = socket;
+    c->port = port;
+    copy_address(&c->local, local);
+    copy_address(&c->remote, remote);
+    read_address(&c->here, &c->local);
+    c->receive.done = received;
+    c->send.done = sent;
+    c->deadline = GetTickCount64() + IDLE_MS;
+    table[place] = c;
+    link_add(&connections, &c->all);
+    connection_go_on(c);
+}
+
+/* Forgets the request: its number is no longer good for anything. */
+static void forget(struct connection *c)
+{
+    link_remove(&c->waiting);
+    finish_all(&c->readers, NO_CONNECTION);
+    memory_free(c->text);
+    memory_free(c->cooked.text);
+    c->text = NULL;
+    c->cooked.text = NULL;
+    c->request_id = 0;
+    c->queue = NULL;
+}
+
+static void close_now(struct connection *c)
+{
+    if (c->state == STATE_QUEUED && c->queue)
+        c->queue->waiting_count--;
+    c->state = STATE_CLOSED;
+    closesocket(c->socket);
+    finish_all(&c->waiters, DONE);
+    forget(c);
+    transfer_drop(c, NO_CONNECTION);
+}
+
+void connection_abort(struct connection *c)
+{
+    LINGER hard = {.l_onoff = 1, .l_linger = 0};
+
+    if (c->state == STATE_CLOSED)
+        return;
+    setsockopt(c->socket, SOL_SOCKET, SO_LINGER, (const char *)&hard, sizeof(hard));
+    close_now(c);
+}
+
+/* Everything is sent. The other end may still send: if it were reset, it could lose the answer. */
+static void linger(struct connection *c)
+{
+    forget(c);
+    finish_all(&c->waiters, DONE);
+    c->in_length = 0;
+    c->state = STATE_LINGER;
+    c->deadline = GetTickCount64() + LINGER_MS;
+    shutdown(c->socket, SD_SEND);
+    if (c->ended)
+        close_now(c);
+    else
+        transfer_receive(c);
+}
+
+static const char *title_of(int status)
+{
+    switch (status)
+    {
+    case 400: return "Bad Request";
+    case 404: return "Not Found";
+    case 501: return "Not Implemented";
+    case 503: return "Service Unavailable";
+    default: return "HTTP Version Not Supported";
+    }
+}
+
+/* The page with which http.sys answers what no program takes. */
+void connection_refuse(struct connection *c, int status, const char *why)
+{
+    static const char form[] = "<!DOCTYPE HTML PUBLIC \"-//W3C//DTD HTML 4.01//EN\"\"http://www.w3.org/TR/html4/strict.dtd\">\r\n"
+                               "<HTML><HEAD><TITLE>%s</TITLE>\r\n"
+                               "<META HTTP-EQUIV=\"Content-Type\" Content=\"text/html; charset=us-ascii\"></HEAD>\r\n"
+                               "<BODY><h2>%s</h2>\r\n<hr><p>HTTP Error %d. %s</p>\r\n</BODY></HTML>\r\n";
+    char page[640], date[32] = "";
+    struct block *block = block_new(1024);
+    int length = _snprintf(page, sizeof(page), form, title_of(status), title_of(status), status, why);
+
+    if (c->queue && c->state == STATE_QUEUED)
+        c->queue->waiting_count--;
+    c->state = STATE_LAST;
+    forget(c);
+    c->in_length = 0;
+    if (!block)
+    {
+        connection_abort(c);
+        return;
+    }
+    date[write_date(date)] = 0;
+    block->size = (uint32_t)_snprintf(block->data, block->size,
+                                      "HTTP/1.1 %d %s\r\nContent-Type: text/html; charset=us-ascii\r\nServer: Microsoft-HTTPAPI/2.0\r\n"
+                                      "Date: %s\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
+                                      status, title_of(status), date, length, page);
+    block->last = true;
+    transfer_send(c, block);
+}
+
+/* The rest of a body that nobody wants; false: there is more to come. */
+static bool drained(struct connection *c)
+{
+    size_t used;
+
+    c->received += body_read(&c->body, c->in, c->in_length, &used, NULL, (size_t)-1);
+    transfer_consume(c, (uint32_t)used);
+    return body_ended(&c->body);
+}
+
+void connection_answered(struct connection *c)
+{
+    if (c->state == STATE_LAST || c->close_after || c->ended || c->body.bad || (c->counted && c->left))
+    {
+        linger(c);
+        return;
+    }
+    forget(c);
+    c->received = 0;
+    c->state = STATE_DRAIN;
+    c->deadline = GetTickCount64() + IDLE_MS;
+    connection_go_on(c);
+}
+
+static const char *reason_of(int status)
+{
+    switch (status)
+    {
+    case 400: return "The request is badly formed.";
+    case 501: return "The request's transfer encoding is not implemented.";
+    case 503: return "The service is unavailable.";
+    case 404: return "The requested resource is not found.";
+    default: return "The HTTP version is not supported.";
+    }
+}
+
+/* Begins with the request whose head is at the start of what was received. */
+static void begin(struct connection *c)
+{
+    int status;
+
+    c->response_begun = c->response_ended = c->continued = c->bodiless = c->counted = false;
+    c->close_after = c->head.close || (c->head.minor == 0 && !c->head.keep_alive);
+    c->context = c->left = 0;
+    c->scanned = 0;
+    c->deadline = 0;
+    c->received = c->head.length;
+    c->text = memory_grow(NULL, c->head.length);
+    if (!c->text)
+    {
+        connection_abort(c);
+        return;
+    }
+    memcpy(c->text, c->in, c->head.length);
+    transfer_consume(c, c->head.length);
+    body_start(&c->body, &c->head);
+    status = cook(&c->cooked, c->text, &c->head, &c->here, c->port);
+    if (status < 0)
+    {
+        connection_abort(c);
+        return;
+    }
+    if (status != HEAD_DONE)
+    {
+        connection_refuse(c, status, reason_of(status));
+        return;
+    }
+    status = url_find(c);
+    if (!status)
+    {
+        c->request_id = new_id() << 20 | (c->id & (PLACES - 1));
+        status = queue_request(c);
+    }
+    if (status)
+        connection_refuse(c, status, status == 400 ? "The request hostname is invalid." : reason_of(status));
+}
+
+/* Whether there is a request, or one is refused. */
+static bool read_head(struct connection *c)
+{
+    uint32_t blank = 0;
+    int status;
+
+    while (c->in_length - blank >= 2 && !memcmp(c->in + blank, "\r\n", 2)) /* RFC 9112, 2.2 */
+        blank += 2;
+    if (blank)
+    {
+        transfer_consume(c, blank);
+        c->scanned = 0;
+    }
+    if (c->in_length == 1 && c->in[0] == '\r')
+        return false;
+    status = c->in_length ? head_read((const char *)c->in, c->in_length, &c->scanned, &c->head) : HEAD_MORE;
+    if (status == HEAD_MORE)
+        return false;
+    if (status == HEAD_DONE)
+        begin(c);
+    else if (c->in_length >= MAX_HEAD)
+        connection_refuse(c, status, "The size of the request headers is too long.");
+    else
+        connection_refuse(c, status, reason_of(status));
+    return true;
+}
+
+void connection_go_on(struct connection *c)
+{
+    if (c->state == STATE_DRAIN && drained(c))
+    {
+        c->state = STATE_HEAD;
+        c->scanned = 0;
+        c->deadline = GetTickCount64() + IDLE_MS;
+    }
+    if (c->state == STATE_DRAIN && (c->body.bad || c->received > DRAIN || c->ended))
+        linger(c);
+    if (c->state == STATE_HEAD && !c->in_length && !c->receiving)
+    {
+        memory_free(c->in); /* a body may have made it large */
+        c->in = NULL;
+        c->in_size = 0;
+    }
+    if (c->state == STATE_HEAD && read_head(c))
+        ; /* it has gone on by itself, as far as it could */
+    else if (c->state == STATE_HEAD && c->ended)
+        close_now(c);
+    if (c->state == STATE_TAKEN)
+        read_bodies(c);
+    if (c->state == STATE_LINGER || c->state == STATE_LAST)
+        c->in_length = 0;
+    if (c->state == STATE_LINGER && c->ended)
+        close_now(c);
+    if (c->ended && c->state != STATE_CLOSED)
+        finish_all(&c->waiters, DONE);
+    transfer_receive(c);
+}
+
+void connection_close_port(uint16_t port)
+{
+    for (struct link *at = connections.next; at != &connections; at = at->next)
+    {
+        struct connection *c = CONTAINING_RECORD(at, struct connection, all);
+
+        if (c->port == port && (c->state == STATE_HEAD || c->state == STATE_DRAIN))
+            linger(c);
+    }
+}
+
+void connections_tick(void)
+{
+    ULONGLONG now = GetTickCount64();
+
+    for (struct link *at = connections.next, *next; at != &connections; at = next)
+    {
+        struct connection *c = CONTAINING_RECORD(at, struct connection, all);
+
+        next = at->next;
+        if (c->state == STATE_CLOSED && !c->receiving && !c->sending)
+        {
+            link_remove(&c->all);
+            table[c->id & (PLACES - 1)] = NULL;
+            memory_free(c->in);
+            memory_free(c);
+        }
+        else if ((c->deadline && now > c->deadline) || (c->sending && now > c->stalls))
+            connection_abort(c);
+    }
+    listen_retry();
+}

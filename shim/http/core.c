@@ -1,0 +1,299 @@
+#include "core.h"
+
+#include <http.h>
+#include <string.h>
+
+struct link queues, connections, urls;
+
+static CRITICAL_SECTION section;
+static struct operation *finished, **last_finished = &finished;
+
+void link_init(struct link *head)
+{
+    head->next = head->previous = head;
+}
+
+void link_add(struct link *head, struct link *element)
+{
+    element->next = head;
+    element->previous = head->previous;
+    head->previous->next = element;
+    head->previous = element;
+}
+
+void link_remove(struct link *element)
+{
+    if (!element->next)
+        return;
+    element->previous->next = element->next;
+    element->next->previous = element->previous;
+    element->next = element->previous = NULL;
+}
+
+void lock(void)
+{
+    EnterCriticalSection(&section);
+}
+
+void unlock(void)
+{
+    struct operation *op = finished, *next;
+
+    finished = NULL;
+    last_finished = &finished;
+    LeaveCriticalSection(&section);
+    for (; op; op = next)
+    {
+        next = op->next;
+        irp_complete(op);
+    }
+}
+
+static void put_aside(struct operation *op)
+{
+    op->next = NULL;
+    *last_finished = op;
+    last_finished = &op->next;
+}
+
+void finish(struct operation *op, int result, uint64_t length)
+{
+    op->list = NULL;
+    op->block = NULL;
+    op->result = result;
+    op->length = length;
+    if (irp_claim(op))
+        put_aside(op);
+    else
+        op->yielded = 1;
+}
+
+void append(struct operation **list, struct operation *op)
+{
+    op->list = list;
+    op->next = NULL;
+    while (*list)
+        list = &(*list)->next;
+    *list = op;
+}
+
+struct operation *take(struct operation **list)
+{
+    struct operation *op = *list;
+
+    if (op)
+    {
+        *list = op->next;
+        op->list = NULL;
+    }
+    return op;
+}
+
+void finish_all(struct operation **list, int result)
+{
+    struct operation *op;
+
+    while ((op = take(list)))
+        finish(op, result, 0);
+}
+
+void http_cancel(struct operation *op)
+{
+    lock();
+    if (!op->yielded)
+    {
+        if (op->list)
+            for (struct operation **at = op->list; *at; at = &(*at)->next)
+                if (*at == op)
+                {
+                    *at = op->next;
+                    break;
+                }
+        if (op->block)
+            op->block->op = NULL; /* what it was to send is sent */
+        op->result = CANCELLED;
+        op->length = 0;
+    }
+    put_aside(op);
+    unlock();
+}
+
+uint64_t new_id(void)
+{
+    static uint64_t last;
+
+    return ++last | 0xfb00000000000000;
+}
+
+int http_start(void)
+{
+    InitializeCriticalSection(&section);
+    link_init(&queues);
+    link_init(&connections);
+    link_init(&urls);
+    return net_start();
+}
+
+struct file *http_open(void)
+{
+    struct file *file = memory_new(sizeof(*file));
+
+    if (file)
+        link_init(&file->groups);
+    return file;
+}
+
+void http_close(struct file *file)
+{
+    lock();
+    while (file->groups.next != &file->groups)
+        group_close(file, CONTAINING_RECORD(file->groups.next, struct group, of_file)->id);
+    if (file->queue)
+        queue_close(file->queue);
+    unlock();
+    memory_free(file);
+}
+
+/* Whether the operation's input is as long as its form, and as the text after it. */
+static bool has_url(const struct operation *op)
+{
+    const struct http_url *in = (const void *)op->buffer;
+
+    return op->in_size >= sizeof(*in) && (op->in_size - sizeof(*in)) / sizeof(in->text[0]) >= in->length;
+}
+
+static uint64_t number_of(const struct operation *op)
+{
+    uint64_t id = 0;
+
+    if (op->in_size >= sizeof(id))
+        memcpy(&id, op->buffer, sizeof(id));
+    return id;
+}
+
+/* A number as the operation's answer. */
+static void finish_number(struct operation *op, int result, uint64_t number)
+{
+    if (!result && op->out_size < sizeof(number))
+        result = TOO_SMALL;
+    if (!result)
+        memcpy(op->buffer, &number, sizeof(number));
+    finish(op, result, result ? 0 : sizeof(number));
+}
+
+static void property(struct file *file, struct operation *op, bool of_group, bool set)
+{
+    struct http_property *in = (void *)op->buffer;
+    int result = WRONG_PARAMETER;
+
+    if (op->in_size < sizeof(*in) || (!set && op->out_size < sizeof(*in)))
+        result = TOO_SMALL;
+    else if (of_group)
+        result = group_property(file, in, set);
+    else if (file->queue)
+        result = queue_property(file->queue, in, set);
+    finish(op, result, result || set ? 0 : sizeof(*in));
+}
+
+static void receive(struct file *file, struct operation *op)
+{
+    const struct http_receive *in = (const void *)op->buffer;
+    struct connection *c;
+
+    if (!file->queue || op->in_size < sizeof(*in))
+        finish(op, WRONG_HANDLE, 0);
+    else if (op->out_size < sizeof(HTTP_REQUEST_V1))
+        finish(op, TOO_SMALL, 0);
+    else if (file->queue->shut)
+        finish(op, END_OF_FILE, 0);
+    else if (!in->id)
+    {
+        append(&file->queue->receivers, op);
+        queue_deliver(file->queue);
+    }
+    else if (!(c = request_find(in->id)) || c->queue != file->queue || c->state != STATE_TAKEN)
+        finish(op, WRONG_PARAMETER, 0);
+    else
+        deliver(c, op);
+}
+
+/* The connection of a request of the file's queue that a program has. */
+static struct connection *taken(const struct file *file, uint64_t id)
+{
+    struct connection *c = request_find(id);
+
+    return c && file->queue && c->queue == file->queue && c->state == STATE_TAKEN ? c : NULL;
+}
+
+static void body(struct file *file, struct operation *op)
+{
+    const struct http_body *in = (const void *)op->buffer;
+    struct connection *c = op->in_size >= sizeof(*in) ? taken(file, in->id) : NULL;
+
+    if (!c)
+    {
+        finish(op, NO_CONNECTION, 0);
+        return;
+    }
+    op->flags = in->flags;
+    append(&c->readers, op);
+    connection_go_on(c);
+}
+
+static void cancel(struct file *file, struct operation *op)
+{
+    struct connection *c = taken(file, number_of(op));
+
+    if (c)
+        connection_abort(c);
+    finish(op, c ? DONE : NO_CONNECTION, 0);
+}
+
+static void wait_for_end(struct operation *op)
+{
+    struct connection *c = connection_find(number_of(op));
+
+    if (!c || c->ended)
+        finish(op, NO_CONNECTION, 0);
+    else
+        append(&c->waiters, op);
+}
+
+void http_ioctl(struct file *file, struct operation *op)
+{
+    uint64_t id = 0;
+    int result;
+
+    lock();
+    switch (op->code)
+    {
+    case HTTP_IOCTL_QUEUE_NEW:
+        result = op->in_size < sizeof(struct http_queue_new) ? TOO_SMALL : queue_new(file, ((const struct http_queue_new *)op->buffer)->version);
+        finish(op, result, 0);
+        break;
+    case HTTP_IOCTL_QUEUE_SET: property(file, op, false, true); break;
+    case HTTP_IOCTL_QUEUE_GET: property(file, op, false, false); break;
+    case HTTP_IOCTL_QUEUE_ID: finish_number(op, file->queue ? DONE : WRONG_HANDLE, file->queue ? file->queue->id : 0); break;
+    case HTTP_IOCTL_QUEUE_SHUTDOWN:
+        if (file->queue)
+            queue_shut(file->queue);
+        finish(op, file->queue ? DONE : WRONG_HANDLE, 0);
+        break;
+    case HTTP_IOCTL_GROUP_NEW:
+        result = group_new(file, &id);
+        finish_number(op, result, id);
+        break;
+    case HTTP_IOCTL_GROUP_CLOSE: finish(op, group_close(file, number_of(op)), 0); break;
+    case HTTP_IOCTL_GROUP_SET: property(file, op, true, true); break;
+    case HTTP_IOCTL_GROUP_GET: property(file, op, true, false); break;
+    case HTTP_IOCTL_ADD_URL: finish(op, has_url(op) ? url_add(file, (const void *)op->buffer) : WRONG_PARAMETER, 0); break;
+    case HTTP_IOCTL_REMOVE_URL: finish(op, has_url(op) ? url_remove(file, (const void *)op->buffer) : WRONG_PARAMETER, 0); break;
+    case HTTP_IOCTL_RECEIVE: receive(file, op); break;
+    case HTTP_IOCTL_BODY: body(file, op); break;
+    case HTTP_IOCTL_SEND: respond(file, op); break;
+    case HTTP_IOCTL_CANCEL: cancel(file, op); break;
+    case HTTP_IOCTL_WAIT: wait_for_end(op); break;
+    default: finish(op, NOT_SUPPORTED, 0); break;
+    }
+    unlock();
+}

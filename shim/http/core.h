@@ -1,0 +1,203 @@
+/*
+ * The driver's objects. All of them are under one lock. Operations that are to be answered are put aside under it
+ * (finish) and answered when it is left.
+ */
+#ifndef MULLION_HTTP_CORE_H
+#define MULLION_HTTP_CORE_H
+
+#include <winsock2.h>
+#include <ws2tcpip.h>
+#include <mswsock.h>
+#include <windows.h>
+#include <stdbool.h>
+
+#include "irp.h"
+#include "memory.h"
+#include "parse.h"
+#include "url.h"
+#include "httpioctl.h"
+
+struct connection;
+struct queue;
+
+/* Lists go in a ring, with a head that is no element. */
+struct link
+{
+    struct link *next, *previous;
+};
+
+void link_init(struct link *head);
+void link_add(struct link *head, struct link *element); /* at the end */
+void link_remove(struct link *element);                 /* also one that is in no list, if it is clear */
+/* What Windows does for us: done is called, without the lock, when it has an end. */
+struct io
+{
+    OVERLAPPED overlapped;
+    void (*done)(struct io *io, DWORD bytes, bool failed);
+};
+
+struct listener
+{
+    struct link all;
+    uint16_t port;
+    unsigned prefixes; /* that need it; 0: it is closed, and goes with its last io */
+    int family;
+    SOCKET socket, accepted;
+    struct io io;
+    char addresses[2 * (sizeof(SOCKADDR_STORAGE) + 16)];
+};
+
+struct group
+{
+    struct link of_file;
+    uint64_t id;
+    struct queue *queue; /* NULL: its requests are refused */
+    bool inactive;
+};
+
+struct url
+{
+    struct link all;
+    struct group *group; /* NULL: it is the queue's own */
+    struct queue *queue;
+    struct prefix prefix;
+    uint64_t context;
+    struct listener *listener;
+};
+
+struct queue
+{
+    struct link all;
+    struct file *file;
+    uint64_t id;
+    uint32_t version; /* of the API */
+    uint32_t most;    /* requests that may wait */
+    uint32_t waiting_count;
+    bool inactive, shut;
+    struct link waiting;         /* connections whose requests wait for a receiver */
+    struct operation *receivers; /* who wait for a request */
+};
+
+struct file
+{
+    struct queue *queue;
+    struct link groups;
+};
+
+/* What is on its way to the other end of a connection. */
+struct block
+{
+    struct block *next;
+    struct operation *op; /* who waits until it is sent, or NULL */
+    uint32_t size, sent;
+    uint32_t told; /* the number that op gets */
+    bool last;     /* of a response */
+    char data[];
+};
+
+enum state
+{
+    STATE_HEAD,   /* waits for a request, or the rest of its head */
+    STATE_QUEUED, /* the request waits for a receiver */
+    STATE_TAKEN,  /* a program has it */
+    STATE_DRAIN,  /* it is answered, and the rest of its body is to be dropped */
+    STATE_LAST,   /* the last answer is sent; then the connection ends */
+    STATE_LINGER, /* everything is said; waits for the other end to close */
+    STATE_CLOSED, /* the socket is closed; the memory goes with the last io */
+};
+
+struct connection
+{
+    struct link all, waiting;
+    uint64_t id, request_id; /* the low 20 bits are the place in the table */
+    SOCKET socket;
+    uint16_t port;
+    struct address here;
+    SOCKADDR_STORAGE local, remote;
+    enum state state;
+    ULONGLONG deadline; /* of GetTickCount64; 0: none */
+    ULONGLONG stalls;   /* when what is being sent should be */
+    bool receiving, sending;
+    bool ended; /* the other end has closed its half, or is gone */
+    struct io receive, send;
+    uint8_t *in; /* what was received and not read yet */
+    uint32_t in_length, in_size, scanned;
+
+    struct queue *queue; /* that has the request */
+    uint64_t context;
+    struct head head;
+    char *text; /* of the head */
+    struct cooked cooked;
+    struct body body;
+    uint64_t received; /* bytes of the request */
+
+    bool response_begun, response_ended, continued, close_after, bodiless;
+    bool counted; /* the response has a Content-Length, of which left are to come */
+    int64_t left;
+    struct block *blocks; /* to be sent; the first one is on its way */
+    struct operation *readers, *waiters;
+};
+
+extern struct link queues, connections, urls;
+
+void lock(void);
+void unlock(void); /* and answers what was finished */
+/* Takes an operation's result. It must have left the list that it waited in. */
+void finish(struct operation *op, int result, uint64_t length);
+void finish_all(struct operation **list, int result);
+void append(struct operation **list, struct operation *op);
+struct operation *take(struct operation **list);
+uint64_t new_id(void);
+
+/* queue.c, group.c */
+int queue_new(struct file *file, uint32_t version);
+void queue_close(struct queue *queue);
+struct queue *queue_find(uint64_t id);
+int queue_property(struct queue *queue, struct http_property *property, bool set);
+void queue_shut(struct queue *queue);
+void queue_deliver(struct queue *queue);
+/* Takes the connection's request, or returns the status with which it is to be refused. */
+int queue_request(struct connection *c);
+int group_new(struct file *file, uint64_t *id);
+int group_close(struct file *file, uint64_t id);
+int group_property(struct file *file, struct http_property *property, bool set);
+int url_add(struct file *file, const struct http_url *in);
+int url_remove(struct file *file, const struct http_url *in);
+void url_free(struct url *url);
+/* Finds who takes the request: 0, or the status with which it is refused. */
+int url_find(struct connection *c);
+
+/* listen.c, net.c */
+int net_start(void);
+int net_add(SOCKET socket);
+int listen_on(uint16_t port, struct listener **listener);
+void listen_release(struct listener *listener);
+void listen_retry(void);
+
+/* connection.c, transfer.c */
+void connection_new(SOCKET socket, uint16_t port, const SOCKADDR *local, const SOCKADDR *remote);
+struct connection *connection_find(uint64_t id);
+struct connection *request_find(uint64_t id);
+void connection_go_on(struct connection *c);
+/* Ends it at once; the other end finds it reset. */
+void connection_abort(struct connection *c);
+void connection_refuse(struct connection *c, int status, const char *why);
+void connection_answered(struct connection *c); /* the last part of the response is sent */
+void connection_close_port(uint16_t port);
+void connections_tick(void);
+bool transfer_reserve(struct connection *c, uint32_t size);
+void transfer_consume(struct connection *c, uint32_t n); /* takes n bytes off what was received */
+void transfer_receive(struct connection *c);
+void transfer_send(struct connection *c, struct block *block);
+void transfer_drop(struct connection *c, int result); /* what is to be sent */
+struct block *block_new(uint32_t size);
+void received(struct io *io, DWORD bytes, bool failed);
+void sent(struct io *io, DWORD bytes, bool failed);
+
+/* deliver.c, respond.c */
+void deliver(struct connection *c, struct operation *op);
+void respond(struct file *file, struct operation *op);
+void read_bodies(struct connection *c);
+uint32_t write_date(char *out);
+
+#endif

@@ -1,0 +1,200 @@
+/* URL groups, and the URLs that are registered in them or in queues. */
+#include "core.h"
+
+static struct group *find(const struct file *file, uint64_t id)
+{
+    for (struct link *at = file->groups.next; at != &file->groups; at = at->next)
+    {
+        struct group *group = CONTAINING_RECORD(at, struct group, of_file);
+
+        if (group->id == id)
+            return group;
+    }
+    return NULL;
+}
+
+int group_new(struct file *file, uint64_t *id)
+{
+    struct group *group = memory_new(sizeof(*group));
+
+    if (!group)
+        return NO_MEMORY;
+    *id = group->id = new_id();
+    link_add(&file->groups, &group->of_file);
+    return DONE;
+}
+
+/* Removes all URLs of a group, or of a queue; the number of them. */
+static unsigned remove_all(const struct group *group, const struct queue *queue)
+{
+    unsigned n = 0;
+
+    for (struct link *at = urls.next, *next; at != &urls; at = next)
+    {
+        struct url *url = CONTAINING_RECORD(at, struct url, all);
+
+        next = at->next;
+        if (url->group != group || (!group && url->queue != queue))
+            continue;
+        url_free(url);
+        n++;
+    }
+    return n;
+}
+
+int group_close(struct file *file, uint64_t id)
+{
+    struct group *group = find(file, id);
+
+    if (!group)
+        return WRONG_PARAMETER;
+    remove_all(group, NULL);
+    link_remove(&group->of_file);
+    memory_free(group);
+    return DONE;
+}
+
+int group_property(struct file *file, struct http_property *property, bool set)
+{
+    struct group *group = find(file, property->group);
+    struct queue *queue = NULL;
+
+    if (!group)
+        return WRONG_PARAMETER;
+    switch (property->id)
+    {
+    case HTTP_PROPERTY_STATE:
+        if (set)
+            group->inactive = property->value != 0;
+        property->value = group->inactive;
+        return DONE;
+    case HTTP_PROPERTY_BINDING:
+        if (set && property->value && !(queue = queue_find(property->value)))
+            return WRONG_HANDLE;
+        if (set)
+            group->queue = queue;
+        property->value = group->queue ? group->queue->id : 0;
+        return DONE;
+    default: return WRONG_PARAMETER;
+    }
+}
+
+void url_free(struct url *url)
+{
+    link_remove(&url->all);
+    listen_release(url->listener);
+    prefix_free(&url->prefix);
+    memory_free(url);
+}
+
+static struct url *find_same(const struct prefix *prefix)
+{
+    for (struct link *at = urls.next; at != &urls; at = at->next)
+    {
+        struct url *url = CONTAINING_RECORD(at, struct url, all);
+
+        if (prefix_same(&url->prefix, prefix))
+            return url;
+    }
+    return NULL;
+}
+
+/* The group, or the queue of the file, that a call is about. */
+static int owner(struct file *file, uint64_t id, struct group **group)
+{
+    *group = id ? find(file, id) : NULL;
+    if (id ? !*group : !file->queue)
+        return id ? WRONG_PARAMETER : WRONG_HANDLE;
+    return DONE;
+}
+
+static int read_prefix(struct prefix *prefix, const struct http_url *in)
+{
+    switch (prefix_read(prefix, in->text, in->length))
+    {
+    case PREFIX_OK: return DONE;
+    case PREFIX_SECURE: return NOT_SUPPORTED;
+    case PREFIX_NO_MEMORY: return NO_MEMORY;
+    default: return WRONG_PARAMETER;
+    }
+}
+
+int url_add(struct file *file, const struct http_url *in)
+{
+    struct url *url = memory_new(sizeof(*url));
+    int result = url ? owner(file, in->group, &url->group) : NO_MEMORY;
+
+    if (!result)
+        result = read_prefix(&url->prefix, in);
+    if (!result && find_same(&url->prefix))
+        result = EXISTS;
+    if (!result)
+        result = listen_on(url->prefix.port, &url->listener);
+    if (result)
+    {
+        if (url)
+            prefix_free(&url->prefix);
+        memory_free(url);
+        return result;
+    }
+    url->queue = url->group ? NULL : file->queue;
+    url->context = in->context;
+    link_add(&urls, &url->all);
+    return DONE;
+}
+
+int url_remove(struct file *file, const struct http_url *in)
+{
+    struct group *group;
+    struct prefix prefix;
+    struct url *url;
+    int result = owner(file, in->group, &group);
+
+    if (result)
+        return result;
+    if (in->all)
+    {
+        remove_all(group, file->queue);
+        return DONE;
+    }
+    result = read_prefix(&prefix, in);
+    if (result)
+        return result;
+    url = find_same(&prefix);
+    prefix_free(&prefix);
+    if (!url || url->group != group || (!group && url->queue != file->queue))
+        return NOT_FOUND;
+    url_free(url);
+    return DONE;
+}
+
+int url_find(struct connection *c)
+{
+    uint32_t best[PREFIX_KINDS] = {0};
+    struct url *found[PREFIX_KINDS] = {NULL};
+    bool host_known = false;
+
+    for (struct link *at = urls.next; at != &urls; at = at->next)
+    {
+        struct url *url = CONTAINING_RECORD(at, struct url, all);
+        int host_fits;
+        uint32_t fit = prefix_fit(&url->prefix, &c->cooked, &c->here, c->port, &host_fits);
+
+        host_known |= host_fits;
+        if (fit <= best[url->prefix.kind])
+            continue;
+        best[url->prefix.kind] = fit;
+        found[url->prefix.kind] = url;
+    }
+    for (int kind = 0; kind < PREFIX_KINDS; kind++)
+    {
+        struct url *url = found[kind];
+
+        if (!url)
+            continue;
+        c->context = url->context;
+        c->queue = url->group ? url->group->queue : url->queue;
+        return url->group && url->group->inactive ? 503 : 0;
+    }
+    return host_known ? 404 : 400;
+}

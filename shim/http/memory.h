@@ -1,0 +1,13 @@
+/* Memory of the driver. */
+#ifndef MULLION_HTTP_MEMORY_H
+#define MULLION_HTTP_MEMORY_H
+
+#include <stddef.h>
+
+/* Memory that is clear; NULL: there is none. */
+void *memory_new(size_t size);
+/* Grows a block, NULL for a new one; what is new in it is undefined. NULL: there is no more, and the block stays. */
+void *memory_grow(void *block, size_t size);
+void memory_free(void *block);
+
+#endif

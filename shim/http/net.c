@@ -1,0 +1,70 @@
+/* The threads that wait for the ends of what Windows does for us, and for time to pass. */
+#include "core.h"
+
+enum
+{
+    THREADS = 2,
+    TICK_MS = 1000,
+};
+
+static HANDLE port;
+
+static DWORD WINAPI work(void *unused)
+{
+    (void)unused;
+    for (;;)
+    {
+        DWORD bytes = 0;
+        ULONG_PTR key;
+        OVERLAPPED *overlapped = NULL;
+        BOOL ok = GetQueuedCompletionStatus(port, &bytes, &key, &overlapped, INFINITE);
+
+        if (overlapped)
+        {
+            struct io *io = CONTAINING_RECORD(overlapped, struct io, overlapped);
+
+            io->done(io, bytes, !ok);
+        }
+        else if (!ok)
+            Sleep(TICK_MS);
+    }
+    return 0;
+}
+
+static DWORD WINAPI tick(void *unused)
+{
+    (void)unused;
+    for (;;)
+    {
+        Sleep(TICK_MS);
+        lock();
+        connections_tick();
+        unlock();
+    }
+    return 0;
+}
+
+int net_start(void)
+{
+    WSADATA data;
+
+    if (WSAStartup(MAKEWORD(2, 2), &data))
+        return NOT_SUPPORTED;
+    port = CreateIoCompletionPort(INVALID_HANDLE_VALUE, NULL, 0, 0);
+    if (!port)
+        return NO_MEMORY;
+    for (int i = 0; i <= THREADS; i++)
+    {
+        HANDLE thread = CreateThread(NULL, 0, i < THREADS ? work : tick, NULL, 0, NULL);
+
+        if (!thread)
+            return NO_MEMORY;
+        CloseHandle(thread);
+    }
+    return DONE;
+}
+
+int net_add(SOCKET socket)
+{
+    return CreateIoCompletionPort((HANDLE)socket, port, 0, 0) != NULL;
+}

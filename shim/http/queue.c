@@ -1,0 +1,125 @@
+/* Request queues. */
+#include "core.h"
+
+enum
+{
+    MOST_WAITING = 1000, /* http.sys' default of HttpServerQueueLengthProperty */
+};
+
+int queue_new(struct file *file, uint32_t version)
+{
+    struct queue *queue;
+
+    if (file->queue || version < 1 || version > 2)
+        return WRONG_PARAMETER;
+    queue = memory_new(sizeof(*queue));
+    if (!queue)
+        return NO_MEMORY;
+    queue->file = file;
+    queue->id = new_id();
+    queue->version = version;
+    queue->most = MOST_WAITING;
+    link_init(&queue->waiting);
+    link_add(&queues, &queue->all);
+    file->queue = queue;
+    return DONE;
+}
+
+struct queue *queue_find(uint64_t id)
+{
+    for (struct link *at = queues.next; at != &queues; at = at->next)
+    {
+        struct queue *queue = CONTAINING_RECORD(at, struct queue, all);
+
+        if (queue->id == id)
+            return queue;
+    }
+    return NULL;
+}
+
+int queue_property(struct queue *queue, struct http_property *property, bool set)
+{
+    switch (property->id)
+    {
+    case HTTP_PROPERTY_STATE:
+        if (set)
+            queue->inactive = property->value != 0;
+        property->value = queue->inactive;
+        return DONE;
+    case HTTP_PROPERTY_LENGTH:
+        if (set && !property->value)
+            return WRONG_PARAMETER;
+        if (set)
+            queue->most = (uint32_t)property->value;
+        property->value = queue->most;
+        return DONE;
+    default: return WRONG_PARAMETER;
+    }
+}
+
+void queue_shut(struct queue *queue)
+{
+    queue->shut = true;
+    finish_all(&queue->receivers, END_OF_FILE);
+}
+
+int queue_request(struct connection *c)
+{
+    struct queue *queue = c->queue;
+
+    if (!queue || queue->inactive || queue->shut || queue->waiting_count >= queue->most)
+        return 503;
+    c->state = STATE_QUEUED;
+    queue->waiting_count++;
+    link_add(&queue->waiting, &c->waiting);
+    queue_deliver(queue);
+    return 0;
+}
+
+void queue_deliver(struct queue *queue)
+{
+    while (queue->receivers && queue->waiting.next != &queue->waiting)
+    {
+        struct connection *c = CONTAINING_RECORD(queue->waiting.next, struct connection, waiting);
+
+        link_remove(&c->waiting);
+        queue->waiting_count--;
+        c->state = STATE_TAKEN;
+        deliver(c, take(&queue->receivers));
+    }
+}
+
+/* The requests of a queue that goes: those that nobody has are refused, the others' connections end. */
+void queue_close(struct queue *queue)
+{
+    finish_all(&queue->receivers, CANCELLED);
+    for (struct link *at = urls.next, *next; at != &urls; at = next)
+    {
+        struct url *url = CONTAINING_RECORD(at, struct url, all);
+
+        next = at->next;
+        if (!url->group && url->queue == queue)
+            url_free(url);
+        else if (url->group && url->group->queue == queue)
+            url->group->queue = NULL;
+    }
+    for (struct link *at = connections.next, *next; at != &connections; at = next)
+    {
+        struct connection *c = CONTAINING_RECORD(at, struct connection, all);
+
+        next = at->next;
+        if (c->queue != queue)
+            continue;
+        if (c->state == STATE_QUEUED)
+        {
+            link_remove(&c->waiting);
+            connection_refuse(c, 503, "The service is unavailable.");
+        }
+        else if (c->state == STATE_TAKEN)
+            connection_abort(c);
+        c->queue = NULL;
+    }
+    queue->file->queue = NULL;
+    link_remove(&queue->all);
+    memory_free(queue);
+}

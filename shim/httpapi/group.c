@@ -1,0 +1,280 @@
+/*
+ * Server sessions and URL groups. A session is a file of the driver, which has its groups; the numbers of groups are
+ * the driver's, and here is noted whose they are.
+ */
+#include "httpapi.h"
+
+#include <string.h>
+
+struct group
+{
+    struct group *next;
+    HTTP_URL_GROUP_ID id;
+    HANDLE session;
+    HANDLE queue; /* that it is bound to */
+};
+
+static SRWLOCK guard = SRWLOCK_INIT;
+static struct group *groups;
+
+static struct group *find(HTTP_URL_GROUP_ID id)
+{
+    struct group *group;
+
+    for (group = groups; group && group->id != id; group = group->next)
+        ;
+    return group;
+}
+
+/* The file that a group is one of, NULL: there is no such group. */
+static HANDLE session_of(HTTP_URL_GROUP_ID id)
+{
+    struct group *group;
+    HANDLE session;
+
+    AcquireSRWLockShared(&guard);
+    group = find(id);
+    session = group ? group->session : NULL;
+    ReleaseSRWLockShared(&guard);
+    return session;
+}
+
+ULONG WINAPI HttpCreateServerSession(HTTPAPI_VERSION version, HTTP_SERVER_SESSION_ID *id, ULONG reserved)
+{
+    HANDLE file;
+    ULONG error;
+
+    if (!id || reserved || version.HttpApiMajorVersion != 2)
+        return ERROR_INVALID_PARAMETER;
+    error = device_open(&file);
+    if (!error)
+        *id = (ULONG_PTR)file;
+    return error;
+}
+
+ULONG WINAPI HttpCloseServerSession(HTTP_SERVER_SESSION_ID id)
+{
+    HANDLE file = (HANDLE)(ULONG_PTR)id;
+
+    AcquireSRWLockExclusive(&guard);
+    for (struct group **at = &groups, *group; (group = *at);)
+    {
+        if (group->session != file)
+        {
+            at = &group->next;
+            continue;
+        }
+        *at = group->next;
+        put_back(group);
+    }
+    ReleaseSRWLockExclusive(&guard);
+    return CloseHandle(file) ? ERROR_SUCCESS : ERROR_INVALID_PARAMETER;
+}
+
+ULONG WINAPI HttpCreateUrlGroup(HTTP_SERVER_SESSION_ID session, HTTP_URL_GROUP_ID *id, ULONG reserved)
+{
+    struct group *group;
+    uint64_t number = 0;
+    ULONG error;
+
+    if (!id || reserved)
+        return ERROR_INVALID_PARAMETER;
+    group = get(sizeof(*group));
+    if (!group)
+        return ERROR_NOT_ENOUGH_MEMORY;
+    group->session = (HANDLE)(ULONG_PTR)session;
+    error = device_ask(group->session, HTTP_IOCTL_GROUP_NEW, NULL, 0, &number, sizeof(number), NULL, NULL);
+    if (error)
+    {
+        put_back(group);
+        return error == ERROR_INVALID_HANDLE ? ERROR_INVALID_PARAMETER : error;
+    }
+    *id = group->id = number;
+    AcquireSRWLockExclusive(&guard);
+    group->next = groups;
+    groups = group;
+    ReleaseSRWLockExclusive(&guard);
+    return ERROR_SUCCESS;
+}
+
+ULONG WINAPI HttpCloseUrlGroup(HTTP_URL_GROUP_ID id)
+{
+    struct group *group = NULL;
+    uint64_t number = id;
+    ULONG error;
+
+    AcquireSRWLockExclusive(&guard);
+    for (struct group **at = &groups; *at; at = &(*at)->next)
+        if ((*at)->id == id)
+        {
+            group = *at;
+            *at = group->next;
+            break;
+        }
+    ReleaseSRWLockExclusive(&guard);
+    if (!group)
+        return ERROR_INVALID_PARAMETER;
+    error = device_ask(group->session, HTTP_IOCTL_GROUP_CLOSE, &number, sizeof(number), NULL, 0, NULL, NULL);
+    put_back(group);
+    return error;
+}
+
+static ULONG url(HANDLE file, uint32_t code, uint64_t group, const WCHAR *text, uint64_t context, BOOL all)
+{
+    size_t length = text ? wcslen(text) : 0, size = sizeof(struct http_url) + length * sizeof(WCHAR);
+    struct http_url *in;
+    ULONG error;
+
+    if (!file || (!text && !all) || length > 32767)
+        return ERROR_INVALID_PARAMETER;
+    in = get(size);
+    if (!in)
+        return ERROR_NOT_ENOUGH_MEMORY;
+    in->group = group;
+    in->context = context;
+    in->all = all;
+    in->length = (uint32_t)length;
+    memcpy(in->text, text, length * sizeof(WCHAR));
+    error = device_ask(file, code, in, (ULONG)size, NULL, 0, NULL, NULL);
+    put_back(in);
+    return error;
+}
+
+ULONG WINAPI HttpAddUrl(HANDLE queue, const WCHAR *text, void *reserved)
+{
+    return reserved ? ERROR_INVALID_PARAMETER : url(queue, HTTP_IOCTL_ADD_URL, 0, text, 0, FALSE);
+}
+
+ULONG WINAPI HttpRemoveUrl(HANDLE queue, const WCHAR *text)
+{
+    return url(queue, HTTP_IOCTL_REMOVE_URL, 0, text, 0, FALSE);
+}
+
+ULONG WINAPI HttpAddUrlToUrlGroup(HTTP_URL_GROUP_ID group, const WCHAR *text, HTTP_URL_CONTEXT context, ULONG reserved)
+{
+    return reserved ? ERROR_INVALID_PARAMETER : url(session_of(group), HTTP_IOCTL_ADD_URL, group, text, context, FALSE);
+}
+
+ULONG WINAPI HttpRemoveUrlFromUrlGroup(HTTP_URL_GROUP_ID group, const WCHAR *text, ULONG flags)
+{
+    BOOL all = flags == 1; /* HTTP_URL_FLAG_REMOVE_ALL */
+
+    if (flags > 1 || (all && text))
+        return ERROR_INVALID_PARAMETER;
+    return url(session_of(group), HTTP_IOCTL_REMOVE_URL, group, text, 0, all);
+}
+
+static ULONG number(HTTP_URL_GROUP_ID group, uint32_t code, uint32_t id, uint64_t *value)
+{
+    HANDLE session = session_of(group);
+    struct http_property in = {.group = group, .id = id, .value = *value};
+    ULONG error = session ? device_ask(session, code, &in, sizeof(in), &in, sizeof(in), NULL, NULL) : ERROR_INVALID_PARAMETER;
+
+    *value = in.value;
+    return error;
+}
+
+static ULONG bind_to(HTTP_URL_GROUP_ID id, const HTTP_BINDING_INFO *binding)
+{
+    struct group *group;
+    uint64_t queue = 0;
+    ULONG error = ERROR_SUCCESS;
+
+    if (binding->Flags.Present)
+        error = device_ask(binding->RequestQueueHandle, HTTP_IOCTL_QUEUE_ID, NULL, 0, &queue, sizeof(queue), NULL, NULL);
+    if (!error)
+        error = number(id, HTTP_IOCTL_GROUP_SET, HTTP_PROPERTY_BINDING, &queue);
+    AcquireSRWLockExclusive(&guard);
+    group = find(id);
+    if (!error && group)
+        group->queue = binding->Flags.Present ? binding->RequestQueueHandle : NULL;
+    ReleaseSRWLockExclusive(&guard);
+    return error;
+}
+
+/* That nobody is to log in is what there is; that somebody is cannot be had. */
+static ULONG authentication(const void *information, ULONG length)
+{
+    const HTTP_SERVER_AUTHENTICATION_INFO *info = information;
+
+    if (length < sizeof(*info))
+        return ERROR_INVALID_PARAMETER;
+    return info->Flags.Present && info->AuthSchemes ? ERROR_NOT_SUPPORTED : ERROR_SUCCESS;
+}
+
+ULONG WINAPI HttpSetUrlGroupProperty(HTTP_URL_GROUP_ID group, HTTP_SERVER_PROPERTY property, void *information, ULONG length)
+{
+    uint64_t state;
+
+    if (!information || !session_of(group))
+        return ERROR_INVALID_PARAMETER;
+    switch (property)
+    {
+    case HttpServerBindingProperty: return length < sizeof(HTTP_BINDING_INFO) ? ERROR_INVALID_PARAMETER : bind_to(group, information);
+    case HttpServerStateProperty:
+        if (length < sizeof(HTTP_STATE_INFO))
+            return ERROR_INVALID_PARAMETER;
+        state = ((HTTP_STATE_INFO *)information)->State;
+        return ((HTTP_STATE_INFO *)information)->Flags.Present ? number(group, HTTP_IOCTL_GROUP_SET, HTTP_PROPERTY_STATE, &state) : ERROR_SUCCESS;
+    case HttpServerAuthenticationProperty:
+    case HttpServerExtendedAuthenticationProperty: return authentication(information, length);
+    default: return ERROR_NOT_SUPPORTED;
+    }
+}
+
+ULONG WINAPI HttpQueryUrlGroupProperty(HTTP_URL_GROUP_ID id, HTTP_SERVER_PROPERTY property, void *information, ULONG length, ULONG *needed)
+{
+    ULONG size = property == HttpServerBindingProperty ? sizeof(HTTP_BINDING_INFO) : sizeof(HTTP_STATE_INFO), error;
+    uint64_t value = 0;
+
+    if (!session_of(id))
+        return ERROR_INVALID_PARAMETER;
+    if (property != HttpServerBindingProperty && property != HttpServerStateProperty)
+        return ERROR_NOT_SUPPORTED;
+    if (needed)
+        *needed = size;
+    if (!information || length < size)
+        return needed ? ERROR_MORE_DATA : ERROR_INSUFFICIENT_BUFFER;
+    memset(information, 0, size);
+    if (property == HttpServerStateProperty)
+    {
+        HTTP_STATE_INFO *state = information;
+
+        error = number(id, HTTP_IOCTL_GROUP_GET, HTTP_PROPERTY_STATE, &value);
+        state->Flags.Present = 1;
+        state->State = (HTTP_ENABLED_STATE)value;
+    }
+    else
+    {
+        HTTP_BINDING_INFO *binding = information;
+        struct group *group;
+
+        error = number(id, HTTP_IOCTL_GROUP_GET, HTTP_PROPERTY_BINDING, &value);
+        AcquireSRWLockShared(&guard);
+        group = find(id);
+        binding->Flags.Present = value && group;
+        binding->RequestQueueHandle = binding->Flags.Present ? group->queue : NULL;
+        ReleaseSRWLockShared(&guard);
+    }
+    return error;
+}
+
+ULONG WINAPI HttpSetServerSessionProperty(HTTP_SERVER_SESSION_ID session, HTTP_SERVER_PROPERTY property, void *information, ULONG length)
+{
+    (void)session;
+    if (!information)
+        return ERROR_INVALID_PARAMETER;
+    if (property == HttpServerAuthenticationProperty || property == HttpServerExtendedAuthenticationProperty)
+        return authentication(information, length);
+    return ERROR_NOT_SUPPORTED;
+}
+
+ULONG WINAPI HttpQueryServerSessionProperty(HTTP_SERVER_SESSION_ID session, HTTP_SERVER_PROPERTY property, void *information, ULONG length, ULONG *needed)
+{
+    (void)session;
+    (void)property;
+    (void)information;
+    (void)length;
+    (void)needed;
+    return ERROR_NOT_SUPPORTED;
+}
