@@ -146,7 +146,7 @@ static void linger(struct connection *c)
 {
     forget(c);
     finish_all(&c->waiters, DONE);
-    c->in_length = 0;
+    transfer_consume(c, c->in_length);
     c->state = STATE_LINGER;
     c->deadline = GetTickCount64() + LINGER_MS;
     shutdown(c->socket, SD_SEND);
@@ -183,7 +183,7 @@ void connection_refuse(struct connection *c, int status, const char *why)
         c->queue->waiting_count--;
     c->state = STATE_LAST;
     forget(c);
-    c->in_length = 0;
+    transfer_consume(c, c->in_length);
     if (!block)
     {
         connection_abort(c);
@@ -203,8 +203,8 @@ static bool drained(struct connection *c)
 {
     size_t used;
 
-    c->received += body_read(&c->body, c->in, c->in_length, &used, NULL, (size_t)-1);
-    transfer_consume(c, (uint32_t)used);
+    c->received += body_read(&c->body, c->in + c->in_start, c->in_length, &used, NULL, (size_t)-1);
+    transfer_consume(c, used);
     return body_ended(&c->body);
 }
 
@@ -251,7 +251,7 @@ static void begin(struct connection *c)
         connection_abort(c);
         return;
     }
-    memcpy(c->text, c->in, c->head.length);
+    memcpy(c->text, c->in + c->in_start, c->head.length);
     transfer_consume(c, c->head.length);
     body_start(&c->body, &c->head);
     status = cook(&c->cooked, c->text, &c->head, &c->here, c->port);
@@ -281,16 +281,16 @@ static bool read_head(struct connection *c)
     uint32_t blank = 0;
     int status;
 
-    while (c->in_length - blank >= 2 && !memcmp(c->in + blank, "\r\n", 2)) /* RFC 9112, 2.2 */
+    while (c->in_length - blank >= 2 && !memcmp(c->in + c->in_start + blank, "\r\n", 2)) /* RFC 9112, 2.2 */
         blank += 2;
     if (blank)
     {
         transfer_consume(c, blank);
         c->scanned = 0;
     }
-    if (c->in_length == 1 && c->in[0] == '\r')
+    if (c->in_length == 1 && c->in[c->in_start] == '\r')
         return false;
-    status = c->in_length ? head_read((const char *)c->in, c->in_length, &c->scanned, &c->head) : HEAD_MORE;
+    status = c->in_length ? head_read((const char *)c->in + c->in_start, c->in_length, &c->scanned, &c->head) : HEAD_MORE;
     if (status == HEAD_MORE)
         return false;
     if (status == HEAD_DONE)
@@ -316,7 +316,7 @@ void connection_go_on(struct connection *c)
     {
         memory_free(c->in); /* a body may have made it large */
         c->in = NULL;
-        c->in_size = 0;
+        c->in_size = c->in_start = 0;
     }
     if (c->state == STATE_HEAD && read_head(c))
         ; /* it has gone on by itself, as far as it could */
@@ -325,7 +325,7 @@ void connection_go_on(struct connection *c)
     if (c->state == STATE_TAKEN)
         read_bodies(c);
     if (c->state == STATE_LINGER || c->state == STATE_LAST)
-        c->in_length = 0;
+        transfer_consume(c, c->in_length);
     if (c->state == STATE_LINGER && c->ended)
         close_now(c);
     if (c->ended && c->state != STATE_CLOSED)

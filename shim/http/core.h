@@ -120,8 +120,9 @@ struct connection
     bool receiving, sending;
     bool ended; /* the other end has closed its half, or is gone */
     struct io receive, send;
-    uint8_t *in; /* what was received and not read yet */
-    uint32_t in_length, in_size, scanned;
+    uint8_t *in;
+    uint32_t in_size, in_start, in_length; /* what was received and not read yet; what is being received goes behind it */
+    uint32_t scanned;
 
     struct queue *queue; /* that has the request */
     uint64_t context;
@@ -186,7 +187,7 @@ void connection_answered(struct connection *c); /* the last part of the response
 void connection_close_port(uint16_t port);
 void connections_tick(void);
 bool transfer_reserve(struct connection *c, uint32_t size);
-void transfer_consume(struct connection *c, uint32_t n); /* takes n bytes off what was received */
+void transfer_consume(struct connection *c, size_t n); /* takes n bytes off what was received */
 void transfer_receive(struct connection *c);
 void transfer_send(struct connection *c, struct block *block);
 void transfer_drop(struct connection *c, int result); /* what is to be sent */

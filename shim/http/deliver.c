@@ -152,8 +152,8 @@ static void put_body(struct writer *w, struct connection *c, HTTP_REQUEST *reque
 
     if (at >= w->size || !c->in_length || body_ended(&c->body))
         return;
-    n = body_read(&c->body, c->in, c->in_length, &used, w->buffer + at, w->size - at);
-    transfer_consume(c, (uint32_t)used);
+    n = body_read(&c->body, c->in + c->in_start, c->in_length, &used, w->buffer + at, w->size - at);
+    transfer_consume(c, used);
     c->received += used;
     if (!n)
         return;
@@ -246,8 +246,8 @@ void read_bodies(struct connection *c)
         struct operation *op = c->readers;
         size_t used, n, begun = (size_t)op->length;
 
-        n = body_read(&c->body, c->in, c->in_length, &used, op->buffer + begun, op->out_size - begun);
-        transfer_consume(c, (uint32_t)used);
+        n = body_read(&c->body, c->in + c->in_start, c->in_length, &used, op->buffer + begun, op->out_size - begun);
+        transfer_consume(c, used);
         c->received += used;
         op->length += n;
         if (op->length && (!(op->flags & HTTP_RECEIVE_REQUEST_ENTITY_BODY_FLAG_FILL_BUFFER) || op->length == op->out_size || body_ended(&c->body)))

@@ -27,10 +27,10 @@ bool transfer_reserve(struct connection *c, uint32_t size)
     return true;
 }
 
-void transfer_consume(struct connection *c, uint32_t n)
+void transfer_consume(struct connection *c, size_t n)
 {
-    c->in_length -= n;
-    memmove(c->in, c->in + n, c->in_length);
+    c->in_start += (uint32_t)n;
+    c->in_length -= (uint32_t)n;
 }
 
 /* How many bytes may wait to be read. */
@@ -52,6 +52,8 @@ void transfer_receive(struct connection *c)
 
     if (c->receiving || c->ended || c->state == STATE_CLOSED)
         return;
+    memmove(c->in, c->in + c->in_start, c->in_length);
+    c->in_start = 0;
     if (!transfer_reserve(c, room(c)))
     {
         connection_abort(c);
