@@ -45,6 +45,18 @@ enum http_property_id
     HTTP_PROPERTY_STATE,   /* 0: active, 1: inactive */
     HTTP_PROPERTY_LENGTH,  /* of a queue: how many requests may wait */
     HTTP_PROPERTY_BINDING, /* of a group: the queue's number, 0: none */
+    HTTP_PROPERTY_TIMES,   /* of a group: seconds */
+};
+
+/* How long something may take, in the order of HTTP_TIMEOUT_LIMIT_INFO. */
+enum http_time
+{
+    HTTP_TIME_BODY,  /* until the next part of a request's body comes */
+    HTTP_TIME_DRAIN, /* until the rest of a body has come that nobody reads */
+    HTTP_TIME_QUEUE, /* until a request is received */
+    HTTP_TIME_IDLE,  /* until the next request begins */
+    HTTP_TIME_HEAD,  /* until its head has come */
+    HTTP_TIMES,
 };
 
 struct http_property
@@ -52,6 +64,8 @@ struct http_property
     uint64_t group; /* 0: the queue of the file */
     uint32_t id;    /* http_property_id */
     uint64_t value;
+    uint16_t times[HTTP_TIMES]; /* 0: the default */
+    uint32_t rate;              /* bytes a second that a client must take; kept, not carried out */
 };
 
 struct http_url

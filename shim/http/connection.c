@@ -7,13 +7,18 @@
 enum
 {
     PLACES = 1 << 20, /* of connections at a time */
-    IDLE_MS = 120000, /* http.sys' IdleConnection, HeaderWait and EntityBody */
+    DEFAULT_S = 120, /* of all of http.sys' times */
     LINGER_MS = 5000,
     DRAIN = 1 << 20, /* what of a body is read that nobody wants */
 };
 
 static struct connection **table;
 static uint32_t table_size, last_place;
+
+void connection_time(struct connection *c, enum http_time time)
+{
+    c->deadline = GetTickCount64() + 1000ull * (c->times[time] ? c->times[time] : DEFAULT_S);
+}
 
 static bool find_place(uint32_t *place)
 {
@@ -101,7 +106,7 @@ void connection_new(SOCKET socket, uint16_t port, const SOCKADDR *local, const S
     read_address(&c->here, &c->local);
     c->receive.done = received;
     c->send.done = sent;
-    c->deadline = GetTickCount64() + IDLE_MS;
+    connection_time(c, HTTP_TIME_IDLE);
     table[place] = c;
     link_add(&connections, &c->all);
     connection_go_on(c);
@@ -218,7 +223,7 @@ void connection_answered(struct connection *c)
     forget(c);
     c->received = 0;
     c->state = STATE_DRAIN;
-    c->deadline = GetTickCount64() + IDLE_MS;
+    connection_time(c, HTTP_TIME_DRAIN);
     connection_go_on(c);
 }
 
@@ -288,6 +293,11 @@ static bool read_head(struct connection *c)
         transfer_consume(c, blank);
         c->scanned = 0;
     }
+    if (c->in_length && !c->begun)
+    {
+        c->begun = true;
+        connection_time(c, HTTP_TIME_HEAD);
+    }
     if (c->in_length == 1 && c->in[c->in_start] == '\r')
         return false;
     status = c->in_length ? head_read((const char *)c->in + c->in_start, c->in_length, &c->scanned, &c->head) : HEAD_MORE;
@@ -308,7 +318,8 @@ void connection_go_on(struct connection *c)
     {
         c->state = STATE_HEAD;
         c->scanned = 0;
-        c->deadline = GetTickCount64() + IDLE_MS;
+        c->begun = false;
+        connection_time(c, HTTP_TIME_IDLE);
     }
     if (c->state == STATE_DRAIN && (c->body.bad || c->received > DRAIN || c->ended))
         linger(c);
@@ -360,6 +371,8 @@ void connections_tick(void)
             memory_free(c->in);
             memory_free(c);
         }
+        else if (c->state == STATE_QUEUED && c->deadline && now > c->deadline)
+            connection_refuse(c, 503, reason_of(503));
         else if ((c->deadline && now > c->deadline) || (c->sending && now > c->stalls))
             connection_abort(c);
     }

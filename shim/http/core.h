@@ -53,6 +53,8 @@ struct group
     uint64_t id;
     struct queue *queue; /* NULL: its requests are refused */
     bool inactive;
+    uint16_t times[HTTP_TIMES];
+    uint32_t rate;
 };
 
 struct url
@@ -115,7 +117,9 @@ struct connection
     struct address here;
     SOCKADDR_STORAGE local, remote;
     enum state state;
-    ULONGLONG deadline; /* of GetTickCount64; 0: none */
+    ULONGLONG deadline;         /* of GetTickCount64; 0: none */
+    uint16_t times[HTTP_TIMES]; /* of the last request's group */
+    bool begun;                 /* a request's first byte is there */
     ULONGLONG stalls;   /* when what is being sent should be */
     bool receiving, sending;
     bool ended; /* the other end has closed its half, or is gone */
@@ -180,6 +184,8 @@ void connection_new(SOCKET socket, uint16_t port, const SOCKADDR *local, const S
 struct connection *connection_find(uint64_t id);
 struct connection *request_find(uint64_t id);
 void connection_go_on(struct connection *c);
+/* Sets the time by which it must have got further. */
+void connection_time(struct connection *c, enum http_time time);
 /* Ends it at once; the other end finds it reset. */
 void connection_abort(struct connection *c);
 void connection_refuse(struct connection *c, int status, const char *why);

@@ -4,11 +4,6 @@
 #include <http.h>
 #include <string.h>
 
-enum
-{
-    BODY_MS = 120000, /* http.sys' EntityBody: no byte of it for so long ends the connection */
-};
-
 /* Writes to the receiver's buffer as far as it goes, and counts what it would be. */
 struct writer
 {
@@ -264,7 +259,7 @@ void read_bodies(struct connection *c)
         {
             ask_on(c);
             if (c->body.kind != BODY_OPAQUE)
-                c->deadline = GetTickCount64() + BODY_MS;
+                connection_time(c, HTTP_TIME_BODY);
             break;
         }
     }

@@ -1,6 +1,8 @@
 /* URL groups, and the URLs that are registered in them or in queues. */
 #include "core.h"
 
+#include <string.h>
+
 static struct group *find(const struct file *file, uint64_t id)
 {
     for (struct link *at = file->groups.next; at != &file->groups; at = at->next)
@@ -74,6 +76,14 @@ int group_property(struct file *file, struct http_property *property, bool set)
         if (set)
             group->queue = queue;
         property->value = group->queue ? group->queue->id : 0;
+        return DONE;
+    case HTTP_PROPERTY_TIMES:
+        if (set)
+            memcpy(group->times, property->times, sizeof(group->times));
+        if (set)
+            group->rate = property->rate;
+        memcpy(property->times, group->times, sizeof(group->times));
+        property->rate = group->rate;
         return DONE;
     default: return WRONG_PARAMETER;
     }
@@ -193,6 +203,10 @@ int url_find(struct connection *c)
         if (!url)
             continue;
         c->context = url->context;
+        if (url->group)
+            memcpy(c->times, url->group->times, sizeof(c->times));
+        else
+            memset(c->times, 0, sizeof(c->times));
         c->queue = url->group ? url->group->queue : url->queue;
         return url->group && url->group->inactive ? 503 : 0;
     }

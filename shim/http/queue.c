@@ -70,6 +70,7 @@ int queue_request(struct connection *c)
     if (!queue || queue->inactive || queue->shut || queue->waiting_count >= queue->most)
         return 503;
     c->state = STATE_QUEUED;
+    connection_time(c, HTTP_TIME_QUEUE);
     queue->waiting_count++;
     link_add(&queue->waiting, &c->waiting);
     queue_deliver(queue);
@@ -85,6 +86,7 @@ void queue_deliver(struct queue *queue)
         link_remove(&c->waiting);
         queue->waiting_count--;
         c->state = STATE_TAKEN;
+        c->deadline = 0;
         deliver(c, take(&queue->receivers));
     }
 }

@@ -192,6 +192,36 @@ static ULONG bind_to(HTTP_URL_GROUP_ID id, const HTTP_BINDING_INFO *binding)
     return error;
 }
 
+static ULONG set_times(HTTP_URL_GROUP_ID id, const HTTP_TIMEOUT_LIMIT_INFO *info)
+{
+    HANDLE session = session_of(id);
+    struct http_property in = {.group = id, .id = HTTP_PROPERTY_TIMES};
+
+    in.times[HTTP_TIME_BODY] = info->EntityBody;
+    in.times[HTTP_TIME_DRAIN] = info->DrainEntityBody;
+    in.times[HTTP_TIME_QUEUE] = info->RequestQueue;
+    in.times[HTTP_TIME_IDLE] = info->IdleConnection;
+    in.times[HTTP_TIME_HEAD] = info->HeaderWait;
+    in.rate = info->MinSendRate;
+    return session ? device_ask(session, HTTP_IOCTL_GROUP_SET, &in, sizeof(in), NULL, 0, NULL, NULL) : ERROR_INVALID_PARAMETER;
+}
+
+static ULONG get_times(HTTP_URL_GROUP_ID id, HTTP_TIMEOUT_LIMIT_INFO *info)
+{
+    HANDLE session = session_of(id);
+    struct http_property in = {.group = id, .id = HTTP_PROPERTY_TIMES};
+    ULONG error = session ? device_ask(session, HTTP_IOCTL_GROUP_GET, &in, sizeof(in), &in, sizeof(in), NULL, NULL) : ERROR_INVALID_PARAMETER;
+
+    info->Flags.Present = 1;
+    info->EntityBody = in.times[HTTP_TIME_BODY];
+    info->DrainEntityBody = in.times[HTTP_TIME_DRAIN];
+    info->RequestQueue = in.times[HTTP_TIME_QUEUE];
+    info->IdleConnection = in.times[HTTP_TIME_IDLE];
+    info->HeaderWait = in.times[HTTP_TIME_HEAD];
+    info->MinSendRate = in.rate;
+    return error;
+}
+
 /* That nobody is to log in is what there is; that somebody is cannot be had. */
 static ULONG authentication(const void *information, ULONG length)
 {
@@ -216,47 +246,61 @@ ULONG WINAPI HttpSetUrlGroupProperty(HTTP_URL_GROUP_ID group, HTTP_SERVER_PROPER
             return ERROR_INVALID_PARAMETER;
         state = ((HTTP_STATE_INFO *)information)->State;
         return ((HTTP_STATE_INFO *)information)->Flags.Present ? number(group, HTTP_IOCTL_GROUP_SET, HTTP_PROPERTY_STATE, &state) : ERROR_SUCCESS;
+    case HttpServerTimeoutsProperty: return length < sizeof(HTTP_TIMEOUT_LIMIT_INFO) ? ERROR_INVALID_PARAMETER : set_times(group, information);
     case HttpServerAuthenticationProperty:
     case HttpServerExtendedAuthenticationProperty: return authentication(information, length);
     default: return ERROR_NOT_SUPPORTED;
     }
 }
 
+static ULONG get_state(HTTP_URL_GROUP_ID id, HTTP_STATE_INFO *state)
+{
+    uint64_t value = 0;
+    ULONG error = number(id, HTTP_IOCTL_GROUP_GET, HTTP_PROPERTY_STATE, &value);
+
+    state->Flags.Present = 1;
+    state->State = (HTTP_ENABLED_STATE)value;
+    return error;
+}
+
+static ULONG get_binding(HTTP_URL_GROUP_ID id, HTTP_BINDING_INFO *binding)
+{
+    uint64_t value = 0;
+    ULONG error = number(id, HTTP_IOCTL_GROUP_GET, HTTP_PROPERTY_BINDING, &value);
+    struct group *group;
+
+    AcquireSRWLockShared(&guard);
+    group = find(id);
+    binding->Flags.Present = value && group;
+    binding->RequestQueueHandle = binding->Flags.Present ? group->queue : NULL;
+    ReleaseSRWLockShared(&guard);
+    return error;
+}
+
 ULONG WINAPI HttpQueryUrlGroupProperty(HTTP_URL_GROUP_ID id, HTTP_SERVER_PROPERTY property, void *information, ULONG length, ULONG *needed)
 {
-    ULONG size = property == HttpServerBindingProperty ? sizeof(HTTP_BINDING_INFO) : sizeof(HTTP_STATE_INFO), error;
-    uint64_t value = 0;
+    ULONG size;
 
     if (!session_of(id))
         return ERROR_INVALID_PARAMETER;
-    if (property != HttpServerBindingProperty && property != HttpServerStateProperty)
-        return ERROR_NOT_SUPPORTED;
+    switch (property)
+    {
+    case HttpServerBindingProperty: size = sizeof(HTTP_BINDING_INFO); break;
+    case HttpServerStateProperty: size = sizeof(HTTP_STATE_INFO); break;
+    case HttpServerTimeoutsProperty: size = sizeof(HTTP_TIMEOUT_LIMIT_INFO); break;
+    default: return ERROR_NOT_SUPPORTED;
+    }
     if (needed)
         *needed = size;
     if (!information || length < size)
         return needed ? ERROR_MORE_DATA : ERROR_INSUFFICIENT_BUFFER;
     memset(information, 0, size);
-    if (property == HttpServerStateProperty)
+    switch (property)
     {
-        HTTP_STATE_INFO *state = information;
-
-        error = number(id, HTTP_IOCTL_GROUP_GET, HTTP_PROPERTY_STATE, &value);
-        state->Flags.Present = 1;
-        state->State = (HTTP_ENABLED_STATE)value;
+    case HttpServerBindingProperty: return get_binding(id, information);
+    case HttpServerStateProperty: return get_state(id, information);
+    default: return get_times(id, information);
     }
-    else
-    {
-        HTTP_BINDING_INFO *binding = information;
-        struct group *group;
-
-        error = number(id, HTTP_IOCTL_GROUP_GET, HTTP_PROPERTY_BINDING, &value);
-        AcquireSRWLockShared(&guard);
-        group = find(id);
-        binding->Flags.Present = value && group;
-        binding->RequestQueueHandle = binding->Flags.Present ? group->queue : NULL;
-        ReleaseSRWLockShared(&guard);
-    }
-    return error;
 }
 
 ULONG WINAPI HttpSetServerSessionProperty(HTTP_SERVER_SESSION_ID session, HTTP_SERVER_PROPERTY property, void *information, ULONG length)

@@ -46,7 +46,7 @@ class HttpSys
                 break;
             case "/file":
                 File.WriteAllText("sent.txt", "from a file");
-                await response.SendFileAsync("sent.txt");
+                await context.Features.Get<IHttpSendFileFeature>().SendFileAsync(Path.GetFullPath("sent.txt"), 0, null, context.RequestAborted);
                 break;
             case "/cookies":
                 response.Cookies.Append("a", "1");
