@@ -23,6 +23,7 @@ func SupportRows() []support.Row {
 	}
 	add("Windows API: files", fileRows())
 	add("Windows API: network and pipes", networkRows())
+	add("Windows API: network and pipes", httpRows())
 	add("Windows API: processes and counters", processRows())
 	add("Windows API: cryptography", cryptoRows())
 	add("Programs that need more of Windows than Wine has", programRows())
@@ -383,7 +384,7 @@ func programRows() []support.Row {
 			Name:  "IIS, ServiceMonitor.exe",
 			Level: support.Not,
 			Ref:   "https://learn.microsoft.com/iis/",
-			Note:  "http.sys and the services that IIS needs are not there",
+			Note:  "the services that IIS needs are not there",
 		},
 		{
 			Name:  "Windows services in a container",

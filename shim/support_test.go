@@ -25,6 +25,7 @@ func TestRowsNameTheLibraries(t *testing.T) {
 		"bcryptprimitives": "bcryptprimitives.dll", "mi": "mi.dll", "pdh": "pdh.dll", "vmcompute": "vmcompute.dll",
 		"hooks": "CreateSymbolicLinkW", "run": "commit limit", "refuse": "icacls", "ping": "ping",
 		"computenetwork": "HcnCreateNetwork", "ncrypt": "ncrypt.dll", "wevtapi": "wevtapi.dll",
+		"http": "http.sys", "httpapi": "httpapi.dll",
 	}
 	folders, err := filepath.Glob("*/flags.mk")
 	if err != nil || len(folders) == 0 {

@@ -7,7 +7,7 @@
 enum
 {
     PLACES = 1 << 20, /* of connections at a time */
-    DEFAULT_S = 120, /* of all of http.sys' times */
+    DEFAULT_S = 120,  /* of all of http.sys' times */
     LINGER_MS = 5000,
     DRAIN = 1 << 20, /* what of a body is read that nobody wants */
 };

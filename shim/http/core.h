@@ -120,7 +120,7 @@ struct connection
     ULONGLONG deadline;         /* of GetTickCount64; 0: none */
     uint16_t times[HTTP_TIMES]; /* of the last request's group */
     bool begun;                 /* a request's first byte is there */
-    ULONGLONG stalls;   /* when what is being sent should be */
+    ULONGLONG stalls;           /* when what is being sent should be */
     bool receiving, sending;
     bool ended; /* the other end has closed its half, or is gone */
     struct io receive, send;

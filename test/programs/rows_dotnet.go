@@ -1,5 +1,7 @@
 package programs
 
+import "slices"
+
 // schannelGap is why nothing that takes TLS from Windows serves it with Wine 8.
 const schannelGap = "schannel.dll of Wine 8 has only the side of a client: a server that uses the TLS of Windows cannot serve " +
 	"(AcquireCredentialsHandle, SECPKG_CRED_INBOUND)"
@@ -71,7 +73,7 @@ func dotNet() []Row {
 				},
 				File: "dotnet.exe",
 			},
-			Checks: []Check{
+			Checks: slices.Concat([]Check{
 				{
 					Name: "dotnet --info", Run: []string{"{exe}", "--info"},
 					Want: `OS Version: +10\.0\.20348.*Microsoft\.NETCore\.App 2\.2\.2`,
@@ -110,7 +112,7 @@ func dotNet() []Row {
 					Asks: []Ask{{URL: "https://127.0.0.1:{port2}/a", Body: "body", Want: "https POST /a 4$"}},
 					Gaps: map[string]string{"8": schannelGap},
 				},
-			},
+			}, httpServers()),
 		},
 	}
 }

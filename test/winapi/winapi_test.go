@@ -20,7 +20,9 @@ import (
 )
 
 // shims are the libraries that the tests of package prog need.
-var shims = []string{"bcryptprimitives.dll", "mullionhook.dll", "ncrypt.dll", "pdh.dll", "mi.dll", "wevtapi.dll"}
+var shims = []string{"bcryptprimitives.dll", "mullionhook.dll", "ncrypt.dll", "pdh.dll", "mi.dll", "wevtapi.dll",
+	"httpapi.dll", "mullionhttp.exe",
+}
 
 // TestWindowsAPI runs the tests of package prog in a prefix of their own and reports each as a subtest.
 func TestWindowsAPI(t *testing.T) {
@@ -121,7 +123,7 @@ func newPrefix(t *testing.T) prefix {
 }
 
 func (p prefix) env() []string {
-	return append(os.Environ(), "WINEPREFIX="+p.dir, "WINEDEBUG=-all", "WINEDLLOVERRIDES=bcryptprimitives,ncrypt,wevtapi=n,b;pdh,mi=n;mscoree,mshtml=",
+	return append(os.Environ(), "WINEPREFIX="+p.dir, "WINEDEBUG=-all", "WINEDLLOVERRIDES=bcryptprimitives,ncrypt,wevtapi=n,b;httpapi,pdh,mi=n;mscoree,mshtml=",
 		"WINESERVER="+p.wine.Server)
 }
 

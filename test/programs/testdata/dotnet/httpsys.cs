@@ -24,7 +24,6 @@ class HttpSys
             .Configure(app => app.Run(Answer))
             .Build()
             .Run();
-        Console.WriteLine("ended");
     }
 
     static async Task Answer(HttpContext context)

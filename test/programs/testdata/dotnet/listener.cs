@@ -23,10 +23,8 @@ class Listener
         Task serving = Serve(listener);
         if (args.Length > 1)
         {
-            var end = new ManualResetEventSlim();
-            AppDomain.CurrentDomain.ProcessExit += (s, e) => { listener.Close(); Console.WriteLine("closed"); };
             Console.WriteLine("serving");
-            end.Wait();
+            serving.Wait();
         }
         Try(listener, int.Parse(args[0])).Wait();
     }
