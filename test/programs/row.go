@@ -42,9 +42,14 @@ type Source struct {
 	// Module is a module of Go, built for Windows without cgo; Package is its main package.
 	Module  string
 	Package string
+	// Pins is a folder of upstream/ whose go.mod pins the module and what it requires, for a module that replaces others;
+	// without it, a go.mod that requires the module alone is made.
+	Pins string
 	// Tree is a folder of testdata with a package.json and its package-lock.json: npm lays these modules beside the
 	// program, for Windows.
 	Tree string
+	// With are other sources whose files are laid into the row's folder too.
+	With []Source
 }
 
 // Pack is an archive that npm fetches.
@@ -65,6 +70,9 @@ func (s Source) String() string {
 	}
 	if s.Tree != "" {
 		from += ", and the modules of testdata/" + s.Tree
+	}
+	for _, other := range s.With {
+		from += "; " + other.String()
 	}
 	return from
 }
@@ -91,6 +99,8 @@ type Check struct {
 	// Asks are put to a server while it runs. A check that has some is one of a server: it is started, asked until it
 	// answers, told to end as a container's programs are, and must end.
 	Asks []Ask
+	// Kill ends the server as a loss of power does, instead of telling it to end.
+	Kill bool
 	// Gaps say why the check does not pass, by the version of Wine with which it does not ("8", "10"). There a check
 	// with
 	// a gap must fail.

@@ -247,6 +247,11 @@ func (b bench) serve(ctx context.Context, c Check) error {
 			return fmt.Errorf("ask: %w\n%s", err, tail(said.String()))
 		}
 	}
+	if c.Kill {
+		b.prefix.Stop()
+		<-ended
+		return b.match(c.Want, said.String())
+	}
 	stop := b.prefix.Command(ctx, winetest.Launcher, "--ctrl", "shutdown")
 	if out, err := stop.CombinedOutput(); err != nil {
 		return fmt.Errorf("tell %q to end: %w: %s", c.Run, err, out)

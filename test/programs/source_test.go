@@ -51,6 +51,9 @@ func (s Source) get(t *testing.T) {
 	if s.Module != "" {
 		s.build(t)
 	}
+	for _, other := range s.With {
+		other.get(t)
+	}
 }
 
 // lay puts the source's files into a folder.
@@ -67,6 +70,9 @@ func (s Source) lay(t *testing.T, to string) {
 	}
 	if s.Module != "" {
 		copyFile(t, s.build(t), filepath.Join(to, s.File))
+	}
+	for _, other := range s.With {
+		other.lay(t, to)
 	}
 }
 
@@ -216,13 +222,15 @@ func (s Source) build(t *testing.T) string {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	mod := fmt.Sprintf("module program\n\ngo 1.26\n\nrequire %s %s\n", path, version)
-	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(mod), 0o600); err != nil {
-		t.Fatal(err)
+	dir, mode := filepath.Join("..", "..", "upstream", s.Pins), "-mod=readonly"
+	if s.Pins == "" {
+		dir, mode = t.TempDir(), "-mod=mod"
+		mod := fmt.Sprintf("module program\n\ngo 1.26\n\nrequire %s %s\n", path, version)
+		if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(mod), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-mod=mod", "-trimpath", "-ldflags=-s -w", "-o", to+".new",
-		s.Package)
+	cmd := exec.CommandContext(t.Context(), "go", "build", mode, "-trimpath", "-ldflags=-s -w", "-o", to+".new", s.Package)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
