@@ -41,8 +41,8 @@ failed, and what a program ended for, each with how often it was met. The pod as
 ` + explain.Annotation + `: "true", before it is made; it costs time, so it is off otherwise. Containers that have
 ended are there until Kubernetes removes them. Only the pods of this machine's nodes are known, and no HostProcess
 pods; programs that ` + "`kubectl exec`" + ` starts are not explained.`,
-		Example: `  mullion kubectl annotate pod …            is too late: the annotation has to be there when the pod is made
-  mullion explain web-7d4b9c-x2x7k -n shop`,
+		Example: `  mullion explain web-7d4b9c-x2x7k -n shop
+  mullion explain web-7d4b9c-x2x7k -n shop -o json`,
 		Args: exactArgs("POD"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			found, err := a.explained(namespace, args[0])
@@ -62,11 +62,11 @@ pods; programs that ` + "`kubectl exec`" + ` starts are not explained.`,
 
 // explained reads what was kept of the containers of a pod.
 func (a *app) explained(namespace, pod string) ([]explained, error) {
-	paths, c, err := a.cluster()
-	if err != nil {
+	if err := a.requireRoot("mullion explain"); err != nil {
 		return nil, err
 	}
-	if err := a.requireRoot("mullion explain"); err != nil {
+	paths, c, err := a.cluster()
+	if err != nil {
 		return nil, err
 	}
 	api, err := wineapi.Load()

@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mullion.dev/mullion/internal/runtime/explain"
+)
+
+func TestPrintExplained(t *testing.T) {
+	found := []explain.Finding{
+		{Library: "user32.dll", Function: "EndTask", What: "not implemented", Class: "end", Count: 1},
+		{Library: "iphlpapi.dll", Function: "CreateIpForwardEntry2", What: "a \x1b[31mstub", Class: "fixme", Count: 3},
+	}
+	for i := range found {
+		found[i].Row = rowAbout(found[i])
+	}
+	var b strings.Builder
+	err := printExplained(&b, []explained{
+		{Node: "win-1", Container: "app", ID: "0123456789abcdef", Findings: found, More: 7},
+		{Node: "win-1", Container: "idle", ID: "1"},
+		{Node: "win-2", Container: "off", ID: "2", Off: true},
+	})
+	want := `container app (0123456789abc) on win-1
+  user32.dll EndTask: not implemented (met once)
+  iphlpapi.dll CreateIpForwardEntry2: a ·[31mstub (met 3 times)
+      mullion support: CreateIpForwardEntry2: Wine's iphlpapi.dll does not export it; a program cannot change routes
+  and 7 lines of more kinds than are kept
+container idle (1) on win-1
+  Wine said nothing of its programs
+container off (2) on win-2
+  not asked for: make the pod with the annotation mullion.dev/explain: "true"
+`
+	if diff := cmp.Diff(want, b.String()); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
