@@ -5,6 +5,7 @@
 
 #include "patch.h"
 #include "path.h"
+#include "svcconfig.h"
 #include "svcstop.h"
 
 struct socket_originals winsock;
@@ -101,6 +102,7 @@ static void patch_advapi32(HMODULE module)
 static void patch_sechost(HMODULE module)
 {
     keep(module);
+    svcconfig_start(module);
     svcstop_start(module);
 }
 

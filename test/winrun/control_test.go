@@ -156,3 +156,120 @@ func testServiceEnd(t *testing.T, p prefix) {
 		}
 	}
 }
+
+// testServiceSettings sets and asks for what Wine's service control manager does not keep.
+func testServiceSettings(t *testing.T, p prefix) {
+	t.Helper()
+	p.fresh(t)
+	const changed, changed2, asked2 = "[SC] ChangeServiceConfig SUCCESS\n", "[SC] ChangeServiceConfig2 SUCCESS\n",
+		"[SC] QueryServiceConfig2 SUCCESS\n\nSERVICE_NAME: upper\n"
+	for _, tc := range []struct {
+		line string
+		code int
+		out  string
+	}{
+		{`sc create lower binPath= "C:\prog.exe service lower C:\lower.log s"`, 0, "[SC] CreateService SUCCESS\n"},
+		{`sc create upper binPath= "C:\prog.exe service upper C:\upper.log s" depend= lower/+Base start= delayed-auto`, 0, "[SC] CreateService SUCCESS\n"},
+		{`sc config upper DisplayName= "The upper one"`, 0, changed},
+		{`sc qc upper`, 0, "[SC] QueryServiceConfig SUCCESS\n\nSERVICE_NAME: upper\n        TYPE               : 10  WIN32_OWN_PROCESS \n" +
+			"        START_TYPE         : 2   AUTO_START  (DELAYED)\n        ERROR_CONTROL      : 1   NORMAL\n" +
+			"        BINARY_PATH_NAME   : C:\\prog.exe service upper C:\\upper.log s\n        LOAD_ORDER_GROUP   : \n        TAG                : 0\n" +
+			"        DISPLAY_NAME       : The upper one\n        DEPENDENCIES       : lower\n                           : +Base\n        SERVICE_START_NAME : LocalSystem\n"},
+		{`sc qfailure upper`, 0, asked2 + "        RESET_PERIOD (in seconds)    : 0\n        REBOOT_MESSAGE               : \n        COMMAND_LINE                 : \n"},
+		{`sc failure upper reset= 60 actions= restart/5/run/7 command= "a.exe /fail=%1%"`, 0, changed2},
+		{`sc failure upper reboot= "it goes"`, 0, changed2},
+		{`sc qfailure upper`, 0, asked2 + "        RESET_PERIOD (in seconds)    : 60\n        REBOOT_MESSAGE               : it goes\n        COMMAND_LINE                 : a.exe /fail=%1%\n" +
+			"        FAILURE_ACTIONS              : RESTART -- Delay = 5 milliseconds.\n                                       RUN PROCESS -- Delay = 7 milliseconds.\n"},
+		{`sc failureflag upper 1`, 0, changed2},
+		{`sc qfailureflag upper`, 0, asked2 + "        FAILURE_ACTIONS_ON_NONCRASH_FAILURES: TRUE\n"},
+		{`sc failure upper reset= 0 actions= ""`, 0, changed2},
+		{`sc config upper start= demand`, 0, changed},
+		{`sc qc upper | findstr START_TYPE`, 0, "        START_TYPE         : 3   DEMAND_START\n"},
+		{`sc enumdepend lower | findstr NAME:`, 0, "SERVICE_NAME: upper \nDISPLAY_NAME: The upper one\n"},
+		{`sc start upper >nul`, 0, ""},
+		{`sc query lower | findstr RUNNING`, 0, "        STATE              : 4  RUNNING \n"},
+		{`sc stop lower`, 1051 & 0xff, "[SC] ControlService FAILED 1051:\n\nA stop control has been sent to a service that other running services are dependent on.\n\n"},
+		{`net stop lower /y`, 0, "The following services are dependent on the lower service.\nStopping the lower service will also stop these services.\n\n   The upper one\n\n" +
+			"The The upper one service is stopping.\nThe The upper one service was stopped successfully.\n\nThe lower service is stopping.\nThe lower service was stopped successfully.\n\n"},
+		{`sc config upper depend= none/lower`, 0, changed},
+		{`sc start upper`, 1075 & 0xff, "[SC] StartService FAILED 1075:\n\nThe dependency service does not exist or has been marked for deletion.\n\n"},
+		{`sc config upper depend= upper`, 0, changed},
+		{`sc start upper`, 1059 & 0xff, "[SC] StartService FAILED 1059:\n\nCircular service dependency was specified.\n\n"},
+		{`sc config upper depend= /`, 0, changed},
+		{`sc enumdepend lower`, 0, "Enum: entriesRead  = 0\n"},
+		{`powershell -c "Get-Service upper, lower | ForEach-Object { $_.Status }"`, 0, "Stopped\nStopped\n"},
+		{`sc delete upper && sc delete lower`, 0, "[SC] DeleteService SUCCESS\n[SC] DeleteService SUCCESS\n"},
+	} {
+		if got := p.line(t, tc.line); got.code != tc.code || got.out != tc.out {
+			t.Errorf("%s: %+v, want %d, %q", tc.line, got, tc.code, tc.out)
+		}
+	}
+}
+
+// kill ends the process of a service, as a crash does.
+func (p prefix) kill(t *testing.T, name string) {
+	t.Helper()
+	queried := p.line(t, "sc queryex "+name)
+	pid := regexp.MustCompile(`PID                : ([1-9][0-9]*)`).FindStringSubmatch(queried.out)
+	if pid == nil {
+		t.Fatalf("%+v has no process", queried)
+	}
+	if got := p.line(t, "taskkill /f /pid "+pid[1]); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+}
+
+// testServiceFailure has services die, and sees what is done about it.
+func testServiceFailure(t *testing.T, p prefix) {
+	t.Helper()
+	p.fresh(t)
+	p.made(t, "weak", "sh")
+	p.kill(t, "weak")
+	p.until(t, "sc query weak", "1067  (0x42b)") // nothing was asked for
+	for _, line := range []string{
+		`sc failure weak reset= 3600 actions= restart/1/restart/200/run/1 command= "cmd /c echo failed %1% times>C:\weak.txt"`,
+		`reg add HKLM\System\CurrentControlSet\Services\weak /v Environment /t REG_MULTI_SZ /d "SHAPE=round\0color=red"`,
+		`sc start weak one`,
+	} {
+		if got := p.line(t, line); got.code != 0 {
+			t.Fatalf("%s: %+v", line, got)
+		}
+	}
+	p.until(t, "sc query weak", "RUNNING")
+	// The failure before there was a plan counts too: the next is the second.
+	const started = "started [\"weak\"] color \"\"\nstarted [\"weak\" \"one\"] color \"red\"\n"
+	const again = "started [\"weak\"] color \"red\"\n"
+	p.kill(t, "weak")
+	p.until(t, "sc query weak & type C:\\weak.log", "RUNNING")
+	deadline := time.Now().Add(20 * time.Second)
+	for p.log(t, "weak.log") != started+again && time.Now().Before(deadline) {
+		time.Sleep(50 * time.Millisecond)
+	}
+	if got := p.log(t, "weak.log"); got != started+again {
+		t.Errorf("the service wrote %q, want %q", got, started+again)
+	}
+	p.until(t, "sc query weak", "RUNNING")
+	p.kill(t, "weak")
+	p.until(t, `type C:\weak.txt`, "failed 3 times")
+	p.until(t, "sc query weak", "1067  (0x42b)")
+
+	// A service that stops with an exit code has failed only if its flag says so.
+	for _, line := range []string{
+		`sc create bad binPath= "C:\prog.exe service bad C:\bad.log sf"`,
+		`sc failure bad reset= 3600 actions= run/1 command= "cmd /c echo bad>C:\bad.txt"`,
+	} {
+		if got := p.line(t, line); got.code != 0 {
+			t.Fatalf("%s: %+v", line, got)
+		}
+	}
+	p.line(t, "sc start bad")
+	p.until(t, "sc query bad", "WIN32_EXIT_CODE    : 3  (0x3)")
+	if got := p.log(t, "bad.txt"); got != "" {
+		t.Errorf("failure actions were carried out without the flag: %q", got)
+	}
+	p.line(t, "sc failureflag bad 1 && sc start bad")
+	p.until(t, `type C:\bad.txt`, "bad")
+	if got := p.line(t, "sc delete weak && sc delete bad"); got.code != 0 {
+		t.Errorf("%+v", got)
+	}
+}
