@@ -253,7 +253,7 @@ static void wait_for_end(struct operation *op)
 {
     struct connection *c = connection_find(number_of(op));
 
-    if (!c || c->ended)
+    if (!c || c->ended || c->state >= STATE_LINGER)
         finish(op, NO_CONNECTION, 0);
     else
         append(&c->waiters, op);

@@ -187,7 +187,7 @@ func (q *httpQueue) receive(id uint64, flags uintptr, size int) (received, uint3
 	return received{buffer, (*httpRequest)(unsafe.Pointer(&buffer[0]))}, n, err
 }
 
-func (r received) url() string { return unsafe.String(r.rawURL, r.rawURLLength) }
+func (r *httpRequest) url() string { return unsafe.String(r.rawURL, r.rawURLLength) }
 
 // wide is a text of which the length is in bytes.
 func wideText(text *uint16, bytes uint16) string {
