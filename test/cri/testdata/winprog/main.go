@@ -103,6 +103,8 @@ func main() {
 	case "spin":
 		for {
 		}
+	case "httpsys":
+		serveOne(os.Args[2], os.Args[3])
 	case "listen":
 		l, err := net.Listen("tcp", os.Args[2])
 		if err != nil {
