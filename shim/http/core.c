@@ -143,6 +143,23 @@ struct file *http_open(void)
     return file;
 }
 
+/* Cancels what a file that is closed has in a list. */
+static void cancel_of(struct operation **at, const struct file *file)
+{
+    while (*at)
+    {
+        struct operation *op = *at;
+
+        if (op->file != file)
+        {
+            at = &op->next;
+            continue;
+        }
+        *at = op->next;
+        finish(op, CANCELLED, 0);
+    }
+}
+
 void http_close(struct file *file)
 {
     lock();
@@ -150,6 +167,8 @@ void http_close(struct file *file)
         group_close(file, CONTAINING_RECORD(file->groups.next, struct group, of_file)->id);
     if (file->queue)
         queue_close(file->queue);
+    for (struct link *at = connections.next; at != &connections; at = at->next)
+        cancel_of(&CONTAINING_RECORD(at, struct connection, all)->waiters, file);
     unlock();
     memory_free(file);
 }
@@ -259,8 +278,9 @@ static void wait_for_end(struct operation *op)
         append(&c->waiters, op);
 }
 
-void http_ioctl(struct file *file, struct operation *op)
+void http_ioctl(struct operation *op)
 {
+    struct file *file = op->file;
     uint64_t id = 0;
     int result;
 

@@ -95,6 +95,7 @@ static NTSTATUS NTAPI on_ioctl(DEVICE_OBJECT *device, IRP *irp)
         return op ? STATUS_INVALID_HANDLE : STATUS_NO_MEMORY;
     }
     op->irp = irp;
+    op->file = stack->FileObject->FsContext;
     op->code = stack->Parameters.DeviceIoControl.IoControlCode;
     op->in_size = stack->Parameters.DeviceIoControl.InputBufferLength;
     op->out_size = stack->Parameters.DeviceIoControl.OutputBufferLength;
@@ -102,7 +103,7 @@ static NTSTATUS NTAPI on_ioctl(DEVICE_OBJECT *device, IRP *irp)
     irp->Tail.Overlay.DriverContext[0] = op;
     IoMarkIrpPending(irp);
     IoSetCancelRoutine(irp, on_cancel);
-    http_ioctl(stack->FileObject->FsContext, op);
+    http_ioctl(op);
     return STATUS_PENDING;
 }
 

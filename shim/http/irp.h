@@ -38,6 +38,7 @@ struct operation
 {
     struct operation *next; /* in the list that it waits in, or of those that are to be completed */
     void *irp;
+    struct file *file;
     uint32_t code, in_size, out_size;
     uint32_t flags; /* of HTTP_IOCTL_BODY: its input does not outlive the first byte of the answer */
     uint8_t *buffer;
@@ -54,7 +55,7 @@ int http_start(void);
 struct file *http_open(void);
 void http_close(struct file *file);
 /* Takes the operation, and completes it now or later. */
-void http_ioctl(struct file *file, struct operation *op);
+void http_ioctl(struct operation *op);
 void http_cancel(struct operation *op);
 /* Keeps an operation from being cancelled; 0: http_cancel is on its way for it. */
 int irp_claim(struct operation *op);

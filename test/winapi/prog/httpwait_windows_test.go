@@ -104,6 +104,34 @@ func TestHTTPPort(t *testing.T) {
 	}
 }
 
+// TestHTTPCloseWaits checks that a queue that is closed takes with it who waits for a client to go.
+func TestHTTPCloseWaits(t *testing.T) {
+	q := newQueue(t, "http://+:PORT/")
+	port := newPort(t, q)
+	c := q.dial(t)
+	if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	r, _, err := q.receive(0, 0, 4096)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := q.send(r.id, 0, 200, nil, nil); err != nil { // the connection stays, without a request
+		t.Fatal(err)
+	}
+	o := new(windows.Overlapped)
+	err = callHTTP("HttpWaitForDisconnect", uintptr(q.handle), uintptr(r.connection), uintptr(unsafe.Pointer(o)))
+	if !errors.Is(err, windows.ERROR_IO_PENDING) {
+		t.Fatal(err)
+	}
+	if err := callHTTP("HttpCloseRequestQueue", uintptr(q.handle)); err != nil {
+		t.Fatal(err)
+	}
+	if got, _, err := port.next(t); got != o || err == nil {
+		t.Errorf("%v, the same %t", err, got == o)
+	}
+}
+
 // TestHTTPEvent checks an overlapped call whose end is told by an event.
 func TestHTTPEvent(t *testing.T) {
 	q := newQueue(t, "http://+:PORT/")
