@@ -155,6 +155,12 @@ func processRows() []support.Row {
 			Ref:   win32 + "api/systemtopologyapi/nf-systemtopologyapi-getnumanodeprocessormask2",
 		},
 		{
+			Name:  "NtFlushBuffersFileEx",
+			Level: support.Partly,
+			Ref:   "https://learn.microsoft.com/windows-hardware/drivers/ddi/ntifs/nf-ntifs-ntflushbuffersfileex",
+			Note:  "found by GetProcAddress; whatever its flags ask for, all is flushed; programs that import it do not start with a Wine that lacks it",
+		},
+		{
 			Name:  "CertCreateCertificateChainEngine",
 			Level: support.Supported,
 			Ref:   win32 + "api/wincrypt/nf-wincrypt-certcreatecertificatechainengine",

@@ -9,6 +9,7 @@
  */
 #include "winsock.h"
 
+#include "flush.h"
 #include "hooks.h"
 #include "numa.h"
 
@@ -85,7 +86,8 @@ static NTSTATUS WINAPI hook_LdrGetProcedureAddress(HMODULE module, const ANSI_ST
     NTSTATUS status = original_address(module, name, ordinal, address);
 
     if (status && name &&
-        ((*address = derivation_address(module, name->Buffer, name->Length)) || (*address = numa_address(module, name->Buffer, name->Length))))
+        ((*address = derivation_address(module, name->Buffer, name->Length)) || (*address = numa_address(module, name->Buffer, name->Length)) ||
+         (*address = flush_address(module, name->Buffer, name->Length))))
         return STATUS_SUCCESS;
     if (status || *address != (void *)map || work())
         return status;
