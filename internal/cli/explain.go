@@ -109,10 +109,14 @@ func rowAbout(f explain.Finding) string {
 			slices.ContainsFunc(r.API, func(n string) bool { return strings.EqualFold(n, f.Library+" "+f.Function) })
 	}
 	rows := shim.SupportRows()
-	if i := slices.IndexFunc(rows, about); i >= 0 && rows[i].Note != "" {
-		return rows[i].Name + ": " + rows[i].Note
+	i := slices.IndexFunc(rows, about)
+	switch {
+	case i < 0:
+		return ""
+	case rows[i].Level == support.Supported: // Wine is asked first, and says so
+		return rows[i].Name + ": supported, Mullion answers in Wine's place"
 	}
-	return ""
+	return rows[i].Name + ": " + rows[i].Note
 }
 
 func printExplained(w io.Writer, all []explained) error {

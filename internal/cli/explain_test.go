@@ -13,6 +13,7 @@ func TestPrintExplained(t *testing.T) {
 	found := []explain.Finding{
 		{Library: "user32.dll", Function: "EndTask", What: "not implemented", Class: "end", Count: 1},
 		{Library: "iphlpapi.dll", Function: "CreateIpForwardEntry2", What: "a \x1b[31mstub", Class: "fixme", Count: 3},
+		{Library: "kernel32.dll", Function: "GetNumaAvailableMemoryNodeEx", What: "a stub: does nothing", Class: "fixme", Count: 2},
 	}
 	for i := range found {
 		found[i].Row = rowAbout(found[i])
@@ -27,6 +28,8 @@ func TestPrintExplained(t *testing.T) {
   user32.dll EndTask: not implemented (met once)
   iphlpapi.dll CreateIpForwardEntry2: a ·[31mstub (met 3 times)
       mullion support: CreateIpForwardEntry2: Wine's iphlpapi.dll does not export it; a program cannot change routes
+  kernel32.dll GetNumaAvailableMemoryNodeEx: a stub: does nothing (met 2 times)
+      mullion support: GetNumaAvailableMemoryNodeEx, GetNumaNodeProcessorMask2: supported, Mullion answers in Wine's place
   and 7 lines of more kinds than are kept
 container idle (1) on win-1
   Wine said nothing of its programs
