@@ -15,11 +15,12 @@ func main() {
 		name = self
 	}
 	env := wintools.Env{
-		Getenv: os.Getenv,
-		Stdin:  os.Stdin,
-		Stdout: os.Stdout,
-		Stderr: os.Stderr,
-		System: wintools.ThisSystem(),
+		Getenv:  os.Getenv,
+		Environ: os.Environ,
+		Stdin:   os.Stdin,
+		Stdout:  os.Stdout,
+		Stderr:  os.Stderr,
+		System:  wintools.ThisSystem(),
 	}
 	os.Exit(env.Run(name, os.Args[1:]))
 }

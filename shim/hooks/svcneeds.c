@@ -118,6 +118,71 @@ static BOOL WINAPI hook_EnumDependentServicesW(SC_HANDLE handle, DWORD states, E
     return *needed ? svc_refuse(ERROR_MORE_DATA) : TRUE;
 }
 
+/*
+ * Services of every Windows. Programs name them so that they start late enough; a container has their work done by Wine and Linux, so they count as running,
+ * also where Wine has a service of that name, which is off in containers.
+ */
+static BOOL is_of_windows(const WCHAR *name)
+{
+    static const WCHAR *const names[] = {L"Afd",
+                                         L"AppID",
+                                         L"BFE",
+                                         L"BITS",
+                                         L"Browser",
+                                         L"CertPropSvc",
+                                         L"CryptSvc",
+                                         L"DcomLaunch",
+                                         L"Dhcp",
+                                         L"Dnscache",
+                                         L"DPS",
+                                         L"EventLog",
+                                         L"EventSystem",
+                                         L"gpsvc",
+                                         L"HTTP",
+                                         L"iphlpsvc",
+                                         L"KeyIso",
+                                         L"LanmanServer",
+                                         L"lmhosts",
+                                         L"MpsSvc",
+                                         L"mrxsmb",
+                                         L"MSDTC",
+                                         L"NetBT",
+                                         L"Netlogon",
+                                         L"Netman",
+                                         L"netprofm",
+                                         L"NlaSvc",
+                                         L"nsi",
+                                         L"nsiproxy",
+                                         L"PlugPlay",
+                                         L"Power",
+                                         L"ProfSvc",
+                                         L"RpcEptMapper",
+                                         L"RpcSs",
+                                         L"SamSs",
+                                         L"Schedule",
+                                         L"SENS",
+                                         L"srv2",
+                                         L"SystemEventsBroker",
+                                         L"Tcpip",
+                                         L"Tcpip6",
+                                         L"tdx",
+                                         L"TermService",
+                                         L"TrustedInstaller",
+                                         L"UserManager",
+                                         L"VaultSvc",
+                                         L"vmcompute",
+                                         L"W32Time",
+                                         L"WinHttpAutoProxySvc",
+                                         L"Winmgmt",
+                                         L"WinRM",
+                                         L"LanmanWorkstation"};
+
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (!lstrcmpiW(name, names[i]))
+            return TRUE;
+    return FALSE;
+}
+
 static DWORD start_needed(const WCHAR *name, unsigned depth);
 
 /* Starts one service that another needs, and waits until it runs. Returns a system error. */
@@ -157,7 +222,7 @@ static DWORD start_needed(const WCHAR *name, unsigned depth)
 
     svc_key_close(key);
     for (const WCHAR *p = list; p && *p && !error; p += lstrlenW(p) + 1)
-        error = start_one(p, depth);
+        error = is_of_windows(p) ? 0 : start_one(p, depth);
     if (list)
         heap_free(list);
     return error;

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -195,6 +196,8 @@ func testServiceSettings(t *testing.T, p prefix) {
 		{`sc start upper`, 1075 & 0xff, "[SC] StartService FAILED 1075:\n\nThe dependency service does not exist or has been marked for deletion.\n\n"},
 		{`sc config upper depend= upper`, 0, changed},
 		{`sc start upper`, 1059 & 0xff, "[SC] StartService FAILED 1059:\n\nCircular service dependency was specified.\n\n"},
+		{`sc config upper depend= Tcpip/Dnscache/RpcSs`, 0, changed}, // of Windows, and not here
+		{`sc start upper >nul && sc stop upper >nul`, 0, ""},
 		{`sc config upper depend= /`, 0, changed},
 		{`sc enumdepend lower`, 0, "Enum: entriesRead  = 0\n"},
 		{`powershell -c "Get-Service upper, lower | ForEach-Object { $_.Status }"`, 0, "Stopped\nStopped\n"},
@@ -270,6 +273,52 @@ func testServiceFailure(t *testing.T, p prefix) {
 	p.line(t, "sc failureflag bad 1 && sc start bad")
 	p.until(t, `type C:\bad.txt`, "bad")
 	if got := p.line(t, "sc delete weak && sc delete bad"); got.code != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// testServiceMonitor has ServiceMonitor.exe wait for a service, and sees it end with it, and with the container.
+func testServiceMonitor(t *testing.T, p prefix) {
+	t.Helper()
+	p.fresh(t)
+	for _, name := range []string{"w3svc", "other"} {
+		line := `sc create NAME binPath= "C:\prog.exe service NAME C:\NAME.log s"`
+		if got := p.line(t, strings.ReplaceAll(line, "NAME", name)); got.code != 0 {
+			t.Fatalf("%+v", got)
+		}
+	}
+	env := filepath.Join(t.TempDir(), "env")
+	if err := os.WriteFile(env, []byte("COLOR=red\x00PATH=C:\\windows\\system32\x00"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan outcome, 1)
+	go func() { ended <- p.run(t, "--env-file", env, "--", "servicemonitor", "w3svc") }()
+	p.until(t, "sc query w3svc", "RUNNING")
+	p.kill(t, "w3svc")
+	const stopped = "\n Service 'w3svc' has been stopped \n"
+	if got := <-ended; got.code != 1067&0xff || got.out != stopped+"\n Service 'w3svc' started \n"+stopped {
+		t.Errorf("%+v, want the service's code", got)
+	}
+	if got := p.log(t, "w3svc.log"); got != "started [\"w3svc\"] color \"red\"\n" {
+		t.Errorf("the service wrote %q, want the container's variables", got)
+	}
+	go func() { ended <- p.run(t, "--env-file", env, "--", "servicemonitor", "other") }()
+	p.until(t, "sc query other", "RUNNING")
+	if got := p.run(t, "--ctrl", "shutdown"); got.code != 0 {
+		t.Errorf("%+v", got)
+	}
+	if got := <-ended; got.code != 0 || !strings.HasSuffix(got.out, "\nStopping service 'other'\n\n Service 'other' has been stopped \n") {
+		t.Errorf("%+v", got)
+	}
+	if got := p.log(t, "other.log"); got != "started [\"other\"] color \"\"\nstop\nended\n" {
+		t.Errorf("the service wrote %q", got)
+	}
+	p.Stop()
+	p.fresh(t)
+	if got := p.line(t, "servicemonitor none"); got.code != 0x24 || !strings.Contains(got.out, "error [80070424]") {
+		t.Errorf("%+v", got)
+	}
+	if got := p.line(t, "sc delete w3svc && sc delete other"); got.code != 0 {
 		t.Errorf("%+v", got)
 	}
 }

@@ -12,3 +12,6 @@ func (nowhere) Create(string, Change) error                     { return NotSupp
 func (nowhere) Open(string, uint32) (Handle, error)             { return nil, NotSupported }
 func (nowhere) DisplayName(string) (string, error)              { return "", NotSupported }
 func (nowhere) KeyName(string) (string, error)                  { return "", NotSupported }
+
+// SetEnvironment fails.
+func SetEnvironment(string, []string) error { return NotSupported }

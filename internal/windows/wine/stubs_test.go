@@ -40,7 +40,8 @@ func TestRefuseEmpty(t *testing.T) {
 }
 
 func TestInstallTools(t *testing.T) {
-	lib, system32 := t.TempDir(), t.TempDir()
+	lib, files := t.TempDir(), t.TempDir()
+	system32 := filepath.Join(files, "windows/system32")
 	shim := filepath.Join(t.TempDir(), tools)
 	for path, text := range map[string]string{
 		filepath.Join(lib, "x86_64-windows/where.exe"):    "MZ stub:\x00 nothing else",
@@ -68,6 +69,7 @@ func TestInstallTools(t *testing.T) {
 	for name, want := range map[string]string{
 		"net.exe": "MZ tools", "where.exe": "MZ tools", "timeout.exe": "MZ tools", "net1.exe": "MZ Wine's net",
 		"findstr.exe": "", "ipconfig.exe": "MZ tools", "nslookup.exe": "MZ tools",
+		"sc.exe": "MZ tools", "../../ServiceMonitor.exe": "MZ tools",
 	} {
 		text, err := os.ReadFile(filepath.Join(system32, name))
 		if (err != nil) != (want == "") || string(text) != want {

@@ -15,6 +15,10 @@ const tools = "wintools.exe"
 // Windows has a program of that name for the same purpose.
 const netOfWine = "net1.exe"
 
+// serviceMonitor is the second name of servicemonitor.exe: in C:\, where images of Windows have it. An image that has it
+// has its own.
+const serviceMonitor = "ServiceMonitor.exe"
+
 // ourOwn reports whether a program of package wintools takes the place of a real one of Wine's too: it does more.
 func ourOwn(name string) bool {
 	return slices.Contains([]string{"ipconfig", "net", "netstat", "nslookup", "sc", "whoami"}, name)
@@ -44,7 +48,7 @@ func (o Options) installTools(shim, system32 string) ([]string, error) {
 			names = append(names, file)
 		}
 	}
-	return names, nil
+	return names, linkOrCopy(shim, &first, filepath.Join(system32, "../..", serviceMonitor))
 }
 
 // linkOrCopy copies from to to the first time, and after that makes further names of the copy.

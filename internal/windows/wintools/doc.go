@@ -19,17 +19,19 @@ import (
 // Env is the environment of a program: variables, standard streams and the system.
 type Env struct {
 	Getenv func(name string) string
-	Stdin  io.Reader
-	Stdout io.Writer
-	Stderr io.Writer
-	System System
+	// Environ returns all variables, NAME=value.
+	Environ func() []string
+	Stdin   io.Reader
+	Stdout  io.Writer
+	Stderr  io.Writer
+	System  System
 }
 
 func programs() map[string]func(Env, []string) int {
 	return map[string]func(Env, []string) int{
 		"certutil": certutil, "curl": runCurl, "eventcreate": eventcreate, "fc": fc, "findstr": findstr, "getmac": getmac, "ipconfig": ipconfig,
 		"logmonitor": runLogMonitor, "net": network, "netstat": netstat, "nslookup": nslookup, "route": route, "sc": runSC,
-		"setx": setx, "sort": sortLines, "systeminfo": systeminfo,
+		"servicemonitor": runServiceMonitor, "setx": setx, "sort": sortLines, "systeminfo": systeminfo,
 		"tar": runTar, "tasklist": tasklist, "timeout": timeout, "wevtutil": wevtutil, "where": where, "whoami": whoami,
 	}
 }

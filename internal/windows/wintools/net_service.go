@@ -189,14 +189,12 @@ func stopOne(e Env, h services.Handle, display string) int {
 		return netCode(e, err)
 	}
 	e.print("The %s service is stopping.", display)
-	is, err := services.Await(h, services.StopPending)
+	is, err := services.AwaitStop(h)
 	switch {
 	case err != nil:
 		return netCode(e, err)
 	case is.State != services.Stopped:
-		if is, err = services.Await(h, services.Running); err != nil || is.State != services.Stopped {
-			return netMessage(e, netNotStopped, "The "+display+" service could not be stopped.")
-		}
+		return netMessage(e, netNotStopped, "The "+display+" service could not be stopped.")
 	}
 	e.print("The %s service was stopped successfully.\r\n", display)
 	return netDone

@@ -1,9 +1,16 @@
 package wintools
 
 import (
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"mullion.dev/mullion/internal/windows/services"
 	"mullion.dev/mullion/internal/windows/wintools/curl"
 	"mullion.dev/mullion/internal/windows/wintools/logmonitor"
 	"mullion.dev/mullion/internal/windows/wintools/sc"
+	"mullion.dev/mullion/internal/windows/wintools/servicemonitor"
 	"mullion.dev/mullion/internal/windows/wintools/tar"
 )
 
@@ -20,3 +27,16 @@ func runCurl(e Env, args []string) int {
 }
 
 func runSC(e Env, args []string) int { return sc.Run(e.Stdout, e.System.Services(), args) }
+
+func runServiceMonitor(e Env, args []string) int {
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, os.Interrupt, syscall.SIGTERM) // SIGTERM: CTRL_CLOSE_EVENT and CTRL_SHUTDOWN_EVENT
+	defer signal.Stop(stop)
+	return servicemonitor.Run(e.Stdout, servicemonitor.System{
+		Services:       e.System.Services(),
+		Environ:        e.Environ(),
+		SetEnvironment: services.SetEnvironment,
+		Stop:           stop,
+		Every:          time.Second,
+	}, args)
+}
