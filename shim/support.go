@@ -342,6 +342,40 @@ func programRows() []support.Row {
 				"regard to /l, /m, /rec and /t. Other options are refused",
 		},
 		{
+			Name:  "icacls, takeown",
+			Level: support.Partly,
+			Ref:   commands + "icacls",
+			Note: "Mullion's: icacls shows lists; /grant, /deny, /remove (:g, :d), /inheritance, /reset, /setowner, /T, /C, /Q; what lies below inherits at once. " +
+				"/save, /restore, /findsid, /verify, /substitute, /setintegritylevel and /L are refused. takeown with /F, /A, /R, /D. What a list means here is in the row of security descriptors",
+		},
+		{
+			Name:  "shutdown",
+			Level: support.Partly,
+			Ref:   commands + "shutdown",
+			Note: "Mullion's: in a container /s, /r and /p end it, with exit code 0x40010004, after /t seconds; the kubelet decides whether it starts again. On a host it is refused: the host " +
+				"is the machine's to end",
+		},
+		{
+			Name:  "netsh",
+			Level: support.Partly,
+			Ref:   "https://learn.microsoft.com/windows-server/networking/technologies/netsh/netsh-contexts",
+			Note: "Mullion's: interface ipv4 show config, addresses, dnsservers and interfaces; http show, add and delete urlacl, which are kept, though anybody may listen. The rest is refused with the reason: " +
+				"HNS makes networks",
+		},
+		{
+			Name:  "robocopy",
+			Level: support.Partly,
+			Ref:   commands + "robocopy",
+			Note: "Mullion's: /S, /E, /MIR, /PURGE, /LEV, /XF, /XD, /XO, /XN, /XC, /XX, /XL, /IS, /MOV, /MOVE, /L, /FFT, /R, /W, /LOG, /TEE and what the report leaves out; its report and exit codes are Windows'. " +
+				"Data, times and attributes are copied, not owners and lists (/SEC, /COPYALL); links are left out; /MT is taken and copies one by one. Other options are refused",
+		},
+		{
+			Name:  "tzutil, w32tm, more",
+			Level: support.Partly,
+			Ref:   commands + "tzutil",
+			Note:  "Mullion's: tzutil /g and /l; the zone is the machine's, /s is refused. w32tm /tz; everything else says that the time service is not started. more prints without waiting after a page",
+		},
+		{
 			Name:  "whoami",
 			Level: support.Supported,
 			Ref:   commands + "whoami",
@@ -362,7 +396,7 @@ func programRows() []support.Row {
 				"start, stop and use are Wine's; the rest is refused. netapi32 does not show the groups",
 		},
 		{
-			Name:  "icacls, netsh, dism, shutdown and others",
+			Name:  "cacls, dism, arp, subst and others",
 			Level: support.Not,
 			Ref:   "https://gitlab.winehq.org/wine/wine/-/tree/wine-8.0/programs",
 			Note:  "Wine 8 has empty programs of these names that end with 0; here they say that they are not there and end with 1; a newer Wine's real ones are kept",

@@ -23,7 +23,7 @@ func TestSupportRows(t *testing.T) {
 func TestRowsNameTheLibraries(t *testing.T) {
 	speaksOf := map[string]string{ // folder -> word of a row
 		"bcryptprimitives": "bcryptprimitives.dll", "mi": "mi.dll", "pdh": "pdh.dll", "vmcompute": "vmcompute.dll",
-		"hooks": "CreateSymbolicLinkW", "run": "commit limit", "refuse": "icacls", "ping": "ping",
+		"hooks": "CreateSymbolicLinkW", "run": "commit limit", "refuse": "dism", "ping": "ping",
 		"computenetwork": "HcnCreateNetwork", "ncrypt": "ncrypt.dll", "wevtapi": "wevtapi.dll",
 		"http": "http.sys", "httpapi": "httpapi.dll",
 	}

@@ -1,5 +1,5 @@
 /*
- * refuse.exe: takes the place of Windows programs of which Wine has only an empty one (icacls, netsh, shutdown, …). An
+ * refuse.exe: takes the place of Windows programs of which Wine has only an empty one (dism, arp, subst, …). An
  * empty program prints nothing and ends with 0, so scripts believe that their commands ran. refuse.exe prints its name
  * and that nothing was run, and ends with 1. internal/windows/wine/stubs.go has the names, and installs it only where
  * Wine's program is still empty.

@@ -129,7 +129,7 @@ func (s Sample) Path() string {
 // Samples returns the table, in the order of the page.
 func Samples() []Sample {
 	var all []Sample
-	for _, samples := range [][]Sample{guide(), intro(), handbook(), tasks()} {
+	for _, samples := range [][]Sample{guide(), intro(), tasks(), usual(), handbook()} {
 		all = append(all, samples...)
 	}
 	return all

@@ -80,6 +80,26 @@ func testTools(t *testing.T, p prefix) {
 		{"route_print", `route print -4 | findstr /b /c:"Network Destination"`, 0, "Network Destination        Netmask          Gateway       Interface  Metric\n", ""},
 		{"whoami", `whoami /priv /fo csv | findstr /b /c:"\"SeChangeNotifyPrivilege\""`, 0, "\"SeChangeNotifyPrivilege\",\"Bypass traverse checking\",\"Enabled\"\n", ""},
 		{"whoami_groups", `whoami /groups /fo csv | findstr /b /c:"\"Everyone\""`, 0, "\"Everyone\",\"Well-known group\",\"S-1-1-0\",\"Mandatory group, Enabled by default, Enabled group\"\n", ""},
+		{
+			"icacls", `mkdir C:\secured && echo x>C:\secured\f.txt && icacls C:\secured /inheritance:r /grant Everyone:(OI)(CI)RX Administrators:(OI)(CI)F /deny Users:W >nul && icacls C:\secured && icacls C:\secured\f.txt`, 0,
+			"C:\\secured BUILTIN\\Users:(DENY)(W)\n           Everyone:(OI)(CI)(RX)\n           BUILTIN\\Administrators:(OI)(CI)(F)\n\n" +
+				"Successfully processed 1 files; Failed processing 0 files\n" +
+				"C:\\secured\\f.txt Everyone:(I)(RX)\n                 BUILTIN\\Administrators:(I)(F)\n\nSuccessfully processed 1 files; Failed processing 0 files\n", "",
+		},
+		{"icacls_reset", `icacls C:\secured /reset >nul && icacls C:\secured | findstr /c:"Everyone:(OI)"`, 1, "", ""},
+		{"icacls_none", `icacls C:\none >nul`, 2, "", "C:\\none: The system cannot find the file specified.\n"},
+		{"icacls_nobody", `icacls C:\tools /grant Nobody:F >nul`, 1332 & 0xff, "", "Nobody: No mapping between account names and security IDs was done.\n"},
+		{"takeown", `takeown /f C:\secured /a && powershell -c "(Get-Acl C:\secured).Owner"`, 0, "\nSUCCESS: The file (or folder): \"C:\\secured\" now owned by the administrators group.\nBUILTIN\\Administrators\n", ""},
+		{"tzutil", `tzutil /l | findstr /x "UTC"`, 0, "UTC\n", ""},
+		{"w32tm", `w32tm /tz | findstr /b /c:"Time zone: Current:TIME_ZONE_ID_" >nul && w32tm /query /status`, 0x26, "The following error occurred: The service has not been started. (0x80070426)\n", ""},
+		{"more", `type C:\tools\list.txt | more +1`, 0, "two\nthree\n", ""},
+		{"netsh", `netsh interface ipv4 show config | findstr /c:"127.0.0.1"`, 0, "    IP Address:                           127.0.0.1\n", ""},
+		{"netsh_urls", `netsh http add urlacl url=http://+:8000/ user=Everyone && netsh http show urlacl | findstr Reserved`, 0, "\nURL reservation successfully added\n\n    Reserved URL            : http://+:8000/\n", ""},
+		{"shutdown", `shutdown /s /t 0`, 50, "", "The request is not supported.(50)\nA node's host is ended and started from the machine: mullion down, mullion up.\n"},
+		{"robocopy", `robocopy C:\tools C:\copied *.txt /E /NJH /NJS /NDL /NS /NC & dir /b C:\copied`, 0, "\t              \t\t        \tlist.txt\n\t              \t\t        \tother.txt\nlist.txt\nother.txt\n", ""},
+		{"robocopy_again", `robocopy C:\tools C:\copied *.txt /NJH /NJS /NDL /NFL`, 0, "", ""},
+		{"robocopy_mirror", `echo x>C:\copied\x && robocopy C:\tools C:\copied *.* /MIR /NJH /NJS /NDL /NFL`, 3, "", ""},
+		{"robocopy_none", `robocopy C:\none C:\copied /NJH /NJS >nul`, 16, "", ""},
 		{"net_other", `net help | findstr START`, 0, "Where 'command' is one of HELP, START, STOP or USE.\n", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

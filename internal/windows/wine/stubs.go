@@ -14,9 +14,8 @@ const refusal = "refuse.exe"
 // (programs/<name>/main.c): they print nothing and end with 0. Others of the kind are in package wintools.
 func emptyPrograms() []string {
 	return []string{
-		"arp.exe", "cacls.exe", "dism.exe", "icacls.exe", "netsh.exe", "ngen.exe", "regasm.exe",
-		"regini.exe", "regsvcs.exe", "sdbinst.exe",
-		"servicemodelreg.exe", "shutdown.exe", "subst.exe",
+		"arp.exe", "cacls.exe", "dism.exe", "ngen.exe", "regasm.exe", "regini.exe", "regsvcs.exe", "sdbinst.exe",
+		"servicemodelreg.exe", "subst.exe",
 	}
 }
 

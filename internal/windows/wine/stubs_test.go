@@ -13,10 +13,10 @@ func TestRefuseEmpty(t *testing.T) {
 	windows := filepath.Join(lib, "x86_64-windows")
 	shim := filepath.Join(t.TempDir(), refusal)
 	files := map[string]string{
-		filepath.Join(windows, "arp.exe"):    "MZ stub:\x00 nothing else",
-		filepath.Join(windows, "icacls.exe"): "MZ a newer Wine's real program",
-		filepath.Join(windows, "netsh.exe"):  "MZ stub: but " + string(make([]byte, 300<<10)),
-		shim:                                 "MZ refusal",
+		filepath.Join(windows, "arp.exe"):   "MZ stub:\x00 nothing else",
+		filepath.Join(windows, "cacls.exe"): "MZ a newer Wine's real program",
+		filepath.Join(windows, "dism.exe"):  "MZ stub: but " + string(make([]byte, 300<<10)),
+		shim:                                "MZ refusal",
 	}
 	for path, text := range files {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

@@ -29,10 +29,12 @@ type Env struct {
 
 func programs() map[string]func(Env, []string) int {
 	return map[string]func(Env, []string) int{
-		"certutil": certutil, "curl": runCurl, "eventcreate": eventcreate, "fc": fc, "findstr": findstr, "getmac": getmac, "ipconfig": ipconfig,
-		"logmonitor": runLogMonitor, "net": network, "netstat": netstat, "nslookup": nslookup, "route": route, "sc": runSC,
-		"servicemonitor": runServiceMonitor, "setx": setx, "sort": sortLines, "systeminfo": systeminfo,
-		"tar": runTar, "tasklist": tasklist, "timeout": timeout, "wevtutil": wevtutil, "where": where, "whoami": whoami,
+		"certutil": certutil, "curl": runCurl, "eventcreate": eventcreate, "fc": fc, "findstr": findstr, "getmac": getmac,
+		"icacls": icacls, "ipconfig": ipconfig, "logmonitor": runLogMonitor, "more": more, "net": network, "netsh": netsh,
+		"netstat": netstat, "nslookup": nslookup, "robocopy": runRobocopy, "route": route, "sc": runSC,
+		"servicemonitor": runServiceMonitor, "setx": setx, "shutdown": shutdown, "sort": sortLines, "systeminfo": systeminfo,
+		"takeown": takeown, "tar": runTar, "tasklist": tasklist, "timeout": timeout, "tzutil": tzutil, "w32tm": w32tm,
+		"wevtutil": wevtutil, "where": where, "whoami": whoami,
 	}
 }
 

@@ -95,7 +95,7 @@ func testAdapters() []Adapter {
 // TestGoldens runs the command lines in testdata. The texts there were first written by the programs in C that were
 // here before, for the same adapters and the same name server under Wine.
 func TestGoldens(t *testing.T) {
-	for _, file := range []string{"nslookup.txtar", "ipconfig.txtar", "netstat.txtar", "whoami.txtar"} {
+	for _, file := range []string{"nslookup.txtar", "ipconfig.txtar", "netstat.txtar", "whoami.txtar", "machine.txtar"} {
 		path := filepath.Join("testdata", file)
 		golden, err := txtar.ParseFile(path)
 		if err != nil {

@@ -57,6 +57,8 @@ func newAdapter(r *windows.IpAdapterAddresses) Adapter {
 	const dhcp = 0x4 // IP_ADAPTER_DHCP_ENABLED
 	a := Adapter{
 		Index:       cmp.Or(r.IfIndex, r.Ipv6IfIndex),
+		MTU:         r.Mtu,
+		Metric:      r.Ipv4Metric,
 		Name:        windows.UTF16PtrToString(r.FriendlyName),
 		Description: windows.UTF16PtrToString(r.Description),
 		Suffix:      windows.UTF16PtrToString(r.DnsSuffix),

@@ -9,6 +9,7 @@ import (
 	"mullion.dev/mullion/internal/windows/services"
 	"mullion.dev/mullion/internal/windows/wintools/curl"
 	"mullion.dev/mullion/internal/windows/wintools/logmonitor"
+	"mullion.dev/mullion/internal/windows/wintools/robocopy"
 	"mullion.dev/mullion/internal/windows/wintools/sc"
 	"mullion.dev/mullion/internal/windows/wintools/servicemonitor"
 	"mullion.dev/mullion/internal/windows/wintools/tar"
@@ -39,4 +40,8 @@ func runServiceMonitor(e Env, args []string) int {
 		Stop:           stop,
 		Every:          time.Second,
 	}, args)
+}
+
+func runRobocopy(e Env, args []string) int {
+	return robocopy.Run(robocopy.Streams{Out: e.Stdout, Err: e.Stderr}, args)
 }

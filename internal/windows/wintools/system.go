@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"time"
 
+	"mullion.dev/mullion/internal/windows/filesec"
 	"mullion.dev/mullion/internal/windows/services"
 	"mullion.dev/mullion/internal/windows/token"
 	"mullion.dev/mullion/internal/windows/winnet"
@@ -28,6 +29,14 @@ type System interface {
 	Network
 	// Tables are what netstat and route need.
 	Tables
+	// Access is what icacls and takeown need.
+	Access
+	// Clock is what tzutil and w32tm need.
+	Clock
+	// Power is what shutdown needs.
+	Power
+	// URLs is what netsh http needs.
+	URLs
 	// Identity is who the program runs as.
 	Identity() (token.Identity, error)
 	// Events is what wevtutil and eventcreate need.
@@ -104,6 +113,41 @@ type Tables interface {
 	Reverse(netip.Addr) string
 }
 
+// Access says who may do what with files. Accounts are SIDs.
+type Access interface {
+	// Access and SetAccess read and write a file's list; nothing is handed on to what lies below.
+	Access(path string) (filesec.List, error)
+	SetAccess(path string, list filesec.List) error
+	// SetOwner makes an account a file's owner.
+	SetOwner(path, sid string) error
+	// Account is the name of an account, LookupAccount the account of a name or of a SID after a *.
+	Account(sid string) string
+	LookupAccount(name string) (sid string, err error)
+}
+
+// Clock knows the time zones.
+type Clock interface {
+	// Zone is the current time zone, Zones are all that there are, by ID.
+	Zone() (Zone, error)
+	Zones() ([]Zone, error)
+}
+
+// Power ends the container in which the program runs.
+type Power interface {
+	// MayEnd is ErrHost in a host, and another error if the user may not end the container.
+	MayEnd() error
+	// End ends the container's other programs, and so the container.
+	End() error
+}
+
+// URLs are the reservations of URLs for HTTP.sys.
+type URLs interface {
+	// Reservations are the users by URL.
+	Reservations() (map[string]string, error)
+	// Reserve reserves a URL for a user; "" takes the reservation away.
+	Reserve(url, user string) error
+}
+
 // Task is a process.
 type Task struct {
 	PID, Session uint32
@@ -124,7 +168,7 @@ type Machine struct {
 // Adapter is a network adapter.
 type Adapter struct {
 	// Index is the number of the interface.
-	Index                     uint32
+	Index, MTU, Metric        uint32
 	Name, Description, Suffix string
 	Hardware                  net.HardwareAddr
 	Loopback, Up, DHCP        bool

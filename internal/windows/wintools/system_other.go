@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/windows/eventlog"
+	"mullion.dev/mullion/internal/windows/filesec"
 	"mullion.dev/mullion/internal/windows/services"
 	"mullion.dev/mullion/internal/windows/token"
 	"mullion.dev/mullion/internal/windows/winnet"
@@ -36,6 +37,17 @@ func (nowhere) HostName() string                   { return "" }
 func (nowhere) Adapters() ([]Adapter, error)       { return nil, errors.ErrUnsupported }
 func (nowhere) Resolve(string) (netip.Addr, error) { return netip.Addr{}, errors.ErrUnsupported }
 
+func (nowhere) Access(path string) (filesec.List, error)     { return filesec.Of(path) }
+func (nowhere) SetAccess(path string, l filesec.List) error  { return filesec.Set(path, l) }
+func (nowhere) SetOwner(path, sid string) error              { return filesec.SetOwner(path, sid) }
+func (nowhere) Account(sid string) string                    { return filesec.Account(sid) }
+func (nowhere) LookupAccount(name string) (string, error)    { return filesec.Lookup(name) }
+func (nowhere) Zone() (Zone, error)                          { return Zone{}, errors.ErrUnsupported }
+func (nowhere) Zones() ([]Zone, error)                       { return nil, errors.ErrUnsupported }
+func (nowhere) MayEnd() error                                { return errors.ErrUnsupported }
+func (nowhere) End() error                                   { return errors.ErrUnsupported }
+func (nowhere) Reservations() (map[string]string, error)     { return nil, errors.ErrUnsupported }
+func (nowhere) Reserve(string, string) error                 { return errors.ErrUnsupported }
 func (nowhere) Identity() (token.Identity, error)            { return token.Current() }
 func (nowhere) Sockets() ([]winnet.Socket, error)            { return winnet.Sockets() }
 func (nowhere) Routes() ([]winnet.Route, error)              { return winnet.Routes() }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/windows/registry"
 
 	"mullion.dev/mullion/internal/windows/eventlog"
+	"mullion.dev/mullion/internal/windows/filesec"
 	"mullion.dev/mullion/internal/windows/localgroup"
 	"mullion.dev/mullion/internal/windows/services"
 	"mullion.dev/mullion/internal/windows/token"
@@ -233,3 +234,18 @@ func (local) Net(e Env, args []string) (int, error) {
 
 // Identity implements System.
 func (local) Identity() (token.Identity, error) { return token.Current() }
+
+// Access implements Access, as the next four do.
+func (local) Access(path string) (filesec.List, error) { return filesec.Of(path) }
+
+// SetAccess is of Access.
+func (local) SetAccess(path string, l filesec.List) error { return filesec.Set(path, l) }
+
+// SetOwner is of Access.
+func (local) SetOwner(path, sid string) error { return filesec.SetOwner(path, sid) }
+
+// Account is of Access.
+func (local) Account(sid string) string { return filesec.Account(sid) }
+
+// LookupAccount is of Access.
+func (local) LookupAccount(name string) (string, error) { return filesec.Lookup(name) }

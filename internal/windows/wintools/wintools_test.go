@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mullion.dev/mullion/internal/windows/eventlog"
+	"mullion.dev/mullion/internal/windows/filesec"
 	"mullion.dev/mullion/internal/windows/localgroup"
 	"mullion.dev/mullion/internal/windows/services"
 	"mullion.dev/mullion/internal/windows/services/servicestest"
@@ -34,6 +35,9 @@ type fake struct {
 	logs      map[string][]eventlog.Event
 	asked     eventlog.Query
 	written   []eventlog.Entry
+	ended     bool
+	urls      map[string]string
+	lists     map[string]filesec.List
 	services  servicestest.Manager
 }
 

@@ -1,0 +1,143 @@
+package wintools
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Zone and Zones make a fake a Clock.
+func (w *fake) Zone() (Zone, error) {
+	return Zone{
+		ID: "W. Europe Standard Time", Standard: "W. Europe Standard Time", Daylight: "W. Europe Daylight Time", Bias: -60,
+		DaylightBias: -60, HasDaylight: true, StandardBegins: "(M:10 D:5 DoW:0)", DaylightBegins: "(M:3 D:5 DoW:0)",
+	}, w.err
+}
+
+func (w *fake) Zones() ([]Zone, error) {
+	return []Zone{
+		{ID: "UTC", Display: "(UTC) Coordinated Universal Time"}, {ID: "Tokyo Standard Time", Display: "(UTC+09:00) Osaka, Sapporo, Tokyo"},
+	}, w.err
+}
+
+// MayEnd and End make a fake a Power.
+func (w *fake) MayEnd() error { return w.err }
+func (w *fake) End() error {
+	w.ended = true
+	return w.err
+}
+
+// Reservations and Reserve make a fake a URLs.
+func (w *fake) Reservations() (map[string]string, error) { return w.urls, w.err }
+func (w *fake) Reserve(url, user string) error {
+	if w.urls == nil {
+		w.urls = map[string]string{}
+	}
+	w.urls[url] = user
+	if user == "" {
+		delete(w.urls, url)
+	}
+	return w.err
+}
+
+func TestShutdown(t *testing.T) {
+	for _, tc := range []struct {
+		line  string
+		err   error
+		code  int
+		after time.Duration
+		ended bool
+		says  string
+	}{
+		{"shutdown /s /t 0", nil, 0, 0, true, ""},
+		{"shutdown -r -f -t 5 -c bye", nil, 0, 5 * time.Second, true, ""},
+		{"shutdown /p", nil, 0, 0, true, ""},
+		{"shutdown /s", nil, 0, 30 * time.Second, true, ""},
+		{"shutdown /s /t 0", ErrHost, 50, 0, false, "mullion down"},
+		{"shutdown /s /t 0", errors.New("no"), 5, 0, false, "Access is denied.(5)"},
+		{"shutdown /a", nil, 1116, 0, false, "no shutdown was in progress.(1116)"},
+		{"shutdown /l", nil, 50, 0, false, "not supported"},
+		{"shutdown /s /t x", nil, 1, 0, false, ""},
+		{"shutdown /s /r", nil, 1, 0, false, ""},
+		{"shutdown now", nil, 1, 0, false, ""},
+		{"shutdown", nil, 0, 0, false, ""},
+		{"shutdown /?", nil, 0, 0, false, ""},
+	} {
+		t.Run(tc.line, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &fake{err: tc.err}
+				begin := time.Now()
+				got := run(t, w, "", strings.Fields(tc.line)...)
+				if got.code != tc.code || w.ended != tc.ended || time.Since(begin) != tc.after || !strings.Contains(got.err, tc.says) {
+					t.Errorf("%+v, ended %v after %s", got, w.ended, time.Since(begin))
+				}
+			})
+		})
+	}
+}
+
+func TestMore(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("list", []byte("a\tb\n\n\n\n123456789\tc\r\nend"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		line, input string
+		want        result
+	}{
+		{"more", "one\r\ntwo", result{0, "one\ntwo\n", ""}},
+		{"more list", "", result{0, "a       b\n\n\n\n123456789       c\nend\n", ""}},
+		{"more /e /s /t4 +1 list", "", result{0, "\n123456789   c\nend\n", ""}},
+		{"more none list", "", result{1, "a       b\n\n\n\n123456789       c\nend\n", "Cannot access file none\n"}},
+		{"more /x", "", result{1, "", "Unrecognized switch - '/x'\n"}},
+	} {
+		if got := run(t, &fake{}, tc.input, strings.Fields(tc.line)...); got != tc.want {
+			t.Errorf("%s: %+v, want %+v", tc.line, got, tc.want)
+		}
+	}
+}
+
+func TestURLs(t *testing.T) {
+	w := &fake{}
+	for _, tc := range []struct {
+		line string
+		want result
+	}{
+		{"netsh http add urlacl url=http://+:80/ user=Everyone", result{0, "\nURL reservation successfully added\n\n", ""}},
+		{
+			"netsh http add urlacl http://+:80/ Users",
+			result{1, "", "Url reservation add failed, Error: 183\nCannot create a file when that file already exists.\n"},
+		},
+		{"netsh HTTP add urlacl url=http://+:80 user=Everyone", result{1, "", "The parameter is incorrect.\n"}},
+		{
+			"netsh http show urlacl", result{0, "\nURL Reservations:\n-----------------\n\n    Reserved URL            : http://+:80/\n" +
+				"        User: Everyone\n            Listen: Yes\n            Delegate: No\n\n", ""},
+		},
+		{"netsh http show urlacl url=http://+:81/", result{0, "\nURL Reservations:\n-----------------\n\n", ""}},
+		{"netsh http delete urlacl url=http://+:80/", result{0, "\nURL reservation successfully deleted\n\n", ""}},
+		{
+			"netsh http delete urlacl url=http://+:80/",
+			result{1, "", "Url reservation delete failed, Error: 2\nThe system cannot find the file specified.\n"},
+		},
+		{"netsh http flush urlacl url=http://+:80/", result{1, "", "The following command was not found: http flush urlacl.\n"}},
+	} {
+		if got := run(t, w, "", strings.Fields(tc.line)...); got != tc.want {
+			t.Errorf("%s: %+v, want %+v", tc.line, got, tc.want)
+		}
+	}
+}
+
+// TestSystemFails checks what the programs do when Windows does not answer.
+func TestSystemFails(t *testing.T) {
+	for _, line := range []string{
+		"tzutil /g", "tzutil /l", "w32tm /tz", "netsh interface ip show config", "netsh http show urlacl",
+		"netsh http add urlacl url=http://+:80/ user=x",
+	} {
+		if got := run(t, &fake{err: errNoReply}, "", strings.Fields(line)...); got.code == 0 || got.err == "" {
+			t.Errorf("%s: %+v", line, got)
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package wintools
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+	"golang.org/x/sys/windows/registry"
+
+	"mullion.dev/mullion/internal/windows/winproc"
+)
+
+// dynamicZone is DYNAMIC_TIME_ZONE_INFORMATION
+// (https://learn.microsoft.com/windows/win32/api/timezoneapi/ns-timezoneapi-dynamic_time_zone_information).
+type dynamicZone struct {
+	bias         int32
+	standard     [32]uint16
+	standardDate windows.Systemtime
+	standardBias int32
+	daylight     [32]uint16
+	daylightDate windows.Systemtime
+	daylightBias int32
+	key          [128]uint16
+	_            uint8
+}
+
+// Zone implements Clock.
+func (local) Zone() (Zone, error) {
+	var d dynamicZone
+	const invalid, inDaylight = 0xffffffff, 2
+	rc, _, err := kernel32("GetDynamicTimeZoneInformation").Call(uintptr(unsafe.Pointer(&d)))
+	if uint32(rc) == invalid {
+		return Zone{}, fmt.Errorf("read the time zone: %w", err)
+	}
+	date := func(s windows.Systemtime) string {
+		if s.Month == 0 {
+			return ""
+		}
+		return fmt.Sprintf("(M:%d D:%d DoW:%d)", s.Month, s.Day, s.DayOfWeek)
+	}
+	return Zone{
+		ID:             windows.UTF16ToString(d.key[:]),
+		Standard:       windows.UTF16ToString(d.standard[:]),
+		Daylight:       windows.UTF16ToString(d.daylight[:]),
+		Bias:           int(d.bias),
+		StandardBias:   int(d.standardBias),
+		DaylightBias:   int(d.daylightBias),
+		InDaylight:     rc == inDaylight,
+		HasDaylight:    d.daylightDate.Month != 0,
+		StandardBegins: date(d.standardDate),
+		DaylightBegins: date(d.daylightDate),
+	}, nil
+}
+
+// Zones implements Clock.
+func (l local) Zones() ([]Zone, error) {
+	const path = `SOFTWARE\Microsoft\Windows NT\CurrentVersion\Time Zones`
+	key, err := registry.OpenKey(registry.LOCAL_MACHINE, path, registry.ENUMERATE_SUB_KEYS)
+	if err != nil {
+		return nil, fmt.Errorf("list the time zones: %w", err)
+	}
+	defer key.Close()
+	names, err := key.ReadSubKeyNames(-1)
+	if err != nil {
+		return nil, fmt.Errorf("list the time zones: %w", err)
+	}
+	slices.Sort(names)
+	var all []Zone
+	for _, name := range names {
+		display, err := l.Value(`HKLM\`+path+`\`+name, "Display")
+		if err != nil {
+			display = name
+		}
+		all = append(all, Zone{ID: name, Display: display})
+	}
+	return all, nil
+}
+
+// kept are Wine's own programs in a container; the container ends without them too.
+func kept() []string {
+	return []string{
+		"services.exe", "explorer.exe", "winedevice.exe", "plugplay.exe", "svchost.exe", "rpcss.exe", "conhost.exe",
+		"wineboot.exe", "mullion-run.exe", "start.exe",
+	}
+}
+
+// MayEnd implements Power. Of the machine's own processes a container's programs see theirs alone: the first is
+// mullion-init.
+func (local) MayEnd() error {
+	name, err := os.ReadFile(`\\?\unix\proc\1\comm`)
+	if err != nil || strings.TrimSpace(string(name)) != "mullion-init" {
+		return ErrHost
+	}
+	return nil
+}
+
+// End implements Power.
+func (local) End() error {
+	all, err := winproc.List()
+	if err != nil {
+		return err
+	}
+	const terminated = 0x40010004 // DBG_TERMINATE_PROCESS, with which Windows ends programs when it ends itself
+	ended := false
+	for _, p := range all {
+		if p.ID == uint32(os.Getpid()) || slices.Contains(kept(), strings.ToLower(p.Image)) {
+			continue
+		}
+		process, err := windows.OpenProcess(windows.PROCESS_TERMINATE, false, p.ID)
+		if err != nil {
+			continue // it has just ended, or is another user's
+		}
+		ended = windows.TerminateProcess(process, terminated) == nil || ended
+		_ = windows.CloseHandle(process) // it was only ended
+	}
+	if !ended {
+		return windows.ERROR_ACCESS_DENIED
+	}
+	return nil
+}
+
+// urlKey is where Windows keeps the reservations.
+const urlKey = `SYSTEM\CurrentControlSet\Services\HTTP\Parameters\UrlAclInfo`
+
+// Reservations implements URLs.
+func (local) Reservations() (map[string]string, error) {
+	key, err := registry.OpenKey(registry.LOCAL_MACHINE, urlKey, registry.QUERY_VALUE)
+	if errors.Is(err, registry.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the reservations: %w", err)
+	}
+	defer key.Close()
+	names, err := key.ReadValueNames(-1)
+	if err != nil {
+		return nil, fmt.Errorf("read the reservations: %w", err)
+	}
+	all := map[string]string{}
+	for _, name := range names {
+		if user, _, err := key.GetStringValue(name); err == nil {
+			all[name] = user
+		}
+	}
+	return all, nil
+}
+
+// Reserve implements URLs.
+func (local) Reserve(url, user string) error {
+	key, _, err := registry.CreateKey(registry.LOCAL_MACHINE, urlKey, registry.SET_VALUE)
+	if err != nil {
+		return err
+	}
+	defer key.Close()
+	if user == "" {
+		return key.DeleteValue(url)
+	}
+	return key.SetStringValue(url, user)
+}
