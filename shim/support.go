@@ -393,7 +393,14 @@ func programRows() []support.Row {
 			Level: support.Partly,
 			Ref:   commands + "net-localgroup",
 			Note: "Mullion's: localgroup, with groups that HostProcess containers can run as; accounts cannot be made, so only those of a new Windows can be members. " +
-				"start, stop and use are Wine's; the rest is refused. netapi32 does not show the groups",
+				"start and stop, with dependents, display names and /y; use is Wine's; the rest is refused. netapi32 does not show the groups",
+		},
+		{
+			Name:  "sc",
+			Level: support.Partly,
+			Ref:   commands + "sc-query",
+			Note: "Mullion's: query, queryex, qc, qdescription, qfailure, qfailureflag, enumdepend, create, config, description, failure, failureflag, start, stop, pause, continue, " +
+				"interrogate, control and delete, with Windows' layout, texts and exit codes. create with tag= yes, sdshow and the other commands fail with 50, other computers with 1722",
 		},
 		{
 			Name:  "cacls, dism, arp, subst and others",
@@ -421,16 +428,27 @@ func programRows() []support.Row {
 			Note:  "not there, and Microsoft's does not install; programs that need it do not start",
 		},
 		{
-			Name:  "IIS, ServiceMonitor.exe",
+			Name:  "IIS",
 			Level: support.Not,
 			Ref:   "https://learn.microsoft.com/iis/",
 			Note:  "the services that IIS needs are not there",
 		},
 		{
+			Name:  "ServiceMonitor (C:\\ServiceMonitor.exe)",
+			Level: support.Supported,
+			Ref:   "https://github.com/microsoft/IIS.ServiceMonitor",
+			Note: "Mullion's, where an image brings none: starts a service, ends with it, and stops it when the container is to end. Unlike Microsoft's it ends with the service's exit code, " +
+				"and gives the container's variables, if the service is w3svc, to that service itself instead of an application pool",
+		},
+		{
 			Name:  "Windows services in a container",
 			Level: support.Partly,
 			Ref:   win32 + "services/services",
-			Note:  "Wine's service control manager, without the services of Windows",
+			Note: "Wine's service control manager, started when a program first asks for it, or with a container whose image has services that start automatically (in no order). Added: dependencies when a " +
+				"service is started or stopped (those on Windows' own services count as there, groups are not followed), failure actions (restart, run; a reboot is none), STOPPED with " +
+				"1067 when a process has died, events 7023, 7024, 7031 and 7034, the service's Environment, delayed start, failure flag, SID type and privileges as settings without effect. At the " +
+				"container's end services get PRESHUTDOWN or SHUTDOWN, within PreshutdownTimeout, WaitToKillServiceTimeout (5 s) and the pod's grace period. Accounts are all the " +
+				"container's user, there are no triggers, no security descriptors, and no services of Windows itself. nssm works (docs/compat/programs.md)",
 		},
 		{
 			Name:  "event log (advapi32.dll, wevtapi.dll)",

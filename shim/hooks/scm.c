@@ -9,7 +9,7 @@
  *
  * Windows: a process that ends without SERVICE_STOPPED has failed, and so has, with FailureActionsOnNonCrashFailures, a service that stops with an exit code
  * (learn.microsoft.com/windows/win32/api/winsvc/ns-winsvc-service_failure_actions_flag). The service is then STOPPED with ERROR_PROCESS_ABORTED, and the System
- * log has event 7031 or 7034.
+ * log has event 7031 or 7034; of a service that stops with an exit code it has 7023 or 7024.
  */
 #include "winsock.h"
 
@@ -25,6 +25,8 @@
 #define SET_STATUS 0x8000             /* SERVICE_SET_STATUS of [MS-SCMR] 3.1.4 */
 #define EVENT_WITH_ACTION 0xc0001b77u /* 7031 */
 #define EVENT_WITHOUT 0xc0001b7au     /* 7034 */
+#define EVENT_ERROR 0xc0001b6fu       /* 7023 */
+#define EVENT_OWN_ERROR 0xc0001b70u   /* 7024 */
 
 struct scm_service
 {
@@ -197,25 +199,46 @@ static void write_number(WCHAR *text, DWORD number)
     text[i] = 0;
 }
 
-/* The event of a failed service, in the System log. */
+/* Writes an event to the System log. */
+static void write_event(DWORD event, WORD count, const WCHAR **strings)
+{
+    HANDLE log;
+
+    svc_event_source();
+    log = api.RegisterEventSourceW ? api.RegisterEventSourceW(NULL, L"Service Control Manager") : NULL;
+    if (!log)
+        return;
+    api.ReportEventW(log, EVENTLOG_ERROR_TYPE, 0, event, NULL, count, 0, strings, NULL);
+    api.DeregisterEventSource(log);
+}
+
+/* The event of a service that has stopped with an exit code: its name, and %% with the code, which stands for the error's text. */
+static void report_error(const WCHAR *name, HKEY key, const SERVICE_STATUS_PROCESS *is)
+{
+    BOOL own = is->dwWin32ExitCode == ERROR_SERVICE_SPECIFIC_ERROR;
+    WCHAR *display = svc_value(key, L"DisplayName", REG_SZ, NULL), code[16] = L"%%";
+    const WCHAR *strings[] = {display ? display : name, code};
+
+    write_number(code + 2, own ? is->dwServiceSpecificExitCode : is->dwWin32ExitCode);
+    write_event(own ? EVENT_OWN_ERROR : EVENT_ERROR, 2, strings);
+    if (display)
+        heap_free(display);
+}
+
+/* The event of a failed service. */
 static void report(const WCHAR *name, HKEY key, struct failure_action action, DWORD count)
 {
     static const WCHAR *const words[] = {L"No action", L"Restart the service", L"Reboot the machine", L"Run the configured recovery program"};
     WCHAR *display = svc_value(key, L"DisplayName", REG_SZ, NULL), times[12], delay[12], type[12];
     const WCHAR *strings[] = {display ? display : name, times, delay, type, words[action.type <= FAILURE_RUN ? action.type : 0]};
-    HANDLE log = api.RegisterEventSourceW ? api.RegisterEventSourceW(NULL, L"Service Control Manager") : NULL;
 
     write_number(times, count);
     write_number(delay, action.delay);
     write_number(type, action.type);
-    if (log)
-    {
-        if (action.type == FAILURE_NONE)
-            api.ReportEventW(log, EVENTLOG_ERROR_TYPE, 0, EVENT_WITHOUT, NULL, 2, 0, strings, NULL);
-        else
-            api.ReportEventW(log, EVENTLOG_ERROR_TYPE, 0, EVENT_WITH_ACTION, NULL, 5, 0, strings, NULL);
-        api.DeregisterEventSource(log);
-    }
+    if (action.type == FAILURE_NONE)
+        write_event(EVENT_WITHOUT, 2, strings);
+    else
+        write_event(EVENT_WITH_ACTION, 5, strings);
     if (display)
         heap_free(display);
 }
@@ -299,6 +322,7 @@ static void ended(const struct scm_service *service)
         else if (is.dwCurrentState == SERVICE_STOPPED && is.dwWin32ExitCode && is.dwWin32ExitCode != ERROR_SERVICE_NEVER_STARTED)
         {
             key = svc_key(service->name, KEY_READ);
+            report_error(service->name, key, &is);
             bad = svc_number(key, L"FailureActionsOnNonCrashFailures", 0) != 0;
             svc_key_close(key);
         }

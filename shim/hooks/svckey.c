@@ -11,6 +11,7 @@
 #define KILL_TIMEOUT_MS 5000 /* of Windows, if the registry says nothing */
 
 typedef LONG(WINAPI *reg_open)(HKEY, const WCHAR *, DWORD, REGSAM, HKEY *);
+typedef LONG(WINAPI *reg_create)(HKEY, const WCHAR *, DWORD, WCHAR *, DWORD, REGSAM, SECURITY_ATTRIBUTES *, HKEY *, DWORD *);
 typedef LONG(WINAPI *reg_query)(HKEY, const WCHAR *, DWORD *, DWORD *, BYTE *, DWORD *);
 typedef LONG(WINAPI *reg_set)(HKEY, const WCHAR *, DWORD, DWORD, const BYTE *, DWORD);
 typedef LONG(WINAPI *reg_delete)(HKEY, const WCHAR *);
@@ -86,6 +87,20 @@ DWORD svc_write(HKEY key, const WCHAR *value, DWORD type, const void *data, DWOR
         return ERROR_CALL_NOT_IMPLEMENTED;
     error = data ? set(key, value, 0, type, data, size) : delete (key, value);
     return !data && error == ERROR_FILE_NOT_FOUND ? 0 : (DWORD)error;
+}
+
+void svc_event_source(void)
+{
+    reg_create create = REGISTRY(reg_create, "RegCreateKeyExW");
+    DWORD types = EVENTLOG_ERROR_TYPE | EVENTLOG_WARNING_TYPE | EVENTLOG_INFORMATION_TYPE;
+    HKEY key;
+
+    if (create &&
+        !create(HKEY_LOCAL_MACHINE, L"System\\CurrentControlSet\\Services\\EventLog\\System\\Service Control Manager", 0, NULL, 0, KEY_WRITE, NULL, &key, NULL))
+    {
+        svc_write(key, L"TypesSupported", REG_DWORD, &types, sizeof(types));
+        svc_key_close(key);
+    }
 }
 
 DWORD svc_kill_timeout(void)

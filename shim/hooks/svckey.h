@@ -21,6 +21,9 @@ void *svc_value(HKEY key, const WCHAR *value, DWORD type, DWORD *size);
 /* Writes a value, or deletes it if there is no data. Returns a system error. */
 DWORD svc_write(HKEY key, const WCHAR *value, DWORD type, const void *data, DWORD size);
 
+/* Makes the key of the source of the service control manager's events, which belong into the System log. */
+void svc_event_source(void);
+
 /* How long services have at a shutdown, in ms: WaitToKillServiceTimeout. */
 DWORD svc_kill_timeout(void);
 

@@ -311,9 +311,9 @@ void set_dns_search(const WCHAR *list)
  * boot_prefix does all of the above once in the life of a prefix. The event is Wine's own: while it exists, Wine's
  * loader starts no wineboot.exe, but waits for the event to be set. So every mullion-run.exe that finds it unset does
  * the work and sets it, even if another one is doing the same (all of the above may be repeated). The event's handle
- * stays open as long as this process runs.
+ * stays open as long as this process runs. It returns whether this process has done it.
  */
-void boot_prefix(void)
+BOOL boot_prefix(void)
 {
     OBJECT_ATTRIBUTES attributes = {.Length = sizeof(attributes), .Attributes = OBJ_OPENIF};
     UNICODE_STRING name;
@@ -323,12 +323,13 @@ void boot_prefix(void)
     init_string(&name, L"\\KernelObjects\\__wineboot_event");
     attributes.ObjectName = &name;
     if (NtCreateEvent(&event, EVENT_ALL_ACCESS, &attributes, 0 /* NotificationEvent */, FALSE) < 0)
-        return;
+        return FALSE;
     if (WaitForSingleObject(event, 0) == WAIT_OBJECT_0)
-        return;
+        return FALSE;
     read_cpu(&cpu);
     set_shared_data();
     set_hardware_keys(&cpu);
     set_names();
     SetEvent(event);
+    return TRUE;
 }

@@ -73,7 +73,7 @@ static int run(void)
             return usage(L"bad option: ", argv[i]);
         i += taken;
     }
-    boot_prefix();
+    opt.first = boot_prefix();
     set_dns_search(opt.dns_search);
     if (opt.ctrl)
         return send_ctrl(&opt);

@@ -34,6 +34,7 @@ struct options
     DWORD pid;                /* with ctrl: only this process; 0: all programs */
     BOOL services;            /* start Wine's services instead of a program */
     BOOL end_services;        /* end the container's services instead of starting a program */
+    BOOL first;               /* this process has booted the prefix */
     BOOL raw;                 /* argv[0] is a whole command line */
     int argc;                 /* the program and its arguments */
     WCHAR **argv;
@@ -72,7 +73,7 @@ WCHAR *find_program(const WCHAR *name, DWORD *error);
 WCHAR *first_word(const WCHAR *line);
 
 /* boot.c: the part of wineboot.exe's work at the first start of a prefix that a container needs */
-void boot_prefix(void);
+BOOL boot_prefix(void);
 void set_dns_search(const WCHAR *list);
 void set_environment(const WCHAR *env_file);
 
@@ -82,8 +83,9 @@ int send_ctrl(const struct options *opt);
 void prepare_ctrl(HANDLE process);
 BOOL prepare_child(HANDLE process, const WCHAR *path, const WCHAR *hook, DWORD *error);
 
-/* services.c, svcend.c */
+/* services.c, svcauto.c, svcend.c */
 int start_services(const WCHAR *hook);
+void start_automatic_services(void);
 BOOL is_service(DWORD pid);
 void tell_services(void);
 int end_services(void);

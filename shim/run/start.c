@@ -109,6 +109,8 @@ int start_program(const struct options *opt)
     SetConsoleCtrlHandler(ignore_ctrl, TRUE);
     SetCurrentDirectoryW(L"C:\\");
     ResumeThread(child.hThread);
+    if (opt->first)
+        start_automatic_services();
     CloseHandle(child.hThread);
     CloseHandle(startup.hStdInput);
     CloseHandle(startup.hStdOutput);

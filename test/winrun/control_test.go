@@ -209,6 +209,26 @@ func testServiceSettings(t *testing.T, p prefix) {
 	}
 }
 
+// testServiceAutomatic has a service of an image start with the container, without anybody asking for it.
+func testServiceAutomatic(t *testing.T, p prefix) {
+	t.Helper()
+	p.fresh(t)
+	if got := p.line(t, `sc create auto start= auto binPath= "C:\prog.exe service auto C:\auto.log s"`); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	p.Stop() // the registry is on disk now
+	p.fresh(t)
+	const want = "started [\"auto\"] color \"\"\n"
+	for deadline := time.Now().Add(30 * time.Second); p.log(t, "auto.log") != want; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the service wrote %q, want %q", p.log(t, "auto.log"), want)
+		}
+	}
+	if got := p.line(t, "net stop auto && sc delete auto"); got.code != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
 // kill ends the process of a service, as a crash does.
 func (p prefix) kill(t *testing.T, name string) {
 	t.Helper()
@@ -226,6 +246,7 @@ func (p prefix) kill(t *testing.T, name string) {
 func testServiceFailure(t *testing.T, p prefix) {
 	t.Helper()
 	p.fresh(t)
+	p.line(t, "wevtutil cl System")
 	p.made(t, "weak", "sh")
 	p.kill(t, "weak")
 	p.until(t, "sc query weak", "1067  (0x42b)") // nothing was asked for
@@ -272,6 +293,16 @@ func testServiceFailure(t *testing.T, p prefix) {
 	}
 	p.line(t, "sc failureflag bad 1 && sc start bad")
 	p.until(t, `type C:\bad.txt`, "bad")
+	events := p.line(t, `wevtutil qe System "/q:*[System[Provider[@Name='Service Control Manager']]]"`)
+	var got []string
+	for _, found := range regexp.MustCompile(`<EventID[^>]*>(\d+)<|<Data>([^<]*)<`).FindAllStringSubmatch(events.out, -1) {
+		got = append(got, found[1]+found[2])
+	}
+	const want = "7034 weak 1, 7031 weak 2 200 1 Restart the service, 7031 weak 3 1 3 Run the configured recovery program, " +
+		"7023 bad %%3, 7023 bad %%3, 7031 bad 1 1 3 Run the configured recovery program"
+	if text := strings.Join(got, " "); text != strings.ReplaceAll(want, ",", "") {
+		t.Errorf("the System log has %q, want %q", text, want)
+	}
 	if got := p.line(t, "sc delete weak && sc delete bad"); got.code != 0 {
 		t.Errorf("%+v", got)
 	}

@@ -49,6 +49,7 @@ func TestWinrun(t *testing.T) {
 	t.Run("service_control", func(t *testing.T) { testServiceControl(t, p) })
 	t.Run("service_end", func(t *testing.T) { testServiceEnd(t, p) })
 	t.Run("service_settings", func(t *testing.T) { testServiceSettings(t, p) })
+	t.Run("service_automatic", func(t *testing.T) { testServiceAutomatic(t, p) })
 	t.Run("service_monitor", func(t *testing.T) { testServiceMonitor(t, p) })
 	t.Run("service_failure", func(t *testing.T) { testServiceFailure(t, p) })
 	t.Run("log_monitor", func(t *testing.T) { testLogMonitor(t, p) })

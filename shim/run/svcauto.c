@@ -1,0 +1,117 @@
+/*
+ * Services that an image has, and that start automatically: Wine's services.exe, which starts them, is not there until a program asks for it (services.c). So
+ * whoever boots a prefix looks whether there are any. Wine's own services, all of which lie in C:\windows, do not count.
+ */
+#include "run.h"
+#include <winternl.h>
+
+enum
+{
+    START_AUTOMATIC = 2,
+    TYPE_WIN32 = 0x30,
+    NAME_BYTES = 520,
+    VALUE_BYTES = 600
+};
+
+NTSTATUS NTAPI NtOpenKey(HANDLE *, ACCESS_MASK, OBJECT_ATTRIBUTES *);
+NTSTATUS NTAPI NtEnumerateKey(HANDLE, ULONG, ULONG, void *, ULONG, ULONG *);
+NTSTATUS NTAPI NtQueryValueKey(HANDLE, UNICODE_STRING *, ULONG, void *, ULONG, ULONG *);
+
+struct basic_information /* KEY_BASIC_INFORMATION */
+{
+    LARGE_INTEGER written;
+    ULONG title, length;
+    WCHAR name[NAME_BYTES / sizeof(WCHAR)];
+};
+
+struct partial_information /* KEY_VALUE_PARTIAL_INFORMATION */
+{
+    ULONG title, type, length;
+    BYTE data[VALUE_BYTES];
+};
+
+static void init_string(UNICODE_STRING *s, const WCHAR *text)
+{
+    s->Length = (USHORT)(str_len(text) * sizeof(WCHAR));
+    s->MaximumLength = (USHORT)(s->Length + sizeof(WCHAR));
+    s->Buffer = (WCHAR *)(ULONG_PTR)text;
+}
+
+static HANDLE open_key(HANDLE root, const WCHAR *name)
+{
+    OBJECT_ATTRIBUTES attributes = {.Length = sizeof(attributes), .RootDirectory = root, .Attributes = OBJ_CASE_INSENSITIVE};
+    UNICODE_STRING text;
+    HANDLE key = NULL;
+
+    init_string(&text, name);
+    attributes.ObjectName = &text;
+    return NtOpenKey(&key, KEY_READ, &attributes) < 0 ? NULL : key;
+}
+
+/* read_value reads a value that is not too long, with a zero character after it. */
+static BOOL read_value(HANDLE key, const WCHAR *name, struct partial_information *value)
+{
+    UNICODE_STRING text;
+    ULONG size;
+
+    init_string(&text, name);
+    if (NtQueryValueKey(key, &text, 2 /* KeyValuePartialInformation */, value, sizeof(*value) - sizeof(WCHAR), &size) < 0)
+        return FALSE;
+    *(WCHAR *)(void *)(value->data + (value->length & ~1u)) = 0;
+    return TRUE;
+}
+
+static BOOL has_number(HANDLE key, const WCHAR *name, ULONG mask, ULONG number)
+{
+    struct partial_information value;
+    ULONG is;
+
+    if (!read_value(key, name, &value) || value.type != REG_DWORD || value.length != sizeof(is))
+        return FALSE;
+    is = *(ULONG *)(void *)value.data;
+    return mask ? (is & mask) != 0 : is == number;
+}
+
+static BOOL is_automatic(HANDLE key)
+{
+    struct partial_information path;
+    const WCHAR *text = (const WCHAR *)(const void *)path.data;
+
+    if (!has_number(key, L"Start", 0, START_AUTOMATIC) || !has_number(key, L"Type", TYPE_WIN32, 0) || !read_value(key, L"ImagePath", &path))
+        return FALSE;
+    text += *text == '"';
+    return !str_case_prefix(text, L"C:\\windows\\") && !str_case_prefix(text, L"%SystemRoot%\\");
+}
+
+static BOOL has_automatic(void)
+{
+    HANDLE root = open_key(NULL, L"\\Registry\\Machine\\System\\CurrentControlSet\\Services"), key;
+    struct basic_information info;
+    ULONG size;
+    BOOL found = FALSE;
+
+    for (ULONG i = 0; root && !found && NtEnumerateKey(root, i, 0 /* KeyBasicInformation */, &info, sizeof(info) - sizeof(WCHAR), &size) >= 0; i++)
+    {
+        info.name[info.length / sizeof(WCHAR)] = 0;
+        if (!(key = open_key(root, info.name)))
+            continue;
+        found = is_automatic(key);
+        CloseHandle(key);
+    }
+    if (root)
+        CloseHandle(root);
+    return found;
+}
+
+void start_automatic_services(void)
+{
+    STARTUPINFOW startup = {.cb = sizeof(startup)};
+    PROCESS_INFORMATION child;
+    WCHAR line[] = L"mullion-run.exe --services";
+
+    if (!has_automatic() ||
+        !CreateProcessW(L"C:\\windows\\system32\\mullion-run.exe", line, NULL, NULL, FALSE, DETACHED_PROCESS, NULL, L"C:\\windows\\system32", &startup, &child))
+        return;
+    CloseHandle(child.hThread);
+    CloseHandle(child.hProcess);
+}
