@@ -39,6 +39,81 @@ int irp_claim(struct operation *op)
     return IoSetCancelRoutine((IRP *)op->irp, NULL) != NULL;
 }
 
+/*
+ * An IRP that is completed stays for a while. Wine's server tells of a cancellation by the address of the IRP, also of one
+ * that has been completed meanwhile; if its memory were another's by then, that one would be cancelled.
+ */
+struct kept
+{
+    struct kept *next;
+    IRP *irp;
+    LONG size; /* of its buffer */
+    IO_COMPLETION_ROUTINE *routine;
+    void *context;
+};
+
+enum
+{
+    MOST_KEPT = 16 << 20, /* bytes of buffers */
+};
+
+static struct kept *volatile young, *old;
+static LONG kept_size;
+
+/* Stands before the I/O manager's own routine for the end of an IRP, and leaves the IRP to irp_tick. */
+static NTSTATUS NTAPI on_done(DEVICE_OBJECT *device, IRP *irp, void *context)
+{
+    struct kept *kept = context, *next;
+    NTSTATUS status = kept->routine(device, irp, kept->context);
+
+    if (status == STATUS_MORE_PROCESSING_REQUIRED) /* the I/O manager is not done with it, and frees it itself */
+    {
+        InterlockedAdd(&kept_size, -kept->size);
+        memory_free(kept);
+        return status;
+    }
+    do
+    {
+        next = young;
+        kept->next = next;
+    } while (InterlockedCompareExchangePointer((void *volatile *)&young, kept, next) != next);
+    return STATUS_MORE_PROCESSING_REQUIRED;
+}
+
+void irp_tick(void)
+{
+    struct kept *kept = old, *next;
+
+    old = InterlockedExchangePointer((void *volatile *)&young, NULL);
+    for (; kept; kept = next)
+    {
+        next = kept->next;
+        InterlockedAdd(&kept_size, -kept->size);
+        IofCompleteRequest(kept->irp, IO_NO_INCREMENT); /* goes on where on_done has stopped it, and frees it */
+        memory_free(kept);
+    }
+}
+
+/* Keeps the IRP after its end, if there is room. */
+static void keep(IRP *irp, LONG size)
+{
+    IO_STACK_LOCATION *stack = IoGetCurrentIrpStackLocation(irp);
+    struct kept *kept;
+
+    if (!stack->CompletionRoutine || size > MOST_KEPT / 16 || InterlockedAdd(&kept_size, 0) > MOST_KEPT)
+        return;
+    kept = memory_new(sizeof(*kept));
+    if (!kept)
+        return;
+    kept->irp = irp;
+    kept->size = size;
+    kept->routine = stack->CompletionRoutine;
+    kept->context = stack->Context;
+    InterlockedAdd(&kept_size, size);
+    stack->CompletionRoutine = on_done;
+    stack->Context = kept;
+}
+
 void irp_complete(struct operation *op)
 {
     IRP *irp = op->irp;
@@ -46,6 +121,7 @@ void irp_complete(struct operation *op)
     ULONG_PTR length = (ULONG_PTR)op->length;
 
     enlarge(irp, op);
+    keep(irp, (LONG)(op->in_size > op->out_size ? op->in_size : op->out_size));
     memory_free(op);
     answer(irp, status, length);
 }

@@ -62,5 +62,7 @@ int irp_claim(struct operation *op);
 
 /* Answers an operation and frees it. It must be in no list, and the lock not held. */
 void irp_complete(struct operation *op);
+/* To be called now and then, without the lock. */
+void irp_tick(void);
 
 #endif

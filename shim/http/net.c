@@ -40,6 +40,7 @@ static DWORD WINAPI tick(void *unused)
         lock();
         connections_tick();
         unlock();
+        irp_tick();
     }
     return 0;
 }

@@ -3,7 +3,9 @@ package prog
 import (
 	"errors"
 	"io"
+	"math/rand/v2"
 	"net"
+	"sync"
 	"testing"
 	"time"
 	"unsafe"
@@ -202,6 +204,69 @@ func TestHTTPDisconnect(t *testing.T) {
 		err = callHTTP("HttpWaitForDisconnect", uintptr(q.handle), uintptr(r.connection), 0)
 		if !errors.Is(err, errorConnectionInvalid) {
 			t.Errorf("%s: wait for who has gone: %v", how, err)
+		}
+	}
+}
+
+// TestHTTPCancelRace cancels receivers while requests come for them. Each receiver ends once, and no request is lost.
+func TestHTTPCancelRace(t *testing.T) {
+	q := newQueue(t, "http://+:PORT/")
+	stop := make(chan bool)
+	var asking, receiving sync.WaitGroup
+	for range 4 {
+		asking.Add(1)
+		go func() {
+			defer asking.Done()
+			for range 60 {
+				if got := q.ask("GET", "/race", nil); got != "200 raced" {
+					t.Errorf("a request: %s", got)
+				}
+			}
+		}()
+	}
+	for range 8 {
+		receiving.Add(1)
+		go func() {
+			defer receiving.Done()
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					q.raceOnce(t)
+				}
+			}
+		}()
+	}
+	asking.Wait()
+	close(stop)
+	receiving.Wait()
+}
+
+// raceOnce waits for a request for a moment, cancels, and answers the request if there is one all the same.
+func (q *httpQueue) raceOnce(t *testing.T) {
+	event, err := windows.CreateEvent(nil, 1, 0, nil)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer windows.CloseHandle(event)
+	p := &pending{overlapped: windows.Overlapped{HEvent: event}}
+	if err := q.wait(p); !errors.Is(err, windows.ERROR_IO_PENDING) {
+		t.Errorf("wait: %v", err)
+		return
+	}
+	_, _ = windows.WaitForSingleObject(event, rand.Uint32N(4))
+	_ = windows.CancelIoEx(q.handle, &p.overlapped) // its end may have come
+	var n uint32
+	err = windows.GetOverlappedResult(q.handle, &p.overlapped, &n, true)
+	switch {
+	case errors.Is(err, windows.ERROR_OPERATION_ABORTED):
+	case err != nil:
+		t.Errorf("the end of a wait: %v", err)
+	default:
+		if err := q.send(p.request.id, 0, 200, nil, []byte("raced")); err != nil {
+			t.Errorf("send: %v", err)
 		}
 	}
 }
