@@ -19,12 +19,13 @@ var parts = map[string][]string{
 	"drive":   {"hooks/drive.c", "hooks/path.c", "hooks/linux.c", "hooks/table.c", "testdata/unit/path_calls.c"},
 	"events":  {"wevtapi/record.c", "wevtapi/xml.c", "wevtapi/xpath.c", "wevtapi/match.c", "wevtapi/filter.c", "-Iwevtapi"},
 	"failure": {"hooks/failure.c"},
+	"http":    {"http/parse.c", "http/body.c", "http/url.c", "http/cook.c", "http/address.c", "-Ihttp"},
+	"httpurl": {"http/parse.c", "http/url.c", "http/cook.c", "http/address.c", "-Ihttp"},
 	"mi":      {"mi/convert.c", "-Imi"},
 	"path":    {"hooks/path.c", "hooks/linux.c", "hooks/table.c", "testdata/unit/path_calls.c"},
 	"pdh":     {"pdh/names.c", "pdh/defs.c", "pdh/parse.c", "pdh/disks.c", "pdh/scan.c", "pdh/figure.c", "-Ipdh"},
 	"pkcs12":  {"ncrypt/pkcs12.c", "ncrypt/der.c"},
 	"table":   {"hooks/table.c"},
-	"http":    {"http/parse.c", "http/body.c", "http/url.c", "http/cook.c", "http/address.c", "-Ihttp"},
 }
 
 // sanitizerOptions turns off the search for leaks: it needs ptrace, and the tests count the blocks themselves.

@@ -317,13 +317,13 @@ func TestExecSync(t *testing.T) {
 	}
 }
 
-// TestHTTPServerAPI checks that both users of containers can listen by http.sys, at a port of Windows' own too, without a
-// reservation of its URL. The driver and Wine's services start with the first call.
+// TestHTTPServerAPI checks that both users of containers can listen by http.sys, without a reservation of the URL. The
+// driver and Wine's services start with the first call.
 func TestHTTPServerAPI(t *testing.T) {
 	n := newNode(t)
 	pod, config := n.pod(t, "httpsys")
 	for attempt, user := range []string{"ContainerAdministrator", "ContainerUser"} {
-		id := n.run1(t, pod, config, []string{"httpsys", "http://+:80/", "http://127.0.0.1/x"}, func(c *runtimeapi.ContainerConfig) {
+		id := n.run1(t, pod, config, []string{"httpsys", "http://+:8080/", "http://127.0.0.1:8080/x"}, func(c *runtimeapi.ContainerConfig) {
 			c.Metadata.Attempt = uint32(attempt)
 			c.Windows.SecurityContext = &runtimeapi.WindowsContainerSecurityContext{RunAsUsername: user}
 		})
