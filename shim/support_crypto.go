@@ -14,6 +14,12 @@ func cryptoRows() []support.Row {
 				"program: NCryptOpenKey finds none",
 		},
 		{
+			Name:  "BCrypt… (ncrypt.dll)",
+			Level: support.Supported,
+			Ref:   cng + "cng-cryptographic-primitive-functions",
+			Note:  "the functions of Wine's bcrypt.dll, which Windows has under this name too",
+		},
+		{
 			Name:  "RSA with OAEP (NCryptEncrypt, BCryptEncrypt)",
 			Level: support.Partly,
 			Ref:   cng + "cng-cryptographic-primitive-functions",

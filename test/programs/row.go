@@ -135,7 +135,7 @@ func (c Check) gap(wine string) string {
 // Rows returns the matrix.
 func Rows() []Row {
 	var all []Row
-	for _, rows := range [][]Row{javaScript(), dotNet(), native(), goServers(), goTools(), missing()} {
+	for _, rows := range [][]Row{javaScript(), dotNet(), native(), goServers(), goTools(), npmPrograms(), missing()} {
 		all = append(all, rows...)
 	}
 	return all

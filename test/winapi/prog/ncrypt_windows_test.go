@@ -2,6 +2,7 @@ package prog
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
 	"reflect"
 	"runtime"
@@ -226,4 +227,22 @@ func wantNoVerify(t *testing.T, key uintptr, padding unsafe.Pointer, hash, signa
 	wantStatus(t, "verify a shortened signature", verify(key, padding, hash, signature[1:], flags), nteBadSignature)
 	wantStatus(t, "verify a signature of zeros", verify(key, padding, hash, make([]byte, len(signature)), flags),
 		nteBadSignature)
+}
+
+// TestNcryptHasBcrypt hashes by the functions of bcrypt.dll that ncrypt.dll has too.
+func TestNcryptHasBcrypt(t *testing.T) {
+	var provider uintptr
+	if status := call("ncrypt.dll", "BCryptOpenAlgorithmProvider", unsafe.Pointer(&provider), "SHA256", nil, 0); status != 0 {
+		t.Fatalf("open: %x", status)
+	}
+	input, hash := []byte("text"), make([]byte, sha256.Size)
+	if status := call("ncrypt.dll", "BCryptHash", provider, nil, 0, input, len(input), hash, len(hash)); status != 0 {
+		t.Fatalf("hash: %x", status)
+	}
+	if want := sha256.Sum256(input); !bytes.Equal(hash, want[:]) {
+		t.Errorf("%x, want %x", hash, want)
+	}
+	if status := call("ncrypt.dll", "BCryptCloseAlgorithmProvider", provider, 0); status != 0 {
+		t.Errorf("close: %x", status)
+	}
 }
