@@ -11,7 +11,8 @@ import (
 //go:embed */*.def
 var definitions embed.FS
 
-// Exports lists what the libraries of this folder export, by the library's name: pdh.dll. They take the place of Wine's.
+// Exports lists what the libraries of this folder export, by the library's name: pdh.dll. They take the place of
+// Wine's.
 func Exports() (map[string][]string, error) {
 	files, err := fs.Glob(definitions, "*/*.def")
 	if err != nil {

@@ -68,7 +68,9 @@ func windowsLayer(t *testing.T, zst bool, pairs ...string) v1.Layer {
 			t.Fatal(err)
 		}
 	}
-	l, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b.Bytes())), nil })
+	l, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(b.Bytes())), nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,8 +42,9 @@ type Layers struct {
 // content is not what its digest says.
 func (l *Layers) Layer(n int) (io.ReadCloser, error) { return l.open[n]() }
 
-// ForWindows calls do for each image for Windows in a folder or archive (an OCI image layout, or what `docker save` writes); images
-// with the same layers, for several versions of Windows, are one. The error is ErrNoImages if it is no such thing.
+// ForWindows calls do for each image for Windows in a folder or archive (an OCI image layout, or what `docker save`
+// writes); images with the same layers, for several versions of Windows, are one. The error is ErrNoImages if it is no
+// such thing.
 func ForWindows(ctx context.Context, file string, do func(*Layers) error) error {
 	l, done, err := openLayout(file)
 	if err != nil {
@@ -122,10 +123,10 @@ func (w *layersWalk) manifest(config v1.Hash, layers []v1.Descriptor, name strin
 	}
 	var p platform
 	if err := json.Unmarshal(text, &p); err != nil || p.OS != "windows" {
-		return nil // of Linux, or an artifact that is no image
+		return nil //nolint:nilerr // it is of Linux, or an artifact that is no image
 	}
 	one := &Layers{Name: name}
-	together := name
+	together := []string{name}
 	for _, d := range layers {
 		file := path.Join("blobs", d.Digest.Algorithm, d.Digest.Hex)
 		r, err := w.open(file)
@@ -141,14 +142,15 @@ func (w *layersWalk) manifest(config v1.Hash, layers []v1.Descriptor, name strin
 		if err := r.Close(); err != nil {
 			return err
 		}
-		together += " " + d.Digest.String()
+		together = append(together, d.Digest.String())
 		one.open = append(one.open, func() (io.ReadCloser, error) { return w.layer(file, d.Digest.Hex) })
 	}
 	one.Count = len(one.open)
-	if w.seen[together] {
+	key := strings.Join(together, " ")
+	if w.seen[key] {
 		return nil
 	}
-	w.seen[together] = true
+	w.seen[key] = true
 	return w.do(one)
 }
 

@@ -35,7 +35,7 @@ func (f *Finder) readLayout(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer done() //nolint:errcheck // it was only read
 	names, err := l.images(ctx, f.local)
 	if err == nil && len(names) > 0 {
 		err = fmt.Errorf(

@@ -24,7 +24,8 @@ type found struct {
 }
 
 // library finds a library as Wine's loader does for a program: API sets, the folder of the program, system32. PATH and
-// what a program itself adds to the search are not known, so that a file anywhere else in the image counts too, after Wine's.
+// what a program itself adds to the search are not known, so that a file anywhere else in the image counts too, after
+// Wine's.
 func (s *Set) library(a *api, version string, of *program, name string) found {
 	name = strings.ToLower(path.Base(strings.ReplaceAll(name, `\`, "/")))
 	if !strings.Contains(name, ".") {

@@ -71,13 +71,6 @@ func NewJudge(all []check.Rule, versions []string) (*Judge, error) {
 	return j, nil
 }
 
-// lack is what a file misses of one library: the key under which functions are collected for one finding.
-type lack struct {
-	rule, library string
-	delayed       bool
-	versions      string
-}
-
 // Set judges the programs of a set. Findings are in the order of the paths.
 func (j *Judge) Set(s *Set, of check.Object, file string) check.Result {
 	s.byName = map[string][]*program{}
@@ -94,16 +87,20 @@ func (j *Judge) Set(s *Set, of check.Object, file string) check.Result {
 			if rule == nil {
 				return // turned off
 			}
-			f := check.Finding{
-				Rule: rule, Severity: cmp.Or(severity, rule.Severity), Object: of, File: file, Message: rule.Title + ": " + note,
-				Hit: check.Hit{Pos: manifest.Pos{Line: 1, Column: 1}, Path: s.shown(p), Note: note},
-			}
-			r.Findings = append(r.Findings, f)
+			r.Findings = append(r.Findings, check.Finding{
+				Rule:     rule,
+				Severity: cmp.Or(severity, rule.Severity),
+				Object:   of,
+				File:     file,
+				Message:  rule.Title + ": " + note,
+				Hit:      check.Hit{Pos: manifest.Pos{Line: 1, Column: 1}, Path: s.shown(p), Note: note},
+			})
 		}
 		if p.err != nil {
 			if ext := path.Ext(k); ext == ".exe" || ext == ".dll" {
 				r.Faults = append(r.Faults, manifest.Fault{
-					Pos: manifest.Pos{Line: 1, Column: 1}, Message: fmt.Sprintf("%s is malformed: %v", s.shown(p), p.err),
+					Pos:     manifest.Pos{Line: 1, Column: 1},
+					Message: fmt.Sprintf("%s is malformed: %v", s.shown(p), p.err),
 				})
 			}
 			continue
@@ -143,132 +140,145 @@ func machine(m uint16) string {
 	return fmt.Sprintf("machine %#x", m)
 }
 
-// users finds for each file the programs that load it at their start, itself if it is a program.
-func (j *Judge) users(s *Set, keys []string) map[*program][]*program {
-	users := map[*program][]*program{}
+// users finds for each file a program that loads it at its start, itself if it is one.
+func (j *Judge) users(s *Set, keys []string) map[*program]*program {
+	users := map[*program]*program{}
+	var todo []*program
 	for _, k := range keys {
-		start := s.files[k]
-		if !start.starts() {
-			continue
+		if p := s.files[k]; p.starts() {
+			users[p] = p
+			todo = append(todo, p)
 		}
-		todo := []*program{start}
-		seen := map[*program]bool{start: true}
-		for len(todo) > 0 {
-			p := todo[0]
-			todo = todo[1:]
-			users[p] = append(users[p], start)
-			for _, i := range p.pe.Imports {
-				next := s.library(j.api, j.versions[len(j.versions)-1], p, i.Library).file
-				if next != nil && !seen[next] && next.native() {
-					seen[next] = true
-					todo = append(todo, next)
-				}
+	}
+	for len(todo) > 0 {
+		p := todo[0]
+		todo = todo[1:]
+		for _, i := range p.pe.Imports {
+			next := s.library(j.api, j.versions[len(j.versions)-1], p, i.Library).file
+			if next != nil && users[next] == nil && next.native() {
+				users[next] = users[p]
+				todo = append(todo, next)
 			}
 		}
 	}
 	return users
 }
 
-// imports judges what a file imports. users are the programs that load it at their start.
-func (j *Judge) imports(s *Set, p *program, users []*program, add func(id, note string, severity check.Severity)) {
-	type at struct {
-		lack
-		function string
+// lack is what a file misses of one library; its functions are in one finding.
+type lack struct {
+	rule, library string
+	delayed       bool
+	versions      string // of Wine, as messages say them
+}
+
+// lacks are what a file misses.
+type lacks struct {
+	bad   map[oneLack][]string // the versions of Wine
+	order []oneLack
+}
+
+// oneLack is a function, or the library itself.
+type oneLack struct {
+	lack
+	function string
+}
+
+func (l *lacks) add(rule string, i pefile.Import, delayed bool, function, version string) {
+	one := oneLack{lack{rule: rule, library: i.Library, delayed: delayed}, function}
+	if l.bad[one] == nil {
+		l.order = append(l.order, one)
 	}
-	bad := map[at][]string{} // versions
-	var order []at
-	look := func(i pefile.Import, delayed bool) {
-		if delayed && strings.HasSuffix(strings.ToLower(i.Library), ".exe") {
-			return // what loads it: addons of Node.js find the program themselves
+	l.bad[one] = append(l.bad[one], version)
+}
+
+// library adds what is missing of one library.
+func (j *Judge) library(l *lacks, s *Set, p *program, i pefile.Import, delayed bool) {
+	if delayed && strings.HasSuffix(strings.ToLower(i.Library), ".exe") {
+		return // what loads it: addons of Node.js find the program themselves
+	}
+	for _, version := range j.versions {
+		f := s.library(j.api, version, p, i.Library)
+		if !f.there {
+			l.add(rules.ProgramMissingLibrary, i, delayed, "", version)
+			continue
 		}
-		for _, version := range j.versions {
-			put := func(a at) {
-				if bad[a] == nil {
-					order = append(order, a)
-				}
-				bad[a] = append(bad[a], version)
-			}
-			f := s.library(j.api, version, p, i.Library)
-			if !f.there {
-				put(at{lack{rule: rules.ProgramMissingLibrary, library: i.Library, delayed: delayed}, ""})
-				continue
-			}
-			for _, fn := range i.Functions {
-				switch j.api.function(version, i.Library, f, fn) {
-				case wineapi.Stub:
-					put(at{lack{rule: rules.ProgramStubFunction, library: i.Library, delayed: delayed}, fn.String()})
-				case wineapi.NoFunction:
-					put(at{lack{rule: rules.ProgramMissingFunction, library: i.Library, delayed: delayed}, fn.String()})
-				case wineapi.NoLibrary, wineapi.There:
-				}
+		for _, fn := range i.Functions {
+			switch j.api.function(version, i.Library, f, fn) {
+			case wineapi.Stub:
+				l.add(rules.ProgramStubFunction, i, delayed, fn.String(), version)
+			case wineapi.NoFunction:
+				l.add(rules.ProgramMissingFunction, i, delayed, fn.String(), version)
+			case wineapi.NoLibrary, wineapi.There:
 			}
 		}
 	}
+}
+
+// imports judges what a file imports. user is a program that loads it at its start, nil if none does.
+func (j *Judge) imports(s *Set, p, user *program, add func(id, note string, severity check.Severity)) {
+	l := &lacks{bad: map[oneLack][]string{}}
 	for _, i := range p.pe.Imports {
-		look(i, false)
+		j.library(l, s, p, i, false)
 	}
 	for _, i := range p.pe.Delayed {
-		look(i, true)
+		j.library(l, s, p, i, true)
 	}
 	together := map[lack][]string{}
-	var lacks []lack
-	for _, a := range order {
-		l := a.lack
-		if len(bad[a]) < len(j.api.wine.Versions()) {
-			l.versions = " (with Wine " + strings.Join(bad[a], " and ") + ")"
+	var order []lack
+	for _, one := range l.order {
+		to := one.lack
+		if wines := l.bad[one]; len(wines) < len(j.api.wine.Versions()) {
+			to.versions = " (with Wine " + strings.Join(wines, " and ") + ")"
 		}
-		if _, known := together[l]; !known {
-			lacks = append(lacks, l)
+		if _, known := together[to]; !known {
+			order = append(order, to)
 		}
-		if !slices.Contains(together[l], a.function) {
-			together[l] = append(together[l], a.function)
-		}
+		together[to] = append(together[to], one.function)
 	}
-	for _, l := range lacks {
-		j.report(s, p, users, l, together[l], add)
+	for _, to := range order {
+		note, severity := to.wants(s.shown(p), together[to]), j.severity(to)
+		switch {
+		case to.delayed && to.rule == rules.ProgramMissingLibrary:
+			note += ", which is loaded when it first calls it"
+		case user == nil: // something loads it by its name, or nothing does
+			note += "; no program here loads it at its start, so only who loads it is concerned"
+			severity = lesser(severity)
+		case user != p:
+			note += "; " + s.shown(user) + " loads it at its start"
+		}
+		add(to.rule, note+j.row(to, together[to]), severity)
 	}
 }
 
 // maxFunctions is how many functions a message names.
 const maxFunctions = 12
 
-// report adds the finding for what a file misses of a library.
-func (j *Judge) report(s *Set, p *program, users []*program, l lack, functions []string,
-	add func(id, note string, severity check.Severity),
-) {
-	note := s.shown(p) + " wants " + l.library
-	if l.rule != rules.ProgramMissingLibrary {
-		named := functions[:min(len(functions), maxFunctions)]
-		note = fmt.Sprintf("%s wants %s of %s", s.shown(p), strings.Join(named, ", "), l.library)
-		if more := len(functions) - len(named); more > 0 {
-			note = fmt.Sprintf("%s wants %s and %d more of %s", s.shown(p), strings.Join(named, ", "), more, l.library)
-		}
+// wants says which functions a file wants of the library.
+func (l lack) wants(file string, functions []string) string {
+	if l.rule == rules.ProgramMissingLibrary {
+		return file + " wants " + l.library + l.versions
 	}
-	note += l.versions
-	severity := j.severity(l)
-	switch {
-	case l.delayed && l.rule == rules.ProgramMissingLibrary:
-		note += ", which is loaded when it first calls it"
-	case p.starts():
-	case len(users) == 0: // something loads it by its name, or nothing does
-		note += "; no program here loads it at its start, so only who loads it is concerned"
-		severity = lesser(severity)
-	default:
-		note += "; " + s.shown(users[0]) + " loads it at its start"
-		if more := len(users) - 1; more > 0 {
-			note += fmt.Sprintf(", and %d more", more)
-		}
+	named := strings.Join(functions[:min(len(functions), maxFunctions)], ", ")
+	if more := len(functions) - maxFunctions; more > 0 {
+		named += fmt.Sprintf(" and %d more", more)
 	}
+	return file + " wants " + named + " of " + l.library + l.versions
+}
+
+// row is what the support rows say of the library and its functions, with a separator before it.
+func (j *Judge) row(l lack, functions []string) string {
+	host, _, _ := j.api.wine.Library(j.versions[0], l.library)
+	note := ""
 	for _, fn := range append([]string{""}, functions...) {
-		host, _, _ := j.api.wine.Library(j.versions[0], l.library)
 		for _, library := range []string{l.library, host} {
-			if row, ok := j.rows[strings.ToLower(strings.TrimSpace(library+" "+fn))]; ok && library != "" {
+			row, ok := j.rows[strings.ToLower(strings.TrimSpace(library+" "+fn))]
+			if ok && library != "" {
 				note += fmt.Sprintf("; docs/compat, %s: %s", row.Name, row.Note)
 				break
 			}
 		}
 	}
-	add(l.rule, note, severity)
+	return note
 }
 
 // severity is that of a rule, less by one if the library is loaded later: programs try newer libraries of Windows so,

@@ -67,7 +67,7 @@ func (s *Set) Add(name string, r io.ReaderAt) error {
 	p := &program{path: strings.TrimPrefix(path.Clean("/"+name), "/"), err: err}
 	s.files[k] = p
 	if err != nil {
-		return nil
+		return nil //nolint:nilerr // Judge reports it
 	}
 	p.exports = make(map[string]bool, len(f.Exports))
 	for _, e := range f.Exports {

@@ -1,5 +1,5 @@
-// Package explain owns what is kept of Wine's diagnostic lines about a container's programs: that a pod asks for it, where it
-// lies, its form, and what its lines mean. The container's first process writes it (package containerinit).
+// Package explain owns what is kept of Wine's diagnostic lines about a container's programs: that a pod asks for it,
+// where it lies, its form, and what its lines mean. The container's first process writes it (package containerinit).
 package explain
 
 import (
@@ -14,7 +14,7 @@ import (
 	"syscall"
 )
 
-// Annotation, on a pod, asks for it if it is "true".
+// Annotation is that of a pod which asks for it; its value is "true".
 const Annotation = "mullion.dev/explain"
 
 // Name is the file in a container's working folder. It has a line "COUNT TEXT" for each kind of line, and perhaps one
@@ -102,8 +102,8 @@ func Findings(met []Met, libraries func(function string) []string) []Finding {
 	}
 	order := []string{"end", "err", "fixme"}
 	slices.SortStableFunc(out, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(slices.Index(order, a.Class), slices.Index(order, b.Class)), cmp.Compare(b.Count, a.Count),
-			cmp.Compare(a.Library+a.Function, b.Library+b.Function))
+		return cmp.Or(cmp.Compare(slices.Index(order, a.Class), slices.Index(order, b.Class)),
+			cmp.Compare(b.Count, a.Count), cmp.Compare(a.Library+a.Function, b.Library+b.Function))
 	})
 	return out
 }

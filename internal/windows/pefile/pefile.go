@@ -1,5 +1,5 @@
-// Package pefile reads of a Windows program or library what its start depends on: the machine, the imports, the exports.
-// The files may be hostile: every size and number is bounded, and nothing is read but headers and these tables. It
+// Package pefile reads of a Windows program or library what its start depends on: the machine, the imports, the
+// exports. The files may be hostile: every size and number is bounded, and nothing is read but headers and these tables. It
 // judges nothing.
 package pefile
 
@@ -163,8 +163,8 @@ func (f *File) struc(at int64, to any) error {
 	return binary.Read(bytes.NewReader(buf), binary.LittleEndian, to)
 }
 
-// Bytes reads up to n bytes at an address relative to the image's base; fewer if the section or the file ends there. What
-// a section has in memory only is zero.
+// Bytes reads up to n bytes at an address relative to the image's base; fewer if the section or the file ends there.
+// What a section has in memory only is zero.
 func (f *File) Bytes(rva uint32, n int) ([]byte, error) {
 	at, left, zero := f.place(rva)
 	if left == 0 && zero == 0 {
@@ -220,8 +220,8 @@ func (f *File) Text(rva uint32) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if end := bytes.IndexByte(buf, 0); end >= 0 {
-			out = append(out, buf[:end]...)
+		if head, _, ended := bytes.Cut(buf, []byte{0}); ended {
+			out = append(out, head...)
 			if f.names += len(out); f.names > maxNames {
 				return "", fmt.Errorf("its names are longer than %d MiB", maxNames>>20)
 			}

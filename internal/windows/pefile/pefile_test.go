@@ -35,7 +35,8 @@ func TestRead(t *testing.T) {
 		if f.Machine != machine || !f.Library || f.Managed || f.Subsystem != pe.IMAGE_SUBSYSTEM_WINDOWS_CUI {
 			t.Errorf("machine %#x: %+v", machine, f)
 		}
-		if diff := cmp.Diff([][]pefile.Import{want.Imports, want.Delayed}, [][]pefile.Import{f.Imports, f.Delayed}); diff != "" {
+		imports := [][]pefile.Import{f.Imports, f.Delayed}
+		if diff := cmp.Diff([][]pefile.Import{want.Imports, want.Delayed}, imports); diff != "" {
 			t.Errorf("machine %#x: imports (-want +got):\n%s", machine, diff)
 		}
 		var exports []string

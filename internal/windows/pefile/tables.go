@@ -180,14 +180,8 @@ func (f *File) exports(dir pe.DataDirectory) ([]Export, error) {
 		return nil, err
 	}
 	names := make([][]string, len(table))
-	for i, place := range places {
-		name, err := f.Text(place)
-		if err != nil {
-			return nil, err
-		}
-		if n := ordinals[i]; n < uint32(len(names)) {
-			names[n] = append(names[n], name)
-		}
+	if err := f.exportNames(names, places, ordinals); err != nil {
+		return nil, err
 	}
 	var out []Export
 	for i, rva := range table {
@@ -210,6 +204,20 @@ func (f *File) exports(dir pe.DataDirectory) ([]Export, error) {
 		}
 	}
 	return out, nil
+}
+
+// exportNames puts the names at places into the entries of the table that the ordinals say.
+func (f *File) exportNames(names [][]string, places, ordinals []uint32) error {
+	for i, place := range places {
+		name, err := f.Text(place)
+		if err != nil {
+			return err
+		}
+		if n := ordinals[i]; n < uint32(len(names)) {
+			names[n] = append(names[n], name)
+		}
+	}
+	return nil
 }
 
 // numbers reads a table of numbers of 2 or 4 bytes.

@@ -94,7 +94,7 @@ func writeLibrary(b *bufio.Writer, name string, wines []*Wine) {
 			if l, ok := one.Libraries[name]; ok {
 				state = max(NoFunction, l.Functions[f])
 			}
-			b.WriteByte('0' + byte(state))
+			fmt.Fprint(b, int(state))
 		}
 		fmt.Fprintln(b, f)
 	}
@@ -153,38 +153,62 @@ func parse(text string) (*API, error) {
 		if line == "" {
 			continue
 		}
-		words := strings.Split(line[1:], " ")
 		wrong := fmt.Errorf("read the list of Wine's functions: the line %.80q is not understood", line)
-		switch first := line[0]; {
-		case first == 'w' && a.versions == nil:
+		words := strings.Split(line[1:], " ")
+		switch first := line[0]; first {
+		case 'w':
 			a.versions = words[1:]
-		case first == '!' && len(words) == 1+len(a.versions):
+		case '!':
 			for _, host := range words[1:] {
 				a.sets[words[0]] = append(a.sets[words[0]], set{host != "-", strings.Trim(host, "-.")})
 			}
-		case first == '@' && len(words) == 2 && len(words[1]) == len(a.versions):
-			l = &library{functions: map[string]string{}, ordinals: make([]ordinals, len(a.versions))}
-			for _, c := range words[1] {
-				l.there = append(l.there, c == '1')
+			if len(words) != 1+len(a.versions) {
+				return nil, wrong
 			}
+		case '@':
+			if len(words) != 2 || len(words[1]) != len(a.versions) {
+				return nil, wrong
+			}
+			l = newLibrary(words[1])
 			a.libraries[words[0]] = l
-		case (first == '#' || first == '~') && l != nil && len(words) == len(a.versions):
-			for v, w := range words {
-				rs, err := parseRanges(w)
-				if err != nil {
-					return nil, err
-				}
-				if first == '#' {
-					l.ordinals[v].there = rs
-				} else {
-					l.ordinals[v].stubs = rs
-				}
-			}
-		case first >= '0' && first <= '3' && l != nil && len(line) > len(a.versions):
-			l.functions[line[len(a.versions):]] = line[:len(a.versions)]
 		default:
-			return nil, wrong
+			if l == nil || !l.line(first, line, words) {
+				return nil, wrong
+			}
 		}
 	}
 	return a, nil
+}
+
+// newLibrary is a library that is in the versions that have "1".
+func newLibrary(versions string) *library {
+	l := &library{functions: map[string]string{}, ordinals: make([]ordinals, len(versions))}
+	for _, c := range versions {
+		l.there = append(l.there, c == '1')
+	}
+	return l
+}
+
+// line reads a line about the library; ok is false if it is not understood.
+func (l *library) line(first byte, line string, words []string) (ok bool) {
+	n := len(l.there)
+	if first >= '0' && first <= '3' && len(line) > n {
+		l.functions[line[n:]] = line[:n]
+		return true
+	}
+	if first != '#' && first != '~' || len(words) != n {
+		return false
+	}
+	for v, w := range words {
+		rs, err := parseRanges(w)
+		if err != nil {
+			return false
+		}
+		if first == '#' {
+			l.ordinals[v].there = rs
+		} else {
+			l.ordinals[v].stubs = rs
+		}
+	}
+	return true
 }

@@ -110,16 +110,9 @@ func (w *Wine) state(files map[string]*file, f *file, e *pefile.Export, depth in
 	if e.Forward != "" {
 		dot := strings.LastIndexByte(e.Forward, '.')
 		other = pefile.Slot{Library: e.Forward[:max(dot, 0)], Function: pefile.Function{Name: e.Forward[dot+1:]}}
-	} else {
-		code, err := f.Bytes(e.RVA, 24)
-		if err != nil {
-			return There // a variable at the end of a section
-		}
-		if isStub(code) {
-			about, err := f.Text(e.RVA + 11 + binary.LittleEndian.Uint32(code[7:]))
-			if err == nil && about != "" && strings.HasPrefix(strings.ToLower(f.name), strings.ToLower(about)) {
-				return Stub
-			}
+	} else if code, err := f.Bytes(e.RVA, 24); err == nil { // or it is a variable at the end of a section
+		if f.isStub(code, e.RVA) {
+			return Stub
 		}
 		if slot, ok := jump(code, e.RVA); ok {
 			other = f.slots[slot]
@@ -151,7 +144,15 @@ func (w *Wine) state(files map[string]*file, f *file, e *pefile.Export, depth in
 //	sub $0x28,%rsp; lea FILE(%rip),%rcx; lea NAME(%rip),%rdx (or mov $ORDINAL,%edx); call __wine_spec_unimplemented_stub; nop
 //
 // https://gitlab.winehq.org/wine/wine/-/blob/wine-8.0/tools/winebuild/spec32.c, output_stub_funcs
-func isStub(code []byte) bool {
+func (f *file) isStub(code []byte, at uint32) bool {
+	if !stubForm(code) {
+		return false
+	}
+	about, err := f.Text(at + 11 + binary.LittleEndian.Uint32(code[7:]))
+	return err == nil && about != "" && strings.HasPrefix(strings.ToLower(f.name), strings.ToLower(about))
+}
+
+func stubForm(code []byte) bool {
 	if len(code) < 24 || !bytes.HasPrefix(code, []byte{0x48, 0x83, 0xec, 0x28, 0x48, 0x8d, 0x0d}) {
 		return false
 	}

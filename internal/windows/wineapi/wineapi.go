@@ -1,6 +1,6 @@
-// Package wineapi knows which libraries and functions each supported Wine has, and which of the functions are stubs: to call one ends
-// the program. The list is data, which hack/wineapi makes from Wine's own files; read.go reads these. It says nothing of
-// how well a function works.
+// Package wineapi knows which libraries and functions each supported Wine has, and which of the functions are stubs: to
+// call one ends the program. The list is data, which hack/wineapi makes from Wine's own files; read.go reads these. It
+// says nothing of how well a function works.
 package wineapi
 
 import (

@@ -129,7 +129,9 @@ func TestWrite(t *testing.T) {
 			Sets:    map[string]string{"api-a-l1-1": "a.dll"},
 			Libraries: map[string]wineapi.Library{"a.dll": {
 				Functions: map[string]wineapi.State{"F": wineapi.There, "G": wineapi.Stub},
-				Ordinals:  map[uint32]wineapi.State{1: wineapi.There, 2: wineapi.Stub, 3: wineapi.There, 9: wineapi.There},
+				Ordinals: map[uint32]wineapi.State{
+					1: wineapi.There, 2: wineapi.Stub, 3: wineapi.There, 9: wineapi.There,
+				},
 			}},
 		},
 		{

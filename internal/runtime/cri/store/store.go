@@ -78,8 +78,8 @@ func Open[T any](dir string) (*Store[T], error) {
 	return s, nil
 }
 
-// Peek reads the objects in a folder that another process may be writing to; it changes nothing there. Objects that go meanwhile,
-// or cannot be read, are left out. The error is os.ErrNotExist if there is no folder.
+// Peek reads the objects in a folder that another process may be writing to; it changes nothing there. Objects that go
+// meanwhile, or cannot be read, are left out. The error is os.ErrNotExist if there is no folder.
 func Peek[T any](dir string) ([]T, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

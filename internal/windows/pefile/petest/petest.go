@@ -167,7 +167,10 @@ func (f File) whole(data []byte, dirs [16]pe.DataDirectory) []byte {
 		}
 	}
 	out.put(pe.FileHeader{
-		Machine: f.Machine, NumberOfSections: 1, SizeOfOptionalHeader: uint16(binary.Size(optional)), Characteristics: flags,
+		Machine:              f.Machine,
+		NumberOfSections:     1,
+		SizeOfOptionalHeader: uint16(binary.Size(optional)),
+		Characteristics:      flags,
 	}, optional, pe.SectionHeader32{
 		Name: [8]uint8{'.', 'd', 'a', 't', 'a'}, VirtualSize: size, VirtualAddress: Base, SizeOfRawData: size,
 		PointerToRawData: Data, Characteristics: pe.IMAGE_SCN_MEM_READ | pe.IMAGE_SCN_CNT_INITIALIZED_DATA,
