@@ -24,12 +24,13 @@ func TestPrintExplained(t *testing.T) {
 		{Node: "win-1", Container: "idle", ID: "1"},
 		{Node: "win-2", Container: "off", ID: "2", Off: true},
 	})
+	const numa = "GetNumaAvailableMemoryNodeEx, GetNumaNodeProcessorMask2"
 	want := `container app (0123456789abc) on win-1
   user32.dll EndTask: not implemented (met once)
   iphlpapi.dll CreateIpForwardEntry2: a ·[31mstub (met 3 times)
       mullion support: CreateIpForwardEntry2: Wine's iphlpapi.dll does not export it; a program cannot change routes
   kernel32.dll GetNumaAvailableMemoryNodeEx: a stub: does nothing (met 2 times)
-      mullion support: GetNumaAvailableMemoryNodeEx, GetNumaNodeProcessorMask2: supported, Mullion answers in Wine's place
+      mullion support: ` + numa + `: supported, Mullion answers in Wine's place
   and 7 lines of more kinds than are kept
 container idle (1) on win-1
   Wine said nothing of its programs

@@ -268,17 +268,17 @@ func (l lack) wants(file string, functions []string) string {
 // row is what the support rows say of the library and its functions, with a separator before it.
 func (j *Judge) row(l lack, functions []string) string {
 	host, _, _ := j.api.wine.Library(j.versions[0], l.library)
-	note := ""
+	var note strings.Builder
 	for _, fn := range append([]string{""}, functions...) {
 		for _, library := range []string{l.library, host} {
 			row, ok := j.rows[strings.ToLower(strings.TrimSpace(library+" "+fn))]
 			if ok && library != "" {
-				note += fmt.Sprintf("; docs/compat, %s: %s", row.Name, row.Note)
+				fmt.Fprintf(&note, "; docs/compat, %s: %s", row.Name, row.Note)
 				break
 			}
 		}
 	}
-	return note
+	return note.String()
 }
 
 // severity is that of a rule, less by one if the library is loaded later: programs try newer libraries of Windows so,

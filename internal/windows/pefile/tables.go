@@ -171,16 +171,8 @@ func (f *File) exports(dir pe.DataDirectory) ([]Export, error) {
 	if err != nil {
 		return nil, err
 	}
-	places, err := f.numbers(d.NameTable, d.Names, 4)
+	names, err := f.exportNames(len(table), d.NameTable, d.Ordinals, d.Names)
 	if err != nil {
-		return nil, err
-	}
-	ordinals, err := f.numbers(d.Ordinals, d.Names, 2)
-	if err != nil {
-		return nil, err
-	}
-	names := make([][]string, len(table))
-	if err := f.exportNames(names, places, ordinals); err != nil {
 		return nil, err
 	}
 	var out []Export
@@ -206,18 +198,27 @@ func (f *File) exports(dir pe.DataDirectory) ([]Export, error) {
 	return out, nil
 }
 
-// exportNames puts the names at places into the entries of the table that the ordinals say.
-func (f *File) exportNames(names [][]string, places, ordinals []uint32) error {
+// exportNames reads the names of a table's entries: count names, whose places and entries are in two further tables.
+func (f *File) exportNames(entries int, nameTable, ordinalTable, count uint32) ([][]string, error) {
+	places, err := f.numbers(nameTable, count, 4)
+	if err != nil {
+		return nil, err
+	}
+	ordinals, err := f.numbers(ordinalTable, count, 2)
+	if err != nil {
+		return nil, err
+	}
+	names := make([][]string, entries)
 	for i, place := range places {
 		name, err := f.Text(place)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if n := ordinals[i]; n < uint32(len(names)) {
 			names[n] = append(names[n], name)
 		}
 	}
-	return nil
+	return names, nil
 }
 
 // numbers reads a table of numbers of 2 or 4 bytes.
