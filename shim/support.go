@@ -373,7 +373,7 @@ func programRows() []support.Row {
 			Name:  "tzutil, w32tm, more",
 			Level: support.Partly,
 			Ref:   commands + "tzutil",
-			Note:  "Mullion's: tzutil /g and /l; the zone is the machine's, /s is refused. w32tm /tz; everything else says that the time service is not started. more prints without waiting after a page",
+			Note:  "Mullion's: tzutil /g and /l; the zone is the machine's, /s is refused. w32tm /tz; everything else says that the time service is not started. more.com prints without waiting after a page; in cmd, more is a command of Wine's, without options",
 		},
 		{
 			Name:  "whoami",

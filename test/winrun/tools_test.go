@@ -92,7 +92,7 @@ func testTools(t *testing.T, p prefix) {
 		{"takeown", `takeown /f C:\secured /a && powershell -c "(Get-Acl C:\secured).Owner"`, 0, "\nSUCCESS: The file (or folder): \"C:\\secured\" now owned by the administrators group.\nBUILTIN\\Administrators\n", ""},
 		{"tzutil", `tzutil /l | findstr /x "UTC"`, 0, "UTC\n", ""},
 		{"w32tm", `w32tm /tz | findstr /b /c:"Time zone: Current:TIME_ZONE_ID_" >nul && w32tm /query /status`, 0x26, "The following error occurred: The service has not been started. (0x80070426)\n", ""},
-		{"more", `type C:\tools\list.txt | more +1`, 0, "two\nthree\n", ""},
+		{"more", `powershell -c "Get-Content C:\tools\list.txt | more.com +1"`, 0, "two\nthree\n", ""},
 		{"netsh", `netsh interface ipv4 show config | findstr /c:"127.0.0.1"`, 0, "    IP Address:                           127.0.0.1\n", ""},
 		{"netsh_urls", `netsh http add urlacl url=http://+:8000/ user=Everyone && netsh http show urlacl | findstr Reserved`, 0, "\nURL reservation successfully added\n\n    Reserved URL            : http://+:8000/\n", ""},
 		{"shutdown", `shutdown /s /t 0`, 50, "", "The request is not supported.(50)\nA node's host is ended and started from the machine: mullion down, mullion up.\n"},

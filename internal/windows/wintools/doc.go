@@ -42,7 +42,12 @@ func programs() map[string]func(Env, []string) int {
 func Names() []string { return slices.Sorted(maps.Keys(programs())) }
 
 // File is the name of a program's file on Windows.
-func File(name string) string { return name + ".exe" }
+func File(name string) string {
+	if name == "more" {
+		return name + ".com"
+	}
+	return name + ".exe"
+}
 
 // exitUnknown is the exit code for a name that is no program of this package.
 const exitUnknown = 1
