@@ -70,8 +70,8 @@ const head = `# The samples of the documents
 
 Printed from the table and the results of ` + "`test/documents`" + `; ` + "`make test-documents`" + ` tries them on a
 cluster, ` + "`make update`" + ` writes this page. Each is a manifest or a command of a document that people read to
-begin with, taken as it stands. What cannot be copied here is written anew, and marked so. A sample that does not work is
-tried too, and what is seen then is what its last column says.
+begin with, taken as it stands. What cannot be copied here is written anew, and marked so. A sample that does not work
+is tried too, and what is seen then is what its last column says.
 
 `
 

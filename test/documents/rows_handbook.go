@@ -70,17 +70,25 @@ func handbookCommands() []Sample {
 	fetch := "it fetches from addresses that a machine may not reach; `mullion up` lays a node's programs there"
 	var all []Sample
 	for _, s := range []struct{ id, heading, text, why string }{
-		{"download", "Downloads", "wget https://dl.k8s.io/v1.15.0/kubernetes-node-windows-amd64.tar.gz",
-			"`make bundle` builds, or `mullion up --bundle` takes, what release archives hold"},
+		{
+			"download", "Downloads", "wget https://dl.k8s.io/v1.15.0/kubernetes-node-windows-amd64.tar.gz",
+			"`make bundle` builds, or `mullion up --bundle` takes, what release archives hold",
+		},
 		{"build", "Downloads", "KUBE_BUILD_PLATFORMS=windows/amd64 make WHAT=cmd/kubelet", "`make kubernetes` builds the same program from the same source"},
-		{"kubeadm", "kubeadm", "kubeadm.exe join --token <token> <master-ip>:<master-port> --discovery-token-ca-cert-hash sha256:<hash>",
-			"`mullion join` does the work, with the same token and hash (TestForeignCluster)"},
+		{
+			"kubeadm", "kubeadm", "kubeadm.exe join --token <token> <master-ip>:<master-port> --discovery-token-ca-cert-hash sha256:<hash>",
+			"`mullion join` does the work, with the same token and hash (TestForeignCluster)",
+		},
 		{"acs-engine", "Azure", "acs-engine deploy --resource-group myResourceGroup …", "a program of Azure's"},
-		{"install-docker", deploy, "Install-Module -Name DockerMsftProvider -Repository PSGallery -Force",
-			"there is no Docker on a node, and PowerShell here fetches no modules"},
+		{
+			"install-docker", deploy, "Install-Module -Name DockerMsftProvider -Repository PSGallery -Force",
+			"there is no Docker on a node, and PowerShell here fetches no modules",
+		},
 		{"sdn", deploy, "wget https://github.com/Microsoft/SDN/archive/master.zip -o master.zip", fetch},
-		{"docker-pull", deploy, "docker pull microsoft/windowsservercore:1709",
-			"there is no Docker on a node; `mullion image pull` does the same for the cluster's store"},
+		{
+			"docker-pull", deploy, "docker pull microsoft/windowsservercore:1709",
+			"there is no Docker on a node; `mullion image pull` does the same for the cluster's store",
+		},
 		{"pause", deploy, "docker build -t kubeletwin/pause .", "pods need no pause image here"},
 		{"start-kubelet", deploy, "./start-kubelet.ps1 -ClusterCidr 192.168.0.0/16", "`mullion up` starts the kubelet"},
 		{"start-kubeproxy", deploy, "./start-kubeproxy.ps1", "`mullion up` starts kube-proxy"},

@@ -27,7 +27,7 @@ func usual() []Sample {
 		in(PodPowerShell, "net-ip-address", "Get-NetIPAddress", `IPAddress +: 10\.244\.`),
 		in(PodPowerShell, "net-adapter", "Get-NetAdapter", `Up +[0-9A-F]{2}-`),
 		in(PodPowerShell, "net-route", "Get-NetRoute", `0\.0\.0\.0/0`),
-		in(PodPowerShell, "resolve", "Resolve-DnsName win-webserver.default.svc.cluster.local", `win-webserver\.default\.svc\.cluster\.local +A +`),
+		in(PodPowerShell, "resolve", "Resolve-DnsName win-webserver.default.svc.cluster.local", `win-webserver\.default\.svc\.cluster\.local.*IPAddress +: 10\.`),
 		in(PodPowerShell, "invoke", "Invoke-WebRequest -UseBasicParsing http://win-webserver", `StatusCode +: 200`),
 		in(PodCmd, "tasklist", "tasklist", `powershell\.exe`),
 		in(PodCmd, "systeminfo", "systeminfo", `OS Version: +10\.0\.17763`),

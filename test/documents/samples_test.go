@@ -51,7 +51,8 @@ func TestVerbatim(t *testing.T) {
 			continue
 		}
 		for line := range strings.SplitSeq(s.Command(), "\n") {
-			if !slices.ContainsFunc(s.Steps, func(step documents.Step) bool { return strings.Contains(step.Run, line) }) {
+			runs := func(step documents.Step) bool { return strings.Contains(step.Run, line) }
+			if !slices.ContainsFunc(s.Steps, runs) {
 				t.Errorf("%s: no step runs %q", s.ID, line)
 			}
 		}

@@ -101,14 +101,13 @@ func (a *access) file(e Env, path string) bool {
 func (a *access) fail(e Env, path string, err error) {
 	a.failed++
 	a.lastError = 1
-	var errno syscall.Errno
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		a.lastError = errorFileNotFound
 		err = errors.New("The system cannot find the file specified.") //nolint:revive,staticcheck // Windows' words
 	case errors.Is(err, fs.ErrPermission):
 		a.lastError = int(syscall.EACCES)
-		if errors.As(err, &errno) {
+		if errno, ok := errors.AsType[syscall.Errno](err); ok {
 			a.lastError = int(errno)
 		}
 		err = errors.New("Access is denied.") //nolint:revive,staticcheck // Windows' words
@@ -205,7 +204,8 @@ func (c change) apply(s Access, path string, folder bool, list *filesec.List) er
 				list.Entries[i].Mask &^= c.mask
 			}
 		}
-		list.Entries = slices.DeleteFunc(list.Entries, func(e filesec.Entry) bool { return mine(false)(e) && e.Mask == 0 })
+		nothing := func(e filesec.Entry) bool { return mine(false)(e) && e.Mask == 0 }
+		list.Entries = slices.DeleteFunc(list.Entries, nothing)
 		add(list, filesec.Entry{Deny: true, Flags: flags, Mask: c.mask, SID: c.sid})
 	case "remove", "remove:g":
 		list.Entries = slices.DeleteFunc(list.Entries, mine(false))

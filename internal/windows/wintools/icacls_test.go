@@ -107,38 +107,46 @@ func TestIcacls(t *testing.T) {
 			"      CREATOR OWNER:(I)(OI)(CI)(IO)(F)\n\n", ""}},
 		{"grant", []string{"icacls f/a /grant Users:W"}, result{0, done("f/a"), ""}},
 		{
-			"granted", []string{"icacls f/a /grant Everyone:R *S-1-5-32-545:(RD,WD)", "icacls f/a /grant Everyone:W", "icacls f/a"},
+			"granted",
+			[]string{"icacls f/a /grant Everyone:R *S-1-5-32-545:(RD,WD)", "icacls f/a /grant Everyone:W", "icacls f/a"},
 			result{0, "f/a Everyone:(R,W)\n    BUILTIN\\Users:(RD,WD)\n    BUILTIN\\Administrators:(I)(F)\n    BUILTIN\\Users:(I)(RX)\n" +
 				"    NT AUTHORITY\\SYSTEM:(I)(F)\n\n" + one, ""},
 		},
 		{
-			"replaced", []string{"icacls f/a /grant Everyone:F", "icacls f/a /grant:r Everyone:R /inheritance:r", "icacls f/a"},
+			"replaced",
+			[]string{"icacls f/a /grant Everyone:F", "icacls f/a /grant:r Everyone:R /inheritance:r", "icacls f/a"},
 			result{0, "f/a Everyone:(R)\n\n" + one, ""},
 		},
 		{
-			"denied", []string{"icacls f/a /grant Everyone:M /inheritance:r", "icacls f/a /deny Everyone:W", "icacls f/a"},
+			"denied",
+			[]string{"icacls f/a /grant Everyone:M /inheritance:r", "icacls f/a /deny Everyone:W", "icacls f/a"},
 			result{0, "f/a Everyone:(DENY)(W)\n    Everyone:(DE,RD,REA,X,RA)\n\n" + one, ""},
 		},
 		{
-			"removed", []string{"icacls f/a /inheritance:d", "icacls f/a /remove Users /remove:g SYSTEM /deny Users:D", "icacls f/a /remove:d Users", "icacls f/a"},
+			"removed",
+			[]string{"icacls f/a /inheritance:d", "icacls f/a /remove Users /remove:g SYSTEM /deny Users:D", "icacls f/a /remove:d Users", "icacls f/a"},
 			result{0, "f/a BUILTIN\\Administrators:(F)\n\n" + one, ""},
 		},
 		{
-			"handed_on", []string{"icacls f /grant Everyone:(OI)(CI)(M)", "icacls f/sub/b"},
+			"handed_on",
+			[]string{"icacls f /grant Everyone:(OI)(CI)(M)", "icacls f/sub/b"},
 			result{0, "f/sub/b BUILTIN\\Administrators:(I)(F)\n        BUILTIN\\Users:(I)(RX)\n        NT AUTHORITY\\SYSTEM:(I)(F)\n" +
 				"        Everyone:(I)(M)\n\n" + one, ""},
 		},
 		{
-			"protected_below", []string{"icacls f/sub /inheritance:r /grant Everyone:(OI)(R)", "icacls f /grant Users:(OI)(CI)F", "icacls f/sub/b"},
+			"protected_below",
+			[]string{"icacls f/sub /inheritance:r /grant Everyone:(OI)(R)", "icacls f /grant Users:(OI)(CI)F", "icacls f/sub/b"},
 			result{0, "f/sub/b Everyone:(I)(R)\n\n" + one, ""},
 		},
 		{
-			"reset", []string{"icacls f/a /inheritance:r /grant Everyone:F", "icacls f/a /reset", "icacls f/a"},
+			"reset",
+			[]string{"icacls f/a /inheritance:r /grant Everyone:F", "icacls f/a /reset", "icacls f/a"},
 			result{0, "f/" + strings.ReplaceAll(inherited, "\n  ", "\n    ") + one, ""},
 		},
 		{"tree", []string{"icacls f /grant Everyone:R /t /q", "icacls f/sub /setowner Administrators", "icacls f/sub/b /setowner Users /t"}, result{0, done("f/sub/b"), ""}},
 		{
-			"tree_told", []string{"icacls f /grant Everyone:R /T"},
+			"tree_told",
+			[]string{"icacls f /grant Everyone:R /T"},
 			result{0, "processed file: f\nprocessed file: f/a\nprocessed file: f/sub\nprocessed file: f/sub/b\n" +
 				"Successfully processed 4 files; Failed processing 0 files\n", ""},
 		},

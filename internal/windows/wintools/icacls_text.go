@@ -10,17 +10,39 @@ import (
 // simple are the names of sets of rights, the largest first.
 func simple() []right {
 	return []right{
-		{"F", filesec.FullAccess}, {"M", filesec.Modify}, {"RX", filesec.ReadExecute}, {"R", filesec.Read},
-		{"W", filesec.Write}, {"D", filesec.Delete}, {"N", 0},
+		{"F", filesec.FullAccess},
+		{"M", filesec.Modify},
+		{"RX", filesec.ReadExecute},
+		{"R", filesec.Read},
+		{"W", filesec.Write},
+		{"D", filesec.Delete},
+		{"N", 0},
 	}
 }
 
 // specific are the names of single rights, in the order in which icacls prints them.
 func specific() []right {
 	return []right{
-		{"DE", 0x10000}, {"Rc", 0x20000}, {"WDAC", 0x40000}, {"WO", 0x80000}, {"S", 0x100000}, {"AS", 0x1000000},
-		{"MA", 0x2000000}, {"GR", 0x80000000}, {"GW", 0x40000000}, {"GE", 0x20000000}, {"GA", 0x10000000}, {"RD", 1},
-		{"WD", 2}, {"AD", 4}, {"REA", 8}, {"WEA", 0x10}, {"X", 0x20}, {"DC", 0x40}, {"RA", 0x80}, {"WA", 0x100},
+		{"DE", 0x10000},
+		{"Rc", 0x20000},
+		{"WDAC", 0x40000},
+		{"WO", 0x80000},
+		{"S", 0x100000},
+		{"AS", 0x1000000},
+		{"MA", 0x2000000},
+		{"GR", 0x80000000},
+		{"GW", 0x40000000},
+		{"GE", 0x20000000},
+		{"GA", 0x10000000},
+		{"RD", 1},
+		{"WD", 2},
+		{"AD", 4},
+		{"REA", 8},
+		{"WEA", 0x10},
+		{"X", 0x20},
+		{"DC", 0x40},
+		{"RA", 0x80},
+		{"WA", 0x100},
 	}
 }
 
@@ -78,11 +100,12 @@ func parseRights(text string) (flags uint8, mask uint32, ok bool) {
 		flags, text = flags|flag, rest
 	}
 	for name := range strings.SplitSeq(text, ",") {
-		i := slices.IndexFunc(append(simple(), specific()...), func(r right) bool { return strings.EqualFold(r.name, name) })
+		all := append(simple(), specific()...)
+		i := slices.IndexFunc(all, func(r right) bool { return strings.EqualFold(r.name, name) })
 		if i < 0 {
 			return 0, 0, false
 		}
-		mask |= append(simple(), specific()...)[i].mask
+		mask |= all[i].mask
 	}
 	return flags, mask, true
 }

@@ -25,6 +25,7 @@ func (w *fake) Zones() ([]Zone, error) {
 
 // MayEnd and End make a fake a Power.
 func (w *fake) MayEnd() error { return w.err }
+
 func (w *fake) End() error {
 	w.ended = true
 	return w.err
@@ -32,6 +33,7 @@ func (w *fake) End() error {
 
 // Reservations and Reserve make a fake a URLs.
 func (w *fake) Reservations() (map[string]string, error) { return w.urls, w.err }
+
 func (w *fake) Reserve(url, user string) error {
 	if w.urls == nil {
 		w.urls = map[string]string{}
@@ -71,7 +73,8 @@ func TestShutdown(t *testing.T) {
 				w := &fake{err: tc.err}
 				begin := time.Now()
 				got := run(t, w, "", strings.Fields(tc.line)...)
-				if got.code != tc.code || w.ended != tc.ended || time.Since(begin) != tc.after || !strings.Contains(got.err, tc.says) {
+				if got.code != tc.code || w.ended != tc.ended || time.Since(begin) != tc.after ||
+					!strings.Contains(got.err, tc.says) {
 					t.Errorf("%+v, ended %v after %s", got, w.ended, time.Since(begin))
 				}
 			})

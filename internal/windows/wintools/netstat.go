@@ -145,8 +145,8 @@ func (s statistics) showSockets(e Env) error {
 		}
 	}
 	slices.SortStableFunc(sockets, func(a, b winnet.Socket) int {
-		return cmp.Or(cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Local.Addr().BitLen(), b.Local.Addr().BitLen()),
-			a.Local.Compare(b.Local))
+		return cmp.Or(cmp.Compare(a.Protocol, b.Protocol),
+			cmp.Compare(a.Local.Addr().BitLen(), b.Local.Addr().BitLen()), a.Local.Compare(b.Local))
 	})
 	e.print("")
 	e.print("Active Connections")
@@ -162,7 +162,8 @@ func (s statistics) showSockets(e Env) error {
 			continue
 		}
 		pid := strconv.FormatUint(uint64(one.PID), 10)
-		s.row(e, [4]string{one.Protocol, one.Local.String(), s.foreign(e, one, names), winnet.StateName(one.State)}, pid)
+		foreign := s.foreign(e, one, names)
+		s.row(e, [4]string{one.Protocol, one.Local.String(), foreign, winnet.StateName(one.State)}, pid)
 		if !s.images {
 			continue
 		}
@@ -212,17 +213,7 @@ func (s statistics) foreign(e Env, one winnet.Socket, names map[netip.Addr]strin
 	}
 	name, known := names[remote.Addr()]
 	if !known {
-		if remote.Addr().IsUnspecified() || remote.Addr().IsLoopback() {
-			name = e.System.HostName()
-		} else {
-			name = e.System.Reverse(remote.Addr())
-		}
-		if name == "" {
-			name = remote.Addr().String()
-			if remote.Addr().Is6() {
-				name = "[" + name + "]"
-			}
-		}
+		name = hostName(e, remote.Addr())
 		names[remote.Addr()] = name
 	}
 	port := portNames()[remote.Port()]
@@ -230,4 +221,18 @@ func (s statistics) foreign(e Env, one winnet.Socket, names map[netip.Addr]strin
 		port = strconv.Itoa(int(remote.Port()))
 	}
 	return name + ":" + port
+}
+
+// hostName is the name of an address, or the address itself; the computer's own if it is no other's.
+func hostName(e Env, addr netip.Addr) string {
+	name := ""
+	if addr.IsUnspecified() || addr.IsLoopback() {
+		name = e.System.HostName()
+	} else {
+		name = e.System.Reverse(addr)
+	}
+	if name == "" && addr.Is6() {
+		return "[" + addr.String() + "]"
+	}
+	return cmp.Or(name, addr.String())
 }

@@ -30,18 +30,36 @@ func (s statistics) showTraffic(e Env) error {
 // MIB_UDPSTATS.
 func ipCounters() []counter {
 	return []counter{
-		{"Packets Received", 2}, {"Received Header Errors", 3}, {"Received Address Errors", 4}, {"Datagrams Forwarded", 5},
-		{"Unknown Protocols Received", 6}, {"Received Packets Discarded", 7}, {"Received Packets Delivered", 8},
-		{"Output Requests", 9}, {"Routing Discards", 10}, {"Discarded Output Packets", 11}, {"Output Packet No Route", 12},
-		{"Reassembly Required", 14}, {"Reassembly Successful", 15}, {"Reassembly Failures", 16},
-		{"Datagrams Successfully Fragmented", 17}, {"Datagrams Failing Fragmentation", 18}, {"Fragments Created", 19},
+		{"Packets Received", 2},
+		{"Received Header Errors", 3},
+		{"Received Address Errors", 4},
+		{"Datagrams Forwarded", 5},
+		{"Unknown Protocols Received", 6},
+		{"Received Packets Discarded", 7},
+		{"Received Packets Delivered", 8},
+		{"Output Requests", 9},
+		{"Routing Discards", 10},
+		{"Discarded Output Packets", 11},
+		{"Output Packet No Route", 12},
+		{"Reassembly Required", 14},
+		{"Reassembly Successful", 15},
+		{"Reassembly Failures", 16},
+		{"Datagrams Successfully Fragmented", 17},
+		{"Datagrams Failing Fragmentation", 18},
+		{"Fragments Created", 19},
 	}
 }
 
 func tcpCounters() []counter {
 	return []counter{
-		{"Active Opens", 4}, {"Passive Opens", 5}, {"Failed Connection Attempts", 6}, {"Reset Connections", 7},
-		{"Current Connections", 8}, {"Segments Received", 9}, {"Segments Sent", 10}, {"Segments Retransmitted", 11},
+		{"Active Opens", 4},
+		{"Passive Opens", 5},
+		{"Failed Connection Attempts", 6},
+		{"Reset Connections", 7},
+		{"Current Connections", 8},
+		{"Segments Received", 9},
+		{"Segments Sent", 10},
+		{"Segments Retransmitted", 11},
 	}
 }
 

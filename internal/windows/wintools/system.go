@@ -27,18 +27,6 @@ type System interface {
 	Host
 	// Network is what ipconfig and nslookup need.
 	Network
-	// Tables are what netstat and route need.
-	Tables
-	// Access is what icacls and takeown need.
-	Access
-	// Clock is what tzutil and w32tm need.
-	Clock
-	// Power is what shutdown needs.
-	Power
-	// URLs is what netsh http needs.
-	URLs
-	// Identity is who the program runs as.
-	Identity() (token.Identity, error)
 	// Events is what wevtutil and eventcreate need.
 	Events
 }
@@ -49,6 +37,10 @@ type State interface {
 	Tasks() ([]Task, error)
 	// Describe describes the machine.
 	Describe() (Machine, error)
+	// Identity is who the program runs as.
+	Identity() (token.Identity, error)
+	// Clock is what tzutil and w32tm need.
+	Clock
 }
 
 // Registry holds the variables of the user's or the machine's environment.
@@ -66,6 +58,10 @@ type Settings interface {
 	// AddCertificate adds a certificate (DER) to a store, such as "Root", of the machine or of the user, and reports
 	// whether it was not there before.
 	AddCertificate(store string, machine bool, certificate []byte) (added bool, err error)
+	// Access is what icacls and takeown need.
+	Access
+	// URLs is what netsh http needs.
+	URLs
 }
 
 // Console is the console of standard input. Where there is none the error is ErrNoConsole.
@@ -86,6 +82,8 @@ type Host interface {
 	Net(e Env, args []string) (int, error)
 	// Services is the service control manager.
 	Services() services.Manager
+	// Power is what shutdown needs.
+	Power
 }
 
 // Network is the network as Windows shows it.
@@ -98,6 +96,8 @@ type Network interface {
 	Resolve(name string) (netip.Addr, error)
 	// Dial connects to a server by network "udp" or "tcp".
 	Dial(network string, to netip.AddrPort, timeout time.Duration) (net.Conn, error)
+	// Tables are what netstat and route need.
+	Tables
 }
 
 // Tables are the tables and counters of the network.

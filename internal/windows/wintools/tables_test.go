@@ -27,7 +27,8 @@ func (w *fake) Sockets() ([]winnet.Socket, error) {
 
 func (w *fake) Routes() ([]winnet.Route, error) {
 	at := func(index uint32, prefix, hop string, metric uint32) winnet.Route {
-		return winnet.Route{Index: index, Prefix: netip.MustParsePrefix(prefix), Hop: netip.MustParseAddr(hop), Metric: metric}
+		to, by := netip.MustParsePrefix(prefix), netip.MustParseAddr(hop)
+		return winnet.Route{Index: index, Prefix: to, Hop: by, Metric: metric}
 	}
 	return []winnet.Route{
 		at(3, "192.0.2.0/20", "0.0.0.0", 256), at(1, "127.0.0.0/8", "0.0.0.0", 256), at(3, "0.0.0.0/0", "192.0.2.254", 25),

@@ -106,7 +106,9 @@ func (j *job) holds(dir string) bool {
 		return true // the error shows when it is copied
 	}
 	files, folders := j.choose(dir, found)
-	return len(files) > 0 || slices.ContainsFunc(folders, func(e fs.DirEntry) bool { return j.holds(filepath.Join(dir, e.Name())) })
+	return len(files) > 0 || slices.ContainsFunc(folders, func(e fs.DirEntry) bool {
+		return j.holds(filepath.Join(dir, e.Name()))
+	})
 }
 
 func anyMatch(patterns []string, name string) bool {

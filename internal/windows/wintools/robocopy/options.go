@@ -16,19 +16,19 @@ const (
 
 // options are robocopy's arguments.
 type options struct {
-	from, to                          string
-	patterns, notFiles, notDirs       []string
-	below, empty, purge, same         bool
-	notOlder, notNewer, notChanged    bool
-	notExtra, notLonely               bool
-	dry, rough, verbose               bool
-	noHead, noSummary, noFiles        bool
-	noDirs, noSize, noClass, progress bool
-	move, levels, retries             int
-	wait                              time.Duration
-	log                               string
-	logMore, tee                      bool
-	text                              string // the options, as the report shows them
+	from, to                       string
+	patterns, notFiles, notDirs    []string
+	below, empty, purge, same      bool
+	notOlder, notNewer, notChanged bool
+	notExtra, notLonely            bool
+	dry, rough, verbose            bool
+	noHead, noSummary, noFiles     bool
+	noDirs, noSize, noClass        bool
+	move, levels, retries          int
+	wait                           time.Duration
+	log                            string
+	logMore, tee                   bool
+	text                           string // the options, as the report shows them
 }
 
 // switches are the options without a value.
