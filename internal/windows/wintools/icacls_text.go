@@ -157,34 +157,37 @@ func icaclsUsage(e Env) {
 // parseIcacls reads the arguments. The code is negative if there is something to do.
 func parseIcacls(e Env, args []string) (a *access, code int) {
 	a = &access{}
-	wrong := func(arg string) (*access, int) {
-		e.complain("Invalid parameter \"%s\"", arg)
+	if len(args) == 0 {
+		icaclsUsage(e)
+		return a, 0
+	}
+	if name, is := option(args[0]); is {
+		icaclsUsage(e)
+		if name == "?" {
+			return a, 0
+		}
 		return a, errorInvalidParameter
 	}
+	a.path = strings.TrimRight(args[0], `\`)
+	if strings.HasSuffix(a.path, ":") {
+		a.path += `\`
+	}
 	verb, taken := "", false // whether the verb has got an account
-	for i, arg := range args {
+	for _, arg := range append(args[1:len(args):len(args)], "/") {
 		name, is := option(arg)
 		switch {
-		case is && name == "?" || i == 0 && is:
-			icaclsUsage(e)
-			return a, map[bool]int{true: 0, false: errorInvalidParameter}[name == "?"]
-		case i == 0:
-			a.path = strings.TrimRight(arg, `\`)
-			if strings.HasSuffix(a.path, ":") {
-				a.path += `\`
-			}
+		case (is || arg == "/") && verb != "" && !taken:
+			return a, a.wrong(e, "/"+verb)
+		case arg == "/": // the end
 		case is:
-			if verb != "" && !taken {
-				return wrong("/" + verb)
-			}
 			verb, taken = "", false
-			if slices.Contains([]string{"grant", "grant:r", "deny", "remove", "remove:g", "remove:d", "setowner"}, name) {
+			if slices.Contains(icaclsVerbs(), name) {
 				verb = name
 			} else if !a.flag(name) {
-				return wrong(arg)
+				return a, a.wrong(e, arg)
 			}
 		case verb == "":
-			return wrong(arg)
+			return a, a.wrong(e, arg)
 		default:
 			taken = true
 			if code := a.account(e, verb, arg); code != 0 {
@@ -192,14 +195,17 @@ func parseIcacls(e Env, args []string) (a *access, code int) {
 			}
 		}
 	}
-	if a.path == "" {
-		icaclsUsage(e)
-		return a, 0
-	}
-	if verb != "" && !taken {
-		return wrong("/" + verb)
-	}
 	return a, -1
+}
+
+// icaclsVerbs are the options that an account follows.
+func icaclsVerbs() []string {
+	return []string{"grant", "grant:r", "deny", "remove", "remove:g", "remove:d", "setowner"}
+}
+
+func (a *access) wrong(e Env, arg string) int {
+	e.complain("Invalid parameter \"%s\"", arg)
+	return errorInvalidParameter
 }
 
 // flag takes an option without an account.

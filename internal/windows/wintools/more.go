@@ -20,30 +20,13 @@ type pager struct {
 func more(e Env, args []string) int {
 	p := pager{from: 1, tab: 8}
 	for _, arg := range args {
-		name, is := option(arg)
-		line, plus := strings.CutPrefix(arg, "+")
-		n, err := strconv.Atoi(line)
-		tab, tabErr := strconv.Atoi(strings.TrimPrefix(name, "t"))
-		switch {
-		case plus && err == nil && n >= 0:
-			p.from = n + 1
-		case is && (name == "e" || name == "p" || name == "c"):
-		case is && name == "s":
-			p.squeeze = true
-		case is && strings.HasPrefix(name, "t") && tabErr == nil && tab >= 0:
-			p.tab = tab
-		case is && name == "?":
-			e.print("Displays output one screen at a time.")
-			e.print("")
-			e.print("MORE [/E [/C] [/P] [/S] [/Tn] [+n]] < [drive:][path]filename")
-			e.print("command-name | MORE [/E [/C] [/P] [/S] [/Tn] [+n]]")
-			e.print("MORE /E [/C] [/P] [/S] [/Tn] [+n] [files]")
+		if name, is := option(arg); is && name == "?" {
+			moreUsage(e)
 			return 0
-		case is:
+		}
+		if !p.take(arg) {
 			e.complain("Unrecognized switch - '%s'", arg)
 			return 1
-		default:
-			p.files = append(p.files, arg)
 		}
 	}
 	if len(p.files) == 0 {
@@ -62,6 +45,38 @@ func more(e Env, args []string) int {
 		_ = file.Close() // it was only read
 	}
 	return code
+}
+
+func moreUsage(e Env) {
+	e.print("Displays output one screen at a time.")
+	e.print("")
+	e.print("MORE [/E [/C] [/P] [/S] [/Tn] [+n]] < [drive:][path]filename")
+	e.print("command-name | MORE [/E [/C] [/P] [/S] [/Tn] [+n]]")
+	e.print("MORE /E [/C] [/P] [/S] [/Tn] [+n] [files]")
+}
+
+// take takes an argument, if there is such an option.
+func (p *pager) take(arg string) bool {
+	name, is := option(arg)
+	line, plus := strings.CutPrefix(arg, "+")
+	if n, err := strconv.Atoi(line); plus && err == nil && n >= 0 {
+		p.from = n + 1
+		return true
+	}
+	if !is {
+		p.files = append(p.files, arg)
+		return true
+	}
+	if name == "s" {
+		p.squeeze = true
+		return true
+	}
+	if width, tabs := strings.CutPrefix(name, "t"); tabs {
+		n, err := strconv.Atoi(width)
+		p.tab = n
+		return err == nil && n >= 0
+	}
+	return name == "e" || name == "p" || name == "c"
 }
 
 // show prints one text from the first line that is asked for.

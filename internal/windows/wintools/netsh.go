@@ -1,6 +1,7 @@
 package wintools
 
 import (
+	"cmp"
 	"maps"
 	"net"
 	"net/netip"
@@ -138,14 +139,7 @@ func (a Adapter) showConfig(e Env, what string) {
 
 // netshURLs shows, adds and deletes reservations of URLs. They are kept, and everybody may listen all the same.
 func netshURLs(e Env, verb string, args []string) int {
-	given := map[string]string{}
-	for i, a := range args {
-		name, value, named := strings.Cut(a, "=")
-		if !named {
-			name, value = []string{"url", "user"}[min(i, 1)], a
-		}
-		given[strings.ToLower(name)] = strings.Trim(value, `"`)
-	}
+	given := urlArguments(args)
 	all, err := e.System.Reservations()
 	if err != nil {
 		e.complain("%v", err)
@@ -168,11 +162,7 @@ func netshURLs(e Env, verb string, args []string) int {
 		e.complain("The system cannot find the file specified.")
 		return 1
 	case verb == "add":
-		owner := given["user"]
-		if owner == "" {
-			owner = given["sddl"]
-		}
-		err = e.System.Reserve(url, owner)
+		err = e.System.Reserve(url, cmp.Or(given["user"], given["sddl"]))
 	case verb == "delete":
 		err = e.System.Reserve(url, "")
 	default:
@@ -188,6 +178,19 @@ func netshURLs(e Env, verb string, args []string) int {
 	e.print("URL reservation successfully %s", map[string]string{"add": "added", "delete": "deleted"}[verb])
 	e.print("")
 	return 0
+}
+
+// urlArguments are the arguments by their names; the first two may have none.
+func urlArguments(args []string) map[string]string {
+	given := map[string]string{}
+	for i, a := range args {
+		name, value, named := strings.Cut(a, "=")
+		if !named {
+			name, value = []string{"url", "user"}[min(i, 1)], a
+		}
+		given[strings.ToLower(name)] = strings.Trim(value, `"`)
+	}
+	return given
 }
 
 // showURLs prints the reservations, or the one of a URL.

@@ -39,12 +39,13 @@ func parseRoute(e Env, args []string) (f routeFilter, code int) {
 	for _, arg := range args {
 		name, is := option(arg)
 		word := strings.ToLower(arg)
+		changes := is && (name == "f" || name == "p") || slices.Contains([]string{"add", "delete", "change"}, word)
 		switch {
 		case is && (name == "4" || name == "6"):
 			f.family = name
 		case is && name == "?":
 			return f, routeUsage(e, 0)
-		case command == "" && (word == "add" || word == "delete" || word == "change"), is && (name == "f" || name == "p"):
+		case command == "" && changes:
 			verb := map[string]string{"delete": "deletion", "-f": "deletion", "/f": "deletion", "change": "change"}[word]
 			e.complain("The route %s failed: the routes of a container and of a node are made by the Host Networking Service; "+
 				"programs cannot change them here.", cmp.Or(verb, "addition"))

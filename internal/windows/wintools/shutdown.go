@@ -3,6 +3,7 @@ package wintools
 import (
 	"errors"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -60,28 +61,17 @@ func parseShutdown(e Env, args []string) (s ending, code int) {
 	s.seconds = defaultShutdownWait
 	for i := 0; i < len(args); i++ {
 		name, is := option(args[i])
-		switch {
-		case !is:
-			return usage(shutdownUsageExitCode)
-		case name == "?":
+		if is && name == "?" {
 			return usage(0)
-		case name == "f":
-		case isShutdownWord(name) && s.verb == "":
-			s.verb = name
-			if name == "p" {
-				s.seconds = 0
-			}
-		case (name == "t" || name == "c" || name == "d") && i+1 < len(args):
-			i++
-			if name != "t" {
-				continue
-			}
-			seconds, err := strconv.Atoi(args[i])
-			if err != nil || seconds < 0 || seconds > longestShutdown {
+		}
+		value := ""
+		if is && len(name) == 1 && strings.Contains("tcd", name) {
+			if i++; i == len(args) {
 				return usage(shutdownUsageExitCode)
 			}
-			s.seconds = seconds
-		default:
+			value = args[i]
+		}
+		if !is || !s.take(name, value) {
 			return usage(shutdownUsageExitCode)
 		}
 	}
@@ -89,4 +79,23 @@ func parseShutdown(e Env, args []string) (s ending, code int) {
 		return usage(0)
 	}
 	return s, -1
+}
+
+// take takes an option, if there is such a one.
+func (s *ending) take(name, value string) bool {
+	switch {
+	case name == "f", name == "c", name == "d":
+	case name == "t":
+		seconds, err := strconv.Atoi(value)
+		s.seconds = seconds
+		return err == nil && seconds >= 0 && seconds <= longestShutdown
+	case isShutdownWord(name) && s.verb == "":
+		s.verb = name
+		if name == "p" {
+			s.seconds = 0
+		}
+	default:
+		return false
+	}
+	return true
 }

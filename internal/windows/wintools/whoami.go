@@ -60,20 +60,6 @@ func parseWhoami(e Env, args []string) (w identity, code int) {
 			e.print("WHOAMI { [/USER] [/GROUPS] [/CLAIMS] [/PRIV] } [/FO format] [/NH]")
 			e.print("WHOAMI /ALL [/FO format] [/NH]")
 			return w, 0
-		case "upn", "fqdn", "logonid":
-			w.single = name
-		case "user":
-			w.user = true
-		case "groups":
-			w.groups = true
-		case "priv":
-			w.privileges = true
-		case "claims":
-			w.claims = true
-		case "all":
-			w.user, w.groups, w.claims, w.privileges = true, true, true, true
-		case "nh":
-			w.noHeader = true
 		case "fo":
 			if i++; i == len(args) {
 				e.invalid("whoami", "Value expected for '"+args[i-1]+"'.")
@@ -85,8 +71,10 @@ func parseWhoami(e Env, args []string) (w identity, code int) {
 				return w, 1
 			}
 		default:
-			e.unknown("whoami", args[i])
-			return w, 1
+			if !w.take(name) {
+				e.unknown("whoami", args[i])
+				return w, 1
+			}
 		}
 	}
 	if w.single != "" && (len(args) > 1) {
@@ -98,6 +86,29 @@ func parseWhoami(e Env, args []string) (w identity, code int) {
 		return w, 1
 	}
 	return w, -1
+}
+
+// take takes an option without a value, if there is such a one.
+func (w *identity) take(name string) bool {
+	switch name {
+	case "upn", "fqdn", "logonid":
+		w.single = name
+	case "user":
+		w.user = true
+	case "groups":
+		w.groups = true
+	case "priv":
+		w.privileges = true
+	case "claims":
+		w.claims = true
+	case "all":
+		w.user, w.groups, w.claims, w.privileges = true, true, true, true
+	case "nh":
+		w.noHeader = true
+	default:
+		return false
+	}
+	return true
 }
 
 // print prints the parts that are asked for, each after an empty line.

@@ -31,25 +31,8 @@ func (j *job) tree(from, to string, level int) {
 		return
 	}
 	files, folders := j.choose(from, found)
-	j.dirs.total++
-	if fresh && !j.dry {
-		if err := os.MkdirAll(to, 0o777); err != nil {
-			j.dirs.failed++
-			j.fail(err, "Creating Destination Directory", folder(to))
-			return
-		}
-	}
-	if fresh {
-		j.dirs.copied++
-	} else {
-		j.dirs.skipped++
-	}
-	if !j.noDirs {
-		class := ""
-		if fresh {
-			class = "New Dir"
-		}
-		j.print("%s", j.line(class, fmt.Sprint(len(files)), folder(from), "\t  %-9s %8s\t%s"))
+	if !j.dir(fresh, len(files), from, to) {
+		return
 	}
 	j.extras(to, found)
 	for _, f := range files {
@@ -68,6 +51,29 @@ func (j *job) tree(from, to string, level int) {
 			_ = os.Remove(below) // stays if it is not empty
 		}
 	}
+}
+
+// dir makes a folder at the destination, if there is none, and tells of it.
+func (j *job) dir(fresh bool, files int, from, to string) bool {
+	j.dirs.total++
+	if fresh && !j.dry {
+		if err := os.MkdirAll(to, 0o777); err != nil {
+			j.dirs.failed++
+			j.fail(err, "Creating Destination Directory", folder(to))
+			return false
+		}
+	}
+	class := ""
+	if fresh {
+		j.dirs.copied++
+		class = "New Dir"
+	} else {
+		j.dirs.skipped++
+	}
+	if !j.noDirs {
+		j.print("%s", j.line(class, fmt.Sprint(files), folder(from), "\t  %-9s %8s\t%s"))
+	}
+	return true
 }
 
 // line is a line of the report without what is not asked for.
@@ -139,34 +145,49 @@ func (j *job) extras(to string, from []fs.DirEntry) {
 		return
 	}
 	for _, e := range found {
-		if slices.ContainsFunc(from, func(f fs.DirEntry) bool { return strings.EqualFold(f.Name(), e.Name()) }) ||
-			excluded(j.notFiles, to, e.Name()) && !e.IsDir() || excluded(j.notDirs, to, e.Name()) && e.IsDir() ||
-			!e.IsDir() && !anyMatch(j.patterns, e.Name()) || e.IsDir() && !j.below {
+		if !j.isExtra(e, to, from) {
 			continue
 		}
 		j.code |= extra
-		path, class, bytes := filepath.Join(to, e.Name()), "*EXTRA File", int64(0)
-		if e.IsDir() {
-			class = "*EXTRA Dir"
-			j.dirs.extra++
-		} else {
-			j.files.extra++
-			if info, err := e.Info(); err == nil {
-				bytes = info.Size()
-			}
-			j.bytes.extra += bytes
-		}
-		switch {
-		case e.IsDir() && !j.noDirs:
-			j.print("%s", j.line(class, "-1", folder(path), "\t%-11s%9s\t%s"))
-		case !e.IsDir() && !j.noFiles:
-			j.print("%s", j.line(class, size(bytes), e.Name(), "\t  %-12s\t\t%8s\t%s"))
-		}
+		path := filepath.Join(to, e.Name())
+		j.tellExtra(e, path)
 		if j.purge && !j.dry {
 			if err := os.RemoveAll(path); err != nil {
 				j.fail(err, "Deleting Extra File", path)
 			}
 		}
+	}
+}
+
+// isExtra reports whether a file or folder is at the destination alone, and not left out.
+func (j *job) isExtra(e fs.DirEntry, to string, from []fs.DirEntry) bool {
+	same := func(f fs.DirEntry) bool { return strings.EqualFold(f.Name(), e.Name()) }
+	if slices.ContainsFunc(from, same) {
+		return false
+	}
+	if e.IsDir() {
+		return j.below && !excluded(j.notDirs, to, e.Name())
+	}
+	return anyMatch(j.patterns, e.Name()) && !excluded(j.notFiles, to, e.Name())
+}
+
+// tellExtra counts and tells of what is at the destination alone.
+func (j *job) tellExtra(e fs.DirEntry, path string) {
+	if e.IsDir() {
+		j.dirs.extra++
+		if !j.noDirs {
+			j.print("%s", j.line("*EXTRA Dir", "-1", folder(path), "\t%-11s%9s\t%s"))
+		}
+		return
+	}
+	j.files.extra++
+	bytes := int64(0)
+	if info, err := e.Info(); err == nil {
+		bytes = info.Size()
+	}
+	j.bytes.extra += bytes
+	if !j.noFiles {
+		j.print("%s", j.line("*EXTRA File", size(bytes), e.Name(), "\t  %-12s\t\t%8s\t%s"))
 	}
 }
 
