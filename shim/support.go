@@ -376,10 +376,10 @@ func programRows() []support.Row {
 			Note:  "Mullion's: tzutil /g and /l; the zone is the machine's, /s is refused. w32tm /tz; everything else says that the time service is not started. more.com prints without waiting after a page; in cmd, more is a command of Wine's, without options",
 		},
 		{
-			Name:  "whoami",
+			Name:  "whoami, hostname",
 			Level: support.Supported,
 			Ref:   commands + "whoami",
-			Note:  "Mullion's, in Windows' layouts: /user, /groups, /priv, /all, /claims, /logonid, /fo, /nh; nobody is a domain's user. Names, groups and privileges are those of Wine's access token",
+			Note:  "Mullion's: hostname prints the pod's or node's name as it is; whoami, in Windows' layouts: /user, /groups, /priv, /all, /claims, /logonid, /fo, /nh; nobody is a domain's user. Names, groups and privileges are those of Wine's access token",
 		},
 		{
 			Name:  "netstat, route",

@@ -115,7 +115,7 @@ func introNetwork() []Sample {
 			ID: "intro-hostname-override", Text: `C:\k\kube-proxy.exe --hostname-override=$(hostname)`, Level: Partly, Origin: Prose,
 			Why: "kube-proxy runs with its node's name already, by its configuration; the line is not run a second time beside it, " +
 				"$(hostname) is the node's name",
-			Steps: []Step{{On: NodePowerShell, Run: `"--hostname-override=$(hostname)"`, Want: `(?i)^--hostname-override=win-1\s*$`}},
+			Steps: []Step{{On: NodePowerShell, Run: `"--hostname-override=$(hostname)"`, Want: `^--hostname-override=win-1\s*$`}},
 		}),
 		at(adapter, Sample{
 			ID: "intro-get-hnsnetwork", Text: `Get-HnsNetwork | ? Name -ieq "cbr0"`, With: "guide-webserver",

@@ -36,7 +36,6 @@ func usual() []Sample {
 		in(PodCmd, "icacls", `icacls C:\`, `BUILTIN\\Administrators:\(OI\)\(CI\)\(F\)`),
 		in(PodCmd, "set", "set", `KUBERNETES_SERVICE_HOST=10\.96\.0\.1`),
 		in(PodPowerShell, "processes", "Get-Process", `powershell`),
-		in(PodCmd, "services", "sc.exe query", `SERVICE_NAME`),
 		in(NodeCmd, "node-ipconfig", "ipconfig", `IPv4 Address[. ]+: 10\.213\.`),
 		in(NodeCmd, "node-netstat", "netstat -ano", `TCP +(\[::\]|0\.0\.0\.0):10250 .* LISTENING +\d+`),
 		in(NodeCmd, "node-route", "route print -4", `10\.244\.`),

@@ -78,6 +78,7 @@ func testTools(t *testing.T, p prefix) {
 		{"netstat_listens", `C:\prog.exe listening 127.0.0.1:8765 netstat -an -p tcp`, 0, "  TCP    127.0.0.1:8765         0.0.0.0:0              LISTENING\n", ""},
 		{"netstat_counters", `netstat -s -p tcp | findstr /r /c:"Segments Sent .* = [1-9]" >nul && netstat -e | findstr /b Bytes >nul && echo counted`, 0, "counted\n", ""},
 		{"route_print", `route print -4 | findstr /b /c:"Network Destination"`, 0, "Network Destination        Netmask          Gateway       Interface  Metric\n", ""},
+		{"hostname_set", `hostname -s other`, 1, "", "sethostname: Use the Network Control Panel Applet to set hostname.\nhostname -s is not supported.\n"},
 		{"whoami", `whoami /priv /fo csv | findstr /b /c:"\"SeChangeNotifyPrivilege\""`, 0, "\"SeChangeNotifyPrivilege\",\"Bypass traverse checking\",\"Enabled\"\n", ""},
 		{"whoami_groups", `whoami /groups /fo csv | findstr /b /c:"\"Everyone\""`, 0, "\"Everyone\",\"Well-known group\",\"S-1-1-0\",\"Mandatory group, Enabled by default, Enabled group\"\n", ""},
 		{

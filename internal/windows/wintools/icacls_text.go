@@ -163,14 +163,11 @@ func parseIcacls(e Env, args []string) (a *access, code int) {
 	}
 	if name, is := option(args[0]); is {
 		icaclsUsage(e)
-		if name == "?" {
-			return a, 0
-		}
-		return a, errorInvalidParameter
+		return a, map[bool]int{true: 0, false: errorInvalidParameter}[name == "?"]
 	}
 	a.path = strings.TrimRight(args[0], `\`)
-	if strings.HasSuffix(a.path, ":") {
-		a.path += `\`
+	if drive, ok := strings.CutSuffix(a.path, ":"); ok {
+		a.path = drive + `:\`
 	}
 	verb, taken := "", false // whether the verb has got an account
 	for _, arg := range append(args[1:len(args):len(args)], "/") {

@@ -38,21 +38,19 @@ func parseRoute(e Env, args []string) (f routeFilter, code int) {
 	command := ""
 	for _, arg := range args {
 		name, is := option(arg)
-		word := strings.ToLower(arg)
-		changes := is && (name == "f" || name == "p") || slices.Contains([]string{"add", "delete", "change"}, word)
+		if verb := routeChange(arg); verb != "" && command == "" {
+			e.complain("The route %s failed: the routes of a container and of a node are made by the Host Networking Service; "+
+				"programs cannot change them here.", verb)
+			return f, 1
+		}
 		switch {
 		case is && (name == "4" || name == "6"):
 			f.family = name
 		case is && name == "?":
 			return f, routeUsage(e, 0)
-		case command == "" && changes:
-			verb := map[string]string{"delete": "deletion", "-f": "deletion", "/f": "deletion", "change": "change"}[word]
-			e.complain("The route %s failed: the routes of a container and of a node are made by the Host Networking Service; "+
-				"programs cannot change them here.", cmp.Or(verb, "addition"))
-			return f, 1
-		case command == "" && word == "print":
-			command = word
-		case command == "print" && f.pattern == "":
+		case command == "" && strings.EqualFold(arg, "print"):
+			command = "print"
+		case command != "" && f.pattern == "":
 			f.pattern = arg
 		default:
 			return f, routeUsage(e, 1)
@@ -62,6 +60,14 @@ func parseRoute(e Env, args []string) (f routeFilter, code int) {
 		return f, routeUsage(e, 1)
 	}
 	return f, -1
+}
+
+// routeChange is what an argument would do to the routes, as a noun; "" for one that only shows them.
+func routeChange(arg string) string {
+	return map[string]string{
+		"add": "addition", "-p": "addition", "/p": "addition", "delete": "deletion", "-f": "deletion", "/f": "deletion",
+		"change": "change",
+	}[strings.ToLower(arg)]
 }
 
 func routeUsage(e Env, code int) int {
