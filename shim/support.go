@@ -460,6 +460,15 @@ func programRows() []support.Row {
 				"files are all that keeps a user from reading, clearing or, in a log that another user has begun, writing it",
 		},
 		{
+			Name:  "ETW, Event Tracing for Windows (advapi32.dll, tdh.dll)",
+			Level: support.Partly,
+			Ref:   win32 + "etw/event-tracing-portal",
+			Note: "sessions in real time: EventRegister, EventSetInformation, EventWrite, EventWriteTransfer, EventWriteString, EventEnabled, StartTrace, ControlTrace, EnableTraceEx2 with levels " +
+				"and keywords, OpenTrace, ProcessTrace and their like, within a host or a container. A session has one consumer and room for 2 MB; what comes on top is lost and counted. " +
+				"Log files (.etl), private and buffering sessions, filters and raw time stamps are refused with ERROR_NOT_SUPPORTED, the kernel's logger with ERROR_ACCESS_DENIED. " +
+				"Classic providers (RegisterTraceGuids), TraceMessage, stack traces and the description of events by TdhGetEventInformation are not there; Windows' own providers write nothing",
+		},
+		{
 			Name:  "wevtutil, eventcreate",
 			Level: support.Partly,
 			Ref:   commands + "wevtutil",

@@ -24,7 +24,7 @@ func TestRowsNameTheLibraries(t *testing.T) {
 	speaksOf := map[string]string{ // folder -> word of a row
 		"bcryptprimitives": "bcryptprimitives.dll", "mi": "mi.dll", "pdh": "pdh.dll", "vmcompute": "vmcompute.dll",
 		"hooks": "CreateSymbolicLinkW", "run": "commit limit", "refuse": "dism", "ping": "ping",
-		"computenetwork": "HcnCreateNetwork", "ncrypt": "ncrypt.dll", "wevtapi": "wevtapi.dll",
+		"computenetwork": "HcnCreateNetwork", "ncrypt": "ncrypt.dll", "wevtapi": "wevtapi.dll", "tdh": "tdh.dll",
 		"http": "http.sys", "httpapi": "httpapi.dll",
 	}
 	folders, err := filepath.Glob("*/flags.mk")

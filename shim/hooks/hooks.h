@@ -61,6 +61,7 @@ void stdhandle_start(void);   /* stdhandle.c: NtReadFile, NtCancelSynchronousIoF
 void barrier_start(void);     /* barrier.c: NtFlushProcessWriteBuffers */
 void numa_start(void);        /* numa.c: GetNumaAvailableMemoryNodeEx */
 void placeholder_start(void); /* placeholder.c: LdrGetProcedureAddress */
+void etw_start(void);         /* etw.c: EtwEventRegister and its like */
 void children_start(void);    /* children.c: CreateProcessInternalW */
 
 #endif

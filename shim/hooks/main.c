@@ -110,6 +110,7 @@ BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved)
     barrier_start();
     numa_start();
     placeholder_start();
+    etw_start();
     winsock_start(tables);
     children_start();
     return TRUE;

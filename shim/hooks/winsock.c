@@ -97,6 +97,7 @@ static void patch_advapi32(HMODULE module)
 {
     keep(module);
     eventlog_start(module);
+    etw_older_start(module);
 }
 
 static void patch_sechost(HMODULE module)
@@ -104,6 +105,7 @@ static void patch_sechost(HMODULE module)
     keep(module);
     svcconfig_start(module);
     svcstop_start(module);
+    etw_sessions_start(module);
 }
 
 static void CALLBACK dll_loaded(ULONG reason, const struct dll_notification *data, void *context)

@@ -66,4 +66,8 @@ void chainengine_start(HMODULE crypt32);
 /* eventlog.c: writing and reading the event log. */
 void eventlog_start(HMODULE advapi32);
 
+/* etw.c: sessions of Event Tracing for Windows and their consumers; what only advapi32.dll has of them. */
+void etw_sessions_start(HMODULE sechost);
+void etw_older_start(HMODULE advapi32);
+
 #endif

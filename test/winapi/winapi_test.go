@@ -21,7 +21,7 @@ import (
 
 // shims are the libraries that the tests of package prog need.
 var shims = []string{"bcryptprimitives.dll", "mullionhook.dll", "ncrypt.dll", "pdh.dll", "mi.dll", "wevtapi.dll",
-	"httpapi.dll", "mullionhttp.exe",
+	"httpapi.dll", "mullionhttp.exe", "tdh.dll",
 }
 
 // TestWindowsAPI runs the tests of package prog in a prefix of their own and reports each as a subtest.
@@ -123,7 +123,7 @@ func newPrefix(t *testing.T) prefix {
 }
 
 func (p prefix) env() []string {
-	return append(os.Environ(), "WINEPREFIX="+p.dir, "WINEDEBUG=-all", "WINEDLLOVERRIDES=bcryptprimitives,ncrypt,wevtapi=n,b;httpapi,pdh,mi=n;mscoree,mshtml=",
+	return append(os.Environ(), "WINEPREFIX="+p.dir, "WINEDEBUG=-all", "WINEDLLOVERRIDES=bcryptprimitives,ncrypt,tdh,wevtapi=n,b;httpapi,pdh,mi=n;mscoree,mshtml=",
 		"WINESERVER="+p.wine.Server)
 }
 
