@@ -4,6 +4,7 @@
 static const WCHAR usage_text[] =
     L"usage: mullion-run.exe [--cwd DIR] [--env-file FILE] [--report FILE] [--memory-limit BYTES] [--dns-search LIST] [--debug-fd N] [--hook DLL|none] [--raw] -- PROGRAM [ARGUMENT...]\r\n"
     L"       mullion-run.exe --ctrl c|break|close|logoff|shutdown [--pid N]\r\n"
+    L"       mullion-run.exe --affinity MASK\r\n"
     L"       mullion-run.exe --services\r\n"
     L"       mullion-run.exe --end-services";
 
@@ -54,6 +55,8 @@ static int take_option(struct options *opt, int argc, WCHAR **argv, int i)
         opt->memory_limit = str_number(value, &ok);
     else if (str_equal(name, L"--debug-fd"))
         opt->debug_fd = (int)str_number(value, &ok);
+    else if (str_equal(name, L"--affinity"))
+        opt->affinity = str_number(value, &ok);
     else if (str_equal(name, L"--pid"))
         opt->pid = (DWORD)str_number(value, &ok);
     else
@@ -77,6 +80,8 @@ static int run(void)
     set_dns_search(opt.dns_search);
     if (opt.ctrl)
         return send_ctrl(&opt);
+    if (opt.affinity)
+        return spread_affinity(&opt);
     if (opt.services)
         return start_services(opt.hook);
     if (opt.end_services)

@@ -31,6 +31,7 @@ struct options
     const WCHAR *ctrl;        /* name of a control event to deliver instead of starting a program, or NULL */
     ULONGLONG memory_limit;   /* bytes of private memory the program may commit; 0: no limit */
     int debug_fd;             /* Linux descriptor that gets Wine's diagnostic lines of the program; 0: nobody does */
+    ULONGLONG affinity;       /* the processors to give to all programs instead of starting one; 0: none */
     DWORD pid;                /* with ctrl: only this process; 0: all programs */
     BOOL services;            /* start Wine's services instead of a program */
     BOOL end_services;        /* end the container's services instead of starting a program */
@@ -82,6 +83,9 @@ int start_program(const struct options *opt);
 int send_ctrl(const struct options *opt);
 void prepare_ctrl(HANDLE process);
 BOOL prepare_child(HANDLE process, const WCHAR *path, const WCHAR *hook, DWORD *error);
+
+/* affinity.c */
+int spread_affinity(const struct options *opt);
 
 /* services.c, svcauto.c, svcend.c */
 int start_services(const WCHAR *hook);

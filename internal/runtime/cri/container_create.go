@@ -285,6 +285,7 @@ func resourcesOf(r *runtimeapi.WindowsContainerResources) engine.Resources {
 		CPUMaximum:  r.GetCpuMaximum(),
 		CPUShares:   r.GetCpuShares(),
 		MemoryLimit: r.GetMemoryLimitInBytes(),
+		CPUs:        cpusOf(r.GetAffinityCpus()),
 	}
 }
 

@@ -42,6 +42,9 @@ func (s *Server) UpdateContainerResources(ctx context.Context,
 		if err := s.cfg.Engine.Update(ctx, c.ID, resourcesOf(merged)); err != nil {
 			return nil, err
 		}
+		if err := s.spreadAffinity(ctx, c, merged); err != nil {
+			return nil, fmt.Errorf("update container %q: %w", c.ID, err)
+		}
 	}
 	_, err = s.containers.Update(c.ID, func(c store.Container) (store.Container, error) {
 		c.Config = withResources(c.Config, merged)

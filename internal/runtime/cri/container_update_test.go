@@ -43,7 +43,7 @@ func TestUpdateContainerResources(t *testing.T) {
 	if err := update(&runtimeapi.WindowsContainerResources{CpuMaximum: 2500}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(engine.Resources{CPUMaximum: 2500, MemoryLimit: 1 << 20}, resources()); diff != "" {
+	if diff := cmp.Diff(engine.Resources{CPUMaximum: 2500, MemoryLimit: 1 << 20, CPUs: "0-1"}, resources()); diff != "" {
 		t.Errorf("limits (-want +got):\n%s", diff)
 	}
 	want := &runtimeapi.WindowsContainerResources{

@@ -113,7 +113,11 @@ func fieldRows() []support.Row {
 			Note:  "a process that reaches the limit cannot commit more memory; if all processes together exceed the limit plus 64 MiB, the kernel kills",
 		},
 		{Name: "resources.rootfs_size_in_bytes", Level: support.Not, Note: "ignored: the writable layer has no quota"},
-		{Name: "resources.affinity_cpus", Level: support.Not, Note: "ignored"},
+		{
+			Name:  "resources.affinity_cpus",
+			Level: support.Partly,
+			Note:  "kept by the kernel's cpuset, without which such a container does not start; programs see them as the processors of their process, also after an update, but those of a HostProcess container that run already do not learn of an update; processors from the 65th on are kept but not seen",
+		},
 		{
 			Name:  "security_context.run_as_username",
 			Level: support.Partly,

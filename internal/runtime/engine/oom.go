@@ -27,6 +27,8 @@ const (
 // told from others: they have this score and not -997, which would protect a pod with a small request and a large limit
 // before the control plane.
 func (r Resources) oomScore(capacity int64) int {
+	// a kubelet with a static CPU manager gives every container processors, also one without limits
+	r.CPUs = ""
 	if r == (Resources{}) || capacity <= 0 {
 		return bestEffortScore
 	}

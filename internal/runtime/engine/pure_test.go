@@ -20,7 +20,9 @@ func TestResources(t *testing.T) {
 		name                 string
 		in                   Resources
 		quota, shares, limit int64
+		cpus                 string
 	}{
+		{name: "processors", in: Resources{CPUs: "0-2,7"}, quota: -1, shares: 1024, limit: -1, cpus: "0-2,7"},
 		{name: "none", quota: -1, shares: 1024, limit: -1},
 		{name: "half-of-all", in: Resources{CPUMaximum: 5000}, quota: 200_000, shares: 1024, limit: -1},
 		{name: "least", in: Resources{CPUMaximum: 1}, quota: 1000, shares: 1024, limit: -1},
@@ -47,6 +49,9 @@ func TestResources(t *testing.T) {
 			if *got.Pids.Limit != mostTasks {
 				t.Errorf("%d processes", *got.Pids.Limit)
 			}
+			if got.CPU.Cpus != tc.cpus {
+				t.Errorf("processors %q", got.CPU.Cpus)
+			}
 			if *got.CPU.Quota != tc.quota || *got.CPU.Shares != uint64(tc.shares) || *got.Memory.Limit != tc.limit {
 				t.Errorf("quota %d, shares %d, limit %d", *got.CPU.Quota, *got.CPU.Shares, *got.Memory.Limit)
 			}
@@ -64,6 +69,7 @@ func TestOOMScore(t *testing.T) {
 		want int
 	}{
 		{"best effort", Resources{}, 0, 1000},
+		{"processors of its own", Resources{CPUs: "1"}, 0, 1000},
 		{"a processor limit alone", Resources{CPUMaximum: 5000}, 0, 999},
 		{"little", Resources{MemoryLimit: 1}, 0, 999},
 		{"a tenth", Resources{MemoryLimit: capacity / 10}, 0, 900},

@@ -18,6 +18,10 @@ type Resources struct {
 	CPUShares int64 `json:"cpuShares,omitempty"`
 	// MemoryLimit is in bytes.
 	MemoryLimit int64 `json:"memoryLimit,omitempty"`
+	// CPUs are the processors that the container may use, by the kernel's numbers and in its form, "0-2,7"
+	// (https://man7.org/linux/man-pages/man7/cpuset.7.html#FORMATS); "" means all. Where there is no cpuset, a container
+	// with some does not start.
+	CPUs string `json:"cpus,omitempty"`
 }
 
 const (
@@ -52,7 +56,7 @@ func (r Resources) cgroup() *specs.LinuxResources {
 }
 
 func (r Resources) cgroupFor(processors int64) *specs.LinuxResources {
-	cpu := &specs.LinuxCPU{}
+	cpu := &specs.LinuxCPU{Cpus: r.CPUs}
 	period := uint64(cpuPeriod)
 	quota := int64(-1)
 	switch {

@@ -100,6 +100,8 @@ func main() {
 		}
 		fmt.Println("reported:", err)
 		time.Sleep(time.Hour)
+	case "affinity":
+		affinity()
 	case "spin":
 		for {
 		}

@@ -1,0 +1,77 @@
+package cri
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"strconv"
+	"time"
+
+	"github.com/containerd/errdefs"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"k8s.io/utils/cpuset"
+
+	"mullion.dev/mullion/internal/runtime/cri/store"
+	"mullion.dev/mullion/internal/runtime/engine"
+)
+
+// groupSize is how many processors a processor group of Windows has at most; the kubelet counts the processors of each
+// group from a multiple of it (https://learn.microsoft.com/windows/win32/procthread/processor-groups).
+const groupSize = 64
+
+// cpusOf names the processors of masks as the kernel does; "" without any. Wine numbers processors as the kernel does.
+func cpusOf(groups []*runtimeapi.WindowsCpuGroupAffinity) string {
+	var cpus []int
+	for _, g := range groups {
+		first := int(g.GetCpuGroup()) * groupSize
+		for mask := g.GetCpuMask(); mask != 0; mask &= mask - 1 {
+			cpus = append(cpus, first+bits.TrailingZeros64(mask))
+		}
+	}
+	return cpuset.New(cpus...).String()
+}
+
+// spreadTimeout is how long wineserver may take to give its processes other processors.
+const spreadTimeout = 10 * time.Second
+
+// spreadAffinity tells the Windows of a running container which processors it has now, if they are others than before:
+// the kernel keeps programs to them by then, but wineserver answers for itself. In the host other programs run too, so a
+// HostProcess container is left alone. Wine knows one group of processors.
+func (s *Server) spreadAffinity(ctx context.Context, c store.Container, r *runtimeapi.WindowsContainerResources) error {
+	before, after := cpusOf(c.Config.GetWindows().GetResources().GetAffinityCpus()), cpusOf(r.GetAffinityCpus())
+	mask := groupMask(r.GetAffinityCpus(), 0)
+	if c.State() != runtimeapi.ContainerState_CONTAINER_RUNNING || c.HostProcess || s.cfg.Launch.Run == "" ||
+		before == after || mask == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, spreadTimeout)
+	defer cancel()
+	args := append([]string{}, s.cfg.Launch.Loader...)
+	exit, err := s.cfg.Engine.Exec(ctx, c.ID, engine.ExecSpec{
+		ID:      newID()[:16],
+		UID:     uidOf(c),
+		Dir:     s.driveOf(c),
+		Env:     s.loaderEnv(c),
+		FIFODir: s.fifoDir(),
+		Args:    append(args, s.cfg.Launch.Run, "--affinity", strconv.FormatUint(mask, 10)),
+	})
+	switch {
+	case errdefs.IsNotFound(err): // it has ended meanwhile
+		return nil
+	case err != nil:
+		return err
+	case exit.Code != 0:
+		return fmt.Errorf("its programs were not given other processors: exit code %d", exit.Code)
+	}
+	return nil
+}
+
+// groupMask is what masks say of one group.
+func groupMask(groups []*runtimeapi.WindowsCpuGroupAffinity, group uint32) (mask uint64) {
+	for _, g := range groups {
+		if g.GetCpuGroup() == group {
+			mask |= g.GetCpuMask()
+		}
+	}
+	return mask
+}
