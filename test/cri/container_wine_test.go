@@ -284,7 +284,7 @@ func TestExecSync(t *testing.T) {
 		t.Fatalf("ExecSync: %v", err)
 	}
 	t.Logf("cmd /c ver in %v", time.Since(start))
-	if !strings.Contains(string(resp.Stdout), "10.0.20348") || resp.ExitCode != 0 {
+	if !strings.Contains(string(resp.Stdout), n.ver()) || resp.ExitCode != 0 {
 		t.Errorf("stdout %q, exit code %d", resp.Stdout, resp.ExitCode)
 	}
 	resp, err = n.ExecSync(t.Context(), &runtimeapi.ExecSyncRequest{

@@ -116,7 +116,7 @@ func (n *node) startHost(t *testing.T) {
 		t.Fatalf("start wineserver: %v", err)
 	}
 	n.host = &h
-	if out := n.onHost(t, "cmd", "/c", "ver"); !strings.Contains(out, "10.0.20348") {
+	if out := n.onHost(t, "cmd", "/c", "ver"); !strings.Contains(out, n.ver()) {
 		t.Fatalf("the host's version: %q", out)
 	}
 }

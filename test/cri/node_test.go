@@ -5,6 +5,7 @@ package cri
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -335,4 +336,10 @@ func eventually(t *testing.T, what string, ok func() bool) {
 		}
 	}
 	t.Fatalf("wait until %s: timeout", what)
+}
+
+// ver is how cmd.exe's ver tells the version of the node's Windows, without the revision.
+func (n *node) ver() string {
+	v := n.build.Version
+	return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Build)
 }

@@ -124,7 +124,7 @@ func TestExecTerminal(t *testing.T) {
 	}()
 	eventually(t, "prompt", func() bool { return strings.Contains(out.String(), ">") })
 	fmt.Fprint(typed, "ver\r")
-	eventually(t, "version", func() bool { return strings.Contains(out.String(), "10.0.20348") })
+	eventually(t, "version", func() bool { return strings.Contains(out.String(), n.ver()) })
 	fmt.Fprint(typed, "exit\r")
 	select {
 	case err := <-done:
