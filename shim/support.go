@@ -434,7 +434,7 @@ func programRows() []support.Row {
 			Note:  "the services that IIS needs are not there",
 		},
 		{
-			Name:  "ServiceMonitor (C:\\ServiceMonitor.exe)",
+			Name:  "ServiceMonitor (servicemonitor.exe, C:\\ServiceMonitor.exe)",
 			Level: support.Supported,
 			Ref:   "https://github.com/microsoft/IIS.ServiceMonitor",
 			Note: "Mullion's, where an image brings none: starts a service, ends with it, and stops it when the container is to end. Unlike Microsoft's it ends with the service's exit code, " +
