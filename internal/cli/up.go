@@ -218,8 +218,7 @@ func (a *app) wanted(paths layout.Paths, f upFlags) (spec.Cluster, error) {
 		return spec.Cluster{}, usage(errors.New("--file and --windows-version exclude each other"),
 			"name the versions in the file (nodes[].windowsVersion), or leave --file out")
 	}
-	if f.file == "" && len(f.versions) == 0 && f.advertise == "" && f.kubernetes == "" && f.own == nil &&
-		f.wine == "" {
+	if f.asksNothing() {
 		if c, there, err := keptSpec(paths, f.server); there {
 			return c, cmp.Or(err, f.sampleFits(c))
 		}
@@ -244,6 +243,11 @@ func (a *app) wanted(paths layout.Paths, f upFlags) (spec.Cluster, error) {
 			"name that version where it is to be: --kubernetes-version, or kubernetesVersion in the file; or leave --bundle out")
 	}
 	return c, f.sampleFits(c)
+}
+
+// asksNothing reports whether no flag says anything about the cluster.
+func (f upFlags) asksNothing() bool {
+	return f.file == "" && len(f.versions) == 0 && f.advertise == "" && f.kubernetes == "" && f.own == nil && f.wine == ""
 }
 
 // wineFlag is the flag that names the folder of a Wine.

@@ -46,8 +46,9 @@ func (c *composer) join() error {
 	return nil
 }
 
-// proxyAfter adds the units that a node's kube-proxy waits for, and returns their names: the node is registered, and the
-// kubelet has its certificate, if something else than the kubelet uses that. hasProxy says that there is a kube-proxy.
+// proxyAfter adds the units that a node's kube-proxy waits for, and returns their names: the node is registered, and
+// the kubelet has its certificate, if something else than the kubelet uses that. hasProxy says that there is a
+// kube-proxy.
 func (c *composer) proxyAfter(node kubenode.Config, i kubenode.Identity, hasProxy bool) []string {
 	var after []string
 	if hasProxy {

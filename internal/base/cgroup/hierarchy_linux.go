@@ -165,8 +165,8 @@ func (h Hierarchy) passOnMissing(parent, child string) error {
 
 // leaveRoot moves the processes of the hierarchy's root, if dir is that, to the cgroup "init" in it. In a container the
 // root is the container's cgroup, which its processes are in, and one with processes passes no memory controller on.
-// Docker's own image docker:dind does the same when it starts. The machine's own root, which has no cgroup.type, passes all
-// on as it is.
+// Docker's own image docker:dind does the same when it starts. The machine's own root, which has no cgroup.type, passes
+// all on as it is.
 func (h Hierarchy) leaveRoot(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, "cgroup.type")); dir != h.Dir || errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -52,7 +52,8 @@ func showHuge() int {
 		field(26), field(27), field(45), field(46), field(47), uint64(brk), field(28), field(48), field(49),
 		start, start + size, 0, 0, ^uint32(0),
 	}
-	if err := unix.Prctl(unix.PR_SET_MM, unix.PR_SET_MM_MAP, uintptr(unsafe.Pointer(&m)), unsafe.Sizeof(m), 0); err != nil {
+	err = unix.Prctl(unix.PR_SET_MM, unix.PR_SET_MM_MAP, uintptr(unsafe.Pointer(&m)), unsafe.Sizeof(m), 0)
+	if err != nil {
 		_, _ = os.Stdout.WriteString(err.Error())
 		return 4
 	}

@@ -18,8 +18,8 @@ const (
 	tailLines = 12
 )
 
-// A program of Go that ends for a panic says why, and then its stack: the number of a goroutine, and for each call a line
-// with its name and one, indented, with its place.
+// A program of Go that ends for a panic says why, and then its stack: the number of a goroutine, and for each call a
+// line with its name and one, indented, with its place.
 var (
 	goroutine = regexp.MustCompile(`^goroutine \d+ .*\[.*\]:$`)
 	frame     = regexp.MustCompile(`^\t|\)$|^created by |^goroutine \d+ `)

@@ -6,8 +6,8 @@
 // becomes a Windows control event, delivered by a second mullion-run.exe: SIGTERM is CTRL_SHUTDOWN_EVENT, as a Windows
 // container's stop is.
 //
-// When the main program has ended, Windows services that run in the container are told so, as Windows does when it shuts
-// a container down, and have their time to end.
+// When the main program has ended, Windows services that run in the container are told so, as Windows does when it
+// shuts a container down, and have their time to end.
 //
 // When Wine's server is killed, every Windows program of the container stands still for ever. So the container ends
 // too, with the server's exit code.

@@ -24,16 +24,11 @@ func Run(cfg Config, errOut io.Writer) (int, error) {
 	signal.Notify(signals, syscall.SIGCHLD, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP,
 		syscall.SIGUSR1, syscall.SIGUSR2)
 
-	files := []uintptr{0, 1, 2}
-	if cfg.Explain != "" {
-		debug, end, err := explain(cfg.Explain)
-		if err != nil {
-			return 0, fmt.Errorf("make a pipe: %w", err)
-		}
-		defer end()
-		defer func() { _ = syscall.Close(debug) }()
-		files = append(files, uintptr(debug))
+	files, explained, err := files(cfg)
+	if err != nil {
+		return 0, err
 	}
+	defer explained()
 	main, err := start(cfg.Argv, cfg.Env, files...)
 	if err != nil {
 		return 0, fmt.Errorf("start %q: %w", cfg.Argv[0], err)
@@ -65,6 +60,23 @@ func Run(cfg Config, errOut io.Writer) (int, error) {
 		}
 	}
 	return 0, nil
+}
+
+// files are the descriptors of the main program: the standard ones, and one for Wine's lines if they are to be kept.
+// Call the returned function when the main program has ended.
+func files(cfg Config) ([]uintptr, func(), error) {
+	standard := []uintptr{0, 1, 2}
+	if cfg.Explain == "" {
+		return standard, func() {}, nil
+	}
+	debug, end, err := explain(cfg.Explain)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a pipe: %w", err)
+	}
+	return append(standard, uintptr(debug)), func() {
+		_ = syscall.Close(debug) // a pipe
+		end()
+	}, nil
 }
 
 // procfs is where Linux shows the processes of the container.
@@ -114,8 +126,8 @@ func start(argv, env []string, files ...uintptr) (int, error) {
 
 // reap collects every child that has ended. ended reports whether the main program, or the one that ends the services,
 // was among them, with its exit code.
-// dead reports that Wine's server was killed, for example for lack of memory: without the server a Windows program stands
-// still and never ends.
+// dead reports that Wine's server was killed, for example for lack of memory: without the server a Windows program
+// stands still and never ends.
 func reap(main, end int, errOut io.Writer) (code int, ended, dead bool) {
 	orphans.Reap(func(pid int, name string, status syscall.WaitStatus) {
 		switch {

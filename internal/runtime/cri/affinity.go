@@ -35,8 +35,8 @@ func cpusOf(groups []*runtimeapi.WindowsCpuGroupAffinity) string {
 const spreadTimeout = 10 * time.Second
 
 // spreadAffinity tells the Windows of a running container which processors it has now, if they are others than before:
-// the kernel keeps programs to them by then, but wineserver answers for itself. In the host other programs run too, so a
-// HostProcess container is left alone. Wine knows one group of processors.
+// the kernel keeps programs to them by then, but wineserver answers for itself. In the host other programs run too, so
+// a HostProcess container is left alone. Wine knows one group of processors.
 func (s *Server) spreadAffinity(ctx context.Context, c store.Container, r *runtimeapi.WindowsContainerResources) error {
 	before, after := cpusOf(c.Config.GetWindows().GetResources().GetAffinityCpus()), cpusOf(r.GetAffinityCpus())
 	mask := groupMask(r.GetAffinityCpus(), 0)

@@ -12,8 +12,8 @@ import (
 	"mullion.dev/mullion/internal/runtime/cri/critest"
 )
 
-// TestAffinity: masks of processor groups become the kernel's numbers, at the start and by an update, which replaces them
-// and leaves the other limits.
+// TestAffinity: masks of processor groups become the kernel's numbers, at the start and by an update, which replaces
+// them and leaves the other limits.
 func TestAffinity(t *testing.T) {
 	n := critest.NewNode(t)
 	pod := n.RunPod(t, "web")
@@ -41,14 +41,16 @@ func TestAffinity(t *testing.T) {
 				t.Fatal(err)
 			}
 			after, _ := n.Engine.Container(id)
-			if got := [2]string{before.Resources.CPUs, after.Resources.CPUs}; got != tt.want || after.Resources.CPUMaximum != 5000 {
+			got := [2]string{before.Resources.CPUs, after.Resources.CPUs}
+			if got != tt.want || after.Resources.CPUMaximum != 5000 {
 				t.Errorf("processors %q and then %q, want %q; %+v", got[0], got[1], tt.want, after.Resources)
 			}
 			want := tt.update
 			if want == nil {
 				want = tt.start
 			}
-			if diff := cmp.Diff(want, n.Status(t, id).GetResources().GetWindows().GetAffinityCpus(), protocmp.Transform()); diff != "" {
+			status := n.Status(t, id).GetResources().GetWindows().GetAffinityCpus()
+			if diff := cmp.Diff(want, status, protocmp.Transform()); diff != "" {
 				t.Errorf("the status (-want +got):\n%s", diff)
 			}
 		})

@@ -43,7 +43,8 @@ func TestUpdateContainerResources(t *testing.T) {
 	if err := update(&runtimeapi.WindowsContainerResources{CpuMaximum: 2500}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(engine.Resources{CPUMaximum: 2500, MemoryLimit: 1 << 20, CPUs: "0-1"}, resources()); diff != "" {
+	limits := engine.Resources{CPUMaximum: 2500, MemoryLimit: 1 << 20, CPUs: "0-1"}
+	if diff := cmp.Diff(limits, resources()); diff != "" {
 		t.Errorf("limits (-want +got):\n%s", diff)
 	}
 	want := &runtimeapi.WindowsContainerResources{

@@ -15,8 +15,8 @@ const tools = "wintools.exe"
 // Windows has a program of that name for the same purpose.
 const netOfWine = "net1.exe"
 
-// serviceMonitor is the second name of servicemonitor.exe: in C:\, where images of Windows have it. An image that has it
-// has its own.
+// serviceMonitor is the second name of servicemonitor.exe: in C:\, where images of Windows have it. An image that has
+// it has its own.
 const serviceMonitor = "ServiceMonitor.exe"
 
 // ourOwn reports whether a program of package wintools takes the place of a real one of Wine's too: it does more.

@@ -1,5 +1,5 @@
-// Package compute answers the part of Windows' Host Compute Service that shows containers and what they use. Programs on
-// the Windows host ask for it with functions of vmcompute.dll, as windows_exporter's collector container does.
+// Package compute answers the part of Windows' Host Compute Service that shows containers and what they use. Programs
+// on the Windows host ask for it with functions of vmcompute.dll, as windows_exporter's collector container does.
 //
 // It owns the form of the answers (schema version 1: https://github.com/microsoft/hcsshim/blob/v0.12.9/internal/hcs/schema1/schema1.go).
 // The figures are the CRI server's. Windows programs can make, change and end no container here.
@@ -24,8 +24,8 @@ const (
 	Properties = "HcsGetComputeSystemProperties"
 )
 
-// NotFound is the result for a container that is not there (winerror.h of the Windows SDK: HCS_E_SYSTEM_NOT_FOUND, as the
-// facility of vmcompute.dll has it).
+// NotFound is the result for a container that is not there (winerror.h of the Windows SDK: HCS_E_SYSTEM_NOT_FOUND, as
+// the facility of vmcompute.dll has it).
 const NotFound wire.HRESULT = 0xc037010e
 
 const (
@@ -42,7 +42,7 @@ type Source interface {
 
 // query is what HcsEnumerateComputeSystems is asked with; what is empty does not matter.
 type query struct {
-	Ids    []string
+	IDs    []string `json:"Ids"`
 	Types  []string
 	Names  []string
 	Owners []string
@@ -123,7 +123,8 @@ func enumerate(source Source, document string) (string, error) {
 	all := []properties{}
 	for _, s := range source.ComputeSystems() {
 		p := propertiesOf(s)
-		if wanted(q.Ids, p.ID) && wanted(q.Types, p.SystemType) && wanted(q.Names, p.Name) && wanted(q.Owners, p.Owner) {
+		if wanted(q.IDs, p.ID) && wanted(q.Types, p.SystemType) &&
+			wanted(q.Names, p.Name) && wanted(q.Owners, p.Owner) {
 			all = append(all, p)
 		}
 	}

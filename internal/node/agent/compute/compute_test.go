@@ -78,7 +78,8 @@ func TestEnumerate(t *testing.T) {
 }
 
 func TestStatistics(t *testing.T) {
-	answer, err := compute.Call(t.Context(), source{}, compute.Properties, []string{"a", `{"PropertyTypes":["Statistics"]}`})
+	answer, err := compute.Call(t.Context(), source{}, compute.Properties,
+		[]string{"a", `{"PropertyTypes":["Statistics"]}`})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +116,8 @@ func TestRefused(t *testing.T) {
 		"other function":       {"HcsCreateComputeSystem", []string{"a", "{}"}, wire.ENotImpl},
 		"texts missing":        {compute.Properties, []string{"a"}, wire.ENotImpl},
 	} {
-		if _, err := compute.Call(t.Context(), source{}, tt.function, tt.text); !errors.Is(err, &wire.Error{Code: tt.want}) {
+		_, err := compute.Call(t.Context(), source{}, tt.function, tt.text)
+		if !errors.Is(err, &wire.Error{Code: tt.want}) {
 			t.Errorf("%s: %v, want %#x", name, err, uint32(tt.want))
 		}
 	}

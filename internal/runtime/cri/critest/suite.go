@@ -64,7 +64,8 @@ func suitePod(t *testing.T, s Subject, id string) {
 	second.ID = id + "-2"
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
-		if err := errors.Join(s.Engine.Remove(ctx, id), s.Engine.Remove(ctx, second.ID), s.Engine.RemovePod(pod)); err != nil {
+		err := errors.Join(s.Engine.Remove(ctx, id), s.Engine.Remove(ctx, second.ID), s.Engine.RemovePod(pod))
+		if err != nil {
 			t.Errorf("Remove: %v", err)
 		}
 	})
