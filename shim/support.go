@@ -257,7 +257,7 @@ func programRows() []support.Row {
 				"Measure-Object, mkdir, Move-Item, New-EventLog, New-Guid, New-Item, New-ItemProperty, New-NetFirewallRule, New-Object, New-Service, " +
 				"New-TimeSpan, New-Variable, Out-File, Out-Host, Out-Null, Out-String, Pop-Location, Push-Location, " +
 				"Receive-Job, Remove-HnsEndpoint, Remove-HnsNetwork, Remove-HnsPolicyList, Remove-Item, " +
-				"Remove-ItemProperty, Remove-Job, Remove-NetFirewallRule, Remove-Variable, Rename-Item, Resolve-DnsName, Resolve-Path, " +
+				"Remove-ItemProperty, Remove-Job, Remove-NetFirewallRule, Remove-Service, Remove-Variable, Rename-Item, Resolve-DnsName, Resolve-Path, " +
 				"Restart-Service, Select-Object, Select-String, Set-Content, Set-ExecutionPolicy, Set-ItemProperty, " +
 				"Set-Location, Set-NetFirewallProfile, Set-Service, Set-StrictMode, Set-Variable, Sort-Object, Split-Path, Start-Job, " +
 				"Start-Process, Start-Service, Start-Sleep, Stop-Job, Stop-Process, Stop-Service, Tee-Object, " +
@@ -434,10 +434,10 @@ func programRows() []support.Row {
 			Note:  "the services that IIS needs are not there",
 		},
 		{
-			Name:  "ServiceMonitor (servicemonitor.exe, C:\\ServiceMonitor.exe)",
+			Name:  "ServiceMonitor (servicemonitor.exe)",
 			Level: support.Supported,
 			Ref:   "https://github.com/microsoft/IIS.ServiceMonitor",
-			Note: "Mullion's, where an image brings none: starts a service, ends with it, and stops it when the container is to end. Unlike Microsoft's it ends with the service's exit code, " +
+			Note: "Mullion's, in C:\\ and in the search path, where an image brings none: starts a service, ends with it, and stops it when the container is to end. Unlike Microsoft's it ends with the service's exit code, " +
 				"and gives the container's variables, if the service is w3svc, to that service itself instead of an application pool",
 		},
 		{

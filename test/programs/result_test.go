@@ -122,7 +122,7 @@ func TestTestdataIsUsed(t *testing.T) {
 	delete(named, "")
 	want := map[string]bool{
 		"node.js": true, "deno.js": true, "bun.js": true, "express": true, "native": true, "dprint": true, "dotnet": true,
-		"postgres": true, "tools": true, "turbo": true,
+		"nssm": true, "postgres": true, "tools": true, "turbo": true,
 	}
 	if diff := cmp.Diff(want, named); diff != "" {
 		t.Errorf("files and folders of testdata that rows name (-want +got):\n%s", diff)

@@ -201,7 +201,8 @@ func testServiceSettings(t *testing.T, p prefix) {
 		{`sc config upper depend= /`, 0, changed},
 		{`sc enumdepend lower`, 0, "Enum: entriesRead  = 0\n"},
 		{`powershell -c "Get-Service upper, lower | ForEach-Object { $_.Status }"`, 0, "Stopped\nStopped\n"},
-		{`sc delete upper && sc delete lower`, 0, "[SC] DeleteService SUCCESS\n[SC] DeleteService SUCCESS\n"},
+		{`powershell -c "Remove-Service upper, lower; Get-Service upper"`, 1, ""},
+		{`sc query lower`, 1060 & 0xff, "[SC] EnumQueryServicesStatus:OpenService FAILED 1060:\n\nThe specified service does not exist as an installed service.\n\n"},
 	} {
 		if got := p.line(t, tc.line); got.code != tc.code || got.out != tc.out {
 			t.Errorf("%s: %+v, want %d, %q", tc.line, got, tc.code, tc.out)

@@ -108,8 +108,12 @@ func stageWindows() *system {
 		services: func() ([]service, error) { return slices.Clone(services), nil },
 		control: func(_ context.Context, name, action string, force bool) error {
 			i := slices.IndexFunc(services, func(s service) bool { return s.name == name })
-			if name == "stuck" && action == "start" {
+			if name == "stuck" && action != "stop" {
 				return errors.New("it ended with 5")
+			}
+			if action == "delete" {
+				services = slices.Delete(services, i, i+1)
+				return nil
 			}
 			if name == "containerd" && !force {
 				return errHasDependents

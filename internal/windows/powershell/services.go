@@ -167,6 +167,23 @@ func setService(c *call) error {
 	return c.showServices(names)
 }
 
+// removeService deletes services.
+func removeService(c *call) error {
+	found, err := c.chosen()
+	if err != nil {
+		return err
+	}
+	for _, s := range found {
+		if err := c.f.in.session.system().control(c.f.in.ctx, s.name, "delete", false); err != nil {
+			err := itsWords("Service '%s (%s)' cannot be removed due to the following error: %v", s.display, s.name, err)
+			if err := c.fail(err); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // showServices outputs services as they are now.
 func (c *call) showServices(names []string) error {
 	all, err := c.f.in.session.system().services()
@@ -202,10 +219,13 @@ func serviceCmdlets() []cmdlet {
 		c.needs = []string{"name"}
 		return c
 	}
+	remove := of("Remove-Service", "deletes services", removeService)
+	remove.needs = []string{"name"}
 	get := of("Get-Service", "services, with Status, Name and DisplayName", getService)
 	get.aliases = []string{"gsv"}
 	return []cmdlet{
 		get,
+		remove,
 		change("Start-Service", "sasv", "starts services", "start"),
 		change("Stop-Service", "spsv", "stops services", "stop"),
 		change("Restart-Service", "", "stops services and starts them again", "stop", "start"),

@@ -180,13 +180,21 @@ func changeService(change serviceChange) error {
 	return err
 }
 
-// control starts or stops a service, and waits until it has.
+// control starts or stops a service, and waits until it has, or deletes it.
 func control(ctx context.Context, name, action string, force bool) error {
 	m, err := manager()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = m.Disconnect() }()
+	if action == "delete" {
+		s, err := open(m, name, windows.DELETE)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		return s.Delete()
+	}
 	s, err := open(m, name, windows.SERVICE_QUERY_STATUS|windows.SERVICE_START|windows.SERVICE_STOP|
 		windows.SERVICE_ENUMERATE_DEPENDENTS)
 	if err != nil {
