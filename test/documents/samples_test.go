@@ -103,7 +103,7 @@ func TestReadme(t *testing.T) {
 func TestResultsAndPage(t *testing.T) {
 	d := documents.Document{Title: "A page", Page: "https://example.org/"}
 	samples := []documents.Sample{
-		{ID: "a", Document: d, Heading: "One", Kind: documents.Manifest, Origin: documents.Restored, Level: documents.Works},
+		{ID: "a", Document: d, Heading: "1", Kind: documents.Manifest, Origin: documents.Restored, Level: documents.Works},
 		{
 			ID: "b", Document: d, Heading: "Two", Kind: documents.OnNode, Text: "Get-It | ? Name", Origin: documents.Verbatim,
 			Level: documents.Not, Why: "a part is not there",
@@ -141,7 +141,7 @@ func TestResultsAndPage(t *testing.T) {
 
 | sample | what it is | part of the document | result | tried | what does not work, and why |
 |---|---|---|---|---|---|
-| [a.yaml](../../test/documents/testdata/a.yaml) | manifest, verbatim, lost lines put back | One | works | 2026-01-02 |  |
+| [a.yaml](../../test/documents/testdata/a.yaml) | manifest, verbatim, lost lines put back | 1 | works | 2026-01-02 |  |
 | ` + "`Get-It \\| ? Name`" + ` | command on the node | Two | does not work | 2026-01-02: otherwise than the table says | a part is not there |
 | ` + "`nssm`" + ` | command on the node,  | Two | not run |  | no nssm |
 | ` + "`look`" + ` | command on the operator's machine,  | Two | works | not tried |  |

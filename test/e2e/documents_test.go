@@ -58,8 +58,8 @@ func TestDocumentsSample(t *testing.T) {
 	}
 }
 
-// offline makes a network namespace that reaches nothing, for as long as the test lasts, and returns its path: a machine
-// on which no registry can be reached.
+// offline makes a network namespace that reaches nothing, for as long as the test lasts, and returns its path: a
+// machine on which no registry can be reached.
 func offline(t *testing.T) string {
 	t.Helper()
 	ns := fmt.Sprintf("mt-documents-%d", os.Getpid())
