@@ -331,8 +331,8 @@ func programRows() []support.Row {
 			Name:  "LogMonitor (logmonitor.exe)",
 			Level: support.Partly,
 			Ref:   "https://github.com/microsoft/windows-container-tools/blob/main/LogMonitor/docs/README.md",
-			Note: "Mullion's, in the search path: it runs a program and prints its output, the event log and files as Microsoft's does, by the same configuration, as JSON, XML or Custom. " +
-				"Sources of the type ETW are named on standard error and not carried out: Wine has no ETW sessions. One that an image brings is left alone",
+			Note: "Mullion's, in the search path: it runs a program and prints its output, the event log, files and ETW as Microsoft's does, by the same configuration, as JSON, XML or Custom. " +
+				"Events of ETW that do not describe themselves (manifests) have their identifier and their data as hexadecimal digits; a provider needs its providerGuid. One that an image brings is left alone",
 		},
 		{
 			Name:  "certutil, getmac, sort",

@@ -57,11 +57,12 @@ func testLogMonitor(t *testing.T, p prefix) {
 			if diff := cmp.Diff(tt.want, out); diff != "" || got.code != 9 {
 				t.Errorf("code %d, %s\n%s", got.code, diff, got.err)
 			}
-			if !strings.Contains(got.err, "providers IIS: WWW Server.") {
+			if !strings.Contains(got.err, "providers[0], IIS: WWW Server, has no providerGuid.") {
 				t.Errorf("standard error does not name the provider of ETW: %s", got.err)
 			}
 		})
 	}
+	t.Run("etw", func(t *testing.T) { testLogMonitorETW(t, p) })
 	t.Run("stopped", func(t *testing.T) { testLogMonitorStopped(t, p) })
 	t.Run("without_a_program", func(t *testing.T) { testLogMonitorAlone(t, p) })
 	t.Run("no_such_program", func(t *testing.T) {
@@ -69,6 +70,23 @@ func testLogMonitor(t *testing.T, p prefix) {
 			t.Errorf("%+v", got)
 		}
 	})
+}
+
+// testLogMonitorETW runs programs whose events are asked for, by one that writes some of TraceLogging and of a manifest.
+func testLogMonitorETW(t *testing.T, p prefix) {
+	t.Helper()
+	p.Write(t, "LogMonitor/LogMonitorConfig.json", `{"LogConfig":{"sources":[{"type":"ETW","eventFormatMultiLine":false,"providers":[
+		{"providerName":"Of the test","providerGuid":"b0d4d5b3-2a1f-4d0e-8b9a-3f2c1d0e9f8a","level":"Information","keywords":"0x2"}]}]}}`)
+	got := p.run(t, "--", "LogMonitor.exe", "cmd", "/c", `C:\prog.exe etw & C:\prog.exe etw`)
+	out := regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`).ReplaceAllString(got.out, "TIME")
+	out = regexp.MustCompile(`"(Process|Thread)Id":[1-9]\d*`).ReplaceAllString(out, `"${1}Id":N`)
+	const head = `{"Source":"ETW","LogEntry":{"Time":"TIME","ProviderName":"Winrun.Test","ProviderId":"{B0D4D5B3-2A1F-4D0E-8B9A-3F2C1D0E9F8A}",` +
+		`"DecodingSource":"DecodingSourceTlg","Execution":{"ProcessId":N,"ThreadId":N},`
+	const once = head + `"Level":"Warning","Keyword":"0x2","EventId":"","EventData":{"text":"it is \"late\"","number":7}},"SchemaVersion":"1.0.0"}` + "\n" +
+		head + `"Level":"None","Keyword":"0x0","EventId":"","EventData":{"end":"true"}},"SchemaVersion":"1.0.0"}` + "\n"
+	if diff := cmp.Diff(once+once, out); diff != "" || got.code != 0 {
+		t.Errorf("code %d, %s\n%s", got.code, diff, got.err)
+	}
 }
 
 // testLogMonitorStopped stops a program that ends in order.

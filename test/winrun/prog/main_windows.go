@@ -37,6 +37,7 @@ func main() {
 		"stdhandle":  standardHandle,
 		"waitinput":  waitForInput,
 		"listening":  listening,
+		"etw":        writeEvents,
 	}
 	run, ok := verbs[os.Args[1]]
 	if !ok {

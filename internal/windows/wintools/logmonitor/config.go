@@ -16,11 +16,11 @@ import (
 
 // config is what a configuration says that can be carried out.
 type config struct {
-	format   string // json, xml or custom
-	channels []channel
-	files    []fileSource
-	process  template
-	etw      []string // providers of ETW, as a message names them
+	format    string // json, xml or custom
+	channels  []channel
+	files     []fileSource
+	process   template
+	providers []provider
 
 	problems []string // what cannot be carried out, and where it is written
 }
@@ -250,32 +250,6 @@ func filter(text string) (*regexp.Regexp, error) {
 		return nil, errors.New("filter is too long") // nothing else of what regexp refuses is left in it
 	}
 	return re, nil
-}
-
-func (c *config) addETW(raw json.RawMessage) error {
-	var s struct {
-		kind
-		Providers []struct {
-			ProviderName string `json:"providerName"`
-			ProviderGUID string `json:"providerGuid"`
-			Level        any    `json:"level"`
-			Keywords     any    `json:"keywords"`
-		} `json:"providers"`
-		EventFormatMultiLine any `json:"eventFormatMultiLine"`
-		CustomLogFormat      any `json:"customLogFormat"`
-	}
-	if err := c.decode(raw, &s); err != nil {
-		return err
-	}
-	for _, p := range s.Providers {
-		if name := strings.TrimSpace(p.ProviderName + " " + p.ProviderGUID); name != "" {
-			c.etw = append(c.etw, name)
-		}
-	}
-	if len(s.Providers) == 0 {
-		return errors.New("providers names no provider")
-	}
-	return nil
 }
 
 func (c *config) addProcess(raw json.RawMessage) error {

@@ -6,8 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/Microsoft/go-winio/pkg/guid"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"mullion.dev/mullion/internal/windows/etw"
 )
 
 func TestParse(t *testing.T) {
@@ -22,6 +25,10 @@ func TestParse(t *testing.T) {
 	event, _ := parseTemplate("%EventID% %Message%", eventFields())
 	file, _ := parseTemplate(defaultFile, fileFields())
 	process, _ := parseTemplate("{'M':'%Message%'}|json", processFields())
+	trace, _ := parseTemplate("%ProviderName% %EventData%", traceFields())
+	iis := guid.GUID{
+		Data1: 0x3a2a4e84, Data2: 0x4c21, Data3: 0x4981, Data4: [8]byte{0xae, 0x10, 0x3f, 0xda, 0x0d, 0x9b, 0x0f, 0x83},
+	}
 	want := config{
 		format: formatCustom,
 		channels: []channel{
@@ -34,10 +41,13 @@ func TestParse(t *testing.T) {
 			{dir: `C:\x`, wait: defaultWait, custom: file},
 		},
 		process: process,
-		etw:     []string{"IIS: WWW Server 3A2A4E84-4C21-4981-AE10-3FDA0D9B0F83"},
+		providers: []provider{
+			{etw.Provider{ID: iis, Level: 4, Any: 0x8000000000000001}, "IIS: WWW Server", false, trace},
+			{etw.Provider{ID: guid.GUID{Data1: 1}, Level: 2}, "", false, trace},
+		},
 	}
 	options := []cmp.Option{
-		cmp.AllowUnexported(config{}, channel{}, fileSource{}, template{}),
+		cmp.AllowUnexported(config{}, channel{}, fileSource{}, provider{}, template{}),
 		cmpopts.IgnoreFields(fileSource{}, "filter"),
 	}
 	if diff := cmp.Diff(want, c, options...); diff != "" {
@@ -76,6 +86,12 @@ func TestProblems(t *testing.T) {
 		{"root", `{"type":"File","directory":"C:","includeSubdirectories":true}`, "includeSubdirectories cannot be true for the root directory C:. This source is left out"},
 		{"wait", `{"type":"File","directory":"C:\\a","waitInSeconds":-1}`, "waitInSeconds is -1. It has to be a number of seconds, 0 or more, or INFINITY. This source is left out"},
 		{"no_providers", `{"type":"ETW","providers":[]}`, "providers names no provider. This source is left out"},
+		{"no_guid", `{"type":"ETW","providers":[{"providerName":"IIS: WWW Server"}]}`, "providers[0], IIS: WWW Server, has no providerGuid. There are no installed providers to find it in, so nothing comes from it"},
+		{"wrong_guid", `{"type":"ETW","providers":[{"providerGuid":"{1}"}]}`, `providers[0].providerGuid is "{1}", which is no GUID. This source is left out`},
+		{
+			"keywords", `{"type":"ETW","providers":[{"providerGuid":"3A2A4E84-4C21-4981-AE10-3FDA0D9B0F83","keywords":"all"}]}`,
+			`providers[0].keywords is "all". It has to be a number, as 0x10 is. This source is left out`,
+		},
 		{"unknown_attribute", `{"type":"File","directory":"C:\\a","includeSubfolders":true}`, `unknown field "includeSubfolders", which is no attribute of this type of source, has no effect`},
 		{"unknown_field", `{"type":"Process","customLogFormat":"%Level% %Message%"}`, "customLogFormat has the field %Level%, which stays empty. The fields are Source, TimeStamp, Message"},
 	} {
@@ -84,7 +100,7 @@ func TestProblems(t *testing.T) {
 			if diff := cmp.Diff([]string{"LogConfig.sources[0]: " + tt.want}, c.problems); diff != "" || err != nil {
 				t.Errorf("%v\n%s", err, diff)
 			}
-			if left := strings.Contains(tt.want, "left out"); left && len(c.channels)+len(c.files)+len(c.etw) > 0 {
+			if left := strings.Contains(tt.want, "left out"); left && len(c.channels)+len(c.files)+len(c.providers) > 0 {
 				t.Errorf("the source is not left out: %+v", c)
 			}
 		})
@@ -124,6 +140,7 @@ func FuzzParse(f *testing.F) {
 		"", "{", "[]", `{"LogConfig":{"sources":[null,1,{}]}}`, `{"LogConfig":{"logFormat":"custom","sources":[{"type":"process","customLogFormat":"%%%|json"}]}}`,
 		`{"logconfig":{"sources":[{"type":"file","directory":"c:/a","filter":";*(?","waitInSeconds":"∞"}]}}`,
 		`{"LogConfig":{"sources":[{"type":"eventlog","channels":[{"name":"\u0000","level":"verbose"}]}]}}`,
+		`{"LogConfig":{"sources":[{"type":"etw","providers":[{"providerGuid":"{3A2A4E84-4C21-4981-AE10-3FDA0D9B0F83}","keywords":"010"}]}]}}`,
 	} {
 		f.Add([]byte(seed))
 	}

@@ -1,10 +1,9 @@
 // Package logmonitor is LogMonitor.exe: it makes the logs of a Windows container its standard output, as Microsoft's
 // program of that name does (https://github.com/microsoft/windows-container-tools/tree/main/LogMonitor). It reads the
-// same configuration and prints the same lines; its own messages go to standard error. Sources of the type ETW are
-// named and not carried out, as Wine has no ETW sessions.
+// same configuration and prints the same lines; its own messages go to standard error.
 //
-// Everything is polled: the event log, of which a subscription gives what is new, and files. So one loop does it all,
-// and a last round of it prints what was written before the program ended.
+// The event log, of which a subscription gives what is new, and files are polled: one loop does it, and a last round of
+// it prints what was written before the program ended. Events of ETW come from a session of this process.
 package logmonitor
 
 import (
@@ -16,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"mullion.dev/mullion/internal/windows/etw"
 	"mullion.dev/mullion/internal/windows/eventlog"
 )
 
@@ -37,6 +37,9 @@ type Streams struct {
 type System interface {
 	// Subscribe follows a log: what is in it, if oldest, and what comes.
 	Subscribe(q eventlog.Query, oldest bool) (Log, error)
+	// Trace starts a session of ETW, and calls f with each event, one after the other. The function that it returns
+	// ends the session when f has had all events, and returns how many the session had no room for.
+	Trace(name string, providers []etw.Provider, f func(etw.Record)) (stop func() (lost uint32, err error), err error)
 	// Start starts a program whose output and errors go to a pipe, and whose input is that of this program.
 	// The function that it returns waits for its end. The error may be the number of a Windows error.
 	Start(line string, out *os.File) (wait func() (code int, err error), err error)
@@ -78,6 +81,7 @@ func run(s Streams, system System, args []string, stop <-chan os.Signal) int {
 		}
 	}
 	m.begin(c)
+	defer m.endTrace() // where no last round does
 	return m.run(strings.Join(args, " "), stop)
 }
 
@@ -90,8 +94,8 @@ const usage = `
 	COMMAND     Specifies the name of the executable to be run
 	PARAMETERS  Specifies the parameters to be passed to the COMMAND
 
-	This tool monitors event logs and log files and writes their entries to the
-	console, with the output of the COMMAND. Without a COMMAND it goes on until it
-	is stopped. This is Mullion's, in which sources of the type ETW have no effect.
+	This tool monitors event logs, ETW providers and log files and writes their
+	entries to the console, with the output of the COMMAND. Without a COMMAND it
+	goes on until it is stopped. This is Mullion's.
 
 `

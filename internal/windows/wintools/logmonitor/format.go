@@ -21,6 +21,7 @@ const (
 	fromEventLog = "EventLog"
 	fromFile     = "File"
 	fromProcess  = "Process"
+	fromETW      = "ETW"
 )
 
 // The custom formats of sources that have none.
@@ -28,6 +29,7 @@ const (
 	defaultEvent   = "[%TimeStamp%] [%Source%] [%Severity%] %Message%"
 	defaultFile    = "[%TimeStamp%] [%Source%] [%FileName%] %Message%"
 	defaultProcess = "[%TimeStamp%] [%Source%] [%Message%]"
+	defaultTrace   = "[%TimeStamp%] [%Source%] [%Severity%] [%ProviderName%] %EventData%"
 )
 
 // The fields of custom formats.
@@ -39,12 +41,26 @@ const (
 	eventID     = "EventID"
 	fileName    = "FileName"
 	message     = "Message"
+
+	providerID     = "ProviderId"
+	providerName   = "ProviderName"
+	decodingSource = "DecodingSource"
+	processID      = "ExecutionProcessId"
+	threadID       = "ExecutionThreadId"
+	keyword        = "Keyword"
+	traceEventID   = "EventId"
+	eventData      = "EventData"
 )
 
 func eventFields() []string {
 	return []string{source, timeStamp, eventSource, eventID, severity, message}
 }
-func fileFields() []string    { return []string{source, timeStamp, fileName, message} }
+func fileFields() []string { return []string{source, timeStamp, fileName, message} }
+func traceFields() []string {
+	return []string{
+		source, timeStamp, severity, providerID, providerName, decodingSource, processID, threadID, keyword, traceEventID, eventData,
+	}
+}
 func processFields() []string { return []string{source, timeStamp, message} }
 
 // entry is what a line of output tells of: an event, or a line of a file or of the program.
@@ -57,6 +73,7 @@ type entry struct {
 
 	provider, channel, level string // of an event
 	id                       uint16
+	traced                   *traced // of an event of ETW
 }
 
 // stamp is a time as lines have it.
@@ -75,6 +92,8 @@ func (e entry) line(format string, custom template) string {
 
 func (e entry) json() string {
 	switch e.from {
+	case fromETW:
+		return e.traced.json(e)
 	case fromEventLog:
 		return fmt.Sprintf(`{"Source": "EventLog","LogEntry": {"EventSource": "%s","Time": "%s","Channel": "%s",`+
 			`"Level": "%s","EventId": %d,"Message": "%s"}}`,
@@ -88,6 +107,8 @@ func (e entry) json() string {
 
 func (e entry) xml() string {
 	switch e.from {
+	case fromETW:
+		return e.traced.xml(e)
 	case fromEventLog:
 		return fmt.Sprintf("<Log><Source>EventLog</Source><LogEntry><EventSource>%s</EventSource><Time>%s</Time>"+
 			"<Channel>%s</Channel><Level>%s</Level><EventId>%d</EventId><Message>%s</Message></LogEntry></Log>",
@@ -108,7 +129,7 @@ func (e entry) value(field string) string {
 		return e.from
 	case severity:
 		return e.level
-	case eventSource:
+	case eventSource, providerName:
 		return e.provider
 	case eventID:
 		return fmt.Sprint(e.id)
@@ -116,6 +137,9 @@ func (e entry) value(field string) string {
 		return e.file
 	case message:
 		return e.message
+	}
+	if e.traced != nil {
+		return e.traced.value(field)
 	}
 	return ""
 }

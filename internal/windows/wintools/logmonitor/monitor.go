@@ -34,6 +34,8 @@ type monitor struct {
 	files  []*follower
 	logs   []followed
 
+	stopTrace func() (lost uint32, err error) // nil: there is no session for ETW
+
 	lock sync.Mutex // of the output
 }
 
@@ -64,10 +66,6 @@ func (m *monitor) begin(c config) {
 	for _, p := range c.problems {
 		m.complain("WARNING: In the configuration, %s.", p)
 	}
-	if len(c.etw) > 0 {
-		m.complain("WARNING: Sources of the type ETW are not carried out under Mullion, as Wine has no ETW sessions. "+
-			"Nothing comes from the providers %s.", strings.Join(c.etw, ", "))
-	}
 	for _, ch := range c.channels {
 		query, err := eventlog.Filter{Levels: ch.levels}.XPath()
 		var log Log
@@ -92,6 +90,7 @@ func (m *monitor) begin(c config) {
 			},
 		})
 	}
+	m.trace(c.providers)
 	m.poll(false)
 }
 
@@ -106,6 +105,9 @@ func (m *monitor) poll(last bool) {
 	}
 	for _, f := range m.files {
 		f.poll(time.Now(), last)
+	}
+	if last {
+		m.endTrace()
 	}
 }
 

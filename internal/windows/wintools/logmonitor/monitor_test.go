@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mullion.dev/mullion/internal/windows/etw"
 	"mullion.dev/mullion/internal/windows/eventlog"
 )
 
@@ -27,6 +28,19 @@ type fakeSystem struct {
 	line    string
 	program func(out io.Writer) int
 	err     error
+
+	traced   func(etw.Record) // what the session calls
+	traceErr error
+	lost     uint32
+}
+
+func (s *fakeSystem) Trace(name string, providers []etw.Provider, f func(etw.Record)) (func() (uint32, error), error) {
+	s.asked = append(s.asked, fmt.Sprint(name, " ", providers))
+	s.traced = f
+	return func() (uint32, error) {
+		s.traced = nil
+		return s.lost, nil
+	}, s.traceErr
 }
 
 // fakeLog is a log, what is to be read of it, and the error of the next time.
@@ -104,19 +118,27 @@ const allSources = `{"LogConfig":{"logFormat":"custom","sources":[
 	{"type":"EventLog","startAtOldestRecord":true,"eventFormatMultiLine":false,
 	 "channels":[{"name":"Application","level":"Warning"},{"name":"None"}],"customLogFormat":"%Source% %Severity% %Message%"},
 	{"type":"File","directory":"C:\\logs","includeFileNames":true,"customLogFormat":"%Source% %Message%"},
-	{"type":"ETW","providers":[{"providerName":"IIS","providerGuid":"{1}"},{"providerGuid":"{2}"}]},
+	{"type":"ETW","providers":[{"providerName":"Of Go","providerGuid":"{EF70F029-8C00-5B39-73CD-F7E595EC0715}","level":"Verbose","keywords":"0x40"}],
+	 "customLogFormat":"%Source% %ProviderName% %EventData%"},
 	{"type":"Process","customLogFormat":"%Source% %Message%"}
 ]}}`
 
 // TestRun runs a program that writes to all that is followed just before it ends.
 func TestRun(t *testing.T) {
+	event := recorded(t)
 	t.Chdir(t.TempDir())
 	if err := os.Mkdir(`C:\logs`, 0o755); err != nil { // a name like any other here
 		t.Fatal(err)
 	}
 	log := &fakeLog{events: []eventlog.Event{{Level: 3, Message: "old\r\nevent"}}}
-	s := &fakeSystem{logs: map[string]*fakeLog{"Application": log}}
+	s := &fakeSystem{logs: map[string]*fakeLog{"Application": log}, lost: 3}
 	s.program = func(out io.Writer) int {
+		r := event
+		r.Schema, r.Data = []byte("\x00\x00\x00Said\x00text\x00\x02"), []byte("hello\x00")
+		s.traced(r)
+		r.Data = r.Data[:3]
+		s.traced(r)
+		s.traced(r)
 		fmt.Fprint(out, "one\r\n\r\ntwo\rthree")
 		log.add(eventlog.Event{Level: 0, Data: []string{"only", "strings"}})
 		if err := os.WriteFile(`C:\logs/a.log`, []byte("line\nlast"), 0o644); err != nil {
@@ -126,15 +148,19 @@ func TestRun(t *testing.T) {
 	}
 	got := outcomeOf(s, nil, "/Config", write(t, allSources), "cmd", "/c", "echo one")
 	want := outcome{0xC000013A, `EventLog Warning old event
+ETW Mullion.Recorded text: hello 
+ETW Mullion.Recorded text: hel 
+ETW Mullion.Recorded text: hel 
 Process one
 Process two
 Process three
 EventLog Unknown only strings
 File a.log: line
 File a.log: last
-`, `[TIME][LOGMONITOR] WARNING: Sources of the type ETW are not carried out under Mullion, as Wine has no ETW sessions. Nothing comes from the providers IIS {1}, {2}.
-[TIME][LOGMONITOR] ERROR: Subscribing to the event log None: The specified channel could not be found. Its events are not monitored.
+`, `[TIME][LOGMONITOR] ERROR: Subscribing to the event log None: The specified channel could not be found. Its events are not monitored.
+[TIME][LOGMONITOR] WARNING: An event of the provider {EF70F029-8C00-5B39-73CD-F7E595EC0715} cannot be read whole: the event is shorter than its fields. It is told once.
 [TIME][LOGMONITOR] INFO: Entrypoint process exit code: 3221225786
+[TIME][LOGMONITOR] WARNING: 3 events of ETW were lost, as they came faster than they were printed.
 `}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(outcome{})); diff != "" {
 		t.Error(diff)
@@ -144,6 +170,7 @@ File a.log: last
 	}
 	asked := []string{
 		"Application *[System[(Level=1 or Level=2 or Level=3)]] true", "None *[System[(Level=1 or Level=2)]] true",
+		"Log Monitor ETW Session [{ef70f029-8c00-5b39-73cd-f7e595ec0715 5 64}]",
 	}
 	if diff := cmp.Diff(asked, s.asked); diff != "" {
 		t.Error(diff)
@@ -173,6 +200,18 @@ func TestStop(t *testing.T) {
 	got = outcomeOf(s, stop, "/CONFIG", config, "app")
 	if got.code != 5 || !strings.Contains(got.out, "stopped in order") {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestNoSession runs a program although there can be no session.
+func TestNoSession(t *testing.T) {
+	s := &fakeSystem{traceErr: etw.AccessDenied, program: func(io.Writer) int { return 0 }}
+	got := outcomeOf(s, nil, "/CONFIG", write(t, `{"LogConfig":{"sources":[
+		{"type":"ETW","providers":[{"providerGuid":"{EF70F029-8C00-5B39-73CD-F7E595EC0715}"}]}]}}`), "app")
+	want := outcome{0, "", "[TIME][LOGMONITOR] ERROR: Starting the session for ETW: Access is denied. No events of ETW are monitored.\n" +
+		"[TIME][LOGMONITOR] INFO: Entrypoint process exit code: 0\n"}
+	if got != want {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 

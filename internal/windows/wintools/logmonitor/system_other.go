@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 
+	"mullion.dev/mullion/internal/windows/etw"
 	"mullion.dev/mullion/internal/windows/eventlog"
 )
 
@@ -15,6 +16,10 @@ func ThisSystem() System { return nowhere{} }
 type nowhere struct{}
 
 func (nowhere) Subscribe(eventlog.Query, bool) (Log, error) { return nil, errors.ErrUnsupported }
+
+func (nowhere) Trace(string, []etw.Provider, func(etw.Record)) (func() (uint32, error), error) {
+	return nil, errors.ErrUnsupported
+}
 
 func (nowhere) Start(string, *os.File) (func() (int, error), error) {
 	return nil, errors.ErrUnsupported

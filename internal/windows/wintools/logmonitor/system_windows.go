@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/windows"
 
+	"mullion.dev/mullion/internal/windows/etw"
 	"mullion.dev/mullion/internal/windows/eventlog"
 )
 
@@ -17,6 +18,28 @@ type local struct{}
 // Subscribe implements System.
 func (local) Subscribe(q eventlog.Query, oldest bool) (Log, error) {
 	return eventlog.System{}.Subscribe(q, oldest)
+}
+
+// Trace implements System.
+func (local) Trace(name string, providers []etw.Provider, f func(etw.Record)) (func() (uint32, error), error) {
+	session, err := etw.Start(name, providers)
+	if err != nil {
+		return nil, err
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for r := range session.Records() {
+			f(r)
+		}
+	}()
+	return func() (uint32, error) {
+		lost, err := session.Close()
+		if err == nil {
+			<-ended
+		}
+		return lost, err
+	}, nil
 }
 
 // Start implements System. Windows finds the program in the command line by itself, also where a path with spaces has
