@@ -76,7 +76,8 @@ func TestEndArgv(t *testing.T) {
 		argv, want []string
 	}{
 		{
-			"windows_program", []string{"/usr/lib/wine/wine64", `C:\windows\system32\mullion-run.exe`, "--", "x"},
+			"windows_program",
+			[]string{"/usr/lib/wine/wine64", `C:\windows\system32\mullion-run.exe`, "--", "x"},
 			[]string{"/usr/lib/wine/wine64", `C:\windows\system32\mullion-run.exe`, "--end-services"},
 		},
 		{"linux_program", []string{"/bin/sh", "-c", "x"}, nil},

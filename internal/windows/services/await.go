@@ -15,8 +15,8 @@ const (
 // AwaitStop waits until a service that was told to stop has stopped, as Await does.
 func AwaitStop(s Life) (Status, error) { return Await(s, Running, Paused, StopPending) }
 
-// Await waits while a service is in one of some states, such as StartPending, and returns the state after that. It gives
-// up, with the last state, when the service shows no progress for as long as it said that it needs.
+// Await waits while a service is in one of some states, such as StartPending, and returns the state after that. It
+// gives up, with the last state, when the service shows no progress for as long as it said that it needs.
 func Await(s Life, pending ...uint32) (Status, error) {
 	tick := time.NewTicker(askEvery)
 	defer tick.Stop()

@@ -66,6 +66,11 @@ func service(e Env, verb string, args []string) int {
 	case name == "":
 		return started(e, m)
 	}
+	return startOrStop(e, m, verb, name, yes)
+}
+
+// startOrStop finds a service by either of its names, and starts or stops it.
+func startOrStop(e Env, m services.Manager, verb, name string, yes bool) int {
 	if key, err := m.KeyName(name); err == nil {
 		name = key
 	}

@@ -127,9 +127,9 @@ type handle struct {
 func (handle) Close() error { return nil }
 
 func (h handle) Status() (services.Status, error) {
-	if h.Service.Ends != nil && h.Service.Status.State == services.Running {
-		if h.Service.Asks--; h.Service.Asks < 0 {
-			h.Service.Status = *h.Service.Ends
+	if h.Ends != nil && h.Service.Status.State == services.Running {
+		if h.Asks--; h.Asks < 0 {
+			h.Service.Status = *h.Ends
 		}
 	}
 	return h.Service.Status, nil

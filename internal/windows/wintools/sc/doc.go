@@ -165,6 +165,6 @@ func (p program) open(call, name string, rights uint32, f func(services.Handle) 
 	if err != nil {
 		return failed(call, err)
 	}
-	defer h.Close() //nolint:errcheck // what was asked of it is done
+	defer h.Close()
 	return f(h)
 }

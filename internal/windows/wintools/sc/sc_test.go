@@ -150,7 +150,7 @@ func TestRefused(t *testing.T) {
 		{[]string{"query", "type=", "odd"}, 1639, "ERROR:  Invalid type= field\n"},
 		{[]string{"query", "group=", "none"}, 1060, "[SC] EnumQueryServicesStatus FAILED 1060:" + noService},
 		{[]string{"sdshow", "web"}, 50, "[SC] sc sdshow FAILED 50:\n\nThe request is not supported.\n\n"},
-		{[]string{`\\other`, "query"}, 1722, "[SC] OpenSCManager FAILED 1722:\n"},
+		{[]string{`\\remote`, "query"}, 1722, "[SC] OpenSCManager FAILED 1722:\n"},
 	} {
 		out, codes := session(t, m, tc.args)
 		if codes[0] != tc.code || !strings.HasPrefix(out, tc.out) {

@@ -15,7 +15,9 @@ import (
 )
 
 // run runs ServiceMonitor for the service web, or for others that args name.
-func run(t *testing.T, m *servicestest.Manager, stop chan os.Signal, args ...string) (code int, out string, set []string) {
+func run(
+	t *testing.T, m *servicestest.Manager, stop chan os.Signal, args ...string,
+) (code int, out string, set []string) {
 	t.Helper()
 	var text bytes.Buffer
 	code = servicemonitor.Run(&text, servicemonitor.System{
@@ -87,7 +89,7 @@ func TestNotStarted(t *testing.T) {
 	if code, out, _ := run(t, m, nil, "web"); code != 0x8007041d || !strings.Contains(out, "error [8007041d]") {
 		t.Errorf("code %x, %q", code, out)
 	}
-	if code, out, _ := run(t, m, nil); code != 0 || !strings.Contains(out, "USAGE: ServiceMonitor.exe [windows service name]") {
+	if code, out, _ := run(t, m, nil); code != 0 || !strings.Contains(out, "USAGE: ServiceMonitor.exe [") {
 		t.Errorf("code %x, %q", code, out)
 	}
 }
