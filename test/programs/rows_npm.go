@@ -36,7 +36,7 @@ func postgres() Row {
 		},
 		{
 			Name: "refuses to run as an administrator, as on Windows", Run: []string{"{exe}", "-D", "data"}, Exit: 1,
-			Want: "Execution of PostgreSQL by a user with administrative permissions is not\npermitted",
+			Want: "Execution of PostgreSQL by a user with administrative permissions is not\r?\npermitted",
 		},
 		{
 			Name:  "pg_ctl start; SQL: a table with an index, JSON, PL/pgSQL, an extension, a rollback; then it is killed",

@@ -92,7 +92,7 @@ func sentryCLI() Row {
 		Check{Name: "its version", Run: []string{"{exe}", "--version"}, Want: `^sentry-cli 3\.8\.0\n$`},
 		Check{
 			Name: "what a program has for debuggers", Run: []string{"{exe}", "debug-files", "check", `{dir}\bin\sentry-cli.exe`},
-			Want: `Type: pe executable.*Arch: +x86_64.*> unwind.*Usable: yes`,
+			Want: `Type: pe executable.*Arch: +x86_64.*> symtab, unwind.*Usable: yes`,
 		},
 		Check{
 			Name: "source maps get an ID", Run: []string{"{exe}", "sourcemaps", "inject", "dist"},
