@@ -42,8 +42,8 @@ type Source struct {
 	// Module is a module of Go, built for Windows without cgo; Package is its main package.
 	Module  string
 	Package string
-	// Pins is a folder of upstream/ whose go.mod pins the module and what it requires, for a module that replaces others;
-	// without it, a go.mod that requires the module alone is made.
+	// Pins is a folder of upstream/ whose go.mod pins the module and what it requires, for a module that replaces
+	// others; without it, a go.mod that requires the module alone is made.
 	Pins string
 	// Tree is a folder of testdata with a package.json and its package-lock.json: npm lays these modules beside the
 	// program, for Windows.

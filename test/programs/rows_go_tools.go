@@ -1,5 +1,10 @@
 package programs
 
+import (
+	"fmt"
+	"strings"
+)
+
 // goTools are programs in Go that are run by a person or a pipeline, built from their modules.
 func goTools() []Row {
 	return []Row{rclone(), hugo(), helm(), kubectl(), telegraf()}
@@ -115,10 +120,11 @@ func kubectl() Row {
 }
 
 func telegraf() Row {
-	config := "[agent]\ninterval = '1s'\nflush_interval = '1s'\nomit_hostname = true\n" +
+	var config strings.Builder
+	config.WriteString("[agent]\ninterval = '1s'\nflush_interval = '1s'\nomit_hostname = true\n" +
 		"[[inputs.cpu]]\npercpu = false\n[[inputs.mem]]\n[[inputs.net]]\nignore_protocol_stats = true\n[[inputs.disk]]\n" +
 		"[[inputs.win_perf_counters]]\n[[inputs.win_perf_counters.object]]\nObjectName = 'Processor'\nInstances = ['_Total']\n" +
-		"Counters = ['% Processor Time']\nMeasurement = 'win_cpu'\n"
+		"Counters = ['% Processor Time']\nMeasurement = 'win_cpu'\n")
 	writes := map[string]string{
 		"cpu":     `^cpu,cpu=cpu-total .*usage_user=\d`,
 		"mem":     `^mem .*total=[1-9]\d{8,}i`,
@@ -127,7 +133,7 @@ func telegraf() Row {
 		"win_cpu": `^win_cpu,instance=_Total,objectname=Processor,\S+ Percent_Processor_Time=\d`,
 	}
 	for name := range writes {
-		config += "[[outputs.file]]\nfiles = ['{dir/}/" + name + "']\ndata_format = 'influx'\nnamepass = ['" + name + "']\n"
+		fmt.Fprintf(&config, "[[outputs.file]]\nfiles = ['{dir/}/%s']\ndata_format = 'influx'\nnamepass = ['%[1]s']\n", name)
 	}
 	return Row{
 		ID:      "telegraf",
@@ -138,7 +144,7 @@ func telegraf() Row {
 		Checks: []Check{{
 			Name:   "memory, disks, network, CPU and performance counters, once, in Influx' format",
 			Run:    []string{"{exe}", "--config", "telegraf.conf", "--once"},
-			Files:  map[string]string{"telegraf.conf": config},
+			Files:  map[string]string{"telegraf.conf": config.String()},
 			Writes: writes,
 		}},
 	}

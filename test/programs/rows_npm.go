@@ -14,7 +14,10 @@ func node22() Source {
 
 // npmPrograms are databases and tools that npm has as they are published.
 func npmPrograms() []Row {
-	return []Row{postgres(), turbo(), sass(), sevenZip(), protoc(), buildTools(), magick(), ripgrep(), lightningCSS(), ffprobe(), sentryCLI(), moreModules()}
+	return []Row{
+		postgres(), turbo(), sass(), sevenZip(), protoc(), buildTools(), magick(), ripgrep(), lightningCSS(), ffprobe(),
+		sentryCLI(), moreModules(),
+	}
 }
 
 func postgres() Row {
