@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"debug/pe"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,8 @@ import (
 	"mullion.dev/mullion/internal/check/rules"
 	"mullion.dev/mullion/internal/windows/pefile"
 	"mullion.dev/mullion/internal/windows/pefile/petest"
+	"mullion.dev/mullion/internal/windows/wineapi"
+	"mullion.dev/mullion/shim"
 )
 
 // imports makes a table of imports of "LIBRARY FUNCTION…".
@@ -198,6 +201,30 @@ func TestMalformed(t *testing.T) {
 	r := j.Set(s, check.Object{}, "x")
 	if len(r.Faults) != 1 || !strings.HasPrefix(r.Faults[0].Message, `C:\cut.exe is malformed: read the imports`) || len(r.Findings) > 0 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestShimsHaveWhatTheyReplace: a library of Mullion's that takes the place of Wine's has all that is in Wine's.
+func TestShimsHaveWhatTheyReplace(t *testing.T) {
+	without := map[string]string{
+		"PdhGetLogFileTypeA": "there are no log files", "PdhGetLogFileTypeW": "there are no log files",
+		"PdhSetDefaultRealTimeDataSource": "there is one source", "PdhValidatePathExA": "of log files",
+		"PdhVbAddCounter": "for Visual Basic", "PdhVbGetDoubleCounterValue": "for Visual Basic",
+	}
+	exports, err := shim.Exports()
+	if err != nil {
+		t.Fatal(err)
+	}
+	api, err := wineapi.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for library, names := range exports {
+		for _, name := range api.Working(library) {
+			if !slices.Contains(names, name) && without[name] == "" {
+				t.Errorf("%s has no %s, Wine's has", library, name)
+			}
+		}
 	}
 }
 

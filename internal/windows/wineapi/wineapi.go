@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -131,6 +132,22 @@ func (a *API) Exporters(function string) []string {
 	slices.SortFunc(out, func(x, y string) int {
 		return cmp.Or(cmp.Compare(inner(x), inner(y)), cmp.Compare(x, y))
 	})
+	return out
+}
+
+// Working lists the functions of a library that some version has, and not as a stub.
+func (a *API) Working(library string) []string {
+	l := a.libraries[strings.ToLower(library)]
+	if l == nil {
+		return nil
+	}
+	var out []string
+	for name, states := range l.functions {
+		if strings.Contains(states, strconv.Itoa(int(There))) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
 	return out
 }
 
