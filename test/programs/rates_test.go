@@ -95,6 +95,7 @@ func linuxNode(t *testing.T, version string) string {
 // compare starts two servers, asks them in turns, and prints their rates and the ratio of each pair of turns.
 func compare(t *testing.T, one, other server) {
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	var rates [2][]float64
 	var urls [2]string
 	for i, s := range []server{one, other} {
