@@ -17,6 +17,7 @@ var parts = map[string][]string{
 	"args":    {"run/args.c", "run/text.c", "-Dmemset=own_memset", "-Dmemcpy=own_memcpy"},
 	"blob":    {"ncrypt/blob.c", "ncrypt/der.c"},
 	"drive":   {"hooks/drive.c", "hooks/path.c", "hooks/linux.c", "hooks/table.c", "testdata/unit/path_calls.c"},
+	"etw":     {"tdh/ring.c", "tdh/event.c", "-Itdh"},
 	"events":  {"wevtapi/record.c", "wevtapi/xml.c", "wevtapi/xpath.c", "wevtapi/match.c", "wevtapi/filter.c", "-Iwevtapi"},
 	"failure": {"hooks/failure.c"},
 	"http":    {"http/parse.c", "http/body.c", "http/url.c", "http/cook.c", "http/address.c", "-Ihttp"},

@@ -5,27 +5,27 @@
 
 struct record_head
 {
-    volatile LONG64 whole; /* position + 1 when the record is whole */
+    volatile UINT64 whole; /* position + 1 when the record is whole */
     DWORD size;            /* bytes behind the head */
     DWORD reserved;
 };
 
-#define POSITIONS (~(LONG64)(RING_UNIT - 1))
+#define POSITIONS (~(UINT64)(RING_UNIT - 1))
 
-static LONG64 room_of(DWORD size)
+static UINT64 room_of(DWORD size)
 {
-    return ((LONG64)sizeof(struct record_head) + size + RING_UNIT - 1) & POSITIONS;
+    return (sizeof(struct record_head) + size + RING_UNIT - 1) & POSITIONS;
 }
 
-static struct record_head *head_at(struct ring *ring, LONG64 position)
+static struct record_head *head_at(struct ring *ring, UINT64 position)
 {
-    return (struct record_head *)(void *)(ring->bytes + (UINT64)position % RING_BYTES);
+    return (struct record_head *)(void *)(ring->bytes + position % RING_BYTES);
 }
 
 /* Copies into the ring from a position on; returns the position behind. */
-static LONG64 put(struct ring *ring, LONG64 position, const void *bytes, DWORD size)
+static UINT64 put(struct ring *ring, UINT64 position, const void *bytes, DWORD size)
 {
-    DWORD at = (UINT64)position % RING_BYTES, first = min(size, RING_BYTES - at);
+    DWORD at = position % RING_BYTES, first = min(size, RING_BYTES - at);
 
     memcpy(ring->bytes + at, bytes, first);
     memcpy(ring->bytes, (const BYTE *)bytes + first, size - first);
@@ -35,7 +35,7 @@ static LONG64 put(struct ring *ring, LONG64 position, const void *bytes, DWORD s
 BOOL ring_write(struct ring *ring, const struct piece *piece, unsigned pieces, BOOL *wake)
 {
     DWORD size = 0;
-    LONG64 head, at, room;
+    UINT64 head, at, room;
     struct record_head *record;
 
     *wake = FALSE;
@@ -49,13 +49,13 @@ BOOL ring_write(struct ring *ring, const struct piece *piece, unsigned pieces, B
     do
     {
         head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
-        if ((UINT64)(head - ring->tail) > (UINT64)(RING_BYTES - room))
+        if (head - ring->tail > RING_BYTES - room)
             goto lost;
     } while (!__atomic_compare_exchange_n(&ring->head, &head, (head & POSITIONS) + room, FALSE, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
     head &= POSITIONS;
     record = head_at(ring, head);
     record->size = size;
-    at = head + (LONG64)sizeof(*record);
+    at = head + sizeof(*record);
     for (unsigned i = 0; i < pieces; i++)
         at = put(ring, at, piece[i].bytes, piece[i].size);
     __atomic_store_n(&record->whole, head + 1, __ATOMIC_SEQ_CST);
@@ -68,7 +68,7 @@ lost:
 }
 
 /* Whether a whole record begins at a position, and how long it is. */
-static BOOL is_whole(struct ring *ring, LONG64 position, LONG64 head, DWORD *size)
+static BOOL is_whole(struct ring *ring, UINT64 position, UINT64 head, DWORD *size)
 {
     struct record_head *record = head_at(ring, position);
 
@@ -79,11 +79,11 @@ static BOOL is_whole(struct ring *ring, LONG64 position, LONG64 head, DWORD *siz
 }
 
 /* The bounds of what is to be read; a head that cannot be is made the tail. FALSE: there is nothing. */
-static BOOL bounds(struct ring *ring, LONG64 *tail, LONG64 *head)
+static BOOL bounds(struct ring *ring, UINT64 *tail, UINT64 *head)
 {
     *head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE) & POSITIONS;
     *tail = ring->tail & POSITIONS;
-    if ((UINT64)(*head - *tail) > RING_BYTES)
+    if (*head - *tail > RING_BYTES)
     {
         __atomic_store_n(&ring->tail, *head, __ATOMIC_RELEASE);
         return FALSE;
@@ -93,14 +93,14 @@ static BOOL bounds(struct ring *ring, LONG64 *tail, LONG64 *head)
 
 enum ring_answer ring_read(struct ring *ring, BYTE *to, DWORD *size)
 {
-    LONG64 tail, head;
+    UINT64 tail, head;
     DWORD at, first;
 
     if (!bounds(ring, &tail, &head))
         return RING_EMPTY;
     if (!is_whole(ring, tail, head, size))
         return RING_UNFINISHED;
-    at = (UINT64)(tail + (LONG64)sizeof(struct record_head)) % RING_BYTES;
+    at = (tail + sizeof(struct record_head)) % RING_BYTES;
     first = min(*size, RING_BYTES - at);
     memcpy(to, ring->bytes + at, first);
     memcpy(to + first, ring->bytes, *size - first);
@@ -110,7 +110,7 @@ enum ring_answer ring_read(struct ring *ring, BYTE *to, DWORD *size)
 
 void ring_skip(struct ring *ring)
 {
-    LONG64 tail, head;
+    UINT64 tail, head;
     DWORD size;
 
     if (!bounds(ring, &tail, &head))

@@ -20,9 +20,9 @@ enum
 
 struct ring
 {
-    volatile LONG64 head; /* where the next record goes: grows by its size, over the end of the memory too */
-    volatile LONG64 tail; /* up to where is read */
-    volatile LONG64 written, lost;
+    volatile UINT64 head; /* where the next record goes: grows by its size, over the end of the memory too */
+    volatile UINT64 tail; /* up to where is read */
+    volatile UINT64 written, lost;
     volatile LONG waiting; /* the reader waits for its event */
     volatile LONG ended;
     LONG reserved[4];
