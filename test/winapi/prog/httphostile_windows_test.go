@@ -97,9 +97,7 @@ func TestHTTPCrowd(t *testing.T) {
 	var wait sync.WaitGroup
 	for i := range 5 {
 		c := q.dial(t)
-		wait.Add(1)
-		go func() {
-			defer wait.Done()
+		wait.Go(func() {
 			text := fmt.Sprintf("POST /%d HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n", i)
 			for j := range len(text) {
 				if _, err := io.WriteString(c, text[j:j+1]); err != nil {
@@ -112,7 +110,7 @@ func TestHTTPCrowd(t *testing.T) {
 			if want := fmt.Sprintf("/%d ab", i); err != nil || !strings.HasSuffix(string(all), want) {
 				t.Errorf("a slow sender: %q, %v", all, err)
 			}
-		}()
+		})
 	}
 	for range 20 {
 		if got := q.ask("GET", "/fast", nil); got != "200 /fast " {

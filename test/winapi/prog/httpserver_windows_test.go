@@ -78,11 +78,14 @@ func TestHTTPRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := fmt.Sprintf("%d.%d verb %d context %d %s, %s, %s, %s, %s; %q, %q; own %d %s", r.version.major, r.version.minor, r.verb, r.context,
-		r.url(), wideText(r.full, r.fullLength), wideText(r.host, r.hostLength), wideText(r.path, r.pathLength), wideText(r.query, r.queryLength),
-		r.header(httpHeaderUserAgent), r.header(httpHeaderCookie), r.unknownCount, unsafe.String(r.unknown.value, r.unknown.length))
+	got := fmt.Sprintf("%d.%d verb %d context %d %s, %s, %s, %s, %s; %q, %q; own %d %s",
+		r.version.major, r.version.minor, r.verb, r.context, r.url(),
+		wideText(r.full, r.fullLength), wideText(r.host, r.hostLength), wideText(r.path, r.pathLength),
+		wideText(r.query, r.queryLength), r.header(httpHeaderUserAgent), r.header(httpHeaderCookie),
+		r.unknownCount, unsafe.String(r.unknown.value, r.unknown.length))
 	port := fmt.Sprint(q.port)
-	want := "1.1 verb 6 context 7 /a/b%20c?d=%20, http://x:PORT/a/b c?d=%20, x:PORT, /a/b c, ?d=%20; \"test\", \"a=1; b=2\"; own 1 own"
+	want := `1.1 verb 6 context 7 /a/b%20c?d=%20, http://x:PORT/a/b c?d=%20, x:PORT, /a/b c, ?d=%20; ` +
+		`"test", "a=1; b=2"; own 1 own`
 	if want = strings.ReplaceAll(want, "PORT", port); got != want {
 		t.Errorf("request: got %s\nwant %s", got, want)
 	}
@@ -96,7 +99,8 @@ func TestHTTPRequest(t *testing.T) {
 	if err := q.send(r.id, 0, 404, map[int]string{httpHeaderCookie + 2: "c=3"}, []byte("none")); err != nil {
 		t.Error(err)
 	}
-	if err := q.send(r.id, 0, 200, nil, nil); !errors.Is(err, errorConnectionInvalid) && !errors.Is(err, windows.ERROR_INVALID_PARAMETER) {
+	err = q.send(r.id, 0, 200, nil, nil)
+	if !errors.Is(err, errorConnectionInvalid) && !errors.Is(err, windows.ERROR_INVALID_PARAMETER) {
 		t.Errorf("a second response: %v", err)
 	}
 	text := <-answer
@@ -115,7 +119,8 @@ func TestHTTPSmallBuffer(t *testing.T) {
 	q := newQueue(t, "http://+:PORT/")
 	answer := make(chan string)
 	go func() {
-		answer <- q.exchange(t, "GET / HTTP/1.1\r\nHost: x\r\nX-Long: "+strings.Repeat("x", 5000)+"\r\nConnection: close\r\n\r\n")
+		long := strings.Repeat("x", 5000)
+		answer <- q.exchange(t, "GET / HTTP/1.1\r\nHost: x\r\nX-Long: "+long+"\r\nConnection: close\r\n\r\n")
 	}()
 	r, n, err := q.receive(0, 0, 1024)
 	if !errors.Is(err, windows.ERROR_MORE_DATA) || n < 5000 || n > 10000 || r.id == 0 {
@@ -148,13 +153,14 @@ func TestHTTPResponses(t *testing.T) {
 		var err error
 		switch r.url() {
 		case "/length":
-			err = errors.Join(q.send(r.id, httpMoreData, 200, map[int]string{httpHeaderContentLength: "6"}, []byte("one")),
-				q.more(r.id, httpMoreData, []byte("tw")), q.more(r.id, httpMoreData, []byte("o")), q.more(r.id, 0, nil))
+			headers := map[int]string{httpHeaderContentLength: "6"}
+			err = errors.Join(q.send(r.id, httpMoreData, 200, headers, []byte("one")), q.more(r.id, httpMoreData, []byte("tw")), q.more(r.id, httpMoreData, []byte("o")), q.more(r.id, 0, nil))
 		case "/chunked":
 			err = errors.Join(q.send(r.id, httpMoreData, 200, map[int]string{httpHeaderEncoding: "chunked"}, nil),
 				q.more(r.id, httpMoreData, []byte("3\r\none\r\n")), q.more(r.id, 0, []byte("0\r\n\r\n")))
 		case "/unsized":
-			err = errors.Join(q.send(r.id, httpMoreData, 200, nil, []byte("until")), q.more(r.id, httpDisconnect, []byte(" the end")))
+			err = errors.Join(q.send(r.id, httpMoreData, 200, nil, []byte("until")),
+				q.more(r.id, httpDisconnect, []byte(" the end")))
 		case "/short":
 			err = q.send(r.id, 0, 200, map[int]string{httpHeaderContentLength: "100"}, []byte("short"))
 		case "/file":
@@ -257,14 +263,12 @@ func TestHTTPParallel(t *testing.T) {
 	q.serve(q.echo)
 	var wait sync.WaitGroup
 	for i := range 100 {
-		wait.Add(1)
-		go func() {
-			defer wait.Done()
+		wait.Go(func() {
 			want := fmt.Sprintf("200 /%d body %d", i, i)
 			if got := q.ask("POST", fmt.Sprintf("/%d", i), strings.NewReader(fmt.Sprintf("body %d", i))); got != want {
 				t.Errorf("got %q, want %q", got, want)
 			}
-		}()
+		})
 	}
 	wait.Wait()
 	large := strings.Repeat("0123456789", 2_000_000)

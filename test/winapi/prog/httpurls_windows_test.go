@@ -45,9 +45,18 @@ func TestHTTPPrefixes(t *testing.T) {
 		return body
 	}
 	for _, c := range []struct{ host, path, want string }{
-		{"x", "/a", "first"}, {"x", "/a/", "first"}, {"x", "/A/c?q", "first"}, {"x", "/a/b", "second"}, {"x", "/a/b/c", "second"},
-		{"x", "/ab", "404"}, {"x", "/a/../weak", "second"}, {"x", "/local/x", "first"}, {"localhost:1", "/any", "first"},
-		{"localhost", "/weak/", "first"}, {"x", "/", "404"}, {"x y", "/a", "400"},
+		{"x", "/a", "first"},
+		{"x", "/a/", "first"},
+		{"x", "/A/c?q", "first"},
+		{"x", "/a/b", "second"},
+		{"x", "/a/b/c", "second"},
+		{"x", "/ab", "404"},
+		{"x", "/a/../weak", "second"},
+		{"x", "/local/x", "first"},
+		{"localhost:1", "/any", "first"},
+		{"localhost", "/weak/", "first"},
+		{"x", "/", "404"},
+		{"x y", "/a", "400"},
 	} {
 		if got := route(c.host, c.path); got != c.want {
 			t.Errorf("%s of %s: got %q, want %q", c.path, c.host, got, c.want)

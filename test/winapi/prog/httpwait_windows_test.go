@@ -193,7 +193,8 @@ func TestHTTPDisconnect(t *testing.T) {
 				t.Errorf("the client has read %d bytes", n)
 			}
 		}
-		for end := time.Now().Add(10 * time.Second); ; <-time.After(10 * time.Millisecond) { // a reset may be seen by a send only
+		// A reset may be seen by a send only.
+		for end := time.Now().Add(10 * time.Second); ; <-time.After(10 * time.Millisecond) {
 			if err := q.send(r.id, 0, 200, nil, nil); errors.Is(err, errorConnectionInvalid) {
 				break
 			} else if time.Now().After(end) {
@@ -214,20 +215,16 @@ func TestHTTPCancelRace(t *testing.T) {
 	stop := make(chan bool)
 	var asking, receiving sync.WaitGroup
 	for range 4 {
-		asking.Add(1)
-		go func() {
-			defer asking.Done()
+		asking.Go(func() {
 			for range 60 {
 				if got := q.ask("GET", "/race", nil); got != "200 raced" {
 					t.Errorf("a request: %s", got)
 				}
 			}
-		}()
+		})
 	}
 	for range 8 {
-		receiving.Add(1)
-		go func() {
-			defer receiving.Done()
+		receiving.Go(func() {
 			for {
 				select {
 				case <-stop:
@@ -236,7 +233,7 @@ func TestHTTPCancelRace(t *testing.T) {
 					q.raceOnce(t)
 				}
 			}
-		}()
+		})
 	}
 	asking.Wait()
 	close(stop)
@@ -245,6 +242,7 @@ func TestHTTPCancelRace(t *testing.T) {
 
 // raceOnce waits for a request for a moment, cancels, and answers the request if there is one all the same.
 func (q *httpQueue) raceOnce(t *testing.T) {
+	t.Helper()
 	event, err := windows.CreateEvent(nil, 1, 0, nil)
 	if err != nil {
 		t.Error(err)
