@@ -50,7 +50,9 @@ func TestRates(t *testing.T) {
 			row := Rows()[i]
 			b := newBench(t, p, row)
 			windows := func(args ...string) func(context.Context, string) *exec.Cmd {
-				return func(ctx context.Context, port string) *exec.Cmd { return b.command(ctx, nil, append(args, port)) }
+				return func(ctx context.Context, port string) *exec.Cmd {
+					return b.command(ctx, nil, append(args, port))
+				}
 			}
 			if id == "node_22" {
 				copyFile(t, "testdata/rates/server.js", filepath.Join(b.folder, "server.js"))
@@ -94,6 +96,7 @@ func linuxNode(t *testing.T, version string) string {
 
 // compare starts two servers, asks them in turns, and prints their rates and the ratio of each pair of turns.
 func compare(t *testing.T, one, other server) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var rates [2][]float64

@@ -120,8 +120,8 @@ const head = `# Programs that Mullion was tried with
 
 Printed from the table and the results of ` + "`test/programs`" + `; ` + "`make test-programs`" + ` tries them,
 ` + "`make update`" + ` writes this page. Each is the program as it is published, or built from its published
-module without changes. It is run as a container runs it: by mullion-run.exe, in a Wine prefix with Mullion's shims, with pipes as
-standard handles. Servers are asked from Linux, and told to end as a container's programs are (CTRL_SHUTDOWN).
+module without changes. It is run as a container runs it: by mullion-run.exe, in a Wine prefix with Mullion's shims, with pipes
+as standard handles. Servers are asked from Linux, and told to end as a container's programs are (CTRL_SHUTDOWN).
 Wine 8.0 is Debian 12's, Wine 10.0 Debian 13's. A cell says how many of the checks pass; the checks stand in the column
 before. Where one does not pass, the last column says why, as far as it is known.
 
@@ -160,11 +160,12 @@ func (row Row) line(results []Results) string {
 	for _, c := range row.Checks {
 		names = append(names, c.Name)
 	}
-	line := fmt.Sprintf("| %s | %s | %s |", row.Title, row.Version, strings.Join(names, "; "))
+	var line strings.Builder
+	fmt.Fprintf(&line, "| %s | %s | %s |", row.Title, row.Version, strings.Join(names, "; "))
 	for _, r := range results {
 		o, ok := r.find(row)
 		if !ok {
-			line += " not tried |"
+			line.WriteString(" not tried |")
 			continue
 		}
 		passed := 0
@@ -181,7 +182,7 @@ func (row Row) line(results []Results) string {
 			}
 			whys = append(whys, fmt.Sprintf("Wine %s, %s: %s", r.Wine, c.Name, why))
 		}
-		line += fmt.Sprintf(" %d of %d |", passed, len(row.Checks))
+		fmt.Fprintf(&line, " %d of %d |", passed, len(row.Checks))
 	}
-	return line + " " + strings.Join(whys, "; ") + " |\n"
+	return line.String() + " " + strings.Join(whys, "; ") + " |\n"
 }

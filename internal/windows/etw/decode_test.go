@@ -13,15 +13,15 @@ import (
 )
 
 // recorded is an event with every type of field that go-winio's package etw has, as a session delivered it.
-func recorded(t testing.TB) *Record {
-	t.Helper()
+func recorded(tb testing.TB) *Record {
+	tb.Helper()
 	text, err := os.ReadFile("testdata/go-winio.json")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	var r Record
 	if err := json.Unmarshal(text, &r); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return &r
 }

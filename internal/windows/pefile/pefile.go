@@ -1,6 +1,6 @@
 // Package pefile reads of a Windows program or library what its start depends on: the machine, the imports, the
-// exports. The files may be hostile: every size and number is bounded, and nothing is read but headers and these tables.
-// It judges nothing.
+// exports. The files may be hostile: every size and number is bounded, and nothing is read but headers and these
+// tables. It judges nothing.
 package pefile
 
 import (

@@ -101,7 +101,8 @@ publishing:
 		t.Run(tc.name, func(t *testing.T) {
 			w := &fake{logs: someLogs()}
 			got := run(t, w, "", append([]string{"wevtutil"}, tc.args...)...)
-			if diff := cmp.Diff([]any{tc.want, tc.ask}, []any{got, w.asked}, cmp.AllowUnexported(result{})); diff != "" {
+			all := cmp.AllowUnexported(result{})
+			if diff := cmp.Diff([]any{tc.want, tc.ask}, []any{got, w.asked}, all); diff != "" {
 				t.Error(diff)
 			}
 			if tc.name == "cl" && w.logs["Application"] != nil {
@@ -122,9 +123,14 @@ func TestEventcreate(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, wrong := range [][]string{
-		{"/t", "error", "/id", "1"}, {"/t", "x", "/id", "1", "/d", "x"}, {"/t", "error", "/id", "1001", "/d", "x"},
-		{"/t", "error", "/id", "0", "/d", "x"}, {"/t", "error", "/id", "1", "/d", "x", "/l", "none"},
-		{"/t", "error", "/id", "1", "/d", "x", "/l", "Security"}, {"/s", "far", "/t", "error", "/id", "1", "/d", "x"}, {"/t"},
+		{"/t", "error", "/id", "1"},
+		{"/t", "x", "/id", "1", "/d", "x"},
+		{"/t", "error", "/id", "1001", "/d", "x"},
+		{"/t", "error", "/id", "0", "/d", "x"},
+		{"/t", "error", "/id", "1", "/d", "x", "/l", "none"},
+		{"/t", "error", "/id", "1", "/d", "x", "/l", "Security"},
+		{"/s", "far", "/t", "error", "/id", "1", "/d", "x"},
+		{"/t"},
 	} {
 		w := &fake{logs: someLogs()}
 		if got := run(t, w, "", append([]string{"eventcreate"}, wrong...)...); got.code != 1 || got.err == "" || w.written != nil {

@@ -27,8 +27,6 @@ type System interface {
 	Host
 	// Network is what ipconfig and nslookup need.
 	Network
-	// Events is what wevtutil and eventcreate need.
-	Events
 }
 
 // State is what the machine is and does.
@@ -41,6 +39,8 @@ type State interface {
 	Identity() (token.Identity, error)
 	// Clock is what tzutil and w32tm need.
 	Clock
+	// Events is what wevtutil and eventcreate need.
+	Events
 }
 
 // Registry holds the variables of the user's or the machine's environment.
@@ -80,6 +80,12 @@ type Host interface {
 	Alone(f func() error) error
 	// Net runs Wine's own net, for everything that net here does not do, and returns its exit code.
 	Net(e Env, args []string) (int, error)
+	// Control is what sc, net start and shutdown need.
+	Control
+}
+
+// Control starts and ends things.
+type Control interface {
 	// Services is the service control manager.
 	Services() services.Manager
 	// Power is what shutdown needs.

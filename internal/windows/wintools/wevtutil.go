@@ -143,7 +143,7 @@ type listing struct {
 func queryEvents(e Env, args []string) int {
 	var l listing
 	for _, arg := range args {
-		name, is := option(arg)
+		_, is := option(arg)
 		if !is && l.query.Log == "" {
 			l.query.Log = arg
 			continue

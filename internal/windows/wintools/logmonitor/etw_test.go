@@ -32,7 +32,9 @@ func TestTraceFormats(t *testing.T) {
 	short := recorded(t)
 	short.Schema = []byte("\x00\x00\x00Said\x00text\x00\x02n\x00\x07v\x00\x02a b\x00\x02")
 	short.Data = []byte("a \"b\"\r\nc <&>\x00\xfb\xff\xff\xff1.50\x00007\x00")
-	manifest := etw.Record{Provider: short.Provider, ID: 12, Level: 9, Keyword: 1 << 63, Time: short.Time, Data: []byte{1, 0xab}}
+	manifest := etw.Record{
+		Provider: short.Provider, ID: 12, Level: 9, Keyword: 1 << 63, Time: short.Time, Data: []byte{1, 0xab},
+	}
 	text := etw.Record{Provider: short.Provider, Time: short.Time, StringOnly: true, Data: []byte("h\x00i\x00\x00\x00")}
 	const id = "{EF70F029-8C00-5B39-73CD-F7E595EC0715}"
 	for _, tt := range []struct {
@@ -69,7 +71,8 @@ func TestTraceFormats(t *testing.T) {
 			if unknown != nil {
 				t.Errorf("unknown fields %q", unknown)
 			}
-			for format, want := range map[string]string{formatJSON: tt.json, formatXML: tt.xml, formatCustom: tt.custom} {
+			lines := map[string]string{formatJSON: tt.json, formatXML: tt.xml, formatCustom: tt.custom}
+			for format, want := range lines {
 				if diff := cmp.Diff(want, e.line(format, custom)); diff != "" {
 					t.Errorf("%s: %s", format, diff)
 				}

@@ -58,7 +58,8 @@ func eventFields() []string {
 func fileFields() []string { return []string{source, timeStamp, fileName, message} }
 func traceFields() []string {
 	return []string{
-		source, timeStamp, severity, providerID, providerName, decodingSource, processID, threadID, keyword, traceEventID, eventData,
+		source, timeStamp, severity, providerID, providerName, decodingSource, processID, threadID, keyword,
+		traceEventID, eventData,
 	}
 }
 func processFields() []string { return []string{source, timeStamp, message} }
