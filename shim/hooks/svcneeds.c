@@ -238,7 +238,7 @@ static BOOL WINAPI hook_StartServiceW(SC_HANDLE handle, DWORD argc, const WCHAR 
 
 static BOOL WINAPI hook_ControlService(SC_HANDLE handle, DWORD control, SERVICE_STATUS *status)
 {
-    DWORD needed, returned;
+    DWORD needed, returned, error = GetLastError();
 
     if (control == SERVICE_CONTROL_STOP && !hook_EnumDependentServicesW(handle, SERVICE_ACTIVE, NULL, 0, &needed, &returned) &&
         GetLastError() == ERROR_MORE_DATA)
@@ -247,6 +247,7 @@ static BOOL WINAPI hook_ControlService(SC_HANDLE handle, DWORD control, SERVICE_
             svc_api.QueryServiceStatus(handle, status);
         return svc_refuse(ERROR_DEPENDENT_SERVICES_RUNNING);
     }
+    SetLastError(error); /* nssm prints it also after success */
     return api.ControlService(handle, control, status);
 }
 
