@@ -42,7 +42,7 @@ EXPORTER_LDFLAGS = -s -w -X github.com/prometheus/common/version.Version=$(shell
 LDFLAGS := -s -w -X mullion.dev/mullion/internal/base/version.version=$(VERSION)
 
 .DEFAULT_GOAL := build
-.PHONY: plugins quick image release test-release test-package test-wines test-image fuzz chaos picture test-deps machines-deps lint-deps test-machines test-programs test-documents test-skew machine kube-linter critest exporter test-units e2e e2e.test e2e-images deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
+.PHONY: plugins quick image release test-release test-package test-wines test-image fuzz chaos picture test-deps machines-deps lint-deps test-machines test-programs test-documents test-skew machine kube-linter critest node-suite exporter test-units e2e e2e.test e2e-images deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
 
 help: ## what the targets do
 	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -95,6 +95,10 @@ e2e-images: ## build the programs of the e2e tests' images
 
 critest: mullion ## build critest.exe, for `mullion conformance critest` (a minute more than make build)
 	@hack/step.sh "build critest.exe" env GOOS=windows $(GO) -C upstream/critest test -c -vet=off -trimpath -ldflags '-s -w -X sigs.k8s.io/cri-tools/pkg/version.Version=v1.36.0' -o $(BIN)/e2e/windows/critest.exe sigs.k8s.io/cri-tools/cmd/critest
+
+node-suite: kubernetes ## build Kubernetes' node tests for Windows, for their test (TestNodeSuite of test/cri; a minute and more)
+	@hack/step.sh "build e2e_node_windows.test.exe" env GOOS=windows $(GO) -C upstream/kubernetes test -c -vet=off -trimpath -ldflags '-s -w' -o $(BIN)/e2e/windows/e2e_node_windows.test.exe k8s.io/kubernetes/test/e2e_node_windows
+	@hack/step.sh "build kube-log-runner.exe" env GOOS=windows $(GO) -C upstream/kubernetes build -trimpath -ldflags '-s -w' -o $(BIN)/e2e/windows/kube-log-runner.exe k8s.io/component-base/logs/kube-log-runner
 
 exporter: ## build windows_exporter.exe, for its test (test/exporter; a minute)
 	@hack/step.sh "build windows_exporter.exe" env GOOS=windows $(GO) -C upstream/windows-exporter build -trimpath -ldflags '$(EXPORTER_LDFLAGS)' -o $(BIN)/e2e/windows/windows_exporter.exe tool

@@ -82,6 +82,7 @@ void set_environment(const WCHAR *env_file);
 int start_program(const struct options *opt);
 int send_ctrl(const struct options *opt);
 void prepare_ctrl(HANDLE process);
+BOOL load_hook(HANDLE process, const WCHAR *hook, DWORD *error);
 BOOL prepare_child(HANDLE process, const WCHAR *path, const WCHAR *hook, DWORD *error);
 
 /* affinity.c */

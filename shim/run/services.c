@@ -4,11 +4,48 @@
  * service control manager).
  */
 #include "run.h"
+#include <tlhelp32.h>
 
 enum
 {
     START_TIMEOUT_MS = 30000
 };
+
+static BOOL has_module(DWORD pid, const WCHAR *path)
+{
+    HANDLE snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPMODULE, pid);
+    MODULEENTRY32W module = {.dwSize = sizeof(module)};
+    BOOL found = FALSE;
+
+    if (snapshot == INVALID_HANDLE_VALUE)
+        return TRUE; /* it is not known, so nothing is done to it */
+    for (BOOL more = Module32FirstW(snapshot, &module); more && !found; more = Module32NextW(snapshot, &module))
+        found = !str_casecmp(module.szExePath, path);
+    CloseHandle(snapshot);
+    return found;
+}
+
+/* On a host it is Wine's wineboot.exe that starts services.exe, without the hooks; they are loaded into it as it runs. */
+static void hook_running(const WCHAR *hook)
+{
+    HANDLE snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0), process;
+    PROCESSENTRY32W entry = {.dwSize = sizeof(entry)};
+    DWORD error;
+
+    if (snapshot == INVALID_HANDLE_VALUE)
+        return;
+    for (BOOL more = Process32FirstW(snapshot, &entry); more; more = Process32NextW(snapshot, &entry))
+    {
+        if (str_casecmp(entry.szExeFile, L"services.exe") || has_module(entry.th32ProcessID, hook))
+            continue;
+        if ((process = OpenProcess(PROCESS_ALL_ACCESS, FALSE, entry.th32ProcessID)))
+        {
+            load_hook(process, hook, &error);
+            CloseHandle(process);
+        }
+    }
+    CloseHandle(snapshot);
+}
 
 /*
  * start_services starts services.exe, at most once in the life of a prefix, and returns 0 when all automatic
@@ -30,6 +67,8 @@ int start_services(const WCHAR *hook)
     detach_stdio();
     if (WaitForSingleObject(wait[0], 0) == WAIT_OBJECT_0)
     {
+        if (hook)
+            hook_running(hook);
         result = 0;
     }
     else if (CreateProcessW(services, NULL, NULL, NULL, FALSE, CREATE_SUSPENDED | DETACHED_PROCESS, NULL, L"C:\\windows\\system32", &startup, &child))

@@ -7,7 +7,7 @@
  * kernel32.dll lies at the same address in every process of a prefix. As the first thread in the process, it also does
  * the process's initialisation.
  */
-static BOOL load_hook(HANDLE process, const WCHAR *hook, DWORD *error)
+BOOL load_hook(HANDLE process, const WCHAR *hook, DWORD *error)
 {
     SIZE_T size = (str_len(hook) + 1) * sizeof(WCHAR), done;
     void *name = VirtualAllocEx(process, NULL, size, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);

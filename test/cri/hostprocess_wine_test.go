@@ -71,6 +71,11 @@ func (n *node) startHost(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(run, "work"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	hosts := filepath.Join(run, "hosts")
+	if err := os.WriteFile(hosts, []byte("127.0.0.1 localhost\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	h.Binds = []winhost.Bind{{Source: hosts, Target: "/etc/hosts"}}
 	file := filepath.Join(run, "host.json")
 	if err := h.Save(file); err != nil {
 		t.Fatal(err)

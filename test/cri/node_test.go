@@ -33,6 +33,7 @@ type node struct {
 	server  *cri.Server
 	engine  *engine.Engine
 	host    *winhost.Host // nil: a folder stands for the host's C:
+	address string        // the server's
 	stop    func()
 	runtimeapi.RuntimeServiceClient
 	Images runtimeapi.ImageServiceClient
@@ -84,6 +85,7 @@ func (n *node) start(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	n.address = l.Addr().String()
 	served := make(chan error, 1)
 	go func() { served <- n.server.Serve(ctx, l) }()
 	conn, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))

@@ -100,6 +100,8 @@ func main() {
 		}
 		fmt.Println("reported:", err)
 		time.Sleep(time.Hour)
+	case "service":
+		service(os.Args[2])
 	case "affinity":
 		affinity()
 	case "spin":
