@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +18,10 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"mullion.dev/mullion/internal/node/kubenode"
+	"mullion.dev/mullion/internal/node/winhost"
+	"mullion.dev/mullion/internal/node/winnode"
 	"mullion.dev/mullion/internal/process/proc"
+	"mullion.dev/mullion/internal/windows/wine"
 )
 
 // routePods tells the underlay which node the pods are behind, as a cluster does that follows its nodes.
@@ -107,4 +112,44 @@ func (r *rig) checkAgain(t *testing.T, unit string) {
 		}
 		return nil
 	})
+}
+
+// checkDeadService: a service of the host whose process is killed is stopped, and does not count as running for ever.
+func (r *rig) checkDeadService(t *testing.T) {
+	t.Helper()
+	h, err := winhost.Load(winnode.HostFile(r.host.Dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := wine.UnixPath(wine.Drive(winnode.Prefix(r.host.Dir)), `C:\service.exe`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	build := exec.Command("go", "build", "-o", file, "../cri/testdata/winprog")
+	build.Env = append(os.Environ(), "GOOS=windows", "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build the service: %v\n%s", err, out)
+	}
+	run := func(args ...string) string {
+		out, err := h.Output(t.Context(), nil, nil, args[0], args[1:]...)
+		if err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	state := func(want string) {
+		eventually(t, "the service is "+want, 20*time.Second, func() error {
+			if said := run("sc.exe", "query", "idle"); !strings.Contains(said, want) {
+				return errors.New(said)
+			}
+			return nil
+		})
+	}
+	run("sc.exe", "create", "idle", "binPath=", `C:\service.exe service idle`)
+	time.Sleep(10 * time.Second) // the agent sees within five seconds that the host is a new one
+	run("sc.exe", "start", "idle")
+	state("RUNNING")
+	run("taskkill", "/F", "/IM", "service.exe")
+	state("STOPPED")
+	run("sc.exe", "delete", "idle")
 }

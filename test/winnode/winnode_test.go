@@ -340,11 +340,13 @@ func TestNodeRegisters(t *testing.T) {
 	checkNode(t, node, r.host)
 	r.routePods(t, node)
 	r.checkHost(t)
+	r.checkDeadService(t)
 	r.checkPod(t, api)
 	r.checkServices(t, api)
 	r.checkNoCgroups(t)
 	r.logMemory(t)
 	r.checkCrash(t)
+	r.checkDeadService(t)
 }
 
 func checkNode(t *testing.T, node *corev1.Node, host winnode.Config) {

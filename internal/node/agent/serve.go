@@ -81,6 +81,7 @@ func serve(ctx context.Context, config agentconfig.Config, executable string, lo
 	defer cancel()
 	background.Go(func() { service.RepairEvery(ctx, repairPause) })
 	background.Go(func() { a.administer(ctx, service) })
+	background.Go(func() { a.watchServices(ctx) })
 	failed := make(chan error, 2)
 	go func() { failed <- service.Serve(ctx, hnsListener, token) }()
 	// While it is made, the CRI server takes over the pods that are there. Their CNI plugins may call HNS, which serves
@@ -101,6 +102,33 @@ func serve(ctx context.Context, config agentconfig.Config, executable string, lo
 func (a *agent) administer(ctx context.Context, service *hnsserver.Service) {
 	if err := admin.Serve(ctx, admin.Socket(a.config.RunDir), service, a.log.With("part", "admin")); err != nil {
 		a.log.Error("serve the admin API", "error", err)
+	}
+}
+
+// watchServices has the service control manager of the host's Windows, which Wine starts with the first program, see
+// that a service's process has ended, in each of the host's lives, until ctx ends. If that fails the agent goes on: only
+// services that crash count as running.
+func (a *agent) watchServices(ctx context.Context) {
+	watched := 0
+	tick := time.NewTicker(repairPause)
+	defer tick.Stop()
+	for {
+		host, err := winhost.Load(a.config.HostFile)
+		pid := 0
+		if err == nil {
+			pid, err = host.PID() // an error while the host is away
+		}
+		if err == nil && pid != watched {
+			watched = pid
+			if _, err := host.Output(ctx, nil, nil, wine.RunProgram, "--services"); err != nil && ctx.Err() == nil {
+				a.log.Error("services of the host are not watched", "error", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
 	}
 }
 

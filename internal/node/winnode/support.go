@@ -64,7 +64,7 @@ func SupportRows() []support.Row {
 			Area:  area,
 			Name:  "service control manager",
 			Level: support.Partly,
-			Note:  "Wine's; the kubelet runs as a process that the supervisor restarts, not as a service",
+			Note:  "Wine's; a service whose process ends is stopped; the kubelet runs as a process that the supervisor restarts, not as a service",
 			Ref:   "https://learn.microsoft.com/windows/win32/services/service-control-manager",
 		},
 		{
