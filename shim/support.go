@@ -466,7 +466,7 @@ func programRows() []support.Row {
 			Note: "sessions in real time: EventRegister, EventSetInformation, EventWrite, EventWriteTransfer, EventWriteString, EventEnabled, StartTrace, ControlTrace, EnableTraceEx2 with levels " +
 				"and keywords, OpenTrace, ProcessTrace and their like, within a host or a container. A session has one consumer and room for 2 MB; what comes on top is lost and counted. " +
 				"Log files (.etl), private and buffering sessions, filters and raw time stamps are refused with ERROR_NOT_SUPPORTED, the kernel's logger with ERROR_ACCESS_DENIED. " +
-				"Classic providers (RegisterTraceGuids), TraceMessage, stack traces and the description of events by TdhGetEventInformation are not there; Windows' own providers write nothing",
+				"Classic providers (RegisterTraceGuids), TraceMessage, stack traces and EventWriteEx are not there; the Tdh functions, which describe events, are refused with ERROR_NOT_SUPPORTED, and TdhEnumerateProviders lists none. Windows' own providers write nothing, and a session ends with the last process that has it open",
 		},
 		{
 			Name:  "wevtutil, eventcreate",

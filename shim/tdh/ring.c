@@ -14,7 +14,7 @@ struct record_head
 
 static UINT64 room_of(DWORD size)
 {
-    return (sizeof(struct record_head) + size + RING_UNIT - 1) & POSITIONS;
+    return ((UINT64)sizeof(struct record_head) + size + RING_UNIT - 1) & POSITIONS;
 }
 
 static struct record_head *head_at(struct ring *ring, UINT64 position)
@@ -55,7 +55,7 @@ BOOL ring_write(struct ring *ring, const struct piece *piece, unsigned pieces, B
     head &= POSITIONS;
     record = head_at(ring, head);
     record->size = size;
-    at = head + sizeof(*record);
+    at = head + (UINT64)sizeof(*record);
     for (unsigned i = 0; i < pieces; i++)
         at = put(ring, at, piece[i].bytes, piece[i].size);
     __atomic_store_n(&record->whole, head + 1, __ATOMIC_SEQ_CST);

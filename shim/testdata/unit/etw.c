@@ -73,7 +73,7 @@ static void test_wake(struct ring *ring)
 /* A writer took a place and was killed. */
 static void test_unfinished(struct ring *ring)
 {
-    LONG64 before = ring->lost;
+    UINT64 before = ring->lost;
     DWORD size = 0;
     BOOL wake;
 
@@ -106,10 +106,10 @@ static void test_hostile(struct ring *ring)
         put(ring, "written", 7, &wake);
         if (rand() % 4 == 0) /* a record that says that it is whole, of any size */
         {
-            LONG64 tail = ring->tail & ~(LONG64)(RING_UNIT - 1);
+            UINT64 tail = ring->tail & ~(UINT64)(RING_UNIT - 1);
             DWORD place = (UINT64)tail % RING_BYTES;
 
-            *(LONG64 *)(void *)(ring->bytes + place) = tail + 1;
+            *(UINT64 *)(void *)(ring->bytes + place) = tail + 1;
             *(DWORD *)(void *)(ring->bytes + place + 8) = (DWORD)rand() % (2 * MOST_RECORD);
         }
         switch (ring_read(ring, record, &size))
