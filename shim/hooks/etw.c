@@ -2,8 +2,9 @@
  * Event Tracing for Windows: providers, sessions and consumers.
  *
  * Facts (Wine 8.0 to 10.0, dlls/ntdll/misc.c, dlls/sechost/trace.c, dlls/advapi32/eventlog.c): the functions do nothing. EventRegister answers 0xdeadbeef and
- * StartTrace 0xcafe4242, and no event is ever wanted by anybody. So the number in their code tells an empty function from one that works, which is left alone. What is
- * missing is in our tdh.dll (shim/tdh), which is loaded when one of these functions is first called. Without it they answer as Wine's do, or are refused.
+ * StartTrace 0xcafe4242, and no event is ever wanted by anybody. So the number in their code tells an empty function from one that works, which is left
+ * alone. What is missing is in our tdh.dll (shim/tdh), which is loaded when one of these functions is first called. Without it they answer as Wine's do, or
+ * are refused.
  *
  * EventRegister and its like of advapi32.dll are those of ntdll.dll; StartTrace and its like call those of sechost.dll.
  */

@@ -1,8 +1,9 @@
 /*
  * Consumers of sessions in real time.
  *
- * Facts: learn.microsoft.com/windows/win32/api/evntrace: OpenTrace succeeds for a session that there is not, ProcessTrace says so; ProcessTrace returns when the session
- * has stopped, after CloseTrace, or when the callback for buffers says so. Files, events in the older form and raw time stamps are refused. A session has one consumer.
+ * Facts: learn.microsoft.com/windows/win32/api/evntrace: OpenTrace succeeds for a session that there is not, ProcessTrace says so; ProcessTrace returns when
+ * the session has stopped, after CloseTrace, or when the callback for buffers says so. Files, events in the older form and raw time stamps are refused. A
+ * session has one consumer.
  */
 #include "session.h"
 

@@ -1,8 +1,8 @@
 /*
  * tdh.dll: Event Tracing for Windows, and the description of events.
  *
- * The functions of providers, sessions and consumers belong to ntdll.dll, sechost.dll and advapi32.dll, where Wine has functions that do nothing; mullionhook.dll leads
- * them here, and loads this library when one of them is first called.
+ * The functions of providers, sessions and consumers belong to ntdll.dll, sechost.dll and advapi32.dll, where Wine has functions that do nothing;
+ * mullionhook.dll leads them here, and loads this library when one of them is first called.
  */
 #include <windows.h>
 

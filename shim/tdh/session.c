@@ -1,8 +1,8 @@
 /*
  * Sessions: starting, stopping and asking for them, and enabling providers.
  *
- * Facts: learn.microsoft.com/windows/win32/api/evntrace. Only sessions in real time are there. Those with a log file, in a process' own memory or of the kernel are
- * refused.
+ * Facts: learn.microsoft.com/windows/win32/api/evntrace. Only sessions in real time are there. Those with a log file, in a process' own memory or of the
+ * kernel are refused.
  */
 #include "session.h"
 

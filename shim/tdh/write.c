@@ -1,8 +1,8 @@
 /*
  * Writing events.
  *
- * Facts: learn.microsoft.com/windows/win32/api/evntprov. An event has at most 128 pieces of data and 64 KiB; what the sessions have no room for is lost and counted,
- * and the writer never waits. With the channel of TraceLogging the pieces have types: 1 is the event's name and fields, 2 the provider's traits.
+ * Facts: learn.microsoft.com/windows/win32/api/evntprov. An event has at most 128 pieces of data and 64 KiB; what the sessions have no room for is lost and
+ * counted, and the writer never waits. With the channel of TraceLogging the pieces have types: 1 is the event's name and fields, 2 the provider's traits.
  */
 #include "event.h"
 #include "provider.h"
