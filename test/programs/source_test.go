@@ -192,7 +192,7 @@ func (s Source) modules(t *testing.T) string {
 	if _, err := os.Stat(to); err == nil {
 		return to
 	}
-	dir, err := os.MkdirTemp(filepath.Dir(to), "making-")
+	dir, err := os.MkdirTemp(filepath.Dir(to), "making-") //nolint:usetesting // it is renamed to a folder beside it
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -106,8 +106,8 @@ func (a *agent) administer(ctx context.Context, service *hnsserver.Service) {
 }
 
 // watchServices has the service control manager of the host's Windows, which Wine starts with the first program, see
-// that a service's process has ended, in each of the host's lives, until ctx ends. If that fails the agent goes on: only
-// services that crash count as running.
+// that a service's process has ended, in each of the host's lives, until ctx ends. If that fails the agent goes on:
+// only services that crash count as running.
 func (a *agent) watchServices(ctx context.Context) {
 	watched := 0
 	tick := time.NewTicker(repairPause)

@@ -211,11 +211,13 @@ func (t *traced) xml(e entry) string {
 		name := tagName(f.Name)
 		fmt.Fprintf(&data, "<%s>%s</%s>", name, content(f.Value), name)
 	}
-	return fmt.Sprintf("<Log><Source>ETW</Source><LogEntry><Time>%s</Time><ProviderName>%s</ProviderName><ProviderId>%s</ProviderId>"+
+	return fmt.Sprintf("<Log><Source>ETW</Source><LogEntry><Time>%s</Time>"+
+		"<ProviderName>%s</ProviderName><ProviderId>%s</ProviderId>"+
 		"<DecodingSource>%s</DecodingSource>"+
 		"<Execution><ProcessId>%d</ProcessId><ThreadId>%d</ThreadId></Execution><Level>%s</Level>"+
 		"<Keyword>%s</Keyword><EventId>%s</EventId><EventData>%s</EventData></LogEntry></Log>",
-		stamp(e.time), content(e.provider), t.providerID, t.decoding, t.process, t.thread, e.level, t.keyword, t.id, data.String())
+		stamp(e.time), content(e.provider), t.providerID, t.decoding, t.process, t.thread, e.level, t.keyword, t.id,
+		data.String())
 }
 
 // tagName is a name as XML has it for tags: letters, digits and a few signs, and a letter first.
