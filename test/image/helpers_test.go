@@ -18,13 +18,23 @@ import (
 	"github.com/containerd/containerd/v2/pkg/namespaces"
 
 	store "mullion.dev/mullion/internal/runtime/image"
+	"mullion.dev/mullion/internal/windows/winver"
 )
 
-const (
-	v2019 = "10.0.17763.6414"
-	v2022 = "10.0.20348.2762"
-	v2025 = "10.0.26100.2314"
+// Versions of Windows, as the images that mullion builds name them.
+var (
+	v2019 = versionOf("ltsc2019")
+	v2022 = versionOf("ltsc2022")
+	v2025 = versionOf("ltsc2025")
 )
+
+func versionOf(name string) string {
+	b, err := winver.Lookup(name)
+	if err != nil {
+		panic(err)
+	}
+	return b.Version.String()
+}
 
 // systemFiles makes the C: drive of a system layer as Wine spells it.
 func systemFiles(tb testing.TB) string {

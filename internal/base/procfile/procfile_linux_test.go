@@ -63,12 +63,23 @@ func showHuge() int {
 }
 
 func TestHasVariable(t *testing.T) {
-	cmd := exec.CommandContext(t.Context(), "sleep", "60")
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", "echo runs; read line")
 	cmd.Env = []string{"A=1", "MARK=yes"}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _, _ = cmd.Process.Kill(), cmd.Wait() }()
+	defer func() { _, _ = in.Close(), cmd.Wait() }()
+	if _, err := out.Read(make([]byte, 1)); err != nil { // Start may return before the environment is there
+		t.Fatal(err)
+	}
 	for variable, want := range map[string]bool{"MARK=yes": true, "MARK=ye": false, "MARK": false, "B=1": false} {
 		if got := HasVariable(cmd.Process.Pid, variable); got != want {
 			t.Errorf("%s: %v, want %v", variable, got, want)
