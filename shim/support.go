@@ -352,7 +352,7 @@ func programRows() []support.Row {
 			Name:  "shutdown",
 			Level: support.Partly,
 			Ref:   commands + "shutdown",
-			Note: "Mullion's: in a container /s, /r and /p end it, with exit code 0x40010004, after /t seconds; the kubelet decides whether it starts again. On a host it is refused: the host " +
+			Note: "Mullion's: in a container /s, /r and /p end it, with exit code 0x40010004; the command itself waits the seconds of /t, where Windows' returns at once; the kubelet decides whether it starts again. On a host it is refused: the host " +
 				"is the machine's to end",
 		},
 		{
@@ -444,7 +444,7 @@ func programRows() []support.Row {
 			Name:  "Windows services in a container",
 			Level: support.Partly,
 			Ref:   win32 + "services/services",
-			Note: "Wine's service control manager, started when a program first asks for it, or with a container whose image has services that start automatically (in no order). Added: dependencies when a " +
+			Note: "Wine's service control manager, started when a program first asks for it, or with a container whose image has services that start automatically (in no order; those whose program lies below C:\\Windows do not start it). Added: dependencies when a " +
 				"service is started or stopped (those on Windows' own services count as there, groups are not followed), failure actions (restart, run; a reboot is none), STOPPED with " +
 				"1067 when a process has died, events 7023, 7024, 7031 and 7034, the service's Environment, delayed start, failure flag, SID type and privileges as settings without effect. At the " +
 				"container's end services get PRESHUTDOWN or SHUTDOWN, within PreshutdownTimeout, WaitToKillServiceTimeout (5 s) and the pod's grace period. Accounts are all the " +
@@ -465,7 +465,7 @@ func programRows() []support.Row {
 			Ref:   win32 + "etw/event-tracing-portal",
 			Note: "sessions in real time: EventRegister, EventSetInformation, EventWrite, EventWriteTransfer, EventWriteString, EventEnabled, StartTrace, ControlTrace, EnableTraceEx2 with levels " +
 				"and keywords, OpenTrace, ProcessTrace and their like, within a host or a container. A session has one consumer and room for 2 MB; what comes on top is lost and counted. " +
-				"Log files (.etl), private and buffering sessions, filters and raw time stamps are refused with ERROR_NOT_SUPPORTED, the kernel's logger with ERROR_ACCESS_DENIED. " +
+				"Log files (.etl), private and buffering sessions, filters and raw time stamps are refused with ERROR_NOT_SUPPORTED, the kernel's logger with ERROR_ACCESS_DENIED; whether the user may start a session is not asked. " +
 				"Classic providers (RegisterTraceGuids), TraceMessage, stack traces and EventWriteEx are not there; the Tdh functions, which describe events, are refused with ERROR_NOT_SUPPORTED, and TdhEnumerateProviders lists none. Windows' own providers write nothing, and a session ends with the last process that has it open",
 		},
 		{

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "httpnames.h"
+
 static char lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
@@ -223,26 +225,7 @@ int header_known(const char *name, uint32_t length)
 {
     /* in the order of HTTP_HEADER_ID */
     static const char *const names[] = {
-        "Cache-Control",
-        "Connection",
-        "Date",
-        "Keep-Alive",
-        "Pragma",
-        "Trailer",
-        "Transfer-Encoding",
-        "Upgrade",
-        "Via",
-        "Warning",
-        "Allow",
-        "Content-Length",
-        "Content-Type",
-        "Content-Encoding",
-        "Content-Language",
-        "Content-Location",
-        "Content-MD5",
-        "Content-Range",
-        "Expires",
-        "Last-Modified",
+        HTTP_COMMON_HEADERS,
         "Accept",
         "Accept-Charset",
         "Accept-Encoding",

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "httpnames.h"
+
 enum
 {
     FEW_COPIED = 4 << 20, /* bytes given to the driver at once; a longer body goes in pieces, of which the last one is the caller's */
@@ -90,36 +92,7 @@ static void header(struct text *t, struct http_send *send, const char *name, siz
 }
 
 static const char *const names[HttpHeaderResponseMaximum] = {
-    "Cache-Control",
-    "Connection",
-    "Date",
-    "Keep-Alive",
-    "Pragma",
-    "Trailer",
-    "Transfer-Encoding",
-    "Upgrade",
-    "Via",
-    "Warning",
-    "Allow",
-    "Content-Length",
-    "Content-Type",
-    "Content-Encoding",
-    "Content-Language",
-    "Content-Location",
-    "Content-MD5",
-    "Content-Range",
-    "Expires",
-    "Last-Modified",
-    "Accept-Ranges",
-    "Age",
-    "ETag",
-    "Location",
-    "Proxy-Authenticate",
-    "Retry-After",
-    "Server",
-    "Set-Cookie",
-    "Vary",
-    "WWW-Authenticate",
+    HTTP_COMMON_HEADERS, "Accept-Ranges", "Age", "ETag", "Location", "Proxy-Authenticate", "Retry-After", "Server", "Set-Cookie", "Vary", "WWW-Authenticate",
 };
 
 /* As http.sys does, the driver's own name comes after the program's. */

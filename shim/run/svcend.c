@@ -5,6 +5,11 @@
 #include "run.h"
 #include <tlhelp32.h>
 
+enum
+{
+    END_MS = 240000 /* the 3 minutes of PRESHUTDOWN and the time of SHUTDOWN (shim/hooks/svcstop.c) */
+};
+
 static HANDLE over_event(DWORD pid)
 {
     WCHAR digits[24];
@@ -32,11 +37,13 @@ void tell_services(void)
     CloseHandle(event);
 }
 
-/* end_services tells all services that the container ends, and waits until they have. */
+/* end_services tells all services that the container ends, and waits until they have, or END_MS: a process that is suspended or hangs does not tell when its
+ * services have had their time. */
 int end_services(void)
 {
     PROCESSENTRY32W entry = {.dwSize = sizeof(entry)};
     HANDLE snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0), wait[2];
+    ULONGLONG begin = GetTickCount64(), passed;
 
     if (snapshot == INVALID_HANDLE_VALUE)
         return 1;
@@ -47,7 +54,8 @@ int end_services(void)
             continue;
         if ((wait[1] = OpenProcess(SYNCHRONIZE, FALSE, entry.th32ProcessID)))
         {
-            WaitForMultipleObjects(2, wait, FALSE, INFINITE);
+            passed = GetTickCount64() - begin;
+            WaitForMultipleObjects(2, wait, FALSE, passed < END_MS ? (DWORD)(END_MS - passed) : 0);
             CloseHandle(wait[1]);
         }
         CloseHandle(wait[0]);

@@ -2,7 +2,9 @@ package containerinit
 
 import (
 	"bytes"
+	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +22,8 @@ const (
 
 // tally counts Wine's lines by what they say. It is safe for concurrent use.
 type tally struct {
-	file string
+	dir  *os.Root // the container's programs may write here too
+	name string
 
 	mu      sync.Mutex
 	counts  map[string]int
@@ -38,7 +41,11 @@ func explain(file string) (write int, end func(), err error) {
 	if err := syscall.SetNonblock(fds[0], true); err != nil {
 		return 0, nil, err
 	}
-	t := &tally{file: file, counts: map[string]int{}}
+	dir, err := os.OpenRoot(filepath.Dir(file))
+	if err != nil {
+		return 0, nil, err
+	}
+	t := &tally{dir: dir, name: filepath.Base(file), counts: map[string]int{}}
 	read := os.NewFile(uintptr(fds[0]), "debug")
 	done := make(chan struct{})
 	go func() {
@@ -152,7 +159,8 @@ func hexDigits(s string) int {
 }
 
 // flush writes the file if something was counted since the last time: a line "COUNT TEXT" for each kind, and last
-// "COUNT" alone for lines of further kinds. The file is replaced whole. Errors are nobody's to hear here: the container's folder may be full.
+// "COUNT" alone for lines of further kinds. The file is replaced whole. Errors are nobody's to hear here: the
+// container's folder may be full.
 func (t *tally) flush() {
 	t.mu.Lock()
 	var b strings.Builder
@@ -169,9 +177,16 @@ func (t *tally) flush() {
 	if b.Len() == 0 {
 		return
 	}
-	next := t.file + ".new"
-	if err := os.WriteFile(next, []byte(b.String()), 0o644); err == nil {
-		_ = os.Rename(next, t.file)
+	next := t.name + ".new"
+	_ = t.dir.Remove(next)
+	// Whatever a program puts there now, a link or a pipe, is not opened.
+	f, err := t.dir.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return
+	}
+	_, err = f.WriteString(b.String())
+	if err = errors.Join(err, f.Close()); err == nil {
+		_ = t.dir.Rename(next, t.name)
 	}
 }
 

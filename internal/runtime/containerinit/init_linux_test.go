@@ -190,3 +190,26 @@ echo out; echo err >&2; exit 5`
 		t.Errorf("%d lines, the last is %q, %v", len(lines), lines[len(lines)-1], err)
 	}
 }
+
+// TestExplainHostile has a program put a link, and then a pipe that nobody reads, where the file is written.
+func TestExplainHostile(t *testing.T) {
+	dir := t.TempDir()
+	file, victim := filepath.Join(dir, "explain"), filepath.Join(dir, "victim")
+	if err := os.WriteFile(victim, []byte("kept"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, attack := range []string{"ln -s victim", "mkfifo", "mkdir"} {
+		script := "cd " + dir + " && rm -rf explain.new && " + attack + " explain.new && echo fixme:x:f said >&3"
+		if got := code(t, command(t, "--explain", file, "--", "/bin/sh", "-c", script).Run()); got != 0 {
+			t.Errorf("%s: exit code %d", attack, got)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil || string(text) != "1 fixme:x:f said\n" {
+			t.Errorf("%s: %q, %v", attack, text, err)
+		}
+		_ = os.Remove(file)
+	}
+	if kept, err := os.ReadFile(victim); err != nil || string(kept) != "kept" {
+		t.Errorf("the link was followed: %q, %v", kept, err)
+	}
+}

@@ -6,15 +6,10 @@ import (
 	"path/filepath"
 	"slices"
 
+	"k8s.io/kubelet/pkg/types"
+
 	"mullion.dev/mullion/internal/runtime/cri/store"
 	"mullion.dev/mullion/internal/runtime/explain"
-)
-
-// The labels by which the kubelet names a container's pod
-// (https://github.com/kubernetes/kubernetes/blob/v1.36.3/staging/src/k8s.io/kubelet/pkg/types/labels.go).
-const (
-	labelPodName      = "io.kubernetes.pod.name"
-	labelPodNamespace = "io.kubernetes.pod.namespace"
 )
 
 // Explanation is what Wine said of the programs of a container.
@@ -41,7 +36,7 @@ func Explained(stateDir, namespace, pod string) ([]Explanation, error) {
 	var out []Explanation
 	for _, c := range all {
 		labels := c.Config.GetLabels()
-		if labels[labelPodName] != pod || labels[labelPodNamespace] != namespace {
+		if types.GetPodName(labels) != pod || types.GetPodNamespace(labels) != namespace {
 			continue
 		}
 		e := Explanation{ID: c.ID, Name: c.Config.GetMetadata().GetName(), Off: true}

@@ -4,10 +4,11 @@
 package etw
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"mullion.dev/mullion/internal/windows/winerr"
 )
 
 // Provider is what a session asks of a provider.
@@ -39,27 +40,9 @@ type Record struct {
 
 // Errors of Windows (winerror.h) that sessions end with.
 const (
-	AccessDenied  = Code(5)
-	NotSupported  = Code(50)
-	InvalidHandle = Code(6)
-	AlreadyExists = Code(183)
-	NoSuchSession = Code(4201)
+	AccessDenied  = winerr.Code(5)
+	NotSupported  = winerr.Code(50)
+	InvalidHandle = winerr.Code(6)
+	AlreadyExists = winerr.Code(183)
+	NoSuchSession = winerr.Code(4201)
 )
-
-// Code is the number of an error of Windows.
-type Code uint32
-
-// Error returns the words of Windows, for the codes that sessions have.
-func (c Code) Error() string {
-	words := map[Code]string{
-		AccessDenied:  "Access is denied.",
-		NotSupported:  "The request is not supported.",
-		AlreadyExists: "Cannot create a file when that file already exists.",
-		NoSuchSession: "The instance name passed was not recognized as valid by a WMI data provider.",
-		1450:          "Insufficient system resources exist to complete the requested service.",
-	}[c]
-	if words == "" {
-		return fmt.Sprintf("Error %d.", uint32(c))
-	}
-	return words
-}

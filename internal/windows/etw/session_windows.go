@@ -9,6 +9,8 @@ import (
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 	"golang.org/x/sys/windows"
+
+	"mullion.dev/mullion/internal/windows/winerr"
 )
 
 const (
@@ -111,7 +113,7 @@ var sessions struct {
 func call(name string, args ...uintptr) error {
 	r, _, _ := windows.NewLazySystemDLL("advapi32.dll").NewProc(name).Call(args...)
 	if r != 0 {
-		return Code(r)
+		return winerr.Code(r)
 	}
 	return nil
 }
@@ -139,7 +141,7 @@ func Start(name string, providers []Provider) (*Session, error) {
 		id := windows.GUID(p.ID)
 		err := call("EnableTraceEx2", uintptr(s.handle), uintptr(unsafe.Pointer(&id)), enable, uintptr(p.Level),
 			uintptr(p.Any), 0, enableTime, 0)
-		if err != nil && !errors.Is(err, Code(windows.ERROR_TIMEOUT)) { // some program does not answer
+		if err != nil && !errors.Is(err, winerr.Code(windows.ERROR_TIMEOUT)) { // some program does not answer
 			return nil, errors.Join(fmt.Errorf("enable the provider %s: %w", p.ID, err), Stop(name))
 		}
 	}

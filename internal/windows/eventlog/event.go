@@ -9,33 +9,16 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"mullion.dev/mullion/internal/windows/winerr"
 )
 
 // Errors of Windows (https://learn.microsoft.com/windows/win32/debug/system-error-codes) by which programs tell why a
 // log was not read.
 const (
-	InvalidQuery  = Code(15001)
-	NoSuchChannel = Code(15007)
+	InvalidQuery  = winerr.Code(15001)
+	NoSuchChannel = winerr.Code(15007)
 )
-
-// Code is the number of an error of Windows.
-type Code uint32
-
-// Error returns the words of Windows, for the codes that the event log has of its own.
-func (c Code) Error() string {
-	words := map[Code]string{
-		InvalidQuery:  "The specified query is invalid.",
-		NoSuchChannel: "The specified channel could not be found.",
-		15026:         "The query is too complex.",
-		50:            "The request is not supported.",
-		5:             "Access is denied.",
-		1734:          "The array bounds are invalid.",
-	}[c]
-	if words == "" {
-		return fmt.Sprintf("Error %d.", uint32(c))
-	}
-	return words
-}
 
 // Types of events, as ReportEvent takes them (winnt.h, EVENTLOG_ERROR_TYPE and others).
 const (

@@ -4,6 +4,8 @@ import (
 	"errors"
 
 	"golang.org/x/sys/windows"
+
+	"mullion.dev/mullion/internal/windows/winerr"
 )
 
 // Origins of a subscription (winevt.h, EVT_SUBSCRIBE_FLAGS).
@@ -52,7 +54,7 @@ func (s *Subscription) Read(f func(Event)) error {
 		var handle uintptr
 		var returned uint32
 		_, err := evt("EvtNext", s.set, 1, at(&handle), 0, 0, at(&returned))
-		if errors.Is(err, Code(windows.ERROR_NO_MORE_ITEMS)) {
+		if errors.Is(err, winerr.Code(windows.ERROR_NO_MORE_ITEMS)) {
 			_ = windows.ResetEvent(s.signal) // nobody waits for it
 			return unread
 		}

@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/registry"
+
+	"mullion.dev/mullion/internal/windows/winerr"
 )
 
 // System is the event log of this Windows.
@@ -37,7 +39,7 @@ func evt(name string, args ...uintptr) (uintptr, error) {
 // coded gives an error of Windows that the event log has of its own its words.
 func coded(err error) error {
 	if n, ok := errors.AsType[syscall.Errno](err); ok {
-		return Code(n)
+		return winerr.Code(n)
 	}
 	return err
 }
@@ -75,7 +77,7 @@ func names(open, next string) ([]string, error) {
 		var used uint32
 		buffer := make([]uint16, 512)
 		_, err := evt(next, list, uintptr(len(buffer)), at(&buffer[0]), at(&used))
-		if errors.Is(err, Code(windows.ERROR_NO_MORE_ITEMS)) {
+		if errors.Is(err, winerr.Code(windows.ERROR_NO_MORE_ITEMS)) {
 			return all, nil
 		}
 		if err != nil {
@@ -108,7 +110,7 @@ func (System) Events(q Query, f func(Event) bool) error {
 		var handles [batch]uintptr
 		var returned uint32
 		_, err := evt("EvtNext", set, batch, at(&handles[0]), 0, 0, at(&returned))
-		if errors.Is(err, Code(windows.ERROR_NO_MORE_ITEMS)) {
+		if errors.Is(err, winerr.Code(windows.ERROR_NO_MORE_ITEMS)) {
 			return nil
 		}
 		if err != nil {
@@ -139,7 +141,7 @@ func each(handles []uintptr, f func(Event) bool) (more bool, err error) {
 func read(handle uintptr) (Event, error) {
 	var used, properties uint32
 	_, err := evt("EvtRender", 0, handle, asXML, 0, 0, at(&used), at(&properties))
-	if !errors.Is(err, Code(windows.ERROR_INSUFFICIENT_BUFFER)) {
+	if !errors.Is(err, winerr.Code(windows.ERROR_INSUFFICIENT_BUFFER)) {
 		return Event{}, err
 	}
 	buffer := make([]uint16, used/2+1)
@@ -167,11 +169,11 @@ func message(provider string, handle uintptr) string {
 	defer closeHandle(publisher)
 	var used uint32
 	_, err = evt("EvtFormatMessage", publisher, handle, 0, 0, 0, eventMessage, 0, 0, at(&used))
-	if !errors.Is(err, Code(windows.ERROR_INSUFFICIENT_BUFFER)) {
+	if !errors.Is(err, winerr.Code(windows.ERROR_INSUFFICIENT_BUFFER)) {
 		return ""
 	}
 	buffer := make([]uint16, used+1)
-	const unresolved = Code(15029) // the text is there, with a place for a string that is not
+	const unresolved = winerr.Code(15029) // the text is there, with a place for a string that is not
 	_, err = evt("EvtFormatMessage", publisher, handle, 0, 0, 0, eventMessage, uintptr(used), at(&buffer[0]), at(&used))
 	if err != nil && !errors.Is(err, unresolved) {
 		return ""

@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/windows"
+
+	"mullion.dev/mullion/internal/windows/winerr"
 )
 
 // Local is the service control manager of this Windows.
@@ -18,7 +20,7 @@ type local struct{}
 // code makes a Code of an error of a system call.
 func code(err error) error {
 	if n, ok := errors.AsType[syscall.Errno](err); ok {
-		return Code(n)
+		return winerr.Code(n)
 	}
 	return err
 }

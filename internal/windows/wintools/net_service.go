@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mullion.dev/mullion/internal/windows/services"
+	"mullion.dev/mullion/internal/windows/winerr"
 )
 
 // Messages of net, which NET HELPMSG explains (lmerr.h).
@@ -28,7 +29,7 @@ func netMessage(e Env, number int, text string) int {
 
 // netCode prints an error of Windows.
 func netCode(e Env, err error) int {
-	code, ok := errors.AsType[services.Code](err)
+	code, ok := errors.AsType[winerr.Code](err)
 	if !ok {
 		e.complain("%v", err)
 		return netFailed
@@ -134,7 +135,7 @@ func startService(e Env, h services.Handle, display string) int {
 		return netMessage(e, netStartFailed, "The "+display+" service could not be started.")
 	}
 	e.complain("The %s service could not be started.\r\n", display)
-	switch code := services.Code(is.Exit); code {
+	switch code := winerr.Code(is.Exit); code {
 	case 0, services.NeverStarted:
 		return netMessage(e, netNoError, "The service did not report an error.")
 	case services.SpecificError:

@@ -7,6 +7,7 @@ import (
 
 	"mullion.dev/mullion/internal/windows/services"
 	"mullion.dev/mullion/internal/windows/services/servicestest"
+	"mullion.dev/mullion/internal/windows/winerr"
 )
 
 // netServices are a service, one that needs it, and some that do not start.
@@ -36,7 +37,7 @@ func netServices(t *testing.T) *fake {
 			t.Fatal(err)
 		}
 	}
-	ends := func(name string, exit services.Code, own uint32) {
+	ends := func(name string, exit winerr.Code, own uint32) {
 		w.services.Find(name).Ends = &services.Status{State: services.Stopped, Exit: uint32(exit), ServiceExit: own}
 	}
 	ends("crash", services.ProcessAborted, 0)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mullion.dev/mullion/internal/windows/eventlog"
+	"mullion.dev/mullion/internal/windows/winerr"
 )
 
 // Events is the event log.
@@ -49,7 +50,7 @@ func wevtutil(e Env, args []string) int {
 
 // logFailed prints why a log could not be used, and returns the number of the error.
 func logFailed(e Env, what string, err error) int {
-	if code, ok := errors.AsType[eventlog.Code](err); ok {
+	if code, ok := errors.AsType[winerr.Code](err); ok {
 		e.complain("Failed to %s. %v", what, code)
 		return int(code)
 	}

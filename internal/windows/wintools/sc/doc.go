@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"mullion.dev/mullion/internal/windows/services"
+	"mullion.dev/mullion/internal/windows/winerr"
 )
 
 // program is one run of sc.
@@ -123,7 +124,7 @@ func (p program) end(name string, err error) int {
 	case nil:
 		return 0
 	case failure:
-		code, ok := err.err.(services.Code) //nolint:errorlint // as above
+		code, ok := err.err.(winerr.Code) //nolint:errorlint // as above
 		if !ok {
 			code = 1
 		}

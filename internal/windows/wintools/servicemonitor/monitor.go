@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/windows/services"
+	"mullion.dev/mullion/internal/windows/winerr"
 )
 
 // System is what ServiceMonitor needs of Windows.
@@ -38,7 +39,7 @@ const iis = "w3svc"
 
 // failed is HRESULT_FROM_WIN32 of an error, or E_FAIL.
 func failed(err error) int {
-	code, ok := errors.AsType[services.Code](err)
+	code, ok := errors.AsType[winerr.Code](err)
 	if !ok {
 		return 0x80004005
 	}
@@ -102,7 +103,7 @@ func (m monitor) start(h services.Handle) error {
 	case is.State == services.Running:
 		return nil
 	case is.State == services.StartPending:
-		return services.Code(1460) // ERROR_TIMEOUT
+		return winerr.Code(1460) // ERROR_TIMEOUT
 	}
 	return errors.New("the service has ended")
 }
@@ -139,7 +140,7 @@ func exitCode(s services.Status) int {
 	if s.State != services.Stopped {
 		return 0
 	}
-	if services.Code(s.Exit) == services.SpecificError {
+	if winerr.Code(s.Exit) == services.SpecificError {
 		return int(s.ServiceExit)
 	}
 	return int(s.Exit)
@@ -156,7 +157,7 @@ func (m monitor) stop(h services.Handle) {
 		is, err = services.AwaitStop(h)
 	}
 	if err == nil && is.State != services.Stopped {
-		err = services.Code(1460) // ERROR_TIMEOUT
+		err = winerr.Code(1460) // ERROR_TIMEOUT
 	}
 	if err != nil {
 		m.say("\nERROR: Failed to stop or query status of service '%s' error [%x]\n", m.name, failed(err))

@@ -11,6 +11,7 @@ import (
 
 	"mullion.dev/mullion/internal/windows/services"
 	"mullion.dev/mullion/internal/windows/services/servicestest"
+	"mullion.dev/mullion/internal/windows/winerr"
 	"mullion.dev/mullion/internal/windows/wintools/servicemonitor"
 )
 
@@ -48,7 +49,7 @@ func manager(t *testing.T, name string, ends *services.Status) *servicestest.Man
 func TestRun(t *testing.T) {
 	const started, stopping, stopped = "\n Service 'web' started \n", "\nStopping service 'web'\n",
 		"\n Service 'web' has been stopped \n"
-	end := func(exit services.Code, own uint32) *services.Status {
+	end := func(exit winerr.Code, own uint32) *services.Status {
 		return &services.Status{State: services.Stopped, Exit: uint32(exit), ServiceExit: own}
 	}
 	for _, tc := range []struct {
@@ -85,7 +86,7 @@ func TestNotStarted(t *testing.T) {
 		t.Errorf("code %x, %q, want %q", code, out, want)
 	}
 	m := manager(t, "web", nil)
-	m.Find("web").Refuses = services.Code(1053)
+	m.Find("web").Refuses = winerr.Code(1053)
 	if code, out, _ := run(t, m, nil, "web"); code != 0x8007041d || !strings.Contains(out, "error [8007041d]") {
 		t.Errorf("code %x, %q", code, out)
 	}
