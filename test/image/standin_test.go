@@ -3,10 +3,12 @@
 package image
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	store "mullion.dev/mullion/internal/runtime/image"
 )
@@ -35,7 +37,7 @@ func TestStandIn(t *testing.T) {
 			Handlers:    store.DefaultHandlers(),
 			SystemFiles: systemFiles(t),
 			Owner:       100000,
-			Registries:  store.Registries{HostDirs: []string{hosts}},
+			Registries:  store.Registries{HostDirs: []string{hosts}, BaseSilence: time.Second},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -47,6 +49,18 @@ func TestStandIn(t *testing.T) {
 	registryAt(hub.host)
 	if _, err := node(v2019).Pull(t.Context(), ref, nil, ""); err == nil || !strings.Contains(err.Error(), "not found") {
 		t.Errorf("of a registry without it: %v", err)
+	}
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections, and says nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	registryAt(silent.Addr().String())
+	const other = "mcr.microsoft.com/windows/nanoserver:ltsc2019"
+	if info, err := node(v2019).Pull(t.Context(), other, nil, ""); err != nil || !info.StandsIn() {
+		t.Errorf("of a registry that is silent: %+v, %v", info, err)
+	} else if err := node(v2019).Remove(t.Context(), info.ID); err != nil {
+		t.Fatal(err)
 	}
 	registryAt("127.0.0.1:1") // nobody listens there
 	if _, err := node(v2019).Pull(t.Context(), "mcr.microsoft.com/windows/servercore/iis:ltsc2019", nil, ""); err == nil {

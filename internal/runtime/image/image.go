@@ -25,10 +25,12 @@
 package image
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/containerd/containerd/v2/client"
 	"github.com/containerd/containerd/v2/core/content"
@@ -85,7 +87,12 @@ type Registries struct {
 	HostDirs []string
 	// Headers are sent with every request.
 	Headers http.Header
+	// BaseSilence is how long a registry may say nothing of one of Windows' base images before an image without files
+	// stands in for it; 0: 10 seconds.
+	BaseSilence time.Duration
 }
+
+func (r Registries) silence() time.Duration { return cmp.Or(r.BaseSilence, 10*time.Second) }
 
 // DefaultHandlers are the runtime handlers of containerd's own configuration on Windows, and that of dockershim, which
 // the sample in Kubernetes' documentation names: it was Docker's default, process isolation

@@ -78,8 +78,13 @@ func (s *Store) PullRequest(ctx context.Context, req Request) (Info, error) {
 	if info, ok, err := s.local(ctx, ref, req.Handler); err != nil || ok {
 		return info, err
 	}
-	info, err := s.fromRegistry(ctx, ref, req)
-	if spec, ok := standIn(ref); ok && ctx.Err() == nil && unreachable(err) {
+	spec, replaceable := standIn(ref)
+	silence := time.Duration(0)
+	if replaceable {
+		silence = s.cfg.Registries.silence()
+	}
+	info, err := s.fromRegistry(ctx, ref, req, silence)
+	if replaceable && ctx.Err() == nil && unreachable(err) {
 		info, err = s.makeStandIn(ctx, spec, req)
 	}
 	if err != nil {
@@ -93,13 +98,14 @@ func (s *Store) PullRequest(ctx context.Context, req Request) (Info, error) {
 	return info, nil
 }
 
-// fromRegistry fetches an image's manifest for the node, and the blobs that are missing.
-func (s *Store) fromRegistry(ctx context.Context, ref string, req Request) (Info, error) {
+// fromRegistry fetches an image's manifest for the node, and the blobs that are missing. A registry that says nothing of
+// the name for as long as silence is given up with errSilent; 0: it is waited for.
+func (s *Store) fromRegistry(ctx context.Context, ref string, req Request, silence time.Duration) (Info, error) {
 	var found selection
 	err := s.inLease(ctx, func(ctx context.Context) error {
 		req.Progress(Progress{Step: "resolve"})
 		resolver := s.cfg.Registries.resolver(ctx, req.Auth)
-		name, desc, err := resolver.Resolve(ctx, ref)
+		name, desc, err := resolve(ctx, resolver, ref, silence)
 		if err != nil {
 			return fmt.Errorf("failed to resolve reference %q: %w", ref, err) //nolint:revive // containerd's own words
 		}
@@ -122,6 +128,22 @@ func (s *Store) fromRegistry(ctx context.Context, ref string, req Request) (Info
 		return Info{}, err
 	}
 	return s.Get(ctx, found.config.Digest.String())
+}
+
+// resolve asks a registry for what a name stands for.
+func resolve(ctx context.Context, r remotes.Resolver, ref string, silence time.Duration) (string, ocispec.Descriptor,
+	error,
+) {
+	if silence == 0 {
+		return r.Resolve(ctx, ref)
+	}
+	bounded, cancel := context.WithTimeout(ctx, silence)
+	defer cancel()
+	name, desc, err := r.Resolve(bounded, ref)
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("%w for %s", errSilent, silence)
+	}
+	return name, desc, err
 }
 
 // local finds an image that was loaded with LoadOptions.Local.

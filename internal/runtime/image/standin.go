@@ -66,12 +66,16 @@ func (i Info) StandsIn() bool {
 	return i.Config.Labels[imagebuild.LabelBase] == imagebuild.BaseStandIn && slices.ContainsFunc(i.RepoTags, named)
 }
 
+// errSilent says that a registry did not answer within the time that an image that can be replaced is worth. A firewall
+// that drops packets is told from a slow registry by nothing else.
+var errSilent = errors.New("the registry does not answer")
+
 // unreachable reports whether an error says that nobody answers at the registry's address, or that there is none: the
 // machine is offline, or may not reach it. What a registry answers is not among these.
 func unreachable(err error) bool {
 	var dns *net.DNSError
 	var op *net.OpError
-	return errors.As(err, &dns) || errors.As(err, &op) && op.Op == "dial"
+	return errors.Is(err, errSilent) || errors.As(err, &dns) || errors.As(err, &op) && op.Op == "dial"
 }
 
 // makeStandIn stores an image without files for a base image whose registry cannot be reached. Nothing is lost by that:
