@@ -32,6 +32,7 @@ type calls struct {
 	up                func(context.Context, cluster.UpOptions) (spec.Cluster, error)
 	takeBundle        func(context.Context, layout.Paths, []string) (*cluster.OwnBundle, error)
 	setProgram        func(context.Context, layout.Paths, cluster.ProgramChange) (bool, error)
+	nodeSwitch        func(layout.Paths) (nodeSwitch, error)
 	stop, down        func(context.Context, layout.Paths, func(string)) error
 	client            func(layout.Paths) (kubernetes.Interface, error)
 	await             func(context.Context, layout.Paths) error
@@ -55,6 +56,7 @@ func realCalls() calls {
 		up:                cluster.Up,
 		takeBundle:        cluster.TakeBundle,
 		setProgram:        cluster.SetProgram,
+		nodeSwitch:        openNodeSwitch,
 		stop:              cluster.Stop,
 		down:              cluster.Down,
 		await:             cluster.Await,

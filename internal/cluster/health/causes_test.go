@@ -3,6 +3,7 @@ package health_test
 import (
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -133,6 +134,31 @@ func TestWaitingParts(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"prefix/win-1"}, parts(o)); diff != "" {
 		t.Errorf("findings, -want +got:\n%s", diff)
+	}
+}
+
+// TestSwitchedOff holds that a node whose host was switched off has one finding, and not one for each of its parts.
+func TestSwitchedOff(t *testing.T) {
+	for node, units := range map[string][]string{
+		"win-1":   {"prefix", "host", "agent", "kubelet", "registered", "kube-proxy", "node"},
+		"linux-1": {"host", "containerd", "kubelet", "registered", "kube-proxy", "node"},
+	} {
+		o := planned(t)
+		for _, name := range units {
+			unit(&o, name+"/"+node).State = component.Stopped
+		}
+		if found := parts(o); len(found) > 0 {
+			t.Errorf("%s: findings for the parts %v", node, found)
+		}
+		want := health.Finding{
+			Severity: health.Problem,
+			Object:   "node " + node,
+			What:     "it is switched off",
+			Do:       "`mullion node start " + node + "` switches it on",
+		}
+		if all := health.Judge(o).Findings; !slices.Contains(all, want) {
+			t.Errorf("%s: the findings are %+v, want %+v among them", node, all, want)
+		}
 	}
 }
 

@@ -93,6 +93,12 @@ func (j *judge) units() {
 	}
 	for _, u := range j.Supervisor.Units {
 		p := j.parts[u.Name]
+		if name, node, _ := strings.Cut(u.Name, "/"); j.off(node) {
+			if name == "host" {
+				j.find(Problem, "node "+node, "it is switched off", fmt.Sprintf("`mullion node start %s` switches it on", node))
+			}
+			continue
+		}
 		if p.OK || strings.HasPrefix(u.Name, "node/") || j.follows(u.Name) {
 			continue
 		}
@@ -103,6 +109,9 @@ func (j *judge) units() {
 		j.find(Problem, u.Name, string(p.State)+": "+p.Why, remedy)
 	}
 }
+
+// off reports whether a node's host was switched off.
+func (j *judge) off(node string) bool { return j.parts["host/"+node].State == component.Stopped }
 
 func part(u supervisor.UnitStatus) Part {
 	p := Part{

@@ -16,7 +16,7 @@ type NodeReady struct {
 	Client func() (kubernetes.Interface, error)
 	// NoCNI accepts a node that lacks nothing but a CNI plugin.
 	NoCNI bool
-	// Since is a time before the kubelet was started. A node may be Ready before this component waits for it, and then
+	// Since is a time before the kubelet was started, and later that of the last Stop. A node may be Ready before this component waits for it, and then
 	// its kubelet reports nothing new for five minutes.
 	Since time.Time
 }
@@ -36,8 +36,11 @@ func (n *NodeReady) Start(ctx context.Context) error {
 	})
 }
 
-// Stop does nothing: the kubelet is a component of its own.
-func (n *NodeReady) Stop(context.Context) error { return nil }
+// Stop makes the next Start wait for a kubelet that is started after it. The kubelet is a component of its own.
+func (n *NodeReady) Stop(context.Context) error {
+	n.Since = time.Now()
+	return nil
+}
 
 // isReady reports whether the node's Ready condition is true and was set after since, and else why not.
 func isReady(node *corev1.Node, since time.Time) (bool, string) {

@@ -73,7 +73,50 @@ func (m *Manager) State(name string) State {
 func (m *Manager) Start(ctx context.Context) error {
 	m.life.Lock()
 	defer m.life.Unlock()
+	return m.start(ctx, func(string) bool { return true })
+}
 
+// StartUnits is Start for some units, of which those that are ready stay as they are. What they wait for has to be among
+// them, or ready.
+func (m *Manager) StartUnits(ctx context.Context, names []string) error {
+	m.life.Lock()
+	defer m.life.Unlock()
+	if err := m.check("start", names); err != nil {
+		return err
+	}
+	for _, u := range m.units {
+		for _, after := range u.After {
+			if slices.Contains(names, u.Name()) && !slices.Contains(names, after) && m.State(after) != Ready {
+				return fmt.Errorf("start %q: it waits for %q, which is %s", u.Name(), after, m.State(after))
+			}
+		}
+	}
+	return m.start(ctx, func(name string) bool { return slices.Contains(names, name) })
+}
+
+// StopUnits stops some units, each when those of them that wait for it have stopped. Other units that wait for them stay
+// as they are.
+func (m *Manager) StopUnits(ctx context.Context, names []string) error {
+	m.life.Lock()
+	defer m.life.Unlock()
+	if err := m.check("stop", names); err != nil {
+		return err
+	}
+	return m.stop(ctx, func(name string) bool { return slices.Contains(names, name) })
+}
+
+// check refuses names that are no units.
+func (m *Manager) check(verb string, names []string) error {
+	for _, name := range names {
+		if m.State(name) == "" {
+			return fmt.Errorf("%s %q: there is no such unit", verb, name)
+		}
+	}
+	return nil
+}
+
+// start starts the units that chosen picks. The others that they wait for are ready.
+func (m *Manager) start(ctx context.Context, chosen func(string) bool) error {
 	startCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ready := make(map[string]chan struct{}, len(m.units))
@@ -89,6 +132,9 @@ func (m *Manager) Start(ctx context.Context) error {
 	for _, u := range m.units {
 		if m.State(u.Name()) == Ready {
 			close(ready[u.Name()])
+			continue
+		}
+		if !chosen(u.Name()) {
 			continue
 		}
 		wg.Go(func() {
@@ -132,8 +178,8 @@ func (m *Manager) Restart(ctx context.Context, name string) error {
 	m.life.Lock()
 	defer m.life.Unlock()
 	i := slices.IndexFunc(m.units, func(u Unit) bool { return u.Name() == name })
-	if i < 0 {
-		return fmt.Errorf("restart %q: there is no such unit", name)
+	if err := m.check("restart", []string{name}); err != nil {
+		return err
 	}
 	if state := m.State(name); state != Ready && state != Failed {
 		return fmt.Errorf("restart %q: it is %s", name, state)

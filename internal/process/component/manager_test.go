@@ -330,3 +330,65 @@ func TestRestart(t *testing.T) {
 		t.Errorf("after the stop: %v", err)
 	}
 }
+
+// TestSomeUnits stops and starts some units, while those above and below stay as they are.
+func TestSomeUnits(t *testing.T) {
+	j := &journal{}
+	var startErr error
+	m, err := component.NewManager([]component.Unit{
+		unit(&part{name: "base", j: j}),
+		unit(&part{name: "host", j: j}, "base"),
+		unit(&part{name: "kubelet", j: j, start: func(context.Context) error { return startErr }}, "host"),
+		unit(&part{name: "above", j: j}, "kubelet"),
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := []string{"host", "kubelet"}
+	if err := m.StartUnits(t.Context(), node); err == nil || !strings.Contains(err.Error(), `"base", which is waiting`) {
+		t.Errorf("before the start: %v", err)
+	}
+	if err := m.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for verb, f := range map[string]func(context.Context, []string) error{"start": m.StartUnits, "stop": m.StopUnits} {
+		if err := f(t.Context(), []string{"none"}); err == nil || !strings.Contains(err.Error(), verb+` "none": there is no`) {
+			t.Errorf("%s of no unit: %v", verb, err)
+		}
+	}
+	j.lines = nil
+	states := func(want string) {
+		t.Helper()
+		got := ""
+		for _, name := range []string{"base", "host", "kubelet", "above"} {
+			got += string(m.State(name)) + " "
+		}
+		if strings.TrimSpace(got) != want {
+			t.Errorf("they are %s, want %s", got, want)
+		}
+	}
+	for range 2 { // the second time does nothing
+		if err := m.StopUnits(t.Context(), node); err != nil {
+			t.Fatal(err)
+		}
+		states("ready stopped stopped ready")
+	}
+	startErr = errors.New("boom")
+	if err := m.StartUnits(t.Context(), node); !errors.Is(err, startErr) {
+		t.Errorf("of one that does not start: %v", err)
+	}
+	states("ready stopped stopped ready")
+	startErr = nil
+	for range 2 {
+		if err := m.StartUnits(t.Context(), node); err != nil {
+			t.Fatal(err)
+		}
+		states("ready ready ready ready")
+	}
+	want := []string{
+		"stop kubelet", "stop host", "start host", "start kubelet", "stop kubelet", "stop host", "start host", "start kubelet",
+	}
+	if diff := cmp.Diff(want, j.lines); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}

@@ -284,7 +284,9 @@ func (s *server) routes() http.Handler {
 	mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, _ *http.Request) { answer(w, s.now()) })
 	mux.HandleFunc("GET /v1/health", func(w http.ResponseWriter, r *http.Request) { answer(w, s.probed(r.Context())) })
 	mux.HandleFunc("POST /v1/pause/{unit...}", s.pause)
-	mux.HandleFunc("POST /v1/restart/{unit...}", s.restart)
+	mux.HandleFunc("POST /v1/restart/{unit...}", s.change(s.restart))
+	mux.HandleFunc("POST /v1/units/start", s.change(s.startUnits))
+	mux.HandleFunc("POST /v1/units/stop", s.change(s.stopUnits))
 	mux.HandleFunc("POST /v1/stop", func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		if err := http.NewResponseController(w).Flush(); err != nil { // the stop may be over before this handler is

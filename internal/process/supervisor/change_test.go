@@ -72,3 +72,44 @@ func TestRestart(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestStopAndStartUnits has two units stopped and started anew, tells them as stopped, and refuses what is no unit.
+func TestStopAndStartUnits(t *testing.T) {
+	sleeper := func(name string) *proc.Process {
+		return proc.New(proc.Spec{
+			Name:    name,
+			Path:    "/bin/sleep",
+			Args:    []string{"1000"},
+			LogPath: filepath.Join(t.TempDir(), "log"),
+		})
+	}
+	host, kubelet := sleeper("host/a b"), sleeper("kubelet/a b")
+	client, ended := runUnits(t, []component.Unit{{Component: host}, {Component: kubelet, After: []string{"host/a b"}}})
+	await(t, client, supervisor.PhaseReady)
+	pids, units := []int{host.State().PID, kubelet.State().PID}, []string{"host/a b", "kubelet/a b"}
+	if err := client.StopUnits(t.Context(), units); err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range pids {
+		becomes(t, pid, "gone")
+	}
+	for _, u := range await(t, client, supervisor.PhaseReady).Units {
+		if u.State != component.Stopped || u.PID != 0 {
+			t.Errorf("it is told as %+v", u)
+		}
+	}
+	if err := client.StartUnits(t.Context(), []string{"none"}); err == nil || !strings.Contains(err.Error(), "no such unit") {
+		t.Errorf("of no unit: %v", err)
+	}
+	if err := client.StartUnits(t.Context(), units); err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range []*proc.Process{host, kubelet} {
+		if now := p.State().PID; now == 0 || now == pids[i] {
+			t.Errorf("the process is %d, and was %d", now, pids[i])
+		}
+	}
+	if err := errors.Join(client.Stop(t.Context()), <-ended); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cluster/layout"
+)
+
+// nodeSwitch switches the hosts of a cluster's nodes off and on.
+type nodeSwitch interface {
+	Off(ctx context.Context, node string) error
+	On(ctx context.Context, node string) error
+}
+
+func openNodeSwitch(paths layout.Paths) (nodeSwitch, error) { return cluster.NewNodePower(paths) }
+
+// nodePowerWait is how long a host has to start.
+const nodePowerWait = 5 * time.Minute
+
+func (a *app) nodeStop() *cobra.Command {
+	return a.powerCommand("stop NODE", "Switch a node's host off, as if its power was cut",
+		`Ends everything that runs on a node's host at once, pods too, as when a machine loses its power. Its disks and
+images stay. The API server finds after 40 seconds that the node is not Ready; its pods are evicted after the five
+minutes that they tolerate by default. `+"`mullion node start`"+` and `+"`mullion up`"+` after `+"`mullion stop`"+` switch it on.`,
+		"mullion node stop win-1", func(ctx context.Context, s nodeSwitch, node string) error {
+			if err := s.Off(ctx, node); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.env.Out, "node %s is off; `mullion node start %[1]s` switches it on\n", node)
+			return nil
+		})
+}
+
+func (a *app) nodeStart() *cobra.Command {
+	return a.powerCommand("start NODE", "Switch a node's host on, and wait until the node is Ready",
+		`Starts the host of a node that was switched off, and waits until the node is Ready. Pods that were on it and still are
+the node's come back as their restart policies say.`,
+		"mullion node start win-1", func(ctx context.Context, s nodeSwitch, node string) error {
+			return a.switchOn(ctx, s, node)
+		})
+}
+
+func (a *app) nodeRestart() *cobra.Command {
+	return a.powerCommand("restart NODE", "Switch a node's host off and on, as a reset button does",
+		`Ends everything that runs on a node's host at once, pods too, starts the host again, and waits until the node is Ready.
+Windows counts a boot more, containers count a restart more.`,
+		"mullion node restart win-1", func(ctx context.Context, s nodeSwitch, node string) error {
+			if err := s.Off(ctx, node); err != nil {
+				return err
+			}
+			return a.switchOn(ctx, s, node)
+		})
+}
+
+func (a *app) powerCommand(use, short, long, example string,
+	do func(ctx context.Context, s nodeSwitch, node string) error,
+) *cobra.Command {
+	return &cobra.Command{
+		Use:               use,
+		Short:             short,
+		Long:              long,
+		Example:           "  " + example,
+		Args:              exactArgs("NODE"),
+		ValidArgsFunction: a.completeNodes,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			paths, err := a.paths()
+			if err != nil {
+				return err
+			}
+			if err := a.requireRoot("mullion node"); err != nil {
+				return err
+			}
+			s, err := a.calls.nodeSwitch(paths)
+			if err != nil {
+				return powerError(paths, err)
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), nodePowerWait)
+			defer cancel()
+			return powerError(paths, do(ctx, s, args[0]))
+		},
+	}
+}
+
+func (a *app) switchOn(ctx context.Context, s nodeSwitch, node string) error {
+	started := time.Now()
+	if err := s.On(ctx, node); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.env.Out, "node %s is Ready after %.1fs\n", node, time.Since(started).Seconds())
+	return nil
+}
+
+// powerError gives an error of a node's switch its remedy and exit code.
+func powerError(paths layout.Paths, err error) error {
+	var start *cluster.NodeStartError
+	switch {
+	case errors.As(err, &start):
+		return &Error{
+			Code:   ExitNotReady,
+			Err:    err,
+			Remedy: fmt.Sprintf("`mullion logs kubelet/%s --tail 50` may say why; try it again then", start.Node),
+		}
+	case errors.Is(err, cluster.ErrNotUp):
+		return &Error{Code: ExitNotReady, Err: err, Remedy: "`mullion up` brings it back"}
+	case errors.Is(err, os.ErrNotExist):
+		return noCluster(paths.Data, err)
+	}
+	return notFound(err)
+}

@@ -1,0 +1,110 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"mullion.dev/mullion/internal/cluster/layout"
+	"mullion.dev/mullion/internal/process/supervisor"
+)
+
+// NodePower switches the hosts of a cluster's nodes off and on. The cluster is up.
+type NodePower struct {
+	paths  layout.Paths
+	client *supervisor.Client
+}
+
+// NewNodePower returns the switch of a cluster's hosts. The error is os.ErrNotExist where there is no cluster.
+func NewNodePower(paths layout.Paths) (*NodePower, error) {
+	if _, err := paths.LoadSpec(); err != nil {
+		return nil, err
+	}
+	return &NodePower{paths: paths, client: supervisor.NewClient(paths.Socket())}, nil
+}
+
+// ErrNotUp says that a cluster's supervisor does not run.
+var ErrNotUp = errors.New("the cluster is not up")
+
+// endPatience bounds the end of a host's containers.
+const endPatience = 30 * time.Second
+
+// Off ends all that runs on a node's host, containers too, at once, as a machine does that loses its power. Its disks
+// stay. The node is not ready until On. To switch off what is off does nothing.
+func (n *NodePower) Off(ctx context.Context, node string) error {
+	units, err := n.units(ctx, node)
+	if err != nil {
+		return err
+	}
+	if err := n.client.StopUnits(ctx, names(units)); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, endPatience)
+	defer cancel()
+	if err := KillCgroups(ctx, n.paths.CgroupParent()+"/"+node); err != nil {
+		return fmt.Errorf("end the containers of node %s: %w", node, err)
+	}
+	return nil
+}
+
+// On starts a node's host, and returns when its node is ready. Pods that were there come back as their restart policies
+// say. To switch on what is on does nothing.
+func (n *NodePower) On(ctx context.Context, node string) error {
+	units, err := n.units(ctx, node)
+	if err != nil {
+		return err
+	}
+	if err := n.client.StartUnits(ctx, names(units)); err != nil {
+		return &NodeStartError{Node: node, Err: err}
+	}
+	return nil
+}
+
+// NodeStartError says that a node's host does not start. It is off then.
+type NodeStartError struct {
+	Node string
+	Err  error
+}
+
+func (e *NodeStartError) Error() string { return fmt.Sprintf("start node %s: %v", e.Node, e.Err) }
+
+// Unwrap gives the cause.
+func (e *NodeStartError) Unwrap() error { return e.Err }
+
+// units are those of a node's host. The host's cable is not among them.
+func (n *NodePower) units(ctx context.Context, node string) ([]supervisor.UnitStatus, error) {
+	c, err := n.paths.LoadSpec()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := findNode(c, node); err != nil {
+		return nil, err
+	}
+	status, err := n.client.Status(ctx)
+	if err != nil && !locked(n.paths) {
+		return nil, ErrNotUp
+	}
+	if err != nil {
+		return nil, err
+	}
+	if status.Phase != supervisor.PhaseReady {
+		return nil, fmt.Errorf("%w: it is %s", ErrNotUp, status.Phase)
+	}
+	var units []supervisor.UnitStatus
+	for _, u := range status.Units {
+		if name, of, _ := strings.Cut(u.Name, "/"); of == node && name != "network" {
+			units = append(units, u)
+		}
+	}
+	return units, nil
+}
+
+func names(units []supervisor.UnitStatus) []string {
+	list := make([]string, len(units))
+	for i, u := range units {
+		list[i] = u.Name
+	}
+	return list
+}

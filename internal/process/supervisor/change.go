@@ -1,0 +1,85 @@
+package supervisor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+)
+
+// changed is the answer to a request to start or stop units.
+type changed struct {
+	// Error is why the units are not as was asked, "" where they are.
+	Error string `json:"error,omitempty"`
+}
+
+// change answers a request that starts or stops units. A client that goes away does not keep it from that, as the units
+// would be left half way.
+func (s *server) change(do func(ctx context.Context, r *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+		defer cancel()
+		go func() {
+			select {
+			case <-s.stopping:
+				cancel()
+			case <-ctx.Done():
+			}
+		}()
+		var answer changed
+		if err := do(ctx, r); err != nil {
+			answer.Error = err.Error()
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if err := json.NewEncoder(w).Encode(answer); err != nil {
+			s.cfg.Log.Warn("answer a request to start or stop units", "error", err)
+		}
+	}
+}
+
+func (s *server) restart(ctx context.Context, r *http.Request) error {
+	return s.manager.Restart(ctx, r.PathValue("unit"))
+}
+
+func (s *server) startUnits(ctx context.Context, r *http.Request) error {
+	return s.manager.StartUnits(ctx, r.URL.Query()["unit"])
+}
+
+func (s *server) stopUnits(ctx context.Context, r *http.Request) error {
+	return s.manager.StopUnits(ctx, r.URL.Query()["unit"])
+}
+
+// Restart has a unit stopped and started again, and returns when it is ready: an error says why it is not. Those that
+// wait for it stay as they are.
+func (c *Client) Restart(ctx context.Context, unit string) error {
+	return c.change(ctx, "/v1/restart/"+(&url.URL{Path: unit}).EscapedPath())
+}
+
+// StartUnits has units started that are not ready, and returns when all are: an error says why one is not, and then
+// those that it started are stopped again.
+func (c *Client) StartUnits(ctx context.Context, units []string) error {
+	return c.change(ctx, "/v1/units/start?"+url.Values{"unit": units}.Encode())
+}
+
+// StopUnits has units stopped, until StartUnits or the supervisor's own end. Others that wait for them stay as they are.
+func (c *Client) StopUnits(ctx context.Context, units []string) error {
+	return c.change(ctx, "/v1/units/stop?"+url.Values{"unit": units}.Encode())
+}
+
+func (c *Client) change(ctx context.Context, path string) error {
+	resp, err := c.socket.Open(ctx, http.MethodPost, path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }() // all that is needed has been read
+	var answer changed
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
+		return fmt.Errorf("read the supervisor's answer: %w", err)
+	}
+	if answer.Error != "" {
+		return errors.New(answer.Error)
+	}
+	return nil
+}
