@@ -352,8 +352,9 @@ func programRows() []support.Row {
 			Name:  "shutdown",
 			Level: support.Partly,
 			Ref:   commands + "shutdown",
-			Note: "Mullion's: in a container /s, /r and /p end it, with exit code 0x40010004; the command itself waits the seconds of /t, where Windows' returns at once; the kubelet decides whether it starts again. On a host it is refused: the host " +
-				"is the machine's to end",
+			Note: "Mullion's: in a container /s, /r and /p end it, with exit code 0x40010004; the command itself waits the seconds of /t, where Windows' returns at once; the kubelet decides whether it starts again. " +
+				"On a host it returns at once, and after /t seconds the host ends as if its power was cut: pods are not told; with /r it starts again, else `mullion node start` starts it. /a takes that back. " +
+				"Programs that call ExitWindowsEx or InitiateSystemShutdownEx themselves end nothing",
 		},
 		{
 			Name:  "netsh",

@@ -28,7 +28,7 @@ func (a *app) nodeStop() *cobra.Command {
 	return a.powerCommand("stop NODE", "Switch a node's host off, as if its power was cut",
 		`Ends everything that runs on a node's host at once, pods too, as when a machine loses its power. Its disks and
 images stay. The API server finds after 40 seconds that the node is not Ready; its pods are evicted after the five
-minutes that they tolerate by default. `+"`mullion node start`"+` and `+"`mullion up`"+` after `+"`mullion stop`"+` switch it on.`,
+minutes that they tolerate by default. `+"`mullion node start`"+` and `+"`mullion up`"+` switch it on.`,
 		"mullion node stop win-1", func(ctx context.Context, s nodeSwitch, node string) error {
 			if err := s.Off(ctx, node); err != nil {
 				return err

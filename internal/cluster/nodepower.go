@@ -4,11 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"os"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"mullion.dev/mullion/internal/cluster/layout"
+	"mullion.dev/mullion/internal/node/winnode"
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/supervisor"
+	"mullion.dev/mullion/internal/spec"
+	"mullion.dev/mullion/internal/windows/hostpower"
 )
 
 // NodePower switches the hosts of a cluster's nodes off and on. The cluster is up.
@@ -62,6 +70,19 @@ func (n *NodePower) On(ctx context.Context, node string) error {
 	return nil
 }
 
+// switchAllOn starts the hosts that were switched off.
+func switchAllOn(ctx context.Context, client *supervisor.Client) error {
+	status, err := client.Status(ctx)
+	if err != nil {
+		return err
+	}
+	status.Units = slices.DeleteFunc(status.Units, func(u supervisor.UnitStatus) bool { return u.State != component.Stopped })
+	if len(status.Units) == 0 {
+		return nil
+	}
+	return client.StartUnits(ctx, names(status.Units))
+}
+
 // NodeStartError says that a node's host does not start. It is off then.
 type NodeStartError struct {
 	Node string
@@ -107,4 +128,52 @@ func names(units []supervisor.UnitStatus) []string {
 		list[i] = u.Name
 	}
 	return list
+}
+
+// powerInterval is how often hosts are looked at for a program's request to end them.
+const powerInterval = time.Second
+
+// watchPower does what the programs of Windows hosts ask for by hostpower, until ctx ends.
+func watchPower(ctx context.Context, paths layout.Paths, nodes []spec.Node, log *slog.Logger) {
+	power := NodePower{paths: paths, client: supervisor.NewClient(paths.Socket())}
+	var watched sync.WaitGroup
+	for _, n := range nodes {
+		if n.OS != spec.Windows {
+			continue
+		}
+		watched.Go(func() {
+			file, told := winnode.PowerFile(paths.Node(n.Name)), ""
+			tick := time.NewTicker(powerInterval)
+			defer tick.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-tick.C:
+				}
+				err := power.obey(ctx, n.Name, file, log)
+				if err != nil && err.Error() != told && ctx.Err() == nil {
+					log.Error("a request of a host's program", "node", n.Name, "error", err)
+					told = err.Error()
+				}
+			}
+		})
+	}
+	watched.Wait()
+}
+
+// obey does what is asked for in a file, if it is time.
+func (n *NodePower) obey(ctx context.Context, node, file string, log *slog.Logger) error {
+	r, asked, err := hostpower.Read(file)
+	if err != nil || !asked || time.Now().Before(r.At) {
+		return err
+	}
+	log.Info("a program of the host ends it", "node", node, "restart", r.Restart)
+	if err := os.Remove(file); err != nil { // first, else the host would restart for ever
+		return err
+	}
+	if err := n.Off(ctx, node); err != nil || !r.Restart {
+		return err
+	}
+	return n.On(ctx, node)
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -105,6 +106,11 @@ func Supervise(ctx context.Context, o SuperviseOptions) error {
 	if err != nil {
 		return err
 	}
+	watching, stopWatching := context.WithCancel(ctx)
+	var watched sync.WaitGroup
+	watched.Go(func() { watchPower(watching, o.Paths, c.Nodes, o.Log) })
+	defer watched.Wait()
+	defer stopWatching()
 	return supervisor.Run(ctx, supervisor.Config{
 		Socket:     o.Paths.Socket(),
 		Units:      units,

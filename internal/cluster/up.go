@@ -94,7 +94,10 @@ func Start(ctx context.Context, o UpOptions) (spec.Cluster, error) {
 		}
 		return c, wait(ctx, client, o, ended)
 	}
-	return c, wait(ctx, client, o, nil)
+	if err := wait(ctx, client, o, nil); err != nil {
+		return c, err
+	}
+	return c, switchAllOn(ctx, client)
 }
 
 // settle compares the wanted specification with the one in the data folder and keeps the API server's port. A new

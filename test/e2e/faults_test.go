@@ -133,6 +133,7 @@ func (f fixture) faults(t *testing.T) {
 		f.running(t)
 		f.working(t)
 	})
+	t.Run("power", f.power)
 	if os.Getenv("E2E_DATA_DIR") == "" { // E2E_DATA_DIR may hold a cluster of another specification
 		t.Run("conflicts", f.conflicts)
 	}

@@ -102,6 +102,8 @@ func (j *judge) column(node, name string, units []string) (Part, bool) {
 		h, ok := j.HNS[node]
 		p := Part{Name: "hns/" + node, State: component.Ready, OK: h.Error == "", Why: firstLine(h.Error)}
 		switch {
+		case j.off(node):
+			p.State, p.OK = component.Stopped, false
 		case h.Error != "":
 			p.State = NotAnswering
 		case len(h.Differences) > 0:

@@ -20,6 +20,7 @@ import (
 	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/spec"
+	"mullion.dev/mullion/internal/windows/hostpower"
 	"mullion.dev/mullion/internal/windows/wine"
 	"mullion.dev/mullion/internal/windows/winver"
 )
@@ -63,6 +64,9 @@ func HostFile(dir string) string { return filepath.Join(dir, "host.json") }
 // TokenFile returns the file with the token that programs of that host present to the HNS server; it is on the host's
 // C:.
 func TokenFile(dir string) string { return filepath.Join(wine.Drive(Prefix(dir)), tokenFile) }
+
+// PowerFile returns the file by which the programs of that host ask that it is restarted or switched off.
+func PowerFile(dir string) string { return filepath.Join(wine.Drive(Prefix(dir)), hostpower.Path) }
 
 // Identity is the client certificate of that host's kubelet.
 func Identity(dir string) kubenode.Identity {

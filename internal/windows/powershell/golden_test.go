@@ -159,6 +159,12 @@ func stageWindows() *system {
 			_, err := fmt.Fprintln(screen, "(the screen is clear)")
 			return err
 		},
+		end: func(restart bool) error {
+			if restart {
+				return nil
+			}
+			return errors.New("Access is denied.(5)")
+		},
 		registry: stageRegistry(),
 		listen: func(ctx context.Context, network, _ string) (net.Listener, error) {
 			return (&net.ListenConfig{}).Listen(ctx, network, "127.0.0.1:0")

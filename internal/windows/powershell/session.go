@@ -37,8 +37,8 @@ type Session struct {
 }
 
 // system holds the calls of Windows: the Host Networking Service, version 1, access lists, processes, services, network
-// adapters and routes, Windows' version, records of DNS, opening a port, clearing the screen, ending a process, the
-// registry and WMI.
+// adapters and routes, Windows' version, records of DNS, opening a port, clearing the screen, ending a process and
+// Windows itself, the registry and WMI.
 type system struct {
 	hns       func(method, path, body string) (string, error)
 	acl       func(path string) (acl, error)
@@ -55,6 +55,7 @@ type system struct {
 	listen   func(ctx context.Context, network, address string) (net.Listener, error)
 	clear    func(screen io.Writer) error
 	kill     func(id int64) error
+	end      func(restart bool) error // ends Windows
 	registry registryCalls
 	wmi      func(ctx context.Context, namespace, query string) ([]wmiObject, error)
 	events   eventLog
@@ -79,6 +80,7 @@ func (s *Session) system() system {
 		listen:     (&net.ListenConfig{}).Listen,
 		clear:      clearScreen,
 		kill:       killProcess,
+		end:        endWindows,
 		registry:   theRegistry(),
 		wmi:        queryWMI,
 		events:     eventlog.System{},

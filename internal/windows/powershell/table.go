@@ -17,7 +17,7 @@ func cmdlets() []cmdlet {
 		firewallCmdlets(),
 		serviceCmdlets(), pathCmdlets(), formatCmdlets(), commandCmdlets(), processCmdlets(), moduleCmdlets(),
 		registryCmdlets(), archiveCmdlets(), jobCmdlets(), variableCmdlets(), everydayCmdlets(), wmiCmdlets(),
-		eventCmdlets())
+		eventCmdlets(), computerCmdlets())
 }
 
 // ofPath adds the parameters that every cmdlet for paths has.

@@ -2,11 +2,14 @@ package wintools
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"mullion.dev/mullion/internal/windows/hostpower"
 )
 
 // Zone and Zones make a fake a Clock.
@@ -29,6 +32,20 @@ func (w *fake) MayEnd() error { return w.err }
 func (w *fake) End() error {
 	w.ended = true
 	return w.err
+}
+
+func (w *fake) EndHost(restart bool, after time.Duration) error {
+	if w.power != "" {
+		return hostpower.ErrPending
+	}
+	w.power = fmt.Sprintf("restart %v after %s", restart, after)
+	return nil
+}
+
+func (w *fake) KeepHost() (bool, error) {
+	there := w.power != ""
+	w.power = ""
+	return there, nil
 }
 
 // Reservations and Reserve make a fake a URLs.
@@ -58,7 +75,6 @@ func TestShutdown(t *testing.T) {
 		{"shutdown -r -f -t 5 -c bye", nil, 0, 5 * time.Second, true, ""},
 		{"shutdown /p", nil, 0, 0, true, ""},
 		{"shutdown /s", nil, 0, 30 * time.Second, true, ""},
-		{"shutdown /s /t 0", ErrHost, 50, 0, false, "mullion down"},
 		{"shutdown /s /t 0", errors.New("no"), 5, 0, false, "Access is denied.(5)"},
 		{"shutdown /a", nil, 1116, 0, false, "no shutdown was in progress.(1116)"},
 		{"shutdown /l", nil, 50, 0, false, "not supported"},
@@ -79,6 +95,30 @@ func TestShutdown(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestShutdownOfHost asks for the end of a host, one command after the other.
+func TestShutdownOfHost(t *testing.T) {
+	w := &fake{err: ErrHost}
+	for _, tc := range []struct {
+		line  string
+		code  int
+		asked string
+		says  string
+	}{
+		{"shutdown /a", 1116, "", "no shutdown was in progress.(1116)"},
+		{"shutdown -r -t 30", 0, "restart true after 30s", ""},
+		{"shutdown /s", 1190, "restart true after 30s", "already been scheduled.(1190)"},
+		{"shutdown /a", 0, "", ""},
+		{"shutdown /p", 0, "restart false after 0s", ""},
+		{"shutdown /a", 0, "", ""},
+		{"shutdown /h", 50, "", "not supported"},
+	} {
+		got := run(t, w, "", strings.Fields(tc.line)...)
+		if got.code != tc.code || w.power != tc.asked || !strings.Contains(got.err, tc.says) || w.ended {
+			t.Errorf("%s: %+v, asked for %q", tc.line, got, w.power)
+		}
 	}
 }
 

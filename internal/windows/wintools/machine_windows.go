@@ -4,13 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/registry"
 
+	"mullion.dev/mullion/internal/windows/hostpower"
 	"mullion.dev/mullion/internal/windows/winproc"
 )
 
@@ -122,6 +125,16 @@ func (local) End() error {
 	}
 	return nil
 }
+
+// EndHost implements Power.
+func (local) EndHost(restart bool, after time.Duration) error {
+	return hostpower.Ask(hostPowerFile(), hostpower.Request{Restart: restart, At: time.Now().Add(after)})
+}
+
+// KeepHost implements Power.
+func (local) KeepHost() (bool, error) { return hostpower.Cancel(hostPowerFile()) }
+
+func hostPowerFile() string { return "C:" + filepath.FromSlash(hostpower.Path) }
 
 // urlKey is where Windows keeps the reservations.
 const urlKey = `SYSTEM\CurrentControlSet\Services\HTTP\Parameters\UrlAclInfo`

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"mullion.dev/mullion/internal/windows/hostpower"
 )
 
 // The exit codes of shutdown are the numbers of errors of Windows.
@@ -12,37 +14,66 @@ const (
 	errorAccessDenied     = 5
 	errorNotSupported     = 50
 	errorNoShutdownRuns   = 1116
+	errorShutdownPending  = 1190
 	longestShutdown       = 315360000
 	defaultShutdownWait   = 30
 	shutdownUsageExitCode = 1
 )
 
-// shutdown ends the container; a host is not ended by a program in it.
+// shutdown ends the container, or the host.
 func shutdown(e Env, args []string) int {
 	s, code := parseShutdown(e, args)
 	if code >= 0 {
 		return code
 	}
+	err := e.System.MayEnd()
+	if errors.Is(err, ErrHost) {
+		return s.endHost(e)
+	}
 	switch s.verb {
 	case "a":
-		e.complain("Unable to abort the system shutdown because no shutdown was in progress.(%d)", errorNoShutdownRuns)
-		return errorNoShutdownRuns
+		return noShutdown(e)
 	case "s", "r", "p", "sg", "g":
 	default:
 		e.complain("The request is not supported.(%d)", errorNotSupported)
 		return errorNotSupported
 	}
-	err := e.System.MayEnd()
 	if err == nil {
 		<-time.After(time.Duration(s.seconds) * time.Second)
 		err = e.System.End()
 	}
-	switch {
-	case errors.Is(err, ErrHost):
-		e.complain("The request is not supported.(%d)", errorNotSupported)
-		e.complain("A node's host is ended and started from the machine: mullion down, mullion up.")
-		return errorNotSupported
-	case err != nil:
+	return shutdownDenied(e, err)
+}
+
+func noShutdown(e Env) int {
+	e.complain("Unable to abort the system shutdown because no shutdown was in progress.(%d)", errorNoShutdownRuns)
+	return errorNoShutdownRuns
+}
+
+// endHost has the host of the program end, and returns at once. The cluster's supervisor does it.
+func (s ending) endHost(e Env) int {
+	switch s.verb {
+	case "a":
+		kept, err := e.System.KeepHost()
+		if err == nil && !kept {
+			return noShutdown(e)
+		}
+		return shutdownDenied(e, err)
+	case "s", "p", "sg", "r", "g":
+		err := e.System.EndHost(s.verb == "r" || s.verb == "g", time.Duration(s.seconds)*time.Second)
+		if errors.Is(err, hostpower.ErrPending) {
+			e.complain("A system shutdown has already been scheduled.(%d)", errorShutdownPending)
+			return errorShutdownPending
+		}
+		return shutdownDenied(e, err)
+	}
+	e.complain("The request is not supported.(%d)", errorNotSupported)
+	return errorNotSupported
+}
+
+// shutdownDenied is the exit code for an error, if there is one.
+func shutdownDenied(e Env, err error) int {
+	if err != nil {
 		e.complain("Access is denied.(%d)", errorAccessDenied)
 		return errorAccessDenied
 	}

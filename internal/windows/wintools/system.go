@@ -138,12 +138,16 @@ type Clock interface {
 	Zones() ([]Zone, error)
 }
 
-// Power ends the container in which the program runs.
+// Power ends the container in which the program runs, or the host.
 type Power interface {
 	// MayEnd is ErrHost in a host, and another error if the user may not end the container.
 	MayEnd() error
 	// End ends the container's other programs, and so the container.
 	End() error
+	// EndHost has the host restarted or switched off after some time. The error is hostpower.ErrPending if it is to end
+	// already. KeepHost takes that back; it returns false if there is nothing to be taken back.
+	EndHost(restart bool, after time.Duration) error
+	KeepHost() (bool, error)
 }
 
 // URLs are the reservations of URLs for HTTP.sys.

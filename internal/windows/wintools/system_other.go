@@ -46,6 +46,8 @@ func (nowhere) Zone() (Zone, error)                          { return Zone{}, er
 func (nowhere) Zones() ([]Zone, error)                       { return nil, errors.ErrUnsupported }
 func (nowhere) MayEnd() error                                { return errors.ErrUnsupported }
 func (nowhere) End() error                                   { return errors.ErrUnsupported }
+func (nowhere) EndHost(bool, time.Duration) error            { return errors.ErrUnsupported }
+func (nowhere) KeepHost() (bool, error)                      { return false, errors.ErrUnsupported }
 func (nowhere) Reservations() (map[string]string, error)     { return nil, errors.ErrUnsupported }
 func (nowhere) Reserve(string, string) error                 { return errors.ErrUnsupported }
 func (nowhere) Identity() (token.Identity, error)            { return token.Current() }

@@ -36,6 +36,7 @@ type fake struct {
 	asked     eventlog.Query
 	written   []eventlog.Entry
 	ended     bool
+	power     string // what is asked of the host
 	urls      map[string]string
 	lists     map[string]filesec.List
 	services  servicestest.Manager

@@ -1,0 +1,87 @@
+// Package hostpower owns the file by which a program on a Windows host asks that the host is restarted or switched off.
+// The host's programs write it, the supervisor of the cluster reads it. A host's programs are root on the machine, so
+// the file protects nothing; still it is read as one that anybody may have written.
+package hostpower
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Path is the file's place on the host's C:, with slashes.
+const Path = "/ProgramData/Mullion/power.json"
+
+// mostBytes is more than a request has.
+const mostBytes = 4096
+
+// ErrPending says that something was asked for already.
+var ErrPending = errors.New("a shutdown has been scheduled already")
+
+// Request is what is asked for.
+type Request struct {
+	// Restart is whether the host starts again.
+	Restart bool `json:"restart"`
+	// At is when the host is to end.
+	At time.Time `json:"at"`
+}
+
+// Ask writes a request. The error is ErrPending if there is one.
+func Ask(file string, r Request) error {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return ErrPending
+	}
+	if err != nil {
+		return fmt.Errorf("ask for the host's end: %w", err)
+	}
+	if _, err := f.Write(text); err != nil {
+		return errors.Join(err, f.Close(), os.Remove(file))
+	}
+	return f.Close()
+}
+
+// Cancel takes a request back. It returns false if there is none.
+func Cancel(file string) (bool, error) {
+	err := os.Remove(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Read reads a request. ok is false if there is none, or if it is being written.
+func Read(file string) (r Request, ok bool, err error) {
+	f, err := open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, false, nil
+	}
+	if err != nil {
+		return r, false, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return r, false, errors.Join(err, fmt.Errorf("read %q: it is no regular file", file))
+	}
+	text, err := io.ReadAll(io.LimitReader(f, mostBytes))
+	if err != nil || len(text) == 0 {
+		return r, false, err
+	}
+	if err := json.Unmarshal(text, &r); err != nil {
+		return r, false, fmt.Errorf("read %q: %w", file, err)
+	}
+	return r, true, nil
+}

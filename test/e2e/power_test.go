@@ -1,0 +1,100 @@
+//go:build cluster
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// survivorOf is the pod of survivors that a node has.
+func survivorOf(node string) string {
+	return map[string]string{"win-2": "ticks-2", "linux-1": "ticks-linux"}[node]
+}
+
+// restarts is how often a pod's container was started again, and which boot its node is at.
+func (f fixture) restarts(t *testing.T, pod, node string) (count int, boot string) {
+	t.Helper()
+	out, err := f.mullion(t.Context(), t, "kubectl", "get", "pod", pod, "-o",
+		"jsonpath={.status.containerStatuses[0].restartCount}")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	count, err = strconv.Atoi(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	boot, err = f.mullion(t.Context(), t, "kubectl", "get", "node", node, "-o", "jsonpath={.status.nodeInfo.bootID}")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, boot)
+	}
+	return count, boot
+}
+
+// power switches hosts off and on, and has a Windows host restart itself.
+func (f fixture) power(t *testing.T) {
+	for _, node := range []string{"win-2", "linux-1"} {
+		t.Run(node, func(t *testing.T) {
+			before, _ := f.restarts(t, survivorOf(node), node)
+			if len(f.inPods(t, node)) == 0 {
+				t.Fatal("its pods have no process")
+			}
+			if out, err := f.mullion(t.Context(), t, "node", "stop", node); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			if left := f.inPods(t, node); len(left) > 0 {
+				t.Errorf("processes %v of its pods go on", left)
+			}
+			if out, err := f.mullion(t.Context(), t, "status"); err == nil || !strings.Contains(out, "it is switched off") {
+				t.Errorf("status: %v\n%s", err, out)
+			}
+			if out, err := f.mullion(t.Context(), t, "node", "start", node); err != nil || !strings.Contains(out, "is Ready") {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			f.running(t)
+			f.restarted(t, survivorOf(node), node, before, "")
+			f.working(t)
+			f.resolves(t, "ticks-linux")
+		})
+	}
+	t.Run("from-within", func(t *testing.T) {
+		before, boot := f.restarts(t, "ticks-2", "win-2")
+		out, err := f.mullion(t.Context(), t, "node", "exec", "win-2", "--", "powershell", "-Command", "Restart-Computer -Force")
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		f.restarted(t, "ticks-2", "win-2", before, boot)
+		f.running(t)
+		f.working(t)
+	})
+	f.healthy(t)
+}
+
+// restarted waits until a pod's container was started once more than before, and its node booted since boot, if that is
+// not "".
+func (f fixture) restarted(t *testing.T, pod, node string, before int, boot string) {
+	t.Helper()
+	poll(t, 2*settle, func(context.Context) error {
+		count, now := f.restarts(t, pod, node)
+		if count != before+1 || boot != "" && now == boot {
+			return fmt.Errorf("%d restarts and boot %s, before %d and %s", count, now, before, boot)
+		}
+		return nil
+	})
+}
+
+// inPods are the processes in a node's containers.
+func (f fixture) inPods(t *testing.T, node string) (all []int) {
+	t.Helper()
+	for pid := range f.processes(t) {
+		cgroup, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid)) // a process may have ended
+		if strings.Contains(string(cgroup), "/"+node+"/") {
+			all = append(all, pid)
+		}
+	}
+	return all
+}
