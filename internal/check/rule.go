@@ -37,6 +37,7 @@ type Target string
 const (
 	OnPod       Target = "pod"       // paths begin at the pod or its template: spec.hostNetwork
 	OnContainer Target = "container" // paths begin at each container, also init and ephemeral ones
+	OnObject    Target = "object"    // paths begin at the object itself, whatever its kind; Func's Pod is that object
 	OnInput     Target = "input"     // Cross looks at several objects; Fields begin at the pod or at Kind
 	OnProgram   Target = "program"   // package programs judges programs; the rule has no form of its own
 )
@@ -98,8 +99,9 @@ type Rule struct {
 	Unplaced bool
 	// Fields are the paths that Func or Cross reads, for the documentation and for the test that they exist.
 	Fields []string
-	// Fix returns the edits that remove a finding, nil if no edit is safe. It is called only for pods for Windows:
-	// other pods may need the field on Linux. Optional.
+	// Fix returns the edits that remove a finding, nil if no edit is safe. It is called only for pods for Windows
+	// (other pods may need the field on Linux), and for objects if that is the target. Edits that depend on others
+	// come in a later call: after edits the text is judged again. Optional.
 	Fix func(p *Pod, h Hit) []Edit
 }
 
@@ -140,7 +142,7 @@ func (r *Rule) fault() string {
 	switch {
 	case !slices.Contains([]Severity{Error, Warning, Info}, r.Severity):
 		return "severity " + string(r.Severity)
-	case !slices.Contains([]Target{OnPod, OnContainer, OnInput, OnProgram}, r.Target) || !r.oneForm():
+	case !slices.Contains([]Target{OnPod, OnContainer, OnObject, OnInput, OnProgram}, r.Target) || !r.oneForm():
 		return "a target, and one of Match, Func and Cross, are needed"
 	case (len(r.Match) == 0) != (len(r.Fields) > 0) && r.Target != OnProgram:
 		return "Fields goes with Func and Cross"

@@ -317,6 +317,7 @@ func (c *Checker) object(ctx context.Context, r *Result, n *manifest.Node, liste
 	if p != nil {
 		p.Object = obj
 	}
+	c.whole(r, n, obj)
 	fact := factOf(n, obj, p)
 	if fact != nil {
 		r.facts = append(r.facts, fact)
@@ -329,12 +330,22 @@ func (c *Checker) object(ctx context.Context, r *Result, n *manifest.Node, liste
 	c.pod(r, p, fact)
 }
 
+// whole judges an object by the rules about objects of whatever kind.
+func (c *Checker) whole(r *Result, n *manifest.Node, obj Object) {
+	p := &Pod{Object: obj, Owner: n, Node: n, At: Hit{Pos: n.Pos}, Options: &c.options}
+	for i := range c.rules {
+		if rule := &c.rules[i]; rule.Target == OnObject {
+			r.Findings = rule.judge(r.Findings, r.File, p, true)
+		}
+	}
+}
+
 // pod judges a pod, or makes it wait for its RuntimeClass.
 func (c *Checker) pod(r *Result, p *Pod, fact *Fact) {
 	waits := fact.needsClass()
 	var findings []Finding
 	for i := range c.rules {
-		if rule := &c.rules[i]; rule.Cross == nil && (waits || rule.concerns(p.OS, p.By)) {
+		if rule := &c.rules[i]; rule.Cross == nil && rule.Target != OnObject && (waits || rule.concerns(p.OS, p.By)) {
 			findings = rule.judge(findings, r.File, p, waits || p.OS == Windows)
 		}
 	}
@@ -353,7 +364,7 @@ func (c *ready) judge(to []Finding, file string, p *Pod, fix bool) []Finding {
 	switch {
 	case c.Func != nil:
 		hits = c.Func(p)
-	case c.Target == OnPod:
+	case c.Target == OnPod, c.Target == OnObject:
 		hits = c.at(p.Node, p.At)
 	default:
 		for _, k := range p.Containers() {

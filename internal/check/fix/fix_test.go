@@ -136,6 +136,10 @@ func TestFixtures(t *testing.T) {
 			tried++
 			fixed, left := fix.Apply(text, edits)
 			again, seen := findings(t, []check.Rule{rule}, fixed)
+			if rule.Target == check.OnObject && left == 0 { // its edits come in two passes
+				fixed, left = fix.Apply(fixed, again)
+				again, seen = findings(t, []check.Rule{rule}, fixed)
+			}
 			if left > 0 || len(again) > 0 {
 				t.Errorf("%s: %d edits left out, then %v:\n%s", file, left, seen, fixed)
 			}
