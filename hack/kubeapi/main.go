@@ -1,10 +1,10 @@
-// Command kubeapi writes the list of the API versions that Kubernetes stops serving:
-// internal/check/rules/zz_apiversions.go.
+// Command kubeapi writes what `mullion check` knows of Kubernetes' versions, in internal/check/rules: the API versions
+// that the API server stops serving (zz_apiversions.go), and the feature gates (zz_featuregates.go).
 //
 //	go run ./hack/kubeapi
 //
-// Most of it is in Kubernetes' own types, which say when they go and what replaces them. The rows for types that are no
-// longer in the modules are here.
+// When an API version goes, and what replaces it, is in Kubernetes' own types. The rows for types that are no longer in
+// the modules are here. The gates are those of the module upstream/kubernetes.
 package main
 
 import (
@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"go/format"
 	"os"
+	"os/exec"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -65,11 +66,25 @@ func run() error {
 		fmt.Fprintf(&b, "{%q, %q}: {%d, %q},\n", r.version, r.kind, r.gone, r.replacement)
 	}
 	b.WriteString("}\n}\n")
-	text, err := format.Source([]byte(b.String()))
+	if err := write("zz_apiversions.go", []byte(b.String())); err != nil {
+		return err
+	}
+	gates := exec.Command("go", "-C", "upstream/kubernetes", "run", "./gates")
+	gates.Stderr = os.Stderr
+	text, err := gates.Output()
+	if err != nil {
+		return fmt.Errorf("list the feature gates: %w", err)
+	}
+	return write("zz_featuregates.go", text)
+}
+
+// write formats a file of the rules.
+func write(name string, text []byte) error {
+	text, err := format.Source(text)
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write("internal/check/rules/zz_apiversions.go", text, 0o644)
+	return atomicfile.Write("internal/check/rules/"+name, text, 0o644)
 }
 
 // byType lists the kinds whose types say when they go.

@@ -2,6 +2,8 @@ package rules
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"mullion.dev/mullion/internal/check"
@@ -74,23 +76,46 @@ func apiVersions() []check.Rule {
 	}}
 }
 
+// sameShape are the kinds whose fields mean the same in the version that has replaced theirs ("No notable changes").
+func sameShape() []string {
+	return []string{
+		"APIService", "CSIDriver", "CSINode", "CSIStorageCapacity", "ClusterRole", "ClusterRoleBinding",
+		"ControllerRevision", "CronJob", "FlowSchema", "IPAddress", "IngressClass", "Lease", "NetworkPolicy",
+		"PriorityClass", "Role", "RoleBinding", "RuntimeClass", "ServiceCIDR", "StorageClass",
+		"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "VolumeAttachment", "VolumeAttributesClass",
+	}
+}
+
 // convert returns the edits that an object needs before its apiVersion can change, none if it needs none. ok is false
-// if it has something that the new version lacks, or that has to be decided by a person.
+// if it has something that the new version lacks, or that a person has to decide.
 // https://kubernetes.io/docs/reference/using-api/deprecation-guide/
 func convert(n *manifest.Node, is apiVersion) (edits []check.Edit, ok bool) {
 	spec := n.Get("spec")
-	switch group, _, _ := strings.Cut(is.version, "/"); group {
-	case "apps", "extensions":
-		switch is.kind {
-		case "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet":
-			return convertWorkload(spec)
-		case "NetworkPolicy":
-			return nil, true
+	switch is.kind {
+	case "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet":
+		return convertWorkload(spec)
+	case "Ingress":
+		return convertIngress(spec), true
+	case "PodDisruptionBudget": // an empty selector selected no pod, and selects all of them now
+		labels := spec.Get("selector", "matchLabels")
+		return nil, labels != nil && len(labels.Fields) > 0 ||
+			len(spec.Get("selector", "matchExpressions").Elements()) > 0
+	case "EndpointSlice":
+		for _, e := range n.Get("endpoints").Elements() {
+			if e.Get("topology") != nil {
+				return nil, false
+			}
 		}
-	case "batch", "coordination.k8s.io", "node.k8s.io", "rbac.authorization.k8s.io", "storage.k8s.io":
+		return nil, true
+	case "HorizontalPodAutoscaler": // the metrics of v2beta1 have another form
+		return nil, is.version == "autoscaling/v2beta2"
+	case "PriorityLevelConfiguration":
+		if f := spec.Get("limited").Field("assuredConcurrencyShares"); f != nil {
+			return []check.Edit{{Op: check.RenameKey, Pos: f.Pos, Key: "nominalConcurrencyShares"}}, true
+		}
 		return nil, true
 	}
-	return nil, false
+	return nil, slices.Contains(sameShape(), is.kind)
 }
 
 // convertWorkload gives a workload the selector that apps/v1 requires: the labels of its template.
@@ -115,4 +140,56 @@ func convertWorkload(spec *manifest.Node) ([]check.Edit, bool) {
 		Key:   "selector",
 		Value: "{matchLabels: {" + strings.Join(pairs, ", ") + "}}",
 	}}, true
+}
+
+// convertIngress gives an Ingress the form of networking.k8s.io/v1: defaultBackend, a service with a port in each
+// backend, and a pathType for each path, which is the one that v1beta1 meant.
+func convertIngress(spec *manifest.Node) []check.Edit {
+	var edits []check.Edit
+	if f := spec.Field("backend"); f != nil {
+		edits = append(edits, check.Edit{Op: check.RenameKey, Pos: f.Pos, Key: "defaultBackend"})
+		edits = append(edits, convertBackend(f.Value)...)
+	}
+	for _, rule := range spec.Get("rules").Elements() {
+		for _, path := range rule.Get("http", "paths").Elements() {
+			if path.Kind == manifest.Map && !path.Get("pathType").Set() {
+				edits = append(edits, check.Edit{
+					Op:    check.InsertField,
+					Pos:   path.Pos,
+					Key:   "pathType",
+					Value: "ImplementationSpecific",
+				})
+			}
+			edits = append(edits, convertBackend(path.Get("backend"))...)
+		}
+	}
+	return edits
+}
+
+// convertBackend replaces serviceName and servicePort by a service.
+func convertBackend(backend *manifest.Node) []check.Edit {
+	name, port := backend.Field("serviceName"), backend.Field("servicePort")
+	if name == nil || port == nil {
+		return nil
+	}
+	key := "name"
+	if port.Value != nil && port.Value.Kind == manifest.Number {
+		key = "number"
+	}
+	quote := func(n *manifest.Node) string {
+		if n != nil && n.Kind == manifest.Number {
+			return n.Value
+		}
+		return strconv.Quote(n.Text())
+	}
+	return []check.Edit{
+		{
+			Op:    check.InsertField,
+			Pos:   backend.Pos,
+			Key:   "service",
+			Value: "{name: " + quote(name.Value) + ", port: {" + key + ": " + quote(port.Value) + "}}",
+		},
+		{Op: check.RemoveField, Pos: name.Pos},
+		{Op: check.RemoveField, Pos: port.Pos},
+	}
 }

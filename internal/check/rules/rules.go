@@ -10,7 +10,7 @@ import (
 
 // All lists every rule.
 func All() []check.Rule {
-	return slices.Concat(apiVersions(), placement(), images(), podSecurity(), containerSecurity(), windowsOptions(), podSpec(),
+	return slices.Concat(apiVersions(), gateRules(), placement(), images(), podSecurity(), containerSecurity(), windowsOptions(), podSpec(),
 		containers(), volumes(),
 		claims(), resources(), services(), names(), commands(), Programs())
 }

@@ -145,7 +145,7 @@ func fixture(t *testing.T, rule check.Rule, file string, fail bool) {
 	if err := c.Finish(emit); err != nil {
 		t.Fatal(err)
 	}
-	if judged == 0 {
+	if judged == 0 && rule.Target != check.OnObject {
 		t.Error("the fixture has no pod that is judged")
 	}
 	slices.Sort(got)
