@@ -56,7 +56,6 @@ func without() map[string]string {
 		"spec.volumes[*].persistentVolumeClaim": "the claim and its class have rules",
 		"spec.volumes[*].ephemeral":             works,
 		"spec.volumes[*].name":                  works,
-		"spec.volumes[*].flexVolume":            "works where the node has its driver, a program for Windows",
 		"spec.volumes[*].csi":                   "works where its driver has a node plugin for Windows",
 		"spec.volumes[*].image":                 "containerd's code for it is the same on Windows, and no document says that it fails there",
 		"spec.volumes[*].photonPersistentDisk":  gone,

@@ -72,7 +72,7 @@ func placement() []check.Rule {
 			},
 			Func: disagreeing,
 		},
-		runtimeClass(),
+		runtimeClass(), dockerHandler(),
 		{
 			ID:       "blanket-toleration",
 			Severity: check.Warning,
@@ -222,6 +222,44 @@ func runtimeClass() check.Rule {
 				}
 			}
 			return out
+		},
+	}
+}
+
+// dockerHandler is about the handler that the samples of the years of dockershim name.
+// https://github.com/kubernetes/kubernetes/blob/v1.23.17/pkg/kubelet/dockershim/docker_sandbox.go (runtimeName)
+func dockerHandler() check.Rule {
+	return check.Rule{
+		ID:       "runtime-class-docker",
+		Severity: check.Warning,
+		Category: placementCategory,
+		Target:   check.OnObject,
+		Since:    dockerGone,
+		Title:    "containerd has no handler docker",
+		Why:      "it was the name of the kubelet's built-in support for Docker; a node with containerd refuses the pods of this class unless its configuration has a handler of this name, as Mullion's nodes have",
+		Remedy:   "write runhcs-wcow-process for Windows; a handler cannot be changed, so delete the class first",
+		Source: check.Source{
+			Title: "Runtime Class: CRI configuration",
+			URL:   "https://kubernetes.io/docs/concepts/containers/runtime-class/#cri-configuration",
+		},
+		Fields: []string{"RuntimeClass:handler", "RuntimeClass:scheduling.nodeSelector"},
+		Func: func(p *check.Pod) []check.Hit {
+			if f := p.Node.Field("handler"); f != nil && p.Object.Kind == "RuntimeClass" && f.Value.Text() == "docker" {
+				return []check.Hit{{Pos: f.Pos, Path: "handler"}}
+			}
+			return nil
+		},
+		Fix: func(p *check.Pod, _ check.Hit) []check.Edit {
+			for _, label := range check.OSLabels() {
+				if p.Node.Get("scheduling", "nodeSelector", label).Text() == string(check.Windows) {
+					return []check.Edit{{
+						Op:    check.SetValue,
+						Pos:   p.Node.Get("handler").Pos,
+						Value: "runhcs-wcow-process",
+					}}
+				}
+			}
+			return nil
 		},
 	}
 }

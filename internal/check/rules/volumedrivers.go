@@ -7,8 +7,9 @@ import (
 )
 
 // csiDrivers says which CSI driver each volume type of cloud providers became. Kubernetes holds no code for them any
-// more: 1.27 dropped the first one (Amazon's), 1.30 the last. It hands the volume to the driver.
-// https://pkg.go.dev/k8s.io/csi-translation-lib/plugins
+// more: 1.27 dropped the first one (Amazon's), 1.30 the last. The kubelet hands the volume to the driver on every system
+// (https://github.com/kubernetes/kubernetes/blob/v1.37.1/pkg/volume/csimigration/plugin_manager.go), under the name that
+// https://pkg.go.dev/k8s.io/csi-translation-lib/plugins gives it.
 func csiDrivers() map[string]string {
 	return map[string]string{
 		"awsElasticBlockStore": "ebs.csi.aws.com",
@@ -29,7 +30,7 @@ func volumeDrivers() []check.Rule {
 	return []check.Rule{
 		{
 			ID:       "volume-csi-driver",
-			Severity: check.Info,
+			Severity: check.Warning,
 			Category: volumeCategory,
 			Target:   check.OnPod,
 			Since:    30,
@@ -48,6 +49,28 @@ func volumeDrivers() []check.Rule {
 						v.At.Note = driver
 						out = append(out, v.At)
 					}
+				}
+				return out
+			},
+		},
+		{
+			ID:       "flex-volume-driver",
+			Severity: check.Warning,
+			Category: volumeCategory,
+			Target:   check.OnPod,
+			Title:    "this volume needs a FlexVolume driver on the Windows nodes",
+			Why:      `the kubelet runs the driver, a program for Windows, from C:\usr\libexec\kubernetes\kubelet-plugins\volume\exec\VENDOR~DRIVER; on a node without it the pod waits in ContainerCreating, and FlexVolume has been deprecated since 1.23`,
+			Remedy:   "use a CSI driver with a node plugin for Windows, such as that for SMB; or put the driver's program on each Windows node",
+			Source: check.Source{
+				Title: "Volumes: flexVolume",
+				URL:   "https://kubernetes.io/docs/concepts/storage/volumes/#flexvolume",
+			},
+			Fields: []string{"spec.volumes[*].flexVolume", "spec.volumes[*].flexVolume.driver"},
+			Func: func(p *check.Pod) []check.Hit {
+				var out []check.Hit
+				for _, v := range p.Values("spec.volumes[*].flexVolume") {
+					v.At.Note = v.Node.Get("driver").Text()
+					out = append(out, v.At)
 				}
 				return out
 			},

@@ -55,7 +55,7 @@ func volumes() []check.Rule {
 			Severity: check.Error,
 			Title:    "Windows nodes cannot mount this type of volume",
 			Why:      "its client exists for Linux only",
-			Remedy:   "use SMB (a CSI driver), azureFile, or another type that Windows has",
+			Remedy:   "use SMB through its CSI driver, or another type that Windows has",
 			Match: func() []check.Match {
 				var ms []check.Match
 				for _, t := range []string{
