@@ -57,7 +57,6 @@ func without() map[string]string {
 		"spec.volumes[*].ephemeral":             works,
 		"spec.volumes[*].name":                  works,
 		"spec.volumes[*].csi":                   "works where its driver has a node plugin for Windows",
-		"spec.volumes[*].image":                 "containerd's code for it is the same on Windows, and no document says that it fails there",
 		"spec.volumes[*].photonPersistentDisk":  gone,
 	}
 }

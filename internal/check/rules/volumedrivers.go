@@ -76,6 +76,20 @@ func volumeDrivers() []check.Rule {
 			},
 		},
 		{
+			ID:       "image-volume",
+			Severity: check.Error,
+			Category: volumeCategory,
+			Target:   check.OnPod,
+			Title:    "Windows nodes have no image volumes",
+			Why:      "Kubernetes' tests of them are for Linux alone, \"since Windows does not support image volumes\", and Mullion's nodes refuse the container",
+			Remedy:   "copy the files into an emptyDir in an init container of that image",
+			Source: check.Source{
+				Title: "kubernetes: the tests of image volumes",
+				URL:   "https://github.com/kubernetes/kubernetes/blob/v1.37.1/test/e2e/common/node/image_volume.go",
+			},
+			Match: []check.Match{present("spec.volumes[*].image")},
+		},
+		{
 			ID:       "volume-git-repo",
 			Severity: check.Error,
 			Category: volumeCategory,
