@@ -62,7 +62,7 @@ can be given it by their kubernetesVersion.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runUp(cmd.Context(), f) },
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&f.file, "file", "f", "", "cluster.yaml (- for standard input)")
+	flags.StringVarP(&f.file, "file", "f", "", "cluster.yaml, or an API model of AKS Engine such as windows.json (- for standard input)")
 	flags.StringSliceVar(&f.versions, "windows-version", nil,
 		"make one Windows node for each of these versions, and a Linux node; for example ltsc2022,ltsc2019")
 	flags.StringVar(&f.kubernetes, "kubernetes-version", "",
@@ -350,27 +350,6 @@ func (f upFlags) complete(c spec.Cluster) (spec.Cluster, error) {
 		if err := c.Validate(); err != nil {
 			return c, usage(fmt.Errorf("--listen: %w", err), "name an IP address of this machine, with a port if it matters: 0.0.0.0:6443")
 		}
-	}
-	return c, nil
-}
-
-func (a *app) loadSpec(file string) (spec.Cluster, error) {
-	in := a.env.In
-	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return spec.Cluster{}, usage(fmt.Errorf("read the cluster's description: %w", err),
-				"name a cluster.yaml that exists; docs/guide.md describes the file")
-		}
-		defer f.Close()
-		in = f
-	}
-	c, err := spec.Load(in)
-	if err == nil {
-		err = cluster.CheckPrograms(c)
-	}
-	if err != nil {
-		return c, usage(fmt.Errorf("%s: %w", file, err), "docs/guide.md describes cluster.yaml")
 	}
 	return c, nil
 }

@@ -8,7 +8,7 @@ func SupportRows() []support.Row {
 	row := func(name string, level support.Level, ref, note string) support.Row {
 		return support.Row{Area: "Kubernetes", Name: name, Level: level, Ref: docs + ref, Note: note}
 	}
-	return []support.Row{
+	return append([]support.Row{
 		row("kube-apiserver, kube-controller-manager, kube-scheduler, etcd", support.Supported,
 			"concepts/overview/components/", "upstream's, one of each"),
 		row("kubelet.exe", support.Supported, "reference/command-line-tools-reference/kubelet/",
@@ -55,5 +55,11 @@ func SupportRows() []support.Row {
 			"they run in the Windows host; the table of the CRI says how"),
 		row("kube-proxy and CNI as DaemonSets", support.Partly, "reference/networking/virtual-ips/",
 			"networking.kubeProxyMode: none and networking.disableDefaultCNI leave both out (the names are kind's); on Linux nodes they leave out kube-proxy and the CNI configuration. HostProcess pods install both as SIG Windows' do, in C:\\opt\\cni\\bin and C:\\etc\\cni\\net.d: examples/windows-network has win-bridge and kube-proxy, and SIG Windows' DaemonSets of kube-proxy for flannel and for Calico run with their own start.ps1. flanneld.exe and Calico's node programs are not tried; flannel's script needs Get-NetRoute and Get-NetIPAddress, which Mullion's PowerShell lacks"),
-	}
+	}, support.Row{
+		Area:  "Kubernetes",
+		Name:  "API models of acs-engine and AKS Engine (windows.json)",
+		Level: support.Partly,
+		Ref:   "https://github.com/Azure/aks-engine/blob/v0.80.2/docs/topics/clusterdefinitions.md",
+		Note:  "mullion up -f takes the pools with their number, system, labels and Windows version, the subnets, the number of pods of a node, and the network plugin as far as it is here (kubenet; azure as win-bridge, flannel as win-overlay); what it ignores it says, field by field: one control plane, no accounts, no addons, nothing of Azure's. Passwords and keys of a model are not kept",
+	})
 }

@@ -17,8 +17,8 @@ import (
 	"mullion.dev/mullion/internal/windows/winver"
 )
 
-// maxFile bounds a cluster.yaml, in bytes.
-const maxFile = 1 << 20
+// MaxFile bounds a cluster.yaml, in bytes.
+const MaxFile = 1 << 20
 
 // maxNodes bounds a cluster: an underlay /24 has room for 200 hosts above .10.
 const maxNodes = 200
@@ -28,12 +28,12 @@ const maxName = 40
 
 // Load reads a cluster.yaml. Its errors name the line and the field.
 func Load(r io.Reader) (Cluster, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	data, err := io.ReadAll(io.LimitReader(r, MaxFile+1))
 	if err != nil {
 		return Cluster{}, err
 	}
-	if len(data) > maxFile {
-		return Cluster{}, fmt.Errorf("larger than %d bytes", maxFile)
+	if len(data) > MaxFile {
+		return Cluster{}, fmt.Errorf("larger than %d bytes", MaxFile)
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	dec.KnownFields(true)

@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+
+	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/spec"
+	"mullion.dev/mullion/internal/spec/aksengine"
+)
+
+// loadSpec reads a cluster.yaml, or an API model of AKS Engine's; what a model asks for in vain is said.
+func (a *app) loadSpec(file string) (spec.Cluster, error) {
+	in := a.env.In
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return spec.Cluster{}, usage(fmt.Errorf("read the cluster's description: %w", err),
+				"name a cluster.yaml that exists; docs/guide.md describes the file")
+		}
+		defer f.Close()
+		in = f
+	}
+	text, err := io.ReadAll(io.LimitReader(in, spec.MaxFile+1))
+	if err != nil {
+		return spec.Cluster{}, fmt.Errorf("read %q: %w", file, err)
+	}
+	if len(text) <= spec.MaxFile && aksengine.Is(text) {
+		return a.loadModel(file, text)
+	}
+	c, err := spec.Load(bytes.NewReader(text))
+	if err == nil {
+		err = cluster.CheckPrograms(c)
+	}
+	if err != nil {
+		return c, usage(fmt.Errorf("%s: %w", file, err), "docs/guide.md describes cluster.yaml")
+	}
+	return c, nil
+}
+
+// loadModel reads an API model of AKS Engine's.
+func (a *app) loadModel(file string, text []byte) (spec.Cluster, error) {
+	c, notes, err := aksengine.Read(text)
+	if err == nil {
+		err = cluster.CheckPrograms(c)
+	}
+	if err != nil {
+		return c, usage(fmt.Errorf("%s, an API model of AKS Engine: %w", file, err),
+			"docs/guide.md says which of its fields count; or write a cluster.yaml")
+	}
+	for _, n := range notes {
+		fmt.Fprintf(a.env.Err, "%s: %s\n", file, n)
+	}
+	return c, nil
+}
