@@ -62,6 +62,7 @@ func TestControlPlane(t *testing.T) {
 			t.Fatalf("got %+v, %v", class, err)
 		}
 	})
+	t.Run("check-versions", func(t *testing.T) { testVersions(t, admin) })
 	t.Run("check-policies", func(t *testing.T) { testPolicies(t, admin) })
 	t.Run("dns", func(t *testing.T) { testDNS(t, p, admin) })
 	t.Run("metrics", func(t *testing.T) { testMetrics(t, p, admin) })

@@ -297,6 +297,9 @@ func testSameVerdict(t *testing.T, admin *kubernetes.Clientset, all []check.Rule
 	dropped := map[string]string{"stop-signal": "stopSignal", "bind-mount-options": "bindMountOptions"}
 	found, none, refused := map[string]int{}, 0, 0
 	for _, file := range files {
+		if strings.Contains(file, "/api-version-gone/") {
+			continue // which the API server does not have: testVersions
+		}
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

@@ -10,9 +10,9 @@ import (
 
 // All lists every rule.
 func All() []check.Rule {
-	return slices.Concat(apiVersions(), gateRules(), placement(), images(), podSecurity(), containerSecurity(), windowsOptions(), podSpec(),
-		containers(), volumes(),
-		claims(), resources(), services(), names(), commands(), Programs())
+	return slices.Concat(apiVersions(), gateRules(), placement(), images(), podSecurity(), containerSecurity(),
+		windowsOptions(), podSpec(), containers(), volumes(), claims(), resources(), services(), names(), commands(),
+		Programs())
 }
 
 const (

@@ -7,9 +7,9 @@ import (
 )
 
 // csiDrivers says which CSI driver each volume type of cloud providers became. Kubernetes holds no code for them any
-// more: 1.27 dropped the first one (Amazon's), 1.30 the last. The kubelet hands the volume to the driver on every system
-// (https://github.com/kubernetes/kubernetes/blob/v1.37.1/pkg/volume/csimigration/plugin_manager.go), under the name that
-// https://pkg.go.dev/k8s.io/csi-translation-lib/plugins gives it.
+// more: 1.27 dropped the first one (Amazon's), 1.30 the last. The kubelet hands the volume to the driver on every
+// system (https://github.com/kubernetes/kubernetes/blob/v1.37.1/pkg/volume/csimigration/plugin_manager.go), under the
+// name that https://pkg.go.dev/k8s.io/csi-translation-lib/plugins gives it.
 func csiDrivers() map[string]string {
 	return map[string]string{
 		"awsElasticBlockStore": "ebs.csi.aws.com",

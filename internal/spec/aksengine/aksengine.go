@@ -1,8 +1,8 @@
 // Package aksengine reads the cluster definitions ("API models") of acs-engine and AKS Engine, such as the windows.json
 // of the documents, as descriptions of clusters. It owns what a field of such a model becomes, and says what becomes of
-// every other: nothing in a model is passed over in silence, and no password or key of one is kept or said. The fields are
-// those of https://github.com/Azure/aks-engine/blob/v0.80.2/docs/topics/clusterdefinitions.md. It reads text and does
-// nothing else.
+// every other: nothing in a model is passed over in silence, and no password or key of one is kept or said. It reads
+// text and does nothing else. The fields are those of
+// https://github.com/Azure/aks-engine/blob/v0.80.2/docs/topics/clusterdefinitions.md.
 package aksengine
 
 import (
@@ -31,8 +31,9 @@ type Note struct {
 // String is the note as a line.
 func (n Note) String() string { return n.Path + ": " + n.Text }
 
-// Bounds of a model: aks-engine's own for pools (`validate:"required,min=1,max=100"` of
-// https://github.com/Azure/aks-engine/blob/v0.80.2/pkg/api/vlabs/types.go), and for a node's pods what a /24 has room for.
+// Bounds of a model: aks-engine's own for pools and masters
+// (https://github.com/Azure/aks-engine/blob/v0.80.2/pkg/api/vlabs/types.go), for a node's pods what a /24 has room for,
+// and those of cluster.yaml for names.
 const (
 	maxCount   = 100
 	maxMasters = 5
@@ -67,6 +68,9 @@ func Read(text []byte) (spec.Cluster, []Note, error) {
 			"networking.podSubnet", kubernetesConfigPath+".clusterSubnet",
 			"networking.serviceSubnet", kubernetesConfigPath+".serviceCidr",
 			"nodes:", "properties.agentPoolProfiles:").Replace(err.Error()))
+	}
+	if r.unsaid > 0 {
+		r.notes = append(r.notes, Note{Path: "properties", Text: fmt.Sprintf("%d more fields are ignored", r.unsaid)})
 	}
 	return c.WithDefaults(), r.notes, nil
 }

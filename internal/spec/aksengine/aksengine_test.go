@@ -182,6 +182,18 @@ func TestNotes(t *testing.T) {
 	}
 }
 
+// TestManyNotes: what is said of a model is bounded.
+func TestManyNotes(t *testing.T) {
+	var fields strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&fields, `, "field%d": 1`, i)
+	}
+	_, notes, err := aksengine.Read([]byte(model(`"kubernetesConfig": {"networkPlugin": "kubenet"}`, `"name": "p", "count": 1`, fields.String())))
+	if err != nil || len(notes) != 201 || notes[200].String() != "properties: 800 more fields are ignored" {
+		t.Errorf("%d notes, the last is %q: %v", len(notes), notes[len(notes)-1], err)
+	}
+}
+
 // TestFaults: what is wrong with a model, with its place, and without what it says there.
 func TestFaults(t *testing.T) {
 	const pool = `"name": "p", "count": 1`
@@ -271,7 +283,7 @@ func FuzzRead(f *testing.F) {
 		for _, n := range notes {
 			said += n.String()
 		}
-		if len(notes) > 200 || strings.ContainsAny(said, "\x1b\x00\x07") {
+		if len(notes) > 201 || strings.ContainsAny(said, "\x1b\x00\x07") {
 			t.Errorf("%q: %d notes: %q", text, len(notes), said)
 		}
 	})

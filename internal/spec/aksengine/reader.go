@@ -21,13 +21,16 @@ const (
 // quoted lets it through.
 type reader struct {
 	notes  []Note
+	unsaid int // notes beyond maxNotes
 	faults []error
 }
 
 func (r *reader) note(path, format string, args ...any) {
-	if len(r.notes) < maxNotes {
-		r.notes = append(r.notes, Note{Path: path, Text: fmt.Sprintf(format, args...)})
+	if len(r.notes) == maxNotes {
+		r.unsaid++
+		return
 	}
+	r.notes = append(r.notes, Note{Path: path, Text: fmt.Sprintf(format, args...)})
 }
 
 func (r *reader) fail(path, format string, args ...any) {
