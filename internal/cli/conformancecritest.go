@@ -126,10 +126,9 @@ func (a *app) critestOn(ctx context.Context, r critestRun) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	endpoint := fmt.Sprintf("tcp://127.0.0.1:%d", winnode.CRIPort)
 	argv := append([]string{
-		"--cwd", critestDir, "--", critestDir + `\critest.exe`, "-runtime-endpoint=" + endpoint,
-		"-image-endpoint=" + endpoint, "-test-images-file=" + critestDir + `\images.yaml`,
+		"--cwd", critestDir, "--", critestDir + `\critest.exe`, "-runtime-endpoint=" + winnode.CRIEndpoint,
+		"-image-endpoint=" + winnode.CRIEndpoint, "-test-images-file=" + critestDir + `\images.yaml`,
 		"-ginkgo.json-report=" + critestDir + `\report.json`,
 	}, r.args...)
 	child := h.Command(context.WithoutCancel(ctx), wine.RunProgram, argv...)

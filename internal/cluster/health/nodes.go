@@ -24,7 +24,7 @@ func columns() []struct {
 	}{
 		{"network", []string{"network"}},
 		{"host", []string{"prefix+host", "host"}},
-		{"runtime", []string{"agent", "containerd"}},
+		{"runtime", []string{"agent+pipes", "agent", "containerd"}},
 		{"hns", nil}, // is asked by itself
 		{"kubelet", []string{"kubelet"}},
 		{"kube-proxy", []string{"kube-proxy"}},

@@ -140,6 +140,21 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	return l, nil
 }
 
+// listenSocket listens on a Unix socket that only root reaches.
+func listenSocket(ctx context.Context, path string) (net.Listener, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %q: %w", path, err)
+	}
+	return l, nil
+}
+
 func (a *agent) openHNS(ctx context.Context) (*hnsserver.Service, error) {
 	users := map[string][]uint32{} // as the machine numbers them
 	for sid, ids := range cri.Users() {
@@ -266,7 +281,7 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 	}
 	// Before the first call, so that no pod is being connected meanwhile.
 	a.prune(ctx, pods, server.Sandboxes())
-	l, err := listen(ctx, a.config.CRI.String())
+	l, err := listenSocket(ctx, agentconfig.CRISocket(a.config.RunDir))
 	if err != nil {
 		return nil, nil, err
 	}

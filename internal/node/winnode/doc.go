@@ -3,9 +3,9 @@
 // namespaces (package winhost), nor Wine (package wine), nor what serves HNS and CRI (package agent), nor the host's
 // network.
 //
-//	wine ─▶ prefix/NODE ─▶ host/NODE ─▶ agent/NODE ─▶ kubelet/NODE ─▶ kube-proxy/NODE
-//	        overlay, files  namespaces   mullion-node   kubelet.exe     kube-proxy.exe
-//	                                     serve
+//	wine ─▶ prefix/NODE ─▶ host/NODE ─▶ agent/NODE ─▶ pipes/NODE ─▶ kubelet/NODE ─▶ kube-proxy/NODE
+//	        overlay, files  namespaces   mullion-node  mullion-      kubelet.exe     kube-proxy.exe
+//	                                     serve         pipe.exe
 //
 // The prefix outlives the supervisor, since containers have volumes out of it; it is unmounted with everything else of
 // the data folder when the cluster is taken down.
@@ -25,11 +25,8 @@ import (
 	"mullion.dev/mullion/internal/windows/winver"
 )
 
-// Ports on the loopback of the host's own network namespace.
-const (
-	HNSPort = 10290
-	CRIPort = 10291
-)
+// HNSPort is the HNS server's port on the loopback of the host's own network namespace.
+const HNSPort = 10290
 
 // Config is what a Windows host depends on. All paths are absolute paths of the machine.
 type Config struct {
@@ -102,10 +99,12 @@ func (c Config) Host(s *wine.System) winhost.Host {
 		Tmp:       filepath.Join(c.RunDir, "tmp"),
 		Shared:    filepath.Join(c.RunDir, "hpc"),
 		Programs:  s.Install.Elsewhere(),
-		Folders:   []string{Prefix(c.Dir), agentconfig.HostProcessWork(c.RunDir)},
-		Loader:    s.LoaderArgv(),
-		Env:       s.HostEnv(Prefix(c.Dir)),
-		Dir:       c.drive(),
+		Folders: []string{
+			Prefix(c.Dir), agentconfig.HostProcessWork(c.RunDir), agentconfig.PipesDir(c.RunDir),
+		},
+		Loader: s.LoaderArgv(),
+		Env:    s.HostEnv(Prefix(c.Dir)),
+		Dir:    c.drive(),
 	}
 	for _, name := range []string{"passwd", "group", "hosts", "resolv.conf", "nsswitch.conf"} {
 		h.Binds = append(h.Binds, winhost.Bind{Source: c.etc(name), Target: "/etc/" + name})

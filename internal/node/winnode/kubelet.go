@@ -1,10 +1,6 @@
 package winnode
 
-import (
-	"fmt"
-
-	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
-)
+import kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
 
 // The folders of upstream's programs, where SIG Windows' tools have them, and of a person's own.
 const (
@@ -18,7 +14,7 @@ const resolvConf = "/etc/kubernetes/resolv.conf"
 // tweakKubelet adds to the kubelet's configuration what Windows asks for.
 func (c Config) tweakKubelet(k *kubeletv1beta1.KubeletConfiguration) {
 	no, resolv := false, c.node().Path(resolvConf)
-	k.ContainerRuntimeEndpoint = fmt.Sprintf("tcp://127.0.0.1:%d", CRIPort)
+	k.ContainerRuntimeEndpoint = CRIEndpoint
 	k.ResolverConfig = &resolv
 	// These two have to be set: Windows has no cgroups, and with the defaults the kubelet warns of that.
 	k.CgroupsPerQOS = &no

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
 	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/node/winhost"
@@ -26,7 +27,8 @@ func Units(c Config) ([]component.Unit, error) {
 		{Component: &prefix{c}, After: c.After},
 		{Component: c.hostUnit(), After: []string{c.Unit("prefix")}},
 		{Component: c.agentUnit(), After: []string{c.Unit("host")}},
-		{Component: c.kubeletUnit(), After: []string{c.Unit("agent")}},
+		{Component: c.pipesUnit(), After: []string{c.Unit("agent")}},
+		{Component: c.kubeletUnit(), After: []string{c.Unit("pipes")}},
 	}
 	if c.HasProxy() {
 		units = append(units, component.Unit{
@@ -79,21 +81,13 @@ func (c Config) hostUnit() component.Component {
 // to see.
 func (c Config) agentUnit() component.Component {
 	config := filepath.Join(c.Dir, "agent.json")
-	dial := func(ctx context.Context) (net.Conn, error) {
-		return proc.DialIn(c.Netns)(ctx, "tcp", loopback(CRIPort).String())
-	}
+	dial := dialSocket(agentconfig.CRISocket(c.RunDir))
 	p := c.Process("agent", proc.Spec{
 		Path:  c.NodeProgram,
 		Args:  []string{"serve", "--config", config},
 		Env:   append(linuxEnv(), c.PullEnviron...),
 		Netns: c.Netns,
-		Ready: func(ctx context.Context) error {
-			conn, err := dial(ctx)
-			if err != nil {
-				return err
-			}
-			return conn.Close()
-		},
+		Ready: connects(dial),
 	}, func() error { return c.agent().Save(config) })
 	p.Health = func(ctx context.Context) error { return kubenode.RuntimeHealth(ctx, dial) }
 	return p
@@ -112,7 +106,6 @@ func (c Config) agent() agentconfig.Config {
 		StateDir:            c.Dir,
 		RunDir:              c.RunDir,
 		HNS:                 loopback(HNSPort),
-		CRI:                 loopback(CRIPort),
 		TokenFile:           TokenFile(c.Dir),
 		ContainerdSocket:    c.ContainerdSocket,
 		ContainerdNamespace: c.ContainerdNamespace,
@@ -127,6 +120,22 @@ func (c Config) agent() agentconfig.Config {
 
 func loopback(port uint16) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port)
+}
+
+// dialSocket returns a function that connects to a Unix socket.
+func dialSocket(path string) func(context.Context) (net.Conn, error) {
+	return func(ctx context.Context) (net.Conn, error) { return unixsocket.Dialer(path)(ctx, "", "") }
+}
+
+// connects returns a probe that is content with a connection.
+func connects(dial func(context.Context) (net.Conn, error)) func(context.Context) error {
+	return func(ctx context.Context) error {
+		conn, err := dial(ctx)
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	}
 }
 
 // kubeletUnit is upstream's kubelet.exe.
@@ -155,11 +164,16 @@ func (c Config) upstream(part string, args func(context.Context) ([]string, erro
 			if err != nil {
 				return err
 			}
-			windows := h.Command(ctx, path, flags...)
-			cmd.Path, cmd.Args, cmd.Env, cmd.Dir = windows.Path, windows.Args, windows.Env, windows.Dir
-			return h.Start(ctx, cmd)
+			return startWindows(ctx, cmd, h, path, flags...)
 		},
 	}
+}
+
+// startWindows turns cmd into one that runs a Windows program on the host, and starts it.
+func startWindows(ctx context.Context, cmd *exec.Cmd, h winhost.Host, program string, args ...string) error {
+	windows := h.Command(ctx, program, args...)
+	cmd.Path, cmd.Args, cmd.Env, cmd.Dir = windows.Path, windows.Args, windows.Env, windows.Dir
+	return h.Start(ctx, cmd)
 }
 
 // program is the Windows path of one of upstream's programs, or of the person's own that is to run in its place, which

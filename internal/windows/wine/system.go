@@ -127,3 +127,9 @@ func (i Install) hasBuiltin(file string) bool {
 
 // RunProgram is the Windows path of mullion-run.exe, which starts every program of a container.
 const RunProgram = `C:\Windows\System32\mullion-run.exe`
+
+// PipeProgram is the Windows path of mullion-pipe.exe, which carries bytes between named pipes and Unix sockets.
+const PipeProgram = `C:\Windows\System32\mullion-pipe.exe`
+
+// UnixName is the name by which Windows programs reach a file of Linux, whatever drives there are.
+func UnixName(path string) string { return `\\?\unix` + strings.ReplaceAll(path, "/", `\`) }

@@ -30,10 +30,8 @@ type Config struct {
 	// StateDir is the folder of state of the host, RunDir of what does not survive a reboot.
 	StateDir string `json:"stateDir"`
 	RunDir   string `json:"runDir"`
-	// HNS and CRI are where the servers listen, on the loopback of the host's network namespace, in which the agent
-	// runs.
+	// HNS is where its server listens, on the loopback of the host's network namespace, in which the agent runs.
 	HNS netip.AddrPort `json:"hns"`
-	CRI netip.AddrPort `json:"cri"`
 	// TokenFile holds what clients of the HNS server present.
 	TokenFile string `json:"tokenFile"`
 	// ContainerdSocket, ContainerdNamespace and CgroupParent are the engine's.
@@ -59,6 +57,13 @@ func CRIRunDir(runDir string) string { return filepath.Join(runDir, "cri") }
 // HostProcessWork is the folder below the RunDir that has the working folders of HostProcess containers. The host sees
 // it at the same path.
 func HostProcessWork(runDir string) string { return filepath.Join(CRIRunDir(runDir), "work") }
+
+// PipesDir is the folder below the RunDir with the sockets between the host's named pipes and Linux programs. The host
+// sees it at the same path; containers do not, HostProcess containers neither.
+func PipesDir(runDir string) string { return filepath.Join(runDir, "pipes") }
+
+// CRISocket is where the CRI server listens.
+func CRISocket(runDir string) string { return filepath.Join(PipesDir(runDir), "cri.sock") }
 
 // Subnets are a cluster's subnets of one address family.
 type Subnets struct {
