@@ -39,6 +39,8 @@ METRICS_LDFLAGS = -s -w -X k8s.io/client-go/pkg/version.gitVersion=$(shell \
   $(GO) -C upstream/metrics-server list -m -f '{{.Version}}' sigs.k8s.io/metrics-server)
 EXPORTER_LDFLAGS = -s -w -X github.com/prometheus/common/version.Version=$(shell \
   $(GO) -C upstream/windows-exporter list -m -f '{{slice .Version 1}}' github.com/prometheus-community/windows_exporter)
+CRI_TOOLS_LDFLAGS = -s -w -X sigs.k8s.io/cri-tools/pkg/version.Version=$(shell \
+  $(GO) -C upstream/cri-tools list -m -f '{{.Version}}' sigs.k8s.io/cri-tools)
 LDFLAGS := -s -w -X mullion.dev/mullion/internal/base/version.version=$(VERSION)
 
 .DEFAULT_GOAL := build
@@ -83,6 +85,7 @@ upstream: ## build upstream's unmodified programs from their pinned modules
 	@# the same
 	@hack/step.sh "build metrics-server" $(GO) -C upstream/metrics-server build -ldflags '$(METRICS_LDFLAGS)' -o $(BIN)/ tool
 	@hack/step.sh "build CNI plugins (windows)" env GOOS=windows $(GO) -C upstream/cni build -trimpath -ldflags '-s -w' -o $(BIN)/windows/ $(addprefix $(CNI_PKG)/,main/windows/win-bridge main/windows/win-overlay ipam/host-local)
+	@hack/step.sh "build crictl.exe" env GOOS=windows $(GO) -C upstream/cri-tools build -trimpath -ldflags '$(CRI_TOOLS_LDFLAGS)' -o $(BIN)/windows/ tool
 	@hack/step.sh "build CNI plugins (linux)" $(GO) -C upstream/cni build -trimpath -ldflags '-s -w' -o $(BIN)/cni/ $(addprefix $(CNI_PKG)/,main/ptp meta/portmap ipam/host-local)
 	@hack/step.sh "build agnhost.exe $(KUBE_VERSION)" env GOOS=windows $(KUBE_BUILD) -o $(BIN)/windows/ k8s.io/kubernetes/test/images/agnhost
 	@hack/step.sh "build agnhost (linux) $(KUBE_VERSION)" $(KUBE_BUILD) -o $(BIN)/linux/ k8s.io/kubernetes/test/images/agnhost
@@ -94,7 +97,7 @@ e2e-images: ## build the programs of the e2e tests' images
 	@hack/e2e.sh images
 
 critest: mullion ## build critest.exe, for `mullion conformance critest` (a minute more than make build)
-	@hack/step.sh "build critest.exe" env GOOS=windows $(GO) -C upstream/critest test -c -vet=off -trimpath -ldflags '-s -w -X sigs.k8s.io/cri-tools/pkg/version.Version=v1.36.0' -o $(BIN)/e2e/windows/critest.exe sigs.k8s.io/cri-tools/cmd/critest
+	@hack/step.sh "build critest.exe" env GOOS=windows $(GO) -C upstream/cri-tools test -c -vet=off -trimpath -ldflags '$(CRI_TOOLS_LDFLAGS)' -o $(BIN)/e2e/windows/critest.exe sigs.k8s.io/cri-tools/cmd/critest
 
 node-suite: kubernetes ## build Kubernetes' node tests for Windows, for their test (TestNodeSuite of test/cri; a minute and more)
 	@hack/step.sh "build e2e_node_windows.test.exe" env GOOS=windows $(GO) -C upstream/kubernetes test -c -vet=off -trimpath -ldflags '-s -w' -o $(BIN)/e2e/windows/e2e_node_windows.test.exe k8s.io/kubernetes/test/e2e_node_windows

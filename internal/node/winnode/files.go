@@ -3,7 +3,10 @@ package winnode
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 
 	"mullion.dev/mullion/internal/base/resolvconf"
@@ -82,7 +85,26 @@ func (c Config) writeDrive() error {
 			return err
 		}
 	}
+	if err := c.ensureCrictl(); err != nil {
+		return err
+	}
 	return c.ensureToken()
+}
+
+// crictlFile is crictl's configuration for the host's user
+// (https://github.com/kubernetes-sigs/cri-tools/blob/v1.36.0/cmd/crictl/main_windows.go).
+const crictlFile = "/Users/" + wine.HostUser + "/.crictl/crictl.yaml"
+
+// ensureCrictl tells crictl of the runtime's endpoint, unless a person has told it another.
+func (c Config) ensureCrictl() error {
+	if _, err := c.node().ReadFile(crictlFile); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := c.node().MkdirAll(path.Dir(crictlFile), 0o755); err != nil {
+		return err
+	}
+	text := "runtime-endpoint: " + CRIEndpoint + "\nimage-endpoint: " + CRIEndpoint + "\n"
+	return c.node().WriteFile(crictlFile, []byte(text), 0o644)
 }
 
 // ensureToken makes the HNS token once; programs that hold it go on using it when the server restarts.

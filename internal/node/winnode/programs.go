@@ -14,8 +14,12 @@ import (
 // program is one of upstream's programs, a file of the machine, and its place on C:.
 type program struct{ file, place string }
 
-// cniBin is where containerd on Windows has CNI plugins; package podnet looks for them there.
-const cniBin = "Program Files/containerd/cni/bin"
+// Folders of containerd on Windows: its own (wine.ContainerdDir), where SIG Windows' tools put crictl.exe too, and that of
+// CNI plugins, in which package podnet looks for them.
+const (
+	containerdDir = "Program Files/containerd"
+	cniBin        = containerdDir + "/cni/bin"
+)
 
 // programs are upstream's programs on the host.
 func (c Config) programs() []program {
@@ -23,6 +27,7 @@ func (c Config) programs() []program {
 	if !c.NoProxy {
 		all = append(all, program{filepath.Join(c.Kubernetes, "kube-proxy.exe"), "k/kube-proxy.exe"})
 	}
+	all = append(all, program{filepath.Join(c.Programs, "crictl.exe"), containerdDir + "/crictl.exe"})
 	if !c.Network.NoCNI {
 		for _, plugin := range []string{"win-bridge.exe", "win-overlay.exe", "host-local.exe"} {
 			all = append(all, program{filepath.Join(c.Programs, plugin), cniBin + "/" + plugin})

@@ -14,6 +14,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/engine"
 	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/windows/localgroup"
+	"mullion.dev/mullion/internal/windows/wine"
 )
 
 // HostProcess says where HostProcess containers run: in the Windows host itself, in its network, with its registry and
@@ -105,7 +106,7 @@ func (h *HostProcess) environment(c *store.Container, point string) []string {
 			set(v[0], v[1])
 		}
 	}
-	set("PATH", `C:\Windows\system32;C:\Windows`)
+	set("PATH", `C:\Windows\system32;C:\Windows;`+wine.ContainerdDir)
 	for _, e := range c.Env {
 		name, value, _ := strings.Cut(e, "=")
 		set(name, value)

@@ -148,8 +148,17 @@ func HostKeys(id HostIdentity) []Key {
 			Path:   `System\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters`,
 			Values: []Value{DWORD("BootId", id.BootID)},
 		},
+		{
+			Path: environmentKey,
+			Values: []Value{ExpandSZ("PATH", `%SystemRoot%\system32;%SystemRoot%;%SystemRoot%\System32\Wbem;`+
+				`%SystemRoot%\System32\WindowsPowerShell\v1.0\;`+ContainerdDir)},
+		},
 	}
 }
+
+// ContainerdDir is containerd's folder on a Windows host, which its programs find by PATH, as SIG Windows' tools set it
+// up (https://github.com/kubernetes-sigs/sig-windows-tools/blob/master/hostprocess/Install-Containerd.ps1).
+const ContainerdDir = `C:\Program Files\containerd`
 
 // replaceUser puts the Windows user name into the profile paths of a hive that was made under another.
 func replaceUser(text, from, to string) string {
