@@ -6,14 +6,18 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"mullion.dev/mullion/internal/windows/piperelay"
 )
 
 func main() {
-	security, relays, err := piperelay.Parse(os.Args[1:])
+	// In a container the events of a stop are for its program, which may still use its pipes.
+	signal.Ignore(os.Interrupt, syscall.SIGTERM)
+	options, err := piperelay.Parse(os.Args[1:])
 	if err == nil {
-		err = piperelay.Run(context.Background(), security, relays)
+		err = piperelay.Run(context.Background(), options)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mullion-pipe:", err)

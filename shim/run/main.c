@@ -2,7 +2,7 @@
 #include "run.h"
 
 static const WCHAR usage_text[] =
-    L"usage: mullion-run.exe [--cwd DIR] [--env-file FILE] [--report FILE] [--memory-limit BYTES] [--dns-search LIST] [--debug-fd N] [--hook DLL|none] [--raw] -- PROGRAM [ARGUMENT...]\r\n"
+    L"usage: mullion-run.exe [--cwd DIR] [--env-file FILE] [--report FILE] [--memory-limit BYTES] [--dns-search LIST] [--debug-fd N] [--pipes COMMAND] [--hook DLL|none] [--raw] -- PROGRAM [ARGUMENT...]\r\n"
     L"       mullion-run.exe --ctrl c|break|close|logoff|shutdown [--pid N]\r\n"
     L"       mullion-run.exe --affinity MASK\r\n"
     L"       mullion-run.exe --services\r\n"
@@ -49,6 +49,8 @@ static int take_option(struct options *opt, int argc, WCHAR **argv, int i)
         opt->hook = str_equal(value, L"none") ? NULL : value;
     else if (str_equal(name, L"--dns-search"))
         opt->dns_search = value;
+    else if (str_equal(name, L"--pipes"))
+        opt->pipes = argv[i + 1];
     else if (str_equal(name, L"--ctrl"))
         opt->ctrl = value;
     else if (str_equal(name, L"--memory-limit"))
@@ -94,6 +96,8 @@ static int run(void)
         return usage(L"--raw takes one argument: the command line", L"");
     if (!report_open(opt.report_file))
         return usage(L"the report cannot be written to ", opt.report_file);
+    if (opt.pipes && !start_pipes(opt.pipes))
+        return refuse(opt.pipes, ERROR_PIPE_NOT_CONNECTED);
     set_environment(opt.env_file);
     if (opt.debug_fd)
         send_debug_to(opt.debug_fd);

@@ -28,6 +28,7 @@ struct options
     const WCHAR *report_file; /* Unix path the report lines are written to, or NULL */
     const WCHAR *hook;        /* Windows path of the library to load into the program; NULL: none */
     const WCHAR *dns_search;  /* DNS suffixes, separated by commas, or NULL */
+    WCHAR *pipes;             /* command line of the program that has the container's mounted pipes, or NULL */
     const WCHAR *ctrl;        /* name of a control event to deliver instead of starting a program, or NULL */
     ULONGLONG memory_limit;   /* bytes of private memory the program may commit; 0: no limit */
     int debug_fd;             /* Linux descriptor that gets Wine's diagnostic lines of the program; 0: nobody does */
@@ -80,10 +81,14 @@ void set_environment(const WCHAR *env_file);
 
 /* start.c, ctrl.c */
 int start_program(const struct options *opt);
+int refuse(const WCHAR *what, DWORD error);
 int send_ctrl(const struct options *opt);
 void prepare_ctrl(HANDLE process);
 BOOL load_hook(HANDLE process, const WCHAR *hook, DWORD *error);
 BOOL prepare_child(HANDLE process, const WCHAR *path, const WCHAR *hook, DWORD *error);
+
+/* pipes.c */
+BOOL start_pipes(WCHAR *line);
 
 /* affinity.c */
 int spread_affinity(const struct options *opt);

@@ -47,7 +47,7 @@ BOOL prepare_child(HANDLE process, const WCHAR *path, const WCHAR *hook, DWORD *
 }
 
 /* refuse writes why nothing was started to the report and to standard error. */
-static int refuse(const WCHAR *what, DWORD error)
+int refuse(const WCHAR *what, DWORD error)
 {
     const WCHAR *text = error_text(error);
     WCHAR digits[24];

@@ -16,6 +16,7 @@ import (
 	"github.com/containerd/containerd/v2/client"
 
 	"mullion.dev/mullion/internal/base/cleanup"
+	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/network/dataplane"
 	"mullion.dev/mullion/internal/network/hns"
 	hnsserver "mullion.dev/mullion/internal/network/hns/server"
@@ -30,6 +31,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/windows/localgroup"
+	"mullion.dev/mullion/internal/windows/piperelay"
 	"mullion.dev/mullion/internal/windows/wine"
 	"mullion.dev/mullion/internal/windows/winver"
 )
@@ -86,13 +88,13 @@ func serve(ctx context.Context, config agentconfig.Config, executable string, lo
 	go func() { failed <- service.Serve(ctx, hnsListener, token) }()
 	// While it is made, the CRI server takes over the pods that are there. Their CNI plugins may call HNS, which serves
 	// already.
-	server, criListener, err := a.openCRI(ctx, service)
+	server, criListeners, err := a.openCRI(ctx, service)
 	if err != nil {
 		cancel()
 		return errors.Join(err, <-failed)
 	}
 	a.containers.Store(server)
-	go func() { failed <- server.Serve(ctx, criListener) }()
+	go func() { failed <- server.Serve(ctx, criListeners...) }()
 	first := <-failed
 	cancel()
 	return errors.Join(first, <-failed)
@@ -195,8 +197,8 @@ func (a *agent) computeCall(ctx context.Context, function string, text []string)
 	return compute.Call(ctx, server, function, text)
 }
 
-// openCRI makes the CRI server with its listener; what it holds is given back by a.undo.
-func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.Server, net.Listener, error) {
+// openCRI makes the CRI server with its listeners; what it holds is given back by a.undo.
+func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.Server, []net.Listener, error) {
 	layers, err := a.system.Layers(a.build)
 	if err != nil {
 		return nil, nil, err
@@ -264,6 +266,7 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 		OpenSource: func(winPath string) (*os.File, error) {
 			return wine.OpenSource(a.config.Drive, winPath, append(cri.VolumePatterns(), a.config.LocalVolumes+"/*"))
 		},
+		HostPipe: a.hostPipe,
 		Launch: cri.Launch{
 			Init:   "/sbin/mullion-init",
 			Loader: a.system.LoaderArgv(),
@@ -281,11 +284,27 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 	}
 	// Before the first call, so that no pod is being connected meanwhile.
 	a.prune(ctx, pods, server.Sandboxes())
-	l, err := listenSocket(ctx, agentconfig.CRISocket(a.config.RunDir))
+	l, err := listen(ctx, a.config.CRI.String())
 	if err != nil {
 		return nil, nil, err
 	}
-	return server, l, nil
+	socket, err := listenSocket(ctx, agentconfig.CRISocket(a.config.RunDir))
+	if err != nil {
+		return nil, nil, errors.Join(err, l.Close())
+	}
+	return server, []net.Listener{l, socket}, nil
+}
+
+// hostPipe connects to a named pipe of the Windows host.
+func (a *agent) hostPipe(ctx context.Context, user piperelay.User, pipe string) (net.Conn, error) {
+	conn, err := unixsocket.Dialer(agentconfig.NamedSocket(a.config.RunDir))(ctx, "", "")
+	if err != nil {
+		return nil, err
+	}
+	if err := piperelay.Ask(conn, user, pipe); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
 }
 
 // hostProcess says where HostProcess containers run; nil where Windows has none.

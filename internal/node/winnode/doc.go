@@ -3,9 +3,10 @@
 // namespaces (package winhost), nor Wine (package wine), nor what serves HNS and CRI (package agent), nor the host's
 // network.
 //
-//	wine ─▶ prefix/NODE ─▶ host/NODE ─▶ agent/NODE ─▶ pipes/NODE ─▶ kubelet/NODE ─▶ kube-proxy/NODE
-//	        overlay, files  namespaces   mullion-node  mullion-      kubelet.exe     kube-proxy.exe
-//	                                     serve         pipe.exe
+//	wine ─▶ prefix/NODE ─▶ host/NODE ─▶ agent/NODE ─▶ kubelet/NODE ─▶ kube-proxy/NODE
+//	        overlay, files  namespaces   mullion-node   kubelet.exe     kube-proxy.exe
+//	                                     serve   └──▶ pipes/NODE
+//	                                                   mullion-pipe.exe
 //
 // The prefix outlives the supervisor, since containers have volumes out of it; it is unmounted with everything else of
 // the data folder when the cluster is taken down.
@@ -25,8 +26,11 @@ import (
 	"mullion.dev/mullion/internal/windows/winver"
 )
 
-// HNSPort is the HNS server's port on the loopback of the host's own network namespace.
-const HNSPort = 10290
+// Ports on the loopback of the host's own network namespace.
+const (
+	HNSPort = 10290
+	CRIPort = 10291
+)
 
 // Config is what a Windows host depends on. All paths are absolute paths of the machine.
 type Config struct {

@@ -4,20 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 
+	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
 	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
+	"mullion.dev/mullion/internal/windows/piperelay"
 	"mullion.dev/mullion/internal/windows/wine"
 )
 
-// The pipe on which the CRI server is reached, containerd's own
-// (https://github.com/containerd/containerd/blob/v2.4.2/defaults/defaults_windows.go), as a name of Windows and as the
-// kubelet and crictl name it.
+// The pipe on which programs of the host reach the CRI server, containerd's own
+// (https://github.com/containerd/containerd/blob/v2.4.2/defaults/defaults_windows.go), as a name of Windows and as
+// crictl names it.
 const (
 	criPipe     = `\\.\pipe\containerd-containerd`
 	CRIEndpoint = "npipe:////./pipe/containerd-containerd"
@@ -31,23 +34,36 @@ func (c Config) pipesSocket() string {
 	return filepath.Join(agentconfig.PipesDir(c.RunDir), "containerd-containerd.sock")
 }
 
+// pipesArgs are the arguments of mullion-pipe.exe. It listens on the sockets before it is ready.
+func (c Config) pipesArgs() []string {
+	return piperelay.Options{
+		Security: criSecurity,
+		Relays: []piperelay.Relay{
+			{Listen: criPipe, Dial: wine.UnixName(agentconfig.CRISocket(c.RunDir))},
+			{Listen: wine.UnixName(agentconfig.NamedSocket(c.RunDir)), Dial: piperelay.Named},
+			{Listen: wine.UnixName(c.pipesSocket()), Dial: criPipe},
+		},
+	}.Args()
+}
+
 // pipesUnit is mullion-pipe.exe on the host, which has the pipe.
 func (c Config) pipesUnit() component.Component {
-	dial := dialSocket(c.pipesSocket())
+	dial := func(ctx context.Context) (net.Conn, error) { return unixsocket.Dialer(c.pipesSocket())(ctx, "", "") }
 	p := c.Process("pipes", proc.Spec{
 		Path:  "/proc/self/exe", // replaced by the loader, which is known when the host is up
 		Netns: c.Netns,
 		Starter: func(ctx context.Context, cmd *exec.Cmd) error {
-			// A socket of a killed process is still there.
-			if err := os.Remove(c.pipesSocket()); err != nil && !errors.Is(err, os.ErrNotExist) {
-				return fmt.Errorf("remove the last socket: %w", err)
+			// Sockets of a killed process are still there.
+			for _, socket := range []string{c.pipesSocket(), agentconfig.NamedSocket(c.RunDir)} {
+				if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
+					return fmt.Errorf("remove the last socket: %w", err)
+				}
 			}
 			h, err := c.running()
 			if err != nil {
 				return err
 			}
-			return startWindows(ctx, cmd, h, wine.PipeProgram, "--security", criSecurity,
-				criPipe, wine.UnixName(agentconfig.CRISocket(c.RunDir)), wine.UnixName(c.pipesSocket()), criPipe)
+			return startWindows(ctx, cmd, h, wine.PipeProgram, c.pipesArgs()...)
 		},
 		Ready: connects(dial),
 	}, nil)

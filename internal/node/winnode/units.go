@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
 	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/node/winhost"
@@ -28,7 +27,7 @@ func Units(c Config) ([]component.Unit, error) {
 		{Component: c.hostUnit(), After: []string{c.Unit("prefix")}},
 		{Component: c.agentUnit(), After: []string{c.Unit("host")}},
 		{Component: c.pipesUnit(), After: []string{c.Unit("agent")}},
-		{Component: c.kubeletUnit(), After: []string{c.Unit("pipes")}},
+		{Component: c.kubeletUnit(), After: []string{c.Unit("agent")}},
 	}
 	if c.HasProxy() {
 		units = append(units, component.Unit{
@@ -81,7 +80,9 @@ func (c Config) hostUnit() component.Component {
 // to see.
 func (c Config) agentUnit() component.Component {
 	config := filepath.Join(c.Dir, "agent.json")
-	dial := dialSocket(agentconfig.CRISocket(c.RunDir))
+	dial := func(ctx context.Context) (net.Conn, error) {
+		return proc.DialIn(c.Netns)(ctx, "tcp", loopback(CRIPort).String())
+	}
 	p := c.Process("agent", proc.Spec{
 		Path:  c.NodeProgram,
 		Args:  []string{"serve", "--config", config},
@@ -106,6 +107,7 @@ func (c Config) agent() agentconfig.Config {
 		StateDir:            c.Dir,
 		RunDir:              c.RunDir,
 		HNS:                 loopback(HNSPort),
+		CRI:                 loopback(CRIPort),
 		TokenFile:           TokenFile(c.Dir),
 		ContainerdSocket:    c.ContainerdSocket,
 		ContainerdNamespace: c.ContainerdNamespace,
@@ -120,11 +122,6 @@ func (c Config) agent() agentconfig.Config {
 
 func loopback(port uint16) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port)
-}
-
-// dialSocket returns a function that connects to a Unix socket.
-func dialSocket(path string) func(context.Context) (net.Conn, error) {
-	return func(ctx context.Context) (net.Conn, error) { return unixsocket.Dialer(path)(ctx, "", "") }
 }
 
 // connects returns a probe that is content with a connection.

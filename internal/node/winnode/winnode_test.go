@@ -148,7 +148,7 @@ func TestUnitsOrder(t *testing.T) {
 	}
 	want := []string{
 		"prefix/win-1 after ", "host/win-1 after prefix/win-1", "agent/win-1 after host/win-1", "pipes/win-1 after agent/win-1",
-		"kubelet/win-1 after pipes/win-1",
+		"kubelet/win-1 after agent/win-1",
 		"kube-proxy/win-1 after kubelet/win-1",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -11,6 +11,7 @@ import (
 
 	"mullion.dev/mullion/internal/runtime/engine"
 	"mullion.dev/mullion/internal/runtime/image"
+	"mullion.dev/mullion/internal/windows/piperelay"
 )
 
 // Config is what a Server needs. All paths are absolute paths of the machine unless said otherwise.
@@ -43,6 +44,9 @@ type Config struct {
 	// OpenSource opens what a container mounts by its path in the Windows host; a missing folder is made. A path that
 	// begins in a volume (see VolumePatterns) must not lead out of it.
 	OpenSource func(winPath string) (*os.File, error)
+
+	// HostPipe connects to a named pipe of the Windows host for a container's user; nil: no pipes can be mounted.
+	HostPipe func(ctx context.Context, user piperelay.User, pipe string) (net.Conn, error)
 
 	// HostProcess says where HostProcess containers run; nil refuses them.
 	HostProcess *HostProcess

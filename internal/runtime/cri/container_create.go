@@ -16,6 +16,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/cri/store"
 	"mullion.dev/mullion/internal/runtime/engine"
 	"mullion.dev/mullion/internal/runtime/image"
+	"mullion.dev/mullion/internal/windows/piperelay"
 )
 
 // The labels by which a server knows its containers in containerd.
@@ -90,6 +91,9 @@ func (s *Server) createContainer(ctx context.Context, sb store.Sandbox,
 	if c.LogPath, err = s.logPath(c.NodeLogPath); err != nil {
 		return store.Container{}, err
 	}
+	if err := s.checkPipes(c); err != nil {
+		return store.Container{}, err
+	}
 	mounts, err := s.mounts(config)
 	if err != nil {
 		return store.Container{}, err
@@ -114,6 +118,10 @@ func (s *Server) makeContainer(ctx context.Context, sb store.Sandbox, c store.Co
 	if err != nil {
 		return err
 	}
+	pipes, err := s.makePipesDir(c)
+	if err != nil {
+		return err
+	}
 	if !c.HostProcess { // which is root, with no small folder of its own
 		if c.TerminationLog, err = boundTermination(c.Config.ContainerConfig, mounts, runDir); err != nil {
 			return err
@@ -131,7 +139,7 @@ func (s *Server) makeContainer(ctx context.Context, sb store.Sandbox, c store.Co
 		Hostname:    hostName(sb),
 		NetNS:       sb.NetNS,
 		Mounts:      mounts,
-		SystemFiles: []engine.BindMount{{Source: s.resolvConf(sb.ID), Target: "/etc/resolv.conf"}},
+		SystemFiles: append([]engine.BindMount{{Source: s.resolvConf(sb.ID), Target: "/etc/resolv.conf"}}, pipes...),
 		WorkDir:     runDir,
 		Terminal:    c.Config.GetTty(),
 		Resources:   resourcesOf(c.Config.GetWindows().GetResources()),
@@ -190,7 +198,7 @@ func (s *Server) removeFiles(c store.Container) error {
 	if err := s.cfg.Engine.RemoveWorkDir(s.runDir(c)); err != nil {
 		return err
 	}
-	return errors.Join(os.RemoveAll(s.containerDir(c.ID)), s.removeFIFOs(c))
+	return errors.Join(os.RemoveAll(s.containerDir(c.ID)), os.RemoveAll(s.pipesDir(c.ID)), s.removeFIFOs(c))
 }
 
 // nodeLogPath is the path of the container's log as the kubelet names it; "" if the kubelet asks for no log.
@@ -233,9 +241,8 @@ func (s *Server) mounts(config *runtimeapi.ContainerConfig) (out []engine.Mount,
 			return out, fmt.Errorf("mount %q: mount propagation does not exist on Windows: %w", m.GetContainerPath(),
 				errdefs.ErrInvalidArgument)
 		}
-		if strings.HasPrefix(m.GetHostPath(), `\\.\pipe\`) {
-			return out, fmt.Errorf(
-				"mount named pipe %q: pipes of the host cannot be mounted (a HostProcess container sees them as they are): %w", m.GetHostPath(), errdefs.ErrNotImplemented)
+		if piperelay.IsPipe(m.GetHostPath()) {
+			continue // see pipesOf
 		}
 		source, err := s.cfg.OpenSource(m.GetHostPath())
 		if err != nil {

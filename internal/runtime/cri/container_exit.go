@@ -155,6 +155,7 @@ func (s *Server) recordEnd(ctx context.Context, id string, e end) bool {
 		return true
 	}
 	s.closeStreams(ctx, c)
+	s.closePipes(id)
 	s.share(ctx, c, false)
 	s.samples.forget(id)
 	s.emit(id, c.SandboxID, runtimeapi.ContainerEventType_CONTAINER_STOPPED_EVENT)

@@ -89,7 +89,11 @@ func (s *Server) startContainer(ctx context.Context, c store.Container) (started
 		Stderr:   streams.Stderr,
 		Terminal: c.Config.GetTty(),
 	}
+	if err := s.openPipes(c); err != nil { //nolint:contextcheck // They outlive the call.
+		return false, errors.Join(err, s.keeper.Forget(context.WithoutCancel(ctx), c.ID))
+	}
 	if _, err := s.cfg.Engine.Start(ctx, c.ID, stdio); err != nil {
+		s.closePipes(c.ID)
 		return false, errors.Join(err, s.keeper.Forget(context.WithoutCancel(ctx), c.ID))
 	}
 	// From here the container has a life of its own: its start is recorded even if this call is given up.

@@ -75,6 +75,7 @@ func (s *Server) initArgs(sb store.Sandbox, c store.Container) []string {
 		args:     c.Program,
 		memory:   c.Config.GetWindows().GetResources().GetMemoryLimitInBytes(),
 		searches: searches,
+		pipes:    containerPipes(pipesOf(c.Config.ContainerConfig)),
 	})
 	// In the host the container's first process is not PID 1, and has nobody to signal but its own program.
 	if s.cfg.Launch.Init == "" || c.HostProcess {
@@ -115,7 +116,8 @@ type runSpec struct {
 	memory      int64    // bytes the programs may commit; 0: no limit
 	searches    []string // DNS suffixes
 	raw         bool
-	explain     bool // Wine's diagnostic lines go to the descriptor of mullion-init
+	explain     bool   // Wine's diagnostic lines go to the descriptor of mullion-init
+	pipes       string // the Windows command line that has the container's mounted pipes; "": there are none
 	args        []string
 }
 
@@ -134,6 +136,9 @@ func (s *Server) programArgs(r runSpec) []string {
 	}
 	if r.explain {
 		args = append(args, "--debug-fd", strconv.Itoa(explain.DebugFD))
+	}
+	if r.pipes != "" {
+		args = append(args, "--pipes", r.pipes)
 	}
 	if r.raw {
 		args = append(args, "--raw")

@@ -81,6 +81,9 @@ func (s *Server) recoverContainer(ctx context.Context, c store.Container, info e
 	if err := s.keeper.Open(ctx, s.streamsOf(c)); err != nil {
 		return fmt.Errorf("take over streams: %w", err)
 	}
+	if err := s.openPipes(c); err != nil { //nolint:contextcheck // They outlive the call.
+		s.log.Error("container has lost its pipes", "container", c.ID, "error", err)
+	}
 	s.watch(c.ID) //nolint:contextcheck // The watch outlives the call.
 	return nil
 }

@@ -51,6 +51,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	ended   map[string]chan struct{} // of each watched container; closed when its end is recorded
+	pipes   map[string]func()        // of each container with mounted pipes; ends them
 	refused map[string]error         // why the start failed of those among them that are killed for it
 }
 
@@ -65,7 +66,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{cfg: cfg, log: cfg.Log, ended: map[string]chan struct{}{}, refused: map[string]error{}}
+	s := &Server{cfg: cfg, log: cfg.Log, ended: map[string]chan struct{}{}, refused: map[string]error{}, pipes: map[string]func(){}}
 	ctx, s.endLife = context.WithCancel(ctx)
 	s.life = func() context.Context { return ctx }
 	for _, dir := range []string{cfg.StateDir, cfg.RunDir, s.fifoDir()} {
@@ -114,15 +115,17 @@ func (s *Server) begin(ctx context.Context) (err error) {
 	return nil
 }
 
-// Serve answers calls on l until ctx ends, and returns nil then. Containers live on.
-func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+// Serve answers calls on the listeners until ctx ends, and returns nil then. Containers live on.
+func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	g := grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage),
 		grpc.ChainUnaryInterceptor(s.interceptor), grpc.ChainStreamInterceptor(s.streamInterceptor))
 	runtimeapi.RegisterRuntimeServiceServer(g, s)
 	runtimeapi.RegisterImageServiceServer(g, s)
-	errs := make(chan error, 2)
+	errs := make(chan error, 1+len(listeners))
 	go func() { errs <- s.serveStreams() }()
-	go func() { errs <- g.Serve(l) }()
+	for _, l := range listeners {
+		go func() { errs <- g.Serve(l) }()
+	}
 	var err error
 	select {
 	case <-ctx.Done():

@@ -2,10 +2,15 @@
 // cannot reach a pipe: it is an object of the Wine server of one prefix. So a program in that prefix listens on one end
 // and connects to the other, once for each connection. It knows nothing of what is carried.
 //
-//	kubelet.exe, crictl.exe ─▶ \\.\pipe\containerd-containerd ─▶ mullion-pipe.exe ─▶ cri.sock ─▶ mullion-node
+//	crictl.exe ─▶ \\.\pipe\containerd-containerd ─▶ mullion-pipe.exe ─▶ cri.sock ─▶ mullion-node
 //
-// Pipes are streams of bytes here, without messages. Who may open a pipe is for its security descriptor to say, who may
-// open a socket for Linux' modes.
+// A pipe that is mounted into a container is in two prefixes, so it takes two programs:
+//
+//	a pod's program ─▶ \\.\pipe\x of the container ─▶ mullion-pipe.exe of the container ─▶ socket ─▶ mullion-node, which
+//	says who asks and for what (Ask) ─▶ named.sock ─▶ mullion-pipe.exe of the host ─▶ \\.\pipe\x of the host
+//
+// Pipes are streams of bytes here, without messages. Linux' modes say who may connect to a socket. Wine does not compare
+// a pipe's security descriptor with who opens it; for pods that is done here.
 package piperelay
 
 import (
@@ -25,39 +30,83 @@ const pipePrefix = `\\.\pipe\`
 // dialTimeout bounds a connection to the other end.
 const dialTimeout = 10 * time.Second
 
-// Relay says where connections come in and where they lead to: to the name of a pipe, \\.\pipe\NAME, or to the path of a
-// Unix socket.
+// Relay says where connections come in and where they lead to: to the name of a pipe, \\.\pipe\NAME, to the path of a
+// Unix socket, or Named.
 type Relay struct{ Listen, Dial string }
 
-// Parse reads the program's arguments: --security SDDL, the security descriptor of the pipes that it listens on, and
-// then pairs of where to listen and where to connect to.
-func Parse(args []string) (security string, relays []Relay, err error) {
-	if len(args) >= 2 && args[0] == "--security" {
-		security, args = args[1], args[2:]
+// Named is where connections lead to that say themselves which pipe they are for; see Ask.
+const Named = "named"
+
+// Options are what the program is told.
+type Options struct {
+	// Security is the security descriptor of the pipes that it listens on, in SDDL; "" is Windows' own.
+	Security string
+	// Event is the name of an event of Windows that is set when the program listens on all; "" sets none.
+	Event  string
+	Relays []Relay
+}
+
+// Args are the program's arguments, for Parse.
+func (o Options) Args() []string {
+	var args []string
+	for _, flag := range [][2]string{{securityFlag, o.Security}, {eventFlag, o.Event}} {
+		if flag[1] != "" {
+			args = append(args, flag[0], flag[1])
+		}
+	}
+	for _, r := range o.Relays {
+		args = append(args, r.Listen, r.Dial)
+	}
+	return args
+}
+
+const (
+	securityFlag = "--security"
+	eventFlag    = "--event"
+)
+
+// Parse reads the program's arguments.
+func Parse(args []string) (Options, error) {
+	var o Options
+	for len(args) >= 2 && strings.HasPrefix(args[0], "--") {
+		switch args[0] {
+		case securityFlag:
+			o.Security = args[1]
+		case eventFlag:
+			o.Event = args[1]
+		default:
+			return o, fmt.Errorf("unknown option %q", args[0])
+		}
+		args = args[2:]
 	}
 	if len(args) == 0 || len(args)%2 != 0 {
-		return "", nil, errors.New("give pairs of a pipe or socket to listen on, and one to connect to")
+		return o, errors.New("give pairs of a pipe or socket to listen on, and one to connect to")
 	}
 	for i := 0; i < len(args); i += 2 {
-		relays = append(relays, Relay{Listen: args[i], Dial: args[i+1]})
+		o.Relays = append(o.Relays, Relay{Listen: args[i], Dial: args[i+1]})
 	}
-	return security, relays, nil
+	return o, nil
 }
 
 // Run carries connections until ctx ends, or one of the relays cannot listen any more. A connection whose other end is
 // not there is closed.
-func Run(ctx context.Context, security string, relays []Relay) error {
+func Run(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ended := make(chan error, len(relays))
-	for _, r := range relays {
-		l, err := listen(ctx, r.Listen, security)
+	ended := make(chan error, len(o.Relays))
+	for _, r := range o.Relays {
+		l, err := listen(ctx, r.Listen, o.Security)
 		if err != nil {
 			return fmt.Errorf("listen on %s: %w", r.Listen, err)
 		}
 		defer context.AfterFunc(ctx, func() { _ = l.Close() })() // that Accept ends is all that is asked of it
 		defer l.Close()
 		go func() { ended <- serve(ctx, l, r.Dial) }()
+	}
+	if o.Event != "" {
+		if err := setEvent(o.Event); err != nil {
+			return fmt.Errorf("set event %q: %w", o.Event, err)
+		}
 	}
 	var err error
 	select {
@@ -67,12 +116,13 @@ func Run(ctx context.Context, security string, relays []Relay) error {
 	return err
 }
 
-func isPipe(name string) bool {
-	return len(name) >= len(pipePrefix) && strings.EqualFold(name[:len(pipePrefix)], pipePrefix)
+// IsPipe reports whether a path is the name of a pipe of this computer.
+func IsPipe(name string) bool {
+	return len(name) > len(pipePrefix) && strings.EqualFold(name[:len(pipePrefix)], pipePrefix)
 }
 
 func listen(ctx context.Context, name, security string) (net.Listener, error) {
-	if isPipe(name) {
+	if IsPipe(name) {
 		return listenPipe(name, security)
 	}
 	return (&net.ListenConfig{}).Listen(ctx, "unix", name)
@@ -81,7 +131,7 @@ func listen(ctx context.Context, name, security string) (net.Listener, error) {
 func dial(ctx context.Context, name string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	if isPipe(name) {
+	if IsPipe(name) {
 		return dialPipe(ctx, name)
 	}
 	return (&net.Dialer{}).DialContext(ctx, "unix", name)
@@ -94,17 +144,32 @@ func serve(ctx context.Context, l net.Listener, to string) error {
 		if err != nil {
 			return fmt.Errorf("accept on %s: %w", l.Addr(), err)
 		}
-		go carry(ctx, conn, to)
+		go func() {
+			other, err := open(ctx, conn, to)
+			if err != nil {
+				_ = conn.Close() // which is all that a pipe's client can be told
+				return
+			}
+			Join(ctx, conn, other)
+		}()
 	}
 }
 
-// carry joins a connection with a new one to the other end, and returns when one of them has ended.
-func carry(ctx context.Context, conn net.Conn, to string) {
-	defer conn.Close()
-	other, err := dial(ctx, to)
-	if err != nil {
-		return
+// open makes the connection that conn is for.
+func open(ctx context.Context, conn net.Conn, to string) (net.Conn, error) {
+	if to != Named {
+		return dial(ctx, to)
 	}
+	user, pipe, err := hear(conn)
+	if err != nil {
+		return nil, err
+	}
+	return dialPipeFor(ctx, user, pipe)
+}
+
+// Join carries bytes between two connections, and returns when one of them has ended; then both are closed.
+func Join(ctx context.Context, conn, other net.Conn) {
+	defer conn.Close()
 	defer other.Close()
 	defer context.AfterFunc(ctx, func() { _, _ = conn.Close(), other.Close() })() // so that both copies end
 	// A pipe has no half that can be closed: what one end has sent is delivered, then both are closed.

@@ -30,8 +30,10 @@ type Config struct {
 	// StateDir is the folder of state of the host, RunDir of what does not survive a reboot.
 	StateDir string `json:"stateDir"`
 	RunDir   string `json:"runDir"`
-	// HNS is where its server listens, on the loopback of the host's network namespace, in which the agent runs.
+	// HNS and CRI are where the servers listen, on the loopback of the host's network namespace, in which the agent
+	// runs. CRI is the kubelet's; see CRISocket.
 	HNS netip.AddrPort `json:"hns"`
+	CRI netip.AddrPort `json:"cri"`
 	// TokenFile holds what clients of the HNS server present.
 	TokenFile string `json:"tokenFile"`
 	// ContainerdSocket, ContainerdNamespace and CgroupParent are the engine's.
@@ -62,8 +64,11 @@ func HostProcessWork(runDir string) string { return filepath.Join(CRIRunDir(runD
 // sees it at the same path; containers do not, HostProcess containers neither.
 func PipesDir(runDir string) string { return filepath.Join(runDir, "pipes") }
 
-// CRISocket is where the CRI server listens.
+// CRISocket is where the CRI server listens for the host's pipe.
 func CRISocket(runDir string) string { return filepath.Join(PipesDir(runDir), "cri.sock") }
+
+// NamedSocket leads to the host's pipes, by piperelay.Ask.
+func NamedSocket(runDir string) string { return filepath.Join(PipesDir(runDir), "named.sock") }
 
 // Subnets are a cluster's subnets of one address family.
 type Subnets struct {
