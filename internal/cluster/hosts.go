@@ -107,6 +107,7 @@ func (c *composer) nodeConfig(node spec.Node, address, address6 netip.Addr) kube
 		KubeletExtraArgs:    node.KubeletExtraArgs,
 		KubeProxyExtraArgs:  node.KubeProxyExtraArgs,
 		NoProxy:             n.KubeProxyMode == spec.KubeProxyNone,
+		Policies:            n.Policies() && !c.Spec.Foreign(),
 	}
 	if c.Spec.Foreign() {
 		config.NodeSubnet = netip.Prefix{} // the other machines on that network do not know pods' addresses

@@ -64,6 +64,7 @@ func Units(p Plan, log *slog.Logger) ([]component.Unit, error) {
 		{always, c.engine},         // containerd
 		{always, c.hosts},          // Wine; each Windows host: namespaces, HNS and CRI server, kubelet.exe
 		{always, c.linuxHosts},     // each Linux host: namespaces, containerd, kubelet
+		{always, c.policies},       // NetworkPolicies on the machine's nodes
 	} {
 		if where&step.where == 0 {
 			continue

@@ -183,6 +183,7 @@ func (v *validator) networking(n Networking) {
 			d.Mode)
 	}
 	v.deployed(n, d.Mode)
+	v.policies(n, d.Mode)
 	v.subnets(d)
 }
 
@@ -199,6 +200,22 @@ func (v *validator) deployed(n Networking, mode Mode) {
 	}
 	if n.DisableDefaultCNI && !mode.Services() {
 		v.fail([]any{"networking", "disableDefaultCNI"}, "mode %s has no CNI plugin to leave out", mode)
+	}
+}
+
+// policies checks whether NetworkPolicies can be carried out.
+func (v *validator) policies(n Networking, mode Mode) {
+	if n.NetworkPolicy == nil || !*n.NetworkPolicy {
+		return
+	}
+	at := []any{"networking", "networkPolicy"}
+	switch {
+	case mode == ModeNAT:
+		v.fail(at, "in mode nat the nodes do not see the addresses of each other's pods; leave it out")
+	case mode == ModeTransparent:
+		v.fail(at, "in mode transparent pods' packets do not pass their node; leave it out")
+	case n.DisableDefaultCNI:
+		v.fail(at, "with disableDefaultCNI policies are left to the CNI plugin that you deploy; leave it out")
 	}
 }
 

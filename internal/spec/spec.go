@@ -73,6 +73,18 @@ type Networking struct {
 	// DisableDefaultCNI leaves the nodes without CNI plugins and configuration; they become Ready when somebody has
 	// installed some.
 	DisableDefaultCNI bool `yaml:"disableDefaultCNI,omitempty" json:"disableDefaultCNI,omitempty"`
+	// NetworkPolicy says whether NetworkPolicies are carried out. Left out, they are where they can be
+	// (Networking.Policies).
+	NetworkPolicy *bool `yaml:"networkPolicy,omitempty" json:"networkPolicy,omitempty"`
+}
+
+// Policies reports whether NetworkPolicies are carried out. They can be where pods have addresses that other nodes see
+// and Mullion connects the pods.
+func (n Networking) Policies() bool {
+	if n.NetworkPolicy != nil {
+		return *n.NetworkPolicy
+	}
+	return n.Mode.Services() && !n.DisableDefaultCNI
 }
 
 // KubeProxyMode is empty (each node has a kube-proxy: kernelspace on Windows, nftables on Linux) or KubeProxyNone.

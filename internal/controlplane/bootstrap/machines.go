@@ -39,6 +39,16 @@ func machineGrants() []grant {
 			subject: group(nodesGroup),
 			rules:   []*rbacapply.PolicyRuleApplyConfiguration{rule("", "nodes", "delete")},
 		},
+		{ // what NetworkPolicies select may be anywhere in the cluster
+			name:    "mullion:network-policies",
+			role:    "mullion:network-policies",
+			subject: group(nodesGroup),
+			rules: []*rbacapply.PolicyRuleApplyConfiguration{
+				rule("", "pods", "get", "list", "watch"),
+				rule("", "namespaces", "list", "watch"),
+				rule("networking.k8s.io", "networkpolicies", "list", "watch"),
+			},
+		},
 	}
 }
 

@@ -71,16 +71,16 @@ func (f Family) Type() string {
 }
 
 // Frame are pairs of chain and rule that never change. The chain forward sees what the node forwards, with the pods'
-// own addresses: after the translation of destinations, and before that of sources. A pod that a load balancer leads to
-// without translation is the next hop (see PreserveDIP in package netplan); for any other pod the next hop is the
-// destination. Packets that the data plane does not track were judged before, on their way out to the router of an
-// L2Tunnel network.
+// own addresses: after the translation of destinations, and before that of sources. A packet that a load balancer leads
+// to a pod by a mark, without translation, has the pod as its next hop (see PreserveDIP in package netplan). Packets that
+// the data plane does not track were judged before, on their way out to the router of an L2Tunnel network.
 func Frame() [][2]string {
 	rules := [][2]string{{"forward", "ct state established,related,untracked accept"}}
 	for _, rule := range []string{
 		"{ip} saddr . {ip} daddr @self{6} accept",
 		"{ip} saddr vmap @out{6}",
-		"rt {ip} nexthop vmap @in{6}",
+		"{ip} daddr vmap @in{6}",
+		"meta mark != 0 rt {ip} nexthop vmap @in{6}",
 	} {
 		for _, f := range Families() {
 			rules = append(rules, [2]string{"forward", strings.NewReplacer("{ip}", f.Name, "{6}", f.Suffix).Replace(rule)})

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	hnsserver "mullion.dev/mullion/internal/network/hns/server"
 	"mullion.dev/mullion/internal/network/podnet"
+	"mullion.dev/mullion/internal/network/policy/cover"
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/runtime/cri"
 )
@@ -57,8 +59,12 @@ func (h hostPrograms) Run(ctx context.Context, program string, env []string, std
 	return h.host.Output(ctx, stdin, env, program)
 }
 
-// network is podnet.Network as the CRI server wants it.
-type network struct{ *podnet.Network }
+// network is podnet.Network as the CRI server wants it. Unless policies is empty, it is the socket at which pods get
+// their network policies.
+type network struct {
+	*podnet.Network
+	policies string
+}
 
 func podOf(p cri.Pod) podnet.Pod {
 	pod := podnet.Pod{ID: p.ID, Name: p.Name, Namespace: p.Namespace, UID: p.UID, DNS: podnet.DNS(p.DNS)}
@@ -68,11 +74,17 @@ func podOf(p cri.Pod) podnet.Pod {
 	return pod
 }
 
-// Setup implements cri.Network.
+// Setup implements cri.Network. When it returns, the pod's network policies are carried out.
 func (n network) Setup(ctx context.Context, pod cri.Pod) (cri.PodNetwork, error) {
 	result, err := n.Network.Setup(ctx, podOf(pod))
 	if err != nil {
 		return cri.PodNetwork{}, err
+	}
+	if n.policies != "" {
+		of := cover.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, Addresses: result.IPs}
+		if err := cover.Ask(ctx, n.policies, of); err != nil {
+			return cri.PodNetwork{}, errors.Join(err, n.Network.Teardown(context.WithoutCancel(ctx), podOf(pod)))
+		}
 	}
 	connected := cri.PodNetwork{NetNS: result.NetNS}
 	for _, ip := range result.IPs {

@@ -261,7 +261,7 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 		Keeper:          []string{a.executable, "keep-streams"},
 		Engine:          eng,
 		Images:          images,
-		Network:         network{pods},
+		Network:         network{pods, a.config.PolicySocket},
 		HostPath:        func(winPath string) (string, error) { return wine.UnixPath(a.config.Drive, winPath) },
 		OpenSource: func(winPath string) (*os.File, error) {
 			return wine.OpenSource(a.config.Drive, winPath, append(cri.VolumePatterns(), a.config.LocalVolumes+"/*"))

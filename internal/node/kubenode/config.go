@@ -60,6 +60,8 @@ type Config struct {
 	PullEnviron []string
 	// NoProxy leaves the node without kube-proxy, which others install then.
 	NoProxy bool
+	// Policies: NetworkPolicies are carried out, and a pod starts only when its own are (package network/policy/cover).
+	Policies bool
 
 	// After are the units that must be ready before the node's first one, ProxyAfter those before kube-proxy.
 	After      []string

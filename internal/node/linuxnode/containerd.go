@@ -71,7 +71,8 @@ func (c Config) cniTOML() string {
 // CNITemplate is the CNI configuration that containerd completes when the kubelet tells it the node's range of pod
 // addresses. Pods are routed (ptp), not bridged, so what a pod sends to a Service, and the answer, always pass the
 // host's rules. Addresses are kept in /run, since after a reboot no pod has one. The plugin does not masquerade:
-// linuxhost.NAT gives the node's address to what leaves the cluster.
+// linuxhost.NAT gives the node's address to what leaves the cluster. The last plugin waits until the pod's network
+// policies are carried out.
 func (c Config) CNITemplate() string {
 	routes := `{"dst": "0.0.0.0/0"}`
 	if c.PodSubnet6.IsValid() {
@@ -80,6 +81,10 @@ func (c Config) CNITemplate() string {
 	mtu := 0 // of the node's uplink
 	if c.Overlay {
 		mtu = dataplane.OverlayMTU(cmp.Or(c.UplinkMTU, uplinkMTU))
+	}
+	policies := ""
+	if c.Policies {
+		policies = fmt.Sprintf(",\n    {\"type\": \"mullion-policy\", \"socket\": %q}", policySocket)
 	}
 	return fmt.Sprintf(`{
   "cniVersion": "1.0.0",
@@ -96,8 +101,8 @@ func (c Config) CNITemplate() string {
         "routes": [%s]
       }
     },
-    {"type": "portmap", "capabilities": {"portMappings": true}, "backend": "nftables"}
+    {"type": "portmap", "capabilities": {"portMappings": true}, "backend": "nftables"}%s
   ]
 }
-`, mtu, routes)
+`, mtu, routes, policies)
 }

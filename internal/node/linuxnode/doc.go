@@ -47,6 +47,8 @@ const (
 	containerdConfig = "/etc/containerd/config.toml"
 	containerdSocket = "/run/containerd/containerd.sock"
 
+	policySocket = "/run/mullion/policy.sock"
+
 	cniConfDir  = "/etc/cni/net.d"
 	cniTemplate = "/etc/cni/mullion.conflist.template"
 	// cniBinDir is where others install plugins: containerd's default (containerd v2.4.2,
@@ -72,6 +74,10 @@ func (c Config) Host() linuxhost.Host {
 
 // Socket returns the machine's path of the socket of a node's containerd. runDir is the node's Config.RunDir.
 func Socket(runDir string) string { return linuxhost.Run(runDir, "containerd", "containerd.sock") }
+
+// PolicySocket returns the machine's path of the socket at which a node's pods get their network policies. runDir is the
+// node's Config.RunDir.
+func PolicySocket(runDir string) string { return linuxhost.Run(runDir, "mullion", "policy.sock") }
 
 // root is the folder that becomes the root of the node's host. dir is the node's folder of state.
 func root(dir string) string { return filepath.Join(dir, "root") }

@@ -62,6 +62,10 @@ func Prefix(dir string) string { return filepath.Join(dir, "prefix") }
 // HostFile returns the file that describes that host, for winhost.Load.
 func HostFile(dir string) string { return filepath.Join(dir, "host.json") }
 
+// PolicySocket returns the socket at which that host's pods get their network policies. runDir is the host's
+// Config.RunDir.
+func PolicySocket(runDir string) string { return filepath.Join(runDir, "policy.sock") }
+
 // TokenFile returns the file with the token that programs of that host present to the HNS server; it is on the host's
 // C:.
 func TokenFile(dir string) string { return filepath.Join(wine.Drive(Prefix(dir)), tokenFile) }

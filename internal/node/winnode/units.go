@@ -96,7 +96,12 @@ func (c Config) agentUnit() component.Component {
 
 // agent is what the agent is told.
 func (c Config) agent() agentconfig.Config {
+	policySocket := ""
+	if c.Policies {
+		policySocket = PolicySocket(c.RunDir)
+	}
 	return agentconfig.Config{
+		PolicySocket:        policySocket,
 		Node:                c.Name,
 		Address:             c.Address,
 		Windows:             c.Build.Name,

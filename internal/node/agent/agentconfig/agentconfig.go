@@ -48,6 +48,9 @@ type Config struct {
 	IPv6 Subnets `json:"ipv6,omitzero"`
 	// Network is the kind of network that the host's pods have.
 	Network Network `json:"network"`
+	// PolicySocket is where pods get their network policies before they start (package network/policy/cover); empty
+	// where policies are not carried out.
+	PolicySocket string `json:"policySocket,omitempty"`
 }
 
 // CRIStateDir is the folder of what the CRI server remembers, in a host's folder of state.
