@@ -67,7 +67,7 @@ func Observe(ctx context.Context, paths layout.Paths, c spec.Cluster) health.Obs
 	return o
 }
 
-// observeAPI reads nodes and pods, both from the API server's memory: that is new enough, and does not wait for etcd.
+// observeAPI reads nodes and pods, and policies that are not carried out, all from the API server's memory: that is new enough, and does not wait for etcd.
 func observeAPI(ctx context.Context, paths layout.Paths, c spec.Cluster, o *health.Observed) error {
 	ctx, cancel := context.WithTimeout(ctx, observeTimeout)
 	defer cancel()
@@ -87,6 +87,15 @@ func observeAPI(ctx context.Context, paths layout.Paths, c spec.Cluster, o *heal
 		return fmt.Errorf("list pods: %w", err)
 	}
 	o.Nodes, o.Pods = nodes.Items, pods.Items
+	if c.Networking.Policies() {
+		return nil
+	}
+	policies, err := client.NetworkingV1().NetworkPolicies(metav1.NamespaceAll).List(ctx,
+		metav1.ListOptions{ResourceVersion: "0"})
+	if err != nil {
+		return fmt.Errorf("list network policies: %w", err)
+	}
+	o.Policies = len(policies.Items)
 	return nil
 }
 

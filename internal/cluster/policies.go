@@ -7,39 +7,31 @@ import (
 )
 
 // notCarriedOut is what a NetworkPolicy's event says in a cluster that does not carry policies out.
-const notCarriedOut = "this cluster does not carry out NetworkPolicies: networking.networkPolicy is false, or its network mode or CNI plugin leaves no place for them (docs/networking.md)"
+const notCarriedOut = "Mullion does not carry out NetworkPolicies in this cluster: its specification turns them off, or its network mode or CNI plugin leaves no place for them (`mullion status` says which)"
 
-// policies adds what carries out NetworkPolicies on the machine's nodes, or says that nothing does. In a cluster that
-// Mullion did not make, that is others' business.
+// policies adds what carries out NetworkPolicies on the machine's nodes, or what says that nothing does; a machine that
+// joined leaves the latter to the first one. In a cluster that Mullion did not make, all that is others' business.
 func (c *composer) policies() error {
-	if c.Spec.Foreign() {
+	carried := c.Spec.Networking.Policies()
+	switch {
+	case c.Spec.Foreign(), !carried && c.Spec.Join != nil:
+		return nil
+	case !carried:
+		c.add(&enforcer.Notice{Client: c.access.client, Why: notCarriedOut}, c.access.machine...)
 		return nil
 	}
-	var (
-		nodes []enforcer.Node
-		netns []string
-	)
-	after := c.access.machine
-	add := func(node, socket string) {
+	var nodes []enforcer.Node
+	after := append([]string(nil), c.access.machine...)
+	add := func(node, socket, unit string) {
 		nodes = append(nodes, enforcer.Node{Name: node, Netns: c.underlay.HostNetns(node), Socket: socket})
-		netns = append(netns, c.underlay.HostNetns(node))
-		after = append(after[:len(after):len(after)], "host/"+node)
+		after = append(after, unit+"/"+node)
 	}
 	for _, h := range c.Hosts {
-		add(h.Name, winnode.PolicySocket(c.Paths.NodeRun(h.Name)))
+		add(h.Name, winnode.PolicySocket(c.Paths.NodeRun(h.Name)), "network")
 	}
-	for _, h := range c.LinuxHosts {
-		add(h.Name, linuxnode.PolicySocket(c.Paths.NodeRun(h.Name)))
+	for _, h := range c.LinuxHosts { // the socket is in the host's /run
+		add(h.Name, linuxnode.PolicySocket(c.Paths.NodeRun(h.Name)), "host")
 	}
-	if c.Spec.Networking.Policies() {
-		c.add(enforcer.New(enforcer.Config{Client: c.access.client, Nodes: nodes, Log: c.log}), after...)
-		return nil
-	}
-	c.add(&enforcer.Notice{
-		Client: c.access.client,
-		Why:    notCarriedOut,
-		Netns:  netns,
-		Silent: c.Spec.Join != nil,
-	}, after...)
+	c.add(enforcer.New(enforcer.Config{Client: c.access.client, Nodes: nodes, Log: c.log}), after...)
 	return nil
 }

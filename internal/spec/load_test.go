@@ -57,6 +57,21 @@ func TestAddons(t *testing.T) {
 	}
 }
 
+func TestPolicies(t *testing.T) {
+	for text, want := range map[string]bool{
+		"": true, "{mode: overlay}": true, "{mode: l2tunnel}": true, "{mode: nat}": false, "{mode: transparent}": false,
+		"{networkPolicy: false}": false, "{networkPolicy: true}": true, "{disableDefaultCNI: true}": false,
+	} {
+		if text != "" {
+			text = "networking: " + text + "\n"
+		}
+		c, err := spec.Load(strings.NewReader(head + text + "nodes: [{}]\n"))
+		if err != nil || c.Networking.Policies() != want {
+			t.Errorf("%q: %t, %v", text, c.Networking.Policies(), err)
+		}
+	}
+}
+
 func TestLoadBalancerPool(t *testing.T) {
 	for _, tt := range []struct{ in, want string }{
 		{"", "10.213.0.224/28"},
@@ -177,6 +192,18 @@ func TestLoadNamesLineAndField(t *testing.T) {
 		{
 			"dsr_of_none", head + "networking:\n  kubeProxyMode: none\n  enableDSR: true\nnodes: [{}]\n",
 			"line 5: networking.enableDSR: is for Mullion's own kube-proxy",
+		},
+		{
+			"policies_of_nat", head + "networking:\n  mode: nat\n  networkPolicy: true\nnodes: [{}]\n",
+			"line 5: networking.networkPolicy: in mode nat the nodes do not see the addresses",
+		},
+		{
+			"policies_of_transparent", head + "networking:\n  mode: transparent\n  networkPolicy: true\nnodes: [{}]\n",
+			"line 5: networking.networkPolicy: in mode transparent pods' packets do not pass",
+		},
+		{
+			"policies_of_others", head + "networking:\n  disableDefaultCNI: true\n  networkPolicy: true\nnodes: [{}]\n",
+			"line 5: networking.networkPolicy: with disableDefaultCNI policies are left",
 		},
 		{
 			"no_cni_of_nat", head + "networking:\n  mode: nat\n  disableDefaultCNI: true\nnodes: [{}]\n",

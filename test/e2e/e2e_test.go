@@ -54,6 +54,7 @@ func TestCluster(t *testing.T) {
 		f.image(t)
 		t.Run("scripts", f.scripts)
 		t.Run("services", f.services)
+		t.Run("policies", f.policies)
 		t.Run("network", func(t *testing.T) { f.netTest(t, "l2bridge") })
 		t.Run("guide", f.guide)
 		t.Run("faults", f.faults)
@@ -84,6 +85,7 @@ func TestCluster(t *testing.T) {
 	f.image(t)
 	ok := t.Run("scripts", f.scripts)
 	ok = t.Run("services", f.services) && ok
+	ok = t.Run("policies", f.policies) && ok
 	// After everything that carries Services out has been restarted, so that a Service that was not restored shows.
 	ok = t.Run("network", func(t *testing.T) { f.netTest(t, "l2bridge") }) && ok
 	ok = t.Run("guide", f.guide) && ok

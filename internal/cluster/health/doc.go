@@ -34,6 +34,8 @@ type Observed struct {
 	Nodes    []corev1.Node
 	Pods     []corev1.Pod
 	APIError string
+	// Policies is the number of NetworkPolicies in a cluster that does not carry them out.
+	Policies int
 	// HNS has an entry for each Windows node whose agent was asked.
 	HNS map[string]HNS
 	// Own names, by node, the parts whose program is a person's own, and not upstream's: "kubelet", "kube-proxy".

@@ -185,6 +185,10 @@ func TestPictures(t *testing.T) {
 			setReady(o, win, corev1.ConditionFalse,
 				"container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized")
 		}},
+		{"policies", health.Healthy, func(o *health.Observed) {
+			no := false
+			o.Spec.Networking.NetworkPolicy, o.Policies = &no, 2
+		}},
 		{"cut-off", health.Unhealthy, func(o *health.Observed) {
 			unit(
 				o, "network/win-1").Problem = "the node does not reach the API server: dial tcp 10.213.0.1:6443: i/o timeout"

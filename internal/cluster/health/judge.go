@@ -37,6 +37,7 @@ func Judge(o Observed) Picture {
 	j.nodes()
 	j.hns()
 	j.disks()
+	j.policies()
 	j.pods()
 	slices.SortStableFunc(j.picture.Findings,
 		func(a, b Finding) int { return strings.Compare(string(a.Severity), string(b.Severity)) })
@@ -46,6 +47,22 @@ func Judge(o Observed) Picture {
 
 func (j *judge) find(s Severity, object, what, do string) {
 	j.picture.Findings = append(j.picture.Findings, Finding{Severity: s, Object: object, What: what, Do: do})
+}
+
+// policies finds NetworkPolicies that nothing carries out.
+func (j *judge) policies() {
+	if j.Policies == 0 {
+		return
+	}
+	remedy := "set networking.networkPolicy to true in a new cluster"
+	switch n := j.Spec.Networking; {
+	case n.DisableDefaultCNI:
+		remedy = "deploy a CNI plugin that carries them out; if yours does, this is no trouble"
+	case !n.Mode.Services():
+		remedy = fmt.Sprintf("they cannot be in mode %s; choose another mode for a new cluster", n.Mode)
+	}
+	j.find(Warning, "network policies", fmt.Sprintf("Mullion does not carry them out, and there are %d", j.Policies),
+		remedy)
 }
 
 func (j *judge) state() State {

@@ -185,10 +185,6 @@ func TestNetworkPolicy(t *testing.T) {
 	}
 	p.set(t, into("a5")) // the table is made again
 	netnstest.NoFlow(t, a6, "10.244.1.5:80")
-	if err := p.filter.Remove(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	netnstest.Flow(t, a6, "10.244.1.5:80", "a5", "")
 }
 
 // Packets for a virtual address that a pod keeps are for that pod.

@@ -123,14 +123,17 @@ func listen(ctx context.Context, socket string) (net.Listener, error) {
 	if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Dir(socket), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(socket), 0o711); err != nil {
 		return nil, err
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", socket)
 	if err != nil {
 		return nil, err
 	}
-	return l, errors.Join(os.Chmod(socket, 0o600))
+	if err := os.Chmod(socket, 0o600); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
 }
 
 func handle(ctx context.Context, conn net.Conn, cover func(context.Context, Pod) error) error {

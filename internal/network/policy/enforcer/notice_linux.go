@@ -12,8 +12,6 @@ import (
 	typedcore "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
-
-	"mullion.dev/mullion/internal/network/policy/filter"
 )
 
 // ReasonNotCarriedOut is the reason of the events about policies in a cluster that does not carry them out.
@@ -24,10 +22,6 @@ type Notice struct {
 	Client func() (kubernetes.Interface, error)
 	// Why is the text of the events.
 	Why string
-	// Netns are the network namespaces of the machine's nodes, from which tables of an earlier configuration go.
-	Netns []string
-	// Silent leaves the events to another machine.
-	Silent bool
 
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -38,14 +32,6 @@ func (*Notice) Name() string { return Unit }
 
 // Start begins to watch.
 func (n *Notice) Start(ctx context.Context) error {
-	for _, netns := range n.Netns {
-		if err := (&filter.Filter{Netns: netns}).Remove(ctx); err != nil {
-			return err
-		}
-	}
-	if n.Silent {
-		return nil
-	}
 	client, err := n.Client()
 	if err != nil {
 		return err

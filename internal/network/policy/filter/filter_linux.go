@@ -66,21 +66,6 @@ func (f *Filter) Check(ctx context.Context) error {
 	})
 }
 
-// Remove removes the table.
-func (f *Filter) Remove(ctx context.Context) error {
-	f.have = nil
-	err := f.do(func(nft knftables.Interface) error {
-		tx := nft.NewTransaction()
-		tx.Add(&knftables.Table{})
-		tx.Delete(&knftables.Table{})
-		return nft.Run(ctx, tx)
-	})
-	if err != nil {
-		return fmt.Errorf("remove the network policies of network namespace %q: %w", f.Netns, err)
-	}
-	return nil
-}
-
 // Addresses are those of the pods that an earlier process isolated, as the table has them.
 func (f *Filter) Addresses(ctx context.Context) (policy.Addresses, error) {
 	found := policy.Addresses{}
