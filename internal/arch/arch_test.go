@@ -117,7 +117,9 @@ var wings = map[string]string{
 	"cluster":      "base process spec windows network runtime machines controlplane node",
 	"check":        "base windows",
 	"conformance":  "base runtime",
-	"cli":          "base process spec windows network runtime machines controlplane node cluster check conformance",
+	"diagnose":     "base",
+	"cli": "base process spec windows network runtime machines controlplane node cluster check conformance " +
+		"diagnose",
 	"arch":         "",
 }
 

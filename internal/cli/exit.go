@@ -11,6 +11,7 @@ import (
 const (
 	ExitOK          = 0
 	ExitInternal    = 1 // something went wrong that has no code of its own
+	ExitFound       = 1 // `mullion diagnose` found something, as grep and diff say it
 	ExitUsage       = 2 // wrong flags, or a cluster.yaml that is not right
 	ExitRequirement = 3 // the machine lacks something: root, Wine, a kernel feature
 	ExitConflict    = 4 // a port, a subnet or a data folder is in use
