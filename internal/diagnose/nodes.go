@@ -232,7 +232,9 @@ const dockerless = 24
 
 // hostProcess reports whether a pod has HostProcess containers.
 func hostProcess(p *corev1.Pod) bool {
-	is := func(w *corev1.WindowsSecurityContextOptions) bool { return w != nil && w.HostProcess != nil && *w.HostProcess }
+	is := func(w *corev1.WindowsSecurityContextOptions) bool {
+		return w != nil && w.HostProcess != nil && *w.HostProcess
+	}
 	if c := p.Spec.SecurityContext; c != nil && is(c.WindowsOptions) {
 		return true
 	}

@@ -9,7 +9,8 @@ import (
 
 // Probes are all probes, in the order in which they are looked for: the nodes first, then the network, then pods.
 func Probes() []Probe {
-	return slices.Concat(nodeProbes(), imageProbes(), placementProbes())
+	return slices.Concat(nodeProbes(), networkProbes(), flannelProbes(), imageProbes(), placementProbes(),
+		securityProbes(), serviceProbes(), programProbes())
 }
 
 // Validate returns an error for the first probe that breaks the table's rules.

@@ -91,7 +91,9 @@ func ready(p *corev1.Pod) bool {
 }
 
 // containers are a pod's, those that prepare it first.
-func containers(p *corev1.Pod) []corev1.Container { return slices.Concat(p.Spec.InitContainers, p.Spec.Containers) }
+func containers(p *corev1.Pod) []corev1.Container {
+	return slices.Concat(p.Spec.InitContainers, p.Spec.Containers)
+}
 
 // owner names what made the pod: the Deployment, where a ReplicaSet of one did.
 func owner(p *corev1.Pod) string {
