@@ -120,7 +120,7 @@ var wings = map[string]string{
 	"diagnose":     "base",
 	"cli": "base process spec windows network runtime machines controlplane node cluster check conformance " +
 		"diagnose",
-	"arch":         "",
+	"arch": "",
 }
 
 // listing is what `go list` says of a package.

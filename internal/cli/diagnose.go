@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/kubernetes"
@@ -40,7 +42,16 @@ The exit code is 0 if nothing was found, 1 if something was, 2 for wrong flags, 
 		Example: `  mullion diagnose
   mullion diagnose win-1
   mullion diagnose --kubeconfig ~/.kube/config --context prod -o junit > troubles.xml`,
-		ValidArgsFunction: a.completeNodes,
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return a.windowsNodes(f, args), cobra.ShellCompDirectiveNoFileComp
+		},
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
+			if !slices.Contains(report.Formats(), f.output) {
+				return usage(fmt.Errorf("--output %q is none of %s", f.output, strings.Join(report.Formats(), ", ")),
+					fmt.Sprintf("see `%s --help`", cmd.CommandPath()))
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runDiagnose(cmd.Context(), f, args)
 		},
@@ -50,7 +61,27 @@ The exit code is 0 if nothing was found, 1 if something was, 2 for wrong flags, 
 		"context in the kubeconfig file; without --kubeconfig that is $KUBECONFIG or ~/.kube/config")
 	cmd.Flags().StringVarP(&f.output, "output", "o", "text", "text, json or junit")
 	cmd.Flags().BoolVar(&f.all, "all", false, "name the probes that found nothing, too")
+	if err := cmd.RegisterFlagCompletionFunc("output",
+		cobra.FixedCompletions(report.Formats(), cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		cmd.PrintErrln(err)
+	}
 	return cmd
+}
+
+// windowsNodes are the Windows nodes of this machine's cluster that are not among args, for the shell to complete. Another
+// cluster is not asked.
+func (a *app) windowsNodes(f diagnoseFlags, args []string) []string {
+	_, c, err := a.cluster()
+	if err != nil || f.kubeconfig != "" || f.context != "" {
+		return nil
+	}
+	var names []string
+	for _, n := range c.Nodes {
+		if !n.Linux() && !slices.Contains(args, n.Name) {
+			names = append(names, n.Name)
+		}
+	}
+	return names
 }
 
 func (a *app) runDiagnose(ctx context.Context, f diagnoseFlags, nodes []string) error {
@@ -67,25 +98,41 @@ func (a *app) runDiagnose(ctx context.Context, f diagnoseFlags, nodes []string) 
 	if err != nil {
 		return cannotAsk(err)
 	}
-	results := diagnose.Run(diagnose.Probes(), picture)
-	looked := 0
+	r := report.Report{
+		Results: diagnose.Run(diagnose.Probes(), picture),
+		Server:  picture.Version,
+		All:     f.all,
+	}
 	for i := range picture.Nodes {
 		if picture.Looked(picture.Nodes[i].Name) {
-			looked++
+			r.Nodes = append(r.Nodes, picture.Nodes[i].Name)
 		}
 	}
-	if err := report.Text(a.env.Out, results, looked, f.all); err != nil {
+	if err := r.Write(a.env.Out, f.output); err != nil {
 		return err
 	}
+	return diagnoseEnd(r.Results, picture)
+}
+
+// diagnoseEnd is the error, with its exit code, that results end with: nothing was found only where all that the API
+// server was asked for could be had.
+func diagnoseEnd(results []diagnose.Result, picture *diagnose.Picture) error {
 	found := 0
 	for _, r := range results {
 		found += len(r.Findings)
 	}
-	if found > 0 {
+	switch refused := slices.Sorted(maps.Keys(picture.Missing)); {
+	case found > 0:
 		return &Error{
 			Code:   ExitFound,
-			Err:    fmt.Errorf("diagnose: %d found", found),
+			Err:    fmt.Errorf("diagnose: %d trouble(s) found", found),
 			Remedy: "each is listed above with its cause and what to do",
+		}
+	case len(refused) > 0:
+		return &Error{
+			Code:   ExitRequirement,
+			Err:    fmt.Errorf("diagnose: nothing found, but not all could be looked at: %s", picture.Missing[refused[0]]),
+			Remedy: "use a kubeconfig whose user may read pods, events and Services in all namespaces",
 		}
 	}
 	return nil
@@ -134,7 +181,7 @@ func (a *app) foreignConfig(f diagnoseFlags) (*rest.Config, error) {
 	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
 		&clientcmd.ConfigOverrides{CurrentContext: f.context}).ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("read the kubeconfig %s: %w", filepath.SplitList(f.kubeconfig), err)
+		return nil, fmt.Errorf("read kubeconfig: %w", err)
 	}
 	return cfg, nil
 }

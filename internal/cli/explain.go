@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/base/plaintext"
 	"mullion.dev/mullion/internal/base/support"
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
 	"mullion.dev/mullion/internal/runtime/cri"
@@ -139,16 +140,6 @@ func printExplained(w io.Writer, all []explained) error {
 			fmt.Fprintf(&b, "  and %d lines of more kinds than are kept\n", e.More)
 		}
 	}
-	_, err := io.WriteString(w, visible(b.String()))
+	_, err := io.WriteString(w, plaintext.Printable(b.String())) // the lines come from a container
 	return err
-}
-
-// visible replaces control characters: the lines come from a container.
-func visible(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return '·'
-		}
-		return r
-	}, s)
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"mullion.dev/mullion/internal/base/podowner"
 )
 
 // Texts of a container or an image that does not fit the node: of HCS (HCS_E_IMAGE_MISMATCH, as hcsshim words it) and of
@@ -113,7 +115,7 @@ func imagePlatform(v *view) []Finding {
 				if n := v.node(p.Spec.NodeName); n != nil && n.Status.NodeInfo.KernelVersion != "" {
 					line += fmt.Sprintf(" (the node is %s, %s)", n.Status.NodeInfo.OSImage, n.Status.NodeInfo.KernelVersion)
 				}
-				h.add(owner(p), line)
+				h.add(podowner.Of(p), line)
 				break
 			}
 		}

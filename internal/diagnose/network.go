@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"mullion.dev/mullion/internal/base/podowner"
 )
 
 const network = tips + "#troubleshooting-network"
@@ -407,7 +409,7 @@ func pings(v *view) []Finding {
 		for _, line := range commands(p) {
 			for _, call := range ping.FindAllString(line, -1) {
 				if !pingSelf.MatchString(call) {
-					h.add(owner(p), fmt.Sprintf("pod %s/%s runs: %s", p.Namespace, p.Name, shorten(line)))
+					h.add(podowner.Of(p), fmt.Sprintf("pod %s/%s runs: %s", p.Namespace, p.Name, shorten(line)))
 				}
 			}
 		}
@@ -499,7 +501,7 @@ func hostService(v *view) []Finding {
 func (h *hits) whoNames(p *corev1.Pod, address, what string) {
 	for _, text := range texts(p) {
 		if names(text, address) {
-			h.add(owner(p), fmt.Sprintf("pod %s/%s on %s has %q, the %s", p.Namespace, p.Name, p.Spec.NodeName, address, what))
+			h.add(podowner.Of(p), fmt.Sprintf("pod %s/%s on %s has %q, the %s", p.Namespace, p.Name, p.Spec.NodeName, address, what))
 			return
 		}
 	}

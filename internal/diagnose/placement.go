@@ -9,6 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"mullion.dev/mullion/internal/base/podowner"
 )
 
 func placementProbes() []Probe {
@@ -85,8 +87,8 @@ func notPlaced(v *view) []Finding {
 		if i < 0 || p.Spec.NodeName != "" {
 			continue
 		}
-		h.add(owner(p), saying{p.Status.Conditions[i].Reason, p.Status.Conditions[i].Message}.line(p))
-		cause[owner(p)] = v.whyNotPlaced(p)
+		h.add(podowner.Of(p), saying{p.Status.Conditions[i].Reason, p.Status.Conditions[i].Message}.line(p))
+		cause[podowner.Of(p)] = v.whyNotPlaced(p)
 	}
 	for _, f := range h.findings() {
 		if why := cause[f.Object]; why[0] != "" {
@@ -189,10 +191,10 @@ func wrongSystem(v *view) []Finding {
 		chosen := slices.Contains(v.windows, n)
 		switch {
 		case p.Status.Reason == refusal && (chosen || len(v.Chosen) == 0):
-			h.add(owner(p), saying{p.Status.Reason, p.Status.Message}.line(p))
+			h.add(podowner.Of(p), saying{p.Status.Reason, p.Status.Message}.line(p))
 		case chosen && !placed(&p.Spec):
 			if s, ok := v.saysOf(p, otherSystem, nil); ok {
-				h.add(owner(p), "it says nothing of its system; "+s.line(p))
+				h.add(podowner.Of(p), "it says nothing of its system; "+s.line(p))
 			}
 		}
 	}
@@ -234,7 +236,7 @@ func linuxDaemonSets(v *view) []Finding {
 		if said := v.sayings(p); len(said) > 0 {
 			state = fmt.Sprintf("%s: %s", said[0].by, shorten(said[0].text))
 		}
-		h.add(owner(p), fmt.Sprintf("pod %s/%s on %s: %s", p.Namespace, p.Name, p.Spec.NodeName, state))
+		h.add(podowner.Of(p), fmt.Sprintf("pod %s/%s on %s: %s", p.Namespace, p.Name, p.Spec.NodeName, state))
 	}
 	return h.findings()
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"mullion.dev/mullion/internal/base/podowner"
 )
 
 func programProbes() []Probe {
@@ -103,9 +105,9 @@ func statuses(v *view) []Finding {
 					continue
 				}
 				if code, ok := codes[uint32(t.ExitCode)]; ok {
-					h.add(owner(p), fmt.Sprintf("pod %s/%s, container %s ended with 0x%X %s, %d restarts", p.Namespace, p.Name,
+					h.add(podowner.Of(p), fmt.Sprintf("pod %s/%s, container %s ended with 0x%X %s, %d restarts", p.Namespace, p.Name,
 						s.Name, uint32(t.ExitCode), code.name, s.RestartCount))
-					cause[owner(p)] = code
+					cause[podowner.Of(p)] = code
 					break
 				}
 			}

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"mullion.dev/mullion/internal/base/podowner"
 )
 
 func securityProbes() []Probe {
@@ -98,11 +100,11 @@ func gmsa(v *view) []Finding {
 			what := fmt.Sprintf("pod %s/%s names the credential spec %q", p.Namespace, p.Name, name)
 			switch {
 			case v.NoGMSA:
-				h.add(owner(p), what+", and the cluster has no GMSACredentialSpecs")
+				h.add(podowner.Of(p), what+", and the cluster has no GMSACredentialSpecs")
 			case v.Missing[GMSASpecs] == "" && !slices.Contains(v.GMSASpecs, name):
-				h.add(owner(p), what+", which is not there")
+				h.add(podowner.Of(p), what+", which is not there")
 			case o.GMSACredentialSpec == nil || *o.GMSACredentialSpec == "":
-				h.add(owner(p), what+", and has not got its content: the webhook did not see it")
+				h.add(podowner.Of(p), what+", and has not got its content: the webhook did not see it")
 			}
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"mullion.dev/mullion/internal/base/podowner"
 )
 
 func serviceProbes() []Probe {
@@ -142,7 +144,7 @@ func dnsPolicy(v *view) []Finding {
 	var h hits
 	for _, p := range v.pods {
 		if p.Spec.DNSPolicy == corev1.DNSClusterFirstWithHostNet && p.Spec.NodeName != "" {
-			h.add(owner(p), fmt.Sprintf("pod %s/%s on %s has dnsPolicy %s", p.Namespace, p.Name, p.Spec.NodeName,
+			h.add(podowner.Of(p), fmt.Sprintf("pod %s/%s on %s has dnsPolicy %s", p.Namespace, p.Name, p.Spec.NodeName,
 				p.Spec.DNSPolicy))
 		}
 	}

@@ -11,6 +11,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"mullion.dev/mullion/internal/base/podowner"
 )
 
 // osLabel is the label of nodes with their operating system.
@@ -93,18 +95,6 @@ func ready(p *corev1.Pod) bool {
 // containers are a pod's, those that prepare it first.
 func containers(p *corev1.Pod) []corev1.Container {
 	return slices.Concat(p.Spec.InitContainers, p.Spec.Containers)
-}
-
-// owner names what made the pod: the Deployment, where a ReplicaSet of one did.
-func owner(p *corev1.Pod) string {
-	ref := metav1.GetControllerOf(p)
-	if ref == nil {
-		return "pod " + p.Namespace + "/" + p.Name
-	}
-	if hash := p.Labels["pod-template-hash"]; ref.Kind == "ReplicaSet" && hash != "" {
-		return "deployment " + p.Namespace + "/" + strings.TrimSuffix(ref.Name, "-"+hash)
-	}
-	return strings.ToLower(ref.Kind) + " " + p.Namespace + "/" + ref.Name
 }
 
 // saying is something that was said of a pod: by an event, or in its status.
@@ -205,7 +195,7 @@ func said(pattern, unless string) func(*view) []Finding {
 		var h hits
 		for _, p := range v.pods {
 			if s, ok := v.saysOf(p, is, isNot); ok {
-				h.add(owner(p), s.line(p))
+				h.add(podowner.Of(p), s.line(p))
 			}
 		}
 		return h.findings()

@@ -1,12 +1,13 @@
 package report
 
 import (
-	"encoding/xml"
 	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
 
+	"mullion.dev/mullion/internal/base/junit"
+	"mullion.dev/mullion/internal/base/plaintext"
 	"mullion.dev/mullion/internal/check"
 	"mullion.dev/mullion/internal/check/manifest"
 )
@@ -54,114 +55,64 @@ type annotation struct {
 func (a annotation) write(b *strings.Builder) {
 	data := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
-	file := strings.ReplaceAll(printable(filepath.ToSlash(a.file)), "\n", "·")
+	file := strings.ReplaceAll(plaintext.Printable(filepath.ToSlash(a.file)), "\n", "·")
 	fmt.Fprintf(b, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", a.level,
-		property.Replace(file), a.pos.Line, a.pos.Column, property.Replace(a.title), data.Replace(printable(a.message)))
+		property.Replace(file), a.pos.Line, a.pos.Column, property.Replace(a.title), data.Replace(plaintext.Printable(a.message)))
 }
 
 // JUnit prints a test report: a suite for each document that has a workload or a fault. A finding belongs to the test
 // named after its rule: if it is at least as bad as failOn, the test fails; otherwise the test passes and the finding
 // is its output.
 type JUnit struct {
-	w      io.Writer
+	w      *junit.Writer
 	failOn check.Severity
-	begun  bool
 }
 
 // NewJUnit prints to w.
-func NewJUnit(w io.Writer, failOn check.Severity) *JUnit { return &JUnit{w: w, failOn: failOn} }
-
-type junitMessage struct {
-	Message string `xml:"message,attr"`
-	Type    string `xml:"type,attr,omitempty"`
-	Text    string `xml:",chardata"`
-}
-
-type junitCase struct {
-	Class   string        `xml:"classname,attr"`
-	Name    string        `xml:"name,attr"`
-	Failure *junitMessage `xml:"failure"`
-	Error   *junitMessage `xml:"error"`
-	Skipped *junitMessage `xml:"skipped"`
-	Out     string        `xml:"system-out,omitempty"`
-}
-
-type junitSuite struct {
-	XMLName  xml.Name    `xml:"testsuite"`
-	Name     string      `xml:"name,attr"`
-	Tests    int         `xml:"tests,attr"`
-	Failures int         `xml:"failures,attr"`
-	Errors   int         `xml:"errors,attr"`
-	Skipped  int         `xml:"skipped,attr"`
-	Cases    []junitCase `xml:"testcase"`
+func NewJUnit(w io.Writer, failOn check.Severity) *JUnit {
+	return &JUnit{w: junit.NewWriter(w, "mullion check"), failOn: failOn}
 }
 
 // Result prints one document's suite.
 func (j *JUnit) Result(r check.Result) error {
-	s := junitSuite{Name: r.File}
+	var cases []junit.Case
 	for _, f := range r.Faults {
-		s.Errors++
-		s.Cases = append(s.Cases, junitCase{
+		cases = append(cases, junit.Case{
 			Class: r.File,
 			Name:  "read",
-			Error: &junitMessage{
-				f.Message, "fault",
-				fmt.Sprintf("%s:%d:%d: %s\n%s", r.File, f.Line, f.Column, f.Message, f.Remedy),
+			Error: &junit.Message{
+				Message: f.Message,
+				Type:    "fault",
+				Text:    fmt.Sprintf("%s:%d:%d: %s\n%s", r.File, f.Line, f.Column, f.Message, f.Remedy),
 			},
 		})
 	}
 	for _, f := range r.Findings {
 		text := fmt.Sprintf("%s:%d:%d: %s %s: %s: %s\n%s\n→ %s\n%s", f.File, f.Line, f.Column, f.Object.Kind,
 			name(f.Object), f.Path, f.Message, f.Rule.Why, f.Rule.Remedy, f.Rule.Source.URL)
-		c := junitCase{Class: f.Object.Kind + " " + name(f.Object), Name: f.Rule.ID}
+		c := junit.Case{Class: f.Object.Kind + " " + name(f.Object), Name: f.Rule.ID}
 		switch {
 		case f.Suppressed != "":
-			s.Skipped++
-			c.Skipped = &junitMessage{Message: f.Suppressed}
+			c.Skipped = &junit.Message{Message: f.Suppressed}
 		case f.Severity.AtLeast(j.failOn):
-			s.Failures++
-			c.Failure = &junitMessage{f.Message, string(f.Severity), text}
+			c.Failure = &junit.Message{Message: f.Message, Type: string(f.Severity), Text: text}
 		default:
 			c.Out = string(f.Severity) + ": " + text
 		}
-		s.Cases = append(s.Cases, c)
+		cases = append(cases, c)
 	}
 	pods := 0
 	for _, n := range r.Pods {
 		pods += n
 	}
-	if len(s.Cases) == 0 && pods > 0 {
-		s.Cases = []junitCase{{Class: r.File, Name: "no findings"}}
+	if len(cases) == 0 && pods > 0 {
+		cases = []junit.Case{{Class: r.File, Name: "no findings"}}
 	}
-	if len(s.Cases) == 0 {
+	if len(cases) == 0 {
 		return nil
 	}
-	s.Tests = len(s.Cases)
-	if err := j.begin(); err != nil {
-		return err
-	}
-	text, err := xml.MarshalIndent(s, "  ", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = j.w.Write(append(text, '\n'))
-	return err
-}
-
-func (j *JUnit) begin() error {
-	if j.begun {
-		return nil
-	}
-	j.begun = true
-	_, err := io.WriteString(j.w, xml.Header+"<testsuites name=\"mullion check\">\n")
-	return err
+	return j.w.Suite(r.File, cases)
 }
 
 // Close ends the report.
-func (j *JUnit) Close() error {
-	if err := j.begin(); err != nil {
-		return err
-	}
-	_, err := io.WriteString(j.w, "</testsuites>\n")
-	return err
-}
+func (j *JUnit) Close() error { return j.w.Close() }

@@ -9,9 +9,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
+	"mullion.dev/mullion/internal/base/plaintext"
 	"mullion.dev/mullion/internal/check"
 )
 
@@ -39,9 +38,9 @@ func (t *Text) Result(r check.Result) error {
 	var b strings.Builder
 	for _, f := range r.Faults {
 		t.bad++
-		fmt.Fprintf(&b, "%s:%d:%d: not read: %s\n", oneLine(r.File), f.Line, f.Column, oneLine(f.Message))
+		fmt.Fprintf(&b, "%s:%d:%d: not read: %s\n", plaintext.OneLine(r.File), f.Line, f.Column, plaintext.OneLine(f.Message))
 		if f.Remedy != "" {
-			fmt.Fprintf(&b, "  → %s\n", oneLine(f.Remedy))
+			fmt.Fprintf(&b, "  → %s\n", plaintext.OneLine(f.Remedy))
 		}
 	}
 	for _, f := range r.Findings {
@@ -53,19 +52,19 @@ func (t *Text) Result(r check.Result) error {
 		} else {
 			t.count[f.Severity]++
 		}
-		head := oneLine(fmt.Sprintf("%s %s (%s)", f.Object.Kind, name(f.Object), r.File))
+		head := plaintext.OneLine(fmt.Sprintf("%s %s (%s)", f.Object.Kind, name(f.Object), r.File))
 		if head != t.last {
 			fmt.Fprintf(&b, "%s\n", head)
 			t.last = head
 		}
 		if f.Suppressed != "" {
-			fmt.Fprintf(&b, "  %d:%d suppressed: %s [%s]\n      reason: %s\n", f.Line, f.Column, oneLine(f.Message),
-				f.Rule.ID, oneLine(f.Suppressed))
+			fmt.Fprintf(&b, "  %d:%d suppressed: %s [%s]\n      reason: %s\n", f.Line, f.Column, plaintext.OneLine(f.Message),
+				f.Rule.ID, plaintext.OneLine(f.Suppressed))
 			continue
 		}
-		fmt.Fprintf(&b, "  %d:%d %s: %s [%s]\n", f.Line, f.Column, f.Severity, oneLine(f.Message), f.Rule.ID)
+		fmt.Fprintf(&b, "  %d:%d %s: %s [%s]\n", f.Line, f.Column, f.Severity, plaintext.OneLine(f.Message), f.Rule.ID)
 		if f.Snippet != "" {
-			fmt.Fprintf(&b, "      | %s\n", oneLine(f.Snippet))
+			fmt.Fprintf(&b, "      | %s\n", plaintext.OneLine(f.Snippet))
 		}
 		fmt.Fprintf(&b, "      %s\n      → %s\n", f.Rule.Why, f.Rule.Remedy)
 	}
@@ -75,24 +74,9 @@ func (t *Text) Result(r check.Result) error {
 	for k, n := range r.Passed {
 		t.other[k] += n
 	}
-	_, err := io.WriteString(t.w, printable(b.String()))
+	_, err := io.WriteString(t.w, plaintext.Printable(b.String()))
 	return err
 }
-
-// printable replaces control characters and those that change the direction of text, so that manifests cannot draw on
-// the reader's terminal.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && (unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) ||
-			r == utf8.RuneError) {
-			return '·'
-		}
-		return r
-	}, s)
-}
-
-// oneLine is printable text without line ends, so that a manifest cannot print lines that look like the checker's.
-func oneLine(s string) string { return strings.ReplaceAll(printable(s), "\n", "·") }
 
 // name is an object's name in messages: namespace/name.
 func name(o check.Object) string { return strings.TrimPrefix(o.Namespace+"/"+o.Name, "/") }
@@ -120,7 +104,7 @@ func (t *Text) Close() error {
 	if t.bad > 0 {
 		line += fmt.Sprintf("; %d faults of reading", t.bad)
 	}
-	_, err := fmt.Fprintln(t.w, oneLine(line))
+	_, err := fmt.Fprintln(t.w, plaintext.OneLine(line))
 	return err
 }
 

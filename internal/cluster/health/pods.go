@@ -10,6 +10,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"mullion.dev/mullion/internal/base/podowner"
 )
 
 // patience is how long a pod may take before it counts as late.
@@ -51,7 +53,7 @@ func (j *judge) pods() {
 			all.Waiting++
 			continue
 		}
-		key := [2]string{owner(p), reason}
+		key := [2]string{podowner.Of(p), reason}
 		if groups[key] == nil {
 			groups[key] = &PodsFailing{Owner: key[0], Reason: reason, Why: why}
 		}
@@ -90,19 +92,6 @@ func (g *PodsFailing) what() string {
 		what += " (on " + strings.Join(g.Nodes, ", ") + ")"
 	}
 	return what
-}
-
-// owner names the object that made the pod, in kubectl's words. For a ReplicaSet of a Deployment that is the
-// Deployment.
-func owner(p *corev1.Pod) string {
-	ref := metav1.GetControllerOf(p)
-	if ref == nil {
-		return "pod " + p.Namespace + "/" + p.Name
-	}
-	if hash := p.Labels["pod-template-hash"]; ref.Kind == "ReplicaSet" && hash != "" {
-		return "deployment " + p.Namespace + "/" + strings.TrimSuffix(ref.Name, "-"+hash)
-	}
-	return strings.ToLower(ref.Kind) + " " + p.Namespace + "/" + ref.Name
 }
 
 // trouble returns why a pod does not run as it should; empty if it does, or still may.
