@@ -163,23 +163,19 @@ var proxyName = regexp.MustCompile(`kube-?proxy`)
 // by the command line of the process itself.
 func proxyNodeName(v *view) []Finding {
 	var h hits
-	for i := range v.Events {
-		e := &v.Events[i]
-		by := cmp.Or(e.ReportingController, e.Source.Component)
-		if by != "kube-proxy" || e.InvolvedObject.Kind != "Node" || v.node(e.InvolvedObject.Name) != nil {
-			continue
-		}
+	for _, name := range v.misnamed() {
+		object := "kube-proxy on host " + name
 		for _, n := range v.windows {
-			if strings.EqualFold(hostname(n), e.InvolvedObject.Name) {
-				h.add("node "+n.Name, fmt.Sprintf("event %s of kube-proxy is about node %q, which is this node's hostname, and "+
-					"no node's name", e.Reason, e.InvolvedObject.Name))
+			if strings.EqualFold(hostname(n), name) {
+				object = "node " + n.Name
 			}
 		}
+		h.add(object, fmt.Sprintf("kube-proxy's events are about node %q, and there is no such node", name))
 	}
 	for _, p := range v.pods {
 		if n := v.node(p.Spec.NodeName); n != nil && proxyName.MatchString(p.Name) && differs(n) && !v.named(p) {
 			h.add("node "+n.Name, fmt.Sprintf("pod %s/%s does not give kube-proxy a name, and the node's hostname is %q",
-				p.Namespace, p.Name, hostname(n)))
+				p.Namespace, p.Name, n.Labels[corev1.LabelHostname]))
 		}
 	}
 	for _, node := range keys(v.Facts) {
@@ -191,6 +187,22 @@ func proxyNodeName(v *view) []Finding {
 		}
 	}
 	return h.findings()
+}
+
+// misnamed are the names of nodes that only kube-proxy knows: a node that was deleted has events of others too.
+func (v *view) misnamed() []string {
+	if len(v.windows) == 0 || len(v.Chosen) > 0 {
+		return nil
+	}
+	only := map[string]bool{}
+	for i := range v.Events {
+		e := &v.Events[i]
+		if name := e.InvolvedObject.Name; e.InvolvedObject.Kind == "Node" && v.node(name) == nil {
+			before, known := only[name]
+			only[name] = (before || !known) && cmp.Or(e.ReportingController, e.Source.Component) == "kube-proxy"
+		}
+	}
+	return slices.DeleteFunc(keys(only), func(name string) bool { return !only[name] })
 }
 
 // hostname is what a node says that it is called.
