@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -17,14 +18,21 @@ import (
 	"mullion.dev/mullion/internal/cli/kubeconfig"
 	"mullion.dev/mullion/internal/diagnose"
 	"mullion.dev/mullion/internal/diagnose/gather"
+	"mullion.dev/mullion/internal/diagnose/nodefacts"
+	"mullion.dev/mullion/internal/diagnose/nodepod"
 	"mullion.dev/mullion/internal/diagnose/report"
+	"mullion.dev/mullion/internal/windows/wine"
 )
 
 // diagnoseFlags are those of `mullion diagnose`.
 type diagnoseFlags struct {
 	kubeconfig, context, output string
-	all                         bool
+	image                       string
+	all, nodePods               bool
 }
+
+// own reports whether it is this machine's cluster.
+func (f diagnoseFlags) own() bool { return f.kubeconfig == "" && f.context == "" }
 
 func (a *app) diagnoseNodes() *cobra.Command {
 	var f diagnoseFlags
@@ -36,11 +44,16 @@ without the node's name, flannel that waits for its network, and others. For eac
 what to do.
 
 It looks at this machine's cluster, or with --kubeconfig or --context at any other, whose Windows nodes need not be
-Mullion's. It only reads, by the API server. NODE narrows it to some Windows nodes.
+Mullion's. NODE narrows it to some Windows nodes. It reads what the API server has, and changes nothing.
+
+Some troubles only the node itself shows: its services, HNS' networks, files of flannel. The hosts of this machine are
+asked directly, as root. Other nodes are asked only with --node-pods: it makes a HostProcess pod on each node, in
+kube-system, which prints what it sees, and removes it afterwards.
 
 The exit code is 0 if nothing was found, 1 if something was, 2 for wrong flags, and 3 if the cluster could not be asked.`,
 		Example: `  mullion diagnose
   mullion diagnose win-1
+  mullion diagnose --context prod --node-pods
   mullion diagnose --kubeconfig ~/.kube/config --context prod -o junit > troubles.xml`,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return a.windowsNodes(f, args), cobra.ShellCompDirectiveNoFileComp
@@ -60,6 +73,10 @@ The exit code is 0 if nothing was found, 1 if something was, 2 for wrong flags, 
 	cmd.Flags().StringVar(&f.context, "context", "",
 		"context in the kubeconfig file; without --kubeconfig that is $KUBECONFIG or ~/.kube/config")
 	cmd.Flags().StringVarP(&f.output, "output", "o", "text", "text, json or junit")
+	cmd.Flags().BoolVar(&f.nodePods, "node-pods", false,
+		"ask the nodes themselves, too, by a HostProcess pod on each, which is removed afterwards")
+	cmd.Flags().StringVar(&f.image, "node-pod-image", nodepod.DefaultImage,
+		"image of the HostProcess pods; any for Windows that the nodes can pull")
 	cmd.Flags().BoolVar(&f.all, "all", false, "name the probes that found nothing, too")
 	if err := cmd.RegisterFlagCompletionFunc("output",
 		cobra.FixedCompletions(report.Formats(), cobra.ShellCompDirectiveNoFileComp)); err != nil {
@@ -72,7 +89,7 @@ The exit code is 0 if nothing was found, 1 if something was, 2 for wrong flags, 
 // cluster is not asked.
 func (a *app) windowsNodes(f diagnoseFlags, args []string) []string {
 	_, c, err := a.cluster()
-	if err != nil || f.kubeconfig != "" || f.context != "" {
+	if err != nil || !f.own() {
 		return nil
 	}
 	var names []string
@@ -85,19 +102,20 @@ func (a *app) windowsNodes(f diagnoseFlags, args []string) []string {
 }
 
 func (a *app) runDiagnose(ctx context.Context, f diagnoseFlags, nodes []string) error {
-	ctx, cancel := context.WithTimeout(ctx, a.calls.apiPatience)
-	defer cancel()
 	client, err := a.diagnoseClient(f)
 	if err != nil {
 		return err
 	}
-	picture, err := gather.Picture(ctx, client, nodes)
+	patience, cancel := context.WithTimeout(ctx, a.calls.apiPatience)
+	defer cancel()
+	picture, err := gather.Picture(patience, client, nodes)
 	if unknown, ok := errors.AsType[*gather.UnknownNodeError](err); ok {
 		return usage(unknown, "`kubectl get nodes -L kubernetes.io/os` lists the nodes with their system")
 	}
 	if err != nil {
 		return cannotAsk(err)
 	}
+	gather.Nodes(ctx, picture, a.nodeAsker(f, client))
 	r := report.Report{
 		Results: diagnose.Run(diagnose.Probes(), picture),
 		Server:  picture.Version,
@@ -111,7 +129,49 @@ func (a *app) runDiagnose(ctx context.Context, f diagnoseFlags, nodes []string) 
 	if err := r.Write(a.env.Out, f.output); err != nil {
 		return err
 	}
+	if !f.nodePods {
+		delete(picture.Missing, diagnose.Facts) // nobody asked for them
+	}
 	return diagnoseEnd(r.Results, picture)
+}
+
+// nodeAsker asks one node about itself, in the way that is allowed.
+func (a *app) nodeAsker(f diagnoseFlags, client kubernetes.Interface) gather.Asker {
+	switch {
+	case f.nodePods:
+		return gather.Asker{
+			Begin: func(ctx context.Context) error { return nodepod.Sweep(ctx, client) },
+			Ask: func(ctx context.Context, node string) (diagnose.NodeFacts, error) {
+				return nodepod.Ask(ctx, client, node, f.image)
+			},
+		}
+	case f.own() && a.env.Euid == 0:
+		return gather.Asker{Ask: a.askHost}
+	}
+	return gather.Asker{Refused: "only the nodes themselves know; --node-pods asks them by a HostProcess pod on each"}
+}
+
+// askHost runs the questions on a host of this machine. That kubelet and kube-proxy are no Windows services there is
+// how Mullion runs them.
+func (a *app) askHost(ctx context.Context, node string) (diagnose.NodeFacts, error) {
+	h, err := a.host(node)
+	if err != nil {
+		return diagnose.NodeFacts{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.calls.apiPatience)
+	defer cancel()
+	child := h.Command(ctx, wine.RunProgram, append([]string{"--"}, nodefacts.Command()...)...)
+	var text bytes.Buffer
+	child.Stdout, child.Stderr = &text, &text
+	if err := h.Run(ctx, child); err != nil {
+		return diagnose.NodeFacts{}, nodeDown(node, err)
+	}
+	facts, whole := nodefacts.Parse(text.String())
+	if !whole {
+		return facts, fmt.Errorf("ask node %s: its answer ends early: %.200q", node, text.String())
+	}
+	facts.Services, facts.Processes = nil, nil
+	return facts, nil
 }
 
 // diagnoseEnd is the error, with its exit code, that results end with: nothing was found only where all that the API
@@ -149,7 +209,7 @@ func cannotAsk(err error) error {
 
 // diagnoseClient asks the cluster that the flags name; without flags the one of this machine.
 func (a *app) diagnoseClient(f diagnoseFlags) (kubernetes.Interface, error) {
-	if f.kubeconfig == "" && f.context == "" {
+	if f.own() {
 		paths, c, err := a.cluster()
 		if err != nil {
 			return nil, err

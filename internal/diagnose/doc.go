@@ -79,8 +79,9 @@ type Kubelet struct {
 type NodeFacts struct {
 	// Hostname is the node's own name.
 	Hostname string
-	// Networks are those of HNS.
-	Networks []HNSNetwork
+	// Networks are those of HNS, if NetworksKnown.
+	Networks      []HNSNetwork
+	NetworksKnown bool
 	// Processes are the command lines of kubelet.exe, kube-proxy.exe and flanneld.exe that run.
 	Processes []string
 	// Services are Windows services by name with their state: "Running", "Stopped".

@@ -259,6 +259,9 @@ func networkMissing(v *view) []Finding {
 	}
 	for _, node := range keys(v.Facts) {
 		f := v.Facts[node]
+		if !f.NetworksKnown {
+			continue
+		}
 		if len(f.Networks) == 0 {
 			h.add("node "+node, "HNS has no network")
 			continue

@@ -36,8 +36,8 @@ func troubles() map[string][]trouble {
 			{"it never said anything", withNode("win-1", func(n *corev1.Node) { n.Status.Conditions = nil }), "node win-1", "has not reported since"},
 		},
 		"node-service-stopped": {
-			{"a service is stopped", withFacts(diagnose.NodeFacts{Services: map[string]string{"kubelet": "Running", "kube-proxy": "Stopped"}, Networks: []diagnose.HNSNetwork{{Name: "cbr0"}}}), "node win-1", "service kube-proxy is Stopped"},
-			{"no service", withFacts(diagnose.NodeFacts{Processes: []string{`"C:\k\kubelet.exe" --v=2`}, Networks: []diagnose.HNSNetwork{{Name: "cbr0"}}}), "node win-1", "no service of that name"},
+			{"a service is stopped", withFacts(diagnose.NodeFacts{Services: map[string]string{"kubelet": "Running", "kube-proxy": "Stopped"}}), "node win-1", "service kube-proxy is Stopped"},
+			{"no service", withFacts(diagnose.NodeFacts{Processes: []string{`"C:\k\kubelet.exe" --v=2`}}), "node win-1", "no service of that name"},
 		},
 		"node-version-skew": {
 			{"newer", withNode("win-1", func(n *corev1.Node) { n.Status.NodeInfo.KubeletVersion = "v1.38.0" }), "node win-1", "v1.38.0"},
@@ -70,7 +70,7 @@ func troubles() map[string][]trouble {
 			{"its pod has no name for it", both(withNode("win-1", func(n *corev1.Node) { n.Labels[corev1.LabelHostname] = "win-abc" }),
 				withPod(func(p *corev1.Pod) { p.Name = "kube-proxy-windows-x" })), "node win-1", `hostname is "win-abc"`},
 			{"its process", withFacts(diagnose.NodeFacts{
-				Hostname: "WIN-ABC", Processes: []string{`C:\k\kube-proxy.exe --v=4`}, Networks: []diagnose.HNSNetwork{{Name: "cbr0"}},
+				Hostname: "WIN-ABC", Processes: []string{`C:\k\kube-proxy.exe --v=4`},
 			}), "node win-1", "--v=4"},
 		},
 		"kube-proxy-feature-gate": {
@@ -80,9 +80,9 @@ func troubles() map[string][]trouble {
 		"hns-network-missing": {
 			{"a sandbox", broken("FailedCreatePodSandBox", sandbox+`plugin type="win-bridge" failed (add): Network name "cbr0" not found`), "node win-1", `"cbr0" not found`},
 			{"kube-proxy", withLog("F0518 proxier.go:477] Unable to find Hns Network specified by cbr0. Please check environment variable KUBE_NETWORK"), "node win-1", "cbr0"},
-			{"none at all", withFacts(diagnose.NodeFacts{}), "node win-1", "HNS has no network"},
+			{"none at all", withFacts(diagnose.NodeFacts{NetworksKnown: true}), "node win-1", "HNS has no network"},
 			{"another", withFacts(diagnose.NodeFacts{
-				Networks: []diagnose.HNSNetwork{{Name: "nat"}}, Variables: map[string]string{"KUBE_NETWORK": "cbr0"},
+				Networks: []diagnose.HNSNetwork{{Name: "nat"}}, NetworksKnown: true, Variables: map[string]string{"KUBE_NETWORK": "cbr0"},
 			}), "node win-1", `KUBE_NETWORK is "cbr0"`},
 		},
 		"hns-network-stale": {
@@ -95,7 +95,7 @@ func troubles() map[string][]trouble {
 			{"everything is", cni(`{"ExceptionList":["0.0.0.0/0"]}`), "configmap kube-flannel/kube-flannel-windows-cfg", "0.0.0.0/0 takes everything"},
 			{"nonsense is", cni(`{"ExceptionList":["", "10.244.0.0/16", "10.96.0.0/12"]}`), "configmap kube-flannel/kube-flannel-windows-cfg", `"" is no subnet`},
 			{"on the node", withFacts(diagnose.NodeFacts{
-				Networks: []diagnose.HNSNetwork{{Name: "cbr0"}}, Files: map[string]string{`C:\k\cni\config\cni.conf`: `{"ExceptionList":["10.244.0.0/16"]}`},
+				Files: map[string]string{`C:\k\cni\config\cni.conf`: `{"ExceptionList":["10.244.0.0/16"]}`},
 			}), "node win-1", "lacks the Services' subnet"},
 		},
 		"pod-pings": {
@@ -131,11 +131,10 @@ func troubles() map[string][]trouble {
 		},
 		"flannel-source-vip": {
 			{"SourceVip.json", withFacts(diagnose.NodeFacts{
-				Networks: []diagnose.HNSNetwork{{Name: "vxlan0"}},
-				Files:    map[string]string{`C:\k\SourceVip.json`: `{"cniVersion":"0.2.0","ip4":{"ip":"10.244.7.2/24","gateway":"10.244.7.1"}}`},
+				Files: map[string]string{`C:\k\SourceVip.json`: `{"cniVersion":"0.2.0","ip4":{"ip":"10.244.7.2/24","gateway":"10.244.7.1"}}`},
 			}), "node win-1", "10.244.7.2"},
 			{"subnet.env", withFacts(diagnose.NodeFacts{
-				Networks: []diagnose.HNSNetwork{{Name: "vxlan0"}}, Files: map[string]string{`C:\run\flannel\subnet.env`: "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.9.1/24\n"},
+				Files: map[string]string{`C:\run\flannel\subnet.env`: "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.9.1/24\n"},
 			}), "node win-1", "10.244.9.1/24, and the node's pod subnet is 10.244.1.0/24"},
 		},
 
@@ -152,7 +151,7 @@ func troubles() map[string][]trouble {
 			{"hcsshim", waiting("CreateContainerError", "hcs::CreateComputeSystem 1a: The container operating system does not match the host operating system."), "pod default/bad", "does not match"},
 		},
 		"node-behind-proxy": {{"a registry", both(waiting("ErrImagePull", `failed to pull and unpack image "mcr.microsoft.com/x:1": failed to resolve reference: dial tcp 1.2.3.4:443: connectex: A connection attempt failed`),
-			withFacts(diagnose.NodeFacts{Networks: []diagnose.HNSNetwork{{Name: "cbr0"}}})), "node win-1", "HTTPS_PROXY is not set"}},
+			withFacts(diagnose.NodeFacts{})), "node win-1", "HTTPS_PROXY is not set"}},
 
 		"pod-not-placed": {
 			{"a build that no node has", unschedulable(func(p *corev1.Pod) { p.Spec.NodeSelector[corev1.LabelWindowsBuild] = "10.0.26100" }), "pod default/bad", "no node has it: win-1 10.0.20348, win-2 10.0.20348"},

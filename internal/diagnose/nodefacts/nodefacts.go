@@ -1,0 +1,140 @@
+// Package nodefacts asks a Windows node about itself: it owns the commands that are run on the node and reads what they
+// print. How they get there is for others: by a HostProcess pod (package nodepod), or on a host of this machine.
+package nodefacts
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"mullion.dev/mullion/internal/diagnose"
+)
+
+// mark begins the line before the output of each command.
+const mark = "==mullion-diagnose=="
+
+// end is the last mark: without it the output is not whole.
+const end = "end"
+
+// files are looked at: what start.ps1 of https://github.com/microsoft/SDN, flannel and containerd keep on a node.
+func files() []string {
+	return []string{
+		`C:\k\SourceVip.json`,
+		`C:\k\cni\config\cni.conf`,
+		`C:\run\flannel\subnet.env`,
+		`C:\sourcevip\sourceVip.json`,
+		`C:\etc\cni\net.d\10-flannel.conf`,
+		`C:\Program Files\containerd\cni\conf\10-flannel.conf`,
+		`C:\Program Files\containerd\cni\conf\0-containerd-nat.conf`,
+	}
+}
+
+// services are asked for by name.
+func services() []string { return []string{"kubelet", "kube-proxy", "containerd", "flanneld"} }
+
+// variables is where Windows keeps the machine's variables.
+const variables = `HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Environment`
+
+// Command is the program with its arguments that asks a node. All that it runs only reads. It has no double quotes,
+// which Windows' programs do not agree on; and what not every PowerShell has runs in one of its own, so that it alone
+// fails.
+func Command() []string {
+	var lines []string
+	section := func(name, command string) {
+		lines = append(lines, "'"+mark+name+"'")
+		if command != "" {
+			lines = append(lines, command)
+		}
+	}
+	section("hostname", "hostname.exe")
+	for _, s := range services() {
+		section("service "+s, "sc.exe query "+s)
+	}
+	section("variables", "reg.exe query '"+variables+"'")
+	section("networks", own("Get-HnsNetwork | ConvertTo-Json -Depth 5"))
+	section("processes", own("Get-CimInstance Win32_Process | Where-Object Name -like kube* | ForEach-Object CommandLine"))
+	for _, f := range files() {
+		section("file "+f, "if (Test-Path '"+f+"') { Get-Content '"+f+"' }")
+	}
+	section(end, "")
+	return []string{"powershell.exe", "-NoProfile", "-Command", strings.Join(lines, "; ")}
+}
+
+// own runs a command in a PowerShell of its own.
+func own(command string) string { return "powershell.exe -NoProfile -Command '" + command + "'" }
+
+// state is a service's state in sc.exe's words: "        STATE              : 4  RUNNING".
+var state = regexp.MustCompile(`(?m)^\s*STATE\s*:\s*\d+\s+(\w+)`)
+
+// variable is a line of reg.exe: "    KUBE_NETWORK    REG_SZ    cbr0".
+var variable = regexp.MustCompile(`(?m)^\s+(\S+)\s+REG_(?:EXPAND_)?SZ\s+(.*?)\s*$`)
+
+// Parse reads what Command printed. whole says that it ran to its end.
+func Parse(text string) (facts diagnose.NodeFacts, whole bool) {
+	facts = diagnose.NodeFacts{
+		Services:  map[string]string{},
+		Files:     map[string]string{},
+		Variables: map[string]string{},
+	}
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	parts := strings.Split(text, mark)
+	for _, part := range parts[1:] {
+		name, body, _ := strings.Cut(part, "\n")
+		kind, rest, _ := strings.Cut(strings.TrimSpace(name), " ")
+		body = strings.TrimSpace(body)
+		switch kind {
+		case "hostname":
+			facts.Hostname, _, _ = strings.Cut(body, "\n")
+		case "service":
+			if m := state.FindStringSubmatch(body); m != nil {
+				facts.Services[rest] = m[1]
+			}
+		case "variables":
+			for _, m := range variable.FindAllStringSubmatch(body, -1) {
+				facts.Variables[strings.ToUpper(m[1])] = m[2]
+			}
+		case "networks":
+			facts.Networks = networks(body)
+			facts.NetworksKnown = facts.Networks != nil || body == ""
+		case "processes":
+			for line := range strings.Lines(body) {
+				if line = strings.TrimSpace(line); line != "" {
+					facts.Processes = append(facts.Processes, line)
+				}
+			}
+		case "file":
+			if body != "" {
+				facts.Files[rest] = body
+			}
+		case end:
+			whole = true
+		}
+	}
+	return facts, whole
+}
+
+// networks reads Get-HnsNetwork's JSON, which is one object, or a list of them.
+func networks(text string) []diagnose.HNSNetwork {
+	type network struct {
+		Name    string
+		Type    string
+		Subnets []struct{ AddressPrefix string }
+	}
+	var all []network
+	if json.Unmarshal([]byte(text), &all) != nil {
+		var one network
+		if json.Unmarshal([]byte(text), &one) != nil {
+			return nil
+		}
+		all = []network{one}
+	}
+	out := []diagnose.HNSNetwork{}
+	for _, n := range all {
+		h := diagnose.HNSNetwork{Name: n.Name, Type: n.Type}
+		for _, s := range n.Subnets {
+			h.Subnets = append(h.Subnets, s.AddressPrefix)
+		}
+		out = append(out, h)
+	}
+	return out
+}
