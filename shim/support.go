@@ -116,6 +116,12 @@ func networkRows() []support.Row {
 		},
 		{Name: "named pipe listeners (go-winio)", Level: support.Supported, Ref: win32 + "ipc/named-pipes"},
 		{
+			Name:  "access lists of named pipes",
+			Level: support.Partly,
+			Ref:   win32 + "ipc/named-pipe-security-and-access-rights",
+			Note:  "kept and told, but not compared with who opens the pipe; for containers in which a pipe of the host is mounted they are",
+		},
+		{
 			Name:  "SetCurrentThreadCompartmentId",
 			API:   []string{"iphlpapi.dll SetCurrentThreadCompartmentId"},
 			Level: support.Not,

@@ -144,7 +144,7 @@ func hostPaths() []check.Rule {
 			Source:   compat("compatibility-linux-similarities"),
 			Title:    "the Unix sockets of Linux hosts do not exist on Windows",
 			Why:      "programs that listen on Unix sockets on Linux listen on named pipes on Windows",
-			Remedy:   `mount the named pipe: hostPath.path \\.\pipe\containerd-containerd, and the same as mountPath`,
+			Remedy:   `mount the named pipe: hostPath.path \\.\pipe\containerd-containerd, and the same as mountPath; a HostProcess container opens it without a mount`,
 			Fields:   []string{"spec.volumes[*].hostPath.path", "spec.volumes[*].hostPath.type"},
 			Func: func(p *check.Pod) []check.Hit {
 				var out []check.Hit

@@ -175,6 +175,16 @@ func hostProcesses() []check.Rule {
 			},
 		}),
 		rule(check.Rule{
+			ID:     "host-process-pipe",
+			Target: check.OnContainer,
+			Source: limits,
+			Fields: []string{"volumeMounts[*].name", "spec.volumes[*].hostPath.path", hostProcess},
+			Title:  "a HostProcess container cannot mount a named pipe",
+			Why:    "it sees the host's pipes as they are, and the container runtime refuses to mount one",
+			Remedy: "leave the mount out: the container opens the pipe by its name",
+			Func:   pipesOnHost,
+		}),
+		rule(check.Rule{
 			ID:     "host-process-non-root",
 			Target: check.OnContainer,
 			Source: source,
@@ -193,6 +203,24 @@ func hostProcesses() []check.Rule {
 			},
 		}),
 	}
+}
+
+// pipesOnHost lists the mounts of named pipes in containers that run on the host.
+func pipesOnHost(p *check.Pod) []check.Hit {
+	pipes := map[string]bool{}
+	for _, v := range p.Values("spec.volumes[*]") {
+		path := v.Node.Get("hostPath").Get("path").Text()
+		pipes[v.Node.Get("name").Text()] = strings.HasPrefix(strings.ToLower(path), `\\.\pipe\`)
+	}
+	var out []check.Hit
+	for _, c := range p.Containers() {
+		for _, m := range c.Values("volumeMounts[*]") {
+			if p.HostProcess(c) && pipes[m.Node.Get("name").Text()] {
+				out = append(out, m.At)
+			}
+		}
+	}
+	return out
 }
 
 // notHostProcess lists the containers that do not run on the host in a pod where others do.

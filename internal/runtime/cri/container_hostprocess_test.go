@@ -27,6 +27,11 @@ func TestHostProcessContainer(t *testing.T) {
 		PodSandboxId: resp.GetPodSandboxId(), Config: critest.ContainerConfig("plain"),
 	})
 	expect(t, err, codes.InvalidArgument, "must have the HostProcess field set")
+	piped := critest.ContainerConfig("piped")
+	piped.Windows.SecurityContext = &runtimeapi.WindowsContainerSecurityContext{HostProcess: true}
+	withPipes("one")(piped)
+	expect(t, createContainer(t, n, resp.GetPodSandboxId(), piped), codes.InvalidArgument,
+		"named pipe mounts not supported for job containers")
 	id := n.Run(t, resp.GetPodSandboxId(), "agent", func(c *containerConfig) {
 		c.Image.Image = critest.OtherImage // any build will do
 		c.Windows.SecurityContext = &runtimeapi.WindowsContainerSecurityContext{

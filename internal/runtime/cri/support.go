@@ -156,7 +156,12 @@ func fieldRows() []support.Row {
 		{
 			Name:  "mounts",
 			Level: support.Partly,
-			Note:  "folders and single files, also read-only, in any letter case; no pipes of the host, no image volumes, no propagation",
+			Note:  "folders, single files, also read-only, in any letter case, and named pipes; no image volumes, no propagation",
+		},
+		{
+			Name:  "mounts of named pipes",
+			Level: support.Partly,
+			Note:  "under any name of a pipe in the container; the host's pipe is opened as an administrator for ContainerAdministrator, and for ContainerUser if its access list lets somebody read and write who is none; who may not, or asks for a pipe that is not there, is disconnected and not refused; a pipe is a stream of bytes, without messages; its server does not learn of the client's process and cannot act in its name; a container with such mounts has one process and some 20 MB more. HostProcess containers see the host's pipes as they are, and are refused mounts of them, as on Windows",
 		},
 		{Name: "devices", Level: support.Not, Note: "ignored"},
 		{Name: "envs", Note: "names without regard to case"},
