@@ -66,6 +66,7 @@ func kinds() map[string]string {
 		"kubelet":                 `/kubernetes/kubelet `,
 		"kubelet.exe":             `^C:\\k\\kubelet\.exe `,
 		"metrics-server":          `^metrics-server `,
+		"mullion-pipe.exe":        `mullion-pipe\.exe --security `,
 		"supervisor":              ` supervise `,
 	}
 }

@@ -83,6 +83,7 @@ func (f fixture) faults(t *testing.T) {
 	for _, c := range []struct{ name, pattern string }{
 		{"kubelet", `^C:\\k\\kubelet\.exe .*--hostname-override=win-1 `},
 		{"agent", `mullion-node serve .*/win-1/`},
+		{"pipes", `mullion-pipe\.exe --security .*\\win-1\\pipes`},
 		{"containerd", `/containerd --config `},
 		{"host", `mullion-node host-init .*/win-2/`},
 		{"linux-kubelet", `/kubernetes/kubelet .*--hostname-override=linux-1 `},

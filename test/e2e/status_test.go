@@ -81,6 +81,7 @@ func (f fixture) broken(t *testing.T) {
 	}{
 		{"apiserver", "kube-apiserver", f.matching(`/server/bin/kube-apiserver `)},
 		{"agent", "agent/win-1", f.matching(`mullion-node serve .*/win-1/`)},
+		{"pipes", "pipes/win-1", f.matching(`mullion-pipe\.exe --security .*\\win-1\\pipes`)},
 		{"wineserver", "kubelet/win-2", func(t *testing.T) []int {
 			t.Helper()
 			return []int{f.wineserver(t, "win-2")}
