@@ -93,7 +93,7 @@ func list[T any](ctx context.Context, page func(context.Context, metav1.ListOpti
 	for o := (metav1.ListOptions{Limit: pageSize}); ; {
 		items, next, err := page(ctx, o)
 		switch {
-		case err != nil && o.Continue != "" && apierrors.IsResourceExpired(err): // from the start, in one piece
+		case err != nil && o.Limit != 0 && o.Continue != "" && apierrors.IsResourceExpired(err): // anew, in one piece
 			all, o = nil, metav1.ListOptions{}
 			continue
 		case err != nil:
