@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# update.sh [FOLDER [RULES]]: write the generated documents: one page for each table of `mullion support` (docs/compat, or
-# FOLDER), and the rules of `mullion check` (docs/check-rules.md, or RULES).
+# update.sh [FOLDER [RULES [PROBES]]]: write the generated documents: one page for each table of `mullion support`
+# (docs/compat, or FOLDER), the rules of `mullion check` (docs/check-rules.md, or RULES), and the probes of
+# `mullion diagnose` (docs/diagnose.md, or PROBES).
 # Environment: MULLION, the program (default bin/mullion).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mullion=${MULLION:-bin/mullion}
 folder=${1:-docs/compat}
 rules=${2:-docs/check-rules.md}
+probes=${3:-docs/diagnose.md}
 tables=$("$mullion" __complete support "" 2>/dev/null | grep -v '^:')
 mkdir -p "$folder"
 rm -f "$folder"/*.md
@@ -31,3 +33,4 @@ printf -- '\n[Programs](programs.md) that Mullion was tried with, each by severa
 go run ./hack/documents docs/compat/documents >"$folder/documents.md"
 printf -- '\n[Documents](documents.md): what becomes of every sample in the documents about Kubernetes on Windows.\n' >>"$index"
 "$mullion" check rules -o markdown >"$rules"
+"$mullion" diagnose probes -o markdown >"$probes"

@@ -82,6 +82,34 @@ The exit code is 0 if nothing was found, 1 if something was, 2 for wrong flags, 
 		cobra.FixedCompletions(report.Formats(), cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		cmd.PrintErrln(err)
 	}
+	cmd.AddCommand(a.diagnoseProbes())
+	return cmd
+}
+
+// diagnoseProbes lists the probes.
+func (a *app) diagnoseProbes() *cobra.Command {
+	var output string
+	formats := []string{"text", "markdown"}
+	cmd := &cobra.Command{
+		Use:   "probes",
+		Short: "List the troubles that are looked for",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch output {
+			case "text":
+				return report.Probes(a.env.Out, diagnose.Probes())
+			case "markdown":
+				return report.Page(a.env.Out, diagnose.Probes())
+			}
+			return usage(fmt.Errorf("--output %q is neither text nor markdown", output),
+				fmt.Sprintf("see `%s --help`", cmd.CommandPath()))
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or markdown")
+	if err := cmd.RegisterFlagCompletionFunc("output",
+		cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		cmd.PrintErrln(err)
+	}
 	return cmd
 }
 
