@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"mullion.dev/mullion/internal/base/podowner"
@@ -149,6 +150,7 @@ var (
 	pulling     = regexp.MustCompile(`(?i)\bpull|manifests/|failed to resolve reference|/v2/`)
 	unreachable = regexp.MustCompile(`(?i)i/o timeout|context deadline exceeded|connectex: |no such host|` +
 		`TLS handshake timeout|Client\.Timeout exceeded|connection refused|network is unreachable`)
+	unknownName = regexp.MustCompile(`(?i)no such host|and \d+ more like it`)
 )
 
 func behindProxy(v *view) []Finding {
@@ -163,6 +165,10 @@ func behindProxy(v *view) []Finding {
 	}
 	out := h.findings()
 	for i := range out {
+		if !slices.ContainsFunc(out[i].Evidence, func(line string) bool { return !unknownName.MatchString(line) }) {
+			out[i].Cause = "the node does not find the registry's name: the image's name is wrong, or the node's name server knows " +
+				"nothing outside, as behind an HTTP proxy, which finds the names itself"
+		}
 		f, asked := v.Facts[strings.TrimPrefix(out[i].Object, "node ")]
 		if asked && f.Variables["HTTPS_PROXY"] == "" {
 			out[i].Evidence = append(out[i].Evidence, "the machine's variable HTTPS_PROXY is not set")

@@ -150,7 +150,7 @@ func troubles() map[string][]trouble {
 			{"containerd", waiting("ErrImagePull", "no match for platform in manifest sha256:1: not found"), "pod default/bad", "the node is Windows Server 2022 Datacenter, 10.0.20348.2762"},
 			{"hcsshim", waiting("CreateContainerError", "hcs::CreateComputeSystem 1a: The container operating system does not match the host operating system."), "pod default/bad", "does not match"},
 		},
-		"node-behind-proxy": {{"a registry", both(waiting("ErrImagePull", `failed to pull and unpack image "mcr.microsoft.com/x:1": failed to resolve reference: dial tcp 1.2.3.4:443: connectex: A connection attempt failed`),
+		"node-behind-proxy": {{"a name", waiting("ErrImagePull", `failed to resolve reference "nosuch.example/x:1": dial tcp: lookup nosuch.example: no such host`), "node win-1", "the image's name is wrong"}, {"a registry", both(waiting("ErrImagePull", `failed to pull and unpack image "mcr.microsoft.com/x:1": failed to resolve reference: dial tcp 1.2.3.4:443: connectex: A connection attempt failed`),
 			withFacts(diagnose.NodeFacts{})), "node win-1", "HTTPS_PROXY is not set"}},
 
 		"pod-not-placed": {
