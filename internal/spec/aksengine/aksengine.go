@@ -84,8 +84,7 @@ func decode(text []byte) (any, error) {
 	dec.UseNumber()
 	var root any
 	if err := dec.Decode(&root); err != nil {
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			return nil, fmt.Errorf("line %d: %w", 1+bytes.Count(text[:min(int(syntax.Offset), len(text))], []byte("\n")), err)
 		}
 		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
@@ -164,7 +163,7 @@ func (r *reader) orchestrator(o object, c *spec.Cluster) (pods int) {
 	}
 	k := o.object("kubernetesConfig")
 	r.network(k, c)
-	pods, _, _ = k.number("maxPods", 1, maxPods)
+	pods, _, _ = k.number("maxPods", maxPods)
 	if on, set, path := k.flag("enableRbac"); set && !on {
 		r.note(path, "RBAC is always on")
 	}
@@ -228,7 +227,7 @@ func (r *reader) subnet(k object, name string) string {
 }
 
 func (r *reader) master(o object, c *spec.Cluster) {
-	if n, path, ok := o.number("count", 1, maxMasters); ok && n > 1 {
+	if n, path, ok := o.number("count", maxMasters); ok && n > 1 {
 		r.note(path, "there is one control plane, not %d", n)
 	}
 	prefix, path := o.text("dnsPrefix")
@@ -293,7 +292,7 @@ func (r *reader) pool(o object, names map[string]bool) spec.Node {
 	if value, path := o.take("count"); value == nil {
 		r.fail(path, "is missing")
 	}
-	count, _, _ := o.number("count", 1, maxCount)
+	count, _, _ := o.number("count", maxCount)
 	n.Count = count
 	name, path := o.text("name")
 	lower := strings.ToLower(name)
@@ -310,7 +309,7 @@ func (r *reader) pool(o object, names map[string]bool) spec.Node {
 	}
 	r.labels(o, n.Labels)
 	k := o.object("kubernetesConfig")
-	if pods, _, ok := k.number("maxPods", 1, maxPods); ok {
+	if pods, _, ok := k.number("maxPods", maxPods); ok {
 		n.KubeletConfiguration = spec.Fields{"maxPods": float64(pods)}
 	}
 	k.rest(ignoredConfig())

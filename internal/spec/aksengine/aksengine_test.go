@@ -229,8 +229,10 @@ func TestFaults(t *testing.T) {
 		{"a flag", model(`"kubernetesConfig": {"enableRbac": "yes"}`, pool, ""), "enableRbac: is a string, want true or false"},
 		{"masters", model("", pool, `, "masterProfile": {"count": 7}`), "properties.masterProfile.count: 7 is not a whole number from 1 to 5"},
 		{"two pools of a name", model("", pool+`}, {`+pool, ""), "agentPoolProfiles[1].name: two pools have this name"},
-		{"too many nodes", model("", `"name": "a", "count": 100}, {"name": "b", "count": 100}, {"name": "c", "count": 100`, ""),
-			"properties.agentPoolProfiles: 300 nodes, at most 200"},
+		{
+			"too many nodes", model("", `"name": "a", "count": 100}, {"name": "b", "count": 100}, {"name": "c", "count": 100`, ""),
+			"properties.agentPoolProfiles: 300 nodes, at most 200",
+		},
 		{"too many pools", model("", strings.Repeat(pool+"}, {", 200)+pool, ""), "properties.agentPoolProfiles: 201 pools, at most 100"},
 		{"a password", model("", pool, `, "windowsProfile": {"windowsSku": ["secret-of-the-model"]}`), "windowsSku: is a list, want a string"},
 	} {

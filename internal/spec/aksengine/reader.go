@@ -114,8 +114,8 @@ func (o object) text(name string) (text, path string) {
 	return text, path
 }
 
-// number returns a whole number between the bounds; ok is false if it is missing or wrong.
-func (o object) number(name string, least, most int) (n int, path string, ok bool) {
+// number returns a whole number from 1 to most; ok is false if it is missing or wrong.
+func (o object) number(name string, most int) (n int, path string, ok bool) {
 	value, path := o.take(name)
 	if value == nil {
 		return 0, path, false
@@ -126,8 +126,8 @@ func (o object) number(name string, least, most int) (n int, path string, ok boo
 		return 0, path, false
 	}
 	n, err := strconv.Atoi(number.String())
-	if err != nil || n < least || n > most {
-		o.r.fail(path, "%.20s is not a whole number from %d to %d", number.String(), least, most)
+	if err != nil || n < 1 || n > most {
+		o.r.fail(path, "%.20s is not a whole number from 1 to %d", number.String(), most)
 		return 0, path, false
 	}
 	return n, path, true
