@@ -79,7 +79,7 @@ func handbookCommands() []Sample {
 			"kubeadm", "kubeadm", "kubeadm.exe join --token <token> <master-ip>:<master-port> --discovery-token-ca-cert-hash sha256:<hash>",
 			"`mullion join` does the work, with the same token and hash (TestForeignCluster)",
 		},
-		{"acs-engine", "Azure", "acs-engine deploy --resource-group myResourceGroup …", "a program of Azure's"},
+		{"acs-engine", "Azure", "acs-engine deploy --resource-group myResourceGroup …", "a program of Azure's; `mullion up -f windows.json` reads the model that it is given"},
 		{
 			"install-docker", deploy, "Install-Module -Name DockerMsftProvider -Repository PSGallery -Force",
 			"there is no Docker on a node, and PowerShell here fetches no modules",
