@@ -98,8 +98,8 @@ func selector(s *metav1.LabelSelector) labels.Selector {
 	return read
 }
 
-// group returns the key of the pods that the peers select, and keeps their addresses. Only the selectors are in the key,
-// so that rules stay as they are when pods come and go.
+// group returns the key of the pods that the peers select, and keeps their addresses. Only the selectors are in the
+// key, so that rules stay as they are when pods come and go.
 func (c *Cluster) group(namespace string, peers []networkingv1.NetworkPolicyPeer) string {
 	type chosen struct{ namespaces, pods labels.Selector }
 	var (

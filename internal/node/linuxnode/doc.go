@@ -75,8 +75,8 @@ func (c Config) Host() linuxhost.Host {
 // Socket returns the machine's path of the socket of a node's containerd. runDir is the node's Config.RunDir.
 func Socket(runDir string) string { return linuxhost.Run(runDir, "containerd", "containerd.sock") }
 
-// PolicySocket returns the machine's path of the socket at which a node's pods get their network policies. runDir is the
-// node's Config.RunDir.
+// PolicySocket returns the machine's path of the socket at which a node's pods get their network policies. runDir is
+// the node's Config.RunDir.
 func PolicySocket(runDir string) string { return linuxhost.Run(runDir, "mullion", "policy.sock") }
 
 // root is the folder that becomes the root of the node's host. dir is the node's folder of state.

@@ -355,7 +355,7 @@ func (e *Enforcer) find(ctx context.Context, p cover.Pod) (*corev1.Pod, error) {
 	pod, err := e.client.CoreV1().Pods(p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, nil //nolint:nilnil // documented
+		return nil, nil
 	case err != nil:
 		return nil, err
 	case !is(pod, p.UID):

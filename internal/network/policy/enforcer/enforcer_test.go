@@ -39,7 +39,8 @@ func TestNotice(t *testing.T) {
 	expect("old")
 	young := old.DeepCopy()
 	young.Name = "young"
-	if _, err := client.NetworkingV1().NetworkPolicies("shop").Create(t.Context(), young, metav1.CreateOptions{}); err != nil {
+	policies := client.NetworkingV1().NetworkPolicies("shop")
+	if _, err := policies.Create(t.Context(), young, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	expect("young")

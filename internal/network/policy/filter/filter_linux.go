@@ -19,42 +19,47 @@ import (
 type Filter struct {
 	// Netns is the node's pinned network namespace.
 	Netns string
-	have  *policy.Ruleset // nil: unknown
+
+	nft  knftables.Interface // nil until it is needed
+	have *policy.Ruleset     // nil: unknown
 }
 
-// Apply makes the table look like want, and reports whether anything had to be changed.
+// Apply makes the table look like want, and reports whether anything had to be changed. If the table is not as it was
+// left, it is made anew.
 func (f *Filter) Apply(ctx context.Context, want policy.Ruleset) (changed bool, err error) {
-	err = f.do(func(nft knftables.Interface) error {
-		tx := nft.NewTransaction()
-		from := policy.Ruleset{}
-		if f.have == nil {
-			replace(tx)
-		} else {
-			from = *f.have
+	if f.have != nil {
+		tx := f.nft.NewTransaction()
+		change(tx, *f.have, want)
+		if tx.NumOperations() == 0 {
+			return false, nil
 		}
-		change(tx, from, want)
+		if f.do(func() error { return f.nft.Run(ctx, tx) }) == nil {
+			f.have = &want
+			return true, nil
+		}
 		f.have = nil
-		if changed = tx.NumOperations() > 0; changed {
-			if err := nft.Run(ctx, tx); err != nil {
-				return err
-			}
-		}
-		f.have = &want
-		return nil
+	}
+	err = f.do(func() error {
+		tx := f.nft.NewTransaction()
+		replace(tx)
+		change(tx, policy.Ruleset{}, want)
+		return f.nft.Run(ctx, tx)
 	})
 	if err != nil {
-		err = fmt.Errorf("set the network policies of network namespace %q: %w", f.Netns, err)
+		return false, fmt.Errorf("set the network policies of network namespace %q: %w", f.Netns, err)
 	}
-	return changed, err
+	f.have = &want
+	return true, nil
 }
 
-// Check looks whether the table still has its chains; if it does not, the next Apply makes the table anew.
+// Check looks whether the table still has its chains; if it does not, the next Apply makes the table anew. A table
+// without policies is not looked at.
 func (f *Filter) Check(ctx context.Context) error {
-	if f.have == nil {
+	if f.have == nil || len(f.have.Chains) == 0 {
 		return nil
 	}
-	return f.do(func(nft knftables.Interface) error {
-		chains, err := nft.List(ctx, "chains")
+	return f.do(func() error {
+		chains, err := f.nft.List(ctx, "chains")
 		if err != nil && !knftables.IsNotFound(err) {
 			return err
 		}
@@ -69,10 +74,10 @@ func (f *Filter) Check(ctx context.Context) error {
 // Addresses are those of the pods that an earlier process isolated, as the table has them.
 func (f *Filter) Addresses(ctx context.Context) (policy.Addresses, error) {
 	found := policy.Addresses{}
-	err := f.do(func(nft knftables.Interface) error {
+	err := f.do(func() error {
 		for _, family := range policy.Families() {
 			for _, name := range []string{policy.In, policy.Out} {
-				list, err := nft.ListElements(ctx, "map", name+family.Suffix)
+				list, err := f.nft.ListElements(ctx, "map", name+family.Suffix)
 				if knftables.IsNotFound(err) {
 					return nil // no table
 				}
@@ -102,13 +107,17 @@ func add(to policy.Addresses, elements []*knftables.Element) {
 	}
 }
 
-func (f *Filter) do(what func(knftables.Interface) error) error {
+// do runs what in the node's network namespace.
+func (f *Filter) do(what func() error) error {
 	return netns.Do(f.Netns, func() error {
-		nft, err := knftables.New(knftables.InetFamily, policy.Table)
-		if err != nil {
-			return fmt.Errorf("use nftables: %w", err)
+		if f.nft == nil {
+			nft, err := knftables.New(knftables.InetFamily, policy.Table)
+			if err != nil {
+				return fmt.Errorf("use nftables: %w", err)
+			}
+			f.nft = nft
 		}
-		return what(nft)
+		return what()
 	})
 }
 
@@ -138,25 +147,12 @@ func replace(tx *knftables.Transaction) {
 // after.
 func change(tx *knftables.Transaction, have, want policy.Ruleset) {
 	for _, name := range slices.Sorted(maps.Keys(want.Sets)) {
-		set, old := want.Sets[name], have.Sets[name]
 		if _, there := have.Sets[name]; !there && !fixed(name) {
-			tx.Add(&knftables.Set{Name: name, Type: set.Type})
+			tx.Add(&knftables.Set{Name: name, Type: want.Sets[name].Type})
 		}
-		for _, key := range slices.Sorted(maps.Keys(old.Elements)) {
-			if !set.Elements[key] {
-				tx.Delete(&knftables.Element{Set: name, Key: strings.Split(key, " . ")})
-			}
-		}
-		for _, key := range slices.Sorted(maps.Keys(set.Elements)) {
-			if !old.Elements[key] {
-				tx.Add(&knftables.Element{Set: name, Key: strings.Split(key, " . ")})
-			}
-		}
+		changeElements(tx, name, have.Sets[name].Elements, want.Sets[name].Elements)
 	}
-	for _, name := range slices.Sorted(maps.Keys(want.Chains)) {
-		if _, there := have.Chains[name]; there {
-			continue
-		}
+	for _, name := range added(have.Chains, want.Chains) {
 		tx.Add(&knftables.Chain{Name: name})
 		for _, rule := range want.Chains[name] {
 			tx.Add(&knftables.Rule{Chain: name, Rule: rule})
@@ -165,16 +161,32 @@ func change(tx *knftables.Transaction, have, want policy.Ruleset) {
 	for _, name := range slices.Sorted(maps.Keys(want.Verdicts)) {
 		changeVerdicts(tx, name, have.Verdicts[name], want.Verdicts[name])
 	}
-	for _, name := range slices.Sorted(maps.Keys(have.Chains)) {
-		if _, wanted := want.Chains[name]; !wanted {
-			tx.Flush(&knftables.Chain{Name: name})
-			tx.Delete(&knftables.Chain{Name: name})
+	for _, name := range added(want.Chains, have.Chains) {
+		tx.Flush(&knftables.Chain{Name: name})
+		tx.Delete(&knftables.Chain{Name: name})
+	}
+	for _, name := range added(want.Sets, have.Sets) {
+		tx.Delete(&knftables.Set{Name: name})
+	}
+}
+
+// added are the keys that only the second map has, in order.
+func added[V any](have, want map[string]V) []string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if _, there := have[name]; !there {
+			names = append(names, name)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(have.Sets)) {
-		if _, wanted := want.Sets[name]; !wanted {
-			tx.Delete(&knftables.Set{Name: name})
-		}
+	return names
+}
+
+func changeElements(tx *knftables.Transaction, name string, have, want map[string]bool) {
+	for _, key := range added(want, have) {
+		tx.Delete(&knftables.Element{Set: name, Key: strings.Split(key, " . ")})
+	}
+	for _, key := range added(have, want) {
+		tx.Add(&knftables.Element{Set: name, Key: strings.Split(key, " . ")})
 	}
 }
 
