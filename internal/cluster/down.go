@@ -159,8 +159,9 @@ func KillCgroups(ctx context.Context, parent string) error {
 	return nil
 }
 
-// stopForks keeps the processes in a cgroup tree from starting others while they are ended one by one. Where the
-// hierarchy has the controller pids, it sets their limit to 0; on cgroup v2 the kernel ends all of them at once.
+// stopForks keeps the processes in a cgroup tree from starting others while they are ended one by one, and from waiting
+// for processor time when they are to end. Where the hierarchy has the controller pids, it sets their limit to 0; on
+// cgroup v2 the kernel ends all of them at once.
 func stopForks(root string) error {
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if noCgroup(err) {
@@ -169,7 +170,8 @@ func stopForks(root string) error {
 		if err != nil || !d.IsDir() {
 			return err
 		}
-		return writeExisting(filepath.Join(path, "pids.max"), "0")
+		return errors.Join(writeExisting(filepath.Join(path, "cpu.cfs_quota_us"), "-1"),
+			writeExisting(filepath.Join(path, "cpu.max"), "max"), writeExisting(filepath.Join(path, "pids.max"), "0"))
 	})
 	return errors.Join(err, writeExisting(filepath.Join(root, "cgroup.kill"), "1"))
 }

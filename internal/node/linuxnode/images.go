@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/containerd/containerd/v2/client"
+	"github.com/containerd/containerd/v2/core/images"
 	"github.com/containerd/errdefs"
 	"github.com/containerd/errdefs/pkg/errgrpc"
 	"github.com/containerd/platforms"
@@ -51,13 +52,16 @@ func (i *Images) Load(ctx context.Context, r io.Reader) ([]string, error) {
 	loaded, err := i.conn.Import(ctx, r, client.WithImportPlatform(platforms.DefaultStrict()),
 		client.WithImageLabels(pinned()),
 		client.WithImageRefTranslator(translate), client.WithSkipMissing())
+	if errors.Is(err, images.ErrEmptyWalk) { // nothing of it is for the platform
+		err = fmt.Errorf("%w: %w", errdefs.ErrNotFound, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("load images on node %q: %w", i.node, err)
 	}
 	var refs []string
 	var none error
 	for _, img := range loaded {
-		err := client.NewImageWithPlatform(i.conn, img, platforms.DefaultStrict()).Unpack(ctx, "")
+		err := i.unpack(ctx, client.NewImageWithPlatform(i.conn, img, platforms.DefaultStrict()))
 		if err == nil {
 			refs = append(refs, img.Name)
 			continue
@@ -77,6 +81,19 @@ func (i *Images) Load(ctx context.Context, r io.Reader) ([]string, error) {
 		return nil, none
 	}
 	return refs, nil
+}
+
+// unpack unpacks an image. The error is errdefs.ErrNotFound if it is for another system, which an archive may tell in the
+// image's configuration alone.
+func (i *Images) unpack(ctx context.Context, img client.Image) error {
+	spec, err := img.Spec(ctx)
+	if err != nil {
+		return err
+	}
+	if !platforms.DefaultStrict().Match(platforms.Normalize(spec.Platform)) {
+		return fmt.Errorf("it is for %s: %w", platforms.Format(spec.Platform), errdefs.ErrNotFound)
+	}
+	return img.Unpack(ctx, "")
 }
 
 // Digest is the digest of what a reference stands for, an index or a manifest; errdefs.ErrNotFound when the node has no

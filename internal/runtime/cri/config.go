@@ -90,6 +90,7 @@ type Tasks interface {
 	Wait(ctx context.Context, id string) (engine.Exit, error)
 	Exec(ctx context.Context, id string, x engine.ExecSpec) (engine.Exit, error)
 	Update(ctx context.Context, id string, r engine.Resources) error
+	Unbind(ctx context.Context, id string) error
 	CloseStdin(ctx context.Context, id string) error
 	Resize(ctx context.Context, id string, width, height uint16) error
 }

@@ -64,6 +64,25 @@ func (e *Engine) Signal(ctx context.Context, id string, signal unix.Signal, all 
 	return nil
 }
 
+// Unbind takes from a container that is to end what can keep its processes from ending: its CPU limit, by which the
+// kernel lets thousands of killed processes wait for one another, and the right to start more. A container that runs no
+// more is no error.
+func (e *Engine) Unbind(ctx context.Context, id string) error {
+	period, quota, tasks := uint64(cpuPeriod), int64(-1), int64(1)
+	encoded, err := typeurl.MarshalAnyToProto(&specs.LinuxResources{
+		CPU:  &specs.LinuxCPU{Period: &period, Quota: &quota},
+		Pids: &specs.LinuxPids{Limit: &tasks},
+	})
+	if err != nil {
+		return fmt.Errorf("encode limits of container %q: %w", id, err)
+	}
+	_, err = e.client.TaskService().Update(e.with(ctx), &tasksapi.UpdateTaskRequest{ContainerID: id, Resources: encoded})
+	if err = errgrpc.ToNative(err); err != nil && !errdefs.IsNotFound(err) {
+		return fmt.Errorf("take limits from container %q: %w", id, err)
+	}
+	return nil
+}
+
 // CloseStdin tells the container that no more input will come.
 func (e *Engine) CloseStdin(ctx context.Context, id string) error {
 	_, err := e.client.TaskService().CloseIO(e.with(ctx), &tasksapi.CloseIORequest{ContainerID: id, Stdin: true})

@@ -104,8 +104,18 @@ func (e *Engine) startTask(id string, stdio engine.IO) (*Process, error) {
 	return p, nil
 }
 
-// Signal ends a container's process: SIGKILL always, SIGTERM unless the process is Stubborn; other signals do nothing.
-// A container that does not run is no error.
+// Unbind ends a container's process that is Held.
+func (e *Engine) Unbind(_ context.Context, id string) error {
+	return e.calls.do("Engine.Unbind", "", id, func() error {
+		if p := e.Process(id); p != nil && p.Held {
+			p.End(exitKilled)
+		}
+		return nil
+	})
+}
+
+// Signal ends a container's process: SIGKILL unless the process is Held, SIGTERM unless the process is Stubborn; other
+// signals do nothing. A container that does not run is no error.
 func (e *Engine) Signal(_ context.Context, id string, signal unix.Signal, all bool) error {
 	detail := signal.String()
 	if all {
@@ -115,7 +125,7 @@ func (e *Engine) Signal(_ context.Context, id string, signal unix.Signal, all bo
 		p := e.Process(id)
 		switch {
 		case p == nil:
-		case signal == unix.SIGKILL:
+		case signal == unix.SIGKILL && !p.Held:
 			p.End(exitKilled)
 		case signal == unix.SIGTERM && !p.Stubborn:
 			p.End(exitTerminated)

@@ -30,6 +30,8 @@ type Process struct {
 	Stdin, Stdout, Stderr *os.File
 	// Stubborn processes do not end when they are asked to.
 	Stubborn bool
+	// Held processes end when they are killed and their container's limits are gone.
+	Held bool
 
 	report  string
 	ownEnd  *os.File // of Stdin
