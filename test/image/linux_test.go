@@ -3,12 +3,18 @@
 package image
 
 import (
+	"archive/tar"
 	"bytes"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/containerd/errdefs"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
 
 	"mullion.dev/mullion/internal/node/linuxnode"
 	"mullion.dev/mullion/internal/runtime/imagebuild"
@@ -59,4 +65,51 @@ func TestLinuxDigest(t *testing.T) {
 			t.Errorf("%s: %s, %v, want %s", text, got, err, indexDigest(t, img))
 		}
 	}
+}
+
+// TestLinuxStoreRefusesWindows loads archives that have an image for Windows alone, which tell its system in the index
+// or in the image's configuration, into the store of a Linux node. Callers have to know that nothing of it is for Linux.
+func TestLinuxStoreRefusesWindows(t *testing.T) {
+	c := startContainerd(t, t.TempDir())
+	runDir := t.TempDir()
+	if err := os.MkdirAll(filepath.Dir(linuxnode.Socket(runDir)), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(socketOf(t, c), linuxnode.Socket(runDir)); err != nil {
+		t.Fatal(err)
+	}
+	images, err := linuxnode.OpenImages("linux-1", runDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = images.Close() })
+	img := makeImage(t, "windows", v2022, part{layer: makeLayer(t, entry{name: "Files/v", body: "v"})})
+	const ref = "mullion.local/windows:v1"
+	for form, archive := range map[string]io.Reader{"docker": dockerArchive(t, ref, img), "oci": ociArchive(t, ref, img)} {
+		if refs, err := images.Load(t.Context(), archive); !errdefs.IsNotFound(err) {
+			t.Errorf("%s: loaded %v, %v", form, refs, err)
+		}
+		if got, err := images.Digest(t.Context(), ref); !errdefs.IsNotFound(err) {
+			t.Errorf("%s: the store has it: %s, %v", form, got, err)
+		}
+	}
+}
+
+// ociArchive is an archive in the form of an OCI layout, whose index does not say for which system the image is.
+func ociArchive(t *testing.T, ref string, img v1.Image) io.Reader {
+	t.Helper()
+	dir := t.TempDir()
+	p, err := layout.Write(dir, empty.Index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.AppendImage(img, layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": ref})); err != nil {
+		t.Fatal(err)
+	}
+	var archive bytes.Buffer
+	w := tar.NewWriter(&archive)
+	if err := errors.Join(w.AddFS(os.DirFS(dir)), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return &archive
 }
