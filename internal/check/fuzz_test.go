@@ -21,6 +21,9 @@ func FuzzRun(f *testing.F) {
 			"- *p\n- {apiVersion: v1, kind: Service, spec: {selector: {a: b}, sessionAffinity: ClientIP}}\n- {<<: *p, kind: PodTemplate, template: {spec: *s}}\n")
 	f.Add(
 		`{"apiVersion":"batch/v1","kind":"CronJob","spec":{"jobTemplate":{"spec":{"template":{"spec":{"containers":[{"env":[{"name":"A"},{"name":"a"}]}]}}}}}}`)
+	f.Add(
+		"apiVersion: networking.k8s.io/v1beta1\nkind: IngressList\nitems:\n- {spec: {backend: &b {serviceName: a, servicePort: 1}, rules: [{http: {paths: [{backend: *b}]}}]}}\n" +
+			"---\napiVersion: v1\nkind: ConfigMap\ndata:\n  a: \"apiVersion: kubeproxy.config.k8s.io/v1alpha1\\nkind: KubeProxyConfiguration\\nfeatureGates: {A: true}\"\n")
 	f.Fuzz(func(t *testing.T, in string) {
 		c, err := check.New(rules.All(), check.Options{Kubernetes: 23, Windows: winver.All(), Chosen: true})
 		if err != nil {

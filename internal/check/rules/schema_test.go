@@ -218,6 +218,39 @@ func decodeStrictly(t *testing.T, file string) {
 	}
 }
 
+// TestWrongObjects gives the rules about objects each kind that they know, with every value of a wrong type.
+func TestWrongObjects(t *testing.T) {
+	c, err := check.New(rules.All(), options(t, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, value := range []string{"null", "true", "1", "x", "[]", "[null]", "[x]", "{}", "{x: y}", "[{x: null}]"} {
+		for _, head := range []string{
+			"apiVersion: networking.k8s.io/v1beta1\nkind: Ingress\n", "apiVersion: extensions/v1beta1\nkind: Deployment\n",
+			"apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\n", "apiVersion: node.k8s.io/v1\nkind: RuntimeClass\n",
+			"apiVersion: flowcontrol.apiserver.k8s.io/v1beta2\nkind: PriorityLevelConfiguration\n",
+			"apiVersion: discovery.k8s.io/v1beta1\nkind: EndpointSlice\n", "apiVersion: v1\nkind: ConfigMap\n",
+			"apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n", "apiVersion: " + value + "\nkind: " + value + "\n",
+		} {
+			for _, spec := range []string{
+				value, "{backend: " + value + ", rules: " + value + ", selector: " + value + ", template: " + value + ", limited: " + value + "}",
+				"{backend: {serviceName: " + value + ", servicePort: " + value + "}, rules: [{http: {paths: [{backend: {serviceName: " + value +
+					", servicePort: " + value + "}}]}}], template: {metadata: {labels: " + value + "}, spec: {containers: " + value + "}}}",
+			} {
+				text := head + "metadata: " + value + "\nfeatureGates: " + value + "\nhandler: " + value + "\ndata: {x: 'featureGates: " + value +
+					"'}\nendpoints: " + value + "\nspec: " + spec + "\n"
+				err := c.Run(t.Context(), "f", strings.NewReader(text), func(check.Result) error { return nil })
+				if err != nil {
+					t.Errorf("%s: %v", text, err)
+				}
+			}
+		}
+	}
+	if err := c.Finish(func(check.Result) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestWrongTypes gives every rule a pod in which each value has the wrong type.
 func TestWrongTypes(t *testing.T) {
 	for _, value := range []string{"null", "true", "1", "x", "[]", "[null]", "[x]", "{}", "{x: y}"} {
