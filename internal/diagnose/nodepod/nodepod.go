@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -68,6 +69,9 @@ func Ask(ctx context.Context, client kubernetes.Interface, node, image string) (
 			return true, nil
 		}
 		state = why(p, state)
+		if i := strings.IndexAny(state, ": "); i > 0 && slices.Contains(hopeless(), state[:i]) {
+			return false, errors.New("it does not start")
+		}
 		return false, nil
 	})
 	if err != nil {
@@ -82,6 +86,11 @@ func Ask(ctx context.Context, client kubernetes.Interface, node, image string) (
 		return facts, fmt.Errorf("node %s: pod %s/%s did not run to its end: %.200q", node, Namespace, made.Name, text)
 	}
 	return facts, nil
+}
+
+// hopeless are the reasons for which the kubelet waits ever longer.
+func hopeless() []string {
+	return []string{"ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "CreateContainerError", "RunContainerError"}
 }
 
 // why says why a pod's container waits; before is what was known.

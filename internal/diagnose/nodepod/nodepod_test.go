@@ -39,17 +39,20 @@ func reads(c *fake.Clientset, status corev1.PodStatus, err error) {
 
 // TestThePodIsAlwaysRemoved: whatever happens to it, and also if the person gives up.
 func TestThePodIsAlwaysRemoved(t *testing.T) {
-	waits := corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
-		State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "no such host"}},
-	}}}
+	given := func(reason, message string) corev1.PodStatus {
+		return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
+			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}},
+		}}}
+	}
 	for name, tt := range map[string]struct {
 		status corev1.PodStatus
 		err    error
 		says   string
 	}{
+		"its image is not there":     {given("ImagePullBackOff", "not found"), nil, "it does not start: ImagePullBackOff: not found"},
 		"its output is none of ours": {corev1.PodStatus{Phase: corev1.PodSucceeded}, nil, "did not run to its end"},
 		"it cannot be looked at":     {corev1.PodStatus{}, errors.New("connection lost"), "connection lost"},
-		"it never starts":            {waits, nil, "ErrImagePull: no such host"},
+		"it never starts":            {given("ErrImagePull", "no such host"), nil, "ErrImagePull: no such host"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := fake.NewClientset()
