@@ -1,5 +1,5 @@
-// Command mullion-pipe carries bytes between named pipes of Windows and Unix sockets (see package piperelay). It is built
-// for Windows.
+// Command mullion-pipe carries bytes between named pipes of Windows and Unix sockets (see package piperelay). It is
+// built for Windows.
 package main
 
 import (

@@ -21,7 +21,7 @@ import (
 // Named pipes of the host in containers. A container has a Wine server of its own, so mullion-pipe.exe has the pipe there
 // and carries each connection to a socket of this server, which connects it to the host's pipe: see package piperelay.
 //
-// The sockets are in a folder of the server's own, which the container sees read-only: whatever runs there cannot put
+// The sockets are in a folder of the server's own, which the container sees read-only: what runs there cannot put
 // something else in their place.
 
 // pipesTarget is where a container sees its sockets; they are called by their number.
@@ -50,8 +50,8 @@ func (s *Server) checkPipes(c store.Container) error {
 		switch {
 		case c.HostProcess:
 			// hcsshim's words (internal/jobcontainers/mounts.go, v0.15.0-rc.4).
-			return fmt.Errorf("mount named pipe %q: named pipe mounts not supported for job containers - interact with the pipe directly: %w",
-				m.GetHostPath(), errdefs.ErrInvalidArgument)
+			return fmt.Errorf("mount named pipe %q: named pipe mounts not supported for job containers"+
+				" - interact with the pipe directly: %w", m.GetHostPath(), errdefs.ErrInvalidArgument)
 		case s.cfg.HostPipe == nil || s.cfg.Launch.Run == "":
 			return fmt.Errorf("mount named pipe %q: this runtime has no pipes: %w", m.GetHostPath(),
 				errdefs.ErrNotImplemented)
@@ -135,8 +135,8 @@ func (s *Server) closePipes(id string) {
 	}
 }
 
-// listenBelow listens on a new socket in a folder, to which everybody may connect who sees it. The path of the folder may
-// be longer than the address of a socket.
+// listenBelow listens on a new socket in a folder, to which everybody may connect who sees it. The path of the folder
+// may be longer than the address of a socket.
 func listenBelow(ctx context.Context, dir, name string) (*net.UnixListener, error) {
 	if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err

@@ -36,7 +36,8 @@ func Ask(conn net.Conn, user User, pipe string) error {
 
 // CheckName returns an error if a text is not the name of a pipe, as programs can pass it on.
 func CheckName(pipe string) error {
-	if !IsPipe(pipe) || strings.HasSuffix(pipe, `\`) || strings.ContainsFunc(pipe, func(r rune) bool { return r < ' ' || r == '"' }) || len(pipe) > maxRequest/2 {
+	odd := func(r rune) bool { return r < ' ' || r == '"' }
+	if !IsPipe(pipe) || len(pipe) > maxRequest/2 || strings.HasSuffix(pipe, `\`) || strings.ContainsFunc(pipe, odd) {
 		return fmt.Errorf("%.60q is no name of a pipe", pipe)
 	}
 	return nil

@@ -6,8 +6,8 @@
 //
 // A pipe that is mounted into a container is in two prefixes, so it takes two programs:
 //
-//	a pod's program ─▶ \\.\pipe\x of the container ─▶ mullion-pipe.exe of the container ─▶ socket ─▶ mullion-node, which
-//	says who asks and for what (Ask) ─▶ named.sock ─▶ mullion-pipe.exe of the host ─▶ \\.\pipe\x of the host
+//	a pod's program ─▶ \\.\pipe\x of the container ─▶ mullion-pipe.exe of the container ─▶ socket ─▶ mullion-node,
+//	which says who asks and for what (Ask) ─▶ named.sock ─▶ mullion-pipe.exe of the host ─▶ \\.\pipe\x of the host
 //
 // Pipes are streams of bytes here, without messages. Linux' modes say who may connect to a socket. Wine does not compare
 // a pipe's security descriptor with who opens it; for pods that is done here.
