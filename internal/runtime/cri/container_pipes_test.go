@@ -45,6 +45,17 @@ func withPipes(names ...string) func(*containerConfig) {
 	}
 }
 
+// messageTarget is where the kubelet mounts the file for a container's termination message: as its last mount.
+const messageTarget = "c:/dev/termination-log"
+
+// withMessage has the mount for the termination message.
+func withMessage() func(*containerConfig) {
+	return func(c *containerConfig) {
+		c.Annotations = map[string]string{"io.kubernetes.container.terminationMessagePath": "/dev/termination-log"}
+		c.Mounts = append(c.Mounts, &runtimeapi.Mount{HostPath: `C:\message`, ContainerPath: messageTarget})
+	}
+}
+
 // folderOfPipes is where the sockets of a container's pipes are on the machine.
 func folderOfPipes(t *testing.T, n *critest.Node, id string) string {
 	t.Helper()
@@ -86,7 +97,7 @@ func heard(t *testing.T, folder, name string) string {
 func TestPipesInAContainer(t *testing.T) {
 	n := critest.NewNode(t, hostPipes)
 	pod := n.RunPod(t, "web")
-	id := n.Create(t, pod, "app", withPipes("one", "gone"), func(c *containerConfig) {
+	id := n.Create(t, pod, "app", withPipes("one", "gone"), withMessage(), func(c *containerConfig) {
 		c.Windows.SecurityContext = &runtimeapi.WindowsContainerSecurityContext{RunAsUsername: "ContainerAdministrator"}
 	})
 	c, _ := n.Engine.Container(id)
@@ -95,7 +106,7 @@ func TestPipesInAContainer(t *testing.T) {
 	if i := slices.Index(c.Args, "--pipes"); i < 0 || c.Args[i+1] != command {
 		t.Errorf("arguments %q, want --pipes %s", c.Args, command)
 	}
-	if len(c.Mounts) > 0 {
+	if len(c.Mounts) != 1 || c.Mounts[0].Target != messageTarget {
 		t.Errorf("mounts: %+v", c.Mounts)
 	}
 	folder := folderOfPipes(t, n, id)

@@ -14,6 +14,7 @@ import (
 
 	"mullion.dev/mullion/internal/runtime/cri/store"
 	"mullion.dev/mullion/internal/runtime/engine"
+	"mullion.dev/mullion/internal/windows/piperelay"
 )
 
 // The kubelet mounts a file of its own into each container, for the container's termination message, and reads its end
@@ -36,7 +37,8 @@ func terminationMount(config *runtimeapi.ContainerConfig) int {
 		return -1
 	}
 	last := len(config.GetMounts()) - 1
-	if last < 0 || inDrive(config.GetMounts()[last].GetContainerPath()) != inDrive(named) {
+	if last < 0 || inDrive(config.GetMounts()[last].GetContainerPath()) != inDrive(named) ||
+		piperelay.IsPipe(config.GetMounts()[last].GetHostPath()) {
 		return -1
 	}
 	return last
@@ -51,10 +53,10 @@ func inDrive(winPath string) string {
 // boundTermination replaces the source of the termination message's mount by a file of the working folder, and returns
 // where on the machine the kubelet's own file is; "" if there is none.
 func boundTermination(config *runtimeapi.ContainerConfig, mounts []engine.Mount, runDir string) (string, error) {
-	i := terminationMount(config)
-	if i < 0 {
+	if terminationMount(config) < 0 {
 		return "", nil
 	}
+	i := len(mounts) - 1 // the last one here too: config has pipes besides, of which it is none
 	source := mounts[i].Source
 	info, err := source.Stat()
 	if err != nil {
