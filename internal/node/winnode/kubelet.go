@@ -14,7 +14,7 @@ const resolvConf = "/etc/kubernetes/resolv.conf"
 // tweakKubelet adds to the kubelet's configuration what Windows asks for.
 func (c Config) tweakKubelet(k *kubeletv1beta1.KubeletConfiguration) {
 	no, resolv := false, c.node().Path(resolvConf)
-	// Not the pipe: each call goes through Wine's server four times then, which costs an idle node twice its processor
+	// Not the pipe: each call goes through Wine's server several times then, and an idle node took twice the processor
 	// time (measured with Wine 8.0).
 	k.ContainerRuntimeEndpoint = "tcp://" + loopback(CRIPort).String()
 	k.ResolverConfig = &resolv
