@@ -92,13 +92,18 @@ func TestCover(t *testing.T) {
 	if text := table(t, ns); !strings.Contains(text, `10.0.0.1 comment "uid-web" : jump `) {
 		t.Errorf("the pod is not covered:\n%s", text)
 	}
-	for name, bad := range map[string]cover.Pod{
-		"is on node":        {"default", "far", "uid-far", of.Addresses},
-		"has the UID":       {"default", "web", "uid-other", of.Addresses},
-		"has a namespace, ": {"default", "web", "uid-web", nil},
+	for _, bad := range []struct {
+		name, uid string
+		addrs     []netip.Addr
+		want      string
+	}{
+		{"far", "uid-far", of.Addresses, "is on node"},
+		{"web", "uid-other", of.Addresses, "has the UID"},
+		{"web", "uid-web", nil, "has a namespace, "},
 	} {
-		if err := cover.Ask(t.Context(), socket, bad); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%+v: %v, want %q", bad, err, name)
+		pod := cover.Pod{Namespace: "default", Name: bad.name, UID: bad.uid, Addresses: bad.addrs}
+		if err := cover.Ask(t.Context(), socket, pod); err == nil || !strings.Contains(err.Error(), bad.want) {
+			t.Errorf("%+v: %v, want %q", pod, err, bad.want)
 		}
 	}
 	unknown := cover.Pod{Namespace: "default", Name: "crictl", UID: "x", Addresses: of.Addresses[:1]}
