@@ -50,7 +50,8 @@ Some troubles only the node itself shows: its services, HNS' networks, files of 
 asked directly, as root. Other nodes are asked only with --node-pods: it makes a HostProcess pod on each node, in
 kube-system, which prints what it sees, and removes it afterwards.
 
-The exit code is 0 if nothing was found, 1 if something was, 2 for wrong flags, and 3 if the cluster could not be asked.`,
+The exit code is 0 if nothing was found, 1 if something was, 2 for wrong flags, and 3 if the cluster could not be asked,
+or not all of it and nothing was found.`,
 		Example: `  mullion diagnose
   mullion diagnose win-1
   mullion diagnose --context prod --node-pods
@@ -113,8 +114,8 @@ func (a *app) diagnoseProbes() *cobra.Command {
 	return cmd
 }
 
-// windowsNodes are the Windows nodes of this machine's cluster that are not among args, for the shell to complete. Another
-// cluster is not asked.
+// windowsNodes are the Windows nodes of this machine's cluster that are not among args, for the shell to complete.
+// Another cluster is not asked.
 func (a *app) windowsNodes(f diagnoseFlags, args []string) []string {
 	_, c, err := a.cluster()
 	if err != nil || !f.own() {

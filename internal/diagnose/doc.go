@@ -1,6 +1,7 @@
-// Package diagnose owns what is known of the troubles that Windows nodes of Kubernetes have: a table of probes, each with
-// what the documents say of the trouble, what it looks at, its cause and its remedy. A probe is a pure function from a
-// picture of a cluster to findings. The package looks at nothing itself: package gather does, and package report prints.
+// Package diagnose owns what is known of the troubles that Windows nodes of Kubernetes have: a table of probes, each
+// with what the documents say of the trouble, what it looks at, its cause and its remedy. A probe is a pure function
+// from a picture of a cluster to findings. The package looks at nothing itself: package gather does, and package report
+// prints.
 //
 //	API, nodes ─▶ gather ─▶ Picture ─▶ Run(Probes()) ─▶ []Result ─▶ report
 //

@@ -9,8 +9,8 @@ import (
 	"mullion.dev/mullion/internal/base/podowner"
 )
 
-// Texts of a container or an image that does not fit the node: of HCS (HCS_E_IMAGE_MISMATCH, as hcsshim words it) and of
-// containerd (https://github.com/containerd/containerd/blob/v2.1.0/core/images/image.go, "no match for platform").
+// Texts of a container or an image that does not fit the node: of HCS (HCS_E_IMAGE_MISMATCH, as hcsshim words it) and
+// of containerd (https://github.com/containerd/containerd/blob/v2.1.0/core/images/image.go, "no match for platform").
 const mismatch = `(?i)operating system does not match|operating system of the container does not match|0xc0370101|` +
 	`no match(ing manifest)? for |cannot be used on this platform|` +
 	`image operating system "\w+" cannot be used|no image .*for (windows|linux)`

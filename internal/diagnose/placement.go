@@ -144,7 +144,8 @@ func untolerated(p *corev1.Pod, nodes []*corev1.Node) *corev1.Taint {
 		found := false
 		for i := range n.Spec.Taints {
 			t := &n.Spec.Taints[i]
-			if t.Key == corev1.TaintNodeUnschedulable || t.Effect == corev1.TaintEffectPreferNoSchedule || tolerates(p, t) {
+			if t.Key == corev1.TaintNodeUnschedulable || t.Effect == corev1.TaintEffectPreferNoSchedule ||
+				tolerates(p, t) {
 				continue
 			}
 			found = true

@@ -100,7 +100,8 @@ func statuses(v *view) []Finding {
 			continue
 		}
 		for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
-			for _, t := range []*corev1.ContainerStateTerminated{s.State.Terminated, s.LastTerminationState.Terminated} {
+			last := s.LastTerminationState.Terminated
+			for _, t := range []*corev1.ContainerStateTerminated{s.State.Terminated, last} {
 				if t == nil {
 					continue
 				}

@@ -63,7 +63,8 @@ func IsWindows(n *corev1.Node) bool {
 
 // forWindows reports whether a pod says that it is for Windows.
 func forWindows(p *corev1.Pod) bool {
-	return p.Spec.OS != nil && p.Spec.OS.Name == corev1.Windows || p.Spec.NodeSelector[osLabel] == string(corev1.Windows)
+	return p.Spec.OS != nil && p.Spec.OS.Name == corev1.Windows ||
+		p.Spec.NodeSelector[osLabel] == string(corev1.Windows)
 }
 
 // node returns the node of that name, nil if there is none.

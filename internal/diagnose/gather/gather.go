@@ -88,7 +88,9 @@ func known(nodes []corev1.Node, name string) error {
 }
 
 // list reads all pages of a list.
-func list[T any](ctx context.Context, page func(context.Context, metav1.ListOptions) ([]T, string, error)) ([]T, error) {
+func list[T any](ctx context.Context,
+	page func(context.Context, metav1.ListOptions) ([]T, string, error),
+) ([]T, error) {
 	var all []T
 	for o := (metav1.ListOptions{Limit: pageSize}); ; {
 		items, next, err := page(ctx, o)
@@ -152,8 +154,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// configMaps are the ones that kube-proxy and flannel are configured by: kubeadm's, flannel's and SIG Windows' manifests
-// (https://github.com/kubernetes-sigs/sig-windows-tools/tree/master/hostprocess) name them so.
+// configMaps are the ones that kube-proxy and flannel are configured by: kubeadm's, flannel's and SIG Windows'
+// manifests (https://github.com/kubernetes-sigs/sig-windows-tools/tree/master/hostprocess) name them so.
 func configMaps() []struct{ namespace, name string } {
 	return []struct{ namespace, name string }{
 		{"kube-system", "kube-proxy"},
@@ -295,5 +297,6 @@ func kubeletOf(ctx context.Context, client kubernetes.Interface, node string) (d
 	if got.KubeletConfig == nil {
 		return diagnose.Kubelet{}, errors.New("its answer has no configuration of a kubelet")
 	}
-	return diagnose.Kubelet{ClusterDNS: got.KubeletConfig.ClusterDNS, ClusterDomain: got.KubeletConfig.ClusterDomain}, nil
+	c := got.KubeletConfig
+	return diagnose.Kubelet{ClusterDNS: c.ClusterDNS, ClusterDomain: c.ClusterDomain}, nil
 }
