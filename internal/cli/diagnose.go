@@ -50,7 +50,7 @@ Some troubles only the node itself shows: its services, HNS' networks, files of 
 asked directly, as root. Other nodes are asked only with --node-pods: it makes a HostProcess pod on each node, in
 kube-system, which prints what it sees, and removes it afterwards.
 
-The exit code is 0 if nothing was found, 1 if something was, 2 for wrong flags, and 3 if the cluster could not be asked,
+The exit code is 0 if nothing was found, 8 if something was, 2 for wrong flags, and 3 if the cluster could not be asked,
 or not all of it and nothing was found.`,
 		Example: `  mullion diagnose
   mullion diagnose win-1
@@ -213,7 +213,7 @@ func diagnoseEnd(results []diagnose.Result, picture *diagnose.Picture) error {
 	switch refused := slices.Sorted(maps.Keys(picture.Missing)); {
 	case found > 0:
 		return &Error{
-			Code:   ExitFound,
+			Code:   ExitFindings,
 			Err:    fmt.Errorf("diagnose: %d trouble(s) found", found),
 			Remedy: "each is listed above with its cause and what to do",
 		}

@@ -67,7 +67,7 @@ func TestDiagnoseFindsNothing(t *testing.T) {
 func TestDiagnoseFinds(t *testing.T) {
 	m := newMachine(t)
 	m.own(m.serveNodes("False", ""))
-	m.run("diagnose", "win-1").has(t, ExitFound,
+	m.run("diagnose", "win-1").has(t, ExitFindings,
 		"node win-1: a node is not Ready [node-not-ready]",
 		"    | condition Ready is False, KubeletNotReady: PLEG is not healthy",
 		"40 probes on 1 Windows node: 1 found something, 37 nothing, 2 cannot tell",
@@ -83,7 +83,7 @@ func TestDiagnoseFinds(t *testing.T) {
 		}
 	}
 	if err := json.Unmarshal([]byte(got.out), &out); err != nil || out.Server != "v1.37.1" || len(out.Nodes) != 1 ||
-		len(out.Probes) != len(diagnose.Probes()) || got.code != ExitFound {
+		len(out.Probes) != len(diagnose.Probes()) || got.code != ExitFindings {
 		t.Errorf("%v, exit code %d:\n%s", err, got.code, got.out)
 	}
 }
@@ -93,7 +93,7 @@ func TestDiagnoseOfAnother(t *testing.T) {
 	m := newMachine(t)
 	file := filepath.Join(filepath.Dir(m.paths.Data), ".kube", "config")
 	m.write(file, adminKubeconfig(m.serveNodes("False", "")))
-	m.run("diagnose", "--kubeconfig", file).has(t, ExitFound, "node win-1: a node is not Ready [node-not-ready]")
+	m.run("diagnose", "--kubeconfig", file).has(t, ExitFindings, "node win-1: a node is not Ready [node-not-ready]")
 	m.run("diagnose", "--context", "nosuch").has(t, ExitUsage, `mullion: read kubeconfig: context "nosuch" does not exist`)
 	m.run("diagnose", "--kubeconfig", "nosuch").has(t, ExitUsage, "mullion: read kubeconfig: stat nosuch: no such file")
 }

@@ -11,7 +11,6 @@ import (
 const (
 	ExitOK          = 0
 	ExitInternal    = 1 // something went wrong that has no code of its own
-	ExitFound       = 1 // `mullion diagnose` found something, as grep and diff say it
 	ExitUsage       = 2 // wrong flags, or a cluster.yaml that is not right
 	ExitRequirement = 3 // the machine lacks something: root, Wine, a kernel feature
 	ExitConflict    = 4 // a port, a subnet or a data folder is in use
@@ -19,7 +18,7 @@ const (
 	ExitNotReady   = 5
 	ExitNotFound   = 6                      // no cluster is up, or no such node, image or component
 	ExitDifferent  = 7                      // a test found something that is not as documented
-	ExitFindings   = command.CodeFindings   // 8: `mullion check` found something at or over --fail-on
+	ExitFindings   = command.CodeFindings   // 8: `mullion check` found something at or over --fail-on; `mullion diagnose` found something
 	ExitUnreadable = command.CodeUnreadable // 9: `mullion check` could not read some of its input
 	// a cluster does not accept the token, or is not the one that was to be joined
 	ExitRefused = 10
