@@ -270,7 +270,7 @@ func (h *host) start(t *testing.T) {
 		DataPlane:  h.plane,
 		Log:        log,
 		Generation: generation,
-		Compute: func(ctx context.Context, function string, text []string) (string, error) {
+		Compute: func(ctx context.Context, function string, text []string) (hns.Reply, error) {
 			return compute.Call(ctx, containers{}, function, text)
 		},
 	})

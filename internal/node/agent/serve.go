@@ -189,10 +189,10 @@ func (a *agent) openHNS(ctx context.Context) (*hnsserver.Service, error) {
 }
 
 // computeCall answers functions of the Host Compute Service.
-func (a *agent) computeCall(ctx context.Context, function string, text []string) (string, error) {
+func (a *agent) computeCall(ctx context.Context, function string, text []string) (hns.Reply, error) {
 	server := a.containers.Load()
 	if server == nil {
-		return "", wire.Errorf(wire.EUnavailable, "the containers are not known yet")
+		return hns.Reply{}, wire.Errorf(wire.EUnavailable, "the containers are not known yet")
 	}
 	return compute.Call(ctx, server, function, text)
 }

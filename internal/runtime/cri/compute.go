@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/runtime/engine"
+	"mullion.dev/mullion/internal/windows/jobobject"
 )
 
 // ComputeSystem is what the Host Compute Service of Windows shows of a container, or of a pod's sandbox.
@@ -41,4 +42,17 @@ func (s *Server) ComputeUsage(ctx context.Context, id string) (engine.Usage, err
 		return engine.Usage{}, fmt.Errorf("measure container %q: %w", id, err)
 	}
 	return usage, nil
+}
+
+// JobObject returns the limits of the job object that Windows has for one of the ComputeSystems. A sandbox, which has no
+// process here, has none.
+func (s *Server) JobObject(id string) (jobobject.Limits, error) {
+	if _, err := s.sandboxes.Get(id); err == nil {
+		return s.jobLimits(nil), nil
+	}
+	c, err := s.containers.Get(id)
+	if err != nil {
+		return jobobject.Limits{}, fmt.Errorf("find job object of container: %w", err)
+	}
+	return s.jobLimits(c.Config.GetWindows().GetResources()), nil
 }

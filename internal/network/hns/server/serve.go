@@ -123,7 +123,7 @@ func (s *Service) answer(ctx context.Context, peer *session, fields [][]byte, wi
 	case c.Operation == hns.Watch:
 		events, err = s.watch(c.Kind, r.Object)
 	case s.cfg.Compute != nil && strings.HasPrefix(r.Function, ComputePrefix):
-		reply.Text, err = s.cfg.Compute(ctx, r.Function, r.Text)
+		reply, err = s.cfg.Compute(ctx, r.Function, r.Text)
 	default:
 		reply, copies, err = s.call(context.WithoutCancel(ctx), r, withCopies)
 	}

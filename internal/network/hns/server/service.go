@@ -40,7 +40,7 @@ type Config struct {
 	Generation io.WriterAt
 	// Compute answers functions of the Host Compute Service, which vmcompute.dll sends the same way; nil: they are not
 	// implemented. Their names begin with ComputePrefix.
-	Compute func(ctx context.Context, function string, text []string) (string, error)
+	Compute func(ctx context.Context, function string, text []string) (hns.Reply, error)
 }
 
 // ComputePrefix begins the names of the functions of the Host Compute Service.

@@ -12,9 +12,11 @@ import (
 	"strings"
 	"time"
 
+	"mullion.dev/mullion/internal/network/hns"
 	"mullion.dev/mullion/internal/network/hns/wire"
 	"mullion.dev/mullion/internal/runtime/cri"
 	"mullion.dev/mullion/internal/runtime/engine"
+	"mullion.dev/mullion/internal/windows/jobobject"
 )
 
 // Functions of vmcompute.dll that are answered here. HcsOpenComputeSystem, HcsCloseComputeSystem and the functions for
@@ -22,6 +24,8 @@ import (
 const (
 	Enumerate  = "HcsEnumerateComputeSystems"
 	Properties = "HcsGetComputeSystemProperties"
+	// QueryJob is none of vmcompute.dll's functions: shim/hooks asks it for what the job object of a container answers.
+	QueryJob = "HcsQueryJobObject"
 )
 
 // NotFound is the result for a container that is not there (winerror.h of the Windows SDK: HCS_E_SYSTEM_NOT_FOUND, as
@@ -38,6 +42,7 @@ const (
 type Source interface {
 	ComputeSystems() []cri.ComputeSystem
 	ComputeUsage(ctx context.Context, id string) (engine.Usage, error)
+	JobObject(id string) (jobobject.Limits, error)
 }
 
 // query is what HcsEnumerateComputeSystems is asked with; what is empty does not matter.
@@ -89,14 +94,20 @@ type storage struct {
 }
 
 // Call answers a function; text are its texts in their order.
-func Call(ctx context.Context, source Source, function string, text []string) (string, error) {
+func Call(ctx context.Context, source Source, function string, text []string) (hns.Reply, error) {
+	var answer string
+	var err error
 	switch {
 	case function == Enumerate && len(text) == 1:
-		return enumerate(source, text[0])
+		answer, err = enumerate(source, text[0])
 	case function == Properties && len(text) == 2:
-		return show(ctx, source, text[0], text[1])
+		answer, err = show(ctx, source, text[0], text[1])
+	case function == QueryJob && len(text) == 2:
+		return queryJob(ctx, source, text[0], text[1])
+	default:
+		err = wire.Errorf(wire.ENotImpl, "%s", function)
 	}
-	return "", wire.Errorf(wire.ENotImpl, "%s", function)
+	return hns.Reply{Text: answer}, err
 }
 
 // parse reads a document, which may be missing.

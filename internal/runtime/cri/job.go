@@ -1,0 +1,62 @@
+package cri
+
+import (
+	"runtime"
+	"slices"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"mullion.dev/mullion/internal/windows/jobobject"
+)
+
+// Rates of a job are in hundredths of a percent of all processors; its weights are from 1 to 9, CRI's shares up to 10000.
+const (
+	wholeRate  = 10_000
+	mostShares = 10_000
+	mostWeight = 9
+)
+
+// jobLimits are the limits of a container as its job object has them on Windows, where a count of processors is a rate
+// too (https://learn.microsoft.com/virtualization/windowscontainers/manage-containers/resource-controls).
+func (s *Server) jobLimits(r *runtimeapi.WindowsContainerResources) jobobject.Limits {
+	processors := runtime.NumCPU()
+	l := jobobject.Limits{Memory: uint64(max(r.GetMemoryLimitInBytes(), 0))}
+	switch {
+	case r.GetCpuCount() > 0:
+		l.CPURate = uint32(min(r.GetCpuCount()*wholeRate/int64(processors), wholeRate))
+	case r.GetCpuMaximum() > 0:
+		l.CPURate = uint32(min(r.GetCpuMaximum(), wholeRate))
+	case r.GetCpuShares() > 0:
+		l.CPUWeight = uint32(1 + min(r.GetCpuShares(), mostShares)*(mostWeight-1)/mostShares)
+	}
+	l.Affinity = affinityOf(r.GetAffinityCpus())
+	if len(l.Affinity) == 0 {
+		l.Affinity = allProcessors(processors)
+	}
+	return l
+}
+
+// affinityOf has each group of masks once, in order.
+func affinityOf(groups []*runtimeapi.WindowsCpuGroupAffinity) []jobobject.GroupAffinity {
+	var numbers []uint32
+	for _, g := range groups {
+		if g.GetCpuMask() != 0 {
+			numbers = append(numbers, g.GetCpuGroup())
+		}
+	}
+	slices.Sort(numbers)
+	var out []jobobject.GroupAffinity
+	for _, n := range slices.Compact(numbers) {
+		out = append(out, jobobject.GroupAffinity{Group: uint16(n), Mask: groupMask(groups, n)})
+	}
+	return out
+}
+
+// allProcessors are those of a machine with so many.
+func allProcessors(count int) []jobobject.GroupAffinity {
+	var out []jobobject.GroupAffinity
+	for group := uint16(0); count > 0; group, count = group+1, count-groupSize {
+		out = append(out, jobobject.GroupAffinity{Group: group, Mask: ^uint64(0) >> (groupSize - min(count, groupSize))})
+	}
+	return out
+}
