@@ -64,6 +64,11 @@ static int read_token(char *token, unsigned short *port)
     return 1;
 }
 
+BOOL hns_token_there(void)
+{
+    return GetFileAttributesW(TOKEN_FILE) != INVALID_FILE_ATTRIBUTES;
+}
+
 static int send_all(SOCKET s, const unsigned char *data, size_t size)
 {
     while (size)

@@ -32,6 +32,9 @@ struct hns_call
 /* Carries out the call. If the server cannot be reached, the result is an error and the out fields are empty. */
 HRESULT hns_call(struct hns_call *call);
 
+/* Whether this is a host, on which whoever may read a file may call. */
+BOOL hns_token_there(void);
+
 /*
  * Carries out the call on the connection *s, which is made if it is INVALID_SOCKET. If the connection fails, it is
  * closed and *s is INVALID_SOCKET again.

@@ -60,6 +60,7 @@ void cmd_start(void);         /* cmd.c: NtReadFile, in cmd.exe */
 void stdhandle_start(void);   /* stdhandle.c: NtReadFile, NtCancelSynchronousIoFile, NtFlushBuffersFile; after setinfo_start and reparse_start */
 void barrier_start(void);     /* barrier.c: NtFlushProcessWriteBuffers */
 void numa_start(void);        /* numa.c: GetNumaAvailableMemoryNodeEx */
+void job_start(void);         /* job.c: NtOpenJobObject, NtQueryInformationJobObject, NtIsProcessInJob */
 void placeholder_start(void); /* placeholder.c: LdrGetProcedureAddress */
 void etw_start(void);         /* etw.c: EtwEventRegister and its like */
 void children_start(void);    /* children.c: CreateProcessInternalW */

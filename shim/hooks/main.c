@@ -109,6 +109,7 @@ BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved)
         stdhandle_start();
     barrier_start();
     numa_start();
+    job_start();
     placeholder_start();
     etw_start();
     winsock_start(tables);

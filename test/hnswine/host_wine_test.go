@@ -31,6 +31,7 @@ import (
 	"mullion.dev/mullion/internal/node/agent/compute"
 	"mullion.dev/mullion/internal/runtime/cri"
 	"mullion.dev/mullion/internal/runtime/engine"
+	"mullion.dev/mullion/internal/windows/jobobject"
 )
 
 const (
@@ -158,6 +159,8 @@ func (containers) ComputeSystems() []cri.ComputeSystem { return []cri.ComputeSys
 func (containers) ComputeUsage(context.Context, string) (engine.Usage, error) {
 	return engine.Usage{Commit: 4711}, nil
 }
+
+func (containers) JobObject(string) (jobobject.Limits, error) { return jobobject.Limits{}, nil }
 
 // host is one Windows host: a network namespace, a Wine prefix, HNS and the pod network on top.
 type host struct {

@@ -173,6 +173,9 @@ func (s *Server) makeRunDir(c store.Container, uid uint32) (string, error) {
 	} else if err := s.cfg.Engine.MakeWorkDir(dir, s.cfg.Engine.HostID(uid)); err != nil {
 		return "", fmt.Errorf("make working folder: %w", err)
 	}
+	if err := s.writeJob(c, c.Config.GetWindows().GetResources()); err != nil {
+		return "", err
+	}
 	return dir, s.writeEnvFile(dir, c.Env)
 }
 

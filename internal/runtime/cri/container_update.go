@@ -2,6 +2,7 @@ package cri
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/containerd/errdefs"
@@ -42,7 +43,7 @@ func (s *Server) UpdateContainerResources(ctx context.Context,
 		if err := s.cfg.Engine.Update(ctx, c.ID, resourcesOf(merged)); err != nil {
 			return nil, err
 		}
-		if err := s.spreadAffinity(ctx, c, merged); err != nil {
+		if err := errors.Join(s.writeJob(c, merged), s.spreadAffinity(ctx, c, merged)); err != nil {
 			return nil, fmt.Errorf("update container %q: %w", c.ID, err)
 		}
 	}

@@ -1,13 +1,33 @@
 package cri
 
 import (
+	"fmt"
+	"path/filepath"
 	"runtime"
 	"slices"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"mullion.dev/mullion/internal/base/atomicfile"
+	"mullion.dev/mullion/internal/runtime/cri/store"
 	"mullion.dev/mullion/internal/windows/jobobject"
 )
+
+// jobFileName is the file in a container's working folder that says what its own job object answers.
+const jobFileName = "job"
+
+// writeJob tells a container's programs their limits. The folder is the container's: what it has put in the file's place
+// is replaced. A HostProcess container's programs are the host's, and have no such file.
+func (s *Server) writeJob(c store.Container, r *runtimeapi.WindowsContainerResources) error {
+	if c.HostProcess {
+		return nil
+	}
+	file := filepath.Join(s.runDir(c), jobFileName)
+	if err := atomicfile.Write(file, jobobject.File(s.jobLimits(r)), 0o644); err != nil {
+		return fmt.Errorf("write what the job object answers: %w", err)
+	}
+	return nil
+}
 
 // Rates of a job are in hundredths of a percent of all processors; its weights are from 1 to 9, CRI's shares up to 10000.
 const (

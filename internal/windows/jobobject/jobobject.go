@@ -163,3 +163,16 @@ func rate(l Limits) []byte {
 		return words(nil, 0)
 	}
 }
+
+// File is what a container's programs answer questions about their own job from: for each class that the limits decide
+// its number, the size of its structure, and that (shim/hooks/job.c reads it).
+func File(l Limits) []byte {
+	var b []byte
+	for _, class := range []Class{BasicLimits, ExtendedLimits, Groups, GroupAffinities, CPURateControl, NetRateControl} {
+		data, _ := Information(class, l, Usage{})
+		b = binary.LittleEndian.AppendUint32(b, uint32(class))
+		b = binary.LittleEndian.AppendUint32(b, uint32(len(data)))
+		b = append(b, data...)
+	}
+	return b
+}

@@ -102,6 +102,8 @@ func main() {
 		time.Sleep(time.Hour)
 	case "service":
 		service(os.Args[2])
+	case "job":
+		job()
 	case "affinity":
 		affinity()
 	case "spin":
