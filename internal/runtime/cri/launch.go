@@ -81,10 +81,14 @@ func (s *Server) initArgs(sb store.Sandbox, c store.Container) []string {
 	if s.cfg.Launch.Init == "" || c.HostProcess {
 		return program
 	}
+	args := []string{s.cfg.Launch.Init}
 	if explained {
-		return append([]string{s.cfg.Launch.Init, "--explain", path.Join(s.workTarget(c), explain.Name), "--"}, program...)
+		args = append(args, "--explain", path.Join(s.workTarget(c), explain.Name))
 	}
-	return append([]string{s.cfg.Launch.Init}, program...)
+	if s.cfg.Launch.Run != "" {
+		args = append(args, "--job", path.Join(s.workTarget(c), jobFileName))
+	}
+	return append(args, program...)
 }
 
 // explained reports whether what Wine says of a container's programs is kept: the pod asks for it, and there is a first
