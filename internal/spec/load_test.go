@@ -259,6 +259,22 @@ func TestLoadNamesLineAndField(t *testing.T) {
 			"more than 40 characters",
 		},
 		{
+			"processors_of_linux", head + "nodes:\n- os: linux\n  processors: {sockets: 2}\n",
+			"nodes[0].processors: is for a Windows node",
+		},
+		{
+			"processors_too_many", head + "nodes:\n- processors: {sockets: 5, coresPerSocket: 13}\n",
+			"line 4: nodes[0].processors: 65 processors are more than a processor group",
+		},
+		{
+			"processors_negative", head + "nodes:\n- processors: {sockets: -1, coresPerSocket: -4}\n",
+			"nodes[0].processors: -1 is not from 1 to 64",
+		},
+		{
+			"processors_overflow", head + "nodes:\n- processors: {threadsPerCore: 4294967297}\n",
+			"nodes[0].processors: 4294967297 is not from 1 to 64",
+		},
+		{
 			"reserved", head + "nodes:\n- kubeReserved:\n    memory: lots\n",
 			`line 5: nodes[0].kubeReserved.memory: "lots" is not a quantity`,
 		},

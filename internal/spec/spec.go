@@ -164,6 +164,8 @@ type Node struct {
 	// pods, by its options of these names.
 	SystemReserved map[string]string `yaml:"systemReserved,omitempty" json:"systemReserved,omitempty"`
 	KubeReserved   map[string]string `yaml:"kubeReserved,omitempty" json:"kubeReserved,omitempty"`
+	// Processors are those that a Windows node shows in place of the machine's.
+	Processors Processors `yaml:"processors,omitempty" json:"processors,omitzero"`
 	// KubeletConfiguration are fields of the kubelet's configuration file, which are merged into Mullion's: maps key by
 	// key, and null takes a field away (https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/).
 	KubeletConfiguration Fields `yaml:"kubeletConfiguration,omitempty" json:"kubeletConfiguration,omitempty"`

@@ -109,7 +109,10 @@ BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved)
         stdhandle_start();
     barrier_start();
     numa_start();
+    if (path)
+        topology_start();
     job_start();
+    commit_start();
     placeholder_start();
     etw_start();
     winsock_start(tables);

@@ -8,6 +8,7 @@
 #include "hooks.h"
 #include "linux.h"
 #include "numa.h"
+#include "topology.h"
 
 /* Appends a number to a text. */
 static char *digits(char *to, unsigned number)
@@ -65,8 +66,20 @@ static BOOL node_free(USHORT node, ULONGLONG *bytes)
 static BOOL WINAPI hook_GetNumaAvailableMemoryNodeEx(USHORT node, ULONGLONG *bytes)
 {
     MEMORYSTATUSEX memory = {.dwLength = sizeof(memory)};
+    struct topology shown;
     ULONG highest = 0;
 
+    /* of the nodes that a host shows, each has its part of the machine's */
+    if (topology_read(&shown))
+    {
+        if (node < shown.sockets && GlobalMemoryStatusEx(&memory))
+        {
+            *bytes = memory.ullAvailPhys / shown.sockets;
+            return TRUE;
+        }
+        SetLastError(ERROR_INVALID_PARAMETER);
+        return FALSE;
+    }
     if (node_free(node, bytes))
         return TRUE;
     /* without /sys, or on a kernel without NUMA, a machine of one node has it all there */

@@ -19,13 +19,17 @@ import (
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/runtime/engine"
+	"mullion.dev/mullion/internal/spec"
 )
 
-// newHostNode starts a server with a Windows host that runs.
-func newHostNode(t *testing.T) *node {
+// newHostNode starts a server with a Windows host that runs, and shows these processors or the machine's.
+func newHostNode(t *testing.T, shown ...spec.Processors) *node {
 	t.Helper()
 	n := makeNode(t)
 	n.startHost(t)
+	for _, p := range shown {
+		n.show(t, p)
+	}
 	n.up(t)
 	return n
 }

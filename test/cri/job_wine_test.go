@@ -23,6 +23,7 @@ import (
 	hnsserver "mullion.dev/mullion/internal/network/hns/server"
 	"mullion.dev/mullion/internal/network/hns/wire"
 	"mullion.dev/mullion/internal/node/agent/compute"
+	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/windows/wine"
 )
 
@@ -119,6 +120,17 @@ func (n *node) putOnHost(t *testing.T, to, from string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// show makes the host show other processors than the machine's.
+func (n *node) show(t *testing.T, p spec.Processors) {
+	t.Helper()
+	file := filepath.Join(n.dir, "processors")
+	if err := os.WriteFile(file, []byte(p.File()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n.putOnHost(t, `C:\ProgramData\Mullion\processors`, file)
+	n.processors = p.Count()
 }
 
 // serveCompute starts what answers the host's programs about containers, as the node's agent does.

@@ -34,7 +34,9 @@ type node struct {
 	engine  *engine.Engine
 	host    *winhost.Host // nil: a folder stands for the host's C:
 	address string        // the server's
-	stop    func()
+	// processors is how many the host shows; 0: the machine's.
+	processors int
+	stop       func()
 	runtimeapi.RuntimeServiceClient
 	Images runtimeapi.ImageServiceClient
 }
@@ -157,6 +159,7 @@ func (n *node) config(ctx context.Context, t *testing.T) (cri.Config, func()) {
 			Run:    `C:\windows\system32\mullion-run.exe`,
 			Env:    n.system.ContainerEnv(),
 		},
+		Processors:     n.processors,
 		Handlers:       []string{"runhcs-wcow-process"},
 		RuntimeVersion: "test",
 		Log:            logger,

@@ -274,6 +274,7 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 			Env:    a.system.ContainerEnv(),
 		},
 		HostProcess:    a.hostProcess(host),
+		Processors:     a.config.Processors,
 		LinuxNames:     a.config.Network.Profile == spec.ProfileModern,
 		Handlers:       handlers,
 		RuntimeVersion: engineVersion,

@@ -37,6 +37,8 @@ type Config struct {
 	kubenode.Config
 	// Build of Windows that the host is.
 	Build winver.Build
+	// Processors are those that the host shows.
+	Processors spec.Processors
 	// NodeProgram is the mullion-node program, Kubernetes the folder of kubelet.exe and kube-proxy.exe, Programs that
 	// of the CNI plugins.
 	NodeProgram string
@@ -80,6 +82,9 @@ func Identity(dir string) kubenode.Identity {
 
 // tokenFile is the token's place on C:.
 const tokenFile = "/ProgramData/Mullion/hns.token"
+
+// processorsFile says on C: which processors the host shows.
+const processorsFile = "/ProgramData/Mullion/processors"
 
 // drive is the host's C: as a path of the machine.
 func (c Config) drive(parts ...string) string {

@@ -88,6 +88,9 @@ func (c Config) writeDrive() error {
 	if err := c.ensureCrictl(); err != nil {
 		return err
 	}
+	if err := c.writeProcessors(); err != nil {
+		return err
+	}
 	return c.ensureToken()
 }
 
@@ -105,6 +108,15 @@ func (c Config) ensureCrictl() error {
 	}
 	text := "runtime-endpoint: " + CRIEndpoint + "\nimage-endpoint: " + CRIEndpoint + "\n"
 	return c.node().WriteFile(crictlFile, []byte(text), 0o644)
+}
+
+// writeProcessors tells the host's programs which processors the host shows, if those are others than the machine's.
+func (c Config) writeProcessors() error {
+	text := c.Processors.File()
+	if text == "" {
+		return c.node().RemoveAll(processorsFile)
+	}
+	return c.node().WriteFile(processorsFile, []byte(text), 0o644)
 }
 
 // ensureToken makes the HNS token once; programs that hold it go on using it when the server restarts.

@@ -76,6 +76,15 @@ func SupportRows() []support.Row {
 		},
 		{
 			Area:  area,
+			Name:  "processors and NUMA nodes",
+			Level: support.Partly,
+			Note: "the machine's, or those that the field processors of a node in cluster.yaml names: GetLogicalProcessorInformationEx, GetActiveProcessorCount, the functions for NUMA nodes and so the kubelet and its CPU, memory and " +
+				"topology managers see those. Each stands for a processor of the machine (number modulo theirs) and for a part of its time, so exclusive processors are not exclusive and memory is of no node; the " +
+				"processor time that the kubelet tells of the node is in shown processors, of containers in the machine's; GetSystemInfo, affinities of the host's own programs, performance counters and what containers see stay the machine's",
+			Ref: "https://kubernetes.io/docs/tasks/administer-cluster/cpu-management-policies/",
+		},
+		{
+			Area:  area,
 			Name:  "service control manager",
 			Level: support.Partly,
 			Note:  "Wine's; a service whose process ends is stopped; the kubelet runs as a process that the supervisor restarts, not as a service",

@@ -122,6 +122,7 @@ func (c Config) agent() agentconfig.Config {
 		NodeSubnet:          c.NodeSubnet,
 		IPv6:                agentconfig.Subnets{Pods: c.PodSubnet6, Services: c.ServiceSubnet6, Nodes: c.NodeSubnet6},
 		Network:             c.Network,
+		Processors:          c.Processors.Count(),
 	}
 }
 

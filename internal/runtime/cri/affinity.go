@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/bits"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -19,16 +20,31 @@ import (
 // group from a multiple of it (https://learn.microsoft.com/windows/win32/procthread/processor-groups).
 const groupSize = 64
 
-// cpusOf names the processors of masks as the kernel does; "" without any. Wine numbers processors as the kernel does.
-func cpusOf(groups []*runtimeapi.WindowsCpuGroupAffinity) string {
+// cpusOf are the machine's processors behind those of masks, none without any. Wine numbers processors as the kernel
+// does.
+func (s *Server) cpusOf(groups []*runtimeapi.WindowsCpuGroupAffinity) cpuset.CPUSet {
 	var cpus []int
 	for _, g := range groups {
 		first := int(g.GetCpuGroup()) * groupSize
 		for mask := g.GetCpuMask(); mask != 0; mask &= mask - 1 {
-			cpus = append(cpus, first+bits.TrailingZeros64(mask))
+			cpu := first + bits.TrailingZeros64(mask)
+			if s.cfg.Processors > 0 {
+				cpu %= runtime.NumCPU()
+			}
+			cpus = append(cpus, cpu)
 		}
 	}
-	return cpuset.New(cpus...).String()
+	return cpuset.New(cpus...)
+}
+
+// firstGroup is the mask of those of cpus that are in the first group.
+func firstGroup(cpus cpuset.CPUSet) (mask uint64) {
+	for _, cpu := range cpus.UnsortedList() {
+		if cpu < groupSize {
+			mask |= 1 << cpu
+		}
+	}
+	return mask
 }
 
 // spreadTimeout is how long wineserver may take to give its processes other processors.
@@ -38,10 +54,10 @@ const spreadTimeout = 10 * time.Second
 // the kernel keeps programs to them by then, but wineserver answers for itself. In the host other programs run too, so
 // a HostProcess container is left alone. Wine knows one group of processors.
 func (s *Server) spreadAffinity(ctx context.Context, c store.Container, r *runtimeapi.WindowsContainerResources) error {
-	before, after := cpusOf(c.Config.GetWindows().GetResources().GetAffinityCpus()), cpusOf(r.GetAffinityCpus())
-	mask := groupMask(r.GetAffinityCpus(), 0)
+	before, after := s.cpusOf(c.Config.GetWindows().GetResources().GetAffinityCpus()), s.cpusOf(r.GetAffinityCpus())
+	mask := firstGroup(after)
 	if c.State() != runtimeapi.ContainerState_CONTAINER_RUNNING || c.HostProcess || s.cfg.Launch.Run == "" ||
-		before == after || mask == 0 {
+		before.Equals(after) || mask == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, spreadTimeout)

@@ -50,6 +50,9 @@ type Config struct {
 
 	// HostProcess says where HostProcess containers run; nil refuses them.
 	HostProcess *HostProcess
+	// Processors is how many the Windows host shows; 0: the machine's. Those of an affinity are the host's: each stands
+	// for one of the machine, in turn, and for a part of its time.
+	Processors int
 	// Launch says how a Windows program is started in a container.
 	Launch Launch
 	// LinuxNames makes names in pods resolve as in Linux pods, with all DNS suffixes and options that the kubelet

@@ -142,7 +142,7 @@ func (s *Server) makeContainer(ctx context.Context, sb store.Sandbox, c store.Co
 		SystemFiles: append([]engine.BindMount{{Source: s.resolvConf(sb.ID), Target: "/etc/resolv.conf"}}, pipes...),
 		WorkDir:     runDir,
 		Terminal:    c.Config.GetTty(),
-		Resources:   resourcesOf(c.Config.GetWindows().GetResources()),
+		Resources:   s.resourcesOf(c.Config.GetWindows().GetResources()),
 	}
 	if c.HostProcess {
 		if spec, err = s.inHost(c, spec); err != nil {
@@ -289,14 +289,19 @@ func hostName(sb store.Sandbox) string {
 	return name
 }
 
-func resourcesOf(r *runtimeapi.WindowsContainerResources) engine.Resources {
-	return engine.Resources{
+// resourcesOf are the limits as the machine has them. A count of processors that the host shows is a share of all.
+func (s *Server) resourcesOf(r *runtimeapi.WindowsContainerResources) engine.Resources {
+	out := engine.Resources{
 		CPUCount:    r.GetCpuCount(),
 		CPUMaximum:  r.GetCpuMaximum(),
 		CPUShares:   r.GetCpuShares(),
 		MemoryLimit: r.GetMemoryLimitInBytes(),
-		CPUs:        cpusOf(r.GetAffinityCpus()),
+		CPUs:        s.cpusOf(r.GetAffinityCpus()).String(),
 	}
+	if s.cfg.Processors > 0 && out.CPUCount > 0 {
+		out.CPUCount, out.CPUMaximum = 0, int64(s.rateOf(out.CPUCount))
+	}
+	return out
 }
 
 // workingDir is the Windows path in which the program starts.

@@ -40,7 +40,7 @@ func (s *Server) UpdateContainerResources(ctx context.Context,
 	case runtimeapi.ContainerState_CONTAINER_EXITED:
 		return nil, fmt.Errorf("update container %q: it has ended: %w", c.ID, errdefs.ErrFailedPrecondition)
 	default:
-		if err := s.cfg.Engine.Update(ctx, c.ID, resourcesOf(merged)); err != nil {
+		if err := s.cfg.Engine.Update(ctx, c.ID, s.resourcesOf(merged)); err != nil {
 			return nil, err
 		}
 		if err := errors.Join(s.writeJob(c, merged), s.spreadAffinity(ctx, c, merged)); err != nil {

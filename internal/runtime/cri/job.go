@@ -39,11 +39,10 @@ const (
 // jobLimits are the limits of a container as its job object has them on Windows, where a count of processors is a rate
 // too (https://learn.microsoft.com/virtualization/windowscontainers/manage-containers/resource-controls).
 func (s *Server) jobLimits(r *runtimeapi.WindowsContainerResources) jobobject.Limits {
-	processors := runtime.NumCPU()
 	l := jobobject.Limits{Memory: uint64(max(r.GetMemoryLimitInBytes(), 0))}
 	switch {
 	case r.GetCpuCount() > 0:
-		l.CPURate = uint32(min(r.GetCpuCount()*wholeRate/int64(processors), wholeRate))
+		l.CPURate = s.rateOf(r.GetCpuCount())
 	case r.GetCpuMaximum() > 0:
 		l.CPURate = uint32(min(r.GetCpuMaximum(), wholeRate))
 	case r.GetCpuShares() > 0:
@@ -51,9 +50,23 @@ func (s *Server) jobLimits(r *runtimeapi.WindowsContainerResources) jobobject.Li
 	}
 	l.Affinity = affinityOf(r.GetAffinityCpus())
 	if len(l.Affinity) == 0 {
-		l.Affinity = allProcessors(processors)
+		l.Affinity = allProcessors(s.processors())
 	}
 	return l
+}
+
+// processors is how many the host shows.
+func (s *Server) processors() int {
+	if s.cfg.Processors > 0 {
+		return s.cfg.Processors
+	}
+	return runtime.NumCPU()
+}
+
+// rateOf is what a count of processors is of all.
+func (s *Server) rateOf(count int64) uint32 {
+	all := int64(s.processors())
+	return uint32(min(count, all) * wholeRate / all)
 }
 
 // affinityOf has each group of masks once, in order.

@@ -56,7 +56,7 @@ func runtimeRows() []support.Row {
 		{
 			Name:  "UpdateContainerResources",
 			Level: support.Partly,
-			Note:  "processor limits change at once; running programs keep their commit limit, only the container's cgroup gets the new one",
+			Note:  "processors, rates, weights and memory change at once, within half a second for the commit limit of running programs; a HostProcess container's running programs keep their commit limit and do not learn of processors; rootfs_size_in_bytes changes nothing",
 		},
 		{Name: "ReopenContainerLog"},
 		{Name: "ExecSync", Note: "output is cut off at 16 MiB, both streams together"},
@@ -104,19 +104,19 @@ func fieldRows() []support.Row {
 		{
 			Name:  "resources.cpu_count",
 			Level: support.Partly,
-			Note:  "processor time is limited; the number of processors that a program sees is not",
+			Note:  "processor time is limited, and the job object says so as a rate, as on Windows; GetSystemInfo shows all processors",
 		},
 		{Name: "resources.cpu_shares", Note: "ignored beside cpu_count or cpu_maximum, as on Windows"},
 		{
 			Name:  "resources.memory_limit_in_bytes",
 			Level: support.Partly,
-			Note:  "a process that reaches the limit cannot commit more memory; if all processes together exceed the limit plus 64 MiB, the kernel kills",
+			Note:  "shared by all processes of the container: who asks for more than is left cannot commit it; processes that take much at the same moment may all get it, and at the limit plus 64 MiB the kernel kills, which Windows never does. In a HostProcess container it is each process's own",
 		},
 		{Name: "resources.rootfs_size_in_bytes", Level: support.Not, Note: "ignored: the writable layer has no quota"},
 		{
 			Name:  "resources.affinity_cpus",
 			Level: support.Partly,
-			Note:  "kept by the kernel's cpuset, without which such a container does not start; programs see them as the processors of their process, also after an update, but those of a HostProcess container that run already do not learn of an update; processors from the 65th on are kept but not seen",
+			Note:  "kept by the kernel's cpuset, without which such a container does not start; programs see them as the processors of their process, also after an update, but those of a HostProcess container that run already do not learn of an update; processors from the 65th on are kept but not seen; where a node shows more processors than the machine has, each stands for one of those",
 		},
 		{
 			Name:  "security_context.run_as_username",

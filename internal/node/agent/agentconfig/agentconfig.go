@@ -51,6 +51,8 @@ type Config struct {
 	// PolicySocket is where pods get their network policies before they start (package network/policy/cover); empty
 	// where policies are not carried out.
 	PolicySocket string `json:"policySocket,omitempty"`
+	// Processors is how many the host shows; 0: the machine's.
+	Processors int `json:"processors,omitempty"`
 }
 
 // CRIStateDir is the folder of what the CRI server remembers, in a host's folder of state.

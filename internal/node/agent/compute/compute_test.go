@@ -9,10 +9,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mullion.dev/mullion/internal/network/hns"
 	"mullion.dev/mullion/internal/network/hns/wire"
 	"mullion.dev/mullion/internal/node/agent/compute"
 	"mullion.dev/mullion/internal/runtime/cri"
 	"mullion.dev/mullion/internal/runtime/engine"
+	"mullion.dev/mullion/internal/windows/jobobject"
 )
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -40,12 +42,19 @@ func (source) ComputeUsage(_ context.Context, id string) (engine.Usage, error) {
 	}, nil
 }
 
+func (source) JobObject(id string) (jobobject.Limits, error) {
+	if id != "a" {
+		return jobobject.Limits{}, errors.New("it is not there")
+	}
+	return jobobject.Limits{CPURate: 1000, Affinity: []jobobject.GroupAffinity{{Mask: 0b11}}}, nil
+}
+
 // object decodes an answer.
-func object(t *testing.T, text string) any {
+func object(t *testing.T, answer hns.Reply) any {
 	t.Helper()
 	var value any
-	if err := json.Unmarshal([]byte(text), &value); err != nil {
-		t.Fatalf("answer %q: %v", text, err)
+	if err := json.Unmarshal([]byte(answer.Text), &value); err != nil {
+		t.Fatalf("answer %q: %v", answer.Text, err)
 	}
 	return value
 }
@@ -99,7 +108,27 @@ func TestStatistics(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, there := object(t, answer).(map[string]any)["Statistics"]; there {
-		t.Errorf("statistics that nobody asked for: %s", answer)
+		t.Errorf("statistics that nobody asked for: %s", answer.Text)
+	}
+}
+
+func TestJobObject(t *testing.T) {
+	for name, tt := range map[string]struct {
+		class string
+		want  []byte
+	}{
+		"there":      {"", nil},
+		"affinities": {"14", []byte{3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}},
+		"rate":       {"15", []byte{5, 0, 0, 0, 0xe8, 3, 0, 0}},
+		"memory":     {"28", []byte{40, 0, 0, 0, 0, 0, 0, 0, 40, 0, 0, 0, 0, 0, 0, 0}},
+	} {
+		got, err := compute.Call(t.Context(), source{}, compute.QueryJob, []string{"A", tt.class}) // names know no case
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(hns.Reply{Raw: tt.want}, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }
 
@@ -109,12 +138,18 @@ func TestRefused(t *testing.T) {
 		text     []string
 		want     wire.HRESULT
 	}{
-		"unknown container":    {compute.Properties, []string{"c", ""}, compute.NotFound},
-		"container that ended": {compute.Properties, []string{"b", `{"PropertyTypes":["Statistics"]}`}, compute.NotFound},
-		"other property":       {compute.Properties, []string{"a", `{"PropertyTypes":["ProcessList"]}`}, wire.ENotImpl},
-		"no document":          {compute.Enumerate, []string{"{"}, wire.EInvalidArg},
-		"other function":       {"HcsCreateComputeSystem", []string{"a", "{}"}, wire.ENotImpl},
-		"texts missing":        {compute.Properties, []string{"a"}, wire.ENotImpl},
+		"unknown container":              {compute.Properties, []string{"c", ""}, compute.NotFound},
+		"container that ended":           {compute.Properties, []string{"b", `{"PropertyTypes":["Statistics"]}`}, compute.NotFound},
+		"job of an unknown container":    {compute.QueryJob, []string{"c", ""}, compute.NotFound},
+		"job of a container that ended":  {compute.QueryJob, []string{"b", "1"}, compute.NotFound},
+		"job's class that is not there":  {compute.QueryJob, []string{"a", "3"}, wire.ENotImpl},
+		"job's class that is no number":  {compute.QueryJob, []string{"a", "x"}, wire.EInvalidArg},
+		"job's class that is too great":  {compute.QueryJob, []string{"a", "99999999999"}, wire.EInvalidArg},
+		"job without a container's name": {compute.QueryJob, []string{"", ""}, compute.NotFound},
+		"other property":                 {compute.Properties, []string{"a", `{"PropertyTypes":["ProcessList"]}`}, wire.ENotImpl},
+		"no document":                    {compute.Enumerate, []string{"{"}, wire.EInvalidArg},
+		"other function":                 {"HcsCreateComputeSystem", []string{"a", "{}"}, wire.ENotImpl},
+		"texts missing":                  {compute.Properties, []string{"a"}, wire.ENotImpl},
 	} {
 		_, err := compute.Call(t.Context(), source{}, tt.function, tt.text)
 		if !errors.Is(err, &wire.Error{Code: tt.want}) {
