@@ -25,6 +25,7 @@ func SupportRows() []support.Row {
 	add("Windows API: network and pipes", networkRows())
 	add("Windows API: network and pipes", httpRows())
 	add("Windows API: processes and counters", processRows())
+	add("Windows API: processes and counters", jobRows())
 	add("Windows API: cryptography", cryptoRows())
 	add("Programs that need more of Windows than Wine has", programRows())
 	return rows
@@ -205,18 +206,6 @@ func processRows() []support.Row {
 			Ref:   win32 + "api/mi/",
 			Note: "queries in WQL and enumerations of instances on this machine, by callbacks or one after the other, of the classes that Wine's WMI has; all else, such as methods, " +
 				"subscriptions, classes, other machines and serializers, answers MI_RESULT_NOT_SUPPORTED. Elements that are references or instances are null",
-		},
-		{
-			Name:  "job objects: commit limit",
-			Level: support.Partly,
-			Ref:   win32 + "procthread/job-objects",
-			Note:  "a container's limit holds for each of its programs, which then cannot allocate; limits that a program sets on a job of its own are kept and not enforced",
-		},
-		{
-			Name:  "job objects: CPU rate control",
-			Level: support.Not,
-			Ref:   win32 + "api/winnt/ns-winnt-jobobject_cpu_rate_control_information",
-			Note:  "refused; a container's processor limit is the Linux kernel's",
 		},
 		{
 			Name:  "programs that a program starts",

@@ -12,16 +12,11 @@ static NTSTATUS status_of(HRESULT error)
 {
     switch (error)
     {
-    case SYSTEM_NOT_FOUND:
-        return STATUS_OBJECT_NAME_NOT_FOUND;
-    case E_NOTIMPL:
-        return STATUS_NOT_IMPLEMENTED;
-    case E_ACCESSDENIED:
-        return hns_token_there() ? STATUS_ACCESS_DENIED : STATUS_OBJECT_NAME_NOT_FOUND;
-    case E_OUTOFMEMORY:
-        return STATUS_NO_MEMORY;
-    default:
-        return STATUS_UNSUCCESSFUL;
+    case SYSTEM_NOT_FOUND: return STATUS_OBJECT_NAME_NOT_FOUND;
+    case E_NOTIMPL: return STATUS_NOT_IMPLEMENTED;
+    case E_ACCESSDENIED: return hns_token_there() ? STATUS_ACCESS_DENIED : STATUS_OBJECT_NAME_NOT_FOUND;
+    case E_OUTOFMEMORY: return STATUS_NO_MEMORY;
+    default: return STATUS_UNSUCCESSFUL;
     }
 }
 
