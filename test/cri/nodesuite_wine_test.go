@@ -32,6 +32,10 @@ const (
 	suiteProgram = "e2e_node_windows.test.exe"
 )
 
+// evictionFlag keeps the suite's kubelet from evicting pods because the machine's disk is more than nine tenths full;
+// the memory is what the suite's configurations have.
+const evictionFlag = "--eviction-hard=memory.available<100Mi,nodefs.available<256Mi,imagefs.available<256Mi"
+
 // TestNodeSuite runs Kubernetes' own suite of node tests for Windows (k8s.io/kubernetes/test/e2e_node_windows) on a
 // Windows host. The suite brings an etcd, an API server and a kubelet, which it makes a service and starts anew with
 // other configurations, and takes the CRI server that is here. `make node-suite` builds it. The host shows more
@@ -58,7 +62,8 @@ func TestNodeSuite(t *testing.T) {
 	n.onHost(t, "sc.exe", "start", "containerd")
 	cmd := n.host.Command(t.Context(), wine.RunProgram, "--cwd", suiteFolder, "--", suiteFolder+`\`+suiteProgram,
 		"--bearer-token=0123456789abcdef", "--test.timeout=60m", "--container-runtime-endpoint", endpoint,
-		"--prepull-images=false", "--k8s-bin-dir", suiteFolder, "--kubelet-flags", "--node-ip=10.250.0.1",
+		"--prepull-images=false", "--k8s-bin-dir", suiteFolder, "--kubelet-flags",
+		"--node-ip=10.250.0.1 "+evictionFlag,
 		"--report-dir", suiteFolder, "--ginkgo.json-report", suiteFolder+`\report.json`, "--ginkgo.v", "--ginkgo.no-color",
 		"--ginkgo.focus", focus)
 	log, err := os.Create(filepath.Join(dir, "suite.log"))
