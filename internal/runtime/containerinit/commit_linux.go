@@ -29,10 +29,10 @@ const (
 
 // process is what is looked at of a process; sizes are in bytes.
 type process struct {
-	pid       int
-	data      int64 // what RLIMIT_DATA limits
-	committed int64 // what Windows would count
-	spared    bool  // no program of the container: Wine's server, and runc on its way to a program
+	pid        int
+	data       int64 // what RLIMIT_DATA limits
+	committed  int64 // what Windows would count
+	wineServer bool
 }
 
 // shareCommit looks after the commit limit that the container's job file names, which may change, until stop is closed.
@@ -62,13 +62,11 @@ func shareCommit(jobFile, proc string, stop <-chan struct{}) {
 func divide(limit int64, all []process, set func(pid int, bytes uint64)) bool {
 	left := limit
 	for _, p := range all {
-		if !p.spared {
-			left -= p.committed
-		}
+		left -= p.committed
 	}
 	for _, p := range all {
 		switch {
-		case p.spared:
+		case p.wineServer:
 		case limit == 0:
 			set(p.pid, ^uint64(0)) // RLIM_INFINITY
 		default:
@@ -131,12 +129,11 @@ func parseProcess(pid int, stat, statm []byte) (process, bool) {
 		return process{}, false
 	}
 	data := pages * int64(os.Getpagesize())
-	name := stat[begin+1 : end]
 	return process{
-		pid:       pid,
-		data:      data,
-		committed: max(data-processBytes-threads*threadBytes, 0),
-		spared:    orphans.IsWineServer(string(name)) || bytes.HasPrefix(name, []byte("runc:")),
+		pid:        pid,
+		data:       data,
+		committed:  max(data-processBytes-threads*threadBytes, 0),
+		wineServer: orphans.IsWineServer(string(stat[begin+1 : end])),
 	}, true
 }
 

@@ -38,7 +38,7 @@ func TestDivide(t *testing.T) {
 			[]process{
 				{pid: 2, data: 50 * mib, committed: 30 * mib},
 				{pid: 3, data: 60 * mib, committed: 40 * mib},
-				{pid: 4, data: 70 * mib, committed: 50 * mib, spared: true},
+				{pid: 4, data: 7 * mib, committed: 0, wineServer: true},
 			},
 			map[int]uint64{2: 88 * mib, 3: 98 * mib}, true,
 		},
@@ -74,8 +74,7 @@ func TestParseProcess(t *testing.T) {
 			stat("a", 2), "9 8 7 6 0 100000 0",
 			process{pid: 7, data: 100000 * page, committed: 100000*page - 18*mib}, true,
 		},
-		"wine server": {stat("wineserver64", 1), "9 8 7 6 0 1 0", process{pid: 7, data: page, spared: true}, true},
-		"runc":        {stat("runc:[2:INIT]", 1), "9 8 7 6 0 1 0", process{pid: 7, data: page, spared: true}, true},
+		"wine server": {stat("wineserver64", 1), "9 8 7 6 0 1 0", process{pid: 7, data: page, wineServer: true}, true},
 		"forged name": {stat(") S 1 (wineserver64) x", 9), "9 8 7 6 0 1 0", process{pid: 7, data: page}, true},
 		"no name":     {"7 S 1", "9 8 7 6 0 1 0", process{}, false},
 		"cut off":     {"7 (a) S 1", "9 8 7 6 0 1 0", process{}, false},
