@@ -1,25 +1,17 @@
 package containerinit
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
-
-	"mullion.dev/mullion/internal/base/atomicfile"
-	"mullion.dev/mullion/internal/windows/jobobject"
 )
 
 const mib = 1 << 20
@@ -156,108 +148,4 @@ func TestLimitData(t *testing.T) {
 	if strings.Contains(fmt.Sprint(processes("/nowhere")), "pid") {
 		t.Error("processes of nowhere")
 	}
-}
-
-// asProgram makes the test program be a program of a container, which allocates what it is told to.
-const asProgram = "CONTAINERINIT_PROGRAM"
-
-// allocate maps so many MiB as each line says, and answers "ok" or why not. A number below 0 is only tried.
-func allocate(in io.Reader, out io.Writer) {
-	lines := bufio.NewScanner(in)
-	for lines.Scan() {
-		n, _ := strconv.Atoi(lines.Text())
-		memory, err := syscall.Mmap(-1, 0, max(n, -n)*mib, syscall.PROT_READ|syscall.PROT_WRITE,
-			syscall.MAP_PRIVATE|syscall.MAP_ANON)
-		if err == nil && n < 0 {
-			err = syscall.Munmap(memory)
-		}
-		if err != nil {
-			fmt.Fprintln(out, err)
-			continue
-		}
-		fmt.Fprintln(out, "ok")
-	}
-}
-
-// program is one whose process the folder proc shows.
-type program struct {
-	in  io.Writer
-	out *bufio.Scanner
-}
-
-func startProgram(t *testing.T, proc string) program {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), asProgram+"=1")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	pid := strconv.Itoa(cmd.Process.Pid)
-	if err := os.Symlink("/proc/"+pid, filepath.Join(proc, pid)); err != nil {
-		t.Fatal(err)
-	}
-	return program{in, bufio.NewScanner(out)}
-}
-
-// take has the program allocate so many MiB and returns its answer.
-func (p program) take(t *testing.T, n int) string {
-	t.Helper()
-	if _, err := fmt.Fprintln(p.in, n); err != nil || !p.out.Scan() {
-		t.Fatalf("the program does not answer: %v, %v", err, p.out.Err())
-	}
-	return p.out.Text()
-}
-
-// until has the program try to allocate until the answer is as wanted.
-func (p program) until(t *testing.T, n int, want string) {
-	t.Helper()
-	got := ""
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
-		if got = p.take(t, -n); got == want {
-			return
-		}
-		select {
-		case <-t.Context().Done():
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
-	t.Fatalf("%d MiB: %q, want %q", n, got, want)
-}
-
-// TestShareCommit: what one process has taken another cannot get, until the limit is changed.
-func TestShareCommit(t *testing.T) {
-	dir, proc := t.TempDir(), t.TempDir()
-	job := filepath.Join(dir, "job")
-	limit := func(n uint64) {
-		if err := atomicfile.Write(job, jobobject.File(jobobject.Limits{Memory: n}), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	limit(1000 * mib)
-	first, second := startProgram(t, proc), startProgram(t, proc)
-	stop := make(chan struct{})
-	defer close(stop)
-	go shareCommit(job, proc, stop)
-	const refused = "cannot allocate memory"
-	first.until(t, 2000, refused)
-	first.until(t, 600, "ok") // a look may have seen what was only tried; Go itself has some 100 MiB in each
-	if got := first.take(t, 600); got != "ok" {
-		t.Fatalf("what there is: %s", got)
-	}
-	second.until(t, 500, refused)
-	second.until(t, 10, "ok")
-	limit(2000 * mib)
-	second.until(t, 500, "ok")
-	first.until(t, 2000, refused)
-	limit(0)
-	first.until(t, 2000, "ok")
 }

@@ -33,7 +33,7 @@ func Run(cfg Config, errOut io.Writer) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("start %q: %w", cfg.Argv[0], err)
 	}
-	if cfg.Job != "" && os.Getpid() == 1 { // or the processes that it sees are not only the container's
+	if cfg.Job != "" {
 		stop := make(chan struct{})
 		defer close(stop)
 		go shareCommit(cfg.Job, procfs, stop)
