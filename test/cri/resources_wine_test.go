@@ -83,8 +83,8 @@ func TestUpdateChangesTheCgroup(t *testing.T) {
 		{&runtimeapi.WindowsContainerResources{CpuMaximum: 2500}, "cpu/cpu.cfs_quota_us", whole * cpus / 4},
 		{&runtimeapi.WindowsContainerResources{CpuMaximum: 5000}, "cpu/cpu.shares", 1024},
 		{&runtimeapi.WindowsContainerResources{CpuCount: 1}, "cpu/cpu.cfs_quota_us", whole},
-		{&runtimeapi.WindowsContainerResources{MemoryLimitInBytes: 300 << 20}, "memory/memory.limit_in_bytes", (300 + 150 + 64) << 20},
-		{&runtimeapi.WindowsContainerResources{MemoryLimitInBytes: 200 << 20}, "memory/memory.limit_in_bytes", (200 + 100 + 64) << 20},
+		{&runtimeapi.WindowsContainerResources{MemoryLimitInBytes: 300 << 20}, "memory/memory.limit_in_bytes", 364 << 20},
+		{&runtimeapi.WindowsContainerResources{MemoryLimitInBytes: 200 << 20}, "memory/memory.limit_in_bytes", 264 << 20},
 	} {
 		req := &runtimeapi.UpdateContainerResourcesRequest{ContainerId: id, Windows: step.change}
 		if _, err := n.UpdateContainerResources(t.Context(), req); err != nil {

@@ -23,8 +23,8 @@ const (
 	// room is left to each process even when the limit is reached, for a thread or two.
 	room = 8 << 20
 	// Looks are more frequent when more than half of the limit is used.
-	calmPause = 100 * time.Millisecond
-	nearPause = 25 * time.Millisecond
+	calmPause = 500 * time.Millisecond
+	nearPause = 50 * time.Millisecond
 )
 
 // process is what is looked at of a process; sizes are in bytes.

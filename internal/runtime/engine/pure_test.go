@@ -42,7 +42,7 @@ func TestResources(t *testing.T) {
 			shares: 1024,
 			limit:  -1,
 		},
-		{name: "memory", in: Resources{MemoryLimit: 100 << 20}, quota: -1, shares: 1024, limit: 214 << 20},
+		{name: "memory", in: Resources{MemoryLimit: 100 << 20}, quota: -1, shares: 1024, limit: 164 << 20},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := tc.in.cgroupFor(processors)

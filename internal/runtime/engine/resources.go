@@ -30,10 +30,6 @@ const (
 	// overhead is what the container's own Windows, wineserver and mullion-init, may use beside the programs; on
 	// Windows the kernel's share is not charged to the container.
 	overhead = 64 << 20
-	// excess is the part of a memory limit by which the kernel's is greater: the programs are refused memory at the limit
-	// itself (package containerinit), but several that take much at the same moment may all get it, and Windows never
-	// kills for that.
-	excess = 2
 	// mostTasks is how many processes and threads a pod may have, its containers' own Windows' among them. Without a
 	// limit one container could take all that the machine has (kernel.pid_max). A .NET or JVM server has some hundreds
 	// of threads. Kubelets limit Linux pods in the same way (podPidsLimit).
@@ -77,7 +73,7 @@ func (r Resources) cgroupFor(processors int64) *specs.LinuxResources {
 	cpu.Shares = &shares
 	limit := int64(-1)
 	if r.MemoryLimit > 0 {
-		limit = r.MemoryLimit + r.MemoryLimit/excess + overhead
+		limit = r.MemoryLimit + overhead
 	}
 	tasks := int64(mostTasks)
 	return &specs.LinuxResources{
