@@ -128,7 +128,7 @@ void drop_stack(void)
 /*
  * limit_memory bounds the memory that each program may commit: beyond it VirtualAlloc fails, as at the commit limit of
  * a Windows job. RLIMIT_DATA counts private writable pages, touched or not, so it is a commit limit; it applies to each
- * process by itself, not to their sum, for which mullion-init changes it later. Wine's own share is added to it: 10 MiB for an idle process and 2 to 3 MiB for
+ * process by itself, not to their sum. Wine's own share is added to it: 10 MiB for an idle process and 2 to 3 MiB for
  * each thread, whose whole stacks count here (measured with Wine 8.0; a Go program of 4 threads has 34 MB where Windows
  * counts 9). It returns FALSE if the kernel refuses.
  */
@@ -140,7 +140,7 @@ BOOL limit_memory(ULONGLONG bytes)
         RLIMIT_DATA = 2
     };
     const ULONGLONG overhead = 64ull << 20;
-    ULONGLONG limit[2] = {bytes + overhead, ~0ull};
+    ULONGLONG limit[2] = {bytes + overhead, bytes + overhead};
 
     return linux_call(SYS_prlimit64, 0, RLIMIT_DATA, (long)(ULONG_PTR)limit, 0) == 0;
 }

@@ -10,7 +10,7 @@ import (
 const launcher = "mullion-run.exe"
 
 // ErrUsage is Parse's error for arguments that name no program.
-var ErrUsage = errors.New("usage: mullion-init [--explain FILE] [--job FILE] [--] PROGRAM [ARGUMENT...]")
+var ErrUsage = errors.New("usage: mullion-init [--explain FILE] [--] PROGRAM [ARGUMENT...]")
 
 // Config is what a container's first process is to run.
 type Config struct {
@@ -21,21 +21,13 @@ type Config struct {
 	// Explain is the file into which Wine's diagnostic lines are counted, which the main program is to write to
 	// descriptor 3; "": there is no such descriptor.
 	Explain string
-	// Job is the file that says what the container's job object answers, among it the commit limit that the programs
-	// share; "": they share none.
-	Job string
 }
 
 // Parse makes a Config from the arguments after the program's own name.
 func Parse(args, env []string) (Config, error) {
 	c := Config{Env: env}
-	for len(args) > 1 && (args[0] == "--explain" || args[0] == "--job") {
-		if args[0] == "--job" {
-			c.Job = args[1]
-		} else {
-			c.Explain = args[1]
-		}
-		args = args[2:]
+	if len(args) > 1 && args[0] == "--explain" {
+		c.Explain, args = args[1], args[2:]
 	}
 	if len(args) > 0 && args[0] == "--" {
 		args = args[1:]

@@ -33,12 +33,12 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestParseFlags(t *testing.T) {
-	got, err := Parse([]string{"--job", "/run/j", "--explain", "/run/x", "--", "/bin/sh", "--explain"}, nil)
+func TestParseExplain(t *testing.T) {
+	got, err := Parse([]string{"--explain", "/run/x", "--", "/bin/sh", "--explain"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(Config{Explain: "/run/x", Job: "/run/j", Argv: []string{"/bin/sh", "--explain"}}, got); diff != "" {
+	if diff := cmp.Diff(Config{Explain: "/run/x", Argv: []string{"/bin/sh", "--explain"}}, got); diff != "" {
 		t.Error(diff)
 	}
 	if _, err := Parse([]string{"--explain", "/run/x"}, nil); !errors.Is(err, ErrUsage) {

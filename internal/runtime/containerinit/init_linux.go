@@ -33,11 +33,6 @@ func Run(cfg Config, errOut io.Writer) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("start %q: %w", cfg.Argv[0], err)
 	}
-	if cfg.Job != "" {
-		stop := make(chan struct{})
-		defer close(stop)
-		go shareCommit(cfg.Job, procfs, stop)
-	}
 	terminal := isTerminal(0)
 	end := 0 // the process that ends the services, once the main program has ended
 	result := 0

@@ -69,7 +69,6 @@ func (s *Server) exec(ctx context.Context, c store.Container, cmd []string, stre
 			report: path.Join(s.workTarget(c), name),
 			env:    path.Join(s.workTarget(c), envFileName),
 			dir:    c.Dir,
-			memory: c.Config.GetWindows().GetResources().GetMemoryLimitInBytes(),
 			args:   cmd,
 		}),
 		Stdin:    streams.in,

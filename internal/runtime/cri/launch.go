@@ -81,14 +81,10 @@ func (s *Server) initArgs(sb store.Sandbox, c store.Container) []string {
 	if s.cfg.Launch.Init == "" || c.HostProcess {
 		return program
 	}
-	args := []string{s.cfg.Launch.Init}
 	if explained {
-		args = append(args, "--explain", path.Join(s.workTarget(c), explain.Name))
+		return append([]string{s.cfg.Launch.Init, "--explain", path.Join(s.workTarget(c), explain.Name), "--"}, program...)
 	}
-	if s.cfg.Launch.Run != "" {
-		args = append(args, "--job", path.Join(s.workTarget(c), jobFileName))
-	}
-	return append(args, program...)
+	return append([]string{s.cfg.Launch.Init}, program...)
 }
 
 // explained reports whether what Wine says of a container's programs is kept: the pod asks for it, and there is a first

@@ -102,10 +102,6 @@ func main() {
 		time.Sleep(time.Hour)
 	case "service":
 		service(os.Args[2])
-	case "commit":
-		commit(os.Args[2], len(os.Args) > 3)
-	case "memory":
-		memory()
 	case "job":
 		job()
 	case "affinity":
