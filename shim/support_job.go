@@ -30,8 +30,7 @@ func jobRows() []support.Row {
 			Name:  "job objects: commit limit of a container",
 			Level: support.Partly,
 			Ref:   win32 + "procthread/job-objects",
-			Note: "its programs share it: who asks for more than is left is refused. What is left is looked at 2 times a second, 20 times when more than half is used, so programs that " +
-				"take much at the same moment may all get it; then and for memory that is no program's own (files of /tmp and /dev/shm) the kernel kills at the limit and 64 MiB",
+			Note: "it holds for each of its programs, which then cannot allocate; where all of them together take more than the limit and 64 MiB, the kernel kills, which Windows never does",
 		},
 	}
 }

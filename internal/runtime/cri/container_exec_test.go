@@ -114,7 +114,7 @@ func TestExecSync(t *testing.T) {
 		})
 	}
 	c, _ := n.Engine.Container(id)
-	if diff := cmp.Diff([]string{"env", "report"}, listDir(t, c.WorkDir)); diff != "" {
+	if diff := cmp.Diff([]string{"env", "job", "report"}, listDir(t, c.WorkDir)); diff != "" {
 		t.Errorf("working folder (-want +got):\n%s", diff)
 	}
 }

@@ -56,7 +56,7 @@ func runtimeRows() []support.Row {
 		{
 			Name:  "UpdateContainerResources",
 			Level: support.Partly,
-			Note:  "processors, rates, weights and memory change at once, within half a second for the commit limit of running programs; a HostProcess container's running programs keep their commit limit and do not learn of processors; rootfs_size_in_bytes changes nothing",
+			Note:  "processors, rates, weights and the limit of all programs together change at once; running programs keep the commit limit that each of them has; a HostProcess container's do not learn of processors; rootfs_size_in_bytes changes nothing",
 		},
 		{Name: "ReopenContainerLog"},
 		{Name: "ExecSync", Note: "output is cut off at 16 MiB, both streams together"},
@@ -110,7 +110,7 @@ func fieldRows() []support.Row {
 		{
 			Name:  "resources.memory_limit_in_bytes",
 			Level: support.Partly,
-			Note:  "shared by all processes of the container: who asks for more than is left cannot commit it; processes that take much at the same moment may all get it, and at the limit plus 64 MiB the kernel kills, which Windows never does. In a HostProcess container it is each process's own",
+			Note:  "a process that reaches the limit cannot commit more memory; if all processes together exceed the limit plus 64 MiB, the kernel kills, which Windows never does",
 		},
 		{Name: "resources.rootfs_size_in_bytes", Level: support.Not, Note: "ignored: the writable layer has no quota"},
 		{
