@@ -42,8 +42,15 @@ func machineKeys() []Key {
 	} {
 		keys = append(keys, Key{Path: path, Delete: true})
 	}
-	return keys
+	return append(keys, Key{Path: profileLink, Link: `\Registry\Machine\` + currentVersion + `\ProfileList`})
 }
+
+// profileLink is where a process without a parent in Windows looks for the folders of ProgramData, ALLUSERSPROFILE and
+// PUBLIC as soon as there is a key Software\Wow6432Node, which a driver of Wine's services and installers in images
+// make. Wine takes such a process for one of 32 bits until its program is mapped, after its environment is composed
+// (https://gitlab.winehq.org/wine/wine/-/blob/wine-8.0/server/registry.c, is_wow64_thread). Wine's own hive has this
+// link.
+const profileLink = `Software\Wow6432Node\Microsoft\Windows NT\CurrentVersion\ProfileList`
 
 const servicesKey = `System\CurrentControlSet\Services\`
 
@@ -169,7 +176,7 @@ func replaceUser(text, from, to string) string {
 }
 
 // layoutVersion is part of the layer's key. Increase it with every change of what Prepare makes.
-const layoutVersion = 5
+const layoutVersion = 6
 
 // etcFiles are the files below etc of the base layer. Wine takes the Windows user name from passwd.
 func etcFiles() map[string]string {

@@ -133,7 +133,7 @@ func ofImage(path string) bool {
 		return within(path, environmentKey)
 	}
 	for _, own := range []string{
-		`Software\Wine`, currentVersion + `\ProfileList`, currentVersion + `\AeDebug`,
+		`Software\Wine`, currentVersion + `\ProfileList`, profileLink, currentVersion + `\AeDebug`,
 		`Software\Microsoft\Windows\CurrentVersion\Component Based Servicing`,
 		`Software\Microsoft\Windows\CurrentVersion\SideBySide`, `Software\Microsoft\Windows\CurrentVersion\WindowsUpdate`,
 		// What machineKeys leaves out to save memory.

@@ -46,6 +46,12 @@ func prepared(t *testing.T) *System {
 // runIn runs a Windows program in a fresh overlay of a build, as root of the machine, and returns its output.
 func runIn(t *testing.T, s *System, b winver.Build, args ...string) string {
 	t.Helper()
+	return overlaid(t, s, b)(args...)
+}
+
+// overlaid makes a fresh overlay of a build, and returns what runs Windows programs in it and returns their output.
+func overlaid(t *testing.T, s *System, b winver.Build) func(args ...string) string {
+	t.Helper()
 	layers, err := s.Layers(b)
 	if err != nil {
 		t.Fatal(err)
@@ -78,19 +84,35 @@ func runIn(t *testing.T, s *System, b winver.Build, args ...string) string {
 			t.Error(err)
 		}
 	})
-	argv := append(s.LoaderArgv(), args...)
-	cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
-	cmd.Dir = Drive(prefix)
-	cmd.WaitDelay = time.Second
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	start := time.Now()
-	err = run(cmd)
-	t.Logf("%v in %v", args, time.Since(start).Round(time.Millisecond))
-	if err != nil && !errors.Is(err, exec.ErrWaitDelay) {
-		t.Fatalf("%v: %v: %s", args, err, out.Bytes())
+	return func(args ...string) string {
+		t.Helper()
+		argv := append(s.LoaderArgv(), args...)
+		cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
+		cmd.Dir = Drive(prefix)
+		cmd.WaitDelay = time.Second
+		var out bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &out
+		start := time.Now()
+		err := run(cmd)
+		t.Logf("%v in %v", args, time.Since(start).Round(time.Millisecond))
+		if err != nil && !errors.Is(err, exec.ErrWaitDelay) {
+			t.Fatalf("%v: %v: %s", args, err, out.Bytes())
+		}
+		return out.String()
 	}
-	return out.String()
+}
+
+// TestFoldersOfAllUsers starts programs by the loader while there is a key Software\Wow6432Node: it does not hide where
+// the folders of all users are.
+func TestFoldersOfAllUsers(t *testing.T) {
+	run := overlaid(t, prepared(t), winver.All()[0])
+	const want = `[C:\ProgramData] [C:\ProgramData] [C:\users\Public]`
+	for _, before := range []string{"ver", `reg add HKLM\Software\Wow6432Node\Trial /f`} {
+		run("cmd", "/c", before)
+		if got := run("cmd", "/c", "echo [%ProgramData%] [%ALLUSERSPROFILE%] [%PUBLIC%]"); strings.TrimSpace(got) != want {
+			t.Errorf("after %s: %q, want %q", before, got, want)
+		}
+	}
 }
 
 func TestVersionOfEachBuild(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 )
 
 // Key is one registry key of a hive and what to change in it.
@@ -18,6 +19,8 @@ type Key struct {
 	Delete bool
 	// Clear removes the values that the key has before Values are set. Its subkeys stay.
 	Clear bool
+	// Link is the whole name of the key that this one is a symbolic link to; "": it is none.
+	Link string
 }
 
 // Value is one registry value in the text form of Wine's .reg files.
@@ -51,6 +54,19 @@ func escape(s string, quotes bool) string {
 		default:
 			b.WriteRune(r)
 		}
+	}
+	return b.String()
+}
+
+// linkText is a REG_LINK as the bytes of its UTF-16, which ends without a zero character.
+func linkText(target string) string {
+	var b strings.Builder
+	b.WriteString("hex(6):")
+	for i, unit := range utf16.Encode([]rune(target)) {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "%02x,%02x", unit&0xff, unit>>8)
 	}
 	return b.String()
 }
@@ -189,6 +205,9 @@ func (h *hive) apply(c Key) {
 	}
 	if c.Clear {
 		at.key.lines, at.key.values = nil, nil
+	}
+	if c.Link != "" {
+		at.key.lines, at.key.values = []string{"#link", `"SymbolicLinkValue"=` + linkText(c.Link)}, nil
 	}
 	for _, name := range c.Drop {
 		at.key.drop(name)

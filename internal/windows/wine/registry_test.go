@@ -61,6 +61,7 @@ func TestEditRegistry(t *testing.T) {
 		{Path: `System\Services\winebus`, Delete: true},
 		{Path: `Software\New`, Values: []Value{SZ("a", "b")}},
 		{Path: `Software\New`, Values: []Value{SZ("a", "c")}},
+		{Path: `System\Linked`, Link: `\R\é𝄞`},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -89,6 +90,10 @@ func TestEditRegistry(t *testing.T) {
 
 [Software\\New] 0
 "a"="c"
+
+[System\\Linked] 0
+#link
+"SymbolicLinkValue"=hex(6):5c,00,52,00,5c,00,e9,00,34,d8,1e,dd
 `
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
