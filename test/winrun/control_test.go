@@ -117,6 +117,18 @@ func (p prefix) made(t *testing.T, name, accepts string) {
 	p.until(t, "sc query "+name, "RUNNING")
 }
 
+// testServiceKnown has a service find out that it is one as libraries do. Go's says no, as in Windows' own containers,
+// where services are not in session 0 (https://github.com/golang/go/issues/56335).
+func testServiceKnown(t *testing.T, p prefix) {
+	t.Helper()
+	p.fresh(t)
+	p.made(t, "known", "sw")
+	const want = "started [\"known\"] color \"\"\nGo's answer false, child of services.exe\n"
+	if got := p.log(t, "known.log"); got != want {
+		t.Errorf("the service wrote %q, want %q", got, want)
+	}
+}
+
 // testServiceEnd ends a container whose services run: those that accept it are told before, and have their time.
 func testServiceEnd(t *testing.T, p prefix) {
 	t.Helper()

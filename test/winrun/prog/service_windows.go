@@ -7,13 +7,16 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unsafe"
 
+	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/svc"
 )
 
 // serve is a service: prog service NAME LOG ACCEPTS. It writes to a file what it is started with and which controls it
 // gets. ACCEPTS is what it accepts, a letter each: stop, shutdown, preshutdown. Slow letters: d drains for 4 s before it
-// stops, n does not stop at all, f ends as soon as it runs with code 3, F without saying so.
+// stops, n does not stop at all, f ends as soon as it runs with code 3, F without saying so, w writes what libraries go
+// by to find out that they are in a service.
 func serve(args []string) error {
 	if len(args) != 3 {
 		return errors.New("usage: prog service NAME LOG ACCEPTS")
@@ -23,6 +26,29 @@ func serve(args []string) error {
 		return err
 	}
 	return svc.Run(args[0], &service{log: log, accepts: args[2]})
+}
+
+// whoStarts is the answer of Go's library, and the program's parent, by whose name .NET's
+// WindowsServiceHelpers.IsWindowsService goes since 6.0.9 (https://github.com/dotnet/runtime/pull/74188).
+func whoStarts() string {
+	is, err := svc.IsWindowsService()
+	if err != nil {
+		return err.Error()
+	}
+	snapshot, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPPROCESS, 0)
+	if err != nil {
+		return err.Error()
+	}
+	defer func() { _ = windows.CloseHandle(snapshot) }()
+	names, parent := map[uint32]string{}, uint32(0)
+	entry := windows.ProcessEntry32{Size: uint32(unsafe.Sizeof(windows.ProcessEntry32{}))}
+	for err = windows.Process32First(snapshot, &entry); err == nil; err = windows.Process32Next(snapshot, &entry) {
+		names[entry.ProcessID] = windows.UTF16ToString(entry.ExeFile[:])
+		if entry.ProcessID == windows.GetCurrentProcessId() {
+			parent = entry.ParentProcessID
+		}
+	}
+	return fmt.Sprintf("Go's answer %v, child of %s", is, names[parent])
 }
 
 type service struct {
@@ -38,6 +64,9 @@ func (s *service) say(format string, args ...any) {
 func (s *service) Execute(args []string, requests <-chan svc.ChangeRequest, status chan<- svc.Status) (bool, uint32) {
 	s.say("started %q color %q", args, os.Getenv("COLOR"))
 	status <- svc.Status{State: svc.StartPending}
+	if strings.Contains(s.accepts, "w") {
+		s.say("%s", whoStarts())
+	}
 	if strings.Contains(s.accepts, "F") {
 		syscall.ExitProcess(5)
 	}
