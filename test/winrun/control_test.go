@@ -198,8 +198,11 @@ func testServiceSettings(t *testing.T, p prefix) {
 		{`sc failure upper reset= 0 actions= ""`, 0, changed2},
 		{`sc config upper start= demand`, 0, changed},
 		{`sc qc upper | findstr START_TYPE`, 0, "        START_TYPE         : 3   DEMAND_START\n"},
+		{`sc qc lower | findstr DISPLAY_NAME`, 0, "        DISPLAY_NAME       : lower\n"},
+		{`sc query type= all state= all | findstr /c:": lower"`, 0, "SERVICE_NAME: lower \nDISPLAY_NAME: lower\n"},
 		{`sc enumdepend lower | findstr NAME:`, 0, "SERVICE_NAME: upper \nDISPLAY_NAME: The upper one\n"},
 		{`sc start upper >nul`, 0, ""},
+		{`net start | findstr /c:"   lower"`, 0, "   lower\n"},
 		{`sc query lower | findstr RUNNING`, 0, "        STATE              : 4  RUNNING \n"},
 		{`sc stop lower`, 1051 & 0xff, "[SC] ControlService FAILED 1051:\n\nA stop control has been sent to a service that other running services are dependent on.\n\n"},
 		{`net stop lower /y`, 0, "The following services are dependent on the lower service.\nStopping the lower service will also stop these services.\n\n   The upper one\n\n" +

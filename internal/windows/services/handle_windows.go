@@ -1,21 +1,25 @@
 package services
 
 import (
+	"cmp"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
 )
 
 // handle is an open service.
-type handle windows.Handle
+type handle struct {
+	windows.Handle
+	name string
+}
 
 // Close implements Handle.
-func (h handle) Close() error { return code(windows.CloseServiceHandle(windows.Handle(h))) }
+func (h handle) Close() error { return code(windows.CloseServiceHandle(h.Handle)) }
 
 // Status implements Life.
 func (h handle) Status() (Status, error) {
 	s, need := windows.SERVICE_STATUS_PROCESS{}, uint32(0)
-	err := windows.QueryServiceStatusEx(windows.Handle(h), windows.SC_STATUS_PROCESS_INFO, (*byte)(unsafe.Pointer(&s)),
+	err := windows.QueryServiceStatusEx(h.Handle, windows.SC_STATUS_PROCESS_INFO, (*byte)(unsafe.Pointer(&s)),
 		uint32(unsafe.Sizeof(s)), &need)
 	return status(&s), code(err)
 }
@@ -34,13 +38,13 @@ func (h handle) Start(args []string) error {
 	if len(list) > 0 {
 		first = &list[0]
 	}
-	return code(windows.StartService(windows.Handle(h), uint32(len(list)), first)) //nolint:gosec // there are few
+	return code(windows.StartService(h.Handle, uint32(len(list)), first)) //nolint:gosec // there are few
 }
 
 // Control implements Life.
 func (h handle) Control(control uint32) (Status, error) {
 	s := windows.SERVICE_STATUS{}
-	err := windows.ControlService(windows.Handle(h), control, &s)
+	err := windows.ControlService(h.Handle, control, &s)
 	return Status{
 		Type:        s.ServiceType,
 		State:       s.CurrentState,
@@ -53,13 +57,16 @@ func (h handle) Control(control uint32) (Status, error) {
 }
 
 // Delete implements Life.
-func (h handle) Delete() error { return code(windows.DeleteService(windows.Handle(h))) }
+func (h handle) Delete() error { return code(windows.DeleteService(h.Handle)) }
+
+// display is the name that people see: the service's own, if it was made without one. Wine leaves it empty.
+func display(text *uint16, name string) string { return cmp.Or(windows.UTF16PtrToString(text), name) }
 
 // Dependents implements Life.
 func (h handle) Dependents(states uint32) ([]Service, error) {
 	count := uint32(0)
 	b, err := buffer(1<<10, func(b *byte, size uint32) (need uint32, err error) {
-		err = windows.EnumDependentServices(windows.Handle(h), states, (*windows.ENUM_SERVICE_STATUS)(unsafe.Pointer(b)),
+		err = windows.EnumDependentServices(h.Handle, states, (*windows.ENUM_SERVICE_STATUS)(unsafe.Pointer(b)),
 			size, &need, &count)
 		return need, err
 	})
@@ -69,9 +76,10 @@ func (h handle) Dependents(states uint32) ([]Service, error) {
 	var list []Service
 	for _, s := range unsafe.Slice((*windows.ENUM_SERVICE_STATUS)(unsafe.Pointer(&b[0])), count) {
 		is := s.ServiceStatus
+		name := windows.UTF16PtrToString(s.ServiceName)
 		list = append(list, Service{
-			Name:    windows.UTF16PtrToString(s.ServiceName),
-			Display: windows.UTF16PtrToString(s.DisplayName),
+			Name:    name,
+			Display: display(s.DisplayName, name),
 			Status: Status{
 				Type:        is.ServiceType,
 				State:       is.CurrentState,
@@ -89,7 +97,7 @@ func (h handle) Dependents(states uint32) ([]Service, error) {
 // Config implements Settings.
 func (h handle) Config() (Config, error) {
 	b, err := buffer(1<<10, func(b *byte, size uint32) (need uint32, err error) {
-		err = windows.QueryServiceConfig(windows.Handle(h), (*windows.QUERY_SERVICE_CONFIG)(unsafe.Pointer(b)), size, &need)
+		err = windows.QueryServiceConfig(h.Handle, (*windows.QUERY_SERVICE_CONFIG)(unsafe.Pointer(b)), size, &need)
 		return need, err
 	})
 	if err != nil {
@@ -104,7 +112,7 @@ func (h handle) Config() (Config, error) {
 		Binary:       windows.UTF16PtrToString(c.BinaryPathName),
 		Group:        windows.UTF16PtrToString(c.LoadOrderGroup),
 		Account:      windows.UTF16PtrToString(c.ServiceStartName),
-		Display:      windows.UTF16PtrToString(c.DisplayName),
+		Display:      display(c.DisplayName, h.name),
 		Needs:        split(c.Dependencies),
 	}, nil
 }
@@ -115,21 +123,21 @@ func (h handle) Change(c Change) error {
 	if err != nil {
 		return InvalidParameter
 	}
-	return code(windows.ChangeServiceConfig(windows.Handle(h), c.Type, c.Start, c.ErrorControl, p[0], p[1], nil,
+	return code(windows.ChangeServiceConfig(h.Handle, c.Type, c.Start, c.ErrorControl, p[0], p[1], nil,
 		multi(c.Needs), p[2], p[3], p[4]))
 }
 
 // query asks for a level of QueryServiceConfig2.
 func (h handle) query(level uint32) ([]byte, error) {
 	return buffer(256, func(b *byte, size uint32) (need uint32, err error) {
-		err = windows.QueryServiceConfig2(windows.Handle(h), level, b, size, &need)
+		err = windows.QueryServiceConfig2(h.Handle, level, b, size, &need)
 		return need, err
 	})
 }
 
 // change sets a level of ChangeServiceConfig2.
 func (h handle) change(level uint32, info unsafe.Pointer) error {
-	return code(windows.ChangeServiceConfig2(windows.Handle(h), level, (*byte)(info)))
+	return code(windows.ChangeServiceConfig2(h.Handle, level, (*byte)(info)))
 }
 
 // Description implements Texts.

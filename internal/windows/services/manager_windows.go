@@ -68,9 +68,10 @@ func (local) List(types, states uint32, group *string) ([]Service, error) {
 			return err
 		}
 		for _, s := range unsafe.Slice((*windows.ENUM_SERVICE_STATUS_PROCESS)(unsafe.Pointer(&b[0])), count) {
+			name := windows.UTF16PtrToString(s.ServiceName)
 			list = append(list, Service{
-				Name:    windows.UTF16PtrToString(s.ServiceName),
-				Display: windows.UTF16PtrToString(s.DisplayName),
+				Name:    name,
+				Display: display(s.DisplayName, name),
 				Status:  status(&s.ServiceStatusProcess),
 			})
 		}
@@ -165,7 +166,7 @@ func (local) Open(name string, rights uint32) (Handle, error) {
 			return InvalidName
 		}
 		h, err := windows.OpenService(m, p, rights)
-		opened = handle(h)
+		opened = handle{h, name}
 		return err
 	})
 	if err != nil {
@@ -182,9 +183,6 @@ func (l local) DisplayName(name string) (string, error) {
 	}
 	defer h.Close()
 	c, err := h.Config()
-	if c.Display == "" {
-		c.Display = name
-	}
 	return c.Display, err
 }
 
