@@ -452,7 +452,7 @@ func programRows() []support.Row {
 			Level: support.Partly,
 			Ref:   win32 + "eventlog/event-logging",
 			Note: "each host and each container has its own, in files of our own form: what programs write by ReportEvent is kept, within the log's MaxSize, and read by ReadEventLog, EvtQuery, " +
-				"EvtSubscribe and EvtRender; messages come from the source's EventMessageFile. Queries have *, System, EventData, comparisons, and, or, not, timediff and band, and are of one log. " +
+				"EvtSubscribe and EvtRender; messages come from the source's EventMessageFile, those of the service control manager are known. Queries have *, System, EventData, comparisons, and, or, not, timediff and band, and are of one log. " +
 				"Saved logs (.evtx), other computers, manifests, ETW and changes of settings by EvtSetChannelConfigProperty are refused; Windows writes no events of its own, and the rights of a log's " +
 				"files are all that keeps a user from reading, clearing or, in a log that another user has begun, writing it",
 		},

@@ -38,8 +38,46 @@ struct name_list
     unsigned next;
 };
 
+/* What Windows' service control manager says: its messages lie in a file of Windows (netevent.dll), which is not there. */
+static const WCHAR *manager_message(const WCHAR *source, DWORD id)
+{
+    static const struct
+    {
+        DWORD id;
+        const WCHAR *text;
+    } messages[] = {
+        {7023, L"The %1 service terminated with the following error: %n%2"},
+        {7024, L"The %1 service terminated with the following service-specific error: %n%2"},
+        {7031, L"The %1 service terminated unexpectedly.  It has done this %2 time(s).  The following corrective action will be taken in %3 milliseconds: %5."},
+        {7034, L"The %1 service terminated unexpectedly.  It has done this %2 time(s)."},
+    };
+
+    if (_wcsicmp(source, L"Service Control Manager"))
+        return NULL;
+    for (unsigned i = 0; i < sizeof(messages) / sizeof(messages[0]); i++)
+        if (messages[i].id == (id & 0xffff))
+            return messages[i].text;
+    return NULL;
+}
+
+/* An event's string, or, where errors may be, Windows' words for the error if it is %% and the error's number. */
+static void insert_string(const WCHAR *string, BOOL errors, struct text *message)
+{
+    WCHAR words[512], *end = NULL;
+    DWORD error = errors && !wcsncmp(string, L"%%", 2) ? wcstoul(string + 2, &end, 10) : 0, length = 0;
+
+    if (end && end != string + 2 && !*end)
+        length = FormatMessageW(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS, NULL, error, 0, words, sizeof(words) / sizeof(words[0]), NULL);
+    while (length && wcschr(L"\r\n", words[length - 1]))
+        length--;
+    if (length)
+        text_add_wide(message, words, length);
+    else
+        text_add_wide(message, string, wcslen(string));
+}
+
 /* Puts the event's strings into a message: %1 to %99, also with a format behind it, and the marks of message tables. FALSE: there are not enough. */
-static BOOL insert_strings(const WCHAR *format, const WCHAR *const *string, unsigned strings, struct text *message)
+static BOOL insert_strings(const WCHAR *format, const WCHAR *const *string, unsigned strings, BOOL errors, struct text *message)
 {
     BOOL whole = TRUE;
 
@@ -61,7 +99,7 @@ static BOOL insert_strings(const WCHAR *format, const WCHAR *const *string, unsi
 
             format = end ? end + 1 : format;
             if (number <= strings)
-                text_add_wide(message, string[number - 1], wcslen(string[number - 1]));
+                insert_string(string[number - 1], errors, message);
             else
             {
                 text_add_wide(message, start, (size_t)(format - start));
@@ -146,16 +184,18 @@ static WCHAR *message_of_files(WCHAR *files, DWORD id)
 
 DWORD source_message(const WCHAR *source, DWORD id, const WCHAR *const *string, unsigned strings, struct text *message)
 {
-    WCHAR log[LOG_CHARS], *files, *format;
+    const WCHAR *known = manager_message(source, id);
+    WCHAR log[LOG_CHARS], *files = NULL, *format = NULL;
     BOOL whole;
 
-    if (!source_log(source, log) || !(files = source_text(log, source, L"EventMessageFile")))
-        return ERROR_EVT_MESSAGE_NOT_FOUND;
-    format = message_of_files(files, id);
+    if (known)
+        format = _wcsdup(known);
+    else if (source_log(source, log) && (files = source_text(log, source, L"EventMessageFile")))
+        format = message_of_files(files, id);
     free(files);
     if (!format)
         return ERROR_EVT_MESSAGE_NOT_FOUND;
-    whole = insert_strings(format, string, strings, message);
+    whole = insert_strings(format, string, strings, known != NULL, message);
     free(format);
     while (message->length && wcschr(L"\r\n", message->chars[message->length - 1]))
         message->chars[--message->length] = 0;

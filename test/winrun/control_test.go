@@ -319,6 +319,17 @@ func testServiceFailure(t *testing.T, p prefix) {
 	if text := strings.Join(got, " "); text != strings.ReplaceAll(want, ",", "") {
 		t.Errorf("the System log has %q, want %q", text, want)
 	}
+	text := p.line(t, `wevtutil qe System /f:text "/q:*[System[Provider[@Name='Service Control Manager']]]"`)
+	for _, want := range []string{
+		"The weak service terminated unexpectedly.  It has done this 1 time(s).\n",
+		"The weak service terminated unexpectedly.  It has done this 2 time(s).  The following corrective action will be taken in " +
+			"200 milliseconds: Restart the service.\n",
+		"The bad service terminated with the following error: \nThe system cannot find the path specified.\n",
+	} {
+		if !strings.Contains(text.out, want) {
+			t.Errorf("%+v lacks %q", text, want)
+		}
+	}
 	if got := p.line(t, "sc delete weak && sc delete bad"); got.code != 0 {
 		t.Errorf("%+v", got)
 	}
