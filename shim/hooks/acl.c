@@ -158,6 +158,22 @@ ACL *acl_set(const ACL *list, BOOL inherits)
     return copy;
 }
 
+/* Takes a list's last entry away if the list has it already: the owner is often named beside CREATOR OWNER, and Windows lists it once. */
+static void drop_repeated(ACL *list)
+{
+    const ACE_HEADER *last = first(list), *entry = last;
+
+    for (unsigned i = 1; i < list->AceCount; i++)
+        last = next(last);
+    for (; entry != last; entry = next(entry))
+        if (entry->AceSize == last->AceSize && !memcmp(entry, last, last->AceSize))
+        {
+            list->AclSize -= last->AceSize;
+            list->AceCount--;
+            return;
+        }
+}
+
 /* Adds what an object inherits of one entry of its folder. */
 static void inherit(ACL *list, const ACE_HEADER *entry, BOOL folder, const SID *owner, const SID *group)
 {
@@ -178,10 +194,14 @@ static void inherit(ACL *list, const ACE_HEADER *entry, BOOL folder, const SID *
     if (passed && plain && (sid || (plain->mask & GENERIC_RIGHTS)))
     {
         append(list, entry, INHERITED_ACE, sid);
+        if (sid)
+            drop_repeated(list);
         append(list, entry, passed | INHERIT_ONLY_ACE | INHERITED_ACE, NULL);
+        return;
     }
-    else
-        append(list, entry, passed | INHERITED_ACE, sid);
+    append(list, entry, passed | INHERITED_ACE, sid);
+    if (sid)
+        drop_repeated(list);
 }
 
 ACL *acl_inherit(const ACL *own, const ACL *from, BOOL folder, const SID *owner, const SID *group)

@@ -20,7 +20,6 @@ NT AUTHORITY\SYSTEM
 False
 BUILTIN\Administrators Allow FullControl True
 NT AUTHORITY\SYSTEM Allow FullControl True
-BUILTIN\Administrators Allow FullControl True
 BUILTIN\Users Allow ReadAndExecute, Synchronize True
 `,
 		`(Get-Acl -LiteralPath C:\).Access | Where-Object { -not $_.PropagationFlags } | ForEach-Object { ` + rule + ` }`: `BUILTIN\Administrators Allow FullControl False

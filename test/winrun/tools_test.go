@@ -87,6 +87,11 @@ func testTools(t *testing.T, p prefix) {
 				"Successfully processed 1 files; Failed processing 0 files\n" +
 				"C:\\secured\\f.txt Everyone:(I)(RX)\n                 BUILTIN\\Administrators:(I)(F)\n\nSuccessfully processed 1 files; Failed processing 0 files\n", "",
 		},
+		{
+			"icacls_container_users", `icacls C:\secured /grant:r ContainerUser:(OI)(CI)R "User Manager\ContainerAdministrator:F" /deny Users:W >nul && icacls C:\secured | findstr Container`, 0,
+			"           User Manager\\ContainerUser:(OI)(CI)(R)\n           User Manager\\ContainerAdministrator:(F)\n", "",
+		},
+		{"icacls_owner_once", `echo x>C:\once.txt && icacls C:\once.txt | findstr "Administrators:"`, 0, "C:\\once.txt BUILTIN\\Administrators:(I)(F)\n", ""},
 		{"icacls_reset", `icacls C:\secured /reset >nul && icacls C:\secured | findstr /c:"Everyone:(OI)"`, 1, "", ""},
 		{"icacls_none", `icacls C:\none >nul`, 2, "", "C:\\none: The system cannot find the file specified.\n"},
 		{"icacls_nobody", `icacls C:\tools /grant Nobody:F >nul`, 1332 & 0xff, "", "Nobody: No mapping between account names and security IDs was done.\n"},

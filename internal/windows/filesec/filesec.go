@@ -3,7 +3,10 @@
 // folder in which it lies.
 package filesec
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // The flags of an entry (https://learn.microsoft.com/windows/win32/api/winnt/ns-winnt-ace_header).
 const (
@@ -63,8 +66,9 @@ func (l List) Inherit(folder bool, owner string) []Entry {
 		creator := e.SID == creatorOwner || e.SID == creatorGroup
 		switch {
 		case direct && creator:
-			if e.SID == creatorOwner && owner != "" {
-				got = append(got, Entry{Deny: e.Deny, Flags: Inherited, Mask: e.Mask, SID: owner})
+			of := Entry{Deny: e.Deny, Flags: Inherited, Mask: e.Mask, SID: owner}
+			if e.SID == creatorOwner && owner != "" && !slices.Contains(got, of) { // an owner that is named too is listed once
+				got = append(got, of)
 			}
 			if below != 0 {
 				got = append(got, Entry{Deny: e.Deny, Flags: Inherited | InheritOnly | below, Mask: e.Mask, SID: e.SID})
@@ -91,4 +95,25 @@ func (l *List) Sort() {
 		return 1
 	}
 	slices.SortStableFunc(l.Entries, func(a, b Entry) int { return rank(a) - rank(b) })
+}
+
+// containerAccounts are the users of Windows containers by SID, which Windows' User Manager service makes. Wine does not
+// know their names
+// (https://learn.microsoft.com/virtualization/windowscontainers/manage-containers/container-security).
+func containerAccounts() map[string]string {
+	return map[string]string{
+		"S-1-5-93-2-1": `User Manager\ContainerAdministrator`,
+		"S-1-5-93-2-2": `User Manager\ContainerUser`,
+	}
+}
+
+// containerAccount is the SID of a container's user, named with or without its domain; "" for every other name.
+func containerAccount(name string) string {
+	for sid, full := range containerAccounts() {
+		_, short, _ := strings.Cut(full, `\`)
+		if strings.EqualFold(name, full) || strings.EqualFold(name, short) {
+			return sid
+		}
+	}
+	return ""
 }

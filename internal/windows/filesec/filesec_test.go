@@ -46,6 +46,29 @@ func TestInherit(t *testing.T) {
 	}
 }
 
+// TestInheritTwice has an owner that the folder's list names beside CREATOR OWNER.
+func TestInheritTwice(t *testing.T) {
+	const both = ObjectInherit | ContainerInherit
+	parent := List{Entries: []Entry{
+		{Flags: both, Mask: FullAccess, SID: "me"}, {Flags: both | InheritOnly, Mask: FullAccess, SID: creatorOwner},
+	}}
+	want := []Entry{{Flags: Inherited, Mask: FullAccess, SID: "me"}}
+	if diff := cmp.Diff(want, parent.Inherit(false, "me")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestContainerAccount(t *testing.T) {
+	for name, want := range map[string]string{
+		"ContainerUser": "S-1-5-93-2-2", `user manager\containeradministrator`: "S-1-5-93-2-1",
+		`Other\ContainerUser`: "", "User": "", "": "",
+	} {
+		if got := containerAccount(name); got != want {
+			t.Errorf("%q is %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestSort(t *testing.T) {
 	l := List{Entries: []Entry{{Flags: Inherited, Deny: true}, {Mask: 1}, {Mask: 2, Deny: true}, {Mask: 3}}}
 	l.Sort()

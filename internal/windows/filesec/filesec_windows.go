@@ -111,6 +111,9 @@ func Account(sid string) string {
 	if err != nil {
 		return sid
 	}
+	if name, is := containerAccounts()[s.String()]; is {
+		return name
+	}
 	name, domain, _, err := s.LookupAccount("")
 	switch {
 	case err != nil || name == "":
@@ -129,6 +132,9 @@ func Lookup(account string) (string, error) {
 			return "", windows.ERROR_NONE_MAPPED
 		}
 		return sid.String(), nil
+	}
+	if sid := containerAccount(account); sid != "" {
+		return sid, nil
 	}
 	sid, _, _, err := windows.LookupSID("", account)
 	if err != nil {

@@ -88,6 +88,8 @@ static void check_list(const char *item, const char *what, const ACL *got, const
 /* Which entries a file and a folder inherit from one entry. */
 static void test_inherit(void)
 {
+    static const struct ace twice[] = {{ALLOW, OI | CI, FILE_ALL_ACCESS, &sid_system}, {ALLOW, OI | CI | IO, GENERIC_ALL, &creator_owner}, {0}};
+    static const struct ace once[] = {{ALLOW, ID, FILE_ALL_ACCESS, &sid_system}, {0}};
     static const struct
     {
         const char *item;
@@ -136,6 +138,12 @@ static void test_inherit(void)
         heap_free(folder);
         free(from);
     }
+    /* the owner is named, and inherits the same as the creator */
+    ACL *named = list_with(twice), *got = acl_inherit(NULL, named, FALSE, SYSTEM, ADMINISTRATORS);
+
+    check_list("the owner is named", "entries of a file", got, once);
+    heap_free(got);
+    free(named);
 }
 
 /*
@@ -144,14 +152,13 @@ static void test_inherit(void)
  */
 static void test_inherit_much(void)
 {
-    static const struct ace small = {ALLOW, OI | CI, GENERIC_ALL, &creator_owner};
     const unsigned count = (0xffff - sizeof(ACL)) / 20;
     struct ace *aces = calloc(count + 1, sizeof(*aces));
     BYTE owner[SECURITY_MAX_SID_SIZE] = {SID_REVISION, SID_MAX_SUB_AUTHORITIES};
     ACL *from, *got;
 
     for (unsigned i = 0; i < 150; i++)
-        aces[i] = small;
+        aces[i] = (struct ace){ALLOW, OI | CI, i + 1, &creator_owner}; /* of the same rights one would be left */
     from = list_with(aces);
     got = acl_inherit(NULL, from, TRUE, (const SID *)owner, USERS);
     check_number("150 creators", "entries", got->AceCount, 300);

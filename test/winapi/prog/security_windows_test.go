@@ -14,7 +14,7 @@ const (
 	// NT AUTHORITY\SYSTEM, BU: BUILTIN\Users, CO: CREATOR OWNER;
 	// https://learn.microsoft.com/windows/win32/secauthz/ace-strings).
 	inFolder = "(A;OICIID;FA;;;BA)(A;OICIID;FA;;;SY)(A;ID;FA;;;BA)(A;OICIIOID;GA;;;CO)(A;OICIID;0x1200a9;;;BU)(A;CIID;0x4;;;BU)(A;CIID;0x2;;;BU)"
-	inFile   = "(A;ID;FA;;;BA)(A;ID;FA;;;SY)(A;ID;FA;;;BA)(A;ID;0x1200a9;;;BU)"
+	inFile   = "(A;ID;FA;;;BA)(A;ID;FA;;;SY)(A;ID;0x1200a9;;;BU)"
 )
 
 const everyPart = windows.OWNER_SECURITY_INFORMATION | windows.GROUP_SECURITY_INFORMATION |
