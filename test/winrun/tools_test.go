@@ -97,6 +97,8 @@ func testTools(t *testing.T, p prefix) {
 		{"icacls_nobody", `icacls C:\tools /grant Nobody:F >nul`, 1332 & 0xff, "", "Nobody: No mapping between account names and security IDs was done.\n"},
 		{"takeown", `takeown /f C:\secured /a && powershell -c "(Get-Acl C:\secured).Owner"`, 0, "\nSUCCESS: The file (or folder): \"C:\\secured\" now owned by the administrators group.\nBUILTIN\\Administrators\n", ""},
 		{"tzutil", `tzutil /l | findstr /x "UTC"`, 0, "UTC\n", ""},
+		{"tzutil_utc", `set TZ=UTC&& tzutil /g`, 0, "UTC", ""},
+		{"w32tm_utc", `set TZ=UTC&& w32tm /tz | findstr "Standard"`, 0, "  [Standard Name:\"Coordinated Universal Time\" Bias:0min Date:(unspecified)]\n", ""},
 		{"w32tm", `w32tm /tz | findstr /b /c:"Time zone: Current:TIME_ZONE_ID_" >nul && w32tm /query /status`, 0x26, "The following error occurred: The service has not been started. (0x80070426)\n", ""},
 		{"more", `powershell -c "Get-Content C:\tools\list.txt | more.com +1"`, 0, "two\nthree\n", ""},
 		{"netsh", `netsh interface ipv4 show config | findstr /c:"127.0.0.1"`, 0, "    IP Address:                           127.0.0.1\n", ""},

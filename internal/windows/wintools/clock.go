@@ -1,6 +1,7 @@
 package wintools
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -13,6 +14,24 @@ type Zone struct {
 	Bias, StandardBias, DaylightBias int
 	InDaylight, HasDaylight          bool
 	StandardBegins, DaylightBegins   string // as w32tm shows the dates: "(M:10 D:5 DoW:0)"
+}
+
+// isUTC reports whether the Linux side's zone is UTC, by TZ or else by the content of /etc/localtime, which ends with a
+// rule of its own (https://www.rfc-editor.org/rfc/rfc8536#section-3.3). Without either it is.
+func isUTC(tz string, localtime []byte) bool {
+	if tz = strings.TrimPrefix(tz, ":"); tz != "" {
+		name := strings.ToUpper(tz[strings.LastIndexByte(tz, '/')+1:])
+		return slices.Contains([]string{"UTC", "UTC0", "UCT", "ZULU", "UNIVERSAL"}, name)
+	}
+	rule := strings.TrimSuffix(string(localtime), "\n")
+	rule = rule[strings.LastIndexByte(rule, '\n')+1:]
+	return len(localtime) == 0 || rule == "UTC0"
+}
+
+// utc is Windows' zone UTC.
+func utc() Zone {
+	const name = "Coordinated Universal Time"
+	return Zone{ID: "UTC", Display: "(UTC) " + name, Standard: name, Daylight: name}
 }
 
 // tzutil shows the time zone (https://learn.microsoft.com/windows-server/administration/windows-commands/tzutil).
@@ -31,7 +50,7 @@ func tzutil(e Env, args []string) int {
 	case is && name == "?":
 		return usage(0)
 	case is && name == "g" && len(args) == 1:
-		zone, err := e.System.Zone()
+		zone, err := e.System.Zone(e.Getenv("TZ"))
 		if err != nil {
 			e.complain("ERROR: %v", err)
 			return 1
@@ -69,7 +88,7 @@ func w32tm(e Env, args []string) int {
 	}
 	switch first {
 	case "tz":
-		zone, err := e.System.Zone()
+		zone, err := e.System.Zone(e.Getenv("TZ"))
 		if err != nil {
 			e.complain("The following error occurred: %v", err)
 			return 1

@@ -13,7 +13,7 @@ import (
 )
 
 // Zone and Zones make a fake a Clock.
-func (w *fake) Zone() (Zone, error) {
+func (w *fake) Zone(string) (Zone, error) {
 	return Zone{
 		ID: "W. Europe Standard Time", Standard: "W. Europe Standard Time", Daylight: "W. Europe Daylight Time", Bias: -60,
 		DaylightBias: -60, HasDaylight: true, StandardBegins: "(M:10 D:5 DoW:0)", DaylightBegins: "(M:3 D:5 DoW:0)",
@@ -181,6 +181,25 @@ func TestSystemFails(t *testing.T) {
 	} {
 		if got := run(t, &fake{err: errNoReply}, "", strings.Fields(line)...); got.code == 0 || got.err == "" {
 			t.Errorf("%s: %+v", line, got)
+		}
+	}
+}
+
+func TestIsUTC(t *testing.T) {
+	for _, tc := range []struct {
+		tz, file string
+		want     bool
+	}{
+		{"", "", true},
+		{"", "TZif2...\nUTC0\n", true},
+		{"", "TZif2...\nGMT0\n", false},
+		{"", "nonsense", false},
+		{"UTC", "TZif2...\nGMT0\n", true},
+		{":Etc/UTC", "", true},
+		{"Africa/Abidjan", "TZif2...\nUTC0\n", false},
+	} {
+		if got := isUTC(tc.tz, []byte(tc.file)); got != tc.want {
+			t.Errorf("TZ %q, %q: %v, want %v", tc.tz, tc.file, got, tc.want)
 		}
 	}
 }

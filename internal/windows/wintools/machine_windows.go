@@ -3,6 +3,7 @@ package wintools
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,8 +32,8 @@ type dynamicZone struct {
 	_            uint8
 }
 
-// Zone implements Clock.
-func (local) Zone() (Zone, error) {
+// Zone implements Clock. Wine takes the first of the zones without an offset, in which it is winter all year, for UTC too.
+func (local) Zone(tz string) (Zone, error) {
 	var d dynamicZone
 	const invalid, inDaylight = 0xffffffff, 2
 	rc, _, err := kernel32("GetDynamicTimeZoneInformation").Call(uintptr(unsafe.Pointer(&d)))
@@ -45,7 +46,7 @@ func (local) Zone() (Zone, error) {
 		}
 		return fmt.Sprintf("(M:%d D:%d DoW:%d)", s.Month, s.Day, s.DayOfWeek)
 	}
-	return Zone{
+	zone := Zone{
 		ID:             windows.UTF16ToString(d.key[:]),
 		Standard:       windows.UTF16ToString(d.standard[:]),
 		Daylight:       windows.UTF16ToString(d.daylight[:]),
@@ -56,7 +57,14 @@ func (local) Zone() (Zone, error) {
 		HasDaylight:    d.daylightDate.Month != 0,
 		StandardBegins: date(d.standardDate),
 		DaylightBegins: date(d.daylightDate),
-	}, nil
+	}
+	if zone.Bias == 0 && !zone.HasDaylight {
+		localtime, err := os.ReadFile(`\\?\unix\etc\localtime`)
+		if isUTC(tz, localtime) && (err == nil || errors.Is(err, fs.ErrNotExist)) {
+			return utc(), nil
+		}
+	}
+	return zone, nil
 }
 
 // Zones implements Clock.

@@ -134,7 +134,7 @@ type Access interface {
 // Clock knows the time zones.
 type Clock interface {
 	// Zone is the current time zone, Zones are all that there are, by ID.
-	Zone() (Zone, error)
+	Zone(tz string) (Zone, error)
 	Zones() ([]Zone, error)
 }
 
