@@ -366,10 +366,10 @@ func programRows() []support.Row {
 				"Data, times and attributes are copied, not owners and lists (/SEC, /COPYALL); links are left out; /MT is taken and copies one by one. Other options are refused",
 		},
 		{
-			Name:  "tzutil, w32tm, more",
+			Name:  "tzutil, w32tm, more, chcp",
 			Level: support.Partly,
 			Ref:   commands + "tzutil",
-			Note:  "Mullion's: tzutil /g and /l; the zone is the machine's, /s is refused. w32tm /tz; everything else says that the time service is not started. more.com prints without waiting after a page; in cmd, more is a command of Wine's, without options",
+			Note:  "Mullion's: tzutil /g and /l; the zone is the machine's, /s is refused. w32tm /tz; everything else says that the time service is not started. more.com prints without waiting after a page; in cmd, more is a command of Wine's, without options. chcp shows the console's code page, and 437 where there is none; there a code page that is set has no effect",
 		},
 		{
 			Name:  "whoami, hostname",

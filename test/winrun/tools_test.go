@@ -96,6 +96,7 @@ func testTools(t *testing.T, p prefix) {
 		{"icacls_none", `icacls C:\none >nul`, 2, "", "C:\\none: The system cannot find the file specified.\n"},
 		{"icacls_nobody", `icacls C:\tools /grant Nobody:F >nul`, 1332 & 0xff, "", "Nobody: No mapping between account names and security IDs was done.\n"},
 		{"takeown", `takeown /f C:\secured /a && powershell -c "(Get-Acl C:\secured).Owner"`, 0, "\nSUCCESS: The file (or folder): \"C:\\secured\" now owned by the administrators group.\nBUILTIN\\Administrators\n", ""},
+		{"chcp", `chcp && chcp 65001 && chcp 12345`, 1, "Active code page: 437\nActive code page: 65001\nInvalid code page\n", ""},
 		{"tzutil", `tzutil /l | findstr /x "UTC"`, 0, "UTC\n", ""},
 		{"tzutil_utc", `set TZ=UTC&& tzutil /g`, 0, "UTC", ""},
 		{"w32tm_utc", `set TZ=UTC&& w32tm /tz | findstr "Standard"`, 0, "  [Standard Name:\"Coordinated Universal Time\" Bias:0min Date:(unspecified)]\n", ""},

@@ -52,3 +52,28 @@ func (local) Key(wait time.Duration) (rune, error) {
 		}
 	}
 }
+
+// CodePage implements Console.
+func (local) CodePage() (uint32, error) {
+	page, _, _ := kernel32("GetConsoleOutputCP").Call()
+	if page == 0 {
+		return 0, ErrNoConsole
+	}
+	return uint32(page), nil
+}
+
+// SetCodePage implements Console.
+func (l local) SetCodePage(page uint32) error {
+	if ok, _, err := kernel32("IsValidCodePage").Call(uintptr(page)); ok == 0 {
+		return err
+	}
+	if _, err := l.CodePage(); err != nil {
+		return err
+	}
+	for _, name := range []string{"SetConsoleCP", "SetConsoleOutputCP"} {
+		if ok, _, err := kernel32(name).Call(uintptr(page)); ok == 0 {
+			return err
+		}
+	}
+	return nil
+}

@@ -29,7 +29,7 @@ type Env struct {
 
 func programs() map[string]func(Env, []string) int {
 	return map[string]func(Env, []string) int{
-		"certutil": certutil, "curl": runCurl, "eventcreate": eventcreate, "fc": fc, "findstr": findstr, "getmac": getmac,
+		"certutil": certutil, "chcp": chcp, "curl": runCurl, "eventcreate": eventcreate, "fc": fc, "findstr": findstr, "getmac": getmac,
 		"hostname": hostname, "icacls": icacls, "ipconfig": ipconfig, "logmonitor": runLogMonitor, "more": more, "net": network, "netsh": netsh,
 		"netstat": netstat, "nslookup": nslookup, "robocopy": runRobocopy, "route": route, "sc": runSC,
 		"servicemonitor": runServiceMonitor, "setx": setx, "shutdown": shutdown, "sort": sortLines, "systeminfo": systeminfo,
@@ -43,7 +43,7 @@ func Names() []string { return slices.Sorted(maps.Keys(programs())) }
 
 // File is the name of a program's file on Windows.
 func File(name string) string {
-	if name == "more" {
+	if name == "chcp" || name == "more" {
 		return name + ".com"
 	}
 	return name + ".exe"

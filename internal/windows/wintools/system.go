@@ -64,10 +64,13 @@ type Settings interface {
 	URLs
 }
 
-// Console is the console of standard input. Where there is none the error is ErrNoConsole.
+// Console is the program's console. Where there is none the error is ErrNoConsole.
 type Console interface {
 	// Key waits for a key. The key is 0 if none came in time; a negative wait has no end.
 	Key(wait time.Duration) (key rune, err error)
+	// CodePage is the console's code page for output, SetCodePage sets those for output and input.
+	CodePage() (uint32, error)
+	SetCodePage(page uint32) error
 }
 
 // Host is what net and sc need of Windows: the computer's name, the local groups, the services, and Wine's own net.

@@ -28,6 +28,8 @@ func (nowhere) AddCertificate(string, bool, []byte) (bool, error) {
 	return false, errors.ErrUnsupported
 }
 func (nowhere) Key(time.Duration) (rune, error)    { return 0, ErrNoConsole }
+func (nowhere) CodePage() (uint32, error)          { return 0, ErrNoConsole }
+func (nowhere) SetCodePage(uint32) error           { return ErrNoConsole }
 func (nowhere) Name() string                       { return "" }
 func (nowhere) Groups() string                     { return "" }
 func (nowhere) Alone(func() error) error           { return errors.ErrUnsupported }
