@@ -104,7 +104,7 @@ func testTools(t *testing.T, p prefix) {
 		{"more", `powershell -c "Get-Content C:\tools\list.txt | more.com +1"`, 0, "two\nthree\n", ""},
 		{"netsh", `netsh interface ipv4 show config | findstr /c:"127.0.0.1"`, 0, "    IP Address:                           127.0.0.1\n", ""},
 		{"netsh_urls", `netsh http add urlacl url=http://+:8000/ user=Everyone && netsh http show urlacl | findstr Reserved`, 0, "\nURL reservation successfully added\n\n    Reserved URL            : http://+:8000/\n", ""},
-		{"shutdown", `shutdown /s /t 0`, 50, "", "The request is not supported.(50)\nA node's host is ended and started from the machine: mullion down, mullion up.\n"},
+		{"shutdown", `shutdown /s /t 600 && shutdown /a && shutdown /a`, 1116 & 0xff, "", "Unable to abort the system shutdown because no shutdown was in progress.(1116)\n"},
 		{"robocopy", `robocopy C:\tools C:\copied *.txt /E /NJH /NJS /NDL /NS /NC & dir /b C:\copied`, 0, "\t              \t\t        \tlist.txt\n\t              \t\t        \tother.txt\nlist.txt\nother.txt\n", ""},
 		{"robocopy_again", `robocopy C:\tools C:\copied *.txt /NJH /NJS /NDL /NFL`, 0, "", ""},
 		{"robocopy_mirror", `echo x>C:\copied\x && robocopy C:\tools C:\copied *.* /MIR /NJH /NJS /NDL /NFL`, 3, "", ""},
