@@ -30,7 +30,7 @@ func jobRows() []support.Row {
 			Name:  "job objects: commit limit of a container",
 			Level: support.Partly,
 			Ref:   win32 + "procthread/job-objects",
-			Note: "it holds for each of its programs, which then cannot allocate; where all of them together take more than the limit and 64 MiB, the kernel kills, which Windows never does",
+			Note:  "it holds for each of its programs, which then cannot allocate; where all of them together take more than the limit and 64 MiB, the kernel kills, which Windows never does",
 		},
 	}
 }

@@ -76,11 +76,11 @@ func switchAllOn(ctx context.Context, client *supervisor.Client) error {
 	if err != nil {
 		return err
 	}
-	status.Units = slices.DeleteFunc(status.Units, func(u supervisor.UnitStatus) bool { return u.State != component.Stopped })
-	if len(status.Units) == 0 {
+	off := slices.DeleteFunc(status.Units, func(u supervisor.UnitStatus) bool { return u.State != component.Stopped })
+	if len(off) == 0 {
 		return nil
 	}
-	return client.StartUnits(ctx, names(status.Units))
+	return client.StartUnits(ctx, names(off))
 }
 
 // NodeStartError says that a node's host does not start. It is off then.

@@ -67,7 +67,8 @@ func Observe(ctx context.Context, paths layout.Paths, c spec.Cluster) health.Obs
 	return o
 }
 
-// observeAPI reads nodes and pods, and policies that are not carried out, all from the API server's memory: that is new enough, and does not wait for etcd.
+// observeAPI reads nodes and pods, and policies that are not carried out, all from the API server's memory: that is new
+// enough, and does not wait for etcd.
 func observeAPI(ctx context.Context, paths layout.Paths, c spec.Cluster, o *health.Observed) error {
 	ctx, cancel := context.WithTimeout(ctx, observeTimeout)
 	defer cancel()

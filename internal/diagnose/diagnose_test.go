@@ -253,7 +253,10 @@ func unschedulable(change func(*corev1.Pod)) func(*diagnose.Picture) {
 	return func(p *diagnose.Picture) {
 		p.Pods = append(p.Pods, pod("bad", "", func(p *corev1.Pod) {
 			p.Status.Conditions = []corev1.PodCondition{{
-				Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available",
+				Type:    corev1.PodScheduled,
+				Status:  corev1.ConditionFalse,
+				Reason:  "Unschedulable",
+				Message: "0/3 nodes are available",
 			}}
 			change(p)
 		}))

@@ -101,10 +101,12 @@ func troubles() map[string][]trouble {
 		"pod-pings": {
 			{"a command", withPod(func(p *corev1.Pod) { p.Spec.Containers[0].Command = []string{"cmd", "/c", "ping -t example.com"} }), "pod default/bad", "ping -t example.com"},
 			{"a probe", withPod(func(p *corev1.Pod) {
-				p.Spec.Containers[0].ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"ping.exe", "8.8.8.8"}}}}
+				exec := &corev1.ExecAction{Command: []string{"ping.exe", "8.8.8.8"}}
+				p.Spec.Containers[0].ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: exec}}
 			}), "pod default/bad", "ping.exe 8.8.8.8"},
 			{"a hook, after a pause", withPod(func(p *corev1.Pod) {
-				p.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PostStart: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"cmd", "/c", "ping -n 2 127.0.0.1 & ping 8.8.8.8"}}}}
+				exec := &corev1.ExecAction{Command: []string{"cmd", "/c", "ping -n 2 127.0.0.1 & ping 8.8.8.8"}}
+				p.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PostStart: &corev1.LifecycleHandler{Exec: exec}}
 			}), "pod default/bad", "ping 8.8.8.8"},
 		},
 		"host-uses-node-port": {{"its own address", both(func(p *diagnose.Picture) { p.Services[2].Spec.Ports[0].NodePort = 30080 },

@@ -112,7 +112,6 @@ BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved)
     if (path)
         topology_start();
     job_start();
-    commit_start();
     placeholder_start();
     etw_start();
     winsock_start(tables);

@@ -136,8 +136,8 @@ func (f fixture) containerFigures(t *testing.T, page metrics.Page) {
 	}
 }
 
-// summary is the processor time and the working set, in bytes, of a pod's first container by the kubelet's figures, once
-// it has some.
+// summary is the processor time and the working set, in bytes, of a pod's first container by the kubelet's figures,
+// once it has some.
 func (f fixture) summary(t *testing.T, pod string) (cpu time.Duration, memory float64) {
 	t.Helper()
 	poll(t, 2*settle, func(ctx context.Context) error {

@@ -17,9 +17,9 @@ func survivorOf(node string) string {
 }
 
 // restarts is how often a pod's container was started again, and which boot its node is at.
-func (f fixture) restarts(t *testing.T, pod, node string) (count int, boot string) {
+func (f fixture) restarts(ctx context.Context, t *testing.T, pod, node string) (count int, boot string) {
 	t.Helper()
-	out, err := f.mullion(t.Context(), t, "kubectl", "get", "pod", pod, "-o",
+	out, err := f.mullion(ctx, t, "kubectl", "get", "pod", pod, "-o",
 		"jsonpath={.status.containerStatuses[0].restartCount}")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -28,7 +28,7 @@ func (f fixture) restarts(t *testing.T, pod, node string) (count int, boot strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	boot, err = f.mullion(t.Context(), t, "kubectl", "get", "node", node, "-o", "jsonpath={.status.nodeInfo.bootID}")
+	boot, err = f.mullion(ctx, t, "kubectl", "get", "node", node, "-o", "jsonpath={.status.nodeInfo.bootID}")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, boot)
 	}
@@ -39,7 +39,7 @@ func (f fixture) restarts(t *testing.T, pod, node string) (count int, boot strin
 func (f fixture) power(t *testing.T) {
 	for _, node := range []string{"win-2", "linux-1"} {
 		t.Run(node, func(t *testing.T) {
-			before, _ := f.restarts(t, survivorOf(node), node)
+			before, _ := f.restarts(t.Context(), t, survivorOf(node), node)
 			if len(f.inPods(t, node)) == 0 {
 				t.Fatal("its pods have no process")
 			}
@@ -62,7 +62,7 @@ func (f fixture) power(t *testing.T) {
 		})
 	}
 	t.Run("from-within", func(t *testing.T) {
-		before, boot := f.restarts(t, "ticks-2", "win-2")
+		before, boot := f.restarts(t.Context(), t, "ticks-2", "win-2")
 		out, err := f.mullion(t.Context(), t, "node", "exec", "win-2", "--", "powershell", "-Command", "Restart-Computer -Force")
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -78,8 +78,8 @@ func (f fixture) power(t *testing.T) {
 // not "".
 func (f fixture) restarted(t *testing.T, pod, node string, before int, boot string) {
 	t.Helper()
-	poll(t, 2*settle, func(context.Context) error {
-		count, now := f.restarts(t, pod, node)
+	poll(t, 2*settle, func(ctx context.Context) error {
+		count, now := f.restarts(ctx, t, pod, node)
 		if count != before+1 || boot != "" && now == boot {
 			return fmt.Errorf("%d restarts and boot %s, before %d and %s", count, now, before, boot)
 		}

@@ -38,8 +38,8 @@ func buildLoad(t *testing.T, h *host) {
 	}
 }
 
-// TestGuest has a Windows program look at containers, then reserve ports of the host and be told of events, while the service restarts. What it
-// leaves reserved ends with it: it does the same twice.
+// TestGuest has a Windows program look at containers, then reserve ports of the host and be told of events, while the
+// service restarts. What it leaves reserved ends with it: it does the same twice.
 func TestGuest(t *testing.T) {
 	c := newCluster(t)
 	h := c.newHost(t, "win-a", "10.213.0.11", "10.244.1.0/24")

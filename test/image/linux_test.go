@@ -68,7 +68,8 @@ func TestLinuxDigest(t *testing.T) {
 }
 
 // TestLinuxStoreRefusesWindows loads archives that have an image for Windows alone, which tell its system in the index
-// or in the image's configuration, into the store of a Linux node. Callers have to know that nothing of it is for Linux.
+// or in the image's configuration, into the store of a Linux node. Callers have to know that nothing of it is for
+// Linux.
 func TestLinuxStoreRefusesWindows(t *testing.T) {
 	c := startContainerd(t, t.TempDir())
 	runDir := t.TempDir()
@@ -85,7 +86,9 @@ func TestLinuxStoreRefusesWindows(t *testing.T) {
 	t.Cleanup(func() { _ = images.Close() })
 	img := makeImage(t, "windows", v2022, part{layer: makeLayer(t, entry{name: "Files/v", body: "v"})})
 	const ref = "mullion.local/windows:v1"
-	for form, archive := range map[string]io.Reader{"docker": dockerArchive(t, ref, img), "oci": ociArchive(t, ref, img)} {
+	for form, archive := range map[string]io.Reader{
+		"docker": dockerArchive(t, ref, img), "oci": ociArchive(t, ref, img),
+	} {
 		if refs, err := images.Load(t.Context(), archive); !errdefs.IsNotFound(err) {
 			t.Errorf("%s: loaded %v, %v", form, refs, err)
 		}
@@ -103,7 +106,8 @@ func ociArchive(t *testing.T, ref string, img v1.Image) io.Reader {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.AppendImage(img, layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": ref})); err != nil {
+	named := layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": ref})
+	if err := p.AppendImage(img, named); err != nil {
 		t.Fatal(err)
 	}
 	var archive bytes.Buffer

@@ -20,7 +20,8 @@ import (
 )
 
 // shims are the libraries that the tests of package prog need.
-var shims = []string{"bcryptprimitives.dll", "mullionhook.dll", "ncrypt.dll", "pdh.dll", "mi.dll", "wevtapi.dll",
+var shims = []string{
+	"bcryptprimitives.dll", "mullionhook.dll", "ncrypt.dll", "pdh.dll", "mi.dll", "wevtapi.dll",
 	"httpapi.dll", "mullionhttp.exe", "tdh.dll",
 }
 

@@ -54,7 +54,8 @@ func testDebugLines(t *testing.T, p prefix) {
 	}
 }
 
-// testMissingImports changes what a program imports to what there is not. Wine does then what `mullion check programs` says.
+// testMissingImports changes what a program imports to what there is not. Wine does then what `mullion check programs`
+// says.
 func testMissingImports(t *testing.T, p prefix) {
 	t.Helper()
 	whole, err := os.ReadFile(build(t, "./prog", "windows"))

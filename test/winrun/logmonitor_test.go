@@ -72,7 +72,8 @@ func testLogMonitor(t *testing.T, p prefix) {
 	})
 }
 
-// testLogMonitorETW runs programs whose events are asked for, by one that writes some of TraceLogging and of a manifest.
+// testLogMonitorETW runs programs whose events are asked for, by one that writes some of TraceLogging and of a
+// manifest.
 func testLogMonitorETW(t *testing.T, p prefix) {
 	t.Helper()
 	p.Write(t, "LogMonitor/LogMonitorConfig.json", `{"LogConfig":{"sources":[{"type":"ETW","eventFormatMultiLine":false,"providers":[

@@ -15,8 +15,6 @@ import (
 	"mullion.dev/mullion/internal/windows/wintools"
 )
 
-const ntVersion = `Software\Microsoft\Windows NT\CurrentVersion`
-
 // prefix is a scratch Wine prefix with the test programs in place.
 type prefix struct{ *winetest.Prefix }
 

@@ -57,7 +57,8 @@ func (a annotation) write(b *strings.Builder) {
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 	file := strings.ReplaceAll(plaintext.Printable(filepath.ToSlash(a.file)), "\n", "·")
 	fmt.Fprintf(b, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", a.level,
-		property.Replace(file), a.pos.Line, a.pos.Column, property.Replace(a.title), data.Replace(plaintext.Printable(a.message)))
+		property.Replace(file), a.pos.Line, a.pos.Column, property.Replace(a.title),
+		data.Replace(plaintext.Printable(a.message)))
 }
 
 // JUnit prints a test report: a suite for each document that has a workload or a fault. A finding belongs to the test

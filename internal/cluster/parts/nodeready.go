@@ -16,8 +16,8 @@ type NodeReady struct {
 	Client func() (kubernetes.Interface, error)
 	// NoCNI accepts a node that lacks nothing but a CNI plugin.
 	NoCNI bool
-	// Since is a time before the kubelet was started, and later that of the last Stop. A node may be Ready before this component waits for it, and then
-	// its kubelet reports nothing new for five minutes.
+	// Since is a time before the kubelet was started, and later that of the last Stop. A node may be Ready before this
+	// component waits for it, and then its kubelet reports nothing new for five minutes.
 	Since time.Time
 }
 

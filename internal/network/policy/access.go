@@ -52,13 +52,10 @@ func (c *Cluster) rule(namespace string, peers []networkingv1.NetworkPolicyPeer,
 	r := Rule{Anyone: len(peers) == 0, AnyPort: len(ports) == 0}
 	var selected []networkingv1.NetworkPolicyPeer
 	for _, p := range peers {
-		switch {
-		case p.IPBlock == nil:
+		if p.IPBlock == nil {
 			selected = append(selected, p)
-		default:
-			if b, ok := block(p.IPBlock); ok {
-				r.Blocks = append(r.Blocks, b)
-			}
+		} else if b, ok := block(p.IPBlock); ok {
+			r.Blocks = append(r.Blocks, b)
 		}
 	}
 	if len(selected) > 0 {

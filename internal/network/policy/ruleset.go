@@ -16,8 +16,10 @@ const Table = "mullion_policy"
 
 // The table's fixed maps and sets; those of IPv6 have a 6 after the name.
 const (
-	// In and Out lead from a pod's address to the chain of what may come to it, and of what it may open.
-	In, Out = "in", "out"
+	// In leads from a pod's address to the chain of what may come to it.
+	In = "in"
+	// Out leads from a pod's address to the chain of what it may open.
+	Out = "out"
 	// Self has each of these pods' addresses twice: a Service may lead a pod to itself.
 	Self = "self"
 )
@@ -72,8 +74,8 @@ func (f Family) Type() string {
 
 // Frame are pairs of chain and rule that never change. The chain forward sees what the node forwards, with the pods'
 // own addresses: after the translation of destinations, and before that of sources. A packet that a load balancer leads
-// to a pod by a mark, without translation, has the pod as its next hop (see PreserveDIP in package netplan). Packets that
-// the data plane does not track were judged before, on their way out to the router of an L2Tunnel network.
+// to a pod by a mark, without translation, has the pod as its next hop (see PreserveDIP in package netplan). Packets
+// that the data plane does not track were judged before, on their way out to the router of an L2Tunnel network.
 func Frame() [][2]string {
 	rules := [][2]string{{"forward", "ct state established,related,untracked accept"}}
 	for _, rule := range []string{

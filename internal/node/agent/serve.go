@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -247,10 +249,6 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 	if err != nil {
 		return nil, nil, err
 	}
-	var handlers []string
-	for name := range image.DefaultHandlers() {
-		handlers = append(handlers, name)
-	}
 	server, err := cri.New(ctx, cri.Config{
 		Node:     a.config.Node,
 		StateDir: agentconfig.CRIStateDir(a.config.StateDir),
@@ -276,7 +274,7 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 		HostProcess:    a.hostProcess(host),
 		Processors:     a.config.Processors,
 		LinuxNames:     a.config.Network.Profile == spec.ProfileModern,
-		Handlers:       handlers,
+		Handlers:       slices.Sorted(maps.Keys(image.DefaultHandlers())),
 		RuntimeVersion: engineVersion,
 		Log:            a.log.With("part", "cri"),
 	})

@@ -83,8 +83,8 @@ func (i *Images) Load(ctx context.Context, r io.Reader) ([]string, error) {
 	return refs, nil
 }
 
-// unpack unpacks an image. The error is errdefs.ErrNotFound if it is for another system, which an archive may tell in the
-// image's configuration alone.
+// unpack unpacks an image. The error is errdefs.ErrNotFound if it is for another system, which an archive may tell in
+// the image's configuration alone.
 func (i *Images) unpack(ctx context.Context, img client.Image) error {
 	spec, err := img.Spec(ctx)
 	if err != nil {

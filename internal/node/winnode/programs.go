@@ -14,8 +14,8 @@ import (
 // program is one of upstream's programs, a file of the machine, and its place on C:.
 type program struct{ file, place string }
 
-// Folders of containerd on Windows: its own (wine.ContainerdDir), where SIG Windows' tools put crictl.exe too, and that of
-// CNI plugins, in which package podnet looks for them.
+// Folders of containerd on Windows: its own (wine.ContainerdDir), where SIG Windows' tools put crictl.exe too, and that
+// of CNI plugins, in which package podnet looks for them.
 const (
 	containerdDir = "Program Files/containerd"
 	cniBin        = containerdDir + "/cni/bin"

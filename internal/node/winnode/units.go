@@ -26,8 +26,8 @@ func Units(c Config) ([]component.Unit, error) {
 		{Component: &prefix{c}, After: c.After},
 		{Component: c.hostUnit(), After: []string{c.Unit("prefix")}},
 		{Component: c.agentUnit(), After: []string{c.Unit("host")}},
-		{Component: c.pipesUnit(), After: []string{c.Unit("agent")}},
 		{Component: c.kubeletUnit(), After: []string{c.Unit("agent")}},
+		{Component: c.pipesUnit(), After: []string{c.Unit("agent")}},
 	}
 	if c.HasProxy() {
 		units = append(units, component.Unit{

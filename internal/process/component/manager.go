@@ -76,8 +76,8 @@ func (m *Manager) Start(ctx context.Context) error {
 	return m.start(ctx, func(string) bool { return true })
 }
 
-// StartUnits is Start for some units, of which those that are ready stay as they are. What they wait for has to be among
-// them, or ready.
+// StartUnits is Start for some units, of which those that are ready stay as they are. What they wait for has to be
+// among them, or ready.
 func (m *Manager) StartUnits(ctx context.Context, names []string) error {
 	m.life.Lock()
 	defer m.life.Unlock()
@@ -94,8 +94,8 @@ func (m *Manager) StartUnits(ctx context.Context, names []string) error {
 	return m.start(ctx, func(name string) bool { return slices.Contains(names, name) })
 }
 
-// StopUnits stops some units, each when those of them that wait for it have stopped. Other units that wait for them stay
-// as they are.
+// StopUnits stops some units, each when those of them that wait for it have stopped. Other units that wait for them
+// stay as they are.
 func (m *Manager) StopUnits(ctx context.Context, names []string) error {
 	m.life.Lock()
 	defer m.life.Unlock()

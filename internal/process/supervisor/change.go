@@ -63,7 +63,8 @@ func (c *Client) StartUnits(ctx context.Context, units []string) error {
 	return c.change(ctx, "/v1/units/start?"+url.Values{"unit": units}.Encode())
 }
 
-// StopUnits has units stopped, until StartUnits or the supervisor's own end. Others that wait for them stay as they are.
+// StopUnits has units stopped, until StartUnits or the supervisor's own end. Others that wait for them stay as they
+// are.
 func (c *Client) StopUnits(ctx context.Context, units []string) error {
 	return c.change(ctx, "/v1/units/stop?"+url.Values{"unit": units}.Encode())
 }

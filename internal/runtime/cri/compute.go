@@ -44,8 +44,8 @@ func (s *Server) ComputeUsage(ctx context.Context, id string) (engine.Usage, err
 	return usage, nil
 }
 
-// JobObject returns the limits of the job object that Windows has for one of the ComputeSystems. A sandbox, which has no
-// process here, has none.
+// JobObject returns the limits of the job object that Windows has for one of the ComputeSystems. A sandbox, which has
+// no process here, has none.
 func (s *Server) JobObject(id string) (jobobject.Limits, error) {
 	if _, err := s.sandboxes.Get(id); err == nil {
 		return s.jobLimits(nil), nil

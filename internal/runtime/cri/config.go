@@ -93,7 +93,6 @@ type Tasks interface {
 	Wait(ctx context.Context, id string) (engine.Exit, error)
 	Exec(ctx context.Context, id string, x engine.ExecSpec) (engine.Exit, error)
 	Update(ctx context.Context, id string, r engine.Resources) error
-	Unbind(ctx context.Context, id string) error
 	CloseStdin(ctx context.Context, id string) error
 	Resize(ctx context.Context, id string, width, height uint16) error
 }
@@ -118,13 +117,15 @@ type Engine interface {
 	Housekeeping
 }
 
-// Housekeeping is the part of an engine that makes and removes what is beside the containers.
+// Housekeeping is the part of an engine that makes and removes what is beside the containers, and lets them end.
 type Housekeeping interface {
 	// MakeWorkDir makes a folder that belongs to a user of the machine and does not grow, by which a container and the
 	// server tell each other things.
 	MakeWorkDir(dir string, owner uint32) error
 	// RemoveWorkDir removes a folder and what is in it; a missing one is no error.
 	RemoveWorkDir(dir string) error
+	// Unbind takes the limits from a killed container that keep its processes from ending.
+	Unbind(ctx context.Context, id string) error
 	// RemovePod removes what the containers of a pod shared, when all are removed; a pod that is gone is no error.
 	RemovePod(pod string) error
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/containerd/errdefs"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -18,8 +19,9 @@ import (
 	"mullion.dev/mullion/internal/windows/wine"
 )
 
-// Named pipes of the host in containers. A container has a Wine server of its own, so mullion-pipe.exe has the pipe there
-// and carries each connection to a socket of this server, which connects it to the host's pipe: see package piperelay.
+// Named pipes of the host in containers. A container has a Wine server of its own, so mullion-pipe.exe has the pipe
+// there and carries each connection to a socket of this server, which connects it to the host's pipe: see package
+// piperelay.
 //
 // The sockets are in a folder of the server's own, which the container sees read-only: what runs there cannot put
 // something else in their place.
@@ -75,11 +77,12 @@ func containerPipes(pipes []*runtimeapi.Mount) string {
 			Dial:   wine.UnixName(pipesTarget + "/" + strconv.Itoa(i)),
 		})
 	}
-	line := wine.PipeProgram
+	var line strings.Builder
+	line.WriteString(wine.PipeProgram)
 	for _, arg := range o.Args() {
-		line += ` "` + arg + `"` // names have no quotation marks, and none ends in a back slash
+		line.WriteString(` "` + arg + `"`) // names have no quotation marks, and none ends in a back slash
 	}
-	return line
+	return line.String()
 }
 
 // pipesDir has the sockets of a container's pipes.
@@ -150,7 +153,7 @@ func listenBelow(ctx context.Context, dir, name string) (*net.UnixListener, erro
 	if err != nil {
 		return nil, err
 	}
-	socket := l.(*net.UnixListener) //nolint:errcheck // what Listen returns for "unix"
+	socket := l.(*net.UnixListener) // what Listen returns for "unix"
 	socket.SetUnlinkOnClose(false)  // by a path that means something else by then
 	return socket, os.Chmod(filepath.Join(dir, name), 0o666)
 }

@@ -16,8 +16,8 @@ import (
 // jobFileName is the file in a container's working folder that says what its own job object answers.
 const jobFileName = "job"
 
-// writeJob tells a container's programs their limits. The folder is the container's: what it has put in the file's place
-// is replaced. A HostProcess container's programs are the host's, and have no such file.
+// writeJob tells a container's programs their limits. The folder is the container's: what it has put in the file's
+// place is replaced. A HostProcess container's programs are the host's, and have no such file.
 func (s *Server) writeJob(c store.Container, r *runtimeapi.WindowsContainerResources) error {
 	if c.HostProcess {
 		return nil
@@ -29,7 +29,8 @@ func (s *Server) writeJob(c store.Container, r *runtimeapi.WindowsContainerResou
 	return nil
 }
 
-// Rates of a job are in hundredths of a percent of all processors; its weights are from 1 to 9, CRI's shares up to 10000.
+// Rates of a job are in hundredths of a percent of all processors; its weights are from 1 to 9, CRI's shares up to
+// 10000.
 const (
 	wholeRate  = 10_000
 	mostShares = 10_000

@@ -66,7 +66,13 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{cfg: cfg, log: cfg.Log, ended: map[string]chan struct{}{}, refused: map[string]error{}, pipes: map[string]func(){}}
+	s := &Server{
+		cfg:     cfg,
+		log:     cfg.Log,
+		ended:   map[string]chan struct{}{},
+		refused: map[string]error{},
+		pipes:   map[string]func(){},
+	}
 	ctx, s.endLife = context.WithCancel(ctx)
 	s.life = func() context.Context { return ctx }
 	for _, dir := range []string{cfg.StateDir, cfg.RunDir, s.fifoDir()} {

@@ -98,8 +98,8 @@ func (s *Store) PullRequest(ctx context.Context, req Request) (Info, error) {
 	return info, nil
 }
 
-// fromRegistry fetches an image's manifest for the node, and the blobs that are missing. A registry that says nothing of
-// the name for as long as silence is given up with errSilent; 0: it is waited for.
+// fromRegistry fetches an image's manifest for the node, and the blobs that are missing. A registry that says nothing
+// of the name for as long as silence is given up with errSilent; 0: it is waited for.
 func (s *Store) fromRegistry(ctx context.Context, ref string, req Request, silence time.Duration) (Info, error) {
 	var found selection
 	err := s.inLease(ctx, func(ctx context.Context) error {

@@ -97,8 +97,8 @@ func (l *List) Sort() {
 	slices.SortStableFunc(l.Entries, func(a, b Entry) int { return rank(a) - rank(b) })
 }
 
-// containerAccounts are the users of Windows containers by SID, which Windows' User Manager service makes. Wine does not
-// know their names
+// containerAccounts are the users of Windows containers by SID, which Windows' User Manager service makes. Wine does
+// not know their names
 // (https://learn.microsoft.com/virtualization/windowscontainers/manage-containers/container-security).
 func containerAccounts() map[string]string {
 	return map[string]string{

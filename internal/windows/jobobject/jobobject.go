@@ -1,5 +1,5 @@
-// Package jobobject owns what the job object of a container answers: the information classes of QueryInformationJobObject,
-// as their structures lie in memory on 64-bit Windows (winnt.h of the Windows SDK,
+// Package jobobject owns what the job object of a container answers: the information classes of
+// QueryInformationJobObject, as their structures lie in memory on 64-bit Windows (winnt.h of the Windows SDK,
 // https://learn.microsoft.com/windows/win32/api/jobapi2/nf-jobapi2-queryinformationjobobject; for MemoryUsage and
 // IOAttribution https://github.com/microsoft/hcsshim/blob/v0.12.9/internal/winapi/jobobject.go).
 //

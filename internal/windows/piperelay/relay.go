@@ -9,8 +9,8 @@
 //	a pod's program ─▶ \\.\pipe\x of the container ─▶ mullion-pipe.exe of the container ─▶ socket ─▶ mullion-node,
 //	which says who asks and for what (Ask) ─▶ named.sock ─▶ mullion-pipe.exe of the host ─▶ \\.\pipe\x of the host
 //
-// Pipes are streams of bytes here, without messages. Linux' modes say who may connect to a socket. Wine does not compare
-// a pipe's security descriptor with who opens it; for pods that is done here.
+// Pipes are streams of bytes here, without messages. Linux' modes say who may connect to a socket. Wine does not
+// compare a pipe's security descriptor with who opens it; for pods that is done here.
 package piperelay
 
 import (

@@ -107,7 +107,7 @@ func Serve(ctx context.Context, socket string, cover func(context.Context, Pod) 
 		conn, err := l.Accept()
 		if err != nil {
 			if ctx.Err() != nil {
-				return nil //nolint:nilerr // that is how it ends
+				return nil // that is how it ends
 			}
 			return err
 		}
