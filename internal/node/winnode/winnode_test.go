@@ -147,8 +147,8 @@ func TestUnitsOrder(t *testing.T) {
 		got = append(got, u.Name()+" after "+strings.Join(u.After, ","))
 	}
 	want := []string{
-		"kubelet/win-1 after agent/win-1",
-		"prefix/win-1 after ", "host/win-1 after prefix/win-1", "agent/win-1 after host/win-1", "pipes/win-1 after agent/win-1",
+		"prefix/win-1 after ", "host/win-1 after prefix/win-1", "agent/win-1 after host/win-1",
+		"kubelet/win-1 after agent/win-1", "pipes/win-1 after agent/win-1",
 		"kube-proxy/win-1 after kubelet/win-1",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
