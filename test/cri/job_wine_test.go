@@ -76,7 +76,7 @@ func TestJobObject(t *testing.T) {
 	if got, want := own(), "in a job: 1\n"+said(all, 5000, 300<<20); !strings.HasPrefix(got, want) {
 		t.Errorf("in the container after the update:\n%s\nwant\n%s", got, want)
 	}
-	const none = "open: NTSTATUS 0xc0000034.\n"
+	const none = "open: NTSTATUS 0xc0000034\n"
 	for _, other := range []string{`\Container_`, `\Container_` + strings.Repeat("0", 64), `\Container_` + strings.Repeat("0", 4000)} {
 		if got := n.onHost(t, `C:\winprog.exe`, "job", other); got != none {
 			t.Errorf("%.20s on the host: %s", other, got)
