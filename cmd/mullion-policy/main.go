@@ -54,7 +54,11 @@ func add(cmd *skel.CmdArgs) error {
 	if err := types.LoadArgs(cmd.Args, &of); err != nil {
 		return fmt.Errorf("read CNI_ARGS: %w", err)
 	}
-	pod := cover.Pod{Namespace: string(of.K8S_POD_NAMESPACE), Name: string(of.K8S_POD_NAME), UID: string(of.K8S_POD_UID)}
+	pod := cover.Pod{
+		Namespace: string(of.K8S_POD_NAMESPACE),
+		Name:      string(of.K8S_POD_NAME),
+		UID:       string(of.K8S_POD_UID),
+	}
 	for _, ip := range result.IPs {
 		if a, ok := netip.AddrFromSlice(ip.Address.IP); ok {
 			pod.Addresses = append(pod.Addresses, a.Unmap())

@@ -198,7 +198,8 @@ func both(all ...func(*diagnose.Picture)) func(*diagnose.Picture) {
 }
 
 func policy(p *diagnose.Picture) {
-	p.NetworkPolicies = []networkingv1.NetworkPolicy{{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "deny"}}}
+	deny := networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "deny"}}
+	p.NetworkPolicies = []networkingv1.NetworkPolicy{deny}
 }
 
 func flannel(name, kind, data, ip string) func(*diagnose.Picture) {
@@ -236,7 +237,10 @@ func gmsa(spec string) func(*corev1.Pod) {
 	name := "webapp"
 	return func(p *corev1.Pod) {
 		p.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{
-			WindowsOptions: &corev1.WindowsSecurityContextOptions{GMSACredentialSpecName: &name, GMSACredentialSpec: &spec},
+			WindowsOptions: &corev1.WindowsSecurityContextOptions{
+				GMSACredentialSpecName: &name,
+				GMSACredentialSpec:     &spec,
+			},
 		}
 	}
 }
@@ -306,7 +310,8 @@ func TestProbesAreWhole(t *testing.T) {
 	}
 	const items = 16
 	for item := 1; item <= items; item++ {
-		if !slices.ContainsFunc(diagnose.Probes(), func(p diagnose.Probe) bool { return slices.Contains(p.Items, item) }) {
+		has := func(p diagnose.Probe) bool { return slices.Contains(p.Items, item) }
+		if !slices.ContainsFunc(diagnose.Probes(), has) {
 			t.Errorf("no probe is of item %d of the documents", item)
 		}
 	}

@@ -45,7 +45,8 @@ func troubles() map[string][]trouble {
 		},
 		"node-runtime-old": {
 			{"dockershim", withNode("win-1", func(n *corev1.Node) {
-				n.Status.NodeInfo.ContainerRuntimeVersion, n.Status.NodeInfo.KubeletVersion = "docker://19.3.5", "v1.20.0"
+				info := &n.Status.NodeInfo
+				info.ContainerRuntimeVersion, info.KubeletVersion = "docker://19.3.5", "v1.20.0"
 			}), "node win-1", "docker://19.3.5"},
 			{"HostProcess on containerd 1.5", both(withPod(hostProcess()), withNode("win-1", func(n *corev1.Node) {
 				n.Status.NodeInfo.ContainerRuntimeVersion = "containerd://1.5.8"
@@ -166,7 +167,8 @@ func troubles() map[string][]trouble {
 		"pod-wrong-system": {
 			{"a kubelet refused it", func(p *diagnose.Picture) {
 				p.Pods = append(p.Pods, pod("bad", "linux-1", func(p *corev1.Pod) {
-					p.Status.Phase, p.Status.Reason, p.Status.Message = corev1.PodFailed, "PodOSNotSupported", "Failed to admit pod"
+					s := &p.Status
+					s.Phase, s.Reason, s.Message = corev1.PodFailed, "PodOSNotSupported", "Failed to admit pod"
 				}))
 			}, "pod default/bad", "on linux-1: PodOSNotSupported"},
 			{"it said nothing", func(p *diagnose.Picture) {
@@ -178,7 +180,8 @@ func troubles() map[string][]trouble {
 			{"without a selector", withPod(daemonSet(nil)), "daemonset default/agent", "on win-1: it is not Ready"},
 			{"with os.name alone", withPod(daemonSet(func(p *corev1.Pod) {
 				p.Spec.OS = &corev1.PodOS{Name: corev1.Linux}
-				p.Status.Phase, p.Status.Reason, p.Status.Message = corev1.PodFailed, "PodOSNotSupported", "Failed to admit pod"
+				s := &p.Status
+				s.Phase, s.Reason, s.Message = corev1.PodFailed, "PodOSNotSupported", "Failed to admit pod"
 			})), "daemonset default/agent", "PodOSNotSupported"},
 		},
 		"runtime-class": {{"kata", broken("FailedCreatePodSandBox", sandbox+`failed to get sandbox runtime: no runtime for "kata" is configured`), "pod default/bad", `"kata"`}},

@@ -176,7 +176,8 @@ func TestPictureOfNothing(t *testing.T) {
 	}
 	for name, want := range map[string]string{"linux-1": "not a Windows node", "win-9": "no node"} {
 		_, err := gather.Picture(t.Context(), client(t, &api{answers: answers()}), []string{"win-1", name})
-		if unknown, ok := errors.AsType[*gather.UnknownNodeError](err); !ok || !strings.Contains(unknown.Error(), want) {
+		unknown, ok := errors.AsType[*gather.UnknownNodeError](err)
+		if !ok || !strings.Contains(unknown.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -187,7 +188,8 @@ func TestExpired(t *testing.T) {
 	a := &api{answers: answers()}
 	a.answers["/api/v1/pods?more"] = "410"
 	p, err := gather.Picture(t.Context(), client(t, a), nil)
-	// the answer has a next page again, which has expired: then all is asked for in one piece, of which the same is true
+	// the answer has a next page again, which has expired: then all is asked for in one piece, of which the same is
+	// true
 	if err != nil || p.Missing[diagnose.Pods] == "" {
 		t.Errorf("%v, missing %v", err, p.Missing)
 	}

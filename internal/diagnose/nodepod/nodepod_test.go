@@ -128,7 +128,8 @@ func TestPod(t *testing.T) {
 	p := nodepod.Pod("x", "win-1", "i")
 	s := p.Spec
 	if s.NodeName != "win-1" || !s.HostNetwork || !*s.SecurityContext.WindowsOptions.HostProcess ||
-		*s.AutomountServiceAccountToken || s.RestartPolicy != corev1.RestartPolicyNever || *s.ActiveDeadlineSeconds <= 0 ||
+		*s.AutomountServiceAccountToken || s.RestartPolicy != corev1.RestartPolicyNever ||
+		*s.ActiveDeadlineSeconds <= 0 ||
 		s.Tolerations[0].Operator != corev1.TolerationOpExists || s.OS.Name != corev1.Windows {
 		t.Errorf("%+v", s)
 	}

@@ -67,9 +67,9 @@ func block(cidr string, except ...string) []networkingv1.NetworkPolicyPeer {
 	return []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{CIDR: cidr, Except: except}}}
 }
 
-func into(pod string, rules ...networkingv1.NetworkPolicyIngressRule) *networkingv1.NetworkPolicy {
-	np := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Name: "into-" + pod, Namespace: "default"}}
-	np.Spec.PodSelector.MatchLabels = map[string]string{"pod": pod}
+func intoA5(rules ...networkingv1.NetworkPolicyIngressRule) *networkingv1.NetworkPolicy {
+	np := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Name: "into-a5", Namespace: "default"}}
+	np.Spec.PodSelector.MatchLabels = map[string]string{"pod": "a5"}
 	np.Spec.PolicyTypes = []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}
 	np.Spec.Ingress = rules
 	return np
@@ -137,7 +137,7 @@ func TestNetworkPolicy(t *testing.T) {
 	}
 	netnstest.Flow(t, b5, "10.244.1.5:80", "a5", "10.244.2.5")
 
-	p.set(t, into("a5"))
+	p.set(t, intoA5())
 	for _, ns := range []string{a6, b5, outside} {
 		netnstest.NoFlow(t, ns, "10.244.1.5:80")
 	}
@@ -146,18 +146,18 @@ func TestNetworkPolicy(t *testing.T) {
 	netnstest.Flow(t, a5, "10.96.0.9:80", "a5", "")    // itself, by the load balancer
 	netnstest.Flow(t, a5, "10.244.1.6:80", "a6", "")   // what it opens itself, and the replies
 
-	p.set(t, into("a5", from(named("a6"))))
+	p.set(t, intoA5(from(named("a6"))))
 	netnstest.Flow(t, a6, "10.244.1.5:80", "a5", "")
 	netnstest.Flow(t, a6, "10.96.0.9:80", "a5", "")
 	netnstest.NoFlow(t, b5, "10.244.1.5:80")
 	run(t, a6, "ping -c1 -W2 10.244.1.5 >&2")
 
-	p.set(t, into("a5", from(nil, tcp("web"))))
+	p.set(t, intoA5(from(nil, tcp("web"))))
 	for addr, pass := range map[string]bool{"10.244.1.5:80": true, "10.96.0.9:80": true, "10.244.1.5:8080": false} {
 		passes(t, a6, "tcp", addr, pass)
 		passes(t, a6, "udp", addr, false)
 	}
-	p.set(t, into("a5", from(block("10.244.0.0/16", "10.244.1.6/32"), tcp(8000, 8100), tcp(8050, 8200))))
+	p.set(t, intoA5(from(block("10.244.0.0/16", "10.244.1.6/32"), tcp(8000, 8100), tcp(8050, 8200))))
 	passes(t, b5, "tcp", "10.244.1.5:8080", true)
 	passes(t, b5, "tcp", "10.244.1.5:80", false)
 	passes(t, a6, "tcp", "10.244.1.5:8080", false)
@@ -183,7 +183,7 @@ func TestNetworkPolicy(t *testing.T) {
 	if err := p.filter.Check(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	p.set(t, into("a5")) // the table is made again
+	p.set(t, intoA5()) // the table is made again
 	netnstest.NoFlow(t, a6, "10.244.1.5:80")
 }
 
@@ -197,9 +197,9 @@ func TestNetworkPolicyPreserveDIP(t *testing.T) {
 	run(t, outside, "ip route add 203.0.113.20 via 10.213.0.11")
 	netnstest.Serve(t, a.Pin(dataplanetest.NSA), "a5", "203.0.113.20:80")
 	p := newPoliced(a.ns)
-	p.set(t, into("a5", from(block("10.213.0.100/32"))))
+	p.set(t, intoA5(from(block("10.213.0.100/32"))))
 	netnstest.Flow(t, outside, "203.0.113.20:80", "a5", "10.213.0.100")
-	p.set(t, into("a5"))
+	p.set(t, intoA5())
 	netnstest.NoFlow(t, outside, "203.0.113.20:80")
 	netnstest.NoFlow(t, a.Pin(dataplanetest.NSB), "203.0.113.20:80")
 }
@@ -217,10 +217,10 @@ func TestNetworkPolicyL2Tunnel(t *testing.T) {
 	u.b.apply(t, plan("10.244.2"))
 	_, a6, b5 := u.serve(t)
 	p := newPoliced(u.a.ns)
-	p.set(t, into("a5", from(named("a6"))))
+	p.set(t, intoA5(from(named("a6"))))
 	netnstest.Flow(t, a6, "10.244.1.5:80", "a5", "10.244.1.6")
 	netnstest.NoFlow(t, b5, "10.244.1.5:80")
-	p.set(t, into("a5", from(named("b5"))))
+	p.set(t, intoA5(from(named("b5"))))
 	netnstest.NoFlow(t, a6, "10.244.1.5:80")
 	netnstest.Flow(t, b5, "10.244.1.5:80", "a5", "10.244.2.5")
 	p.set(t, outOf("a6", to(named("b5"))))
@@ -238,7 +238,7 @@ func TestNetworkPolicyOverlay(t *testing.T) {
 	u.b.apply(t, planB)
 	a5, a6, b5 := u.serve(t)
 	p := newPoliced(u.a.ns)
-	p.set(t, into("a5", from(named("b5"))), outOf("a5", to(named("a6"))))
+	p.set(t, intoA5(from(named("b5"))), outOf("a5", to(named("a6"))))
 	netnstest.Flow(t, b5, "10.244.1.5:80", "a5", "10.244.2.5")
 	netnstest.NoFlow(t, a6, "10.244.1.5:80")
 	netnstest.Flow(t, a5, "10.244.1.6:80", "a6", "10.244.1.5")

@@ -93,7 +93,7 @@ func (c *Cluster) ports(p networkingv1.NetworkPolicyPort) (Ports, bool) {
 		read.Protocol = cmp.Or(*p.Protocol, corev1.ProtocolTCP)
 	}
 	switch {
-	case !slices.Contains([]corev1.Protocol{corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP}, read.Protocol):
+	case read.Protocol != corev1.ProtocolTCP && read.Protocol != corev1.ProtocolUDP && read.Protocol != corev1.ProtocolSCTP:
 		return read, false
 	case p.Port == nil:
 		read.Last = lastPort

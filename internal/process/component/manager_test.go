@@ -345,7 +345,8 @@ func TestSomeUnits(t *testing.T) {
 		t.Fatal(err)
 	}
 	node := []string{"host", "kubelet"}
-	if err := m.StartUnits(t.Context(), node); err == nil || !strings.Contains(err.Error(), `"base", which is waiting`) {
+	err = m.StartUnits(t.Context(), node)
+	if err == nil || !strings.Contains(err.Error(), `"base", which is waiting`) {
 		t.Errorf("before the start: %v", err)
 	}
 	if err := m.Start(t.Context()); err != nil {

@@ -40,7 +40,10 @@ func hostPipes(c *cri.Config) {
 func withPipes(names ...string) func(*containerConfig) {
 	return func(c *containerConfig) {
 		for _, name := range names {
-			c.Mounts = append(c.Mounts, &runtimeapi.Mount{HostPath: `\\.\pipe\` + name, ContainerPath: `\\.\pipe\my ` + name})
+			c.Mounts = append(c.Mounts, &runtimeapi.Mount{
+				HostPath:      `\\.\pipe\` + name,
+				ContainerPath: `\\.\pipe\my ` + name,
+			})
 		}
 	}
 }

@@ -90,7 +90,8 @@ func affinityOf(groups []*runtimeapi.WindowsCpuGroupAffinity) []jobobject.GroupA
 func allProcessors(count int) []jobobject.GroupAffinity {
 	var out []jobobject.GroupAffinity
 	for group := uint16(0); count > 0; group, count = group+1, count-groupSize {
-		out = append(out, jobobject.GroupAffinity{Group: group, Mask: ^uint64(0) >> (groupSize - min(count, groupSize))})
+		mask := ^uint64(0) >> (groupSize - min(count, groupSize))
+		out = append(out, jobobject.GroupAffinity{Group: group, Mask: mask})
 	}
 	return out
 }

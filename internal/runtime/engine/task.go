@@ -76,7 +76,8 @@ func (e *Engine) Unbind(ctx context.Context, id string) error {
 	if err != nil {
 		return fmt.Errorf("encode limits of container %q: %w", id, err)
 	}
-	_, err = e.client.TaskService().Update(e.with(ctx), &tasksapi.UpdateTaskRequest{ContainerID: id, Resources: encoded})
+	ctx = e.with(ctx)
+	_, err = e.client.TaskService().Update(ctx, &tasksapi.UpdateTaskRequest{ContainerID: id, Resources: encoded})
 	if err = errgrpc.ToNative(err); err != nil && !errdefs.IsNotFound(err) {
 		return fmt.Errorf("take limits from container %q: %w", id, err)
 	}

@@ -57,7 +57,7 @@ func TestUnreachable(t *testing.T) {
 		{fmt.Errorf("do request: %w", &url.Error{Op: "Head", Err: dial}), true},
 		{&url.Error{Op: "Head", Err: &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host"}}}, true},
 		{&url.Error{Op: "Head", Err: &net.OpError{Op: "read", Err: syscall.ECONNRESET}}, false},
-		{fmt.Errorf("failed to resolve: %w for 10s", errSilent), true},
+		{fmt.Errorf("resolve: %w for 10s", errSilent), true},
 		{errors.New("unexpected status: 403 Forbidden"), false},
 		{nil, false},
 	} {

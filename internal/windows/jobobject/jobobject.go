@@ -168,7 +168,8 @@ func rate(l Limits) []byte {
 // its number, the size of its structure, and that (shim/hooks/job.c reads it).
 func File(l Limits) []byte {
 	var b []byte
-	for _, class := range []Class{BasicLimits, ExtendedLimits, Groups, GroupAffinities, CPURateControl, NetRateControl} {
+	classes := []Class{BasicLimits, ExtendedLimits, Groups, GroupAffinities, CPURateControl, NetRateControl}
+	for _, class := range classes {
 		data, _ := Information(class, l, Usage{})
 		b = binary.LittleEndian.AppendUint32(b, uint32(class))
 		b = binary.LittleEndian.AppendUint32(b, uint32(len(data)))

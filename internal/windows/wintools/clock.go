@@ -28,12 +28,6 @@ func isUTC(tz string, localtime []byte) bool {
 	return len(localtime) == 0 || rule == "UTC0"
 }
 
-// utc is Windows' zone UTC.
-func utc() Zone {
-	const name = "Coordinated Universal Time"
-	return Zone{ID: "UTC", Display: "(UTC) " + name, Standard: name, Daylight: name}
-}
-
 // tzutil shows the time zone (https://learn.microsoft.com/windows-server/administration/windows-commands/tzutil).
 func tzutil(e Env, args []string) int {
 	usage := func(code int) int {

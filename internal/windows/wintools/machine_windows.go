@@ -91,6 +91,12 @@ func (l local) Zones() ([]Zone, error) {
 	return all, nil
 }
 
+// utc is Windows' zone UTC.
+func utc() Zone {
+	const name = "Coordinated Universal Time"
+	return Zone{ID: "UTC", Display: "(UTC) " + name, Standard: name, Daylight: name}
+}
+
 // kept are Wine's own programs in a container; the container ends without them too.
 func kept() []string {
 	return []string{
