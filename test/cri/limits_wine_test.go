@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -44,6 +45,29 @@ func TestForkBomb(t *testing.T) {
 	}
 	if st := n.status(t, id); st.GetState() != runtimeapi.ContainerState_CONTAINER_EXITED {
 		t.Errorf("it is in state %v", st.GetState())
+	}
+}
+
+// TestBombUnderLimits: a container whose processes start others without end, at its limits of processor time and memory, is
+// gone soon after it is stopped. Killed processes need processor time to end.
+func TestBombUnderLimits(t *testing.T) {
+	n := newNode(t)
+	pod, config := n.pod(t, "bomb")
+	id := n.run1(t, pod, config, []string{"bomb"}, func(c *runtimeapi.ContainerConfig) {
+		c.Windows = &runtimeapi.WindowsContainerConfig{Resources: &runtimeapi.WindowsContainerResources{
+			CpuMaximum:         1500, // of all of the machine's processor time
+			MemoryLimitInBytes: 300 << 20,
+		}}
+	})
+	n.waitLog(t, id, "started")
+	const many = 200
+	eventually(t, "the bomb has many processes", func() bool { return len(processesOf(t, id)) >= many })
+	begin := time.Now()
+	if _, err := n.StopContainer(t.Context(), &runtimeapi.StopContainerRequest{ContainerId: id}); err != nil {
+		t.Errorf("StopContainer: %v", err)
+	}
+	if took := time.Since(begin); took > 15*time.Second {
+		t.Errorf("it took %s", took)
 	}
 }
 

@@ -156,23 +156,21 @@ func (f fixture) policies(t *testing.T) {
 	reach(t, "when the policies are gone", pods, all, policyEffect)
 
 	t.Run("first-packet", func(t *testing.T) {
-		for range 2 {
-			apply(strings.ReplaceAll(starters, "SERVER", pods[1].addr))
-			poll(t, settle, func(ctx context.Context) error {
-				out, err := f.mullion(ctx, t, "kubectl", "get", "pods", "-n", "policed", "-l", "app=starts",
-					"-o", "jsonpath={.items[*].status.phase}")
-				if phases := strings.Fields(out); err != nil || len(phases) != 2 || slices.ContainsFunc(phases,
-					func(phase string) bool { return phase != "Failed" && phase != "Succeeded" }) {
-					return fmt.Errorf("the pods are %q: %w", out, err)
-				}
-				return nil
-			})
-			if out := f.kubectl(t, "get", "pods", "-n", "policed", "-l", "app=starts",
-				"-o", "jsonpath={.items[*].status.phase}"); strings.Contains(out, "Succeeded") {
-				t.Errorf("a pod whose policy forbids it reached another with its first packet: %s", out)
+		apply(strings.ReplaceAll(starters, "SERVER", pods[1].addr))
+		poll(t, settle, func(ctx context.Context) error {
+			out, err := f.mullion(ctx, t, "kubectl", "get", "pods", "-n", "policed", "-l", "app=starts",
+				"-o", "jsonpath={.items[*].status.phase}")
+			if phases := strings.Fields(out); err != nil || len(phases) != 2 || slices.ContainsFunc(phases,
+				func(phase string) bool { return phase != "Failed" && phase != "Succeeded" }) {
+				return fmt.Errorf("the pods are %q: %w", out, err)
 			}
-			f.kubectl(t, "delete", "pods", "-n", "policed", "-l", "app=starts", "--timeout=60s")
+			return nil
+		})
+		if out := f.kubectl(t, "get", "pods", "-n", "policed", "-l", "app=starts",
+			"-o", "jsonpath={.items[*].status.phase}"); strings.Contains(out, "Succeeded") {
+			t.Errorf("a pod whose policy forbids it reached another with its first packet: %s", out)
 		}
+		f.kubectl(t, "delete", "pods", "-n", "policed", "-l", "app=starts", "--timeout=60s")
 	})
 }
 

@@ -88,6 +88,9 @@ func main() {
 	case "tasks": // starts them, and waits
 		tasks()
 		time.Sleep(time.Hour)
+	case "bomb": // starts it, and waits
+		fmt.Println("started", bomb())
+		time.Sleep(time.Hour)
 	case "watchers":
 		watchers()
 		time.Sleep(time.Hour)

