@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -46,7 +44,7 @@ func (n *NodePower) Off(ctx context.Context, node string) error {
 	if err != nil {
 		return err
 	}
-	if err := n.client.StopUnits(ctx, names(units)); err != nil {
+	if err := n.client.StopUnits(ctx, units); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, endPatience)
@@ -64,7 +62,7 @@ func (n *NodePower) On(ctx context.Context, node string) error {
 	if err != nil {
 		return err
 	}
-	if err := n.client.StartUnits(ctx, names(units)); err != nil {
+	if err := n.client.StartUnits(ctx, units); err != nil {
 		return &NodeStartError{Node: node, Err: err}
 	}
 	return nil
@@ -76,11 +74,16 @@ func switchAllOn(ctx context.Context, client *supervisor.Client) error {
 	if err != nil {
 		return err
 	}
-	off := slices.DeleteFunc(status.Units, func(u supervisor.UnitStatus) bool { return u.State != component.Stopped })
+	var off []string
+	for _, u := range status.Units {
+		if u.State == component.Stopped {
+			off = append(off, u.Name)
+		}
+	}
 	if len(off) == 0 {
 		return nil
 	}
-	return client.StartUnits(ctx, names(off))
+	return client.StartUnits(ctx, off)
 }
 
 // NodeStartError says that a node's host does not start. It is off then.
@@ -95,7 +98,7 @@ func (e *NodeStartError) Error() string { return fmt.Sprintf("start node %s: %v"
 func (e *NodeStartError) Unwrap() error { return e.Err }
 
 // units are those of a node's host. The host's cable is not among them.
-func (n *NodePower) units(ctx context.Context, node string) ([]supervisor.UnitStatus, error) {
+func (n *NodePower) units(ctx context.Context, node string) ([]string, error) {
 	c, err := n.paths.LoadSpec()
 	if err != nil {
 		return nil, err
@@ -113,21 +116,13 @@ func (n *NodePower) units(ctx context.Context, node string) ([]supervisor.UnitSt
 	if status.Phase != supervisor.PhaseReady {
 		return nil, fmt.Errorf("%w: it is %s", ErrNotUp, status.Phase)
 	}
-	var units []supervisor.UnitStatus
+	var units []string
 	for _, u := range status.Units {
 		if name, of, _ := strings.Cut(u.Name, "/"); of == node && name != "network" {
-			units = append(units, u)
+			units = append(units, u.Name)
 		}
 	}
 	return units, nil
-}
-
-func names(units []supervisor.UnitStatus) []string {
-	list := make([]string, len(units))
-	for i, u := range units {
-		list[i] = u.Name
-	}
-	return list
 }
 
 // powerInterval is how often hosts are looked at for a program's request to end them.
@@ -142,7 +137,7 @@ func watchPower(ctx context.Context, paths layout.Paths, nodes []spec.Node, log 
 			continue
 		}
 		watched.Go(func() {
-			file, told := winnode.PowerFile(paths.Node(n.Name)), ""
+			drive, told := winnode.Drive(paths.Node(n.Name)), ""
 			tick := time.NewTicker(powerInterval)
 			defer tick.Stop()
 			for {
@@ -151,7 +146,7 @@ func watchPower(ctx context.Context, paths layout.Paths, nodes []spec.Node, log 
 					return
 				case <-tick.C:
 				}
-				err := power.obey(ctx, n.Name, file, log)
+				err := power.obey(ctx, n.Name, drive, log)
 				if err != nil && err.Error() != told && ctx.Err() == nil {
 					log.Error("a request of a host's program", "node", n.Name, "error", err)
 					told = err.Error()
@@ -162,14 +157,14 @@ func watchPower(ctx context.Context, paths layout.Paths, nodes []spec.Node, log 
 	watched.Wait()
 }
 
-// obey does what is asked for in a file, if it is time.
-func (n *NodePower) obey(ctx context.Context, node, file string, log *slog.Logger) error {
-	r, asked, err := hostpower.Read(file)
+// obey does what is asked for on a host's drive, if it is time.
+func (n *NodePower) obey(ctx context.Context, node, drive string, log *slog.Logger) error {
+	r, asked, err := hostpower.Read(drive)
 	if err != nil || !asked || time.Now().Before(r.At) {
 		return err
 	}
 	log.Info("a program of the host ends it", "node", node, "restart", r.Restart)
-	if err := os.Remove(file); err != nil { // first, else the host would restart for ever
+	if err := hostpower.Clear(drive); err != nil { // first, else the host would restart for ever
 		return err
 	}
 	if err := n.Off(ctx, node); err != nil || !r.Restart {

@@ -20,8 +20,9 @@ import (
 	"mullion.dev/mullion/internal/runtime/imagebuild"
 )
 
-// TestLinuxDigest asks the store of a Linux node what a reference stands for, before and after other images get it.
-func TestLinuxDigest(t *testing.T) {
+// linuxStore is the store of a Linux node, empty.
+func linuxStore(t *testing.T) *linuxnode.Images {
+	t.Helper()
 	c := startContainerd(t, t.TempDir())
 	runDir := t.TempDir()
 	if err := os.MkdirAll(filepath.Dir(linuxnode.Socket(runDir)), 0o755); err != nil {
@@ -35,6 +36,12 @@ func TestLinuxDigest(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = images.Close() })
+	return images
+}
+
+// TestLinuxDigest asks the store of a Linux node what a reference stands for, before and after other images get it.
+func TestLinuxDigest(t *testing.T) {
+	images := linuxStore(t)
 	const ref = "mullion.local/hello:v1"
 	if got, err := images.Digest(t.Context(), ref); !errdefs.IsNotFound(err) {
 		t.Errorf("before anything is loaded: %s, %v", got, err)
@@ -71,19 +78,7 @@ func TestLinuxDigest(t *testing.T) {
 // or in the image's configuration, into the store of a Linux node. Callers have to know that nothing of it is for
 // Linux.
 func TestLinuxStoreRefusesWindows(t *testing.T) {
-	c := startContainerd(t, t.TempDir())
-	runDir := t.TempDir()
-	if err := os.MkdirAll(filepath.Dir(linuxnode.Socket(runDir)), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(socketOf(t, c), linuxnode.Socket(runDir)); err != nil {
-		t.Fatal(err)
-	}
-	images, err := linuxnode.OpenImages("linux-1", runDir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = images.Close() })
+	images := linuxStore(t)
 	img := makeImage(t, "windows", v2022, part{layer: makeLayer(t, entry{name: "Files/v", body: "v"})})
 	const ref = "mullion.local/windows:v1"
 	for form, archive := range map[string]io.Reader{

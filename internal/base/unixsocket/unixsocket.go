@@ -1,20 +1,38 @@
-// Package unixsocket owns the client's side of Unix sockets: a dialer that connects to one socket whatever the address,
-// and HTTP over it. It does not know the content of requests.
+// Package unixsocket owns Unix sockets as the project uses them: a listener in place of one that was left, a dialer that
+// connects to one socket whatever the address, and HTTP over it. It does not know the content of requests.
 package unixsocket
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 )
 
 // mostText is how much of the text of a refusal is in the error, in bytes.
 const mostText = 4096
+
+// Listen listens on a socket at path, in place of the one that an earlier process has left there. Its mode is 0600. The
+// folder must exist, and be one where nobody else can write.
+func Listen(ctx context.Context, path string) (net.Listener, error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %q: %w", path, err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
 
 // Dialer returns a function that connects to the socket at path, whatever network and address it is called with.
 func Dialer(path string) func(ctx context.Context, network, address string) (net.Conn, error) {

@@ -79,3 +79,27 @@ func TestClient(t *testing.T) {
 		t.Errorf("Call = %v", err)
 	}
 }
+
+// TestListen listens where a killed process has left its socket, and refuses a folder that is not there.
+func TestListen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.sock")
+	for range 2 {
+		l, err := unixsocket.Listen(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(path)
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%v, %v", info, err)
+		}
+		if u, ok := l.(*net.UnixListener); ok {
+			u.SetUnlinkOnClose(false) // as if the process was killed
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := unixsocket.Listen(t.Context(), filepath.Join(path, "b.sock")); err == nil {
+		t.Error("it listens where there is no folder")
+	}
+}

@@ -144,21 +144,6 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	return l, nil
 }
 
-// listenSocket listens on a Unix socket that only root reaches.
-func listenSocket(ctx context.Context, path string) (net.Listener, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
-	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
-	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
-	if err != nil {
-		return nil, fmt.Errorf("listen on %q: %w", path, err)
-	}
-	return l, nil
-}
-
 func (a *agent) openHNS(ctx context.Context) (*hnsserver.Service, error) {
 	users := map[string][]uint32{} // as the machine numbers them
 	for sid, ids := range cri.Users() {
@@ -287,11 +272,19 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 	if err != nil {
 		return nil, nil, err
 	}
-	socket, err := listenSocket(ctx, agentconfig.CRISocket(a.config.RunDir))
+	socket, err := a.listenForPipe(ctx)
 	if err != nil {
 		return nil, nil, errors.Join(err, l.Close())
 	}
 	return server, []net.Listener{l, socket}, nil
+}
+
+// listenForPipe listens where mullion-pipe.exe of the host connects to.
+func (a *agent) listenForPipe(ctx context.Context) (net.Listener, error) {
+	if err := os.MkdirAll(agentconfig.PipesDir(a.config.RunDir), 0o700); err != nil {
+		return nil, err
+	}
+	return unixsocket.Listen(ctx, agentconfig.CRISocket(a.config.RunDir))
 }
 
 // hostPipe connects to a named pipe of the Windows host.

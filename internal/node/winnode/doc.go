@@ -21,7 +21,6 @@ import (
 	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/windows/hostpower"
 	"mullion.dev/mullion/internal/windows/wine"
 	"mullion.dev/mullion/internal/windows/winver"
 )
@@ -72,8 +71,8 @@ func PolicySocket(runDir string) string { return filepath.Join(runDir, "policy.s
 // C:.
 func TokenFile(dir string) string { return filepath.Join(wine.Drive(Prefix(dir)), tokenFile) }
 
-// PowerFile returns the file by which the programs of that host ask that it is restarted or switched off.
-func PowerFile(dir string) string { return filepath.Join(wine.Drive(Prefix(dir)), hostpower.Path) }
+// Drive is the C: of that host, as a path of the machine.
+func Drive(dir string) string { return wine.Drive(Prefix(dir)) }
 
 // Identity is the client certificate of that host's kubelet.
 func Identity(dir string) kubenode.Identity {

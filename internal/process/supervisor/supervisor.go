@@ -12,12 +12,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"sync"
 	"time"
 
+	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
 )
@@ -147,7 +147,7 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	s.manager = manager
-	listener, err := listen(cfg.Socket)
+	listener, err := unixsocket.Listen(ctx, cfg.Socket)
 	if err != nil {
 		return err
 	}
@@ -170,17 +170,6 @@ func Run(ctx context.Context, cfg Config) error {
 		err = errors.Join(err, serveErr)
 	}
 	return err
-}
-
-func listen(path string) (net.Listener, error) {
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
-	}
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		return nil, fmt.Errorf("listen on the supervisor's socket %q: %w", path, err)
-	}
-	return l, os.Chmod(path, 0o600)
 }
 
 func (s *server) onEvent(e component.Event) {

@@ -1,6 +1,6 @@
 // Package hostpower owns the file by which a program on a Windows host asks that the host is restarted or switched off.
-// The host's programs write it, the supervisor of the cluster reads it. A host's programs are root on the machine, so
-// the file protects nothing; still it is read as one that anybody may have written.
+// The host's programs write it, the supervisor of the cluster reads it as one that anybody may have written: pods that
+// have a folder of C: mounted write there too.
 package hostpower
 
 import (
@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 )
 
@@ -62,9 +63,18 @@ func Cancel(file string) (bool, error) {
 	return err == nil, err
 }
 
-// Read reads a request. ok is false if there is none, or if it is being written.
-func Read(file string) (r Request, ok bool, err error) {
-	f, err := open(file)
+// Read reads the request on a host's C:, the folder drive of the machine. ok is false if there is none, or if it is being
+// written. Links that lead out of the drive are not followed: a container that has a part of C: mounted may make them.
+func Read(drive string) (r Request, ok bool, err error) {
+	root, err := os.OpenRoot(drive)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, false, nil
+	}
+	if err != nil {
+		return r, false, err
+	}
+	defer root.Close()
+	f, err := root.OpenFile(Path[1:], os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe's writer is not waited for
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, false, nil
 	}
@@ -74,14 +84,24 @@ func Read(file string) (r Request, ok bool, err error) {
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
-		return r, false, errors.Join(err, fmt.Errorf("read %q: it is no regular file", file))
+		return r, false, errors.Join(err, fmt.Errorf("read %q in %q: it is no regular file", Path, drive))
 	}
 	text, err := io.ReadAll(io.LimitReader(f, mostBytes))
 	if err != nil || len(text) == 0 {
 		return r, false, err
 	}
 	if err := json.Unmarshal(text, &r); err != nil {
-		return r, false, fmt.Errorf("read %q: %w", file, err)
+		return r, false, fmt.Errorf("read %q in %q: %w", Path, drive, err)
 	}
 	return r, true, nil
+}
+
+// Clear removes the request on a host's C:.
+func Clear(drive string) error {
+	root, err := os.OpenRoot(drive)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return root.Remove(Path[1:])
 }

@@ -5,19 +5,22 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
 
 func TestRequest(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "below", "power.json")
-	none := func() {
+	drive := t.TempDir()
+	file := filepath.Join(drive, Path)
+	none := func(drive string) {
 		t.Helper()
-		if r, ok, err := Read(file); ok || err != nil {
+		if r, ok, err := Read(drive); ok || err != nil {
 			t.Errorf("without a request: %+v, %v, %v", r, ok, err)
 		}
 	}
-	none()
+	none(drive)
+	none(filepath.Join(drive, "none"))
 	if there, err := Cancel(file); there || err != nil {
 		t.Errorf("nothing is cancelled: %v, %v", there, err)
 	}
@@ -28,35 +31,59 @@ func TestRequest(t *testing.T) {
 	if err := Ask(file, Request{}); !errors.Is(err, ErrPending) {
 		t.Errorf("a second request: %v", err)
 	}
-	if got, ok, err := Read(file); got != want || !ok || err != nil {
+	if got, ok, err := Read(drive); got != want || !ok || err != nil {
 		t.Errorf("%+v, %v, %v, want %+v", got, ok, err, want)
 	}
 	if there, err := Cancel(file); !there || err != nil {
 		t.Errorf("it is not cancelled: %v, %v", there, err)
 	}
-	none()
-}
-
-// TestHostile reads what no program of ours writes.
-func TestHostile(t *testing.T) {
-	dir := t.TempDir()
-	write := func(name, text string) string {
-		file := filepath.Join(dir, name)
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return file
-	}
-	if _, ok, err := Read(write("empty", "")); ok || err != nil {
-		t.Errorf("a file that is being written: %v, %v", ok, err)
-	}
-	link := filepath.Join(dir, "link")
-	if err := os.Symlink(write("good", `{"restart":true}`), link); err != nil {
+	if err := Ask(file, want); err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range []string{write("text", "now"), write("long", strings.Repeat(" ", 1<<20)+"{}"), link, dir} {
-		if r, ok, err := Read(file); ok || err == nil {
-			t.Errorf("%s is %+v", file, r)
+	if err := Clear(drive); err != nil {
+		t.Error(err)
+	}
+	none(drive)
+}
+
+// TestHostile reads what no program of ours writes. What lies outside of the drive is neither read nor removed.
+func TestHostile(t *testing.T) {
+	outside := t.TempDir()
+	victim := filepath.Join(outside, "power.json")
+	if err := os.WriteFile(victim, []byte(`{"restart":true}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text := func(text string) func(file string) error {
+		return func(file string) error { return os.WriteFile(file, []byte(text), 0o600) }
+	}
+	for name, make := range map[string]func(file string) error{
+		"text": text("now"),
+		"long": text(strings.Repeat(" ", 1<<20) + "{}"),
+		"link": func(file string) error { return os.Symlink(victim, file) },
+		"pipe": func(file string) error { return syscall.Mkfifo(file, 0o600) },
+		"folder that is a link": func(file string) error {
+			return errors.Join(os.Remove(filepath.Dir(file)), os.Symlink(outside, filepath.Dir(file)))
+		},
+	} {
+		drive := t.TempDir()
+		file := filepath.Join(drive, Path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), make(file)); err != nil {
+			t.Fatal(err)
 		}
+		if r, ok, err := Read(drive); ok || err == nil {
+			t.Errorf("%s is %+v", name, r)
+		}
+		_ = Clear(drive) // what is left is looked at below
+	}
+	if _, err := os.Stat(victim); err != nil {
+		t.Errorf("a file outside of the drive: %v", err)
+	}
+	drive := t.TempDir()
+	file := filepath.Join(drive, Path)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), text("")(file)); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok, err := Read(drive); ok || err != nil {
+		t.Errorf("a file that is being written: %v, %v", ok, err)
 	}
 }

@@ -17,7 +17,7 @@ func Local() Manager { return local{} }
 
 type local struct{}
 
-// code makes a Code of an error of a system call.
+// code makes a winerr.Code of an error of a system call.
 func code(err error) error {
 	if n, ok := errors.AsType[syscall.Errno](err); ok {
 		return winerr.Code(n)

@@ -95,9 +95,12 @@ func dial(ctx context.Context, socket string) (net.Conn, error) {
 // Serve answers on the socket until ctx ends; cover carries out the policies of one pod, and is called from several
 // goroutines.
 func Serve(ctx context.Context, socket string, cover func(context.Context, Pod) error, log *slog.Logger) error {
-	l, err := listen(ctx, socket)
+	if err := os.MkdirAll(filepath.Dir(socket), 0o700); err != nil {
+		return err
+	}
+	l, err := unixsocket.Listen(ctx, socket)
 	if err != nil {
-		return fmt.Errorf("listen on %q: %w", socket, err)
+		return err
 	}
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
@@ -117,23 +120,6 @@ func Serve(ctx context.Context, socket string, cover func(context.Context, Pod) 
 			}
 		})
 	}
-}
-
-func listen(ctx context.Context, socket string) (net.Listener, error) {
-	if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
-	}
-	if err := os.MkdirAll(filepath.Dir(socket), 0o711); err != nil {
-		return nil, err
-	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", socket)
-	if err != nil {
-		return nil, err
-	}
-	if err := os.Chmod(socket, 0o600); err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	return l, nil
 }
 
 func handle(ctx context.Context, conn net.Conn, cover func(context.Context, Pod) error) error {

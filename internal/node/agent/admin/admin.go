@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -15,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
@@ -40,18 +40,12 @@ type HNS interface {
 
 // Serve answers on the socket until ctx ends.
 func Serve(ctx context.Context, socket string, hns HNS, log *slog.Logger) error {
-	if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
 	if err := os.MkdirAll(filepath.Dir(socket), 0o711); err != nil {
 		return err
 	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", socket)
+	l, err := unixsocket.Listen(ctx, socket)
 	if err != nil {
-		return fmt.Errorf("listen on the agent's socket %q: %w", socket, err)
-	}
-	if err := os.Chmod(socket, 0o600); err != nil {
-		return errors.Join(err, l.Close())
+		return err
 	}
 	server := &http.Server{
 		Handler:           routes(hns, log),

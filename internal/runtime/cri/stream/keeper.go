@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/base/unixsocket"
 )
 
 // Keeper is the server side. Serve runs it.
@@ -33,15 +35,9 @@ func Serve(ctx context.Context, socket string, log *slog.Logger) error {
 		return err
 	}
 	defer lock.Close()
-	if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("remove old socket: %w", err)
-	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", socket)
+	l, err := unixsocket.Listen(ctx, socket)
 	if err != nil {
-		return fmt.Errorf("listen on %q: %w", socket, err)
-	}
-	if err := os.Chmod(socket, 0o600); err != nil {
-		return errors.Join(err, l.Close())
+		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
