@@ -1,5 +1,5 @@
-// Package unixsocket owns Unix sockets as the project uses them: a listener in place of one that was left, a dialer that
-// connects to one socket whatever the address, and HTTP over it. It does not know the content of requests.
+// Package unixsocket owns Unix sockets as the project uses them: a listener in place of one that was left, a dialer
+// that connects to one socket whatever the address, and HTTP over it. It does not know the content of requests.
 package unixsocket
 
 import (

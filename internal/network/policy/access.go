@@ -93,7 +93,8 @@ func (c *Cluster) ports(p networkingv1.NetworkPolicyPort) (Ports, bool) {
 		read.Protocol = cmp.Or(*p.Protocol, corev1.ProtocolTCP)
 	}
 	switch {
-	case read.Protocol != corev1.ProtocolTCP && read.Protocol != corev1.ProtocolUDP && read.Protocol != corev1.ProtocolSCTP:
+	case read.Protocol != corev1.ProtocolTCP && read.Protocol != corev1.ProtocolUDP &&
+		read.Protocol != corev1.ProtocolSCTP:
 		return read, false
 	case p.Port == nil:
 		read.Last = lastPort

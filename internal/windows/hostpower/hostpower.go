@@ -63,8 +63,9 @@ func Cancel(file string) (bool, error) {
 	return err == nil, err
 }
 
-// Read reads the request on a host's C:, the folder drive of the machine. ok is false if there is none, or if it is being
-// written. Links that lead out of the drive are not followed: a container that has a part of C: mounted may make them.
+// Read reads the request on a host's C:, the folder drive of the machine. ok is false if there is none, or if it is
+// being written. Links that lead out of the drive are not followed: a container that has a part of C: mounted may make
+// them.
 func Read(drive string) (r Request, ok bool, err error) {
 	root, err := os.OpenRoot(drive)
 	if errors.Is(err, fs.ErrNotExist) {
