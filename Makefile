@@ -1,7 +1,7 @@
 # Mullion: Windows nodes for Kubernetes on a Linux machine.
 #
 #   make up      install what is missing, build, bring up a mixed cluster with a sample
-#   make test    every test, all six rungs (as root; without root only the pure rung)
+#   make test    every test but the long ones, six rungs (as root; without root only the pure rung)
 #   make down    remove every trace of the cluster
 #
 # Variables: DATA_DIR (state, default /var/lib/mullion), UP_FLAGS (for `mullion up`), CONFORMANCE_FLAGS (for `mullion conformance run`).
@@ -44,7 +44,7 @@ CRI_TOOLS_LDFLAGS = -s -w -X sigs.k8s.io/cri-tools/pkg/version.Version=$(shell \
 LDFLAGS := -s -w -X mullion.dev/mullion/internal/base/version.version=$(VERSION)
 
 .DEFAULT_GOAL := build
-.PHONY: plugins quick image release test-release test-package test-wines test-image fuzz chaos picture test-deps machines-deps lint-deps test-machines test-programs test-documents test-skew machine kube-linter critest node-suite exporter test-units e2e e2e.test e2e-images deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
+.PHONY: plugins quick image release test-release test-package test-wines test-image fuzz chaos picture test-deps machines-deps lint-deps test-field test-machines test-programs test-documents test-skew machine kube-linter critest node-suite exporter test-units e2e e2e.test e2e-images deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
 
 help: ## what the targets do
 	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -147,7 +147,7 @@ up: deps build sample ## bring up a cluster with a Linux node, two Windows nodes
 down: ## remove every trace of the cluster
 	@if [ -x $(BIN)/mullion ]; then $(BIN)/mullion --data-dir $(DATA_DIR) down; else echo "nothing built, nothing up"; fi
 
-test: test-deps build sample e2e ## every test: pure, kernel, wine, cluster, conformance, one machine
+test: test-deps build sample e2e ## every test but the long ones: pure, kernel, wine, cluster, conformance, one machine
 	@hack/deps.sh machines || true
 	@hack/test.sh pure kernel wine cluster conformance machines
 
@@ -164,6 +164,9 @@ test-conformance: test-deps e2e
 
 test-pure test-kernel test-wine test-cluster test-conformance: test-%: ## one rung
 	@hack/test.sh $*
+
+test-field: test-deps build sample e2e ## the long tests of the rung cluster: by hand, and before a release (half an hour and more)
+	@hack/test.sh field
 
 test-machines: machines-deps build sample ## every ordinary machine, emulated: hours (MULLION_MACHINES=bookworm,trixie for some)
 	@MULLION_MACHINES=$${MULLION_MACHINES:-all} hack/test.sh machines

@@ -1,20 +1,29 @@
-// Command rung runs rungs of the tests (pure, kernel, wine, cluster, conformance, machines) in order; it goes on after
-// one that failed. It prints a line for each package, what a failed test printed, and what was skipped and why. At the
-// very end it prints, for each failed test, only the reasons. A rung that ran no test, or skipped all of them, fails.
+// Command rung runs rungs of the tests (pure, kernel, wine, cluster, conformance, machines, field) in order; it goes on
+// after one that failed. It prints a line for each package, what a failed test printed, and what was skipped and why. At
+// the very end it prints, for each failed test, only the reasons. A rung that ran no test, or skipped all of them, fails. A
+// few failed tests are tried once more, and are named as flaky if they pass then.
+//
+// MULLION_TESTS_END, in seconds since 1970, is when all has to be done: a test that still runs then is ended and named,
+// and what was not begun has failed.
 package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -33,6 +42,7 @@ type result struct {
 	skips                   []string
 	failures                []failure
 	failedIn                map[string]bool // packages with a failed test
+	running                 map[string]bool // by package and test
 }
 
 func newResult(rung string) *result {
@@ -41,6 +51,7 @@ func newResult(rung string) *result {
 		output:   map[string]*strings.Builder{},
 		builds:   map[string]string{},
 		failedIn: map[string]bool{},
+		running:  map[string]bool{},
 	}
 }
 
@@ -50,19 +61,36 @@ func main() {
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	ok := runAll(ctx, os.Args[1:], os.Stdout)
+	end, err := endOf(os.Getenv("MULLION_TESTS_END"))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	ok := runAll(ctx, os.Args[1:], end, os.Stdout)
 	stop()
 	if !ok {
 		os.Exit(1)
 	}
 }
 
-func runAll(ctx context.Context, rungs []string, w io.Writer) bool {
+// endOf reads a time in seconds since 1970; without one the time is zero.
+func endOf(seconds string) (time.Time, error) {
+	if seconds == "" {
+		return time.Time{}, nil
+	}
+	n, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("MULLION_TESTS_END is %q, not a number of seconds since 1970", seconds)
+	}
+	return time.Unix(n, 0), nil
+}
+
+func runAll(ctx context.Context, rungs []string, end time.Time, w io.Writer) bool {
 	var failures []failure
 	var errs []string
 	for _, rung := range rungs {
 		r := newResult(rung)
-		if err := r.run(ctx, w); err != nil {
+		if err := r.run(ctx, end, w); err != nil {
 			errs = append(errs, fmt.Sprintf("rung %s: %v", rung, err))
 		}
 		failures = append(failures, r.failures...)
@@ -78,40 +106,80 @@ func runAll(ctx context.Context, rungs []string, w io.Writer) bool {
 	return false
 }
 
-// rungs are the rungs, from the one that needs least. Each but the first has a build tag of its name.
+// rungs are the rungs, from the one that needs least. Field, the long tests, is no part of `make test`.
 func rungs() []string {
-	return []string{"pure", "kernel", "wine", "cluster", "conformance", "machines"}
+	return []string{"pure", "kernel", "wine", "cluster", "conformance", "machines", "field"}
 }
 
-// limit is the time that a package of the rung may take. All machines, emulated, take hours.
-func limit(rung string) string {
-	if rung == "machines" {
-		return "16h"
+// leastTime is what a rung needs to be worth a beginning.
+const leastTime = 30 * time.Second
+
+// limit is the time that a package of the rung may take: some three times what it takes on two cores. A test that hangs
+// then fails and is named. All machines, emulated, take hours.
+func limit(rung string) time.Duration {
+	switch rung {
+	case "machines":
+		return 16 * time.Hour
+	case "cluster":
+		return 50 * time.Minute
+	case "field":
+		return 3 * time.Hour
 	}
-	return "40m"
+	return 25 * time.Minute
 }
 
-func (r *result) run(ctx context.Context, w io.Writer) error {
+// timeFor is the time that a package of the rung may take, when all has to be done by end. It is zero if too little is
+// left.
+func timeFor(rung string, now, end time.Time) time.Duration {
+	if end.IsZero() {
+		return limit(rung)
+	}
+	left := end.Sub(now).Truncate(time.Second)
+	if left < leastTime {
+		return 0
+	}
+	return min(limit(rung), left)
+}
+
+func (r *result) run(ctx context.Context, end time.Time, w io.Writer) error {
 	if !slices.Contains(rungs(), r.rung) {
 		return fmt.Errorf("no such rung; there are %s", strings.Join(rungs(), ", "))
 	}
+	limit := timeFor(r.rung, time.Now(), end)
+	if limit == 0 {
+		return errors.New("not run: the time for all tests is over (MULLION_TESTS_END)")
+	}
 	// vet would analyse all of Kubernetes for its printf check; `make lint` runs it where it matters
-	args := []string{"test", "-json", "-count=1", "-vet=off", "-timeout=" + limit(r.rung)}
+	args := []string{"test", "-json", "-count=1", "-vet=off", "-timeout=" + limit.String()}
 	packages := []string{"./..."}
 	if r.rung != "pure" {
 		var err error
-		if packages, err = tagged(r.rung); err != nil {
+		if packages, err = tagged(tagOf(r.rung)); err != nil {
 			return err
 		}
 		if len(packages) == 0 {
 			return fmt.Errorf("no package has tests of this rung")
 		}
-		args = append(args, "-p=1", "-tags="+r.rung)
+		args = append(args, "-p=1", "-tags="+tagOf(r.rung), chosen(r.rung))
 	}
 	fmt.Fprintf(w, "== rung %s\n", r.rung)
 	started := time.Now()
+	if !end.IsZero() {
+		var done context.CancelFunc
+		ctx, done = context.WithDeadline(ctx, end)
+		defer done()
+	}
 	cmd := exec.CommandContext(ctx, "go", append(args, packages...)...)
 	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // to reach the tests, too, which go does not end
+	cmd.Cancel = func() error {
+		signal := syscall.SIGINT
+		if ctx.Err() == context.DeadlineExceeded {
+			signal = syscall.SIGQUIT // a Go program then says what it was doing
+		}
+		return syscall.Kill(-cmd.Process.Pid, signal)
+	}
+	cmd.WaitDelay = time.Minute
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -123,12 +191,35 @@ func (r *result) run(ctx context.Context, w io.Writer) error {
 	waitErr := cmd.Wait()
 	r.summary(w, time.Since(started))
 	switch {
+	case ctx.Err() == context.DeadlineExceeded:
+		return fmt.Errorf("the time for all tests is over (MULLION_TESTS_END); running: %s",
+			cmp.Or(strings.Join(slices.Sorted(maps.Keys(r.running)), ", "), "no test, tests were compiled"))
+	case waitErr != nil && r.secondTry(ctx, args, w):
 	case waitErr != nil:
 		return fmt.Errorf("go test: %w", waitErr)
 	case r.passed == 0:
 		return fmt.Errorf("every test was skipped, or there was none")
 	}
 	return nil
+}
+
+// fieldTests are the names of the tests of rung field. They stand among those of rung cluster, whose helpers they use.
+const fieldTests = "^TestField"
+
+// tagOf is the build tag of a rung's tests.
+func tagOf(rung string) string {
+	if rung == "field" {
+		return "cluster"
+	}
+	return rung
+}
+
+// chosen is the flag of go test that chooses the rung's tests among those with its tag.
+func chosen(rung string) string {
+	if rung == "field" {
+		return "-run=" + fieldTests
+	}
+	return "-skip=" + fieldTests
 }
 
 // tagged lists the packages with test files that carry the build tag.
@@ -178,6 +269,8 @@ func (r *result) read(in io.Reader, w io.Writer) {
 			r.output[key] = &strings.Builder{}
 		}
 		switch e.Action {
+		case "run":
+			r.running[key] = true
 		case "output":
 			r.output[key].WriteString(e.Output)
 		case "build-output":
@@ -191,6 +284,7 @@ func (r *result) read(in io.Reader, w io.Writer) {
 
 func (r *result) ended(e event, key string, w io.Writer) {
 	text := r.output[key].String()
+	delete(r.running, key)
 	if e.Test == "" {
 		if e.Action != "skip" { // a package without tests
 			fmt.Fprintf(w, "%-4s %-60s %7.1fs\n", map[string]string{"pass": "ok", "fail": "FAIL"}[e.Action], e.Package,
@@ -222,6 +316,9 @@ func (r *result) ended(e event, key string, w io.Writer) {
 			pkg:     e.Package,
 			test:    e.Test,
 			reasons: reasons(e.Package, text),
+
+			panicked: panicked(text),
+			took:     time.Duration(e.Elapsed * float64(time.Second)),
 		})
 		fmt.Fprint(w, text)
 	}

@@ -9,12 +9,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // failure is a test, or a package, that failed, with what it said about why.
 type failure struct {
 	rung, pkg, test string
 	reasons         []string // a message of one or more lines each
+
+	panicked bool
+	took     time.Duration
 }
 
 // print writes a failure compactly: what failed, then file:line: message.

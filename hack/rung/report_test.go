@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -73,5 +74,41 @@ FAILED wine: mullion.dev/mullion/test/z
 `
 	if diff := cmp.Diff(want, got.String()); diff != "" {
 		t.Errorf("summary (-want +got):\n%s", diff)
+	}
+}
+
+// TestTimeForARung: a rung has its own limit, what is left of the whole time, or is not begun.
+func TestTimeForARung(t *testing.T) {
+	now := time.Unix(1000, 0)
+	for _, tc := range []struct {
+		name string
+		end  time.Time
+		want time.Duration
+	}{
+		{"no end", time.Time{}, limit("wine")},
+		{"far away", now.Add(time.Hour), limit("wine")},
+		{"near", now.Add(7 * time.Minute), 7 * time.Minute},
+		{"too near", now.Add(20 * time.Second), 0},
+		{"over", now.Add(-time.Hour), 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := timeFor("wine", now, tc.end); got != tc.want {
+				t.Errorf("the rung may take %v, not %v", got, tc.want)
+			}
+		})
+	}
+	if _, err := endOf("soon"); err == nil {
+		t.Error("a time that is no number was taken")
+	}
+}
+
+// TestRungOutOfTime: what was not begun has failed, and says why.
+func TestRungOutOfTime(t *testing.T) {
+	var out strings.Builder
+	if runAll(t.Context(), []string{"kernel"}, time.Now().Add(-time.Minute), &out) {
+		t.Error("a rung without time passed")
+	}
+	if want := "rung kernel: not run: the time for all tests is over"; !strings.Contains(out.String(), want) {
+		t.Errorf("no %q in:\n%s", want, out.String())
 	}
 }

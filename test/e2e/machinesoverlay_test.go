@@ -31,9 +31,9 @@ metadata: {name: there}
 spec: {selector: {app: on-m1-win-1}, ports: [{port: 80}]}
 `
 
-// TestSeveralMachinesOverlay joins a Windows node to a cluster of mode overlay. The nodes have to tell each other
+// TestFieldSeveralMachinesOverlay joins a Windows node to a cluster of mode overlay. The nodes have to tell each other
 // across machines where their pods are; then packets of every size are sent both ways.
-func TestSeveralMachinesOverlay(t *testing.T) {
+func TestFieldSeveralMachinesOverlay(t *testing.T) {
 	server, other := twoMachines(t)
 	file := filepath.Join(server.home, "cluster.yaml")
 	if err := os.WriteFile(file, []byte(overlayYAML), 0o600); err != nil {

@@ -56,9 +56,9 @@ func newConnects(t *testing.T, host string) *connects {
 	return p
 }
 
-// TestImageProxy brings up a cluster in an environment with an HTTP proxy. Its nodes, of both systems, pull images
+// TestFieldImageProxy brings up a cluster in an environment with an HTTP proxy. Its nodes, of both systems, pull images
 // through the proxy, also after a stop, and nobody is told the password.
-func TestImageProxy(t *testing.T) {
+func TestFieldImageProxy(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}

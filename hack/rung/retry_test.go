@@ -1,0 +1,53 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestSecondTry runs rung pure on a module of its own.
+func TestSecondTry(t *testing.T) {
+	const once = `func TestOnce(t *testing.T) {
+	if !again { t.Run("sub", func(t *testing.T) { t.Error("the first time") }) }
+}
+`
+	for _, tc := range []struct {
+		name, tests string
+		ok          bool
+		want        string
+	}{
+		{"by chance", once, true, "FLAKY, passed at the second try: FAILED pure: m TestOnce/sub\n    m_test.go:12: the first time"},
+		{"always", once + `func TestAlways(t *testing.T) { t.Error("each time") }`, false, "TestAlways failed at its second try too"},
+		{"panic", `func TestPanic(t *testing.T) { if !again { panic("boom") } }`, false, "panic: boom"},
+		{"build", `func TestX(t *testing.T) { undefined() }`, false, "undefined: undefined"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			source := `package m
+
+import (
+	"os"
+	"testing"
+)
+
+// again says that the tests were run before.
+var again = func() bool { _, err := os.Stat("flag"); os.WriteFile("flag", nil, 0o600); return err == nil }()
+
+` + tc.tests
+			for name, text := range map[string]string{"go.mod": "module m\n", "m_test.go": source} {
+				if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var out strings.Builder
+			if ok := runAll(t.Context(), []string{"pure"}, time.Time{}, &out); ok != tc.ok {
+				t.Errorf("passed is %v, not %v:\n%s", ok, tc.ok, out.String())
+			}
+			if !strings.Contains(out.String(), tc.want) {
+				t.Errorf("no %q in:\n%s", tc.want, out.String())
+			}
+		})
+	}
+}
