@@ -259,9 +259,16 @@ func TestNetcat(t *testing.T) {
 			if err != nil {
 				return
 			}
+			// A shell writes words and the end of the line one after the other: answer until nothing more comes.
 			buf := make([]byte, 64)
-			n, _ := conn.Read(buf)
-			_, _ = conn.Write(bytes.ToUpper(buf[:n]))
+			for {
+				n, err := conn.Read(buf)
+				if err != nil {
+					break
+				}
+				_, _ = conn.Write(bytes.ToUpper(buf[:n]))
+				_ = conn.SetReadDeadline(time.Now().Add(300 * time.Millisecond))
+			}
 			_ = conn.Close()
 		}
 	}()
