@@ -250,7 +250,7 @@ static void set_hardware_keys(const struct cpu *cpu)
     }
 }
 
-/* host_name returns the Linux host name of the container, cut at the first dot. */
+/* host_name returns the Linux host name of the container, whole: a pod's may have dots in it (hostnameOverride). */
 static const WCHAR *host_name(void)
 {
     DWORD size = 0;
@@ -261,7 +261,7 @@ static const WCHAR *host_name(void)
     if (!text)
         return L"";
     name = mem_alloc((size + 1) * sizeof(WCHAR));
-    for (; n < size && text[n] != '\n' && text[n] != '.'; n++)
+    for (; n < size && text[n] != '\n'; n++)
         name[n] = (unsigned char)text[n];
     return name;
 }
@@ -275,9 +275,13 @@ static void set_names(void)
 
     if (!*host)
         return;
-    SetComputerNameExW(ComputerNamePhysicalDnsHostname, host);
-    /* the NetBIOS name: 15 characters, upper case */
-    for (; host[size] && size < MAX_COMPUTERNAME_LENGTH; size++)
+    /* not SetComputerNameExW, which refuses a name with dots */
+    key = volatile_key(L"\\Registry\\Machine\\System\\CurrentControlSet\\Services\\Tcpip\\Parameters");
+    set_value(key, L"Hostname", host);
+    set_value(key, L"NV Hostname", host);
+    CloseHandle(key);
+    /* the NetBIOS name: 15 characters, upper case, none of them a dot */
+    for (; host[size] && host[size] != '.' && size < MAX_COMPUTERNAME_LENGTH; size++)
         name[size] = host[size] >= 'a' && host[size] <= 'z' ? (WCHAR)(host[size] - 'a' + 'A') : host[size];
     name[size] = 0;
     key = volatile_key(L"\\Registry\\Machine\\System\\CurrentControlSet\\Control\\ComputerName\\ActiveComputerName");

@@ -96,6 +96,17 @@ func TestUsersAndHostname(t *testing.T) {
 	}
 }
 
+// TestHostNameWithDots: a pod's hostnameOverride may be a whole domain name, and programs see it so.
+func TestHostNameWithDots(t *testing.T) {
+	n := newNode(t)
+	pod, config := n.pod(t, "override.example.host")
+	id := n.run1(t, pod, config, []string{"whoami"}, nil)
+	n.waitExit(t, id)
+	if log := n.log(t, id); !strings.Contains(log, "host=override.example.host ") {
+		t.Errorf("no such host name in %q", log)
+	}
+}
+
 func TestEnvironmentIsWindows(t *testing.T) {
 	n := newNode(t)
 	pod, config := n.pod(t, "env")
