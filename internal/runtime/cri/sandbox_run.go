@@ -51,6 +51,9 @@ func (s *Server) checkSandbox(config *runtimeapi.PodSandboxConfig, handler strin
 		return fmt.Errorf("no runtime for %q is configured (known: %s): %w", handler,
 			strings.Join(s.cfg.Handlers, ", "), errdefs.ErrInvalidArgument)
 	}
+	if err := checkIsolation(config, handler); err != nil {
+		return err
+	}
 	if config.GetWindows().GetSecurityContext().GetHostProcess() && s.cfg.HostProcess == nil {
 		return fmt.Errorf("the host's Windows has no HostProcess containers: %w", errdefs.ErrNotImplemented)
 	}
