@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/kubernetes"
@@ -29,6 +30,17 @@ type diagnoseFlags struct {
 	kubeconfig, context, output string
 	image                       string
 	all, nodePods               bool
+}
+
+// addTo adds the flags that say which cluster is asked, and how its nodes are.
+func (f *diagnoseFlags) addTo(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file of the cluster (default: this machine's cluster)")
+	cmd.Flags().StringVar(&f.context, "context", "",
+		"context in the kubeconfig file; without --kubeconfig that is $KUBECONFIG or ~/.kube/config")
+	cmd.Flags().BoolVar(&f.nodePods, "node-pods", false,
+		"ask the nodes themselves, too, by a HostProcess pod on each, which is removed afterwards")
+	cmd.Flags().StringVar(&f.image, "node-pod-image", nodepod.DefaultImage,
+		"image of the HostProcess pods; any for Windows that the nodes can pull")
 }
 
 // own reports whether it is this machine's cluster.
@@ -70,14 +82,8 @@ or not all of it and nothing was found.`,
 			return a.runDiagnose(cmd.Context(), f, args)
 		},
 	}
-	cmd.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file of the cluster (default: this machine's cluster)")
-	cmd.Flags().StringVar(&f.context, "context", "",
-		"context in the kubeconfig file; without --kubeconfig that is $KUBECONFIG or ~/.kube/config")
+	f.addTo(cmd)
 	cmd.Flags().StringVarP(&f.output, "output", "o", "text", "text, json or junit")
-	cmd.Flags().BoolVar(&f.nodePods, "node-pods", false,
-		"ask the nodes themselves, too, by a HostProcess pod on each, which is removed afterwards")
-	cmd.Flags().StringVar(&f.image, "node-pod-image", nodepod.DefaultImage,
-		"image of the HostProcess pods; any for Windows that the nodes can pull")
 	cmd.Flags().BoolVar(&f.all, "all", false, "name the probes that found nothing, too")
 	if err := cmd.RegisterFlagCompletionFunc("output",
 		cobra.FixedCompletions(report.Formats(), cobra.ShellCompDirectiveNoFileComp)); err != nil {
@@ -171,7 +177,9 @@ func (a *app) nodeAsker(f diagnoseFlags, client kubernetes.Interface) gather.Ask
 		return gather.Asker{
 			Begin: func(ctx context.Context) error { return nodepod.Sweep(ctx, client) },
 			Ask: func(ctx context.Context, node string) (diagnose.NodeFacts, error) {
-				return nodepod.Ask(ctx, client, node, f.image)
+				return factsOf(node, func(command []string) (string, error) {
+					return nodepod.Ask(ctx, client, node, f.image, command)
+				})
 			},
 		}
 	case f.own() && a.env.Euid == 0:
@@ -180,27 +188,48 @@ func (a *app) nodeAsker(f diagnoseFlags, client kubernetes.Interface) gather.Ask
 	return gather.Asker{Refused: "only the nodes themselves know; --node-pods asks them by a HostProcess pod on each"}
 }
 
-// askHost runs the questions on a host of this machine. That kubelet and kube-proxy are no Windows services there is
-// how Mullion runs them.
-func (a *app) askHost(ctx context.Context, node string) (diagnose.NodeFacts, error) {
-	h, err := a.host(node)
+// factsOf asks a node for what the probes want to know.
+func factsOf(node string, ask func(command []string) (string, error)) (diagnose.NodeFacts, error) {
+	text, err := ask(nodefacts.Command())
 	if err != nil {
 		return diagnose.NodeFacts{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, a.calls.apiPatience)
+	facts, whole := nodefacts.Parse(text)
+	if !whole {
+		return facts, endsEarly(node, text)
+	}
+	return facts, nil
+}
+
+func endsEarly(node, text string) error {
+	return fmt.Errorf("ask node %s: its answer ends early: %.200q", node, text)
+}
+
+// askHost asks a host of this machine. That kubelet and kube-proxy are no Windows services there is how Mullion runs
+// them.
+func (a *app) askHost(ctx context.Context, node string) (diagnose.NodeFacts, error) {
+	facts, err := factsOf(node, func(command []string) (string, error) {
+		return a.answerOfHost(ctx, a.calls.apiPatience, node, command)
+	})
+	facts.Services, facts.Processes = nil, nil
+	return facts, err
+}
+
+// answerOfHost runs a program on a host of this machine and returns what it printed.
+func (a *app) answerOfHost(ctx context.Context, patience time.Duration, node string, command []string) (string, error) {
+	h, err := a.host(node)
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	child := h.Command(ctx, wine.RunProgram, append([]string{"--"}, nodefacts.Command()...)...)
+	child := h.Command(ctx, wine.RunProgram, append([]string{"--"}, command...)...)
 	var text bytes.Buffer
 	child.Stdout, child.Stderr = &text, &text
 	if err := h.Run(ctx, child); err != nil {
-		return diagnose.NodeFacts{}, nodeDown(node, err)
+		return "", nodeDown(node, err)
 	}
-	facts, whole := nodefacts.Parse(text.String())
-	if !whole {
-		return facts, fmt.Errorf("ask node %s: its answer ends early: %.200q", node, text.String())
-	}
-	facts.Services, facts.Processes = nil, nil
-	return facts, nil
+	return text.String(), nil
 }
 
 // diagnoseEnd is the error, with its exit code, that results end with: nothing was found only where all that the API

@@ -78,7 +78,7 @@ func (a *app) writeLogs(ctx context.Context, dir string, paths layout.Paths, c s
 		return err
 	}
 	missing, err := export.Gather(ctx, dir, export.Options{
-		Paths:   paths,
+		Paths:   &paths,
 		Cluster: c,
 		Client:  client,
 		Texts:   a.pictures(ctx, o, paths, c),

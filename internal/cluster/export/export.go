@@ -23,12 +23,16 @@ import (
 
 // Options say what is gathered.
 type Options struct {
-	Paths   layout.Paths
+	// Paths are where a cluster of this machine has its files; nil: the cluster is elsewhere, and only Client and Texts
+	// say something of it.
+	Paths   *layout.Paths
 	Cluster spec.Cluster
 	// Client asks the cluster's API server; nil: there is none to ask.
 	Client kubernetes.Interface
 	// Texts are further files, by their names.
 	Texts map[string][]byte
+	// Missing is what the caller itself could not have; it is named with the rest.
+	Missing []error
 }
 
 // Gather writes into dir, which is made if it is missing. Files in it that have the same names are replaced. What
@@ -48,23 +52,13 @@ func Gather(ctx context.Context, dir string, o Options) (missing []error, err er
 			return nil, err
 		}
 	}
-	if err := write(to, "machine.txt", machine(o.Paths)); err != nil {
-		return nil, err
-	}
-	miss := func(what string, err error) {
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			missing = append(missing, fmt.Errorf("%s: %w", what, err))
+	missing = o.Missing
+	if o.Paths != nil {
+		lacking, err := local(to, *o.Paths, o.Cluster)
+		if err != nil {
+			return nil, err
 		}
-	}
-	miss("logs of the cluster's parts", copyTexts(to, "logs", o.Paths.Logs(), "."))
-	for _, n := range o.Cluster.Nodes {
-		state, below := o.Paths.Node(n.Name), path.Join("nodes", n.Name)
-		pods := "root/var/log/pods"
-		if !n.Linux() {
-			pods = path.Join(wine.Drive(winnode.Prefix("")), "var/log/pods")
-			miss("HNS of node "+n.Name, copyTexts(to, path.Join(below, "hns"), state, "hns/state.json"))
-		}
-		miss("logs of pods of node "+n.Name, copyTexts(to, path.Join(below, "pods"), state, pods))
+		missing = append(missing, lacking...)
 	}
 	if o.Client != nil {
 		missing = append(missing, objects(ctx, to, o.Client)...)
@@ -73,6 +67,29 @@ func Gather(ctx context.Context, dir string, o Options) (missing []error, err er
 		if err := write(to, "missing.txt", []byte(errors.Join(missing...).Error()+"\n")); err != nil {
 			return nil, err
 		}
+	}
+	return missing, nil
+}
+
+// local gathers what a cluster of this machine has in files.
+func local(to *os.Root, paths layout.Paths, c spec.Cluster) (missing []error, err error) {
+	if err := write(to, "machine.txt", machine(paths)); err != nil {
+		return nil, err
+	}
+	miss := func(what string, err error) {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			missing = append(missing, fmt.Errorf("%s: %w", what, err))
+		}
+	}
+	miss("logs of the cluster's parts", copyTexts(to, "logs", paths.Logs(), "."))
+	for _, n := range c.Nodes {
+		state, below := paths.Node(n.Name), path.Join("nodes", n.Name)
+		pods := "root/var/log/pods"
+		if !n.Linux() {
+			pods = path.Join(wine.Drive(winnode.Prefix("")), "var/log/pods")
+			miss("HNS of node "+n.Name, copyTexts(to, path.Join(below, "hns"), state, "hns/state.json"))
+		}
+		miss("logs of pods of node "+n.Name, copyTexts(to, path.Join(below, "pods"), state, pods))
 	}
 	return missing, nil
 }

@@ -65,7 +65,7 @@ func TestGather(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "new", "folder")
 	missing, err := Gather(t.Context(), dir, Options{
-		Paths: paths,
+		Paths: &paths,
 		Cluster: spec.Cluster{Nodes: []spec.Node{
 			{Name: "win-1", OS: spec.Windows}, {Name: "linux-1", OS: spec.Linux}, {Name: "linux-2", OS: spec.Linux},
 		}},
@@ -121,7 +121,7 @@ func TestGatherEndsOfFiles(t *testing.T) {
 	paths := layout.Paths{Data: t.TempDir(), Bin: t.TempDir()}
 	put(t, filepath.Join(paths.Logs(), "long.log"), strings.Repeat("x", mostOfFile)+"\nthe end\n")
 	dir := t.TempDir()
-	if _, err := Gather(t.Context(), dir, Options{Paths: paths}); err != nil {
+	if _, err := Gather(t.Context(), dir, Options{Paths: &paths}); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "logs", "long.log"))
@@ -135,14 +135,14 @@ func TestGatherWithoutPermission(t *testing.T) {
 	paths := layout.Paths{Data: t.TempDir(), Bin: t.TempDir()}
 	put(t, paths.Logs(), "a file where a folder should be")
 	dir := t.TempDir()
-	missing, err := Gather(t.Context(), dir, Options{Paths: paths})
+	missing, err := Gather(t.Context(), dir, Options{Paths: &paths})
 	if err != nil || len(missing) != 1 || !strings.Contains(missing[0].Error(), "logs of the cluster's parts") {
 		t.Fatalf("missing %v, %v", missing, err)
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "missing.txt")); err != nil || len(text) == 0 {
 		t.Errorf("missing.txt: %q, %v", text, err)
 	}
-	if _, err := Gather(t.Context(), "/proc/no", Options{Paths: paths}); err == nil {
+	if _, err := Gather(t.Context(), "/proc/no", Options{Paths: &paths}); err == nil {
 		t.Error("a folder that cannot be made is no error")
 	}
 }

@@ -1,5 +1,5 @@
-// Package nodefacts asks a Windows node about itself: it owns the commands that are run on the node and reads what they
-// print. How they get there is for others: by a HostProcess pod (package nodepod), or on a host of this machine.
+// Package nodefacts asks a Windows node about itself, for the probes: it owns the commands that are run on the node and
+// reads what they print.
 package nodefacts
 
 import (
@@ -8,13 +8,8 @@ import (
 	"strings"
 
 	"mullion.dev/mullion/internal/diagnose"
+	"mullion.dev/mullion/internal/diagnose/nodescript"
 )
-
-// mark begins the line before the output of each command.
-const mark = "==mullion-diagnose=="
-
-// end is the last mark: without it the output is not whole.
-const end = "end"
 
 // files are looked at: what start.ps1 of https://github.com/microsoft/SDN, flannel and containerd keep on a node.
 func files() []string {
@@ -35,33 +30,26 @@ func services() []string { return []string{"kubelet", "kube-proxy", "containerd"
 // variables is where Windows keeps the machine's variables.
 const variables = `HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Environment`
 
-// Command is the program with its arguments that asks a node. All that it runs only reads. It has no double quotes,
-// which Windows' programs do not agree on; and what not every PowerShell has runs in one of its own, so that it alone
-// fails.
+// Command is the program with its arguments that asks a node. All that it runs only reads.
 func Command() []string {
-	var lines []string
-	section := func(name, command string) {
-		lines = append(lines, "'"+mark+name+"'")
-		if command != "" {
-			lines = append(lines, command)
-		}
-	}
-	section("hostname", "hostname.exe")
+	sections := []nodescript.Section{{Name: "hostname", Command: "hostname.exe"}}
 	for _, s := range services() {
-		section("service "+s, "sc.exe query "+s)
+		sections = append(sections, nodescript.Section{Name: "service " + s, Command: "sc.exe query " + s})
 	}
-	section("variables", "reg.exe query '"+variables+"'")
-	section("networks", own("Get-HnsNetwork | ConvertTo-Json -Depth 5"))
-	section("processes", own("Get-CimInstance Win32_Process | Where-Object Name -like kube* | ForEach-Object CommandLine"))
+	sections = append(sections,
+		nodescript.Section{Name: "variables", Command: "reg.exe query '" + variables + "'"},
+		nodescript.Section{Name: "networks", Command: nodescript.Own("Get-HnsNetwork | ConvertTo-Json -Depth 5")},
+		nodescript.Section{Name: "processes", Command: nodescript.Own(
+			"Get-CimInstance Win32_Process | Where-Object Name -like kube* | ForEach-Object CommandLine")},
+	)
 	for _, f := range files() {
-		section("file "+f, "if (Test-Path '"+f+"') { Get-Content '"+f+"' }")
+		sections = append(sections, nodescript.Section{
+			Name:    "file " + f,
+			Command: "if (Test-Path '" + f + "') { Get-Content '" + f + "' }",
+		})
 	}
-	section(end, "")
-	return []string{"powershell.exe", "-NoProfile", "-Command", strings.Join(lines, "; ")}
+	return nodescript.Command(sections)
 }
-
-// own runs a command in a PowerShell of its own.
-func own(command string) string { return "powershell.exe -NoProfile -Command '" + command + "'" }
 
 // state is a service's state in sc.exe's words: "        STATE              : 4  RUNNING".
 var state = regexp.MustCompile(`(?m)^\s*STATE\s*:\s*\d+\s+(\w+)`)
@@ -76,12 +64,10 @@ func Parse(text string) (facts diagnose.NodeFacts, whole bool) {
 		Files:     map[string]string{},
 		Variables: map[string]string{},
 	}
-	text = strings.ReplaceAll(text, "\r\n", "\n")
-	parts := strings.Split(text, mark)
-	for _, part := range parts[1:] {
-		name, body, _ := strings.Cut(part, "\n")
-		kind, rest, _ := strings.Cut(strings.TrimSpace(name), " ")
-		body = strings.TrimSpace(body)
+	answers, whole := nodescript.Split(text)
+	for _, a := range answers {
+		kind, rest, _ := strings.Cut(a.Name, " ")
+		body := a.Text
 		switch kind {
 		case "hostname":
 			facts.Hostname, _, _ = strings.Cut(body, "\n")
@@ -106,8 +92,6 @@ func Parse(text string) (facts diagnose.NodeFacts, whole bool) {
 			if body != "" {
 				facts.Files[rest] = body
 			}
-		case end:
-			whole = true
 		}
 	}
 	return facts, whole

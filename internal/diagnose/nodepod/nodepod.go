@@ -18,8 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
-	"mullion.dev/mullion/internal/diagnose"
-	"mullion.dev/mullion/internal/diagnose/nodefacts"
+	"mullion.dev/mullion/internal/diagnose/nodescript"
 )
 
 // DefaultImage is made for HostProcess containers: it has no files, and fits every version of Windows
@@ -40,22 +39,23 @@ const (
 	// removal is how long the removal of a pod is tried.
 	removal = 15 * time.Second
 	// most is how much of what a pod prints is read.
-	most = 1 << 20
+	most = 16 << 20
 	look = 500 * time.Millisecond
 )
 
-// Ask makes a pod on the node, returns what the node says of itself, and removes the pod, also when ctx has ended.
-func Ask(ctx context.Context, client kubernetes.Interface, node, image string) (facts diagnose.NodeFacts, err error) {
+// Ask makes a pod on the node that runs a command of package nodescript, returns what that printed, and removes the pod,
+// also when ctx has ended.
+func Ask(ctx context.Context, client kubernetes.Interface, node, image string, command []string) (text string, err error) {
 	pods := client.CoreV1().Pods(Namespace)
 	const letters = 8
-	made := Pod(app+"-"+rand.String(letters), node, image)
+	made := Pod(app+"-"+rand.String(letters), node, image, command)
 	defer func() { // also where the API server's answer to Create was lost
 		if !apierrors.IsForbidden(err) {
 			err = errors.Join(err, remove(context.WithoutCancel(ctx), client, made.Name))
 		}
 	}()
 	if _, err := pods.Create(ctx, made, metav1.CreateOptions{}); err != nil {
-		return facts, fmt.Errorf("make a HostProcess pod on node %s: %w", node, err)
+		return "", fmt.Errorf("make a HostProcess pod on node %s: %w", node, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
@@ -75,17 +75,16 @@ func Ask(ctx context.Context, client kubernetes.Interface, node, image string) (
 		return false, nil
 	})
 	if err != nil {
-		return facts, fmt.Errorf("wait for pod %s/%s on node %s: %w: %s", Namespace, made.Name, node, err, state)
+		return "", fmt.Errorf("wait for pod %s/%s on node %s: %w: %s", Namespace, made.Name, node, err, state)
 	}
-	text, err := output(ctx, client, made.Name)
+	text, err = output(ctx, client, made.Name)
 	if err != nil {
-		return facts, fmt.Errorf("read the log of pod %s/%s on node %s: %w", Namespace, made.Name, node, err)
+		return "", fmt.Errorf("read the log of pod %s/%s on node %s: %w", Namespace, made.Name, node, err)
 	}
-	facts, whole := nodefacts.Parse(text)
-	if !whole {
-		return facts, fmt.Errorf("node %s: pod %s/%s did not run to its end: %.200q", node, Namespace, made.Name, text)
+	if _, whole := nodescript.Split(text); !whole {
+		return "", fmt.Errorf("node %s: pod %s/%s did not run to its end: %.200q", node, Namespace, made.Name, text)
 	}
-	return facts, nil
+	return text, nil
 }
 
 // hopeless are the reasons for which the kubelet waits ever longer.
@@ -145,7 +144,7 @@ func Sweep(ctx context.Context, client kubernetes.Interface) error {
 }
 
 // Pod is the pod that asks a node. It is placed on the node whatever its taints, and has no token of the API.
-func Pod(name, node, image string) *corev1.Pod {
+func Pod(name, node, image string, command []string) *corev1.Pod {
 	yes, no, user, seconds, now := true, false, `NT AUTHORITY\SYSTEM`, int64(lifetime.Seconds()), int64(0)
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -170,7 +169,7 @@ func Pod(name, node, image string) *corev1.Pod {
 			Containers: []corev1.Container{{
 				Name:    "asks",
 				Image:   image,
-				Command: nodefacts.Command(),
+				Command: command,
 			}},
 		},
 	}

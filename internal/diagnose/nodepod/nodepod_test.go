@@ -59,7 +59,7 @@ func TestThePodIsAlwaysRemoved(t *testing.T) {
 			reads(c, tt.status, tt.err)
 			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 			defer cancel()
-			_, err := nodepod.Ask(ctx, c, "win-1", nodepod.DefaultImage)
+			_, err := nodepod.Ask(ctx, c, "win-1", nodepod.DefaultImage, []string{"x"})
 			if err == nil || !strings.Contains(err.Error(), tt.says) || !strings.Contains(err.Error(), "win-1") {
 				t.Errorf("%v", err)
 			}
@@ -75,7 +75,7 @@ func TestAPodThatMayNotBeMade(t *testing.T) {
 	c.PrependReactor("create", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewForbidden(corev1.Resource("pods"), "x", errors.New(`violates PodSecurity`))
 	})
-	if _, err := nodepod.Ask(t.Context(), c, "win-1", "i"); err == nil || !strings.Contains(err.Error(), "violates PodSecurity") {
+	if _, err := nodepod.Ask(t.Context(), c, "win-1", "i", []string{"x"}); err == nil || !strings.Contains(err.Error(), "violates PodSecurity") {
 		t.Errorf("%v", err)
 	}
 	for _, a := range c.Actions() {
@@ -91,7 +91,7 @@ func TestAPodThatCannotBeRemoved(t *testing.T) {
 	c.PrependReactor("delete", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, errors.New("etcd is gone")
 	})
-	if _, err := nodepod.Ask(t.Context(), c, "win-1", "i"); err == nil ||
+	if _, err := nodepod.Ask(t.Context(), c, "win-1", "i", []string{"x"}); err == nil ||
 		!strings.Contains(err.Error(), "remove pod kube-system/mullion-diagnose-") {
 		t.Errorf("%v", err)
 	}
@@ -125,7 +125,7 @@ func TestSweep(t *testing.T) {
 
 // TestPod: it goes to that node alone, whatever its taints, ends by itself, and cannot use the API.
 func TestPod(t *testing.T) {
-	p := nodepod.Pod("x", "win-1", "i")
+	p := nodepod.Pod("x", "win-1", "i", []string{"x"})
 	s := p.Spec
 	if s.NodeName != "win-1" || !s.HostNetwork || !*s.SecurityContext.WindowsOptions.HostProcess ||
 		*s.AutomountServiceAccountToken || s.RestartPolicy != corev1.RestartPolicyNever ||

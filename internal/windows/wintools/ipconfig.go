@@ -14,24 +14,27 @@ import (
 // (programs/ipconfig/ipconfig.c) prints neither the DNS servers nor the subnet masks, and shows the loopback, which is
 // no adapter on Windows. There are no leases to release or renew; flushdns has nothing to do, as nothing is cached.
 func ipconfig(e Env, args []string) int {
-	what := ""
-	if len(args) > 0 {
-		what = strings.ToLower(args[0])
-		if strings.HasPrefix(what, "/") || strings.HasPrefix(what, "-") {
-			what = what[1:]
-		}
-	}
-	switch {
-	case len(args) == 0:
-		return printAdapters(e, false)
-	case len(args) == 1 && what == "all":
-		return printAdapters(e, true)
-	case len(args) == 1 && what == "flushdns":
+	if len(args) == 1 && strings.EqualFold(strings.TrimLeft(args[0], "/-"), "flushdns") {
 		e.print("\r\nWindows IP Configuration\r\n\r\nSuccessfully flushed the DNS Resolver Cache.")
 		return 0
 	}
-	e.complain("\r\nError: %s is not known to this ipconfig, which has /all and /flushdns.", args[0])
-	return 1
+	all, compartments := false, false
+	for _, arg := range args {
+		switch name, _ := option(arg); name {
+		case "all":
+			all = true
+		case "allcompartments":
+			compartments = true
+		default:
+			e.complain("\r\nError: %s is not known to this ipconfig, which has /all, /allcompartments and /flushdns.", arg)
+			return 1
+		}
+	}
+	if compartments { // a container and a host each see one, their own
+		line := strings.Repeat("=", 78)
+		e.print("\r\n\r\n%s\r\nNetwork Information for *Compartment 1* (ACTIVE)\r\n%[1]s", line)
+	}
+	return printAdapters(e, all)
 }
 
 func printAdapters(e Env, all bool) int {
