@@ -78,6 +78,7 @@ static void patch_iphlpapi(HMODULE module)
     keep(module);
     icmp6_start(module);
     adapters_start(module);
+    routes_start(module);
 }
 
 static void patch_crypt32(HMODULE module)

@@ -51,6 +51,9 @@ void icmp6_start(HMODULE iphlpapi);
 /* adapters.c: lists the network's adapters if Wine fails to. */
 void adapters_start(HMODULE iphlpapi);
 
+/* routes.c: makes and removes routes. */
+void routes_start(HMODULE iphlpapi);
+
 /* bcrypt.c: algorithms of bcrypt.dll that Wine lacks. */
 void bcrypt_start(HMODULE bcrypt);
 

@@ -96,6 +96,7 @@ func stageWindows() *system {
 			},
 		}, nil
 	}
+	known := stageRoutes()
 	running := []process{{4, "System"}, {12, "kubelet.exe"}, {40, "kube-proxy.EXE"}}
 	services := []service{
 		{"kubelet", "Kubernetes' kubelet", "Running", "Automatic"},
@@ -153,8 +154,21 @@ func stageWindows() *system {
 		},
 		adapters: stageAdapters,
 		resolve:  stageDNS,
-		routes:   stageRoutes,
-		version:  func() (string, error) { return "10.0.20348", nil },
+		routes:   func() ([]route, error) { return slices.Clone(known), nil },
+		addRoute: func(r route) error {
+			for _, other := range known {
+				if other.prefix == r.prefix {
+					return itsWords("Instance MSFT_NetRoute already exists")
+				}
+			}
+			known = append(known, r)
+			return nil
+		},
+		removeRoute: func(r route) error {
+			known = slices.DeleteFunc(known, func(other route) bool { return other.prefix == r.prefix && other.hop == r.hop })
+			return nil
+		},
+		version: func() (string, error) { return "10.0.20348", nil },
 		clear: func(screen io.Writer) error {
 			_, err := fmt.Fprintln(screen, "(the screen is clear)")
 			return err
@@ -173,14 +187,14 @@ func stageWindows() *system {
 }
 
 // stageRoutes are the routes of a pod.
-func stageRoutes() ([]route, error) {
+func stageRoutes() []route {
 	of := func(prefix, hop string, metric int64) route {
 		return route{index: 27, prefix: netip.MustParsePrefix(prefix), hop: netip.MustParseAddr(hop), metric: metric}
 	}
 	return []route{
 		of("0.0.0.0/0", "10.244.1.1", 256), of("10.244.1.0/24", "0.0.0.0", 256), of("fe80::/64", "::", 256),
 		{index: 1, prefix: netip.MustParsePrefix("127.0.0.0/8"), hop: netip.MustParseAddr("0.0.0.0"), publish: true},
-	}, nil
+	}
 }
 
 // stageDNS is a DNS with a few names.

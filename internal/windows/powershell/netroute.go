@@ -7,7 +7,8 @@ import (
 
 // route is a route of Windows.
 type route struct {
-	index   int64 // of the interface
+	index   int64  // of the interface
+	alias   string // its name, where it is known
 	prefix  netip.Prefix
 	hop     netip.Addr
 	metric  int64
@@ -16,7 +17,7 @@ type route struct {
 
 // object is a route as Get-NetRoute shows it
 // (https://learn.microsoft.com/en-us/powershell/module/nettcpip/get-netroute).
-func (r route) object(alias string) *object {
+func (r route) object() *object {
 	family := "IPv4"
 	if r.hop.Is6() {
 		family = "IPv6"
@@ -28,49 +29,53 @@ func (r route) object(alias string) *object {
 	o := newObject("route").set("ifIndex", r.index).set("DestinationPrefix", r.prefix.String()).
 		set("NextHop", r.hop.String()).set("RouteMetric", r.metric).set("PolicyStore", "ActiveStore")
 	maps.Copy(o.props, map[string]value{
-		"interfaceindex": r.index, "interfacealias": alias, "ifalias": alias, "addressfamily": family, "publish": publish,
+		"interfaceindex": r.index, "interfacealias": r.alias, "ifalias": r.alias, "addressfamily": family, "publish": publish,
 	})
 	return o
 }
 
 // getNetRoute outputs routes, all or those that the parameters name.
 func getNetRoute(c *call) error {
-	routes, err := c.f.in.session.system().routes()
-	if err != nil {
-		return c.fail(err)
-	}
-	all, err := c.adapters()
-	if err != nil {
-		return c.fail(err)
-	}
-	met := map[string]bool{}
-	for _, r := range routes {
-		alias := ""
-		for _, a := range all {
-			if a.index == r.index {
-				alias = a.name
-			}
-		}
-		if err := c.putWanted(r.object(alias), met); err != nil {
+	found, err := c.routes()
+	for _, r := range found {
+		if err := c.out.put(r.object()); err != nil {
 			return err
 		}
 	}
-	return c.unmet("MSFT_NetRoute", map[string]string{
-		"destinationprefix": "DestinationPrefix", "interfaceindex": "InterfaceIndex", "interfacealias": "InterfaceAlias",
-		"nexthop": "NextHop", "addressfamily": "AddressFamily", "routemetric": "RouteMetric",
-	}, met)
+	return err
 }
 
 func routeCmdlets() []cmdlet {
-	return []cmdlet{{
-		name:  "Get-NetRoute",
-		about: "the routes",
-		run:   getNetRoute,
-		values: []string{
-			"destinationprefix", "interfaceindex", "interfacealias", "nexthop", "addressfamily", "routemetric",
+	stored := append(routeFilters(), "policystore")
+	return []cmdlet{
+		{
+			name:      "Get-NetRoute",
+			about:     "the routes",
+			run:       getNetRoute,
+			values:    routeFilters(),
+			also:      routeAlso(),
+			positions: []string{"destinationprefix"},
+			allowed:   routeAllowed(),
 		},
-		also:      map[string]string{"ifindex": "interfaceindex", "ifalias": "interfacealias"},
-		positions: []string{"destinationprefix"},
-		allowed:   map[string][]string{"addressfamily": {"ipv4", "ipv6"}},
-	}}
+		{
+			name:      "New-NetRoute",
+			about:     "makes a route of IPv4 on a host, until it is restarted",
+			run:       newNetRoute,
+			values:    stored,
+			also:      routeAlso(),
+			positions: []string{"destinationprefix"},
+			needs:     []string{"destinationprefix"},
+			allowed:   routeAllowed(),
+		},
+		{
+			name:      "Remove-NetRoute",
+			about:     "removes routes of IPv4 on a host",
+			run:       removeNetRoute,
+			values:    stored,
+			also:      routeAlso(),
+			positions: []string{"destinationprefix"},
+			takes:     "destinationprefix",
+			allowed:   routeAllowed(),
+		},
+	}
 }

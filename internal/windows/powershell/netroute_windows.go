@@ -1,6 +1,12 @@
 package powershell
 
-import "mullion.dev/mullion/internal/windows/winnet"
+import (
+	"errors"
+
+	"golang.org/x/sys/windows"
+
+	"mullion.dev/mullion/internal/windows/winnet"
+)
 
 // routes are Windows' routes of both families.
 func routes() ([]route, error) {
@@ -13,4 +19,29 @@ func routes() ([]route, error) {
 		all = append(all, route{index: int64(r.Index), prefix: r.Prefix, hop: r.Hop, metric: int64(r.Metric), publish: r.Publish})
 	}
 	return all, nil
+}
+
+// addRoute makes a route.
+func addRoute(r route) error { return routeWords(winnet.AddRoute(r.plain())) }
+
+// removeRoute removes a route.
+func removeRoute(r route) error { return routeWords(winnet.RemoveRoute(r.plain())) }
+
+func (r route) plain() winnet.Route {
+	return winnet.Route{Index: uint32(r.index), Prefix: r.prefix, Hop: r.hop, Metric: uint32(r.metric)} //nolint:gosec // both were read from such
+}
+
+// routeWords is an error in the words of Windows' cmdlets.
+func routeWords(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, windows.ERROR_OBJECT_ALREADY_EXISTS):
+		return itsWords("Instance MSFT_NetRoute already exists")
+	case errors.Is(err, windows.ERROR_ACCESS_DENIED):
+		return itsWords("Access is denied.")
+	case errors.Is(err, windows.ERROR_NOT_FOUND):
+		return itsWords("Element not found.")
+	}
+	return err
 }

@@ -49,7 +49,10 @@ type system struct {
 	// newService makes a service, setService changes one.
 	newService, setService func(change serviceChange) error
 
-	routes   func() ([]route, error)
+	routes func() ([]route, error)
+	// addRoute makes a route, removeRoute removes one.
+	addRoute, removeRoute func(route) error
+
 	version  func() (string, error)
 	resolve  func(name string, kind uint16) ([]dnsRecord, error)
 	listen   func(ctx context.Context, network, address string) (net.Listener, error)
@@ -75,15 +78,19 @@ func (s *Session) system() system {
 		newService: createService,
 		setService: changeService,
 		routes:     routes,
-		version:    windowsVersion,
-		resolve:    resolve,
-		listen:     (&net.ListenConfig{}).Listen,
-		clear:      clearScreen,
-		kill:       killProcess,
-		end:        endWindows,
-		registry:   theRegistry(),
-		wmi:        queryWMI,
-		events:     eventlog.System{},
+
+		addRoute:    addRoute,
+		removeRoute: removeRoute,
+
+		version:  windowsVersion,
+		resolve:  resolve,
+		listen:   (&net.ListenConfig{}).Listen,
+		clear:    clearScreen,
+		kill:     killProcess,
+		end:      endWindows,
+		registry: theRegistry(),
+		wmi:      queryWMI,
+		events:   eventlog.System{},
 	}
 }
 

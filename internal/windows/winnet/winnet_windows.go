@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 	"net/netip"
 	"strconv"
 	"unsafe"
@@ -185,3 +186,36 @@ func CountProtocols(six bool) (Protocols, error) {
 	}
 	return p, nil
 }
+
+// forwardRow is MIB_IPFORWARDROW.
+type forwardRow struct {
+	dest, mask, policy, hop, index, kind, proto, age, as uint32
+	metrics                                              [5]uint32
+}
+
+// changeRoute calls a function of iphlpapi.dll that takes a MIB_IPFORWARDROW. The route is one of IPv4.
+func changeRoute(call string, r Route) error {
+	if !r.Prefix.Addr().Is4() || !r.Hop.Is4() {
+		return windows.ERROR_NOT_SUPPORTED
+	}
+	dest, hop := r.Prefix.Addr().As4(), r.Hop.As4()
+	row := forwardRow{
+		dest:    binary.LittleEndian.Uint32(dest[:]), // as it lies in memory
+		mask:    bits.ReverseBytes32(^uint32(0) << (32 - r.Prefix.Bits())),
+		hop:     binary.LittleEndian.Uint32(hop[:]),
+		index:   r.Index,
+		kind:    4, // MIB_IPROUTE_TYPE_INDIRECT
+		proto:   3, // MIB_IPPROTO_NETMGMT
+		metrics: [5]uint32{r.Metric, ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0)},
+	}
+	if rc, _, _ := iphlpapi(call).Call(uintptr(unsafe.Pointer(&row))); rc != 0 {
+		return windows.Errno(rc)
+	}
+	return nil
+}
+
+// AddRoute makes a route of IPv4; one with the same prefix and metric is ERROR_OBJECT_ALREADY_EXISTS.
+func AddRoute(r Route) error { return changeRoute("CreateIpForwardEntry", r) }
+
+// RemoveRoute removes a route of IPv4.
+func RemoveRoute(r Route) error { return changeRoute("DeleteIpForwardEntry", r) }
