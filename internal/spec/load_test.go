@@ -206,6 +206,10 @@ func TestLoadNamesLineAndField(t *testing.T) {
 			"line 5: networking.networkPolicy: with disableDefaultCNI policies are left",
 		},
 		{
+			"no_cni_of_overlay", head + "networking:\n  mode: overlay\n  disableDefaultCNI: true\nnodes: [{}]\n",
+			"line 5: networking.disableDefaultCNI: in mode overlay kube-proxy waits for a network",
+		},
+		{
 			"no_cni_of_nat", head + "networking:\n  mode: nat\n  disableDefaultCNI: true\nnodes: [{}]\n",
 			"line 5: networking.disableDefaultCNI: mode nat has no CNI plugin",
 		},
