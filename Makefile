@@ -46,14 +46,7 @@ CRI_TOOLS_LDFLAGS = -s -w -X sigs.k8s.io/cri-tools/pkg/version.Version=$(shell \
 LDFLAGS := -s -w -X mullion.dev/mullion/internal/base/version.version=$(VERSION)
 
 .DEFAULT_GOAL := build
-.PHONY: plugins quick image release test-release test-package test-wines test-image fuzz chaos picture test-deps machines-deps lint-deps test-field test-machines test-programs test-documents test-skew machine kube-linter critest node-suite exporter flannel test-units e2e e2e.test e2e-images deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance flannel: ## build flannel's programs for both systems, for examples/flannel and its test (four minutes the first time)
-	@hack/step.sh "build flanneld.exe" env GOOS=windows $(GO) -C upstream/flannel build -trimpath -ldflags '$(FLANNEL_LDFLAGS)' -o $(BIN)/flannel/windows/flanneld.exe $(FLANNEL_PKG)
-	@# its backend udp is in C
-	@hack/step.sh "build flanneld" env CGO_ENABLED=1 $(GO) -C upstream/flannel build -trimpath -ldflags '$(FLANNEL_LDFLAGS) -linkmode external -extldflags -static' -o $(BIN)/flannel/linux/flanneld $(FLANNEL_PKG)
-	@hack/step.sh "build flannel.exe (CNI plugin)" env GOOS=windows $(GO) -C upstream/cni-flannel build -trimpath -ldflags '-s -w' -o $(BIN)/flannel/windows/flannel.exe $(CNI_PKG)/meta/flannel
-	@hack/step.sh "build flannel (CNI plugin)" $(GO) -C upstream/cni-flannel build -trimpath -ldflags '-s -w' -o $(BIN)/flannel/linux/flannel $(CNI_PKG)/meta/flannel
-
-conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
+.PHONY: plugins quick image release test-release test-package test-wines test-image fuzz chaos picture test-deps machines-deps lint-deps test-field test-machines test-programs test-documents test-skew machine kube-linter critest node-suite exporter flannel test-units e2e e2e.test e2e-images deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
 
 help: ## what the targets do
 	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -115,6 +108,13 @@ node-suite: kubernetes ## build Kubernetes' node tests for Windows, for their te
 
 exporter: ## build windows_exporter.exe, for its test (test/exporter; a minute)
 	@hack/step.sh "build windows_exporter.exe" env GOOS=windows $(GO) -C upstream/windows-exporter build -trimpath -ldflags '$(EXPORTER_LDFLAGS)' -o $(BIN)/e2e/windows/windows_exporter.exe tool
+
+flannel: ## build flannel's programs for both systems, for examples/flannel and its test (four minutes the first time)
+	@hack/step.sh "build flanneld.exe" env GOOS=windows $(GO) -C upstream/flannel build -trimpath -ldflags '$(FLANNEL_LDFLAGS)' -o $(BIN)/flannel/windows/flanneld.exe $(FLANNEL_PKG)
+	@# its backend udp is in C
+	@hack/step.sh "build flanneld" env CGO_ENABLED=1 $(GO) -C upstream/flannel build -trimpath -ldflags '$(FLANNEL_LDFLAGS) -linkmode external -extldflags -static' -o $(BIN)/flannel/linux/flanneld $(FLANNEL_PKG)
+	@hack/step.sh "build flannel.exe (CNI plugin)" env GOOS=windows $(GO) -C upstream/cni-flannel build -trimpath -ldflags '-s -w' -o $(BIN)/flannel/windows/flannel.exe $(CNI_PKG)/meta/flannel
+	@hack/step.sh "build flannel (CNI plugin)" $(GO) -C upstream/cni-flannel build -trimpath -ldflags '-s -w' -o $(BIN)/flannel/linux/flannel $(CNI_PKG)/meta/flannel
 
 conformance-windows conformance-parallel conformance-serial conformance-hpa: conformance-%: deps build e2e ## run a suite of Kubernetes' e2e tests
 	@hack/conformance.sh $*

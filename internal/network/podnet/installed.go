@@ -72,6 +72,12 @@ func (n *installed) Del(ctx context.Context, namespace string, pod Pod, there bo
 	return err
 }
 
+// Configured reports whether others have installed a CNI configuration on the host whose C: is drive.
+func Configured(drive string) bool {
+	_, err := (&installed{cfg: Config{Drive: drive}}).configuration()
+	return !errors.Is(err, ErrNoCNI)
+}
+
 // configuration reads the configuration that others installed: the first by name of the files *.conf, *.conflist and
 // *.json, as containerd does (github.com/containerd/go-cni v1.1.13, opts.go, with containerd's max_conf_num of 1).
 func (n *installed) configuration() (*libcni.NetworkConfigList, error) {

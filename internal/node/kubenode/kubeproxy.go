@@ -14,10 +14,13 @@ import (
 const proxyKubeconfig = "/etc/kubernetes/kube-proxy.conf"
 
 // KubeProxy is the node's kube-proxy, started as s says. Ready means that the services there are can be reached from
-// the node and its pods.
-func (n Node) KubeProxy(s proc.Spec) *Process {
+// the node and its pods, or that kube-proxy waits for a network that others install (waits; nil: there is one).
+func (n Node) KubeProxy(s proc.Spec, waits func() bool) *Process {
 	probe := healthProbe(n.Netns, ProxyHealthPort)
 	s.Ready = func(ctx context.Context) error {
+		if waits != nil && waits() {
+			return nil
+		}
 		answer, err := probe(ctx)
 		if err != nil {
 			return err

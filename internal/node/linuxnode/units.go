@@ -141,5 +141,5 @@ func (c Config) kubeletUnit() component.Component {
 func (c Config) proxyUnit() component.Component {
 	s := c.kubernetes(kubenode.KubeProxy, c.ProxyArgs())
 	s.ReadyTimeout = 2 * time.Minute
-	return c.node().KubeProxy(s)
+	return c.node().KubeProxy(s, nil)
 }

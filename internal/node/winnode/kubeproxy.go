@@ -67,5 +67,11 @@ func (c Config) proxyUnit() component.Component {
 	return c.node().KubeProxy(c.upstream(kubenode.KubeProxy, func(ctx context.Context) ([]string, error) {
 		vip, err := c.sourceVIP(ctx)
 		return c.ProxyArgs(vip), err
-	}))
+	}), c.lacksNetwork)
+}
+
+// lacksNetwork reports whether the host's network is for somebody else to install, who has not done so yet. kube-proxy
+// waits for it then, and nobody waits for kube-proxy.
+func (c Config) lacksNetwork() bool {
+	return c.Network.NoCNI && !podnet.Configured(c.drive())
 }
