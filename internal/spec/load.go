@@ -261,8 +261,12 @@ func (v *validator) node(i int, n Node) {
 	v.reserved(at("systemReserved"), n.SystemReserved)
 	v.reserved(at("kubeReserved"), n.KubeReserved)
 	v.programs(i, n)
+	v.bare(i, n)
 	if why := n.Processors.valid(); why != "" {
 		v.fail(at("processors"), "%s", why)
+	}
+	if n.OS == Linux && n.Bare {
+		v.fail(at("bare"), "is for a Windows node; this one is a Linux node")
 	}
 	if n.OS == Linux && n.Processors != (Processors{}) {
 		v.fail(at("processors"), "is for a Windows node; this one is a Linux node")

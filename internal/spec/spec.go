@@ -164,6 +164,9 @@ type Node struct {
 	// pods, by its options of these names.
 	SystemReserved map[string]string `yaml:"systemReserved,omitempty" json:"systemReserved,omitempty"`
 	KubeReserved   map[string]string `yaml:"kubeReserved,omitempty" json:"kubeReserved,omitempty"`
+	// Bare leaves the host without anything of Kubernetes: it has a container runtime and a network, and a person
+	// prepares it as a new server. Fields for the kubelet and kube-proxy cannot be set with it.
+	Bare bool `yaml:"bare,omitempty" json:"bare,omitempty"`
 	// Processors are those that a Windows node shows in place of the machine's.
 	Processors Processors `yaml:"processors,omitempty" json:"processors,omitzero"`
 	// KubeletConfiguration are fields of the kubelet's configuration file, which are merged into Mullion's: maps key by

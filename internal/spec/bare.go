@@ -1,0 +1,37 @@
+package spec
+
+// bare checks that a bare host is asked for nothing that its kubelet or kube-proxy would carry out: it has neither.
+func (v *validator) bare(i int, n Node) {
+	if !n.Bare {
+		return
+	}
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{
+		{"kubernetesVersion", n.KubernetesVersion != ""},
+		{"taint", n.Taint},
+		{"labels", len(n.Labels) > 0},
+		{"systemReserved", len(n.SystemReserved) > 0},
+		{"kubeReserved", len(n.KubeReserved) > 0},
+		{"kubeletConfiguration", len(n.KubeletConfiguration) > 0},
+		{"kubeletExtraArgs", len(n.KubeletExtraArgs) > 0},
+		{"kubeProxyExtraArgs", len(n.KubeProxyExtraArgs) > 0},
+	} {
+		if f.set {
+			v.fail([]any{"nodes", i, f.name},
+				"is for a node with a kubelet, and a bare host has none; leave it out, or leave out bare")
+		}
+	}
+}
+
+// Bare are the names of the bare hosts.
+func (c Cluster) Bare() []string {
+	var names []string
+	for _, n := range c.Nodes {
+		if n.Bare {
+			names = append(names, n.Name)
+		}
+	}
+	return names
+}
