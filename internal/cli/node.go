@@ -54,20 +54,43 @@ func (a *app) nodeExec() *cobra.Command {
 
 func (a *app) nodeShell() *cobra.Command {
 	return &cobra.Command{
-		Use:               "shell NODE",
-		Short:             "cmd.exe on a Windows host, sh on a Linux one",
-		Args:              exactArgs("NODE"),
+		Use:   "shell NODE [-- COMMAND…]",
+		Short: "A prompt on a host: cmd.exe on Windows, sh on Linux",
+		Long: `Opens a prompt on a node's host, as after logging on to it: cmd.exe on a Windows host, in which powershell opens
+another one, and sh on a Linux host. With a command after -- that command is run by the same shell, and the exit code
+is the command's.
+
+A bare host (bare: true in cluster.yaml) is prepared by hand in this way. exit ends the prompt.`,
+		Example:           "  mullion node shell win-1\n  mullion node shell win-1 -- dir C:\\k\n  mullion node shell win-1 -- powershell",
+		Args:              shellArgs,
 		ValidArgsFunction: a.completeNodes,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			shell := "cmd"
+			shell, run := "cmd", []string{"/c"}
 			if _, linux, err := a.linuxHost(args[0]); err != nil {
 				return err
 			} else if linux {
-				shell = "sh"
+				shell, run = "sh", []string{"-c"}
 			}
-			return a.runOnHost(cmd, args[0], shell)
+			switch command := args[1:]; {
+			case len(command) == 0:
+				run = nil
+			case shell == "sh":
+				run = append(run, strings.Join(command, " "))
+			default:
+				run = append(run, command...)
+			}
+			return a.runOnHost(cmd, args[0], shell, run...)
 		},
 	}
+}
+
+// shellArgs takes a node, and after -- the words of a command.
+func shellArgs(cmd *cobra.Command, args []string) error {
+	if at := cmd.ArgsLenAtDash(); len(args) == 0 || at == 0 || at < 0 && len(args) > 1 || at > 1 {
+		return usage(errors.New("`mullion node shell` takes a node, and after -- a command"),
+			"for example: mullion node shell win-1 -- dir C:\\k")
+	}
+	return nil
 }
 
 // host finds a node of the cluster and the host that it runs on.

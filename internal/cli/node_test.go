@@ -34,6 +34,18 @@ func TestNodeThatIsNotMadeYet(t *testing.T) {
 	}
 }
 
+// TestShellArguments: a node, and what stands after -- is a command.
+func TestShellArguments(t *testing.T) {
+	m := newMachine(t)
+	m.describe(nil)
+	for _, args := range []string{"node shell", "node shell win-1 dir", "node shell -- dir", "node shell win-1 x -- dir"} {
+		m.run(strings.Fields(args)...).refused(t, ExitUsage,
+			"`mullion node shell` takes a node, and after -- a command",
+			`for example: mullion node shell win-1 -- dir C:\k`)
+	}
+	m.run("node", "shell", "win-9", "--", "dir").refused(t, ExitNotFound, `no node "win-9"; there are linux-1, win-1`, "")
+}
+
 func TestCopyRefusals(t *testing.T) {
 	m := newMachine(t)
 	m.describe(nil)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -93,8 +94,18 @@ func (a *app) switchOn(ctx context.Context, s nodeSwitch, node string) error {
 	if err := s.On(ctx, node); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.env.Out, "node %s is Ready after %.1fs\n", node, time.Since(started).Seconds())
+	is := "node %s is Ready after %.1fs\n"
+	if a.bareHost(node) {
+		is = "bare host %s is on after %.1fs\n"
+	}
+	fmt.Fprintf(a.env.Out, is, node, time.Since(started).Seconds())
 	return nil
+}
+
+// bareHost reports whether a node of the cluster in the data folder is a bare host.
+func (a *app) bareHost(node string) bool {
+	_, c, err := a.cluster()
+	return err == nil && slices.Contains(c.Bare(), node)
 }
 
 // powerError gives an error of a node's switch its remedy and exit code.

@@ -170,8 +170,8 @@ func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.env.Out, "\nCluster %q is ready after %.1fs: %d node(s). %s\n", resolved.Name,
-		time.Since(started).Seconds(), len(resolved.Nodes), said)
+	fmt.Fprintf(a.env.Out, "\nCluster %q is ready after %.1fs: %s. %s\n", resolved.Name,
+		time.Since(started).Seconds(), nodesAndHosts(resolved), said)
 	a.sayProxy(resolved)
 	if !f.sample {
 		a.sayNext(resolved)
@@ -182,6 +182,16 @@ func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster
 		return a.stay(ctx, paths)
 	}
 	return nil
+}
+
+// nodesAndHosts counts the nodes of a cluster, and its bare hosts if there are any.
+func nodesAndHosts(c spec.Cluster) string {
+	bare := len(c.Bare())
+	text := fmt.Sprintf("%d node(s)", len(c.Nodes)-bare)
+	if bare > 0 {
+		text += fmt.Sprintf(" and %d bare host(s)", bare)
+	}
+	return text
 }
 
 // sayProxy prints through which proxy nodes pull images, or why they do not use that of the environment.
@@ -206,6 +216,9 @@ func (a *app) sayNext(c spec.Cluster) {
 	if c.Networking.DisableDefaultCNI {
 		fmt.Fprintln(
 			a.env.Out, "The nodes become Ready once you deploy a CNI plugin (networking.disableDefaultCNI).")
+	}
+	if bare := c.Bare(); len(bare) > 0 {
+		fmt.Fprintf(a.env.Out, "A bare host is yours to prepare: mullion node shell %s\n", bare[0])
 	}
 	if c.Join == nil {
 		fmt.Fprintln(a.env.Out, "Try: mullion kubectl get nodes -o wide")

@@ -40,7 +40,16 @@ func (c *composer) hosts() error {
 		network := &parts.HostNetwork{Underlay: c.underlay, Host: h.Name, Address: h.Address, Server: c.apiServer()}
 		c.add(network, parts.FabricUnit)
 		config := c.hostConfig(h, layer.System)
-		config.After = append([]string{layer.Name(), network.Name(), "containerd"}, c.access.kubeletAfter...)
+		config.After = []string{layer.Name(), network.Name(), "containerd"}
+		if h.Bare {
+			units, err := winnode.Units(config)
+			if err != nil {
+				return err
+			}
+			c.units = append(c.units, units...)
+			continue
+		}
+		config.After = append(config.After, c.access.kubeletAfter...)
 		config.ProxyAfter = c.proxyAfter(config.Config, winnode.Identity(config.Dir), config.HasProxy())
 		c.serving(h.Name, winnode.Identity(config.Dir), config.KubeletUnit())
 		units, err := winnode.Units(config)
@@ -106,8 +115,9 @@ func (c *composer) nodeConfig(node spec.Node, address, address6 netip.Addr) kube
 		Kubelet:             node.KubeletConfiguration,
 		KubeletExtraArgs:    node.KubeletExtraArgs,
 		KubeProxyExtraArgs:  node.KubeProxyExtraArgs,
+		Bare:                node.Bare,
 		NoProxy:             n.KubeProxyMode == spec.KubeProxyNone,
-		Policies:            n.Policies() && !c.Spec.Foreign(),
+		Policies:            n.Policies() && !c.Spec.Foreign() && !node.Bare,
 	}
 	if c.Spec.Foreign() {
 		config.NodeSubnet = netip.Prefix{} // the other machines on that network do not know pods' addresses

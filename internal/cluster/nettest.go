@@ -96,6 +96,9 @@ func bothFirst(p *Plan) {
 func testNodes(p Plan, pin func(host string) string) []nettest.Node {
 	var nodes []nettest.Node
 	for _, h := range p.Hosts {
+		if h.Bare {
+			continue // whether it is a node is a person's business
+		}
 		nodes = append(nodes, nettest.Node{
 			Name:       h.Name,
 			OS:         h.OS,
@@ -132,7 +135,7 @@ func placeOutside(p Plan) (underlay.Outside, error) {
 	}
 	for _, h := range p.Hosts {
 		taken[h.Address] = true
-		if len(o.Routes) == 0 && h.OS == "windows" {
+		if len(o.Routes) == 0 && !h.Bare {
 			for _, a := range nettest.ExternalAddresses() {
 				via := h.Address
 				if a.Is6() {

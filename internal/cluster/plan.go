@@ -159,6 +159,9 @@ func (p Plan) nodeLines() []string {
 		if n.KubernetesVersion != "" {
 			at[address] += ", Kubernetes " + n.KubernetesVersion + p.ownText(n.KubernetesVersion)
 		}
+		if n.Bare {
+			at[address] += ", bare"
+		}
 		for _, part := range OwnPrograms(p.Paths, n) {
 			at[address] += ", own " + part
 		}

@@ -27,6 +27,9 @@ func (c *composer) policies() error {
 		after = append(after, unit+"/"+node)
 	}
 	for _, h := range c.Hosts {
+		if h.Bare { // its pods do not wait for policies, see nodeConfig
+			continue
+		}
 		add(h.Name, winnode.PolicySocket(c.Paths.NodeRun(h.Name)), "network")
 	}
 	for _, h := range c.LinuxHosts { // the socket is in the host's /run

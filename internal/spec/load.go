@@ -153,6 +153,10 @@ func (v *validator) expanded(c Cluster) {
 		v.pool(c.Networking, len(c.Nodes))
 	}
 	v.machines(c)
+	if c.Join != nil && len(c.Bare()) > 0 {
+		v.fail([]any{"nodes"},
+			"bare hosts are of the machine that has the control plane, and this one joins another's cluster")
+	}
 	seen := map[string]bool{}
 	for _, n := range c.Nodes {
 		if seen[n.Name] {

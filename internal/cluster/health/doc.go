@@ -134,6 +134,8 @@ type Node struct {
 	Version string `json:"version"`
 	Kubelet string `json:"kubeletVersion,omitempty"`
 	Address string `json:"address,omitempty"`
+	// Bare says that it is a bare host: whether it is a node is a person's business.
+	Bare bool `json:"bare,omitempty"`
 	// Ready is the node's condition: "True", "False", "Unknown", or "" when the API does not know the node.
 	Ready string `json:"ready"`
 	Why   string `json:"why,omitempty"`

@@ -3,6 +3,7 @@ package health_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -130,6 +131,15 @@ func setReady(o *health.Observed, i int, s corev1.ConditionStatus, message strin
 	c.Status, c.Message = s, message
 }
 
+// bare makes the Windows node a bare host.
+func bare(o *health.Observed) {
+	o.Spec.Nodes[1].Bare = true
+	for _, part := range []string{"kubelet", "kube-proxy", "node"} {
+		o.Supervisor.Units = slices.DeleteFunc(o.Supervisor.Units,
+			func(u supervisor.UnitStatus) bool { return u.Name == part+"/win-1" })
+	}
+}
+
 func TestPictures(t *testing.T) {
 	const win, linux = 1, 0
 	for _, tt := range []struct {
@@ -196,6 +206,11 @@ func TestPictures(t *testing.T) {
 		}},
 		{"lost-touch", health.Unhealthy, func(o *health.Observed) {
 			setReady(o, linux, corev1.ConditionUnknown, "Kubelet stopped posting node status.")
+		}},
+		{"bare", health.Healthy, func(o *health.Observed) { bare(o); o.Nodes = o.Nodes[:1]; o.Pods = o.Pods[1:] }},
+		{"bare-stopped", health.Unhealthy, func(o *health.Observed) {
+			bare(o)
+			setReady(o, win, corev1.ConditionUnknown, "Kubelet stopped posting node status.")
 		}},
 		{"unregistered", health.Unhealthy, func(o *health.Observed) { o.Nodes = o.Nodes[:1]; o.Pods = o.Pods[1:] }},
 		{"forwarder", health.Unhealthy, func(o *health.Observed) {

@@ -39,7 +39,7 @@ func (j *judge) nodes() {
 		known[j.Nodes[i].Name] = &j.Nodes[i]
 	}
 	for _, n := range j.Spec.Nodes {
-		j.node(Node{Name: n.Name, OS: n.OS, Version: version(n)}, known[n.Name])
+		j.node(Node{Name: n.Name, OS: n.OS, Version: version(n), Bare: n.Bare}, known[n.Name])
 		delete(known, n.Name)
 	}
 	for _, n := range j.Nodes { // in the API's order
@@ -165,10 +165,14 @@ func (j *judge) findReadiness(object string, n Node, known *corev1.Node, ours bo
 		return ok && !p.OK
 	})
 	switch {
+	case known == nil && n.Bare: // nobody has joined it yet
 	case known == nil && !broken:
 		j.find(Problem, object, "its parts work, but the API server has no such node",
 			fmt.Sprintf("see `mullion logs kubelet/%s --tail 50`: the kubelet registers the node", n.Name))
 	case known == nil || broken && n.Ready != string(corev1.ConditionTrue):
+	case n.Ready == string(corev1.ConditionUnknown) && n.Bare:
+		j.find(Problem, object, "it is a bare host whose parts work, but the API server has not heard from its kubelet for a while: "+n.Why,
+			fmt.Sprintf("see whether the kubelet runs that you started there: `mullion node shell %s`", n.Name))
 	case n.Ready == string(corev1.ConditionUnknown) && ours:
 		j.find(Problem, object, "its parts work, but the API server has not heard from its kubelet for a while: "+n.Why,
 			fmt.Sprintf(

@@ -75,6 +75,9 @@ func (p Picture) textNodes(b *strings.Builder) {
 	}}
 	for _, n := range p.Nodes {
 		ready := map[string]string{"True": "yes", "False": "NO", "": "-"}[n.Ready]
+		if n.Bare && n.Ready == "" {
+			ready = "bare"
+		}
 		if ready == "" {
 			ready = "UNKNOWN"
 		}

@@ -58,6 +58,8 @@ type Config struct {
 	KubeletExtraArgs, KubeProxyExtraArgs []spec.Arg
 	// PullEnviron are variables (NAME=value) for what pulls images: those of an HTTP proxy.
 	PullEnviron []string
+	// Bare leaves the host without kubelet and kube-proxy: a person prepares it.
+	Bare bool
 	// NoProxy leaves the node without kube-proxy, which others install then.
 	NoProxy bool
 	// Policies: NetworkPolicies are carried out, and a pod starts only when its own are (package network/policy/cover).

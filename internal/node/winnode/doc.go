@@ -8,6 +8,8 @@
 //	                                     serve   └──▶ pipes/NODE
 //	                                                   mullion-pipe.exe
 //
+// A bare host (Config.Bare) ends with agent/NODE and pipes/NODE.
+//
 // The prefix outlives the supervisor, since containers have volumes out of it; it is unmounted with everything else of
 // the data folder when the cluster is taken down.
 package winnode

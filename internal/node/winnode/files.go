@@ -77,10 +77,11 @@ func (c Config) writeDrive() error {
 			return err
 		}
 	}
-	for name, text := range map[string]string{
-		resolvConf:                            resolvconf.Machine().String(),
-		"/Windows/System32/drivers/etc/hosts": c.Hosts(),
-	} {
+	files := map[string]string{"/Windows/System32/drivers/etc/hosts": c.Hosts()}
+	if !c.Bare {
+		files[resolvConf] = resolvconf.Machine().String()
+	}
+	for name, text := range files {
 		if err := node.WriteFile(name, []byte(text), 0o644); err != nil {
 			return err
 		}

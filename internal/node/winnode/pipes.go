@@ -67,6 +67,8 @@ func (c Config) pipesUnit() component.Component {
 		},
 		Ready: connects(dial),
 	}, nil)
-	p.Health = func(ctx context.Context) error { return kubenode.RuntimeHealth(ctx, dial) }
+	if !c.Bare {
+		p.Health = func(ctx context.Context) error { return kubenode.RuntimeHealth(ctx, dial) }
+	}
 	return p
 }

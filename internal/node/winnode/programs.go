@@ -21,10 +21,13 @@ const (
 	cniBin        = containerdDir + "/cni/bin"
 )
 
-// programs are upstream's programs on the host.
+// programs are upstream's programs on the host. A bare host has those of its container runtime alone.
 func (c Config) programs() []program {
-	all := []program{{filepath.Join(c.Kubernetes, "kubelet.exe"), "k/kubelet.exe"}}
-	if !c.NoProxy {
+	var all []program
+	if !c.Bare {
+		all = append(all, program{filepath.Join(c.Kubernetes, "kubelet.exe"), "k/kubelet.exe"})
+	}
+	if !c.NoProxy && !c.Bare {
 		all = append(all, program{filepath.Join(c.Kubernetes, "kube-proxy.exe"), "k/kube-proxy.exe"})
 	}
 	all = append(all, program{filepath.Join(c.Programs, "crictl.exe"), containerdDir + "/crictl.exe"})

@@ -26,9 +26,11 @@ func Units(c Config) ([]component.Unit, error) {
 		{Component: &prefix{c}, After: c.After},
 		{Component: c.hostUnit(), After: []string{c.Unit("prefix")}},
 		{Component: c.agentUnit(), After: []string{c.Unit("host")}},
-		{Component: c.kubeletUnit(), After: []string{c.Unit("agent")}},
-		{Component: c.pipesUnit(), After: []string{c.Unit("agent")}},
 	}
+	if !c.Bare {
+		units = append(units, component.Unit{Component: c.kubeletUnit(), After: []string{c.Unit("agent")}})
+	}
+	units = append(units, component.Unit{Component: c.pipesUnit(), After: []string{c.Unit("agent")}})
 	if c.HasProxy() {
 		units = append(units, component.Unit{
 			Component: c.proxyUnit(),
@@ -41,7 +43,7 @@ func Units(c Config) ([]component.Unit, error) {
 // HasProxy reports whether kube-proxy runs on the node. On a build without HNS v2 upstream's kube-proxy.exe panics,
 // here as on Windows; such a node is without Services.
 func (c Config) HasProxy() bool {
-	return c.Build.Supports(winver.HNSv2) && c.Network.Mode.Services() && !c.NoProxy
+	return c.Build.Supports(winver.HNSv2) && c.Network.Mode.Services() && !c.NoProxy && !c.Bare
 }
 
 // linuxEnv is the environment of mullion-node.
@@ -90,7 +92,9 @@ func (c Config) agentUnit() component.Component {
 		Netns: c.Netns,
 		Ready: connects(dial),
 	}, func() error { return c.agent().Save(config) })
-	p.Health = func(ctx context.Context) error { return kubenode.RuntimeHealth(ctx, dial) }
+	if !c.Bare { // a kubelet has to tell the runtime of the node's range of pod addresses first
+		p.Health = func(ctx context.Context) error { return kubenode.RuntimeHealth(ctx, dial) }
+	}
 	return p
 }
 

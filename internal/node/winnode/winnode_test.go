@@ -69,6 +69,42 @@ contexts: [{name: x, context: {cluster: c, user: u}}]
 current-context: x
 `
 
+// A bare host has the parts and the programs of its container runtime alone, and its private folders.
+func TestBareHost(t *testing.T) {
+	c := sample(t)
+	c.Bare = true
+	units, err := Units(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, u := range units {
+		got = append(got, u.Name())
+	}
+	for _, p := range c.programs() {
+		got = append(got, filepath.Base(p.place))
+	}
+	want := []string{
+		"prefix/win-1", "host/win-1", "agent/win-1", "pipes/win-1", "crictl.exe", "win-bridge.exe", "win-overlay.exe",
+		"host-local.exe",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if err := os.MkdirAll(c.drive("Windows/System32"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.writeDrive(); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(c.drive("etc/kubernetes")); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("what a person will put there is not private: %v, %v", info, err)
+	}
+	if files, err := filepath.Glob(c.drive("etc/kubernetes/*.conf")); err != nil || len(files) > 0 {
+		t.Errorf("files of a kubelet: %v, %v", files, err)
+	}
+}
+
 func TestToken(t *testing.T) {
 	c := sample(t)
 	if err := os.MkdirAll(c.drive("Windows/System32"), 0o755); err != nil {
