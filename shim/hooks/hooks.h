@@ -61,6 +61,7 @@ void stdhandle_start(void);   /* stdhandle.c: NtReadFile, NtCancelSynchronousIoF
 void barrier_start(void);     /* barrier.c: NtFlushProcessWriteBuffers */
 void numa_start(void);        /* numa.c: GetNumaAvailableMemoryNodeEx */
 void topology_start(void);    /* topology.c: NtQuerySystemInformationEx, GetNumaHighestNodeNumber */
+void session_start(void);     /* session.c: NtQuerySystemInformation, ProcessIdToSessionId, on hosts */
 void job_start(void);         /* job.c: NtOpenJobObject, NtQueryInformationJobObject, NtIsProcessInJob */
 void placeholder_start(void); /* placeholder.c: LdrGetProcedureAddress */
 void etw_start(void);         /* etw.c: EtwEventRegister and its like */

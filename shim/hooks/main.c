@@ -110,7 +110,10 @@ BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved)
     barrier_start();
     numa_start();
     if (path)
+    {
         topology_start();
+        session_start();
+    }
     job_start();
     placeholder_start();
     etw_start();

@@ -84,19 +84,29 @@ BOOL scm_own(const WCHAR *command)
     return FALSE;
 }
 
+/* The services that do not stand still, from the heap; NULL: none, or an error, and then count is 0. */
+static ENUM_SERVICE_STATUS_PROCESSW *list_active(SC_HANDLE manager, DWORD *count)
+{
+    ENUM_SERVICE_STATUS_PROCESSW *list = NULL;
+    DWORD size = 0;
+
+    api.EnumServicesStatusExW(manager, SC_ENUM_PROCESS_INFO, SERVICE_WIN32, SERVICE_ACTIVE, NULL, 0, &size, count, NULL, NULL);
+    *count = 0;
+    if (size && (list = heap_alloc(size)))
+        api.EnumServicesStatusExW(manager, SC_ENUM_PROCESS_INFO, SERVICE_WIN32, SERVICE_ACTIVE, (BYTE *)list, size, &size, count, NULL, NULL);
+    return list;
+}
+
 struct scm_service *scm_starting(void)
 {
     SC_HANDLE manager;
     struct scm_service *service = NULL;
-    ENUM_SERVICE_STATUS_PROCESSW *list = NULL;
-    DWORD size = 0, count = 0;
+    ENUM_SERVICE_STATUS_PROCESSW *list;
+    DWORD count;
 
     if (!here || commands || !(manager = api.OpenSCManagerW(NULL, NULL, SC_MANAGER_CONNECT | SC_MANAGER_ENUMERATE_SERVICE)))
         return NULL;
-    api.EnumServicesStatusExW(manager, SC_ENUM_PROCESS_INFO, SERVICE_WIN32, SERVICE_ACTIVE, NULL, 0, &size, &count, NULL, NULL);
-    count = 0;
-    if (size && (list = heap_alloc(size)))
-        api.EnumServicesStatusExW(manager, SC_ENUM_PROCESS_INFO, SERVICE_WIN32, SERVICE_ACTIVE, (BYTE *)list, size, &size, &count, NULL, NULL);
+    list = list_active(manager, &count);
     for (DWORD i = 0; i < count && !service; i++)
         if (list[i].ServiceStatusProcess.dwCurrentState == SERVICE_START_PENDING && !list[i].ServiceStatusProcess.dwProcessId &&
             (service = heap_alloc(sizeof(*service))))
@@ -364,9 +374,48 @@ void scm_watch(struct scm_service *service, const PROCESS_INFORMATION *process)
         heap_free(service);
 }
 
+/*
+ * Watches the services that run already: a host's services.exe starts those that start automatically before the hooks are loaded into it. Their processes are
+ * without the hooks, and without the variables of their keys.
+ */
+static DWORD WINAPI adopt(void *unused)
+{
+    HANDLE up = OpenEventW(SYNCHRONIZE, FALSE, L"__wine_SvcctlStarted");
+    SC_HANDLE manager;
+    ENUM_SERVICE_STATUS_PROCESSW *list;
+    PROCESS_INFORMATION process = {0};
+    struct scm_service *service;
+    DWORD count;
+
+    (void)unused;
+    if (!up)
+        return 0; /* nothing can run yet */
+    CloseHandle(up);
+    if (!(manager = api.OpenSCManagerW(NULL, NULL, SC_MANAGER_CONNECT | SC_MANAGER_ENUMERATE_SERVICE)))
+        return 0;
+    list = list_active(manager, &count);
+    for (DWORD i = 0; i < count; i++)
+    {
+        process.dwProcessId = list[i].ServiceStatusProcess.dwProcessId;
+        if (!process.dwProcessId || !(process.hProcess = OpenProcess(SYNCHRONIZE, FALSE, process.dwProcessId)))
+            continue;
+        if ((service = heap_alloc(sizeof(*service))))
+        {
+            lstrcpynW(service->name, list[i].lpServiceName, SERVICE_NAME_SIZE);
+            scm_watch(service, &process);
+        }
+        CloseHandle(process.hProcess);
+    }
+    if (list)
+        heap_free(list);
+    api.CloseServiceHandle(manager);
+    return 0;
+}
+
 void scm_start(void)
 {
     HMODULE sechost = GetModuleHandleW(L"sechost.dll"), advapi32 = GetModuleHandleW(L"advapi32.dll");
+    HANDLE thread;
 
     if (!is_program(L"services.exe") || !sechost || !advapi32 || !(shutdown_event = svc_shutdown_event()))
         return;
@@ -385,4 +434,6 @@ void scm_start(void)
     here = api.OpenSCManagerW && api.OpenServiceW && api.CloseServiceHandle && api.StartServiceW && api.SetServiceStatus && api.QueryServiceStatusEx &&
            api.EnumServicesStatusExW;
     eventlog_start(advapi32);
+    if (here && (thread = CreateThread(NULL, 0x20000, adopt, NULL, STACK_SIZE_PARAM_IS_A_RESERVATION, NULL)))
+        CloseHandle(thread);
 }

@@ -16,6 +16,7 @@ enum
 {
     DEPTH_MAX = 16, /* of services that need each other */
     START_MS = 30000,
+    STOP_MS = 5000, /* until services.exe has seen that a process has ended */
     LOOK_MS = 20
 };
 
@@ -236,6 +237,36 @@ static BOOL WINAPI hook_StartServiceW(SC_HANDLE handle, DWORD argc, const WCHAR 
     return error ? svc_refuse(error) : api.StartServiceW(handle, argc, argv);
 }
 
+/*
+ * Whether a service has stopped instead of answering that it will: its process ended before services.exe had read the answer, for which Wine's ControlService says
+ * ERROR_BROKEN_PIPE. On Windows that is a success.
+ */
+static BOOL stopped_meanwhile(SC_HANDLE handle, SERVICE_STATUS *status)
+{
+    SERVICE_STATUS is = {.dwCurrentState = SERVICE_RUNNING};
+    WCHAR name[SERVICE_NAME_SIZE];
+    ULONGLONG begin = GetTickCount64();
+    DWORD error = GetLastError();
+    SC_HANDLE manager, asked; /* the handle may be for stopping alone */
+
+    if (error != ERROR_BROKEN_PIPE || !svc_name(handle, name) || !(manager = svc_api.OpenSCManagerW(NULL, NULL, SC_MANAGER_CONNECT)))
+        return svc_refuse(error);
+    if ((asked = svc_api.OpenServiceW(manager, name, SERVICE_QUERY_STATUS)))
+    {
+        while (svc_api.QueryServiceStatus(asked, &is) && is.dwCurrentState != SERVICE_STOPPED && GetTickCount64() - begin < STOP_MS)
+            Sleep(LOOK_MS);
+        svc_api.CloseServiceHandle(asked);
+    }
+    svc_api.CloseServiceHandle(manager);
+    SetLastError(error);
+    if (is.dwCurrentState != SERVICE_STOPPED)
+        return FALSE;
+    if (status)
+        *status = is;
+    SetLastError(0);
+    return TRUE;
+}
+
 static BOOL WINAPI hook_ControlService(SC_HANDLE handle, DWORD control, SERVICE_STATUS *status)
 {
     DWORD needed, returned, error = GetLastError();
@@ -248,7 +279,7 @@ static BOOL WINAPI hook_ControlService(SC_HANDLE handle, DWORD control, SERVICE_
         return svc_refuse(ERROR_DEPENDENT_SERVICES_RUNNING);
     }
     SetLastError(error); /* nssm prints it also after success */
-    return api.ControlService(handle, control, status);
+    return api.ControlService(handle, control, status) || (control == SERVICE_CONTROL_STOP && stopped_meanwhile(handle, status));
 }
 
 void svcneeds_start(HMODULE sechost)

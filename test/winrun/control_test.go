@@ -129,6 +129,64 @@ func testServiceKnown(t *testing.T, p prefix) {
 	}
 }
 
+// testServiceHost: on a host services are in session 0, and those that services.exe had started before it got the hooks
+// are watched too.
+func testServiceHost(t *testing.T, p prefix) {
+	t.Helper()
+	const token = "ProgramData/Mullion/hns.token"
+	p.Write(t, token, "secret")
+	t.Cleanup(func() {
+		if err := os.Remove(p.Path(token)); err != nil {
+			t.Error(err)
+		}
+	})
+	p.fresh(t)
+	p.made(t, "hosted", "sw")
+	const want = "started [\"hosted\"] color \"\"\nGo's answer true, child of services.exe\n"
+	if got := p.log(t, "hosted.log"); got != want {
+		t.Errorf("the service wrote %q, want %q", got, want)
+	}
+	p.made(t, "hasty", "sx") // may end before it has answered
+	for i := range 3 {
+		if i > 0 {
+			p.line(t, "sc start hasty")
+			p.until(t, "sc query hasty", "RUNNING")
+		}
+		if got := p.line(t, "sc stop hasty >nul"); got.code != 0 {
+			t.Errorf("%+v", got)
+		}
+		p.until(t, "sc query hasty", "1  STOPPED")
+	}
+	const sessions = `tasklist /fo csv /nh | findstr /i "prog.exe tasklist.exe"`
+	if got := p.line(t, sessions).out; !regexp.MustCompile(
+		`(?s)"prog.exe","\d+","Services","0".*"tasklist.exe","\d+","[^"]*","1"`).MatchString(got) {
+		t.Errorf("sessions: %s", got)
+	}
+	const create = `sc create woken start= auto binPath= "C:\prog.exe service woken C:\woken.log s"`
+	if got := p.line(t, create); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	p.Stop()
+	first := p.command(t, "--", "prog", "sleep")
+	for i := range first.Env { // as on a host, where Wine's own wineboot.exe starts services.exe
+		first.Env[i] = strings.Replace(first.Env[i], "wineboot.exe,", "", 1)
+	}
+	r := startReady(t, first)
+	t.Cleanup(func() {
+		r.stop()
+		p.Stop()
+	})
+	if got := p.run(t, "--services"); got.code != 0 {
+		t.Errorf("%+v", got)
+	}
+	p.until(t, "sc query woken", "4  RUNNING")
+	p.line(t, "taskkill /f /im prog.exe")
+	p.until(t, "sc query woken", "1  STOPPED")
+	if got := p.line(t, "sc query woken && sc delete woken"); !strings.Contains(got.out, "1067") {
+		t.Errorf("%+v", got)
+	}
+}
+
 // testServiceEnd ends a container whose services run: those that accept it are told before, and have their time.
 func testServiceEnd(t *testing.T, p prefix) {
 	t.Helper()

@@ -87,8 +87,15 @@ func SupportRows() []support.Row {
 			Area:  area,
 			Name:  "service control manager",
 			Level: support.Partly,
-			Note:  "Wine's; a service whose process ends is stopped; the kubelet runs as a process that the supervisor restarts, not as a service",
+			Note:  "Wine's, with what containers' has beside it (failure actions, dependencies, events; see the Windows API). Services are in session 0, and programs that people start in session 1, as on Windows: Go's svc.IsWindowsService says so. Services that start automatically do so with the host, in no order, and without the variables of their key (Environment) and the hooks until they start again. kubelet and kube-proxy of a node are processes that the supervisor restarts, not services; on a bare host they are what you make of them",
 			Ref:   "https://learn.microsoft.com/windows/win32/services/service-control-manager",
+		},
+		{
+			Area:  area,
+			Name:  "bare host",
+			Level: support.Partly,
+			Note:  "bare: true of a Windows node in cluster.yaml: container runtime, HNS, CNI plugins (unless disableDefaultCNI) and tools, no kubelet and no kube-proxy; kubelet.exe and kube-proxy.exe can be made services of it by sc.exe or nssm. NetworkPolicies are not carried out for its pods; a machine that joins a cluster has none",
+			Ref:   "https://kubernetes.io/docs/tasks/administer-cluster/kubeadm/adding-windows-nodes/",
 		},
 		{
 			Area:  area,

@@ -16,7 +16,7 @@ import (
 // serve is a service: prog service NAME LOG ACCEPTS. It writes to a file what it is started with and which controls it
 // gets. ACCEPTS is what it accepts, a letter each: stop, shutdown, preshutdown. Slow letters: d drains for 4 s before it
 // stops, n does not stop at all, f ends as soon as it runs with code 3, F without saying so, w writes what libraries go
-// by to find out that they are in a service.
+// by to find out that they are in a service, x ends its process as soon as it hears of a stop.
 func serve(args []string) error {
 	if len(args) != 3 {
 		return errors.New("usage: prog service NAME LOG ACCEPTS")
@@ -89,6 +89,9 @@ func (s *service) Execute(args []string, requests <-chan svc.ChangeRequest, stat
 			continue
 		case svc.Stop:
 			s.say("stop")
+			if strings.Contains(s.accepts, "x") {
+				syscall.ExitProcess(0)
+			}
 		case svc.Shutdown:
 			s.say("shutdown")
 		case svc.PreShutdown:
