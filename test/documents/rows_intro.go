@@ -11,7 +11,6 @@ func introDocument() Document {
 const (
 	introServices = "Node processes as native Windows services"
 	introNssm     = "Node processes by nssm.exe"
-	noNssm        = "nssm.exe is a program that cannot be fetched here; kubelet and kube-proxy are kept running by `mullion up`"
 	noFlannel     = "flannel is not among Mullion's networks: its daemon and its scripts are not there, `mullion up` makes the network"
 )
 
@@ -36,59 +35,6 @@ func intro() []Sample {
 	for _, samples := range [][]Sample{introServiceRows(), introNssmRows(), introNetwork(), introFlannel()} {
 		all = append(all, samples...)
 	}
-	return all
-}
-
-// introServiceRows are the commands for the kubelet as a service.
-func introServiceRows() []Sample {
-	return []Sample{
-		at(introServices, Sample{
-			ID: "intro-sc-create", Level: NotRun,
-			Text: `sc.exe create kubelet binPath= "C:\kubelet.exe --service --hostname-override 'minion' <other_args>"`,
-			Why: "`mullion up` makes the node's services itself, and upstream's kubelet has no flag --service any more " +
-				"(--windows-service)",
-		}),
-		at(introServices, Sample{
-			ID: "intro-start-service", Text: "Start-Service kubelet\nStart-Service kube-proxy", Level: Not,
-			Why:   "kubelet and kube-proxy are processes that `mullion up` keeps running, not services of the node",
-			Steps: []Step{noService("Start-Service kubelet"), noService("Start-Service kube-proxy")},
-		}),
-		at(introServices, Sample{
-			ID: "intro-stop-service", Text: "Stop-Service kubelet (-Force)\nStop-Service kube-proxy (-Force)", Level: Not,
-			Why:    "as Start-Service",
-			Values: map[string]string{"(-Force)": "-Force"},
-			Steps:  []Step{noService("Stop-Service kubelet -Force"), noService("Stop-Service kube-proxy -Force")},
-		}),
-		at(introServices, Sample{
-			ID: "intro-get-service", Text: "Get-Service kubelet\nGet-Service kube-proxy", Level: Not,
-			Why:   "as Start-Service; Get-Service itself is there",
-			Steps: []Step{noService("Get-Service kubelet"), noService("Get-Service kube-proxy")},
-		}),
-	}
-}
-
-// noService is a command for a service that is not there.
-func noService(run string) Step {
-	return Step{On: NodePowerShell, Run: run, Want: `Cannot find any service with service name 'kube`, Fails: true}
-}
-
-// introNssmRows are the commands of nssm.exe.
-func introNssmRows() []Sample {
-	var all []Sample
-	for _, s := range []struct{ id, text string }{
-		{
-			"register-svc", "register-svc.ps1 -NetworkMode <Network mode> -ManagementIP <Windows Node IP> " +
-				"-ClusterCIDR <Cluster subnet> -KubeDnsServiceIP <Kube-dns Service IP> -LogDir <Directory to place logs>",
-		},
-		{"nssm-flanneld", `nssm install flanneld C:\flannel\flanneld.exe`},
-		{"nssm-kubelet", `nssm install kubelet C:\k\kubelet.exe`},
-		{"nssm-proxy", `nssm install kube-proxy C:\k\kube-proxy.exe`},
-		{"nssm-environment", `nssm.exe set kube-proxy AppEnvironmentExtra KUBE_NETWORK=cbr0`},
-		{"nssm-output", `nssm set <Service Name> AppStdout C:\k\mysvc.log`},
-	} {
-		all = append(all, at(introNssm, Sample{ID: "intro-" + s.id, Text: s.text, Level: NotRun, Why: noNssm}))
-	}
-	all[0].Why = noFlannel
 	return all
 }
 

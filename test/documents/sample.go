@@ -32,6 +32,8 @@ type Sample struct {
 	File string
 	// Node is the name of the Windows build on which the sample's pods have to land; "" is ltsc2019.
 	Node string
+	// Bare samples are tried on a bare host, which TestFieldBareHost prepares, in the order of the table.
+	Bare bool
 	// Level and Why say what does not work, as it was seen by Steps; Why may qualify Works too.
 	Level Level
 	Why   string
