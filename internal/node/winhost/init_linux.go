@@ -7,7 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
+	"strconv"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -108,6 +111,7 @@ func Init(h Host) error {
 	}
 	for sig := range signals {
 		if sig != unix.SIGCHLD {
+			endServers(saveTime)
 			return nil
 		}
 		if err := h.reap(); err != nil {
@@ -115,6 +119,29 @@ func Init(h Host) error {
 		}
 	}
 	return nil
+}
+
+// saveTime bounds the writing of the registry at the host's end.
+const saveTime = 2 * time.Second
+
+// endServers has Wine's servers write the registry to the disk and end, which they do at SIGTERM. By themselves they
+// write it every 30 seconds (server/registry.c of Wine 8.0), so a service that was just made would be lost.
+func endServers(within time.Duration) {
+	for end := time.Now().Add(within); time.Now().Before(end); <-time.After(5 * time.Millisecond) {
+		servers := 0
+		all, _ := filepath.Glob("/proc/[0-9]*/comm") // the pattern is right
+		for _, file := range all {
+			name, _ := os.ReadFile(file) // the process may have ended
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			if err == nil && orphans.IsWineServer(string(name)) && unix.Kill(pid, unix.SIGTERM) == nil {
+				servers++
+			}
+		}
+		if servers == 0 {
+			return
+		}
+		orphans.Reap(func(int, string, syscall.WaitStatus) {})
+	}
 }
 
 // reap waits for every child that has ended. They are orphans of the host: init starts no process itself. If Wine's
