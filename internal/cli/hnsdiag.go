@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -91,7 +92,7 @@ func (a *app) diagnose(ctx context.Context, node string) (hnsDiagnosis, error) {
 		return d, err
 	}
 	switch {
-	case c.Networking.KubeProxy():
+	case c.Networking.KubeProxy() && !slices.Contains(c.Bare(), node):
 		d.Proxy = a.askProxy(ctx, paths, node)
 	case c.Networking.Mode.Services(): // one that was deployed answers there too, unless it was told otherwise
 		if p := a.askProxy(ctx, paths, node); p.Healthy {
