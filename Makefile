@@ -72,7 +72,7 @@ mullion: ## build Mullion's own Linux programs
 
 shims: ## build the DLLs and programs that close gaps in Wine
 	@hack/step.sh "build shims" $(MAKE) -s --no-print-directory -C shim OUT=$(BIN)/windows/shim
-	@hack/step.sh "build powershell.exe, wintools.exe, mullion-pipe.exe" env GOOS=windows $(GO) build -trimpath -ldflags '-s -w' -o $(BIN)/windows/shim/ ./cmd/powershell ./cmd/wintools ./cmd/mullion-pipe
+	@hack/step.sh "build powershell.exe, wintools.exe, mullion-pipe.exe, mullion-service.exe" env GOOS=windows $(GO) build -trimpath -ldflags '-s -w' -o $(BIN)/windows/shim/ ./cmd/powershell ./cmd/wintools ./cmd/mullion-pipe ./cmd/mullion-service
 
 kubernetes: ## build Kubernetes' programs for Linux and Windows
 	@hack/bundle.sh $(KUBE_VERSION)

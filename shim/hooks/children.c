@@ -36,13 +36,27 @@ static BOOL WINAPI hook_CreateProcessInternalW(HANDLE token, const WCHAR *applic
     BOOL hookless = scm_here() && scm_own(application ? application : command), started;
     struct scm_service *service = hookless ? NULL : scm_starting();
     WCHAR *merged = scm_environment(service, environment);
+    HANDLE output = startup && !(flags & EXTENDED_STARTUPINFO_PRESENT) ? scm_output(service) : NULL;
+    STARTUPINFOW writing;
     DWORD error;
+
+    if (output)
+    {
+        writing = *startup;
+        writing.dwFlags |= STARTF_USESTDHANDLES;
+        writing.hStdInput = NULL;
+        writing.hStdOutput = writing.hStdError = output;
+        startup = &writing;
+        inherit = TRUE;
+    }
 
     started = original_create_process(token, application, command, process_security, thread_security, inherit, flags | CREATE_SUSPENDED,
                                       merged ? merged : environment, folder, startup, process, new_token);
     error = GetLastError();
     if (merged)
         heap_free(merged);
+    if (output)
+        CloseHandle(output);
     scm_watch(service, started ? process : NULL);
     if (!started)
     {

@@ -171,6 +171,23 @@ WCHAR *scm_environment(const struct scm_service *service, const WCHAR *environme
     return merged;
 }
 
+HANDLE scm_output(const struct scm_service *service)
+{
+    HKEY key = service ? svc_key(service->name, KEY_READ) : NULL;
+    WCHAR *path = svc_value(key, L"MullionOutput", REG_SZ, NULL);
+    SECURITY_ATTRIBUTES inherited = {.nLength = sizeof(inherited), .bInheritHandle = TRUE};
+    HANDLE file = INVALID_HANDLE_VALUE;
+
+    svc_key_close(key);
+    if (path)
+    {
+        file = CreateFileW(path, FILE_APPEND_DATA | SYNCHRONIZE, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, &inherited, OPEN_ALWAYS,
+                           FILE_ATTRIBUTE_NORMAL, NULL);
+        heap_free(path);
+    }
+    return file == INVALID_HANDLE_VALUE ? NULL : file;
+}
+
 /* Counts a failure and says what is to be done; count is how many there were. */
 static struct failure_action next_action(const WCHAR *name, const struct failure_plan *plan, DWORD *count)
 {
@@ -326,8 +343,14 @@ static void ended(const struct scm_service *service)
         {
             status.dwServiceType = is.dwServiceType;
             status.dwCurrentState = SERVICE_STOPPED;
-            status.dwWin32ExitCode = ERROR_PROCESS_ABORTED;
-            bad = api.SetServiceStatus(handle, &status);
+            /* kube-proxy.exe ends when it is told to stop, without saying that it has stopped */
+            if (is.dwCurrentState == SERVICE_STOP_PENDING || svc_stop_asked(service->name))
+                api.SetServiceStatus(handle, &status);
+            else
+            {
+                status.dwWin32ExitCode = ERROR_PROCESS_ABORTED;
+                bad = api.SetServiceStatus(handle, &status);
+            }
         }
         else if (is.dwCurrentState == SERVICE_STOPPED && is.dwWin32ExitCode && is.dwWin32ExitCode != ERROR_SERVICE_NEVER_STARTED)
         {

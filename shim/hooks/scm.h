@@ -19,6 +19,12 @@ struct scm_service *scm_starting(void);
 /* The environment with the variables of the service's own, from the heap; NULL: it has none. */
 WCHAR *scm_environment(const struct scm_service *service, const WCHAR *environment);
 
+/*
+ * Where the service's process is to write, a file that is opened for appending and inherited; NULL: nowhere. The value MullionOutput of the service's key names
+ * the file.
+ */
+HANDLE scm_output(const struct scm_service *service);
+
 /* Watches over the service's process until its end; takes service over. NULL: it was not started. */
 void scm_watch(struct scm_service *service, const PROCESS_INFORMATION *process);
 

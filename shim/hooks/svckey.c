@@ -129,3 +129,29 @@ BOOL svc_plan(HKEY key, struct failure_plan *plan)
         heap_free(value);
     return read;
 }
+
+static void stop_name(const WCHAR *name, WCHAR *event)
+{
+    lstrcpyW(event, L"Global\\MullionStop-");
+    lstrcatW(event, name);
+}
+
+HANDLE svc_stop_ask(const WCHAR *name)
+{
+    WCHAR event[SERVICE_NAME_SIZE + 32];
+
+    stop_name(name, event);
+    return CreateEventW(NULL, TRUE, TRUE, event);
+}
+
+BOOL svc_stop_asked(const WCHAR *name)
+{
+    WCHAR event[SERVICE_NAME_SIZE + 32];
+    HANDLE open;
+
+    stop_name(name, event);
+    if (!(open = OpenEventW(SYNCHRONIZE, FALSE, event)))
+        return FALSE;
+    CloseHandle(open);
+    return TRUE;
+}

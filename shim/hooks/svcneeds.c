@@ -270,6 +270,9 @@ static BOOL stopped_meanwhile(SC_HANDLE handle, SERVICE_STATUS *status)
 static BOOL WINAPI hook_ControlService(SC_HANDLE handle, DWORD control, SERVICE_STATUS *status)
 {
     DWORD needed, returned, error = GetLastError();
+    WCHAR name[SERVICE_NAME_SIZE];
+    HANDLE asked;
+    BOOL done;
 
     if (control == SERVICE_CONTROL_STOP && !hook_EnumDependentServicesW(handle, SERVICE_ACTIVE, NULL, 0, &needed, &returned) &&
         GetLastError() == ERROR_MORE_DATA)
@@ -278,8 +281,14 @@ static BOOL WINAPI hook_ControlService(SC_HANDLE handle, DWORD control, SERVICE_
             svc_api.QueryServiceStatus(handle, status);
         return svc_refuse(ERROR_DEPENDENT_SERVICES_RUNNING);
     }
+    asked = control == SERVICE_CONTROL_STOP && svc_name(handle, name) ? svc_stop_ask(name) : NULL;
     SetLastError(error); /* nssm prints it also after success */
-    return api.ControlService(handle, control, status) || (control == SERVICE_CONTROL_STOP && stopped_meanwhile(handle, status));
+    done = api.ControlService(handle, control, status) || (control == SERVICE_CONTROL_STOP && stopped_meanwhile(handle, status));
+    error = GetLastError();
+    if (asked)
+        CloseHandle(asked);
+    SetLastError(error);
+    return done;
 }
 
 void svcneeds_start(HMODULE sechost)

@@ -9,9 +9,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"mullion.dev/mullion/internal/windows/services/keeper"
 )
 
 // line runs a command line of cmd.exe.
@@ -437,4 +440,84 @@ func testServiceMonitor(t *testing.T, p prefix) {
 	if got := p.line(t, "sc delete w3svc && sc delete other"); got.code != 0 {
 		t.Errorf("%+v", got)
 	}
+}
+
+// testServiceKept keeps a service as a host's kubelet is kept: it is started again when it dies, what it writes is passed
+// on, and a person's stop is told and left alone.
+func testServiceKept(t *testing.T, p prefix) {
+	t.Helper()
+	p.fresh(t)
+	keep := func(accepts string) *exec.Cmd {
+		cmd := p.Command(t.Context(), keeper.Options{
+			Name: "kept", Description: "it is kept", Log: `C:\var\log\kept\kept.log`, State: `C:\state\kept`,
+			Command: []string{`C:\prog.exe`, "service", "kept", `C:\kept.log`, accepts},
+		}.Args()...)
+		cmd.Args = append([]string{cmd.Args[0], `C:\windows\system32\mullion-service.exe`}, cmd.Args[1:]...)
+		return cmd
+	}
+	var out syncBuffer
+	until := func(what string, is func() bool) {
+		t.Helper()
+		for deadline := time.Now().Add(30 * time.Second); !is(); <-time.After(50 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s is waited for in vain; its log: %s, said %s, %+v", what, p.log(t, "kept.log"), out.String(), p.line(t, "sc query kept & sc qfailure kept"))
+			}
+		}
+	}
+	kept := keep("s")
+	kept.Stdout, kept.Stderr = &out, &out
+	if err := kept.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = kept.Process.Kill(); _ = kept.Wait() })
+	starts := func(n int) func() bool {
+		return func() bool { return strings.Count(p.log(t, "kept.log"), "started") == n }
+	}
+	until("its start", starts(1))
+	until("its words", func() bool { return strings.Contains(out.String(), "service kept writes") })
+	p.until(t, "sc query kept", "4  RUNNING")
+	time.Sleep(4 * time.Second) // one that dies earlier ends its keeper
+	p.line(t, "taskkill /f /im prog.exe")
+	until("its second start", starts(2))
+	p.until(t, "sc query kept", "4  RUNNING")
+	if got := p.line(t, "sc stop kept >nul"); got.code != 0 {
+		t.Errorf("%+v", got)
+	}
+	until("the word of its stop", func() bool { return p.log(t, "state/kept") == keeper.Stopped })
+	time.Sleep(2 * time.Second) // more than the delay of the failure action
+	if !starts(2)() {
+		t.Errorf("a service that was stopped by hand was started: %s", p.log(t, "kept.log"))
+	}
+	p.line(t, "sc start kept")
+	until("the word of its start", func() bool { return p.log(t, "state/kept") == "" })
+	if !starts(3)() {
+		t.Errorf("the service was started otherwise than by hand: %s", p.log(t, "kept.log"))
+	}
+	if err := kept.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = kept.Wait() // it was killed
+	ended := keep("F")
+	text, err := ended.CombinedOutput()
+	if err == nil || !strings.Contains(string(text), "start service kept") && !strings.Contains(string(text), "ended soon after its start") {
+		t.Errorf("a service that fails at once: %v, %s", err, text)
+	}
+}
+
+// syncBuffer is a buffer that is read while it is written.
+type syncBuffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
 }

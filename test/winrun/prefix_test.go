@@ -21,6 +21,7 @@ type prefix struct{ *winetest.Prefix }
 func newPrefix(t *testing.T) prefix {
 	t.Helper()
 	p := prefix{winetest.New(t, "mi.dll", "ncrypt.dll", "pdh.dll", "tdh.dll", "wevtapi.dll", "powershell.exe")}
+	p.CopyShim(t, "mullion-service.exe", "windows/system32/mullion-service.exe")
 	p.CopyShim(t, "powershell.exe", "windows/system32/WindowsPowerShell/v1.0/powershell.exe")
 	p.CopyShim(t, "powershell.exe", "windows/system32/pwsh.exe")
 	for _, name := range wintools.Names() {

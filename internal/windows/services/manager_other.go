@@ -13,5 +13,8 @@ func (nowhere) Open(string, uint32) (Handle, error)             { return nil, No
 func (nowhere) DisplayName(string) (string, error)              { return "", NotSupported }
 func (nowhere) KeyName(string) (string, error)                  { return "", NotSupported }
 
+// SetOutput fails.
+func SetOutput(string, string) error { return NotSupported }
+
 // SetEnvironment fails.
 func SetEnvironment(string, []string) error { return NotSupported }

@@ -131,5 +131,8 @@ const RunProgram = `C:\Windows\System32\mullion-run.exe`
 // PipeProgram is the Windows path of mullion-pipe.exe, which carries bytes between named pipes and Unix sockets.
 const PipeProgram = `C:\Windows\System32\mullion-pipe.exe`
 
+// ServiceProgram is the Windows path of mullion-service.exe, which keeps a host's program as a service.
+const ServiceProgram = `C:\Windows\System32\mullion-service.exe`
+
 // UnixName is the name by which Windows programs reach a file of Linux, whatever drives there are.
 func UnixName(path string) string { return `\\?\unix` + strings.ReplaceAll(path, "/", `\`) }

@@ -25,6 +25,7 @@ func serve(args []string) error {
 	if err != nil {
 		return err
 	}
+	fmt.Println("service", args[0], "writes") // to where the service control manager was told
 	return svc.Run(args[0], &service{log: log, accepts: args[2]})
 }
 

@@ -1,0 +1,49 @@
+// Package keeper owns the program that keeps a host's kubelet or kube-proxy as a service: it makes the service, starts
+// it, copies what the service writes to its log to standard output, and says in a file whether somebody has stopped it.
+// What is done when the service fails is for the service control manager to do.
+package keeper
+
+import (
+	"errors"
+	"flag"
+	"io"
+)
+
+// Options say which service.
+type Options struct {
+	// Name of the service, and the text that describes it.
+	Name, Description string
+	// Log is the file that the service writes to. State is the file that has Stopped while the service was stopped by
+	// hand.
+	Log, State string
+	// Command is the service's program with its arguments.
+	Command []string
+}
+
+// Stopped is the content of the state file of a service that somebody has stopped.
+const Stopped = "stopped"
+
+// Args are the arguments that Parse reads.
+func (o Options) Args() []string {
+	args := []string{"--name", o.Name, "--description", o.Description, "--log", o.Log, "--state", o.State, "--"}
+	return append(args, o.Command...)
+}
+
+// Parse reads the program's arguments.
+func Parse(args []string) (Options, error) {
+	var o Options
+	flags := flag.NewFlagSet("mullion-service", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.StringVar(&o.Name, "name", "", "")
+	flags.StringVar(&o.Description, "description", "", "")
+	flags.StringVar(&o.Log, "log", "", "")
+	flags.StringVar(&o.State, "state", "", "")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	o.Command = flags.Args()
+	if o.Name == "" || o.Log == "" || o.State == "" || len(o.Command) == 0 {
+		return o, errors.New("usage: mullion-service --name NAME --description TEXT --log FILE --state FILE -- PROGRAM [ARG…]")
+	}
+	return o, nil
+}

@@ -1,0 +1,17 @@
+//go:build !windows
+
+package keeper
+
+import (
+	"strings"
+
+	"mullion.dev/mullion/internal/windows/services"
+)
+
+// Local is a System whose Output fails: services are a matter of Windows.
+func Local() System { return nowhere{} }
+
+type nowhere struct{}
+
+func (nowhere) Output(string, string) error { return services.NotSupported }
+func (nowhere) Line(args []string) string   { return strings.Join(args, " ") }

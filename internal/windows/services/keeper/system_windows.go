@@ -1,0 +1,18 @@
+package keeper
+
+import (
+	"golang.org/x/sys/windows"
+
+	"mullion.dev/mullion/internal/windows/services"
+)
+
+// Local is this Windows.
+func Local() System { return local{} }
+
+type local struct{}
+
+// Output implements System.
+func (local) Output(service, file string) error { return services.SetOutput(service, file) }
+
+// Line implements System.
+func (local) Line(args []string) string { return windows.ComposeCommandLine(args) }
