@@ -56,7 +56,7 @@ func (n *NodePower) Off(ctx context.Context, node string) error {
 }
 
 // On starts a node's host, and returns when its node is ready. Pods that were there come back as their restart policies
-// say. To switch on what is on does nothing.
+// say. On what is on it starts only the services that somebody has stopped by hand.
 func (n *NodePower) On(ctx context.Context, node string) error {
 	units, err := n.units(ctx, node)
 	if err != nil {
@@ -64,6 +64,23 @@ func (n *NodePower) On(ctx context.Context, node string) error {
 	}
 	if err := n.client.StartUnits(ctx, units); err != nil {
 		return &NodeStartError{Node: node, Err: err}
+	}
+	return n.startHalted(ctx, node)
+}
+
+// startHalted starts the services of a host that somebody has stopped by hand.
+func (n *NodePower) startHalted(ctx context.Context, node string) error {
+	status, err := n.client.Health(ctx)
+	if err != nil {
+		return err
+	}
+	for _, u := range status.Units {
+		if _, of, _ := strings.Cut(u.Name, "/"); of != node || !strings.HasPrefix(u.Problem, winnode.ErrHalted.Error()) {
+			continue
+		}
+		if err := n.client.Restart(ctx, u.Name); err != nil {
+			return &NodeStartError{Node: node, Err: err}
+		}
 	}
 	return nil
 }

@@ -174,6 +174,8 @@ func remedyOfPart(unit string, p Part) string {
 			"look at eth0 with `mullion node exec %s`; `mullion stop` and `mullion up` make the network anew and keep state and images", node)
 	case name == "serving-certificate":
 		return "an administrator of the cluster has to run that command; a certificate is usually valid for a year, and the kubelet asks for the next one before that (docs/several-machines.md)"
+	case strings.HasPrefix(p.Why, "it was stopped by hand"): // winnode.ErrHalted
+		return fmt.Sprintf("`mullion node start %s` starts it again, and so does `Start-Service %s` on the host", node, name)
 	case p.State == NotAnswering:
 		return fmt.Sprintf(
 			"see `mullion logs %s --tail 50`; if it still does not answer, end its process %d: the supervisor starts it again at once, and pods go on", unit, p.PID)

@@ -2,9 +2,12 @@ package kubenode
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/process/proc"
 )
@@ -14,6 +17,10 @@ type Process struct {
 	*proc.Process
 	// Complete, unless nil, is called when the process is ready; the start is over when it returns.
 	Complete func(context.Context) error
+	// Halted, unless nil, is asked by Probe first: its error says that somebody has stopped what the process keeps.
+	Halted func() error
+	// Kept, unless nil, returns the processes that the process keeps, which are paused with it.
+	Kept func() ([]int, error)
 	// Health, unless nil, is asked by Probe, beside whether the process is ready.
 	Health func(context.Context) error
 
@@ -50,8 +57,38 @@ func (p *Process) prepare() error {
 	return p.write()
 }
 
+// Pause makes the process, and those that it keeps, stand still; resume lets them go on. One that ends meanwhile is
+// forgotten.
+func (p *Process) Pause() (resume func() error, err error) {
+	resume, err = p.Process.Pause()
+	if err != nil || p.Kept == nil {
+		return resume, err
+	}
+	pids, err := p.Kept()
+	if err != nil {
+		return nil, errors.Join(err, resume())
+	}
+	var kept []*os.Process
+	for _, pid := range pids {
+		if one, err := os.FindProcess(pid); err == nil && one.Signal(unix.SIGSTOP) == nil {
+			kept = append(kept, one)
+		}
+	}
+	return func() error {
+		for _, one := range kept {
+			_ = one.Signal(unix.SIGCONT) // it may have ended
+		}
+		return resume()
+	}, nil
+}
+
 // Probe implements component.Prober.
 func (p *Process) Probe(ctx context.Context) error {
+	if p.Halted != nil {
+		if err := p.Halted(); err != nil {
+			return err
+		}
+	}
 	if err := p.Process.Probe(ctx); err != nil || p.Health == nil {
 		return err
 	}

@@ -4,7 +4,8 @@
 // network.
 //
 //	wine ─▶ prefix/NODE ─▶ host/NODE ─▶ agent/NODE ─▶ kubelet/NODE ─▶ kube-proxy/NODE
-//	        overlay, files  namespaces   mullion-node   kubelet.exe     kube-proxy.exe
+//	        overlay, files  namespaces   mullion-node   mullion-service.exe each, which keeps
+//	                                                    kubelet.exe and kube-proxy.exe as services
 //	                                     serve   └──▶ pipes/NODE
 //	                                                   mullion-pipe.exe
 //

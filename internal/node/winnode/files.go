@@ -46,7 +46,7 @@ const (
 func driveDirs() []string {
 	return []string{
 		"etc/kubernetes/pki", "var/lib/kubelet/pki", "var/log/pods", "var/log/containers", "var/lib/cni",
-		"ProgramData/Mullion", VolumesFolder,
+		"ProgramData/Mullion", VolumesFolder, "var/log/kubelet", "var/log/kube-proxy",
 		"Program Files/containerd/cni/conf", "Windows/System32/drivers/etc",
 	}
 }
@@ -56,7 +56,10 @@ func driveDirs() []string {
 // what the kubelet writes into a volume. Containers see volumes through mounts, so the modes of the folders above a
 // volume do not matter to them.
 func privateDirs() []string {
-	return []string{"etc/kubernetes", "var/lib/kubelet", "var/lib/kubelet/pki", "ProgramData/Mullion"}
+	return []string{
+		"etc/kubernetes", "var/lib/kubelet", "var/lib/kubelet/pki", "ProgramData/Mullion", "var/log/kubelet",
+		"var/log/kube-proxy",
+	}
 }
 
 // writeDrive writes the files on C: that the host needs before the kubelet starts.

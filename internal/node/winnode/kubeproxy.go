@@ -64,10 +64,11 @@ func (c Config) sourceVIP(ctx context.Context) (netip.Addr, error) {
 // proxyUnit is upstream's kube-proxy.exe. It waits by itself until the node has its range of pod addresses, and with
 // that an HNS network.
 func (c Config) proxyUnit() component.Component {
-	return c.node().KubeProxy(c.upstream(kubenode.KubeProxy, func(ctx context.Context) ([]string, error) {
+	p := c.node().KubeProxy(c.upstream(kubenode.KubeProxy, func(ctx context.Context) ([]string, error) {
 		vip, err := c.sourceVIP(ctx)
 		return c.ProxyArgs(vip), err
 	}), c.lacksNetwork)
+	return c.service(kubenode.KubeProxy, p)
 }
 
 // lacksNetwork reports whether the host's network is for somebody else to install, who has not done so yet. kube-proxy

@@ -64,7 +64,7 @@ func SupportRows() []support.Row {
 			Area:  area,
 			Name:  "node log query",
 			Level: support.Supported,
-			Note:  "where a node's kubeletConfiguration has enableSystemLogQuery: events of the host's log Application by their source, and files of C:\\var\\log; kubelet.exe and kube-proxy.exe do not log there: mullion logs has theirs",
+			Note:  "where a node's kubeletConfiguration has enableSystemLogQuery: events of the host's log Application by their source, and files of C:\\var\\log, where kubelet.exe and kube-proxy.exe log too",
 			Ref:   "https://kubernetes.io/docs/concepts/cluster-administration/system-logs/#log-query",
 		},
 		{
@@ -87,7 +87,7 @@ func SupportRows() []support.Row {
 			Area:  area,
 			Name:  "service control manager",
 			Level: support.Partly,
-			Note:  "Wine's, with what containers' has beside it (failure actions, dependencies, events; see the Windows API). Services are in session 0, and programs that people start in session 1, as on Windows: Go's svc.IsWindowsService says so. Services that start automatically do so with the host, in no order, and without the variables of their key (Environment) and the hooks until they start again. kubelet and kube-proxy of a node are processes that the supervisor restarts, not services; on a bare host they are what you make of them",
+			Note:  "Wine's, with what containers' has beside it (failure actions, dependencies, events; see the Windows API). Services are in session 0, and programs that people start in session 1, as on Windows: Go's svc.IsWindowsService says so. Services that start automatically do so with the host, in no order, and without the variables of their key (Environment) and the hooks until they start again. kubelet and kube-proxy of a node are services with one failure action (restart after a second) and without dependencies, started by mullion-service.exe; on a bare host they are what you make of them",
 			Ref:   "https://learn.microsoft.com/windows/win32/services/service-control-manager",
 		},
 		{

@@ -14,6 +14,7 @@ import (
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/spec"
+	"mullion.dev/mullion/internal/windows/wine"
 	"mullion.dev/mullion/internal/windows/winver"
 )
 
@@ -149,11 +150,11 @@ func connects(dial func(context.Context) (net.Conn, error)) func(context.Context
 func (c Config) kubeletUnit() component.Component {
 	n := c.node()
 	args := func(context.Context) ([]string, error) { return n.KubeletArgs(), nil }
-	return n.Kubelet(c.upstream(kubenode.Kubelet, args))
+	return c.service(kubenode.Kubelet, n.Kubelet(c.upstream(kubenode.Kubelet, args)))
 }
 
-// upstream is how one of upstream's programs is started, or a person's own in its place. Its arguments are asked for at
-// each start.
+// upstream is how one of upstream's programs is started, or a person's own in its place: as a service, by
+// mullion-service.exe. Its arguments are asked for at each start.
 func (c Config) upstream(part string, args func(context.Context) ([]string, error)) proc.Spec {
 	return proc.Spec{
 		Path:  "/proc/self/exe", // replaced by the loader, which is known when the host is up
@@ -171,7 +172,9 @@ func (c Config) upstream(part string, args func(context.Context) ([]string, erro
 			if err != nil {
 				return err
 			}
-			return startWindows(ctx, cmd, h, path, flags...)
+			keep := c.keeper(part)
+			keep.Command = append([]string{path}, append(flags, "--windows-service")...)
+			return startWindows(ctx, cmd, h, wine.ServiceProgram, keep.Args()...)
 		},
 	}
 }
