@@ -18,7 +18,6 @@ import (
 
 	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/cluster/bundle"
-	"mullion.dev/mullion/test/built"
 	"mullion.dev/mullion/test/documents"
 )
 
@@ -138,7 +137,7 @@ func (s sampler) shellOf(t *testing.T) {
 	cmd.Stdin = strings.NewReader("ver\r\nif exist C:\\k echo there\r\nexit 7\r\n")
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != 7 || !strings.Contains(string(out), "Version 10.0.20348") ||
+	if !errors.As(err, &exit) || exit.ExitCode() != 7 || !strings.Contains(string(out), "Microsoft Windows 10.0.20348") ||
 		regexp.MustCompile(`(?m)^there`).Match(out) {
 		t.Errorf("a prompt: %v\n%s", err, out)
 	}
@@ -169,7 +168,7 @@ func (s sampler) prepare(t *testing.T, nssm string) {
 		{filepath.Join(node, "kube-proxy.exe"), "C:/k/kube-proxy.exe"},
 		{filepath.Join(s.tools, "config"), "C:/k/config"},
 		{filepath.Join(s.tools, "kubelet.yaml"), "C:/k/kubelet.yaml"},
-		{filepath.Join(built.Repository(), "test/documents/testdata/register-svc.ps1"), "C:/k/register-svc.ps1"},
+		{filepath.Join("testdata", "bare", "register-svc.ps1"), "C:/k/register-svc.ps1"},
 		{nssm, "C:/Windows/nssm.exe"},
 	} {
 		s.does(t, "node", "cp", c.from, "bare-1:"+c.to)
