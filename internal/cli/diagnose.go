@@ -205,14 +205,11 @@ func endsEarly(node, text string) error {
 	return fmt.Errorf("ask node %s: its answer ends early: %.200q", node, text)
 }
 
-// askHost asks a host of this machine. That kubelet and kube-proxy are no Windows services there is how Mullion runs
-// them.
+// askHost asks a host of this machine.
 func (a *app) askHost(ctx context.Context, node string) (diagnose.NodeFacts, error) {
-	facts, err := factsOf(node, func(command []string) (string, error) {
+	return factsOf(node, func(command []string) (string, error) {
 		return a.answerOfHost(ctx, a.calls.apiPatience, node, command)
 	})
-	facts.Services, facts.Processes = nil, nil
-	return facts, err
 }
 
 // answerOfHost runs a program on a host of this machine and returns what it printed.
