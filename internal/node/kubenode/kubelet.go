@@ -40,12 +40,24 @@ const (
 	caFile              = "/etc/kubernetes/pki/ca.crt"
 )
 
-// Kubelet is the node's kubelet, started as s says. Ready means that its health endpoint answers; that the node is
-// Ready is seen in the API.
+// Kubelet is the node's kubelet, started as s says. Ready means that s says so, and that the kubelet's health endpoint
+// answers; that the node is Ready is seen in the API.
 func (n Node) Kubelet(s proc.Spec) *Process {
 	probe := healthProbe(n.Netns, kubeletHealthPort)
-	s.Ready = func(ctx context.Context) error { _, err := probe(ctx); return err }
+	s.Ready = after(s.Ready, func(ctx context.Context) error { _, err := probe(ctx); return err })
 	return n.Process(Kubelet, s, n.writeKubelet)
+}
+
+// after is a probe that asks first, unless that is nil, and then the other.
+func after(first, probe func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if first != nil {
+			if err := first(ctx); err != nil {
+				return err
+			}
+		}
+		return probe(ctx)
+	}
 }
 
 // KubeletArgs are the kubelet's flags: what its configuration file has no place for.

@@ -17,7 +17,7 @@ const proxyKubeconfig = "/etc/kubernetes/kube-proxy.conf"
 // the node and its pods, or that kube-proxy waits for a network that others install (waits; nil: there is one).
 func (n Node) KubeProxy(s proc.Spec, waits func() bool) *Process {
 	probe := healthProbe(n.Netns, ProxyHealthPort)
-	s.Ready = func(ctx context.Context) error {
+	s.Ready = after(s.Ready, func(ctx context.Context) error {
 		if waits != nil && waits() {
 			return nil
 		}
@@ -26,7 +26,7 @@ func (n Node) KubeProxy(s proc.Spec, waits func() bool) *Process {
 			return err
 		}
 		return proxySynced(answer)
-	}
+	})
 	return n.Process(KubeProxy, s, n.writeProxy)
 }
 

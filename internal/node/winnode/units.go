@@ -2,6 +2,7 @@ package winnode
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -14,6 +15,7 @@ import (
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/spec"
+	"mullion.dev/mullion/internal/windows/services/keeper"
 	"mullion.dev/mullion/internal/windows/wine"
 	"mullion.dev/mullion/internal/windows/winver"
 )
@@ -172,9 +174,20 @@ func (c Config) upstream(part string, args func(context.Context) ([]string, erro
 			if err != nil {
 				return err
 			}
+			// One of an earlier start may run until mullion-service.exe has stopped it.
+			if err := c.node().WriteFile(stateFolder+part, []byte(keeper.Starting), 0o600); err != nil {
+				return err
+			}
 			keep := c.keeper(part)
 			keep.Command = append([]string{path}, append(flags, "--windows-service")...)
 			return startWindows(ctx, cmd, h, wine.ServiceProgram, keep.Args()...)
+		},
+		Ready: func(context.Context) error {
+			text, err := c.node().ReadFile(stateFolder + part)
+			if err == nil && string(text) == keeper.Starting {
+				err = errors.New("its service has not been started yet")
+			}
+			return err
 		},
 	}
 }

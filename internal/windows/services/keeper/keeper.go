@@ -48,7 +48,7 @@ func Run(ctx context.Context, m services.Manager, system System, o Options, out 
 		return err
 	}
 	defer func() { _ = k.log.Close() }() // it was read
-	if err := k.say(""); err != nil {
+	if err := k.say(Starting); err != nil {
 		return err
 	}
 	if err := h.Start(nil); err != nil && !errors.Is(err, services.AlreadyRunning) {
@@ -141,7 +141,7 @@ func (k *keeper) copyLog() error {
 
 // say writes the state file.
 func (k *keeper) say(state string) error {
-	if state == k.said && state != "" {
+	if state == k.said {
 		return nil
 	}
 	k.said = state
@@ -172,7 +172,7 @@ func (k *keeper) keep(ctx context.Context) error {
 			case is.State == services.Stopped:
 				said = fmt.Sprintf("ended with code %d; the service control manager starts it again", is.Exit)
 			case is.State != services.Running:
-				said = ""
+				state, said = k.said, ""
 			}
 			if said != "" {
 				fmt.Fprintf(k.out, "mullion-service: %s %s\n", k.Name, said)

@@ -13,15 +13,19 @@ import (
 type Options struct {
 	// Name of the service, and the text that describes it.
 	Name, Description string
-	// Log is the file that the service writes to. State is the file that has Stopped while the service was stopped by
-	// hand.
+	// Log is the file that the service writes to, State the one that says how it is.
 	Log, State string
 	// Command is the service's program with its arguments.
 	Command []string
 }
 
-// Stopped is the content of the state file of a service that somebody has stopped.
-const Stopped = "stopped"
+// Contents of the state file: Starting is what the file has before the service is started, Stopped what it has once
+// somebody has stopped the service. That of a service that runs, or that the service control manager starts again, is
+// empty.
+const (
+	Starting = "starting"
+	Stopped  = "stopped"
+)
 
 // Args are the arguments that Parse reads.
 func (o Options) Args() []string {
