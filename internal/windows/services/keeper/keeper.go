@@ -29,6 +29,8 @@ const rights = services.QueryConfig | services.ChangeConfig | services.QueryStat
 
 // System is what the keeper needs beside the service control manager.
 type System interface {
+	// Watch has the service control manager watch services, and give them where to write. It may have been done.
+	Watch(ctx context.Context) error
 	// Output makes a file the standard output and the standard error of a service.
 	Output(service, file string) error
 	// Line is a command line of a program with its arguments.
@@ -38,6 +40,9 @@ type System interface {
 // Run makes the service, starts it, and keeps it until ctx ends. A service that fails soon after its first start is an
 // error; later failures are the service control manager's to mend.
 func Run(ctx context.Context, m services.Manager, system System, o Options, out io.Writer) error {
+	if err := system.Watch(ctx); err != nil {
+		return fmt.Errorf("have services watched: %w", err)
+	}
 	h, err := prepare(m, system, o)
 	if err != nil {
 		return fmt.Errorf("make service %s: %w", o.Name, err)

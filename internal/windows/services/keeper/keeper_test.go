@@ -22,6 +22,8 @@ func (s system) Output(service, file string) error {
 	return nil
 }
 
+func (system) Watch(context.Context) error { return nil }
+
 func (system) Line(args []string) string { return strings.Join(args, " ") }
 
 func options(t *testing.T) keeper.Options {

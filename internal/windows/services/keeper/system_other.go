@@ -3,6 +3,7 @@
 package keeper
 
 import (
+	"context"
 	"strings"
 
 	"mullion.dev/mullion/internal/windows/services"
@@ -13,5 +14,6 @@ func Local() System { return nowhere{} }
 
 type nowhere struct{}
 
+func (nowhere) Watch(context.Context) error { return services.NotSupported }
 func (nowhere) Output(string, string) error { return services.NotSupported }
 func (nowhere) Line(args []string) string   { return strings.Join(args, " ") }

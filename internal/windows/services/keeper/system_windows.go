@@ -1,6 +1,9 @@
 package keeper
 
 import (
+	"context"
+	"os/exec"
+
 	"golang.org/x/sys/windows"
 
 	"mullion.dev/mullion/internal/windows/services"
@@ -10,6 +13,11 @@ import (
 func Local() System { return local{} }
 
 type local struct{}
+
+// Watch implements System.
+func (local) Watch(ctx context.Context) error {
+	return exec.CommandContext(ctx, `C:\Windows\System32\mullion-run.exe`, "--services").Run()
+}
 
 // Output implements System.
 func (local) Output(service, file string) error { return services.SetOutput(service, file) }
