@@ -342,6 +342,7 @@ func programRows() []support.Row {
 			Note: "Mullion's: certutil with -hashfile, -encode, -decode and -addstore (also -user); getmac of this computer; sort without " +
 				"regard to /l, /m, /rec and /t. Other options are refused",
 		},
+		domainRow(),
 		{
 			Name:  "icacls, takeown",
 			Level: support.Partly,

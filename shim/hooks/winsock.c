@@ -109,6 +109,12 @@ static void patch_sechost(HMODULE module)
     etw_sessions_start(module);
 }
 
+static void patch_netapi32(HMODULE module)
+{
+    keep(module);
+    domain_start(module);
+}
+
 static void CALLBACK dll_loaded(ULONG reason, const struct dll_notification *data, void *context)
 {
     (void)context;
@@ -128,6 +134,8 @@ static void CALLBACK dll_loaded(ULONG reason, const struct dll_notification *dat
         patch_advapi32(data->base);
     else if (is_dll(data->base_name, L"sechost.dll"))
         patch_sechost(data->base);
+    else if (is_dll(data->base_name, L"netapi32.dll"))
+        patch_netapi32(data->base);
 }
 
 void winsock_start(BOOL with_unix)
@@ -151,6 +159,8 @@ void winsock_start(BOOL with_unix)
         patch_advapi32(loaded);
     if ((loaded = GetModuleHandleW(L"sechost.dll")))
         patch_sechost(loaded);
+    if ((loaded = GetModuleHandleW(L"netapi32.dll")))
+        patch_netapi32(loaded);
     if (notify)
         notify(0, dll_loaded, NULL, &cookie);
 }

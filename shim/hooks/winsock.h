@@ -66,6 +66,9 @@ void certkey_start(HMODULE crypt32);
 /* chainengine.c: engines for chains of certificates, of the newer form. */
 void chainengine_start(HMODULE crypt32);
 
+/* domain.c: the domain that a container is in. */
+void domain_start(HMODULE netapi32);
+
 /* eventlog.c: writing and reading the event log. */
 void eventlog_start(HMODULE advapi32);
 

@@ -76,6 +76,9 @@ func (s *Server) startContainer(ctx context.Context, c store.Container) (started
 	if err := s.checkUser(c); err != nil {
 		return false, err
 	}
+	if err := checkCredential(c); err != nil {
+		return false, err
+	}
 	streams := s.streamsOf(c)
 	if err := s.ensureKeeper(ctx); err != nil {
 		return false, err

@@ -125,8 +125,9 @@ func fieldRows() []support.Row {
 		},
 		{
 			Name:  "security_context.credential_spec",
-			Level: support.Not,
-			Note:  "ignored: there is no domain to log on to",
+			Level: support.Partly,
+			Note: "the container is in the spec's domain, by name (NetGetJoinInformation, DsGetDcName, nltest); a spec that is wrong or names a plugin stops it with Windows' words, and one of a " +
+				"HostProcess container too, which Windows starts",
 		},
 		{
 			Name:  "security_context.host_process",

@@ -3,6 +3,7 @@ package wintools
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/registry"
 
+	"mullion.dev/mullion/internal/windows/credspec"
 	"mullion.dev/mullion/internal/windows/hostpower"
 	"mullion.dev/mullion/internal/windows/winproc"
 )
@@ -187,4 +189,19 @@ func (local) Reserve(url, user string) error {
 		return key.DeleteValue(url)
 	}
 	return key.SetStringValue(url, user)
+}
+
+// Domain implements Domain. The runtime writes the file, and the container can write to it too.
+func (local) Domain() (credspec.Domain, error) {
+	const most = 4096
+	file, err := os.Open(`\\?\unix` + strings.ReplaceAll(credspec.File, "/", `\`))
+	if err != nil {
+		return credspec.Domain{}, err
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	text, err := io.ReadAll(io.LimitReader(file, most))
+	if err != nil {
+		return credspec.Domain{}, fmt.Errorf("read domain of the container: %w", err)
+	}
+	return credspec.ParseDomain(text)
 }

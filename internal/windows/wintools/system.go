@@ -41,6 +41,8 @@ type State interface {
 	Clock
 	// Events is what wevtutil and eventcreate need.
 	Events
+	// Domain is what nltest needs.
+	Domain
 }
 
 // Registry holds the variables of the user's or the machine's environment.

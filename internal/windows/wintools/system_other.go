@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"time"
 
+	"mullion.dev/mullion/internal/windows/credspec"
 	"mullion.dev/mullion/internal/windows/eventlog"
 	"mullion.dev/mullion/internal/windows/filesec"
 	"mullion.dev/mullion/internal/windows/services"
@@ -44,6 +45,7 @@ func (nowhere) SetAccess(path string, l filesec.List) error  { return filesec.Se
 func (nowhere) SetOwner(path, sid string) error              { return filesec.SetOwner(path, sid) }
 func (nowhere) Account(sid string) string                    { return filesec.Account(sid) }
 func (nowhere) LookupAccount(name string) (string, error)    { return filesec.Lookup(name) }
+func (nowhere) Domain() (credspec.Domain, error)             { return credspec.Domain{}, errors.ErrUnsupported }
 func (nowhere) Zone(string) (Zone, error)                    { return Zone{}, errors.ErrUnsupported }
 func (nowhere) Zones() ([]Zone, error)                       { return nil, errors.ErrUnsupported }
 func (nowhere) MayEnd() error                                { return errors.ErrUnsupported }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mullion.dev/mullion/internal/windows/credspec"
 	"mullion.dev/mullion/internal/windows/eventlog"
 	"mullion.dev/mullion/internal/windows/filesec"
 	"mullion.dev/mullion/internal/windows/localgroup"
@@ -40,6 +41,7 @@ type fake struct {
 	urls      map[string]string
 	lists     map[string]filesec.List
 	services  servicestest.Manager
+	domain    credspec.Domain
 }
 
 func (w *fake) Logs() ([]string, error) { return slices.Sorted(maps.Keys(w.logs)), w.err }

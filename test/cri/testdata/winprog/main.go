@@ -107,6 +107,8 @@ func main() {
 		service(os.Args[2])
 	case "job":
 		job()
+	case "domain":
+		domain()
 	case "affinity":
 		affinity()
 	case "spin":
