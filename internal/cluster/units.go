@@ -60,6 +60,7 @@ func Units(p Plan, log *slog.Logger) ([]component.Unit, error) {
 		{original, c.dns},          // CoreDNS
 		{original, c.metrics},      // metrics-server
 		{original, c.storage},      // volumes on the nodes' disks
+		{original, c.gmsa},         // credential specs of group managed service accounts
 		{always, c.routes},         // to other machines and to pods
 		{always, c.engine},         // containerd
 		{always, c.hosts},          // Wine; each Windows host: namespaces, HNS and CRI server, kubelet.exe

@@ -72,7 +72,8 @@ func securityProbes() []Probe {
 				"installed",
 			Remedies: []string{
 				"`kubectl get gmsacredentialspecs` lists what is there; `kubectl get mutatingwebhookconfigurations` should name GMSA's",
-				"install them: https://github.com/kubernetes-sigs/windows-gmsa",
+				"a cluster of Mullion's has both, unless addons.gmsa is false, and asks about no namespace with the label gmsa-webhook=disabled",
+				"elsewhere install them: https://github.com/kubernetes-sigs/windows-gmsa",
 			},
 			look: gmsa,
 		},

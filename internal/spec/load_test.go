@@ -43,11 +43,15 @@ func TestAddons(t *testing.T) {
 		{"addons: {}\n", true, true},
 		{"addons: {metricsServer: false}\n", false, true},
 		{"addons: {localStorage: false, metricsServer: true}\n", true, false},
+		{"addons: {gmsa: true}\n", true, true},
 	} {
 		c, err := spec.Load(strings.NewReader(head + tt.in + "nodes: [{}]\n"))
 		if err != nil {
 			t.Errorf("%s: %v", tt.in, err)
 			continue
+		}
+		if !*c.Addons.GMSA {
+			t.Errorf("%q: gmsa is off", tt.in)
 		}
 		if metrics, volume := *c.Addons.MetricsServer, *c.Addons.LocalStorage; metrics != tt.metrics ||
 			volume != tt.volume {

@@ -42,6 +42,8 @@ type Addons struct {
 	MetricsServer *bool `yaml:"metricsServer,omitempty" json:"metricsServer,omitempty"`
 	// LocalStorage makes volumes of the StorageClass local, the default one: folders on the nodes.
 	LocalStorage *bool `yaml:"localStorage,omitempty" json:"localStorage,omitempty"`
+	// GMSA is the kind GMSACredentialSpec and its admission webhook.
+	GMSA *bool `yaml:"gmsa,omitempty" json:"gmsa,omitempty"`
 }
 
 // Networking holds the cluster's subnets (CIDR: IPv4, or "IPv4,IPv6" in a dual-stack cluster), where the API server
@@ -221,7 +223,7 @@ func (c Cluster) withDefaults() Cluster {
 	set((*string)(&c.Networking.Mode), string(ModeL2Bridge))
 	set((*string)(&c.Networking.Profile), string(ProfileFaithful))
 	yes := true
-	for _, addon := range []**bool{&c.Addons.MetricsServer, &c.Addons.LocalStorage} {
+	for _, addon := range []**bool{&c.Addons.MetricsServer, &c.Addons.LocalStorage, &c.Addons.GMSA} {
 		if *addon == nil {
 			*addon = &yes
 		}

@@ -66,6 +66,7 @@ func TestControlPlane(t *testing.T) {
 	t.Run("check-policies", func(t *testing.T) { testPolicies(t, admin) })
 	t.Run("dns", func(t *testing.T) { testDNS(t, p, admin) })
 	t.Run("metrics", func(t *testing.T) { testMetrics(t, p, admin) })
+	t.Run("gmsa", func(t *testing.T) { testGMSA(t, p, admin) })
 	t.Run("join", func(t *testing.T) { testJoin(t, p, admin) })
 	t.Run("machines", func(t *testing.T) { testMachines(t, p, admin) })
 	t.Run("kill-etcd", func(t *testing.T) { testKill(t, p, admin, controlplane.Etcd) })

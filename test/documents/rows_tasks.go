@@ -38,20 +38,22 @@ func gmsa() []Sample {
 	page := task("configure GMSA for Windows Pods and containers", "tasks/configure-pod-container/configure-gmsa/")
 	return []Sample{
 		{
-			ID: "tasks-gmsa-spec", Document: page, Heading: "Create GMSA credential spec resources", Kind: Manifest, Origin: Anew, Level: Not,
-			Refused: `no matches for kind "GMSACredentialSpec"`,
-			Why:     "there is no Active Directory, and so neither the kind GMSACredentialSpec nor its webhook: they are add-ons of Windows clusters",
+			ID: "tasks-gmsa-spec", Document: page, Heading: "Create GMSA credential spec resources", Kind: Manifest, Origin: Anew, Level: Works,
+			Steps: []Step{{On: Shell, Run: "kubectl get gmsacredentialspecs gmsa-shop", Want: `gmsa-shop`}},
 		},
 		{
 			ID: "tasks-gmsa-pod", Document: page, Heading: "Configure GMSA credential spec reference in Pod spec", Kind: Manifest, Origin: Anew,
-			Level: Not,
-			Why:   "a name that no webhook has put a credential spec to has no effect: the pod runs without a domain's identity, as on Windows without the webhook",
-			Steps: []Step{{On: Shell, Run: "kubectl get pods -l run=with-creds", Want: `1/1 +Running`}},
+			Level: Partly,
+			Why:   "with the credential spec, and the right to use it: the pod is in the domain by name",
+			Steps: []Step{
+				{On: Shell, Run: "kubectl get pods -l run=with-creds", Want: `1/1 +Running`},
+				{On: Shell, Run: "kubectl get pods -l run=with-creds -o yaml", Want: `"NetBiosName":"EXAMPLE"`},
+			},
 		},
 		{
 			ID: "tasks-gmsa-parentdomain", Document: page, Heading: "Troubleshooting", Kind: InPod, Text: "nltest.exe /parentdomain", Origin: Verbatim,
-			Level: Not, With: "tasks-gmsa-pod", Why: "there is no nltest.exe, as there is no domain",
-			Steps: []Step{{On: PodPowerShell, Pod: "deployment/with-creds", Run: "nltest.exe /parentdomain", Want: "not recognized", Fails: true}},
+			Level: Works, With: "tasks-gmsa-pod",
+			Steps: []Step{{On: PodPowerShell, Pod: "deployment/with-creds", Run: "nltest.exe /parentdomain", Want: `example\.org\. \(1\)`}},
 		},
 	}
 }

@@ -11,7 +11,7 @@
 //	pki/front-proxy-ca.{crt,key}         signs front-proxy-client, by which aggregated API servers know the API server
 //	pki/apiserver.{crt,key}              what the API server shows
 //	pki/apiserver-kubelet-client…        what it shows to kubelets
-//	pki/controller-manager-serving… scheduler-serving… metrics-server-serving…
+//	pki/controller-manager-serving… scheduler-serving… metrics-server-serving… gmsa-webhook-serving…
 //	pki/sa.{key,pub}                     signs service-account tokens
 //	pki/clients/<user>.{crt,key}         what kubeconfig files hold
 package pki
@@ -44,6 +44,7 @@ const (
 	ControllerManagerServing = "controller-manager-serving"
 	SchedulerServing         = "scheduler-serving"
 	MetricsServerServing     = "metrics-server-serving"
+	GMSAWebhookServing       = "gmsa-webhook-serving"
 )
 
 // User is a user of the API server with a client certificate.
@@ -129,6 +130,7 @@ func leaves(apiServer SANs) []leaf {
 			usage:  x509.ExtKeyUsageServerAuth,
 			sans:   SANs{DNS: []string{MetricsServerHost}},
 		},
+		{path: GMSAWebhookServing, signer: CA, name: "gmsa-webhook", usage: x509.ExtKeyUsageServerAuth, sans: loopback},
 		// The name that package bootstrap binds to system:kubelet-api-admin.
 		{path: APIServerKubeletClient, signer: CA, name: KubeletClientName, usage: x509.ExtKeyUsageClientAuth},
 		{path: FrontProxyClient, signer: FrontProxyCA, name: FrontProxyClientName, usage: x509.ExtKeyUsageClientAuth},

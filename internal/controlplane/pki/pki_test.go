@@ -191,8 +191,8 @@ func TestEnsureRenews(t *testing.T) {
 			after := contents(t, dir)
 			got := changed(before, after)
 			if tt.leaves {
-				if len(got) != 14 {
-					t.Fatalf("renewed %d, want all 14 leaves: %q", len(got), got)
+				if len(got) != 15 {
+					t.Fatalf("renewed %d, want all 15 leaves: %q", len(got), got)
 				}
 			} else {
 				for _, want := range tt.want {
