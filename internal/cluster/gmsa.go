@@ -20,6 +20,10 @@ func (c *composer) gmsa() error {
 		return nil
 	}
 	file := func(name string) string { return filepath.Join(c.control.PKIDir(), name) }
+	var domains []string
+	for _, d := range c.Spec.Domains {
+		domains = append(domains, d.Name)
+	}
 	webhook := gmsa.New(gmsa.Config{
 		Client: func() (kubernetes.Interface, error) { return clientFor(c.Paths.AdminKubeconfig()) },
 		Listen: func() (l net.Listener, err error) {
@@ -32,6 +36,7 @@ func (c *composer) gmsa() error {
 		CertFile: file(pki.GMSAWebhookServing + ".crt"),
 		KeyFile:  file(pki.GMSAWebhookServing + ".key"),
 		CAFile:   file(pki.CA + ".crt"),
+		Domains:  domains,
 	})
 	c.add(webhook, controlplane.Bootstrap, parts.APIForwarder)
 	return nil

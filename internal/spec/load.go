@@ -107,6 +107,7 @@ func (v *validator) cluster(c Cluster) {
 	if c.APIVersion != APIVersion {
 		v.fail([]any{"apiVersion"}, "is %q, want %q", c.APIVersion, APIVersion)
 	}
+	v.domains(c.Domains)
 	if c.Kind != Kind {
 		v.fail([]any{"kind"}, "is %q, want %q", c.Kind, Kind)
 	}

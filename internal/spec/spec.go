@@ -31,7 +31,9 @@ type Cluster struct {
 	// Proxy is the HTTP proxy through which nodes pull images. Left out, it is that of the environment in which the
 	// cluster is brought up for the first time.
 	Proxy *Proxy `yaml:"proxy,omitempty" json:"proxy,omitempty"`
-	Nodes []Node `yaml:"nodes" json:"nodes"`
+	// Domains are those whose accounts the pods of the Windows nodes can be.
+	Domains []Domain `yaml:"domains,omitempty" json:"domains,omitempty"`
+	Nodes   []Node   `yaml:"nodes" json:"nodes"`
 	// Join is set on a machine that joined the cluster; then Nodes are that machine's nodes.
 	Join *Join `yaml:"-" json:"join,omitempty"`
 }

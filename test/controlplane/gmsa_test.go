@@ -71,25 +71,27 @@ func testGMSA(t *testing.T, p *plane, admin *kubernetes.Clientset) {
 		return nil
 	})
 	create1(t, admin, "shop", allowed)
-	refused := func(namespace string, pod *corev1.Pod, words string) {
+	refused := func(pod *corev1.Pod, words string) {
 		t.Helper()
-		_, err := admin.CoreV1().Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{})
+		_, err := admin.CoreV1().Pods("shop").Create(t.Context(), pod, metav1.CreateOptions{})
 		if err == nil || !strings.Contains(err.Error(), words) {
-			t.Errorf("pod %q in %s: got %v, want %q", pod.Name, namespace, err, words)
+			t.Errorf("pod %q: got %v, want %q", pod.Name, err, words)
 		}
 	}
-	refused("shop", gmsaPod("denied", "default", new("webapp1"), nil), "service account \"default\" is not authorized to `use` GMSA cred spec \"webapp1\"")
-	refused("shop", gmsaPod("missing", "web", new("webapp2"), nil), `cred spec "webapp2" does not exist`)
-	refused("shop", gmsaPod("unnamed", "web", nil, new(credentialSpec)), `the nodes have keys for its domain "contoso.com"`)
+	refused(gmsaPod("denied", "default", new("webapp1"), nil),
+		"service account \"default\" is not authorized to `use` GMSA cred spec \"webapp1\"")
+	refused(gmsaPod("missing", "web", new("webapp2"), nil), `cred spec "webapp2" does not exist`)
+	refused(gmsaPod("unnamed", "web", nil, new(credentialSpec)),
+		`the nodes have keys for its domain "contoso.com"`)
 	other := strings.ReplaceAll(credentialSpec, "contoso.com", "fabrikam.com")
-	refused("shop", gmsaPod("changed", "web", new("webapp1"), &other), "does not match the contents")
+	refused(gmsaPod("changed", "web", new("webapp1"), &other), "does not match the contents")
 	create1(t, admin, "shop", gmsaPod("other-domain", "default", nil, &other))
 	create1(t, admin, "trusted", gmsaPod("passed-by", "default", nil, new(credentialSpec)))
 	testAdded(t, admin)
 
 	stop()
 	create1(t, admin, "shop", gmsaPod("without", "default", nil, nil))
-	refused("shop", gmsaPod("nobody", "web", new("webapp1"), nil), "failed calling webhook")
+	refused(gmsaPod("nobody", "web", new("webapp1"), nil), "failed calling webhook")
 }
 
 // testAdded: a container that is added to a running pod brings no account.
@@ -101,10 +103,11 @@ func testAdded(t *testing.T, admin *kubernetes.Clientset) {
 	}
 	add := func(options *corev1.WindowsSecurityContextOptions) error {
 		changed := pod.DeepCopy()
-		changed.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{
+		common := corev1.EphemeralContainerCommon{
 			Name: "debug", Image: "x.example/x", TerminationMessagePolicy: corev1.TerminationMessageReadFile,
 			SecurityContext: &corev1.SecurityContext{WindowsOptions: options},
-		}}}
+		}
+		changed.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: common}}
 		_, err := admin.CoreV1().Pods("shop").UpdateEphemeralContainers(t.Context(), pod.Name, changed, metav1.UpdateOptions{})
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"mullion.dev/mullion/internal/node/tickets"
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/runtime/cri"
 	"mullion.dev/mullion/internal/runtime/engine"
@@ -36,7 +37,9 @@ type node struct {
 	address string        // the server's
 	// processors is how many the host shows; 0: the machine's.
 	processors int
-	stop       func()
+	// domains are those for which the node has keys.
+	domains *tickets.Keys
+	stop    func()
 	runtimeapi.RuntimeServiceClient
 	Images runtimeapi.ImageServiceClient
 }
@@ -163,6 +166,9 @@ func (n *node) config(ctx context.Context, t *testing.T) (cri.Config, func()) {
 		Handlers:       []string{"runhcs-wcow-process"},
 		RuntimeVersion: "test",
 		Log:            logger,
+	}
+	if n.domains != nil {
+		config.Domains = n.domains
 	}
 	if n.host != nil {
 		config.HostProcess = &cri.HostProcess{Name: n.host.Name, NetNS: n.host.Netns, BindFilter: true}

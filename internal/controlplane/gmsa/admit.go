@@ -45,8 +45,10 @@ func refuse(code int32, format string, args ...any) error {
 
 // place is where a pod has Windows options.
 type place struct {
-	what    string // for people: pod "web", container "app"
-	path    string // of the field spec, as JSON patches name it; "" for a container that has been added to a running pod
+	what string // for people: pod "web", container "app"
+	// path is that of the object with the security context, as JSON patches name it; "" for a container that has been
+	// added to a running pod.
+	path    string
 	options *corev1.WindowsSecurityContextOptions
 }
 
@@ -146,8 +148,8 @@ func (a admitter) check(ctx context.Context, namespace, account string, p place)
 	return nil
 }
 
-// checkUnnamed is for a credential spec that is not said to be an object's. Where no node has its domain's keys it gives
-// a name to the container and nothing else. One that is wrong is the container runtime's to refuse.
+// checkUnnamed is for a credential spec that is not said to be an object's. Where no node has its domain's keys it
+// gives the container a name and nothing else. One that is wrong is the container runtime's to refuse.
 func (a admitter) checkUnnamed(p place) error {
 	s, err := credspec.Parse(*p.options.GMSACredentialSpec)
 	if err != nil {
@@ -182,7 +184,8 @@ func (a admitter) mayUse(ctx context.Context, namespace, account, name string) e
 		return fmt.Errorf("ask whether service account %q may use GMSA cred spec %q: %w", account, name, err)
 	}
 	if !review.Status.Allowed || review.Status.Denied {
-		return refuse(http.StatusForbidden, "service account %q is not authorized to `use` GMSA cred spec %q", account, name)
+		return refuse(http.StatusForbidden,
+			"service account %q is not authorized to `use` GMSA cred spec %q", account, name)
 	}
 	return nil
 }

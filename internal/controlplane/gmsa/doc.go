@@ -1,10 +1,11 @@
 // Package gmsa owns group managed service accounts in the API: the kind GMSACredentialSpec, and the admission webhook
-// that puts credential specs into pods and refuses those that a pod's service account may not use. It does as upstream's
-// windows-gmsa does, by the same names:
+// that puts credential specs into pods and refuses those that a pod's service account may not use. It does as
+// upstream's windows-gmsa does, by the same names:
 // https://github.com/kubernetes-sigs/windows-gmsa/blob/master/admission-webhook/webhook.go
 //
-// It differs in three points. The API server asks only about pods that have a credential spec, so that all others can be
-// created while nobody answers. A pod may have a credential spec without its object's name, as upstream's e2e test has
+// It differs in three points. The API server asks only about pods that have a credential spec, so that all others can
+// be created while nobody answers.
+// A pod may have a credential spec without its object's name, as upstream's e2e test has
 // it, unless the spec is of a domain for which the cluster's nodes have keys: then it has to be an object that the
 // pod's service account may use. And a container that is added to a running pod gets the pod's account or none.
 //

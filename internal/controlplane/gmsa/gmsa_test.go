@@ -19,8 +19,8 @@ import (
 
 // web1 is a credential spec of a domain for which the nodes have keys; web2 one of another.
 const (
-	web1 = `{"CmsPlugins":["ActiveDirectory"],"DomainJoinConfig":{"Sid":"S-1-5-21-1-2-3","Guid":"244818ae-87ca-4fcd-92ec-e79e5252348a",` +
-		`"DnsName":"contoso.com","MachineAccountName":"WebApp1","DnsTreeName":"contoso.com","NetBiosName":"CONTOSO"},` +
+	web1 = `{"CmsPlugins":["ActiveDirectory"],"DomainJoinConfig":{"Sid":"S-1-5-21-1-2-3",` +
+		`"Guid":"244818ae-87ca-4fcd-92ec-e79e5252348a","DnsName":"contoso.com","MachineAccountName":"WebApp1","DnsTreeName":"contoso.com","NetBiosName":"CONTOSO"},` +
 		`"ActiveDirectoryConfig":{"GroupManagedServiceAccounts":[{"Name":"WebApp1","Scope":"CONTOSO"}]}}`
 )
 
@@ -36,7 +36,8 @@ func (f fakeAPI) Spec(_ context.Context, name string) (string, error) {
 	return "", refuse(http.StatusNotFound, "cred spec %q does not exist", name)
 }
 
-func (f fakeAPI) Review(_ context.Context, r *authorizationv1.SubjectAccessReview) (*authorizationv1.SubjectAccessReview, error) {
+func (f fakeAPI) Review(_ context.Context, r *authorizationv1.SubjectAccessReview,
+) (*authorizationv1.SubjectAccessReview, error) {
 	a := r.Spec.ResourceAttributes
 	r.Status.Allowed = r.Spec.User == "system:serviceaccount:shop:web" && len(r.Spec.Groups) == 3 && a.Verb == "use" &&
 		a.Group == "windows.k8s.io" && a.Resource == "gmsacredentialspecs" && a.Name == "web1"
@@ -58,7 +59,8 @@ func ask(t *testing.T, api API, path, namespace, spec string) *admissionv1.Admis
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, bytes.NewReader(body))
 	admitter{api: api, domains: []string{"Contoso.com"}}.handler().ServeHTTP(w, r)
 	var review admissionv1.AdmissionReview
-	if err := json.Unmarshal(w.Body.Bytes(), &review); err != nil || review.Response == nil || review.Response.UID != "u1" {
+	err = json.Unmarshal(w.Body.Bytes(), &review)
+	if err != nil || review.Response == nil || review.Response.UID != "u1" {
 		t.Fatalf("answer %d %s: %v", w.Code, w.Body, err)
 	}
 	return review.Response
@@ -140,7 +142,8 @@ func TestValidate(t *testing.T) {
 		},
 		{
 			name: "ephemeral", namespace: "shop", code: 422, want: "has the pod's",
-			spec: `{"serviceAccountName": "web", "ephemeralContainers": [{"name": "c", "securityContext": ` + options("web1", web1) + `}]}`,
+			spec: `{"serviceAccountName": "web",
+				"ephemeralContainers": [{"name": "c", "securityContext": ` + options("web1", web1) + `}]}`,
 		},
 		{
 			name: "no-answer", namespace: "shop", spec: pod("web1", web1), code: 500, want: "no answer",
@@ -164,7 +167,8 @@ func TestWrongRequests(t *testing.T) {
 	h := admitter{api: fakeAPI{}}.handler()
 	for _, body := range []string{"", "{", "{}", `{"request": 1}`, strings.Repeat("x", maxBody+1)} {
 		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/validate", strings.NewReader(body)))
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/validate", strings.NewReader(body))
+		h.ServeHTTP(w, r)
 		if w.Code != http.StatusBadRequest {
 			t.Errorf("%.10q: %d", body, w.Code)
 		}

@@ -81,7 +81,8 @@ func apply(ctx context.Context, client kubernetes.Interface, ca []byte) error {
 			WithAdmissionReviewVersions("v1").WithSideEffects(admissionv1.SideEffectClassNone).
 			WithMatchPolicy(admissionv1.Equivalent).WithReinvocationPolicy(admissionv1.IfNeededReinvocationPolicy).
 			WithNamespaceSelector(namespaces()).WithMatchConditions(condition()).WithTimeoutSeconds(10))
-	if _, err := client.AdmissionregistrationV1().MutatingWebhookConfigurations().Apply(ctx, mutating, force); err != nil {
+	configurations := client.AdmissionregistrationV1()
+	if _, err := configurations.MutatingWebhookConfigurations().Apply(ctx, mutating, force); err != nil {
 		return fmt.Errorf("apply mutating webhook %q: %w", webhookName, err)
 	}
 	added := rules(admissionv1.Update, "pods/ephemeralcontainers")
@@ -91,7 +92,7 @@ func apply(ctx context.Context, client kubernetes.Interface, ca []byte) error {
 			WithAdmissionReviewVersions("v1").WithSideEffects(admissionv1.SideEffectClassNone).
 			WithMatchPolicy(admissionv1.Equivalent).
 			WithNamespaceSelector(namespaces()).WithMatchConditions(condition()).WithTimeoutSeconds(10))
-	_, err = client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Apply(ctx, validating, force)
+	_, err = configurations.ValidatingWebhookConfigurations().Apply(ctx, validating, force)
 	if err != nil {
 		return fmt.Errorf("apply validating webhook %q: %w", webhookName, err)
 	}
@@ -104,7 +105,8 @@ func calls(path string, ca []byte) *admissionapply.WebhookClientConfigApplyConfi
 
 func rules(o admissionv1.OperationType, resource string) []*admissionapply.RuleWithOperationsApplyConfiguration {
 	return []*admissionapply.RuleWithOperationsApplyConfiguration{
-		admissionapply.RuleWithOperations().WithOperations(o).WithAPIGroups("").WithAPIVersions("*").WithResources(resource),
+		admissionapply.RuleWithOperations().WithOperations(o).WithAPIGroups("").WithAPIVersions("*").
+			WithResources(resource),
 	}
 }
 

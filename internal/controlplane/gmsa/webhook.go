@@ -68,8 +68,8 @@ func (w *Webhook) Start(ctx context.Context) error {
 	}
 }
 
-// Stop ends the server. The objects stay: they are the cluster's state, and pods with credential specs are refused until
-// the webhook serves again.
+// Stop ends the server. The objects stay: they are the cluster's state, and pods with credential specs are refused
+// until the webhook serves again.
 func (w *Webhook) Stop(context.Context) error {
 	if w.server != nil {
 		_ = w.server.Close() // its listener and connections

@@ -27,6 +27,7 @@ import (
 	"mullion.dev/mullion/internal/node/agent/admin"
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
 	"mullion.dev/mullion/internal/node/agent/compute"
+	"mullion.dev/mullion/internal/node/tickets"
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/runtime/cri"
 	"mullion.dev/mullion/internal/runtime/engine"
@@ -184,16 +185,8 @@ func (a *agent) computeCall(ctx context.Context, function string, text []string)
 	return compute.Call(ctx, server, function, text)
 }
 
-// openCRI makes the CRI server with its listeners; what it holds is given back by a.undo.
-func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.Server, []net.Listener, error) {
-	layers, err := a.system.Layers(a.build)
-	if err != nil {
-		return nil, nil, err
-	}
-	host, err := winhost.Load(a.config.HostFile)
-	if err != nil {
-		return nil, nil, err
-	}
+// engineOptions are those of the engine of the host's containers.
+func (a *agent) engineOptions(layers []string, host winhost.Host) engine.Options {
 	options := engine.Options{
 		Socket:       a.config.ContainerdSocket,
 		Namespace:    a.config.ContainerdNamespace,
@@ -213,7 +206,20 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 	for _, m := range a.system.Mounts() {
 		options.SystemMounts = append(options.SystemMounts, engine.BindMount{Source: m.Source, Target: m.Target})
 	}
-	eng, err := engine.Connect(ctx, options)
+	return options
+}
+
+// openCRI makes the CRI server with its listeners; what it holds is given back by a.undo.
+func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.Server, []net.Listener, error) {
+	layers, err := a.system.Layers(a.build)
+	if err != nil {
+		return nil, nil, err
+	}
+	host, err := winhost.Load(a.config.HostFile)
+	if err != nil {
+		return nil, nil, err
+	}
+	eng, err := engine.Connect(ctx, a.engineOptions(layers, host))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -250,6 +256,7 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 			return wine.OpenSource(a.config.Drive, winPath, append(cri.VolumePatterns(), a.config.LocalVolumes+"/*"))
 		},
 		HostPipe: a.hostPipe,
+		Domains:  tickets.Keys{Domains: a.config.Domains},
 		Launch: cri.Launch{
 			Init:   "/sbin/mullion-init",
 			Loader: a.system.LoaderArgv(),

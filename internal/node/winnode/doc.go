@@ -41,6 +41,8 @@ type Config struct {
 	Build winver.Build
 	// Processors are those that the host shows.
 	Processors spec.Processors
+	// Domains are those for whose accounts the machine has keys.
+	Domains []spec.Domain
 	// NodeProgram is the mullion-node program, Kubernetes the folder of kubelet.exe and kube-proxy.exe, Programs that
 	// of the CNI plugins.
 	NodeProgram string

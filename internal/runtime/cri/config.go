@@ -11,6 +11,7 @@ import (
 
 	"mullion.dev/mullion/internal/runtime/engine"
 	"mullion.dev/mullion/internal/runtime/image"
+	"mullion.dev/mullion/internal/windows/credspec"
 	"mullion.dev/mullion/internal/windows/piperelay"
 )
 
@@ -48,6 +49,8 @@ type Config struct {
 	// HostPipe connects to a named pipe of the Windows host for a container's user; nil: no pipes can be mounted.
 	HostPipe func(ctx context.Context, user piperelay.User, pipe string) (net.Conn, error)
 
+	// Domains logs containers on to their domains; nil: the node has keys for none.
+	Domains Domains
 	// HostProcess says where HostProcess containers run; nil refuses them.
 	HostProcess *HostProcess
 	// Processors is how many the Windows host shows; 0: the machine's. Those of an affinity are the host's: each stands
@@ -77,6 +80,12 @@ type Launch struct {
 	Run string
 	// Env is the Linux environment of the loader.
 	Env []string
+}
+
+// Domains logs on to domains.
+type Domains interface {
+	// Logon gets a ticket for the account of a credential spec. The error is one of credspec's.
+	Logon(ctx context.Context, s credspec.Spec) (credspec.Ticket, error)
 }
 
 // Containers is the part of an engine that makes and ends containers.

@@ -176,9 +176,6 @@ func (s *Server) makeRunDir(c store.Container, uid uint32) (string, error) {
 	if err := s.writeJob(c, c.Config.GetWindows().GetResources()); err != nil {
 		return "", err
 	}
-	if err := s.writeDomain(c); err != nil {
-		return "", err
-	}
 	return dir, s.writeEnvFile(dir, c.Env)
 }
 

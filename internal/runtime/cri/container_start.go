@@ -76,7 +76,7 @@ func (s *Server) startContainer(ctx context.Context, c store.Container) (started
 	if err := s.checkUser(c); err != nil {
 		return false, err
 	}
-	if err := checkCredential(c); err != nil {
+	if err := s.logon(ctx, c); err != nil {
 		return false, err
 	}
 	streams := s.streamsOf(c)

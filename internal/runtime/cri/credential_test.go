@@ -1,10 +1,15 @@
 package cri_test
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -36,7 +41,7 @@ func TestCredentialSpec(t *testing.T) {
 		t.Fatal(err)
 	}
 	d, err := credspec.ParseDomain(text)
-	if err != nil || d.DnsName != "contoso.com" || d.Account != "WebApp1" || d.Status != credspec.NoLogonServers {
+	if err != nil || d.DNSName != "contoso.com" || d.Account != "WebApp1" || d.Status != credspec.NoLogonServers {
 		t.Errorf("the domain is %+v, %v", d, err)
 	}
 	c, _ = n.Engine.Container(without)
@@ -62,9 +67,79 @@ func TestCredentialSpecRefused(t *testing.T) {
 			n := critest.NewNode(t)
 			id := n.Create(t, n.RunPod(t, "web"), "app", withCredential(tt.spec))
 			expect(t, startContainer(t, n, id), codes.Unknown,
-				"failed to generate container credential guard instance: ", tt.want)
+				"failed to generate container credential guard instance: hcs::ModifyServiceSettings: ", tt.want)
 			expectStartError(t, n.Status(t, id), tt.want)
 		})
+	}
+}
+
+// logons are domains whose answer a test sets.
+type logons struct {
+	mu     sync.Mutex
+	ticket credspec.Ticket
+	err    error
+	count  int
+}
+
+func (l *logons) set(cache string, life time.Duration, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ticket = credspec.Ticket{
+		Cache: []byte(cache), Config: []byte("config"), Renew: time.Now().Add(life), End: time.Now().Add(2 * life),
+	}
+	l.err = err
+}
+
+func (l *logons) Logon(_ context.Context, s credspec.Spec) (credspec.Ticket, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.count++
+	t := l.ticket
+	t.Domain = s.Domain()
+	t.Domain.Status = 0
+	return t, l.err
+}
+
+// TestTickets: a container gets a ticket before it starts, or does not start; a server that takes over gets another.
+func TestTickets(t *testing.T) {
+	l := &logons{}
+	l.set("first", time.Hour, nil)
+	n := critest.NewNode(t, func(c *cri.Config) { c.Domains = l })
+	pod := n.RunPod(t, "web")
+	id := n.Run(t, pod, "app", withCredential(credentialSpec))
+	n.Run(t, pod, "without")
+	c, _ := n.Engine.Container(id)
+	read := func(name string) string {
+		text, err := os.ReadFile(filepath.Join(c.WorkDir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	if read("krb5cc") != "first" || read("krb5.conf") != "config" || !strings.Contains(read("domain"), "status=0\n") {
+		t.Errorf("the container has %q, %q, %q", read("krb5cc"), read("krb5.conf"), read("domain"))
+	}
+	if !slices.Contains(c.Env, "KRB5CCNAME=FILE:/run/mullion/krb5cc") ||
+		!slices.Contains(c.Env, "KRB5_CONFIG=/run/mullion/krb5.conf") {
+		t.Errorf("variables: %q", c.Env)
+	}
+	for _, err := range []error{credspec.ErrRefused, credspec.ErrUnreachable} {
+		l.set("", time.Hour, fmt.Errorf("%w: because", err))
+		refused := n.Create(t, pod, "refused", withCredential(credentialSpec))
+		expect(t, startContainer(t, n, refused), codes.Unknown, err.Error()+": because")
+	}
+	l.set("second", time.Hour, nil)
+	n.Stop(t)
+	n.Start(t)
+	deadline := time.Now().Add(10 * time.Second)
+	for read("krb5cc") != "second" && time.Now().Before(deadline) {
+		<-time.After(10 * time.Millisecond)
+	}
+	if got := read("krb5cc"); got != "second" {
+		t.Errorf("after the server was taken over: %q", got)
+	}
+	if l.count != 4 {
+		t.Errorf("%d logons", l.count)
 	}
 }
 
@@ -85,5 +160,5 @@ func TestCredentialSpecOfHostProcess(t *testing.T) {
 			HostProcess: true, RunAsUsername: `NT AUTHORITY\SYSTEM`, CredentialSpec: credentialSpec,
 		}
 	})
-	expect(t, startContainer(t, n, id), codes.Unknown, "The request is not supported. (0x32)")
+	expect(t, startContainer(t, n, id), codes.Unknown, "The request is not supported. (0x80070032)")
 }

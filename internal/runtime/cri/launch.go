@@ -18,6 +18,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/cri/store"
 	"mullion.dev/mullion/internal/runtime/explain"
 	"mullion.dev/mullion/internal/runtime/image"
+	"mullion.dev/mullion/internal/windows/credspec"
 )
 
 // driveRoot is the Linux path of C:\ in a container. Programs are started there: with a Linux working folder outside a
@@ -102,6 +103,9 @@ func (s *Server) loaderEnv(c store.Container) []string {
 	}
 	if c.Config.GetTty() {
 		env = append(env, "TERM=xterm")
+	}
+	if credentialSpec(c) != "" && !c.HostProcess {
+		env = append(env, "KRB5CCNAME=FILE:"+credspec.CacheFile, "KRB5_CONFIG="+credspec.ConfigFile)
 	}
 	if s.cfg.Launch.Run == "" {
 		env = append(env, unixEnv(c.Env)...)

@@ -118,6 +118,7 @@ func (s *Server) begin(ctx context.Context) (err error) {
 	}
 	undo.Release()
 	s.watchers.Go(func() { s.superviseKeeper(ctx) })
+	s.watchers.Go(func() { s.renewTickets(ctx) })
 	return nil
 }
 

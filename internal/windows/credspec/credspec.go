@@ -1,6 +1,6 @@
-// Package credspec owns the credential specs of group managed service accounts: reading the JSON that Windows' container
-// runtime takes, and the small file by which a container's programs learn of their domain. It does not log on to
-// anything.
+// Package credspec owns the credential specs of group managed service accounts: reading the JSON that Windows' own
+// container runtime takes, and the small file by which a container's programs learn of their domain. It does not log on
+// to anything.
 //
 // Source: https://learn.microsoft.com/virtualization/windowscontainers/manage-containers/manage-serviceaccounts
 package credspec
@@ -31,12 +31,12 @@ type Spec struct {
 
 // DomainJoin says which domain the container is a member of.
 type DomainJoin struct {
-	// Sid is the SID of the domain, Guid its object's GUID without braces.
-	Sid, Guid string
+	// SID is that of the domain, GUID its object's without braces.
+	SID, GUID string
 	// MachineAccountName is the account by which the container is known in the domain.
 	MachineAccountName string
-	// DnsName is the domain's name, DnsTreeName that of its forest's root, NetBiosName the short one.
-	DnsName, DnsTreeName, NetBiosName string
+	// DNSName is the domain's name, DNSTreeName that of its forest's root, NetBiosName the short one.
+	DNSName, DNSTreeName, NetBiosName string
 }
 
 // Account is a group managed service account, without the $ of its name. Scope is the DNS or the NetBIOS name of its
@@ -99,11 +99,11 @@ func (d *DomainJoin) check() error {
 		form        *regexp.Regexp
 		most        int
 	}{
-		{"Sid", d.Sid, sidForm, 64},
-		{"Guid", d.Guid, guidForm, 38},
+		{"Sid", d.SID, sidForm, 64},
+		{"Guid", d.GUID, guidForm, 38},
 		{"MachineAccountName", d.MachineAccountName, accountForm, 257},
-		{"DnsName", d.DnsName, dnsForm, 255},
-		{"DnsTreeName", d.DnsTreeName, dnsForm, 255},
+		{"DnsName", d.DNSName, dnsForm, 255},
+		{"DnsTreeName", d.DNSTreeName, dnsForm, 255},
 		{"NetBiosName", d.NetBiosName, netbiosForm, 15},
 	} {
 		if f.value == "" {
@@ -113,8 +113,8 @@ func (d *DomainJoin) check() error {
 			return fmt.Errorf("the %s of DomainJoinConfig is %q", f.name, short(f.value))
 		}
 	}
-	d.Guid = guidForm.FindStringSubmatch(d.Guid)[1]
-	d.DnsName, d.DnsTreeName = strings.TrimSuffix(d.DnsName, "."), strings.TrimSuffix(d.DnsTreeName, ".")
+	d.GUID = guidForm.FindStringSubmatch(d.GUID)[1]
+	d.DNSName, d.DNSTreeName = strings.TrimSuffix(d.DNSName, "."), strings.TrimSuffix(d.DNSTreeName, ".")
 	return nil
 }
 
@@ -125,8 +125,8 @@ func (s Spec) Account() Account {
 	d := s.DomainJoinConfig
 	for _, a := range accounts {
 		scope := strings.TrimSuffix(a.Scope, ".")
-		if strings.EqualFold(scope, d.DnsName) || strings.EqualFold(scope, d.NetBiosName) {
-			return Account{Name: strings.TrimSuffix(a.Name, "$"), Scope: d.DnsName}
+		if strings.EqualFold(scope, d.DNSName) || strings.EqualFold(scope, d.NetBiosName) {
+			return Account{Name: strings.TrimSuffix(a.Name, "$"), Scope: d.DNSName}
 		}
 	}
 	return Account{Name: strings.TrimSuffix(accounts[0].Name, "$"), Scope: strings.TrimSuffix(accounts[0].Scope, ".")}

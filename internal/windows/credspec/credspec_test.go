@@ -35,8 +35,8 @@ func TestParse(t *testing.T) {
 	}
 	want := credspec.Domain{
 		DomainJoin: credspec.DomainJoin{
-			Sid: "S-1-5-21-2126449477-2524075714-3094792973", Guid: "244818ae-87ca-4fcd-92ec-e79e5252348a",
-			MachineAccountName: "WebApp1", DnsName: "contoso.com", DnsTreeName: "contoso.com", NetBiosName: "CONTOSO",
+			SID: "S-1-5-21-2126449477-2524075714-3094792973", GUID: "244818ae-87ca-4fcd-92ec-e79e5252348a",
+			MachineAccountName: "WebApp1", DNSName: "contoso.com", DNSTreeName: "contoso.com", NetBiosName: "CONTOSO",
 		},
 		Account: "WebApp1",
 		Status:  credspec.NoLogonServers,
@@ -68,10 +68,13 @@ func TestRefused(t *testing.T) {
 		{"bad-tree", `"DnsTreeName": "contoso.com"`, `"DnsTreeName": "a b"`, "DnsTreeName of DomainJoinConfig"},
 		{"long-netbios", `"NetBiosName": "CONTOSO"`, `"NetBiosName": "CONTOSO-AND-OTHERS"`, "NetBiosName of"},
 		{"bad-machine", `"MachineAccountName": "WebApp1"`, `"MachineAccountName": "a/b"`, "MachineAccountName of"},
-		{"bad-account", `"Name": "Other"`, `"Name": "o@ther"`, "Name of a group managed"},
+		{"bad-account", `"Name": "Other"`, `"Name": "at@home"`, "Name of a group managed"},
 		{"no-scope", `"Scope": "fabrikam.com"`, `"Scope": ""`, "Scope of a group managed"},
 		{"no-account", `"GroupManagedServiceAccounts": [`, `"GroupManagedServiceAccounts": [], "x": [`, "names no account"},
-		{"large", `"CmsPlugins"`, `"x": "` + strings.Repeat("x", credspec.MaxSize) + `", "CmsPlugins"`, "bytes, and may have"},
+		{
+			"large", `"CmsPlugins"`, `"x": "` + strings.Repeat("x", credspec.MaxSize) + `", "CmsPlugins"`,
+			"bytes, and may have",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if !strings.Contains(sample, c.old) {

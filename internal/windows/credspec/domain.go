@@ -58,10 +58,10 @@ func (d Domain) fields() []field {
 	}
 	return []field{
 		{"netbios", d.NetBiosName},
-		{"dns", d.DnsName},
-		{"tree", d.DnsTreeName},
-		{"guid", d.Guid},
-		{"sid", d.Sid},
+		{"dns", d.DNSName},
+		{"tree", d.DNSTreeName},
+		{"guid", d.GUID},
+		{"sid", d.SID},
 		{"machine", d.MachineAccountName},
 		{"account", d.Account},
 		{"dc", d.Controller},
@@ -74,7 +74,7 @@ func (d Domain) fields() []field {
 func ParseDomain(text []byte) (Domain, error) {
 	d := Domain{Status: NoLogonServers}
 	into := map[string]*string{
-		"netbios": &d.NetBiosName, "dns": &d.DnsName, "tree": &d.DnsTreeName, "guid": &d.Guid, "sid": &d.Sid,
+		"netbios": &d.NetBiosName, "dns": &d.DNSName, "tree": &d.DNSTreeName, "guid": &d.GUID, "sid": &d.SID,
 		"machine": &d.MachineAccountName, "account": &d.Account, "dc": &d.Controller,
 	}
 	for line := range strings.Lines(string(text)) {
@@ -90,7 +90,7 @@ func ParseDomain(text []byte) (Domain, error) {
 			}
 		}
 	}
-	if d.DnsName == "" || d.NetBiosName == "" {
+	if d.DNSName == "" || d.NetBiosName == "" {
 		return Domain{}, fmt.Errorf("read domain of the container: %q names none", short(string(text)))
 	}
 	return d, nil

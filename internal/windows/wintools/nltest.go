@@ -7,12 +7,6 @@ import (
 	"mullion.dev/mullion/internal/windows/credspec"
 )
 
-// Domain is what nltest needs.
-type Domain interface {
-	// Domain is the domain that the container is in. The error is os.ErrNotExist where there is none.
-	Domain() (credspec.Domain, error)
-}
-
 // nltest says what there is to say of the domain that a container is in: its name, and whether the domain has given the
 // container's account a ticket, which is all that a container here has of a secure channel
 // (https://learn.microsoft.com/previous-versions/windows/it-pro/windows-server-2012-r2-and-2012/cc731935(v=ws.11)).
@@ -65,7 +59,7 @@ func parentDomain(e Env, d credspec.Domain, joined bool) int {
 	if !joined {
 		return failed(e, "Getting parent domain", credspec.ServerUnavailable)
 	}
-	e.print("%s. (1)", strings.TrimSuffix(d.DnsName, "."))
+	e.print("%s. (1)", strings.TrimSuffix(d.DNSName, "."))
 	return completed(e)
 }
 
@@ -116,7 +110,7 @@ func channel(e Env, command, domain string, d credspec.Domain, joined bool) int 
 // ours reports whether a domain is the container's.
 func ours(d credspec.Domain, name string) bool {
 	name = strings.TrimSuffix(name, ".")
-	return strings.EqualFold(name, d.DnsName) || strings.EqualFold(name, d.NetBiosName)
+	return strings.EqualFold(name, d.DNSName) || strings.EqualFold(name, d.NetBiosName)
 }
 
 func controller(e Env, domain string, d credspec.Domain, joined bool) int {
@@ -130,9 +124,9 @@ func controller(e Env, domain string, d credspec.Domain, joined bool) int {
 	for _, row := range [][2]string{
 		{"DC", `\\` + d.Controller},
 		{"Address", `\\` + address},
-		{"Dom Guid", d.Guid},
-		{"Dom Name", d.DnsName},
-		{"Forest Name", d.DnsTreeName},
+		{"Dom Guid", d.GUID},
+		{"Dom Name", d.DNSName},
+		{"Forest Name", d.DNSTreeName},
 		{"Dc Site Name", "Default-First-Site-Name"},
 		{"Our Site Name", "Default-First-Site-Name"},
 		{"Flags", "KDC DNS_DC DNS_DOMAIN DNS_FOREST"},

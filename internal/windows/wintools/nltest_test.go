@@ -10,7 +10,7 @@ import (
 )
 
 func (w *fake) Domain() (credspec.Domain, error) {
-	if w.domain.DnsName == "" {
+	if w.domain.DNSName == "" {
 		return credspec.Domain{}, os.ErrNotExist
 	}
 	return w.domain, nil
@@ -20,8 +20,8 @@ func TestNltest(t *testing.T) {
 	none := &fake{}
 	named := &fake{domain: credspec.Domain{
 		DomainJoin: credspec.DomainJoin{
-			DnsName: "contoso.com", DnsTreeName: "contoso.com", NetBiosName: "CONTOSO",
-			Guid: "244818ae-87ca-4fcd-92ec-e79e5252348a",
+			DNSName: "contoso.com", DNSTreeName: "contoso.com", NetBiosName: "CONTOSO",
+			GUID: "244818ae-87ca-4fcd-92ec-e79e5252348a",
 		},
 		Account: "WebApp1",
 		Status:  credspec.NoLogonServers,

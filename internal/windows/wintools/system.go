@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"time"
 
+	"mullion.dev/mullion/internal/windows/credspec"
 	"mullion.dev/mullion/internal/windows/filesec"
 	"mullion.dev/mullion/internal/windows/services"
 	"mullion.dev/mullion/internal/windows/token"
@@ -35,14 +36,20 @@ type State interface {
 	Tasks() ([]Task, error)
 	// Describe describes the machine.
 	Describe() (Machine, error)
-	// Identity is who the program runs as.
-	Identity() (token.Identity, error)
+	// Identities are what whoami and nltest need.
+	Identities
 	// Clock is what tzutil and w32tm need.
 	Clock
 	// Events is what wevtutil and eventcreate need.
 	Events
-	// Domain is what nltest needs.
-	Domain
+}
+
+// Identities say who a program is.
+type Identities interface {
+	// Identity is who the program runs as.
+	Identity() (token.Identity, error)
+	// Domain is the domain that the container is in. The error is os.ErrNotExist where there is none.
+	Domain() (credspec.Domain, error)
 }
 
 // Registry holds the variables of the user's or the machine's environment.

@@ -40,12 +40,14 @@ func (nowhere) HostName() string                   { return "" }
 func (nowhere) Adapters() ([]Adapter, error)       { return nil, errors.ErrUnsupported }
 func (nowhere) Resolve(string) (netip.Addr, error) { return netip.Addr{}, errors.ErrUnsupported }
 
-func (nowhere) Access(path string) (filesec.List, error)     { return filesec.Of(path) }
-func (nowhere) SetAccess(path string, l filesec.List) error  { return filesec.Set(path, l) }
-func (nowhere) SetOwner(path, sid string) error              { return filesec.SetOwner(path, sid) }
-func (nowhere) Account(sid string) string                    { return filesec.Account(sid) }
-func (nowhere) LookupAccount(name string) (string, error)    { return filesec.Lookup(name) }
-func (nowhere) Domain() (credspec.Domain, error)             { return credspec.Domain{}, errors.ErrUnsupported }
+func (nowhere) Access(path string) (filesec.List, error)    { return filesec.Of(path) }
+func (nowhere) SetAccess(path string, l filesec.List) error { return filesec.Set(path, l) }
+func (nowhere) SetOwner(path, sid string) error             { return filesec.SetOwner(path, sid) }
+func (nowhere) Account(sid string) string                   { return filesec.Account(sid) }
+func (nowhere) LookupAccount(name string) (string, error)   { return filesec.Lookup(name) }
+func (nowhere) Domain() (credspec.Domain, error) {
+	return credspec.Domain{}, errors.ErrUnsupported
+}
 func (nowhere) Zone(string) (Zone, error)                    { return Zone{}, errors.ErrUnsupported }
 func (nowhere) Zones() ([]Zone, error)                       { return nil, errors.ErrUnsupported }
 func (nowhere) MayEnd() error                                { return errors.ErrUnsupported }

@@ -53,6 +53,8 @@ type Config struct {
 	PolicySocket string `json:"policySocket,omitempty"`
 	// Processors is how many the host shows; 0: the machine's.
 	Processors int `json:"processors,omitempty"`
+	// Domains are those for whose accounts the machine has keys.
+	Domains []spec.Domain `json:"domains,omitempty"`
 }
 
 // CRIStateDir is the folder of what the CRI server remembers, in a host's folder of state.

@@ -109,6 +109,8 @@ func main() {
 		job()
 	case "domain":
 		domain()
+	case "logon":
+		logon(os.Args[2], os.Args[3], os.Args[4])
 	case "affinity":
 		affinity()
 	case "spin":

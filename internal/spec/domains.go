@@ -1,0 +1,52 @@
+package spec
+
+import (
+	"net"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Domain is a domain of Active Directory, or another realm of Kerberos, as whose accounts pods can act.
+type Domain struct {
+	// Name is the domain's DNS name.
+	Name string `yaml:"name" json:"name"`
+	// KDCs are its controllers, which nodes and pods must reach: names or IPv4 addresses, with or without a port.
+	KDCs []string `yaml:"kdcs" json:"kdcs"`
+	// Keytab is the absolute path of a file of this machine, of mode 0600, with the keys of the accounts.
+	Keytab string `yaml:"keytab" json:"keytab"`
+}
+
+// The form of a DNS name, and of a controller's without its port.
+var dnsName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]{0,62})(\.[A-Za-z0-9]([A-Za-z0-9-]{0,62}))*$`)
+
+func (v *validator) domains(all []Domain) {
+	seen := map[string]bool{}
+	for i, d := range all {
+		at := func(field string) []any { return []any{"domains", i, field} }
+		name := strings.ToLower(d.Name)
+		switch {
+		case len(name) > 255 || !dnsName.MatchString(name):
+			v.fail(at("name"), "%q is no DNS name", d.Name)
+		case seen[name]:
+			v.fail(at("name"), "%q is there twice", d.Name)
+		}
+		seen[name] = true
+		if len(d.KDCs) == 0 {
+			v.fail(at("kdcs"), "name at least one controller of the domain")
+		}
+		for _, kdc := range d.KDCs {
+			host, port, err := net.SplitHostPort(kdc)
+			if err != nil {
+				host, port = kdc, "88"
+			}
+			if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 || !dnsName.MatchString(host) {
+				v.fail(at("kdcs"), "%q is no name or IPv4 address, with or without a port", kdc)
+			}
+		}
+		if !filepath.IsAbs(d.Keytab) || filepath.Clean(d.Keytab) != d.Keytab {
+			v.fail(at("keytab"), "%q is no absolute path of a file", d.Keytab)
+		}
+	}
+}

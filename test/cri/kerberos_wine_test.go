@@ -1,0 +1,124 @@
+//go:build wine
+
+package cri
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jcmturner/gokrb5/v8/keytab"
+	"github.com/jcmturner/gokrb5/v8/service"
+	"github.com/jcmturner/gokrb5/v8/spnego"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"mullion.dev/mullion/internal/base/netns"
+	"mullion.dev/mullion/internal/node/tickets"
+	"mullion.dev/mullion/internal/node/tickets/kdctest"
+	"mullion.dev/mullion/internal/process/proc"
+	"mullion.dev/mullion/internal/spec"
+)
+
+// TestKerberos: a container with a credential spec logs on at an HTTP server as its service account, with a ticket that
+// the node has got with the keys that it alone holds. Another container of the same pod cannot, and one whose account
+// the domain does not know does not start.
+func TestKerberos(t *testing.T) {
+	n := makeNode(t)
+	n.domains = &tickets.Keys{}
+	n.up(t)
+	pod, config := n.pod(t, "kerberos")
+	ns := "/var/run/netns/mt-cri-" + pod[:8]
+	kdc := kdctest.Start(t, ns)
+	keys := kdc.Add(t, "webapp1$")
+	n.domains.Domains = []spec.Domain{{Name: "contoso.com", KDCs: []string{kdctest.Host}, Keytab: keys}}
+	n.domains.Dial = proc.DialIn(ns)
+	serveKerberos(t, ns, kdc.Add(t, "HTTP/web.contoso.com"))
+
+	with := n.run1(t, pod, config, []string{"sleep"}, func(c *runtimeapi.ContainerConfig) {
+		c.Windows.SecurityContext = &runtimeapi.WindowsContainerSecurityContext{
+			CredentialSpec: credentialSpec, RunAsUsername: "ContainerUser",
+		}
+	})
+	without := n.run1(t, pod, config, []string{"sleep"}, func(c *runtimeapi.ContainerConfig) {
+		c.Metadata.Name, c.LogPath = "d", `d\0.log`
+	})
+	n.waitLog(t, with, "sleeping")
+	n.waitLog(t, without, "sleeping")
+	const target, url = "HTTP/web.contoso.com", "http://127.0.0.1:8080/"
+	for _, pkg := range []string{"Kerberos", "Negotiate"} {
+		got := n.execIn(t, with, `C:\app\winprog.exe`, "logon", pkg, target, url)
+		if want := "200 you are webapp1$@CONTOSO.COM\n"; got != want {
+			t.Errorf("%s: got %q, want %q", pkg, got, want)
+		}
+	}
+	got := n.execIn(t, without, `C:\app\winprog.exe`, "logon", "Kerberos", target, url)
+	if !strings.HasPrefix(got, "no token: ") {
+		t.Errorf("another container: %q", got)
+	}
+	got = n.execIn(t, with, "nltest", "/sc_verify:contoso.com")
+	if !strings.Contains(got, "Trust Verification Status = 0 0x0 NERR_Success") {
+		t.Errorf("nltest: %s", got)
+	}
+	// The keys are nowhere in the container.
+	found, err := filepath.Glob(filepath.Join(n.dir, "cri", "work", with, "run", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range found {
+		if strings.Contains(filepath.Base(f), "keytab") {
+			t.Errorf("the container has %s", f)
+		}
+	}
+	kdc.Remove(t, "webapp1$")
+	refused := n.create(t, pod, config, []string{"sleep"}, func(c *runtimeapi.ContainerConfig) {
+		c.Metadata.Name, c.LogPath = "e", `e\0.log`
+		c.Windows.SecurityContext = &runtimeapi.WindowsContainerSecurityContext{CredentialSpec: credentialSpec}
+	})
+	_, err = n.StartContainer(t.Context(), &runtimeapi.StartContainerRequest{ContainerId: refused})
+	if err == nil || !strings.Contains(err.Error(), "The user name or password is incorrect. (0x52e)") {
+		t.Errorf("an account that the domain does not know: %v", err)
+	}
+}
+
+// serveKerberos serves HTTP on the loopback of a network namespace, and tells clients that log on who they are.
+func serveKerberos(t *testing.T, ns, keys string) {
+	t.Helper()
+	kt, err := keytab.Load(keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var l net.Listener
+	if err := netns.Do(ns, func() (err error) {
+		l, err = net.Listen("tcp", "127.0.0.1:8080")
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	settings := service.NewSettings(kt, service.DecodePAC(false))
+	handler := func(w http.ResponseWriter, r *http.Request) {
+		text, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Negotiate ")
+		data, err := base64.StdEncoding.DecodeString(text)
+		var token spnego.KRB5Token
+		if err == nil {
+			err = token.Unmarshal(data)
+		}
+		if err != nil {
+			http.Error(w, fmt.Sprintf("no token: %v", err), http.StatusUnauthorized)
+			return
+		}
+		ok, who, err := service.VerifyAPREQ(&token.APReq, settings)
+		if err != nil || !ok {
+			http.Error(w, fmt.Sprintf("not believed: %v", err), http.StatusForbidden)
+			return
+		}
+		fmt.Fprintf(w, "you are %s@%s", who.UserName(), who.Realm())
+	}
+	server := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(handler)}
+	go func() { _ = server.Serve(l) }()
+	t.Cleanup(func() { _ = server.Close() })
+}
