@@ -3,8 +3,6 @@
 package cri
 
 import (
-	"encoding/base64"
-	"fmt"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -12,9 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jcmturner/gokrb5/v8/keytab"
-	"github.com/jcmturner/gokrb5/v8/service"
-	"github.com/jcmturner/gokrb5/v8/spnego"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"mullion.dev/mullion/internal/base/netns"
@@ -33,7 +28,7 @@ func TestKerberos(t *testing.T) {
 	n.up(t)
 	pod, config := n.pod(t, "kerberos")
 	ns := "/var/run/netns/mt-cri-" + pod[:8]
-	kdc := kdctest.Start(t, ns)
+	kdc := kdctest.Start(t, ns, kdctest.Host)
 	keys := kdc.Add(t, "webapp1$")
 	n.domains.Domains = []spec.Domain{{Name: "contoso.com", KDCs: []string{kdctest.Host}, Keytab: keys}}
 	n.domains.Dial = proc.DialIn(ns)
@@ -88,10 +83,6 @@ func TestKerberos(t *testing.T) {
 // serveKerberos serves HTTP on the loopback of a network namespace, and tells clients that log on who they are.
 func serveKerberos(t *testing.T, ns, keys string) {
 	t.Helper()
-	kt, err := keytab.Load(keys)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var l net.Listener
 	if err := netns.Do(ns, func() (err error) {
 		l, err = net.Listen("tcp", "127.0.0.1:8080")
@@ -99,26 +90,7 @@ func serveKerberos(t *testing.T, ns, keys string) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	settings := service.NewSettings(kt, service.DecodePAC(false))
-	handler := func(w http.ResponseWriter, r *http.Request) {
-		text, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Negotiate ")
-		data, err := base64.StdEncoding.DecodeString(text)
-		var token spnego.KRB5Token
-		if err == nil {
-			err = token.Unmarshal(data)
-		}
-		if err != nil {
-			http.Error(w, fmt.Sprintf("no token: %v", err), http.StatusUnauthorized)
-			return
-		}
-		ok, who, err := service.VerifyAPREQ(&token.APReq, settings)
-		if err != nil || !ok {
-			http.Error(w, fmt.Sprintf("not believed: %v", err), http.StatusForbidden)
-			return
-		}
-		fmt.Fprintf(w, "you are %s@%s", who.UserName(), who.Realm())
-	}
-	server := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(handler)}
+	server := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: kdctest.Service(t, keys)}
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(func() { _ = server.Close() })
 }

@@ -32,7 +32,7 @@ func TestKDC(t *testing.T) {
 		}
 	})
 	netns := "/run/netns/" + name
-	kdc := kdctest.Start(t, netns)
+	kdc := kdctest.Start(t, netns, kdctest.Host)
 	keys := Keys{
 		Domains: []spec.Domain{{Name: "contoso.com", KDCs: []string{kdctest.Host}, Keytab: kdc.Add(t, "webapp1$")}},
 		Dial:    proc.DialIn(netns),

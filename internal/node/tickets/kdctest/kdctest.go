@@ -1,4 +1,4 @@
-//go:build kernel || wine
+//go:build kernel || wine || cluster
 
 // Package kdctest runs MIT's Kerberos server for tests, in a network namespace.
 package kdctest
@@ -17,7 +17,7 @@ import (
 	"mullion.dev/mullion/internal/process/proc"
 )
 
-// Realm is the server's, Host and Port where it listens: on the loopback of its namespace.
+// Realm is the server's, Host the loopback.
 const (
 	Realm = "CONTOSO.COM"
 	Host  = "127.0.0.1"
@@ -26,23 +26,23 @@ const (
 
 // KDC is a server.
 type KDC struct {
-	dir string
-	env []string
+	dir, host string
+	env       []string
 }
 
-// Start starts a server in the network namespace pinned at netns, which has a loopback, and ends it with the test. The
-// test is skipped where the server is not installed.
-func Start(t *testing.T, netns string) *KDC {
+// Start starts a server in the network namespace pinned at netns, where it listens on the IPv4 address host, and ends
+// it with the test. The test is skipped where the server is not installed.
+func Start(t *testing.T, netns, host string) *KDC {
 	t.Helper()
 	for _, program := range []string{"krb5kdc", "kdb5_util", "kadmin.local"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Skipf("%s is not installed: MIT's Kerberos server is in Debian's packages krb5-kdc and krb5-admin-server", program)
 		}
 	}
-	k := &KDC{dir: t.TempDir()}
+	k := &KDC{dir: t.TempDir(), host: host}
 	k.env = append(k.env, "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "KRB5_CONFIG="+k.write(t, "krb5.conf", fmt.Sprintf(
 		"[libdefaults]\n default_realm = %[1]s\n dns_lookup_kdc = false\n[realms]\n %[1]s = {\n  kdc = %[2]s\n }\n",
-		Realm, Host)), "KRB5_KDC_PROFILE="+k.write(t, "kdc.conf", fmt.Sprintf(`[kdcdefaults]
+		Realm, host)), "KRB5_KDC_PROFILE="+k.write(t, "kdc.conf", fmt.Sprintf(`[kdcdefaults]
  kdc_listen = %[1]s:%[2]s
  kdc_tcp_listen = %[1]s:%[2]s
 [realms]
@@ -55,7 +55,7 @@ func Start(t *testing.T, netns string) *KDC {
  }
 [logging]
  kdc = FILE:%[4]s/log
-`, Host, port, Realm, k.dir)))
+`, host, port, Realm, k.dir)))
 	k.run(t, "kdb5_util", "create", "-s", "-r", Realm, "-P", "of-the-test")
 	k.serve(t, netns)
 	return k
@@ -95,7 +95,7 @@ func (k *KDC) serve(t *testing.T, netns string) {
 	var err error
 	for deadline := time.Now().Add(15 * time.Second); time.Now().Before(deadline); {
 		var c net.Conn
-		if c, err = proc.DialIn(netns)(t.Context(), "tcp", net.JoinHostPort(Host, port)); err == nil {
+		if c, err = proc.DialIn(netns)(t.Context(), "tcp", net.JoinHostPort(k.host, port)); err == nil {
 			_ = c.Close()
 			return
 		}

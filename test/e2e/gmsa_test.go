@@ -1,0 +1,136 @@
+//go:build cluster
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"mullion.dev/mullion/internal/node/tickets/kdctest"
+)
+
+const gmsaManifest = `
+apiVersion: windows.k8s.io/v1
+kind: GMSACredentialSpec
+metadata: {name: webapp1}
+credspec:
+  ActiveDirectoryConfig: {GroupManagedServiceAccounts: [{Name: WebApp1, Scope: contoso.com}]}
+  CmsPlugins: [ActiveDirectory]
+  DomainJoinConfig:
+    DnsName: contoso.com
+    DnsTreeName: contoso.com
+    Guid: 244818ae-87ca-4fcd-92ec-e79e5252348a
+    MachineAccountName: WebApp1
+    NetBiosName: CONTOSO
+    Sid: S-1-5-21-2126449477-2524075714-3094792973
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: webapp1-role}
+rules: [{apiGroups: [windows.k8s.io], resources: [gmsacredentialspecs], verbs: [use], resourceNames: [webapp1]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: default-uses-webapp1, namespace: default}
+subjects: [{kind: ServiceAccount, name: default, namespace: default}]
+roleRef: {kind: ClusterRole, name: webapp1-role, apiGroup: rbac.authorization.k8s.io}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: with}
+spec:
+  nodeSelector: {kubernetes.io/os: windows}
+  securityContext: {windowsOptions: {gmsaCredentialSpecName: webapp1}}
+  containers: [{name: c, image: 'mullion.local/winprog:v1', args: [sleep]}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: without}
+spec:
+  nodeSelector: {kubernetes.io/os: windows}
+  containers: [{name: c, image: 'mullion.local/winprog:v1', args: [sleep]}]
+`
+
+// TestFieldGMSA brings up a cluster whose node has the keys of a domain, beside a Kerberos server and an HTTP service
+// of that domain on the machine: a pod of a service account that may use the credential spec is the domain's account, and
+// no other pod is.
+func TestFieldGMSA(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	if os.Getenv("E2E_DATA_DIR") != "" {
+		t.Skip("E2E_DATA_DIR names a cluster without a domain")
+	}
+	f := newFixture(t)
+	const machine = "10.213.0.254" // this one's address on the underlay
+	files := filepath.Join(f.home, "files")
+	program := filepath.Join(files, "winprog.exe")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./testdata/winprog")
+	build.Dir, build.Env = "../cri", append(os.Environ(), "GOOS=windows", "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build winprog.exe: %v\n%s", err, out)
+	}
+	keytab, clusterFile := filepath.Join(f.home, "contoso.keytab"), filepath.Join(f.home, "cluster.yaml")
+	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\ndomains:\n- name: contoso.com\n  kdcs: [" + machine + "]\n" +
+		"  keytab: " + keytab + "\nnodes:\n- {os: windows, windowsVersion: ltsc2022}\n"
+	if err := os.WriteFile(clusterFile, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.takeDown(t) })
+	mullion := func(args ...string) string {
+		t.Helper()
+		out, err := f.mullion(t.Context(), t, args...)
+		if err != nil {
+			logs(t, f)
+			t.Fatalf("mullion %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+		return out
+	}
+	mullion("up", "-f", clusterFile)
+	mullion("image", "build", files, "-t", "mullion.local/winprog:v1", "--windows-version", "ltsc2022",
+		"--entrypoint", `C:\winprog.exe`)
+	kdc := kdctest.Start(t, "/proc/self/ns/net", machine)
+	if err := os.Rename(kdc.Add(t, "webapp1$"), keytab); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", machine+":8080")
+	if err != nil {
+		t.Fatal(err)
+	}
+	service := kdctest.Service(t, kdc.Add(t, "HTTP/web.contoso.com"))
+	server := &http.Server{Handler: service, ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = server.Serve(l) }()
+	t.Cleanup(func() { _ = server.Close() })
+	manifest := filepath.Join(f.home, "gmsa.yaml")
+	if err := os.WriteFile(manifest, []byte(gmsaManifest), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	poll(t, settle, func(ctx context.Context) error { // the API server learns of the rights
+		if out, err := f.mullion(ctx, t, "kubectl", "apply", "-f", manifest); err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		return nil
+	})
+	mullion("kubectl", "wait", "--for=condition=Ready", "pod/with", "pod/without", "--timeout=90s")
+	logon := func(pod string) (string, error) {
+		return f.mullion(t.Context(), t, "kubectl", "exec", pod, "--", `C:\winprog.exe`, "logon", "Negotiate",
+			"HTTP/web.contoso.com", "http://"+machine+":8080/")
+	}
+	if out, err := logon("with"); err != nil || !strings.Contains(out, "200 you are webapp1$@CONTOSO.COM") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if out, err := logon("without"); err == nil || !strings.Contains(out, "no token") {
+		t.Errorf("another pod: %v: %s", err, out)
+	}
+	if out := mullion("kubectl", "exec", "with", "--", "nltest", "/query"); !strings.Contains(out, "0 0x0 NERR_Success") {
+		t.Errorf("nltest: %s", out)
+	}
+}
