@@ -23,6 +23,7 @@ func SupportRows() []support.Row {
 	}
 	add("Windows API: files", fileRows())
 	add("Windows API: network and pipes", networkRows())
+	add("Windows API: network and pipes", routeRows())
 	add("Windows API: network and pipes", httpRows())
 	add("Windows API: processes and counters", processRows())
 	add("Windows API: processes and counters", jobRows())
@@ -121,26 +122,6 @@ func networkRows() []support.Row {
 			Level: support.Partly,
 			Ref:   win32 + "ipc/named-pipe-security-and-access-rights",
 			Note:  "kept and told, but not compared with who opens the pipe; for containers in which a pipe of the host is mounted they are",
-		},
-		{
-			Name:  "SetCurrentThreadCompartmentId",
-			API:   []string{"iphlpapi.dll SetCurrentThreadCompartmentId"},
-			Level: support.Not,
-			Ref:   win32 + "api/iphlpapi/nf-iphlpapi-setcurrentthreadcompartmentid",
-			Note:  "Wine's iphlpapi.dll does not export it, so a program that looks for it ends or goes on without",
-		},
-		{
-			Name:  "CreateIpForwardEntry, SetIpForwardEntry, DeleteIpForwardEntry",
-			Level: support.Partly,
-			Ref:   win32 + "api/iphlpapi/nf-iphlpapi-createipforwardentry",
-			Note:  "the host's real routes of IPv4, until it is restarted; in containers ERROR_ACCESS_DENIED. The newer CreateIpForwardEntry2 is not exported by Wine's iphlpapi.dll",
-		},
-		{
-			Name:  "CreateIpForwardEntry2",
-			API:   []string{"iphlpapi.dll CreateIpForwardEntry2"},
-			Level: support.Not,
-			Ref:   win32 + "api/netioapi/nf-netioapi-createipforwardentry2",
-			Note:  "Wine's iphlpapi.dll does not export it; CreateIpForwardEntry is there",
 		},
 		{
 			Name:  "Host Compute Service (vmcompute.dll)",

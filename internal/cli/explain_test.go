@@ -28,7 +28,7 @@ func TestPrintExplained(t *testing.T) {
 	want := `container app (0123456789abc) on win-1
   user32.dll EndTask: not implemented (met once)
   iphlpapi.dll CreateIpForwardEntry2: a ·[31mstub (met 3 times)
-      mullion support: CreateIpForwardEntry2: Wine's iphlpapi.dll does not export it; a program cannot change routes
+      mullion support: CreateIpForwardEntry2: Wine's iphlpapi.dll does not export it; CreateIpForwardEntry is there
   kernel32.dll GetNumaAvailableMemoryNodeEx: a stub: does nothing (met 2 times)
       mullion support: ` + numa + `: supported, Mullion answers in Wine's place
   and 7 lines of more kinds than are kept

@@ -100,7 +100,7 @@ func TestJudge(t *testing.T) {
 			files: map[string]petest.File{"app/a.exe": {Imports: imports("IPHLPAPI.DLL CreateIpForwardEntry2")}},
 			want: []string{
 				`warning program-missing-function: C:\app\a.exe wants CreateIpForwardEntry2 of IPHLPAPI.DLL; docs/compat, ` +
-					`CreateIpForwardEntry2: Wine's iphlpapi.dll does not export it; a program cannot change routes`,
+					`CreateIpForwardEntry2: Wine's iphlpapi.dll does not export it; CreateIpForwardEntry is there`,
 			},
 		},
 		{
