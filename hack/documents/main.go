@@ -1,4 +1,4 @@
-// Command documents prints the page of the documents' samples, from the results in a folder.
+// Command documents prints the page of the documents' samples, from the results in a folder, or that of their statements.
 package main
 
 import (
@@ -10,15 +10,26 @@ import (
 
 func main() {
 	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: documents FOLDER")
+		fmt.Fprintln(os.Stderr, "usage: documents FOLDER | documents statements")
 		os.Exit(2)
 	}
-	results, err := documents.ReadResults(os.Args[1])
-	if err == nil {
-		err = documents.WritePage(os.Stdout, documents.Samples(), results)
-	}
-	if err != nil {
+	if err := write(os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+func write(what string) error {
+	if what == "statements" {
+		areas, err := documents.Statements()
+		if err != nil {
+			return err
+		}
+		return documents.WriteStatements(os.Stdout, areas)
+	}
+	results, err := documents.ReadResults(what)
+	if err != nil {
+		return err
+	}
+	return documents.WritePage(os.Stdout, documents.Samples(), results)
 }

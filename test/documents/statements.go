@@ -1,0 +1,93 @@
+package documents
+
+import (
+	_ "embed"
+	"fmt"
+	"io"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+//go:embed statements.yaml
+var statementsText []byte
+
+// Area is a part of what the documents speak of.
+type Area struct {
+	Name string      `json:"name"`
+	Rows []Statement `json:"rows"`
+}
+
+// Statement is something that documents say, or that follows from what they say.
+type Statement struct {
+	// Docs are the documents, by their names in Sources.
+	Docs []string `json:"docs"`
+	Says string   `json:"says"`
+	Is   Level    `json:"is"`
+	// Shown are the tests that show what works: names of Go tests, "script NAME" of test/e2e/testdata, "rule ID" of
+	// `mullion check`, "probe ID" of `mullion diagnose`, "net test", and "suite NAME" of upstream's own tests.
+	Shown []string `json:"shown"`
+	// Note says what is not so, and why.
+	Note string `json:"note"`
+}
+
+// Sources are the documents of the statements.
+func Sources() map[string]Document {
+	return map[string]Document{
+		"intro":    {Title: "Intro to Windows support in Kubernetes, v1.14", Page: "https://v1-14.docs.kubernetes.io/docs/setup/production-environment/windows/intro-windows-in-kubernetes/"},
+		"guide":    {Title: "Windows containers in Kubernetes, v1.20", Page: "https://v1-20.docs.kubernetes.io/docs/setup/production-environment/windows/"},
+		"blog":     {Title: "Kubernetes on Windows (1): General Overview, 2019", Page: ""},
+		"handbook": {Title: "Kubernetes handbook, Windows", Page: "https://github.com/feiskyer/kubernetes-handbook"},
+		"KEP":      {Title: "KEP: Windows node support", Page: "https://github.com/kubernetes/enhancements/tree/master/keps/sig-windows/116-windows-node-support"},
+	}
+}
+
+// Statements are what the documents say, area by area.
+func Statements() ([]Area, error) {
+	var all []Area
+	if err := yaml.UnmarshalStrict(statementsText, &all); err != nil {
+		return nil, fmt.Errorf("read the statements: %w", err)
+	}
+	return all, nil
+}
+
+const statementsHead = `# What the documents say, and what of it is so here
+
+Printed from [a table](../../test/documents/statements.yaml); ` + "`make update`" + ` writes it. The documents are:
+
+`
+
+// WriteStatements prints the page of the statements.
+func WriteStatements(w io.Writer, areas []Area) error {
+	var b strings.Builder
+	b.WriteString(statementsHead)
+	for _, name := range []string{"intro", "guide", "blog", "handbook", "KEP"} {
+		d := Sources()[name]
+		if d.Page == "" {
+			fmt.Fprintf(&b, "* %s: %s\n", name, d.Title)
+			continue
+		}
+		fmt.Fprintf(&b, "* %s: [%s](%s)\n", name, d.Title, d.Page)
+	}
+	b.WriteString("\nA test is named that shows what works; tests that begin with `TestField` and some others run by hand (CONTRIBUTING says how).\n\n" +
+		"| area | works | partly | does not work |\n|---|---|---|---|\n")
+	for _, a := range areas {
+		n := map[Level]int{}
+		for _, s := range a.Rows {
+			n[s.Is]++
+		}
+		fmt.Fprintf(&b, "| %s | %d | %d | %d |\n", a.Name, n[Works], n[Partly], n[Not])
+	}
+	for _, a := range areas {
+		fmt.Fprintf(&b, "\n## %s\n\n| what the documents say | documents | here | shown by | what is not so, and why |\n|---|---|---|---|---|\n", a.Name)
+		for _, s := range a.Rows {
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", cell(s.Says), strings.Join(s.Docs, ", "), s.Is,
+				strings.Join(s.Shown, ", "), cell(s.Note))
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// cell is a text in a cell of a table.
+func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }

@@ -1,0 +1,102 @@
+package documents
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"mullion.dev/mullion/internal/check/rules"
+	"mullion.dev/mullion/internal/diagnose"
+)
+
+// evidence is everything that a statement may name as what shows it.
+func evidence(t *testing.T) map[string]bool {
+	t.Helper()
+	known := map[string]bool{"net test": true, "suite smoke": true, "suite parallel": true}
+	function := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	root := filepath.Join("..", "..")
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if name := d.Name(); d.IsDir() && (name == ".git" || name == "bin" || name == "upstream") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range function.FindAllSubmatch(text, -1) {
+			known[string(m[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	scripts, err := filepath.Glob(filepath.Join(root, "test/e2e/testdata/*.txtar"))
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for _, s := range scripts {
+		known["script "+strings.TrimSuffix(filepath.Base(s), ".txtar")] = true
+	}
+	for _, r := range rules.All() {
+		known["rule "+r.ID] = true
+	}
+	for _, p := range diagnose.Probes() {
+		known["probe "+p.ID] = true
+	}
+	return known
+}
+
+// TestStatements: what a statement names exists; what works is shown by something, and what does not says why.
+func TestStatements(t *testing.T) {
+	areas, err := Statements()
+	if err != nil {
+		t.Fatal(err)
+	}
+	levels := map[Level]int{}
+	known, seen, sources := evidence(t), map[string]bool{}, Sources()
+	for _, a := range areas {
+		for _, s := range a.Rows {
+			if seen[s.Says] || s.Says == "" {
+				t.Errorf("%s: %q is there twice, or empty", a.Name, s.Says)
+			}
+			seen[s.Says] = true
+			levels[s.Is]++
+			if !slices.Contains([]Level{Works, Partly, Not}, s.Is) {
+				t.Errorf("%q: it is %q", s.Says, s.Is)
+			}
+			if s.Is == Works && len(s.Shown) == 0 {
+				t.Errorf("%q: nothing shows that it works", s.Says)
+			}
+			if s.Is == Partly && s.Note == "" {
+				t.Errorf("%q: it does not say what does not work", s.Says)
+			}
+			for _, e := range s.Shown {
+				if !known[e] {
+					t.Errorf("%q: there is no %q", s.Says, e)
+				}
+			}
+			for _, d := range s.Docs {
+				if sources[d].Title == "" {
+					t.Errorf("%q: there is no document %q", s.Says, d)
+				}
+			}
+		}
+	}
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := fmt.Sprintf("%d of %d work, %d partly, %d do not", levels[Works], len(seen), levels[Partly], levels[Not])
+	if !strings.Contains(string(readme), counts) {
+		t.Errorf("README does not say that %s", counts)
+	}
+}
