@@ -33,7 +33,7 @@ var jobClasses = []struct {
 		return fmt.Sprintf("%#x %d", info.BasicLimitInformation.LimitFlags, info.JobMemoryLimit)
 	}},
 	{"accounting", windows.JobObjectBasicAccountingInformation, 48, func(b []byte) string {
-		return fmt.Sprintf("some time %t, active %t", binary.LittleEndian.Uint64(b) > 0,
+		return fmt.Sprintf("some time %t, active %t", binary.LittleEndian.Uint64(b)+binary.LittleEndian.Uint64(b[8:]) > 0,
 			binary.LittleEndian.Uint32(b[40:]) > 0)
 	}},
 	{"memory", 28, 16, func(b []byte) string { return fmt.Sprint("some ", binary.LittleEndian.Uint64(b) > 0) }},
