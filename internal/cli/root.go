@@ -127,7 +127,7 @@ of Windows beyond that.
 	a.add(root, "cluster", a.up(), a.stop(), a.down(), a.status(), a.logs(), a.export())
 	a.add(root, "machines", a.server(), a.token(), a.join(), a.leave())
 	a.add(root, "use", a.kubectl(), a.kubeconfig(), a.node(), a.image(), a.net(), a.hns())
-	a.add(root, "use", a.check(), a.diagnoseNodes(), a.collect(), a.explainPod(), a.conformance())
+	a.add(root, "use", a.check(), a.diagnoseNodes(), a.collect(), a.fault(), a.explainPod(), a.conformance())
 	a.add(root, "about", a.support(), a.version())
 	root.SetHelpCommandGroupID("about")
 	root.SetCompletionCommandGroupID("about")
