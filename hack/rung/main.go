@@ -1,7 +1,7 @@
 // Command rung runs rungs of the tests (pure, kernel, wine, cluster, conformance, machines, field) in order; it goes on
-// after one that failed. It prints a line for each package, what a failed test printed, and what was skipped and why. At
-// the very end it prints, for each failed test, only the reasons. A rung that ran no test, or skipped all of them, fails. A
-// few failed tests are tried once more, and are named as flaky if they pass then.
+// after one that failed. It prints a line for each package, what a failed test printed, and what was skipped and why.
+// At the very end it prints, for each failed test, only the reasons. A rung that ran no test, or skipped all of them,
+// fails. A few failed tests are tried once more, and are named as flaky if they pass then.
 //
 // MULLION_TESTS_END, in seconds since 1970, is when all has to be done: a test that still runs then is ended and named,
 // and what was not begun has failed.
@@ -169,17 +169,7 @@ func (r *result) run(ctx context.Context, end time.Time, w io.Writer) error {
 		ctx, done = context.WithDeadline(ctx, end)
 		defer done()
 	}
-	cmd := exec.CommandContext(ctx, "go", append(args, packages...)...)
-	cmd.Stderr = os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // to reach the tests, too, which go does not end
-	cmd.Cancel = func() error {
-		signal := syscall.SIGINT
-		if ctx.Err() == context.DeadlineExceeded {
-			signal = syscall.SIGQUIT // a Go program then says what it was doing
-		}
-		return syscall.Kill(-cmd.Process.Pid, signal)
-	}
-	cmd.WaitDelay = time.Minute
+	cmd := endable(ctx, append(args, packages...))
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -191,7 +181,7 @@ func (r *result) run(ctx context.Context, end time.Time, w io.Writer) error {
 	waitErr := cmd.Wait()
 	r.summary(w, time.Since(started))
 	switch {
-	case ctx.Err() == context.DeadlineExceeded:
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return fmt.Errorf("the time for all tests is over (MULLION_TESTS_END); running: %s",
 			cmp.Or(strings.Join(slices.Sorted(maps.Keys(r.running)), ", "), "no test, tests were compiled"))
 	case waitErr != nil && r.secondTry(ctx, args, w):
@@ -201,6 +191,22 @@ func (r *result) run(ctx context.Context, end time.Time, w io.Writer) error {
 		return fmt.Errorf("every test was skipped, or there was none")
 	}
 	return nil
+}
+
+// endable runs go in a group of processes, so that ctx ends the tests, too, which go does not.
+func endable(ctx context.Context, args []string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error {
+		signal := syscall.SIGINT
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			signal = syscall.SIGQUIT // a Go program then says what it was doing
+		}
+		return syscall.Kill(-cmd.Process.Pid, signal)
+	}
+	cmd.WaitDelay = time.Minute
+	return cmd
 }
 
 // fieldTests are the names of the tests of rung field. They stand among those of rung cluster, whose helpers they use.

@@ -17,8 +17,8 @@ const maxTries = 3
 const longestTry = 5 * time.Minute
 
 // secondTry runs a few failed tests once more, each by itself, and reports whether all passed then. They are named as
-// flaky, with what they said when they failed. After a panic, a failed build or a test that took long there is no second
-// try: other tests of the package may never have run.
+// flaky, with what they said when they failed. After a panic, a failed build or a test that took long there is no
+// second try: other tests of the package may never have run.
 func (r *result) secondTry(ctx context.Context, args []string, w io.Writer) bool {
 	var failed []failure
 	for _, f := range r.failures {

@@ -13,7 +13,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -31,18 +30,19 @@ func (a *app) collect() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "collect [NODE…]",
 		Short: "Make an archive of what Windows nodes say of themselves, and of the cluster, to send or to keep",
-		Long: `Makes a .tar.gz of what one looks at when a Windows node does not do as it should. Of each Windows node it has the files
-that SIG Windows' collectlogs.ps1 makes: HNS' networks, endpoints and policies, ipconfig, routes; and services, processes,
-connections, pods, containers and images of the container runtime, event logs and the ends of logs. Of the cluster it has
-nodes, pods, Services and events, and if it is this machine's, all that ` + "`mullion export logs`" + ` writes.
+		Long: `Makes a .tar.gz of what one looks at when a Windows node does not do as it should. Of each Windows node it has the
+files that SIG Windows' collectlogs.ps1 makes: HNS' networks, endpoints and policies, ipconfig, routes; and services,
+processes, connections, pods, containers and images of the container runtime, event logs and the ends of logs. Of the
+cluster it has nodes, pods, Services and events, and if it is this machine's, all that ` + "`mullion export logs`" + ` writes.
 
-It collects from this machine's cluster, or with --kubeconfig or --context from any other, whose Windows nodes need not be
-Mullion's. NODE narrows it to some Windows nodes. The hosts of this machine are asked directly, as root; other nodes only
-with --node-pods: it makes a HostProcess pod on each node, in kube-system, and removes it afterwards.
+It collects from this machine's cluster, or with --kubeconfig or --context from any other, whose Windows nodes need not
+be Mullion's. NODE narrows it to some Windows nodes. The hosts of this machine are asked directly, as root; other nodes
+only with --node-pods: it makes a HostProcess pod on each node, in kube-system, and removes it afterwards.
 
 It is made to be sent: tokens are cut out of all texts, and the values of variables out of pods; keys, kubeconfigs,
 Secrets and ConfigMaps are not in it. What programs themselves wrote to their logs stays. missing.txt in it names what
-could not be had. The exit code is 0 also if something is missing, 2 for wrong flags, 3 if the cluster could not be asked.`,
+could not be had. The exit code is 0 also if something is missing, 2 for wrong flags, 3 if the cluster could not be
+asked.`,
 		Example: `  mullion collect
   mullion collect win-1 -o win-1.tar.gz
   mullion collect --context prod --node-pods`,
@@ -99,7 +99,9 @@ func (a *app) runCollect(ctx context.Context, f diagnoseFlags, nodes []string) e
 	return nil
 }
 
-func (a *app) collectInto(ctx context.Context, out io.Writer, f diagnoseFlags, client kubernetes.Interface, nodes []string) error {
+func (a *app) collectInto(ctx context.Context, out io.Writer, f diagnoseFlags, client kubernetes.Interface,
+	nodes []string,
+) error {
 	dir, err := os.MkdirTemp("", "mullion-collect-")
 	if err != nil {
 		return err
@@ -192,7 +194,11 @@ func archive(out io.Writer, dir, below string) error {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		if err := addFile(files, name, path.Join(below, strings.TrimPrefix(filepath.ToSlash(name), filepath.ToSlash(dir)))); err != nil {
+		inside, err := filepath.Rel(dir, name)
+		if err == nil {
+			err = addFile(files, name, path.Join(below, filepath.ToSlash(inside)))
+		}
+		if err != nil {
 			return err
 		}
 	}

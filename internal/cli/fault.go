@@ -22,8 +22,8 @@ func (a *app) fault() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fault",
 		Short: "Make known troubles of Windows nodes, to see how they look and to try what finds them",
-		Long: `Makes the troubles that ` + "`mullion diagnose`" + ` finds, each by its real cause, in this machine's cluster, and takes them back.
-Its objects are in the namespace ` + fault.Namespace + `, but for those that have none; an object of somebody else is neither
+		Long: `Makes the troubles that ` + "`mullion diagnose`" + ` finds, each by its real cause, in this machine's cluster, and
+takes them back. Its objects are in the namespace ` + fault.Namespace + `, but for those that have none; an object of somebody else is neither
 replaced nor removed. Which faults there are only the cluster knows.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -74,7 +74,8 @@ func (a *app) faultList() *cobra.Command {
 		Example: "  mullion fault list\n  mullion fault list -o json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if output != "text" && output != "json" {
-				return usage(fmt.Errorf("--output %q is neither text nor json", output), fmt.Sprintf("see `%s --help`", cmd.CommandPath()))
+				return usage(fmt.Errorf("--output %q is neither text nor json", output),
+					fmt.Sprintf("see `%s --help`", cmd.CommandPath()))
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), a.calls.apiPatience)
 			defer cancel()
@@ -127,8 +128,9 @@ func (a *app) faultMake() *cobra.Command {
 	return &cobra.Command{
 		Use:   "make FAULT…",
 		Short: "Make faults; `mullion diagnose` finds them after some seconds",
-		Long: `Makes faults in this machine's cluster. All are judged before the first is made. ` + "`mullion fault list`" + ` names them; a fault
-has the name of the probe that finds it. The first time it builds the image of the pods of ` + "`mullion net test`" + `.`,
+		Long: `Makes faults in this machine's cluster. All are judged before the first is made. ` + "`mullion fault list`" + ` names
+them; a fault has the name of the probe that finds it. The first time it builds the image of the pods of
+` + "`mullion net test`" + `.`,
 		Example: "  mullion fault make pod-pings run-as-user-name\n  mullion diagnose\n  mullion fault undo",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {

@@ -4,11 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/diagnose/fault"

@@ -1,5 +1,5 @@
-// Package collect asks a Windows node for what people look at when its network or its pods do not do as they should: the
-// files that SIG Windows' collectlogs.ps1 makes, under its names, and a few more.
+// Package collect asks a Windows node for what people look at when its network or its pods do not do as they should:
+// the files that SIG Windows' collectlogs.ps1 makes, under its names, and a few more.
 package collect
 
 import (

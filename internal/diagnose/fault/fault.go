@@ -122,7 +122,8 @@ func Make(ctx context.Context, c kubernetes.Interface, ids []string, v Values) e
 		// the webhook of credential specs would refuse a pod that is to fail on its node
 		Labels: map[string]string{Label: "all", "gmsa-webhook": "disabled"},
 	}}
-	if _, err := c.CoreV1().Namespaces().Create(ctx, space, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+	_, err := c.CoreV1().Namespaces().Create(ctx, space, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
 	}
 	for _, id := range ids {

@@ -16,7 +16,9 @@ import (
 var values = fault.Values{WindowsNode: "win-1", LinuxNode: "linux-1", WindowsImage: "w:v1", LinuxImage: "l:v1"}
 
 func nodes() []*corev1.Node {
-	return []*corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "win-1"}}, {ObjectMeta: metav1.ObjectMeta{Name: "linux-1"}}}
+	return []*corev1.Node{
+		{ObjectMeta: metav1.ObjectMeta{Name: "win-1"}}, {ObjectMeta: metav1.ObjectMeta{Name: "linux-1"}},
+	}
 }
 
 func cluster() *fake.Clientset {
@@ -57,10 +59,12 @@ func TestAll(t *testing.T) {
 	if err := fault.Make(t.Context(), c, names(), values); err != nil { // a second time changes nothing
 		t.Error(err)
 	}
-	if undone, err := fault.Undo(t.Context(), c, []string{"pod-pings"}); err != nil || !slices.Equal(undone, []string{"pod-pings"}) {
+	one := []string{"pod-pings"}
+	if undone, err := fault.Undo(t.Context(), c, one); err != nil || !slices.Equal(undone, one) {
 		t.Errorf("undone %v, %v", undone, err)
 	}
-	if made, err := fault.Made(t.Context(), c); err != nil || slices.Contains(made, "pod-pings") || len(made) != len(names())-1 {
+	made, err := fault.Made(t.Context(), c)
+	if err != nil || slices.Contains(made, "pod-pings") || len(made) != len(names())-1 {
 		t.Errorf("made %v, %v", made, err)
 	}
 	if _, err := fault.Undo(t.Context(), c, nil); err != nil {

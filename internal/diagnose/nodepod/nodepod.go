@@ -43,9 +43,10 @@ const (
 	look = 500 * time.Millisecond
 )
 
-// Ask makes a pod on the node that runs a command of package nodescript, returns what that printed, and removes the pod,
-// also when ctx has ended.
-func Ask(ctx context.Context, client kubernetes.Interface, node, image string, command []string) (text string, err error) {
+// Ask makes a pod on the node that runs a command of package nodescript, returns what that printed, and removes the
+// pod, also when ctx has ended.
+func Ask(ctx context.Context, client kubernetes.Interface, node, image string, command []string,
+) (text string, err error) {
 	pods := client.CoreV1().Pods(Namespace)
 	const letters = 8
 	made := Pod(app+"-"+rand.String(letters), node, image, command)

@@ -165,7 +165,9 @@ func stageWindows() *system {
 			return nil
 		},
 		removeRoute: func(r route) error {
-			known = slices.DeleteFunc(known, func(other route) bool { return other.prefix == r.prefix && other.hop == r.hop })
+			known = slices.DeleteFunc(known, func(other route) bool {
+				return other.prefix == r.prefix && other.hop == r.hop
+			})
 			return nil
 		},
 		version: func() (string, error) { return "10.0.20348", nil },

@@ -13,7 +13,8 @@ const (
 // cmdlets are all implemented cmdlets.
 func cmdlets() []cmdlet {
 	return slices.Concat(outputCmdlets(), pipelineCmdlets(), fileCmdlets(), itemCmdlets(), otherCmdlets(), hnsCmdlets(),
-		networkCmdlets(), sortingCmdlets(), textCmdlets(), internetCmdlets(), dnsCmdlets(), routeCmdlets(), interfaceCmdlets(),
+		networkCmdlets(), sortingCmdlets(), textCmdlets(), internetCmdlets(), dnsCmdlets(), routeCmdlets(),
+		interfaceCmdlets(),
 		firewallCmdlets(),
 		serviceCmdlets(), pathCmdlets(), formatCmdlets(), commandCmdlets(), processCmdlets(), moduleCmdlets(),
 		registryCmdlets(), archiveCmdlets(), jobCmdlets(), variableCmdlets(), everydayCmdlets(), wmiCmdlets(),

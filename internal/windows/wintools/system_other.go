@@ -45,9 +45,12 @@ func (nowhere) SetAccess(path string, l filesec.List) error { return filesec.Set
 func (nowhere) SetOwner(path, sid string) error             { return filesec.SetOwner(path, sid) }
 func (nowhere) Account(sid string) string                   { return filesec.Account(sid) }
 func (nowhere) LookupAccount(name string) (string, error)   { return filesec.Lookup(name) }
+
+// Domain implements System.
 func (nowhere) Domain() (credspec.Domain, error) {
 	return credspec.Domain{}, errors.ErrUnsupported
 }
+
 func (nowhere) Zone(string) (Zone, error)                    { return Zone{}, errors.ErrUnsupported }
 func (nowhere) Zones() ([]Zone, error)                       { return nil, errors.ErrUnsupported }
 func (nowhere) MayEnd() error                                { return errors.ErrUnsupported }
