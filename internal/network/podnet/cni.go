@@ -50,10 +50,24 @@ func (c cni) add(ctx context.Context, conf *libcni.NetworkConfigList, id string,
 	return ips, nil
 }
 
-// remembers reports whether the pod was connected by the configuration, and not disconnected since.
-func (c cni) remembers(conf *libcni.NetworkConfigList, id string, pod Pod) bool {
-	result, err := c.GetNetworkListCachedResult(conf, runtimeConf(id, pod))
-	return err == nil && result != nil
+// used are the configurations by which a pod was connected, and not disconnected since.
+func (c cni) used(id string, pod Pod) ([]*libcni.NetworkConfigList, error) {
+	attachments, err := c.GetCachedAttachments(pod.ID)
+	if err != nil {
+		return nil, err
+	}
+	var all []*libcni.NetworkConfigList
+	for _, a := range attachments {
+		if a.NetNS != id {
+			continue
+		}
+		conf, err := libcni.NetworkConfFromBytes(a.Config)
+		if err != nil {
+			return nil, fmt.Errorf("read what pod %s/%s was connected by: %w", pod.Namespace, pod.Name, err)
+		}
+		all = append(all, conf)
+	}
+	return all, nil
 }
 
 func runtimeConf(id string, pod Pod) *libcni.RuntimeConf {

@@ -148,20 +148,9 @@ func readConf(drive *os.Root, name string) (*libcni.NetworkConfigList, error) {
 // used returns the configurations with which to disconnect a pod: those with which it was connected, whatever is
 // installed now, or the installed one for a pod whose Add was cut short.
 func (n *installed) used(id string, pod Pod, there bool) ([]*libcni.NetworkConfigList, error) {
-	attachments, err := n.cni.GetCachedAttachments(pod.ID)
+	all, err := n.cni.used(id, pod)
 	if err != nil {
 		return nil, err
-	}
-	var all []*libcni.NetworkConfigList
-	for _, a := range attachments {
-		if a.NetNS != id {
-			continue
-		}
-		conf, err := libcni.NetworkConfFromBytes(a.Config)
-		if err != nil {
-			return nil, fmt.Errorf("read what pod %s/%s was connected by: %w", pod.Namespace, pod.Name, err)
-		}
-		all = append(all, conf)
 	}
 	if len(all) > 0 || !there {
 		return all, nil

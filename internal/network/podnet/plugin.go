@@ -45,30 +45,63 @@ func newOwnPlugin(cfg Config) (*ownPlugin, error) {
 }
 
 // confPath is the CNI configuration on this machine.
-func (p *ownPlugin) confPath() string {
-	return filepath.Join(p.cfg.Drive, filepath.FromSlash(confFolder), "10-"+NetworkName(p.cfg.Mode)+".conflist")
+func (p *ownPlugin) confPath() string { return filepath.Join(p.cfg.Drive, p.confName()) }
+
+// confName is the CNI configuration below the host's drive.
+func (p *ownPlugin) confName() string {
+	return filepath.Join(filepath.FromSlash(confFolder), "10-"+NetworkName(p.cfg.Mode)+".conflist")
 }
 
-// configuration is the CNI configuration for the plugin; nil until there is a range.
-func (p *ownPlugin) configuration() *libcni.NetworkConfigList {
+// configuration is the CNI configuration for the plugin, as it is now: a person's changes hold for the pods that come.
+// It is nil until there is a range.
+func (p *ownPlugin) configuration() (*libcni.NetworkConfigList, error) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	return p.conf
+	if p.conf == nil {
+		return nil, nil //nolint:nilnil // there is none, and nothing is wrong
+	}
+	drive, err := os.OpenRoot(p.cfg.Drive) // links must not lead out of the drive
+	if err != nil {
+		return nil, err
+	}
+	defer drive.Close()
+	conf, err := readConf(drive, p.confName())
+	if err != nil {
+		return nil, fmt.Errorf("read CNI configuration %q: %w", p.confPath(), err)
+	}
+	return conf, nil
 }
 
 // Add implements connector.
 func (p *ownPlugin) Add(ctx context.Context, namespace string, pod Pod) ([]netip.Addr, error) {
-	return p.cni.add(ctx, p.configuration(), namespace, pod)
+	conf, err := p.configuration()
+	if err != nil {
+		return nil, err
+	}
+	return p.cni.add(ctx, conf, namespace, pod)
 }
 
 // Del implements connector. It runs the plugin's DEL even if the pod's namespace is lost, because only DEL gives the
-// address back to host-local.exe.
+// address back to host-local.exe, and with the configuration by which the pod was connected. A pod that no plugin
+// remembers has the configuration of now, if its namespace is there.
 func (p *ownPlugin) Del(ctx context.Context, namespace string, pod Pod, there bool) error {
-	conf := p.configuration()
-	if conf == nil || !there && !p.cni.remembers(conf, namespace, pod) {
-		return nil
+	confs, err := p.cni.used(namespace, pod)
+	if err != nil {
+		return err
 	}
-	return p.cni.DelNetworkList(ctx, conf, runtimeConf(namespace, pod))
+	if len(confs) == 0 && there {
+		conf, err := p.configuration()
+		if err != nil || conf == nil {
+			return err
+		}
+		confs = append(confs, conf)
+	}
+	for _, conf := range confs {
+		if err := p.cni.DelNetworkList(ctx, conf, runtimeConf(namespace, pod)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // SetRange implements connector.
