@@ -32,7 +32,7 @@ commands ask the HNS of a node what hnsdiag and the HNS PowerShell module ask on
 		Args:    noArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.hnsList(), a.hnsShow(), a.hnsDiag(), a.hnsRestart())
+	cmd.AddCommand(a.hnsList(), a.hnsShow(), a.hnsDiag(), a.hnsTrace(), a.hnsRestart())
 	return cmd
 }
 

@@ -311,3 +311,28 @@ func TestHNSOfNodesThatHaveNone(t *testing.T) {
 	m.run("hns", "restart", "win-1").refused(t, ExitRequirement,
 		"mullion hns needs root: it makes network namespaces, mounts and cgroups", "run it with sudo")
 }
+
+// TestHNSTrace: a call that a program makes is told as it comes, until the person leaves.
+func TestHNSTrace(t *testing.T) {
+	for name, tt := range map[string]struct {
+		whole bool
+		want  string
+	}{
+		"a line": {false, "15:04:05.000  1.5ms HcnCreateEndpoint AAAA {\"Name\": \"web\"} → BBBB\n"},
+		"whole":  {true, "15:04:05.000  1.5ms HcnCreateEndpoint AAAA → BBBB\n    {\"Name\": \"web\"}\n    → {\"ID\": \"BBBB\"}\n"},
+	} {
+		var b strings.Builder
+		err := printCall(&b, hns.TracedCall{
+			At:   time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC),
+			Took: 1500 * time.Microsecond, Function: "HcnCreateEndpoint", Object: "AAAA", Made: "BBBB",
+			Text: []string{"{\"Name\":\n \"web\"}"}, Reply: "{\"ID\": \"BBBB\"}",
+		}, tt.whole)
+		if got := b.String(); err != nil || got != tt.want {
+			t.Errorf("%s: %q, want %q (%v)", name, got, tt.want, err)
+		}
+	}
+	m := newMachine(t)
+	m.run("hns", "trace").has(t, ExitUsage, "mullion: `mullion hns trace` takes NODE")
+	m.withHNS()
+	m.run("hns", "trace", "nobody").has(t, ExitNotFound, "mullion:")
+}

@@ -107,6 +107,7 @@ func (s *Service) leave(ctx context.Context, c net.Conn) {
 // answer carries out one request. Once read, a request runs to its end even if the client is gone: half a request would
 // leave kernel and state different. After a request to watch, the connection carries events.
 func (s *Service) answer(ctx context.Context, peer *session, fields [][]byte, withCopies bool) ([]byte, *watcher) {
+	begun := time.Now()
 	r, err := decodeRequest(fields)
 	var reply hns.Reply
 	var copies [][]byte
@@ -127,6 +128,7 @@ func (s *Service) answer(ctx context.Context, peer *session, fields [][]byte, wi
 	default:
 		reply, copies, err = s.call(context.WithoutCancel(ctx), r, withCopies)
 	}
+	s.traced(begun, peer, r, reply, err)
 	if err != nil {
 		s.cfg.Log.Debug("HNS request refused", "remote", peer.remote, "function", r.Function, "err", err)
 	}

@@ -63,6 +63,10 @@ type Service struct {
 	held     map[string]held
 	watchers map[*watcher]bool
 
+	// tracers are those who are told of calls, guarded by tracing, which nobody holds while he locks another.
+	tracing sync.Mutex
+	tracers map[*tracer]bool
+
 	generation generation
 
 	// kernel is locked while the data plane works, so that changes keep their order. Whoever holds it does not lock mu.
@@ -78,6 +82,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 		generation: generation{file: cfg.Generation},
 		held:       map[string]held{},
 		watchers:   map[*watcher]bool{},
+		tracers:    map[*tracer]bool{},
 	}
 	if err := s.Restart(ctx); err != nil {
 		return nil, err

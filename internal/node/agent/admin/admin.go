@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/base/unixsocket"
+	"mullion.dev/mullion/internal/network/hns"
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
@@ -36,10 +37,12 @@ type HNS interface {
 	Plan() netplan.Plan
 	Differences(ctx context.Context) ([]string, error)
 	Restart(ctx context.Context) error
+	// Trace tells of programs' calls until ctx ends.
+	Trace(ctx context.Context) <-chan hns.TracedCall
 }
 
 // Serve answers on the socket until ctx ends.
-func Serve(ctx context.Context, socket string, hns HNS, log *slog.Logger) error {
+func Serve(ctx context.Context, socket string, service HNS, log *slog.Logger) error {
 	if err := os.MkdirAll(filepath.Dir(socket), 0o711); err != nil {
 		return err
 	}
@@ -48,7 +51,7 @@ func Serve(ctx context.Context, socket string, hns HNS, log *slog.Logger) error 
 		return err
 	}
 	server := &http.Server{
-		Handler:           routes(hns, log),
+		Handler:           routes(service, log),
 		ReadHeaderTimeout: 10 * time.Second,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 	}
@@ -60,25 +63,26 @@ func Serve(ctx context.Context, socket string, hns HNS, log *slog.Logger) error 
 	return nil
 }
 
-func routes(hns HNS, log *slog.Logger) http.Handler {
+func routes(service HNS, log *slog.Logger) http.Handler {
 	started := time.Now()
 	var restarts atomic.Int64
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/hns", func(w http.ResponseWriter, r *http.Request) {
-		found, err := hns.Differences(r.Context())
+		found, err := service.Differences(r.Context())
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		d := Diagnosis{Plan: hns.Plan(), Differences: found, Restarts: int(restarts.Load()), Started: started}
+		d := Diagnosis{Plan: service.Plan(), Differences: found, Restarts: int(restarts.Load()), Started: started}
 		if err := json.NewEncoder(w).Encode(d); err != nil {
 			log.Warn("answer about HNS", "error", err)
 		}
 	})
+	mux.HandleFunc("GET /v1/hns/trace", func(w http.ResponseWriter, r *http.Request) { trace(w, r, service) })
 	mux.HandleFunc("POST /v1/hns/restart", func(w http.ResponseWriter, r *http.Request) {
 		// A restart that has begun goes on when the client hangs up: half a restart would leave calls waiting.
-		if err := hns.Restart(context.WithoutCancel(r.Context())); err != nil {
+		if err := service.Restart(context.WithoutCancel(r.Context())); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
@@ -86,4 +90,20 @@ func routes(hns HNS, log *slog.Logger) http.Handler {
 		w.WriteHeader(http.StatusNoContent)
 	})
 	return mux
+}
+
+// trace writes calls as they come, a line of JSON each, until the person leaves.
+func trace(w http.ResponseWriter, r *http.Request, service HNS) {
+	calls := service.Trace(r.Context())
+	w.Header().Set("Content-Type", "application/jsonl")
+	w.WriteHeader(http.StatusOK)
+	flush := http.NewResponseController(w)
+	if flush.Flush() != nil {
+		return
+	}
+	for c := range calls {
+		if json.NewEncoder(w).Encode(c) != nil || flush.Flush() != nil {
+			return
+		}
+	}
 }

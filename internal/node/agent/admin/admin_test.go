@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"mullion.dev/mullion/internal/network/hns"
 	"mullion.dev/mullion/internal/network/netplan"
 	"mullion.dev/mullion/internal/node/agent/admin"
 )
@@ -28,6 +29,13 @@ func (s *service) Differences(context.Context) ([]string, error) {
 func (s *service) Restart(context.Context) error {
 	s.restarts++
 	return s.err
+}
+
+func (s *service) Trace(ctx context.Context) <-chan hns.TracedCall {
+	calls := make(chan hns.TracedCall, 1)
+	calls <- hns.TracedCall{Function: "HcnCreateEndpoint", Text: []string{"{}"}}
+	context.AfterFunc(ctx, func() { close(calls) })
+	return calls
 }
 
 // start serves until the test ends.
@@ -83,5 +91,25 @@ func TestErrorsReachTheCaller(t *testing.T) {
 	}
 	if _, err := admin.NewClient(filepath.Join(t.TempDir(), "none.sock")).Diagnose(t.Context()); err == nil {
 		t.Error("Diagnose() of an agent that is not there = nil")
+	}
+}
+
+// TestTrace: calls are told as they come, and nobody is asked any more once the person has left.
+func TestTrace(t *testing.T) {
+	c := start(t, &service{})
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	var told []hns.TracedCall
+	err := c.Trace(ctx, func(call hns.TracedCall) error {
+		told = append(told, call)
+		cancel()
+		return nil
+	})
+	if err != nil || len(told) != 1 || told[0].Function != "HcnCreateEndpoint" {
+		t.Errorf("%+v, %v", told, err)
+	}
+	enough := errors.New("enough")
+	if err := c.Trace(t.Context(), func(hns.TracedCall) error { return enough }); !errors.Is(err, enough) {
+		t.Errorf("%v", err)
 	}
 }

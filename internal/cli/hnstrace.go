@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mullion.dev/mullion/internal/base/plaintext"
+	"mullion.dev/mullion/internal/network/hns"
+)
+
+func (a *app) hnsTrace() *cobra.Command {
+	var output string
+	var whole bool
+	cmd := &cobra.Command{
+		Use:   "trace NODE",
+		Short: "Show the calls that programs make of a node's HNS, as they come",
+		Long: `Shows each call of HNS on a node until Ctrl-C: when, how long it took, the DLL's function, the object, what was made or
+why it was refused. Programs are kube-proxy.exe, CNI plugins, flanneld.exe, PowerShell's HNS cmdlets. Calls do not wait
+for it: where they come faster than they can be told, it says how many are missing.`,
+		Example:           "  mullion hns trace win-1\n  mullion hns trace win-1 --whole\n  mullion hns trace win-1 -o json | jq .function",
+		Args:              exactArgs("NODE"),
+		ValidArgsFunction: a.completeHNS(nil),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			paths, err := a.windowsNode(args[0])
+			if err != nil {
+				return err
+			}
+			agent, err := a.calls.agent(paths, args[0])
+			if err != nil {
+				return a.hnsError(args[0], err)
+			}
+			err = agent.Trace(cmd.Context(), func(c hns.TracedCall) error {
+				if output == "json" {
+					return json.NewEncoder(a.env.Out).Encode(c)
+				}
+				return printCall(a.env.Out, c, whole)
+			})
+			if err != nil && !errors.Is(err, io.ErrClosedPipe) {
+				return fmt.Errorf("trace HNS of node %s: %w", args[0], err)
+			}
+			return nil
+		},
+	}
+	outputFlag(cmd, &output)
+	cmd.Flags().BoolVar(&whole, "whole", false, "print the texts of calls and answers, too")
+	return cmd
+}
+
+// mostOfCall is how many characters of a call's own texts are in its line.
+const mostOfCall = 120
+
+// onOneLine is a text whose line ends and indentation are spaces.
+func onOneLine(text string) string { return plaintext.OneLine(strings.Join(strings.Fields(text), " ")) }
+
+// printCall prints a call on one line; whole prints its texts below it.
+func printCall(out io.Writer, c hns.TracedCall, whole bool) error {
+	var b strings.Builder
+	if c.Dropped > 0 {
+		fmt.Fprintf(&b, "… %d calls are missing\n", c.Dropped)
+	}
+	fmt.Fprintf(&b, "%s %6s %s", c.At.Format("15:04:05.000"), c.Took.Round(100*time.Microsecond), c.Function)
+	if c.Object != "" {
+		b.WriteString(" " + c.Object)
+	}
+	if !whole {
+		text := []rune(onOneLine(strings.Join(c.Text, " ")))
+		if len(text) > mostOfCall {
+			text = append(text[:mostOfCall], '…')
+		}
+		if len(text) > 0 {
+			b.WriteString(" " + string(text))
+		}
+	}
+	switch {
+	case c.Error != "":
+		b.WriteString(" → " + onOneLine(c.Error))
+	case c.Listed > 0:
+		fmt.Fprintf(&b, " → %d objects", c.Listed)
+	case c.Made != "":
+		b.WriteString(" → " + c.Made)
+	}
+	b.WriteString("\n")
+	if whole {
+		for _, text := range c.Text {
+			fmt.Fprintf(&b, "    %s\n", onOneLine(text))
+		}
+		if c.Reply != "" {
+			fmt.Fprintf(&b, "    → %s\n", onOneLine(c.Reply))
+		}
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
