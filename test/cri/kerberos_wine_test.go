@@ -59,6 +59,12 @@ func TestKerberos(t *testing.T) {
 	if !strings.Contains(got, "Trust Verification Status = 0 0x0 NERR_Success") {
 		t.Errorf("nltest: %s", got)
 	}
+	got = n.execIn(t, with, "klist")
+	for _, want := range []string{"Client: webapp1$ @ CONTOSO.COM", "Server: krbtgt/CONTOSO.COM @ CONTOSO.COM", "AES-256-CTS"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("klist lacks %q: %s", want, got)
+		}
+	}
 	// The keys are nowhere in the container.
 	found, err := filepath.Glob(filepath.Join(n.dir, "cri", "work", with, "run", "*"))
 	if err != nil {

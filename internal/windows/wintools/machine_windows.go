@@ -194,14 +194,33 @@ func (local) Reserve(url, user string) error {
 // Domain implements Domain. The runtime writes the file, and the container can write to it too.
 func (local) Domain() (credspec.Domain, error) {
 	const most = 4096
-	file, err := os.Open(`\\?\unix` + strings.ReplaceAll(credspec.File, "/", `\`))
+	text, err := readLinux(credspec.File, most)
 	if err != nil {
 		return credspec.Domain{}, err
 	}
-	defer file.Close() //nolint:errcheck // it was only read
-	text, err := io.ReadAll(io.LimitReader(file, most))
-	if err != nil {
-		return credspec.Domain{}, fmt.Errorf("read domain of the container: %w", err)
-	}
 	return credspec.ParseDomain(text)
+}
+
+// Tickets implements System.
+func (local) Tickets() ([]credspec.Cached, error) {
+	const most = 1 << 20
+	data, err := readLinux(credspec.CacheFile, most)
+	if err != nil {
+		return nil, err
+	}
+	return credspec.ParseCache(data)
+}
+
+// readLinux reads a file by its Linux name, at most so many bytes.
+func readLinux(name string, most int64) ([]byte, error) {
+	file, err := os.Open(`\\?\unix` + strings.ReplaceAll(name, "/", `\`))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	data, err := io.ReadAll(io.LimitReader(file, most))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	return data, nil
 }

@@ -50,6 +50,8 @@ type Identities interface {
 	Identity() (token.Identity, error)
 	// Domain is the domain that the container is in. The error is os.ErrNotExist where there is none.
 	Domain() (credspec.Domain, error)
+	// Tickets are the Kerberos tickets of the container's account; fs.ErrNotExist: it has none.
+	Tickets() ([]credspec.Cached, error)
 }
 
 // Registry holds the variables of the user's or the machine's environment.

@@ -46,6 +46,9 @@ func (nowhere) SetOwner(path, sid string) error             { return filesec.Set
 func (nowhere) Account(sid string) string                   { return filesec.Account(sid) }
 func (nowhere) LookupAccount(name string) (string, error)   { return filesec.Lookup(name) }
 
+// Tickets implements System.
+func (nowhere) Tickets() ([]credspec.Cached, error) { return nil, errors.ErrUnsupported }
+
 // Domain implements System.
 func (nowhere) Domain() (credspec.Domain, error) {
 	return credspec.Domain{}, errors.ErrUnsupported

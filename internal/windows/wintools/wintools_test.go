@@ -42,6 +42,7 @@ type fake struct {
 	lists     map[string]filesec.List
 	services  servicestest.Manager
 	domain    credspec.Domain
+	tickets   []credspec.Cached
 }
 
 func (w *fake) Logs() ([]string, error) { return slices.Sorted(maps.Keys(w.logs)), w.err }
