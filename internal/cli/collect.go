@@ -33,7 +33,8 @@ func (a *app) collect() *cobra.Command {
 		Long: `Makes a .tar.gz of what one looks at when a Windows node does not do as it should. Of each Windows node it has the
 files that SIG Windows' collectlogs.ps1 makes: HNS' networks, endpoints and policies, ipconfig, routes; and services,
 processes, connections, pods, containers and images of the container runtime, event logs and the ends of logs. Of the
-cluster it has nodes, pods, Services and events, and if it is this machine's, all that ` + "`mullion export logs`" + ` writes.
+cluster it has nodes, pods, Services and events, and if it is this machine's, all that ` + "`mullion export logs`" + `
+writes.
 
 It collects from this machine's cluster, or with --kubeconfig or --context from any other, whose Windows nodes need not
 be Mullion's. NODE narrows it to some Windows nodes. The hosts of this machine are asked directly, as root; other nodes

@@ -9,8 +9,8 @@ import (
 	"mullion.dev/mullion/internal/network/podnet"
 )
 
-// TestEditedConfiguration: a person's changes of the configuration hold for the pods that come. A pod that was connected
-// before is disconnected as it was connected, and a file that cannot be read is said by the pods that come.
+// TestEditedConfiguration: a person's changes of the configuration hold for the pods that come. A pod that was
+// connected before is disconnected as it was connected, and a file that cannot be read is said by the pods that come.
 func TestEditedConfiguration(t *testing.T) {
 	r := newRig(t)
 	n := r.open(t, podnet.Config{Mode: "l2bridge"})

@@ -16,7 +16,7 @@ func TestTrace(t *testing.T) {
 	served := serveOpen(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	calls := served.Service.Trace(ctx)
+	calls := served.Trace(ctx)
 	c := dial(t, served.addr, "secret")
 	next := func() hns.TracedCall {
 		t.Helper()
