@@ -64,7 +64,7 @@ func printCall(out io.Writer, c hns.TracedCall, whole bool) error {
 	if c.Dropped > 0 {
 		fmt.Fprintf(&b, "… %d calls are missing\n", c.Dropped)
 	}
-	fmt.Fprintf(&b, "%s %6s %s", c.At.Format("15:04:05.000"), c.Took.Round(100*time.Microsecond), c.Function)
+	fmt.Fprintf(&b, "%s %6s %s", c.At.Format("15:04:05.000"), c.Took.Round(10*time.Microsecond), c.Function)
 	if c.Object != "" {
 		b.WriteString(" " + c.Object)
 	}
