@@ -1,4 +1,4 @@
-// Command documents prints the page of the documents' samples, from the results in a folder, or that of their statements.
+// Command documents prints the page of the documents' samples, from the results in a folder, or that of what they say.
 package main
 
 import (

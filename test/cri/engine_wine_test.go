@@ -40,7 +40,9 @@ func TestEngine(t *testing.T) {
 			Env:     n.system.ContainerEnv(),
 			Dir:     "/Files",
 			WorkDir: dir,
-		}, Processes: func(id string) int { return len(processesOf(t, id)) }, PodTasks: func(pod string) (count, most int) {
+		}, Processes: func(id string) int {
+			return len(processesOf(t, id))
+		}, PodTasks: func(pod string) (count, most int) {
 			return podTasks(t, pod)
 		}}
 	})

@@ -48,8 +48,8 @@ func TestForkBomb(t *testing.T) {
 	}
 }
 
-// TestBombUnderLimits: a container whose processes start others without end, at its limits of processor time and memory, is
-// gone soon after it is stopped. Killed processes need processor time to end.
+// TestBombUnderLimits: a container whose processes start others without end, at its limits of processor time and
+// memory, is gone soon after it is stopped. Killed processes need processor time to end.
 func TestBombUnderLimits(t *testing.T) {
 	n := newNode(t)
 	pod, config := n.pod(t, "bomb")

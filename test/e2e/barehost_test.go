@@ -48,8 +48,8 @@ const (
 	nssmSum     = "ZG5EV+ss+yt1ukvVz6607txNZyQ8VGZjv2HKHpd+2UI/uHm5UnbO46eCLLP6ebef5JY3ltGUAKI6UAdNR4VMvA=="
 )
 
-// TestFieldBareHost prepares a bare host as a person prepares a new server, by the commands of the documents: the kubelet
-// and kube-proxy as services of sc.exe, then of nssm.
+// TestFieldBareHost prepares a bare host as a person prepares a new server, by the commands of the documents: the
+// kubelet and kube-proxy as services of sc.exe, then of nssm.
 func TestFieldBareHost(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
@@ -137,7 +137,8 @@ func (s sampler) shellOf(t *testing.T) {
 	cmd.Stdin = strings.NewReader("ver\r\nif exist C:\\k echo there\r\nexit 7\r\n")
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != 7 || !strings.Contains(string(out), "Microsoft Windows 10.0.20348") ||
+	if !errors.As(err, &exit) || exit.ExitCode() != 7 ||
+		!strings.Contains(string(out), "Microsoft Windows 10.0.20348") ||
 		regexp.MustCompile(`(?m)^there`).Match(out) {
 		t.Errorf("a prompt: %v\n%s", err, out)
 	}

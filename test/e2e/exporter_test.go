@@ -61,7 +61,7 @@ func TestExporterDaemonSet(t *testing.T) {
 			t.Errorf("%s is %v", sample, page[sample])
 		}
 	}
-	for _, collector := range strings.Split("cpu,memory,logical_disk,physical_disk,net,os,service,system,container", ",") {
+	for collector := range strings.SplitSeq("cpu,memory,logical_disk,physical_disk,net,os,service,system,container", ",") {
 		page.Value(t, fmt.Sprintf("windows_exporter_collector_success{collector=%q}", collector))
 	}
 	page.Between(t, "windows_cpu_logical_processor", float64(runtime.NumCPU()), float64(runtime.NumCPU()))
@@ -104,7 +104,8 @@ func (f fixture) exporterManifest(t *testing.T) string {
 	if err != nil {
 		t.Fatalf("find %s: %v", module, err)
 	}
-	text, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(out)), "kubernetes", "windows-exporter-daemonset.yaml"))
+	text, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(out)), "kubernetes",
+		"windows-exporter-daemonset.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -94,7 +94,7 @@ func (f fixture) faults(t *testing.T) {
 			killed := f.kill(t, c.pattern)
 			f.back(t, c.pattern, killed)
 			f.working(t)
-			f.resolves(t, "ticks-linux")
+			f.resolves(t)
 			f.same(t, before)
 		})
 	}
@@ -181,7 +181,7 @@ func (f fixture) controlPlane(t *testing.T) {
 		}
 	}
 	f.working(t)
-	f.resolves(t, "ticks-linux")
+	f.resolves(t)
 	if asked, failed, last := end(); failed > 0 || asked < 20 {
 		t.Errorf("of %d requests to a pod %d failed while the control plane was killed, the last with: %v", asked,
 			failed, last)
@@ -297,12 +297,12 @@ func (f fixture) same(t *testing.T, before string) {
 	}
 }
 
-// resolves waits until a pod gets an answer from the cluster's DNS. The DNS server is behind a Service that existed
-// before the fault.
-func (f fixture) resolves(t *testing.T, pod string) {
+// resolves waits until the pod ticks-linux gets an answer from the cluster's DNS. The DNS server is behind a Service
+// that existed before the fault.
+func (f fixture) resolves(t *testing.T) {
 	t.Helper()
 	poll(t, settle, func(ctx context.Context) error {
-		out, err := f.mullion(ctx, t, "kubectl", "exec", pod, "--", "tool", "lookup", "kubernetes")
+		out, err := f.mullion(ctx, t, "kubectl", "exec", "ticks-linux", "--", "tool", "lookup", "kubernetes")
 		if err != nil || !strings.HasPrefix(out, "kubernetes [") {
 			return errors.New(out)
 		}

@@ -15,9 +15,9 @@ import (
 
 const flannelDir = "../../examples/flannel"
 
-// TestFieldFlannel brings up the cluster of examples/flannel and deploys flannel as docs/guide.md says: flanneld.exe and
-// the flannel CNI plugin on two Windows nodes, flanneld on a Linux node. Then every flow of the network must go as in a
-// cluster of Mullion's own network, also after flanneld.exe was killed.
+// TestFieldFlannel brings up the cluster of examples/flannel and deploys flannel as docs/guide.md says: flanneld.exe
+// and the flannel CNI plugin on two Windows nodes, flanneld on a Linux node. Then every flow of the network must go as
+// in a cluster of Mullion's own network, also after flanneld.exe was killed.
 func TestFieldFlannel(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")

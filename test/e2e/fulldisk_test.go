@@ -122,8 +122,8 @@ func (d smallDisk) fill(t *testing.T, left uint64) (free func()) {
 	}
 }
 
-// TestFieldFullDisk fills the disk that a cluster is on. Its nodes must report that, what fills the disk must be evicted,
-// and when there is room again, everything must be as it was.
+// TestFieldFullDisk fills the disk that a cluster is on. Its nodes must report that, what fills the disk must be
+// evicted, and when there is room again, everything must be as it was.
 func TestFieldFullDisk(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")

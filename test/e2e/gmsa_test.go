@@ -60,8 +60,8 @@ spec:
 `
 
 // TestFieldGMSA brings up a cluster whose node has the keys of a domain, beside a Kerberos server and an HTTP service
-// of that domain on the machine: a pod of a service account that may use the credential spec is the domain's account, and
-// no other pod is.
+// of that domain on the machine: a pod of a service account that may use the credential spec is the domain's account,
+// and no other pod is.
 func TestFieldGMSA(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")

@@ -50,7 +50,8 @@ func TestInAPod(t *testing.T) {
 		t.Fatal(err)
 	}
 	manifest := filepath.Join(f.home, "statefulset.yaml")
-	if err := os.WriteFile(manifest, []byte(strings.Replace(string(text), "mullion:VERSION", name[1], 1)), 0o600); err != nil {
+	filled := strings.Replace(string(text), "mullion:VERSION", name[1], 1)
+	if err := os.WriteFile(manifest, []byte(filled), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	f.must(t, "kubectl", "apply", "-f", manifest)

@@ -24,8 +24,8 @@ addons: {metricsServer: false, localStorage: false}
 nodes: [{windowsVersion: ltsc2022}]
 `
 
-// TestFieldNodeServices: the kubelet and kube-proxy of a Windows node are services of its host. What ends them is mended,
-// a person's stop is shown and left alone.
+// TestFieldNodeServices: the kubelet and kube-proxy of a Windows node are services of its host. What ends them is
+// mended, a person's stop is shown and left alone.
 func TestFieldNodeServices(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")

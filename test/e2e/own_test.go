@@ -152,8 +152,8 @@ func (f fixture) saysOwn(t *testing.T, node string, want bool) {
 	})
 }
 
-// TestFieldOwnBundle brings up a cluster with programs of one's own, those for Linux from a folder without etcd and those
-// for Windows from an archive, stops it and brings it back.
+// TestFieldOwnBundle brings up a cluster with programs of one's own, those for Linux from a folder without etcd and
+// those for Windows from an archive, stops it and brings it back.
 func TestFieldOwnBundle(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")

@@ -58,7 +58,7 @@ func (f fixture) power(t *testing.T) {
 			f.running(t)
 			f.restarted(t, survivorOf(node), node, before, "")
 			f.working(t)
-			f.resolves(t, "ticks-linux")
+			f.resolves(t)
 		})
 	}
 	t.Run("from-within", func(t *testing.T) {

@@ -244,7 +244,7 @@ func (f fixture) cutOff(t *testing.T) {
 	t.Logf("the node is Ready %s after it was connected again", time.Since(started).Round(time.Second))
 	f.running(t)
 	f.working(t)
-	f.resolves(t, "ticks-linux")
+	f.resolves(t)
 	f.same(t, before)
 	f.healthy(t)
 }

@@ -45,7 +45,7 @@ func TestExporter(t *testing.T) {
 	after := readMachine(t)
 	m := metrics.Parse(t, page)
 	t.Run("collectors", func(t *testing.T) {
-		for _, name := range strings.Split(defaults+","+others, ",") {
+		for name := range strings.SplitSeq(defaults+","+others, ",") {
 			if m.Value(t, fmt.Sprintf("windows_exporter_collector_success{collector=%q}", name)) != 1 {
 				t.Errorf("collector %s has failed", name)
 			}
@@ -68,7 +68,9 @@ func checkProcessors(t *testing.T, m metrics.Page, before, after machine) {
 	processors := strings.Count(before.stat, "\ncpu")
 	m.Between(t, "windows_cpu_logical_processor", float64(processors), float64(processors))
 	for i := range processors {
-		sample := func(mode string) string { return fmt.Sprintf(`windows_cpu_time_total{core="0,%d",mode=%q}`, i, mode) }
+		sample := func(mode string) string {
+			return fmt.Sprintf(`windows_cpu_time_total{core="0,%d",mode=%q}`, i, mode)
+		}
 		user, kernel, idle := before.seconds(fmt.Sprint("cpu", i))
 		user2, kernel2, idle2 := after.seconds(fmt.Sprint("cpu", i))
 		m.Between(t, sample("user"), user, user2+0.01)
@@ -92,6 +94,7 @@ func checkMemory(t *testing.T, m metrics.Page, before machine) {
 }
 
 func checkDisk(t *testing.T, p *winetest.Prefix, m metrics.Page, before, after machine) {
+	t.Helper()
 	var fs unix.Statfs_t
 	if err := unix.Statfs(p.Dir, &fs); err != nil {
 		t.Fatal(err)

@@ -116,11 +116,11 @@ const head = `# Machines that Mullion was tried on
 
 Printed from docs/compat/machines; ` + "`make test-machines`" + ` tries them, ` + "`make update`" + ` writes this page.
 Each is a guest with the distribution's own kernel, systemd and cgroup v2, made from its packages, on two emulated
-processors with 6 GiB (trixie-small: one, with 2 GiB): times say what emulation costs, not what Mullion does. A hardened machine has noexec, nosuid and
-nodev on /run, /tmp, /var/tmp and /dev/shm, AppArmor, a firewall that drops, no IPv6, a strict umask, sessions whose
-processes end with them, and a language and time zone of its own
-([how](../../test/machines/guest/scripts/harden.sh)). trixie-selinux enforces Debian's policy. A row of three steps is of what ` + "`make test`" + ` tries: up,
-the sample's page, down without a trace; one of 11 or 14 steps is half of a row: the work of pods, or faults.
+processors with 6 GiB (trixie-small: one, with 2 GiB): times say what emulation costs, not what Mullion does. A
+hardened machine has noexec, nosuid and nodev on /run, /tmp, /var/tmp and /dev/shm, AppArmor, a firewall that drops,
+no IPv6, a strict umask, sessions whose processes end with them, and a language and time zone of its own
+([how](../../test/machines/guest/scripts/harden.sh)). trixie-selinux enforces Debian's policy. A row of three
+steps is of what ` + "`make test`" + ` tries: up, the sample's page, down without a trace; one of 11 or 14 steps is half of a row: the work of pods, or faults.
 
 | machine | kernel | firewall | passed | ` + "`up`" + `, emulated | what did not pass | tried |
 |---|---|---|---|---|---|---|

@@ -121,7 +121,8 @@ const head = `# Programs that Mullion was tried with
 Printed from the table and the results of ` + "`test/programs`" + `; ` + "`make test-programs`" + ` tries them,
 ` + "`make update`" + ` writes this page. Each is the program as it is published, or built from its published
 module without changes. It is run as a container runs it: by mullion-run.exe, in a Wine prefix with Mullion's
-shims, with pipes as standard handles. Servers are asked from Linux, and told to end as a container's programs are (CTRL_SHUTDOWN).
+shims, with pipes as standard handles. Servers are asked from Linux, and told to end as a container's programs
+are (CTRL_SHUTDOWN).
 Wine 8.0 is Debian 12's, Wine 10.0 Debian 13's. A cell says how many of the checks pass; the checks stand in the column
 before. Where one does not pass, the last column says why, as far as it is known.
 

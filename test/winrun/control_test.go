@@ -34,16 +34,17 @@ func (p prefix) log(t *testing.T, name string) string {
 }
 
 // until runs a command line until what it prints has a text.
-func (p prefix) until(t *testing.T, line, want string) outcome {
+func (p prefix) until(t *testing.T, line, want string) {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
 	for {
 		got := p.line(t, line)
-		if strings.Contains(got.out, want) || time.Now().After(deadline) {
-			if !strings.Contains(got.out, want) {
-				t.Errorf("%s: %+v, want %q", line, got, want)
-			}
-			return got
+		if strings.Contains(got.out, want) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Errorf("%s: %+v, want %q", line, got, want)
+			return
 		}
 	}
 }
@@ -442,8 +443,8 @@ func testServiceMonitor(t *testing.T, p prefix) {
 	}
 }
 
-// testServiceKept keeps a service as a host's kubelet is kept: it is started again when it dies, what it writes is passed
-// on, and a person's stop is told and left alone.
+// testServiceKept keeps a service as a host's kubelet is kept: it is started again when it dies, what it writes is
+// passed on, and a person's stop is told and left alone.
 func testServiceKept(t *testing.T, p prefix) {
 	t.Helper()
 	p.fresh(t)

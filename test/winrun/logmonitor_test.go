@@ -31,6 +31,7 @@ const logMonitorSources = `{"LogConfig":{"logFormat":%q,"sources":[
 func testLogMonitor(t *testing.T, p prefix) {
 	t.Helper()
 	p.Write(t, "tools/job.cmd", logMonitorJob)
+	//nolint:lll // lines of LogMonitor
 	for _, tt := range []struct{ format, want string }{
 		{"JSON", `{"Source":"Process","LogEntry":{"Logline":"from the program"},"SchemaVersion":"1.0.0"}
 {"Source": "EventLog","LogEntry": {"EventSource": "OfTheLogs","Time": "TIME","Channel": "Application","Level": "Warning","EventId": 7,"Message": "it is \"late\""}}

@@ -194,7 +194,8 @@ func testKilled(t *testing.T, p prefix) {
 	}
 	_ = r.cmd.Wait()
 	lines, err := os.ReadFile(report)
-	if code := r.cmd.ProcessState.ExitCode(); err != nil || code != 137 || !strings.HasSuffix(string(lines), "\nexited 137\n") {
+	if code := r.cmd.ProcessState.ExitCode(); err != nil || code != 137 ||
+		!strings.HasSuffix(string(lines), "\nexited 137\n") {
 		t.Errorf("ended with %d, report %q, %v, want 137", code, lines, err)
 	}
 }

@@ -422,7 +422,9 @@ func sockets() []attack {
 func upperLayer() int {
 	const tcp, ulp = 6, 31
 	name := []byte("mullion-none")
-	code := socket(afInet, sockStream, 0, func(fd int) int { return call(sysSetsockopt, fd, tcp, ulp, name, len(name)) })
+	code := socket(afInet, sockStream, 0, func(fd int) int {
+		return call(sysSetsockopt, fd, tcp, ulp, name, len(name))
+	})
 	if code == enoent {
 		return 0
 	}

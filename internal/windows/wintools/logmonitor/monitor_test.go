@@ -147,6 +147,7 @@ func TestRun(t *testing.T) {
 		return 0xC000013A
 	}
 	got := outcomeOf(s, nil, "/Config", write(t, allSources), "cmd", "/c", "echo one")
+	//nolint:lll // lines of LogMonitor
 	want := outcome{0xC000013A, `EventLog Warning old event
 ETW Mullion.Recorded text: hello 
 ETW Mullion.Recorded text: hel 
