@@ -21,7 +21,6 @@ import (
 
 	"mullion.dev/mullion/internal/cluster/export"
 	"mullion.dev/mullion/internal/diagnose/collect"
-	"mullion.dev/mullion/internal/diagnose/gather"
 	"mullion.dev/mullion/internal/diagnose/nodepod"
 )
 
@@ -73,14 +72,9 @@ func (a *app) runCollect(ctx context.Context, f diagnoseFlags, nodes []string) e
 	if err != nil {
 		return err
 	}
-	patience, cancel := context.WithTimeout(ctx, a.calls.apiPatience)
-	defer cancel()
-	picture, err := gather.Picture(patience, client, nodes)
-	if unknown, ok := errors.AsType[*gather.UnknownNodeError](err); ok {
-		return usage(unknown, "`kubectl get nodes -L kubernetes.io/os` lists the nodes with their system")
-	}
+	picture, err := a.pictureOf(ctx, client, nodes)
 	if err != nil {
-		return cannotAsk(err)
+		return err
 	}
 	var looked []string
 	for _, n := range picture.Nodes {

@@ -141,14 +141,9 @@ func (a *app) runDiagnose(ctx context.Context, f diagnoseFlags, nodes []string) 
 	if err != nil {
 		return err
 	}
-	patience, cancel := context.WithTimeout(ctx, a.calls.apiPatience)
-	defer cancel()
-	picture, err := gather.Picture(patience, client, nodes)
-	if unknown, ok := errors.AsType[*gather.UnknownNodeError](err); ok {
-		return usage(unknown, "`kubectl get nodes -L kubernetes.io/os` lists the nodes with their system")
-	}
+	picture, err := a.pictureOf(ctx, client, nodes)
 	if err != nil {
-		return cannotAsk(err)
+		return err
 	}
 	gather.Nodes(ctx, picture, a.nodeAsker(f, client))
 	r := report.Report{
@@ -168,6 +163,20 @@ func (a *app) runDiagnose(ctx context.Context, f diagnoseFlags, nodes []string) 
 		delete(picture.Missing, diagnose.Facts) // nobody asked for them
 	}
 	return diagnoseEnd(r.Results, picture)
+}
+
+// pictureOf is what the API server says of a cluster, whose Windows nodes it narrows to those that are named.
+func (a *app) pictureOf(ctx context.Context, client kubernetes.Interface, nodes []string) (*diagnose.Picture, error) {
+	patience, cancel := context.WithTimeout(ctx, a.calls.apiPatience)
+	defer cancel()
+	picture, err := gather.Picture(patience, client, nodes)
+	if unknown, ok := errors.AsType[*gather.UnknownNodeError](err); ok {
+		return nil, usage(unknown, "`kubectl get nodes -L kubernetes.io/os` lists the nodes with their system")
+	}
+	if err != nil {
+		return nil, cannotAsk(err)
+	}
+	return picture, nil
 }
 
 // nodeAsker asks one node about itself, in the way that is allowed.

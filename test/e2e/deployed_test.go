@@ -82,7 +82,13 @@ const exampleDir = "../../examples/windows-network"
 // example writes a file of the example with the values that a user fills in.
 func (f fixture) example(t *testing.T, name, to string, fill ...*strings.Replacer) {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(exampleDir, name))
+	filled(t, filepath.Join(exampleDir, name), to, fill...)
+}
+
+// filled writes a file with the values that a user fills in.
+func filled(t *testing.T, from, to string, fill ...*strings.Replacer) {
+	t.Helper()
+	data, err := os.ReadFile(from)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,6 +98,23 @@ func (f fixture) example(t *testing.T, name, to string, fill ...*strings.Replace
 	}
 	if err := os.WriteFile(to, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// laid copies files to where an image is built from.
+func laid(t *testing.T, files map[string]string) {
+	t.Helper()
+	for to, from := range files {
+		data, err := os.ReadFile(from)
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(to), 0o755)
+		}
+		if err == nil {
+			err = os.WriteFile(to, data, 0o755)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -110,24 +133,13 @@ func (f fixture) deployables(t *testing.T) {
 		}
 	}
 	windows := filepath.Join(f.bin, "windows")
-	for to, from := range map[string]string{
+	laid(t, map[string]string{
 		filepath.Join(proxy, "start.ps1"):           exampleDir + "/kube-proxy/start.ps1",
 		filepath.Join(proxy, "kube-proxy.exe"):      filepath.Join(bundle.At(f.bin, version.Kubernetes).Node(), "kube-proxy.exe"),
 		filepath.Join(cni, "start.ps1"):             exampleDir + "/cni/start.ps1",
 		filepath.Join(cni, "cni", "win-bridge.exe"): filepath.Join(windows, "win-bridge.exe"),
 		filepath.Join(cni, "cni", "host-local.exe"): filepath.Join(windows, "host-local.exe"),
-	} {
-		data, err := os.ReadFile(from)
-		if err == nil {
-			err = os.MkdirAll(filepath.Dir(to), 0o755)
-		}
-		if err == nil {
-			err = os.WriteFile(to, data, 0o755)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 	for folder, spec := range map[string]string{
 		tool:  "tool/image.yaml",
 		proxy: exampleDir + "/kube-proxy/image.yaml",

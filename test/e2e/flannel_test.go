@@ -60,30 +60,19 @@ func TestFieldFlannel(t *testing.T) {
 	subnets := strings.NewReplacer("10.213.0.0/24", "10.205.0.0/24", "10.244.0.0/16", "10.204.0.0/16", "10.96.0.0/16",
 		"10.95.0.0/16", "kind: Cluster\n", "kind: Cluster\nname: mullion-flannel\n")
 	spec := filepath.Join(dir, "cluster.yaml")
-	filled(t, "cluster.yaml", spec, subnets)
+	filled(t, flannelDir+"/cluster.yaml", spec, subnets)
 	t.Cleanup(func() { f.takeDown(t) })
 	must("up", "-f", spec)
 
 	windows, linux := filepath.Join(dir, "windows"), filepath.Join(dir, "linux")
-	for to, from := range map[string]string{
+	laid(t, map[string]string{
 		filepath.Join(windows, "start.ps1"):          flannelDir + "/windows/start.ps1",
 		filepath.Join(windows, "flanneld.exe"):       filepath.Join(bin, "flannel/windows/flanneld.exe"),
 		filepath.Join(windows, "cni/flannel.exe"):    filepath.Join(bin, "flannel/windows/flannel.exe"),
 		filepath.Join(windows, "cni/win-bridge.exe"): filepath.Join(bin, "windows/win-bridge.exe"),
 		filepath.Join(windows, "cni/host-local.exe"): filepath.Join(bin, "windows/host-local.exe"),
 		filepath.Join(linux, "flanneld"):             filepath.Join(bin, "flannel/linux/flanneld"),
-	} {
-		data, err := os.ReadFile(from)
-		if err == nil {
-			err = os.MkdirAll(filepath.Dir(to), 0o755)
-		}
-		if err == nil {
-			err = os.WriteFile(to, data, 0o755)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 	must("image", "build", windows, "-f", flannelDir+"/windows/image.yaml")
 	must("image", "build", linux, "--os", "linux", "-t", "mullion.local/flannel:v1", "--env", "PATH=/")
 	must("node", "exec", "linux-1", "--", "mkdir", "-p", "/opt/cni/bin", "/etc/cni/net.d")
@@ -107,7 +96,7 @@ func TestFieldFlannel(t *testing.T) {
 	api := must("kubectl", "get", "endpointslice", "kubernetes", "-o",
 		"jsonpath={.endpoints[0].addresses[0]}:{.ports[0].port}")
 	manifest := filepath.Join(dir, "flannel.yaml")
-	filled(t, "flannel.yaml", manifest, subnets, strings.NewReplacer("APISERVER", strings.TrimSpace(api)))
+	filled(t, flannelDir+"/flannel.yaml", manifest, subnets, strings.NewReplacer("APISERVER", strings.TrimSpace(api)))
 	must("kubectl", "apply", "-f", manifest)
 	must("kubectl", "wait", "--for=condition=Ready", "node", "--all", "--timeout=90s")
 	must("kubectl", "-n", "kube-flannel", "rollout", "status", "daemonset", "--timeout=60s")
@@ -126,20 +115,4 @@ func TestFieldFlannel(t *testing.T) {
 		"(Get-NetRoute -NextHop 10.205.0.13).DestinationPrefix")
 	must("kubectl", "-n", "kube-flannel", "rollout", "status", "daemonset", "--timeout=60s")
 	must("net", "test", "--flows", "pod → ")
-}
-
-// filled writes a file of examples/flannel with the values that a user fills in.
-func filled(t *testing.T, name, to string, fill ...*strings.Replacer) {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join(flannelDir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := string(data)
-	for _, r := range fill {
-		text = r.Replace(text)
-	}
-	if err := os.WriteFile(to, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
 }
