@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"mullion.dev/mullion/internal/base/elflibs"
 	"mullion.dev/mullion/internal/base/filecopy"
 )
 
@@ -256,7 +257,9 @@ func (o Options) copyUnix(base string) error {
 		}
 	}
 	programs := []string{o.Install.Loader, o.Install.Server}
-	files, err := elfClosure(programs, libs, openedLibs())
+	// Wine's own libraries are beside the library that needs them, and it works without openedLibs that the machine has
+	// not.
+	files, err := elflibs.Closure(programs, libs, openedLibs(), consoleLibs())
 	if err != nil {
 		return err
 	}
