@@ -46,7 +46,7 @@ CRI_TOOLS_LDFLAGS = -s -w -X sigs.k8s.io/cri-tools/pkg/version.Version=$(shell \
 LDFLAGS := -s -w -X mullion.dev/mullion/internal/base/version.version=$(VERSION)
 
 .DEFAULT_GOAL := build
-.PHONY: plugins quick image release test-release test-package test-wines test-image fuzz chaos picture test-deps machines-deps lint-deps test-field test-machines test-programs test-documents test-skew machine kube-linter critest node-suite exporter flannel test-units e2e e2e.test e2e-images deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
+.PHONY: plugins quick image release test-release test-package test-wines test-image fuzz chaos picture test-deps machines-deps lint-deps test-field test-machines test-programs test-documents test-skew machine kube-linter critest node-suite exporter flannel kubeadm test-units e2e e2e.test e2e-images deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
 
 help: ## what the targets do
 	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -108,6 +108,10 @@ node-suite: kubernetes ## build Kubernetes' node tests for Windows, for their te
 
 exporter: ## build windows_exporter.exe, for its test (test/exporter; a minute)
 	@hack/step.sh "build windows_exporter.exe" env GOOS=windows $(GO) -C upstream/windows-exporter build -trimpath -ldflags '$(EXPORTER_LDFLAGS)' -o $(BIN)/e2e/windows/windows_exporter.exe tool
+
+kubeadm: ## build kubeadm for both systems, for bare hosts and their test (two minutes the first time)
+	@hack/step.sh "build kubeadm $(KUBE_VERSION)" $(KUBE_BUILD) -o $(BIN)/kubernetes/$(KUBE_VERSION)/server/bin/ k8s.io/kubernetes/cmd/kubeadm
+	@hack/step.sh "build kubeadm.exe $(KUBE_VERSION)" env GOOS=windows $(KUBE_BUILD) -o $(BIN)/kubernetes/$(KUBE_VERSION)/node/bin/ k8s.io/kubernetes/cmd/kubeadm
 
 flannel: ## build flannel's programs for both systems, for examples/flannel and its test (four minutes the first time)
 	@hack/step.sh "build flanneld.exe" env GOOS=windows $(GO) -C upstream/flannel build -trimpath -ldflags '$(FLANNEL_LDFLAGS)' -o $(BIN)/flannel/windows/flanneld.exe $(FLANNEL_PKG)

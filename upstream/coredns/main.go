@@ -1,4 +1,4 @@
-// Coredns is CoreDNS with the plugins that a cluster's DNS needs, put together as its documentation says:
+// Coredns is CoreDNS with the plugins that a cluster's DNS, and kubeadm's, need, put together as its documentation says:
 // https://coredns.io/2017/07/25/compile-time-enabling-or-disabling-plugins/ (section "Build with external Go source
 // code"). Upstream's own program also links the SDKs of three clouds, which is why it is not built.
 package main
@@ -14,6 +14,7 @@ import (
 	_ "github.com/coredns/coredns/plugin/kubernetes"
 	_ "github.com/coredns/coredns/plugin/loadbalance"
 	_ "github.com/coredns/coredns/plugin/log"
+	_ "github.com/coredns/coredns/plugin/loop"
 	_ "github.com/coredns/coredns/plugin/metrics"
 	_ "github.com/coredns/coredns/plugin/ready"
 	_ "github.com/coredns/coredns/plugin/reload"
@@ -24,7 +25,7 @@ import (
 func main() {
 	dnsserver.Directives = []string{
 		"reload", "bind", "ready", "health", "prometheus", "errors", "log", "loadbalance", "cache", "kubernetes",
-		"forward",
+		"loop", "forward",
 	}
 	coremain.Run()
 }
