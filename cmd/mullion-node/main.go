@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"mullion.dev/mullion/internal/node/agent"
+	"mullion.dev/mullion/internal/node/linuxservices"
 )
 
 func main() {
@@ -25,6 +26,9 @@ func main() {
 		Executable: executable,
 	})
 	stop()
+	if code, ok := linuxservices.Code(err); ok {
+		os.Exit(code)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mullion-node:", err)
 		os.Exit(1)

@@ -19,13 +19,18 @@ func (c *composer) linuxHosts() error {
 		c.add(network, parts.FabricUnit)
 		config := c.linuxConfig(h)
 		config.After = []string{network.Name()}
-		config.KubeletAfter = c.access.kubeletAfter
-		config.ProxyAfter = c.proxyAfter(config.Config, linuxnode.Identity(config.Dir), !config.NoProxy)
+		if !h.Bare {
+			config.KubeletAfter = c.access.kubeletAfter
+			config.ProxyAfter = c.proxyAfter(config.Config, linuxnode.Identity(config.Dir), !config.NoProxy)
+		}
 		units, err := linuxnode.Units(config)
 		if err != nil {
 			return err
 		}
 		c.units = append(c.units, units...)
+		if h.Bare {
+			continue
+		}
 		c.add(&parts.NodeReady{
 			Node:   h.Name,
 			Client: c.access.client,
@@ -77,6 +82,7 @@ func LoadLinuxHost(paths layout.Paths, node string) (linuxhost.Host, bool, error
 			RunDir: paths.NodeRun(node),
 			Netns:  u.HostNetns(node),
 			Cgroup: paths.CgroupParent() + "/" + node,
+			Bare:   n.Bare,
 		},
 		Bin:        paths.Bin,
 		Kubernetes: paths.Kubernetes(nodeVersion(c, n)).Server(),

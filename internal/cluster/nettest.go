@@ -109,6 +109,9 @@ func testNodes(p Plan, pin func(host string) string) []nettest.Node {
 		})
 	}
 	for _, h := range p.LinuxHosts {
+		if h.Bare {
+			continue
+		}
 		nodes = append(nodes, nettest.Node{
 			Name:     h.Name,
 			OS:       h.OS,

@@ -87,6 +87,7 @@ addons: {metricsServer: false, localStorage: false}
 nodes: [{os: linux}, {windowsVersion: ltsc2022}]
 `),
 		"bare-host":       load(t, "nodes: [{windowsVersion: ltsc2022}, {windowsVersion: ltsc2022, bare: true}]"),
+		"bare-linux":      load(t, "nodes: [{os: linux}, {os: linux, bare: true}]"),
 		"several":         several,
 		"joined":          joinedTo(second, spec.Join{Server: "https://192.0.2.1:6443", Part: 1, Address: "192.0.2.2"}),
 		"foreign":         joinedTo(foreign, spec.Join{Server: "https://k8s.example", Address: "192.0.2.9", Foreign: &theirs}),

@@ -33,6 +33,9 @@ func (c *composer) policies() error {
 		add(h.Name, winnode.PolicySocket(c.Paths.NodeRun(h.Name)), "network")
 	}
 	for _, h := range c.LinuxHosts { // the socket is in the host's /run
+		if h.Bare {
+			continue
+		}
 		add(h.Name, linuxnode.PolicySocket(c.Paths.NodeRun(h.Name)), "host")
 	}
 	c.add(enforcer.New(enforcer.Config{Client: c.access.client, Nodes: nodes, Log: c.log}), after...)

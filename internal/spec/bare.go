@@ -25,6 +25,26 @@ func (v *validator) bare(i int, n Node) {
 	}
 }
 
+// bareLinux checks that bare Linux hosts are kept apart from where frames of other nodes' pods go in UDP packets, in
+// mode overlay and between machines: nodes believe what is in such a packet, and nobody but the person who gives a bare
+// host its network keeps the host's pods from sending one.
+func (v *validator) bareLinux(c Cluster) {
+	for _, n := range c.Nodes {
+		switch {
+		case !n.Bare || !n.Linux():
+			continue
+		case c.Networking.Mode == ModeOverlay:
+			v.fail([]any{"networking", "mode"},
+				"pods of the bare Linux host %s could send into the overlay; use another mode, or a cluster of its own", n.Name)
+		case c.SeveralMachines():
+			v.fail([]any{"nodes"},
+				"pods of the bare Linux host %s could send into the tunnel between the machines; bring it up on one machine, in a cluster of its own",
+				n.Name)
+		}
+		return
+	}
+}
+
 // Bare are the names of the bare hosts.
 func (c Cluster) Bare() []string {
 	var names []string

@@ -28,3 +28,24 @@ func TestBare(t *testing.T) {
 		}
 	}
 }
+
+// A bare Linux host is kept apart from where nodes believe what is in a packet.
+func TestBareLinux(t *testing.T) {
+	const nodes = "nodes:\n- {os: linux, bare: true, count: 2}\n"
+	c, err := spec.Load(strings.NewReader(head + nodes))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(c.Bare(), " "); got != "linux-1 linux-2" {
+		t.Errorf("the bare hosts are %q", got)
+	}
+	for text, want := range map[string]string{
+		"networking: {mode: overlay}\n": "networking.mode: pods of the bare Linux host linux-1 could send into the overlay",
+		"networking: {advertiseAddress: 192.0.2.1, apiServerAddress: 192.0.2.1, apiServerPort: 6443, podSubnet: 10.244.0.0/16}\n": "could send into the tunnel",
+	} {
+		_, err := spec.Load(strings.NewReader(head + text + nodes))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s%v, want %q", text, err, want)
+		}
+	}
+}

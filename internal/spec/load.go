@@ -158,6 +158,7 @@ func (v *validator) expanded(c Cluster) {
 		v.fail([]any{"nodes"},
 			"bare hosts are of the machine that has the control plane, and this one joins another's cluster")
 	}
+	v.bareLinux(c)
 	seen := map[string]bool{}
 	for _, n := range c.Nodes {
 		if seen[n.Name] {
@@ -269,9 +270,6 @@ func (v *validator) node(i int, n Node) {
 	v.bare(i, n)
 	if why := n.Processors.valid(); why != "" {
 		v.fail(at("processors"), "%s", why)
-	}
-	if n.OS == Linux && n.Bare {
-		v.fail(at("bare"), "is for a Windows node; this one is a Linux node")
 	}
 	if n.OS == Linux && n.Processors != (Processors{}) {
 		v.fail(at("processors"), "is for a Windows node; this one is a Linux node")

@@ -168,8 +168,9 @@ type Node struct {
 	// pods, by its options of these names.
 	SystemReserved map[string]string `yaml:"systemReserved,omitempty" json:"systemReserved,omitempty"`
 	KubeReserved   map[string]string `yaml:"kubeReserved,omitempty" json:"kubeReserved,omitempty"`
-	// Bare leaves the host without anything of Kubernetes: it has a container runtime and a network, and a person
-	// prepares it as a new server. Fields for the kubelet and kube-proxy cannot be set with it.
+	// Bare leaves the host without anything of Kubernetes that runs: it has a container runtime and a network, and a
+	// person prepares it as a new server. A Linux host has the programs that kubeadm's packages bring. Fields for the
+	// kubelet and kube-proxy cannot be set with it.
 	Bare bool `yaml:"bare,omitempty" json:"bare,omitempty"`
 	// Processors are those that a Windows node shows in place of the machine's.
 	Processors Processors `yaml:"processors,omitempty" json:"processors,omitzero"`

@@ -23,7 +23,7 @@ func columns() []struct {
 		units []string
 	}{
 		{"network", []string{"network"}},
-		{"host", []string{"prefix+host", "host"}},
+		{"host", []string{"prefix+host", "host+services", "host"}},
 		{"runtime", []string{"agent+pipes", "agent", "containerd"}},
 		{"hns", nil}, // is asked by itself
 		{"kubelet", []string{"kubelet"}},

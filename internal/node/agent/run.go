@@ -1,10 +1,12 @@
 // Package agent owns the program mullion-node, the Linux side of one Windows host: which servers it runs and how they
 // are joined to each other. What they do is theirs. Beside that the program makes Linux hosts.
 //
-//	host-init     the first process of the host (package winhost)
-//	serve         HNS and CRI server of the host
-//	linux-host    makes the namespaces of a Linux host (package linuxhost), and ends
-//	keep-streams  holds the containers' streams while the CRI server is away (package cri/stream)
+//	host-init       the first process of the host (package winhost)
+//	serve           HNS and CRI server of the host
+//	keep-streams    holds the containers' streams while the CRI server is away (package cri/stream)
+//	linux-host      makes the namespaces of a Linux host (package linuxhost), and ends
+//	linux-services  keeps the services of a bare Linux host (package linuxservices)
+//	systemctl       asks for them
 package agent
 
 import (
@@ -19,6 +21,7 @@ import (
 
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
 	"mullion.dev/mullion/internal/node/linuxhost"
+	"mullion.dev/mullion/internal/node/linuxservices"
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/runtime/cri/stream"
 )
@@ -37,7 +40,7 @@ type Env struct {
 func Run(ctx context.Context, env Env) error {
 	debug.SetGCPercent(50) // one of these runs on every host: memory before speed
 	if len(env.Args) == 0 {
-		return errors.New("say what to do: host-init, linux-host, serve or keep-streams")
+		return errors.New("say what to do: host-init, linux-host, linux-services, systemctl, serve or keep-streams")
 	}
 	log := slog.New(slog.NewTextHandler(env.Err, nil))
 	flags := flag.NewFlagSet(env.Args[0], flag.ContinueOnError)
@@ -51,6 +54,16 @@ func Run(ctx context.Context, env Env) error {
 		return hostInit(*file)
 	case "linux-host":
 		return linuxhost.SetUp(env.In, env.Out)
+	case "linux-services":
+		o := linuxservices.Options{Log: log}
+		flags.StringVar(&o.Path, "path", "", "the PATH of the host's services")
+		flags.StringVar(&o.Marker, "marker", "", "what marks the cluster's processes")
+		if err := flags.Parse(env.Args[1:]); err != nil {
+			return err
+		}
+		return linuxservices.Serve(ctx, o)
+	case "systemctl":
+		return linuxservices.Systemctl(ctx, env.Args[1:], env.Out, env.Err)
 	case "serve":
 		file := flags.String("config", "", "the agent's configuration")
 		if err := flags.Parse(env.Args[1:]); err != nil {
@@ -67,7 +80,7 @@ func Run(ctx context.Context, env Env) error {
 		}
 		return stream.Serve(ctx, env.Args[1], log)
 	default:
-		return fmt.Errorf("%q is none of host-init, linux-host, serve, keep-streams", env.Args[0])
+		return fmt.Errorf("%q is none of host-init, linux-host, linux-services, systemctl, serve, keep-streams", env.Args[0])
 	}
 }
 

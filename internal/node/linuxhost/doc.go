@@ -24,6 +24,8 @@ package linuxhost
 import (
 	"errors"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // ErrDown says that a host's namespaces are not there.
@@ -42,6 +44,11 @@ type Host struct {
 	RunDir string `json:"runDir"`
 	// Cgroup is the host's cgroup below each hierarchy's root, "/a/b". In the host it is "/".
 	Cgroup string `json:"cgroup"`
+	// Programs are folders of the host in which commands are looked for before those of the machine.
+	Programs []string `json:"programs,omitempty"`
+	// Usr, unless "", is a folder of the machine that keeps what is written to the host's /usr. Without it /usr is
+	// read-only.
+	Usr string `json:"usr,omitempty"`
 	// Binds are shown in the host read-only.
 	Binds []Bind `json:"binds,omitempty"`
 }
@@ -55,6 +62,12 @@ type Bind struct {
 // OwnCgroup is the cgroup of the host's own processes. cgroup v2 has processes only where no controller is passed on:
 // https://docs.kernel.org/admin-guide/cgroup-v2.html#no-internal-process-constraint
 const OwnCgroup = "system"
+
+// PATH is the variable of that name for the host's commands.
+func (h Host) PATH() string {
+	return strings.Join(append(slices.Clone(h.Programs), "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin",
+		"/sbin", "/bin"), ":")
+}
 
 // Run is the machine's path of the /run of the host whose RunDir it is.
 func Run(runDir string, parts ...string) string {

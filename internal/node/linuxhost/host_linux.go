@@ -213,7 +213,7 @@ func (h Host) inside(f func() error) error {
 // own methods. When ctx is over it gets SIGKILL.
 func (h Host) Command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "/usr/bin/env", append([]string{"--", program}, args...)...)
-	cmd.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root"}
+	cmd.Env = []string{"PATH=" + h.PATH(), "HOME=/root"}
 	cmd.Dir = "/"
 	return cmd
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -72,6 +73,7 @@ func (h Host) enterRoot() error {
 	defer root.Close()
 	for _, step := range []func() error{
 		root.ShowPrograms,
+		func() error { return h.mountUsr(root) },
 		func() error { return root.Share(Run(h.RunDir), "run") },
 		func() error { return h.mountProc(root) },
 		func() error { return h.mountSys(root) },
@@ -110,6 +112,23 @@ func (h Host) mountProc(root *hostroot.Root) error {
 		}
 	}
 	return nil
+}
+
+// mountUsr lays a folder of the host's own over /usr, if it has one.
+func (h Host) mountUsr(root *hostroot.Root) error {
+	if h.Usr == "" {
+		return nil
+	}
+	upper, work := filepath.Join(h.Usr, "upper"), filepath.Join(h.Usr, "work")
+	for _, dir := range []string{upper, work} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+		if strings.ContainsAny(dir, ",:\\") {
+			return fmt.Errorf("lay %q over /usr: overlayfs takes no folder with a comma, a colon or a backslash in its path", dir)
+		}
+	}
+	return root.Mount("overlay", "usr", unix.MS_NODEV, "lowerdir=/usr,upperdir="+upper+",workdir="+work)
 }
 
 // mountSys shows the devices of the host's network namespace, in which the caller has to be.

@@ -62,7 +62,7 @@ oom_score = -999
 // cniTOML says where the CNI plugins are and which template containerd makes their configuration from. With NoCNI there
 // is no template: others write the configuration, and find the usual plugins, as on kind's nodes.
 func (c Config) cniTOML() string {
-	if c.NoCNI {
+	if c.noCNI() {
 		return fmt.Sprintf("  bin_dirs = [%q, %q]\n", cniBinDir, programsDir+"/cni")
 	}
 	return fmt.Sprintf("  bin_dirs = [%q]\n  conf_template = %q\n", programsDir+"/cni", cniTemplate)

@@ -7,6 +7,9 @@
 //	namespaces,  its own CRI,       upstream's      upstream's, nftables
 //	files        our pause image
 //
+// A bare host (Config.Bare) has services/NODE (package linuxservices) after containerd/NODE, and what a person makes of
+// it.
+//
 // Every Linux node has a containerd of its own, which runs in the host's namespaces: so its CRI and the CNI plugins
 // work as they do on any machine, and nothing of them is shared with other nodes but the programs.
 package linuxnode
@@ -30,7 +33,7 @@ type Config struct {
 	// Overlay says that pods' packets to other nodes are carried in VXLAN: they are smaller, and the underlay does not
 	// know pods' addresses.
 	Overlay bool
-	// NoCNI leaves the node without CNI configuration, which others install then.
+	// NoCNI leaves the node without CNI configuration, which others install then. A bare host has none in any case.
 	NoCNI bool
 	// UplinkMTU is the MTU of the node's interface on the underlay; 0 means 1500.
 	UplinkMTU int
@@ -43,6 +46,10 @@ const (
 	programsDir   = "/opt/mullion/bin"
 	kubernetesDir = "/opt/mullion/kubernetes"
 	ownDir        = "/opt/mullion/own"
+	// A bare host has systemctl in servicesDir. What people install in personsDir, their own kubelet for example, comes
+	// before everything.
+	servicesDir = "/opt/mullion/services"
+	personsDir  = "/opt/bin"
 
 	containerdConfig = "/etc/containerd/config.toml"
 	containerdSocket = "/run/containerd/containerd.sock"
@@ -58,7 +65,7 @@ const (
 
 // Host describes the node's namespaces.
 func (c Config) Host() linuxhost.Host {
-	return linuxhost.Host{
+	h := linuxhost.Host{
 		Name:   c.Name,
 		Netns:  c.Netns,
 		Root:   root(c.Dir),
@@ -70,7 +77,15 @@ func (c Config) Host() linuxhost.Host {
 			{Source: kubenode.OwnDir(c.Dir), Target: ownDir},
 		},
 	}
+	if c.Bare {
+		h.Programs = []string{personsDir, servicesDir, kubernetesDir}
+		h.Usr = filepath.Join(c.Dir, "usr")
+	}
+	return h
 }
+
+// noCNI reports whether Mullion leaves the host without CNI configuration.
+func (c Config) noCNI() bool { return c.NoCNI || c.Bare }
 
 // Socket returns the machine's path of the socket of a node's containerd. runDir is the node's Config.RunDir.
 func Socket(runDir string) string { return linuxhost.Run(runDir, "containerd", "containerd.sock") }

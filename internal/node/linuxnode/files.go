@@ -33,5 +33,9 @@ func (c Config) writeHost() error {
 	if err := node.WriteFile(containerdConfig, []byte(c.ContainerdTOML()), 0o600); err != nil {
 		return err
 	}
+	if c.Bare {
+		return node.WriteFile(servicesDir+"/systemctl",
+			[]byte("#!/bin/sh\nexec "+programsDir+"/mullion-node systemctl \"$@\"\n"), 0o755)
+	}
 	return node.WriteFile(cniTemplate, []byte(c.CNITemplate()), 0o644)
 }

@@ -7,12 +7,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/network/podnet"
 	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/node/linuxhost"
+	"mullion.dev/mullion/internal/node/linuxservices"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
 )
@@ -25,8 +27,12 @@ func Units(c Config) ([]component.Unit, error) {
 	units := []component.Unit{
 		{Component: &host{c}, After: c.After},
 		{Component: c.containerdUnit(), After: []string{c.Unit("host")}},
-		{Component: c.kubeletUnit(), After: append([]string{c.Unit("containerd")}, c.KubeletAfter...)},
 	}
+	if c.Bare {
+		return append(units, component.Unit{Component: c.servicesUnit(), After: []string{c.Unit("containerd")}}), nil
+	}
+	units = append(units,
+		component.Unit{Component: c.kubeletUnit(), After: append([]string{c.Unit("containerd")}, c.KubeletAfter...)})
 	if !c.NoProxy {
 		units = append(units, component.Unit{
 			Component: c.proxyUnit(),
@@ -53,6 +59,9 @@ func (h *host) Start(ctx context.Context) error {
 	}
 	if err := h.Host().Ensure(ctx, []string{filepath.Join(h.Bin, "mullion-node"), "linux-host"}); err != nil {
 		return err
+	}
+	if h.Bare {
+		return nil // what its pods' network is to be is a person's business
 	}
 	nat := linuxhost.NAT{
 		Netns:     h.Netns,
@@ -123,12 +132,30 @@ func (c Config) containerdUnit() component.Component {
 	s.Ready = c.criReady
 	p := c.Process("containerd", s, nil)
 	p.Complete = c.ensurePause
-	p.Health = func(ctx context.Context) error {
-		return kubenode.RuntimeHealth(ctx, func(ctx context.Context) (net.Conn, error) {
-			return unixsocket.Dialer(Socket(c.RunDir))(ctx, "", "")
-		})
+	if !c.Bare { // its runtime waits for a CNI configuration of a person's
+		p.Health = func(ctx context.Context) error {
+			return kubenode.RuntimeHealth(ctx, func(ctx context.Context) (net.Conn, error) {
+				return unixsocket.Dialer(Socket(c.RunDir))(ctx, "", "")
+			})
+		}
 	}
 	return p
+}
+
+// servicesUnit keeps the services of a bare host.
+func (c Config) servicesUnit() component.Component {
+	s := c.program(filepath.Join(programsDir, "mullion-node"), "linux-services", "--path", c.Host().PATH(), "--marker",
+		c.Marker)
+	s.Ready = func(ctx context.Context) error {
+		conn, err := unixsocket.Dialer(linuxhost.Run(c.RunDir, strings.TrimPrefix(linuxservices.Socket, "/run/")))(ctx,
+			"", "")
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	}
+	s.StopTimeout = linuxservices.StopPatience
+	return c.Process("services", s, nil)
 }
 
 // kubeletUnit is upstream's kubelet.
