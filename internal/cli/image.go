@@ -29,7 +29,7 @@ Linux node has a store of its own.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.imageBuild(), a.imageLoad(), a.imagePull(), a.imageList(), a.imageRemove())
+	cmd.AddCommand(a.imageBuild(), a.imageKubeadm(), a.imageLoad(), a.imagePull(), a.imageList(), a.imageRemove())
 	return cmd
 }
 
