@@ -1,0 +1,216 @@
+//go:build cluster
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"mullion.dev/mullion/internal/base/cgroup"
+	"mullion.dev/mullion/internal/base/version"
+	"mullion.dev/mullion/internal/cluster/bundle"
+)
+
+const kubeadmYAML = `apiVersion: mullion.dev/v1alpha1
+kind: Cluster
+name: mullion-kubeadm
+networking: {underlaySubnet: 10.199.0.0/24, podSubnet: 10.198.0.0/16, serviceSubnet: 10.197.0.0/16}
+addons: {metricsServer: false, localStorage: false, gmsa: false}
+nodes: [{os: linux, bare: true, count: 2}]
+`
+
+// kubeadmHosts is a cluster of bare hosts on which kubeadm makes another one.
+type kubeadmHosts struct {
+	fixture
+	// ignore is the flag of kubeadm by which it takes cgroup v1, where the machine has that.
+	ignore []string
+}
+
+// TestFieldKubeadm makes a cluster by upstream's kubeadm on bare hosts, as docs/guide.md says.
+func TestFieldKubeadm(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	h := kubeadmHosts{fixture: newFixture(t)}
+	if _, err := os.Stat(filepath.Join(bundle.At(h.bin, version.Kubernetes).Server(), "kubeadm")); err != nil {
+		t.Skipf("needs kubeadm: make kubeadm: %v", err)
+	}
+	if all, err := cgroup.Hierarchies(); err != nil {
+		t.Fatal(err)
+	} else if !all[0].V2 {
+		h.ignore = []string{"--ignore-preflight-errors=SystemVerification"}
+	}
+	file := filepath.Join(h.home, "cluster.yaml")
+	if err := os.WriteFile(file, []byte(kubeadmYAML), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.takeDown(t) })
+	if out := h.must(t, "up", "-f", file); !strings.Contains(out, "0 node(s) and 2 bare host(s)") {
+		t.Errorf("mullion up: %s", out)
+	}
+	defer func() {
+		if t.Failed() {
+			logs(t, h.fixture)
+			for _, host := range []string{"linux-1", "linux-2"} {
+				out, _ := h.mullion(t.Context(), t, "node", "exec", host, "--", "tail", "-n", "60", "/var/log/kubelet.log")
+				t.Logf("== kubelet of %s\n%s", host, out)
+			}
+		}
+	}()
+	if out := h.must(t, "image", "kubeadm"); !regexp.MustCompile(`loaded \S+/etcd:\S+ on linux-2`).MatchString(out) {
+		t.Errorf("mullion image kubeadm: %s", out)
+	}
+	h.init(t)
+	h.network(t, "linux-1")
+	h.join(t, "linux-2")
+	h.network(t, "linux-2")
+	h.route(t, "linux-1", "linux-2")
+	h.route(t, "linux-2", "linux-1")
+	h.kubectl(t, "wait", "--for=condition=Ready", "node", "--all", "--timeout=60s")
+	h.kubectl(t, "-n", "kube-system", "rollout", "status", "deployment/coredns", "--timeout=90s")
+	h.kubectl(t, "-n", "kube-system", "rollout", "status", "daemonset/kube-proxy", "--timeout=60s")
+	h.pods(t)
+
+	// The kubelet is the host's: it comes back with it.
+	h.must(t, "node", "restart", "linux-2")
+	poll(t, settle, func(ctx context.Context) error {
+		out, err := h.mullion(ctx, t, "node", "exec", "linux-2", "--", "systemctl", "is-active", "kubelet")
+		if err != nil {
+			err = fmt.Errorf("%w: %s", err, out)
+		}
+		return err
+	})
+	for _, host := range []string{"linux-2", "linux-1"} {
+		h.reset(t, host)
+	}
+}
+
+// must runs mullion, which has to end well within five minutes.
+func (h kubeadmHosts) must(t *testing.T, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	out, err := h.mullion(ctx, t, args...)
+	if err != nil {
+		t.Fatalf("mullion %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+// runs runs a program on a host.
+func (h kubeadmHosts) runs(t *testing.T, host string, args ...string) string {
+	t.Helper()
+	return h.must(t, append([]string{"node", "exec", host, "--"}, args...)...)
+}
+
+// kubectl runs kubectl on the control plane's host.
+func (h kubeadmHosts) kubectl(t *testing.T, args ...string) string {
+	t.Helper()
+	return h.runs(t, "linux-1", append([]string{"kubectl", "--kubeconfig=/etc/kubernetes/admin.conf"}, args...)...)
+}
+
+// writes writes a file of a host.
+func (h kubeadmHosts) writes(t *testing.T, host, file, text string) {
+	t.Helper()
+	h.runs(t, host, "mkdir", "-p", filepath.Dir(file))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, filepath.Join(h.bin, "mullion"), "node", "exec", host, "--", "tee", file)
+	cmd.Env, cmd.Stdin = h.env(), strings.NewReader(text)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("write %s on %s: %v\n%.300s", file, host, err, out)
+	}
+}
+
+// init is `kubeadm init` with the example's configuration.
+func (h kubeadmHosts) init(t *testing.T) {
+	t.Helper()
+	text, err := os.ReadFile("../../examples/kubeadm/init.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.writes(t, "linux-1", "/root/init.yaml", strings.ReplaceAll(string(text), "podSubnet: 10.244.0.0/16",
+		"podSubnet: 10.196.0.0/16\n  serviceSubnet: 10.195.0.0/16"))
+	began := time.Now()
+	out := h.runs(t, "linux-1", append([]string{"kubeadm", "init", "--config", "/root/init.yaml"}, h.ignore...)...)
+	if !strings.Contains(out, "control-plane has initialized successfully") || strings.Contains(out, "[WARNING Service") {
+		t.Errorf("kubeadm init: %s", out)
+	}
+	t.Logf("kubeadm init took %.1fs", time.Since(began).Seconds())
+}
+
+// join is the command line that `kubeadm token create --print-join-command` prints, on another Linux host.
+func (h kubeadmHosts) join(t *testing.T, host string) {
+	t.Helper()
+	command := strings.Fields(h.runs(t, "linux-1", "kubeadm", "token", "create", "--print-join-command"))
+	began := time.Now()
+	out := h.runs(t, host, append(command, h.ignore...)...)
+	if !strings.Contains(out, "This node has joined the cluster") {
+		t.Errorf("%q: %s", command, out)
+	}
+	t.Logf("kubeadm join of %s took %.1fs", host, time.Since(began).Seconds())
+}
+
+// network gives a host's pods a network, by a CNI configuration with the node's range of addresses.
+func (h kubeadmHosts) network(t *testing.T, host string) {
+	t.Helper()
+	text, err := os.ReadFile("../../examples/kubeadm/10-pods.conflist")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.writes(t, host, "/etc/cni/net.d/10-pods.conflist", strings.ReplaceAll(string(text), "10.244.0.0/24", h.podRange(t, host)))
+}
+
+// podRange is the range of a node's pods, which the cluster has given it.
+func (h kubeadmHosts) podRange(t *testing.T, node string) string {
+	t.Helper()
+	var cidr string
+	poll(t, settle, func(context.Context) error {
+		cidr = strings.TrimSpace(h.kubectl(t, "get", "node", node, "--ignore-not-found", "-o", "jsonpath={.spec.podCIDR}"))
+		if cidr == "" {
+			return fmt.Errorf("node %s has no range of addresses for pods", node)
+		}
+		return nil
+	})
+	return cidr
+}
+
+// route shows a host the way to another one's pods.
+func (h kubeadmHosts) route(t *testing.T, host, to string) {
+	t.Helper()
+	address := h.kubectl(t, "get", "node", to, "-o", `jsonpath={.status.addresses[?(@.type=="InternalIP")].address}`)
+	h.runs(t, host, "ip", "route", "replace", h.podRange(t, to), "via", strings.TrimSpace(address))
+}
+
+// pods runs a pod on the node without a taint; it finds the API by CoreDNS and kube-proxy.
+func (h kubeadmHosts) pods(t *testing.T) {
+	t.Helper()
+	h.must(t, "image", "build", "--os", "linux", filepath.Join(h.bin, "linux/agnhost"), "-t", "mullion.local/agnhost:v1")
+	h.kubectl(t, "run", "try", "--image=mullion.local/agnhost:v1", "--image-pull-policy=Never", "--restart=Never",
+		"--command", "--", "/agnhost", "connect", "kubernetes.default.svc.cluster.local:443", "--timeout=20s")
+	h.kubectl(t, "wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/try", "--timeout=60s")
+}
+
+// reset is `kubeadm reset`, after which nothing of the cluster runs on the host.
+func (h kubeadmHosts) reset(t *testing.T, host string) {
+	t.Helper()
+	h.runs(t, host, "kubeadm", "reset", "-f")
+	if out, err := h.mullion(t.Context(), t, "node", "exec", host, "--", "systemctl", "is-active", "kubelet"); err == nil ||
+		!strings.Contains(out, "inactive") {
+		t.Errorf("the kubelet of %s after reset: %s (%v)", host, out, err)
+	}
+	left := h.runs(t, host, "sh", "-c", "ls -A /etc/kubernetes/manifests /etc/kubernetes/pki /var/lib/kubelet 2>/dev/null; "+
+		"grep /var/lib/kubelet /proc/mounts; /opt/mullion/bin/ctr -n k8s.io containers ls -q 2>/dev/null; "+
+		"ip -br link | grep veth; true")
+	left = regexp.MustCompile(`(?m)^(/\S+:)?\n`).ReplaceAllString(left, "")
+	if strings.TrimSpace(left) != "" {
+		t.Errorf("kubeadm reset left on %s:\n%s", host, left)
+	}
+}
