@@ -163,7 +163,7 @@ type number struct {
 // numberWithType is a number with the letter that makes it a long or a decimal.
 var numberWithType = regexp.MustCompile(`(?i)^[+-]?(0x[0-9a-f]+l|[0-9]+(\.[0-9]+)?[ld])([kmgtp]b)?$`)
 
-// argumentWord reads a bare word, with the variables in it; $( … ) in it may have blanks.
+// argumentWord reads a bare word, with the variables and strings in it; $( … ) in it may have blanks.
 func (p *parser) argumentWord() (expr, error) {
 	begin := p.at
 	t := &template{}
@@ -188,7 +188,15 @@ func (p *parser) argumentWord() (expr, error) {
 			b.WriteRune(p.escaped())
 			plain = false
 			continue
-		case r == '"' || r == '\'' || r == '(' || r == '{':
+		case r == '"' || r == '\'': // --name="a b" is one word, without the marks
+			x, err := p.quoted()
+			if err != nil {
+				return nil, err
+			}
+			t.take(x, &b)
+			plain = false
+			continue
+		case r == '(' || r == '{':
 			return nil, p.refuse("%q inside a word", string(r))
 		}
 		b.WriteRune(r)
@@ -204,7 +212,7 @@ func (p *parser) argumentWord() (expr, error) {
 func (p *parser) wordSoFar(t *template, b *strings.Builder, plain bool, begin int) (expr, error) {
 	if !plain {
 		t.add(b)
-		return t, nil
+		return t.whole(), nil
 	}
 	return p.plainWord(string(p.src[begin:p.at]))
 }

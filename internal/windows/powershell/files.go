@@ -311,7 +311,7 @@ func newItem(c *call) error {
 	if c.piped && c.takes == "value" {
 		value, c.input = one(c.input), nil
 	}
-	folder := lower(c.text("itemtype")+c.text("type")) == "directory"
+	kind := lower(c.text("itemtype") + c.text("type"))
 	if err := c.joinName(); err != nil {
 		return err
 	}
@@ -324,7 +324,9 @@ func newItem(c *call) error {
 		switch {
 		case there && !c.flags["force"]:
 			return itsWords("An item with the specified name %s already exists.", t.full)
-		case folder: // with -Force an existing folder is no error
+		case kind == symbolicLink:
+			err = c.newLink(t.full, text(value))
+		case kind == "directory": // with -Force an existing folder is no error
 			err = os.MkdirAll(t.full, 0o755)
 		default:
 			if err = nil; c.flags["force"] {

@@ -146,3 +146,27 @@ func outFile(c *call) error {
 	}
 	return nil
 }
+
+// symbolicLink is the kind of New-Item that makes one.
+const symbolicLink = "symboliclink"
+
+// newLink makes a symbolic link to a file or folder, which has to be there. With -Force it takes the place of an empty
+// folder or a file.
+func (c *call) newLink(path, to string) error {
+	if to == "" {
+		return thrown("%s : Cannot bind argument to parameter 'Value' because it is an empty string.", c.name)
+	}
+	full := to
+	if !filepath.IsAbs(to) {
+		full = filepath.Join(filepath.Dir(path), to)
+	}
+	if _, err := os.Stat(full); err != nil {
+		return itsWords("Cannot find path '%s' because it does not exist.", to)
+	}
+	if c.flags["force"] {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return os.Symlink(strings.TrimRight(to, `/\`), path)
+}

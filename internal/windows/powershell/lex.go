@@ -276,6 +276,14 @@ func (p *parser) double() (expr, error) {
 	return p.template('"')
 }
 
+// quoted reads a string of either kind.
+func (p *parser) quoted() (expr, error) {
+	if p.peek() == '"' {
+		return p.double()
+	}
+	return p.single()
+}
+
 // template reads text with variables up to a quotation mark, or with 0 to its end, where quotation marks are text.
 func (p *parser) template(quote rune) (expr, error) {
 	t := &template{}
@@ -315,6 +323,22 @@ func (x *template) add(b *strings.Builder) {
 	if b.Len() > 0 {
 		x.parts = append(x.parts, &literal{b.String()})
 		b.Reset()
+	}
+}
+
+// take appends a string: its text to what is in b, and what else it has to the parts.
+func (x *template) take(s expr, b *strings.Builder) {
+	all := []expr{s}
+	if of, ok := s.(*template); ok {
+		all = of.parts
+	}
+	for _, part := range all {
+		if l, ok := part.(*literal); ok {
+			b.WriteString(text(l.v))
+			continue
+		}
+		x.add(b)
+		x.parts = append(x.parts, part)
 	}
 }
 

@@ -262,7 +262,7 @@ func itemCmdlets() []cmdlet {
 		{
 			name:      "New-Item",
 			aliases:   []string{"ni"},
-			about:     "a new file or folder, or a key of the registry; no links",
+			about:     "a new file, folder or symbolic link, or a key of the registry; no junctions and no hard links",
 			run:       newItem,
 			values:    []string{pathName, "name", "itemtype", "type", "value"},
 			flags:     []string{"force"},
@@ -270,7 +270,7 @@ func itemCmdlets() []cmdlet {
 			takes:     "value",
 			needs:     []string{pathName + "|name"},
 			allowed: map[string][]string{
-				"itemtype": {"file", "directory"}, "type": {"file", "directory"},
+				"itemtype": {"file", "directory", symbolicLink}, "type": {"file", "directory", symbolicLink},
 			},
 		},
 		{

@@ -1,1 +1,1 @@
-New-Item -ItemType SymbolicLink -Path a -Value b
+New-Item -ItemType Junction -Path a -Value b

@@ -1,1 +1,1 @@
-echo a"b
+echo a{b
