@@ -173,7 +173,9 @@ func (h kubeadmHosts) podRange(t *testing.T, node string) string {
 	t.Helper()
 	var cidr string
 	poll(t, settle, func(context.Context) error {
-		cidr = strings.TrimSpace(h.kubectl(t, "get", "node", node, "--ignore-not-found", "-o", "jsonpath={.spec.podCIDR}"))
+		//nolint:contextcheck // the command has the test's context
+		cidr = strings.TrimSpace(h.kubectl(t, "get", "node", node, "--ignore-not-found", "-o",
+			"jsonpath={.spec.podCIDR}"))
 		if cidr == "" {
 			return fmt.Errorf("node %s has no range of addresses for pods", node)
 		}
