@@ -35,7 +35,7 @@ func (f failure) print(w io.Writer) {
 func withReasons(failures []failure) []failure {
 	return slices.DeleteFunc(slices.Clone(failures), func(f failure) bool {
 		return len(f.reasons) == 0 && slices.ContainsFunc(failures, func(g failure) bool {
-			return g.rung == f.rung && g.pkg == f.pkg && strings.HasPrefix(g.test, f.test+"/")
+			return g.rung == f.rung && f.holds(g)
 		})
 	})
 }

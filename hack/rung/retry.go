@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -18,22 +19,15 @@ const longestTry = 5 * time.Minute
 
 // secondTry runs a few failed tests once more, each by itself, and reports whether all passed then. They are named as
 // flaky, with what they said when they failed. After a panic, a failed build or a test that took long there is no
-// second try: other tests of the package may never have run.
+// second try: other tests of the package may never have run. Of a long test whose parts failed, and it by nothing else,
+// only the parts are tried.
 func (r *result) secondTry(ctx context.Context, args []string, w io.Writer) bool {
-	var failed []failure
-	for _, f := range r.failures {
-		if f.test == "" || f.panicked || f.took > longestTry {
-			return false
-		}
-		if !strings.Contains(f.test, "/") {
-			failed = append(failed, f)
-		}
-	}
+	failed := toTry(r.failures)
 	if len(failed) == 0 || len(failed) > maxTries {
 		return false
 	}
 	for _, f := range failed {
-		again := append(slices.Clone(args), "-run=^"+f.test+"$", f.pkg)
+		again := append(slices.Clone(args), "-run="+pattern(f.test), f.pkg)
 		out, err := exec.CommandContext(ctx, "go", again...).CombinedOutput()
 		if err != nil || !strings.Contains(string(out), `"Action":"pass"`) {
 			fmt.Fprintf(w, "%s failed at its second try too: %v\n", f.test, err)
@@ -44,11 +38,43 @@ func (r *result) secondTry(ctx context.Context, args []string, w io.Writer) bool
 		fmt.Fprint(w, "FLAKY, passed at the second try: ")
 		f.print(w)
 	}
-	r.passed += len(failed)
+	r.passed += r.failed
 	r.failed = 0
 	r.failures = nil
 	fmt.Fprintf(w, "%s: %d passed, 0 failed, %d skipped\n", r.rung, r.passed, r.skipped)
 	return true
+}
+
+// toTry gives the failed tests to try once more, none where a second try says nothing.
+func toTry(failures []failure) []failure {
+	reasoned := withReasons(failures)
+	var out []failure
+	for _, f := range failures {
+		switch long := f.took > longestTry; {
+		case f.test == "" || f.panicked:
+			return nil
+		case long && slices.ContainsFunc(reasoned, func(g failure) bool { return g.pkg == f.pkg && g.test == f.test }):
+			return nil // by itself, not by a part
+		case !long && !slices.ContainsFunc(out, func(g failure) bool { return g.holds(f) }):
+			out = slices.DeleteFunc(out, f.holds)
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// holds reports whether g is a part of f.
+func (f failure) holds(g failure) bool {
+	return f.pkg == g.pkg && strings.HasPrefix(g.test, f.test+"/")
+}
+
+// pattern is what go test's -run selects a test by, part by part.
+func pattern(test string) string {
+	parts := strings.Split(test, "/")
+	for i, part := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(part) + "$"
+	}
+	return strings.Join(parts, "/")
 }
 
 // panicked reports whether a test's output has a panic in it, of the test's own or of its time being over.

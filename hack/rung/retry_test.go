@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,5 +50,38 @@ var again = func() bool { _, err := os.Stat("flag"); os.WriteFile("flag", nil, 0
 				t.Errorf("no %q in:\n%s", tc.want, out.String())
 			}
 		})
+	}
+}
+
+// TestToTry is about which of the failed tests run once more.
+func TestToTry(t *testing.T) {
+	long := 10 * time.Minute
+	for _, tc := range []struct {
+		name     string
+		failures []failure
+		want     []string
+	}{
+		{"a part and its whole", []failure{{test: "TestA/x", reasons: []string{"no"}}, {test: "TestA"}}, []string{"TestA"}},
+		{"a part of a long one", []failure{
+			{test: "TestA/scripts/x.y", reasons: []string{"no"}}, {test: "TestA/scripts", took: long}, {test: "TestA", took: long},
+		}, []string{"TestA/scripts/x.y"}},
+		{"a long one by itself", []failure{
+			{test: "TestA/x", reasons: []string{"no"}}, {test: "TestA", took: long, reasons: []string{"left behind"}},
+		}, nil},
+		{"a panic", []failure{{test: "TestA/x", panicked: true}, {test: "TestA", took: long}}, nil},
+		{"a package", []failure{{reasons: []string{"build failed"}}}, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var got []string
+			for _, f := range toTry(tc.failures) {
+				got = append(got, f.test)
+			}
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("tries %q, not %q", got, tc.want)
+			}
+		})
+	}
+	if got, want := pattern("TestA/scripts/x.y"), `^TestA$/^scripts$/^x\.y$`; got != want {
+		t.Errorf("pattern is %q, not %q", got, want)
 	}
 }

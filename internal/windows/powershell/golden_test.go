@@ -274,11 +274,14 @@ func play(t *testing.T, script string) (string, outcome) {
 		windows: stageWindows(),
 	}
 	got := outcome{code: s.Run(t.Context())}
-	changing := strings.NewReplacer(dir, "DIR", fmt.Sprint(os.Getpid()), "PID")
+	pid := regexp.MustCompile(fmt.Sprintf(`\b%d\b`, os.Getpid()))
+	changing := func(text string) string {
+		return pid.ReplaceAllString(strings.ReplaceAll(text, dir, "DIR"), "PID")
+	}
 	// with the blanks before it: it ends a column, and is as wide as day and hour are
 	at := regexp.MustCompile(` *\d+/\d+/\d{4} +\d+:\d\d [AP]M`)
-	got.out = at.ReplaceAllString(changing.Replace(out.String()), "TIME")
-	got.errs = changing.Replace(errs.String())
+	got.out = at.ReplaceAllString(changing(out.String()), "TIME")
+	got.errs = changing(errs.String())
 	return fmt.Sprintf("%s-- exit %d --\n%s", got.out, got.code, got.errs), got
 }
 
