@@ -170,7 +170,8 @@ func stageWindows() *system {
 			})
 			return nil
 		},
-		version: func() (string, error) { return "10.0.20348", nil },
+		forwards: func() (bool, error) { return true, nil },
+		version:  func() (string, error) { return "10.0.20348", nil },
 		clear: func(screen io.Writer) error {
 			_, err := fmt.Fprintln(screen, "(the screen is clear)")
 			return err

@@ -7,11 +7,19 @@ func switchedType() *enumType {
 }
 
 // getNetIPInterface outputs what the interfaces are as IP sees them. A host passes packets on, always: it is the router
-// of its pods. In a container that says nothing.
+// of its pods. A container does not.
 func getNetIPInterface(c *call) error {
 	all, err := c.adapters()
 	if err != nil {
 		return c.fail(err)
+	}
+	forwards, err := c.f.in.session.system().forwards()
+	if err != nil {
+		return c.fail(err)
+	}
+	forwarding := int64(0)
+	if forwards {
+		forwarding = 1
 	}
 	met := map[string]bool{}
 	for _, six := range []bool{true, false} {
@@ -33,7 +41,7 @@ func getNetIPInterface(c *call) error {
 			o := newObject("IP interface").set("ifIndex", a.index).set("InterfaceAlias", a.name).set("AddressFamily", family).
 				set("NlMtu", a.mtu).set("Dhcp", enum{switchedType(), 0}).set("ConnectionState", state)
 			o.props["interfaceindex"], o.props["ifalias"], o.props["nlmtubytes"] = a.index, a.name, a.mtu
-			o.props["forwarding"] = enum{switchedType(), 1}
+			o.props["forwarding"] = enum{switchedType(), forwarding}
 			if err := c.putWanted(o, met); err != nil {
 				return err
 			}
@@ -44,9 +52,16 @@ func getNetIPInterface(c *call) error {
 	}, met)
 }
 
-// setNetIPInterface accepts what is so already: that a host passes packets on.
+// setNetIPInterface accepts what is so already: that a host passes packets on. A container may not.
 func setNetIPInterface(c *call) error {
 	if _, err := c.adapterOf(); err != nil {
+		return c.fail(err)
+	}
+	forwards, err := c.f.in.session.system().forwards()
+	if err == nil && !forwards {
+		err = itsWords("Access is denied.")
+	}
+	if err != nil {
 		return c.fail(err)
 	}
 	return nil

@@ -10,3 +10,5 @@ func routes() ([]route, error) { return nil, errors.ErrUnsupported }
 func addRoute(route) error { return errors.ErrUnsupported }
 
 func removeRoute(route) error { return errors.ErrUnsupported }
+
+func forwards() (bool, error) { return false, errors.ErrUnsupported }

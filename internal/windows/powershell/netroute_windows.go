@@ -27,6 +27,15 @@ func addRoute(r route) error { return routeWords(winnet.AddRoute(r.plain())) }
 // removeRoute removes a route.
 func removeRoute(r route) error { return routeWords(winnet.RemoveRoute(r.plain())) }
 
+// forwards reads MIB_IPSTATS' dwForwarding, 1 for yes and 2 for no. Both families of a host pass packets on, or none.
+func forwards() (bool, error) {
+	p, err := winnet.CountProtocols(false)
+	if err != nil {
+		return false, err
+	}
+	return p.IP[0] == 1, nil
+}
+
 func (r route) plain() winnet.Route {
 	return winnet.Route{Index: uint32(r.index), Prefix: r.prefix, Hop: r.hop, Metric: uint32(r.metric)} //nolint:gosec // both were read from such
 }

@@ -52,6 +52,8 @@ type system struct {
 	routes func() ([]route, error)
 	// addRoute makes a route, removeRoute removes one.
 	addRoute, removeRoute func(route) error
+	// forwards reports whether packets that are not for this Windows are passed on.
+	forwards func() (bool, error)
 
 	version  func() (string, error)
 	resolve  func(name string, kind uint16) ([]dnsRecord, error)
@@ -81,6 +83,7 @@ func (s *Session) system() system {
 
 		addRoute:    addRoute,
 		removeRoute: removeRoute,
+		forwards:    forwards,
 
 		version:  windowsVersion,
 		resolve:  resolve,

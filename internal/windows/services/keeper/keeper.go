@@ -144,7 +144,7 @@ func (k *keeper) copyLog() error {
 	return err
 }
 
-// say writes the state file.
+// say writes the state file, whole or not at all.
 func (k *keeper) say(state string) error {
 	if state == k.said {
 		return nil
@@ -153,7 +153,11 @@ func (k *keeper) say(state string) error {
 	if err := os.MkdirAll(filepath.Dir(k.State), 0o700); err != nil {
 		return err
 	}
-	return os.WriteFile(k.State, []byte(state), 0o600)
+	written := k.State + ".new"
+	if err := os.WriteFile(written, []byte(state), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(written, k.State)
 }
 
 // keep follows the service until ctx ends.
