@@ -31,15 +31,15 @@ type SuperviseOptions struct {
 // leftoverPatience bounds the end of what an earlier supervisor left.
 const leftoverPatience = time.Minute
 
-// keep reports whether a process outlives a supervisor: containerd's shims, the keepers of containers' streams, and
-// what runs in containers below the cgroup parent. The next supervisor takes them over. What runs in a container is
-// known by its cgroup alone: its environment can say that it is one of the cluster's own processes.
+// keep reports whether a process outlives a supervisor: containerd's shims, the keepers of containers' streams and of
+// SMB shares, and what runs in containers below the cgroup parent. The next supervisor takes them over. What runs in a
+// container is known by its cgroup alone: its environment can say that it is one of the cluster's own processes.
 func keep(l proc.Leftover, parent string) bool {
 	if inContainer(l.Cgroups, parent) {
 		return true
 	}
 	for _, arg := range l.Args {
-		if strings.HasSuffix(arg, "containerd-shim-runc-v2") || arg == "keep-streams" {
+		if strings.HasSuffix(arg, "containerd-shim-runc-v2") || arg == "keep-streams" || arg == "keep-share" {
 			return true
 		}
 	}

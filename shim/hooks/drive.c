@@ -9,22 +9,29 @@
 
 static int drive_c = -1; /* held open: most names begin there */
 
-int drive_open(char letter)
+/* Opens what an entry of dosdevices leads to, as a place only. */
+static int device_open(const char *name)
 {
     const char *devices = path_of_devices();
-    SIZE_T length = strlen(devices);
-    char *link = heap_alloc(length + 4);
+    SIZE_T length = strlen(devices), more = strlen(name);
+    char *link = heap_alloc(length + more + 2);
     int fd;
 
     if (!link)
         return -LX_ENOSPC;
     memcpy(link, devices, length);
     link[length] = '/';
-    link[length + 1] = letter;
-    link[length + 2] = ':';
+    memcpy(link + length + 1, name, more + 1);
     fd = lx_openat(LX_AT_FDCWD, link, LX_O_PATH | LX_O_DIRECTORY | LX_O_CLOEXEC);
     heap_free(link);
     return fd;
+}
+
+int drive_open(char letter)
+{
+    char name[] = {letter, ':', 0};
+
+    return device_open(name);
 }
 
 int drive_path(char *path, ULONG size)
@@ -44,7 +51,7 @@ static int open_place(int dir, const char *path, int flags, UINT64 resolve)
     return lx_openat2(dir, path, &how);
 }
 
-/* Whether an open place is on a drive. Both paths are canonical, so it is enough to compare their texts. */
+/* Whether an open place is on a drive, or on a share. Both paths are canonical, so it is enough to compare their texts. */
 static BOOL on_drive(int fd)
 {
     char *path = heap_alloc(2 * LINUX_PATH_MAX), *drive = path + LINUX_PATH_MAX;
@@ -52,10 +59,10 @@ static BOOL on_drive(int fd)
     int length;
 
     if (path && lx_fd_path(fd, path, LINUX_PATH_MAX) > 0)
-        for (int i = 0; i < 26 && !found; i++)
+        for (int i = 0; i <= 26 && !found; i++)
         {
             char letter = (char)('a' + (i + 2) % 26); /* c: first */
-            int dir = letter == 'c' && drive_c >= 0 ? drive_c : drive_open(letter);
+            int dir = i == 26 ? device_open("unc") : letter == 'c' && drive_c >= 0 ? drive_c : drive_open(letter);
 
             if (dir < 0)
                 continue;

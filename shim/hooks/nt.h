@@ -140,6 +140,7 @@ struct nt_reparse_data
 NTSTATUS WINAPI RtlUnicodeToUTF8N(char *, ULONG, ULONG *, const WCHAR *, ULONG);
 NTSTATUS WINAPI RtlUTF8ToUnicodeN(WCHAR *, ULONG, ULONG *, const char *, ULONG);
 WCHAR WINAPI RtlUpcaseUnicodeChar(WCHAR);
+WCHAR WINAPI RtlDowncaseUnicodeChar(WCHAR);
 PEB *WINAPI RtlGetCurrentPeb(void);
 NTSTATUS WINAPI RtlGetControlSecurityDescriptor(SECURITY_DESCRIPTOR *, WORD *, ULONG *);
 NTSTATUS WINAPI RtlGetOwnerSecurityDescriptor(SECURITY_DESCRIPTOR *, SID **, BOOLEAN *);

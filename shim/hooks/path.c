@@ -152,6 +152,12 @@ void place_close(struct place *place)
     place->dir = -1;
 }
 
+/* Whether the part of a link's text behind "dosdevices/" leads to a share. */
+static BOOL is_share(const char *part)
+{
+    return !strncmp(part, "unc/", 4);
+}
+
 /* The part of a link's text behind "dosdevices/" if it has our absolute form, or NULL. */
 static const char *device_part(const char *text)
 {
@@ -164,6 +170,8 @@ static const char *device_part(const char *text)
     p += 11;
     if (!strncmp(p, "./", 2))
         p += 2;
+    else if (is_share(p))
+        return p;
     return p[0] >= 'a' && p[0] <= 'z' && p[1] == ':' && (p[2] == '/' || !p[2]) ? p : NULL;
 }
 
@@ -184,6 +192,7 @@ void target_of_text(const char *text, struct target *target)
     ULONG length, size = LINUX_PATH_MAX;
 
     target->relative = target->junction = FALSE;
+    target->share = part && is_share(part);
     if (text[0] == '/' && !unix_to_nt(text, target->name, &size) && wcsncmp(target->name, L"\\??\\unix", 8))
     {
         memmove(target->name, target->name + 4, (wcslen(target->name + 4) + 1) * sizeof(WCHAR));
@@ -194,6 +203,15 @@ void target_of_text(const char *text, struct target *target)
         memcpy(target->name, nowhere, sizeof(nowhere));
         length = 2 + utf16_of(text, (ULONG)strlen(text), target->name + 2, LINUX_PATH_MAX - 3);
         backslashes(target->name, length);
+        return;
+    }
+    if (target->share)
+    {
+        target->name[0] = '\\';
+        length = 1 + utf16_of(part + 3, (ULONG)strlen(part + 3), target->name + 1, LINUX_PATH_MAX - 3);
+        backslashes(target->name, length);
+        while (length > 2 && target->name[length - 1] == '\\')
+            target->name[--length] = 0;
         return;
     }
     target->relative = !part;
@@ -373,10 +391,45 @@ static NTSTATUS absolute_text(const char *folder, const WCHAR *name, BOOL juncti
     return fits ? STATUS_SUCCESS : STATUS_OBJECT_NAME_INVALID;
 }
 
+/* The part of a name behind \\ or UNC\ if it is that of a share, or NULL. skipped: it had the prefix of NT. */
+static const WCHAR *share_part(const WCHAR *name, BOOL skipped)
+{
+    if (skipped)
+        return same_name(name, L"UNC\\", 4) ? name + 4 : NULL;
+    return name[0] == '\\' && name[1] == '\\' && name[2] && name[2] != '\\' && name[2] != '.' && name[2] != '?' ? name + 2 : NULL;
+}
+
+/* The text of a link to a share: part is server\share\x. Their names have no case, and the folders they are mounted at have small letters. */
+static NTSTATUS share_text(const char *folder, const WCHAR *part, char *text)
+{
+    SIZE_T chars = wcslen(part);
+    WCHAR *lower = heap_alloc((chars + 1) * sizeof(WCHAR));
+    char *more = heap_alloc(LINUX_PATH_MAX);
+    unsigned names = 0;
+    BOOL fits = FALSE;
+
+    for (SIZE_T i = 0; lower && i <= chars; i++)
+    {
+        if (part[i] == '\\' || part[i] == '/')
+            names++;
+        lower[i] = names < 2 ? RtlDowncaseUnicodeChar(part[i]) : part[i];
+    }
+    if (lower && more && names)
+    {
+        text[0] = 0;
+        utf8_of(lower, (ULONG)(chars * sizeof(WCHAR)), more, LINUX_PATH_MAX);
+        slashes(more);
+        fits = way_to_devices(folder, text) && append(text, "unc/") && append(text, more);
+    }
+    heap_free(lower);
+    heap_free(more);
+    return fits ? STATUS_SUCCESS : STATUS_OBJECT_NAME_INVALID;
+}
+
 NTSTATUS text_of_target(const struct place *place, const WCHAR *name, BOOL junction, BOOL directory, char *text)
 {
     char *folder = heap_alloc(LINUX_PATH_MAX);
-    const WCHAR *given = name;
+    const WCHAR *given = name, *share;
     NTSTATUS status = STATUS_SUCCESS;
     struct lx_stat st;
     SIZE_T length;
@@ -384,10 +437,12 @@ NTSTATUS text_of_target(const struct place *place, const WCHAR *name, BOOL junct
     name = skip_nt_prefix(name);
     if (!folder || !name[0] || wcslen(name) > LINUX_PATH_MAX / 6 || lx_fd_path(place->dir, folder, LINUX_PATH_MAX / 4) < 0)
         status = STATUS_OBJECT_NAME_INVALID;
+    else if (!junction && (share = share_part(name, name != given)))
+        status = share_text(folder, share, text);
     else if ((name[0] && name[1] == ':') || (name[0] == '\\' && name[1] != '\\'))
         status = absolute_text(folder, name, junction, text);
     else if (name[0] == '\\' || name != given || junction)
-        status = STATUS_NOT_SUPPORTED; /* UNC names and volumes by number have no place on Linux */
+        status = STATUS_NOT_SUPPORTED; /* volumes by number have no place on Linux */
     else
     {
         utf8_of(name, (ULONG)(wcslen(name) * sizeof(WCHAR)), text, LINUX_PATH_MAX / 2);

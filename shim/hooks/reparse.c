@@ -16,17 +16,19 @@
 /* Puts the two names of a target behind each other at names; returns their bytes. */
 static ULONG put_names(struct nt_reparse_data *data, WCHAR *names, const struct target *target, ULONG room)
 {
-    ULONG prefix = target->relative ? 0 : 4, length = (ULONG)wcslen(target->name), gap = target->junction ? 1 : 0;
-    ULONG chars = prefix + length + gap + length + gap;
+    const WCHAR *rest = target->share ? target->name + 1 : target->name; /* \??\UNC\server\share */
+    ULONG prefix = target->relative ? 0 : target->share ? 7 : 4, more = (ULONG)wcslen(rest);
+    ULONG length = (ULONG)wcslen(target->name), gap = target->junction ? 1 : 0;
+    ULONG chars = prefix + more + gap + length + gap;
 
     if (chars * sizeof(WCHAR) > room)
         return ~0u;
-    memcpy(names, L"\\??\\", prefix * sizeof(WCHAR));
-    memcpy(names + prefix, target->name, (length + 1) * sizeof(WCHAR));
-    memcpy(names + prefix + length + gap, target->name, (length + gap) * sizeof(WCHAR));
+    memcpy(names, L"\\??\\UNC", prefix * sizeof(WCHAR));
+    memcpy(names + prefix, rest, (more + gap) * sizeof(WCHAR));
+    memcpy(names + prefix + more + gap, target->name, (length + gap) * sizeof(WCHAR));
     data->target_offset = 0;
-    data->target_length = (USHORT)((prefix + length) * sizeof(WCHAR));
-    data->print_offset = (USHORT)((prefix + length + gap) * sizeof(WCHAR));
+    data->target_length = (USHORT)((prefix + more) * sizeof(WCHAR));
+    data->print_offset = (USHORT)((prefix + more + gap) * sizeof(WCHAR));
     data->print_length = (USHORT)(length * sizeof(WCHAR));
     return chars * sizeof(WCHAR);
 }

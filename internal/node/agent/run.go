@@ -4,6 +4,7 @@
 //	host-init       the first process of the host (package winhost)
 //	serve           HNS and CRI server of the host
 //	keep-streams    holds the containers' streams while the CRI server is away (package cri/stream)
+//	keep-share      keeps the mapping of an SMB share (package smb)
 //	linux-host      makes the namespaces of a Linux host (package linuxhost), and ends
 //	linux-services  keeps the services of a bare Linux host (package linuxservices)
 //	systemctl       asks for them
@@ -22,6 +23,7 @@ import (
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
 	"mullion.dev/mullion/internal/node/linuxhost"
 	"mullion.dev/mullion/internal/node/linuxservices"
+	"mullion.dev/mullion/internal/node/smb"
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/runtime/cri/stream"
 )
@@ -40,7 +42,7 @@ type Env struct {
 func Run(ctx context.Context, env Env) error {
 	debug.SetGCPercent(50) // one of these runs on every host: memory before speed
 	if len(env.Args) == 0 {
-		return errors.New("say what to do: host-init, linux-host, linux-services, systemctl, serve or keep-streams")
+		return errors.New("say what to do: host-init, linux-host, linux-services, systemctl, serve, keep-streams or keep-share")
 	}
 	log := slog.New(slog.NewTextHandler(env.Err, nil))
 	flags := flag.NewFlagSet(env.Args[0], flag.ContinueOnError)
@@ -79,8 +81,10 @@ func Run(ctx context.Context, env Env) error {
 			return errors.New("keep-streams needs the path of its socket")
 		}
 		return stream.Serve(ctx, env.Args[1], log)
+	case smb.KeepCommand:
+		return smb.Keep(ctx, env.In, env.Out)
 	default:
-		return fmt.Errorf("%q is none of host-init, linux-host, linux-services, systemctl, serve, keep-streams", env.Args[0])
+		return fmt.Errorf("%q is none of host-init, linux-host, linux-services, systemctl, serve, keep-streams, keep-share", env.Args[0])
 	}
 }
 

@@ -27,6 +27,7 @@ import (
 	"mullion.dev/mullion/internal/node/agent/admin"
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
 	"mullion.dev/mullion/internal/node/agent/compute"
+	"mullion.dev/mullion/internal/node/smb"
 	"mullion.dev/mullion/internal/node/tickets"
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/runtime/cri"
@@ -87,6 +88,7 @@ func serve(ctx context.Context, config agentconfig.Config, executable string, lo
 	background.Go(func() { service.RepairEvery(ctx, repairPause) })
 	background.Go(func() { a.administer(ctx, service) })
 	background.Go(func() { a.watchServices(ctx) })
+	background.Go(func() { a.serveSMB(ctx) })
 	failed := make(chan error, 2)
 	go func() { failed <- service.Serve(ctx, hnsListener, token) }()
 	// While it is made, the CRI server takes over the pods that are there. Their CNI plugins may call HNS, which serves
@@ -107,6 +109,34 @@ func serve(ctx context.Context, config agentconfig.Config, executable string, lo
 func (a *agent) administer(ctx context.Context, service *hnsserver.Service) {
 	if err := admin.Serve(ctx, admin.Socket(a.config.RunDir), service, a.log.With("part", "admin")); err != nil {
 		a.log.Error("serve the admin API", "error", err)
+	}
+}
+
+// serveSMB serves SMB mappings until ctx ends. If that fails, the agent goes on: the node does not need it.
+func (a *agent) serveSMB(ctx context.Context) {
+	log := a.log.With("part", "smb")
+	host, err := winhost.Load(a.config.HostFile)
+	if err == nil && host.Shared == "" {
+		return
+	}
+	var l net.Listener
+	if err == nil {
+		err = os.MkdirAll(agentconfig.PipesDir(a.config.RunDir), 0o700)
+	}
+	if err == nil {
+		l, err = unixsocket.Listen(ctx, agentconfig.SMBSocket(a.config.RunDir))
+	}
+	if err == nil {
+		server := smb.Server{
+			Folder: agentconfig.SharesDir(host.Shared),
+			Prefix: filepath.Dir(a.config.Drive),
+			Keep:   []string{a.executable, smb.KeepCommand},
+			Log:    log,
+		}
+		err = server.Serve(ctx, l)
+	}
+	if err != nil && ctx.Err() == nil {
+		log.Error("serve SMB mappings", "error", err)
 	}
 }
 
@@ -200,6 +230,7 @@ func (a *agent) engineOptions(layers []string, host winhost.Host) engine.Options
 			Prefix: filepath.Dir(a.config.Drive),
 			Tmp:    host.Tmp,
 			Shared: host.Shared,
+			Shares: agentconfig.SharesDir(host.Shared),
 			PID:    host.PID,
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/node/agent/agentconfig"
 	"mullion.dev/mullion/internal/windows/wine"
 )
 
@@ -60,12 +61,32 @@ func (p *prefix) start() error {
 		return err
 	}
 	host := p.Host(system)
+	if err := p.linkShares(host.Shared); err != nil {
+		return err
+	}
 	for _, dir := range host.Folders {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err
 		}
 	}
 	return host.Save(HostFile(p.Dir))
+}
+
+// linkShares has Wine find \\server\share where SMB shares are mounted.
+func (p *prefix) linkShares(shared string) error {
+	devices, err := os.OpenRoot(filepath.Join(Prefix(p.Dir), "dosdevices"))
+	if err != nil {
+		return err
+	}
+	defer devices.Close()
+	target := agentconfig.SharesDir(shared)
+	if text, err := devices.Readlink("unc"); err == nil && text == target {
+		return nil
+	}
+	if err := devices.RemoveAll("unc"); err != nil {
+		return err
+	}
+	return devices.Symlink(target, "unc")
 }
 
 func (p *prefix) mount(layers []string) error {

@@ -31,6 +31,8 @@ type Host struct {
 	Prefix, Tmp string
 	// Shared is a folder with shared mount propagation: the host sees what is mounted in it later.
 	Shared string
+	// Shares is a folder in Shared that HostProcess containers see as the host does, with what is mounted in it later.
+	Shares string
 	// PID returns the process id of the host's first process on the machine.
 	PID func() (int, error)
 }
@@ -347,6 +349,14 @@ func (e *Engine) inHost(c Container, s *specs.Spec, pid string) {
 	}
 	view := e.View(c.ID)
 	s.Mounts = append(mounts, bound(view, view, "nosuid", "nodev"))
+	if shares := e.opts.Host.Shares; shares != "" {
+		s.Mounts = append(s.Mounts, specs.Mount{
+			Destination: shares,
+			Type:        "bind",
+			Source:      shares,
+			Options:     []string{"rbind", "rw", "rslave", "nosuid", "nodev"},
+		})
+	}
 }
 
 func bound(source, target string, options ...string) specs.Mount {

@@ -14,7 +14,7 @@ func classes() []*class {
 		pathClass(), fileClass(), directoryClass(), encodingClass(), streamClass(), readerClass(), writerClass(),
 		uriClass(), addressClass(), endPointClass(), dnsClass(),
 		listenerClass(), prefixesClass(), contextClass(), requestClass(), responseClass(), pairsClass(), headersClass(),
-		recordClass(), processClass(), managerClass(), webClientClass(), versionClass(), keyClass(),
+		recordClass(), processClass(), managerClass(), webClientClass(), secureClass(), credentialClass(), versionClass(), keyClass(),
 		exceptionClass("System.Exception"),
 	}
 }

@@ -107,6 +107,7 @@ const (
 	routeRow   = "%-7s %-42s %-39s %11s %s"
 	adapterRow = "%-25s %-39s %7s %-12s %-17s %14s"
 	commandRow = "%-15s %-50s %-10s %s"
+	smbRow     = "%-6s %-10s %s"
 	memberRow  = "%-25s %-13s %s"
 )
 
@@ -195,6 +196,10 @@ func head(kind, dir string) []string {
 		}
 	case "location":
 		return []string{"", "Path", "----"}
+	case smbKind:
+		return []string{
+			"", fmt.Sprintf(smbRow, "Status", "Local Path", "Remote Path"), fmt.Sprintf(smbRow, "------", "----------", "-----------"),
+		}
 	case "job":
 		return []string{"", fmt.Sprintf(job, "Id", "Name", "State"), fmt.Sprintf(job, "--", "----", "-----")}
 	}
@@ -288,6 +293,8 @@ func tableRow(o *object) (line string, ok bool) {
 			p("source")), " "), true
 	case "member":
 		return fmt.Sprintf(memberRow, shortened(p("name"), 25), p("membertype"), p("definition")), true
+	case smbKind:
+		return fmt.Sprintf(smbRow, p("status"), p("localpath"), p("remotepath")), true
 	case "job":
 		return fmt.Sprintf("%-6s %-15s %s", p("id"), p("name"), p("state")), true
 	}

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mullion.dev/mullion/internal/windows/smbmapping"
 )
 
 var update = flag.Bool("update", false, "rewrite what the scripts in testdata print")
@@ -171,6 +173,7 @@ func stageWindows() *system {
 			return nil
 		},
 		forwards: func() (bool, error) { return true, nil },
+		smb:      stageSMB(),
 		version:  func() (string, error) { return "10.0.20348", nil },
 		clear: func(screen io.Writer) error {
 			_, err := fmt.Fprintln(screen, "(the screen is clear)")
@@ -186,6 +189,28 @@ func stageWindows() *system {
 		listen: func(ctx context.Context, network, _ string) (net.Listener, error) {
 			return (&net.ListenConfig{}).Listen(ctx, network, "127.0.0.1:0")
 		},
+	}
+}
+
+// stageSMB is an agent that knows one server, \\files, and one password.
+func stageSMB() func(context.Context, smbmapping.Request) (smbmapping.Answer, error) {
+	var all []smbmapping.Mapping
+	return func(_ context.Context, r smbmapping.Request) (a smbmapping.Answer, err error) {
+		is := func(m smbmapping.Mapping) bool { return strings.EqualFold(m.Remote, r.Remote) }
+		switch {
+		case r.Do == smbmapping.Get:
+			a.Mappings = slices.Clone(all)
+		case r.Do == smbmapping.Remove:
+			all = slices.DeleteFunc(all, is)
+		case !strings.HasPrefix(r.Remote, `\\files\`):
+			a.Error, a.Code = "The network path was not found.", 53
+		case r.User != `CONTOSO\me` || r.Password != "secret" || r.Privacy:
+			a.Error, a.Code = "The user name or password is incorrect.", 1326
+		default:
+			all = append(all, smbmapping.Mapping{Remote: r.Remote, Local: r.Local, Connected: true})
+			a.Mappings = all[len(all)-1:]
+		}
+		return a, nil
 	}
 }
 

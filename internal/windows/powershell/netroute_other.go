@@ -2,7 +2,12 @@
 
 package powershell
 
-import "errors"
+import (
+	"context"
+	"errors"
+
+	"mullion.dev/mullion/internal/windows/smbmapping"
+)
 
 // routes works on Windows only; on other systems the package is only tested.
 func routes() ([]route, error) { return nil, errors.ErrUnsupported }
@@ -10,5 +15,9 @@ func routes() ([]route, error) { return nil, errors.ErrUnsupported }
 func addRoute(route) error { return errors.ErrUnsupported }
 
 func removeRoute(route) error { return errors.ErrUnsupported }
+
+func askForSMB(context.Context, smbmapping.Request) (smbmapping.Answer, error) {
+	return smbmapping.Answer{}, errors.ErrUnsupported
+}
 
 func forwards() (bool, error) { return false, errors.ErrUnsupported }

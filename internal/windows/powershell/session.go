@@ -14,6 +14,7 @@ import (
 	"unicode/utf16"
 
 	"mullion.dev/mullion/internal/windows/eventlog"
+	"mullion.dev/mullion/internal/windows/smbmapping"
 )
 
 // Session is one run of powershell.exe.
@@ -55,6 +56,9 @@ type system struct {
 	// forwards reports whether packets that are not for this Windows are passed on.
 	forwards func() (bool, error)
 
+	// smb asks for SMB mappings.
+	smb func(ctx context.Context, request smbmapping.Request) (smbmapping.Answer, error)
+
 	version  func() (string, error)
 	resolve  func(name string, kind uint16) ([]dnsRecord, error)
 	listen   func(ctx context.Context, network, address string) (net.Listener, error)
@@ -84,6 +88,7 @@ func (s *Session) system() system {
 		addRoute:    addRoute,
 		removeRoute: removeRoute,
 		forwards:    forwards,
+		smb:         askForSMB,
 
 		version:  windowsVersion,
 		resolve:  resolve,

@@ -14,7 +14,7 @@ const (
 func cmdlets() []cmdlet {
 	return slices.Concat(outputCmdlets(), pipelineCmdlets(), fileCmdlets(), itemCmdlets(), otherCmdlets(), hnsCmdlets(),
 		networkCmdlets(), sortingCmdlets(), textCmdlets(), internetCmdlets(), dnsCmdlets(), routeCmdlets(),
-		interfaceCmdlets(),
+		interfaceCmdlets(), smbCmdlets(),
 		firewallCmdlets(),
 		serviceCmdlets(), pathCmdlets(), formatCmdlets(), commandCmdlets(), processCmdlets(), moduleCmdlets(),
 		registryCmdlets(), archiveCmdlets(), jobCmdlets(), variableCmdlets(), everydayCmdlets(), wmiCmdlets(),

@@ -66,6 +66,9 @@ type bound struct {
 	// parts lead from the drive to the folder, as they are on disk; asked are the same as somebody wrote them, perhaps
 	// over links.
 	parts, asked []string
+	// shares is the folder with the SMB shares that the host has mapped, \\server\share at server/share; empty: links
+	// to shares are not followed.
+	shares string
 }
 
 // errLeaves is the error for a path that leaves the folder.
@@ -76,22 +79,30 @@ func (b bound) errLeaves() error {
 	return ErrLeavesVolume
 }
 
+// shares is where, beneath a prefix's dosdevices, SMB shares are mounted.
+const shares = "unc"
+
 // follow says where a link in a folder leads, as Windows does: the link's text is put after the folder's path, .. goes
 // up by text, whatever the names before it are, and the result is to be resolved from the start. dir are the parts that
-// lead from the bound to the folder, without a link among them; so are those that it returns, which may be links.
+// lead from the bound to the folder, without a link among them; so are those that it returns, which may be links. With
+// share they lead from the folder of the shares.
 //
 // Windows programs' links are kept as texts for Linux: the text of one to C:\x is "../../dosdevices/c:/x", with as many
 // .. as lead up to the prefix (shim/hooks/README.md, "Links on disk").
-func (b bound) follow(dir []string, text string) ([]string, error) {
+func (b bound) follow(dir []string, text string) (parts []string, share bool, err error) {
 	if strings.Contains(text, `\`) {
 		// A name for Linux and a path for Windows.
-		return nil, fmt.Errorf("symbolic link to %q: the text has a back slash", text)
+		return nil, false, fmt.Errorf("symbolic link to %q: the text has a back slash", text)
 	}
 	target := path.Clean(text)
 	if !path.IsAbs(text) {
 		target = path.Join(b.drive, path.Join(b.parts...), path.Join(dir...), text)
 	}
-	for _, root := range []string{b.drive, path.Join(path.Dir(b.drive), "dosdevices", "c:")} {
+	devices := path.Join(path.Dir(b.drive), "dosdevices")
+	if below, ok := strings.CutPrefix(target, path.Join(devices, shares)+"/"); ok && b.shares != "" {
+		return strings.Split(below, "/"), true, nil
+	}
+	for _, root := range []string{b.drive, path.Join(devices, "c:")} {
 		var parts []string
 		if below, ok := strings.CutPrefix(target, root+"/"); ok {
 			parts = strings.Split(below, "/")
@@ -100,11 +111,11 @@ func (b bound) follow(dir []string, text string) ([]string, error) {
 		}
 		for _, start := range [][]string{b.parts, b.asked} {
 			if len(parts) >= len(start) && slices.EqualFunc(start, parts[:len(start)], strings.EqualFold) {
-				return parts[len(start):], nil
+				return parts[len(start):], false, nil
 			}
 		}
 	}
-	return nil, fmt.Errorf("symbolic link to %q: %w", text, b.errLeaves())
+	return nil, false, fmt.Errorf("symbolic link to %q: %w", text, b.errLeaves())
 }
 
 // volumeRoot returns how many of parts name the folder of a volume: as many as the first pattern that matches. A

@@ -40,7 +40,7 @@ func unixPath(drive, winPath string) (string, error) {
 		return "", err
 	}
 	defer unix.Close(p.fd)
-	return filepath.Join(t.drive, filepath.Join(p.parts...), filepath.Join(p.missing...)), nil
+	return filepath.Join(p.drive, filepath.Join(p.parts...), filepath.Join(p.missing...)), nil
 }
 
 // OpenSource opens a file or folder of drive by its Windows path, to be mounted: the file has O_PATH. A missing one is
@@ -50,7 +50,7 @@ func unixPath(drive, winPath string) (string, error) {
 //
 // A path that begins in a volume never leads out of that volume. patterns say where volumes are, the first that matches
 // counts: paths below the drive in which * is any name. The way to a volume may have links, since only the node can
-// write there.
+// write there; it may lead to an SMB share that the host has mapped, which is the volume then.
 func OpenSource(drive, winPath string, patterns []string) (*os.File, error) {
 	file, err := openSource(drive, winPath, patterns)
 	if err != nil {
@@ -69,20 +69,24 @@ func openSource(drive, winPath string, patterns []string) (*os.File, error) {
 		return nil, err
 	}
 	defer unix.Close(t.root)
+	t.shares, err = filepath.EvalSymlinks(filepath.Join(filepath.Dir(t.drive), "dosdevices", shares))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
 	if n := volumeRoot(parts, patterns); n > 0 {
 		p, err := t.open(parts[:n])
 		if err != nil {
 			return nil, err
 		}
 		defer unix.Close(p.fd)
-		t = tree{root: p.fd, bound: bound{drive: t.drive, parts: p.parts, asked: parts[:n]}}
+		t = tree{root: p.fd, bound: bound{drive: p.drive, parts: p.parts, asked: parts[:n]}}
 		parts = parts[n:]
 	}
 	p, err := t.open(parts)
 	if err != nil {
 		return nil, err
 	}
-	return os.NewFile(uintptr(p.fd), filepath.Join(t.drive, filepath.Join(t.parts...), filepath.Join(p.parts...))), nil
+	return os.NewFile(uintptr(p.fd), filepath.Join(p.drive, filepath.Join(t.parts...), filepath.Join(p.parts...))), nil
 }
 
 // tree is an open folder that paths are resolved in.
@@ -98,6 +102,8 @@ type place struct {
 	fd int
 	// parts lead there from the tree's root, as they are on disk and without a link; missing are those after them.
 	parts, missing []string
+	// drive is the folder that the tree's bound begins in.
+	drive string
 	// links were followed.
 	links int
 }
@@ -126,16 +132,28 @@ func (t tree) find(parts []string) (place, error) {
 			return place{}, err
 		}
 		if next == nil {
-			p.links = links
+			p.links, p.drive = links, t.drive
 			return p, nil
 		}
-		parts = *next
+		parts = next.parts
+		if next.share {
+			if t, err = openDrive(t.shares); err != nil {
+				return place{}, err
+			}
+			defer unix.Close(t.root) // once: there are no links out of the shares
+		}
 	}
 	return place{}, errors.New("too many symbolic links")
 }
 
-// walk resolves parts up to the first link; next are then the parts to go on with.
-func (t tree) walk(parts []string) (p place, next *[]string, err error) {
+// way is what a link leads to: parts from the tree's root, or from the folder of the shares.
+type way struct {
+	parts []string
+	share bool
+}
+
+// walk resolves parts up to the first link; next is then the way to go on with.
+func (t tree) walk(parts []string) (p place, next *way, err error) {
 	at, err := unix.FcntlInt(uintptr(t.root), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return place{}, nil, err
@@ -153,12 +171,11 @@ func (t tree) walk(parts []string) (p place, next *[]string, err error) {
 		text, isLink, err := readLink(fd)
 		if err == nil && isLink {
 			_ = unix.Close(fd)
-			target, err := t.follow(done, text)
+			target, share, err := t.follow(done, text)
 			if err != nil {
 				return place{}, nil, fmt.Errorf("follow %q: %w", part, err)
 			}
-			target = slices.Concat(target, parts[i+1:])
-			return place{}, &target, nil
+			return place{}, &way{slices.Concat(target, parts[i+1:]), share}, nil
 		}
 		if err != nil {
 			return place{}, nil, errors.Join(fmt.Errorf("read link %q: %w", part, err), unix.Close(fd))

@@ -264,7 +264,7 @@ func FuzzFollow(f *testing.F) {
 			}
 		}
 		b := bound{drive: "/d/Files", parts: []string{"v", "n"}, asked: []string{"l"}}
-		got, err := b.follow(parts, text)
+		got, _, err := b.follow(parts, text)
 		for _, part := range got {
 			if part == "" || part == "." || part == ".." || strings.Contains(part, "/") || err != nil {
 				t.Errorf("follow(%q, %q) = %q, %v", parts, text, got, err)

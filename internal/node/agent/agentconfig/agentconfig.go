@@ -77,6 +77,13 @@ func CRISocket(runDir string) string { return filepath.Join(PipesDir(runDir), "c
 // NamedSocket leads to the host's pipes, by piperelay.Ask.
 func NamedSocket(runDir string) string { return filepath.Join(PipesDir(runDir), "named.sock") }
 
+// SMBSocket is where programs of the host ask for SMB mappings, by the host's pipe.
+func SMBSocket(runDir string) string { return filepath.Join(PipesDir(runDir), "smb.sock") }
+
+// SharesDir is where the SMB shares of a host are mounted, below the folder in which the host sees what the machine
+// mounts.
+func SharesDir(shared string) string { return filepath.Join(shared, "unc") }
+
 // Subnets are a cluster's subnets of one address family.
 type Subnets struct {
 	Pods     netip.Prefix `json:"pods"`

@@ -1,0 +1,313 @@
+package smb
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/moby/sys/mountinfo"
+	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/windows/smbmapping"
+)
+
+// mostMappings bounds the mappings of a host: each is a process.
+const mostMappings = 64
+
+// Times: how long a mapping may take to be made, and how long its server has to answer to count as connected.
+const (
+	makeTimeout = time.Minute
+	lookTimeout = 2 * time.Second
+)
+
+// Server makes, lists and removes the mappings of a host.
+type Server struct {
+	// Folder is where shares are mounted. The host's programs may write there.
+	Folder string
+	// Prefix is the host's Wine prefix, whose dosdevices hold the drive letters. The host's programs may write there.
+	Prefix string
+	// Keep is the command line of a process that keeps a mapping, to be followed by the name of its mount point.
+	Keep []string
+	Log  *slog.Logger
+
+	mu sync.Mutex // one change at a time
+}
+
+// Serve answers on l until ctx ends.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	var open sync.WaitGroup
+	defer open.Wait()
+	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
+	defer stop()
+	for {
+		conn, err := l.Accept()
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		open.Go(func() {
+			defer conn.Close()
+			_ = conn.SetDeadline(time.Now().Add(2 * makeTimeout)) // a socket has deadlines
+			if err := json.NewEncoder(conn).Encode(s.answer(ctx, conn)); err != nil {
+				s.Log.Warn("answer about SMB mappings", "error", err)
+			}
+		})
+	}
+}
+
+func (s *Server) answer(ctx context.Context, conn io.Reader) smbmapping.Answer {
+	request, err := smbmapping.Hear(conn)
+	if err != nil {
+		return smbmapping.Answer{Error: "The parameter is incorrect: " + err.Error(), Code: 87}
+	}
+	answer, err := s.carryOut(ctx, request)
+	if err != nil {
+		s.Log.Error("SMB mapping", "do", request.Do, "remote", request.Remote, "error", err)
+		return smbmapping.Answer{Error: err.Error(), Code: 59}
+	}
+	return answer
+}
+
+func (s *Server) carryOut(ctx context.Context, request smbmapping.Request) (smbmapping.Answer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := os.MkdirAll(s.Folder, 0o711); err != nil {
+		return smbmapping.Answer{}, err
+	}
+	all, err := s.mappings()
+	if err != nil {
+		return smbmapping.Answer{}, err
+	}
+	if request.Do == smbmapping.Get && request.Remote == "" {
+		return smbmapping.Answer{Mappings: all}, nil
+	}
+	server, share, err := smbmapping.Split(request.Remote)
+	if err != nil {
+		return smbmapping.Answer{}, err
+	}
+	var there []smbmapping.Mapping
+	for _, m := range all {
+		if m.Remote == `\\`+server+`\`+share {
+			there = append(there, m)
+		}
+	}
+	switch {
+	case request.Do == smbmapping.New && len(there) > 0:
+		return smbmapping.Answer{Error: "Multiple connections to a server or shared resource by the same user, using " +
+			"more than one user name, are not allowed.", Code: 1219}, nil
+	case request.Do == smbmapping.New && len(all) >= mostMappings:
+		return smbmapping.Answer{Error: "The network resource type is not correct: the host has 64 mappings.", Code: 66}, nil
+	case request.Do == smbmapping.New:
+		return s.make(ctx, request, server, share)
+	case request.Do == smbmapping.Remove && len(there) > 0:
+		if err := s.remove(server, share, there[0].Local); err != nil {
+			return smbmapping.Answer{}, err
+		}
+	}
+	return smbmapping.Answer{Mappings: there}, nil
+}
+
+// mappings are the shares that are mounted.
+func (s *Server) mappings() ([]smbmapping.Mapping, error) {
+	mounts, err := mountinfo.GetMounts(func(m *mountinfo.Info) (skip, stop bool) {
+		return m.FSType != fsType || !strings.HasPrefix(m.Mountpoint, s.Folder+"/"), false
+	})
+	if err != nil {
+		return nil, err
+	}
+	letters, err := s.letters()
+	if err != nil {
+		return nil, err
+	}
+	var all []smbmapping.Mapping
+	for _, m := range mounts {
+		server, share, two := strings.Cut(strings.TrimPrefix(m.Mountpoint, s.Folder+"/"), "/")
+		if !two || strings.Contains(share, "/") {
+			continue
+		}
+		all = append(all, smbmapping.Mapping{
+			Remote:    `\\` + server + `\` + share,
+			Local:     letters[server+"/"+share],
+			Connected: answers(m.Mountpoint),
+		})
+	}
+	return all, nil
+}
+
+// answers reports whether the server of a mount answers.
+func answers(mount string) bool {
+	done := make(chan error, 1)
+	go func() {
+		var st unix.Statfs_t
+		done <- unix.Statfs(mount, &st)
+	}()
+	select {
+	case err := <-done:
+		return err == nil
+	case <-time.After(lookTimeout):
+		return false
+	}
+}
+
+// throughUNC is how the link of a drive letter leads to a share.
+const throughUNC = "unc/"
+
+// letters are the drive letters of shares, as "server/share".
+func (s *Server) letters() (map[string]string, error) {
+	devices, err := os.OpenRoot(filepath.Join(s.Prefix, "dosdevices"))
+	if err != nil {
+		return nil, err
+	}
+	defer devices.Close()
+	found := map[string]string{}
+	for letter := 'd'; letter <= 'z'; letter++ {
+		text, err := devices.Readlink(string(letter) + ":")
+		if place, ok := strings.CutPrefix(text, throughUNC); err == nil && ok {
+			found[place] = strings.ToUpper(string(letter)) + ":"
+		}
+	}
+	return found, nil
+}
+
+func (s *Server) make(ctx context.Context, request smbmapping.Request, server, share string) (
+	answer smbmapping.Answer, err error,
+) {
+	devices, err := os.OpenRoot(filepath.Join(s.Prefix, "dosdevices"))
+	if err != nil {
+		return answer, err
+	}
+	defer devices.Close()
+	letter := strings.ToLower(request.Local)
+	if letter != "" {
+		if _, err := devices.Lstat(letter); !errors.Is(err, fs.ErrNotExist) {
+			return smbmapping.Answer{Error: "The local device name is already in use.", Code: 85}, nil
+		}
+	}
+	place := filepath.Join(server, share)
+	folder, err := s.makeFolder(place)
+	if err != nil {
+		return answer, err
+	}
+	defer folder.Close()
+	target := Target{
+		Server: server, Share: share, User: request.User, Password: request.Password,
+		Privacy: request.Privacy, Integrity: request.Integrity,
+	}
+	answer, err = s.start(ctx, target, folder)
+	if err == nil && answer.Error == "" && letter != "" {
+		err = devices.Symlink(throughUNC+place, letter)
+	}
+	if err != nil || answer.Error != "" {
+		return answer, err
+	}
+	answer.Mappings = []smbmapping.Mapping{
+		{Remote: `\\` + server + `\` + share, Local: strings.ToUpper(letter), Connected: true},
+	}
+	return answer, nil
+}
+
+// makeFolder makes and opens the folder that a share is mounted over. No link leads out of where they are.
+func (s *Server) makeFolder(place string) (*os.File, error) {
+	root, err := os.OpenRoot(s.Folder)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	if err := root.MkdirAll(place, 0o711); err != nil {
+		return nil, err
+	}
+	return s.openFolder(place)
+}
+
+// openFolder opens the folder of a share, or what is mounted over it. The share's server is not asked.
+func (s *Server) openFolder(place string) (*os.File, error) {
+	root, err := os.OpenRoot(s.Folder)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	dir, err := root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	fd, err := unix.Openat2(int(dir.Fd()), place, &unix.OpenHow{
+		Flags:   unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS,
+	})
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: place, Err: err}
+	}
+	return os.NewFile(uintptr(fd), place), nil
+}
+
+// start starts the process that keeps the mapping, and waits until the share is mounted.
+func (s *Server) start(ctx context.Context, target Target, folder *os.File) (smbmapping.Answer, error) {
+	var answer smbmapping.Answer
+	input, err := json.Marshal(target)
+	if err != nil {
+		return answer, err
+	}
+	name := filepath.Join(s.Folder, target.Server, target.Share)
+	// It outlives this process.
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), s.Keep[0], append(s.Keep[1:], name)...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Stdin = bytes.NewReader(input)
+	cmd.ExtraFiles = []*os.File{folder}
+	out, in, err := os.Pipe()
+	if err != nil {
+		return answer, err
+	}
+	defer out.Close()
+	cmd.Stdout, cmd.Stderr = in, os.Stderr
+	err = cmd.Start()
+	if err = errors.Join(err, in.Close()); err != nil {
+		return answer, fmt.Errorf("start what keeps the mapping: %w", err)
+	}
+	go func() { _ = cmd.Wait() }() // its answer says what there is to say
+	if err := out.SetReadDeadline(time.Now().Add(makeTimeout)); err != nil {
+		return answer, err
+	}
+	if err := json.NewDecoder(out).Decode(&answer); err != nil {
+		return answer, errors.Join(fmt.Errorf("hear of the mapping: %w", err), cmd.Process.Kill())
+	}
+	return answer, nil
+}
+
+// remove unmounts a share. Who has a file of it open keeps it.
+func (s *Server) remove(server, share, letter string) error {
+	if letter != "" {
+		devices, err := os.OpenRoot(filepath.Join(s.Prefix, "dosdevices"))
+		if err != nil {
+			return err
+		}
+		defer devices.Close()
+		if err := devices.Remove(strings.ToLower(letter)); err != nil {
+			return err
+		}
+	}
+	folder, err := s.openFolder(filepath.Join(server, share))
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	if err := unix.Unmount(fmt.Sprintf("/proc/self/fd/%d", folder.Fd()), unix.MNT_DETACH); err != nil {
+		return fmt.Errorf(`unmount \\%s\%s: %w`, server, share, err)
+	}
+	return nil
+}

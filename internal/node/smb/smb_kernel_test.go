@@ -1,0 +1,351 @@
+//go:build kernel
+
+package smb_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/base/netns"
+	"mullion.dev/mullion/internal/base/unixsocket"
+	"mullion.dev/mullion/internal/node/smb"
+	"mullion.dev/mullion/internal/node/smb/smbtest"
+	"mullion.dev/mullion/internal/windows/smbmapping"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == smb.KeepCommand {
+		if err := smb.Keep(context.Background(), os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+const loopback = "127.0.0.1"
+
+// host is where mappings are made in a test.
+type host struct {
+	netns, folder, prefix, socket string
+}
+
+func newHost(t *testing.T) host {
+	t.Helper()
+	dir := t.TempDir()
+	h := host{
+		netns:  filepath.Join(dir, "netns"),
+		folder: filepath.Join(dir, "unc"),
+		prefix: filepath.Join(dir, "prefix"),
+		socket: filepath.Join(dir, "smb.sock"),
+	}
+	if err := os.MkdirAll(filepath.Join(h.prefix, "dosdevices"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(h.folder, filepath.Join(h.prefix, "dosdevices", "unc")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := netns.Ensure(h.netns); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := netns.Remove(h.netns); err != nil {
+			t.Error(err)
+		}
+	})
+	server := &smb.Server{
+		Folder: h.folder,
+		Prefix: h.prefix,
+		Keep:   []string{"nsenter", "--net=" + h.netns, os.Args[0], smb.KeepCommand},
+		Log:    slog.New(slog.NewTextHandler(t.Output(), nil)),
+	}
+	l, err := unixsocket.Listen(t.Context(), h.socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(ctx, l) }()
+	t.Cleanup(func() {
+		for _, m := range h.get(t) {
+			h.ask(t, smbmapping.Request{Do: smbmapping.Remove, Remote: m.Remote})
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return h
+}
+
+func (h host) ask(t *testing.T, request smbmapping.Request) smbmapping.Answer {
+	t.Helper()
+	conn, err := unixsocket.Dialer(h.socket)(context.WithoutCancel(t.Context()), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	answer, err := smbmapping.Ask(conn, request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
+
+func (h host) get(t *testing.T) []smbmapping.Mapping {
+	t.Helper()
+	return h.ask(t, smbmapping.Request{Do: smbmapping.Get}).Mappings
+}
+
+const remote = `\\` + loopback + `\` + smbtest.Share
+
+func mapAs(user string) smbmapping.Request {
+	return smbmapping.Request{Do: smbmapping.New, Remote: remote, User: user, Password: smbtest.Password}
+}
+
+func (h host) mapped(t *testing.T, request smbmapping.Request) string {
+	t.Helper()
+	if a := h.ask(t, request); a.Error != "" || len(a.Mappings) != 1 {
+		t.Fatalf("%s: %+v", request.Remote, a)
+	}
+	return filepath.Join(h.folder, loopback, smbtest.Share)
+}
+
+// TestMapping makes, lists and removes mappings, and what cannot be made has Windows' words.
+func TestMapping(t *testing.T) {
+	h := newHost(t)
+	s := smbtest.Start(t, h.netns, loopback, smbtest.Options{})
+	for _, tc := range []struct {
+		request smbmapping.Request
+		code    uint32
+	}{
+		{smbmapping.Request{Do: smbmapping.New, Remote: remote, User: smbtest.User, Password: "wrong"}, 1326},
+		{smbmapping.Request{Do: smbmapping.New, Remote: remote, User: "nobody-here", Password: "x"}, 1326},
+		{smbmapping.Request{Do: smbmapping.New, Remote: `\\` + loopback + `\none`, User: smbtest.User, Password: smbtest.Password}, 67},
+		{smbmapping.Request{Do: smbmapping.New, Remote: `\\127.0.0.9\data`}, 53},
+		{smbmapping.Request{Do: smbmapping.New, Remote: remote, Local: "C:"}, 87},
+		{smbmapping.Request{Do: smbmapping.New, Remote: `\\..\data`}, 87},
+		{smbmapping.Request{Do: smbmapping.New, Remote: remote, User: smbtest.User, Password: smbtest.Password, Privacy: true}, 5},
+	} {
+		if a := h.ask(t, tc.request); a.Code != tc.code || a.Error == "" || strings.Contains(a.Error, smbtest.Password) {
+			t.Errorf("%s as %q: %+v, want error %d", tc.request.Remote, tc.request.User, a, tc.code)
+		}
+	}
+	if all := h.get(t); len(all) > 0 {
+		t.Fatalf("mappings that were not made: %+v", all)
+	}
+	request := mapAs(`MYSERVER\` + smbtest.User)
+	request.Local, request.Integrity = "g:", true
+	folder := h.mapped(t, request)
+	want := smbmapping.Mapping{Remote: remote, Local: "G:", Connected: true}
+	if all := h.get(t); len(all) != 1 || all[0] != want {
+		t.Errorf("mappings %+v, want %+v", all, want)
+	}
+	if a := h.ask(t, mapAs(smbtest.User)); a.Code != 1219 {
+		t.Errorf("mapped twice: %+v", a)
+	}
+	if err := os.WriteFile(filepath.Join(h.prefix, "dosdevices", "g:", "by-letter"), []byte("x"), 0o600); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(s.Dir, "by-letter")); err != nil {
+		t.Error(err)
+	}
+	h.ask(t, smbmapping.Request{Do: smbmapping.Remove, Remote: remote})
+	if all := h.get(t); len(all) > 0 {
+		t.Errorf("mappings after all are removed: %+v", all)
+	}
+	if _, err := os.Lstat(filepath.Join(h.prefix, "dosdevices", "g:")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the drive is still there: %v", err)
+	}
+	if entries, err := os.ReadDir(folder); err != nil || len(entries) > 0 {
+		t.Errorf("the folder of the removed mapping: %v, %v", entries, err)
+	}
+}
+
+// TestFiles does to a share what programs do to folders.
+func TestFiles(t *testing.T) {
+	h := newHost(t)
+	s := smbtest.Start(t, h.netns, loopback, smbtest.Options{})
+	dir := h.mapped(t, mapAs(smbtest.User))
+	check := func(what string, err error, want error) {
+		t.Helper()
+		if !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", what, err, want)
+		}
+	}
+	in := func(name string) string { return filepath.Join(dir, name) }
+	check("make a folder", os.Mkdir(in("a"), 0o755), nil)
+	check("make it again", os.Mkdir(in("a"), 0o755), fs.ErrExist)
+	check("write", os.WriteFile(in("a/one.txt"), []byte("one"), 0o644), nil)
+	check("write over it", os.WriteFile(in("a/one.txt"), []byte("1"), 0o644), nil)
+	if data, err := os.ReadFile(in("a/one.txt")); string(data) != "1" || err != nil {
+		t.Errorf("read %q, %v", data, err)
+	}
+	f, err := os.OpenFile(in("a/one.txt"), os.O_WRONLY|os.O_APPEND, 0)
+	check("open to append", err, nil)
+	_, err = f.WriteString("23")
+	check("append", errors.Join(err, f.Sync(), f.Close()), nil)
+	if data, err := os.ReadFile(filepath.Join(s.Dir, "a/one.txt")); string(data) != "123" || err != nil {
+		t.Errorf("on the server: %q, %v", data, err)
+	}
+	check("truncate", os.Truncate(in("a/one.txt"), 2), nil)
+	_, err = os.OpenFile(in("a/one.txt"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	check("make what is there", err, fs.ErrExist)
+	check("write another", os.WriteFile(in("a/two.txt"), []byte("two"), 0o644), nil)
+	check("move over a file", os.Rename(in("a/two.txt"), in("a/one.txt")), nil)
+	check("move without replacing", unix.Renameat2(unix.AT_FDCWD, in("a/one.txt"), unix.AT_FDCWD, in("a"), unix.RENAME_NOREPLACE), fs.ErrExist)
+	check("remove a full folder", os.Remove(in("a")), syscall.ENOTEMPTY)
+	_, err = os.ReadFile(in("none"))
+	check("read what is not there", err, fs.ErrNotExist)
+	check("a name that is none", os.WriteFile(in(`a\..\b`), nil, 0o600), syscall.EINVAL)
+	check("make read-only", os.Chmod(in("a/one.txt"), 0o444), nil)
+	if info, err := os.Stat(in("a/one.txt")); err != nil || info.Mode().Perm()&0o200 != 0 {
+		t.Errorf("read-only: %v, %v", info, err)
+	}
+	check("make writable", os.Chmod(in("a/one.txt"), 0o644), nil)
+	at := time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)
+	check("set the time", os.Chtimes(in("a/one.txt"), at, at), nil)
+	if info, err := os.Stat(in("a/one.txt")); err != nil || !info.ModTime().Equal(at) || info.Size() != 3 {
+		t.Errorf("time and size: %v, %v", info, err)
+	}
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil || st.Blocks == 0 || st.Bavail > st.Blocks {
+		t.Errorf("room: %+v, %v", st, err)
+	}
+	for i := range 300 {
+		check("write many", os.WriteFile(in(fmt.Sprintf("a/many-%d", i)), nil, 0o600), nil)
+	}
+	if entries, err := os.ReadDir(in("a")); err != nil || len(entries) != 301 {
+		t.Errorf("%d entries, %v", len(entries), err)
+	}
+	check("remove all", os.RemoveAll(in("a")), nil)
+	// somebody else changes the share
+	check("on the server", os.WriteFile(filepath.Join(s.Dir, "other"), []byte("other"), 0o600), nil)
+	if data, err := os.ReadFile(in("other")); string(data) != "other" || err != nil {
+		t.Errorf("another's file: %q, %v", data, err)
+	}
+}
+
+// TestReader is about a user who may only read.
+func TestReader(t *testing.T) {
+	h := newHost(t)
+	s := smbtest.Start(t, h.netns, loopback, smbtest.Options{Encrypt: true})
+	if err := os.WriteFile(filepath.Join(s.Dir, "text"), []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	request := mapAs(smbtest.Reader)
+	request.Privacy = true
+	dir := h.mapped(t, request)
+	if data, err := os.ReadFile(filepath.Join(dir, "text")); string(data) != "text" || err != nil {
+		t.Errorf("read %q, %v", data, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "new"), nil, 0o600); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("write: %v, want %v", err, fs.ErrPermission)
+	}
+}
+
+// TestServerGone ends the server under open files: requests fail in time, and all goes on when it is back.
+func TestServerGone(t *testing.T) {
+	h := newHost(t)
+	s := smbtest.Start(t, h.netns, loopback, smbtest.Options{})
+	dir := h.mapped(t, mapAs(smbtest.User))
+	f, err := os.Create(filepath.Join(dir, "kept"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString("before "); err != nil {
+		t.Fatal(err)
+	}
+	s.Stop()
+	begin := time.Now()
+	if _, err := f.WriteString("lost"); err == nil {
+		t.Error("written without a server")
+	}
+	if _, err := os.ReadFile(filepath.Join(dir, "none")); err == nil || errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("read without a server: %v", err)
+	}
+	if took := time.Since(begin); took > 10*time.Second {
+		t.Errorf("two errors took %s", took)
+	}
+	if all := h.get(t); len(all) != 1 || all[0].Connected {
+		t.Errorf("without a server: %+v", all)
+	}
+	s.Run(t)
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		_, err = f.WriteAt([]byte("after"), 7)
+		if err == nil || time.Now().After(deadline) {
+			break
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+	if err != nil {
+		t.Fatalf("written when the server is back: %v", err)
+	}
+	if data, err := os.ReadFile(filepath.Join(s.Dir, "kept")); string(data) != "before after" || err != nil {
+		t.Errorf("on the server: %q, %v", data, err)
+	}
+	if all := h.get(t); len(all) != 1 || !all[0].Connected {
+		t.Errorf("with the server again: %+v", all)
+	}
+}
+
+// TestBytes writes and reads more than one request holds, by several at once.
+func TestBytes(t *testing.T) {
+	h := newHost(t)
+	smbtest.Start(t, h.netns, loopback, smbtest.Options{})
+	dir := h.mapped(t, mapAs(smbtest.User))
+	var all sync.WaitGroup
+	for i := range 4 {
+		all.Go(func() {
+			data := make([]byte, 9<<20+i*7)
+			_, _ = io.ReadFull(rand.Reader, data)
+			file := filepath.Join(dir, fmt.Sprintf("bytes-%d", i))
+			err := os.WriteFile(file, data, 0o600)
+			got, readErr := os.ReadFile(file)
+			if err = errors.Join(err, readErr); err != nil || !bytes.Equal(got, data) {
+				t.Errorf("%d bytes written, %d read: %v", len(data), len(got), err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// TestHostile has the host's programs change what they can reach: nothing is mounted elsewhere on the machine.
+func TestHostile(t *testing.T) {
+	h := newHost(t)
+	smbtest.Start(t, h.netns, loopback, smbtest.Options{})
+	outside := t.TempDir()
+	if err := os.MkdirAll(h.folder, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(h.folder, loopback)); err != nil {
+		t.Fatal(err)
+	}
+	if a := h.ask(t, mapAs(smbtest.User)); a.Error == "" {
+		t.Errorf("mounted through a link: %+v", a)
+	}
+	if entries, err := os.ReadDir(outside); err != nil || len(entries) > 0 {
+		t.Errorf("made outside: %v, %v", entries, err)
+	}
+	if all := h.get(t); len(all) > 0 {
+		t.Errorf("mappings: %+v", all)
+	}
+}

@@ -1,0 +1,149 @@
+//go:build kernel || wine || cluster
+
+// Package smbtest runs Samba's file server for tests, in a network namespace.
+package smbtest
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"mullion.dev/mullion/internal/process/proc"
+)
+
+// The share that every server has, a user who may use it, and one who may only read; their password.
+const (
+	Share    = "data"
+	User     = "alice"
+	Reader   = "bob"
+	Password = "of-the-test-1"
+)
+
+// Server is a server.
+type Server struct {
+	// Dir is the folder that is the share.
+	Dir string
+
+	dir, netns, host string
+	cmd              *exec.Cmd
+}
+
+// Options are what differs between servers.
+type Options struct {
+	// Encrypt demands encryption of clients.
+	Encrypt bool
+}
+
+// Start starts a server in the network namespace pinned at netns, where it listens on the address host and port 445,
+// and ends it with the test. The test is skipped where the server is not installed.
+func Start(t *testing.T, netns, host string, o Options) *Server {
+	t.Helper()
+	for _, program := range []string{"smbd", "pdbedit"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("%s is not installed: Samba's server is in Debian's package samba", program)
+		}
+	}
+	s := &Server{dir: t.TempDir(), netns: netns, host: host}
+	s.Dir = filepath.Join(s.dir, "share")
+	for _, folder := range []string{"share", "private", "state", "run"} {
+		if err := os.Mkdir(filepath.Join(s.dir, folder), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	encrypt := "enabled"
+	if o.Encrypt {
+		encrypt = "required"
+	}
+	// Samba wants a user of Linux for each of its own; who reads and writes on the disk is root.
+	for name, text := range map[string]string{
+		"users": "games = " + User + "\nnews = " + Reader + "\n",
+		"smb.conf": fmt.Sprintf(`[global]
+ server role = standalone server
+ interfaces = %[1]s/32
+ bind interfaces only = yes
+ smb ports = 445
+ disable netbios = yes
+ disable spoolss = yes
+ load printers = no
+ map to guest = never
+ username map = %[2]s/users
+ private dir = %[2]s/private
+ lock directory = %[2]s/state
+ state directory = %[2]s/state
+ cache directory = %[2]s/state
+ pid directory = %[2]s/run
+ ncalrpc dir = %[2]s/run/ncalrpc
+ log file = %[2]s/log
+ smb encrypt = %[3]s
+[%[4]s]
+ path = %[2]s/share
+ read list = news
+ read only = no
+ force user = root
+ store dos attributes = no
+ map readonly = yes
+`, host, s.dir, encrypt, Share),
+	} {
+		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, user := range []string{"games", "news"} {
+		cmd := exec.CommandContext(t.Context(), "pdbedit", "-s", s.config(), "-a", "-t", "-u", user)
+		cmd.Stdin = strings.NewReader(Password + "\n" + Password + "\n")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("pdbedit: %v\n%s", err, out)
+		}
+	}
+	s.Run(t)
+	return s
+}
+
+func (s *Server) config() string { return filepath.Join(s.dir, "smb.conf") }
+
+// Run starts the server again.
+func (s *Server) Run(t *testing.T) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "nsenter", "--net="+s.netns, "smbd", "--foreground", "--no-process-group",
+		"--configfile="+s.config())
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.cmd = cmd
+	t.Cleanup(s.Stop)
+	var err error
+	for deadline := time.Now().Add(15 * time.Second); time.Now().Before(deadline); {
+		var c net.Conn
+		if c, err = proc.DialIn(s.netns)(t.Context(), "tcp", net.JoinHostPort(s.host, "445")); err == nil {
+			_ = c.Close()
+			return
+		}
+		select {
+		case <-t.Context().Done():
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	log, _ := os.ReadFile(filepath.Join(s.dir, "log"))
+	s.Stop()
+	t.Fatalf("wait for smbd: %v\n%s\n%s", err, said.Bytes(), log)
+}
+
+// Stop ends the server with all its connections.
+func (s *Server) Stop() {
+	if s.cmd == nil {
+		return
+	}
+	_ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL) // its children are of its group
+	_ = s.cmd.Wait()
+	s.cmd = nil
+}

@@ -1,0 +1,117 @@
+// Package smbmapping is how the programs of a Windows host ask for SMB global mappings: New-, Get- and
+// Remove-SmbGlobalMapping (https://learn.microsoft.com/powershell/module/smbshare/new-smbglobalmapping) ask the host's
+// agent, through a named pipe that only administrators open. A request is JSON, and so is its answer.
+package smbmapping
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+)
+
+// Pipe is the named pipe of the agent.
+const Pipe = `\\.\pipe\mullion-smb`
+
+// What a Request asks for.
+const (
+	New    = "new"
+	Get    = "get"
+	Remove = "remove"
+)
+
+// Request is what a program asks for.
+type Request struct {
+	Do string `json:"do"`
+	// Remote is `\\server\share`, with nothing behind it; empty for Get: all mappings.
+	Remote string `json:"remote,omitempty"`
+	// Local is a drive letter with a colon, or empty.
+	Local string `json:"local,omitempty"`
+	// User is a name, `DOMAIN\name` or name@domain; empty: nobody in particular, as a guest.
+	User     string `json:"user,omitempty"`
+	Password string `json:"password,omitempty"`
+	// Privacy demands that the connection is encrypted, Integrity that it is signed.
+	Privacy   bool `json:"privacy,omitempty"`
+	Integrity bool `json:"integrity,omitempty"`
+}
+
+// Mapping is a mapping that is there.
+type Mapping struct {
+	Remote string `json:"remote"`
+	Local  string `json:"local,omitempty"`
+	// Connected says that the server answers.
+	Connected bool `json:"connected"`
+}
+
+// Answer is what the agent answers: the mappings that were asked for, made or removed, or an error in Windows' words.
+type Answer struct {
+	Mappings []Mapping `json:"mappings,omitempty"`
+	Error    string    `json:"error,omitempty"`
+	// Code is the number of Windows' error, for example 1326.
+	Code uint32 `json:"code,omitempty"`
+}
+
+// Limits of what is read from a pipe: a request or an answer in bytes, a user's name and a password in characters.
+const (
+	mostBytes = 1 << 20
+	mostText  = 512
+)
+
+var (
+	serverName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$`)
+	shareName  = regexp.MustCompile(`^[^\\/:*?"<>|\x00-\x1f.][^\\/:*?"<>|\x00-\x1f]{0,79}$`)
+	letter     = regexp.MustCompile(`^[D-Zd-z]:$`)
+)
+
+// Split returns the server and the share of `\\server\share`, in lower case: their names have none.
+func Split(remote string) (server, share string, err error) {
+	server, share, _ = strings.Cut(strings.TrimPrefix(strings.ReplaceAll(remote, "/", `\`), `\\`), `\`)
+	share = strings.TrimSuffix(share, `\`)
+	plain := strings.HasPrefix(strings.ReplaceAll(remote, "/", `\`), `\\`) && serverName.MatchString(server) &&
+		shareName.MatchString(share) && strings.TrimRight(share, ". ") == share
+	if !plain {
+		return "", "", fmt.Errorf("%.200q is not the name of a share: %s", remote, `\\server\share`)
+	}
+	return strings.ToLower(server), strings.ToLower(share), nil
+}
+
+// Check returns an error if the request is none that can be carried out.
+func (r Request) Check() error {
+	if r.Remote != "" || r.Do != Get {
+		if _, _, err := Split(r.Remote); err != nil {
+			return err
+		}
+	}
+	switch {
+	case r.Do != New && r.Do != Get && r.Do != Remove:
+		return fmt.Errorf("%.20q is none of new, get, remove", r.Do)
+	case r.Local != "" && !letter.MatchString(r.Local):
+		return fmt.Errorf("%.20q is not a free drive: D: to Z:", r.Local)
+	case len(r.User) > mostText || len(r.Password) > mostText:
+		return fmt.Errorf("the user's name or the password has more than %d bytes", mostText)
+	}
+	return nil
+}
+
+// Ask sends a request on a new connection and reads the answer.
+func Ask(conn io.ReadWriter, request Request) (Answer, error) {
+	var answer Answer
+	if err := json.NewEncoder(conn).Encode(request); err != nil {
+		return answer, fmt.Errorf("ask for SMB mappings: %w", err)
+	}
+	if err := json.NewDecoder(io.LimitReader(conn, mostBytes)).Decode(&answer); err != nil {
+		return answer, fmt.Errorf("read the answer about SMB mappings: %w", err)
+	}
+	return answer, nil
+}
+
+// Hear reads a request.
+func Hear(conn io.Reader) (Request, error) {
+	var request Request
+	err := json.NewDecoder(io.LimitReader(conn, mostBytes)).Decode(&request)
+	if err == nil {
+		err = request.Check()
+	}
+	return request, err
+}
