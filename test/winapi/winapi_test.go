@@ -38,6 +38,7 @@ func TestWindowsAPI(t *testing.T) {
 	dialing, stop := context.WithCancel(t.Context())
 	defer stop()
 	makeLinuxLinks(t, prefix)
+	makeShare(t, prefix)
 	makeLinuxFiles(t, prefix)
 	makePFX(t, prefix)
 	victim := makeOutwardLinks(t, prefix)
@@ -184,6 +185,21 @@ func makeLinuxLinks(t *testing.T, p prefix) {
 		}
 	}
 	if err := os.Remove(filepath.Join(p.dir, "dosdevices/z:")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// makeShare makes what is \\server\share to the test program, as a host has its SMB shares.
+func makeShare(t *testing.T, p prefix) {
+	t.Helper()
+	unc := filepath.Join(t.TempDir(), "unc")
+	if err := os.MkdirAll(filepath.Join(unc, "server/share"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(unc, "server/share/file"), []byte("in the share"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(unc, filepath.Join(p.dir, "dosdevices/unc")); err != nil {
 		t.Fatal(err)
 	}
 }
