@@ -116,7 +116,7 @@ func (a *agent) administer(ctx context.Context, service *hnsserver.Service) {
 func (a *agent) serveSMB(ctx context.Context) {
 	log := a.log.With("part", "smb")
 	host, err := winhost.Load(a.config.HostFile)
-	if err == nil && host.Shared == "" {
+	if err == nil && host.Shares == "" {
 		return
 	}
 	var l net.Listener
@@ -128,7 +128,7 @@ func (a *agent) serveSMB(ctx context.Context) {
 	}
 	if err == nil {
 		server := smb.Server{
-			Folder: agentconfig.SharesDir(host.Shared),
+			Folder: host.Shares,
 			Prefix: filepath.Dir(a.config.Drive),
 			Keep:   []string{a.executable, smb.KeepCommand},
 			Log:    log,
@@ -230,7 +230,7 @@ func (a *agent) engineOptions(layers []string, host winhost.Host) engine.Options
 			Prefix: filepath.Dir(a.config.Drive),
 			Tmp:    host.Tmp,
 			Shared: host.Shared,
-			Shares: agentconfig.SharesDir(host.Shared),
+			Shares: host.Shares,
 			PID:    host.PID,
 		}
 	}

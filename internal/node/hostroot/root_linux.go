@@ -124,7 +124,14 @@ func (r *Root) Show(source, name string) error {
 
 // Share binds a folder of the machine to name in the root, to be written to; what the machine mounts in it later
 // appears in the root if that folder has propagation.
-func (r *Root) Share(source, name string) error {
+func (r *Root) Share(source, name string) error { return r.share(source, name, 0) }
+
+// ShareMounts is Share of a folder that is not to be written to. What is mounted in it has its own rights.
+func (r *Root) ShareMounts(source, name string) error {
+	return r.share(source, name, unix.MOUNT_ATTR_RDONLY)
+}
+
+func (r *Root) share(source, name string, attributes uint64) error {
 	covered, err := r.cover(source, name)
 	if err != nil {
 		return fmt.Errorf("share %q: %w", source, err)
@@ -135,6 +142,12 @@ func (r *Root) Share(source, name string) error {
 		return fmt.Errorf("share %q: %w", source, err)
 	}
 	defer unix.Close(tree)
+	if attributes != 0 { // of the folder alone
+		err := unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: attributes})
+		if err != nil {
+			return fmt.Errorf("share %q: %w", source, err)
+		}
+	}
 	if err := unix.MoveMount(tree, "", int(covered.Fd()), "",
 		unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH); err != nil {
 		return fmt.Errorf("share %q: %w", source, err)

@@ -22,6 +22,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/windows/smbmapping"
+	"mullion.dev/mullion/internal/windows/wine"
 )
 
 // mostMappings bounds the mappings of a host: each is a process.
@@ -35,7 +36,7 @@ const (
 
 // Server makes, lists and removes the mappings of a host.
 type Server struct {
-	// Folder is where shares are mounted. The host's programs may write there.
+	// Folder is where shares are mounted. Nobody else writes there.
 	Folder string
 	// Prefix is the host's Wine prefix, whose dosdevices hold the drive letters. The host's programs may write there.
 	Prefix string
@@ -86,9 +87,6 @@ func (s *Server) answer(ctx context.Context, conn io.Reader) smbmapping.Answer {
 func (s *Server) carryOut(ctx context.Context, request smbmapping.Request) (smbmapping.Answer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := os.MkdirAll(s.Folder, 0o711); err != nil {
-		return smbmapping.Answer{}, err
-	}
 	all, err := s.mappings()
 	if err != nil {
 		return smbmapping.Answer{}, err
@@ -135,17 +133,23 @@ func (s *Server) mappings() ([]smbmapping.Mapping, error) {
 		return nil, err
 	}
 	var all []smbmapping.Mapping
+	var points []string
 	for _, m := range mounts {
 		server, share, two := strings.Cut(strings.TrimPrefix(m.Mountpoint, s.Folder+"/"), "/")
 		if !two || strings.Contains(share, "/") {
 			continue
 		}
 		all = append(all, smbmapping.Mapping{
-			Remote:    `\\` + server + `\` + share,
-			Local:     letters[server+"/"+share],
-			Connected: answers(m.Mountpoint),
+			Remote: `\\` + server + `\` + share,
+			Local:  letters[server+"/"+share],
 		})
+		points = append(points, m.Mountpoint)
 	}
+	var asked sync.WaitGroup
+	for i, point := range points {
+		asked.Go(func() { all[i].Connected = answers(point) })
+	}
+	asked.Wait()
 	return all, nil
 }
 
@@ -169,7 +173,7 @@ const throughUNC = "unc/"
 
 // letters are the drive letters of shares, as "server/share".
 func (s *Server) letters() (map[string]string, error) {
-	devices, err := os.OpenRoot(filepath.Join(s.Prefix, "dosdevices"))
+	devices, err := wine.OpenDevices(s.Prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +191,7 @@ func (s *Server) letters() (map[string]string, error) {
 func (s *Server) make(ctx context.Context, request smbmapping.Request, server, share string) (
 	answer smbmapping.Answer, err error,
 ) {
-	devices, err := os.OpenRoot(filepath.Join(s.Prefix, "dosdevices"))
+	devices, err := wine.OpenDevices(s.Prefix)
 	if err != nil {
 		return answer, err
 	}
@@ -292,7 +296,7 @@ func (s *Server) start(ctx context.Context, target Target, folder *os.File) (smb
 // remove unmounts a share. Who has a file of it open keeps it.
 func (s *Server) remove(server, share, letter string) error {
 	if letter != "" {
-		devices, err := os.OpenRoot(filepath.Join(s.Prefix, "dosdevices"))
+		devices, err := wine.OpenDevices(s.Prefix)
 		if err != nil {
 			return err
 		}

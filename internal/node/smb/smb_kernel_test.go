@@ -55,8 +55,10 @@ func newHost(t *testing.T) host {
 		prefix: filepath.Join(dir, "prefix"),
 		socket: filepath.Join(dir, "smb.sock"),
 	}
-	if err := os.MkdirAll(filepath.Join(h.prefix, "dosdevices"), 0o755); err != nil {
-		t.Fatal(err)
+	for _, folder := range []string{filepath.Join(h.prefix, "dosdevices"), h.folder} {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := os.Symlink(h.folder, filepath.Join(h.prefix, "dosdevices", "unc")); err != nil {
 		t.Fatal(err)
@@ -328,22 +330,28 @@ func TestBytes(t *testing.T) {
 	all.Wait()
 }
 
-// TestHostile has the host's programs change what they can reach: nothing is mounted elsewhere on the machine.
+// TestHostile has a host's program put a link in the place of its drives: nothing is made elsewhere on the machine.
 func TestHostile(t *testing.T) {
 	h := newHost(t)
 	smbtest.Start(t, h.netns, loopback, smbtest.Options{})
 	outside := t.TempDir()
-	if err := os.MkdirAll(h.folder, 0o711); err != nil {
+	devices := filepath.Join(h.prefix, "dosdevices")
+	if err := os.Rename(devices, devices+".old"); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(outside, filepath.Join(h.folder, loopback)); err != nil {
+	if err := os.Symlink(outside, devices); err != nil {
 		t.Fatal(err)
 	}
-	if a := h.ask(t, mapAs(smbtest.User)); a.Error == "" {
-		t.Errorf("mounted through a link: %+v", a)
+	request := mapAs(smbtest.User)
+	request.Local = "H:"
+	if a := h.ask(t, request); a.Error == "" {
+		t.Errorf("mapped with a drive elsewhere: %+v", a)
 	}
 	if entries, err := os.ReadDir(outside); err != nil || len(entries) > 0 {
 		t.Errorf("made outside: %v, %v", entries, err)
+	}
+	if err := errors.Join(os.Remove(devices), os.Rename(devices+".old", devices)); err != nil {
+		t.Fatal(err)
 	}
 	if all := h.get(t); len(all) > 0 {
 		t.Errorf("mappings: %+v", all)

@@ -55,25 +55,34 @@ func (h Host) clearTmp() error {
 	return os.Chmod(h.Tmp, 0o777|os.ModeSticky)
 }
 
-// share makes what is mounted in the shared folder appear in the host. The machine's other mounts stay as they are.
+// share makes what is mounted in the shared folders appear in the host. The machine's other mounts stay as they are.
 func (h Host) share() error {
-	if h.Shared == "" {
-		return nil
+	for _, folder := range []string{h.Shared, h.Shares} {
+		if folder == "" {
+			continue
+		}
+		if err := os.MkdirAll(folder, 0o711); err != nil {
+			return err
+		}
+		if err := makeShared(folder); err != nil {
+			return fmt.Errorf("share %q: %w", folder, err)
+		}
 	}
-	if err := os.MkdirAll(h.Shared, 0o711); err != nil {
-		return err
-	}
-	err := unix.Mount("", h.Shared, "", unix.MS_SHARED, "")
+	return nil
+}
+
+func makeShared(folder string) error {
+	err := unix.Mount("", folder, "", unix.MS_SHARED, "")
 	if !errors.Is(err, unix.EINVAL) {
 		return err
 	}
-	if err := unix.Mount(h.Shared, h.Shared, "", unix.MS_BIND, ""); err != nil {
-		return fmt.Errorf("bind %q: %w", h.Shared, err)
+	if err := unix.Mount(folder, folder, "", unix.MS_BIND, ""); err != nil {
+		return err
 	}
-	if err := unix.Mount("", h.Shared, "", unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("share %q: %w", h.Shared, err)
+	if err := unix.Mount("", folder, "", unix.MS_PRIVATE, ""); err != nil {
+		return err
 	}
-	return unix.Mount("", h.Shared, "", unix.MS_SHARED, "")
+	return unix.Mount("", folder, "", unix.MS_SHARED, "")
 }
 
 func (h Host) record(pid int) error {

@@ -81,6 +81,9 @@ func (h Host) fillRoot(root *hostroot.Root) error {
 			return err
 		}
 	}
+	if h.Shares != "" {
+		return root.ShareMounts(h.Shares, h.Shares)
+	}
 	return nil
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 
-	"mullion.dev/mullion/internal/node/agent/agentconfig"
 	"mullion.dev/mullion/internal/windows/wine"
 )
 
@@ -61,7 +60,7 @@ func (p *prefix) start() error {
 		return err
 	}
 	host := p.Host(system)
-	if err := p.linkShares(host.Shared); err != nil {
+	if err := p.linkShares(host.Shares); err != nil {
 		return err
 	}
 	for _, dir := range host.Folders {
@@ -73,13 +72,12 @@ func (p *prefix) start() error {
 }
 
 // linkShares has Wine find \\server\share where SMB shares are mounted.
-func (p *prefix) linkShares(shared string) error {
-	devices, err := os.OpenRoot(filepath.Join(Prefix(p.Dir), "dosdevices"))
+func (p *prefix) linkShares(target string) error {
+	devices, err := wine.OpenDevices(Prefix(p.Dir))
 	if err != nil {
 		return err
 	}
 	defer devices.Close()
-	target := agentconfig.SharesDir(shared)
 	if text, err := devices.Readlink("unc"); err == nil && text == target {
 		return nil
 	}

@@ -28,6 +28,20 @@ func SupportRows() []support.Row {
 		},
 		{
 			Area:  area,
+			Name:  "SMB shares",
+			Level: support.Partly,
+			Note:  `New-, Get- and Remove-SmbGlobalMapping (and SmbMapping, which is for all of the host here) with a user and a password (NTLM), drive letters, -RequirePrivacy and -RequireIntegrity; \\server\share and links to it for programs of the host and HostProcess containers, and as volumes of pods (hostPath, FlexVolume, CSI). The client is in user space (FUSE) and uses what the server demands: -RequirePrivacy is refused where the server does not encrypt. Mappings outlive the host's agent and the cluster's supervisor, not a restart of the machine; -Persistent $true, folders below the share in -RemotePath, Kerberos, locks that other clients see and net use are not there`,
+			Ref:   "https://learn.microsoft.com/powershell/module/smbshare/new-smbglobalmapping",
+		},
+		{
+			Area:  area,
+			Name:  "FlexVolume drivers",
+			Level: support.Partly,
+			Note:  `programs in C:\usr\libexec\kubernetes\kubelet-plugins\volume\exec that a person puts there; one of the tests mounts SMB shares. Microsoft's smb.ps1 and iscsi.ps1 use more of PowerShell than there is here`,
+			Ref:   "https://github.com/kubernetes/community/blob/master/contributors/devel/sig-storage/flexvolume.md",
+		},
+		{
+			Area:  area,
 			Name:  "kube-proxy.exe",
 			Level: support.Supported,
 			Note:  "kernelspace mode on an L2Bridge network; healthz on the host's loopback only; not started on builds without HNS v2 (1709, 1803), where it would panic, as on Windows",

@@ -103,11 +103,6 @@ func Connect(ctx context.Context, opts Options) (*Engine, error) {
 		if err := os.MkdirAll(opts.Host.Shared, 0o711); err != nil {
 			return nil, fmt.Errorf("make folder of HostProcess containers: %w", err)
 		}
-		if opts.Host.Shares != "" {
-			if err := os.MkdirAll(opts.Host.Shares, 0o711); err != nil {
-				return nil, fmt.Errorf("make folder of SMB shares: %w", err)
-			}
-		}
 	}
 	memory, err := lookAtMemory()
 	if err != nil {

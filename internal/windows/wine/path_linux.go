@@ -89,6 +89,23 @@ func openSource(drive, winPath string, patterns []string) (*os.File, error) {
 	return os.NewFile(uintptr(p.fd), filepath.Join(p.drive, filepath.Join(t.parts...), filepath.Join(p.parts...))), nil
 }
 
+// OpenDevices opens a prefix's dosdevices. The prefix's programs may write there, and put a link in its place.
+func OpenDevices(prefix string) (*os.Root, error) {
+	root, err := os.OpenRoot(prefix)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	info, err := root.Lstat("dosdevices")
+	if err == nil && !info.IsDir() {
+		err = errors.New("it is no folder")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the drives of %q: %w", prefix, err)
+	}
+	return root.OpenRoot("dosdevices") // a link that was put there since leads no further than the prefix
+}
+
 // tree is an open folder that paths are resolved in.
 type tree struct {
 	bound

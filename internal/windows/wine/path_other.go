@@ -12,3 +12,6 @@ func UnixPath(string, string) (string, error) { return "", errors.ErrUnsupported
 
 // OpenSource works on Linux only.
 func OpenSource(string, string, []string) (*os.File, error) { return nil, errors.ErrUnsupported }
+
+// OpenDevices works on Linux only.
+func OpenDevices(string) (*os.Root, error) { return nil, errors.ErrUnsupported }

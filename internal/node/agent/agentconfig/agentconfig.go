@@ -80,9 +80,9 @@ func NamedSocket(runDir string) string { return filepath.Join(PipesDir(runDir), 
 // SMBSocket is where programs of the host ask for SMB mappings, by the host's pipe.
 func SMBSocket(runDir string) string { return filepath.Join(PipesDir(runDir), "smb.sock") }
 
-// SharesDir is where the SMB shares of a host are mounted, below the folder in which the host sees what the machine
-// mounts.
-func SharesDir(shared string) string { return filepath.Join(shared, "unc") }
+// SharesDir is where the SMB shares of a host are mounted. The host and its HostProcess containers see it at the same
+// path.
+func SharesDir(runDir string) string { return filepath.Join(runDir, "shares") }
 
 // Subnets are a cluster's subnets of one address family.
 type Subnets struct {

@@ -1,0 +1,192 @@
+//go:build cluster
+
+package e2e
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"mullion.dev/mullion/internal/node/smb/smbtest"
+)
+
+const smbManifest = `
+apiVersion: v1
+kind: Secret
+metadata: {name: share-user}
+type: mullion.dev/smb.exe
+stringData: {username: alice, password: of-the-test-1}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: flex}
+spec:
+  nodeName: win-1
+  terminationGracePeriodSeconds: 1
+  containers: [{name: c, image: 'mullion.local/e2e:v1', args: [serve, ':80'], volumeMounts: [{name: share, mountPath: 'C:\share'}]}]
+  volumes: [{name: share, flexVolume: {driver: mullion.dev/smb.exe, secretRef: {name: share-user}, options: {source: '//MACHINE/data'}}}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: linked}
+spec:
+  nodeName: win-1
+  terminationGracePeriodSeconds: 1
+  containers: [{name: c, image: 'mullion.local/e2e:v1', args: [serve, ':80'], volumeMounts: [{name: share, mountPath: 'C:\share'}]}]
+  volumes: [{name: share, hostPath: {path: 'C:\linked\below'}}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: host}
+spec:
+  nodeName: win-1
+  hostNetwork: true
+  terminationGracePeriodSeconds: 1
+  securityContext: {windowsOptions: {hostProcess: true, runAsUserName: 'NT AUTHORITY\SYSTEM'}}
+  containers: [{name: c, image: 'mullion.local/e2e:v1', command: ['%CONTAINER_SANDBOX_MOUNT_POINT%\app\tool.exe', sleep, 1h]}]
+`
+
+// TestFieldSMB brings up a cluster beside a server of Samba on the machine: hosts map its share, HostProcess containers
+// use it by name, pods by volumes, one of them by a FlexVolume driver. The agent's end does not touch what uses it, and
+// the server may go and come back.
+func TestFieldSMB(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	if os.Getenv("E2E_DATA_DIR") != "" {
+		t.Skip("the test has subnets of its own")
+	}
+	const machine = "10.203.0.254" // this one's address on the underlay
+	f := newFixture(t)
+	spec := filepath.Join(f.home, "cluster.yaml")
+	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-smb\nnetworking:\n  underlaySubnet: 10.203.0.0/24\n" +
+		"  podSubnet: 10.202.0.0/16\n  serviceSubnet: 10.93.0.0/16\nnodes:\n- {os: windows, windowsVersion: ltsc2022}\n"
+	if err := os.WriteFile(spec, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.takeDown(t) })
+	mullion := func(args ...string) string {
+		t.Helper()
+		out, err := f.mullion(t.Context(), t, args...)
+		if err != nil {
+			logs(t, f)
+			t.Fatalf("mullion %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+		return out
+	}
+	says := func(want string, args ...string) {
+		t.Helper()
+		if out, err := f.mullion(t.Context(), t, args...); !strings.Contains(out, want) {
+			t.Errorf("mullion %s: %v, no %q in:\n%s", strings.Join(args, " "), err, want, out)
+		}
+	}
+	on := func(args ...string) []string { return append([]string{"node", "exec", "win-1", "--"}, args...) }
+	in := func(pod string, args ...string) []string {
+		return append([]string{"kubectl", "exec", pod, "--"}, args...)
+	}
+	mullion("up", "-f", spec)
+	server := smbtest.Start(t, "/proc/self/ns/net", machine, smbtest.Options{})
+	tool := filepath.Join(f.home, "tool")
+	driver := filepath.Join(f.home, "smb.exe")
+	for file, source := range map[string]string{filepath.Join(tool, "tool.exe"): "./tool", driver: "./flexdriver"} {
+		build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", file, source)
+		build.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	mullion("image", "build", tool, "-f", "tool/image.yaml")
+	plugins := filepath.Join(f.data, "nodes/win-1/prefix/Files/usr/libexec/kubernetes/kubelet-plugins/volume/exec")
+	laid(t, map[string]string{filepath.Join(plugins, "mullion.dev~smb.exe", "smb.exe"): driver})
+
+	// the host: what is wrong is said in Windows' words
+	share := `\\` + machine + `\data`
+	mapping := func(password string) []string {
+		return on("powershell", "-NoProfile", "-Command", `$p = ConvertTo-SecureString `+password+` -AsPlainText -Force;`+
+			`$c = New-Object System.Management.Automation.PSCredential -ArgumentList 'alice', $p;`+
+			`New-SmbGlobalMapping -RemotePath '`+share+`' -LocalPath G: -Credential $c`)
+	}
+	says("The user name or password is incorrect.", mapping("wrong")...)
+	says(share, mapping(smbtest.Password)...)
+	says("OK", on("powershell", "-NoProfile", "-Command", "(Get-SmbGlobalMapping -RemotePath '"+share+"').Status")...)
+	mullion(on("cmd", "/c", `mkdir `+share+`\below & echo by-host> `+share+`\below\note & mklink /D C:\linked `+share)...)
+	says("by-host", on("cmd", "/c", `type G:\below\note`)...)
+	if _, err := os.Stat(filepath.Join(server.Dir, "below/note")); err != nil {
+		t.Error(err)
+	}
+
+	// pods
+	manifest := filepath.Join(f.home, "smb.yaml")
+	if err := os.WriteFile(manifest, []byte(strings.ReplaceAll(smbManifest, "MACHINE", machine)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mullion("kubectl", "apply", "-f", manifest)
+	mullion("kubectl", "wait", "--for=condition=Ready", "pod/flex", "pod/linked", "pod/host", "--timeout=120s")
+	says("by-host", in("flex", "tool", "cat", `C:\share\below\note`)...)
+	says("by-host", in("linked", "tool", "cat", `C:\share\note`)...)
+	says("by-host", in("host", "cmd", "/c", "type "+share+`\below\note`)...)
+	mullion(in("linked", "tool", "write", `C:\share\by-pod`, "by-pod")...)
+	says("by-pod", in("flex", "tool", "cat", `C:\share\below\by-pod`)...)
+	says("cannot find", in("flex", "cmd", "/c", "type "+share+`\below\note`)...) // a container has no mappings
+
+	// many bytes
+	big := make([]byte, 64<<20)
+	for i := range big {
+		big[i] = byte(i * i >> 8)
+	}
+	if err := os.WriteFile(filepath.Join(server.Dir, "big"), big, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mullion(in("flex", "cmd", "/c", `copy /b C:\share\big C:\big & copy /b C:\big C:\share\copied`)...)
+	if copied, err := os.ReadFile(filepath.Join(server.Dir, "copied")); err != nil || sha256.Sum256(copied) != sha256.Sum256(big) {
+		t.Errorf("64 MiB copied by a pod: %d bytes, %v", len(copied), err)
+	}
+
+	// the agent's end, and the server's
+	for pid, command := range f.processes(t) {
+		if strings.Contains(command, "mullion-node serve") {
+			p, err := os.FindProcess(pid)
+			if err == nil {
+				err = p.Kill()
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	mullion(in("flex", "tool", "cat", `C:\share\below\note`)...)
+	server.Stop()
+	if out, err := f.mullion(t.Context(), t, in("flex", "tool", "write", `C:\share\lost`, "x")...); err == nil {
+		t.Errorf("written without a server: %s", out)
+	}
+	server.Run(t)
+	poll(t, settle, func(ctx context.Context) error {
+		if out, err := f.mullion(ctx, t, in("flex", "tool", "write", `C:\share\back`, "back")...); err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		return nil
+	})
+	poll(t, settle, func(ctx context.Context) error { // the agent is back
+		out, err := f.mullion(ctx, t, on("powershell", "-NoProfile", "-Command", "(Get-SmbGlobalMapping).Status")...)
+		if strings.TrimSpace(out) != "OK" {
+			return fmt.Errorf("status %q: %w", out, err)
+		}
+		return nil
+	})
+
+	// nobody is hurt by the end of a pod, nor by that of the mapping
+	begin := time.Now()
+	mullion("kubectl", "delete", "-f", manifest, "--timeout=90s")
+	t.Logf("the pods went in %s", time.Since(begin).Round(time.Second))
+	if _, err := os.Stat(filepath.Join(server.Dir, "below/by-pod")); err != nil {
+		t.Errorf("what a pod had written is gone with it: %v", err)
+	}
+	mullion(on("powershell", "-NoProfile", "-Command", "Remove-SmbGlobalMapping -RemotePath '"+share+"' -Force")...)
+	says("cannot find", on("cmd", "/c", "dir "+share)...)
+}
