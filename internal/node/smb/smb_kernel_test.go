@@ -6,12 +6,14 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -46,7 +48,7 @@ type host struct {
 	netns, folder, prefix, socket string
 }
 
-func newHost(t *testing.T) host {
+func newHost(t testing.TB) host {
 	t.Helper()
 	dir := t.TempDir()
 	h := host{
@@ -96,7 +98,7 @@ func newHost(t *testing.T) host {
 	return h
 }
 
-func (h host) ask(t *testing.T, request smbmapping.Request) smbmapping.Answer {
+func (h host) ask(t testing.TB, request smbmapping.Request) smbmapping.Answer {
 	t.Helper()
 	conn, err := unixsocket.Dialer(h.socket)(context.WithoutCancel(t.Context()), "", "")
 	if err != nil {
@@ -110,7 +112,7 @@ func (h host) ask(t *testing.T, request smbmapping.Request) smbmapping.Answer {
 	return answer
 }
 
-func (h host) get(t *testing.T) []smbmapping.Mapping {
+func (h host) get(t testing.TB) []smbmapping.Mapping {
 	t.Helper()
 	return h.ask(t, smbmapping.Request{Do: smbmapping.Get}).Mappings
 }
@@ -121,7 +123,7 @@ func mapAs(user string) smbmapping.Request {
 	return smbmapping.Request{Do: smbmapping.New, Remote: remote, User: user, Password: smbtest.Password}
 }
 
-func (h host) mapped(t *testing.T, request smbmapping.Request) string {
+func (h host) mapped(t testing.TB, request smbmapping.Request) string {
 	t.Helper()
 	if a := h.ask(t, request); a.Error != "" || len(a.Mappings) != 1 {
 		t.Fatalf("%s: %+v", request.Remote, a)
@@ -355,5 +357,69 @@ func TestHostile(t *testing.T) {
 	}
 	if all := h.get(t); len(all) > 0 {
 		t.Errorf("mappings: %+v", all)
+	}
+}
+
+// BenchmarkShare copies a gigabyte to a share and back, by its mount and by Samba's own client.
+func BenchmarkShare(b *testing.B) {
+	if _, err := exec.LookPath("smbclient"); err != nil {
+		b.Skip("smbclient is not installed")
+	}
+	const size = 1 << 30
+	h := newHost(b)
+	s := smbtest.Start(b, h.netns, loopback, smbtest.Options{})
+	dir := h.mapped(b, mapAs(smbtest.User))
+	local := filepath.Join(b.TempDir(), "file")
+	f, err := os.Create(local)
+	if err != nil {
+		b.Fatal(err)
+	}
+	want := sha256.New()
+	if _, err := io.CopyN(io.MultiWriter(f, want), rand.Reader, size); err != nil {
+		b.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		b.Fatal(err)
+	}
+	client := func(command string) {
+		cmd := exec.CommandContext(b.Context(), "nsenter", "--net="+h.netns, "smbclient", "-s", "/dev/null",
+			"-U", smbtest.User+"%"+smbtest.Password, "//"+loopback+"/"+smbtest.Share, "-c", command)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			b.Fatalf("smbclient: %v\n%s", err, out)
+		}
+	}
+	copied := func(from, to string) {
+		if out, err := exec.CommandContext(b.Context(), "cp", from, to).CombinedOutput(); err != nil {
+			b.Fatalf("cp: %v\n%s", err, out)
+		}
+	}
+	for _, way := range []struct {
+		name string
+		do   func()
+	}{
+		{"mount/write", func() { copied(local, filepath.Join(dir, "mount")) }},
+		{"smbclient/write", func() { client("put " + local + " client") }},
+		{"mount/read", func() { copied(filepath.Join(dir, "mount"), local+".mount") }},
+		{"smbclient/read", func() { client("get client " + local + ".client") }},
+	} {
+		b.Run(way.name, func(b *testing.B) {
+			b.SetBytes(size)
+			for b.Loop() {
+				way.do()
+			}
+		})
+	}
+	for _, file := range []string{
+		filepath.Join(s.Dir, "mount"), filepath.Join(s.Dir, "client"), local + ".mount", local + ".client",
+	} {
+		got := sha256.New()
+		f, err := os.Open(file)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := io.Copy(got, f); err != nil || !bytes.Equal(got.Sum(nil), want.Sum(nil)) {
+			b.Errorf("%s is not the gigabyte that was copied: %v", file, err)
+		}
+		_ = f.Close()
 	}
 }

@@ -43,7 +43,7 @@ type Options struct {
 
 // Start starts a server in the network namespace pinned at netns, where it listens on the address host and port 445,
 // and ends it with the test. The test is skipped where the server is not installed.
-func Start(t *testing.T, netns, host string, o Options) *Server {
+func Start(t testing.TB, netns, host string, o Options) *Server {
 	t.Helper()
 	for _, program := range []string{"smbd", "pdbedit"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -109,7 +109,7 @@ func Start(t *testing.T, netns, host string, o Options) *Server {
 func (s *Server) config() string { return filepath.Join(s.dir, "smb.conf") }
 
 // Run starts the server again.
-func (s *Server) Run(t *testing.T) {
+func (s *Server) Run(t testing.TB) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "nsenter", "--net="+s.netns, "smbd", "--foreground", "--no-process-group",
 		"--configfile="+s.config())
