@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/base/version"
-	"mullion.dev/mullion/internal/cluster/bundle"
 	"mullion.dev/mullion/test/documents"
 )
 
@@ -126,7 +125,7 @@ func (s sampler) does(t *testing.T, args ...string) string {
 	return out
 }
 
-// shellOf opens the prompt of the host, which has nothing of Kubernetes.
+// shellOf opens the prompt of the host, on which nothing of Kubernetes runs.
 func (s sampler) shellOf(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -134,7 +133,7 @@ func (s sampler) shellOf(t *testing.T) {
 	args := s.on(filepath.Join(s.bin, "mullion"), "node", "shell", "bare-1")
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env = s.env()
-	cmd.Stdin = strings.NewReader("ver\r\nif exist C:\\k echo there\r\nexit 7\r\n")
+	cmd.Stdin = strings.NewReader("ver\r\nif exist C:\\k\\config echo there\r\nexit 7\r\n")
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 7 ||
@@ -142,14 +141,14 @@ func (s sampler) shellOf(t *testing.T) {
 		regexp.MustCompile(`(?m)^there`).Match(out) {
 		t.Errorf("a prompt: %v\n%s", err, out)
 	}
-	for _, file := range []string{`C:\k`, `C:\etc\kubernetes\kubelet.conf`} {
+	for _, file := range []string{`C:\k\config`, `C:\etc\kubernetes\kubelet.conf`} {
 		if out, err := s.mullion(ctx, t, "node", "shell", "bare-1", "--", "dir", file); err == nil {
 			t.Errorf("%s is there: %s", file, out)
 		}
 	}
 }
 
-// prepare puts the programs and their files on the host.
+// prepare puts the programs' files on the host.
 func (s sampler) prepare(t *testing.T, nssm string) {
 	t.Helper()
 	config, err := os.ReadFile(s.kubeconfig)
@@ -162,11 +161,7 @@ func (s sampler) prepare(t *testing.T, nssm string) {
 			t.Fatal(err)
 		}
 	}
-	s.does(t, "node", "shell", "bare-1", "--", "mkdir", `C:\k`)
-	node := bundle.At(s.bin, version.Kubernetes).Node()
 	for _, c := range []struct{ from, to string }{
-		{filepath.Join(node, "kubelet.exe"), "C:/k/kubelet.exe"},
-		{filepath.Join(node, "kube-proxy.exe"), "C:/k/kube-proxy.exe"},
 		{filepath.Join(s.tools, "config"), "C:/k/config"},
 		{filepath.Join(s.tools, "kubelet.yaml"), "C:/k/kubelet.yaml"},
 		{filepath.Join("testdata", "bare", "register-svc.ps1"), "C:/k/register-svc.ps1"},

@@ -23,7 +23,7 @@ kind: Cluster
 name: mullion-kubeadm
 networking: {underlaySubnet: 10.199.0.0/24, podSubnet: 10.198.0.0/16, serviceSubnet: 10.197.0.0/16}
 addons: {metricsServer: false, localStorage: false, gmsa: false}
-nodes: [{os: linux, bare: true, count: 2}]
+nodes: [{os: linux, bare: true, count: 2}, {windowsVersion: ltsc2022, bare: true}]
 `
 
 // kubeadmHosts is a cluster of bare hosts on which kubeadm makes another one.
@@ -33,15 +33,21 @@ type kubeadmHosts struct {
 	ignore []string
 }
 
-// TestFieldKubeadm makes a cluster by upstream's kubeadm on bare hosts, as docs/guide.md says.
+// TestFieldKubeadm makes a cluster by upstream's kubeadm on bare hosts of both systems, as docs/guide.md says.
 func TestFieldKubeadm(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
 	h := kubeadmHosts{fixture: newFixture(t)}
-	if _, err := os.Stat(filepath.Join(bundle.At(h.bin, version.Kubernetes).Server(), "kubeadm")); err != nil {
-		t.Skipf("needs kubeadm: make kubeadm: %v", err)
+	programs := bundle.At(h.bin, version.Kubernetes)
+	for _, file := range []string{
+		filepath.Join(programs.Server(), "kubeadm"), filepath.Join(programs.Node(), "kubeadm.exe"),
+	} {
+		if _, err := os.Stat(file); err != nil {
+			t.Skipf("needs kubeadm: make kubeadm: %v", err)
+		}
 	}
+	nssm := nssmProgram(t)
 	if all, err := cgroup.Hierarchies(); err != nil {
 		t.Fatal(err)
 	} else if !all[0].V2 {
@@ -52,7 +58,7 @@ func TestFieldKubeadm(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { h.takeDown(t) })
-	if out := h.must(t, "up", "-f", file); !strings.Contains(out, "0 node(s) and 2 bare host(s)") {
+	if out := h.must(t, "up", "-f", file); !strings.Contains(out, "0 node(s) and 3 bare host(s)") {
 		t.Errorf("mullion up: %s", out)
 	}
 	defer func() {
@@ -62,6 +68,9 @@ func TestFieldKubeadm(t *testing.T) {
 				out, _ := h.mullion(t.Context(), t, "node", "exec", host, "--", "tail", "-n", "60", "/var/log/kubelet.log")
 				t.Logf("== kubelet of %s\n%s", host, out)
 			}
+			out, _ := h.mullion(t.Context(), t, "node", "exec", "win-1", "--", "powershell", "-NoProfile", "-Command",
+				`Get-Content C:\var\log\kubelet\kubelet.err.log | Select-Object -Last 60`)
+			t.Logf("== kubelet of win-1\n%s", out)
 		}
 	}()
 	if out := h.must(t, "image", "kubeadm"); !regexp.MustCompile(`loaded \S+/etcd:\S+ on linux-2`).MatchString(out) {
@@ -77,6 +86,12 @@ func TestFieldKubeadm(t *testing.T) {
 	h.kubectl(t, "-n", "kube-system", "rollout", "status", "deployment/coredns", "--timeout=90s")
 	h.kubectl(t, "-n", "kube-system", "rollout", "status", "daemonset/kube-proxy", "--timeout=60s")
 	h.pods(t)
+	h.prepareWindows(t, "win-1", nssm)
+	h.joinWindows(t, "win-1")
+	h.proxyWindows(t, "win-1")
+	h.routesWindows(t, "win-1", "linux-1", "linux-2")
+	h.podsWindows(t, "win-1")
+	h.resetWindows(t, "win-1")
 
 	// The kubelet is the host's: it comes back with it.
 	h.must(t, "node", "restart", "linux-2")
@@ -136,8 +151,8 @@ func (h kubeadmHosts) init(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.writes(t, "linux-1", "/root/init.yaml", strings.ReplaceAll(string(text), "podSubnet: 10.244.0.0/16",
-		"podSubnet: 10.196.0.0/16\n  serviceSubnet: 10.195.0.0/16"))
+	h.writes(t, "linux-1", "/root/init.yaml", strings.NewReplacer("10.244.0.0/16", "10.198.0.0/16", "10.96.0.0/16",
+		"10.197.0.0/16").Replace(string(text)))
 	began := time.Now()
 	out := h.runs(t, "linux-1", append([]string{"kubeadm", "init", "--config", "/root/init.yaml"}, h.ignore...)...)
 	if !strings.Contains(out, "control-plane has initialized successfully") || strings.Contains(out, "[WARNING Service") {
@@ -187,8 +202,14 @@ func (h kubeadmHosts) podRange(t *testing.T, node string) string {
 // route shows a host the way to another one's pods.
 func (h kubeadmHosts) route(t *testing.T, host, to string) {
 	t.Helper()
-	address := h.kubectl(t, "get", "node", to, "-o", `jsonpath={.status.addresses[?(@.type=="InternalIP")].address}`)
-	h.runs(t, host, "ip", "route", "replace", h.podRange(t, to), "via", strings.TrimSpace(address))
+	h.runs(t, host, "ip", "route", "replace", h.podRange(t, to), "via", h.addressOf(t, to))
+}
+
+// addressOf is a node's address on the underlay.
+func (h kubeadmHosts) addressOf(t *testing.T, node string) string {
+	t.Helper()
+	return strings.TrimSpace(h.kubectl(t, "get", "node", node, "-o",
+		`jsonpath={.status.addresses[?(@.type=="InternalIP")].address}`))
 }
 
 // pods runs a pod on the node without a taint; it finds the API by CoreDNS and kube-proxy.

@@ -21,14 +21,17 @@ const (
 	cniBin        = containerdDir + "/cni/bin"
 )
 
-// programs are upstream's programs on the host. A bare host has those of its container runtime alone.
+// programs are upstream's programs on the host. A bare host also has kubeadm.exe and kubectl.exe, if they have been
+// built: nobody else needs them.
 func (c Config) programs() []program {
-	var all []program
-	if !c.Bare {
-		all = append(all, program{filepath.Join(c.Kubernetes, "kubelet.exe"), "k/kubelet.exe"})
-	}
-	if !c.NoProxy && !c.Bare {
+	all := []program{{filepath.Join(c.Kubernetes, "kubelet.exe"), "k/kubelet.exe"}}
+	if !c.NoProxy || c.Bare {
 		all = append(all, program{filepath.Join(c.Kubernetes, "kube-proxy.exe"), "k/kube-proxy.exe"})
+	}
+	for _, name := range []string{"kubeadm.exe", "kubectl.exe"} {
+		if file := filepath.Join(c.Kubernetes, name); c.Bare && exists(file) {
+			all = append(all, program{file, "k/" + name})
+		}
 	}
 	all = append(all, program{filepath.Join(c.Programs, "crictl.exe"), containerdDir + "/crictl.exe"})
 	if !c.Network.NoCNI {

@@ -108,7 +108,7 @@ func SupportRows() []support.Row {
 			Area:  area,
 			Name:  "bare host",
 			Level: support.Partly,
-			Note:  "bare: true of a Windows node in cluster.yaml: container runtime, HNS, CNI plugins (unless disableDefaultCNI) and tools, no kubelet and no kube-proxy; kubelet.exe and kube-proxy.exe can be made services of it by sc.exe or nssm. NetworkPolicies are not carried out for its pods; a machine that joins a cluster has none",
+			Note:  "bare: true of a Windows node in cluster.yaml: container runtime, HNS, CNI plugins (unless disableDefaultCNI), tools, and kubelet.exe, kube-proxy.exe and (after make kubeadm) kubeadm.exe in C:\\k, which somebody makes services by sc.exe or nssm; kubeadm.exe join and reset of 1.37 work against a control plane of kubeadm on a bare Linux host. NetworkPolicies are not carried out for its pods; a machine that joins a cluster has none",
 			Ref:   "https://kubernetes.io/docs/tasks/administer-cluster/kubeadm/adding-windows-nodes/",
 		},
 		{

@@ -69,10 +69,17 @@ contexts: [{name: x, context: {cluster: c, user: u}}]
 current-context: x
 `
 
-// A bare host has the parts and the programs of its container runtime alone, and its private folders.
+// A bare host has the parts of its container runtime alone, the programs of a person who joins a cluster, and its private
+// folders.
 func TestBareHost(t *testing.T) {
 	c := sample(t)
-	c.Bare = true
+	c.Bare, c.NoProxy = true, true
+	if err := os.MkdirAll(c.Kubernetes, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(c.Kubernetes, "kubeadm.exe"), nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	units, err := Units(c)
 	if err != nil {
 		t.Fatal(err)
@@ -85,8 +92,8 @@ func TestBareHost(t *testing.T) {
 		got = append(got, filepath.Base(p.place))
 	}
 	want := []string{
-		"prefix/win-1", "host/win-1", "agent/win-1", "pipes/win-1", "crictl.exe", "win-bridge.exe", "win-overlay.exe",
-		"host-local.exe",
+		"prefix/win-1", "host/win-1", "agent/win-1", "pipes/win-1", "kubelet.exe", "kube-proxy.exe", "kubeadm.exe",
+		"crictl.exe", "win-bridge.exe", "win-overlay.exe", "host-local.exe",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

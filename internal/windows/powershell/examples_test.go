@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// example is one of the scripts of examples/windows-network, in a folder that stands for its container.
+// example is one of the scripts of examples, in a folder that stands for its container or host.
 type example struct {
 	dir, script string
 	environ     []string
@@ -40,7 +40,7 @@ func (p *printout) String() string {
 
 func newExample(t *testing.T, name string, files map[string]string) *example {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("../../../examples/windows-network", name, "start.ps1"))
+	data, err := os.ReadFile(filepath.Join("../../../examples", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func (e *example) run(ctx context.Context) int {
 // TestKubeProxyExample starts kube-proxy by the example's script: with the completed kubeconfig, and DSR if its version
 // has it.
 func TestKubeProxyExample(t *testing.T) {
-	e := newExample(t, "kube-proxy", map[string]string{
+	e := newExample(t, "windows-network/kube-proxy/start.ps1", map[string]string{
 		"mounts/kube-proxy/kubeconfig.conf": "tokenFile: /var/run/secrets/token\n",
 		"kube-proxy/kube-proxy.exe": "#!/bin/sh\n" +
 			"[ \"$1\" = --version ] && echo Kubernetes v1.36.3 || printf 'started %s\\n' \"$*\"\n",
@@ -97,7 +97,7 @@ func TestKubeProxyExample(t *testing.T) {
 
 // TestCNIExample installs the CNI plugin by the example's script, which then waits until it is ended.
 func TestCNIExample(t *testing.T) {
-	e := newExample(t, "cni", map[string]string{
+	e := newExample(t, "windows-network/cni/start.ps1", map[string]string{
 		"network/cni/win-bridge.exe": "plugin",
 		"network/cni/host-local.exe": "ipam",
 		"network/network.exe": "#!/bin/sh\n" +
@@ -142,5 +142,43 @@ func TestCNIExample(t *testing.T) {
 	}
 	if !strings.Contains(e.out.String(), last) {
 		t.Errorf("printed %q", e.out.String())
+	}
+}
+
+// TestPrepareNodeExample prepares a host by the example's script, and starts the kubelet by the script that this writes.
+func TestPrepareNodeExample(t *testing.T) {
+	e := newExample(t, "kubeadm/prepare-node.ps1", map[string]string{
+		"nssm.exe":         "#!/bin/sh\nprintf 'nssm %s\\n' \"$*\"\n",
+		"powershell":       "#!/bin/sh\n",
+		`C:\k\kubelet.exe`: "#!/bin/sh\nprintf 'started %s\\n' \"$*\"\n",
+	})
+	e.environ[0] += ":" + e.dir
+	for range 2 { // the second time the folders and the link are there
+		if code := e.run(t.Context()); code != 0 || e.errs.String() != "" {
+			t.Errorf("it ends with %d: %s", code, e.errs.String())
+		}
+	}
+	want := "nssm install kubelet " + e.dir + `/powershell -ExecutionPolicy Bypass -NoProfile C:\k\StartKubelet.ps1` + "\n"
+	if !strings.HasPrefix(e.out.String(), want) {
+		t.Errorf("printed %q, want at its beginning %q", e.out.String(), want)
+	}
+	if to, err := os.Readlink(`C:\var\lib\kubelet\etc\kubernetes\pki`); err != nil || to != `C:\etc\kubernetes\pki` {
+		t.Errorf("the link leads to %q, %v", to, err)
+	}
+	script, err := os.ReadFile(`C:\k\StartKubelet.ps1`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for flags, begin := range map[string]string{
+		`KUBELET_KUBEADM_ARGS=""` + "\n":                          "started --cert-dir=",
+		`KUBELET_KUBEADM_ARGS="--node-ip=192.0.2.1 --v=4"` + "\n": "started --node-ip=192.0.2.1 --v=4 --cert-dir=",
+	} {
+		if err := os.WriteFile(`C:\var\lib\kubelet\kubeadm-flags.env`, []byte(flags), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		start := example{dir: e.dir, script: string(script), environ: e.environ}
+		if code := start.run(t.Context()); code != 0 || !strings.HasPrefix(start.out.String(), begin) {
+			t.Errorf("with %q it ends with %d and prints %q, %s", flags, code, start.out.String(), start.errs.String())
+		}
 	}
 }
