@@ -93,8 +93,8 @@ after a reboot, and ` + "`mullion leave`" + ` takes them out of the cluster.`,
 	flags.StringVar(&f.advertise, "advertise-address", "",
 		"IPv4 address at which other machines reach this one (default: the address from which it reaches the server)")
 	flags.DurationVar(&f.wait, "wait", 5*time.Minute, "how long to wait for the nodes to be Ready")
-	flags.DurationVar(&f.patience, "discovery-timeout", 30*time.Second,
-		"how long to keep trying while the server cannot be reached or is not ready")
+	flags.DurationVar(&f.patience, "discovery-timeout", time.Minute,
+		"how long to keep trying while the server cannot be reached, is not ready, or has signed nothing for any token")
 	flags.BoolVar(&f.retain, "retain", false, "keep what a failed join has made, with its logs")
 	a.completeValues(cmd, "os", []string{spec.Windows, spec.Linux})
 	a.completeValues(cmd, "windows-version", versionNames())

@@ -37,6 +37,9 @@ func (j *joining) reach(ctx context.Context) error {
 		return j.reachByFile(ctx)
 	}
 	var err error
+	j.Discovery.Waits = func() {
+		j.Said("reached the cluster, which has not signed its whereabouts yet: waiting for that")
+	}
 	if j.found, err = discovery.Find(ctx, j.Discovery); err != nil {
 		return err
 	}

@@ -49,9 +49,13 @@ var (
 // pause is the time between two tries.
 const pause = 300 * time.Millisecond
 
-// tokenPatience is how long cluster-info may lack the token's signature: the bootstrap signer signs for a new token
-// within a second.
+// tokenPatience is how long cluster-info may lack the token's signature while it has others': the bootstrap signer signs
+// for a new token within a second. Without any signature it may be that the signer does not run yet: after `kubeadm init`
+// that takes ten seconds and more.
 const tokenPatience = 5 * time.Second
+
+// errUnsigned says that cluster-info has no signature at all.
+var errUnsigned = errors.New("cluster-info is not signed for any token")
 
 // maxAnswer is how much of an answer is read, in bytes.
 const maxAnswer = 1 << 20
@@ -91,6 +95,8 @@ type Config struct {
 	Hashes []string
 	// Patience is how long to go on trying while the server cannot be reached or is not ready.
 	Patience time.Duration
+	// Waits is told once, if it is not nil, that Find waits for the cluster to sign cluster-info.
+	Waits func()
 	// Now is the clock; nil is time.Now. Dial makes connections; nil is net.Dialer's DialContext.
 	Now  func() time.Time
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -111,12 +117,17 @@ func Find(ctx context.Context, c Config) (Cluster, error) {
 		c.Now = time.Now
 	}
 	started := time.Now()
-	for {
+	for told := false; ; {
 		found, err := c.find(ctx)
 		patience := c.Patience
 		switch {
 		case err == nil:
 			return found, nil
+		case errors.Is(err, errUnsigned):
+			if !told && c.Waits != nil && patience > 0 {
+				c.Waits()
+			}
+			told = true
 		case errors.Is(err, ErrToken):
 			patience = min(patience, tokenPatience)
 		case !errors.Is(err, ErrUnreachable) && !errors.Is(err, ErrNotReady):
@@ -242,12 +253,30 @@ func (c Config) explain(err error, server time.Time) error {
 	return err
 }
 
+// signaturePrefix begins the keys of cluster-info that have signatures, one for each token
+// (https://github.com/kubernetes/kubernetes/blob/v1.37.1/staging/src/k8s.io/cluster-bootstrap/token/api/types.go).
+const signaturePrefix = "jws-kubeconfig-"
+
+// signed reports whether cluster-info has a signature, for whichever token.
+func signed(data map[string]string) bool {
+	for key := range data {
+		if strings.HasPrefix(key, signaturePrefix) {
+			return true
+		}
+	}
+	return false
+}
+
 // verify checks the signature and the authority's hash.
 func (c Config) verify(a answer) (Cluster, error) {
 	text := a.data["kubeconfig"]
-	signature, ok := a.data["jws-kubeconfig-"+c.Token.ID]
+	signature, ok := a.data[signaturePrefix+c.Token.ID]
 	if !ok {
-		return Cluster{}, fmt.Errorf("check token %q: %w", c.Token.ID, ErrToken)
+		err := ErrToken
+		if !signed(a.data) {
+			err = fmt.Errorf("%w: %w", ErrToken, errUnsigned)
+		}
+		return Cluster{}, fmt.Errorf("check token %q: %w", c.Token.ID, err)
 	}
 	if !jws.DetachedTokenIsValid(signature, text, c.Token.ID, c.Token.Secret) {
 		return Cluster{}, fmt.Errorf("check token %q: %w", c.Token.ID, ErrSecret)

@@ -127,7 +127,11 @@ func TestRefusals(t *testing.T) {
 			_ *discovery.Config,
 		) {
 			delete(w.data, "jws-kubeconfig-"+tokenID)
+			w.data["jws-kubeconfig-fedcba"] = "of another token"
 		}, discovery.ErrToken, `"abcdef"`},
+		"no token known": {func(_ *testing.T, w *world, _ *discovery.Config) {
+			delete(w.data, "jws-kubeconfig-"+tokenID)
+		}, discovery.ErrToken, "not signed for any token"},
 		"secret wrong": {
 			func(_ *testing.T, _ *world, c *discovery.Config) { c.Token.Secret = "fedcba9876543210" },
 			discovery.ErrSecret, "secret",
@@ -220,6 +224,25 @@ func TestWaitsForAServerThatStarts(t *testing.T) {
 	c.Patience = 20 * time.Second
 	if _, err := discovery.Find(t.Context(), c); err != nil || calls < 4 {
 		t.Errorf("%v after %d calls", err, calls)
+	}
+}
+
+// After `kubeadm init` cluster-info has no signature yet.
+func TestWaitsForASignature(t *testing.T) {
+	w := newWorld(t)
+	signature := w.data["jws-kubeconfig-"+tokenID]
+	delete(w.data, "jws-kubeconfig-"+tokenID)
+	calls, told := 0, 0
+	w.Config.Handler = http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		if calls++; calls == 3 {
+			w.data["jws-kubeconfig-"+tokenID] = signature
+		}
+		w.answer(out, r)
+	})
+	c := w.config()
+	c.Patience, c.Waits = 20*time.Second, func() { told++ }
+	if _, err := discovery.Find(t.Context(), c); err != nil || told != 1 {
+		t.Errorf("%v, said %d times", err, told)
 	}
 }
 
