@@ -3,7 +3,7 @@
 $ErrorActionPreference = 'Stop'
 
 $path = [Environment]::GetEnvironmentVariable('Path', 'Machine')
-if (-not $path.Contains('C:\k')) {
+if ($path -notlike '*C:\k*') {
     [Environment]::SetEnvironmentVariable('Path', "$path;C:\k", 'Machine')
 }
 
