@@ -12,6 +12,9 @@ Get-SmbGlobalMapping -RemotePath $Env:smbremotepath
 (Get-SmbMapping -LocalPath g:).RemotePath
 New-SmbGlobalMapping -RemotePath '\\nowhere\data' -Credential $Credential
 New-SmbGlobalMapping -RemotePath '\\files\data' -Credential $Credential -RequirePrivacy $true
+New-SmbMapping X: '\\files\mine' -UserName 'CONTOSO\me' -Password 'secret' -RequireIntegrity $true
+Remove-SmbMapping -LocalPath X: -Force
+(Get-SmbMapping).RemotePath
 New-SmbMapping -LocalPath 'X:' -RemotePath '\\files\data' -UserName 'CONTOSO\me' -Password 'wrong'
 New-SmbGlobalMapping -RemotePath 'C:\data'
 New-SmbGlobalMapping -RemotePath '\\files\data' -Persistent $true

@@ -1,0 +1,2 @@
+New-SmbGlobalMapping -RemotePath '\\files\data' -Credential me
+'not run'
