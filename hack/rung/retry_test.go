@@ -61,9 +61,14 @@ func TestToTry(t *testing.T) {
 		failures []failure
 		want     []string
 	}{
-		{"a part and its whole", []failure{{test: "TestA/x", reasons: []string{"no"}}, {test: "TestA"}}, []string{"TestA"}},
+		{"a part and its whole", []failure{
+			{test: "TestA/x", reasons: []string{"no"}},
+			{test: "TestA"},
+		}, []string{"TestA"}},
 		{"a part of a long one", []failure{
-			{test: "TestA/scripts/x.y", reasons: []string{"no"}}, {test: "TestA/scripts", took: long}, {test: "TestA", took: long},
+			{test: "TestA/scripts/x.y", reasons: []string{"no"}},
+			{test: "TestA/scripts", took: long},
+			{test: "TestA", took: long},
 		}, []string{"TestA/scripts/x.y"}},
 		{"a long one by itself", []failure{
 			{test: "TestA/x", reasons: []string{"no"}}, {test: "TestA", took: long, reasons: []string{"left behind"}},

@@ -49,7 +49,7 @@ var (
 // pause is the time between two tries.
 const pause = 300 * time.Millisecond
 
-// tokenPatience is how long cluster-info may lack the token's signature while it has others': the bootstrap signer signs
+// tokenPatience is how long cluster-info may lack the token's signature while it has others: the bootstrap signer signs
 // for a new token within a second. Without any signature it may be that the signer does not run yet: after `kubeadm init`
 // that takes ten seconds and more.
 const tokenPatience = 5 * time.Second

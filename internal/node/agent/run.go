@@ -38,11 +38,14 @@ type Env struct {
 	Executable string
 }
 
+// verbs are what the program does.
+const verbs = "host-init, linux-host, linux-services, systemctl, serve, keep-streams, keep-share"
+
 // Run is the program. It returns when its work is done or ctx ends.
 func Run(ctx context.Context, env Env) error {
 	debug.SetGCPercent(50) // one of these runs on every host: memory before speed
 	if len(env.Args) == 0 {
-		return errors.New("say what to do: host-init, linux-host, linux-services, systemctl, serve, keep-streams or keep-share")
+		return errors.New("say what to do: " + verbs)
 	}
 	log := slog.New(slog.NewTextHandler(env.Err, nil))
 	flags := flag.NewFlagSet(env.Args[0], flag.ContinueOnError)
@@ -84,7 +87,7 @@ func Run(ctx context.Context, env Env) error {
 	case smb.KeepCommand:
 		return smb.Keep(ctx, env.In, env.Out)
 	default:
-		return fmt.Errorf("%q is none of host-init, linux-host, linux-services, systemctl, serve, keep-streams, keep-share", env.Args[0])
+		return fmt.Errorf("%q is none of %s", env.Args[0], verbs)
 	}
 }
 

@@ -128,10 +128,10 @@ func (a *agent) serveSMB(ctx context.Context) {
 	}
 	if err == nil {
 		server := smb.Server{
-			Folder: host.Shares,
-			Prefix: filepath.Dir(a.config.Drive),
-			Keep:   []string{a.executable, smb.KeepCommand},
-			Log:    log,
+			Folder:  host.Shares,
+			Prefix:  filepath.Dir(a.config.Drive),
+			Program: a.executable,
+			Log:     log,
 		}
 		err = server.Serve(ctx, l)
 	}

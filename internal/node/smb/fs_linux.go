@@ -55,7 +55,8 @@ func (n *node) at(names ...string) (string, syscall.Errno) {
 	return p, 0
 }
 
-// fill says what a file is. Who may what is the server's matter, so everybody may all; a file that is read-only says so.
+// fill says what a file is. Who may what is the server's matter, so everybody may all; a file that is read-only says
+// so.
 func fill(info os.FileInfo, out *fuse.Attr) {
 	out.Mode = syscall.S_IFREG | 0o666
 	switch {
@@ -211,7 +212,9 @@ func (n *node) remove(ctx context.Context, name string) syscall.Errno {
 const renameNoReplace = 1
 
 // Rename moves an entry, over a file that is there, as Linux does. SMB itself moves over nothing.
-func (n *node) Rename(ctx context.Context, name string, to fs.InodeEmbedder, toName string, flags uint32) syscall.Errno {
+func (n *node) Rename(
+	ctx context.Context, name string, to fs.InodeEmbedder, toName string, flags uint32,
+) syscall.Errno {
 	folder, ok := to.(*node)
 	if !ok || flags&^renameNoReplace != 0 {
 		return syscall.EINVAL

@@ -22,43 +22,49 @@ import (
 // whom the process belongs.
 const KeepCommand = "keep-share"
 
-// folderFD is the descriptor of the folder that the share is mounted over.
-const folderFD = 3
+// deviceFD is the descriptor by which the kernel asks for the share.
+const deviceFD = 3
 
-// fsType is what the kernel says that the mounts are.
-const fsType = "fuse.smb"
+// mostMemory bounds the memory of a process that keeps a mapping, in bytes: a server can answer without end.
+const mostMemory = 1 << 30
 
-// Keep is a process that keeps a mapping. It reads the Target from in, connects, mounts the share over the folder that
-// it has as descriptor 3, and answers on out. Then it serves the share until it is unmounted everywhere.
+// Keep is a process that keeps a mapping, as a user without rights. It reads the Target from in, connects, and answers
+// on out. When it reads that the share is mounted, it serves it by its descriptor 3, until it is unmounted everywhere.
 func Keep(ctx context.Context, in io.Reader, out io.Writer) error {
+	limit := unix.Rlimit{Cur: mostMemory, Max: mostMemory}
+	if err := unix.Setrlimit(unix.RLIMIT_DATA, &limit); err != nil {
+		return fmt.Errorf("bound the memory: %w", err)
+	}
+	input := json.NewDecoder(in)
 	var target Target
-	if err := json.NewDecoder(in).Decode(&target); err != nil {
+	if err := input.Decode(&target); err != nil {
 		return fmt.Errorf("read what to connect to: %w", err)
 	}
-	server, err := serve(ctx, target)
+	s := &share{target: target}
 	answer := smbmapping.Answer{}
+	_, _, err := s.connection(ctx)
 	if err != nil {
+		err = target.errorf(err)
 		answer.Error, answer.Code = words(err)
 	}
 	if err := errors.Join(err, json.NewEncoder(out).Encode(answer)); err != nil {
+		return err
+	}
+	var mounted bool
+	if err := input.Decode(&mounted); err != nil || !mounted {
+		return fmt.Errorf("hear that the share is mounted: %w", err)
+	}
+	server, err := s.serve()
+	if err != nil {
 		return err
 	}
 	server.Wait()
 	return nil
 }
 
-// serve connects and mounts.
-func serve(ctx context.Context, target Target) (*fuse.Server, error) {
-	s := &share{target: target}
-	if _, _, err := s.connection(ctx); err != nil {
-		return nil, target.errorf(err)
-	}
-	device, err := mountShare(`\\` + target.Server + `\` + target.Share)
-	if err != nil {
-		return nil, fmt.Errorf("mount the share: %w", err)
-	}
+func (s *share) serve() (*fuse.Server, error) {
 	timeout := cached
-	return fs.Mount("/dev/fd/"+strconv.Itoa(device), &node{share: s}, &fs.Options{
+	return fs.Mount("/dev/fd/"+strconv.Itoa(deviceFD), &node{share: s}, &fs.Options{
 		EntryTimeout: &timeout,
 		AttrTimeout:  &timeout,
 		MountOptions: fuse.MountOptions{
@@ -68,42 +74,6 @@ func serve(ctx context.Context, target Target) (*fuse.Server, error) {
 			Name:               "smb",
 		},
 	})
-}
-
-// mountShare mounts a file system over the folder, by no path, since a host's programs can change every path, and
-// returns the descriptor by which it is served.
-func mountShare(source string) (device int, err error) {
-	device, err = unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return -1, &os.PathError{Op: "open", Path: "/dev/fuse", Err: err}
-	}
-	defer func() {
-		if err != nil {
-			_ = unix.Close(device)
-		}
-	}()
-	made, err := unix.Fsopen("fuse", unix.FSOPEN_CLOEXEC)
-	if err != nil {
-		return -1, err
-	}
-	defer unix.Close(made)
-	for _, o := range [][2]string{
-		{"source", source}, {"subtype", "smb"}, {"fd", strconv.Itoa(device)}, {"rootmode", "40000"},
-		{"user_id", "0"}, {"group_id", "0"},
-	} {
-		if err := unix.FsconfigSetString(made, o[0], o[1]); err != nil {
-			return -1, fmt.Errorf("set %s: %w", o[0], err)
-		}
-	}
-	if err := errors.Join(unix.FsconfigSetFlag(made, "allow_other"), unix.FsconfigCreate(made)); err != nil {
-		return -1, err
-	}
-	mount, err := unix.Fsmount(made, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
-	if err != nil {
-		return -1, err
-	}
-	defer unix.Close(mount)
-	return device, unix.MoveMount(mount, "", folderFD, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
 }
 
 // words are Windows' words and number for why a server cannot be used

@@ -1,7 +1,6 @@
 package smb
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -28,6 +28,9 @@ import (
 // mostMappings bounds the mappings of a host: each is a process.
 const mostMappings = 64
 
+// userID is the user and the group of the processes that keep mappings; nothing else uses it.
+const userID = 65531
+
 // Times: how long a mapping may take to be made, and how long its server has to answer to count as connected.
 const (
 	makeTimeout = time.Minute
@@ -40,9 +43,9 @@ type Server struct {
 	Folder string
 	// Prefix is the host's Wine prefix, whose dosdevices hold the drive letters. The host's programs may write there.
 	Prefix string
-	// Keep is the command line of a process that keeps a mapping, to be followed by the name of its mount point.
-	Keep []string
-	Log  *slog.Logger
+	// Program is a program that calls Keep when its arguments are KeepCommand and the name of a mount point.
+	Program string
+	Log     *slog.Logger
 
 	mu sync.Mutex // one change at a time
 }
@@ -260,37 +263,77 @@ func (s *Server) openFolder(place string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), place), nil
 }
 
-// start starts the process that keeps the mapping, and waits until the share is mounted.
-func (s *Server) start(ctx context.Context, target Target, folder *os.File) (smbmapping.Answer, error) {
-	var answer smbmapping.Answer
-	input, err := json.Marshal(target)
+// start starts the process that keeps the mapping, and mounts the share when it is connected.
+func (s *Server) start(ctx context.Context, target Target, folder *os.File) (answer smbmapping.Answer, err error) {
+	device, err := openDevice()
 	if err != nil {
 		return answer, err
 	}
-	name := filepath.Join(s.Folder, target.Server, target.Share)
-	// It outlives this process.
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), s.Keep[0], append(s.Keep[1:], name)...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	cmd.Stdin = bytes.NewReader(input)
-	cmd.ExtraFiles = []*os.File{folder}
-	out, in, err := os.Pipe()
+	defer device.Close() // the process has it then; when that ends, who uses the share gets errors
+	kept, input, output, err := s.startKeeper(ctx, device, filepath.Join(s.Folder, target.Server, target.Share))
 	if err != nil {
-		return answer, err
-	}
-	defer out.Close()
-	cmd.Stdout, cmd.Stderr = in, os.Stderr
-	err = cmd.Start()
-	if err = errors.Join(err, in.Close()); err != nil {
 		return answer, fmt.Errorf("start what keeps the mapping: %w", err)
 	}
+	defer output.Close()
+	defer input.Close() // without a word it ends
+	say := json.NewEncoder(input)
+	if err := errors.Join(say.Encode(target), output.SetReadDeadline(time.Now().Add(makeTimeout))); err != nil {
+		return answer, errors.Join(err, kept.Kill())
+	}
+	if err := json.NewDecoder(output).Decode(&answer); err != nil {
+		return answer, errors.Join(fmt.Errorf("hear of the mapping: %w", err), kept.Kill())
+	}
+	if answer.Error != "" {
+		return answer, nil
+	}
+	source := `\\` + target.Server + `\` + target.Share
+	if err := mountOver(folder, device, source); err != nil {
+		return answer, fmt.Errorf("mount %s: %w", source, err)
+	}
+	return answer, say.Encode(true)
+}
+
+// startKeeper starts the process, with its input and output. It is a user of its own without any rights: it speaks with
+// a server that anybody may have named. So it could not open the program by its path.
+func (s *Server) startKeeper(ctx context.Context, device *os.File, name string) (
+	kept *os.Process, input, output *os.File, err error,
+) {
+	program, err := os.Open(s.Program)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	defer program.Close()
+	in, input, err := os.Pipe()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	defer in.Close()
+	output, out, err := os.Pipe()
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, input.Close())
+	}
+	defer out.Close()
+	// It outlives this process. Its descriptors are 3 and 4.
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), "/proc/self/fd/4", KeepCommand, name)
+	cmd.Args[0] = s.Program
+	cmd.ExtraFiles = []*os.File{device, program}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: &syscall.Credential{Uid: userID, Gid: userID}}
+	started := make(chan error, 1)
+	go func() {
+		// Of this thread, which serves the child alone and ends with the goroutine.
+		runtime.LockOSThread()
+		err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+		if err == nil {
+			err = cmd.Start()
+		}
+		started <- err
+	}()
+	if err := <-started; err != nil {
+		return nil, nil, nil, errors.Join(err, input.Close(), output.Close())
+	}
 	go func() { _ = cmd.Wait() }() // its answer says what there is to say
-	if err := out.SetReadDeadline(time.Now().Add(makeTimeout)); err != nil {
-		return answer, err
-	}
-	if err := json.NewDecoder(out).Decode(&answer); err != nil {
-		return answer, errors.Join(fmt.Errorf("hear of the mapping: %w", err), cmd.Process.Kill())
-	}
-	return answer, nil
+	return cmd.Process, input, output, nil
 }
 
 // remove unmounts a share. Who has a file of it open keeps it.

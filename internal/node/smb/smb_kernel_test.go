@@ -38,7 +38,26 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if len(os.Args) == 5 && os.Args[1] == serveCommand {
+		serve(os.Args[2], os.Args[3], os.Args[4])
+		return
+	}
 	os.Exit(m.Run())
+}
+
+// serveCommand and the socket, the folder and the prefix are the arguments by which this program serves mappings, as a
+// host's agent does, in the host's network namespace.
+const serveCommand = "serve-smb"
+
+func serve(socket, folder, prefix string) {
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	server := &smb.Server{Folder: folder, Prefix: prefix, Program: os.Args[0], Log: log}
+	l, err := unixsocket.Listen(context.Background(), socket)
+	if err == nil {
+		err = server.Serve(context.Background(), l)
+	}
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
 }
 
 const loopback = "127.0.0.1"
@@ -73,29 +92,30 @@ func newHost(t testing.TB) host {
 			t.Error(err)
 		}
 	})
-	server := &smb.Server{
-		Folder: h.folder,
-		Prefix: h.prefix,
-		Keep:   []string{"nsenter", "--net=" + h.netns, os.Args[0], smb.KeepCommand},
-		Log:    slog.New(slog.NewTextHandler(t.Output(), nil)),
-	}
-	l, err := unixsocket.Listen(t.Context(), h.socket)
-	if err != nil {
+	agent := exec.CommandContext(context.WithoutCancel(t.Context()), "nsenter", "--net="+h.netns, os.Args[0], serveCommand,
+		h.socket, h.folder, h.prefix)
+	agent.Stdout, agent.Stderr = t.Output(), t.Output()
+	if err := agent.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(ctx, l) }()
 	t.Cleanup(func() {
 		for _, m := range h.get(t) {
 			h.ask(t, smbmapping.Request{Do: smbmapping.Remove, Remote: m.Remote})
 		}
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		_ = agent.Process.Kill()
+		_ = agent.Wait()
 	})
-	return h
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		conn, err := unixsocket.Dialer(h.socket)(t.Context(), "", "")
+		if err == nil {
+			_ = conn.Close()
+			return h
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
 }
 
 func (h host) ask(t testing.TB, request smbmapping.Request) smbmapping.Answer {
@@ -119,6 +139,15 @@ func (h host) get(t testing.TB) []smbmapping.Mapping {
 
 const remote = `\\` + loopback + `\` + smbtest.Share
 
+func mapOf(remote string) smbmapping.Request {
+	return smbmapping.Request{Do: smbmapping.New, Remote: remote, User: smbtest.User, Password: smbtest.Password}
+}
+
+func private(request smbmapping.Request) smbmapping.Request {
+	request.Privacy = true
+	return request
+}
+
 func mapAs(user string) smbmapping.Request {
 	return smbmapping.Request{Do: smbmapping.New, Remote: remote, User: user, Password: smbtest.Password}
 }
@@ -141,11 +170,11 @@ func TestMapping(t *testing.T) {
 	}{
 		{smbmapping.Request{Do: smbmapping.New, Remote: remote, User: smbtest.User, Password: "wrong"}, 1326},
 		{smbmapping.Request{Do: smbmapping.New, Remote: remote, User: "nobody-here", Password: "x"}, 1326},
-		{smbmapping.Request{Do: smbmapping.New, Remote: `\\` + loopback + `\none`, User: smbtest.User, Password: smbtest.Password}, 67},
+		{mapOf(`\\` + loopback + `\none`), 67},
 		{smbmapping.Request{Do: smbmapping.New, Remote: `\\127.0.0.9\data`}, 53},
 		{smbmapping.Request{Do: smbmapping.New, Remote: remote, Local: "C:"}, 87},
 		{smbmapping.Request{Do: smbmapping.New, Remote: `\\..\data`}, 87},
-		{smbmapping.Request{Do: smbmapping.New, Remote: remote, User: smbtest.User, Password: smbtest.Password, Privacy: true}, 5},
+		{private(mapAs(smbtest.User)), 5},
 	} {
 		if a := h.ask(t, tc.request); a.Code != tc.code || a.Error == "" || strings.Contains(a.Error, smbtest.Password) {
 			t.Errorf("%s as %q: %+v, want error %d", tc.request.Remote, tc.request.User, a, tc.code)
@@ -157,6 +186,7 @@ func TestMapping(t *testing.T) {
 	request := mapAs(`MYSERVER\` + smbtest.User)
 	request.Local, request.Integrity = "g:", true
 	folder := h.mapped(t, request)
+	checkKeeper(t, h)
 	want := smbmapping.Mapping{Remote: remote, Local: "G:", Connected: true}
 	if all := h.get(t); len(all) != 1 || all[0] != want {
 		t.Errorf("mappings %+v, want %+v", all, want)
@@ -180,6 +210,35 @@ func TestMapping(t *testing.T) {
 	if entries, err := os.ReadDir(folder); err != nil || len(entries) > 0 {
 		t.Errorf("the folder of the removed mapping: %v, %v", entries, err)
 	}
+}
+
+// checkKeeper looks at the process that keeps a mapping: it has a user of its own, and no rights.
+func checkKeeper(t *testing.T, h host) {
+	t.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range all {
+		args, err := os.ReadFile(file)
+		if err != nil || !strings.Contains(string(args), smb.KeepCommand+"\x00"+h.folder) {
+			continue
+		}
+		status, err := os.ReadFile(filepath.Join(filepath.Dir(file), "status"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range []string{
+			"Uid:\t65531\t65531\t65531\t65531\n", "Gid:\t65531\t65531\t65531\t65531\n", "CapEff:\t0000000000000000\n",
+			"CapPrm:\t0000000000000000\n", "NoNewPrivs:\t1\n", "Groups:\t \n",
+		} {
+			if !strings.Contains(string(status), line) {
+				t.Errorf("no %q in:\n%s", line, status)
+			}
+		}
+		return
+	}
+	t.Errorf("no process keeps the mapping")
 }
 
 // TestFiles does to a share what programs do to folders.
@@ -213,7 +272,8 @@ func TestFiles(t *testing.T) {
 	check("make what is there", err, fs.ErrExist)
 	check("write another", os.WriteFile(in("a/two.txt"), []byte("two"), 0o644), nil)
 	check("move over a file", os.Rename(in("a/two.txt"), in("a/one.txt")), nil)
-	check("move without replacing", unix.Renameat2(unix.AT_FDCWD, in("a/one.txt"), unix.AT_FDCWD, in("a"), unix.RENAME_NOREPLACE), fs.ErrExist)
+	err = unix.Renameat2(unix.AT_FDCWD, in("a/one.txt"), unix.AT_FDCWD, in("a"), unix.RENAME_NOREPLACE)
+	check("move without replacing", err, fs.ErrExist)
 	check("remove a full folder", os.Remove(in("a")), syscall.ENOTEMPTY)
 	_, err = os.ReadFile(in("none"))
 	check("read what is not there", err, fs.ErrNotExist)
@@ -253,9 +313,7 @@ func TestReader(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(s.Dir, "text"), []byte("text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	request := mapAs(smbtest.Reader)
-	request.Privacy = true
-	dir := h.mapped(t, request)
+	dir := h.mapped(t, private(mapAs(smbtest.Reader)))
 	if data, err := os.ReadFile(filepath.Join(dir, "text")); string(data) != "text" || err != nil {
 		t.Errorf("read %q, %v", data, err)
 	}

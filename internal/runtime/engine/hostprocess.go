@@ -31,7 +31,8 @@ type Host struct {
 	Prefix, Tmp string
 	// Shared is a folder with shared mount propagation: the host sees what is mounted in it later.
 	Shared string
-	// Shares is a folder with shared mount propagation that HostProcess containers see as the host does, with what is mounted in it later.
+	// Shares is a folder with shared mount propagation that HostProcess containers see as the host does, with what is
+	// mounted in it later.
 	Shares string
 	// PID returns the process id of the host's first process on the machine.
 	PID func() (int, error)

@@ -14,7 +14,8 @@ func classes() []*class {
 		pathClass(), fileClass(), directoryClass(), encodingClass(), streamClass(), readerClass(), writerClass(),
 		uriClass(), addressClass(), endPointClass(), dnsClass(),
 		listenerClass(), prefixesClass(), contextClass(), requestClass(), responseClass(), pairsClass(), headersClass(),
-		recordClass(), processClass(), managerClass(), webClientClass(), secureClass(), credentialClass(), versionClass(), keyClass(),
+		recordClass(), processClass(), managerClass(), webClientClass(), versionClass(), keyClass(),
+		secureClass(), credentialClass(),
 		exceptionClass("System.Exception"),
 	}
 }

@@ -198,7 +198,8 @@ func head(kind, dir string) []string {
 		return []string{"", "Path", "----"}
 	case smbKind:
 		return []string{
-			"", fmt.Sprintf(smbRow, "Status", "Local Path", "Remote Path"), fmt.Sprintf(smbRow, "------", "----------", "-----------"),
+			"", fmt.Sprintf(smbRow, "Status", "Local Path", "Remote Path"),
+			fmt.Sprintf(smbRow, "------", "----------", "-----------"),
 		}
 	case "job":
 		return []string{"", fmt.Sprintf(job, "Id", "Name", "State"), fmt.Sprintf(job, "--", "----", "-----")}

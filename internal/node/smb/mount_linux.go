@@ -1,0 +1,48 @@
+package smb
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// fsType is what the kernel says that the mounts are.
+const fsType = "fuse.smb"
+
+// openDevice opens the descriptor by which a share is served.
+func openDevice() (*os.File, error) {
+	fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0) // not os.OpenFile, which would poll it
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: "/dev/fuse", Err: err}
+	}
+	return os.NewFile(uintptr(fd), "/dev/fuse"), nil
+}
+
+// mountOver mounts a share, which is served by device, over an open folder.
+func mountOver(folder, device *os.File, source string) error {
+	made, err := unix.Fsopen("fuse", unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(made)
+	for _, o := range [][2]string{
+		{"source", source}, {"subtype", "smb"}, {"fd", strconv.Itoa(int(device.Fd()))}, {"rootmode", "40000"},
+		{"user_id", "0"}, {"group_id", "0"},
+	} {
+		if err := unix.FsconfigSetString(made, o[0], o[1]); err != nil {
+			return fmt.Errorf("set %s: %w", o[0], err)
+		}
+	}
+	if err := errors.Join(unix.FsconfigSetFlag(made, "allow_other"), unix.FsconfigCreate(made)); err != nil {
+		return err
+	}
+	mount, err := unix.Fsmount(made, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(mount)
+	return unix.MoveMount(mount, "", int(folder.Fd()), "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
+}
