@@ -160,7 +160,12 @@ func TestFieldSMB(t *testing.T) {
 			}
 		}
 	}
-	mullion(in("flex", "tool", "cat", `C:\share\below\note`)...)
+	poll(t, settle, func(ctx context.Context) error { // exec goes by the agent
+		if out, err := f.mullion(ctx, t, in("flex", "tool", "cat", `C:\share\below\note`)...); err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		return nil
+	})
 	server.Stop()
 	if out, err := f.mullion(t.Context(), t, in("flex", "tool", "write", `C:\share\lost`, "x")...); err == nil {
 		t.Errorf("written without a server: %s", out)
@@ -189,4 +194,5 @@ func TestFieldSMB(t *testing.T) {
 	}
 	mullion(on("powershell", "-NoProfile", "-Command", "Remove-SmbGlobalMapping -RemotePath '"+share+"' -Force")...)
 	says("cannot find", on("cmd", "/c", "dir "+share)...)
+	says(share, mapping(smbtest.Password)...) // for `mullion down`
 }

@@ -193,7 +193,7 @@ func smbCmdlets() []cmdlet {
 	for _, noun := range []string{"SmbGlobalMapping", "SmbMapping"} {
 		made := cmdlet{
 			name:  "New-" + noun,
-			about: "on a host, maps a share of an SMB server, for all users of the host; not after a restart of the host",
+			about: "on a host, maps a share of an SMB server, for all users of the host",
 			run:   newSMBMapping,
 			values: []string{
 				"remotepath", "localpath", "credential", "requireprivacy", "requireintegrity", "persistent",
