@@ -229,17 +229,17 @@ func programRows() []support.Row {
 			Ref:   "https://learn.microsoft.com/powershell/",
 			Note: "these, with the parameters that Get-Help shows: Add-Content, Add-Type, Clear-EventLog, Clear-Host, Clear-Variable, " +
 				"Compare-Object, Compress-Archive, ConvertFrom-Csv, ConvertFrom-Json, ConvertFrom-StringData, " +
-				"ConvertTo-Csv, ConvertTo-Json, Copy-Item, Expand-Archive, Export-Csv, Export-ModuleMember, " +
+				"ConvertTo-Csv, ConvertTo-Json, ConvertTo-SecureString, Copy-Item, Expand-Archive, Export-Csv, Export-ModuleMember, " +
 				"ForEach-Object, Format-List, Format-Table, Get-Acl, Get-Alias, Get-ChildItem, Get-CimInstance, " +
 				"Get-Command, Get-Content, Get-Date, Get-EventLog, Get-ExecutionPolicy, Get-FileHash, Get-Help, Get-HnsEndpoint, " +
 				"Get-HnsNetwork, Get-HnsPolicyList, Get-Item, Get-ItemProperty, Get-ItemPropertyValue, Get-Job, " +
 				"Get-Location, Get-Member, Get-NetAdapter, Get-NetFirewallRule, Get-NetIPAddress, Get-NetIPInterface, Get-NetRoute, Get-Process, Get-Random, " +
-				"Get-Service, Get-Unique, Get-Variable, Get-WinEvent, Get-WmiObject, Group-Object, Import-Csv, Import-Module, " +
+				"Get-Service, Get-SmbGlobalMapping, Get-SmbMapping, Get-Unique, Get-Variable, Get-WinEvent, Get-WmiObject, Group-Object, Import-Csv, Import-Module, " +
 				"Invoke-Command, Invoke-Expression, Invoke-RestMethod, Invoke-WebRequest, Join-Path, Measure-Command, " +
-				"Measure-Object, mkdir, Move-Item, New-EventLog, New-Guid, New-Item, New-ItemProperty, New-NetFirewallRule, New-NetRoute, New-Object, New-Service, " +
+				"Measure-Object, mkdir, Move-Item, New-EventLog, New-Guid, New-Item, New-ItemProperty, New-NetFirewallRule, New-NetRoute, New-Object, New-Service, New-SmbGlobalMapping, New-SmbMapping, " +
 				"New-TimeSpan, New-Variable, Out-File, Out-Host, Out-Null, Out-String, Pop-Location, Push-Location, " +
 				"Receive-Job, Remove-HnsEndpoint, Remove-HnsNetwork, Remove-HnsPolicyList, Remove-Item, Remove-NetRoute, " +
-				"Remove-ItemProperty, Remove-Job, Remove-NetFirewallRule, Remove-Service, Remove-Variable, Rename-Item, Resolve-DnsName, Resolve-Path, " +
+				"Remove-ItemProperty, Remove-Job, Remove-NetFirewallRule, Remove-Service, Remove-SmbGlobalMapping, Remove-SmbMapping, Remove-Variable, Rename-Item, Resolve-DnsName, Resolve-Path, " +
 				"Restart-Computer, Restart-Service, Select-Object, Select-String, Set-Content, Set-ExecutionPolicy, Set-ItemProperty, " +
 				"Set-Location, Set-NetFirewallProfile, Set-NetIPInterface, Set-Service, Set-StrictMode, Set-Variable, Sort-Object, Split-Path, Start-Job, " +
 				"Start-Process, Start-Service, Start-Sleep, Stop-Computer, Stop-Job, Stop-Process, Stop-Service, Tee-Object, " +

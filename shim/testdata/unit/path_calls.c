@@ -164,3 +164,8 @@ WCHAR RtlUpcaseUnicodeChar(WCHAR c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 0xe0 && c <= 0xfe && c != 0xf7) ? (WCHAR)(c - 32) : c;
 }
+
+WCHAR RtlDowncaseUnicodeChar(WCHAR c)
+{
+    return (c >= 'A' && c <= 'Z') || (c >= 0xc0 && c <= 0xde && c != 0xd7) ? (WCHAR)(c + 32) : c;
+}
