@@ -17,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/util/retry"
 
 	"mullion.dev/mullion/internal/controlplane/gmsa"
 	"mullion.dev/mullion/internal/controlplane/pki"
@@ -97,21 +98,23 @@ func testGMSA(t *testing.T, p *plane, admin *kubernetes.Clientset) {
 // testAdded: a container that is added to a running pod brings no account.
 func testAdded(t *testing.T, admin *kubernetes.Clientset) {
 	t.Helper()
-	pod, err := admin.CoreV1().Pods("shop").Get(t.Context(), "allowed", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pods := admin.CoreV1().Pods("shop")
 	add := func(options *corev1.WindowsSecurityContextOptions) error {
-		changed := pod.DeepCopy()
 		common := corev1.EphemeralContainerCommon{
 			Name: "debug", Image: "x.example/x", TerminationMessagePolicy: corev1.TerminationMessageReadFile,
 			SecurityContext: &corev1.SecurityContext{WindowsOptions: options},
 		}
-		changed.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: common}}
-		_, err := admin.CoreV1().Pods("shop").UpdateEphemeralContainers(t.Context(), pod.Name, changed, metav1.UpdateOptions{})
-		return err
+		return retry.RetryOnConflict(retry.DefaultRetry, func() error { // the scheduler changes it too
+			pod, err := pods.Get(t.Context(), "allowed", metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			pod.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: common}}
+			_, err = pods.UpdateEphemeralContainers(t.Context(), pod.Name, pod, metav1.UpdateOptions{})
+			return err
+		})
 	}
-	err = add(&corev1.WindowsSecurityContextOptions{GMSACredentialSpec: new(credentialSpec)})
+	err := add(&corev1.WindowsSecurityContextOptions{GMSACredentialSpec: new(credentialSpec)})
 	if err == nil || !strings.Contains(err.Error(), "has a GMSA cred spec of its own") {
 		t.Errorf("an added container with an account: %v", err)
 	}
