@@ -68,7 +68,7 @@ func (f fixture) waitFor(t *testing.T, pod, field, want string, most time.Durati
 
 const (
 	empty = "emptyDir: {}"
-	small = "ephemeral-storage: 64Mi"
+	small = "ephemeral-storage: 32Mi"
 )
 
 // disk has pods fill the disk by all that is written for them. The neighbour is asked all the while, by TestAttacks.
