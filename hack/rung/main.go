@@ -1,7 +1,8 @@
 // Command rung runs rungs of the tests (pure, kernel, wine, cluster, conformance, machines, field) in order; it goes on
 // after one that failed. It prints a line for each package, what a failed test printed, and what was skipped and why.
 // At the very end it prints, for each failed test, only the reasons. A rung that ran no test, or skipped all of them,
-// fails. A few failed tests are tried once more, and are named as flaky if they pass then.
+// fails. A few failed tests are tried once more, and are named as flaky if they pass then. The slowest are named with
+// their time.
 //
 // MULLION_TESTS_END, in seconds since 1970, is when all has to be done: a test that still runs then is ended and named,
 // and what was not begun has failed.
@@ -25,6 +26,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"mullion.dev/mullion/internal/cluster/layout"
 )
 
 // event is one line of `go test -json` (cmd/test2json).
@@ -40,6 +43,7 @@ type result struct {
 	output                  map[string]*strings.Builder // by package and test
 	builds                  map[string]string           // what failed builds printed
 	skips                   []string
+	slow                    []slowTest
 	failures                []failure
 	failedIn                map[string]bool // packages with a failed test
 	running                 map[string]bool // by package and test
@@ -163,6 +167,11 @@ func (r *result) run(ctx context.Context, end time.Time, w io.Writer) error {
 		args = append(args, "-p=1", "-tags="+tagOf(r.rung), chosen(r.rung))
 	}
 	fmt.Fprintf(w, "== rung %s\n", r.rung)
+	if slices.Contains([]string{"cluster", "conformance", "field"}, r.rung) {
+		if err := takeDownLeftovers(ctx, layout.RunRoot, w); err != nil {
+			return err
+		}
+	}
 	started := time.Now()
 	if !end.IsZero() {
 		var done context.CancelFunc
@@ -308,6 +317,9 @@ func (r *result) ended(e event, key string, w io.Writer) {
 		}
 		return
 	}
+	if took := time.Duration(e.Elapsed * float64(time.Second)); took >= slowFrom {
+		r.slow = append(r.slow, slowTest{name: e.Test, took: took})
+	}
 	switch e.Action {
 	case "pass":
 		r.passed++
@@ -345,6 +357,9 @@ func reason(output string) string {
 func (r *result) summary(w io.Writer, took time.Duration) {
 	for _, s := range r.skips {
 		fmt.Fprintf(w, "skipped %s\n", s)
+	}
+	for _, s := range slowest(r.slow) {
+		fmt.Fprintf(w, "slow %6.0fs %s\n", s.took.Seconds(), s.name)
 	}
 	fmt.Fprintf(w, "== rung %s took %.0fs\n%s: %d passed, %d failed, %d skipped\n", r.rung, took.Seconds(), r.rung,
 		r.passed, r.failed, r.skipped)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -29,6 +30,23 @@ func (f failure) print(w io.Writer) {
 			fmt.Fprintf(w, "    %s\n", strings.TrimRight(line, "\n"))
 		}
 	}
+}
+
+// slowTest is a test that took long, with what its parts took.
+type slowTest struct {
+	name string
+	took time.Duration
+}
+
+const (
+	slowFrom = 20 * time.Second
+	maxSlow  = 15 // how many slow tests of a rung are named
+)
+
+// slowest gives the tests that took longest, the longest first, so that a run that takes too long says what to shorten.
+func slowest(tests []slowTest) []slowTest {
+	tests = slices.SortedStableFunc(slices.Values(tests), func(a, b slowTest) int { return cmp.Compare(b.took, a.took) })
+	return tests[:min(len(tests), maxSlow)]
 }
 
 // withReasons leaves out the tests that failed only because a subtest did.

@@ -112,3 +112,24 @@ func TestRungOutOfTime(t *testing.T) {
 		t.Errorf("no %q in:\n%s", want, out.String())
 	}
 }
+
+// TestSlowest: the longest are named, the longest first, and no short one.
+func TestSlowest(t *testing.T) {
+	var in strings.Builder
+	fmt.Fprintln(&in, `{"Action":"pass","Package":"mullion.dev/mullion/test/x","Test":"TestShort","Elapsed":19.9}`)
+	for i := range maxSlow + 1 {
+		fmt.Fprintf(&in, `{"Action":"pass","Package":"mullion.dev/mullion/test/x","Test":"Test%d","Elapsed":%d}`+"\n", i, 20+i)
+	}
+	r := newResult("pure")
+	var out strings.Builder
+	r.read(strings.NewReader(in.String()), &out)
+	r.summary(&out, time.Minute)
+	for _, want := range []string{fmt.Sprintf("slow     35s Test%d\nslow     34s", maxSlow), "slow     21s Test1\n=="} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the summary lacks %q:\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "TestShort") {
+		t.Errorf("the summary names a short test:\n%s", out.String())
+	}
+}

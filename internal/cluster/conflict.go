@@ -15,6 +15,7 @@ import (
 
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/preflight"
+	"mullion.dev/mullion/internal/network/underlay"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/windows/wine"
 )
@@ -44,22 +45,42 @@ func CheckUnderlay(c spec.Cluster, paths layout.Paths) error {
 	if c.Foreign() { // its nodes are on a network of the machine's own
 		return nil
 	}
-	underlay := c.Networking.Underlay()
-	addrs, err := net.InterfaceAddrs()
+	subnet := c.Networking.Underlay()
+	links, err := net.Interfaces()
 	if err != nil {
 		return err
 	}
-	for _, a := range addrs {
-		p, err := netip.ParsePrefix(a.String())
-		if err == nil && p.Overlaps(underlay) {
-			return &ConflictError{
-				Err: fmt.Errorf("use underlay subnet %s: this machine already has the address %s", underlay, p),
-				Remedy: fmt.Sprintf(
-					"another cluster may be up (`mullion --data-dir DIR down`); or set networking.underlaySubnet in cluster.yaml (data folder here: %s)", paths.Data),
+	for _, link := range links {
+		addrs, err := link.Addrs()
+		if err != nil {
+			continue // the link has gone
+		}
+		for _, a := range addrs {
+			p, err := netip.ParsePrefix(a.String())
+			if err == nil && p.Overlaps(subnet) {
+				return &ConflictError{
+					Err: fmt.Errorf("use underlay subnet %s: this machine already has the address %s", subnet, p),
+					Remedy: fmt.Sprintf("%s; or set networking.underlaySubnet in cluster.yaml (data folder here: %s)",
+						holder(link.Name), paths.Data),
+				}
 			}
 		}
 	}
 	return nil
+}
+
+// holder says whose link of the machine has the underlay's addresses.
+func holder(link string) string {
+	const unknown = "another cluster may be up (`mullion --data-dir DIR down`)"
+	run, ok := underlay.Owner(link)
+	if !ok {
+		return unknown
+	}
+	data, err := layout.DataOf(run)
+	if err != nil {
+		return unknown
+	}
+	return fmt.Sprintf("another cluster has it, or has left it behind: `mullion --data-dir %s down`", data)
 }
 
 // PreflightOptions say what is to be brought up.

@@ -3,14 +3,65 @@
 package cluster
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/netns"
+	"mullion.dev/mullion/internal/base/netns/netnstest"
 	"mullion.dev/mullion/internal/cluster/layout"
+	"mullion.dev/mullion/internal/network/underlay"
+	"mullion.dev/mullion/internal/spec"
 )
+
+// A cluster that a kill has left on the machine still has its subnet: who wants it is told which data folder it has.
+func TestUnderlayOfAnotherCluster(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	machine := netnstest.New(t, "machine")
+	left := layout.Paths{Data: filepath.Join(t.TempDir(), "data")}
+	t.Cleanup(func() {
+		if err := Down(context.WithoutCancel(t.Context()), left, func(string) {}); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := left.Prepare(); err != nil {
+		t.Fatal(err)
+	}
+	c := spec.Default(nil, false, "")
+	u, err := underlay.New(underlay.Config{
+		RunDir:       left.Run(),
+		MachineNetns: machine,
+		Subnet:       c.Networking.Underlay(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := u.Down(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := u.Up(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	check := func() error { return CheckUnderlay(c, layout.Paths{Data: "/wanted"}) }
+	err = netns.Do(machine, check)
+	conflict, ok := errors.AsType[*ConflictError](err)
+	if !ok || !strings.Contains(conflict.Remedy, "mullion --data-dir "+left.Data+" down") {
+		t.Errorf("the subnet is another cluster's: %#v", err)
+	}
+	c.Networking.UnderlaySubnet = "198.51.100.0/24"
+	if err := netns.Do(machine, check); err != nil {
+		t.Errorf("a subnet of its own: %v", err)
+	}
+}
 
 // A data folder is a volume of its own, as in a container: `down` removes what is in it and leaves the volume.
 func TestDataFolderOnVolume(t *testing.T) {

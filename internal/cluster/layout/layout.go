@@ -28,6 +28,12 @@ const layoutVersion = "1"
 // RunRoot is the parent of all clusters' run folders.
 const RunRoot = "/run/mullion"
 
+// Files of a run folder.
+const (
+	LockFile = "supervisor.lock"
+	DataFile = "data-dir" // names the data folder, of whose path the run folder's name has only a hash
+)
+
 // EngineNamespace is the containerd namespace that holds a cluster's images and containers.
 const EngineNamespace = "k8s.io"
 
@@ -59,7 +65,7 @@ func (p Paths) Run() string { return filepath.Join(RunRoot, tag(p.Data)) }
 func (p Paths) Socket() string { return filepath.Join(p.Run(), "supervisor.sock") }
 
 // Lock is the file that the supervisor holds locked while it lives.
-func (p Paths) Lock() string { return filepath.Join(p.Run(), "supervisor.lock") }
+func (p Paths) Lock() string { return filepath.Join(p.Run(), LockFile) }
 
 // EngineState is containerd's state folder, under which containers' root file systems are mounted.
 func (p Paths) EngineState() string { return filepath.Join(p.Run(), "containerd") }
@@ -212,5 +218,14 @@ func (p Paths) Prepare() error {
 			return err
 		}
 	}
-	return os.MkdirAll(p.Run(), 0o711)
+	if err := os.MkdirAll(p.Run(), 0o711); err != nil {
+		return err
+	}
+	return atomicfile.Write(filepath.Join(p.Run(), DataFile), []byte(p.Data+"\n"), 0o600)
+}
+
+// DataOf returns the data folder that a cluster's run folder belongs to.
+func DataOf(run string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(run, DataFile))
+	return strings.TrimSuffix(string(text), "\n"), err
 }

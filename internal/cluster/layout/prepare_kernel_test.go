@@ -27,6 +27,9 @@ func TestPrepare(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if data, err := DataOf(p.Run()); data != p.Data || err != nil {
+		t.Errorf("the run folder is of %q, %v", data, err)
+	}
 	for dir, mode := range map[string]os.FileMode{p.Data: 0o700, p.Logs(): 0o700, p.Run(): 0o711} {
 		if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%s has mode %v, %v", dir, info.Mode(), err)

@@ -37,6 +37,17 @@ func parseAlias(alias string) (forward, owner string, ok bool) {
 	return forward, owner, ok
 }
 
+// Owner returns the run folder of the cluster that made a link of this machine; it has none if it is no link of a
+// cluster's underlay.
+func Owner(link string) (run string, ok bool) {
+	l, err := netlink.LinkByName(link)
+	if err != nil {
+		return "", false
+	}
+	_, run, ok = parseAlias(l.Attrs().Alias)
+	return run, ok
+}
+
 // checkSubnet looks for a route of the machine that leads into the subnet over another link.
 func (u *Underlay) checkSubnet() error {
 	if u.cfg.LAN.enabled() {
