@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -33,7 +34,11 @@ func (t *transfers) newClient() (*http.Client, error) {
 	return &http.Client{
 		Transport: &http.Transport{
 			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-				return t.dial(ctx, dialer, network, address)
+				c, err := t.dial(ctx, dialer, network, address)
+				if err != nil {
+					return nil, err
+				}
+				return &asking{Conn: c, asked: make(chan struct{})}, nil
 			},
 			Proxy:               proxy,
 			TLSClientConfig:     trust,
@@ -66,6 +71,30 @@ func (t *transfers) dial(ctx context.Context, dialer *net.Dialer, network, addre
 		address = net.JoinHostPort(strings.Trim(first, "[]"), port)
 	}
 	return dialer.DialContext(ctx, network, address)
+}
+
+// asking is a connection that is not read before something was written to it: what a server says before it was asked is
+// an answer too, as it is for curl, while net/http ends a connection on which it reads one.
+type asking struct {
+	net.Conn
+
+	once  sync.Once
+	asked chan struct{}
+}
+
+func (a *asking) Read(b []byte) (int, error) {
+	<-a.asked
+	return a.Conn.Read(b)
+}
+
+func (a *asking) Write(b []byte) (int, error) {
+	defer a.once.Do(func() { close(a.asked) })
+	return a.Conn.Write(b)
+}
+
+func (a *asking) Close() error {
+	a.once.Do(func() { close(a.asked) })
+	return a.Conn.Close()
 }
 
 // trust is whom curl believes, and what it shows of itself.
