@@ -1,0 +1,54 @@
+//go:build cluster
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"mullion.dev/mullion/internal/windows/winver"
+)
+
+// TestFieldBuilds brings up a cluster with a Windows node of each build that Mullion knows, the oldest first, and runs
+// testdata/builds in it.
+func TestFieldBuilds(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	f := newFixture(t)
+	var spec strings.Builder
+	spec.WriteString("apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-builds\n" +
+		"networking: {underlaySubnet: 10.228.0.0/24, podSubnet: 10.229.0.0/16, serviceSubnet: 10.230.0.0/16}\n" +
+		"addons: {metricsServer: false, localStorage: false}\nnodes:\n- os: linux\n")
+	for _, b := range winver.All() {
+		spec.WriteString("- windowsVersion: \"" + b.Name + "\"\n")
+	}
+	file := filepath.Join(f.home, "cluster.yaml")
+	if err := os.WriteFile(file, []byte(spec.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.takeDown(t) })
+	if out, err := f.mullion(t.Context(), t, "up", "-f", file); err != nil {
+		logs(t, f)
+		t.Fatalf("mullion up: %v\n%s", err, out)
+	}
+	f.image(t)
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "builds"),
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Cmds:                commands(),
+		Setup: func(e *testscript.Env) error {
+			e.Vars = append(e.Vars, "MULLION_DATA_DIR="+f.data, "KUBECONFIG="+f.kubeconfig,
+				"PATH="+f.bin+":"+os.Getenv("PATH")+":/usr/sbin:/sbin")
+			return nil
+		},
+	})
+	if t.Failed() {
+		logs(t, f)
+	}
+}
