@@ -40,7 +40,7 @@ type slowTest struct {
 
 const (
 	slowFrom = 20 * time.Second
-	maxSlow  = 15 // how many slow tests of a rung are named
+	maxSlow  = 40 // how many slow tests of a rung are named
 )
 
 // slowest gives the tests that took longest, the longest first, so that a run that takes too long says what to shorten.

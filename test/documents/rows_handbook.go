@@ -77,7 +77,7 @@ func handbookCommands() []Sample {
 		{"build", "Downloads", "KUBE_BUILD_PLATFORMS=windows/amd64 make WHAT=cmd/kubelet", "`make kubernetes` builds the same program from the same source"},
 		{
 			"kubeadm", "kubeadm", "kubeadm.exe join --token <token> <master-ip>:<master-port> --discovery-token-ca-cert-hash sha256:<hash>",
-			"TestFieldKubeadm runs it on a bare host, as kubeadm prints it; `mullion join` takes the same token and hash (TestForeignCluster)",
+			"TestFieldKubeadm runs it on a bare host, as kubeadm prints it; `mullion join` takes the same token and hash (TestFieldForeignCluster)",
 		},
 		{"acs-engine", "Azure", "acs-engine deploy --resource-group myResourceGroup …", "a program of Azure's; `mullion up -f windows.json` reads the model that it is given"},
 		{

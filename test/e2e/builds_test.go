@@ -14,7 +14,7 @@ import (
 )
 
 // TestFieldBuilds brings up a cluster with a Windows node of each build that Mullion knows, the oldest first, and runs
-// testdata/builds in it.
+// testdata/builds in it. One node reserves memory.
 func TestFieldBuilds(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
@@ -26,6 +26,9 @@ func TestFieldBuilds(t *testing.T) {
 		"addons: {metricsServer: false, localStorage: false}\nnodes:\n- os: linux\n")
 	for _, b := range winver.All() {
 		spec.WriteString("- windowsVersion: \"" + b.Name + "\"\n")
+		if b.Name == "ltsc2022" {
+			spec.WriteString("  systemReserved: {memory: 64Mi}\n  kubeReserved: {memory: 64Mi}\n")
+		}
 	}
 	file := filepath.Join(f.home, "cluster.yaml")
 	if err := os.WriteFile(file, []byte(spec.String()), 0o600); err != nil {
@@ -43,7 +46,7 @@ func TestFieldBuilds(t *testing.T) {
 		RequireUniqueNames:  true,
 		Cmds:                commands(),
 		Setup: func(e *testscript.Env) error {
-			e.Vars = append(e.Vars, "MULLION_DATA_DIR="+f.data, "KUBECONFIG="+f.kubeconfig,
+			e.Vars = append(e.Vars, "MULLION_DATA_DIR="+f.data, "KUBECONFIG="+f.kubeconfig, "IMAGES="+f.home,
 				"PATH="+f.bin+":"+os.Getenv("PATH")+":/usr/sbin:/sbin")
 			return nil
 		},

@@ -25,10 +25,10 @@ import (
 	"mullion.dev/mullion/internal/cli"
 )
 
-// TestForeignCluster adds a Windows node to a cluster that Mullion did not make: first by an administrator's
+// TestFieldForeignCluster adds a Windows node to a cluster that Mullion did not make: first by an administrator's
 // kubeconfig, with everything that depends on it, then by a token, after which an administrator gives the rights. Each
 // time the machine leaves without a trace.
-func TestForeignCluster(t *testing.T) {
+func TestFieldForeignCluster(t *testing.T) {
 	server, other := twoMachines(t)
 	plane := newKubeadmPlane(t, server)
 	plain(t, plane)

@@ -28,16 +28,22 @@ nodes:
 - windowsVersion: ltsc2025
 `
 
-// TestNetworkModes brings up a cluster of each network mode except l2bridge, which TestCluster has, and tests the flows
-// that Windows documents for that mode.
-func TestNetworkModes(t *testing.T) {
+// TestNetworkModes brings up a cluster in the mode overlay and one in the mode nat, and tests the flows that Windows
+// documents for them. TestCluster has l2bridge, TestFieldNetworkModes the others.
+func TestNetworkModes(t *testing.T) { testModes(t, "overlay", "nat") }
+
+// TestFieldNetworkModes tests the modes l2tunnel and transparent likewise.
+func TestFieldNetworkModes(t *testing.T) { testModes(t, "l2tunnel", "transparent") }
+
+func testModes(t *testing.T, modes ...string) {
+	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
 	if os.Getenv("E2E_DATA_DIR") != "" {
 		t.Skip("E2E_DATA_DIR names a cluster of one mode; `mullion net test` tests it")
 	}
-	for _, mode := range []string{"overlay", "l2tunnel", "nat", "transparent"} {
+	for _, mode := range modes {
 		t.Run(mode, func(t *testing.T) {
 			f := newFixture(t)
 			file := filepath.Join(f.home, "cluster.yaml")
