@@ -1,13 +1,16 @@
 package podnet
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"unicode/utf16"
 
 	"mullion.dev/mullion/internal/spec"
 )
@@ -28,18 +31,35 @@ func SourceVIP(drive string) (netip.Addr, error) {
 	return addressIn(data)
 }
 
-// addressIn returns the only address in an IPAM plugin's answer.
+// addressIn returns the only address in an IPAM plugin's answer, in the form of CNI 0.3 and later or, as SIG Windows'
+// scripts ask for it, of CNI 0.2 (https://github.com/containernetworking/cni/blob/spec-v0.2.0/SPEC.md#result).
 func addressIn(answer []byte) (netip.Addr, error) {
 	var result struct {
 		IPs []struct{ Address netip.Prefix } `json:"ips"`
+		IP4 struct{ IP netip.Prefix }        `json:"ip4"`
 	}
-	if err := json.Unmarshal(answer, &result); err != nil {
+	if err := json.Unmarshal(plain(answer), &result); err != nil {
 		return netip.Addr{}, fmt.Errorf("read the source VIP: %w", err)
+	}
+	if result.IP4.IP.IsValid() {
+		return result.IP4.IP.Addr(), nil
 	}
 	if len(result.IPs) != 1 {
 		return netip.Addr{}, fmt.Errorf("read the source VIP: %d addresses", len(result.IPs))
 	}
 	return result.IPs[0].Address.Addr(), nil
+}
+
+// plain returns a text as UTF-8 without a byte order mark: Windows PowerShell's Out-File writes UTF-16LE with one.
+func plain(text []byte) []byte {
+	if rest, ok := bytes.CutPrefix(text, []byte{0xff, 0xfe}); ok {
+		units := make([]uint16, len(rest)/2)
+		for i := range units {
+			units[i] = binary.LittleEndian.Uint16(rest[2*i:])
+		}
+		return []byte(string(utf16.Decode(units)))
+	}
+	return bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 }
 
 // ensureSourceVIP reserves the source VIP with host-local.exe, as if it were a pod's, so that no pod gets it.
