@@ -101,7 +101,8 @@ func (c *composer) routes() error {
 }
 
 // setPodRange returns the function that tells the network which node a range of pod addresses is behind. It tells the
-// underlay's routers, or in an overlay the other hosts. In the modes nat and transparent only Linux nodes have routes.
+// underlay's routers, or in an overlay the other hosts, unless others make the overlay. In the modes nat and
+// transparent only Linux nodes have routes.
 func (c *composer) setPodRange() func(context.Context, parts.PodRange) error {
 	route := func(ctx context.Context, to parts.PodRange) error {
 		return c.underlay.SetPodRoute(ctx, to.Via, to.CIDRs...)
@@ -114,6 +115,9 @@ func (c *composer) setPodRange() func(context.Context, parts.PodRange) error {
 	}
 	switch c.Spec.Networking.Mode {
 	case spec.ModeOverlay:
+		if !c.Spec.Networking.OwnOverlay() {
+			return func(context.Context, parts.PodRange) error { return nil }
+		}
 		o := c.overlay()
 		return func(ctx context.Context, to parts.PodRange) error {
 			node := overlay.Node{Name: to.Node, Address: to.Via, Router: to.Router}

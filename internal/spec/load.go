@@ -207,10 +207,6 @@ func (v *validator) deployed(n Networking, mode Mode) {
 	if n.DisableDefaultCNI && !mode.Services() {
 		v.fail([]any{"networking", "disableDefaultCNI"}, "mode %s has no CNI plugin to leave out", mode)
 	}
-	if n.DisableDefaultCNI && mode == ModeOverlay && n.KubeProxyMode != KubeProxyNone {
-		v.fail([]any{"networking", "disableDefaultCNI"},
-			"in mode overlay kube-proxy waits for a network and its source VIP: set kubeProxyMode: none too, and deploy kube-proxy after the CNI plugin")
-	}
 }
 
 // policies checks whether NetworkPolicies can be carried out.

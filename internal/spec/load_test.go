@@ -65,6 +65,7 @@ func TestPolicies(t *testing.T) {
 	for text, want := range map[string]bool{
 		"": true, "{mode: overlay}": true, "{mode: l2tunnel}": true, "{mode: nat}": false, "{mode: transparent}": false,
 		"{networkPolicy: false}": false, "{networkPolicy: true}": true, "{disableDefaultCNI: true}": false,
+		"{mode: overlay, disableDefaultCNI: true}": false,
 	} {
 		if text != "" {
 			text = "networking: " + text + "\n"
@@ -208,10 +209,6 @@ func TestLoadNamesLineAndField(t *testing.T) {
 		{
 			"policies_of_others", head + "networking:\n  disableDefaultCNI: true\n  networkPolicy: true\nnodes: [{}]\n",
 			"line 5: networking.networkPolicy: with disableDefaultCNI policies are left",
-		},
-		{
-			"no_cni_of_overlay", head + "networking:\n  mode: overlay\n  disableDefaultCNI: true\nnodes: [{}]\n",
-			"line 5: networking.disableDefaultCNI: in mode overlay kube-proxy waits for a network",
 		},
 		{
 			"no_cni_of_nat", head + "networking:\n  mode: nat\n  disableDefaultCNI: true\nnodes: [{}]\n",
@@ -478,6 +475,20 @@ func TestKubernetesVersion(t *testing.T) {
 		c.KubernetesVersion = version
 		if err := c.Validate(); (err == nil) != ok {
 			t.Errorf("%q: %v", version, err)
+		}
+	}
+}
+
+// Who leaves out Mullion's CNI plugin in mode overlay makes the overlay too.
+func TestOwnOverlay(t *testing.T) {
+	for text, want := range map[string]bool{
+		"{mode: overlay}": true, "{mode: overlay, disableDefaultCNI: true}": false, "{mode: l2bridge}": false,
+		"{mode: overlay, kubeProxyMode: none}":                          true,
+		"{mode: overlay, disableDefaultCNI: true, kubeProxyMode: none}": false,
+	} {
+		c, err := spec.Load(strings.NewReader(head + "networking: " + text + "\nnodes: [{}]\n"))
+		if err != nil || c.Networking.OwnOverlay() != want {
+			t.Errorf("%q: %t, %v", text, c.Networking.OwnOverlay(), err)
 		}
 	}
 }

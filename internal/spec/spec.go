@@ -75,7 +75,7 @@ type Networking struct {
 	// (https://kind.sigs.k8s.io/docs/user/configuration/#kube-proxy-mode).
 	KubeProxyMode KubeProxyMode `yaml:"kubeProxyMode,omitempty" json:"kubeProxyMode,omitempty"`
 	// DisableDefaultCNI leaves the nodes without CNI plugins and configuration; they become Ready when somebody has
-	// installed some.
+	// installed some. In mode overlay whoever does that connects the nodes too (OwnOverlay).
 	DisableDefaultCNI bool `yaml:"disableDefaultCNI,omitempty" json:"disableDefaultCNI,omitempty"`
 	// NetworkPolicy says whether NetworkPolicies are carried out. Left out, they are where they can be
 	// (Networking.Policies).
@@ -90,6 +90,10 @@ func (n Networking) Policies() bool {
 	}
 	return n.Mode.Services() && !n.DisableDefaultCNI
 }
+
+// OwnOverlay reports whether Mullion connects the nodes by an overlay. Without a CNI plugin of Mullion's the overlay is
+// for somebody else to make: two with one VNI and port cannot be on a node.
+func (n Networking) OwnOverlay() bool { return n.Mode == ModeOverlay && !n.DisableDefaultCNI }
 
 // KubeProxyMode is empty (each node has a kube-proxy: kernelspace on Windows, nftables on Linux) or KubeProxyNone.
 type KubeProxyMode string
