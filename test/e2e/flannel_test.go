@@ -3,88 +3,123 @@
 package e2e
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"mullion.dev/mullion/test/built"
 )
 
 const flannelDir = "../../examples/flannel"
 
-// TestFieldFlannel brings up the cluster of examples/flannel and deploys flannel as docs/guide.md says: flanneld.exe
+// flannelBackend is one of flannel's backends, with the files of examples/flannel that are for it.
+type flannelBackend struct {
+	name, cluster string
+	plugin        string            // that flannel's CNI plugin delegates to on Windows nodes
+	pods          string            // the pods' subnet, in subnets
+	subnets       *strings.Replacer // from the examples' to those of the test
+}
+
+// TestFieldFlannel brings up the clusters of examples/flannel and deploys flannel as docs/guide.md says: flanneld.exe
 // and the flannel CNI plugin on two Windows nodes, flanneld on a Linux node. Then every flow of the network must go as
-// in a cluster of Mullion's own network, also after flanneld.exe was killed.
+// in a cluster of Mullion's own network.
 func TestFieldFlannel(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
-	bin := built.Dir(t)
-	if _, err := os.Stat(filepath.Join(bin, "flannel/windows/flanneld.exe")); err != nil {
+	t.Run("host-gw", func(t *testing.T) {
+		f := newFixture(t)
+		f.flannel(t, flannelBackend{
+			name:    "host-gw",
+			cluster: "cluster.yaml",
+			plugin:  "win-bridge.exe",
+			pods:    "10.204.0.0/16",
+			subnets: strings.NewReplacer("10.213.0.0/24", "10.205.0.0/24", "10.244.0.0/16", "10.204.0.0/16",
+				"10.96.0.0/16", "10.95.0.0/16", "kind: Cluster\n", "kind: Cluster\nname: mullion-flannel\n"),
+		})
+		f.must(t, "net", "test")
+		f.flannelRoutes(t)
+	})
+	t.Run("vxlan", func(t *testing.T) {
+		f := newFixture(t)
+		f.flannel(t, flannelBackend{
+			name:    "vxlan",
+			cluster: "cluster-vxlan.yaml",
+			plugin:  "win-overlay.exe",
+			pods:    "10.226.0.0/16",
+			subnets: strings.NewReplacer("10.213.0.0/24", "10.225.0.0/24", "10.244.0.0/16", "10.226.0.0/16",
+				"10.96.0.0/16", "10.227.0.0/16", "kind: Cluster\n", "kind: Cluster\nname: mullion-vxlan\n"),
+		})
+		f.flannelOverlay(t)
+		f.netTest(t, "overlay")
+		f.flannelPods(t)
+	})
+}
+
+// flannel brings up the cluster of a backend, and deploys flannel. The cluster is taken down at the end of the test,
+// and must leave nothing.
+func (f fixture) flannel(t *testing.T, b flannelBackend) {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(f.bin, "flannel/windows/flanneld.exe")); err != nil {
 		t.Skipf("needs flannel: make flannel: %v", err)
 	}
-	dir := t.TempDir()
-	f := fixture{
-		bin:         bin,
-		data:        filepath.Join(dir, "data"),
-		kubeconfig:  filepath.Join(dir, "kubeconfig"),
-		home:        dir,
-		nodeAddress: new(string),
-	}
-	must := func(args ...string) string {
-		t.Helper()
-		out, err := f.mullion(t.Context(), t, args...)
-		if err != nil {
+	spec := filepath.Join(f.home, "cluster.yaml")
+	filled(t, filepath.Join(flannelDir, b.cluster), spec, b.subnets)
+	t.Cleanup(func() {
+		if t.Failed() {
 			logs(t, f)
-			t.Fatalf("mullion %s: %v\n%s", strings.Join(args, " "), err, out)
 		}
-		return out
+		f.takeDown(t)
+	})
+	f.must(t, "up", "-f", spec)
+	f.flannelPrograms(t, b.plugin)
+	api := f.must(t, "kubectl", "get", "endpointslice", "kubernetes", "-o",
+		"jsonpath={.endpoints[0].addresses[0]}:{.ports[0].port}")
+	var apply []string
+	for _, name := range []string{"flannel.yaml", b.name + ".yaml"} {
+		manifest := filepath.Join(f.home, name)
+		filled(t, filepath.Join(flannelDir, name), manifest, b.subnets,
+			strings.NewReplacer("APISERVER", strings.TrimSpace(api)))
+		apply = append(apply, "-f", manifest)
 	}
-	// prints waits until a command has printed that.
-	prints := func(want string, args ...string) {
-		t.Helper()
-		for deadline := time.Now().Add(90 * time.Second); ; time.Sleep(time.Second) {
-			out, err := f.mullion(t.Context(), t, args...)
-			if err == nil && strings.Contains(strings.ReplaceAll(out, "\r", ""), strings.ReplaceAll(want, "\r", "")) {
-				return
-			}
-			if time.Now().After(deadline) {
-				logs(t, f)
-				t.Fatalf("mullion %s did not print %q: %v\n%s", strings.Join(args, " "), want, err, out)
-			}
-		}
+	f.must(t, append([]string{"kubectl", "apply"}, apply...)...)
+	f.must(t, "kubectl", "wait", "--for=condition=Ready", "node", "--all", "--timeout=90s")
+	f.must(t, "kubectl", "-n", "kube-flannel", "rollout", "status", "daemonset", "--timeout=60s")
+	for _, node := range []string{"win-1", "win-2"} {
+		network, _, _ := strings.Cut(b.pods, "0.0/16")
+		f.prints(t, "FLANNEL_NETWORK="+b.pods+"\nFLANNEL_SUBNET="+network, "node", "exec", node, "--", "cmd", "/c",
+			`type C:\run\flannel\subnet.env`)
 	}
-	subnets := strings.NewReplacer("10.213.0.0/24", "10.205.0.0/24", "10.244.0.0/16", "10.204.0.0/16", "10.96.0.0/16",
-		"10.95.0.0/16", "kind: Cluster\n", "kind: Cluster\nname: mullion-flannel\n")
-	spec := filepath.Join(dir, "cluster.yaml")
-	filled(t, flannelDir+"/cluster.yaml", spec, subnets)
-	t.Cleanup(func() { f.takeDown(t) })
-	must("up", "-f", spec)
+}
 
-	windows, linux := filepath.Join(dir, "windows"), filepath.Join(dir, "linux")
+// flannelPrograms builds the images of the example, and installs the CNI plugin on the Linux node.
+func (f fixture) flannelPrograms(t *testing.T, plugin string) {
+	t.Helper()
+	windows, linux := filepath.Join(f.home, "flannel-windows"), filepath.Join(f.home, "flannel-linux")
 	laid(t, map[string]string{
 		filepath.Join(windows, "start.ps1"):          flannelDir + "/windows/start.ps1",
-		filepath.Join(windows, "flanneld.exe"):       filepath.Join(bin, "flannel/windows/flanneld.exe"),
-		filepath.Join(windows, "cni/flannel.exe"):    filepath.Join(bin, "flannel/windows/flannel.exe"),
-		filepath.Join(windows, "cni/win-bridge.exe"): filepath.Join(bin, "windows/win-bridge.exe"),
-		filepath.Join(windows, "cni/host-local.exe"): filepath.Join(bin, "windows/host-local.exe"),
-		filepath.Join(linux, "flanneld"):             filepath.Join(bin, "flannel/linux/flanneld"),
+		filepath.Join(windows, "source-vip.ps1"):     flannelDir + "/windows/source-vip.ps1",
+		filepath.Join(windows, "flanneld.exe"):       filepath.Join(f.bin, "flannel/windows/flanneld.exe"),
+		filepath.Join(windows, "cni/flannel.exe"):    filepath.Join(f.bin, "flannel/windows/flannel.exe"),
+		filepath.Join(windows, "cni", plugin):        filepath.Join(f.bin, "windows", plugin),
+		filepath.Join(windows, "cni/host-local.exe"): filepath.Join(f.bin, "windows/host-local.exe"),
+		filepath.Join(linux, "flanneld"):             filepath.Join(f.bin, "flannel/linux/flanneld"),
 	})
-	must("image", "build", windows, "-f", flannelDir+"/windows/image.yaml")
-	must("image", "build", linux, "--os", "linux", "-t", "mullion.local/flannel:v1", "--env", "PATH=/")
-	must("node", "exec", "linux-1", "--", "mkdir", "-p", "/opt/cni/bin", "/etc/cni/net.d")
+	f.must(t, "image", "build", windows, "-f", flannelDir+"/windows/image.yaml")
+	f.must(t, "image", "build", linux, "--os", "linux", "-t", "mullion.local/flannel:v1", "--env", "PATH=/")
+	f.must(t, "node", "exec", "linux-1", "--", "mkdir", "-p", "/opt/cni/bin", "/etc/cni/net.d")
 	for to, from := range map[string]string{
-		"/opt/cni/bin/flannel":               filepath.Join(bin, "flannel/linux/flannel"),
+		"/opt/cni/bin/flannel":               filepath.Join(f.bin, "flannel/linux/flannel"),
 		"/etc/cni/net.d/10-flannel.conflist": flannelDir + "/linux-cni.conflist",
 	} {
 		in, err := os.Open(from)
 		if err != nil {
 			t.Fatal(err)
 		}
-		tee := exec.CommandContext(t.Context(), filepath.Join(bin, "mullion"), "--data-dir", f.data, "node", "exec", "linux-1", "--", "tee", to)
+		tee := exec.CommandContext(t.Context(), filepath.Join(f.bin, "mullion"), "--data-dir", f.data, "node", "exec", "linux-1", "--", "tee", to)
 		tee.Stdin = in
 		out, err := tee.CombinedOutput()
 		_ = in.Close()
@@ -92,27 +127,119 @@ func TestFieldFlannel(t *testing.T) {
 			t.Fatalf("write %s on linux-1: %v\n%.200s", to, err, out)
 		}
 	}
-	must("node", "exec", "linux-1", "--", "chmod", "755", "/opt/cni/bin/flannel")
-	api := must("kubectl", "get", "endpointslice", "kubernetes", "-o",
-		"jsonpath={.endpoints[0].addresses[0]}:{.ports[0].port}")
-	manifest := filepath.Join(dir, "flannel.yaml")
-	filled(t, flannelDir+"/flannel.yaml", manifest, subnets, strings.NewReplacer("APISERVER", strings.TrimSpace(api)))
-	must("kubectl", "apply", "-f", manifest)
-	must("kubectl", "wait", "--for=condition=Ready", "node", "--all", "--timeout=90s")
-	must("kubectl", "-n", "kube-flannel", "rollout", "status", "daemonset", "--timeout=60s")
+	f.must(t, "node", "exec", "linux-1", "--", "chmod", "755", "/opt/cni/bin/flannel")
+}
 
-	for _, node := range []string{"win-1", "win-2"} {
-		prints("FLANNEL_NETWORK=10.204.0.0/16\r\nFLANNEL_SUBNET=10.204.", "node", "exec", node, "--", "cmd", "/c",
-			`type C:\run\flannel\subnet.env`)
-	}
-	must("net", "test")
+// prints waits until a command has printed that.
+func (f fixture) prints(t *testing.T, want string, args ...string) {
+	t.Helper()
+	poll(t, 90*time.Second, func(ctx context.Context) error {
+		out, err := f.mullion(ctx, t, args...)
+		if out = strings.ReplaceAll(out, "\r", ""); err == nil && !strings.Contains(out, want) {
+			err = fmt.Errorf("it does not print %q", want)
+		}
+		if err != nil {
+			return fmt.Errorf("mullion %s: %w\n%s", strings.Join(args, " "), err, out)
+		}
+		return nil
+	})
+}
 
-	// A route that somebody removed comes back when flanneld.exe is started again, by New-NetRoute.
-	must("node", "exec", "win-1", "--", "powershell", "-NoProfile", "-Command",
+// flannelRoutes removes a route to another node's pods. It comes back when flanneld.exe is started again, by
+// New-NetRoute.
+func (f fixture) flannelRoutes(t *testing.T) {
+	t.Helper()
+	f.must(t, "node", "exec", "win-1", "--", "powershell", "-NoProfile", "-Command",
 		"Get-NetRoute -NextHop 10.205.0.13 | Remove-NetRoute")
-	must("node", "exec", "win-1", "--", "taskkill", "/f", "/im", "flanneld.exe")
-	prints("10.204.2.0/24", "node", "exec", "win-1", "--", "powershell", "-NoProfile", "-Command",
+	f.must(t, "node", "exec", "win-1", "--", "taskkill", "/f", "/im", "flanneld.exe")
+	f.prints(t, "10.204.2.0/24", "node", "exec", "win-1", "--", "powershell", "-NoProfile", "-Command",
 		"(Get-NetRoute -NextHop 10.205.0.13).DestinationPrefix")
-	must("kubectl", "-n", "kube-flannel", "rollout", "status", "daemonset", "--timeout=60s")
-	must("net", "test", "--flows", "pod → ")
+	f.must(t, "kubectl", "-n", "kube-flannel", "rollout", "status", "daemonset", "--timeout=60s")
+	f.must(t, "net", "test", "--flows", "pod → ")
+}
+
+// flannelOverlay looks at what there is of the overlay: the device of flannel on the Linux node and none of Mullion's,
+// and on the Windows nodes flannel's network and a kube-proxy.exe with the source VIP.
+func (f fixture) flannelOverlay(t *testing.T) {
+	t.Helper()
+	f.prints(t, "vxlan id 4096 local 10.225.0.11", "node", "exec", "linux-1", "--", "ip", "-d", "link", "show",
+		"flannel.4096")
+	if out, err := f.mullion(t.Context(), t, "node", "exec", "linux-1", "--", "ip", "link", "show", "vxlan0"); err == nil {
+		t.Errorf("linux-1 has an overlay of Mullion's:\n%s", out)
+	}
+	for _, node := range []string{"win-1", "win-2"} {
+		f.prints(t, "Overlay", "node", "exec", node, "--", "powershell", "-NoProfile", "-Command",
+			"(Get-HnsNetwork | ? Name -EQ vxlan0).Type")
+		poll(t, settle, func(context.Context) error {
+			for _, line := range f.processes(t) {
+				if strings.Contains(line, `\kube-proxy.exe`) && strings.Contains(line, "--hostname-override="+node) &&
+					strings.Contains(line, "--source-vip=10.226.") {
+					return nil
+				}
+			}
+			return fmt.Errorf("no kube-proxy.exe of node %s has a source VIP", node)
+		})
+	}
+	f.healthy(t)
+}
+
+// flannelPods sends small and big answers between pods of all nodes, in each direction, under the pods' own addresses
+// and through Services by their names, also after flanneld.exe was killed on a node.
+func (f fixture) flannelPods(t *testing.T) {
+	t.Helper()
+	f.image(t)
+	nodes := []string{"linux-1", "win-1", "win-2"}
+	var manifest strings.Builder
+	for _, node := range nodes {
+		image := "mullion.local/e2e:v1"
+		if node == "linux-1" {
+			image = "mullion.local/e2e-linux:v1"
+		}
+		fmt.Fprintf(&manifest, `apiVersion: v1
+kind: Service
+metadata: {name: to-%[1]s}
+spec: {selector: {app: on-%[1]s}, ports: [{port: 80}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: on-%[1]s, labels: {app: on-%[1]s}}
+spec:
+  nodeName: %[1]s
+  terminationGracePeriodSeconds: 1
+  containers: [{name: serves, image: '%[2]s', args: [serve, ':80']}]
+---
+`, node, image)
+	}
+	pods := filepath.Join(f.home, "pods.yaml")
+	if err := os.WriteFile(pods, []byte(manifest.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.must(t, "kubectl", "apply", "-f", pods)
+	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pods", "--all", "--timeout=2m")
+	all := func() {
+		t.Helper()
+		for _, to := range nodes {
+			ip := strings.TrimSpace(f.must(t, "kubectl", "get", "pod", "on-"+to, "-o", "jsonpath={.status.podIP}"))
+			for _, from := range nodes {
+				f.gets(t, "on-"+from, "http://"+ip+"/", "served by on-"+to)
+				f.gets(t, "on-"+from, "http://"+ip+"/big", strings.Repeat("x", 1000))
+				f.gets(t, "on-"+from, "http://to-"+to+"/", "served by on-"+to)
+			}
+		}
+	}
+	all()
+	restarts := []string{
+		"kubectl", "-n", "kube-flannel", "get", "pods", "-l", "app=flannel,os=windows",
+		"--field-selector=spec.nodeName=win-1", "-o", "jsonpath={.items[0].status.containerStatuses[0].restartCount}",
+	}
+	before := f.must(t, restarts...)
+	f.must(t, "node", "exec", "win-1", "--", "taskkill", "/f", "/im", "flanneld.exe")
+	poll(t, settle, func(ctx context.Context) error {
+		if out, err := f.mullion(ctx, t, restarts...); err != nil || out == before {
+			return fmt.Errorf("flanneld.exe has been restarted %q times, %q before: %v", out, before, err)
+		}
+		return nil
+	})
+	f.must(t, "kubectl", "-n", "kube-flannel", "rollout", "status", "daemonset", "--timeout=60s")
+	all()
 }

@@ -15,6 +15,7 @@ Write-Host "Write the kubeconfig with the paths of this container"
 $kubeconfig = "C:\etc\kube-flannel\kubeconfig.conf"
 ((Get-Content -Path "$root/mounts/flannel/kubeconfig.conf" -Raw) -replace '/var/run', "$($root)/var/run") | Set-Content -Path $kubeconfig
 
+$masquerade = (Get-Content -Path "$root/mounts/flannel/ip-masq" -Raw).Trim()
 Write-Host "Start flanneld.exe on $env:NODE_IP"
-& "$root/flannel/flanneld.exe" --kube-subnet-mgr --kubeconfig-file=$kubeconfig --iface=$env:NODE_IP --ip-masq -v=2
+& "$root/flannel/flanneld.exe" --kube-subnet-mgr --kubeconfig-file=$kubeconfig --iface=$env:NODE_IP --ip-masq=$masquerade -v=2
 exit $LASTEXITCODE

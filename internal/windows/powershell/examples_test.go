@@ -182,3 +182,90 @@ func TestPrepareNodeExample(t *testing.T) {
 		}
 	}
 }
+
+// TestFlannelExample starts flanneld.exe by the example's script, after the CNI plugins and their configuration are there.
+func TestFlannelExample(t *testing.T) {
+	e := newExample(t, "flannel/windows/start.ps1", map[string]string{
+		"flannel/cni/flannel.exe":        "plugin",
+		"flannel/flanneld.exe":           "#!/bin/sh\nprintf 'started %s\\n' \"$*\"\nexit 3\n",
+		"mounts/flannel/net-conf.json":   "{}",
+		"mounts/flannel/cni-conf.json":   `{"name": "vxlan0"}`,
+		"mounts/flannel/ip-masq":         "false",
+		"mounts/flannel/kubeconfig.conf": "tokenFile: /var/run/secrets/token\n",
+	})
+	e.environ = append(e.environ, "CNI_BIN_PATH="+e.dir+"/bin", "CNI_CONFIG_PATH="+e.dir+"/net.d", "NODE_IP=10.213.0.12")
+	if code := e.run(t.Context()); code != 3 || e.errs.String() != "" {
+		t.Errorf("it ends with %d, flanneld.exe with 3: %s", code, e.errs.String())
+	}
+	const want = "started --kube-subnet-mgr --kubeconfig-file=C:\\etc\\kube-flannel\\kubeconfig.conf --iface=10.213.0.12 " +
+		"--ip-masq=false -v=2\n"
+	if !strings.HasSuffix(e.out.String(), want) {
+		t.Errorf("printed %q, want at its end %q", e.out.String(), want)
+	}
+	for file, want := range map[string]string{
+		"bin/flannel.exe": "plugin", "net.d/10-flannel.conf": `{"name": "vxlan0"}`, `C:\etc\kube-flannel\net-conf.json`: "{}",
+	} {
+		if text, err := os.ReadFile(file); err != nil || strings.TrimSpace(string(text)) != want {
+			t.Errorf("%s is %q, %v", file, text, err)
+		}
+	}
+}
+
+// TestSourceVIPExample reserves kube-proxy's source VIP by the example's script: once, and again when the node's range
+// is another than that of an earlier request.
+func TestSourceVIPExample(t *testing.T) {
+	for name, c := range map[string]struct{ request, want string }{
+		"none yet":       {want: "DEL,ADD,"},
+		"another range":  {request: `{"subnet": "10.244.9.0/24"}`, want: "DEL,ADD,"},
+		"the same range": {request: sourceVIPRequest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newExample(t, "flannel/windows/source-vip.ps1", map[string]string{
+				"bin/host-local.exe": "#!/bin/sh\nprintf %s, \"$CNI_COMMAND\" >> calls\ncat > \"asked\"\n" +
+					`[ "$CNI_COMMAND" = DEL ] || printf '{\n"cniVersion": "0.2.0",\n"ip4": {"ip": "10.244.1.2/24"}\n}\n'` + "\n",
+			})
+			e.environ = append(e.environ, "KUBE_NETWORK=cbr0", "CNI_BIN_PATH="+e.dir+"/bin")
+			if c.request != "" {
+				for file, text := range map[string]string{`C:\k\sourceVipRequest.json`: c.request, `C:\k\sourceVip.json`: "{}"} {
+					if err := os.WriteFile(file, []byte(text+"\n"), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			if c.want == "" {
+				ctx, cancel = context.WithTimeout(t.Context(), time.Second) // it has looked by then
+				defer cancel()
+			}
+			ended := make(chan int)
+			go func() { ended <- e.run(ctx) }()
+			tick := time.NewTicker(10 * time.Millisecond)
+			defer tick.Stop()
+			for !strings.Contains(e.out.String(), "The source VIP is 10.244.1.2/24\n") && ctx.Err() == nil {
+				<-tick.C
+			}
+			cancel()
+			if code := <-ended; code != 1 || strings.Contains(e.errs.String(), "host-local") {
+				t.Errorf("it ends with %d before it is ended: %s", code, e.errs.String())
+			}
+			if calls, _ := os.ReadFile("calls"); string(calls) != c.want {
+				t.Errorf("host-local.exe was called for %q, want %q; printed %q", calls, c.want, e.out.String())
+			}
+			if c.want == "" {
+				return
+			}
+			asked, _ := os.ReadFile("asked")
+			if strings.TrimSpace(string(asked)) != sourceVIPRequest {
+				t.Errorf("host-local.exe was asked %q", asked)
+			}
+			answer, err := os.ReadFile(`C:\k\sourceVip.json`)
+			if err != nil || !strings.Contains(string(answer), `"ip4": {"ip": "10.244.1.2/24"}`) {
+				t.Errorf("the answer is %q, %v", answer, err)
+			}
+		})
+	}
+}
+
+const sourceVIPRequest = `{"cniVersion": "0.2.0", "name": "cbr0", "ipam": {"type": "host-local", ` +
+	`"ranges": [[{"subnet": "10.244.1.0/24"}]], "dataDir": "/var/lib/cni/networks"}}`
