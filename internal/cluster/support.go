@@ -54,7 +54,7 @@ func SupportRows() []support.Row {
 		row("HostProcess pods", support.Partly, "tasks/configure-pod-container/create-hostprocess-pod/",
 			"they run in the Windows host; the table of the CRI says how"),
 		row("kube-proxy and CNI as DaemonSets", support.Partly, "reference/networking/virtual-ips/",
-			"networking.kubeProxyMode: none and networking.disableDefaultCNI leave both out (the names are kind's); on Linux nodes they leave out kube-proxy and the CNI configuration. HostProcess pods install both as SIG Windows' do, in C:\\opt\\cni\\bin and C:\\etc\\cni\\net.d: examples/windows-network has win-bridge and kube-proxy, and SIG Windows' DaemonSets of kube-proxy for flannel and for Calico run with their own start.ps1. examples/flannel has upstream's flannel with the backend host-gw on nodes of both systems. Calico's node programs are not tried"),
+			"networking.kubeProxyMode: none and networking.disableDefaultCNI leave both out (the names are kind's); on Linux nodes they leave out kube-proxy and the CNI configuration. HostProcess pods install both as SIG Windows' do, in C:\\opt\\cni\\bin and C:\\etc\\cni\\net.d: examples/windows-network has win-bridge and kube-proxy, and SIG Windows' DaemonSets of kube-proxy for flannel and for Calico run with their own start.ps1. examples/flannel has upstream's flannel with the backends host-gw and vxlan on nodes of both systems; in mode overlay disableDefaultCNI leaves out Mullion's own overlay too, and kube-proxy.exe is started again when C:\\k\\sourceVip.json is there. Calico's node programs are not tried"),
 	}, support.Row{
 		Area:  "Kubernetes",
 		Name:  "API models of acs-engine and AKS Engine (windows.json)",
