@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +56,16 @@ func stageWMI(_ context.Context, namespace, query string) ([]wmiObject, error) {
 		return nil, errWMINamespace
 	case query == "SELECT * FROM Win32_OperatingSystem":
 		return []wmiObject{system}, nil
+	case strings.HasPrefix(query, "SELECT * FROM Win32_Process WHERE ProcessId = '"):
+		id, err := strconv.Atoi(strings.Trim(query[strings.Index(query, "'"):], "'"))
+		return []wmiObject{{
+			"Win32_Process", []string{"CommandLine", "ParentProcessId", "ProcessId"}, []any{nil, int64(4), int64(id)},
+		}}, err
+	case query == "SELECT Name, CommandLine, ProcessId FROM Win32_Process":
+		return []wmiObject{
+			{"Win32_Process", []string{"Name", "CommandLine", "ProcessId"}, []any{"System", nil, int64(4)}},
+			{"Win32_Process", []string{"Name", "CommandLine", "ProcessId"}, []any{"kubelet.exe", nil, int64(12)}},
+		}, nil
 	case query == "SELECT * FROM Win32_ComputerSystemProduct":
 		return []wmiObject{{"Win32_ComputerSystemProduct", []string{"Name", "UUID"}, []any{"Wine", "0"}}}, nil
 	case query == "SELECT Name, State FROM Win32_Service WHERE Name LIKE 'kube%'":
@@ -147,6 +158,12 @@ func stageWindows() *system {
 		hns:       hns,
 		acl:       list,
 		processes: func() ([]process, error) { return slices.Clone(running), nil },
+		commandLine: func(id int64) (string, error) {
+			if id != 12 {
+				return "", errors.New("access is denied")
+			}
+			return `C:\k\kubelet.exe --v=2`, nil
+		},
 		kill: func(id int64) error {
 			if id == 4 {
 				return itsWords("Access is denied.")

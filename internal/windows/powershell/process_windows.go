@@ -1,6 +1,18 @@
 package powershell
 
-import "mullion.dev/mullion/internal/windows/winproc"
+import (
+	"math"
+
+	"mullion.dev/mullion/internal/windows/winproc"
+)
+
+// commandLine returns a process's command line.
+func commandLine(id int64) (string, error) {
+	if id < 0 || id > math.MaxUint32 {
+		return "", itsWords("No process has the number %d.", id)
+	}
+	return winproc.CommandLine(uint32(id))
+}
 
 // processes returns the running processes.
 func processes() ([]process, error) {

@@ -44,9 +44,12 @@ type system struct {
 	hns       func(method, path, body string) (string, error)
 	acl       func(path string) (acl, error)
 	processes func() ([]process, error)
-	adapters  func() ([]adapter, error)
-	services  func() ([]service, error)
-	control   func(ctx context.Context, name, action string, force bool) error
+	// commandLine is how a process was started.
+	commandLine func(id int64) (string, error)
+
+	adapters func() ([]adapter, error)
+	services func() ([]service, error)
+	control  func(ctx context.Context, name, action string, force bool) error
 	// newService makes a service, setService changes one.
 	newService, setService func(change serviceChange) error
 
@@ -75,9 +78,12 @@ func (s *Session) system() system {
 		return *s.windows
 	}
 	return system{
-		hns:        callHNS,
-		acl:        readACL,
-		processes:  processes,
+		hns:       callHNS,
+		acl:       readACL,
+		processes: processes,
+
+		commandLine: commandLine,
+
 		adapters:   adapters,
 		services:   services,
 		control:    control,

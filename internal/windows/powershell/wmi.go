@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -71,6 +72,7 @@ func getInstances(c *call) error {
 	if namespace == "" {
 		namespace = defaultNamespace
 	}
+	query, added := withNumbers(query)
 	const patience = time.Minute
 	ctx, cancel := context.WithTimeout(c.f.in.ctx, patience)
 	defer cancel()
@@ -82,7 +84,9 @@ func getInstances(c *call) error {
 		c.correct(one)
 		o := newObject(custom)
 		for i, name := range one.names {
-			o.set(name, c.wmiValue(one.props[i]))
+			if !added || !strings.EqualFold(name, processNumber) {
+				o.set(name, c.wmiValue(one.props[i]))
+			}
 		}
 		o.props["pscomputername"] = c.f.in.env["COMPUTERNAME"]
 		o.props["cimclassname"], o.props["__class"] = one.class, one.class
@@ -93,7 +97,31 @@ func getInstances(c *call) error {
 	return nil
 }
 
-// correct replaces what Wine's WMI says of another Windows than the registry: the edition and the machine's number.
+const processNumber = "ProcessId"
+
+// ofProcesses matches a query of some properties of processes.
+var ofProcesses = regexp.MustCompile(`(?is)^\s*SELECT\s+(.*?)(\s+FROM\s+Win32_Process\b.*)$`)
+
+// withNumbers is a query that asks for the numbers of processes too if it asks for their command lines: without them it
+// is not known whose line is asked for.
+func withNumbers(query string) (with string, added bool) {
+	m := ofProcesses.FindStringSubmatch(query)
+	if m == nil {
+		return query, false
+	}
+	line, number := false, false
+	for name := range strings.SplitSeq(m[1], ",") {
+		line = line || strings.EqualFold(strings.TrimSpace(name), "CommandLine")
+		number = number || strings.EqualFold(strings.TrimSpace(name), processNumber)
+	}
+	if !line || number {
+		return query, false
+	}
+	return "SELECT " + m[1] + ", " + processNumber + m[2], true
+}
+
+// correct replaces what Wine's WMI says of another Windows than the registry, the edition and the machine's number, and
+// fills in what it does not know: the command lines of other processes.
 func (c *call) correct(o wmiObject) {
 	const current = `HKEY_LOCAL_MACHINE\SOFTWARE\Microsoft\Windows NT\CurrentVersion`
 	var right map[string]any
@@ -109,6 +137,17 @@ func (c *call) correct(o wmiObject) {
 			"caption": name, "name": name + `|C:\Windows|\Device\Harddisk0\Partition1`, "csdversion": nil,
 			"servicepackmajorversion": int64(0), "producttype": int64(server), "operatingsystemsku": int64(datacenter),
 		}
+	case "win32_process":
+		at := slices.IndexFunc(o.names, func(name string) bool { return strings.EqualFold(name, processNumber) })
+		if at < 0 {
+			return
+		}
+		id, _ := o.props[at].(int64)
+		line, err := c.f.in.session.system().commandLine(id)
+		if err != nil { // as for a process that may not be opened
+			return
+		}
+		right = map[string]any{"commandline": line}
 	case "win32_computersystemproduct":
 		id := c.registryText(`HKEY_LOCAL_MACHINE\SYSTEM\HardwareConfig`, "LastConfig")
 		if id == "" {

@@ -1,4 +1,4 @@
-// Package winproc lists the processes of the Windows that the program runs on.
+// Package winproc lists the processes of the Windows that the program runs on, and says how they were started.
 package winproc
 
 // Process is a running process.
