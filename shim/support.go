@@ -212,8 +212,8 @@ func programRows() []support.Row {
 			Note: "powershell.exe and pwsh.exe are Mullion's own and run a part of the language of Windows PowerShell " +
 				"5.1: variables with $global:, $script: and $local:, strings, lists, hash tables, objects with " +
 				"properties, operators with -f, -is and splatting, if, switch, while, do, for, foreach, functions " +
-				"with begin, process and end and parameters of the pipeline, filters, try, catch, trap, throw, $Error, " +
-				"strict mode, pipelines, script files, also in this scope (. file), modules of files, native " +
+				"with begin, process and end and parameters of the pipeline, filters, try, catch, trap, throw, $Error " +
+				"with its calls (ScriptStackTrace), 2>&1, strict mode, pipelines, script files, also in this scope (. file), modules of files, native " +
 				"programs, and a prompt. A script with anything else that PowerShell has (another cmdlet, alias, " +
 				"parameter or operator; another variable of PowerShell's own; wild cards in paths but for those of " +
 				"the cmdlets for files; other types and members of .NET; classes, Get-Disk) is refused before " +
@@ -248,10 +248,10 @@ func programRows() []support.Row {
 				"HostNetworkingService, hns.psm1 (which must be there and is not run: the cmdlets here come in its " +
 				"place) and files of functions. Cmdlets for items and their properties know the registry's HKLM: and " +
 				"HKCU:, without wild cards; Test-Path, Get-ChildItem, Get-Item and Remove-Item know env:. " +
-				"Get-CimInstance and Get-WmiObject read Wine's WMI. Nothing filters packets for the Windows Firewall: its rules can be made, listed and removed if they allow, and others are refused. Get-WinEvent has -LogName, -ProviderName, -MaxEvents, " +
+				"Get-CimInstance and Get-WmiObject read Wine's WMI, and the command lines of processes from these. Nothing filters packets for the Windows Firewall: its rules can be made, listed and removed if they allow, and others are refused. Get-WinEvent has -LogName, -ProviderName, -MaxEvents, " +
 				"-FilterHashtable, -FilterXPath, -ListLog, -ListProvider and -Oldest. Add-Type takes names of assemblies, no code; " +
-				"Receive-Job outputs lines of text. -Verbose and -Debug say nothing more, of -Confirm only " +
-				"-Confirm:$false is accepted",
+				"Receive-Job outputs lines of text. All have -ErrorAction, -ErrorVariable and -OutVariable, as functions with " +
+				"CmdletBinding do; -Verbose and -Debug say nothing more, of -Confirm only -Confirm:$false is accepted",
 		},
 		{
 			Name:  "Windows PowerShell, PowerShell: .NET",
@@ -260,8 +260,8 @@ func programRows() []support.Row {
 			Note: "New-Object and [type]::Member of Array, ArrayList, Convert, DateTime, Directory, Dns, Encoding, " +
 				"Environment, Exception and those derived from it, File, Guid, Hashtable, HttpListener with its " +
 				"requests and responses (http only), IPAddress, List, Math, Path, Process (of Start-Process), Random, " +
-				"Regex.Escape, StreamReader and StreamWriter of a request and response, Stopwatch, String, " +
-				"StringBuilder, TimeSpan, ServicePointManager.SecurityProtocol, Uri, Version, WebClient, and the names of access rights, " +
+				"Regex.Escape, ScriptBlock.Create, StreamReader and StreamWriter of a request and response, Stopwatch, String, " +
+				"StringBuilder, TimeSpan, ServicePointManager.SecurityProtocol, Uri, Version, WebClient, and the names of access rights and of actions on errors, " +
 				"with the members that scripts mostly use (Get-Member lists them)",
 		},
 		{

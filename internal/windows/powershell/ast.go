@@ -11,7 +11,9 @@ type Script struct {
 	body           block
 	text           string
 	name           string // of the function, or ""
-	file           string // the file that it was read from, or ""
+	file           string // if it is a file, its path
+	source         string // the file that it was read from, or ""
+	filter         bool   // its statements are those of process, without the word
 	home           *frame // the module that the function is of, or nil
 	// sources says that it runs a file in its own scope, which may define functions.
 	sources bool
@@ -27,6 +29,7 @@ type param struct {
 
 // attributes are what a script says of a parameter: [Parameter(Mandatory)] and others.
 type attributes struct {
+	declared   bool // [Parameter()]: the function has common parameters
 	mandatory  bool
 	aliases    []string
 	conditions []condition // ValidateSet and others
@@ -142,6 +145,7 @@ type (
 	member struct {
 		of   expr
 		name string
+		by   expr   // its name, if that is known only while the script runs, or nil
 		args []expr // of a method
 		call bool
 	}
@@ -153,10 +157,11 @@ type (
 	// pipeline is commands joined by |, or one expression.
 	pipeline struct{ stages []stage }
 	assign   struct {
-		as string // the type that the variable has from then on, or ""
-		to variable
-		op string // =, +=, -=, *=, /=, %=
-		x  stmt
+		line int
+		as   string // the type that the variable has from then on, or ""
+		to   variable
+		op   string // =, +=, -=, *=, /=, %=
+		x    stmt
 	}
 	ifStmt struct {
 		conds  []expr
@@ -190,6 +195,7 @@ type (
 	}
 	// leave is return, throw, exit, break or continue.
 	leave struct {
+		line int
 		word string
 		x    stmt // or nil
 	}

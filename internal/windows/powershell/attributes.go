@@ -188,6 +188,7 @@ func (a *attributes) parameter(x *attributeX) (why string) {
 	if len(x.args) > 0 {
 		return "an argument without a name"
 	}
+	a.declared = true
 	for _, one := range x.named {
 		v, ok := isBool(one.x)
 		switch one.name {
@@ -257,6 +258,7 @@ func (p *parser) binding(s *Script) error {
 
 // toTyped reads [type]$name = …. It returns nil for anything else that begins with a type.
 func (p *parser) toTyped() (stmt, error) {
+	line := p.line()
 	name, err := p.typeName()
 	if err != nil || !knownCast(name) {
 		return nil, nil //nolint:nilerr // read as an expression, it is refused with its reason
@@ -277,5 +279,5 @@ func (p *parser) toTyped() (stmt, error) {
 	p.at++
 	p.space()
 	s, err := p.statement()
-	return &assign{as: full(name), to: *v, op: "=", x: s}, err
+	return &assign{line: line, as: full(name), to: *v, op: "=", x: s}, err
 }

@@ -126,7 +126,7 @@ func (f *frame) fill(s *Script, given map[string]bool, rest []value, piped bool)
 			return nil, err
 		}
 	}
-	if s.strict && len(rest) > 0 {
+	if s.advanced() && len(rest) > 0 {
 		return nil, raise(bindingException,
 			"A positional parameter cannot be found that accepts argument '"+text(rest[0])+"'.")
 	}

@@ -113,10 +113,13 @@ func (x *index) check(c *checker) {
 
 func (x *member) check(c *checker) {
 	x.of.check(c)
+	if x.by != nil {
+		x.by.check(c)
+	}
 	for _, a := range x.args {
 		a.check(c)
 	}
-	if x.call && !knownMethod(x.name, len(x.args)) {
+	if x.call && x.by == nil && !knownMethod(x.name, len(x.args)) {
 		c.refuse("the method .%s with %d arguments is not part of Mullion's PowerShell", x.name, len(x.args))
 	}
 }

@@ -17,6 +17,7 @@ type class struct {
 	props   []field
 	methods []routine
 	text    func(v any) string  // an object as text; nil: the name of the class
+	line    func(v any) string  // an object as it is shown; nil: by its text or its properties
 	same    func(v any) string  // equal objects have the same; nil: each object is equal to itself only
 	each    func(v any) []value // what an object is when it is enumerated; nil: itself
 	item    *itemOfClass        // $object[…]

@@ -15,7 +15,7 @@ func classes() []*class {
 		uriClass(), addressClass(), endPointClass(), dnsClass(),
 		listenerClass(), prefixesClass(), contextClass(), requestClass(), responseClass(), pairsClass(), headersClass(),
 		recordClass(), processClass(), managerClass(), webClientClass(), versionClass(), keyClass(),
-		secureClass(), credentialClass(),
+		secureClass(), credentialClass(), blockClass(), itemClass(),
 		exceptionClass("System.Exception"),
 	}
 }
@@ -43,8 +43,11 @@ func classOf(v value) *class {
 	case moment:
 		return dateClass()
 	case *object:
-		if v.kind == keyKind {
+		switch v.kind {
+		case keyKind:
 			return keyClass()
+		case "file":
+			return itemClass()
 		}
 	case *instance:
 		return v.of

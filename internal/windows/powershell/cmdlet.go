@@ -39,14 +39,8 @@ type call struct {
 	input  []value
 	piped  bool
 	out    *sink
+	kept   kept
 }
-
-// common is what a cmdlet does on errors, a parameter that every cmdlet has.
-const common = "erroraction"
-
-// commonFlags are the flags that every cmdlet has. The cmdlets here have nothing more to say with -Verbose and -Debug,
-// and ask nobody, so of -Confirm only -Confirm:$false is accepted.
-func commonFlags() []string { return []string{"verbose", "debug", "confirm"} }
 
 // Cmdlets returns the names of the cmdlets, each with a description, for the support table.
 func Cmdlets() map[string]string {
@@ -72,7 +66,7 @@ func (c cmdlet) parameter(name string) (full string, flag bool, err error) {
 		name = other
 	}
 	var found []string
-	for _, p := range append(slices.Concat(c.values, c.flags), common) {
+	for _, p := range slices.Concat(c.values, c.flags) {
 		if p == name {
 			return p, slices.Contains(c.flags, p), nil
 		}
@@ -83,10 +77,11 @@ func (c cmdlet) parameter(name string) (full string, flag bool, err error) {
 	if len(found) == 1 {
 		return found[0], slices.Contains(c.flags, found[0]), nil
 	}
-	if name == "ea" {
-		return common, false, nil
-	}
-	if slices.Contains(commonFlags(), name) {
+	switch of := commonNamed(name); {
+	case len(found) > 1: // PowerShell's own error
+	case slices.Contains(commonValues(), of):
+		return of, false, nil
+	case slices.Contains(commonFlags(), name):
 		return name, true, nil
 	}
 	return "", false, fmt.Errorf("the parameter -%s of %s is not part of Mullion's PowerShell", name, c.name)
@@ -153,7 +148,7 @@ func (c cmdlet) prepare(f *frame, args []argument, piped bool, out *sink) (*call
 	l := &call{
 		cmdlet: c,
 		f:      f,
-		action: lower(text(f.get("erroractionpreference"))),
+		action: f.preference("erroractionpreference"),
 		values: map[string]value{},
 		flags:  map[string]bool{},
 		piped:  piped,
@@ -184,7 +179,14 @@ func (c cmdlet) prepare(f *frame, args []argument, piped bool, out *sink) (*call
 		}
 	}
 	if action, ok := l.values[common]; ok {
-		l.action = lower(text(action))
+		l.action = actionOf(action)
+	}
+	if l.kept, err = f.keeps(l.values); err != nil {
+		return nil, err
+	}
+	l.out = l.kept.sink(f.in, out)
+	for _, name := range commonValues() {
+		delete(l.values, name)
 	}
 	return l, nil
 }
@@ -192,7 +194,7 @@ func (c cmdlet) prepare(f *frame, args []argument, piped bool, out *sink) (*call
 // do runs the cmdlet once on input from the pipeline.
 func (c *call) do(input []value) error {
 	c.input = input
-	return c.run(c)
+	return c.f.keeping(c.kept.errors, func() error { return c.run(c) })
 }
 
 // text returns a parameter as a string.

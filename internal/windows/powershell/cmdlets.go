@@ -48,7 +48,7 @@ func writeError(c *call) error { return c.fail(fmt.Errorf("%s", text(one(c.items
 // writes returns a cmdlet that prints a message if the preference for its kind says so.
 func writes(kind, mark string) func(c *call) error {
 	return func(c *call) error {
-		what := lower(text(c.f.get(kind + "preference")))
+		what := c.f.preference(kind + "preference")
 		if on, given := c.flags[kind]; given {
 			what = "silentlycontinue"
 			if on {
@@ -125,7 +125,10 @@ func (c *call) withBlock(b *scriptBlock, item value, out *sink) error {
 	}
 	before, had := c.f.vars["_"]
 	c.f.vars["_"] = item
+	leave := c.f.in.enter(b.script)
 	err := b.script.body.run(c.f, out)
+	c.f.in.mark(err)
+	leave()
 	delete(c.f.vars, "_")
 	if had {
 		c.f.vars["_"] = before

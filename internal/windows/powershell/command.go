@@ -67,7 +67,7 @@ func (p *parser) expandable(word string) (expr, error) {
 	if !strings.ContainsAny(word, "$`") {
 		return &literal{word}, nil
 	}
-	return p.inner(word)
+	return p.inner(word, p.line())
 }
 
 // arguments reads what follows a command's name.

@@ -59,7 +59,10 @@ func (c cmdlet) syntax() string {
 	for _, p := range c.flags {
 		parts = append(parts, "[-"+p+"]")
 	}
-	return strings.Join(append(parts, "[-"+common+" <value>]"), " ")
+	for _, p := range commonValues() {
+		parts = append(parts, "[-"+p+" <value>]")
+	}
+	return strings.Join(parts, " ")
 }
 
 // getCommand lists commands: those of the session, and programs that are asked for by name.

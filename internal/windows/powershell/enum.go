@@ -51,6 +51,7 @@ func enumTypes() []*enumType {
 			{"SystemDefault", 0}, {"Ssl3", 48}, {"Tls", 192}, {"Tls11", 768}, {"Tls12", 3072}, {"Tls13", 12288},
 		}},
 		{name: "StringSplitOptions", flags: true, values: []enumName{{"None", 0}, {"RemoveEmptyEntries", 1}}},
+		preferenceType(),
 		{name: "EnvironmentVariableTarget", values: []enumName{{"Process", 0}, {"User", 1}, {"Machine", 2}}},
 	}...)
 }
@@ -175,6 +176,30 @@ func (e enum) order(equality bool, b value) (int, error) {
 		}
 	}
 	return cmp.Compare(e.n, n), nil
+}
+
+// parsed is the value that a name, the beginning of one name only, a number or a value means.
+func (t *enumType) parsed(v value) (e enum, known bool) {
+	if e, ok := v.(enum); ok {
+		return e, e.of.name == t.name
+	}
+	if s, ok := v.(string); ok && s != "" {
+		if e, ok := t.named(s); ok {
+			return e, true
+		}
+		var found []enumName
+		for _, one := range t.values {
+			if strings.HasPrefix(lower(one.name), lower(s)) {
+				found = append(found, one)
+			}
+		}
+		if len(found) == 1 {
+			return enum{t, found[0].n}, true
+		}
+	}
+	n, err := integer(v)
+	known = err == nil && v != nil && v != "" && slices.ContainsFunc(t.values, func(one enumName) bool { return one.n == n })
+	return enum{t, n}, known
 }
 
 func (e enum) property(name string) (value, error) {

@@ -13,12 +13,13 @@ import (
 // the script goes on with the next statement.
 type exception struct {
 	class, message string
+	trace          string // where it was raised
 }
 
 // Error is the exception's message.
 func (e *exception) Error() string { return e.message }
 
-func raise(class, message string) error { return &exception{class, message} }
+func raise(class, message string) error { return &exception{class: class, message: message} }
 
 const (
 	runtimeException    = "System.Management.Automation.RuntimeException"
@@ -26,6 +27,7 @@ const (
 	bindingException    = "System.Management.Automation.ParameterBindingException"
 	commandException    = "System.Management.Automation.CommandNotFoundException"
 	notFoundException   = "System.Management.Automation.ItemNotFoundException"
+	remoteException     = "System.Management.Automation.RemoteException"
 	noPropertyException = "System.Management.Automation.PropertyNotFoundException"
 )
 
@@ -36,6 +38,7 @@ type record struct {
 	class   string // of its exception, "" if it is not known
 	target  value
 	inner   *record
+	trace   string // the calls within which it was made, see interpreter.trace
 }
 
 // outer is the record of the exception that PowerShell makes of one of a method.
@@ -83,7 +86,7 @@ func recordOf(err error) *record {
 	}
 	r := &record{message: err.Error()}
 	if e, ok := errors.AsType[*exception](err); ok {
-		r.class = e.class
+		r.class, r.trace = e.class, e.trace
 	} else if errors.Is(err, fs.ErrNotExist) {
 		r.class = "System.IO.FileNotFoundException"
 	}
@@ -99,7 +102,7 @@ func thrownRecord(left *leaving) *record {
 	case *record:
 		return what
 	}
-	r := &record{message: text(left.what), target: left.what}
+	r := &record{message: text(left.what), target: left.what, trace: left.trace}
 	if !left.own {
 		r.class = runtimeException
 	}
@@ -121,9 +124,8 @@ func (r *record) exception() *instance { return &instance{exceptionClass(r.class
 const mostErrors = 256
 
 // note puts an error into $Error.
-func (in *interpreter) note(err error) {
-	r := &instance{recordClass(), recordOf(err)}
-	all := append([]value{r}, in.failures.items...)
+func (in *interpreter) note(r *record) {
+	all := append([]value{&instance{recordClass(), r}}, in.failures.items...)
 	in.failures.items = all[:min(len(all), mostErrors)]
 }
 
@@ -168,6 +170,7 @@ func exceptions() map[string]string {
 		"Microsoft.PowerShell.Cmdletization.Cim.CimJobException":     runtimeException,
 		"System.Management.Automation.ActionPreferenceStopException": runtimeException,
 		commandException:                                             runtimeException,
+		remoteException:                                              runtimeException,
 		noPropertyException:                                          runtimeException,
 	}
 }
@@ -205,10 +208,12 @@ func recordClass() *class {
 	return &class{
 		name: "System.Management.Automation.ErrorRecord",
 		text: func(v any) string { return v.(*record).message },
+		line: func(v any) string { return v.(*record).text() },
 		props: []field{
 			{name: "Exception", get: of(func(r *record) value { return r.exception() })},
 			{name: "TargetObject", get: of(func(r *record) value { return r.target })},
 			{name: "ErrorDetails", get: of(func(*record) value { return nil })},
+			{name: "ScriptStackTrace", get: of(func(r *record) value { return r.trace })},
 		},
 	}
 }
@@ -309,7 +314,7 @@ func (s *tryStmt) run(f *frame, out *sink) error {
 
 // catch runs the first block that is for the error's type.
 func (s *tryStmt) catch(f *frame, err error, out *sink) error {
-	r := recordOf(err)
+	r := f.in.recordHere(err)
 	if why := s.vague(r); why != "" {
 		return thrown("Which type the error %q has, for catch, is not part of Mullion's PowerShell.", why)
 	}
@@ -318,7 +323,7 @@ func (s *tryStmt) catch(f *frame, err error, out *sink) error {
 			continue
 		}
 		f.in.ok = true
-		f.in.note(err)
+		f.in.note(r)
 		before, had := f.vars["_"]
 		f.vars["_"] = &instance{recordClass(), r}
 		f.in.caught = append(f.in.caught, err)

@@ -71,6 +71,7 @@ func (x *sub) value(f *frame) (value, error) {
 	}
 	if x.paren && len(x.body) == 1 {
 		if l, ok := x.body[0].(*pipeline); ok && l.expression() {
+			f.in.at(l.stages[0].line)
 			v, err := l.stages[0].x.value(f)
 			f.in.ok = true
 			return plain(v), err

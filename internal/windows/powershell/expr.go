@@ -242,7 +242,7 @@ func (p *parser) members(x expr) (expr, error) {
 	var err error
 	for err == nil {
 		switch {
-		case p.peek() == '.' && isName(p.peekAt(1)): // $Matches.1
+		case p.peek() == '.' && (isName(p.peekAt(1)) || strings.ContainsRune("'\"$(", p.peekAt(1))): // $Matches.1
 			p.at++
 			x, err = p.member(x)
 		case p.has(".`\n"), p.has(".`\r\n"), p.has(".\n"), p.has(".\r\n"): // the member is on the next line
@@ -270,7 +270,12 @@ func (p *parser) index(of expr) (expr, error) {
 
 func (p *parser) member(of expr) (expr, error) {
 	m := &member{of: of, name: lower(p.word())}
-	if m.name == "" {
+	if m.name == "" && p.src[p.at-1] == '.' {
+		if err := p.memberName(m); err != nil {
+			return nil, err
+		}
+	}
+	if m.name == "" && m.by == nil {
 		return nil, p.refuse("a . without a member, before %s", p.next())
 	}
 	if p.peek() != '(' {
@@ -278,6 +283,23 @@ func (p *parser) member(of expr) (expr, error) {
 	}
 	m.call = true
 	return m, p.methodArguments(m)
+}
+
+// memberName reads a member's name that is no word: a string, a variable or an expression in ( … ).
+func (p *parser) memberName(m *member) error {
+	var err error
+	switch p.peek() {
+	case '\'', '"':
+		m.by, err = p.quoted()
+	case '$':
+		m.by, err = p.variable()
+	case '(':
+		m.by, err = p.parens()
+	}
+	if name, whole := beginning(m.by); err == nil && whole && name != "" {
+		m.name, m.by = lower(name), nil
+	}
+	return err
 }
 
 // methodArguments reads ( a, b ).

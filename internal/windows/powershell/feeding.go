@@ -93,14 +93,15 @@ func propertyOf(item value, name string) (v value, has bool) {
 // run runs the script's statements in a scope: begin, process for each object of the pipeline, end. A return ends one
 // of them.
 func (s *Script) run(f *frame, fed []param, in feed, out *sink) error {
-	one := func(b block) error {
+	one := func(name string, b block) error {
+		f.in.inSection(s, name)
 		err := b.run(f, out)
 		if left, ok := errors.AsType[*leaving](err); ok && left.word == "return" && s.sections {
 			return nil
 		}
 		return err
 	}
-	if err := one(s.begin); err != nil {
+	if err := one("Begin", s.begin); err != nil {
 		return err
 	}
 	items := in.items
@@ -119,7 +120,7 @@ func (s *Script) run(f *frame, fed []param, in feed, out *sink) error {
 		if in.piped {
 			f.vars["_"], f.vars["input"] = item, []value{item}
 		}
-		if err := one(s.process); err != nil {
+		if err := one("Process", s.process); err != nil {
 			return err
 		}
 	}
@@ -129,7 +130,7 @@ func (s *Script) run(f *frame, fed []param, in feed, out *sink) error {
 			f.vars["input"] = []value{}
 		}
 	}
-	return one(s.body)
+	return one("End", s.body)
 }
 
 // invocation is $MyInvocation in a function, block or file.

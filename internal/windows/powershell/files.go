@@ -237,15 +237,58 @@ func item(path string, info fs.FileInfo) *object {
 	if info.IsDir() {
 		o.props["basename"] = info.Name()
 	}
-	o.set("LinkType", nil).set("Target", nil)
+	o.props["linktype"], o.props["target"] = nil, []value{}
+	o.names = append(o.names, "LinkType", "Target")
 	if target, err := os.Readlink(path); err == nil {
 		kind := "SymbolicLink"
 		if info.Mode()&fs.ModeSymlink == 0 { // Go calls a junction irregular
 			kind = "Junction"
 		}
-		o.set("LinkType", kind).set("Target", target)
+		o.props["linktype"], o.props["target"] = kind, []value{linkTarget(target)}
 	}
 	return o
+}
+
+// linkTarget is where a link leads, as PowerShell has it: of a share it says UNC in place of the first backslash.
+func linkTarget(target string) string {
+	if rest, device := strings.CutPrefix(target, `\\?\`); device {
+		return rest
+	}
+	if strings.HasPrefix(target, `\\`) {
+		return "UNC" + target[1:]
+	}
+	return target
+}
+
+// itemClass is a file or folder, as Get-Item returns it.
+func itemClass() *class {
+	return &class{
+		name: "System.IO.FileSystemInfo",
+		methods: []routine{{name: "Delete", most: 1, do: func(c *dotCall) (value, error) {
+			o, _ := c.on.(*object)
+			path := text(o.props["fullname"])
+			info, err := os.Lstat(path)
+			folder := truth(o.props["psiscontainer"])
+			switch {
+			case len(c.args) > 0 && !folder:
+				return nil, thrown("The method \"Delete\" with 1 arguments of a file is not part of Mullion's PowerShell.")
+			case errors.Is(err, fs.ErrNotExist) && !folder: // as .NET
+				return nil, nil
+			case errors.Is(err, fs.ErrNotExist):
+				return nil, raise("System.IO.DirectoryNotFoundException", "Could not find a part of the path '"+path+"'.")
+			case err == nil && info.IsDir() && truth(c.arg(0)):
+				err = os.RemoveAll(path)
+			case err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o200 == 0:
+				err = fs.ErrPermission
+			case err == nil:
+				err = os.Remove(path)
+			}
+			if errors.Is(err, fs.ErrExist) {
+				return nil, raise("System.IO.IOException", "The directory is not empty.\n")
+			}
+			return nil, fileError(path, err)
+		}}},
+	}
 }
 
 // mode is a file's attributes as PowerShell shows them, without those that Go does not report.

@@ -43,6 +43,9 @@ func (f *formatter) put(v value) error {
 			return f.properties(v)
 		}
 		f.end()
+		if v.of.line != nil {
+			return f.line(v.of.line(v.v))
+		}
 		return f.line(text(v))
 	case moment:
 		f.end()

@@ -56,8 +56,12 @@ func sameParts() []cmp.Option {
 			trapStmt{},
 			assignSeveral{}, stage{}, redirect{}, argument{}, number{}, static{}, enum{}, enumType{}, enumName{},
 		),
-		cmpopts.IgnoreFields(Script{}, "text", "name"),
+		cmpopts.IgnoreFields(Script{}, "text", "name", "filter"),
 		cmpopts.IgnoreFields(stage{}, "line"),
+		cmpopts.IgnoreFields(assign{}, "line"),
+		cmpopts.IgnoreFields(assignTo{}, "line"),
+		cmpopts.IgnoreFields(assignSeveral{}, "line"),
+		cmpopts.IgnoreFields(leave{}, "line"),
 		cmpopts.EquateEmpty(),
 	}
 }
@@ -98,6 +102,9 @@ func printScript(s *Script) string {
 
 func printAttributes(p param) string {
 	b := ""
+	if p.declared {
+		b += "[parameter()]"
+	}
 	if p.mandatory {
 		b += "[parameter(mandatory)]"
 	}
@@ -309,10 +316,14 @@ func printExpr(x expr) string {
 		}
 		return "[" + x.to + "]" + printExpr(x.x)
 	case *member:
-		if x.call {
-			return printExpr(x.of) + "." + x.name + "(" + printExprs(x.args) + ")"
+		name := "'" + strings.ReplaceAll(x.name, "'", "''") + "'"
+		if x.by != nil {
+			name = printExpr(x.by)
 		}
-		return printExpr(x.of) + "." + x.name
+		if x.call {
+			return printExpr(x.of) + "." + name + "(" + printExprs(x.args) + ")"
+		}
+		return printExpr(x.of) + "." + name
 	case *index:
 		return printExpr(x.of) + "[" + printExpr(x.at) + "]"
 	case *blockX:

@@ -11,8 +11,11 @@ import (
 // parser reads a script character by character. PowerShell cannot be cut into tokens first, because the meaning of a
 // character differs between a command's arguments and an expression.
 type parser struct {
-	src []rune
-	at  int
+	src  []rune
+	at   int
+	file string // where it is, or ""
+	// first is how many lines are before the first of src.
+	first int
 	// oneValue says that a comma ends an expression, as it does between parameters.
 	oneValue bool
 	// depth is the nesting depth of the part being read; blockEnd is where the last } of a block ends.
@@ -84,7 +87,7 @@ func (p *parser) line() int {
 			p.lines++
 		}
 	}
-	return p.lines + 1
+	return p.first + p.lines + 1
 }
 
 func (p *parser) refuse(format string, args ...any) error {
@@ -350,9 +353,9 @@ func (x *template) whole() expr {
 	return x
 }
 
-// inner reads text as a template of its own.
-func (p *parser) inner(text string) (expr, error) {
-	inner := &parser{src: []rune(text), depth: p.depth}
+// inner reads text, which begins in a line, as a template of its own.
+func (p *parser) inner(text string, line int) (expr, error) {
+	inner := &parser{src: []rune(text), depth: p.depth, file: p.file, first: line - 1}
 	x, err := inner.template(0)
 	if refused, ok := errors.AsType[*Refusal](err); ok {
 		return nil, p.refuse("%s", refused.What)
@@ -368,7 +371,7 @@ func (p *parser) hereString() (expr, error) {
 	if !p.take("\r\n") && !p.take("\n") {
 		return nil, p.refuse("a here-string that begins on its first line")
 	}
-	begin := p.at
+	begin, line := p.at, p.line()
 	for end := begin; end < len(p.src); end++ {
 		if (end == begin || p.src[end-1] == '\n') && p.src[end] == quote && end+1 < len(p.src) && p.src[end+1] == '@' {
 			lines := strings.TrimSuffix(strings.TrimSuffix(string(p.src[begin:end]), "\n"), "\r")
@@ -376,7 +379,7 @@ func (p *parser) hereString() (expr, error) {
 			if quote == '\'' {
 				return &literal{lines}, nil
 			}
-			return p.inner(lines)
+			return p.inner(lines, line)
 		}
 	}
 	return nil, p.refuse("a here-string without an end")

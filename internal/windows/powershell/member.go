@@ -9,17 +9,30 @@ func (x *member) value(f *frame) (value, error) {
 	if err != nil {
 		return nil, err
 	}
+	name, err := x.named(f)
+	if err != nil {
+		return nil, err
+	}
 	if !x.call {
-		if err := f.absent(plain(of), x.name); err != nil {
+		if err := f.absent(plain(of), name); err != nil {
 			return nil, err
 		}
-		return property(plain(of), x.name)
+		return property(plain(of), name)
 	}
 	args, err := values(f, x.args)
 	if err != nil {
 		return nil, err
 	}
-	return f.method(plain(of), x.name, args)
+	return f.method(plain(of), name, args)
+}
+
+// named is the member's name, in lower case.
+func (x *member) named(f *frame) (string, error) {
+	if x.by == nil {
+		return x.name, nil
+	}
+	v, err := x.by.value(f)
+	return lower(text(v)), err
 }
 
 // method calls a method of an object, or of a list's items if lists do not have it.

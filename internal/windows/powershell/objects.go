@@ -40,9 +40,10 @@ func (o *object) text() string {
 
 // assignTo sets a property, or an item of a list.
 type assignTo struct {
-	to expr // member, index or static
-	op string
-	x  stmt
+	line int
+	to   expr // member, index or static
+	op   string
+	x    stmt
 }
 
 func (s *assignTo) check(c *checker) {
@@ -51,6 +52,7 @@ func (s *assignTo) check(c *checker) {
 }
 
 func (s *assignTo) run(f *frame, _ *sink) error {
+	f.in.at(s.line)
 	v, err := (&assign{x: s.x}).assigned(f)
 	if err != nil {
 		return err
@@ -70,20 +72,23 @@ func (s *assignTo) run(f *frame, _ *sink) error {
 		if err != nil {
 			return err
 		}
+		name, err := to.named(f)
+		if err != nil {
+			return err
+		}
 		switch o := of.(type) {
 		case *table:
-			o.set(to.name, v)
+			o.set(name, v)
 			return nil
 		case *instance:
-			return setProperty(o, to.name, v)
+			return setProperty(o, name, v)
 		}
 		o, ok := of.(*object)
-		if !ok || o.kind != custom || !o.has(to.name) {
+		if !ok || o.kind != custom || !o.has(name) {
 			return thrown(
-				"The property '%s' cannot be found on this object. Verify that the property exists and can be set.",
-				to.name)
+				"The property '%s' cannot be found on this object. Verify that the property exists and can be set.", name)
 		}
-		o.props[to.name] = v
+		o.props[name] = v
 		return nil
 	case *index:
 		return s.setItem(f, to, v)
@@ -95,8 +100,9 @@ func (s *assignTo) run(f *frame, _ *sink) error {
 
 // assignSeveral gives each variable an item of a list, and the last all that remain.
 type assignSeveral struct {
-	to []variable
-	x  stmt
+	line int
+	to   []variable
+	x    stmt
 }
 
 func (s *assignSeveral) check(c *checker) {
@@ -106,6 +112,7 @@ func (s *assignSeveral) check(c *checker) {
 }
 
 func (s *assignSeveral) run(f *frame, _ *sink) error {
+	f.in.at(s.line)
 	v, err := (&assign{x: s.x}).assigned(f)
 	if err != nil {
 		return err
@@ -167,6 +174,21 @@ func (s *assignTo) setItem(f *frame, to *index, v value) error {
 	return nil
 }
 
+// blockClass is ScriptBlock: Create makes a block of a text.
+func blockClass() *class {
+	return &class{
+		name:   "System.Management.Automation.ScriptBlock",
+		others: []string{"scriptblock"},
+		calls: []routine{{name: "Create", least: 1, most: 1, do: func(c *dotCall) (value, error) {
+			script, err := c.f.in.read(c.f, c.text(0))
+			if err != nil {
+				return nil, thrown("[scriptblock]::Create : %v. What came before it has been run.", err)
+			}
+			return &scriptBlock{script}, nil
+		}}},
+	}
+}
+
 // invokeExpression runs a text as a script, in the scope it is called in.
 func invokeExpression(c *call) error {
 	texts := c.input
@@ -178,7 +200,11 @@ func invokeExpression(c *call) error {
 		if err != nil {
 			return thrown("Invoke-Expression : %v. What came before it has been run.", err)
 		}
-		if err := script.run(c.f, nil, feed{}, c.out); err != nil {
+		leave := c.f.in.enter(script)
+		err = script.run(c.f, nil, feed{}, c.out)
+		c.f.in.mark(err)
+		leave()
+		if err != nil {
 			return err
 		}
 	}

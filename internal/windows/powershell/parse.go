@@ -6,8 +6,11 @@ import (
 )
 
 // Parse reads a script. The error is a *Refusal for syntax that is not implemented.
-func Parse(text string) (*Script, error) {
-	p := &parser{src: []rune(text)}
+func Parse(text string) (*Script, error) { return parseFile(text, "") }
+
+// parseFile reads a script that is in a file, or in none.
+func parseFile(text, file string) (*Script, error) {
+	p := &parser{src: []rune(text), file: file}
 	s, err := p.script("")
 	if err != nil {
 		return nil, err
@@ -20,7 +23,7 @@ func Parse(text string) (*Script, error) {
 func (p *parser) script(end string) (*Script, error) {
 	p.space()
 	begin := p.at
-	s := &Script{}
+	s := &Script{source: p.file}
 	if err := p.binding(s); err != nil {
 		return nil, err
 	}
@@ -186,6 +189,7 @@ func (p *parser) statement() (stmt, error) {
 		return nil, err
 	}
 	defer done()
+	line := p.line()
 	switch word := p.keyword("if", "while", "foreach", "function", "return", "throw", "exit", "break", "continue", "try",
 		"switch", "do", "for", "filter", "trap"); word {
 	case "filter":
@@ -198,9 +202,9 @@ func (p *parser) statement() (stmt, error) {
 			"do": p.do, "for": p.forStatement, "function": p.function,
 		}[word]()
 	case "break", "continue":
-		return &leave{word: word}, nil
+		return &leave{line: line, word: word}, nil
 	case "return", "throw", "exit":
-		l := &leave{word: word}
+		l := &leave{line: line, word: word}
 		p.blanks()
 		if r := p.peek(); r == 0 || strings.ContainsRune(";\r\n})", r) {
 			return l, nil
@@ -257,7 +261,7 @@ func (p *parser) assignment() (stmt, error) {
 
 // toVariable reads $name = … or $name++. It returns nil for anything else that begins with a $.
 func (p *parser) toVariable() (stmt, error) {
-	begin := p.at
+	begin, line := p.at, p.line()
 	x, err := p.variable()
 	if err != nil {
 		return nil, err
@@ -271,7 +275,7 @@ func (p *parser) toVariable() (stmt, error) {
 	if op := p.assigns(); op != "" {
 		p.space()
 		s, err := p.statement()
-		return &assign{to: *v, op: op, x: s}, err
+		return &assign{line: line, to: *v, op: op, x: s}, err
 	}
 	if members {
 		return p.toMember(begin)
@@ -280,14 +284,14 @@ func (p *parser) toVariable() (stmt, error) {
 		return p.toSeveral(*v)
 	}
 	if op := p.counts(); op != "" {
-		return &assign{to: *v, op: op, x: byOne()}, nil
+		return &assign{line: line, to: *v, op: op, x: byOne()}, nil
 	}
 	return nil, nil
 }
 
 // toSeveral reads what follows the first name of $a, $b = …. It returns nil for anything else.
 func (p *parser) toSeveral(first variable) (stmt, error) {
-	s := &assignSeveral{to: []variable{first}}
+	s := &assignSeveral{line: p.line(), to: []variable{first}}
 	for p.take(",") {
 		p.space()
 		if p.peek() != '$' {
@@ -313,6 +317,7 @@ func (p *parser) toSeveral(first variable) (stmt, error) {
 
 // toStatic reads [type]::Name = …. It returns nil for anything else that begins with a type.
 func (p *parser) toStatic() (stmt, error) {
+	line := p.line()
 	name, err := p.typeName()
 	if err != nil || !p.take("::") {
 		return nil, nil //nolint:nilerr // read as an expression, it is refused with its reason
@@ -332,12 +337,13 @@ func (p *parser) toStatic() (stmt, error) {
 	p.at++
 	p.space()
 	s, err := p.statement()
-	return &assignTo{to, "=", s}, err
+	return &assignTo{line: line, to: to, op: "=", x: s}, err
 }
 
 // toMember reads $name.property = … or $name[0] = …, from where the statement begins. It returns nil for anything else.
 func (p *parser) toMember(begin int) (stmt, error) {
 	p.at = begin
+	line := p.line()
 	x, err := p.primary()
 	if err != nil {
 		return nil, err
@@ -348,10 +354,10 @@ func (p *parser) toMember(begin int) (stmt, error) {
 		if op := p.assigns(); op != "" {
 			p.space()
 			s, err := p.statement()
-			return &assignTo{x, op, s}, err
+			return &assignTo{line: line, to: x, op: op, x: s}, err
 		}
 		if op := p.counts(); op != "" {
-			return &assignTo{x, op, byOne()}, nil
+			return &assignTo{line: line, to: x, op: op, x: byOne()}, nil
 		}
 	}
 	return nil, nil
@@ -464,7 +470,7 @@ func (p *parser) filter() (stmt, error) {
 	}
 	script := s.(*functionStmt).script
 	if !script.sections {
-		script.sections, script.process, script.body = true, script.body, nil
+		script.sections, script.filter, script.process, script.body = true, true, script.body, nil
 	}
 	return s, nil
 }

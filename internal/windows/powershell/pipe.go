@@ -12,11 +12,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // run passes the output of each command to the next: at once to a command that streams, otherwise when the first is
 // done.
 func (s *pipeline) run(f *frame, out *sink) error {
+	f.in.at(s.stages[0].line)
 	failed := false
 	head, finish, err := s.feed(f, 1, out, &failed)
 	if err != nil {
@@ -100,20 +102,15 @@ func (s stage) step(f *frame, input []value, piped bool, out *sink, failed *bool
 }
 
 func (s stage) run(f *frame, input []value, piped bool, out *sink) error {
-	if s.errors == "null" {
-		before := f.in.errs
-		f.in.errs = io.Discard
-		defer func() { f.in.errs = before }()
-	}
 	if s.file == nil {
-		return s.do(f, input, piped, out)
+		return s.redirected(f, input, piped, out)
 	}
 	path, err := s.file.value(f)
 	if err != nil {
 		return err
 	}
 	var got []value
-	if err := s.do(f, input, piped, collect(&got)); err != nil {
+	if err := s.redirected(f, input, piped, collect(&got)); err != nil {
 		return err
 	}
 	if path == nil { // > $null
@@ -136,6 +133,23 @@ func (s stage) run(f *frame, input []value, piped bool, out *sink) error {
 	return nil
 }
 
+// redirected runs a stage whose errors go nowhere or into its output, if it says so.
+func (s stage) redirected(f *frame, input []value, piped bool, out *sink) error {
+	if s.errors == "" {
+		return s.do(f, input, piped, out)
+	}
+	before := f.in.errs
+	defer func() { f.in.errs = before }()
+	out = f.in.apart(out)
+	switch s.errors {
+	case "null":
+		f.in.errs.w, f.in.errs.merged = io.Discard, nil
+	case "merge":
+		f.in.errs.merged = out
+	}
+	return s.do(f, input, piped, out)
+}
+
 // do runs an expression, a cmdlet, a function, a script block, a script file or a program.
 func (s stage) do(f *frame, input []value, piped bool, out *sink) error {
 	if s.x != nil {
@@ -152,9 +166,6 @@ func (s stage) do(f *frame, input []value, piped bool, out *sink) error {
 	script, isScript := f.script(name)
 	cmd, isCmdlet := lookup(lower(word))
 	isFile := strings.HasSuffix(lower(word), ".ps1")
-	if s.errors == "merge" && (isScript || isCmdlet || isFile) {
-		return thrown("2>&1 after %s, which is no program, is not part of Mullion's PowerShell.", word)
-	}
 	if s.here {
 		return s.runHere(f, name, isFile && !isScript && !isCmdlet, out)
 	}
@@ -340,7 +351,7 @@ func (s stage) program(f *frame, word string, input []value, piped bool, out *si
 	ctx, cancel := context.WithCancel(in.ctx)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, words...)
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stderr = in.dir, in.environ(), in.session.Stdin, in.errs
+	cmd.Dir, cmd.Env, cmd.Stdin = in.dir, in.environ(), in.session.Stdin
 	if piped {
 		given, err := formatted(input, in.session.Newline)
 		if err != nil {
@@ -348,24 +359,12 @@ func (s stage) program(f *frame, word string, input []value, piped bool, out *si
 		}
 		cmd.Stdin = strings.NewReader(given)
 	}
-	if in.errs == io.Discard {
-		cmd.Stderr = nil
-	}
-	lines := &lineWriter{put: out.put, stop: cancel}
-	cmd.Stdout = lines
-	if out.direct {
-		in.format.end()
-		cmd.Stdout = in.session.Stdout
-	}
-	if s.errors == "merge" {
-		cmd.Stderr = cmd.Stdout
-	}
+	lines := f.connect(cmd, out, cancel)
 	err = cmd.Run()
-	if lines.err == nil {
-		lines.end()
-	}
-	if lines.err != nil {
-		return lines.err
+	for _, w := range lines {
+		if w.end(); w.err != nil {
+			return w.err
+		}
 	}
 	code := cmd.ProcessState.ExitCode()
 	in.lastExit = int64(int32(code)) //nolint:gosec // Windows' codes have 32 bits, and a sign in PowerShell
@@ -377,6 +376,46 @@ func (s stage) program(f *frame, word string, input []value, piped bool, out *si
 	return nil
 }
 
+// connect connects a program's output and errors with where they go, and returns those that take them line by line.
+func (f *frame) connect(cmd *exec.Cmd, out *sink, stop func()) []*lineWriter {
+	in := f.in
+	one := &sync.Mutex{}
+	lines := &lineWriter{put: out.put, stop: stop, one: one}
+	cmd.Stdout, cmd.Stderr = lines, lines
+	if out.direct {
+		in.format.end()
+		cmd.Stdout = in.session.Stdout
+	}
+	goesOn := f.preference("erroractionpreference") == "continue"
+	switch merged := in.errs.merged; {
+	case merged == nil && in.errs.w == io.Discard:
+		cmd.Stderr = nil
+	case merged == nil:
+		cmd.Stderr = in.errs.w
+	case goesOn && merged.direct:
+		in.format.end()
+		cmd.Stderr = in.session.Stdout
+	case goesOn && merged == out: // both in one, in order
+	default:
+		errorLines := &lineWriter{put: f.errorLine, stop: stop, one: one}
+		cmd.Stderr = errorLines
+		return []*lineWriter{lines, errorLines}
+	}
+	return []*lineWriter{lines}
+}
+
+// errorLine takes a line that a program writes as an error, where errors are a part of the output. It is text among
+// that, or an error if the script does not go on at errors.
+func (f *frame) errorLine(line value) error {
+	action := f.preference("erroractionpreference")
+	if action == "continue" {
+		return f.in.errs.merged.put(line)
+	}
+	r := f.in.recordHere(raise(remoteException, text(line)))
+	r.target = line
+	return f.reported(action, r)
+}
+
 // lineWriter passes each line that a program writes to the pipeline. If the pipeline returns an error, the program is
 // ended.
 type lineWriter struct {
@@ -384,10 +423,13 @@ type lineWriter struct {
 	put  func(value) error
 	stop func()
 	err  error
+	one  *sync.Mutex // held while it writes: the pipeline takes one line at a time
 }
 
 // Write takes a part of the output.
 func (w *lineWriter) Write(p []byte) (int, error) {
+	w.one.Lock()
+	defer w.one.Unlock()
 	w.rest = append(w.rest, p...)
 	for w.err == nil {
 		line, rest, whole := bytes.Cut(w.rest, []byte("\n"))
@@ -403,9 +445,10 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 
 // end passes on the last line if it has no newline.
 func (w *lineWriter) end() {
-	if len(w.rest) > 0 {
+	if len(w.rest) > 0 && w.err == nil {
 		w.err = w.put(strings.TrimRight(string(w.rest), "\r"))
 	}
+	w.rest = nil
 }
 
 // find finds a program by its path or in the folders of PATH; as in PowerShell never in the current folder.

@@ -83,7 +83,9 @@ func interrupted(interrupts <-chan struct{}) bool {
 func (s *Session) runCommand(in *interpreter, text string, interrupts <-chan struct{}) (code int, ends bool) {
 	script, err := in.read(in.top, text)
 	if err == nil {
+		leave := in.enter(script)
 		err = in.interruptible(interrupts, func() error { return script.run(in.top, nil, feed{}, in.screen) })
+		leave()
 	}
 	in.format.end()
 	var left *leaving

@@ -129,7 +129,7 @@ func (c cmdlet) refusesKey(path string, wild bool, given []string) error {
 	if wild && hasWildcard(path) {
 		return errors.New("wild cards in a path of the registry are not part of Mullion's PowerShell")
 	}
-	known := slices.Concat([]string{pathName, literalName, common}, commonFlags(), carriedOut)
+	known := slices.Concat([]string{pathName, literalName}, commonValues(), commonFlags(), carriedOut)
 	for _, name := range given {
 		if !slices.Contains(known, name) {
 			return fmt.Errorf("-%s of %s for the registry is not part of Mullion's PowerShell", name, c.name)

@@ -3,8 +3,6 @@ package powershell
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -20,10 +18,11 @@ type interpreter struct {
 	top      *frame
 	format   *formatter
 	screen   *sink
-	errs     io.Writer // where errors are printed: Stderr of the session, or nowhere
-	ok       bool      // $?
-	lastExit value     // $LASTEXITCODE, nil before the first program
-	matches  *object   // $Matches, nil before the first
+	errs     errorStream
+	calls    []*place // what runs, the outermost first
+	ok       bool     // $?
+	lastExit value    // $LASTEXITCODE, nil before the first program
+	matches  *object  // $Matches, nil before the first
 	jobs     []*job
 	jobCount int
 	places   []string   // of Push-Location, the newest last
@@ -78,8 +77,9 @@ type leaving struct {
 	word      string
 	code      int
 	what      value
-	own       bool // a message of PowerShell's or this package's, not of a script
-	statement bool // it ends one statement, not the script
+	trace     string // where it was thrown, if that is not in what
+	own       bool   // a message of PowerShell's or this package's, not of a script
+	statement bool   // it ends one statement, not the script
 }
 
 // Error is what a script threw.
@@ -94,7 +94,8 @@ func (l *leaving) Error() string {
 }
 
 func newInterpreter(ctx context.Context, s *Session) *interpreter {
-	in := &interpreter{ctx: ctx, session: s, env: map[string]string{}, errs: s.Stderr, ok: true, failures: &arrayList{}}
+	in := &interpreter{ctx: ctx, session: s, env: map[string]string{}, ok: true, failures: &arrayList{}}
+	in.errs.w = s.Stderr
 	for _, e := range s.Environ {
 		if name, v, ok := strings.Cut(e, "="); ok && name != "" {
 			in.env[strings.ToUpper(name)] = v
@@ -124,24 +125,29 @@ func (in *interpreter) path(p string) string {
 
 // complain reports a command's error. The script goes on unless $ErrorActionPreference is Stop.
 func (f *frame) complain(command string, err error) error {
-	return f.complainAs(lower(text(f.get("erroractionpreference"))), command, err)
+	return f.complainAs(f.preference("erroractionpreference"), command, err)
 }
 
 func (f *frame) complainAs(action, command string, err error) error {
 	f.in.ok = false
+	r := f.in.recordHere(err)
+	r.shown = command + " : " + err.Error()
+	return f.reported(action, r)
+}
+
+// reported does with an error what an action says.
+func (f *frame) reported(action string, r *record) error {
 	if action != "ignore" && action != "stop" { // what stops is noted where it is caught
-		f.in.note(err)
+		f.in.note(r)
+		f.in.errs.keep(r)
 	}
 	switch action {
 	case "stop":
-		r := recordOf(err)
-		r.shown = command + " : " + err.Error()
 		return &leaving{word: "throw", what: &instance{recordClass(), r}}
 	case "silentlycontinue", "ignore":
 		return nil
 	}
-	_, werr := fmt.Fprintf(f.in.errs, "%s : %v%s", command, err, f.in.session.Newline)
-	return werr
+	return f.in.errs.put(r, f.in.session.Newline)
 }
 
 // ended is what becomes of a statement's error: one that ends only the statement is printed, unless a try waits for it
@@ -151,15 +157,12 @@ func (f *frame) ended(err error) error {
 		return err
 	}
 	f.in.ok = false
-	f.in.note(err)
-	switch lower(text(f.get("erroractionpreference"))) {
-	case "stop":
-		return &leaving{word: "throw", what: &instance{recordClass(), recordOf(err)}}
-	case "silentlycontinue", "ignore":
-		return nil
+	r := f.in.recordHere(err)
+	action := f.preference("erroractionpreference")
+	if action == "stop" {
+		f.in.note(r)
 	}
-	_, werr := fmt.Fprintf(f.in.errs, "%v%s", err, f.in.session.Newline)
-	return werr
+	return f.reported(action, r)
 }
 
 // deepest is how deep calls may be nested.
@@ -193,17 +196,36 @@ func (f *frame) within(scope *frame, s *Script, args []argument, fed feed, out *
 			defer reset()
 		}
 	}
+	args, given, err := s.takeCommon(f, args)
+	if err != nil {
+		return err
+	}
+	if err := scope.prefer(given); err != nil {
+		return err
+	}
 	open, err := scope.bind(f, s, args, fed.piped)
 	if err != nil {
 		return err
 	}
-	err = s.run(scope, open, fed, out)
+	k, err := f.keeps(given)
+	if err != nil {
+		return err
+	}
+	return f.keeping(k.errors, func() error { return f.runWithin(scope, s, open, fed, k.sink(in, out)) })
+}
+
+// runWithin runs a script whose parameters have their values.
+func (f *frame) runWithin(scope *frame, s *Script, open []param, fed feed, out *sink) error {
+	in := f.in
+	defer in.enter(s)()
+	err := s.run(scope, open, fed, out)
 	if left, ok := errors.AsType[*leaving](err); ok && left.word == "return" {
 		err = nil
 	}
 	if err == nil {
 		in.ok = true // a failure inside is not the call's failure
 	}
+	in.mark(err)
 	return err
 }
 
@@ -282,6 +304,7 @@ func (s *assign) assigned(f *frame) (value, error) {
 }
 
 func (s *assign) run(f *frame, _ *sink) error {
+	f.in.at(s.line)
 	v, err := s.assigned(f)
 	if err != nil {
 		return err
@@ -403,6 +426,7 @@ func (s *functionStmt) run(f *frame, _ *sink) error {
 }
 
 func (s *leave) run(f *frame, out *sink) error {
+	f.in.at(s.line)
 	l := &leaving{word: s.word}
 	if s.x == nil {
 		if n := len(f.in.caught); s.word == "throw" && n > 0 {

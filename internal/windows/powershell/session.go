@@ -229,6 +229,7 @@ func (s *Session) Run(ctx context.Context) int {
 	} else {
 		var script *Script
 		if script, err = in.read(in.top, w.text); err == nil {
+			defer in.enter(script)()
 			err = script.run(in.top, nil, feed{}, in.screen)
 		}
 	}
@@ -274,7 +275,12 @@ func (s *Session) refuse(err error) int {
 
 // read parses and checks a script.
 func (in *interpreter) read(f *frame, text string) (*Script, error) {
-	script, err := Parse(text)
+	return in.readIn(f, text, "")
+}
+
+// readIn reads and checks a script that is in a file, or in none.
+func (in *interpreter) readIn(f *frame, text, file string) (*Script, error) {
+	script, err := parseFile(text, file)
 	if err != nil {
 		return nil, err
 	}
@@ -287,7 +293,7 @@ func (in *interpreter) readFile(f *frame, file string) (*Script, error) {
 	if err != nil {
 		return nil, thrown("The script file: %v", because(file, err))
 	}
-	script, err := in.read(f, strings.TrimPrefix(string(text), "\uFEFF"))
+	script, err := in.readIn(f, strings.TrimPrefix(string(text), "\uFEFF"), in.path(file))
 	if refused, ok := errors.AsType[*Refusal](err); ok {
 		return nil, &Refusal{Line: refused.Line, What: fmt.Sprintf("%s in %s", refused.What, filepath.Base(file))}
 	}

@@ -2,7 +2,6 @@ package powershell
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 )
 
@@ -60,6 +59,7 @@ func (f *frame) trapped(s stmt, traps *tryStmt, out *sink) error {
 		return again
 	}
 	f.in.ok = false
-	_, werr := fmt.Fprintf(f.in.errs, "%v%s", err, f.in.session.Newline)
-	return werr
+	r := f.in.recordHere(err)
+	f.in.errs.keep(r)
+	return f.in.errs.put(r, f.in.session.Newline)
 }

@@ -51,18 +51,37 @@ func preferences() map[string]string {
 
 // checkPreference refuses values of a preference that are not implemented (those that ask the user) or unknown to
 // PowerShell.
-func checkPreference(name, v string) error {
+func checkPreference(name string, v value) error {
 	known := []string{"continue", "silentlycontinue", "stop"}
-	if name == "erroraction" {
+	if name == common {
 		name, known = "-ErrorAction", append(known, "ignore")
 	} else {
 		name = "$" + name
 	}
-	if !slices.Contains(known, lower(v)) {
-		return fmt.Errorf("%s %s is not part of Mullion's PowerShell", name, v)
+	if !slices.Contains(known, actionOf(v)) {
+		return fmt.Errorf("%s %s is not part of Mullion's PowerShell", name, text(v))
 	}
 	return nil
 }
+
+// preferenceType are the values of preferences
+// (https://learn.microsoft.com/en-us/dotnet/api/system.management.automation.actionpreference), as 5.1 has them.
+func preferenceType() *enumType {
+	return &enumType{name: "Management.Automation.ActionPreference", values: []enumName{
+		{"SilentlyContinue", 0}, {"Stop", 1}, {"Continue", 2}, {"Inquire", 3}, {"Ignore", 4}, {"Suspend", 5},
+	}}
+}
+
+// actionOf is what a value of a preference asks for, in lower case; "" if it is none.
+func actionOf(v value) string {
+	if e, ok := preferenceType().parsed(plain(v)); ok {
+		return lower(e.text())
+	}
+	return ""
+}
+
+// preference is what a preference asks for in this scope, in lower case.
+func (f *frame) preference(name string) string { return actionOf(f.get(name)) }
 
 // get is the value of a variable of this scope or one around it, $null if it is not there.
 func (f *frame) get(name string) value {
@@ -111,7 +130,8 @@ func (f *frame) own(name string) (v value, there bool) {
 		return nil, true
 	}
 	if v, ok := preferences()[name]; ok {
-		return v, true
+		is, _ := preferenceType().named(v)
+		return is, true
 	}
 	return nil, false
 }
@@ -169,8 +189,11 @@ func (f *frame) assign(to variable, v value) error {
 		return nil
 	}
 	if _, ok := preferences()[to.name]; ok {
-		if err := checkPreference(to.name, text(v)); err != nil {
+		if err := checkPreference(to.name, v); err != nil {
 			return thrown("%v.", err)
+		}
+		if f == f.in.top { // elsewhere it is a variable like others
+			v, _ = preferenceType().parsed(plain(v))
 		}
 	}
 	if of := f.types[to.name]; of != "" {

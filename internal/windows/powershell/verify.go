@@ -97,8 +97,11 @@ func (c cmdlet) verifyPath(x expr, name string) error {
 
 // permits refuses a value that a parameter cannot have.
 func (c cmdlet) permits(name, v string) error {
-	if name == common {
+	switch name {
+	case common:
 		return checkPreference(common, v)
+	case errorVariable, outVariable:
+		return badVariable(v)
 	}
 	if allowed, ok := c.allowed[name]; ok && !slices.Contains(allowed, lower(v)) {
 		return fmt.Errorf("-%s %s of %s is not part of Mullion's PowerShell", name, v, c.name)
@@ -148,9 +151,6 @@ func (c *checker) command(s *stage, piped bool) {
 	}
 	low := lower(word)
 	cmd, ok := lookup(low)
-	if s.errors == "merge" && (c.functions[low] || ok) {
-		c.refuse("2>&1 after %s is not part of Mullion's PowerShell", word)
-	}
 	if low == "" || c.functions[low] {
 		return
 	}

@@ -25,6 +25,6 @@ function qp([ValidatePattern('^v\d+$')]$v) { "v $v" }; qp V12; qp 12
 function qs([ValidateScript({ if ($_ -gt 3) { throw 'too many' }; return $true })][int]$n) { "s $n" }; qs 3; qs 4
 function nn([ValidateNotNull()]$v, [ValidateNotNullOrEmpty()][string[]]$w) { "nn $v" }; nn ''; nn $null; nn 1 @(); nn 1 ''
 function qk([ValidateSet('a', 'b', IgnoreCase = $true)]$v = 'other') { "k $v" }; qk; qk A; qk z
-function only([Parameter(DontShow)][AllowEmptyString()]$v) { "only $v $args" }; only 1 2
+function only([Parameter(DontShow)][AllowEmptyString()]$v) { "only $v $args" }; only 1; try { only 1 2 } catch { "$_" }
 1, 9 | ForEach-Object { try { qr2 $_ } catch { "no: $($_.Exception.Message)" } }
 function piped { param([Parameter(ValueFromPipeline)][ValidateRange(1, 2)][int]$n) process { "piped $n" } }; '1', '3' | piped

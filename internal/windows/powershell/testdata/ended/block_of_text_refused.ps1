@@ -1,0 +1,1 @@
+[scriptblock]::Create('Get-Disk')

@@ -1,0 +1,1 @@
+function f { [CmdletBinding()] param() echo ran }; f -ErrorAction Inquire

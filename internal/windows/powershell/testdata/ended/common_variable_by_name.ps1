@@ -1,0 +1,1 @@
+$n = "args"; Write-Output x -OutVariable $n

@@ -1,0 +1,1 @@
+Set-Content file x; (Get-Item file).Delete($true)

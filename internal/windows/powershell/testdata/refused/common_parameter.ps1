@@ -1,0 +1,1 @@
+Get-Item x -WarningVariable w

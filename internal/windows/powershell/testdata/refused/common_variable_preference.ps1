@@ -1,0 +1,1 @@
+Write-Output x -OutVariable +WarningPreference
