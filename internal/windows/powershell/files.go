@@ -227,14 +227,14 @@ var errReadOnly = itsWords("Access to the path is denied, it is read-only.")
 // item returns a file as an object.
 func item(path string, info fs.FileInfo) *object {
 	o := newObject("file").set("Name", info.Name()).set("FullName", path).set("DirectoryName", filepath.Dir(path)).
-		set("Mode", mode(info)).set("LastWriteTime", moment{info.ModTime()}).set("PSIsContainer", info.IsDir())
+		set("Mode", mode(info)).set("LastWriteTime", moment{info.ModTime()}).set("PSIsContainer", isFolder(info))
 	o.set("Length", nil)
 	if info.Mode().IsRegular() {
 		o.set("Length", info.Size())
 	}
 	extension := filepath.Ext(info.Name())
 	o.props["extension"], o.props["basename"] = extension, strings.TrimSuffix(info.Name(), extension)
-	if info.IsDir() {
+	if isFolder(info) {
 		o.props["basename"] = info.Name()
 	}
 	o.props["linktype"], o.props["target"] = nil, []value{}
@@ -291,10 +291,13 @@ func itemClass() *class {
 	}
 }
 
+// isFolder reports whether an item is a folder, or a link that is one to a folder.
+func isFolder(info fs.FileInfo) bool { return info.IsDir() || linksToFolder(info) }
+
 // mode is a file's attributes as PowerShell shows them, without those that Go does not report.
 func mode(info fs.FileInfo) string {
 	m := []byte("------")
-	if info.IsDir() {
+	if isFolder(info) {
 		m[0] = 'd'
 	} else {
 		m[1] = 'a'
@@ -342,8 +345,11 @@ func testPath(c *call) error {
 		_, there := c.f.in.env[name]
 		if !variable {
 			info, err := os.Stat(t.full)
+			if link, is := os.Lstat(t.full); err != nil && is == nil { // a link is there, wherever it leads
+				info, err = link, nil
+			}
 			kind := lower(c.text("pathtype"))
-			there = err == nil && (kind != "leaf" || !info.IsDir()) && (kind != "container" || info.IsDir())
+			there = err == nil && (kind != "leaf" || !isFolder(info)) && (kind != "container" || isFolder(info))
 		}
 		return c.show(there)
 	})

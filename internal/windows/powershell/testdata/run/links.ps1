@@ -10,3 +10,4 @@ New-Item l -ItemType SymbolicLink -Value d/f -Force | Out-Null
 cat l
 cat d/f
 New-Item n -ItemType SymbolicLink -Value ''
+sh -c 'ln -s nowhere dangling'; Test-Path dangling; Test-Path dangling -PathType Container; (Get-Item dangling).LinkType; Test-Path dangling/below
