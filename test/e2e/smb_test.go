@@ -20,7 +20,7 @@ const smbManifest = `
 apiVersion: v1
 kind: Secret
 metadata: {name: share-user}
-type: mullion.dev/smb.exe
+type: DRIVER
 stringData: {username: alice, password: of-the-test-1}
 ---
 apiVersion: v1
@@ -30,7 +30,7 @@ spec:
   nodeName: win-1
   terminationGracePeriodSeconds: 1
   containers: [{name: c, image: 'mullion.local/e2e:v1', args: [serve, ':80'], volumeMounts: [{name: share, mountPath: 'C:\share'}]}]
-  volumes: [{name: share, flexVolume: {driver: mullion.dev/smb.exe, secretRef: {name: share-user}, options: {source: '//MACHINE/data'}}}]
+  volumes: [{name: share, flexVolume: {driver: DRIVER, secretRef: {name: share-user}, options: {source: '//MACHINE/data'}}}]
 ---
 apiVersion: v1
 kind: Pod
@@ -54,7 +54,8 @@ spec:
 
 // TestFieldSMB brings up a cluster beside a server of Samba on the machine: hosts map its share, HostProcess containers
 // use it by name, pods by volumes, one of them by a FlexVolume driver. The agent's end does not touch what uses it, and
-// the server may go and come back.
+// the server may go and come back. MULLION_SMB_SCRIPTS names a folder with smb.cmd, smb.ps1 and flexvolume.ps1, which
+// are Microsoft's driver (https://github.com/microsoft/K8s-Storage-Plugins): then it takes the place of the test's own.
 func TestFieldSMB(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
@@ -93,8 +94,8 @@ func TestFieldSMB(t *testing.T) {
 	mullion("up", "-f", spec)
 	server := smbtest.Start(t, "/proc/self/ns/net", machine, smbtest.Options{})
 	tool := filepath.Join(f.home, "tool")
-	driver := filepath.Join(f.home, "smb.exe")
-	for file, source := range map[string]string{filepath.Join(tool, "tool.exe"): "./tool", driver: "./flexdriver"} {
+	program := filepath.Join(f.home, "smb.exe")
+	for file, source := range map[string]string{filepath.Join(tool, "tool.exe"): "./tool", program: "./flexdriver"} {
 		build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", file, source)
 		build.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
 		if out, err := build.CombinedOutput(); err != nil {
@@ -102,8 +103,19 @@ func TestFieldSMB(t *testing.T) {
 		}
 	}
 	mullion("image", "build", tool, "-f", "tool/image.yaml")
-	plugins := filepath.Join(f.data, "nodes/win-1/prefix/Files/usr/libexec/kubernetes/kubelet-plugins/volume/exec")
-	laid(t, map[string]string{filepath.Join(plugins, "mullion.dev~smb.exe", "smb.exe"): driver})
+	driver, parts := "mullion.dev/smb.exe", []string{program}
+	scripts := os.Getenv("MULLION_SMB_SCRIPTS")
+	if scripts != "" {
+		driver, parts = "microsoft.com/smb.cmd", nil
+		for _, name := range []string{"flexvolume.ps1", "smb.ps1", "smb.cmd"} { // what the kubelet runs comes last
+			parts = append(parts, filepath.Join(scripts, name))
+		}
+	}
+	folder := `C:\usr\libexec\kubernetes\kubelet-plugins\volume\exec\` + strings.Replace(driver, "/", "~", 1)
+	mullion(on("cmd", "/c", "mkdir "+folder)...)
+	for _, from := range parts {
+		mullion("node", "cp", from, "win-1:"+folder+`\`+filepath.Base(from))
+	}
 
 	// the host: what is wrong is said in Windows' words
 	share := `\\` + machine + `\data`
@@ -123,12 +135,21 @@ func TestFieldSMB(t *testing.T) {
 
 	// pods
 	manifest := filepath.Join(f.home, "smb.yaml")
-	if err := os.WriteFile(manifest, []byte(strings.ReplaceAll(smbManifest, "MACHINE", machine)), 0o600); err != nil {
+	said := strings.NewReplacer("MACHINE", machine, "DRIVER", driver).Replace(smbManifest)
+	if err := os.WriteFile(manifest, []byte(said), 0o600); err != nil {
 		t.Fatal(err)
+	}
+	removal := on("powershell", "-NoProfile", "-Command", "Remove-SmbGlobalMapping -RemotePath '"+share+"' -Force")
+	if scripts != "" { // which map without a look at what is mapped
+		mullion(removal...)
 	}
 	mullion("kubectl", "apply", "-f", manifest)
 	mullion("kubectl", "wait", "--for=condition=Ready", "pod/flex", "pod/linked", "pod/host", "--timeout=120s")
 	says("by-host", in("flex", "tool", "cat", `C:\share\below\note`)...)
+	if scripts != "" { // it was these that made the volume
+		events := "Get-EventLog Application -Source KubeSMB | % { $_.Message }"
+		says("mklink", on("powershell", "-NoProfile", "-Command", events)...)
+	}
 	says("by-host", in("linked", "tool", "cat", `C:\share\note`)...)
 	says("by-host", in("host", "cmd", "/c", "type "+share+`\below\note`)...)
 	mullion(in("linked", "tool", "write", `C:\share\by-pod`, "by-pod")...)
@@ -192,7 +213,7 @@ func TestFieldSMB(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(server.Dir, "below/by-pod")); err != nil {
 		t.Errorf("what a pod had written is gone with it: %v", err)
 	}
-	mullion(on("powershell", "-NoProfile", "-Command", "Remove-SmbGlobalMapping -RemotePath '"+share+"' -Force")...)
+	mullion(removal...)
 	says("cannot find", on("cmd", "/c", "dir "+share)...)
 	says(share, mapping(smbtest.Password)...) // for `mullion down`
 }
