@@ -37,7 +37,7 @@ func SupportRows() []support.Row {
 			Area:  area,
 			Name:  "FlexVolume drivers",
 			Level: support.Partly,
-			Note:  `programs in C:\usr\libexec\kubernetes\kubelet-plugins\volume\exec that a person puts there; one of the tests mounts SMB shares. Microsoft's smb.ps1 and iscsi.ps1 use more of PowerShell than there is here`,
+			Note:  `programs in C:\usr\libexec\kubernetes\kubelet-plugins\volume\exec that a person puts there; Microsoft's for SMB shares (smb.cmd, smb.ps1) runs as it is; iscsi.ps1 asks for disks, which are not there`,
 			Ref:   "https://github.com/kubernetes/community/blob/master/contributors/devel/sig-storage/flexvolume.md",
 		},
 		{
