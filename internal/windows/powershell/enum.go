@@ -198,8 +198,8 @@ func (t *enumType) parsed(v value) (e enum, known bool) {
 		}
 	}
 	n, err := integer(v)
-	known = err == nil && v != nil && v != "" && slices.ContainsFunc(t.values, func(one enumName) bool { return one.n == n })
-	return enum{t, n}, known
+	is := func(one enumName) bool { return one.n == n }
+	return enum{t, n}, err == nil && v != nil && v != "" && slices.ContainsFunc(t.values, is)
 }
 
 func (e enum) property(name string) (value, error) {

@@ -271,11 +271,12 @@ func itemClass() *class {
 			folder := truth(o.props["psiscontainer"])
 			switch {
 			case len(c.args) > 0 && !folder:
-				return nil, thrown("The method \"Delete\" with 1 arguments of a file is not part of Mullion's PowerShell.")
+				return nil, thrown("The method Delete of a file with an argument is not part of Mullion's PowerShell.")
 			case errors.Is(err, fs.ErrNotExist) && !folder: // as .NET
 				return nil, nil
 			case errors.Is(err, fs.ErrNotExist):
-				return nil, raise("System.IO.DirectoryNotFoundException", "Could not find a part of the path '"+path+"'.")
+				return nil, raise("System.IO.DirectoryNotFoundException",
+					"Could not find a part of the path '"+path+"'.")
 			case err == nil && info.IsDir() && truth(c.arg(0)):
 				err = os.RemoveAll(path)
 			case err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o200 == 0:

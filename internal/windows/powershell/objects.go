@@ -86,7 +86,8 @@ func (s *assignTo) run(f *frame, _ *sink) error {
 		o, ok := of.(*object)
 		if !ok || o.kind != custom || !o.has(name) {
 			return thrown(
-				"The property '%s' cannot be found on this object. Verify that the property exists and can be set.", name)
+				"The property '%s' cannot be found on this object. Verify that the property exists and can be set.",
+				name)
 		}
 		o.props[name] = v
 		return nil
