@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"github.com/containernetworking/cni/libcni"
 )
@@ -106,21 +107,26 @@ func (n *installed) configuration() (*libcni.NetworkConfigList, error) {
 	return nil, ErrNoCNI
 }
 
-// readConf reads a list of plugins, or one plugin.
-func readConf(drive *os.Root, name string) (*libcni.NetworkConfigList, error) {
-	info, err := drive.Stat(name)
+// readFile reads a small file of the host's, whose programs may put anything in its place.
+func readFile(drive *os.Root, name string) ([]byte, error) {
+	file, err := drive.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe in its place does not hold us up
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxConf {
 		return nil, fmt.Errorf("not a file of at most %d bytes", maxConf)
 	}
-	file, err := drive.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxConf))
+	return io.ReadAll(io.LimitReader(file, maxConf))
+}
+
+// readConf reads a list of plugins, or one plugin.
+func readConf(drive *os.Root, name string) (*libcni.NetworkConfigList, error) {
+	data, err := readFile(drive, name)
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,12 @@ const sourceVIPFile = "k/sourceVip.json"
 // host. drive is the host's C: on this machine. The error is os.ErrNotExist until the host has its range of pod
 // addresses.
 func SourceVIP(drive string) (netip.Addr, error) {
-	data, err := os.ReadFile(filepath.Join(drive, filepath.FromSlash(sourceVIPFile)))
+	root, err := os.OpenRoot(drive) // links must not lead out of the drive
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	defer root.Close()
+	data, err := readFile(root, filepath.FromSlash(sourceVIPFile))
 	if err != nil {
 		return netip.Addr{}, err
 	}

@@ -29,11 +29,14 @@ func CommandLine(id uint32) (string, error) {
 	var parameters uintptr
 	read(uintptr(unsafe.Pointer(basic.PebBaseAddress))+unsafe.Offsetof(windows.PEB{}.ProcessParameters),
 		unsafe.Pointer(&parameters), unsafe.Sizeof(parameters))
-	var line windows.NTUnicodeString
+	var line struct { // UNICODE_STRING; where its text is in the other process is no pointer of ours
+		Length, MaximumLength uint16
+		Buffer                uintptr
+	}
 	read(parameters+unsafe.Offsetof(windows.RTL_USER_PROCESS_PARAMETERS{}.CommandLine), unsafe.Pointer(&line),
 		unsafe.Sizeof(line))
 	units := make([]uint16, line.Length/2)
-	read(uintptr(unsafe.Pointer(line.Buffer)), unsafe.Pointer(unsafe.SliceData(units)), uintptr(len(units))*2)
+	read(line.Buffer, unsafe.Pointer(unsafe.SliceData(units)), uintptr(len(units))*2)
 	if err != nil {
 		return "", fmt.Errorf("read process %d: %w", id, err)
 	}
