@@ -32,7 +32,7 @@ func (f failure) print(w io.Writer) {
 	}
 }
 
-// slowTest is a test that took long, with what its parts took.
+// slowTest is a test, or a part of one, that took long.
 type slowTest struct {
 	name string
 	took time.Duration
@@ -45,7 +45,8 @@ const (
 
 // slowest gives the tests that took longest, the longest first, so that a run that takes too long says what to shorten.
 func slowest(tests []slowTest) []slowTest {
-	tests = slices.SortedStableFunc(slices.Values(tests), func(a, b slowTest) int { return cmp.Compare(b.took, a.took) })
+	longer := func(a, b slowTest) int { return cmp.Compare(b.took, a.took) }
+	tests = slices.SortedStableFunc(slices.Values(tests), longer)
 	return tests[:min(len(tests), maxSlow)]
 }
 

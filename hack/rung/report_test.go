@@ -118,13 +118,16 @@ func TestSlowest(t *testing.T) {
 	var in strings.Builder
 	fmt.Fprintln(&in, `{"Action":"pass","Package":"mullion.dev/mullion/test/x","Test":"TestShort","Elapsed":19.9}`)
 	for i := range maxSlow + 1 {
-		fmt.Fprintf(&in, `{"Action":"pass","Package":"mullion.dev/mullion/test/x","Test":"Test%d","Elapsed":%d}`+"\n", i, 20+i)
+		fmt.Fprintf(&in, `{"Action":"pass","Package":"mullion.dev/mullion/test/x","Test":"Test%d","Elapsed":%d}`+"\n", i,
+			20+i)
 	}
 	r := newResult("pure")
 	var out strings.Builder
 	r.read(strings.NewReader(in.String()), &out)
 	r.summary(&out, time.Minute)
-	for _, want := range []string{fmt.Sprintf("slow %6ds Test%d\nslow %6ds", 20+maxSlow, maxSlow, 19+maxSlow), "slow     21s Test1\n=="} {
+	for _, want := range []string{
+		fmt.Sprintf("slow %6ds Test%d\nslow %6ds", 20+maxSlow, maxSlow, 19+maxSlow), "slow     21s Test1\n==",
+	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the summary lacks %q:\n%s", want, out.String())
 		}
