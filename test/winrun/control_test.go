@@ -122,11 +122,11 @@ func (p prefix) made(t *testing.T, name, accepts string) {
 }
 
 // testServiceKnown has a service find out that it is one as libraries do. Go's says no, as in Windows' own containers,
-// where services are not in session 0 (https://github.com/golang/go/issues/56335).
+// where services are not in session 0 (https://github.com/golang/go/issues/56335). It answers later than Wine would wait.
 func testServiceKnown(t *testing.T, p prefix) {
 	t.Helper()
 	p.fresh(t)
-	p.made(t, "known", "sw")
+	p.made(t, "known", "swl")
 	const want = "started [\"known\"] color \"\"\nGo's answer false, child of services.exe\n"
 	if got := p.log(t, "known.log"); got != want {
 		t.Errorf("the service wrote %q, want %q", got, want)

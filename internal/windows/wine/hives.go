@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"mullion.dev/mullion/internal/windows/winver"
 )
@@ -24,6 +25,7 @@ const currentVersion = `Software\Microsoft\Windows NT\CurrentVersion`
 func machineKeys() []Key {
 	keys := []Key{
 		{Path: `System\CurrentControlSet\Control\ProductOptions`, Values: []Value{SZ("ProductType", "ServerNT")}},
+		ServiceTimeout(30 * time.Second),
 		// A crash of a program must end it: nobody looks at a dialog. Wine's debugger for this is winedbg, in the place
 		// of Drwtsn32.
 		{Path: currentVersion + `\AeDebug`, Values: []Value{SZ("Auto", "1"), SZ("Debugger", "false")}},
@@ -44,6 +46,17 @@ func machineKeys() []Key {
 	}
 	return append(keys, Key{Path: profileLink, Link: `\Registry\Machine\` + currentVersion + `\ProfileList`})
 }
+
+// ServiceTimeout is the change to HKEY_LOCAL_MACHINE that gives the program of a service a time, in whole milliseconds,
+// to answer the service control manager after its start. Windows gives it 30 s (event 7009 of the manager,
+// https://learn.microsoft.com/previous-versions/windows/it-pro/windows-server-2008-R2-and-2008/cc756342(v=ws.10)),
+// Wine without the value 10 s. Windows reads a number here, Wine a string (programs/services/services.c,
+// load_registry_parameters).
+func ServiceTimeout(d time.Duration) Key {
+	return Key{Path: controlKey, Values: []Value{SZ("ServicesPipeTimeout", fmt.Sprint(d.Milliseconds()))}}
+}
+
+const controlKey = `System\CurrentControlSet\Control`
 
 // profileLink is where a process without a parent in Windows looks for the folders of ProgramData, ALLUSERSPROFILE and
 // PUBLIC as soon as there is a key Software\Wow6432Node, which a driver of Wine's services and installers in images
@@ -150,6 +163,8 @@ type HostIdentity struct {
 // HostKeys are the changes to HKEY_LOCAL_MACHINE that a host makes in its own prefix before it starts.
 func HostKeys(id HostIdentity) []Key {
 	return []Key{
+		// kubelet.exe is a program of 90 MB. It answers after more than ten seconds on an emulated machine.
+		ServiceTimeout(3 * time.Minute),
 		{Path: `System\HardwareConfig`, Values: []Value{SZ("LastConfig", "{"+id.SystemUUID+"}")}},
 		{
 			Path:   `System\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters`,
@@ -176,7 +191,7 @@ func replaceUser(text, from, to string) string {
 }
 
 // layoutVersion is part of the layer's key. Increase it with every change of what Prepare makes.
-const layoutVersion = 6
+const layoutVersion = 7
 
 // etcFiles are the files below etc of the base layer. Wine takes the Windows user name from passwd.
 func etcFiles() map[string]string {

@@ -121,11 +121,12 @@ func TestVersionOfEachBuild(t *testing.T) {
 		t.Run(b.Name, func(t *testing.T) {
 			out := runIn(t, s, b, "cmd", "/c",
 				"ver&set&reg query HKLM\\System\\CurrentControlSet\\Control\\ProductOptions&cd /d C:\\windows&cd") +
-				runIn(t, s, b, "reg", "query", `HKLM\`+currentVersion)
+				runIn(t, s, b, "reg", "query", `HKLM\`+currentVersion) +
+				runIn(t, s, b, "reg", "query", `HKLM\`+controlKey, "/v", "ServicesPipeTimeout")
 			for _, want := range []string{
 				fmt.Sprintf("Microsoft Windows 10.0.%d", b.Version.Build), b.ProductName,
 				fmt.Sprintf("UBR    REG_DWORD    0x%x", b.Version.Revision),
-				"ServerNT", `C:\windows`, "NUMBER_OF_PROCESSORS",
+				"ServicesPipeTimeout    REG_SZ    30000", "ServerNT", `C:\windows`, "NUMBER_OF_PROCESSORS",
 			} {
 				if !strings.Contains(out, want) {
 					t.Errorf("output lacks %q:\n%s", want, out)

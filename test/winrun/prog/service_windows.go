@@ -15,8 +15,9 @@ import (
 
 // serve is a service: prog service NAME LOG ACCEPTS. It writes to a file what it is started with and which controls it
 // gets. ACCEPTS is what it accepts, a letter each: stop, shutdown, preshutdown. Slow letters: d drains for 4 s before it
-// stops, n does not stop at all, f ends as soon as it runs with code 3, F without saying so, w writes what libraries go
-// by to find out that they are in a service, x ends its process as soon as it hears of a stop.
+// stops, n does not stop at all, f ends as soon as it runs with code 3, F without saying so, l answers the service control
+// manager after 12 s, w writes what libraries go by to find out that they are in a service, x ends its process as soon
+// as it hears of a stop.
 func serve(args []string) error {
 	if len(args) != 3 {
 		return errors.New("usage: prog service NAME LOG ACCEPTS")
@@ -26,6 +27,9 @@ func serve(args []string) error {
 		return err
 	}
 	fmt.Println("service", args[0], "writes") // to where the service control manager was told
+	if strings.Contains(args[2], "l") {
+		time.Sleep(12 * time.Second)
+	}
 	return svc.Run(args[0], &service{log: log, accepts: args[2]})
 }
 

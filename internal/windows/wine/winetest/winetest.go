@@ -46,7 +46,7 @@ func New(t *testing.T, shims ...string) *Prefix {
 	for _, name := range append([]string{"mullion-run.exe", "mullionhook.dll", "bcryptprimitives.dll"}, shims...) {
 		p.CopyShim(t, name, "windows/system32/"+name)
 	}
-	keys := []wine.Key{{
+	keys := []wine.Key{wine.ServiceTimeout(30 * time.Second), {
 		Path: `Software\Microsoft\Windows NT\CurrentVersion`,
 		Values: []wine.Value{
 			wine.DWORD("CurrentMajorVersionNumber", 10), wine.DWORD("CurrentMinorVersionNumber", 0),
