@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"mullion.dev/mullion/internal/base/atomicfile"
 	"mullion.dev/mullion/internal/network/hns/hcn"
 	"mullion.dev/mullion/internal/network/hns/wire"
 	"mullion.dev/mullion/internal/spec"
@@ -49,7 +50,10 @@ func (d *direct) rangePath() string { return filepath.Join(d.cfg.CacheDir, "pod-
 // SetRange implements connector.
 func (d *direct) SetRange(ctx context.Context, cidrs ...netip.Prefix) error {
 	return d.set(ctx, cidrs, func(_ context.Context, r ranges) error {
-		return writeFile(d.rangePath(), []byte(r.String()+"\n"))
+		if err := os.MkdirAll(d.cfg.CacheDir, 0o755); err != nil {
+			return err
+		}
+		return atomicfile.Write(d.rangePath(), []byte(r.String()+"\n"), 0o644)
 	})
 }
 

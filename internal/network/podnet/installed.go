@@ -5,13 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 
 	"github.com/containernetworking/cni/libcni"
 )
@@ -24,8 +22,6 @@ const (
 	InstalledConfDir = `C:\etc\cni\net.d`
 	// installedConf is InstalledConfDir below the host's drive.
 	installedConf = "etc/cni/net.d"
-	// maxConf bounds a configuration, in bytes: whoever may write one may write anything.
-	maxConf = 1 << 20
 )
 
 // ErrNoCNI says that nobody has installed a CNI plugin yet, in containerd's words, which people look for
@@ -105,23 +101,6 @@ func (n *installed) configuration() (*libcni.NetworkConfigList, error) {
 		return conf, nil
 	}
 	return nil, ErrNoCNI
-}
-
-// readFile reads a small file of the host's, whose programs may put anything in its place.
-func readFile(drive *os.Root, name string) ([]byte, error) {
-	file, err := drive.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe in its place does not hold us up
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxConf {
-		return nil, fmt.Errorf("not a file of at most %d bytes", maxConf)
-	}
-	return io.ReadAll(io.LimitReader(file, maxConf))
 }
 
 // readConf reads a list of plugins, or one plugin.

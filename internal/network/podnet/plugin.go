@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"path"
 	"path/filepath"
 
 	"github.com/containernetworking/cni/libcni"
@@ -26,7 +27,7 @@ type ownPlugin struct {
 // newOwnPlugin reads the configuration that SetRange of an earlier process wrote.
 func newOwnPlugin(cfg Config) (*ownPlugin, error) {
 	p := &ownPlugin{ranged: ranged{cfg: cfg}, cni: newCNI(cfg, BinDir)}
-	data, err := os.ReadFile(p.confPath())
+	data, err := readOf(cfg.Drive, p.confName())
 	if errors.Is(err, os.ErrNotExist) {
 		return p, nil
 	}
@@ -49,7 +50,7 @@ func (p *ownPlugin) confPath() string { return filepath.Join(p.cfg.Drive, p.conf
 
 // confName is the CNI configuration below the host's drive.
 func (p *ownPlugin) confName() string {
-	return filepath.Join(filepath.FromSlash(confFolder), "10-"+NetworkName(p.cfg.Mode)+".conflist")
+	return path.Join(confFolder, "10-"+NetworkName(p.cfg.Mode)+".conflist")
 }
 
 // configuration is the CNI configuration for the plugin, as it is now: a person's changes hold for the pods that come.
@@ -125,7 +126,7 @@ func (p *ownPlugin) remember(ctx context.Context, r ranges) error {
 			return err
 		}
 	}
-	if err := writeFile(p.confPath(), data); err != nil {
+	if err := writeOf(p.cfg.Drive, p.confName(), data); err != nil {
 		return err
 	}
 	p.conf = conf

@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"sync"
 
-	"mullion.dev/mullion/internal/base/atomicfile"
 	"mullion.dev/mullion/internal/spec"
 )
 
@@ -77,12 +74,4 @@ func (n *ranged) set(ctx context.Context, cidrs []netip.Prefix, remember func(co
 	}
 	n.held = r
 	return nil
-}
-
-// writeFile writes a file of the host, and makes its folder.
-func writeFile(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	return atomicfile.Write(path, data, 0o644)
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"unicode/utf16"
 
 	"mullion.dev/mullion/internal/spec"
@@ -24,12 +23,7 @@ const sourceVIPFile = "k/sourceVip.json"
 // host. drive is the host's C: on this machine. The error is os.ErrNotExist until the host has its range of pod
 // addresses.
 func SourceVIP(drive string) (netip.Addr, error) {
-	root, err := os.OpenRoot(drive) // links must not lead out of the drive
-	if err != nil {
-		return netip.Addr{}, err
-	}
-	defer root.Close()
-	data, err := readFile(root, filepath.FromSlash(sourceVIPFile))
+	data, err := readOf(drive, sourceVIPFile)
 	if err != nil {
 		return netip.Addr{}, err
 	}
@@ -95,5 +89,5 @@ func (p *ownPlugin) ensureSourceVIP(ctx context.Context, cidr netip.Prefix) erro
 	if _, err := addressIn(answer); err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(p.cfg.Drive, filepath.FromSlash(sourceVIPFile)), answer)
+	return writeOf(p.cfg.Drive, sourceVIPFile, answer)
 }

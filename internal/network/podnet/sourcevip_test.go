@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mullion.dev/mullion/internal/network/podnet"
+	"mullion.dev/mullion/internal/spec"
 )
 
 // The host's programs may put anything in the place of the file with the source VIP.
@@ -40,6 +41,37 @@ func TestSourceVIPOfHostilePrograms(t *testing.T) {
 			}
 			if vip, err := podnet.SourceVIP(drive); (err == nil) != c.good {
 				t.Errorf("the source VIP is %v, %v", vip, err)
+			}
+		})
+	}
+}
+
+// A folder of the host's drive that its programs made a link leads no file out of the drive.
+func TestRangeOfHostilePrograms(t *testing.T) {
+	for name, c := range map[string]struct {
+		config podnet.Config
+		folder string
+	}{
+		"configuration": {podnet.Config{Mode: spec.ModeL2Bridge}, "Program Files/containerd/cni"},
+		"source VIP":    {podnet.Config{Mode: spec.ModeOverlay}, "k"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			outside := t.TempDir()
+			r := newRig(t)
+			n := r.open(t, c.config)
+			folder := filepath.Join(r.dir, "c", c.folder)
+			if err := os.MkdirAll(filepath.Dir(folder), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(outside, folder); err != nil {
+				t.Fatal(err)
+			}
+			if err := n.SetPodCIDR(t.Context(), prefixes(t, "10.244.1.0/24")...); err == nil {
+				t.Error("the range was written through a link out of the drive")
+			}
+			left, err := os.ReadDir(outside)
+			if err != nil || len(left) != 0 {
+				t.Errorf("outside of the drive are %v, %v", left, err)
 			}
 		})
 	}
