@@ -1,5 +1,5 @@
 /*
- * cmd.exe that reads its commands from a pipe: NtReadFile.
+ * cmd.exe: the commands that it reads from a pipe (NtReadFile), and the words of its version (LoadStringW).
  *
  * Fact (Wine 8.0, programs/cmd/batch.c WCMD_fgets): cmd.exe reads a buffer full, takes the first line and moves the
  * file's position back to the second. A pipe has no position, so all further lines in the buffer are lost. With
@@ -12,7 +12,11 @@
 
 typedef NTSTATUS(WINAPI *nt_read_file)(HANDLE, HANDLE, void *, void *, IO_STATUS_BLOCK *, void *, ULONG, LARGE_INTEGER *, ULONG *);
 
+typedef int(WINAPI *load_string)(HINSTANCE, UINT, WCHAR *, int);
+typedef LONG(WINAPI *reg_get)(HKEY, const WCHAR *, const WCHAR *, DWORD, DWORD *, void *, DWORD *);
+
 static nt_read_file original_read;
+static load_string original_load;
 
 static NTSTATUS read_byte(HANDLE file, IO_STATUS_BLOCK *io, char *byte)
 {
@@ -55,8 +59,43 @@ static NTSTATUS WINAPI hook_NtReadFile(HANDLE file, HANDLE event, void *apc, voi
     return read_line(file, io, buffer, size);
 }
 
+/* The revision of the Windows build, as Windows writes it. */
+static DWORD revision(void)
+{
+    reg_get get = (reg_get)(void *)GetProcAddress(GetModuleHandleW(L"kernelbase.dll"), "RegGetValueW");
+    DWORD number = 0, size = sizeof(number);
+
+    if (get)
+        get(HKEY_LOCAL_MACHINE, L"Software\\Microsoft\\Windows NT\\CurrentVersion", L"UBR", RRF_RT_REG_DWORD, NULL, &number, &size);
+    return number;
+}
+
+/* The string is a format, whose argument is the version without the revision. */
+static int WINAPI hook_LoadStringW(HINSTANCE module, UINT id, WCHAR *buffer, int size)
+{
+    static const WCHAR wine[] = L"Microsoft Windows %1!S!", windows[] = L"Microsoft Windows [Version %1!S!.";
+    int length = original_load(module, id, buffer, size);
+    WCHAR digits[12] = {0}, rest[16], *end = digits + 10;
+    DWORD number;
+
+    if (length < lstrlenW(wine) || memcmp(buffer, wine, sizeof(wine) - sizeof(WCHAR)) || length - lstrlenW(wine) >= 16 || size < 64)
+        return length;
+    lstrcpyW(rest, buffer + lstrlenW(wine));
+    digits[10] = L']';
+    number = revision();
+    do
+        *--end = L'0' + number % 10;
+    while (number /= 10);
+    lstrcpyW(buffer, windows);
+    lstrcatW(buffer, end);
+    lstrcatW(buffer, rest);
+    return lstrlenW(buffer);
+}
+
 void cmd_start(void)
 {
-    if (is_program(L"cmd.exe"))
-        patch_function(GetModuleHandleW(L"ntdll.dll"), "NtReadFile", hook_NtReadFile, (void **)&original_read);
+    if (!is_program(L"cmd.exe"))
+        return;
+    patch_function(GetModuleHandleW(L"ntdll.dll"), "NtReadFile", hook_NtReadFile, (void **)&original_read);
+    patch_function(GetModuleHandleW(L"user32.dll"), "LoadStringW", hook_LoadStringW, (void **)&original_load);
 }

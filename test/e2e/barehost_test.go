@@ -137,7 +137,7 @@ func (s sampler) shellOf(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 7 ||
-		!strings.Contains(string(out), "Microsoft Windows 10.0.20348") ||
+		!strings.Contains(string(out), "Microsoft Windows [Version 10.0.20348.") ||
 		regexp.MustCompile(`(?m)^there`).Match(out) {
 		t.Errorf("a prompt: %v\n%s", err, out)
 	}

@@ -132,7 +132,7 @@ func testTerminal(t *testing.T, p prefix) {
 	term := openTerminal(t, cmd, unix.Winsize{Row: 30, Col: 100})
 	term.expect(t, `C:\>`)
 	term.send(t, "ver\r")
-	term.expect(t, "Microsoft Windows 10.0.20348")
+	term.expect(t, "Microsoft Windows [Version 10.0.20348.2565]")
 	term.expect(t, `C:\>`)
 	term.send(t, "echo hello\x1b[D\x1b[D\x1b[DX\r") // the left arrow moves, typing inserts
 	term.expect(t, "\nheXllo\r")
