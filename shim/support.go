@@ -195,6 +195,13 @@ func processRows() []support.Row {
 				"subscriptions, classes, other machines and serializers, answers MI_RESULT_NOT_SUPPORTED. Elements that are references or instances are null",
 		},
 		{
+			Name:  "priority classes: SetPriorityClass, the flags of CreateProcess",
+			Level: support.Partly,
+			Ref:   win32 + "procthread/scheduling-priorities",
+			Note: "a class is the nice value of the program's threads among the programs of its container or host; in containers the classes above NORMAL change nothing, as do one that " +
+				"another program sets while it runs and priorities of single threads",
+		},
+		{
 			Name:  "programs that a program starts",
 			Level: support.Partly,
 			Ref:   win32 + "api/processthreadsapi/nf-processthreadsapi-createprocessw",

@@ -8,6 +8,7 @@
 #include "children.h"
 
 #include "hooks.h"
+#include "priority.h"
 #include "scm.h"
 #include "stacks.h"
 #include "table.h"
@@ -64,6 +65,7 @@ static BOOL WINAPI hook_CreateProcessInternalW(HANDLE token, const WCHAR *applic
         return FALSE;
     }
     spare_stacks(process->hProcess);
+    priority_child(process->hProcess, flags);
     if (!hookless && !(flags & (DEBUG_PROCESS | DEBUG_ONLY_THIS_PROCESS)))
         load_into(process);
     if (!(flags & CREATE_SUSPENDED))

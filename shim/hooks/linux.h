@@ -124,6 +124,8 @@ static inline int lx_set_flags(int fd, int flags) { return (int)lx3(72, fd, 4 /*
 static inline int lx_epoll_create(void) { return (int)lx1(291, LX_O_CLOEXEC); }
 static inline int lx_epoll_ctl(int ep, int op, int fd, void *event) { return (int)lx4(233, ep, op, fd, event); }
 static inline int lx_epoll_wait(int ep, void *events, int n, int ms) { return (int)lx4(232, ep, events, n, ms); }
+static inline int lx_getpriority(int thread) { return 20 - (int)lx2(140, 0, thread); }
+static inline int lx_setpriority(int thread, int nice) { return (int)lx3(141, 0, thread, nice); }
 static inline int lx_gettid(void) { return (int)lx0(186); }
 /* clang-format on */
 

@@ -115,6 +115,7 @@ BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved)
         session_start();
     }
     job_start();
+    priority_start();
     placeholder_start();
     etw_start();
     winsock_start(tables);

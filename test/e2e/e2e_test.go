@@ -31,7 +31,7 @@ nodes:
   systemReserved: {memory: 256Mi}
   kubeReserved: {cpu: 100m, memory: 512Mi}
   kubeletConfiguration: {enableSystemLogQuery: true, logging: {verbosity: 3}}
-  kubeletExtraArgs: [{name: v, value: "3"}]
+  kubeletExtraArgs: [{name: v, value: "3"}, {name: windows-priorityclass, value: ABOVE_NORMAL_PRIORITY_CLASS}]
   kubeProxyExtraArgs: [{name: v, value: "3"}]
 `
 

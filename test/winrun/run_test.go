@@ -46,6 +46,7 @@ func TestWinrun(t *testing.T) {
 	t.Run("missing_imports", func(t *testing.T) { testMissingImports(t, p) })
 	t.Run("counters", func(t *testing.T) { testCounters(t, p) })
 	t.Run("tools", func(t *testing.T) { testTools(t, p) })
+	t.Run("priority", func(t *testing.T) { testPriority(t, p) })
 	t.Run("service_control", func(t *testing.T) { testServiceControl(t, p) })
 	t.Run("service_known", func(t *testing.T) { testServiceKnown(t, p) })
 	t.Run("service_host", func(t *testing.T) { testServiceHost(t, p) })

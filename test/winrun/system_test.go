@@ -4,12 +4,14 @@ package winrun
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -176,4 +178,55 @@ func readStatus(file string) (name string, threads, anonymous int) {
 		}
 	}
 	return name, threads, anonymous
+}
+
+// testPriority: a priority class is a nice value of all threads, and a program of a higher class starts others with the
+// class that it names, or NORMAL.
+func testPriority(t *testing.T, p prefix) {
+	t.Helper()
+	p.Stop()
+	r := startReady(t, p.command(t, "--", "prog", "priority"))
+	t.Cleanup(func() {
+		r.stop()
+		p.Stop()
+	})
+	for args, want := range map[string]int{"priority": -5, "threads 3": 0, "threads 4": 15, "threads 5": -10} {
+		got := nices(t, p, args)
+		if len(got) < 3 || slices.Min(got) != want || slices.Max(got) != want {
+			t.Errorf("threads of prog %s have the nice values %v, want %d", args, got, want)
+		}
+	}
+}
+
+// nices returns the nice values of the threads of the program of a prefix with these arguments.
+func nices(t *testing.T, p prefix, args string) (values []int) {
+	t.Helper()
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range dirs {
+		line, _ := os.ReadFile(filepath.Join(dir, "cmdline")) // it may have ended
+		words := strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " "))
+		if !p.owns(dir) || !strings.HasSuffix(words, " "+args) || strings.HasSuffix(words, "-- prog "+args) { // the launcher
+			continue
+		}
+		threads, err := filepath.Glob(filepath.Join(dir, "task/*/stat"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, thread := range threads {
+			stat, err := os.ReadFile(thread)
+			if err != nil {
+				continue // it has ended
+			}
+			fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // from the third of proc_pid_stat(5)
+			nice, err := strconv.Atoi(fields[19-3])
+			if err != nil {
+				t.Fatal(err)
+			}
+			values = append(values, nice)
+		}
+	}
+	return values
 }

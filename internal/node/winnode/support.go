@@ -71,7 +71,7 @@ func SupportRows() []support.Row {
 			Area:  area,
 			Name:  "kubelet configuration, flags of kubelet.exe and kube-proxy.exe",
 			Level: support.Partly,
-			Note:  "kubeletConfiguration, kubeletExtraArgs and kubeProxyExtraArgs of a node in cluster.yaml, but for what Mullion reaches the programs by; --windows-priorityclass is accepted and gives the kubelet no more processor time",
+			Note:  "kubeletConfiguration, kubeletExtraArgs and kubeProxyExtraArgs of a node in cluster.yaml, but for what Mullion reaches the programs by",
 			Ref:   "https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/",
 		},
 		{

@@ -27,6 +27,7 @@ func main() {
 		"modules":    modules,
 		"sleep":      sleep,
 		"threads":    threads,
+		"priority":   priority,
 		"size":       size,
 		"volume":     volume,
 		"addrs":      addresses,

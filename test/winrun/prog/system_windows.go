@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"runtime"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 	"unsafe"
 
@@ -144,6 +146,34 @@ func mountPoint([]string) error {
 		return fmt.Errorf("name the volume of C: %w", err)
 	}
 	fmt.Println(windows.UTF16ToString(name))
+	return nil
+}
+
+// priority gives itself the priority class ABOVE_NORMAL and starts itself as "threads 3", with the priority class IDLE as "threads 4", and with HIGH as "threads 5".
+func priority([]string) error {
+	if err := windows.SetPriorityClass(windows.CurrentProcess(), windows.ABOVE_NORMAL_PRIORITY_CLASS); err != nil {
+		return err
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	for count, class := range map[string]uint32{"3": 0, "4": windows.IDLE_PRIORITY_CLASS, "5": windows.HIGH_PRIORITY_CLASS} {
+		cmd := exec.Command(exe, "threads", count)
+		cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: class}
+		ready, err := cmd.StdoutPipe()
+		if err != nil {
+			return err
+		}
+		if err := cmd.Start(); err != nil {
+			return err
+		}
+		if _, err := ready.Read(make([]byte, 8)); err != nil {
+			return err
+		}
+	}
+	fmt.Println("ready")
+	time.Sleep(30 * time.Second)
 	return nil
 }
 
