@@ -1,8 +1,9 @@
 /*
- * The priority class of a process: NtSetInformationProcess.
+ * The priority class of a process: NtSetInformationProcess, NtSetInformationJobObject, NtAssignProcessToJobObject.
  *
  * Fact (Wine 8.0): the class is kept and told, and no thread runs sooner or later for it; kubelet.exe has a flag for it
- * (--windows-priorityclass, pkg/windows/service). Here it is the nice value of the process's threads (sched(7)): new
+ * (--windows-priorityclass, which cmd/kubelet/app/init_windows.go makes the limit of a job object that it puts itself
+ * into). Here it is the nice value of the process's threads (sched(7)): new
  * threads have that of the thread that makes them. A step of nice is a quarter more of the time of those that compete.
  * A program takes its nice value from its class as it begins, so the flags of CreateProcess have their effect, and a
  * program that is started by one of a higher class is NORMAL. A class that is set from outside afterwards is a word
@@ -28,7 +29,17 @@ struct priority_class /* PROCESS_PRIORITY_CLASS */
     BYTE class;
 };
 
+typedef NTSTATUS(WINAPI *set_job)(HANDLE, ULONG, void *, ULONG);
+typedef NTSTATUS(WINAPI *assign)(HANDLE, HANDLE);
+
 static set_process original_set;
+static set_job original_set_job;
+static assign original_assign;
+
+/* The job object that was last given a limit of the priority class, and that class. */
+static HANDLE limiting_job;
+static DWORD limit;
+static DWORD own_limit; /* of the job that the process is in; 0: none */
 
 static int nice_of(DWORD class)
 {
@@ -100,26 +111,66 @@ void priority_child(HANDLE process, DWORD flags)
     const DWORD low = IDLE_PRIORITY_CLASS | BELOW_NORMAL_PRIORITY_CLASS;
     DWORD class = flags & (low | NORMAL_PRIORITY_CLASS | ABOVE_NORMAL_PRIORITY_CLASS | HIGH_PRIORITY_CLASS | REALTIME_PRIORITY_CLASS);
 
-    if (!class)
+    if (own_limit)
+        class = own_limit;
+    else if (!class)
         class = GetPriorityClass(GetCurrentProcess()) & low;
     if (class)
         SetPriorityClass(process, class);
+}
+
+static BOOL is_own(HANDLE process)
+{
+    return GetProcessId(process) == GetCurrentProcessId();
 }
 
 static NTSTATUS WINAPI hook_NtSetInformationProcess(HANDLE process, ULONG class, void *information, ULONG size)
 {
     NTSTATUS status = original_set(process, class, information, size);
 
-    if (!status && class == PRIORITY_CLASS && size == sizeof(struct priority_class) && GetProcessId(process) == GetCurrentProcessId())
+    if (!status && class == PRIORITY_CLASS && size == sizeof(struct priority_class) && is_own(process))
         set_nice(nice_of(GetPriorityClass(GetCurrentProcess())));
+    return status;
+}
+
+static NTSTATUS WINAPI hook_NtSetInformationJobObject(HANDLE job, ULONG class, void *information, ULONG size)
+{
+    const JOBOBJECT_BASIC_LIMIT_INFORMATION *limits = information; /* what extended limits begin with, too */
+    NTSTATUS status = original_set_job(job, class, information, size);
+
+    if (status || size < sizeof(*limits) || (class != JobObjectBasicLimitInformation && class != JobObjectExtendedLimitInformation))
+        return status;
+    if (limits->LimitFlags & JOB_OBJECT_LIMIT_PRIORITY_CLASS)
+    {
+        limit = limits->PriorityClass;
+        limiting_job = job;
+    }
+    else if (limiting_job == job)
+        limiting_job = NULL;
+    return status;
+}
+
+static NTSTATUS WINAPI hook_NtAssignProcessToJobObject(HANDLE job, HANDLE process)
+{
+    NTSTATUS status = original_assign(job, process);
+
+    if (!status && job && job == limiting_job)
+    {
+        if (is_own(process))
+            own_limit = limit;
+        SetPriorityClass(process, limit);
+    }
     return status;
 }
 
 void priority_start(void)
 {
+    HMODULE ntdll = GetModuleHandleW(L"ntdll.dll");
     int nice = nice_of(GetPriorityClass(GetCurrentProcess()));
 
     if (nice || lx_getpriority(0) < 0)
         set_nice(nice);
-    patch_function(GetModuleHandleW(L"ntdll.dll"), "NtSetInformationProcess", hook_NtSetInformationProcess, (void **)&original_set);
+    patch_function(ntdll, "NtSetInformationProcess", hook_NtSetInformationProcess, (void **)&original_set);
+    patch_function(ntdll, "NtSetInformationJobObject", hook_NtSetInformationJobObject, (void **)&original_set_job);
+    patch_function(ntdll, "NtAssignProcessToJobObject", hook_NtAssignProcessToJobObject, (void **)&original_assign);
 }

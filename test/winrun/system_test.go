@@ -180,21 +180,31 @@ func readStatus(file string) (name string, threads, anonymous int) {
 	return name, threads, anonymous
 }
 
-// testPriority: a priority class is a nice value of all threads, and a program of a higher class starts others with the
-// class that it names, or NORMAL.
+// testPriority: a priority class is a nice value of all threads. A program of a higher class starts others with the class
+// that it names, or NORMAL; in a job whose limit is a class all have that.
 func testPriority(t *testing.T, p prefix) {
 	t.Helper()
-	p.Stop()
-	r := startReady(t, p.command(t, "--", "prog", "priority"))
-	t.Cleanup(func() {
-		r.stop()
-		p.Stop()
-	})
-	for args, want := range map[string]int{"priority": -5, "threads 3": 0, "threads 4": 15, "threads 5": -10} {
-		got := nices(t, p, args)
-		if len(got) < 3 || slices.Min(got) != want || slices.Max(got) != want {
-			t.Errorf("threads of prog %s have the nice values %v, want %d", args, got, want)
-		}
+	for _, tt := range []struct {
+		by    string
+		nices map[string]int
+	}{
+		{"itself", map[string]int{"priority itself": -5, "threads 3": 0, "threads 4": 15, "threads 5": -10}},
+		{"job", map[string]int{"priority job": -5, "threads 3": -5, "threads 4": -5, "threads 5": -5}}, // as kubelet.exe
+	} {
+		t.Run(tt.by, func(t *testing.T) {
+			p.Stop()
+			r := startReady(t, p.command(t, "--", "prog", "priority", tt.by))
+			t.Cleanup(func() {
+				r.stop()
+				p.Stop()
+			})
+			for args, want := range tt.nices {
+				got := nices(t, p, args)
+				if len(got) < 3 || slices.Min(got) != want || slices.Max(got) != want {
+					t.Errorf("threads of prog %s have the nice values %v, want %d", args, got, want)
+				}
+			}
+		})
 	}
 }
 
