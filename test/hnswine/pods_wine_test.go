@@ -3,6 +3,7 @@
 package hnswine_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -85,6 +86,39 @@ func TestPodsOnTwoHosts(t *testing.T) {
 		netnstest.Flow(t, a2.NetNS, "10.244.1.3:80", "a1", "10.244.1.4")
 		r := a.setup(t, pod("a3"))
 		netnstest.Flow(t, r.NetNS, "10.244.2.3:80", "b1", "10.244.1.5")
+	})
+	t.Run("without-ipam", func(t *testing.T) { // HNS gives the address
+		conf := filepath.Join(a.prefix, "drive_c/Program Files/containerd/cni/conf/10-cbr0.conflist")
+		text, err := os.ReadFile(conf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list map[string]any
+		if err := json.Unmarshal(text, &list); err != nil {
+			t.Fatal(err)
+		}
+		delete(list["plugins"].([]any)[0].(map[string]any), "ipam")
+		edited, err := json.Marshal(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := os.WriteFile(conf, text, 0o644); err != nil {
+				t.Error(err)
+			}
+		}()
+		if err := os.WriteFile(conf, edited, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		r := a.setup(t, pod("hns"))
+		if len(r.IPs) != 1 || r.IPs[0].String() != "10.244.1.6" {
+			t.Errorf("the pod has %v, want 10.244.1.6", r.IPs)
+		}
+		netnstest.Flow(t, r.NetNS, "10.244.2.3:80", "b1", "10.244.1.6")
+		netnstest.Flow(t, a2.NetNS, "10.244.1.3:80", "a1", "10.244.1.4")
+		if err := a.pods.Teardown(t.Context(), pod("hns")); err != nil {
+			t.Error(err)
+		}
 	})
 	t.Run("teardown", func(t *testing.T) {
 		for _, name := range []string{"a1", "a1", "a2", "a3", "never-was"} {

@@ -53,6 +53,7 @@ func (m *Model) checkPolicies(n *network, e *endpoint) error {
 // placeEndpoint gives the endpoint its addresses, hardware address and routes. A remote endpoint keeps whatever address
 // it names: it stands for something elsewhere, on any network.
 func (m *Model) placeEndpoint(n *network, e *endpoint) error {
+	e.dropEmpty()
 	if len(e.IpConfigurations) == 0 {
 		if e.remote() {
 			return wire.Errorf(wire.InvalidIP, "a remote endpoint needs an address")
@@ -82,6 +83,21 @@ func (m *Model) placeEndpoint(n *network, e *endpoint) error {
 		}
 	}
 	return nil
+}
+
+// dropEmpty takes an endpoint whose only addresses are empty for one that names none, and its default routes without a
+// next hop for none. win-bridge.exe makes such endpoints where its configuration has no IPAM plugin, as HNS can give the
+// addresses (containernetworking/plugins v1.9.1, pkg/hns/endpoint_windows.go, GenerateHcnEndpoint).
+func (e *endpoint) dropEmpty() {
+	for _, c := range e.IpConfigurations {
+		if c.IpAddress != "" {
+			return
+		}
+	}
+	e.IpConfigurations = nil
+	e.Routes = slices.DeleteFunc(slices.Clone(e.Routes), func(r wire.Route) bool {
+		return r.NextHop == "" && (r.DestinationPrefix == "0.0.0.0/0" || r.DestinationPrefix == "::/0")
+	})
 }
 
 // checkAddrs checks the addresses that an endpoint wants, and completes them.

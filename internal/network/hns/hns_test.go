@@ -177,6 +177,10 @@ func TestErrors(t *testing.T) {
 		{"endpoint-no-network", wire.NetworkNotFound, "HcnCreateEndpoint", missing, addr("10.244.1.9")},
 		{"endpoint-outside", wire.InvalidIP, "HcnCreateEndpoint", h.network, addr("10.245.1.9")},
 		{"endpoint-no-address", wire.InvalidIP, "HcnCreateEndpoint", h.network, addr("ten")},
+		{
+			"endpoint-one-without-address", wire.InvalidIP, "HcnCreateEndpoint", h.network,
+			`{"IpConfigurations":[{"IpAddress":"10.244.1.9"},{"IpAddress":""}]}`,
+		},
 		{"endpoint-gateway", wire.AddrInvalidOrReserved, "HcnCreateEndpoint", h.network, addr("10.244.1.1")},
 		{"endpoint-broadcast", wire.AddrInvalidOrReserved, "HcnCreateEndpoint", h.network, addr("10.244.1.255")},
 		{"endpoint-duplicate", wire.AddrInvalidOrReserved, "HcnCreateEndpoint", h.network, addr("10.244.1.5")},
