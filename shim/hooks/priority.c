@@ -41,6 +41,9 @@ static HANDLE limiting_job;
 static DWORD limit;
 static DWORD own_limit; /* of the job that the process is in; 0: none */
 
+/* Until a class other than NORMAL was given, the nice value is that of whoever started all of it. */
+static BOOL given;
+
 static int nice_of(DWORD class)
 {
     switch (class)
@@ -93,6 +96,9 @@ static void set_nice(int nice)
 {
     BOOL again = TRUE;
 
+    if (!nice && !given && lx_getpriority(0) >= 0)
+        return;
+    given = TRUE;
     if (!may(nice) && !(nice < 0 && may(nice = 0)))
         return;
     for (int looks = 0; again && looks < MOST_LOOKS; looks++)
@@ -166,10 +172,8 @@ static NTSTATUS WINAPI hook_NtAssignProcessToJobObject(HANDLE job, HANDLE proces
 void priority_start(void)
 {
     HMODULE ntdll = GetModuleHandleW(L"ntdll.dll");
-    int nice = nice_of(GetPriorityClass(GetCurrentProcess()));
 
-    if (nice || lx_getpriority(0) < 0)
-        set_nice(nice);
+    set_nice(nice_of(GetPriorityClass(GetCurrentProcess())));
     patch_function(ntdll, "NtSetInformationProcess", hook_NtSetInformationProcess, (void **)&original_set);
     patch_function(ntdll, "NtSetInformationJobObject", hook_NtSetInformationJobObject, (void **)&original_set_job);
     patch_function(ntdll, "NtAssignProcessToJobObject", hook_NtAssignProcessToJobObject, (void **)&original_assign);
