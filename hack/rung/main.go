@@ -145,6 +145,14 @@ func timeFor(rung string, now, end time.Time) time.Duration {
 	return min(limit(rung), left)
 }
 
+// clear takes down the clusters of killed tests, if the rung brings clusters up.
+func (r *result) clear(ctx context.Context, w io.Writer) error {
+	if !slices.Contains([]string{"cluster", "conformance", "field"}, r.rung) {
+		return nil
+	}
+	return takeDownLeftovers(ctx, layout.RunRoot, w)
+}
+
 func (r *result) run(ctx context.Context, end time.Time, w io.Writer) error {
 	if !slices.Contains(rungs(), r.rung) {
 		return fmt.Errorf("no such rung; there are %s", strings.Join(rungs(), ", "))
@@ -167,10 +175,8 @@ func (r *result) run(ctx context.Context, end time.Time, w io.Writer) error {
 		args = append(args, "-p=1", "-tags="+tagOf(r.rung), chosen(r.rung))
 	}
 	fmt.Fprintf(w, "== rung %s\n", r.rung)
-	if slices.Contains([]string{"cluster", "conformance", "field"}, r.rung) {
-		if err := takeDownLeftovers(ctx, layout.RunRoot, w); err != nil {
-			return err
-		}
+	if err := r.clear(ctx, w); err != nil {
+		return err
 	}
 	started := time.Now()
 	if !end.IsZero() {

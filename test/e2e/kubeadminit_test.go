@@ -90,7 +90,7 @@ func TestFieldKubeadm(t *testing.T) {
 	h.joinWindows(t, "win-1")
 	h.proxyWindows(t, "win-1")
 	h.routesWindows(t, "win-1", "linux-1", "linux-2")
-	h.podsWindows(t, "win-1")
+	h.podsWindows(t)
 	h.resetWindows(t, "win-1")
 
 	// The kubelet is the host's: it comes back with it.

@@ -113,7 +113,7 @@ func (h kubeadmHosts) routesWindows(t *testing.T, host string, linux ...string) 
 }
 
 // podsWindows runs a pod on the Windows node: it and a Linux pod reach each other, and it reaches the API, by Services.
-func (h kubeadmHosts) podsWindows(t *testing.T, host string) {
+func (h kubeadmHosts) podsWindows(t *testing.T) {
 	t.Helper()
 	folder := t.TempDir()
 	laid(t, map[string]string{filepath.Join(folder, "agnhost.exe"): filepath.Join(h.bin, "windows/agnhost.exe")})

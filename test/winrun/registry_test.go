@@ -62,7 +62,8 @@ Get-Content C:\u.txt; (Get-FileHash C:\u.txt).Hash.Length; Remove-Item C:\u.txt`
 		},
 		{ // what a script asks that a batch file runs, and whose arguments hold JSON
 			`Set-Content C:\asking.ps1 '$p = gwmi win32_process -Filter "ProcessId=''$pid''" | % { $_.parentprocessid }
-$line = (gwmi win32_process -Filter "ProcessId=''$p''").commandline; $line.Substring($line.IndexOf(".cmd") + 4).Trim(""" ")
+$line = (gwmi win32_process -Filter "ProcessId=''$p''").commandline
+$line.Substring($line.IndexOf(".cmd") + 4).Trim(""" ")
 (Get-CimInstance Win32_Process -Filter "ProcessId=$p" -Property CommandLine).CommandLine -eq $line
 "$env:asking_first"; exit 3'
 Set-Content C:\asking.cmd '@echo off', '::::::', 'setlocal enabledelayedexpansion', 'set of=%~dpn0', 'set asking_first=%1',
@@ -73,7 +74,7 @@ C:\asking.cmd first c:\a\b '{"a.b/c":"d!e","f":"Zw=="}' 2>&1; $LASTEXITCODE; Rem
 		{ // a link to a share
 			`cmd /c "mklink /D C:\shared \\none\data\x" 2>&1 | Out-Null; $i = Get-Item C:\shared; $i.LinkType; $i.Target[0]
 "$($i.PSIsContainer) $($i.Mode)"; Test-Path C:\shared -PathType Container; $ErrorActionPreference = 'Stop'
-try { cmd /c "mklink /D C:\shared \\none\other" 2>&1 | Out-Null; 'made' } catch { 'caught' }
+try { cmd /c "mklink /D C:\shared \\none\more" 2>&1 | Out-Null; 'made' } catch { 'caught' }
 $i.delete(); Test-Path C:\shared; mkdir C:\shared\in | Out-Null; try { (Get-Item C:\shared).Delete() } catch { "$_" }
 (Get-Item C:\shared).Delete($true); Test-Path C:\shared`,
 			"SymbolicLink\nUNC\\none\\data\\x\nTrue d----l\nTrue\ncaught\nFalse\n" +

@@ -180,8 +180,8 @@ func readStatus(file string) (name string, threads, anonymous int) {
 	return name, threads, anonymous
 }
 
-// testPriority: a priority class is a nice value of all threads. A program of a higher class starts others with the class
-// that it names, or NORMAL; in a job whose limit is a class all have that.
+// testPriority: a priority class is a nice value of all threads. A program of a higher class starts others with the
+// class that it names, or NORMAL; in a job whose limit is a class all have that.
 func testPriority(t *testing.T, p prefix) {
 	t.Helper()
 	for _, tt := range []struct {
@@ -218,7 +218,8 @@ func nices(t *testing.T, p prefix, args string) (values []int) {
 	for _, dir := range dirs {
 		line, _ := os.ReadFile(filepath.Join(dir, "cmdline")) // it may have ended
 		words := strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " "))
-		if !p.owns(dir) || !strings.HasSuffix(words, " "+args) || strings.HasSuffix(words, "-- prog "+args) { // the launcher
+		launcher := strings.HasSuffix(words, "-- prog "+args)
+		if launcher || !p.owns(dir) || !strings.HasSuffix(words, " "+args) {
 			continue
 		}
 		threads, err := filepath.Glob(filepath.Join(dir, "task/*/stat"))

@@ -50,8 +50,8 @@ var (
 const pause = 300 * time.Millisecond
 
 // tokenPatience is how long cluster-info may lack the token's signature while it has others: the bootstrap signer signs
-// for a new token within a second. Without any signature it may be that the signer does not run yet: after `kubeadm init`
-// that takes ten seconds and more.
+// for a new token within a second. Without any signature it may be that the signer does not run yet: after
+// `kubeadm init` that takes ten seconds and more.
 const tokenPatience = 5 * time.Second
 
 // errUnsigned says that cluster-info has no signature at all.

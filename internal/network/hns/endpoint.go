@@ -86,8 +86,8 @@ func (m *Model) placeEndpoint(n *network, e *endpoint) error {
 }
 
 // dropEmpty takes an endpoint whose only addresses are empty for one that names none, and its default routes without a
-// next hop for none. win-bridge.exe makes such endpoints where its configuration has no IPAM plugin, as HNS can give the
-// addresses (containernetworking/plugins v1.9.1, pkg/hns/endpoint_windows.go, GenerateHcnEndpoint).
+// next hop for none. win-bridge.exe makes such endpoints where its configuration has no IPAM plugin, as HNS can give
+// the addresses (containernetworking/plugins v1.9.1, pkg/hns/endpoint_windows.go, GenerateHcnEndpoint).
 func (e *endpoint) dropEmpty() {
 	for _, c := range e.IpConfigurations {
 		if c.IpAddress != "" {

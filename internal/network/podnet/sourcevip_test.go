@@ -28,7 +28,9 @@ func TestSourceVIPOfHostilePrograms(t *testing.T) {
 		"pipe":             {func(file string) error { return syscall.Mkfifo(file, 0o600) }, false},
 		"folder":           {func(file string) error { return os.Mkdir(file, 0o700) }, false},
 		"more than a mebibyte": {
-			func(file string) error { return os.WriteFile(file, []byte(answer+strings.Repeat(" ", 1<<20)), 0o600) }, false,
+			func(file string) error {
+				return os.WriteFile(file, []byte(answer+strings.Repeat(" ", 1<<20)), 0o600)
+			}, false,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

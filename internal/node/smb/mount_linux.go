@@ -29,8 +29,12 @@ func mountOver(folder, device *os.File, source string) error {
 	}
 	defer unix.Close(made)
 	for _, o := range [][2]string{
-		{"source", source}, {"subtype", "smb"}, {"fd", strconv.Itoa(int(device.Fd()))}, {"rootmode", "40000"},
-		{"user_id", "0"}, {"group_id", "0"},
+		{"source", source},
+		{"subtype", "smb"},
+		{"fd", strconv.Itoa(int(device.Fd()))},
+		{"rootmode", "40000"},
+		{"user_id", "0"},
+		{"group_id", "0"},
 	} {
 		if err := unix.FsconfigSetString(made, o[0], o[1]); err != nil {
 			return fmt.Errorf("set %s: %w", o[0], err)

@@ -317,7 +317,7 @@ func (s *Server) startKeeper(ctx context.Context, device *os.File, name string) 
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), "/proc/self/fd/4", KeepCommand, name)
 	cmd.Args[0] = s.Program
 	cmd.ExtraFiles = []*os.File{device, program}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, os.Stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, os.Stderr //nolint:forbidigo // the child says there what this process would
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: &syscall.Credential{Uid: userID, Gid: userID}}
 	started := make(chan error, 1)
 	go func() {

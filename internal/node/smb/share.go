@@ -168,8 +168,7 @@ func (s *share) answered(number int, request func() error) error {
 
 // isLost reports whether an error is one of the connection: the server has not refused anything.
 func isLost(err error) bool {
-	var response *smb2.ResponseError
-	if errors.As(err, &response) {
+	if response, ok := errors.AsType[*smb2.ResponseError](err); ok {
 		switch response.Code {
 		case statusSessionDeleted, statusSessionExpired, statusNetworkNameDeleted, statusFileClosed:
 			return true
@@ -205,8 +204,7 @@ const (
 
 // errnoOf is what Linux says in place of the server.
 func errnoOf(err error) syscall.Errno {
-	var response *smb2.ResponseError
-	if errors.As(err, &response) {
+	if response, ok := errors.AsType[*smb2.ResponseError](err); ok {
 		errno, known := map[uint32]syscall.Errno{
 			statusNoSuchFile:        syscall.ENOENT,
 			statusSharingViolation:  syscall.ETXTBSY, // Wine says STATUS_SHARING_VIOLATION again

@@ -67,9 +67,9 @@ type host struct {
 	netns, folder, prefix, socket string
 }
 
-func newHost(t testing.TB) host {
-	t.Helper()
-	dir := t.TempDir()
+func newHost(tb testing.TB) host {
+	tb.Helper()
+	dir := tb.TempDir()
 	h := host{
 		netns:  filepath.Join(dir, "netns"),
 		folder: filepath.Join(dir, "unc"),
@@ -78,63 +78,63 @@ func newHost(t testing.TB) host {
 	}
 	for _, folder := range []string{filepath.Join(h.prefix, "dosdevices"), h.folder} {
 		if err := os.MkdirAll(folder, 0o755); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	if err := os.Symlink(h.folder, filepath.Join(h.prefix, "dosdevices", "unc")); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if _, err := netns.Ensure(h.netns); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := netns.Remove(h.netns); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
-	agent := exec.CommandContext(context.WithoutCancel(t.Context()), "nsenter", "--net="+h.netns, os.Args[0], serveCommand,
-		h.socket, h.folder, h.prefix)
-	agent.Stdout, agent.Stderr = t.Output(), t.Output()
+	agent := exec.CommandContext(context.WithoutCancel(tb.Context()), "nsenter", "--net="+h.netns, os.Args[0],
+		serveCommand, h.socket, h.folder, h.prefix)
+	agent.Stdout, agent.Stderr = tb.Output(), tb.Output()
 	if err := agent.Start(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
-		for _, m := range h.get(t) {
-			h.ask(t, smbmapping.Request{Do: smbmapping.Remove, Remote: m.Remote})
+	tb.Cleanup(func() {
+		for _, m := range h.get(tb) {
+			h.ask(tb, smbmapping.Request{Do: smbmapping.Remove, Remote: m.Remote})
 		}
 		_ = agent.Process.Kill()
 		_ = agent.Wait()
 	})
 	for deadline := time.Now().Add(10 * time.Second); ; {
-		conn, err := unixsocket.Dialer(h.socket)(t.Context(), "", "")
+		conn, err := unixsocket.Dialer(h.socket)(tb.Context(), "", "")
 		if err == nil {
 			_ = conn.Close()
 			return h
 		}
 		if time.Now().After(deadline) {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
 }
 
-func (h host) ask(t testing.TB, request smbmapping.Request) smbmapping.Answer {
-	t.Helper()
-	conn, err := unixsocket.Dialer(h.socket)(context.WithoutCancel(t.Context()), "", "")
+func (h host) ask(tb testing.TB, request smbmapping.Request) smbmapping.Answer {
+	tb.Helper()
+	conn, err := unixsocket.Dialer(h.socket)(context.WithoutCancel(tb.Context()), "", "")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer conn.Close()
 	answer, err := smbmapping.Ask(conn, request)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return answer
 }
 
-func (h host) get(t testing.TB) []smbmapping.Mapping {
-	t.Helper()
-	return h.ask(t, smbmapping.Request{Do: smbmapping.Get}).Mappings
+func (h host) get(tb testing.TB) []smbmapping.Mapping {
+	tb.Helper()
+	return h.ask(tb, smbmapping.Request{Do: smbmapping.Get}).Mappings
 }
 
 const remote = `\\` + loopback + `\` + smbtest.Share
@@ -152,10 +152,10 @@ func mapAs(user string) smbmapping.Request {
 	return smbmapping.Request{Do: smbmapping.New, Remote: remote, User: user, Password: smbtest.Password}
 }
 
-func (h host) mapped(t testing.TB, request smbmapping.Request) string {
-	t.Helper()
-	if a := h.ask(t, request); a.Error != "" || len(a.Mappings) != 1 {
-		t.Fatalf("%s: %+v", request.Remote, a)
+func (h host) mapped(tb testing.TB, request smbmapping.Request) string {
+	tb.Helper()
+	if a := h.ask(tb, request); a.Error != "" || len(a.Mappings) != 1 {
+		tb.Fatalf("%s: %+v", request.Remote, a)
 	}
 	return filepath.Join(h.folder, loopback, smbtest.Share)
 }
@@ -176,7 +176,8 @@ func TestMapping(t *testing.T) {
 		{smbmapping.Request{Do: smbmapping.New, Remote: `\\..\data`}, 87},
 		{private(mapAs(smbtest.User)), 5},
 	} {
-		if a := h.ask(t, tc.request); a.Code != tc.code || a.Error == "" || strings.Contains(a.Error, smbtest.Password) {
+		a := h.ask(t, tc.request)
+		if a.Code != tc.code || a.Error == "" || strings.Contains(a.Error, smbtest.Password) {
 			t.Errorf("%s as %q: %+v, want error %d", tc.request.Remote, tc.request.User, a, tc.code)
 		}
 	}

@@ -37,7 +37,8 @@ type Host struct {
 	// Shared is one more folder that the host may write to. What the machine mounts in it while the host is up appears
 	// in the host; empty: there is none.
 	Shared string `json:"shared,omitempty"`
-	// Shares is one that the host may not write to, with SMB shares, which the machine mounts in it; empty: there is none.
+	// Shares is one that the host may not write to, with SMB shares, which the machine mounts in it; empty: there is
+	// none.
 	Shares string `json:"shares,omitempty"`
 	// Loader is the command line that runs a Windows program, to be followed by its Windows path and arguments.
 	Loader []string `json:"loader"`

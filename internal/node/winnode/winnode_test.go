@@ -69,8 +69,8 @@ contexts: [{name: x, context: {cluster: c, user: u}}]
 current-context: x
 `
 
-// A bare host has the parts of its container runtime alone, the programs of a person who joins a cluster, and its private
-// folders.
+// A bare host has the parts of its container runtime alone, the programs of a person who joins a cluster, and its
+// private folders.
 func TestBareHost(t *testing.T) {
 	c := sample(t)
 	c.Bare, c.NoProxy = true, true

@@ -169,7 +169,7 @@ func (p *parser) argumentWord() (expr, error) {
 	t := &template{}
 	var b strings.Builder
 	plain := true
-	for r := p.peek(); r != 0 && !strings.ContainsRune(" \t\r\n;|)}>,", r); r = p.peek() {
+	for r := p.peek(); !endsWord(r); r = p.peek() {
 		switch {
 		case r == '(' && p.at > begin: // another argument
 			return p.wordSoFar(t, &b, plain, begin)
@@ -207,6 +207,9 @@ func (p *parser) argumentWord() (expr, error) {
 	}
 	return p.wordSoFar(t, &b, plain, begin)
 }
+
+// endsWord reports whether a bare word ends before r; 0 is the end of the script.
+func endsWord(r rune) bool { return r == 0 || strings.ContainsRune(" \t\r\n;|)}>,", r) }
 
 // wordSoFar is a word that has been read: t and b if it is not plain, or the text from begin.
 func (p *parser) wordSoFar(t *template, b *strings.Builder, plain bool, begin int) (expr, error) {

@@ -145,7 +145,8 @@ func TestCNIExample(t *testing.T) {
 	}
 }
 
-// TestPrepareNodeExample prepares a host by the example's script, and starts the kubelet by the script that this writes.
+// TestPrepareNodeExample prepares a host by the example's script, and starts the kubelet by the script that this
+// writes.
 func TestPrepareNodeExample(t *testing.T) {
 	e := newExample(t, "kubeadm/prepare-node.ps1", map[string]string{
 		"nssm.exe":         "#!/bin/sh\nprintf 'nssm %s\\n' \"$*\"\n",
@@ -183,7 +184,8 @@ func TestPrepareNodeExample(t *testing.T) {
 	}
 }
 
-// TestFlannelExample starts flanneld.exe by the example's script, after the CNI plugins and their configuration are there.
+// TestFlannelExample starts flanneld.exe by the example's script, after the CNI plugins and their configuration are
+// there.
 func TestFlannelExample(t *testing.T) {
 	e := newExample(t, "flannel/windows/start.ps1", map[string]string{
 		"flannel/cni/flannel.exe":        "plugin",

@@ -171,22 +171,8 @@ func head(kind, dir string) []string {
 		return []string{
 			"", fmt.Sprintf(groupRow, "Count", "Name", "Group"), fmt.Sprintf(groupRow, "-----", "----", "-----"),
 		}
-	case "service":
-		return []string{
-			"", fmt.Sprintf(serviceRow, "Status", "Name", "DisplayName"), fmt.Sprintf(serviceRow, "------", "----", "-----------"),
-		}
-	case "route":
-		return []string{
-			"", fmt.Sprintf(routeRow, "ifIndex", "DestinationPrefix", "NextHop", "RouteMetric", "PolicyStore"),
-			fmt.Sprintf(routeRow, "-------", "-----------------", "-------", "-----------", "-----------"),
-		}
 	case "group without elements":
 		return []string{"", fmt.Sprintf("%5s %s", "Count", "Name"), fmt.Sprintf("%5s %s", "-----", "----")}
-	case "network adapter":
-		return []string{
-			"", fmt.Sprintf(adapterRow, "Name", "InterfaceDescription", "ifIndex", "Status", "MacAddress", "LinkSpeed"),
-			fmt.Sprintf(adapterRow, "----", "--------------------", "-------", "------", "----------", "---------"),
-		}
 	case "command":
 		return []string{
 			"", fmt.Sprintf(commandRow, "CommandType", "Name", "Version", "Source"),
@@ -206,6 +192,27 @@ func head(kind, dir string) []string {
 		}
 	case "job":
 		return []string{"", fmt.Sprintf(job, "Id", "Name", "State"), fmt.Sprintf(job, "--", "----", "-----")}
+	}
+	return systemHead(kind, dir)
+}
+
+// systemHead is head for what the system has: services, adapters, routes, events.
+func systemHead(kind, dir string) []string {
+	switch kind {
+	case "service":
+		return []string{
+			"", fmt.Sprintf(serviceRow, "Status", "Name", "DisplayName"), fmt.Sprintf(serviceRow, "------", "----", "-----------"),
+		}
+	case "route":
+		return []string{
+			"", fmt.Sprintf(routeRow, "ifIndex", "DestinationPrefix", "NextHop", "RouteMetric", "PolicyStore"),
+			fmt.Sprintf(routeRow, "-------", "-----------------", "-------", "-----------", "-----------"),
+		}
+	case "network adapter":
+		return []string{
+			"", fmt.Sprintf(adapterRow, "Name", "InterfaceDescription", "ifIndex", "Status", "MacAddress", "LinkSpeed"),
+			fmt.Sprintf(adapterRow, "----", "--------------------", "-------", "------", "----------", "---------"),
+		}
 	}
 	return eventHead(kind, dir)
 }
@@ -271,8 +278,6 @@ func tableRow(o *object) (line string, ok bool) {
 		at, _ := o.props["lastwritetime"].(moment)
 		return fmt.Sprintf("%-8s%24s%15s %s", p("mode"), at.at.Format("1/2/2006   3:04 PM"), p("length"),
 			p("name")), true
-	case "process":
-		return fmt.Sprintf("%8s %s", p("id"), p("processname")), true
 	case "acl":
 		return fmt.Sprintf("%-24s %-28s %s", p("pschildname"), p("owner"), firstLine(p("accesstostring"))), true
 	case "entry":
@@ -282,16 +287,8 @@ func tableRow(o *object) (line string, ok bool) {
 	case "group":
 		items, _ := o.props["group"].([]value)
 		return fmt.Sprintf(groupRow, p("count"), shortened(p("name"), 25), entryValue(items)), true
-	case "service":
-		return fmt.Sprintf(serviceRow, p("status"), shortened(p("name"), 18), p("displayname")), true
-	case "route":
-		return fmt.Sprintf(routeRow, p("ifindex"), p("destinationprefix"), p("nexthop"), p("routemetric"), p("policystore")),
-			true
 	case "group without elements":
 		return fmt.Sprintf("%5s %s", p("count"), p("name")), true
-	case "network adapter":
-		return fmt.Sprintf(adapterRow, shortened(p("name"), 25), shortened(p("interfacedescription"), 39), p("ifindex"),
-			p("status"), p("macaddress"), p("linkspeed")), true
 	case "command":
 		return strings.TrimRight(fmt.Sprintf(commandRow, p("commandtype"), shortened(p("displayname"), 50), p("version"),
 			p("source")), " "), true
@@ -301,6 +298,24 @@ func tableRow(o *object) (line string, ok bool) {
 		return fmt.Sprintf(smbRow, p("status"), p("localpath"), p("remotepath")), true
 	case "job":
 		return fmt.Sprintf("%-6s %-15s %s", p("id"), p("name"), p("state")), true
+	}
+	return systemRow(o)
+}
+
+// systemRow is tableRow for what the system has: processes, services, adapters, routes, events.
+func systemRow(o *object) (line string, ok bool) {
+	p := func(name string) string { return text(o.props[name]) }
+	switch o.kind {
+	case "process":
+		return fmt.Sprintf("%8s %s", p("id"), p("processname")), true
+	case "service":
+		return fmt.Sprintf(serviceRow, p("status"), shortened(p("name"), 18), p("displayname")), true
+	case "route":
+		return fmt.Sprintf(routeRow, p("ifindex"), p("destinationprefix"), p("nexthop"), p("routemetric"), p("policystore")),
+			true
+	case "network adapter":
+		return fmt.Sprintf(adapterRow, shortened(p("name"), 25), shortened(p("interfacedescription"), 39), p("ifindex"),
+			p("status"), p("macaddress"), p("linkspeed")), true
 	}
 	return eventRow(o)
 }

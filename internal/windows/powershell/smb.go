@@ -86,7 +86,12 @@ func smbObject(m smbmapping.Mapping) *object {
 // (https://learn.microsoft.com/en-us/previous-versions/windows/desktop/smb/msft-smbmapping).
 func smbStatus() *enumType {
 	return &enumType{name: "SmbMappingStatus", values: []enumName{
-		{"OK", 0}, {"Paused", 1}, {"Disconnected", 2}, {"NetworkError", 3}, {"Connecting", 4}, {"Reconnecting", 5},
+		{"OK", 0},
+		{"Paused", 1},
+		{"Disconnected", 2},
+		{"NetworkError", 3},
+		{"Connecting", 4},
+		{"Reconnecting", 5},
 		{"Unavailable", 6},
 	}}
 }

@@ -43,18 +43,18 @@ type Options struct {
 
 // Start starts a server in the network namespace pinned at netns, where it listens on the address host and port 445,
 // and ends it with the test. The test is skipped where the server is not installed.
-func Start(t testing.TB, netns, host string, o Options) *Server {
-	t.Helper()
+func Start(tb testing.TB, netns, host string, o Options) *Server {
+	tb.Helper()
 	for _, program := range []string{"smbd", "pdbedit"} {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("%s is not installed: Samba's server is in Debian's package samba", program)
+			tb.Skipf("%s is not installed: Samba's server is in Debian's package samba", program)
 		}
 	}
-	s := &Server{dir: t.TempDir(), netns: netns, host: host}
+	s := &Server{dir: tb.TempDir(), netns: netns, host: host}
 	s.Dir = filepath.Join(s.dir, "share")
 	for _, folder := range []string{"share", "private", "state", "run"} {
 		if err := os.Mkdir(filepath.Join(s.dir, folder), 0o700); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	encrypt := "enabled"
@@ -92,50 +92,50 @@ func Start(t testing.TB, netns, host string, o Options) *Server {
 `, host, s.dir, encrypt, Share),
 	} {
 		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	for _, user := range []string{"games", "news"} {
-		cmd := exec.CommandContext(t.Context(), "pdbedit", "-s", s.config(), "-a", "-t", "-u", user)
+		cmd := exec.CommandContext(tb.Context(), "pdbedit", "-s", s.config(), "-a", "-t", "-u", user)
 		cmd.Stdin = strings.NewReader(Password + "\n" + Password + "\n")
 		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("pdbedit: %v\n%s", err, out)
+			tb.Fatalf("pdbedit: %v\n%s", err, out)
 		}
 	}
-	s.Run(t)
+	s.Run(tb)
 	return s
 }
 
 func (s *Server) config() string { return filepath.Join(s.dir, "smb.conf") }
 
 // Run starts the server again.
-func (s *Server) Run(t testing.TB) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "nsenter", "--net="+s.netns, "smbd", "--foreground", "--no-process-group",
+func (s *Server) Run(tb testing.TB) {
+	tb.Helper()
+	cmd := exec.CommandContext(tb.Context(), "nsenter", "--net="+s.netns, "smbd", "--foreground", "--no-process-group",
 		"--configfile="+s.config())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	s.cmd = cmd
-	t.Cleanup(s.Stop)
+	tb.Cleanup(s.Stop)
 	var err error
 	for deadline := time.Now().Add(15 * time.Second); time.Now().Before(deadline); {
 		var c net.Conn
-		if c, err = proc.DialIn(s.netns)(t.Context(), "tcp", net.JoinHostPort(s.host, "445")); err == nil {
+		if c, err = proc.DialIn(s.netns)(tb.Context(), "tcp", net.JoinHostPort(s.host, "445")); err == nil {
 			_ = c.Close()
 			return
 		}
 		select {
-		case <-t.Context().Done():
+		case <-tb.Context().Done():
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
 	log, _ := os.ReadFile(filepath.Join(s.dir, "log"))
 	s.Stop()
-	t.Fatalf("wait for smbd: %v\n%s\n%s", err, said.Bytes(), log)
+	tb.Fatalf("wait for smbd: %v\n%s\n%s", err, said.Bytes(), log)
 }
 
 // Stop ends the server with all its connections.
