@@ -87,7 +87,7 @@ func (r Request) Check() error {
 	case r.Do != New && r.Do != Get && r.Do != Remove:
 		return fmt.Errorf("%.20q is none of new, get, remove", r.Do)
 	case r.Local != "" && !letter.MatchString(r.Local):
-		return fmt.Errorf("%.20q is not one of the drives D: to Z:, or not free", r.Local)
+		return fmt.Errorf("%.20q is not a free drive (D: to Z:)", r.Local)
 	case len(r.User) > mostText || len(r.Password) > mostText:
 		return fmt.Errorf("the user's name or the password has more than %d bytes", mostText)
 	}
