@@ -66,8 +66,8 @@ $line = (gwmi win32_process -Filter "ProcessId=''$p''").commandline
 $line.Substring($line.IndexOf(".cmd") + 4).Trim(""" ")
 (Get-CimInstance Win32_Process -Filter "ProcessId=$p" -Property CommandLine).CommandLine -eq $line
 "$env:asking_first"; exit 3'
-Set-Content C:\asking.cmd '@echo off', '::::::', 'setlocal enabledelayedexpansion', 'set of=%~dpn0', 'set asking_first=%1',
-  'powershell.exe -NoLogo -Sta -ExecutionPolicy "ByPass" -Command "%of%.ps1"', 'goto :eof'
+Set-Content C:\asking.cmd '@echo off', '::::::', 'setlocal enabledelayedexpansion', 'set of=%~dpn0',
+  'set asking_first=%1', 'powershell.exe -NoLogo -Sta -ExecutionPolicy "ByPass" -Command "%of%.ps1"', 'goto :eof'
 C:\asking.cmd first c:\a\b '{"a.b/c":"d!e","f":"Zw=="}' 2>&1; $LASTEXITCODE; Remove-Item C:\asking.*`,
 			"first c:\\a\\b {\\\"a.b/c\\\":\\\"d!e\\\",\\\"f\\\":\\\"Zw==\\\"}\nTrue\nfirst\n1\n",
 		},

@@ -231,7 +231,8 @@ func nices(t *testing.T, p prefix, args string) (values []int) {
 			if err != nil {
 				continue // it has ended
 			}
-			fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // from the third of proc_pid_stat(5)
+			// from the third field of proc_pid_stat(5) on
+			fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 			nice, err := strconv.Atoi(fields[19-3])
 			if err != nil {
 				t.Fatal(err)
