@@ -45,7 +45,8 @@ static void *ours(const char *name)
         return function ? function values : (otherwise); \
     }
 
-HAND_ON(ULONG, EventRegister, (const GUID *id, void *callback, void *context, REGHANDLE *handle), (id, callback, context, handle), ERROR_CALL_NOT_IMPLEMENTED)
+HAND_ON(ULONG, EventRegister, (const GUID *id, void *callback, void *context, REGHANDLE *handle), (id, callback, context, handle),
+        (*handle = 0, ERROR_SUCCESS)) /* Node.js 18 ends if its provider is refused */
 HAND_ON(ULONG, EventUnregister, (REGHANDLE handle), (handle), ERROR_SUCCESS)
 HAND_ON(ULONG, EventSetInformation, (REGHANDLE handle, ULONG class, void *information, ULONG size), (handle, class, information, size), ERROR_SUCCESS)
 HAND_ON(BOOLEAN, EventEnabled, (REGHANDLE handle, const EVENT_DESCRIPTOR *descriptor), (handle, descriptor), FALSE)

@@ -47,7 +47,7 @@ func TestSources(t *testing.T) {
 
 // TestPrograms makes the checks of the chosen rows, in one prefix.
 func TestPrograms(t *testing.T) {
-	p := winetest.New(t, "httpapi.dll", "mi.dll", "mullionhttp.exe", "ncrypt.dll", "pdh.dll")
+	p := winetest.New(t, "httpapi.dll", "mi.dll", "mullionhttp.exe", "ncrypt.dll", "pdh.dll", "tdh.dll", "wevtapi.dll")
 	for _, row := range chosen(t) {
 		t.Run(row.ID, func(t *testing.T) {
 			b := newBench(t, p, row)
