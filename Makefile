@@ -188,7 +188,7 @@ test-programs: machines-deps shims ## the programs that people run, with the Win
 	@hack/try-programs.sh $${SUITES:-bookworm trixie}
 
 test-documents: build ## every sample of the documents about Kubernetes on Windows, on a cluster (MULLION_DOCUMENTS=IDs for some)
-	@MULLION_DOCUMENTS=$${MULLION_DOCUMENTS:-all} $(GO) test -count=1 -vet=off -tags cluster -timeout 1h -v -run TestDocuments$$$$ ./test/e2e
+	@MULLION_DOCUMENTS=$${MULLION_DOCUMENTS:-all} $(GO) test -count=1 -vet=off -tags cluster -timeout 1h -v -run '^TestDocuments$$' ./test/e2e
 
 test-wines: machines-deps build sample ## rung wine with the Wine of each release of Debian, in roots of them (SUITES="trixie")
 	@hack/try-wine.sh $${SUITES:-trixie}
