@@ -20,6 +20,9 @@ func main() {
 	if err != nil {
 		self = os.Args[0]
 	}
+	if other := installed(self, os.Getenv); runtime.GOOS == "windows" && other != "" {
+		os.Exit(instead(other))
+	}
 	s := powershell.Session{
 		Args:    os.Args[1:],
 		Environ: os.Environ(),

@@ -473,6 +473,18 @@ func testPowerShell(t *testing.T, p prefix) {
 			t.Errorf("%s: %+v, want %q", script, got, want)
 		}
 	}
+	t.Run("image", func(t *testing.T) { // an image's own pwsh.exe, here a program that prints its arguments
+		p.CopyIn(t, p.Path("prog.exe"), "Program Files/PowerShell/7/pwsh.exe")
+		defer os.Remove(p.Path("Program Files/PowerShell/7/pwsh.exe"))
+		got := p.run(t, "--", "pwsh", "args", `a "b`, "")
+		if got.code != 0 || !strings.Contains(got.out, `["a \"b",""]`) ||
+			!strings.Contains(got.out, `C:\\Program Files\\PowerShell\\7\\pwsh.exe`) {
+			t.Errorf("%+v", got)
+		}
+		if got := p.run(t, "--", "pwsh", "exit", "7"); got.code != 7 {
+			t.Errorf("%+v", got)
+		}
+	})
 	got := p.run(t, "--", "powershell", "/c", "echo before; Get-Disk x")
 	if got.code != 1 || got.out != "" ||
 		!strings.Contains(got.err, "Get-Disk is not part of Mullion's PowerShell") {
