@@ -216,7 +216,8 @@ func programRows() []support.Row {
 			Name:  "Windows PowerShell, PowerShell: the language",
 			Level: support.Partly,
 			Ref:   "https://learn.microsoft.com/powershell/",
-			Note: "powershell.exe and pwsh.exe are Mullion's own and run a part of the language of Windows PowerShell " +
+			Note: "powershell.exe and pwsh.exe are Mullion's own (pwsh.exe runs the one that an image brings, in " +
+				"Program Files or on the PATH, if there is one) and run a part of the language of Windows PowerShell " +
 				"5.1: variables with $global:, $script: and $local:, strings, lists, hash tables, objects with " +
 				"properties, operators with -f, -is and splatting, if, switch, while, do, for, foreach, functions " +
 				"with begin, process and end and parameters of the pipeline, filters, try, catch, trap, throw, $Error " +

@@ -13,7 +13,7 @@ func missing() []Row {
 		{"ruby_php", "Ruby, PHP", "npm has them as WebAssembly alone, which is Node.js' work"},
 		{"nginx", "nginx", "the source that Debian has is without the files for Windows (src/os/win32), and no package of npm holds its program"},
 		{"gitea", "Gitea", "its module calls itself by another name than the one it is fetched by, and is without its web pages"},
-		{"pwsh", "PowerShell 7", "no package of npm holds its Windows program; powershell.exe and pwsh.exe are Mullion's own"},
+		{"pwsh", "PowerShell 7", "no package of npm holds its Windows program; powershell.exe and pwsh.exe are Mullion's own, and pwsh.exe runs the one that an image brings"},
 	} {
 		rows = append(rows, Row{ID: m.id, Title: m.title, Family: NotToBeHad, Missing: m.why})
 	}
