@@ -13,6 +13,7 @@ const (
 	NotSupported      = winerr.Code(50)
 	InvalidParameter  = winerr.Code(87)
 	InvalidName       = winerr.Code(123)
+	RequestTimeout    = winerr.Code(1053)
 	AlreadyRunning    = winerr.Code(1056)
 	InvalidAccount    = winerr.Code(1057)
 	Disabled          = winerr.Code(1058)

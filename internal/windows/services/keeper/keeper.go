@@ -21,6 +21,9 @@ const (
 	restartDelay = 1000
 )
 
+// mostStarts is how often a service that does not answer in time is started in all.
+const mostStarts = 3
+
 // logSize is the size in bytes at which the service's log begins anew. Its text has been copied by then.
 const logSize = 16 << 20
 
@@ -56,7 +59,7 @@ func Run(ctx context.Context, m services.Manager, system System, o Options, out 
 	if err := k.say(Starting); err != nil {
 		return err
 	}
-	if err := h.Start(nil); err != nil && !errors.Is(err, services.AlreadyRunning) {
+	if err := start(h); err != nil && !errors.Is(err, services.AlreadyRunning) {
 		return errors.Join(fmt.Errorf("start service %s: %w", o.Name, err), k.copyLog())
 	}
 	return k.keep(ctx)
@@ -89,6 +92,16 @@ func prepare(m services.Manager, system System, o Options) (services.Handle, err
 		return nil, errors.Join(err, h.Close())
 	}
 	return h, nil
+}
+
+// start starts a service, again if it does not answer in time, as on a machine that is busy: what it needs is in the
+// machine's memory then.
+func start(h services.Handle) error {
+	for try := 1; ; try++ {
+		if err := h.Start(nil); !errors.Is(err, services.RequestTimeout) || try == mostStarts {
+			return err
+		}
+	}
 }
 
 // stop stops a service that runs.

@@ -84,6 +84,22 @@ func TestRunMakesTheService(t *testing.T) {
 	}
 }
 
+// A service that does not answer in time is started again, and not for ever.
+func TestRunStartsALateService(t *testing.T) {
+	for late, says := range map[int]string{0: "", 2: "", 3: "start service kubelet: The service did not respond"} {
+		m, o := &servicestest.Manager{Services: []*servicestest.Service{{
+			Service: services.Service{Name: "kubelet", Status: services.Status{State: services.Stopped}},
+			Late:    late,
+		}}}, options(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		err := keeper.Run(ctx, m, system{}, o, &bytes.Buffer{})
+		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
+			t.Errorf("late %d times: %v, want %q", late, err, says)
+		}
+	}
+}
+
 // A service that somebody stops is told of, and the keeper goes on; one that fails soon after its start ends it.
 func TestRunTellsOfTheEnd(t *testing.T) {
 	for name, tt := range map[string]struct {

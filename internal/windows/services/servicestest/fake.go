@@ -19,6 +19,8 @@ type Service struct {
 	Args []string
 	// Refuses is the error of starting and stopping it.
 	Refuses error
+	// Late is how many starts it does not answer in time.
+	Late int
 	// Ends is how the service ends by itself, once it has been asked as often as Asks says; nil if it does not.
 	Ends *services.Status
 	Asks int
@@ -139,6 +141,9 @@ func (h handle) Start(args []string) error {
 	switch {
 	case h.Refuses != nil:
 		return h.Refuses
+	case h.Service.Late > 0:
+		h.Service.Late--
+		return services.RequestTimeout
 	case h.Service.Config.Start == services.StartDisabled:
 		return services.Disabled
 	case h.Service.Status.State != services.Stopped:
