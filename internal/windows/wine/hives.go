@@ -163,8 +163,8 @@ type HostIdentity struct {
 // HostKeys are the changes to HKEY_LOCAL_MACHINE that a host makes in its own prefix before it starts.
 func HostKeys(id HostIdentity) []Key {
 	return []Key{
-		// kubelet.exe is a program of 90 MB. It answers after more than ten seconds on an emulated machine. While a service
-		// has not answered, no other starts.
+		// kubelet.exe is a program of 90 MB. It answers after more than ten seconds on an emulated machine. While a
+		// service has not answered, no other starts.
 		ServiceTimeout(time.Minute),
 		{Path: `System\HardwareConfig`, Values: []Value{SZ("LastConfig", "{"+id.SystemUUID+"}")}},
 		{

@@ -141,8 +141,8 @@ func (h handle) Start(args []string) error {
 	switch {
 	case h.Refuses != nil:
 		return h.Refuses
-	case h.Service.Late > 0:
-		h.Service.Late--
+	case h.Late > 0:
+		h.Late--
 		return services.RequestTimeout
 	case h.Service.Config.Start == services.StartDisabled:
 		return services.Disabled
