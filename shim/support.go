@@ -198,8 +198,8 @@ func processRows() []support.Row {
 			Name:  "priority classes: SetPriorityClass, the flags of CreateProcess",
 			Level: support.Partly,
 			Ref:   win32 + "procthread/scheduling-priorities",
-			Note: "a class is the nice value of the program's threads among the programs of its container or host; in containers the classes above NORMAL change nothing, as do one that " +
-				"another program sets while it runs and priorities of single threads",
+			Note: "a class is the nice value of the program's threads among the programs of its container or host; in containers the classes above NORMAL change nothing, and one that was lowered stays low, because " +
+				"Linux lets nobody there raise it; one that another program sets while it runs and priorities of single threads change nothing anywhere",
 		},
 		{
 			Name:  "programs that a program starts",

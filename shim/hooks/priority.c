@@ -10,7 +10,7 @@
  * alone.
  *
  * Linux lets root of the machine alone be nicer than 0: programs of a host are that. In a container, which is in a user
- * namespace, the higher classes stay at 0.
+ * namespace, the higher classes stay at 0, and a class that was lowered stays low.
  */
 #include "priority.h"
 

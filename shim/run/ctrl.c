@@ -112,9 +112,9 @@ static DWORD WINAPI deliver_thread(void *argument)
 }
 
 /*
- * deliver_in_time is deliver with a bound. Fact (Wine 8.0, seen once in some hundred runs of PostgreSQL, which ends its
- * processes as it is told to end): CreateRemoteThread never returns if the other process is killed at that moment,
- * because what it asks of that process is thrown away without an answer.
+ * deliver_in_time is deliver with a bound. Fact (Wine 8.0, seen once, as PostgreSQL ended): CreateRemoteThread may never
+ * return. The other process had ended by then; it looks as if what Wine asks of a process that ends just then is not
+ * answered.
  */
 static BOOL deliver_in_time(DWORD pid, DWORD event)
 {

@@ -156,8 +156,6 @@ func head(kind, dir string) []string {
 			fmt.Sprintf(file, "Mode", "LastWriteTime", "Length", "Name"),
 			fmt.Sprintf(file, "----", "-------------", "------", "----"),
 		}
-	case "process":
-		return []string{"", fmt.Sprintf("%8s %s", "Id", "ProcessName"), fmt.Sprintf("%8s %s", "--", "-----------")}
 	case "acl":
 		return []string{
 			"", "    Directory: " + dir, "",
@@ -196,9 +194,11 @@ func head(kind, dir string) []string {
 	return systemHead(kind, dir)
 }
 
-// systemHead is head for what the system has: services, adapters, routes, events.
+// systemHead is head for what the system has: processes, services, adapters, routes, events.
 func systemHead(kind, dir string) []string {
 	switch kind {
+	case "process":
+		return []string{"", fmt.Sprintf("%8s %s", "Id", "ProcessName"), fmt.Sprintf("%8s %s", "--", "-----------")}
 	case "service":
 		return []string{
 			"", fmt.Sprintf(serviceRow, "Status", "Name", "DisplayName"), fmt.Sprintf(serviceRow, "------", "----", "-----------"),
