@@ -8,8 +8,10 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -44,6 +46,9 @@ func (e *Engine) applyHives(upper string, lower []string, uid int) (problems []e
 			changes = append(changes, own...)
 		}
 	}
+	if hasIIS(lower) {
+		changes = append(changes, wine.W3SVC())
+	}
 	if len(changes) == 0 {
 		return problems, nil
 	}
@@ -64,6 +69,27 @@ func (e *Engine) applyHives(upper string, lower []string, uid int) (problems []e
 		return problems, fmt.Errorf("write the container's registry: %w", err)
 	}
 	return problems, root.Lchown(machineHive, uid, uid)
+}
+
+// hasIIS reports whether an image has IIS' folder.
+func hasIIS(layers []string) bool {
+	return slices.ContainsFunc(layers, func(layer string) bool {
+		root, err := os.OpenRoot(layer)
+		if err != nil {
+			return false
+		}
+		defer root.Close()
+		at := drive
+		for part := range strings.SplitSeq("windows/system32/inetsrv", "/") {
+			names, err := fs.ReadDir(root.FS(), at)
+			i := slices.IndexFunc(names, func(e fs.DirEntry) bool { return e.IsDir() && strings.EqualFold(e.Name(), part) })
+			if err != nil || i < 0 {
+				return false
+			}
+			at = path.Join(at, names[i].Name())
+		}
+		return true
+	})
 }
 
 // machineHive is the text of the registry that a container begins with.

@@ -14,22 +14,25 @@ import (
 
 func TestStandIn(t *testing.T) {
 	for ref, build := range map[string]string{
-		"mcr.microsoft.com/windows/servercore:ltsc2019":                     "ltsc2019",
-		"mcr.microsoft.com/windows/nanoserver:ltsc2022-amd64":               "ltsc2022",
-		"mcr.microsoft.com/windows/nanoserver:1809":                         "ltsc2019",
-		"mcr.microsoft.com/windows/server:10.0.26100.1742":                  "ltsc2025",
-		"mcr.microsoft.com/windows:2004":                                    "2004",
-		"docker.io/microsoft/nanoserver:1709":                               "1709",
-		"mcr.microsoft.com/windows/servercore:latest":                       "",
-		"mcr.microsoft.com/windows/servercore/iis:ltsc2019":                 "",
-		"mcr.microsoft.com/windows/servercore:ltsc2016":                     "",
-		"docker.io/windows/servercore:ltsc2019":                             "",
-		"mcr.microsoft.com:8443/windows/servercore:ltsc2019":                "",
-		"mcr.microsoft.com/windows/servercore@sha256:" + hexDigits:          "",
-		"mcr.microsoft.com/windows/servercore:ltsc2019@sha256:" + hexDigits: "",
+		"mcr.microsoft.com/windows/servercore:ltsc2019":                       "ltsc2019",
+		"mcr.microsoft.com/windows/nanoserver:ltsc2022-amd64":                 "ltsc2022",
+		"mcr.microsoft.com/windows/nanoserver:1809":                           "ltsc2019",
+		"mcr.microsoft.com/windows/server:10.0.26100.1742":                    "ltsc2025",
+		"mcr.microsoft.com/windows:2004":                                      "2004",
+		"docker.io/microsoft/nanoserver:1709":                                 "1709",
+		"mcr.microsoft.com/windows/servercore:latest":                         "",
+		"mcr.microsoft.com/windows/servercore/iis:ltsc2019":                   "",
+		"mcr.microsoft.com/windows/servercore/iis:windowsservercore-ltsc2019": "ltsc2019",
+		"docker.io/microsoft/iis:windowsservercore-1709":                      "1709",
+		"mcr.microsoft.com/windows/servercore:windowsservercore-ltsc2019":     "",
+		"mcr.microsoft.com/windows/servercore:ltsc2016":                       "",
+		"docker.io/windows/servercore:ltsc2019":                               "",
+		"mcr.microsoft.com:8443/windows/servercore:ltsc2019":                  "",
+		"mcr.microsoft.com/windows/servercore@sha256:" + hexDigits:            "",
+		"mcr.microsoft.com/windows/servercore:ltsc2019@sha256:" + hexDigits:   "",
 		"servercore": "", "": "",
 	} {
-		spec, ok := standIn(ref)
+		spec, _, ok := standIn(ref)
 		var got string
 		if ok {
 			got = spec.OSVersions[0]
@@ -41,7 +44,7 @@ func TestStandIn(t *testing.T) {
 			t.Errorf("%s: a stand-in of %q, want %q", ref, got, build)
 		}
 	}
-	if spec, _ := standIn("mcr.microsoft.com/windows/nanoserver:ltsc2025"); spec.User != "ContainerUser" {
+	if spec, _, _ := standIn("mcr.microsoft.com/windows/nanoserver:ltsc2025"); spec.User != "ContainerUser" {
 		t.Errorf("nanoserver's user is %q", spec.User)
 	}
 }

@@ -33,7 +33,7 @@ func programs() map[string]func(Env, []string) int {
 		"hostname": hostname, "icacls": icacls, "ipconfig": ipconfig, "klist": klist, "logmonitor": runLogMonitor, "more": more, "net": network, "netsh": netsh,
 		"netstat": netstat, "nltest": nltest, "nslookup": nslookup, "robocopy": runRobocopy, "route": route, "sc": runSC,
 		"servicemonitor": runServiceMonitor, "setx": setx, "shutdown": shutdown, "sort": sortLines, "systeminfo": systeminfo,
-		"takeown": takeown, "tar": runTar, "tasklist": tasklist, "timeout": timeout, "tzutil": tzutil, "w32tm": w32tm,
+		"takeown": takeown, "tar": runTar, "tasklist": tasklist, "timeout": timeout, "tzutil": tzutil, "w32tm": w32tm, "w3svc": runW3SVC,
 		"wevtutil": wevtutil, "where": where, "whoami": whoami,
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"mullion.dev/mullion/internal/windows/wintools/sc"
 	"mullion.dev/mullion/internal/windows/wintools/servicemonitor"
 	"mullion.dev/mullion/internal/windows/wintools/tar"
+	"mullion.dev/mullion/internal/windows/wintools/w3svc"
 )
 
 func runLogMonitor(e Env, args []string) int {
@@ -26,6 +27,8 @@ func runTar(e Env, args []string) int {
 func runCurl(e Env, args []string) int {
 	return curl.Run(curl.Streams{In: e.Stdin, Out: e.Stdout, Err: e.Stderr}, e.Getenv, args)
 }
+
+func runW3SVC(e Env, _ []string) int { return w3svc.Run(e.Stderr) }
 
 func runSC(e Env, args []string) int { return sc.Run(e.Stdout, e.System.Services(), args) }
 
