@@ -420,10 +420,12 @@ func programRows() []support.Row {
 			Note:  "not there, and Microsoft's does not install; programs that need it do not start",
 		},
 		{
-			Name:  "IIS",
-			Level: support.Not,
+			Name:  "IIS (w3svc.exe)",
+			Level: support.Partly,
 			Ref:   "https://learn.microsoft.com/iis/",
-			Note:  "the services that IIS needs are not there",
+			Note: "IIS itself is not there. In an image that has C:\\Windows\\System32\\inetsrv the service W3SVC is a server of static files: " +
+				"C:\\inetpub\\wwwroot on port 80, with IIS' default documents, types, refusals and log. No web.config (a folder that has one is " +
+				"answered with 500.19), modules, application pools, ASP.NET, appcmd, HTTPS, and no start before ServiceMonitor.exe or net start asks for it",
 		},
 		{
 			Name:  "ServiceMonitor (servicemonitor.exe)",

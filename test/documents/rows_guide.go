@@ -20,8 +20,8 @@ const (
 	webHeading  = "<H1>Windows Container Web Server</H1>"
 	webPod      = "deployment/win-webserver"
 	curl        = "curl -fsS --max-time 10 "
-	iisMissing  = "the image is Microsoft's IIS, which nobody but Microsoft may give away, and which Wine cannot run"
-	noPull      = "ErrImagePull|ImagePullBackOff"
+	iisInstead  = "IIS is Microsoft's own, and Wine cannot run it: Mullion's server of static files stands in for it"
+	iisAddress  = "http://$(kubectl get service iis -o jsonpath='{.status.loadBalancer.ingress[0].ip}')/"
 )
 
 const (
@@ -157,11 +157,16 @@ func guidePlacement() []Sample {
 			},
 		}),
 		here(guideClass, Sample{
-			ID: "guide-iis-2019", Kind: Manifest, Origin: Restored, Level: Not, With: "guide-runtimeclass",
-			Why: iisMissing + "; the pod waits for it, its Service gets its address",
+			ID: "guide-iis-2019", Kind: Manifest, Origin: Restored, Level: Partly, With: "guide-runtimeclass",
+			Why: iisInstead,
 			Steps: []Step{
-				{On: Shell, Run: "kubectl get pods -l app=iis-2019", Want: noPull},
+				{On: Shell, Run: "kubectl rollout status deployment/iis-2019 --timeout=2m", Want: "successfully rolled out"},
 				{On: Shell, Run: "kubectl get service iis", Want: `LoadBalancer +\S+ +\d+\.\d+\.\d+\.\d+`},
+				{On: Shell, Run: curl + iisAddress, Want: "stands in for IIS"},
+				{On: PodCmd, Pod: "deployment/iis-2019", Run: `echo own page> C:\inetpub\wwwroot\Default.htm && echo written`, Want: "written"},
+				{On: Shell, Run: curl + iisAddress, Want: "own page"},
+				{On: PodCmd, Pod: "deployment/iis-2019", Run: `findstr GET C:\inetpub\logs\LogFiles\W3SVC1\*.log`, Want: `GET / - 80 .* 200 0 0`},
+				{On: PodCmd, Pod: "deployment/iis-2019", Run: `sc query w3svc`, Want: `SERVICE_NAME: w3svc.*RUNNING`},
 			},
 		}),
 		here("Capturing logs from workloads", Sample{

@@ -55,7 +55,7 @@ func handbook() []Sample {
 		}),
 		book("Setting CPU and memory", Sample{
 			ID: "handbook-resources", Level: Not, Node: "1709", Refused: `selector`,
-			Why: "a Deployment of apps/v1 needs a selector, which the document's has not; and " + iisMissing,
+			Why: "a Deployment of apps/v1 needs a selector, which the document's has not",
 		}),
 		book("Hyper-V containers", Sample{
 			ID: "handbook-hyperv", Level: Not, Node: "1709", Refused: `selector`,

@@ -82,7 +82,9 @@ func hasIIS(layers []string) bool {
 		at := drive
 		for part := range strings.SplitSeq("windows/system32/inetsrv", "/") {
 			names, err := fs.ReadDir(root.FS(), at)
-			i := slices.IndexFunc(names, func(e fs.DirEntry) bool { return e.IsDir() && strings.EqualFold(e.Name(), part) })
+			i := slices.IndexFunc(names, func(e fs.DirEntry) bool {
+				return e.IsDir() && strings.EqualFold(e.Name(), part)
+			})
 			if err != nil || i < 0 {
 				return false
 			}

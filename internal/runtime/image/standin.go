@@ -44,8 +44,11 @@ func bases() map[string]base {
 	}
 }
 
-// iisTag begins the tags of the image of IIS: windowsservercore-ltsc2022.
-const iisTag = "windowsservercore-"
+// Tags of the image of IIS are windowsservercore-ltsc2022 and the like, and latest, which is for every build.
+const (
+	iisTag = "windowsservercore-"
+	latest = "latest"
+)
 
 // sites are the files of the image of IIS: a page, and the folder by which a container gets Mullion's W3SVC.
 func sites() map[string]string {
@@ -69,20 +72,18 @@ func standIn(ref string) (spec imagebuild.Spec, files map[string]string, ok bool
 		return imagebuild.Spec{}, nil, false
 	}
 	tag := strings.TrimSuffix(tagged.Tag(), "-amd64")
-	if of.iis {
+	spec = imagebuild.Spec{Tags: []string{ref}, Cmd: []string{`c:\windows\system32\cmd.exe`}, User: of.user}
+	if of.iis && tag != latest {
 		if tag, ok = strings.CutPrefix(tag, iisTag); !ok {
 			return imagebuild.Spec{}, nil, false
 		}
 	}
-	b, err := winver.Lookup(tag)
-	if err != nil {
-		return imagebuild.Spec{}, nil, false
-	}
-	spec = imagebuild.Spec{
-		Tags:       []string{ref},
-		OSVersions: []string{b.Name},
-		Cmd:        []string{`c:\windows\system32\cmd.exe`},
-		User:       of.user,
+	if !of.iis || tag != latest {
+		b, err := winver.Lookup(tag)
+		if err != nil {
+			return imagebuild.Spec{}, nil, false
+		}
+		spec.OSVersions = []string{b.Name}
 	}
 	if of.iis {
 		files = sites()

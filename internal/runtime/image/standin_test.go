@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -35,7 +36,7 @@ func TestStandIn(t *testing.T) {
 		spec, _, ok := standIn(ref)
 		var got string
 		if ok {
-			got = spec.OSVersions[0]
+			got = strings.Join(spec.OSVersions, ",")
 			if diff := cmp.Diff([]string{ref}, spec.Tags); diff != "" {
 				t.Errorf("%s: %s", ref, diff)
 			}
@@ -43,6 +44,9 @@ func TestStandIn(t *testing.T) {
 		if got != build {
 			t.Errorf("%s: a stand-in of %q, want %q", ref, got, build)
 		}
+	}
+	if spec, files, ok := standIn("docker.io/microsoft/iis:latest"); !ok || len(spec.OSVersions) > 0 || len(files) == 0 {
+		t.Errorf("the image of IIS without a build is %+v with %d files", spec, len(files))
 	}
 	if spec, _, _ := standIn("mcr.microsoft.com/windows/nanoserver:ltsc2025"); spec.User != "ContainerUser" {
 		t.Errorf("nanoserver's user is %q", spec.User)

@@ -4,8 +4,8 @@ package wine
 const w3svcKey = `System\CurrentControlSet\Services\W3SVC`
 
 // W3SVC is the service of an image with IIS, whose program is Mullion's (package w3svc). What the image has of the
-// service is replaced: IIS' is a library in a process of Windows' own. It is started on demand, by ServiceMonitor.exe as
-// a rule; that of Windows starts by itself.
+// service is replaced: IIS' is a library in a process of Windows' own. It is started on demand, by ServiceMonitor.exe
+// as a rule; that of Windows starts by itself.
 func W3SVC() Key {
 	const (
 		ownProcess    = 0x10

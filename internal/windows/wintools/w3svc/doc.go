@@ -1,5 +1,5 @@
-// Package w3svc owns the service W3SVC of images that have a web site in C:\inetpub\wwwroot, as Microsoft's images of IIS
-// have (https://github.com/microsoft/iis-docker). IIS itself is Microsoft's own code. This is a server of static files
+// Package w3svc owns the service W3SVC of images that have a web site in C:\inetpub\wwwroot, as Microsoft's images of
+// IIS have (https://github.com/microsoft/iis-docker). IIS itself is Microsoft's own code. This is a server of static files
 // in its place: the default documents, the types, the refusals and the log are those of IIS with its static content
 // module and nothing else installed. It carries out no web.config: a folder that has one is answered with an error, as
 // are all below it.

@@ -38,17 +38,37 @@ type refusal struct {
 	text        string
 }
 
-// The refusals of IIS (https://learn.microsoft.com/troubleshoot/developer/webapps/iis/health-diagnostic-performance/http-status-code).
-var (
-	notFound   = refusal{404, 0, "The resource you are looking for has been removed, had its name changed, or is temporarily unavailable."}
-	noType     = refusal{404, 3, "The type of this file has no MIME type here, or needs a handler that this server has not got: it serves static files alone."}
-	isHidden   = refusal{404, 8, "Request filtering hides this part of the path."}
-	noListing  = refusal{403, 14, "The folder has no default document, and is not listed."}
-	noAccess   = refusal{401, 3, "The file may not be read."}
-	badMethod  = refusal{405, 0, "A static file takes GET, HEAD and OPTIONS."}
-	configured = refusal{500, 19, "The folder has a web.config. Mullion's W3SVC stands in for IIS, serves static files alone and carries out no web.config."}
-	failed     = refusal{500, 0, "The file could not be read."}
+// why is the reason of a refusal.
+type why int
+
+// The refusals.
+const (
+	notFound why = iota
+	noType
+	isHidden
+	noListing
+	noAccess
+	badMethod
+	configured
+	unreadable
 )
+
+// refusals are IIS' status codes with what a person reads
+// (https://learn.microsoft.com/troubleshoot/developer/webapps/iis/health-diagnostic-performance/http-status-code).
+func refusals() map[why]refusal {
+	return map[why]refusal{
+		notFound:   {404, 0, "The resource has been removed, had its name changed, or is temporarily unavailable."},
+		noType:     {404, 3, "The file's type has no MIME type here, or needs a handler: this server has static files alone."},
+		isHidden:   {404, 8, "Request filtering hides this part of the path."},
+		noListing:  {403, 14, "The folder has no default document, and is not listed."},
+		noAccess:   {401, 3, "The file may not be read."},
+		badMethod:  {405, 0, "A static file takes GET, HEAD and OPTIONS."},
+		configured: {500, 19, "Mullion's W3SVC stands in for IIS and serves static files alone: it carries out no web.config."},
+		unreadable: {500, 0, "The file could not be read."},
+	}
+}
+
+func (w why) Error() string { return refusals()[w].text }
 
 // handler serves the files of a folder.
 type handler struct{ site *os.Root }
@@ -67,25 +87,23 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := h.serve(w, r); err != nil {
-		var no refusal
-		if !errors.As(err, &no) {
+		no, ok := errors.AsType[why](err)
+		if !ok {
 			no = ofError(err)
 		}
 		refuse(w, no)
 	}
 }
 
-func (r refusal) Error() string { return r.text }
-
 // ofError is the refusal for an error of the file system.
-func ofError(err error) refusal {
+func ofError(err error) why {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return notFound
 	case errors.Is(err, fs.ErrPermission):
 		return noAccess
 	}
-	return failed
+	return unreadable
 }
 
 // serve sends the file that the request names.
@@ -151,7 +169,7 @@ func local(of string) (string, error) {
 	return name, nil
 }
 
-// unconfigured returns configured if the folder of name, or one above it, has a web.config.
+// unconfigured returns the refusal configured if the folder of name, or one above it, has a web.config.
 func (h handler) unconfigured(name string) error {
 	for {
 		if _, err := h.site.Stat(filepath.Join(name, configuration)); err == nil {
@@ -177,7 +195,8 @@ func send(w http.ResponseWriter, r *http.Request, file io.ReadSeeker, info fs.Fi
 }
 
 // refuse writes the answer of a refusal. The log gets its substatus from the header, which is not sent.
-func refuse(w http.ResponseWriter, r refusal) {
+func refuse(w http.ResponseWriter, no why) {
+	r := refusals()[no]
 	if l, ok := w.(*answer); ok {
 		l.sub = r.sub
 	}

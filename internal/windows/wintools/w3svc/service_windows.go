@@ -19,12 +19,9 @@ const stopWithin = 10 * time.Second
 
 // Run is the service's program. It returns an exit code.
 func Run(stderr io.Writer) int {
-	if is, err := svc.IsWindowsService(); err != nil || !is {
-		fmt.Fprintf(stderr, "This is the program of the service %s. Start it by: net start %s\r\n", Name, Name)
-		return 1
-	}
 	if err := svc.Run(Name, service{}); err != nil {
-		fmt.Fprintf(stderr, "%s: %v\r\n", Name, err)
+		// 1063, ERROR_FAILED_SERVICE_CONTROLLER_CONNECT: a person has started it.
+		fmt.Fprintf(stderr, "%s: %v\r\nThis is the program of a service. It is started by: net start %s\r\n", Name, err, Name)
 		return 1
 	}
 	return 0
