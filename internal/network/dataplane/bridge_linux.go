@@ -23,7 +23,7 @@ func (p *Plane) parentName(b netplan.Bridge) string {
 }
 
 func (p *Plane) uplink(b netplan.Bridge) string {
-	if b.Uplink != "" {
+	if p.parent == nil && b.Uplink != "" {
 		return b.Uplink
 	}
 	return p.cfg.Uplink
@@ -228,6 +228,9 @@ func (p *Plane) removeStrangers(h *netlink.Handle, want *state) error {
 	for id := range want.ports {
 		keep[portLink(id)] = true
 	}
+	for id := range p.apart {
+		keep[apartLink(id)] = true
+	}
 	links, err := h.LinkList()
 	if err != nil {
 		return fmt.Errorf("list links: %w", err)
@@ -243,14 +246,14 @@ func (p *Plane) removeStrangers(h *netlink.Handle, want *state) error {
 }
 
 func ours(alias string) bool {
-	return slices.ContainsFunc([]string{aliasBridge, aliasPort, aliasVXLAN, aliasVLAN}, func(prefix string) bool {
+	return slices.ContainsFunc([]string{aliasBridge, aliasPort, aliasVXLAN, aliasVLAN, aliasApart}, func(prefix string) bool {
 		return strings.HasPrefix(alias, prefix)
 	})
 }
 
 func halfMade(l netlink.Link) bool {
 	prefix := map[string][]string{
-		"bridge": {bridgePrefix}, "macvlan": {bridgePrefix, portPrefix}, "veth": {portPrefix, vlanPrefix},
+		"bridge": {bridgePrefix}, "macvlan": {bridgePrefix, portPrefix}, "veth": {portPrefix, vlanPrefix, apartPrefix},
 		"vxlan": {vxlanPrefix},
 	}[l.Type()]
 	return slices.ContainsFunc(prefix, func(prefix string) bool { return strings.HasPrefix(l.Attrs().Name, prefix) })

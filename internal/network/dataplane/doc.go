@@ -15,7 +15,8 @@
 //
 //	L2Bridge     the host routes between the bridge and its uplink; with a VLAN tag by a routing table of the switch
 //	L2Tunnel     that table leads to the uplink's default gateway, for packets between the host's own pods too
-//	Overlay      the host routes to a VXLAN interface, whose routes, neighbours and forwarding entries are the Peers
+//	Overlay      the host routes to a VXLAN interface, whose routes, neighbours and forwarding entries are the Peers;
+//	             one whose subnet another network has too is apart: it has a namespace with all of this for itself
 //	NAT          what leaves the bridge is hidden behind the host
 //	Transparent  no bridge: a pod's interface is a macvlan of the uplink, and so is the host's own way to the pods. Their
 //	             packets do not pass the host, so there are no load balancers, and access rules are in the pod's namespace

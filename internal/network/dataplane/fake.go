@@ -148,6 +148,9 @@ func dumpBridge(b *strings.Builder, x netplan.Bridge) {
 	if x.VLAN != 0 {
 		fmt.Fprintf(b, " vlan %d", x.VLAN)
 	}
+	if x.Apart != 0 {
+		fmt.Fprintf(b, " apart %d", x.Apart)
+	}
 	b.WriteByte('\n')
 }
 
@@ -195,6 +198,9 @@ func dumpBalancer(b *strings.Builder, x netplan.LoadBalancer) {
 	if x.SourceVIP.IsValid() {
 		fmt.Fprintf(b, " source %s", x.SourceVIP)
 	}
+	if x.Bridge != "" {
+		fmt.Fprintf(b, " of %s", x.Bridge)
+	}
 	b.WriteByte('\n')
 }
 
@@ -208,6 +214,7 @@ func visible(p netplan.Plan) netplan.Plan {
 			Addrs:    b.Addrs,
 			MAC:      b.MAC,
 			Gateways: b.Gateways,
+			Apart:    b.Apart,
 		})
 	}
 	for _, port := range p.Ports {

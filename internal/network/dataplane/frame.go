@@ -162,10 +162,15 @@ func frameRules() [][2]string {
 	const (
 		switches = `"` + bridgePrefix + `*"`
 		tunnels  = `"` + vxlanPrefix + `*"`
+		aparts   = `"` + apartPrefix + `*"`
 		service  = "{ip} daddr . meta l4proto . th dport"
 	)
 	return [][2]string{
 		{"raw", "iifname " + switches + " ip daddr 127.0.0.0/8 drop"}, // route_localnet is on for NAT networks
+		// What comes out of a network that is apart is behind the address of its way out: others' pods may have those of
+		// its own.
+		{"raw", "iifname " + aparts + " ip saddr != 169.254.0.0/16 drop"},
+		{"raw", "iifname " + aparts + " meta nfproto ipv6 drop"},
 		// A pod sends from its own addresses. Any program can send from others with IPv6 (IPV6_FREEBIND).
 		{"raw", "iifname @switched {ip} saddr . ether saddr != @own{6} goto not_own"},
 		{"not_own", "{ip} saddr @kept_vips{6} accept"}, // see the chain forward
@@ -203,6 +208,11 @@ func frameRules() [][2]string {
 		{"forward", "iifname " + switches + " {ip} saddr @kept_vips{6} drop"},
 		// Hosts alone send frames in tunnels: hosts believe what is in them.
 		{"forward", "iifname " + switches + " meta l4proto . th dport @tunnel_ports drop"},
+		{"forward", "iifname " + aparts + " meta l4proto . th dport @tunnel_ports drop"},
+		// Networks that are apart reach no pods of the host's others, and those do not reach them.
+		{"forward", "iifname " + aparts + " oifname " + switches + " drop"},
+		{"forward", "iifname " + aparts + " oifname " + tunnels + " drop"},
+		{"forward", "oifname " + aparts + " drop"},
 		{"forward", "{ip} saddr vmap @acl_out{6}"},
 		{"forward", "meta mark vmap @acl_kept{6}"},
 		{"forward", "{ip} daddr vmap @acl_in{6}"},
@@ -212,6 +222,7 @@ func frameRules() [][2]string {
 		{"to_host", "ct state established,related accept"},
 		{"to_host", "iifname " + switches + " {ip} saddr @kept_vips{6} drop"},
 		{"to_host", "iifname " + switches + " meta l4proto . th dport @tunnel_ports drop"},
+		{"to_host", "iifname " + aparts + " meta l4proto . th dport @tunnel_ports drop"},
 		{"to_host", "{ip} saddr vmap @acl_out{6}"},
 		{"by_host", "ct state established,related accept"},
 		{"by_host", "{ip} daddr vmap @acl_in{6}"},

@@ -4,14 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"mullion.dev/mullion/internal/base/netns"
 )
 
 func (p *Plane) ensureNamespace(id string, deep bool) error {
-	if strings.ContainsAny(id, "/\x00") || strings.HasPrefix(id, ".") || id == "" {
-		return fmt.Errorf("make namespace %q: not a name", id)
+	if err := checkName(id); err != nil {
+		return err
 	}
 	pin := p.Pin(id)
 	made, err := netns.Ensure(pin)
@@ -19,6 +20,13 @@ func (p *Plane) ensureNamespace(id string, deep bool) error {
 		return err
 	}
 	return netns.Do(pin, podSysctls)
+}
+
+func checkName(id string) error {
+	if strings.ContainsAny(id, "/\x00") || strings.HasPrefix(id, ".") || id == "" {
+		return fmt.Errorf("make namespace %q: not a name", id)
+	}
+	return nil
 }
 
 // podSysctls let programs without privileges do what Windows lets them: bind low ports, and ping.
@@ -73,7 +81,13 @@ func (p *Plane) removeNamespaces(keep map[string]bool) error {
 	return err
 }
 
+// pins are the names of the pins of pods' namespaces.
 func (p *Plane) pins() ([]string, error) {
+	names, err := p.allPins()
+	return slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, apartPin) }), err
+}
+
+func (p *Plane) allPins() ([]string, error) {
 	entries, err := os.ReadDir(p.cfg.PinDir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("list pods' namespaces: %w", err)

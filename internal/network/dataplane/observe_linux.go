@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -22,6 +23,15 @@ import (
 func (p *Plane) Observe(context.Context) (netplan.Plan, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	plan, err := p.observe()
+	for _, child := range sorted(p.apart) {
+		part, childErr := child.observe()
+		plan, err = plan.With(whole(part)), errors.Join(err, childErr)
+	}
+	return plan, err
+}
+
+func (p *Plane) observe() (netplan.Plan, error) {
 	plan, _, err := p.observeLinks()
 	if err != nil {
 		return plan, err
@@ -31,6 +41,9 @@ func (p *Plane) Observe(context.Context) (netplan.Plan, error) {
 		return plan, fmt.Errorf("look at nftables: %w", err)
 	}
 	observeRules(&plan, entries)
+	for i := range plan.LoadBalancers {
+		plan.LoadBalancers[i].Bridge = p.only
+	}
 	plan.Normalize()
 	return plan, nil
 }
@@ -60,7 +73,7 @@ func (p *Plane) observeLinks() (plan netplan.Plan, down []string, err error) {
 				down = append(down, id)
 			}
 		}
-		return nil
+		return p.observeApart(h, plan.Bridges)
 	})
 	if err != nil {
 		return plan, nil, fmt.Errorf("look at the host's links: %w", err)
@@ -77,6 +90,9 @@ func (p *Plane) observeLinks() (plan netplan.Plan, down []string, err error) {
 			}
 			plan.Ports = append(plan.Ports, port)
 		}
+	}
+	if p.parent != nil {
+		plan.Namespaces = nil // they are the parent's
 	}
 	plan.Normalize()
 	return plan, down, nil
@@ -132,7 +148,7 @@ func (p *Plane) observePorts(ns string) ([]netplan.Port, error) {
 		}
 		for _, l := range links {
 			id := portID(l.Attrs().Alias)
-			if id == "" {
+			if id == "" || !p.mine(portBridge(l.Attrs().Alias)) {
 				continue
 			}
 			port := netplan.Port{ID: id, Namespace: ns, Name: l.Attrs().Name, MAC: l.Attrs().HardwareAddr.String()}
@@ -304,6 +320,32 @@ func rangeOf(f family, s slot) netip.Prefix {
 func (p *Plane) Differences(_ context.Context, plan netplan.Plan) ([]string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	parts, _ := newHomes().split(whole(plan), func(string) bool { return false })
+	found, err := p.differences(parts[homeless].Set)
+	if err != nil {
+		return nil, err
+	}
+	delete(parts, homeless)
+	for id, part := range parts {
+		child := p.apart[id]
+		if there, err := netns.Exists(p.Pin(apartPin + id)); err != nil || !there || child == nil {
+			found = append(found, "missing: namespace of network "+id)
+			continue
+		}
+		more, err := child.differences(part.Set)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, more...)
+		if more, err = p.wayOutDifferences(id); err != nil {
+			return nil, err
+		}
+		found = append(found, more...)
+	}
+	return found, nil
+}
+
+func (p *Plane) differences(plan netplan.Plan) ([]string, error) {
 	have, down, err := p.observeLinks()
 	if err != nil {
 		return nil, err
@@ -324,7 +366,9 @@ func (p *Plane) Differences(_ context.Context, plan netplan.Plan) ([]string, err
 		return nil, err
 	}
 	found = append(found, more...)
-	if more, err = p.podRuleDifferences(); err != nil {
+	if p.parent != nil { // the parent looks for all
+		more, err = nil, nil
+	} else if more, err = p.podRuleDifferences(); err != nil {
 		return nil, err
 	}
 	found = append(found, more...)
@@ -392,6 +436,7 @@ func linksOnly(plan netplan.Plan) netplan.Plan {
 			Mode:     b.Mode,
 			Addrs:    sortedAddrs(slices.Concat(b.Addrs, six)),
 			Gateways: sortedAddrs(gateways),
+			Apart:    b.Apart,
 			MAC:      bridgeMAC(b).String(),
 		})
 	}

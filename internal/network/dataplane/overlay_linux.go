@@ -47,7 +47,7 @@ func (p *Plane) ensureVXLAN(h *netlink.Handle, b netplan.Bridge) error {
 			return err
 		}
 	}
-	if err := h.LinkAdd(want); err != nil {
+	if err := p.addVXLAN(h, want); err != nil {
 		return fmt.Errorf("make VXLAN interface with VNI %d on UDP port %d: %w", want.VxlanId, want.Port, err)
 	}
 	if link, err = h.LinkByName(want.Name); err != nil {
@@ -79,10 +79,7 @@ func (p *Plane) vxlan(h *netlink.Handle, b netplan.Bridge) (*netlink.Vxlan, erro
 	if b.Overlay.VTEP.IsValid() {
 		x.SrcAddr = b.Overlay.VTEP.AsSlice()
 	}
-	uplink, err := lookup(h, p.parentName(b))
-	if uplink != nil {
-		x.VtepDevIndex = uplink.Attrs().Index
-	}
+	x.VtepDevIndex, err = p.tunnelUplink(h, b)
 	return x, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -36,6 +37,15 @@ type Plane struct {
 	rules *ruleset // what want asks of table
 	// podRules are the generations of the pods' namespaces that have rules of their own.
 	podRules map[string]uint32
+
+	// apart are the networks with a namespace of their own by their IDs, homes what belongs to them.
+	apart map[string]*Plane
+	homes homes
+	// parent is the Plane of the host's own namespace if this one is that of a network which is apart; only is the
+	// network's ID then, and bridge its switch.
+	parent *Plane
+	only   string
+	bridge netplan.Bridge
 }
 
 // New checks that nftables works in the host's namespace, and changes nothing.
@@ -49,7 +59,7 @@ func New(cfg Config) (*Plane, error) {
 	if cfg.PinDir == "" {
 		return nil, errors.New("open data plane: no folder for pods' namespaces")
 	}
-	p := &Plane{cfg: cfg, podRules: map[string]uint32{}}
+	p := &Plane{cfg: cfg, podRules: map[string]uint32{}, apart: map[string]*Plane{}, homes: newHomes()}
 	var err error
 	if p.table, err = openTable(cfg.Netns); err != nil {
 		return nil, fmt.Errorf("open data plane: %w", err)
@@ -65,6 +75,24 @@ func (p *Plane) Pin(namespace string) string { return filepath.Join(p.cfg.PinDir
 func (p *Plane) Apply(ctx context.Context, plan netplan.Plan) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.want, p.homes = nil, newHomes()
+	parts, _ := p.homes.split(whole(plan), func(string) bool { return false })
+	maps.DeleteFunc(p.apart, func(id string, _ *Plane) bool { return parts[id] == nil })
+	if err := p.ensureAparts(parts); err != nil {
+		return err
+	}
+	if err := p.apply(ctx, parts[homeless].Set); err != nil {
+		return err
+	}
+	if err := p.applyApart(ctx, parts); err != nil {
+		p.want = nil
+		return err
+	}
+	return nil
+}
+
+// apply does what Apply does in one namespace.
+func (p *Plane) apply(ctx context.Context, plan netplan.Plan) error {
 	want := newState(plan)
 	p.want = nil
 	if err := p.applyAll(ctx, want); err != nil {
@@ -80,6 +108,19 @@ func (p *Plane) Apply(ctx context.Context, plan netplan.Plan) error {
 func (p *Plane) ApplyChange(ctx context.Context, c netplan.Change) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.want == nil {
+		return errors.New("change the host's network: no whole plan was applied before")
+	}
+	parts, gone := p.homes.split(c, p.isApart)
+	err := p.changeApart(ctx, parts, gone)
+	if err != nil {
+		p.want = nil
+	}
+	return err
+}
+
+// applyChange does what ApplyChange does in one namespace.
+func (p *Plane) applyChange(ctx context.Context, c netplan.Change) error {
 	want := p.want
 	if want == nil {
 		return errors.New("change the host's network: no whole plan was applied before")
@@ -251,6 +292,9 @@ func (p *Plane) askAll(want *state) {
 	p.rules = newRuleset()
 	d := &delta{add: map[slot]entry{}}
 	p.rules.set("host", bridgeItem(netplan.Bridge{}, p.cfg.Uplink), d)
+	for id, child := range p.apart {
+		p.rules.set("apart "+id, apartItem(child.bridge), d)
+	}
 	p.changeRules(want, netplan.Change{Set: netplan.Plan{
 		Bridges:       sorted(want.bridges),
 		Ports:         sorted(want.ports),
@@ -260,7 +304,9 @@ func (p *Plane) askAll(want *state) {
 
 // applyAll makes the kernel match want.
 func (p *Plane) applyAll(ctx context.Context, want *state) error {
-	clear(p.podRules)
+	if p.parent == nil {
+		clear(p.podRules)
+	}
 	for id := range want.namespaces {
 		if err := p.ensureNamespace(id, true); err != nil {
 			return err
@@ -293,8 +339,10 @@ func (p *Plane) applyAll(ctx context.Context, want *state) error {
 			return err
 		}
 	}
-	if err := p.removeNamespaces(want.namespaces); err != nil {
-		return err
+	if p.parent == nil {
+		if err := p.removeNamespaces(want.namespaces); err != nil {
+			return err
+		}
 	}
 	p.askAll(want)
 	if err := p.table.replace(ctx, p.rules); err != nil {

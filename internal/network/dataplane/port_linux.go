@@ -383,13 +383,17 @@ func (p *Plane) routeToPod(h *netlink.Handle, s *portSpec) error {
 // Stats reads a port's counters, as the pod sees them.
 func (p *Plane) Stats(_ context.Context, port string) (netplan.Stats, error) {
 	p.mu.Lock()
+	on := p
+	if child := p.apart[p.homes.ports[port]]; child != nil {
+		on = child
+	}
 	var at netplan.Port
-	if p.want != nil {
-		at = p.want.ports[port]
+	if on.want != nil {
+		at = on.want.ports[port]
 	}
 	p.mu.Unlock()
 	var st netplan.Stats
-	err := netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error {
+	err := netns.Netlink(on.cfg.Netns, func(h *netlink.Handle) error {
 		near, err := lookup(h, portLink(port))
 		if err != nil {
 			return err
@@ -442,7 +446,8 @@ func (p *Plane) removeStrayPorts(id string, want *state) error {
 		}
 		for _, l := range links {
 			port := portID(l.Attrs().Alias)
-			if wanted := want.ports[port]; port == "" || wanted.Namespace == id && wanted.Name == l.Attrs().Name {
+			if wanted := want.ports[port]; port == "" || !p.mine(portBridge(l.Attrs().Alias)) ||
+				wanted.Namespace == id && wanted.Name == l.Attrs().Name {
 				continue
 			}
 			if err := removeLink(pod, l); err != nil && !errors.Is(err, unix.ENODEV) {

@@ -98,6 +98,9 @@ type network struct {
 	wire.Network
 	// Adapter is the host's adapter that the network goes through; empty: none.
 	Adapter string
+	// Apart is the number of the namespace that an overlay has for itself, because another network of the host has its
+	// subnet too; 0: none.
+	Apart uint16 `json:",omitempty"`
 }
 
 type endpoint struct {

@@ -129,6 +129,7 @@ func (m *Model) checkFlags(lb *wire.LoadBalancer) error {
 
 func (m *Model) checkBackends(lb *wire.LoadBalancer) error {
 	destinations := map[string]bool{}
+	var first *network
 	for i, e := range lb.HostComputeEndpoints {
 		eid, err := canonical(strings.TrimPrefix(e, "/endpoints/"))
 		if err != nil {
@@ -139,6 +140,14 @@ func (m *Model) checkBackends(lb *wire.LoadBalancer) error {
 			return wire.Errorf(wire.ENotFound, "endpoint %s", eid)
 		}
 		lb.HostComputeEndpoints[i] = eid
+		n := m.networks.objects[backend.HostComputeNetwork]
+		if first == nil {
+			first = n
+		}
+		if n.Apart != first.Apart {
+			return wire.Errorf(wire.EInvalidArg, "endpoints of networks %s and %s, which do not reach each other",
+				first.ID, n.ID)
+		}
 		for _, c := range backend.IpConfigurations {
 			destinations[c.IpAddress] = true
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mullion.dev/mullion/internal/network/hns/wire"
+	"mullion.dev/mullion/internal/network/netplan"
 )
 
 var schema2 = wire.SchemaVersion{Major: 2, Minor: 0} //nolint:gochecknoglobals // a constant of struct type
@@ -80,6 +81,7 @@ func (m *Model) checkSubnets(n *network) error {
 		return err
 	}
 	var seen []netip.Prefix
+	n.Apart = 0
 	for _, s := range all {
 		if s.prefix.Addr().Is6() {
 			if n.Type == wire.NetworkOverlay || !m.has(dualStack) {
@@ -90,7 +92,7 @@ func (m *Model) checkSubnets(n *network) error {
 		if len(s.gateways) == 0 && n.Type == wire.NetworkNAT {
 			return wire.Errorf(wire.InvalidNetwork, "subnet %s of a NAT network has no next hop", s.prefix)
 		}
-		for _, other := range append(seen, m.allSubnets()...) {
+		for _, other := range seen {
 			if other.Overlaps(s.prefix) {
 				return wire.Errorf(wire.InvalidNetwork, "subnet %s overlaps %s", s.prefix, other)
 			}
@@ -99,11 +101,59 @@ func (m *Model) checkSubnets(n *network) error {
 		if err := checkIsolation(n.Type, s, all[0]); err != nil {
 			return err
 		}
+		if err := m.checkBeside(n, s); err != nil {
+			return err
+		}
 	}
 	if len(seen) == 0 && n.Type != wire.NetworkTransparent {
 		return wire.Errorf(wire.InvalidNetwork, "a network of type %s needs a subnet", n.Type)
 	}
 	return nil
+}
+
+// checkBeside checks a subnet of a new network against those of the networks that are there, and sets its Apart. Two
+// overlays may have the same addresses if their VSIDs differ
+// (https://kubernetes.io/docs/concepts/services-networking/windows-networking/#network-modes). A VSID is one network's
+// alone, as the hosts of an overlay know it by nothing else. Microsoft documents no error for either; both get the one of
+// a network that is not valid.
+func (m *Model) checkBeside(n *network, s subnet) error {
+	for _, other := range m.networks.objects {
+		for _, o := range other.subnets() {
+			overlays := n.Type == wire.NetworkOverlay && other.Type == wire.NetworkOverlay
+			if overlays && o.vsid == s.vsid {
+				return wire.Errorf(wire.InvalidNetwork, "VSID %d is that of network %s", s.vsid, other.ID)
+			}
+			if !o.prefix.Overlaps(s.prefix) {
+				continue
+			}
+			if !overlays {
+				return wire.Errorf(wire.InvalidNetwork, "subnet %s overlaps %s", s.prefix, o.prefix)
+			}
+			if other.Apart != 0 || n.Apart != 0 {
+				continue
+			}
+			var free bool
+			if n.Apart, free = m.freeApart(); !free {
+				return wire.Errorf(wire.InvalidNetwork, "subnet %s overlaps %s, as those of %d networks do", s.prefix,
+					o.prefix, netplan.MaxApart)
+			}
+		}
+	}
+	return nil
+}
+
+// freeApart returns the lowest number of a namespace that no network has for itself.
+func (m *Model) freeApart() (uint16, bool) {
+	used := map[uint16]bool{}
+	for _, n := range m.networks.objects {
+		used[n.Apart] = true
+	}
+	for i := uint16(1); i <= netplan.MaxApart; i++ {
+		if !used[i] {
+			return i, true
+		}
+	}
+	return 0, false
 }
 
 // Bounds of a VSID: a number below 4096 would be a VLAN's, and VXLAN has 24 bits (RFC 7348). Windows' lower bound:

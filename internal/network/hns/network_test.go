@@ -258,3 +258,64 @@ func balancer(endpoints ...string) string {
 	return fmt.Sprintf(
 		`{"HostComputeEndpoints":%s,"FrontendVIPs":["10.96.0.1"],"PortMappings":[{"Protocol":6,"InternalPort":80,"ExternalPort":80,"DistributionType":2}]}`, list)
 }
+
+// Two overlays may have one subnet if their VSIDs differ; the second is apart. A VSID is one network's alone.
+func TestOverlaysWithOneSubnet(t *testing.T) {
+	h := host{Model: hns.New(newest())}
+	first := h.ok(t, "HcnCreateNetwork", "", overlay("a", "10.244.3.0/24", "10.244.3.1", 4096)).Object
+	second := h.ok(t, "HcnCreateNetwork", "", overlay("b", "10.244.0.0/16", "10.244.0.1", 4097)).Object
+	third := h.ok(t, "HcnCreateNetwork", "", overlay("c", "10.244.3.0/24", "10.244.3.1", 4098)).Object
+	apart := func() map[string]uint16 {
+		got := map[string]uint16{}
+		for _, b := range h.Plan().Bridges {
+			got[b.ID] = b.Apart
+		}
+		return got
+	}
+	if diff := cmp.Diff(map[string]uint16{first: 0, second: 1, third: 2}, apart()); diff != "" {
+		t.Errorf("networks apart (-want +got):\n%s", diff)
+	}
+	h.fails(t, wire.InvalidNetwork, "HcnCreateNetwork", "", overlay("d", "10.244.3.0/24", "10.244.3.1", 4096))
+	h.fails(t, wire.InvalidNetwork, "HcnCreateNetwork", "", overlay("d", "10.245.3.0/24", "10.245.3.1", 4097))
+	h.fails(t, wire.InvalidNetwork, "HcnCreateNetwork", "", network("d", "10.244.3.0/24", "10.244.3.2"))
+
+	endpoint := func(net, policies string) string {
+		return h.ok(t, "HcnCreateEndpoint", net, `{"IpConfigurations":[{"IpAddress":"10.244.3.9","PrefixLength":24}],
+			"Policies":[`+policies+`]}`).Object
+	}
+	here, there := endpoint(first, ""), endpoint(second, `{"Type":"OutBoundNAT","Settings":{}}`)
+	mapped := `{"IpConfigurations":[{"IpAddress":"10.244.3.10","PrefixLength":24}],"Policies":[{"Type":%q,"Settings":%s}]}`
+	h.fails(t, wire.RequestUnsupported, "HcnCreateEndpoint", second,
+		fmt.Sprintf(mapped, "PortMapping", `{"Protocol":6,"InternalPort":80,"ExternalPort":8080}`))
+	h.fails(t, wire.RequestUnsupported, "HcnCreateEndpoint", second,
+		fmt.Sprintf(mapped, "OutBoundNAT", `{"VirtualIP":"192.168.0.77"}`))
+	balancer := func(vip string, backends ...string) string {
+		list, _ := json.Marshal(backends)
+		return fmt.Sprintf(`{"HostComputeEndpoints":%s,"FrontendVIPs":[%q],
+			"PortMappings":[{"Protocol":6,"InternalPort":80,"ExternalPort":80}],"SchemaVersion":{"Major":2,"Minor":0}}`, list, vip)
+	}
+	h.fails(t, wire.EInvalidArg, "HcnCreateLoadBalancer", "", balancer("10.96.0.1", here, there))
+	own := h.ok(t, "HcnCreateLoadBalancer", "", balancer("10.96.0.1", here)).Object
+	apartLB := h.ok(t, "HcnCreateLoadBalancer", "", balancer("10.96.0.2", there)).Object
+	of := map[string]string{}
+	for _, lb := range h.Plan().LoadBalancers {
+		of[lb.ID] = lb.Bridge
+	}
+	if diff := cmp.Diff(map[string]string{own: "", apartLB: second}, of); diff != "" {
+		t.Errorf("networks of load balancers (-want +got):\n%s", diff)
+	}
+
+	// It stays as it is when the service starts again, and the number is free when the network is gone.
+	saved, err := h.Save()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.Model, err = hns.Load(newest(), saved); err != nil {
+		t.Fatal(err)
+	}
+	h.ok(t, "HcnDeleteNetwork", second)
+	fourth := h.ok(t, "HcnCreateNetwork", "", overlay("d", "10.244.3.0/25", "10.244.3.1", 4099)).Object
+	if diff := cmp.Diff(map[string]uint16{first: 0, third: 2, fourth: 1}, apart()); diff != "" {
+		t.Errorf("networks apart after one is deleted (-want +got):\n%s", diff)
+	}
+}

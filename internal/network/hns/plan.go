@@ -27,7 +27,13 @@ func (m *Model) planNetwork(n *network, p *netplan.Plan) {
 	if err != nil { // it was right when it was set
 		return
 	}
-	b := netplan.Bridge{ID: n.ID, Mode: netplan.Mode(n.Type), Uplink: n.Adapter, MAC: linuxMAC(policies.mac)}
+	b := netplan.Bridge{
+		ID:     n.ID,
+		Mode:   netplan.Mode(n.Type),
+		Uplink: n.Adapter,
+		MAC:    linuxMAC(policies.mac),
+		Apart:  n.Apart,
+	}
 	switch n.Type {
 	case wire.NetworkL2Bridge, wire.NetworkL2Tunnel, wire.NetworkOverlay:
 		b.HostVIPs = m.has(hostVIPs)
@@ -258,6 +264,9 @@ func (m *Model) balancer(lb *wire.LoadBalancer, mapping wire.PortMapping, f int,
 		b.SourceVIP = source
 	}
 	for _, id := range lb.HostComputeEndpoints {
+		if n := m.networks.objects[m.endpoints.objects[id].HostComputeNetwork]; n.Apart != 0 {
+			b.Bridge = n.ID
+		}
 		for _, addr := range m.endpoints.objects[id].addrs() {
 			if family(addr) == f {
 				b.Backends = append(b.Backends, netip.AddrPortFrom(addr, mapping.InternalPort))

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -64,6 +65,9 @@ type portMap struct {
 // readPolicies reads the policies of an endpoint, and those of its network that concern its port.
 func (m *Model) readPolicies(n *network, policies []wire.Policy) (*portPolicies, error) {
 	p := &portPolicies{network: n, icmp: m.cfg.Profile == Modern}
+	if n.Apart != 0 && slices.ContainsFunc(policies, func(p wire.Policy) bool { return p.Type == wire.PolicyPortMapping }) {
+		return nil, wire.Errorf(wire.RequestUnsupported, "PortMapping on a network whose subnet another has too")
+	}
 	for _, list := range [][]wire.Policy{policies, n.portPolicies()} {
 		for _, policy := range list {
 			t, ok := m.policies[policy.Type]
@@ -101,6 +105,10 @@ func (p *portPolicies) outBoundNAT(raw json.RawMessage) error {
 		return err
 	}
 	var nat netplan.NAT
+	if s.VirtualIP != "" && p.network.Apart != 0 {
+		return wire.Errorf(wire.RequestUnsupported, "OutBoundNAT behind %.64q on a network whose subnet another has too",
+			s.VirtualIP)
+	}
 	if s.VirtualIP != "" {
 		if nat.To, err = parseAddr(s.VirtualIP); err != nil {
 			return err

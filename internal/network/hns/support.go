@@ -119,6 +119,13 @@ func supportNetworks() []support.Row {
 		{Name: "network L2Tunnel", Level: support.Supported, Ref: refSchema},
 		{Name: "network Overlay", Level: support.Supported, Ref: refHnslib + "hcn/hcnnetwork.go"},
 		{
+			Name:  "networks Overlay with one subnet",
+			Level: support.Partly,
+			Ref:   "https://kubernetes.io/docs/concepts/services-networking/windows-networking/#network-modes",
+			Note: "isolated from each other if their VSIDs differ; else HCN_E_INVALID_NETWORK. Endpoints of the later ones have no PortMapping, and no OutBoundNAT behind " +
+				"an address of its own (HCN_E_REQUEST_UNSUPPORTED); the host does not reach them, and their load balancers are reached from their network alone",
+		},
+		{
 			Name:  "network Transparent",
 			Level: support.Partly,
 			Ref:   refSchema,

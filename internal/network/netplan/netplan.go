@@ -56,7 +56,13 @@ type Bridge struct {
 	VLAN uint16 `json:"vlan,omitempty"`
 	// Overlay is set if Mode is Overlay.
 	Overlay *VXLAN `json:"overlay,omitempty"`
+	// Apart is set for an overlay whose subnet another network of the host has too: the number, 1 to MaxApart, of the
+	// namespace that it has for itself on the host. No two bridges have the same. 0: it is in the host's own namespace.
+	Apart uint16 `json:"apart,omitempty"`
 }
+
+// MaxApart is how many networks of a host can be apart.
+const MaxApart = 1024
 
 // VXLAN is this host's side of an overlay.
 type VXLAN struct {
@@ -193,6 +199,8 @@ type LoadBalancer struct {
 	// PreserveDIP says that packets reach the backend as they were sent, with the virtual address and its port as their
 	// destination. Then only backends on this host get packets. Without VIPs it has no effect.
 	PreserveDIP bool `json:"preserveDIP,omitempty"`
+	// Bridge is the ID of the Bridge of the backends if that is apart; only its pods reach the load balancer then.
+	Bridge string `json:"bridge,omitempty"`
 }
 
 // HeldPorts are ports of the host, First to Last, that nobody else may bind.
