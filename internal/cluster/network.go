@@ -20,13 +20,14 @@ import (
 // newUnderlay is the cluster's underlay; it touches nothing yet.
 func newUnderlay(p Plan) (*underlay.Underlay, error) {
 	config := underlay.Config{
-		RunDir:  p.Paths.Run(),
-		Link:    p.Paths.Link(),
-		Subnet:  p.Spec.Networking.Underlay(),
-		Subnet6: p.Spec.Networking.Underlay6(),
-		Fabric:  p.Fabric,
-		Machine: p.Machine,
-		Tunnel:  p.tunnel(),
+		RunDir:   p.Paths.Run(),
+		Link:     p.Paths.Link(),
+		Subnet:   p.Spec.Networking.Underlay(),
+		Subnet6:  p.Spec.Networking.Underlay6(),
+		Fabric:   p.Fabric,
+		Endpoint: p.Endpoint.Addr(),
+		Machine:  p.Machine,
+		Tunnel:   p.tunnel(),
 	}
 	if p.Spec.Foreign() {
 		f := p.Spec.Join.Foreign

@@ -28,6 +28,8 @@ type Plan struct {
 	APIServer netip.AddrPort
 	// Fabric is the bridge's address on the underlay, Machine the machine's own.
 	Fabric, Machine netip.Addr
+	// Endpoint is the address, on the underlay, of the control planes of bare Linux hosts; not valid without such hosts.
+	Endpoint netip.AddrPort
 	// Hosts are the Windows nodes, LinuxHosts the Linux ones; their addresses follow the order of the specification's
 	// nodes.
 	Hosts      []Host
@@ -53,12 +55,19 @@ type LinuxHost struct {
 	Address6 netip.Addr
 }
 
+// apiPort is the port of an API server, Mullion's and kubeadm's
+// (https://kubernetes.io/docs/reference/networking/ports-and-protocols/).
+const apiPort = 6443
+
 // NewPlan works out the plan of a specification.
 func NewPlan(c spec.Cluster, paths layout.Paths) (Plan, error) {
 	p := Plan{Spec: c, Paths: paths}
 	underlay := c.Networking.PartAddress(c.Part())
-	p.APIServer = netip.AddrPortFrom(nth(c.Networking.PartAddress(0), spec.Fabric), 6443)
+	p.APIServer = netip.AddrPortFrom(nth(c.Networking.PartAddress(0), spec.Fabric), apiPort)
 	p.Fabric, p.Machine = nth(underlay, spec.Fabric), nth(underlay, spec.Machine)
+	if e := c.Endpoint(); e.IsValid() {
+		p.Endpoint = netip.AddrPortFrom(e, apiPort)
+	}
 	if c.Foreign() {
 		p.Fabric, p.Machine = netip.Addr{}, c.Address()
 	}
@@ -105,6 +114,9 @@ func (p Plan) Text() (string, error) {
 	fmt.Fprintf(&b, "  API server %s\n", p.apiServerText())
 	for _, line := range p.nodeLines() {
 		fmt.Fprintln(&b, line)
+	}
+	if p.Endpoint.IsValid() {
+		fmt.Fprintf(&b, "  control planes that kubeadm makes on bare hosts: %s\n", p.Endpoint)
 	}
 	units, err := Units(p, slog.New(slog.DiscardHandler))
 	if err != nil {

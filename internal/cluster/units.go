@@ -65,6 +65,7 @@ func Units(p Plan, log *slog.Logger) ([]component.Unit, error) {
 		{always, c.engine},         // containerd
 		{always, c.hosts},          // Wine; each Windows host: namespaces, HNS and CRI server, kubelet.exe
 		{always, c.linuxHosts},     // each Linux host: namespaces, containerd, kubelet
+		{original, c.endpoint},     // the address of the control planes that kubeadm makes on bare Linux hosts
 		{always, c.policies},       // NetworkPolicies on the machine's nodes
 	} {
 		if where&step.where == 0 {

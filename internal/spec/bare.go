@@ -1,5 +1,10 @@
 package spec
 
+import (
+	"net/netip"
+	"slices"
+)
+
 // bare checks that a bare host is asked for nothing that its kubelet or kube-proxy would carry out: it has neither.
 func (v *validator) bare(i int, n Node) {
 	if !n.Bare {
@@ -43,6 +48,15 @@ func (v *validator) bareLinux(c Cluster) {
 		}
 		return
 	}
+}
+
+// Endpoint is the address on the underlay behind which the API servers of the bare Linux hosts are, if somebody makes
+// control planes of them by kubeadm: its --control-plane-endpoint. It is not valid in a cluster without such hosts.
+func (c Cluster) Endpoint() netip.Addr {
+	if !slices.ContainsFunc(c.Nodes, func(n Node) bool { return n.Bare && n.Linux() }) {
+		return netip.Addr{}
+	}
+	return Nth(c.Networking.PartAddress(c.Part()), Endpoint)
 }
 
 // Bare are the names of the bare hosts.

@@ -151,7 +151,7 @@ func (v *validator) expanded(c Cluster) {
 		v.fail([]any{"nodes"}, "%d nodes, at most %d", len(c.Nodes), maxNodes)
 	}
 	if !c.Foreign() {
-		v.pool(c.Networking, len(c.Nodes))
+		v.pool(c)
 	}
 	v.machines(c)
 	if c.Join != nil && len(c.Bare()) > 0 {

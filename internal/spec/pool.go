@@ -5,7 +5,8 @@ import "net/netip"
 // Addresses of the underlay, counted from its subnet's first. Nodes have FirstNode and after; in mode transparent pods
 // have SharedFirst to SharedLast. With several machines, the same holds in each machine's part.
 const (
-	Fabric      = 1 // the control plane's, and the bridge's
+	Fabric      = 1  // the control plane's, and the bridge's
+	Endpoint    = 10 // see Cluster.Endpoint
 	Machine     = 254
 	FirstNode   = 11
 	SharedFirst = 128
@@ -33,6 +34,9 @@ func Last(p netip.Prefix) netip.Addr {
 	return addr
 }
 
+// controlPlanes is what Endpoint leads to.
+const controlPlanes = "the control planes of bare Linux hosts"
+
 // LoadBalancers is the pool of load balancers' addresses, of a validated cluster.
 func (n Networking) LoadBalancers() netip.Prefix { return n.prefix(n.LoadBalancerPool) }
 
@@ -46,8 +50,9 @@ func defaultPool(underlay string) string {
 	return netip.PrefixFrom(Nth(subnet.Masked().Addr(), poolFirst), poolBits).String()
 }
 
-// pool checks that the pool overlaps with no other addresses. nodes is the number of nodes.
-func (v *validator) pool(n Networking, nodes int) {
+// pool checks that the pool overlaps with no other addresses.
+func (v *validator) pool(c Cluster) {
+	n, nodes := c.Networking, len(c.Nodes)
 	fail := func(format string, args ...any) { v.fail([]any{"networking", "loadBalancerPool"}, format, args...) }
 	pool, err := netip.ParsePrefix(n.LoadBalancerPool)
 	if err != nil || !pool.Addr().Is4() || pool.Bits() < 16 {
@@ -69,13 +74,14 @@ func (v *validator) pool(n Networking, nodes int) {
 		first, last netip.Addr
 	}{
 		{"the control plane", Nth(underlay.Addr(), 0), Nth(underlay.Addr(), 1)},
+		{controlPlanes, Nth(underlay.Addr(), Endpoint), Nth(underlay.Addr(), Endpoint)},
 		{"nodes", Nth(underlay.Addr(), FirstNode), Nth(underlay.Addr(), FirstNode+nodes-1)},
 		{"pods in mode transparent", Nth(underlay.Addr(), SharedFirst), Nth(underlay.Addr(), SharedLast)},
 		{"the machine", Nth(underlay.Addr(), Machine), Nth(underlay.Addr(), Machine+1)},
 		{"other machines", n.PartAddress(1), Last(underlay)},
 	} {
 		if n.Mode != ModeTransparent && use.what == "pods in mode transparent" || n.AdvertiseAddress == "" &&
-			use.what == "other machines" {
+			use.what == "other machines" || use.what == controlPlanes && !c.Endpoint().IsValid() {
 			continue
 		}
 		if use.first.Compare(Last(pool)) <= 0 && pool.Addr().Compare(use.last) <= 0 {

@@ -31,51 +31,21 @@ type kubeadmHosts struct {
 	fixture
 	// ignore is the flag of kubeadm by which it takes cgroup v1, where the machine has that.
 	ignore []string
+	// pods and services are the subnets of cluster.yaml, endpoint the address of the control planes.
+	pods, services, endpoint string
+	// linux are the names of the Linux hosts.
+	linux []string
+	// control is the host on which kubectl runs.
+	control string
 }
 
 // TestFieldKubeadm makes a cluster by upstream's kubeadm on bare hosts of both systems, as docs/guide.md says.
 func TestFieldKubeadm(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
-	h := kubeadmHosts{fixture: newFixture(t)}
-	programs := bundle.At(h.bin, version.Kubernetes)
-	for _, file := range []string{
-		filepath.Join(programs.Server(), "kubeadm"), filepath.Join(programs.Node(), "kubeadm.exe"),
-	} {
-		if _, err := os.Stat(file); err != nil {
-			t.Skipf("needs kubeadm: make kubeadm: %v", err)
-		}
-	}
-	nssm := nssmProgram(t)
-	if all, err := cgroup.Hierarchies(); err != nil {
-		t.Fatal(err)
-	} else if !all[0].V2 {
-		h.ignore = []string{"--ignore-preflight-errors=SystemVerification"}
-	}
-	file := filepath.Join(h.home, "cluster.yaml")
-	if err := os.WriteFile(file, []byte(kubeadmYAML), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { h.takeDown(t) })
-	if out := h.must(t, "up", "-f", file); !strings.Contains(out, "0 node(s) and 3 bare host(s)") {
-		t.Errorf("mullion up: %s", out)
-	}
-	defer func() {
-		if t.Failed() {
-			logs(t, h.fixture)
-			for _, host := range []string{"linux-1", "linux-2"} {
-				out, _ := h.mullion(t.Context(), t, "node", "exec", host, "--", "tail", "-n", "60", "/var/log/kubelet.log")
-				t.Logf("== kubelet of %s\n%s", host, out)
-			}
-			out, _ := h.mullion(t.Context(), t, "node", "exec", "win-1", "--", "powershell", "-NoProfile", "-Command",
-				`Get-Content C:\var\log\kubelet\kubelet.err.log | Select-Object -Last 60`)
-			t.Logf("== kubelet of win-1\n%s", out)
-		}
-	}()
-	if out := h.must(t, "image", "kubeadm"); !regexp.MustCompile(`loaded \S+/etcd:\S+ on linux-2`).MatchString(out) {
-		t.Errorf("mullion image kubeadm: %s", out)
-	}
+	h, nssm := newKubeadmHosts(t)
+	h.pods, h.services, h.endpoint = "10.198.0.0/16", "10.197.0.0/16", "10.199.0.10:6443"
+	h.linux = []string{"linux-1", "linux-2"}
+	defer h.logs(t)
+	h.up(t, kubeadmYAML)
 	h.init(t)
 	h.network(t, "linux-1")
 	h.join(t, "linux-2")
@@ -85,12 +55,12 @@ func TestFieldKubeadm(t *testing.T) {
 	h.kubectl(t, "wait", "--for=condition=Ready", "node", "--all", "--timeout=60s")
 	h.kubectl(t, "-n", "kube-system", "rollout", "status", "deployment/coredns", "--timeout=90s")
 	h.kubectl(t, "-n", "kube-system", "rollout", "status", "daemonset/kube-proxy", "--timeout=60s")
-	h.pods(t)
+	h.tryPod(t)
 	h.prepareWindows(t, "win-1", nssm)
 	h.joinWindows(t, "win-1")
 	h.proxyWindows(t, "win-1")
 	h.routesWindows(t, "win-1", "linux-1", "linux-2")
-	h.podsWindows(t)
+	h.podsWindows(t, kubeadmPods)
 	h.resetWindows(t, "win-1")
 
 	// The kubelet is the host's: it comes back with it.
@@ -105,6 +75,64 @@ func TestFieldKubeadm(t *testing.T) {
 	for _, host := range []string{"linux-2", "linux-1"} {
 		h.reset(t, host)
 	}
+}
+
+// newKubeadmHosts returns the fixture and nssm.exe, or skips where something for it is missing.
+func newKubeadmHosts(t *testing.T) (h kubeadmHosts, nssm string) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	h = kubeadmHosts{fixture: newFixture(t), control: "linux-1"}
+	programs := bundle.At(h.bin, version.Kubernetes)
+	for _, file := range []string{
+		filepath.Join(programs.Server(), "kubeadm"), filepath.Join(programs.Node(), "kubeadm.exe"),
+	} {
+		if _, err := os.Stat(file); err != nil {
+			t.Skipf("needs kubeadm: make kubeadm: %v", err)
+		}
+	}
+	nssm = nssmProgram(t)
+	if all, err := cgroup.Hierarchies(); err != nil {
+		t.Fatal(err)
+	} else if !all[0].V2 {
+		h.ignore = []string{"--ignore-preflight-errors=SystemVerification"}
+	}
+	return h, nssm
+}
+
+// up brings bare hosts up, with the images that kubeadm wants.
+func (h kubeadmHosts) up(t *testing.T, yaml string) {
+	t.Helper()
+	file := filepath.Join(h.home, "cluster.yaml")
+	if err := os.WriteFile(file, []byte(yaml), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.takeDown(t) })
+	want := fmt.Sprintf("0 node(s) and %d bare host(s)", len(h.linux)+1)
+	if out := h.must(t, "up", "-f", file); !strings.Contains(out, want) {
+		t.Errorf("mullion up: %s", out)
+	}
+	last := h.linux[len(h.linux)-1]
+	if out := h.must(t, "image", "kubeadm"); !regexp.MustCompile(`loaded \S+/etcd:\S+ on ` + last).MatchString(out) {
+		t.Errorf("mullion image kubeadm: %s", out)
+	}
+}
+
+// logs prints the logs of a test that failed.
+func (h kubeadmHosts) logs(t *testing.T) {
+	t.Helper()
+	if !t.Failed() {
+		return
+	}
+	logs(t, h.fixture)
+	for _, host := range h.linux {
+		out, _ := h.mullion(t.Context(), t, "node", "exec", host, "--", "tail", "-n", "60", "/var/log/kubelet.log")
+		t.Logf("== kubelet of %s\n%s", host, out)
+	}
+	out, _ := h.mullion(t.Context(), t, "node", "exec", "win-1", "--", "powershell", "-NoProfile", "-Command",
+		`Get-Content C:\var\log\kubelet\kubelet.err.log | Select-Object -Last 60`)
+	t.Logf("== kubelet of win-1\n%s", out)
 }
 
 // must runs mullion, which has to end well within five minutes.
@@ -125,10 +153,10 @@ func (h kubeadmHosts) runs(t *testing.T, host string, args ...string) string {
 	return h.must(t, append([]string{"node", "exec", host, "--"}, args...)...)
 }
 
-// kubectl runs kubectl on the control plane's host.
+// kubectl runs kubectl on a host of the control plane, where it asks the address of all.
 func (h kubeadmHosts) kubectl(t *testing.T, args ...string) string {
 	t.Helper()
-	return h.runs(t, "linux-1", append([]string{"kubectl", "--kubeconfig=/etc/kubernetes/admin.conf"}, args...)...)
+	return h.runs(t, h.control, append([]string{"kubectl", "--kubeconfig=/etc/kubernetes/admin.conf"}, args...)...)
 }
 
 // writes writes a file of a host.
@@ -144,27 +172,34 @@ func (h kubeadmHosts) writes(t *testing.T, host, file, text string) {
 	}
 }
 
-// init is `kubeadm init` with the example's configuration.
-func (h kubeadmHosts) init(t *testing.T) {
+// init is `kubeadm init` with the example's configuration, and returns what it prints.
+func (h kubeadmHosts) init(t *testing.T, flags ...string) string {
 	t.Helper()
 	text, err := os.ReadFile("../../examples/kubeadm/init.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.writes(t, "linux-1", "/root/init.yaml", strings.NewReplacer("10.244.0.0/16", "10.198.0.0/16", "10.96.0.0/16",
-		"10.197.0.0/16").Replace(string(text)))
+	h.writes(t, "linux-1", "/root/init.yaml", strings.NewReplacer("10.244.0.0/16", h.pods, "10.96.0.0/16", h.services,
+		"10.213.0.10:6443", h.endpoint).Replace(string(text)))
 	began := time.Now()
-	out := h.runs(t, "linux-1", append([]string{"kubeadm", "init", "--config", "/root/init.yaml"}, h.ignore...)...)
+	args := append([]string{"kubeadm", "init", "--config", "/root/init.yaml"}, flags...)
+	out := h.runs(t, "linux-1", append(args, h.ignore...)...)
 	if !strings.Contains(out, "control-plane has initialized successfully") || strings.Contains(out, "[WARNING Service") {
 		t.Errorf("kubeadm init: %s", out)
 	}
 	t.Logf("kubeadm init took %.1fs", time.Since(began).Seconds())
+	return out
 }
 
 // join is the command line that `kubeadm token create --print-join-command` prints, on another Linux host.
 func (h kubeadmHosts) join(t *testing.T, host string) {
 	t.Helper()
-	command := strings.Fields(h.runs(t, "linux-1", "kubeadm", "token", "create", "--print-join-command"))
+	h.joinBy(t, host, strings.Fields(h.runs(t, "linux-1", "kubeadm", "token", "create", "--print-join-command")))
+}
+
+// joinBy runs a command line of kubeadm's on a Linux host.
+func (h kubeadmHosts) joinBy(t *testing.T, host string, command []string) {
+	t.Helper()
 	began := time.Now()
 	out := h.runs(t, host, append(command, h.ignore...)...)
 	if !strings.Contains(out, "This node has joined the cluster") {
@@ -212,8 +247,8 @@ func (h kubeadmHosts) addressOf(t *testing.T, node string) string {
 		`jsonpath={.status.addresses[?(@.type=="InternalIP")].address}`))
 }
 
-// pods runs a pod on the node without a taint; it finds the API by CoreDNS and kube-proxy.
-func (h kubeadmHosts) pods(t *testing.T) {
+// tryPod runs a pod on the node without a taint; it finds the API by CoreDNS and kube-proxy.
+func (h kubeadmHosts) tryPod(t *testing.T) {
 	t.Helper()
 	h.must(t, "image", "build", "--os", "linux", filepath.Join(h.bin, "linux/agnhost"), "-t", "mullion.local/agnhost:v1")
 	h.kubectl(t, "run", "try", "--image=mullion.local/agnhost:v1", "--image-pull-policy=Never", "--restart=Never",

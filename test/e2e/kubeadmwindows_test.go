@@ -97,7 +97,7 @@ func (h kubeadmHosts) proxyWindows(t *testing.T, host string) {
 	h.must(t, "node", "cp", file, host+":C:/etc/kubernetes/kube-proxy.conf")
 	h.runs(t, host, "sc.exe", "create", "kube-proxy", "start=", "auto", "binPath=",
 		`C:\k\kube-proxy.exe --windows-service --proxy-mode=kernelspace --network-name=cbr0 --hostname-override=`+host+
-			` --cluster-cidr=10.198.0.0/16 --kubeconfig=C:\etc\kubernetes\kube-proxy.conf`)
+			` --cluster-cidr=`+h.pods+` --kubeconfig=C:\etc\kubernetes\kube-proxy.conf`)
 	h.runs(t, host, "sc.exe", "start", "kube-proxy")
 }
 
@@ -112,18 +112,26 @@ func (h kubeadmHosts) routesWindows(t *testing.T, host string, linux ...string) 
 	}
 }
 
-// podsWindows runs a pod on the Windows node: it and a Linux pod reach each other, and it reaches the API, by Services.
-func (h kubeadmHosts) podsWindows(t *testing.T) {
+// podsWindows runs the pods: they reach each other, and that on the Windows node reaches the API, by Services.
+func (h kubeadmHosts) podsWindows(t *testing.T, pods string) {
 	t.Helper()
 	folder := t.TempDir()
 	laid(t, map[string]string{filepath.Join(folder, "agnhost.exe"): filepath.Join(h.bin, "windows/agnhost.exe")})
 	h.must(t, "image", "build", folder, "-t", "mullion.local/agnhost-windows:v1")
-	h.writes(t, "linux-1", "/root/pods.yaml", kubeadmPods)
+	h.writes(t, h.control, "/root/pods.yaml", pods)
 	h.kubectl(t, "apply", "-f", "/root/pods.yaml")
 	h.kubectl(t, "wait", "--for=condition=Ready", "pod/win", "pod/lin", "--timeout=90s")
+	h.dialBoth(t)
+	h.kubectl(t, "exec", "win", "--", `C:\agnhost.exe`, "connect", "kubernetes.default.svc.cluster.local:443",
+		"--timeout=10s")
+}
+
+// dialBoth has each of the pods ask the other one's Service.
+func (h kubeadmHosts) dialBoth(t *testing.T) {
+	t.Helper()
 	for from, to := range map[string]string{"lin": "win", "win": "lin"} {
 		poll(t, settle, func(ctx context.Context) error {
-			out, err := h.mullion(ctx, t, "node", "exec", "linux-1", "--", "kubectl",
+			out, err := h.mullion(ctx, t, "node", "exec", h.control, "--", "kubectl",
 				"--kubeconfig=/etc/kubernetes/admin.conf", "get", "--raw", "/api/v1/namespaces/default/pods/http:"+from+
 					":8080/proxy/dial?host="+to+".default.svc.cluster.local&port=80&protocol=http&request=hostname&tries=1")
 			if err == nil && !strings.Contains(out, `{"responses":["`+to+`"]}`) {
@@ -135,8 +143,6 @@ func (h kubeadmHosts) podsWindows(t *testing.T) {
 			return nil
 		})
 	}
-	h.kubectl(t, "exec", "win", "--", `C:\agnhost.exe`, "connect", "kubernetes.default.svc.cluster.local:443",
-		"--timeout=10s")
 }
 
 // resetWindows is `kubeadm.exe reset` and the removal of the services, after which nothing of the cluster is on the

@@ -118,6 +118,8 @@ type Part struct {
 	State component.State `json:"state"`
 	OK    bool            `json:"ok"`
 	Why   string          `json:"why,omitempty"`
+	// Note is what it says of itself while it works.
+	Note string `json:"note,omitempty"`
 	// Own says that its program is a person's own, and not upstream's.
 	Own      bool `json:"own,omitempty"`
 	PID      int  `json:"pid,omitempty"`

@@ -135,6 +135,7 @@ func part(u supervisor.UnitStatus) Part {
 		Name:     u.Name,
 		State:    u.State,
 		OK:       u.State == component.Ready && u.Problem == "",
+		Note:     firstLine(u.Note),
 		PID:      u.PID,
 		Restarts: u.Restarts,
 		Seconds:  u.Seconds,

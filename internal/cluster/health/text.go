@@ -1,6 +1,7 @@
 package health
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -46,7 +47,7 @@ func (p Picture) textParts(b *strings.Builder) {
 		if part.PID != 0 || part.Restarts != 0 {
 			pid, restarts = fmt.Sprint(part.PID), fmt.Sprint(part.Restarts)
 		}
-		rows = append(rows, []string{part.Name, part.mark(), pid, restarts, part.Why})
+		rows = append(rows, []string{part.Name, part.mark(), pid, restarts, cmp.Or(part.Why, part.Note)})
 	}
 	b.WriteByte('\n')
 	table(b, rows)

@@ -44,7 +44,7 @@ func (u *Underlay) checkHost(name string, addr netip.Addr) error {
 	switch {
 	case name == "" || name == FabricName || strings.HasPrefix(name, ".") || strings.Contains(name, "/"):
 		return fmt.Errorf("add host %q to the underlay: not a name for a host", name)
-	case !u.cfg.Subnet.Contains(addr) || addr == u.cfg.Fabric || addr == u.cfg.Machine:
+	case !u.cfg.Subnet.Contains(addr) || addr == u.cfg.Fabric || addr == u.cfg.Machine || addr == u.cfg.Endpoint:
 		return fmt.Errorf("add host %q to the underlay: %s is not a free address of %s", name, addr, u.cfg.Subnet)
 	}
 	return nil

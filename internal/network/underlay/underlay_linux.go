@@ -66,6 +66,8 @@ type Config struct {
 	Subnet6 netip.Prefix
 	// Fabric is the control plane's address; the first one of Subnet.
 	Fabric netip.Addr
+	// Endpoint is another address of the fabric, behind which servers on hosts can be; not set, there is none.
+	Endpoint netip.Addr
 	// Machine is the machine's address and every node's gateway; the last but one of Subnet (.254 of a /24).
 	Machine netip.Addr
 	// MachineNetns is the machine's network namespace; that of the calling process.
@@ -120,6 +122,9 @@ func (cfg Config) check() error {
 		return cfg.checkLAN()
 	case !cfg.Subnet.Contains(cfg.Fabric) || !cfg.Subnet.Contains(cfg.Machine) || cfg.Fabric == cfg.Machine:
 		return fmt.Errorf("underlay: %s and %s are not two addresses of subnet %s", cfg.Fabric, cfg.Machine, cfg.Subnet)
+	}
+	if e := cfg.Endpoint; e.IsValid() && (!cfg.Subnet.Contains(e) || e == cfg.Fabric || e == cfg.Machine) {
+		return fmt.Errorf("underlay: %s is not another address of subnet %s", e, cfg.Subnet)
 	}
 	if _, err := spec.Address6(cfg.Subnet, cfg.Subnet6, cfg.Machine); err != nil {
 		return fmt.Errorf("underlay: %w", err)
@@ -219,6 +224,11 @@ func (u *Underlay) ensureBridge(h *netlink.Handle) error {
 	}
 	if err != nil || !u.cfg.Fabric.IsValid() {
 		return err
+	}
+	if u.cfg.Endpoint.IsValid() {
+		if err := h.AddrReplace(link, &netlink.Addr{IPNet: ipnet.Of(netip.PrefixFrom(u.cfg.Endpoint, 32))}); err != nil {
+			return fmt.Errorf("set address %s: %w", u.cfg.Endpoint, err)
+		}
 	}
 	return u.ensureUp(h, link, u.cfg.Fabric)
 }

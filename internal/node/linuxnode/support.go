@@ -114,7 +114,7 @@ func SupportRows() []support.Row {
 			Area:  area,
 			Name:  "bare host",
 			Level: support.Partly,
-			Note:  "bare: true of a Linux node in cluster.yaml: containerd, CNI plugins, kubeadm, kubelet and kubectl, and a systemctl that knows the kubelet's service; kubeadm init, join and reset of 1.37 work (kube-proxy in mode nftables). There is no systemd and no journal; not in mode overlay and not in a cluster of several machines, whose tunnels its pods could send into",
+			Note:  "bare: true of a Linux node in cluster.yaml: containerd, CNI plugins, kubeadm, kubelet and kubectl, and a systemctl that knows the kubelet's service; kubeadm init, join and reset of 1.37 work (kube-proxy in mode nftables), also for several control planes. There is no systemd and no journal; not in mode overlay and not in a cluster of several machines, whose tunnels its pods could send into",
 			Ref:   "https://kubernetes.io/docs/setup/production-environment/tools/kubeadm/create-cluster-kubeadm/",
 		},
 		{

@@ -27,6 +27,12 @@ type Prober interface {
 	Probe(ctx context.Context) error
 }
 
+// Describer is a component that has more to say of itself than its state.
+type Describer interface {
+	// Describe returns one line, at once.
+	Describe() string
+}
+
 // Unit is a component with the names of the units that must be ready before its Start is called.
 type Unit struct {
 	Component

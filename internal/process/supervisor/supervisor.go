@@ -59,6 +59,8 @@ type UnitStatus struct {
 	// not.
 	Probed  bool   `json:"probed,omitempty"`
 	Problem string `json:"problem,omitempty"`
+	// Note is what a unit that is ready says of itself (component.Describer).
+	Note string `json:"note,omitempty"`
 }
 
 // process is a component that is a child process and knows its state (proc.Process).
@@ -208,6 +210,9 @@ func (s *server) now() Status {
 	status.Units = append([]UnitStatus(nil), s.status.Units...)
 	s.mu.Unlock()
 	for i, u := range s.cfg.Units {
+		if d, ok := u.Component.(component.Describer); ok && status.Units[i].State == component.Ready {
+			status.Units[i].Note = d.Describe()
+		}
 		p, ok := u.Component.(process)
 		if !ok {
 			continue

@@ -228,7 +228,7 @@ func (r *reader) subnet(k object, name string) string {
 
 func (r *reader) master(o object, c *spec.Cluster) {
 	if n, path, ok := o.number("count", maxMasters); ok && n > 1 {
-		r.note(path, "there is one control plane, not %d", n)
+		r.note(path, "there is one control plane, not %d; kubeadm makes several on bare Linux hosts", n)
 	}
 	prefix, path := o.text("dnsPrefix")
 	switch {

@@ -157,7 +157,7 @@ func TestNotes(t *testing.T) {
 			name:  "masters",
 			model: model(config(`"maxPods": 30`), pool, `, "masterProfile": {"count": 5, "dnsPrefix": "Not A Name"}`),
 			want: []string{
-				"properties.masterProfile.count: there is one control plane, not 5",
+				"properties.masterProfile.count: there is one control plane, not 5; kubeadm makes several on bare Linux hosts",
 				"properties.masterProfile.dnsPrefix: ignored: it is not a DNS label of at most 40 characters, so it cannot be the cluster's name",
 			},
 		},
