@@ -41,12 +41,14 @@ METRICS_LDFLAGS = -s -w -X k8s.io/client-go/pkg/version.gitVersion=$(shell \
   $(GO) -C upstream/metrics-server list -m -f '{{.Version}}' sigs.k8s.io/metrics-server)
 EXPORTER_LDFLAGS = -s -w -X github.com/prometheus/common/version.Version=$(shell \
   $(GO) -C upstream/windows-exporter list -m -f '{{slice .Version 1}}' github.com/prometheus-community/windows_exporter)
+CSI_PROXY_LDFLAGS = -s -w -X main.version=$(shell \
+  $(GO) -C upstream/csi-proxy list -m -f '{{.Version}}' github.com/kubernetes-csi/csi-proxy)
 CRI_TOOLS_LDFLAGS = -s -w -X sigs.k8s.io/cri-tools/pkg/version.Version=$(shell \
   $(GO) -C upstream/cri-tools list -m -f '{{.Version}}' sigs.k8s.io/cri-tools)
 LDFLAGS := -s -w -X mullion.dev/mullion/internal/base/version.version=$(VERSION)
 
 .DEFAULT_GOAL := build
-.PHONY: plugins quick image release test-release test-package test-wines test-image fuzz chaos picture test-deps machines-deps lint-deps test-field test-machines test-programs test-documents test-skew machine kube-linter critest node-suite exporter flannel kubeadm test-units e2e e2e.test e2e-images deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
+.PHONY: plugins quick image release test-release test-package test-wines test-image fuzz chaos picture test-deps machines-deps lint-deps test-field test-machines test-programs test-documents test-skew machine kube-linter critest node-suite exporter csi-proxy flannel kubeadm test-units e2e e2e.test e2e-images deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
 
 help: ## what the targets do
 	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -108,6 +110,9 @@ node-suite: kubernetes ## build Kubernetes' node tests for Windows, for their te
 
 exporter: ## build windows_exporter.exe, for its test (test/exporter; a minute)
 	@hack/step.sh "build windows_exporter.exe" env GOOS=windows $(GO) -C upstream/windows-exporter build -trimpath -ldflags '$(EXPORTER_LDFLAGS)' -o $(BIN)/e2e/windows/windows_exporter.exe tool
+
+csi-proxy: ## build csi-proxy.exe, for examples/csi-proxy and its test (half a minute)
+	@hack/step.sh "build csi-proxy.exe" env GOOS=windows $(GO) -C upstream/csi-proxy build -trimpath -ldflags '$(CSI_PROXY_LDFLAGS)' -o $(BIN)/csi-proxy/csi-proxy.exe tool
 
 kubeadm: ## build kubeadm for both systems, for bare hosts and their test (two minutes the first time)
 	@hack/step.sh "build kubeadm $(KUBE_VERSION)" $(KUBE_BUILD) -o $(BIN)/kubernetes/$(KUBE_VERSION)/server/bin/ k8s.io/kubernetes/cmd/kubeadm

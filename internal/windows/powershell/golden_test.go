@@ -191,6 +191,7 @@ func stageWindows() *system {
 		},
 		forwards: func() (bool, error) { return true, nil },
 		smb:      stageSMB(),
+		volumes:  func() ([]volume, error) { return stageVolumes(), nil },
 		version:  func() (string, error) { return "10.0.20348", nil },
 		clear: func(screen io.Writer) error {
 			_, err := fmt.Fprintln(screen, "(the screen is clear)")
@@ -206,6 +207,14 @@ func stageWindows() *system {
 		listen: func(ctx context.Context, network, _ string) (net.Listener, error) {
 			return (&net.ListenConfig{}).Listen(ctx, network, "127.0.0.1:0")
 		},
+	}
+}
+
+// stageVolumes are the volumes of a host with a second drive.
+func stageVolumes() []volume {
+	return []volume{
+		{`C`, `\\?\Volume{00000000-0000-0000-0000-000000000043}\`, "", "NTFS", "Fixed", 1 << 30, 1 << 29},
+		{`D`, `\\?\Volume{00000000-0000-0000-0000-000000000044}\`, "data", "", "Removable", 4096, 0},
 	}
 }
 

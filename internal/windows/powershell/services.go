@@ -22,9 +22,40 @@ func startTypes() []string { return []string{"Automatic", "Manual", "Disabled"} 
 
 // object is a service as Get-Service shows it.
 func (s service) object() *object {
-	o := newObject("service").set("Status", s.status).set("Name", s.name).set("DisplayName", s.display)
-	o.props["servicename"], o.props["starttype"] = s.name, s.start
+	o := newObject("service").set("Status", valueNamed(serviceStatus(), s.status)).set("Name", s.name).
+		set("DisplayName", s.display)
+	o.props["servicename"], o.props["starttype"] = s.name, valueNamed(serviceStart(), s.start)
 	return o
+}
+
+// valueNamed is the value of an enumeration with a name, nil if it has none of it.
+func valueNamed(t *enumType, name string) value {
+	if e, ok := t.named(name); ok {
+		return e
+	}
+	return nil
+}
+
+// serviceStatus is what a service does
+// (https://learn.microsoft.com/en-us/dotnet/api/system.serviceprocess.servicecontrollerstatus).
+func serviceStatus() *enumType {
+	return &enumType{name: "ServiceProcess.ServiceControllerStatus", values: []enumName{
+		{"Stopped", 1},
+		{"StartPending", 2},
+		{"StopPending", 3},
+		{"Running", 4},
+		{"ContinuePending", 5},
+		{"PausePending", 6},
+		{"Paused", 7},
+	}}
+}
+
+// serviceStart is when a service is started
+// (https://learn.microsoft.com/en-us/dotnet/api/system.serviceprocess.servicestartmode).
+func serviceStart() *enumType {
+	return &enumType{name: "ServiceProcess.ServiceStartMode", values: []enumName{
+		{"Automatic", 2}, {"Manual", 3}, {"Disabled", 4},
+	}}
 }
 
 // chosen are the services that a cmdlet's names, with wild cards, or its input mean. What is missing is reported.
@@ -35,6 +66,10 @@ func (c *call) chosen() ([]service, error) {
 	}
 	slices.SortFunc(all, func(a, b service) int { return strings.Compare(lower(a.name), lower(b.name)) })
 	names := c.items("name")
+	if given, there := c.values["name"]; there && (given == nil || slices.ContainsFunc(itemsOf(given), nameless)) {
+		return nil, raise(bindingException, c.name+" : Cannot validate argument on parameter 'Name'. The argument is null "+
+			"or empty. Provide an argument that is not null or empty, and then try the command again.")
+	}
 	if len(names) == 0 && !c.piped {
 		return all, nil
 	}
@@ -60,6 +95,9 @@ func (c *call) chosen() ([]service, error) {
 	}
 	return found, nil
 }
+
+// nameless reports whether a value is no service's name.
+func nameless(v value) bool { return v == nil || v == "" }
 
 func getService(c *call) error {
 	found, err := c.chosen()

@@ -59,6 +59,9 @@ type system struct {
 	// forwards reports whether packets that are not for this Windows are passed on.
 	forwards func() (bool, error)
 
+	// volumes are the volumes of this machine.
+	volumes func() ([]volume, error)
+
 	// smb asks for SMB mappings.
 	smb func(ctx context.Context, request smbmapping.Request) (smbmapping.Answer, error)
 
@@ -94,6 +97,7 @@ func (s *Session) system() system {
 		addRoute:    addRoute,
 		removeRoute: removeRoute,
 		forwards:    forwards,
+		volumes:     volumes,
 		smb:         askForSMB,
 
 		version:  windowsVersion,

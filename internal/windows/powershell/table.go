@@ -14,7 +14,7 @@ const (
 func cmdlets() []cmdlet {
 	return slices.Concat(outputCmdlets(), pipelineCmdlets(), fileCmdlets(), itemCmdlets(), otherCmdlets(), hnsCmdlets(),
 		networkCmdlets(), sortingCmdlets(), textCmdlets(), internetCmdlets(), dnsCmdlets(), routeCmdlets(),
-		interfaceCmdlets(), smbCmdlets(),
+		interfaceCmdlets(), smbCmdlets(), storageCmdlets(),
 		firewallCmdlets(),
 		serviceCmdlets(), pathCmdlets(), formatCmdlets(), commandCmdlets(), processCmdlets(), moduleCmdlets(),
 		registryCmdlets(), archiveCmdlets(), jobCmdlets(), variableCmdlets(), everydayCmdlets(), wmiCmdlets(),
@@ -265,6 +265,7 @@ func itemCmdlets() []cmdlet {
 			about:     "a new file, folder or symbolic link, or a key of the registry; no junctions and no hard links",
 			run:       newItem,
 			values:    []string{pathName, "name", "itemtype", "type", "value"},
+			also:      map[string]string{"target": "value"},
 			flags:     []string{"force"},
 			positions: []string{pathName},
 			takes:     "value",

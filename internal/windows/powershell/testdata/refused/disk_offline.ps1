@@ -1,0 +1,1 @@
+(Get-Disk -Number 0) | Set-Disk -IsOffline $false
