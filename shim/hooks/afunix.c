@@ -24,6 +24,7 @@
 #include "patch.h"
 #include "drive.h"
 #include "relay.h"
+#include "stream.h"
 #include "table.h"
 
 #define PATH_ROOM 108 /* sun_path in afunix.h and in Linux' sys/un.h */
@@ -434,7 +435,12 @@ static SOCKET WINAPI hook_accept(SOCKET s, struct sockaddr *address, int *length
     SOCKET accepted;
 
     if (!u)
-        return winsock.accept(s, address, length);
+    {
+        accepted = winsock.accept(s, address, length);
+        if (accepted != INVALID_SOCKET)
+            stream_accepted((HANDLE)s, (HANDLE)accepted);
+        return accepted;
+    }
     while ((accepted = winsock.accept(s, NULL, NULL)) != INVALID_SOCKET && !accepted_from_relay(accepted, u))
         winsock.closesocket(accepted);
     if (accepted != INVALID_SOCKET && !unix_put(accepted, u->name))

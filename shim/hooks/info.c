@@ -8,6 +8,7 @@
 #include "entry.h"
 #include "hooks.h"
 #include "stdhandle.h"
+#include "stream.h"
 
 static NTSTATUS fill_name(struct link *link, HANDLE handle, ULONG *length, WCHAR *name, ULONG room)
 {
@@ -233,8 +234,11 @@ static NTSTATUS WINAPI hook_NtDuplicateObject(HANDLE from_process, HANDLE from, 
 {
     struct object *closing = (options & DUPLICATE_CLOSE_SOURCE) && from_process == GetCurrentProcess() ? table_take(from) : NULL;
     struct link *link = closing ? NULL : from_process == GetCurrentProcess() ? link_get(from) : NULL;
-    NTSTATUS status = original.NtDuplicateObject(from_process, from, to_process, to, access, attributes, options);
+    NTSTATUS status;
 
+    if (!closing && from_process == GetCurrentProcess())
+        stream_leave(from);
+    status = original.NtDuplicateObject(from_process, from, to_process, to, access, attributes, options);
     if (!status && to && to_process == GetCurrentProcess())
     {
         if (link)

@@ -12,6 +12,7 @@
 #include "path.h"
 #include "scm.h"
 #include "services.h"
+#include "stream.h"
 
 #define WINE_WITH_LINKS 1020 /* 10.20 is the first whose CreateSymbolicLinkW makes a link */
 
@@ -118,6 +119,8 @@ BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved)
     priority_start();
     placeholder_start();
     etw_start();
+    if (tables)
+        stream_start();
     winsock_start(tables);
     children_start();
     return TRUE;

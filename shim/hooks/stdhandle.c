@@ -22,6 +22,7 @@
 #include "linux.h"
 #include "path.h"
 #include "services.h"
+#include "stream.h"
 #include "table.h"
 
 #define CODE_PIPE_PEEK 0x11400cu /* winioctl.h FSCTL_PIPE_PEEK */
@@ -294,6 +295,8 @@ NTSTATUS stdhandle_set(NTSTATUS status, HANDLE handle, IO_STATUS_BLOCK *io, cons
     BOOL fifo;
     int fd;
 
+    if (!status)
+        stream_information(handle, buffer, length, class);
     if (class != CLASS_PIPE || length < sizeof(*info) || (status != STATUS_OBJECT_TYPE_MISMATCH && status != STATUS_NOT_IMPLEMENTED))
         return status;
     if ((fd = pipe_fd(handle, &fifo)) < 0)
@@ -391,6 +394,7 @@ static NTSTATUS WINAPI hook_NtReadFile(HANDLE file, HANDLE event, void *apc, voi
     BOOL fifo;
     int fd;
 
+    stream_leave(file);
     if (size || event || apc || (fd = pipe_fd(file, &fifo)) < 0)
         return original_read(file, event, apc, apc_argument, io, buffer, size, offset, key);
     io->Status = access_of(file) & FILE_READ_DATA ? wait_readable(fd) : STATUS_ACCESS_DENIED;
