@@ -3,6 +3,9 @@
 package cri
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,13 +15,14 @@ import (
 	"mullion.dev/mullion/internal/windows/regf/regftest"
 )
 
+func text(name, value string) regf.Value {
+	return regf.Value{Name: name, Type: 1, Data: regftest.UTF16(value)}
+}
+
 // TestRegistryOfImage runs programs on an image whose layers change the registry, as layers of `RUN setx /M` and of
 // `RUN reg add` do.
 func TestRegistryOfImage(t *testing.T) {
 	n := newNode(t)
-	text := func(name, value string) regf.Value {
-		return regf.Value{Name: name, Type: 1, Data: regftest.UTF16(value)}
-	}
 	const environment = `ControlSet001\Control\Session Manager\Environment`
 	first, err := windowsLayer(
 		file{"Hives/System_Delta", regftest.Build(regf.Key{Path: environment, Values: []regf.Value{
@@ -66,6 +70,84 @@ func TestRegistryOfImage(t *testing.T) {
 	for _, not := range []string{"Gone", "Deleted", " 99", "not for an image"} {
 		if strings.Contains(log, not) {
 			t.Errorf("%q in:\n%s", not, log)
+		}
+	}
+}
+
+// TestServicesAndUsersOfImage runs programs on an image whose layers add a service and a driver, as installers do, and
+// users' settings, as layers of `RUN setx` do.
+func TestServicesAndUsersOfImage(t *testing.T) {
+	n := newNode(t)
+	exe := filepath.Join(t.TempDir(), "service.exe")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", exe, "../winrun/prog")
+	build.Env = append(os.Environ(), "GOOS=windows", "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build service: %v\n%s", err, out)
+	}
+	program, err := os.ReadFile(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := func(name string, value byte) regf.Value {
+		return regf.Value{Name: name, Type: 4, Data: []byte{value, 0, 0, 0}}
+	}
+	setting := func(of string) []byte {
+		return regftest.Build(
+			regf.Key{Path: "Environment", Values: []regf.Value{{Name: "OF_USER", Type: 2, Data: regftest.UTF16("%USERPROFILE% " + of)}}},
+			regf.Key{Path: `Software\Wine`, Values: []regf.Value{text("a", "not for an image to say")}})
+	}
+	const services = `ControlSet001\Services\`
+	first, err := windowsLayer(
+		file{"Files/own/service.exe", program},
+		file{"Files/own/wait.ps1", []byte(`while (-not ((Get-Content C:\own.log -ErrorAction SilentlyContinue) -match "started")) { Start-Sleep 1 }; Get-Content C:\own.log`)},
+		file{"Files/Users/ContainerAdministrator/NTUSER.DAT", setting("administrator")},
+		file{"Files/Users/Default/NTUSER.DAT", setting("of a new user")},
+		file{"Hives/DefaultUser_Delta", regftest.Build(regf.Key{Path: `Software\Own`, Values: []regf.Value{text("a", "of the system")}})},
+		file{"Hives/System_Delta", regftest.Build(
+			regf.Key{Path: services + "own", Values: []regf.Value{
+				number("Type", 0x10), number("Start", 3), number("ErrorControl", 1), text("ObjectName", "LocalSystem"), text("DisplayName", "Own service"),
+				{Name: "ImagePath", Type: 2, Data: regftest.UTF16(`C:\own\service.exe service own C:\own.log s`)},
+			}},
+			regf.Key{Path: services + "filter", Values: []regf.Value{
+				number("Type", 1), number("Start", 1), {Name: "ImagePath", Type: 2, Data: regftest.UTF16(`\SystemRoot\filter.sys`)},
+			}})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := windowsLayer(file{"Hives/System_Delta", regftest.Build(
+		regf.Key{Path: services + "own", Values: []regf.Value{number("Start", 2)}})}) // sc config own start= auto
+	if err != nil {
+		t.Fatal(err)
+	}
+	const ref = "mullion.test/services:1"
+	if err := shared.load(ref, shared.program, first, second); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		user, script string
+		want         []string
+	}{
+		{"ContainerAdministrator", `powershell -File C:\own\wait.ps1 & sc qc own & sc query filter & ` +
+			`reg query HKCU\Software\Wine & reg query HKU\.Default\Software\Own & echo [%OF_USER%]`, []string{
+			`started ["own"]`, "AUTO_START", "Own service", "FAILED 1060", "of the system", `[C:\users\ContainerAdministrator administrator]`,
+		}},
+		{"ContainerUser", `reg query HKCU\Environment & echo [%OF_USER%]`, []string{`[C:\users\ContainerUser of a new user]`}},
+	} {
+		pod, config := n.pod(t, strings.ToLower(tc.user))
+		id := n.run1(t, pod, config, nil, func(c *runtimeapi.ContainerConfig) {
+			c.Image = &runtimeapi.ImageSpec{Image: ref}
+			c.Windows = &runtimeapi.WindowsContainerConfig{SecurityContext: &runtimeapi.WindowsContainerSecurityContext{RunAsUsername: tc.user}}
+			c.Command = []string{"cmd", "/c", tc.script}
+		})
+		n.waitExit(t, id)
+		log := n.log(t, id)
+		for _, want := range tc.want {
+			if !strings.Contains(log, want) {
+				t.Errorf("%s: no %q in:\n%s", tc.user, want, log)
+			}
+		}
+		if strings.Contains(log, "not for an image") {
+			t.Errorf("%s: a key of Wine's in:\n%s", tc.user, log)
 		}
 	}
 }

@@ -21,6 +21,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/cgroup"
 	"mullion.dev/mullion/internal/base/cleanup"
+	"mullion.dev/mullion/internal/windows/wine"
 )
 
 // ErrNotWindowsImage says that an image holds no C: drive.
@@ -144,12 +145,16 @@ func (e *Engine) prepareUpper(c Container, mounts []mount.Mount) ([]string, erro
 	if err := os.Lchown(o.upper, uid, uid); err != nil {
 		return nil, fmt.Errorf("give %q to the container's user: %w", o.upper, err)
 	}
-	problems, err := e.applyHives(o.upper, o.lower, uid)
+	user := wine.AdminUser
+	if c.UID != 0 {
+		user = wine.User
+	}
+	problems, err := e.applyHives(o.upper, o.lower, user, uid)
 	if err != nil {
 		return nil, err
 	}
 	for _, problem := range problems {
-		e.opts.Log.Warn("registry changes of an image not applied", "container", c.ID, "error", problem)
+		e.opts.Log.Warn("registry changes of an image not all applied", "container", c.ID, "error", problem)
 	}
 	layers := append(append([]string{o.upper}, o.lower...), e.opts.SystemLayers...)
 	targets := make([]string, len(c.Mounts))

@@ -4,23 +4,17 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
+	"mullion.dev/mullion/internal/base/beneath"
 	"mullion.dev/mullion/internal/windows/regf"
 	"mullion.dev/mullion/internal/windows/wine"
 )
-
-// machineHive is the file of HKEY_LOCAL_MACHINE in a system layer.
-const machineHive = "system.reg"
 
 // maxHive is the largest registry file of a layer that is read, in bytes. Reading it takes several times as much.
 const maxHive = 32 << 20
@@ -28,47 +22,66 @@ const maxHive = 32 << 20
 // readShare: so many bytes that are read count as one byte of changes.
 const readShare = 8
 
-// applyHives gives a container the registry changes of its image's layers (lower, top first): the container's own
-// machineHive in upper, which belongs to uid. Without changes there is none. A layer whose hive cannot be read changes
-// nothing, and problems says why.
-func (e *Engine) applyHives(upper string, lower []string, uid int) (problems []error, err error) {
+// mostLeft is how many services that an image adds and a container does not get are named.
+const mostLeft = 20
+
+// imageChanges are the registry changes of an image by the file of the prefix that they are made to. A hive that cannot
+// be read changes nothing, and problems says why.
+type imageChanges struct {
+	keys     map[string][]wine.Key
+	iis      bool // the image has IIS' folder
+	room     int // for all layers: an image may have hundreds
+	problems []error
+}
+
+// applyHives gives a container the registry changes of its image's layers (lower, top first): in upper the files of the
+// registry that the layers change. They belong to uid, an id of the machine; user is the Windows user of the
+// container's programs.
+func (e *Engine) applyHives(upper string, lower []string, user string, uid int) (problems []error, err error) {
 	e.hives.Lock() // one at a time, for its memory
 	defer e.hives.Unlock()
-	var changes []wine.Key
-	room := wine.MaxChanges // for all layers: an image may have hundreds
+	c := imageChanges{keys: map[string][]wine.Key{}, room: wine.MaxChanges}
 	for _, layer := range slices.Backward(lower) {
-		for _, name := range slices.Sorted(maps.Keys(wine.LayerHives())) {
-			own, err := layerChanges(layer, name, &room)
-			if err != nil {
-				problems = append(problems, fmt.Errorf("read registry changes %q of layer %q: %w", name, layer, err))
-				continue
-			}
-			changes = append(changes, own...)
+		for _, hive := range wine.LayerHives() {
+			c.read(layer, filepath.Join("Hives", hive.Name), hive.Hive, hive.Changes)
 		}
 	}
-	if hasIIS(lower) {
-		changes = append(changes, wine.W3SVC())
+	c.readUser(lower, user)
+	c.iis = hasIIS(lower)
+	for _, name := range []string{wine.MachineHive, wine.DefaultHive, wine.UserHive} {
+		if len(c.keys[name]) == 0 && !(c.iis && name == wine.MachineHive) {
+			continue
+		}
+		text, err := e.systemHive(name)
+		if err != nil {
+			return c.problems, err
+		}
+		if text, err = c.edit(name, text); err != nil {
+			return c.problems, fmt.Errorf("apply the image's registry changes: %w", err)
+		}
+		if err := writeHive(upper, name, text, uid); err != nil {
+			return c.problems, fmt.Errorf("write the container's registry: %w", err)
+		}
 	}
-	if len(changes) == 0 {
-		return problems, nil
+	return c.problems, nil
+}
+
+// edit makes the changes to the text of a file of the registry.
+func (c *imageChanges) edit(name, text string) (string, error) {
+	if name != wine.MachineHive {
+		return wine.EditRegistry(text, c.keys[name])
 	}
-	text, err := e.machineHive()
-	if err != nil {
-		return problems, err
+	edited, left, err := wine.ApplyLayers(text, c.keys[name])
+	if len(left) > mostLeft {
+		left = append(left[:mostLeft:mostLeft], fmt.Sprintf("and %d more", len(left)-mostLeft))
 	}
-	edited, err := wine.EditRegistry(text, changes)
-	if err != nil {
-		return problems, fmt.Errorf("apply the image's registry changes: %w", err)
+	if len(left) > 0 {
+		c.problems = append(c.problems, fmt.Errorf("services of the image left out: %s", strings.Join(left, ", ")))
 	}
-	root, err := os.OpenRoot(upper)
-	if err != nil {
-		return problems, err
+	if err == nil && c.iis {
+		return wine.EditRegistry(edited, []wine.Key{wine.W3SVC()})
 	}
-	defer root.Close()
-	if err := root.WriteFile(machineHive, []byte(edited), 0o644); err != nil {
-		return problems, fmt.Errorf("write the container's registry: %w", err)
-	}
-	return problems, root.Lchown(machineHive, uid, uid)
+	return edited, err
 }
 
 // hasIIS reports whether an image has IIS' folder.
@@ -94,44 +107,77 @@ func hasIIS(layers []string) bool {
 	})
 }
 
-// machineHive is the text of the registry that a container begins with.
-func (e *Engine) machineHive() (string, error) {
-	for _, layer := range e.opts.SystemLayers {
-		text, err := os.ReadFile(filepath.Join(layer, machineHive))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		return string(text), err
+// read takes the changes that a hive in a layer makes to a file of the registry; none if the layer has not got it.
+func (c *imageChanges) read(layer, name, file string, changes func([]byte, *int) ([]wine.Key, error)) {
+	keys, err := c.readFile(layer, name, changes)
+	if err != nil {
+		c.problems = append(c.problems, fmt.Errorf("read registry changes %q of layer %q: %w", name, layer, err))
+		return
 	}
-	return "", fmt.Errorf("no system layer has %q", machineHive)
+	c.keys[file] = append(c.keys[file], keys...)
 }
 
-// layerChanges are the changes that a file in a layer's folder Hives makes; none if the layer has not got it.
-func layerChanges(layer, name string, room *int) ([]wine.Key, error) {
-	root, err := os.OpenRoot(layer)
-	if err != nil {
-		return nil, err
+func (c *imageChanges) readFile(layer, name string, changes func([]byte, *int) ([]wine.Key, error)) ([]wine.Key, error) {
+	if c.room < 0 {
+		return nil, regf.ErrTooLarge
 	}
-	defer root.Close()
-	file, err := root.OpenFile(filepath.Join("Hives", name), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	hive, err := beneath.ReadIn(layer, name, maxHive)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	info, err := file.Stat()
+	c.room -= len(hive) / readShare
+	if len(bytes.Trim(hive, "\x00")) == 0 { // builders for Linux write empty ones
+		return nil, nil
+	}
+	return changes(hive, &c.room)
+}
+
+// readUser takes the user's own settings: those of the user's profile, or those that a profile begins with.
+func (c *imageChanges) readUser(lower []string, user string) {
+	for _, profile := range []string{user, "Default"} {
+		t, err := resolveTarget(lower, `C:\Users\`+profile+`\NTUSER.DAT`)
+		if err != nil {
+			c.problems = append(c.problems, err)
+			return
+		}
+		if t.exists < len(t.parts) || t.isDir {
+			continue
+		}
+		name := strings.TrimPrefix(t.Path(), "/")
+		for _, layer := range lower { // no layer above the one with the file hides it
+			if _, err := os.Lstat(filepath.Join(layer, name)); err == nil {
+				c.read(layer, name, wine.UserHive, func(hive []byte, room *int) ([]wine.Key, error) {
+					return wine.UserChanges(hive, user, room)
+				})
+				return
+			}
+		}
+	}
+}
+
+// systemHive is the text of a file of the registry as a container begins with it.
+func (e *Engine) systemHive(name string) (string, error) {
+	for _, layer := range e.opts.SystemLayers {
+		text, err := os.ReadFile(filepath.Join(layer, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		return string(text), err
+	}
+	return "", fmt.Errorf("no system layer has %q", name)
+}
+
+func writeHive(upper, name, text string, uid int) error {
+	root, err := os.OpenRoot(upper)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if !info.Mode().IsRegular() || info.Size() > maxHive || *room < 0 {
-		return nil, regf.ErrTooLarge
+	defer root.Close()
+	if err := root.WriteFile(name, []byte(text), 0o644); err != nil {
+		return err
 	}
-	*room -= int(info.Size()) / readShare
-	hive, err := io.ReadAll(io.LimitReader(file, maxHive))
-	if err != nil || len(bytes.Trim(hive, "\x00")) == 0 { // builders for Linux write empty ones
-		return nil, err
-	}
-	return wine.LayerChanges(wine.LayerHives()[name], hive, room)
+	return root.Lchown(name, uid, uid)
 }

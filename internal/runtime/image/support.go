@@ -38,7 +38,11 @@ func SupportRows() []support.Row {
 			"if Wine has a library of that name, Wine's is used, except for the Visual C++ redistributables",
 			"https://learn.microsoft.com/cpp/windows/determining-which-dlls-to-redistribute"),
 		row("registry changes in layers (Hives)", support.Partly,
-			"HKLM\\Software and the machine's environment (setx /M, reg add), deleted keys and values too; not services and the rest of HKLM\\System, accounts, and users' own settings (HKCU, setx). A file that cannot be read, or of more than 32 MiB, or beyond 64 MiB of changes in all, is not applied, and the node's log says so", layers),
+			"HKLM\\Software and the machine's environment (setx /M, reg add), deleted keys and values too; services that a layer adds (sc create, New-Service, installers) "+
+				"if their program lies on C: outside of C:\\Windows, and sources of the event log; users' own settings (setx, HKCU) from NTUSER.DAT of the container's user, "+
+				"or else of Default, and HKU\\.DEFAULT. Not drivers, services whose program is of Windows (svchost.exe), changes of the services that Wine has, "+
+				"the rest of HKLM\\System, users' classes (UsrClass.dat), what Windows left in the logs beside NTUSER.DAT, and accounts. "+
+				"A service that is left out, and a file that cannot be read, or of more than 32 MiB, or beyond 64 MiB of changes in all, is named in the node's log", layers),
 		row("security descriptors", support.Partly,
 			"the default rights of C:\\ by folder; the security descriptors in a layer are not read", tarForm),
 		row("file attributes", support.Partly, "read-only, hidden and system",

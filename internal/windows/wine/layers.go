@@ -17,6 +17,7 @@ const (
 	regExpandSZ = 2
 	regBinary   = 3
 	regDWORD    = 4
+	regLink     = 6
 )
 
 // Data is a value of any type. What is a whole text, or a number, is written as such, all else as bytes
@@ -66,29 +67,111 @@ func wholeText(data []byte) (string, bool) {
 	return string(runes), !slices.Contains(runes, '\ufffd')
 }
 
-// LayerHives are the files in the folder Hives of an image's layer whose changes a container gets, with the part of
-// HKEY_LOCAL_MACHINE that they change. Accounts (Sam_Delta), policies (Security_Delta) and what new users get
-// (DefaultUser_Delta) are not among them.
-func LayerHives() map[string]string {
-	return map[string]string{"Software_Delta": "Software", "System_Delta": "System"}
+// Files of a prefix with its registry.
+const (
+	// MachineHive has HKEY_LOCAL_MACHINE.
+	MachineHive = "system.reg"
+	// DefaultHive has HKEY_USERS\.DEFAULT, the settings of LocalSystem.
+	DefaultHive = "userdef.reg"
+	// UserHive has HKEY_CURRENT_USER.
+	UserHive = "user.reg"
+)
+
+// LayerHive is a file in the folder Hives of an image's layer whose changes a container gets.
+type LayerHive struct {
+	// Name is that of the file.
+	Name string
+	// Hive is the file of the prefix that it changes, and Root the key of it, "" for all of it.
+	Hive, Root string
 }
 
-// LayerChanges are the changes that a hive of an image's layer makes to HKEY_LOCAL_MACHINE, below the key root (see
-// LayerHives), in the order in which they are to be made. Of what Windows itself wrote into the layer while the image
-// was built, what describes that machine and its Windows is left out: Mullion's describes this one. What
-// they take is taken from room, which is MaxChanges for a whole image; if there is no more, the error is
-// regf.ErrTooLarge.
-func LayerChanges(root string, hive []byte, room *int) ([]Key, error) {
+// LayerHives are these files
+// (https://github.com/microsoft/hcsshim/blob/v0.15.0-rc.4/internal/wclayer/cim/common.go, hives). Accounts (Sam_Delta) and
+// policies (Security_Delta) are not among them.
+func LayerHives() []LayerHive {
+	return []LayerHive{
+		{"DefaultUser_Delta", DefaultHive, ""}, {"Software_Delta", MachineHive, "Software"},
+		{"System_Delta", MachineHive, "System"},
+	}
+}
+
+// Changes are the changes that a hive of an image's layer makes to h.Hive, in the order in which they are to be made.
+// Of what Windows itself wrote into the layer while the image was built, what describes that machine and its Windows is
+// left out: Mullion's describes this one. What they take is taken from room, which is MaxChanges for a whole image; if
+// there is no more, the error is regf.ErrTooLarge.
+func (h LayerHive) Changes(hive []byte, room *int) ([]Key, error) {
+	if h.Hive == DefaultHive {
+		return hiveChanges(hive, room, userFilter(""))
+	}
+	return hiveChanges(hive, room, hiveFilter{root: h.Root + `\`, key: ofImage, drop: ofMachine})
+}
+
+// UserChanges are what a user's own hive (NTUSER.DAT of the profile) makes of HKEY_CURRENT_USER. room is that of
+// LayerHive.Changes.
+func UserChanges(hive []byte, user string, room *int) ([]Key, error) {
+	f := userFilter(user)
+	f.whole = true
+	return hiveChanges(hive, room, f)
+}
+
+// hiveFilter says what of a hive is taken.
+type hiveFilter struct {
+	// root is put before each path. whole: the hive lies over no other.
+	root  string
+	whole bool
+	// key takes a key; drop leaves out a value of it.
+	key  func(path string) bool
+	drop func(path, name string) bool
+	// data changes a value; nil leaves all as they are.
+	data func(path string, v regf.Value) regf.Value
+}
+
+// userFilter takes a user's settings, without those of Wine and those that end with the session. Paths of the user's
+// profile in the environment are literal, because Wine puts the environment together before it knows %USERPROFILE%.
+func userFilter(user string) hiveFilter {
+	f := hiveFilter{
+		key: func(path string) bool {
+			return !within(path, `Software\Wine`) && !within(path, "Volatile Environment") && !within(path, `Software\Classes`)
+		},
+		drop: func(string, string) bool { return false },
+	}
+	if user != "" {
+		f.data = func(path string, v regf.Value) regf.Value {
+			if text, ok := wholeText(v.Data); ok && v.Type == regExpandSZ && strings.EqualFold(path, "Environment") {
+				v.Data = utf16Bytes(userProfile.ReplaceAllLiteralString(text, `C:\users\`+user))
+			}
+			return v
+		}
+	}
+	return f
+}
+
+var userProfile = regexp.MustCompile(`(?i)%USERPROFILE%`)
+
+// utf16Bytes is a text as values of type REG_SZ have it, with its end.
+func utf16Bytes(text string) []byte {
+	var b []byte
+	for _, unit := range utf16.Encode([]rune(text)) {
+		b = binary.LittleEndian.AppendUint16(b, unit)
+	}
+	return append(b, 0, 0)
+}
+
+func hiveChanges(hive []byte, room *int, f hiveFilter) ([]Key, error) {
 	var keys []Key
 	err := regf.Walk(hive, func(k regf.Key) error {
-		path := root + `\` + k.Path
+		path := f.root + k.Path
 		if *room -= keyCost + len(path); *room < 0 {
 			return regf.ErrTooLarge
 		}
-		if k.Path == "" || !ofImage(path) {
+		path = controlSet.ReplaceAllString(path, `System\CurrentControlSet`)
+		if k.Path == "" || !f.key(path) {
 			return nil
 		}
-		key := Key{Path: controlSet.ReplaceAllString(path, `System\CurrentControlSet`)}
+		key := Key{Path: path}
+		if f.whole {
+			k.Layer = regf.Merge
+		}
 		switch k.Layer {
 		case regf.Tombstone:
 			key.Delete = true
@@ -99,10 +182,13 @@ func LayerChanges(root string, hive []byte, room *int) ([]Key, error) {
 		}
 		for _, v := range k.Values {
 			switch {
-			case ofMachine(path, v.Name):
+			case f.drop(path, v.Name) || v.Type == regLink:
 			case v.Tombstone:
 				key.Drop = append(key.Drop, v.Name)
 			default:
+				if f.data != nil {
+					v = f.data(path, v)
+				}
 				key.Values = append(key.Values, Data(v.Name, v.Type, v.Data))
 				*room -= keyCost + len(v.Name) + len(key.Values[len(key.Values)-1].text)
 			}
@@ -126,11 +212,11 @@ var controlSet = regexp.MustCompile(`(?i)^System\\ControlSet00[0-9]`)
 
 const environmentKey = `System\CurrentControlSet\Control\Session Manager\Environment`
 
-// ofImage reports whether a key of HKEY_LOCAL_MACHINE is an image's to change. Of System that is the environment alone.
+// ofImage reports whether a key of HKEY_LOCAL_MACHINE is an image's to change. Of System that is the environment, and
+// services, of which ApplyLayers takes the image's own.
 func ofImage(path string) bool {
-	path = controlSet.ReplaceAllString(path, `System\CurrentControlSet`)
 	if within(path, "System") {
-		return within(path, environmentKey)
+		return within(path, environmentKey) || len(path) > len(servicesKey) && within(path, strings.TrimSuffix(servicesKey, `\`))
 	}
 	for _, own := range []string{
 		`Software\Wine`, currentVersion + `\ProfileList`, profileLink, currentVersion + `\AeDebug`,
@@ -149,7 +235,6 @@ func ofImage(path string) bool {
 
 // ofMachine reports whether a value describes the Windows or the machine that a layer was made on.
 func ofMachine(path, name string) bool {
-	path = controlSet.ReplaceAllString(path, `System\CurrentControlSet`)
 	if strings.EqualFold(path, currentVersion) {
 		return true
 	}

@@ -13,6 +13,10 @@ import (
 	"mullion.dev/mullion/internal/windows/regf/regftest"
 )
 
+func software(hive []byte, room *int) ([]Key, error) { return LayerHives()[1].Changes(hive, room) }
+
+func system(hive []byte, room *int) ([]Key, error) { return LayerHives()[2].Changes(hive, room) }
+
 func TestLayerChanges(t *testing.T) {
 	text := func(name, value string) regf.Value {
 		return regf.Value{Name: name, Type: 1, Data: regftest.UTF16(value)}
@@ -41,7 +45,7 @@ func TestLayerChanges(t *testing.T) {
 "gone"="x"
 `
 	room := MaxChanges
-	software, err := LayerChanges("Software", regftest.Build(
+	changes, err := software(regftest.Build(
 		regf.Key{Path: "Cleared", Layer: regf.Replace, Values: []regf.Value{text("new", "y")}},
 		regf.Key{Path: "Deleted", Layer: regf.Tombstone},
 		regf.Key{Path: `Microsoft\Windows NT\CurrentVersion`, Values: []regf.Value{text("ProductName", "another")}},
@@ -59,7 +63,7 @@ func TestLayerChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	system, err := LayerChanges("System", regftest.Build(
+	of, err := system(regftest.Build(
 		regf.Key{Path: `ControlSet001\Control\Session Manager\Environment`, Values: []regf.Value{
 			{Name: "Path", Type: 2, Data: regftest.UTF16(`%SystemRoot%;C:\own`)},
 			{Name: "Gone", Tombstone: true},
@@ -71,9 +75,9 @@ func TestLayerChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := EditRegistry(lower, append(software, system...))
-	if err != nil {
-		t.Fatal(err)
+	got, left, err := ApplyLayers(lower, append(changes, of...))
+	if err != nil || len(left) > 0 {
+		t.Fatal(err, left)
 	}
 	want := `WINE REGISTRY Version 2
 
@@ -114,24 +118,24 @@ func TestLayerChangesAreBounded(t *testing.T) {
 		keys = append(keys, regf.Key{Path: fmt.Sprintf("k%d", i), Values: []regf.Value{{Name: "v", Type: 3, Data: data}}})
 	}
 	room := MaxChanges
-	if _, err := LayerChanges("Software", regftest.Build(keys...), &room); !errors.Is(err, regf.ErrTooLarge) {
+	if _, err := software(regftest.Build(keys...), &room); !errors.Is(err, regf.ErrTooLarge) {
 		t.Error(err)
 	}
 	// Several hives of an image share the room, also for keys that are not applied.
 	room = 3000
 	small := regftest.Build(regf.Key{Path: `ControlSet001\Enum\a`}, regf.Key{Path: `ControlSet001\Enum\b`})
 	for range 2 {
-		if _, err := LayerChanges("System", small, &room); err != nil {
+		if _, err := system(small, &room); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for room > 0 {
 		before := room
-		if _, err := LayerChanges("System", small, &room); err != nil && room >= 0 || room == before {
+		if _, err := system(small, &room); err != nil && room >= 0 || room == before {
 			t.Fatal(err, room)
 		}
 	}
-	if _, err := LayerChanges("System", small, &room); !errors.Is(err, regf.ErrTooLarge) {
+	if _, err := system(small, &room); !errors.Is(err, regf.ErrTooLarge) {
 		t.Error(err)
 	}
 }
