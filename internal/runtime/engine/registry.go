@@ -30,7 +30,7 @@ const mostLeft = 20
 type imageChanges struct {
 	keys     map[string][]wine.Key
 	iis      bool // the image has IIS' folder
-	room     int // for all layers: an image may have hundreds
+	room     int  // for all layers: an image may have hundreds
 	problems []error
 }
 
