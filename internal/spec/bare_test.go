@@ -16,6 +16,9 @@ func TestBare(t *testing.T) {
 	if got := strings.Join(c.Bare(), " "); got != "win-2 win-3" {
 		t.Errorf("the bare hosts are %q", got)
 	}
+	if got := c.Endpoint(); got.IsValid() {
+		t.Errorf("without bare Linux hosts their endpoint is %s", got)
+	}
 	for field, value := range map[string]string{
 		"kubernetesVersion": "v1.36.3", "taint": "true", "labels": "{a: b}", "systemReserved": "{cpu: 1}",
 		"kubeReserved": "{cpu: 1}", "kubeletConfiguration": "{maxPods: 3}",
@@ -38,6 +41,9 @@ func TestBareLinux(t *testing.T) {
 	}
 	if got := strings.Join(c.Bare(), " "); got != "linux-1 linux-2" {
 		t.Errorf("the bare hosts are %q", got)
+	}
+	if got := c.Endpoint().String(); got != "10.213.0.10" {
+		t.Errorf("their endpoint is %s", got)
 	}
 	for text, want := range map[string]string{
 		"networking: {mode: overlay}\n": "networking.mode: pods of the bare Linux host linux-1 could send into the overlay",

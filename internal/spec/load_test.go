@@ -82,6 +82,7 @@ func TestLoadBalancerPool(t *testing.T) {
 		{"", "10.213.0.224/28"},
 		{"networking: {underlaySubnet: 10.99.4.0/22}\n", "10.99.4.224/28"},
 		{"networking: {loadBalancerPool: 10.213.0.13/30}\n", "10.213.0.12/30"},
+		{"networking: {loadBalancerPool: 10.213.0.10/32}\n", "10.213.0.10/32"},
 		{"networking: {loadBalancerPool: 203.0.113.0/24}\n", "203.0.113.0/24"},
 	} {
 		c, err := spec.Load(strings.NewReader(head + tt.in + "nodes: [{}]\n"))
@@ -221,6 +222,10 @@ func TestLoadNamesLineAndField(t *testing.T) {
 		{
 			"pool_of_nodes", head + "networking:\n  loadBalancerPool: 10.213.0.12/31\nnodes: [{count: 2}]\n",
 			"10.213.0.12/31 has addresses of nodes: 10.213.0.11 to 10.213.0.12",
+		},
+		{
+			"pool_of_endpoint", head + "networking:\n  loadBalancerPool: 10.213.0.10/32\nnodes: [{os: linux, bare: true}]\n",
+			"has addresses of the control planes of bare Linux hosts: 10.213.0.10 to 10.213.0.10",
 		},
 		{
 			"pool_of_machine", head + "networking:\n  loadBalancerPool: 10.213.0.240/28\nnodes: [{}]\n",

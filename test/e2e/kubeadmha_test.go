@@ -54,9 +54,9 @@ func TestFieldKubeadmHA(t *testing.T) {
 			}
 		}
 	}
-	h.kubectl(t, "wait", "--for=condition=Ready", "node", "--all", "--timeout=90s")
+	h.kubectl(t, "wait", "--for=condition=Ready", "node", "--all", "--timeout=180s")
 	h.kubectl(t, "taint", "nodes", "--all", "node-role.kubernetes.io/control-plane-")
-	h.kubectl(t, "-n", "kube-system", "rollout", "status", "daemonset/kube-proxy", "--timeout=90s")
+	h.kubectl(t, "-n", "kube-system", "rollout", "status", "daemonset/kube-proxy", "--timeout=180s")
 	h.etcdMembers(t)
 	h.leadsTo(t, h.linux...)
 	h.prepareWindows(t, "win-1", nssm)
@@ -80,7 +80,7 @@ func TestFieldKubeadmHA(t *testing.T) {
 	h.etcdMembers(t)
 	t.Logf("etcd has three members again after %.1fs", time.Since(began).Seconds())
 	h.leadsTo(t, h.linux...)
-	h.kubectl(t, "wait", "--for=condition=Ready", "node", "--all", "--timeout=120s")
+	h.kubectl(t, "wait", "--for=condition=Ready", "node", "--all", "--timeout=180s")
 	if now := h.containers(t); now != before {
 		t.Errorf("the pods' containers were %s, and are %s", before, now)
 	}

@@ -52,9 +52,9 @@ func TestFieldKubeadm(t *testing.T) {
 	h.network(t, "linux-2")
 	h.route(t, "linux-1", "linux-2")
 	h.route(t, "linux-2", "linux-1")
-	h.kubectl(t, "wait", "--for=condition=Ready", "node", "--all", "--timeout=60s")
-	h.kubectl(t, "-n", "kube-system", "rollout", "status", "deployment/coredns", "--timeout=90s")
-	h.kubectl(t, "-n", "kube-system", "rollout", "status", "daemonset/kube-proxy", "--timeout=60s")
+	h.kubectl(t, "wait", "--for=condition=Ready", "node", "--all", "--timeout=180s")
+	h.kubectl(t, "-n", "kube-system", "rollout", "status", "deployment/coredns", "--timeout=180s")
+	h.kubectl(t, "-n", "kube-system", "rollout", "status", "daemonset/kube-proxy", "--timeout=180s")
 	h.tryPod(t)
 	h.prepareWindows(t, "win-1", nssm)
 	h.joinWindows(t, "win-1")
@@ -253,7 +253,7 @@ func (h kubeadmHosts) tryPod(t *testing.T) {
 	h.must(t, "image", "build", "--os", "linux", filepath.Join(h.bin, "linux/agnhost"), "-t", "mullion.local/agnhost:v1")
 	h.kubectl(t, "run", "try", "--image=mullion.local/agnhost:v1", "--image-pull-policy=Never", "--restart=Never",
 		"--command", "--", "/agnhost", "connect", "kubernetes.default.svc.cluster.local:443", "--timeout=20s")
-	h.kubectl(t, "wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/try", "--timeout=60s")
+	h.kubectl(t, "wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/try", "--timeout=180s")
 }
 
 // reset is `kubeadm reset`, after which nothing of the cluster runs on the host.

@@ -79,7 +79,8 @@ func (h kubeadmHosts) joinWindows(t *testing.T, host string) {
 		t.Errorf("%q: %s", command, out)
 	}
 	t.Logf("kubeadm join of %s took %.1fs", host, time.Since(began).Seconds())
-	h.kubectl(t, "wait", "--for=condition=Ready", "node/"+host, "--timeout=60s")
+	h.kubectl(t, "wait", "--for=create", "node/"+host, "--timeout=180s")
+	h.kubectl(t, "wait", "--for=condition=Ready", "node/"+host, "--timeout=180s")
 	if state := h.powershell(t, host, "(Get-Service kubelet).Status"); strings.TrimSpace(state) != "Running" {
 		t.Errorf("the kubelet's service is %s", state)
 	}
@@ -120,7 +121,7 @@ func (h kubeadmHosts) podsWindows(t *testing.T, pods string) {
 	h.must(t, "image", "build", folder, "-t", "mullion.local/agnhost-windows:v1")
 	h.writes(t, h.control, "/root/pods.yaml", pods)
 	h.kubectl(t, "apply", "-f", "/root/pods.yaml")
-	h.kubectl(t, "wait", "--for=condition=Ready", "pod/win", "pod/lin", "--timeout=90s")
+	h.kubectl(t, "wait", "--for=condition=Ready", "pod/win", "pod/lin", "--timeout=180s")
 	h.dialBoth(t)
 	h.kubectl(t, "exec", "win", "--", `C:\agnhost.exe`, "connect", "kubernetes.default.svc.cluster.local:443",
 		"--timeout=10s")

@@ -207,7 +207,13 @@ func TestPictures(t *testing.T) {
 		{"lost-touch", health.Unhealthy, func(o *health.Observed) {
 			setReady(o, linux, corev1.ConditionUnknown, "Kubelet stopped posting node status.")
 		}},
-		{"bare", health.Healthy, func(o *health.Observed) { bare(o); o.Nodes = o.Nodes[:1]; o.Pods = o.Pods[1:] }},
+		{"bare", health.Healthy, func(o *health.Observed) {
+			bare(o)
+			o.Nodes, o.Pods = o.Nodes[:1], o.Pods[1:]
+			o.Supervisor.Units = append(o.Supervisor.Units, supervisor.UnitStatus{
+				Name: "control-plane-endpoint", State: component.Ready, Note: "10.213.0.10:6443 leads to linux-2 (1)",
+			})
+		}},
 		{"bare-stopped", health.Unhealthy, func(o *health.Observed) {
 			bare(o)
 			setReady(o, win, corev1.ConditionUnknown, "Kubelet stopped posting node status.")

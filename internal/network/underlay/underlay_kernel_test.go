@@ -77,6 +77,7 @@ type env struct {
 	machine, outside string
 	dir              string
 	subnet6          netip.Prefix
+	endpoint         netip.Addr
 }
 
 func newEnv(t *testing.T) env {
@@ -94,7 +95,7 @@ func newEnv(t *testing.T) env {
 
 func (e env) open(t *testing.T) *underlay.Underlay {
 	t.Helper()
-	u, err := underlay.New(underlay.Config{RunDir: e.dir, MachineNetns: e.machine, Subnet6: e.subnet6})
+	u, err := underlay.New(underlay.Config{RunDir: e.dir, MachineNetns: e.machine, Subnet6: e.subnet6, Endpoint: e.endpoint})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,6 +135,23 @@ func TestFlows(t *testing.T) {
 	netnstest.Flow(t, e.u.FabricNetns(), "198.51.100.2:80", "outside", "198.51.100.1")
 	netnstest.Flow(t, a, "127.0.0.1:81", "lo", "127.0.0.1")
 	netnstest.NoFlow(t, e.outside, "10.213.0.11:80") // the guard
+}
+
+// The fabric's other address is reached like its first, and by the same.
+func TestEndpoint(t *testing.T) {
+	e := newEnv(t)
+	e.endpoint = netip.MustParseAddr("10.213.0.10")
+	e.u = e.open(t)
+	e.up(t)
+	if err := e.u.AddHost(t.Context(), "third", e.endpoint); err == nil {
+		t.Error("a host has the fabric's address")
+	}
+	netnstest.Serve(t, e.u.FabricNetns(), "endpoint", "10.213.0.10:80")
+	netnstest.Serve(t, e.u.FabricNetns(), "api", "10.213.0.1:80")
+	netnstest.Flow(t, e.u.HostNetns("win-a"), "10.213.0.10:80", "endpoint", "10.213.0.11")
+	netnstest.Flow(t, e.machine, "10.213.0.10:80", "endpoint", "10.213.0.254")
+	netnstest.Flow(t, e.machine, "10.213.0.1:80", "api", "10.213.0.254")
+	netnstest.NoFlow(t, e.outside, "10.213.0.10:80")
 }
 
 // Hosts, the control plane and the machine reach each other and the pods behind a host by IPv6; the machine forwards no

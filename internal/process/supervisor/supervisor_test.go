@@ -135,6 +135,36 @@ func (p *asked) Probe(context.Context) error {
 	return p.err
 }
 
+// noted is a part that has something to say of itself.
+type noted struct{ part }
+
+func (n *noted) Describe() string { return n.name + " leads to two" }
+
+func TestStatusHasNotes(t *testing.T) {
+	var units []component.Unit
+	for _, c := range []component.Component{
+		&noted{part{name: "balancer", stopped: make(chan struct{})}},
+		&part{name: "files", stopped: make(chan struct{})},
+	} {
+		units = append(units, component.Unit{Component: c})
+	}
+	client, ended := runUnits(t, units)
+	await(t, client, supervisor.PhaseReady)
+	s, err := client.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Units[0].Note + "|" + s.Units[1].Note; got != "balancer leads to two|" {
+		t.Errorf("notes %q", got)
+	}
+	if err := client.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestHealthAsksEachUnit(t *testing.T) {
 	var units []component.Unit
 	for _, c := range []component.Component{
