@@ -87,9 +87,11 @@ func TestFieldKubeadmHA(t *testing.T) {
 
 	h.control = "linux-1"
 	h.resetWindows(t, "win-1")
-	for _, host := range []string{"linux-3", "linux-2", "linux-1"} {
-		h.reset(t, host)
-	}
+	h.reset(t, "linux-3")
+	h.linux = h.linux[:2]
+	h.etcdMembers(t)
+	h.reset(t, "linux-2")
+	h.reset(t, "linux-1")
 	h.leadsTo(t)
 }
 

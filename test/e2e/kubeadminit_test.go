@@ -135,10 +135,10 @@ func (h kubeadmHosts) logs(t *testing.T) {
 	t.Logf("== kubelet of win-1\n%s", out)
 }
 
-// must runs mullion, which has to end well within five minutes.
+// must runs mullion, which has to end well within five minutes on a machine that is not busy.
 func (h kubeadmHosts) must(t *testing.T, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute*patience())
 	defer cancel()
 	out, err := h.mullion(ctx, t, args...)
 	if err != nil {

@@ -36,6 +36,7 @@ func CheckAPIServer(dial func(ctx context.Context, network, address string) (net
 		case http.StatusOK, http.StatusUnauthorized, http.StatusForbidden:
 			return nil
 		}
-		return fmt.Errorf("GET /readyz: %s", answer.Status)
+		// without the words of answer.Status, which are the server's own and come on a terminal
+		return fmt.Errorf("GET /readyz: %d %s", answer.StatusCode, http.StatusText(answer.StatusCode))
 	}
 }

@@ -2,6 +2,7 @@ package tcpbalancer
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -26,6 +27,14 @@ func TestCheckAPIServer(t *testing.T) {
 			w.WriteHeader(http.StatusInternalServerError)
 		}, "GET /readyz: 500"},
 		{"not for strangers", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }, ""},
+		{"words for a terminal", func(w http.ResponseWriter, _ *http.Request) {
+			c, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				panic(err)
+			}
+			defer c.Close()
+			fmt.Fprint(c, "HTTP/1.1 500 \x1b[2Jall is well\r\n\r\n")
+		}, "GET /readyz: 500 Internal Server Error"},
 		{"elsewhere", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://192.0.2.1/", http.StatusFound)
 		}, "GET /readyz: 302"},
