@@ -148,6 +148,9 @@ func dumpBridge(b *strings.Builder, x netplan.Bridge) {
 	if x.VLAN != 0 {
 		fmt.Fprintf(b, " vlan %d", x.VLAN)
 	}
+	if x.DNSProxy {
+		b.WriteString(" dns")
+	}
 	if x.Apart != 0 {
 		fmt.Fprintf(b, " apart %d", x.Apart)
 	}
@@ -215,6 +218,7 @@ func visible(p netplan.Plan) netplan.Plan {
 			MAC:      b.MAC,
 			Gateways: b.Gateways,
 			Apart:    b.Apart,
+			DNSProxy: b.DNSProxy,
 		})
 	}
 	for _, port := range p.Ports {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
+	"net/netip"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -26,6 +28,9 @@ type Config struct {
 	// Users are the Linux users, on the machine, that programs in pods run as, by the SIDs of the Windows users, and of
 	// their groups.
 	Users map[string][]uint32
+	// DNS answers DNS questions that come by a link of the host's namespace to addresses of the host, until the result is
+	// closed. Nil: nobody does, whatever the plan says.
+	DNS func(link string, at []netip.Addr) (io.Closer, error)
 }
 
 // Plane is the data plane of one host. Calls run one after another.
@@ -37,6 +42,9 @@ type Plane struct {
 	rules *ruleset // what want asks of table
 	// podRules are the generations of the pods' namespaces that have rules of their own.
 	podRules map[string]uint32
+
+	// dns are the running DNS proxies by the IDs of their networks.
+	dns map[string]dnsProxy
 
 	// apart are the networks with a namespace of their own by their IDs, homes what belongs to them.
 	apart map[string]*Plane
@@ -59,7 +67,7 @@ func New(cfg Config) (*Plane, error) {
 	if cfg.PinDir == "" {
 		return nil, errors.New("open data plane: no folder for pods' namespaces")
 	}
-	p := &Plane{cfg: cfg, podRules: map[string]uint32{}, apart: map[string]*Plane{}, homes: newHomes()}
+	p := &Plane{cfg: cfg, podRules: map[string]uint32{}, dns: map[string]dnsProxy{}, apart: map[string]*Plane{}, homes: newHomes()}
 	var err error
 	if p.table, err = openTable(cfg.Netns); err != nil {
 		return nil, fmt.Errorf("open data plane: %w", err)
@@ -316,7 +324,7 @@ func (p *Plane) applyAll(ctx context.Context, want *state) error {
 		return err
 	}
 	err := netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error {
-		if err := p.removeStrangers(h, want); err != nil {
+		if err := errors.Join(p.closeStrayDNS(want), p.removeStrangers(h, want)); err != nil {
 			return err
 		}
 		all := netplan.Plan{Bridges: sorted(want.bridges), Ports: sorted(want.ports)}

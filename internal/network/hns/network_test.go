@@ -259,6 +259,26 @@ func balancer(endpoints ...string) string {
 		`{"HostComputeEndpoints":%s,"FrontendVIPs":["10.96.0.1"],"PortMappings":[{"Protocol":6,"InternalPort":80,"ExternalPort":80,"DistributionType":2}]}`, list)
 }
 
+// A NAT network with the flag EnableDnsProxy answers DNS at its gateway; the flag is kept elsewhere.
+func TestDNSProxyFlag(t *testing.T) {
+	for kind, want := range map[string]bool{"NAT": true, "L2Bridge": false} {
+		h := host{Model: hns.New(newest())}
+		for flags, on := range map[int]bool{0: false, wire.NetworkEnableDHCPServer: false, wire.NetworkEnableDNSProxy: want} {
+			settings := strings.Replace(network("n", "10.1.0.0/24", "10.1.0.1"), "L2Bridge", kind, 1)
+			settings = strings.Replace(settings, `"Type"`, fmt.Sprintf(`"Flags":%d,"Type"`, flags), 1)
+			id := h.ok(t, "HcnCreateNetwork", "", settings).Object
+			if got := h.Plan().Bridges[0].DNSProxy; got != on {
+				t.Errorf("%s with the flags %d: DNS at the gateway %t", kind, flags, got)
+			}
+			if text := h.ok(t, "HcnQueryNetworkProperties", id).Text; flags != 0 &&
+				!strings.Contains(text, fmt.Sprintf(`"Flags":%d`, flags)) {
+				t.Errorf("flags %d are not kept: %s", flags, text)
+			}
+			h.ok(t, "HcnDeleteNetwork", id)
+		}
+	}
+}
+
 // Two overlays may have one subnet if their VSIDs differ; the second is apart. A VSID is one network's alone.
 func TestOverlaysWithOneSubnet(t *testing.T) {
 	h := host{Model: hns.New(newest())}

@@ -33,6 +33,8 @@ func (m *Model) planNetwork(n *network, p *netplan.Plan) {
 		Uplink: n.Adapter,
 		MAC:    linuxMAC(policies.mac),
 		Apart:  n.Apart,
+		// On Windows the proxy is WinNAT's.
+		DNSProxy: n.Type == wire.NetworkNAT && n.Flags&wire.NetworkEnableDNSProxy != 0,
 	}
 	switch n.Type {
 	case wire.NetworkL2Bridge, wire.NetworkL2Tunnel, wire.NetworkOverlay:

@@ -56,6 +56,8 @@ type Bridge struct {
 	VLAN uint16 `json:"vlan,omitempty"`
 	// Overlay is set if Mode is Overlay.
 	Overlay *VXLAN `json:"overlay,omitempty"`
+	// DNSProxy says that DNS questions of the pods are answered at the Gateways, by the host's own name servers.
+	DNSProxy bool `json:"dnsProxy,omitempty"`
 	// Apart is set for an overlay whose subnet another network of the host has too: the number, 1 to MaxApart, of the
 	// namespace that it has for itself on the host. No two bridges have the same. 0: it is in the host's own namespace.
 	Apart uint16 `json:"apart,omitempty"`

@@ -182,7 +182,12 @@ func (a *agent) openHNS(ctx context.Context) (*hnsserver.Service, error) {
 			users[sid] = append(users[sid], engine.DefaultIDs().Base+id)
 		}
 	}
-	plane, err := dataplane.New(dataplane.Config{PinDir: a.pinDir(), Uplink: uplink, Users: users})
+	plane, err := dataplane.New(dataplane.Config{
+		PinDir: a.pinDir(),
+		Uplink: uplink,
+		Users:  users,
+		DNS:    dnsProxy,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -96,6 +96,12 @@ const (
 	NetworkOverlay     = "Overlay"
 )
 
+// Flags of networks (https://learn.microsoft.com/windows-server/networking/technologies/hcn/hcn-json-document-schemas).
+const (
+	NetworkEnableDNSProxy   = 1
+	NetworkEnableDHCPServer = 2
+)
+
 // Network is HostComputeNetwork.
 type Network struct {
 	ID            string   `json:",omitempty"`

@@ -1,0 +1,290 @@
+// Package dnsproxy answers DNS questions (RFC 1035) at an address of a host by passing them to the host's own name
+// servers, as Windows does at the gateway of a network with the flag EnableDnsProxy. It keeps nothing and decides nothing
+// about names. What it reads comes from pods: sizes, times and numbers are bounded.
+package dnsproxy
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/base/netns"
+)
+
+// Bounds. Questions beyond them are dropped, as a resolver asks again.
+const (
+	mostDatagrams   = 256             // questions over UDP that wait for an answer
+	mostConnections = 64              // over TCP
+	mostQuestions   = 32              // of one connection
+	largestDatagram = 4096            // bytes; RFC 6891 recommends this size for EDNS
+	patience        = 2 * time.Second // with one server
+	idle            = 10 * time.Second
+)
+
+// Config says where to listen and whom to ask.
+type Config struct {
+	// Netns is the pin of the namespace to listen and ask in; the process's own when empty.
+	Netns string
+	// Link is the interface by which questions have to come; any when empty.
+	Link string
+	// At are the addresses and ports to listen on, over UDP and TCP.
+	At []netip.AddrPort
+	// Servers returns the name servers, in the order in which they are asked; it is called for each question.
+	Servers func() []netip.AddrPort
+}
+
+// Proxy answers until it is closed.
+type Proxy struct {
+	cfg     Config
+	ctx     context.Context //nolint:containedctx // the proxy's life, which ends with Close
+	cancel  context.CancelFunc
+	closers []io.Closer
+	running sync.WaitGroup
+	udp     chan struct{}
+	tcp     chan struct{}
+}
+
+// Listen begins to answer.
+func Listen(cfg Config) (*Proxy, error) {
+	if cfg.Netns == "" {
+		cfg.Netns = netns.Self
+	}
+	p := &Proxy{cfg: cfg, udp: make(chan struct{}, mostDatagrams), tcp: make(chan struct{}, mostConnections)}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	for _, at := range cfg.At {
+		if err := p.listen(at); err != nil {
+			return nil, errors.Join(fmt.Errorf("answer DNS questions at %s: %w", at, err), p.Close())
+		}
+	}
+	return p, nil
+}
+
+// Close stops answering. Nothing of the proxy runs when it returns.
+func (p *Proxy) Close() error {
+	p.cancel()
+	var errs []error
+	for _, c := range p.closers {
+		errs = append(errs, c.Close())
+	}
+	p.running.Wait()
+	return errors.Join(errs...)
+}
+
+func (p *Proxy) listen(at netip.AddrPort) error {
+	lc := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) (err error) {
+		if p.cfg.Link == "" {
+			return nil
+		}
+		controlErr := c.Control(func(fd uintptr) { err = unix.BindToDevice(int(fd), p.cfg.Link) })
+		return errors.Join(controlErr, err)
+	}}
+	return netns.Do(p.cfg.Netns, func() error {
+		packets, err := lc.ListenPacket(p.ctx, "udp", at.String())
+		if err != nil {
+			return err
+		}
+		p.closers = append(p.closers, packets)
+		streams, err := lc.Listen(p.ctx, "tcp", at.String())
+		if err != nil {
+			return err
+		}
+		p.closers = append(p.closers, streams)
+		p.running.Go(func() { p.serveUDP(packets) })
+		p.running.Go(func() { p.serveTCP(streams) })
+		return nil
+	})
+}
+
+func (p *Proxy) serveUDP(c net.PacketConn) {
+	for {
+		question := make([]byte, largestDatagram)
+		n, from, err := c.ReadFrom(question)
+		if err != nil {
+			if p.ctx.Err() != nil {
+				return
+			}
+			continue
+		}
+		if _, ok := questionEnd(question[:n]); !ok {
+			continue
+		}
+		select {
+		case p.udp <- struct{}{}:
+		default:
+			continue
+		}
+		p.running.Go(func() {
+			defer func() { <-p.udp }()
+			_, _ = c.WriteTo(p.answer("udp", question[:n]), from)
+		})
+	}
+}
+
+func (p *Proxy) serveTCP(l net.Listener) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			if p.ctx.Err() != nil {
+				return
+			}
+			time.Sleep(10 * time.Millisecond) // too many open files, for example
+			continue
+		}
+		select {
+		case p.tcp <- struct{}{}:
+		default:
+			_ = c.Close()
+			continue
+		}
+		p.running.Go(func() {
+			defer func() { _ = c.Close(); <-p.tcp }()
+			stop := context.AfterFunc(p.ctx, func() { _ = c.Close() })
+			defer stop()
+			p.serveConnection(c)
+		})
+	}
+}
+
+func (p *Proxy) serveConnection(c net.Conn) {
+	for range mostQuestions {
+		if err := c.SetDeadline(time.Now().Add(idle)); err != nil {
+			return
+		}
+		question, err := readMessage(c)
+		if err != nil {
+			return
+		}
+		if _, ok := questionEnd(question); !ok {
+			return
+		}
+		if writeMessage(c, p.answer("tcp", question)) != nil {
+			return
+		}
+	}
+}
+
+// answer returns the answer of the first server that gives one, else that there is none (SERVFAIL).
+func (p *Proxy) answer(network string, question []byte) []byte {
+	for _, server := range p.cfg.Servers() {
+		if reply, err := p.ask(network, server, question); err == nil {
+			return reply
+		}
+	}
+	return failure(question)
+}
+
+// ask sends a question to a server, under a number of its own.
+func (p *Proxy) ask(network string, server netip.AddrPort, question []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	var c net.Conn
+	err := netns.Do(p.cfg.Netns, func() (err error) {
+		c, err = (&net.Dialer{}).DialContext(ctx, network, server.String())
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = c.Close() }()
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
+	defer stop()
+	sent := append([]byte(nil), question...)
+	_, _ = rand.Read(sent[:2])
+	if network == "tcp" {
+		if err := writeMessage(c, sent); err != nil {
+			return nil, err
+		}
+	} else if _, err := c.Write(sent); err != nil {
+		return nil, err
+	}
+	for {
+		reply, err := receive(network, c)
+		if err != nil {
+			return nil, err
+		}
+		if isReply(reply, sent) {
+			copy(reply, question[:2])
+			return reply, nil
+		}
+	}
+}
+
+func receive(network string, c net.Conn) ([]byte, error) {
+	if network == "tcp" {
+		return readMessage(c)
+	}
+	reply := make([]byte, largestDatagram)
+	n, err := c.Read(reply)
+	return reply[:n], err
+}
+
+// readMessage reads a message with its length before it (RFC 1035, 4.2.2).
+func readMessage(r io.Reader) ([]byte, error) {
+	var length [2]byte
+	if _, err := io.ReadFull(r, length[:]); err != nil {
+		return nil, err
+	}
+	m := make([]byte, binary.BigEndian.Uint16(length[:]))
+	_, err := io.ReadFull(r, m)
+	return m, err
+}
+
+func writeMessage(w io.Writer, m []byte) error {
+	_, err := w.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(m))), m...)) //nolint:gosec // as it was read
+	return err
+}
+
+// Parts of a message's header (RFC 1035, 4.1.1).
+const (
+	headerLen       = 12
+	isResponse      = 0x80 // in the third byte
+	canRecurse      = 0x80 // in the fourth byte
+	serverFailure   = 2
+	longestLabel    = 63
+	typeAndClassLen = 4
+)
+
+// questionEnd returns where the question of a query ends. ok is false for what is no query with one question.
+func questionEnd(m []byte) (end int, ok bool) {
+	if len(m) < headerLen || m[2]&isResponse != 0 || binary.BigEndian.Uint16(m[4:]) != 1 {
+		return 0, false
+	}
+	for at := headerLen; at < len(m); {
+		label := int(m[at])
+		if at++; label == 0 {
+			return at + typeAndClassLen, at+typeAndClassLen <= len(m)
+		}
+		if label > longestLabel {
+			return 0, false
+		}
+		at += label
+	}
+	return 0, false
+}
+
+// isReply reports whether m answers the question: it has its number, and asks the same.
+func isReply(m, question []byte) bool {
+	end, ok := questionEnd(question)
+	return ok && len(m) >= end && m[2]&isResponse != 0 && string(m[:2]) == string(question[:2]) &&
+		string(m[headerLen:end]) == string(question[headerLen:end])
+}
+
+// failure is the answer to a question that no server answers.
+func failure(question []byte) []byte {
+	end, _ := questionEnd(question)
+	m := append([]byte(nil), question[:end]...)
+	m[2] |= isResponse
+	m[3] = canRecurse | serverFailure
+	clear(m[6:headerLen]) // no other records
+	return m
+}
