@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"mullion.dev/mullion/internal/base/netns"
 	"mullion.dev/mullion/internal/base/netns/netnstest"
 	"mullion.dev/mullion/internal/base/version"
+	"mullion.dev/mullion/internal/network/netplan"
 	"mullion.dev/mullion/internal/network/podnet"
 	"mullion.dev/mullion/internal/spec"
 )
@@ -121,8 +123,14 @@ func TestKubeProxy(t *testing.T) {
 	web, webSlice, addWeb := service("web", "10.96.0.20", 80, 8080)
 	addWeb("10.244.1.4", "win-a")
 	addWeb("10.244.2.3", "win-b")
+	local, localSlice, addLocal := service("local", "10.96.0.30", 80, 8080)
+	addLocal("10.244.1.4", "win-a")
+	addLocal("10.244.2.3", "win-b")
+	wanted := local["spec"].(map[string]any)
+	wanted["type"], wanted["externalTrafficPolicy"] = "NodePort", "Local"
+	wanted["ports"].([]any)[0].(map[string]any)["nodePort"] = 30080
 	api(t, c.underlay.FabricNetns(), map[string][]any{
-		"services": {kubernetes, web}, "endpointslices": {kubernetesSlice, webSlice}, "servicecidrs": nil,
+		"services": {kubernetes, web, local}, "endpointslices": {kubernetesSlice, webSlice, localSlice}, "servicecidrs": nil,
 		"nodes": {map[string]any{
 			"metadata": map[string]any{"name": "win-a", "uid": "win-a", "resourceVersion": "1"},
 			"spec":     map[string]any{"podCIDR": "10.244.1.0/24", "podCIDRs": []any{"10.244.1.0/24"}},
@@ -137,7 +145,7 @@ func TestKubeProxy(t *testing.T) {
 	deadline := time.Now().Add(60 * time.Second)
 	for {
 		plan := a.service.Plan()
-		if len(plan.LoadBalancers) >= 2 {
+		if len(plan.LoadBalancers) >= 4 {
 			break
 		}
 		if time.Now().After(deadline) {
@@ -150,6 +158,7 @@ func TestKubeProxy(t *testing.T) {
 		case <-t.Context().Done():
 		}
 	}
+	checkLocalTraffic(t, a.service.Plan())
 	a.service.Flush(t.Context()) // the kernel follows the plan a moment later
 	seen := map[string]bool{}
 	for range 30 {
@@ -171,6 +180,27 @@ func TestKubeProxy(t *testing.T) {
 	}
 	if name, _, err := netnstest.Ask(a.ns, "tcp4", "10.96.0.20:80", 3*time.Second); err != nil || !seen[name] {
 		t.Errorf("the host, of Windows Server 2022, reaches %q at the service's address: %v", name, err)
+	}
+}
+
+// checkLocalTraffic checks that kube-proxy.exe, without --enable-dsr, itself asks for direct server return for the node
+// port of a Service with the external traffic policy Local, and for nothing else. So pods see the client's own address
+// (https://github.com/kubernetes/kubernetes/pull/93166).
+func checkLocalTraffic(t *testing.T, plan netplan.Plan) {
+	t.Helper()
+	found := false
+	for _, lb := range plan.LoadBalancers {
+		local := lb.Port == 30080
+		found = found || local
+		if lb.DSR != local {
+			t.Errorf("load balancer of %v, port %d: direct server return %t", lb.VIPs, lb.Port, lb.DSR)
+		}
+		if near := netip.MustParseAddrPort("10.244.1.4:8080"); local && (len(lb.Backends) != 1 || lb.Backends[0] != near) {
+			t.Errorf("the node port leads to %v", lb.Backends)
+		}
+	}
+	if !found {
+		t.Errorf("no load balancer has the node port: %+v", plan.LoadBalancers)
 	}
 }
 

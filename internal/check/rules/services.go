@@ -149,8 +149,9 @@ func services() []check.Rule {
 			Source:   limits,
 			Fields:   []string{"Service:spec.externalTrafficPolicy", "Service:spec.internalTrafficPolicy"},
 			Title:    "the traffic policy Local needs direct server return",
-			Why:      "without direct server return, pods do not see the client's address, and requests also reach pods on other nodes",
-			Remedy:   "run kube-proxy.exe with --enable-dsr=true",
+			Why: "without direct server return, pods do not see the client's address, and requests also reach pods on other nodes; kube-proxy.exe " +
+				"asks for it by itself where HNS has it (Windows Server 2019 with the updates of August 2020, and later)",
+			Remedy: "keep such Services to nodes whose HNS has it; --enable-dsr=true gives it to all Services",
 			Cross: onServices(func(s *check.Fact, _ []check.Selected) []check.Hit {
 				return append(at(s, "externalTrafficPolicy", "Local"), at(s, "internalTrafficPolicy", "Local")...)
 			}),

@@ -242,7 +242,13 @@ func supportBalancers() []support.Row {
 			Note:  "without direct server return at most 64, then Windows' own error; with the profile modern there is no limit",
 		},
 		{Name: "load balancer SourceVIP", Level: support.Supported, Ref: refProxy},
-		{Name: "load balancer DSR", Level: support.Supported, Ref: refProxy},
+		{
+			Name:  "load balancer DSR",
+			Level: support.Partly,
+			Ref:   "https://kubernetes.io/docs/concepts/services-networking/windows-networking/#load-balancing-and-services",
+			Note: "without it, Windows hides callers behind SourceVIP or the host; " +
+				"here it does so only where answers have to come back through this host, and a pod on it sees the caller's own address",
+		},
 		{
 			Name:  "load balancer ILB",
 			Level: support.Supported,
