@@ -48,7 +48,7 @@ CRI_TOOLS_LDFLAGS = -s -w -X sigs.k8s.io/cri-tools/pkg/version.Version=$(shell \
 LDFLAGS := -s -w -X mullion.dev/mullion/internal/base/version.version=$(VERSION)
 
 .DEFAULT_GOAL := build
-.PHONY: plugins quick image release test-release test-package test-wines test-image fuzz chaos picture test-deps machines-deps lint-deps test-field test-machines test-programs test-documents test-skew machine kube-linter critest node-suite exporter csi-proxy flannel kubeadm test-units e2e e2e.test e2e-images deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
+.PHONY: agent plugins quick image release test-release test-package test-wines test-image fuzz chaos picture test-deps machines-deps lint-deps test-field test-machines test-programs test-documents test-skew machine kube-linter critest node-suite exporter csi-proxy flannel kubeadm test-units e2e e2e.test e2e-images deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
 
 help: ## what the targets do
 	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -65,7 +65,7 @@ machines-deps: ## install what makes and runs virtual machines (qemu, debootstra
 lint-deps: ## install what lint needs beside Go (clang-format)
 	@hack/deps.sh lint
 
-build: mullion shims kubernetes upstream ## build everything into bin/
+build: mullion shims kubernetes upstream agent ## build everything into bin/
 
 mullion: ## build Mullion's own Linux programs
 	@hack/step.sh "build mullion" $(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)/mullion ./cmd/mullion
@@ -75,6 +75,9 @@ mullion: ## build Mullion's own Linux programs
 shims: ## build the DLLs and programs that close gaps in Wine
 	@hack/step.sh "build shims" $(MAKE) -s --no-print-directory -C shim OUT=$(BIN)/windows/shim
 	@hack/step.sh "build powershell.exe, wintools.exe, mullion-pipe.exe, mullion-service.exe" env GOOS=windows $(GO) build -trimpath -ldflags '-s -w' -o $(BIN)/windows/shim/ ./cmd/powershell ./cmd/wintools ./cmd/mullion-pipe ./cmd/mullion-service
+
+agent: ## build mullion-agent.exe, which joins a Windows Server to a cluster (two minutes the first time)
+	@hack/step.sh "build mullion-agent.exe" env GOOS=windows $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/windows/ ./cmd/mullion-agent
 
 kubernetes: ## build Kubernetes' programs for Linux and Windows
 	@hack/bundle.sh $(KUBE_VERSION)

@@ -96,6 +96,7 @@ var forbidden = []struct{ from, to, why string }{
 	{"cmd/kubectl-mullion", "k8s.io/", "the plugin is the checker alone"},
 	{"cmd/mullion-init", "k8s.io/", "PID 1 of every container has to be small"},
 	{"cmd/mullion-init", "net/http", "PID 1 of every container has to be small"},
+	{"cmd/mullion-agent", "k8s.io/client-go/kubernetes", "the agent is a small program that asks the API server little"},
 	{
 		"internal/runtime/cri", "mullion.dev/mullion/internal/network/hns",
 		"cri reaches the network through its Network interface",
@@ -114,6 +115,7 @@ var wings = map[string]string{
 	"machines":     "base spec",
 	"controlplane": "base process spec windows machines",
 	"node":         "base process spec windows network runtime",
+	"winserver":    "base spec windows network machines node",
 	"cluster":      "base process spec windows network runtime machines controlplane node",
 	"check":        "base windows",
 	"conformance":  "base runtime",

@@ -103,16 +103,21 @@ func noControlPlane(c spec.Cluster) error {
 
 // joinCommand returns the command line with which another machine joins.
 func joinCommand(paths layout.Paths, c spec.Cluster, t bootstrap.Token) (string, error) {
-	bundle, err := pki.Open(filepath.Join(paths.Data, "pki"))
-	if err != nil {
-		return "", err
-	}
-	hash, err := bundle.CAHash()
+	hash, err := authorityHash(paths)
 	if err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("mullion join --server %s:%d --token %s --ca-cert-hash %s", c.Networking.AdvertiseAddress,
 		c.Networking.APIServerPort, t, hash), nil
+}
+
+// authorityHash is the hash of the cluster's certificate authority.
+func authorityHash(paths layout.Paths) (string, error) {
+	bundle, err := pki.Open(filepath.Join(paths.Data, "pki"))
+	if err != nil {
+		return "", err
+	}
+	return bundle.CAHash()
 }
 
 func (a *app) token() *cobra.Command {

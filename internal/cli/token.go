@@ -2,9 +2,12 @@ package cli
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"text/tabwriter"
 	"time"
@@ -12,18 +15,20 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/machines/discovery"
+	"mullion.dev/mullion/internal/spec"
 )
 
 func (a *app) tokenCreate() *cobra.Command {
 	var ttl time.Duration
 	var description string
-	var command bool
+	var command, windows bool
 	cmd := &cobra.Command{
 		Use:     "create [TOKEN]",
 		Short:   "Make a token, or add one of your own to the cluster, and print it",
-		Example: "  mullion token create --print-join-command\n  mullion token create abcdef.0123456789abcdef --ttl 1h",
+		Example: "  mullion token create --print-join-command\n  mullion token create --print-windows\n  mullion token create abcdef.0123456789abcdef --ttl 1h",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usage(fmt.Errorf("`%s` takes at most one token, got %d", cmd.CommandPath(), len(args)),
@@ -32,18 +37,62 @@ func (a *app) tokenCreate() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.createToken(cmd.Context(), args, ttl, description, command)
+			shape := (*app).tokenAlone
+			switch {
+			case command && windows:
+				return usage(errors.New("--print-join-command and --print-windows exclude each other"),
+					"the first is for a machine with Mullion, the second for a Windows Server")
+			case command:
+				shape = (*app).tokenForMachine
+			case windows:
+				shape = (*app).tokenForWindows
+			}
+			return a.createToken(cmd.Context(), args, ttl, description, shape)
 		},
 	}
 	cmd.Flags().DurationVar(&ttl, "ttl", bootstrap.DefaultTokenLife, "how long the token is valid; 0 is for ever")
 	cmd.Flags().StringVar(&description, "description", "", "a note on what the token is for")
 	cmd.Flags().BoolVar(&command, "print-join-command", false,
 		"print the whole command with which a machine joins, instead of the token alone")
+	cmd.Flags().BoolVar(&windows, "print-windows", false,
+		"print the PowerShell line with which a Windows Server joins by mullion-agent.exe, instead of the token alone")
 	return cmd
 }
 
+// tokenAlone, tokenForMachine and tokenForWindows are what `mullion token create` prints.
+func (a *app) tokenAlone(_ layout.Paths, _ spec.Cluster, t bootstrap.Token) (string, error) {
+	return t.String(), nil
+}
+
+func (a *app) tokenForMachine(paths layout.Paths, c spec.Cluster, t bootstrap.Token) (string, error) {
+	return joinCommand(paths, c, t)
+}
+
+// tokenForWindows is one line of PowerShell. The agent is brought to the server by hand; the line holds it to the file
+// that lies beside mullion, so that it does not matter by which way it came.
+func (a *app) tokenForWindows(paths layout.Paths, c spec.Cluster, t bootstrap.Token) (string, error) {
+	agent := filepath.Join(filepath.Dir(a.env.Executable), "windows", "mullion-agent.exe")
+	data, err := os.ReadFile(agent)
+	if err != nil {
+		return "", &Error{
+			Code:   ExitRequirement,
+			Err:    fmt.Errorf("read the agent for Windows: %w", err),
+			Remedy: "`make agent` builds it",
+		}
+	}
+	hash, err := authorityHash(paths)
+	if err != nil {
+		return "", err
+	}
+	fmt.Fprintf(a.env.Err, "Copy %s and the bundles of programs to a folder on the Windows Server, and run this there as administrator:\n",
+		agent)
+	return fmt.Sprintf(`if ((Get-FileHash .\mullion-agent.exe).Hash -ne '%X') { throw 'mullion-agent.exe is not the file of the cluster''s machine' }; `+
+		`.\mullion-agent.exe join %s:%d --token %s --discovery-token-ca-cert-hash %s --bundle .`,
+		sha256.Sum256(data), c.Networking.AdvertiseAddress, c.Networking.APIServerPort, t, hash), nil
+}
+
 func (a *app) createToken(ctx context.Context, args []string, ttl time.Duration, description string,
-	command bool,
+	line func(*app, layout.Paths, spec.Cluster, bootstrap.Token) (string, error),
 ) error {
 	if ttl < 0 {
 		return usage(fmt.Errorf("--ttl %s is in the past", ttl), "for example --ttl 2h; 0 is for ever")
@@ -84,13 +133,11 @@ func (a *app) createToken(ctx context.Context, args []string, ttl time.Duration,
 	if err != nil {
 		return err
 	}
-	line := t.String()
-	if command {
-		if line, err = joinCommand(paths, c, t); err != nil {
-			return err
-		}
+	text, err := line(a, paths, c, t)
+	if err != nil {
+		return err
 	}
-	_, err = fmt.Fprintln(a.env.Out, line)
+	_, err = fmt.Fprintln(a.env.Out, text)
 	return err
 }
 

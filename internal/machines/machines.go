@@ -23,16 +23,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"mullion.dev/mullion/internal/machines/terms"
 	"mullion.dev/mullion/internal/spec"
 )
 
 const (
 	// Namespace holds the records.
-	Namespace = "mullion-system"
+	Namespace = terms.MullionNamespace
 	// Cluster is the name of the ConfigMap with the specification.
-	Cluster = "cluster"
+	Cluster = terms.MullionConfig
 	// SpecKey is the key of the specification in the ConfigMap Cluster.
-	SpecKey = "cluster.json"
+	SpecKey = terms.MullionKey
 
 	claimPrefix = "machine-"
 	addressKey  = "address"
@@ -96,13 +97,10 @@ func Specification(ctx context.Context, client kubernetes.Interface) (spec.Clust
 	case err != nil:
 		return c, fmt.Errorf("read the cluster's networking: %w", err)
 	}
-	if err := json.Unmarshal([]byte(object.Data[SpecKey]), &c); err != nil {
+	if c, err = terms.Mullion(object.Data[SpecKey]); err != nil {
 		return c, fmt.Errorf("read the cluster's networking: %w", err)
 	}
-	if err := c.Validate(); err != nil {
-		return c, fmt.Errorf("read the cluster's networking: %w", err)
-	}
-	return c.WithDefaults(), nil
+	return c, nil
 }
 
 // Wanted describes a claim that a machine wants to make.

@@ -10,14 +10,9 @@ import (
 	metaapply "k8s.io/client-go/applyconfigurations/meta/v1"
 	rbacapply "k8s.io/client-go/applyconfigurations/rbac/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"mullion.dev/mullion/internal/machines/terms"
 )
-
-// proxierRole is the API server's own cluster role for kube-proxy. It also has the right that the machine needs for its
-// routes: to read all nodes.
-const proxierRole = "system:node-proxier"
-
-// rightsName is the name of the cluster role and of the bindings of one node.
-func rightsName(node, what string) string { return "mullion:" + what + ":" + node }
 
 // Grant gives a registered node the rights that kubeadm does not give it: those of kube-proxy, which runs with the
 // node's certificate here, and the right to delete itself when it leaves. The client is an administrator's. The objects
@@ -29,14 +24,14 @@ func Grant(ctx context.Context, client kubernetes.Interface, node string) error 
 	}
 	owner := metaapply.OwnerReference().WithAPIVersion("v1").WithKind("Node").WithName(n.Name).WithUID(n.UID)
 	force := metav1.ApplyOptions{FieldManager: "mullion", Force: true}
-	leaver := rightsName(node, "leave")
+	leaver := terms.RightsName(node, "leave")
 	role := rbacapply.ClusterRole(leaver).WithOwnerReferences(owner).
 		WithRules(
 			rbacapply.PolicyRule().WithAPIGroups("").WithResources("nodes").WithResourceNames(node).WithVerbs("delete"))
 	if _, err := client.RbacV1().ClusterRoles().Apply(ctx, role, force); err != nil {
 		return fmt.Errorf("give node %q its rights: %w", node, err)
 	}
-	for name, to := range map[string]string{rightsName(node, "proxy"): proxierRole, leaver: leaver} {
+	for name, to := range map[string]string{terms.RightsName(node, "proxy"): terms.ProxierRole, leaver: leaver} {
 		binding := rbacapply.ClusterRoleBinding(name).WithOwnerReferences(owner).
 			WithSubjects(
 				rbacapply.Subject().WithAPIGroup(rbacv1.GroupName).WithKind(rbacv1.UserKind).WithName(
@@ -58,10 +53,7 @@ func (e *RightsError) Error() string {
 }
 
 // GrantCommand is what an administrator types to give a node the rights of kube-proxy.
-func GrantCommand(node string) string {
-	return fmt.Sprintf("kubectl create clusterrolebinding %s --clusterrole=%s --user=system:node:%s",
-		rightsName(node, "proxy"), proxierRole, node)
-}
+func GrantCommand(node string) string { return terms.GrantCommand(node) }
 
 // Allowed returns nil if the client, a node's, has the rights of kube-proxy, and a RightsError if not.
 func Allowed(ctx context.Context, client kubernetes.Interface, node string) error {

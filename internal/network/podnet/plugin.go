@@ -133,6 +133,12 @@ func (p *ownPlugin) remember(ctx context.Context, r ranges) error {
 	return nil
 }
 
+// ConfList is the CNI configuration of a host with that pod CIDR, for win-bridge.exe, or win-overlay.exe in mode overlay.
+// Of cfg only Mode, Address, Local, Pods and Services are read.
+func ConfList(cfg Config, cidr netip.Prefix) ([]byte, error) {
+	return (&ownPlugin{ranged: ranged{cfg: cfg}}).confList(cidr)
+}
+
 // confList is the CNI configuration of a host with that pod CIDR. Pods do not get .1, the HNS network's gateway, nor,
 // on a bridge, .2, the host itself, which win-bridge.exe makes the pods' gateway.
 func (p *ownPlugin) confList(cidr netip.Prefix) ([]byte, error) {

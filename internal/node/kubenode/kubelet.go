@@ -2,42 +2,34 @@ package kubenode
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
-	"net/netip"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
-	"time"
 
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
 	"sigs.k8s.io/yaml"
 
+	"mullion.dev/mullion/internal/node/nodeconfig"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/spec"
 )
 
 // KubeletCertDir is the kubelet's folder of certificates.
-const KubeletCertDir = kubeletDir + "/pki"
+const KubeletCertDir = nodeconfig.KubeletCertDir
 
-// The kubelet's files, where kubeadm and SIG Windows' tools have them.
+// The kubelet's files.
 const (
-	kubeletDir          = "/var/lib/kubelet"
-	kubeletConfig       = kubeletDir + "/config.yaml"
-	kubeletKubeconfig   = "/etc/kubernetes/kubelet.conf"
-	bootstrapKubeconfig = "/etc/kubernetes/bootstrap-kubelet.conf"
-	caFile              = "/etc/kubernetes/pki/ca.crt"
+	kubeletConfig       = nodeconfig.KubeletConfig
+	kubeletKubeconfig   = nodeconfig.KubeletKubeconfig
+	bootstrapKubeconfig = nodeconfig.BootstrapKubeconfig
+	caFile              = nodeconfig.CAFile
 )
 
 // Kubelet is the node's kubelet, started as s says. Ready means that s says so, and that the kubelet's health endpoint
@@ -62,16 +54,7 @@ func after(first, probe func(context.Context) error) func(context.Context) error
 
 // KubeletArgs are the kubelet's flags: what its configuration file has no place for.
 func (n Node) KubeletArgs() []string {
-	args := []string{
-		"--config=" + n.Path(kubeletConfig),
-		"--bootstrap-kubeconfig=" + n.Path(bootstrapKubeconfig),
-		"--kubeconfig=" + n.Path(kubeletKubeconfig),
-		"--cert-dir=" + n.Path(KubeletCertDir),
-	}
-	if n.OS == spec.Windows {
-		args = append(args, "--root-dir="+n.Path(kubeletDir))
-	}
-	args = append(args, "--hostname-override="+n.Name, "--node-ip="+nodeIPs(n.Address, n.Address6), "--v=2")
+	args := n.told().Args()
 	if len(n.Labels) > 0 {
 		var labels []string
 		for _, k := range slices.Sorted(maps.Keys(n.Labels)) {
@@ -90,18 +73,26 @@ func flags(args []spec.Arg) []string {
 	return all
 }
 
-// nodeIPs is the value of the kubelet's --node-ip: the address, and that of IPv6 if the node has one.
-func nodeIPs(addr, addr6 netip.Addr) string {
-	if !addr6.IsValid() {
-		return addr.String()
+// told is what the kubelet is told.
+func (n Node) told() nodeconfig.Kubelet {
+	return nodeconfig.Kubelet{
+		Name:           n.Name,
+		OS:             n.OS,
+		Address:        n.Address,
+		Address6:       n.Address6,
+		ClusterDNS:     n.ClusterDNS,
+		ClusterDomain:  n.ClusterDomain,
+		SelfSigned:     n.SelfSigned,
+		Taint:          n.Taint,
+		SystemReserved: n.SystemReserved,
+		KubeReserved:   n.KubeReserved,
 	}
-	return addr.String() + "," + addr6.String()
 }
 
 // kubeletConfiguration is the kubelet's configuration file, as
 // https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/ has it.
 func (n Node) kubeletConfiguration() ([]byte, error) {
-	merged, err := mergeKubelet(n.ownKubeletConfiguration(), n.Config.Kubelet)
+	merged, err := nodeconfig.Merge(n.ownKubeletConfiguration(), n.Config.Kubelet)
 	if err != nil {
 		return nil, fmt.Errorf("kubeletConfiguration of node %q: %w", n.Name, err)
 	}
@@ -110,7 +101,7 @@ func (n Node) kubeletConfiguration() ([]byte, error) {
 
 // CheckFields returns an error if the kubelet does not know fields that are to be merged into a node's configuration.
 func CheckFields(fields map[string]any) error {
-	_, err := mergeKubelet(&kubeletv1beta1.KubeletConfiguration{}, fields)
+	_, err := nodeconfig.Merge(&kubeletv1beta1.KubeletConfiguration{}, fields)
 	return err
 }
 
@@ -126,64 +117,10 @@ func (n Node) Check(hasProxy bool) error {
 	return nil
 }
 
-// mergeKubelet merges fields into a configuration as RFC 7386 has it. A field that the kubelet does not know is an
-// error, since the kubelet would only tell its log of it.
-func mergeKubelet(own *kubeletv1beta1.KubeletConfiguration, fields map[string]any,
-) (*kubeletv1beta1.KubeletConfiguration, error) {
-	if len(fields) == 0 {
-		return own, nil
-	}
-	patch, err := json.Marshal(fields)
-	if err != nil {
-		return nil, err
-	}
-	text, err := json.Marshal(own)
-	if err != nil {
-		return nil, err
-	}
-	text, err = jsonpatch.MergePatch(text, patch)
-	if err != nil {
-		return nil, err
-	}
-	var merged kubeletv1beta1.KubeletConfiguration
-	if err := yaml.UnmarshalStrict(text, &merged); err != nil {
-		return nil, errors.New(regexp.MustCompile(`^error unmarshaling JSON: while decoding JSON: (json: )?`).
-			ReplaceAllString(err.Error(), ""))
-	}
-	return &merged, nil
-}
-
 // ownKubeletConfiguration is the kubelet's configuration without the fields that are merged into it.
 func (n Node) ownKubeletConfiguration() *kubeletv1beta1.KubeletConfiguration {
-	no, yes := false, true
-	k := &kubeletv1beta1.KubeletConfiguration{
-		TypeMeta: metav1.TypeMeta{APIVersion: "kubelet.config.k8s.io/v1beta1", Kind: "KubeletConfiguration"},
-		Authentication: kubeletv1beta1.KubeletAuthentication{
-			X509: kubeletv1beta1.KubeletX509Authentication{ClientCAFile: n.Path(caFile)},
-			Webhook: kubeletv1beta1.KubeletWebhookAuthentication{
-				Enabled:  &yes,
-				CacheTTL: metav1.Duration{Duration: 2 * time.Minute},
-			},
-			Anonymous: kubeletv1beta1.KubeletAnonymousAuthentication{Enabled: &no},
-		},
-		Authorization: kubeletv1beta1.KubeletAuthorization{
-			Mode: kubeletv1beta1.KubeletAuthorizationModeWebhook,
-		},
-		RotateCertificates: true,
-		ServerTLSBootstrap: !n.SelfSigned,
-		TLSMinVersion:      "VersionTLS12",
-		ClusterDomain:      cmp.Or(n.ClusterDomain, spec.ClusterDomain),
-		FailSwapOn:         &no,
-		SystemReserved:     n.SystemReserved,
-		KubeReserved:       n.KubeReserved,
-	}
+	k := n.told().Configuration()
 	diskThresholds(k)
-	if n.ClusterDNS.IsValid() {
-		k.ClusterDNS = []string{n.ClusterDNS.String()}
-	}
-	if n.Taint {
-		k.RegisterWithTaints = []corev1.Taint{{Key: "os", Value: n.OS, Effect: corev1.TaintEffectNoSchedule}}
-	}
 	n.Tweak(k)
 	return k
 }

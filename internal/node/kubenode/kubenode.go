@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"mullion.dev/mullion/internal/node/nodeconfig"
 	"mullion.dev/mullion/internal/process/probe"
 	"mullion.dev/mullion/internal/process/proc"
 )
@@ -21,11 +22,11 @@ const (
 
 // Health endpoints on the loopback of the node's network namespace: the programs' defaults.
 const (
-	kubeletHealthPort = 10248
+	kubeletHealthPort = nodeconfig.KubeletHealthPort
 	// ProxyHealthPort is kube-proxy's.
-	ProxyHealthPort = 10256
+	ProxyHealthPort = nodeconfig.ProxyHealthPort
 	// ProxyMetricsPort is where kube-proxy serves /metrics.
-	ProxyMetricsPort = 10249
+	ProxyMetricsPort = nodeconfig.ProxyMetricsPort
 )
 
 // healthProbe returns a function that asks a health endpoint on the loopback of the network namespace pinned at netns

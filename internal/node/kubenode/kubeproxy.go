@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 
+	"mullion.dev/mullion/internal/node/nodeconfig"
 	"mullion.dev/mullion/internal/process/proc"
 )
 
@@ -37,11 +38,7 @@ func (n Node) ProxyArgs(mode string, own ...string) []string {
 	if n.ProxyKubeconfig == "" {
 		kubeconfig = kubeletKubeconfig
 	}
-	args := append([]string{
-		"--proxy-mode=" + mode,
-		"--kubeconfig=" + n.Path(kubeconfig),
-		"--hostname-override=" + n.Name,
-	}, own...)
+	args := append(nodeconfig.ProxyArgs(mode, n.Path(kubeconfig), n.Name), own...)
 	return append(args, flags(n.KubeProxyExtraArgs)...)
 }
 

@@ -6,13 +6,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"golang.org/x/sys/unix"
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
 
 	"mullion.dev/mullion/internal/base/atomicfile"
-	"mullion.dev/mullion/internal/spec"
+	"mullion.dev/mullion/internal/node/nodeconfig"
 )
 
 // Node is a node of one of the two systems. A file of the node is named by the path that it has on Linux; on Windows it
@@ -31,12 +30,7 @@ type Node struct {
 }
 
 // Path is a path as the node's programs write it.
-func (n Node) Path(path string) string {
-	if n.OS == spec.Windows {
-		return "C:" + strings.ReplaceAll(path, "/", `\`)
-	}
-	return path
-}
+func (n Node) Path(path string) string { return nodeconfig.Path(n.OS, path) }
 
 // file is the machine's path of a file of the node.
 func (n Node) file(path string) (string, error) { return n.File(n.Path(path)) }

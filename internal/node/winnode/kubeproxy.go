@@ -4,31 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"os"
 	"os/exec"
-	"strconv"
 	"syscall"
 	"time"
 
 	"mullion.dev/mullion/internal/network/podnet"
 	"mullion.dev/mullion/internal/node/kubenode"
+	"mullion.dev/mullion/internal/node/nodeconfig"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/spec"
 )
 
-// ProxyArgs are kube-proxy's flags. Only an overlay has a source VIP. No feature gate is named: WinOverlay and WinDSR
-// are locked on since Kubernetes 1.34.
+// ProxyArgs are kube-proxy's flags. Only an overlay has a source VIP.
 func (c Config) ProxyArgs(sourceVIP netip.Addr) []string {
-	args := []string{
-		"--network-name=" + podnet.NetworkName(c.Network.Mode),
-		"--cluster-cidr=" + spec.JoinSubnets(c.PodSubnet, c.PodSubnet6),
-		"--healthz-bind-address=" + net.JoinHostPort("127.0.0.1", strconv.Itoa(kubenode.ProxyHealthPort)),
-		"--metrics-bind-address=" + net.JoinHostPort("127.0.0.1", strconv.Itoa(kubenode.ProxyMetricsPort)),
-		"--v=2",
-	}
+	args := nodeconfig.WindowsProxyArgs(podnet.NetworkName(c.Network.Mode), spec.JoinSubnets(c.PodSubnet, c.PodSubnet6))
 	if c.EnableDSR {
 		args = append(args, "--enable-dsr=true")
 	}

@@ -1,0 +1,183 @@
+// Package nodeconfig owns what the kubelet and kube-proxy of a node are told, and where the files by which they are
+// told lie on the node. It is the same for Mullion's own nodes (package kubenode) and for a Windows Server that joins by
+// mullion-agent (package winserver); it starts nothing and writes nothing.
+package nodeconfig
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/netip"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
+	"sigs.k8s.io/yaml"
+
+	"mullion.dev/mullion/internal/spec"
+)
+
+// The files of kubelet and kube-proxy, where kubeadm and SIG Windows' tools have them. On Windows they are at the same
+// place on C: (Path).
+const (
+	KubeletDir          = "/var/lib/kubelet"
+	KubeletCertDir      = KubeletDir + "/pki"
+	KubeletConfig       = KubeletDir + "/config.yaml"
+	KubeletKubeconfig   = "/etc/kubernetes/kubelet.conf"
+	BootstrapKubeconfig = "/etc/kubernetes/bootstrap-kubelet.conf"
+	CAFile              = "/etc/kubernetes/pki/ca.crt"
+)
+
+// Ports on a node's loopback, the programs' defaults.
+const (
+	KubeletHealthPort = 10248
+	ProxyHealthPort   = 10256
+	ProxyMetricsPort  = 10249
+)
+
+// Path is a path as the programs of a node of that system (spec.Linux, spec.Windows) write it.
+func Path(system, path string) string {
+	if system == spec.Windows {
+		return "C:" + strings.ReplaceAll(path, "/", `\`)
+	}
+	return path
+}
+
+// Kubelet is what a node's kubelet depends on.
+type Kubelet struct {
+	Name string
+	// OS is the node's system, spec.Linux or spec.Windows.
+	OS string
+	// Address is the node's; Address6 is its IPv6 one, if it has both families.
+	Address, Address6 netip.Addr
+	// ClusterDNS is the ClusterIP of the cluster's DNS; the zero value: none. ClusterDomain is "cluster.local" by
+	// default.
+	ClusterDNS    netip.Addr
+	ClusterDomain string
+	// SelfSigned: the kubelet signs its serving certificate itself, where nobody in the cluster approves such.
+	SelfSigned bool
+	// Taint registers the node with os=SYSTEM:NoSchedule.
+	Taint bool
+	// SystemReserved and KubeReserved are the kubelet's options.
+	SystemReserved, KubeReserved map[string]string
+}
+
+// Configuration is the kubelet's configuration file, as
+// https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/ has it, without what a system adds (Windows).
+func (k Kubelet) Configuration() *kubeletv1beta1.KubeletConfiguration {
+	no, yes := false, true
+	c := &kubeletv1beta1.KubeletConfiguration{
+		TypeMeta: metav1.TypeMeta{APIVersion: "kubelet.config.k8s.io/v1beta1", Kind: "KubeletConfiguration"},
+		Authentication: kubeletv1beta1.KubeletAuthentication{
+			X509: kubeletv1beta1.KubeletX509Authentication{ClientCAFile: Path(k.OS, CAFile)},
+			Webhook: kubeletv1beta1.KubeletWebhookAuthentication{
+				Enabled:  &yes,
+				CacheTTL: metav1.Duration{Duration: 2 * time.Minute},
+			},
+			Anonymous: kubeletv1beta1.KubeletAnonymousAuthentication{Enabled: &no},
+		},
+		Authorization: kubeletv1beta1.KubeletAuthorization{
+			Mode: kubeletv1beta1.KubeletAuthorizationModeWebhook,
+		},
+		RotateCertificates: true,
+		ServerTLSBootstrap: !k.SelfSigned,
+		TLSMinVersion:      "VersionTLS12",
+		ClusterDomain:      cmp.Or(k.ClusterDomain, spec.ClusterDomain),
+		FailSwapOn:         &no,
+		SystemReserved:     k.SystemReserved,
+		KubeReserved:       k.KubeReserved,
+	}
+	if k.ClusterDNS.IsValid() {
+		c.ClusterDNS = []string{k.ClusterDNS.String()}
+	}
+	if k.Taint {
+		c.RegisterWithTaints = []corev1.Taint{{Key: "os", Value: k.OS, Effect: corev1.TaintEffectNoSchedule}}
+	}
+	return c
+}
+
+// Windows adds to a kubelet's configuration what Windows asks for. resolv is the file of name servers, endpoint the
+// container runtime's.
+func Windows(c *kubeletv1beta1.KubeletConfiguration, endpoint, resolv string) {
+	no := false
+	c.ContainerRuntimeEndpoint = endpoint
+	c.ResolverConfig = &resolv
+	// These two have to be set: Windows has no cgroups, and with the defaults the kubelet warns of that.
+	c.CgroupsPerQOS = &no
+	c.EnforceNodeAllocatable = []string{"none"}
+	if c.EvictionHard == nil {
+		c.EvictionHard = map[string]string{}
+	}
+	c.EvictionHard["memory.available"] = "500Mi" // as Windows has it
+}
+
+// Args are the kubelet's flags: what its configuration file has no place for.
+func (k Kubelet) Args() []string {
+	args := []string{
+		"--config=" + Path(k.OS, KubeletConfig),
+		"--bootstrap-kubeconfig=" + Path(k.OS, BootstrapKubeconfig),
+		"--kubeconfig=" + Path(k.OS, KubeletKubeconfig),
+		"--cert-dir=" + Path(k.OS, KubeletCertDir),
+	}
+	if k.OS == spec.Windows {
+		args = append(args, "--root-dir="+Path(k.OS, KubeletDir))
+	}
+	ips := k.Address.String()
+	if k.Address6.IsValid() {
+		ips += "," + k.Address6.String()
+	}
+	return append(args, "--hostname-override="+k.Name, "--node-ip="+ips, "--v=2")
+}
+
+// WindowsProxyArgs are the flags that kube-proxy has on Windows, beside those of every node. No feature gate is named:
+// WinOverlay and WinDSR are locked on since Kubernetes 1.34. network is the HNS network of the pods, pods are the
+// cluster's subnets of pod addresses.
+func WindowsProxyArgs(network, pods string) []string {
+	return []string{
+		"--network-name=" + network,
+		"--cluster-cidr=" + pods,
+		"--healthz-bind-address=" + loopback(ProxyHealthPort),
+		"--metrics-bind-address=" + loopback(ProxyMetricsPort),
+		"--v=2",
+	}
+}
+
+// ProxyArgs are the flags that kube-proxy has on every node. kubeconfig is a path of the node's.
+func ProxyArgs(mode, kubeconfig, node string) []string {
+	return []string{"--proxy-mode=" + mode, "--kubeconfig=" + kubeconfig, "--hostname-override=" + node}
+}
+
+func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+
+// Merge merges fields into a configuration as RFC 7386 has it. A field that the kubelet does not know is an
+// error, since the kubelet would only tell its log of it.
+func Merge(own *kubeletv1beta1.KubeletConfiguration, fields map[string]any,
+) (*kubeletv1beta1.KubeletConfiguration, error) {
+	if len(fields) == 0 {
+		return own, nil
+	}
+	patch, err := json.Marshal(fields)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(own)
+	if err != nil {
+		return nil, err
+	}
+	text, err = jsonpatch.MergePatch(text, patch)
+	if err != nil {
+		return nil, err
+	}
+	var merged kubeletv1beta1.KubeletConfiguration
+	if err := yaml.UnmarshalStrict(text, &merged); err != nil {
+		return nil, errors.New(regexp.MustCompile(`^error unmarshaling JSON: while decoding JSON: (json: )?`).
+			ReplaceAllString(err.Error(), ""))
+	}
+	return &merged, nil
+}

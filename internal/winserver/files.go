@@ -1,0 +1,167 @@
+package winserver
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"mullion.dev/mullion/internal/base/atomicfile"
+	"mullion.dev/mullion/internal/winserver/journal"
+)
+
+// keptEnding is put after the name of a file that was there before, and comes back when the node leaves.
+const keptEnding = ".before-mullion"
+
+// change is one run that changes the host, with the journal that it writes.
+type change struct {
+	Host
+	journal *journal.Journal
+	say     Say
+}
+
+// folder makes a folder, or finds it. What comes into it later is the node's, and goes with it.
+func (c change) folder(name string, private bool) error {
+	at := c.file(name)
+	entries, err := os.ReadDir(at)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		// The topmost folder that is missing is the one that is made, and removed.
+		top := name
+		for up := path.Dir(top); up != "/" && up != "."; up = path.Dir(up) {
+			if _, err := os.Stat(c.file(up)); err == nil {
+				break
+			}
+			top = up
+		}
+		if err := c.journal.Add(journal.Entry{Kind: journal.Folder, Name: top, Made: true}); err != nil {
+			return err
+		}
+		if err := os.MkdirAll(at, 0o755); err != nil {
+			return err
+		}
+	case err != nil:
+		return err
+	default:
+		had := []string{}
+		for _, e := range entries {
+			had = append(had, e.Name())
+		}
+		if !c.within(name) {
+			if err := c.journal.Add(journal.Entry{Kind: journal.Folder, Name: name, Had: had}); err != nil {
+				return err
+			}
+		}
+	}
+	if private {
+		return c.Protect(at)
+	}
+	return nil
+}
+
+// within reports whether a path lies in a folder that was made.
+func (c change) within(name string) bool {
+	for ; name != "/" && name != "."; name = path.Dir(name) {
+		if e, ok := c.journal.Find(journal.Folder, name); ok && e.Made {
+			return true
+		}
+	}
+	return false
+}
+
+// write writes a file, and reports whether it was another one before. private keeps it from all but administrators and
+// the system.
+func (c change) write(name string, data []byte, private bool) (changed bool, err error) {
+	at := c.file(name)
+	old, err := os.ReadFile(at)
+	if err == nil && bytes.Equal(old, data) {
+		return false, c.protect(at, private)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	if err := c.keep(name); err != nil {
+		return false, err
+	}
+	if !private {
+		return true, atomicfile.Write(at, data, 0o644)
+	}
+	// It is nobody else's before it has its text.
+	fresh := at + ".new"
+	if err := os.WriteFile(fresh, nil, 0o600); err != nil {
+		return false, err
+	}
+	err = c.Protect(fresh)
+	if err == nil {
+		err = os.WriteFile(fresh, data, 0o600)
+	}
+	if err == nil {
+		err = os.Rename(fresh, at)
+	}
+	return true, err
+}
+
+func (c change) protect(at string, private bool) error {
+	if private {
+		return c.Protect(at)
+	}
+	return nil
+}
+
+// keep puts aside a file that was there before the node.
+func (c change) keep(name string) error {
+	dir, base := path.Split(name)
+	e, ok := c.journal.Find(journal.Folder, path.Clean(dir))
+	if !ok || e.Made || !has(e.Had, base) {
+		return nil // it is the node's own
+	}
+	kept := name + keptEnding
+	if err := c.journal.Add(journal.Entry{Kind: journal.File, Name: name, Kept: kept}); err != nil {
+		return err
+	}
+	if _, err := os.Stat(c.file(kept)); err == nil {
+		return nil // it was put aside before
+	}
+	err := os.Rename(c.file(name), c.file(kept))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// has reports whether a folder that had these names has that one. Windows does not look at the case of names.
+func has(names []string, name string) bool {
+	return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
+}
+
+// differs reports whether two files have other contents; a file that is not there differs.
+func differs(a, b string) (bool, error) {
+	one, err := sum(a)
+	if err != nil {
+		return false, err
+	}
+	other, err := sum(b)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	return one != other, err
+}
+
+func sum(file string) (s [sha256.Size]byte, err error) {
+	in, err := os.Open(file)
+	if err != nil {
+		return s, err
+	}
+	defer in.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, in); err != nil {
+		return s, fmt.Errorf("read %s: %w", file, err)
+	}
+	return [sha256.Size]byte(h.Sum(nil)), nil
+}

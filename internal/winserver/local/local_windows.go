@@ -1,0 +1,243 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/Microsoft/hnslib"
+	"golang.org/x/sys/windows"
+	"golang.org/x/sys/windows/registry"
+
+	"mullion.dev/mullion/internal/windows/services"
+	"mullion.dev/mullion/internal/windows/winver"
+	"mullion.dev/mullion/internal/winserver"
+	"mullion.dev/mullion/internal/winserver/preflight"
+)
+
+// poll is the time between two looks.
+const poll = time.Second
+
+// Host is this Windows.
+func Host() (winserver.Host, error) {
+	return winserver.Host{
+		Root:     `C:\`,
+		Services: services.Local(),
+		Networks: networks{},
+		Firewall: firewall{},
+		Protect:  protect,
+		EndPods:  endPods,
+		Address:  address,
+		Healthy:  healthy,
+		Poll:     poll,
+	}, nil
+}
+
+// private is full access for the system and administrators, inherited by what comes into a folder, and nothing from the
+// folder above (https://learn.microsoft.com/windows/win32/secauthz/security-descriptor-string-format).
+const private = "D:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"
+
+func protect(path string) error {
+	sd, err := windows.SecurityDescriptorFromString(private)
+	if err != nil {
+		return err
+	}
+	list, _, err := sd.DACL()
+	if err != nil {
+		return err
+	}
+	err = windows.SetNamedSecurityInfo(path, windows.SE_FILE_OBJECT,
+		windows.DACL_SECURITY_INFORMATION|windows.PROTECTED_DACL_SECURITY_INFORMATION, nil, nil, list, nil)
+	if err != nil {
+		return fmt.Errorf("keep others from %s: %w", path, err)
+	}
+	return nil
+}
+
+// networks are HNS' by its first API, with which flanneld makes its own of host-gw
+// (https://github.com/flannel-io/flannel/blob/v0.27.4/pkg/backend/hostgw/hostgw_windows.go).
+type networks struct{}
+
+// defaultCompartment is the host's own.
+const defaultCompartment = 1
+
+const l2bridge = "L2Bridge"
+
+func find(name string) (*hnslib.HNSNetwork, error) {
+	all, err := hnslib.HNSListNetworkRequest("GET", "", "")
+	if err != nil {
+		return nil, fmt.Errorf("list HNS networks: %w", err)
+	}
+	for i := range all {
+		if all[i].Name == name {
+			return &all[i], nil
+		}
+	}
+	return nil, nil //nolint:nilnil // there is none, and nothing is wrong
+}
+
+// Has implements winserver.Networks.
+func (networks) Has(name string) (bool, error) {
+	n, err := find(name)
+	return n != nil, err
+}
+
+// Ensure implements winserver.Networks.
+func (networks) Ensure(name string, subnet netip.Prefix) (bool, error) {
+	n, err := find(name)
+	if err != nil {
+		return false, err
+	}
+	gateway := subnet.Masked().Addr().Next()
+	found := n != nil
+	switch {
+	case !found:
+		n, err = (&hnslib.HNSNetwork{
+			Name: name, Type: l2bridge,
+			Subnets: []hnslib.Subnet{{AddressPrefix: subnet.Masked().String(), GatewayAddress: gateway.String()}},
+		}).Create()
+		if err != nil {
+			return false, fmt.Errorf("make HNS network %s: %w", name, err)
+		}
+	case n.Type != l2bridge || len(n.Subnets) != 1 || n.Subnets[0].AddressPrefix != subnet.Masked().String():
+		return true, fmt.Errorf("HNS network %s: %w: it is not an l2bridge of %s", name, winserver.ErrConflict, subnet)
+	}
+	return found, hostEndpoint(n, gateway.Next())
+}
+
+// hostEndpoint puts the host on its pods' network, with the address that win-bridge.exe makes the pods' gateway.
+func hostEndpoint(n *hnslib.HNSNetwork, at netip.Addr) error {
+	name := n.Name + "_ep"
+	all, err := hnslib.HNSListEndpointRequest()
+	if err != nil {
+		return fmt.Errorf("list HNS endpoints: %w", err)
+	}
+	var e *hnslib.HNSEndpoint
+	for i := range all {
+		if all[i].Name == name && strings.EqualFold(all[i].VirtualNetwork, n.Id) {
+			e = &all[i]
+		}
+	}
+	if e == nil {
+		e, err = (&hnslib.HNSEndpoint{
+			Name: name, VirtualNetwork: n.Id, IPAddress: at.AsSlice(), GatewayAddress: "0.0.0.0",
+		}).Create()
+		if err != nil {
+			return fmt.Errorf("make HNS endpoint %s: %w", name, err)
+		}
+	}
+	if err := e.HostAttach(defaultCompartment); err != nil {
+		return fmt.Errorf("put the host on HNS network %s: %w", n.Name, err)
+	}
+	return nil
+}
+
+// Delete implements winserver.Networks.
+func (networks) Delete(name string) error {
+	n, err := find(name)
+	if err != nil || n == nil {
+		return err
+	}
+	all, err := hnslib.HNSListEndpointRequest()
+	if err != nil {
+		return fmt.Errorf("list HNS endpoints: %w", err)
+	}
+	for i := range all {
+		if strings.EqualFold(all[i].VirtualNetwork, n.Id) {
+			if _, err := all[i].Delete(); err != nil {
+				return fmt.Errorf("remove HNS endpoint %s: %w", all[i].Name, err)
+			}
+		}
+	}
+	if _, err := n.Delete(); err != nil {
+		return fmt.Errorf("remove HNS network %s: %w", name, err)
+	}
+	return nil
+}
+
+// firewall is Windows' firewall, by the cmdlets of its module. Names are the agent's own.
+type firewall struct{}
+
+// Allow implements winserver.Firewall.
+func (firewall) Allow(ctx context.Context, name string, port int) error {
+	_ = firewall{}.Remove(ctx, name) // one of a join that was interrupted
+	return powershell(ctx, fmt.Sprintf("New-NetFirewallRule -Name %s -DisplayName %s -Direction Inbound -Protocol TCP "+
+		"-Action Allow -LocalPort %d | Out-Null", name, name, port))
+}
+
+// Remove implements winserver.Firewall.
+func (firewall) Remove(ctx context.Context, name string) error {
+	return powershell(ctx, "Get-NetFirewallRule -Name "+name+" -ErrorAction SilentlyContinue | Remove-NetFirewallRule")
+}
+
+func powershell(ctx context.Context, command string) error {
+	out, err := exec.CommandContext(ctx, "powershell.exe", "-NoProfile", "-NonInteractive", "-Command",
+		"$ErrorActionPreference = 'Stop'; "+command).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("PowerShell: %s: %w: %s", command, err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}
+
+// productServer are the product types of servers
+// (https://learn.microsoft.com/windows/win32/api/winnt/ns-winnt-osversioninfoexw).
+const productWorkstation = 1
+
+// Facts looks at this server.
+func Facts(ctx context.Context, a Asked) (preflight.Facts, error) {
+	h, err := Host()
+	if err != nil {
+		return preflight.Facts{}, err
+	}
+	f := common(ctx, a, h)
+	v := windows.RtlGetVersion()
+	f.Version = winver.Version{Major: v.MajorVersion, Minor: v.MinorVersion, Build: v.BuildNumber, Revision: revision()}
+	f.Server = v.ProductType != productWorkstation
+	f.Admin = windows.GetCurrentProcessToken().IsElevated()
+	if g, err := hnslib.GetHNSGlobals(); err != nil {
+		f.HNSError = err.Error()
+	} else {
+		f.HNS = winver.HNSVersion{Major: g.Version.Major, Minor: g.Version.Minor}
+	}
+	f.Containers = exists(h.Services, "vmcompute")
+	if a.Runtime != "" {
+		if err := runtimeAnswers(ctx, a.Runtime); err != nil {
+			f.RuntimeError = err.Error()
+		}
+	}
+	root, err := windows.UTF16PtrFromString(`C:\`)
+	if err != nil {
+		return f, err
+	}
+	if err := windows.GetDiskFreeSpaceEx(root, &f.Free, nil, nil); err != nil {
+		return f, fmt.Errorf("ask for the room on C: %w", err)
+	}
+	return f, nil
+}
+
+func exists(m services.Manager, name string) bool {
+	s, err := m.Open(name, services.QueryStatus)
+	if err != nil {
+		return !errors.Is(err, services.DoesNotExist)
+	}
+	return s.Close() == nil
+}
+
+// revision is the number of the build's update, which RtlGetVersion does not have; 0 if it cannot be read.
+func revision() uint32 {
+	k, err := registry.OpenKey(registry.LOCAL_MACHINE, `SOFTWARE\Microsoft\Windows NT\CurrentVersion`,
+		registry.QUERY_VALUE)
+	if err != nil {
+		return 0
+	}
+	defer k.Close()
+	n, _, err := k.GetIntegerValue("UBR")
+	if err != nil {
+		return 0
+	}
+	return uint32(n) //nolint:gosec // it is a DWORD
+}

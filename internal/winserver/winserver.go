@@ -1,0 +1,125 @@
+// Package winserver owns how a Windows Server becomes a node of a cluster and stops being one: the steps of
+// mullion-agent's join, upgrade and leave. What a step changes it reaches through a Host, so the steps are tested on
+// Linux against folders and services in memory; package local is the Windows that they run on.
+//
+//	discovery ─▶ networking ─▶ programs, files ─▶ containerd ─▶ kubelet ─▶ the Node's range ─▶ HNS network ─▶ CNI
+//	token, hash  ConfigMaps    C:\k, C:\etc, …    services      bootstrap                      l2bridge       │
+//	                                                                                        kube-proxy ◀──────┘
+//
+// Each change is in the journal before it is made (package journal); leave takes back what is there. A step that finds
+// its work done does nothing, so a join that was interrupted is repeated.
+package winserver
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"path/filepath"
+	"time"
+
+	"mullion.dev/mullion/internal/node/nodeconfig"
+	"mullion.dev/mullion/internal/spec"
+	"mullion.dev/mullion/internal/windows/services"
+	"mullion.dev/mullion/internal/winserver/journal"
+)
+
+var (
+	// ErrConflict says that the server has something in the place of what a step would make.
+	ErrConflict = errors.New("the server has something else in that place")
+	// ErrNotReady says that something did not get ready in time.
+	ErrNotReady = errors.New("it was not ready in time")
+	// ErrForeign says that the cluster is none that a server can join.
+	ErrForeign = errors.New("the cluster is neither Mullion's nor one that kubeadm made")
+	// ErrNetworkMode says that the agent does not make pods' networks of that kind.
+	ErrNetworkMode = errors.New("mullion-agent makes no network of that kind")
+)
+
+// Places on C:, as SIG Windows' tools and containerd's documents have them.
+const (
+	programsDir   = "/k"
+	cniBinDir     = "/opt/cni/bin"
+	cniConfDir    = "/etc/cni/net.d"
+	kubernetesDir = "/etc/kubernetes"
+	logDir        = "/var/log"
+	cniStateDir   = "/var/lib/cni"
+	runtimeDir    = "/Program Files/containerd"
+	stateDir      = "/ProgramData/mullion-agent"
+
+	journalFile    = stateDir + "/journal.json"
+	stagingDir     = stateDir + "/staging"
+	cniConfFile    = cniConfDir + "/10-mullion.conflist"
+	runtimeConfig  = runtimeDir + "/config.toml"
+	kubeletCertPEM = nodeconfig.KubeletCertDir + "/kubelet-client-current.pem"
+)
+
+// RuntimeEndpoint is containerd's own.
+const RuntimeEndpoint = "npipe:////./pipe/containerd-containerd"
+
+// Host is the Windows that the steps change. Every field has to be set.
+type Host struct {
+	// Root is the folder that is C:\.
+	Root     string
+	Services services.Manager
+	Networks Networks
+	Firewall Firewall
+	// Protect lets only administrators and the system reach a file or a folder.
+	Protect func(path string) error
+	// EndPods stops and removes all pods of the container runtime.
+	EndPods func(ctx context.Context, endpoint string) (int, error)
+	// Address is the address from which the server reaches host:port, with its network.
+	Address func(hostport string) (netip.Prefix, error)
+	// Healthy asks a health endpoint on the loopback.
+	Healthy func(ctx context.Context, port int) error
+	// Poll is the time between two looks.
+	Poll time.Duration
+}
+
+// Networks are HNS' networks.
+type Networks interface {
+	// Ensure makes an l2bridge network with the host's own endpoint on it, or finds both. found says that the network
+	// was there. A network of that name with another range is an error that wraps ErrConflict.
+	Ensure(name string, subnet netip.Prefix) (found bool, err error)
+	// Has reports whether there is a network of that name.
+	Has(name string) (bool, error)
+	// Delete removes a network with its endpoints; one that is not there is no error.
+	Delete(name string) error
+}
+
+// Firewall is Windows' firewall.
+type Firewall interface {
+	// Allow lets connections to a TCP port in, by a rule of that name.
+	Allow(ctx context.Context, name string, port int) error
+	// Remove removes the rule of that name; one that is not there is no error.
+	Remove(ctx context.Context, name string) error
+}
+
+// Say tells a person of a step.
+type Say func(format string, args ...any)
+
+// file is the path, in the form of this machine, of a file that is named by its path on C: with slashes.
+func (h Host) file(path string) string { return filepath.Join(h.Root, filepath.FromSlash(path)) }
+
+// windows is a path as programs of Windows write it.
+func windows(path string) string { return nodeconfig.Path(spec.Windows, path) }
+
+// Journal reads the journal; the error wraps journal.ErrNone if there is none.
+func (h Host) Journal() (*journal.Journal, error) { return journal.Load(h.file(journalFile)) }
+
+// wait calls look until it returns nil, ctx is over or the patience is.
+func (h Host) wait(ctx context.Context, patience time.Duration, look func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	tick := time.NewTicker(h.Poll)
+	defer tick.Stop()
+	for {
+		err := look(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(ErrNotReady, err)
+		case <-tick.C:
+		}
+	}
+}
