@@ -48,6 +48,7 @@ func TestInstallTools(t *testing.T) {
 		filepath.Join(lib, "x86_64-windows/findstr.exe"):  "MZ a newer Wine's real program",
 		filepath.Join(lib, "x86_64-windows/net.exe"):      "MZ Wine's net",
 		filepath.Join(lib, "x86_64-windows/ipconfig.exe"): "MZ Wine's ipconfig",
+		filepath.Join(lib, "x86_64-windows/wmic.exe"):     "MZ Wine's wmic",
 		filepath.Join(system32, "where.exe"):              "MZ Wine's where",
 		filepath.Join(system32, "net.exe"):                "MZ Wine's net",
 		shim:                                              "MZ tools",
@@ -63,12 +64,13 @@ func TestInstallTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"ipconfig.exe", "net.exe", "where.exe"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"ipconfig.exe", "net.exe", "where.exe", "wmic.exe"}, got); diff != "" {
 		t.Error(diff)
 	}
 	for name, want := range map[string]string{
 		"net.exe": "MZ tools", "where.exe": "MZ tools", "timeout.exe": "MZ tools", "net1.exe": "MZ Wine's net",
 		"findstr.exe": "", "ipconfig.exe": "MZ tools", "nslookup.exe": "MZ tools",
+		"wbem/wmic.exe": "MZ tools", "wbem/wmic1.exe": "MZ Wine's wmic", "wmic.exe": "",
 		"sc.exe": "MZ tools", "../../ServiceMonitor.exe": "MZ tools",
 	} {
 		text, err := os.ReadFile(filepath.Join(system32, name))

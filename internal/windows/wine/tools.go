@@ -15,17 +15,23 @@ const tools = "wintools.exe"
 // Windows has a program of that name for the same purpose.
 const netOfWine = "net1.exe"
 
+// wbem is the folder of system32 that has wmic.exe, wmicOfWine the new name of Wine's own there: Mullion's calls it.
+const (
+	wbem       = "wbem"
+	wmicOfWine = "wmic1.exe"
+)
+
 // serviceMonitor is the second name of servicemonitor.exe: in C:\, where images of Windows have it. An image that has
 // it has its own.
 const serviceMonitor = "ServiceMonitor.exe"
 
 // ourOwn reports whether a program of package wintools takes the place of a real one of Wine's too: it does more.
 func ourOwn(name string) bool {
-	return slices.Contains([]string{"chcp", "hostname", "ipconfig", "net", "netstat", "nslookup", "robocopy", "sc", "whoami"}, name)
+	return slices.Contains([]string{"chcp", "hostname", "ipconfig", "net", "netstat", "nslookup", "robocopy", "sc", "whoami", "wmic"}, name)
 }
 
 // installTools puts the programs of shim into system32 and returns the names of Wine's own that they replace. Another
-// real program of Wine's stays. Wine's net becomes net1.
+// real program of Wine's stays. Wine's net becomes net1, its wmic wmic1.
 func (o Options) installTools(shim, system32 string) ([]string, error) {
 	var names []string
 	first := ""
@@ -35,13 +41,20 @@ func (o Options) installTools(shim, system32 string) ([]string, error) {
 		if builtin && !ourOwn(name) && !o.Install.isEmpty(file) {
 			continue
 		}
-		if builtin && name == "net" {
-			if err := copyFile(filepath.Join(o.Install.WindowsDir(), file), filepath.Join(system32, netOfWine),
+		folder := system32
+		if name == "wmic" {
+			folder = filepath.Join(system32, wbem)
+			if err := os.MkdirAll(folder, 0o755); err != nil {
+				return nil, err
+			}
+		}
+		if kept := map[string]string{"net": netOfWine, "wmic": wmicOfWine}[name]; builtin && kept != "" {
+			if err := copyFile(filepath.Join(o.Install.WindowsDir(), file), filepath.Join(folder, kept),
 				0o755); err != nil {
 				return nil, err
 			}
 		}
-		if err := linkOrCopy(shim, &first, filepath.Join(system32, file)); err != nil {
+		if err := linkOrCopy(shim, &first, filepath.Join(folder, file)); err != nil {
 			return nil, err
 		}
 		if builtin {

@@ -1,6 +1,7 @@
 package wintools
 
 import (
+	"os"
 	"time"
 	"unsafe"
 
@@ -60,6 +61,12 @@ func (local) CodePage() (uint32, error) {
 		return 0, ErrNoConsole
 	}
 	return uint32(page), nil
+}
+
+// Piped implements Console.
+func (local) Piped() bool {
+	kind, err := windows.GetFileType(windows.Handle(os.Stdout.Fd()))
+	return err == nil && kind == windows.FILE_TYPE_PIPE
 }
 
 // SetCodePage implements Console.

@@ -34,7 +34,7 @@ func programs() map[string]func(Env, []string) int {
 		"netstat": netstat, "nltest": nltest, "nslookup": nslookup, "robocopy": runRobocopy, "route": route, "sc": runSC,
 		"servicemonitor": runServiceMonitor, "setx": setx, "shutdown": shutdown, "sort": sortLines, "systeminfo": systeminfo,
 		"takeown": takeown, "tar": runTar, "tasklist": tasklist, "timeout": timeout, "tzutil": tzutil, "w32tm": w32tm, "w3svc": runW3SVC,
-		"wevtutil": wevtutil, "where": where, "whoami": whoami,
+		"wevtutil": wevtutil, "where": where, "whoami": whoami, "wmic": wmic,
 	}
 }
 

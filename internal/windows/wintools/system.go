@@ -82,6 +82,8 @@ type Console interface {
 	// CodePage is the console's code page for output, SetCodePage sets those for output and input.
 	CodePage() (uint32, error)
 	SetCodePage(page uint32) error
+	// Piped reports whether standard output is a pipe.
+	Piped() bool
 }
 
 // Host is what net and sc need of Windows: the computer's name, the local groups, the services, and Wine's own net.
@@ -94,6 +96,8 @@ type Host interface {
 	Alone(f func() error) error
 	// Net runs Wine's own net, for everything that net here does not do, and returns its exit code.
 	Net(e Env, args []string) (int, error)
+	// WMIC runs Wine's own wmic, whose output goes to e's, and returns its exit code.
+	WMIC(e Env, args []string) (int, error)
 	// Control is what sc, net start and shutdown need.
 	Control
 }

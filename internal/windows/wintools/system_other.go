@@ -35,6 +35,8 @@ func (nowhere) Name() string                       { return "" }
 func (nowhere) Groups() string                     { return "" }
 func (nowhere) Alone(func() error) error           { return errors.ErrUnsupported }
 func (nowhere) Net(Env, []string) (int, error)     { return 0, errors.ErrUnsupported }
+func (nowhere) WMIC(Env, []string) (int, error)    { return 0, errors.ErrUnsupported }
+func (nowhere) Piped() bool                        { return false }
 func (nowhere) Services() services.Manager         { return services.Local() }
 func (nowhere) HostName() string                   { return "" }
 func (nowhere) Adapters() ([]Adapter, error)       { return nil, errors.ErrUnsupported }

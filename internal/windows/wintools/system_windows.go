@@ -218,12 +218,18 @@ func (local) Alone(f func() error) error {
 }
 
 // Net implements Host. Windows' own net hands most of its work to net1.exe too; here that is Wine's net.
-func (local) Net(e Env, args []string) (int, error) {
+func (local) Net(e Env, args []string) (int, error) { return ofWine(e, "net1.exe", args) }
+
+// WMIC implements Host.
+func (local) WMIC(e Env, args []string) (int, error) { return ofWine(e, `wbem\wmic1.exe`, args) }
+
+// ofWine runs one of Wine's own programs, which lies in the folder of the system.
+func ofWine(e Env, program string, args []string) (int, error) {
 	system, err := windows.GetSystemDirectory()
 	if err != nil {
 		return 0, err
 	}
-	cmd := exec.Command(filepath.Join(system, "net1.exe"), args...)
+	cmd := exec.Command(filepath.Join(system, program), args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.Stdin, e.Stdout, e.Stderr
 	err = cmd.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {

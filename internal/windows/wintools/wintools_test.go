@@ -29,6 +29,7 @@ type fake struct {
 	tasks     []Task
 	variables map[string]string
 	keys      []rune // nil: there is no console
+	piped     bool   // standard output is a pipe
 	groups    string
 	adapters  []Adapter
 	stores    map[string]string // the certificates that were added
@@ -144,6 +145,17 @@ func (w *fake) Net(e Env, args []string) (int, error) {
 	e.print("wine's net %s", strings.Join(args, " "))
 	return 7, w.err
 }
+
+// WMIC makes a fake a Host whose wmic prints what Wine's does: UTF-16 with a mark.
+func (w *fake) WMIC(e Env, args []string) (int, error) {
+	if w.err != nil {
+		return 0, w.err
+	}
+	_, err := e.Stdout.Write(utf16Bytes("\ufeffSerialNumber\r\n" + strings.Join(args, " ") + " é\r\n"))
+	return 7, err
+}
+
+func (w *fake) Piped() bool { return w.piped }
 
 // result is what a program printed, with plain ends of lines, and its exit code.
 type result struct {
