@@ -224,7 +224,7 @@ func programRows() []support.Row {
 				"with its calls (ScriptStackTrace), 2>&1, strict mode, pipelines, script files, also in this scope (. file), modules of files, native " +
 				"programs, and a prompt. A script with anything else that PowerShell has (another cmdlet, alias, " +
 				"parameter or operator; another variable of PowerShell's own; wild cards in paths but for those of " +
-				"the cmdlets for files; other types and members of .NET; classes, Get-Disk) is refused before " +
+				"the cmdlets for files; other types and members of .NET; classes, Clear-Disk) is refused before " +
 				"any of it runs, with 1. What is seen only while it runs (such a name, path or value in a variable, a " +
 				"property or method that an object does not have) ends it with 1, and no try catches that. Integers " +
 				"have 64 bits, hash tables keep the order in which they were filled, hidden files are always shown, a " +

@@ -257,8 +257,9 @@ func (r *reader) windows(o object) windowsVersion {
 	o.rest(map[string]string{
 		"adminUsername": "nodes have no accounts to log in to", "adminPassword": "nodes have no accounts to log in to; it is not kept",
 		"imageReference": "nodes have no images of Azure's", "windowsImageSourceURL": "nodes have no images of Azure's",
-		"windowsDockerVersion": "nodes have no Docker", "csiProxyURL": "csi-proxy does not run", "enableCsiProxy": "csi-proxy does not run",
-		"sshEnabled": "`mullion node shell` opens a prompt", "enableAutomaticUpdates": "nodes have no updates",
+		"windowsDockerVersion": "nodes have no Docker", "csiProxyURL": "csi-proxy is deployed by examples/csi-proxy",
+		"enableCsiProxy": "csi-proxy is deployed by examples/csi-proxy",
+		"sshEnabled":     "`mullion node shell` opens a prompt", "enableAutomaticUpdates": "nodes have no updates",
 		"secrets": "nothing here calls Azure",
 	})
 	for _, text := range []string{sku, offer, image} {

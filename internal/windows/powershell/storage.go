@@ -66,7 +66,7 @@ func (c *call) noSuch(class, property string, v value) error {
 func storageNames() map[string]string {
 	return map[string]string{
 		"number": "Number", "uniqueid": "UniqueId", "serialnumber": "SerialNumber", "friendlyname": "FriendlyName",
-		pathName: "Path", "driveletter": "DriveLetter", "disknumber": "DiskNumber",
+		"driveletter": "DriveLetter", "disknumber": "DiskNumber",
 		"partitionnumber": "PartitionNumber", "filesystemlabel": "FileSystemLabel",
 	}
 }
@@ -147,14 +147,14 @@ func storageCmdlets() []cmdlet {
 			name:      "Get-Disk",
 			about:     "no disks: there are none",
 			run:       getDisk,
-			values:    []string{"number", "uniqueid", "serialnumber", "friendlyname", pathName},
+			values:    []string{"number", "uniqueid", "serialnumber", "friendlyname"},
 			positions: []string{"number"},
 		},
 		{
 			name:      "Get-Volume",
 			about:     "the drives, with the size of the file system that each is on",
 			run:       getVolume,
-			values:    []string{"driveletter", "uniqueid", "filesystemlabel", pathName},
+			values:    []string{"driveletter", "uniqueid", "filesystemlabel"},
 			positions: []string{"driveletter"},
 			takes:     objectName,
 		},
@@ -166,6 +166,10 @@ func storageCmdlets() []cmdlet {
 			positions: []string{"disknumber", "partitionnumber"},
 			takes:     objectName,
 		},
-		{name: "Update-HostStorageCache", about: "looks for disks anew, of which there are none", run: updateHostStorageCache},
+		{
+			name:  "Update-HostStorageCache",
+			about: "looks for disks anew, of which there are none",
+			run:   updateHostStorageCache,
+		},
 	}
 }

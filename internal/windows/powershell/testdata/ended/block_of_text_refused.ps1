@@ -1,1 +1,1 @@
-[scriptblock]::Create('Get-Disk')
+[scriptblock]::Create('Clear-Disk')

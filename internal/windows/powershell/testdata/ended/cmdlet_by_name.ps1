@@ -1,1 +1,1 @@
-$c = 'Get-Disk'; & $c
+$c = 'Clear-Disk'; & $c

@@ -1,1 +1,1 @@
-Invoke-Expression 'Get-Disk'
+Invoke-Expression 'Clear-Disk'

@@ -1,1 +1,1 @@
-Get-Disk -Class x
+Clear-Disk -Class x

@@ -1,1 +1,1 @@
-function f { function Get-Disk { 1 } } f; Get-Disk
+function f { function Clear-Disk { 1 } } f; Clear-Disk

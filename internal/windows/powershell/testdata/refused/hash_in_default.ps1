@@ -1,1 +1,1 @@
-function f($a = @{ b = (Get-Disk) }) { 1 }
+function f($a = @{ b = (Clear-Disk) }) { 1 }

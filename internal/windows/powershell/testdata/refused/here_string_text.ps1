@@ -1,3 +1,3 @@
 $x = @"
-$(Get-Disk)
+$(Clear-Disk)
 "@

@@ -1,1 +1,1 @@
-if ($false) { foreach ($x in 1) { Get-Disk x } }
+if ($false) { foreach ($x in 1) { Clear-Disk x } }

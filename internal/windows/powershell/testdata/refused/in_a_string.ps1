@@ -1,1 +1,1 @@
-"$(Get-Disk)"
+"$(Clear-Disk)"

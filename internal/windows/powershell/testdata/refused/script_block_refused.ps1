@@ -1,1 +1,1 @@
-Start-Job { Get-Disk }
+Start-Job { Clear-Disk }

@@ -1,1 +1,1 @@
-try { echo x } catch { Get-Disk }
+try { echo x } catch { Clear-Disk }

@@ -19,6 +19,8 @@ Get-Disk 0 -ErrorAction SilentlyContinue
 try { Get-Disk 0 } catch { "caught: $_" }
 (Get-Disk -Number 0).Size
 "size: $((Get-Disk -Number 7).Size)"
+Get-Disk -SerialNumber s; Get-Disk -FriendlyName f; Get-Disk -UniqueId u
 Get-Volume -DriveLetter Z
+Get-Partition -DiskNumber 0; Get-Partition -PartitionNumber 1
 Get-Volume -UniqueId '\\?\Volume{0}\'
 (Get-Disk -Number 7) | Select-Object -ExpandProperty IsOffline
