@@ -62,7 +62,8 @@ const homeless = ""
 
 // split divides a change by the networks that are apart, and notes what belongs to them from now on. apart says which
 // networks were apart before the change; those that it removes are in gone.
-func (o homes) split(c netplan.Change, apart func(bridge string) bool) (parts map[string]*netplan.Change, gone []string) {
+func (o homes) split(c netplan.Change, apart func(bridge string) bool,
+) (parts map[string]*netplan.Change, gone []string) {
 	parts = map[string]*netplan.Change{homeless: {}}
 	of := func(home string) *netplan.Change {
 		if parts[home] == nil {
@@ -93,13 +94,13 @@ func (o homes) split(c netplan.Change, apart func(bridge string) bool) (parts ma
 		}
 		return homeless
 	}
-	divide(o.peers, c.Set.Peers, c.Removed.Peers, where,
+	divide(o.peers, pair[netplan.Peer]{c.Set.Peers, c.Removed.Peers}, where,
 		func(p netplan.Peer) (string, string) { return p.ID, p.Bridge },
 		func(home string) (*[]netplan.Peer, *[]string) { x := of(home); return &x.Set.Peers, &x.Removed.Peers })
-	divide(o.ports, c.Set.Ports, c.Removed.Ports, where,
+	divide(o.ports, pair[netplan.Port]{c.Set.Ports, c.Removed.Ports}, where,
 		func(p netplan.Port) (string, string) { return p.ID, p.Bridge },
 		func(home string) (*[]netplan.Port, *[]string) { x := of(home); return &x.Set.Ports, &x.Removed.Ports })
-	divide(o.balancers, c.Set.LoadBalancers, c.Removed.LoadBalancers, where,
+	divide(o.balancers, pair[netplan.LoadBalancer]{c.Set.LoadBalancers, c.Removed.LoadBalancers}, where,
 		func(lb netplan.LoadBalancer) (string, string) { return lb.ID, lb.Bridge },
 		func(home string) (*[]netplan.LoadBalancer, *[]string) {
 			x := of(home)
@@ -108,17 +109,23 @@ func (o homes) split(c netplan.Change, apart func(bridge string) bool) (parts ma
 	return parts, gone
 }
 
+// pair are the objects of one kind that a change sets, and the IDs of those that it removes.
+type pair[T any] struct {
+	set     []T
+	removed []string
+}
+
 // divide adds each object of a kind, and each that is removed, to the lists of its home. An object whose home is
 // another now is removed from the one before.
-func divide[T any](homeOf map[string]string, set []T, removed []string, where func(bridge string) string,
+func divide[T any](homeOf map[string]string, c pair[T], where func(bridge string) string,
 	names func(T) (id, bridge string), lists func(home string) (*[]T, *[]string),
 ) {
-	for _, id := range removed {
+	for _, id := range c.removed {
 		_, list := lists(homeOf[id])
 		*list = append(*list, id)
 		delete(homeOf, id)
 	}
-	for _, x := range set {
+	for _, x := range c.set {
 		id, bridge := names(x)
 		home := where(bridge)
 		if before, ok := homeOf[id]; ok && before != home {

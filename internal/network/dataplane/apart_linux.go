@@ -34,8 +34,7 @@ func (p *Plane) mine(bridge string) bool {
 	return !p.isApart(bridge)
 }
 
-// applyApart makes the networks that are apart as they should be, and removes all others. It requires that the host's
-// own namespace was made.
+// applyApart makes the networks that are apart as they should be. It requires that the host's own namespace was made.
 func (p *Plane) applyApart(ctx context.Context, parts map[string]*netplan.Change) error {
 	for _, home := range slices.Sorted(maps.Keys(parts)) {
 		if home == homeless {
@@ -47,6 +46,11 @@ func (p *Plane) applyApart(ctx context.Context, parts map[string]*netplan.Change
 			return fmt.Errorf("network %s, apart: %w", home, err)
 		}
 	}
+	return nil
+}
+
+// removeStrayAparts removes the networks that are apart and not in parts.
+func (p *Plane) removeStrayAparts(ctx context.Context, parts map[string]*netplan.Change) error {
 	names, err := p.allPins()
 	if err != nil {
 		return err

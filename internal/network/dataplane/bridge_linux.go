@@ -249,9 +249,8 @@ func (p *Plane) removeStrangers(h *netlink.Handle, want *state) error {
 }
 
 func ours(alias string) bool {
-	return slices.ContainsFunc([]string{aliasBridge, aliasPort, aliasVXLAN, aliasVLAN, aliasApart}, func(prefix string) bool {
-		return strings.HasPrefix(alias, prefix)
-	})
+	made := []string{aliasBridge, aliasPort, aliasVXLAN, aliasVLAN, aliasApart}
+	return slices.ContainsFunc(made, func(prefix string) bool { return strings.HasPrefix(alias, prefix) })
 }
 
 func halfMade(l netlink.Link) bool {

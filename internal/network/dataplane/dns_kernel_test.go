@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/netip"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,13 +41,13 @@ func nameServer(t *testing.T, ns, at string) {
 	}()
 }
 
-// resolves reports whether a question at an address is answered.
-func resolves(ns, at string) bool {
+// resolves reports whether a question at the gateway is answered.
+func resolves(ns string) bool {
 	question := []byte("\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x01a\x00\x00\x01\x00\x01")
 	reply := make([]byte, 512)
 	n := 0
 	err := netns.Do(ns, func() error {
-		c, err := net.Dial("udp4", at)
+		c, err := net.Dial("udp4", "172.20.1.1:53")
 		if err != nil {
 			return err
 		}
@@ -74,9 +73,10 @@ func TestDNSAtGateway(t *testing.T) {
 			for _, a := range at {
 				listen = append(listen, netip.AddrPortFrom(a, 53))
 			}
-			return dnsproxy.Listen(dnsproxy.Config{Netns: u.a.ns, Link: link, At: listen, Servers: func() []netip.AddrPort {
-				return []netip.AddrPort{netip.MustParseAddrPort("198.51.100.1:53")}
-			}})
+			servers := []netip.AddrPort{netip.MustParseAddrPort("198.51.100.1:53")}
+			return dnsproxy.Listen(dnsproxy.Config{
+				Netns: u.a.ns, Link: link, At: listen, Servers: func() []netip.AddrPort { return servers },
+			})
 		},
 	})
 	if err != nil {
@@ -85,24 +85,24 @@ func TestDNSAtGateway(t *testing.T) {
 	plan := network(netplan.WinNAT, "172.20.1")
 	u.a.apply(t, plan)
 	pod := u.a.Pin(dataplanetest.NSA)
-	if resolves(pod, "172.20.1.1:53") {
+	if resolves(pod) {
 		t.Error("the gateway answers unasked")
 	}
 	with := plan.Bridges[0]
 	with.DNSProxy = true
 	u.a.change(t, &plan, netplan.Change{Set: netplan.Plan{Bridges: []netplan.Bridge{with}}})
 	run(t, u.linux, "ip route add 172.20.1.0/24 via 10.213.0.11")
-	if !resolves(pod, "172.20.1.1:53") || resolves(u.linux, "172.20.1.1:53") {
+	if !resolves(pod) || resolves(u.linux) {
 		t.Error("a pod resolves no name at the gateway, or another host does")
 	}
 	run(t, u.a.ns, "ip link del $(ip -o link | grep -o 'hns[0-9a-f]*' | head -1)")
 	found, err := u.a.Differences(t.Context(), plan)
-	if err != nil || !slices.ContainsFunc(found, func(s string) bool { return strings.Contains(s, "DNS at the gateway") }) {
+	if err != nil || !strings.Contains(strings.Join(found, "\n"), "DNS at the gateway") {
 		t.Errorf("without the switch: %q, %v", found, err)
 	}
 	u.a.apply(t, plan)
 	dataplanetest.Expect(t, u.a, plan)
-	if !resolves(pod, "172.20.1.1:53") {
+	if !resolves(pod) {
 		t.Error("after the repair, a pod resolves no name at the gateway")
 	}
 	u.a.apply(t, netplan.Plan{})

@@ -167,8 +167,8 @@ func frameRules() [][2]string {
 	)
 	return [][2]string{
 		{"raw", "iifname " + switches + " ip daddr 127.0.0.0/8 drop"}, // route_localnet is on for NAT networks
-		// What comes out of a network that is apart is behind the address of its way out: others' pods may have those of
-		// its own.
+		// What comes out of a network that is apart is behind the address of its way out: others' pods may have those
+		// of its own.
 		{"raw", "iifname " + aparts + " ip saddr != 169.254.0.0/16 drop"},
 		{"raw", "iifname " + aparts + " meta nfproto ipv6 drop"},
 		// A pod sends from its own addresses. Any program can send from others with IPv6 (IPV6_FREEBIND).

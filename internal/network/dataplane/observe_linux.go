@@ -369,12 +369,12 @@ func (p *Plane) differences(plan netplan.Plan) ([]string, error) {
 		return nil, err
 	}
 	found = append(found, more...)
-	if p.parent != nil { // the parent looks for all
-		more, err = nil, nil
-	} else if more, err = p.podRuleDifferences(); err != nil {
-		return nil, err
+	if p.parent == nil { // it looks for all
+		if more, err = p.podRuleDifferences(); err != nil {
+			return nil, err
+		}
+		found = append(found, more...)
 	}
-	found = append(found, more...)
 	if more, err = p.keptDifferences(); err != nil {
 		return nil, err
 	}

@@ -28,8 +28,8 @@ type Config struct {
 	// Users are the Linux users, on the machine, that programs in pods run as, by the SIDs of the Windows users, and of
 	// their groups.
 	Users map[string][]uint32
-	// DNS answers DNS questions that come by a link of the host's namespace to addresses of the host, until the result is
-	// closed. Nil: nobody does, whatever the plan says.
+	// DNS answers DNS questions that come by a link of the host's namespace to addresses of the host, until the result
+	// is closed. Nil: nobody does, whatever the plan says.
 	DNS func(link string, at []netip.Addr) (io.Closer, error)
 }
 
@@ -67,7 +67,13 @@ func New(cfg Config) (*Plane, error) {
 	if cfg.PinDir == "" {
 		return nil, errors.New("open data plane: no folder for pods' namespaces")
 	}
-	p := &Plane{cfg: cfg, podRules: map[string]uint32{}, dns: map[string]dnsProxy{}, apart: map[string]*Plane{}, homes: newHomes()}
+	p := &Plane{
+		cfg:      cfg,
+		podRules: map[string]uint32{},
+		dns:      map[string]dnsProxy{},
+		apart:    map[string]*Plane{},
+		homes:    newHomes(),
+	}
 	var err error
 	if p.table, err = openTable(cfg.Netns); err != nil {
 		return nil, fmt.Errorf("open data plane: %w", err)
@@ -85,6 +91,9 @@ func (p *Plane) Apply(ctx context.Context, plan netplan.Plan) error {
 	defer p.mu.Unlock()
 	p.want, p.homes = nil, newHomes()
 	parts, _ := p.homes.split(whole(plan), func(string) bool { return false })
+	if err := p.removeStrayAparts(ctx, parts); err != nil { // another network may have its VNI now
+		return err
+	}
 	maps.DeleteFunc(p.apart, func(id string, _ *Plane) bool { return parts[id] == nil })
 	if err := p.ensureAparts(parts); err != nil {
 		return err

@@ -1,6 +1,6 @@
 // Package dnsproxy answers DNS questions (RFC 1035) at an address of a host by passing them to the host's own name
-// servers, as Windows does at the gateway of a network with the flag EnableDnsProxy. It keeps nothing and decides nothing
-// about names. What it reads comes from pods: sizes, times and numbers are bounded.
+// servers, as Windows does at the gateway of a network with the flag EnableDnsProxy. It keeps nothing and decides
+// nothing about names. What it reads comes from pods: sizes, times and numbers are bounded.
 package dnsproxy
 
 import (
@@ -60,7 +60,7 @@ func Listen(cfg Config) (*Proxy, error) {
 		cfg.Netns = netns.Self
 	}
 	p := &Proxy{cfg: cfg, udp: make(chan struct{}, mostDatagrams), tcp: make(chan struct{}, mostConnections)}
-	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p.ctx, p.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // the proxy lives until Close
 	for _, at := range cfg.At {
 		if err := p.listen(at); err != nil {
 			return nil, errors.Join(fmt.Errorf("answer DNS questions at %s: %w", at, err), p.Close())
@@ -137,7 +137,10 @@ func (p *Proxy) serveTCP(l net.Listener) {
 			if p.ctx.Err() != nil {
 				return
 			}
-			time.Sleep(10 * time.Millisecond) // too many open files, for example
+			select { // too many open files, for example
+			case <-time.After(10 * time.Millisecond):
+			case <-p.ctx.Done():
+			}
 			continue
 		}
 		select {

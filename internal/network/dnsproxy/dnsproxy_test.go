@@ -33,7 +33,7 @@ func server(t *testing.T, knows bool) (at netip.AddrPort, asked *atomic.Int32) {
 		}
 		q.Response, q.RCode = true, dnsmessage.RCodeSuccess
 		q.Answers = []dnsmessage.Resource{{
-			Header: dnsmessage.ResourceHeader{Name: q.Questions[0].Name, Type: dnsmessage.TypeA, Class: dnsmessage.ClassINET},
+			Header: dnsmessage.ResourceHeader{Name: q.Questions[0].Name, Class: dnsmessage.ClassINET},
 			Body:   &dnsmessage.AResource{A: [4]byte{192, 0, 2, 7}},
 		}}
 		out, _ := q.Pack()

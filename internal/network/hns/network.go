@@ -114,8 +114,8 @@ func (m *Model) checkSubnets(n *network) error {
 // checkBeside checks a subnet of a new network against those of the networks that are there, and sets its Apart. Two
 // overlays may have the same addresses if their VSIDs differ
 // (https://kubernetes.io/docs/concepts/services-networking/windows-networking/#network-modes). A VSID is one network's
-// alone, as the hosts of an overlay know it by nothing else. Microsoft documents no error for either; both get the one of
-// a network that is not valid.
+// alone, as the hosts of an overlay know it by nothing else. Microsoft documents no error for either; both get the one
+// of a network that is not valid.
 func (m *Model) checkBeside(n *network, s subnet) error {
 	for _, other := range m.networks.objects {
 		for _, o := range other.subnets() {

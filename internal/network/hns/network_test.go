@@ -263,7 +263,9 @@ func balancer(endpoints ...string) string {
 func TestDNSProxyFlag(t *testing.T) {
 	for kind, want := range map[string]bool{"NAT": true, "L2Bridge": false} {
 		h := host{Model: hns.New(newest())}
-		for flags, on := range map[int]bool{0: false, wire.NetworkEnableDHCPServer: false, wire.NetworkEnableDNSProxy: want} {
+		for flags, on := range map[int]bool{
+			0: false, wire.NetworkEnableDHCPServer: false, wire.NetworkEnableDNSProxy: want,
+		} {
 			settings := strings.Replace(network("n", "10.1.0.0/24", "10.1.0.1"), "L2Bridge", kind, 1)
 			settings = strings.Replace(settings, `"Type"`, fmt.Sprintf(`"Flags":%d,"Type"`, flags), 1)
 			id := h.ok(t, "HcnCreateNetwork", "", settings).Object

@@ -65,7 +65,8 @@ type portMap struct {
 // readPolicies reads the policies of an endpoint, and those of its network that concern its port.
 func (m *Model) readPolicies(n *network, policies []wire.Policy) (*portPolicies, error) {
 	p := &portPolicies{network: n, icmp: m.cfg.Profile == Modern}
-	if n.Apart != 0 && slices.ContainsFunc(policies, func(p wire.Policy) bool { return p.Type == wire.PolicyPortMapping }) {
+	mapsPort := func(p wire.Policy) bool { return p.Type == wire.PolicyPortMapping }
+	if n.Apart != 0 && slices.ContainsFunc(policies, mapsPort) {
 		return nil, wire.Errorf(wire.RequestUnsupported, "PortMapping on a network whose subnet another has too")
 	}
 	for _, list := range [][]wire.Policy{policies, n.portPolicies()} {
