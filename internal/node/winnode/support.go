@@ -35,6 +35,13 @@ func SupportRows() []support.Row {
 		},
 		{
 			Area:  area,
+			Name:  "csi-proxy",
+			Level: support.Partly,
+			Note:  `upstream's csi-proxy.exe v1.1.3, unmodified, as a service or in a HostProcess DaemonSet (examples/csi-proxy). Its groups filesystem, smb and system work; smb maps with -RequirePrivacy, which is refused unless the server demands encryption. Of volume, a folder's volume (GetClosestVolumeIDFromTargetPath), IsVolumeFormatted and GetVolumeStats: a host has one volume, C:, with the size of the file system of Linux that it is on. There are no disks: disk lists none, and all else of disk and volume, and all of iscsi, answers with an error. v1.3.0, which asks WMI for all of this, is not there`,
+			Ref:   "https://github.com/kubernetes-csi/csi-proxy/blob/v1.1.3/README.md",
+		},
+		{
+			Area:  area,
 			Name:  "FlexVolume drivers",
 			Level: support.Partly,
 			Note:  `programs in C:\usr\libexec\kubernetes\kubelet-plugins\volume\exec that a person puts there; Microsoft's for SMB shares (smb.cmd, smb.ps1) runs as it is; iscsi.ps1 asks for disks, which are not there`,
