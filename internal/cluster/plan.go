@@ -28,7 +28,8 @@ type Plan struct {
 	APIServer netip.AddrPort
 	// Fabric is the bridge's address on the underlay, Machine the machine's own.
 	Fabric, Machine netip.Addr
-	// Endpoint is the address, on the underlay, of the control planes of bare Linux hosts; not valid without such hosts.
+	// Endpoint is the address, on the underlay, of the control planes of bare Linux hosts; not valid without such
+	// hosts.
 	Endpoint netip.AddrPort
 	// Hosts are the Windows nodes, LinuxHosts the Linux ones; their addresses follow the order of the specification's
 	// nodes.

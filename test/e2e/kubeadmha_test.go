@@ -162,7 +162,8 @@ func (h kubeadmHosts) containers(t *testing.T) string {
 		`jsonpath={range .items[*]}{.status.containerStatuses[0].containerID} {.status.containerStatuses[0].restartCount} {end}`)
 }
 
-// etcdMembers waits until etcd has a member on each Linux host, and each of them is healthy by a read that all agree on.
+// etcdMembers waits until etcd has a member on each Linux host, and each of them is healthy by a read that the others
+// agree to.
 func (h kubeadmHosts) etcdMembers(t *testing.T) {
 	t.Helper()
 	const pki = "/etc/kubernetes/pki/etcd/"

@@ -172,7 +172,7 @@ func (b *Balancer) admit(c net.Conn) bool {
 	at := source(c)
 	if b.all >= b.cfg.Most || b.from[at] >= b.cfg.MostOfOne {
 		if b.refused++; b.refused&(b.refused-1) == 0 { // the first, second, fourth, eighth …
-			b.cfg.Log.Warn("a connection is one too many", "from", at, "connections", b.all, "of one address", b.from[at],
+			b.cfg.Log.Warn("a connection is one too many", "from", at, "connections", b.all, "of_one", b.from[at],
 				"refused", b.refused)
 		}
 		return false

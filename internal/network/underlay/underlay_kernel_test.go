@@ -95,7 +95,12 @@ func newEnv(t *testing.T) env {
 
 func (e env) open(t *testing.T) *underlay.Underlay {
 	t.Helper()
-	u, err := underlay.New(underlay.Config{RunDir: e.dir, MachineNetns: e.machine, Subnet6: e.subnet6, Endpoint: e.endpoint})
+	u, err := underlay.New(underlay.Config{
+		RunDir:       e.dir,
+		MachineNetns: e.machine,
+		Subnet6:      e.subnet6,
+		Endpoint:     e.endpoint,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -226,7 +226,8 @@ func (u *Underlay) ensureBridge(h *netlink.Handle) error {
 		return err
 	}
 	if u.cfg.Endpoint.IsValid() {
-		if err := h.AddrReplace(link, &netlink.Addr{IPNet: ipnet.Of(netip.PrefixFrom(u.cfg.Endpoint, 32))}); err != nil {
+		endpoint := &netlink.Addr{IPNet: ipnet.Of(netip.PrefixFrom(u.cfg.Endpoint, 32))}
+		if err := h.AddrReplace(link, endpoint); err != nil {
 			return fmt.Errorf("set address %s: %w", u.cfg.Endpoint, err)
 		}
 	}
