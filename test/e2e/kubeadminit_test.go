@@ -110,7 +110,7 @@ func (h kubeadmHosts) up(t *testing.T, yaml string) {
 	}
 	t.Cleanup(func() { h.takeDown(t) })
 	want := fmt.Sprintf("0 node(s) and %d bare host(s)", len(h.linux)+1)
-	if out := h.must(t, "up", "-f", file); !strings.Contains(out, want) {
+	if out := h.must(t, "up", "-f", file, "--wait", "20m"); !strings.Contains(out, want) {
 		t.Errorf("mullion up: %s", out)
 	}
 	last := h.linux[len(h.linux)-1]
