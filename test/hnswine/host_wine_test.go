@@ -4,6 +4,7 @@ package hnswine_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,6 +47,7 @@ type cluster struct {
 	underlay         *underlay.Underlay
 	machine, outside string
 	base             string
+	hns              wire.Version // of its hosts; that of Windows Server 2025 if none
 }
 
 func newCluster(t *testing.T) cluster {
@@ -165,6 +167,7 @@ func (containers) JobObject(string) (jobobject.Limits, error) { return jobobject
 // host is one Windows host: a network namespace, a Wine prefix, HNS and the pod network on top.
 type host struct {
 	name, addr, ns, prefix, state string
+	hns                           wire.Version
 	plane                         *dataplane.Plane
 	service                       *server.Service
 	pods                          *podnet.Network
@@ -205,7 +208,7 @@ func (c cluster) newHost(t *testing.T, name, addr, cidr string) *host {
 	if err := c.underlay.SetPodRoute(ctx, netip.MustParseAddr(addr), netip.MustParsePrefix(cidr)); err != nil {
 		t.Fatal(err)
 	}
-	h := &host{name: name, addr: addr, ns: c.underlay.HostNetns(name), state: t.TempDir(), prefix: layer(t, c.base)}
+	h := &host{name: name, addr: addr, hns: cmp.Or(c.hns, wire.Version{Major: 16}), ns: c.underlay.HostNetns(name), state: t.TempDir(), prefix: layer(t, c.base)}
 	h.startWine(t)
 	h.start(t)
 	if err := h.pods.SetPodCIDR(ctx, netip.MustParsePrefix(cidr)); err != nil {
@@ -265,7 +268,7 @@ func (h *host) start(t *testing.T) {
 	log := slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	h.service, err = server.Open(t.Context(), server.Config{
 		Model: hns.Config{
-			Version:   wire.Version{Major: 16},
+			Version:   h.hns,
 			Adapters:  []string{"eth0"},
 			Addresses: []netip.Addr{netip.MustParseAddr(h.addr)},
 		},
