@@ -12,10 +12,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
-	"sigs.k8s.io/yaml"
 
 	"mullion.dev/mullion/internal/machines/discovery"
 	"mullion.dev/mullion/internal/machines/terms"
@@ -46,17 +42,6 @@ type Join struct {
 	Kubelet map[string]any
 	// Wait is how long the node may take to be Ready.
 	Wait time.Duration
-}
-
-// cluster is what a join has found out.
-type cluster struct {
-	discovery.Cluster
-	domain         string
-	dns            netip.Addr
-	pods, services netip.Prefix
-	nodes          netip.Prefix // not valid: that of the server's own address
-	selfSigned     bool         // nobody in the cluster signs serving certificates
-	mullion        bool
 }
 
 // programs returns the programs that a node needs, and those that it gets if a bundle has them.
@@ -140,68 +125,6 @@ func (h Host) resume(node, server string) (*journal.Journal, error) {
 			j.Node, j.Server)
 	}
 	return j, nil
-}
-
-// learn reads the cluster's networking, and looks whether the node's name is free.
-func (c change) learn(ctx context.Context, client *api.Client, found discovery.Cluster, o Join) (cluster, error) {
-	k := cluster{Cluster: found}
-	published, err := client.ConfigMap(ctx, terms.MullionNamespace, terms.MullionConfig)
-	switch {
-	case err == nil:
-		s, err := terms.Mullion(published[terms.MullionKey])
-		if err != nil {
-			return k, fmt.Errorf("read the cluster's networking: %w", err)
-		}
-		n := s.Networking
-		if o.Network != NetworkNone && n.Mode != spec.ModeL2Bridge {
-			return k, fmt.Errorf("%w: the cluster's mode is %s; use --network none, and a DaemonSet that makes it",
-				ErrNetworkMode, n.Mode)
-		}
-		k.mullion, k.domain, k.dns = true, s.Domain(), s.DNS()
-		k.pods, k.services, k.nodes = n.Pods(), n.Services(), n.Underlay()
-	case errors.Is(err, api.ErrNotFound) || errors.Is(err, api.ErrForbidden):
-		if k, err = kubeadmCluster(ctx, client, k); err != nil {
-			return k, err
-		}
-	default:
-		return k, err
-	}
-	c.say("the cluster's pods have %s, its Services %s", k.pods, k.services)
-	if c.journal.Joined || len(c.journal.Entries) > 0 {
-		return k, nil // the name is the node's own
-	}
-	switch _, err := client.Node(ctx, o.Node); {
-	case err == nil:
-		return k, fmt.Errorf("the cluster has a node %q: %w", o.Node, ErrConflict)
-	case errors.Is(err, api.ErrForbidden):
-		c.say("whether the name %q is free cannot be asked with this token", o.Node)
-	case !errors.Is(err, api.ErrNotFound):
-		return k, err
-	}
-	return k, nil
-}
-
-func kubeadmCluster(ctx context.Context, client *api.Client, k cluster) (cluster, error) {
-	var texts [2]string
-	for i, of := range []struct{ name, key string }{
-		{terms.KubeadmConfig, terms.KubeadmKey}, {terms.KubeletConfig, terms.KubeletKey},
-	} {
-		data, err := client.ConfigMap(ctx, "kube-system", of.name)
-		if errors.Is(err, api.ErrNotFound) || errors.Is(err, api.ErrForbidden) {
-			return k, fmt.Errorf("%w: %w", ErrForeign, err)
-		}
-		if err != nil {
-			return k, err
-		}
-		texts[i] = data[of.key]
-	}
-	t, err := terms.Kubeadm(texts[0], texts[1])
-	if err != nil {
-		return k, err
-	}
-	k.domain, k.dns, k.pods, k.services = t.Domain, t.DNS, t.Pods, t.Services
-	k.selfSigned = !t.ServerTLSBootstrap
-	return k, nil
 }
 
 // address is the node's address with its network.
@@ -357,134 +280,6 @@ func serviceOf(program string) string {
 	return ""
 }
 
-// configure writes the files by which the programs are told. It reports of which services they have changed.
-func (c change) configure(o Join, k cluster, address netip.Addr) (map[string]bool, error) {
-	for _, f := range []struct {
-		path    string
-		private bool
-	}{
-		{kubernetesDir, true}, {path.Dir(nodeconfig.CAFile), true}, {nodeconfig.KubeletDir, true},
-		{nodeconfig.KubeletCertDir, true}, {logDir + "/pods", false}, {logDir + "/containers", false},
-		{cniStateDir, false},
-	} {
-		if err := c.folder(f.path, f.private); err != nil {
-			return nil, err
-		}
-	}
-	told, err := nodeconfig.Merge(c.kubeletConfiguration(o, k, address), o.Kubelet)
-	if err != nil {
-		return nil, fmt.Errorf("the kubelet's configuration: %w", err)
-	}
-	config, err := yaml.Marshal(told)
-	if err != nil {
-		return nil, err
-	}
-	bootstrap, err := bootstrapKubeconfig(o, k)
-	if err != nil {
-		return nil, err
-	}
-	changed := map[string]bool{}
-	files := []struct {
-		path    string
-		data    []byte
-		private bool
-		of      string
-	}{
-		{nodeconfig.CAFile, k.CA, false, kubelet},
-		{nodeconfig.KubeletConfig, config, false, kubelet},
-		{nodeconfig.BootstrapKubeconfig, bootstrap, true, ""},
-	}
-	if c.journal.Runtime {
-		files = append(files, struct {
-			path    string
-			data    []byte
-			private bool
-			of      string
-		}{runtimeConfig, []byte(containerdConfig), false, containerd})
-		for _, dir := range []string{logDir + "/containerd", "/ProgramData/containerd"} {
-			if err := c.folder(dir, false); err != nil {
-				return nil, err
-			}
-		}
-	}
-	for _, f := range files {
-		wrote, err := c.write(f.path, f.data, f.private)
-		if err != nil {
-			return nil, err
-		}
-		if wrote {
-			c.say("wrote %s", windows(f.path))
-		}
-		changed[f.of] = changed[f.of] || wrote
-	}
-	return changed, nil
-}
-
-// kubelet is what the node's kubelet is told.
-func (o Join) kubelet(k cluster, address netip.Addr) nodeconfig.Kubelet {
-	return nodeconfig.Kubelet{
-		Name: o.Node, OS: spec.Windows, Address: address, ClusterDNS: k.dns, ClusterDomain: k.domain,
-		SelfSigned: k.selfSigned,
-	}
-}
-
-func (c change) kubeletConfiguration(o Join, k cluster, address netip.Addr) *kubeletv1beta1.KubeletConfiguration {
-	config := o.kubelet(k, address).Configuration()
-	// upstream's defaults, which the entry for memory replaces
-	config.EvictionHard = map[string]string{"nodefs.available": "10%", "imagefs.available": "15%"}
-	nodeconfig.Windows(config, c.journal.Endpoint, "Host")
-	return config
-}
-
-func bootstrapKubeconfig(o Join, k cluster) ([]byte, error) {
-	config := clientcmdapi.NewConfig()
-	config.Clusters["cluster"] = &clientcmdapi.Cluster{Server: k.Server, CertificateAuthorityData: k.CA}
-	config.AuthInfos["token"] = &clientcmdapi.AuthInfo{Token: o.Discovery.Token.String()}
-	config.Contexts["bootstrap"] = &clientcmdapi.Context{Cluster: "cluster", AuthInfo: "token"}
-	config.CurrentContext = "bootstrap"
-	return clientcmd.Write(*config)
-}
-
-// firewallRule lets the API server reach the kubelet: logs, exec, metrics.
-const (
-	firewallRule = "mullion-agent-kubelet"
-	kubeletPort  = 10250
-)
-
-func (c change) allow(ctx context.Context) error {
-	if _, ok := c.journal.Find(journal.Firewall, firewallRule); ok {
-		return nil
-	}
-	if err := c.Firewall.Allow(ctx, firewallRule, kubeletPort); err != nil {
-		return fmt.Errorf("let connections to the kubelet in: %w", err)
-	}
-	c.say("the firewall lets TCP port %d in (rule %s)", kubeletPort, firewallRule)
-	return c.journal.Add(journal.Entry{Kind: journal.Firewall, Name: firewallRule})
-}
-
-func (c change) kubeletService(o Join, address netip.Addr) service {
-	s := service{name: kubelet, about: "Kubernetes' node agent, installed by mullion-agent"}
-	if c.journal.Runtime {
-		s.needs = []string{containerd}
-	}
-	s.command = append([]string{windows(programsDir + "/kubelet.exe"), "--windows-service"},
-		o.kubelet(cluster{}, address).Args()...)
-	return s
-}
-
-func (c change) proxyService(o Join, k cluster) service {
-	network := c.journal.Network
-	if network == "" {
-		network = podnet.NetworkName(spec.ModeL2Bridge)
-	}
-	args := append([]string{windows(programsDir + "/kube-proxy.exe"), "--windows-service"},
-		nodeconfig.ProxyArgs("kernelspace", windows(nodeconfig.KubeletKubeconfig), o.Node)...)
-	return service{
-		name: kubeProxy, about: "Kubernetes' Services on this node, installed by mullion-agent", needs: []string{kubelet},
-		command: append(args, nodeconfig.WindowsProxyArgs(network, k.pods.String())...),
-	}
-}
-
 // identity waits until the kubelet has its certificate, and returns a client with the node's rights.
 func (c change) identity(ctx context.Context, o Join, k cluster) (*api.Client, error) {
 	pem := c.file(kubeletCertPEM)
@@ -596,24 +391,4 @@ func (c change) ready(ctx context.Context, o Join, k cluster, client *api.Client
 		c.say("the cluster signs serving certificates: until `kubectl get csr` shows the node's approved, its pods have no logs and no exec")
 	}
 	return nil
-}
-
-// containerdConfig is containerd's configuration file
-// (https://github.com/containerd/containerd/blob/v2.4.2/docs/cri/config.md).
-const containerdConfig = `version = 3
-
-[plugins.'io.containerd.cri.v1.runtime']
-  [plugins.'io.containerd.cri.v1.runtime'.cni]
-    bin_dirs = ['C:\opt\cni\bin']
-    conf_dir = 'C:\etc\cni\net.d'
-`
-
-func containerdService() service {
-	return service{
-		name: containerd, about: "Container runtime, installed by mullion-agent",
-		command: []string{
-			windows(runtimeDir + "/containerd.exe"), "--run-service", "--config", windows(runtimeConfig),
-			"--log-file", windows(logDir + "/containerd/containerd.log"),
-		},
-	}
 }

@@ -69,7 +69,8 @@ func (c change) mine(name string) error {
 
 // serve makes a service and starts it. fresh says that what it reads at its start has changed: it is started anew.
 func (c change) serve(s service, fresh bool) error {
-	if err := c.register(s); err != nil {
+	changed, err := c.register(s)
+	if err != nil {
 		return fmt.Errorf("make service %s: %w", s.name, err)
 	}
 	h, err := c.Services.Open(s.name, serviceRights)
@@ -77,7 +78,7 @@ func (c change) serve(s service, fresh bool) error {
 		return fmt.Errorf("open service %s: %w", s.name, err)
 	}
 	defer h.Close() //nolint:errcheck // nothing is lost
-	if fresh {
+	if fresh || changed {
 		if err := c.stop(s.name); err != nil {
 			return err
 		}
@@ -102,12 +103,13 @@ func startService(name string, h services.Life) error {
 	return nil
 }
 
-func (c change) register(s service) error {
+// register makes a service, or changes it to what it is to be. It reports whether its command line has changed.
+func (c change) register(s service) (changed bool, err error) {
 	if err := c.mine(s.name); err != nil {
-		return err
+		return false, err
 	}
 	if err := c.journal.Add(journal.Entry{Kind: journal.Service, Name: s.name}); err != nil {
-		return err
+		return false, err
 	}
 	binary, account := line(s.command), "LocalSystem"
 	settings := services.Change{
@@ -117,15 +119,15 @@ func (c change) register(s service) error {
 	if settings.Needs == nil {
 		settings.Needs = []string{}
 	}
-	err := c.Services.Create(s.name, settings)
-	if err != nil && !errors.Is(err, services.Exists) {
-		return err
+	if err := c.Services.Create(s.name, settings); err != nil && !errors.Is(err, services.Exists) {
+		return false, err
 	}
 	h, err := c.Services.Open(s.name, serviceRights)
 	if err != nil {
-		return err
+		return false, err
 	}
-	return errors.Join(h.Change(settings), h.Describe(s.about),
+	is, err := h.Config()
+	return is.Binary != binary, errors.Join(err, h.Change(settings), h.Describe(s.about),
 		h.SetFailure(services.Failure{Reset: failuresReset, Actions: failureActions()}),
 		h.SetNumber(services.LevelFailureFlag, 1), // a program that ends with an error has failed too
 		h.Close())
