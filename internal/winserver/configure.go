@@ -112,14 +112,17 @@ const (
 )
 
 func (c change) allow(ctx context.Context) error {
-	if _, ok := c.journal.Find(journal.Firewall, firewallRule); ok {
+	if c.journal.Joined {
 		return nil
+	}
+	if err := c.journal.Add(journal.Entry{Kind: journal.Firewall, Name: firewallRule}); err != nil {
+		return err
 	}
 	if err := c.Firewall.Allow(ctx, firewallRule, kubeletPort); err != nil {
 		return fmt.Errorf("let connections to the kubelet in: %w", err)
 	}
 	c.say("the firewall lets TCP port %d in (rule %s)", kubeletPort, firewallRule)
-	return c.journal.Add(journal.Entry{Kind: journal.Firewall, Name: firewallRule})
+	return nil
 }
 
 func (c change) kubeletService(o Join, address netip.Addr) service {

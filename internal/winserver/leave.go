@@ -39,6 +39,11 @@ func (h Host) Leave(ctx context.Context, deleteNode bool, say Say) error {
 			return err
 		}
 		say("stopped service %s", name)
+		if name == kubeProxy {
+			if err := h.Networks.ClearServices(); err != nil {
+				return err
+			}
+		}
 	}
 	if err := c.endPods(ctx); err != nil {
 		return err

@@ -83,6 +83,8 @@ type Networks interface {
 	Has(name string) (bool, error)
 	// Delete removes a network with its endpoints; one that is not there is no error.
 	Delete(name string) error
+	// ClearServices removes what kube-proxy has made.
+	ClearServices() error
 }
 
 // Firewall is Windows' firewall.

@@ -64,6 +64,8 @@ func (s *windowsServer) Has(name string) (bool, error) { _, ok := s.networks[nam
 
 func (s *windowsServer) Delete(name string) error { delete(s.networks, name); return nil }
 
+func (s *windowsServer) ClearServices() error { return nil }
+
 type wall struct{ s *windowsServer }
 
 func (w wall) Allow(_ context.Context, name string, port int) error {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/Microsoft/hnslib"
+	"github.com/Microsoft/hnslib/hcn"
 	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/registry"
 
@@ -159,6 +160,21 @@ func (networks) Delete(name string) error {
 	return nil
 }
 
+// ClearServices implements winserver.Networks. kube-proxy.exe itself removes all load balancers when it starts
+// (https://github.com/kubernetes/kubernetes/blob/v1.37.1/pkg/proxy/winkernel/hns.go, deleteAllHnsLoadBalancerPolicy).
+func (networks) ClearServices() error {
+	all, err := hcn.ListLoadBalancers()
+	if err != nil {
+		return fmt.Errorf("list HNS load balancers: %w", err)
+	}
+	for i := range all {
+		if err := all[i].Delete(); err != nil && !hcn.IsNotFoundError(err) {
+			return fmt.Errorf("remove HNS load balancer %s: %w", all[i].Id, err)
+		}
+	}
+	return nil
+}
+
 // firewall is Windows' firewall, by the cmdlets of its module. Names are the agent's own.
 type firewall struct{}
 
@@ -171,7 +187,7 @@ func (firewall) Allow(ctx context.Context, name string, port int) error {
 
 // Remove implements winserver.Firewall.
 func (firewall) Remove(ctx context.Context, name string) error {
-	return powershell(ctx, "Get-NetFirewallRule -Name "+name+" -ErrorAction SilentlyContinue | Remove-NetFirewallRule")
+	return powershell(ctx, "Remove-NetFirewallRule -Name "+name+" -ErrorAction SilentlyContinue")
 }
 
 func powershell(ctx context.Context, command string) error {
