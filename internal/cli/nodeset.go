@@ -135,7 +135,7 @@ func setError(paths layout.Paths, node, part string, err error) error {
 	case errors.As(err, &other):
 		return usage(err, fmt.Sprintf("name a %s: a build of k8s.io/kubernetes/cmd/%[1]s", part))
 	case errors.Is(err, cluster.ErrNoSuchPart):
-		return usage(err, "it has none with kubeProxyMode none, in modes nat and transparent, and on Windows 1709 and 1803")
+		return usage(err, "it has none with kubeProxyMode none, in modes nat and transparent, and on Windows Server 2016, 1709 and 1803")
 	case errors.As(err, &notReady):
 		return &Error{
 			Code:   ExitNotReady,

@@ -116,7 +116,7 @@ func TestNodeSetRefusals(t *testing.T) {
 		"no-proxy": {
 			"win-1 --kube-proxy FILE", fmt.Errorf("set the kube-proxy of node win-1: %w", cluster.ErrNoSuchPart), ExitUsage,
 			"set the kube-proxy of node win-1: the node has none",
-			"it has none with kubeProxyMode none, in modes nat and transparent, and on Windows 1709 and 1803",
+			"it has none with kubeProxyMode none, in modes nat and transparent, and on Windows Server 2016, 1709 and 1803",
 		},
 		"wrong": {
 			"win-1 --kubelet FILE",

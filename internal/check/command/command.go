@@ -265,9 +265,13 @@ func (o Options) checkInput() error {
 	return nil
 }
 
-// LongTerm lists the catalogue's long-term releases, which are the default of Options.Windows.
+// LongTerm lists the catalogue's long-term releases on which Kubernetes has nodes, which are the default of
+// Options.Windows.
 func LongTerm() []string {
-	return slices.DeleteFunc(winver.Names(), func(n string) bool { return !strings.HasPrefix(n, "ltsc") })
+	return slices.DeleteFunc(winver.Names(), func(n string) bool {
+		b, err := winver.Lookup(n)
+		return err != nil || !strings.HasPrefix(n, "ltsc") || !b.Supports(winver.HNSv2)
+	})
 }
 
 // path checks a file, standard input, or a folder's .yaml, .yml and .json files.

@@ -284,7 +284,7 @@ func supportBalancers() []support.Row {
 			Name:  "load balancers reserve ranges of ports",
 			Level: support.Supported,
 			Ref:   "https://github.com/Azure/AgentBaker/pull/1352",
-			Note:  "on 1709 and 1803, without direct server return: at most 256 for each protocol, then HCN_E_PORT_ALREADY_EXISTS; later builds share ports since an update of 2020, which the emulated builds have; with the profile modern there is no limit",
+			Note:  "on 2016, 1709 and 1803, without direct server return: at most 256 for each protocol, then HCN_E_PORT_ALREADY_EXISTS; later builds share ports since an update of 2020, which the emulated builds have; with the profile modern there is no limit",
 		},
 		{
 			Name:  "load balancers apply at once",

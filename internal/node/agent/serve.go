@@ -300,6 +300,7 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 			Env:    a.system.ContainerEnv(),
 		},
 		HostProcess:    a.hostProcess(host),
+		OneContainer:   !a.build.Supports(winver.SharedNetwork),
 		Processors:     a.config.Processors,
 		LinuxNames:     a.config.Network.Profile == spec.ProfileModern,
 		Handlers:       slices.Sorted(maps.Keys(image.DefaultHandlers())),

@@ -51,7 +51,7 @@ func SupportRows() []support.Row {
 			Area:  area,
 			Name:  "kube-proxy.exe",
 			Level: support.Supported,
-			Note:  "kernelspace mode on an L2Bridge network; healthz on the host's loopback only; not started on builds without HNS v2 (1709, 1803), where it would panic, as on Windows",
+			Note:  "kernelspace mode on an L2Bridge network; healthz on the host's loopback only; not started on builds without HNS v2 (2016, 1709, 1803), where it would panic, as on Windows",
 			Ref:   "https://kubernetes.io/docs/reference/command-line-tools-reference/kube-proxy/",
 		},
 		{

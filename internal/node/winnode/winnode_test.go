@@ -204,7 +204,7 @@ func TestUnitsOrder(t *testing.T) {
 
 // kube-proxy.exe panics where there is no HNS v2, and would take the whole bring-up with it.
 func TestNoProxyWithoutHNSv2(t *testing.T) {
-	for name, want := range map[string]bool{"1709": false, "1803": false, "ltsc2019": true, "ltsc2025": true} {
+	for name, want := range map[string]bool{"ltsc2016": false, "1709": false, "1803": false, "ltsc2019": true, "ltsc2025": true} {
 		c := sample(t)
 		build, err := winver.Lookup(name)
 		if err != nil {

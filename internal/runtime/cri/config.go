@@ -56,6 +56,8 @@ type Config struct {
 	// Processors is how many the Windows host shows; 0: the machine's. Those of an affinity are the host's: each stands
 	// for one of the machine, in turn, and for a part of its time.
 	Processors int
+	// OneContainer says that the host's Windows lets no two containers share a network, so a pod has one at a time.
+	OneContainer bool
 	// Launch says how a Windows program is started in a container.
 	Launch Launch
 	// LinuxNames makes names in pods resolve as in Linux pods, with all DNS suffixes and options that the kubelet

@@ -47,12 +47,31 @@ func (s *Server) CreateContainer(ctx context.Context,
 		return nil, fmt.Errorf(
 			"create container %q: pod spec and all containers inside must have the HostProcess field set to be valid: %w", name, errdefs.ErrInvalidArgument)
 	}
+	if err := s.checkAlone(sb.ID); err != nil {
+		return nil, fmt.Errorf("create container %q: %w", name, err)
+	}
 	c, err := s.createContainer(ctx, sb, config)
 	if err != nil {
 		return nil, fmt.Errorf("create container %q: %w", name, err)
 	}
 	s.emit(c.ID, sb.ID, runtimeapi.ContainerEventType_CONTAINER_CREATED_EVENT)
 	return &runtimeapi.CreateContainerResponse{ContainerId: c.ID}, nil
+}
+
+// checkAlone refuses a pod's second container where Windows lets no two share a network. Init containers have ended
+// when the next is made.
+func (s *Server) checkAlone(sandbox string) error {
+	if !s.cfg.OneContainer {
+		return nil
+	}
+	others := s.containers.List(func(c store.Container) bool {
+		return c.SandboxID == sandbox && c.State() != runtimeapi.ContainerState_CONTAINER_EXITED
+	})
+	if len(others) > 0 {
+		return fmt.Errorf("the pod has another container, and on Windows Server 2016 containers cannot share a pod's "+
+			"network; use a node of version 1709 or later: %w", errdefs.ErrFailedPrecondition)
+	}
+	return nil
 }
 
 func (s *Server) createContainer(ctx context.Context, sb store.Sandbox,

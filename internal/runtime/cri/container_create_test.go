@@ -266,3 +266,23 @@ func opened(t *testing.T, path string) *os.File {
 
 // sameFile compares open files by their names.
 var sameFile = cmp.Comparer(func(a, b *os.File) bool { return a.Name() == b.Name() })
+
+// TestOneContainer has a node of Windows Server 2016, where a pod has one container at a time.
+func TestOneContainer(t *testing.T) {
+	n := critest.NewNode(t, func(c *cri.Config) { c.OneContainer = true })
+	pod := n.RunPod(t, "web")
+	first := n.Create(t, pod, "app")
+	second := func() error {
+		_, err := n.CreateContainer(t.Context(), &runtimeapi.CreateContainerRequest{
+			PodSandboxId: pod, Config: critest.ContainerConfig("sidecar"),
+		})
+		return err
+	}
+	expect(t, second(), codes.FailedPrecondition, "Windows Server 2016", "1709 or later")
+	if _, err := n.RemoveContainer(t.Context(), &runtimeapi.RemoveContainerRequest{ContainerId: first}); err != nil {
+		t.Fatal(err)
+	}
+	if err := second(); err != nil {
+		t.Error(err)
+	}
+}

@@ -88,6 +88,8 @@ func TestPickFromIndex(t *testing.T) {
 		{"stable-interface", "10.0.26100.1", Process, offer("10.0.20348.1", "10.0.17763.5"), "10.0.20348.1"},
 		{"hyper-v-takes-older", "10.0.20348.1", HyperV, offer("10.0.26100.7", "10.0.17763.5"), "10.0.17763.5"},
 		{"none", "10.0.20348.1", Process, offer("10.0.26100.7", "10.0.17763.5"), ""},
+		{"server-2016", "10.0.14393.8783", Process, offer("10.0.26100.7", "10.0.14393.5", "10.0.16299.1"), "10.0.14393.5"},
+		{"server-2016-takes-no-other", "10.0.14393.8783", Process, offer("10.0.26100.7", "10.0.16299.1"), ""},
 		{"linux-only", "10.0.20348.1", Process, offer(), ""},
 	}
 	for _, tt := range tests {

@@ -26,7 +26,7 @@ func TestStandIn(t *testing.T) {
 		"mcr.microsoft.com/windows/servercore/iis:windowsservercore-ltsc2019": "ltsc2019",
 		"docker.io/microsoft/iis:windowsservercore-1709":                      "1709",
 		"mcr.microsoft.com/windows/servercore:windowsservercore-ltsc2019":     "",
-		"mcr.microsoft.com/windows/servercore:ltsc2016":                       "",
+		"mcr.microsoft.com/windows/servercore:ltsc2016":                       "ltsc2016",
 		"docker.io/windows/servercore:ltsc2019":                               "",
 		"mcr.microsoft.com:8443/windows/servercore:ltsc2019":                  "",
 		"mcr.microsoft.com/windows/servercore@sha256:" + hexDigits:            "",

@@ -9,6 +9,15 @@ const hnsSource = "; HNS: https://github.com/microsoft/hnslib/blob/v0.1.2/hcn/hc
 func All() []Build {
 	return []Build{
 		{
+			Name:        "ltsc2016",
+			Aliases:     []string{"1607", "2016", "rs1"},
+			Version:     Version{10, 0, 14393, 8783},
+			ProductName: "Windows Server 2016 Datacenter",
+			ReleaseID:   "1607",
+			BuildLab:    "rs1_release",
+			Source:      "https://support.microsoft.com/help/5073722",
+		},
+		{
 			Name:        "1709",
 			Aliases:     []string{"rs3"},
 			Version:     Version{10, 0, 16299, 1087},

@@ -5,6 +5,7 @@ type Feature string
 
 // The features, by the name used in documents and messages.
 const (
+	SharedNetwork     Feature = "shared-network"
 	HNSv2             Feature = "hns-v2"
 	Overlay           Feature = "overlay"
 	DSR               Feature = "direct-server-return"
@@ -49,6 +50,10 @@ func Features() []FeatureRow {
 		intro    = "https://kubernetes.io/docs/concepts/windows/intro/"
 	)
 	return []FeatureRow{
+		{
+			SharedNetwork, 16299, "the containers of a pod share its network; before, a pod has one container",
+			"https://github.com/kubernetes/kubernetes/blob/v1.19.0/pkg/kubelet/dockershim/helpers_windows.go",
+		},
 		{HNSv2, 17763, "networks, endpoints and namespaces through computenetwork.dll; kube-proxy needs it", hcn},
 		{Overlay, 17763, "VXLAN networks with remote subnets (HNS 9.2)", hcn},
 		{DSR, 17763, "load balancer answers go back directly (HNS 9.3, 10.2)", hcn},

@@ -25,7 +25,7 @@ func TestLookup(t *testing.T) {
 			}
 		})
 	}
-	for _, in := range []string{"", "2016", "ltsc2099", "10.1.20348", "10.0", "20348.1"} {
+	for _, in := range []string{"", "2012", "ltsc2099", "10.1.20348", "10.0", "20348.1"} {
 		_, err := Lookup(in)
 		if err == nil {
 			t.Errorf("Lookup(%q) found something", in)
