@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"time"
 
 	"mullion.dev/mullion/internal/cluster/layout"
@@ -44,7 +45,7 @@ func (a *app) deploySample(ctx context.Context, paths layout.Paths) error {
 	}
 	program := "mullion"
 	if a.dataDir != defaultDataDir {
-		program += " --data-dir " + a.dataDir
+		program += " --data-dir " + quoted(a.dataDir)
 	}
 	fmt.Fprintf(a.env.Out, `
 The sample runs on the Windows nodes. Look at it:
@@ -67,4 +68,15 @@ func onPath(executable string) bool {
 	command, errCommand := os.Stat(found)
 	self, errSelf := os.Stat(executable)
 	return errCommand == nil && errSelf == nil && os.SameFile(command, self)
+}
+
+// quoted is a word for a shell: as it is, if no character of it means anything to one, else in single quotes.
+func quoted(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+@%,:=", r)
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

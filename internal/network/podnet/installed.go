@@ -12,6 +12,8 @@ import (
 	"slices"
 
 	"github.com/containernetworking/cni/libcni"
+
+	"mullion.dev/mullion/internal/base/beneath"
 )
 
 // Places where others install CNI plugins and configuration: what SIG Windows' Install-Containerd.ps1 tells containerd,
@@ -105,7 +107,7 @@ func (n *installed) configuration() (*libcni.NetworkConfigList, error) {
 
 // readConf reads a list of plugins, or one plugin.
 func readConf(drive *os.Root, name string) (*libcni.NetworkConfigList, error) {
-	data, err := readFile(drive, name)
+	data, err := beneath.Read(drive, name, maxFile)
 	if err != nil {
 		return nil, err
 	}

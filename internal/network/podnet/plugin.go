@@ -12,6 +12,7 @@ import (
 
 	"github.com/containernetworking/cni/libcni"
 
+	"mullion.dev/mullion/internal/base/beneath"
 	"mullion.dev/mullion/internal/network/hns/wire"
 	"mullion.dev/mullion/internal/spec"
 )
@@ -27,7 +28,7 @@ type ownPlugin struct {
 // newOwnPlugin reads the configuration that SetRange of an earlier process wrote.
 func newOwnPlugin(cfg Config) (*ownPlugin, error) {
 	p := &ownPlugin{ranged: ranged{cfg: cfg}, cni: newCNI(cfg, BinDir)}
-	data, err := readOf(cfg.Drive, p.confName())
+	data, err := beneath.ReadIn(cfg.Drive, p.confName(), maxFile)
 	if errors.Is(err, os.ErrNotExist) {
 		return p, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"unicode/utf16"
 
+	"mullion.dev/mullion/internal/base/beneath"
 	"mullion.dev/mullion/internal/spec"
 )
 
@@ -23,7 +24,7 @@ const sourceVIPFile = "k/sourceVip.json"
 // host. drive is the host's C: on this machine. The error is os.ErrNotExist until the host has its range of pod
 // addresses.
 func SourceVIP(drive string) (netip.Addr, error) {
-	data, err := readOf(drive, sourceVIPFile)
+	data, err := beneath.ReadIn(drive, sourceVIPFile, maxFile)
 	if err != nil {
 		return netip.Addr{}, err
 	}

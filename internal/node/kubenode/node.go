@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
 
-	"mullion.dev/mullion/internal/base/atomicfile"
+	"mullion.dev/mullion/internal/base/beneath"
 	"mullion.dev/mullion/internal/node/nodeconfig"
 )
 
@@ -37,22 +37,20 @@ func (n Node) file(path string) (string, error) { return n.File(n.Path(path)) }
 
 // WriteFile replaces a file of the node whole or not at all.
 func (n Node) WriteFile(path string, data []byte, mode fs.FileMode) error {
-	err := n.within(path, func(root *os.Root, name string) error {
-		if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			return err
-		}
-		return atomicfile.WriteIn(root, name, data, mode)
-	})
+	err := n.within(path, func(root *os.Root, name string) error { return beneath.Write(root, name, data, mode) })
 	if err != nil {
 		return fmt.Errorf("write file of host %q: %w", n.Name, err)
 	}
 	return nil
 }
 
+// maxFile is the size of the largest file of the node that is read, in bytes.
+const maxFile = 16 << 20
+
 // ReadFile reads a file of the node.
 func (n Node) ReadFile(path string) (data []byte, err error) {
 	err = n.within(path, func(root *os.Root, name string) error {
-		data, err = root.ReadFile(name)
+		data, err = beneath.Read(root, name, maxFile)
 		return err
 	})
 	return data, err
@@ -91,13 +89,5 @@ func (n Node) within(path string, do func(root *os.Root, name string) error) err
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(n.Root, 0o755); err != nil {
-		return err
-	}
-	root, err := os.OpenRoot(n.Root)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	return do(root, name)
+	return beneath.Within(n.Root, func(root *os.Root) error { return do(root, name) })
 }

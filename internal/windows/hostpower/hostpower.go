@@ -7,12 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
+
+	"mullion.dev/mullion/internal/base/beneath"
 )
 
 // Path is the file's place on the host's C:, with slashes.
@@ -75,20 +75,11 @@ func Read(drive string) (r Request, ok bool, err error) {
 		return r, false, err
 	}
 	defer root.Close()
-	f, err := root.OpenFile(Path[1:], os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe's writer is not waited for
-	if errors.Is(err, fs.ErrNotExist) {
+	text, err := beneath.Read(root, Path[1:], mostBytes)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(text) == 0 {
 		return r, false, nil
 	}
 	if err != nil {
-		return r, false, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return r, false, errors.Join(err, fmt.Errorf("read %q in %q: it is no regular file", Path, drive))
-	}
-	text, err := io.ReadAll(io.LimitReader(f, mostBytes))
-	if err != nil || len(text) == 0 {
 		return r, false, err
 	}
 	if err := json.Unmarshal(text, &r); err != nil {
