@@ -8,6 +8,7 @@
 #include "run.h"
 #include <psapi.h>
 #include <tlhelp32.h>
+#include <winternl.h>
 
 enum
 {
@@ -148,6 +149,31 @@ static BOOL event_number(const WCHAR *name, DWORD *event)
 }
 
 /*
+ * is_graphical returns whether a program has no console of its own accord. Windows sends control events to the processes of a console, and when a container of
+ * Windows Server 2019 or 2022 ends, its windows are told nothing either, neither by WM_QUERYENDSESSION nor by WM_CLOSE
+ * (https://github.com/rgl/docker-windows-2022-vagrant, "Graceful Container Shutdown"): such a program runs on until it is killed.
+ */
+static BOOL is_graphical(DWORD pid)
+{
+    HANDLE process = OpenProcess(PROCESS_QUERY_INFORMATION | PROCESS_VM_READ, FALSE, pid);
+    PROCESS_BASIC_INFORMATION info;
+    IMAGE_DOS_HEADER dos;
+    IMAGE_NT_HEADERS64 header; /* Subsystem lies in the same place in a program of 32 bits */
+    BYTE *image;
+    SIZE_T done;
+    BOOL graphical = FALSE;
+
+    if (!process)
+        return FALSE;
+    if (!NtQueryInformationProcess(process, ProcessBasicInformation, &info, sizeof(info), NULL) &&
+        ReadProcessMemory(process, (BYTE *)info.PebBaseAddress + 0x10 /* ImageBaseAddress */, &image, sizeof(image), &done) &&
+        ReadProcessMemory(process, image, &dos, sizeof(dos), &done) && ReadProcessMemory(process, image + dos.e_lfanew, &header, sizeof(header), &done))
+        graphical = header.OptionalHeader.Subsystem == IMAGE_SUBSYSTEM_WINDOWS_GUI;
+    CloseHandle(process);
+    return graphical;
+}
+
+/*
  * send_ctrl delivers an event. Services do not get it: they are told by their control handlers, and Windows' default handler does not end them either, as
  * Wine's would. It returns 0 if at least one program got the event, 1 if there was none.
  */
@@ -164,7 +190,7 @@ int send_ctrl(const struct options *opt)
         return EXIT_USAGE;
     }
     if (opt->pid)
-        return deliver_in_time(opt->pid, event) ? 0 : 1;
+        return !is_graphical(opt->pid) && deliver_in_time(opt->pid, event) ? 0 : 1;
     if (event == CTRL_SHUTDOWN_EVENT)
         tell_services();
     snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0);
@@ -172,7 +198,7 @@ int send_ctrl(const struct options *opt)
         return 1;
     for (BOOL more = Process32FirstW(snapshot, &entry); more; more = Process32NextW(snapshot, &entry))
     {
-        if (entry.th32ProcessID == GetCurrentProcessId() || is_helper(entry.szExeFile) || is_service(entry.th32ProcessID))
+        if (entry.th32ProcessID == GetCurrentProcessId() || is_helper(entry.szExeFile) || is_service(entry.th32ProcessID) || is_graphical(entry.th32ProcessID))
             continue;
         if (deliver_in_time(entry.th32ProcessID, event))
             sent = TRUE;

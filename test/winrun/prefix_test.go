@@ -38,10 +38,10 @@ func newPrefix(t *testing.T) prefix {
 }
 
 // build compiles a program of the repository and returns its file.
-func build(t *testing.T, pkg, goos string) string {
+func build(t *testing.T, pkg, goos string, flags ...string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "program")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", out, pkg)
+	cmd := exec.CommandContext(t.Context(), "go", append(append([]string{"build", "-o", out}, flags...), pkg)...)
 	cmd.Env = append(os.Environ(), "GOOS="+goos, "GOARCH=amd64", "CGO_ENABLED=0")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build %s: %v\n%s", pkg, err, text)

@@ -408,6 +408,7 @@ func testCtrl(t *testing.T, p prefix) {
 			}
 		})
 	}
+	t.Run("window", func(t *testing.T) { testWindow(t, p) })
 	t.Run("nobody_there", func(t *testing.T) {
 		if got := p.run(t, "--ctrl", "shutdown"); got.code != 1 {
 			t.Errorf("%+v, want code 1", got)
@@ -418,6 +419,24 @@ func testCtrl(t *testing.T, p prefix) {
 			t.Errorf("%+v, want code 125", got)
 		}
 	})
+}
+
+// testWindow has a program with a window and without a console in a container that ends: it is told nothing, and runs
+// on until it is killed.
+func testWindow(t *testing.T, p prefix) {
+	t.Helper()
+	p.CopyIn(t, build(t, "./prog", "windows", "-ldflags=-H=windowsgui"), "windowed.exe")
+	r := startReady(t, p.command(t, "--", "windowed", "window"))
+	defer r.stop()
+	if got := p.run(t, "--ctrl", "shutdown"); got.code != 1 {
+		t.Errorf("deliver: %+v, want code 1: nobody gets the event", got)
+	}
+	if got := p.run(t, "--", "taskkill", "/f", "/im", "windowed.exe"); got.code != 0 {
+		t.Errorf("it is not there any more: %+v", got)
+	}
+	if line := r.next(); line != "" {
+		t.Errorf("the window got %q", line)
+	}
 }
 
 func testMemory(t *testing.T, p prefix) {

@@ -39,6 +39,7 @@ func main() {
 		"waitinput":  waitForInput,
 		"listening":  listening,
 		"etw":        writeEvents,
+		"window":     window,
 	}
 	run, ok := verbs[os.Args[1]]
 	if !ok {
