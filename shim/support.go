@@ -248,7 +248,7 @@ func programRows() []support.Row {
 				"New-TimeSpan, New-Variable, Out-File, Out-Host, Out-Null, Out-String, Pop-Location, Push-Location, " +
 				"Receive-Job, Remove-HnsEndpoint, Remove-HnsNetwork, Remove-HnsPolicyList, Remove-Item, Remove-NetRoute, " +
 				"Remove-ItemProperty, Remove-Job, Remove-NetFirewallRule, Remove-Service, Remove-SmbGlobalMapping, Remove-SmbMapping, Remove-Variable, Rename-Item, Resolve-DnsName, Resolve-Path, " +
-				"Restart-Computer, Restart-Service, Select-Object, Select-String, Set-Content, Set-ExecutionPolicy, Set-ItemProperty, " +
+				"Restart-Computer, Restart-Service, Select-Object, Select-String, Set-Acl, Set-Content, Set-ExecutionPolicy, Set-ItemProperty, " +
 				"Set-Location, Set-NetFirewallProfile, Set-NetIPInterface, Set-Service, Set-StrictMode, Set-Variable, Sort-Object, Split-Path, Start-Job, " +
 				"Start-Process, Start-Service, Start-Sleep, Stop-Computer, Stop-Job, Stop-Process, Stop-Service, Tee-Object, " +
 				"Test-NetConnection, Test-Path, Unblock-File, Wait-Job, Wait-Process, Where-Object, Write-Debug, " +

@@ -52,3 +52,74 @@ Everyone Allow ReadAndExecute, Synchronize False
 		t.Errorf("upstream's script without a file: %+v", got)
 	}
 }
+
+// setACLExamples are those of the documents, as they stand there
+// (https://learn.microsoft.com/powershell/module/microsoft.powershell.security/set-acl).
+const setACLExamples = `
+$DogACL = Get-Acl -Path "C:\Dog.txt"
+Set-Acl -Path "C:\Cat.txt" -AclObject $DogACL
+
+Get-Acl -Path "C:\Dog.txt" | Set-Acl -Path "C:\Cat.txt"
+
+$NewAcl = Get-Acl File0.txt
+Get-ChildItem -Path "C:\temp" -Recurse -Include "*.txt" -Force | Set-Acl -AclObject $NewAcl
+
+$NewAcl = Get-Acl -Path "C:\Pets\Dog.txt"
+# Set properties
+$isProtected = $true
+$preserveInheritance = $true
+# Apply new rules
+$NewAcl.SetAccessRuleProtection($isProtected, $preserveInheritance)
+Set-Acl -Path "C:\Pets\Dog.txt" -AclObject $NewAcl
+
+$NewAcl = Get-Acl -Path "C:\Pets\Dog.txt"
+# Set properties
+$identity = "BUILTIN\Administrators"
+$fileSystemRights = "FullControl"
+$type = "Allow"
+# Create new rule
+$fileSystemAccessRuleArgumentList = $identity, $fileSystemRights, $type
+$fileSystemAccessRule = New-Object -TypeName System.Security.AccessControl.FileSystemAccessRule -ArgumentList $fileSystemAccessRuleArgumentList
+# Apply new rule
+$NewAcl.SetAccessRule($fileSystemAccessRule)
+Set-Acl -Path "C:\Pets\Dog.txt" -AclObject $NewAcl
+`
+
+// testSetACL sets lists as the documents do, which icacls then shows, and a list of a folder, which its file inherits.
+func testSetACL(t *testing.T, p prefix) {
+	t.Helper()
+	for _, name := range []string{"Dog.txt", "Cat.txt", "File0.txt", "temp/a.txt", "temp/b/c.txt", "Pets/Dog.txt", "shared/file.txt"} {
+		p.Write(t, name, "x")
+	}
+	p.Write(t, "examples.ps1", "Set-Location C:\\\nicacls Dog.txt /grant '*S-1-1-0:(R)' /q | Out-Null\nicacls File0.txt /deny '*S-1-5-32-545:(W)' /q | Out-Null\n"+setACLExamples+`
+$acl = Get-Acl C:\shared
+$acl.SetAccessRuleProtection($true, $false)
+$acl.AddAccessRule((New-Object System.Security.AccessControl.FileSystemAccessRule("ContainerUser", "Modify", "ContainerInherit,ObjectInherit", "None", "Allow")))
+Set-Acl C:\shared $acl
+(Get-Acl C:\shared).Sddl
+icacls Cat.txt; icacls temp\b\c.txt; icacls Pets\Dog.txt; icacls shared\file.txt
+`)
+	got := p.run(t, "--", "powershell", "-File", `C:\examples.ps1`)
+	var lines []string
+	for line := range strings.Lines(got.out) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "Successfully") {
+			lines = append(lines, strings.Join(strings.Fields(line), " "))
+		}
+	}
+	const want = `O:BAG:SYD:P(A;OICI;0x1301bf;;;S-1-5-93-2-2)
+Cat.txt Everyone:(R)
+BUILTIN\Administrators:(I)(F)
+NT AUTHORITY\SYSTEM:(I)(F)
+BUILTIN\Users:(I)(RX)
+temp\b\c.txt BUILTIN\Users:(DENY)(W)
+BUILTIN\Administrators:(I)(F)
+NT AUTHORITY\SYSTEM:(I)(F)
+BUILTIN\Users:(I)(RX)
+Pets\Dog.txt NT AUTHORITY\SYSTEM:(F)
+BUILTIN\Users:(RX)
+BUILTIN\Administrators:(F)
+shared\file.txt User Manager\ContainerUser:(I)(M)`
+	if text := strings.Join(lines, "\n"); got.code != 0 || text != want {
+		t.Errorf("%d, %s\n%s\nwant:\n%s", got.code, got.err, text, want)
+	}
+}

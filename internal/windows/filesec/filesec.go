@@ -26,6 +26,9 @@ const (
 	Read        = 0x120089
 	Write       = 0x120116
 	Delete      = 0x110000
+
+	// genericAll stands for FullAccess in what a folder hands on (GENERIC_ALL).
+	genericAll = 0x10000000
 )
 
 // Entry is an entry of a list of access.
@@ -67,6 +70,9 @@ func (l List) Inherit(folder bool, owner string) []Entry {
 		switch {
 		case direct && creator:
 			of := Entry{Deny: e.Deny, Flags: Inherited, Mask: e.Mask, SID: owner}
+			if of.Mask == genericAll { // as what holds for the file itself says it
+				of.Mask = FullAccess
+			}
 			if e.SID == creatorOwner && owner != "" && !slices.Contains(got, of) { // an owner that is named too is listed once
 				got = append(got, of)
 			}

@@ -50,7 +50,7 @@ func TestInherit(t *testing.T) {
 func TestInheritTwice(t *testing.T) {
 	const both = ObjectInherit | ContainerInherit
 	parent := List{Entries: []Entry{
-		{Flags: both, Mask: FullAccess, SID: "me"}, {Flags: both | InheritOnly, Mask: FullAccess, SID: creatorOwner},
+		{Flags: both, Mask: FullAccess, SID: "me"}, {Flags: both | InheritOnly, Mask: genericAll, SID: creatorOwner},
 	}}
 	want := []Entry{{Flags: Inherited, Mask: FullAccess, SID: "me"}}
 	if diff := cmp.Diff(want, parent.Inherit(false, "me")); diff != "" {

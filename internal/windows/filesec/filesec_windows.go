@@ -46,39 +46,11 @@ func Of(path string) (List, error) {
 	return found, nil
 }
 
-// text is a list in the language of security descriptors
-// (https://learn.microsoft.com/windows/win32/secauthz/security-descriptor-string-format).
-func (l List) text() string {
-	var b strings.Builder
-	b.WriteString("D:")
-	if l.Protected {
-		b.WriteString("P")
-	}
-	b.WriteString("AI")
-	for _, e := range l.Entries {
-		kind := "A"
-		if e.Deny {
-			kind = "D"
-		}
-		flags := ""
-		for _, f := range []struct {
-			bit  uint8
-			text string
-		}{{ObjectInherit, "OI"}, {ContainerInherit, "CI"}, {NoPropagate, "NP"}, {InheritOnly, "IO"}, {Inherited, "ID"}} {
-			if e.Flags&f.bit != 0 {
-				flags += f.text
-			}
-		}
-		fmt.Fprintf(&b, "(%s;%s;0x%x;;;%s)", kind, flags, e.Mask, e.SID)
-	}
-	return b.String()
-}
-
 // Set writes a file's list as it is; nothing is handed on to what lies below.
 func Set(path string, l List) error {
-	sd, err := windows.SecurityDescriptorFromString(l.text())
+	sd, err := windows.SecurityDescriptorFromString(l.Text())
 	if err != nil {
-		return fmt.Errorf("read %q: %w", l.text(), err)
+		return fmt.Errorf("read %q: %w", l.Text(), err)
 	}
 	name, err := windows.UTF16PtrFromString(path)
 	if err != nil {

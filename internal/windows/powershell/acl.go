@@ -3,6 +3,7 @@ package powershell
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -11,11 +12,14 @@ type acl struct {
 	owner, group, sddl string
 	protected          bool
 	rules              []rule
+
+	ownerSID, path string
 }
 
 // rule is an entry of an access list.
 type rule struct {
 	who    string
+	sid    string // "": it is not looked for yet
 	rights uint32
 	deny   bool
 	flags  uint8 // ACE flags
@@ -69,19 +73,31 @@ func getACL(c *call) error {
 	return c.forEach(of)
 }
 
+// object is a file's descriptor as an object of its own.
 func (a acl) object(path string) *object {
+	a.path = path
+	a.rules = slices.Clone(a.rules)
+	o := newObject("acl")
+	o.own = &a
+	a.fill(o)
+	return o
+}
+
+// fill sets the object's properties to what the descriptor is.
+func (a *acl) fill(o *object) {
 	rules := []value{}
 	var lines []string
 	for _, r := range a.rules {
-		o := r.object()
-		rules = append(rules, o)
+		one := r.object()
+		rules = append(rules, one)
 		lines = append(lines, strings.Join([]string{
-			r.who, text(o.props["accesscontroltype"]), "",
-			text(o.props["filesystemrights"]),
+			r.who, text(one.props["accesscontroltype"]), "",
+			text(one.props["filesystemrights"]),
 		}, " "))
 	}
-	return newObject("acl").set("Path", `Microsoft.PowerShell.Core\FileSystem::`+path).set("PSChildName",
-		filepath.Base(path)).set("DirectoryName", filepath.Dir(path)).
+	o.names = nil
+	o.set("Path", `Microsoft.PowerShell.Core\FileSystem::`+a.path).set("PSChildName",
+		filepath.Base(a.path)).set("DirectoryName", filepath.Dir(a.path)).
 		set("Owner", a.owner).set("Group", a.group).
 		set("Access", rules).set("Sddl", a.sddl).set("AccessToString",
 		strings.Join(lines, "\n")).set("AreAccessRulesProtected", a.protected)
@@ -108,7 +124,9 @@ func (r rule) object() *object {
 		deny = 1
 	}
 	of := func(name string, n int64) enum { return enum{enumOf("Security.AccessControl." + name), n} }
-	return newObject("rule").
+	made := newObject("rule")
+	made.own = r
+	return made.
 		set("FileSystemRights", of("FileSystemRights", int64(int32(r.rights)))). // .NET's enumerations are signed
 		set("AccessControlType", of("AccessControlType", deny)).
 		set("IdentityReference", newObject("identity").set("Value", r.who)).

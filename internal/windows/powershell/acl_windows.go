@@ -13,6 +13,19 @@ func readACL(path string) (acl, error) {
 	if err != nil {
 		return acl{}, err
 	}
+	return aclOf(sd)
+}
+
+// parseACL reads a descriptor from its text.
+func parseACL(sddl string) (acl, error) {
+	sd, err := windows.SecurityDescriptorFromString(sddl)
+	if err != nil {
+		return acl{}, err
+	}
+	return aclOf(sd)
+}
+
+func aclOf(sd *windows.SECURITY_DESCRIPTOR) (acl, error) {
 	control, _, err := sd.Control()
 	if err != nil {
 		return acl{}, err
@@ -31,6 +44,9 @@ func readACL(path string) (acl, error) {
 		sddl:      sd.String(),
 		protected: control&windows.SE_DACL_PROTECTED != 0,
 	}
+	if owner != nil {
+		a.ownerSID = owner.String()
+	}
 	list, _, err := sd.DACL()
 	if err != nil || list == nil { // no list: everyone may do everything, and there are no rules
 		return a, err
@@ -41,8 +57,10 @@ func readACL(path string) (acl, error) {
 			return acl{}, err
 		}
 		if isRule(ace.Header.AceType) { // other types have their SID at another place
-			who := account((*windows.SID)(unsafe.Pointer(&ace.SidStart)), "")
-			a.rules = append(a.rules, entry(ace.Header.AceType, ace.Header.AceFlags, uint32(ace.Mask), who))
+			sid := (*windows.SID)(unsafe.Pointer(&ace.SidStart))
+			r := entry(ace.Header.AceType, ace.Header.AceFlags, uint32(ace.Mask), account(sid, ""))
+			r.sid = sid.String()
+			a.rules = append(a.rules, r)
 		}
 	}
 	return a, nil

@@ -51,6 +51,7 @@ type object struct {
 	kind  string // file, process, job and others; it decides how the object is shown
 	names []string
 	props map[string]value // by lower-case name
+	own   any              // what its methods work on
 }
 
 func newObject(kind string) *object { return &object{kind: kind, props: map[string]value{}} }

@@ -16,6 +16,7 @@ func classes() []*class {
 		listenerClass(), prefixesClass(), contextClass(), requestClass(), responseClass(), pairsClass(), headersClass(),
 		recordClass(), processClass(), managerClass(), webClientClass(), versionClass(), keyClass(),
 		secureClass(), credentialClass(), blockClass(), itemClass(),
+		aclClass(), ruleClass(), accountClass("NTAccount"), accountClass("SecurityIdentifier"),
 		exceptionClass("System.Exception"),
 	}
 }
@@ -48,6 +49,10 @@ func classOf(v value) *class {
 			return keyClass()
 		case "file":
 			return itemClass()
+		case "acl":
+			return aclClass()
+		case "rule":
+			return ruleClass()
 		}
 	case *instance:
 		return v.of

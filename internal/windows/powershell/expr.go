@@ -123,6 +123,12 @@ func (p *parser) typed() (expr, error) {
 		}
 		return p.hash(as)
 	}
+	if c := classNamed(name); c != nil {
+		p.blanks()
+		if p.peek() == ')' || p.peek() == ',' { // the type itself, as an argument
+			return &literal{typeObject(c.name)}, nil
+		}
+	}
 	if !knownCast(name) {
 		return nil, p.refuse("the type [%s]", name)
 	}

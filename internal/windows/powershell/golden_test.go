@@ -97,18 +97,7 @@ func stageWindows() *system {
 		}
 		return "", errors.New("HNS does not answer")
 	}
-	list := func(string) (acl, error) {
-		return acl{
-			owner: `BUILTIN\Administrators`,
-			group: `NT AUTHORITY\SYSTEM`,
-			sddl:  "O:BA",
-			rules: []rule{
-				{who: `BUILTIN\Administrators`, rights: 0x1f01ff},
-				{who: `NT AUTHORITY\SYSTEM`, rights: 0x1f01ff},
-				{who: `BUILTIN\Users`, rights: 0x1200a9, flags: aceObjectInherit | aceInherited},
-			},
-		}, nil
-	}
+	lists := stageACL()
 	known := stageRoutes()
 	running := []process{{4, "System"}, {12, "kubelet.exe"}, {40, "kube-proxy.EXE"}}
 	services := []service{
@@ -155,8 +144,8 @@ func stageWindows() *system {
 			}
 			return nil
 		},
-		hns:       hns,
-		acl:       list,
+		hns: hns,
+		acl: lists.of, setACL: lists.set, descriptor: lists.read, account: lists.account,
 		processes: func() ([]process, error) { return slices.Clone(running), nil },
 		commandLine: func(id int64) (string, error) {
 			if id != 12 {
@@ -216,6 +205,59 @@ func stageVolumes() []volume {
 		{`C`, `\\?\Volume{00000000-0000-0000-0000-000000000043}\`, "", "NTFS", "Fixed", 1 << 30, 1 << 29},
 		{`D`, `\\?\Volume{00000000-0000-0000-0000-000000000044}\`, "data", "", "Removable", 4096, 0},
 	}
+}
+
+// stagedACL has the descriptors of files, by path, and three accounts.
+type stagedACL map[string]acl
+
+func stageACL() stagedACL { return stagedACL{} }
+
+func (s stagedACL) of(path string) (acl, error) {
+	if a, ok := s[path]; ok {
+		return a, nil
+	}
+	return acl{
+		owner:    `BUILTIN\Administrators`,
+		ownerSID: "S-1-5-32-544",
+		group:    `NT AUTHORITY\SYSTEM`,
+		sddl:     "O:BA",
+		rules: []rule{
+			{who: `BUILTIN\Administrators`, sid: "S-1-5-32-544", rights: 0x1f01ff},
+			{who: `NT AUTHORITY\SYSTEM`, sid: "S-1-5-18", rights: 0x1f01ff},
+			{who: `BUILTIN\Users`, sid: "S-1-5-32-545", rights: 0x1200a9, flags: aceObjectInherit | aceInherited},
+		},
+	}, nil
+}
+
+func (s stagedACL) set(path string, a acl) error {
+	if filepath.Base(path) == "locked" {
+		return os.ErrPermission
+	}
+	a.rules = slices.Clone(a.rules)
+	s[path] = a
+	return nil
+}
+
+// read knows one text.
+func (s stagedACL) read(sddl string) (acl, error) {
+	if sddl != "O:SYD:P(D;;FA;;;BU)" {
+		return acl{}, errors.ErrUnsupported
+	}
+	return acl{
+		owner: `NT AUTHORITY\SYSTEM`, ownerSID: "S-1-5-18", sddl: sddl, protected: true,
+		rules: []rule{{who: `BUILTIN\Users`, sid: "S-1-5-32-545", rights: 0x1f01ff, deny: true}},
+	}, nil
+}
+
+func (s stagedACL) account(name string) (sid, full string, err error) {
+	for sid, full := range map[string]string{
+		"S-1-5-32-544": `BUILTIN\Administrators`, "S-1-5-32-545": `BUILTIN\Users`, "S-1-5-18": `NT AUTHORITY\SYSTEM`, "S-1-1-0": "Everyone",
+	} {
+		if _, short, _ := strings.Cut(full, `\`); strings.EqualFold(name, full) || short != "" && strings.EqualFold(name, short) || name == sid {
+			return sid, full, nil
+		}
+	}
+	return "", "", errors.New("there is no such account")
 }
 
 // stageSMB is an agent that knows one server, \\files, and one password.

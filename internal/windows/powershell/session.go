@@ -41,8 +41,14 @@ type Session struct {
 // adapters and routes, Windows' version, records of DNS, opening a port, clearing the screen, ending a process and
 // Windows itself, the registry and WMI.
 type system struct {
-	hns       func(method, path, body string) (string, error)
-	acl       func(path string) (acl, error)
+	hns func(method, path, body string) (string, error)
+	acl func(path string) (acl, error)
+	// setACL gives a file a descriptor's owner and rules. descriptor reads one from its text.
+	setACL     func(path string, a acl) error
+	descriptor func(sddl string) (acl, error)
+	// account finds an account by its name or SID.
+	account func(name string) (sid, full string, err error)
+
 	processes func() ([]process, error)
 	// commandLine is how a process was started.
 	commandLine func(id int64) (string, error)
@@ -84,6 +90,10 @@ func (s *Session) system() system {
 		hns:       callHNS,
 		acl:       readACL,
 		processes: processes,
+
+		setACL:     writeACL,
+		descriptor: parseACL,
+		account:    findAccount,
 
 		commandLine: commandLine,
 

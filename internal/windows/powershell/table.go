@@ -252,6 +252,15 @@ func itemCmdlets() []cmdlet {
 			about: "the owner, group and access rules of a file or folder, without wild cards",
 		}),
 		ofPath(cmdlet{
+			name:      "Set-Acl",
+			run:       setACL,
+			values:    []string{"aclobject"},
+			positions: []string{"aclobject"},
+			takes:     "aclobject|path",
+			needs:     []string{"aclobject|path"},
+			about:     "gives a file or folder the owner and the access rules of a descriptor of Get-Acl, without wild cards",
+		}),
+		ofPath(cmdlet{
 			name:    "Test-Path",
 			about:   "whether a path is there",
 			run:     testPath,

@@ -46,11 +46,18 @@ func pathParameters() []string {
 // verifyGiven refuses parameters that are missing, or too many.
 func (c cmdlet) verifyGiven(b bound, piped bool) error {
 	given := func(name string) bool { return b[name] != nil || (name == pathName && b[literalName] != nil) }
+	takes := "" // the first of those that take the pipeline and have no value
+	for name := range strings.SplitSeq(c.takes, "|") {
+		if takes == "" && !given(name) {
+			takes = name
+		}
+	}
 	switch {
 	case piped && c.takes == "":
 		return fmt.Errorf("a pipeline into %s is not part of Mullion's PowerShell", c.name)
-	case piped && given(c.takes):
-		return fmt.Errorf("-%s of %s together with a pipeline is not part of Mullion's PowerShell", c.takes, c.name)
+	case piped && takes == "":
+		return fmt.Errorf("-%s of %s together with a pipeline is not part of Mullion's PowerShell",
+			strings.ReplaceAll(c.takes, "|", " and -"), c.name)
 	case b["confirm"] != nil && !isFalse(b["confirm"][0]):
 		return fmt.Errorf("-Confirm of %s other than -Confirm:$false is not part of Mullion's PowerShell", c.name)
 	case b[pathName] != nil && b[literalName] != nil:
@@ -58,7 +65,7 @@ func (c cmdlet) verifyGiven(b bound, piped bool) error {
 	}
 	for _, need := range c.needs {
 		names := strings.Split(need, "|")
-		if !slices.ContainsFunc(names, given) && (!piped || !slices.Contains(names, c.takes)) {
+		if !slices.ContainsFunc(names, given) && (!piped || !slices.Contains(names, takes)) {
 			return fmt.Errorf("%s needs -%s", c.name, strings.Join(names, " or -"))
 		}
 	}

@@ -142,43 +142,12 @@ func (a *access) one(e Env, path string, folder bool) error {
 		return err
 	}
 	if folder {
-		if err := handOn(e.System, path, list); err != nil {
+		if err := filesec.HandOn(e.System, path, list); err != nil {
 			return err
 		}
 	}
 	if !a.quiet {
 		e.print("processed file: %s", path)
-	}
-	return nil
-}
-
-// handOn gives what lies in a folder what it inherits from the folder's new list.
-func handOn(s Access, folder string, list filesec.List) error {
-	for _, entry := range entries(folder) {
-		if entry.Type()&fs.ModeSymlink != 0 {
-			continue
-		}
-		path := filepath.Join(folder, entry.Name())
-		of, err := s.Access(path)
-		if err != nil {
-			return err
-		}
-		if of.Protected {
-			continue
-		}
-		before := slices.Clone(of.Entries)
-		of.Entries = slices.DeleteFunc(of.Entries, func(e filesec.Entry) bool { return !e.Explicit() })
-		of.Entries = append(of.Entries, list.Inherit(entry.IsDir(), of.Owner)...)
-		if !slices.Equal(before, of.Entries) {
-			if err := s.SetAccess(path, of); err != nil {
-				return err
-			}
-		}
-		if entry.IsDir() {
-			if err := handOn(s, path, of); err != nil {
-				return err
-			}
-		}
 	}
 	return nil
 }
