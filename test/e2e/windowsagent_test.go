@@ -1,0 +1,182 @@
+//go:build cluster
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"mullion.dev/mullion/internal/base/version"
+	"mullion.dev/mullion/internal/cluster/bundle"
+)
+
+// agentYAML is a cluster that a bare Windows host joins by mullion-agent.exe, which brings the host's network.
+const agentYAML = `apiVersion: mullion.dev/v1alpha1
+kind: Cluster
+name: mullion-agent
+networking: {advertiseAddress: 198.51.100.30, underlaySubnet: 10.230.0.0/23, podSubnet: 10.231.0.0/17,
+  serviceSubnet: 10.231.128.0/20, disableDefaultCNI: true}
+addons: {metricsServer: false, localStorage: false}
+nodes: [{name: bare-1, windowsVersion: ltsc2022, bare: true}, {name: linux-1, os: linux}]
+`
+
+// agentKubelet is what Wine and a full disk ask for: docs/windows-server.md.
+const agentKubelet = `resolvConf: ""
+evictionHard: {"nodefs.available": "100Mi", "imagefs.available": "100Mi"}
+imageGCHighThresholdPercent: 100
+`
+
+const agentPod = `apiVersion: v1
+kind: Pod
+metadata: {name: win}
+spec:
+  os: {name: windows}
+  nodeSelector: {kubernetes.io/os: windows}
+  containers:
+  - name: c
+    image: mullion.local/agnhost-windows:v1
+    imagePullPolicy: Never
+    command: ['C:\agnhost.exe', netexec]
+    readinessProbe: {httpGet: {port: 8080}}
+`
+
+// TestFieldWindowsAgent joins a bare Windows host by mullion-agent.exe, as a person joins a Windows Server, runs a pod
+// there, upgrades a program, and leaves: the host is as it was.
+func TestFieldWindowsAgent(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	f := newFixture(t)
+	f.netns = agentMachine(t)
+	agent := filepath.Join(f.bin, "windows", "mullion-agent.exe")
+	if _, err := os.Stat(agent); err != nil {
+		t.Fatalf("%v: `make agent` builds it", err)
+	}
+	write := func(name, text string) string {
+		t.Helper()
+		path := filepath.Join(f.home, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	t.Cleanup(func() { f.takeDown(t) })
+	f.must(t, "server", "-f", write("cluster.yaml", agentYAML))
+	node := bundle.At(f.bin, version.Kubernetes).Node()
+	f.must(t, "node", "exec", "bare-1", "--", "cmd", "/c", `mkdir C:\bundle & mkdir C:\new`)
+	proxy, err := os.ReadFile(filepath.Join(node, "kube-proxy.exe"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	windows := filepath.Join(f.bin, "windows")
+	for from, to := range map[string]string{
+		agent:                                     "bundle/mullion-agent.exe",
+		filepath.Join(node, "kubelet.exe"):        "bundle/kubelet.exe",
+		filepath.Join(node, "kube-proxy.exe"):     "bundle/kube-proxy.exe",
+		filepath.Join(windows, "win-bridge.exe"):  "bundle/win-bridge.exe",
+		filepath.Join(windows, "host-local.exe"):  "bundle/host-local.exe",
+		write("kubelet.yaml", agentKubelet):       "bundle/kubelet.yaml",
+		write("new.exe", string(proxy)+"another"): "new/kube-proxy.exe",
+	} {
+		f.must(t, "node", "cp", from, "bare-1:C:/"+to)
+	}
+	run := func(args ...string) (string, error) {
+		return f.mullion(t.Context(), t, append([]string{"node", "shell", "bare-1", "--", `C:\bundle\mullion-agent.exe`}, args...)...)
+	}
+	does := func(wants string, args ...string) {
+		t.Helper()
+		began := time.Now()
+		out, err := run(args...)
+		if err != nil || !strings.Contains(out, wants) {
+			logs(t, f)
+			t.Fatalf("mullion-agent %s: %v\n%s", args[0], err, out)
+		}
+		t.Logf("mullion-agent %s took %.1fs", args[0], time.Since(began).Seconds())
+	}
+	before := f.bareState(t)
+	line := f.must(t, "token", "create", "--print-windows")
+	m := regexp.MustCompile(`join (\S+) --token (\S+) --discovery-token-ca-cert-hash (\S+) --bundle`).FindStringSubmatch(line)
+	if m == nil {
+		t.Fatalf("mullion token create --print-windows: %s", line)
+	}
+	join := func(token, hash string) []string {
+		return []string{
+			"join", m[1], "--token", token, "--discovery-token-ca-cert-hash", hash, "--bundle", `C:\bundle`,
+			"--runtime-endpoint", "npipe:////./pipe/containerd-containerd", "--kubelet-config", `C:\bundle\kubelet.yaml`,
+		}
+	}
+	for says, args := range map[string][]string{
+		"the cluster's authority is another one": join(m[2], "sha256:"+strings.Repeat("a", 64)),
+		"the token is unknown or has expired":    join("abcdef.0123456789abcdef", m[3]),
+	} {
+		if out, err := run(args...); err == nil || !strings.Contains(out, says) {
+			t.Errorf("not refused: %v\n%s", err, out)
+		}
+	}
+	if now := f.bareState(t); now != before {
+		t.Errorf("a join that was refused changed the host:\n%s\nwas\n%s", now, before)
+	}
+	does("node bare-1 is Ready", join(m[2], m[3])...)
+	f.agentPodAnswers(t, write("pod.yaml", agentPod))
+	does(`replaced C:\k\kube-proxy.exe`, "upgrade", "--bundle", `C:\new`)
+	does(`"ready": true`, "status", "-o", "json")
+	does("nothing of node bare-1 is left", "leave", "--delete-node")
+	if now := f.bareState(t); now != before {
+		t.Errorf("leave left the host as\n%s\nit was\n%s", now, before)
+	}
+	if out, err := f.mullion(t.Context(), t, "kubectl", "get", "node", "bare-1"); err == nil {
+		t.Errorf("the Node is still there: %s", out)
+	}
+}
+
+// agentMachine is a network namespace that stands for the cluster's machine, with the address that it advertises.
+func agentMachine(t *testing.T) string {
+	t.Helper()
+	ns := fmt.Sprintf("agent-%d", os.Getpid())
+	t.Cleanup(func() {
+		if out, err := exec.Command("ip", "netns", "del", ns).CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+	})
+	script := `set -e; ip netns add $0; ip -n $0 link set lo up; ip -n $0 link add eth0 type veth peer name eth1
+ip -n $0 addr add 198.51.100.30/24 dev eth0; ip -n $0 link set eth0 up; ip -n $0 link set eth1 up`
+	if out, err := exec.Command("sh", "-c", script, ns).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return "/run/netns/" + ns
+}
+
+// bareState is what the agent could leave on the host: files, services, and the objects of HNS.
+func (f fixture) bareState(t *testing.T) string {
+	t.Helper()
+	state := f.must(t, "node", "exec", "bare-1", "--", "cmd", "/c",
+		`dir /s /b C:\k C:\opt C:\etc C:\var & dir /b C:\ProgramData & sc query type= service state= all | findstr SERVICE_NAME`)
+	for line := range strings.Lines(f.must(t, "hns", "ls", "bare-1")) {
+		if !strings.Contains(line, "HostDefault") && strings.TrimSpace(line) != "" { // the host's own namespace
+			state += line
+		}
+	}
+	return state
+}
+
+// agentPodAnswers runs a pod on the host and asks it from the Linux node.
+func (f fixture) agentPodAnswers(t *testing.T, file string) {
+	t.Helper()
+	folder := t.TempDir()
+	laid(t, map[string]string{filepath.Join(folder, "agnhost.exe"): filepath.Join(f.bin, "windows/agnhost.exe")})
+	f.must(t, "image", "build", folder, "-t", "mullion.local/agnhost-windows:v1")
+	f.must(t, "kubectl", "apply", "-f", file)
+	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/win", "--timeout=180s")
+	ip := f.must(t, "kubectl", "get", "pod", "win", "-o", "jsonpath={.status.podIP}")
+	out := f.must(t, "node", "exec", "linux-1", "--", "bash", "-c",
+		`exec 3<>/dev/tcp/`+ip+`/8080; printf 'GET /hostname HTTP/1.0\r\n\r\n' >&3; cat <&3`)
+	if !strings.HasSuffix(strings.TrimSpace(out), "win") {
+		t.Errorf("the pod answers the Linux node: %s", out)
+	}
+}
