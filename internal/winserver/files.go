@@ -114,7 +114,7 @@ func (c change) protect(at string, private bool) error {
 	return nil
 }
 
-// keep puts aside a file that was there before the node.
+// keep puts a copy of a file aside that was there before the node.
 func (c change) keep(name string) error {
 	dir, base := path.Split(name)
 	e, ok := c.journal.Find(journal.Folder, path.Clean(dir))
@@ -128,11 +128,25 @@ func (c change) keep(name string) error {
 	if _, err := os.Stat(c.file(kept)); err == nil {
 		return nil // it was put aside before
 	}
-	err := os.Rename(c.file(name), c.file(kept))
+	// A copy: an upgrade that fails puts the file itself back.
+	in, err := os.Open(c.file(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	half := c.file(kept) + ".new"
+	out, err := os.Create(half)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	if err = errors.Join(err, out.Close()); err != nil {
+		return err
+	}
+	return os.Rename(half, c.file(kept))
 }
 
 // has reports whether a folder that had these names has that one. Windows does not look at the case of names.

@@ -233,6 +233,10 @@ func TestUpgrade(t *testing.T) {
 		}
 		return nil
 	}
+	// The file was there before the join, and no other has been in its place yet.
+	if err := os.Remove(filepath.Join(s.Root, "k", "kubelet.exe.before-mullion")); err != nil {
+		t.Fatal(err)
+	}
 	give("MZ bad")
 	err := s.Upgrade(t.Context(), []string{bundle}, 50*time.Millisecond, t.Logf)
 	if !errors.Is(err, winserver.ErrNotReady) || !strings.Contains(err.Error(), "former ones again") {

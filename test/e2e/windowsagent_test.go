@@ -87,7 +87,8 @@ func TestFieldWindowsAgent(t *testing.T) {
 		f.must(t, "node", "cp", from, "bare-1:C:/"+to)
 	}
 	run := func(args ...string) (string, error) {
-		return f.mullion(t.Context(), t, append([]string{"node", "shell", "bare-1", "--", `C:\bundle\mullion-agent.exe`}, args...)...)
+		on := []string{"node", "shell", "bare-1", "--", `C:\bundle\mullion-agent.exe`}
+		return f.mullion(t.Context(), t, append(on, args...)...)
 	}
 	does := func(wants string, args ...string) {
 		t.Helper()
@@ -101,7 +102,8 @@ func TestFieldWindowsAgent(t *testing.T) {
 	}
 	before := f.bareState(t)
 	line := f.must(t, "token", "create", "--print-windows")
-	m := regexp.MustCompile(`join (\S+) --token (\S+) --discovery-token-ca-cert-hash (\S+) --bundle`).FindStringSubmatch(line)
+	m := regexp.MustCompile(`join (\S+) --token (\S+) --discovery-token-ca-cert-hash (\S+) --bundle`).
+		FindStringSubmatch(line)
 	if m == nil {
 		t.Fatalf("mullion token create --print-windows: %s", line)
 	}
@@ -156,7 +158,8 @@ ip -n $0 addr add 198.51.100.30/24 dev eth0; ip -n $0 link set eth0 up; ip -n $0
 func (f fixture) bareState(t *testing.T) string {
 	t.Helper()
 	state := f.must(t, "node", "exec", "bare-1", "--", "cmd", "/c",
-		`dir /s /b C:\k C:\opt C:\etc C:\var & dir /b C:\ProgramData & sc query type= service state= all | findstr SERVICE_NAME`)
+		`dir /s /b C:\k C:\opt C:\etc C:\var & dir /b C:\ProgramData & `+
+			`sc query type= service state= all | findstr SERVICE_NAME`)
 	for line := range strings.Lines(f.must(t, "hns", "ls", "bare-1")) {
 		if !strings.Contains(line, "HostDefault") && strings.TrimSpace(line) != "" { // the host's own namespace
 			state += line
