@@ -239,10 +239,10 @@ func programRows() []support.Row {
 				"Compare-Object, Compress-Archive, ConvertFrom-Csv, ConvertFrom-Json, ConvertFrom-StringData, " +
 				"ConvertTo-Csv, ConvertTo-Json, ConvertTo-SecureString, Copy-Item, Expand-Archive, Export-Csv, Export-ModuleMember, " +
 				"ForEach-Object, Format-List, Format-Table, Get-Acl, Get-Alias, Get-ChildItem, Get-CimInstance, " +
-				"Get-Command, Get-Content, Get-Date, Get-EventLog, Get-ExecutionPolicy, Get-FileHash, Get-Help, Get-HnsEndpoint, " +
+				"Get-Command, Get-Content, Get-Date, Get-Disk, Get-EventLog, Get-ExecutionPolicy, Get-FileHash, Get-Help, Get-HnsEndpoint, " +
 				"Get-HnsNetwork, Get-HnsPolicyList, Get-Item, Get-ItemProperty, Get-ItemPropertyValue, Get-Job, " +
-				"Get-Location, Get-Member, Get-NetAdapter, Get-NetFirewallRule, Get-NetIPAddress, Get-NetIPInterface, Get-NetRoute, Get-Process, Get-Random, " +
-				"Get-Service, Get-SmbGlobalMapping, Get-SmbMapping, Get-Unique, Get-Variable, Get-WinEvent, Get-WmiObject, Group-Object, Import-Csv, Import-Module, " +
+				"Get-Location, Get-Member, Get-NetAdapter, Get-NetFirewallRule, Get-NetIPAddress, Get-NetIPInterface, Get-NetRoute, Get-Partition, Get-Process, Get-Random, " +
+				"Get-Service, Get-SmbGlobalMapping, Get-SmbMapping, Get-Unique, Get-Variable, Get-Volume, Get-WinEvent, Get-WmiObject, Group-Object, Import-Csv, Import-Module, " +
 				"Invoke-Command, Invoke-Expression, Invoke-RestMethod, Invoke-WebRequest, Join-Path, Measure-Command, " +
 				"Measure-Object, mkdir, Move-Item, New-EventLog, New-Guid, New-Item, New-ItemProperty, New-NetFirewallRule, New-NetRoute, New-Object, New-Service, New-SmbGlobalMapping, New-SmbMapping, " +
 				"New-TimeSpan, New-Variable, Out-File, Out-Host, Out-Null, Out-String, Pop-Location, Push-Location, " +
@@ -251,12 +251,12 @@ func programRows() []support.Row {
 				"Restart-Computer, Restart-Service, Select-Object, Select-String, Set-Acl, Set-Content, Set-ExecutionPolicy, Set-ItemProperty, " +
 				"Set-Location, Set-NetFirewallProfile, Set-NetIPInterface, Set-Service, Set-StrictMode, Set-Variable, Sort-Object, Split-Path, Start-Job, " +
 				"Start-Process, Start-Service, Start-Sleep, Stop-Computer, Stop-Job, Stop-Process, Stop-Service, Tee-Object, " +
-				"Test-NetConnection, Test-Path, Unblock-File, Wait-Job, Wait-Process, Where-Object, Write-Debug, " +
+				"Test-NetConnection, Test-Path, Unblock-File, Update-HostStorageCache, Wait-Job, Wait-Process, Where-Object, Write-Debug, " +
 				"Write-Error, Write-EventLog, Write-Host, Write-Output, Write-Verbose, Write-Warning. Import-Module takes " +
 				"HostNetworkingService, hns.psm1 (which must be there and is not run: the cmdlets here come in its " +
 				"place) and files of functions. Cmdlets for items and their properties know the registry's HKLM: and " +
 				"HKCU:, without wild cards; Test-Path, Get-ChildItem, Get-Item and Remove-Item know env:. " +
-				"Get-CimInstance and Get-WmiObject read Wine's WMI, and the command lines of processes from these. Nothing filters packets for the Windows Firewall: its rules can be made, listed and removed if they allow, and others are refused. Get-WinEvent has -LogName, -ProviderName, -MaxEvents, " +
+				"Get-Volume and Get-Partition show the drives, and Get-Disk nothing: there are no disks. Get-CimInstance and Get-WmiObject read Wine's WMI, and the command lines of processes from these. Nothing filters packets for the Windows Firewall: its rules can be made, listed and removed if they allow, and others are refused. Get-WinEvent has -LogName, -ProviderName, -MaxEvents, " +
 				"-FilterHashtable, -FilterXPath, -ListLog, -ListProvider and -Oldest. Add-Type takes names of assemblies, no code; " +
 				"Receive-Job outputs lines of text. All have -ErrorAction, -ErrorVariable and -OutVariable, as functions with " +
 				"CmdletBinding do; -Verbose and -Debug say nothing more, of -Confirm only -Confirm:$false is accepted",
@@ -297,11 +297,11 @@ func programRows() []support.Row {
 			Note:  "Mullion's: their options of Windows; timeout wants a console, as Windows' does; findstr's /a and /off have no effect",
 		},
 		{
-			Name:  "fc, setx, systeminfo, tasklist",
+			Name:  "fc, setx, systeminfo, tasklist, wmic",
 			Level: support.Partly,
 			Ref:   commands + "windows-commands",
 			Note: "Mullion's: fc without /u; setx without /s and /f; systeminfo without BIOS, disks, hotfixes, time zone; tasklist with /fi (imagename, pid, session, " +
-				"sessionname, memusage), /fo and /nh. Other options are refused. A newer Wine's real ones are kept",
+				"sessionname, memusage), /fo and /nh; other options are refused; wmic is Wine's, whose output in a pipe is not UTF-16. A newer Wine's real ones are kept",
 		},
 		{
 			Name:  "tar",

@@ -139,7 +139,7 @@ func TestNotes(t *testing.T) {
 		},
 		{
 			name:  "a Windows version that nobody knows",
-			model: model(config(`"maxPods": 30`), windows, `, "windowsProfile": {"windowsSku": "2016-Datacenter"}`),
+			model: model(config(`"maxPods": 30`), windows, `, "windowsProfile": {"windowsSku": "2012-R2-Datacenter"}`),
 			want: []string{
 				"properties.windowsProfile.windowsSku: names no Windows version that Mullion knows, so the nodes are of Windows Server 2019",
 			},

@@ -1,6 +1,7 @@
 package powershell
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -71,10 +72,10 @@ func aclClass() *class {
 // ofACL is a method of descriptors; what it changes is seen in the object.
 func ofACL(name string, least, most int, do func(a *acl, c *dotCall) (value, error)) routine {
 	return routine{name: name, least: least, most: most, do: func(c *dotCall) (value, error) {
-		o, _ := c.on.(*object)
+		o, _ := c.on.(*object) // what aclClass is for, which object has made
 		a, ok := o.own.(*acl)
 		if !ok {
-			return nil, thrown("%s of a descriptor without a file is not part of Mullion's PowerShell.", name)
+			return nil, errors.ErrUnsupported
 		}
 		v, err := do(a, c)
 		if err != nil {

@@ -368,6 +368,8 @@ func printExprs(items []expr) string {
 
 func printLiteral(v value) string {
 	switch v := v.(type) {
+	case *object: // a type as an argument
+		return "[" + text(v.props["fullname"]) + "]"
 	case int64:
 		if v == math.MinInt64 {
 			return "0x8000000000000000"

@@ -1,0 +1,1 @@
+[System.Security.AccessControl.FileSystemAccessRule]::new("Everyone", "Read", "None", "Allow")
