@@ -2,6 +2,7 @@ package winserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"path"
@@ -17,17 +18,25 @@ import (
 	"mullion.dev/mullion/internal/winserver/journal"
 )
 
+// file is a file by which the program of a service is told; "" is none that reads it at each start.
+type file struct {
+	path    string
+	data    []byte
+	private bool
+	of      string
+}
+
 // configure writes the files by which the programs are told. It reports of which services they have changed.
 func (c change) configure(o Join, k cluster, address netip.Addr) (map[string]bool, error) {
 	for _, f := range []struct {
-		path    string
-		private bool
+		path   string
+		access Access
 	}{
-		{kubernetesDir, true}, {path.Dir(nodeconfig.CAFile), true}, {nodeconfig.KubeletDir, true},
-		{nodeconfig.KubeletCertDir, true}, {logDir + "/pods", false}, {logDir + "/containers", false},
-		{cniStateDir, false},
+		{kubernetesDir, Private}, {path.Dir(nodeconfig.CAFile), Private}, {nodeconfig.KubeletDir, Private},
+		{nodeconfig.KubeletCertDir, Private}, {nodeconfig.KubeletDir + "/pods", Volumes},
+		{logDir + "/pods", Readable}, {logDir + "/containers", Readable}, {cniStateDir, Readable},
 	} {
-		if err := c.folder(f.path, f.private); err != nil {
+		if err := c.folder(f.path, f.access); err != nil {
 			return nil, err
 		}
 	}
@@ -44,27 +53,17 @@ func (c change) configure(o Join, k cluster, address netip.Addr) (map[string]boo
 		return nil, err
 	}
 	changed := map[string]bool{}
-	files := []struct {
-		path    string
-		data    []byte
-		private bool
-		of      string
-	}{
+	files := []file{
 		{nodeconfig.CAFile, k.CA, false, kubelet},
 		{nodeconfig.KubeletConfig, config, false, kubelet},
 		{nodeconfig.BootstrapKubeconfig, bootstrap, true, ""},
 	}
 	if c.journal.Runtime {
-		files = append(files, struct {
-			path    string
-			data    []byte
-			private bool
-			of      string
-		}{runtimeConfig, []byte(containerdConfig), false, containerd})
-		for _, dir := range []string{logDir + "/containerd", "/ProgramData/containerd"} {
-			if err := c.folder(dir, false); err != nil {
-				return nil, err
-			}
+		files = append(files, file{runtimeConfig, []byte(containerdConfig), false, containerd})
+		// containerd protects its state only where it makes the folder itself (pkg/sys/filesys_windows.go).
+		err := errors.Join(c.folder(logDir+"/containerd", Readable), c.folder("/ProgramData/containerd", Private))
+		if err != nil {
+			return nil, err
 		}
 	}
 	for _, f := range files {

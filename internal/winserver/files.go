@@ -26,53 +26,61 @@ type change struct {
 	say     Say
 }
 
-// folder makes a folder, or finds it. What comes into it later is the node's, and goes with it.
-func (c change) folder(name string, private bool) error {
+// folder makes a folder, or finds it. What comes into it later is the node's, and goes with it. A folder that was there
+// keeps its access list, unless it has to be Private.
+func (c change) folder(name string, access Access) error {
 	at := c.file(name)
 	entries, err := os.ReadDir(at)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		// The topmost folder that is missing is the one that is made, and removed.
-		top := name
-		for up := path.Dir(top); up != "/" && up != "."; up = path.Dir(up) {
-			if _, err := os.Stat(c.file(up)); err == nil {
-				break
-			}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	missing := err != nil
+	top := name // the topmost folder that is missing is the one that is made, and removed
+	for up := name; up != "/" && up != "."; up = path.Dir(up) {
+		if err := c.trusted(up); err != nil {
+			return err
+		}
+		if _, err := os.Stat(c.file(up)); errors.Is(err, fs.ErrNotExist) {
 			top = up
 		}
+	}
+	switch {
+	case missing:
 		if err := c.journal.Add(journal.Entry{Kind: journal.Folder, Name: top, Made: true}); err != nil {
 			return err
 		}
 		if err := os.MkdirAll(at, 0o755); err != nil {
 			return err
 		}
-	case err != nil:
-		return err
-	default:
+	case c.within(name) == "":
 		had := []string{}
 		for _, e := range entries {
 			had = append(had, e.Name())
 		}
-		if !c.within(name) {
-			if err := c.journal.Add(journal.Entry{Kind: journal.Folder, Name: name, Had: had}); err != nil {
-				return err
-			}
+		if err := c.journal.Add(journal.Entry{Kind: journal.Folder, Name: name, Had: had}); err != nil {
+			return err
 		}
 	}
-	if private {
-		return c.Protect(at)
+	// A join that was killed after the folder was made has not protected it.
+	if made := c.within(name); made != "" && !c.journal.Joined {
+		if err := c.Protect(c.file(made), Readable); err != nil {
+			return err
+		}
 	}
-	return nil
+	if access == Readable {
+		return nil
+	}
+	return c.Protect(at, access)
 }
 
-// within reports whether a path lies in a folder that was made.
-func (c change) within(name string) bool {
+// within is the folder that was made and that a path lies in or is, "" if there is none.
+func (c change) within(name string) string {
 	for ; name != "/" && name != "."; name = path.Dir(name) {
 		if e, ok := c.journal.Find(journal.Folder, name); ok && e.Made {
-			return true
+			return name
 		}
 	}
-	return false
+	return ""
 }
 
 // write writes a file, and reports whether it was another one before. private keeps it from all but administrators and
@@ -94,10 +102,13 @@ func (c change) write(name string, data []byte, private bool) (changed bool, err
 	}
 	// It is nobody else's before it has its text.
 	fresh := at + ".new"
-	if err := os.WriteFile(fresh, nil, 0o600); err != nil {
+	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
-	err = c.Protect(fresh)
+	empty, err := os.OpenFile(fresh, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err == nil {
+		err = errors.Join(empty.Close(), c.Protect(fresh, Private))
+	}
 	if err == nil {
 		err = os.WriteFile(fresh, data, 0o600)
 	}
@@ -109,7 +120,7 @@ func (c change) write(name string, data []byte, private bool) (changed bool, err
 
 func (c change) protect(at string, private bool) error {
 	if private {
-		return c.Protect(at)
+		return c.Protect(at, Private)
 	}
 	return nil
 }

@@ -168,7 +168,7 @@ func (c change) begin(o Join) error {
 	if err := os.MkdirAll(c.file(stateDir), 0o755); err != nil {
 		return err
 	}
-	if err := c.Protect(c.file(stateDir)); err != nil {
+	if err := c.Protect(c.file(stateDir), Private); err != nil {
 		return err
 	}
 	c.journal.Endpoint, c.journal.Runtime = o.Endpoint, o.Endpoint == ""
@@ -183,7 +183,7 @@ func (c change) begin(o Join) error {
 
 // run makes the changes, in order.
 func (c change) run(ctx context.Context, o Join, k cluster, address netip.Prefix) error {
-	fresh, err := c.install(o)
+	fresh, err := c.install(ctx, o, k.version)
 	if err != nil {
 		return fmt.Errorf("install the programs: %w", err)
 	}
@@ -220,8 +220,9 @@ func (c change) run(ctx context.Context, o Join, k cluster, address netip.Prefix
 	return c.ready(ctx, o, k, client)
 }
 
-// install puts the programs in place. It reports of which services the programs have changed.
-func (c change) install(o Join) (fresh map[string]bool, err error) {
+// install puts the programs in place. It reports of which services the programs have changed. server is the API server's
+// version, empty if it is not known.
+func (c change) install(ctx context.Context, o Join, server string) (fresh map[string]bool, err error) {
 	staging := c.file(stagingDir)
 	if err := os.RemoveAll(staging); err != nil {
 		return nil, err
@@ -235,10 +236,13 @@ func (c change) install(o Join) (fresh map[string]bool, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.skew(ctx, server, names); err != nil {
+		return nil, err
+	}
 	fresh = map[string]bool{}
 	for _, name := range names {
 		to := place(name)
-		if err := c.folder(path.Dir(to), false); err != nil {
+		if err := c.folder(path.Dir(to), Readable); err != nil {
 			return nil, err
 		}
 		from := c.file(path.Join(stagingDir, name))
@@ -322,6 +326,9 @@ func (c change) network(ctx context.Context, o Join, k cluster, client *api.Clie
 	if !cidr.Addr().Is4() || cidr.Bits() > 29 {
 		return fmt.Errorf("the node's range %s is not an IPv4 network of at least 8 addresses", cidr)
 	}
+	if cidr.Bits() < k.pods.Bits() || !k.pods.Contains(cidr.Addr()) {
+		return fmt.Errorf("the node's range %s is not in that of the cluster's pods, %s", cidr, k.pods)
+	}
 	name := c.journal.Network
 	if there, err := c.Networks.Has(name); err != nil {
 		return err
@@ -348,7 +355,7 @@ func (c change) network(ctx context.Context, o Join, k cluster, client *api.Clie
 	if err != nil {
 		return err
 	}
-	if err := c.folder(cniConfDir, false); err != nil {
+	if err := c.folder(cniConfDir, Readable); err != nil {
 		return err
 	}
 	wrote, err := c.write(cniConfFile, conf, false)

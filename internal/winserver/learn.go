@@ -21,11 +21,16 @@ type cluster struct {
 	nodes          netip.Prefix // not valid: that of the server's own address
 	selfSigned     bool         // nobody in the cluster signs serving certificates
 	mullion        bool
+	version        string // of the API server; empty: it may not be asked
 }
 
 // learn reads the cluster's networking, and looks whether the node's name is free.
 func (c change) learn(ctx context.Context, client *api.Client, found discovery.Cluster, o Join) (cluster, error) {
 	k := cluster{Cluster: found}
+	var err error
+	if k.version, err = c.serverVersion(ctx, client); err != nil {
+		return k, err
+	}
 	published, err := client.ConfigMap(ctx, terms.MullionNamespace, terms.MullionConfig)
 	switch {
 	case err == nil:

@@ -49,6 +49,13 @@ func (h Host) Upgrade(ctx context.Context, bundles []string, wait time.Duration,
 	if len(names) == 0 {
 		return fmt.Errorf("%w: none of %v", bundle.ErrMissing, required)
 	}
+	server, err := c.ownServerVersion(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.skew(ctx, server, names); err != nil {
+		return err
+	}
 	for _, of := range []string{containerd, "", kubelet, kubeProxy} { // "": CNI plugins, which no service keeps open
 		if err := c.replace(ctx, of, names, wait); err != nil {
 			return err

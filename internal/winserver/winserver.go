@@ -13,7 +13,10 @@ package winserver
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -30,6 +33,10 @@ var (
 	ErrNotReady = errors.New("it was not ready in time")
 	// ErrForeign says that the cluster is none that a server can join.
 	ErrForeign = errors.New("the cluster is neither Mullion's nor one that kubeadm made")
+	// ErrSkew says that Kubernetes does not allow a kubelet or kube-proxy with that API server.
+	ErrSkew = errors.New("Kubernetes does not allow these versions together")
+	// ErrUntrusted says that somebody who is no administrator owns what is in a place of the node's.
+	ErrUntrusted = errors.New("its owner is neither an administrator nor the system")
 	// ErrNetworkMode says that the agent does not make pods' networks of that kind.
 	ErrNetworkMode = errors.New("mullion-agent makes no network of that kind")
 )
@@ -55,6 +62,21 @@ const (
 // RuntimeEndpoint is containerd's own.
 const RuntimeEndpoint = "npipe:////./pipe/containerd-containerd"
 
+// Access is who reaches a folder with what is in it, or a file, beside administrators and the system, who may do all.
+type Access int
+
+// The kinds of access. Containers that do not run as ContainerAdministrator reach the host's files as its users
+// (https://github.com/kubernetes/kubernetes/blob/v1.37.1/pkg/util/filesystem/util_windows.go, Chmod).
+const (
+	// Readable: users read and execute, and write nothing. What C:\ hands down would let them put a library beside a
+	// service's program.
+	Readable Access = iota
+	// Private: nobody.
+	Private
+	// Volumes: in the folder, but not of the folder itself, users have what C:\ hands down.
+	Volumes
+)
+
 // Host is the Windows that the steps change. Every field has to be set.
 type Host struct {
 	// Root is the folder that is C:\.
@@ -62,8 +84,13 @@ type Host struct {
 	Services services.Manager
 	Networks Networks
 	Firewall Firewall
-	// Protect lets only administrators and the system reach a file or a folder.
-	Protect func(path string) error
+	// Protect makes administrators the owner of a file or a folder, and says who else reaches it.
+	Protect func(path string, access Access) error
+	// Trusted returns an error that wraps ErrUntrusted if the owner of a file or a folder is neither an administrator
+	// nor the system.
+	Trusted func(path string) error
+	// Version is what a program says with --version.
+	Version func(ctx context.Context, path string) (string, error)
 	// EndPods stops and removes all pods of the container runtime.
 	EndPods func(ctx context.Context, endpoint string) (int, error)
 	// Address is the address from which the server reaches host:port, with its network.
@@ -104,8 +131,31 @@ func (h Host) file(path string) string { return filepath.Join(h.Root, filepath.F
 // windows is a path as programs of Windows write it.
 func windows(path string) string { return nodeconfig.Path(spec.Windows, path) }
 
-// Journal reads the journal; the error wraps journal.ErrNone if there is none.
-func (h Host) Journal() (*journal.Journal, error) { return journal.Load(h.file(journalFile)) }
+// Journal reads the journal; the error wraps journal.ErrNone if there is none. Users may make folders in
+// C:\ProgramData: a journal of theirs could have an administrator remove anything.
+func (h Host) Journal() (*journal.Journal, error) {
+	for _, name := range []string{stateDir, journalFile} {
+		if err := h.trusted(name); err != nil {
+			return nil, err
+		}
+	}
+	return journal.Load(h.file(journalFile))
+}
+
+// trusted returns an error that wraps ErrUntrusted and ErrConflict if somebody else made what is in a place of the
+// node's. Nothing there is none.
+func (h Host) trusted(name string) error {
+	if _, err := os.Lstat(h.file(name)); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	if err := h.Trusted(h.file(name)); err != nil {
+		return fmt.Errorf("%s: %w: %w", windows(name), ErrConflict, err)
+	}
+	return nil
+}
 
 // wait calls look until it returns nil, ctx is over or the patience is.
 func (h Host) wait(ctx context.Context, patience time.Duration, look func(context.Context) error) error {

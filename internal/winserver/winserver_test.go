@@ -28,16 +28,39 @@ type windowsServer struct {
 	networks map[string]netip.Prefix
 	rules    map[string]int
 	ended    int
+	access   map[string]winserver.Access // by path below Root
+	stranger string                      // what is not an administrator's
+	pem      []byte                      // what the kubelet gets for its certificate
+	// The server is killed at the step of the number killAt, if that is not 0.
+	steps, killAt int
 	// sick is what health endpoints answer.
 	sick func(program string) error
 }
 
 func newServer(t *testing.T) *windowsServer {
 	t.Helper()
-	s := &windowsServer{networks: map[string]netip.Prefix{}, rules: map[string]int{}}
+	s := &windowsServer{
+		networks: map[string]netip.Prefix{}, rules: map[string]int{}, access: map[string]winserver.Access{},
+	}
 	s.Host = winserver.Host{
 		Root: t.TempDir(), Services: &s.services, Networks: s, Firewall: wall{s}, Poll: time.Millisecond,
-		Protect: func(path string) error { return os.Chmod(path, 0o700) },
+		Protect: func(path string, access winserver.Access) error {
+			s.step()
+			s.access[strings.TrimPrefix(path, s.Root)] = access
+			_, err := os.Stat(path)
+			return err
+		},
+		Trusted: func(path string) error {
+			s.step()
+			if strings.TrimPrefix(path, s.Root) == s.stranger {
+				return winserver.ErrUntrusted
+			}
+			return nil
+		},
+		Version: func(_ context.Context, path string) (string, error) {
+			text, err := os.ReadFile(path)
+			return strings.TrimPrefix(string(text), "MZ "), err
+		},
 		EndPods: func(context.Context, string) (int, error) { s.ended++; return 1, nil },
 		Address: func(string) (netip.Prefix, error) { return netip.MustParsePrefix("192.0.2.7/24"), nil },
 		Healthy: func(context.Context, int) error {
@@ -54,9 +77,18 @@ func newServer(t *testing.T) *windowsServer {
 	return s
 }
 
+// step is one of what a join does to the server.
+func (s *windowsServer) step() {
+	if s.steps++; s.steps == s.killAt {
+		panic(errKilled)
+	}
+}
+
 func (s *windowsServer) Ensure(name string, subnet netip.Prefix) (bool, error) {
+	s.step()
 	_, found := s.networks[name]
 	s.networks[name] = subnet
+	s.step()
 	return found, nil
 }
 
@@ -69,7 +101,9 @@ func (s *windowsServer) ClearServices() error { return nil }
 type wall struct{ s *windowsServer }
 
 func (w wall) Allow(_ context.Context, name string, port int) error {
+	w.s.step()
 	w.s.rules[name] = port
+	w.s.step()
 	return nil
 }
 
@@ -157,18 +191,20 @@ func TestJoinFlags(t *testing.T) {
 	}
 }
 
+const nodeJournal = `{"version": 1, "node": "win-a", "server": "https://192.0.2.1:6443",
+	"endpoint": "npipe:////./pipe/x", "network": "cbr0", "joined": true, "entries": [
+	{"kind": "folder", "name": "/k", "had": ["old.txt", "Kubelet.exe"]},
+	{"kind": "file", "name": "/k/kubelet.exe", "kept": "/k/kubelet.exe.before-mullion"},
+	{"kind": "folder", "name": "/var", "made": true},
+	{"kind": "firewall", "name": "rule"}, {"kind": "service", "name": "kubelet"},
+	{"kind": "network", "name": "cbr0"}]}`
+
 // node makes the server a node, as far as journal, files and services go.
 func (s *windowsServer) node(t *testing.T) {
 	t.Helper()
-	s.write(t, "ProgramData/mullion-agent/journal.json", `{"version": 1, "node": "win-a", "server": "https://192.0.2.1:6443",
-		"endpoint": "npipe:////./pipe/x", "network": "cbr0", "joined": true, "entries": [
-		{"kind": "folder", "name": "/k", "had": ["old.txt", "Kubelet.exe"]},
-		{"kind": "file", "name": "/k/kubelet.exe", "kept": "/k/kubelet.exe.before-mullion"},
-		{"kind": "folder", "name": "/var", "made": true},
-		{"kind": "firewall", "name": "rule"}, {"kind": "service", "name": "kubelet"},
-		{"kind": "network", "name": "cbr0"}]}`)
+	s.write(t, "ProgramData/mullion-agent/journal.json", nodeJournal)
 	s.write(t, "k/old.txt", "old")
-	s.write(t, "k/kubelet.exe", "MZ one")
+	s.write(t, "k/kubelet.exe", "MZ v1.37.1 one")
 	s.write(t, "k/kubelet.exe.before-mullion", "MZ before")
 	s.write(t, "var/lib/kubelet/pki/key.pem", "secret")
 	s.networks["cbr0"], s.rules["rule"] = netip.MustParsePrefix("10.244.1.0/24"), 10250
@@ -212,8 +248,13 @@ func TestForeignJournal(t *testing.T) {
 // A program that does not work is replaced by the former one; one that works stays; an upgrade that was interrupted is
 // taken back first.
 func TestUpgrade(t *testing.T) {
+	c := newCluster(t)
 	s := newServer(t)
+	c.server = s
 	s.node(t)
+	s.write(t, "ProgramData/mullion-agent/journal.json", strings.Replace(nodeJournal, "https://192.0.2.1:6443", c.URL, 1))
+	s.write(t, "etc/kubernetes/pki/ca.crt", string(c.ca()))
+	s.write(t, "var/lib/kubelet/pki/kubelet-client-current.pem", string(keyPair(t)))
 	bundle := t.TempDir()
 	give := func(text string) {
 		if err := os.WriteFile(filepath.Join(bundle, "kubelet.exe"), []byte(text), 0o600); err != nil {
@@ -228,7 +269,7 @@ func TestUpgrade(t *testing.T) {
 		}
 	}
 	s.sick = func(program string) error {
-		if program == "MZ bad" {
+		if program == "MZ v1.37.1 bad" {
 			return errors.New("it is sick")
 		}
 		return nil
@@ -237,25 +278,25 @@ func TestUpgrade(t *testing.T) {
 	if err := os.Remove(filepath.Join(s.Root, "k", "kubelet.exe.before-mullion")); err != nil {
 		t.Fatal(err)
 	}
-	give("MZ bad")
+	give("MZ v1.37.1 bad")
 	err := s.Upgrade(t.Context(), []string{bundle}, 50*time.Millisecond, t.Logf)
 	if !errors.Is(err, winserver.ErrNotReady) || !strings.Contains(err.Error(), "former ones again") {
 		t.Errorf("a bad program: %v", err)
 	}
-	is("MZ one")
-	give("MZ two")
+	is("MZ v1.37.1 one")
+	give("MZ v1.37.1 two")
 	if err := s.Upgrade(t.Context(), []string{bundle}, time.Second, t.Logf); err != nil {
 		t.Errorf("a good program: %v", err)
 	}
-	is("MZ two")
+	is("MZ v1.37.1 two")
 	// A kill between the swap and the answer.
-	s.write(t, "k/kubelet.exe.former", "MZ two")
-	s.write(t, "k/kubelet.exe", "MZ three")
-	give("MZ two")
+	s.write(t, "k/kubelet.exe.former", "MZ v1.37.1 two")
+	s.write(t, "k/kubelet.exe", "MZ v1.37.1 three")
+	give("MZ v1.37.1 two")
 	if err := s.Upgrade(t.Context(), []string{bundle}, time.Second, t.Logf); err != nil {
 		t.Errorf("after a kill: %v", err)
 	}
-	is("MZ two")
+	is("MZ v1.37.1 two")
 	if _, err := os.Stat(filepath.Join(s.Root, "k", "kubelet.exe.former")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the former program is there: %v", err)
 	}

@@ -84,14 +84,10 @@ func newClient(server string, ca []byte, bearer string,
 	}}, nil
 }
 
-// Server is the API server's URL.
-func (c *Client) Server() string { return c.server }
-
 // Node is what is read of a Node.
 type Node struct {
 	Metadata struct {
-		Name        string            `json:"name"`
-		Annotations map[string]string `json:"annotations"`
+		Name string `json:"name"`
 	} `json:"metadata"`
 	Spec struct {
 		PodCIDR string `json:"podCIDR"`
@@ -138,15 +134,6 @@ func (c *Client) Node(ctx context.Context, name string) (n Node, err error) {
 func (c *Client) DeleteNode(ctx context.Context, name string) error {
 	if err := c.do(ctx, http.MethodDelete, "/api/v1/nodes/"+url.PathEscape(name), nil, nil); err != nil {
 		return fmt.Errorf("delete node %q: %w", name, err)
-	}
-	return nil
-}
-
-// Annotate sets annotations of a Node.
-func (c *Client) Annotate(ctx context.Context, name string, annotations map[string]string) error {
-	patch := map[string]any{"metadata": map[string]any{"annotations": annotations}}
-	if err := c.do(ctx, http.MethodPatch, "/api/v1/nodes/"+url.PathEscape(name), patch, nil); err != nil {
-		return fmt.Errorf("annotate node %q: %w", name, err)
 	}
 	return nil
 }
@@ -210,9 +197,6 @@ func (c *Client) do(ctx context.Context, method, path string, body, into any) er
 	req.Header.Set("User-Agent", "mullion-agent")
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
-		if method == http.MethodPatch {
-			req.Header.Set("Content-Type", "application/merge-patch+json")
-		}
 	}
 	if c.bearer != "" {
 		req.Header.Set("Authorization", "Bearer "+c.bearer)

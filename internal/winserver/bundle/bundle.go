@@ -18,10 +18,11 @@ import (
 	"strings"
 )
 
-// Bounds of a bundle: how many files are looked at, and how many bytes a program may have.
+// Bounds of a bundle: how many files are looked at, and how many bytes a program and an archive may have.
 const (
 	maxFiles   = 100_000
 	maxProgram = 1 << 30
+	maxArchive = 16 << 30 // of a .tar.gz, unpacked: it has to be read to the end
 )
 
 var (
@@ -155,7 +156,7 @@ func (x *extraction) fromTar(file string) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrForm, err)
 	}
-	archive := tar.NewReader(plain)
+	archive := tar.NewReader(io.LimitReader(plain, maxArchive))
 	for {
 		h, err := archive.Next()
 		if errors.Is(err, io.EOF) {

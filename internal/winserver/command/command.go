@@ -91,7 +91,7 @@ func code(err error) int {
 	case errors.As(err, &usage):
 		return exitUsage
 	case errors.Is(err, errChecks), errors.Is(err, bundle.ErrMissing), errors.Is(err, bundle.ErrForm),
-		errors.Is(err, local.ErrSystem):
+		errors.Is(err, local.ErrSystem), errors.Is(err, winserver.ErrSkew):
 		return exitRequirement
 	case errors.Is(err, winserver.ErrConflict), errors.Is(err, winserver.ErrNetworkMode):
 		return exitConflict
@@ -125,6 +125,8 @@ func remedy(err error) string {
 		{discovery.ErrAuthority, "compare the hash with the one that the server prints on its own screen; if they differ, another server answers"},
 		{discovery.ErrClock, "set the clocks of both machines: w32tm /resync"},
 		{bundle.ErrMissing, "name more bundles: --bundle may be repeated; docs/windows-server.md says which archives have which programs"},
+		{winserver.ErrSkew, "take a bundle of the API server's version, or at most three minor versions older: https://kubernetes.io/releases/version-skew-policy/#kubelet"},
+		{winserver.ErrUntrusted, "look at what is there (Get-Acl says whose it is), and remove it or make Administrators its owner: takeown /a /r /f PATH"},
 		{winserver.ErrConflict, "mullion-agent.exe preflight says what is in the way; mullion-agent.exe leave ends a node that the agent made"},
 		{winserver.ErrNotReady, "C:\\var\\log and the event log say more; `join` again goes on where this one ended, `leave` takes it back"},
 		{winserver.ErrNetworkMode, "use --network none, and deploy the cluster's own network for Windows nodes"},

@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	slashpath "path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"mullion.dev/mullion/internal/base/atomicfile"
 )
@@ -96,7 +98,30 @@ func Load(path string) (*Journal, error) {
 		return nil, fmt.Errorf("read %s: it is of version %d, and this agent knows version %d: use the agent that wrote it",
 			path, j.Version, Version)
 	}
+	for _, e := range j.Entries {
+		if err := e.check(); err != nil {
+			return nil, fmt.Errorf("read %s: %w", path, err)
+		}
+	}
 	return j, nil
+}
+
+// check refuses a path that is none of a folder or a file on C:, with slashes: what is recorded is removed.
+func (e Entry) check() error {
+	if e.Kind != Folder && e.Kind != File {
+		return nil
+	}
+	names := []string{e.Name}
+	if e.Kind == File {
+		names = append(names, e.Kept)
+	}
+	for _, name := range names {
+		if !strings.HasPrefix(name, "/") || name == "/" || slashpath.Clean(name) != name ||
+			strings.ContainsAny(name, `\:`) {
+			return fmt.Errorf("%q is not the path of a %s", name, e.Kind)
+		}
+	}
+	return nil
 }
 
 // Save writes the journal. Its folder has to be there.

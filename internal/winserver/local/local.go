@@ -3,60 +3,16 @@
 // systems it has nothing to offer.
 package local
 
-import (
-	"context"
-	"errors"
-	"fmt"
-	"net"
-	"net/http"
-	"net/netip"
-	"time"
-)
+import "errors"
 
 // ErrSystem says that the program runs on no Windows.
 var ErrSystem = errors.New("mullion-agent joins a Windows Server, and this is none")
 
-// healthTimeout bounds one question to a health endpoint.
-const healthTimeout = 3 * time.Second
-
-// healthy asks a health endpoint on the loopback.
-func healthy(ctx context.Context, port int) error {
-	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/healthz", port), nil)
-	if err != nil {
-		return err
-	}
-	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s", req.URL, resp.Status)
-	}
-	return nil
-}
-
-// address is the address from which this machine reaches host:port, with its network. Nothing is sent.
-func address(hostport string) (netip.Prefix, error) {
-	conn, err := net.Dial("udp4", hostport)
-	if err != nil {
-		return netip.Prefix{}, err
-	}
-	defer conn.Close()
-	from, err := netip.ParseAddrPort(conn.LocalAddr().String())
-	if err != nil {
-		return netip.Prefix{}, err
-	}
-	all, err := net.InterfaceAddrs()
-	if err != nil {
-		return netip.Prefix{}, err
-	}
-	for _, a := range all {
-		if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr().Unmap() == from.Addr() {
-			return p, nil
-		}
-	}
-	return netip.PrefixFrom(from.Addr(), from.Addr().BitLen()), nil
+// Asked is what a person says of a join that is to be checked.
+type Asked struct {
+	Name string
+	// Runtime is the endpoint of the container runtime that is there; "" if the agent installs containerd.
+	Runtime string
+	// Server is the API server, host:port; "" if none is to be tried.
+	Server string
 }

@@ -31,32 +31,13 @@ func Host() (winserver.Host, error) {
 		Networks: networks{},
 		Firewall: firewall{},
 		Protect:  protect,
+		Trusted:  trusted,
+		Version:  programVersion,
 		EndPods:  endPods,
 		Address:  address,
 		Healthy:  healthy,
 		Poll:     poll,
 	}, nil
-}
-
-// private is full access for the system and administrators, inherited by what comes into a folder, and nothing from the
-// folder above (https://learn.microsoft.com/windows/win32/secauthz/security-descriptor-string-format).
-const private = "D:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"
-
-func protect(path string) error {
-	sd, err := windows.SecurityDescriptorFromString(private)
-	if err != nil {
-		return err
-	}
-	list, _, err := sd.DACL()
-	if err != nil {
-		return err
-	}
-	err = windows.SetNamedSecurityInfo(path, windows.SE_FILE_OBJECT,
-		windows.DACL_SECURITY_INFORMATION|windows.PROTECTED_DACL_SECURITY_INFORMATION, nil, nil, list, nil)
-	if err != nil {
-		return fmt.Errorf("keep others from %s: %w", path, err)
-	}
-	return nil
 }
 
 // networks are HNS' by its first API, with which flanneld makes its own of host-gw

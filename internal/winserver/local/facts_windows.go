@@ -12,15 +12,6 @@ import (
 	"mullion.dev/mullion/internal/winserver/preflight"
 )
 
-// Asked is what a person says of a join that is to be checked.
-type Asked struct {
-	Name string
-	// Runtime is the endpoint of the container runtime that is there; "" if the agent installs containerd.
-	Runtime string
-	// Server is the API server, host:port; "" if none is to be tried.
-	Server string
-}
-
 // common are the facts that are gathered in the same way everywhere.
 func common(ctx context.Context, a Asked, h winserver.Host) preflight.Facts {
 	f := preflight.Facts{Name: a.Name, Runtime: a.Runtime, Reach: a.Server}
