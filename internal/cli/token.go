@@ -59,22 +59,25 @@ func (a *app) tokenCreate() *cobra.Command {
 	return cmd
 }
 
-// tokenAlone, tokenForMachine and tokenForWindows are what `mullion token create` prints.
-func (a *app) tokenAlone(_ layout.Paths, _ spec.Cluster, t bootstrap.Token) (string, error) {
-	return t.String(), nil
+// tokenText is what `mullion token create` prints of a token.
+type tokenText func(bootstrap.Token) (string, error)
+
+// tokenAlone, tokenForMachine and tokenForWindows look for what they print beside the token, before there is one.
+func (a *app) tokenAlone(layout.Paths, spec.Cluster) (tokenText, error) {
+	return func(t bootstrap.Token) (string, error) { return t.String(), nil }, nil
 }
 
-func (a *app) tokenForMachine(paths layout.Paths, c spec.Cluster, t bootstrap.Token) (string, error) {
-	return joinCommand(paths, c, t)
+func (a *app) tokenForMachine(paths layout.Paths, c spec.Cluster) (tokenText, error) {
+	return func(t bootstrap.Token) (string, error) { return joinCommand(paths, c, t) }, nil
 }
 
 // tokenForWindows is one line of PowerShell. The agent is brought to the server by hand; the line holds it to the file
 // that lies beside mullion, so that it does not matter by which way it came.
-func (a *app) tokenForWindows(paths layout.Paths, c spec.Cluster, t bootstrap.Token) (string, error) {
+func (a *app) tokenForWindows(paths layout.Paths, c spec.Cluster) (tokenText, error) {
 	agent := filepath.Join(filepath.Dir(a.env.Executable), "windows", "mullion-agent.exe")
 	data, err := os.ReadFile(agent)
 	if err != nil {
-		return "", &Error{
+		return nil, &Error{
 			Code:   ExitRequirement,
 			Err:    fmt.Errorf("read the agent for Windows: %w", err),
 			Remedy: "`make agent` builds it",
@@ -82,17 +85,20 @@ func (a *app) tokenForWindows(paths layout.Paths, c spec.Cluster, t bootstrap.To
 	}
 	hash, err := authorityHash(paths)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	fmt.Fprintf(a.env.Err, "Copy %s and the bundles of programs to a folder on the Windows Server, and run this there as administrator:\n",
-		agent)
-	return fmt.Sprintf(`if ((Get-FileHash .\mullion-agent.exe).Hash -ne '%X') { throw 'mullion-agent.exe is not the file of the cluster''s machine' }; `+
-		`.\mullion-agent.exe join %s:%d --token %s --discovery-token-ca-cert-hash %s --bundle .`,
-		sha256.Sum256(data), c.Networking.AdvertiseAddress, c.Networking.APIServerPort, t, hash), nil
+	return func(t bootstrap.Token) (string, error) {
+		fmt.Fprintf(a.env.Err, "Copy %s and the bundles of programs to a folder on the Windows Server, "+
+			"and run this there as administrator:\n", agent)
+		return fmt.Sprintf(`if ((Get-FileHash .\mullion-agent.exe).Hash -ne '%X') `+
+			`{ throw 'mullion-agent.exe is not the file of the cluster''s machine' }; `+
+			`.\mullion-agent.exe join %s:%d --token %s --discovery-token-ca-cert-hash %s --bundle .`,
+			sha256.Sum256(data), c.Networking.AdvertiseAddress, c.Networking.APIServerPort, t, hash), nil
+	}, nil
 }
 
 func (a *app) createToken(ctx context.Context, args []string, ttl time.Duration, description string,
-	line func(*app, layout.Paths, spec.Cluster, bootstrap.Token) (string, error),
+	line func(*app, layout.Paths, spec.Cluster) (tokenText, error),
 ) error {
 	if ttl < 0 {
 		return usage(fmt.Errorf("--ttl %s is in the past", ttl), "for example --ttl 2h; 0 is for ever")
@@ -115,6 +121,10 @@ func (a *app) createToken(ctx context.Context, args []string, ttl time.Duration,
 	if err := requireJoinable(c); err != nil {
 		return err
 	}
+	text, err := line(a, paths, c)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, a.calls.apiPatience)
 	defer cancel()
 	var t bootstrap.Token
@@ -133,11 +143,11 @@ func (a *app) createToken(ctx context.Context, args []string, ttl time.Duration,
 	if err != nil {
 		return err
 	}
-	text, err := line(a, paths, c, t)
+	told, err := text(t)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(a.env.Out, text)
+	_, err = fmt.Fprintln(a.env.Out, told)
 	return err
 }
 

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -229,4 +231,35 @@ func TestServer(t *testing.T) {
 	again := m.run("token", "create", ownToken, "--print-join-command")
 	want := strings.Replace(line[1], strings.Fields(line[1])[5], ownToken, 1) + "\n"
 	again.check(t, ExitOK, want, "")
+}
+
+// TestTokenForWindows prints the line of PowerShell with which a Windows Server joins, and makes no token where there is
+// no agent to join with.
+func TestTokenForWindows(t *testing.T) {
+	m := newMachine(t)
+	m.describe(several)
+	kept := m.serveSecrets()
+	if _, err := pki.Ensure(filepath.Join(m.paths.Data, "pki"), pki.SANs{}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	create := []string{"token", "create", ownToken, "--print-windows"}
+	m.run(create...).has(t, ExitRequirement, "mullion: read the agent for Windows: ", "→ `make agent` builds it")
+	if len(kept.kept) > 0 {
+		t.Errorf("kept %v", kept.kept)
+	}
+	agent := filepath.Join(m.paths.Bin, "windows", "mullion-agent.exe")
+	m.write(agent, "MZ")
+	got := m.run(create...)
+	hash := regexp.MustCompile(`sha256:[0-9a-f]{64}`).FindString(got.out)
+	sum := sha256.Sum256([]byte("MZ"))
+	want := "if ((Get-FileHash .\\mullion-agent.exe).Hash -ne '" + strings.ToUpper(hex.EncodeToString(sum[:])) +
+		"') { throw 'mullion-agent.exe is not the file of the cluster''s machine' }; .\\mullion-agent.exe join " +
+		"192.0.2.10:6443 --token " + ownToken + " --discovery-token-ca-cert-hash " + hash + " --bundle .\n"
+	if got.out != want || hash == "" || got.code != ExitOK ||
+		!strings.HasPrefix(got.err, "Copy BIN/windows/mullion-agent.exe ") {
+		t.Errorf("exit code %d, printed\n%swant\n%ssaid\n%s", got.code, got.out, want, got.err)
+	}
+	m.run("token", "create", "--print-windows", "--print-join-command").refused(t, ExitUsage,
+		"--print-join-command and --print-windows exclude each other",
+		"the first is for a machine with Mullion, the second for a Windows Server")
 }

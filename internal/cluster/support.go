@@ -38,6 +38,8 @@ func SupportRows() []support.Row {
 			"mullion server and mullion join, with bootstrap tokens and a pinned certificate authority, as with kubeadm; VXLAN between the machines, not encrypted"),
 		row("joining a cluster that kubeadm made", support.Partly, "reference/setup-tools/kubeadm/kubeadm-join/",
 			"mullion join with an administrator's kubeconfig, or with kubeadm's token and hash; Windows nodes only, in mode l2bridge, with addresses on the machine's network; the cluster's pod network has to route pods' own addresses (flannel's host-gw, kindnet); clusters without kubeadm's ConfigMaps cannot be joined"),
+		row("a real Windows Server as a node", support.Partly, "tasks/administer-cluster/kubeadm/adding-windows-nodes/",
+			"mullion-agent.exe joins it by token and pinned authority, to a cluster of mullion server's or kubeadm's, upgrades it and takes it out; its own network is an l2bridge, others come by DaemonSets; the network between the nodes has to route their ranges. It was tried under Wine only, with the container runtime that is there; not on a Windows Server, and not with containerd.exe"),
 		row("several control plane nodes", support.Partly, "setup/production-environment/tools/kubeadm/high-availability/",
 			"by kubeadm, on bare Linux hosts of one machine, each with an etcd; an address of the nodes' network leads to those that answer. Mullion's own control plane is one"),
 		row("StorageClass local", support.Partly, "concepts/storage/storage-classes/",
