@@ -72,19 +72,7 @@ func (c *fakeCluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var answer any
 	switch r.Method + " " + r.URL.Path {
 	case "GET /api/v1/namespaces/kube-public/configmaps/cluster-info":
-		text, err := clientcmd.Write(clientcmdapi.Config{Clusters: map[string]*clientcmdapi.Cluster{
-			"": {Server: c.URL, CertificateAuthorityData: c.ca()},
-		}})
-		if err != nil {
-			w.WriteHeader(http.StatusInternalServerError)
-			return
-		}
-		signature, err := jws.ComputeDetachedSignature(string(text), "abcdef", "0123456789abcdef")
-		if err != nil {
-			w.WriteHeader(http.StatusInternalServerError)
-			return
-		}
-		answer = map[string]any{"data": map[string]string{"kubeconfig": string(text), "jws-kubeconfig-abcdef": signature}}
+		answer = c.info()
 	case "GET /version":
 		answer = map[string]string{"gitVersion": c.version}
 	case "GET /api/v1/namespaces/mullion-system/configmaps/cluster":
@@ -92,8 +80,9 @@ func (c *fakeCluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		answer = map[string]any{"data": map[string]string{"cluster.json": fmt.Sprintf(`{"apiVersion": "mullion.dev/v1alpha1",
-			"kind": "Cluster", "name": "c", "networking": {"mode": %q, "advertiseAddress": "192.0.2.1", "podSubnet": "10.244.0.0/16"}}`, c.mode)}}
+		answer = map[string]any{"data": map[string]string{"cluster.json": fmt.Sprintf(`{
+			"apiVersion": "mullion.dev/v1alpha1", "kind": "Cluster", "name": "c",
+			"networking": {"mode": %q, "advertiseAddress": "192.0.2.1", "podSubnet": "10.244.0.0/16"}}`, c.mode)}}
 	case "GET /api/v1/nodes/win-a":
 		if !c.taken && (!byNode || !c.server.runs("kubelet")) {
 			w.WriteHeader(http.StatusNotFound)
@@ -107,6 +96,21 @@ func (c *fakeCluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_ = json.NewEncoder(w).Encode(answer) // the client says what is wrong
+}
+
+// info is cluster-info, signed with the token. Without a signature discovery says what is wrong.
+func (c *fakeCluster) info() any {
+	text, err := clientcmd.Write(clientcmdapi.Config{Clusters: map[string]*clientcmdapi.Cluster{
+		"": {Server: c.URL, CertificateAuthorityData: c.ca()},
+	}})
+	if err != nil {
+		return nil
+	}
+	signature, err := jws.ComputeDetachedSignature(string(text), "abcdef", "0123456789abcdef")
+	if err != nil {
+		return nil
+	}
+	return map[string]any{"data": map[string]string{"kubeconfig": string(text), "jws-kubeconfig-abcdef": signature}}
 }
 
 func (c *fakeCluster) node() any {
@@ -296,9 +300,7 @@ func TestJoinRefused(t *testing.T) {
 		"kubelet newer":   {"v1.38.0", nil, winserver.ErrSkew},
 		"kubelet too old": {"v1.33.9", nil, winserver.ErrSkew},
 		"service of others": {"v1.37.1", func(_ *fakeCluster, s *windowsServer, _ *winserver.Join) {
-			if err := s.services.Create("kubelet", services.Change{Type: services.OwnProcess}); err != nil {
-				panic(err)
-			}
+			_ = s.services.Create("kubelet", services.Change{Type: services.OwnProcess}) // of the fake, which makes it
 		}, winserver.ErrConflict},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -336,7 +338,9 @@ func TestJoinForeignRange(t *testing.T) {
 
 // A user may make folders in C:\ and C:\ProgramData. What a user made is used for nothing.
 func TestUntrusted(t *testing.T) {
-	for _, path := range []string{"ProgramData/mullion-agent/journal.json", "k/a.dll", "opt/a", "etc/cni/a", "var/lib/a"} {
+	for _, path := range []string{
+		"ProgramData/mullion-agent/journal.json", "k/a.dll", "opt/a", "etc/cni/a", "var/lib/a",
+	} {
 		c := newCluster(t)
 		s, o := c.joining(t, "v1.37.1")
 		text := "x"
@@ -360,22 +364,19 @@ func TestUntrusted(t *testing.T) {
 	}
 }
 
-// errKilled ends a join in its midst.
-var errKilled = errors.New("killed")
-
-// interrupted joins, and is killed at the step of that number. It reports whether the join came so far.
+// interrupted joins, and is killed at the step of that number, if it is not 0. It reports whether the join came so far.
 func interrupted(ctx context.Context, s *windowsServer, o winserver.Join, at int) (killed bool, err error) {
 	s.steps, s.killAt = 0, at
-	defer func() {
-		s.killAt = 0
-		if r := recover(); r != nil {
-			if r != any(errKilled) {
-				panic(r)
-			}
-			killed = true
-		}
+	done := make(chan struct{})
+	killed = true
+	go func() {
+		defer close(done)
+		err = s.Join(ctx, o, func(string, ...any) {}) // a step may end this goroutine
+		killed = false
 	}()
-	return false, s.Join(ctx, o, func(string, ...any) {})
+	<-done
+	s.killAt = 0
+	return killed, err
 }
 
 // A join that was killed at whichever step is repeated, and ends as one that was not; or leave takes it back.
@@ -419,16 +420,16 @@ func TestJoinKilled(t *testing.T) {
 	}
 }
 
-// nodeOf is a server's tree without what differs between two nodes: the journal's text, the certificate, and the copy of
-// a file that was there before.
+// nodeOf is a server's tree without what differs between two nodes: the journal's text, the certificate, and the copy
+// of a file that was there before.
 func nodeOf(t *testing.T, s *windowsServer) string {
 	t.Helper()
 	journal, err := os.ReadFile(filepath.Join(s.Root, "ProgramData/mullion-agent/journal.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.NewReplacer(string(journal), "", string(s.pem), "", "k/kubelet.exe.before-mullion = MZ before\n", "").
-		Replace(s.tree(t))
+	const kept = "k/kubelet.exe.before-mullion = MZ before\n"
+	return strings.NewReplacer(string(journal), "", string(s.pem), "", kept, "").Replace(s.tree(t))
 }
 
 // An upgrade to programs that the API server does not go with changes nothing.

@@ -110,7 +110,8 @@ func (c change) replace(ctx context.Context, of string, names []string, wait tim
 	}
 	if err != nil {
 		err = fmt.Errorf("service %s does not work with the new programs: %w", of, err)
-		if back := errors.Join(c.stop(of), c.swapBack(ctx, other), c.works(ctx, of, wait), c.startAll(needing)); back != nil {
+		back := errors.Join(c.stop(of), c.swapBack(ctx, other), c.works(ctx, of, wait), c.startAll(needing))
+		if back != nil {
 			return errors.Join(err, fmt.Errorf("put the former programs back: %w", back))
 		}
 		return fmt.Errorf("%w; it has the former ones again", err)
@@ -124,8 +125,8 @@ func (c change) replace(ctx context.Context, of string, names []string, wait tim
 	return nil
 }
 
-// resumeSwap puts the former programs of a service back, where an upgrade was interrupted before it knew whether the new
-// ones work.
+// resumeSwap puts the former programs of a service back, where an upgrade was interrupted before it knew whether the
+// new ones work.
 func (c change) resumeSwap(ctx context.Context, of string, names []string) error {
 	var halfway []string
 	for _, name := range names {

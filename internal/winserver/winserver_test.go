@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -80,7 +81,7 @@ func newServer(t *testing.T) *windowsServer {
 // step is one of what a join does to the server.
 func (s *windowsServer) step() {
 	if s.steps++; s.steps == s.killAt {
-		panic(errKilled)
+		runtime.Goexit()
 	}
 }
 
@@ -208,7 +209,8 @@ func (s *windowsServer) node(t *testing.T) {
 	s.write(t, "k/kubelet.exe.before-mullion", "MZ before")
 	s.write(t, "var/lib/kubelet/pki/key.pem", "secret")
 	s.networks["cbr0"], s.rules["rule"] = netip.MustParsePrefix("10.244.1.0/24"), 10250
-	if err := s.services.Create("kubelet", services.Change{Type: services.OwnProcess, Start: services.StartAuto}); err != nil {
+	err := s.services.Create("kubelet", services.Change{Type: services.OwnProcess, Start: services.StartAuto})
+	if err != nil {
 		t.Fatal(err)
 	}
 }
@@ -252,7 +254,8 @@ func TestUpgrade(t *testing.T) {
 	s := newServer(t)
 	c.server = s
 	s.node(t)
-	s.write(t, "ProgramData/mullion-agent/journal.json", strings.Replace(nodeJournal, "https://192.0.2.1:6443", c.URL, 1))
+	s.write(t, "ProgramData/mullion-agent/journal.json",
+		strings.Replace(nodeJournal, "https://192.0.2.1:6443", c.URL, 1))
 	s.write(t, "etc/kubernetes/pki/ca.crt", string(c.ca()))
 	s.write(t, "var/lib/kubelet/pki/kubelet-client-current.pem", string(keyPair(t)))
 	bundle := t.TempDir()

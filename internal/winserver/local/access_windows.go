@@ -12,23 +12,28 @@ import (
 	"mullion.dev/mullion/internal/winserver"
 )
 
-// The owner and lists of access, each without what the folder above hands down
+// list is the owner and the list of access, without what the folder above hands down
 // (https://learn.microsoft.com/windows/win32/secauthz/security-descriptor-string-format): full access for the system
 // and administrators; of users (BU) reading and executing; or, in a folder of volumes, what C:\ itself hands down:
 // reading, making folders and files, and everything with what is their own (CO).
-var lists = map[winserver.Access]string{
-	winserver.Private:  "O:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)",
-	winserver.Readable: "O:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;0x1200a9;;;BU)",
-	winserver.Volumes: "O:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICIIO;0x1200a9;;;BU)(A;CIIO;LC;;;BU)" +
-		"(A;CIIO;DC;;;BU)(A;OICIIO;GA;;;CO)",
+func list(access winserver.Access) string {
+	const all = "O:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"
+	switch access {
+	case winserver.Readable:
+		return all + "(A;OICI;0x1200a9;;;BU)"
+	case winserver.Volumes:
+		return all + "(A;OICIIO;0x1200a9;;;BU)(A;CIIO;LC;;;BU)(A;CIIO;DC;;;BU)(A;OICIIO;GA;;;CO)"
+	case winserver.Private:
+	}
+	return all
 }
 
 func protect(path string, access winserver.Access) error {
-	sd, err := windows.SecurityDescriptorFromString(lists[access])
+	sd, err := windows.SecurityDescriptorFromString(list(access))
 	if err != nil {
 		return err
 	}
-	list, _, err := sd.DACL()
+	entries, _, err := sd.DACL()
 	if err != nil {
 		return err
 	}
@@ -38,7 +43,7 @@ func protect(path string, access winserver.Access) error {
 	}
 	// The list first: it gives administrators the right to change the owner.
 	err = windows.SetNamedSecurityInfo(path, windows.SE_FILE_OBJECT,
-		windows.DACL_SECURITY_INFORMATION|windows.PROTECTED_DACL_SECURITY_INFORMATION, nil, nil, list, nil)
+		windows.DACL_SECURITY_INFORMATION|windows.PROTECTED_DACL_SECURITY_INFORMATION, nil, nil, entries, nil)
 	if err == nil {
 		err = windows.SetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.OWNER_SECURITY_INFORMATION, owner, nil,
 			nil, nil)
