@@ -146,8 +146,8 @@ func (c change) proxyService(o Join, k cluster) service {
 	args := append([]string{windows(programsDir + "/kube-proxy.exe"), "--windows-service"},
 		nodeconfig.ProxyArgs("kernelspace", windows(nodeconfig.KubeletKubeconfig), o.Node)...)
 	return service{
-		name: kubeProxy, about: "Kubernetes' Services on this node, installed by mullion-agent", needs: []string{kubelet},
-		command: append(args, nodeconfig.WindowsProxyArgs(network, k.pods.String())...),
+		name: kubeProxy, about: "Kubernetes' Services on this node, installed by mullion-agent",
+		needs: []string{kubelet}, command: append(args, nodeconfig.WindowsProxyArgs(network, k.pods.String())...),
 	}
 }
 

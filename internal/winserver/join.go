@@ -220,8 +220,8 @@ func (c change) run(ctx context.Context, o Join, k cluster, address netip.Prefix
 	return c.ready(ctx, o, k, client)
 }
 
-// install puts the programs in place. It reports of which services the programs have changed. server is the API server's
-// version, empty if it is not known.
+// install puts the programs in place. It reports of which services the programs have changed. server is the API
+// server's version, empty if it is not known.
 func (c change) install(ctx context.Context, o Join, server string) (fresh map[string]bool, err error) {
 	staging := c.file(stagingDir)
 	if err := os.RemoveAll(staging); err != nil {

@@ -1,7 +1,7 @@
-// Package terms owns what a node that joins a cluster has to know of it and what an administrator has to do for it: the
-// reading of the ConfigMaps in which Mullion and kubeadm publish a cluster's networking, and the words of the command
-// that gives a node the rights of kube-proxy. It is pure: who asks the API is the caller (packages machines and kubeadm,
-// and mullion-agent on a Windows Server, which has no room for a client of the whole API).
+// Package terms owns what a node that joins a cluster has to know of it and what an administrator has to do for it:
+// the reading of the ConfigMaps in which Mullion and kubeadm publish a cluster's networking, and the words of the
+// command that gives a node the rights of kube-proxy. It is pure: who asks the API is the caller (packages machines
+// and kubeadm, and mullion-agent on a Windows Server, which has no room for a client of the whole API).
 package terms
 
 import (

@@ -1,6 +1,6 @@
 // Package nodeconfig owns what the kubelet and kube-proxy of a node are told, and where the files by which they are
-// told lie on the node. It is the same for Mullion's own nodes (package kubenode) and for a Windows Server that joins by
-// mullion-agent (package winserver); it starts nothing and writes nothing.
+// told lie on the node. It is the same for Mullion's own nodes (package kubenode) and for a Windows Server that joins
+// by mullion-agent (package winserver); it starts nothing and writes nothing.
 package nodeconfig
 
 import (

@@ -47,8 +47,8 @@ func ByToken(server string, ca []byte, token string) (*Client, error) {
 	return newClient(server, ca, token, nil)
 }
 
-// ByCertificate returns a client that presents the certificate with its key in a file (PEM), which is read anew for each
-// connection, since the kubelet renews it.
+// ByCertificate returns a client that presents the certificate with its key in a file (PEM), which is read anew for
+// each connection, since the kubelet renews it.
 func ByCertificate(server string, ca []byte, file string) (*Client, error) {
 	return newClient(server, ca, "", func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		data, err := os.ReadFile(file)

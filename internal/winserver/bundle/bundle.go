@@ -1,6 +1,7 @@
 // Package bundle owns where the programs of a Windows node come from: folders, also with archives in them, and .zip or
-// .tar.gz archives, such as upstream's release archives (kubernetes-node-windows-amd64.tar.gz, containerd-…-windows-amd64.tar.gz,
-// cni-plugins-windows-amd64-….tgz). A program is found by its name, in whichever folder it lies.
+// .tar.gz archives, such as upstream's release archives (kubernetes-node-windows-amd64.tar.gz,
+// containerd-…-windows-amd64.tar.gz, cni-plugins-windows-amd64-….tgz). A program is found by its name, in whichever
+// folder it lies.
 package bundle
 
 import (

@@ -97,11 +97,14 @@ func TestRefused(t *testing.T) {
 		is   error
 	}{
 		"missing": {write(t, filepath.Join(dir, "a.zip"), zipped(t, map[string]string{"x": "y"})), bundle.ErrMissing},
-		"text":    {write(t, filepath.Join(dir, "b.zip"), zipped(t, map[string]string{"kubelet.exe": "#!/bin/sh"})), bundle.ErrForm},
+		"text": {
+			write(t, filepath.Join(dir, "b.zip"), zipped(t, map[string]string{"kubelet.exe": "#!/bin/sh"})), bundle.ErrForm,
+		},
 		"no zip":  {write(t, filepath.Join(dir, "c.zip"), []byte("MZ")), bundle.ErrForm},
 		"no gzip": {write(t, filepath.Join(dir, "d.tgz"), []byte("MZ")), bundle.ErrForm},
 		"cut": {
-			write(t, filepath.Join(dir, "e.tgz"), tarGz(t, map[string]string{"kubelet.exe": "MZ" + strings.Repeat("x", 9000)})[:40]),
+			write(t, filepath.Join(dir, "e.tgz"),
+				tarGz(t, map[string]string{"kubelet.exe": "MZ" + strings.Repeat("x", 9000)})[:40]),
 			bundle.ErrForm,
 		},
 		"other":  {write(t, filepath.Join(dir, "f.exe"), []byte("MZ")), bundle.ErrForm},

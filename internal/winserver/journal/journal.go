@@ -1,6 +1,6 @@
-// Package journal owns the record of what mullion-agent has changed on a Windows Server: what `leave` takes back, and by
-// which `join` knows, after a kill at any moment, what is its own. A change is recorded before it is made, so a record
-// says at most too much, never too little.
+// Package journal owns the record of what mullion-agent has changed on a Windows Server: what `leave` takes back, and
+// by which `join` knows, after a kill at any moment, what is its own. A change is recorded before it is made, so a
+// record says at most too much, never too little.
 package journal
 
 import (
@@ -95,8 +95,9 @@ func Load(path string) (*Journal, error) {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	if j.Version != Version {
-		return nil, fmt.Errorf("read %s: it is of version %d, and this agent knows version %d: use the agent that wrote it",
-			path, j.Version, Version)
+		return nil, fmt.Errorf(
+			"read %s: it is of version %d, and this agent knows version %d: use the agent that wrote it", path, j.Version,
+			Version)
 	}
 	for _, e := range j.Entries {
 		if err := e.check(); err != nil {

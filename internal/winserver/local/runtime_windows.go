@@ -64,8 +64,8 @@ func endPods(ctx context.Context, endpoint string) (int, error) {
 			_, err = runtime.RemovePodSandbox(ctx, &criapi.RemovePodSandboxRequest{PodSandboxId: pod.GetId()})
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("pod %s/%s: %w", pod.GetMetadata().GetNamespace(), pod.GetMetadata().GetName(),
-				err))
+			m := pod.GetMetadata()
+			errs = append(errs, fmt.Errorf("pod %s/%s: %w", m.GetNamespace(), m.GetName(), err))
 		}
 	}
 	return len(list.GetItems()), errors.Join(errs...)

@@ -171,7 +171,8 @@ func ports(f Facts) (Outcome, string, string) {
 func disk(f Facts) (Outcome, string, string) {
 	is := fmt.Sprintf("C: has %.1f GiB of free room", float64(f.Free)/(1<<30))
 	if f.Free < minFree {
-		return Warn, is, fmt.Sprintf("make room: images for Windows take gigabytes each; %d GiB are little", minFree>>30)
+		return Warn, is,
+			fmt.Sprintf("make room: images for Windows take gigabytes each; %d GiB are little", minFree>>30)
 	}
 	return Pass, is, ""
 }
@@ -186,7 +187,8 @@ func name(f Facts) (Outcome, string, string) {
 func leftovers(f Facts) (Outcome, string, string) {
 	switch {
 	case f.Node != "":
-		return Warn, "this server is node " + f.Node + " already", "join goes on with that; mullion-agent.exe leave ends it"
+		return Warn, "this server is node " + f.Node + " already",
+			"join goes on with that; mullion-agent.exe leave ends it"
 	case len(f.Left) > 0:
 		return Fail, "an earlier node has left " + strings.Join(f.Left, ", "),
 			"remove them (kubeadm.exe reset, sc.exe delete), or this server joins with another's identity"
@@ -199,7 +201,8 @@ func reach(f Facts) (Outcome, string, string) {
 	case f.Reach == "":
 		return Pass, "no API server was named (--server), so none was tried", ""
 	case f.ReachError != "":
-		return Fail, f.Reach + ": " + f.ReachError, "open the server's TCP port in firewalls between, and set both clocks"
+		return Fail, f.Reach + ": " + f.ReachError,
+			"open the server's TCP port in firewalls between, and set both clocks"
 	}
 	return Pass, f.Reach + " answers, and the clocks agree", ""
 }
