@@ -115,6 +115,11 @@ func (t Target) dial(ctx context.Context) (io.Closer, *smb2.Share, error) {
 	if err != nil {
 		return nil, nil, errors.Join(err, tcp.Close())
 	}
+	if t.Privacy {
+		if err := encrypt(conn); err != nil {
+			return nil, nil, errors.Join(err, tcp.Close())
+		}
+	}
 	tree, err := conn.WithContext(ctx).Mount(`\\` + t.Server + `\` + t.Share)
 	if err == nil {
 		_, err = tree.WithContext(ctx).Stat(".")

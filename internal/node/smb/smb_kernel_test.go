@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -174,7 +175,6 @@ func TestMapping(t *testing.T) {
 		{smbmapping.Request{Do: smbmapping.New, Remote: `\\127.0.0.9\data`}, 53},
 		{smbmapping.Request{Do: smbmapping.New, Remote: remote, Local: "C:"}, 87},
 		{smbmapping.Request{Do: smbmapping.New, Remote: `\\..\data`}, 87},
-		{private(mapAs(smbtest.User)), 5},
 	} {
 		a := h.ask(t, tc.request)
 		if a.Code != tc.code || a.Error == "" || strings.Contains(a.Error, smbtest.Password) {
@@ -310,7 +310,7 @@ func TestFiles(t *testing.T) {
 // TestReader is about a user who may only read.
 func TestReader(t *testing.T) {
 	h := newHost(t)
-	s := smbtest.Start(t, h.netns, loopback, smbtest.Options{Encrypt: true})
+	s := smbtest.Start(t, h.netns, loopback, smbtest.Options{Encrypt: "required"})
 	if err := os.WriteFile(filepath.Join(s.Dir, "text"), []byte("text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -320,6 +320,51 @@ func TestReader(t *testing.T) {
 	}
 	if err := os.WriteFile(filepath.Join(dir, "new"), nil, 0o600); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("write: %v, want %v", err, fs.ErrPermission)
+	}
+}
+
+// TestPrivacy maps with privacy: the client encrypts where the server leaves it to it, as Windows does, and refuses a
+// server that does not encrypt.
+func TestPrivacy(t *testing.T) {
+	for _, tc := range []struct {
+		server  string
+		private bool
+		code    uint32
+		cipher  bool
+	}{
+		{server: "off", private: true, code: 5},
+		{server: "if_required", private: true, cipher: true},
+		{server: "if_required"},
+	} {
+		t.Run(fmt.Sprintf("%s-%t", tc.server, tc.private), func(t *testing.T) {
+			h := newHost(t)
+			s := smbtest.Start(t, h.netns, loopback, smbtest.Options{Encrypt: tc.server})
+			request := mapAs(smbtest.User)
+			request.Privacy = tc.private
+			if a := h.ask(t, request); a.Code != tc.code {
+				t.Fatalf("%+v, want code %d", a, tc.code)
+			}
+			if tc.code != 0 {
+				return
+			}
+			file := filepath.Join(h.folder, loopback, smbtest.Share, "text")
+			for _, again := range []bool{false, true} {
+				if again {
+					s.Stop()
+					s.Run(t) // the connection is made anew
+				}
+				if err := os.WriteFile(file, []byte("text"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if data, err := os.ReadFile(filepath.Join(s.Dir, "text")); string(data) != "text" || err != nil {
+					t.Errorf("on the server: %q, %v", data, err)
+				}
+				clients := s.Clients(t)
+				if got := regexp.MustCompile(`(?m)^data .* AES-128-GCM +\S+ *$`).MatchString(clients); got != tc.cipher {
+					t.Errorf("encrypted: %t, want %t:\n%s", got, tc.cipher, clients)
+				}
+			}
+		})
 	}
 }
 

@@ -30,14 +30,14 @@ func SupportRows() []support.Row {
 			Area:  area,
 			Name:  "SMB shares",
 			Level: support.Partly,
-			Note:  `New-, Get- and Remove-SmbGlobalMapping (and SmbMapping, which is for all of the host here) with a user and a password (NTLM), drive letters, -RequirePrivacy and -RequireIntegrity; \\server\share and links to it for programs of the host and HostProcess containers, and as volumes of pods (hostPath, FlexVolume, CSI). The client is in user space (FUSE) and uses what the server demands: -RequirePrivacy is refused where the server does not encrypt. Mappings outlive the host's agent and the cluster's supervisor, not a restart of the machine; -Persistent $true, folders below the share in -RemotePath, Kerberos, locks that other clients see and net use are not there`,
+			Note:  `New-, Get- and Remove-SmbGlobalMapping (and SmbMapping, which is for all of the host here) with a user and a password (NTLM), drive letters, -RequirePrivacy and -RequireIntegrity; \\server\share and links to it for programs of the host and HostProcess containers, and as volumes of pods (hostPath, FlexVolume, CSI). The client is in user space (FUSE). -RequirePrivacy encrypts also where the server leaves it to the client, and is refused where the server does not encrypt. Mappings outlive the host's agent and the cluster's supervisor, not a restart of the machine; -Persistent $true, folders below the share in -RemotePath, Kerberos, locks that other clients see and net use are not there`,
 			Ref:   "https://learn.microsoft.com/powershell/module/smbshare/new-smbglobalmapping",
 		},
 		{
 			Area:  area,
 			Name:  "csi-proxy",
 			Level: support.Partly,
-			Note:  `upstream's csi-proxy.exe v1.1.3, unmodified, as a service or in a HostProcess DaemonSet (examples/csi-proxy). Its groups filesystem, smb and system work; smb maps with -RequirePrivacy, which is refused unless the server demands encryption. Of volume, a folder's volume (GetClosestVolumeIDFromTargetPath), IsVolumeFormatted and GetVolumeStats: a host has one volume, C:, with the size of the file system of Linux that it is on. There are no disks: disk lists none, and all else of disk and volume, and all of iscsi, answers with an error. v1.3.0, which asks WMI for all of this, is not there`,
+			Note:  `upstream's csi-proxy.exe v1.1.3, unmodified, as a service or in a HostProcess DaemonSet (examples/csi-proxy). Its groups filesystem, smb and system work; smb maps with -RequirePrivacy, so that the server has to know encryption (SMB 3). Of volume, a folder's volume (GetClosestVolumeIDFromTargetPath), IsVolumeFormatted and GetVolumeStats: a host has one volume, C:, with the size of the file system of Linux that it is on. There are no disks: disk lists none, and all else of disk and volume, and all of iscsi, answers with an error. v1.3.0, which asks WMI for all of this, is not there`,
 			Ref:   "https://github.com/kubernetes-csi/csi-proxy/blob/v1.1.3/README.md",
 		},
 		{

@@ -5,6 +5,7 @@ package smbtest
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net"
 	"os"
@@ -37,8 +38,8 @@ type Server struct {
 
 // Options are what differs between servers.
 type Options struct {
-	// Encrypt demands encryption of clients.
-	Encrypt bool
+	// Encrypt is Samba's word for it: off, required, or if_required, which leaves it to the client and is meant by "".
+	Encrypt string
 }
 
 // Start starts a server in the network namespace pinned at netns, where it listens on the address host and port 445,
@@ -57,10 +58,7 @@ func Start(tb testing.TB, netns, host string, o Options) *Server {
 			tb.Fatal(err)
 		}
 	}
-	encrypt := "enabled"
-	if o.Encrypt {
-		encrypt = "required"
-	}
+	encrypt := cmp.Or(o.Encrypt, "if_required")
 	// Samba wants a user of Linux for each of its own; who reads and writes on the disk is root.
 	for name, text := range map[string]string{
 		"users": "games = " + User + "\nnews = " + Reader + "\n",
@@ -107,6 +105,17 @@ func Start(tb testing.TB, netns, host string, o Options) *Server {
 }
 
 func (s *Server) config() string { return filepath.Join(s.dir, "smb.conf") }
+
+// Clients is a table of the shares in use, as Samba prints it: who uses each, and the cipher if all requests about it
+// were encrypted ("partial" before it means some of them, "-" none).
+func (s *Server) Clients(tb testing.TB) string {
+	tb.Helper()
+	out, err := exec.CommandContext(tb.Context(), "smbstatus", "-s", s.config(), "--shares").CombinedOutput()
+	if err != nil {
+		tb.Fatalf("smbstatus: %v\n%s", err, out)
+	}
+	return string(out)
+}
 
 // Run starts the server again.
 func (s *Server) Run(tb testing.TB) {
