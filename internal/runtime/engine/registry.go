@@ -117,7 +117,9 @@ func (c *imageChanges) read(layer, name, file string, changes func([]byte, *int)
 	c.keys[file] = append(c.keys[file], keys...)
 }
 
-func (c *imageChanges) readFile(layer, name string, changes func([]byte, *int) ([]wine.Key, error)) ([]wine.Key, error) {
+func (c *imageChanges) readFile(
+	layer, name string, changes func([]byte, *int) ([]wine.Key, error),
+) ([]wine.Key, error) {
 	if c.room < 0 {
 		return nil, regf.ErrTooLarge
 	}

@@ -74,7 +74,8 @@ func SetOwner(path, sid string) error {
 	if err != nil {
 		return err
 	}
-	return windows.SetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.OWNER_SECURITY_INFORMATION, owner, nil, nil, nil)
+	return windows.SetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.OWNER_SECURITY_INFORMATION, owner,
+		nil, nil, nil)
 }
 
 // Account is the name of the account with a SID; the SID, if it has none.

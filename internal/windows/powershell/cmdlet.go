@@ -16,7 +16,8 @@ type cmdlet struct {
 	values, flags, positions []string
 	rest                     bool
 	// takes is the parameter that gets its value from the pipeline, "" if none does; a|b means the first of them that
-	// has no value. needs are the required parameters; a|b means either of them. In takes and needs, path stands for literalpath too.
+	// has no value. needs are the required parameters; a|b means either of them. In takes and needs, path stands for
+	// literalpath too.
 	takes string
 	needs []string
 	// stream says that run is called for each object of the pipeline as it comes.

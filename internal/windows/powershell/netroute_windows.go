@@ -16,7 +16,9 @@ func routes() ([]route, error) {
 	}
 	var all []route
 	for _, r := range found {
-		all = append(all, route{index: int64(r.Index), prefix: r.Prefix, hop: r.Hop, metric: int64(r.Metric), publish: r.Publish})
+		all = append(all, route{
+			index: int64(r.Index), prefix: r.Prefix, hop: r.Hop, metric: int64(r.Metric), publish: r.Publish,
+		})
 	}
 	return all, nil
 }

@@ -172,8 +172,8 @@ func changeService(change serviceChange) error {
 	if change.start != "" {
 		start = startType(change.start)
 	}
-	err = windows.ChangeServiceConfig(s.Handle, windows.SERVICE_NO_CHANGE, start, windows.SERVICE_NO_CHANGE, nil, nil, nil,
-		nil, nil, nil, display)
+	err = windows.ChangeServiceConfig(s.Handle, windows.SERVICE_NO_CHANGE, start, windows.SERVICE_NO_CHANGE, nil, nil,
+		nil, nil, nil, nil, display)
 	if err == nil && change.description != "" {
 		err = describe(s, change.description)
 	}

@@ -216,7 +216,8 @@ const environmentKey = `System\CurrentControlSet\Control\Session Manager\Environ
 // services, of which ApplyLayers takes the image's own.
 func ofImage(path string) bool {
 	if within(path, "System") {
-		return within(path, environmentKey) || len(path) > len(servicesKey) && within(path, strings.TrimSuffix(servicesKey, `\`))
+		return within(path, environmentKey) ||
+			len(path) > len(servicesKey) && within(path, strings.TrimSuffix(servicesKey, `\`))
 	}
 	for _, own := range []string{
 		`Software\Wine`, currentVersion + `\ProfileList`, profileLink, currentVersion + `\AeDebug`,

@@ -17,9 +17,9 @@ const (
 
 // ApplyLayers applies the changes of an image's layers (LayerHive.Changes) to the text of HKEY_LOCAL_MACHINE. Of what
 // they change below Services it takes the sources of the event log, and services that the image adds: those with a
-// program of their own outside of C:\Windows. left names the others that would have been added, each with the reason. What
-// the layers change of services that are there already, or of Windows' own, is Windows' affair on the machine that the
-// image was built on.
+// program of their own outside of C:\Windows. left names the others that would have been added, each with the reason.
+// What the layers change of services that are there already, or of Windows' own, is Windows' affair on the machine that
+// the image was built on.
 func ApplyLayers(text string, changes []Key) (edited string, left []string, err error) {
 	h, err := parseHive(text)
 	if err != nil {
@@ -67,7 +67,8 @@ func ApplyLayers(text string, changes []Key) (edited string, left []string, err 
 
 const eventLogKey = servicesKey + "EventLog"
 
-// serviceName is the name, in lower case, of the service that a key of HKEY_LOCAL_MACHINE is about; "" if there is none.
+// serviceName is the name, in lower case, of the service that a key of HKEY_LOCAL_MACHINE is about; "" if there is
+// none.
 func serviceName(path string) string {
 	if len(path) <= len(servicesKey) || !strings.EqualFold(path[:len(servicesKey)], servicesKey) {
 		return ""

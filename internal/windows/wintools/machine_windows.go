@@ -34,7 +34,8 @@ type dynamicZone struct {
 	_            uint8
 }
 
-// Zone implements Clock. Wine takes the first of the zones without an offset, in which it is winter all year, for UTC too.
+// Zone implements Clock. Wine takes the first of the zones without an offset, in which it is winter all year, for UTC
+// too.
 func (local) Zone(tz string) (Zone, error) {
 	var d dynamicZone
 	const invalid, inDaylight = 0xffffffff, 2

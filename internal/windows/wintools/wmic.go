@@ -11,8 +11,8 @@ import (
 const wmicFailed = 1
 
 // wmic is Wine's own wmic (https://learn.microsoft.com/windows/win32/wmisdk/wmic), whose output is UTF-16 with a mark
-// wherever it goes. That of Windows is so in a file only: in a pipe, from which programs read it, it is in the console's
-// code page. Characters beyond ASCII become question marks there.
+// wherever it goes. That of Windows is so in a file only: in a pipe, from which programs read it, it is in the
+// console's code page. Characters beyond ASCII become question marks there.
 func wmic(e Env, args []string) int {
 	out := e.Stdout
 	var said bytes.Buffer
