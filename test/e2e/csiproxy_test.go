@@ -52,9 +52,8 @@ func TestFieldCSIProxy(t *testing.T) {
 		}
 		f.takeDown(t)
 	})
-	f.must(t, "up", "-f", spec)
-	// csi-proxy maps with -RequirePrivacy
-	server := smbtest.Start(t, "/proc/self/ns/net", machine, smbtest.Options{Encrypt: true})
+	f.must(t, "up", "-f", spec, "--wait", "15m") // on a busy machine
+	server := smbtest.Start(t, "/proc/self/ns/net", machine, smbtest.Options{})
 	f.csiProxyPrograms(t)
 
 	f.csiProxyService(t)
@@ -216,8 +215,11 @@ func (f fixture) csiProxyVolumes(t *testing.T, folder string) {
 	size := regexp.MustCompile(`"totalBytes": ?"(\d+)"`).FindStringSubmatch(out)
 	df, dfErr := exec.CommandContext(t.Context(), "stat", "-f", "-c", "%b %S", f.data).Output()
 	var blocks, each uint64
-	if _, scanErr := fmt.Sscan(string(df), &blocks, &each); err != nil || size == nil || dfErr != nil || scanErr != nil {
-		t.Fatalf("the size of C: %v, %v, %v\n%s", err, dfErr, scanErr, out)
+	if dfErr == nil {
+		_, dfErr = fmt.Sscan(string(df), &blocks, &each)
+	}
+	if err != nil || size == nil || dfErr != nil {
+		t.Fatalf("the size of C: %v, %v\n%s", err, dfErr, out)
 	}
 	if want := fmt.Sprint(blocks * each); size[1] != want {
 		t.Errorf("C: has %s bytes, the file system that it is on %s", size[1], want)
@@ -269,6 +271,10 @@ func (f fixture) csiProxyDriver(t *testing.T, machine string, server *smbtest.Se
 	f.must(t, "kubectl", "exec", "first", "--", "tool", "write", `C:\share\by-pod`, "bytes of Windows")
 	if got, err := os.ReadFile(filepath.Join(server.Dir, "by-pod")); err != nil || string(got) != "bytes of Windows" {
 		t.Errorf("what the pod wrote: %q, %v", got, err)
+	}
+	// csi-proxy maps with -RequirePrivacy
+	if clients := server.Clients(t); !strings.Contains(clients, " AES-128-GCM") {
+		t.Errorf("the connection is not encrypted:\n%s", clients)
 	}
 	f.prints(t, "OK", "node", "exec", "win-1", "--", "powershell", "-NoProfile", "-Command",
 		`(Get-SmbGlobalMapping -RemotePath '\\`+machine+`\data').Status`)
