@@ -425,7 +425,7 @@ func programRows() []support.Row {
 			Ref:   "https://learn.microsoft.com/iis/",
 			Note: "IIS itself is not there. In an image that has C:\\Windows\\System32\\inetsrv the service W3SVC is a server of static files: " +
 				"C:\\inetpub\\wwwroot on port 80, with IIS' default documents, types, refusals and log. No web.config (a folder that has one is " +
-				"answered with 500.19), modules, application pools, ASP.NET, appcmd, HTTPS, and no start before ServiceMonitor.exe or net start asks for it",
+				"answered with 500.19), modules, application pools, ASP.NET, appcmd, HTTPS, and no start before ServiceMonitor.exe or net start asks for it. Tried with the image that stands in for IIS', not with Microsoft's",
 		},
 		{
 			Name:  "ServiceMonitor (servicemonitor.exe)",

@@ -110,7 +110,7 @@ func (p *Proxy) serveUDP(c net.PacketConn) {
 		question := make([]byte, largestDatagram)
 		n, from, err := c.ReadFrom(question)
 		if err != nil {
-			if p.ctx.Err() != nil {
+			if !p.pause() {
 				return
 			}
 			continue
@@ -134,12 +134,8 @@ func (p *Proxy) serveTCP(l net.Listener) {
 	for {
 		c, err := l.Accept()
 		if err != nil {
-			if p.ctx.Err() != nil {
+			if !p.pause() {
 				return
-			}
-			select { // too many open files, for example
-			case <-time.After(10 * time.Millisecond):
-			case <-p.ctx.Done():
 			}
 			continue
 		}
@@ -155,6 +151,17 @@ func (p *Proxy) serveTCP(l net.Listener) {
 			defer stop()
 			p.serveConnection(c)
 		})
+	}
+}
+
+// pause waits a moment after an error of a socket: too many open files, or a link that is gone. It returns false when the
+// proxy is closed.
+func (p *Proxy) pause() bool {
+	select {
+	case <-time.After(10 * time.Millisecond):
+		return true
+	case <-p.ctx.Done():
+		return false
 	}
 }
 

@@ -194,7 +194,7 @@ func send(w http.ResponseWriter, r *http.Request, file io.ReadSeeker, info fs.Fi
 	return nil
 }
 
-// refuse writes the answer of a refusal. The log gets its substatus from the header, which is not sent.
+// refuse writes the answer of a refusal, and notes its substatus for the log.
 func refuse(w http.ResponseWriter, no why) {
 	r := refusals()[no]
 	if l, ok := w.(*answer); ok {

@@ -114,12 +114,11 @@ type logged struct {
 func (h logged) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := h.log.now()
 	a := &answer{ResponseWriter: w, status: http.StatusOK}
-	asked := r.Clone(r.Context())
 	h.Handler.ServeHTTP(a, r)
-	h.log.write(asked, a.status, a.sub, h.log.now().Sub(began))
+	h.log.write(r, a.status, a.sub, h.log.now().Sub(began))
 }
 
-// answer notes what is answered.
+// answer notes the status that is answered. The substatus is refuse's to set: it is not sent.
 type answer struct {
 	http.ResponseWriter
 	status, sub int

@@ -2,7 +2,6 @@ package w3svc
 
 import (
 	"bufio"
-	"context"
 	"io"
 	"net"
 	"net/http"
@@ -213,15 +212,5 @@ func TestLogInTheWay(t *testing.T) {
 		if got, _ := ask(t, server, "GET / HTTP/1.1\r\nHost: s\r\nConnection: close\r\n\r\n"); got.StatusCode != 200 {
 			t.Errorf("%s", got.Status)
 		}
-	}
-}
-
-// Requests that run have their time when the server is stopped, and it ends.
-func TestStop(t *testing.T) {
-	server, _ := site(t, nil)
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
-	if err := server.Config.Shutdown(ctx); err != nil {
-		t.Error(err)
 	}
 }
