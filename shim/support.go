@@ -344,7 +344,7 @@ func programRows() []support.Row {
 			Level: support.Partly,
 			Ref:   commands + "shutdown",
 			Note: "Mullion's: in a container /s, /r and /p end it, with exit code 0x40010004; the command itself waits the seconds of /t, where Windows' returns at once; the kubelet decides whether it starts again. " +
-				"On a host it returns at once, and after /t seconds the host ends as if its power was cut: pods are not told; with /r it starts again, else `mullion node start` starts it. /a takes that back. " +
+				"On a host it returns at once, and after /t seconds its services are told (PRESHUTDOWN, SHUTDOWN) and have their time; 10 s later the host ends; with /r it starts again, else `mullion node start` starts it. /a takes that back. " +
 				"Programs that call ExitWindowsEx or InitiateSystemShutdownEx themselves end nothing",
 		},
 		{

@@ -15,6 +15,7 @@ import (
 	"mullion.dev/mullion/internal/process/supervisor"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/windows/hostpower"
+	"mullion.dev/mullion/internal/windows/wine"
 )
 
 // NodePower switches the hosts of a cluster's nodes off and on. The cluster is up.
@@ -174,6 +175,32 @@ func watchPower(ctx context.Context, paths layout.Paths, nodes []spec.Node, log 
 	watched.Wait()
 }
 
+// shutdownPatience bounds the end of a host's services. kubelet.exe asks for the time of its shutdownGracePeriod.
+const shutdownPatience = time.Hour
+
+// shutdownTail is how long a Windows host still runs when its services have ended. Windows takes some seconds until it
+// is off, in which kubelet.exe, whose service ends when the shutdownGracePeriod is over, finishes what it has begun.
+const shutdownTail = 10 * time.Second
+
+// endServices tells the services of a Windows host that it shuts down, and waits until they have ended or have had their
+// time. kubelet.exe ends the node's pods then, if its configuration has shutdownGracePeriod.
+func (n *NodePower) endServices(ctx context.Context, node string) error {
+	host, err := LoadHost(n.paths, node)
+	if err != nil {
+		return err
+	}
+	if _, err := host.Output(ctx, nil, nil, wine.RunProgram,
+		"--end-services", fmt.Sprint(shutdownPatience.Milliseconds())); err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(shutdownTail):
+		return nil
+	}
+}
+
 // obey does what is asked for on a host's drive, if it is time.
 func (n *NodePower) obey(ctx context.Context, node, drive string, log *slog.Logger) error {
 	r, asked, err := hostpower.Read(drive)
@@ -181,7 +208,12 @@ func (n *NodePower) obey(ctx context.Context, node, drive string, log *slog.Logg
 		return err
 	}
 	log.Info("a program of the host ends it", "node", node, "restart", r.Restart)
-	if err := hostpower.Clear(drive); err != nil { // first, else the host would restart for ever
+	if err := n.endServices(ctx, node); err != nil {
+		log.Warn("the services of the host were not told of its end", "node", node, "error", err)
+	}
+	// After that, so that a supervisor that is killed meanwhile goes on; before the rest, else the host would restart for
+	// ever.
+	if err := hostpower.Clear(drive); err != nil {
 		return err
 	}
 	if err := n.Off(ctx, node); err != nil || !r.Restart {

@@ -6,7 +6,7 @@ static const WCHAR usage_text[] =
     L"       mullion-run.exe --ctrl c|break|close|logoff|shutdown [--pid N]\r\n"
     L"       mullion-run.exe --affinity MASK\r\n"
     L"       mullion-run.exe --services\r\n"
-    L"       mullion-run.exe --end-services";
+    L"       mullion-run.exe --end-services MS";
 
 static int usage(const WCHAR *problem, const WCHAR *what)
 {
@@ -28,11 +28,6 @@ static int take_option(struct options *opt, int argc, WCHAR **argv, int i)
     if (str_equal(name, L"--services"))
     {
         opt->services = TRUE;
-        return 1;
-    }
-    if (str_equal(name, L"--end-services"))
-    {
-        opt->end_services = TRUE;
         return 1;
     }
     if (!value)
@@ -57,6 +52,8 @@ static int take_option(struct options *opt, int argc, WCHAR **argv, int i)
         opt->memory_limit = str_number(value, &ok);
     else if (str_equal(name, L"--debug-fd"))
         opt->debug_fd = (int)str_number(value, &ok);
+    else if (str_equal(name, L"--end-services"))
+        opt->end_services = (DWORD)str_number(value, &ok);
     else if (str_equal(name, L"--affinity"))
         opt->affinity = str_number(value, &ok);
     else if (str_equal(name, L"--pid"))
@@ -87,7 +84,7 @@ static int run(void)
     if (opt.services)
         return start_services(opt.hook);
     if (opt.end_services)
-        return end_services();
+        return end_services(opt.end_services);
     if (i + 1 >= argc)
         return usage(L"no program", L"");
     opt.argv = argv + i + 1;

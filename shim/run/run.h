@@ -35,7 +35,7 @@ struct options
     ULONGLONG affinity;       /* the processors to give to all programs instead of starting one; 0: none */
     DWORD pid;                /* with ctrl: only this process; 0: all programs */
     BOOL services;            /* start Wine's services instead of a program */
-    BOOL end_services;        /* end the container's services instead of starting a program */
+    DWORD end_services;       /* end the services within these milliseconds instead of starting a program; 0: do not */
     BOOL first;               /* this process has booted the prefix */
     BOOL raw;                 /* argv[0] is a whole command line */
     int argc;                 /* the program and its arguments */
@@ -98,7 +98,7 @@ int start_services(const WCHAR *hook);
 void start_automatic_services(void);
 BOOL is_service(DWORD pid);
 void tell_services(void);
-int end_services(void);
+int end_services(DWORD limit);
 
 /* resize.c */
 void wait_for(HANDLE process);

@@ -1,14 +1,9 @@
 /*
- * Ending the services of a container. Wine's services.exe passes no shutdown on, so the process of each service does it itself (shim/hooks/svcstop.c): it has an
+ * Ending the services of a container or a host. Wine's services.exe passes no shutdown on, so the process of each service does it itself (shim/hooks/svcstop.c): it has an
  * event with its process id in its name, by which it is known here, and which it sets when its services have stopped or have had their time.
  */
 #include "run.h"
 #include <tlhelp32.h>
-
-enum
-{
-    END_MS = 240000 /* the 3 minutes of PRESHUTDOWN and the time of SHUTDOWN (shim/hooks/svcstop.c) */
-};
 
 static HANDLE over_event(DWORD pid)
 {
@@ -26,7 +21,7 @@ BOOL is_service(DWORD pid)
     return event != NULL;
 }
 
-/* tell_services tells all services that the container ends. They go on by themselves. */
+/* tell_services tells all services that the container or the host ends. They go on by themselves. */
 void tell_services(void)
 {
     HANDLE event = OpenEventW(EVENT_MODIFY_STATE, FALSE, L"Global\\MullionServicesShutdown");
@@ -37,9 +32,9 @@ void tell_services(void)
     CloseHandle(event);
 }
 
-/* end_services tells all services that the container ends, and waits until they have, or END_MS: a process that is suspended or hangs does not tell when its
- * services have had their time. */
-int end_services(void)
+/* end_services tells all services that the end comes, and waits until they have ended or had their time, at most for limit milliseconds: a process that is
+ * suspended or hangs does not tell when its services have had their time. */
+int end_services(DWORD limit)
 {
     PROCESSENTRY32W entry = {.dwSize = sizeof(entry)};
     HANDLE snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0), wait[2];
@@ -55,7 +50,7 @@ int end_services(void)
         if ((wait[1] = OpenProcess(SYNCHRONIZE, FALSE, entry.th32ProcessID)))
         {
             passed = GetTickCount64() - begin;
-            WaitForMultipleObjects(2, wait, FALSE, passed < END_MS ? (DWORD)(END_MS - passed) : 0);
+            WaitForMultipleObjects(2, wait, FALSE, passed < limit ? (DWORD)(limit - passed) : 0);
             CloseHandle(wait[1]);
         }
         CloseHandle(wait[0]);

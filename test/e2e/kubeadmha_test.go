@@ -57,6 +57,9 @@ func TestFieldKubeadmHA(t *testing.T) {
 	h.kubectl(t, "wait", "--for=condition=Ready", "node", "--all", "--timeout=180s")
 	h.kubectl(t, "taint", "nodes", "--all", "node-role.kubernetes.io/control-plane-")
 	h.kubectl(t, "-n", "kube-system", "rollout", "status", "daemonset/kube-proxy", "--timeout=180s")
+	// As the document says: all of CoreDNS is on the first control plane else.
+	h.kubectl(t, "-n", "kube-system", "rollout", "restart", "deployment/coredns")
+	h.kubectl(t, "-n", "kube-system", "rollout", "status", "deployment/coredns", "--timeout=180s")
 	h.etcdMembers(t)
 	h.leadsTo(t, h.linux...)
 	h.prepareWindows(t, "win-1", nssm)

@@ -21,7 +21,24 @@ kind: Cluster
 name: mullion-services
 networking: {underlaySubnet: 10.217.0.0/24, podSubnet: 10.247.0.0/16, serviceSubnet: 10.98.0.0/16}
 addons: {metricsServer: false, localStorage: false}
-nodes: [{windowsVersion: ltsc2022}]
+nodes:
+- windowsVersion: ltsc2022
+  kubeletConfiguration: {shutdownGracePeriod: 12s, shutdownGracePeriodCriticalPods: 6s}
+`
+
+// toldPodsYAML are an ordinary pod and a critical one, of which neither ends before it must.
+const toldPodsYAML = `apiVersion: v1
+kind: Pod
+metadata: {name: ordinary}
+spec:
+  containers: [{name: c, image: "mcr.microsoft.com/windows/servercore:ltsc2022", command: [ping, -t, localhost]}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: critical, namespace: kube-system}
+spec:
+  priorityClassName: system-node-critical
+  containers: [{name: c, image: "mcr.microsoft.com/windows/servercore:ltsc2022", command: [ping, -t, localhost]}]
 `
 
 // TestFieldNodeServices: the kubelet and kube-proxy of a Windows node are services of its host. What ends them is
@@ -84,6 +101,47 @@ func TestFieldNodeServices(t *testing.T) {
 	see("Start-Service kube-proxy; (Get-Service kube-proxy).Status", "Running")
 	s.ready(t)
 	s.does(t, "node", "restart", "win-1")
+	s.ready(t)
+	s.shutsDown(t)
+}
+
+// shutsDown restarts the host from within. kubelet.exe ends the node's pods before, those that are critical last, as
+// https://kubernetes.io/docs/concepts/cluster-administration/node-shutdown/ says.
+func (s sampler) shutsDown(t *testing.T) {
+	t.Helper()
+	file := filepath.Join(s.home, "pods.yaml")
+	if err := os.WriteFile(file, []byte(toldPodsYAML), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.does(t, "kubectl", "apply", "-f", file)
+	pods := map[string]string{"ordinary": "default", "critical": "kube-system"}
+	for pod, namespace := range pods {
+		s.does(t, "kubectl", "-n", namespace, "wait", "--for=condition=Ready", "pod/"+pod, "--timeout=180s")
+	}
+	s.does(t, "node", "exec", "win-1", "--", "shutdown", "/r", "/t", "0")
+	ended := map[string]time.Time{}
+	for pod, namespace := range pods {
+		poll(t, settle, func(ctx context.Context) error {
+			out, err := s.mullion(ctx, t, "kubectl", "-n", namespace, "get", "pod", pod, "-o", "jsonpath="+
+				`{.status.phase} {.status.reason} {.status.conditions[?(@.type=="DisruptionTarget")].lastTransitionTime}`)
+			if err != nil || !strings.HasPrefix(out, "Failed Terminated ") {
+				return fmt.Errorf("pod %s: %q, %w", pod, out, err)
+			}
+			ended[pod], err = time.Parse(time.RFC3339, strings.Fields(out)[2])
+			return err
+		})
+	}
+	if !ended["critical"].After(ended["ordinary"]) {
+		t.Errorf("the pods were told to end at %v", ended)
+	}
+	poll(t, settle, func(ctx context.Context) error {
+		out, err := s.mullion(ctx, t, "kubectl", "get", "events", "--field-selector", "involvedObject.name=win-1")
+		if err != nil || !strings.Contains(out, "Shutdown manager detected preshutdown event") ||
+			!strings.Contains(out, "Rebooted") {
+			return fmt.Errorf("events of the node: %s, %w", out, err)
+		}
+		return nil
+	})
 	s.ready(t)
 }
 

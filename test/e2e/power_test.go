@@ -68,6 +68,10 @@ func (f fixture) power(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		f.restarted(t, "ticks-2", "win-2", before, boot)
+		out, err = f.mullion(t.Context(), t, "logs", "kubelet/win-2", "--tail", "100000")
+		if !strings.Contains(out, "Node pre-shutdown") {
+			t.Errorf("kubelet.exe was not told that the host ends: %v", err)
+		}
 		f.running(t)
 		f.working(t)
 	})

@@ -121,8 +121,8 @@ func SupportRows() []support.Row {
 		{
 			Area:  area,
 			Name:  "graceful node shutdown",
-			Level: support.Not,
-			Note:  "the kubelet is ended; pods live on until the cluster is taken down",
+			Level: support.Partly,
+			Note:  "when shutdown.exe or Restart-Computer ends the host, kubelet.exe gets PRESHUTDOWN and ends the pods in the order and the time of shutdownGracePeriod (or shutdownGracePeriodByPodPriority) of its kubeletConfiguration; 10 s after its services the host is off. PreshutdownOrder is there, names no services, and is not carried out: services end side by side. `mullion node stop`, `mullion node restart` and `mullion down` tell nobody",
 			Ref:   "https://kubernetes.io/docs/concepts/cluster-administration/node-shutdown/",
 		},
 		{

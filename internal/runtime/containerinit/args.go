@@ -44,12 +44,16 @@ func (c Config) windows() bool {
 	return len(c.Argv) > 1 && path.Base(strings.ReplaceAll(c.Argv[1], `\`, "/")) == launcher
 }
 
+// endMillis bounds the end of the container's services: the 3 minutes of PRESHUTDOWN and the time of SHUTDOWN
+// (shim/hooks/svcstop.c). In milliseconds.
+const endMillis = "240000"
+
 // endArgv is the command that ends the container's Windows services, or nil if the main program is no Windows program.
 func (c Config) endArgv() []string {
 	if !c.windows() {
 		return nil
 	}
-	return []string{c.Argv[0], c.Argv[1], "--end-services"}
+	return []string{c.Argv[0], c.Argv[1], "--end-services", endMillis}
 }
 
 // ctrlArgv is the command that delivers a control event to the container's Windows programs, or nil if the main program

@@ -78,7 +78,7 @@ func TestEndArgv(t *testing.T) {
 		{
 			"windows_program",
 			[]string{"/usr/lib/wine/wine64", `C:\windows\system32\mullion-run.exe`, "--", "x"},
-			[]string{"/usr/lib/wine/wine64", `C:\windows\system32\mullion-run.exe`, "--end-services"},
+			[]string{"/usr/lib/wine/wine64", `C:\windows\system32\mullion-run.exe`, "--end-services", "240000"},
 		},
 		{"linux_program", []string{"/bin/sh", "-c", "x"}, nil},
 	} {

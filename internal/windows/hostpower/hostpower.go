@@ -88,12 +88,15 @@ func Read(drive string) (r Request, ok bool, err error) {
 	return r, true, nil
 }
 
-// Clear removes the request on a host's C:.
+// Clear removes the request on a host's C:. That there is none any more is no error.
 func Clear(drive string) error {
 	root, err := os.OpenRoot(drive)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	return root.Remove(Path[1:])
+	if err := root.Remove(Path[1:]); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }

@@ -26,6 +26,9 @@ func machineKeys() []Key {
 	keys := []Key{
 		{Path: `System\CurrentControlSet\Control\ProductOptions`, Values: []Value{SZ("ProductType", "ServerNT")}},
 		ServiceTimeout(30 * time.Second),
+		// pkg/kubelet/nodeshutdown wants the value. Windows lists services of its own, none of which is here
+		// (https://learn.microsoft.com/windows/win32/services/service-control-handler-function).
+		{Path: controlKey, Values: []Value{MultiSZ("PreshutdownOrder")}},
 		// A crash of a program must end it: nobody looks at a dialog. Wine's debugger for this is winedbg, in the place
 		// of Drwtsn32.
 		{Path: currentVersion + `\AeDebug`, Values: []Value{SZ("Auto", "1"), SZ("Debugger", "false")}},

@@ -35,6 +35,15 @@ func SZ(name, data string) Value { return Value{name, `"` + escape(data, true) +
 // ExpandSZ is a string value in which %variables% are replaced on read.
 func ExpandSZ(name, data string) Value { return Value{name, `str(2):"` + escape(data, true) + `"`} }
 
+// MultiSZ is a list of strings.
+func MultiSZ(name string, data ...string) Value {
+	var list strings.Builder
+	for _, s := range data {
+		list.WriteString(escape(s, true) + `\0`)
+	}
+	return Value{name, `str(7):"` + list.String() + `"`}
+}
+
 // DWORD is a 32-bit value.
 func DWORD(name string, data uint32) Value { return Value{name, fmt.Sprintf("dword:%08x", data)} }
 

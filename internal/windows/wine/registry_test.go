@@ -60,7 +60,7 @@ func TestEditRegistry(t *testing.T) {
 		{Path: "Software\\Odd [name]\\x\u00fc", Values: []Value{SZ("", `new "default"`), SZ(`Say "HI"`, "ü𝄞")}},
 		{Path: `System\Services\winebus`, Delete: true},
 		{Path: `Software\New`, Values: []Value{SZ("a", "b")}},
-		{Path: `Software\New`, Values: []Value{SZ("a", "c")}},
+		{Path: `Software\New`, Values: []Value{SZ("a", "c"), MultiSZ("list", `x\y`, "z"), MultiSZ("none")}},
 		{Path: `System\Linked`, Link: `\R\é𝄞`},
 	})
 	if err != nil {
@@ -90,6 +90,8 @@ func TestEditRegistry(t *testing.T) {
 
 [Software\\New] 0
 "a"="c"
+"list"=str(7):"x\\y\0z\0"
+"none"=str(7):""
 
 [System\\Linked] 0
 #link
