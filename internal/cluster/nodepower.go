@@ -182,8 +182,8 @@ const shutdownPatience = time.Hour
 // is off, in which kubelet.exe, whose service ends when the shutdownGracePeriod is over, finishes what it has begun.
 const shutdownTail = 10 * time.Second
 
-// endServices tells the services of a Windows host that it shuts down, and waits until they have ended or have had their
-// time. kubelet.exe ends the node's pods then, if its configuration has shutdownGracePeriod.
+// endServices tells the services of a Windows host that it shuts down, and waits until they have ended or had their time.
+// kubelet.exe ends the node's pods then, if its configuration has shutdownGracePeriod.
 func (n *NodePower) endServices(ctx context.Context, node string) error {
 	host, err := LoadHost(n.paths, node)
 	if err != nil {
@@ -211,8 +211,8 @@ func (n *NodePower) obey(ctx context.Context, node, drive string, log *slog.Logg
 	if err := n.endServices(ctx, node); err != nil {
 		log.Warn("the services of the host were not told of its end", "node", node, "error", err)
 	}
-	// After that, so that a supervisor that is killed meanwhile goes on; before the rest, else the host would restart for
-	// ever.
+	// After that, so that a supervisor that is killed meanwhile does it anew; before the rest, else the host would restart
+	// for ever.
 	if err := hostpower.Clear(drive); err != nil {
 		return err
 	}

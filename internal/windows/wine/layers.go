@@ -90,7 +90,8 @@ type LayerHive struct {
 // policies (Security_Delta) are not among them.
 func LayerHives() []LayerHive {
 	return []LayerHive{
-		{"DefaultUser_Delta", DefaultHive, ""}, {"Software_Delta", MachineHive, "Software"},
+		{"DefaultUser_Delta", DefaultHive, ""},
+		{"Software_Delta", MachineHive, "Software"},
 		{"System_Delta", MachineHive, "System"},
 	}
 }

@@ -41,6 +41,12 @@ func ApplyLayers(text string, changes []Key) (edited string, left []string, err 
 			added.apply(c)
 		}
 	}
+	left = h.addServices(added)
+	return h.String(), left, nil
+}
+
+// addServices adds the services of added, and returns those that are none of an image's, each with the reason.
+func (h *hive) addServices(added *hive) (left []string) {
 	services := map[string]*hiveKey{}
 	for _, k := range added.keys {
 		if name := serviceName(k.path); !k.gone && k.path == strings.ToLower(servicesKey)+name {
@@ -62,7 +68,7 @@ func ApplyLayers(text string, changes []Key) (edited string, left []string, err 
 			left = append(left, fmt.Sprintf("%q: %s", name, reason))
 		}
 	}
-	return h.String(), left, nil
+	return left
 }
 
 const eventLogKey = servicesKey + "EventLog"
