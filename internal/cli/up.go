@@ -50,6 +50,8 @@ func (a *app) up() *cobra.Command {
 		Long: `Brings up the cluster that cluster.yaml (-f) or --windows-version describes, waits until its nodes are Ready, and adds a
 context to your kubeconfig. Without either, it brings back the cluster of the data folder, or makes one with a Linux
 node and two Windows Server 2025 nodes. It is safe to repeat: after a crash or a reboot it brings back what is gone.
+If the cluster is there and the file, or --windows-version, has further nodes at the end, they are added: pods go on,
+and the API server is away for some seconds.
 
 With --bundle the cluster has Kubernetes' programs of your own` + bundleForm +
 			` The control plane has their version, unless another is named; nodes
@@ -378,6 +380,12 @@ func (a *app) upError(err error, paths layout.Paths) error {
 			Err:  err,
 			Remedy: fmt.Sprintf("see `mullion status` and %s; on a slow machine give it more time: `mullion up --wait 20m` goes on with what is there",
 				paths.Logs()),
+		}
+	case errors.Is(err, cluster.ErrNotGrown):
+		return &Error{
+			Code:   ExitNotReady,
+			Err:    err,
+			Remedy: fmt.Sprintf("%s may say more; correct the new nodes, and run `mullion up` again", paths.Logs()),
 		}
 	case errors.Is(err, cluster.ErrFailed):
 		if _, statErr := os.Stat(paths.Logs()); statErr != nil {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -43,11 +44,11 @@ func wantConflict(t *testing.T, err error, text string) {
 func TestSettle(t *testing.T) {
 	paths := layout.Paths{Data: t.TempDir()}
 	want := unusual(t)
-	first, err := settle(want, paths, nil)
+	first, _, err := settle(want, paths, nil)
 	if err != nil || first.Networking.APIServerPort == 0 {
 		t.Fatalf("port %d, %v", first.Networking.APIServerPort, err)
 	}
-	again, err := settle(want, paths, nil)
+	again, _, err := settle(want, paths, nil)
 	if err != nil || again.Networking.APIServerPort != first.Networking.APIServerPort {
 		t.Errorf("the second time port %d, %v", again.Networking.APIServerPort, err)
 	}
@@ -57,15 +58,25 @@ func TestSettle(t *testing.T) {
 	}
 	other := want
 	other.Nodes = append([]spec.Node{{Name: "linux-1", OS: spec.Linux}}, want.Nodes...)
-	_, err = settle(other, paths, nil)
+	_, _, err = settle(other, paths, nil)
 	wantConflict(t, err, "of another specification: nodes has ")
 	if after, err := os.ReadFile(paths.Spec()); err != nil || string(after) != string(before) {
 		t.Errorf("the specification was changed: %v", err)
 	}
+	more := want
+	more.Nodes = append(slices.Clone(want.Nodes), spec.Node{Name: "linux-1", OS: spec.Linux})
+	grown, have, err := settle(more, paths, nil)
+	if err != nil || have == nil || len(have.Nodes) != 1 || len(grown.Nodes) != 2 ||
+		grown.Networking.APIServerPort != first.Networking.APIServerPort {
+		t.Errorf("with one more node: %+v, %+v, %v", grown, have, err)
+	}
+	if after, err := os.ReadFile(paths.Spec()); err != nil || string(after) != string(before) {
+		t.Errorf("the specification was changed before the supervisor ended: %v", err)
+	}
 	if err := os.WriteFile(paths.Spec(), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := settle(want, paths, nil); err == nil || !strings.Contains(err.Error(), paths.Spec()) {
+	if _, _, err := settle(want, paths, nil); err == nil || !strings.Contains(err.Error(), paths.Spec()) {
 		t.Errorf("a specification that cannot be read: %v", err)
 	}
 }
@@ -91,7 +102,7 @@ func TestSettleConflicts(t *testing.T) {
 			paths := layout.Paths{Data: t.TempDir()}
 			c := unusual(t)
 			tt.change(&c.Networking)
-			_, err := settle(c, paths, nil)
+			_, _, err := settle(c, paths, nil)
 			wantConflict(t, err, tt.want)
 			if _, err := os.Stat(paths.Spec()); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("a specification was written: %v", err)
@@ -192,7 +203,7 @@ func TestSettleProxy(t *testing.T) {
 			for _, environ := range [][]string{tt.first, tt.second} {
 				want := unusual(t)
 				want.Proxy = tt.wanted
-				got, err := settle(want, paths, environ)
+				got, _, err := settle(want, paths, environ)
 				if err != nil {
 					t.Fatal(err)
 				}

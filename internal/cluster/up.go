@@ -75,9 +75,12 @@ func claimData(paths layout.Paths) error {
 // Start is Up for a prepared data folder, but does not remove a cluster that does not come up. A join uses it, because
 // a join has to undo something elsewhere first.
 func Start(ctx context.Context, o UpOptions) (spec.Cluster, error) {
-	c, err := settle(o.Spec, o.Paths, o.Environ)
+	c, have, err := settle(o.Spec, o.Paths, o.Environ)
 	if err != nil {
 		return c, err
+	}
+	if have != nil {
+		return c, grow(ctx, o, *have, c)
 	}
 	client := supervisor.NewClient(o.Paths.Socket())
 	status, err := client.Status(ctx)
@@ -101,8 +104,9 @@ func Start(ctx context.Context, o UpOptions) (spec.Cluster, error) {
 }
 
 // settle compares the wanted specification with the one in the data folder and keeps the API server's port. A new
-// cluster gets the proxy of the environment, if the specification says nothing of one; later the one that it got.
-func settle(want spec.Cluster, paths layout.Paths, environ []string) (spec.Cluster, error) {
+// cluster gets the proxy of the environment, if the specification says nothing of one; later the one that it got. If the
+// wanted cluster only has more nodes than the one that is there, it returns that one too, and does not write.
+func settle(want spec.Cluster, paths layout.Paths, environ []string) (c spec.Cluster, before *spec.Cluster, err error) {
 	have, err := paths.LoadSpec()
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -110,39 +114,48 @@ func settle(want spec.Cluster, paths layout.Paths, environ []string) (spec.Clust
 			want.Proxy, _ = spec.ProxyFrom(environ) // one that nodes cannot use is none
 		}
 	case err != nil:
-		return want, err
+		return want, nil, err
 	default:
-		if want.Proxy == nil {
-			want.Proxy = have.Proxy
-		}
-		if want.Networking.APIServerPort == 0 {
-			want.Networking.APIServerPort = have.Networking.APIServerPort
-		}
-		differ, err := differences(have, want)
-		if err != nil {
-			return want, err
-		}
-		if len(differ) > 0 {
-			return want, &ConflictError{
-				Err: fmt.Errorf("data folder %q holds cluster %q of another specification: %s", paths.Data, have.Name,
-					listed(differ)),
-				Remedy: "`mullion down` removes it; or use another --data-dir, and another name and underlay subnet, to have both",
-			}
-		}
-		return have, nil
+		return compare(have, want, paths)
 	}
 	if err := CheckUnderlay(want, paths); err != nil {
-		return want, err
+		return want, nil, err
 	}
 	if want.Join != nil { // the API server is on another machine
-		return want, paths.SaveSpec(want)
+		return want, nil, paths.SaveSpec(want)
 	}
 	port, err := choosePort(want.Networking.APIServerAddress, want.Networking.APIServerPort)
 	if err != nil {
-		return want, err
+		return want, nil, err
 	}
 	want.Networking.APIServerPort = port
-	return want, paths.SaveSpec(want)
+	return want, nil, paths.SaveSpec(want)
+}
+
+// compare is settle for a cluster that is there.
+func compare(have, want spec.Cluster, paths layout.Paths) (c spec.Cluster, before *spec.Cluster, err error) {
+	if want.Proxy == nil {
+		want.Proxy = have.Proxy
+	}
+	if want.Networking.APIServerPort == 0 {
+		want.Networking.APIServerPort = have.Networking.APIServerPort
+	}
+	if adds, err := onlyAdds(have, want); adds || err != nil {
+		return want, &have, err
+	}
+	differ, err := differences(have, want)
+	if err != nil {
+		return want, nil, err
+	}
+	if len(differ) > 0 {
+		return want, nil, &ConflictError{
+			Err: fmt.Errorf("data folder %q holds cluster %q of another specification: %s", paths.Data, have.Name,
+				listed(differ)),
+			Remedy: "nodes can be added, after those that are there, and nothing else be changed; `mullion down` removes the cluster; " +
+				"or use another --data-dir, and another name and underlay subnet, to have both",
+		}
+	}
+	return have, nil, nil
 }
 
 // leastStartLimit is how long every part may take to start, even if the caller waits for less time.

@@ -60,6 +60,7 @@ func TestCluster(t *testing.T) {
 		t.Run("faults", f.faults)
 		t.Run("chaos", f.chaos)
 		t.Run("eviction", f.eviction)
+		t.Run("grow", f.grow)
 		return
 	}
 	dir := t.TempDir()
@@ -92,6 +93,7 @@ func TestCluster(t *testing.T) {
 	ok = t.Run("faults", f.faults) && ok
 	ok = t.Run("chaos", f.chaos) && ok
 	ok = t.Run("eviction", f.eviction) && ok
+	ok = t.Run("grow", f.grow) && ok
 	if !ok {
 		logs(t, f)
 	}

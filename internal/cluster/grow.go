@@ -1,0 +1,72 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"mullion.dev/mullion/internal/cluster/layout"
+	"mullion.dev/mullion/internal/process/supervisor"
+	"mullion.dev/mullion/internal/spec"
+)
+
+// onlyAdds reports whether want is have with more nodes after those that it has. A machine's part of another cluster has
+// the nodes that it joined with. In mode transparent the nodes share the addresses of pods, so that they cannot be more.
+func onlyAdds(have, want spec.Cluster) (bool, error) {
+	if have.Join != nil || have.Networking.Mode == spec.ModeTransparent || len(want.Nodes) <= len(have.Nodes) {
+		return false, nil
+	}
+	want.Nodes = want.Nodes[:len(have.Nodes)]
+	differ, err := differences(have, want)
+	return len(differ) == 0, err
+}
+
+// ErrNotGrown says that a cluster that was to have more nodes is as it was.
+var ErrNotGrown = errors.New("the cluster goes on without new nodes")
+
+// grow gives a cluster more nodes: its supervisor ends, and one with all nodes takes over what is there. The API server
+// does not answer meanwhile, which takes some seconds; pods go on. If a new node does not start, the cluster is brought
+// back as it was.
+func grow(ctx context.Context, o UpOptions, have, want spec.Cluster) error {
+	if err := stopSupervisor(ctx, o.Paths); err != nil {
+		return err
+	}
+	err := superviseAnew(ctx, o, want)
+	if !errors.Is(err, ErrFailed) {
+		return err
+	}
+	if backErr := superviseAnew(ctx, o, have); backErr != nil {
+		return errors.Join(err, fmt.Errorf("bring the cluster back without new nodes: %w", backErr))
+	}
+	return errors.Join(fmt.Errorf("%w: %w", ErrNotGrown, err),
+		forget(ctx, o.Paths, want.Nodes[len(have.Nodes):]))
+}
+
+// forget removes the node objects of hosts that did not start.
+func forget(ctx context.Context, paths layout.Paths, nodes []spec.Node) error {
+	client, err := Client(paths)
+	if err != nil {
+		return err
+	}
+	for _, n := range nodes {
+		if err := client.CoreV1().Nodes().Delete(ctx, n.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("remove node %s from the cluster: %w", n.Name, err)
+		}
+	}
+	return nil
+}
+
+// superviseAnew gives a cluster whose supervisor has ended a specification, and returns when all parts are ready.
+func superviseAnew(ctx context.Context, o UpOptions, c spec.Cluster) error {
+	if err := o.Paths.SaveSpec(c); err != nil {
+		return err
+	}
+	ended, err := startSupervisor(ctx, o)
+	if err != nil {
+		return err
+	}
+	return wait(ctx, supervisor.NewClient(o.Paths.Socket()), o, ended)
+}

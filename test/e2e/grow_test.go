@@ -1,0 +1,71 @@
+//go:build cluster
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// grow gives the cluster that is up more nodes: one whose kubelet does not start, and one that does. The containers that
+// run go on in both cases.
+func (f fixture) grow(t *testing.T) {
+	kubectl := func(args ...string) string {
+		t.Helper()
+		out, err := f.mullion(t.Context(), t, append([]string{"kubectl"}, args...)...)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return out
+	}
+	containers := func() string {
+		t.Helper()
+		return kubectl("get", "pods", "-A", "-o", "jsonpath={range .items[*].status.containerStatuses[*]}{.containerID}\n{end}")
+	}
+	up := func(nodes string) (string, error) {
+		t.Helper()
+		file := filepath.Join(t.TempDir(), "cluster.yaml")
+		if err := os.WriteFile(file, []byte(clusterYAML+nodes), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return f.mullion(t.Context(), t, "up", "-f", file, "--kubeconfig", "none")
+	}
+	before := containers()
+
+	out, err := up("- {os: linux, kubeletExtraArgs: [{name: nonsense, value: x}]}\n")
+	if err == nil || !strings.Contains(out, "the cluster goes on without new nodes") || !strings.Contains(out, "--nonsense") {
+		t.Errorf("up with a node that does not start: %v\n%s", err, out)
+	}
+	f.healthy(t)
+	if out := kubectl("get", "nodes", "-o", "name"); strings.Contains(out, "linux-2") {
+		t.Errorf("nodes: %s", out)
+	}
+
+	if out, err := up("- os: linux\n"); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	f.healthy(t)
+	if now := containers(); now != before {
+		t.Errorf("containers before:\n%s\nand now:\n%s", before, now)
+	}
+	_, program, _ := f.programs()
+	if out, err := f.mullion(t.Context(), t, "image", "build", program, "--os", "linux", "-t", "mullion.local/grown:v1"); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	kubectl("run", "on-new", "--image=mullion.local/grown:v1", "--image-pull-policy=Never", "--restart=Never",
+		`--overrides={"spec": {"nodeName": "linux-2"}}`, "--", "say", "it runs")
+	poll(t, settle, func(ctx context.Context) error {
+		out, err := f.mullion(ctx, t, "kubectl", "logs", "on-new")
+		if err == nil && !strings.Contains(out, "it runs") {
+			err = fmt.Errorf("it said %q", out)
+		}
+		return err
+	})
+	if out, err := up(""); err == nil || !strings.Contains(out, "nodes has 4 entries, and now 3") {
+		t.Errorf("up with a node less: %v\n%s", err, out)
+	}
+}
