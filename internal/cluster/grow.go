@@ -13,8 +13,8 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// onlyAdds reports whether want is have with more nodes after those that it has. A machine's part of another cluster has
-// the nodes that it joined with. In mode transparent the nodes share the addresses of pods, so that they cannot be more.
+// onlyAdds reports whether want is have with more nodes after those that it has. A machine that joined a cluster keeps
+// the nodes that it joined with. In mode transparent the nodes share the pods' addresses, so they cannot be more.
 func onlyAdds(have, want spec.Cluster) (bool, error) {
 	if have.Join != nil || have.Networking.Mode == spec.ModeTransparent || len(want.Nodes) <= len(have.Nodes) {
 		return false, nil

@@ -104,8 +104,8 @@ func Start(ctx context.Context, o UpOptions) (spec.Cluster, error) {
 }
 
 // settle compares the wanted specification with the one in the data folder and keeps the API server's port. A new
-// cluster gets the proxy of the environment, if the specification says nothing of one; later the one that it got. If the
-// wanted cluster only has more nodes than the one that is there, it returns that one too, and does not write.
+// cluster gets the proxy of the environment, if the specification says nothing of one; later the one that it got. If
+// the wanted cluster only has more nodes than the one that is there, it returns that one too, and does not write.
 func settle(want spec.Cluster, paths layout.Paths, environ []string) (c spec.Cluster, before *spec.Cluster, err error) {
 	have, err := paths.LoadSpec()
 	switch {

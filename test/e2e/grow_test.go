@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// grow gives the cluster that is up more nodes: one whose kubelet does not start, and one that does. The containers that
-// run go on in both cases.
+// grow gives the cluster that is up more nodes: one whose kubelet does not start, and one that does. The containers
+// that run go on in both cases.
 func (f fixture) grow(t *testing.T) {
 	kubectl := func(args ...string) string {
 		t.Helper()
