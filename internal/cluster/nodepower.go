@@ -182,8 +182,8 @@ const shutdownPatience = time.Hour
 // is off, in which kubelet.exe, whose service ends when the shutdownGracePeriod is over, finishes what it has begun.
 const shutdownTail = 10 * time.Second
 
-// endServices tells the services of a Windows host that it shuts down, and waits until they have ended or had their time.
-// kubelet.exe ends the node's pods then, if its configuration has shutdownGracePeriod.
+// endServices tells the services of a Windows host that it shuts down, and waits until they have ended or had their
+// time. kubelet.exe ends the node's pods then, if its configuration has shutdownGracePeriod.
 func (n *NodePower) endServices(ctx context.Context, node string) error {
 	host, err := LoadHost(n.paths, node)
 	if err != nil {
