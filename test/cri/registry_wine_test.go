@@ -13,6 +13,7 @@ import (
 
 	"mullion.dev/mullion/internal/windows/regf"
 	"mullion.dev/mullion/internal/windows/regf/regftest"
+	"mullion.dev/mullion/internal/windows/sam/samtest"
 )
 
 func text(name, value string) regf.Value {
@@ -149,5 +150,59 @@ func TestServicesAndUsersOfImage(t *testing.T) {
 		if strings.Contains(log, "not for an image") {
 			t.Errorf("%s: a key of Wine's in:\n%s", tc.user, log)
 		}
+	}
+}
+
+// TestAccountsOfImage runs programs as accounts that an image's layers add, as layers of `RUN net user NAME /add` do.
+func TestAccountsOfImage(t *testing.T) {
+	n := newNode(t)
+	first, err := windowsLayer(file{"Hives/Sam_Delta", regftest.Build(samtest.User("App", 1000), samtest.User("boss", 1001),
+		samtest.User("gone", 1002), samtest.Administrators(500, 1001))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := windowsLayer(
+		file{"Files/Users/Default/NTUSER.DAT", regftest.Build(regf.Key{Path: "Environment", Values: []regf.Value{text("OF_USER", "of a new user")}})},
+		file{"Hives/Sam_Delta", regftest.Build(regf.Key{Path: samtest.Names + `\gone`, Layer: regf.Tombstone})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const ref = "mullion.test/accounts:1"
+	if err := shared.load(ref, shared.program, first, second); err != nil {
+		t.Fatal(err)
+	}
+	as := func(user string) func(c *runtimeapi.ContainerConfig) {
+		return func(c *runtimeapi.ContainerConfig) {
+			c.Image = &runtimeapi.ImageSpec{Image: ref}
+			c.Windows = &runtimeapi.WindowsContainerConfig{SecurityContext: &runtimeapi.WindowsContainerSecurityContext{RunAsUsername: user}}
+			c.Command = []string{"cmd", "/c", `echo %USERNAME% [%USERPROFILE%] [%TEMP%] [%OF_USER%]& whoami& echo x> %TEMP%\f && type %TEMP%\f & ` +
+				`echo x> C:\Windows\f & if exist C:\Windows\f echo administrator`}
+		}
+	}
+	for _, tc := range []struct {
+		user, name    string
+		administrator bool
+	}{{"app", "App", false}, {`.\BOSS`, "boss", true}} {
+		pod, config := n.pod(t, tc.name)
+		id := n.run1(t, pod, config, nil, as(tc.user))
+		n.waitExit(t, id)
+		log := n.log(t, id)
+		home := `C:\Users\` + tc.name
+		for _, want := range []string{
+			tc.name + " [" + home + `] [` + home + `\AppData\Local\Temp] [of a new user]`, `\` + strings.ToLower(tc.name), "x",
+		} {
+			if !strings.Contains(log, want) {
+				t.Errorf("%s: no %q in:\n%s", tc.user, want, log)
+			}
+		}
+		if strings.Contains(log, "administrator") != tc.administrator {
+			t.Errorf("%s:\n%s", tc.user, log)
+		}
+	}
+	pod, config := n.pod(t, "gone")
+	id := n.create(t, pod, config, nil, as("gone"))
+	_, err = n.StartContainer(t.Context(), &runtimeapi.StartContainerRequest{ContainerId: id})
+	if err == nil || !strings.Contains(err.Error(), "(0x52e)") {
+		t.Errorf("start as an account that a layer removes: %v", err)
 	}
 }

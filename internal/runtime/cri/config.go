@@ -13,6 +13,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/windows/credspec"
 	"mullion.dev/mullion/internal/windows/piperelay"
+	"mullion.dev/mullion/internal/windows/sam"
 )
 
 // Config is what a Server needs. All paths are absolute paths of the machine unless said otherwise.
@@ -93,6 +94,8 @@ type Domains interface {
 // Containers is the part of an engine that makes and ends containers.
 type Containers interface {
 	Create(ctx context.Context, c engine.Container) error
+	// Account finds an account that the layers of an image add, for the container with an id that is to be made.
+	Account(ctx context.Context, id, chainID, name string) (a sam.Account, ok bool, err error)
 	Start(ctx context.Context, id string, stdio engine.IO) (pid uint32, err error)
 	Signal(ctx context.Context, id string, signal unix.Signal, all bool) error
 	Remove(ctx context.Context, id string) error

@@ -105,6 +105,8 @@ func (s *Server) createContainer(ctx context.Context, sb store.Sandbox,
 	}
 	if c.HostProcess {
 		s.cfg.HostProcess.adapt(&c, img)
+	} else if c.Account, err = s.imageAccount(ctx, c.ID, img.ChainID, c.User); err != nil {
+		return store.Container{}, err
 	}
 	c.NodeLogPath = nodeLogPath(sb, config)
 	if c.LogPath, err = s.logPath(c.NodeLogPath); err != nil {
@@ -162,6 +164,13 @@ func (s *Server) makeContainer(ctx context.Context, sb store.Sandbox, c store.Co
 		WorkDir:     runDir,
 		Terminal:    c.Config.GetTty(),
 		Resources:   s.resourcesOf(c.Config.GetWindows().GetResources()),
+	}
+	if c.Account != nil {
+		passwd, err := s.writePasswd(c, c.Account.Name, uid)
+		if err != nil {
+			return err
+		}
+		spec.Account, spec.SystemFiles = c.Account.Name, append(spec.SystemFiles, passwd)
 	}
 	if c.HostProcess {
 		if spec, err = s.inHost(c, spec); err != nil {

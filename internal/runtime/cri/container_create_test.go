@@ -15,6 +15,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/cri/critest"
 	"mullion.dev/mullion/internal/runtime/engine"
 	"mullion.dev/mullion/internal/runtime/explain"
+	"mullion.dev/mullion/internal/windows/sam"
 )
 
 func TestCreateContainer(t *testing.T) {
@@ -72,6 +73,33 @@ func TestCreateContainer(t *testing.T) {
 	if st := n.Status(t, id); st.GetState() != created || st.GetImage().GetImage() != critest.AppImage ||
 		st.GetLogPath() != `C:\var\log\pods\web\app\0.log` || st.GetStartedAt() != 0 || st.GetFinishedAt() != 0 {
 		t.Errorf("status: %v", st)
+	}
+}
+
+// TestAccountOfImage: an account that the image adds is the container's user, with the rights of one that every
+// container has.
+func TestAccountOfImage(t *testing.T) {
+	n := critest.NewNode(t)
+	n.Engine.Accounts = []sam.Account{{Name: "App"}, {Name: "Boss", Administrator: true}}
+	pod := n.RunPod(t, "web")
+	for _, tc := range []struct {
+		ask, account, passwd string
+		uid                  uint32
+	}{
+		{"app", "App", "App:x:1000:1000::/:/\n", 1000},
+		{`.\boss`, "Boss", "Boss:x:0:0::/:/\n", 0},
+	} {
+		id := n.Run(t, pod, tc.account, func(c *containerConfig) {
+			c.Windows.SecurityContext = &runtimeapi.WindowsContainerSecurityContext{RunAsUsername: tc.ask}
+		})
+		got, _ := n.Engine.Container(id)
+		files := got.SystemFiles
+		if got.UID != tc.uid || got.Account != tc.account || files[len(files)-1].Target != "/etc/passwd" {
+			t.Fatalf("as %s: %+v", tc.ask, got)
+		}
+		if text, err := os.ReadFile(files[len(files)-1].Source); err != nil || string(text) != tc.passwd {
+			t.Errorf("passwd %q, %v", text, err)
+		}
 	}
 }
 

@@ -196,7 +196,7 @@ func (s *Server) checkUser(c store.Container) error {
 	var err error
 	if c.HostProcess {
 		_, err = s.cfg.HostProcess.account(c.User, c.ID)
-	} else {
+	} else if c.Account == nil {
 		_, err = lookupUser(c.User)
 	}
 	return err
@@ -207,6 +207,9 @@ func (s *Server) checkUser(c store.Container) error {
 func uidOf(c store.Container) uint32 {
 	if c.HostProcess {
 		return uidAdministrator
+	}
+	if c.Account != nil {
+		return accountUID(*c.Account)
 	}
 	uid, _ := lookupUser(c.User) // an unknown one is the start's error, as on Windows
 	return uid
@@ -226,14 +229,21 @@ func (s *Server) hostFiles(c store.Container) ([]engine.BindMount, error) {
 	if a, err := s.cfg.HostProcess.account(c.User, c.ID); err == nil {
 		name = a.name
 	}
-	passwd := filepath.Join(s.containerDir(c.ID), "passwd")
-	if err := os.MkdirAll(filepath.Dir(passwd), 0o700); err != nil {
-		return nil, fmt.Errorf("make files of container: %w", err)
+	passwd, err := s.writePasswd(c, name, uidAdministrator)
+	return append(files, passwd), err
+}
+
+// writePasswd writes the /etc/passwd of a container, from which Wine takes the name of its user.
+func (s *Server) writePasswd(c store.Container, name string, uid uint32) (engine.BindMount, error) {
+	passwd := engine.BindMount{Source: filepath.Join(s.containerDir(c.ID), "passwd"), Target: "/etc/passwd"}
+	if err := os.MkdirAll(filepath.Dir(passwd.Source), 0o700); err != nil {
+		return passwd, fmt.Errorf("make files of container: %w", err)
 	}
-	if err := os.WriteFile(passwd, []byte(name+":x:0:0::/:/\n"), 0o644); err != nil {
-		return nil, fmt.Errorf("write account of container: %w", err)
+	line := fmt.Sprintf("%s:x:%d:%[2]d::/:/\n", name, uid)
+	if err := os.WriteFile(passwd.Source, []byte(line), 0o644); err != nil {
+		return passwd, fmt.Errorf("write account of container: %w", err)
 	}
-	return append(files, engine.BindMount{Source: passwd, Target: "/etc/passwd"}), nil
+	return passwd, nil
 }
 
 // inHost turns the specification of an ordinary container into that of a HostProcess container.

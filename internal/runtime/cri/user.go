@@ -1,12 +1,14 @@
 package cri
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"mullion.dev/mullion/internal/runtime/cri/store"
+	"mullion.dev/mullion/internal/windows/sam"
 )
 
 // The users that every Windows container has, with their ids in the system layer's etc/passwd
@@ -49,6 +51,28 @@ func userName(sb store.Sandbox, config *runtimeapi.ContainerConfig, imageUser st
 		return "" // hcsshim asks for a user of the host
 	}
 	return userAdministrator
+}
+
+// imageAccount finds the account of a container's image that its user is; nil if the user is one of every container, or
+// unknown, which is the start's error.
+func (s *Server) imageAccount(ctx context.Context, id, chainID, name string) (*sam.Account, error) {
+	if _, err := lookupUser(name); err == nil {
+		return nil, nil
+	}
+	a, ok, err := s.cfg.Engine.Account(ctx, id, chainID, strings.TrimPrefix(name, `.\`))
+	if err != nil || !ok {
+		return nil, err
+	}
+	return &a, nil
+}
+
+// accountUID is the id of an account of an image: all programs of a container have one user, with the rights of
+// ContainerAdministrator or those of ContainerUser.
+func accountUID(a sam.Account) uint32 {
+	if a.Administrator {
+		return uidAdministrator
+	}
+	return uidUser
 }
 
 // lookupUser returns the id of a user by name, with or without a domain, without regard to case. The error is Windows'

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -145,8 +146,8 @@ func (e *Engine) prepareUpper(c Container, mounts []mount.Mount) ([]string, erro
 	if err := os.Lchown(o.upper, uid, uid); err != nil {
 		return nil, fmt.Errorf("give %q to the container's user: %w", o.upper, err)
 	}
-	user := wine.AdminUser
-	if c.UID != 0 {
+	user := cmp.Or(c.Account, wine.AdminUser)
+	if c.Account == "" && c.UID != 0 {
 		user = wine.User
 	}
 	problems, err := e.applyHives(o.upper, o.lower, user, uid)
@@ -157,6 +158,9 @@ func (e *Engine) prepareUpper(c Container, mounts []mount.Mount) ([]string, erro
 		e.opts.Log.Warn("registry changes of an image not all applied", "container", c.ID, "error", problem)
 	}
 	layers := append(append([]string{o.upper}, o.lower...), e.opts.SystemLayers...)
+	if err := e.makeProfile(o.upper, layers, c.Account, uid); err != nil {
+		return nil, err
+	}
 	targets := make([]string, len(c.Mounts))
 	for i, m := range c.Mounts {
 		info, err := m.Source.Stat()
@@ -173,6 +177,23 @@ func (e *Engine) prepareUpper(c Container, mounts []mount.Mount) ([]string, erro
 		targets[i] = t.Path()
 	}
 	return targets, nil
+}
+
+// makeProfile makes the folders of an account of the image, which Windows makes at its first logon.
+func (e *Engine) makeProfile(upper string, layers []string, account string, uid int) error {
+	if account == "" {
+		return nil
+	}
+	for _, folder := range []string{`AppData\Local\Temp`, `AppData\Roaming`} {
+		t, err := resolveTarget(layers, `C:\Users\`+account+`\`+folder)
+		if err != nil {
+			return err
+		}
+		if err := e.makeTarget(upper, t, true, uid); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func hasDrive(layers []string) bool {

@@ -47,6 +47,9 @@ func (e *Engine) applyHives(upper string, lower []string, user string, uid int) 
 		}
 	}
 	c.readUser(lower, user)
+	if user != wine.AdminUser && user != wine.User { // whose folders are in the system layer
+		c.keys[wine.UserHive] = append([]wine.Key{wine.ProfileKey(user)}, c.keys[wine.UserHive]...)
+	}
 	c.iis = hasIIS(lower)
 	for _, name := range []string{wine.MachineHive, wine.DefaultHive, wine.UserHive} {
 		if len(c.keys[name]) == 0 && !(c.iis && name == wine.MachineHive) {
@@ -131,11 +134,14 @@ func (c *imageChanges) readFile(
 		return nil, err
 	}
 	c.room -= len(hive) / readShare
-	if len(bytes.Trim(hive, "\x00")) == 0 { // builders for Linux write empty ones
+	if isEmpty(hive) {
 		return nil, nil
 	}
 	return changes(hive, &c.room)
 }
+
+// isEmpty reports whether a hive is one of those that builders for Linux write, with nothing in them.
+func isEmpty(hive []byte) bool { return len(bytes.Trim(hive, "\x00")) == 0 }
 
 // readUser takes the user's own settings: those of the user's profile, or those that a profile begins with.
 func (c *imageChanges) readUser(lower []string, user string) {

@@ -26,6 +26,8 @@ type Container struct {
 	Dir  string
 	// UID is the user in the container: 0 or a user of the system layer's etc/passwd; the group has the same id.
 	UID uint32
+	// Account is the account of the image that this user is; "": it is none, and its name is that of etc/passwd.
+	Account string
 	// Hostname is what the container's Windows calls itself.
 	Hostname string
 	// NetNS is the path of the network namespace; empty means one of the container's own without any interface.

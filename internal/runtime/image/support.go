@@ -41,7 +41,7 @@ func SupportRows() []support.Row {
 			"HKLM\\Software and the machine's environment (setx /M, reg add), deleted keys and values too; services that a layer adds (sc create, New-Service, installers) "+
 				"if their program lies on C: outside of C:\\Windows, and sources of the event log; users' own settings (setx, HKCU) from NTUSER.DAT of the container's user, "+
 				"or else of Default, and HKU\\.DEFAULT. Not drivers, services whose program is of Windows (svchost.exe), changes of the services that Wine has, "+
-				"the rest of HKLM\\System, users' classes (UsrClass.dat), what Windows left in the logs beside NTUSER.DAT, and accounts. "+
+				"the rest of HKLM\\System, users' classes (UsrClass.dat), what Windows left in the logs beside NTUSER.DAT, and policies; of accounts those that are added, for runAsUserName and USER. "+
 				"A service that is left out, and a file that cannot be read, or of more than 32 MiB, or beyond 64 MiB of changes in all, is named in the node's log", layers),
 		row("security descriptors", support.Partly,
 			"the default rights of C:\\ by folder; the security descriptors in a layer are not read", tarForm),

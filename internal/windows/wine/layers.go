@@ -86,8 +86,8 @@ type LayerHive struct {
 }
 
 // LayerHives are these files
-// (https://github.com/microsoft/hcsshim/blob/v0.15.0-rc.4/internal/wclayer/cim/common.go, hives). Accounts (Sam_Delta) and
-// policies (Security_Delta) are not among them.
+// (https://github.com/microsoft/hcsshim/blob/v0.15.0-rc.4/internal/wclayer/cim/common.go, hives). Accounts (Sam_Delta) are
+// package sam's, and policies (Security_Delta) are nobody's.
 func LayerHives() []LayerHive {
 	return []LayerHive{
 		{"DefaultUser_Delta", DefaultHive, ""},

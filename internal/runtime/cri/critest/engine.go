@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 
 	"mullion.dev/mullion/internal/runtime/cri"
 	"mullion.dev/mullion/internal/runtime/engine"
+	"mullion.dev/mullion/internal/windows/sam"
 )
 
 var _ cri.Engine = (*Engine)(nil)
@@ -27,6 +29,8 @@ type Engine struct {
 	// OnExec runs a program in a container and returns its Windows exit code; nil: it returns 0 at once. Programs that
 	// deliver a control event are not passed to it.
 	OnExec func(ctx context.Context, p Program) (uint32, error)
+	// Accounts are those that every image adds.
+	Accounts []sam.Account
 
 	calls *Calls
 	dir   string
@@ -68,6 +72,18 @@ func (e *Engine) Create(_ context.Context, c engine.Container) error {
 		}
 		c.Labels = maps.Clone(c.Labels)
 		e.containers[c.ID] = &container{Container: c}
+		return nil
+	})
+}
+
+// Account finds one of Accounts.
+func (e *Engine) Account(_ context.Context, id, _, name string) (a sam.Account, ok bool, err error) {
+	return a, ok, e.calls.do("Engine.Account", name, id, func() error {
+		for _, of := range e.Accounts {
+			if strings.EqualFold(of.Name, name) {
+				a, ok = of, true
+			}
+		}
 		return nil
 	})
 }

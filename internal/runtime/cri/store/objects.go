@@ -5,6 +5,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"mullion.dev/mullion/internal/windows/sam"
 )
 
 // Sandbox is a pod.
@@ -46,6 +48,8 @@ type Container struct {
 	HostProcess bool `json:"hostProcess,omitempty"`
 	// User is the Windows user that the program runs as.
 	User string `json:"user"`
+	// Account is the account of the image that the user is; nil: the user is none of the image's.
+	Account *sam.Account `json:"account,omitempty"`
 	// Program is the Windows command line, one argument each; Env and Dir are the program's.
 	Program []string `json:"program"`
 	// Raw says that Program is one element, a whole command line that Windows splits itself.

@@ -1,0 +1,91 @@
+package sam_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"testing"
+
+	"mullion.dev/mullion/internal/windows/regf"
+	"mullion.dev/mullion/internal/windows/regf/regftest"
+	"mullion.dev/mullion/internal/windows/sam"
+	"mullion.dev/mullion/internal/windows/sam/samtest"
+)
+
+func TestAccounts(t *testing.T) {
+	var a sam.Accounts
+	for _, hive := range [][]byte{
+		regftest.Build(samtest.User("app", 1000), samtest.User("Boss", 1001), samtest.User("gone", 1002),
+			samtest.User("Administrator", 500), samtest.Administrators(500, 1001)),
+		regftest.Build(regf.Key{Path: samtest.Names + `\GONE`, Layer: regf.Tombstone}, samtest.User("later", 1003),
+			samtest.Administrators(500, 1001, 1003)),
+	} {
+		if err := a.Apply(hive); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]sam.Account{
+		"APP": {Name: "app"}, "boss": {Name: "Boss", Administrator: true}, "later": {Name: "later", Administrator: true},
+	} {
+		if got, ok := a.Find(name); got != want || !ok {
+			t.Errorf("%s: %+v, %v", name, got, ok)
+		}
+	}
+	for _, name := range []string{"gone", "Administrator", "", "Names"} {
+		if got, ok := a.Find(name); ok {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestDamaged reads hives that no Windows writes.
+func TestDamaged(t *testing.T) {
+	short, far := samtest.Administrators(1000), samtest.Administrators(1000)
+	short.Values[0].Data = short.Values[0].Data[:20]
+	binary.LittleEndian.PutUint32(far.Values[0].Data[0x28:], 0xffffffff)
+	cut := samtest.Administrators(1000)
+	cut.Values[0].Data[0x34+28+1] = 200 // a SID of more parts than there are
+	for name, tt := range map[string]struct {
+		hive []byte
+		err  error
+	}{
+		"no hive":         {[]byte("regf, but no more"), regf.ErrFormat},
+		"a short group":   {regftest.Build(short), regf.ErrFormat},
+		"members outside": {regftest.Build(far), regf.ErrFormat},
+		"a broken SID":    {regftest.Build(cut, samtest.User("app", 1000)), nil},
+	} {
+		var a sam.Accounts
+		if err := a.Apply(tt.hive); !errors.Is(err, tt.err) {
+			t.Errorf("%s: %v, want %v", name, err, tt.err)
+		}
+		if got, _ := a.Find("app"); got.Administrator {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestNames: what no account of Windows is called is none.
+func TestNames(t *testing.T) {
+	var a sam.Accounts
+	names := []string{"..", ".hidden", "a:b", "a/b", "a\nroot", "a*", " a", "a."}
+	for _, name := range names {
+		if err := a.Apply(regftest.Build(samtest.User(name, 1000))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range names {
+		if got, ok := a.Find(name); ok {
+			t.Errorf("%q: %+v", name, got)
+		}
+	}
+}
+
+func TestMost(t *testing.T) {
+	var keys []regf.Key
+	for i := range 1001 {
+		keys = append(keys, samtest.User(string(rune(0x4e00+i)), uint32(1000+i)))
+	}
+	var a sam.Accounts
+	if err := a.Apply(regftest.Build(keys...)); !errors.Is(err, regf.ErrTooLarge) {
+		t.Errorf("1001 accounts: %v", err)
+	}
+}
