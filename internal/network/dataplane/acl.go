@@ -21,32 +21,39 @@ type accessTier struct {
 }
 
 // accessTiers returns the chains for the access rules of one family and direction, by name, and the name of the first
-// chain, "" if there are no rules. A chain's name is a hash of its rules, so that ports with the same rules share a
-// chain, and no chain ever changes.
+// chain, "" if there are no rules. A packet that the switch's rules let pass goes on to the host's. A chain's name is a
+// hash of its rules, so that ports with the same rules share a chain, and no chain ever changes.
 func accessTiers(f family, list []netplan.ACL, in bool) (chains map[string]accessTier, first string) {
-	tiers := map[uint16][]netplan.ACL{}
-	for _, a := range list {
-		if a.In == in {
-			tiers[a.Tier] = append(tiers[a.Tier], a)
-		}
-	}
 	chains = map[string]accessTier{}
-	for _, n := range slices.Backward(slices.Sorted(maps.Keys(tiers))) {
-		tier := accessTier{rules: accessRules(f, tiers[n], first), next: first}
-		if len(tier.rules) == 0 {
-			continue // none of this family
+	for _, host := range []bool{true, false} {
+		tiers := map[uint16][]netplan.ACL{}
+		for _, a := range list {
+			if a.In == in && a.Host == host {
+				tiers[a.Tier] = append(tiers[a.Tier], a)
+			}
 		}
+		allow := "return"
 		if first != "" {
-			tier.rules = append(tier.rules, "goto "+first)
+			allow = "goto " + first
 		}
-		first = fmt.Sprintf("%s%016x", accessPrefix, hash(strings.Join(tier.rules, "\n")))
-		chains[first] = tier
+		for _, n := range slices.Backward(slices.Sorted(maps.Keys(tiers))) {
+			tier := accessTier{rules: accessRules(f, tiers[n], allow, first), next: first}
+			if len(tier.rules) == 0 {
+				continue // none of this family
+			}
+			if first != "" {
+				tier.rules = append(tier.rules, "goto "+first)
+			}
+			first = fmt.Sprintf("%s%016x", accessPrefix, hash(strings.Join(tier.rules, "\n")))
+			chains[first] = tier
+		}
 	}
 	return chains, first
 }
 
-// accessRules are the rules of one tier and direction, in the order that they decide.
-func accessRules(f family, list []netplan.ACL, next string) []string {
+// accessRules are the rules of one tier and direction, in the order that they decide. allow is what becomes of a packet
+// that they let pass; next is the next tier's chain, "" if there is none.
+func accessRules(f family, list []netplan.ACL, allow, next string) []string {
 	sorted := slices.Clone(list)
 	slices.SortStableFunc(sorted, func(a, b netplan.ACL) int {
 		if a.Priority == b.Priority && a.Block != b.Block {
@@ -60,7 +67,7 @@ func accessRules(f family, list []netplan.ACL, next string) []string {
 	var rules []string
 	for _, a := range sorted {
 		match, ok := accessMatch(f, a)
-		verdict := "return"
+		verdict := allow
 		switch {
 		case a.Block:
 			verdict = "drop"

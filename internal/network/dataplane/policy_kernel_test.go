@@ -133,6 +133,26 @@ func TestAccessRules(t *testing.T) {
 			},
 			map[[2]string]bool{{"5", to6}: false, {"5", to6at81}: true, {"host", to6at81}: false},
 		},
+		"host-rules-let-nothing-pass-that-the-switch-blocks": { // as Calico's Felix makes them
+			[]netplan.ACL{
+				{Priority: 1000, In: true, Remote: prefixes("10.244.1.5/32")},
+				block(netplan.ACL{Priority: 1001, In: true}),
+				{Host: true, In: true},
+			},
+			map[[2]string]bool{{"5", to6}: true, {"host", to6}: false},
+		},
+		"host-rules-block": {
+			[]netplan.ACL{
+				{Priority: 1, In: true},
+				block(netplan.ACL{
+					Host:       true,
+					Priority:   100,
+					In:         true,
+					LocalPorts: []netplan.PortRange{{First: 81, Last: 81}},
+				}),
+			},
+			map[[2]string]bool{{"5", to6}: true, {"5", to6at81}: false},
+		},
 		"not-this-pod": {
 			[]netplan.ACL{block(netplan.ACL{Priority: 10, In: true, Local: prefixes("10.244.1.7/32")})},
 			map[[2]string]bool{{"5", to6}: true},

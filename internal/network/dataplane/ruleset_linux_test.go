@@ -150,6 +150,24 @@ func TestAccessTiers(t *testing.T) {
 	}
 }
 
+// A packet that a rule of the switch lets pass has to pass the host's rules too.
+func TestAccessRulesOfHost(t *testing.T) {
+	chains, first := accessTiers(ipv4, []netplan.ACL{
+		{Host: true, In: true, Block: true, Protocol: 1},
+		{Host: true, In: true},
+		{Priority: 1000, In: true, Protocol: netplan.TCP},
+		{Priority: 1001, In: true, Block: true},
+	}, true)
+	host := chains[first].next
+	want := map[string]accessTier{
+		first: {rules: []string{"meta l4proto 6 goto " + host, "drop", "goto " + host}, next: host},
+		host:  {rules: []string{"meta l4proto 1 drop", "return"}},
+	}
+	if diff := cmp.Diff(want, chains, cmp.AllowUnexported(accessTier{})); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 // Pods behind a host that is a peer need no way of their own, unless they are on another host.
 func TestBehind(t *testing.T) {
 	peer := func(id, subnet, vtep string) netplan.Peer {

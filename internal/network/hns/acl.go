@@ -21,7 +21,10 @@ func (p *portPolicies) accessRule(raw json.RawMessage) error {
 	if s.Action == wire.ActionPass {
 		return wire.Errorf(wire.InvalidPolicy, "action %s is for tiers", s.Action)
 	}
-	return p.rule(s.Action, s.Direction, netplan.ACL{Priority: s.Priority}, wire.FiveTuple{
+	return p.rule(s.Action, s.Direction, netplan.ACL{
+		Host:     s.RuleType == wire.RuleHost,
+		Priority: s.Priority,
+	}, wire.FiveTuple{
 		Protocols:       s.Protocols,
 		LocalAddresses:  s.LocalAddresses,
 		RemoteAddresses: s.RemoteAddresses,

@@ -117,7 +117,7 @@ func TestEndpointPolicies(t *testing.T) {
 		{
 			name:   "acl-everything",
 			policy: `"ACL","Settings":{"Protocols":"256","Action":"Allow","Direction":"Out","RuleType":"Host"}`,
-			want:   netplan.Port{ACL: []netplan.ACL{{}}},
+			want:   netplan.Port{ACL: []netplan.ACL{{Host: true}}},
 		},
 		{
 			name:   "acl-set",

@@ -219,7 +219,7 @@ func supportPolicies() []support.Row {
 			Name:  "policy ACL",
 			Level: support.Partly,
 			Ref:   refPolicy,
-			Note:  "RuleType makes no difference: rules of the host and of the switch are one list",
+			Note:  "rules of the host (RuleType) and those of the switch are two lists; a packet has to pass both",
 		},
 		{Name: "policy TierAcl", Level: support.Supported, Ref: refPolicy},
 		{Name: "policy QOS", Level: support.Supported, Ref: refPolicy},

@@ -81,6 +81,23 @@ func TestVersion1Endpoints(t *testing.T) {
 	if msg := h.v1(t, "POST", "/endpoints/"+made.ID, jsonOf(got), &got); msg != "" || len(got.Policies) != 4 {
 		t.Errorf("%s, %d policies", msg, len(got.Policies))
 	}
+	// As Calico's Felix calls it: only the access rules are there, and the other policies stay.
+	if msg := h.v1(t, "POST", "/endpoints/"+made.ID,
+		`{"ID":"`+made.ID+`","Policies":[{"Type":"ACL","Id":"allow-host-to-endpoint","Protocol":256,"Action":"Allow","Direction":"In",
+		"RemoteAddresses":"10.213.0.12/32,10.244.1.1/32","RuleType":"Switch","Priority":900},
+		{"Type":"ACL","Protocol":6,"LocalPort":80,"Action":"Block","Direction":"In","RuleType":"Switch","Priority":1000},
+		{"Type":"ACL","Protocol":256,"Action":"Allow","Direction":"In","RuleType":"Host"}]}`,
+		&got); msg != "" || len(got.Policies) != 6 || !strings.Contains(jsonOf(got.Policies), `"ExceptionList"`) {
+		t.Errorf("%s, policies %s", msg, jsonOf(got.Policies))
+	}
+	if msg := h.v1(t, "POST", "/endpoints/"+made.ID, `{"ID":"`+made.ID+`"}`, &got); msg != "" ||
+		strings.Contains(jsonOf(got.Policies), "ACL") || len(got.Policies) != 3 {
+		t.Errorf("%s, policies after an update without any: %s", msg, jsonOf(got.Policies))
+	}
+	if msg := h.v1(t, "POST", "/endpoints/"+made.ID,
+		`{"Policies":[{"Type":"ACL","Protocol":6,"LocalPort":80,"Action":"Block","Direction":"In","Priority":100}]}`, &got); msg != "" {
+		t.Error(msg)
+	}
 	ns := h.namespace(t)
 	h.ok(t, "HcnModifyNamespace", ns, attach(made.ID))
 	if acl := h.Plan().Ports[0].ACL; len(acl) != 1 || acl[0].Protocol != 6 || len(acl[0].LocalPorts) != 1 ||

@@ -3,6 +3,7 @@ package hns
 import (
 	"encoding/json"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"mullion.dev/mullion/internal/network/hns/wire"
@@ -84,8 +85,10 @@ func (m *Model) v1CreateEndpoint(body string) (any, error) {
 	return m.endpointV1(reply.Object), nil
 }
 
-// v1UpdateEndpoint takes over the policies. hnslib's ApplyACLPolicy and ApplyProxyPolicy change only these, and send
-// the whole endpoint (v0.1.2, internal/hns/hnsendpoint.go).
+// v1UpdateEndpoint takes over the policies: of each type that the request has, and access rules in any case. Policies of
+// other types stay. hnslib's ApplyACLPolicy and ApplyProxyPolicy (v0.1.2, internal/hns/hnsendpoint.go) send the endpoint
+// that they are called for. Calico's Felix calls the first for one with an ID alone, and OutBoundNAT and ROUTE stay on
+// Windows (https://github.com/projectcalico/calico/issues/4682).
 func (m *Model) v1UpdateEndpoint(id, body string) error {
 	var in wire.V1Endpoint
 	if err := decode(body, &in); err != nil {
@@ -95,10 +98,16 @@ func (m *Model) v1UpdateEndpoint(id, body string) error {
 	if e.remote() {
 		return wire.Errorf(wire.InvalidRemoteOperation, "endpoint %s", id)
 	}
-	var err error
-	if e.Policies, err = policiesFromV1(in.Policies); err != nil {
+	policies, err := policiesFromV1(in.Policies)
+	if err != nil {
 		return err
 	}
+	replaced := map[string]bool{wire.PolicyACL: true}
+	for _, p := range policies {
+		replaced[p.Type] = true
+	}
+	kept := slices.DeleteFunc(slices.Clone(e.Policies), func(p wire.Policy) bool { return replaced[p.Type] })
+	e.Policies = append(kept, policies...)
 	return m.replaceEndpoint(&e)
 }
 

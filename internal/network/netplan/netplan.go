@@ -107,8 +107,10 @@ type Port struct {
 }
 
 // ACL lets packets pass, or drops them. Replies of connections that passed always pass. Rules are looked at by Tier,
-// then Priority, lowest first; the first that matches decides, and what no rule matches passes.
+// then Priority, lowest first; the first that matches decides, and what no rule matches passes. Rules of the host are a
+// list of their own: a packet has to pass both lists.
 type ACL struct {
+	Host     bool   `json:"host,omitempty"`
 	Tier     uint16 `json:"tier,omitempty"`
 	Priority uint16 `json:"priority"`
 	In       bool   `json:"in"` // towards the pod; else from it
