@@ -52,6 +52,7 @@ func enumTypes() []*enumType {
 		}},
 		{name: "StringSplitOptions", flags: true, values: []enumName{{"None", 0}, {"RemoveEmptyEntries", 1}}},
 		preferenceType(),
+		statusType(),
 		{name: "EnvironmentVariableTarget", values: []enumName{{"Process", 0}, {"User", 1}, {"Machine", 2}}},
 	}...)
 }

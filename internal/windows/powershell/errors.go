@@ -14,6 +14,7 @@ import (
 type exception struct {
 	class, message string
 	trace          string // where it was raised
+	status         int    // of the HTTP answer that it is about, 0 if there is none
 }
 
 // Error is the exception's message.
@@ -39,6 +40,7 @@ type record struct {
 	target  value
 	inner   *record
 	trace   string // the calls within which it was made, see interpreter.trace
+	status  int    // of the HTTP answer that a WebException is about, 0 if there is none
 }
 
 // outer is the record of the exception that PowerShell makes of one of a method.
@@ -86,7 +88,7 @@ func recordOf(err error) *record {
 	}
 	r := &record{message: err.Error()}
 	if e, ok := errors.AsType[*exception](err); ok {
-		r.class, r.trace = e.class, e.trace
+		r.class, r.trace, r.status = e.class, e.trace, e.status
 	} else if errors.Is(err, fs.ErrNotExist) {
 		r.class = "System.IO.FileNotFoundException"
 	}
@@ -226,7 +228,7 @@ func exceptionClass(name string) *class {
 	return &class{
 		name: name,
 		text: func(v any) string { return name + ": " + v.(*record).message },
-		props: []field{
+		props: append(webFields(name), []field{
 			{name: "Message", get: func(_ *frame, v value) (value, error) { return own[*record](v).message, nil }},
 			{name: "InnerException", get: func(_ *frame, v value) (value, error) {
 				if r := own[*record](v); r.inner != nil {
@@ -234,7 +236,7 @@ func exceptionClass(name string) *class {
 				}
 				return nil, nil
 			}},
-		},
+		}...),
 		methods: []routine{
 			{name: "GetType", do: func(c *dotCall) (value, error) {
 				if own[*record](c.on).class == "" {

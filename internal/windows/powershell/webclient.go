@@ -60,10 +60,43 @@ func fetch(ctx context.Context, r *http.Request, redirections int64) (*http.Resp
 		return nil, nil, webError(ctx, err, r.URL)
 	}
 	if answer.StatusCode >= http.StatusBadRequest {
-		return nil, nil, raise(webException, fmt.Sprintf("The remote server returned an error: (%d) %s.", answer.StatusCode,
-			http.StatusText(answer.StatusCode)))
+		message := fmt.Sprintf("The remote server returned an error: (%d) %s.", answer.StatusCode,
+			http.StatusText(answer.StatusCode))
+		return nil, nil, &exception{class: webException, message: message, status: answer.StatusCode}
 	}
 	return answer, body, nil
+}
+
+// webFields are what a WebException has besides the properties of other exceptions: Response is the answer, with its
+// status alone, or $null.
+func webFields(class string) []field {
+	if class != webException {
+		return nil
+	}
+	return []field{{name: "Response", get: func(_ *frame, v value) (value, error) {
+		status := own[*record](v).status
+		if status == 0 {
+			return nil, nil
+		}
+		return newObject(custom).set("StatusCode", enum{enumOf(statusName), int64(status)}).
+			set("StatusDescription", http.StatusText(status)), nil
+	}}}
+}
+
+// statusName is the enumeration of HTTP's statuses.
+const statusName = "Net.HttpStatusCode"
+
+// statusType names the statuses as .NET does, NotFound for example
+// (https://learn.microsoft.com/en-us/dotnet/api/system.net.httpstatuscode).
+func statusType() *enumType {
+	t := &enumType{name: statusName}
+	spelt := strings.NewReplacer(" ", "", "-", "", "URI", "Uri", "HTTP", "Http")
+	for status := http.StatusContinue; status <= http.StatusHTTPVersionNotSupported; status++ {
+		if name := http.StatusText(status); name != "" {
+			t.values = append(t.values, enumName{spelt.Replace(name), int64(status)})
+		}
+	}
+	return t
 }
 
 // decode is a body as text, in the encoding that its Content-Type names, or else the client's.

@@ -6,6 +6,8 @@ $r = Invoke-WebRequest "$u/show?a=1" -UseBasicParsing; $r.StatusCode; $r.StatusD
 Invoke-WebRequest "$u/bytes" -OutFile file; (Get-Item file).Length; (Invoke-WebRequest "$u/bytes").Content -join ','; (Invoke-WebRequest "$u/latin").Content; (Invoke-WebRequest "$u/redirect").Content; (Invoke-WebRequest "$u/redirect" -MaximumRedirection 0).StatusCode
 (Invoke-RestMethod "$u/json").items[1].name; (irm "$u/json" -Method Get).count; Invoke-RestMethod "$u/latin"; Invoke-RestMethod "$u/json" -OutFile json; Get-Content json; Invoke-RestMethod "$u/nothing"
 try { Invoke-WebRequest "$u/missing" } catch [System.Net.WebException] { $_.Exception.Message }
+try { Invoke-RestMethod "$u/missing" } catch { $_.Exception.Response.StatusCode.value__; $_.Exception.Response.StatusCode; $_.Exception.Response.StatusDescription }
+try { Invoke-RestMethod 'http://127.0.0.1:1/' } catch { if ($_.Exception.Response.StatusCode.value__ -eq 401) { 'known' } else { $_.Exception.Response -eq $null } }
 try { Invoke-WebRequest 'http://no.such.invalid/' } catch { $_.Exception.Message }
 try { Invoke-WebRequest 'http://127.0.0.1:1/' } catch { $_.Exception.Message }
 try { Invoke-WebRequest "$u/slow" -TimeoutSec 0.05 } catch { $_.Exception.Message }
