@@ -131,8 +131,10 @@ func (c *composer) nodeConfig(node spec.Node, address, address6 netip.Addr) kube
 
 func (c *composer) hostConfig(h Host, system func() *wine.System) winnode.Config {
 	n := c.Spec.Networking
+	config := c.nodeConfig(h.Node, h.Address, h.Address6)
+	config.Policies = config.Policies && n.WindowsPolicies()
 	return winnode.Config{
-		Config:              c.nodeConfig(h.Node, h.Address, h.Address6),
+		Config:              config,
 		Build:               h.Build,
 		Processors:          h.Processors,
 		Domains:             c.Spec.Domains,

@@ -27,7 +27,7 @@ func (c *composer) policies() error {
 		after = append(after, unit+"/"+node)
 	}
 	for _, h := range c.Hosts {
-		if h.Bare { // its pods do not wait for policies, see nodeConfig
+		if h.Bare || !c.Spec.Networking.WindowsPolicies() { // its pods do not wait for policies, see hostConfig
 			continue
 		}
 		add(h.Name, winnode.PolicySocket(c.Paths.NodeRun(h.Name)), "network")

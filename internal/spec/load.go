@@ -211,6 +211,14 @@ func (v *validator) deployed(n Networking, mode Mode) {
 
 // policies checks whether NetworkPolicies can be carried out.
 func (v *validator) policies(n Networking, mode Mode) {
+	switch windows := []any{"networking", "windowsNetworkPolicy"}; {
+	case n.WindowsNetworkPolicy == "":
+	case n.WindowsNetworkPolicy != PolicyExternal:
+		v.fail(windows, "%q is not %q; leave it out for Mullion to carry policies out on Windows nodes",
+			n.WindowsNetworkPolicy, PolicyExternal)
+	case !n.Policies():
+		v.fail(windows, "Mullion carries out no policies in this cluster anyway (networkPolicy, mode, disableDefaultCNI); leave it out")
+	}
 	if n.NetworkPolicy == nil || !*n.NetworkPolicy {
 		return
 	}

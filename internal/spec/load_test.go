@@ -71,9 +71,13 @@ func TestPolicies(t *testing.T) {
 			text = "networking: " + text + "\n"
 		}
 		c, err := spec.Load(strings.NewReader(head + text + "nodes: [{}]\n"))
-		if err != nil || c.Networking.Policies() != want {
+		if err != nil || c.Networking.Policies() != want || c.Networking.WindowsPolicies() != want {
 			t.Errorf("%q: %t, %v", text, c.Networking.Policies(), err)
 		}
+	}
+	c, err := spec.Load(strings.NewReader(head + "networking: {windowsNetworkPolicy: external}\nnodes: [{}]\n"))
+	if err != nil || !c.Networking.Policies() || c.Networking.WindowsPolicies() {
+		t.Errorf("external: %t, %t, %v", c.Networking.Policies(), c.Networking.WindowsPolicies(), err)
 	}
 }
 
@@ -210,6 +214,15 @@ func TestLoadNamesLineAndField(t *testing.T) {
 		{
 			"policies_of_others", head + "networking:\n  disableDefaultCNI: true\n  networkPolicy: true\nnodes: [{}]\n",
 			"line 5: networking.networkPolicy: with disableDefaultCNI policies are left",
+		},
+		{
+			"windows_policies_of_nobody", head + "networking:\n  windowsNetworkPolicy: calico\nnodes: [{}]\n",
+			`line 4: networking.windowsNetworkPolicy: "calico" is not "external"`,
+		},
+		{
+			"windows_policies_where_there_are_none", head +
+				"networking:\n  networkPolicy: false\n  windowsNetworkPolicy: external\nnodes: [{}]\n",
+			"line 5: networking.windowsNetworkPolicy: Mullion carries out no policies",
 		},
 		{
 			"no_cni_of_nat", head + "networking:\n  mode: nat\n  disableDefaultCNI: true\nnodes: [{}]\n",

@@ -80,7 +80,15 @@ type Networking struct {
 	// NetworkPolicy says whether NetworkPolicies are carried out. Left out, they are where they can be
 	// (Networking.Policies).
 	NetworkPolicy *bool `yaml:"networkPolicy,omitempty" json:"networkPolicy,omitempty"`
+	// WindowsNetworkPolicy says who carries NetworkPolicies out on Windows nodes.
+	WindowsNetworkPolicy WindowsNetworkPolicy `yaml:"windowsNetworkPolicy,omitempty" json:"windowsNetworkPolicy,omitempty"`
 }
+
+// WindowsNetworkPolicy is empty (Mullion, as on Linux nodes) or PolicyExternal.
+type WindowsNetworkPolicy string
+
+// PolicyExternal leaves NetworkPolicies on Windows nodes to a program that somebody deploys: Calico's Felix.
+const PolicyExternal WindowsNetworkPolicy = "external"
 
 // Policies reports whether NetworkPolicies are carried out. They can be where pods have addresses that other nodes see
 // and Mullion connects the pods.
@@ -89,6 +97,11 @@ func (n Networking) Policies() bool {
 		return *n.NetworkPolicy
 	}
 	return n.Mode.Services() && !n.DisableDefaultCNI
+}
+
+// WindowsPolicies reports whether Mullion carries NetworkPolicies out on Windows nodes.
+func (n Networking) WindowsPolicies() bool {
+	return n.Policies() && n.WindowsNetworkPolicy != PolicyExternal
 }
 
 // OwnOverlay reports whether Mullion connects the nodes by an overlay. Without a CNI plugin of Mullion's the overlay is

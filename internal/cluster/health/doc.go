@@ -80,6 +80,8 @@ type Picture struct {
 	Parts []Part `json:"parts"`
 	Nodes []Node `json:"nodes"`
 	Pods  Pods   `json:"pods"`
+	// NetworkPolicies says who carries NetworkPolicies out, "" in a cluster that Mullion did not make.
+	NetworkPolicies string `json:"networkPolicies,omitempty"`
 	// Unknown says why nodes and pods are not known, empty when they are.
 	Unknown string `json:"unknown,omitempty"`
 }

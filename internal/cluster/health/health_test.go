@@ -199,6 +199,9 @@ func TestPictures(t *testing.T) {
 			no := false
 			o.Spec.Networking.NetworkPolicy, o.Policies = &no, 2
 		}},
+		{"policies-external", health.Healthy, func(o *health.Observed) {
+			o.Spec.Networking.WindowsNetworkPolicy = spec.PolicyExternal
+		}},
 		{"cut-off", health.Unhealthy, func(o *health.Observed) {
 			unit(
 				o, "network/win-1").Problem = "the node does not reach the API server: dial tcp 10.213.0.1:6443: i/o timeout"

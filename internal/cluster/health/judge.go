@@ -49,8 +49,17 @@ func (j *judge) find(s Severity, object, what, do string) {
 	j.picture.Findings = append(j.picture.Findings, Finding{Severity: s, Object: object, What: what, Do: do})
 }
 
-// policies finds NetworkPolicies that nothing carries out.
+// policies says who carries NetworkPolicies out, and finds those that nothing carries out.
 func (j *judge) policies() {
+	switch n := j.Spec.Networking; {
+	case j.Spec.Foreign():
+	case !n.Policies():
+		j.picture.NetworkPolicies = "not carried out by Mullion"
+	case !n.WindowsPolicies():
+		j.picture.NetworkPolicies = "carried out by Mullion on Linux nodes, left to a program of yours on Windows nodes (windowsNetworkPolicy: external)"
+	default:
+		j.picture.NetworkPolicies = "carried out by Mullion"
+	}
 	if j.Policies == 0 {
 		return
 	}

@@ -21,6 +21,9 @@ func (p Picture) Text(w io.Writer) error {
 	if p.State != Down {
 		p.textNodes(b)
 		p.textPods(b)
+		if p.NetworkPolicies != "" {
+			fmt.Fprintf(b, "Network policies: %s\n", p.NetworkPolicies)
+		}
 	}
 	p.textFindings(b)
 	_, err := io.WriteString(w, b.String())
