@@ -53,6 +53,9 @@ func (s *Server) exec(ctx context.Context, c store.Container, cmd []string, stre
 	if err := s.checkUser(c); err != nil {
 		return 0, err
 	}
+	if c.HostProcess {
+		cmd = s.cfg.HostProcess.arguments(c.ID, cmd)
+	}
 	id := newID()[:16]
 	name := "exec-" + id
 	env := s.loaderEnv(c)

@@ -1,7 +1,9 @@
 package cri_test
 
 import (
+	"context"
 	"os"
+	"slices"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -42,6 +44,17 @@ func TestHostProcessContainer(t *testing.T) {
 	if c.HostProcess == nil || c.HostProcess.MountPoint != `C:\hpc\` || c.NetNS != n.Config.StateDir ||
 		c.Hostname != "" {
 		t.Errorf("the engine's container: %+v", c)
+	}
+	// What is run in it later has the mount point too, as in hcsshim.
+	var ran []string
+	n.Engine.OnExec = func(_ context.Context, p critest.Program) (uint32, error) {
+		ran = p.Args
+		return 0, nil
+	}
+	if _, err := n.ExecSync(t.Context(), &runtimeapi.ExecSyncRequest{
+		ContainerId: id, Cmd: []string{"$env:CONTAINER_SANDBOX_MOUNT_POINT/agent.exe", "%CONTAINER_SANDBOX_MOUNT_POINT%"},
+	}); err != nil || !slices.Equal(ran, []string{`C:\hpc/agent.exe`, `C:\hpc`}) {
+		t.Errorf("exec ran %q: %v", ran, err)
 	}
 	if err := stopContainer(t, n, id, 60); err != nil {
 		t.Fatal(err)

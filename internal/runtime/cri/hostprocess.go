@@ -67,11 +67,18 @@ func expand(text, mountPoint string) string {
 // adapt turns a container's program into that of a HostProcess container.
 func (h *HostProcess) adapt(c *store.Container, img image.Info) {
 	point := h.mountPoint(c.ID)
-	for i, arg := range c.Program {
-		c.Program[i] = expand(arg, point)
-	}
+	c.Program = h.arguments(c.ID, c.Program)
 	c.Dir = h.workingDir(c.Config.ContainerConfig, img, point)
 	c.Env = h.environment(c, point)
+}
+
+// arguments are those of a program of a container, its first one or one that is run in it later.
+func (h *HostProcess) arguments(id string, args []string) []string {
+	expanded := make([]string, len(args))
+	for i, arg := range args {
+		expanded[i] = expand(arg, h.mountPoint(id))
+	}
+	return expanded
 }
 
 func (h *HostProcess) workingDir(config *runtimeapi.ContainerConfig, img image.Info, point string) string {
