@@ -43,12 +43,19 @@ EXPORTER_LDFLAGS = -s -w -X github.com/prometheus/common/version.Version=$(shell
   $(GO) -C upstream/windows-exporter list -m -f '{{slice .Version 1}}' github.com/prometheus-community/windows_exporter)
 CSI_PROXY_LDFLAGS = -s -w -X main.version=$(shell \
   $(GO) -C upstream/csi-proxy list -m -f '{{.Version}}' github.com/kubernetes-csi/csi-proxy)
+# The module's version is one of a commit of its line v3.28.
+CALICO_LDFLAGS = -s -w -X github.com/projectcalico/calico/node/buildinfo.GitVersion=$(shell \
+  $(GO) -C upstream/calico list -m -f '{{.Version}}' github.com/projectcalico/calico)
 CRI_TOOLS_LDFLAGS = -s -w -X sigs.k8s.io/cri-tools/pkg/version.Version=$(shell \
   $(GO) -C upstream/cri-tools list -m -f '{{.Version}}' sigs.k8s.io/cri-tools)
 LDFLAGS := -s -w -X mullion.dev/mullion/internal/base/version.version=$(VERSION)
 
 .DEFAULT_GOAL := build
-.PHONY: agent plugins quick image release test-release test-package test-wines test-image fuzz chaos picture test-deps machines-deps lint-deps test-field test-machines test-programs test-documents test-skew machine kube-linter critest node-suite exporter csi-proxy flannel kubeadm test-units e2e e2e.test e2e-images deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
+.PHONY: agent plugins quick image release test-release test-package test-wines test-image fuzz chaos picture test-deps machines-deps lint-deps test-field test-machines test-programs test-documents test-skew machine kube-linter critest node-suite exporter calico csi-proxy flannel kubeadm test-units e2e e2e.test e2e-images deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance calico: ## build Calico for Windows, policies only, for examples/calico and its test (five minutes the first time)
+	@hack/step.sh "build calico-node.exe" env GOOS=windows CGO_ENABLED=0 $(GO) -C upstream/calico build -trimpath -ldflags '$(CALICO_LDFLAGS)' -o $(BIN)/calico/windows/calico-node.exe tool
+	@hack/step.sh "lay out Calico's scripts" hack/calico.sh $(BIN)/calico
+
+conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
 
 help: ## what the targets do
 	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
