@@ -51,7 +51,7 @@ CRI_TOOLS_LDFLAGS = -s -w -X sigs.k8s.io/cri-tools/pkg/version.Version=$(shell \
 LDFLAGS := -s -w -X mullion.dev/mullion/internal/base/version.version=$(VERSION)
 
 .DEFAULT_GOAL := build
-.PHONY: agent plugins quick image release test-release test-package test-wines test-image fuzz chaos picture test-deps machines-deps lint-deps test-field test-machines test-programs test-documents test-skew machine kube-linter critest node-suite exporter calico csi-proxy flannel kubeadm test-units e2e e2e.test e2e-images deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
+.PHONY: agent plugins quick image release test-release test-package test-wines test-image fuzz chaos picture test-deps machines-deps lint-deps test-field test-machines test-programs test-documents test-skew machine kube-linter critest node-suite exporter calico cyclonus csi-proxy flannel kubeadm test-units e2e e2e.test e2e-images deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
 
 help: ## what the targets do
 	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -134,6 +134,9 @@ flannel: ## build flannel's programs for both systems, for examples/flannel and 
 calico: ## build Calico for Windows, policies only, for examples/calico and its test (five minutes the first time)
 	@hack/step.sh "build calico-node.exe" env GOOS=windows CGO_ENABLED=0 $(GO) -C upstream/calico build -trimpath -ldflags '$(CALICO_LDFLAGS)' -o $(BIN)/calico/windows/calico-node.exe tool
 	@hack/step.sh "lay out Calico's scripts" hack/calico.sh $(BIN)/calico
+
+cyclonus: ## build Cyclonus, a judge of NetworkPolicies, for its test (two minutes the first time)
+	@hack/step.sh "build cyclonus" $(GO) -C upstream/cyclonus build -trimpath -ldflags '-s -w' -o $(BIN)/cyclonus/cyclonus tool
 
 conformance-windows conformance-parallel conformance-serial conformance-hpa: conformance-%: deps build e2e ## run a suite of Kubernetes' e2e tests
 	@hack/conformance.sh $*

@@ -1,0 +1,105 @@
+//go:build cluster
+
+package e2e
+
+import (
+	"encoding/xml"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// agnhostOfCyclonus is the image of Cyclonus' pods.
+const agnhostOfCyclonus = "registry.k8s.io/e2e-test-images/agnhost:2.43"
+
+// TestFieldCyclonus has Cyclonus judge how NetworkPolicies are carried out: it makes policies, calls between nine pods in
+// three namespaces, and compares what passes with what its own reading of the policies says. Its pods choose no system,
+// so each cluster has nodes of one. Cases are chosen by their tags, in MULLION_CYCLONUS for others than these.
+func TestFieldCyclonus(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	for system, tags := range map[string]string{"linux": "upstream-e2e,action,target", "windows": "action"} {
+		t.Run(system, func(t *testing.T) {
+			f := newFixture(t)
+			cyclonus := filepath.Join(f.bin, "cyclonus/cyclonus")
+			if _, err := os.Stat(cyclonus); err != nil {
+				t.Skipf("needs Cyclonus: make cyclonus: %v", err)
+			}
+			if chosen := os.Getenv("MULLION_CYCLONUS"); chosen != "" {
+				tags = chosen
+			}
+			f.cyclonusCluster(t, system)
+			report := filepath.Join(f.home, "report.xml")
+			run := exec.CommandContext(t.Context(), cyclonus, "generate", "--include", tags, "--exclude", "",
+				"--server-protocol", "TCP", "--destination-type", "pod-ip", "--ignore-loopback",
+				"--perturbation-wait-seconds", "2", "--job-timeout-seconds", "1", "--retries", "2",
+				"--pod-creation-timeout-seconds", "300", "--junit-results-file", report)
+			run.Env = f.env()
+			if out, err := run.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			cyclonusPassed(t, report)
+		})
+	}
+}
+
+// cyclonusCluster brings up two nodes of a system that have the image of Cyclonus' pods.
+func (f fixture) cyclonusCluster(t *testing.T, system string) {
+	t.Helper()
+	spec := filepath.Join(f.home, "cluster.yaml")
+	text := fmt.Sprintf(`apiVersion: mullion.dev/v1alpha1
+kind: Cluster
+name: mullion-cyclonus
+networking: {underlaySubnet: 10.236.0.0/24, podSubnet: 10.237.0.0/16, serviceSubnet: 10.238.0.0/16}
+nodes: [{os: %[1]s}, {os: %[1]s}]
+`, system)
+	if err := os.WriteFile(spec, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			logs(t, f)
+		}
+		f.takeDown(t)
+	})
+	f.must(t, "up", "-f", spec)
+	if system == "linux" {
+		f.must(t, "image", "build", filepath.Join(f.bin, "linux/agnhost"), "--os", "linux", "-t", agnhostOfCyclonus)
+		return
+	}
+	folder := filepath.Join(f.home, "agnhost")
+	laid(t, map[string]string{filepath.Join(folder, "agnhost.exe"): filepath.Join(f.bin, "windows/agnhost.exe")})
+	f.must(t, "image", "build", folder, "-t", agnhostOfCyclonus)
+}
+
+// cyclonusPassed reads Cyclonus' report, in which every case must have passed.
+func cyclonusPassed(t *testing.T, report string) {
+	t.Helper()
+	data, err := os.ReadFile(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var suite struct {
+		Cases []struct {
+			Name    string    `xml:"name,attr"`
+			Failure *struct{} `xml:"failure"`
+		} `xml:"testcase"`
+	}
+	if err := xml.Unmarshal(data, &suite); err != nil {
+		t.Fatal(err)
+	}
+	var failed []string
+	for _, c := range suite.Cases {
+		if c.Failure != nil {
+			failed = append(failed, c.Name)
+		}
+	}
+	t.Logf("%d of %d cases passed", len(suite.Cases)-len(failed), len(suite.Cases))
+	if len(suite.Cases) == 0 || len(failed) > 0 {
+		t.Errorf("these failed:\n%s", strings.Join(failed, "\n"))
+	}
+}
