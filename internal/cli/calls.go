@@ -17,6 +17,7 @@ import (
 	"mullion.dev/mullion/internal/network/nettest"
 	"mullion.dev/mullion/internal/node/agent/admin"
 	"mullion.dev/mullion/internal/spec"
+	"mullion.dev/mullion/internal/windows/hostdisk"
 )
 
 // hnsConn is a connection to a node's HNS.
@@ -44,6 +45,7 @@ type calls struct {
 	netTest           func(context.Context, layout.Paths, nettest.Config) (nettest.Report, error)
 	hns               func(context.Context, layout.Paths, string) (hnsConn, error)
 	agent             func(layout.Paths, string) (*admin.Client, error)
+	disks             func(context.Context, layout.Paths, string, hostdisk.Request) (hostdisk.Answer, error)
 	proxyPage         func(context.Context, layout.Paths, string, string) ([]byte, error)
 	watchEvery        time.Duration
 	apiPatience       time.Duration // bounds what is asked of the API
@@ -71,6 +73,7 @@ func realCalls() calls {
 			return cluster.HNS(ctx, paths, node)
 		},
 		agent:       cluster.Agent,
+		disks:       cluster.Disks,
 		proxyPage:   cluster.ProxyEndpoint,
 		watchEvery:  watchEvery,
 		apiPatience: apiPatience,

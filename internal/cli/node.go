@@ -23,11 +23,11 @@ import (
 func (a *app) node() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "node",
-		Short: "Run programs on a node's host, as after logging on to it, copy files, set its programs, switch it off and on",
+		Short: "Run programs on a node's host, as after logging on to it, copy files, set its programs, its disks, switch it off and on",
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.nodeExec(), a.nodeShell(), a.nodeCopy(), a.nodeSet(), a.nodeStop(), a.nodeStart(), a.nodeRestart())
+	cmd.AddCommand(a.nodeExec(), a.nodeShell(), a.nodeCopy(), a.nodeSet(), a.nodeDisk(), a.nodeStop(), a.nodeStart(), a.nodeRestart())
 	return cmd
 }
 

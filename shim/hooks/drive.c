@@ -51,7 +51,7 @@ static int open_place(int dir, const char *path, int flags, UINT64 resolve)
     return lx_openat2(dir, path, &how);
 }
 
-/* Whether an open place is on a drive, or on a share. Both paths are canonical, so it is enough to compare their texts. */
+/* Whether an open place is on a drive, on a share or on a volume. Both paths are canonical, so it is enough to compare their texts. */
 static BOOL on_drive(int fd)
 {
     char *path = heap_alloc(2 * LINUX_PATH_MAX), *drive = path + LINUX_PATH_MAX;
@@ -59,10 +59,10 @@ static BOOL on_drive(int fd)
     int length;
 
     if (path && lx_fd_path(fd, path, LINUX_PATH_MAX) > 0)
-        for (int i = 0; i <= 26 && !found; i++)
+        for (int i = 0; i <= 27 && !found; i++)
         {
             char letter = (char)('a' + (i + 2) % 26); /* c: first */
-            int dir = i == 26 ? device_open("unc") : letter == 'c' && drive_c >= 0 ? drive_c : drive_open(letter);
+            int dir = i == 26 ? device_open("unc") : i == 27 ? device_open("volumes") : letter == 'c' && drive_c >= 0 ? drive_c : drive_open(letter);
 
             if (dir < 0)
                 continue;

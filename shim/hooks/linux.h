@@ -89,6 +89,7 @@ static inline INT64 lx_call6(INT64 number, INT64 a, INT64 b, INT64 c, INT64 d, I
 #define lx5(nr, a, b, c, d, e) lx_call(nr, (INT64)(a), (INT64)(b), (INT64)(c), (INT64)(d), (INT64)(e))
 
 static inline INT64 lx_read(int fd, void *p, SIZE_T n) { return lx3(0, fd, p, n); }
+static inline INT64 lx_pread(int fd, void *p, SIZE_T n, INT64 at) { return lx4(17, fd, p, n, at); }
 static inline INT64 lx_write(int fd, const void *p, SIZE_T n) { return lx3(1, fd, p, n); }
 static inline int lx_close(int fd) { return (int)lx1(3, fd); }
 static inline int lx_fstat(int fd, struct lx_stat *st) { return (int)lx2(5, fd, st); }

@@ -158,6 +158,20 @@ static BOOL is_share(const char *part)
     return !strncmp(part, "unc/", 4);
 }
 
+#define VOLUME_NAME 44 /* characters of Volume{GUID} */
+
+/* The end of "volume{GUID}" in a link's text, or NULL: it begins with another name. */
+static const char *volume_end(const char *part)
+{
+    const char *end = part;
+
+    if (strncmp(part, "volume{", 7))
+        return NULL;
+    while (*end && *end != '}' && *end != '/')
+        end++;
+    return *end == '}' && end - part == VOLUME_NAME - 1 && (end[1] == '/' || !end[1]) ? end + 1 : NULL;
+}
+
 /* The part of a link's text behind "dosdevices/" if it has our absolute form, or NULL. */
 static const char *device_part(const char *text)
 {
@@ -172,7 +186,7 @@ static const char *device_part(const char *text)
         p += 2;
     else if (is_share(p))
         return p;
-    return p[0] >= 'a' && p[0] <= 'z' && p[1] == ':' && (p[2] == '/' || !p[2]) ? p : NULL;
+    return (p[0] >= 'a' && p[0] <= 'z' && p[1] == ':' && (p[2] == '/' || !p[2])) || volume_end(p) ? p : NULL;
 }
 
 static void backslashes(WCHAR *name, ULONG length)
@@ -189,7 +203,7 @@ static const WCHAR nowhere[] = {'_', ':', 0};
 void target_of_text(const char *text, struct target *target)
 {
     const char *part = device_part(text);
-    ULONG length, size = LINUX_PATH_MAX;
+    ULONG length, size = LINUX_PATH_MAX, root; /* root: how many characters name the drive or the volume, without a backslash */
 
     target->relative = target->junction = FALSE;
     target->share = part && is_share(part);
@@ -222,9 +236,10 @@ void target_of_text(const char *text, struct target *target)
     backslashes(target->name, length);
     if (!target->relative)
         target->name[0] -= 'a' - 'A';
-    if (!target->relative && length == 2)
+    root = target->relative ? 0 : volume_end(part) ? (ULONG)(volume_end(part) - part) : 2;
+    if (!target->relative && length == root)
         target->name[length++] = '\\';
-    else if (length > (target->relative ? 1 : 3) && target->name[length - 1] == '\\')
+    else if (length > root + 1 && target->name[length - 1] == '\\')
         length--; /* the slash that marks a folder */
     target->name[length] = 0;
 }
@@ -391,6 +406,35 @@ static NTSTATUS absolute_text(const char *folder, const WCHAR *name, BOOL juncti
     return fits ? STATUS_SUCCESS : STATUS_OBJECT_NAME_INVALID;
 }
 
+/* The characters of Volume{GUID} that a name begins with, or 0. */
+static ULONG volume_length(const WCHAR *name)
+{
+    return wcslen(name) >= VOLUME_NAME && same_name(name, L"Volume{", 7) && name[VOLUME_NAME - 1] == '}' && (name[VOLUME_NAME] == '\\' || !name[VOLUME_NAME])
+               ? VOLUME_NAME
+               : 0;
+}
+
+/* The text of a link to a volume, whose name has small letters in dosdevices. */
+static NTSTATUS volume_text(const char *folder, const WCHAR *name, BOOL junction, char *text)
+{
+    ULONG length = volume_length(name);
+    char *more = heap_alloc(LINUX_PATH_MAX);
+    BOOL fits = FALSE;
+
+    if (more)
+    {
+        text[0] = 0;
+        utf8_of(name, (ULONG)(wcslen(name) * sizeof(WCHAR)), more, LINUX_PATH_MAX);
+        for (ULONG i = 0; i < length; i++)
+            if (more[i] >= 'A' && more[i] <= 'Z')
+                more[i] += 'a' - 'A';
+        slashes(more);
+        fits = way_to_devices(folder, text) && append(text, junction ? "./" : "") && append(text, more);
+    }
+    heap_free(more);
+    return fits ? STATUS_SUCCESS : STATUS_OBJECT_NAME_INVALID;
+}
+
 /* The part of a name behind \\ or UNC\ if it is that of a share, or NULL. skipped: it had the prefix of NT. */
 static const WCHAR *share_part(const WCHAR *name, BOOL skipped)
 {
@@ -439,10 +483,12 @@ NTSTATUS text_of_target(const struct place *place, const WCHAR *name, BOOL junct
         status = STATUS_OBJECT_NAME_INVALID;
     else if (!junction && (share = share_part(name, name != given)))
         status = share_text(folder, share, text);
+    else if (name != given && volume_length(name))
+        status = volume_text(folder, name, junction, text);
     else if ((name[0] && name[1] == ':') || (name[0] == '\\' && name[1] != '\\'))
         status = absolute_text(folder, name, junction, text);
     else if (name[0] == '\\' || name != given || junction)
-        status = STATUS_NOT_SUPPORTED; /* volumes by number have no place on Linux */
+        status = STATUS_NOT_SUPPORTED; /* another device than a drive or a volume */
     else
     {
         utf8_of(name, (ULONG)(wcslen(name) * sizeof(WCHAR)), text, LINUX_PATH_MAX / 2);

@@ -34,7 +34,7 @@ void place_close(struct place *place);
 struct target
 {
     BOOL relative, junction, share;
-    WCHAR name[LINUX_PATH_MAX]; /* without \??\; of a share \\server\share\x */
+    WCHAR name[LINUX_PATH_MAX]; /* without \??\; of a share \\server\share\x, of a volume Volume{GUID}\x */
 };
 
 /*
@@ -47,7 +47,8 @@ void target_of_text(const char *text, struct target *target);
  * The text of a Linux link at place for a Windows target:
  *  - relative: the same with slashes, case as on disk, so Linux programs and Windows programs find the same file;
  *  - absolute (C:\x): ../…/dosdevices/c:/x, which resolves wherever the prefix lies; a junction has /dosdevices/./c:/x;
- *  - of a share (\\server\share\x): ../…/dosdevices/unc/server/share/x, server and share in lower case.
+ *  - of a share (\\server\share\x): ../…/dosdevices/unc/server/share/x, server and share in lower case;
+ *  - of a volume (\??\Volume{GUID}\x): ../…/dosdevices/volume{GUID}/x, in lower case; a mount point has /dosdevices/./volume{GUID}/.
  * A folder that does not exist yet is marked by a slash at the end.
  */
 NTSTATUS text_of_target(const struct place *place, const WCHAR *name, BOOL junction, BOOL directory, char *text);

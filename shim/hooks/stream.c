@@ -15,6 +15,7 @@
  * events are asked; for a direction that is not shut down, and with nothing under way in it. The rest, and whatever has to wait, goes to Wine
  * unchanged.
  */
+#include "disk.h"
 #include "stream.h"
 
 #include "hooks.h"
@@ -238,6 +239,8 @@ static NTSTATUS WINAPI hook_NtDeviceIoControlFile(HANDLE handle, HANDLE event, v
     struct stream *stream;
     NTSTATUS status;
 
+    if (code >> 16 == DEVICE_MASS_STORAGE)
+        return disk_control(stream_pass(&call), handle, event, io, code, in, in_size, out, out_size);
     if (code >> 16 != 0x12 && code >> 16 != 1)
         return stream_pass(&call);
     if ((code == CODE_RECEIVE || code == CODE_SEND) && (stream = stream_get(handle)))

@@ -154,7 +154,7 @@ func (n *node) config(ctx context.Context, t *testing.T) (cri.Config, func()) {
 		Network:         n.network,
 		HostPath:        func(p string) (string, error) { return wine.UnixPath(n.hostDrive(), p) },
 		OpenSource: func(p string) (*os.File, error) {
-			return wine.OpenSource(n.hostDrive(), p, cri.VolumePatterns())
+			return wine.OpenSource(n.hostDrive(), p, cri.VolumePatterns(), wine.Mounted{})
 		},
 		Launch: cri.Launch{
 			Init:   "/sbin/mullion-init",

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/containerd/containerd/v2/client"
+	"golang.org/x/sync/errgroup"
 
 	"mullion.dev/mullion/internal/base/cleanup"
 	"mullion.dev/mullion/internal/base/unixsocket"
@@ -27,6 +28,7 @@ import (
 	"mullion.dev/mullion/internal/node/agent/admin"
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
 	"mullion.dev/mullion/internal/node/agent/compute"
+	"mullion.dev/mullion/internal/node/disks"
 	"mullion.dev/mullion/internal/node/smb"
 	"mullion.dev/mullion/internal/node/tickets"
 	"mullion.dev/mullion/internal/node/winhost"
@@ -89,6 +91,7 @@ func serve(ctx context.Context, config agentconfig.Config, executable string, lo
 	background.Go(func() { a.administer(ctx, service) })
 	background.Go(func() { a.watchServices(ctx) })
 	background.Go(func() { a.serveSMB(ctx) })
+	background.Go(func() { a.serveDisks(ctx) })
 	failed := make(chan error, 2)
 	go func() { failed <- service.Serve(ctx, hnsListener, token) }()
 	// While it is made, the CRI server takes over the pods that are there. Their CNI plugins may call HNS, which serves
@@ -137,6 +140,40 @@ func (a *agent) serveSMB(ctx context.Context) {
 	}
 	if err != nil && ctx.Err() == nil {
 		log.Error("serve SMB mappings", "error", err)
+	}
+}
+
+// serveDisks serves the host's data disks until ctx ends. If that fails, the agent goes on: the node does not need it.
+func (a *agent) serveDisks(ctx context.Context) {
+	log := a.log.With("part", "disks")
+	host, err := winhost.Load(a.config.HostFile)
+	if err == nil && host.Volumes == "" {
+		return
+	}
+	server := disks.Server{
+		Dir:    agentconfig.DisksDir(a.config.StateDir),
+		Mounts: host.Volumes,
+		Prefix: filepath.Dir(a.config.Drive),
+		Log:    log,
+	}
+	var ofHost, ofOperator net.Listener
+	if err == nil {
+		err = errors.Join(os.MkdirAll(agentconfig.PipesDir(a.config.RunDir), 0o700), server.Open(ctx))
+	}
+	if err == nil {
+		ofHost, err = unixsocket.Listen(ctx, agentconfig.DiskSocket(a.config.RunDir))
+	}
+	if err == nil {
+		ofOperator, err = unixsocket.Listen(ctx, agentconfig.OperatorSocket(a.config.RunDir))
+	}
+	if err == nil {
+		var both errgroup.Group
+		both.Go(func() error { return server.Serve(ctx, ofHost, false) })
+		both.Go(func() error { return server.Serve(ctx, ofOperator, true) })
+		err = both.Wait()
+	}
+	if err != nil && ctx.Err() == nil {
+		log.Error("serve the host's disks", "error", err)
 	}
 }
 
@@ -232,11 +269,12 @@ func (a *agent) engineOptions(layers []string, host winhost.Host) engine.Options
 	}
 	if host.Shared != "" {
 		options.Host = &engine.Host{
-			Prefix: filepath.Dir(a.config.Drive),
-			Tmp:    host.Tmp,
-			Shared: host.Shared,
-			Shares: host.Shares,
-			PID:    host.PID,
+			Prefix:  filepath.Dir(a.config.Drive),
+			Tmp:     host.Tmp,
+			Shared:  host.Shared,
+			Shares:  host.Shares,
+			Volumes: host.Volumes,
+			PID:     host.PID,
 		}
 	}
 	for _, m := range a.system.Mounts() {
@@ -289,7 +327,8 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 		Network:         network{pods, a.config.PolicySocket},
 		HostPath:        func(winPath string) (string, error) { return wine.UnixPath(a.config.Drive, winPath) },
 		OpenSource: func(winPath string) (*os.File, error) {
-			return wine.OpenSource(a.config.Drive, winPath, append(cri.VolumePatterns(), a.config.LocalVolumes+"/*"))
+			return wine.OpenSource(a.config.Drive, winPath, append(cri.VolumePatterns(), a.config.LocalVolumes+"/*"),
+				wine.Mounted{Shares: host.Shares, Volumes: host.Volumes})
 		},
 		HostPipe: a.hostPipe,
 		Domains:  tickets.Keys{Domains: a.config.Domains},

@@ -40,6 +40,8 @@ type Host struct {
 	// Shares is one that the host may not write to, with SMB shares, which the machine mounts in it; empty: there is
 	// none.
 	Shares string `json:"shares,omitempty"`
+	// Volumes is another, with the volumes of the host's data disks; empty: there is none.
+	Volumes string `json:"volumes,omitempty"`
 	// Loader is the command line that runs a Windows program, to be followed by its Windows path and arguments.
 	Loader []string `json:"loader"`
 	// Env is the environment of Windows programs, as NAME=value, and Dir the Unix path of their working folder.

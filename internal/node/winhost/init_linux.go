@@ -57,7 +57,7 @@ func (h Host) clearTmp() error {
 
 // share makes what is mounted in the shared folders appear in the host. The machine's other mounts stay as they are.
 func (h Host) share() error {
-	for _, folder := range []string{h.Shared, h.Shares} {
+	for _, folder := range []string{h.Shared, h.Shares, h.Volumes} {
 		if folder == "" {
 			continue
 		}

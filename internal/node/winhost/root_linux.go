@@ -81,8 +81,13 @@ func (h Host) fillRoot(root *hostroot.Root) error {
 			return err
 		}
 	}
-	if h.Shares != "" {
-		return root.ShareMounts(h.Shares, h.Shares)
+	for _, dir := range []string{h.Shares, h.Volumes} {
+		if dir == "" {
+			continue
+		}
+		if err := root.ShareMounts(dir, dir); err != nil {
+			return err
+		}
 	}
 	return nil
 }

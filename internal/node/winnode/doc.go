@@ -116,6 +116,7 @@ func (c Config) Host(s *wine.System) winhost.Host {
 		Tmp:       filepath.Join(c.RunDir, "tmp"),
 		Shared:    filepath.Join(c.RunDir, "hpc"),
 		Shares:    agentconfig.SharesDir(c.RunDir),
+		Volumes:   agentconfig.VolumesDir(c.RunDir),
 		Programs:  s.Install.Elsewhere(),
 		Folders: []string{
 			Prefix(c.Dir), agentconfig.HostProcessWork(c.RunDir), agentconfig.PipesDir(c.RunDir),

@@ -14,6 +14,7 @@ import (
 	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
+	"mullion.dev/mullion/internal/windows/hostdisk"
 	"mullion.dev/mullion/internal/windows/piperelay"
 	"mullion.dev/mullion/internal/windows/smbmapping"
 	"mullion.dev/mullion/internal/windows/wine"
@@ -42,6 +43,7 @@ func (c Config) pipesArgs() []string {
 		Relays: []piperelay.Relay{
 			{Listen: criPipe, Dial: wine.UnixName(agentconfig.CRISocket(c.RunDir))},
 			{Listen: smbmapping.Pipe, Dial: wine.UnixName(agentconfig.SMBSocket(c.RunDir))},
+			{Listen: hostdisk.Pipe, Dial: wine.UnixName(agentconfig.DiskSocket(c.RunDir))},
 			{Listen: wine.UnixName(agentconfig.NamedSocket(c.RunDir)), Dial: piperelay.Named},
 			{Listen: wine.UnixName(c.pipesSocket()), Dial: criPipe},
 		},

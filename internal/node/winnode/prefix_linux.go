@@ -60,8 +60,10 @@ func (p *prefix) start() error {
 		return err
 	}
 	host := p.Host(system)
-	if err := p.linkShares(host.Shares); err != nil {
-		return err
+	for name, target := range map[string]string{"unc": host.Shares, "volumes": host.Volumes} {
+		if err := p.linkDevice(name, target); err != nil {
+			return err
+		}
 	}
 	for _, dir := range host.Folders {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -71,20 +73,21 @@ func (p *prefix) start() error {
 	return host.Save(HostFile(p.Dir))
 }
 
-// linkShares has Wine find \\server\share where SMB shares are mounted.
-func (p *prefix) linkShares(target string) error {
+// linkDevice has Wine, and the hooks, find at a name of the prefix's devices what the machine mounts for the host:
+// \\server\share of SMB shares, and the volumes of data disks.
+func (p *prefix) linkDevice(name, target string) error {
 	devices, err := wine.OpenDevices(Prefix(p.Dir))
 	if err != nil {
 		return err
 	}
 	defer devices.Close()
-	if text, err := devices.Readlink("unc"); err == nil && text == target {
+	if text, err := devices.Readlink(name); err == nil && text == target {
 		return nil
 	}
-	if err := devices.RemoveAll("unc"); err != nil {
+	if err := devices.RemoveAll(name); err != nil {
 		return err
 	}
-	return devices.Symlink(target, "unc")
+	return devices.Symlink(target, name)
 }
 
 func (p *prefix) mount(layers []string) error {

@@ -19,7 +19,7 @@ func TestMountsOpensSources(t *testing.T) {
 	}
 	var opened []*os.File
 	s := &Server{cfg: Config{OpenSource: func(p string) (*os.File, error) {
-		file, err := wine.OpenSource(drive, p, VolumePatterns())
+		file, err := wine.OpenSource(drive, p, VolumePatterns(), wine.Mounted{})
 		if err == nil {
 			opened = append(opened, file)
 		}

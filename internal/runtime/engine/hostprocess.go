@@ -34,6 +34,8 @@ type Host struct {
 	// Shares is a folder with shared mount propagation that HostProcess containers see as the host does, with what is
 	// mounted in it later.
 	Shares string
+	// Volumes is another.
+	Volumes string
 	// PID returns the process id of the host's first process on the machine.
 	PID func() (int, error)
 }
@@ -350,11 +352,14 @@ func (e *Engine) inHost(c Container, s *specs.Spec, pid string) {
 	}
 	view := e.View(c.ID)
 	s.Mounts = append(mounts, bound(view, view, "nosuid", "nodev"))
-	if shares := e.opts.Host.Shares; shares != "" {
+	for _, mounted := range []string{e.opts.Host.Shares, e.opts.Host.Volumes} {
+		if mounted == "" {
+			continue
+		}
 		s.Mounts = append(s.Mounts, specs.Mount{
-			Destination: shares,
+			Destination: mounted,
 			Type:        "bind",
-			Source:      shares,
+			Source:      mounted,
 			Options:     []string{"rbind", "rw", "rslave", "nosuid", "nodev"},
 		})
 	}

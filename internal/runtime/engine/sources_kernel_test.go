@@ -184,7 +184,8 @@ func TestSourcesWhileAContainerSwapsLinks(t *testing.T) {
 			name = "new" // has to be made
 		}
 		winPath := `C:\` + strings.ReplaceAll(volume, "/", `\`) + `\d\` + name
-		source, err := wine.OpenSource(drive, winPath, []string{"var/lib/kubelet/pods/*/volumes/*/*"})
+		source, err := wine.OpenSource(drive, winPath, []string{"var/lib/kubelet/pods/*/volumes/*/*"},
+			wine.Mounted{})
 		if err != nil {
 			continue // refused, which is as good
 		}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 
+	"mullion.dev/mullion/internal/windows/hostdisk"
 	"mullion.dev/mullion/internal/windows/smbmapping"
 )
 
@@ -19,5 +20,13 @@ func removeRoute(route) error { return errors.ErrUnsupported }
 func askForSMB(context.Context, smbmapping.Request) (smbmapping.Answer, error) {
 	return smbmapping.Answer{}, errors.ErrUnsupported
 }
+
+func askForDisks(context.Context, hostdisk.Request) (hostdisk.Answer, error) {
+	return hostdisk.Answer{}, errors.ErrUnsupported
+}
+
+func mountVolume(string, string) error { return errors.ErrUnsupported }
+
+func unmountVolume(string) error { return errors.ErrUnsupported }
 
 func forwards() (bool, error) { return false, errors.ErrUnsupported }

@@ -14,6 +14,7 @@ import (
 	"unicode/utf16"
 
 	"mullion.dev/mullion/internal/windows/eventlog"
+	"mullion.dev/mullion/internal/windows/hostdisk"
 	"mullion.dev/mullion/internal/windows/smbmapping"
 )
 
@@ -67,6 +68,11 @@ type system struct {
 
 	// volumes are the volumes of this machine.
 	volumes func() ([]volume, error)
+	// disks asks for the data disks of the host. mountVolume has an empty folder lead to a volume, unmountVolume makes it
+	// a folder again.
+	disks         func(ctx context.Context, request hostdisk.Request) (hostdisk.Answer, error)
+	mountVolume   func(path, volume string) error
+	unmountVolume func(path string) error
 
 	// smb asks for SMB mappings.
 	smb func(ctx context.Context, request smbmapping.Request) (smbmapping.Answer, error)
@@ -108,7 +114,12 @@ func (s *Session) system() system {
 		removeRoute: removeRoute,
 		forwards:    forwards,
 		volumes:     volumes,
-		smb:         askForSMB,
+		disks:       askForDisks,
+
+		mountVolume:   mountVolume,
+		unmountVolume: unmountVolume,
+
+		smb: askForSMB,
 
 		version:  windowsVersion,
 		resolve:  resolve,

@@ -1,15 +1,21 @@
 package powershell
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
+	"slices"
 	"strings"
+
+	"mullion.dev/mullion/internal/windows/hostdisk"
 )
 
-// The cmdlets of Windows' module Storage that read (https://learn.microsoft.com/en-us/powershell/module/storage). There
-// are no disks: a drive is a folder of the Linux machine. It is a volume, with the size of the file system that the
-// folder is on, and a partition of no disk. Cmdlets that change disks, partitions and volumes are not here.
+// The cmdlets of Windows' module Storage that read (https://learn.microsoft.com/en-us/powershell/module/storage); those
+// that change are in storagechange.go. The disks are the data disks of the host, which its agent has. A drive that is
+// on none of them, such as C:, is a folder of the Linux machine: a volume, with the size of the file system that the
+// folder is on, and a partition of no disk.
 
-// volume is a volume that has a drive's letter.
+// volume is a volume.
 type volume struct {
 	letter     string // such as C
 	id         string // such as \\?\Volume{…}\
@@ -19,8 +25,17 @@ type volume struct {
 	size, free int64  // bytes
 }
 
-// volumeKind and partitionKind are the kinds of the objects that are volumes and partitions.
+// partition is a partition of a disk, or one of no disk.
+type partition struct {
+	disk *hostdisk.Disk // nil: of none
+	part hostdisk.Part  // of a disk
+	// volume is what is on it; nil: there is none, as on a reserved one.
+	volume *volume
+}
+
+// diskKind, volumeKind and partitionKind are the kinds of the objects that are disks, volumes and partitions.
 const (
+	diskKind      = "disk"
 	volumeKind    = "volume"
 	partitionKind = "partition"
 )
@@ -28,24 +43,70 @@ const (
 // object is a volume as Get-Volume shows it
 // (https://learn.microsoft.com/en-us/windows-hardware/drivers/storage/msft-volume).
 func (v volume) object() *object {
-	fileSystem := v.fileSystem
-	if fileSystem == "" {
-		fileSystem = "Unknown"
-	}
 	o := newObject(volumeKind).set("DriveLetter", v.letter).set("FriendlyName", v.label).
-		set("FileSystemType", fileSystem).set("DriveType", v.kind).set("SizeRemaining", v.free).set("Size", v.size)
+		set("FileSystemType", cmp.Or(v.fileSystem, "Unknown")).set("DriveType", v.kind).set("SizeRemaining", v.free).
+		set("Size", v.size)
 	maps.Copy(o.props, map[string]value{
 		"uniqueid": v.id, "path": v.id, "filesystem": v.fileSystem, "filesystemlabel": v.label,
 	})
 	return o
 }
 
-// partition is the partition of a volume as Get-Partition shows it
-// (https://learn.microsoft.com/en-us/windows-hardware/drivers/storage/msft-partition). It is on no disk.
-func (v volume) partition() *object {
-	o := newObject(partitionKind).set("PartitionNumber", nil).set("DriveLetter", v.letter).set("Size", v.size).
-		set("Type", "Unknown")
-	maps.Copy(o.props, map[string]value{"disknumber": nil, "accesspaths": []value{v.letter + `:\`, v.id}})
+// object is the partition as Get-Partition shows it
+// (https://learn.microsoft.com/en-us/windows-hardware/drivers/storage/msft-partition).
+func (p partition) object() *object {
+	o := newObject(partitionKind)
+	paths := []value{}
+	if p.disk == nil {
+		o.set("PartitionNumber", nil).set("DriveLetter", p.volume.letter).set("Offset", nil).set("Size", p.volume.size).
+			set("Type", "Unknown")
+		o.props["disknumber"] = nil
+		paths = append(paths, p.volume.letter+`:\`)
+	} else {
+		o.set("PartitionNumber", int64(p.part.Number)).set("DriveLetter", p.part.Letter()).
+			set("Offset", p.part.Offset).set("Size", p.part.Size).set("Type", p.part.Type)
+		maps.Copy(o.props, map[string]value{
+			"disknumber": int64(p.disk.Number), "guid": "{" + p.part.GUID + "}", "isreadonly": p.disk.ReadOnly,
+			"isoffline": p.disk.Offline, "isboot": false, "issystem": false,
+		})
+		for _, path := range p.part.Paths {
+			paths = append(paths, path+`\`)
+		}
+	}
+	o.props["volume"] = nil
+	if p.volume != nil {
+		o.props["volume"] = p.volume.id
+		paths = append(paths, p.volume.id)
+	}
+	o.props["accesspaths"] = paths
+	return o
+}
+
+// diskObject is a disk as Get-Disk shows it
+// (https://learn.microsoft.com/en-us/windows-hardware/drivers/storage/msft-disk).
+func diskObject(d hostdisk.Disk) *object {
+	health, state, style := "Healthy", "Online", "RAW"
+	if d.Fault != "" {
+		health = "Unhealthy"
+	}
+	if d.Offline {
+		state = "Offline"
+	}
+	guid := value(nil)
+	if d.GUID != "" {
+		style, guid = "GPT", "{"+d.GUID+"}"
+	}
+	if d.GUID == "" && d.Fault != "" {
+		style = "Unknown"
+	}
+	o := newObject(diskKind).set("Number", int64(d.Number)).set("FriendlyName", d.Name).set("SerialNumber", d.Serial).
+		set("HealthStatus", health).set("OperationalStatus", state).set("Size", d.Size).set("PartitionStyle", style)
+	maps.Copy(o.props, map[string]value{
+		"disknumber": int64(d.Number), "uniqueid": strings.ToUpper(d.ID), "path": d.Path(), "location": d.Location,
+		"guid": guid, "isoffline": d.Offline, "isreadonly": d.ReadOnly, "isboot": false, "issystem": false,
+		"bustype": d.Bus, "numberofpartitions": int64(len(d.Partitions)), "logicalsectorsize": int64(512),
+		"physicalsectorsize": int64(512), "totalsize": d.Size,
+	})
 	return o
 }
 
@@ -71,105 +132,273 @@ func storageNames() map[string]string {
 	}
 }
 
-// named outputs the objects that the parameters name, all without one. No value of a parameter is a pattern: a
+// storage is what there is of disks, partitions and volumes.
+type storage struct {
+	disks      []hostdisk.Disk
+	partitions []partition
+}
+
+// storage asks for all that there is.
+func (c *call) storage() (storage, error) {
+	system := c.f.in.session.system()
+	answer, err := system.disks(c.f.in.ctx, hostdisk.Request{Do: hostdisk.Get})
+	if err == nil && answer.Error != "" {
+		err = itsWords("%s", answer.Error)
+	}
+	if err != nil {
+		return storage{}, err
+	}
+	drives, err := system.volumes()
+	return storageOf(answer.Disks, drives), err
+}
+
+func storageOf(disks []hostdisk.Disk, drives []volume) storage {
+	s := storage{disks: disks}
+	letters := map[string]bool{}
+	for i := range disks {
+		for _, p := range disks[i].Partitions {
+			on := partition{disk: &disks[i], part: p}
+			if p.Type == "Basic" && !disks[i].Offline {
+				on.volume = &volume{p.Letter(), p.Volume(), p.Label, p.FileSystem, "Fixed", p.VolumeSize, p.Free}
+				letters[p.Letter()] = true
+			}
+			s.partitions = append(s.partitions, on)
+		}
+	}
+	var others []partition
+	for _, v := range drives {
+		if !letters[v.letter] {
+			others = append(others, partition{volume: &v})
+		}
+	}
+	s.partitions = append(others, s.partitions...)
+	return s
+}
+
+// diskObjects, partitionObjects and volumeObjects are all that there are.
+func (s storage) diskObjects() []*object {
+	var all []*object
+	for _, d := range s.disks {
+		all = append(all, diskObject(d))
+	}
+	return all
+}
+
+func (s storage) partitionObjects() []*object {
+	var all []*object
+	for _, p := range s.partitions {
+		all = append(all, p.object())
+	}
+	return all
+}
+
+func (s storage) volumeObjects() []*object {
+	var all []*object
+	for _, p := range s.partitions {
+		if p.volume != nil {
+			all = append(all, p.volume.object())
+		}
+	}
+	return all
+}
+
+// relation is the property by which an object of a kind names what belongs to it.
+type relation struct{ theirs, ours string }
+
+// related are those of the objects that belong to one from the pipeline, all without a pipeline. by has the kinds that
+// the cmdlet takes.
+func (c *call) related(all []*object, by map[string]relation) ([]*object, error) {
+	if !c.piped {
+		return all, nil
+	}
+	var found []*object
+	for _, v := range c.input {
+		o, is := v.(*object)
+		r, takes := relation{}, false
+		if is {
+			r, takes = by[o.kind]
+		}
+		if !takes {
+			return nil, thrown("%s : the input object %s is %s.", c.name, text(v), notHereWords)
+		}
+		for _, one := range all {
+			if want := o.props[r.theirs]; want != nil && one.props[r.ours] != nil &&
+				strings.EqualFold(text(want), text(one.props[r.ours])) && !slices.Contains(found, one) {
+				found = append(found, one)
+			}
+		}
+	}
+	return found, nil
+}
+
+// named are those of the objects that the parameters name, all without one. No value of a parameter is a pattern: a
 // volume's name has a question mark in it.
-func (c *call) named(class string, all []*object) error {
+func (c *call) named(class string, all []*object) ([]*object, error) {
 	for _, parameter := range c.cmdlet.values {
 		given, there := c.values[parameter]
-		if !there {
+		if !there || storageNames()[parameter] == "" {
 			continue
 		}
 		var found []*object
 		for want := range each(given) {
 			before := len(found)
 			for _, o := range all {
-				if is := o.props[parameter]; is != nil && strings.EqualFold(text(is), text(want)) {
+				if is := o.props[parameter]; is != nil && strings.EqualFold(text(is), strings.TrimSuffix(text(want), ":")) {
 					found = append(found, o)
 				}
 			}
 			if len(found) == before {
 				if err := c.noSuch(class, storageNames()[parameter], want); err != nil {
-					return err
+					return nil, err
 				}
 			}
 		}
 		all = found
 	}
-	for _, o := range all {
-		if err := c.show(o); err != nil {
+	return all, nil
+}
+
+// pick gives the objects that the pipeline and the parameters choose.
+func (c *call) pick(class string, all []*object, by map[string]relation) ([]*object, error) {
+	found, err := c.related(all, by)
+	if err != nil {
+		return nil, err
+	}
+	return c.named(class, found)
+}
+
+func (c *call) chosenDisks(s storage) ([]*object, error) {
+	return c.pick("MSFT_Disk", s.diskObjects(), map[string]relation{
+		diskKind: {"number", "number"}, partitionKind: {"disknumber", "number"},
+	})
+}
+
+func (c *call) chosenPartitions(s storage) ([]*object, error) {
+	return c.pick("MSFT_Partition", s.partitionObjects(), map[string]relation{
+		diskKind: {"number", "disknumber"}, volumeKind: {"uniqueid", "volume"}, partitionKind: {"guid", "guid"},
+	})
+}
+
+func (c *call) chosenVolumes(s storage) ([]*object, error) {
+	return c.pick("MSFT_Volume", s.volumeObjects(), map[string]relation{
+		partitionKind: {"volume", "uniqueid"}, volumeKind: {"uniqueid", "uniqueid"},
+	})
+}
+
+// reads is a cmdlet that shows the objects that are chosen.
+func reads(choose func(*call, storage) ([]*object, error)) func(*call) error {
+	return func(c *call) error {
+		s, err := c.storage()
+		if err != nil {
+			return c.fail(err)
+		}
+		chosen, err := choose(c, s)
+		if err != nil {
+			return err
+		}
+		for _, o := range chosen {
+			if err := c.show(o); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// getPartitionSupportedSize outputs the sizes that partitions can have: they grow only.
+func getPartitionSupportedSize(c *call) error {
+	s, err := c.storage()
+	if err != nil {
+		return c.fail(err)
+	}
+	chosen, err := c.chosenPartitions(s)
+	if err != nil {
+		return err
+	}
+	for _, o := range chosen {
+		p, err := s.partitionOf(o)
+		if err != nil {
+			return c.fail(err)
+		}
+		if err := c.show(newObject("sizes").set("SizeMin", p.part.Size).set("SizeMax", p.part.Most)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// getDisk finds no disks.
-func getDisk(c *call) error { return c.named("MSFT_Disk", nil) }
-
-// getVolume outputs volumes: all, those of partitions from the pipeline, or those that the parameters name.
-func getVolume(c *call) error {
-	return c.ofVolumes("MSFT_Volume", partitionKind, volume.object)
-}
-
-// getPartition outputs the partitions of volumes.
-func getPartition(c *call) error {
-	return c.ofVolumes("MSFT_Partition", volumeKind, volume.partition)
-}
-
-func (c *call) ofVolumes(class, from string, as func(volume) *object) error {
-	volumes, err := c.f.in.session.system().volumes()
-	if err != nil {
-		return c.fail(err)
-	}
-	letters := map[string]bool{}
-	for _, v := range c.input {
-		o, is := v.(*object)
-		if !is || o.kind != from {
-			return thrown("%s : the input object %s, which is no %s, is %s.", c.name, text(v), from, notHereWords)
-		}
-		letters[text(o.props["driveletter"])] = true
-	}
-	var all []*object
-	for _, v := range volumes {
-		if !c.piped || letters[v.letter] {
-			all = append(all, as(v))
+// partitionOf is the partition, of a disk, that an object is.
+func (s storage) partitionOf(o *object) (partition, error) {
+	for _, p := range s.partitions {
+		if p.disk != nil && text(o.props["guid"]) == "{"+p.part.GUID+"}" {
+			return p, nil
 		}
 	}
-	return c.named(class, all)
+	return partition{}, itsWords("The drive %s: is on no disk: it is a folder of the machine.", text(o.props["driveletter"]))
 }
 
-// updateHostStorageCache looks for disks anew; there are none.
+// updateHostStorageCache looks for disks anew, which each cmdlet does.
 func updateHostStorageCache(*call) error { return nil }
 
+// Parameters that name disks, partitions and volumes.
+func diskNames() []string      { return []string{"number", "uniqueid", "serialnumber", "friendlyname"} }
+func partitionNames() []string { return []string{"disknumber", "partitionnumber", "driveletter"} }
+func volumeNames() []string {
+	return []string{"driveletter", "uniqueid", "filesystemlabel", "friendlyname"}
+}
+
 func storageCmdlets() []cmdlet {
-	return []cmdlet{
+	return append([]cmdlet{
 		{
 			name:      "Get-Disk",
-			about:     "no disks: there are none",
-			run:       getDisk,
-			values:    []string{"number", "uniqueid", "serialnumber", "friendlyname"},
+			about:     "the data disks of the host; Windows' own disk, 0, is not there",
+			run:       reads((*call).chosenDisks),
+			values:    diskNames(),
 			positions: []string{"number"},
+			takes:     objectName,
 		},
 		{
 			name:      "Get-Volume",
-			about:     "the drives, with the size of the file system that each is on",
-			run:       getVolume,
-			values:    []string{"driveletter", "uniqueid", "filesystemlabel"},
+			about:     "the volumes of the data disks, and the drives, with the size of the file system that each is on",
+			run:       reads((*call).chosenVolumes),
+			values:    volumeNames(),
 			positions: []string{"driveletter"},
 			takes:     objectName,
 		},
 		{
 			name:      "Get-Partition",
-			about:     "the drives, each as a partition of no disk",
-			run:       getPartition,
-			values:    []string{"disknumber", "partitionnumber", "driveletter"},
-			positions: []string{"disknumber", "partitionnumber"},
+			about:     "the partitions of the data disks, and the other drives, each as a partition of no disk",
+			run:       reads((*call).chosenPartitions),
+			values:    partitionNames(),
+			positions: partitionNames()[:2],
 			takes:     objectName,
 		},
 		{
+			name:   "Get-PartitionSupportedSize",
+			about:  "the sizes that a partition can have: it can grow",
+			run:    getPartitionSupportedSize,
+			values: partitionNames(),
+			takes:  objectName,
+		},
+		{
 			name:  "Update-HostStorageCache",
-			about: "looks for disks anew, of which there are none",
+			about: "looks for disks anew, which each cmdlet does",
 			run:   updateHostStorageCache,
 		},
+	}, storageChanges()...)
+}
+
+// diskNumber is the number of the disk that an object is.
+func diskNumber(o *object) uint32 {
+	n, _ := o.props["number"].(int64)
+	return uint32(max(0, n)) //nolint:gosec // the number of a disk
+}
+
+// diskOf is the disk of that number.
+func (s storage) diskOf(number uint32) (hostdisk.Disk, error) {
+	i := slices.IndexFunc(s.disks, func(d hostdisk.Disk) bool { return d.Number == number })
+	if i < 0 {
+		return hostdisk.Disk{}, fmt.Errorf("there is no disk %d", number)
 	}
+	return s.disks[i], nil
 }

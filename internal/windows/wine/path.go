@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/google/uuid"
 )
 
 // What keeps a path from being resolved: it would end outside its drive, or outside the volume that it begins in.
@@ -66,9 +68,17 @@ type bound struct {
 	// parts lead from the drive to the folder, as they are on disk; asked are the same as somebody wrote them, perhaps
 	// over links.
 	parts, asked []string
-	// shares is the folder with the SMB shares that the host has mapped, \\server\share at server/share; empty: links
-	// to shares are not followed.
-	shares string
+	// mounted is what links may lead to beside the drive.
+	mounted Mounted
+}
+
+// Mounted are the folders of the machine in which other file systems are mounted for a host, where links of its drive
+// may lead. Empty: they are not followed.
+type Mounted struct {
+	// Shares has the SMB shares that the host has mapped, \\server\share at server/share.
+	Shares string
+	// Volumes has the volumes of the host's data disks, \\?\Volume{GUID}\ at GUID.
+	Volumes string
 }
 
 // errLeaves is the error for a path that leaves the folder.
@@ -82,25 +92,39 @@ func (b bound) errLeaves() error {
 // shares is where, beneath a prefix's dosdevices, SMB shares are mounted.
 const shares = "unc"
 
+// volumes is how the names of volumes begin there.
+const volumes = "volume{"
+
+// VolumeDevice is the name, in a prefix's dosdevices, of the volume of a partition's GUID: Wine finds \\?\Volume{GUID}\
+// there.
+func VolumeDevice(guid string) string { return volumes + guid + "}" }
+
 // follow says where a link in a folder leads, as Windows does: the link's text is put after the folder's path, .. goes
 // up by text, whatever the names before it are, and the result is to be resolved from the start. dir are the parts that
-// lead from the bound to the folder, without a link among them; so are those that it returns, which may be links. With
-// share they lead from the folder of the shares.
+// lead from the bound to the folder, without a link among them; so are those that it returns, which may be links. With a
+// root they lead from that folder, of the shares or of a volume.
 //
 // Windows programs' links are kept as texts for Linux: the text of one to C:\x is "../../dosdevices/c:/x", with as many
 // .. as lead up to the prefix (shim/hooks/README.md, "Links on disk").
-func (b bound) follow(dir []string, text string) (parts []string, share bool, err error) {
+func (b bound) follow(dir []string, text string) (parts []string, root string, err error) {
 	if strings.Contains(text, `\`) {
 		// A name for Linux and a path for Windows.
-		return nil, false, fmt.Errorf("symbolic link to %q: the text has a back slash", text)
+		return nil, "", fmt.Errorf("symbolic link to %q: the text has a back slash", text)
 	}
 	target := path.Clean(text)
 	if !path.IsAbs(text) {
 		target = path.Join(b.drive, path.Join(b.parts...), path.Join(dir...), text)
 	}
 	devices := path.Join(path.Dir(b.drive), "dosdevices")
-	if below, ok := strings.CutPrefix(target, path.Join(devices, shares)+"/"); ok && b.shares != "" {
-		return strings.Split(below, "/"), true, nil
+	if below, ok := strings.CutPrefix(target, path.Join(devices, shares)+"/"); ok && b.mounted.Shares != "" {
+		return strings.Split(below, "/"), b.mounted.Shares, nil
+	}
+	if below, ok := strings.CutPrefix(target, path.Join(devices, volumes)); ok && b.mounted.Volumes != "" {
+		guid, rest, _ := strings.Cut(below, "}")
+		if id, err := uuid.Parse(guid); err == nil && (rest == "" || rest[0] == '/') {
+			return strings.FieldsFunc(rest, func(c rune) bool { return c == '/' }),
+				path.Join(b.mounted.Volumes, id.String()), nil
+		}
 	}
 	for _, root := range []string{b.drive, path.Join(devices, "c:")} {
 		var parts []string
@@ -111,11 +135,11 @@ func (b bound) follow(dir []string, text string) (parts []string, share bool, er
 		}
 		for _, start := range [][]string{b.parts, b.asked} {
 			if len(parts) >= len(start) && slices.EqualFunc(start, parts[:len(start)], strings.EqualFold) {
-				return parts[len(start):], false, nil
+				return parts[len(start):], "", nil
 			}
 		}
 	}
-	return nil, false, fmt.Errorf("symbolic link to %q: %w", text, b.errLeaves())
+	return nil, "", fmt.Errorf("symbolic link to %q: %w", text, b.errLeaves())
 }
 
 // volumeRoot returns how many of parts name the folder of a volume: as many as the first pattern that matches. A

@@ -50,16 +50,17 @@ func unixPath(drive, winPath string) (string, error) {
 //
 // A path that begins in a volume never leads out of that volume. patterns say where volumes are, the first that matches
 // counts: paths below the drive in which * is any name. The way to a volume may have links, since only the node can
-// write there; it may lead to an SMB share that the host has mapped, which is the volume then.
-func OpenSource(drive, winPath string, patterns []string) (*os.File, error) {
-	file, err := openSource(drive, winPath, patterns)
+// write there; it may lead to what is mounted for the host, an SMB share or the volume of a disk, which is the volume
+// then.
+func OpenSource(drive, winPath string, patterns []string, mounted Mounted) (*os.File, error) {
+	file, err := openSource(drive, winPath, patterns, mounted)
 	if err != nil {
 		return nil, fmt.Errorf("open %q: %w", winPath, err)
 	}
 	return file, nil
 }
 
-func openSource(drive, winPath string, patterns []string) (*os.File, error) {
+func openSource(drive, winPath string, patterns []string, mounted Mounted) (*os.File, error) {
 	parts, err := splitWindows(winPath)
 	if err != nil {
 		return nil, err
@@ -69,10 +70,7 @@ func openSource(drive, winPath string, patterns []string) (*os.File, error) {
 		return nil, err
 	}
 	defer unix.Close(t.root)
-	t.shares, err = filepath.EvalSymlinks(filepath.Join(filepath.Dir(t.drive), "dosdevices", shares))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
+	t.mounted = mounted
 	if n := volumeRoot(parts, patterns); n > 0 {
 		p, err := t.open(parts[:n])
 		if err != nil {
@@ -153,20 +151,20 @@ func (t tree) find(parts []string) (place, error) {
 			return p, nil
 		}
 		parts = next.parts
-		if next.share {
-			if t, err = openDrive(t.shares); err != nil {
+		if next.root != "" {
+			if t, err = openDrive(next.root); err != nil {
 				return place{}, err
 			}
-			defer unix.Close(t.root) // once: there are no links out of the shares
+			defer unix.Close(t.root) // once: no link leads out of there
 		}
 	}
 	return place{}, errors.New("too many symbolic links")
 }
 
-// way is what a link leads to: parts from the tree's root, or from the folder of the shares.
+// way is what a link leads to: parts from the tree's root, or from another folder.
 type way struct {
 	parts []string
-	share bool
+	root  string
 }
 
 // walk resolves parts up to the first link; next is then the way to go on with.
@@ -188,11 +186,11 @@ func (t tree) walk(parts []string) (p place, next *way, err error) {
 		text, isLink, err := readLink(fd)
 		if err == nil && isLink {
 			_ = unix.Close(fd)
-			target, share, err := t.follow(done, text)
+			target, root, err := t.follow(done, text)
 			if err != nil {
 				return place{}, nil, fmt.Errorf("follow %q: %w", part, err)
 			}
-			return place{}, &way{slices.Concat(target, parts[i+1:]), share}, nil
+			return place{}, &way{slices.Concat(target, parts[i+1:]), root}, nil
 		}
 		if err != nil {
 			return place{}, nil, errors.Join(fmt.Errorf("read link %q: %w", part, err), unix.Close(fd))

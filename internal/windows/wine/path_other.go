@@ -11,7 +11,9 @@ import (
 func UnixPath(string, string) (string, error) { return "", errors.ErrUnsupported }
 
 // OpenSource works on Linux only.
-func OpenSource(string, string, []string) (*os.File, error) { return nil, errors.ErrUnsupported }
+func OpenSource(string, string, []string, Mounted) (*os.File, error) {
+	return nil, errors.ErrUnsupported
+}
 
 // OpenDevices works on Linux only.
 func OpenDevices(string) (*os.Root, error) { return nil, errors.ErrUnsupported }

@@ -21,7 +21,10 @@ func patterns() []string {
 // opens returns the folder that OpenSource opens.
 func opens(t *testing.T, drive, winPath string) (string, error) {
 	t.Helper()
-	file, err := OpenSource(drive, winPath, patterns())
+	prefix := filepath.Dir(drive)
+	file, err := OpenSource(drive, winPath, patterns(), Mounted{
+		Shares: filepath.Join(prefix, "shares"), Volumes: filepath.Join(prefix, "volumes"),
+	})
 	if err != nil {
 		return "", err
 	}
@@ -120,6 +123,58 @@ func TestOpenSource(t *testing.T) {
 	}
 	if info, err := os.Stat(filepath.Join(drive, v, "new/er")); err != nil || info.Mode().Perm() != 0o777 {
 		t.Errorf("a folder that was missing: %v, %v", info, err)
+	}
+}
+
+// TestOpenSourceMounted follows links of the drive to shares and volumes, and none out of these. What the prefix has as
+// their names does not count: the host may write there.
+func TestOpenSourceMounted(t *testing.T) {
+	const (
+		guid  = "3f2504e0-4f89-41d3-9a0c-0305e82c3301"
+		other = "3f2504e0-4f89-41d3-9a0c-0305e82c3302"
+		csi   = "var/lib/kubelet/pods/uid/volumes/kubernetes.io~csi/c"
+		empty = "var/lib/kubelet/pods/uid/volumes/kubernetes.io~empty-dir/v"
+		up    = "../../../../../../../../"
+	)
+	prefix, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []string{
+		"Files/staged", "Files/" + csi, "Files/" + empty, "shares/server/share/sub", "volumes/" + guid + "/sub", "volumes/" + other,
+		"secret", "dosdevices",
+	} {
+		if err := os.MkdirAll(filepath.Join(prefix, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{
+		"Files/staged/v":                  "../../dosdevices/./volume{" + guid + "}/",
+		"Files/staged/s":                  "../../dosdevices/unc/server/share",
+		"Files/" + csi + "/mount":         up + "../dosdevices/c:/staged/v",
+		"Files/staged/none":               "../../dosdevices/volume{3f2504e0-4f89-41d3-9a0c-0305e82c3303}",
+		"Files/staged/odd":                "../../dosdevices/volume{../secret}",
+		"Files/" + empty + "/v":           up + "../dosdevices/volume{" + guid + "}",
+		"volumes/" + guid + "/other":      "../" + other,
+		"volumes/" + guid + "/again":      "../../dosdevices/volume{" + other + "}",
+		"volumes/" + guid + "/in":         "sub",
+		"dosdevices/volume{" + guid + "}": "../secret",
+		"dosdevices/unc":                  "../secret",
+	} {
+		if err := os.Symlink(text, filepath.Join(prefix, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	winEmpty := `C:\` + strings.ReplaceAll(empty, "/", `\`)
+	for path, want := range map[string]string{
+		`C:\staged\v`: "volumes/" + guid, `C:\staged\V\SUB`: "volumes/" + guid + "/sub", `C:\staged\v\in`: "volumes/" + guid + "/sub",
+		`C:\staged\s\sub`: "shares/server/share/sub", `C:\` + strings.ReplaceAll(csi, "/", `\`) + `\mount\sub`: "volumes/" + guid + "/sub",
+		`C:\staged\none`: "", `C:\staged\odd`: "", `C:\staged\v\other`: "", `C:\staged\v\again`: "", winEmpty + `\v`: "",
+	} {
+		got, err := opens(t, filepath.Join(prefix, "Files"), path)
+		if err == nil != (want != "") || err == nil && got != filepath.Join(prefix, want) {
+			t.Errorf("%s: %q, %v, want %q", path, got, err, want)
+		}
 	}
 }
 

@@ -84,6 +84,18 @@ func SMBSocket(runDir string) string { return filepath.Join(PipesDir(runDir), "s
 // path.
 func SharesDir(runDir string) string { return filepath.Join(runDir, "shares") }
 
+// DiskSocket is where programs of the host ask for its data disks, by the host's pipe.
+func DiskSocket(runDir string) string { return filepath.Join(PipesDir(runDir), "disk.sock") }
+
+// OperatorSocket is where the machine's operator does, who also gives and takes disks. Windows programs do not see it.
+func OperatorSocket(runDir string) string { return filepath.Join(runDir, "disk.sock") }
+
+// DisksDir is the folder of the files of the host's data disks, in a host's folder of state.
+func DisksDir(stateDir string) string { return filepath.Join(stateDir, "disks") }
+
+// VolumesDir is where their volumes are mounted. The host and its HostProcess containers see it at the same path.
+func VolumesDir(runDir string) string { return filepath.Join(runDir, "volumes") }
+
 // Subnets are a cluster's subnets of one address family.
 type Subnets struct {
 	Pods     netip.Prefix `json:"pods"`

@@ -1,0 +1,284 @@
+package disks
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/base/atomicfile"
+	"mullion.dev/mullion/internal/windows/hostdisk"
+	"mullion.dev/mullion/internal/windows/wine"
+)
+
+// mostDisks bounds the disks of a host: each volume has a loop device of the machine.
+const mostDisks = 64
+
+// requestTimeout bounds a request.
+const requestTimeout = 10 * time.Minute
+
+// Server has the disks of a host.
+type Server struct {
+	// Dir is where the disks' files are.
+	Dir string
+	// Mounts is where volumes are mounted, each at the GUID of its partition. Nobody else writes there, and the host
+	// sees it at the same path.
+	Mounts string
+	// Prefix is the host's Wine prefix, whose dosdevices hold drive letters and the names of volumes. The host's programs
+	// may write there.
+	Prefix string
+	Log    *slog.Logger
+
+	mu    sync.Mutex // one request at a time
+	state state
+}
+
+// Open reads which disks there are, and mounts their volumes. A volume that cannot be mounted is only logged.
+func (s *Server) Open(ctx context.Context) error {
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var err error
+	if s.state, err = load(s.Dir); err != nil {
+		return err
+	}
+	for _, r := range s.state.Disks {
+		if d := s.describe(ctx, r); d.Fault != "" {
+			s.Log.Error("disk of the host", "number", d.Number, "error", d.Fault)
+		}
+	}
+	return nil
+}
+
+// Serve answers on l until ctx ends. Only an operator is given, and takes, disks.
+func (s *Server) Serve(ctx context.Context, l net.Listener, operator bool) error {
+	var open sync.WaitGroup
+	defer open.Wait()
+	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
+	defer stop()
+	for {
+		conn, err := l.Accept()
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		open.Go(func() {
+			defer conn.Close()
+			_ = conn.SetDeadline(time.Now().Add(requestTimeout)) // a socket has deadlines
+			if err := json.NewEncoder(conn).Encode(s.answer(ctx, conn, operator)); err != nil {
+				s.Log.Warn("answer about disks", "error", err)
+			}
+		})
+	}
+}
+
+func (s *Server) answer(ctx context.Context, conn io.Reader, operator bool) (a hostdisk.Answer) {
+	request, err := hostdisk.Hear(conn)
+	if err == nil && !operator && slices.Contains(hostdisk.Operators(), request.Do) {
+		err = errors.New("only the machine's operator may do that")
+	}
+	if err != nil {
+		return hostdisk.Answer{Error: "Invalid Parameter: " + err.Error(), Code: 5}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if a.Number, err = s.carryOut(ctx, request); err != nil {
+		s.Log.Warn("disks", "do", request.Do, "disk", request.Disk, "error", err)
+		a.Error, a.Code = answerOf(err)
+		return a
+	}
+	for _, r := range s.state.Disks {
+		a.Disks = append(a.Disks, s.describe(ctx, r))
+	}
+	return a
+}
+
+// carryOut does what is asked for. It returns the number of what was made.
+func (s *Server) carryOut(ctx context.Context, r hostdisk.Request) (uint32, error) {
+	switch r.Do {
+	case hostdisk.Get:
+		return 0, nil
+	case hostdisk.Attach:
+		return s.attachDisk(r)
+	}
+	i := slices.IndexFunc(s.state.Disks, func(d record) bool { return d.Number == r.Disk })
+	if i < 0 {
+		return 0, refused(5, fmt.Sprintf("The host has no disk %d.", r.Disk))
+	}
+	d, err := s.open(&s.state.Disks[i])
+	if err != nil {
+		return 0, err
+	}
+	defer d.file.Close()
+	switch r.Do {
+	case hostdisk.Grow:
+		return 0, d.growFile(r.Size)
+	case hostdisk.Detach:
+		return 0, d.remove()
+	case hostdisk.Set:
+		return 0, d.set(ctx, r)
+	}
+	switch {
+	case d.record.Offline:
+		return 0, refused(41003, "The disk is offline.")
+	case d.record.ReadOnly && r.Do != hostdisk.AddPath && r.Do != hostdisk.RemovePath && r.Do != hostdisk.Flush:
+		return 0, refused(41002, "The disk is read only.")
+	case r.Do == hostdisk.Initialize:
+		return 0, d.initialize()
+	}
+	return d.changeTable(ctx, r)
+}
+
+// attachDisk gives the host a new disk.
+func (s *Server) attachDisk(r hostdisk.Request) (uint32, error) {
+	if len(s.state.Disks) >= mostDisks {
+		return 0, refused(40002, fmt.Sprintf("There are not enough resources: the host has %d disks.", mostDisks))
+	}
+	id := make([]byte, 8)
+	_, _ = rand.Read(id) // never fails
+	made := record{Number: s.free(), Serial: strings.ToUpper(hex.EncodeToString(id)), Name: r.Label}
+	if made.Name == "" {
+		made.Name = "Mullion Virtual Disk"
+	}
+	file := s.file(made)
+	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return 0, err
+	}
+	err = errors.Join(f.Truncate(r.Size), f.Close())
+	if err == nil {
+		s.state.Disks = append(s.state.Disks, made)
+		if err = s.save(); err != nil {
+			s.state.Disks = s.state.Disks[:len(s.state.Disks)-1]
+		}
+	}
+	if err != nil {
+		return 0, errors.Join(fmt.Errorf("make a disk of %d bytes: %w", r.Size, err), os.Remove(file))
+	}
+	s.Log.Info("disk attached", "number", made.Number, "serial", made.Serial, "size", r.Size)
+	return made.Number, nil
+}
+
+func (s *Server) file(r record) string { return filepath.Join(s.Dir, r.Serial+".img") }
+
+// describe is a disk as it is now. Its volumes are mounted, if they are not.
+func (s *Server) describe(ctx context.Context, r record) hostdisk.Disk {
+	d := hostdisk.Disk{
+		Number: r.Number, Name: r.Name, Serial: r.Serial, ID: identifier(r.Serial), Bus: "SAS",
+		Location: fmt.Sprintf("Integrated : Bus 0 : Device 1 : Function 0 : Adapter 1 : Port 0 : Target 0 : LUN %d", r.Number-1),
+		Offline:  r.Offline,
+		ReadOnly: r.ReadOnly,
+	}
+	opened, err := s.open(&r)
+	if err == nil {
+		defer opened.file.Close()
+		err = errors.Join(s.nameDisk(r), opened.describe(ctx, &d))
+	}
+	if err != nil {
+		d.Fault = err.Error()
+	}
+	return d
+}
+
+// identifier is a disk's name for SCSI: NAA, locally assigned (SPC-4, 7.8.6.6.4), of its serial number.
+func identifier(serial string) string {
+	id, err := hex.DecodeString(serial)
+	if err != nil || len(id) != 8 {
+		return ""
+	}
+	id[0] = id[0]&0x0f | 0x30
+	return hex.EncodeToString(id)
+}
+
+// link has a name of the prefix's devices lead to what is in Mounts.
+func (s *Server) link(target string, names ...string) error {
+	devices, err := wine.OpenDevices(s.Prefix)
+	if err != nil {
+		return err
+	}
+	defer devices.Close()
+	target = filepath.Join(s.Mounts, target)
+	for _, name := range names {
+		if text, err := devices.Readlink(name); err == nil && text == target {
+			continue
+		}
+		if err := devices.RemoveAll(name); err != nil {
+			return err
+		}
+		if err := devices.Symlink(target, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// device is the name of a disk's device, below Mounts and in the prefix. Its file says what the disk answers of itself
+// (shim/hooks/disk.c).
+func device(r record) string { return fmt.Sprintf("physicaldrive%d", r.Number) }
+
+// nameDisk gives the disk the name by which programs open it.
+func (s *Server) nameDisk(r record) error {
+	text := fmt.Sprintf("%d %s", r.Number, identifier(r.Serial))
+	file := filepath.Join(s.Mounts, device(r))
+	if have, err := os.ReadFile(file); err != nil || string(have) != text {
+		if err := atomicfile.Write(file, []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return s.link(device(r), device(r))
+}
+
+// name gives the volume the name by which Wine finds \\?\Volume{GUID}\, and its drive letter.
+func (s *Server) name(p hostdisk.Part) error {
+	names := []string{wine.VolumeDevice(p.GUID)}
+	if l := p.Letter(); l != "" {
+		names = append(names, strings.ToLower(l)+":")
+	}
+	return s.link(p.GUID, names...)
+}
+
+// unname takes names of the prefix away.
+func (s *Server) unname(names ...string) error {
+	devices, err := wine.OpenDevices(s.Prefix)
+	if err != nil {
+		return err
+	}
+	defer devices.Close()
+	for _, name := range names {
+		if err := devices.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// letterFree reports whether a drive letter leads to nothing.
+func (s *Server) letterFree(path string) (bool, error) {
+	devices, err := wine.OpenDevices(s.Prefix)
+	if err != nil {
+		return false, err
+	}
+	defer devices.Close()
+	_, err = devices.Lstat(strings.ToLower(path))
+	if errors.Is(err, unix.ENOENT) {
+		return true, nil
+	}
+	return false, err
+}

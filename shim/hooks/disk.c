@@ -1,0 +1,111 @@
+/*
+ * Data disks of a host, \\.\PHYSICALDRIVEn: a disk's number and its name for SCSI.
+ *
+ * The host's agent has a file volumes/physicaldriveN, which the host cannot change, and to which dosdevices/physicaldriveN leads; it has the number and
+ * the name, "1 3000000000000000". So Wine opens \\.\PHYSICALDRIVEn as that file. The bytes of the disk are nobody's to read. Codes and structures:
+ * winioctl.h, and https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-ioctl_storage_query_property.
+ */
+#include "disk.h"
+
+#include <string.h>
+
+#include "hooks.h"
+#include "path.h"
+#include "table.h"
+
+#define CODE_GET_DEVICE_NUMBER 0x2d1080u
+#define CODE_QUERY_PROPERTY 0x2d1400u
+#define DEVICE_DISK 7     /* FILE_DEVICE_DISK */
+#define PROPERTY_ID 2     /* StorageDeviceIdProperty */
+#define STANDARD_QUERY 0  /* PropertyStandardQuery */
+#define CODE_SET_BINARY 1 /* StorageIdCodeSetBinary */
+#define TYPE_FCPH_NAME 3  /* StorageIdTypeFCPHName: NAA */
+#define ID_SIZE 8
+
+struct device_number
+{
+    ULONG type, number, partition;
+};
+
+struct id_descriptor
+{
+    ULONG version, size, count;
+    ULONG code_set, type;
+    USHORT id_size, next;
+    ULONG association;
+    BYTE id[ID_SIZE];
+};
+
+static int digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Reads number and name of the disk that a handle is of; FALSE: it is of none. */
+static BOOL read_disk(HANDLE handle, ULONG *number, BYTE *id)
+{
+    static const char file[] = "/volumes/physicaldrive";
+    char *path = heap_alloc(LINUX_PATH_MAX), text[64] = {0}, *end = text;
+    int fd = fd_of_handle(handle);
+    BOOL found = FALSE;
+
+    if (path && fd >= 0 && lx_fd_path(fd, path, LINUX_PATH_MAX) > 0 && (found = strstr(path, file) != NULL))
+        found = lx_pread(fd, text, sizeof(text) - 1, 0) > 0;
+    if (fd >= 0)
+        lx_close(fd);
+    heap_free(path);
+    if (!found)
+        return FALSE;
+    for (*number = 0; *end >= '0' && *end <= '9'; end++)
+        *number = *number * 10 + (ULONG)(*end - '0');
+    if (*end++ != ' ')
+        return FALSE;
+    for (unsigned i = 0; i < ID_SIZE; i++)
+    {
+        int high = digit(end[2 * i]), low = high < 0 ? -1 : digit(end[2 * i + 1]);
+
+        if (low < 0)
+            return FALSE;
+        id[i] = (BYTE)(high << 4 | low);
+    }
+    return TRUE;
+}
+
+static NTSTATUS query_id(const ULONG *query, ULONG in_size, void *out, ULONG out_size, const BYTE *id, ULONG_PTR *used)
+{
+    struct id_descriptor answer = {FIELD_OFFSET(struct id_descriptor, code_set), sizeof(answer), 1, CODE_SET_BINARY, TYPE_FCPH_NAME, ID_SIZE, 0, 0, {0}};
+
+    if (in_size < 2 * sizeof(ULONG))
+        return STATUS_INVALID_PARAMETER;
+    if (query[0] != PROPERTY_ID || query[1] != STANDARD_QUERY)
+        return STATUS_NOT_SUPPORTED;
+    memcpy(answer.id, id, ID_SIZE);
+    *used = out_size < sizeof(answer) ? out_size : sizeof(answer);
+    memcpy(out, &answer, *used); /* a caller with less room reads the size first */
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS disk_control(NTSTATUS status, HANDLE handle, HANDLE event, IO_STATUS_BLOCK *io, ULONG code, const void *in, ULONG in_size, void *out, ULONG out_size)
+{
+    ULONG_PTR used = 0;
+    BYTE id[ID_SIZE];
+    ULONG number;
+
+    if (status >= 0 || (code != CODE_GET_DEVICE_NUMBER && code != CODE_QUERY_PROPERTY) || !read_disk(handle, &number, id))
+        return status;
+    if (code == CODE_GET_DEVICE_NUMBER)
+    {
+        struct device_number answer = {DEVICE_DISK, number, 0};
+
+        status = out_size < sizeof(answer) ? STATUS_BUFFER_TOO_SMALL : STATUS_SUCCESS;
+        if (!status)
+            memcpy(out, &answer, used = sizeof(answer));
+    }
+    else
+        status = query_id(in, in_size, out, out_size, id, &used);
+    io->Status = status;
+    io->Information = used;
+    if (event)
+        SetEvent(event);
+    return status;
+}

@@ -1,0 +1,12 @@
+/* What a data disk of a host answers of itself: disk.c. */
+#ifndef MULLION_DISK_H
+#define MULLION_DISK_H
+
+#include "nt.h"
+
+#define DEVICE_MASS_STORAGE 0x2d /* the high half of IOCTL_STORAGE_…: FILE_DEVICE_MASS_STORAGE */
+
+/* The answer to a control code for mass storage, after Wine's own: only where that failed and the handle is a disk's. */
+NTSTATUS disk_control(NTSTATUS status, HANDLE handle, HANDLE event, IO_STATUS_BLOCK *io, ULONG code, const void *in, ULONG in_size, void *out, ULONG out_size);
+
+#endif
