@@ -2,8 +2,9 @@
 // mounts. The cmdlets of the host ask for them, and the operator gives and takes disks (package hostdisk).
 //
 // A disk is a sparse file. It has the partition table that Windows writes, GPT, and in each formatted partition a file
-// system of the kernel's, ext4, which programs see as NTFS. So a volume has a size that the kernel keeps to, and what
-// was flushed survives whatever is killed: nothing but the kernel is between a program and the file.
+// system of the kernel's, XFS, which programs see as NTFS. So a volume has a size that the kernel keeps to, and what
+// was flushed survives whatever is killed: nothing but the kernel is between a program and the file. XFS and not ext4,
+// which grows while it is used only for who has CAP_SYS_RESOURCE.
 //
 //	RAW --Initialize--> GPT --Partition--> partition --Format--> volume, mounted at <Mounts>/<GUID>
 //

@@ -3,7 +3,6 @@ package disks
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -46,21 +45,17 @@ func (v volume) extent() extent {
 	return extent{offset: v.part.Offset, size: v.part.Size, readOnly: v.readOnly}
 }
 
-// Places in the superblock of ext4 (https://docs.kernel.org/filesystems/ext4/super.html).
-const (
-	superblock = 1024
-	superMagic = 56
-	superName  = 120
-)
+// superName is where XFS' superblock, which begins with XFSB, has the file system's name, of 12 bytes
+// (https://git.kernel.org/pub/scm/fs/xfs/xfs-documentation.git, "Superblocks").
+const superName = 108
 
 // ours reports whether the partition has a file system of this package.
 func (v volume) ours() (bool, error) {
-	head := make([]byte, superblock)
-	if _, err := v.disk.ReadAt(head, v.part.Offset+superblock); err != nil {
+	head := make([]byte, sector)
+	if _, err := v.disk.ReadAt(head, v.part.Offset); err != nil {
 		return false, fmt.Errorf("read the file system: %w", err)
 	}
-	name, _, _ := bytes.Cut(head[superName:superName+16], []byte{0})
-	return binary.LittleEndian.Uint16(head[superMagic:]) == 0xEF53 && string(name) == mark, nil
+	return string(head[:4]) == "XFSB" && string(head[superName:superName+len(mark)]) == mark, nil
 }
 
 // foreign is the file system that another system has made, by blkid's name; empty: none that is known.
@@ -81,13 +76,13 @@ func (v volume) foreign(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// run runs a tool for file systems on an open device.
-func run(ctx context.Context, device *os.File, tool string, args ...string) error {
+// run runs a tool for file systems.
+func run(ctx context.Context, tool string, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, toolTimeout)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, tool, append(args, device.Name())...).CombinedOutput()
+	out, err := exec.CommandContext(ctx, tool, args...).CombinedOutput()
 	if errors.Is(err, exec.ErrNotFound) {
-		return fmt.Errorf("%w (Debian's package e2fsprogs has it)", err)
+		return fmt.Errorf("%w (Debian's package xfsprogs has it)", err)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w: %s", tool, err, bytes.TrimSpace(out))
@@ -128,8 +123,8 @@ func (v volume) open() error {
 	if v.readOnly {
 		flags |= unix.MS_RDONLY
 	}
-	// minixdf: the size is that of the whole partition, as NTFS has it. discard: what is deleted is no longer in the file.
-	err = unix.Mount(device.Name(), v.mount, "ext4", flags, "minixdf,discard,errors=remount-ro")
+	// discard: what is deleted is no longer in the file. nouuid: a copy of a disk may be there too.
+	err = unix.Mount(device.Name(), v.mount, "xfs", flags, "discard,nouuid")
 	if err != nil {
 		return errors.Join(fmt.Errorf("mount the volume %s: %w", v.part.GUID, err), os.Remove(v.mount))
 	}
@@ -175,8 +170,7 @@ func (v volume) format(ctx context.Context, label string) error {
 		return err
 	}
 	defer device.Close()
-	// No block is kept for root: a full volume is full for everybody.
-	if err := run(ctx, device, "mkfs.ext4", "-q", "-F", "-m", "0", "-L", mark); err != nil {
+	if err := run(ctx, "mkfs.xfs", "-q", "-f", "-L", mark, device.Name()); err != nil {
 		return err
 	}
 	if err := v.open(); err != nil {
@@ -188,7 +182,7 @@ func (v volume) format(ctx context.Context, label string) error {
 	}
 	defer root.Close()
 	// Everybody may write there, as on a volume that Windows has formatted.
-	return errors.Join(root.Remove("lost+found"), root.Chmod(".", 0o777), v.setLabel(label))
+	return errors.Join(root.Chmod(".", 0o777), v.setLabel(label))
 }
 
 func (v volume) setLabel(label string) error {
@@ -208,7 +202,7 @@ func (v volume) grow(ctx context.Context) error {
 	if err := extend(device, v.part.Size); err != nil {
 		return fmt.Errorf("extend the volume's device: %w", err)
 	}
-	return run(ctx, device, "resize2fs")
+	return run(ctx, "xfs_growfs", v.mount)
 }
 
 // flush writes what is cached to the disk.

@@ -148,12 +148,13 @@ type Answer struct {
 // InUse is the code of what a program or a container keeps from happening.
 const InUse = 6
 
-// Limits: of what is read from a pipe, in bytes; of a label (NTFS's own) and a path, in UTF-16; of a disk, in bytes.
+// Limits: of what is read from a pipe, in bytes; of a label (NTFS's own) and a path, in UTF-16; of a disk, in bytes: XFS
+// wants 300 MiB for a volume.
 const (
 	mostBytes = 1 << 20
 	mostLabel = 32
 	mostPath  = 260
-	LeastDisk = 64 << 20
+	LeastDisk = 320 << 20
 	MostDisk  = 16 << 40
 )
 
