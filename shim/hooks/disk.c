@@ -1,8 +1,8 @@
 /*
- * Data disks of a host, \\.\PHYSICALDRIVEn: a disk's number and its name for SCSI.
+ * Data disks of a host, \\.\PHYSICALDRIVEn: a disk's number and its name for SCSI; names of files on their volumes.
  *
  * The host's agent has a file volumes/physicaldriveN, which the host cannot change, and to which dosdevices/physicaldriveN leads; it has the number and
- * the name, "1 3000000000000000". So Wine opens \\.\PHYSICALDRIVEn as that file. The bytes of the disk are nobody's to read. Codes and structures:
+ * the name, "1 3000000000000000"; and volumes/GUID.path, with the access path of the volume that is mounted at volumes/GUID. So Wine opens \\.\PHYSICALDRIVEn as that file. The bytes of the disk are nobody's to read. Codes and structures:
  * winioctl.h, and https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-ioctl_storage_query_property.
  */
 #include "disk.h"
@@ -21,6 +21,7 @@
 #define CODE_SET_BINARY 1 /* StorageIdCodeSetBinary */
 #define TYPE_FCPH_NAME 3  /* StorageIdTypeFCPHName: NAA */
 #define ID_SIZE 8
+#define GUID_LENGTH 36
 
 struct device_number
 {
@@ -107,5 +108,74 @@ NTSTATUS disk_control(NTSTATUS status, HANDLE handle, HANDLE event, IO_STATUS_BL
     io->Information = used;
     if (event)
         SetEvent(event);
+    return status;
+}
+
+/* Reads the access path of the volume that a Linux path leads to, in UTF-16; rest is what follows the volume in the path. Returns its length, or 0. */
+static ULONG access_path(char *path, WCHAR *name, ULONG room, const char **rest)
+{
+    static const char volumes[] = "/volumes/", end[] = ".path";
+    char *guid = strstr(path, volumes), *text = NULL, file[LINUX_PATH_MAX];
+    SIZE_T length;
+    INT64 got = 0;
+    int fd;
+
+    if (!guid)
+        return 0;
+    guid += sizeof(volumes) - 1;
+    length = (SIZE_T)(guid - path) + GUID_LENGTH;
+    if (strlen(guid) < GUID_LENGTH || (path[length] && path[length] != '/') || length + sizeof(end) > sizeof(file))
+        return 0;
+    memcpy(file, path, length);
+    memcpy(file + length, end, sizeof(end));
+    *rest = path + length;
+    if ((fd = lx_openat(LX_AT_FDCWD, file, LX_O_RDONLY | LX_O_NOFOLLOW | LX_O_CLOEXEC)) < 0)
+        return 0;
+    if ((text = heap_alloc(LINUX_PATH_MAX)))
+        got = lx_pread(fd, text, LINUX_PATH_MAX - 1, 0);
+    lx_close(fd);
+    got = got > 0 ? utf16_of(text, (ULONG)got, name, room) : 0;
+    heap_free(text);
+    return (ULONG)got;
+}
+
+NTSTATUS disk_name(NTSTATUS status, void *buffer, ULONG length, ULONG *needed)
+{
+    static const WCHAR head[] = L"\\??\\unix\\";
+    const ULONG unix_name = sizeof(head) / sizeof(WCHAR) - 2, nt_head = 4; /* \??\unix and \??\ */
+    UNICODE_STRING *name = buffer;
+    WCHAR *made = NULL;
+    const char *rest;
+    char *path;
+    ULONG chars;
+
+    if (status || name->Length < sizeof(head) || wcsncmp(name->Buffer, head, unix_name + 1) || !(path = heap_alloc(LINUX_PATH_MAX)))
+        return status;
+    utf8_of(name->Buffer + unix_name, name->Length - unix_name * sizeof(WCHAR), path, LINUX_PATH_MAX);
+    for (char *p = path; *p; p++)
+        if (*p == '\\')
+            *p = '/';
+    if ((made = heap_alloc(2 * LINUX_PATH_MAX * sizeof(WCHAR))) && (chars = access_path(path, made + nt_head, LINUX_PATH_MAX, &rest)))
+    {
+        memcpy(made, head, nt_head * sizeof(WCHAR));
+        chars += nt_head;
+        chars += utf16_of(rest, (ULONG)strlen(rest), made + chars, LINUX_PATH_MAX);
+        for (ULONG i = 0; i < chars; i++)
+            if (made[i] == '/')
+                made[i] = '\\';
+        if (needed)
+            *needed = sizeof(*name) + (chars + 1) * sizeof(WCHAR);
+        if (sizeof(*name) + (chars + 1) * sizeof(WCHAR) > length)
+            status = STATUS_BUFFER_OVERFLOW;
+        else
+        {
+            made[chars] = 0;
+            memcpy(name->Buffer, made, (chars + 1) * sizeof(WCHAR));
+            name->Length = (USHORT)(chars * sizeof(WCHAR));
+            name->MaximumLength = (USHORT)(name->Length + sizeof(WCHAR));
+        }
+    }
+    heap_free(made);
+    heap_free(path);
     return status;
 }

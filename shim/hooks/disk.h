@@ -9,4 +9,10 @@
 /* The answer to a control code for mass storage, after Wine's own: only where that failed and the handle is a disk's. */
 NTSTATUS disk_control(NTSTATUS status, HANDLE handle, HANDLE event, IO_STATUS_BLOCK *io, ULONG code, const void *in, ULONG in_size, void *out, ULONG out_size);
 
+/*
+ * The answer to NtQueryObject for a file's name (ObjectNameInformation), after Wine's own: a file of a volume is called by the volume's first access path,
+ * as on Windows, and not by its place on the machine.
+ */
+NTSTATUS disk_name(NTSTATUS status, void *buffer, ULONG length, ULONG *needed);
+
 #endif

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "disk.h"
 #include "entry.h"
 #include "hooks.h"
 #include "stdhandle.h"
@@ -187,6 +188,8 @@ static NTSTATUS WINAPI hook_NtQueryObject(HANDLE handle, ULONG class, void *buff
     ULONG chars, total;
 
     status = original.NtQueryObject(handle, class, buffer, length, needed);
+    if (class == 1)
+        status = disk_name(status, buffer, length, needed);
     if (!link)
         return status;
     last[0] = '\\';

@@ -2,6 +2,9 @@ module mullion.dev/mullion/upstream/csi-proxy
 
 go 1.26.0
 
+// As upstream builds it, whose go.mod has this version: a mount point of a volume is a link to it.
+godebug default=go1.20
+
 // csi-proxy's own go.mod has its client in a folder of its repository. v1.3.0 is that client as a module; the protocols are the same.
 replace github.com/kubernetes-csi/csi-proxy/client => github.com/kubernetes-csi/csi-proxy/client v1.3.0
 

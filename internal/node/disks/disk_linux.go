@@ -110,7 +110,7 @@ func (d disk) remove() error {
 		return err
 	}
 	d.Log.Info("disk taken away", "number", gone.Number, "serial", gone.Serial)
-	return errors.Join(d.unname(device(gone)), os.Remove(filepath.Join(d.Mounts, device(gone))), os.Remove(d.Server.file(gone)))
+	return errors.Join(d.unname(device(gone)), d.write(device(gone), ""), os.Remove(d.Server.file(gone)))
 }
 
 // closeAll unmounts the disk's volumes. With forget their access paths go too.
@@ -146,7 +146,7 @@ func (d disk) closeVolume(p hostdisk.Part, forget bool) error {
 	if forget {
 		delete(d.state.Paths, p.GUID)
 	}
-	return d.unname(names...)
+	return errors.Join(d.unname(names...), d.write(p.GUID+pathFile, ""))
 }
 
 // set sets the disk offline or online, and read-only or not.
@@ -338,6 +338,6 @@ func (d disk) removePath(p hostdisk.Part, path string) error {
 			return err
 		}
 	}
-	d.state.Paths[p.GUID] = kept
-	return d.save()
+	d.state.Paths[p.GUID], p.Paths = kept, kept
+	return errors.Join(d.save(), d.name(p))
 }

@@ -235,14 +235,8 @@ func device(r record) string { return fmt.Sprintf("physicaldrive%d", r.Number) }
 
 // nameDisk gives the disk the name by which programs open it.
 func (s *Server) nameDisk(r record) error {
-	text := fmt.Sprintf("%d %s", r.Number, identifier(r.Serial))
-	file := filepath.Join(s.Mounts, device(r))
-	if have, err := os.ReadFile(file); err != nil || string(have) != text {
-		if err := atomicfile.Write(file, []byte(text), 0o644); err != nil {
-			return err
-		}
-	}
-	return s.link(device(r), device(r))
+	return errors.Join(s.link(device(r), device(r)),
+		s.write(device(r), fmt.Sprintf("%d %s", r.Number, identifier(r.Serial))))
 }
 
 // name gives the volume the name by which Wine finds \\?\Volume{GUID}\, and its drive letter.
@@ -251,7 +245,30 @@ func (s *Server) name(p hostdisk.Part) error {
 	if l := p.Letter(); l != "" {
 		names = append(names, strings.ToLower(l)+":")
 	}
-	return s.link(p.GUID, names...)
+	path := ""
+	if l := p.Letter(); l != "" {
+		path = l + ":"
+	} else if len(p.Paths) > 0 {
+		path = p.Paths[0]
+	}
+	return errors.Join(s.link(p.GUID, names...), s.write(p.GUID+pathFile, path))
+}
+
+// pathFile is the end of the name of a file, beside a volume's mount, with the volume's access path: the hooks call the
+// volume's files by it (shim/hooks/disk.c).
+const pathFile = ".path"
+
+// write writes a file of Mounts, if it is another; without a text it removes it.
+func (s *Server) write(name, text string) error {
+	file := filepath.Join(s.Mounts, name)
+	have, err := os.ReadFile(file)
+	switch {
+	case text == "" && err == nil:
+		return os.Remove(file)
+	case text == "" || err == nil && string(have) == text:
+		return nil
+	}
+	return atomicfile.Write(file, []byte(text), 0o644)
 }
 
 // unname takes names of the prefix away.

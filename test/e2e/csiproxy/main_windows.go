@@ -1,6 +1,7 @@
 // Command csiproxy is for the test of upstream's csi-proxy.exe. It calls one method of one of csi-proxy's groups, with
-// csi-proxy's own client, or it is a CSI node driver for shares of SMB servers that does all that it does on the node
-// by csi-proxy, as kubernetes-csi/csi-driver-smb did. It is built for Windows.
+// csi-proxy's own client, or it is a CSI node driver, for shares of SMB servers or for disks of the node, that does all
+// that it does on the node by csi-proxy, as kubernetes-csi/csi-driver-smb and the drivers of clouds do. It is built for
+// Windows.
 package main
 
 import (
@@ -12,12 +13,17 @@ import (
 	"time"
 
 	disk "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1"
+	disk1 "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1beta1"
+	disk2 "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1beta2"
+	disk3 "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1beta3"
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/groups/filesystem/v1"
 	filesystem2 "github.com/kubernetes-csi/csi-proxy/client/groups/filesystem/v2alpha1"
 	iscsi "github.com/kubernetes-csi/csi-proxy/client/groups/iscsi/v1alpha2"
 	smb "github.com/kubernetes-csi/csi-proxy/client/groups/smb/v1"
 	system "github.com/kubernetes-csi/csi-proxy/client/groups/system/v1alpha1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/groups/volume/v1"
+	volume1 "github.com/kubernetes-csi/csi-proxy/client/groups/volume/v1beta1"
+	volume3 "github.com/kubernetes-csi/csi-proxy/client/groups/volume/v1beta3"
 	volume2 "github.com/kubernetes-csi/csi-proxy/client/groups/volume/v2alpha1"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -43,8 +49,11 @@ func run(args []string) error {
 	case len(args) == 2 && args[0] == "serve":
 		d := csinode.Driver{Name: driverName, Node: args[1], Registry: driverName}
 		return d.Serve(&driver{node: args[1]})
+	case len(args) == 2 && args[0] == "serve-disks":
+		d := csinode.Driver{Name: diskDriverName, Node: args[1], Registry: diskDriverName}
+		return d.Serve(&diskDriver{driver{node: args[1]}})
 	}
-	return errors.New("usage: csiproxy call GROUP METHOD REQUEST-IN-JSON | csiproxy serve NODE")
+	return errors.New("usage: csiproxy call GROUP METHOD REQUEST-IN-JSON | csiproxy serve|serve-disks NODE")
 }
 
 // closer is a client of one of the groups.
@@ -59,6 +68,12 @@ func clients() map[string]func() (closer, error) {
 		"smb":        func() (closer, error) { return smb.NewClient() },
 		"system":     func() (closer, error) { return system.NewClient() },
 		"volume":     func() (closer, error) { return volume.NewClient() },
+		// older versions, of which csi-proxy.exe serves each
+		"disk-v1beta1":   func() (closer, error) { return disk1.NewClient() },
+		"disk-v1beta2":   func() (closer, error) { return disk2.NewClient() },
+		"disk-v1beta3":   func() (closer, error) { return disk3.NewClient() },
+		"volume-v1beta1": func() (closer, error) { return volume1.NewClient() },
+		"volume-v1beta3": func() (closer, error) { return volume3.NewClient() },
 		// what v1 has not
 		"filesystem-v2alpha1": func() (closer, error) { return filesystem2.NewClient() },
 		"volume-v2alpha1":     func() (closer, error) { return volume2.NewClient() },

@@ -59,6 +59,7 @@ func run(args []string) error {
 		"grow":   {2, grow},
 		"ls":     {1, list},
 		"link":   {2, link},
+		"space":  {1, space},
 		"alloc":  {1, allocate},
 		"wait":   {1, wait},
 		"user":   {0, currentUser},

@@ -1,0 +1,7 @@
+//go:build !windows
+
+package main
+
+import "errors"
+
+func space([]string) error { return errors.ErrUnsupported }
