@@ -86,29 +86,30 @@ static NTSTATUS query_id(const ULONG *query, ULONG in_size, void *out, ULONG out
     return STATUS_SUCCESS;
 }
 
-NTSTATUS disk_control(NTSTATUS status, HANDLE handle, HANDLE event, IO_STATUS_BLOCK *io, ULONG code, const void *in, ULONG in_size, void *out, ULONG out_size)
+BOOL disk_control(HANDLE handle, HANDLE event, IO_STATUS_BLOCK *io, ULONG code, const void *in, ULONG in_size, void *out, ULONG out_size, NTSTATUS *status)
 {
     ULONG_PTR used = 0;
     BYTE id[ID_SIZE];
     ULONG number;
 
-    if (status >= 0 || (code != CODE_GET_DEVICE_NUMBER && code != CODE_QUERY_PROPERTY) || !read_disk(handle, &number, id))
-        return status;
+    /* Wine says of every file that it is on disk 1 */
+    if ((code != CODE_GET_DEVICE_NUMBER && code != CODE_QUERY_PROPERTY) || !read_disk(handle, &number, id))
+        return FALSE;
     if (code == CODE_GET_DEVICE_NUMBER)
     {
         struct device_number answer = {DEVICE_DISK, number, 0};
 
-        status = out_size < sizeof(answer) ? STATUS_BUFFER_TOO_SMALL : STATUS_SUCCESS;
-        if (!status)
+        *status = out_size < sizeof(answer) ? STATUS_BUFFER_TOO_SMALL : STATUS_SUCCESS;
+        if (!*status)
             memcpy(out, &answer, used = sizeof(answer));
     }
     else
-        status = query_id(in, in_size, out, out_size, id, &used);
-    io->Status = status;
+        *status = query_id(in, in_size, out, out_size, id, &used);
+    io->Status = *status;
     io->Information = used;
     if (event)
         SetEvent(event);
-    return status;
+    return TRUE;
 }
 
 /* Reads the access path of the volume that a Linux path leads to, in UTF-16; rest is what follows the volume in the path. Returns its length, or 0. */

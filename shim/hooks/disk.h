@@ -6,8 +6,8 @@
 
 #define DEVICE_MASS_STORAGE 0x2d /* the high half of IOCTL_STORAGE_…: FILE_DEVICE_MASS_STORAGE */
 
-/* The answer to a control code for mass storage, after Wine's own: only where that failed and the handle is a disk's. */
-NTSTATUS disk_control(NTSTATUS status, HANDLE handle, HANDLE event, IO_STATUS_BLOCK *io, ULONG code, const void *in, ULONG in_size, void *out, ULONG out_size);
+/* Answers a control code for mass storage, if the handle is a disk's; FALSE: it is not, or the code is another. */
+BOOL disk_control(HANDLE handle, HANDLE event, IO_STATUS_BLOCK *io, ULONG code, const void *in, ULONG in_size, void *out, ULONG out_size, NTSTATUS *status);
 
 /*
  * The answer to NtQueryObject for a file's name (ObjectNameInformation), after Wine's own: a file of a volume is called by the volume's first access path,

@@ -240,7 +240,7 @@ static NTSTATUS WINAPI hook_NtDeviceIoControlFile(HANDLE handle, HANDLE event, v
     NTSTATUS status;
 
     if (code >> 16 == DEVICE_MASS_STORAGE)
-        return disk_control(stream_pass(&call), handle, event, io, code, in, in_size, out, out_size);
+        return disk_control(handle, event, io, code, in, in_size, out, out_size, &status) ? status : stream_pass(&call);
     if (code >> 16 != 0x12 && code >> 16 != 1)
         return stream_pass(&call);
     if ((code == CODE_RECEIVE || code == CODE_SEND) && (stream = stream_get(handle)))

@@ -26,7 +26,8 @@ const noMapping = "No MSFT_SmbGlobalMapping objects found"
 
 // TestFieldCSIProxy brings up a cluster beside a server of Samba on the machine, with upstream's csi-proxy.exe on its
 // Windows node: first as a service, then in a HostProcess container. Every one of its groups is called by its own
-// client. A CSI driver in an ordinary container, which has nothing but csi-proxy's pipes, serves a share to pods.
+// client. CSI drivers in ordinary containers, which have nothing but csi-proxy's pipes, serve a disk and a share to
+// pods.
 func TestFieldCSIProxy(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
@@ -60,6 +61,7 @@ func TestFieldCSIProxy(t *testing.T) {
 	f.must(t, "kubectl", "apply", "-f", filepath.Join(csiProxyDir, "csi-proxy.yaml"))
 	f.must(t, "kubectl", "-n", "csi-proxy", "rollout", "status", "daemonset", "--timeout=60s")
 	f.csiProxyGroups(t, machine)
+	f.csiProxyDisks(t)
 	f.csiProxyDriver(t, machine, server)
 }
 
@@ -176,13 +178,13 @@ func (f fixture) csiProxyGroups(t *testing.T, machine string) {
 		{"system", "StopService", `{}`, "The argument is null or empty"},
 		{"system", "GetBIOSSerialNumber", "{}", `"serialNumber":"`},
 
-		// there are no disks
+		// there are no disks yet
 		{"disk", "ListDiskIDs", "{}", `"diskIDs":{}`},
 		{"disk", "ListDiskLocations", "{}", `"diskLocations":{}`},
 		{"disk", "GetDiskStats", `{"diskNumber":7}`, "No MSFT_Disk objects found with property 'Number' equal to '7'"},
 		{"disk", "GetDiskState", `{"diskNumber":7}`, "No MSFT_Disk objects found with property 'Number' equal to '7'"},
 		{"disk", "PartitionDisk", `{"diskNumber":7}`, "error checking initialized status of disk 7"},
-		{"disk", "SetDiskState", `{"diskNumber":7}`, "Set-Disk is not part of Mullion's PowerShell"},
+		{"disk", "SetDiskState", `{"diskNumber":7}`, "No MSFT_Disk objects found with property 'Number' equal to '7'"},
 		{"volume", "ListVolumesOnDisk", `{"diskNumber":7}`, "No MSFT_Disk objects found"},
 		{"iscsi", "ListTargetPortals", "{}", "Get-IscsiTargetPortal is not part of Mullion's PowerShell"},
 
@@ -206,10 +208,9 @@ func (f fixture) csiProxyVolumes(t *testing.T, folder string) {
 		{"volume", "IsVolumeFormatted", volume, `"formatted":true`},
 		{"volume", "GetVolumeStats", `{"volumeId":"\\\\?\\Volume{none}\\"}`, "No MSFT_Volume objects found"},
 		{"volume", "GetDiskNumberFromVolumeID", volume, "error getting disk number"},
-		{"volume", "FormatVolume", volume, "Format-Volume is not part of Mullion's PowerShell"},
-		{"volume", "ResizeVolume", volume, "Get-PartitionSupportedSize is not part of Mullion's PowerShell"},
-		{"volume", "MountVolume", `{"targetPath":"` + folder + `","volumeId":` + id[1] + `}`,
-			"Add-PartitionAccessPath is not part of Mullion's PowerShell"},
+		{"volume", "FormatVolume", volume, "Access denied: the drive C: is a folder of the machine."},
+		{"volume", "ResizeVolume", volume, "The drive C: is on no disk"},
+		{"volume", "MountVolume", `{"targetPath":"` + folder + `","volumeId":` + id[1] + `}`, "The drive C: is on no disk"},
 	})
 	out, err = f.ofProxy(t.Context(), t, "volume", "GetVolumeStats", volume)
 	size := regexp.MustCompile(`"totalBytes": ?"(\d+)"`).FindStringSubmatch(out)

@@ -52,6 +52,14 @@ func (v volume) object() *object {
 	return o
 }
 
+// id tells the partition from all others.
+func (p partition) id() string {
+	if p.disk == nil {
+		return p.volume.id
+	}
+	return "{" + p.part.GUID + "}" + p.disk.ID
+}
+
 // object is the partition as Get-Partition shows it
 // (https://learn.microsoft.com/en-us/windows-hardware/drivers/storage/msft-partition).
 func (p partition) object() *object {
@@ -73,7 +81,7 @@ func (p partition) object() *object {
 			paths = append(paths, path+`\`)
 		}
 	}
-	o.props["volume"] = nil
+	o.props["volume"], o.props["uniqueid"] = nil, p.id()
 	if p.volume != nil {
 		o.props["volume"] = p.volume.id
 		paths = append(paths, p.volume.id)
@@ -275,7 +283,7 @@ func (c *call) chosenDisks(s storage) ([]*object, error) {
 
 func (c *call) chosenPartitions(s storage) ([]*object, error) {
 	return c.pick("MSFT_Partition", s.partitionObjects(), map[string]relation{
-		diskKind: {"number", "disknumber"}, volumeKind: {"uniqueid", "volume"}, partitionKind: {"guid", "guid"},
+		diskKind: {"number", "disknumber"}, volumeKind: {"uniqueid", "volume"}, partitionKind: {"uniqueid", "uniqueid"},
 	})
 }
 
@@ -330,7 +338,7 @@ func getPartitionSupportedSize(c *call) error {
 // partitionOf is the partition, of a disk, that an object is.
 func (s storage) partitionOf(o *object) (partition, error) {
 	for _, p := range s.partitions {
-		if p.disk != nil && text(o.props["guid"]) == "{"+p.part.GUID+"}" {
+		if p.disk != nil && text(o.props["uniqueid"]) == p.id() {
 			return p, nil
 		}
 	}
