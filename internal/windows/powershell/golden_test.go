@@ -98,6 +98,7 @@ func stageWindows() *system {
 		return "", errors.New("HNS does not answer")
 	}
 	lists := stageACL()
+	disks := stageDisks()
 	known := stageRoutes()
 	running := []process{{4, "System"}, {12, "kubelet.exe"}, {40, "kube-proxy.EXE"}}
 	services := []service{
@@ -181,6 +182,7 @@ func stageWindows() *system {
 		forwards: func() (bool, error) { return true, nil },
 		smb:      stageSMB(),
 		volumes:  func() ([]volume, error) { return stageVolumes(), nil },
+		disks:    disks.ask, mountVolume: disks.mount, unmountVolume: disks.unmount,
 		version:  func() (string, error) { return "10.0.20348", nil },
 		clear: func(screen io.Writer) error {
 			_, err := fmt.Fprintln(screen, "(the screen is clear)")

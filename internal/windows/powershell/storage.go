@@ -66,15 +66,14 @@ func (p partition) object() *object {
 	o := newObject(partitionKind)
 	paths := []value{}
 	if p.disk == nil {
-		o.set("PartitionNumber", nil).set("DriveLetter", p.volume.letter).set("Offset", nil).set("Size", p.volume.size).
-			set("Type", "Unknown")
-		o.props["disknumber"] = nil
+		o.set("PartitionNumber", nil).set("DriveLetter", p.volume.letter).set("Size", p.volume.size).set("Type", "Unknown")
+		o.props["disknumber"], o.props["offset"] = nil, nil
 		paths = append(paths, p.volume.letter+`:\`)
 	} else {
-		o.set("PartitionNumber", int64(p.part.Number)).set("DriveLetter", p.part.Letter()).
-			set("Offset", p.part.Offset).set("Size", p.part.Size).set("Type", p.part.Type)
+		o.set("PartitionNumber", int64(p.part.Number)).set("DriveLetter", p.part.Letter()).set("Size", p.part.Size).
+			set("Type", p.part.Type)
 		maps.Copy(o.props, map[string]value{
-			"disknumber": int64(p.disk.Number), "guid": "{" + p.part.GUID + "}", "isreadonly": p.disk.ReadOnly,
+			"disknumber": int64(p.disk.Number), "offset": p.part.Offset, "guid": "{" + p.part.GUID + "}", "isreadonly": p.disk.ReadOnly,
 			"isoffline": p.disk.Offline, "isboot": false, "issystem": false,
 		})
 		for _, path := range p.part.Paths {

@@ -1,0 +1,1 @@
+(Initialize-Disk -Number 1 -PartitionStyle MBR)

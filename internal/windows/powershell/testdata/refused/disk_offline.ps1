@@ -1,1 +1,0 @@
-(Get-Disk -Number 0) | Set-Disk -IsOffline $false
