@@ -39,7 +39,7 @@ func fileRows() []support.Row {
 			Name:  "CreateSymbolicLinkW, junctions, reparse points",
 			Level: support.Partly,
 			Ref:   win32 + "fileio/symbolic-links",
-			Note:  "symbolic links and junctions on the drive; no other reparse tags, no links to UNC paths or volumes",
+			Note:  "symbolic links and junctions on the drive; of a host also to SMB shares and to volumes of its data disks; no other reparse tags",
 		},
 		{Name: "FileDispositionInformationEx, FileRenameInformationEx", Level: support.Supported, Ref: fileInfo},
 		{Name: "renaming a file to another letter case", Level: support.Supported, Ref: win32 + "fileio/naming-a-file"},
@@ -224,7 +224,7 @@ func programRows() []support.Row {
 				"with its calls (ScriptStackTrace), 2>&1, strict mode, pipelines, script files, also in this scope (. file), modules of files, native " +
 				"programs, and a prompt. A script with anything else that PowerShell has (another cmdlet, alias, " +
 				"parameter or operator; another variable of PowerShell's own; wild cards in paths but for those of " +
-				"the cmdlets for files; other types and members of .NET; classes, Clear-Disk) is refused before " +
+				"the cmdlets for files; other types and members of .NET; classes, Get-PhysicalDisk) is refused before " +
 				"any of it runs, with 1. What is seen only while it runs (such a name, path or value in a variable, a " +
 				"property or method that an object does not have) ends it with 1, and no try catches that. Integers " +
 				"have 64 bits, hash tables keep the order in which they were filled, hidden files are always shown, a " +
@@ -235,28 +235,28 @@ func programRows() []support.Row {
 			Name:  "Windows PowerShell, PowerShell: cmdlets",
 			Level: support.Partly,
 			Ref:   "https://learn.microsoft.com/powershell/",
-			Note: "these, with the parameters that Get-Help shows: Add-Content, Add-Type, Clear-EventLog, Clear-Host, Clear-Variable, " +
+			Note: "these, with the parameters that Get-Help shows: Add-Content, Add-PartitionAccessPath, Add-Type, Clear-Disk, Clear-EventLog, Clear-Host, Clear-Variable, " +
 				"Compare-Object, Compress-Archive, ConvertFrom-Csv, ConvertFrom-Json, ConvertFrom-StringData, " +
 				"ConvertTo-Csv, ConvertTo-Json, ConvertTo-SecureString, Copy-Item, Expand-Archive, Export-Csv, Export-ModuleMember, " +
-				"ForEach-Object, Format-List, Format-Table, Get-Acl, Get-Alias, Get-ChildItem, Get-CimInstance, " +
+				"ForEach-Object, Format-List, Format-Table, Format-Volume, Get-Acl, Get-Alias, Get-ChildItem, Get-CimInstance, " +
 				"Get-Command, Get-Content, Get-Date, Get-Disk, Get-EventLog, Get-ExecutionPolicy, Get-FileHash, Get-Help, Get-HnsEndpoint, " +
 				"Get-HnsNetwork, Get-HnsPolicyList, Get-Item, Get-ItemProperty, Get-ItemPropertyValue, Get-Job, " +
-				"Get-Location, Get-Member, Get-NetAdapter, Get-NetFirewallRule, Get-NetIPAddress, Get-NetIPInterface, Get-NetRoute, Get-Partition, Get-Process, Get-Random, " +
-				"Get-Service, Get-SmbGlobalMapping, Get-SmbMapping, Get-Unique, Get-Variable, Get-Volume, Get-WinEvent, Get-WmiObject, Group-Object, Import-Csv, Import-Module, " +
+				"Get-Location, Get-Member, Get-NetAdapter, Get-NetFirewallRule, Get-NetIPAddress, Get-NetIPInterface, Get-NetRoute, Get-Partition, Get-PartitionSupportedSize, Get-Process, Get-Random, " +
+				"Get-Service, Get-SmbGlobalMapping, Get-SmbMapping, Get-Unique, Get-Variable, Get-Volume, Get-WinEvent, Get-WmiObject, Group-Object, Import-Csv, Import-Module, Initialize-Disk, " +
 				"Invoke-Command, Invoke-Expression, Invoke-RestMethod, Invoke-WebRequest, Join-Path, Measure-Command, " +
-				"Measure-Object, mkdir, Move-Item, New-EventLog, New-Guid, New-Item, New-ItemProperty, New-NetFirewallRule, New-NetRoute, New-Object, New-Service, New-SmbGlobalMapping, New-SmbMapping, " +
+				"Measure-Object, mkdir, Move-Item, New-EventLog, New-Guid, New-Item, New-ItemProperty, New-NetFirewallRule, New-NetRoute, New-Object, New-Partition, New-Service, New-SmbGlobalMapping, New-SmbMapping, " +
 				"New-TimeSpan, New-Variable, Out-File, Out-Host, Out-Null, Out-String, Pop-Location, Push-Location, " +
 				"Receive-Job, Remove-HnsEndpoint, Remove-HnsNetwork, Remove-HnsPolicyList, Remove-Item, Remove-NetRoute, " +
-				"Remove-ItemProperty, Remove-Job, Remove-NetFirewallRule, Remove-Service, Remove-SmbGlobalMapping, Remove-SmbMapping, Remove-Variable, Rename-Item, Resolve-DnsName, Resolve-Path, " +
-				"Restart-Computer, Restart-Service, Select-Object, Select-String, Set-Acl, Set-Content, Set-ExecutionPolicy, Set-ItemProperty, " +
+				"Remove-ItemProperty, Remove-Job, Remove-NetFirewallRule, Remove-Partition, Remove-PartitionAccessPath, Remove-Service, Remove-SmbGlobalMapping, Remove-SmbMapping, Remove-Variable, Rename-Item, Resize-Partition, Resolve-DnsName, Resolve-Path, " +
+				"Restart-Computer, Restart-Service, Select-Object, Select-String, Set-Acl, Set-Content, Set-Disk, Set-ExecutionPolicy, Set-ItemProperty, " +
 				"Set-Location, Set-NetFirewallProfile, Set-NetIPInterface, Set-Service, Set-StrictMode, Set-Variable, Sort-Object, Split-Path, Start-Job, " +
 				"Start-Process, Start-Service, Start-Sleep, Stop-Computer, Stop-Job, Stop-Process, Stop-Service, Tee-Object, " +
-				"Test-NetConnection, Test-Path, Unblock-File, Update-HostStorageCache, Wait-Job, Wait-Process, Where-Object, Write-Debug, " +
-				"Write-Error, Write-EventLog, Write-Host, Write-Output, Write-Verbose, Write-Warning. Import-Module takes " +
+				"Test-NetConnection, Test-Path, Unblock-File, Update-Disk, Update-HostStorageCache, Wait-Job, Wait-Process, Where-Object, Write-Debug, " +
+				"Write-Error, Write-EventLog, Write-Host, Write-Output, Write-Verbose, Write-VolumeCache, Write-Warning. Import-Module takes " +
 				"HostNetworkingService, hns.psm1 (which must be there and is not run: the cmdlets here come in its " +
 				"place) and files of functions. Cmdlets for items and their properties know the registry's HKLM: and " +
 				"HKCU:, without wild cards; Test-Path, Get-ChildItem, Get-Item and Remove-Item know env:. " +
-				"Get-Volume and Get-Partition show the drives, and Get-Disk nothing: there are no disks. Get-CimInstance and Get-WmiObject read Wine's WMI, and the command lines of processes from these. Nothing filters packets for the Windows Firewall: its rules can be made, listed and removed if they allow, and others are refused. Get-WinEvent has -LogName, -ProviderName, -MaxEvents, " +
+				"Those for disks, partitions and volumes work on a host's data disks; C: is a volume on no disk. Get-CimInstance and Get-WmiObject read Wine's WMI, and the command lines of processes from these. Nothing filters packets for the Windows Firewall: its rules can be made, listed and removed if they allow, and others are refused. Get-WinEvent has -LogName, -ProviderName, -MaxEvents, " +
 				"-FilterHashtable, -FilterXPath, -ListLog, -ListProvider and -Oldest. Add-Type takes names of assemblies, no code; " +
 				"Receive-Job outputs lines of text. All have -ErrorAction, -ErrorVariable and -OutVariable, as functions with " +
 				"CmdletBinding do; -Verbose and -Debug say nothing more, of -Confirm only -Confirm:$false is accepted",

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"mullion.dev/mullion/internal/base/plaintext"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/windows/hostdisk"
 )
@@ -122,13 +123,14 @@ func (a *app) printDisks(disks []hostdisk.Disk) error {
 		if d.ReadOnly {
 			state += ", read-only"
 		}
-		fmt.Fprintf(w, "%d\t\t%s\t\t%s\t%s\t%s\n", d.Number, binary(d.Size), cmp.Or(d.Fault, state), d.Name, d.Serial)
+		fmt.Fprintf(w, "%d\t\t%s\t\t%s\t%s\t%s\n", d.Number, binary(d.Size), plaintext.OneLine(cmp.Or(d.Fault, state)), plaintext.OneLine(d.Name), d.Serial)
 		for _, p := range d.Partitions {
 			if p.Type == "Reserved" {
 				continue
 			}
 			fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%s\t%s\t%s\n", d.Number, p.Number, binary(p.Size), binary(p.Free),
-				cmp.Or(p.Fault, p.FileSystem, "not formatted"), p.Label, strings.Join(p.Paths, ", "))
+				plaintext.OneLine(cmp.Or(p.Fault, p.FileSystem, "not formatted")), plaintext.OneLine(p.Label),
+				plaintext.OneLine(strings.Join(p.Paths, ", ")))
 		}
 	}
 	return w.Flush()

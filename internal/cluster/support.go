@@ -47,7 +47,7 @@ func SupportRows() []support.Row {
 		row("local and hostPath PersistentVolumes", support.Supported, "concepts/storage/volumes/#local",
 			"on Windows and Linux nodes"),
 		row("CSI on Windows nodes", support.Partly, "concepts/storage/volumes/#csi",
-			"node plugins as HostProcess pods, or as ordinary pods with the pipes of csi-proxy (the table of the Windows host; examples/csi-proxy deploys it): the kubelet finds their Unix sockets, registers and calls them; volumes that they publish by a link on C: are mounted, SMB shares among them. An ordinary container cannot write to the kubelet's own folders: it mounts folders below plugins and plugins_registry that the kubelet makes (DirectoryOrCreate). There are no disks, so no drivers for disks; no driver is part of a cluster"),
+			"node plugins as HostProcess pods, or as ordinary pods with the pipes of csi-proxy (the table of the Windows host; examples/csi-proxy deploys it): the kubelet finds their Unix sockets, registers and calls them; volumes that they publish by a link on C: are mounted, SMB shares among them. An ordinary container cannot write to the kubelet's own folders: it mounts folders below plugins and plugins_registry that the kubelet makes (DirectoryOrCreate). Volumes on a node's data disks (mullion node disk) are mounted too, with their size; there is no controller that attaches them, and no driver is part of a cluster"),
 		row("resource metrics API", support.Supported, "tasks/debug/debug-cluster/resource-metrics-pipeline/",
 			"upstream's metrics-server, beside the control plane: kubectl top and HorizontalPodAutoscalers by CPU and memory, for pods of both systems"),
 		row("custom and external metrics", support.Not,

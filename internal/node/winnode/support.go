@@ -35,16 +35,23 @@ func SupportRows() []support.Row {
 		},
 		{
 			Area:  area,
+			Name:  "data disks",
+			Level: support.Partly,
+			Note:  `mullion node disk add, grow, ls and rm, while the host runs; PowerShell's cmdlets for disks, partitions and volumes; access paths are folders of C: and drive letters; \\.\PHYSICALDRIVEn answers IOCTL_STORAGE_GET_DEVICE_NUMBER and IOCTL_STORAGE_QUERY_PROPERTY for its identifiers, and \\?\Volume{GUID}\ leads to the volume. A pod has a volume by hostPath or CSI, with its size; a full one gives ERROR_DISK_FULL. A disk is a sparse file of the machine, from 320 MiB on, with a partition table of GPT; a volume is a file system of Linux, XFS, that programs see as NTFS, so what makes NTFS itself (streams, quotas, compression, its journal) is not there, and names differ by case on it where programs of Linux make them. What another system has formatted is not read and not formatted unasked. Partitions and volumes grow and do not shrink; MBR, dynamic disks, Storage Spaces, virtual disks, reading a disk's bytes, mountvol.exe and diskpart.exe are not there. It needs the kernel's loop devices and XFS, and Debian's xfsprogs`,
+			Ref:   "https://learn.microsoft.com/powershell/module/storage",
+		},
+		{
+			Area:  area,
 			Name:  "csi-proxy",
 			Level: support.Partly,
-			Note:  `upstream's csi-proxy.exe v1.1.3, unmodified, as a service or in a HostProcess DaemonSet (examples/csi-proxy). Its groups filesystem, smb and system work; smb maps with -RequirePrivacy, so that the server has to know encryption (SMB 3). Of volume, a folder's volume (GetClosestVolumeIDFromTargetPath), IsVolumeFormatted and GetVolumeStats: a host has one volume, C:, with the size of the file system of Linux that it is on. There are no disks: disk lists none, and all else of disk and volume, and all of iscsi, answers with an error. v1.3.0, which asks WMI for all of this, is not there`,
+			Note:  `upstream's csi-proxy.exe v1.1.3, unmodified, as a service or in a HostProcess DaemonSet (examples/csi-proxy). The groups filesystem, smb and system work; smb maps with -RequirePrivacy, so that the server has to know encryption (SMB 3). Its groups disk and volume work on the host's data disks (mullion node disk): locations, identifiers, partitions, formatting, mounting, growing while a pod uses the volume, figures. C: is a volume on no disk. All of iscsi answers with an error. v1.3.0, which asks WMI for all of this, is not there`,
 			Ref:   "https://github.com/kubernetes-csi/csi-proxy/blob/v1.1.3/README.md",
 		},
 		{
 			Area:  area,
 			Name:  "FlexVolume drivers",
 			Level: support.Partly,
-			Note:  `programs in C:\usr\libexec\kubernetes\kubelet-plugins\volume\exec that a person puts there; Microsoft's for SMB shares (smb.cmd, smb.ps1) runs as it is; iscsi.ps1 asks for disks, which are not there`,
+			Note:  `programs in C:\usr\libexec\kubernetes\kubelet-plugins\volume\exec that a person puts there; Microsoft's for SMB shares (smb.cmd, smb.ps1) runs as it is; iscsi.ps1 asks for an initiator of iSCSI, which is not there`,
 			Ref:   "https://github.com/kubernetes/community/blob/master/contributors/devel/sig-storage/flexvolume.md",
 		},
 		{

@@ -11,6 +11,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf16"
 )
 
@@ -148,19 +149,21 @@ type Answer struct {
 // InUse is the code of what a program or a container keeps from happening.
 const InUse = 6
 
-// Limits: of what is read from a pipe, in bytes; of a label (NTFS's own) and a path, in UTF-16; of a disk, in bytes: XFS
+// Limits: of a request and an answer, in bytes, where all disks of a host have all the partitions that they can have; of
+// a label (NTFS's own) and a path, in UTF-16; of a disk, in bytes: XFS
 // wants 300 MiB for a volume.
 const (
-	mostBytes = 1 << 20
-	mostLabel = 32
-	mostPath  = 260
-	LeastDisk = 320 << 20
-	MostDisk  = 16 << 40
+	mostAsked    = 1 << 16
+	mostAnswered = 16 << 20
+	mostLabel    = 32
+	mostPath     = 260
+	LeastDisk    = 320 << 20
+	MostDisk     = 16 << 40
 )
 
 var (
 	letter = regexp.MustCompile(`^[D-Zd-z]:$`)
-	folder = regexp.MustCompile(`^[Cc]:\\[^/:*?"<>|\x00-\x1f]+$`)
+	folder = regexp.MustCompile(`^[Cc]:\\[^/:*?"<>|\x00-\x1f\x7f-\x9f]+$`)
 )
 
 // IsLetter reports whether an access path is a drive letter.
@@ -193,7 +196,7 @@ func (r Request) Check() error {
 		return errors.New("the partition is not named")
 	case path && (len(r.Path) > mostPath || !letter.MatchString(r.Path) && !folder.MatchString(r.Path)):
 		return fmt.Errorf(`%.300q is neither a free drive (D: to Z:) nor a folder of C:`, r.Path)
-	case len(label) > mostLabel || strings.ContainsFunc(r.Label, func(c rune) bool { return c < ' ' }):
+	case len(label) > mostLabel || strings.ContainsFunc(r.Label, unicode.IsControl):
 		return fmt.Errorf("%.100q is not a label of at most %d characters", r.Label, mostLabel)
 	case r.Size < 0 || r.Size > MostDisk:
 		return fmt.Errorf("%d is not a size", r.Size)
@@ -209,7 +212,7 @@ func Ask(conn io.ReadWriter, request Request) (Answer, error) {
 	if err := json.NewEncoder(conn).Encode(request); err != nil {
 		return answer, fmt.Errorf("ask for disks: %w", err)
 	}
-	if err := json.NewDecoder(io.LimitReader(conn, mostBytes)).Decode(&answer); err != nil {
+	if err := json.NewDecoder(io.LimitReader(conn, mostAnswered)).Decode(&answer); err != nil {
 		return answer, fmt.Errorf("read the answer about disks: %w", err)
 	}
 	return answer, nil
@@ -218,7 +221,7 @@ func Ask(conn io.ReadWriter, request Request) (Answer, error) {
 // Hear reads a request.
 func Hear(conn io.Reader) (Request, error) {
 	var request Request
-	err := json.NewDecoder(io.LimitReader(conn, mostBytes)).Decode(&request)
+	err := json.NewDecoder(io.LimitReader(conn, mostAsked)).Decode(&request)
 	if err == nil {
 		err = request.Check()
 	}
