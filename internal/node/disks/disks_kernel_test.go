@@ -117,7 +117,9 @@ func (h *host) start(t *testing.T) {
 }
 
 // ask asks the server as the operator.
-func (h *host) ask(t *testing.T, r hostdisk.Request) hostdisk.Answer { return h.askBy(t, "operator", r) }
+func (h *host) ask(t *testing.T, r hostdisk.Request) hostdisk.Answer {
+	return h.askBy(t, "operator", r)
+}
 
 func (h *host) askBy(t *testing.T, who string, r hostdisk.Request) hostdisk.Answer {
 	t.Helper()
@@ -174,7 +176,9 @@ func partOf(t *testing.T, a hostdisk.Answer, disk, number uint32) hostdisk.Part 
 	return hostdisk.Part{}
 }
 
-func (h *host) file(p hostdisk.Part, name string) string { return filepath.Join(h.mounts(), p.GUID, name) }
+func (h *host) file(p hostdisk.Part, name string) string {
+	return filepath.Join(h.mounts(), p.GUID, name)
+}
 
 // TestDisk goes a disk's way: raw, partitioned, formatted, used, larger, read-only, offline, taken away.
 func TestDisk(t *testing.T) {

@@ -183,7 +183,7 @@ func stageWindows() *system {
 		smb:      stageSMB(),
 		volumes:  func() ([]volume, error) { return stageVolumes(), nil },
 		disks:    disks.ask, mountVolume: disks.mount, unmountVolume: disks.unmount,
-		version:  func() (string, error) { return "10.0.20348", nil },
+		version: func() (string, error) { return "10.0.20348", nil },
 		clear: func(screen io.Writer) error {
 			_, err := fmt.Fprintln(screen, "(the screen is clear)")
 			return err
