@@ -47,7 +47,7 @@ func privateRuntimeDir(dir string) error {
 	if err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS); err != nil {
 		return err
 	}
-	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
 		return err
 	}
 	return unix.Mount(filepath.Join(dir, covered), covered, "", unix.MS_BIND, "")
