@@ -230,7 +230,9 @@ func (d disk) changeTable(ctx context.Context, r hostdisk.Request) (uint32, erro
 
 // clear removes the partition table, and force what the partitions hold.
 func (d disk) clear(t *gpt.Table, force bool) error {
-	basic := t == nil || slices.ContainsFunc(t.Partitions, func(p *gpt.Partition) bool { return p.Type != gpt.MicrosoftReserved })
+	basic := t == nil || slices.ContainsFunc(t.Partitions, func(p *gpt.Partition) bool {
+		return p.Type != gpt.MicrosoftReserved
+	})
 	if basic && !force {
 		return refused(6, "The disk has partitions: -RemoveData removes them, and -RemoveOEM those of another system.")
 	}

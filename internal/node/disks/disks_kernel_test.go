@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -94,7 +93,7 @@ func (h *host) start(t *testing.T) {
 		Dir:    filepath.Join(h.dir, "disks"),
 		Mounts: h.mounts(),
 		Prefix: filepath.Join(h.dir, "prefix"),
-		Log:    slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Log:    slog.New(slog.DiscardHandler),
 	}
 	if err := s.Open(ctx); err != nil {
 		t.Fatal(err)
@@ -118,6 +117,7 @@ func (h *host) start(t *testing.T) {
 
 // ask asks the server as the operator.
 func (h *host) ask(t *testing.T, r hostdisk.Request) hostdisk.Answer {
+	t.Helper()
 	return h.askBy(t, "operator", r)
 }
 
@@ -184,7 +184,8 @@ func (h *host) file(p hostdisk.Part, name string) string {
 func TestDisk(t *testing.T) {
 	h := newHost(t)
 	p := h.formatted(t)
-	if p.Number != 2 || p.Offset != 16*mib || p.FileSystem != disks.NTFS || p.Label != "größe" || p.VolumeSize < 300*mib {
+	if p.Number != 2 || p.Offset != 16*mib || p.FileSystem != disks.NTFS || p.Label != "größe" ||
+		p.VolumeSize < 300*mib {
 		t.Errorf("the volume is %+v", p)
 	}
 	// what Linux' own tools see
@@ -353,7 +354,8 @@ func TestForeign(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	h.start(t)
-	if got := partOf(t, h.must(t, hostdisk.Request{Do: hostdisk.Get}), 1, 2); got.FileSystem != "ext4" || got.Fault == "" {
+	got := partOf(t, h.must(t, hostdisk.Request{Do: hostdisk.Get}), 1, 2)
+	if got.FileSystem != "ext4" || got.Fault == "" {
 		t.Errorf("a volume of ext4 is %+v", got)
 	}
 	h.refused(t, 43002, hostdisk.Request{Do: hostdisk.Format, Disk: 1, Partition: 2})

@@ -99,7 +99,9 @@ func extend(device *os.File, size int64) error {
 
 // freed waits until nobody holds the loop device of a part of a file, which is a moment after the last mount is gone.
 func freed(file *os.File, offset int64, patience time.Duration) (bool, error) {
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(patience); ; <-tick.C {
 		device, err := attached(file, offset)
 		if err != nil || device == nil {
 			return err == nil, err

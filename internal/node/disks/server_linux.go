@@ -37,8 +37,8 @@ type Server struct {
 	// Mounts is where volumes are mounted, each at the GUID of its partition. Nobody else writes there, and the host
 	// sees it at the same path.
 	Mounts string
-	// Prefix is the host's Wine prefix, whose dosdevices hold drive letters and the names of volumes. The host's programs
-	// may write there.
+	// Prefix is the host's Wine prefix, whose dosdevices hold drive letters and the names of volumes. The host's
+	// programs may write there.
 	Prefix string
 	Log    *slog.Logger
 

@@ -51,12 +51,8 @@ func readTable(f *os.File) (*gpt.Table, error) {
 	if _, err := f.ReadAt(second, size-sector); err != nil {
 		return nil, fmt.Errorf("read the partition table's copy: %w", err)
 	}
-	for _, header := range [][]byte{head[sector:], second} {
-		// UEFI 2.10, 5.3.2: the number of entries and the bytes of each. The library makes room for as many as they say.
-		entries, bytes := binary.LittleEndian.Uint32(header[80:]), binary.LittleEndian.Uint32(header[84:])
-		if isHeader(header) && (entries > mostPartitions || bytes != gpt.PartitionEntrySize) {
-			return nil, errForeign
-		}
+	if isLarge(head[sector:]) || isLarge(second) {
+		return nil, errForeign
 	}
 	t, err := gpt.Read(f, sector, sector)
 	if err != nil {
@@ -64,17 +60,31 @@ func readTable(f *os.File) (*gpt.Table, error) {
 	}
 	t.Partitions = slices.DeleteFunc(t.Partitions, func(p *gpt.Partition) bool { return p.Type == gpt.Unused })
 	slices.SortFunc(t.Partitions, func(a, b *gpt.Partition) int { return int(min(1, max(-1, int64(a.Start)-int64(b.Start)))) }) //nolint:gosec // only the sign
-	end := uint64(0)
-	for _, p := range t.Partitions {
-		if p.Start <= end && end > 0 || p.Start < 34 || p.End < p.Start || p.End >= uint64(size/sector) {
-			return nil, fmt.Errorf("%w: a partition from %d to %d", errForeign, p.Start, p.End)
-		}
-		if _, err := uuid.Parse(p.GUID); err != nil {
-			return nil, fmt.Errorf("%w: %w", errForeign, err)
-		}
-		end = p.End
+	if err := checkPlaces(t, size); err != nil {
+		return nil, err
 	}
 	return t, nil
+}
+
+// checkPlaces returns an error if partitions, which are in the order of their places, lie over one another or beyond
+// the disk.
+func checkPlaces(t *gpt.Table, size int64) error {
+	const first = 34 // the sector behind the table
+	free := uint64(first)
+	for _, p := range t.Partitions {
+		if p.Start < free || p.End < p.Start || p.End >= uint64(size/sector) { //nolint:gosec // a file's size
+			return fmt.Errorf("%w: a partition from %d to %d", errForeign, p.Start, p.End)
+		}
+		free = p.End + 1
+	}
+	return nil
+}
+
+// isLarge reports whether a header names more entries, or other ones, than a table has here: the library makes room for
+// as many as it says (UEFI 2.10, 5.3.2).
+func isLarge(header []byte) bool {
+	entries, bytes := binary.LittleEndian.Uint32(header[80:]), binary.LittleEndian.Uint32(header[84:])
+	return isHeader(header) && (entries > mostPartitions || bytes != gpt.PartitionEntrySize)
 }
 
 func isHeader(header []byte) bool { return string(header[:8]) == "EFI PART" }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -149,8 +150,8 @@ type Answer struct {
 // InUse is the code of what a program or a container keeps from happening.
 const InUse = 6
 
-// Limits: of a request and an answer, in bytes, where all disks of a host have all the partitions that they can have; of
-// a label (NTFS's own) and a path, in UTF-16; of a disk, in bytes: XFS
+// Limits: of a request and an answer, in bytes, where all disks of a host have all the partitions that they can have;
+// of a label (NTFS's own) and a path, in UTF-16; of a disk, in bytes: XFS
 // wants 300 MiB for a volume.
 const (
 	mostAsked    = 1 << 16
@@ -166,6 +167,10 @@ var (
 	folder = regexp.MustCompile(`^[Cc]:\\[^/:*?"<>|\x00-\x1f\x7f-\x9f]+$`)
 )
 
+func isAccessPath(path string) bool {
+	return len(path) <= mostPath && (letter.MatchString(path) || folder.MatchString(path))
+}
+
 // IsLetter reports whether an access path is a drive letter.
 func IsLetter(path string) bool { return letter.MatchString(path) }
 
@@ -180,22 +185,16 @@ func CleanPath(path string) string {
 
 // Check returns an error if the request is none that can be carried out.
 func (r Request) Check() error {
-	onPartition, path := false, false
-	switch r.Do {
-	case Get, Attach, Grow, Detach, Initialize, Clear, Partition, Set:
-	case Delete, Resize, Format, Flush:
-		onPartition = true
-	case AddPath, RemovePath:
-		onPartition, path = true, true
-	default:
-		return fmt.Errorf("%.20q is not a request for disks", r.Do)
-	}
+	onDisks := []Do{Get, Attach, Grow, Detach, Initialize, Clear, Partition, Set}
+	onPartitions := []Do{Delete, Resize, Format, Flush, AddPath, RemovePath}
 	label := utf16.Encode([]rune(r.Label))
 	switch {
-	case onPartition && r.Partition == 0:
+	case slices.Contains(onPartitions, r.Do) && r.Partition == 0:
 		return errors.New("the partition is not named")
-	case path && (len(r.Path) > mostPath || !letter.MatchString(r.Path) && !folder.MatchString(r.Path)):
-		return fmt.Errorf(`%.300q is neither a free drive (D: to Z:) nor a folder of C:`, r.Path)
+	case !slices.Contains(onDisks, r.Do) && !slices.Contains(onPartitions, r.Do):
+		return fmt.Errorf("%.20q is not a request for disks", r.Do)
+	case (r.Do == AddPath || r.Do == RemovePath) && !isAccessPath(r.Path):
+		return fmt.Errorf("%.300q is neither a free drive (D: to Z:) nor a folder of drive C", r.Path)
 	case len(label) > mostLabel || strings.ContainsFunc(r.Label, unicode.IsControl):
 		return fmt.Errorf("%.100q is not a label of at most %d characters", r.Label, mostLabel)
 	case r.Size < 0 || r.Size > MostDisk:
