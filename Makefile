@@ -72,7 +72,7 @@ build: mullion shims kubernetes upstream agent ## build everything into bin/
 
 mullion: ## build Mullion's own Linux programs
 	@hack/step.sh "build mullion" $(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)/mullion ./cmd/mullion
-	@hack/step.sh "build mullion-node, mullion-init, mullion-pause, kubectl-mullion" $(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/mullion-node ./cmd/mullion-init ./cmd/mullion-pause ./cmd/kubectl-mullion
+	@hack/step.sh "build mullion-node, mullion-init, mullion-pause, mullion-vm, kubectl-mullion" $(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/mullion-node ./cmd/mullion-init ./cmd/mullion-pause ./cmd/mullion-vm ./cmd/kubectl-mullion
 	@hack/step.sh "build mullion-policy" $(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)/cni/ ./cmd/mullion-policy
 
 shims: ## build the DLLs and programs that close gaps in Wine

@@ -25,6 +25,12 @@ func LimitMemory(cgroup string, most int64) error {
 	return limitCgroup(cgroup, "memory", "memory.limit_in_bytes", "memory.max", most)
 }
 
+// LimitCPU bounds in the same way how much time of processors a cgroup may use, in microseconds for each 100,000 of them.
+// https://docs.kernel.org/scheduler/sched-bwc.html
+func LimitCPU(cgroup string, most int64) error {
+	return limitCgroup(cgroup, "cpu", "cpu.cfs_quota_us", "cpu.max", most)
+}
+
 // limitCgroup writes a limit to the file of a controller, which has another name in cgroup v1.
 func limitCgroup(cgroup, controller, v1, v2 string, most int64) error {
 	all, err := Hierarchies()

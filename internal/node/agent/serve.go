@@ -267,6 +267,11 @@ func (a *agent) engineOptions(layers []string, host winhost.Host) engine.Options
 		CgroupParent: a.config.CgroupParent,
 		Log:          a.log.With("part", "engine"),
 	}
+	options.Machines = &engine.Machines{
+		Bin:   filepath.Dir(a.executable),
+		Dir:   filepath.Join(filepath.Dir(a.config.ContainerdSocket), "vm"),
+		Cache: filepath.Join(a.config.StateDir, "vm"),
+	}
 	if host.Shared != "" {
 		options.Host = &engine.Host{
 			Prefix:  filepath.Dir(a.config.Drive),

@@ -32,9 +32,10 @@ func (s *Server) ComputeSystems() []ComputeSystem {
 	return out
 }
 
-// ComputeUsage returns what one of the ComputeSystems uses. A sandbox, which has no process here, uses nothing.
+// ComputeUsage returns what one of the ComputeSystems uses. A sandbox uses what its virtual machine does;
+// one without has no process here and uses nothing.
 func (s *Server) ComputeUsage(ctx context.Context, id string) (engine.Usage, error) {
-	if _, err := s.sandboxes.Get(id); err == nil {
+	if sb, err := s.sandboxes.Get(id); err == nil && !isIsolated(sb) {
 		return engine.Usage{At: time.Now()}, nil
 	}
 	usage, err := s.cfg.Engine.Usage(ctx, id)

@@ -129,6 +129,7 @@ type Engine interface {
 	Meters
 	Views
 	Housekeeping
+	Machines
 }
 
 // Housekeeping is the part of an engine that makes and removes what is beside the containers, and lets them end.

@@ -112,7 +112,7 @@ func (s *Server) createContainer(ctx context.Context, sb store.Sandbox,
 	if c.LogPath, err = s.logPath(c.NodeLogPath); err != nil {
 		return store.Container{}, err
 	}
-	if err := s.checkPipes(c); err != nil {
+	if err := errors.Join(s.checkPipes(c), checkInMachine(sb, config)); err != nil {
 		return store.Container{}, err
 	}
 	mounts, err := s.mounts(config)
@@ -171,6 +171,9 @@ func (s *Server) makeContainer(ctx context.Context, sb store.Sandbox, c store.Co
 			return err
 		}
 		spec.Account, spec.SystemFiles = c.Account.Name, append(spec.SystemFiles, passwd)
+	}
+	if isIsolated(sb) {
+		spec.Machine = sb.ID
 	}
 	if c.HostProcess {
 		if spec, err = s.inHost(c, spec); err != nil {

@@ -1,24 +1,57 @@
 package cri
 
 import (
+	"context"
 	"fmt"
+	"net"
+	"runtime"
+	"strconv"
 
 	"github.com/containerd/errdefs"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"mullion.dev/mullion/internal/runtime/cri/store"
+	"mullion.dev/mullion/internal/runtime/engine"
 )
 
 // IsolationAnnotation of a pod, with the value "process", has a pod that asks for Hyper-V isolation run in process
-// isolation, which is all that there is here.
+// isolation.
 const IsolationAnnotation = "mullion.dev/isolation"
 
 // hypervisorHandler is containerd's runtime handler of Hyper-V isolation on Windows
 // (https://github.com/containerd/containerd/blob/v2.4.2/internal/cri/config/config_windows.go).
 const hypervisorHandler = "runhcs-wcow-hypervisor"
 
+// Annotations of a pod with Hyper-V isolation for the size of its virtual machine, and what it is without them; names and
+// sizes are hcsshim's (https://github.com/microsoft/hcsshim/blob/v0.15.0-rc.4/pkg/annotations/annotations.go,
+// internal/uvm/create.go).
+const (
+	processorsAnnotation = "io.microsoft.virtualmachine.computetopology.processor.count"
+	memoryAnnotation     = "io.microsoft.virtualmachine.computetopology.memory.sizeinmb"
+
+	defaultProcessors = 2
+	defaultMemory     = 1024 // MB
+	// leastMemory is what a guest's kernel and one Windows program need, in MB.
+	leastMemory = 256
+	// mostMemory is more than any machine has, in MB.
+	mostMemory = 1 << 24
+)
+
+// Machines is the part of an engine that makes virtual machines. They are removed, waited for and measured as containers
+// are.
+type Machines interface {
+	// MachinesReady returns nil if virtual machines can be started, else why not.
+	MachinesReady(ctx context.Context) error
+	// StartMachine returns when containers can be made in the machine. If it returns an error, nothing is left behind.
+	StartMachine(ctx context.Context, m engine.Machine) error
+	// DialMachine connects to a port of a machine's loopback addresses.
+	DialMachine(ctx context.Context, id string, port uint16) (net.Conn, error)
+}
+
 // checkIsolation refuses a pod that would get less isolation than it asks for. The first words are Windows' own, of
 // STATUS_HV_NOT_PRESENT (https://learn.microsoft.com/openspecs/windows_protocols/ms-erref), which a Windows Server
 // without Hyper-V says of such a container.
-func checkIsolation(config *runtimeapi.PodSandboxConfig, handler string) error {
+func (s *Server) checkIsolation(ctx context.Context, config *runtimeapi.PodSandboxConfig, handler string) error {
 	if handler != hypervisorHandler {
 		return nil
 	}
@@ -26,10 +59,115 @@ func checkIsolation(config *runtimeapi.PodSandboxConfig, handler string) error {
 	case "process":
 		return nil
 	case "":
-		return fmt.Errorf("no hypervisor is present on this system (0xc0351000): there is no Hyper-V isolation on this node, "+
-			"whose pods share the machine's kernel; to run the pod in process isolation, give it the annotation %s: process: %w",
-			IsolationAnnotation, errdefs.ErrNotImplemented)
 	default:
 		return fmt.Errorf("annotation %s is %q; it can be process: %w", IsolationAnnotation, asked, errdefs.ErrInvalidArgument)
 	}
+	if config.GetWindows().GetSecurityContext().GetHostProcess() {
+		return fmt.Errorf("a HostProcess pod runs in the host, not in a virtual machine: %w", errdefs.ErrInvalidArgument)
+	}
+	if _, _, err := machineSize(config); err != nil {
+		return err
+	}
+	if err := s.cfg.Engine.MachinesReady(ctx); err != nil {
+		return fmt.Errorf("no hypervisor is present on this system (0xc0351000): %w; to run the pod in process isolation, "+
+			"with the machine's kernel, give it the annotation %s: process", err, IsolationAnnotation)
+	}
+	return nil
+}
+
+// isIsolated reports whether a pod has a virtual machine for itself.
+func isIsolated(sb store.Sandbox) bool {
+	return sb.Handler == hypervisorHandler && sb.Config.GetAnnotations()[IsolationAnnotation] == ""
+}
+
+// machineSize returns the processors of a pod's virtual machine, and its memory in bytes.
+func machineSize(config *runtimeapi.PodSandboxConfig) (cpus, memory int64, err error) {
+	cpus, err = sizeOf(config, processorsAnnotation, min(defaultProcessors, int64(runtime.NumCPU())), 1,
+		int64(runtime.NumCPU()))
+	if err != nil {
+		return 0, 0, err
+	}
+	memory, err = sizeOf(config, memoryAnnotation, defaultMemory, leastMemory, mostMemory)
+	return cpus, memory << 20, err
+}
+
+func sizeOf(config *runtimeapi.PodSandboxConfig, annotation string, without, least, most int64) (int64, error) {
+	text, there := config.GetAnnotations()[annotation]
+	if !there {
+		return without, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < least || n > most {
+		return 0, fmt.Errorf("annotation %s is %q; it can be a number from %d to %d: %w", annotation, text, least, most,
+			errdefs.ErrInvalidArgument)
+	}
+	return n, nil
+}
+
+// startMachine boots the virtual machine of a connected pod and watches it. A pod without one needs none.
+func (s *Server) startMachine(ctx context.Context, sb store.Sandbox) error {
+	if !isIsolated(sb) {
+		return nil
+	}
+	cpus, memory, err := machineSize(sb.Config.PodSandboxConfig)
+	if err != nil {
+		return err
+	}
+	return s.cfg.Engine.StartMachine(ctx, engine.Machine{
+		ID:       sb.ID,
+		Labels:   map[string]string{labelNode: s.cfg.Node, labelSandbox: sb.ID},
+		NetNS:    sb.NetNS,
+		Hostname: hostName(sb),
+		CPUs:     cpus,
+		Memory:   memory,
+	})
+}
+
+// watchMachine stops a pod when its virtual machine ends: a machine does not start again, so the kubelet has to make the
+// pod anew.
+func (s *Server) watchMachine(sb store.Sandbox) {
+	if !isIsolated(sb) {
+		return
+	}
+	s.watchers.Go(func() {
+		ctx := s.life()
+		_, err := s.cfg.Engine.Wait(ctx, sb.ID)
+		if ctx.Err() != nil {
+			return // The next server watches again.
+		}
+		if current, getErr := s.sandboxes.Get(sb.ID); getErr != nil || !current.StoppedAt.IsZero() {
+			return
+		}
+		s.log.Warn("virtual machine of pod has ended, stopping the pod", "sandbox", sb.ID, "error", err)
+		if err := s.stopSandbox(ctx, sb); err != nil {
+			s.log.Error("pod without its virtual machine not stopped", "sandbox", sb.ID, "error", err)
+		}
+	})
+}
+
+// removeMachine ends and removes the virtual machine of a pod that has one.
+func (s *Server) removeMachine(ctx context.Context, sb store.Sandbox) error {
+	if !isIsolated(sb) {
+		return nil
+	}
+	if err := s.cfg.Engine.Remove(ctx, sb.ID); err != nil {
+		return fmt.Errorf("remove virtual machine: %w", err)
+	}
+	return nil
+}
+
+// checkInMachine refuses what a container in a virtual machine would not get.
+func checkInMachine(sb store.Sandbox, config *runtimeapi.ContainerConfig) error {
+	if !isIsolated(sb) {
+		return nil
+	}
+	if len(pipesOf(config)) > 0 {
+		return fmt.Errorf("a pod with Hyper-V isolation cannot mount named pipes of the host: %w", errdefs.ErrNotImplemented)
+	}
+	_, memory, err := machineSize(sb.Config.PodSandboxConfig)
+	if limit := config.GetWindows().GetResources().GetMemoryLimitInBytes(); err == nil && limit > memory {
+		return fmt.Errorf("the memory limit of %d MB is more than the pod's virtual machine has, which is %d MB; "+
+			"the pod's annotation %s changes that: %w", limit>>20, memory>>20, memoryAnnotation, errdefs.ErrInvalidArgument)
+	}
+	return err
 }

@@ -92,6 +92,9 @@ func (s *Server) recoverContainer(ctx context.Context, c store.Container, info e
 func (s *Server) recoverSandbox(ctx context.Context, sb store.Sandbox) error {
 	if !sb.Ready {
 		s.log.Info("removing half-made pod", "sandbox", sb.ID)
+		if err := s.removeMachine(ctx, sb); err != nil {
+			return err
+		}
 		if err := s.disconnect(ctx, sb); err != nil {
 			return fmt.Errorf("disconnect half-made pod: %w", err)
 		}
@@ -101,6 +104,7 @@ func (s *Server) recoverSandbox(ctx context.Context, sb store.Sandbox) error {
 		return nil
 	}
 	if _, err := os.Stat(sb.NetNS); err == nil {
+		s.watchMachine(sb) //nolint:contextcheck // The watch outlives the call.
 		return nil
 	}
 	s.log.Info("network namespace of pod is gone, stopping it", "sandbox", sb.ID, "netns", sb.NetNS)
@@ -128,7 +132,9 @@ func (s *Server) removeOrphans(ctx context.Context) error {
 	}
 	var errs []error
 	for _, info := range infos {
-		if _, err := s.containers.Get(info.ID); errors.Is(err, store.ErrNotFound) {
+		_, noContainer := s.containers.Get(info.ID)
+		_, noMachine := s.sandboxes.Get(info.ID)
+		if errors.Is(noContainer, store.ErrNotFound) && errors.Is(noMachine, store.ErrNotFound) {
 			s.log.Info("removing orphaned container", "container", info.ID)
 			errs = append(errs, s.cfg.Engine.Remove(ctx, info.ID))
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/containerd/errdefs"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"mullion.dev/mullion/internal/runtime/cri/store"
 	"mullion.dev/mullion/internal/runtime/engine"
 )
 
@@ -31,6 +32,14 @@ func (s *Server) PortForward(_ context.Context, req *runtimeapi.PortForwardReque
 // dialTimeout is how long a pod may take to accept a forwarded connection.
 const dialTimeout = 10 * time.Second
 
+// dial connects to a port of a pod's own loopback addresses.
+func (s *Server) dial(ctx context.Context, sb store.Sandbox, port uint16) (net.Conn, error) {
+	if isIsolated(sb) {
+		return s.cfg.Engine.DialMachine(ctx, sb.ID, port)
+	}
+	return engine.DialIn(ctx, sb.NetNS, net.JoinHostPort("localhost", strconv.Itoa(int(port))))
+}
+
 // PortForward implements the streaming server's runtime: it connects stream to localhost:port inside the pod.
 func (r streamRuntime) PortForward(ctx context.Context, id string, port int32, stream io.ReadWriteCloser) error {
 	defer stream.Close()
@@ -43,7 +52,7 @@ func (r streamRuntime) PortForward(ctx context.Context, id string, port int32, s
 	}
 	dialCtx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	conn, err := engine.DialIn(dialCtx, sb.NetNS, net.JoinHostPort("localhost", strconv.Itoa(int(port))))
+	conn, err := r.s.dial(dialCtx, sb, uint16(port))
 	if err != nil {
 		return fmt.Errorf("forward port %d of pod %q: %w", port, sb.Config.GetMetadata().GetName(), err)
 	}

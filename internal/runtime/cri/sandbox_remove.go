@@ -38,6 +38,9 @@ func (s *Server) removeSandbox(ctx context.Context, sb store.Sandbox) error {
 			return err
 		}
 	}
+	if err := s.removeMachine(ctx, sb); err != nil {
+		return err
+	}
 	if err := s.cfg.Engine.RemovePod(sb.ID); err != nil {
 		return fmt.Errorf("remove cgroup of sandbox: %w", err)
 	}

@@ -28,7 +28,7 @@ func (s *Server) RunPodSandbox(ctx context.Context,
 		return nil, fmt.Errorf("run pod sandbox: config has no metadata: %w", errdefs.ErrInvalidArgument)
 	}
 	name := config.GetMetadata().GetNamespace() + "/" + config.GetMetadata().GetName()
-	if err := s.checkSandbox(config, req.GetRuntimeHandler()); err != nil {
+	if err := s.checkSandbox(ctx, config, req.GetRuntimeHandler()); err != nil {
 		return nil, fmt.Errorf("run sandbox of pod %q: %w", name, err)
 	}
 	sb := store.Sandbox{
@@ -46,13 +46,10 @@ func (s *Server) RunPodSandbox(ctx context.Context,
 }
 
 // checkSandbox returns an error if a pod of this node cannot be run as config and handler ask.
-func (s *Server) checkSandbox(config *runtimeapi.PodSandboxConfig, handler string) error {
+func (s *Server) checkSandbox(ctx context.Context, config *runtimeapi.PodSandboxConfig, handler string) error {
 	if handler != "" && !slices.Contains(s.cfg.Handlers, handler) {
 		return fmt.Errorf("no runtime for %q is configured (known: %s): %w", handler,
 			strings.Join(s.cfg.Handlers, ", "), errdefs.ErrInvalidArgument)
-	}
-	if err := checkIsolation(config, handler); err != nil {
-		return err
 	}
 	if config.GetWindows().GetSecurityContext().GetHostProcess() && s.cfg.HostProcess == nil {
 		return fmt.Errorf("the host's Windows has no HostProcess containers: %w", errdefs.ErrNotImplemented)
@@ -62,7 +59,7 @@ func (s *Server) checkSandbox(config *runtimeapi.PodSandboxConfig, handler strin
 			return fmt.Errorf("host port %d is no port: %w", p.GetHostPort(), errdefs.ErrInvalidArgument)
 		}
 	}
-	return nil
+	return s.checkIsolation(ctx, config, handler)
 }
 
 func (s *Server) runSandbox(ctx context.Context, sb store.Sandbox) error {
@@ -102,16 +99,22 @@ func (s *Server) runSandbox(ctx context.Context, sb store.Sandbox) error {
 		return fmt.Errorf("connect to network: %w", err)
 	}
 	connected = true
-	sb.NetNS, sb.IPs, sb.Ready = network.NetNS, network.IPs, true
+	sb.NetNS, sb.IPs = network.NetNS, network.IPs
 	undo.Add(func() error {
 		err := s.disconnect(context.WithoutCancel(ctx), sb)
 		connected = err != nil
 		return err
 	})
+	if err := s.startMachine(ctx, sb); err != nil {
+		return err
+	}
+	undo.Add(func() error { return s.removeMachine(context.WithoutCancel(ctx), sb) })
+	sb.Ready = true
 	if err := s.sandboxes.Put(sb.ID, sb); err != nil {
 		return err
 	}
 	undo.Release()
+	s.watchMachine(sb) //nolint:contextcheck // The watch outlives the call.
 	return nil
 }
 

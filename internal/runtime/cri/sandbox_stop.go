@@ -39,6 +39,9 @@ func (s *Server) stopSandbox(ctx context.Context, sb store.Sandbox) error {
 	if err != nil || !current.StoppedAt.IsZero() {
 		return nil // Removed or stopped by another call meanwhile: as asked.
 	}
+	if err := s.removeMachine(ctx, current); err != nil {
+		return err
+	}
 	if err := s.disconnect(ctx, current); err != nil {
 		return fmt.Errorf("disconnect from network: %w", err)
 	}

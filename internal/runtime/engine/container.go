@@ -77,12 +77,18 @@ func (e *Engine) Create(ctx context.Context, c Container) error {
 		return err
 	}
 	undo.Add(func() error { return e.removeSources(c.ID) })
-	spec := e.spec(c, sources, targets)
+	spec, runtime := e.spec(c, sources, targets), Runtime
+	if c.Machine != "" {
+		runtime = e.opts.Machines.shim()
+		if err := e.inMachine(&c, spec); err != nil {
+			return err
+		}
+	}
 	_, err = e.client.NewContainer(ctx, c.ID,
 		client.WithContainerLabels(c.Labels),
 		client.WithSnapshotter(e.opts.Snapshotter),
 		client.WithSnapshot(c.ID),
-		client.WithRuntime(Runtime, e.runtimeOptions(e.owner(c))),
+		client.WithRuntime(runtime, e.runtimeOptions(e.owner(c))),
 		client.WithSpec(spec))
 	if err != nil {
 		return fmt.Errorf("create container %q: %w", c.ID, err)
@@ -107,6 +113,9 @@ func (e *Engine) limitPod(pod string) error {
 // RemovePod removes what the containers of a pod shared and is called when they are removed. A pod that is gone is no
 // error.
 func (e *Engine) RemovePod(pod string) error {
+	if err := e.removeMachineCgroup(pod); err != nil {
+		return err
+	}
 	return cgroup.Remove(path.Join(e.opts.CgroupParent, pod))
 }
 
@@ -302,7 +311,9 @@ func (e *Engine) Start(ctx context.Context, id string, stdio IO) (uint32, error)
 	if err := e.removeSources(id); err != nil {
 		e.opts.Log.Error("binds of container not removed", "container", id, "error", err)
 	}
-	if !e.isHostProcess(id) { // such a one is in the machine's user namespace
+	machine, err := e.machineOf(ctx, id)
+	// A HostProcess container is in the machine's user namespace, and one in a virtual machine in another kernel's.
+	if err == nil && machine == "" && !e.isHostProcess(id) {
 		err = limitUsers(ctx, created.Pid)
 	}
 	var started *tasksapi.StartResponse

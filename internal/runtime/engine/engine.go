@@ -63,6 +63,8 @@ type Options struct {
 	IDs IDRange
 	// Host is the Windows host for HostProcess containers; nil: there are none.
 	Host *Host
+	// Machines says how virtual machines are made; nil: there are none.
+	Machines *Machines
 	// Log takes what happens in the background.
 	Log *slog.Logger
 }
@@ -80,6 +82,7 @@ type Engine struct {
 	layers *layerViews
 	memory memory
 	hives  sync.Mutex
+	boots  boots
 }
 
 // Connect connects to containerd, which must be running. Close the engine when done.

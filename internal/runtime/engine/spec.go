@@ -43,6 +43,8 @@ type Container struct {
 	Terminal bool
 	// Resources are the limits.
 	Resources Resources
+	// Machine, unless "", is the id of the virtual machine that the container runs in; NetNS is the machine's.
+	Machine string
 	// HostProcess, unless nil, makes the container run in the Windows host; UID must be 0 and NetNS the host's.
 	HostProcess *HostProcess
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -19,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/procfile"
+	"mullion.dev/mullion/internal/runtime/vm/link"
 )
 
 // UnknownExit is the exit code of a container whose end nobody saw.
@@ -209,11 +211,20 @@ func (e *Engine) deleteExec(ctx context.Context, id, exec string) {
 
 // execMarker begins the Linux environment variable that all processes of one exec carry; Windows programs do not see
 // it.
-const execMarker = "MULLION_EXEC="
+const execMarker = link.ExecMarker
 
 // killExec kills a program with all that it has started. It finds them by execMarker, because a Windows process is, on
 // Linux, no child of the process that started it.
 func (e *Engine) killExec(ctx context.Context, id, exec string) {
+	if machine, err := e.machineOf(ctx, id); err != nil || machine != "" { // whose guest finds them
+		_, killErr := e.client.TaskService().Kill(ctx, &tasksapi.KillRequest{
+			ContainerID: id, ExecID: exec, Signal: uint32(unix.SIGKILL), All: true,
+		})
+		if err = errors.Join(err, errgrpc.ToNative(killErr)); err != nil {
+			e.opts.Log.Debug("program not killed", "container", id, "error", err)
+		}
+		return
+	}
 	pids, err := e.client.TaskService().ListPids(ctx, &tasksapi.ListPidsRequest{ContainerID: id})
 	if err != nil {
 		e.opts.Log.Debug("program not killed", "container", id, "error", errgrpc.ToNative(err))

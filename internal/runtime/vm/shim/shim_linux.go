@@ -1,0 +1,128 @@
+// Package shim is containerd's shim of virtual machines: it serves containerd's task API for a machine and for the
+// containers in it. The machine's task is QEMU, which it boots; calls for the others it passes on to the agent in the
+// guest, after it has mounted on the host what the container is to see. What the guest answers is not trusted: process
+// ids and paths are the host's own, texts are cut, and a guest that does not answer is ended.
+package shim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2/manager"
+	"github.com/containerd/containerd/v2/core/mount"
+	"github.com/containerd/containerd/v2/pkg/shim"
+	"github.com/containerd/containerd/v2/pkg/shutdown"
+	"github.com/containerd/containerd/v2/plugins"
+	"github.com/containerd/plugin"
+	"github.com/containerd/plugin/registry"
+	specs "github.com/opencontainers/runtime-spec/specs-go"
+
+	"mullion.dev/mullion/internal/runtime/vm"
+)
+
+// killed is the exit code of what ended with its machine: 128 and SIGKILL's number.
+const killed = 128 + 9
+
+// Main is the shim's whole life, as containerd calls it: it starts the shim, or removes what a killed one has left.
+func Main(ctx context.Context) {
+	registry.Register(&plugin.Registration{
+		Type:     plugins.TTRPCPlugin,
+		ID:       "task",
+		Requires: []plugin.Type{plugins.EventPlugin, plugins.InternalPlugin},
+		InitFn: func(ic *plugin.InitContext) (any, error) {
+			publisher, err := ic.GetByID(plugins.EventPlugin, "publisher")
+			if err != nil {
+				return nil, err
+			}
+			end, err := ic.GetByID(plugins.InternalPlugin, "shutdown")
+			if err != nil {
+				return nil, err
+			}
+			return newService(ic.Context, publisher.(shim.Publisher), end.(shutdown.Service)), nil
+		},
+	})
+	shim.RunShim(ctx, keeper{manager.NewShimManager("mullion-vm")}, func(c *shim.Config) {
+		c.NoReaper, c.NoSubreaper = true, true // QEMU and virtiofsd are waited for one by one
+	})
+}
+
+// keeper starts shims as containerd's own manager of runc does: one for each group of containers.
+type keeper struct{ shim.Shim }
+
+// Stop removes what a killed shim has left of a container. QEMU and virtiofsd have ended with it.
+func (keeper) Stop(_ context.Context, id string) (shim.StopStatus, error) {
+	bundle, err := os.Getwd()
+	if err != nil {
+		return shim.StopStatus{}, err
+	}
+	spec, machine, err := readSpec(filepath.Join(filepath.Dir(bundle), id))
+	if err != nil {
+		return shim.StopStatus{}, err
+	}
+	if machine == id {
+		err = removeMachine(spec)
+	} else {
+		err = removeShared(spec, id)
+	}
+	return shim.StopStatus{ExitStatus: killed, ExitedAt: time.Now()}, err
+}
+
+// readSpec reads from a bundle which machine the container is of, by its own id.
+func readSpec(bundle string) (spec vm.Spec, machine string, err error) {
+	s, err := readOCI(bundle)
+	if err != nil {
+		return spec, "", err
+	}
+	if err := json.Unmarshal([]byte(s.Annotations[vm.Annotation]), &spec); err != nil {
+		return spec, "", fmt.Errorf("read the machine in bundle %q: %w", bundle, err)
+	}
+	return spec, s.Annotations[vm.GroupAnnotation], nil
+}
+
+func readOCI(bundle string) (*specs.Spec, error) {
+	text, err := os.ReadFile(filepath.Join(bundle, "config.json"))
+	if err != nil {
+		return nil, err
+	}
+	var s specs.Spec
+	if err := json.Unmarshal(text, &s); err != nil {
+		return nil, fmt.Errorf("read specification in bundle %q: %w", bundle, err)
+	}
+	return &s, nil
+}
+
+// removeMachine unmounts and removes a machine's folder. One that is gone is no error.
+func removeMachine(spec vm.Spec) error {
+	if err := mount.UnmountRecursive(spec.Share(), unmountFlags); err != nil {
+		return fmt.Errorf("unmount what the machine shares: %w", err)
+	}
+	return os.RemoveAll(spec.Dir)
+}
+
+// removeShared unmounts and removes what the guest sees of a container.
+func removeShared(spec vm.Spec, id string) error {
+	dir := spec.Shared(id)
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if err := mount.UnmountRecursive(path, unmountFlags); err != nil {
+			return fmt.Errorf("unmount what the guest sees of container %q: %w", id, err)
+		}
+		// Remove, not RemoveAll: if it were still mounted, RemoveAll would delete what is there.
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+	}
+	if err := os.Remove(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}

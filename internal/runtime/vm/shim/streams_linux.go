@@ -1,0 +1,149 @@
+package shim
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"path"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/containerd/fifo"
+	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/runtime/vm/link"
+)
+
+// guestFIFOs is where the guest has its FIFOs; package guest has the same path.
+const guestFIFOs = "/run/fifos"
+
+// streams are a process' standard streams: FIFOs of the host, each copied to or from a FIFO of the guest.
+type streams struct {
+	stdin, stdout, stderr string // FIFOs of the guest; "" where the host has none
+
+	outputs sync.WaitGroup // being copied
+
+	mu   sync.Mutex
+	keep io.Closer // this process' own writer of the input, which keeps it from ending
+	all  []io.Closer
+}
+
+// connect opens the FIFOs of the host at these paths and their counterparts in the guest. number makes their names.
+func connect(ctx context.Context, host *link.Host, number func() int, stdin, stdout, stderr string) (*streams, error) {
+	s := &streams{}
+	var err error
+	if s.stdin, err = s.input(ctx, host, number(), stdin); err == nil {
+		s.stdout, err = s.output(ctx, host, number(), stdout)
+	}
+	if err == nil {
+		s.stderr, err = s.output(ctx, host, number(), stderr)
+	}
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *streams) input(ctx context.Context, host *link.Host, number int, from string) (string, error) {
+	if from == "" {
+		return "", nil
+	}
+	in, err := s.open(ctx, from, unix.O_RDONLY)
+	if err != nil {
+		return "", err
+	}
+	if s.keep, err = s.open(ctx, from, unix.O_WRONLY); err != nil {
+		return "", err
+	}
+	stream, name, err := s.stream(host, link.Input, number)
+	if err != nil {
+		return "", err
+	}
+	go func() {
+		_, _ = io.Copy(stream, in) // the guest's process may have ended
+		_ = stream.Close()
+	}()
+	return name, nil
+}
+
+func (s *streams) output(ctx context.Context, host *link.Host, number int, to string) (string, error) {
+	if to == "" {
+		return "", nil
+	}
+	out, err := s.open(ctx, to, unix.O_WRONLY)
+	if err != nil {
+		return "", err
+	}
+	// With a reader of its own the FIFO takes what comes while nobody else reads.
+	reader, err := s.open(ctx, to, unix.O_RDONLY)
+	if err != nil {
+		return "", err
+	}
+	stream, name, err := s.stream(host, link.Output, number)
+	if err != nil {
+		return "", err
+	}
+	s.outputs.Go(func() {
+		_, _ = io.Copy(out, stream) // its end is the end of the output
+		_, _, _ = stream.Close(), out.Close(), reader.Close()
+	})
+	return name, nil
+}
+
+func (s *streams) open(ctx context.Context, path string, flag int) (io.ReadWriteCloser, error) {
+	f, err := fifo.OpenFifo(ctx, path, flag|unix.O_NONBLOCK, 0)
+	if err == nil {
+		s.all = append(s.all, f)
+	}
+	return f, err
+}
+
+func (s *streams) stream(host *link.Host, kind link.Kind, number int) (net.Conn, string, error) {
+	name := path.Join(guestFIFOs, strconv.Itoa(number))
+	stream, err := host.Open(link.Request{Kind: kind, Path: name})
+	if err == nil {
+		s.all = append(s.all, stream)
+	}
+	return stream, name, err
+}
+
+// closeInput lets the input end when all others that write to it have closed it.
+func (s *streams) closeInput() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.keep == nil {
+		return nil
+	}
+	err := s.keep.Close()
+	s.keep = nil
+	return err
+}
+
+// drainTimeout is how long what a process has written may take to reach the host after the process' end.
+const drainTimeout = 2 * time.Second
+
+// end closes the streams of an ended process, its output after it has been copied.
+func (s *streams) end() {
+	_ = s.closeInput()
+	copied := make(chan struct{})
+	go func() {
+		s.outputs.Wait()
+		close(copied)
+	}()
+	select {
+	case <-copied:
+	case <-time.After(drainTimeout):
+	}
+	s.close()
+}
+
+func (s *streams) close() {
+	var errs []error
+	for _, c := range s.all {
+		errs = append(errs, c.Close())
+	}
+	_ = errors.Join(errs...) // all that is left to do
+}
