@@ -3,6 +3,7 @@ package cri
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"mullion.dev/mullion/internal/runtime/engine"
@@ -13,29 +14,42 @@ import (
 type ComputeSystem struct {
 	ID      string
 	Started time.Time
+	// Machine says that it is the virtual machine of a pod.
+	Machine bool
 }
 
+// machineSuffix ends the id of a pod's virtual machine, as hcsshim has it
+// (https://github.com/microsoft/hcsshim/blob/v0.15.0-rc.4/cmd/containerd-shim-runhcs-v1/pod.go).
+const machineSuffix = "@vm"
+
 // ComputeSystems returns the running containers and, as Windows has a container for each, the sandboxes of ready pods.
-// HostProcess containers are not among them: on Windows they are jobs of the host.
+// A
+// pod with Hyper-V isolation is its virtual machine: what runs in there the host does not see. HostProcess containers
+// are not among them: on Windows they are jobs of the host.
 func (s *Server) ComputeSystems() []ComputeSystem {
 	var out []ComputeSystem
+	inMachine := map[string]bool{}
 	for _, sb := range s.readySandboxes() {
-		if !isHostProcess(sb) {
+		switch inMachine[sb.ID] = isIsolated(sb); {
+		case isIsolated(sb):
+			out = append(out, ComputeSystem{ID: sb.ID + machineSuffix, Started: sb.CreatedAt, Machine: true})
+		case !isHostProcess(sb):
 			out = append(out, ComputeSystem{ID: sb.ID, Started: sb.CreatedAt})
 		}
 	}
 	for _, c := range s.containers.List(isRunning) {
-		if !c.HostProcess {
+		if !c.HostProcess && !inMachine[c.SandboxID] {
 			out = append(out, ComputeSystem{ID: c.ID, Started: c.StartedAt})
 		}
 	}
 	return out
 }
 
-// ComputeUsage returns what one of the ComputeSystems uses. A sandbox uses what its virtual machine does;
-// one without has no process here and uses nothing.
+// ComputeUsage returns what one of the ComputeSystems uses. A sandbox, which has no process here, uses
+// nothing; a virtual machine is measured on the node.
 func (s *Server) ComputeUsage(ctx context.Context, id string) (engine.Usage, error) {
-	if sb, err := s.sandboxes.Get(id); err == nil && !isIsolated(sb) {
+	id, machine := strings.CutSuffix(id, machineSuffix)
+	if _, err := s.sandboxes.Get(id); err == nil && !machine {
 		return engine.Usage{At: time.Now()}, nil
 	}
 	usage, err := s.cfg.Engine.Usage(ctx, id)

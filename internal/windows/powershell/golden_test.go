@@ -146,6 +146,16 @@ func stageWindows() *system {
 			return nil
 		},
 		hns: hns,
+		compute: func(query string) (string, error) {
+			switch query {
+			case `{}`:
+				return `[{"Id":"c1","SystemType":"Container","Owner":"containerd-shim-runhcs-v1.exe"},` +
+					`{"Id":"p1@vm","SystemType":"VirtualMachine","Owner":"containerd-shim-runhcs-v1.exe"}]`, nil
+			case `{"Types":["Container"],"Owners":["me"]}`:
+				return `[]`, nil
+			}
+			return "", errors.New("it answers 0x80070057")
+		},
 		acl: lists.of, setACL: lists.set, descriptor: lists.read, account: lists.account,
 		processes: func() ([]process, error) { return slices.Clone(running), nil },
 		commandLine: func(id int64) (string, error) {

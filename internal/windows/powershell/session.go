@@ -43,7 +43,9 @@ type Session struct {
 // Windows itself, the registry and WMI.
 type system struct {
 	hns func(method, path, body string) (string, error)
-	acl func(path string) (acl, error)
+	// compute asks the Host Compute Service what it runs.
+	compute func(query string) (string, error)
+	acl     func(path string) (acl, error)
 	// setACL gives a file a descriptor's owner and rules. descriptor reads one from its text.
 	setACL     func(path string, a acl) error
 	descriptor func(sddl string) (acl, error)
@@ -94,6 +96,7 @@ func (s *Session) system() system {
 	}
 	return system{
 		hns:       callHNS,
+		compute:   enumerateCompute,
 		acl:       readACL,
 		processes: processes,
 

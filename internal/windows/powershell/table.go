@@ -12,7 +12,7 @@ const (
 
 // cmdlets are all implemented cmdlets.
 func cmdlets() []cmdlet {
-	return slices.Concat(outputCmdlets(), pipelineCmdlets(), fileCmdlets(), itemCmdlets(), otherCmdlets(), hnsCmdlets(),
+	return slices.Concat(outputCmdlets(), pipelineCmdlets(), fileCmdlets(), itemCmdlets(), otherCmdlets(), hnsCmdlets(), computeCmdlets(),
 		networkCmdlets(), sortingCmdlets(), textCmdlets(), internetCmdlets(), dnsCmdlets(), routeCmdlets(),
 		interfaceCmdlets(), smbCmdlets(), storageCmdlets(),
 		firewallCmdlets(),

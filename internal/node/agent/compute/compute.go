@@ -35,7 +35,8 @@ const NotFound wire.HRESULT = 0xc037010e
 const (
 	// owner is the program that makes containers for containerd on Windows; monitors tell by it whose they are.
 	owner = "containerd-shim-runhcs-v1.exe"
-	kind  = "Container"
+	// The types of what runs. The containers in a virtual machine are those of its guest and not shown.
+	container, virtualMachine = "Container", "VirtualMachine"
 )
 
 // Source knows the containers.
@@ -147,6 +148,10 @@ func wanted(list []string, value string) bool {
 }
 
 func propertiesOf(s cri.ComputeSystem) properties {
+	kind := container
+	if s.Machine {
+		kind = virtualMachine
+	}
 	return properties{
 		ID:            s.ID,
 		State:         "Running",

@@ -23,7 +23,7 @@ var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 type source struct{}
 
 func (source) ComputeSystems() []cri.ComputeSystem {
-	return []cri.ComputeSystem{{ID: "a", Started: start}, {ID: "b", Started: start}}
+	return []cri.ComputeSystem{{ID: "a", Started: start}, {ID: "b", Started: start}, {ID: "v@vm", Started: start, Machine: true}}
 }
 
 func (source) ComputeUsage(_ context.Context, id string) (engine.Usage, error) {
@@ -64,10 +64,11 @@ func TestEnumerate(t *testing.T) {
 		query string
 		want  []string
 	}{
-		"no query":           {"", []string{"a", "b"}},
+		"no query":           {"", []string{"a", "b", "v@vm"}},
 		"windows_exporter's": {`{"Types":["Container"]}`, []string{"a", "b"}},
+		"machines":           {`{"Types":["VirtualMachine"]}`, []string{"v@vm"}},
 		"one":                {`{"Ids":["b"]}`, []string{"b"}},
-		"none":               {`{"Types":["VirtualMachine"]}`, nil},
+		"none":               {`{"Types":["Process"]}`, nil},
 	} {
 		answer, err := compute.Call(t.Context(), source{}, compute.Enumerate, []string{tt.query})
 		if err != nil {

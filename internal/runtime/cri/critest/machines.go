@@ -11,7 +11,9 @@ import (
 )
 
 // MachinesReady says that there are virtual machines; Fail makes it say why not.
-func (e *Engine) MachinesReady(context.Context) error { return e.calls.do("MachinesReady", "", "", nothing) }
+func (e *Engine) MachinesReady(context.Context) error {
+	return e.calls.do("MachinesReady", "", "", nothing)
+}
 
 // StartMachine makes a machine, a container that runs at once.
 func (e *Engine) StartMachine(ctx context.Context, m engine.Machine) error {

@@ -29,7 +29,7 @@ func makeDirs(spec vm.Spec) error {
 	if err := os.Mkdir(spec.Dir, 0o700); err != nil {
 		return err
 	}
-	if err := os.Mkdir(spec.Share(), 0o711); err != nil {
+	if err := os.Mkdir(spec.Share(), 0o755); err != nil {
 		return err
 	}
 	if err := unix.Mount(spec.Share(), spec.Share(), "", unix.MS_BIND, ""); err != nil {
