@@ -95,20 +95,14 @@ func redirect(from, to netlink.Link) error {
 	ingress := &netlink.Ingress{QdiscAttrs: netlink.QdiscAttrs{
 		LinkIndex: from.Attrs().Index, Parent: netlink.HANDLE_INGRESS, Handle: netlink.MakeHandle(0xffff, 0),
 	}}
-	if err := netlink.QdiscReplace(ingress); err != nil {
+	// That of a machine before, with its filters; there may be none.
+	if err := netlink.QdiscDel(ingress); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {
+		return fmt.Errorf("let go of what comes in on %s: %w", from.Attrs().Name, err)
+	}
+	if err := netlink.QdiscAdd(ingress); err != nil {
 		return fmt.Errorf("take what comes in on %s: %w", from.Attrs().Name, err)
 	}
-	// QdiscReplace keeps the filters of a machine before.
-	old, err := netlink.FilterList(from, ingress.Handle)
-	if err != nil {
-		return err
-	}
-	for _, f := range old {
-		if err := netlink.FilterDel(f); err != nil && !errors.Is(err, unix.ENOENT) {
-			return err
-		}
-	}
-	err = netlink.FilterAdd(&netlink.U32{
+	err := netlink.FilterAdd(&netlink.U32{
 		FilterAttrs: netlink.FilterAttrs{
 			LinkIndex: from.Attrs().Index, Parent: ingress.Handle, Priority: 1, Protocol: unix.ETH_P_ALL,
 		},
