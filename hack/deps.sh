@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# deps.sh [test|machines|lint|list]: install the programs Mullion needs from the distribution, with "test" also those that only its tests need, with
-# "machines" those that make and run virtual machines; with "lint" what lint needs beside Go, and nothing else. On Debian and Ubuntu with
+# deps.sh [test|machines|hyperv|lint|list]: install the programs Mullion needs from the distribution, with "test" also those that only its tests need, with
+# "machines" those that make and run virtual machines, with "hyperv" those that run virtual machines of pods; with "lint" what lint needs beside Go, and nothing else. On Debian and Ubuntu with
 # apt-get; elsewhere name them and stop.
 # "list" prints the packages that a machine needs on which Mullion only runs.
 set -euo pipefail
@@ -30,6 +30,11 @@ if [ "${1:-}" = machines ]; then
   needs+=("qemu-system-x86_64:qemu-system-x86" "debootstrap:debootstrap" "mke2fs:e2fsprogs")
   qemu=$(qemu-system-x86_64 --version 2>/dev/null | sed -n 's/.*version \([0-9]*\).*/\1/p' || true)
   if [ "${qemu:-0}" -lt 8 ] && grep -qs '^VERSION_CODENAME=bookworm' /etc/os-release; then release=bookworm-backports; fi
+fi
+# What boots virtual machines of pods. From Debian 13 on virtiofsd is a package of its own; before, hack/hyperv.sh finds it.
+if [ "${1:-}" = hyperv ]; then
+  needs=("qemu-system-x86_64:qemu-system-x86")
+  ! apt-cache show virtiofsd >/dev/null 2>&1 || needs+=("/usr/libexec/virtiofsd:virtiofsd")
 fi
 # Debian 12 has clang-format 14, whose output is meant.
 [ "${1:-}" != lint ] || needs=("clang-format:clang-format")

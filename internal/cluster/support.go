@@ -19,7 +19,7 @@ func SupportRows() []support.Row {
 			"reference/access-authn-authz/kubelet-tls-bootstrapping/", ""),
 		row("several Windows versions in one cluster", support.Supported, "concepts/windows/user-guide/", ""),
 		row("RuntimeClass", support.Partly, "concepts/containers/runtime-class/",
-			"each Windows version of the nodes has a class windows-VERSION (windows-ltsc2022) that places pods on those nodes; a pod of runhcs-wcow-hypervisor is refused: there is no Hyper-V isolation (see Images)"),
+			"each Windows version of the nodes has a class windows-VERSION (windows-ltsc2022) that places pods on those nodes; a pod of runhcs-wcow-hypervisor has a virtual machine for itself where the machine has what that needs (see Images)"),
 		row("Services (kube-proxy.exe)", support.Partly, "reference/networking/virtual-ips/",
 			"upstream's, unmodified, on each node: pods reach ClusterIPs, callers from outside reach node ports; a Windows host itself does not reach its own node ports; the HNS table has the rest"),
 		row("IPv4 and IPv6 (dual stack)", support.Partly, "concepts/services-networking/dual-stack/",

@@ -25,7 +25,8 @@ func LimitMemory(cgroup string, most int64) error {
 	return limitCgroup(cgroup, "memory", "memory.limit_in_bytes", "memory.max", most)
 }
 
-// LimitCPU bounds in the same way how much time of processors a cgroup may use, in microseconds for each 100,000 of them.
+// LimitCPU bounds in the same way how much time of processors a cgroup may use, in microseconds for each 100,000 of
+// them.
 // https://docs.kernel.org/scheduler/sched-bwc.html
 func LimitCPU(cgroup string, most int64) error {
 	return limitCgroup(cgroup, "cpu", "cpu.cfs_quota_us", "cpu.max", most)

@@ -127,13 +127,13 @@ type Engine interface {
 	Containers
 	Tasks
 	Meters
-	Views
 	Housekeeping
 	Machines
 }
 
 // Housekeeping is the part of an engine that makes and removes what is beside the containers, and lets them end.
 type Housekeeping interface {
+	Views
 	// MakeWorkDir makes a folder that belongs to a user of the machine and does not grow, by which a container and the
 	// server tell each other things.
 	MakeWorkDir(dir string, owner uint32) error

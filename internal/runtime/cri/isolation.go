@@ -22,8 +22,8 @@ const IsolationAnnotation = "mullion.dev/isolation"
 // (https://github.com/containerd/containerd/blob/v2.4.2/internal/cri/config/config_windows.go).
 const hypervisorHandler = "runhcs-wcow-hypervisor"
 
-// Annotations of a pod with Hyper-V isolation for the size of its virtual machine, and what it is without them; names and
-// sizes are hcsshim's (https://github.com/microsoft/hcsshim/blob/v0.15.0-rc.4/pkg/annotations/annotations.go,
+// Annotations of a pod with Hyper-V isolation for the size of its virtual machine, and what it is without them; names
+// and sizes are hcsshim's (https://github.com/microsoft/hcsshim/blob/v0.15.0-rc.4/pkg/annotations/annotations.go,
 // internal/uvm/create.go).
 const (
 	processorsAnnotation = "io.microsoft.virtualmachine.computetopology.processor.count"
@@ -37,8 +37,8 @@ const (
 	mostMemory = 1 << 24
 )
 
-// Machines is the part of an engine that makes virtual machines. They are removed, waited for and measured as containers
-// are.
+// Machines is the part of an engine that makes virtual machines. They are removed, waited for and measured as
+// containers are.
 type Machines interface {
 	// MachinesReady returns nil if virtual machines can be started, else why not.
 	MachinesReady(ctx context.Context) error
@@ -123,8 +123,8 @@ func (s *Server) startMachine(ctx context.Context, sb store.Sandbox) error {
 	})
 }
 
-// watchMachine stops a pod when its virtual machine ends: a machine does not start again, so the kubelet has to make the
-// pod anew.
+// watchMachine stops a pod when its virtual machine ends: a machine does not start again, so the kubelet has to make
+// the pod anew.
 func (s *Server) watchMachine(sb store.Sandbox) {
 	if !isIsolated(sb) {
 		return

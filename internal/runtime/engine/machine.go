@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path"
@@ -39,8 +40,7 @@ type Machines struct {
 // shim is the name of containerd's runtime that runs the machines and what is in them: a program.
 func (m *Machines) shim() string { return filepath.Join(m.Bin, "mullion-vm") }
 
-// Machine is a virtual machine that a pod has for itself. With a machine it is a container of containerd's without files,
-// so Remove, Signal, Wait, Usage and List are for machines too; it runs from its making on.
+// Machine is a virtual machine that a pod has for itself. For containerd it is a container without files, so Remove, Signal, Wait, Usage and List are for machines too; it runs from its making on.
 type Machine struct {
 	// ID names the machine, and the pod's cgroup that its own is in.
 	ID     string
@@ -104,8 +104,8 @@ func (e *Engine) machineDir(id string) string {
 	return filepath.Join(e.opts.Machines.Dir, id[:min(16, len(id))])
 }
 
-// StartMachine boots a virtual machine and returns when containers can be made in it. If it returns an error, nothing is
-// left behind.
+// StartMachine boots a virtual machine and returns when containers can be made in it. If it returns an error, nothing
+// is left behind.
 func (e *Engine) StartMachine(ctx context.Context, m Machine) error {
 	if err := e.MachinesReady(ctx); err != nil {
 		return err
@@ -167,8 +167,8 @@ func machineAnnotations(id string, spec vm.Spec) (map[string]string, error) {
 	return map[string]string{vm.GroupAnnotation: id, vm.Annotation: string(text)}, nil
 }
 
-// limitMachine makes a machine's cgroup, in which are QEMU, virtiofsd and the shim: a guest that has taken over QEMU gets
-// no more of the machine than the pod was to have.
+// limitMachine makes a machine's cgroup, in which are QEMU, virtiofsd and the shim: a guest that has taken over QEMU
+// gets no more of the node than the pod was to have.
 func limitMachine(spec vm.Spec) error {
 	all, err := cgroup.Hierarchies()
 	if err != nil {
@@ -214,9 +214,7 @@ func (e *Engine) inMachine(c *Container, s *specs.Spec) error {
 			errdefs.ErrNotImplemented)
 	}
 	labels := map[string]string{labelMachine: c.Machine}
-	for k, v := range c.Labels {
-		labels[k] = v
-	}
+	maps.Copy(labels, c.Labels)
 	c.Labels = labels
 	// The shim has the rest already.
 	annotations, err := machineAnnotations(c.Machine, vm.Spec{Dir: e.machineDir(c.Machine)})

@@ -165,7 +165,7 @@ func (e *Engine) Exec(ctx context.Context, id string, x ExecSpec) (Exit, error) 
 		Terminal:        x.Terminal,
 		User:            specs.User{UID: x.UID, GID: x.UID},
 		Args:            x.Args,
-		Env:             append(slices.Clip(x.Env), execMarker+x.ID),
+		Env:             append(slices.Clip(x.Env), link.ExecMarker+x.ID),
 		Cwd:             x.Dir,
 		Capabilities:    e.capabilities(e.isHostProcess(id)),
 		NoNewPrivileges: true,
@@ -209,11 +209,7 @@ func (e *Engine) deleteExec(ctx context.Context, id, exec string) {
 	}()
 }
 
-// execMarker begins the Linux environment variable that all processes of one exec carry; Windows programs do not see
-// it.
-const execMarker = link.ExecMarker
-
-// killExec kills a program with all that it has started. It finds them by execMarker, because a Windows process is, on
+// killExec kills a program with all that it has started. It finds them by link.ExecMarker, because a Windows process is, on
 // Linux, no child of the process that started it.
 func (e *Engine) killExec(ctx context.Context, id, exec string) {
 	if machine, err := e.machineOf(ctx, id); err != nil || machine != "" { // whose guest finds them
@@ -231,7 +227,7 @@ func (e *Engine) killExec(ctx context.Context, id, exec string) {
 		return
 	}
 	for _, p := range pids.Processes {
-		if !procfile.HasVariable(int(p.Pid), execMarker+exec) {
+		if !procfile.HasVariable(int(p.Pid), link.ExecMarker+exec) {
 			continue
 		}
 		if err := unix.Kill(int(p.Pid), unix.SIGKILL); err != nil {

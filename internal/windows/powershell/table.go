@@ -12,7 +12,8 @@ const (
 
 // cmdlets are all implemented cmdlets.
 func cmdlets() []cmdlet {
-	return slices.Concat(outputCmdlets(), pipelineCmdlets(), fileCmdlets(), itemCmdlets(), otherCmdlets(), hnsCmdlets(), computeCmdlets(),
+	return slices.Concat(outputCmdlets(), pipelineCmdlets(), fileCmdlets(), itemCmdlets(), otherCmdlets(), hnsCmdlets(),
+		computeCmdlets(),
 		networkCmdlets(), sortingCmdlets(), textCmdlets(), internetCmdlets(), dnsCmdlets(), routeCmdlets(),
 		interfaceCmdlets(), smbCmdlets(), storageCmdlets(),
 		firewallCmdlets(),

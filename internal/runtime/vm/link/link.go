@@ -1,6 +1,6 @@
 // Package link is how a virtual machine's shim on the host and the agent in its guest talk: one byte channel, a virtio
-// serial port, divided into streams by yamux. The host opens every stream and says in its first line what it is for; the
-// guest opens none. The package knows nothing of QEMU or of containers.
+// serial port, divided into streams by yamux. The host opens every stream and says in its first line what it is for;
+// the guest opens none. The package knows nothing of QEMU or of containers.
 //
 // The guest is not trusted: what it sends is bounded, in a stream by yamux' window and a line by maxLine.
 package link
@@ -233,7 +233,8 @@ func ReadEvents(stream io.Reader, seen func(Event)) error {
 	return lines.Err()
 }
 
-// ExecMarker begins the Linux environment variable that all processes of one exec carry; Windows programs do not see it.
+// ExecMarker begins the Linux environment variable that all processes of one exec carry; Windows programs do not see
+// it.
 const ExecMarker = "MULLION_EXEC="
 
 // Join copies between two connections in both directions until both have ended, and closes them.

@@ -93,7 +93,11 @@ func Start(o Options) (*Machine, error) {
 		return nil, fmt.Errorf("start virtiofsd: %w", err)
 	}
 	defer files.Close()
-	undo.Add(func() error { return errors.Join(virtiofsd.Process.Kill(), reaped(virtiofsd)) })
+	undo.Add(func() error {
+		err := virtiofsd.Process.Kill()
+		_ = virtiofsd.Wait() // it was killed
+		return err
+	})
 	ours, theirs, err := socketPair()
 	if err != nil {
 		return nil, err
@@ -129,11 +133,6 @@ func Start(o Options) (*Machine, error) {
 	}()
 	undo.Release()
 	return &Machine{Channel: ours, Ended: ended, qemu: cmd, virtiofsd: virtiofsd, log: log}, nil
-}
-
-func reaped(cmd *exec.Cmd) error {
-	_ = cmd.Wait() // it was killed
-	return nil
 }
 
 // startLocked starts a process on a thread that lives as long as this process: the kernel sends Pdeathsig when the

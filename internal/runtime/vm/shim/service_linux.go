@@ -152,7 +152,7 @@ func (s *service) createContainer(ctx context.Context, m *machine, r *taskapi.Cr
 			err = errors.Join(err, removeShared(m.spec, r.GetID()))
 		}
 	}()
-	streams, err := connect(context.WithoutCancel(ctx), m.host, m.number, r.GetStdin(), r.GetStdout(), r.GetStderr())
+	streams, err := connect(context.WithoutCancel(ctx), m, r)
 	if err != nil {
 		return nil, errgrpc.ToGRPC(fmt.Errorf("connect the streams of container %q: %w", r.GetID(), err))
 	}
@@ -253,7 +253,7 @@ func (s *service) Exec(ctx context.Context, r *taskapi.ExecProcessRequest) (*emp
 	if err != nil {
 		return nil, err
 	}
-	streams, err := connect(context.WithoutCancel(ctx), m.host, m.number, r.GetStdin(), r.GetStdout(), r.GetStderr())
+	streams, err := connect(context.WithoutCancel(ctx), m, r)
 	if err != nil {
 		return nil, errgrpc.ToGRPC(fmt.Errorf("connect the streams of a process in container %q: %w", r.GetID(), err))
 	}

@@ -30,15 +30,22 @@ type streams struct {
 	all  []io.Closer
 }
 
-// connect opens the FIFOs of the host at these paths and their counterparts in the guest. number makes their names.
-func connect(ctx context.Context, host *link.Host, number func() int, stdin, stdout, stderr string) (*streams, error) {
+// request is one of containerd's with the paths of a process' FIFOs.
+type request interface {
+	GetStdin() string
+	GetStdout() string
+	GetStderr() string
+}
+
+// connect opens the FIFOs of the host that a request names, and their counterparts in the guest.
+func connect(ctx context.Context, m *machine, r request) (*streams, error) {
 	s := &streams{}
 	var err error
-	if s.stdin, err = s.input(ctx, host, number(), stdin); err == nil {
-		s.stdout, err = s.output(ctx, host, number(), stdout)
+	if s.stdin, err = s.input(ctx, m.host, m.number(), r.GetStdin()); err == nil {
+		s.stdout, err = s.output(ctx, m.host, m.number(), r.GetStdout())
 	}
 	if err == nil {
-		s.stderr, err = s.output(ctx, host, number(), stderr)
+		s.stderr, err = s.output(ctx, m.host, m.number(), r.GetStderr())
 	}
 	if err != nil {
 		s.close()

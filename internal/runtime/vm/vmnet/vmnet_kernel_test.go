@@ -8,10 +8,13 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/containerd/errdefs"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/nftables"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
@@ -22,7 +25,8 @@ import (
 
 const podMAC = "00:15:5d:00:00:07"
 
-// pod makes a network namespace with one interface, whose other end is "far" in another namespace. It returns the paths.
+// pod makes a network namespace with one interface, whose other end is "far" in another namespace. It returns their
+// paths.
 func pod(t *testing.T) (inside, outside string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -165,6 +169,26 @@ func TestAttach(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAttachRefusesRules: rules that would not act are not left aside in silence.
+func TestAttachRefusesRules(t *testing.T) {
+	inside, _ := pod(t)
+	err := netns.Do(inside, func() error {
+		conn, err := nftables.New()
+		if err != nil {
+			return err
+		}
+		conn.AddTable(&nftables.Table{Name: "hns_vp1", Family: nftables.TableFamilyINet})
+		return conn.Flush()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if taps, _, err := vmnet.Attach(inside); len(taps) > 0 || !errors.Is(err, errdefs.ErrNotImplemented) ||
+		!strings.Contains(err.Error(), "hns_vp1") {
+		t.Errorf("%d devices, %v", len(taps), err)
 	}
 }
 

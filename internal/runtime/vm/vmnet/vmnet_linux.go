@@ -1,6 +1,6 @@
 // Package vmnet gives the interfaces of a pod's network namespace to the guest of a virtual machine: each gets a TAP
-// device beside it, and traffic control passes every frame that comes in on the one out on the other, as Kata Containers
-// does it (https://github.com/kata-containers/kata-containers/blob/main/docs/design/architecture/networking.md). The
+// device beside it, and traffic control passes every frame that comes in on the one out on the other, as Kata
+// Containers do it (https://github.com/kata-containers/kata-containers/blob/main/docs/design/architecture/networking.md). The
 // guest takes the interface's hardware address, addresses and routes, so the pod's network sees no difference. The
 // interface itself stays as whoever connected the pod has made it. The devices are gone with QEMU.
 package vmnet
@@ -12,6 +12,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/containerd/errdefs"
+	"github.com/google/nftables"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
@@ -34,6 +36,9 @@ func Attach(path string) (taps []*os.File, interfaces []link.Interface, err erro
 		}
 	}()
 	err = netns.Do(path, func() error {
+		if err := noRules(); err != nil {
+			return err
+		}
 		links, err := netlink.LinkList()
 		if err != nil {
 			return fmt.Errorf("list the pod's interfaces: %w", err)
@@ -59,6 +64,24 @@ func Attach(path string) (taps []*os.File, interfaces []link.Interface, err erro
 		return nil
 	})
 	return taps, interfaces, err
+}
+
+// noRules refuses a namespace with rules of its own, which a guest's packets would not pass: HNS has proxies of layer 4
+// there, and the access lists of pods that are on the nodes' network themselves.
+func noRules() error {
+	conn, err := nftables.New()
+	if err != nil {
+		return err
+	}
+	tables, err := conn.ListTables()
+	if err != nil {
+		return fmt.Errorf("look for rules in the pod's network namespace: %w", err)
+	}
+	if len(tables) > 0 {
+		return fmt.Errorf("policies of HNS lie in the pod's own network namespace (table %s), where they would not act on a "+
+			"virtual machine: %w", tables[0].Name, errdefs.ErrNotImplemented)
+	}
+	return nil
 }
 
 // beside makes a TAP device whose frames go out of l, and the other way round.
@@ -131,19 +154,9 @@ func describe(l netlink.Link) (link.Interface, error) {
 		return out, err
 	}
 	for _, r := range routes {
-		if r.Protocol == unix.RTPROT_KERNEL || r.Table != unix.RT_TABLE_MAIN || r.Type != unix.RTN_UNICAST {
-			continue
+		if r.Protocol != unix.RTPROT_KERNEL && r.Table == unix.RT_TABLE_MAIN && r.Type == unix.RTN_UNICAST {
+			out.Routes = append(out.Routes, routeOf(r))
 		}
-		route := link.Route{Metric: r.Priority, IPv6: r.Family == netlink.FAMILY_V6}
-		if r.Dst != nil {
-			if ones, _ := r.Dst.Mask.Size(); ones > 0 {
-				route.Destination = r.Dst.String()
-			}
-		}
-		if r.Gw != nil {
-			route.Gateway = r.Gw.String()
-		}
-		out.Routes = append(out.Routes, route)
 	}
 	neighbours, err := netlink.NeighList(l.Attrs().Index, netlink.FAMILY_ALL)
 	if err != nil {
@@ -151,8 +164,22 @@ func describe(l netlink.Link) (link.Interface, error) {
 	}
 	for _, n := range neighbours {
 		if n.State == netlink.NUD_PERMANENT && n.HardwareAddr != nil && n.IP != nil {
-			out.Neighbours = append(out.Neighbours, link.Neighbour{Address: n.IP.String(), MAC: n.HardwareAddr.String()})
+			known := link.Neighbour{Address: n.IP.String(), MAC: n.HardwareAddr.String()}
+			out.Neighbours = append(out.Neighbours, known)
 		}
 	}
 	return out, nil
+}
+
+func routeOf(r netlink.Route) link.Route {
+	out := link.Route{Metric: r.Priority, IPv6: r.Family == netlink.FAMILY_V6}
+	if r.Dst != nil {
+		if ones, _ := r.Dst.Mask.Size(); ones > 0 {
+			out.Destination = r.Dst.String()
+		}
+	}
+	if r.Gw != nil {
+		out.Gateway = r.Gw.String()
+	}
+	return out
 }
