@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# deps.sh [test|machines|hyperv|lint|list]: install the programs Mullion needs from the distribution, with "test" also those that only its tests need, with
-# "machines" those that make and run virtual machines, with "hyperv" those that run virtual machines of pods; with "lint" what lint needs beside Go, and nothing else. On Debian and Ubuntu with
-# apt-get; elsewhere name them and stop.
+# deps.sh [test|machines|hyperv|lint|list]: install the programs Mullion needs from the distribution, with "test" also those that only its tests
+# need, with "machines" those that make and run virtual machines. With "hyperv" those that virtual machines of pods need, with "lint" what lint needs
+# beside Go, and nothing else. On Debian and Ubuntu with apt-get; elsewhere name them and stop.
 # "list" prints the packages that a machine needs on which Mullion only runs.
 set -euo pipefail
 

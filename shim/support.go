@@ -239,8 +239,8 @@ func programRows() []support.Row {
 				"Compare-Object, Compress-Archive, ConvertFrom-Csv, ConvertFrom-Json, ConvertFrom-StringData, " +
 				"ConvertTo-Csv, ConvertTo-Json, ConvertTo-SecureString, Copy-Item, Expand-Archive, Export-Csv, Export-ModuleMember, " +
 				"ForEach-Object, Format-List, Format-Table, Format-Volume, Get-Acl, Get-Alias, Get-ChildItem, Get-CimInstance, " +
-				"Get-Command, Get-ComputerInfo, Get-Content, Get-Date, Get-Disk, Get-EventLog, Get-ExecutionPolicy, Get-FileHash, Get-Help, " +
-				"Get-HnsEndpoint, " +
+				"Get-Command, Get-ComputeProcess, Get-ComputerInfo, Get-Content, Get-Date, Get-Disk, Get-EventLog, Get-ExecutionPolicy, " +
+				"Get-FileHash, Get-Help, Get-HnsEndpoint, " +
 				"Get-HnsNetwork, Get-HnsPolicyList, Get-Item, Get-ItemProperty, Get-ItemPropertyValue, Get-Job, " +
 				"Get-Location, Get-Member, Get-NetAdapter, Get-NetFirewallRule, Get-NetIPAddress, Get-NetIPInterface, Get-NetRoute, Get-Partition, Get-PartitionSupportedSize, Get-Process, Get-Random, " +
 				"Get-Service, Get-SmbGlobalMapping, Get-SmbMapping, Get-Unique, Get-Variable, Get-Volume, Get-WinEvent, Get-WmiObject, Group-Object, Import-Csv, Import-Module, Initialize-Disk, " +

@@ -2,34 +2,19 @@ package shim
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"sync"
-	"time"
 
-	"github.com/containerd/cgroups/v3"
-	"github.com/containerd/cgroups/v3/cgroup1"
-	"github.com/containerd/cgroups/v3/cgroup2"
-	eventsapi "github.com/containerd/containerd/api/events"
 	taskapi "github.com/containerd/containerd/api/runtime/task/v3"
-	"github.com/containerd/containerd/api/types/runc/options"
 	"github.com/containerd/containerd/api/types/task"
-	"github.com/containerd/containerd/v2/core/runtime"
-	"github.com/containerd/containerd/v2/pkg/namespaces"
 	"github.com/containerd/containerd/v2/pkg/shim"
 	"github.com/containerd/containerd/v2/pkg/shutdown"
 	"github.com/containerd/errdefs"
 	"github.com/containerd/errdefs/pkg/errgrpc"
-	"github.com/containerd/log"
 	"github.com/containerd/ttrpc"
-	"github.com/containerd/typeurl/v2"
-	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/emptypb"
 	"google.golang.org/protobuf/types/known/timestamppb"
-
-	"mullion.dev/mullion/internal/runtime/vm"
-	"mullion.dev/mullion/internal/runtime/vm/link"
 )
 
 // service is the task API of one machine and its containers.
@@ -83,119 +68,6 @@ func (s *service) running() (*machine, error) {
 func (s *service) isMachine(id string) bool {
 	m, err := s.running()
 	return err == nil && m.id == id
-}
-
-// Create boots the machine, or makes a container in it.
-func (s *service) Create(ctx context.Context, r *taskapi.CreateTaskRequest) (*taskapi.CreateTaskResponse, error) {
-	spec, id, err := readSpec(r.GetBundle())
-	if err != nil {
-		return nil, errgrpc.ToGRPC(err)
-	}
-	if id == r.GetID() {
-		return s.createMachine(ctx, id, spec)
-	}
-	m, err := s.running()
-	if err != nil {
-		return nil, err
-	}
-	created, err := s.createContainer(ctx, m, r)
-	if err != nil {
-		return nil, err
-	}
-	created.Pid = uint32(m.qemu.PID())
-	return created, nil
-}
-
-func (s *service) createMachine(ctx context.Context, id string, spec vm.Spec) (*taskapi.CreateTaskResponse, error) {
-	m, err := boot(ctx, id, spec)
-	if err != nil {
-		return nil, errgrpc.ToGRPC(err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.machine != nil {
-		return nil, errgrpc.ToGRPC(errors.Join(fmt.Errorf("the machine is there: %w", errdefs.ErrAlreadyExists), m.remove()))
-	}
-	s.machine = m
-	namespace, _ := namespaces.Namespace(ctx)
-	go s.forwardEvents(namespaces.WithNamespace(context.WithoutCancel(ctx), namespace), m)
-	return &taskapi.CreateTaskResponse{Pid: uint32(m.qemu.PID())}, nil
-}
-
-// forwardEvents tells containerd what the guest tells of its containers.
-func (s *service) forwardEvents(ctx context.Context, m *machine) {
-	stream, err := m.host.Open(link.Request{Kind: link.Events})
-	if err == nil {
-		err = link.ReadEvents(stream, func(e link.Event) {
-			if _, err := s.container(e.OutOfMemory); err != nil {
-				return // no container of this machine
-			}
-			event := &eventsapi.TaskOOM{ContainerID: e.OutOfMemory}
-			if err := s.publisher.Publish(ctx, runtime.TaskOOMEventTopic, event); err != nil {
-				log.G(ctx).WithError(err).Warn("event of the guest not passed on")
-			}
-		})
-	}
-	if err != nil && m.ended().IsZero() {
-		log.G(ctx).WithError(err).Warn("events of the guest are not read any more")
-	}
-}
-
-func (s *service) createContainer(ctx context.Context, m *machine, r *taskapi.CreateTaskRequest,
-) (_ *taskapi.CreateTaskResponse, err error) {
-	if err := share(m.spec, r.GetID(), r.GetBundle(), r.GetRootfs()); err != nil {
-		return nil, errgrpc.ToGRPC(err)
-	}
-	c := &container{bundle: r.GetBundle(), processes: map[string]*streams{}, terminal: map[string]bool{}}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, removeShared(m.spec, r.GetID()))
-		}
-	}()
-	streams, err := connect(context.WithoutCancel(ctx), m, r)
-	if err != nil {
-		return nil, errgrpc.ToGRPC(fmt.Errorf("connect the streams of container %q: %w", r.GetID(), err))
-	}
-	c.processes[""], c.terminal[""] = streams, r.GetTerminal()
-	inGuest, err := guestOptions(r.GetOptions())
-	if err != nil {
-		streams.close()
-		return nil, errgrpc.ToGRPC(err)
-	}
-	created, err := forward(ctx, m, m.tasks.Create, &taskapi.CreateTaskRequest{
-		ID: r.GetID(), Bundle: link.SharedAt + "/" + r.GetID(), Terminal: r.GetTerminal(),
-		Stdin: streams.stdin, Stdout: streams.stdout, Stderr: streams.stderr, Options: inGuest,
-	})
-	if err != nil {
-		streams.close()
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.containers[r.GetID()] = c
-	return created, nil
-}
-
-// guestOptions are the options of containerd's shim for runc with the guest's paths.
-func guestOptions(hosts *anypb.Any) (*anypb.Any, error) {
-	o := &options.Options{}
-	if hosts != nil {
-		v, err := typeurl.UnmarshalAny(hosts)
-		if err != nil {
-			return nil, fmt.Errorf("decode options: %w", err)
-		}
-		given, ok := v.(*options.Options)
-		if !ok {
-			return nil, fmt.Errorf("decode options: unknown type %T: %w", v, errdefs.ErrInvalidArgument)
-		}
-		o.IoUid, o.IoGid = given.GetIoUid(), given.GetIoGid()
-	}
-	o.BinaryName, o.Root = vm.GuestRunc, "/run/runc"
-	encoded, err := typeurl.MarshalAnyToProto(o)
-	if err != nil {
-		return nil, fmt.Errorf("encode options: %w", err)
-	}
-	return encoded, nil
 }
 
 // container returns a container of the machine.
@@ -432,41 +304,6 @@ func (s *service) Update(ctx context.Context, r *taskapi.UpdateTaskRequest) (*em
 	return toContainer(ctx, s, r, taskapi.TTRPCTaskService.Update)
 }
 
-// Stats says what a container uses in the guest, or the machine on the host.
-func (s *service) Stats(ctx context.Context, r *taskapi.StatsRequest) (*taskapi.StatsResponse, error) {
-	m, err := s.running()
-	if err != nil {
-		return nil, err
-	}
-	if m.id != r.GetID() {
-		return toContainer(ctx, s, r, taskapi.TTRPCTaskService.Stats)
-	}
-	used, err := usage(m.spec.Cgroup)
-	if err != nil {
-		return nil, errgrpc.ToGRPC(fmt.Errorf("measure the machine: %w", err))
-	}
-	encoded, err := typeurl.MarshalAnyToProto(used)
-	if err != nil {
-		return nil, errgrpc.ToGRPC(err)
-	}
-	return &taskapi.StatsResponse{Stats: encoded}, nil
-}
-
-func usage(cgroup string) (any, error) {
-	if cgroups.Mode() == cgroups.Unified {
-		c, err := cgroup2.Load(cgroup)
-		if err != nil {
-			return nil, err
-		}
-		return c.Stat()
-	}
-	c, err := cgroup1.Load(cgroup1.StaticPath(cgroup))
-	if err != nil {
-		return nil, err
-	}
-	return c.Stat(cgroup1.IgnoreNotExist)
-}
-
 // Connect says who serves and what runs.
 func (s *service) Connect(context.Context, *taskapi.ConnectRequest) (*taskapi.ConnectResponse, error) {
 	out := &taskapi.ConnectResponse{ShimPid: uint32(os.Getpid())}
@@ -484,64 +321,4 @@ func (s *service) Shutdown(context.Context, *taskapi.ShutdownRequest) (*emptypb.
 		s.shutdown.Shutdown()
 	}
 	return &emptypb.Empty{}, nil
-}
-
-// toContainer passes a call for a container on to the guest.
-func toContainer[Q interface{ GetID() string }, A any](ctx context.Context, s *service, request Q,
-	call func(taskapi.TTRPCTaskService, context.Context, Q) (A, error),
-) (answer A, err error) {
-	m, _, err := s.find(request.GetID())
-	if err != nil {
-		return answer, err
-	}
-	return forward(ctx, m, func(ctx context.Context, request Q) (A, error) {
-		return call(m.tasks, ctx, request)
-	}, request)
-}
-
-// callTimeout is how long a guest may take to answer a call. One that takes longer is ended: it is broken, or does not
-// want to answer.
-const callTimeout = 3 * time.Minute
-
-// forward makes a call of the guest.
-func forward[Q, A any](ctx context.Context, m *machine, call func(context.Context, Q) (A, error), request Q,
-) (answer A, err error) {
-	if !m.ended().IsZero() {
-		return answer, errgrpc.ToGRPC(fmt.Errorf("the machine has ended: %w", errdefs.ErrNotFound))
-	}
-	timer := time.AfterFunc(callTimeout, m.qemu.Kill)
-	defer timer.Stop()
-	answer, err = call(ctx, request)
-	if err != nil && m.endsSoon(ctx) {
-		return answer, errgrpc.ToGRPC(fmt.Errorf("the machine has ended: %w", errdefs.ErrNotFound))
-	}
-	return answer, bounded(err)
-}
-
-// endsSoon reports after a failed call whether the machine has ended: the link may end a moment before QEMU does. A
-// guest that ends the link but goes on is ended.
-func (m *machine) endsSoon(ctx context.Context) bool {
-	if ctx.Err() != nil || !m.host.Closed() {
-		return !m.ended().IsZero()
-	}
-	m.qemu.Kill()
-	return true
-}
-
-// bounded cuts the text of an error of the guest, and keeps its kind.
-func bounded(err error) error {
-	if err == nil {
-		return nil
-	}
-	native := errgrpc.ToNative(err)
-	text := link.Bounded(native.Error())
-	for _, kind := range []error{
-		errdefs.ErrNotFound, errdefs.ErrAlreadyExists, errdefs.ErrFailedPrecondition, errdefs.ErrInvalidArgument,
-		errdefs.ErrNotImplemented, errdefs.ErrUnavailable, context.Canceled, context.DeadlineExceeded,
-	} {
-		if errors.Is(native, kind) {
-			return errgrpc.ToGRPC(fmt.Errorf("in the guest: %s: %w", text, kind))
-		}
-	}
-	return errgrpc.ToGRPC(errors.New("in the guest: " + text))
 }
