@@ -36,6 +36,9 @@ func (s *Server) UpdateContainerResources(ctx context.Context,
 		merged.AffinityCpus = nil
 	}
 	proto.Merge(merged, change)
+	if err := s.checkUpdate(c, merged); err != nil {
+		return nil, fmt.Errorf("update container %q: %w", c.ID, err)
+	}
 	switch c.State() {
 	case runtimeapi.ContainerState_CONTAINER_EXITED:
 		return nil, fmt.Errorf("update container %q: it has ended: %w", c.ID, errdefs.ErrFailedPrecondition)

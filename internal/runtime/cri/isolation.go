@@ -164,8 +164,25 @@ func checkInMachine(sb store.Sandbox, config *runtimeapi.ContainerConfig) error 
 	if len(pipesOf(config)) > 0 {
 		return fmt.Errorf("a pod with Hyper-V isolation cannot mount named pipes of the host: %w", errdefs.ErrNotImplemented)
 	}
+	return checkFits(sb, config.GetWindows().GetResources())
+}
+
+// checkUpdate refuses limits that a container in a virtual machine would not get.
+func (s *Server) checkUpdate(c store.Container, r *runtimeapi.WindowsContainerResources) error {
+	sb, err := s.sandboxes.Get(c.SandboxID)
+	if err != nil || !isIsolated(sb) {
+		return err
+	}
+	return checkFits(sb, r)
+}
+
+func checkFits(sb store.Sandbox, r *runtimeapi.WindowsContainerResources) error {
+	if len(r.GetAffinityCpus()) > 0 {
+		return fmt.Errorf("a container in a virtual machine cannot be bound to processors of the node: %w",
+			errdefs.ErrNotImplemented)
+	}
 	_, memory, err := machineSize(sb.Config.PodSandboxConfig)
-	if limit := config.GetWindows().GetResources().GetMemoryLimitInBytes(); err == nil && limit > memory {
+	if limit := r.GetMemoryLimitInBytes(); err == nil && limit > memory {
 		return fmt.Errorf("the memory limit of %d MB is more than the pod's virtual machine has, which is %d MB; "+
 			"the pod's annotation %s changes that: %w", limit>>20, memory>>20, memoryAnnotation, errdefs.ErrInvalidArgument)
 	}

@@ -198,6 +198,18 @@ func TestContainerInMachineRefused(t *testing.T) {
 	}
 	expect(t, createContainer(t, n, pod, large), codes.InvalidArgument,
 		"the memory limit of 2048 MB is more than the pod's virtual machine has, which is 1024 MB", memoryAnnotation)
+	c := n.Run(t, pod, "app")
+	_, err = n.UpdateContainerResources(t.Context(), &runtimeapi.UpdateContainerResourcesRequest{
+		ContainerId: c, Windows: &runtimeapi.WindowsContainerResources{MemoryLimitInBytes: 2 << 30},
+	})
+	expect(t, err, codes.InvalidArgument, "the memory limit of 2048 MB")
+	bound := critest.ContainerConfig("bound")
+	bound.Windows = &runtimeapi.WindowsContainerConfig{Resources: &runtimeapi.WindowsContainerResources{
+		AffinityCpus: []*runtimeapi.WindowsCpuGroupAffinity{{CpuMask: 1}},
+	}}
+	if err := createContainer(t, n, pod, bound); err == nil {
+		t.Error("a container in a machine is bound to processors of the node")
+	}
 	pipes := critest.ContainerConfig("pipes")
 	pipes.Mounts = []*runtimeapi.Mount{{HostPath: `\\.\pipe\a`, ContainerPath: `\\.\pipe\a`}}
 	if err := createContainer(t, n, pod, pipes); err == nil {

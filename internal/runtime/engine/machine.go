@@ -209,10 +209,6 @@ func (e *Engine) removeMachineCgroup(pod string) error {
 
 // inMachine makes c's record and specification those of a container in a virtual machine.
 func (e *Engine) inMachine(c *Container, s *specs.Spec) error {
-	if c.Resources.CPUs != "" {
-		return fmt.Errorf("a container in a virtual machine cannot be bound to processors of the node: %w",
-			errdefs.ErrNotImplemented)
-	}
 	labels := map[string]string{labelMachine: c.Machine}
 	maps.Copy(labels, c.Labels)
 	c.Labels = labels
