@@ -124,11 +124,16 @@ func Start(o Options) (*Machine, error) {
 	if err := startLocked(cmd); err != nil {
 		return nil, fmt.Errorf("start QEMU: %w", err)
 	}
-	ended := make(chan struct{})
+	ended, filesEnded := make(chan struct{}), make(chan struct{})
+	go func() {
+		_ = virtiofsd.Wait()
+		_ = cmd.Process.Kill() // without its files a guest only stands still
+		close(filesEnded)
+	}()
 	go func() {
 		_ = cmd.Wait() // what it said is in its log
 		_ = virtiofsd.Process.Kill()
-		_ = virtiofsd.Wait()
+		<-filesEnded
 		close(ended)
 	}()
 	undo.Release()
