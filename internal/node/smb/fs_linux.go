@@ -18,11 +18,13 @@ import (
 // cached is how long the kernel believes what it was told of a name: another client may change it.
 const cached = time.Second
 
-// node is a file or folder of a share. Its place is its inode's place in the tree.
+// node is a file or folder of a share. Its place is its inode's place below top, which is the share itself; nil: the
+// root of the file system.
 type node struct {
 	fs.Inode
 
 	share *share
+	top   *fs.Inode
 }
 
 // The operations that the kernel finds.
@@ -48,7 +50,7 @@ func (n *node) at(names ...string) (string, syscall.Errno) {
 			return "", syscall.EINVAL
 		}
 	}
-	p := path.Join(append([]string{n.Path(n.Root())}, names...)...)
+	p := path.Join(append([]string{n.Path(n.top)}, names...)...)
 	if p == "" {
 		p = "."
 	}
@@ -78,7 +80,7 @@ func (n *node) child(ctx context.Context, info os.FileInfo, out *fuse.EntryOut) 
 	fill(info, &out.Attr)
 	out.SetEntryTimeout(cached)
 	out.SetAttrTimeout(cached)
-	return n.NewInode(ctx, &node{share: n.share}, fs.StableAttr{Mode: out.Mode & syscall.S_IFMT})
+	return n.NewInode(ctx, &node{share: n.share, top: n.top}, fs.StableAttr{Mode: out.Mode & syscall.S_IFMT})
 }
 
 // Lookup finds an entry of a folder.
@@ -216,7 +218,10 @@ func (n *node) Rename(
 	ctx context.Context, name string, to fs.InodeEmbedder, toName string, flags uint32,
 ) syscall.Errno {
 	folder, ok := to.(*node)
-	if !ok || flags&^renameNoReplace != 0 {
+	if !ok || folder.share != n.share {
+		return syscall.EXDEV
+	}
+	if flags&^renameNoReplace != 0 {
 		return syscall.EINVAL
 	}
 	from, errno := n.at(name)
@@ -274,7 +279,7 @@ func (n *node) Create(ctx context.Context, name string, flags, mode uint32, out 
 	if errno != 0 {
 		return nil, nil, 0, errno
 	}
-	child := &node{share: n.share}
+	child := &node{share: n.share, top: n.top}
 	f := &file{node: child, flags: int(flags) & (os.O_RDONLY | os.O_WRONLY | os.O_RDWR)}
 	if errno := f.open(ctx, at, f.flags|os.O_CREATE|int(flags)&(os.O_TRUNC|os.O_EXCL)); errno != 0 {
 		return nil, nil, 0, errno

@@ -31,16 +31,15 @@ const mostMemory = 1 << 30
 // Keep is a process that keeps a mapping, as a user without rights. It reads the Target from in, connects, and answers
 // on out. When it reads that the share is mounted, it serves it by its descriptor 3, until it is unmounted everywhere.
 func Keep(ctx context.Context, in io.Reader, out io.Writer) error {
-	limit := unix.Rlimit{Cur: mostMemory, Max: mostMemory}
-	if err := unix.Setrlimit(unix.RLIMIT_DATA, &limit); err != nil {
-		return fmt.Errorf("bound the memory: %w", err)
+	if err := boundMemory(); err != nil {
+		return err
 	}
 	input := json.NewDecoder(in)
 	var target Target
 	if err := input.Decode(&target); err != nil {
 		return fmt.Errorf("read what to connect to: %w", err)
 	}
-	s := &share{target: target}
+	s := &share{target: target, way: target.byPassword()}
 	answer := smbmapping.Answer{}
 	_, _, err := s.connection(ctx)
 	if err != nil {
@@ -54,7 +53,7 @@ func Keep(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := input.Decode(&mounted); err != nil || !mounted {
 		return fmt.Errorf("hear that the share is mounted: %w", err)
 	}
-	server, err := s.serve()
+	server, err := serve(&node{share: s})
 	if err != nil {
 		return err
 	}
@@ -62,9 +61,18 @@ func Keep(ctx context.Context, in io.Reader, out io.Writer) error {
 	return nil
 }
 
-func (s *share) serve() (*fuse.Server, error) {
+func boundMemory() error {
+	limit := unix.Rlimit{Cur: mostMemory, Max: mostMemory}
+	if err := unix.Setrlimit(unix.RLIMIT_DATA, &limit); err != nil {
+		return fmt.Errorf("bound the memory: %w", err)
+	}
+	return nil
+}
+
+// serve answers the kernel, which asks by deviceFD.
+func serve(root fs.InodeEmbedder) (*fuse.Server, error) {
 	timeout := cached
-	return fs.Mount("/dev/fd/"+strconv.Itoa(deviceFD), &node{share: s}, &fs.Options{
+	return fs.Mount("/dev/fd/"+strconv.Itoa(deviceFD), root, &fs.Options{
 		EntryTimeout: &timeout,
 		AttrTimeout:  &timeout,
 		MountOptions: fuse.MountOptions{

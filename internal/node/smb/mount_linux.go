@@ -23,9 +23,21 @@ func openDevice() (*os.File, error) {
 
 // mountOver mounts a share, which is served by device, over an open folder.
 func mountOver(folder, device *os.File, source string) error {
-	made, err := unix.Fsopen("fuse", unix.FSOPEN_CLOEXEC)
+	mount, err := makeMount(device, source)
 	if err != nil {
 		return err
+	}
+	defer mount.Close()
+	return unix.MoveMount(int(mount.Fd()), "", int(folder.Fd()), "",
+		unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
+}
+
+// makeMount makes a mount of what device serves and returns its root. It is attached nowhere yet, and ends with that
+// file unless it is attached.
+func makeMount(device *os.File, source string) (*os.File, error) {
+	made, err := unix.Fsopen("fuse", unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		return nil, err
 	}
 	defer unix.Close(made)
 	for _, o := range [][2]string{
@@ -37,16 +49,15 @@ func mountOver(folder, device *os.File, source string) error {
 		{"group_id", "0"},
 	} {
 		if err := unix.FsconfigSetString(made, o[0], o[1]); err != nil {
-			return fmt.Errorf("set %s: %w", o[0], err)
+			return nil, fmt.Errorf("set %s: %w", o[0], err)
 		}
 	}
 	if err := errors.Join(unix.FsconfigSetFlag(made, "allow_other"), unix.FsconfigCreate(made)); err != nil {
-		return err
+		return nil, err
 	}
 	mount, err := unix.Fsmount(made, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer unix.Close(mount)
-	return unix.MoveMount(mount, "", int(folder.Fd()), "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
+	return os.NewFile(uintptr(mount), source), nil
 }

@@ -10,12 +10,9 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/moby/sys/mountinfo"
@@ -27,9 +24,6 @@ import (
 
 // mostMappings bounds the mappings of a host: each is a process.
 const mostMappings = 64
-
-// userID is the user and the group of the processes that keep mappings; nothing else uses it.
-const userID = 65531
 
 // Times: how long a mapping may take to be made, and how long its server has to answer to count as connected.
 const (
@@ -270,7 +264,12 @@ func (s *Server) start(ctx context.Context, target Target, folder *os.File) (ans
 		return answer, err
 	}
 	defer device.Close() // the process has it then; when that ends, who uses the share gets errors
-	kept, input, output, err := s.startKeeper(ctx, device, filepath.Join(s.Folder, target.Server, target.Share))
+	kept, input, output, err := keeper{
+		program: s.Program,
+		command: KeepCommand,
+		name:    filepath.Join(s.Folder, target.Server, target.Share),
+		files:   []*os.File{device},
+	}.start(ctx)
 	if err != nil {
 		return answer, fmt.Errorf("start what keeps the mapping: %w", err)
 	}
@@ -291,49 +290,6 @@ func (s *Server) start(ctx context.Context, target Target, folder *os.File) (ans
 		return answer, fmt.Errorf("mount %s: %w", source, err)
 	}
 	return answer, say.Encode(true)
-}
-
-// startKeeper starts the process, with its input and output. It is a user of its own without any rights: it speaks with
-// a server that anybody may have named. So it could not open the program by its path.
-func (s *Server) startKeeper(ctx context.Context, device *os.File, name string) (
-	kept *os.Process, input, output *os.File, err error,
-) {
-	program, err := os.Open(s.Program)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	defer program.Close()
-	in, input, err := os.Pipe()
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	defer in.Close()
-	output, out, err := os.Pipe()
-	if err != nil {
-		return nil, nil, nil, errors.Join(err, input.Close())
-	}
-	defer out.Close()
-	// It outlives this process. Its descriptors are 3 and 4.
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), "/proc/self/fd/4", KeepCommand, name)
-	cmd.Args[0] = s.Program
-	cmd.ExtraFiles = []*os.File{device, program}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, os.Stderr //nolint:forbidigo // the child says there what this process would
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: &syscall.Credential{Uid: userID, Gid: userID}}
-	started := make(chan error, 1)
-	go func() {
-		// Of this thread, which serves the child alone and ends with the goroutine.
-		runtime.LockOSThread()
-		err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-		if err == nil {
-			err = cmd.Start()
-		}
-		started <- err
-	}()
-	if err := <-started; err != nil {
-		return nil, nil, nil, errors.Join(err, input.Close(), output.Close())
-	}
-	go func() { _ = cmd.Wait() }() // its answer says what there is to say
-	return cmd.Process, input, output, nil
 }
 
 // remove unmounts a share. Who has a file of it open keeps it.

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	smb2 "github.com/cloudsoda/go-smb2"
+
+	"mullion.dev/mullion/internal/windows/credspec"
 )
 
 // Target is a share, and as whom it is used.
@@ -40,9 +42,27 @@ const (
 // ErrNotEncrypted says that privacy was demanded and the server does not encrypt.
 var ErrNotEncrypted = errors.New("the server does not encrypt the connection, which the mapping demands")
 
+// way is how a connection is made: how its server is reached, and who logs on.
+type way struct {
+	dial  func(ctx context.Context, network, address string) (net.Conn, error)
+	logon func(ctx context.Context) (smb2.Initiator, error)
+}
+
+// byPassword is the way of a mapping.
+func (t Target) byPassword() way {
+	return way{
+		dial: (&net.Dialer{KeepAlive: dialTimeout}).DialContext,
+		logon: func(context.Context) (smb2.Initiator, error) {
+			domain, user := splitUser(t.User)
+			return &smb2.NTLMInitiator{User: user, Password: t.Password, Domain: domain}, nil
+		},
+	}
+}
+
 // share is a share whose connection is made anew when it is lost.
 type share struct {
 	target Target
+	way    way
 
 	mu     sync.Mutex
 	conn   io.Closer
@@ -62,9 +82,11 @@ func (s *share) connection(ctx context.Context) (*smb2.Share, int, error) {
 	if time.Since(s.failed) < pause {
 		return nil, 0, s.last
 	}
-	conn, tree, err := s.target.dial(ctx)
+	conn, tree, err := s.target.dial(ctx, s.way)
 	if err != nil {
-		s.failed, s.last = time.Now(), err
+		if ctx.Err() == nil { // who asked for it waits for the answer
+			s.failed, s.last = time.Now(), err
+		}
 		return nil, 0, err
 	}
 	s.conn, s.tree = conn, tree
@@ -79,6 +101,24 @@ func (s *share) current() int {
 	return s.number
 }
 
+// neverConnected reports whether the share has not been connected, and nobody is about to.
+func (s *share) neverConnected() bool {
+	if !s.mu.TryLock() {
+		return false
+	}
+	defer s.mu.Unlock()
+	return s.number == 0
+}
+
+// isThere reports whether the server has the share: it has been connected, or it was refused.
+func (s *share) isThere() bool {
+	if !s.mu.TryLock() {
+		return false
+	}
+	defer s.mu.Unlock()
+	return s.number > 0 || s.last != nil && errnoOf(s.last) == syscall.EACCES
+}
+
 // lost forgets a connection that does not work. What still waits for an answer by it gets an error.
 func (s *share) lost(number int) {
 	s.mu.Lock()
@@ -91,22 +131,30 @@ func (s *share) lost(number int) {
 }
 
 // dial connects and logs on.
-func (t Target) dial(ctx context.Context) (io.Closer, *smb2.Share, error) {
+func (t Target) dial(ctx context.Context, w way) (_ io.Closer, _ *smb2.Share, err error) {
+	defer func() {
+		if panicked := recover(); panicked != nil { // of the library, by what the server has sent
+			err = &smb2.InternalError{Message: fmt.Sprintf("the server's answer is not understood: %.200v", panicked)}
+		}
+	}()
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	port := t.Port
 	if port == "" {
 		port = "445"
 	}
-	tcp, err := (&net.Dialer{KeepAlive: dialTimeout}).DialContext(ctx, "tcp", net.JoinHostPort(t.Server, port))
+	tcp, err := w.dial(ctx, "tcp", net.JoinHostPort(t.Server, port))
 	if err != nil {
 		return nil, nil, &smb2.TransportError{Err: err}
 	}
 	looked := &lookedAt{Conn: tcp}
-	domain, user := splitUser(t.User)
+	initiator, err := w.logon(ctx)
+	if err != nil {
+		return nil, nil, errors.Join(err, tcp.Close())
+	}
 	d := smb2.Dialer{
 		Negotiator: smb2.Negotiator{RequireMessageSigning: t.Integrity},
-		Initiator:  &smb2.NTLMInitiator{User: user, Password: t.Password, Domain: domain},
+		Initiator:  initiator,
 	}
 	// The session has only the time that is left, and an answer that never comes ends with it.
 	stop := context.AfterFunc(ctx, func() { _ = tcp.Close() })
@@ -180,6 +228,9 @@ func isLost(err error) bool {
 		}
 		return false
 	}
+	if errors.Is(err, credspec.ErrRefused) || errors.Is(err, credspec.ErrUnreachable) {
+		return false
+	}
 	return !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrExist) && !errors.Is(err, os.ErrPermission) &&
 		!errors.Is(err, io.EOF) && !errors.Is(err, os.ErrInvalid)
 }
@@ -223,12 +274,15 @@ func errnoOf(err error) syscall.Errno {
 			statusNameTooLong:       syscall.ENAMETOOLONG,
 			statusNameInvalid:       syscall.EINVAL,
 			statusCannotDelete:      syscall.EACCES,
+			statusLogonFailure:      syscall.EACCES,
 		}[response.Code]
 		if known {
 			return errno
 		}
 	}
 	switch {
+	case errors.Is(err, credspec.ErrRefused), errors.Is(err, credspec.ErrUnreachable):
+		return syscall.EACCES
 	case errors.Is(err, os.ErrNotExist):
 		return syscall.ENOENT
 	case errors.Is(err, os.ErrExist):

@@ -39,6 +39,13 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if len(os.Args) > 1 && os.Args[1] == smb.KeepTreeCommand {
+		if err := smb.KeepTree(os.Stdin); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if len(os.Args) == 5 && os.Args[1] == serveCommand {
 		serve(os.Args[2], os.Args[3], os.Args[4])
 		return

@@ -12,17 +12,27 @@ import (
 // cacheOf is a credential cache with a ticket-granting ticket, in the format of MIT's files, version 4
 // (https://web.mit.edu/kerberos/krb5-1.20/doc/formats/ccache_file_format.html).
 func cacheOf(rep messages.ASRep) ([]byte, error) {
+	w := &writer{b: []byte{5, 4, 0, 0}} // no header
+	w.principal(rep.CRealm, rep.CName)
+	if err := w.credential(rep.KDCRepFields); err != nil {
+		return nil, err
+	}
+	return w.b, nil
+}
+
+type writer struct{ b []byte }
+
+// credential adds a ticket.
+func (w *writer) credential(rep messages.KDCRepFields) error {
 	ticket, err := rep.Ticket.Marshal()
 	if err != nil {
-		return nil, fmt.Errorf("write ticket: %w", err)
+		return fmt.Errorf("write ticket: %w", err)
 	}
 	part := rep.DecryptedEncPart
 	start := part.StartTime
 	if start.IsZero() {
 		start = part.AuthTime
 	}
-	w := &writer{b: []byte{5, 4, 0, 0}} // no header
-	w.principal(rep.CRealm, rep.CName)
 	w.principal(rep.CRealm, rep.CName)
 	w.principal(part.SRealm, part.SName)
 	w.b = binary.BigEndian.AppendUint16(w.b, uint16(part.Key.KeyType))
@@ -38,10 +48,8 @@ func cacheOf(rep messages.ASRep) ([]byte, error) {
 	w.number(0) // no authorization data
 	w.data(ticket)
 	w.data(nil)
-	return w.b, nil
+	return nil
 }
-
-type writer struct{ b []byte }
 
 func (w *writer) number(n int) { w.b = binary.BigEndian.AppendUint32(w.b, uint32(n)) }
 

@@ -65,6 +65,12 @@ func (k Keys) Logon(ctx context.Context, s credspec.Spec) (t credspec.Ticket, er
 	return credspec.Ticket{}, fmt.Errorf("%w: %w", credspec.ErrUnreachable, errors.Join(errs...))
 }
 
+// Has reports whether the node has keys of the domain of a credential spec's account.
+func (k Keys) Has(s credspec.Spec) bool {
+	_, ok := k.find(s.Account().Scope)
+	return ok
+}
+
 func (k Keys) find(scope string) (spec.Domain, bool) {
 	for _, d := range k.Domains {
 		if strings.EqualFold(d.Name, strings.TrimSuffix(scope, ".")) {

@@ -34,6 +34,8 @@ const (
 	maxKeytab = 1 << 20
 	maxReply  = 64 << 10
 	maxWords  = 200 // characters
+	// maxControllers are asked for one ticket.
+	maxControllers = 8
 )
 
 // encTypes are the kinds of keys that are used, the best first. RC4 and DES can be broken.
@@ -122,7 +124,7 @@ func (k Keys) ask(ctx context.Context, to string, a account) (r reply, address n
 	if err != nil {
 		return reply{}, address, err
 	}
-	if len(answer) > 0 && answer[0] == 0x7e { // [APPLICATION 30]: KRB-ERROR
+	if isRefusal(answer) {
 		return reply{}, address, refused(answer)
 	}
 	var rep messages.ASRep
@@ -198,6 +200,9 @@ func (k Keys) send(ctx context.Context, to string, message []byte) (answer []byt
 	}
 	return answer, address, nil
 }
+
+// isRefusal reports whether an answer is a KRB-ERROR, which is [APPLICATION 30].
+func isRefusal(answer []byte) bool { return len(answer) > 0 && answer[0] == 0x7e }
 
 // refused is the error of a controller that says no. An error of the controller's own is no refusal of the account.
 func refused(answer []byte) error {

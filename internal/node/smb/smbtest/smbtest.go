@@ -19,9 +19,11 @@ import (
 	"mullion.dev/mullion/internal/process/proc"
 )
 
-// The share that every server has, a user who may use it, and one who may only read; their password.
+// The shares that every server has: one with a user who may use it, and one who may only read, and one that only the
+// second may use; their password.
 const (
 	Share    = "data"
+	Closed   = "closed"
 	User     = "alice"
 	Reader   = "bob"
 	Password = "of-the-test-1"
@@ -40,6 +42,9 @@ type Server struct {
 type Options struct {
 	// Encrypt is Samba's word for it: off, required, or if_required, which leaves it to the client and is meant by "".
 	Encrypt string
+	// Keytab has the server's keys of Kerberos; "": only passwords are taken. Account is a Kerberos principal that may use
+	// Share, as name@REALM.
+	Keytab, Account string
 }
 
 // Start starts a server in the network namespace pinned at netns, where it listens on the address host and port 445,
@@ -58,10 +63,17 @@ func Start(tb testing.TB, netns, host string, o Options) *Server {
 			tb.Fatal(err)
 		}
 	}
-	encrypt := cmp.Or(o.Encrypt, "if_required")
+	encrypt, kerberos, account := cmp.Or(o.Encrypt, "if_required"), "", ""
+	if o.Keytab != "" {
+		name, realm, _ := strings.Cut(o.Account, "@")
+		workgroup, _, _ := strings.Cut(realm, ".")
+		account = fmt.Sprintf(" %s %s\\%s", o.Account, workgroup, name)
+		kerberos = fmt.Sprintf(" realm = %s\n workgroup = %s\n kerberos method = dedicated keytab\n"+
+			" dedicated keytab file = %s\n", realm, workgroup, o.Keytab)
+	}
 	// Samba wants a user of Linux for each of its own; who reads and writes on the disk is root.
 	for name, text := range map[string]string{
-		"users": "games = " + User + "\nnews = " + Reader + "\n",
+		"users": "games = " + User + account + "\nnews = " + Reader + "\n",
 		"smb.conf": fmt.Sprintf(`[global]
  server role = standalone server
  interfaces = %[1]s/32
@@ -80,14 +92,18 @@ func Start(tb testing.TB, netns, host string, o Options) *Server {
  ncalrpc dir = %[2]s/run/ncalrpc
  log file = %[2]s/log
  smb encrypt = %[3]s
-[%[4]s]
+%[5]s[%[4]s]
  path = %[2]s/share
  read list = news
  read only = no
  force user = root
  store dos attributes = no
  map readonly = yes
-`, host, s.dir, encrypt, Share),
+[%[6]s]
+ path = %[2]s/share
+ valid users = news
+ force user = root
+`, host, s.dir, encrypt, Share, kerberos, Closed),
 	} {
 		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
 			tb.Fatal(err)

@@ -51,6 +51,7 @@ func Start(t *testing.T, netns, host string) *KDC {
   key_stash_file = %[4]s/stash
   acl_file = %[4]s/acl
   max_life = 10h
+  disable_pac = true
   supported_enctypes = aes256-cts-hmac-sha1-96:normal aes128-cts-hmac-sha1-96:normal
  }
 [logging]
