@@ -146,6 +146,7 @@ func TestKeep(t *testing.T) {
 		"/b/containerd-shim-runc-v2 -namespace k8s.io": true,
 		"/b/mullion-node keep-streams":                 true,
 		"/b/mullion-node keep-share /r/unc/a/b":        true,
+		"/b/mullion-node keep-shares 0123":             true,
 		"/b/mullion-node serve":                        false,
 		"/b/containerd --config c":                     false,
 		"":                                             false,

@@ -39,7 +39,8 @@ func keep(l proc.Leftover, parent string) bool {
 		return true
 	}
 	for _, arg := range l.Args {
-		if strings.HasSuffix(arg, "containerd-shim-runc-v2") || arg == "keep-streams" || arg == "keep-share" {
+		if strings.HasSuffix(arg, "containerd-shim-runc-v2") ||
+			slices.Contains([]string{"keep-streams", "keep-share", "keep-shares"}, arg) {
 			return true
 		}
 	}

@@ -5,6 +5,7 @@
 //	serve           HNS and CRI server of the host
 //	keep-streams    holds the containers' streams while the CRI server is away (package cri/stream)
 //	keep-share      keeps the mapping of an SMB share (package smb)
+//	keep-shares     keeps the SMB shares that a container uses by its account (package smb)
 //	linux-host      makes the namespaces of a Linux host (package linuxhost), and ends
 //	linux-services  keeps the services of a bare Linux host (package linuxservices)
 //	systemctl       asks for them
@@ -39,7 +40,7 @@ type Env struct {
 }
 
 // verbs are what the program does.
-const verbs = "host-init, linux-host, linux-services, systemctl, serve, keep-streams, keep-share"
+const verbs = "host-init, linux-host, linux-services, systemctl, serve, keep-streams, keep-share, keep-shares"
 
 // Run is the program. It returns when its work is done or ctx ends.
 func Run(ctx context.Context, env Env) error {
@@ -86,6 +87,8 @@ func Run(ctx context.Context, env Env) error {
 		return stream.Serve(ctx, env.Args[1], log)
 	case smb.KeepCommand:
 		return smb.Keep(ctx, env.In, env.Out)
+	case smb.KeepTreeCommand:
+		return smb.KeepTree(env.In)
 	default:
 		return fmt.Errorf("%q is none of %s", env.Args[0], verbs)
 	}

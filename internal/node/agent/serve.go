@@ -337,6 +337,7 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 		},
 		HostPipe: a.hostPipe,
 		Domains:  tickets.Keys{Domains: a.config.Domains},
+		Shares:   a.shares,
 		Launch: cri.Launch{
 			Init:   "/sbin/mullion-init",
 			Loader: a.system.LoaderArgv(),
@@ -373,6 +374,20 @@ func (a *agent) listenForPipe(ctx context.Context) (net.Listener, error) {
 		return nil, err
 	}
 	return unixsocket.Listen(ctx, agentconfig.CRISocket(a.config.RunDir))
+}
+
+// shares mounts the SMB shares that a container uses by its account, if the node has the account's keys.
+func (a *agent) shares(ctx context.Context, user cri.ShareUser) (*os.File, error) {
+	if !(tickets.Keys{Domains: a.config.Domains}).Has(user.Spec) {
+		return nil, nil
+	}
+	return smb.Tree{
+		Program:   a.executable,
+		Container: user.Container,
+		NetNS:     user.NetNS,
+		Files:     user.Files,
+		Names:     smb.Names{Servers: user.Servers, Suffixes: user.Suffixes},
+	}.Mount(ctx)
 }
 
 // hostPipe connects to a named pipe of the Windows host.

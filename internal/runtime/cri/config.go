@@ -52,6 +52,9 @@ type Config struct {
 
 	// Domains logs containers on to their domains; nil: the node has keys for none.
 	Domains Domains
+	// Shares mounts the SMB shares that a container's programs use as the account of its credential spec; nil: they use
+	// none.
+	Shares func(ctx context.Context, s ShareUser) (*os.File, error)
 	// HostProcess says where HostProcess containers run; nil refuses them.
 	HostProcess *HostProcess
 	// Processors is how many the Windows host shows; 0: the machine's. Those of an affinity are the host's: each stands
@@ -89,6 +92,17 @@ type Launch struct {
 type Domains interface {
 	// Logon gets a ticket for the account of a credential spec. The error is one of credspec's.
 	Logon(ctx context.Context, s credspec.Spec) (credspec.Ticket, error)
+}
+
+// ShareUser is a container that uses SMB shares.
+type ShareUser struct {
+	// Container is its id, Spec its credential spec.
+	Container string
+	Spec      credspec.Spec
+	// NetNS is the path of its network namespace, Files its working folder, which has its ticket when it starts.
+	NetNS, Files string
+	// Servers are the addresses of its DNS servers, Suffixes what may complete a name without a dot.
+	Servers, Suffixes []string
 }
 
 // Containers is the part of an engine that makes and ends containers.

@@ -180,6 +180,12 @@ func (s *Server) makeContainer(ctx context.Context, sb store.Sandbox, c store.Co
 			return err
 		}
 	}
+	if spec.Shares, err = s.openShares(ctx, sb, c); err != nil {
+		return err
+	}
+	if spec.Shares != nil {
+		defer spec.Shares.Close()
+	}
 	if err := s.cfg.Engine.Create(ctx, spec); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path"
 	"path/filepath"
 	"time"
@@ -47,6 +48,27 @@ func (s *Server) logon(ctx context.Context, c store.Container) error {
 		return fmt.Errorf(words+"%w", err)
 	}
 	return nil
+}
+
+// openShares mounts the SMB shares that a container's programs use as the account of its credential spec; nil: it has
+// none. A spec that cannot be read is the matter of its start.
+func (s *Server) openShares(ctx context.Context, sb store.Sandbox, c store.Container) (*os.File, error) {
+	text := credentialSpec(c)
+	if text == "" || c.HostProcess || s.cfg.Shares == nil {
+		return nil, nil
+	}
+	spec, err := credspec.Parse(text)
+	if err != nil {
+		return nil, nil //nolint:nilerr // see above
+	}
+	dns := podOf(sb).DNS
+	user := ShareUser{
+		Container: c.ID, Spec: spec, NetNS: sb.NetNS, Files: s.runDir(c), Servers: dns.Servers, Suffixes: dns.Searches,
+	}
+	if !s.cfg.LinuxNames { // see windowsResolver
+		user.Suffixes = user.Suffixes[:min(len(user.Suffixes), 1)]
+	}
+	return s.cfg.Shares(ctx, user)
 }
 
 // writeTicket gets a ticket and writes what the container's programs need. Without keys they are told of the domain

@@ -72,7 +72,7 @@ func (e *Engine) Create(ctx context.Context, c Container) error {
 		return fmt.Errorf("prepare file system of container %q: %w", c.ID, err)
 	}
 	undo.Add(func() error { return removeView(e.View(c.ID)) })
-	sources, err := e.bindSources(c.ID, c.Mounts)
+	sources, err := e.bindSources(c.ID, c.Mounts, c.Shares)
 	if err != nil {
 		return err
 	}

@@ -24,9 +24,13 @@ import (
 // sourceDir is the folder of the binds of a container's mounts.
 func (e *Engine) sourceDir(id string) string { return filepath.Join(e.opts.RunDir, "mounts", id) }
 
-// bindSources binds what a container mounts, and returns the paths. If it returns an error, nothing is left.
-func (e *Engine) bindSources(id string, mounts []Mount) (paths []string, err error) {
-	if len(mounts) == 0 {
+// sharesSource is the name in sourceDir of the mount of a container's SMB shares.
+const sharesSource = "shares"
+
+// bindSources binds what a container mounts, moves the mount of its SMB shares (nil: it has none) beside the binds, and
+// returns the paths of the binds. If it returns an error, nothing is left.
+func (e *Engine) bindSources(id string, mounts []Mount, shares *os.File) (paths []string, err error) {
+	if len(mounts) == 0 && shares == nil {
 		return nil, nil
 	}
 	dir := e.sourceDir(id)
@@ -44,6 +48,15 @@ func (e *Engine) bindSources(id string, mounts []Mount) (paths []string, err err
 			return nil, err
 		}
 		paths = append(paths, path)
+	}
+	if shares != nil {
+		path := filepath.Join(dir, sharesSource)
+		if err := os.Mkdir(path, 0o700); err != nil {
+			return nil, err
+		}
+		if err := unix.MoveMount(int(shares.Fd()), "", unix.AT_FDCWD, path, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+			return nil, fmt.Errorf("mount SMB shares: %w", err)
+		}
 	}
 	return paths, nil
 }

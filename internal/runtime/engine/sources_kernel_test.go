@@ -79,7 +79,7 @@ func TestSourcesAreWhatWasOpened(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	paths, err := e.bindSources("one", mounts)
+	paths, err := e.bindSources("one", mounts, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

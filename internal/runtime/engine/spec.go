@@ -3,6 +3,7 @@ package engine
 import (
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -37,6 +38,9 @@ type Container struct {
 	// SystemFiles are files of the machine bound read-only to Linux paths that the system layer has, as
 	// /etc/resolv.conf.
 	SystemFiles []BindMount
+	// Shares is the root of a mount that has the SMB shares which the container's programs use, as <server>/<share>; nil:
+	// they use none. It is attached nowhere: Create moves it, and the caller closes the file afterwards.
+	Shares *os.File
 	// WorkDir is a folder of the machine that the container's user can write to, seen as WorkDirTarget.
 	WorkDir string
 	// Terminal gives PID 1 a terminal.
@@ -121,6 +125,9 @@ func (e *Engine) spec(c Container, sources, targets []string) *specs.Spec {
 
 // systemMounts are the mounts that every container has. There is no /sys: the kernel lets only the owner of the network
 // namespace mount sysfs, and a pod's network namespace belongs to the machine.
+// sharesTarget is where Wine looks for \\server\share.
+const sharesTarget = "/dosdevices/unc"
+
 func (e *Engine) systemMounts(c Container) []specs.Mount {
 	mounts := []specs.Mount{
 		{Destination: "/proc", Type: "proc", Source: "proc", Options: []string{"nosuid", "noexec", "nodev"}},
@@ -162,6 +169,14 @@ func (e *Engine) systemMounts(c Container) []specs.Mount {
 			Type:        "bind",
 			Source:      c.WorkDir,
 			Options:     []string{"bind", "rw", "nosuid", "nodev", "noexec", "rprivate"},
+		})
+	}
+	if c.Shares != nil {
+		mounts = append(mounts, specs.Mount{
+			Destination: sharesTarget,
+			Type:        "bind",
+			Source:      filepath.Join(e.sourceDir(c.ID), sharesSource),
+			Options:     []string{"bind", "rw", "nosuid", "nodev", "rprivate"},
 		})
 	}
 	for _, m := range slices.Concat(e.opts.SystemMounts, c.SystemFiles) {
