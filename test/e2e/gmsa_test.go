@@ -11,9 +11,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"mullion.dev/mullion/internal/node/smb/smbtest"
 	"mullion.dev/mullion/internal/node/tickets/kdctest"
 )
 
@@ -44,6 +46,18 @@ subjects: [{kind: ServiceAccount, name: default, namespace: default}]
 roleRef: {kind: ClusterRole, name: webapp1-role, apiGroup: rbac.authorization.k8s.io}
 ---
 apiVersion: v1
+kind: Service
+metadata: {name: fs}
+spec: {clusterIP: None, ports: [{port: 445}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: fs-1, labels: {kubernetes.io/service-name: fs}}
+addressType: IPv4
+ports: [{port: 445}]
+endpoints: [{addresses: [MACHINE]}]
+---
+apiVersion: v1
 kind: Pod
 metadata: {name: with}
 spec:
@@ -59,9 +73,9 @@ spec:
   containers: [{name: c, image: 'mullion.local/winprog:v1', args: [sleep]}]
 `
 
-// TestFieldGMSA brings up a cluster whose node has the keys of a domain, beside a Kerberos server and an HTTP service
-// of that domain on the machine: a pod of a service account that may use the credential spec is the domain's account,
-// and no other pod is.
+// TestFieldGMSA brings up a cluster whose node has the keys of a domain, beside a Kerberos server, an HTTP service and a
+// file server of that domain on the machine: a pod of a service account that may use the credential spec is the domain's
+// account, and no other pod is.
 func TestFieldGMSA(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
@@ -109,8 +123,13 @@ func TestFieldGMSA(t *testing.T) {
 	server := &http.Server{Handler: service, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(func() { _ = server.Close() })
+	const fileServer = "fs.default.svc.cluster.local"
+	shares := smbtest.Start(t, "/proc/self/ns/net", machine, smbtest.Options{
+		Keytab: kdc.Add(t, "cifs/"+fileServer), Account: "webapp1$@" + kdctest.Realm,
+	})
 	manifest := filepath.Join(f.home, "gmsa.yaml")
-	if err := os.WriteFile(manifest, []byte(gmsaManifest), 0o600); err != nil {
+	said := strings.ReplaceAll(gmsaManifest, "MACHINE", machine)
+	if err := os.WriteFile(manifest, []byte(said), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	poll(t, settle, func(ctx context.Context) error { // the API server learns of the rights
@@ -133,4 +152,49 @@ func TestFieldGMSA(t *testing.T) {
 	if out := mullion("kubectl", "exec", "with", "--", "nltest", "/query"); !strings.Contains(out, "0 0x0 NERR_Success") {
 		t.Errorf("nltest: %s", out)
 	}
+	share := `\\` + fileServer + `\` + smbtest.Share
+	in := func(pod, command string) (string, error) {
+		return f.mullion(t.Context(), t, "kubectl", "exec", pod, "--", "cmd", "/c", command)
+	}
+	says := func(want, pod, command string) {
+		t.Helper()
+		if out, err := in(pod, command); !strings.Contains(out, want) {
+			t.Errorf("%s in %s: %v, no %q in: %s", command, pod, err, want, out)
+		}
+	}
+	says("by-with", "with", `echo by-with> `+share+`\note & type `+share+`\NOTE`)
+	if _, err := os.Stat(filepath.Join(shares.Dir, "note")); err != nil {
+		t.Error(err)
+	}
+	says("completed successfully", "with", "net use "+share)
+	says("Access is denied", "with", `type \\`+fileServer+`\`+smbtest.Closed+`\note`)
+	says("System error 5 ", "with", `net use \\`+fileServer+`\`+smbtest.Closed)
+	says("System error 53 ", "with", `net use \\`+fileServer+`\none`)
+	says("cannot find the path", "without", "type "+share+`\note`)
+	says("System error 53 ", "without", "net use "+share)
+
+	// the agent's end, and that of the process that keeps the shares
+	end := func(program string) {
+		t.Helper()
+		for pid, command := range f.processes(t) {
+			if !strings.Contains(command, "mullion-node "+program) {
+				continue
+			}
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	end("serve")
+	poll(t, settle, func(context.Context) error { // exec goes by the agent
+		if out, err := in("with", "type "+share+`\note`); !strings.Contains(out, "by-with") {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		return nil
+	})
+	end("keep-shares")
+	if out, err := in("with", "type "+share+`\note`); err == nil {
+		t.Errorf("without the process that keeps the shares: %s", out)
+	}
+	says("still-runs", "with", "echo still-runs")
 }

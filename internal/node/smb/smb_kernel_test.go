@@ -232,21 +232,27 @@ func checkKeeper(t *testing.T, h host) {
 		if err != nil || !strings.Contains(string(args), smb.KeepCommand+"\x00"+h.folder) {
 			continue
 		}
-		status, err := os.ReadFile(filepath.Join(filepath.Dir(file), "status"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, line := range []string{
-			"Uid:\t65531\t65531\t65531\t65531\n", "Gid:\t65531\t65531\t65531\t65531\n", "CapEff:\t0000000000000000\n",
-			"CapPrm:\t0000000000000000\n", "NoNewPrivs:\t1\n", "Groups:\t \n",
-		} {
-			if !strings.Contains(string(status), line) {
-				t.Errorf("no %q in:\n%s", line, status)
-			}
-		}
+		checkStatus(t, filepath.Dir(file))
 		return
 	}
 	t.Errorf("no process keeps the mapping")
+}
+
+// checkStatus looks at a process that keeps shares by its folder in /proc.
+func checkStatus(t *testing.T, process string) {
+	t.Helper()
+	status, err := os.ReadFile(filepath.Join(process, "status"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		"Uid:\t65531\t65531\t65531\t65531\n", "Gid:\t65531\t65531\t65531\t65531\n", "CapEff:\t0000000000000000\n",
+		"CapPrm:\t0000000000000000\n", "NoNewPrivs:\t1\n", "Groups:\t \n",
+	} {
+		if !strings.Contains(string(status), line) {
+			t.Errorf("no %q in:\n%s", line, status)
+		}
+	}
 }
 
 // TestFiles does to a share what programs do to folders.

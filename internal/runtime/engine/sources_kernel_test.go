@@ -104,7 +104,7 @@ func TestSourcesAreWhatWasOpened(t *testing.T) {
 func TestSourcesAreCleared(t *testing.T) {
 	e, dir := testEngine(t), t.TempDir()
 	for _, id := range []string{"started", "waits", "unknown"} {
-		if _, err := e.bindSources(id, []Mount{{Source: openPath(t, dir)}, {Source: openPath(t, dir)}}); err != nil {
+		if _, err := e.bindSources(id, []Mount{{Source: openPath(t, dir)}, {Source: openPath(t, dir)}}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

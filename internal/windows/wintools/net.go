@@ -3,6 +3,7 @@ package wintools
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
@@ -16,7 +17,7 @@ const (
 	netFailed = 2
 )
 
-// network is net: it does localgroup, start and stop itself and leaves the rest to Wine's net.
+// network is net: it does localgroup, start, stop and the use of a share by its name itself, and leaves the rest to Wine's net.
 func network(e Env, args []string) int {
 	if len(args) > 0 {
 		switch verb := strings.ToLower(args[0]); verb {
@@ -24,6 +25,10 @@ func network(e Env, args []string) int {
 			return localGroup(e, args[1:])
 		case "start", "stop":
 			return service(e, verb, args[1:])
+		case "use":
+			if len(args) == 2 && strings.HasPrefix(args[1], `\\`) {
+				return useShare(e, args[1])
+			}
 		}
 	}
 	code, err := e.System.Net(e, args)
@@ -32,6 +37,23 @@ func network(e Env, args []string) int {
 		return netFailed
 	}
 	return code
+}
+
+// errNoPath says that a server or its share is not there.
+var errNoPath = errors.New("no such share")
+
+// useShare says whether a share can be used as the programs of this Windows use shares: a container's as the account of
+// its credential spec. Nothing is kept.
+func useShare(e Env, remote string) int {
+	_, err := os.Stat(remote)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return netError(e, fs.ErrPermission)
+	case err != nil:
+		return netError(e, errNoPath)
+	}
+	e.print("The command completed successfully.\r\n")
+	return netDone
 }
 
 // groupRequest holds the arguments of net localgroup
@@ -196,6 +218,7 @@ func netError(e Env, err error) int {
 		{localgroup.ErrExists, 1379, "The specified local group already exists."},
 		{localgroup.ErrBuiltIn, 1371, "Cannot perform this operation on built-in accounts."},
 		{localgroup.ErrName, 87, "The parameter is incorrect."},
+		{errNoPath, 53, "The network path was not found."},
 		{fs.ErrPermission, 5, "Access is denied."},
 	} {
 		if errors.Is(err, known.err) {

@@ -429,6 +429,10 @@ func TestFC(t *testing.T) {
 func TestNet(t *testing.T) {
 	const done = "The command completed successfully.\n\n"
 	w := &fake{groups: filepath.Join(t.TempDir(), "LocalGroups")}
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir(`\\fs\data`, 0o700); err != nil { // to Linux it is a name
+		t.Fatal(err)
+	}
 	failure := func(code, text string) result {
 		return result{2, "", "System error " + code + " has occurred.\n\n" + text + "\n\n"}
 	}
@@ -438,6 +442,8 @@ func TestNet(t *testing.T) {
 		want result
 	}{
 		{"other", []string{"use", "x"}, result{7, "wine's net use x\n", ""}},
+		{"share", []string{"use", `\\fs\data`}, result{0, done, ""}},
+		{"no_share", []string{"use", `\\fs\none`}, failure("53", "The network path was not found.")},
 		{"add", []string{"localgroup", "Builders", "/ADD", "/comment:who Build"}, result{0, done, ""}},
 		{
 			"add_again",

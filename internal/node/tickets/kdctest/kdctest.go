@@ -40,6 +40,7 @@ func Start(t *testing.T, netns, host string) *KDC {
 		}
 	}
 	k := &KDC{dir: t.TempDir(), host: host}
+	// A server of Samba that is in no domain refuses tickets with a PAC, which a KDC adds since 1.20.
 	k.env = append(k.env, "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "KRB5_CONFIG="+k.write(t, "krb5.conf", fmt.Sprintf(
 		"[libdefaults]\n default_realm = %[1]s\n dns_lookup_kdc = false\n[realms]\n %[1]s = {\n  kdc = %[2]s\n }\n",
 		Realm, host)), "KRB5_KDC_PROFILE="+k.write(t, "kdc.conf", fmt.Sprintf(`[kdcdefaults]
