@@ -85,10 +85,10 @@ func (m *Model) v1CreateEndpoint(body string) (any, error) {
 	return m.endpointV1(reply.Object), nil
 }
 
-// v1UpdateEndpoint takes over the policies: of each type that the request has, and access rules in any case. Policies of
-// other types stay. hnslib's ApplyACLPolicy and ApplyProxyPolicy (v0.1.2, internal/hns/hnsendpoint.go) send the endpoint
-// that they are called for. Calico's Felix calls the first for one with an ID alone, and OutBoundNAT and ROUTE stay on
-// Windows (https://github.com/projectcalico/calico/issues/4682).
+// v1UpdateEndpoint takes over the policies: of each type that the request has, and access rules in any case. Policies
+// of other types stay. hnslib's ApplyACLPolicy and ApplyProxyPolicy (v0.1.2, internal/hns/hnsendpoint.go) send the
+// endpoint that they are called for. Calico's Felix calls the first for one with an ID alone, and OutBoundNAT and ROUTE
+// stay on Windows (https://github.com/projectcalico/calico/issues/4682).
 func (m *Model) v1UpdateEndpoint(id, body string) error {
 	var in wire.V1Endpoint
 	if err := decode(body, &in); err != nil {

@@ -35,7 +35,8 @@ func stageRegistry() registryCalls {
 		},
 		`HKEY_LOCAL_MACHINE\SOFTWARE\Microsoft\Windows NT\CurrentVersion`: {
 			{"ProductName", kindString, textData("Windows Server 2022 Datacenter")},
-			{"CurrentBuildNumber", kindString, textData("20348")}, {"UBR", kindDWord, []byte{0xca, 0xa, 0, 0}},
+			{"CurrentBuildNumber", kindString, textData("20348")},
+			{"UBR", kindDWord, []byte{0xca, 0xa, 0, 0}},
 			{"ReleaseId", kindString, textData("2009")},
 		},
 		`HKEY_LOCAL_MACHINE\SYSTEM\HardwareConfig`: {
