@@ -15,9 +15,9 @@ import (
 // agnhostOfCyclonus is the image of Cyclonus' pods.
 const agnhostOfCyclonus = "registry.k8s.io/e2e-test-images/agnhost:2.43"
 
-// TestFieldCyclonus has Cyclonus judge how NetworkPolicies are carried out: it makes policies, calls between nine pods in
-// three namespaces, and compares what passes with what its own reading of the policies says. Its pods choose no system,
-// so each cluster has nodes of one. Cases are chosen by their tags, in MULLION_CYCLONUS for others than these.
+// TestFieldCyclonus has Cyclonus judge how NetworkPolicies are carried out: it makes policies, calls between nine pods
+// in three namespaces, and compares what passes with what its own reading of the policies says. Its pods choose no
+// system, so each cluster has nodes of one. Cases are chosen by their tags, in MULLION_CYCLONUS for others than these.
 func TestFieldCyclonus(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
