@@ -40,7 +40,8 @@ type Machines struct {
 // shim is the name of containerd's runtime that runs the machines and what is in them: a program.
 func (m *Machines) shim() string { return filepath.Join(m.Bin, "mullion-vm") }
 
-// Machine is a virtual machine that a pod has for itself. For containerd it is a container without files, so Remove, Signal, Wait, Usage and List are for machines too; it runs from its making on.
+// Machine is a virtual machine that a pod has for itself. For containerd it is a container without files, so Remove,
+// Signal, Wait, Usage and List are for machines too; it runs from its making on.
 type Machine struct {
 	// ID names the machine, and the pod's cgroup that its own is in.
 	ID     string

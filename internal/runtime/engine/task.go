@@ -209,8 +209,8 @@ func (e *Engine) deleteExec(ctx context.Context, id, exec string) {
 	}()
 }
 
-// killExec kills a program with all that it has started. It finds them by link.ExecMarker, because a Windows process is, on
-// Linux, no child of the process that started it.
+// killExec kills a program with all that it has started. It finds them by link.ExecMarker, because a Windows process
+// is, on Linux, no child of the process that started it.
 func (e *Engine) killExec(ctx context.Context, id, exec string) {
 	if machine, err := e.machineOf(ctx, id); err != nil || machine != "" { // whose guest finds them
 		_, killErr := e.client.TaskService().Kill(ctx, &tasksapi.KillRequest{
