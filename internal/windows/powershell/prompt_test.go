@@ -37,8 +37,8 @@ func TestPrompt(t *testing.T) {
 		"an empty line ends it": {"if (1) {\n\n", "PS> >> line 3: \"}\" is missing at the end\nPS> \n", 0},
 		"an error ends a line":  {"throw 'no'\n'on'\n", "PS> no\nPS> on\nPS> \n", 0},
 		"a refusal ends a line": {
-			"Clear-Disk\n'on'\n",
-			"PS> line 1: the cmdlet Clear-Disk is not part of Mullion's PowerShell\nPS> on\nPS> \n", 0,
+			"Optimize-Volume\n'on'\n",
+			"PS> line 1: the cmdlet Optimize-Volume is not part of Mullion's PowerShell\nPS> on\nPS> \n", 0,
 		},
 		"functions are kept": {"function f($a) {\n$a * 2 }\nf 4\n", "PS> >> PS> 8\nPS> \n", 0},
 		"a table ends with its command": {

@@ -1,1 +1,1 @@
-[scriptblock]::Create('Clear-Disk')
+[scriptblock]::Create('Optimize-Volume')

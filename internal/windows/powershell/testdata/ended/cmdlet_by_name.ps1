@@ -1,1 +1,1 @@
-$c = 'Clear-Disk'; & $c
+$c = 'Optimize-Volume'; & $c

@@ -1,1 +1,1 @@
-Set-Content lib.ps1 "Clear-Disk"; . ./lib.ps1
+Set-Content lib.ps1 "Optimize-Volume"; . ./lib.ps1

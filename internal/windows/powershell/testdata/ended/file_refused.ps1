@@ -1,1 +1,1 @@
-Set-Content x.ps1 'Clear-Disk'; ./x.ps1
+Set-Content x.ps1 'Optimize-Volume'; ./x.ps1

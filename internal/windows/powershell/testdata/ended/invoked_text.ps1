@@ -1,1 +1,1 @@
-Invoke-Expression 'Clear-Disk'
+Invoke-Expression 'Optimize-Volume'

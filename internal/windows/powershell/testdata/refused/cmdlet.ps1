@@ -1,1 +1,1 @@
-Clear-Disk -Class x
+Optimize-Volume -Class x

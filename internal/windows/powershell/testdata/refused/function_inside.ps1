@@ -1,1 +1,1 @@
-function f { function Clear-Disk { 1 } } f; Clear-Disk
+function f { function Optimize-Volume { 1 } } f; Optimize-Volume

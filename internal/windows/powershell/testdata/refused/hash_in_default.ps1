@@ -1,1 +1,1 @@
-function f($a = @{ b = (Clear-Disk) }) { 1 }
+function f($a = @{ b = (Optimize-Volume) }) { 1 }

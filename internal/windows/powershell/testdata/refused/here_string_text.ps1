@@ -1,3 +1,3 @@
 $x = @"
-$(Clear-Disk)
+$(Optimize-Volume)
 "@

@@ -1,1 +1,1 @@
-if ($false) { foreach ($x in 1) { Clear-Disk x } }
+if ($false) { foreach ($x in 1) { Optimize-Volume x } }

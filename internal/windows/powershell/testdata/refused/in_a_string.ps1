@@ -1,1 +1,1 @@
-"$(Clear-Disk)"
+"$(Optimize-Volume)"

@@ -1,1 +1,1 @@
-Start-Job { Clear-Disk }
+Start-Job { Optimize-Volume }

@@ -1,1 +1,1 @@
-try { echo x } catch { Clear-Disk }
+try { echo x } catch { Optimize-Volume }

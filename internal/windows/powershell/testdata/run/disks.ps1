@@ -32,6 +32,8 @@ Add-PartitionAccessPath -DriveLetter C -AccessPath Q:
 Format-Volume -DriveLetter C
 Resize-Partition -DiskNumber 2 -PartitionNumber 2 -Size 0
 Remove-PartitionAccessPath -DiskNumber 2 -PartitionNumber 2 -AccessPath 'C:\nowhere'
-Clear-Disk -Number 2 -RemoveData -Confirm:$false
+Set-Disk -Number 2 -IsReadOnly $false
+(Format-Volume -DriveLetter E -FileSystem NTFS -NewFileSystemLabel again -Full).FileSystemLabel
+Clear-Disk -Number 2 -RemoveData -RemoveOEM -Confirm:$false
 Remove-Partition -DiskNumber 2 -PartitionNumber 2 -Confirm:$false
 Update-Disk 1
