@@ -27,7 +27,8 @@ func (a *app) node() *cobra.Command {
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.nodeExec(), a.nodeShell(), a.nodeCopy(), a.nodeSet(), a.nodeDisk(), a.nodeStop(), a.nodeStart(), a.nodeRestart())
+	cmd.AddCommand(a.nodeExec(), a.nodeShell(), a.nodeCopy(), a.nodeSet(), a.nodeDisk(), a.nodeStop(), a.nodeStart(),
+		a.nodeRestart())
 	return cmd
 }
 

@@ -21,9 +21,9 @@ func (a *app) nodeDisk() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "disk",
 		Short: "Give a Windows node's host data disks, list and take them",
-		Long: `Attaches data disks to a node's host while it runs, as a cloud attaches disks to a virtual machine, and takes them
-away. A new disk is raw: on the host, Initialize-Disk, New-Partition and Format-Volume of PowerShell make a volume of it,
-as csi-proxy and CSI drivers do.
+		Long: `Attaches data disks to a node's host while it runs, as a cloud attaches disks to a virtual machine, and takes
+them away. A new disk is raw: on the host, Initialize-Disk, New-Partition and Format-Volume of PowerShell make a volume
+of it, as csi-proxy and CSI drivers do.
 
 A disk is a sparse file in the data folder, which takes the room of what is written to it. It goes with the cluster.`,
 		Example: "  mullion node disk add win-1 --size 10Gi\n  mullion node disk ls win-1\n" +
@@ -73,7 +73,8 @@ func (a *app) diskAdd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			answer, err := a.askDisks(cmd.Context(), args[0], hostdisk.Request{Do: hostdisk.Attach, Size: bytes, Label: name})
+			request := hostdisk.Request{Do: hostdisk.Attach, Size: bytes, Label: name}
+			answer, err := a.askDisks(cmd.Context(), args[0], request)
 			if err != nil {
 				return err
 			}
@@ -123,7 +124,8 @@ func (a *app) printDisks(disks []hostdisk.Disk) error {
 		if d.ReadOnly {
 			state += ", read-only"
 		}
-		fmt.Fprintf(w, "%d\t\t%s\t\t%s\t%s\t%s\n", d.Number, binary(d.Size), plaintext.OneLine(cmp.Or(d.Fault, state)), plaintext.OneLine(d.Name), d.Serial)
+		fmt.Fprintf(w, "%d\t\t%s\t\t%s\t%s\t%s\n", d.Number, binary(d.Size),
+			plaintext.OneLine(cmp.Or(d.Fault, state)), plaintext.OneLine(d.Name), d.Serial)
 		for _, p := range d.Partitions {
 			if p.Type == "Reserved" {
 				continue

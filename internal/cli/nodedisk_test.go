@@ -31,13 +31,15 @@ func TestNodeDisk(t *testing.T) {
 		asked, said string
 	}{
 		{
-			[]string{"add", "win-1", "--size", "1Gi", "--name", "raw"}, "win-1 {attach 0 0 1073741824  raw <nil> <nil> false}",
+			[]string{"add", "win-1", "--size", "1Gi", "--name", "raw"},
+			"win-1 {attach 0 0 1073741824  raw <nil> <nil> false}",
 			"node win-1 has disk 1, serial number S1\n",
 		},
 		{[]string{"grow", "win-1", "2", "--size", "3Gi"}, "win-1 {grow 2 0 3221225472   <nil> <nil> false}", ""},
 		{[]string{"rm", "win-1", "2"}, "win-1 {detach 2 0 0   <nil> <nil> false}", ""},
 		{
-			[]string{"ls", "win-1"}, "win-1 {get 0 0 0   <nil> <nil> false}",
+			[]string{"ls", "win-1"},
+			"win-1 {get 0 0 0   <nil> <nil> false}",
 			"DISK  PARTITION  SIZE    FREE  STATE           NAME  PATHS\n" +
 				"1                1Gi           raw             raw   S1\n" +
 				"2                2Gi           GPT, read-only  full  S2\n" +
@@ -46,7 +48,9 @@ func TestNodeDisk(t *testing.T) {
 	} {
 		t.Run(tt.args[0], func(t *testing.T) {
 			m, asked := newMachine(t), ""
-			m.calls.disks = func(_ context.Context, _ layout.Paths, node string, r hostdisk.Request) (hostdisk.Answer, error) {
+			m.calls.disks = func(
+				_ context.Context, _ layout.Paths, node string, r hostdisk.Request,
+			) (hostdisk.Answer, error) {
 				asked = fmt.Sprint(node, " ", r)
 				return hostdisk.Answer{Disks: someDisks(), Number: 1}, nil
 			}
@@ -67,28 +71,40 @@ func TestNodeDiskRefusals(t *testing.T) {
 		what, remedy string
 	}{
 		"no-size": {
-			[]string{"add", "win-1"}, hostdisk.Answer{}, nil, ExitUsage,
+			[]string{"add", "win-1"},
+			hostdisk.Answer{},
+			nil, ExitUsage,
 			`--size "": quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`,
 			"for example: --size 10Gi",
 		},
 		"small": {
-			[]string{"add", "win-1", "--size", "1Mi"}, hostdisk.Answer{}, nil, ExitUsage,
+			[]string{"add", "win-1", "--size", "1Mi"},
+			hostdisk.Answer{},
+			nil, ExitUsage,
 			`--size "1Mi": a disk has from 320 MiB to 16 TiB`, "for example: --size 10Gi",
 		},
 		"no-number": {
-			[]string{"rm", "win-1", "C:"}, hostdisk.Answer{}, nil, ExitUsage,
+			[]string{"rm", "win-1", "C:"},
+			hostdisk.Answer{},
+			nil, ExitUsage,
 			`"C:" is not the number of a disk`, "`mullion node disk ls NODE` shows the numbers",
 		},
 		"linux": {
-			[]string{"ls", "linux-1"}, hostdisk.Answer{}, cluster.ErrNotWindows, ExitUsage,
+			[]string{"ls", "linux-1"},
+			hostdisk.Answer{},
+			cluster.ErrNotWindows, ExitUsage,
 			"not a Windows node", "a Linux node has the machine's disks; name a Windows node",
 		},
 		"in-use": {
-			[]string{"rm", "win-1", "1"}, hostdisk.Answer{Error: "in use", Code: hostdisk.InUse}, nil, ExitConflict,
+			[]string{"rm", "win-1", "1"},
+			hostdisk.Answer{Error: "in use", Code: hostdisk.InUse},
+			nil, ExitConflict,
 			"disks of node win-1: in use", "see `mullion node disk ls win-1`; what a pod uses goes with the pod",
 		},
 		"no-cluster": {
-			[]string{"ls", "win-1"}, hostdisk.Answer{}, os.ErrNotExist, ExitNotFound,
+			[]string{"ls", "win-1"},
+			hostdisk.Answer{},
+			os.ErrNotExist, ExitNotFound,
 			`no cluster in "DATA"`, "bring one up with `mullion up`, or name its folder with --data-dir",
 		},
 	} {

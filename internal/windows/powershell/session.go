@@ -70,8 +70,8 @@ type system struct {
 
 	// volumes are the volumes of this machine.
 	volumes func() ([]volume, error)
-	// disks asks for the data disks of the host. mountVolume has an empty folder lead to a volume, unmountVolume makes it
-	// a folder again.
+	// disks asks for the data disks of the host. mountVolume has an empty folder lead to a volume, unmountVolume makes
+	// it a folder again.
 	disks         func(ctx context.Context, request hostdisk.Request) (hostdisk.Answer, error)
 	mountVolume   func(path, volume string) error
 	unmountVolume func(path string) error

@@ -6,16 +6,12 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 
 	"mullion.dev/mullion/internal/windows/hostdisk"
 )
 
-// stagedDisks is an agent with two disks: 1 is raw, 2 has a volume. It remembers what it was asked for.
-type stagedDisks struct {
-	disks []hostdisk.Disk
-	asked []string
-}
+// stagedDisks is an agent with two disks: 1 is raw, 2 has a volume.
+type stagedDisks struct{ disks []hostdisk.Disk }
 
 func stageDisks() *stagedDisks {
 	disk := func(number uint32, name string) hostdisk.Disk {
@@ -28,7 +24,10 @@ func stageDisks() *stagedDisks {
 	first, second := disk(1, "raw"), disk(2, "full")
 	second.GUID = "00000000-0000-0000-0000-0000000000d2"
 	second.Partitions = []hostdisk.Part{
-		{Number: 1, Offset: 17408, Size: 16759808, Most: 16759808, Type: "Reserved", GUID: "00000000-0000-0000-0000-000000000021"},
+		{
+			Number: 1, Offset: 17408, Size: 16759808, Most: 16759808, Type: "Reserved",
+			GUID: "00000000-0000-0000-0000-000000000021",
+		},
 		{
 			Number: 2, Offset: 16 << 20, Size: 500 << 20, Most: 1006 << 20, Type: "Basic",
 			GUID: "00000000-0000-0000-0000-000000000022", Paths: []string{"E:", `C:\mnt`}, FileSystem: "NTFS", Label: "full",
@@ -40,9 +39,6 @@ func stageDisks() *stagedDisks {
 
 // ask carries out what changes what is shown.
 func (s *stagedDisks) ask(_ context.Context, r hostdisk.Request) (a hostdisk.Answer, err error) {
-	if r.Do != hostdisk.Get {
-		s.asked = append(s.asked, strings.TrimSpace(fmt.Sprint(r.Do, " ", r.Disk, " ", r.Partition, " ", r.Size, " ", r.Path, " ", r.Label)))
-	}
 	i := slices.IndexFunc(s.disks, func(d hostdisk.Disk) bool { return d.Number == r.Disk })
 	switch {
 	case r.Do == hostdisk.Get:

@@ -250,7 +250,8 @@ func (c *call) named(class string, all []*object) ([]*object, error) {
 		for want := range each(given) {
 			before := len(found)
 			for _, o := range all {
-				if is := o.props[parameter]; is != nil && strings.EqualFold(text(is), strings.TrimSuffix(text(want), ":")) {
+				is := o.props[parameter]
+				if is != nil && strings.EqualFold(text(is), strings.TrimSuffix(text(want), ":")) {
 					found = append(found, o)
 				}
 			}

@@ -289,7 +289,8 @@ func removeAccessPath(c *call) error {
 		if !hostdisk.IsLetter(path) {
 			path = hostdisk.CleanPath(c.f.in.path(path))
 			target, err := os.Readlink(path)
-			if err != nil || !strings.EqualFold(strings.TrimRight(target, `\`), strings.TrimRight(p.part.Volume(), `\`)) {
+			volume := strings.TrimRight(p.part.Volume(), `\`)
+			if err != nil || !strings.EqualFold(strings.TrimRight(target, `\`), volume) {
 				return c.fail(errNotAPath)
 			}
 			if err := c.f.in.session.system().unmountVolume(path); err != nil {

@@ -81,6 +81,19 @@ type Mounted struct {
 	Volumes string
 }
 
+// find says where the name of a device, and what follows it, leads: parts below a root, or no root.
+func (m Mounted) find(device string) (parts []string, root string) {
+	if below, ok := strings.CutPrefix(device, shares+"/"); ok && m.Shares != "" {
+		return strings.Split(below, "/"), m.Shares
+	}
+	below, ok := strings.CutPrefix(device, volumes)
+	guid, rest, _ := strings.Cut(below, "}")
+	if id, err := uuid.Parse(guid); ok && err == nil && m.Volumes != "" && (rest == "" || rest[0] == '/') {
+		return strings.FieldsFunc(rest, func(c rune) bool { return c == '/' }), path.Join(m.Volumes, id.String())
+	}
+	return nil, ""
+}
+
 // errLeaves is the error for a path that leaves the folder.
 func (b bound) errLeaves() error {
 	if len(b.parts) == 0 {
@@ -101,8 +114,8 @@ func VolumeDevice(guid string) string { return volumes + guid + "}" }
 
 // follow says where a link in a folder leads, as Windows does: the link's text is put after the folder's path, .. goes
 // up by text, whatever the names before it are, and the result is to be resolved from the start. dir are the parts that
-// lead from the bound to the folder, without a link among them; so are those that it returns, which may be links. With a
-// root they lead from that folder, of the shares or of a volume.
+// lead from the bound to the folder, without a link among them; so are those that it returns, which may be links. With
+// a root they lead from that folder, of the shares or of a volume.
 //
 // Windows programs' links are kept as texts for Linux: the text of one to C:\x is "../../dosdevices/c:/x", with as many
 // .. as lead up to the prefix (shim/hooks/README.md, "Links on disk").
@@ -116,15 +129,8 @@ func (b bound) follow(dir []string, text string) (parts []string, root string, e
 		target = path.Join(b.drive, path.Join(b.parts...), path.Join(dir...), text)
 	}
 	devices := path.Join(path.Dir(b.drive), "dosdevices")
-	if below, ok := strings.CutPrefix(target, path.Join(devices, shares)+"/"); ok && b.mounted.Shares != "" {
-		return strings.Split(below, "/"), b.mounted.Shares, nil
-	}
-	if below, ok := strings.CutPrefix(target, path.Join(devices, volumes)); ok && b.mounted.Volumes != "" {
-		guid, rest, _ := strings.Cut(below, "}")
-		if id, err := uuid.Parse(guid); err == nil && (rest == "" || rest[0] == '/') {
-			return strings.FieldsFunc(rest, func(c rune) bool { return c == '/' }),
-				path.Join(b.mounted.Volumes, id.String()), nil
-		}
+	if parts, root := b.mounted.find(strings.TrimPrefix(target, devices+"/")); root != "" {
+		return parts, root, nil
 	}
 	for _, root := range []string{b.drive, path.Join(devices, "c:")} {
 		var parts []string

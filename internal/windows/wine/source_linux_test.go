@@ -155,7 +155,7 @@ func TestOpenSourceMounted(t *testing.T) {
 		"Files/staged/none":               "../../dosdevices/volume{3f2504e0-4f89-41d3-9a0c-0305e82c3303}",
 		"Files/staged/odd":                "../../dosdevices/volume{../secret}",
 		"Files/" + empty + "/v":           up + "../dosdevices/volume{" + guid + "}",
-		"volumes/" + guid + "/other":      "../" + other,
+		"volumes/" + guid + "/next":       "../" + other,
 		"volumes/" + guid + "/again":      "../../dosdevices/volume{" + other + "}",
 		"volumes/" + guid + "/in":         "sub",
 		"dosdevices/volume{" + guid + "}": "../secret",
@@ -169,7 +169,7 @@ func TestOpenSourceMounted(t *testing.T) {
 	for path, want := range map[string]string{
 		`C:\staged\v`: "volumes/" + guid, `C:\staged\V\SUB`: "volumes/" + guid + "/sub", `C:\staged\v\in`: "volumes/" + guid + "/sub",
 		`C:\staged\s\sub`: "shares/server/share/sub", `C:\` + strings.ReplaceAll(csi, "/", `\`) + `\mount\sub`: "volumes/" + guid + "/sub",
-		`C:\staged\none`: "", `C:\staged\odd`: "", `C:\staged\v\other`: "", `C:\staged\v\again`: "", winEmpty + `\v`: "",
+		`C:\staged\none`: "", `C:\staged\odd`: "", `C:\staged\v\next`: "", `C:\staged\v\again`: "", winEmpty + `\v`: "",
 	} {
 		got, err := opens(t, filepath.Join(prefix, "Files"), path)
 		if err == nil != (want != "") || err == nil && got != filepath.Join(prefix, want) {
