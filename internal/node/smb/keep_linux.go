@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"time"
 
 	smb2 "github.com/cloudsoda/go-smb2"
 	"github.com/hanwen/go-fuse/v2/fs"
@@ -53,7 +54,7 @@ func Keep(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := input.Decode(&mounted); err != nil || !mounted {
 		return fmt.Errorf("hear that the share is mounted: %w", err)
 	}
-	server, err := serve(&node{share: s})
+	server, err := serve(&node{share: s}, cached)
 	if err != nil {
 		return err
 	}
@@ -69,9 +70,8 @@ func boundMemory() error {
 	return nil
 }
 
-// serve answers the kernel, which asks by deviceFD.
-func serve(root fs.InodeEmbedder) (*fuse.Server, error) {
-	timeout := cached
+// serve answers the kernel, which asks by deviceFD. timeout is how long it believes what says no time of its own.
+func serve(root fs.InodeEmbedder, timeout time.Duration) (*fuse.Server, error) {
 	return fs.Mount("/dev/fd/"+strconv.Itoa(deviceFD), root, &fs.Options{
 		EntryTimeout: &timeout,
 		AttrTimeout:  &timeout,

@@ -139,8 +139,11 @@ func TestTree(t *testing.T) {
 		t.Error(err)
 	}
 	for _, name := range []string{"", "text", "new"} {
-		if _, err := os.Open(a.at(loopback, smbtest.Closed, name)); !errors.Is(err, fs.ErrPermission) {
-			t.Errorf("%q in a share that is closed: %v", name, err)
+		file := a.at(loopback, smbtest.Closed, name)
+		_, statErr := os.Stat(file)
+		_, err := os.Open(file)
+		if !errors.Is(statErr, fs.ErrPermission) || !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("%q in a share that is closed: %v, %v", name, statErr, err)
 		}
 	}
 }

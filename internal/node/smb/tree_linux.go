@@ -88,7 +88,7 @@ func KeepTree(in io.Reader) error {
 	if err := json.NewDecoder(in).Decode(&t.names); err != nil {
 		return fmt.Errorf("read how names are resolved: %w", err)
 	}
-	server, err := serve(&top{tree: t})
+	server, err := serve(&top{tree: t}, 0)
 	if err != nil {
 		return err
 	}
@@ -231,6 +231,8 @@ func (t *top) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fs.
 		return nil, syscall.ENOENT
 	}
 	folder(&out.Attr)
+	out.SetEntryTimeout(cached)
+	out.SetAttrTimeout(cached)
 	return t.NewInode(ctx, &server{tree: t.tree, name: name}, fs.StableAttr{Mode: syscall.S_IFDIR}), 0
 }
 
@@ -256,8 +258,7 @@ func (s *server) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*
 			return nil, syscall.ENOENT
 		}
 		folder(&out.Attr)
-		out.SetEntryTimeout(cached)
-		out.SetAttrTimeout(0)
+		out.SetEntryTimeout(cached) // and no time for the attributes: Getattr is asked, which refuses
 		return s.NewInode(ctx, &closed{}, fs.StableAttr{Mode: syscall.S_IFDIR}), 0
 	}
 	child := &node{share: share}

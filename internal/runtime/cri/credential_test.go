@@ -2,6 +2,7 @@ package cri_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -140,6 +141,48 @@ func TestTickets(t *testing.T) {
 	}
 	if l.count != 4 {
 		t.Errorf("%d logons", l.count)
+	}
+}
+
+// TestShares: a container with a credential spec has SMB shares, or is not made; one without has none.
+func TestShares(t *testing.T) {
+	root, err := os.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var users []cri.ShareUser
+	var refusal error
+	n := critest.NewNode(t, func(c *cri.Config) {
+		c.Shares = func(_ context.Context, user cri.ShareUser) (*os.File, error) {
+			users = append(users, user)
+			return root, refusal
+		}
+	})
+	pod := n.RunPod(t, "web")
+	id := n.Create(t, pod, "app", withCredential(credentialSpec))
+	without := n.Create(t, pod, "without")
+	wrong := n.Create(t, pod, "wrong", withCredential("{}")) // its start says why not
+	c, _ := n.Engine.Container(id)
+	if len(users) != 1 || c.Shares != root {
+		t.Fatalf("mounted for %+v, and the container has %v", users, c.Shares)
+	}
+	if u := users[0]; u.Container != id || u.Spec.Account().Name != "WebApp1" || u.NetNS != c.NetNS || u.Files != c.WorkDir {
+		t.Errorf("mounted for %+v", u)
+	}
+	for _, id := range []string{without, wrong} {
+		if c, _ := n.Engine.Container(id); c.Shares != nil {
+			t.Errorf("container %s has shares", id)
+		}
+	}
+	if _, err := root.Stat(); err == nil {
+		t.Error("the root of the mount was not closed")
+	}
+	refusal = errors.New("no /dev/fuse")
+	config := critest.ContainerConfig("other")
+	withCredential(credentialSpec)(config)
+	_, err = n.CreateContainer(t.Context(), &runtimeapi.CreateContainerRequest{PodSandboxId: pod, Config: config})
+	if err == nil || !strings.Contains(err.Error(), "no /dev/fuse") {
+		t.Errorf("without shares: %v", err)
 	}
 }
 

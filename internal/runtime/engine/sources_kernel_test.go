@@ -100,13 +100,33 @@ func TestSourcesAreWhatWasOpened(t *testing.T) {
 	}
 }
 
+// detached is a file system that is attached nowhere.
+func detached(t *testing.T) *os.File {
+	t.Helper()
+	made, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(made)
+	if err := unix.FsconfigCreate(made); err != nil {
+		t.Fatal(err)
+	}
+	mount, err := unix.Fsmount(made, unix.FSMOUNT_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return os.NewFile(uintptr(mount), "shares")
+}
+
 // TestSourcesAreCleared: after a process that was killed, what waits for its start stays and the rest goes.
 func TestSourcesAreCleared(t *testing.T) {
 	e, dir := testEngine(t), t.TempDir()
 	for _, id := range []string{"started", "waits", "unknown"} {
-		if _, err := e.bindSources(id, []Mount{{Source: openPath(t, dir)}, {Source: openPath(t, dir)}}, nil); err != nil {
+		shares := detached(t)
+		if _, err := e.bindSources(id, []Mount{{Source: openPath(t, dir)}, {Source: openPath(t, dir)}}, shares); err != nil {
 			t.Fatal(err)
 		}
+		_ = shares.Close()
 	}
 	// Killed between the folder and the mount.
 	if err := os.MkdirAll(filepath.Join(e.sourceDir("half"), "0"), 0o700); err != nil {
@@ -116,7 +136,7 @@ func TestSourcesAreCleared(t *testing.T) {
 	if err := next.clearSources(func(id string) (bool, error) { return id == "waits", nil }); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"mounts/waits/0", "mounts/waits/1"}
+	want := []string{"mounts/waits/shares", "mounts/waits/0", "mounts/waits/1"} // the last mount first
 	if diff := cmp.Diff(want, mountsIn(t, e.opts.RunDir)); diff != "" {
 		t.Errorf("mounts (-want +got):\n%s", diff)
 	}
@@ -189,7 +209,7 @@ func TestSourcesWhileAContainerSwapsLinks(t *testing.T) {
 		if err != nil {
 			continue // refused, which is as good
 		}
-		paths, err := e.bindSources("c", []Mount{{Source: source}})
+		paths, err := e.bindSources("c", []Mount{{Source: source}}, nil)
 		if errors.Is(err, os.ErrNotExist) {
 			_ = source.Close()
 			continue // removed since
