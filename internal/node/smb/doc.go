@@ -7,7 +7,8 @@
 // it is on Windows (https://learn.microsoft.com/windows-server/storage/file-server/smb-over-quic).
 //
 // A container that has a ticket of a domain has a process of its own ("keep-shares"), which serves the shares of all
-// servers at its dosdevices/unc and connects each when it is looked up, as the container's account, from the container's
-// network namespace. It reads the ticket that the node has put into the container, and has no other secret; so it serves
-// on while the agent is away, and has the new ticket when the node has renewed it. It ends with the container's mounts.
+// servers at its dosdevices/unc and connects each when it is looked up, as the container's account, from the
+// container's network namespace. It reads the ticket that the node has put into the container, and has no other secret;
+// so it serves on while the agent is away, and has the new ticket when the node has renewed it. It ends with the
+// container's mounts.
 package smb

@@ -182,8 +182,13 @@ func TestTreeWithoutRight(t *testing.T) {
 		t.Errorf("a server that the domain does not know: %v", err)
 	}
 	for _, names := range [][]string{
-		{loopback, "none"}, {"127.0.0.9", smbtest.Share}, {"nobody", smbtest.Share}, {"a_b", smbtest.Share},
-		{loopback, "a:b"}, {strings.Repeat("a", 255), smbtest.Share}, {loopback, strings.Repeat("a", 81)},
+		{loopback, "none"},
+		{"127.0.0.9", smbtest.Share},
+		{"nobody", smbtest.Share},
+		{"a_b", smbtest.Share},
+		{loopback, "a:b"},
+		{strings.Repeat("a", 255), smbtest.Share},
+		{loopback, strings.Repeat("a", 81)},
 	} {
 		if _, err := os.Stat(a.at(names...)); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%.20q: %v", names, err)

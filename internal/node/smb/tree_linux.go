@@ -25,8 +25,8 @@ import (
 // KeepTreeCommand is the first argument of a process that keeps a Tree.
 const KeepTreeCommand = "keep-shares"
 
-// Tree says whose shares a tree has: those of all servers, as <server>/<share>, which are connected when they are looked
-// up, by the account that a container has a ticket of.
+// Tree says whose shares a tree has: those of all servers, as <server>/<share>, which are connected when they are
+// looked up, by the account that a container has a ticket of.
 type Tree struct {
 	// Program is a program that calls KeepTree when its first argument is KeepTreeCommand.
 	Program string
@@ -34,15 +34,15 @@ type Tree struct {
 	Container string
 	// NetNS is the path of its network namespace, from which servers and the domain's controllers are asked.
 	NetNS string
-	// Files is the folder of the container's credential cache and of its configuration of Kerberos. They are read when a
-	// server is connected. The container may write there.
+	// Files is the folder of the container's credential cache and of its configuration of Kerberos. They are read when
+	// a server is connected. The container may write there.
 	Files string
 	// Names is how names are resolved.
 	Names Names
 }
 
-// Mount starts the process that keeps the tree, and returns the root of its mount, which is attached nowhere. The process
-// ends when that is closed and the tree is mounted nowhere. When it is killed, who uses the tree gets errors.
+// Mount starts the process that keeps the tree, and returns the root of its mount, which is attached nowhere. The
+// process ends when that is closed and the tree is mounted nowhere. When it is killed, who uses the tree gets errors.
 func (t Tree) Mount(ctx context.Context) (_ *os.File, err error) {
 	device, err := openDevice()
 	if err != nil {

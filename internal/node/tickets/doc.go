@@ -1,7 +1,7 @@
 // Package tickets owns logging containers on to their domains: with the keys of a group managed service account, which
 // the node holds and no container sees, it gets a ticket-granting ticket of Kerberos for the account (RFC 4120, 3.1)
-// and writes it in the form that MIT's Kerberos reads. With such a ticket it gets those for services. It does not renew by
-// itself, and does not know containers.
+// and writes it in the form that MIT's Kerberos reads. With such a ticket it gets those for services. It does not renew
+// by itself, and does not know containers.
 //
 // What a domain's controller answers is hostile: its size and the time that it takes are bounded, a panic of the
 // decoder is an error, and of its words a line is kept. Keys and tickets are of AES only.

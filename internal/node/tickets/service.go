@@ -18,9 +18,9 @@ import (
 )
 
 // Service asks the controllers of an account's domain for a ticket for a service, for example "cifs/fs.contoso.com"
-// (RFC 4120, 3.3). cache and text are the content of credspec.CacheFile and credspec.ConfigFile, which the container may
-// have written itself. The client that is returned has that ticket, and asks nobody. The error is one of credspec's, with
-// the reason. The service must be of the account's own domain.
+// (RFC 4120, 3.3). cache and text are the content of credspec.CacheFile and credspec.ConfigFile, which the container
+// may have written itself. The client that is returned has that ticket, and asks nobody. The error is one of
+// credspec's, with the reason. The service must be of the account's own domain.
 func Service(
 	ctx context.Context, cache, text []byte, service string,
 	dial func(ctx context.Context, network, address string) (net.Conn, error),
