@@ -166,7 +166,8 @@ func TestShares(t *testing.T) {
 	if len(users) != 1 || c.Shares != root {
 		t.Fatalf("mounted for %+v, and the container has %v", users, c.Shares)
 	}
-	if u := users[0]; u.Container != id || u.Spec.Account().Name != "WebApp1" || u.NetNS != c.NetNS || u.Files != c.WorkDir {
+	u := users[0]
+	if u.Container != id || u.Spec.Account().Name != "WebApp1" || u.NetNS != c.NetNS || u.Files != c.WorkDir {
 		t.Errorf("mounted for %+v", u)
 	}
 	for _, id := range []string{without, wrong} {

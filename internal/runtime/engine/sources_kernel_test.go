@@ -123,7 +123,8 @@ func TestSourcesAreCleared(t *testing.T) {
 	e, dir := testEngine(t), t.TempDir()
 	for _, id := range []string{"started", "waits", "unknown"} {
 		shares := detached(t)
-		if _, err := e.bindSources(id, []Mount{{Source: openPath(t, dir)}, {Source: openPath(t, dir)}}, shares); err != nil {
+		mounts := []Mount{{Source: openPath(t, dir)}, {Source: openPath(t, dir)}}
+		if _, err := e.bindSources(id, mounts, shares); err != nil {
 			t.Fatal(err)
 		}
 		_ = shares.Close()

@@ -38,8 +38,8 @@ type Container struct {
 	// SystemFiles are files of the machine bound read-only to Linux paths that the system layer has, as
 	// /etc/resolv.conf.
 	SystemFiles []BindMount
-	// Shares is the root of a mount that has the SMB shares which the container's programs use, as <server>/<share>; nil:
-	// they use none. It is attached nowhere: Create moves it, and the caller closes the file afterwards.
+	// Shares is the root of a mount that has the SMB shares which the container's programs use, as <server>/<share>;
+	// nil: they use none. It is attached nowhere: Create moves it, and the caller closes the file afterwards.
 	Shares *os.File
 	// WorkDir is a folder of the machine that the container's user can write to, seen as WorkDirTarget.
 	WorkDir string

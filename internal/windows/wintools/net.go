@@ -17,7 +17,8 @@ const (
 	netFailed = 2
 )
 
-// network is net: it does localgroup, start, stop and the use of a share by its name itself, and leaves the rest to Wine's net.
+// network is net: it does localgroup, start, stop and the use of a share by its name itself, and leaves the rest to
+// Wine's net.
 func network(e Env, args []string) int {
 	if len(args) > 0 {
 		switch verb := strings.ToLower(args[0]); verb {
