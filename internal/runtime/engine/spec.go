@@ -123,11 +123,11 @@ func (e *Engine) spec(c Container, sources, targets []string) *specs.Spec {
 	return s
 }
 
-// systemMounts are the mounts that every container has. There is no /sys: the kernel lets only the owner of the network
-// namespace mount sysfs, and a pod's network namespace belongs to the machine.
 // sharesTarget is where Wine looks for \\server\share.
 const sharesTarget = "/dosdevices/unc"
 
+// systemMounts are the mounts that every container has. There is no /sys: the kernel lets only the owner of the network
+// namespace mount sysfs, and a pod's network namespace belongs to the machine.
 func (e *Engine) systemMounts(c Container) []specs.Mount {
 	mounts := []specs.Mount{
 		{Destination: "/proc", Type: "proc", Source: "proc", Options: []string{"nosuid", "noexec", "nodev"}},
