@@ -55,7 +55,7 @@ func (m *machine) observing(change func(*health.Observed)) {
 }
 
 func TestStatusOfEachState(t *testing.T) {
-	const pods = "\nPods: none\n"
+	const pods = "\nPods: none\nNetwork policies: carried out by Mullion\n"
 	nodes := "\nNODE     READY  PODS  NETWORK  HOST  RUNTIME  HNS  KUBELET  KUBE-PROXY  ADDRESS  SYSTEM\n" +
 		"linux-1  yes    0/0   -        ok    -        -    ok       -           -\n"
 	parts := "\nPART            STATE  PID  RESTARTS  WHY\nkube-apiserver  ok     11   0\n"
