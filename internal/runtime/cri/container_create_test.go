@@ -293,7 +293,12 @@ func opened(t *testing.T, path string) *os.File {
 }
 
 // sameFile compares open files by their names.
-var sameFile = cmp.Comparer(func(a, b *os.File) bool { return a.Name() == b.Name() })
+var sameFile = cmp.Comparer(func(a, b *os.File) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Name() == b.Name()
+})
 
 // TestOneContainer has a node of Windows Server 2016, where a pod has one container at a time.
 func TestOneContainer(t *testing.T) {
