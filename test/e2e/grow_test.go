@@ -22,10 +22,6 @@ func (f fixture) grow(t *testing.T) {
 		}
 		return out
 	}
-	containers := func() string {
-		t.Helper()
-		return kubectl("get", "pods", "-A", "-o", "jsonpath={range .items[*].status.containerStatuses[*]}{.containerID}\n{end}")
-	}
 	up := func(nodes string) (string, error) {
 		t.Helper()
 		file := filepath.Join(t.TempDir(), "cluster.yaml")
@@ -34,7 +30,9 @@ func (f fixture) grow(t *testing.T) {
 		}
 		return f.mullion(t.Context(), t, "up", "-f", file, "--kubeconfig", "none")
 	}
-	before := containers()
+	f.apply(t, survivors)
+	f.running(t)
+	before := f.containers(t)
 
 	// kubelet.exe does not enforce what pods may have together, and says so.
 	out, err := up("- kubeletConfiguration: {enforceNodeAllocatable: [pods]}\n")
@@ -54,7 +52,7 @@ func (f fixture) grow(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	f.healthy(t)
-	if now := containers(); now != before {
+	if now := f.containers(t); now != before {
 		t.Errorf("containers before:\n%s\nand now:\n%s", before, now)
 	}
 	_, program, _ := f.programs()
