@@ -1,6 +1,6 @@
 // Package sam finds the accounts that the layers of a Windows image add (`RUN net user NAME /add`), in their changes of
-// HKLM\SAM, the hive Hives/Sam_Delta of each layer. Passwords are not read: whoever may start a container may choose its
-// user.
+// HKLM\SAM, the hive Hives/Sam_Delta of each layer. Passwords are not read: whoever may start a container may choose
+// its user.
 //
 // Windows does not document the hive. These facts are those that tools for forensics and for lost passwords use
 // (RegRipper's samparse, chntpw's sam.h): the name of an account is a key below SAM\Domains\Account\Users\Names, whose
