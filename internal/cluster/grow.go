@@ -52,7 +52,8 @@ func forget(ctx context.Context, paths layout.Paths, nodes []spec.Node) error {
 		return err
 	}
 	for _, n := range nodes {
-		if err := client.CoreV1().Nodes().Delete(ctx, n.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		err := client.CoreV1().Nodes().Delete(ctx, n.Name, metav1.DeleteOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
 			return fmt.Errorf("remove node %s from the cluster: %w", n.Name, err)
 		}
 	}

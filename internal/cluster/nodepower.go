@@ -211,8 +211,8 @@ func (n *NodePower) obey(ctx context.Context, node, drive string, log *slog.Logg
 	if err := n.endServices(ctx, node); err != nil {
 		log.Warn("the services of the host were not told of its end", "node", node, "error", err)
 	}
-	// After that, so that a supervisor that is killed meanwhile does it anew; before the rest, else the host would restart
-	// for ever.
+	// After that, so that a supervisor that is killed meanwhile does it anew; before the rest, else the host would
+	// restart for ever.
 	if err := hostpower.Clear(drive); err != nil {
 		return err
 	}
