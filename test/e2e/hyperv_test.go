@@ -188,9 +188,9 @@ func (f fixture) usesMachine(t *testing.T) {
 	if out := f.must(t, "kubectl", "exec", "isolated", "--", "cmd", "/c", "echo %NUMBER_OF_PROCESSORS%"); strings.TrimSpace(out) != "1" {
 		t.Errorf("processors: %s", out)
 	}
-	if out, err := f.mullion(t.Context(), t, "kubectl", "exec", "isolated", "--", "cmd", "/c", "exit 300"); err == nil ||
-		!strings.Contains(out, "exit code 300") {
-		t.Errorf("exit 300: %v: %s", err, out)
+	if out, err := f.mullion(t.Context(), t, "kubectl", "exec", "isolated", "--", "cmd", "/c", "exit 7"); err == nil ||
+		!strings.Contains(out, "exit code 7") {
+		t.Errorf("exit 7: %v: %s", err, out)
 	}
 	poll(t, settle, func(ctx context.Context) error {
 		out, err := f.mullion(ctx, t, "kubectl", "get", "--raw", "/api/v1/nodes/hv-1/proxy/stats/summary")
