@@ -78,24 +78,16 @@ type Disk struct {
 	Bus      string `json:"bus"`
 	Size     int64  `json:"size"`
 	// GUID is that of the partition table; empty: the disk has none that is known, and is RAW.
-	GUID       string      `json:"guid,omitempty"`
-	Offline    bool        `json:"offline,omitempty"`
-	ReadOnly   bool        `json:"readOnly,omitempty"`
-	Partitions []Part      `json:"partitions,omitempty"`
-	ISCSI      *Connection `json:"iscsi,omitempty"`
+	GUID       string `json:"guid,omitempty"`
+	Offline    bool   `json:"offline,omitempty"`
+	ReadOnly   bool   `json:"readOnly,omitempty"`
+	Partitions []Part `json:"partitions,omitempty"`
 	// Fault says why the disk cannot be read; empty: it can.
 	Fault string `json:"fault,omitempty"`
 }
 
 // Path is the name of the disk's device, which programs open to ask for its number and its identifiers.
 func (d Disk) Path() string { return fmt.Sprintf(`\\.\PHYSICALDRIVE%d`, d.Number) }
-
-// Connection is the connection of iSCSI that a disk comes by.
-type Connection struct {
-	Session string `json:"session"`
-	Target  string `json:"target"`
-	LUN     uint64 `json:"lun"`
-}
 
 // Part is a partition, and the volume on it.
 type Part struct {

@@ -315,24 +315,9 @@ func reads(choose func(*call, storage) ([]*object, error)) func(*call) error {
 
 // getPartitionSupportedSize outputs the sizes that partitions can have: they grow only.
 func getPartitionSupportedSize(c *call) error {
-	s, err := c.storage()
-	if err != nil {
-		return c.fail(err)
-	}
-	chosen, err := c.chosenPartitions(s)
-	if err != nil {
-		return err
-	}
-	for _, o := range chosen {
-		p, err := s.partitionOf(o)
-		if err != nil {
-			return c.fail(err)
-		}
-		if err := c.show(newObject("sizes").set("SizeMin", p.part.Size).set("SizeMax", p.part.Most)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return c.onPartitions(func(p partition) error {
+		return c.show(newObject("sizes").set("SizeMin", p.part.Size).set("SizeMax", p.part.Most))
+	})
 }
 
 // partitionOf is the partition, of a disk, that an object is.

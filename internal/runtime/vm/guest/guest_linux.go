@@ -29,7 +29,6 @@ const (
 	Modules = "/lib/modules"
 
 	bundles = "/run/bundles"
-	fifos   = "/run/fifos"
 )
 
 // Main is the guest's whole life. It returns only if the machine cannot be powered off.
@@ -105,7 +104,7 @@ func settle() error {
 	if err := mount(link.Share, link.SharedAt, "virtiofs", ""); err != nil {
 		return err
 	}
-	for _, dir := range []string{bundles, fifos} {
+	for _, dir := range []string{bundles, link.FIFOs} {
 		if err := os.MkdirAll(dir, 0o711); err != nil {
 			return err
 		}

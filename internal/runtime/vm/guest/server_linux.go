@@ -123,7 +123,7 @@ func (s *server) sendEvents(stream net.Conn) error {
 
 // copyFIFO makes a FIFO and copies between it and the stream. containerd's shim has the other end.
 func (s *server) copyFIFO(ctx context.Context, stream net.Conn, r link.Request) error {
-	path := filepath.Join(fifos, filepath.Base(r.Path))
+	path := filepath.Join(link.FIFOs, filepath.Base(r.Path))
 	flags := unix.O_RDONLY
 	if r.Kind == link.Input {
 		flags = unix.O_WRONLY

@@ -20,6 +20,9 @@ import (
 // Port is the name of the virtio serial port.
 const Port = "mullion"
 
+// FIFOs is the folder in the guest of its processes' standard streams.
+const FIFOs = "/run/fifos"
+
 // Share is the tag of the virtiofs file system that the host shares with the guest, and where the guest mounts it.
 const (
 	Share    = "mullion"

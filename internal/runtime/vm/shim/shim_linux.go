@@ -98,8 +98,21 @@ func readOCI(bundle string) (*specs.Spec, error) {
 
 // removeMachine unmounts and removes a machine's folder. One that is gone is no error.
 func removeMachine(spec vm.Spec) error {
+	containers, err := os.ReadDir(spec.Share())
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for _, c := range containers {
+		if err := removeShared(spec, c.Name()); err != nil {
+			return err
+		}
+	}
 	if err := mount.UnmountRecursive(spec.Share(), unmountFlags); err != nil {
 		return fmt.Errorf("unmount what the machine shares: %w", err)
+	}
+	// Remove, not RemoveAll: a container that is being made may have mounted a volume there, which RemoveAll would empty.
+	if err := os.Remove(spec.Share()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
 	}
 	return os.RemoveAll(spec.Dir)
 }

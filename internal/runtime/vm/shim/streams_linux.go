@@ -16,9 +16,6 @@ import (
 	"mullion.dev/mullion/internal/runtime/vm/link"
 )
 
-// guestFIFOs is where the guest has its FIFOs; package guest has the same path.
-const guestFIFOs = "/run/fifos"
-
 // streams are a process' standard streams: FIFOs of the host, each copied to or from a FIFO of the guest.
 type streams struct {
 	stdin, stdout, stderr string // FIFOs of the guest; "" where the host has none
@@ -109,7 +106,7 @@ func (s *streams) open(ctx context.Context, path string, flag int) (io.ReadWrite
 }
 
 func (s *streams) stream(host *link.Host, kind link.Kind, number int) (net.Conn, string, error) {
-	name := path.Join(guestFIFOs, strconv.Itoa(number))
+	name := path.Join(link.FIFOs, strconv.Itoa(number))
 	stream, err := host.Open(link.Request{Kind: kind, Path: name})
 	if err == nil {
 		s.all = append(s.all, stream)
