@@ -59,7 +59,7 @@ func handbook() []Sample {
 		}),
 		book("Hyper-V containers", Sample{
 			ID: "handbook-hyperv", Level: Not, Node: "1709", Refused: `selector`,
-			Why: "as above; Kubernetes has no such annotation since 1.21, and there is no Hyper-V here",
+			Why: "as above; a pod with the annotation gets a virtual machine",
 		}),
 	}, handbookCommands()...)
 }

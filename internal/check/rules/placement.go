@@ -103,8 +103,9 @@ func placement() []check.Rule {
 			Target:   check.OnPod,
 			Since:    21,
 			Title:    "the annotation for Hyper-V isolation is gone",
-			Why:      "it belonged to an experiment with Docker; Kubernetes no longer runs Hyper-V isolated containers because of it",
-			Remedy:   "remove the annotation; containerd offers Hyper-V isolation through a RuntimeClass",
+			Why: "it belonged to an experiment with Docker; Kubernetes no longer runs Hyper-V isolated containers because of it " +
+				"(Mullion's nodes do)",
+			Remedy: "remove the annotation; containerd offers Hyper-V isolation through a RuntimeClass",
 			Source: check.Source{
 				Title: "Well-known labels, annotations and taints",
 				URL:   wellKnownLabels + "#experimental-windows-kubernetes-io-isolation-type",

@@ -22,6 +22,11 @@ const IsolationAnnotation = "mullion.dev/isolation"
 // (https://github.com/containerd/containerd/blob/v2.4.2/internal/cri/config/config_windows.go).
 const hypervisorHandler = "runhcs-wcow-hypervisor"
 
+// experimentAnnotation of a pod, with the value "hyperv", asks for the runtime handler of Hyper-V isolation. It
+// belonged to Kubernetes' experiment with Docker, until 1.21
+// (https://kubernetes.io/docs/reference/labels-annotations-taints/#experimental-windows-kubernetes-io-isolation-type).
+const experimentAnnotation = "experimental.windows.kubernetes.io/isolation-type"
+
 // Annotations of a pod with Hyper-V isolation for the size of its virtual machine, and what it is without them; names
 // and sizes are hcsshim's (https://github.com/microsoft/hcsshim/blob/v0.15.0-rc.4/pkg/annotations/annotations.go,
 // internal/uvm/create.go).
@@ -73,6 +78,17 @@ func (s *Server) checkIsolation(ctx context.Context, config *runtimeapi.PodSandb
 			"with the machine's kernel, give it the annotation %s: process", err, IsolationAnnotation)
 	}
 	return nil
+}
+
+// handlerOf is the runtime handler that a pod asks for, by its RuntimeClass or by the annotation of the experiment.
+func handlerOf(req *runtimeapi.RunPodSandboxRequest) string {
+	if handler := req.GetRuntimeHandler(); handler != "" {
+		return handler
+	}
+	if req.GetConfig().GetAnnotations()[experimentAnnotation] == "hyperv" {
+		return hypervisorHandler
+	}
+	return ""
 }
 
 // isIsolated reports whether a pod has a virtual machine for itself.

@@ -84,6 +84,42 @@ func TestIsolationRefuses(t *testing.T) {
 	}
 }
 
+// TestIsolationByAnnotation: a pod with the annotation of Kubernetes before 1.21 has a machine without a RuntimeClass.
+func TestIsolationByAnnotation(t *testing.T) {
+	const experiment = "experimental.windows.kubernetes.io/isolation-type"
+	for _, tc := range []struct {
+		name        string
+		annotations map[string]string
+		machine     bool
+	}{
+		{"hyperv", map[string]string{experiment: "hyperv"}, true},
+		{"other", map[string]string{experiment: "process"}, false},
+		{"without-machine", map[string]string{experiment: "hyperv", cri.IsolationAnnotation: "process"}, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			n := isolatedNode(t)
+			config := critest.PodConfig("iso")
+			config.Annotations = tc.annotations
+			resp, err := n.RunPodSandbox(t.Context(), &runtimeapi.RunPodSandboxRequest{Config: config})
+			if err != nil {
+				t.Fatal(err)
+			}
+			made, _ := n.Engine.Container(n.Run(t, resp.GetPodSandboxId(), "app"))
+			if got := made.Machine != ""; got != tc.machine {
+				t.Errorf("the container is in machine %q; want one: %t", made.Machine, tc.machine)
+			}
+		})
+	}
+	n := isolatedNode(t)
+	n.Calls.Fail("MachinesReady", errors.New("there is no QEMU on this machine"))
+	config := critest.PodConfig("iso")
+	config.Annotations = map[string]string{experiment: "hyperv"}
+	_, err := n.RunPodSandbox(t.Context(), &runtimeapi.RunPodSandboxRequest{Config: config})
+	if err == nil || !strings.Contains(err.Error(), "no hypervisor is present") {
+		t.Errorf("without a hypervisor: %v", err)
+	}
+}
+
 // TestProcessIsolation: with the annotation the pod has no machine.
 func TestProcessIsolation(t *testing.T) {
 	n := isolatedNode(t)

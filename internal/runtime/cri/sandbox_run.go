@@ -28,13 +28,14 @@ func (s *Server) RunPodSandbox(ctx context.Context,
 		return nil, fmt.Errorf("run pod sandbox: config has no metadata: %w", errdefs.ErrInvalidArgument)
 	}
 	name := config.GetMetadata().GetNamespace() + "/" + config.GetMetadata().GetName()
-	if err := s.checkSandbox(ctx, config, req.GetRuntimeHandler()); err != nil {
+	handler := handlerOf(req)
+	if err := s.checkSandbox(ctx, config, handler); err != nil {
 		return nil, fmt.Errorf("run sandbox of pod %q: %w", name, err)
 	}
 	sb := store.Sandbox{
 		ID:        newID(),
 		Config:    store.SandboxConfig{PodSandboxConfig: config},
-		Handler:   req.GetRuntimeHandler(),
+		Handler:   handler,
 		CreatedAt: time.Now(),
 	}
 	if err := s.runSandbox(ctx, sb); err != nil {
