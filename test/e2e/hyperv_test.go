@@ -104,7 +104,7 @@ func TestFieldHyperV(t *testing.T) {
 	t.Run("use", f.usesMachine)
 	t.Run("refused", f.refusesMachine)
 	t.Run("kill", f.killsMachine)
-	f.must(t, "kubectl", "delete", "pod", "isolated", "toolarge", "--timeout=3m")
+	f.must(t, "kubectl", "delete", "pod", "isolated", "--timeout=3m")
 	poll(t, settle, func(context.Context) error {
 		if left := f.machines(t); len(left) > 0 {
 			return fmt.Errorf("machines of deleted pods: %v", slices.Collect(maps.Values(left)))

@@ -108,12 +108,16 @@ type ShareUser struct {
 // Containers is the part of an engine that makes and ends containers.
 type Containers interface {
 	Create(ctx context.Context, c engine.Container) error
-	// Account finds an account that the layers of an image add, for the container with an id that is to be made.
-	Account(ctx context.Context, id, chainID, name string) (a sam.Account, ok bool, err error)
 	Start(ctx context.Context, id string, stdio engine.IO) (pid uint32, err error)
 	Signal(ctx context.Context, id string, signal unix.Signal, all bool) error
 	Remove(ctx context.Context, id string) error
 	List(ctx context.Context, label, value string) ([]engine.Info, error)
+}
+
+// Accounts is the part of an engine that reads what images hold of accounts.
+type Accounts interface {
+	// Account finds an account that the layers of an image add, for the container with an id that is to be made.
+	Account(ctx context.Context, id, chainID, name string) (a sam.Account, ok bool, err error)
 }
 
 // Tasks is the part of an engine that deals with running containers.
@@ -139,6 +143,7 @@ type Meters interface {
 // Engine runs containers.
 type Engine interface {
 	Containers
+	Accounts
 	Tasks
 	Meters
 	Housekeeping
