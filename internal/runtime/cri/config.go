@@ -108,16 +108,11 @@ type ShareUser struct {
 // Containers is the part of an engine that makes and ends containers.
 type Containers interface {
 	Create(ctx context.Context, c engine.Container) error
+	// Account finds an account that the layers of an image add, for the container with an id that is to be made.
+	Account(ctx context.Context, id, chainID, name string) (a sam.Account, ok bool, err error)
 	Start(ctx context.Context, id string, stdio engine.IO) (pid uint32, err error)
 	Signal(ctx context.Context, id string, signal unix.Signal, all bool) error
 	Remove(ctx context.Context, id string) error
-	List(ctx context.Context, label, value string) ([]engine.Info, error)
-}
-
-// Accounts is the part of an engine that reads what images hold of accounts.
-type Accounts interface {
-	// Account finds an account that the layers of an image add, for the container with an id that is to be made.
-	Account(ctx context.Context, id, chainID, name string) (a sam.Account, ok bool, err error)
 }
 
 // Tasks is the part of an engine that deals with running containers.
@@ -129,9 +124,15 @@ type Tasks interface {
 	Resize(ctx context.Context, id string, width, height uint16) error
 }
 
-// Meters is the part of an engine that measures containers.
-type Meters interface {
+// Inventory is the part of an engine that says what it is and which containers it has.
+type Inventory interface {
 	Version(ctx context.Context) (string, error)
+	List(ctx context.Context, label, value string) ([]engine.Info, error)
+}
+
+// Meters is the part of an engine that lists and measures containers.
+type Meters interface {
+	Inventory
 	HostID(id uint32) uint32
 	Usage(ctx context.Context, id string) (engine.Usage, error)
 	DiskUsage(ctx context.Context, id string) (bytes, inodes uint64, err error)
@@ -143,7 +144,6 @@ type Meters interface {
 // Engine runs containers.
 type Engine interface {
 	Containers
-	Accounts
 	Tasks
 	Meters
 	Housekeeping
