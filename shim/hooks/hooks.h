@@ -63,6 +63,7 @@ void numa_start(void);        /* numa.c: GetNumaAvailableMemoryNodeEx */
 void topology_start(void);    /* topology.c: NtQuerySystemInformationEx, GetNumaHighestNodeNumber */
 void session_start(void);     /* session.c: NtQuerySystemInformation, ProcessIdToSessionId, on hosts */
 void job_start(void);         /* job.c: NtOpenJobObject, NtQueryInformationJobObject, NtIsProcessInJob */
+void token_start(void);       /* token.c: NtOpenProcessToken, NtOpenProcessTokenEx, NtDuplicateToken, NtQueryInformationToken; after info_start */
 void priority_start(void);    /* priority.c: NtSetInformationProcess */
 void placeholder_start(void); /* placeholder.c: LdrGetProcedureAddress */
 void etw_start(void);         /* etw.c: EtwEventRegister and its like */

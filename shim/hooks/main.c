@@ -120,7 +120,10 @@ BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved)
     placeholder_start();
     etw_start();
     if (tables)
+    {
+        token_start();
         stream_start();
+    }
     winsock_start(tables);
     children_start();
     return TRUE;

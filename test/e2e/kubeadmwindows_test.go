@@ -160,12 +160,16 @@ func (h kubeadmHosts) resetWindows(t *testing.T, host string) {
 	h.runs(t, host, "sc.exe", "delete", "kube-proxy")
 	h.runs(t, host, "nssm.exe", "remove", "kubelet", "confirm")
 	h.runs(t, host, "cmd", "/c", "del", `C:\etc\kubernetes\kube-proxy.conf`)
-	left := h.runs(t, host, "cmd", "/c",
-		`dir /s /b /a-d C:\etc\kubernetes C:\var\lib\kubelet 2>nul & tasklist | findstr /i kube & exit 0`)
-	left += h.runs(t, host, `C:\Program Files\containerd\crictl.exe`, "pods", "-q")
-	if strings.TrimSpace(left) != "" {
-		t.Errorf("kubeadm.exe reset left on %s:\n%s", host, left)
-	}
+	// sc.exe does not wait for the service's end.
+	poll(t, settle, func(context.Context) error {
+		left := h.runs(t, host, "cmd", "/c",
+			`dir /s /b /a-d C:\etc\kubernetes C:\var\lib\kubelet 2>nul & tasklist | findstr /i kube & exit 0`)
+		left += h.runs(t, host, `C:\Program Files\containerd\crictl.exe`, "pods", "-q")
+		if strings.TrimSpace(left) != "" {
+			return fmt.Errorf("kubeadm.exe reset left on %s:\n%s", host, left)
+		}
+		return nil
+	})
 	if out, err := h.mullion(t.Context(), t, "node", "exec", host, "--", "sc.exe", "query", "kubelet"); err == nil ||
 		!regexp.MustCompile(`1060`).MatchString(out) {
 		t.Errorf("the kubelet's service after its removal: %s", out)
