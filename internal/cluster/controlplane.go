@@ -49,6 +49,7 @@ func (c *composer) controlPlane() error {
 		ServiceSubnet6: n.Services6(),
 		After:          []string{parts.FabricUnit},
 		NodeNetworks:   nodeNetworks(n),
+		Reserved:       reservedAddresses(n),
 		Domain:         spec.ClusterDomain,
 		Log:            c.log,
 		DNS: bootstrap.DNS{

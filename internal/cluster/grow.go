@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,13 +14,18 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// onlyAdds reports whether want is have with more nodes after those that it has. A machine that joined a cluster keeps
-// the nodes that it joined with. In mode transparent the nodes share the pods' addresses, so they cannot be more.
+// onlyAdds reports whether want is have with more nodes after those that it has, or with other external nodes. A machine
+// that joined a cluster keeps what it joined with. In mode transparent the nodes share the pods' addresses, so they
+// cannot be more.
 func onlyAdds(have, want spec.Cluster) (bool, error) {
-	if have.Join != nil || have.Networking.Mode == spec.ModeTransparent || len(want.Nodes) <= len(have.Nodes) {
+	more := len(want.Nodes) - len(have.Nodes)
+	others := !slices.Equal(have.Networking.ExternalNodes, want.Networking.ExternalNodes)
+	if have.Join != nil || more < 0 || more == 0 && !others ||
+		more > 0 && have.Networking.Mode == spec.ModeTransparent {
 		return false, nil
 	}
 	want.Nodes = want.Nodes[:len(have.Nodes)]
+	want.Networking.ExternalNodes = have.Networking.ExternalNodes
 	differ, err := differences(have, want)
 	return len(differ) == 0, err
 }
@@ -27,7 +33,7 @@ func onlyAdds(have, want spec.Cluster) (bool, error) {
 // ErrNotGrown says that a cluster that was to have more nodes is as it was.
 var ErrNotGrown = errors.New("the cluster goes on without new nodes")
 
-// grow gives a cluster more nodes: its supervisor ends, and one with all nodes takes over what is there. The API server
+// grow gives a cluster more nodes, or other external ones: its supervisor ends, and one with all nodes takes over what is there. The API server
 // does not answer meanwhile, which takes some seconds; pods go on. If a new node does not start, the cluster is brought
 // back as it was.
 func grow(ctx context.Context, o UpOptions, have, want spec.Cluster) error {

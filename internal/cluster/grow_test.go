@@ -18,6 +18,11 @@ func TestOnlyAdds(t *testing.T) {
 	}{
 		{"the same", nil, func(*spec.Cluster) {}, false},
 		{"one more", nil, func(c *spec.Cluster) { c.Nodes = append(c.Nodes, linux) }, true},
+		{"external nodes", nil, func(c *spec.Cluster) { c.Networking.ExternalNodes = []string{"192.0.2.7"} }, true},
+		{
+			"external nodes of a machine that joined", func(c *spec.Cluster) { c.Join = &spec.Join{} },
+			func(c *spec.Cluster) { c.Networking.ExternalNodes = []string{"192.0.2.7"} }, false,
+		},
 		{"before the others", nil, func(c *spec.Cluster) { c.Nodes = append([]spec.Node{linux}, c.Nodes...) }, false},
 		{"none", nil, func(c *spec.Cluster) { c.Nodes = nil }, false},
 		{"another subnet", nil, func(c *spec.Cluster) {

@@ -32,6 +32,8 @@ func newUnderlay(p Plan) (*underlay.Underlay, error) {
 	if p.Spec.Foreign() {
 		f := p.Spec.Join.Foreign
 		config.LAN = underlay.LAN{Link: f.Link, MTU: f.MTU, Pods: p.Spec.Networking.Pods()}
+	} else if external := p.Spec.Networking.External(); len(external) > 0 && p.Spec.Join == nil {
+		config.External = underlay.External{Nodes: external, Pods: p.Spec.Networking.Pods()}
 	}
 	return underlay.New(config)
 }
@@ -59,7 +61,18 @@ func nodeNetworks(n spec.Networking) []netip.Prefix {
 	if n.DualStack() {
 		networks = append(networks, n.Underlay6())
 	}
-	return networks
+	return append(networks, n.External()...)
+}
+
+// reservedAddresses are addresses in nodeNetworks that are the machine's.
+func reservedAddresses(n spec.Networking) []netip.Addr {
+	var all []netip.Addr
+	for _, text := range []string{n.AdvertiseAddress, n.APIServerAddress} {
+		if a, err := netip.ParseAddr(text); err == nil {
+			all = append(all, a)
+		}
+	}
+	return all
 }
 
 // removeNetworks removes the underlay of a data folder, also if the folder has no specification.
@@ -105,8 +118,18 @@ func (c *composer) routes() error {
 // underlay's routers, or in an overlay the other hosts, unless others make the overlay. In the modes nat and
 // transparent only Linux nodes have routes.
 func (c *composer) setPodRange() func(context.Context, parts.PodRange) error {
-	route := func(ctx context.Context, to parts.PodRange) error {
-		return c.underlay.SetPodRoute(ctx, to.Via, to.CIDRs...)
+	said := map[netip.Addr]bool{}
+	route := func(ctx context.Context, to parts.PodRange) error { // called by one goroutine
+		err := c.underlay.SetPodRoute(ctx, to.Via, to.CIDRs...)
+		if !errors.Is(err, underlay.ErrNoNeighbour) {
+			return err
+		}
+		if !said[to.Via] {
+			said[to.Via] = true
+			c.log.Warn("the routers between this machine and the node have to lead to the node's pods", "node", to.Node,
+				"address", to.Via, "pods", to.CIDRs)
+		}
+		return nil
 	}
 	if c.Spec.Foreign() {
 		return func(ctx context.Context, to parts.PodRange) error { // a machine in a foreign cluster has IPv4 alone

@@ -85,9 +85,11 @@ type Config struct {
 	Windows []winver.Build
 	// After are names of units that must be ready before etcd is started, for example the fabric's.
 	After []string
-	// NodeNetworks are the networks of nodes' addresses (the underlay). Kubelets get serving certificates only for
-	// addresses in them. Empty permits all.
+	// NodeNetworks are the networks of nodes' addresses (the underlay, and those of nodes beyond it). Kubelets get
+	// serving certificates only for addresses in them that are not Reserved. Empty permits all.
 	NodeNetworks []netip.Prefix
+	// Reserved addresses are the machine's; Address is reserved too.
+	Reserved []netip.Addr
 	// Log gets what the approver of serving certificates refuses; nil drops it.
 	Log *slog.Logger
 	// Notify, if set, gets changes of the processes' state; see proc.Spec.

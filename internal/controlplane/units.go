@@ -74,8 +74,10 @@ func (c Config) bootstrap() bootstrap.Config {
 		Machines:           c.Machines,
 		Windows:            c.Windows,
 		Addresses:          c.ownAddresses(),
-		Policy:             bootstrap.ServingPolicy{Networks: c.NodeNetworks, Reserved: []netip.Addr{c.Address.Addr()}},
-		Log:                c.Log,
+		Policy: bootstrap.ServingPolicy{
+			Networks: c.NodeNetworks, Reserved: append([]netip.Addr{c.Address.Addr()}, c.Reserved...),
+		},
+		Log: c.Log,
 	}
 }
 

@@ -191,6 +191,7 @@ func (v *validator) networking(n Networking) {
 	v.deployed(n, d.Mode)
 	v.policies(n, d.Mode)
 	v.subnets(d)
+	v.externalNodes(d)
 }
 
 // deployed checks the fields by which kube-proxy and the CNI plugin are left to be deployed in the cluster.

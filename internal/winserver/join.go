@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -213,11 +214,14 @@ func (c change) run(ctx context.Context, o Join, k cluster, address netip.Prefix
 			return fmt.Errorf("make the pods' network: %w", err)
 		}
 	}
+	if err := c.routes(ctx, k, address); err != nil {
+		return err
+	}
 	if err := c.serve(c.proxyService(o, k), fresh[kubeProxy] || told[kubelet]); err != nil {
 		return err
 	}
 	c.say("service kube-proxy runs")
-	return c.ready(ctx, o, k, client)
+	return c.ready(ctx, o, k, client, address.Addr())
 }
 
 // install puts the programs in place. It reports of which services the programs have changed. server is the API
@@ -366,7 +370,7 @@ func (c change) network(ctx context.Context, o Join, k cluster, client *api.Clie
 }
 
 // ready waits until the node is Ready.
-func (c change) ready(ctx context.Context, o Join, k cluster, client *api.Client) error {
+func (c change) ready(ctx context.Context, o Join, k cluster, client *api.Client, address netip.Addr) error {
 	if c.journal.Network == "" {
 		c.say("the cluster's own DaemonSets have to bring the pods' network; the node is Ready after that")
 	}
@@ -393,6 +397,12 @@ func (c change) ready(ctx context.Context, o Join, k cluster, client *api.Client
 	c.say("node %s is Ready", o.Node)
 	if may, err := client.Allowed(ctx, "watch", "discovery.k8s.io", "endpointslices"); err == nil && !may {
 		c.say("kube-proxy may not read Services yet; an administrator has to run: %s", terms.GrantCommand(o.Node))
+	}
+	if k.mullion && !k.nodes.Contains(address) && !slices.ContainsFunc(k.external, func(p netip.Prefix) bool {
+		return p.Contains(address)
+	}) {
+		c.say("the cluster does not expect a node at %s: it gets no serving certificate, so its pods have no logs and no exec, "+
+			"and other nodes' pods do not reach it. Add the address to networking.externalNodes and repeat `mullion up`", address)
 	}
 	if !k.mullion && !k.selfSigned {
 		c.say("the cluster signs serving certificates: until `kubectl get csr` shows the node's approved, its pods have no logs and no exec")

@@ -41,13 +41,14 @@ const token = "abcdef.0123456789abcdef"
 type fakeCluster struct {
 	*httptest.Server
 	hash, version, mode, podCIDR string
-	taken                        bool // another node has the name
+	external                     string // networking.externalNodes
+	taken                        bool   // another node has the name
 	server                       *windowsServer
 }
 
 func newCluster(t *testing.T) *fakeCluster {
 	t.Helper()
-	c := &fakeCluster{version: "v1.37.1", mode: "l2bridge", podCIDR: "10.244.1.0/24"}
+	c := &fakeCluster{version: "v1.37.1", mode: "l2bridge", podCIDR: "10.244.1.0/24", external: `"192.0.2.7"`}
 	c.Server = httptest.NewUnstartedServer(c)
 	c.TLS = &tls.Config{ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12}
 	c.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
@@ -82,7 +83,8 @@ func (c *fakeCluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		answer = map[string]any{"data": map[string]string{"cluster.json": fmt.Sprintf(`{
 			"apiVersion": "mullion.dev/v1alpha1", "kind": "Cluster", "name": "c",
-			"networking": {"mode": %q, "advertiseAddress": "192.0.2.1", "podSubnet": "10.244.0.0/16"}}`, c.mode)}}
+			"networking": {"mode": %q, "advertiseAddress": "192.0.2.1", "podSubnet": "10.244.0.0/16",
+				"externalNodes": [%s]}}`, c.mode, c.external)}}
 	case "GET /api/v1/nodes/win-a":
 		if !c.taken && (!byNode || !c.server.runs("kubelet")) {
 			w.WriteHeader(http.StatusNotFound)
@@ -253,6 +255,12 @@ func TestJoin(t *testing.T) {
 			t.Errorf("%s is reached as %v, %v; want %v", path, is, ok, want)
 		}
 	}
+	if !first.has("the cluster does not expect a node at 127.0.0.7") {
+		t.Errorf("said %q", first)
+	}
+	if len(s.ways) != 2 || !s.ways["10.213.0.0/16 127.0.0.1"] || !s.ways["10.244.0.0/16 127.0.0.1"] {
+		t.Errorf("routes %v", s.ways)
+	}
 	if s.networks["cbr0"] != netip.MustParsePrefix(c.podCIDR) || s.rules["mullion-agent-kubelet"] != 10250 {
 		t.Errorf("networks %v, rules %v", s.networks, s.rules)
 	}
@@ -266,9 +274,28 @@ func TestJoin(t *testing.T) {
 		t.Fatal(err)
 	}
 	if left := strings.Replace(s.tree(t), "ProgramData\n", "", 1); left != before ||
-		len(s.networks)+len(s.rules) > 0 || s.ended != 1 {
-		t.Errorf("left %s, networks %v, rules %v, pods ended %d times; before it was %s", left, s.networks, s.rules,
-			s.ended, before)
+		len(s.networks)+len(s.rules)+len(s.ways) > 0 || s.ended != 1 {
+		t.Errorf("left %s, networks %v, rules %v, routes %v, pods ended %d times; before it was %s", left, s.networks, s.rules,
+			s.ways, s.ended, before)
+	}
+}
+
+// A server behind a router makes no routes and says so; one on the cluster's own underlay needs none.
+func TestJoinRoutes(t *testing.T) {
+	for _, tc := range []struct{ address, says string }{
+		{"192.0.2.7/24", "127.0.0.1 is no neighbour of this server"},
+		{"10.213.0.11/16", ""},
+	} {
+		c := newCluster(t)
+		s, o := c.joining(t, "v1.37.1")
+		s.Address = func(string) (netip.Prefix, error) { return netip.MustParsePrefix(tc.address), nil }
+		var says said
+		if err := s.Join(t.Context(), o, says.say); err != nil {
+			t.Fatal(err)
+		}
+		if len(s.ways) > 0 || !says.has(tc.says) || says.has("does not expect") || tc.says == "" && says.has("neighbour") {
+			t.Errorf("%s: routes %v, said %q", tc.address, s.ways, says)
+		}
 	}
 }
 
@@ -292,7 +319,7 @@ func TestJoinRefused(t *testing.T) {
 			c.taken = true
 		}, winserver.ErrConflict},
 		"overlay": {"v1.37.1", func(c *fakeCluster, _ *windowsServer, _ *winserver.Join) {
-			c.mode = "overlay"
+			c.mode, c.external = "overlay", ""
 		}, winserver.ErrNetworkMode},
 		"no programs": {"v1.37.1", func(_ *fakeCluster, _ *windowsServer, o *winserver.Join) {
 			o.Bundles = nil
@@ -411,7 +438,7 @@ func TestJoinKilled(t *testing.T) {
 		for _, harmless := range []string{"ProgramData\n", "ProgramData/mullion-agent\n"} {
 			left = strings.Replace(left, harmless, "", 1)
 		}
-		if left != before || len(s.networks)+len(s.rules) > 0 || s.services.Find("kubelet") != nil {
+		if left != before || len(s.networks)+len(s.rules)+len(s.ways) > 0 || s.services.Find("kubelet") != nil {
 			t.Fatalf("leave after step %d left\n%s\nwant\n%s", at, left, before)
 		}
 	}

@@ -18,8 +18,9 @@ type cluster struct {
 	domain         string
 	dns            netip.Addr
 	pods, services netip.Prefix
-	nodes          netip.Prefix // not valid: that of the server's own address
-	selfSigned     bool         // nobody in the cluster signs serving certificates
+	nodes          netip.Prefix   // not valid: that of the server's own address
+	external       []netip.Prefix // of a cluster of Mullion's: where it expects nodes that it does not run
+	selfSigned     bool           // nobody in the cluster signs serving certificates
 	mullion        bool
 	version        string // of the API server; empty: it may not be asked
 }
@@ -44,7 +45,7 @@ func (c change) learn(ctx context.Context, client *api.Client, found discovery.C
 				ErrNetworkMode, n.Mode)
 		}
 		k.mullion, k.domain, k.dns = true, s.Domain(), s.DNS()
-		k.pods, k.services, k.nodes = n.Pods(), n.Services(), n.Underlay()
+		k.pods, k.services, k.nodes, k.external = n.Pods(), n.Services(), n.Underlay(), n.External()
 	case errors.Is(err, api.ErrNotFound) || errors.Is(err, api.ErrForbidden):
 		if k, err = kubeadmCluster(ctx, client, k); err != nil {
 			return k, err

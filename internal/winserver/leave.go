@@ -129,6 +129,15 @@ func (c change) undo(ctx context.Context, e journal.Entry) error {
 		c.say("removed HNS network %s", e.Name)
 	case journal.Firewall:
 		return c.Firewall.Remove(ctx, e.Name)
+	case journal.Route:
+		to, via, err := parseRoute(e.Name)
+		if err != nil {
+			return err
+		}
+		if err := c.Routes.Remove(ctx, to, via); err != nil {
+			return err
+		}
+		c.say("removed the route to %s", to)
 	case journal.File:
 		return c.putBack(ctx, e)
 	case journal.Folder:

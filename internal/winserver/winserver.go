@@ -84,6 +84,7 @@ type Host struct {
 	Services services.Manager
 	Networks Networks
 	Firewall Firewall
+	Routes   Routes
 	// Protect makes administrators the owner of a file or a folder, and says who else reaches it.
 	Protect func(path string, access Access) error
 	// Trusted returns an error that wraps ErrUntrusted if the owner of a file or a folder is neither an administrator
@@ -120,6 +121,14 @@ type Firewall interface {
 	Allow(ctx context.Context, name string, port int) error
 	// Remove removes the rule of that name; one that is not there is no error.
 	Remove(ctx context.Context, name string) error
+}
+
+// Routes are Windows' IPv4 routes, which it keeps when it starts anew.
+type Routes interface {
+	// Ensure makes the route to a network by way of a neighbour, or finds it.
+	Ensure(ctx context.Context, to netip.Prefix, via netip.Addr) error
+	// Remove removes that route; one that is not there is no error.
+	Remove(ctx context.Context, to netip.Prefix, via netip.Addr) error
 }
 
 // Say tells a person of a step.

@@ -28,6 +28,7 @@ type windowsServer struct {
 	services servicestest.Manager
 	networks map[string]netip.Prefix
 	rules    map[string]int
+	ways     map[string]bool // routes, as "to via"
 	ended    int
 	access   map[string]winserver.Access // by path below Root
 	stranger string                      // what is not an administrator's
@@ -41,10 +42,12 @@ type windowsServer struct {
 func newServer(t *testing.T) *windowsServer {
 	t.Helper()
 	s := &windowsServer{
-		networks: map[string]netip.Prefix{}, rules: map[string]int{}, access: map[string]winserver.Access{},
+		networks: map[string]netip.Prefix{}, rules: map[string]int{}, ways: map[string]bool{},
+		access: map[string]winserver.Access{},
 	}
 	s.Host = winserver.Host{
-		Root: t.TempDir(), Services: &s.services, Networks: s, Firewall: wall{s}, Poll: time.Millisecond,
+		Root: t.TempDir(), Services: &s.services, Networks: s, Firewall: wall{s}, Routes: ways{s},
+		Poll: time.Millisecond,
 		Protect: func(path string, access winserver.Access) error {
 			s.step()
 			s.access[strings.TrimPrefix(path, s.Root)] = access
@@ -63,7 +66,7 @@ func newServer(t *testing.T) *windowsServer {
 			return strings.TrimPrefix(string(text), "MZ "), err
 		},
 		EndPods: func(context.Context, string) (int, error) { s.ended++; return 1, nil },
-		Address: func(string) (netip.Prefix, error) { return netip.MustParsePrefix("192.0.2.7/24"), nil },
+		Address: func(string) (netip.Prefix, error) { return netip.MustParsePrefix("127.0.0.7/8"), nil },
 		Healthy: func(context.Context, int) error {
 			if s.sick == nil {
 				return nil
@@ -109,6 +112,20 @@ func (w wall) Allow(_ context.Context, name string, port int) error {
 }
 
 func (w wall) Remove(_ context.Context, name string) error { delete(w.s.rules, name); return nil }
+
+type ways struct{ s *windowsServer }
+
+func (w ways) Ensure(_ context.Context, to netip.Prefix, via netip.Addr) error {
+	w.s.step()
+	w.s.ways[to.String()+" "+via.String()] = true
+	w.s.step()
+	return nil
+}
+
+func (w ways) Remove(_ context.Context, to netip.Prefix, via netip.Addr) error {
+	delete(w.s.ways, to.String()+" "+via.String())
+	return nil
+}
 
 // tree lists the files of the server with their texts.
 func (s *windowsServer) tree(t *testing.T) string {

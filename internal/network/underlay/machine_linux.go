@@ -209,7 +209,8 @@ func (u *Underlay) ensureMachineRules(ctx context.Context) error {
 
 // rules replaces the table as a whole. Its guard keeps strangers out: only the machine itself, its network with LAN,
 // and the fabric may open connections into the fabric. A packet that leaves the fabric must carry a node's address
-// (with LAN also a pod's), which is hidden behind the machine's on the way to elsewhere.
+// (with LAN also a pod's), which is hidden behind the machine's on the way to elsewhere. External nodes have rules of
+// their own.
 func (u *Underlay) rules(nft knftables.Interface) *knftables.Transaction {
 	link, subnet := `"`+u.cfg.Link+`"`, u.cfg.Subnet.String()
 	friends, own := link, subnet // who may open connections into the fabric, and the sources that may leave it
@@ -217,6 +218,14 @@ func (u *Underlay) rules(nft knftables.Interface) *knftables.Transaction {
 	if u.cfg.LAN.enabled() {
 		friends, own = "{ "+link+`, "`+u.cfg.LAN.Link+`" }`, "{ "+subnet+", "+u.cfg.LAN.Pods.String()+" }"
 		masquerade = knftables.Concat("iifname", link, "oifname !=", friends, "masquerade")
+	}
+	guard := []string{
+		"oifname " + link + " iifname != " + friends + " ct state != { established, related } drop",
+		"iifname " + link + " oifname != " + link + " ip saddr != " + own + " drop",
+	}
+	if u.cfg.External.enabled() {
+		masquerade = knftables.Concat("ip saddr", subnet, "oifname !=", link, "ip daddr !=", u.cfg.External.set(), "masquerade")
+		guard = u.externalRules(link)
 	}
 	tx := nft.NewTransaction()
 	tx.Add(&knftables.Table{})
@@ -235,12 +244,10 @@ func (u *Underlay) rules(nft knftables.Interface) *knftables.Transaction {
 		Hook:     knftables.PtrTo(knftables.ForwardHook),
 		Priority: knftables.PtrTo(knftables.FilterPriority),
 	})
-	for _, rule := range []string{
-		"oifname " + link + " iifname != " + friends + " ct state != { established, related } drop",
-		"iifname " + link + " oifname != " + link + " ip saddr != " + own + " drop",
-		"iifname " + link + " tcp flags syn tcp option maxseg size set rt mtu",
-		"oifname " + link + " tcp flags syn tcp option maxseg size set rt mtu",
-	} {
+	for _, rule := range append(guard,
+		"iifname "+link+" tcp flags syn tcp option maxseg size set rt mtu",
+		"oifname "+link+" tcp flags syn tcp option maxseg size set rt mtu",
+	) {
 		tx.Add(&knftables.Rule{Chain: "forward", Rule: rule})
 	}
 	u.guardTunnel(tx)

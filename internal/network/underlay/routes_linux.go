@@ -44,8 +44,11 @@ func (u *Underlay) setChecked(protocol netlink.RouteProtocol, routes []Route) er
 }
 
 // SetPodRoute makes these the pod CIDRs behind a host, one of each family. host is the IPv4 address of a host on this
-// machine or another. Without cidrs the host's routes are removed.
-func (u *Underlay) SetPodRoute(_ context.Context, host netip.Addr, cidrs ...netip.Prefix) error {
+// machine or another, or of an external node. Without cidrs the host's routes are removed.
+func (u *Underlay) SetPodRoute(ctx context.Context, host netip.Addr, cidrs ...netip.Prefix) error {
+	if u.cfg.External.has(host) {
+		return u.setExternalRoute(ctx, host, cidrs)
+	}
 	if !u.cfg.Subnet.Contains(host) {
 		return fmt.Errorf("set pod route of host %s: not an address of %s", host, u.cfg.Subnet)
 	}

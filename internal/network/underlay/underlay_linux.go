@@ -77,6 +77,8 @@ type Config struct {
 	// LAN is set if hosts are on a network of the machine's. Then Subnet is that network's subnet, Machine the
 	// machine's address on it, and Fabric is not set: the fabric has no address.
 	LAN LAN
+	// External are the cluster's nodes beyond the underlay.
+	External External
 }
 
 // Underlay is the fabric of one cluster. Its methods may be called from several goroutines.
@@ -129,7 +131,7 @@ func (cfg Config) check() error {
 	if _, err := spec.Address6(cfg.Subnet, cfg.Subnet6, cfg.Machine); err != nil {
 		return fmt.Errorf("underlay: %w", err)
 	}
-	return nil
+	return cfg.External.check(cfg.Subnet)
 }
 
 // Config is the configuration with its defaults filled in.
@@ -165,6 +167,9 @@ func (u *Underlay) Up(ctx context.Context) error {
 	}
 	if err := u.ensureLAN(); err != nil {
 		return fmt.Errorf("join network %s: %w", u.cfg.Subnet, err)
+	}
+	if err := u.pruneExternal(); err != nil {
+		return fmt.Errorf("remove routes to nodes that are gone: %w", err)
 	}
 	if u.cfg.LAN.enabled() {
 		return u.ensureMachineRules(ctx)

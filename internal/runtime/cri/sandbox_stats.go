@@ -60,7 +60,7 @@ func (s *Server) readySandboxes() []store.Sandbox {
 func (s *Server) sandboxStats(ctx context.Context, sb store.Sandbox) *runtimeapi.PodSandboxStats {
 	at := time.Now().UnixNano()
 	w := &runtimeapi.WindowsPodSandboxStats{}
-	var cpu, cores, set, commit, faults, available, processes uint64
+	var cpu, cores, set, commit, faults, processes uint64
 	for _, c := range s.containersOf(sb.ID) {
 		if !isRunning(c) {
 			continue
@@ -72,7 +72,7 @@ func (s *Server) sandboxStats(ctx context.Context, sb store.Sandbox) *runtimeapi
 		}
 		w.Containers = append(w.Containers, m.windows())
 		cpu, cores, set, commit = cpu+uint64(m.CPU), cores+m.nanoCores, set+m.WorkingSet, commit+m.Commit
-		faults, available, processes = faults+m.PageFaults, available+m.available(), processes+m.Processes
+		faults, processes = faults+m.PageFaults, processes+m.Processes
 	}
 	w.Cpu = &runtimeapi.WindowsCpuUsage{Timestamp: at, UsageCoreNanoSeconds: number(cpu), UsageNanoCores: number(cores)}
 	w.Memory = &runtimeapi.WindowsMemoryUsage{
@@ -80,7 +80,6 @@ func (s *Server) sandboxStats(ctx context.Context, sb store.Sandbox) *runtimeapi
 		WorkingSetBytes:   number(set),
 		CommitMemoryBytes: number(commit),
 		PageFaults:        number(faults),
-		AvailableBytes:    number(available),
 	}
 	w.Process = &runtimeapi.WindowsProcessUsage{Timestamp: at, ProcessCount: number(processes)}
 	w.Network = s.networkUsage(ctx, sb)

@@ -105,6 +105,9 @@ func (m measurement) attributes() *runtimeapi.ContainerAttributes {
 }
 
 // stats is the form for all platforms. The kubelet on Windows reads it too, unless it takes statistics from CRI alone.
+// As from containerd on Windows, nothing says what is left of a limit: the kubelet there adds that up over all pods,
+// takes the sum for what pods may still have of the node, and evicts
+// (https://github.com/kubernetes/kubernetes/blob/v1.37.1/pkg/kubelet/server/stats/summary_sys_containers_windows.go).
 func (m measurement) stats() *runtimeapi.ContainerStats {
 	at := m.at.UnixNano()
 	return &runtimeapi.ContainerStats{
@@ -119,7 +122,6 @@ func (m measurement) stats() *runtimeapi.ContainerStats {
 			WorkingSetBytes: number(m.WorkingSet),
 			UsageBytes:      number(m.Commit),
 			RssBytes:        number(m.Commit),
-			AvailableBytes:  number(m.available()),
 			PageFaults:      number(m.PageFaults),
 			MajorPageFaults: number(0),
 		},
@@ -145,21 +147,11 @@ func (m measurement) windows() *runtimeapi.WindowsContainerStats {
 		Memory: &runtimeapi.WindowsMemoryUsage{
 			Timestamp:         at,
 			WorkingSetBytes:   number(m.WorkingSet),
-			AvailableBytes:    number(m.available()),
 			PageFaults:        number(m.PageFaults),
 			CommitMemoryBytes: number(m.Commit),
 		},
 		WritableLayer: &runtimeapi.WindowsFilesystemUsage{Timestamp: at, FsId: fsID(), UsedBytes: number(m.disk)},
 	}
-}
-
-// available is what is left of the memory limit; 0 without one.
-func (m measurement) available() uint64 {
-	limit := uint64(max(m.container.Config.GetWindows().GetResources().GetMemoryLimitInBytes(), 0))
-	if limit < m.Commit {
-		return 0
-	}
-	return limit - m.Commit
 }
 
 func fsID() *runtimeapi.FilesystemIdentifier {

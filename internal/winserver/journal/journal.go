@@ -38,6 +38,8 @@ const (
 	Network Kind = "network"
 	// Firewall is a rule of the firewall that was made.
 	Firewall Kind = "firewall"
+	// Route is a route that was made, named "10.213.0.0/16 192.0.2.10": to a network, by way of a neighbour.
+	Route Kind = "route"
 )
 
 // Entry is one change.

@@ -30,6 +30,7 @@ func Host() (winserver.Host, error) {
 		Services: services.Local(),
 		Networks: networks{},
 		Firewall: firewall{},
+		Routes:   routes{},
 		Protect:  protect,
 		Trusted:  trusted,
 		Version:  programVersion,
@@ -169,6 +170,25 @@ func (firewall) Allow(ctx context.Context, name string, port int) error {
 // Remove implements winserver.Firewall.
 func (firewall) Remove(ctx context.Context, name string) error {
 	return powershell(ctx, "Remove-NetFirewallRule -Name "+name+" -ErrorAction SilentlyContinue")
+}
+
+type routes struct{}
+
+// Ensure implements winserver.Routes.
+func (routes) Ensure(ctx context.Context, to netip.Prefix, via netip.Addr) error {
+	index, err := interfaceTo(via)
+	if err != nil {
+		return err
+	}
+	_ = routes{}.Remove(ctx, to, via) // one of a join that was interrupted, or on another adapter
+	return powershell(ctx, fmt.Sprintf("New-NetRoute -DestinationPrefix %s -InterfaceIndex %d -NextHop %s | Out-Null", to,
+		index, via))
+}
+
+// Remove implements winserver.Routes.
+func (routes) Remove(ctx context.Context, to netip.Prefix, via netip.Addr) error {
+	return powershell(ctx, fmt.Sprintf(
+		"Remove-NetRoute -DestinationPrefix %s -NextHop %s -Confirm:$false -ErrorAction SilentlyContinue", to, via))
 }
 
 func powershell(ctx context.Context, command string) error {

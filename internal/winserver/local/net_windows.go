@@ -53,3 +53,23 @@ func address(hostport string) (netip.Prefix, error) {
 	}
 	return netip.PrefixFrom(from.Addr(), from.Addr().BitLen()), nil
 }
+
+// interfaceTo is the number of the interface whose network has an address.
+func interfaceTo(neighbour netip.Addr) (int, error) {
+	all, err := net.Interfaces()
+	if err != nil {
+		return 0, err
+	}
+	for i := range all {
+		addresses, err := all[i].Addrs()
+		if err != nil {
+			return 0, err
+		}
+		for _, a := range addresses {
+			if p, err := netip.ParsePrefix(a.String()); err == nil && p.Contains(neighbour) {
+				return all[i].Index, nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("no network of this server has the address %s", neighbour)
+}
