@@ -29,7 +29,8 @@ repeat, and ` + "`mullion up`" + ` brings the cluster back too.
 TCP and UDP port 6443 (networking.apiServerPort) have to be open between the machines. TCP carries the API. UDP
 carries the packets between nodes and pods of different machines; these are neither encrypted nor authenticated,
 so use a network that you trust, or a VPN.`,
-		Example: "  mullion server --advertise-address 192.0.2.10\n  mullion server -f cluster.yaml    # with networking.advertiseAddress",
+		Example: "  mullion server --advertise-address 192.0.2.10\n  mullion server -f cluster.yaml    # with networking.advertiseAddress\n" +
+			"  mullion server --external-nodes 192.0.2.77    # a Windows Server is to join the cluster that is up",
 		Args:    noArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.runServer(cmd.Context(), f) },
 	}
@@ -37,6 +38,8 @@ so use a network that you trust, or a VPN.`,
 	flags.StringVarP(&f.file, "file", "f", "", "cluster.yaml (- for standard input)")
 	flags.StringVar(&f.advertise, "advertise-address", "",
 		"IPv4 address at which other machines reach this one; the API server answers there and nowhere else")
+	flags.StringSliceVar(&f.external, "external-nodes", nil,
+		"IPv4 addresses, or networks, of nodes that Mullion does not run: Windows Servers that mullion-agent.exe joins; on a cluster that is up, all of them from now on")
 	a.upOptions(cmd, &f)
 	return cmd
 }

@@ -224,6 +224,14 @@ func TestServer(t *testing.T) {
 	if len(kept.kept) != 1 {
 		t.Errorf("the API has %d tokens", len(kept.kept))
 	}
+	// Nodes that Mullion does not run are named on a cluster that is up.
+	m.run("server", "--external-nodes", "192.0.2.77,192.0.2.96/28", "--kubeconfig", "none").has(t, ExitOK, `Cluster "mullion" is ready`)
+	if c, err := m.paths.LoadSpec(); err != nil || len(c.Networking.External()) != 2 {
+		t.Errorf("external nodes %v: %v", c.Networking.ExternalNodes, err)
+	}
+	m.run("server", "--external-nodes", "win-server", "--kubeconfig", "none").has(t, ExitUsage,
+		`mullion: --external-nodes: networking.externalNodes[0]: "win-server" is not an IPv4 address`)
+
 	other := newMachine(t)
 	other.env.Euid = 1000
 	other.run(strings.Fields(line[1])[1:]...).has(t, ExitRequirement, "mullion: mullion join needs root")

@@ -36,6 +36,7 @@ type upFlags struct {
 	retain     bool
 	foreground bool
 	advertise  string
+	external   []string
 	server     bool // without nodes, if the file has none
 	bundles    []string
 	wine       string
@@ -235,7 +236,13 @@ func (a *app) wanted(paths layout.Paths, f upFlags) (spec.Cluster, error) {
 	}
 	if f.asksNothing() {
 		if c, there, err := keptSpec(paths, f.server); there {
-			return c, cmp.Or(err, f.sampleFits(c))
+			if err != nil {
+				return c, err
+			}
+			if c, err = f.withExternalNodes(c); err != nil {
+				return c, err
+			}
+			return c, f.sampleFits(c)
 		}
 	}
 	c, err := a.describedSpec(f)
@@ -353,7 +360,10 @@ func (f upFlags) complete(c spec.Cluster) (spec.Cluster, error) {
 			return c, usage(fmt.Errorf("--kubernetes-version: %w", err), "for example: --kubernetes-version 1.35")
 		}
 	}
-	var err error
+	c, err := f.withExternalNodes(c)
+	if err != nil {
+		return c, err
+	}
 	if c.Wine, err = wineFolder(cmp.Or(f.wine, c.Wine)); err != nil {
 		return c, err
 	}
@@ -365,6 +375,22 @@ func (f upFlags) complete(c spec.Cluster) (spec.Cluster, error) {
 		if err := c.Validate(); err != nil {
 			return c, usage(fmt.Errorf("--listen: %w", err), "name an IP address of this machine, with a port if it matters: 0.0.0.0:6443")
 		}
+	}
+	return c, nil
+}
+
+// withExternalNodes gives a specification the external nodes of the flag, if there is one.
+func (f upFlags) withExternalNodes(c spec.Cluster) (spec.Cluster, error) {
+	if len(f.external) == 0 {
+		return c, nil
+	}
+	if f.file != "" {
+		return c, usage(errors.New("--external-nodes and --file exclude each other"),
+			"name the addresses in the file (networking.externalNodes)")
+	}
+	c.Networking.ExternalNodes = f.external
+	if err := c.Validate(); err != nil {
+		return c, usage(fmt.Errorf("--external-nodes: %w", err), "for example: --external-nodes 192.0.2.77,192.0.2.78")
 	}
 	return c, nil
 }

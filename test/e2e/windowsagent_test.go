@@ -54,10 +54,6 @@ func TestFieldWindowsAgent(t *testing.T) {
 	}
 	f := newFixture(t)
 	f.netns = agentMachine(t)
-	agent := filepath.Join(f.bin, "windows", "mullion-agent.exe")
-	if _, err := os.Stat(agent); err != nil {
-		t.Fatalf("%v: `make agent` builds it", err)
-	}
 	write := func(name, text string) string {
 		t.Helper()
 		path := filepath.Join(f.home, name)
@@ -68,24 +64,13 @@ func TestFieldWindowsAgent(t *testing.T) {
 	}
 	t.Cleanup(func() { f.takeDown(t) })
 	f.must(t, "server", "-f", write("cluster.yaml", agentYAML))
-	node := bundle.At(f.bin, version.Kubernetes).Node()
-	f.must(t, "node", "exec", "bare-1", "--", "cmd", "/c", `mkdir C:\bundle & mkdir C:\new`)
-	proxy, err := os.ReadFile(filepath.Join(node, "kube-proxy.exe"))
+	f.layAgent(t)
+	proxy, err := os.ReadFile(filepath.Join(bundle.At(f.bin, version.Kubernetes).Node(), "kube-proxy.exe"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	windows := filepath.Join(f.bin, "windows")
-	for from, to := range map[string]string{
-		agent:                                     "bundle/mullion-agent.exe",
-		filepath.Join(node, "kubelet.exe"):        "bundle/kubelet.exe",
-		filepath.Join(node, "kube-proxy.exe"):     "bundle/kube-proxy.exe",
-		filepath.Join(windows, "win-bridge.exe"):  "bundle/win-bridge.exe",
-		filepath.Join(windows, "host-local.exe"):  "bundle/host-local.exe",
-		write("kubelet.yaml", agentKubelet):       "bundle/kubelet.yaml",
-		write("new.exe", string(proxy)+"another"): "new/kube-proxy.exe",
-	} {
-		f.must(t, "node", "cp", from, "bare-1:C:/"+to)
-	}
+	f.must(t, "node", "exec", "bare-1", "--", "cmd", "/c", `mkdir C:\new`)
+	f.must(t, "node", "cp", write("new.exe", string(proxy)+"another"), "bare-1:C:/new/kube-proxy.exe")
 	run := func(args ...string) (string, error) {
 		on := []string{"node", "shell", "bare-1", "--", `C:\bundle\mullion-agent.exe`}
 		return f.mullion(t.Context(), t, append(on, args...)...)
@@ -101,21 +86,10 @@ func TestFieldWindowsAgent(t *testing.T) {
 		t.Logf("mullion-agent %s took %.1fs", args[0], time.Since(began).Seconds())
 	}
 	before := f.bareState(t)
-	line := f.must(t, "token", "create", "--print-windows")
-	m := regexp.MustCompile(`join (\S+) --token (\S+) --discovery-token-ca-cert-hash (\S+) --bundle`).
-		FindStringSubmatch(line)
-	if m == nil {
-		t.Fatalf("mullion token create --print-windows: %s", line)
-	}
-	join := func(token, hash string) []string {
-		return []string{
-			"join", m[1], "--token", token, "--discovery-token-ca-cert-hash", hash, "--bundle", `C:\bundle`,
-			"--runtime-endpoint", "npipe:////./pipe/containerd-containerd", "--kubelet-config", `C:\bundle\kubelet.yaml`,
-		}
-	}
+	server, token, hash := f.agentLine(t)
 	for says, args := range map[string][]string{
-		"the cluster's authority is another one": join(m[2], "sha256:"+strings.Repeat("a", 64)),
-		"the token is unknown or has expired":    join("abcdef.0123456789abcdef", m[3]),
+		"the cluster's authority is another one": agentJoin(server, token, "sha256:"+strings.Repeat("a", 64)),
+		"the token is unknown or has expired":    agentJoin(server, "abcdef.0123456789abcdef", hash),
 	} {
 		if out, err := run(args...); err == nil || !strings.Contains(out, says) {
 			t.Errorf("not refused: %v\n%s", err, out)
@@ -124,7 +98,7 @@ func TestFieldWindowsAgent(t *testing.T) {
 	if now := f.bareState(t); now != before {
 		t.Errorf("a join that was refused changed the host:\n%s\nwas\n%s", now, before)
 	}
-	does("node bare-1 is Ready", join(m[2], m[3])...)
+	does("node bare-1 is Ready", agentJoin(server, token, hash)...)
 	f.agentPodAnswers(t, write("pod.yaml", agentPod))
 	does(`replaced C:\k\kube-proxy.exe`, "upgrade", "--bundle", `C:\new`)
 	does(`"ready": true`, "status", "-o", "json")
@@ -134,6 +108,48 @@ func TestFieldWindowsAgent(t *testing.T) {
 	}
 	if out, err := f.mullion(t.Context(), t, "kubectl", "get", "node", "bare-1"); err == nil {
 		t.Errorf("the Node is still there: %s", out)
+	}
+}
+
+// layAgent puts the agent and what it installs into C:\bundle of the bare host.
+func (f fixture) layAgent(t *testing.T) {
+	t.Helper()
+	windows := filepath.Join(f.bin, "windows")
+	agent := filepath.Join(windows, "mullion-agent.exe")
+	if _, err := os.Stat(agent); err != nil {
+		t.Fatalf("%v: `make agent` builds it", err)
+	}
+	config := filepath.Join(f.home, "kubelet.yaml")
+	if err := os.WriteFile(config, []byte(agentKubelet), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	node := bundle.At(f.bin, version.Kubernetes).Node()
+	f.must(t, "node", "exec", "bare-1", "--", "cmd", "/c", `mkdir C:\bundle`)
+	for _, from := range []string{
+		agent, filepath.Join(node, "kubelet.exe"), filepath.Join(node, "kube-proxy.exe"),
+		filepath.Join(windows, "win-bridge.exe"), filepath.Join(windows, "host-local.exe"), config,
+	} {
+		f.must(t, "node", "cp", from, "bare-1:C:/bundle/"+filepath.Base(from))
+	}
+}
+
+// agentLine is what `mullion token create --print-windows` prints of a join: server, token, hash.
+func (f fixture) agentLine(t *testing.T) (server, token, hash string) {
+	t.Helper()
+	line := f.must(t, "token", "create", "--print-windows")
+	m := regexp.MustCompile(`join (\S+) --token (\S+) --discovery-token-ca-cert-hash (\S+) --bundle`).
+		FindStringSubmatch(line)
+	if m == nil {
+		t.Fatalf("mullion token create --print-windows: %s", line)
+	}
+	return m[1], m[2], m[3]
+}
+
+// agentJoin is the command of a join of the bare host.
+func agentJoin(server, token, hash string) []string {
+	return []string{
+		"join", server, "--token", token, "--discovery-token-ca-cert-hash", hash, "--bundle", `C:\bundle`,
+		"--runtime-endpoint", "npipe:////./pipe/containerd-containerd", "--kubelet-config", `C:\bundle\kubelet.yaml`,
 	}
 }
 
@@ -168,12 +184,18 @@ func (f fixture) bareState(t *testing.T) string {
 	return state
 }
 
-// agentPodAnswers runs a pod on the host and asks it from the Linux node.
-func (f fixture) agentPodAnswers(t *testing.T, file string) {
+// buildAgnhost makes the image of kubeadmPods' Windows server.
+func (f fixture) buildAgnhost(t *testing.T) {
 	t.Helper()
 	folder := t.TempDir()
 	laid(t, map[string]string{filepath.Join(folder, "agnhost.exe"): filepath.Join(f.bin, "windows/agnhost.exe")})
 	f.must(t, "image", "build", folder, "-t", "mullion.local/agnhost-windows:v1")
+}
+
+// agentPodAnswers runs a pod on the host and asks it from the Linux node.
+func (f fixture) agentPodAnswers(t *testing.T, file string) {
+	t.Helper()
+	f.buildAgnhost(t)
 	f.must(t, "kubectl", "apply", "-f", file)
 	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/win", "--timeout=180s")
 	ip := f.must(t, "kubectl", "get", "pod", "win", "-o", "jsonpath={.status.podIP}")
