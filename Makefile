@@ -51,7 +51,7 @@ CRI_TOOLS_LDFLAGS = -s -w -X sigs.k8s.io/cri-tools/pkg/version.Version=$(shell \
 LDFLAGS := -s -w -X mullion.dev/mullion/internal/base/version.version=$(VERSION)
 
 .DEFAULT_GOAL := build
-.PHONY: hyperv agent plugins quick image release test-release test-package test-wines test-image fuzz chaos picture test-deps machines-deps lint-deps test-field test-machines test-programs test-documents test-skew machine kube-linter critest node-suite exporter calico cyclonus csi-proxy flannel kubeadm test-units e2e e2e.test e2e-images deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
+.PHONY: hyperv ovn agent plugins quick image release test-release test-package test-wines test-image fuzz chaos picture test-deps machines-deps lint-deps test-field test-machines test-programs test-documents test-skew machine kube-linter critest node-suite exporter calico cyclonus csi-proxy flannel kubeadm test-units e2e e2e.test e2e-images deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
 
 help: ## what the targets do
 	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -202,6 +202,10 @@ test-field: test-deps build sample e2e ## the long tests of the rung cluster: by
 hyperv: ## get what Hyper-V isolation needs: QEMU, and a kernel for guests into bin/ (nothing else needs it)
 	@hack/deps.sh hyperv
 	@hack/step.sh "kernel for virtual machines of pods" hack/hyperv.sh $(BIN)/hyperv
+
+ovn: ## install Open vSwitch and OVN, and have OVN carry transparent networks (a test of the rung kernel)
+	@hack/deps.sh ovn
+	@$(GO) test -count=1 -tags kernel -run TestTransparentByOVN -v ./internal/network/dataplane
 
 test-machines: machines-deps build sample ## every ordinary machine, emulated: hours (MULLION_MACHINES=bookworm,trixie for some)
 	@MULLION_MACHINES=$${MULLION_MACHINES:-all} hack/test.sh machines

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# deps.sh [test|machines|hyperv|lint|list]: install the programs Mullion needs from the distribution, with "test" also those that only its tests
-# need, with "machines" those that make and run virtual machines. With "hyperv" those that virtual machines of pods need, with "lint" what lint needs
-# beside Go, and nothing else. On Debian and Ubuntu with apt-get; elsewhere name them and stop.
+# deps.sh [test|machines|hyperv|ovn|lint|list]: install the programs Mullion needs from the distribution, with "test" also those that only its tests
+# need, with "machines" those that make and run virtual machines. With "hyperv" those that virtual machines of pods need, with "ovn" those of
+# the test with OVN, with "lint" what lint needs beside Go, and nothing else. On Debian and Ubuntu with apt-get; elsewhere name them and stop.
 # "list" prints the packages that a machine needs on which Mullion only runs.
 set -euo pipefail
 
@@ -35,6 +35,10 @@ fi
 if [ "${1:-}" = hyperv ]; then
   needs=("qemu-system-x86_64:qemu-system-x86")
   ! apt-cache show virtiofsd >/dev/null 2>&1 || needs+=("/usr/libexec/virtiofsd:virtiofsd")
+fi
+# Open vSwitch and OVN start services of their own where systemd runs; the test starts others.
+if [ "${1:-}" = ovn ]; then
+  needs=("ovs-vswitchd:openvswitch-switch" "ovn-northd:ovn-central" "ovn-controller:ovn-host" "ethtool:ethtool" "nft:nftables")
 fi
 # Debian 12 has clang-format 14, whose output is meant.
 [ "${1:-}" != lint ] || needs=("clang-format:clang-format")
