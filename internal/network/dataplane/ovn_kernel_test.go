@@ -161,7 +161,8 @@ func plugInto(t *testing.T, ns, other string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
-	cmd := exec.Command("nsenter", "--net="+ns, "sh", "-ec", "ip link add host type veth peer name eth0 netns /proc/$$/fd/3")
+	cmd := exec.Command("nsenter", "--net="+ns, "sh", "-ec",
+		"ip link add host type veth peer name eth0 netns /proc/$$/fd/3")
 	cmd.ExtraFiles = []*os.File{f}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

@@ -180,6 +180,9 @@ func checkInMachine(sb store.Sandbox, config *runtimeapi.ContainerConfig) error 
 	if len(pipesOf(config)) > 0 {
 		return fmt.Errorf("a pod with Hyper-V isolation cannot mount named pipes of the host: %w", errdefs.ErrNotImplemented)
 	}
+	if config.GetWindows().GetSecurityContext().GetCredentialSpec() != "" {
+		return fmt.Errorf("a pod with Hyper-V isolation cannot have a credential spec: %w", errdefs.ErrNotImplemented)
+	}
 	return checkFits(sb, config.GetWindows().GetResources())
 }
 

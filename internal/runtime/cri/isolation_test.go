@@ -251,4 +251,9 @@ func TestContainerInMachineRefused(t *testing.T) {
 	if err := createContainer(t, n, pod, pipes); err == nil {
 		t.Error("a container in a machine mounts a pipe of the host")
 	}
+	account := critest.ContainerConfig("account")
+	account.Windows = &runtimeapi.WindowsContainerConfig{SecurityContext: &runtimeapi.WindowsContainerSecurityContext{
+		CredentialSpec: "{}",
+	}}
+	expect(t, createContainer(t, n, pod, account), codes.Unimplemented, "cannot have a credential spec")
 }
