@@ -130,6 +130,8 @@ func TestResume(t *testing.T) {
 
 func TestConformanceRefusals(t *testing.T) {
 	m := newMachine(t)
+	m.run("conformance", "run", "--repo-list", "none.yaml").refused(t, ExitUsage, "--repo-list: open none.yaml: no such file or directory",
+		"name a file of YAML, for example with the line: promoterE2eRegistry: registry.example.com/e2e-test-images")
 	m.run("conformance", "run", "all").has(t, ExitUsage, "mullion: ", "→ `mullion conformance suites` describes each of them")
 	for _, flag := range []string{"--nodes=0", "--flake-attempts=-1"} {
 		m.run("conformance", "run", flag).refused(t, ExitUsage, "--nodes and --flake-attempts want at least 1",
@@ -198,5 +200,28 @@ func TestConformanceProgress(t *testing.T) {
 		if diff := cmp.Diff(want, out.String()); diff != "" {
 			t.Errorf("terminal %v: %s", terminal, diff)
 		}
+	}
+}
+
+func TestWithRepoList(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "repos.yaml")
+	if err := os.WriteFile(file, []byte("promoterE2eRegistry: registry.example.com/e2e\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	environ := []string{"HOME=/root"}
+	for list, want := range map[string]string{
+		"": "", file: "KUBE_TEST_REPO_LIST=" + file,
+		"https://example.com/repos.yaml": "KUBE_TEST_REPO_LIST=https://example.com/repos.yaml",
+	} {
+		got, err := withRepoList(environ, list)
+		if err != nil || want == "" && len(got) != 1 || want != "" && (len(got) != 2 || got[1] != want) {
+			t.Errorf("%q: %v, %v", list, got, err)
+		}
+	}
+	if err := os.WriteFile(file, []byte("- a list\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := withRepoList(environ, file); err == nil {
+		t.Errorf("a file that is no list of registries: %v", got)
 	}
 }

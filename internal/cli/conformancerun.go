@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
 
 	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/conformance/images"
@@ -22,6 +26,7 @@ type conformanceFlags struct {
 	selectionFlags
 
 	kubeconfig, results string
+	repoList            string
 	nodes, attempts     int
 	resume, keepLinux   bool
 	prepull             bool
@@ -69,6 +74,8 @@ is 7 if a spec failed.`,
 	cmd.Flags().BoolVar(&f.resume, "resume", false, "continue the newest run of the suite, if it is partial")
 	cmd.Flags().BoolVar(&f.prepull, "prepull-images", false,
 		"have the nodes pull the commonest images first, as upstream's jobs do")
+	cmd.Flags().StringVar(&f.repoList, "repo-list", "",
+		"YAML file, or its URL, that names other registries for the tests' images, as upstream's KUBE_TEST_REPO_LIST; the nodes pull from them")
 	cmd.Flags().BoolVar(&f.keepLinux, "no-taint", false, "do not taint Linux nodes while the tests run")
 	return cmd
 }
@@ -89,6 +96,9 @@ func (a *app) runConformance(ctx context.Context, s suite.Suite, f conformanceFl
 	if config.Program, err = a.e2eTest(f.program); err != nil {
 		return err
 	}
+	if config.Environ, err = withRepoList(config.Environ, f.repoList); err != nil {
+		return err
+	}
 	if config.Kubeconfig, err = filepath.Abs(f.kubeconfig); err != nil {
 		return err
 	}
@@ -107,6 +117,32 @@ func (a *app) runConformance(ctx context.Context, s suite.Suite, f conformanceFl
 	}
 	folder, err := config.Run(ctx)
 	return a.conformanceEnd(folder, s.Name, f.results, err)
+}
+
+// repoListVariable names other registries to the tests, by a file or a URL
+// (https://github.com/kubernetes/kubernetes/blob/v1.37.1/test/utils/image/manifest.go, readRepoList).
+const repoListVariable = "KUBE_TEST_REPO_LIST"
+
+// withRepoList adds a list of registries to an environment; "" is none. The tests panic at a file that they cannot read.
+func withRepoList(environ []string, list string) ([]string, error) {
+	if list == "" {
+		return environ, nil
+	}
+	if u, err := url.Parse(list); err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		data, err := os.ReadFile(list)
+		if err == nil {
+			var names map[string]string
+			err = yaml.Unmarshal(data, &names)
+		}
+		if err == nil {
+			list, err = filepath.Abs(list)
+		}
+		if err != nil {
+			return nil, usage(fmt.Errorf("--repo-list: %w", err),
+				"name a file of YAML, for example with the line: promoterE2eRegistry: registry.example.com/e2e-test-images")
+		}
+	}
+	return append(slices.Clone(environ), repoListVariable+"="+list), nil
 }
 
 // conformanceEnd writes the page, also of a partial run, and turns failed specs into an exit code.

@@ -31,8 +31,8 @@ carries the packets between nodes and pods of different machines; these are neit
 so use a network that you trust, or a VPN.`,
 		Example: "  mullion server --advertise-address 192.0.2.10\n  mullion server -f cluster.yaml    # with networking.advertiseAddress\n" +
 			"  mullion server --external-nodes 192.0.2.77    # a Windows Server is to join the cluster that is up",
-		Args:    noArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.runServer(cmd.Context(), f) },
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runServer(cmd.Context(), f) },
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&f.file, "file", "f", "", "cluster.yaml (- for standard input)")
