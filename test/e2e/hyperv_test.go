@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -158,11 +159,20 @@ func (f fixture) ownKernel(t *testing.T) {
 		t.Errorf("kernel %q in the isolated pod, %q on the machine", out, release)
 	}
 	running := f.machines(t)
+	users := map[string]bool{}
 	for pid := range running {
+		score, err := os.ReadFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid))
+		if n, convErr := strconv.Atoi(strings.TrimSpace(string(score))); err != nil || convErr != nil || n <= 0 {
+			t.Errorf("for lack of memory others are killed before QEMU, whose score is %q, %v", score, err)
+		}
 		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 		if err != nil || !regexp.MustCompile(`Uid:\t[1-9]`).Match(status) || !strings.Contains(string(status), "Seccomp:\t2") {
 			t.Errorf("QEMU is root, or its system calls are not filtered: %v", err)
 		}
+		users[regexp.MustCompile(`Uid:\t[0-9]+`).FindString(string(status))] = true
+	}
+	if len(users) != len(running) {
+		t.Errorf("machines have users in common: %v", users)
 	}
 	if len(running) != 2 { // isolated's and toolarge's
 		t.Errorf("machines: %v", running)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"net"
 	"os"
@@ -64,10 +65,17 @@ type boots struct {
 	initrd      string
 }
 
-// user is whom machines run as: the two users behind those of containers.
-func (e *Engine) machineUser() qemu.User {
+// machineUsers is how many pairs of users machines have, behind the users of containers: so many that no two machines
+// at a time come to the same one by chance.
+const machineUsers = 1 << 24
+
+// machineUser is whom a machine runs as. Each has two users of its own: the files of a process in /proc, its memory
+// among them, are open to others of the same user, in whatever namespaces they are.
+func (e *Engine) machineUser(id string) qemu.User {
 	ids := e.opts.IDs
-	return qemu.User{ID: ids.Base + ids.Size, Files: ids.Base, Size: ids.Size}
+	name := fnv.New32a()
+	_, _ = name.Write([]byte(id)) // never fails
+	return qemu.User{ID: ids.Base + ids.Size + 2*(name.Sum32()%machineUsers), Files: ids.Base, Size: ids.Size}
 }
 
 // MachinesReady returns nil if virtual machines can be started, else what they lack.
@@ -84,7 +92,7 @@ func (e *Engine) MachinesReady(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", err, errdefs.ErrNotImplemented)
 	}
-	accelerator, err := parts.Choose(ctx, e.machineUser())
+	accelerator, err := parts.Choose(ctx, e.machineUser(""))
 	if err != nil {
 		return fmt.Errorf("no guest boots: %w: %w", err, errdefs.ErrNotImplemented)
 	}
@@ -111,6 +119,9 @@ func (e *Engine) StartMachine(ctx context.Context, m Machine) error {
 	if err := e.MachinesReady(ctx); err != nil {
 		return err
 	}
+	if err := e.checkMemory(m); err != nil {
+		return err
+	}
 	ctx = e.with(ctx)
 	var undo cleanup.Stack
 	defer func() { _ = undo.Clean() }()
@@ -119,9 +130,10 @@ func (e *Engine) StartMachine(ctx context.Context, m Machine) error {
 		Parts:       e.boots.parts,
 		Initrd:      e.boots.initrd,
 		Accelerator: e.boots.accelerator,
-		User:        e.machineUser(),
+		User:        e.machineUser(m.ID),
 		CPUs:        m.CPUs,
 		Memory:      m.Memory,
+		OOMScore:    e.oomScore(Resources{MemoryLimit: m.Memory}), // that of a container with as much
 		NetNS:       m.NetNS,
 		Hostname:    m.Hostname,
 		Cgroup:      e.machineCgroup(m.ID),
@@ -157,6 +169,15 @@ func (e *Engine) StartMachine(ctx context.Context, m Machine) error {
 		return fmt.Errorf("start machine %q: %w", m.ID, errgrpc.ToNative(err))
 	}
 	undo.Release()
+	return nil
+}
+
+// checkMemory refuses a machine that this one has not got the memory for.
+func (e *Engine) checkMemory(m Machine) error {
+	if m.Memory > e.memory.capacity {
+		return fmt.Errorf("a virtual machine of %d MB on a machine that has %d MB: %w", m.Memory>>20, e.memory.capacity>>20,
+			errdefs.ErrInvalidArgument)
+	}
 	return nil
 }
 

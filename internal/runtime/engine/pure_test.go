@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/containerd/containerd/v2/core/mount"
+	"github.com/containerd/errdefs"
 	"github.com/google/go-cmp/cmp"
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 	"golang.org/x/sys/unix"
@@ -276,5 +278,37 @@ func TestOverlayOf(t *testing.T) {
 	}
 	if _, err := overlayOf([]mount.Mount{{Type: "erofs"}}); err == nil {
 		t.Error("another kind of snapshot was taken")
+	}
+}
+
+// TestMachineUsers: no machine runs as a user of another one or of a container. A process of the same user could write
+// to its memory by /proc.
+func TestMachineUsers(t *testing.T) {
+	e := &Engine{opts: Options{IDs: DefaultIDs()}}
+	taken := map[uint32]string{}
+	for i := range 200 {
+		id := fmt.Sprintf("%064x", i)
+		u := e.machineUser(id)
+		if u.Files != DefaultIDs().Base || u.Size != DefaultIDs().Size || u.ID < u.Files+u.Size || u.ID >= 0x7fff_ffff {
+			t.Fatalf("machine %s: %+v", id, u)
+		}
+		for _, user := range []uint32{u.ID, u.ID + 1} { // QEMU's and virtiofsd's
+			if other := taken[user]; other != "" {
+				t.Errorf("machines %s and %s are both user %d", id, other, user)
+			}
+			taken[user] = id
+		}
+	}
+}
+
+// TestMachineMemory: a virtual machine has no more memory than there is.
+func TestMachineMemory(t *testing.T) {
+	e := &Engine{memory: memory{capacity: 4 << 30}}
+	if err := e.checkMemory(Machine{Memory: 4 << 30}); err != nil {
+		t.Error(err)
+	}
+	err := e.checkMemory(Machine{Memory: 5 << 30})
+	if !errdefs.IsInvalidArgument(err) || !strings.Contains(err.Error(), "5120 MB on a machine that has 4096 MB") {
+		t.Error(err)
 	}
 }

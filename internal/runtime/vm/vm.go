@@ -35,6 +35,8 @@ type Spec struct {
 	// CPUs is the number of processors, Memory the memory in bytes.
 	CPUs   int64 `json:"cpus"`
 	Memory int64 `json:"memory"`
+	// OOMScore says how soon Linux kills the machine when there is no memory left: /proc/PID/oom_score_adj.
+	OOMScore int `json:"oomScore"`
 	// NetNS is the path of the network namespace whose interfaces the guest gets.
 	NetNS    string `json:"netns"`
 	Hostname string `json:"hostname"`

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/yamux"
+
+	"mullion.dev/mullion/internal/base/plaintext"
 )
 
 // Port is the name of the virtio serial port.
@@ -172,8 +174,9 @@ func ask(stream net.Conn, r Request, timeout time.Duration) error {
 // maxText is how much is kept of a text of the guest.
 const maxText = 2048
 
-// Bounded cuts a text that comes from the guest.
-func Bounded(text string) string { return text[:min(len(text), maxText)] }
+// Bounded is a text that comes from the guest, cut, and without what draws on a terminal. It is UTF-8, which messages
+// of protobuf have to be: a shim that answers with another text loses its connection to containerd.
+func Bounded(text string) string { return plaintext.OneLine(text[:min(len(text), maxText)]) }
 
 // Guest is the guest's end.
 type Guest struct{ session *yamux.Session }

@@ -1,7 +1,9 @@
 package qemu
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -38,5 +40,26 @@ func TestProbe(t *testing.T) {
 	}
 	if err := p.Probe(t.Context(), "none", user); err == nil || !strings.Contains(err.Error(), "none") {
 		t.Errorf("accelerator none: %v", err)
+	}
+}
+
+// TestUsersApart: what runs as a machine's user sees nothing of what another machine's does. As the same user it would,
+// in its namespaces too.
+func TestUsersApart(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	victim := exec.Command("/bin/sleep", "60")
+	victim.SysProcAttr = User{ID: 0x70010000}.attributes()
+	if err := startLocked(victim); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = victim.Process.Kill(), victim.Wait() }()
+	for id, seen := range map[uint32]bool{0x70010000: true, 0x70010002: false} {
+		look := exec.Command("/bin/ls", fmt.Sprintf("/proc/%d/fd/0", victim.Process.Pid))
+		look.SysProcAttr = User{ID: id}.attributes()
+		if out, err := look.CombinedOutput(); (err == nil) != seen {
+			t.Errorf("user %d: %v: %s", id, err, out)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	eventsapi "github.com/containerd/containerd/api/events"
 	taskapi "github.com/containerd/containerd/api/runtime/task/v3"
@@ -33,12 +34,10 @@ func (s *service) Create(ctx context.Context, r *taskapi.CreateTaskRequest) (*ta
 	if err != nil {
 		return nil, err
 	}
-	created, err := s.createContainer(ctx, m, r)
-	if err != nil {
+	if err := s.createContainer(ctx, m, r); err != nil {
 		return nil, err
 	}
-	created.Pid = uint32(m.qemu.PID())
-	return created, nil
+	return &taskapi.CreateTaskResponse{Pid: uint32(m.qemu.PID())}, nil
 }
 
 func (s *service) createMachine(ctx context.Context, id string, spec vm.Spec) (*taskapi.CreateTaskResponse, error) {
@@ -60,10 +59,11 @@ func (s *service) createMachine(ctx context.Context, id string, spec vm.Spec) (*
 // forwardEvents tells containerd what the guest tells of its containers.
 func (s *service) forwardEvents(ctx context.Context, m *machine) {
 	stream, err := m.host.Open(link.Request{Kind: link.Events})
+	told := pauses{}
 	if err == nil {
 		err = link.ReadEvents(stream, func(e link.Event) {
-			if _, err := s.container(e.OutOfMemory); err != nil {
-				return // no container of this machine
+			if _, err := s.container(e.OutOfMemory); err != nil || !told.over(e.OutOfMemory, time.Now()) {
+				return // no container of this machine, or told already
 			}
 			event := &eventsapi.TaskOOM{ContainerID: e.OutOfMemory}
 			if err := s.publisher.Publish(ctx, runtime.TaskOOMEventTopic, event); err != nil {
@@ -76,10 +76,9 @@ func (s *service) forwardEvents(ctx context.Context, m *machine) {
 	}
 }
 
-func (s *service) createContainer(ctx context.Context, m *machine, r *taskapi.CreateTaskRequest,
-) (_ *taskapi.CreateTaskResponse, err error) {
+func (s *service) createContainer(ctx context.Context, m *machine, r *taskapi.CreateTaskRequest) (err error) {
 	if err := share(m.spec, r.GetID(), r.GetBundle(), r.GetRootfs()); err != nil {
-		return nil, errgrpc.ToGRPC(err)
+		return errgrpc.ToGRPC(err)
 	}
 	c := &container{bundle: r.GetBundle(), processes: map[string]*streams{}, terminal: map[string]bool{}}
 	defer func() {
@@ -89,26 +88,26 @@ func (s *service) createContainer(ctx context.Context, m *machine, r *taskapi.Cr
 	}()
 	streams, err := connect(context.WithoutCancel(ctx), m, r)
 	if err != nil {
-		return nil, errgrpc.ToGRPC(fmt.Errorf("connect the streams of container %q: %w", r.GetID(), err))
+		return errgrpc.ToGRPC(fmt.Errorf("connect the streams of container %q: %w", r.GetID(), err))
 	}
 	c.processes[""], c.terminal[""] = streams, r.GetTerminal()
 	inGuest, err := guestOptions(r.GetOptions())
 	if err != nil {
 		streams.close()
-		return nil, errgrpc.ToGRPC(err)
+		return errgrpc.ToGRPC(err)
 	}
-	created, err := forward(ctx, m, m.tasks.Create, &taskapi.CreateTaskRequest{
+	_, err = forward(ctx, m, m.tasks.Create, &taskapi.CreateTaskRequest{
 		ID: r.GetID(), Bundle: link.SharedAt + "/" + r.GetID(), Terminal: r.GetTerminal(),
 		Stdin: streams.stdin, Stdout: streams.stdout, Stderr: streams.stderr, Options: inGuest,
 	})
 	if err != nil {
 		streams.close()
-		return nil, err
+		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.containers[r.GetID()] = c
-	return created, nil
+	return nil
 }
 
 // guestOptions are the options of containerd's shim for runc with the guest's paths.

@@ -9,21 +9,27 @@ import (
 	taskapi "github.com/containerd/containerd/api/runtime/task/v3"
 	"github.com/containerd/errdefs"
 	"github.com/containerd/errdefs/pkg/errgrpc"
+	"google.golang.org/protobuf/types/known/emptypb"
 
 	"mullion.dev/mullion/internal/runtime/vm/link"
 )
 
-// toContainer passes a call for a container on to the guest.
-func toContainer[Q interface{ GetID() string }, A any](ctx context.Context, s *service, request Q,
-	call func(taskapi.TTRPCTaskService, context.Context, Q) (A, error),
-) (answer A, err error) {
+// toContainer passes a call for a container on to the guest. Of its answer nothing is passed back: with fields that
+// nobody knows it may be as large as a message can be, and with the shim's own words larger.
+func toContainer[Q interface{ GetID() string }](ctx context.Context, s *service, request Q,
+	call func(taskapi.TTRPCTaskService, context.Context, Q) (*emptypb.Empty, error),
+) (*emptypb.Empty, error) {
 	m, _, err := s.find(request.GetID())
 	if err != nil {
-		return answer, err
+		return nil, err
 	}
-	return forward(ctx, m, func(ctx context.Context, request Q) (A, error) {
+	_, err = forward(ctx, m, func(ctx context.Context, request Q) (*emptypb.Empty, error) {
 		return call(m.tasks, ctx, request)
 	}, request)
+	if err != nil {
+		return nil, err
+	}
+	return &emptypb.Empty{}, nil
 }
 
 // callTimeout is how long a guest may take to answer a call. One that takes longer is ended: it is broken, or does not

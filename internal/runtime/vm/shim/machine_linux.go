@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strconv"
 	"sync"
 	"time"
 
@@ -28,6 +29,7 @@ type machine struct {
 	// tasks is the task API of the guest.
 	tasks taskapi.TTRPCTaskService
 	ports net.Listener
+	began time.Time
 
 	mu      sync.Mutex
 	endedAt time.Time
@@ -43,6 +45,9 @@ func boot(ctx context.Context, id string, spec vm.Spec) (*machine, error) {
 	var undo cleanup.Stack
 	defer func() { _ = undo.Clean() }()
 	undo.Add(func() error { return removeMachine(spec) })
+	if err := setOOMScore(spec.OOMScore); err != nil {
+		return nil, err
+	}
 	if err := makeDirs(spec); err != nil {
 		return nil, fmt.Errorf("make the machine's folder: %w", err)
 	}
@@ -54,7 +59,7 @@ func boot(ctx context.Context, id string, spec vm.Spec) (*machine, error) {
 	for _, i := range interfaces {
 		macs = append(macs, i.MAC)
 	}
-	m := &machine{id: id, spec: spec}
+	m := &machine{id: id, spec: spec, began: time.Now()}
 	m.qemu, err = qemu.Start(qemu.Options{
 		Parts: spec.Parts, Accelerator: spec.Accelerator, User: spec.User, Initrd: spec.Initrd, Dir: spec.Dir,
 		Share: spec.Share(), CPUs: spec.CPUs, Memory: spec.Memory, Taps: taps, MACs: macs,
@@ -81,6 +86,15 @@ func boot(ctx context.Context, id string, spec vm.Spec) (*machine, error) {
 	go m.watch()
 	undo.Release()
 	return m, nil
+}
+
+// setOOMScore sets how soon Linux kills this process, and the machine's that it starts, when there is no memory left.
+// Otherwise they had containerd's score, which keeps them to the last.
+func setOOMScore(score int) error {
+	if err := os.WriteFile("/proc/self/oom_score_adj", []byte(strconv.Itoa(score)), 0); err != nil {
+		return fmt.Errorf("set when the machine is killed for lack of memory: %w", err)
+	}
+	return nil
 }
 
 // greet waits for the guest's agent, configures the guest and connects to its task API.

@@ -167,7 +167,7 @@ func (s *service) Delete(ctx context.Context, r *taskapi.DeleteRequest) (*taskap
 	deleted, err := forward(ctx, m, m.tasks.Delete, r)
 	switch at := m.ended(); {
 	case err == nil:
-		out.ExitStatus, out.ExitedAt = deleted.GetExitStatus(), deleted.GetExitedAt()
+		out.ExitStatus, out.ExitedAt = deleted.GetExitStatus(), m.within(deleted.GetExitedAt())
 	case at.IsZero():
 		return nil, err
 	default: // it ended with its machine
@@ -211,7 +211,8 @@ func (s *service) State(ctx context.Context, r *taskapi.StateRequest) (*taskapi.
 			return nil, err
 		}
 		if err == nil {
-			out.Status, out.ExitStatus, out.ExitedAt = state.GetStatus(), state.GetExitStatus(), state.GetExitedAt()
+			out.Status, out.ExitStatus = state.GetStatus(), state.GetExitStatus()
+			out.ExitedAt = m.within(state.GetExitedAt()) // of a process that has ended
 			return out, nil
 		}
 	}
@@ -239,7 +240,8 @@ func (s *service) Wait(ctx context.Context, r *taskapi.WaitRequest) (*taskapi.Wa
 		}
 		ended, err := m.tasks.Wait(ctx, r)
 		if err == nil {
-			return &taskapi.WaitResponse{ExitStatus: ended.GetExitStatus(), ExitedAt: ended.GetExitedAt()}, nil
+			at := m.within(ended.GetExitedAt())
+			return &taskapi.WaitResponse{ExitStatus: ended.GetExitStatus(), ExitedAt: at}, nil
 		}
 		if !m.endsSoon(ctx) {
 			return nil, bounded(err)

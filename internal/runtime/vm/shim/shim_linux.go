@@ -10,7 +10,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2/manager"
@@ -18,10 +21,14 @@ import (
 	"github.com/containerd/containerd/v2/pkg/shim"
 	"github.com/containerd/containerd/v2/pkg/shutdown"
 	"github.com/containerd/containerd/v2/plugins"
+	"github.com/containerd/errdefs"
+	"github.com/containerd/log"
 	"github.com/containerd/plugin"
 	"github.com/containerd/plugin/registry"
 	specs "github.com/opencontainers/runtime-spec/specs-go"
+	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/cgroup"
 	"mullion.dev/mullion/internal/runtime/vm"
 )
 
@@ -43,6 +50,8 @@ func Main(ctx context.Context) {
 			if err != nil {
 				return nil, err
 			}
+			out := log.G(ic.Context).Logger // that of all, ttrpc too
+			out.SetOutput(&boundedLog{to: out.Out, now: time.Now})
 			return newService(ic.Context, publisher.(shim.Publisher), end.(shutdown.Service)), nil
 		},
 	})
@@ -54,7 +63,8 @@ func Main(ctx context.Context) {
 // keeper starts shims as containerd's own manager of runc does: one for each group of containers.
 type keeper struct{ shim.Shim }
 
-// Stop removes what a killed shim has left of a container. QEMU and virtiofsd have ended with it.
+// Stop removes what a shim has left of a container that was killed, or to which containerd has lost the connection:
+// QEMU and virtiofsd end with it.
 func (keeper) Stop(_ context.Context, id string) (shim.StopStatus, error) {
 	bundle, err := os.Getwd()
 	if err != nil {
@@ -65,11 +75,52 @@ func (keeper) Stop(_ context.Context, id string) (shim.StopStatus, error) {
 		return shim.StopStatus{}, err
 	}
 	if machine == id {
-		err = removeMachine(spec)
+		err = errors.Join(endProcesses(spec.Cgroup), removeMachine(spec))
 	} else {
 		err = removeShared(spec, id)
 	}
 	return shim.StopStatus{ExitStatus: killed, ExitedAt: time.Now()}, err
+}
+
+// endPatience is how long killed processes may take to end.
+const endPatience = 5 * time.Second
+
+// endProcesses kills what is in a cgroup, and returns when nothing is. A cgroup that is gone is no error.
+func endProcesses(name string) error {
+	if path.Clean("/"+name) == "/" { // in which is everything
+		return fmt.Errorf("end the processes of a machine without a cgroup: %w", errdefs.ErrInvalidArgument)
+	}
+	all, err := cgroup.Hierarchies()
+	if err != nil {
+		return err
+	}
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(endPatience); ; <-tick.C {
+		left := 0
+		for _, h := range all {
+			text, err := os.ReadFile(filepath.Join(h.Dir, name, "cgroup.procs"))
+			if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, unix.ENODEV) {
+				return err
+			}
+			for line := range strings.FieldsSeq(string(text)) {
+				pid, err := strconv.Atoi(line)
+				if err != nil || pid <= 1 {
+					continue // of another namespace of processes
+				}
+				left++
+				if err := unix.Kill(pid, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
+					return fmt.Errorf("end process %d of %q: %w", pid, name, err)
+				}
+			}
+		}
+		switch {
+		case left == 0:
+			return nil
+		case time.Now().After(deadline):
+			return fmt.Errorf("%d processes in %q do not end", left, name)
+		}
+	}
 }
 
 // readSpec reads from a bundle which machine the container is of, by its own id.
@@ -110,7 +161,7 @@ func removeMachine(spec vm.Spec) error {
 	if err := mount.UnmountRecursive(spec.Share(), unmountFlags); err != nil {
 		return fmt.Errorf("unmount what the machine shares: %w", err)
 	}
-	// Remove, not RemoveAll: a container that is being made may have mounted a volume there, which RemoveAll would empty.
+	// Remove, not RemoveAll: a container that is being made may have mounted a volume there, which that would empty.
 	if err := os.Remove(spec.Share()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
