@@ -1,10 +1,12 @@
 package cri_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
@@ -167,6 +169,27 @@ func TestMachineBesideItsPod(t *testing.T) {
 	}
 	if slices.Contains(n.Engine.Containers(), pod) {
 		t.Error("the machine of a stopped pod is there")
+	}
+}
+
+// TestGuestThatLies: a pod can be stopped and removed whose guest does not end containers.
+func TestGuestThatLies(t *testing.T) {
+	n := isolatedNode(t)
+	pod, err := runIsolated(t, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.Engine.Process(n.Run(t, pod, "app")).Immortal = true
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := n.StopPodSandbox(ctx, &runtimeapi.StopPodSandboxRequest{PodSandboxId: pod}); err != nil {
+		t.Error(err)
+	}
+	if _, err := n.RemovePodSandbox(ctx, &runtimeapi.RemovePodSandboxRequest{PodSandboxId: pod}); err != nil {
+		t.Error(err)
+	}
+	if left := n.Engine.Containers(); len(left) > 0 {
+		t.Errorf("containers of the removed pod: %v", left)
 	}
 }
 

@@ -32,15 +32,18 @@ func (s *Server) StopPodSandbox(ctx context.Context,
 
 func (s *Server) stopSandbox(ctx context.Context, sb store.Sandbox) error {
 	defer s.locks.lock(sb.ID)()
+	current, err := s.sandboxes.Get(sb.ID)
+	if err == nil && current.StoppedAt.IsZero() {
+		// First, with all that runs in it: a guest may say that it ends containers and not do it.
+		if err := s.removeMachine(ctx, current); err != nil {
+			return err
+		}
+	}
 	if err := s.stopContainersOf(ctx, sb.ID); err != nil {
 		return err
 	}
-	current, err := s.sandboxes.Get(sb.ID)
-	if err != nil || !current.StoppedAt.IsZero() {
+	if current, err = s.sandboxes.Get(sb.ID); err != nil || !current.StoppedAt.IsZero() {
 		return nil // Removed or stopped by another call meanwhile: as asked.
-	}
-	if err := s.removeMachine(ctx, current); err != nil {
-		return err
 	}
 	if err := s.disconnect(ctx, current); err != nil {
 		return fmt.Errorf("disconnect from network: %w", err)

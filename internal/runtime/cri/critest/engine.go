@@ -123,7 +123,7 @@ func (e *Engine) startTask(id string, stdio engine.IO) (*Process, error) {
 // Unbind ends a container's process that is Held.
 func (e *Engine) Unbind(_ context.Context, id string) error {
 	return e.calls.do("Engine.Unbind", "", id, func() error {
-		if p := e.Process(id); p != nil && p.Held {
+		if p := e.Process(id); p != nil && p.Held && !p.Immortal {
 			p.End(exitKilled)
 		}
 		return nil
@@ -131,7 +131,7 @@ func (e *Engine) Unbind(_ context.Context, id string) error {
 }
 
 // Signal ends a container's process: SIGKILL unless the process is Held, SIGTERM unless the process is Stubborn; other
-// signals do nothing. A container that does not run is no error.
+// signals do nothing, and none does to an Immortal one. A container that does not run is no error.
 func (e *Engine) Signal(_ context.Context, id string, signal unix.Signal, all bool) error {
 	detail := signal.String()
 	if all {
@@ -140,7 +140,7 @@ func (e *Engine) Signal(_ context.Context, id string, signal unix.Signal, all bo
 	return e.calls.do("Engine.Signal", detail, id, func() error {
 		p := e.Process(id)
 		switch {
-		case p == nil:
+		case p == nil || p.Immortal:
 		case signal == unix.SIGKILL && !p.Held:
 			p.End(exitKilled)
 		case signal == unix.SIGTERM && !p.Stubborn:
@@ -150,7 +150,7 @@ func (e *Engine) Signal(_ context.Context, id string, signal unix.Signal, all bo
 	})
 }
 
-// Remove kills and removes a container; one that is gone is no error.
+// Remove kills and removes a container, and kills what is in it if it is a machine; one that is gone is no error.
 func (e *Engine) Remove(_ context.Context, id string) error {
 	return e.calls.do("Engine.Remove", "", id, func() error {
 		if p := e.Process(id); p != nil {
@@ -158,6 +158,11 @@ func (e *Engine) Remove(_ context.Context, id string) error {
 		}
 		e.mu.Lock()
 		defer e.mu.Unlock()
+		for _, c := range e.containers {
+			if c.Machine == id && c.task != nil {
+				c.task.End(exitKilled)
+			}
+		}
 		delete(e.containers, id)
 		return nil
 	})

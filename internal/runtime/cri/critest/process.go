@@ -32,6 +32,8 @@ type Process struct {
 	Stubborn bool
 	// Held processes end when they are killed and their container's limits are gone.
 	Held bool
+	// Immortal processes end with their virtual machine alone, whose guest says that it kills them.
+	Immortal bool
 
 	report  string
 	ownEnd  *os.File // of Stdin
