@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"mullion.dev/mullion/internal/base/beneath"
+	"mullion.dev/mullion/internal/windows/regf"
 	"mullion.dev/mullion/internal/windows/sam"
 )
 
@@ -45,6 +46,9 @@ func (e *Engine) Account(ctx context.Context, id, chainID, name string) (a sam.A
 		}
 		if err != nil {
 			e.opts.Log.Warn("accounts of an image not all read", "container", id, "layer", layer, "error", err)
+			if errors.Is(err, regf.ErrTooLarge) {
+				break
+			}
 		}
 	}
 	a, ok = accounts.Find(name)

@@ -35,12 +35,17 @@ const (
 	// mostAccounts is more than an image has.
 	mostAccounts = 1000
 	maxName      = 256 // UNLEN of lmcons.h
+	// mostRead bounds what is read of all layers, of which an image may have hundreds: of hives, and of the paths and
+	// data of their keys, which are more where keys and values lie in many places. It is some hundred times what
+	// Windows writes.
+	mostRead = 64 << 20
 )
 
 // Accounts are those of an image. The zero value has none.
 type Accounts struct {
 	users   map[string]user // by name in lower case
 	members map[uint32]bool // of Administrators, by relative id
+	read    int             // bytes, in all layers
 }
 
 type user struct {
@@ -48,9 +53,16 @@ type user struct {
 	id   uint32
 }
 
-// Apply applies what a layer's hive changes; layers come from the lowest up. The errors are those of regf.
+// Apply applies what a layer's hive changes; layers come from the lowest up. The errors are those of regf. After
+// regf.ErrTooLarge no more is read.
 func (a *Accounts) Apply(hive []byte) error {
+	if err := a.count(len(hive)); err != nil {
+		return err
+	}
 	return regf.Walk(hive, func(k regf.Key) error {
+		if err := a.count(sizeOf(k)); err != nil {
+			return err
+		}
 		parent, name := "", k.Path
 		if i := strings.LastIndexByte(k.Path, '\\'); i >= 0 {
 			parent, name = k.Path[:i], k.Path[i+1:]
@@ -65,6 +77,23 @@ func (a *Accounts) Apply(hive []byte) error {
 		}
 		return nil
 	})
+}
+
+// count counts bytes that are read.
+func (a *Accounts) count(bytes int) error {
+	if a.read = min(a.read+bytes, mostRead+1); a.read > mostRead {
+		return fmt.Errorf("%w: the layers have more than %d MiB", regf.ErrTooLarge, mostRead>>20)
+	}
+	return nil
+}
+
+func sizeOf(k regf.Key) int {
+	const least = 64 // what a key takes without a name
+	size := least + len(k.Path)
+	for _, v := range k.Values {
+		size += least + len(v.Name) + len(v.Data)
+	}
+	return size
 }
 
 func (a *Accounts) applyName(name string, k regf.Key) error {
@@ -120,14 +149,17 @@ func (a *Accounts) applyGroup(k regf.Key) error {
 		if end > uint64(len(v.Data)) {
 			return fmt.Errorf("%w: a group's members end behind it", regf.ErrFormat)
 		}
-		a.members = members(v.Data[at:end])
+		var err error
+		if a.members, err = members(v.Data[at:end]); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
 // members are the relative ids of the local accounts (S-1-5-21-…) among SIDs
 // (https://learn.microsoft.com/openspecs/windows_protocols/ms-dtyp, 2.4.2.2).
-func members(sids []byte) map[uint32]bool {
+func members(sids []byte) (map[uint32]bool, error) {
 	const head, part, accountParts = 8, 4, 5
 	ids := map[uint32]bool{}
 	for len(sids) >= head {
@@ -138,10 +170,13 @@ func members(sids []byte) map[uint32]bool {
 		}
 		if parts == accountParts && binary.LittleEndian.Uint32(sids[head:]) == 21 {
 			ids[binary.LittleEndian.Uint32(sids[size-part:])] = true
+			if len(ids) > mostAccounts {
+				return nil, fmt.Errorf("%w: a group has more than %d members", regf.ErrTooLarge, mostAccounts)
+			}
 		}
 		sids = sids[size:]
 	}
-	return ids
+	return ids, nil
 }
 
 // Find finds an account by its name, without regard to case.

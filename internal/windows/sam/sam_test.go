@@ -3,6 +3,7 @@ package sam_test
 import (
 	"encoding/binary"
 	"errors"
+	"strings"
 	"testing"
 
 	"mullion.dev/mullion/internal/windows/regf"
@@ -87,5 +88,36 @@ func TestMost(t *testing.T) {
 	var a sam.Accounts
 	if err := a.Apply(regftest.Build(keys...)); !errors.Is(err, regf.ErrTooLarge) {
 		t.Errorf("1001 accounts: %v", err)
+	}
+}
+
+// TestBounded: the hives of all layers of an image cost no more than those of one may, however small their files are.
+func TestBounded(t *testing.T) {
+	deep := regftest.Build(regf.Key{Path: samtest.Names + `\` + strings.Repeat("x", 200)})
+	// A key that is its own child is read as many times as a hive may have keys.
+	root := 4096 + int(binary.LittleEndian.Uint32(deep[36:]))
+	list := 4096 + int(binary.LittleEndian.Uint32(deep[root+4+28:]))
+	binary.LittleEndian.PutUint32(deep[list+4+4:], uint32(root-4096))
+	var ids []uint32
+	for id := range uint32(2000) {
+		ids = append(ids, 1000+id)
+	}
+	for name, hive := range map[string][]byte{
+		"a large hive": regftest.Build(regf.Key{
+			Path: "a", Values: []regf.Value{{Name: "v", Type: 3, Data: make([]byte, 30<<20)}},
+		}),
+		"a key in itself": deep,
+		"a large group":   regftest.Build(samtest.Administrators(ids...)),
+	} {
+		var a sam.Accounts
+		var err error
+		for range 256 {
+			if err = a.Apply(hive); err != nil {
+				break
+			}
+		}
+		if !errors.Is(err, regf.ErrTooLarge) {
+			t.Errorf("%s, 256 times: %v", name, err)
+		}
 	}
 }
