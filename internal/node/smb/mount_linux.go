@@ -47,6 +47,7 @@ func makeMount(device *os.File, source string) (*os.File, error) {
 		{"rootmode", "40000"},
 		{"user_id", "0"},
 		{"group_id", "0"},
+		{"max_read", strconv.Itoa(mostRead)},
 	} {
 		if err := unix.FsconfigSetString(made, o[0], o[1]); err != nil {
 			return nil, fmt.Errorf("set %s: %w", o[0], err)

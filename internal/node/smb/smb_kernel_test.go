@@ -245,6 +245,7 @@ func checkStatus(t *testing.T, process string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	checkHidden(t, process)
 	for _, line := range []string{
 		"Uid:\t65531\t65531\t65531\t65531\n", "Gid:\t65531\t65531\t65531\t65531\n", "CapEff:\t0000000000000000\n",
 		"CapPrm:\t0000000000000000\n", "NoNewPrivs:\t1\n", "Groups:\t \n",

@@ -81,7 +81,7 @@ const filesFD = deviceFD + 1
 
 // KeepTree is a process that keeps a Tree, as a user without rights. It reads the Names from in.
 func KeepTree(in io.Reader) error {
-	if err := boundMemory(); err != nil {
+	if err := settle(); err != nil {
 		return err
 	}
 	t := &tree{files: filesFD, shares: map[string]*share{}}

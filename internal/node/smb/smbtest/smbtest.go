@@ -172,3 +172,10 @@ func (s *Server) Stop() {
 	_ = s.cmd.Wait()
 	s.cmd = nil
 }
+
+// Pause has the server answer nobody until resume.
+func (s *Server) Pause() (resume func()) {
+	group := -s.cmd.Process.Pid
+	_ = syscall.Kill(group, syscall.SIGSTOP)
+	return func() { _ = syscall.Kill(group, syscall.SIGCONT) }
+}
