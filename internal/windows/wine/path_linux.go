@@ -3,6 +3,7 @@ package wine
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -260,6 +261,9 @@ func openat(dir int, name string, flags uint64) (int, error) {
 	}
 }
 
+// mostNames is how many names of a folder are read at once: a container may make as many as there is room for.
+const mostNames = 1024
+
 // openEntry opens an entry of a folder by O_PATH: name, or else the first that differs by case alone. It returns the
 // name on disk.
 func openEntry(dir int, name string) (string, int, error) {
@@ -272,19 +276,24 @@ func openEntry(dir int, name string) (string, int, error) {
 		return "", -1, err
 	}
 	folder := os.NewFile(uintptr(list), name)
-	names, err := folder.Readdirnames(-1)
-	if err = errors.Join(err, folder.Close()); err != nil {
-		return "", -1, err
-	}
-	for _, n := range names {
-		if !strings.EqualFold(n, name) {
-			continue
+	defer folder.Close()
+	for {
+		names, err := folder.Readdirnames(mostNames)
+		for _, n := range names {
+			if !strings.EqualFold(n, name) {
+				continue
+			}
+			if fd, err := openat(dir, n, unix.O_PATH); !errors.Is(err, unix.ENOENT) {
+				return n, fd, err
+			}
 		}
-		if fd, err := openat(dir, n, unix.O_PATH); !errors.Is(err, unix.ENOENT) {
-			return n, fd, err
+		if errors.Is(err, io.EOF) {
+			err = unix.ENOENT
+		}
+		if err != nil {
+			return "", -1, err
 		}
 	}
-	return "", -1, unix.ENOENT
 }
 
 // readLink returns the text of an open link.
