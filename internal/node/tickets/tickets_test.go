@@ -37,19 +37,19 @@ func webApp1(t *testing.T) credspec.Spec {
 }
 
 // writeKeytab writes a keytab with a key of an account.
-func writeKeytab(t *testing.T, kind int32, mode os.FileMode) string {
-	t.Helper()
+func writeKeytab(tb testing.TB, kind int32, mode os.FileMode) string {
+	tb.Helper()
 	kt := keytab.New()
 	if err := kt.AddEntry("webapp1$", "CONTOSO.COM", "secret", time.Now(), 1, kind); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	data, err := kt.Marshal()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "keytab")
+	path := filepath.Join(tb.TempDir(), "keytab")
 	if err := os.WriteFile(path, data, mode); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return path
 }
