@@ -2,8 +2,10 @@ package tickets
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"net"
+	"runtime"
 	"testing"
 	"time"
 
@@ -45,9 +47,9 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// FuzzService: whatever a container puts in the place of its ticket and of its configuration, and whatever a controller
-// that it names answers, it gets an error.
-func FuzzService(f *testing.F) {
+// someCache is a credential cache with a ticket, and where it says how many addresses the ticket has.
+func someCache(tb testing.TB) (cache []byte, addresses int) {
+	tb.Helper()
 	w := &writer{b: []byte{5, 4, 0, 0}}
 	tgt := types.NewPrincipalName(2, "krbtgt/CONTOSO.COM")
 	w.principal("CONTOSO.COM", types.NewPrincipalName(1, "webapp1$"))
@@ -55,19 +57,49 @@ func FuzzService(f *testing.F) {
 	rep.DecryptedEncPart.SRealm, rep.DecryptedEncPart.SName = "CONTOSO.COM", tgt
 	rep.DecryptedEncPart.Key = types.EncryptionKey{KeyType: etypeID.AES256_CTS_HMAC_SHA1_96, KeyValue: make([]byte, 32)}
 	rep.Ticket = messages.Ticket{TktVNO: 5, Realm: "CONTOSO.COM", SName: tgt}
-	if err := w.credential(rep); err != nil {
-		f.Fatal(err)
+	ticket, err := rep.Ticket.Marshal()
+	if err != nil {
+		tb.Fatal(err)
 	}
+	if err := w.credential(rep); err != nil {
+		tb.Fatal(err)
+	}
+	const behind = 4 + 4 + 4 + 4 // the number of authorization data, and the lengths of both tickets
+	return w.b, len(w.b) - len(ticket) - behind
+}
+
+// TestManyAddresses: a cache that says that it has more than it has takes no memory.
+func TestManyAddresses(t *testing.T) {
+	cache, at := someCache(t)
+	if _, err := grantingTicket(cache); err != nil {
+		t.Fatal(err)
+	}
+	binary.BigEndian.PutUint32(cache[at:], 0x0fff_ffff)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := grantingTicket(cache); err == nil {
+		t.Error("the cache was read")
+	}
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > 1<<20 {
+		t.Errorf("it took %d MiB", took>>20)
+	}
+}
+
+// FuzzService: whatever a container puts in the place of its ticket and of its configuration, and whatever a controller
+// that it names answers, it gets an error.
+func FuzzService(f *testing.F) {
+	whole, _ := someCache(f)
 	const config = "[libdefaults]\n default_realm = CONTOSO.COM\n[realms]\n CONTOSO.COM = {\n  kdc = 10.0.0.5\n }\n"
-	f.Add(w.b, []byte(config), []byte{0x7e, 2, 0x30, 0})
-	f.Add(w.b, []byte(config+"[domain_realm]\n .x = Y\n"), []byte{0x6d, 2, 0x30, 0})
+	f.Add(whole, []byte(config), []byte{0x7e, 2, 0x30, 0})
+	f.Add(whole, []byte(config+"[domain_realm]\n .x = Y\n"), []byte{0x6d, 2, 0x30, 0})
 	f.Add([]byte{5, 4, 0, 0}, []byte("include /etc/passwd\n[realms]\n A = {\n"), []byte{})
 	f.Fuzz(func(t *testing.T, cache, text, answer []byte) {
-		dial := func(_ context.Context, _, address string) (net.Conn, error) {
+		dial := func(ctx context.Context, _, address string) (net.Conn, error) {
 			if len(address) > 4096 {
 				return nil, errors.New("no such address")
 			}
-			return keysOf("", says(answer)).Dial(t.Context(), "tcp", "10.0.0.5:88")
+			return keysOf("", says(answer)).Dial(ctx, "tcp", "10.0.0.5:88")
 		}
 		ended(t, func() {
 			_, err := Service(t.Context(), cache, text, "cifs/files.contoso.com", dial)

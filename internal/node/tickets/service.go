@@ -70,6 +70,10 @@ type granting struct {
 }
 
 func grantingTicket(cache []byte) (g granting, err error) {
+	// First by a reader that makes no room for what is not there: the container may have written the cache.
+	if _, err := credspec.ParseCache(cache); err != nil {
+		return granting{}, errors.New("the container's credential cache is none")
+	}
 	var c credentials.CCache
 	if err := c.Unmarshal(cache); err != nil {
 		return granting{}, errors.New("the container's credential cache is none")

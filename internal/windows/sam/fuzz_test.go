@@ -23,7 +23,9 @@ func FuzzApply(f *testing.F) {
 		}
 		names := []string{name}
 		_ = regf.Walk(hive, func(k regf.Key) error {
-			names = append(names, k.Path[strings.LastIndexByte(k.Path, '\\')+1:])
+			if names = append(names, k.Path[strings.LastIndexByte(k.Path, '\\')+1:]); len(names) > 1000 {
+				return regf.ErrTooLarge
+			}
 			return nil
 		})
 		for _, name := range names {
