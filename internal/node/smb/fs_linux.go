@@ -7,6 +7,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,6 +26,11 @@ type node struct {
 
 	share *share
 	top   *fs.Inode
+
+	// counted: it is one of share.known.
+	counted atomic.Bool
+	// open is how often the file is open.
+	open atomic.Int32
 }
 
 // The operations that the kernel finds.
@@ -40,6 +46,8 @@ var (
 	_ fs.NodeRmdirer   = (*node)(nil)
 	_ fs.NodeRenamer   = (*node)(nil)
 	_ fs.NodeStatfser  = (*node)(nil)
+
+	_ fs.NodeOnForgetter = (*node)(nil)
 )
 
 // at is the node's path in the share, or that of an entry in it.
@@ -80,7 +88,7 @@ func (n *node) child(ctx context.Context, info os.FileInfo, out *fuse.EntryOut) 
 	fill(info, &out.Attr)
 	out.SetEntryTimeout(cached)
 	out.SetAttrTimeout(cached)
-	return n.NewInode(ctx, &node{share: n.share, top: n.top}, fs.StableAttr{Mode: out.Mode & syscall.S_IFMT})
+	return n.NewInode(ctx, n.made(), fs.StableAttr{Mode: out.Mode & syscall.S_IFMT})
 }
 
 // Lookup finds an entry of a folder.
@@ -279,7 +287,7 @@ func (n *node) Create(ctx context.Context, name string, flags, mode uint32, out 
 	if errno != 0 {
 		return nil, nil, 0, errno
 	}
-	child := &node{share: n.share, top: n.top}
+	child := n.made()
 	f := &file{node: child, flags: int(flags) & (os.O_RDONLY | os.O_WRONLY | os.O_RDWR)}
 	if errno := f.open(ctx, at, f.flags|os.O_CREATE|int(flags)&(os.O_TRUNC|os.O_EXCL)); errno != 0 {
 		return nil, nil, 0, errno
@@ -328,6 +336,9 @@ func (f *file) open(ctx context.Context, at string, flags int) syscall.Errno {
 		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
+		if f.handle == nil {
+			f.node.open.Add(1)
+		}
 		f.handle, f.number = handle, f.node.share.current()
 		return nil
 	})
@@ -395,5 +406,6 @@ func (f *file) Release(context.Context) syscall.Errno {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	_ = f.handle.Close() // of a connection that is lost, nothing is open
+	f.node.open.Add(-1)
 	return 0
 }

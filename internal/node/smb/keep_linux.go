@@ -47,7 +47,7 @@ func Keep(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := input.Decode(&target); err != nil {
 		return fmt.Errorf("read what to connect to: %w", err)
 	}
-	s := &share{target: target, way: target.byPassword()}
+	s := &share{target: target, way: target.byPassword(), known: known{most: mostKnown}}
 	answer := smbmapping.Answer{}
 	_, _, err := s.connection(ctx)
 	if err != nil {

@@ -63,6 +63,7 @@ func (t Target) byPassword() way {
 type share struct {
 	target Target
 	way    way
+	known  known
 
 	mu     sync.Mutex
 	conn   io.Closer

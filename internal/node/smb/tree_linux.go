@@ -132,6 +132,7 @@ func (t *tree) find(server, name string) (*share, syscall.Errno) {
 		return nil, syscall.EMFILE
 	}
 	s := &share{
+		known:  known{most: mostKnown},
 		target: Target{Server: server, Share: name, Integrity: true},
 		way: way{
 			dial:  t.names.dial,
