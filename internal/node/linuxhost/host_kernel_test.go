@@ -62,7 +62,7 @@ func up(t *testing.T) linuxhost.Host {
 		Name:   "linux-1",
 		Netns:  filepath.Join(dir, "netns"),
 		Root:   filepath.Join(dir, "root"),
-		RunDir: filepath.Join(dir, "run"),
+		RunDir: filepath.Join(dir, "nodes", "linux-1"),
 		Cgroup: fmt.Sprintf("/mullion-test-%d/linux-1", os.Getpid()),
 		Binds:  []linuxhost.Bind{{Source: shown, Target: "/opt/shown"}},
 	}
@@ -84,6 +84,11 @@ func up(t *testing.T) linuxhost.Host {
 	})
 	if err := h.Ensure(t.Context(), program(t)); err != nil {
 		t.Fatal(err)
+	}
+	for _, own := range []string{h.RunDir, filepath.Dir(h.RunDir)} { // where sockets of the host are, and of its pods
+		if info, err := os.Stat(own); err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("other users of the machine get into %s: %v, %v", own, info.Mode(), err)
+		}
 	}
 	return h
 }

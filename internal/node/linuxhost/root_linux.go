@@ -38,6 +38,10 @@ func tunables() map[string]string {
 // makeRoot makes the folders of the root that are kept on disk. Pods with a hostPath volume write to the root: a link
 // in the place of one of its folders is removed, and nothing is made through links that lead out of it.
 func (h Host) makeRoot() error {
+	// The host's /run is for users of the host and its pods, whose sockets are there, and not for those of the machine.
+	if err := errors.Join(os.MkdirAll(h.RunDir, 0o700), os.Chmod(h.RunDir, 0o700)); err != nil {
+		return err
+	}
 	for _, dir := range []string{h.Root, Run(h.RunDir)} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
