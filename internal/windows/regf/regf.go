@@ -23,8 +23,8 @@ const (
 	maxValues = 1_000_000
 	maxDepth  = 512 // that of Windows
 	maxName   = 512 // bytes of a key's name; Windows allows 255 characters
-	// maxData is the sum of all values' data and of all paths, which the file does not bound: values may share their
-	// data, and a key may have many places.
+	// maxData is the sum of all values' names and data and of all paths, which the file does not bound: a value and a key
+	// may have many places, and values may share their data.
 	maxData = MaxSize
 )
 
@@ -172,6 +172,9 @@ func (h *hive) walk(offset uint32, parent string, depth int, visit func(Key) err
 
 // nameOf is the name of a key, if it is one that a key can have.
 func nameOf(node []byte) (string, bool) {
+	if u16(node, 72) > maxName {
+		return "", false
+	}
 	name, err := text(node[keyNode:], u16(node, 72), u16(node, 2)&keyASCII != 0)
 	return name, err == nil && len(name) <= maxName && name != "" && !strings.ContainsAny(name, "\\\x00")
 }
@@ -241,6 +244,9 @@ func (h *hive) value(offset uint32) (Value, error) {
 		return Value{}, fmt.Errorf("cell at %#x is no value: %w", offset, ErrFormat)
 	}
 	flags := u16(cell, 16)
+	if h.data += u16(cell, 2); h.data > maxData {
+		return Value{}, ErrTooLarge
+	}
 	name, err := text(cell[keyValue:], u16(cell, 2), flags&valueASCII != 0)
 	if err != nil {
 		return Value{}, fmt.Errorf("name of the value at %#x: %w", offset, err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -156,4 +157,28 @@ func FuzzWalk(f *testing.F) {
 			t.Errorf("%v, %d keys deep", err, depth)
 		}
 	})
+}
+
+// TestLongNames: a value with a long name that a list has many times, and keys with one, take no memory without bound.
+func TestLongNames(t *testing.T) {
+	const times = 10_000
+	values := []regf.Value{{Name: strings.Repeat("n", 60_000), Type: 4, Data: []byte{1}}}
+	for i := range times {
+		values = append(values, regf.Value{Name: fmt.Sprint(i), Type: 4, Data: []byte{1}})
+	}
+	file := regftest.Build(regf.Key{Path: "a", Values: values})
+	u32 := func(at int) int { return int(binary.LittleEndian.Uint32(file[at:])) }
+	root := 4096 + u32(36) + 4
+	key := 4096 + u32(4096+u32(root+28)+4+4) + 4 // the first of the root's list
+	list := 4096 + u32(key+40) + 4
+	for i := range times {
+		copy(file[list+4*i:], file[list:list+4])
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	err := regf.Walk(file, none)
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, regf.ErrTooLarge) || took > 1<<30 {
+		t.Errorf("%v, with %d MiB of a file of %d KiB", err, took>>20, len(file)>>10)
+	}
 }
