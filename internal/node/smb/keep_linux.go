@@ -8,15 +8,14 @@ import (
 	"io"
 	"net"
 	"os"
-	"runtime/debug"
 	"strconv"
 	"time"
 
 	smb2 "github.com/cloudsoda/go-smb2"
 	"github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
-	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/node/keeper"
 	"mullion.dev/mullion/internal/windows/smbmapping"
 )
 
@@ -24,22 +23,10 @@ import (
 // whom the process belongs.
 const KeepCommand = "keep-share"
 
-// deviceFD is the descriptor by which the kernel asks for the share.
-const deviceFD = 3
-
-// mostMemory bounds the memory of a process that keeps shares, in bytes: a server can answer without end. A container
-// has at most 4096 threads, and what all of them ask for at once must have room, or one would end the share for others:
-// mostRead is the most that a request reads, mostWritten what requests to write have in all.
-const (
-	mostMemory  = 1 << 30
-	mostRead    = 128 << 10
-	mostWritten = 128 << 20
-)
-
 // Keep is a process that keeps a mapping, as a user without rights. It reads the Target from in, connects, and answers
 // on out. When it reads that the share is mounted, it serves it by its descriptor 3, until it is unmounted everywhere.
 func Keep(ctx context.Context, in io.Reader, out io.Writer) error {
-	if err := settle(); err != nil {
+	if err := keeper.Settle(); err != nil {
 		return err
 	}
 	input := json.NewDecoder(in)
@@ -69,27 +56,14 @@ func Keep(ctx context.Context, in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// settle bounds the memory of this process, and hides it from others of its user, which keep shares too.
-func settle() error {
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		return fmt.Errorf("hide the memory: %w", err)
-	}
-	debug.SetMemoryLimit(mostMemory / 4 * 3) // what is let go of is collected before the bound is met
-	limit := unix.Rlimit{Cur: mostMemory, Max: mostMemory}
-	if err := unix.Setrlimit(unix.RLIMIT_DATA, &limit); err != nil {
-		return fmt.Errorf("bound the memory: %w", err)
-	}
-	return nil
-}
-
-// serve answers the kernel, which asks by deviceFD. timeout is how long it believes what says no time of its own.
+// serve answers the kernel, which asks by keeper.DeviceFD. timeout is how long it believes what says no time of its own.
 func serve(root fs.InodeEmbedder, timeout time.Duration) (*fuse.Server, error) {
-	return fs.Mount("/dev/fd/"+strconv.Itoa(deviceFD), root, &fs.Options{
+	return fs.Mount("/dev/fd/"+strconv.Itoa(keeper.DeviceFD), root, &fs.Options{
 		EntryTimeout: &timeout,
 		AttrTimeout:  &timeout,
 		MountOptions: fuse.MountOptions{
 			MaxWrite:                1 << 20,
-			MaxInflightRequestBytes: mostWritten,
+			MaxInflightRequestBytes: keeper.MostWritten,
 			DisableXAttrs:           true,
 			DisableReadDirPlus:      true, // asks the server for each entry once more
 			Name:                    "smb",

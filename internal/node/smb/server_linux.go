@@ -18,6 +18,7 @@ import (
 	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/node/keeper"
 	"mullion.dev/mullion/internal/windows/smbmapping"
 	"mullion.dev/mullion/internal/windows/wine"
 )
@@ -29,6 +30,12 @@ const mostMappings = 64
 const (
 	makeTimeout = time.Minute
 	lookTimeout = 2 * time.Second
+)
+
+// kind is that of the file systems, fsType what the kernel says of it.
+const (
+	kind   = "smb"
+	fsType = "fuse." + kind
 )
 
 // Server makes, lists and removes the mappings of a host.
@@ -259,17 +266,17 @@ func (s *Server) openFolder(place string) (*os.File, error) {
 
 // start starts the process that keeps the mapping, and mounts the share when it is connected.
 func (s *Server) start(ctx context.Context, target Target, folder *os.File) (answer smbmapping.Answer, err error) {
-	device, err := openDevice()
+	device, err := keeper.OpenDevice()
 	if err != nil {
 		return answer, err
 	}
 	defer device.Close() // the process has it then; when that ends, who uses the share gets errors
-	kept, input, output, err := keeper{
-		program: s.Program,
-		command: KeepCommand,
-		name:    filepath.Join(s.Folder, target.Server, target.Share),
-		files:   []*os.File{device},
-	}.start(ctx)
+	kept, input, output, err := keeper.Process{
+		Program: s.Program,
+		Command: KeepCommand,
+		Name:    filepath.Join(s.Folder, target.Server, target.Share),
+		Files:   []*os.File{device},
+	}.Start(ctx)
 	if err != nil {
 		return answer, fmt.Errorf("start what keeps the mapping: %w", err)
 	}
@@ -286,7 +293,7 @@ func (s *Server) start(ctx context.Context, target Target, folder *os.File) (ans
 		return answer, nil
 	}
 	source := `\\` + target.Server + `\` + target.Share
-	if err := mountOver(folder, device, source); err != nil {
+	if err := keeper.MountOver(folder, device, source, kind); err != nil {
 		return answer, fmt.Errorf("mount %s: %w", source, err)
 	}
 	return answer, say.Encode(true)

@@ -17,6 +17,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/node/keeper"
 	"mullion.dev/mullion/internal/node/tickets"
 	"mullion.dev/mullion/internal/windows/credspec"
 	"mullion.dev/mullion/internal/windows/smbmapping"
@@ -44,12 +45,12 @@ type Tree struct {
 // Mount starts the process that keeps the tree, and returns the root of its mount, which is attached nowhere. The
 // process ends when that is closed and the tree is mounted nowhere. When it is killed, who uses the tree gets errors.
 func (t Tree) Mount(ctx context.Context) (_ *os.File, err error) {
-	device, err := openDevice()
+	device, err := keeper.OpenDevice()
 	if err != nil {
 		return nil, err
 	}
 	defer device.Close()
-	mount, err := makeMount(device, "smb")
+	mount, err := keeper.MakeMount(device, "smb", kind)
 	if err != nil {
 		return nil, fmt.Errorf("mount SMB shares: %w", err)
 	}
@@ -63,13 +64,13 @@ func (t Tree) Mount(ctx context.Context) (_ *os.File, err error) {
 		return nil, err
 	}
 	defer files.Close()
-	_, input, output, err := keeper{
-		program: t.Program,
-		command: KeepTreeCommand,
-		name:    t.Container,
-		files:   []*os.File{device, files},
-		netns:   t.NetNS,
-	}.start(ctx)
+	_, input, output, err := keeper.Process{
+		Program: t.Program,
+		Command: KeepTreeCommand,
+		Name:    t.Container,
+		Files:   []*os.File{device, files},
+		Netns:   t.NetNS,
+	}.Start(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("start what keeps SMB shares: %w", err)
 	}
@@ -77,11 +78,11 @@ func (t Tree) Mount(ctx context.Context) (_ *os.File, err error) {
 }
 
 // filesFD is the descriptor of Tree.Files.
-const filesFD = deviceFD + 1
+const filesFD = keeper.DeviceFD + 1
 
 // KeepTree is a process that keeps a Tree, as a user without rights. It reads the Names from in.
 func KeepTree(in io.Reader) error {
-	if err := settle(); err != nil {
+	if err := keeper.Settle(); err != nil {
 		return err
 	}
 	t := &tree{files: filesFD, shares: map[string]*share{}}

@@ -1,4 +1,4 @@
-package smb
+package keeper
 
 import (
 	"errors"
@@ -9,11 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fsType is what the kernel says that the mounts are.
-const fsType = "fuse.smb"
-
-// openDevice opens the descriptor by which a share is served.
-func openDevice() (*os.File, error) {
+// OpenDevice opens the descriptor by which a file system is served.
+func OpenDevice() (*os.File, error) {
 	fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0) // not os.OpenFile, which would poll it
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: "/dev/fuse", Err: err}
@@ -21,9 +18,9 @@ func openDevice() (*os.File, error) {
 	return os.NewFile(uintptr(fd), "/dev/fuse"), nil
 }
 
-// mountOver mounts a share, which is served by device, over an open folder.
-func mountOver(folder, device *os.File, source string) error {
-	mount, err := makeMount(device, source)
+// MountOver mounts a file system, which is served by device, over an open folder. The kernel says that it is fuse.KIND.
+func MountOver(folder, device *os.File, source, kind string) error {
+	mount, err := MakeMount(device, source, kind)
 	if err != nil {
 		return err
 	}
@@ -32,9 +29,9 @@ func mountOver(folder, device *os.File, source string) error {
 		unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
 }
 
-// makeMount makes a mount of what device serves and returns its root. It is attached nowhere yet, and ends with that
+// MakeMount makes a mount of what device serves and returns its root. It is attached nowhere yet, and ends with that
 // file unless it is attached.
-func makeMount(device *os.File, source string) (*os.File, error) {
+func MakeMount(device *os.File, source, kind string) (*os.File, error) {
 	made, err := unix.Fsopen("fuse", unix.FSOPEN_CLOEXEC)
 	if err != nil {
 		return nil, err
@@ -42,7 +39,7 @@ func makeMount(device *os.File, source string) (*os.File, error) {
 	defer unix.Close(made)
 	for _, o := range [][2]string{
 		{"source", source},
-		{"subtype", "smb"},
+		{"subtype", kind},
 		{"fd", strconv.Itoa(int(device.Fd()))},
 		{"rootmode", "40000"},
 		{"user_id", "0"},
