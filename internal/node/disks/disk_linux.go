@@ -23,7 +23,11 @@ type disk struct {
 }
 
 func (s *Server) open(r *record) (disk, error) {
-	f, err := os.OpenFile(s.file(*r), os.O_RDWR, 0)
+	mode := os.O_RDWR
+	if s.remote[r.Remote].ReadOnly {
+		mode = os.O_RDONLY
+	}
+	f, err := os.OpenFile(s.file(*r), mode, 0)
 	if err != nil {
 		return disk{}, fmt.Errorf("open the disk: %w", err)
 	}
@@ -48,6 +52,11 @@ func (d disk) describe(ctx context.Context, to *hostdisk.Disk) error {
 	to.GUID = strings.ToLower(t.GUID)
 	for _, entry := range t.Partitions {
 		p := partOf(t, entry, to.Size)
+		if err := d.own(p.GUID); err != nil {
+			p.Fault, p.Type = err.Error(), "Unknown"
+			to.Partitions = append(to.Partitions, p)
+			continue
+		}
 		p.Paths = slices.Clone(d.state.Paths[p.GUID])
 		if err := d.describeVolume(ctx, &p); err != nil {
 			p.Fault = err.Error()
@@ -105,6 +114,7 @@ func (d disk) remove() error {
 		return err
 	}
 	gone := *d.record
+	d.disown(gone.Number)
 	d.state.Disks = slices.DeleteFunc(d.state.Disks, func(r record) bool { return r.Number == gone.Number })
 	if err := d.save(); err != nil {
 		return err
@@ -127,6 +137,9 @@ func (d disk) closeAll(forget bool) error {
 		return err
 	}
 	for _, entry := range t.Partitions {
+		if d.own(strings.ToLower(entry.GUID)) != nil {
+			continue
+		}
 		if err := d.closeVolume(partOf(t, entry, size), forget); err != nil {
 			return err
 		}
@@ -156,7 +169,7 @@ func (d disk) set(ctx context.Context, r hostdisk.Request) error {
 		d.record.Offline = *r.Offline
 	}
 	if r.ReadOnly != nil {
-		d.record.ReadOnly = *r.ReadOnly
+		d.record.ReadOnly = *r.ReadOnly || d.remote[d.record.Remote].ReadOnly
 	}
 	if *d.record == was {
 		return nil
@@ -211,6 +224,9 @@ func (d disk) changeTable(ctx context.Context, r hostdisk.Request) (uint32, erro
 		return 0, refused(5, fmt.Sprintf("Disk %d has no partition %d.", r.Disk, r.Partition))
 	}
 	p := partOf(t, t.Partitions[i], size)
+	if err := d.own(p.GUID); err != nil {
+		return 0, err
+	}
 	p.Paths = d.state.Paths[p.GUID]
 	if p.Type != "Basic" && r.Do != hostdisk.Delete {
 		return 0, refused(41006, "A parameter is not valid for this type of partition.")

@@ -42,8 +42,10 @@ type Server struct {
 	Prefix string
 	Log    *slog.Logger
 
-	mu    sync.Mutex // one request at a time
-	state state
+	mu     sync.Mutex // one request at a time
+	state  state
+	remote map[string]Remote // those that are there, by their keys
+	owners map[string]uint32 // the disks that partitions are of, by their GUIDs
 }
 
 // Open reads which disks there are, and mounts their volumes. A volume that cannot be mounted is only logged.
@@ -57,7 +59,8 @@ func (s *Server) Open(ctx context.Context) error {
 	if s.state, err = load(s.Dir); err != nil {
 		return err
 	}
-	for _, r := range s.state.Disks {
+	s.remote, s.owners = map[string]Remote{}, map[string]uint32{}
+	for _, r := range s.there() {
 		if d := s.describe(ctx, r); d.Fault != "" {
 			s.Log.Error("disk of the host", "number", d.Number, "error", d.Fault)
 		}
@@ -104,7 +107,7 @@ func (s *Server) answer(ctx context.Context, conn io.Reader, operator bool) (a h
 		a.Error, a.Code = answerOf(err)
 		return a
 	}
-	for _, r := range s.state.Disks {
+	for _, r := range s.there() {
 		a.Disks = append(a.Disks, s.describe(ctx, r))
 	}
 	return a
@@ -119,8 +122,11 @@ func (s *Server) carryOut(ctx context.Context, r hostdisk.Request) (uint32, erro
 		return s.attachDisk(r)
 	}
 	i := slices.IndexFunc(s.state.Disks, func(d record) bool { return d.Number == r.Disk })
-	if i < 0 {
+	if i < 0 || !s.has(s.state.Disks[i]) {
 		return 0, refused(5, fmt.Sprintf("The host has no disk %d.", r.Disk))
+	}
+	if err := s.usable(ctx, s.state.Disks[i], r.Do); err != nil {
+		return 0, err
 	}
 	d, err := s.open(&s.state.Disks[i])
 	if err != nil {
@@ -176,7 +182,12 @@ func (s *Server) attachDisk(r hostdisk.Request) (uint32, error) {
 	return made.Number, nil
 }
 
-func (s *Server) file(r record) string { return filepath.Join(s.Dir, r.Serial+".img") }
+func (s *Server) file(r record) string {
+	if r.Remote != "" {
+		return s.remote[r.Remote].File
+	}
+	return filepath.Join(s.Dir, r.Serial+".img")
+}
 
 // describe is a disk as it is now. Its volumes are mounted, if they are not.
 func (s *Server) describe(ctx context.Context, r record) hostdisk.Disk {
@@ -186,10 +197,15 @@ func (s *Server) describe(ctx context.Context, r record) hostdisk.Disk {
 		Offline:  r.Offline,
 		ReadOnly: r.ReadOnly,
 	}
+	if r.Remote != "" {
+		if s.remote[r.Remote].describe(ctx, &d); d.Fault != "" {
+			return d
+		}
+	}
 	opened, err := s.open(&r)
 	if err == nil {
 		defer opened.file.Close()
-		err = errors.Join(s.nameDisk(r), opened.describe(ctx, &d))
+		err = errors.Join(s.nameDisk(r, d.ID), opened.describe(ctx, &d))
 	}
 	if err != nil {
 		d.Fault = err.Error()
@@ -234,9 +250,8 @@ func (s *Server) link(target string, names ...string) error {
 func device(r record) string { return fmt.Sprintf("physicaldrive%d", r.Number) }
 
 // nameDisk gives the disk the name by which programs open it.
-func (s *Server) nameDisk(r record) error {
-	return errors.Join(s.link(device(r), device(r)),
-		s.write(device(r), fmt.Sprintf("%d %s", r.Number, identifier(r.Serial))))
+func (s *Server) nameDisk(r record, id string) error {
+	return errors.Join(s.link(device(r), device(r)), s.write(device(r), fmt.Sprintf("%d %s", r.Number, id)))
 }
 
 // name gives the volume the name by which Wine finds \\?\Volume{GUID}\, and its drive letter.

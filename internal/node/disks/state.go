@@ -23,9 +23,11 @@ type state struct {
 	Paths map[string][]string `json:"paths,omitempty"`
 }
 
-// record is a disk. Its file is in the folder, called by the serial number.
+// record is a disk. Its file is in the folder, called by the serial number, unless it is a remote one.
 type record struct {
-	Number   uint32 `json:"number"`
+	Number uint32 `json:"number"`
+	// Remote is the key of a remote disk.
+	Remote   string `json:"remote,omitempty"`
 	Serial   string `json:"serial"`
 	Name     string `json:"name"`
 	Offline  bool   `json:"offline,omitempty"`

@@ -105,9 +105,25 @@ func (v volume) mounted() (bool, error) {
 	return here.Dev != above.Dev, nil
 }
 
+// live reports whether what is mounted is of the disk as it is now, and unmounts it otherwise: a remote disk has come
+// back.
+func (v volume) live() (bool, error) {
+	device, err := attached(v.disk, v.part.Offset)
+	if err != nil {
+		return false, err
+	}
+	if device != nil {
+		return true, device.Close()
+	}
+	return false, unix.Unmount(v.mount, unix.MNT_DETACH)
+}
+
 // open mounts the volume if it is not mounted.
 func (v volume) open() error {
 	there, err := v.mounted()
+	if err == nil && there {
+		there, err = v.live()
+	}
 	if err != nil || there {
 		return err
 	}

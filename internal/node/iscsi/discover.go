@@ -2,13 +2,13 @@ package iscsi
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"mullion.dev/mullion/internal/windows/hostiscsi"
 )
 
 // Target is a target of a portal, with the portals where it is, each with its port.
@@ -22,20 +22,6 @@ const (
 	mostTargets = 1024
 	mostPortals = 16
 )
-
-// targetName is a name of a target or an initiator, in small letters (RFC 7143, 4.2.7). Of the letters of other scripts
-// that it could have, none is taken.
-var targetName = regexp.MustCompile(`^(iqn\.[0-9]{4}-[0-9]{2}\.[a-z0-9][a-z0-9.:-]*|eui\.[0-9a-f]{16}|naa\.[0-9a-f]{16}([0-9a-f]{16})?)$`)
-
-// CleanName is a name as it is sent, or an error for what is none.
-func CleanName(name string) (string, error) {
-	const most = 223
-	small := strings.ToLower(name)
-	if len(name) > most || !targetName.MatchString(small) {
-		return "", fmt.Errorf("%.230q is not the name of an iSCSI target: iqn.YYYY-MM.NAME:…, eui.… or naa.…", name)
-	}
-	return small, nil
-}
 
 // Discover asks a portal for its targets.
 func Discover(ctx context.Context, l Login) ([]Target, error) {
@@ -85,7 +71,7 @@ func targetsOf(pairs []pair) []Target {
 	for _, p := range pairs {
 		switch p.key {
 		case "TargetName":
-			name, err := CleanName(p.value)
+			name, err := hostiscsi.CleanTarget(p.value)
 			if known = err == nil && len(all) < mostTargets; known {
 				all = append(all, Target{Name: name})
 			}
@@ -104,16 +90,11 @@ func portalOf(text string) (string, error) {
 	address, _, _ := strings.Cut(text, ",")
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		host, port = strings.Trim(address, "[]"), strconv.Itoa(Port)
+		host, port = strings.Trim(address, "[]"), strconv.Itoa(hostiscsi.Port)
 	}
-	n, err := strconv.ParseUint(port, 10, 16)
-	if err == nil && (n == 0 || !hostName.MatchString(host) && net.ParseIP(host) == nil) {
-		err = errors.New("no address of a portal")
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return "", err
 	}
+	host, err = hostiscsi.CleanAddress(host)
 	return net.JoinHostPort(host, port), err
 }
-
-// Port is the usual one of portals.
-const Port = 3260
-
-var hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$`)

@@ -103,7 +103,6 @@ func noSilence(_, _ string, c syscall.RawConn) error {
 type negotiation struct {
 	Login
 	*Session
-	tsih uint16
 }
 
 func (n *negotiation) run() error {
@@ -261,7 +260,7 @@ func (n *negotiation) exchange(stage, next byte, transit bool, said []pair) (got
 		p.header[1] = stage << 2
 	}
 	copy(p.header[8:], n.ISID[:])
-	p.header[14], p.header[15] = byte(n.tsih>>8), byte(n.tsih)
+	p.header[14], p.header[15] = byte(n.TSIH>>8), byte(n.TSIH)
 	p.set(24, n.cmdSN)
 	p.set(28, n.expStatSN)
 	var text []byte
@@ -287,7 +286,7 @@ func (n *negotiation) exchange(stage, next byte, transit bool, said []pair) (got
 			if err == nil && on && (!transit || r.header[1]&3 != next) {
 				err = broken("the login goes on to stage %d", r.header[1]&3)
 			}
-			n.tsih = uint16(r.header[14])<<8 | uint16(r.header[15])
+			n.TSIH = uint16(r.header[14])<<8 | uint16(r.header[15])
 			return got, on, err
 		}
 		p.data, p.header[1] = nil, stage<<2

@@ -252,8 +252,8 @@ func naaOf(list []byte) string {
 	return ""
 }
 
-// errPlace says that something is read or written that is not of whole blocks of the disk.
-var errPlace = errors.New("not whole blocks of the disk")
+// ErrPlace says that something is read or written that is not of whole blocks of the disk.
+var ErrPlace = errors.New("not whole blocks of the disk")
 
 // ReadAt and WriteAt read and write at most MostBytes of whole blocks.
 func (s *Session) ReadAt(ctx context.Context, u Unit, to []byte, offset int64) error {
@@ -283,7 +283,7 @@ func (s *Session) WriteAt(ctx context.Context, u Unit, from []byte, offset int64
 func transfer(op byte, u Unit, n int, offset int64) ([]byte, error) {
 	size := int64(n)
 	if offset < 0 || size == 0 || size > MostBytes || offset%u.Block != 0 || size%u.Block != 0 || offset+size > u.Size {
-		return nil, errPlace
+		return nil, ErrPlace
 	}
 	cdb := make([]byte, 16)
 	cdb[0] = op
@@ -307,7 +307,7 @@ func (s *Session) Discard(ctx context.Context, u Unit, offset, size int64) error
 	for size > 0 {
 		n := min(size, mostDiscarded)
 		if offset < 0 || offset%u.Block != 0 || n%u.Block != 0 || offset+n > u.Size {
-			return errPlace
+			return ErrPlace
 		}
 		list := make([]byte, 24)
 		list[1], list[3] = 22, 16

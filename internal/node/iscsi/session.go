@@ -23,6 +23,9 @@ const (
 
 // Session is a session with a target. Commands may be given from many goroutines.
 type Session struct {
+	// TSIH is the target's name of the session.
+	TSIH uint16
+
 	conn   net.Conn
 	reader *bufio.Reader
 	// What was agreed, in bytes: what one message may have; what the target asks for at once; what goes with a command.
@@ -83,6 +86,9 @@ func Dial(ctx context.Context, l Login) (*Session, error) {
 	go s.ask()
 	return s, nil
 }
+
+// LocalAddr is this side's address and port.
+func (s *Session) LocalAddr() net.Addr { return s.conn.LocalAddr() }
 
 // Ended is closed when the session is over; Err says why.
 func (s *Session) Ended() <-chan struct{} { return s.ended }

@@ -31,7 +31,8 @@ type Process struct {
 	// Netns is the path of its network namespace; "" is this process's.
 	Netns string
 	// Disk says that file systems of the kernel lie on what the process serves: the kernel does not have it write other
-	// memory to them while it asks for some of its own, which would wait for itself.
+	// memory to them while it asks for some of its own, which would wait for itself. Where root has not the right to say
+	// so (CAP_SYS_RESOURCE), as in many containers, a machine that is short of memory may stand still.
 	Disk bool
 }
 
@@ -92,7 +93,8 @@ func (k Process) Start(ctx context.Context) (kept *os.Process, input, output *os
 			return err
 		}
 		if k.Disk {
-			if err := unix.Prctl(unix.PR_SET_IO_FLUSHER, 1, 0, 0, 0); err != nil {
+			err := unix.Prctl(unix.PR_SET_IO_FLUSHER, 1, 0, 0, 0)
+			if err != nil && !errors.Is(err, unix.EPERM) {
 				return err
 			}
 		}

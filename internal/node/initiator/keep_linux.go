@@ -1,0 +1,314 @@
+package initiator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"mullion.dev/mullion/internal/node/iscsi"
+	"mullion.dev/mullion/internal/node/keeper"
+)
+
+// KeepCommand and FindCommand are the first arguments of a process that keeps a session, and of one that asks a portal
+// for its targets. The second names the folder of the mount, or the portal.
+const (
+	KeepCommand = "keep-disks"
+	FindCommand = "find-targets"
+)
+
+// Times: how long a process has to ask a portal, or to log in and look at the disks; between two attempts to log in
+// anew.
+const (
+	askTimeout   = 40 * time.Second
+	attemptPause = time.Second
+)
+
+// asked is what a process is told.
+type asked struct {
+	Login iscsi.Login `json:"login"`
+	// Hold is how long who uses the disks waits for a target that does not answer.
+	Hold time.Duration `json:"hold"`
+}
+
+// answered is what a process answers: what is wrong in Windows' words, or what it has found.
+type answered struct {
+	Error   string         `json:"error,omitempty"`
+	Targets []iscsi.Target `json:"targets,omitempty"`
+}
+
+// status is what a process says of its session, in the file of that name.
+type status struct {
+	// Connected says that the target answers; Fault says why it does not.
+	Connected bool         `json:"connected"`
+	Fault     string       `json:"fault,omitempty"`
+	Local     string       `json:"local"` // address and port
+	TSIH      uint16       `json:"tsih"`
+	Units     []iscsi.Unit `json:"units"`
+}
+
+// Find is a process that asks a portal for its targets, as a user without rights. It reads what it is asked from in, and
+// answers on out.
+func Find(ctx context.Context, in io.Reader, out io.Writer) error {
+	if err := keeper.BoundMemory(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	var a asked
+	if err := json.NewDecoder(in).Decode(&a); err != nil {
+		return fmt.Errorf("read what portal to ask: %w", err)
+	}
+	targets, err := iscsi.Discover(ctx, a.Login)
+	answer := answered{Targets: targets}
+	if err != nil {
+		answer.Error = words(err)
+	}
+	return json.NewEncoder(out).Encode(answer)
+}
+
+// Keep is a process that keeps a session, as a user without rights. It reads what it is asked from in, logs in, and
+// answers on out. When it reads that its file system is mounted, it serves it by its descriptor 3 until it is
+// unmounted, and logs out, or until the target has not answered for too long.
+func Keep(ctx context.Context, in io.Reader, out io.Writer) error {
+	if err := keeper.BoundMemory(); err != nil {
+		return err
+	}
+	input := json.NewDecoder(in)
+	k := &kept{lost: make(chan struct{})}
+	if err := input.Decode(&k.asked); err != nil {
+		return fmt.Errorf("read what to log in to: %w", err)
+	}
+	k.changed.L = &k.mu
+	logging, cancel := context.WithTimeout(ctx, askTimeout)
+	err := k.login(logging)
+	cancel()
+	answer := answered{}
+	if err != nil {
+		answer.Error = words(err)
+	}
+	if err := errors.Join(err, json.NewEncoder(out).Encode(answer)); err != nil {
+		return err
+	}
+	var mounted bool
+	if err := input.Decode(&mounted); err != nil || !mounted {
+		return fmt.Errorf("hear that the disks are mounted: %w", err)
+	}
+	server, err := k.serve()
+	if err != nil {
+		return err
+	}
+	unmounted := make(chan struct{})
+	go func() {
+		server.Wait()
+		close(unmounted)
+	}()
+	go k.watch(ctx)
+	select {
+	case <-k.lost: // the kernel gives errors when the process has ended
+		return fmt.Errorf("the session with %s is lost: %w", k.Login.Target, errors.New(k.status().Fault))
+	case <-unmounted:
+	}
+	if s := k.now(); s != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), attemptPause)
+		defer cancel()
+		return s.Logout(ctx)
+	}
+	return nil
+}
+
+// kept is a session that a process keeps, whichever connection it has.
+type kept struct {
+	asked
+	lost chan struct{}
+
+	partial sync.Mutex // one write of less than blocks at a time
+
+	mu      sync.Mutex
+	changed sync.Cond
+	session *iscsi.Session // nil: the target does not answer
+	units   []iscsi.Unit
+	fault   error
+	local   string
+	gone    bool
+}
+
+// login logs in, and looks at the disks. They have to be those of before.
+func (k *kept) login(ctx context.Context) error {
+	s, err := iscsi.Dial(ctx, k.Login)
+	if err != nil {
+		return err
+	}
+	units, err := s.Units(ctx)
+	if err == nil {
+		err = k.take(s, units)
+	}
+	if err != nil {
+		s.Close()
+	}
+	return err
+}
+
+// errOthers says that a target has other disks than before.
+var errOthers = errors.New("the target has other disks than before under the same numbers")
+
+func (k *kept) take(s *iscsi.Session, units []iscsi.Unit) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, was := range k.units {
+		is, found := unitOf(units, was.Number)
+		if !found || is.Serial != was.Serial || is.NAA != was.NAA || is.Block != was.Block || is.Size < was.Size {
+			return errOthers
+		}
+	}
+	k.session, k.units, k.fault = s, units, nil
+	k.local = s.LocalAddr().String()
+	k.changed.Broadcast()
+	return nil
+}
+
+func unitOf(units []iscsi.Unit, number uint32) (iscsi.Unit, bool) {
+	for _, u := range units {
+		if u.Number == number {
+			return u, true
+		}
+	}
+	return iscsi.Unit{}, false
+}
+
+// watch logs in anew when a session is over, until the target has not answered for too long.
+func (k *kept) watch(ctx context.Context) {
+	for {
+		s := k.now()
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.Ended():
+		}
+		k.mu.Lock()
+		k.session, k.fault = nil, s.Err()
+		k.mu.Unlock()
+		if !k.again(ctx) {
+			k.mu.Lock()
+			k.gone = true
+			k.changed.Broadcast()
+			k.mu.Unlock()
+			close(k.lost)
+			return
+		}
+	}
+}
+
+// again logs in anew. It reports whether it did within the time.
+func (k *kept) again(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, k.Hold)
+	defer cancel()
+	for {
+		err := k.login(ctx)
+		if err == nil {
+			return true
+		}
+		k.mu.Lock()
+		k.fault = err
+		k.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(attemptPause):
+		}
+	}
+}
+
+// now is the session as it is; nil: the target does not answer.
+func (k *kept) now() *iscsi.Session {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.session
+}
+
+// wait waits for a session; nil: there will be none.
+func (k *kept) wait(not *iscsi.Session) *iscsi.Session {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for (k.session == nil || k.session == not) && !k.gone {
+		k.changed.Wait()
+	}
+	return k.session
+}
+
+// do does something with a disk, again on the next connection if this one ends meanwhile, as long as who uses the disk
+// has to wait.
+func (k *kept) do(ctx context.Context, number uint32, what func(context.Context, *iscsi.Session, iscsi.Unit) error) error {
+	ctx = context.WithoutCancel(ctx) // that the kernel no longer asks does not end the connection
+	begin := time.Now()
+	var s *iscsi.Session
+	for {
+		if s = k.wait(s); s == nil {
+			return errors.New("the target does not answer")
+		}
+		k.mu.Lock()
+		u, there := unitOf(k.units, number)
+		k.mu.Unlock()
+		if !there {
+			return errOthers
+		}
+		err := what(ctx, s, u)
+		if err == nil || s.Err() == nil || time.Since(begin) > k.Hold {
+			return err
+		}
+	}
+}
+
+// look looks at the disks anew.
+func (k *kept) look(ctx context.Context) {
+	if s := k.now(); s != nil {
+		if units, err := s.Units(ctx); err == nil {
+			_ = k.take(s, units)
+		}
+	}
+}
+
+// status is what the process says.
+func (k *kept) status() status {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	is := status{Connected: k.session != nil, Units: k.units, Local: k.local}
+	if k.fault != nil {
+		is.Fault = words(k.fault)
+	}
+	if k.session != nil {
+		is.TSIH = k.session.TSIH
+	}
+	return is
+}
+
+// words are Windows' words for why a target cannot be used
+// (https://learn.microsoft.com/windows-hardware/drivers/storage/iscsi-status-qualifiers).
+func words(err error) string {
+	var dns *net.DNSError
+	var op *net.OpError
+	switch {
+	case errors.Is(err, iscsi.ErrAuthentication):
+		return "Authentication Failure: " + plain(err)
+	case errors.Is(err, iscsi.ErrNoTarget):
+		return "The target name is not found or is marked as hidden from login."
+	case errors.As(err, &dns) || errors.As(err, &op) || errors.Is(err, context.DeadlineExceeded):
+		return "Connection Failed: " + plain(err)
+	}
+	return "Login Failed: " + plain(err)
+}
+
+// plain is an error in printable letters: a target's words may be in it.
+func plain(err error) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return '?'
+		}
+		return r
+	}, err.Error())
+}

@@ -1,0 +1,383 @@
+package initiator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"mullion.dev/mullion/internal/node/disks"
+	"mullion.dev/mullion/internal/node/iscsi"
+	"mullion.dev/mullion/internal/windows/hostiscsi"
+)
+
+// Limits of a host: each session is a process.
+const (
+	mostPortals  = 64
+	mostSessions = 32
+)
+
+// Hold is how long Windows has who uses a disk wait for a target that does not answer
+// (https://learn.microsoft.com/windows-hardware/drivers/storage/iscsi-initiator-registry-entries: MaxRequestHoldTime).
+const Hold = time.Minute
+
+// requestTimeout bounds a request.
+const requestTimeout = 2 * time.Minute
+
+// Server is the initiator of a host.
+type Server struct {
+	// Dir is the folder of its state.
+	Dir string
+	// Folder is where its file systems are mounted, each at the identifier of its session. Nobody else writes there, and
+	// the host does not see it.
+	Folder string
+	// Name is the initiator's.
+	Name string
+	// Program is a program that calls Keep and Find when its first argument is KeepCommand or FindCommand.
+	Program string
+	// Netns is the path of the network namespace from which targets are reached; "" is this process's.
+	Netns string
+	// Hold is how long who uses a disk waits for a target that does not answer.
+	Hold time.Duration
+	// Disks are the host's, which get those of the sessions.
+	Disks *disks.Server
+	Log   *slog.Logger
+
+	mu    sync.Mutex // not while a target is waited for
+	state state
+	tries map[string]attempts // of sessions that are not there, by their identifiers
+	busy  map[string]bool     // sessions that are being made
+}
+
+// waiting does what waits for a target, while others ask: what it needs of the state it has, and what it finds then may
+// be another.
+func (s *Server) waiting(do func() error) error {
+	s.mu.Unlock()
+	defer s.mu.Lock()
+	return do()
+}
+
+// attempts are those to make a session again.
+type attempts struct {
+	pause time.Duration
+	next  time.Time
+	fault string
+}
+
+// NameOf is the name of the initiator of a host, as Windows has it that nobody has named.
+func NameOf(host string) string { return "iqn.1991-05.com.microsoft:" + host }
+
+// Open reads what there is, and takes over the sessions that live.
+func (s *Server) Open(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tries, s.busy = map[string]attempts{}, map[string]bool{}
+	var err error
+	if err = errors.Join(os.MkdirAll(s.Dir, 0o700), os.MkdirAll(s.Folder, 0o700)); err != nil {
+		return err
+	}
+	if s.state, err = load(s.Dir); err != nil {
+		return err
+	}
+	for _, one := range s.state.Sessions {
+		is, err := s.statusOf(ctx, one, statusFile)
+		if err == nil && one.Ended == "" {
+			s.give(ctx, one, is)
+		}
+	}
+	known := func(key string) bool {
+		return slices.ContainsFunc(s.state.Sessions, func(one session) bool { return strings.HasPrefix(key, one.prefix()) })
+	}
+	return errors.Join(s.Disks.Forget(known), s.sweep(), s.save())
+}
+
+// sweep unmounts what belongs to no session.
+func (s *Server) sweep() error {
+	entries, err := os.ReadDir(s.Folder)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		known := slices.ContainsFunc(s.state.Sessions, func(one session) bool { return one.ID == e.Name() && one.Ended == "" })
+		if !known {
+			err = errors.Join(err, s.unmount(e.Name()))
+		}
+	}
+	return err
+}
+
+// Serve answers on l until ctx ends.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	var open sync.WaitGroup
+	defer open.Wait()
+	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
+	defer stop()
+	for {
+		conn, err := l.Accept()
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		open.Go(func() {
+			defer conn.Close()
+			_ = conn.SetDeadline(time.Now().Add(requestTimeout)) // a socket has deadlines
+			if err := json.NewEncoder(conn).Encode(s.answer(ctx, conn)); err != nil {
+				s.Log.Warn("answer about iSCSI", "error", err)
+			}
+		})
+	}
+}
+
+func (s *Server) answer(ctx context.Context, conn io.Reader) hostiscsi.Answer {
+	request, err := hostiscsi.Hear(conn)
+	if err != nil {
+		return hostiscsi.Answer{Error: "Invalid Parameter: " + err.Error()}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	made, err := s.carryOut(ctx, request)
+	if err != nil {
+		s.Log.Warn("iSCSI", "do", request.Do, "address", request.Address, "target", request.Target, "session", request.Session,
+			"error", err)
+		return hostiscsi.Answer{Error: err.Error()}
+	}
+	a := hostiscsi.Answer{Initiator: s.Name, Session: made}
+	for _, p := range s.state.Portals {
+		a.Portals = append(a.Portals, p.show())
+	}
+	for _, one := range s.state.Sessions {
+		if one.Ended == "" {
+			a.Sessions = append(a.Sessions, s.show(ctx, one))
+		}
+	}
+	return a
+}
+
+func (p portal) show() hostiscsi.Portal {
+	is := hostiscsi.Portal{Address: p.Address, Port: p.Port}
+	for _, t := range p.Targets {
+		is.Targets = append(is.Targets, t.Name)
+	}
+	return is
+}
+
+// show is a session as it is now.
+func (s *Server) show(ctx context.Context, one session) hostiscsi.Session {
+	is := hostiscsi.Session{
+		ID: one.ID + ofSession, Connection: one.ID + ofConnection, Target: one.Target, Address: one.Address, Port: one.Port,
+		ISID: fmt.Sprintf("%x", one.ISID), Authentication: one.Authentication, Persistent: one.Persistent,
+		Fault: s.tries[one.ID].fault,
+	}
+	status, err := s.statusOf(ctx, one, statusFile)
+	if err != nil {
+		return is
+	}
+	is.Connected, is.Fault, is.TSIH = status.Connected, status.Fault, fmt.Sprintf("%x", status.TSIH)
+	if host, port, err := net.SplitHostPort(status.Local); err == nil {
+		n, _ := strconv.ParseUint(port, 10, 16)
+		is.LocalAddress, is.LocalPort = host, uint16(n)
+	}
+	is.Disks = s.Disks.Numbers(s.keys(one, status))
+	return is
+}
+
+// carryOut does what is asked for. It returns the identifier of the session that was made.
+func (s *Server) carryOut(ctx context.Context, r hostiscsi.Request) (string, error) {
+	switch r.Do {
+	case hostiscsi.Get:
+		return "", nil
+	case hostiscsi.AddPortal:
+		return "", s.addPortal(ctx, r)
+	case hostiscsi.UpdatePortal, hostiscsi.RemovePortal:
+		i := s.portalIndex(r.Address, r.Port)
+		if i < 0 {
+			return "", fmt.Errorf("No MSFT_iSCSITargetPortal objects found for %s.", at(r.Address, r.Port)) //nolint:staticcheck // Windows' words
+		}
+		if r.Do == hostiscsi.RemovePortal {
+			s.state.Portals = slices.Delete(s.state.Portals, i, i+1)
+			return "", s.save()
+		}
+		return "", s.discover(ctx, s.state.Portals[i])
+	case hostiscsi.SetSecret:
+		s.state.Secret = r.Secret
+		return "", s.save()
+	case hostiscsi.Connect:
+		return s.connect(ctx, r)
+	}
+	i := slices.IndexFunc(s.state.Sessions, func(one session) bool {
+		return one.Ended == "" && one.ID+ofSession == r.Session
+	})
+	if i < 0 {
+		return "", errors.New("The specified session does not exist.") //nolint:staticcheck // Windows' words
+	}
+	switch r.Do {
+	case hostiscsi.Register, hostiscsi.Unregister:
+		s.state.Sessions[i].Persistent = r.Do == hostiscsi.Register
+		return "", s.save()
+	case hostiscsi.Rescan:
+		is, err := s.statusOf(ctx, s.state.Sessions[i], rescanFile)
+		if err == nil {
+			s.give(ctx, s.state.Sessions[i], is)
+		}
+		return "", err
+	}
+	return "", s.disconnect(ctx, i)
+}
+
+// chapOf is how the initiator proves who it is by a request; nil: it does not.
+func (s *Server) chapOf(r hostiscsi.Request) (*iscsi.CHAP, error) {
+	if r.Authentication == hostiscsi.NoAuthentication {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	chap := &iscsi.CHAP{User: r.User, Secret: r.Secret}
+	if chap.User == "" {
+		chap.User = s.Name
+	}
+	if r.Authentication == hostiscsi.MutualCHAP {
+		if s.state.Secret == "" {
+			return nil, errors.New("Authentication Failure: mutual CHAP needs a secret of the initiator: Set-IscsiChapSecret") //nolint:staticcheck // Windows' words
+		}
+		chap.Mutual = s.state.Secret
+	}
+	return chap, nil
+}
+
+// addPortal asks a portal for its targets and keeps it.
+func (s *Server) addPortal(ctx context.Context, r hostiscsi.Request) error {
+	chap, err := s.chapOf(r)
+	if err != nil {
+		return err
+	}
+	return s.discover(ctx, portal{Address: r.Address, Port: r.Port, CHAP: chap})
+}
+
+func (s *Server) portalIndex(address string, port uint16) int {
+	return slices.IndexFunc(s.state.Portals, func(p portal) bool { return p.Address == address && p.Port == port })
+}
+
+// discover asks a portal for its targets, and keeps it.
+func (s *Server) discover(ctx context.Context, p portal) error {
+	err := s.waiting(func() (err error) {
+		asks := newSession(hostiscsi.Request{Address: p.Address, Port: p.Port})
+		asks.CHAP = p.CHAP
+		p.Targets, err = s.find(ctx, s.login(asks))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	switch i := s.portalIndex(p.Address, p.Port); {
+	case i >= 0:
+		s.state.Portals[i] = p
+	case len(s.state.Portals) >= mostPortals:
+		return fmt.Errorf("Not enough resources: the host has %d portals.", mostPortals) //nolint:staticcheck // Windows' words
+	default:
+		s.state.Portals = append(s.state.Portals, p)
+	}
+	return s.save()
+}
+
+// login is how a session is made.
+func (s *Server) login(one session) iscsi.Login {
+	return iscsi.Login{Portal: one.portal(), Initiator: s.Name, Target: one.Target, ISID: one.ISID, CHAP: one.CHAP}
+}
+
+// connect makes a session with a target.
+func (s *Server) connect(ctx context.Context, r hostiscsi.Request) (string, error) {
+	chap, err := s.chapOf(r)
+	if err != nil {
+		return "", err
+	}
+	if r.Address == "" {
+		if r.Address, r.Port, err = s.portalOf(r.Target); err != nil {
+			return "", err
+		}
+	}
+	same := func(one session) bool {
+		return one.Target == r.Target && one.Address == r.Address && one.Port == r.Port
+	}
+	if slices.ContainsFunc(s.state.Sessions, func(one session) bool { return same(one) && one.Ended == "" }) {
+		return "", errors.New("The target has already been logged in via an iSCSI session.") //nolint:staticcheck // Windows' words
+	}
+	if len(s.state.Sessions) >= mostSessions {
+		return "", fmt.Errorf("Not enough resources: the host has %d sessions.", mostSessions) //nolint:staticcheck // Windows' words
+	}
+	one := newSession(r)
+	one.CHAP = chap
+	// It is known before it is there: whatever is killed, nothing of it is left.
+	s.state.Sessions = append(slices.DeleteFunc(s.state.Sessions, same), one)
+	is, err := s.make(ctx, one)
+	if err != nil {
+		s.state.Sessions = slices.DeleteFunc(s.state.Sessions, func(other session) bool { return other.ID == one.ID })
+		return "", errors.Join(err, s.unmount(one.ID), s.save())
+	}
+	s.Log.Info("iSCSI session", "id", one.ID, "target", one.Target, "portal", one.portal(), "disks", len(is.Units))
+	return one.ID + ofSession, nil
+}
+
+// make makes a session that is known, and gives its disks to the host.
+func (s *Server) make(ctx context.Context, one session) (is status, err error) {
+	if err := s.save(); err != nil {
+		return is, err
+	}
+	s.busy[one.ID] = true
+	err = s.waiting(func() (err error) {
+		is, err = s.start(ctx, one)
+		return err
+	})
+	delete(s.busy, one.ID)
+	switch {
+	case err != nil:
+		return is, err
+	case s.place(one) == len(s.state.Sessions):
+		return is, errors.Join(errors.New("the session was logged out meanwhile"), s.unmount(one.ID))
+	}
+	s.give(ctx, one, is)
+	return is, nil
+}
+
+// portalOf is the portal where a target was found.
+func (s *Server) portalOf(target string) (string, uint16, error) {
+	for _, p := range s.state.Portals {
+		if slices.ContainsFunc(p.Targets, func(t iscsi.Target) bool { return t.Name == target }) {
+			return p.Address, p.Port, nil
+		}
+	}
+	return "", 0, errors.New("The target name is not found or is marked as hidden from login.") //nolint:staticcheck // Windows' words
+}
+
+// disconnect ends a session. A disk that somebody uses keeps it.
+func (s *Server) disconnect(ctx context.Context, i int) error {
+	one := s.state.Sessions[i]
+	is, err := s.statusOf(ctx, one, statusFile)
+	switch {
+	case err != nil || !is.Connected: // nothing can be written to them any more
+		if err := s.Disks.Lose(one.prefix()); err != nil {
+			return err
+		}
+	default:
+		if err := s.Disks.Release(ctx, s.keys(one, is)); err != nil {
+			if errors.Is(err, disks.ErrInUse) {
+				err = errors.New("The session cannot be logged out since a device on that session is currently being used.") //nolint:staticcheck // Windows' words
+			}
+			return err
+		}
+	}
+	if s.state.Sessions[i].Ended = boot(); !one.Persistent {
+		s.state.Sessions = slices.Delete(s.state.Sessions, i, i+1)
+	}
+	delete(s.tries, one.ID)
+	s.Log.Info("iSCSI session ends", "id", one.ID, "target", one.Target)
+	return errors.Join(s.save(), s.unmount(one.ID))
+}

@@ -1,0 +1,302 @@
+package initiator
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/node/disks"
+	"mullion.dev/mullion/internal/node/iscsi"
+	"mullion.dev/mullion/internal/node/keeper"
+)
+
+// Times: how long a process has to say what its session is; between two looks whether the sessions are there; the
+// shortest and the longest between two attempts to make one that is not.
+const (
+	lookTimeout  = 2 * time.Second
+	scanTimeout  = 30 * time.Second
+	watchPause   = 3 * time.Second
+	leastAttempt = 3 * time.Second
+	mostAttempt  = 30 * time.Second
+)
+
+// mostStatus bounds what a process says, in bytes.
+const mostStatus = 128 << 10
+
+// find has a process ask a portal for its targets.
+func (s *Server) find(ctx context.Context, login iscsi.Login) ([]iscsi.Target, error) {
+	kept, input, output, err := keeper.Process{
+		Program: s.Program, Command: FindCommand, Name: login.Portal, Netns: s.Netns,
+	}.Start(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("start what asks a portal: %w", err)
+	}
+	defer output.Close()
+	defer input.Close()
+	found, err := ask(input, output, asked{Login: login})
+	if err != nil {
+		return nil, errors.Join(err, ended(kept.Kill()))
+	}
+	return found.Targets, nil
+}
+
+// ended is the error of ending a process, but that it had ended.
+func ended(err error) error {
+	if errors.Is(err, os.ErrProcessDone) {
+		return nil
+	}
+	return err
+}
+
+// ask asks a process, and hears it.
+func ask(input io.Writer, output *os.File, what asked) (answered, error) {
+	var a answered
+	err := json.NewEncoder(input).Encode(what)
+	if err == nil {
+		err = output.SetReadDeadline(time.Now().Add(askTimeout + lookTimeout))
+	}
+	if err == nil {
+		err = json.NewDecoder(io.LimitReader(output, 1<<20)).Decode(&a)
+	}
+	if err != nil {
+		return a, fmt.Errorf("hear of %s: %w", what.Login.Portal, err)
+	}
+	if a.Error != "" {
+		return a, errors.New(a.Error)
+	}
+	return a, nil
+}
+
+func (s *Server) mount(id string) string { return filepath.Join(s.Folder, id) }
+
+// start starts the process that keeps a session, and mounts what it serves.
+func (s *Server) start(ctx context.Context, one session) (status, error) {
+	if err := s.unmount(one.ID); err != nil { // what a process that is dead has left
+		return status{}, err
+	}
+	if err := os.Mkdir(s.mount(one.ID), 0o700); err != nil {
+		return status{}, err
+	}
+	device, err := keeper.OpenDevice()
+	if err != nil {
+		return status{}, err
+	}
+	defer device.Close() // the process has it then
+	kept, input, output, err := keeper.Process{
+		Program: s.Program, Command: KeepCommand, Name: s.mount(one.ID), Files: []*os.File{device}, Netns: s.Netns, Disk: true,
+	}.Start(ctx)
+	if err != nil {
+		return status{}, fmt.Errorf("start what keeps the session: %w", err)
+	}
+	defer output.Close()
+	defer input.Close() // without a word it ends
+	_, err = ask(input, output, asked{Login: s.login(one), Hold: s.Hold})
+	if err == nil {
+		err = s.mountSession(one, device)
+	}
+	if err == nil {
+		err = json.NewEncoder(input).Encode(true)
+	}
+	if err != nil {
+		return status{}, errors.Join(err, ended(kept.Kill()))
+	}
+	return s.statusOf(ctx, one, statusFile)
+}
+
+func (s *Server) mountSession(one session, device *os.File) error {
+	folder, err := os.OpenFile(s.mount(one.ID), unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	if err := keeper.MountOver(folder, device, one.Target, kind); err != nil {
+		return fmt.Errorf("mount the disks of %s: %w", one.Target, err)
+	}
+	return nil
+}
+
+// unmount takes the file system of a session away, and so ends its process.
+func (s *Server) unmount(id string) error {
+	err := unix.Unmount(s.mount(id), unix.MNT_DETACH)
+	if err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {
+		return fmt.Errorf("unmount the disks of session %s: %w", id, err)
+	}
+	if err := os.Remove(s.mount(id)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// statusOf asks a session's process what the session is: by the file status, or by rescan. An error says that there is
+// no process, or that it does not answer.
+func (s *Server) statusOf(ctx context.Context, one session, file string) (status, error) {
+	type result struct {
+		is  status
+		err error
+	}
+	patience := lookTimeout
+	if file == rescanFile {
+		patience = scanTimeout
+	}
+	done := make(chan result, 1)
+	go func() {
+		var r result
+		var data []byte
+		if data, r.err = readStatus(filepath.Join(s.mount(one.ID), file)); r.err == nil {
+			r.err = json.Unmarshal(data, &r.is)
+		}
+		done <- r
+	}()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case r := <-done:
+		return r.is, r.err
+	case <-timer.C:
+		return status{}, errSilent
+	case <-ctx.Done():
+		return status{}, ctx.Err()
+	}
+}
+
+// errSilent says that a process is there and does not answer.
+var errSilent = errors.New("what keeps the session does not answer")
+
+// readStatus reads such a file at once.
+func readStatus(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data := make([]byte, mostStatus)
+	n, err := f.Read(data)
+	return data[:n], err
+}
+
+// keys name the disks of a session for the host's disks.
+func (s *Server) keys(one session, is status) []string {
+	var all []string
+	for _, u := range is.Units {
+		all = append(all, keyOf(one, u))
+	}
+	return all
+}
+
+func keyOf(one session, u iscsi.Unit) string {
+	return fmt.Sprintf("%s%d", one.prefix(), u.Number)
+}
+
+// prefix is how the keys of a session's disks begin.
+func (s session) prefix() string { return fmt.Sprintf("iscsi %s %s ", s.Target, s.portal()) }
+
+// give gives the disks of a session to the host.
+func (s *Server) give(ctx context.Context, one session, is status) {
+	var all []disks.Remote
+	for _, u := range is.Units {
+		all = append(all, disks.Remote{
+			Key:      keyOf(one, u),
+			File:     filepath.Join(s.mount(one.ID), diskName(u.Number)),
+			Name:     strings.TrimSpace(u.Vendor + " " + u.Product),
+			Serial:   u.Serial,
+			ID:       identifier(one, u),
+			Bus:      "iSCSI",
+			Location: fmt.Sprintf("iSCSI : Bus 0 : Device 0 : Function 0 : Adapter 2 : Port 0 : Target %d : LUN %d", s.place(one), u.Number),
+			ReadOnly: u.ReadOnly,
+			Fault: func(ctx context.Context) string {
+				now, err := s.statusOf(ctx, one, statusFile)
+				if err == nil && now.Connected {
+					return ""
+				}
+				return "The target " + one.Target + " does not answer: " + now.Fault
+			},
+		})
+	}
+	if err := s.Disks.Attach(ctx, all); err != nil {
+		s.Log.Error("disks of the target", "target", one.Target, "error", err)
+	}
+}
+
+// place is the number of a session among the host's.
+func (s *Server) place(one session) int {
+	for i, other := range s.state.Sessions {
+		if other.ID == one.ID {
+			return i
+		}
+	}
+	return len(s.state.Sessions)
+}
+
+// identifier is a disk's name for SCSI, of 8 bytes: its own, or one that is made of what tells it from others, of the
+// type of those that are assigned locally.
+func identifier(one session, u iscsi.Unit) string {
+	if u.NAA != "" {
+		return u.NAA
+	}
+	sum := sha256.Sum256([]byte(keyOf(one, u) + " " + u.Serial))
+	sum[0] = sum[0]&0x0f | 0x30
+	return hex.EncodeToString(sum[:8])
+}
+
+// Watch makes sessions again that are not there, until ctx ends.
+func (s *Server) Watch(ctx context.Context) {
+	tick := time.NewTicker(watchPause)
+	defer tick.Stop()
+	for {
+		s.mu.Lock()
+		all := append([]session(nil), s.state.Sessions...)
+		s.mu.Unlock()
+		for _, one := range all {
+			if one.Ended == "" {
+				s.revive(ctx, one)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// revive makes a session again whose process is dead.
+func (s *Server) revive(ctx context.Context, one session) {
+	_, err := s.statusOf(ctx, one, statusFile)
+	if err == nil || errors.Is(err, errSilent) || ctx.Err() != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.place(one) == len(s.state.Sessions) || s.busy[one.ID] { // it was logged out, or is being made
+		return
+	}
+	tried, again := s.tries[one.ID]
+	if !again {
+		s.Log.Warn("iSCSI session is lost", "id", one.ID, "target", one.Target)
+		if err := s.Disks.Lose(one.prefix()); err != nil {
+			s.Log.Error("take the disks of a lost session away", "id", one.ID, "error", err)
+		}
+	}
+	if time.Now().Before(tried.next) {
+		return
+	}
+	if _, err := s.make(ctx, one); err != nil {
+		tried.pause = min(max(leastAttempt, 2*tried.pause), mostAttempt)
+		tried.next, tried.fault = time.Now().Add(tried.pause), err.Error()
+		s.tries[one.ID] = tried
+		s.Log.Warn("make the iSCSI session again", "id", one.ID, "target", one.Target, "error", err)
+		return
+	}
+	delete(s.tries, one.ID)
+	s.Log.Info("iSCSI session is there again", "id", one.ID, "target", one.Target)
+}

@@ -1,0 +1,132 @@
+package initiator
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"mullion.dev/mullion/internal/base/atomicfile"
+	"mullion.dev/mullion/internal/node/iscsi"
+	"mullion.dev/mullion/internal/windows/hostiscsi"
+)
+
+// stateVersion is that of the file.
+const stateVersion = 1
+
+// state is what is kept of an initiator. It has secrets: nobody but root reads the file.
+type state struct {
+	Version  int       `json:"version"`
+	Portals  []portal  `json:"portals,omitempty"`
+	Sessions []session `json:"sessions,omitempty"`
+	// Secret is that by which targets prove who they are.
+	Secret string `json:"secret,omitempty"`
+}
+
+// portal is an address where targets are looked for.
+type portal struct {
+	Address string         `json:"address"`
+	Port    uint16         `json:"port"`
+	CHAP    *iscsi.CHAP    `json:"chap,omitempty"`
+	Targets []iscsi.Target `json:"targets,omitempty"`
+}
+
+// session is a session that is there, or is to be made.
+type session struct {
+	// ID is its name for Windows, without the part that is the same for all.
+	ID             string      `json:"id"`
+	Target         string      `json:"target"`
+	Address        string      `json:"address"`
+	Port           uint16      `json:"port"`
+	Authentication string      `json:"authentication"`
+	CHAP           *iscsi.CHAP `json:"chap,omitempty"`
+	ISID           [6]byte     `json:"isid"`
+	Persistent     bool        `json:"persistent,omitempty"`
+	// Boot is the boot of the machine in which it was made. Ended is that in which a persistent one was logged out,
+	// which is made again in the next.
+	Boot  string `json:"boot"`
+	Ended string `json:"ended,omitempty"`
+}
+
+// here and there are the ends of Windows' names of a session and its connection: 0x40000137 is that of its driver.
+const (
+	ofSession    = "-4000013700000002"
+	ofConnection = "-4000013700000001"
+)
+
+func newSession(r hostiscsi.Request) session {
+	id := make([]byte, 8+5)
+	_, _ = rand.Read(id) // never fails
+	// ISIDs of the kind that has a random part (RFC 7143, 11.12.5).
+	return session{
+		ID: hex.EncodeToString(id[:8]), Target: r.Target, Address: r.Address, Port: r.Port, Authentication: r.Authentication,
+		ISID: [6]byte{0x80, id[8], id[9], id[10], id[11], id[12]}, Persistent: r.Persistent, Boot: boot(),
+	}
+}
+
+// portal is the session's portal as a network names it.
+func (s session) portal() string { return at(s.Address, s.Port) }
+
+func at(address string, port uint16) string {
+	return net.JoinHostPort(address, strconv.Itoa(int(port)))
+}
+
+// boot names the machine's boot.
+func boot() string {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "" // it never changes then
+	}
+	return strings.TrimSpace(string(id))
+}
+
+func stateFile(dir string) string { return filepath.Join(dir, "iscsi.json") }
+
+// load reads the state; a host that has no portals and sessions has no file. Sessions of another boot that are not
+// persistent are gone.
+func load(dir string) (state, error) {
+	s := state{Version: stateVersion}
+	data, err := os.ReadFile(stateFile(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &s)
+	}
+	if err == nil && s.Version != stateVersion {
+		err = fmt.Errorf("it is of version %d", s.Version)
+	}
+	if err != nil {
+		return s, fmt.Errorf("read the iSCSI sessions of the host: %w", err)
+	}
+	now := boot()
+	kept := s.Sessions[:0]
+	for _, one := range s.Sessions {
+		switch {
+		case one.Ended != "" && one.Ended != now:
+			one.Ended, one.Boot = "", now
+		case one.Boot != now && one.Persistent:
+			one.Boot = now
+		case one.Boot != now:
+			continue
+		}
+		kept = append(kept, one)
+	}
+	s.Sessions = kept
+	return s, nil
+}
+
+// save writes the state whole or not at all.
+func (s *Server) save() error {
+	if err := atomicfile.WriteJSON(stateFile(s.Dir), s.state); err != nil {
+		return fmt.Errorf("keep the iSCSI sessions of the host: %w", err)
+	}
+	return nil
+}
