@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/cluster/layout"
+	"mullion.dev/mullion/internal/node/initiator"
 	"mullion.dev/mullion/internal/process/proc"
 )
 
@@ -67,7 +68,10 @@ func stopSteps() []step {
 			return nil // the next step ends what did not stop in time and what a supervisor that died left
 		}},
 		// Before the next step: a container can start processes without end that carry the cluster's marker.
-		{"ended containers", func(ctx context.Context, p layout.Paths) error { return KillCgroups(ctx, p.CgroupParent()) }},
+		{"ended containers", func(ctx context.Context, p layout.Paths) error {
+			// A process that waits for a target of iSCSI does not end; and who has ended may have written to it.
+			return errors.Join(initiator.Settle(ctx, p.Run()), KillCgroups(ctx, p.CgroupParent()), initiator.Settle(ctx, p.Run()))
+		}},
 		{"ended processes that were left", func(ctx context.Context, p layout.Paths) error {
 			ctx, cancel := context.WithTimeout(ctx, leftoverPatience)
 			defer cancel()

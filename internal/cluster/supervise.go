@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/cluster/layout"
+	"mullion.dev/mullion/internal/node/initiator"
 	"mullion.dev/mullion/internal/node/linuxhost"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/process/supervisor"
@@ -31,8 +32,8 @@ type SuperviseOptions struct {
 // leftoverPatience bounds the end of what an earlier supervisor left.
 const leftoverPatience = time.Minute
 
-// keep reports whether a process outlives a supervisor: containerd's shims, the keepers of containers' streams and of
-// SMB shares, and what runs in containers below the cgroup parent. The next supervisor takes them over. What runs in a
+// keep reports whether a process outlives a supervisor: containerd's shims, the keepers of containers' streams, of SMB
+// shares and of iSCSI's disks, and what runs in containers below the cgroup parent. The next supervisor takes them over. What runs in a
 // container is known by its cgroup alone: its environment can say that it is one of the cluster's own processes.
 func keep(l proc.Leftover, parent string) bool {
 	if inContainer(l.Cgroups, parent) {
@@ -40,7 +41,7 @@ func keep(l proc.Leftover, parent string) bool {
 	}
 	for _, arg := range l.Args {
 		if strings.HasSuffix(arg, "containerd-shim-runc-v2") ||
-			slices.Contains([]string{"keep-streams", "keep-share", "keep-shares"}, arg) {
+			slices.Contains([]string{"keep-streams", "keep-share", "keep-shares", initiator.KeepCommand}, arg) {
 			return true
 		}
 	}

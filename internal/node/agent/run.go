@@ -6,6 +6,8 @@
 //	keep-streams    holds the containers' streams while the CRI server is away (package cri/stream)
 //	keep-share      keeps the mapping of an SMB share (package smb)
 //	keep-shares     keeps the SMB shares that a container uses by its account (package smb)
+//	keep-disks      keeps a session with an iSCSI target (package initiator)
+//	find-targets    asks a portal of iSCSI for its targets (package initiator)
 //	linux-host      makes the namespaces of a Linux host (package linuxhost), and ends
 //	linux-services  keeps the services of a bare Linux host (package linuxservices)
 //	systemctl       asks for them
@@ -22,6 +24,7 @@ import (
 	"runtime/debug"
 
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
+	"mullion.dev/mullion/internal/node/initiator"
 	"mullion.dev/mullion/internal/node/linuxhost"
 	"mullion.dev/mullion/internal/node/linuxservices"
 	"mullion.dev/mullion/internal/node/smb"
@@ -40,7 +43,8 @@ type Env struct {
 }
 
 // verbs are what the program does.
-const verbs = "host-init, linux-host, linux-services, systemctl, serve, keep-streams, keep-share, keep-shares"
+const verbs = "host-init, linux-host, linux-services, systemctl, serve, keep-streams, keep-share, keep-shares, " +
+	"keep-disks, find-targets"
 
 // Run is the program. It returns when its work is done or ctx ends.
 func Run(ctx context.Context, env Env) error {
@@ -89,6 +93,10 @@ func Run(ctx context.Context, env Env) error {
 		return smb.Keep(ctx, env.In, env.Out)
 	case smb.KeepTreeCommand:
 		return smb.KeepTree(env.In)
+	case initiator.KeepCommand:
+		return initiator.Keep(ctx, env.In, env.Out)
+	case initiator.FindCommand:
+		return initiator.Find(ctx, env.In, env.Out)
 	default:
 		return fmt.Errorf("%q is none of %s", env.Args[0], verbs)
 	}

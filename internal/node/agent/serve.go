@@ -29,6 +29,7 @@ import (
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
 	"mullion.dev/mullion/internal/node/agent/compute"
 	"mullion.dev/mullion/internal/node/disks"
+	"mullion.dev/mullion/internal/node/initiator"
 	"mullion.dev/mullion/internal/node/smb"
 	"mullion.dev/mullion/internal/node/tickets"
 	"mullion.dev/mullion/internal/node/winhost"
@@ -167,13 +168,46 @@ func (a *agent) serveDisks(ctx context.Context) {
 		ofOperator, err = unixsocket.Listen(ctx, agentconfig.OperatorSocket(a.config.RunDir))
 	}
 	if err == nil {
-		var both errgroup.Group
-		both.Go(func() error { return server.Serve(ctx, ofHost, false) })
-		both.Go(func() error { return server.Serve(ctx, ofOperator, true) })
-		err = both.Wait()
+		var all errgroup.Group
+		all.Go(func() error { return server.Serve(ctx, ofHost, false) })
+		all.Go(func() error { return server.Serve(ctx, ofOperator, true) })
+		all.Go(func() error {
+			a.serveISCSI(ctx, &server)
+			return nil
+		})
+		err = all.Wait()
 	}
 	if err != nil && ctx.Err() == nil {
 		log.Error("serve the host's disks", "error", err)
+	}
+}
+
+// serveISCSI serves the host's iSCSI initiator until ctx ends. If that fails, the agent goes on: the node does not need
+// it.
+func (a *agent) serveISCSI(ctx context.Context, to *disks.Server) {
+	log := a.log.With("part", "iscsi")
+	server := initiator.Server{
+		Dir:     agentconfig.ISCSIStateDir(a.config.StateDir),
+		Folder:  agentconfig.ISCSIDir(a.config.RunDir),
+		Name:    initiator.NameOf(a.config.Node),
+		Program: a.executable,
+		Hold:    initiator.Hold,
+		Disks:   to,
+		Log:     log,
+	}
+	err := server.Open(ctx)
+	var l net.Listener
+	if err == nil {
+		l, err = unixsocket.Listen(ctx, agentconfig.ISCSISocket(a.config.RunDir))
+	}
+	if err == nil {
+		var watched sync.WaitGroup
+		watched.Go(func() { server.Watch(ctx) })
+		err = server.Serve(ctx, l)
+		watched.Wait()
+	}
+	if err != nil && ctx.Err() == nil {
+		log.Error("serve the host's iSCSI initiator", "error", err)
 	}
 }
 

@@ -24,7 +24,7 @@ type Remote struct {
 	// File is where its bytes are read and written while it is there.
 	File string
 	// What the disk says of itself, as hostdisk.Disk has it.
-	Name, Serial, ID, Bus, Location string
+	Name, Serial, ID, Bus, Location, Session string
 	// ReadOnly says that nothing can be written to it.
 	ReadOnly bool
 	// Fault says why its bytes cannot be had now, "" where they can; nobody waits for them then.
@@ -33,7 +33,8 @@ type Remote struct {
 
 // describe fills in what is known of the disk without its bytes.
 func (r Remote) describe(ctx context.Context, d *hostdisk.Disk) {
-	d.Name, d.Serial, d.ID, d.Bus, d.Location, d.Fault = r.Name, r.Serial, r.ID, r.Bus, r.Location, r.Fault(ctx)
+	d.Name, d.Serial, d.ID, d.Bus, d.Location, d.Session = r.Name, r.Serial, r.ID, r.Bus, r.Location, r.Session
+	d.Fault = r.Fault(ctx)
 }
 
 // has reports whether a disk is there: a remote one may not be.

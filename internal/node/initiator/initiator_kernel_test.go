@@ -342,3 +342,245 @@ func TestSession(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestKilled kills what keeps a session, then all of it while the agent is away: volumes are mounted again with what was
+// written.
+func TestKilled(t *testing.T) {
+	h := newHost(t)
+	s := h.connected(t)
+	file := filepath.Join(h.volume(t, s.Disks[0]), "kept")
+	write := func(text string) {
+		t.Helper()
+		f, err := os.Create(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = f.WriteString(text)
+		if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("before")
+	container := filepath.Join(h.dir, "container")
+	if err := os.Mkdir(container, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount(filepath.Dir(file), container, "", unix.MS_BIND, ""); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Unmount(container, unix.MNT_DETACH)
+	kill := func() {
+		t.Helper()
+		all := h.keepers(t)
+		if len(all) != 1 {
+			t.Fatalf("the processes are %v", all)
+		}
+		if err := unix.Kill(all[0], unix.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kill()
+	h.eventually(t, "the container gets errors", func() error {
+		if f, err := os.Create(filepath.Join(container, "new")); err == nil {
+			err = f.Sync()
+			_ = f.Close()
+			if err == nil {
+				return errors.New("it writes")
+			}
+		}
+		return nil
+	})
+	h.eventually(t, "the volume is back", reads(file, "before"))
+	write("between")
+	kill()
+	h.end()
+	h.start(t)
+	h.eventually(t, "the volume is back", reads(file, "between"))
+	if a := h.must(t, hostiscsi.Request{Do: hostiscsi.Get}); len(a.Sessions) != 1 || fmt.Sprint(a.Sessions[0].Disks) != fmt.Sprint(s.Disks) {
+		t.Errorf("the sessions are %+v", a.Sessions)
+	}
+}
+
+// TestTargetGone has the target away for a moment, which who writes waits for, and then for too long, which gives
+// errors; nothing that is asked meanwhile hangs.
+func TestTargetGone(t *testing.T) {
+	h := newHost(t)
+	s := h.connected(t)
+	file := filepath.Join(h.volume(t, s.Disks[0]), "kept")
+	write := func(text string) error {
+		f, err := os.Create(file)
+		if err != nil {
+			return err
+		}
+		_, err = f.WriteString(text)
+		return errors.Join(err, f.Sync(), f.Close())
+	}
+	if err := write("before"); err != nil {
+		t.Fatal(err)
+	}
+	h.server.Stop()
+	waits := make(chan error, 1)
+	go func() { waits <- write("while it was away") }()
+	h.eventually(t, "the session says that the target does not answer", func() error {
+		if a := h.must(t, hostiscsi.Request{Do: hostiscsi.Get}); a.Sessions[0].Connected || a.Sessions[0].Fault == "" {
+			return fmt.Errorf("%+v", a.Sessions)
+		}
+		return nil
+	})
+	begin := time.Now()
+	if all := h.disk(t, hostdisk.Request{Do: hostdisk.Get}).Disks; len(all) != 2 || !strings.Contains(all[0].Fault, "does not answer") {
+		t.Errorf("the disks are %+v", all)
+	}
+	if took := time.Since(begin); took > 2*time.Second {
+		t.Errorf("listing disks took %s", took)
+	}
+	h.server.Again()
+	if err := <-waits; err != nil {
+		t.Errorf("who writes does not wait: %v", err)
+	}
+	if err := reads(file, "while it was away")(); err != nil {
+		t.Error(err)
+	}
+
+	h.server.Stop()
+	begin = time.Now()
+	if err := write("lost"); err == nil {
+		t.Error("it writes without a target")
+	}
+	if took := time.Since(begin); took > 2*hold+10*time.Second {
+		t.Errorf("who writes waits for %s", took)
+	} else {
+		t.Logf("who writes gets an error after %s", took)
+	}
+	h.eventually(t, "the disks are gone", func() error {
+		if all := h.disk(t, hostdisk.Request{Do: hostdisk.Get}).Disks; len(all) > 0 {
+			return fmt.Errorf("%+v", all)
+		}
+		return nil
+	})
+	h.refused(t, "Connection Failed", hostiscsi.Request{Do: hostiscsi.Connect, Target: iscsitest.Guarded, Address: "127.0.0.1"})
+	h.server.Again()
+	h.eventually(t, "the volume is back", reads(file, "while it was away"))
+	h.server.Pause() // it is there, and says nothing
+	h.must(t, hostiscsi.Request{Do: hostiscsi.Get})
+	h.server.Resume()
+	h.server.Stop()
+	h.eventually(t, "the session says that the target does not answer", func() error {
+		if a := h.must(t, hostiscsi.Request{Do: hostiscsi.Get}); a.Sessions[0].Connected {
+			return fmt.Errorf("%+v", a.Sessions)
+		}
+		return nil
+	})
+	begin = time.Now()
+	a := h.must(t, hostiscsi.Request{Do: hostiscsi.Get})
+	h.must(t, hostiscsi.Request{Do: hostiscsi.Disconnect, Session: a.Sessions[0].ID})
+	if took := time.Since(begin); took > 10*time.Second {
+		t.Errorf("the end of a session without a target took %s", took)
+	}
+}
+
+// TestSecrets logs in by CHAP; no secret is in a log, an answer, a command line or a file that others read.
+func TestSecrets(t *testing.T) {
+	h := newHost(t)
+	h.must(t, hostiscsi.Request{Do: hostiscsi.AddPortal, Address: "127.0.0.1"})
+	chap := hostiscsi.Request{
+		Do: hostiscsi.Connect, Target: iscsitest.Guarded, Authentication: hostiscsi.OneWayCHAP, User: iscsitest.User,
+		Secret: "wrong-hush-test",
+	}
+	h.refused(t, "Authentication Failure", hostiscsi.Request{Do: hostiscsi.Connect, Target: iscsitest.Guarded})
+	h.refused(t, "Authentication Failure", chap)
+	chap.Secret = iscsitest.Secret
+	a := h.must(t, chap)
+	h.must(t, hostiscsi.Request{Do: hostiscsi.Disconnect, Session: a.Session})
+	chap.Authentication = hostiscsi.MutualCHAP
+	h.refused(t, "Set-IscsiChapSecret", chap)
+	h.must(t, hostiscsi.Request{Do: hostiscsi.SetSecret, Secret: "another-hush-of"})
+	h.refused(t, "does not prove who it is", chap)
+	h.must(t, hostiscsi.Request{Do: hostiscsi.SetSecret, Secret: iscsitest.TargetSecret})
+	a = h.must(t, chap)
+	if a.Sessions[0].Authentication != hostiscsi.MutualCHAP || len(a.Sessions[0].Disks) != 1 {
+		t.Errorf("the session is %+v", a.Sessions)
+	}
+	for _, pid := range h.keepers(t) {
+		for _, file := range []string{"cmdline", "environ"} {
+			if data, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file)); err != nil || strings.Contains(string(data), "hush") {
+				t.Errorf("%s of a process: %v, %s", file, err, data)
+			}
+		}
+	}
+	if info, err := os.Stat(filepath.Join(h.dir, "state", "iscsi.json")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the state: %v, %v", info.Mode(), err)
+	}
+}
+
+// TestPersistent ends sessions with a boot, but those that are persistent.
+func TestPersistent(t *testing.T) {
+	h := newHost(t)
+	s := h.connected(t)
+	state := filepath.Join(h.dir, "state", "iscsi.json")
+	reboot := func() {
+		t.Helper()
+		h.end()
+		for _, pid := range h.keepers(t) {
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+		boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(state)
+		if err == nil {
+			err = os.WriteFile(state, []byte(strings.ReplaceAll(string(data), strings.TrimSpace(string(boot)), "another boot")), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.start(t)
+	}
+	h.must(t, hostiscsi.Request{Do: hostiscsi.Register, Session: s.ID})
+	reboot()
+	back := func() error {
+		if a := h.must(t, hostiscsi.Request{Do: hostiscsi.Get}); len(a.Sessions) != 1 || !a.Sessions[0].Connected || len(a.Sessions[0].Disks) != 2 {
+			return fmt.Errorf("%+v", a.Sessions)
+		}
+		return nil
+	}
+	h.eventually(t, "the session is back", back)
+	h.must(t, hostiscsi.Request{Do: hostiscsi.Disconnect, Session: s.ID})
+	if a := h.must(t, hostiscsi.Request{Do: hostiscsi.Get}); len(a.Sessions) != 0 {
+		t.Errorf("the sessions are %+v", a.Sessions)
+	}
+	reboot()
+	h.eventually(t, "the session is back", back)
+	h.must(t, hostiscsi.Request{Do: hostiscsi.Unregister, Session: s.ID})
+	reboot()
+	if a := h.must(t, hostiscsi.Request{Do: hostiscsi.Get}); len(a.Sessions) != 0 || len(a.Portals) != 1 {
+		t.Errorf("there is %+v", a)
+	}
+	if all := h.disk(t, hostdisk.Request{Do: hostdisk.Get}).Disks; len(all) != 0 {
+		t.Errorf("disks are left: %+v", all)
+	}
+}
+
+// TestCopies gives the host two disks with the same bytes: the second is not taken for the first.
+func TestCopies(t *testing.T) {
+	h := newHost(t)
+	s := h.connected(t)
+	folder := h.volume(t, s.Disks[0])
+	if err := os.WriteFile(filepath.Join(folder, "of-the-first"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.must(t, hostiscsi.Request{Do: hostiscsi.Disconnect, Session: s.ID})
+	h.server.Stop()
+	copied := exec.Command("cp", "--sparse=always", filepath.Join(h.server.Dir, "open-1"), filepath.Join(h.server.Dir, "open-2"))
+	if out, err := copied.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	h.server.Again()
+	s = h.must(t, hostiscsi.Request{Do: hostiscsi.Connect, Target: iscsitest.Open}).Sessions[0]
+	all := h.disk(t, hostdisk.Request{Do: hostdisk.Get}).Disks
+	if len(all) != 2 || all[0].Partitions[1].Fault != "" || !strings.Contains(all[1].Partitions[1].Fault, "identifier of one of disk") {
+		t.Errorf("the disks are %+v", all)
+	}
+	h.must(t, hostiscsi.Request{Do: hostiscsi.Disconnect, Session: s.ID})
+}

@@ -362,8 +362,8 @@ func (s *Server) disconnect(ctx context.Context, i int) error {
 	one := s.state.Sessions[i]
 	is, err := s.statusOf(ctx, one, statusFile)
 	switch {
-	case err != nil || !is.Connected: // nothing can be written to them any more
-		if err := s.Disks.Lose(one.prefix()); err != nil {
+	case err != nil || !is.Connected: // nothing can be written to them any more: nobody waits for it
+		if err := errors.Join(s.abort(one.ID), s.Disks.Lose(one.prefix())); err != nil {
 			return err
 		}
 	default:

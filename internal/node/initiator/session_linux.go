@@ -125,11 +125,21 @@ func (s *Server) mountSession(one session, device *os.File) error {
 	return nil
 }
 
+// abort gives who waits for a session's disks errors, and takes the file system away.
+func (s *Server) abort(id string) error { return detach(s.mount(id), unix.MNT_FORCE) }
+
+func detach(mount string, flags int) error {
+	err := unix.Unmount(mount, unix.MNT_DETACH|flags)
+	if err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {
+		return fmt.Errorf("unmount the disks of %q: %w", mount, err)
+	}
+	return nil
+}
+
 // unmount takes the file system of a session away, and so ends its process.
 func (s *Server) unmount(id string) error {
-	err := unix.Unmount(s.mount(id), unix.MNT_DETACH)
-	if err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {
-		return fmt.Errorf("unmount the disks of session %s: %w", id, err)
+	if err := detach(s.mount(id), 0); err != nil {
+		return err
 	}
 	if err := os.Remove(s.mount(id)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -212,6 +222,7 @@ func (s *Server) give(ctx context.Context, one session, is status) {
 			ID:       identifier(one, u),
 			Bus:      "iSCSI",
 			Location: fmt.Sprintf("iSCSI : Bus 0 : Device 0 : Function 0 : Adapter 2 : Port 0 : Target %d : LUN %d", s.place(one), u.Number),
+			Session:  one.ID + ofSession,
 			ReadOnly: u.ReadOnly,
 			Fault: func(ctx context.Context) string {
 				now, err := s.statusOf(ctx, one, statusFile)

@@ -15,6 +15,7 @@ import (
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/windows/hostdisk"
+	"mullion.dev/mullion/internal/windows/hostiscsi"
 	"mullion.dev/mullion/internal/windows/piperelay"
 	"mullion.dev/mullion/internal/windows/smbmapping"
 	"mullion.dev/mullion/internal/windows/wine"
@@ -44,6 +45,7 @@ func (c Config) pipesArgs() []string {
 			{Listen: criPipe, Dial: wine.UnixName(agentconfig.CRISocket(c.RunDir))},
 			{Listen: smbmapping.Pipe, Dial: wine.UnixName(agentconfig.SMBSocket(c.RunDir))},
 			{Listen: hostdisk.Pipe, Dial: wine.UnixName(agentconfig.DiskSocket(c.RunDir))},
+			{Listen: hostiscsi.Pipe, Dial: wine.UnixName(agentconfig.ISCSISocket(c.RunDir))},
 			{Listen: wine.UnixName(agentconfig.NamedSocket(c.RunDir)), Dial: piperelay.Named},
 			{Listen: wine.UnixName(c.pipesSocket()), Dial: criPipe},
 		},

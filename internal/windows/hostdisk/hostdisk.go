@@ -76,7 +76,9 @@ type Disk struct {
 	// Location is in the form of Windows: "Integrated : Bus 0 : Device 63667 : Function 30747 : Adapter 0 : …".
 	Location string `json:"location"`
 	Bus      string `json:"bus"`
-	Size     int64  `json:"size"`
+	// Session is the identifier of the iSCSI session that the disk is of; empty: of none.
+	Session string `json:"session,omitempty"`
+	Size    int64  `json:"size"`
 	// GUID is that of the partition table; empty: the disk has none that is known, and is RAW.
 	GUID       string `json:"guid,omitempty"`
 	Offline    bool   `json:"offline,omitempty"`

@@ -78,10 +78,20 @@ func outString(c *call) error {
 		f.width = int(n)
 	}
 	s, err := f.text(c.items(objectName))
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case !c.flags["stream"]:
+		return c.out.put(s)
+	case s == "":
+		return nil
 	}
-	return c.out.put(s)
+	for line := range strings.SplitSeq(strings.TrimSuffix(s, f.newline), f.newline) {
+		if err := c.out.put(line); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func startSleep(c *call) error {

@@ -191,6 +191,7 @@ func stageWindows() *system {
 		},
 		forwards: func() (bool, error) { return true, nil },
 		smb:      stageSMB(),
+		iscsi:    (&stagedISCSI{disks: disks}).ask,
 		volumes:  func() ([]volume, error) { return stageVolumes(), nil },
 		disks:    disks.ask, mountVolume: disks.mount, unmountVolume: disks.unmount,
 		version: func() (string, error) { return "10.0.20348", nil },

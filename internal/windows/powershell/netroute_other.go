@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"mullion.dev/mullion/internal/windows/hostdisk"
+	"mullion.dev/mullion/internal/windows/hostiscsi"
 	"mullion.dev/mullion/internal/windows/smbmapping"
 )
 
@@ -23,6 +24,10 @@ func askForSMB(context.Context, smbmapping.Request) (smbmapping.Answer, error) {
 
 func askForDisks(context.Context, hostdisk.Request) (hostdisk.Answer, error) {
 	return hostdisk.Answer{}, errors.ErrUnsupported
+}
+
+func askForISCSI(context.Context, hostiscsi.Request) (hostiscsi.Answer, error) {
+	return hostiscsi.Answer{}, errors.ErrUnsupported
 }
 
 func mountVolume(string, string) error { return errors.ErrUnsupported }

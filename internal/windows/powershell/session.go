@@ -15,6 +15,7 @@ import (
 
 	"mullion.dev/mullion/internal/windows/eventlog"
 	"mullion.dev/mullion/internal/windows/hostdisk"
+	"mullion.dev/mullion/internal/windows/hostiscsi"
 	"mullion.dev/mullion/internal/windows/smbmapping"
 )
 
@@ -76,6 +77,8 @@ type system struct {
 	mountVolume   func(path, volume string) error
 	unmountVolume func(path string) error
 
+	// iscsi asks for the host's iSCSI initiator.
+	iscsi func(ctx context.Context, request hostiscsi.Request) (hostiscsi.Answer, error)
 	// smb asks for SMB mappings.
 	smb func(ctx context.Context, request smbmapping.Request) (smbmapping.Answer, error)
 
@@ -122,7 +125,8 @@ func (s *Session) system() system {
 		mountVolume:   mountVolume,
 		unmountVolume: unmountVolume,
 
-		smb: askForSMB,
+		smb:   askForSMB,
+		iscsi: askForISCSI,
 
 		version:  windowsVersion,
 		resolve:  resolve,

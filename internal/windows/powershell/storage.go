@@ -114,6 +114,9 @@ func diskObject(d hostdisk.Disk) *object {
 		"bustype": d.Bus, "numberofpartitions": int64(len(d.Partitions)), "logicalsectorsize": int64(512),
 		"physicalsectorsize": int64(512), "totalsize": d.Size,
 	})
+	if d.Session != "" {
+		o.props[ofSession] = d.Session
+	}
 	return o
 }
 
@@ -276,8 +279,14 @@ func (c *call) pick(class string, all []*object, by map[string]relation) ([]*obj
 }
 
 func (c *call) chosenDisks(s storage) ([]*object, error) {
+	for _, parameter := range []string{"iscsisession", "iscsiconnection"} {
+		if v, given := c.values[parameter]; given {
+			c.input, c.piped = append(slices.Clone(c.input), slices.Collect(each(v))...), true
+		}
+	}
 	return c.pick("MSFT_Disk", s.diskObjects(), map[string]relation{
 		diskKind: {"number", "number"}, partitionKind: {"disknumber", "number"},
+		sessionKind: {ofSession, ofSession}, connectionKind: {ofSession, ofSession},
 	})
 }
 
@@ -346,7 +355,7 @@ func storageCmdlets() []cmdlet {
 			name:      "Get-Disk",
 			about:     "the data disks of the host; Windows' own disk, 0, is not there",
 			run:       reads((*call).chosenDisks),
-			values:    diskNames(),
+			values:    append(diskNames(), "iscsisession", "iscsiconnection"),
 			positions: []string{"number"},
 			takes:     objectName,
 		},

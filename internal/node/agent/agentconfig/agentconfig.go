@@ -96,6 +96,15 @@ func DisksDir(stateDir string) string { return filepath.Join(stateDir, "disks") 
 // VolumesDir is where their volumes are mounted. The host and its HostProcess containers see it at the same path.
 func VolumesDir(runDir string) string { return filepath.Join(runDir, "volumes") }
 
+// ISCSISocket is where programs of the host ask for its iSCSI initiator, by the host's pipe.
+func ISCSISocket(runDir string) string { return filepath.Join(PipesDir(runDir), "iscsi.sock") }
+
+// ISCSIStateDir is the folder of what the initiator remembers, in a host's folder of state. It has secrets.
+func ISCSIStateDir(stateDir string) string { return filepath.Join(stateDir, "iscsi") }
+
+// ISCSIDir is where the disks of its sessions are mounted, as files. The host does not see it.
+func ISCSIDir(runDir string) string { return filepath.Join(runDir, "iscsi") }
+
 // Subnets are a cluster's subnets of one address family.
 type Subnets struct {
 	Pods     netip.Prefix `json:"pods"`

@@ -1,0 +1,1 @@
+Get-InitiatorPort | Connect-IscsiTarget
