@@ -124,9 +124,8 @@ func newPartition(c *call) error {
 	}
 	if number, given := c.values["disknumber"]; given {
 		c.values["number"] = number
-		delete(c.values, "disknumber")
-		c.cmdlet.values = append(slices.Clone(c.cmdlet.values), "number")
 	}
+	c.cmdlet.values = []string{"number"} // the drive letter names no disk
 	return c.onDisks(func(_ storage, disk uint32) error {
 		s, answer, err := c.askDisks(hostdisk.Request{Do: hostdisk.Partition, Disk: disk, Size: size})
 		if err != nil {

@@ -53,3 +53,5 @@ try { Connect-IscsiTarget -NodeAddress 'iqn.2026-11.test:a b' } catch { "$_" }
 try { Connect-IscsiTarget -NodeAddress $guarded -TargetPortalPortNumber 70000 -ErrorAction Stop } catch { "$_" }
 Get-IscsiTargetPortal -TargetPortalAddress ${Env:iscsi_tp_address} -TargetPortalPortNumber ${Env:iscsi_tp_port} | Remove-IscsiTargetPortal -Confirm:$false
 @(Get-IscsiTarget).Count
+# a disk of the pipeline, with a letter for its volume
+(Get-Disk -Number 1 | Initialize-Disk -PassThru | New-Partition -UseMaximumSize -DriveLetter R).DriveLetter
