@@ -38,6 +38,7 @@ func machineKeys() []Key {
 			Path:   `System\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters`,
 			Values: []Value{DWORD("BootId", 1)},
 		},
+		msiscsi(),
 	}
 	// The server of a prefix holds the registry in memory. Keys that only 32-bit programs, marshalling between COM
 	// apartments and media players read are left out, which saves 4.2 of 6.5 MB.
@@ -195,7 +196,7 @@ func replaceUser(text, from, to string) string {
 }
 
 // layoutVersion is part of the layer's key. Increase it with every change of what Prepare makes.
-const layoutVersion = 7
+const layoutVersion = 8
 
 // etcFiles are the files below etc of the base layer. Wine takes the Windows user name from passwd.
 func etcFiles() map[string]string {

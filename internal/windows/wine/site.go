@@ -7,15 +7,26 @@ const w3svcKey = `System\CurrentControlSet\Services\W3SVC`
 // service is replaced: IIS' is a library in a process of Windows' own. It is started on demand, by ServiceMonitor.exe
 // as a rule; that of Windows starts by itself.
 func W3SVC() Key {
+	return onDemand(w3svcKey, "w3svc.exe", "World Wide Web Publishing Service",
+		"Mullion's server of static files, in the place of IIS")
+}
+
+// msiscsi is the service by which scripts start the iSCSI initiator (package msiscsi).
+func msiscsi() Key {
+	return onDemand(servicesKey+"MSiSCSI", "msiscsi.exe", "Microsoft iSCSI Initiator Service",
+		"Mullion's iSCSI initiator, which is there without it too")
+}
+
+// onDemand is a service with a program of its own, in system32, that is started on demand.
+func onDemand(key, program, name, about string) Key {
 	const (
 		ownProcess    = 0x10
 		demandStart   = 3
 		errorIsLogged = 1
 	)
-	return Key{Path: w3svcKey, Clear: true, Values: []Value{
+	return Key{Path: key, Clear: true, Values: []Value{
 		DWORD("Type", ownProcess), DWORD("Start", demandStart), DWORD("ErrorControl", errorIsLogged),
-		ExpandSZ("ImagePath", `%SystemRoot%\System32\w3svc.exe`),
-		SZ("DisplayName", "World Wide Web Publishing Service"), SZ("ObjectName", "LocalSystem"),
-		SZ("Description", "Mullion's server of static files, in the place of IIS"),
+		ExpandSZ("ImagePath", `%SystemRoot%\System32\`+program), SZ("DisplayName", name), SZ("ObjectName", "LocalSystem"),
+		SZ("Description", about),
 	}}
 }

@@ -9,6 +9,7 @@ import (
 	"mullion.dev/mullion/internal/windows/services"
 	"mullion.dev/mullion/internal/windows/wintools/curl"
 	"mullion.dev/mullion/internal/windows/wintools/logmonitor"
+	"mullion.dev/mullion/internal/windows/wintools/msiscsi"
 	"mullion.dev/mullion/internal/windows/wintools/robocopy"
 	"mullion.dev/mullion/internal/windows/wintools/sc"
 	"mullion.dev/mullion/internal/windows/wintools/servicemonitor"
@@ -27,6 +28,8 @@ func runTar(e Env, args []string) int {
 func runCurl(e Env, args []string) int {
 	return curl.Run(curl.Streams{In: e.Stdin, Out: e.Stdout, Err: e.Stderr}, e.Getenv, args)
 }
+
+func runMSiSCSI(e Env, _ []string) int { return msiscsi.Run(e.Stderr) }
 
 func runW3SVC(e Env, _ []string) int { return w3svc.Run(e.Stderr) }
 
