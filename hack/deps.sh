@@ -42,8 +42,8 @@ if [ "${1:-}" = ovn ]; then
 fi
 # Debian 12 has clang-format 14, whose output is meant.
 [ "${1:-}" != lint ] || needs=("clang-format:clang-format")
-# Tests ask servers with curl, as the guide does, and format disks.
-[ "${1:-}" != test ] || needs+=("curl:curl" "mkfs.xfs:xfsprogs")
+# Tests ask servers with curl, as the guide does, format disks, and log in to a target of iSCSI.
+[ "${1:-}" != test ] || needs+=("curl:curl" "mkfs.xfs:xfsprogs" "tgtd:tgt")
 # The browser that the page of conformance results is looked at in; the test takes chromium or Chrome as well.
 if [ "${1:-}" = test ] && ! command -v chromium >/dev/null && ! command -v google-chrome >/dev/null; then
   needs+=("chromium-headless-shell:chromium-headless-shell")

@@ -70,7 +70,8 @@ func stopSteps() []step {
 		// Before the next step: a container can start processes without end that carry the cluster's marker.
 		{"ended containers", func(ctx context.Context, p layout.Paths) error {
 			// A process that waits for a target of iSCSI does not end; and who has ended may have written to it.
-			return errors.Join(initiator.Settle(ctx, p.Run()), KillCgroups(ctx, p.CgroupParent()), initiator.Settle(ctx, p.Run()))
+			err := errors.Join(initiator.Settle(ctx, p.Run()), KillCgroups(ctx, p.CgroupParent()))
+			return errors.Join(err, initiator.Settle(ctx, p.Run()))
 		}},
 		{"ended processes that were left", func(ctx context.Context, p layout.Paths) error {
 			ctx, cancel := context.WithTimeout(ctx, leftoverPatience)

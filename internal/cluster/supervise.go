@@ -33,8 +33,9 @@ type SuperviseOptions struct {
 const leftoverPatience = time.Minute
 
 // keep reports whether a process outlives a supervisor: containerd's shims, the keepers of containers' streams, of SMB
-// shares and of iSCSI's disks, and what runs in containers below the cgroup parent. The next supervisor takes them over. What runs in a
-// container is known by its cgroup alone: its environment can say that it is one of the cluster's own processes.
+// shares and of iSCSI's disks, and what runs in containers below the cgroup parent. The next supervisor takes them
+// over. What runs in a container is known by its cgroup alone: its environment can say that it is one of the cluster's
+// own processes.
 func keep(l proc.Leftover, parent string) bool {
 	if inContainer(l.Cgroups, parent) {
 		return true

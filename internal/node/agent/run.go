@@ -89,6 +89,13 @@ func Run(ctx context.Context, env Env) error {
 			return errors.New("keep-streams needs the path of its socket")
 		}
 		return stream.Serve(ctx, env.Args[1], log)
+	}
+	return keep(ctx, env)
+}
+
+// keep is the processes that speak with servers which anybody may have named.
+func keep(ctx context.Context, env Env) error {
+	switch env.Args[0] {
 	case smb.KeepCommand:
 		return smb.Keep(ctx, env.In, env.Out)
 	case smb.KeepTreeCommand:
@@ -97,9 +104,8 @@ func Run(ctx context.Context, env Env) error {
 		return initiator.Keep(ctx, env.In, env.Out)
 	case initiator.FindCommand:
 		return initiator.Find(ctx, env.In, env.Out)
-	default:
-		return fmt.Errorf("%q is none of %s", env.Args[0], verbs)
 	}
+	return fmt.Errorf("%q is none of %s", env.Args[0], verbs)
 }
 
 // hostInit becomes the first process of a host. Before that it gives memory that this process no longer needs back to

@@ -121,14 +121,7 @@ func (s *Server) carryOut(ctx context.Context, r hostdisk.Request) (uint32, erro
 	case hostdisk.Attach:
 		return s.attachDisk(r)
 	}
-	i := slices.IndexFunc(s.state.Disks, func(d record) bool { return d.Number == r.Disk })
-	if i < 0 || !s.has(s.state.Disks[i]) {
-		return 0, refused(5, fmt.Sprintf("The host has no disk %d.", r.Disk))
-	}
-	if err := s.usable(ctx, s.state.Disks[i], r.Do); err != nil {
-		return 0, err
-	}
-	d, err := s.open(&s.state.Disks[i])
+	d, err := s.find(ctx, r)
 	if err != nil {
 		return 0, err
 	}
@@ -150,6 +143,18 @@ func (s *Server) carryOut(ctx context.Context, r hostdisk.Request) (uint32, erro
 		return 0, d.initialize()
 	}
 	return d.changeTable(ctx, r)
+}
+
+// find opens the disk that a request is about.
+func (s *Server) find(ctx context.Context, r hostdisk.Request) (disk, error) {
+	i := slices.IndexFunc(s.state.Disks, func(d record) bool { return d.Number == r.Disk })
+	if i < 0 || !s.has(s.state.Disks[i]) {
+		return disk{}, refused(5, fmt.Sprintf("The host has no disk %d.", r.Disk))
+	}
+	if err := s.usable(ctx, s.state.Disks[i], r.Do); err != nil {
+		return disk{}, err
+	}
+	return s.open(&s.state.Disks[i])
 }
 
 // attachDisk gives the host a new disk.

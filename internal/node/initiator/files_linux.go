@@ -77,7 +77,8 @@ func (f *folder) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*
 	case statusFile:
 		return f.NewInode(ctx, &said{kept: f.kept}, fs.StableAttr{Mode: syscall.S_IFREG, Ino: statusInode}), 0
 	case rescanFile:
-		return f.NewInode(ctx, &said{kept: f.kept, rescan: true}, fs.StableAttr{Mode: syscall.S_IFREG, Ino: rescanInode}), 0
+		looks := &said{kept: f.kept, rescan: true}
+		return f.NewInode(ctx, looks, fs.StableAttr{Mode: syscall.S_IFREG, Ino: rescanInode}), 0
 	}
 	text, is := strings.CutPrefix(name, diskFile)
 	n, err := strconv.ParseUint(text, 10, 16)
@@ -174,7 +175,7 @@ func (d *disk) Open(_ context.Context, flags uint32) (fs.FileHandle, uint32, sys
 }
 
 // do does something with the disk, and says how it went.
-func (d *disk) do(ctx context.Context, what func(context.Context, *iscsi.Session, iscsi.Unit) error) syscall.Errno {
+func (d *disk) do(ctx context.Context, what deed) syscall.Errno {
 	err := d.kept.do(ctx, d.number, what)
 	switch {
 	case err == nil:
@@ -219,7 +220,9 @@ func (d *disk) move(ctx context.Context, how func(*iscsi.Session, context.Contex
 ) syscall.Errno {
 	for len(data) > 0 {
 		part := data[:min(len(data), iscsi.MostBytes)]
-		errno := d.do(ctx, func(ctx context.Context, s *iscsi.Session, u iscsi.Unit) error { return how(s, ctx, u, part, offset) })
+		errno := d.do(ctx, func(ctx context.Context, s *iscsi.Session, u iscsi.Unit) error {
+			return how(s, ctx, u, part, offset)
+		})
 		if errno != 0 {
 			return errno
 		}

@@ -52,10 +52,10 @@ type status struct {
 	Units     []iscsi.Unit `json:"units"`
 }
 
-// Find is a process that asks a portal for its targets, as a user without rights. It reads what it is asked from in, and
-// answers on out.
+// Find is a process that asks a portal for its targets, as a user without rights. It reads what it is asked from in,
+// and answers on out.
 func Find(ctx context.Context, in io.Reader, out io.Writer) error {
-	if err := keeper.BoundMemory(); err != nil {
+	if err := keeper.Settle(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
@@ -76,7 +76,7 @@ func Find(ctx context.Context, in io.Reader, out io.Writer) error {
 // answers on out. When it reads that its file system is mounted, it serves it by its descriptor 3 until it is
 // unmounted, and logs out, or until the target has not answered for too long.
 func Keep(ctx context.Context, in io.Reader, out io.Writer) error {
-	if err := keeper.BoundMemory(); err != nil {
+	if err := keeper.Settle(); err != nil {
 		return err
 	}
 	input := json.NewDecoder(in)
@@ -241,9 +241,12 @@ func (k *kept) wait(not *iscsi.Session) *iscsi.Session {
 	return k.session
 }
 
+// deed is something that is done with a disk.
+type deed func(ctx context.Context, s *iscsi.Session, u iscsi.Unit) error
+
 // do does something with a disk, again on the next connection if this one ends meanwhile, as long as who uses the disk
 // has to wait.
-func (k *kept) do(ctx context.Context, number uint32, what func(context.Context, *iscsi.Session, iscsi.Unit) error) error {
+func (k *kept) do(ctx context.Context, number uint32, what deed) error {
 	ctx = context.WithoutCancel(ctx) // that the kernel no longer asks does not end the connection
 	begin := time.Now()
 	var s *iscsi.Session

@@ -37,8 +37,8 @@ const requestTimeout = 2 * time.Minute
 type Server struct {
 	// Dir is the folder of its state.
 	Dir string
-	// Folder is where its file systems are mounted, each at the identifier of its session. Nobody else writes there, and
-	// the host does not see it.
+	// Folder is where its file systems are mounted, each at the identifier of its session. Nobody else writes there,
+	// and the host does not see it.
 	Folder string
 	// Name is the initiator's.
 	Name string
@@ -95,7 +95,8 @@ func (s *Server) Open(ctx context.Context) error {
 		}
 	}
 	known := func(key string) bool {
-		return slices.ContainsFunc(s.state.Sessions, func(one session) bool { return strings.HasPrefix(key, one.prefix()) })
+		of := func(one session) bool { return strings.HasPrefix(key, one.prefix()) }
+		return slices.ContainsFunc(s.state.Sessions, of)
 	}
 	return errors.Join(s.Disks.Forget(known), s.sweep(), s.save())
 }
@@ -107,8 +108,8 @@ func (s *Server) sweep() error {
 		return err
 	}
 	for _, e := range entries {
-		known := slices.ContainsFunc(s.state.Sessions, func(one session) bool { return one.ID == e.Name() && one.Ended == "" })
-		if !known {
+		of := func(one session) bool { return one.ID == e.Name() && one.Ended == "" }
+		if !slices.ContainsFunc(s.state.Sessions, of) {
 			err = errors.Join(err, s.unmount(e.Name()))
 		}
 	}
@@ -175,9 +176,15 @@ func (p portal) show() hostiscsi.Portal {
 // show is a session as it is now.
 func (s *Server) show(ctx context.Context, one session) hostiscsi.Session {
 	is := hostiscsi.Session{
-		ID: one.ID + ofSession, Connection: one.ID + ofConnection, Target: one.Target, Address: one.Address, Port: one.Port,
-		ISID: fmt.Sprintf("%x", one.ISID), Authentication: one.Authentication, Persistent: one.Persistent,
-		Fault: s.tries[one.ID].fault,
+		ID:             one.ID + ofSession,
+		Connection:     one.ID + ofConnection,
+		Target:         one.Target,
+		Address:        one.Address,
+		Port:           one.Port,
+		ISID:           fmt.Sprintf("%x", one.ISID),
+		Authentication: one.Authentication,
+		Persistent:     one.Persistent,
+		Fault:          s.tries[one.ID].fault,
 	}
 	status, err := s.statusOf(ctx, one, statusFile)
 	if err != nil {
@@ -202,7 +209,7 @@ func (s *Server) carryOut(ctx context.Context, r hostiscsi.Request) (string, err
 	case hostiscsi.UpdatePortal, hostiscsi.RemovePortal:
 		i := s.portalIndex(r.Address, r.Port)
 		if i < 0 {
-			return "", fmt.Errorf("No MSFT_iSCSITargetPortal objects found for %s.", at(r.Address, r.Port)) //nolint:staticcheck // Windows' words
+			return "", refused("No MSFT_iSCSITargetPortal objects found for %s.", at(r.Address, r.Port))
 		}
 		if r.Do == hostiscsi.RemovePortal {
 			s.state.Portals = slices.Delete(s.state.Portals, i, i+1)
@@ -219,7 +226,7 @@ func (s *Server) carryOut(ctx context.Context, r hostiscsi.Request) (string, err
 		return one.Ended == "" && one.ID+ofSession == r.Session
 	})
 	if i < 0 {
-		return "", errors.New("The specified session does not exist.") //nolint:staticcheck // Windows' words
+		return "", refused("The specified session does not exist.")
 	}
 	switch r.Do {
 	case hostiscsi.Register, hostiscsi.Unregister:
@@ -246,7 +253,7 @@ func (s *Server) chapOf(r hostiscsi.Request) (*iscsi.CHAP, error) {
 	}
 	if r.Authentication == hostiscsi.MutualCHAP {
 		if s.state.Secret == "" {
-			return nil, errors.New("Authentication Failure: mutual CHAP needs a secret of the initiator: Set-IscsiChapSecret") //nolint:staticcheck // Windows' words
+			return nil, refused("Authentication Failure: mutual CHAP needs a secret of the initiator: Set-IscsiChapSecret")
 		}
 		chap.Mutual = s.state.Secret
 	}
@@ -281,7 +288,7 @@ func (s *Server) discover(ctx context.Context, p portal) error {
 	case i >= 0:
 		s.state.Portals[i] = p
 	case len(s.state.Portals) >= mostPortals:
-		return fmt.Errorf("Not enough resources: the host has %d portals.", mostPortals) //nolint:staticcheck // Windows' words
+		return refused("Not enough resources: the host has %d portals.", mostPortals)
 	default:
 		s.state.Portals = append(s.state.Portals, p)
 	}
@@ -308,10 +315,10 @@ func (s *Server) connect(ctx context.Context, r hostiscsi.Request) (string, erro
 		return one.Target == r.Target && one.Address == r.Address && one.Port == r.Port
 	}
 	if slices.ContainsFunc(s.state.Sessions, func(one session) bool { return same(one) && one.Ended == "" }) {
-		return "", errors.New("The target has already been logged in via an iSCSI session.") //nolint:staticcheck // Windows' words
+		return "", refused("The target has already been logged in via an iSCSI session.")
 	}
 	if len(s.state.Sessions) >= mostSessions {
-		return "", fmt.Errorf("Not enough resources: the host has %d sessions.", mostSessions) //nolint:staticcheck // Windows' words
+		return "", refused("Not enough resources: the host has %d sessions.", mostSessions)
 	}
 	one := newSession(r)
 	one.CHAP = chap
@@ -354,7 +361,7 @@ func (s *Server) portalOf(target string) (string, uint16, error) {
 			return p.Address, p.Port, nil
 		}
 	}
-	return "", 0, errors.New("The target name is not found or is marked as hidden from login.") //nolint:staticcheck // Windows' words
+	return "", 0, refused("The target name is not found or is marked as hidden from login.")
 }
 
 // disconnect ends a session. A disk that somebody uses keeps it.
@@ -369,7 +376,7 @@ func (s *Server) disconnect(ctx context.Context, i int) error {
 	default:
 		if err := s.Disks.Release(ctx, s.keys(one, is)); err != nil {
 			if errors.Is(err, disks.ErrInUse) {
-				err = errors.New("The session cannot be logged out since a device on that session is currently being used.") //nolint:staticcheck // Windows' words
+				err = refused("The session cannot be logged out since a device on that session is currently being used.")
 			}
 			return err
 		}

@@ -93,7 +93,12 @@ func (s *Server) start(ctx context.Context, one session) (status, error) {
 	}
 	defer device.Close() // the process has it then
 	kept, input, output, err := keeper.Process{
-		Program: s.Program, Command: KeepCommand, Name: s.mount(one.ID), Files: []*os.File{device}, Netns: s.Netns, Disk: true,
+		Program: s.Program,
+		Command: KeepCommand,
+		Name:    s.mount(one.ID),
+		Files:   []*os.File{device},
+		Netns:   s.Netns,
+		Disk:    true,
 	}.Start(ctx)
 	if err != nil {
 		return status{}, fmt.Errorf("start what keeps the session: %w", err)

@@ -55,7 +55,7 @@ type session struct {
 	Ended string `json:"ended,omitempty"`
 }
 
-// here and there are the ends of Windows' names of a session and its connection: 0x40000137 is that of its driver.
+// The ends of Windows' names of a session and its connection.
 const (
 	ofSession    = "-4000013700000002"
 	ofConnection = "-4000013700000001"
@@ -66,8 +66,14 @@ func newSession(r hostiscsi.Request) session {
 	_, _ = rand.Read(id) // never fails
 	// ISIDs of the kind that has a random part (RFC 7143, 11.12.5).
 	return session{
-		ID: hex.EncodeToString(id[:8]), Target: r.Target, Address: r.Address, Port: r.Port, Authentication: r.Authentication,
-		ISID: [6]byte{0x80, id[8], id[9], id[10], id[11], id[12]}, Persistent: r.Persistent, Boot: boot(),
+		ID:             hex.EncodeToString(id[:8]),
+		Target:         r.Target,
+		Address:        r.Address,
+		Port:           r.Port,
+		Authentication: r.Authentication,
+		ISID:           [6]byte{0x80, id[8], id[9], id[10], id[11], id[12]},
+		Persistent:     r.Persistent,
+		Boot:           boot(),
 	}
 }
 

@@ -29,7 +29,13 @@ func start(t *testing.T) *iscsitest.Server {
 }
 
 func login(s *iscsitest.Server, target string, chap *iscsi.CHAP) iscsi.Login {
-	return iscsi.Login{Portal: s.Portal, Initiator: initiator, Target: target, ISID: [6]byte{0x80, 1, 2, 3, 4, 5}, CHAP: chap}
+	return iscsi.Login{
+		Portal:    s.Portal,
+		Initiator: initiator,
+		Target:    target,
+		ISID:      [6]byte{0x80, 1, 2, 3, 4, 5},
+		CHAP:      chap,
+	}
 }
 
 // TestSession discovers, logs in, reads and writes with the target of Debian.
@@ -50,8 +56,8 @@ func TestSession(t *testing.T) {
 		t.Fatalf("the disks are %+v, %v", units, err)
 	}
 	u := units[0]
-	if u.Number != 1 || u.Size != iscsitest.DiskSize || u.Block != 512 || u.Vendor != "IET" || u.Serial == "" || u.NAA == "" ||
-		u.ReadOnly || !u.Thin {
+	if u.Number != 1 || u.Size != iscsitest.DiskSize || u.Block != 512 || u.Vendor != "IET" || u.Serial == "" ||
+		u.NAA == "" || u.ReadOnly || !u.Thin {
 		t.Errorf("the first disk is %+v", u)
 	}
 	t.Logf("%+v", u)
@@ -62,7 +68,8 @@ func TestSession(t *testing.T) {
 			_, _ = rand.Read(data)
 			back := make([]byte, len(data))
 			at := i * iscsi.MostBytes
-			if err := errors.Join(s.WriteAt(t.Context(), u, data, at), s.ReadAt(t.Context(), u, back, at)); err != nil || !bytes.Equal(data, back) {
+			err := errors.Join(s.WriteAt(t.Context(), u, data, at), s.ReadAt(t.Context(), u, back, at))
+			if err != nil || !bytes.Equal(data, back) {
 				t.Errorf("%d bytes at %d: %v", len(data), at, err)
 			}
 			file := make([]byte, len(data))
@@ -79,8 +86,8 @@ func TestSession(t *testing.T) {
 	}
 	both.Wait()
 	back := make([]byte, 4096)
-	if err := errors.Join(s.Flush(t.Context(), u), s.Discard(t.Context(), u, 0, 1<<20), s.ReadAt(t.Context(), u, back, 0)); err != nil ||
-		!bytes.Equal(back, make([]byte, 4096)) {
+	err = errors.Join(s.Flush(t.Context(), u), s.Discard(t.Context(), u, 0, 1<<20), s.ReadAt(t.Context(), u, back, 0))
+	if err != nil || !bytes.Equal(back, make([]byte, 4096)) {
 		t.Errorf("after a discard: %v", err)
 	}
 	if err := s.ReadAt(t.Context(), u, make([]byte, 100), 0); err == nil {
@@ -115,7 +122,8 @@ func TestCHAP(t *testing.T) {
 		if s != nil {
 			s.Close()
 		}
-		if c.ok != (err == nil) || err != nil && !errors.Is(err, iscsi.ErrAuthentication) || strings.Contains(errText(err), "hush") {
+		right := (err == nil) == c.ok && (err == nil || errors.Is(err, iscsi.ErrAuthentication))
+		if !right || strings.Contains(errText(err), "hush") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -164,6 +172,7 @@ func BenchmarkRead(b *testing.B)  { bench(b, (*iscsi.Session).ReadAt) }
 func BenchmarkWrite(b *testing.B) { bench(b, (*iscsi.Session).WriteAt) }
 
 func bench(b *testing.B, do func(*iscsi.Session, context.Context, iscsi.Unit, []byte, int64) error) {
+	b.Helper()
 	server := iscsitest.Start(b, "/proc/self/ns/net", "127.77.0.1")
 	s, err := iscsi.Dial(b.Context(), login(server, iscsitest.Open, nil))
 	if err != nil {

@@ -110,8 +110,12 @@ func (n *negotiation) run() error {
 		return err
 	}
 	offered := []pair{
-		{"HeaderDigest", "None"}, {"DataDigest", "None"}, {"MaxRecvDataSegmentLength", strconv.Itoa(mostReceived)},
-		{"DefaultTime2Wait", "0"}, {"DefaultTime2Retain", "0"}, {"ErrorRecoveryLevel", "0"},
+		{"HeaderDigest", "None"},
+		{"DataDigest", "None"},
+		{"MaxRecvDataSegmentLength", strconv.Itoa(mostReceived)},
+		{"DefaultTime2Wait", "0"},
+		{"DefaultTime2Retain", "0"},
+		{"ErrorRecoveryLevel", "0"},
 	}
 	if n.Target != "" {
 		offered = append(offered,

@@ -313,7 +313,8 @@ func (s *Session) Discard(ctx context.Context, u Unit, offset, size int64) error
 		list[1], list[3] = 22, 16
 		binary.BigEndian.PutUint64(list[8:], uint64(offset/u.Block))
 		binary.BigEndian.PutUint32(list[16:], uint32(n/u.Block)) //nolint:gosec // at most mostDiscarded
-		if _, err := s.command(ctx, u.LUN, []byte{unmap, 0, 0, 0, 0, 0, 0, 0, byte(len(list)), 0}, list, nil); err != nil {
+		cdb := []byte{unmap, 0, 0, 0, 0, 0, 0, 0, byte(len(list)), 0}
+		if _, err := s.command(ctx, u.LUN, cdb, list, nil); err != nil {
 			return err
 		}
 		offset, size = offset+n, size-n

@@ -31,8 +31,8 @@ type Process struct {
 	// Netns is the path of its network namespace; "" is this process's.
 	Netns string
 	// Disk says that file systems of the kernel lie on what the process serves: the kernel does not have it write other
-	// memory to them while it asks for some of its own, which would wait for itself. Where root has not the right to say
-	// so (CAP_SYS_RESOURCE), as in many containers, a machine that is short of memory may stand still.
+	// memory to them while it asks for some of its own, which would wait for itself. Where root has not the right to
+	// say so (CAP_SYS_RESOURCE), as in many containers, a machine that is short of memory may stand still.
 	Disk bool
 }
 

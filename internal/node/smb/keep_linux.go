@@ -56,7 +56,8 @@ func Keep(ctx context.Context, in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// serve answers the kernel, which asks by keeper.DeviceFD. timeout is how long it believes what says no time of its own.
+// serve answers the kernel, which asks by keeper.DeviceFD. timeout is how long it believes what says no time of its
+// own.
 func serve(root fs.InodeEmbedder, timeout time.Duration) (*fuse.Server, error) {
 	return fs.Mount("/dev/fd/"+strconv.Itoa(keeper.DeviceFD), root, &fs.Options{
 		EntryTimeout: &timeout,

@@ -42,16 +42,23 @@ func SupportRows() []support.Row {
 		},
 		{
 			Area:  area,
+			Name:  "iSCSI",
+			Level: support.Partly,
+			Note:  `an initiator in user space, in the host's network: New-, Get-, Update- and Remove-IscsiTargetPortal, Get-, Connect-, Disconnect- and Update-IscsiTarget, Get-, Register- and Unregister-IscsiSession, Get-IscsiConnection, Get-InitiatorPort, Set-IscsiChapSecret; CHAP and mutual CHAP with MD5; a target's disks are data disks of the host, with the bus type iSCSI. While a target does not answer, who uses a disk waits for a minute, as on Windows (MaxRequestHoldTime), then gets errors, and the disk is gone until the target is back; a container that had its volume then has to start anew, and so it has after a kill -9 of what keeps the session. A persistent session is made again after a restart of the machine, another ends with it. The service MSiSCSI can be started, and the initiator is there without it. Of what is another system's on a disk nothing is read or formatted unasked. Sectors of 4096 bytes are used as eight of 512. Digests, multipath I/O, several connections of a session, iSNS, other initiators' ports (-InitiatorPortalAddress), persistent reservations, iscsicli.exe and CHAP with other hashes are not there; nor are names of targets with letters beyond ASCII`,
+			Ref:   "https://learn.microsoft.com/powershell/module/iscsi",
+		},
+		{
+			Area:  area,
 			Name:  "csi-proxy",
 			Level: support.Partly,
-			Note:  `upstream's csi-proxy.exe v1.1.3, unmodified, as a service or in a HostProcess DaemonSet (examples/csi-proxy). The groups filesystem, smb and system work; smb maps with -RequirePrivacy, so that the server has to know encryption (SMB 3). Its groups disk and volume work on the host's data disks (mullion node disk): locations, identifiers, partitions, formatting, mounting, growing while a pod uses the volume, figures. C: is a volume on no disk. All of iscsi answers with an error. v1.3.0, which asks WMI for all of this, is not there`,
+			Note:  `upstream's csi-proxy.exe v1.1.3, unmodified, as a service or in a HostProcess DaemonSet (examples/csi-proxy). The groups filesystem, smb and system work; smb maps with -RequirePrivacy, so that the server has to know encryption (SMB 3). Its groups disk and volume work on the host's data disks (mullion node disk): locations, identifiers, partitions, formatting, mounting, growing while a pod uses the volume, figures. C: is a volume on no disk. Its group iscsi works with the host's initiator. v1.3.0, which asks WMI for all of this, is not there`,
 			Ref:   "https://github.com/kubernetes-csi/csi-proxy/blob/v1.1.3/README.md",
 		},
 		{
 			Area:  area,
 			Name:  "FlexVolume drivers",
 			Level: support.Partly,
-			Note:  `programs in C:\usr\libexec\kubernetes\kubelet-plugins\volume\exec that a person puts there; Microsoft's for SMB shares (smb.cmd, smb.ps1) runs as it is; iscsi.ps1 asks for an initiator of iSCSI, which is not there`,
+			Note:  `programs in C:\usr\libexec\kubernetes\kubelet-plugins\volume\exec that a person puts there; Microsoft's for SMB shares (smb.cmd, smb.ps1) runs as it is; one for iSCSI may log in, format and mount as Microsoft's iscsi.ps1 does, which itself wants persistent reservations and a program of its own for them (iscsiHelper.exe)`,
 			Ref:   "https://github.com/kubernetes/community/blob/master/contributors/devel/sig-storage/flexvolume.md",
 		},
 		{

@@ -45,8 +45,8 @@ const (
 // Request is what a program asks for.
 type Request struct {
 	Do Do `json:"do"`
-	// Address and Port are a portal's: an address of IP, or a name of DNS. Connect finds the portal of a target that was
-	// discovered without them.
+	// Address and Port are a portal's: an address of IP, or a name of DNS. Connect finds the portal of a target that
+	// was discovered without them.
 	Address string `json:"address,omitempty"`
 	Port    uint16 `json:"port,omitempty"`
 	// Target is a target's name.
