@@ -236,28 +236,29 @@ func programRows() []support.Row {
 			Level: support.Partly,
 			Ref:   "https://learn.microsoft.com/powershell/",
 			Note: "these, with the parameters that Get-Help shows: Add-Content, Add-PartitionAccessPath, Add-Type, Clear-Disk, Clear-EventLog, Clear-Host, Clear-Variable, " +
-				"Compare-Object, Compress-Archive, ConvertFrom-Csv, ConvertFrom-Json, ConvertFrom-StringData, " +
-				"ConvertTo-Csv, ConvertTo-Json, ConvertTo-SecureString, Copy-Item, Expand-Archive, Export-Csv, Export-ModuleMember, " +
+				"Compare-Object, Compress-Archive, Connect-IscsiTarget, ConvertFrom-Csv, ConvertFrom-Json, ConvertFrom-StringData, " +
+				"ConvertTo-Csv, ConvertTo-Json, ConvertTo-SecureString, Copy-Item, Disconnect-IscsiTarget, Expand-Archive, Export-Csv, Export-ModuleMember, " +
 				"ForEach-Object, Format-List, Format-Table, Format-Volume, Get-Acl, Get-Alias, Get-ChildItem, Get-CimInstance, " +
 				"Get-Command, Get-ComputeProcess, Get-ComputerInfo, Get-Content, Get-Date, Get-Disk, Get-EventLog, Get-ExecutionPolicy, " +
 				"Get-FileHash, Get-Help, Get-HnsEndpoint, " +
-				"Get-HnsNetwork, Get-HnsPolicyList, Get-Item, Get-ItemProperty, Get-ItemPropertyValue, Get-Job, " +
+				"Get-HnsNetwork, Get-HnsPolicyList, Get-InitiatorPort, Get-IscsiConnection, Get-IscsiSession, Get-IscsiTarget, Get-IscsiTargetPortal, " +
+				"Get-Item, Get-ItemProperty, Get-ItemPropertyValue, Get-Job, " +
 				"Get-Location, Get-Member, Get-NetAdapter, Get-NetFirewallRule, Get-NetIPAddress, Get-NetIPInterface, Get-NetRoute, Get-Partition, Get-PartitionSupportedSize, Get-Process, Get-Random, " +
 				"Get-Service, Get-SmbGlobalMapping, Get-SmbMapping, Get-Unique, Get-Variable, Get-Volume, Get-WinEvent, Get-WmiObject, Group-Object, Import-Csv, Import-Module, Initialize-Disk, " +
 				"Invoke-Command, Invoke-Expression, Invoke-RestMethod, Invoke-WebRequest, Join-Path, Measure-Command, " +
-				"Measure-Object, mkdir, Move-Item, New-EventLog, New-Guid, New-Item, New-ItemProperty, New-NetFirewallRule, New-NetRoute, New-Object, New-Partition, New-Service, New-SmbGlobalMapping, New-SmbMapping, " +
+				"Measure-Object, mkdir, Move-Item, New-EventLog, New-Guid, New-IscsiTargetPortal, New-Item, New-ItemProperty, New-NetFirewallRule, New-NetRoute, New-Object, New-Partition, New-Service, New-SmbGlobalMapping, New-SmbMapping, " +
 				"New-TimeSpan, New-Variable, Out-File, Out-Host, Out-Null, Out-String, Pop-Location, Push-Location, " +
-				"Receive-Job, Remove-HnsEndpoint, Remove-HnsNetwork, Remove-HnsPolicyList, Remove-Item, Remove-NetRoute, " +
+				"Receive-Job, Register-IscsiSession, Remove-HnsEndpoint, Remove-HnsNetwork, Remove-HnsPolicyList, Remove-IscsiTargetPortal, Remove-Item, Remove-NetRoute, " +
 				"Remove-ItemProperty, Remove-Job, Remove-NetFirewallRule, Remove-Partition, Remove-PartitionAccessPath, Remove-Service, Remove-SmbGlobalMapping, Remove-SmbMapping, Remove-Variable, Rename-Item, Resize-Partition, Resolve-DnsName, Resolve-Path, " +
-				"Restart-Computer, Restart-Service, Select-Object, Select-String, Set-Acl, Set-Content, Set-Disk, Set-ExecutionPolicy, Set-ItemProperty, " +
+				"Restart-Computer, Restart-Service, Select-Object, Select-String, Set-Acl, Set-Content, Set-Disk, Set-ExecutionPolicy, Set-IscsiChapSecret, Set-ItemProperty, " +
 				"Set-Location, Set-NetFirewallProfile, Set-NetIPInterface, Set-Service, Set-StrictMode, Set-Variable, Sort-Object, Split-Path, Start-Job, " +
 				"Start-Process, Start-Service, Start-Sleep, Stop-Computer, Stop-Job, Stop-Process, Stop-Service, Tee-Object, " +
-				"Test-NetConnection, Test-Path, Unblock-File, Update-Disk, Update-HostStorageCache, Wait-Job, Wait-Process, Where-Object, Write-Debug, " +
+				"Test-NetConnection, Test-Path, Unblock-File, Unregister-IscsiSession, Update-Disk, Update-HostStorageCache, Update-IscsiTarget, Update-IscsiTargetPortal, Wait-Job, Wait-Process, Where-Object, Write-Debug, " +
 				"Write-Error, Write-EventLog, Write-Host, Write-Output, Write-Verbose, Write-VolumeCache, Write-Warning. Import-Module takes " +
 				"HostNetworkingService, hns.psm1 (which must be there and is not run: the cmdlets here come in its " +
 				"place) and files of functions. Cmdlets for items and their properties know the registry's HKLM: and " +
 				"HKCU:, without wild cards; Test-Path, Get-ChildItem, Get-Item and Remove-Item know env:. " +
-				"Those for disks, partitions and volumes work on a host's data disks; C: is a volume on no disk. Get-CimInstance and Get-WmiObject read Wine's WMI, and the command lines of processes from these. Nothing filters packets for the Windows Firewall: its rules can be made, listed and removed if they allow, and others are refused. Get-WinEvent has -LogName, -ProviderName, -MaxEvents, " +
+				"Those for disks, partitions and volumes work on a host's data disks, those for iSCSI have the disks of targets as such; C: is a volume on no disk. Get-CimInstance and Get-WmiObject read Wine's WMI, and the command lines of processes from these. Nothing filters packets for the Windows Firewall: its rules can be made, listed and removed if they allow, and others are refused. Get-WinEvent has -LogName, -ProviderName, -MaxEvents, " +
 				"-FilterHashtable, -FilterXPath, -ListLog, -ListProvider and -Oldest. Add-Type takes names of assemblies, no code; " +
 				"Receive-Job outputs lines of text. All have -ErrorAction, -ErrorVariable and -OutVariable, as functions with " +
 				"CmdletBinding do; -Verbose and -Debug say nothing more, of -Confirm only -Confirm:$false is accepted",
@@ -419,6 +420,13 @@ func programRows() []support.Row {
 			Level: support.Not,
 			Ref:   "https://learn.microsoft.com/dotnet/framework/",
 			Note:  "not there, and Microsoft's does not install; programs that need it do not start",
+		},
+		{
+			Name:  "iSCSI Initiator Service (msiscsi.exe)",
+			Level: support.Partly,
+			Ref:   "https://learn.microsoft.com/powershell/module/iscsi",
+			Note: "MSiSCSI can be started, stopped and set to start automatically, on hosts and in containers, and does " +
+				"nothing: a host's initiator is there without it, and a container has none",
 		},
 		{
 			Name:  "IIS (w3svc.exe)",

@@ -328,3 +328,28 @@ func TestCopies(t *testing.T) {
 	}
 	h.must(t, hostiscsi.Request{Do: hostiscsi.Disconnect, Session: s.ID})
 }
+
+// TestGrow has a target make its disk larger: the host sees it when it looks anew, and its volume grows.
+func TestGrow(t *testing.T) {
+	h := newHost(t)
+	s := h.connected(t)
+	file := filepath.Join(h.volume(t, s.Disks[0]), "kept")
+	if err := os.WriteFile(file, []byte("bytes"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.disk(t, hostdisk.Request{Do: hostdisk.Flush, Disk: s.Disks[0], Partition: 2})
+	const larger = 2 * iscsitest.DiskSize
+	h.server.Grow(larger)
+	h.must(t, hostiscsi.Request{Do: hostiscsi.Rescan, Session: s.ID})
+	d := h.disk(t, hostdisk.Request{Do: hostdisk.Get}).Disks[0]
+	if d.Size != larger || d.Partitions[1].Most < larger-32<<20 {
+		t.Fatalf("the disk is %+v", d)
+	}
+	a := h.disk(t, hostdisk.Request{Do: hostdisk.Resize, Disk: d.Number, Partition: 2, Size: d.Partitions[1].Most})
+	if p := a.Disks[0].Partitions[1]; p.VolumeSize < larger-100<<20 || p.Fault != "" {
+		t.Errorf("the volume is %+v", p)
+	}
+	if err := reads(file, "bytes")(); err != nil {
+		t.Error(err)
+	}
+}

@@ -27,7 +27,8 @@ const (
 )
 
 // Hold is how long Windows has who uses a disk wait for a target that does not answer
-// (https://learn.microsoft.com/windows-hardware/drivers/storage/iscsi-initiator-registry-entries: MaxRequestHoldTime).
+// (https://learn.microsoft.com/archive/blogs/san/microsoft-iscsi-software-initiator-and-isns-server-timers-quick-reference:
+// MaxRequestHoldTime).
 const Hold = time.Minute
 
 // requestTimeout bounds a request.

@@ -109,7 +109,7 @@ const Port = 3260
 
 // Limits: of a request and an answer in bytes, where a host has all portals with all targets; of a user's name, and of
 // a secret, which Windows wants to be from 12 to 16 bytes long
-// (https://learn.microsoft.com/powershell/module/iscsi/set-iscsichapsecret).
+// (https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-setiscsiinitiatorchapsharedsecret).
 const (
 	mostAsked    = 1 << 16
 	mostAnswered = 16 << 20

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mullion.dev/mullion/internal/windows/hostdisk"
+	"mullion.dev/mullion/internal/windows/hostiscsi"
 )
 
 // The cmdlets of Windows' module Storage that read (https://learn.microsoft.com/en-us/powershell/module/storage); those
@@ -339,8 +340,19 @@ func (s storage) partitionOf(o *object) (partition, error) {
 	return partition{}, itsWords("The drive %s: is on no disk: it is a folder of the machine.", text(o.props["driveletter"]))
 }
 
-// updateHostStorageCache looks for disks anew, which each cmdlet does.
-func updateHostStorageCache(*call) error { return nil }
+// updateHostStorageCache looks at the disks of iSCSI's sessions anew; at others each cmdlet does.
+func updateHostStorageCache(c *call) error {
+	_, answer, err := c.askISCSI(hostiscsi.Request{Do: hostiscsi.Get})
+	for _, s := range answer.Sessions {
+		if err != nil || !s.Connected { // a container has none
+			continue
+		}
+		if _, _, err := c.askISCSI(hostiscsi.Request{Do: hostiscsi.Rescan, Session: s.ID}); err != nil {
+			return c.fail(err)
+		}
+	}
+	return nil
+}
 
 // Parameters that name disks, partitions and volumes.
 func diskNames() []string      { return []string{"number", "uniqueid", "serialnumber", "friendlyname"} }
@@ -384,7 +396,7 @@ func storageCmdlets() []cmdlet {
 		},
 		{
 			name:  "Update-HostStorageCache",
-			about: "looks for disks anew, which each cmdlet does",
+			about: "looks at the disks of iSCSI's targets anew; at others each cmdlet does",
 			run:   updateHostStorageCache,
 		},
 	}, storageChanges()...)

@@ -130,6 +130,16 @@ func (s *Server) Pause() { _ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGSTOP)
 // Resume has a server that was paused go on.
 func (s *Server) Resume() { _ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGCONT) }
 
+// Grow makes the open target's first disk larger, which nobody reads or writes meanwhile.
+func (s *Server) Grow(size int64) {
+	s.tb.Helper()
+	if err := os.Truncate(filepath.Join(s.Dir, "open-1"), size); err != nil {
+		s.tb.Fatal(err)
+	}
+	s.must("--mode", "logicalunit", "--op", "delete", "--tid", "1", "--lun", "1")
+	s.must("--mode", "logicalunit", "--op", "new", "--tid", "1", "--lun", "1", "-b", filepath.Join(s.Dir, "open-1"))
+}
+
 func (s *Server) admin(args ...string) error {
 	out, err := exec.Command("tgtadm", append([]string{"-C", strconv.Itoa(s.control), "--lld", "iscsi"}, args...)...).CombinedOutput()
 	if err != nil {

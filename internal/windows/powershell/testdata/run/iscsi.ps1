@@ -35,6 +35,7 @@ $port = Get-InitiatorPort -InstanceName 'ROOT\ISCSIPRT\0000_0'
 (Get-IscsiConnection -InitiatorPort $port).ConnectionIdentifier
 "$(1, 'a' | Out-String -Stream)|"
 Update-IscsiTarget
+Update-HostStorageCache
 Get-IscsiTargetPortal | Update-IscsiTargetPortal
 try { Disconnect-IscsiTarget -InputObject (Get-IscsiTarget | Where-Object { $_.NodeAddress -eq 'none' }) -Confirm:$false } catch { "$_" }
 Disconnect-IscsiTarget -InputObject (Get-IscsiTargetPortal -TargetPortalAddress ${Env:iscsi_tp_address} -TargetPortalPortNumber ${Env:iscsi_tp_port}  | Get-IscsiTarget | Where-Object { $_.NodeAddress -eq ${Env:iscsi_target_iqn} }) -Confirm:$false
