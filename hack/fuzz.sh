@@ -9,7 +9,7 @@ mapfile -t targets < <(grep -rn --include='*_test.go' -o '^func Fuzz[A-Za-z0-9_]
 for t in "${targets[@]}"; do
   file=${t%%:*} name=${t##* }
   begin=$SECONDS
-  if out=$(go test -run '^$' -fuzz "^$name\$" -fuzztime "$time" "./$(dirname "$file")" 2>&1); then
+  if out=$(go test -run '^$' -fuzz "^$name\$" -fuzztime "$time" -fuzzminimizetime 20x "./$(dirname "$file")" 2>&1); then
     echo "ok   $name $(tail -n 3 <<<"$out" | sed -n 's/.*execs: \([0-9]*\).*interesting: \(.*\)/\1 runs, \2/p' | tail -n 1) ($((SECONDS - begin)) s)"
   else
     echo "FAIL $name (./$(dirname "$file"))"; sed 's/^/     /' <<<"$out"; rc=1
