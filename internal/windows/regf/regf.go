@@ -23,8 +23,8 @@ const (
 	maxValues = 1_000_000
 	maxDepth  = 512 // that of Windows
 	maxName   = 512 // bytes of a key's name; Windows allows 255 characters
-	// maxData is the sum of all values' names and data and of all paths, which the file does not bound: a value and a key
-	// may have many places, and values may share their data.
+	// maxData is the sum of all values' names and data and of all paths, which the file does not bound: a value and a
+	// key may have many places, and values may share their data.
 	maxData = MaxSize
 )
 
