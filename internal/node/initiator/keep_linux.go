@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"strings"
 	"sync"
 	"time"
 
+	"mullion.dev/mullion/internal/base/plaintext"
 	"mullion.dev/mullion/internal/node/iscsi"
 	"mullion.dev/mullion/internal/node/keeper"
 )
@@ -297,21 +297,11 @@ func words(err error) string {
 	var op *net.OpError
 	switch {
 	case errors.Is(err, iscsi.ErrAuthentication):
-		return "Authentication Failure: " + plain(err)
+		return "Authentication Failure: " + plaintext.OneLine(err.Error())
 	case errors.Is(err, iscsi.ErrNoTarget):
 		return "The target name is not found or is marked as hidden from login."
 	case errors.As(err, &dns) || errors.As(err, &op) || errors.Is(err, context.DeadlineExceeded):
-		return "Connection Failed: " + plain(err)
+		return "Connection Failed: " + plaintext.OneLine(err.Error())
 	}
-	return "Login Failed: " + plain(err)
-}
-
-// plain is an error in printable letters: a target's words may be in it.
-func plain(err error) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return '?'
-		}
-		return r
-	}, err.Error())
+	return "Login Failed: " + plaintext.OneLine(err.Error())
 }

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"mullion.dev/mullion/internal/base/plaintext"
 	"mullion.dev/mullion/internal/node/disks"
 	"mullion.dev/mullion/internal/node/iscsi"
 	"mullion.dev/mullion/internal/windows/hostiscsi"
@@ -191,7 +192,7 @@ func (s *Server) show(ctx context.Context, one session) hostiscsi.Session {
 	if err != nil {
 		return is
 	}
-	is.Connected, is.Fault, is.TSIH = status.Connected, status.Fault, fmt.Sprintf("%x", status.TSIH)
+	is.Connected, is.Fault, is.TSIH = status.Connected, plaintext.OneLine(status.Fault), fmt.Sprintf("%x", status.TSIH)
 	if host, port, err := net.SplitHostPort(status.Local); err == nil {
 		n, _ := strconv.ParseUint(port, 10, 16)
 		is.LocalAddress, is.LocalPort = host, uint16(n)

@@ -10,14 +10,17 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/plaintext"
 	"mullion.dev/mullion/internal/node/disks"
 	"mullion.dev/mullion/internal/node/iscsi"
 	"mullion.dev/mullion/internal/node/keeper"
+	"mullion.dev/mullion/internal/windows/hostiscsi"
 )
 
 // Times: how long a process has to say what its session is; between two looks whether the sessions are there; the
@@ -47,7 +50,11 @@ func (s *Server) find(ctx context.Context, login iscsi.Login) ([]iscsi.Target, e
 	if err != nil {
 		return nil, errors.Join(err, ended(kept.Kill()))
 	}
-	return found.Targets, nil
+	// Who has asked has read what anybody may have written.
+	return slices.DeleteFunc(found.Targets[:min(len(found.Targets), iscsi.MostTargets)], func(t iscsi.Target) bool {
+		name, err := hostiscsi.CleanTarget(t.Name)
+		return err != nil || name != t.Name
+	}), nil
 }
 
 // ended is the error of ending a process, but that it had ended.
@@ -72,7 +79,7 @@ func ask(input io.Writer, output *os.File, what asked) (answered, error) {
 		return a, fmt.Errorf("hear of %s: %w", what.Login.Portal, err)
 	}
 	if a.Error != "" {
-		return a, errors.New(a.Error)
+		return a, errors.New(plaintext.OneLine(a.Error))
 	}
 	return a, nil
 }
@@ -218,12 +225,12 @@ func (s session) prefix() string { return fmt.Sprintf("iscsi %s %s ", s.Target, 
 // give gives the disks of a session to the host.
 func (s *Server) give(ctx context.Context, one session, is status) {
 	var all []disks.Remote
-	for _, u := range is.Units {
+	for _, u := range is.Units[:min(len(is.Units), iscsi.MostUnits)] {
 		all = append(all, disks.Remote{
 			Key:      keyOf(one, u),
 			File:     filepath.Join(s.mount(one.ID), diskName(u.Number)),
-			Name:     strings.TrimSpace(u.Vendor + " " + u.Product),
-			Serial:   u.Serial,
+			Name:     strings.TrimSpace(plaintext.OneLine(u.Vendor) + " " + plaintext.OneLine(u.Product)),
+			Serial:   plaintext.OneLine(u.Serial),
 			ID:       identifier(one, u),
 			Bus:      "iSCSI",
 			Location: fmt.Sprintf("iSCSI : Bus 0 : Device 0 : Function 0 : Adapter 2 : Port 0 : Target %d : LUN %d", s.place(one), u.Number),
@@ -234,7 +241,7 @@ func (s *Server) give(ctx context.Context, one session, is status) {
 				if err == nil && now.Connected {
 					return ""
 				}
-				return "The target " + one.Target + " does not answer: " + now.Fault
+				return "The target " + one.Target + " does not answer: " + plaintext.OneLine(now.Fault)
 			},
 		})
 	}
@@ -256,8 +263,8 @@ func (s *Server) place(one session) int {
 // identifier is a disk's name for SCSI, of 8 bytes: its own, or one that is made of what tells it from others, of the
 // type of those that are assigned locally.
 func identifier(one session, u iscsi.Unit) string {
-	if u.NAA != "" {
-		return u.NAA
+	if own, err := hex.DecodeString(u.NAA); err == nil && len(own) == 8 {
+		return hex.EncodeToString(own)
 	}
 	sum := sha256.Sum256([]byte(keyOf(one, u) + " " + u.Serial))
 	sum[0] = sum[0]&0x0f | 0x30

@@ -17,9 +17,9 @@ type Target struct {
 	Portals []string `json:"portals,omitempty"`
 }
 
-// mostTargets bounds the targets of a portal, mostPortals the portals of a target.
+// MostTargets bounds the targets of a portal, mostPortals the portals of a target.
 const (
-	mostTargets = 1024
+	MostTargets = 1024
 	mostPortals = 16
 )
 
@@ -72,7 +72,7 @@ func targetsOf(pairs []pair) []Target {
 		switch p.key {
 		case "TargetName":
 			name, err := hostiscsi.CleanTarget(p.value)
-			if known = err == nil && len(all) < mostTargets; known {
+			if known = err == nil && len(all) < MostTargets; known {
 				all = append(all, Target{Name: name})
 			}
 		case "TargetAddress":

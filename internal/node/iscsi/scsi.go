@@ -125,8 +125,8 @@ type Unit struct {
 	Thin     bool `json:"thin,omitempty"`
 }
 
-// mostUnits bounds the disks of a target.
-const mostUnits = 32
+// MostUnits bounds the disks of a target.
+const MostUnits = 32
 
 // Units are the target's disks, in the order of their numbers.
 func (s *Session) Units(ctx context.Context) ([]Unit, error) {
@@ -146,10 +146,13 @@ func (s *Session) Units(ctx context.Context) ([]Unit, error) {
 	var all []Unit
 	for ; len(list) >= 8; list = list[8:] {
 		u, disk, err := s.unit(ctx, binary.BigEndian.Uint64(list))
+		if _, refuses := errors.AsType[*StatusError](err); refuses {
+			continue // others can be used
+		}
 		if err != nil {
 			return nil, fmt.Errorf("look at a disk of the target: %w", err)
 		}
-		if disk && len(all) < mostUnits {
+		if disk && len(all) < MostUnits {
 			all = append(all, u)
 		}
 	}

@@ -16,7 +16,7 @@ const mostBurst = 1 << 20
 // Times: how long a command has; how long a connection is quiet before the target is asked whether it is there, and
 // how long it has to answer; how long a message may take to be sent.
 const (
-	commandTimeout = 30 * time.Second
+	commandTimeout = time.Minute
 	quiet          = 5 * time.Second
 	sendTimeout    = 10 * time.Second
 )

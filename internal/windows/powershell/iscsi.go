@@ -140,60 +140,46 @@ func iscsiNames() map[string]string {
 	}
 }
 
-// chooseISCSI gives those of the objects that belong to those of the pipeline or of a parameter, and that the parameters
-// name.
+// chooseISCSI gives those of the objects that belong to those of the pipeline or of a parameter, and that the
+// parameters name.
 func (c *call) chooseISCSI(class string, all []*object) ([]*object, error) {
-	given := slices.Clone(c.input)
-	by := c.piped
+	given, by, err := c.givenISCSI()
+	if err != nil {
+		return nil, err
+	}
+	if by {
+		all = slices.DeleteFunc(slices.Clone(all), func(one *object) bool {
+			return !slices.ContainsFunc(given, func(o *object) bool { return belongs(o, one) })
+		})
+	}
+	return c.namedBy(iscsiNames(), class, all)
+}
+
+// givenISCSI are the objects of the pipeline and of parameters; by is false where the call has none.
+func (c *call) givenISCSI() (given []*object, by bool, err error) {
+	all := slices.Clone(c.input)
+	by = c.piped
 	for _, parameter := range c.cmdlet.values {
 		v, there := c.values[parameter]
-		if !there || iscsiNames()[parameter] != "" || !strings.HasPrefix(parameter, "iscsi") &&
-			parameter != objectName && parameter != "initiatorport" {
+		takes := strings.HasPrefix(parameter, "iscsi") || parameter == objectName || parameter == "initiatorport"
+		if !there || !takes {
 			continue
 		}
 		items := slices.Collect(each(v))
 		if len(items) == 0 {
-			return nil, thrown("%s : Cannot validate argument on parameter '%s'. The argument is null or empty.", c.name, parameter)
+			return nil, false, thrown("%s : Cannot validate argument on parameter '%s'. The argument is null or empty.",
+				c.name, parameter)
 		}
-		given, by = append(given, items...), true
+		all, by = append(all, items...), true
 	}
-	if by {
-		before := all
-		all = nil
-		for _, v := range given {
-			o, is := v.(*object)
-			if !is || !o.has(ofSession) && !o.has(ofTargets) && o.kind != portKind {
-				return nil, thrown("%s : the input object %s is %s.", c.name, text(v), notHereWords)
-			}
-			for _, one := range before {
-				if belongs(o, one) && !slices.Contains(all, one) {
-					all = append(all, one)
-				}
-			}
+	for _, v := range all {
+		o, is := v.(*object)
+		if !is || !o.has(ofSession) && !o.has(ofTargets) && o.kind != portKind {
+			return nil, false, thrown("%s : the input object %s is %s.", c.name, text(v), notHereWords)
 		}
+		given = append(given, o)
 	}
-	for _, parameter := range c.cmdlet.values {
-		want, there := c.values[parameter]
-		if !there || iscsiNames()[parameter] == "" {
-			continue
-		}
-		var found []*object
-		for want := range each(want) {
-			before := len(found)
-			for _, o := range all {
-				if strings.EqualFold(text(o.props[parameter]), text(want)) {
-					found = append(found, o)
-				}
-			}
-			if len(found) == before {
-				if err := c.noSuch(class, iscsiNames()[parameter], want); err != nil {
-					return nil, err
-				}
-			}
-		}
-		all = found
-	}
-	return all, nil
+	return given, by, nil
 }
 
 // readsISCSI is a cmdlet that shows the objects that are chosen.

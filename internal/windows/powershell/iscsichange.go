@@ -163,7 +163,8 @@ func iscsiChanges() []cmdlet {
 		},
 		{
 			name: "Remove-IscsiTargetPortal", about: "forgets a portal; sessions with its targets stay", run: onPortals(hostiscsi.RemovePortal),
-			values: append([]string{objectName}, portal...), positions: portal[:1], takes: objectName, needs: []string{"targetportaladdress|" + objectName},
+			values: append([]string{objectName}, portal...), positions: portal[:1], takes: objectName,
+			needs: []string{"targetportaladdress|" + objectName},
 		},
 		{
 			name: "Connect-IscsiTarget", about: "logs in to a target, by CHAP where that is asked for, and gives the host its disks",

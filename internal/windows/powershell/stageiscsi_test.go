@@ -23,7 +23,8 @@ func (s *stagedISCSI) ask(_ context.Context, r hostiscsi.Request) (a hostiscsi.A
 	case r.Do == hostiscsi.AddPortal && r.Address != "10.0.0.1":
 		a.Error = "Connection Failed."
 	case r.Do == hostiscsi.AddPortal:
-		s.portals = append(s.portals, hostiscsi.Portal{Address: r.Address, Port: r.Port, Targets: []string{guarded, open}})
+		made := hostiscsi.Portal{Address: r.Address, Port: r.Port, Targets: []string{guarded, open}}
+		s.portals = append(s.portals, made)
 	case r.Do == hostiscsi.RemovePortal:
 		s.portals = slices.DeleteFunc(s.portals, of)
 	case r.Do == hostiscsi.SetSecret:

@@ -245,9 +245,14 @@ func (c *call) related(all []*object, by map[string]relation) ([]*object, error)
 // named are those of the objects that the parameters name, all without one. No value of a parameter is a pattern: a
 // volume's name has a question mark in it.
 func (c *call) named(class string, all []*object) ([]*object, error) {
+	return c.namedBy(storageNames(), class, all)
+}
+
+// namedBy does it for the parameters that have a name there, which is that of the property.
+func (c *call) namedBy(names map[string]string, class string, all []*object) ([]*object, error) {
 	for _, parameter := range c.cmdlet.values {
 		given, there := c.values[parameter]
-		if !there || storageNames()[parameter] == "" {
+		if !there || names[parameter] == "" {
 			continue
 		}
 		var found []*object
@@ -255,12 +260,13 @@ func (c *call) named(class string, all []*object) ([]*object, error) {
 			before := len(found)
 			for _, o := range all {
 				is := o.props[parameter]
-				if is != nil && strings.EqualFold(text(is), strings.TrimSuffix(text(want), ":")) {
+				if is != nil && (strings.EqualFold(text(is), text(want)) ||
+					strings.EqualFold(text(is), strings.TrimSuffix(text(want), ":"))) {
 					found = append(found, o)
 				}
 			}
 			if len(found) == before {
-				if err := c.noSuch(class, storageNames()[parameter], want); err != nil {
+				if err := c.noSuch(class, names[parameter], want); err != nil {
 					return nil, err
 				}
 			}
