@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/node/initiator"
 	"mullion.dev/mullion/internal/node/iscsi/iscsitest"
 	"mullion.dev/mullion/internal/windows/hostdisk"
 	"mullion.dev/mullion/internal/windows/hostiscsi"
@@ -352,4 +353,50 @@ func TestGrow(t *testing.T) {
 	if err := reads(file, "bytes")(); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestSettle ends what keeps a session without a loss; and with a target that is gone, without a wait.
+func TestSettle(t *testing.T) {
+	h := newHost(t)
+	s := h.connected(t)
+	file := filepath.Join(h.volume(t, s.Disks[0]), "kept")
+	if err := os.WriteFile(file, []byte("cached"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.end()
+	if err := initiator.Settle(t.Context(), h.dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range h.keepers(t) {
+		_ = unix.Kill(pid, unix.SIGKILL)
+	}
+	h.start(t)
+	h.eventually(t, "the volume is back", reads(file, "cached"))
+
+	h.server.Stop()
+	waits := make(chan error, 1)
+	go func() {
+		f, err := os.Create(file)
+		if err == nil {
+			err = errors.Join(f.Sync(), f.Close())
+		}
+		waits <- err
+	}()
+	begin := time.Now()
+	h.end()
+	if err := initiator.Settle(t.Context(), h.dir); err != nil {
+		t.Error(err)
+	}
+	if err := <-waits; err == nil {
+		t.Error("it writes without a target")
+	}
+	if took := time.Since(begin); took > hold {
+		t.Errorf("it took %s", took)
+	}
+	h.eventually(t, "the process has ended", func() error {
+		if left := h.keepers(t); len(left) > 0 {
+			return fmt.Errorf("%v", left)
+		}
+		return nil
+	})
 }

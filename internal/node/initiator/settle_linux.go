@@ -26,17 +26,20 @@ func Settle(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	var sessions []string
-	var all sync.WaitGroup
+	var sessions, volumes []string
 	for _, m := range mounts {
-		if m.FSType != "xfs" {
+		if m.FSType == "xfs" {
+			volumes = append(volumes, m.Mountpoint)
+		} else {
 			sessions = append(sessions, m.Mountpoint)
-			continue
 		}
-		all.Go(func() { writeBack(m.Mountpoint) })
 	}
 	if len(sessions) == 0 {
 		return nil
+	}
+	var all sync.WaitGroup
+	for _, volume := range volumes {
+		all.Go(func() { writeBack(volume) })
 	}
 	done := make(chan struct{})
 	go func() {
