@@ -67,3 +67,9 @@ func (n *node) made() *node {
 	n.share.known.add(root)
 	return child
 }
+
+// opens notes that the file is open as f, until f is released.
+func (n *node) opens(f *file) {
+	f.of = n
+	n.open.Add(1)
+}

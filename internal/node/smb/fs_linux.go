@@ -2,11 +2,9 @@ package smb
 
 import (
 	"context"
-	"io"
 	"os"
 	"path"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -65,6 +63,15 @@ func (n *node) at(names ...string) (string, syscall.Errno) {
 	return p, 0
 }
 
+// of is the path in the share of an open file, or the node's where none is open: a file that was moved knows where it
+// is, also where its node was found by another spelling of its name.
+func (n *node) of(handle fs.FileHandle) (string, syscall.Errno) {
+	if f, ok := handle.(*file); ok {
+		return n.share.files.place(f)
+	}
+	return n.at()
+}
+
 // fill says what a file is. Who may what is the server's matter, so everybody may all; a file that is read-only says
 // so.
 func fill(info os.FileInfo, out *fuse.Attr) {
@@ -94,7 +101,7 @@ func (n *node) child(ctx context.Context, info os.FileInfo, out *fuse.EntryOut) 
 // Lookup finds an entry of a folder.
 func (n *node) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
 	at, errno := n.at(name)
-	if errno != 0 {
+	if errno != 0 || n.share.files.doomed(at) {
 		return nil, syscall.ENOENT
 	}
 	var info os.FileInfo
@@ -109,8 +116,8 @@ func (n *node) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fs
 }
 
 // Getattr says what a file is.
-func (n *node) Getattr(ctx context.Context, _ fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
-	at, errno := n.at()
+func (n *node) Getattr(ctx context.Context, handle fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
+	at, errno := n.of(handle)
 	if errno != 0 {
 		return errno
 	}
@@ -129,7 +136,7 @@ func (n *node) Getattr(ctx context.Context, _ fs.FileHandle, out *fuse.AttrOut) 
 // Setattr changes the size, the times, and whether a file is read-only. Owners are not changed, and that is not said:
 // the server knows none of ours.
 func (n *node) Setattr(ctx context.Context, handle fs.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
-	at, errno := n.at()
+	at, errno := n.of(handle)
 	if errno != 0 {
 		return errno
 	}
@@ -204,7 +211,7 @@ func (n *node) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.Entry
 	return n.child(ctx, info, out), 0
 }
 
-// Unlink removes a file.
+// Unlink removes a file, at once or when it is no longer open.
 func (n *node) Unlink(ctx context.Context, name string) syscall.Errno { return n.remove(ctx, name) }
 
 // Rmdir removes an empty folder.
@@ -215,13 +222,13 @@ func (n *node) remove(ctx context.Context, name string) syscall.Errno {
 	if errno != 0 {
 		return errno
 	}
-	return n.share.do(ctx, func(tree *smb2.Share) error { return tree.Remove(at) })
+	return n.share.remove(ctx, at)
 }
 
 // renameNoReplace is RENAME_NOREPLACE of renameat2(2), the only flag that is known.
 const renameNoReplace = 1
 
-// Rename moves an entry, over a file that is there, as Linux does. SMB itself moves over nothing.
+// Rename moves an entry, over a file that is there and that nobody has open, or over an empty folder.
 func (n *node) Rename(
 	ctx context.Context, name string, to fs.InodeEmbedder, toName string, flags uint32,
 ) syscall.Errno {
@@ -240,17 +247,7 @@ func (n *node) Rename(
 	if errno != 0 {
 		return errno
 	}
-	errno = n.share.do(ctx, func(tree *smb2.Share) error { return tree.Rename(from, target) })
-	if errno != syscall.EEXIST || flags&renameNoReplace != 0 || strings.EqualFold(from, target) {
-		return errno
-	}
-	return n.share.do(ctx, func(tree *smb2.Share) error {
-		err := tree.Remove(target)
-		if err == nil || os.IsNotExist(err) {
-			err = tree.Rename(from, target)
-		}
-		return err
-	})
+	return n.share.move(ctx, from, target, flags&renameNoReplace == 0)
 }
 
 // Statfs says how much room there is.
@@ -274,9 +271,12 @@ func (n *node) Open(ctx context.Context, flags uint32) (fs.FileHandle, uint32, s
 	if errno != 0 {
 		return nil, 0, errno
 	}
-	f := &file{node: n, flags: int(flags) & (os.O_RDONLY | os.O_WRONLY | os.O_RDWR)}
-	errno = f.open(ctx, at, f.flags|int(flags)&os.O_TRUNC)
-	return f, 0, errno
+	f, errno := n.share.open(ctx, at, int(flags)&^(os.O_CREATE|os.O_EXCL))
+	if errno != 0 {
+		return nil, 0, errno
+	}
+	n.opens(f)
+	return f, 0, 0
 }
 
 // Create makes a file and opens it.
@@ -287,9 +287,11 @@ func (n *node) Create(ctx context.Context, name string, flags, mode uint32, out 
 	if errno != 0 {
 		return nil, nil, 0, errno
 	}
-	child := n.made()
-	f := &file{node: child, flags: int(flags) & (os.O_RDONLY | os.O_WRONLY | os.O_RDWR)}
-	if errno := f.open(ctx, at, f.flags|os.O_CREATE|int(flags)&(os.O_TRUNC|os.O_EXCL)); errno != 0 {
+	if n.share.files.doomed(at) {
+		return nil, nil, 0, syscall.EACCES // as Windows answers while a file that was removed is still open
+	}
+	f, errno := n.share.open(ctx, at, int(flags)|os.O_CREATE)
+	if errno != 0 {
 		return nil, nil, 0, errno
 	}
 	var info os.FileInfo
@@ -305,107 +307,7 @@ func (n *node) Create(ctx context.Context, name string, flags, mode uint32, out 
 	fill(info, &out.Attr)
 	out.SetEntryTimeout(cached)
 	out.SetAttrTimeout(cached)
+	child := n.made()
+	child.opens(f)
 	return n.NewInode(ctx, child, fs.StableAttr{Mode: syscall.S_IFREG}), f, 0, 0
-}
-
-// file is an open file. When its connection has been lost, it is opened again where its node is then.
-type file struct {
-	node  *node
-	flags int // how it is opened again
-
-	mu     sync.Mutex
-	handle *smb2.File
-	number int // of the connection
-}
-
-var (
-	_ fs.FileReader   = (*file)(nil)
-	_ fs.FileWriter   = (*file)(nil)
-	_ fs.FileFsyncer  = (*file)(nil)
-	_ fs.FileReleaser = (*file)(nil)
-)
-
-func (f *file) writes() bool { return f.flags&(os.O_WRONLY|os.O_RDWR) != 0 }
-
-// open opens the file by a connection that works.
-func (f *file) open(ctx context.Context, at string, flags int) syscall.Errno {
-	return f.node.share.do(ctx, func(tree *smb2.Share) error {
-		handle, err := tree.OpenFile(at, flags, 0o666)
-		if err != nil {
-			return err
-		}
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if f.handle == nil {
-			f.node.open.Add(1)
-		}
-		f.handle, f.number = handle, f.node.share.current()
-		return nil
-	})
-}
-
-// do carries out something with the open file. The second time it is opened anew.
-func (f *file) do(ctx context.Context, request func(*smb2.File) error) syscall.Errno {
-	for try := 0; ; try++ {
-		f.mu.Lock()
-		handle, number := f.handle, f.number
-		f.mu.Unlock()
-		err := f.node.share.answered(number, func() error { return request(handle) })
-		if err == nil {
-			return 0
-		}
-		if !isLost(err) {
-			return errnoOf(err)
-		}
-		f.node.share.lost(number)
-		if try > 0 {
-			return syscall.EIO
-		}
-		at, errno := f.node.at()
-		if errno == 0 {
-			errno = f.open(ctx, at, f.flags)
-		}
-		if errno != 0 {
-			return errno
-		}
-	}
-}
-
-// Read reads at an offset.
-func (f *file) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
-	n := 0
-	errno := f.do(ctx, func(f *smb2.File) (err error) {
-		if n, err = f.ReadAt(dest, off); err == io.EOF { //nolint:errorlint // ReadAt's own
-			err = nil
-		}
-		return err
-	})
-	return fuse.ReadResultData(dest[:n]), errno
-}
-
-// Write writes at an offset.
-func (f *file) Write(ctx context.Context, data []byte, off int64) (uint32, syscall.Errno) {
-	n := 0
-	errno := f.do(ctx, func(f *smb2.File) (err error) {
-		n, err = f.WriteAt(data, off)
-		return err
-	})
-	return uint32(n), errno //nolint:gosec // no longer than data
-}
-
-// Fsync has the server write to its disk.
-func (f *file) Fsync(ctx context.Context, _ uint32) syscall.Errno {
-	if !f.writes() {
-		return 0
-	}
-	return f.do(ctx, func(f *smb2.File) error { return f.Sync() })
-}
-
-// Release closes the file.
-func (f *file) Release(context.Context) syscall.Errno {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	_ = f.handle.Close() // of a connection that is lost, nothing is open
-	f.node.open.Add(-1)
-	return 0
 }

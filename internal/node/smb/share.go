@@ -64,6 +64,7 @@ type share struct {
 	target Target
 	way    way
 	known  known
+	files  openFiles
 
 	mu     sync.Mutex
 	conn   io.Closer
