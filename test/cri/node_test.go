@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"mullion.dev/mullion/internal/node/smb"
 	"mullion.dev/mullion/internal/node/tickets"
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/runtime/cri"
@@ -169,6 +170,9 @@ func (n *node) config(ctx context.Context, t *testing.T) (cri.Config, func()) {
 	}
 	if n.domains != nil {
 		config.Domains = n.domains
+		config.Shares = func(ctx context.Context, user cri.ShareUser) (*os.File, error) {
+			return smb.Tree{Program: self, Container: user.Container, NetNS: user.NetNS, Files: user.Files}.Mount(ctx)
+		}
 	}
 	if n.host != nil {
 		config.HostProcess = &cri.HostProcess{Name: n.host.Name, NetNS: n.host.Netns, BindFilter: true}

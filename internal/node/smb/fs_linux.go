@@ -91,11 +91,17 @@ func fill(info os.FileInfo, out *fuse.Attr) {
 	out.SetTimes(&at, &at, &at)
 }
 
-func (n *node) child(ctx context.Context, info os.FileInfo, out *fuse.EntryOut) *fs.Inode {
+// child is an entry of a folder: the same inode as long as the kernel knows it, by whose number Wine finds who else has
+// a file open.
+func (n *node) child(ctx context.Context, name string, info os.FileInfo, out *fuse.EntryOut) *fs.Inode {
 	fill(info, &out.Attr)
 	out.SetEntryTimeout(cached)
 	out.SetAttrTimeout(cached)
-	return n.NewInode(ctx, n.made(), fs.StableAttr{Mode: out.Mode & syscall.S_IFMT})
+	mode := out.Mode & syscall.S_IFMT
+	if known := n.GetChild(name); known != nil && known.StableAttr().Mode == mode {
+		return known
+	}
+	return n.NewInode(ctx, n.made(), fs.StableAttr{Mode: mode})
 }
 
 // Lookup finds an entry of a folder.
@@ -112,7 +118,7 @@ func (n *node) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fs
 	if errno != 0 {
 		return nil, errno
 	}
-	return n.child(ctx, info, out), 0
+	return n.child(ctx, name, info, out), 0
 }
 
 // Getattr says what a file is.
@@ -208,7 +214,7 @@ func (n *node) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.Entry
 	if errno != 0 {
 		return nil, errno
 	}
-	return n.child(ctx, info, out), 0
+	return n.child(ctx, name, info, out), 0
 }
 
 // Unlink removes a file, at once or when it is no longer open.

@@ -78,13 +78,27 @@ func writeAt(t *testing.T, f *os.File, text string, off int64, want error) {
 	}
 }
 
+// sameFile looks at the numbers of inodes, by which Wine knows files.
+func sameFile(t *testing.T, a, b *os.File) {
+	t.Helper()
+	first, err := a.Stat()
+	second, otherErr := b.Stat()
+	if err = errors.Join(err, otherErr); err != nil || !os.SameFile(first, second) {
+		t.Errorf("%s and %s are not the same file: %v", a.Name(), b.Name(), err)
+	}
+}
+
 // TestRenameOpen renames files that are open, as Wine does: they are the same files afterwards.
 func TestRenameOpen(t *testing.T) {
 	s := newShare(t)
 	s.write(t, "one", "one")
-	f, second := s.open(t, "one"), s.open(t, "one")
+	f := s.open(t, "one")
+	time.Sleep(1100 * time.Millisecond) // what the kernel was told of the name is old
+	second := s.open(t, "one")
+	sameFile(t, f, second)
 	s.rename(t, "one", "two", nil)
 	s.hasNot(t, "one")
+	sameFile(t, f, s.open(t, "two"))
 	writeAt(t, f, "ONE and more", 0, nil)
 	if data := make([]byte, 3); true {
 		if _, err := second.ReadAt(data, 0); err != nil || string(data) != "ONE" {

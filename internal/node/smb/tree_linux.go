@@ -235,6 +235,9 @@ func (t *top) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fs.
 	folder(&out.Attr)
 	out.SetEntryTimeout(cached)
 	out.SetAttrTimeout(cached)
+	if known := t.GetChild(name); known != nil {
+		return known, 0
+	}
 	return t.NewInode(ctx, &server{tree: t.tree, name: name}, fs.StableAttr{Mode: syscall.S_IFDIR}), 0
 }
 
@@ -263,8 +266,6 @@ func (s *server) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*
 		out.SetEntryTimeout(cached) // and no time for the attributes: Getattr is asked, which refuses
 		return s.NewInode(ctx, &closed{}, fs.StableAttr{Mode: syscall.S_IFDIR}), 0
 	}
-	child := &node{share: share}
-	child.top = &child.Inode
 	var info os.FileInfo
 	errno = share.do(ctx, func(tree *smb2.Share) (err error) {
 		info, err = tree.Stat(".")
@@ -276,6 +277,13 @@ func (s *server) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*
 	fill(info, &out.Attr)
 	out.SetEntryTimeout(cached)
 	out.SetAttrTimeout(cached)
+	if known := s.GetChild(name); known != nil {
+		if _, ok := known.Operations().(*node); ok { // and not closed
+			return known, 0
+		}
+	}
+	child := &node{share: share}
+	child.top = &child.Inode
 	return s.NewInode(ctx, child, fs.StableAttr{Mode: syscall.S_IFDIR}), 0
 }
 

@@ -111,6 +111,8 @@ func main() {
 		domain()
 	case "logon":
 		logon(os.Args[2], os.Args[3], os.Args[4])
+	case "renames":
+		renames(os.Args[2])
 	case "affinity":
 		affinity()
 	case "spin":
