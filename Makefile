@@ -51,7 +51,7 @@ CRI_TOOLS_LDFLAGS = -s -w -X sigs.k8s.io/cri-tools/pkg/version.Version=$(shell \
 LDFLAGS := -s -w -X mullion.dev/mullion/internal/base/version.version=$(VERSION)
 
 .DEFAULT_GOAL := build
-.PHONY: hyperv ovn agent plugins quick image release test-release test-package test-wines test-image fuzz chaos picture test-deps machines-deps lint-deps test-field test-machines test-programs test-documents test-skew machine kube-linter critest node-suite exporter calico cyclonus csi-proxy flannel kubeadm test-units e2e e2e.test e2e-images deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
+.PHONY: hyperv ovn domain agent plugins quick image release test-release test-package test-wines test-image fuzz chaos picture test-deps machines-deps lint-deps test-field test-machines test-programs test-documents test-skew machine kube-linter critest node-suite exporter calico cyclonus csi-proxy flannel kubeadm test-units e2e e2e.test e2e-images deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
 
 help: ## what the targets do
 	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -196,8 +196,12 @@ test-conformance: test-deps e2e
 test-pure test-kernel test-wine test-cluster test-conformance: test-%: ## one rung
 	@hack/test.sh $*
 
-test-field: test-deps build sample e2e ## the long tests of the rung cluster: by hand, and before a release (half an hour and more)
+test-field: test-deps build sample e2e domain ## the long tests of the rung cluster: by hand, and before a release (half an hour and more)
 	@hack/test.sh field
+
+domain: ## make a root of Debian 13 with Samba's domain controller, as Active Directory of the tests (nothing else needs it)
+	@hack/deps.sh domain
+	@hack/step.sh "root with Samba's domain controller" hack/domain.sh
 
 hyperv: ## get what Hyper-V isolation needs: QEMU, and a kernel for guests into bin/ (nothing else needs it)
 	@hack/deps.sh hyperv

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# deps.sh [test|machines|hyperv|ovn|lint|list]: install the programs Mullion needs from the distribution, with "test" also those that only its tests
-# need, with "machines" those that make and run virtual machines. With "hyperv" those that virtual machines of pods need, with "ovn" those of
-# the test with OVN, with "lint" what lint needs beside Go, and nothing else. On Debian and Ubuntu with apt-get; elsewhere name them and stop.
+# deps.sh [test|machines|hyperv|ovn|domain|lint|list]: install the programs Mullion needs from the distribution, with "test" also those that only its
+# tests need, with "machines" those that make and run virtual machines. With "hyperv" those that virtual machines of pods need, with "ovn" those of
+# the test with OVN, with "domain" what makes the root of a domain's controller, with "lint" what lint needs beside Go, and nothing else.
+# On Debian and Ubuntu with apt-get; elsewhere name them and stop.
 # "list" prints the packages that a machine needs on which Mullion only runs.
 set -euo pipefail
 
@@ -36,10 +37,10 @@ if [ "${1:-}" = hyperv ]; then
   needs=("qemu-system-x86_64:qemu-system-x86")
   ! apt-cache show virtiofsd >/dev/null 2>&1 || needs+=("/usr/libexec/virtiofsd:virtiofsd")
 fi
-# Open vSwitch and OVN start services of their own where systemd runs; the test starts others.
 if [ "${1:-}" = ovn ]; then
   needs=("ovs-vswitchd:openvswitch-switch" "ovn-northd:ovn-central" "ovn-controller:ovn-host" "ethtool:ethtool" "nft:nftables")
 fi
+[ "${1:-}" != domain ] || needs=("debootstrap:debootstrap")
 # Debian 12 has clang-format 14, whose output is meant.
 [ "${1:-}" != lint ] || needs=("clang-format:clang-format")
 # Tests ask servers with curl, as the guide does, format disks, and log in to a target of iSCSI.
@@ -87,4 +88,10 @@ install() {
 }
 if ! install >"$log" 2>&1; then
   cat "$log" >&2; echo "apt-get did not install: ${missing[*]}" >&2; exit 1
+fi
+# Servers of tests are started by the tests, in network namespaces, and not for the machine's network.
+if [ -d /run/systemd/system ]; then
+  for service in tgt openvswitch-switch ovn-central ovn-host; do
+    [[ " ${missing[*]} " != *" $service "* ]] || systemctl disable --quiet --now "$service"
+  done
 fi

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/node/smb/smbtest"
+	"mullion.dev/mullion/internal/node/tickets/adtest"
 	"mullion.dev/mullion/internal/node/tickets/kdctest"
 )
 
@@ -73,9 +74,36 @@ spec:
   containers: [{name: c, image: 'mullion.local/winprog:v1', args: [sleep]}]
 `
 
+// fileServer is what pods call the machine, as a file server of the domain.
+const fileServer = "fs.default.svc.cluster.local"
+
+// gmsaDomain is a domain on the machine: the keys that a node has of it, those of an HTTP service, and the folder that is
+// a share of a file server.
+type gmsaDomain struct{ keys, web, share string }
+
+// startMIT starts a domain of MIT's Kerberos server, beside a file server of Samba's that is in none.
+func startMIT(t *testing.T, machine string) gmsaDomain {
+	t.Helper()
+	kdc := kdctest.Start(t, "/proc/self/ns/net", machine)
+	shares := smbtest.Start(t, "/proc/self/ns/net", machine, smbtest.Options{
+		Keytab: kdc.Add(t, "cifs/"+fileServer), Account: "webapp1$@" + kdctest.Realm,
+	})
+	return gmsaDomain{keys: kdc.Add(t, "webapp1$"), web: kdc.Add(t, "HTTP/web.contoso.com"), share: shares.Dir}
+}
+
+// startAD starts a domain of Active Directory, whose controller is the file server too. The node has the keys of a
+// computer of the domain that may read the service account's password.
+func startAD(t *testing.T, machine string) gmsaDomain {
+	t.Helper()
+	d := adtest.Start(t, "/proc/self/ns/net", machine, "webapp1$")
+	d.AddManaged("webapp1$")
+	d.Tool("spn", "add", "cifs/"+fileServer, "DC1$")
+	return gmsaDomain{keys: d.Keytab(adtest.Node), web: d.AddService("HTTP/web.contoso.com"), share: d.Dir}
+}
+
 // TestFieldGMSA brings up a cluster whose node has the keys of a domain, beside a Kerberos server, an HTTP service and a
 // file server of that domain on the machine: a pod of a service account that may use the credential spec is the domain's
-// account, and no other pod is.
+// account, and no other pod is. Once the domain is of MIT's server, once it is Samba's, as Active Directory.
 func TestFieldGMSA(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
@@ -83,6 +111,14 @@ func TestFieldGMSA(t *testing.T) {
 	if os.Getenv("E2E_DATA_DIR") != "" {
 		t.Skip("E2E_DATA_DIR names a cluster without a domain")
 	}
+	t.Run("MIT", func(t *testing.T) { tryGMSA(t, "", startMIT) })
+	t.Run("ActiveDirectory", func(t *testing.T) {
+		adtest.Need(t)
+		tryGMSA(t, "  hostAccount: "+adtest.Node+"\n", startAD)
+	})
+}
+
+func tryGMSA(t *testing.T, settings string, start func(t *testing.T, machine string) gmsaDomain) {
 	f := newFixture(t)
 	const machine = "10.213.0.254" // this one's address on the underlay
 	files := filepath.Join(f.home, "files")
@@ -94,7 +130,7 @@ func TestFieldGMSA(t *testing.T) {
 	}
 	keytab, clusterFile := filepath.Join(f.home, "contoso.keytab"), filepath.Join(f.home, "cluster.yaml")
 	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\ndomains:\n- name: contoso.com\n  kdcs: [" + machine + "]\n" +
-		"  keytab: " + keytab + "\nnodes:\n- {os: windows, windowsVersion: ltsc2022}\n"
+		"  keytab: " + keytab + "\n" + settings + "nodes:\n- {os: windows, windowsVersion: ltsc2022}\n"
 	if err := os.WriteFile(clusterFile, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -111,22 +147,21 @@ func TestFieldGMSA(t *testing.T) {
 	mullion("up", "-f", clusterFile)
 	mullion("image", "build", files, "-t", "mullion.local/winprog:v1", "--windows-version", "ltsc2022",
 		"--entrypoint", `C:\winprog.exe`)
-	kdc := kdctest.Start(t, "/proc/self/ns/net", machine)
-	if err := os.Rename(kdc.Add(t, "webapp1$"), keytab); err != nil {
+	d := start(t, machine)
+	keys, err := os.ReadFile(d.keys)
+	if err == nil {
+		err = os.WriteFile(keytab, keys, 0o600)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	l, err := net.Listen("tcp", machine+":8080")
 	if err != nil {
 		t.Fatal(err)
 	}
-	service := kdctest.Service(t, kdc.Add(t, "HTTP/web.contoso.com"))
-	server := &http.Server{Handler: service, ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: kdctest.Service(t, d.web), ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(func() { _ = server.Close() })
-	const fileServer = "fs.default.svc.cluster.local"
-	shares := smbtest.Start(t, "/proc/self/ns/net", machine, smbtest.Options{
-		Keytab: kdc.Add(t, "cifs/"+fileServer), Account: "webapp1$@" + kdctest.Realm,
-	})
 	manifest := filepath.Join(f.home, "gmsa.yaml")
 	said := strings.ReplaceAll(gmsaManifest, "MACHINE", machine)
 	if err := os.WriteFile(manifest, []byte(said), 0o600); err != nil {
@@ -139,14 +174,16 @@ func TestFieldGMSA(t *testing.T) {
 		return nil
 	})
 	mullion("kubectl", "wait", "--for=condition=Ready", "pod/with", "pod/without", "--timeout=90s")
-	logon := func(pod string) (string, error) {
-		return f.mullion(t.Context(), t, "kubectl", "exec", pod, "--", `C:\winprog.exe`, "logon", "Negotiate",
+	logon := func(pod, by string) (string, error) {
+		return f.mullion(t.Context(), t, "kubectl", "exec", pod, "--", `C:\winprog.exe`, "logon", by,
 			"HTTP/web.contoso.com", "http://"+machine+":8080/")
 	}
-	if out, err := logon("with"); err != nil || !strings.Contains(out, "200 you are webapp1$@CONTOSO.COM") {
-		t.Errorf("%v: %s", err, out)
+	for _, by := range []string{"Negotiate", "Kerberos"} {
+		if out, err := logon("with", by); err != nil || !strings.Contains(out, "200 you are webapp1$@CONTOSO.COM") {
+			t.Errorf("by %s: %v: %s", by, err, out)
+		}
 	}
-	if out, err := logon("without"); err == nil || !strings.Contains(out, "no token") {
+	if out, err := logon("without", "Negotiate"); err == nil || !strings.Contains(out, "no token") {
 		t.Errorf("another pod: %v: %s", err, out)
 	}
 	if out := mullion("kubectl", "exec", "with", "--", "nltest", "/query"); !strings.Contains(out, "0 0x0 NERR_Success") {
@@ -163,10 +200,14 @@ func TestFieldGMSA(t *testing.T) {
 		}
 	}
 	says("by-with", "with", `echo by-with> `+share+`\note & type `+share+`\NOTE`)
-	if _, err := os.Stat(filepath.Join(shares.Dir, "note")); err != nil {
+	if _, err := os.Stat(filepath.Join(d.share, "note")); err != nil {
 		t.Error(err)
 	}
 	says("completed successfully", "with", "net use "+share)
+	if out, err := f.mullion(t.Context(), t, "kubectl", "exec", "with", "--", `C:\winprog.exe`, "renames", share); err != nil ||
+		strings.Count(out, ": as on Windows") != 13 {
+		t.Errorf("renames: %v: %s", err, out)
+	}
 	says("Access is denied", "with", `type \\`+fileServer+`\`+smbtest.Closed+`\note`)
 	says("System error 5 ", "with", `net use \\`+fileServer+`\`+smbtest.Closed)
 	says("System error 53 ", "with", `net use \\`+fileServer+`\none`)

@@ -95,7 +95,10 @@ func TestFieldSMB(t *testing.T) {
 	server := smbtest.Start(t, "/proc/self/ns/net", machine, smbtest.Options{})
 	tool := filepath.Join(f.home, "tool")
 	program := filepath.Join(f.home, "smb.exe")
-	for file, source := range map[string]string{filepath.Join(tool, "tool.exe"): "./tool", program: "./flexdriver"} {
+	for file, source := range map[string]string{
+		filepath.Join(tool, "tool.exe"): "./tool", filepath.Join(tool, "winprog.exe"): "../cri/testdata/winprog",
+		program: "./flexdriver",
+	} {
 		build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", file, source)
 		build.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
 		if out, err := build.CombinedOutput(); err != nil {
@@ -133,6 +136,19 @@ func TestFieldSMB(t *testing.T) {
 		t.Error(err)
 	}
 
+	renames := func(where string, args []string) {
+		t.Helper()
+		if out := mullion(args...); strings.Count(out, ": as on Windows") != 13 {
+			t.Errorf("renames in %s: %s", where, out)
+		}
+	}
+	mullion("node", "cp", filepath.Join(tool, "winprog.exe"), "win-1:C:/winprog.exe")
+	renames("the drive", on(`C:\winprog.exe`, "renames", `G:\below`))
+	renames("the share", on(`C:\winprog.exe`, "renames", share))
+	mullion(on("cmd", "/c", `echo new> G:\new & echo old> G:\old`)...)
+	mullion(on("powershell", "-NoProfile", "-Command", `Move-Item -Force G:\new G:\old`)...)
+	says("new", on("cmd", "/c", `type G:\old`)...)
+
 	// pods
 	manifest := filepath.Join(f.home, "smb.yaml")
 	said := strings.NewReplacer("MACHINE", machine, "DRIVER", driver).Replace(smbManifest)
@@ -155,6 +171,8 @@ func TestFieldSMB(t *testing.T) {
 	mullion(in("linked", "tool", "write", `C:\share\by-pod`, "by-pod")...)
 	says("by-pod", in("flex", "tool", "cat", `C:\share\below\by-pod`)...)
 	says("cannot find", in("flex", "cmd", "/c", "type "+share+`\below\note`)...) // a container has no mappings
+
+	renames("a pod", in("flex", `C:\app\winprog.exe`, "renames", `C:\share\below`))
 
 	// many bytes
 	big := make([]byte, 64<<20)

@@ -1,5 +1,6 @@
 // Package tickets owns logging containers on to their domains: with the keys of a group managed service account, which
-// the node holds and no container sees, it gets a ticket-granting ticket of Kerberos for the account (RFC 4120, 3.1)
+// the node holds, or makes of the password that it may read in the domain's directory (package directory) each time,
+// and which no container sees, it gets a ticket-granting ticket of Kerberos for the account (RFC 4120, 3.1)
 // and writes it in the form that MIT's Kerberos reads. With such a ticket it gets those for services. It does not renew
 // by itself, and does not know containers.
 //
@@ -25,6 +26,8 @@ type Keys struct {
 	Domains []spec.Domain
 	// Dial connects to a domain's controller over TCP; nil is net.Dialer's.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Resolver finds the controllers of domains of which none is named; nil is net.DefaultResolver.
+	Resolver *net.Resolver
 }
 
 // askTimeout bounds the conversation with one controller.
@@ -39,12 +42,24 @@ func (k Keys) Logon(ctx context.Context, s credspec.Spec) (t credspec.Ticket, er
 	}
 	realm := strings.ToUpper(domain.Name)
 	key, err := readKey(domain.Keytab, account.Name+"$", realm)
-	if err != nil {
+	managed := errors.Is(err, errNoKey) && domain.HostAccount != ""
+	if err != nil && !managed {
 		return credspec.Ticket{}, fmt.Errorf("%w: %w", credspec.ErrRefused, err)
+	}
+	if domain.KDCs, err = k.controllers(ctx, domain); err != nil {
+		return credspec.Ticket{}, fmt.Errorf("%w: %w", credspec.ErrUnreachable, err)
 	}
 	var errs []error
 	for _, kdc := range domain.KDCs {
-		reply, address, err := k.ask(ctx, address(kdc), key)
+		err = nil
+		if managed {
+			key, err = k.readManaged(ctx, domain, kdc, account.Name+"$")
+		}
+		var reply reply
+		var address netip.Addr
+		if err == nil {
+			reply, address, err = k.ask(ctx, completed(kdc), key)
+		}
 		if errors.Is(err, credspec.ErrRefused) {
 			return credspec.Ticket{}, err
 		}
@@ -81,8 +96,8 @@ func (k Keys) find(scope string) (spec.Domain, bool) {
 	return spec.Domain{}, false
 }
 
-// address completes a controller with Kerberos' port.
-func address(kdc string) string {
+// completed is a controller with Kerberos' port.
+func completed(kdc string) string {
 	if _, _, err := net.SplitHostPort(kdc); err == nil {
 		return kdc
 	}
@@ -106,7 +121,7 @@ func kerberosConfig(d spec.Domain, realm string) []byte {
 	fmt.Fprintf(&b, " permitted_enctypes = %s\n default_ccache_name = FILE:%s\n", types, credspec.CacheFile)
 	fmt.Fprintf(&b, "[realms]\n %s = {\n", realm)
 	for _, kdc := range d.KDCs {
-		fmt.Fprintf(&b, "  kdc = %s\n", address(kdc))
+		fmt.Fprintf(&b, "  kdc = %s\n", completed(kdc))
 	}
 	name := strings.ToLower(d.Name)
 	fmt.Fprintf(&b, " }\n[domain_realm]\n .%s = %s\n %s = %s\n", name, realm, name, realm)

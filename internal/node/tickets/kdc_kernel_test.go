@@ -4,7 +4,6 @@ package tickets
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,18 +19,7 @@ import (
 
 // TestKDC: MIT's server gives the account a ticket, which MIT's tools read; it refuses one that it does not know.
 func TestKDC(t *testing.T) {
-	name := fmt.Sprintf("mt-tickets-%d", os.Getpid())
-	for _, args := range [][]string{{"netns", "add", name}, {"-n", name, "link", "set", "lo", "up"}} {
-		if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
-			t.Fatalf("ip %v: %v: %s", args, err, out)
-		}
-	}
-	t.Cleanup(func() {
-		if out, err := exec.Command("ip", "netns", "del", name).CombinedOutput(); err != nil {
-			t.Errorf("delete namespace: %v: %s", err, out)
-		}
-	})
-	netns := "/run/netns/" + name
+	netns := newNetns(t)
 	kdc := kdctest.Start(t, netns, kdctest.Host)
 	keys := Keys{
 		Domains: []spec.Domain{{Name: "contoso.com", KDCs: []string{kdctest.Host}, Keytab: kdc.Add(t, "webapp1$")}},

@@ -49,7 +49,11 @@ type account struct {
 	realm  string
 	kind   int32
 	keytab *keytab.Keytab
+	made   bool // the key, of a password: its number is whatever the controller says
 }
+
+// errNoKey says that a keytab does not have an account.
+var errNoKey = errors.New("no AES key")
 
 // readKey finds an account in a keytab, whatever the case of its name. The file must be root's, or that of the user
 // whom the node runs as, and closed to all others.
@@ -92,7 +96,7 @@ func readKey(path, name, realm string) (a account, err error) {
 			}
 		}
 	}
-	return account{}, fmt.Errorf("keytab %q has no AES key of %s@%s", path, name, realm)
+	return account{}, fmt.Errorf("keytab %q has %w of %s@%s", path, errNoKey, name, realm)
 }
 
 // reply is a ticket-granting ticket.
@@ -130,6 +134,9 @@ func (k Keys) ask(ctx context.Context, to string, a account) (r reply, address n
 	var rep messages.ASRep
 	if err := rep.Unmarshal(answer); err != nil {
 		return reply{}, address, errors.New("the answer is none of Kerberos")
+	}
+	if a.made {
+		a.keytab.Entries[0].KVNO = uint32(rep.EncPart.KVNO) //nolint:gosec // of 32 bits
 	}
 	creds := credentials.New(a.name.PrincipalNameString(), a.realm).WithKeytab(a.keytab)
 	if ok, err := rep.Verify(cfg, creds, request); err != nil || !ok {

@@ -100,7 +100,7 @@ func (g granting) ask(
 	if err != nil {
 		return rep, fmt.Errorf("make request: %w", err)
 	}
-	answer, _, err := k.send(ctx, address(kdc), message)
+	answer, _, err := k.send(ctx, completed(kdc), message)
 	if err != nil {
 		return rep, err
 	}
