@@ -71,9 +71,9 @@ func (s shareOf) rename(t *testing.T, from, to string, want error) {
 	}
 }
 
-func writeAt(t *testing.T, f *os.File, text string, off int64, want error) {
+func write(t *testing.T, f *os.File, text string, want error) {
 	t.Helper()
-	if _, err := f.WriteAt([]byte(text), off); !errors.Is(err, want) {
+	if _, err := f.WriteAt([]byte(text), 0); !errors.Is(err, want) {
 		t.Errorf("write to %s: %v, want %v", f.Name(), err, want)
 	}
 }
@@ -99,7 +99,7 @@ func TestRenameOpen(t *testing.T) {
 	s.rename(t, "one", "two", nil)
 	s.hasNot(t, "one")
 	sameFile(t, f, s.open(t, "two"))
-	writeAt(t, f, "ONE and more", 0, nil)
+	write(t, f, "ONE and more", nil)
 	if data := make([]byte, 3); true {
 		if _, err := second.ReadAt(data, 0); err != nil || string(data) != "ONE" {
 			t.Errorf("read by another descriptor: %q, %v", data, err)
@@ -120,10 +120,10 @@ func TestRenameOpen(t *testing.T) {
 	}
 	s.rename(t, "two", "old", nil)
 	s.rename(t, "OLD", "folder/new", nil)
-	writeAt(t, f, "1", 0, nil)
+	write(t, f, "1", nil)
 	s.has(t, "folder/new", "1NE")
 	s.rename(t, "folder/new", "folder/New", nil)
-	writeAt(t, f, "2", 0, nil)
+	write(t, f, "2", nil)
 	s.has(t, "folder/New", "2NE")
 
 	// the connection is made anew
@@ -145,7 +145,7 @@ func TestRenameOpen(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	writeAt(t, f, "4", 0, nil)
+	write(t, f, "4", nil)
 	s.has(t, "free", "4NE")
 }
 
@@ -156,7 +156,7 @@ func TestRenameRefused(t *testing.T) {
 	s.write(t, "old", "old")
 	f := s.open(t, "old")
 	s.rename(t, "new", "old", fs.ErrPermission)
-	writeAt(t, f, "O", 0, nil)
+	write(t, f, "O", nil)
 	s.has(t, "old", "Old")
 	s.has(t, "new", "new")
 
@@ -167,7 +167,7 @@ func TestRenameRefused(t *testing.T) {
 	s.write(t, "a/b/c", "c")
 	within := s.open(t, "a/b/c")
 	s.rename(t, "a", "z", fs.ErrPermission)
-	writeAt(t, within, "C", 0, nil)
+	write(t, within, "C", nil)
 	s.has(t, "a/b/c", "C")
 	if err := within.Close(); err != nil {
 		t.Error(err)
@@ -202,12 +202,12 @@ func TestRenameDescriptor(t *testing.T) {
 	}
 	closeSecond()
 	s.rename(t, "a", "b", nil)
-	writeAt(t, f, "O", 0, nil)
+	write(t, f, "O", nil)
 	s.has(t, "b/one", "One")
 	closeSecond()
 	s.write(t, "two", "two")
 	s.rename(t, "two", "b/one", nil)
-	writeAt(t, f, "X", 0, syscall.ESTALE)
+	write(t, f, "X", syscall.ESTALE)
 	s.has(t, "b/one", "two")
 }
 
@@ -227,7 +227,7 @@ func TestRemoveOpen(t *testing.T) {
 	if err := os.WriteFile(s.at("one"), nil, 0o600); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("made anew: %v", err)
 	}
-	writeAt(t, f, "O", 0, nil)
+	write(t, f, "O", nil)
 	data := make([]byte, 3)
 	if _, err := second.ReadAt(data, 0); err != nil || string(data) != "One" {
 		t.Errorf("read by another descriptor: %q, %v", data, err)

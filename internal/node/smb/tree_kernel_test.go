@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -20,6 +21,7 @@ import (
 	"mullion.dev/mullion/internal/node/smb"
 	"mullion.dev/mullion/internal/node/smb/smbtest"
 	"mullion.dev/mullion/internal/node/tickets"
+	"mullion.dev/mullion/internal/node/tickets/adtest"
 	"mullion.dev/mullion/internal/node/tickets/kdctest"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/spec"
@@ -41,6 +43,18 @@ type account struct {
 
 func newAccount(t *testing.T) *account {
 	t.Helper()
+	a := newTree(t, smb.Names{})
+	a.kdc = kdctest.Start(t, a.netns, kdctest.Host)
+	a.keys = tickets.Keys{
+		Domains: []spec.Domain{{Name: "contoso.com", KDCs: []string{kdctest.Host}, Keytab: a.kdc.Add(t, "webapp1$")}},
+		Dial:    proc.DialIn(a.netns),
+	}
+	return a
+}
+
+// newTree is an account without keys.
+func newTree(t *testing.T, names smb.Names) *account {
+	t.Helper()
 	dir := t.TempDir()
 	a := &account{
 		netns: filepath.Join(dir, "netns"), files: filepath.Join(dir, "files"), folder: filepath.Join(dir, "unc"),
@@ -58,12 +72,9 @@ func newAccount(t *testing.T) *account {
 			t.Fatal(err)
 		}
 	}
-	a.kdc = kdctest.Start(t, a.netns, kdctest.Host)
-	a.keys = tickets.Keys{
-		Domains: []spec.Domain{{Name: "contoso.com", KDCs: []string{kdctest.Host}, Keytab: a.kdc.Add(t, "webapp1$")}},
-		Dial:    proc.DialIn(a.netns),
-	}
-	mount, err := smb.Tree{Program: os.Args[0], Container: a.folder, NetNS: a.netns, Files: a.files}.Mount(t.Context())
+	mount, err := smb.Tree{
+		Program: os.Args[0], Container: a.folder, NetNS: a.netns, Files: a.files, Names: names,
+	}.Mount(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,6 +156,36 @@ func TestTree(t *testing.T) {
 		if !errors.Is(statErr, fs.ErrPermission) || !errors.Is(err, fs.ErrPermission) {
 			t.Errorf("%q in a share that is closed: %v, %v", name, statErr, err)
 		}
+	}
+}
+
+// TestTreeActiveDirectory: a container that is a group managed service account uses a share of the domain's controller
+// that is the account's alone.
+func TestTreeActiveDirectory(t *testing.T) {
+	const controller = "10.99.0.1"
+	a := newTree(t, smb.Names{Servers: []string{controller}})
+	args := []string{"--net=" + a.netns, "ip", "addr", "add", controller + "/32", "dev", "lo"}
+	if out, err := exec.CommandContext(t.Context(), "nsenter", args...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	d := adtest.Start(t, a.netns, controller, "webapp1$")
+	a.keys = tickets.Keys{
+		Domains: []spec.Domain{{
+			Name: "contoso.com", KDCs: []string{controller}, Keytab: d.Keytab(adtest.Node), HostAccount: adtest.Node,
+		}},
+		Dial: proc.DialIn(a.netns),
+	}
+	d.AddManaged("webapp1$")
+	a.logon(t)
+	file := a.at(adtest.Controller, adtest.Share, "text")
+	if err := os.WriteFile(file, []byte("text"), 0o600); err != nil {
+		t.Errorf("%v\n%s", err, d.Log())
+	}
+	if data, err := os.ReadFile(filepath.Join(d.Dir, "text")); string(data) != "text" || err != nil {
+		t.Errorf("on the server: %q, %v", data, err)
+	}
+	if _, err := os.ReadFile(a.at(adtest.Controller, adtest.Closed, "text")); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("a share of another account: %v", err)
 	}
 }
 

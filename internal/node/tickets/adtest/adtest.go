@@ -6,7 +6,6 @@ package adtest
 import (
 	"bytes"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -50,6 +49,7 @@ func Start(tb testing.TB, netns, host, sharedWith string) *Domain {
 	tb.Helper()
 	d := &Domain{tb: tb, netns: netns, host: host, root: findRoot(tb)}
 	var err error
+	//nolint:usetesting // a folder that Samba sees
 	if d.dir, err = os.MkdirTemp(filepath.Join(d.root, "var/tmp"), "domain-"); err != nil {
 		tb.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func Start(tb testing.TB, netns, host, sharedWith string) *Domain {
 	d.provision(sharedWith)
 	d.Run()
 	// The controller's own services; Samba does it later by itself, together with updates of DNS.
-	if out, err := d.command("samba_spnupdate", "--configfile="+d.inside("etc/smb.conf")).CombinedOutput(); err != nil {
+	if out, err := d.command("samba_spnupdate", "--configfile="+d.config()).CombinedOutput(); err != nil {
 		tb.Fatalf("samba_spnupdate: %v\n%s", err, out)
 	}
 	d.Tool("domain", "kds", "root-key", "create", "--use-start-time=2020-01-01T00:00:00Z")
@@ -78,7 +78,7 @@ func Need(tb testing.TB) {
 // findRoot is the root of the file system that has Samba.
 func findRoot(tb testing.TB) string {
 	tb.Helper()
-	cache := os.Getenv("MULLION_MACHINES_CACHE")
+	cache := os.Getenv("MULLION_MACHINES_CACHE") //nolint:forbidigo // as hack/domain.sh does
 	if home, err := os.UserCacheDir(); cache == "" && err == nil {
 		cache = filepath.Join(home, "mullion/machines")
 	}
@@ -115,10 +115,6 @@ func (d *Domain) provision(sharedWith string) {
  state directory = %[2]s/state
  cache directory = %[2]s/cache
  binddns dir = %[2]s/bind-dns
- pid directory = %[2]s/run
- ncalrpc dir = %[2]s/run/ncalrpc
- winbindd socket directory = %[2]s/run/winbindd
- ntp signd socket directory = %[2]s/run/ntp
  log file = %[2]s/log.%%m
  logging = file
  max log size = 0
@@ -144,12 +140,18 @@ func (d *Domain) inside(name string) string {
 	return filepath.Join("/", strings.TrimPrefix(d.dir, d.root), name)
 }
 
+func (d *Domain) config() string { return d.inside("etc/smb.conf") }
+
+func (d *Domain) env() []string {
+	return []string{
+		"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", "KRB5_CONFIG=" + d.inside("private/krb5.conf"),
+	}
+}
+
 func (d *Domain) command(program string, args ...string) *exec.Cmd {
 	args = append([]string{"--net=" + d.netns, "chroot", d.root, program}, args...)
 	cmd := exec.CommandContext(d.tb.Context(), "nsenter", args...)
-	cmd.Env = []string{
-		"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", "KRB5_CONFIG=" + d.inside("private/krb5.conf"),
-	}
+	cmd.Env = d.env()
 	return cmd
 }
 
@@ -157,7 +159,7 @@ func (d *Domain) command(program string, args ...string) *exec.Cmd {
 func (d *Domain) Tool(args ...string) string {
 	d.tb.Helper()
 	if _, err := os.Stat(filepath.Join(d.dir, "etc/smb.conf")); err == nil {
-		args = append(args, "--configfile="+d.inside("etc/smb.conf"))
+		args = append(args, "--configfile="+d.config())
 	}
 	out, err := d.command("samba-tool", args...).CombinedOutput()
 	if err != nil {
@@ -169,15 +171,11 @@ func (d *Domain) Tool(args ...string) string {
 // Run starts the controller again.
 func (d *Domain) Run() {
 	d.tb.Helper()
-	// Of one that was killed; its number is of a namespace that is gone.
-	run := filepath.Join(d.dir, "run")
-	if err := errors.Join(os.RemoveAll(run), os.Mkdir(run, 0o755)); err != nil {
-		d.tb.Fatal(err)
-	}
-	cmd := d.command("samba", "--foreground", "--no-process-group", "--configfile="+d.inside("etc/smb.conf"))
-	// Its children are in a namespace of processes that ends with it.
-	cmd.Args = append([]string{"unshare", "--pid", "--fork", "--kill-child", "--"}, cmd.Args...)
-	cmd.Path, _ = exec.LookPath("unshare")
+	// Its children are in a namespace of processes that ends with it. Its parts find each other in /run, which is its own.
+	const own = `mount -t tmpfs tmpfs "$0/run" && mkdir "$0/run/samba" && exec chroot "$0" "$@"`
+	cmd := exec.CommandContext(d.tb.Context(), "nsenter", "--net="+d.netns, "unshare", "--mount", "--pid", "--fork",
+		"--kill-child", "sh", "-c", own, d.root, "samba", "--foreground", "--no-process-group", "--configfile="+d.config())
+	cmd.Env = d.env()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
@@ -225,6 +223,17 @@ func (d *Domain) Signal(signal syscall.Signal) {
 	if err := syscall.Kill(-d.cmd.Process.Pid, signal); err != nil {
 		d.tb.Fatal(err)
 	}
+}
+
+// Log is what the controller has logged of its clients.
+func (d *Domain) Log() string {
+	var all strings.Builder
+	files, _ := filepath.Glob(filepath.Join(d.dir, "log.*"))
+	for _, file := range files {
+		text, _ := os.ReadFile(file)
+		fmt.Fprintf(&all, "%s:\n%s\n", filepath.Base(file), text)
+	}
+	return all.String()
 }
 
 // AddManaged makes a group managed service account ("webapp1$") whose password Node may read.

@@ -147,7 +147,8 @@ func (s *session) wrap(plain []byte, seal bool) ([]byte, error) {
 	s.sent++
 	if seal {
 		head := s.header(isSealed, number)
-		_, secret, err := cipher.EncryptMessage(s.key.KeyValue, slices.Concat(plain, head), keyusage.GSSAPI_INITIATOR_SEAL)
+		message := slices.Concat(plain, head)
+		_, secret, err := cipher.EncryptMessage(s.key.KeyValue, message, keyusage.GSSAPI_INITIATOR_SEAL)
 		if err != nil {
 			return nil, fmt.Errorf("seal: %w", err)
 		}
