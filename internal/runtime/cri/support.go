@@ -126,11 +126,11 @@ func fieldRows() []support.Row {
 		{
 			Name:  "security_context.credential_spec",
 			Level: support.Partly,
-			Note: "the container is in the spec's domain by name (NetGetJoinInformation, DsGetDcName, nltest). Where cluster.yaml has keys for the domain, its programs are the service account: Kerberos tickets, " +
+			Note: "the container is in the spec's domain by name (NetGetJoinInformation, DsGetDcName, nltest). Where cluster.yaml has keys for the domain (of the account, or of a computer that may read its password), its programs are the service account: Kerberos tickets, " +
 				"AES only, renewed by the node, for SSPI's packages Kerberos and Negotiate as a client, and for programs of MIT's Kerberos; an account that the domain refuses (0x52e) or a domain that does not " +
 				"answer (0x51f) stops the container. Without keys nltest /query says ERROR_NO_LOGON_SERVERS. A spec that is wrong or names a plugin stops it too, and one of a HostProcess container, which " +
-				"Windows starts. Of several accounts it is the first of the domain. Its programs use SMB shares of the domain's servers by their names, 64 at most. Tried with MIT's server and Samba, not with " +
-				"Active Directory; AcceptSecurityContext and SPNEGO's wrapping (a Negotiate token is Kerberos' own) are not there",
+				"Windows starts. Of several accounts it is the first of the domain. Its programs use SMB shares of the domain's servers by their names, 64 at most. Tried with Samba 4.22 " +
+				"as Active Directory and MIT's server, not with Windows Server's; AcceptSecurityContext and SPNEGO's wrapping (a Negotiate token is Kerberos' own) are not there",
 		},
 		{
 			Name:  "security_context.host_process",

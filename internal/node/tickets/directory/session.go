@@ -2,12 +2,12 @@ package directory
 
 import (
 	"bytes"
+	"encoding/asn1"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 
-	"github.com/jcmturner/gofork/encoding/asn1"
 	"github.com/jcmturner/gokrb5/v8/asn1tools"
 	"github.com/jcmturner/gokrb5/v8/crypto"
 	"github.com/jcmturner/gokrb5/v8/crypto/etype"
@@ -61,7 +61,7 @@ func (s *session) InitSecContextWithOptions(_ string, token []byte, _ []int) (ou
 	if err != nil {
 		return nil, false, fmt.Errorf("make request: %w", err)
 	}
-	mechanism, err := asn1.Marshal(gssapi.OIDKRB5.OID())
+	mechanism, err := asn1.Marshal(asn1.ObjectIdentifier(gssapi.OIDKRB5.OID()))
 	if err != nil {
 		return nil, false, fmt.Errorf("make request: %w", err)
 	}

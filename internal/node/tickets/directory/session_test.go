@@ -2,6 +2,7 @@ package directory
 
 import (
 	"bytes"
+	"encoding/asn1"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -10,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jcmturner/gofork/encoding/asn1"
 	"github.com/jcmturner/gokrb5/v8/asn1tools"
 	"github.com/jcmturner/gokrb5/v8/crypto"
 	"github.com/jcmturner/gokrb5/v8/gssapi"
@@ -72,7 +72,7 @@ func (p *peer) accept(t *testing.T, auth types.Authenticator) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	oid, err := asn1.Marshal(gssapi.OIDKRB5.OID())
+	oid, err := asn1.Marshal(asn1.ObjectIdentifier(gssapi.OIDKRB5.OID()))
 	if err != nil {
 		t.Fatal(err)
 	}
