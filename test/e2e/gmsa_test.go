@@ -74,12 +74,25 @@ spec:
   containers: [{name: c, image: 'mullion.local/winprog:v1', args: [sleep]}]
 `
 
+const latePod = `
+apiVersion: v1
+kind: Pod
+metadata: {name: late}
+spec:
+  nodeSelector: {kubernetes.io/os: windows}
+  securityContext: {windowsOptions: {gmsaCredentialSpecName: webapp1}}
+  containers: [{name: c, image: 'mullion.local/winprog:v1', args: [sleep]}]
+`
+
 // fileServer is what pods call the machine, as a file server of the domain.
 const fileServer = "fs.default.svc.cluster.local"
 
 // gmsaDomain is a domain on the machine: the keys that a node has of it, those of an HTTP service, and the folder that is
-// a share of a file server.
-type gmsaDomain struct{ keys, web, share string }
+// a share of a file server. stop and start are those of the domain's controller, nil where the test does not try that.
+type gmsaDomain struct {
+	keys, web, share string
+	stop, start      func()
+}
 
 // startMIT starts a domain of MIT's Kerberos server, beside a file server of Samba's that is in none.
 func startMIT(t *testing.T, machine string) gmsaDomain {
@@ -98,7 +111,9 @@ func startAD(t *testing.T, machine string) gmsaDomain {
 	d := adtest.Start(t, "/proc/self/ns/net", machine, "webapp1$")
 	d.AddManaged("webapp1$")
 	d.Tool("spn", "add", "cifs/"+fileServer, "DC1$")
-	return gmsaDomain{keys: d.Keytab(adtest.Node), web: d.AddService("HTTP/web.contoso.com"), share: d.Dir}
+	return gmsaDomain{
+		keys: d.Keytab(adtest.Node), web: d.AddService("HTTP/web.contoso.com"), share: d.Dir, stop: d.Stop, start: d.Run,
+	}
 }
 
 // TestFieldGMSA brings up a cluster whose node has the keys of a domain, beside a Kerberos server, an HTTP service and a
@@ -238,4 +253,28 @@ func tryGMSA(t *testing.T, settings string, start func(t *testing.T, machine str
 		t.Errorf("without the process that keeps the shares: %s", out)
 	}
 	says("still-runs", "with", "echo still-runs")
+
+	if d.stop == nil {
+		return
+	}
+	// without a controller a new container does not start, and says why; who runs, runs
+	d.stop()
+	late := filepath.Join(f.home, "late.yaml")
+	if err := os.WriteFile(late, []byte(latePod), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mullion("kubectl", "apply", "-f", late)
+	poll(t, settle, func(ctx context.Context) error {
+		out, err := f.mullion(ctx, t, "kubectl", "get", "events", "--field-selector=involvedObject.name=late")
+		if !strings.Contains(out, "There are currently no logon servers available") {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		return nil
+	})
+	says("still-runs", "with", "echo still-runs")
+	d.start()
+	mullion("kubectl", "wait", "--for=condition=Ready", "pod/late", "--timeout=180s")
+	if out, err := logon("late", "Negotiate"); err != nil || !strings.Contains(out, "200 you are webapp1$@CONTOSO.COM") {
+		t.Errorf("with the controller again: %v: %s", err, out)
+	}
 }

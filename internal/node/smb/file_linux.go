@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	smb2 "github.com/cloudsoda/go-smb2"
 	"github.com/hanwen/go-fuse/v2/fs"
@@ -240,12 +241,27 @@ func (f *file) Fsync(ctx context.Context, _ uint32) syscall.Errno {
 	return f.do(ctx, func(f *smb2.File) error { return f.Sync() })
 }
 
+// flushTimeout is how long a program that closes a file waits for the server: Wine's server closes files for all
+// programs of a container.
+const flushTimeout = 2 * time.Second
+
 // Flush closes the handle: close(2) waits for it, and not for Release, so that who closes a file can rename or remove
 // it then, here and elsewhere. If a descriptor of the file is left, its next use opens it again.
-func (f *file) Flush(context.Context) syscall.Errno {
-	f.use.Lock()
-	defer f.use.Unlock()
-	f.close()
+func (f *file) Flush(ctx context.Context) syscall.Errno {
+	closed := make(chan struct{})
+	go func() { // it ends when the server answers, or its connection is given up
+		defer close(closed)
+		f.use.Lock()
+		defer f.use.Unlock()
+		f.close()
+	}()
+	timer := time.NewTimer(flushTimeout)
+	defer timer.Stop()
+	select {
+	case <-closed:
+	case <-ctx.Done():
+	case <-timer.C:
+	}
 	return 0
 }
 

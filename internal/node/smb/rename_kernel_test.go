@@ -273,3 +273,19 @@ func TestSave(t *testing.T) {
 	}
 	s.hasNot(t, "text.tmp")
 }
+
+// TestCloseWithoutServer: a server that does not answer holds up nobody who closes a file for long.
+func TestCloseWithoutServer(t *testing.T) {
+	s := newShare(t)
+	s.write(t, "one", "one")
+	f := s.open(t, "one")
+	s.server.Signal(t, syscall.SIGSTOP)
+	defer s.server.Signal(t, syscall.SIGCONT)
+	begin := time.Now()
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(begin); took > 10*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}

@@ -163,6 +163,14 @@ func (s *Server) Run(tb testing.TB) {
 	tb.Fatalf("wait for smbd: %v\n%s\n%s", err, said.Bytes(), log)
 }
 
+// Signal sends a signal to all processes of the server.
+func (s *Server) Signal(tb testing.TB, signal syscall.Signal) {
+	tb.Helper()
+	if err := syscall.Kill(-s.cmd.Process.Pid, signal); err != nil {
+		tb.Fatal(err)
+	}
+}
+
 // Stop ends the server with all its connections.
 func (s *Server) Stop() {
 	if s.cmd == nil {
