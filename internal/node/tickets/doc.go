@@ -40,6 +40,10 @@ func (k Keys) Logon(ctx context.Context, s credspec.Spec) (t credspec.Ticket, er
 	if !ok {
 		return credspec.Ticket{}, credspec.ErrNoKeys
 	}
+	if strings.EqualFold(account.Name+"$", domain.HostAccount) {
+		return credspec.Ticket{}, fmt.Errorf("%w: %s is the node's own account, which is no container's",
+			credspec.ErrRefused, domain.HostAccount)
+	}
 	realm := strings.ToUpper(domain.Name)
 	key, err := readKey(domain.Keytab, account.Name+"$", realm)
 	managed := errors.Is(err, errNoKey) && domain.HostAccount != ""

@@ -125,6 +125,24 @@ func TestWithoutKeys(t *testing.T) {
 	}
 }
 
+// TestHostAccount: a container is never the node's own account, which may read the passwords of others, and without
+// that account's keys no password is read.
+func TestHostAccount(t *testing.T) {
+	keys := keysOf(writeKeytab(t, etypeID.AES256_CTS_HMAC_SHA1_96, 0o600), func(net.Conn) {})
+	keys.Domains[0].HostAccount = "WEBAPP1$"
+	_, err := keys.Logon(t.Context(), webApp1(t))
+	if !errors.Is(err, credspec.ErrRefused) || !strings.Contains(err.Error(), "is the node's own account") {
+		t.Errorf("the node's own account: %v", err)
+	}
+	other := webApp1(t)
+	other.ActiveDirectoryConfig.GroupManagedServiceAccounts[0].Name = "WebApp2"
+	keys.Domains[0].HostAccount = "NODE1$"
+	_, err = keys.Logon(t.Context(), other)
+	if !errors.Is(err, credspec.ErrRefused) || !strings.Contains(err.Error(), "no AES key of NODE1$@CONTOSO.COM") {
+		t.Errorf("without the node's keys: %v", err)
+	}
+}
+
 // TestRefusals: a controller's refusal is the account's, and of its words a line is kept.
 func TestRefusals(t *testing.T) {
 	name := types.NewPrincipalName(2, "krbtgt/CONTOSO.COM")

@@ -171,7 +171,8 @@ func (d *Domain) Tool(args ...string) string {
 // Run starts the controller again.
 func (d *Domain) Run() {
 	d.tb.Helper()
-	// Its children are in a namespace of processes that ends with it. Its parts find each other in /run, which is its own.
+	// Its children are in a namespace of processes that ends with it. Its parts find each other in /run, which is its
+	// own.
 	const own = `mount -t tmpfs tmpfs "$0/run" && mkdir "$0/run/samba" && exec chroot "$0" "$@"`
 	cmd := exec.CommandContext(d.tb.Context(), "nsenter", "--net="+d.netns, "unshare", "--mount", "--pid", "--fork",
 		"--kill-child", "sh", "-c", own, d.root, "samba", "--foreground", "--no-process-group", "--configfile="+d.config())
