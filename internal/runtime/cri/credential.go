@@ -113,6 +113,10 @@ const (
 	renewAgain = time.Minute
 )
 
+// longestTicket is how long a ticket is good at most, as Active Directory has it unless it is told otherwise: its policy
+// "Maximum lifetime for user ticket".
+const longestTicket = 10 * time.Hour
+
 // renewTickets gets new tickets for the containers that run before theirs end, until ctx ends. A server that takes over
 // containers does so at once. A ticket that cannot be had is logged, and the container is told when the old one has
 // ended.
@@ -168,6 +172,9 @@ func (s *Server) renew(ctx context.Context, r renewals, c store.Container, now t
 			r.due[c.ID] = now.Add(365 * 24 * time.Hour)
 		}
 		return nil
+	}
+	if _, known := r.ends[c.ID]; !known { // it was given by a server before this one
+		r.ends[c.ID] = now.Add(longestTicket)
 	}
 	if now.After(r.ends[c.ID]) {
 		return errors.Join(err, s.writeCredential(c, credspec.File, spec.Domain().Text()))

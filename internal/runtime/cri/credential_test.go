@@ -101,6 +101,12 @@ func (l *logons) Logon(_ context.Context, s credspec.Spec) (credspec.Ticket, err
 	return t, l.err
 }
 
+func (l *logons) asked() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.count
+}
+
 // TestTickets: a container gets a ticket before it starts, or does not start; a server that takes over gets another.
 func TestTickets(t *testing.T) {
 	l := &logons{}
@@ -129,6 +135,16 @@ func TestTickets(t *testing.T) {
 		refused := n.Create(t, pod, "refused", withCredential(credentialSpec))
 		expect(t, startContainer(t, n, refused), codes.Unknown, err.Error()+": because")
 	}
+	// a domain that does not answer a server that takes over: the container keeps what it has
+	l.set("", time.Hour, credspec.ErrUnreachable)
+	n.Stop(t)
+	n.Start(t)
+	for deadline := time.Now().Add(10 * time.Second); l.asked() < 4 && time.Now().Before(deadline); {
+		<-time.After(10 * time.Millisecond)
+	}
+	if l.asked() != 4 || read("krb5cc") != "first" || !strings.Contains(read("domain"), "status=0\n") {
+		t.Errorf("after %d logons, without the domain: %q, %q", l.asked(), read("krb5cc"), read("domain"))
+	}
 	l.set("second", time.Hour, nil)
 	n.Stop(t)
 	n.Start(t)
@@ -139,8 +155,8 @@ func TestTickets(t *testing.T) {
 	if got := read("krb5cc"); got != "second" {
 		t.Errorf("after the server was taken over: %q", got)
 	}
-	if l.count != 4 {
-		t.Errorf("%d logons", l.count)
+	if l.asked() != 5 {
+		t.Errorf("%d logons", l.asked())
 	}
 }
 
