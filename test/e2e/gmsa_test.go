@@ -87,8 +87,8 @@ spec:
 // fileServer is what pods call the machine, as a file server of the domain.
 const fileServer = "fs.default.svc.cluster.local"
 
-// gmsaDomain is a domain on the machine: the keys that a node has of it, those of an HTTP service, and the folder that is
-// a share of a file server. stop and start are those of the domain's controller, nil where the test does not try that.
+// gmsaDomain is a domain on the machine: the keys that a node has of it, those of an HTTP service, and the folder that
+// is a share of a file server. stop and start are those of the domain's controller, nil where the test does not try it.
 type gmsaDomain struct {
 	keys, web, share string
 	stop, start      func()
@@ -112,13 +112,17 @@ func startAD(t *testing.T, machine string) gmsaDomain {
 	d.AddManaged("webapp1$")
 	d.Tool("spn", "add", "cifs/"+fileServer, "DC1$")
 	return gmsaDomain{
-		keys: d.Keytab(adtest.Node), web: d.AddService("HTTP/web.contoso.com"), share: d.Dir, stop: d.Stop, start: d.Run,
+		keys:  d.Keytab(adtest.Node),
+		web:   d.AddService("HTTP/web.contoso.com"),
+		share: d.Dir,
+		stop:  d.Stop,
+		start: d.Run,
 	}
 }
 
-// TestFieldGMSA brings up a cluster whose node has the keys of a domain, beside a Kerberos server, an HTTP service and a
-// file server of that domain on the machine: a pod of a service account that may use the credential spec is the domain's
-// account, and no other pod is. Once the domain is of MIT's server, once it is Samba's, as Active Directory.
+// TestFieldGMSA brings up a cluster whose node has the keys of a domain, beside a Kerberos server, an HTTP service and
+// a file server of that domain on the machine: a pod of a service account that may use the credential spec is the
+// domain's account, and no other pod is. Once the domain is of MIT's server, once it is Samba's, as Active Directory.
 func TestFieldGMSA(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
@@ -134,6 +138,7 @@ func TestFieldGMSA(t *testing.T) {
 }
 
 func tryGMSA(t *testing.T, settings string, start func(t *testing.T, machine string) gmsaDomain) {
+	t.Helper()
 	f := newFixture(t)
 	const machine = "10.213.0.254" // this one's address on the underlay
 	files := filepath.Join(f.home, "files")

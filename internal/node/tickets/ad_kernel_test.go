@@ -91,7 +91,7 @@ func TestActiveDirectory(t *testing.T) {
 			t.Errorf("it ends in %v", life)
 		}
 	}
-	c, err := Service(t.Context(), ticket.Cache, ticket.Config, "cifs/"+adtest.Controller, dial)
+	c, err := Service(t.Context(), ticket.Cache, ticket.Config, "cifs/"+adtest.Controller, byName)
 	if err != nil {
 		t.Fatal(err)
 	}
