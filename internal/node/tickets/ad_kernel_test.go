@@ -27,7 +27,8 @@ func newNetns(t *testing.T) string {
 	t.Helper()
 	name := fmt.Sprintf("mt-tickets-%d", os.Getpid())
 	for _, args := range [][]string{
-		{"netns", "add", name}, {"-n", name, "link", "set", "lo", "up"},
+		{"netns", "add", name},
+		{"-n", name, "link", "set", "lo", "up"},
 		{"-n", name, "addr", "add", controller + "/32", "dev", "lo"},
 	} {
 		if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {

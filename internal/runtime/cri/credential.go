@@ -113,8 +113,8 @@ const (
 	renewAgain = time.Minute
 )
 
-// longestTicket is how long a ticket is good at most, as Active Directory has it unless it is told otherwise: its policy
-// "Maximum lifetime for user ticket".
+// longestTicket is how long a ticket is good at most, as Active Directory has it unless it is told otherwise: by its
+// policy "Maximum lifetime for user ticket".
 const longestTicket = 10 * time.Hour
 
 // renewTickets gets new tickets for the containers that run before theirs end, until ctx ends. A server that takes over
