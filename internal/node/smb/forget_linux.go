@@ -26,27 +26,41 @@ type known struct {
 
 // add counts one more, below root, and has the kernel forget files if there are too many.
 func (k *known) add(root *fs.Inode) {
-	if k.count.Add(1) <= k.most || !k.asking.CompareAndSwap(false, true) {
+	if k.count.Add(1) > k.most {
+		k.shrink(root)
+	}
+}
+
+// shrink has the kernel forget files, again and again while there are too many and some that it may forget.
+func (k *known) shrink(root *fs.Inode) {
+	if !k.asking.CompareAndSwap(false, true) {
 		return
 	}
 	go func() {
-		forget(root)
-		time.AfterFunc(forgetPause, func() { k.asking.Store(false) })
+		asked := forget(root)
+		time.AfterFunc(forgetPause, func() {
+			k.asking.Store(false)
+			if asked && k.count.Load() > k.most {
+				k.shrink(root)
+			}
+		})
 	}()
 }
 
-// forget has the kernel forget the files in a folder and below it that nobody has open. It knows them again when they
-// are looked up.
-func forget(folder *fs.Inode) {
+// forget has the kernel forget the files in a folder and below it that nobody has open, and reports whether there are
+// any. It knows them again when they are looked up.
+func forget(folder *fs.Inode) (asked bool) {
 	for name, child := range folder.Children() {
 		n, ok := child.Operations().(*node)
 		switch {
 		case child.StableAttr().Mode == syscall.S_IFDIR:
-			forget(child)
+			asked = forget(child) || asked
 		case ok && n.open.Load() == 0:
 			_ = folder.NotifyEntry(name) // it may be forgotten already
+			asked = true
 		}
 	}
+	return asked
 }
 
 // OnForget is called when the kernel has forgotten a file or folder, perhaps more than once.
