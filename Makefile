@@ -209,7 +209,7 @@ hyperv: ## get what Hyper-V isolation needs: QEMU, and a kernel for guests into 
 
 ovn: ## install Open vSwitch and OVN, and have OVN carry transparent networks (a test of the rung kernel)
 	@hack/deps.sh ovn
-	@$(GO) test -count=1 -tags kernel -run TestTransparentByOVN -v ./internal/network/dataplane
+	@MULLION_OVN=1 $(GO) test -count=1 -tags kernel -run TestTransparentByOVN -v ./internal/network/dataplane
 
 test-machines: machines-deps build sample ## every ordinary machine, emulated: hours (MULLION_MACHINES=bookworm,trixie for some)
 	@MULLION_MACHINES=$${MULLION_MACHINES:-all} hack/test.sh machines

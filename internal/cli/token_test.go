@@ -232,6 +232,11 @@ func TestServer(t *testing.T) {
 	m.run("server", "--external-nodes", "win-server", "--kubeconfig", "none").has(t, ExitUsage,
 		`mullion: --external-nodes: networking.externalNodes[0]: "win-server" is not an IPv4 address`)
 
+	m.run("server", "--external-nodes", "", "--kubeconfig", "none").has(t, ExitOK, `Cluster "mullion" is ready`)
+	if c, err := m.paths.LoadSpec(); err != nil || len(c.Networking.ExternalNodes) > 0 {
+		t.Errorf("external nodes %v: %v", c.Networking.ExternalNodes, err)
+	}
+
 	other := newMachine(t)
 	other.env.Euid = 1000
 	other.run(strings.Fields(line[1])[1:]...).has(t, ExitRequirement, "mullion: mullion join needs root")

@@ -381,7 +381,7 @@ func (f upFlags) complete(c spec.Cluster) (spec.Cluster, error) {
 
 // withExternalNodes gives a specification the external nodes of the flag, if there is one.
 func (f upFlags) withExternalNodes(c spec.Cluster) (spec.Cluster, error) {
-	if len(f.external) == 0 {
+	if f.external == nil { // and not empty, which asks for none
 		return c, nil
 	}
 	if f.file != "" {

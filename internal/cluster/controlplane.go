@@ -30,6 +30,10 @@ func (c *composer) controlPlane() error {
 	if err != nil {
 		return err
 	}
+	own, err := machineAddresses()
+	if err != nil {
+		return err
+	}
 	programs := c.Paths.Kubernetes(c.Spec.KubernetesVersion)
 	c.control = controlplane.Config{
 		Name:           c.Spec.Name,
@@ -49,7 +53,7 @@ func (c *composer) controlPlane() error {
 		ServiceSubnet6: n.Services6(),
 		After:          []string{parts.FabricUnit},
 		NodeNetworks:   nodeNetworks(n),
-		Reserved:       reservedAddresses(n),
+		Reserved:       own,
 		Domain:         spec.ClusterDomain,
 		Log:            c.log,
 		DNS: bootstrap.DNS{
@@ -110,16 +114,29 @@ func reachedAs(address string, port int) (inside string, sans []string, err erro
 	if !ip.IsUnspecified() {
 		return net.JoinHostPort(address, strconv.Itoa(port)), append(sans, address), nil
 	}
-	addresses, err := net.InterfaceAddrs()
+	own, err := machineAddresses()
 	if err != nil {
 		return "", nil, err
 	}
-	for _, a := range addresses {
-		if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr().IsGlobalUnicast() {
-			sans = append(sans, p.Addr().String())
-		}
+	for _, a := range own {
+		sans = append(sans, a.String())
 	}
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), sans, nil
+}
+
+// machineAddresses are the addresses at which others reach this machine.
+func machineAddresses() ([]netip.Addr, error) {
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil, err
+	}
+	var own []netip.Addr
+	for _, a := range addresses {
+		if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr().IsGlobalUnicast() {
+			own = append(own, p.Addr())
+		}
+	}
+	return own, nil
 }
 
 // dns is the cluster's CoreDNS.

@@ -33,9 +33,9 @@ func onlyAdds(have, want spec.Cluster) (bool, error) {
 // ErrNotGrown says that a cluster that was to have more nodes is as it was.
 var ErrNotGrown = errors.New("the cluster goes on without new nodes")
 
-// grow gives a cluster more nodes, or other external ones: its supervisor ends, and one with all nodes takes over what is there. The API server
-// does not answer meanwhile, which takes some seconds; pods go on. If a new node does not start, the cluster is brought
-// back as it was.
+// grow gives a cluster more nodes, or other external ones: its supervisor ends, and one with all nodes takes over what is
+// there. The API server does not answer meanwhile, which takes some seconds; pods go on. If a new node does not start,
+// the cluster is brought back as it was.
 func grow(ctx context.Context, o UpOptions, have, want spec.Cluster) error {
 	if err := stopSupervisor(ctx, o.Paths); err != nil {
 		return err

@@ -64,17 +64,6 @@ func nodeNetworks(n spec.Networking) []netip.Prefix {
 	return append(networks, n.External()...)
 }
 
-// reservedAddresses are addresses in nodeNetworks that are the machine's.
-func reservedAddresses(n spec.Networking) []netip.Addr {
-	var all []netip.Addr
-	for _, text := range []string{n.AdvertiseAddress, n.APIServerAddress} {
-		if a, err := netip.ParseAddr(text); err == nil {
-			all = append(all, a)
-		}
-	}
-	return all
-}
-
 // removeNetworks removes the underlay of a data folder, also if the folder has no specification.
 func removeNetworks(ctx context.Context, paths layout.Paths) error {
 	plan := Plan{Paths: paths}
@@ -106,6 +95,7 @@ func (c *composer) routes() error {
 		c.add(c.whenAllowed(routes, c.Spec.NodeNames()[0]), c.access.machine...)
 		return nil
 	}
+	routes.Known = c.underlay.KeepExternalRoutes
 	c.add(routes, c.access.machine...)
 	if c.Spec.SeveralMachines() {
 		peers := &parts.Peers{Client: c.access.client, Underlay: c.underlay, Log: c.log}

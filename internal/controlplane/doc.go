@@ -88,7 +88,7 @@ type Config struct {
 	// NodeNetworks are the networks of nodes' addresses (the underlay, and those of nodes beyond it). Kubelets get
 	// serving certificates only for addresses in them that are not Reserved. Empty permits all.
 	NodeNetworks []netip.Prefix
-	// Reserved addresses are the machine's; Address is reserved too.
+	// Reserved addresses are those of the machine itself; Address is reserved too.
 	Reserved []netip.Addr
 	// Log gets what the approver of serving certificates refuses; nil drops it.
 	Log *slog.Logger

@@ -34,6 +34,12 @@ func (v *validator) externalNodes(n Networking) {
 	if n.Mode != ModeL2Bridge {
 		v.fail(at, "nodes outside have a way to the pods only in mode %s; leave it out", ModeL2Bridge)
 	}
+	if n.DualStack() {
+		v.fail(at, "nodes outside have IPv4 alone; leave out the IPv6 subnets, or this")
+	}
+	if a, err := netip.ParseAddr(n.APIServerAddress); err == nil && a.IsLoopback() {
+		v.fail(at, "they do not reach the API server at %s; set advertiseAddress", a)
+	}
 	if len(v.errs) > 0 {
 		return
 	}

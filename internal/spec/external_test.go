@@ -16,10 +16,11 @@ func TestExternalNodes(t *testing.T) {
 		{"{externalNodes: [127.0.0.1]}", "is not an IPv4 address"},
 		{"{externalNodes: [10.213.0.200]}", "10.213.0.200/32 overlaps 10.213.0.0/24"},
 		{"{externalNodes: [192.0.2.0/24, 192.0.2.7]}", "networking.externalNodes[1]: 192.0.2.7/32 overlaps 192.0.2.0/24"},
+		{`{podSubnet: "10.244.0.0/16,fd00:10:244::/56", externalNodes: [192.0.2.7]}`, "have IPv4 alone"},
 		{"{mode: overlay, externalNodes: [192.0.2.7]}", "only in mode l2bridge"},
 	} {
 		text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nnodes: [{windowsVersion: ltsc2022}]\nnetworking: " +
-			tc.networking + "\n"
+			strings.Replace(tc.networking, "{", "{apiServerAddress: 0.0.0.0, ", 1) + "\n"
 		c, err := spec.Load(strings.NewReader(text))
 		switch {
 		case tc.want == "" && err != nil:
@@ -29,5 +30,11 @@ func TestExternalNodes(t *testing.T) {
 		case tc.want == "" && len(c.Networking.External()) != 2:
 			t.Errorf("%s: %v", tc.networking, c.Networking.External())
 		}
+	}
+	loopback := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nnodes: [{windowsVersion: ltsc2022}]\n" +
+		"networking: {externalNodes: [192.0.2.7]}\n"
+	if _, err := spec.Load(strings.NewReader(loopback)); err == nil ||
+		!strings.Contains(err.Error(), "do not reach the API server at 127.0.0.1") {
+		t.Errorf("an API server that they do not reach: %v", err)
 	}
 }

@@ -51,7 +51,9 @@ type PodRoutes struct {
 	Set    func(ctx context.Context, node PodRange) error
 	// Seen is called with each node after its routes are set; may be nil.
 	Seen func(ctx context.Context, node *corev1.Node)
-	Log  *slog.Logger
+	// Known is called once with the addresses of all nodes there are; may be nil.
+	Known func(ctx context.Context, nodes []netip.Addr) error
+	Log   *slog.Logger
 
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -98,7 +100,16 @@ func (r *PodRoutes) Start(ctx context.Context) error {
 	if !cache.WaitForCacheSync(ctx.Done(), handled.HasSynced) {
 		return errors.Join(errors.New("the list of nodes did not arrive"), ctx.Err())
 	}
-	return nil
+	if r.Known == nil {
+		return nil
+	}
+	var known []netip.Addr
+	for _, obj := range informer.GetStore().List() {
+		if node, ok := obj.(*corev1.Node); ok {
+			known = append(known, InternalAddress(node))
+		}
+	}
+	return r.Known(ctx, known)
 }
 
 // Stop ends the watch; the routes stay.

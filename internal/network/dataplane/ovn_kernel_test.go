@@ -26,7 +26,10 @@ import (
 func TestTransparentByOVN(t *testing.T) {
 	for _, program := range []string{"ovs-vswitchd", "ovn-northd", "ovn-controller", "ethtool"} {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("%v: the packages openvswitch-switch, ovn-central, ovn-host and ethtool have it", err)
+			if os.Getenv("MULLION_OVN") != "" {
+				t.Fatal(err)
+			}
+			t.Skipf("%v: make ovn installs it", err)
 		}
 	}
 	wire := netnstest.New(t, "wire")

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -113,6 +114,18 @@ func TestExternal(t *testing.T) {
 	}
 	if got := routes(); strings.Contains(got, "10.244.2.0") {
 		t.Errorf("after the node was deleted:\n%s", got)
+	}
+	if err := u.SetPodRoute(t.Context(), node, theirs); err != nil {
+		t.Fatal(err)
+	}
+	// A node that was deleted while nobody looked.
+	for _, nodes := range [][]netip.Addr{{host, node}, {host}} {
+		if err := u.KeepExternalRoutes(t.Context(), nodes); err != nil {
+			t.Fatal(err)
+		}
+		if got := routes(); strings.Contains(got, "10.244.2.0") != slices.Contains(nodes, node) {
+			t.Errorf("with the nodes %v:\n%s", nodes, got)
+		}
 	}
 	if err := u.SetPodRoute(t.Context(), node, theirs); err != nil {
 		t.Fatal(err)

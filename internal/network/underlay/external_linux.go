@@ -109,12 +109,21 @@ func (u *Underlay) setExternalRoute(_ context.Context, node netip.Addr, cidrs []
 }
 
 // pruneExternal removes the routes by way of nodes that are no external ones any more.
-func (u *Underlay) pruneExternal() error {
+func (u *Underlay) pruneExternal() error { return u.keepExternal(u.cfg.External.has) }
+
+// KeepExternalRoutes removes the routes by way of external nodes that are none of these.
+func (u *Underlay) KeepExternalRoutes(_ context.Context, nodes []netip.Addr) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.keepExternal(func(node netip.Addr) bool { return slices.Contains(nodes, node) })
+}
+
+func (u *Underlay) keepExternal(keep func(node netip.Addr) bool) error {
 	if u.cfg.LAN.enabled() {
 		return nil // its routes are others
 	}
 	return netns.Netlink(u.cfg.MachineNetns, func(h *netlink.Handle) error {
-		return u.removeOutside(h, func(r Route) bool { return !u.cfg.External.has(r.Via) })
+		return u.removeOutside(h, func(r Route) bool { return !keep(r.Via) })
 	})
 }
 

@@ -270,21 +270,52 @@ func (f *file) Release(ctx context.Context) syscall.Errno {
 	f.use.Lock()
 	f.close()
 	f.use.Unlock()
-	f.of.open.Add(-1)
-	p := f.share.files.forget(f)
-	if p.doomed && !f.share.files.doomed(p.at) {
-		return f.share.do(ctx, func(tree *smb2.Share) error { return tree.Remove(p.at) })
+	if f.of != nil { // nil: who made it failed before the kernel was told of it
+		f.of.open.Add(-1)
 	}
-	return 0
+	if f.share.files.forgetUnlessDoomed(f) {
+		return 0
+	}
+	// Nobody makes a file of that name before the server has answered.
+	f.share.files.change.Lock()
+	defer f.share.files.change.Unlock()
+	defer f.share.files.forget(f)
+	at, last := f.share.files.last(f)
+	if !last {
+		return 0
+	}
+	return f.share.do(ctx, func(tree *smb2.Share) error { return tree.Remove(at) })
 }
 
-// forget ends that a file is open, and returns where it was.
-func (o *openFiles) forget(f *file) place {
+// forgetUnlessDoomed ends that a file is open, unless it was removed.
+func (o *openFiles) forgetUnlessDoomed(f *file) (forgotten bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	p := o.all[f]
+	if o.all[f].doomed {
+		return false
+	}
 	delete(o.all, f)
-	return p
+	return true
+}
+
+// last returns where a removed file is, and whether nobody else has it open.
+func (o *openFiles) last(f *file) (at string, last bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	at = o.all[f].at
+	for other, p := range o.all {
+		if other != f && p.doomed && strings.EqualFold(p.at, at) {
+			return at, false
+		}
+	}
+	return at, true
+}
+
+// forget ends that a file is open.
+func (o *openFiles) forget(f *file) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.all, f)
 }
 
 // move renames a file or a folder; over replaces what is there, unless somebody has it open. Files that are open here
@@ -332,7 +363,7 @@ func (s *share) move(ctx context.Context, from, to string, over bool) syscall.Er
 }
 
 // remove removes a file or an empty folder. A file that is open here is removed when it is closed, as on Windows where
-// whoever opened it allows that, which nobody knows here: until then nobody finds it.
+// whoever opened it allows that, which nobody knows here: until then nobody opens it, though a listing has it.
 func (s *share) remove(ctx context.Context, at string) syscall.Errno {
 	s.files.change.Lock()
 	defer s.files.change.Unlock()
