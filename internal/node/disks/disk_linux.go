@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/diskfs/go-diskfs/partition/gpt"
+	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/windows/hostdisk"
 	"mullion.dev/mullion/internal/windows/wine"
@@ -27,9 +28,15 @@ func (s *Server) open(r *record) (disk, error) {
 	if s.remote[r.Remote].ReadOnly {
 		mode = os.O_RDONLY
 	}
+	if r.Remote != "" { // who serves it may be broken: it leads nowhere else
+		mode |= unix.O_NOFOLLOW | unix.O_NONBLOCK
+	}
 	f, err := os.OpenFile(s.file(*r), mode, 0)
 	if err != nil {
 		return disk{}, fmt.Errorf("open the disk: %w", err)
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return disk{}, errors.Join(fmt.Errorf("open the disk: %q is not a file", f.Name()), err, f.Close())
 	}
 	return disk{s, r, f}, nil
 }

@@ -26,8 +26,9 @@ const mib = 1 << 20
 
 // host is a host with disks. Its server can end and begin again.
 type host struct {
-	dir string
-	end func()
+	dir    string
+	server *disks.Server
+	end    func()
 }
 
 // newHost starts the server of a host, whose Mounts are a mount of their own, as on a node.
@@ -98,6 +99,7 @@ func (h *host) start(t *testing.T) {
 	if err := s.Open(ctx); err != nil {
 		t.Fatal(err)
 	}
+	h.server = s
 	done := make(chan error, 2)
 	for _, name := range []string{"host", "operator"} {
 		l, err := unixsocket.Listen(ctx, filepath.Join(h.dir, name))
@@ -380,5 +382,30 @@ func TestOperator(t *testing.T) {
 	h := newHost(t)
 	if a := h.askBy(t, "host", hostdisk.Request{Do: hostdisk.Attach, Size: 400 * mib}); a.Code != 5 || len(h.images(t)) > 0 {
 		t.Errorf("the host has given itself a disk: %+v", a)
+	}
+}
+
+// TestLinks gives the host remote disks that are links, as what keeps a session may serve them: none is followed, and
+// what is no file is no disk.
+func TestLinks(t *testing.T) {
+	h := newHost(t)
+	h.formatted(t)
+	served := t.TempDir()
+	regular, link, fifo := filepath.Join(served, "disk0"), filepath.Join(served, "disk1"), filepath.Join(served, "disk2")
+	err := os.WriteFile(regular, nil, 0o600)
+	err = errors.Join(err, os.Truncate(regular, 400*mib), os.Symlink(h.images(t)[0], link), unix.Mkfifo(fifo, 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{regular, link, fifo} {
+		for _, readOnly := range []bool{false, true} {
+			key := fmt.Sprint(file, readOnly)
+			err := h.server.Attach(t.Context(), []disks.Remote{{
+				Key: key, File: file, ReadOnly: readOnly, Fault: func(context.Context) string { return "" },
+			}})
+			if (err == nil) != (file == regular) {
+				t.Errorf("%s is a disk: %v", key, err)
+			}
+		}
 	}
 }

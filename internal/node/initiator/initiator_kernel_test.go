@@ -44,6 +44,10 @@ func TestSession(t *testing.T) {
 		t.Fatalf("the disks are %+v", all)
 	}
 	h.refused(t, "already been logged in", hostiscsi.Request{Do: hostiscsi.Connect, Target: iscsitest.Open})
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil || strings.Contains(string(mounts), h.dir+"/iscsi/") && !strings.Contains(string(mounts), "nosymfollow") {
+		t.Errorf("links of what keeps the session are followed: %v\n%s", err, mounts)
+	}
 	folder := h.volume(t, s.Disks[0])
 	file := filepath.Join(folder, "kept")
 	if err := os.WriteFile(file, []byte("bytes"), 0o600); err != nil {

@@ -131,7 +131,7 @@ func (s *Server) mountSession(one session, device *os.File) error {
 		return err
 	}
 	defer folder.Close()
-	if err := keeper.MountOver(folder, device, one.Target, kind); err != nil {
+	if err := keeper.MountFilesOver(folder, device, one.Target, kind); err != nil {
 		return fmt.Errorf("mount the disks of %s: %w", one.Target, err)
 	}
 	return nil
@@ -194,13 +194,16 @@ func (s *Server) statusOf(ctx context.Context, one session, file string) (status
 // errSilent says that a process is there and does not answer.
 var errSilent = errors.New("what keeps the session does not answer")
 
-// readStatus reads such a file at once.
+// readStatus reads such a file at once. Who serves it may be broken: it is no link, and nothing that is waited for.
 func readStatus(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(fmt.Errorf("%q is not a file", path), err)
+	}
 	data := make([]byte, mostStatus)
 	n, err := f.Read(data)
 	return data[:n], err

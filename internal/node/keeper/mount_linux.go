@@ -25,6 +25,26 @@ func MountOver(folder, device *os.File, source, kind string) error {
 		return err
 	}
 	defer mount.Close()
+	return move(mount, folder)
+}
+
+// MountFilesOver is MountOver of a file system that has no links: the kernel follows none that is served all the same
+// (Linux 5.14; before, who opens a file has to see to it).
+func MountFilesOver(folder, device *os.File, source, kind string) error {
+	mount, err := MakeMount(device, source, kind)
+	if err != nil {
+		return err
+	}
+	defer mount.Close()
+	noLinks := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSYMFOLLOW}
+	err = unix.MountSetattr(int(mount.Fd()), "", unix.AT_EMPTY_PATH, &noLinks)
+	if err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOSYS) {
+		return fmt.Errorf("have no links followed: %w", err)
+	}
+	return move(mount, folder)
+}
+
+func move(mount, folder *os.File) error {
 	return unix.MoveMount(int(mount.Fd()), "", int(folder.Fd()), "",
 		unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
 }
