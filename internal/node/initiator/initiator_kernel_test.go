@@ -226,6 +226,50 @@ func TestTargetGone(t *testing.T) {
 	}
 }
 
+// TestAgentBeginsWithoutTarget ends the agent and begins it while the target is away: the volume stays, and is used
+// again when the target answers.
+func TestAgentBeginsWithoutTarget(t *testing.T) {
+	h := newHost(t)
+	s := h.connected(t)
+	folder := h.volume(t, s.Disks[0])
+	file := filepath.Join(folder, "kept")
+	if err := os.WriteFile(file, []byte("bytes"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.disk(t, hostdisk.Request{Do: hostdisk.Flush, Disk: s.Disks[0], Partition: 2})
+	h.server.Stop()
+	h.eventually(t, "the session says that the target does not answer", func() error {
+		if a := h.must(t, hostiscsi.Request{Do: hostiscsi.Get}); a.Sessions[0].Connected {
+			return fmt.Errorf("%+v", a.Sessions)
+		}
+		return nil
+	})
+	h.end()
+	h.start(t)
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil || !strings.Contains(string(mounts), folder) {
+		t.Errorf("the volume is taken away: %v", err)
+	}
+	h.server.Again()
+	h.eventually(t, "the volume is there", reads(file, "bytes"))
+	// What is mounted of no disk is taken away then.
+	stray := filepath.Join(h.mounts(), "0b3ad1b3-8e0e-4f0c-9b56-a2f0a5e6d3c1")
+	if err := os.Mkdir(stray, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	h.end()
+	h.start(t)
+	h.eventually(t, "what belongs to no disk is gone", func() error {
+		if _, err := os.Stat(stray); !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("it is left: %w", err)
+		}
+		return nil
+	})
+	if err := reads(file, "bytes")(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestSecrets logs in by CHAP; no secret is in a log, an answer, a command line or a file that others read.
 func TestSecrets(t *testing.T) {
 	h := newHost(t)

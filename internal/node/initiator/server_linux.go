@@ -58,6 +58,10 @@ type Server struct {
 	state state
 	tries map[string]attempts // of sessions that are not there, by their identifiers
 	busy  map[string]bool     // sessions that are being made
+	// pending are sessions whose processes live, and whose disks the host has not been given with their bytes: the
+	// target did not answer. tidied says that Forget was called, which has to wait for them.
+	pending map[string]bool
+	tidied  bool
 }
 
 // waiting does what waits for a target, while others ask: what it needs of the state it has, and what it finds then may
@@ -82,7 +86,7 @@ func NameOf(host string) string { return "iqn.1991-05.com.microsoft:" + host }
 func (s *Server) Open(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tries, s.busy = map[string]attempts{}, map[string]bool{}
+	s.tries, s.busy, s.pending = map[string]attempts{}, map[string]bool{}, map[string]bool{}
 	var err error
 	if err = errors.Join(os.MkdirAll(s.Dir, 0o700), os.MkdirAll(s.Folder, 0o700)); err != nil {
 		return err
@@ -91,16 +95,34 @@ func (s *Server) Open(ctx context.Context) error {
 		return err
 	}
 	for _, one := range s.state.Sessions {
+		if one.Ended != "" {
+			continue
+		}
 		is, err := s.statusOf(ctx, one, statusFile)
-		if err == nil && one.Ended == "" {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil:
 			s.give(ctx, one, is)
+		case errors.Is(err, errSilent):
+			s.pending[one.ID] = true
 		}
 	}
+	return errors.Join(s.tidy(), s.sweep(), s.save())
+}
+
+// tidy has the disks forget what belongs to no session, once they have those of all sessions that live: before, nobody
+// knows which volumes are theirs.
+func (s *Server) tidy() error {
+	if s.tidied || len(s.pending) > 0 {
+		return nil
+	}
+	s.tidied = true
 	known := func(key string) bool {
 		of := func(one session) bool { return strings.HasPrefix(key, one.prefix()) }
 		return slices.ContainsFunc(s.state.Sessions, of)
 	}
-	return errors.Join(s.Disks.Forget(known), s.sweep(), s.save())
+	return s.Disks.Forget(known)
 }
 
 // sweep unmounts what belongs to no session.
@@ -387,6 +409,7 @@ func (s *Server) disconnect(ctx context.Context, i int) error {
 		s.state.Sessions = slices.Delete(s.state.Sessions, i, i+1)
 	}
 	delete(s.tries, one.ID)
+	delete(s.pending, one.ID)
 	s.Log.Info("iSCSI session ends", "id", one.ID, "target", one.Target)
-	return errors.Join(s.save(), s.unmount(one.ID))
+	return errors.Join(s.save(), s.unmount(one.ID), s.tidy())
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -225,8 +226,9 @@ func keyOf(one session, u iscsi.Unit) string {
 // prefix is how the keys of a session's disks begin.
 func (s session) prefix() string { return fmt.Sprintf("iscsi %s %s ", s.Target, s.portal()) }
 
-// give gives the disks of a session to the host.
+// give gives the disks of a session to the host. If the target does not answer, the session is pending.
 func (s *Server) give(ctx context.Context, one session, is status) {
+	var silent atomic.Bool
 	var all []disks.Remote
 	for _, u := range is.Units[:min(len(is.Units), iscsi.MostUnits)] {
 		all = append(all, disks.Remote{
@@ -244,12 +246,16 @@ func (s *Server) give(ctx context.Context, one session, is status) {
 				if err == nil && now.Connected {
 					return ""
 				}
+				silent.Store(true)
 				return "The target " + one.Target + " does not answer: " + plaintext.OneLine(now.Fault)
 			},
 		})
 	}
 	if err := s.Disks.Attach(ctx, all); err != nil {
 		s.Log.Error("disks of the target", "target", one.Target, "error", err)
+	}
+	if delete(s.pending, one.ID); silent.Load() {
+		s.pending[one.ID] = true
 	}
 }
 
@@ -295,10 +301,10 @@ func (s *Server) Watch(ctx context.Context) {
 	}
 }
 
-// revive makes a session again whose process is dead.
+// revive makes a session again whose process is dead, and gives its disks to the host when the target answers.
 func (s *Server) revive(ctx context.Context, one session) {
-	_, err := s.statusOf(ctx, one, statusFile)
-	if err == nil || errors.Is(err, errSilent) || ctx.Err() != nil {
+	is, err := s.statusOf(ctx, one, statusFile)
+	if err == nil && !is.Connected || errors.Is(err, errSilent) || ctx.Err() != nil {
 		return
 	}
 	s.mu.Lock()
@@ -306,6 +312,19 @@ func (s *Server) revive(ctx context.Context, one session) {
 	if s.place(one) == len(s.state.Sessions) || s.busy[one.ID] { // it was logged out, or is being made
 		return
 	}
+	if err == nil && !s.pending[one.ID] {
+		return
+	}
+	defer func() {
+		if err := s.tidy(); err != nil {
+			s.Log.Error("take away what belongs to no session", "error", err)
+		}
+	}()
+	if err == nil {
+		s.give(ctx, one, is)
+		return
+	}
+	delete(s.pending, one.ID)
 	tried, again := s.tries[one.ID]
 	if !again {
 		s.Log.Warn("iSCSI session is lost", "id", one.ID, "target", one.Target)
