@@ -343,6 +343,19 @@ func TestPersistent(t *testing.T) {
 	if a := h.must(t, hostiscsi.Request{Do: hostiscsi.Get}); len(a.Sessions) != 0 {
 		t.Errorf("the sessions are %+v", a.Sessions)
 	}
+	// An attempt that fails changes nothing of it, and one that succeeds takes its place.
+	h.refused(t, "Authentication Failure", hostiscsi.Request{
+		Do: hostiscsi.Connect, Target: iscsitest.Open, Authentication: hostiscsi.OneWayCHAP, User: iscsitest.User,
+		Secret: "wrong-hush-test",
+	})
+	reboot()
+	h.eventually(t, "the session is back", back)
+	s = h.must(t, hostiscsi.Request{Do: hostiscsi.Get}).Sessions[0]
+	h.must(t, hostiscsi.Request{Do: hostiscsi.Disconnect, Session: s.ID})
+	s = h.must(t, hostiscsi.Request{Do: hostiscsi.Connect, Target: iscsitest.Open, Persistent: true}).Sessions[0]
+	if data, err := os.ReadFile(state); err != nil || strings.Count(string(data), `"isid"`) != 1 {
+		t.Errorf("the state is %s, %v", data, err)
+	}
 	reboot()
 	h.eventually(t, "the session is back", back)
 	h.must(t, hostiscsi.Request{Do: hostiscsi.Unregister, Session: s.ID})

@@ -335,19 +335,17 @@ func (s *Server) connect(ctx context.Context, r hostiscsi.Request) (string, erro
 			return "", err
 		}
 	}
-	same := func(one session) bool {
-		return one.Target == r.Target && one.Address == r.Address && one.Port == r.Port
-	}
-	if slices.ContainsFunc(s.state.Sessions, func(one session) bool { return same(one) && one.Ended == "" }) {
+	one := newSession(r)
+	one.CHAP = chap
+	same := func(other session) bool { return other.Ended == "" && other.prefix() == one.prefix() }
+	if slices.ContainsFunc(s.state.Sessions, same) {
 		return "", refused("The target has already been logged in via an iSCSI session.")
 	}
 	if len(s.state.Sessions) >= mostSessions {
 		return "", refused("Not enough resources: the host has %d sessions.", mostSessions)
 	}
-	one := newSession(r)
-	one.CHAP = chap
 	// It is known before it is there: whatever is killed, nothing of it is left.
-	s.state.Sessions = append(slices.DeleteFunc(s.state.Sessions, same), one)
+	s.state.Sessions = append(s.state.Sessions, one)
 	is, err := s.make(ctx, one)
 	if err != nil {
 		s.state.Sessions = slices.DeleteFunc(s.state.Sessions, func(other session) bool { return other.ID == one.ID })
@@ -375,6 +373,13 @@ func (s *Server) make(ctx context.Context, one session) (is status, err error) {
 		return is, errors.Join(errors.New("the session was logged out meanwhile"), s.unmount(one.ID))
 	}
 	s.give(ctx, one, is)
+	// It takes the place of a persistent one that was logged out.
+	s.state.Sessions = slices.DeleteFunc(s.state.Sessions, func(other session) bool {
+		return other.Ended != "" && other.prefix() == one.prefix()
+	})
+	if err := s.save(); err != nil { // the session is there
+		s.Log.Error("iSCSI session", "id", one.ID, "error", err)
+	}
 	return is, nil
 }
 

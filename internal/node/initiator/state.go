@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -113,7 +114,7 @@ func load(dir string) (state, error) {
 		return s, fmt.Errorf("read the iSCSI sessions of the host: %w", err)
 	}
 	now := boot()
-	kept := s.Sessions[:0]
+	kept := make([]session, 0, len(s.Sessions))
 	for _, one := range s.Sessions {
 		switch {
 		case one.Ended != "" && one.Ended != now:
@@ -121,6 +122,12 @@ func load(dir string) (state, error) {
 		case one.Boot != now && one.Persistent:
 			one.Boot = now
 		case one.Boot != now:
+			continue
+		}
+		// An attempt to log in that was cut short has left the one, before it, whose place it would have taken.
+		if slices.ContainsFunc(kept, func(other session) bool {
+			return other.Ended == "" && one.Ended == "" && other.prefix() == one.prefix()
+		}) {
 			continue
 		}
 		kept = append(kept, one)
