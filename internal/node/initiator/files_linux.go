@@ -14,6 +14,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/plaintext"
 	"mullion.dev/mullion/internal/node/iscsi"
 	"mullion.dev/mullion/internal/node/keeper"
 )
@@ -112,10 +113,15 @@ func (s *said) Read(ctx context.Context, _ fs.FileHandle, dest []byte, offset in
 	if offset > 0 {
 		return fuse.ReadResultData(nil), 0
 	}
+	fault := ""
 	if s.rescan {
-		s.kept.look(context.WithoutCancel(ctx))
+		if err := s.kept.look(context.WithoutCancel(ctx)); err != nil {
+			fault = plaintext.OneLine(err.Error())
+		}
 	}
-	data, err := json.Marshal(s.kept.status())
+	is := s.kept.status()
+	is.Rescan = fault
+	data, err := json.Marshal(is)
 	if err != nil || len(data) > len(dest) {
 		return nil, syscall.EIO
 	}

@@ -416,6 +416,17 @@ func TestGrow(t *testing.T) {
 	}
 }
 
+// TestRescanFails has a target take a disk away: who has the host look anew hears why it keeps those of before.
+func TestRescanFails(t *testing.T) {
+	h := newHost(t)
+	s := h.connected(t)
+	h.server.Take()
+	h.refused(t, "other disks than before", hostiscsi.Request{Do: hostiscsi.Rescan, Session: s.ID})
+	if a := h.must(t, hostiscsi.Request{Do: hostiscsi.Get}); len(a.Sessions) != 1 || len(a.Sessions[0].Disks) != 2 {
+		t.Errorf("the sessions are %+v", a.Sessions)
+	}
+}
+
 // TestSettle ends what keeps a session without a loss; and with a target that is gone, without a wait.
 func TestSettle(t *testing.T) {
 	h := newHost(t)

@@ -50,6 +50,8 @@ type status struct {
 	Local     string       `json:"local"` // address and port
 	TSIH      uint16       `json:"tsih"`
 	Units     []iscsi.Unit `json:"units"`
+	// Rescan says why the disks could not be looked at anew, where that was asked.
+	Rescan string `json:"rescan,omitempty"`
 }
 
 // Find is a process that asks a portal for its targets, as a user without rights. It reads what it is asked from in,
@@ -157,9 +159,17 @@ func (k *kept) login(ctx context.Context) error {
 // errOthers says that a target has other disks than before.
 var errOthers = errors.New("the target has other disks than before under the same numbers")
 
+// take has a session and its disks from now on. It is not one that is over, or that another has followed: nobody would
+// see its end.
 func (k *kept) take(s *iscsi.Session, units []iscsi.Unit) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if err := s.Err(); err != nil {
+		return err
+	}
+	if k.session != nil && k.session != s {
+		return errors.New("the session with the target was made anew meanwhile")
+	}
 	for _, was := range k.units {
 		is, found := unitOf(units, was.Number)
 		if !found || is.Serial != was.Serial || is.NAA != was.NAA || is.Block != was.Block || is.Size < was.Size {
@@ -268,12 +278,16 @@ func (k *kept) do(ctx context.Context, number uint32, what deed) error {
 }
 
 // look looks at the disks anew.
-func (k *kept) look(ctx context.Context) {
-	if s := k.now(); s != nil {
-		if units, err := s.Units(ctx); err == nil {
-			_ = k.take(s, units)
-		}
+func (k *kept) look(ctx context.Context) error {
+	s := k.now()
+	if s == nil {
+		return errors.New("the target does not answer")
 	}
+	units, err := s.Units(ctx)
+	if err != nil {
+		return err
+	}
+	return k.take(s, units)
 }
 
 // status is what the process says.

@@ -258,6 +258,9 @@ func (s *Server) carryOut(ctx context.Context, r hostiscsi.Request) (string, err
 		return "", s.save()
 	case hostiscsi.Rescan:
 		is, err := s.statusOf(ctx, s.state.Sessions[i], rescanFile)
+		if err == nil && is.Rescan != "" {
+			err = refused("The disks of the target cannot be looked at anew, and stay as they were: %s", plaintext.OneLine(is.Rescan))
+		}
 		if err == nil {
 			s.give(ctx, s.state.Sessions[i], is)
 		}

@@ -140,6 +140,12 @@ func (s *Server) Grow(size int64) {
 	s.must("--mode", "logicalunit", "--op", "new", "--tid", "1", "--lun", "1", "-b", filepath.Join(s.Dir, "open-1"))
 }
 
+// Take takes the open target's second disk away.
+func (s *Server) Take() {
+	s.tb.Helper()
+	s.must("--mode", "logicalunit", "--op", "delete", "--tid", "1", "--lun", "2")
+}
+
 func (s *Server) admin(args ...string) error {
 	out, err := exec.Command("tgtadm", append([]string{"-C", strconv.Itoa(s.control), "--lld", "iscsi"}, args...)...).CombinedOutput()
 	if err != nil {
