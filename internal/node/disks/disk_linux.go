@@ -43,7 +43,10 @@ func (s *Server) open(r *record) (disk, error) {
 
 // volume is that of one of the disk's partitions.
 func (d disk) volume(p hostdisk.Part) volume {
-	return volume{disk: d.file, part: p, mount: filepath.Join(d.Mounts, p.GUID), readOnly: d.record.ReadOnly}
+	return volume{
+		disk: d.file, part: p, mount: filepath.Join(d.Mounts, p.GUID),
+		readOnly: d.record.ReadOnly, remote: d.record.Remote != "",
+	}
 }
 
 // describe fills in what the disk's bytes say.

@@ -9,10 +9,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/netns"
 	"mullion.dev/mullion/internal/windows/hostdisk"
 )
 
@@ -39,6 +41,8 @@ type volume struct {
 	mount string
 	// readOnly is the disk's.
 	readOnly bool
+	// remote says that another machine has the disk's bytes.
+	remote bool
 }
 
 func (v volume) extent() extent {
@@ -58,14 +62,29 @@ func (v volume) ours() (bool, error) {
 	return string(head[:4]) == "XFSB" && string(head[superName:superName+len(mark)]) == mark, nil
 }
 
-// foreign is the file system that another system has made, by blkid's name; empty: none that is known.
+// probeID is the user and the group of what reads the bytes of another machine; nothing else uses it.
+const probeID = 65530
+
+// foreign is the file system that another system has made, by blkid's name; empty: none that is known. A tool that reads
+// what another machine says is a user without rights.
 func (v volume) foreign(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, toolTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "blkid", "-p", "-o", "value", "-s", "TYPE",
 		"-O", fmt.Sprint(v.part.Offset), "-S", fmt.Sprint(v.part.Size), "/proc/self/fd/3")
 	cmd.ExtraFiles = []*os.File{v.disk}
-	out, err := cmd.Output()
+	var said bytes.Buffer
+	cmd.Stdout = &said
+	err := netns.OnThread(func() error { // which serves the child alone
+		if v.remote {
+			// What keeps the disk lets each user open its file.
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: probeID, Gid: probeID}}
+			if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+				return err
+			}
+		}
+		return cmd.Run()
+	})
 	const nothing = 2 // and also what is ambivalent, as its manual says
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == nothing {
 		return "", nil
@@ -73,7 +92,7 @@ func (v volume) foreign(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("look for a file system with blkid: %w", err)
 	}
-	return strings.TrimSpace(string(out)), nil
+	return strings.TrimSpace(said.String()), nil
 }
 
 // run runs a tool for file systems.

@@ -4,7 +4,12 @@
 //
 // Each session is a process of its own ("keep-disks"), which is logged in to the target (package iscsi) and shows each of
 // its disks as a file by FUSE, below which the host's volumes have loop devices. It outlives the agent. It runs in the
-// host's network namespace, as a user without rights: what a target says is read by nobody else.
+// host's network namespace, as a user without rights: nobody else reads the messages of iSCSI and SCSI. What the agent
+// reads of the process, which may be broken into, it does not trust: it follows no link that is served.
+//
+// The bytes of a target's disks have other readers (package disks): the agent, as root and in Go, reads the partition
+// table and the mark of a file system; blkid, as a user without rights, what a file system without the mark is; mkfs.xfs,
+// as root, what it formats; and the kernel mounts XFS with the mark.
 //
 // While a target does not answer, the process logs in anew, and who uses the disk waits, as long as on Windows
 // (MaxRequestHoldTime). Then the process ends, and all that waits gets errors; the disks and their volumes are gone for

@@ -427,6 +427,41 @@ func TestRescanFails(t *testing.T) {
 	}
 }
 
+// TestForeign has a target serve a file system of another system: it is known, by a tool that is a user without rights.
+func TestForeign(t *testing.T) {
+	h := newHost(t)
+	s := h.connected(t)
+	h.disk(t, hostdisk.Request{Do: hostdisk.Initialize, Disk: s.Disks[0]})
+	d := h.disk(t, hostdisk.Request{Do: hostdisk.Partition, Disk: s.Disks[0]})
+	h.must(t, hostiscsi.Request{Do: hostiscsi.Disconnect, Session: s.ID})
+	h.server.Stop()
+	ext := exec.Command("mkfs.ext4", "-q", "-F", "-E", fmt.Sprintf("offset=%d", d.Disks[0].Partitions[1].Offset),
+		filepath.Join(h.server.Dir, "open-1"), "50M")
+	if out, err := ext.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	h.server.Again()
+	h.must(t, hostiscsi.Request{Do: hostiscsi.Connect, Target: iscsitest.Open})
+	if p := h.disk(t, hostdisk.Request{Do: hostdisk.Get}).Disks[0].Partitions[1]; p.FileSystem != "ext4" {
+		t.Errorf("the volume is %+v", p)
+	}
+	tools, err := os.MkdirTemp("", "tools") //nolint:usetesting // a folder that each user reads
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(tools)
+	script := "#!/bin/sh\necho $(id -u) $(id -G) $(grep -h -e CapEff -e NoNewPrivs /proc/self/status)\n"
+	err = errors.Join(os.Chmod(tools, 0o755), os.WriteFile(filepath.Join(tools, "blkid"), []byte(script), 0o755)) //nolint:gosec // as above
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", tools+":"+os.Getenv("PATH"))
+	p := h.disk(t, hostdisk.Request{Do: hostdisk.Get}).Disks[0].Partitions[1]
+	if want := "65530 65530 CapEff: 0000000000000000 NoNewPrivs: 1"; p.FileSystem != want {
+		t.Errorf("who reads the target's bytes is %q, want %q", p.FileSystem, want)
+	}
+}
+
 // TestSettle ends what keeps a session without a loss; and with a target that is gone, without a wait.
 func TestSettle(t *testing.T) {
 	h := newHost(t)
