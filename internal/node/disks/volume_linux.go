@@ -65,8 +65,8 @@ func (v volume) ours() (bool, error) {
 // probeID is the user and the group of what reads the bytes of another machine; nothing else uses it.
 const probeID = 65530
 
-// foreign is the file system that another system has made, by blkid's name; empty: none that is known. A tool that reads
-// what another machine says is a user without rights.
+// foreign is the file system that another system has made, by blkid's name; empty: none that is known. What reads
+// another machine's bytes is a user without rights.
 func (v volume) foreign(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, toolTimeout)
 	defer cancel()

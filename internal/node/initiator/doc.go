@@ -8,8 +8,8 @@
 // reads of the process, which may be broken into, it does not trust: it follows no link that is served.
 //
 // The bytes of a target's disks have other readers (package disks): the agent, as root and in Go, reads the partition
-// table and the mark of a file system; blkid, as a user without rights, what a file system without the mark is; mkfs.xfs,
-// as root, what it formats; and the kernel mounts XFS with the mark.
+// table and the mark of a file system; blkid, as a user without rights, what a file system without the mark is;
+// mkfs.xfs, as root, what it formats; and the kernel mounts XFS with the mark.
 //
 // While a target does not answer, the process logs in anew, and who uses the disk waits, as long as on Windows
 // (MaxRequestHoldTime). Then the process ends, and all that waits gets errors; the disks and their volumes are gone for
