@@ -30,6 +30,8 @@ func (f fixture) grow(t *testing.T) {
 		}
 		return f.mullion(t.Context(), t, "up", "-f", file, "--kubeconfig", "none")
 	}
+	// Those that others have killed are started again after a pause, which grows with each time.
+	kubectl(append([]string{"delete", "pod", "--ignore-not-found", "--grace-period=1"}, survivorNames()...)...)
 	f.apply(t, survivors)
 	f.running(t)
 	before := f.containers(t)

@@ -37,15 +37,16 @@ type Process struct {
 }
 
 // mostMemory bounds the memory of a process, in bytes: a server can answer without end. A container has at most 4096
-// threads, and what all of them ask for at once must have room, or one would end the file system for others: mostRead is
-// the most that a request reads, MostWritten what requests to write may have in all.
+// threads, and what all of them ask for at once must have room, or one would end the file system for others: mostRead
+// is the most that a request reads, MostWritten what requests to write may have in all.
 const (
 	mostMemory  = 1 << 30
 	mostRead    = 128 << 10
 	MostWritten = 128 << 20
 )
 
-// Settle bounds the memory of this process, which is a keeper, and hides it from other keepers, which are the same user.
+// Settle bounds the memory of this process, which is a keeper, and hides it from other keepers, which are the same
+// user.
 func Settle() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("hide the memory: %w", err)
