@@ -123,7 +123,8 @@ func (a *app) runConformance(ctx context.Context, s suite.Suite, f conformanceFl
 // (https://github.com/kubernetes/kubernetes/blob/v1.37.1/test/utils/image/manifest.go, readRepoList).
 const repoListVariable = "KUBE_TEST_REPO_LIST"
 
-// withRepoList adds a list of registries to an environment; "" is none. The tests panic at a file that they cannot read.
+// withRepoList adds a list of registries to an environment; "" is none. The tests panic at a file that they cannot
+// read.
 func withRepoList(environ []string, list string) ([]string, error) {
 	if list == "" {
 		return environ, nil

@@ -236,13 +236,10 @@ func (a *app) wanted(paths layout.Paths, f upFlags) (spec.Cluster, error) {
 	}
 	if f.asksNothing() {
 		if c, there, err := keptSpec(paths, f.server); there {
-			if err != nil {
-				return c, err
+			if err == nil {
+				c, err = f.withExternalNodes(c)
 			}
-			if c, err = f.withExternalNodes(c); err != nil {
-				return c, err
-			}
-			return c, f.sampleFits(c)
+			return c, cmp.Or(err, f.sampleFits(c))
 		}
 	}
 	c, err := a.describedSpec(f)

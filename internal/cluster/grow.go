@@ -14,9 +14,9 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// onlyAdds reports whether want is have with more nodes after those that it has, or with other external nodes. A machine
-// that joined a cluster keeps what it joined with. In mode transparent the nodes share the pods' addresses, so they
-// cannot be more.
+// onlyAdds reports whether want is have with more nodes after those that it has, or with other external nodes. A
+// machine that joined a cluster keeps what it joined with. In mode transparent the nodes share the pods' addresses, so
+// they cannot be more.
 func onlyAdds(have, want spec.Cluster) (bool, error) {
 	more := len(want.Nodes) - len(have.Nodes)
 	others := !slices.Equal(have.Networking.ExternalNodes, want.Networking.ExternalNodes)
@@ -33,9 +33,9 @@ func onlyAdds(have, want spec.Cluster) (bool, error) {
 // ErrNotGrown says that a cluster that was to have more nodes is as it was.
 var ErrNotGrown = errors.New("the cluster goes on without new nodes")
 
-// grow gives a cluster more nodes, or other external ones: its supervisor ends, and one with all nodes takes over what is
-// there. The API server does not answer meanwhile, which takes some seconds; pods go on. If a new node does not start,
-// the cluster is brought back as it was.
+// grow gives a cluster more nodes, or other external ones: its supervisor ends, and one with all nodes takes over what
+// is there. The API server does not answer meanwhile, which takes some seconds; pods go on. If a new node does not
+// start, the cluster is brought back as it was.
 func grow(ctx context.Context, o UpOptions, have, want spec.Cluster) error {
 	if err := stopSupervisor(ctx, o.Paths); err != nil {
 		return err

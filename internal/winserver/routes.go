@@ -19,8 +19,8 @@ func (c change) routes(ctx context.Context, k cluster, address netip.Prefix) err
 	if err != nil {
 		return err
 	}
-	via, err := netip.ParseAddr(u.Hostname())
-	if err != nil || !via.Is4() || !address.Masked().Contains(via) {
+	via, _ := netip.ParseAddr(u.Hostname()) // a name is no neighbour's address
+	if !address.Masked().Contains(via) {
 		c.say("%s is no neighbour of this server: the routers between have to lead to %s and %s by way of it", u.Hostname(),
 			k.nodes, k.pods)
 		return nil

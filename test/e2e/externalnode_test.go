@@ -87,6 +87,10 @@ func TestFieldExternalNode(t *testing.T) {
 			t.Errorf("the join does not say %q:\n%s", want, out)
 		}
 	}
+	out = agent(agentJoin(at, token, hash)...)
+	if strings.Contains(out, "made the route") || !strings.Contains(out, "node bare-1 is Ready") {
+		t.Errorf("a join that has nothing to do says:\n%s", out)
+	}
 	f.must(t, "server", "-f", write(f, "external.yaml", text(", externalNodes: [10.247.0.11]")))
 	f.must(t, "kubectl", "apply", "-f", write(f, "pods.yaml", kubeadmPods))
 	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod", "--all", "--timeout=180s")

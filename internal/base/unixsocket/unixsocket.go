@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -32,6 +33,33 @@ func Listen(ctx context.Context, path string) (net.Listener, error) {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
+}
+
+// Answer answers on l until ctx ends: one request on each connection, for which there is as much time as within says.
+// answer reads the request and returns what is sent back as JSON. failed is called with why an answer did not arrive.
+func Answer(ctx context.Context, l net.Listener, within time.Duration, answer func(request io.Reader) any,
+	failed func(error),
+) error {
+	var open sync.WaitGroup
+	defer open.Wait()
+	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
+	defer stop()
+	for {
+		conn, err := l.Accept()
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		open.Go(func() {
+			defer conn.Close()
+			_ = conn.SetDeadline(time.Now().Add(within)) // a socket has deadlines
+			if err := json.NewEncoder(conn).Encode(answer(conn)); err != nil {
+				failed(err)
+			}
+		})
+	}
 }
 
 // Dialer returns a function that connects to the socket at path, whatever network and address it is called with.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/vishvananda/netlink"
 
@@ -53,11 +54,11 @@ func (e External) check(subnet netip.Prefix) error {
 
 // set is a set of nftables: the addresses of external nodes and of all pods.
 func (e External) set() string {
-	text := "{ " + e.Pods.String()
+	texts := []string{e.Pods.String()}
 	for _, p := range e.Nodes {
-		text += ", " + p.String()
+		texts = append(texts, p.String())
 	}
-	return text + " }"
+	return "{ " + strings.Join(texts, ", ") + " }"
 }
 
 // externalRules are the rules of the chain forward with external nodes. These and pods may open connections into the
@@ -67,7 +68,8 @@ func (u *Underlay) externalRules(link string) []string {
 	all, pods := u.cfg.External.set(), u.cfg.External.Pods.String()
 	return []string{
 		"oifname " + link + " iifname != " + link + " ip saddr " + all + " fib saddr . iif oif missing drop",
-		"oifname " + link + " iifname != " + link + " ip saddr != " + all + " ct state != { established, related } drop",
+		"oifname " + link + " iifname != " + link + " ip saddr != " + all +
+			" ct state != { established, related } drop",
 		"iifname " + link + " oifname != " + link + " ip saddr " + pods + " ip daddr != " + all + " drop",
 		"iifname " + link + " oifname != " + link + " ip saddr != { " + u.cfg.Subnet.String() + ", " + pods + " } drop",
 	}
@@ -84,7 +86,9 @@ func (u *Underlay) setExternalRoute(_ context.Context, node netip.Addr, cidrs []
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return netns.Netlink(u.cfg.MachineNetns, func(h *netlink.Handle) error {
-		err := u.removeOutside(h, func(r Route) bool { return r.Via == node && !slices.Contains(cidrs, r.CIDR) })
+		err := u.removeOutside(h, podProtocol, func(r Route) bool {
+			return r.Via == node && !slices.Contains(cidrs, r.CIDR)
+		})
 		if err != nil || len(cidrs) == 0 {
 			return err
 		}
@@ -123,13 +127,13 @@ func (u *Underlay) keepExternal(keep func(node netip.Addr) bool) error {
 		return nil // its routes are others
 	}
 	return netns.Netlink(u.cfg.MachineNetns, func(h *netlink.Handle) error {
-		return u.removeOutside(h, func(r Route) bool { return !keep(r.Via) })
+		return u.removeOutside(h, podProtocol, func(r Route) bool { return !keep(r.Via) })
 	})
 }
 
 // removeOutside removes those of the machine's routes by way of other nodes for which gone returns true.
-func (u *Underlay) removeOutside(h *netlink.Handle, gone func(Route) bool) error {
-	have, err := u.outsideRoutes(h, podProtocol)
+func (u *Underlay) removeOutside(h *netlink.Handle, protocol netlink.RouteProtocol, gone func(Route) bool) error {
+	have, err := u.outsideRoutes(h, protocol)
 	if err != nil {
 		return err
 	}

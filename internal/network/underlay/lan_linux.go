@@ -200,18 +200,7 @@ func (u *Underlay) hostAddrs() ([]netip.Addr, error) {
 
 func (u *Underlay) syncOutside(protocol netlink.RouteProtocol, want []Route) error {
 	return netns.Netlink(u.cfg.MachineNetns, func(h *netlink.Handle) error {
-		have, err := u.outsideRoutes(h, protocol)
-		if err != nil {
-			return err
-		}
-		var errs []error
-		for _, r := range have {
-			cidr, _ := ipnet.Prefix(r.Dst)
-			via, _ := netip.AddrFromSlice(r.Gw)
-			if !slices.Contains(want, Route{CIDR: cidr, Via: via.Unmap()}) {
-				errs = append(errs, h.RouteDel(&r))
-			}
-		}
+		errs := []error{u.removeOutside(h, protocol, func(r Route) bool { return !slices.Contains(want, r) })}
 		for _, r := range want {
 			errs = append(errs, ensureRoute(h, u.cfg.LAN.Link, &netlink.Route{
 				Dst:      ipnet.Of(r.CIDR),

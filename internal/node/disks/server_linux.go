@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/atomicfile"
+	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/windows/hostdisk"
 	"mullion.dev/mullion/internal/windows/wine"
 )
@@ -70,26 +70,9 @@ func (s *Server) Open(ctx context.Context) error {
 
 // Serve answers on l until ctx ends. Only an operator is given, and takes, disks.
 func (s *Server) Serve(ctx context.Context, l net.Listener, operator bool) error {
-	var open sync.WaitGroup
-	defer open.Wait()
-	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
-	defer stop()
-	for {
-		conn, err := l.Accept()
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		open.Go(func() {
-			defer conn.Close()
-			_ = conn.SetDeadline(time.Now().Add(requestTimeout)) // a socket has deadlines
-			if err := json.NewEncoder(conn).Encode(s.answer(ctx, conn, operator)); err != nil {
-				s.Log.Warn("answer about disks", "error", err)
-			}
-		})
-	}
+	answer := func(request io.Reader) any { return s.answer(ctx, request, operator) }
+	failed := func(err error) { s.Log.Warn("answer about disks", "error", err) }
+	return unixsocket.Answer(ctx, l, requestTimeout, answer, failed)
 }
 
 func (s *Server) answer(ctx context.Context, conn io.Reader, operator bool) (a hostdisk.Answer) {

@@ -2,7 +2,6 @@ package initiator
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/base/plaintext"
+	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/node/disks"
 	"mullion.dev/mullion/internal/node/iscsi"
 	"mullion.dev/mullion/internal/windows/hostiscsi"
@@ -142,26 +142,9 @@ func (s *Server) sweep() error {
 
 // Serve answers on l until ctx ends.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	var open sync.WaitGroup
-	defer open.Wait()
-	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
-	defer stop()
-	for {
-		conn, err := l.Accept()
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		open.Go(func() {
-			defer conn.Close()
-			_ = conn.SetDeadline(time.Now().Add(requestTimeout)) // a socket has deadlines
-			if err := json.NewEncoder(conn).Encode(s.answer(ctx, conn)); err != nil {
-				s.Log.Warn("answer about iSCSI", "error", err)
-			}
-		})
-	}
+	answer := func(request io.Reader) any { return s.answer(ctx, request) }
+	failed := func(err error) { s.Log.Warn("answer about iSCSI", "error", err) }
+	return unixsocket.Answer(ctx, l, requestTimeout, answer, failed)
 }
 
 func (s *Server) answer(ctx context.Context, conn io.Reader) hostiscsi.Answer {

@@ -18,6 +18,7 @@ import (
 	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/node/keeper"
 	"mullion.dev/mullion/internal/windows/smbmapping"
 	"mullion.dev/mullion/internal/windows/wine"
@@ -53,26 +54,9 @@ type Server struct {
 
 // Serve answers on l until ctx ends.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	var open sync.WaitGroup
-	defer open.Wait()
-	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
-	defer stop()
-	for {
-		conn, err := l.Accept()
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		open.Go(func() {
-			defer conn.Close()
-			_ = conn.SetDeadline(time.Now().Add(2 * makeTimeout)) // a socket has deadlines
-			if err := json.NewEncoder(conn).Encode(s.answer(ctx, conn)); err != nil {
-				s.Log.Warn("answer about SMB mappings", "error", err)
-			}
-		})
-	}
+	answer := func(request io.Reader) any { return s.answer(ctx, request) }
+	failed := func(err error) { s.Log.Warn("answer about SMB mappings", "error", err) }
+	return unixsocket.Answer(ctx, l, 2*makeTimeout, answer, failed)
 }
 
 func (s *Server) answer(ctx context.Context, conn io.Reader) smbmapping.Answer {

@@ -82,7 +82,8 @@ type logons struct {
 	count  int
 }
 
-func (l *logons) set(cache string, life time.Duration, err error) {
+func (l *logons) set(cache string, err error) {
+	const life = time.Hour
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ticket = credspec.Ticket{
@@ -110,7 +111,7 @@ func (l *logons) asked() int {
 // TestTickets: a container gets a ticket before it starts, or does not start; a server that takes over gets another.
 func TestTickets(t *testing.T) {
 	l := &logons{}
-	l.set("first", time.Hour, nil)
+	l.set("first", nil)
 	n := critest.NewNode(t, func(c *cri.Config) { c.Domains = l })
 	pod := n.RunPod(t, "web")
 	id := n.Run(t, pod, "app", withCredential(credentialSpec))
@@ -131,22 +132,22 @@ func TestTickets(t *testing.T) {
 		t.Errorf("variables: %q", c.Env)
 	}
 	for _, err := range []error{credspec.ErrRefused, credspec.ErrUnreachable} {
-		l.set("", time.Hour, fmt.Errorf("%w: because", err))
+		l.set("", fmt.Errorf("%w: because", err))
 		refused := n.Create(t, pod, "refused", withCredential(credentialSpec))
 		expect(t, startContainer(t, n, refused), codes.Unknown, err.Error()+": because")
 	}
 	// a domain that does not answer a server that takes over: the container keeps what it has
-	l.set("", time.Hour, credspec.ErrUnreachable)
+	l.set("", credspec.ErrUnreachable)
 	n.Stop(t)
 	n.Start(t)
 	for deadline := time.Now().Add(10 * time.Second); l.asked() < 4 && time.Now().Before(deadline); {
 		<-time.After(10 * time.Millisecond)
 	}
+	n.Stop(t) // after which nothing is written any more
 	if l.asked() != 4 || read("krb5cc") != "first" || !strings.Contains(read("domain"), "status=0\n") {
 		t.Errorf("after %d logons, without the domain: %q, %q", l.asked(), read("krb5cc"), read("domain"))
 	}
-	l.set("second", time.Hour, nil)
-	n.Stop(t)
+	l.set("second", nil)
 	n.Start(t)
 	deadline := time.Now().Add(10 * time.Second)
 	for read("krb5cc") != "second" && time.Now().Before(deadline) {

@@ -174,15 +174,17 @@ func (firewall) Remove(ctx context.Context, name string) error {
 
 type routes struct{}
 
-// Ensure implements winserver.Routes.
+// Ensure implements winserver.Routes. A route that another adapter has, as before HNS took its address, gives way.
 func (routes) Ensure(ctx context.Context, to netip.Prefix, via netip.Addr) error {
 	index, err := interfaceTo(via)
 	if err != nil {
 		return err
 	}
-	_ = routes{}.Remove(ctx, to, via) // one of a join that was interrupted, or on another adapter
-	return powershell(ctx, fmt.Sprintf("New-NetRoute -DestinationPrefix %s -InterfaceIndex %d -NextHop %s | Out-Null", to,
-		index, via))
+	return powershell(ctx, fmt.Sprintf(`$all = @(Get-NetRoute -DestinationPrefix %[1]s -ErrorAction SilentlyContinue)
+if (-not ($all | Where-Object { $_.NextHop -eq '%[3]s' -and $_.ifIndex -eq %[2]d })) {
+	Remove-NetRoute -DestinationPrefix %[1]s -NextHop %[3]s -Confirm:$false -ErrorAction SilentlyContinue
+	New-NetRoute -DestinationPrefix %[1]s -InterfaceIndex %[2]d -NextHop %[3]s | Out-Null
+}`, to, index, via))
 }
 
 // Remove implements winserver.Routes.
