@@ -2,9 +2,15 @@ package shim
 
 import "mullion.dev/mullion/internal/base/support"
 
-// routeRows are about routes and compartments, of iphlpapi.dll.
+// routeRows are about adapters, routes and compartments, of iphlpapi.dll.
 func routeRows() []support.Row {
 	return []support.Row{
+		{
+			Name:  "names of adapters",
+			Level: support.Partly,
+			Ref:   win32 + "api/iptypes/ns-iptypes-ip_adapter_addresses_lh",
+			Note:  "a host's adapter is Ethernet, and vEthernet (Ethernet) when a network of the Host Networking Service is on it; others have Linux' names, as those of pods do",
+		},
 		{
 			Name:  "SetCurrentThreadCompartmentId",
 			API:   []string{"iphlpapi.dll SetCurrentThreadCompartmentId"},

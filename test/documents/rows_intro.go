@@ -68,12 +68,11 @@ func introNetwork() []Sample {
 			Steps: []Step{{On: NodePowerShell, Run: `Get-HnsNetwork | ? Name -ieq "cbr0"`, Want: `Name +: cbr0`}},
 		}),
 		at(adapter, Sample{
-			ID: "intro-get-netadapter", Text: `Get-NetAdapter | ? Name -Like "vEthernet (Ethernet*"`, With: "guide-webserver", Level: Not,
-			Why: "the line runs and finds nothing, though the network is there: adapters have the names that they have on Linux",
-			Steps: []Step{
-				{On: NodePowerShell, Run: `Get-NetAdapter | ? Name -Like "vEthernet (Ethernet*"`, Want: `^\s*$`},
-				{On: NodePowerShell, Run: `(Get-NetAdapter | ? Status -eq "Up").Name`, Want: `\w`},
-			},
+			ID: "intro-get-netadapter", Text: `Get-NetAdapter | ? Name -Like "vEthernet (Ethernet*"`, With: "guide-webserver",
+			Steps: []Step{{
+				On: NodePowerShell, Run: `Get-NetAdapter | ? Name -Like "vEthernet (Ethernet*"`,
+				Want: `(?m)^vEthernet \(Ethernet\) +Hyper-V Virtual Ethernet`,
+			}},
 		}),
 		at(proxy, Sample{
 			ID: "intro-http-proxy",

@@ -23,10 +23,37 @@ func (p *Plane) parentName(b netplan.Bridge) string {
 }
 
 func (p *Plane) uplink(b netplan.Bridge) string {
-	if p.parent == nil && b.Uplink != "" {
+	if p.parent == nil && b.Uplink != "" && b.Uplink != p.cfg.Adapter {
 		return b.Uplink
 	}
 	return p.cfg.Uplink
+}
+
+// nameUplink gives the uplink the name that Windows has for it after a change: on a network that goes through an
+// adapter, the host has its addresses on a virtual one.
+func (p *Plane) nameUplink(c netplan.Change) error {
+	if p.cfg.Adapter == "" {
+		return nil
+	}
+	for _, id := range c.Removed.Bridges {
+		delete(p.through, id)
+	}
+	for _, b := range c.Set.Bridges {
+		if b.Mode != netplan.WinNAT {
+			p.through[b.ID] = true
+		}
+	}
+	alias := p.cfg.Adapter
+	if len(p.through) > 0 {
+		alias = "vEthernet (" + alias + ")"
+	}
+	return netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error {
+		link, err := lookup(h, p.cfg.Uplink)
+		if err != nil || link == nil || link.Attrs().Alias == alias {
+			return err
+		}
+		return h.LinkSetAlias(link, alias)
+	})
 }
 
 func vlanLink(uplink string, tag uint16) string {

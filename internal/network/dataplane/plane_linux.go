@@ -25,6 +25,9 @@ type Config struct {
 	PinDir string
 	// Uplink is the host's interface on the underlay; eth0 when empty.
 	Uplink string
+	// Adapter is what Windows calls the uplink. Linux' alias of it then says so: Adapter, or "vEthernet (ADAPTER)" while a
+	// network goes through it. Empty: the uplink has no alias.
+	Adapter string
 	// Users are the Linux users, on the machine, that programs in pods run as, by the SIDs of the Windows users, and of
 	// their groups.
 	Users map[string][]uint32
@@ -54,6 +57,9 @@ type Plane struct {
 	parent *Plane
 	only   string
 	bridge netplan.Bridge
+
+	// through are the IDs of the networks that go through the uplink; of the host's own Plane alone.
+	through map[string]bool
 }
 
 // New checks that nftables works in the host's namespace, and changes nothing.
@@ -105,6 +111,11 @@ func (p *Plane) Apply(ctx context.Context, plan netplan.Plan) error {
 		p.want = nil
 		return err
 	}
+	p.through = map[string]bool{}
+	if err := p.nameUplink(netplan.Change{Set: netplan.Plan{Bridges: plan.Bridges}}); err != nil {
+		p.want = nil
+		return err
+	}
 	return nil
 }
 
@@ -130,6 +141,9 @@ func (p *Plane) ApplyChange(ctx context.Context, c netplan.Change) error {
 	}
 	parts, gone := p.homes.split(c, p.isApart)
 	err := p.changeApart(ctx, parts, gone)
+	if err == nil && len(c.Set.Bridges)+len(c.Removed.Bridges) > 0 {
+		err = p.nameUplink(c)
+	}
 	if err != nil {
 		p.want = nil
 	}

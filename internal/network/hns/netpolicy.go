@@ -97,7 +97,9 @@ func (m *Model) readAdapter(raw json.RawMessage, out *networkPolicies) error {
 	if name == "" && s.InterfaceConstraintSetting == (wire.InterfaceConstraintSetting{}) {
 		return nil
 	}
-	i := slices.IndexFunc(m.cfg.Adapters, func(a string) bool { return strings.EqualFold(a, name) })
+	i := slices.IndexFunc(m.cfg.Adapters, func(a string) bool {
+		return strings.EqualFold(a, name) || strings.EqualFold("vEthernet ("+a+")", name)
+	})
 	if i < 0 {
 		return wire.Errorf(wire.AdapterNotFound, "adapter %.64q; the host has %q", name, m.cfg.Adapters)
 	}

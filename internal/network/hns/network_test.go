@@ -183,6 +183,11 @@ func TestNetworkTypes(t *testing.T) {
 			mode:     netplan.Transparent,
 		},
 		{
+			name:     "virtual-adapter",
+			settings: `{"Type":"Transparent","Policies":[{"Type":"NetAdapterName","Settings":{"NetworkAdapterName":"vEthernet (Ethernet)"}}]}`,
+			mode:     netplan.Transparent,
+		},
+		{
 			name:     "adapter-by-index",
 			settings: `{"Type":"Transparent","Policies":[{"Type":"InterfaceConstraint","Settings":{"InterfaceIndex":9}}]}`,
 			want:     wire.AdapterNotFound,

@@ -44,8 +44,8 @@ import (
 )
 
 const (
-	// uplink is the name of the host's network adapter.
-	uplink = "eth0"
+	// uplink is Linux' name of the host's network adapter, adapter Windows' one.
+	uplink, adapter = "eth0", "Ethernet"
 	// repairPause is the time between two repairs of the host's network, so a change by somebody else lasts no longer.
 	repairPause = 5 * time.Second
 )
@@ -254,10 +254,11 @@ func (a *agent) openHNS(ctx context.Context) (*hnsserver.Service, error) {
 		}
 	}
 	plane, err := dataplane.New(dataplane.Config{
-		PinDir: a.pinDir(),
-		Uplink: uplink,
-		Users:  users,
-		DNS:    dnsProxy,
+		PinDir:  a.pinDir(),
+		Uplink:  uplink,
+		Adapter: adapter,
+		Users:   users,
+		DNS:     dnsProxy,
 	})
 	if err != nil {
 		return nil, err
@@ -270,7 +271,7 @@ func (a *agent) openHNS(ctx context.Context) (*hnsserver.Service, error) {
 	return hnsserver.Open(ctx, hnsserver.Config{
 		Model: hns.Config{
 			Version:   wire.Version{Major: uint32(a.build.HNS.Major), Minor: uint32(a.build.HNS.Minor)},
-			Adapters:  []string{uplink},
+			Adapters:  []string{adapter},
 			Addresses: []netip.Addr{a.config.Address},
 			Profile:   hns.Profile(a.config.Network.Profile),
 		},

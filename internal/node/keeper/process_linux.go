@@ -83,7 +83,11 @@ func (k Process) Start(ctx context.Context) (kept *os.Process, input, output *os
 	cmd.Args[0] = k.Program
 	cmd.ExtraFiles = append(append([]*os.File{}, k.Files...), program)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, os.Stderr //nolint:forbidigo // the child says there what this process would
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: &syscall.Credential{Uid: userID, Gid: userID}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Setsid:     true,
+		Credential: &syscall.Credential{Uid: userID, Gid: userID},
+		Cloneflags: unix.CLONE_NEWPID, // so that it can signal no other, though they are the same user
+	}
 	err = netns.OnThread(func() error { // which serves the child alone
 		if k.Netns != "" {
 			if err := netns.Enter(k.Netns); err != nil {

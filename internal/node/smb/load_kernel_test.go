@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -15,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/node/smb"
 	"mullion.dev/mullion/internal/node/smb/smbtest"
 )
 
@@ -74,6 +76,56 @@ func TestManyAtOnce(t *testing.T) {
 				t.Errorf("on the server: %q, %v", data, err)
 			}
 		})
+	}
+}
+
+// checkKeeper looks at the process that keeps a mapping: it has a user of its own, and no rights.
+func checkKeeper(t *testing.T, h host) {
+	t.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range all {
+		args, err := os.ReadFile(file)
+		if err != nil || !strings.Contains(string(args), smb.KeepCommand+"\x00"+h.folder) {
+			continue
+		}
+		checkStatus(t, filepath.Dir(file))
+		return
+	}
+	t.Errorf("no process keeps the mapping")
+}
+
+// checkStatus looks at a process that keeps shares by its folder in /proc.
+func checkStatus(t *testing.T, process string) {
+	t.Helper()
+	status, err := os.ReadFile(filepath.Join(process, "status"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkHidden(t, process)
+	for _, line := range []string{
+		"Uid:\t65531\t65531\t65531\t65531\n", "Gid:\t65531\t65531\t65531\t65531\n", "CapEff:\t0000000000000000\n",
+		"CapPrm:\t0000000000000000\n", "NoNewPrivs:\t1\n", "Groups:\t \n",
+	} {
+		if !strings.Contains(string(status), line) {
+			t.Errorf("no %q in:\n%s", line, status)
+		}
+	}
+	checkAlone(t, process)
+}
+
+// checkAlone looks whether a process is the first of a PID namespace of its own, and so can signal no other.
+func checkAlone(t *testing.T, process string) {
+	t.Helper()
+	own, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	namespace, err := os.Readlink(filepath.Join(process, "ns/pid"))
+	if err != nil || namespace == own {
+		t.Errorf("it is in the PID namespace %s, this test in %s (%v)", namespace, own, err)
 	}
 }
 

@@ -220,42 +220,6 @@ func TestMapping(t *testing.T) {
 	}
 }
 
-// checkKeeper looks at the process that keeps a mapping: it has a user of its own, and no rights.
-func checkKeeper(t *testing.T, h host) {
-	t.Helper()
-	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range all {
-		args, err := os.ReadFile(file)
-		if err != nil || !strings.Contains(string(args), smb.KeepCommand+"\x00"+h.folder) {
-			continue
-		}
-		checkStatus(t, filepath.Dir(file))
-		return
-	}
-	t.Errorf("no process keeps the mapping")
-}
-
-// checkStatus looks at a process that keeps shares by its folder in /proc.
-func checkStatus(t *testing.T, process string) {
-	t.Helper()
-	status, err := os.ReadFile(filepath.Join(process, "status"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	checkHidden(t, process)
-	for _, line := range []string{
-		"Uid:\t65531\t65531\t65531\t65531\n", "Gid:\t65531\t65531\t65531\t65531\n", "CapEff:\t0000000000000000\n",
-		"CapPrm:\t0000000000000000\n", "NoNewPrivs:\t1\n", "Groups:\t \n",
-	} {
-		if !strings.Contains(string(status), line) {
-			t.Errorf("no %q in:\n%s", line, status)
-		}
-	}
-}
-
 // TestFiles does to a share what programs do to folders.
 func TestFiles(t *testing.T) {
 	h := newHost(t)

@@ -12,9 +12,9 @@ import (
 	"mullion.dev/mullion/internal/windows/winnet"
 )
 
-// TestRoutesOfPrograms makes and removes routes in the network namespace of TestRoutes in package winapi.
+// TestRoutesOfPrograms makes and removes routes in the network namespace of TestNetwork in package winapi.
 func TestRoutesOfPrograms(t *testing.T) {
-	if os.Getenv("WINAPI_ROUTES") == "" {
+	if os.Getenv("WINAPI_NETWORK") == "" {
 		t.Skip("needs a network of its own")
 	}
 	eth0, err := net.InterfaceByName("eth0")
