@@ -192,15 +192,39 @@ func TestLimitCgroup(t *testing.T) {
 			if err := os.Rename(tree(t, tt.files), dir); err != nil {
 				t.Fatal(err)
 			}
-			err := limitIn([]Hierarchy{{Dir: dir, V2: tt.v2}}, "/m/win-1", "memory", [2]string{"old", "new"}, 800)
+			err := setting{"memory", "old", "new", 800, 800}.in([]Hierarchy{{Dir: dir, V2: tt.v2}}, "/m/win-1")
 			if errors.Is(err, ErrNoController) != (tt.want == "") || err != nil && tt.want != "" {
-				t.Fatalf("limitIn: %v", err)
+				t.Fatalf("in() = %v", err)
 			}
 			if tt.want == "" {
 				return
 			}
 			if got := last(t, filepath.Join(dir, "m/win-1", tt.want)); !strings.HasPrefix(got, "800") {
 				t.Errorf("%s = %q, want 800", tt.want, got)
+			}
+		})
+	}
+}
+
+func TestCountsSwap(t *testing.T) {
+	for _, tt := range []struct {
+		name, hierarchy string
+		v2              bool
+		file            string
+		want            bool
+	}{
+		{"v1", "memory", false, "memory.memsw.limit_in_bytes", true},
+		{"v1 with swapaccount=0", "memory", false, "memory.limit_in_bytes", false},
+		{"v1 without the controller", "pids", false, "pids.max", false},
+		{"v2", "cgroup", true, "cgroup.controllers", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), tt.hierarchy)
+			if err := os.Rename(tree(t, map[string]string{tt.file: ""}), dir); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := countsSwap([]Hierarchy{{Dir: dir, V2: tt.v2}}); err != nil || got != tt.want {
+				t.Errorf("countsSwap() = %t, %v, want %t", got, err, tt.want)
 			}
 		})
 	}

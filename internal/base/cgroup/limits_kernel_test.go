@@ -92,6 +92,46 @@ func TestLimitMemoryHolds(t *testing.T) {
 	_ = neighbour.Wait()
 }
 
+// TestLimitMemoryKeepsFromSwap: what is limited takes none of the machine's swap. A limit can be raised and lowered.
+func TestLimitMemoryKeepsFromSwap(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	counts, err := cgroup.CountsSwap()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !counts {
+		t.Skip("the kernel does not count swap")
+	}
+	name := fmt.Sprintf("/mullion-test-swap-%d", os.Getpid())
+	t.Cleanup(func() { remove(t, name) })
+	for _, most := range []int{64 << 20, 128 << 20, 32 << 20} {
+		err := cgroup.LimitMemory(name, int64(most))
+		if errors.Is(err, cgroup.ErrNoController) {
+			t.Skip(err)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		limit := strconv.Itoa(most)
+		want := map[string]string{"memory.limit_in_bytes": limit, "memory.memsw.limit_in_bytes": limit} // cgroup v1
+		dir := folderOf("memory", name)
+		if exists(filepath.Join(dir, "memory.max")) {
+			want = map[string]string{"memory.max": limit, "memory.swap.max": "0"}
+		}
+		for file, value := range want {
+			got, err := os.ReadFile(filepath.Join(dir, file))
+			if errors.Is(err, os.ErrNotExist) && file == "memory.swap.max" {
+				t.Skip("the kernel has no swap")
+			}
+			if err != nil || strings.TrimSpace(string(got)) != value {
+				t.Errorf("limit %d: %s is %q, want %s (%v)", most, file, got, value, err)
+			}
+		}
+	}
+}
+
 // TestMakeLeavesTheRoot: where the root of the hierarchy is a container's cgroup, what runs in it makes room.
 func TestMakeLeavesTheRoot(t *testing.T) {
 	if os.Geteuid() != 0 {

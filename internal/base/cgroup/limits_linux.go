@@ -15,38 +15,78 @@ import (
 // root, and in all below it. The cgroup is made if it is missing. What runs already is not ended. Without the
 // controller the error is ErrNoController. https://docs.kernel.org/admin-guide/cgroup-v2.html#pid
 func LimitTasks(cgroup string, most int64) error {
-	return limitCgroup(cgroup, "pids", "pids.max", "pids.max", most)
+	return limitCgroup(cgroup, setting{"pids", "pids.max", "pids.max", most, most})
 }
 
 // LimitMemory bounds in the same way how many bytes of memory a cgroup may hold, files that are cached for it among
-// them. Where it is full the kernel kills in this cgroup, what has the highest OOM score first.
+// them. Nothing of it goes to the machine's swap, so that the limit is one, and swap stays the machine's: so it is for
+// pods of Linux nodes. Where the kernel does not count swap it is left out. Where the cgroup is full the kernel kills in
+// it, what has the highest OOM score first.
 // https://docs.kernel.org/admin-guide/cgroup-v2.html#memory
 func LimitMemory(cgroup string, most int64) error {
-	return limitCgroup(cgroup, "memory", "memory.limit_in_bytes", "memory.max", most)
+	memory := setting{"memory", "memory.limit_in_bytes", "memory.max", most, most}
+	// In cgroup v1 it is the limit of both together, which cannot be below that of memory.
+	swap := setting{"memory", "memory.memsw.limit_in_bytes", "memory.swap.max", most, 0}
+	open := swap
+	open.most1 = -1
+	for _, s := range []setting{open, memory, swap} {
+		if err := limitCgroup(cgroup, s); err != nil && (s == memory || !errors.Is(err, ErrNoController)) {
+			return err
+		}
+	}
+	return nil
+}
+
+// CountsSwap reports whether a cgroup can be kept from the machine's swap. With cgroup v1 the kernel may not count it
+// (swapaccount=0); cgroup v2 lacks the file where there can be no swap, and runc goes on without.
+func CountsSwap() (bool, error) {
+	all, err := Hierarchies()
+	if err != nil {
+		return false, fmt.Errorf("look whether cgroups count swap: %w", err)
+	}
+	return countsSwap(all)
+}
+
+func countsSwap(all []Hierarchy) (bool, error) {
+	i := slices.IndexFunc(all, func(h Hierarchy) bool { return h.mayHave("memory") })
+	if i < 0 || all[i].V2 {
+		return i >= 0, nil
+	}
+	_, err := os.Stat(filepath.Join(all[i].Dir, "memory.memsw.limit_in_bytes"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // LimitCPU bounds in the same way how much time of processors a cgroup may use, in microseconds for each 100,000 of
 // them.
 // https://docs.kernel.org/scheduler/sched-bwc.html
 func LimitCPU(cgroup string, most int64) error {
-	return limitCgroup(cgroup, "cpu", "cpu.cfs_quota_us", "cpu.max", most)
+	return limitCgroup(cgroup, setting{"cpu", "cpu.cfs_quota_us", "cpu.max", most, most})
 }
 
-// limitCgroup writes a limit to the file of a controller, which has another name in cgroup v1.
-func limitCgroup(cgroup, controller, v1, v2 string, most int64) error {
+// setting is a limit: the controller, its file in cgroup v1 and in v2, and what is written there.
+type setting struct {
+	controller, file1, file2 string
+	most1, most2             int64
+}
+
+// limitCgroup writes a limit to the file of a controller.
+func limitCgroup(cgroup string, s setting) error {
 	all, err := Hierarchies()
 	if err == nil {
-		err = limitIn(all, cgroup, controller, [2]string{v1, v2}, most)
+		err = s.in(all, cgroup)
 	}
 	if err != nil {
-		return fmt.Errorf("limit %s of cgroup %q: %w", controller, cgroup, err)
+		return fmt.Errorf("limit %s of cgroup %q: %w", s.controller, cgroup, err)
 	}
 	return nil
 }
 
-// limitIn writes a limit to the controller's file of a cgroup, whose names in cgroup v1 and v2 are given.
-func limitIn(all []Hierarchy, cgroup, controller string, names [2]string, most int64) error {
-	i := slices.IndexFunc(all, func(h Hierarchy) bool { return h.mayHave(controller) })
+// in writes a limit to the controller's file of a cgroup.
+func (s setting) in(all []Hierarchy, cgroup string) error {
+	i := slices.IndexFunc(all, func(h Hierarchy) bool { return h.mayHave(s.controller) })
 	if i < 0 {
 		return ErrNoController
 	}
@@ -54,9 +94,9 @@ func limitIn(all []Hierarchy, cgroup, controller string, names [2]string, most i
 	if err != nil {
 		return err
 	}
-	name := names[0]
+	name, most := s.file1, s.most1
 	if all[i].V2 {
-		name = names[1]
+		name, most = s.file2, s.most2
 	}
 	file, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {

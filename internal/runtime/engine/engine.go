@@ -22,6 +22,8 @@ import (
 
 	"github.com/containerd/containerd/v2/client"
 	"github.com/containerd/containerd/v2/pkg/namespaces"
+
+	"mullion.dev/mullion/internal/base/cgroup"
 )
 
 // Runtime is the name of containerd's runtime that runs the containers.
@@ -81,6 +83,7 @@ type Engine struct {
 	client *client.Client
 	layers *layerViews
 	memory memory
+	swap   bool // whether the machine counts swap
 	hives  sync.Mutex
 	boots  boots
 }
@@ -111,6 +114,10 @@ func Connect(ctx context.Context, opts Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	swap, err := cgroup.CountsSwap()
+	if err != nil {
+		return nil, err
+	}
 	views, err := newLayerViews(filepath.Join(opts.RunDir, "layers"), opts.IDs)
 	if err != nil {
 		return nil, err
@@ -119,7 +126,7 @@ func Connect(ctx context.Context, opts Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to containerd at %q: %w", opts.Socket, err)
 	}
-	e := &Engine{opts: opts, client: c, layers: views, memory: memory}
+	e := &Engine{opts: opts, client: c, layers: views, memory: memory, swap: swap}
 	if err := e.clearSources(func(id string) (bool, error) { return e.waitsForStart(ctx, id) }); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}

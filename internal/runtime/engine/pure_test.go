@@ -47,7 +47,7 @@ func TestResources(t *testing.T) {
 		{name: "memory", in: Resources{MemoryLimit: 100 << 20}, quota: -1, shares: 1024, limit: 164 << 20},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := tc.in.cgroupFor(processors)
+			got := tc.in.cgroupFor(processors, true)
 			if *got.Pids.Limit != mostTasks {
 				t.Errorf("%d processes", *got.Pids.Limit)
 			}
@@ -56,6 +56,12 @@ func TestResources(t *testing.T) {
 			}
 			if *got.CPU.Quota != tc.quota || *got.CPU.Shares != uint64(tc.shares) || *got.Memory.Limit != tc.limit {
 				t.Errorf("quota %d, shares %d, limit %d", *got.CPU.Quota, *got.CPU.Shares, *got.Memory.Limit)
+			}
+			if got.Memory.Swap == nil || *got.Memory.Swap != tc.limit {
+				t.Errorf("memory and swap together have the limit %v, want %d", got.Memory.Swap, tc.limit)
+			}
+			if uncounted := tc.in.cgroupFor(processors, false); uncounted.Memory.Swap != nil {
+				t.Error("swap is limited where the machine does not count it")
 			}
 		})
 	}

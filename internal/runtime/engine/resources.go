@@ -51,11 +51,15 @@ func (r Resources) tmpSize() string {
 // cgroup returns the same limits for Linux. As in HCS, the count of processors goes before the maximum, and the maximum
 // before the weight
 // (https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/kuberuntime/kuberuntime_container_windows.go#L60).
-func (r Resources) cgroup() *specs.LinuxResources {
-	return r.cgroupFor(int64(runtime.NumCPU()))
+//
+// If the machine counts swap, a container gets none of it: with it a limit of memory would be none. Linux pods are
+// limited so too
+// (https://github.com/containerd/containerd/blob/v2.4.2/internal/cri/opts/spec_linux_opts.go#L404).
+func (r Resources) cgroup(swap bool) *specs.LinuxResources {
+	return r.cgroupFor(int64(runtime.NumCPU()), swap)
 }
 
-func (r Resources) cgroupFor(processors int64) *specs.LinuxResources {
+func (r Resources) cgroupFor(processors int64, swap bool) *specs.LinuxResources {
 	cpu := &specs.LinuxCPU{Cpus: r.CPUs}
 	period := uint64(cpuPeriod)
 	quota := int64(-1)
@@ -75,10 +79,14 @@ func (r Resources) cgroupFor(processors int64) *specs.LinuxResources {
 	if r.MemoryLimit > 0 {
 		limit = r.MemoryLimit + overhead
 	}
+	memory := &specs.LinuxMemory{Limit: &limit}
+	if swap {
+		memory.Swap = &limit // of both together
+	}
 	tasks := int64(mostTasks)
 	return &specs.LinuxResources{
 		CPU:    cpu,
-		Memory: &specs.LinuxMemory{Limit: &limit},
+		Memory: memory,
 		Pids:   &specs.LinuxPids{Limit: &tasks},
 	}
 }

@@ -107,7 +107,7 @@ func (e *Engine) spec(c Container, sources, targets []string) *specs.Spec {
 			GIDMappings:   idMap,
 			Namespaces:    spaces,
 			CgroupsPath:   path.Join(e.opts.CgroupParent, c.Pod, c.ID),
-			Resources:     c.Resources.cgroup(),
+			Resources:     c.Resources.cgroup(e.swap),
 			MaskedPaths:   maskedPaths(),
 			ReadonlyPaths: []string{"/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"},
 		},

@@ -116,7 +116,7 @@ func (e *Engine) resize(ctx context.Context, id, exec string, width, height uint
 // Update changes the limits of a container.
 func (e *Engine) Update(ctx context.Context, id string, r Resources) error {
 	ctx = e.with(ctx)
-	resources := r.cgroup()
+	resources := r.cgroup(e.swap)
 	encoded, err := typeurl.MarshalAnyToProto(resources)
 	if err != nil {
 		return fmt.Errorf("encode limits of container %q: %w", id, err)
