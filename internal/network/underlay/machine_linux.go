@@ -19,22 +19,57 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-const forwardKey = "net/ipv4/ip_forward"
+// forwardKey is the forwarding switch. Whenever it is turned the kernel sets redirectsKey to its opposite
+// (https://docs.kernel.org/networking/ip-sysctl.html, ip_forward), whatever an administrator had there: turned on and
+// off again it would leave a machine that takes ICMP redirects, which hardened ones refuse.
+const (
+	forwardKey   = "net/ipv4/ip_forward"
+	redirectsKey = "net/ipv4/conf/all/accept_redirects"
+)
 
-// The machine's end of the link carries in its alias the owner's run folder and the former value of
-// net.ipv4.ip_forward. An alias lives exactly as long as the link, also over kill -9.
+// former is what the machine had before the cluster was up: "<ip_forward>/<accept_redirects>".
+type former string
+
+// lookAtSwitches returns what the network namespace that it is called in has.
+func lookAtSwitches() (former, error) {
+	forward, err := os.ReadFile("/proc/sys/" + forwardKey)
+	if err != nil {
+		return "", err
+	}
+	redirects, err := os.ReadFile("/proc/sys/" + redirectsKey)
+	return former(strings.TrimSpace(string(forward)) + "/" + strings.TrimSpace(string(redirects))), err
+}
+
+// router reports whether the machine forwarded.
+func (f former) router() bool {
+	forward, _, _ := strings.Cut(string(f), "/")
+	return forward != "0"
+}
+
+// putBack sets the switches of the network namespace that it is called in, if the machine did not forward.
+func (f former) putBack() error {
+	forward, redirects, both := strings.Cut(string(f), "/")
+	if _, err := netns.Sysctl(forwardKey, forward); err != nil || !both || f.router() {
+		return err
+	}
+	_, err := netns.Sysctl(redirectsKey, redirects)
+	return err
+}
+
+// The machine's end of the link carries in its alias the owner's run folder and the former switches. An alias lives
+// exactly as long as the link, also over kill -9.
 const aliasPrefix = "mullion ip_forward="
 
-func (u *Underlay) alias(forward string) string { return aliasPrefix + forward + " " + u.cfg.RunDir }
+func aliasOf(was former, owner string) string { return aliasPrefix + string(was) + " " + owner }
 
-// parseAlias splits an alias into the former switch and the owner's run folder.
-func parseAlias(alias string) (forward, owner string, ok bool) {
+// parseAlias splits an alias into the former switches and the owner's run folder.
+func parseAlias(alias string) (was former, owner string, ok bool) {
 	rest, ok := strings.CutPrefix(alias, aliasPrefix)
 	if !ok {
 		return "", "", false
 	}
-	forward, owner, ok = strings.Cut(rest, " ")
-	return forward, owner, ok
+	switches, owner, ok := strings.Cut(rest, " ")
+	return former(switches), owner, ok
 }
 
 // Owner returns the run folder of the cluster that made a link of this machine; it has none if it is no link of a
@@ -76,12 +111,12 @@ func (u *Underlay) checkSubnet() error {
 // ensureMachineLink makes the pair between the machine and the bridge. It is made and marked inside the fabric and only
 // then moved out, so that a crash never leaves an unmarked interface on the machine.
 func (u *Underlay) ensureMachineLink() error {
-	forward, whole, err := u.machineLink()
+	before, whole, err := u.machineLink()
 	if err != nil {
 		return err
 	}
 	if !whole {
-		if err := u.makeMachineLink(forward); err != nil {
+		if err := u.makeMachineLink(before); err != nil {
 			return err
 		}
 	}
@@ -102,9 +137,9 @@ func (u *Underlay) ensureMachineLink() error {
 	})
 }
 
-// machineLink looks at the machine's end. It returns the forwarding switch to remember and whether the pair is whole;
+// machineLink looks at the machine's end. It returns the switches to remember and whether the pair is whole;
 // an end of ours without its other end is removed.
-func (u *Underlay) machineLink() (forward string, whole bool, err error) {
+func (u *Underlay) machineLink() (before former, whole bool, err error) {
 	var port bool
 	err = netns.Netlink(u.FabricNetns(), func(h *netlink.Handle) error {
 		_, err := h.LinkByName(machinePort)
@@ -129,24 +164,23 @@ func (u *Underlay) machineLink() (forward string, whole bool, err error) {
 		if !ok || owner != u.cfg.RunDir {
 			return fmt.Errorf("%w by something else (alias %q); choose another name", ErrLinkTaken, link.Attrs().Alias)
 		}
-		if forward = was; port {
+		if before = was; port {
 			whole = true
 			return nil
 		}
 		return h.LinkDel(link)
 	})
-	if err != nil || forward != "" {
-		return forward, whole, err
+	if err != nil || before != "" {
+		return before, whole, err
 	}
-	err = netns.Do(u.cfg.MachineNetns, func() error {
-		b, err := os.ReadFile("/proc/sys/" + forwardKey)
-		forward = strings.TrimSpace(string(b))
+	err = netns.Do(u.cfg.MachineNetns, func() (err error) {
+		before, err = lookAtSwitches()
 		return err
 	})
-	return forward, false, err
+	return before, false, err
 }
 
-func (u *Underlay) makeMachineLink(forward string) error {
+func (u *Underlay) makeMachineLink(before former) error {
 	machine, err := u.openMachine()
 	if err != nil {
 		return err
@@ -172,7 +206,7 @@ func (u *Underlay) makeMachineLink(forward string) error {
 		if err != nil {
 			return err
 		}
-		if err := h.LinkSetAlias(peer, u.alias(forward)); err != nil {
+		if err := h.LinkSetAlias(peer, aliasOf(before, u.cfg.RunDir)); err != nil {
 			return err
 		}
 		if err := h.LinkSetNsFd(peer, int(machine.Fd())); err != nil {
@@ -268,7 +302,7 @@ func (u *Underlay) guardNetworks(tx *knftables.Transaction) error {
 		for _, l := range links {
 			name := l.Attrs().Name
 			if was, _, ok := parseAlias(l.Attrs().Alias); ok {
-				router = router && was != "0"
+				router = router && was.router()
 				continue
 			}
 			between := l.Type() == "bridge" || l.Type() == "veth" || l.Attrs().Flags&net.FlagLoopback != 0
@@ -290,10 +324,10 @@ func (u *Underlay) guardNetworks(tx *knftables.Transaction) error {
 	return nil
 }
 
-// removeMachineSide removes the table and the link, and puts the forwarding switch back, unless another cluster still
-// needs it: then the other cluster's link gets the former value.
+// removeMachineSide removes the table and the link, and puts the switches back, unless another cluster still needs
+// forwarding: then the other cluster's link gets the former values.
 func (u *Underlay) removeMachineSide(ctx context.Context) error {
-	var forward string
+	var before former
 	foreign := false
 	err := netns.Netlink(u.cfg.MachineNetns, func(h *netlink.Handle) error {
 		link, err := h.LinkByName(u.cfg.Link)
@@ -313,7 +347,7 @@ func (u *Underlay) removeMachineSide(ctx context.Context) error {
 			return err
 		}
 		if !heir {
-			forward = was
+			before = was
 		}
 		return nil
 	})
@@ -324,8 +358,8 @@ func (u *Underlay) removeMachineSide(ctx context.Context) error {
 		return nil
 	}
 	err = netns.Do(u.cfg.MachineNetns, func() error {
-		if forward != "" {
-			if _, err := netns.Sysctl(forwardKey, forward); err != nil {
+		if before != "" {
+			if err := before.putBack(); err != nil {
 				return err
 			}
 		}
@@ -334,9 +368,8 @@ func (u *Underlay) removeMachineSide(ctx context.Context) error {
 	return errors.Join(err, u.removeAccepts(ctx), u.removeMachineLink())
 }
 
-// bequeath stores the forwarding switch's former value in the alias of another cluster's link, and reports whether
-// there is one.
-func (u *Underlay) bequeath(h *netlink.Handle, forward string) (bool, error) {
+// bequeath stores the former switches in the alias of another cluster's link, and reports whether there is one.
+func (u *Underlay) bequeath(h *netlink.Handle, before former) (bool, error) {
 	links, err := h.LinkList()
 	if err != nil {
 		return false, err
@@ -344,7 +377,7 @@ func (u *Underlay) bequeath(h *netlink.Handle, forward string) (bool, error) {
 	for _, l := range links {
 		_, owner, ok := parseAlias(l.Attrs().Alias)
 		if ok && owner != u.cfg.RunDir {
-			return true, h.LinkSetAlias(l, aliasPrefix+forward+" "+owner)
+			return true, h.LinkSetAlias(l, aliasOf(before, owner))
 		}
 	}
 	return false, nil

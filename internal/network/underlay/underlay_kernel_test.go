@@ -38,7 +38,7 @@ func run(t *testing.T, ns string, args ...string) string {
 func state(t *testing.T, ns string) string {
 	t.Helper()
 	return run(
-		t, ns, "sh", "-c", "ip -br link | cut -d' ' -f1; ip route | sed 's/ linkdown//; s/ *$//'; nft list tables; cat /proc/sys/net/ipv4/ip_forward")
+		t, ns, "sh", "-c", "ip -br link | cut -d' ' -f1; ip route | sed 's/ linkdown//; s/ *$//'; nft list tables; cd /proc/sys/net/ipv4; cat ip_forward conf/all/accept_redirects")
 }
 
 // runWith runs a shell script in a namespace, with another as its descriptor 3.
@@ -453,6 +453,33 @@ func TestNoRouter(t *testing.T) {
 				netnstest.NoFlow(t, e.outside, "192.0.2.2:80")
 			}
 			netnstest.Flow(t, e.u.HostNetns("win-a"), "198.51.100.2:80", "outside", "198.51.100.1")
+		})
+	}
+}
+
+// The kernel changes whether a machine takes redirects whenever forwarding is switched. Afterwards it is as it was, on a
+// hardened machine too, and when a crash has left the link.
+func TestRedirectsAsBefore(t *testing.T) {
+	for _, was := range []string{"0", "1"} {
+		t.Run("accept_redirects was "+was, func(t *testing.T) {
+			e := newEnv(t)
+			run(t, e.machine, "sh", "-c",
+				"cd /proc/sys/net/ipv4; echo 0 >ip_forward; echo "+was+" >conf/all/accept_redirects")
+			before := state(t, e.machine)
+			e.up(t)
+			again := e.open(t)
+			if err := again.Up(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := run(t, e.machine, "cat", "/proc/sys/net/ipv4/ip_forward"); got != "1\n" {
+				t.Errorf("control: ip_forward is %q", got)
+			}
+			if err := again.Down(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(before, state(t, e.machine)); diff != "" {
+				t.Errorf("the machine (-before +after):\n%s", diff)
+			}
 		})
 	}
 }
