@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// newTestWine is a Wine whose wineboot fails as often as told, and then makes what is needed of a prefix.
+// newTestWine is a Wine whose wineboot fails as often as told. What it has started goes on, and makes what is needed of
+// a prefix by the time that wineserver -w returns.
 func newTestWine(t *testing.T, failures int) (Options, *bytes.Buffer) {
 	t.Helper()
 	dir := t.TempDir()
@@ -26,20 +27,25 @@ func newTestWine(t *testing.T, failures int) (Options, *bytes.Buffer) {
 		Install: Install{
 			Loader: script("wine", fmt.Sprintf(`
 echo start >>%[1]s/starts
-if [ $(wc -l <%[1]s/starts) -le %[2]d ]; then echo could not load kernel32.dll >&2; exit 53; fi
-[ -z "$(ls -A "$WINEPREFIX")" ] || { echo the prefix is not new >&2; exit 1; }
+if [ $(wc -l <%[1]s/starts) -le %[2]d ]; then
+	: >"$WINEPREFIX/goes-on"
+	echo could not load kernel32.dll >&2
+	exit 53
+fi
+[ %[2]d = 0 -o -e "$WINEPREFIX/went-on" ] || { echo it did not go on >&2; exit 1; }
 mkdir -p "$WINEPREFIX/drive_c/windows/system32" "$WINEPREFIX/drive_c/users/root"
 : >"$WINEPREFIX/.update-timestamp"
 for hive in system user userdef; do echo "WINE REGISTRY Version 2" >"$WINEPREFIX/$hive.reg"; done
 `, dir, failures)),
-			Server: script("wineserver", "exit 0\n"),
+			Server: script("wineserver", `[ ! -e "$WINEPREFIX/goes-on" ] || mv "$WINEPREFIX/goes-on" "$WINEPREFIX/went-on"
+`),
 		},
 		Log: slog.New(slog.NewTextHandler(&said, nil)),
 	}, &said
 }
 
-// A start of wineboot that fails once is tried again in a new prefix and said in the log; one that fails always is an
-// error with what it printed.
+// A start of wineboot that fails is tried again, once what it has started is done, and said in the log; one that fails
+// always is an error with what it printed.
 func TestBootIsTriedAgain(t *testing.T) {
 	for failures, want := range map[int]string{0: "", 1: "", bootTries: "could not load kernel32.dll"} {
 		o, said := newTestWine(t, failures)

@@ -17,29 +17,15 @@ import (
 	"mullion.dev/mullion/internal/base/filecopy"
 )
 
-// bootTries is how often wineboot is started. Seen once under load, Wine 8.0 ended at once ("could not load
-// kernel32.dll, status c0000135"); nothing was wrong with the machine, and the next start worked.
-const bootTries = 2
+// bootTries is how often wineboot is started. For a new prefix Wine itself starts another one first, which makes the
+// prefix, and waits for it, but for five minutes only (Wine 8.0, "boot event wait timed out"). Then it goes on without
+// what is still being copied, and ends: "could not load kernel32.dll, status c0000135". A machine that is emulated, or
+// very busy, takes longer.
+const bootTries = 3
 
-// boot runs wineboot, again if it fails, and moves what it made to base.
+// boot runs wineboot in a prefix of its own below tmp and moves what it made to base. It takes 8 s on a slow machine of
+// two cores, and minutes on an emulated one.
 func (o Options) boot(ctx context.Context, tmp, base string) error {
-	for try := 1; ; try++ {
-		err := o.bootOnce(ctx, tmp, base)
-		if err == nil || try == bootTries || ctx.Err() != nil {
-			return err
-		}
-		o.Log.Warn("make a windows folder with wineboot: try again", "error", err)
-		for _, dir := range []string{filepath.Join(tmp, "prefix"), filepath.Join(tmp, "scratch"), base} {
-			if err := os.RemoveAll(dir); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// bootOnce runs wineboot in a prefix of its own below tmp and moves what it made to base. It takes 8 s on a slow
-// machine of two cores, and minutes on an emulated one.
-func (o Options) bootOnce(ctx context.Context, tmp, base string) error {
 	prefix, scratch := filepath.Join(tmp, "prefix"), filepath.Join(tmp, "scratch")
 	for _, dir := range []string{prefix, scratch} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -77,9 +63,17 @@ func (o Options) bootOnce(ctx context.Context, tmp, base string) error {
 		}
 		return nil
 	}
-	err := run(ctx, o.Install.Loader, "wineboot", "--init")
-	if err == nil {
-		err = run(ctx, o.Install.Server, "-w")
+	var err error
+	for try := 1; ; try++ {
+		err = run(ctx, o.Install.Loader, "wineboot", "--init")
+		failed := err
+		if err == nil || ctx.Err() == nil {
+			err = errors.Join(err, run(ctx, o.Install.Server, "-w")) // also for a wineboot that was not waited for
+		}
+		if failed == nil || try == bootTries || ctx.Err() != nil {
+			break
+		}
+		o.Log.Warn("make a windows folder with wineboot: try again", "error", failed)
 	}
 	if err != nil {
 		killCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
