@@ -24,8 +24,8 @@ func (c *composer) loadBalancer() *loadbalancer.Controller {
 		Client:     client,
 		RoutesOnly: c.Spec.Join != nil,
 		Cluster:    c.Spec.Name,
-		Pool:       n.LoadBalancers(),
-		Underlay:   n.Underlay(),
+		Pools:      []netip.Prefix{n.LoadBalancers(), n.LoadBalancers6()},
+		Underlays:  []netip.Prefix{n.Underlay(), n.Underlay6()},
 		Serves:     func(os string) bool { return os == spec.Linux || n.Mode.Services() },
 		SetRoutes: func(ctx context.Context, routes []loadbalancer.Route) error {
 			var all []underlay.Route

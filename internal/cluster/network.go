@@ -84,7 +84,23 @@ func removeNetworks(ctx context.Context, paths layout.Paths) error {
 // fabric is the network that control plane and nodes stand on.
 func (c *composer) fabric() error {
 	c.add(&parts.Fabric{Underlay: c.underlay})
+	if c.Spec.Networking.DualStack() {
+		c.add(&parts.WayOut{Router: c.underlay, Log: c.log}, parts.FabricUnit)
+	}
 	return nil
+}
+
+// hasWayOut6 reports whether the pods of a dual-stack cluster reach what is beyond it by IPv6.
+func hasWayOut6(paths layout.Paths, c spec.Cluster) (bool, error) {
+	p, err := NewPlan(c, paths)
+	if err != nil {
+		return false, err
+	}
+	u, err := newUnderlay(p)
+	if err != nil {
+		return false, err
+	}
+	return u.HasWayOut6()
 }
 
 // routes adds what keeps the machine's routes as the cluster needs them: those to nodes' pods, and those to other

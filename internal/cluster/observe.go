@@ -51,6 +51,15 @@ func Observe(ctx context.Context, paths layout.Paths, c spec.Cluster) health.Obs
 			o.APIError = err.Error()
 		}
 	})
+	if c.Networking.DualStack() {
+		looks.Go(func() {
+			out, err := hasWayOut6(paths, c)
+			if err != nil {
+				o.WayOut6Error = err.Error()
+			}
+			o.WayOut6 = out
+		})
+	}
 	var mu sync.Mutex
 	for _, n := range c.Nodes {
 		if n.Linux() {

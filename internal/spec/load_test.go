@@ -12,6 +12,9 @@ import (
 
 const head = "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\n"
 
+// dual is the head of a dual-stack cluster, up to other fields of its networking.
+const dual = head + "networking:\n  podSubnet: 10.244.0.0/16,fd00:10:244::/56\n"
+
 func TestLoad(t *testing.T) {
 	c, err := spec.Load(
 		strings.NewReader(
@@ -88,13 +91,23 @@ func TestLoadBalancerPool(t *testing.T) {
 		{"networking: {loadBalancerPool: 10.213.0.13/30}\n", "10.213.0.12/30"},
 		{"networking: {loadBalancerPool: 10.213.0.10/32}\n", "10.213.0.10/32"},
 		{"networking: {loadBalancerPool: 203.0.113.0/24}\n", "203.0.113.0/24"},
+		{"networking: {podSubnet: \"10.244.0.0/16,fd00:1::/56\"}\n", "10.213.0.224/28,fd00:10:213::e0/124"},
+		{
+			"networking: {underlaySubnet: \"10.99.4.0/22,fd00:99::/64\", loadBalancerPool: 10.1.2.0/30}\n",
+			"10.1.2.0/30,fd00:99::e0/124",
+		},
+		{
+			"networking: {serviceSubnet: \"10.96.0.0/16,fd00:1::/112\", loadBalancerPool: \"10.1.2.0/30,2001:db8::/126\"}\n",
+			"10.1.2.0/30,2001:db8::/126",
+		},
 	} {
 		c, err := spec.Load(strings.NewReader(head + tt.in + "nodes: [{}]\n"))
 		if err != nil {
 			t.Errorf("%s: %v", tt.in, err)
 			continue
 		}
-		if got := c.Networking.LoadBalancers().String(); got != tt.want {
+		n := c.Networking
+		if got := spec.JoinSubnets(n.LoadBalancers(), n.LoadBalancers6()); got != tt.want {
 			t.Errorf("pool of %q = %s, want %s", tt.in, got, tt.want)
 		}
 	}
@@ -252,6 +265,31 @@ func TestLoadNamesLineAndField(t *testing.T) {
 			"pool_shared", head + "networking:\n  mode: transparent\n  loadBalancerPool: 10.213.0.192/28\nnodes: [{}]\n",
 			"pods in mode transparent: 10.213.0.128 to 10.213.0.223",
 		},
+		{
+			"pool6_alone", head + "networking:\n  loadBalancerPool: 10.213.0.224/28,fd00::/124\nnodes: [{}]\n",
+			"line 4: networking.loadBalancerPool: \"10.213.0.224/28,fd00::/124\" has IPv6 addresses, and the cluster has none",
+		},
+		{
+			"pool6_large", dual + "  loadBalancerPool: 10.213.0.224/28,fd00::/64\nnodes: [{}]\n",
+			`"fd00::/64" is not an IPv6 subnet of at most 65536 addresses`,
+		},
+		{
+			"pool6_of_nodes", dual + "  loadBalancerPool: 10.213.0.224/28,fd00:10:213::c/127\nnodes: [{count: 2}]\n",
+			"fd00:10:213::c/127 has addresses of nodes: fd00:10:213::b to fd00:10:213::c",
+		},
+		{
+			"pool6_of_services", dual + "  loadBalancerPool: 10.213.0.224/28,fd00:10:96::/120\nnodes: [{}]\n",
+			"fd00:10:96::/120 overlaps fd00:10:96::/112",
+		},
+		{
+			"pool6_of_machines", dual + "  advertiseAddress: 192.0.2.1\n" +
+				"  loadBalancerPool: 10.213.0.224/28,fd00:10:213::1e0/124\nnodes: [{}]\n",
+			"fd00:10:213::1e0/124 has addresses of other machines: fd00:10:213::100 to fd00:10:213::ffff",
+		},
+		{
+			"pool6_local", dual + "  loadBalancerPool: 10.213.0.224/28,fe80::/120\nnodes: [{}]\n",
+			"fe80::/120: choose addresses that can be routed",
+		},
 		{"no_nodes", head, "nodes: a cluster needs at least one node"},
 		{
 			"advertise", head + "networking:\n  advertiseAddress: 127.0.0.1\n",
@@ -379,7 +417,6 @@ func TestLoadNamesLineAndField(t *testing.T) {
 			"dual_overlay", head + "networking:\n  mode: overlay\n  podSubnet: 10.244.0.0/16,fd00::/56\nnodes: [{}]\n",
 			"line 5: networking.podSubnet: dual stack in mode overlay: overlay (VXLAN) networks on Windows have no dual-stack support",
 		},
-		{"dual_machines", head + "networking:\n  advertiseAddress: 192.0.2.1\n  podSubnet: 10.244.0.0/16,fd00::/56\nnodes: [{}]\n", "line 5: networking.podSubnet: a dual-stack cluster can have only one machine"},
 		{
 			"dual_nat", head + "networking:\n  mode: nat\n  serviceSubnet: 10.96.0.0/16,fd00::/112\nnodes: [{}]\n",
 			"dual stack in mode nat: NAT networks on Windows are of IPv4",
@@ -449,9 +486,9 @@ func TestDualStack(t *testing.T) {
 	n := c.Networking
 	got := strings.Join([]string{
 		spec.JoinSubnets(n.Pods(), n.Pods6()), spec.JoinSubnets(n.Services(), n.Services6()),
-		spec.JoinSubnets(n.Underlay(), n.Underlay6()), n.LoadBalancers().String(),
+		spec.JoinSubnets(n.Underlay(), n.Underlay6()), spec.JoinSubnets(n.LoadBalancers(), n.LoadBalancers6()),
 	}, " ")
-	const want = "10.202.0.0/16,fd00:202::/56 10.96.0.0/16,fd00:10:96::/112 10.201.4.0/22,fd00:10:213::/64 10.201.4.224/28"
+	const want = "10.202.0.0/16,fd00:202::/56 10.96.0.0/16,fd00:10:96::/112 10.201.4.0/22,fd00:10:213::/64 10.201.4.224/28,fd00:10:213::e0/124"
 	if got != want || !n.DualStack() {
 		t.Errorf("got %s, want %s", got, want)
 	}

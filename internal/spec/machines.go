@@ -9,7 +9,8 @@ import (
 )
 
 // Several machines share one underlay: each has a part of it, a /24, in which addresses are given as on a single
-// machine. Part 0 belongs to the control plane's machine.
+// machine. Part 0 belongs to the control plane's machine. The IPv6 addresses of a dual-stack cluster have the same
+// numbers (Address6), so they need no parts of their own.
 const (
 	partBits = 24
 	partSize = 1 << (32 - partBits)
@@ -74,9 +75,6 @@ func (v *validator) machines(c Cluster) {
 	case err != nil || !reachable(at):
 		v.fail([]any{"networking", "advertiseAddress"},
 			"%q is not an IPv4 address at which other machines reach this one", n.AdvertiseAddress)
-	case n.DualStack():
-		v.fail([]any{"networking", "podSubnet"},
-			"a dual-stack cluster can have only one machine; leave out advertiseAddress or the IPv6 subnets")
 	case n.Parts() < 2:
 		v.fail([]any{"networking", "underlaySubnet"},
 			"%s has room for one machine only; with advertiseAddress it has to be a /23 or larger, because each machine gets a /24 of it", n.UnderlaySubnet)

@@ -1,6 +1,9 @@
 package spec
 
-import "net/netip"
+import (
+	"net/netip"
+	"strings"
+)
 
 // Addresses of the underlay, counted from its subnet's first. Nodes have FirstNode and after; in mode transparent pods
 // have SharedFirst to SharedLast. With several machines, the same holds in each machine's part.
@@ -15,6 +18,9 @@ const (
 	// of a /24, above the 200 nodes that a cluster may have.
 	poolFirst, poolBits = 224, 28
 )
+
+// maxPoolBits bounds a pool: it has at most 65536 addresses.
+const maxPoolBits = 16
 
 // Nth is the n-th address after a.
 func Nth(a netip.Addr, n int) netip.Addr {
@@ -37,8 +43,11 @@ func Last(p netip.Prefix) netip.Addr {
 // controlPlanes is what Endpoint leads to.
 const controlPlanes = "the control planes of bare Linux hosts"
 
-// LoadBalancers is the pool of load balancers' addresses, of a validated cluster.
+// LoadBalancers is the pool of load balancers' IPv4 addresses, of a validated cluster.
 func (n Networking) LoadBalancers() netip.Prefix { return n.prefix(n.LoadBalancerPool) }
+
+// LoadBalancers6 is the pool of load balancers' IPv6 addresses; valid only in a dual-stack cluster.
+func (n Networking) LoadBalancers6() netip.Prefix { return n.prefix6(n.LoadBalancerPool) }
 
 // defaultPool returns "" for an invalid subnet, whose error is reported for the subnet.
 func defaultPool(underlay string) string {
@@ -50,42 +59,87 @@ func defaultPool(underlay string) string {
 	return netip.PrefixFrom(Nth(subnet.Masked().Addr(), poolFirst), poolBits).String()
 }
 
-// pool checks that the pool overlaps with no other addresses.
+// defaultPool6 is the pool of IPv6 addresses with the same numbers as those of defaultPool; "" for an invalid subnet.
+func defaultPool6(underlay string) string {
+	_, six := split(underlay)
+	subnet, err := netip.ParsePrefix(six)
+	if err != nil || !subnet.Addr().Is6() {
+		return ""
+	}
+	return netip.PrefixFrom(Nth(subnet.Masked().Addr(), poolFirst), 128-(32-poolBits)).String()
+}
+
+// use is a range of the underlay's addresses that are not free.
+type use struct {
+	what        string
+	first, last netip.Addr
+}
+
+// uses are the ranges of the underlay's addresses that a pool may not have: numbers are the same in both families.
+func (c Cluster) uses(underlay netip.Prefix) []use {
+	n := c.Networking
+	first := underlay.Addr()
+	all := []use{
+		{"the control plane", first, Nth(first, Fabric)},
+		{"nodes", Nth(first, FirstNode), Nth(first, FirstNode+len(c.Nodes)-1)},
+		{"the machine", Nth(first, Machine), Nth(first, Machine+1)},
+	}
+	if c.Endpoint().IsValid() {
+		all = append(all, use{controlPlanes, Nth(first, Endpoint), Nth(first, Endpoint)})
+	}
+	if n.Mode == ModeTransparent {
+		all = append(all, use{"pods in mode transparent", Nth(first, SharedFirst), Nth(first, SharedLast)})
+	}
+	if n.AdvertiseAddress != "" && n.Parts() > 1 {
+		all = append(all, use{"other machines", Nth(first, partSize), Nth(first, n.Parts()*partSize-1)})
+	}
+	return all
+}
+
+// pool checks that the pools overlap with no other addresses.
 func (v *validator) pool(c Cluster) {
-	n, nodes := c.Networking, len(c.Nodes)
-	fail := func(format string, args ...any) { v.fail([]any{"networking", "loadBalancerPool"}, format, args...) }
-	pool, err := netip.ParsePrefix(n.LoadBalancerPool)
-	if err != nil || !pool.Addr().Is4() || pool.Bits() < 16 {
-		fail("%q is not an IPv4 subnet of at most 65536 addresses, such as 10.213.0.224/28", n.LoadBalancerPool)
+	n := c.Networking
+	four, six := split(n.LoadBalancerPool)
+	v.poolOf(c, four, netip.IPv4Unspecified(), n.Underlay(), n.Pods(), n.Services())
+	switch {
+	case !n.DualStack() && strings.Contains(n.LoadBalancerPool, ","):
+		v.failPool("%q has IPv6 addresses, and the cluster has none; give podSubnet an IPv6 subnet too", n.LoadBalancerPool)
+	case n.DualStack():
+		v.poolOf(c, six, netip.IPv6Unspecified(), n.Underlay6(), n.Pods6(), n.Services6())
+	}
+}
+
+func (v *validator) failPool(format string, args ...any) {
+	v.fail([]any{"networking", "loadBalancerPool"}, format, args...)
+}
+
+// poolOf checks the pool of one family, that of the address like.
+func (v *validator) poolOf(c Cluster, text string, like netip.Addr, underlay netip.Prefix, others ...netip.Prefix) {
+	family, example := "IPv4", "10.213.0.224/28"
+	if like.Is6() {
+		family, example = "IPv6", "fd00:10:213::e0/124"
+	}
+	pool, err := netip.ParsePrefix(text)
+	if err != nil || pool.Addr().BitLen() != like.BitLen() || pool.Addr().Is4In6() ||
+		pool.Bits() < like.BitLen()-maxPoolBits {
+		v.failPool("%q is not an %s subnet of at most 65536 addresses, such as %s", text, family, example)
 		return
 	}
 	pool = pool.Masked()
-	underlay := n.Underlay()
-	for _, other := range []netip.Prefix{n.Pods(), n.Services()} {
+	for _, other := range others {
 		if pool.Overlaps(other) {
-			fail("%s overlaps %s", pool, other)
+			v.failPool("%s overlaps %s", pool, other)
 		}
 	}
 	if !pool.Overlaps(underlay) {
+		if a := pool.Addr(); a.Is6() && (a.IsLinkLocalUnicast() || a.IsMulticast() || a.IsLoopback()) {
+			v.failPool("%s: choose addresses that can be routed, such as %s", pool, example)
+		}
 		return
 	}
-	for _, use := range []struct {
-		what        string
-		first, last netip.Addr
-	}{
-		{"the control plane", Nth(underlay.Addr(), 0), Nth(underlay.Addr(), 1)},
-		{controlPlanes, Nth(underlay.Addr(), Endpoint), Nth(underlay.Addr(), Endpoint)},
-		{"nodes", Nth(underlay.Addr(), FirstNode), Nth(underlay.Addr(), FirstNode+nodes-1)},
-		{"pods in mode transparent", Nth(underlay.Addr(), SharedFirst), Nth(underlay.Addr(), SharedLast)},
-		{"the machine", Nth(underlay.Addr(), Machine), Nth(underlay.Addr(), Machine+1)},
-		{"other machines", n.PartAddress(1), Last(underlay)},
-	} {
-		if n.Mode != ModeTransparent && use.what == "pods in mode transparent" || n.AdvertiseAddress == "" &&
-			use.what == "other machines" || use.what == controlPlanes && !c.Endpoint().IsValid() {
-			continue
-		}
+	for _, use := range c.uses(underlay) {
 		if use.first.Compare(Last(pool)) <= 0 && pool.Addr().Compare(use.last) <= 0 {
-			fail("%s has addresses of %s: %s to %s", pool, use.what, use.first, use.last)
+			v.failPool("%s has addresses of %s: %s to %s", pool, use.what, use.first, use.last)
 		}
 	}
 }

@@ -61,8 +61,8 @@ type Networking struct {
 	UnderlaySubnet string `yaml:"underlaySubnet" json:"underlaySubnet"`
 	PodSubnet      string `yaml:"podSubnet" json:"podSubnet"`
 	ServiceSubnet  string `yaml:"serviceSubnet" json:"serviceSubnet"`
-	// LoadBalancerPool is the range of addresses for Services of type LoadBalancer: a part of the underlay's subnet, or
-	// a subnet of its own.
+	// LoadBalancerPool is the range of addresses for Services of type LoadBalancer, one of each family in a dual-stack
+	// cluster: a part of the underlay's subnet, or a subnet of its own.
 	LoadBalancerPool string `yaml:"loadBalancerPool" json:"loadBalancerPool"`
 	// Mode is how the nodes' HNS networks carry pods' packets.
 	Mode Mode `yaml:"mode" json:"mode"`

@@ -96,6 +96,9 @@ func (n *Networking) completeDual() {
 			*fields[i] += "," + six
 		}
 	}
+	if six := defaultPool6(n.UnderlaySubnet); six != "" && !strings.Contains(n.LoadBalancerPool, ",") {
+		n.LoadBalancerPool += "," + six
+	}
 }
 
 // bounds are the limits of a subnet's prefix length.

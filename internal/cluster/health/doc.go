@@ -36,6 +36,10 @@ type Observed struct {
 	APIError string
 	// Policies is the number of NetworkPolicies in a cluster that does not carry them out.
 	Policies int
+	// WayOut6 says that the pods of a dual-stack cluster reach what is beyond it by IPv6, unless WayOut6Error says why
+	// that is not known.
+	WayOut6      bool
+	WayOut6Error string
 	// HNS has an entry for each Windows node whose agent was asked.
 	HNS map[string]HNS
 	// Own names, by node, the parts whose program is a person's own, and not upstream's: "kubelet", "kube-proxy".
@@ -82,6 +86,8 @@ type Picture struct {
 	Pods  Pods   `json:"pods"`
 	// NetworkPolicies says who carries NetworkPolicies out, "" in a cluster that Mullion did not make.
 	NetworkPolicies string `json:"networkPolicies,omitempty"`
+	// IPv6 says what a dual-stack cluster's pods reach by IPv6, "" in another cluster.
+	IPv6 string `json:"ipv6,omitempty"`
 	// Unknown says why nodes and pods are not known, empty when they are.
 	Unknown string `json:"unknown,omitempty"`
 }

@@ -38,6 +38,7 @@ func Judge(o Observed) Picture {
 	j.hns()
 	j.disks()
 	j.policies()
+	j.ipv6()
 	j.pods()
 	slices.SortStableFunc(j.picture.Findings,
 		func(a, b Finding) int { return strings.Compare(string(a.Severity), string(b.Severity)) })
@@ -72,6 +73,19 @@ func (j *judge) policies() {
 	}
 	j.find(Warning, "network policies", fmt.Sprintf("Mullion does not carry them out, and there are %d", j.Policies),
 		remedy)
+}
+
+// ipv6 says what pods of a dual-stack cluster reach. That the machine has no IPv6 is no trouble of the cluster's.
+func (j *judge) ipv6() {
+	switch {
+	case !j.Spec.Networking.DualStack():
+	case j.WayOut6Error != "":
+		j.picture.IPv6 = "it is not known what pods reach beyond the cluster: " + j.WayOut6Error
+	case j.WayOut6:
+		j.picture.IPv6 = "pods reach what this machine reaches, behind its address"
+	default:
+		j.picture.IPv6 = "pods reach nothing beyond the cluster: this machine has no IPv6 routes"
+	}
 }
 
 func (j *judge) state() State {

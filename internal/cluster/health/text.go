@@ -24,6 +24,9 @@ func (p Picture) Text(w io.Writer) error {
 		if p.NetworkPolicies != "" {
 			fmt.Fprintf(b, "Network policies: %s\n", p.NetworkPolicies)
 		}
+		if p.IPv6 != "" {
+			fmt.Fprintf(b, "IPv6: %s\n", p.IPv6)
+		}
 	}
 	p.textFindings(b)
 	_, err := io.WriteString(w, b.String())

@@ -21,21 +21,21 @@ const retryFull = 10 * time.Second
 
 // cloud implements upstream's interface of a cloud for the service controller.
 type cloud struct {
-	pool     netip.Prefix
+	pools    []netip.Prefix // one, or one of each family
 	services corelisters.ServiceLister
 
 	mu sync.Mutex
 	// given are addresses that the Services' status may not show yet.
-	given map[types.UID]netip.Addr
+	given map[types.UID][]netip.Addr
 }
 
-func newCloud(pool netip.Prefix, services corelisters.ServiceLister) *cloud {
-	return &cloud{pool: pool.Masked(), services: services, given: map[types.UID]netip.Addr{}}
+func newCloud(pools []netip.Prefix, services corelisters.ServiceLister) *cloud {
+	return &cloud{pools: pools, services: services, given: map[types.UID][]netip.Addr{}}
 }
 
-// EnsureLoadBalancer gives the Service an address: the one that it asks for (spec.loadBalancerIP), the one it has, or
-// the first free one. It is an error if the address is not available; the controller reports it as an event of the
-// Service.
+// EnsureLoadBalancer gives the Service an address of each of its families, in their order: the one that it asks for
+// (spec.loadBalancerIP, in its family), the one it has, or the first free one. It is an error if an address is not
+// available; the controller reports it as an event of the Service.
 func (c *cloud) EnsureLoadBalancer(_ context.Context, _ string, s *corev1.Service,
 	_ []*corev1.Node,
 ) (*corev1.LoadBalancerStatus, error) {
@@ -45,46 +45,93 @@ func (c *cloud) EnsureLoadBalancer(_ context.Context, _ string, s *corev1.Servic
 	if err != nil {
 		return nil, err
 	}
-	addr, err := c.choose(s, taken)
-	if err != nil {
+	if err := c.canAsk(s); err != nil {
 		return nil, err
 	}
-	c.given[s.UID] = addr
+	var given []netip.Addr
+	status := &corev1.LoadBalancerStatus{}
 	vip := corev1.LoadBalancerIPModeVIP
-	return &corev1.LoadBalancerStatus{Ingress: []corev1.LoadBalancerIngress{{IP: addr.String(), IPMode: &vip}}}, nil
+	for _, family := range families(s) {
+		addr, err := c.choose(s, family, taken)
+		if err != nil {
+			return nil, err
+		}
+		given = append(given, addr)
+		status.Ingress = append(status.Ingress, corev1.LoadBalancerIngress{IP: addr.String(), IPMode: &vip})
+	}
+	c.given[s.UID] = given
+	return status, nil
 }
 
-func (c *cloud) choose(s *corev1.Service, taken map[netip.Addr]string) (netip.Addr, error) {
-	if slices.Contains(s.Spec.IPFamilies, corev1.IPv6Protocol) {
-		return netip.Addr{}, fmt.Errorf("give service %q an address: the pool %s has no IPv6 addresses",
-			s.Namespace+"/"+s.Name, c.pool)
+// families are a Service's families in their order.
+func families(s *corev1.Service) []corev1.IPFamily {
+	if len(s.Spec.IPFamilies) == 0 { // the API server sets them; one that has no default is of the cluster's first
+		return []corev1.IPFamily{corev1.IPv4Protocol}
+	}
+	return s.Spec.IPFamilies
+}
+
+// familyOf is an address' family in the API's words.
+func familyOf(a netip.Addr) corev1.IPFamily {
+	if a.Is6() {
+		return corev1.IPv6Protocol
+	}
+	return corev1.IPv4Protocol
+}
+
+// pool is the pool of a family; not valid if there is none.
+func (c *cloud) pool(family corev1.IPFamily) netip.Prefix {
+	for _, p := range c.pools {
+		if familyOf(p.Addr()) == family {
+			return p
+		}
+	}
+	return netip.Prefix{}
+}
+
+// canAsk returns an error if the Service asks for an address of a family that it does not have.
+func (c *cloud) canAsk(s *corev1.Service) error {
+	want, err := netip.ParseAddr(s.Spec.LoadBalancerIP)
+	if err != nil || slices.Contains(families(s), familyOf(want)) {
+		return nil // choose reports what is no address
+	}
+	return fmt.Errorf("give service %q its spec.loadBalancerIP %q: the Service is of %s alone",
+		s.Namespace+"/"+s.Name, want, families(s)[0])
+}
+
+func (c *cloud) choose(s *corev1.Service, family corev1.IPFamily, taken map[netip.Addr]string) (netip.Addr, error) {
+	pool, name := c.pool(family), s.Namespace+"/"+s.Name
+	if !pool.IsValid() {
+		return netip.Addr{}, fmt.Errorf("give service %q an address: the cluster has no pool of %s addresses", name, family)
 	}
 	if want := s.Spec.LoadBalancerIP; want != "" {
 		addr, err := netip.ParseAddr(want)
 		switch {
-		case err != nil || !c.pool.Contains(addr):
+		case err == nil && familyOf(addr) != family: // it is for the other family
+		case err != nil || !pool.Contains(addr):
 			return netip.Addr{}, fmt.Errorf("give service %q its spec.loadBalancerIP %q: not an address of the pool %s",
-				s.Namespace+"/"+s.Name, want, c.pool)
+				name, want, pool)
 		case taken[addr] != "":
 			return netip.Addr{}, api.NewRetryError(
-				fmt.Sprintf("give service %q its spec.loadBalancerIP %s: service %q has it", s.Namespace+"/"+s.Name,
-					addr, taken[addr]), retryFull)
+				fmt.Sprintf("give service %q its spec.loadBalancerIP %s: service %q has it", name, addr, taken[addr]),
+				retryFull)
+		default:
+			return addr, nil
 		}
-		return addr, nil
 	}
-	for _, addr := range c.addresses(s) {
+	for _, addr := range ingress(pool, s) {
 		if taken[addr] == "" {
 			return addr, nil
 		}
 	}
-	for addr := c.pool.Addr(); c.pool.Contains(addr); addr = addr.Next() {
+	for addr := pool.Addr(); pool.Contains(addr); addr = addr.Next() {
 		if taken[addr] == "" {
 			return addr, nil
 		}
 	}
 	return netip.Addr{}, api.NewRetryError(fmt.Sprintf(
 		"give service %q an address: all %d of the pool %s are taken; delete a Service of type LoadBalancer, or bring the cluster up with a larger networking.loadBalancerPool",
-		s.Namespace+"/"+s.Name, len(taken), c.pool), retryFull)
+		name, 1<<(pool.Addr().BitLen()-pool.Bits()), pool), retryFull)
 }
 
 // taken returns the addresses of other Services, each with the Service that has it.
@@ -102,11 +149,7 @@ func (c *cloud) taken(but types.UID) (map[netip.Addr]string, error) {
 		if s.UID == but {
 			continue
 		}
-		at := c.addresses(s)
-		if addr, ok := c.given[s.UID]; ok {
-			at = append(at, addr)
-		}
-		for _, addr := range at {
+		for _, addr := range append(c.addresses(s), c.given[s.UID]...) {
 			taken[addr] = s.Namespace + "/" + s.Name
 		}
 	}
@@ -118,8 +161,13 @@ func (c *cloud) taken(but types.UID) (map[netip.Addr]string, error) {
 	return taken, nil
 }
 
-// addresses returns the addresses of the pool that are in the Service's status.
-func (c *cloud) addresses(s *corev1.Service) []netip.Addr { return ingress(c.pool, s) }
+// addresses returns the addresses of the pools that are in the Service's status.
+func (c *cloud) addresses(s *corev1.Service) (all []netip.Addr) {
+	for _, pool := range c.pools {
+		all = append(all, ingress(pool, s)...)
+	}
+	return all
+}
 
 func ingress(pool netip.Prefix, s *corev1.Service) []netip.Addr {
 	var addrs []netip.Addr

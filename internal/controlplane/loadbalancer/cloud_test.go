@@ -147,6 +147,7 @@ func (w *world) event(name, reason, message string) {
 }
 
 func TestAddresses(t *testing.T) {
+	t.Parallel() // a Service that waits tries again after seconds
 	w := newWorld(t, "10.213.0.224/30")
 	w.create("a", nil)
 	w.has("a", "10.213.0.224")
@@ -174,6 +175,45 @@ func TestAddresses(t *testing.T) {
 	if got := w.get("b").Finalizers; len(got) != 0 {
 		t.Errorf("finalizers of a Service that is no LoadBalancer any more = %q", got)
 	}
+}
+
+// Services of both families have an address of each, in their order.
+func TestFamilies(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "10.213.0.224/30,fd00:213::e0/127")
+	families := func(all ...corev1.IPFamily) func(*corev1.Service) {
+		return func(s *corev1.Service) { s.Spec.IPFamilies = all }
+	}
+	w.create("six", families(corev1.IPv6Protocol))
+	w.has("six", "fd00:213::e0")
+	w.create("asks", func(s *corev1.Service) {
+		families(corev1.IPv6Protocol, corev1.IPv4Protocol)(s)
+		s.Spec.LoadBalancerIP = "10.213.0.226"
+	})
+	w.has("asks", "fd00:213::e1 10.213.0.226")
+	w.create("four", nil)
+	w.has("four", "10.213.0.224")
+
+	w.create("late", families(corev1.IPv4Protocol, corev1.IPv6Protocol))
+	w.event("late", "SyncLoadBalancerFailed", "all 2 of the pool fd00:213::e0/127 are taken")
+	w.create("other", func(s *corev1.Service) { s.Spec.LoadBalancerIP = "fd00:213::e1" })
+	w.event("other", "SyncLoadBalancerFailed", `"fd00:213::e1": the Service is of IPv4 alone`)
+
+	// What a Service of both families no longer needs goes to one that waits, and its own first address stays.
+	w.change("asks", families(corev1.IPv6Protocol))
+	w.event("asks", "SyncLoadBalancerFailed", `"10.213.0.226": the Service is of IPv6 alone`)
+	w.change("asks", func(s *corev1.Service) { s.Spec.LoadBalancerIP = "" })
+	w.has("asks", "fd00:213::e1")
+	w.change("six", func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeClusterIP })
+	w.has("six", "")
+	w.has("late", "10.213.0.225 fd00:213::e0")
+}
+
+// A cluster of IPv4 alone says why a Service of IPv6 has no address.
+func TestNoPoolOfIPv6(t *testing.T) {
+	w := newWorld(t, "10.213.0.224/28")
+	w.create("six", func(s *corev1.Service) { s.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv6Protocol} })
+	w.event("six", "SyncLoadBalancerFailed", "the cluster has no pool of IPv6 addresses")
 }
 
 func TestClassOfOthers(t *testing.T) {

@@ -30,8 +30,9 @@ type Config struct {
 	Client func() (kubernetes.Interface, error)
 	// Cluster is the cluster's name.
 	Cluster string
-	// Pool is the range of addresses for Services, Underlay the network of the nodes.
-	Pool, Underlay netip.Prefix
+	// Pools are the ranges of addresses for Services, Underlays the networks of the nodes; of each one, or one of each
+	// family. Those that are not valid are left out.
+	Pools, Underlays []netip.Prefix
 	// Serves reports whether nodes with an operating system have a kube-proxy.
 	Serves func(os string) bool
 	// SetRoutes makes these the routes to Services, and removes others.
@@ -50,7 +51,19 @@ type Controller struct {
 }
 
 // New returns the component, not started.
-func New(cfg Config) *Controller { return &Controller{cfg: cfg, wake: make(chan struct{}, 1)} }
+func New(cfg Config) *Controller {
+	cfg.Pools, cfg.Underlays = valid(cfg.Pools), valid(cfg.Underlays)
+	return &Controller{cfg: cfg, wake: make(chan struct{}, 1)}
+}
+
+func valid(all []netip.Prefix) (kept []netip.Prefix) {
+	for _, p := range all {
+		if p.IsValid() {
+			kept = append(kept, p.Masked())
+		}
+	}
+	return kept
+}
 
 // Name is the component's name.
 func (c *Controller) Name() string { return "load-balancer" }
@@ -78,7 +91,7 @@ func (c *Controller) Start(ctx context.Context) error {
 	}
 	var upstream *servicecontroller.Controller
 	if !c.cfg.RoutesOnly {
-		upstream, err = servicecontroller.New(newCloud(c.cfg.Pool, services.Lister()), client, services, nodes,
+		upstream, err = servicecontroller.New(newCloud(c.cfg.Pools, services.Lister()), client, services, nodes,
 			c.cfg.Cluster, nil)
 		if err != nil {
 			return fmt.Errorf("make the service controller: %w", err)

@@ -26,39 +26,49 @@ type state struct {
 // highest hash of node and address wins, so that addresses are spread, and only the addresses of a node that leaves
 // move.
 func (c *Config) routes(s state) []Route {
-	nodes := map[string]netip.Addr{}
-	for _, n := range s.nodes {
-		if addr, ok := c.address(n); ok && serving(n) && c.Serves(n.Labels[corev1.LabelOSStable]) {
-			nodes[n.Name] = addr
-		}
-	}
 	var routes []Route
-	for _, svc := range s.services {
-		if !ours(svc) {
-			continue
-		}
-		candidates := nodes
-		if svc.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal {
-			candidates = withEndpoint(nodes, svc, s.slices)
-		}
-		for _, addr := range ingress(c.Pool, svc) {
-			if via, ok := pick(addr, candidates); ok {
-				routes = append(routes, Route{Address: addr, Via: via})
-			}
-		}
+	for _, pool := range c.Pools {
+		routes = append(routes, c.routesOf(pool, s)...)
 	}
 	slices.SortFunc(routes, func(a, b Route) int { return a.Address.Compare(b.Address) })
 	// A status written by hand may name an address twice.
 	return slices.CompactFunc(routes, func(a, b Route) bool { return a.Address == b.Address })
 }
 
-// address returns the node's address on the underlay.
-func (c *Config) address(n *corev1.Node) (netip.Addr, bool) {
-	for _, a := range n.Status.Addresses {
-		if a.Type != corev1.NodeInternalIP {
+// routesOf are the routes to the addresses of one pool, by nodes' addresses of the same family.
+func (c *Config) routesOf(pool netip.Prefix, s state) (routes []Route) {
+	nodes := map[string]netip.Addr{}
+	for _, n := range s.nodes {
+		addr, ok := c.address(n, familyOf(pool.Addr()))
+		if ok && serving(n) && c.Serves(n.Labels[corev1.LabelOSStable]) {
+			nodes[n.Name] = addr
+		}
+	}
+	for _, svc := range s.services {
+		if !ours(svc) {
 			continue
 		}
-		if addr, err := netip.ParseAddr(a.Address); err == nil && c.Underlay.Contains(addr) {
+		candidates := nodes
+		if svc.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal {
+			candidates = withEndpoint(nodes, svc, discoveryv1.AddressType(familyOf(pool.Addr())), s.slices)
+		}
+		for _, addr := range ingress(pool, svc) {
+			if via, ok := pick(addr, candidates); ok {
+				routes = append(routes, Route{Address: addr, Via: via})
+			}
+		}
+	}
+	return routes
+}
+
+// address returns the node's address of a family on the underlay.
+func (c *Config) address(n *corev1.Node, family corev1.IPFamily) (netip.Addr, bool) {
+	for _, a := range n.Status.Addresses {
+		addr, err := netip.ParseAddr(a.Address)
+		if a.Type != corev1.NodeInternalIP || err != nil || familyOf(addr) != family {
+			continue
+		}
+		if slices.ContainsFunc(c.Underlays, func(p netip.Prefix) bool { return p.Contains(addr) }) {
 			return addr, true
 		}
 	}
@@ -78,14 +88,15 @@ func serving(n *corev1.Node) bool {
 	})
 }
 
-// withEndpoint returns the nodes that have a ready endpoint of the Service. kube-proxy's answer at
+// withEndpoint returns the nodes that have a ready endpoint of the Service in one family. kube-proxy's answer at
 // spec.healthCheckNodePort says the same.
-func withEndpoint(nodes map[string]netip.Addr, svc *corev1.Service,
+func withEndpoint(nodes map[string]netip.Addr, svc *corev1.Service, family discoveryv1.AddressType,
 	all []*discoveryv1.EndpointSlice,
 ) map[string]netip.Addr {
 	local := map[string]netip.Addr{}
 	for _, slice := range all {
-		if slice.Namespace != svc.Namespace || slice.Labels[discoveryv1.LabelServiceName] != svc.Name {
+		if slice.Namespace != svc.Namespace || slice.Labels[discoveryv1.LabelServiceName] != svc.Name ||
+			slice.AddressType != family {
 			continue
 		}
 		for _, e := range slice.Endpoints {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,45 +14,56 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-func config(pool string) Config {
+// config has the pools of the text, with commas between.
+func config(pools string) Config {
+	var all []netip.Prefix
+	for pool := range strings.SplitSeq(pools, ",") {
+		all = append(all, netip.MustParsePrefix(pool))
+	}
 	return Config{
-		Cluster:  "test",
-		Pool:     netip.MustParsePrefix(pool),
-		Underlay: netip.MustParsePrefix("10.213.0.0/24"),
-		Serves:   func(string) bool { return true },
-		Log:      slog.New(slog.DiscardHandler),
+		Cluster:   "test",
+		Pools:     all,
+		Underlays: []netip.Prefix{netip.MustParsePrefix("10.213.0.0/24"), netip.MustParsePrefix("fd00:213::/64")},
+		Serves:    func(string) bool { return true },
+		Log:       slog.New(slog.DiscardHandler),
 	}
 }
 
-func node(name, os, address string) *corev1.Node {
-	return &corev1.Node{
+func node(name, os string, addresses ...string) *corev1.Node {
+	n := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelOSStable: os}},
 		Status: corev1.NodeStatus{
-			Addresses: []corev1.NodeAddress{{
-				Type:    corev1.NodeHostName,
-				Address: name,
-			}, {Type: corev1.NodeInternalIP, Address: address}},
+			Addresses:  []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: name}},
 			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
 		},
 	}
+	for _, address := range addresses {
+		at := corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: address}
+		n.Status.Addresses = append(n.Status.Addresses, at)
+	}
+	return n
 }
 
-func service(name, address string, policy corev1.ServiceExternalTrafficPolicy) *corev1.Service {
-	return &corev1.Service{
+func service(name, addresses string, policy corev1.ServiceExternalTrafficPolicy) *corev1.Service {
+	s := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"},
 		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, ExternalTrafficPolicy: policy},
-		Status: corev1.ServiceStatus{LoadBalancer: corev1.LoadBalancerStatus{
-			Ingress: []corev1.LoadBalancerIngress{{IP: address}},
-		}},
 	}
+	for address := range strings.FieldsSeq(addresses) {
+		s.Status.LoadBalancer.Ingress = append(s.Status.LoadBalancer.Ingress, corev1.LoadBalancerIngress{IP: address})
+	}
+	return s
 }
 
 func endpoints(service, namespace string, ready bool, nodes ...string) *discoveryv1.EndpointSlice {
-	slice := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{
-		Name:      service,
-		Namespace: namespace,
-		Labels:    map[string]string{discoveryv1.LabelServiceName: service},
-	}}
+	slice := &discoveryv1.EndpointSlice{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:      service,
+			Namespace: namespace,
+			Labels:    map[string]string{discoveryv1.LabelServiceName: service},
+		},
+		AddressType: discoveryv1.AddressTypeIPv4,
+	}
 	for _, n := range nodes {
 		slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{
 			NodeName:   &n,
@@ -62,7 +74,7 @@ func endpoints(service, namespace string, ready bool, nodes ...string) *discover
 }
 
 func TestRoutes(t *testing.T) {
-	const addr = "10.213.0.224"
+	const addr, addr6 = "10.213.0.224", "fd00:213::e0"
 	cluster, local := corev1.ServiceExternalTrafficPolicyCluster, corev1.ServiceExternalTrafficPolicyLocal
 	windows, linux := node("win-1", spec.Windows, "10.213.0.11"), node("linux-1", spec.Linux, "10.213.0.12")
 	down := node("down", spec.Linux, "10.213.0.13")
@@ -70,6 +82,9 @@ func TestRoutes(t *testing.T) {
 	excluded := node("excluded", spec.Linux, "10.213.0.14")
 	excluded.Labels[corev1.LabelNodeExcludeBalancers] = "true"
 	far := node("far", spec.Linux, "192.0.2.7")
+	both := node("both", spec.Windows, "10.213.0.15", "fd00:213::f")
+	sixOn := endpoints("s", "default", true, "both")
+	sixOn.AddressType = discoveryv1.AddressTypeIPv6
 	classed := service("s", addr, cluster)
 	classed.Spec.LoadBalancerClass = new("example.com/other")
 	for _, tt := range []struct {
@@ -128,6 +143,30 @@ func TestRoutes(t *testing.T) {
 			},
 		},
 		{
+			name: "both_families",
+			s: state{
+				services: []*corev1.Service{service("s", addr+" "+addr6, cluster)},
+				nodes:    []*corev1.Node{both},
+			},
+			routed: addr + " via 10.213.0.15, " + addr6 + " via fd00:213::f",
+		},
+		{
+			name: "IPv6_on_nodes_with_IPv4_alone",
+			s: state{
+				services: []*corev1.Service{service("s", addr6, cluster)},
+				nodes:    []*corev1.Node{windows, linux},
+			},
+		},
+		{
+			name: "local_by_family", // the slices of the two families name different nodes
+			s: state{
+				services: []*corev1.Service{service("s", addr+" "+addr6, local)},
+				nodes:    []*corev1.Node{both, linux},
+				slices:   []*discoveryv1.EndpointSlice{endpoints("s", "default", true, "linux-1"), sixOn},
+			},
+			routed: addr + " via 10.213.0.12, " + addr6 + " via fd00:213::f",
+		},
+		{
 			name: "local_not_ready",
 			s: state{
 				services: []*corev1.Service{service("s", addr, local)},
@@ -149,7 +188,7 @@ func TestRoutes(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := config("10.213.0.224/28")
+			c := config("10.213.0.224/28,fd00:213::e0/124")
 			if tt.linux {
 				c.Serves = func(os string) bool { return os == spec.Linux }
 			}
@@ -177,12 +216,12 @@ func TestRoutesSpreadAndStay(t *testing.T) {
 		share[r.Via]++
 	}
 	for _, n := range s.nodes {
-		addr, _ := c.address(n)
+		addr, _ := c.address(n, corev1.IPv4Protocol)
 		if share[addr] < 5 {
 			t.Errorf("node %s has %d of 60 addresses", n.Name, share[addr])
 		}
 	}
-	gone, _ := c.address(s.nodes[0])
+	gone, _ := c.address(s.nodes[0], corev1.IPv4Protocol)
 	s.nodes = s.nodes[1:]
 	routes := c.routes(s)
 	if len(routes) != 60 {

@@ -56,10 +56,8 @@ type Flow struct {
 	source  Source
 	needs   need
 	modes   []spec.Mode // none: all
-	// six says that the flow is over IPv6, fourAlone that there is no such flow over IPv6. over6 is the expectation
-	// over IPv6, if it differs.
+	// six says that the flow is over IPv6, fourAlone that there is no such flow over IPv6.
 	six, fourAlone bool
-	over6          *expectation
 }
 
 // request is the path of a request over HTTP, and the word that is sent over UDP.

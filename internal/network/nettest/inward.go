@@ -110,10 +110,10 @@ func balancerFlows() []Flow {
 	}
 	web := answers(podOneB, podTwoA)
 	check := func(node string) target {
-		return func(b *bed, _ Protocol) (string, int32) { return b.address(node), b.services["outward"].healthCheck }
+		return func(b *bed, _ Protocol) (string, int32) { return b.address(node), b.service("outward").healthCheck }
 	}
 	kept := func(b *bed, _ Protocol) (string, int32) { return b.service("kept").ingress, httpPort }
-	all := []Flow{
+	return []Flow{
 		{
 			Name:      "outside → load balancer's IP",
 			Protocols: both(),
@@ -186,10 +186,6 @@ func balancerFlows() []Flow {
 			modes:     joined(),
 		},
 	}
-	for i := range all {
-		all[i].fourAlone = true // the controller's pool has IPv4 addresses only
-	}
-	return all
 }
 
 // sourceRanges documents what kube-proxy does with a Service's loadBalancerSourceRanges: in mode kernelspace (Windows)

@@ -17,7 +17,6 @@ func linuxPodFlows(mode spec.Mode) []Flow {
 	// The underlay has routes to a Linux node's pods, except in an overlay.
 	underlay := []spec.Mode{spec.ModeL2Bridge, spec.ModeL2Tunnel, spec.ModeNAT, spec.ModeTransparent}
 	hidden, near := clientOwn, clientOwn
-	own := answers(outside).seenAs(clientOwn) // IPv6 is never translated
 	switch mode {
 	case spec.ModeNAT:
 		hidden = clientNode
@@ -108,7 +107,6 @@ func linuxPodFlows(mode spec.Mode) []Flow {
 			to:        outsideAt(true),
 			want:      answers(outside).seenAs(clientNode),
 			source:    podNetwork(),
-			over6:     &own,
 		},
 		{
 			Name:      "outside → pod on a Linux node",
@@ -243,7 +241,6 @@ func linuxServiceFlows() []Flow {
 			source:    ranges,
 			needs:     need{ingress: "open-linux"},
 			modes:     joined(),
-			fourAlone: true,
 		},
 		{
 			Name:      "outside → load balancer's IP on a Linux node, not of the source ranges",
@@ -254,7 +251,6 @@ func linuxServiceFlows() []Flow {
 			source:    ranges,
 			needs:     need{ingress: "closed-linux"},
 			modes:     joined(),
-			fourAlone: true,
 		},
 	}
 }

@@ -1,6 +1,8 @@
 package nettest
 
 import (
+	"net/netip"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -64,7 +66,7 @@ func (b *bed) podSpec(name string, labels map[string]string) *corev1.Pod {
 // Linux node's. In a cluster with both families each Service that flows reach over IPv6 exists a second time, with
 // IPv6.
 func (b *bed) serviceSpecs() []*corev1.Service {
-	all := b.balancers()
+	var all []*corev1.Service
 	for _, view := range b.views() {
 		all = append(all, view.familyServices()...)
 	}
@@ -86,7 +88,7 @@ const suffix6 = "-6"
 func (b *bed) familyServices() []*corev1.Service {
 	var all []*corev1.Service
 	if b.cfg.Mode.Services() {
-		all = b.windowsServices()
+		all = append(b.windowsServices(), b.balancers()...)
 	}
 	if b.linux != nil {
 		all = append(all, b.named("linux", corev1.ServiceSpec{
@@ -101,10 +103,6 @@ func (b *bed) windowsServices() []*corev1.Service {
 	web := map[string]string{"app": "web"}
 	local := corev1.ServiceInternalTrafficPolicyLocal
 	_, far := b.far()
-	outward := corev1.ServiceTypeLoadBalancer
-	if b.six {
-		outward = corev1.ServiceTypeNodePort // load balancers have IPv4 addresses only
-	}
 	return []*corev1.Service{
 		b.named("web", corev1.ServiceSpec{
 			Type:        corev1.ServiceTypeNodePort,
@@ -114,7 +112,7 @@ func (b *bed) windowsServices() []*corev1.Service {
 		b.named("sticky", corev1.ServiceSpec{Selector: web, SessionAffinity: corev1.ServiceAffinityClientIP}),
 		b.named("inward", corev1.ServiceSpec{Selector: only(podOneB), InternalTrafficPolicy: &local}),
 		b.named("outward", corev1.ServiceSpec{
-			Type:                  outward,
+			Type:                  corev1.ServiceTypeLoadBalancer,
 			Selector:              only(podOneB),
 			ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal,
 		}),
@@ -131,10 +129,11 @@ func (b *bed) windowsServices() []*corev1.Service {
 	}
 }
 
-// balancers are the other Services of type LoadBalancer. They have IPv4 addresses only.
+// balancers are the other Services of type LoadBalancer.
 func (b *bed) balancers() []*corev1.Service {
-	if !b.cfg.Mode.Services() {
-		return nil
+	nowhere := nowhere
+	if b.six {
+		nowhere = nowhere6
 	}
 	all := []*corev1.Service{
 		b.named("balanced", corev1.ServiceSpec{
@@ -145,8 +144,9 @@ func (b *bed) balancers() []*corev1.Service {
 		b.kept(),
 	}
 	if b.linux != nil {
+		here := netip.MustParseAddr(b.address(outside))
 		all = append(all, b.named("closed-linux", closed(podLinux, nowhere)),
-			b.named("open-linux", closed(podLinux, b.address(outside)+"/32")))
+			b.named("open-linux", closed(podLinux, netip.PrefixFrom(here, here.BitLen()).String())))
 	}
 	return all
 }
@@ -166,8 +166,8 @@ func (b *bed) kept() *corev1.Service {
 
 func only(pod string) map[string]string { return map[string]string{"only": pod} }
 
-// nowhere is a network of documentation (RFC 5737), in which no caller of the test is.
-const nowhere = "192.0.2.0/24"
+// nowhere and nowhere6 are networks of documentation (RFC 5737, RFC 3849), in which no caller of the test is.
+const nowhere, nowhere6 = "192.0.2.0/24", "2001:db8:dead::/48"
 
 // closed is a load balancer on the node of the pod, for callers in one network.
 func closed(pod, to string) corev1.ServiceSpec {

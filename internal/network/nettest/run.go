@@ -237,8 +237,8 @@ func (b *bed) lacks(n need) string {
 		return "the cluster has no DNS: Service kube-system/kube-dns has no ready endpoint"
 	case n.linux && b.linux == nil:
 		return "there is no Linux node"
-	case n.ingress != "" && b.services[n.ingress].ingress == "":
-		return "the cluster's controller gave Service " + n.ingress + " no address; `kubectl describe` it, networking.loadBalancerPool may be full"
+	case n.ingress != "" && b.service(n.ingress).ingress == "":
+		return "the cluster's controller gave Service " + b.host(n.ingress) + " no address; `kubectl describe` it, networking.loadBalancerPool may be full"
 	case n.affinity && !b.one.Server2022:
 		return fmt.Sprintf("session affinity came with Windows Server 2022; node %s is older", b.one.Name)
 	}

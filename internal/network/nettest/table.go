@@ -34,9 +34,6 @@ func Flows6(mode spec.Mode, profile spec.Profile) []Flow {
 		if f.fourAlone {
 			continue
 		}
-		if f.over6 != nil {
-			f.want = *f.over6
-		}
 		all = append(all, f)
 	}
 	all = append(all, familyFlows()...)

@@ -76,7 +76,7 @@ func byName(host string) target {
 
 func ingress(name string) target {
 	return func(b *bed, p Protocol) (string, int32) {
-		return b.services[name].ingress, pick(p, serviceTCP, serviceUDP)
+		return b.service(name).ingress, pick(p, serviceTCP, serviceUDP)
 	}
 }
 

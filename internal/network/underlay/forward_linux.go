@@ -2,6 +2,7 @@ package underlay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -16,7 +17,7 @@ import (
 // DOCKER-USER to the user (https://docs.docker.com/engine/network/packet-filtering-firewalls/); without Docker the
 // rules stand in FORWARD.
 
-// filterTable is iptables' table of family ip.
+// filterTable is iptables' table, of family ip, and ip6tables', of family ip6.
 const filterTable = "filter"
 
 // forwardChains are the chains for the accept rules, the best first.
@@ -24,7 +25,11 @@ func forwardChains() []string { return []string{"DOCKER-USER", "FORWARD"} }
 
 // acceptForwarding lets the fabric's packets pass iptables' chains, where there are any.
 func (u *Underlay) acceptForwarding(ctx context.Context) error {
-	return u.inFilterTable(ctx, func(nft knftables.Interface, chains []string) error {
+	families := []knftables.Family{knftables.IPv4Family}
+	if u.cfg.Subnet6.IsValid() {
+		families = append(families, knftables.IPv6Family)
+	}
+	return u.inFilterTables(ctx, families, func(nft knftables.Interface, chains []string) error {
 		if u.forwarding(ctx, nft, chains) {
 			return nil
 		}
@@ -49,7 +54,8 @@ func (u *Underlay) acceptForwarding(ctx context.Context) error {
 
 // removeAccepts removes the rules that acceptForwarding added.
 func (u *Underlay) removeAccepts(ctx context.Context) error {
-	return u.inFilterTable(ctx, func(nft knftables.Interface, chains []string) error {
+	families := []knftables.Family{knftables.IPv4Family, knftables.IPv6Family}
+	return u.inFilterTables(ctx, families, func(nft knftables.Interface, chains []string) error {
 		tx := nft.NewTransaction()
 		u.dropAccepts(ctx, nft, tx, chains)
 		if tx.NumOperations() == 0 {
@@ -95,24 +101,36 @@ func (u *Underlay) dropAccepts(ctx context.Context, nft knftables.Interface, tx 
 	}
 }
 
-// inFilterTable calls f with iptables' table, if there is one, and its chains.
-func (u *Underlay) inFilterTable(ctx context.Context, f func(nft knftables.Interface, chains []string) error) error {
+// inFilterTables calls f with iptables' tables of the families, as far as there are any, and their chains.
+func (u *Underlay) inFilterTables(ctx context.Context, families []knftables.Family,
+	f func(nft knftables.Interface, chains []string) error,
+) error {
 	err := netns.Do(u.cfg.MachineNetns, func() error {
-		nft, err := knftables.New(knftables.IPv4Family, filterTable)
-		if err != nil {
-			return fmt.Errorf("use nftables: %w", err)
+		var errs []error
+		for _, family := range families {
+			errs = append(errs, inFilterTable(ctx, family, f))
 		}
-		chains, err := nft.List(ctx, "chains")
-		if err != nil && ctx.Err() == nil {
-			return nil // no such table, or one that nft cannot show and we cannot change
-		}
-		if err != nil {
-			return err
-		}
-		return f(nft, chains)
+		return errors.Join(errs...)
 	})
 	if err != nil {
 		return fmt.Errorf("let the cluster's packets pass iptables' chains: %w", err)
 	}
 	return nil
+}
+
+func inFilterTable(ctx context.Context, family knftables.Family,
+	f func(nft knftables.Interface, chains []string) error,
+) error {
+	nft, err := knftables.New(family, filterTable)
+	if err != nil {
+		return fmt.Errorf("use nftables: %w", err)
+	}
+	chains, err := nft.List(ctx, "chains")
+	if err != nil && ctx.Err() == nil {
+		return nil // no such table, or one that nft cannot show and we cannot change
+	}
+	if err != nil {
+		return err
+	}
+	return f(nft, chains)
 }

@@ -1,6 +1,7 @@
 package underlay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,57 +20,92 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// forwardKey is the forwarding switch. Whenever it is turned the kernel sets redirectsKey to its opposite
-// (https://docs.kernel.org/networking/ip-sysctl.html, ip_forward), whatever an administrator had there: turned on and
-// off again it would leave a machine that takes ICMP redirects, which hardened ones refuse.
+// forwardKey and forwardKey6 are the machine's switches for forwarding. Whenever that of IPv4 is turned, the kernel sets
+// redirectsKey to its opposite (https://docs.kernel.org/networking/ip-sysctl.html, ip_forward), whatever an
+// administrator had there: turned on and off again it would leave a machine that takes ICMP redirects, which hardened
+// ones refuse.
 const (
 	forwardKey   = "net/ipv4/ip_forward"
 	redirectsKey = "net/ipv4/conf/all/accept_redirects"
+	forwardKey6  = "net/ipv6/conf/all/forwarding"
 )
 
-// former is what the machine had before the cluster was up: "<ip_forward>/<accept_redirects>".
-type former string
-
-// lookAtSwitches returns what the network namespace that it is called in has.
-func lookAtSwitches() (former, error) {
-	forward, err := os.ReadFile("/proc/sys/" + forwardKey)
-	if err != nil {
-		return "", err
-	}
-	redirects, err := os.ReadFile("/proc/sys/" + redirectsKey)
-	return former(strings.TrimSpace(string(forward)) + "/" + strings.TrimSpace(string(redirects))), err
-}
-
-// router reports whether the machine forwarded.
-func (f former) router() bool {
-	forward, _, _ := strings.Cut(string(f), "/")
-	return forward != "0"
-}
-
-// putBack sets the switches of the network namespace that it is called in, if the machine did not forward.
-func (f former) putBack() error {
-	forward, redirects, both := strings.Cut(string(f), "/")
-	if _, err := netns.Sysctl(forwardKey, forward); err != nil || !both || f.router() {
-		return err
-	}
-	_, err := netns.Sysctl(redirectsKey, redirects)
-	return err
-}
-
-// The machine's end of the link carries in its alias the owner's run folder and the former switches. An alias lives
+// The machine's end of the link carries in its alias the owner's run folder and the former values of the switches:
+// "<ip_forward>/<accept_redirects>", and that for IPv6 at the end, only if the cluster has set it. An alias lives
 // exactly as long as the link, also over kill -9.
-const aliasPrefix = "mullion ip_forward="
+const aliasPrefix, aliasSix = "mullion ip_forward=", " ipv6_forwarding="
 
-func aliasOf(was former, owner string) string { return aliasPrefix + string(was) + " " + owner }
+// switches are the former values of the machine's switches; six is "" where none was set.
+type switches struct{ four, redirects, six string }
+
+func (u *Underlay) alias(was switches) string { return aliasOf(was, u.cfg.RunDir) }
+
+func aliasOf(was switches, owner string) string {
+	alias := aliasPrefix + was.four + "/" + was.redirects + " " + owner
+	if was.six != "" {
+		alias += aliasSix + was.six
+	}
+	return alias
+}
 
 // parseAlias splits an alias into the former switches and the owner's run folder.
-func parseAlias(alias string) (was former, owner string, ok bool) {
+func parseAlias(alias string) (was switches, owner string, ok bool) {
 	rest, ok := strings.CutPrefix(alias, aliasPrefix)
 	if !ok {
-		return "", "", false
+		return switches{}, "", false
 	}
-	switches, owner, ok := strings.Cut(rest, " ")
-	return former(switches), owner, ok
+	four, owner, ok := strings.Cut(rest, " ")
+	was.four, was.redirects, _ = strings.Cut(four, "/")
+	if i := strings.LastIndex(owner, aliasSix); i >= 0 {
+		owner, was.six = owner[:i], owner[i+len(aliasSix):]
+	}
+	return was, owner, ok
+}
+
+// others calls f with the links of the other clusters on the machine until it returns false.
+func (u *Underlay) others(h *netlink.Handle, f func(l netlink.Link, was switches, owner string) bool) error {
+	links, err := h.LinkList()
+	if err != nil {
+		return fmt.Errorf("list the machine's interfaces: %w", err)
+	}
+	for _, l := range links {
+		was, owner, ok := parseAlias(l.Attrs().Alias)
+		if ok && owner != u.cfg.RunDir && !f(l, was, owner) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// former returns the values that the switches had before any cluster set them: those that another cluster remembers, or
+// the present ones.
+func (u *Underlay) former() (was switches, err error) {
+	err = netns.Netlink(u.cfg.MachineNetns, func(h *netlink.Handle) error {
+		return u.others(h, func(_ netlink.Link, other switches, _ string) bool {
+			was.four, was.redirects = cmp.Or(was.four, other.four), cmp.Or(was.redirects, other.redirects)
+			was.six = cmp.Or(was.six, other.six)
+			return true
+		})
+	})
+	if err != nil {
+		return was, err
+	}
+	err = netns.Do(u.cfg.MachineNetns, func() error {
+		for key, value := range map[string]*string{
+			forwardKey: &was.four, redirectsKey: &was.redirects, forwardKey6: &was.six,
+		} {
+			b, err := os.ReadFile("/proc/sys/" + key)
+			if errors.Is(err, os.ErrNotExist) && key == forwardKey6 {
+				continue // a kernel without IPv6
+			}
+			if err != nil {
+				return err
+			}
+			*value = cmp.Or(*value, strings.TrimSpace(string(b)))
+		}
+		return nil
+	})
+	return was, err
 }
 
 // Owner returns the run folder of the cluster that made a link of this machine; it has none if it is no link of a
@@ -111,12 +147,12 @@ func (u *Underlay) checkSubnet() error {
 // ensureMachineLink makes the pair between the machine and the bridge. It is made and marked inside the fabric and only
 // then moved out, so that a crash never leaves an unmarked interface on the machine.
 func (u *Underlay) ensureMachineLink() error {
-	before, whole, err := u.machineLink()
+	was, whole, err := u.machineLink()
 	if err != nil {
 		return err
 	}
 	if !whole {
-		if err := u.makeMachineLink(before); err != nil {
+		if err := u.makeMachineLink(was); err != nil {
 			return err
 		}
 	}
@@ -137,10 +173,10 @@ func (u *Underlay) ensureMachineLink() error {
 	})
 }
 
-// machineLink looks at the machine's end. It returns the switches to remember and whether the pair is whole;
-// an end of ours without its other end is removed.
-func (u *Underlay) machineLink() (before former, whole bool, err error) {
-	var port bool
+// machineLink looks at the machine's end. It returns the switches to remember and whether the pair is whole; an end of
+// ours without its other end is removed.
+func (u *Underlay) machineLink() (was switches, whole bool, err error) {
+	var port, found bool
 	err = netns.Netlink(u.FabricNetns(), func(h *netlink.Handle) error {
 		_, err := h.LinkByName(machinePort)
 		port = err == nil
@@ -150,7 +186,7 @@ func (u *Underlay) machineLink() (before former, whole bool, err error) {
 		return err
 	})
 	if err != nil {
-		return "", false, err
+		return was, false, err
 	}
 	err = netns.Netlink(u.cfg.MachineNetns, func(h *netlink.Handle) error {
 		link, err := h.LinkByName(u.cfg.Link)
@@ -160,27 +196,25 @@ func (u *Underlay) machineLink() (before former, whole bool, err error) {
 		if err != nil {
 			return err
 		}
-		was, owner, ok := parseAlias(link.Attrs().Alias)
+		remembered, owner, ok := parseAlias(link.Attrs().Alias)
 		if !ok || owner != u.cfg.RunDir {
 			return fmt.Errorf("%w by something else (alias %q); choose another name", ErrLinkTaken, link.Attrs().Alias)
 		}
-		if before = was; port {
+		if was, found = remembered, true; port {
 			whole = true
 			return nil
 		}
 		return h.LinkDel(link)
 	})
-	if err != nil || before != "" {
-		return before, whole, err
+	if err != nil || found {
+		return was, whole, err
 	}
-	err = netns.Do(u.cfg.MachineNetns, func() (err error) {
-		before, err = lookAtSwitches()
-		return err
-	})
-	return before, false, err
+	was, err = u.former()
+	was.six = "" // nothing has set it yet
+	return was, false, err
 }
 
-func (u *Underlay) makeMachineLink(before former) error {
+func (u *Underlay) makeMachineLink(was switches) error {
 	machine, err := u.openMachine()
 	if err != nil {
 		return err
@@ -206,7 +240,7 @@ func (u *Underlay) makeMachineLink(before former) error {
 		if err != nil {
 			return err
 		}
-		if err := h.LinkSetAlias(peer, aliasOf(before, u.cfg.RunDir)); err != nil {
+		if err := h.LinkSetAlias(peer, u.alias(was)); err != nil {
 			return err
 		}
 		if err := h.LinkSetNsFd(peer, int(machine.Fd())); err != nil {
@@ -229,7 +263,7 @@ func (u *Underlay) ensureMachineRules(ctx context.Context) error {
 			return fmt.Errorf("use nftables: %w", err)
 		}
 		tx := u.rules(nft)
-		if err := u.guardNetworks(tx); err != nil {
+		if err := u.guardNetworks(tx, func(was switches) bool { return was.four != "0" }); err != nil {
 			return err
 		}
 		if err := nft.Run(ctx, tx); err != nil {
@@ -238,7 +272,7 @@ func (u *Underlay) ensureMachineRules(ctx context.Context) error {
 		_, err = netns.Sysctl(forwardKey, "1")
 		return err
 	})
-	return errors.Join(err, u.acceptForwarding(ctx))
+	return errors.Join(err, u.wayOut6(ctx), u.acceptForwarding(ctx))
 }
 
 // rules replaces the table as a whole. Its guard keeps strangers out: only the machine itself, its network with LAN,
@@ -261,6 +295,14 @@ func (u *Underlay) rules(nft knftables.Interface) *knftables.Transaction {
 		masquerade = knftables.Concat("ip saddr", subnet, "oifname !=", link, "ip daddr !=", u.cfg.External.set(), "masquerade")
 		guard = u.externalRules(link)
 	}
+	tx := u.table(nft, masquerade, guard)
+	u.guardTunnel(tx)
+	return tx
+}
+
+// table replaces the table of one family as a whole, with a rule for the chain postrouting and others for forward.
+func (u *Underlay) table(nft knftables.Interface, masquerade string, guard []string) *knftables.Transaction {
+	link := `"` + u.cfg.Link + `"`
 	tx := nft.NewTransaction()
 	tx.Add(&knftables.Table{})
 	tx.Delete(&knftables.Table{})
@@ -284,14 +326,14 @@ func (u *Underlay) rules(nft knftables.Interface) *knftables.Transaction {
 	) {
 		tx.Add(&knftables.Rule{Chain: "forward", Rule: rule})
 	}
-	u.guardTunnel(tx)
 	return tx
 }
 
 // guardNetworks keeps a machine that did not forward before from becoming a router between its networks: nothing passes
 // from one to another by the switch that was set for the cluster. Bridges and pairs are left out, since they belong to
 // containers and virtual machines of others, whose tools count on forwarding.
-func (u *Underlay) guardNetworks(tx *knftables.Transaction) error {
+// forwarded says of the switches of a cluster that the machine forwarded before.
+func (u *Underlay) guardNetworks(tx *knftables.Transaction, forwarded func(switches) bool) error {
 	var networks []string
 	router := true
 	err := netns.Netlink(u.cfg.MachineNetns, func(h *netlink.Handle) error {
@@ -302,7 +344,7 @@ func (u *Underlay) guardNetworks(tx *knftables.Transaction) error {
 		for _, l := range links {
 			name := l.Attrs().Name
 			if was, _, ok := parseAlias(l.Attrs().Alias); ok {
-				router = router && was.router()
+				router = router && forwarded(was)
 				continue
 			}
 			between := l.Type() == "bridge" || l.Type() == "veth" || l.Attrs().Flags&net.FlagLoopback != 0
@@ -324,10 +366,9 @@ func (u *Underlay) guardNetworks(tx *knftables.Transaction) error {
 	return nil
 }
 
-// removeMachineSide removes the table and the link, and puts the switches back, unless another cluster still needs
-// forwarding: then the other cluster's link gets the former values.
+// removeMachineSide removes the tables and the link, and puts the switches back that no other cluster needs.
 func (u *Underlay) removeMachineSide(ctx context.Context) error {
-	var before former
+	var back switches
 	foreign := false
 	err := netns.Netlink(u.cfg.MachineNetns, func(h *netlink.Handle) error {
 		link, err := h.LinkByName(u.cfg.Link)
@@ -342,49 +383,62 @@ func (u *Underlay) removeMachineSide(ctx context.Context) error {
 			foreign = true
 			return nil
 		}
-		heir, err := u.bequeath(h, was)
-		if err != nil {
-			return err
-		}
-		if !heir {
-			before = was
-		}
-		return nil
+		back, err = u.bequeath(h, was)
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("look at interface %q: %w", u.cfg.Link, err)
 	}
-	if foreign { // the link is another cluster's, and so is the table
+	if foreign { // the link is another cluster's, and so are the tables
 		return nil
 	}
 	err = netns.Do(u.cfg.MachineNetns, func() error {
-		if before != "" {
-			if err := before.putBack(); err != nil {
+		if err := back.putBack4(); err != nil {
+			return err
+		}
+		if back.six != "" {
+			if err := setForwarding6(back.six); err != nil {
 				return err
 			}
 		}
-		return u.removeTable(ctx)
+		return errors.Join(u.removeTable(ctx, knftables.IPv4Family), u.removeTable(ctx, knftables.IPv6Family))
 	})
 	return errors.Join(err, u.removeAccepts(ctx), u.removeMachineLink())
 }
 
-// bequeath stores the former switches in the alias of another cluster's link, and reports whether there is one.
-func (u *Underlay) bequeath(h *netlink.Handle, before former) (bool, error) {
-	links, err := h.LinkList()
-	if err != nil {
-		return false, err
+// putBack4 sets those of IPv4 in the network namespace that it is called in. The kernel has changed the other only if
+// the machine did not forward.
+func (s switches) putBack4() error {
+	if s.four == "" {
+		return nil
 	}
-	for _, l := range links {
-		_, owner, ok := parseAlias(l.Attrs().Alias)
-		if ok && owner != u.cfg.RunDir {
-			return true, h.LinkSetAlias(l, aliasOf(before, owner))
-		}
+	if _, err := netns.Sysctl(forwardKey, s.four); err != nil || s.four != "0" || s.redirects == "" {
+		return err
 	}
-	return false, nil
+	_, err := netns.Sysctl(redirectsKey, s.redirects)
+	return err
 }
 
-func (u *Underlay) removeTable(ctx context.Context) error {
-	nft, err := knftables.New(knftables.IPv4Family, u.tableName())
+// bequeath leaves the switches to the other clusters, and returns those to put back, which no other cluster has set. A
+// cluster remembers the same as the ones before it; for IPv4 the alias of one is written, in case that it does not.
+func (u *Underlay) bequeath(h *netlink.Handle, was switches) (back switches, err error) {
+	back = was
+	listed := u.others(h, func(l netlink.Link, own switches, owner string) bool {
+		if back.four != "" {
+			own.four, own.redirects = was.four, was.redirects
+			err = h.LinkSetAlias(l, aliasOf(own, owner))
+		}
+		back.four = ""
+		if own.six != "" {
+			back.six = ""
+		}
+		return err == nil
+	})
+	return back, errors.Join(listed, err)
+}
+
+func (u *Underlay) removeTable(ctx context.Context, family knftables.Family) error {
+	nft, err := knftables.New(family, u.tableName())
 	if err != nil {
 		return fmt.Errorf("use nftables: %w", err)
 	}

@@ -159,8 +159,8 @@ func TestEndpoint(t *testing.T) {
 	netnstest.NoFlow(t, e.outside, "10.213.0.10:80")
 }
 
-// Hosts, the control plane and the machine reach each other and the pods behind a host by IPv6; the machine forwards no
-// IPv6.
+// Hosts, the control plane and the machine reach each other and the pods behind a host by IPv6; a machine without IPv6
+// of its own forwards none.
 func TestDualStack(t *testing.T) {
 	e := newEnv(t)
 	e.subnet6 = netip.MustParsePrefix("fd00:213::/64")

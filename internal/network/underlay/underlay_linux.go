@@ -61,8 +61,7 @@ type Config struct {
 	// Subnet is the range of the nodes' addresses; 10.213.0.0/24.
 	Subnet netip.Prefix
 	// Subnet6 is the IPv6 range in a dual-stack cluster; otherwise not valid. Every host and the machine have the
-	// address in it with the same number as in Subnet. The machine does not forward IPv6, because an interface that
-	// forwards stops learning its own IPv6 routes.
+	// address in it with the same number as in Subnet. The machine forwards IPv6 if it has IPv6 routes.
 	Subnet6 netip.Prefix
 	// Fabric is the control plane's address; the first one of Subnet.
 	Fabric netip.Addr

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/knftables"
@@ -19,12 +20,9 @@ const natTable, podTable = "mullion", "mullion_pods"
 type NAT struct {
 	// Netns is the node's pinned network namespace.
 	Netns string
-	// Pods is the cluster's subnet of pods; Inside are the subnets that are reached from pods under their own
-	// addresses.
-	Pods   netip.Prefix
-	Inside []netip.Prefix
-	// DualStack: the node routes IPv6 too. Nothing of it leaves the cluster, so nothing is translated.
-	DualStack bool
+	// Pods are the cluster's subnets of pods, one of each family that the node has; Inside are the subnets that are
+	// reached from pods under their own addresses.
+	Pods, Inside []netip.Prefix
 	// Routed: each pod has a pair of interfaces of its own with the node, and the node a route to the pod there. What
 	// comes from the pod with an address that is not routed to it is dropped.
 	Routed bool
@@ -33,20 +31,23 @@ type NAT struct {
 	TunnelPort uint16
 }
 
-// Apply makes the rules, or makes them anew.
+// Apply makes the rules, or makes them anew. With pods of IPv6 the node routes IPv6 too.
 func (c NAT) Apply(ctx context.Context) error {
 	err := netns.Do(c.Netns, func() error {
-		nft, err := knftables.New(knftables.IPv4Family, natTable)
+		for _, pods := range c.Pods {
+			nft, err := knftables.New(familyOf(pods), natTable)
+			if err != nil {
+				return fmt.Errorf("use nftables: %w", err)
+			}
+			if err := nft.Run(ctx, c.rules(nft, pods)); err != nil {
+				return err
+			}
+		}
+		nft, err := knftables.New(knftables.InetFamily, podTable)
 		if err != nil {
 			return fmt.Errorf("use nftables: %w", err)
 		}
-		if err := nft.Run(ctx, c.rules(nft)); err != nil {
-			return err
-		}
-		if nft, err = knftables.New(knftables.InetFamily, podTable); err != nil {
-			return fmt.Errorf("use nftables: %w", err)
-		}
-		if err := nft.Run(ctx, c.podRules(nft)); err != nil || !c.DualStack {
+		if err := nft.Run(ctx, c.podRules(nft)); err != nil || !slices.ContainsFunc(c.Pods, is6) {
 			return err
 		}
 		_, err = netns.Sysctl("net/ipv6/conf/all/forwarding", "1")
@@ -58,11 +59,24 @@ func (c NAT) Apply(ctx context.Context) error {
 	return nil
 }
 
-// rules replaces the table as a whole.
-func (c NAT) rules(nft knftables.Interface) *knftables.Transaction {
-	inside := make([]string, len(c.Inside))
-	for i, p := range c.Inside {
-		inside[i] = p.Masked().String()
+func is6(p netip.Prefix) bool { return p.Addr().Is6() }
+
+// familyOf is a network's family, which is also its name in rules: ip or ip6.
+func familyOf(p netip.Prefix) knftables.Family {
+	if is6(p) {
+		return knftables.IPv6Family
+	}
+	return knftables.IPv4Family
+}
+
+// rules replaces the table of one family, that of the pods, as a whole.
+func (c NAT) rules(nft knftables.Interface, pods netip.Prefix) *knftables.Transaction {
+	family := familyOf(pods)
+	var inside []string
+	for _, p := range c.Inside {
+		if familyOf(p) == family {
+			inside = append(inside, p.Masked().String())
+		}
 	}
 	tx := nft.NewTransaction()
 	tx.Add(&knftables.Table{})
@@ -77,7 +91,7 @@ func (c NAT) rules(nft knftables.Interface) *knftables.Transaction {
 	tx.Add(&knftables.Rule{
 		Chain: "postrouting",
 		Rule: knftables.Concat(
-			"ip saddr", c.Pods.Masked().String(), "ip daddr != {", strings.Join(inside, ", "), "}",
+			family, "saddr", pods.Masked().String(), family, "daddr != {", strings.Join(inside, ", "), "}",
 			"fib daddr type != local", "masquerade"),
 	})
 	return tx

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,11 +65,10 @@ func (h *host) Start(ctx context.Context) error {
 		return nil // what its pods' network is to be is a person's business
 	}
 	nat := linuxhost.NAT{
-		Netns:     h.Netns,
-		Pods:      h.PodSubnet,
-		Inside:    h.inside(),
-		DualStack: h.PodSubnet6.IsValid(),
-		Routed:    !h.NoCNI,
+		Netns:  h.Netns,
+		Pods:   valid(h.PodSubnet, h.PodSubnet6),
+		Inside: h.inside(),
+		Routed: !h.NoCNI,
 	}
 	if h.Overlay {
 		nat.TunnelPort = podnet.VXLANPort
@@ -81,7 +81,12 @@ func (c Config) inside() []netip.Prefix {
 	if c.Overlay {
 		return []netip.Prefix{c.PodSubnet, c.ServiceSubnet}
 	}
-	return []netip.Prefix{c.PodSubnet, c.ServiceSubnet, c.NodeSubnet}
+	return valid(c.PodSubnet, c.ServiceSubnet, c.NodeSubnet, c.PodSubnet6, c.ServiceSubnet6, c.NodeSubnet6)
+}
+
+// valid leaves out the IPv6 subnets that a node without IPv6 does not have.
+func valid(subnets ...netip.Prefix) []netip.Prefix {
+	return slices.DeleteFunc(subnets, func(p netip.Prefix) bool { return !p.IsValid() })
 }
 
 // Stop leaves the host in place: containers live on in it.
