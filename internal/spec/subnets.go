@@ -163,8 +163,15 @@ func (v *validator) subnet(field, value string, b bounds, others []netip.Prefix)
 	return append(others, p)
 }
 
-// dualStackMode refuses IPv6 in network modes for which Windows has none:
-// https://kubernetes.io/docs/concepts/services-networking/windows-networking/#ipv4-ipv6-dual-stack
+// dualStackMode refuses IPv6 in network modes for which Windows has none. Microsoft names l2bridge as the mode with
+// IPv6, NAT and overlay as modes without, and transparent as one in which HNS gives no IPv6 addresses; it does not name
+// l2tunnel (https://learn.microsoft.com/virtualization/windowscontainers/container-networking/architecture#unsupported-features-and-network-options).
+// Kubernetes names l2bridge alone
+// (https://kubernetes.io/docs/concepts/services-networking/windows-networking/#ipv4-ipv6-dual-stack). kube-proxy.exe
+// itself refuses overlay only
+// (https://github.com/kubernetes/kubernetes/blob/v1.37.1/pkg/proxy/winkernel/supported.go), and HNS' version says
+// nothing of a network's type
+// (https://github.com/microsoft/hnslib/blob/v0.1.3/hcn/hcnglobals.go).
 func (v *validator) dualStackMode(m Mode) {
 	if m == ModeL2Bridge || !slices.Contains(Modes(), m) {
 		return
@@ -173,7 +180,7 @@ func (v *validator) dualStackMode(m Mode) {
 		ModeOverlay:     "overlay (VXLAN) networks on Windows have no dual-stack support",
 		ModeL2Tunnel:    "Windows' dual-stack support is for l2bridge networks",
 		ModeNAT:         "NAT networks on Windows are of IPv4",
-		ModeTransparent: "Windows' dual-stack support is for l2bridge networks",
+		ModeTransparent: "on transparent networks Windows gives containers no IPv6 addresses",
 	}[m]
 	v.fail([]any{"networking", "podSubnet"},
 		"dual stack in mode %s: %s; choose mode l2bridge, or IPv4 subnets only", m, why)

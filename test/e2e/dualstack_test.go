@@ -3,13 +3,20 @@
 package e2e
 
 import (
+	"fmt"
+	"net"
+	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"mullion.dev/mullion/internal/base/netns"
+	"mullion.dev/mullion/internal/base/netns/netnstest"
 	"mullion.dev/mullion/test/built"
 )
 
@@ -30,6 +37,53 @@ nodes:
 - os: linux
 `
 
+// beyond makes a place that the machine reaches by IPv6, with a web server that answers with the caller's address. It
+// knows the way to the nodes.
+func beyond(t *testing.T) {
+	t.Helper()
+	ns := netnstest.New(t, "beyond")
+	script := `set -e
+ip link add me-beyond type veth peer name eth0 netns /proc/self/fd/3
+ip addr add 2001:db8:207::1/64 dev me-beyond nodad; ip link set me-beyond up`
+	inside := "set -e; ip addr add 2001:db8:207::2/64 dev eth0 nodad; ip link set eth0 up; " +
+		"ip route add fd00::/16 via 2001:db8:207::1"
+	pin, err := os.Open(ns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pin.Close()
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", script)
+	cmd.ExtraFiles = []*os.File{pin}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("ip", "link", "del", "me-beyond").CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+	})
+	var l net.Listener
+	err = netns.Do(ns, func() error {
+		if out, err := exec.CommandContext(t.Context(), "sh", "-c", inside).CombinedOutput(); err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		var err error
+		l, err = net.Listen("tcp", "[2001:db8:207::2]:80")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &http.Server{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprintln(w, "beyond sees", r.RemoteAddr)
+		}),
+		ReadHeaderTimeout: time.Second,
+	}
+	go func() { _ = s.Serve(l) }()
+	t.Cleanup(func() { _ = s.Close() })
+}
+
 // TestDualStack brings up a cluster of both families, runs testdata/dual in it and carries out the flows that Windows
 // documents, over both and with direct server return.
 func TestDualStack(t *testing.T) {
@@ -49,6 +103,7 @@ func TestDualStack(t *testing.T) {
 	if given != "" {
 		f.data, f.kubeconfig = given, filepath.Join(given, "e2e-kubeconfig")
 	} else {
+		beyond(t)
 		file := filepath.Join(dir, "cluster.yaml")
 		if err := os.WriteFile(file, []byte(dualYAML), 0o600); err != nil {
 			t.Fatal(err)

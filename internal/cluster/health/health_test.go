@@ -20,6 +20,15 @@ import (
 
 var at = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
+// dual makes the cluster one of both families.
+func dual(o *health.Observed) {
+	o.Spec.Networking.PodSubnet += ",fd00:10:244::/56"
+	for i := range o.Nodes {
+		six := corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "fd00:10:213::b"}
+		o.Nodes[i].Status.Addresses = append(o.Nodes[i].Status.Addresses, six)
+	}
+}
+
 // well is a cluster in which all works.
 func well() health.Observed {
 	o := health.Observed{
@@ -201,6 +210,15 @@ func TestPictures(t *testing.T) {
 		}},
 		{"policies-external", health.Healthy, func(o *health.Observed) {
 			o.Spec.Networking.WindowsNetworkPolicy = spec.PolicyExternal
+		}},
+		{"ipv6", health.Healthy, func(o *health.Observed) {
+			dual(o)
+			o.WayOut6 = true
+		}},
+		{"ipv6-no-way-out", health.Healthy, dual},
+		{"ipv6-unknown", health.Healthy, func(o *health.Observed) {
+			dual(o)
+			o.WayOut6Error = "list the machine's IPv6 routes: operation not permitted"
 		}},
 		{"cut-off", health.Unhealthy, func(o *health.Observed) {
 			unit(

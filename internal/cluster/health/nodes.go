@@ -70,7 +70,7 @@ func (j *judge) node(n Node, known *corev1.Node) {
 		n.OS, n.Kubelet = info.OperatingSystem, info.KubeletVersion
 		n.Version = strings.TrimSpace(info.OSImage + " " + info.KernelVersion)
 		for _, a := range known.Status.Addresses {
-			if a.Type == corev1.NodeInternalIP {
+			if a.Type == corev1.NodeInternalIP && n.Address == "" { // the first, as kubectl shows it
 				n.Address = a.Address
 			}
 		}

@@ -35,6 +35,7 @@ func newMachine(t *testing.T, ns, at string, part byte) machine {
 		RunDir:       t.TempDir(),
 		MachineNetns: ns,
 		Subnet:       netip.MustParsePrefix("10.213.0.0/16"),
+		Subnet6:      netip.MustParsePrefix("fd00:213::/64"),
 		Fabric:       addr(1),
 		Machine:      addr(254),
 		Tunnel:       underlay.Tunnel{Local: m.at, Port: 6443, VNI: 77},
@@ -94,6 +95,7 @@ func TestSeveralMachines(t *testing.T) {
 	if !strings.Contains(run(t, a.u.HostNetns("host"), "ip", "link", "show", "eth0"), "mtu 1450") {
 		t.Error("a host's interface does not leave room for the tunnel's headers")
 	}
+	t.Run("ipv6", func(t *testing.T) { overIPv6(t, a, b) })
 	// Pods on the underlay itself send frames of an Ethernet's size, and the way between the machines carries no more
 	// than that, with VXLAN's headers. If a frame must not be fragmented, the kernel answers with the size that fits
 	// (path MTU discovery, which vxlan does for bridges); other frames are fragmented.
@@ -138,6 +140,34 @@ func TestSeveralMachines(t *testing.T) {
 			t.Errorf("Down leaves behind:\n%s", diff)
 		}
 	})
+}
+
+// overIPv6 checks that hosts, pods and load balancers' addresses of two machines are reached by IPv6, though the way
+// between the machines has IPv4 alone.
+func overIPv6(t *testing.T, a, b machine) {
+	t.Helper()
+	pods, service := netip.MustParsePrefix("fd00:244:0:1::/64"), netip.MustParseAddr("fd00:213::e0")
+	for _, m := range []machine{a, b} {
+		if err := m.u.SetPodRoute(t.Context(), b.host, netip.MustParsePrefix("10.244.1.0/24"), pods); err != nil {
+			t.Fatal(err)
+		}
+		to := []underlay.Route{{CIDR: netip.PrefixFrom(service, 128), Via: netip.MustParseAddr("fd00:213::10b")}}
+		if err := m.u.SetServiceRoutes(t.Context(), to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(t, b.u.HostNetns("host"), "sh", "-c", "ip link set lo up; for a in fd00:244:0:1::2 "+service.String()+
+		"; do ip addr add $a/128 dev lo; done")
+	for _, to := range []string{"fd00:213::10b", "fd00:244:0:1::2", service.String()} {
+		if !a.reaches(t, netip.MustParseAddr(to), "-s", "1400") {
+			t.Errorf("%s of the other machine is not reached", to)
+		}
+		run(t, a.u.FabricNetns(), "ping", "-c1", "-W2", to)
+		run(t, a.ns, "ping", "-c1", "-W2", to)
+	}
+	if !a.reaches(t, netip.MustParseAddr("fd00:244:0:1::2"), "-s", "3000", "-M", "dont") {
+		t.Error("a packet that its sender has to fragment does not arrive")
+	}
 }
 
 func TestTunnelIsChecked(t *testing.T) {
