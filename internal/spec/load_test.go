@@ -1,7 +1,6 @@
 package spec_test
 
 import (
-	"net/netip"
 	"strings"
 	"testing"
 
@@ -81,49 +80,6 @@ func TestPolicies(t *testing.T) {
 	c, err := spec.Load(strings.NewReader(head + "networking: {windowsNetworkPolicy: external}\nnodes: [{}]\n"))
 	if err != nil || !c.Networking.Policies() || c.Networking.WindowsPolicies() {
 		t.Errorf("external: %t, %t, %v", c.Networking.Policies(), c.Networking.WindowsPolicies(), err)
-	}
-}
-
-func TestLoadBalancerPool(t *testing.T) {
-	for _, tt := range []struct{ in, want string }{
-		{"", "10.213.0.224/28"},
-		{"networking: {underlaySubnet: 10.99.4.0/22}\n", "10.99.4.224/28"},
-		{"networking: {loadBalancerPool: 10.213.0.13/30}\n", "10.213.0.12/30"},
-		{"networking: {loadBalancerPool: 10.213.0.10/32}\n", "10.213.0.10/32"},
-		{"networking: {loadBalancerPool: 203.0.113.0/24}\n", "203.0.113.0/24"},
-		{"networking: {podSubnet: \"10.244.0.0/16,fd00:1::/56\"}\n", "10.213.0.224/28,fd00:10:213::e0/124"},
-		{
-			"networking: {underlaySubnet: \"10.99.4.0/22,fd00:99::/64\", loadBalancerPool: 10.1.2.0/30}\n",
-			"10.1.2.0/30,fd00:99::e0/124",
-		},
-		{
-			"networking: {serviceSubnet: \"10.96.0.0/16,fd00:1::/112\", loadBalancerPool: \"10.1.2.0/30,2001:db8::/126\"}\n",
-			"10.1.2.0/30,2001:db8::/126",
-		},
-	} {
-		c, err := spec.Load(strings.NewReader(head + tt.in + "nodes: [{}]\n"))
-		if err != nil {
-			t.Errorf("%s: %v", tt.in, err)
-			continue
-		}
-		n := c.Networking
-		if got := spec.JoinSubnets(n.LoadBalancers(), n.LoadBalancers6()); got != tt.want {
-			t.Errorf("pool of %q = %s, want %s", tt.in, got, tt.want)
-		}
-	}
-	for _, mode := range spec.Modes() {
-		if _, err := spec.Load(
-			strings.NewReader(
-				head + "networking: {mode: " + string(mode) + "}\nnodes: [{os: linux}, {os: windows}]\n")); err != nil {
-			t.Errorf("Linux and Windows nodes in mode %s: %v", mode, err)
-		}
-	}
-	if _, err := spec.Load(
-		strings.NewReader(head + "networking: {mode: transparent}\nnodes: [{count: 100}]\n")); err != nil {
-		t.Errorf("the default pool: %v", err)
-	}
-	if _, err := spec.Load(strings.NewReader(head + "nodes: [{count: 200}]\n")); err != nil {
-		t.Errorf("the default pool with all nodes that there may be: %v", err)
 	}
 }
 
@@ -473,47 +429,6 @@ func TestSeveralMachines(t *testing.T) {
 		if err := joined.Validate(); err == nil {
 			t.Errorf("%s: no error", name)
 		}
-	}
-}
-
-func TestDualStack(t *testing.T) {
-	c, err := spec.Load(
-		strings.NewReader(
-			head + "networking: {podSubnet: \"10.202.0.0/16, fd00:202::/56\", underlaySubnet: 10.201.4.0/22}\nnodes: [{}, {windowsVersion: ltsc2019}, {os: linux}]\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := c.Networking
-	got := strings.Join([]string{
-		spec.JoinSubnets(n.Pods(), n.Pods6()), spec.JoinSubnets(n.Services(), n.Services6()),
-		spec.JoinSubnets(n.Underlay(), n.Underlay6()), spec.JoinSubnets(n.LoadBalancers(), n.LoadBalancers6()),
-	}, " ")
-	const want = "10.202.0.0/16,fd00:202::/56 10.96.0.0/16,fd00:10:96::/112 10.201.4.0/22,fd00:10:213::/64 10.201.4.224/28,fd00:10:213::e0/124"
-	if got != want || !n.DualStack() {
-		t.Errorf("got %s, want %s", got, want)
-	}
-	var dual []bool
-	for _, node := range c.Nodes {
-		dual = append(dual, node.DualStack())
-	}
-	if diff := cmp.Diff([]bool{true, false, true}, dual); diff != "" {
-		t.Errorf("nodes with both families: %s", diff)
-	}
-	if err := c.Validate(); err != nil {
-		t.Errorf("once resolved: %v", err)
-	}
-	addr, err := spec.Address6(n.Underlay(), n.Underlay6(), spec.Nth(n.Underlay().Addr(), 300))
-	if err != nil || addr.String() != "fd00:10:213::12c" {
-		t.Errorf("the 300th node's address is %s, %v", addr, err)
-	}
-	if _, err := spec.Address6(n.Underlay(), netip.MustParsePrefix("fd00::/120"),
-		spec.Nth(n.Underlay().Addr(), 300)); err == nil {
-		t.Error("an address beyond its subnet")
-	}
-	single := spec.Default(nil, false, "").Networking
-	if addr, err := spec.Address6(single.Underlay(), single.Underlay6(), single.Underlay().Addr()); err != nil ||
-		addr.IsValid() || single.DualStack() {
-		t.Errorf("IPv6 in a cluster of IPv4: %s, %v", addr, err)
 	}
 }
 
