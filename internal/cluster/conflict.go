@@ -145,10 +145,12 @@ func Preflight(ctx context.Context, o PreflightOptions) []preflight.Finding {
 		Nodes:   o.Nodes,
 		New:     errors.Is(err, fs.ErrNotExist),
 		Link:    o.Paths.Link(),
-		Subnets: map[string]netip.Prefix{},
+		Subnets: map[string][]netip.Prefix{},
 	}
 	if n := o.Networking; n.PodSubnet != "" {
-		want.Subnets["podSubnet"], want.Subnets["serviceSubnet"] = n.Pods(), n.Services()
+		want.IPv6 = n.DualStack()
+		want.Subnets["podSubnet"] = []netip.Prefix{n.Pods(), n.Pods6()}
+		want.Subnets["serviceSubnet"] = []netip.Prefix{n.Services(), n.Services6()}
 	}
 	return preflight.Judge(facts, want)
 }

@@ -120,8 +120,7 @@ func (v *validator) poolOf(c Cluster, text string, like netip.Addr, underlay net
 		family, example = "IPv6", "fd00:10:213::e0/124"
 	}
 	pool, err := netip.ParsePrefix(text)
-	if err != nil || pool.Addr().BitLen() != like.BitLen() || pool.Addr().Is4In6() ||
-		pool.Bits() < like.BitLen()-maxPoolBits {
+	if err != nil || pool.Addr().BitLen() != like.BitLen() || pool.Bits() < like.BitLen()-maxPoolBits {
 		v.failPool("%q is not an %s subnet of at most 65536 addresses, such as %s", text, family, example)
 		return
 	}
@@ -131,10 +130,15 @@ func (v *validator) poolOf(c Cluster, text string, like netip.Addr, underlay net
 			v.failPool("%s overlaps %s", pool, other)
 		}
 	}
+	if a := pool.Addr(); a.Is6() && !a.IsGlobalUnicast() || a.Is4In6() {
+		v.failPool("%s: choose addresses that can be routed, such as %s", pool, example)
+	}
+	v.poolUses(c, pool, underlay)
+}
+
+// poolUses checks that a pool has no addresses of the underlay that something else has.
+func (v *validator) poolUses(c Cluster, pool, underlay netip.Prefix) {
 	if !pool.Overlaps(underlay) {
-		if a := pool.Addr(); a.Is6() && (a.IsLinkLocalUnicast() || a.IsMulticast() || a.IsLoopback()) {
-			v.failPool("%s: choose addresses that can be routed, such as %s", pool, example)
-		}
 		return
 	}
 	for _, use := range c.uses(underlay) {

@@ -51,6 +51,8 @@ type Facts struct {
 	InotifyInstances, InotifyWatches int64
 	// Routes are the machine's own networks.
 	Routes []Route
+	// IPv6 says that the kernel has it.
+	IPv6 bool
 	// Dropping are the nftables chains that drop what the machine forwards for a cluster, as "family table chain".
 	Dropping []string
 }
@@ -82,7 +84,9 @@ type Want struct {
 	// New says that there is no state of the cluster yet.
 	New bool
 	// Subnets are the subnets of pods and Services, by their names in cluster.yaml.
-	Subnets map[string]netip.Prefix
+	Subnets map[string][]netip.Prefix
+	// IPv6 says that the cluster has it, beside IPv4.
+	IPv6 bool
 	// Link is the machine's link to the cluster's network.
 	Link string
 }
@@ -112,7 +116,7 @@ func Judge(f Facts, w Want) []Finding {
 	var all []Finding
 	for _, check := range []func(Facts, Want) []Finding{
 		kernel, programs, preloader, namespaces, folders, cgroups, network, confinement, memory, disk, inotify, subnets,
-		firewall,
+		ipv6, firewall,
 	} {
 		all = append(all, check(f, w)...)
 	}
@@ -386,11 +390,12 @@ func subnets(f Facts, w Want) []Finding {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		subnet := w.Subnets[name]
 		for _, r := range f.Routes {
-			if r.Prefix.Bits() == 0 || !r.Prefix.Overlaps(subnet) || r.Link == w.Link {
+			i := slices.IndexFunc(w.Subnets[name], r.Prefix.Overlaps)
+			if r.Prefix.Bits() == 0 || i < 0 || r.Link == w.Link {
 				continue
 			}
+			subnet := w.Subnets[name][i]
 			all = append(all, Finding{
 				Check: "subnets",
 				Problem: fmt.Sprintf(
@@ -403,19 +408,34 @@ func subnets(f Facts, w Want) []Finding {
 	return all
 }
 
+func ipv6(f Facts, w Want) []Finding {
+	if f.IPv6 || !w.IPv6 {
+		return nil
+	}
+	return []Finding{{
+		Check:   "ipv6",
+		Fatal:   true,
+		Problem: "the cluster is to have IPv6, and this machine's kernel has none",
+		Remedy:  "leave the IPv6 subnets out of cluster.yaml, or start the machine without ipv6.disable=1",
+	}}
+}
+
 func firewall(f Facts, w Want) []Finding {
-	if len(f.Dropping) == 0 {
+	dropping := slices.DeleteFunc(slices.Clone(f.Dropping), func(chain string) bool {
+		return !w.IPv6 && strings.HasPrefix(chain, "ip6 ")
+	})
+	if len(dropping) == 0 {
 		return nil
 	}
 	remedy := fmt.Sprintf("allow this machine to forward packets from and to link %s", w.Link)
-	if strings.Contains(f.Dropping[0], " "+firewalld+" ") {
+	if strings.Contains(dropping[0], " "+firewalld+" ") {
 		remedy = fmt.Sprintf("firewall-cmd --permanent --zone=trusted --add-interface=%s && firewall-cmd --reload",
 			w.Link)
 	}
 	return []Finding{{
 		Check: "firewall",
 		Problem: fmt.Sprintf(
-			"the firewall drops packets that this machine forwards (nftables: %s): pods reach each other and this machine, but nothing beyond this machine", strings.Join(f.Dropping, ", ")),
+			"the firewall drops packets that this machine forwards (nftables: %s): pods reach each other and this machine, but nothing beyond this machine", strings.Join(dropping, ", ")),
 		Remedy: remedy,
 	}}
 }

@@ -24,6 +24,7 @@ func good() Facts {
 		MemoryAvailable:   6 << 30,
 		InotifyInstances:  1024,
 		InotifyWatches:    1 << 20,
+		IPv6:              true,
 		Routes: []Route{
 			{netip.MustParsePrefix("10.0.2.0/24"), "eth0"},
 			{netip.MustParsePrefix("0.0.0.0/0"), "eth0"},
@@ -36,8 +37,9 @@ func want() Want {
 		Nodes: 3,
 		New:   true,
 		Link:  "mullion1",
-		Subnets: map[string]netip.Prefix{
-			"podSubnet": netip.MustParsePrefix("10.244.0.0/16"), "serviceSubnet": netip.MustParsePrefix("10.96.0.0/12"),
+		Subnets: map[string][]netip.Prefix{
+			"podSubnet":     {netip.MustParsePrefix("10.244.0.0/16"), netip.MustParsePrefix("fd00:10:244::/56")},
+			"serviceSubnet": {netip.MustParsePrefix("10.96.0.0/12"), {}},
 		},
 	}
 }
@@ -137,6 +139,11 @@ func TestJudge(t *testing.T) {
 			"subnets", false, "serviceSubnet 10.96.0.0/12 overlaps 10.100.0.0/16", "networking.serviceSubnet",
 		},
 		{
+			"a network of IPv6 that pods would hide",
+			func(f *Facts) { f.Routes = append(f.Routes, Route{netip.MustParsePrefix("fd00:10:244::/48"), "wg0"}) },
+			"subnets", false, "podSubnet fd00:10:244::/56 overlaps fd00:10:244::/48", "networking.podSubnet",
+		},
+		{
 			"firewalld", func(f *Facts) { f.Dropping = []string{"inet firewalld filter_FORWARD"} }, "firewall", false,
 			"firewalld", "--add-interface=mullion1",
 		},
@@ -159,6 +166,21 @@ func TestJudge(t *testing.T) {
 			}
 		})
 	}
+	t.Run("IPv6", func(t *testing.T) {
+		f, w := good(), want()
+		f.Dropping = []string{"ip6 hand forward"}
+		if got := Judge(f, w); len(got) != 0 {
+			t.Errorf("a cluster of IPv4 minds what is dropped of IPv6: %+v", got)
+		}
+		w.IPv6 = true
+		if got := Judge(f, w); len(got) != 1 || got[0].Check != "firewall" || got[0].Fatal {
+			t.Errorf("what is dropped: got %+v", got)
+		}
+		f.Dropping, f.IPv6 = nil, false
+		if got := Judge(f, w); len(got) != 1 || got[0].Check != "ipv6" || !got[0].Fatal {
+			t.Errorf("a kernel without it: got %+v", got)
+		}
+	})
 	t.Run("nothing", func(t *testing.T) {
 		if got := Judge(good(), want()); len(got) != 0 {
 			t.Errorf("got %+v", got)
@@ -215,6 +237,7 @@ func TestDroppingIn(t *testing.T) {
 		// ufw's and Docker's, where the cluster lets its own packets pass.
 		{"iptables", `{"nftables": [{"chain": {"family": "ip", "table": "filter", "name": "FORWARD", "hook": "forward", "policy": "drop"}},
 			{"chain": {"family": "ip6", "table": "filter", "name": "FORWARD", "hook": "forward", "policy": "drop"}}]}`, nil},
+		{"IPv6 by hand", `{"nftables": [{"chain": {"family": "ip6", "table": "x", "name": "f", "hook": "forward", "policy": "drop"}}]}`, []string{"ip6 x f"}},
 		{"firewalld", `{"nftables": [` + firewalld + `]}`, []string{"inet firewalld filter_FORWARD"}},
 		{"firewalld that was told", `{"nftables": [` + firewalld + `,
 			{"rule": {"family": "inet", "table": "firewalld", "chain": "c", "expr": [{"match": {"op": "==", "left": {"meta": {"key": "iifname"}}, "right": "mullion1"}}]}}]}`, nil},

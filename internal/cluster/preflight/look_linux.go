@@ -54,6 +54,7 @@ func Look(ctx context.Context, o Options) Facts {
 		InotifyInstances:  number("/proc/sys/fs/inotify/max_user_instances", 0),
 		InotifyWatches:    number("/proc/sys/fs/inotify/max_user_watches", 0),
 		Routes:            routes(),
+		IPv6:              exists("/proc/sys/net/ipv6"),
 		Network:           tryNetwork(ctx, o.Nft),
 	}
 	f.DataFolder.Overlay, f.DataFolder.IDMapped = tryMounts(f.DataFolder.Path)
@@ -231,8 +232,8 @@ func dropping(ctx context.Context, nft, link string) []string {
 }
 
 // droppingIn reads the output of `nft -j list ruleset`; libnftables-json(5). It leaves out a table with a rule for the
-// link, because somebody has told it of the cluster; chains of iptables, because the cluster puts its own rules there
-// (internal/network/underlay); and chains of IPv6 alone.
+// link, because somebody has told it of the cluster; and chains of iptables and ip6tables, because the cluster puts its
+// own rules there (internal/network/underlay).
 func droppingIn(text []byte, link string) []string {
 	var list struct {
 		Nftables []struct {
@@ -260,7 +261,7 @@ func droppingIn(text []byte, link string) []string {
 			continue
 		}
 		table := c.Family + " " + c.Table
-		if table != "ip filter" && c.Family != "ip6" && !told[table] {
+		if table != "ip filter" && table != "ip6 filter" && !told[table] {
 			chains = append(chains, table+" "+c.Name)
 		}
 	}

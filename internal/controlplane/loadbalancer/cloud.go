@@ -45,8 +45,9 @@ func (c *cloud) EnsureLoadBalancer(_ context.Context, _ string, s *corev1.Servic
 	if err != nil {
 		return nil, err
 	}
-	if err := c.canAsk(s); err != nil {
-		return nil, err
+	if !canAsk(s) {
+		return nil, fmt.Errorf("give service %q its spec.loadBalancerIP %q: the Service is of %s alone",
+			s.Namespace+"/"+s.Name, s.Spec.LoadBalancerIP, families(s)[0])
 	}
 	var given []netip.Addr
 	status := &corev1.LoadBalancerStatus{}
@@ -89,14 +90,11 @@ func (c *cloud) pool(family corev1.IPFamily) netip.Prefix {
 	return netip.Prefix{}
 }
 
-// canAsk returns an error if the Service asks for an address of a family that it does not have.
-func (c *cloud) canAsk(s *corev1.Service) error {
+// canAsk reports whether the Service may ask for the address that it asks for: one of a family that it has. What is no
+// address is reported by choose.
+func canAsk(s *corev1.Service) bool {
 	want, err := netip.ParseAddr(s.Spec.LoadBalancerIP)
-	if err != nil || slices.Contains(families(s), familyOf(want)) {
-		return nil // choose reports what is no address
-	}
-	return fmt.Errorf("give service %q its spec.loadBalancerIP %q: the Service is of %s alone",
-		s.Namespace+"/"+s.Name, want, families(s)[0])
+	return err != nil || slices.Contains(families(s), familyOf(want))
 }
 
 func (c *cloud) choose(s *corev1.Service, family corev1.IPFamily, taken map[netip.Addr]string) (netip.Addr, error) {

@@ -160,6 +160,9 @@ func (u *Underlay) ensureMachineLink() error {
 		func(h *netlink.Handle) error { return enslave(h, machinePort) }); err != nil {
 		return err
 	}
+	if err := u.allowIPv6(); err != nil {
+		return err
+	}
 	return netns.Netlink(u.cfg.MachineNetns, func(h *netlink.Handle) error {
 		link, err := h.LinkByName(u.cfg.Link)
 		if err != nil {
@@ -170,6 +173,17 @@ func (u *Underlay) ensureMachineLink() error {
 				h.LinkSetUp(link))
 		}
 		return u.ensureUp(h, link, u.cfg.Machine)
+	})
+}
+
+// allowIPv6 lets the link have IPv6 addresses on a machine whose interfaces have none (net.ipv6.conf.all.disable_ipv6).
+func (u *Underlay) allowIPv6() error {
+	if !u.cfg.Subnet6.IsValid() {
+		return nil
+	}
+	return netns.Do(u.cfg.MachineNetns, func() error {
+		_, err := netns.Sysctl("net/ipv6/conf/"+u.cfg.Link+"/disable_ipv6", "0")
+		return err
 	})
 }
 

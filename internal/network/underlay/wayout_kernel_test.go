@@ -43,6 +43,7 @@ func newEnv6(t *testing.T) env {
 // IPv6 is no router, and becomes one when it gets IPv6.
 func TestWayOut6(t *testing.T) {
 	e := newEnv6(t)
+	run(t, e.machine, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1", "net.ipv6.conf.default.disable_ipv6=1")
 	before := state6(t, e.machine)
 	e.up(t)
 	forwards := func() string {
@@ -62,6 +63,7 @@ func TestWayOut6(t *testing.T) {
 	}
 
 	e.up(t)
+	run(t, e.machine, "sysctl", "-qw", "net.ipv6.conf.uplink.disable_ipv6=0")
 	e.connect6(t)
 	before = state6(t, e.machine)
 	for range 2 { // the second time there is nothing to do
