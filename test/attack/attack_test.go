@@ -170,6 +170,7 @@ func TestAttacks(t *testing.T) {
 			t.Run("calls", func(t *testing.T) { f.calls(t, pod, len(names)) })
 			t.Run("links", func(t *testing.T) { f.links(t, pod) })
 			t.Run("network", func(t *testing.T) { f.network(t, pod) })
+			t.Run("bomb-by-exec", func(t *testing.T) { f.bombByExec(t, pod) })
 		})
 	}
 	t.Run("bombs", f.bombs)
@@ -343,6 +344,18 @@ func (f fixture) bombs(t *testing.T) {
 		}
 	}
 	f.must(t, "kubectl", "delete", "-f", file, "--timeout=60s")
+}
+
+// bombByExec has a program that is run in a container later, as a probe runs one, take what the kernel counts for the
+// machine's root too. Its limits are those of the container's first program.
+func (f fixture) bombByExec(t *testing.T, pod string) {
+	t.Helper()
+	for _, r := range results(t, f.exec(t, pod, "bomb", "timers")) {
+		t.Logf("%s: %s", r.Name, r.Answer)
+		if !r.Held {
+			t.Errorf("%s: %s", r.Name, r.Answer)
+		}
+	}
 }
 
 // neighbour asks the neighbour pod all the time, until stop is called. It has to answer each time.

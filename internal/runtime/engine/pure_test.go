@@ -126,9 +126,13 @@ func TestSpecIsBounded(t *testing.T) {
 		if pids := s.Linux.Resources.Pids; pids == nil || pids.Limit == nil || *pids.Limit != mostTasks {
 			t.Errorf("processes: %v", pids)
 		}
-		for _, kind := range []string{"RLIMIT_SIGPENDING", "RLIMIT_MSGQUEUE", "RLIMIT_CORE"} {
-			if !slices.ContainsFunc(s.Process.Rlimits, func(l specs.POSIXRlimit) bool { return l.Type == kind }) {
-				t.Errorf("no %s", kind)
+		for what, process := range map[string]*specs.Process{
+			"the first process": s.Process, "a program of an exec": e.execProcess("c", ExecSpec{}),
+		} {
+			for _, kind := range []string{"RLIMIT_SIGPENDING", "RLIMIT_MSGQUEUE", "RLIMIT_CORE"} {
+				if !slices.ContainsFunc(process.Rlimits, func(l specs.POSIXRlimit) bool { return l.Type == kind }) {
+					t.Errorf("%s has no %s", what, kind)
+				}
 			}
 		}
 		for _, m := range s.Mounts {

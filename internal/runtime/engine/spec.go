@@ -97,9 +97,8 @@ func (e *Engine) spec(c Container, sources, targets []string) *specs.Spec {
 			Capabilities:    e.capabilities(c.HostProcess != nil),
 			NoNewPrivileges: true,
 			OOMScoreAdj:     &score, // or that of containerd's shim is inherited, which is next to containerd's
-			// No core files; open files are limited as containerd itself is, whose limit cannot be raised from inside a
-			// user namespace.
-			Rlimits: append(userRlimits(), specs.POSIXRlimit{Type: "RLIMIT_CORE"}),
+			// Open files are limited as containerd itself is, whose limit cannot be raised from inside a user namespace.
+			Rlimits: userRlimits(),
 		},
 		Mounts: append(e.systemMounts(c), bindMounts(c.Mounts, sources, targets)...),
 		Linux: &specs.Linux{

@@ -148,6 +148,21 @@ type ExecSpec struct {
 	FIFODir string
 }
 
+// execProcess is a program in a container as runc takes it. It has the limits that the container's first process has:
+// runc sets none of its own accord, and whoever makes a pod can have programs run so, by a probe.
+func (e *Engine) execProcess(id string, x ExecSpec) *specs.Process {
+	return &specs.Process{
+		Terminal:        x.Terminal,
+		User:            specs.User{UID: x.UID, GID: x.UID},
+		Args:            x.Args,
+		Env:             append(slices.Clip(x.Env), link.ExecMarker+x.ID),
+		Cwd:             x.Dir,
+		Capabilities:    e.capabilities(e.isHostProcess(id)),
+		NoNewPrivileges: true,
+		Rlimits:         userRlimits(),
+	}
+}
+
 // Exec runs a program in a container and returns when it has ended and its output has been copied. If ctx ends before,
 // the program is killed.
 func (e *Engine) Exec(ctx context.Context, id string, x ExecSpec) (Exit, error) {
@@ -161,15 +176,7 @@ func (e *Engine) Exec(ctx context.Context, id string, x ExecSpec) (Exit, error) 
 	}
 	defer stdio.Close()
 	tasks := e.client.TaskService()
-	process, err := typeurl.MarshalAnyToProto(&specs.Process{
-		Terminal:        x.Terminal,
-		User:            specs.User{UID: x.UID, GID: x.UID},
-		Args:            x.Args,
-		Env:             append(slices.Clip(x.Env), link.ExecMarker+x.ID),
-		Cwd:             x.Dir,
-		Capabilities:    e.capabilities(e.isHostProcess(id)),
-		NoNewPrivileges: true,
-	})
+	process, err := typeurl.MarshalAnyToProto(e.execProcess(id, x))
 	if err != nil {
 		return Exit{}, fmt.Errorf("encode program for container %q: %w", id, err)
 	}

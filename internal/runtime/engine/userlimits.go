@@ -20,10 +20,11 @@ func userLimits() []string {
 	return []string{"max_inotify_instances 8", "max_inotify_watches 8192", "max_fanotify_groups 0"}
 }
 
-// userRlimits are limits of each of a container's users in its namespace: signals that wait and POSIX message queues.
-// Wine uses no queues.
+// userRlimits are limits of every program of a container, those that are run in it later too: of its user's signals
+// that wait and POSIX message queues, of which Wine uses none; and core files, of which there are none.
 func userRlimits() []specs.POSIXRlimit {
 	return []specs.POSIXRlimit{
+		{Type: "RLIMIT_CORE"},
 		{Type: "RLIMIT_SIGPENDING", Hard: mostTasks, Soft: mostTasks},
 		{Type: "RLIMIT_MSGQUEUE"},
 	}
