@@ -45,6 +45,14 @@ struct lx_stat
     INT64 unused[3];
 };
 
+struct lx_statfs
+{
+    INT64 type, bsize;
+    UINT64 blocks, bfree, bavail, files, ffree;
+    INT32 fsid[2];
+    INT64 namelen, frsize, flags, spare[4];
+};
+
 struct lx_dirent
 {
     UINT64 ino;
@@ -93,6 +101,7 @@ static inline INT64 lx_pread(int fd, void *p, SIZE_T n, INT64 at) { return lx4(1
 static inline INT64 lx_write(int fd, const void *p, SIZE_T n) { return lx3(1, fd, p, n); }
 static inline int lx_close(int fd) { return (int)lx1(3, fd); }
 static inline int lx_fstat(int fd, struct lx_stat *st) { return (int)lx2(5, fd, st); }
+static inline int lx_fstatfs(int fd, struct lx_statfs *st) { return (int)lx2(138, fd, st); }
 static inline int lx_dup(int fd) { return (int)lx3(72, fd, 1030 /* F_DUPFD_CLOEXEC */, 0); }
 static inline int lx_getdents(int fd, void *p, SIZE_T n) { return (int)lx3(217, fd, p, n); }
 static inline int lx_fchmod(int fd, UINT32 mode) { return (int)lx2(91, fd, mode); }

@@ -2,6 +2,9 @@
  * Volumes without Wine's mount manager (MountMgr, one of the services that do not run in a new container): its most
  * common queries are answered here.
  *
+ * Beside that a disk that has bytes, but hardly any files left, is shown as what it is, nearly full: a Linux file system can have a fixed number of inodes. Otherwise
+ * kubelet.exe, which knows only bytes on Windows, would see a pod take the last of them for the whole machine, and do nothing.
+ *
  * Facts (Wine 8.0, measured without services): NtQueryVolumeInformationFile answers FileFsVolumeInformation with STATUS_NOT_IMPLEMENTED, so that `dir` and `vol` end
  * with "Invalid function."; GetLogicalDrives answers 0; GetDriveTypeW opens the mount manager and takes a drive for fixed if there is none.
  */
@@ -12,6 +15,11 @@
 #include "table.h"
 
 #define CLASS_FS_VOLUME 1
+#define CLASS_FS_SIZE 3
+#define CLASS_FS_FULL_SIZE 7
+/* Files that can still be made: with fewer, each stands for the bytes that mke2fs(8) has for one (inode_ratio of mke2fs.conf(5)). */
+#define FEW_FILES 65536
+#define BYTES_FOR_FILE 16384
 
 struct nt_fs_volume_info
 {
@@ -19,6 +27,18 @@ struct nt_fs_volume_info
     ULONG serial, label_length;
     BOOLEAN objects;
     WCHAR label[1];
+};
+
+struct nt_fs_size_info
+{
+    LARGE_INTEGER total, available;
+    ULONG sectors, bytes; /* sectors of a unit, bytes of a sector */
+};
+
+struct nt_fs_full_size_info
+{
+    LARGE_INTEGER total, available, free;
+    ULONG sectors, bytes;
 };
 
 typedef NTSTATUS(WINAPI *query_volume)(HANDLE, IO_STATUS_BLOCK *, void *, ULONG, ULONG);
@@ -62,6 +82,44 @@ static ULONG serial_of_drive(WCHAR letter)
     return serial_of(&st);
 }
 
+/* The most bytes that are free for so many files as can still be made, or -1. */
+static INT64 room_for_files(HANDLE handle)
+{
+    struct lx_statfs st = {0};
+    int fd = fd_of_handle(handle);
+
+    if (fd < 0)
+        return -1;
+    if (lx_fstatfs(fd, &st))
+        st.files = 0;
+    lx_close(fd);
+    return st.files && st.ffree < FEW_FILES ? (INT64)(st.ffree * BYTES_FOR_FILE) : -1;
+}
+
+static void lower(LARGE_INTEGER *units, INT64 room, UINT64 unit)
+{
+    if (unit && units->QuadPart > (INT64)((UINT64)room / unit))
+        units->QuadPart = (INT64)((UINT64)room / unit);
+}
+
+/* An answer about the size of a volume, with what is free bounded by room_for_files. */
+static void bound_free(HANDLE handle, void *buffer, ULONG class)
+{
+    struct nt_fs_size_info *size = buffer;
+    struct nt_fs_full_size_info *full = buffer;
+    INT64 room = room_for_files(handle);
+
+    if (room < 0)
+        return;
+    if (class == CLASS_FS_SIZE)
+    {
+        lower(&size->available, room, (UINT64)size->sectors * size->bytes);
+        return;
+    }
+    lower(&full->available, room, (UINT64)full->sectors * full->bytes);
+    lower(&full->free, room, (UINT64)full->sectors * full->bytes);
+}
+
 /*
  * An empty label, as the volume of a Windows container has. The mount manager, if it runs, makes a serial number from
  * the drive's letter only (0x43000000). It is replaced, so that the number stays the same when the services are
@@ -72,6 +130,8 @@ static NTSTATUS WINAPI hook_NtQueryVolumeInformationFile(HANDLE handle, IO_STATU
     NTSTATUS status = original_query_volume(handle, io, buffer, length, class);
     struct nt_fs_volume_info *info = buffer;
 
+    if (status >= 0 && (class == CLASS_FS_SIZE || class == CLASS_FS_FULL_SIZE))
+        bound_free(handle, buffer, class);
     if (class != CLASS_FS_VOLUME || length < sizeof(*info))
         return status;
     if (status >= 0 && info->serial && !(info->serial & 0xffffff)) /* the handle may be one of the device, which is no file */

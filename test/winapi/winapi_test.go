@@ -41,6 +41,7 @@ func TestWindowsAPI(t *testing.T) {
 	makeShare(t, prefix)
 	makeLinuxFiles(t, prefix)
 	makePFX(t, prefix)
+	mountDisks(t, prefix)
 	victim := makeOutwardLinks(t, prefix)
 	echoed := linuxPeer(dialing, t, prefix)
 	if err := os.Rename(program, filepath.Join(prefix.dir, "drive_c/winapi.exe")); err != nil {
