@@ -27,7 +27,7 @@ func SupportRows() []support.Row {
 		row("cluster DNS", support.Partly, "concepts/services-networking/dns-pod-service/",
 			"CoreDNS beside the control plane, behind the Service kube-dns; Windows pods resolve names by Windows' rules (one suffix, names with a dot taken as they are), which the profile modern lifts; a zone can have name servers of its own; the Corefile is not a ConfigMap"),
 		row("LoadBalancer Services", support.Partly, "concepts/services-networking/service/#loadbalancer",
-			"upstream's service controller with addresses of networking.loadBalancerPool; of each family that the Service has; one node at a time serves an address; the machine and the nodes' network reach it. spec.loadBalancerSourceRanges work on Linux nodes only: kube-proxy.exe ignores them"),
+			"upstream's service controller with addresses of networking.loadBalancerPool, one of each family that the Service has; one node at a time serves an address; the machine and the nodes' network reach it. spec.loadBalancerSourceRanges work on Linux nodes only: kube-proxy.exe ignores them"),
 		row("Ingress, Gateway", support.Not, "concepts/services-networking/",
 			"no controller for them is part of a cluster"),
 		row("NetworkPolicy", support.Partly, "concepts/services-networking/network-policies/",
