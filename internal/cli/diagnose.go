@@ -265,9 +265,10 @@ func diagnoseEnd(results []diagnose.Result, picture *diagnose.Picture) error {
 // cannotAsk is the error where a cluster could not be asked.
 func cannotAsk(err error) error {
 	return &Error{
-		Code:   ExitRequirement,
-		Err:    err,
-		Remedy: "see whether `kubectl get nodes` works with the same kubeconfig and context",
+		Code: ExitRequirement,
+		Err:  err,
+		Remedy: "see whether `kubectl get nodes` works with the same kubeconfig and context; of this machine's cluster " +
+			"`mullion status` says whether it is up",
 	}
 }
 

@@ -93,7 +93,7 @@ func (a *app) explained(namespace, pod string) ([]explained, error) {
 		return nil, &Error{
 			Code:   ExitNotFound,
 			Err:    fmt.Errorf("no Windows pod %s/%s on this machine's nodes", namespace, pod),
-			Remedy: "`mullion kubectl get pods -A -o wide` lists the pods with their nodes",
+			Remedy: "`mullion kubectl get pods -A -o wide` lists the pods with their nodes, `mullion status` says whether the cluster is up",
 		}
 	}
 	return out, nil

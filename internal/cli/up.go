@@ -427,10 +427,14 @@ func (a *app) upError(err error, paths layout.Paths) error {
 	return err
 }
 
+// quiet is how long nothing is printed, where there is no terminal, before a line says what is waited for.
+const quiet = 30 * time.Second
+
 // progress prints one line for each unit when it becomes ready or fails. On a terminal the last line shows the units
-// under way.
+// under way; elsewhere a line says so now and then.
 func (a *app) progress() func(cluster.Progress) {
 	done := map[string]bool{}
+	var said time.Duration // when a line was printed
 	return func(p cluster.Progress) {
 		var busy []string
 		if a.env.Terminal {
@@ -443,6 +447,7 @@ func (a *app) progress() func(cluster.Progress) {
 					done[u.Name] = true
 					mark := map[component.State]string{component.Ready: "ok  ", component.Failed: "FAIL"}[u.State]
 					fmt.Fprintf(a.env.Out, "%s %-44s %7.1fs\n", mark, u.Name, u.Seconds)
+					said = p.Elapsed
 				}
 			case component.Starting:
 				busy = append(busy, u.Name)
@@ -454,6 +459,10 @@ func (a *app) progress() func(cluster.Progress) {
 				line = line[:77] + "…"
 			}
 			fmt.Fprint(a.env.Out, line)
+		}
+		if !a.env.Terminal && len(busy) > 0 && p.Elapsed-said >= quiet {
+			fmt.Fprintf(a.env.Out, "…    after %.0fs, waiting for %s\n", p.Elapsed.Seconds(), strings.Join(busy, ", "))
+			said = p.Elapsed
 		}
 	}
 }

@@ -329,6 +329,16 @@ func TestProgress(t *testing.T) {
 		}
 	}
 	var out strings.Builder
+	told := (&app{env: Env{Out: &out}}).progress()
+	for _, elapsed := range []time.Duration{29, 30, 31, 59, 60} {
+		told(cluster.Progress{Elapsed: elapsed * time.Second, Units: []supervisor.UnitStatus{
+			unit("etcd", component.Starting), unit("fabric", component.Waiting), unit("wine", component.Starting),
+		}})
+	}
+	if got, want := out.String(), "…    after 30s, waiting for etcd, wine\n…    after 60s, waiting for etcd, wine\n"; got != want {
+		t.Errorf("without a terminal: %q, want %q", got, want)
+	}
+	out.Reset()
 	(&app{env: Env{Out: &out, Terminal: true}}).progress()(cluster.Progress{
 		Units: []supervisor.UnitStatus{unit(strings.Repeat("long/name-", 12), component.Starting)},
 	})
