@@ -69,11 +69,7 @@ func (j *judge) node(n Node, known *corev1.Node) {
 		info := known.Status.NodeInfo
 		n.OS, n.Kubelet = info.OperatingSystem, info.KubeletVersion
 		n.Version = strings.TrimSpace(info.OSImage + " " + info.KernelVersion)
-		for _, a := range known.Status.Addresses {
-			if a.Type == corev1.NodeInternalIP && n.Address == "" { // the first, as kubectl shows it
-				n.Address = a.Address
-			}
-		}
+		n.Address = internalAddress(known)
 		n.Ready, n.Why = "Unknown", "it has no Ready condition yet"
 		if c := condition(known, corev1.NodeReady); c != nil {
 			n.Ready, n.Why = string(c.Status), ""
@@ -209,4 +205,14 @@ func (j *judge) findConditions(object string, known *corev1.Node) {
 				fmt.Sprintf("see `mullion kubectl describe node %s`", known.Name))
 		}
 	}
+}
+
+// internalAddress is the node's first internal address, as kubectl shows it, "" if it has none.
+func internalAddress(n *corev1.Node) string {
+	for _, a := range n.Status.Addresses {
+		if a.Type == corev1.NodeInternalIP {
+			return a.Address
+		}
+	}
+	return ""
 }
