@@ -51,7 +51,7 @@ CRI_TOOLS_LDFLAGS = -s -w -X sigs.k8s.io/cri-tools/pkg/version.Version=$(shell \
 LDFLAGS := -s -w -X mullion.dev/mullion/internal/base/version.version=$(VERSION)
 
 .DEFAULT_GOAL := build
-.PHONY: hyperv ovn domain agent plugins quick image release test-release test-package test-wines test-image fuzz chaos picture test-deps machines-deps lint-deps test-field test-machines test-programs test-documents test-skew machine kube-linter critest node-suite exporter calico cyclonus csi-proxy flannel kubeadm test-units e2e e2e.test e2e-images deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
+.PHONY: hyperv ovn domain agent plugins quick image release test-release test-package test-wines test-image fuzz chaos picture test-deps machines-deps lint-deps test-field test-machines test-programs test-documents test-skew machine kube-linter critest node-suite exporter calico cyclonus csi csi-proxy flannel kubeadm test-units e2e e2e.test e2e-images e2e-storage deps build mullion shims kubernetes bundle upstream sample up down test test-pure test-kernel test-wine test-cluster test-conformance conformance-windows conformance-parallel conformance-serial conformance-hpa bench lint fmt verify update clean help
 
 help: ## what the targets do
 	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -120,6 +120,9 @@ exporter: ## build windows_exporter.exe, for its test (test/exporter; a minute)
 csi-proxy: ## build csi-proxy.exe, for examples/csi-proxy and its test (half a minute)
 	@hack/step.sh "build csi-proxy.exe" env GOOS=windows $(GO) -C upstream/csi-proxy build -trimpath -ldflags '$(CSI_PROXY_LDFLAGS)' -o $(BIN)/csi-proxy/csi-proxy.exe tool
 
+csi: ## build upstream's CSI sidecars (Linux) and csi-sanity, for their tests (five minutes the first time)
+	@hack/csi.sh $(BIN)/csi
+
 kubeadm: ## build kubeadm for both systems, for bare hosts and their test (two minutes the first time)
 	@hack/step.sh "build kubeadm $(KUBE_VERSION)" $(KUBE_BUILD) -o $(BIN)/kubernetes/$(KUBE_VERSION)/server/bin/ k8s.io/kubernetes/cmd/kubeadm
 	@hack/step.sh "build kubeadm.exe $(KUBE_VERSION)" env GOOS=windows $(KUBE_BUILD) -o $(BIN)/kubernetes/$(KUBE_VERSION)/node/bin/ k8s.io/kubernetes/cmd/kubeadm
@@ -140,6 +143,9 @@ cyclonus: ## build Cyclonus, a judge of NetworkPolicies, for its test (two minut
 
 conformance-windows conformance-parallel conformance-serial conformance-hpa: conformance-%: deps build e2e ## run a suite of Kubernetes' e2e tests
 	@hack/conformance.sh $*
+
+e2e-storage: deps build e2e csi ## run Kubernetes' e2e tests of storage for a CSI driver on a Windows node (hours)
+	@hack/storage.sh
 
 e2e: mullion e2e.test e2e-images ## all that `mullion conformance run` needs
 
@@ -196,7 +202,7 @@ test-conformance: test-deps e2e
 test-pure test-kernel test-wine test-cluster test-conformance: test-%: ## one rung
 	@hack/test.sh $*
 
-test-field: test-deps build sample e2e domain ## the long tests of the rung cluster: by hand, and before a release (half an hour and more)
+test-field: test-deps build sample e2e domain csi ## the long tests of the rung cluster: by hand, and before a release (half an hour and more)
 	@hack/test.sh field
 
 domain: ## make a root of Debian 13 with Samba's domain controller, as Active Directory of the tests (nothing else needs it)

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -38,13 +39,18 @@ the images are stand-ins; the page of results names them.
 }
 
 // selectionFlags are the flags that select specs.
-type selectionFlags struct{ focus, skip, program string }
+type selectionFlags struct {
+	focus, skip, program string
+	drivers              []string
+}
 
 func (s *selectionFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.focus, "focus", "", "regular expression of the specs to run, instead of the suite's")
 	cmd.Flags().StringVar(&s.skip, "skip", "", "regular expression of specs to leave out, instead of the suite's")
 	cmd.Flags().StringVar(&s.program, "e2e-test", "",
 		"an e2e.test program (default: the one that `make e2e` has built)")
+	cmd.Flags().StringArrayVar(&s.drivers, "storage-driver", nil, "YAML file that defines a driver of storage, as upstream's "+
+		"-storage.testdriver; it adds specs, which `--focus External.Storage` selects")
 	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var names []string
 		for _, s := range suite.All() {
@@ -69,6 +75,15 @@ func (s *selectionFlags) suite(cmd *cobra.Command, args []string) (suite.Suite, 
 	}
 	if cmd.Flags().Changed("skip") {
 		found.Name, found.Skip, found.Source = "custom", s.skip, "--focus and --skip"
+	}
+	for _, driver := range s.drivers {
+		if _, err := os.Stat(driver); err != nil {
+			return found, usage(fmt.Errorf("--storage-driver: %w", err), "name a file as test/e2e/testdata/csidriver/e2e.yaml")
+		}
+		if driver, err = filepath.Abs(driver); err != nil {
+			return found, err
+		}
+		found.Drivers = append(found.Drivers, driver)
 	}
 	return found, nil
 }
@@ -127,7 +142,7 @@ func (a *app) conformanceList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			names, err := runner.List(cmd.Context(), program, s.Focus, s.Skip)
+			names, err := runner.List(cmd.Context(), program, s)
 			if err != nil {
 				return conformanceError(err)
 			}

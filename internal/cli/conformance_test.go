@@ -157,16 +157,20 @@ func TestConformanceSelection(t *testing.T) {
 	const script = `#!/bin/sh
 for a in "$@"; do case $a in
 	--ginkgo.json-report=*) echo '[{"SpecReports": []}]' > "${a#*=}" ;;
-	--ginkgo.focus=*|--ginkgo.skip=*) echo "$a" >> "$0.asked" ;;
+	--ginkgo.focus=*|--ginkgo.skip=*|--storage.testdriver=*) echo "$a" >> "$0.asked" ;;
 esac; done
 `
 	m.write(program, script)
-	got := m.run("conformance", "list", "windows", "--focus", "Secrets", "--skip", "Slow")
+	driver := filepath.Join(m.paths.Bin, "driver.yaml")
+	m.run("conformance", "list", "--storage-driver", driver).refused(t, ExitUsage, "--storage-driver: stat BIN/driver.yaml: no such file or directory",
+		"name a file as test/e2e/testdata/csidriver/e2e.yaml")
+	m.write(driver, "DriverInfo: {Name: some}\n")
+	got := m.run("conformance", "list", "windows", "--focus", "Secrets", "--skip", "Slow", "--storage-driver", driver)
 	asked, err := os.ReadFile(program + ".asked")
 	if err != nil {
 		t.Fatalf("%v: %s", err, got.err)
 	}
-	if diff := cmp.Diff("--ginkgo.focus=Secrets\n--ginkgo.skip=Slow\n", string(asked)); diff != "" {
+	if diff := cmp.Diff("--ginkgo.focus=Secrets\n--storage.testdriver="+driver+"\n--ginkgo.skip=Slow\n", string(asked)); diff != "" {
 		t.Error(diff)
 	}
 }

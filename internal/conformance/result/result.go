@@ -101,6 +101,8 @@ type Run struct {
 	Focus   string `json:"focus"`
 	Skip    string `json:"skip"`
 	Source  string `json:"source,omitempty"`
+	// Drivers are the files that define drivers of storage.
+	Drivers []string `json:"drivers,omitempty"`
 	// Seed orders the specs; Processes is the number of parallel processes.
 	Seed      int64 `json:"seed"`
 	Processes int   `json:"processes"`

@@ -108,10 +108,13 @@ func (c Config) e2eArgs(run result.Run, windowsNodes int, done []string) []strin
 // maxArg bounds one argument: Linux allows 128 KiB.
 const maxArg = 100 << 10
 
-// selection returns the flags that select specs: the run's expressions, and expressions that skip the specs that are
-// done. Ginkgo joins several expressions by "or".
+// selection returns the flags that select specs: the run's expressions, the drivers of storage that specs are for, and
+// expressions that skip the specs that are done. Ginkgo joins several expressions by "or".
 func selection(run result.Run, done []string) []string {
 	args := []string{"--ginkgo.focus=" + run.Focus}
+	for _, driver := range run.Drivers {
+		args = append(args, "--storage.testdriver="+driver)
+	}
 	if run.Skip != "" {
 		args = append(args, "--ginkgo.skip="+run.Skip)
 	}
@@ -200,6 +203,7 @@ func (c Config) prepare(ctx context.Context, cluster *cluster) (*result.Folder, 
 		Focus:     c.Suite.Focus,
 		Skip:      c.Suite.Skip,
 		Source:    c.Suite.Source,
+		Drivers:   c.Suite.Drivers,
 		Seed:      now.Unix(),
 		Processes: max(c.Suite.Processes, 1),
 		Attempts:  c.Suite.Attempts,
@@ -217,7 +221,7 @@ func (c Config) prepare(ctx context.Context, cluster *cluster) (*result.Folder, 
 		return nil, result.Results{}, err
 	}
 	c.Progress(Progress{Text: "select the specs"})
-	if run.Planned, err = List(ctx, c.Program, run.Focus, run.Skip); err != nil {
+	if run.Planned, err = List(ctx, c.Program, c.Suite); err != nil {
 		return nil, result.Results{}, err
 	}
 	f, err := result.Create(c.Results, run)

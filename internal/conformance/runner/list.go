@@ -14,6 +14,7 @@ import (
 
 	"mullion.dev/mullion/internal/conformance/ginkgo"
 	"mullion.dev/mullion/internal/conformance/result"
+	"mullion.dev/mullion/internal/conformance/suite"
 )
 
 // missing turns the error of a missing program into one that says that e2e.test has not been built.
@@ -36,8 +37,8 @@ func (c Config) version(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// List returns the names of the specs that two expressions select, sorted. It needs no cluster.
-func List(ctx context.Context, program, focus, skip string) ([]string, error) {
+// List returns the names of the specs that a suite selects, sorted. It needs no cluster.
+func List(ctx context.Context, program string, s suite.Suite) ([]string, error) {
 	dir, err := os.MkdirTemp("", "mullion-conformance-")
 	if err != nil {
 		return nil, fmt.Errorf("make folder for the list of specs: %w", err)
@@ -46,7 +47,7 @@ func List(ctx context.Context, program, focus, skip string) ([]string, error) {
 	args := append([]string{
 		"--provider=skeleton", "--node-os-distro=windows", "--ginkgo.dry-run", "--ginkgo.no-color", "--ginkgo.succinct",
 		"--ginkgo.silence-skips", "--ginkgo.json-report=" + file,
-	}, selection(result.Run{Focus: focus, Skip: skip}, nil)...)
+	}, selection(result.Run{Focus: s.Focus, Skip: s.Skip, Drivers: s.Drivers}, nil)...)
 	out, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
 	if err != nil {
 		err = missing(program, fmt.Errorf("list specs: %w: %s", err, lastLines(string(out), 5)))

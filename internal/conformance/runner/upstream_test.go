@@ -19,7 +19,7 @@ func TestSelectionsOfUpstream(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
 	}
-	all, err := List(t.Context(), program, ".", "") // once: it takes e2e.test some seconds
+	all, err := List(t.Context(), program, suite.Suite{Focus: "."}) // once: it takes e2e.test some seconds
 	if err != nil {
 		t.Fatal(err)
 	}

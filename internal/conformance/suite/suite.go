@@ -23,6 +23,9 @@ type Suite struct {
 	Attempts int `json:"attempts"`
 	// Source is where upstream has the expressions, with commit and date.
 	Source string `json:"source"`
+	// Drivers are files that define drivers of storage, each of which adds the specs of External Storage to the tests
+	// (https://github.com/kubernetes/kubernetes/blob/v1.37.1/test/e2e/storage/external/README.md).
+	Drivers []string `json:"drivers,omitempty"`
 }
 
 // The sources of the expressions.

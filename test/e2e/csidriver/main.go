@@ -1,103 +1,118 @@
-// Command csidriver is a CSI node driver for the end-to-end tests, as small as one can be: a volume is a folder on the
-// node, and publishing it makes a link. It runs as a HostProcess pod, as drivers on Windows do.
+// Command csidriver is a CSI driver for the end-to-end tests, for nodes of both systems. A volume is a folder of a node,
+// as those of kubernetes-csi/csi-driver-host-path are, or a folder of a share of an SMB server, as those of
+// kubernetes-csi/csi-driver-smb are. It is one of these, as its first argument says:
+//
+//	node            the node part of volumes that are folders of nodes; on Windows as a HostProcess pod. With -listen it
+//	                is the controller of its node too, for
+//	controller      the controller of all nodes
+//	smb-controller  the controller of volumes that are folders of shares; their node part is the command csiproxy
+//	all             controller and node part of one node, on one socket
 package main
 
 import (
-	"context"
 	"errors"
+	"flag"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
-	"strings"
+	"runtime"
+	"sync"
 
 	"github.com/container-storage-interface/spec/lib/go/csi"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
+	"golang.org/x/sync/errgroup"
 
 	"mullion.dev/mullion/test/e2e/csinode"
 )
 
-// driverName is the driver's name, which is that of its CSIDriver.
-const driverName = "csi.e2e.mullion.dev"
-
 func main() {
-	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: csidriver NODE FOLDER")
-		os.Exit(2)
-	}
-	if err := run(os.Args[1], os.Args[2]); err != nil {
+	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(node, folder string) error {
-	return (&csinode.Driver{Name: driverName, Node: node}).Serve(&driver{node: node, folder: folder})
-}
+// options are those of the command line.
+type options struct{ name, node, folder, address, listen, port, socket, token string }
 
-type driver struct {
-	csi.UnimplementedNodeServer
-
-	node, folder string
-}
-
-func (d *driver) NodeGetCapabilities(context.Context,
-	*csi.NodeGetCapabilitiesRequest,
-) (*csi.NodeGetCapabilitiesResponse, error) {
-	return &csi.NodeGetCapabilitiesResponse{}, nil
-}
-
-func (d *driver) NodeGetInfo(context.Context, *csi.NodeGetInfoRequest) (*csi.NodeGetInfoResponse, error) {
-	return &csi.NodeGetInfoResponse{NodeId: d.node}, nil
-}
-
-// NodePublishVolume makes the volume's folder, writes into it what the pod asked for, and a link to it where the
-// kubelet wants the volume.
-func (d *driver) NodePublishVolume(_ context.Context, r *csi.NodePublishVolumeRequest) (*csi.NodePublishVolumeResponse,
-	error,
-) {
-	fmt.Println("publish", r.GetVolumeId(), "at", r.GetTargetPath())
-	source, err := d.source(r.GetVolumeId())
-	if err != nil {
-		return nil, err
+func run(args []string) error {
+	var o options
+	flags := flag.NewFlagSet("csidriver", flag.ContinueOnError)
+	flags.StringVar(&o.name, "name", "csi.e2e.mullion.dev", "the driver's name, which is that of its CSIDriver")
+	flags.StringVar(&o.node, "node", "", "the node's name")
+	flags.StringVar(&o.folder, "folder", "", "the folder of the volumes on the node")
+	flags.StringVar(&o.address, "address", "", "the node's address")
+	flags.StringVar(&o.listen, "listen", "", "where to serve by TCP")
+	flags.StringVar(&o.port, "port", "", "the port where the nodes' controllers are")
+	flags.StringVar(&o.socket, "socket", "/csi/csi.sock", "the socket of a controller")
+	if len(args) == 0 {
+		return errors.New("usage: csidriver node|controller|smb-controller|all FLAGS")
 	}
-	if err := os.MkdirAll(source, 0o777); err != nil {
-		return nil, err
+	if err := flags.Parse(args[1:]); err != nil {
+		return err
 	}
-	if text := r.GetVolumeContext()["text"]; text != "" {
-		if err := os.WriteFile(filepath.Join(source, "text"), []byte(text), 0o666); err != nil {
-			return nil, err
+	o.token = os.Getenv("TOKEN")
+	switch args[0] {
+	case "node":
+		return o.serveNode()
+	case "controller":
+		return o.serveController(&router{
+			driver: o.name, port: o.port, token: o.token, nodes: map[string]csi.ControllerClient{},
+		}, nil)
+	case "smb-controller":
+		return o.serveController(&controller{shape: smb{}, mu: &sync.Mutex{}}, nil)
+	case "all":
+		control, volumes, err := o.hostPath()
+		if err != nil {
+			return err
 		}
+		return o.serveController(control, volumes)
 	}
-	if err := os.MkdirAll(filepath.Dir(r.GetTargetPath()), 0o750); err != nil {
-		return nil, err
-	}
-	if err := os.Symlink(source, r.GetTargetPath()); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, err
-	}
-	return &csi.NodePublishVolumeResponse{}, nil
+	return fmt.Errorf("no part %q of the driver", args[0])
 }
 
-// NodeUnpublishVolume removes the link. It also removes a volume that belongs to one pod alone, whose name the kubelet
-// made up.
-func (d *driver) NodeUnpublishVolume(_ context.Context,
-	r *csi.NodeUnpublishVolumeRequest,
-) (*csi.NodeUnpublishVolumeResponse, error) {
-	fmt.Println("unpublish", r.GetVolumeId(), "at", r.GetTargetPath())
-	if err := os.Remove(r.GetTargetPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+// hostPath is the driver of this node's volumes.
+func (o options) hostPath() (*controller, *node, error) {
+	disk, err := openDisk(o.folder)
+	if err != nil {
+		return nil, nil, err
 	}
-	source, err := d.source(r.GetVolumeId())
-	if err == nil && strings.HasPrefix(r.GetVolumeId(), "csi-") {
-		err = os.RemoveAll(source)
-	}
-	return &csi.NodeUnpublishVolumeResponse{}, err
+	shape := hostPath{disk: disk, node: o.node, address: o.address, system: runtime.GOOS, driver: o.name}
+	mu := &sync.Mutex{}
+	return &controller{shape: shape, mu: mu}, &node{shape: shape, attached: o.address != "", mu: mu}, nil
 }
 
-func (d *driver) source(volume string) (string, error) {
-	if volume != filepath.Base(volume) || !filepath.IsLocal(volume) {
-		return "", status.Errorf(codes.InvalidArgument, "volume %q: not a name", volume)
+func (o options) serveNode() error {
+	control, volumes, err := o.hostPath()
+	if err != nil {
+		return err
 	}
-	return filepath.Join(d.folder, volume), nil
+	var all errgroup.Group
+	if o.listen != "" {
+		serve, err := listen(o.listen, o.token, control)
+		if err != nil {
+			return err
+		}
+		all.Go(serve)
+	}
+	driver := csinode.Driver{Identity: csinode.Identity{Name: o.name, Topology: o.address != ""}}
+	all.Go(func() error { return driver.Serve(volumes) })
+	return all.Wait()
+}
+
+func (o options) serveController(control csi.ControllerServer, volumes csi.NodeServer) error {
+	_, local := control.(*router)
+	identity := &csinode.Identity{Name: o.name, Controller: true, Topology: local || volumes != nil}
+	listener, err := csinode.Listen(o.socket)
+	if err != nil {
+		return err
+	}
+	var all errgroup.Group
+	if o.listen != "" {
+		serve, err := listen(o.listen, "", nil)
+		if err != nil {
+			return err
+		}
+		all.Go(serve)
+	}
+	all.Go(func() error { return csinode.Server(identity, control, volumes).Serve(listener) })
+	return all.Wait()
 }

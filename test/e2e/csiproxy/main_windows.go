@@ -47,10 +47,10 @@ func run(args []string) error {
 	case len(args) == 4 && args[0] == "call":
 		return call(args[1], args[2], args[3])
 	case len(args) == 2 && args[0] == "serve":
-		d := csinode.Driver{Name: driverName, Node: args[1], Registry: driverName}
+		d := csinode.Driver{Identity: csinode.Identity{Name: driverName}, Registry: driverName}
 		return d.Serve(&driver{node: args[1]})
 	case len(args) == 2 && args[0] == "serve-disks":
-		d := csinode.Driver{Name: diskDriverName, Node: args[1], Registry: diskDriverName}
+		d := csinode.Driver{Identity: csinode.Identity{Name: diskDriverName}, Registry: diskDriverName}
 		return d.Serve(&diskDriver{driver{node: args[1]}})
 	}
 	return errors.New("usage: csiproxy call GROUP METHOD REQUEST-IN-JSON | csiproxy serve|serve-disks NODE")

@@ -1,0 +1,4 @@
+package csinode
+
+// kubelet is the kubelet's folder.
+const kubelet = `C:\var\lib\kubelet`
