@@ -66,8 +66,8 @@ func route[I, O any](ctx context.Context, r *router, address string, in I,
 // CreateVolume makes a volume on the node of what it is made of, or on the one that is liked best.
 func (r *router) CreateVolume(ctx context.Context, in *csi.CreateVolumeRequest) (*csi.CreateVolumeResponse, error) {
 	var may []string
-	for _, t := range append(in.GetAccessibilityRequirements().GetPreferred(),
-		in.GetAccessibilityRequirements().GetRequisite()...) {
+	for _, t := range slices.Concat(in.GetAccessibilityRequirements().GetPreferred(),
+		in.GetAccessibilityRequirements().GetRequisite()) {
 		may = append(may, t.GetSegments()[r.driver+addressKey])
 	}
 	address := ""
