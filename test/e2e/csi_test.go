@@ -189,7 +189,7 @@ func (f fixture) csiCopies(t *testing.T) {
 		f.must(t, "kubectl", "patch", "pvc", "csi-cloned-"+system, "-p",
 			`{"spec":{"resources":{"requests":{"storage":"48Mi"}}}}`)
 		f.jsonpath(t, "FileSystemResizePending", "pvc", "csi-cloned-"+system, "{.status.conditions[*].type}")
-		f.must(t, "kubectl", "apply", "-f", file)
+		f.must(t, "kubectl", "apply", "-f", file, "-l", "app=csi-copies") // the claim stays as it is
 		f.ready(t, "csi-copies-"+system)
 		f.jsonpath(t, `^48Mi$`, "pvc", "csi-cloned-"+system, "{.status.capacity.storage}")
 		f.must(t, "kubectl", "delete", "-f", file, "--timeout=120s")

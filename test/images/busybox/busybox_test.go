@@ -399,3 +399,21 @@ func TestGetent(t *testing.T) {
 		t.Errorf("a comment is a name: %q", got)
 	}
 }
+
+// TestRooted holds that the shell's own commands find a path from the root of the drive, whatever their folder is.
+func TestRooted(t *testing.T) {
+	for _, tt := range []struct{ in, want, goos string }{
+		{"test -d /opt/0", `test -d C:\opt\0`, "windows"},
+		{"[ ! -f /opt/0 ]", `[ ! -f C:\opt\0 ]`, "windows"},
+		{"test /opt = /opt", "test /opt = /opt", "windows"},
+		{"test -n /opt", "test -n /opt", "windows"},
+		{"cd /opt", `cd C:\opt`, "windows"},
+		{"cd opt", "cd opt", "windows"},
+		{"echo -d /opt", "echo -d /opt", "windows"},
+		{"test -d /opt/0", "test -d /opt/0", "linux"},
+	} {
+		if got := strings.Join(rooted(`C:\work`, strings.Fields(tt.in), tt.goos), " "); got != tt.want {
+			t.Errorf("%s on %s: %s, want %s", tt.in, tt.goos, got, tt.want)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,6 +106,9 @@ func newShell(c *call, params, flags []string) (*interp.Runner, error) {
 		interp.Params(append(append(flags, "--"), params...)...),
 		interp.StdIO(c.stdin, c.stdout, c.stderr),
 		interp.ExecHandlers(execApplet),
+		interp.CallHandler(func(ctx context.Context, args []string) ([]string, error) {
+			return rooted(interp.HandlerCtx(ctx).Dir, args, runtime.GOOS), nil
+		}),
 		interp.OpenHandler(openFile),
 		interp.StatHandler(func(ctx context.Context, name string, follow bool) (fs.FileInfo, error) {
 			path := osPath(interp.HandlerCtx(ctx).Dir, name, runtime.GOOS)
@@ -117,6 +121,35 @@ func newShell(c *call, params, flags []string) (*interp.Runner, error) {
 			return os.ReadDir(osPath(interp.HandlerCtx(ctx).Dir, name, runtime.GOOS))
 		}),
 	)
+}
+
+// rooted gives the paths of the shell's own commands their drive: the shell takes one that begins with a slash on Windows
+// for one below its folder.
+func rooted(dir string, args []string, goos string) []string {
+	if goos != "windows" || len(args) < 2 {
+		return args
+	}
+	var is func(i int) bool
+	switch args[0] {
+	case "cd":
+		is = func(int) bool { return true }
+	case "test", "[":
+		// what a test of one file is about
+		is = func(i int) bool {
+			before := args[i-1]
+			return i > 1 && len(before) == 2 && before[0] == '-' && strings.ContainsRune("bcdefghLprsSuwx", rune(before[1]))
+		}
+	}
+	if is == nil {
+		return args
+	}
+	args = slices.Clone(args)
+	for i, a := range args {
+		if i > 0 && strings.HasPrefix(a, "/") && is(i) {
+			args[i] = osPath(dir, a, goos)
+		}
+	}
+	return args
 }
 
 // execApplet runs a program that is one of ours in this process: by its bare name or as /bin/NAME. Another is looked
