@@ -142,7 +142,8 @@ func (f fixture) csiVolumes(t *testing.T) {
 		f.prints(t, pv, append([]string{"node", "exec", p.node, "--"}, strings.Fields(p.volumes)...)...)
 		f.jsonpath(t, system, "pv", pv, "{.spec.nodeAffinity.required.nodeSelectorTerms[*].matchExpressions[*].values}")
 	}
-	f.jsonpath(t, "csi-folder [0-9]+", "csistoragecapacities", "", "{range .items[*]}{.storageClassName} {.capacity} {end}")
+	f.jsonpath(t, "csi-folder [0-9]+", "csistoragecapacities", "",
+		"{range .items[*]}{.storageClassName} {.capacity} {end}")
 }
 
 // csiGrows makes volumes larger while pods use them. A folder has no size that a pod could see; the kubelet's figures
@@ -320,7 +321,8 @@ func TestFieldCSISanity(t *testing.T) {
 	}
 	dir := t.TempDir()
 	driver, socket := filepath.Join(dir, "csidriver"), filepath.Join(dir, "csi.sock")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", driver, "./csidriver").CombinedOutput(); err != nil {
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", driver, "./csidriver")
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	serves := exec.CommandContext(t.Context(), driver, "all", "-node", "here", "-address", "here",

@@ -32,10 +32,8 @@ type shape interface {
 	open(ctx context.Context, place string, secrets map[string]string) (store, func() error, error)
 	// describe completes a volume.
 	describe(v *csi.Volume)
-	// attaches says to which node volumes are attached; "": to none.
+	// attaches says to which node volumes are attached. They are not, and any node can use them, if it is "".
 	attaches() string
-	// modes says whether several nodes can use a volume.
-	shared() bool
 }
 
 // with does something with the store that an ID is in.
@@ -99,7 +97,7 @@ func (c *controller) CreateVolume(ctx context.Context, r *csi.CreateVolumeReques
 	}); err != nil {
 		return nil, err
 	}
-	if err := usable(r.GetVolumeCapabilities(), c.shape.shared()); err != nil {
+	if err := usable(r.GetVolumeCapabilities(), c.shape.attaches() == ""); err != nil {
 		return nil, err
 	}
 	name, err := nameOf(r.GetName())
@@ -169,7 +167,8 @@ func (c *controller) DeleteVolume(ctx context.Context, r *csi.DeleteVolumeReques
 			return nil
 		}
 		if err == nil && (has.Node != "" || len(has.Targets) != 0) {
-			err = status.Errorf(codes.FailedPrecondition, "volume %q is used: node %q, %q", r.GetVolumeId(), has.Node, has.Targets)
+			err = status.Errorf(codes.FailedPrecondition, "volume %q is used: node %q, %q",
+				r.GetVolumeId(), has.Node, has.Targets)
 		}
 		if err != nil {
 			return err
@@ -239,7 +238,7 @@ func (c *controller) ValidateVolumeCapabilities(ctx context.Context, r *csi.Vali
 	}); err != nil {
 		return nil, err
 	}
-	if err := usable(r.GetVolumeCapabilities(), c.shape.shared()); err != nil {
+	if err := usable(r.GetVolumeCapabilities(), c.shape.attaches() == ""); err != nil {
 		return &csi.ValidateVolumeCapabilitiesResponse{Message: err.Error()}, nil
 	}
 	return &csi.ValidateVolumeCapabilitiesResponse{Confirmed: &csi.ValidateVolumeCapabilitiesResponse_Confirmed{

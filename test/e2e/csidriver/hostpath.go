@@ -43,7 +43,5 @@ func (h hostPath) describe(v *csi.Volume) { v.AccessibleTopology = []*csi.Topolo
 
 func (h hostPath) attaches() string { return h.node }
 
-func (h hostPath) shared() bool { return false }
-
-// GetCapacity is what fits on the node's disk.
+// capacity is what fits on the node's disk.
 func (h hostPath) capacity() (int64, error) { return capacity(h.disk.root.Name()) }

@@ -1,5 +1,5 @@
-// Command csidriver is a CSI driver for the end-to-end tests, for nodes of both systems. A volume is a folder of a node,
-// as those of kubernetes-csi/csi-driver-host-path are, or a folder of a share of an SMB server, as those of
+// Command csidriver is a CSI driver for the end-to-end tests, for nodes of both systems. A volume is a folder of a
+// node, as those of kubernetes-csi/csi-driver-host-path are, or a folder of a share of an SMB server, as those of
 // kubernetes-csi/csi-driver-smb are. It is one of these, as its first argument says:
 //
 //	node            the node part of volumes that are folders of nodes; on Windows as a HostProcess pod. With -listen it

@@ -66,8 +66,6 @@ func (smb) describe(v *csi.Volume) {
 
 func (smb) attaches() string { return "" }
 
-func (smb) shared() bool { return true }
-
 // share is a share as folders.
 type share struct{ tree *smb2.Share }
 

@@ -123,8 +123,8 @@ func newShell(c *call, params, flags []string) (*interp.Runner, error) {
 	)
 }
 
-// rooted gives the paths of the shell's own commands their drive: the shell takes one that begins with a slash on Windows
-// for one below its folder.
+// rooted gives the paths of the shell's own commands their drive: the shell takes one that begins with a slash on
+// Windows for one below its folder.
 func rooted(dir string, args []string, goos string) []string {
 	if goos != "windows" || len(args) < 2 {
 		return args
