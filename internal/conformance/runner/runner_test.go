@@ -16,6 +16,7 @@ import (
 
 	"mullion.dev/mullion/internal/conformance/ginkgo"
 	"mullion.dev/mullion/internal/conformance/result"
+	"mullion.dev/mullion/internal/conformance/suite"
 )
 
 func node(name, system string, isReady bool, taints ...corev1.Taint) *corev1.Node {
@@ -249,7 +250,7 @@ func TestNodeLog(t *testing.T) {
 }
 
 func TestMissingProgram(t *testing.T) {
-	_, err := List(t.Context(), filepath.Join(t.TempDir(), "e2e.test"), "x", "")
+	_, err := List(t.Context(), filepath.Join(t.TempDir(), "e2e.test"), suite.Suite{Focus: "x"})
 	var own *Error
 	if !errors.As(err, &own) || !strings.Contains(own.Remedy, "make e2e") {
 		t.Errorf("got %v", err)
