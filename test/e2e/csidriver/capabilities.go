@@ -38,10 +38,10 @@ func (c *controller) ControllerGetCapabilities(context.Context, *csi.ControllerG
 }
 
 // GetCapacity says how large a volume can be.
-func (c *controller) GetCapacity(context.Context, *csi.GetCapacityRequest) (*csi.GetCapacityResponse, error) {
+func (c *controller) GetCapacity(ctx context.Context, r *csi.GetCapacityRequest) (*csi.GetCapacityResponse, error) {
 	h, is := c.shape.(hostPath)
 	if !is {
-		return c.UnimplementedControllerServer.GetCapacity(context.Background(), nil)
+		return c.UnimplementedControllerServer.GetCapacity(ctx, r)
 	}
 	free, err := h.capacity()
 	return &csi.GetCapacityResponse{AvailableCapacity: free}, err

@@ -108,7 +108,8 @@ func (n *node) NodePublishVolume(_ context.Context, r *csi.NodePublishVolumeRequ
 	if err != nil {
 		return nil, err
 	}
-	alone := r.GetVolumeCapability().GetAccessMode().GetMode() == csi.VolumeCapability_AccessMode_SINGLE_NODE_SINGLE_WRITER
+	mode := r.GetVolumeCapability().GetAccessMode().GetMode()
+	alone := mode == csi.VolumeCapability_AccessMode_SINGLE_NODE_SINGLE_WRITER
 	if alone && slices.ContainsFunc(has.Targets, func(t string) bool { return t != target }) {
 		return nil, status.Errorf(codes.FailedPrecondition, "volume %q is used at %q", r.GetVolumeId(), has.Targets)
 	}
