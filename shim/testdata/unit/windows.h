@@ -21,7 +21,7 @@ typedef uint8_t BYTE, BOOLEAN;
 typedef uint16_t WORD, USHORT;
 typedef int16_t SHORT;
 typedef uint32_t DWORD, ULONG, UINT, UINT32, ACCESS_MASK, SECURITY_INFORMATION;
-typedef int32_t BOOL, LONG, NTSTATUS, HRESULT;
+typedef int32_t BOOL, LONG, INT32, NTSTATUS, HRESULT;
 typedef long long INT64, LONGLONG, LONG64;
 typedef unsigned long long UINT64, ULONGLONG;
 typedef uint16_t UINT16;
