@@ -60,6 +60,9 @@ func (s *selectionFlags) register(cmd *cobra.Command) {
 	}
 }
 
+// customSuite is the name of what --focus or --skip selects; it is none that can be asked for.
+const customSuite = "custom"
+
 // suite returns the suite that the arguments name, with expressions replaced by those of the flags.
 func (s *selectionFlags) suite(cmd *cobra.Command, args []string) (suite.Suite, error) {
 	name := "smoke"
@@ -71,10 +74,10 @@ func (s *selectionFlags) suite(cmd *cobra.Command, args []string) (suite.Suite, 
 		return found, usage(err, "`mullion conformance suites` describes each of them")
 	}
 	if cmd.Flags().Changed("focus") {
-		found.Name, found.Focus, found.Skip, found.Source = "custom", s.focus, "", "--focus and --skip"
+		found.Name, found.Focus, found.Skip, found.Source = customSuite, s.focus, "", "--focus and --skip"
 	}
 	if cmd.Flags().Changed("skip") {
-		found.Name, found.Skip, found.Source = "custom", s.skip, "--focus and --skip"
+		found.Name, found.Skip, found.Source = customSuite, s.skip, "--focus and --skip"
 	}
 	for _, driver := range s.drivers {
 		if _, err := os.Stat(driver); err != nil {

@@ -158,11 +158,11 @@ func (a *app) conformanceEnd(folder, suiteName, results string, err error) error
 		if _, ok := errors.AsType[*runner.Error](err); ok {
 			return conformanceError(err)
 		}
-		return &Error{
-			Code:   ExitInternal,
-			Err:    fmt.Errorf("the run is partial: %w", err),
-			Remedy: fmt.Sprintf("`mullion conformance run %s --resume` continues it", suiteName),
+		remedy := fmt.Sprintf("`mullion conformance run %s --resume` continues it", suiteName)
+		if suiteName == customSuite {
+			remedy = "the same command with --resume continues it"
 		}
+		return &Error{Code: ExitInternal, Err: fmt.Errorf("the run is partial: %w", err), Remedy: remedy}
 	}
 	done, err := result.Load(folder)
 	if err != nil {
