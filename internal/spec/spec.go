@@ -82,8 +82,8 @@ type Networking struct {
 	NetworkPolicy *bool `yaml:"networkPolicy,omitempty" json:"networkPolicy,omitempty"`
 	// WindowsNetworkPolicy says who carries NetworkPolicies out on Windows nodes.
 	WindowsNetworkPolicy WindowsNetworkPolicy `yaml:"windowsNetworkPolicy,omitempty" json:"windowsNetworkPolicy,omitempty"`
-	// ExternalNodes are the IPv4 addresses, or networks of addresses, of nodes that Mullion does not run: Windows Servers
-	// that mullion-agent joins. They reach the other nodes and pods without NAT, and get serving certificates.
+	// ExternalNodes are the IPv4 addresses, or networks of addresses, of nodes that Mullion does not run: Windows
+	// Servers that mullion-agent joins. They reach the other nodes and pods without NAT, and get serving certificates.
 	ExternalNodes []string `yaml:"externalNodes,omitempty" json:"externalNodes,omitempty"`
 }
 
