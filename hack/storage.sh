@@ -4,10 +4,10 @@
 # out, CONFORMANCE_FLAGS are further flags of `mullion conformance run`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-data=$(mktemp -d /var/tmp/mullion-storage.XXXXXX)
-trap 'bin/mullion --data-dir "$data" down; rm -rf "$data.images"' EXIT
-mullion() { bin/mullion --data-dir "$data" "$@"; }
-cat > "$data/cluster.yaml" <<'END'
+work=$(mktemp -d /var/tmp/mullion-storage.XXXXXX)
+trap 'bin/mullion --data-dir "$work/data" down; rm -rf "$work/images" "$work/cluster.yaml"; rmdir "$work"' EXIT
+mullion() { bin/mullion --data-dir "$work/data" "$@"; }
+cat > "$work/cluster.yaml" <<'END'
 apiVersion: mullion.dev/v1alpha1
 kind: Cluster
 name: mullion-storage
@@ -16,12 +16,12 @@ nodes:
 - {os: linux}
 - {os: windows, windowsVersion: ltsc2022}
 END
-mullion up --kubeconfig none -f "$data/cluster.yaml"
-mkdir -p "$data.images"/{windows,linux}
-GOOS=windows CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$data.images/windows/csidriver.exe" ./test/e2e/csidriver
-CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$data.images/linux/csidriver" ./test/e2e/csidriver
-mullion image build "$data.images/windows" -f test/e2e/csidriver/image.yaml
-mullion image build "$data.images/linux" --os linux -t mullion.local/e2e-csi-linux:v1
+mullion up --kubeconfig none -f "$work/cluster.yaml"
+mkdir -p "$work/images"/{windows,linux}
+GOOS=windows CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$work/images/windows/csidriver.exe" ./test/e2e/csidriver
+CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$work/images/linux/csidriver" ./test/e2e/csidriver
+mullion image build "$work/images/windows" -f test/e2e/csidriver/image.yaml
+mullion image build "$work/images/linux" --os linux -t mullion.local/e2e-csi-linux:v1
 mullion image build bin/csi/linux --os linux -t mullion.local/csi-sidecars:v1
 mullion kubectl create -f bin/csi/manifests/crds.yaml
 mullion kubectl apply -f bin/csi/manifests/rbac.yaml -f test/e2e/testdata/csidriver/snapshotcontroller.yaml
