@@ -32,4 +32,4 @@ for what in deployment/csi-folder daemonset/csi-folder-linux daemonset/csi-folde
 done
 # shellcheck disable=SC2086 # flags are words
 mullion conformance run --storage-driver test/e2e/testdata/csidriver/e2e.yaml --focus "${FOCUS:-External.Storage}" \
-  --skip "${SKIP:-\[LinuxOnly\]|\[Slow\]|\[Serial\]|\[Disruptive\]}" ${CONFORMANCE_FLAGS:-}
+  --skip "${SKIP:-\[LinuxOnly\]|\[Slow\]|\[Serial\]|\[Disruptive\]|OffByDefault}" ${CONFORMANCE_FLAGS:-}

@@ -29,22 +29,29 @@ func (p *Plane) uplink(b netplan.Bridge) string {
 	return p.cfg.Uplink
 }
 
-// nameUplink gives the uplink the name that Windows has for it after a change: on a network that goes through an
-// adapter, the host has its addresses on a virtual one.
-func (p *Plane) nameUplink(c netplan.Change) error {
+// carries reports whether a network of the host's goes through the uplink, in the host's namespace or in its own.
+func (p *Plane) carries() bool {
+	for _, b := range p.want.bridges {
+		if b.Mode != netplan.WinNAT {
+			return true
+		}
+	}
+	for _, child := range p.apart {
+		if child.bridge.Mode != netplan.WinNAT {
+			return true
+		}
+	}
+	return false
+}
+
+// nameUplink gives the uplink the name that Windows has for it now: on a network that goes through an adapter, the host
+// has its addresses on a virtual one.
+func (p *Plane) nameUplink() error {
 	if p.cfg.Adapter == "" {
 		return nil
 	}
-	for _, id := range c.Removed.Bridges {
-		delete(p.through, id)
-	}
-	for _, b := range c.Set.Bridges {
-		if b.Mode != netplan.WinNAT {
-			p.through[b.ID] = true
-		}
-	}
 	alias := p.cfg.Adapter
-	if len(p.through) > 0 {
+	if p.carries() {
 		alias = "vEthernet (" + alias + ")"
 	}
 	return netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error {

@@ -57,9 +57,6 @@ type Plane struct {
 	parent *Plane
 	only   string
 	bridge netplan.Bridge
-
-	// through are the IDs of the networks that go through the uplink; of the host's own Plane alone.
-	through map[string]bool
 }
 
 // New checks that nftables works in the host's namespace, and changes nothing.
@@ -111,8 +108,7 @@ func (p *Plane) Apply(ctx context.Context, plan netplan.Plan) error {
 		p.want = nil
 		return err
 	}
-	p.through = map[string]bool{}
-	if err := p.nameUplink(netplan.Change{Set: netplan.Plan{Bridges: plan.Bridges}}); err != nil {
+	if err := p.nameUplink(); err != nil {
 		p.want = nil
 		return err
 	}
@@ -142,7 +138,7 @@ func (p *Plane) ApplyChange(ctx context.Context, c netplan.Change) error {
 	parts, gone := p.homes.split(c, p.isApart)
 	err := p.changeApart(ctx, parts, gone)
 	if err == nil && len(c.Set.Bridges)+len(c.Removed.Bridges) > 0 {
-		err = p.nameUplink(c)
+		err = p.nameUplink()
 	}
 	if err != nil {
 		p.want = nil

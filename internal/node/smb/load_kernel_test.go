@@ -82,19 +82,24 @@ func TestManyAtOnce(t *testing.T) {
 // checkKeeper looks at the process that keeps a mapping: it has a user of its own, and no rights.
 func checkKeeper(t *testing.T, h host) {
 	t.Helper()
+	checkStatus(t, processOf(t, smb.KeepCommand, h.folder))
+}
+
+// processOf is the folder in /proc of the process that keeps shares for what the folder of state belongs to.
+func processOf(t *testing.T, command, folder string) string {
+	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range all {
 		args, err := os.ReadFile(file)
-		if err != nil || !strings.Contains(string(args), smb.KeepCommand+"\x00"+h.folder) {
-			continue
+		if err == nil && strings.Contains(string(args), command+"\x00"+folder) {
+			return filepath.Dir(file)
 		}
-		checkStatus(t, filepath.Dir(file))
-		return
 	}
-	t.Errorf("no process keeps the mapping")
+	t.Fatal("no process keeps the shares")
+	return ""
 }
 
 // checkStatus looks at a process that keeps shares by its folder in /proc.

@@ -344,21 +344,9 @@ func TestTreeEnds(t *testing.T) {
 // keeper is the process that keeps the tree.
 func (a *account) keeper(t *testing.T) int {
 	t.Helper()
-	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	pid, err := strconv.Atoi(filepath.Base(processOf(t, smb.KeepTreeCommand, a.folder)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range all {
-		args, err := os.ReadFile(file)
-		if err != nil || !strings.Contains(string(args), smb.KeepTreeCommand+"\x00"+a.folder) {
-			continue
-		}
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return pid
-	}
-	t.Fatal("no process keeps the tree")
-	return 0
+	return pid
 }
