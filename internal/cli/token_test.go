@@ -246,8 +246,8 @@ func TestServer(t *testing.T) {
 	again.check(t, ExitOK, want, "")
 }
 
-// TestTokenForWindows prints the line of PowerShell with which a Windows Server joins, and makes no token where there is
-// no agent to join with.
+// TestTokenForWindows prints the line of PowerShell with which a Windows Server joins, and makes no token where there
+// is no agent to join with.
 func TestTokenForWindows(t *testing.T) {
 	m := newMachine(t)
 	m.describe(several)

@@ -70,7 +70,8 @@ func (f fixture) csiLogs(t *testing.T) {
 	for _, args := range [][]string{
 		{"get", "pods,pvc,pv,volumeattachments,volumesnapshots,events", "-A"},
 		{"logs", "deployment/csi-folder", "--all-containers", "--tail=60"},
-		{"logs", "daemonset/csi-folder-windows", "--tail=60"}, {"logs", "daemonset/csi-folder-linux", "--tail=60"},
+		{"logs", "daemonset/csi-folder-windows", "--tail=60"},
+		{"logs", "daemonset/csi-folder-linux", "--tail=60"},
 		{"logs", "deployment/csi-share", "--all-containers", "--tail=60"},
 	} {
 		out, _ := f.mullion(context.WithoutCancel(t.Context()), t, append([]string{"kubectl"}, args...)...)

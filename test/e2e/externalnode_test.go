@@ -15,8 +15,8 @@ import (
 	"mullion.dev/mullion/internal/cluster/layout"
 )
 
-// outsideYAML is a cluster for its bare Windows host alone, which stands for a Windows Server on a network of the machine
-// that externalYAML's cluster is on.
+// outsideYAML is a cluster for its bare Windows host alone, which stands for a Windows Server on a network of the
+// machine that externalYAML's cluster is on.
 const outsideYAML = `apiVersion: mullion.dev/v1alpha1
 kind: Cluster
 name: mullion-bare

@@ -20,8 +20,8 @@ func LimitTasks(cgroup string, most int64) error {
 
 // LimitMemory bounds in the same way how many bytes of memory a cgroup may hold, files that are cached for it among
 // them. Nothing of it goes to the machine's swap, as for pods of Linux nodes: otherwise the limit would be none. Where
-// the kernel does not count swap that is left out. Where the cgroup is full the kernel kills in it, what has the highest
-// OOM score first.
+// the kernel does not count swap that is left out. Where the cgroup is full the kernel kills in it, what has the
+// highest OOM score first.
 // https://docs.kernel.org/admin-guide/cgroup-v2.html#memory
 func LimitMemory(cgroup string, most int64) error {
 	memory := setting{"memory", "memory.limit_in_bytes", "memory.max", most, most}

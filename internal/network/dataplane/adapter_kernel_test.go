@@ -11,15 +11,16 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// TestAdapterName looks at the alias of the host's interface, by which Windows programs know it, while networks come and
-// go.
+// TestAdapterName looks at the alias of the host's interface, by which Windows programs know it, while networks come
+// and go.
 func TestAdapterName(t *testing.T) {
 	h := newHost(t)
 	run(t, h.ns, "ip link add eth0 type veth peer name eth1; ip addr add 10.213.0.11/24 dev eth0; ip link set eth0 up")
 	open := func() {
 		t.Helper()
 		var err error
-		if h.Plane, err = dataplane.New(dataplane.Config{Netns: h.ns, PinDir: h.pins, Adapter: "Ethernet"}); err != nil {
+		h.Plane, err = dataplane.New(dataplane.Config{Netns: h.ns, PinDir: h.pins, Adapter: "Ethernet"})
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -25,8 +25,8 @@ type Config struct {
 	PinDir string
 	// Uplink is the host's interface on the underlay; eth0 when empty.
 	Uplink string
-	// Adapter is what Windows calls the uplink. Linux' alias of it then says so: Adapter, or "vEthernet (ADAPTER)" while a
-	// network goes through it. Empty: the uplink has no alias.
+	// Adapter is what Windows calls the uplink. Linux' alias of it then says so: Adapter, or "vEthernet (ADAPTER)"
+	// while a network goes through it. Empty: the uplink has no alias.
 	Adapter string
 	// Users are the Linux users, on the machine, that programs in pods run as, by the SIDs of the Windows users, and of
 	// their groups.

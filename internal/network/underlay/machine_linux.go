@@ -20,8 +20,8 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// forwardKey and forwardKey6 are the machine's switches for forwarding. Whenever that of IPv4 is turned, the kernel sets
-// redirectsKey to its opposite (https://docs.kernel.org/networking/ip-sysctl.html, ip_forward), whatever an
+// forwardKey and forwardKey6 are the machine's switches for forwarding. Whenever that of IPv4 is turned, the kernel
+// sets redirectsKey to its opposite (https://docs.kernel.org/networking/ip-sysctl.html, ip_forward), whatever an
 // administrator had there: turned on and off again it would leave a machine that takes ICMP redirects, which hardened
 // ones refuse.
 const (

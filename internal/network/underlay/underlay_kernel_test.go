@@ -457,8 +457,8 @@ func TestNoRouter(t *testing.T) {
 	}
 }
 
-// The kernel changes whether a machine takes redirects whenever forwarding is switched. Afterwards it is as it was, on a
-// hardened machine too, and when a crash has left the link.
+// The kernel changes whether a machine takes redirects whenever forwarding is switched. Afterwards it is as it was, on
+// a hardened machine too, and when a crash has left the link.
 func TestRedirectsAsBefore(t *testing.T) {
 	for _, was := range []string{"0", "1"} {
 		t.Run("accept_redirects was "+was, func(t *testing.T) {

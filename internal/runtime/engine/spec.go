@@ -97,7 +97,8 @@ func (e *Engine) spec(c Container, sources, targets []string) *specs.Spec {
 			Capabilities:    e.capabilities(c.HostProcess != nil),
 			NoNewPrivileges: true,
 			OOMScoreAdj:     &score, // or that of containerd's shim is inherited, which is next to containerd's
-			// Open files are limited as containerd itself is, whose limit cannot be raised from inside a user namespace.
+			// Open files are limited as containerd itself is, whose limit cannot be raised from inside a user
+			// namespace.
 			Rlimits: userRlimits(),
 		},
 		Mounts: append(e.systemMounts(c), bindMounts(c.Mounts, sources, targets)...),
