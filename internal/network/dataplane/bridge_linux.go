@@ -131,7 +131,7 @@ func (p *Plane) ensureBridge(h *netlink.Handle, b netplan.Bridge) error {
 			return err
 		}
 	}
-	if err := p.syncDNS(h, b); err != nil {
+	if err := p.syncGateway(h, b); err != nil {
 		return err
 	}
 	return p.syncPolicyRoutes(h, b)
@@ -222,7 +222,7 @@ func setUp(h *netlink.Handle, link netlink.Link) error {
 
 // removeBridge removes what belongs to a network that is no longer wanted.
 func (p *Plane) removeBridge(h *netlink.Handle, id string, want *state) error {
-	if err := errors.Join(p.closeDNS(id), p.dropPolicyRoutes(h, id)); err != nil {
+	if err := errors.Join(p.closeGateway(id), p.dropPolicyRoutes(h, id)); err != nil {
 		return err
 	}
 	keep := map[string]bool{}

@@ -151,6 +151,9 @@ func dumpBridge(b *strings.Builder, x netplan.Bridge) {
 	if x.DNSProxy {
 		b.WriteString(" dns")
 	}
+	if x.DHCP {
+		b.WriteString(" dhcp")
+	}
 	if x.Apart != 0 {
 		fmt.Fprintf(b, " apart %d", x.Apart)
 	}
@@ -219,6 +222,7 @@ func visible(p netplan.Plan) netplan.Plan {
 			Gateways: b.Gateways,
 			Apart:    b.Apart,
 			DNSProxy: b.DNSProxy,
+			DHCP:     b.DHCP,
 		})
 	}
 	for _, port := range p.Ports {

@@ -175,6 +175,7 @@ func frameRules() [][2]string {
 		{"raw", "iifname @switched {ip} saddr . ether saddr != @own{6} goto not_own"},
 		{"not_own", "{ip} saddr @kept_vips{6} accept"}, // see the chain forward
 		{"not_own", "ip6 saddr { ::, fe80::/10 } accept"},
+		{"not_own", "ip saddr 0.0.0.0 ip daddr 255.255.255.255 udp sport 68 udp dport 67 accept"}, // DHCP clients
 		{"not_own", "drop"},
 		// Packets between two pods of an L2Tunnel network pass the host twice. They are tracked on their way out only.
 		{"raw", "iifname @uplinks {ip} daddr @tunnel_pods{6} goto looped"},

@@ -45,7 +45,8 @@ func (p *Plane) observe() (netplan.Plan, error) {
 		plan.LoadBalancers[i].Bridge = p.only
 	}
 	for i := range plan.Bridges {
-		_, plan.Bridges[i].DNSProxy = p.dns[plan.Bridges[i].ID]
+		b := &plan.Bridges[i]
+		b.DNSProxy, b.DHCP = p.gateways[b.ID].dns, p.gateways[b.ID].dhcp
 	}
 	plan.Normalize()
 	return plan, nil
@@ -391,8 +392,8 @@ func (p *Plane) switchDifferences() ([]string, error) {
 	var found []string
 	err := netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error {
 		for _, b := range sorted(p.want.bridges) {
-			if whole, err := p.dnsIsWhole(h, b); err != nil || !whole {
-				found = append(found, "missing: DNS at the gateway of "+b.ID)
+			if whole, err := p.gatewayIsWhole(h, b); err != nil || !whole {
+				found = append(found, "missing: DNS or DHCP at the gateway of "+b.ID)
 			}
 			if b.VLAN != 0 && !p.tagIsWhole(h, b) {
 				found = append(found, "missing: tag of "+b.ID)

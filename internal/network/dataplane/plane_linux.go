@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/netip"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"mullion.dev/mullion/internal/base/netns"
+	"mullion.dev/mullion/internal/network/dhcp"
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
@@ -34,6 +36,10 @@ type Config struct {
 	// DNS answers DNS questions that come by a link of the host's namespace to addresses of the host, until the result
 	// is closed. Nil: nobody does, whatever the plan says.
 	DNS func(link string, at []netip.Addr) (io.Closer, error)
+	// DHCP answers DHCP clients that come by a link of the host's namespace, as the server with an address of the host,
+	// until the result is closed: of is called for each of them, and may wait for calls of the Plane that are under
+	// way, so closing must not wait for it. Nil: nobody does, whatever the plan says.
+	DHCP func(link string, server netip.Addr, of func(net.HardwareAddr) (dhcp.Lease, bool)) (io.Closer, error)
 }
 
 // Plane is the data plane of one host. Calls run one after another.
@@ -46,8 +52,8 @@ type Plane struct {
 	// podRules are the generations of the pods' namespaces that have rules of their own.
 	podRules map[string]uint32
 
-	// dns are the running DNS proxies by the IDs of their networks.
-	dns map[string]dnsProxy
+	// gateways are who answers at the gateways of networks, by the networks' IDs.
+	gateways map[string]gateway
 
 	// apart are the networks with a namespace of their own by their IDs, homes what belongs to them.
 	apart map[string]*Plane
@@ -73,7 +79,7 @@ func New(cfg Config) (*Plane, error) {
 	p := &Plane{
 		cfg:      cfg,
 		podRules: map[string]uint32{},
-		dns:      map[string]dnsProxy{},
+		gateways: map[string]gateway{},
 		apart:    map[string]*Plane{},
 		homes:    newHomes(),
 	}
@@ -343,7 +349,7 @@ func (p *Plane) applyAll(ctx context.Context, want *state) error {
 		return err
 	}
 	err := netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error {
-		if err := errors.Join(p.closeStrayDNS(want), p.removeStrangers(h, want)); err != nil {
+		if err := errors.Join(p.closeStrayGateways(want), p.removeStrangers(h, want)); err != nil {
 			return err
 		}
 		all := netplan.Plan{Bridges: sorted(want.bridges), Ports: sorted(want.ports)}

@@ -145,3 +145,13 @@ func sorted[T any](m map[string]T) []T {
 	}
 	return all
 }
+
+// portOf returns the port of a bridge that has a hardware address, one without ID if there is none.
+func (s *state) portOf(bridge, mac string) netplan.Port {
+	for _, p := range s.ports {
+		if p.Bridge == bridge && p.MAC == mac {
+			return p
+		}
+	}
+	return netplan.Port{}
+}

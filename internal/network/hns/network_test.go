@@ -264,18 +264,19 @@ func balancer(endpoints ...string) string {
 		`{"HostComputeEndpoints":%s,"FrontendVIPs":["10.96.0.1"],"PortMappings":[{"Protocol":6,"InternalPort":80,"ExternalPort":80,"DistributionType":2}]}`, list)
 }
 
-// A NAT network with the flag EnableDnsProxy answers DNS at its gateway; the flag is kept elsewhere.
-func TestDNSProxyFlag(t *testing.T) {
-	for kind, want := range map[string]bool{"NAT": true, "L2Bridge": false} {
+// A NAT network with the flags EnableDnsProxy and EnableDhcpServer answers DNS and DHCP at its gateway; the flags are
+// kept elsewhere.
+func TestGatewayFlags(t *testing.T) {
+	for kind, nat := range map[string]bool{"NAT": true, "L2Bridge": false} {
 		h := host{Model: hns.New(newest())}
-		for flags, on := range map[int]bool{
-			0: false, wire.NetworkEnableDHCPServer: false, wire.NetworkEnableDNSProxy: want,
-		} {
+		for flags := range 4 {
 			settings := strings.Replace(network("n", "10.1.0.0/24", "10.1.0.1"), "L2Bridge", kind, 1)
 			settings = strings.Replace(settings, `"Type"`, fmt.Sprintf(`"Flags":%d,"Type"`, flags), 1)
 			id := h.ok(t, "HcnCreateNetwork", "", settings).Object
-			if got := h.Plan().Bridges[0].DNSProxy; got != on {
-				t.Errorf("%s with the flags %d: DNS at the gateway %t", kind, flags, got)
+			b := h.Plan().Bridges[0]
+			if b.DNSProxy != (nat && flags&wire.NetworkEnableDNSProxy != 0) ||
+				b.DHCP != (nat && flags&wire.NetworkEnableDHCPServer != 0) {
+				t.Errorf("%s with the flags %d: DNS at the gateway %t, DHCP %t", kind, flags, b.DNSProxy, b.DHCP)
 			}
 			if text := h.ok(t, "HcnQueryNetworkProperties", id).Text; flags != 0 &&
 				!strings.Contains(text, fmt.Sprintf(`"Flags":%d`, flags)) {

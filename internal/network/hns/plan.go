@@ -33,8 +33,9 @@ func (m *Model) planNetwork(n *network, p *netplan.Plan) {
 		Uplink: n.Adapter,
 		MAC:    linuxMAC(policies.mac),
 		Apart:  n.Apart,
-		// On Windows the proxy is WinNAT's.
+		// On Windows both are WinNAT's.
 		DNSProxy: n.Type == wire.NetworkNAT && n.Flags&wire.NetworkEnableDNSProxy != 0,
+		DHCP:     n.Type == wire.NetworkNAT && n.Flags&wire.NetworkEnableDHCPServer != 0,
 	}
 	switch n.Type {
 	case wire.NetworkL2Bridge, wire.NetworkL2Tunnel, wire.NetworkOverlay:

@@ -155,8 +155,8 @@ func supportNetworks() []support.Row {
 			Name:  "network flags",
 			Level: support.Partly,
 			Ref:   refHnslib + "hcn/hcnnetwork.go",
-			Note: "EnableDnsProxy: the gateway of a NAT network answers DNS questions of its endpoints, by the host's name servers; all others are kept without effect: " +
-				"endpoints have their addresses from HNS, not by DHCP (EnableDhcpServer), and a network with EnableNonPersistent persists",
+			Note: "EnableDnsProxy: the gateway of a NAT network answers DNS questions of its endpoints, by the host's name servers. EnableDhcpServer: it tells DHCP clients there " +
+				"the addresses that their endpoints have from HNS. All others are kept without effect: a network with EnableNonPersistent persists",
 		},
 		{Name: "policy NetAdapterName", Level: support.Supported, Ref: refPolicy},
 		{

@@ -58,6 +58,8 @@ type Bridge struct {
 	Overlay *VXLAN `json:"overlay,omitempty"`
 	// DNSProxy says that DNS questions of the pods are answered at the Gateways, by the host's own name servers.
 	DNSProxy bool `json:"dnsProxy,omitempty"`
+	// DHCP says that DHCP clients of the pods are told their ports' addresses, by the first of the Gateways.
+	DHCP bool `json:"dhcp,omitempty"`
 	// Apart is set for an overlay whose subnet another network of the host has too: the number, 1 to MaxApart, of the
 	// namespace that it has for itself on the host. No two bridges have the same. 0: it is in the host's own namespace.
 	Apart uint16 `json:"apart,omitempty"`

@@ -259,6 +259,7 @@ func (a *agent) openHNS(ctx context.Context) (*hnsserver.Service, error) {
 		Adapter: adapter,
 		Users:   users,
 		DNS:     dnsProxy,
+		DHCP:    dhcpServer,
 	})
 	if err != nil {
 		return nil, err

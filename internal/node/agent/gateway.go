@@ -2,10 +2,12 @@ package agent
 
 import (
 	"io"
+	"net"
 	"net/netip"
 	"os"
 
 	"mullion.dev/mullion/internal/base/resolvconf"
+	"mullion.dev/mullion/internal/network/dhcp"
 	"mullion.dev/mullion/internal/network/dnsproxy"
 )
 
@@ -31,3 +33,8 @@ func dnsProxy(link string, at []netip.Addr) (io.Closer, error) {
 
 // mostServers is how many name servers are asked, as by the C library (resolv.conf(5)).
 const mostServers = 3
+
+// dhcpServer answers DHCP clients that come by a link.
+func dhcpServer(link string, server netip.Addr, of func(net.HardwareAddr) (dhcp.Lease, bool)) (io.Closer, error) {
+	return dhcp.Listen(dhcp.Config{Link: link, Server: server, Lease: of})
+}
