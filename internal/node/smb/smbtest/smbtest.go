@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"mullion.dev/mullion/internal/process/proc"
 )
 
@@ -45,6 +47,8 @@ type Options struct {
 	// Keytab has the server's keys of Kerberos; "": only passwords are taken. Account is a Kerberos principal that may use
 	// Share, as name@REALM.
 	Keytab, Account string
+	// Space is how many bytes the share holds, in memory; 0: as many as there is room for on the disk.
+	Space int
 }
 
 // Start starts a server in the network namespace pinned at netns, where it listens on the address host and port 445,
@@ -62,6 +66,17 @@ func Start(tb testing.TB, netns, host string, o Options) *Server {
 		if err := os.Mkdir(filepath.Join(s.dir, folder), 0o700); err != nil {
 			tb.Fatal(err)
 		}
+	}
+	if o.Space > 0 {
+		limit := fmt.Sprintf("size=%d", o.Space)
+		if err := unix.Mount("share", s.Dir, "tmpfs", unix.MS_NODEV|unix.MS_NOSUID, limit); err != nil {
+			tb.Fatal(err)
+		}
+		tb.Cleanup(func() {
+			if err := unix.Unmount(s.Dir, unix.MNT_DETACH); err != nil {
+				tb.Error(err)
+			}
+		})
 	}
 	encrypt, kerberos, account := cmp.Or(o.Encrypt, "if_required"), "", ""
 	if o.Keytab != "" {
