@@ -186,7 +186,7 @@ down: ## remove every trace of the cluster
 
 test: test-deps build sample e2e ## every test but the long ones: pure, kernel, wine, cluster, conformance, one machine
 	@hack/deps.sh machines || true
-	@hack/test.sh pure kernel wine cluster conformance machines
+	@hack/test.sh pure kernel+wine cluster conformance machines
 
 quick: ## the tests that need no root and nothing built, some five minutes the first time
 	@set -o pipefail; $(GO) test -vet=off ./... | { grep -v -e '\[no test files\]' || true; }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test.sh RUNG...: run the rungs named, in order; every rung runs even if one before it failed.
+# test.sh RUNG...: run the rungs named, in order, those joined by "+" side by side; every rung runs even if one before it failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 rc=0

@@ -1,8 +1,8 @@
-// Command rung runs rungs of the tests (pure, kernel, wine, cluster, conformance, machines, field) in order; it goes on
-// after one that failed. It prints a line for each package, what a failed test printed, and what was skipped and why.
-// At the very end it prints, for each failed test, only the reasons. A rung that ran no test, or skipped all of them,
-// fails. A few failed tests are tried once more, and are named as flaky if they pass then. The slowest are named with
-// their time.
+// Command rung runs rungs of the tests (pure, kernel, wine, cluster, conformance, machines, field) in order, those that
+// are joined by "+" side by side; it goes on after one that failed. It prints a line for each package, what a failed
+// test printed, and what was skipped and why. At the very end it prints, for each failed test, only the reasons. A rung
+// that ran no test, or skipped all of them, fails. A few failed tests are tried once more, and are named as flaky if
+// they pass then. The slowest are named with their time.
 //
 // MULLION_TESTS_END, in seconds since 1970, is when all has to be done: a test that still runs then is ended and named,
 // and what was not begun has failed.
@@ -24,6 +24,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -61,7 +62,7 @@ func newResult(rung string) *result {
 
 func main() {
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: rung pure|kernel|wine|cluster|conformance|machines...")
+		fmt.Fprintln(os.Stderr, "usage: rung RUNG[+RUNG]...; the rungs are "+strings.Join(rungs(), ", "))
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -89,15 +90,26 @@ func endOf(seconds string) (time.Time, error) {
 	return time.Unix(n, 0), nil
 }
 
-func runAll(ctx context.Context, rungs []string, end time.Time, w io.Writer) bool {
+// runAll runs stages in order: a rung each, or several, joined by "+", which run side by side.
+func runAll(ctx context.Context, stages []string, end time.Time, w io.Writer) bool {
+	w = &lockedWriter{w: w}
 	var failures []failure
 	var errs []string
-	for _, rung := range rungs {
-		r := newResult(rung)
-		if err := r.run(ctx, end, w); err != nil {
-			errs = append(errs, fmt.Sprintf("rung %s: %v", rung, err))
+	for _, stage := range stages {
+		names := strings.Split(stage, "+")
+		results, failed := make([]*result, len(names)), make([]error, len(names))
+		var running sync.WaitGroup
+		for i, name := range names {
+			results[i] = newResult(name)
+			running.Go(func() { failed[i] = results[i].run(ctx, end, w) })
 		}
-		failures = append(failures, r.failures...)
+		running.Wait()
+		for i, r := range results {
+			if failed[i] != nil {
+				errs = append(errs, fmt.Sprintf("rung %s: %v", r.rung, failed[i]))
+			}
+			failures = append(failures, r.failures...)
+		}
 	}
 	if len(errs) == 0 {
 		return true
@@ -108,6 +120,18 @@ func runAll(ctx context.Context, rungs []string, end time.Time, w io.Writer) boo
 	}
 	fmt.Fprintln(w, strings.Join(errs, "\n"))
 	return false
+}
+
+// lockedWriter lets rungs that run side by side write whole lines.
+type lockedWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *lockedWriter) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
 }
 
 // rungs are the rungs, from the one that needs least. Field, the long tests, is no part of `make test`.

@@ -113,6 +113,19 @@ func TestRungOutOfTime(t *testing.T) {
 	}
 }
 
+// TestSideBySide: of rungs that are joined each is run, and each that failed is named.
+func TestSideBySide(t *testing.T) {
+	var out strings.Builder
+	if runAll(t.Context(), []string{"kernel+wine", "cellar"}, time.Now().Add(-time.Minute), &out) {
+		t.Error("rungs without time passed")
+	}
+	for _, want := range []string{"rung kernel: not run", "rung wine: not run", "rung cellar: no such rung"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in:\n%s", want, out.String())
+		}
+	}
+}
+
 // TestSlowest: the longest are named, the longest first, and no short one.
 func TestSlowest(t *testing.T) {
 	var in strings.Builder
