@@ -179,7 +179,9 @@ func TestSpoofingByLinuxPods(t *testing.T) {
 		t.Run(fmt.Sprintf("ruled-%t", ruled), func(t *testing.T) {
 			d := newLinuxBed(t)
 			if ruled {
-				subnets := []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16"), netip.MustParsePrefix("fd00:244::/56")}
+				subnets := []netip.Prefix{
+					netip.MustParsePrefix("10.244.0.0/16"), netip.MustParsePrefix("fd00:244::/56"),
+				}
 				if err := (linuxhost.NAT{
 					Netns: d.node, Pods: subnets, Inside: subnets, Routed: true, TunnelPort: podnet.VXLANPort,
 				}).Apply(t.Context()); err != nil {

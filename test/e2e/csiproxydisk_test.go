@@ -47,7 +47,8 @@ func (f fixture) csiProxyDisks(t *testing.T) {
 	f.csiProxyVolumeOf(t, id)
 	f.csiProxyDiskDriver(t, serial[1], id)
 	for _, number := range []string{"1", "2"} {
-		poll(t, settle, func(ctx context.Context) error { // another program of the machine may have a copy of its mounts
+		// Another program of the machine may have a copy of its mounts.
+		poll(t, settle, func(ctx context.Context) error {
 			out, err := f.mullion(ctx, t, "node", "disk", "rm", "win-1", number)
 			if err != nil {
 				return fmt.Errorf("%w: %s", err, out)

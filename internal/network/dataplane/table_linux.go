@@ -260,8 +260,22 @@ func (t *table) send(f func(c *nftables.Conn) error) error {
 	})
 }
 
-// elements returns the elements of a set or map; none if it does not exist.
-func (t *table) elements(name string) (list []nftables.SetElement, err error) {
+// elements returns the elements of a set or map; none if it does not exist. A large one is read until two readings have
+// the same number: while the kernel makes its hash table larger, a reading of several messages can lack a part
+// (linux/lib/rhashtable.c, rhashtable_walk_enter).
+func (t *table) elements(name string) ([]nftables.SetElement, error) {
+	const most = 8 // readings; somebody else may change the set all the time
+	before := -1
+	for i := 1; ; i++ {
+		list, err := t.elementsOnce(name)
+		if err != nil || len(list) <= perMessage || len(list) == before || i == most {
+			return list, err
+		}
+		before = len(list)
+	}
+}
+
+func (t *table) elementsOnce(name string) (list []nftables.SetElement, err error) {
 	err = t.connect(func(c *nftables.Conn) error {
 		list, err = c.GetSetElements(setOf(name))
 		return err

@@ -121,7 +121,16 @@ func (cfg Config) check() error {
 		return fmt.Errorf("underlay: subnet %s is not an IPv4 network of at least 16 addresses", cfg.Subnet)
 	case cfg.LAN.enabled():
 		return cfg.checkLAN()
-	case !cfg.Subnet.Contains(cfg.Fabric) || !cfg.Subnet.Contains(cfg.Machine) || cfg.Fabric == cfg.Machine:
+	}
+	if err := cfg.checkAddrs(); err != nil {
+		return err
+	}
+	return cfg.External.check(cfg.Subnet)
+}
+
+// checkAddrs checks the fabric's and the machine's addresses.
+func (cfg Config) checkAddrs() error {
+	if !cfg.Subnet.Contains(cfg.Fabric) || !cfg.Subnet.Contains(cfg.Machine) || cfg.Fabric == cfg.Machine {
 		return fmt.Errorf("underlay: %s and %s are not two addresses of subnet %s", cfg.Fabric, cfg.Machine, cfg.Subnet)
 	}
 	if e := cfg.Endpoint; e.IsValid() && (!cfg.Subnet.Contains(e) || e == cfg.Fabric || e == cfg.Machine) {
@@ -130,7 +139,7 @@ func (cfg Config) check() error {
 	if _, err := spec.Address6(cfg.Subnet, cfg.Subnet6, cfg.Machine); err != nil {
 		return fmt.Errorf("underlay: %w", err)
 	}
-	return cfg.External.check(cfg.Subnet)
+	return nil
 }
 
 // Config is the configuration with its defaults filled in.
