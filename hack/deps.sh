@@ -43,8 +43,8 @@ fi
 [ "${1:-}" != domain ] || needs=("debootstrap:debootstrap")
 # Debian 12 has clang-format 14, whose output is meant.
 [ "${1:-}" != lint ] || needs=("clang-format:clang-format")
-# Tests ask servers with curl, as the guide does, format disks, and log in to a target of iSCSI.
-[ "${1:-}" != test ] || needs+=("curl:curl" "mkfs.xfs:xfsprogs" "tgtd:tgt")
+# Tests ask servers with curl, as the guide does, format disks, log in to a target of iSCSI, use shares, and get tickets of Kerberos.
+[ "${1:-}" != test ] || needs+=("curl:curl" "mkfs.xfs:xfsprogs" "tgtd:tgt" "smbd:samba" "krb5kdc:krb5-kdc" "kadmin.local:krb5-admin-server")
 # The browser that the page of conformance results is looked at in; the test takes chromium or Chrome as well.
 if [ "${1:-}" = test ] && ! command -v chromium >/dev/null && ! command -v google-chrome >/dev/null; then
   needs+=("chromium-headless-shell:chromium-headless-shell")
@@ -91,7 +91,8 @@ if ! install >"$log" 2>&1; then
 fi
 # Servers of tests are started by the tests, in network namespaces, and not for the machine's network.
 if [ -d /run/systemd/system ]; then
-  for service in tgt openvswitch-switch ovn-central ovn-host; do
+  for service in tgt openvswitch-switch ovn-central ovn-host krb5-kdc krb5-admin-server; do
     [[ " ${missing[*]} " != *" $service "* ]] || systemctl disable --quiet --now "$service"
   done
+  [[ " ${missing[*]} " != *" samba "* ]] || systemctl disable --quiet --now smbd nmbd samba-ad-dc
 fi
