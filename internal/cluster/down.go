@@ -16,6 +16,7 @@ import (
 	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/beneath"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/node/initiator"
 	"mullion.dev/mullion/internal/process/proc"
@@ -242,7 +243,15 @@ func killCgroup(root string) (int, error) {
 
 // removeAll removes a folder, or empties it if it is a mount point: that is a volume.
 func removeAll(dir string) error {
-	err := os.RemoveAll(dir)
+	parent, err := os.OpenRoot(filepath.Dir(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer parent.Close()
+	err = beneath.RemoveAll(parent, filepath.Base(dir))
 	if !errors.Is(err, unix.EBUSY) {
 		return err
 	}

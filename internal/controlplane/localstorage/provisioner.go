@@ -13,6 +13,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
+
+	"mullion.dev/mullion/internal/base/beneath"
 )
 
 // provisioner makes and removes volumes for the controller.
@@ -167,7 +169,7 @@ func (p Place) Remove(volume string) error {
 		return err
 	}
 	defer root.Close()
-	if err := root.RemoveAll(path.Join(p.Folder, volume)); err != nil {
+	if err := beneath.RemoveAll(root, path.Join(p.Folder, volume)); err != nil {
 		return fmt.Errorf("remove folder of volume %q: %w", volume, err)
 	}
 	return nil
