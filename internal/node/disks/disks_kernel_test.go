@@ -385,6 +385,16 @@ func TestOperator(t *testing.T) {
 	}
 }
 
+// TestWithoutTools holds that nobody gets a disk that cannot be formatted.
+func TestWithoutTools(t *testing.T) {
+	h := newHost(t)
+	t.Setenv("PATH", t.TempDir())
+	a := h.ask(t, hostdisk.Request{Do: hostdisk.Attach, Size: 400 * mib})
+	if !strings.Contains(a.Error, "xfsprogs") || len(h.images(t)) > 0 {
+		t.Errorf("a disk without mkfs.xfs: %+v", a)
+	}
+}
+
 // TestLinks gives the host remote disks that are links, as what keeps a session may serve them: none is followed, and
 // what is no file is no disk.
 func TestLinks(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -144,6 +145,9 @@ func (s *Server) find(ctx context.Context, r hostdisk.Request) (disk, error) {
 func (s *Server) attachDisk(r hostdisk.Request) (uint32, error) {
 	if len(s.state.Disks) >= mostDisks {
 		return 0, refused(40002, fmt.Sprintf("There are not enough resources: the host has %d disks.", mostDisks))
+	}
+	if _, err := exec.LookPath(maker); err != nil { // nobody could use the disk
+		return 0, fmt.Errorf("attach a disk that cannot be formatted: %w", missing(err))
 	}
 	id := make([]byte, 8)
 	_, _ = rand.Read(id) // never fails

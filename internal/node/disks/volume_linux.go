@@ -95,13 +95,19 @@ func (v volume) foreign(ctx context.Context) (string, error) {
 	return strings.TrimSpace(said.String()), nil
 }
 
+// maker is the tool that formats volumes.
+const maker = "mkfs.xfs"
+
+// missing is the error of a tool for file systems that the machine does not have.
+func missing(err error) error { return fmt.Errorf("%w (Debian's package xfsprogs has it)", err) }
+
 // run runs a tool for file systems.
 func run(ctx context.Context, tool string, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, toolTimeout)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, tool, args...).CombinedOutput()
 	if errors.Is(err, exec.ErrNotFound) {
-		return fmt.Errorf("%w (Debian's package xfsprogs has it)", err)
+		return missing(err)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w: %s", tool, err, bytes.TrimSpace(out))
@@ -205,7 +211,7 @@ func (v volume) format(ctx context.Context, label string) error {
 		return err
 	}
 	defer device.Close()
-	if err := run(ctx, "mkfs.xfs", "-q", "-f", "-L", mark, device.Name()); err != nil {
+	if err := run(ctx, maker, "-q", "-f", "-L", mark, device.Name()); err != nil {
 		return err
 	}
 	if err := v.open(); err != nil {
