@@ -3,7 +3,6 @@
 package dataplane_test
 
 import (
-	"context"
 	"io"
 	"net"
 	"net/netip"
@@ -141,7 +140,7 @@ func informed(t *testing.T, ns, addr string, of net.HardwareAddr) *dhcpv4.DHCPv4
 	t.Helper()
 	var c net.PacketConn
 	err := netns.Do(ns, func() (err error) {
-		c, err = (&net.ListenConfig{}).ListenPacket(context.Background(), "udp4", ":68")
+		c, err = (&net.ListenConfig{}).ListenPacket(t.Context(), "udp4", ":68")
 		return err
 	})
 	if err != nil {

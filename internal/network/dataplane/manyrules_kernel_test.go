@@ -13,8 +13,8 @@ import (
 	"mullion.dev/mullion/internal/network/dataplane/dataplanetest"
 )
 
-// A policy of 10,000 rules, about the most that fit into an object of the API, is carried out like a short one, and does
-// no harm to what others do.
+// A policy of 10,000 rules, about the most that fit into an object of the API, is carried out like a short one, and
+// does no harm to what others do.
 func TestNetworkPolicyOfManyRules(t *testing.T) {
 	a, b, _ := fabric(t)
 	a.apply(t, dataplanetest.Plan("10.244.1"))

@@ -1,6 +1,6 @@
 // Package dhcp tells the pods of a network their addresses by DHCP (RFC 2131), as Windows does on a network with the
-// flag EnableDhcpServer. It keeps nothing and chooses nothing: the addresses are those that HNS gave the endpoints. What
-// it reads comes from pods; one message is read at a time, so a pod that floods it makes others wait, and no more.
+// flag EnableDhcpServer. It keeps nothing and chooses nothing: the addresses are those that HNS gave the endpoints.
+// What it reads comes from pods; one message is read at a time, so a pod that floods it makes others wait, and no more.
 package dhcp
 
 import (
@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"syscall"
 	"time"
 
@@ -132,7 +133,8 @@ func Answer(message *dhcpv4.DHCPv4, server netip.Addr, leases func(net.HardwareA
 		told = append(told, dhcpv4.WithDNS(servers...))
 	}
 	addr := net.IP(lease.Addr.Addr().AsSlice())
-	given := append(told[:len(told):len(told)], dhcpv4.WithYourIP(addr), dhcpv4.WithLeaseTime(uint32(leaseTime.Seconds())))
+	given := append(slices.Clip(told), dhcpv4.WithYourIP(addr),
+		dhcpv4.WithLeaseTime(uint32(leaseTime.Seconds())))
 	switch message.MessageType() {
 	case dhcpv4.MessageTypeDiscover:
 		return answer(message, dhcpv4.MessageTypeOffer, given)

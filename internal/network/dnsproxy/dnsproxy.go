@@ -154,8 +154,8 @@ func (p *Proxy) serveTCP(l net.Listener) {
 	}
 }
 
-// pause waits a moment after an error of a socket: too many open files, or a link that is gone. It returns false when the
-// proxy is closed.
+// pause waits a moment after an error of a socket: too many open files, or a link that is gone. It returns false when
+// the proxy is closed.
 func (p *Proxy) pause() bool {
 	select {
 	case <-time.After(10 * time.Millisecond):

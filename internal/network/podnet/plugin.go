@@ -134,7 +134,8 @@ func (p *ownPlugin) remember(ctx context.Context, r ranges) error {
 	return nil
 }
 
-// ConfList is the CNI configuration of a host with that pod CIDR, for win-bridge.exe, or win-overlay.exe in mode overlay.
+// ConfList is the CNI configuration of a host with that pod CIDR, for win-bridge.exe, or win-overlay.exe in mode
+// overlay.
 // Of cfg only Mode, Address, Local, Pods and Services are read.
 func ConfList(cfg Config, cidr netip.Prefix) ([]byte, error) {
 	return (&ownPlugin{ranged: ranged{cfg: cfg}}).confList(cidr)
