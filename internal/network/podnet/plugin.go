@@ -135,8 +135,7 @@ func (p *ownPlugin) remember(ctx context.Context, r ranges) error {
 }
 
 // ConfList is the CNI configuration of a host with that pod CIDR, for win-bridge.exe, or win-overlay.exe in mode
-// overlay.
-// Of cfg only Mode, Address, Local, Pods and Services are read.
+// overlay. Of cfg only Mode, Address, Local, Pods and Services are read.
 func ConfList(cfg Config, cidr netip.Prefix) ([]byte, error) {
 	return (&ownPlugin{ranged: ranged{cfg: cfg}}).confList(cidr)
 }
