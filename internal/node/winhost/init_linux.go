@@ -118,17 +118,27 @@ func Init(h Host) error {
 	if err := h.setUp(); err != nil {
 		return fmt.Errorf("set up host %q: %w", h.Name, err)
 	}
-	for sig := range signals {
-		if sig != unix.SIGCHLD {
-			endServers(saveTime)
-			return nil
-		}
-		if err := h.reap(); err != nil {
-			return err
+	looks := time.NewTicker(lookTime)
+	defer looks.Stop()
+	for {
+		select {
+		case <-looks.C:
+			orphans.LetAllGoOn()
+		case sig := <-signals:
+			if sig != unix.SIGCHLD {
+				endServers(saveTime)
+				return nil
+			}
+			if err := h.reap(); err != nil {
+				return err
+			}
 		}
 	}
-	return nil
 }
+
+// lookTime is how often init looks for programs that stand still by mistake. Those that the machine starts in the host
+// are not its children, so it is not told.
+const lookTime = 5 * time.Second
 
 // saveTime bounds the writing of the registry at the host's end.
 const saveTime = 2 * time.Second

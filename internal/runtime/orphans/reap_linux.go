@@ -25,8 +25,9 @@ const (
 )
 
 // Reap waits for every child that has ended, and calls ended with each one's pid, the name that the kernel knew it by,
-// and how it ended. It does not wait for those that live.
+// and how it ended. It does not wait for those that live. Those that Wine's server has stopped by mistake go on.
 func Reap(ended func(pid int, name string, status syscall.WaitStatus)) {
+	letChildrenGoOn()
 	for {
 		var info siginfo
 		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, pAll, 0, uintptr(unsafe.Pointer(&info)),
