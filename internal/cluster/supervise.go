@@ -13,9 +13,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/cgroup"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/node/initiator"
-	"mullion.dev/mullion/internal/node/linuxhost"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/process/supervisor"
 	"mullion.dev/mullion/internal/process/systemd"
@@ -49,13 +49,13 @@ func keep(l proc.Leftover, parent string) bool {
 	return false
 }
 
-// inContainer reports whether a process is in the cgroup of a container: PARENT/NODE/…, but not that of a Linux node's
-// own programs.
+// inContainer reports whether a process is in the cgroup of a container: PARENT/NODE/…, but not that of the
+// programs of a node's host.
 func inContainer(cgroups []string, parent string) bool {
-	return slices.ContainsFunc(cgroups, func(cgroup string) bool {
-		below, ok := strings.CutPrefix(cgroup, parent+"/")
+	return slices.ContainsFunc(cgroups, func(name string) bool {
+		below, ok := strings.CutPrefix(name, parent+"/")
 		_, place, deep := strings.Cut(below, "/")
-		return ok && deep && place != linuxhost.OwnCgroup
+		return ok && deep && place != cgroup.Own
 	})
 }
 

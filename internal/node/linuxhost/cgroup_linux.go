@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -22,7 +21,7 @@ func (h Host) ensureCgroups() error {
 		return fmt.Errorf("make cgroups of host %q: %w", h.Name, err)
 	}
 	for _, hi := range all {
-		if err := hi.MakeWith(h.Cgroup, OwnCgroup); err != nil {
+		if err := hi.MakeWith(h.Cgroup, cgroup.Own); err != nil {
 			return fmt.Errorf("make cgroups of host %q: %w", h.Name, err)
 		}
 	}
@@ -92,41 +91,21 @@ func (h Host) joinCgroup() error {
 	return nil
 }
 
-// enterCgroup makes cmd start in the cgroup of the host's own processes, and in its cgroup namespace. On v1 the calling
-// thread goes there, and its child with it. On v2 a single thread cannot leave its process's cgroup; there the kernel
-// puts the child into the cgroup (Linux 5.7). The kernel does not do that for a caller in a cgroup namespace whose root
-// is elsewhere, so the child enters the namespace itself, by nsenter(1). The caller closes the files returned after the
-// start.
+// enterCgroup makes cmd start in the cgroup of the host's own processes, and in its cgroup namespace. On v2 the kernel
+// does not put a child into a cgroup for a caller in a cgroup namespace whose root is elsewhere, so the child enters
+// the namespace itself, by nsenter(1). The caller closes the files returned after the start.
 func (h Host) enterCgroup(cmd *exec.Cmd) ([]*os.File, error) {
-	all, err := cgroup.Hierarchies()
+	group, err := cgroup.Place(cmd, filepath.Join(h.Cgroup, cgroup.Own))
 	if err != nil {
 		return nil, err
 	}
-	if all[0].V2 {
-		return h.placeChild(cmd, filepath.Join(all[0].Dir, h.Cgroup, OwnCgroup))
-	}
-	for _, hi := range all {
-		dir := filepath.Join(hi.Dir, h.Cgroup, OwnCgroup)
-		if err := os.WriteFile(filepath.Join(dir, "tasks"), []byte(strconv.Itoa(unix.Gettid())), 0); err != nil {
-			return nil, fmt.Errorf("enter cgroup %q: %w", dir, err)
-		}
-	}
-	return nil, enterPin(h.pin("cgroup"), unix.CLONE_NEWCGROUP)
-}
-
-func (h Host) placeChild(cmd *exec.Cmd, dir string) ([]*os.File, error) {
-	group, err := os.Open(dir)
-	if err != nil {
-		return nil, err
+	if group == nil {
+		return nil, enterPin(h.pin("cgroup"), unix.CLONE_NEWCGROUP)
 	}
 	namespace, err := os.Open(h.pin("cgroup"))
 	if err != nil {
 		return nil, errors.Join(err, group.Close())
 	}
-	if cmd.SysProcAttr == nil {
-		cmd.SysProcAttr = &syscall.SysProcAttr{}
-	}
-	cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(group.Fd())
 	const firstExtra = 3 // standard input, output and error come before
 	fd := firstExtra + len(cmd.ExtraFiles)
 	cmd.ExtraFiles = append(cmd.ExtraFiles, namespace)

@@ -59,10 +59,6 @@ type Bind struct {
 	Target string `json:"target"`
 }
 
-// OwnCgroup is the cgroup of the host's own processes. cgroup v2 has processes only where no controller is passed on:
-// https://docs.kernel.org/admin-guide/cgroup-v2.html#no-internal-process-constraint
-const OwnCgroup = "system"
-
 // PATH is the variable of that name for the host's commands.
 func (h Host) PATH() string {
 	return strings.Join(append(slices.Clone(h.Programs), "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin",
