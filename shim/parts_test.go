@@ -24,7 +24,7 @@ var parts = map[string][]string{
 	"httpurl": {"http/parse.c", "http/url.c", "http/cook.c", "http/address.c", "-Ihttp", "-Icommon"},
 	"mi":      {"mi/convert.c", "-Imi"},
 	"path":    {"hooks/path.c", "hooks/linktext.c", "hooks/linux.c", "hooks/table.c", "testdata/unit/path_calls.c"},
-	"pdh":     {"pdh/names.c", "pdh/defs.c", "pdh/parse.c", "pdh/disks.c", "pdh/scan.c", "pdh/figure.c", "-Ipdh"},
+	"pdh":     {"pdh/names.c", "pdh/defs.c", "pdh/parse.c", "pdh/disks.c", "pdh/scan.c", "pdh/figure.c", "common/nodememory.c", "-Ipdh", "-Icommon"},
 	"pkcs12":  {"ncrypt/pkcs12.c", "ncrypt/der.c"},
 	"table":   {"hooks/table.c"},
 }

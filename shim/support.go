@@ -172,7 +172,7 @@ func processRows() []support.Row {
 			Level: support.Partly,
 			Ref:   win32 + "perfctrs/using-the-pdh-functions-to-consume-counter-data",
 			Note: "Processor, Processor Information, Memory, Network Interface and Adapter, System, Process, Process V2, LogicalDisk and PhysicalDisk, English " +
-				"names, with wild cards and raw values, in a host and in its containers: processors, memory and disks are the machine's, adapters those of the " +
+				"names, with wild cards and raw values, in a host and in its containers: processors, memory (but on a node with memory in cluster.yaml) and disks are the machine's, adapters those of the " +
 				"network namespace, processes those of this Windows. Any other object answers PDH_CSTATUS_NO_OBJECT; there are no log files, no help texts and no " +
 				"HKEY_PERFORMANCE_DATA",
 		},

@@ -112,7 +112,7 @@ func (a *app) pictures(ctx context.Context, o health.Observed, paths layout.Path
 	_ = a.printStatus(&forPrograms, o, paths, "json")
 	for _, f := range a.calls.preflight(ctx, cluster.PreflightOptions{
 		Paths:      paths,
-		Nodes:      len(c.Nodes),
+		Nodes:      c.Nodes,
 		Kubernetes: cluster.Versions(c),
 		Wine:       c.Wine,
 		Networking: c.Networking,

@@ -234,7 +234,7 @@ func (a *app) runJoin(ctx context.Context, f joinFlags) (err error) {
 	}
 	if err := a.preflight(ctx, cluster.PreflightOptions{
 		Paths:      o.Paths,
-		Nodes:      len(o.Nodes),
+		Nodes:      o.Nodes,
 		Kubernetes: []string{version},
 		Wine:       o.Wine,
 	}); err != nil {

@@ -141,7 +141,7 @@ func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster
 	}
 	if err := a.preflight(ctx, cluster.PreflightOptions{
 		Paths:      paths,
-		Nodes:      len(want.Nodes),
+		Nodes:      want.Nodes,
 		Kubernetes: cluster.Versions(want),
 		Wine:       want.Wine,
 		Networking: want.Networking,

@@ -263,7 +263,7 @@ func TestUpOnAMachineThatLacksSomething(t *testing.T) {
 			if ready := strings.Contains(got.out, "is ready"); ready != (tt.code == ExitOK) {
 				t.Errorf("ready: %v", ready)
 			}
-			if asked.Nodes != 3 || asked.Paths != m.paths || asked.Networking.PodSubnet == "" {
+			if len(asked.Nodes) != 3 || asked.Paths != m.paths || asked.Networking.PodSubnet == "" {
 				t.Errorf("asked for %+v", asked)
 			}
 		})

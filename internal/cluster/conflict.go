@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,8 +87,8 @@ func holder(link string) string {
 // PreflightOptions say what is to be brought up.
 type PreflightOptions struct {
 	Paths layout.Paths
-	// Nodes is how many nodes this machine will have.
-	Nodes int
+	// Nodes are those that this machine will have.
+	Nodes []spec.Node
 	// Kubernetes are the versions that are needed, "" being the one that Mullion comes with.
 	Kubernetes []string
 	// Wine is the folder of the Wine to use, "" for the one that is installed.
@@ -142,10 +143,17 @@ func Preflight(ctx context.Context, o PreflightOptions) []preflight.Finding {
 	})
 	_, err = os.Stat(o.Paths.Spec())
 	want := preflight.Want{
-		Nodes:   o.Nodes,
+		Nodes:   len(o.Nodes),
+		Memory:  map[string]int64{},
 		New:     errors.Is(err, fs.ErrNotExist),
 		Link:    o.Paths.Link(),
 		Subnets: map[string][]netip.Prefix{},
+	}
+	for i, n := range o.Nodes {
+		name := cmp.Or(n.Name, fmt.Sprintf("nodes[%d]", i)) // a machine that joins learns names later
+		if own := n.Memory.Bytes(); own > 0 {
+			want.Memory[name] = own
+		}
 	}
 	if n := o.Networking; n.PodSubnet != "" {
 		want.IPv6 = n.DualStack()

@@ -137,6 +137,7 @@ func (c *composer) hostConfig(h Host, system func() *wine.System) winnode.Config
 		Config:              config,
 		Build:               h.Build,
 		Processors:          h.Processors,
+		Memory:              h.Memory.Bytes(),
 		Domains:             c.Spec.Domains,
 		NodeProgram:         c.Paths.Program("mullion-node"),
 		Kubernetes:          c.Paths.Kubernetes(nodeVersion(c.Spec, h.Node)).Node(),

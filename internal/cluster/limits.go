@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/cgroup"
 	"mullion.dev/mullion/internal/cluster/layout"
+	"mullion.dev/mullion/internal/cluster/preflight"
 	"mullion.dev/mullion/internal/process/systemd"
 	"mullion.dev/mullion/internal/spec"
 )
@@ -24,7 +26,7 @@ type limits struct {
 	clusterTasks int64
 	// nodeTasks is how many each node's pods may have; on a Linux node its kubelet and containerd besides.
 	nodeTasks int64
-	// nodeMemory is how many bytes of memory they may hold.
+	// nodeMemory is how many bytes of memory they may hold, if cluster.yaml does not say what the node has.
 	nodeMemory int64
 }
 
@@ -35,20 +37,17 @@ const (
 	// leastNodeTasks is what a single container may have (internal/runtime/engine/resources.go), however many nodes
 	// share the machine.
 	leastNodeTasks = 4096
-
-	// Of its memory the machine keeps a tenth, within these bounds in bytes, that a node's pods cannot have.
-	leastKept, mostKept = 256 << 20, 2 << 30
 )
 
 // limitsOf divides what a machine has among nodes: tasks, and bytes of memory. Processes are divided. Memory is not:
-// every node's kubelet says that it has all of the machine's.
+// the kubelet of a node that cluster.yaml gives none says that it has all of the machine's.
 func limitsOf(tasks, memory int64, nodes int) limits {
 	all := tasks * clusterTasksPart / 100
 	node := max(tasks*nodeTasksPart/100/int64(max(nodes, 1)), leastNodeTasks)
 	return limits{
 		clusterTasks: all,
 		nodeTasks:    min(node, all),
-		nodeMemory:   memory - min(max(memory/10, leastKept), mostKept),
+		nodeMemory:   preflight.NodeMemory(memory),
 	}
 }
 
@@ -95,16 +94,25 @@ func (l limits) apply(paths layout.Paths, nodes []spec.Node, log *slog.Logger) e
 		}
 	}
 	for _, n := range nodes {
-		node := parent + "/" + n.Name
-		if err := errors.Join(
-			counted(cgroup.LimitTasks(node, l.nodeTasks), log),
-			counted(cgroup.LimitMemory(node, l.nodeMemory), log),
-		); err != nil {
+		if err := l.applyTo(paths, n, log); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// applyTo sets the limits of a node's cgroup. Where cluster.yaml says what the node has of the machine's memory, its
+// host's programs are in the cgroup too.
+func (l limits) applyTo(paths layout.Paths, n spec.Node, log *slog.Logger) error {
+	node := paths.CgroupParent() + "/" + n.Name
+	return errors.Join(
+		counted(cgroup.LimitTasks(node, l.nodeTasks), log),
+		counted(cgroup.LimitMemory(node, l.memoryOf(n)), log),
+	)
+}
+
+// memoryOf is how many bytes of memory a node's cgroup may hold.
+func (l limits) memoryOf(n spec.Node) int64 { return cmp.Or(n.Memory.Bytes(), l.nodeMemory) }
 
 // counted says in the log that there is no controller for a limit. Another error it returns.
 func counted(err error, log *slog.Logger) error {

@@ -1,6 +1,10 @@
 package cluster
 
-import "testing"
+import (
+	"testing"
+
+	"mullion.dev/mullion/internal/spec"
+)
 
 func TestLimits(t *testing.T) {
 	for _, tt := range []struct {
@@ -30,6 +34,12 @@ func TestLimits(t *testing.T) {
 	} {
 		if got := limitsOf(32768, memory, 3).nodeMemory; got != want {
 			t.Errorf("of %d bytes of memory a node may have %d, want %d", memory, got, want)
+		}
+	}
+	l := limitsOf(32768, 10*gib, 3)
+	for memory, want := range map[spec.Memory]int64{"": 9 * gib, "3Gi": 3 * gib} {
+		if got := l.memoryOf(spec.Node{Memory: memory}); got != want {
+			t.Errorf("a node with memory %q may have %d bytes, want %d", memory, got, want)
 		}
 	}
 	if l, err := machineLimits(2); err != nil || l.clusterTasks < 1 || l.nodeMemory < gib/4 {

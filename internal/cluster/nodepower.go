@@ -63,10 +63,31 @@ func (n *NodePower) On(ctx context.Context, node string) error {
 	if err != nil {
 		return err
 	}
+	if err := n.limit(node); err != nil {
+		return fmt.Errorf("limit what node %s can have: %w", node, err)
+	}
 	if err := n.client.StartUnits(ctx, units); err != nil {
 		return &NodeStartError{Node: node, Err: err}
 	}
 	return n.startHalted(ctx, node)
+}
+
+// limit sets the limits of a node's cgroup again, which has gone with what was in it. What a kernel does not count, the
+// supervisor has said in its log.
+func (n *NodePower) limit(node string) error {
+	c, err := n.paths.LoadSpec()
+	if err != nil {
+		return err
+	}
+	found, err := findNode(c, node)
+	if err != nil {
+		return err
+	}
+	most, err := machineLimits(len(c.Nodes))
+	if err != nil {
+		return err
+	}
+	return most.applyTo(n.paths, found, slog.New(slog.DiscardHandler))
 }
 
 // startHalted starts the services of a host that somebody has stopped by hand.

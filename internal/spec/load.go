@@ -279,6 +279,12 @@ func (v *validator) node(i int, n Node) {
 	if n.OS == Linux && n.Processors != (Processors{}) {
 		v.fail(at("processors"), "is for a Windows node; this one is a Linux node")
 	}
+	if why := n.Memory.valid(); why != "" {
+		v.fail(at("memory"), "%s", why)
+	}
+	if n.OS == Linux && n.Memory != "" {
+		v.fail(at("memory"), "is for a Windows node; this one is a Linux node")
+	}
 	if n.Count < 0 || n.Count > maxNodes {
 		v.fail(at("count"), "%d is not between 1 and %d", n.Count, maxNodes)
 	}

@@ -292,6 +292,34 @@ func TestLoadNamesLineAndField(t *testing.T) {
 			"nodes[0].processors: 4294967297 is not from 1 to 64",
 		},
 		{
+			"memory_of_linux", head + "nodes:\n- os: linux\n  memory: 4Gi\n",
+			"nodes[0].memory: is for a Windows node",
+		},
+		{
+			"memory_in_words", head + "nodes:\n- memory: lots\n",
+			`line 4: nodes[0].memory: "lots" is not a quantity of memory`,
+		},
+		{
+			"memory_negative", head + "nodes:\n- memory: -4Gi\n",
+			`nodes[0].memory: "-4Gi" is not a quantity of memory`,
+		},
+		{
+			"memory_in_thousandths", head + "nodes:\n- memory: 5000000000000m\n",
+			`nodes[0].memory: "5000000000000m" is not a quantity of memory`,
+		},
+		{
+			"memory_too_little", head + "nodes:\n- memory: 1023Mi\n",
+			"nodes[0].memory: 1023Mi is less than a Windows node can do with",
+		},
+		{
+			"memory_without_unit", head + "nodes:\n- memory: 4\n",
+			"nodes[0].memory: 4 is less than a Windows node can do with",
+		},
+		{
+			"memory_too_much", head + "nodes:\n- memory: 99999999999Ti\n",
+			"nodes[0].memory: 99999999999Ti is more than any machine has",
+		},
+		{
 			"reserved", head + "nodes:\n- kubeReserved:\n    memory: lots\n",
 			`line 5: nodes[0].kubeReserved.memory: "lots" is not a quantity`,
 		},

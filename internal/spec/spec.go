@@ -194,6 +194,8 @@ type Node struct {
 	Bare bool `yaml:"bare,omitempty" json:"bare,omitempty"`
 	// Processors are those that a Windows node shows in place of the machine's.
 	Processors Processors `yaml:"processors,omitempty" json:"processors,omitzero"`
+	// Memory is what a Windows node has of the machine's memory.
+	Memory Memory `yaml:"memory,omitempty" json:"memory,omitempty"`
 	// KubeletConfiguration are fields of the kubelet's configuration file, which are merged into Mullion's: maps key by
 	// key, and null takes a field away (https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/).
 	KubeletConfiguration Fields `yaml:"kubeletConfiguration,omitempty" json:"kubeletConfiguration,omitempty"`

@@ -2,4 +2,4 @@ NAME    := mullionhook
 CFLAGS  += -fno-tree-loop-distribute-patterns
 LDFLAGS += -nostdlib -Wl,-e,DllMain
 LIBS    += -lkernel32 -lntdll -lgcc
-COMMON  := crt.c stacks.c
+COMMON  := crt.c nodememory.c stacks.c

@@ -7,6 +7,7 @@
  */
 #include "hooks.h"
 #include "linux.h"
+#include "memory.h"
 #include "numa.h"
 #include "topology.h"
 
@@ -66,15 +67,20 @@ static BOOL node_free(USHORT node, ULONGLONG *bytes)
 static BOOL WINAPI hook_GetNumaAvailableMemoryNodeEx(USHORT node, ULONGLONG *bytes)
 {
     MEMORYSTATUSEX memory = {.dwLength = sizeof(memory)};
+    struct node_memory own;
     struct topology shown;
-    ULONG highest = 0;
+    ULONG highest = 0, nodes = 0;
 
-    /* of the nodes that a host shows, each has its part of the machine's */
+    /* of the nodes that a host shows, each has its part of all; so has each of the machine's, where there is less memory than that has */
     if (topology_read(&shown))
+        nodes = shown.sockets;
+    else if (memory_read(&own) && GetNumaHighestNodeNumber(&highest))
+        nodes = highest + 1;
+    if (nodes)
     {
-        if (node < shown.sockets && GlobalMemoryStatusEx(&memory))
+        if (node < nodes && GlobalMemoryStatusEx(&memory))
         {
-            *bytes = memory.ullAvailPhys / shown.sockets;
+            *bytes = memory.ullAvailPhys / nodes;
             return TRUE;
         }
         SetLastError(ERROR_INVALID_PARAMETER);

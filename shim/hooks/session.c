@@ -1,5 +1,5 @@
 /*
- * Session 0 of a host: NtQuerySystemInformation, ProcessIdToSessionId.
+ * Session 0 of a host: NtQuerySystemInformation, ProcessIdToSessionId. The first also says what memory a node has (memory.c).
  *
  * Windows runs services.exe and what it starts in session 0, and people's programs in others; in containers all are in another
  * (https://github.com/golang/go/issues/56335). Libraries go by that: Go's svc.IsWindowsService asks whether the parent is a services.exe of session 0. Facts (Wine
@@ -10,6 +10,7 @@
 
 #include "hooks.h"
 #include "linux.h"
+#include "memory.h"
 #include "path.h"
 #include "table.h"
 
@@ -23,6 +24,7 @@ typedef NTSTATUS(WINAPI *query_system)(ULONG, void *, ULONG, ULONG *);
 
 static query_system original_query;
 static BOOL(WINAPI *original_session)(DWORD, DWORD *);
+static BOOL host, own_memory;
 
 static SYSTEM_PROCESS_INFORMATION *next(SYSTEM_PROCESS_INFORMATION *p)
 {
@@ -60,7 +62,11 @@ static NTSTATUS WINAPI hook_NtQuerySystemInformation(ULONG class, void *informat
 {
     NTSTATUS status = original_query(class, information, size, returned);
 
-    if (class != PROCESSES || status || !information || size < sizeof(SYSTEM_PROCESS_INFORMATION))
+    if (status || !information)
+        return status;
+    if (own_memory)
+        memory_correct(class, information, size);
+    if (class != PROCESSES || !host || size < sizeof(SYSTEM_PROCESS_INFORMATION))
         return status;
     for (SYSTEM_PROCESS_INFORMATION *p = information; p; p = next(p))
         if (is_service(information, p))
@@ -92,7 +98,8 @@ static BOOL WINAPI hook_ProcessIdToSessionId(DWORD id, DWORD *session)
     return TRUE;
 }
 
-void session_start(void)
+/* Whether this is a host and no container. */
+static BOOL is_host(void)
 {
     char path[LINUX_PATH_MAX + sizeof(TOKEN)];
     const char *devices = path_of_devices();
@@ -100,12 +107,21 @@ void session_start(void)
     int fd;
 
     if (!length)
-        return;
+        return FALSE;
     memcpy(path, devices, length);
     memcpy(path + length, TOKEN, sizeof(TOKEN));
     if ((fd = lx_openat(LX_AT_FDCWD, path, LX_O_PATH | LX_O_CLOEXEC)) < 0)
-        return;
+        return FALSE;
     lx_close(fd);
-    if (patch_function(GetModuleHandleW(L"ntdll.dll"), "NtQuerySystemInformation", hook_NtQuerySystemInformation, (void **)&original_query))
+    return TRUE;
+}
+
+void session_start(void)
+{
+    host = is_host();
+    own_memory = memory_start();
+    if (!host && !own_memory)
+        return;
+    if (patch_function(GetModuleHandleW(L"ntdll.dll"), "NtQuerySystemInformation", hook_NtQuerySystemInformation, (void **)&original_query) && host)
         patch_function(GetModuleHandleW(L"kernelbase.dll"), "ProcessIdToSessionId", hook_ProcessIdToSessionId, (void **)&original_session);
 }

@@ -9,6 +9,8 @@
  * kernel keeps for itself (slabs that it cannot give back, page tables, stacks), paged pool the slabs that it can give back; pages swapped are those that go
  * to and come from swap.
  *
+ * On a node that has a part of the machine's memory all these are the node's (common/nodememory.h), but for those of paging.
+ *
  * % DPC Time and DPCs are Linux' software interrupts. % Processor Utility is the time that a processor works, as on one that always runs at its nominal
  * frequency: Linux does not say how fast it ran.
  */

@@ -1,2 +1,3 @@
 CFLAGS += -I hooks
 LIBS := -lkernel32 -lntdll
+COMMON := nodememory.c

@@ -1,6 +1,7 @@
 /* Measures the sources: reads the texts of /proc and /sys, the processes and the drives. */
 #include "counters.h"
 #include "linux.h"
+#include "nodememory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include <winternl.h>
 
 #define PROC L"\\\\?\\unix\\proc\\"
+#define NODE L"\\\\?\\unix\\run\\mullion-memory\\" /* NODE_MEMORY */
 
 enum
 {
@@ -87,9 +89,24 @@ static BOOL take_processors(struct table *out, BOOL with_group)
     return out->count > 0;
 }
 
+/* /proc/meminfo, or the same of a node that has a part of the machine's memory. The caller frees it. */
+static char *read_meminfo(void)
+{
+    char *limit = read_text(NODE L"limit"), *usage = limit ? read_text(NODE L"usage") : NULL, *stat = usage ? read_text(NODE L"stat") : NULL;
+    struct node_memory memory;
+    char *text = NULL;
+
+    if (stat && node_memory_parse(&memory, limit, usage, stat) && (text = malloc(NODE_MEMORY_TEXT)))
+        node_memory_text(&memory, text);
+    free(limit);
+    free(usage);
+    free(stat);
+    return text ? text : read_text(PROC L"meminfo");
+}
+
 static BOOL take_memory(struct table *out)
 {
-    char *meminfo = read_text(PROC L"meminfo"), *vmstat = read_text(PROC L"vmstat");
+    char *meminfo = read_meminfo(), *vmstat = read_text(PROC L"vmstat");
     BOOL ok = meminfo != NULL;
 
     if (ok)
@@ -226,7 +243,7 @@ static void set_process(struct row *row, const struct process *p)
     set_field(row, PROCESS_PRIVATE, (LONGLONG)p->private);
 }
 
-/* Sums of all processes but for their private working set, which is the machine's, as the kubelet takes it for the node's memory in use. */
+/* Sums of all processes but for their private working set, which is the machine's, or the node's, as the kubelet takes it for the node's memory in use. */
 static void add_total(struct table *out)
 {
     struct row *total = add_row(out, L"_Total");
@@ -237,7 +254,7 @@ static void add_total(struct table *out)
             set_field(total, f, total->value[f] + out->rows[i].value[f]);
     if (total)
         total->have &= ~(1u << PROCESS_PRIORITY);
-    meminfo = read_text(PROC L"meminfo");
+    meminfo = read_meminfo();
     if (meminfo)
         set_field(total, PROCESS_WORKING_SET_PRIVATE, anonymous_memory(meminfo));
     free(meminfo);

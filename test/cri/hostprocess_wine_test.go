@@ -80,6 +80,12 @@ func (n *node) startHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.Binds = []winhost.Bind{{Source: hosts, Target: "/etc/hosts"}}
+	if n.memory > 0 {
+		h.Cgroup = n.cgroup()
+		for _, m := range n.memoryMounts(t) {
+			h.Binds = append(h.Binds, winhost.Bind{Source: m.Source, Target: m.Target})
+		}
+	}
 	file := filepath.Join(run, "host.json")
 	if err := h.Save(file); err != nil {
 		t.Fatal(err)

@@ -38,6 +38,8 @@ type node struct {
 	address string        // the server's
 	// processors is how many the host shows; 0: the machine's.
 	processors int
+	// memory is what the node has, in bytes; 0: the machine's.
+	memory int64
 	// domains are those for which the node has keys.
 	domains *tickets.Keys
 	stop    func()
@@ -122,7 +124,9 @@ func (n *node) config(ctx context.Context, t *testing.T) (cri.Config, func()) {
 		RunDir:       filepath.Join(n.dir, "run"),
 		SystemLayers: n.layers,
 		SystemMounts: mounts,
-		CgroupParent: cgroupParent,
+		CgroupParent: n.cgroup(),
+		Memory:       n.memory,
+		MemoryMounts: n.memoryMounts(t),
 		Host:         n.engineHost(),
 		Log:          logger,
 	})

@@ -2,6 +2,7 @@ package preflight
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -45,8 +46,8 @@ type Facts struct {
 	Seccomp bool
 	// AppArmorProfile is the profile that this process is confined by, "" for none.
 	AppArmorProfile string
-	// MemoryAvailable is in bytes.
-	MemoryAvailable uint64
+	// MemoryAvailable and MemoryTotal are in bytes, 0 where they could not be read.
+	MemoryAvailable, MemoryTotal uint64
 	// InotifyInstances and InotifyWatches are the limits for each user, 0 where they could not be read.
 	InotifyInstances, InotifyWatches int64
 	// Routes are the machine's own networks.
@@ -81,6 +82,8 @@ type Route struct {
 type Want struct {
 	// Nodes is the number of nodes on this machine.
 	Nodes int
+	// Memory is what each node that does not have the machine's memory has of it, in bytes, by its name.
+	Memory map[string]int64
 	// New says that there is no state of the cluster yet.
 	New bool
 	// Subnets are the subnets of pods and Services, by their names in cluster.yaml.
@@ -115,8 +118,8 @@ func minKernel() [2]int { return [2]int{5, 19} }
 func Judge(f Facts, w Want) []Finding {
 	var all []Finding
 	for _, check := range []func(Facts, Want) []Finding{
-		kernel, programs, preloader, namespaces, folders, cgroups, network, confinement, memory, disk, inotify, subnets,
-		ipv6, firewall,
+		kernel, programs, preloader, namespaces, folders, cgroups, network, confinement, nodeMemory, memory, disk,
+		inotify, subnets, ipv6, firewall,
 	} {
 		all = append(all, check(f, w)...)
 	}
@@ -319,6 +322,31 @@ func confinement(f Facts, _ Want) []Finding {
 			Problem: fmt.Sprintf("this process is confined by AppArmor profile %q, which may forbid mounts",
 				f.AppArmorProfile),
 			Remedy: "run mullion unconfined; in a container, run the container with apparmor=unconfined",
+		})
+	}
+	return all
+}
+
+// Of its memory the machine keeps a tenth, within these bounds in bytes, that a node cannot have.
+const leastKept, mostKept = 256 * mib, 2048 * mib
+
+// NodeMemory is how much of a machine's memory a single node can have, in bytes.
+func NodeMemory(machine int64) int64 { return machine - min(max(machine/10, leastKept), mostKept) }
+
+// nodeMemory refuses a node that shall have more than there is. Several together may: each takes what it uses.
+func nodeMemory(f Facts, w Want) []Finding {
+	most := NodeMemory(int64(f.MemoryTotal))
+	var all []Finding
+	for _, name := range slices.Sorted(maps.Keys(w.Memory)) {
+		if f.MemoryTotal == 0 || w.Memory[name] <= most {
+			continue
+		}
+		all = append(all, Finding{
+			Check: "node-memory",
+			Problem: fmt.Sprintf("node %s shall have %d MiB of memory; the machine has %d MiB, of which a node can have %d",
+				name, w.Memory[name]/mib, f.MemoryTotal/mib, most/mib),
+			Remedy: "give the node less memory in cluster.yaml, or leave the field out: then it shows the machine's",
+			Fatal:  true,
 		})
 	}
 	return all

@@ -22,6 +22,7 @@ func good() Facts {
 		Network:           map[string]error{"a bridge": nil},
 		Seccomp:           true,
 		MemoryAvailable:   6 << 30,
+		MemoryTotal:       8 << 30,
 		InotifyInstances:  1024,
 		InotifyWatches:    1 << 20,
 		IPv6:              true,
@@ -211,6 +212,23 @@ func TestJudge(t *testing.T) {
 		f.MemoryAvailable = measured + 200*mib
 		if got := Judge(f, w); len(got) != 0 {
 			t.Errorf("with more: %+v", got)
+		}
+	})
+	t.Run("memory of nodes", func(t *testing.T) {
+		f, w := good(), want()
+		w.Memory = map[string]int64{"win-1": 4 << 30, "win-2": 4 << 30, "win-3": NodeMemory(8 << 30)} // together more
+		if got := Judge(f, w); len(got) != 0 {
+			t.Errorf("within the machine's: %+v", got)
+		}
+		w.Memory["win-3"] += mib
+		got := Judge(f, w)
+		if len(got) != 1 || got[0].Check != "node-memory" || !got[0].Fatal || !strings.Contains(got[0].Problem,
+			"node win-3 shall have 7373 MiB of memory; the machine has 8192 MiB, of which a node can have 7372") {
+			t.Errorf("more than the machine keeps for others: %+v", got)
+		}
+		f.MemoryTotal = 0
+		if got := Judge(f, w); len(got) != 0 {
+			t.Errorf("of a machine that does not say: %+v", got)
 		}
 	})
 	t.Run("the fatal ones first", func(t *testing.T) {

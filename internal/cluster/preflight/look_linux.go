@@ -50,7 +50,8 @@ func Look(ctx context.Context, o Options) Facts {
 		ModulesLocked:     number("/proc/sys/kernel/modules_disabled", 0) == 1,
 		Seccomp:           exists("/proc/sys/kernel/seccomp/actions_avail"),
 		AppArmorProfile:   profile(),
-		MemoryAvailable:   available(),
+		MemoryAvailable:   meminfo("MemAvailable:"),
+		MemoryTotal:       meminfo("MemTotal:"),
 		InotifyInstances:  number("/proc/sys/fs/inotify/max_user_instances", 0),
 		InotifyWatches:    number("/proc/sys/fs/inotify/max_user_watches", 0),
 		Routes:            routes(),
@@ -146,15 +147,15 @@ func profile() string {
 	return name
 }
 
-// available is MemAvailable of proc_meminfo(5), in bytes.
-func available() uint64 {
+// meminfo is a line of proc_meminfo(5), in bytes.
+func meminfo(name string) uint64 {
 	text, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
 		return 0
 	}
 	for line := range strings.Lines(string(text)) {
 		fields := strings.Fields(line)
-		if len(fields) > 1 && fields[0] == "MemAvailable:" {
+		if len(fields) > 1 && fields[0] == name {
 			kib, _ := strconv.ParseUint(fields[1], 10, 64) // 0 is unknown
 			return kib << 10
 		}

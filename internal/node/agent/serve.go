@@ -294,13 +294,14 @@ func (a *agent) computeCall(ctx context.Context, function string, text []string)
 }
 
 // engineOptions are those of the engine of the host's containers.
-func (a *agent) engineOptions(layers []string, host winhost.Host) engine.Options {
+func (a *agent) engineOptions(layers []string, host winhost.Host) (engine.Options, error) {
 	options := engine.Options{
 		Socket:       a.config.ContainerdSocket,
 		Namespace:    a.config.ContainerdNamespace,
 		RunDir:       filepath.Join(a.config.RunDir, "engine"),
 		SystemLayers: layers,
 		CgroupParent: a.config.CgroupParent,
+		Memory:       a.config.Memory,
 		Log:          a.log.With("part", "engine"),
 	}
 	options.Machines = &engine.Machines{
@@ -321,7 +322,14 @@ func (a *agent) engineOptions(layers []string, host winhost.Host) engine.Options
 	for _, m := range a.system.Mounts() {
 		options.SystemMounts = append(options.SystemMounts, engine.BindMount{Source: m.Source, Target: m.Target})
 	}
-	return options
+	if a.config.Memory == 0 {
+		return options, nil
+	}
+	memory, err := wine.MemoryMounts(a.config.CgroupParent)
+	for _, m := range memory {
+		options.MemoryMounts = append(options.MemoryMounts, engine.BindMount{Source: m.Source, Target: m.Target})
+	}
+	return options, err
 }
 
 // openCRI makes the CRI server with its listeners; what it holds is given back by a.undo.
@@ -334,7 +342,11 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 	if err != nil {
 		return nil, nil, err
 	}
-	eng, err := engine.Connect(ctx, a.engineOptions(layers, host))
+	options, err := a.engineOptions(layers, host)
+	if err != nil {
+		return nil, nil, err
+	}
+	eng, err := engine.Connect(ctx, options)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/cgroup"
 	"mullion.dev/mullion/internal/base/netns"
 )
 
@@ -63,6 +64,11 @@ func startTime(pid int) (uint64, error) {
 // Start enters all namespaces of the host on the calling OS thread and starts cmd there. It is a Starter of proc.Spec:
 // the thread must be locked and thrown away afterwards. A Pdeathsig of cmd is taken out; see the package comment.
 func (h Host) Start(_ context.Context, cmd *exec.Cmd) error {
+	placed, err := h.place(cmd) // first: the host does not see cgroups
+	if err != nil {
+		return err
+	}
+	defer placed.Close()
 	if err := h.enter(); err != nil {
 		return err
 	}
@@ -70,6 +76,19 @@ func (h Host) Start(_ context.Context, cmd *exec.Cmd) error {
 		cmd.SysProcAttr.Pdeathsig = 0
 	}
 	return cmd.Start()
+}
+
+// place makes cmd start in the cgroup of the host's programs, if it has one. The caller closes the file, which may be
+// nil, after the start.
+func (h Host) place(cmd *exec.Cmd) (*os.File, error) {
+	if h.Cgroup == "" {
+		return nil, nil
+	}
+	file, err := cgroup.Place(cmd, h.Cgroup+"/"+cgroup.Own)
+	if err != nil {
+		return nil, fmt.Errorf("enter host %q: %w", h.Name, err)
+	}
+	return file, nil
 }
 
 // enter moves the calling thread into the host. The order matters: after the mount namespace, paths mean other files.

@@ -29,13 +29,17 @@ func (h Host) StartInit(_ context.Context, cmd *exec.Cmd) error {
 	if err := errors.Join(os.MkdirAll(h.Root, 0o700), h.clearTmp(), h.share()); err != nil {
 		return fmt.Errorf("start host %q: %w", h.Name, err)
 	}
+	placed, err := h.place(cmd)
+	if err != nil {
+		return err
+	}
+	defer placed.Close()
 	cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWUTS
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start host %q: %w", h.Name, err)
 	}
-	err := h.record(cmd.Process.Pid)
-	if err != nil {
+	if err := h.record(cmd.Process.Pid); err != nil {
 		return errors.Join(fmt.Errorf("start host %q: %w", h.Name, err), cmd.Process.Kill(), cmd.Wait())
 	}
 	return nil

@@ -41,6 +41,8 @@ type Config struct {
 	Build winver.Build
 	// Processors are those that the host shows.
 	Processors spec.Processors
+	// Memory is what the node has of the machine's memory, in bytes; 0: it shows the machine's.
+	Memory int64
 	// Domains are those for whose accounts the machine has keys.
 	Domains []spec.Domain
 	// NodeProgram is the mullion-node program, Kubernetes the folder of kubelet.exe and kube-proxy.exe, Programs that
@@ -124,6 +126,9 @@ func (c Config) Host(s *wine.System) winhost.Host {
 		Loader: s.LoaderArgv(),
 		Env:    s.HostEnv(Prefix(c.Dir)),
 		Dir:    c.drive(),
+	}
+	if c.Memory > 0 {
+		h.Cgroup = c.Cgroup
 	}
 	for _, name := range []string{"passwd", "group", "hosts", "resolv.conf", "nsswitch.conf"} {
 		h.Binds = append(h.Binds, winhost.Bind{Source: c.etc(name), Target: "/etc/" + name})

@@ -13,6 +13,8 @@ import (
 	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/cgroup"
+	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/windows/wine"
 )
 
@@ -60,6 +62,11 @@ func (p *prefix) start() error {
 		return err
 	}
 	host := p.Host(system)
+	if host.Cgroup != "" {
+		if err := showMemory(&host); err != nil {
+			return err
+		}
+	}
 	for name, target := range map[string]string{"unc": host.Shares, "volumes": host.Volumes} {
 		if err := p.linkDevice(name, target); err != nil {
 			return err
@@ -71,6 +78,18 @@ func (p *prefix) start() error {
 		}
 	}
 	return host.Save(HostFile(p.Dir))
+}
+
+// showMemory makes the cgroup of the host's programs, and shows them the memory of their node.
+func showMemory(host *winhost.Host) error {
+	if err := cgroup.MakeOwn(host.Cgroup); err != nil {
+		return err
+	}
+	mounts, err := wine.MemoryMounts(host.Cgroup)
+	for _, m := range mounts {
+		host.Binds = append(host.Binds, winhost.Bind{Source: m.Source, Target: m.Target})
+	}
+	return err
 }
 
 // linkDevice has Wine, and the hooks, find at a name of the prefix's devices what the machine mounts for the host:

@@ -78,7 +78,7 @@ func SupportRows() []support.Row {
 			Area:  area,
 			Name:  "memory eviction",
 			Level: support.Supported,
-			Note:  "by the kubelet's thresholds of the commit limit; the limit is the machine's, so all nodes are under pressure at once",
+			Note:  "by the kubelet's thresholds of the commit limit; without the field memory of a node in cluster.yaml the limit is the machine's, so all such nodes are under pressure at once",
 			Ref:   "https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/",
 		},
 		{
@@ -108,6 +108,16 @@ func SupportRows() []support.Row {
 			Level: support.Supported,
 			Note:  "the thresholds are amounts, not percentages, because the disk is the machine's: DiskPressure below 256Mi, eviction after 2 minutes of it or below 100Mi; loaded images are never collected; all nodes of the machine are under pressure at once",
 			Ref:   "https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/",
+		},
+		{
+			Area:  area,
+			Name:  "memory of a node",
+			Level: support.Partly,
+			Note: "the machine's, or what the field memory of a node in cluster.yaml says: the host's programs and all pods of the node together cannot hold more (the kernel kills a pod's programs first), and see that much, what is " +
+				"in use of it as committed and the rest as available, by GlobalMemoryStatusEx, GetPhysicallyInstalledSystemMemory, GetPerformanceInfo, the counters of Memory and Process(_Total), and so the kubelet. In containers memory beyond " +
+				"it, but for 64 MiB, is refused with ERROR_COMMITMENT_LIMIT, as far as it is asked for in pieces of 256 KiB and more by VirtualAlloc or a heap; what is committed and not touched is not counted, as there is no page file and no commit charge. " +
+				"Counters of paging stay the machine's, and so does /proc/meminfo for programs of Linux. The node's agent and containers' shims are not counted; on cgroup v1 the kernel's caches of names and inodes count as in use. Nodes may have more together than the machine has",
+			Ref: "https://learn.microsoft.com/windows/win32/api/sysinfoapi/nf-sysinfoapi-globalmemorystatusex",
 		},
 		{
 			Area:  area,

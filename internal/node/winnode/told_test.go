@@ -33,7 +33,7 @@ func TestWhatANodeIsGiven(t *testing.T) {
 			c.KubeletExtraArgs = []spec.Arg{{Name: "v", Value: "4"}}
 			c.KubeProxyExtraArgs = []spec.Arg{{Name: "v", Value: "5"}}
 		},
-		"bare": func(c *Config) { c.NoProxy = true },
+		"bare": func(c *Config) { c.NoProxy, c.Memory = true, 4<<30 },
 		"overlay": func(c *Config) {
 			c.Network.Mode, c.EnableDSR = spec.ModeOverlay, true
 			c.ContainerdSocket, c.ContainerdNamespace = "/run/containerd.sock", "mullion"

@@ -59,6 +59,11 @@ type Options struct {
 	SystemLayers []string
 	// SystemMounts are bound read-only into every container: Wine's own folders.
 	SystemMounts []BindMount
+	// MemoryMounts are bound read-only into every container that runs on this machine and not in a virtual one: what
+	// its programs see of the node's memory.
+	MemoryMounts []BindMount
+	// Memory is how much the node has of the machine's memory, in bytes; 0: all of it.
+	Memory int64
 	// CgroupParent is the cgroup below which every container has its own, for example "/mullion/win-1".
 	CgroupParent string
 	// IDs is the range of machine ids for the containers; the zero value means DefaultIDs.
@@ -110,7 +115,7 @@ func Connect(ctx context.Context, opts Options) (*Engine, error) {
 			return nil, fmt.Errorf("make folder of HostProcess containers: %w", err)
 		}
 	}
-	memory, err := lookAtMemory()
+	memory, err := lookAtMemory(opts.Memory)
 	if err != nil {
 		return nil, err
 	}

@@ -175,7 +175,7 @@ func (e *Engine) StartMachine(ctx context.Context, m Machine) error {
 // checkMemory refuses a machine that this one has not got the memory for.
 func (e *Engine) checkMemory(m Machine) error {
 	if m.Memory > e.memory.capacity {
-		return fmt.Errorf("a virtual machine of %d MB on a machine that has %d MB: %w", m.Memory>>20, e.memory.capacity>>20,
+		return fmt.Errorf("a virtual machine of %d MB on a node that has %d MB: %w", m.Memory>>20, e.memory.capacity>>20,
 			errdefs.ErrInvalidArgument)
 	}
 	return nil

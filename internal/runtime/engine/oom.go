@@ -37,16 +37,17 @@ func (r Resources) oomScore(capacity int64) int {
 	return min(max(score, leastScore), bestEffortScore-1)
 }
 
-// memory is what the engine knows of the machine's memory.
+// memory is what the engine knows of the node's memory.
 type memory struct {
-	// capacity is in bytes.
+	// capacity is in bytes, that of the machine if the node has all of it.
 	capacity int64
 	// score is the engine's own: where root lacks CAP_SYS_RESOURCE a container's may not be lower, or runc would fail
 	// (https://github.com/containerd/containerd/blob/v2.4.2/internal/cri/config/config.go#L370).
 	score int
 }
 
-func lookAtMemory() (memory, error) {
+// lookAtMemory takes what the node has of the machine's memory, 0 for all of it.
+func lookAtMemory(capacity int64) (memory, error) {
 	var info unix.Sysinfo_t
 	if err := unix.Sysinfo(&info); err != nil {
 		return memory{}, fmt.Errorf("look at the machine's memory: %w", err)
@@ -59,7 +60,10 @@ func lookAtMemory() (memory, error) {
 	if err != nil {
 		return memory{}, fmt.Errorf("look at the machine's memory: %w", err)
 	}
-	return memory{capacity: int64(info.Totalram) * int64(info.Unit), score: score}, nil
+	if capacity == 0 {
+		capacity = int64(info.Totalram) * int64(info.Unit)
+	}
+	return memory{capacity: capacity, score: score}, nil
 }
 
 // oomScore is the score of a container on this machine.

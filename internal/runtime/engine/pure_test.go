@@ -93,7 +93,7 @@ func TestOOMScore(t *testing.T) {
 			}
 		})
 	}
-	if m, err := lookAtMemory(); err != nil || m.capacity < 1<<20 || m.score < -1000 || m.score > 1000 {
+	if m, err := lookAtMemory(0); err != nil || m.capacity < 1<<20 || m.score < -1000 || m.score > 1000 {
 		t.Errorf("this machine: %+v, %v", m, err)
 	}
 }
@@ -311,6 +311,29 @@ func TestMachineUsers(t *testing.T) {
 	}
 }
 
+// TestSpecOfNodeMemory: where the node has a part of the machine's memory, a container's /tmp is a part of that, and its
+// programs see the node's memory, unless they are in a virtual machine, which has its own.
+func TestSpecOfNodeMemory(t *testing.T) {
+	e := &Engine{opts: Options{
+		IDs:          DefaultIDs(),
+		Memory:       4 << 30,
+		MemoryMounts: []BindMount{{Source: "/sys/fs/cgroup/n/memory.max", Target: "/run/mullion-memory/limit"}},
+	}}
+	for machine, want := range map[string]bool{"": true, "m": false} {
+		s := e.spec(Container{ID: "c", Machine: machine}, nil, nil)
+		shown := slices.ContainsFunc(s.Mounts, func(m specs.Mount) bool {
+			return m.Destination == "/run/mullion-memory/limit" && slices.Contains(m.Options, "ro")
+		})
+		if shown != want {
+			t.Errorf("in machine %q the node's memory is shown: %v", machine, shown)
+		}
+		i := slices.IndexFunc(s.Mounts, func(m specs.Mount) bool { return m.Destination == "/tmp" })
+		if i < 0 || !slices.Contains(s.Mounts[i].Options, "size=1073741824") {
+			t.Errorf("mounts: %+v", s.Mounts)
+		}
+	}
+}
+
 // TestMachineMemory: a virtual machine has no more memory than there is.
 func TestMachineMemory(t *testing.T) {
 	e := &Engine{memory: memory{capacity: 4 << 30}}
@@ -318,7 +341,7 @@ func TestMachineMemory(t *testing.T) {
 		t.Error(err)
 	}
 	err := e.checkMemory(Machine{Memory: 5 << 30})
-	if !errdefs.IsInvalidArgument(err) || !strings.Contains(err.Error(), "5120 MB on a machine that has 4096 MB") {
+	if !errdefs.IsInvalidArgument(err) || !strings.Contains(err.Error(), "5120 MB on a node that has 4096 MB") {
 		t.Error(err)
 	}
 }

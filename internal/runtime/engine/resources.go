@@ -41,9 +41,14 @@ const (
 // which no killed program frees it. With a memory limit all of it may be there, so that a full /tmp is an error and the
 // rest of the container's memory is left to its Windows. What lies there counts against the limit
 // (https://docs.kernel.org/admin-guide/cgroup-v2.html#memory-ownership). It stays as it is when the limit is changed.
-func (r Resources) tmpSize() string {
+//
+// node is what the container's node has of the machine's memory, 0 for all of it.
+func (r Resources) tmpSize(node int64) string {
 	if r.MemoryLimit > 0 {
 		return "size=" + strconv.FormatInt(max(r.MemoryLimit, overhead), 10)
+	}
+	if node > 0 {
+		return "size=" + strconv.FormatInt(node/4, 10)
 	}
 	return "size=25%"
 }

@@ -154,7 +154,7 @@ func (e *Engine) systemMounts(c Container) []specs.Mount {
 			Destination: "/tmp",
 			Type:        "tmpfs",
 			Source:      "tmpfs",
-			Options:     []string{"nosuid", "nodev", "mode=1777", c.Resources.tmpSize()},
+			Options:     []string{"nosuid", "nodev", "mode=1777", c.Resources.tmpSize(e.opts.Memory)},
 		},
 		{
 			Destination: "/run",
@@ -181,6 +181,11 @@ func (e *Engine) systemMounts(c Container) []specs.Mount {
 	}
 	for _, m := range slices.Concat(e.opts.SystemMounts, c.SystemFiles) {
 		mounts = append(mounts, readOnlyBind(m))
+	}
+	if c.Machine == "" {
+		for _, m := range e.opts.MemoryMounts {
+			mounts = append(mounts, readOnlyBind(m))
+		}
 	}
 	return mounts
 }

@@ -6,6 +6,7 @@
 #include <pdhmsg.h>
 
 #include "check.h"
+#include "nodememory.h"
 
 static void test_paths(void)
 {
@@ -155,6 +156,56 @@ static void test_memory(void)
     free(table.rows);
 }
 
+/* A node's memory from the files of its cgroup, as the kernel 6.1 has them, and what counters make of it. */
+static void test_node_memory(void)
+{
+    static const struct
+    {
+        const char *name, *stat;
+        LONGLONG available, nonpaged, paged;
+    } cases[] = {
+        {"cgroup v2",
+         "anon 1000000\nfile 600000\nkernel 400000\nshmem 200000\nfile_dirty 5120\nfile_writeback 1024\n"
+         "inactive_anon 1200000\nactive_anon 0\ninactive_file 300000\nactive_file 100000\nslab_reclaimable 100000\n",
+         4000000 - (2000000 - 500000), 300000, 100000},
+        {"cgroup v1",
+         "cache 1\nrss 2\ninactive_file 3\nactive_file 4\nhierarchical_memory_limit 4000000\ntotal_cache 600000\ntotal_rss 1000000\n"
+         "total_dirty 5120\ntotal_writeback 1024\ntotal_inactive_file 300000\ntotal_active_file 100000\n",
+         4000000 - (2000000 - 400000), 400000, 0},
+        {"nothing but the sum", "", 2000000, 2000000, 0},
+        {"files that are counted twice", "inactive_file 9000000\n", 4000000, 2000000, 0},
+    };
+    struct node_memory memory;
+
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+    {
+        struct table table = {0};
+        char text[NODE_MEMORY_TEXT];
+
+        check_number(cases[i].name, "parsed", node_memory_parse(&memory, "4000000\n", "2000000\n", cases[i].stat), TRUE);
+        check_number(cases[i].name, "available", (long long)memory.available, cases[i].available);
+        node_memory_text(&memory, text);
+        parse_memory(&table, text, NULL);
+        check_field(&table, "", MEM_LIMIT, 4000000 / 1024 * 1024);
+        check_field(&table, "", MEM_AVAILABLE, cases[i].available / 1024 * 1024);
+        check_field(&table, "", MEM_COMMITTED, 4000000 / 1024 * 1024 - cases[i].available / 1024 * 1024);
+        check_field(&table, "", MEM_UNUSED, 2000000 / 1024 * 1024);
+        check_field(&table, "", MEM_NONPAGED, cases[i].nonpaged / 1024 * 1024);
+        check_field(&table, "", MEM_PAGED, cases[i].paged / 1024 * 1024);
+        if (i < 2)
+        {
+            check_field(&table, "", MEM_CACHE, 600000 / 1024 * 1024);
+            check_field(&table, "", MEM_MODIFIED, 6144);
+            check_number(cases[i].name, "anonymous", anonymous_memory(text), 1000000 / 1024 * 1024);
+        }
+        free(table.rows);
+    }
+    check_number("fuller than it may be", "parsed", node_memory_parse(&memory, "1000\n", "3000\n", "inactive_file 500\n"), TRUE);
+    check_number("fuller than it may be", "available", (long long)memory.available, 0);
+    check_number("no limit", "parsed", node_memory_parse(&memory, "max\n", "3000\n", ""), FALSE);
+    check_number("no usage", "parsed", node_memory_parse(&memory, "1000\n", "", ""), FALSE);
+}
+
 static void test_network(void)
 {
     struct table table = {0};
@@ -295,6 +346,7 @@ int main(void)
     test_definitions();
     test_processors();
     test_memory();
+    test_node_memory();
     test_network();
     test_disks();
     test_system();

@@ -53,6 +53,8 @@ type Config struct {
 	PolicySocket string `json:"policySocket,omitempty"`
 	// Processors is how many the host shows; 0: the machine's.
 	Processors int `json:"processors,omitempty"`
+	// Memory is what the node has of the machine's memory, in bytes; 0: all of it. Then CgroupParent is limited to it.
+	Memory int64 `json:"memory,omitempty"`
 	// Domains are those for whose accounts the machine has keys.
 	Domains []spec.Domain `json:"domains,omitempty"`
 }

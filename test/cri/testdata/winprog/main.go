@@ -113,6 +113,10 @@ func main() {
 		logon(os.Args[2], os.Args[3], os.Args[4])
 	case "renames":
 		renames(os.Args[2])
+	case "memory-once":
+		sayMemory(syscall.NewLazyDLL("kernel32.dll"))
+	case "memory":
+		memory(os.Args[2])
 	case "affinity":
 		affinity()
 	case "spin":
