@@ -165,12 +165,13 @@ func All() []Image {
 		},
 		{
 			Refs:    []string{e2eRegistry + "resource-consumer:1.14"},
-			StandIn: "the consumers are upstream's; " + toolsStandIn + "; no testlimit.exe and no stress, which consume memory",
+			StandIn: "the consumers are upstream's; " + toolsStandIn + "; testlimit is of it too, with the options -d, -e and -c, and there is no stress; both consume memory",
 			Content: map[string]Content{
 				Windows: {
 					Layers: windows(map[string]File{
 						"consumer.exe":                {Program: "windows/resource-consumer.exe"},
 						"consume-cpu/consume-cpu.exe": {Program: "windows/consume-cpu.exe"},
+						"bin/testlimit.exe":           {Link: "busybox.exe"},
 					}),
 					Env:        []string{windowsPath},
 					Ports:      []string{"8080"},

@@ -1,5 +1,5 @@
 // Program busybox is the shell and the small Unix programs that Kubernetes' e2e tests call in their images, for Windows
-// and for Linux. It is a stand-in for the busybox, curl, netcat, dig and nginx programs of upstream's test images,
+// and for Linux. It is a stand-in for the busybox, curl, netcat, dig, nginx and testlimit programs of upstream's images,
 // which cannot be built from source without a Windows machine or downloads
 // (https://github.com/kubernetes/kubernetes/blob/v1.36.3/test/images/busybox/Dockerfile_windows).
 //
@@ -57,6 +57,7 @@ func applets() map[string]applet {
 		"true":  func(context.Context, *call) int { return 0 }, "false": func(context.Context, *call) int { return 1 },
 		"pause": pause, "timeout": timeout, "which": which, "pwd": pwd, "nproc": nproc,
 		"curl": curl, "wget": wget, "nginx": nginx, "nc": nc, "dig": dig, "nslookup": nslookup, "getent": getent,
+		"testlimit": testlimit,
 	}
 }
 
