@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"testing"
 
 	"mullion.dev/mullion/internal/base/cgroup"
+	"mullion.dev/mullion/internal/base/netns"
 )
 
 // TestPlace: a program starts in the cgroup of a host's programs, counts against the node's, and neither the caller nor
@@ -55,17 +55,14 @@ func TestPlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	done := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+	if err := netns.OnThread(func() error {
 		file, err := cgroup.Place(cmd, own)
-		if err == nil {
-			err = cmd.Start()
+		if err != nil {
+			return err
 		}
-		_ = file.Close()
-		done <- err
-	}()
-	if err := <-done; err != nil {
+		defer file.Close()
+		return cmd.Start()
+	}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -15,9 +15,9 @@ import (
 )
 
 // Place makes cmd start in the cgroup of that name, which is there. On v1 the calling thread goes there, and its child
-// with it: the thread must be locked, and thrown away afterwards. On v2 a single thread cannot leave its process's
-// cgroup; there the kernel puts the child into the cgroup (Linux 5.7). The caller closes the file after the start; it
-// is nil on v1.
+// with it: the thread must be locked, not the process's first, and thrown away afterwards (netns.OnThread). On v2 a
+// single thread cannot leave its process's cgroup; there the kernel puts the child into the cgroup (Linux 5.7). The
+// caller closes the file after the start; it is nil on v1.
 func Place(cmd *exec.Cmd, cgroup string) (*os.File, error) {
 	all, err := Hierarchies()
 	if err != nil {
