@@ -230,6 +230,9 @@ func killCgroup(root string) (int, error) {
 				continue
 			}
 			seen++
+			if pid == os.Getpid() {
+				continue // a thread of ours that started a program there and is about to end (cgroup.Place)
+			}
 			if err := unix.Kill(pid, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
 				return seen, fmt.Errorf("end process %d of %q: %w", pid, dir, err)
 			}

@@ -17,6 +17,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/base/netns"
 )
 
 // Somebody else removes cgroups at the same time, as systemd does with a scope's; that is no error.
@@ -42,6 +45,40 @@ func TestKillCgroupsBesideOthers(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+	}
+}
+
+// Who started a program in a cgroup of version 1 was there by a thread, and ends with it and not by what ends the program.
+func TestKillCgroupsSparesItself(t *testing.T) {
+	root := "/sys/fs/cgroup/memory"
+	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
+		t.Skip("on cgroup v2 a thread is where its process is")
+	}
+	parent := fmt.Sprintf("/mullion-test-itself-%d", os.Getpid())
+	if err := os.Mkdir(root+parent, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	placed, leave, left := make(chan error, 1), make(chan struct{}), make(chan error, 1)
+	go func() {
+		left <- netns.OnThread(func() error {
+			err := os.WriteFile(root+parent+"/tasks", []byte(strconv.Itoa(unix.Gettid())), 0)
+			placed <- err
+			<-leave
+			return err
+		})
+	}()
+	if err := <-placed; err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(100*time.Millisecond, func() { close(leave) })
+	if err := KillCgroups(t.Context(), parent); err != nil {
+		t.Error(err)
+	}
+	if err := <-left; err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(root + parent); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the cgroup is still there: %v", err)
 	}
 }
 
