@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// leastMemory is the least that a Windows node can have, in bytes. Its own programs use some 400 MiB, and its
+	// leastMemory is the least that a Windows node can have, in bytes. Its own programs use some 300 MiB, and its
 	// kubelet evicts pods when 500 MiB are left.
 	leastMemory = 1 << 30
 	// mostMemory keeps amounts within what programs of Windows are told in a number of pages.
