@@ -1,6 +1,7 @@
 package smb
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -92,6 +93,12 @@ func (s *Server) carryOut(ctx context.Context, request smbmapping.Request) (smbm
 			there = append(there, m)
 		}
 	}
+	if request.Do == smbmapping.New && len(there) > 0 && s.abandoned(server, share) {
+		if err := s.remove(server, share, there[0].Local); err != nil {
+			return smbmapping.Answer{}, err
+		}
+		request.Local, there = cmp.Or(request.Local, there[0].Local), nil
+	}
 	switch {
 	case request.Do == smbmapping.New && len(there) > 0:
 		return smbmapping.Answer{Error: "Multiple connections to a server or shared resource by the same user, using " +
@@ -154,6 +161,13 @@ func answers(mount string) bool {
 	case <-time.After(lookTimeout):
 		return false
 	}
+}
+
+// abandoned reports whether the process that kept a mapping has ended, and with it all that knew the password. Then the
+// mapping gives way to one anew.
+func (s *Server) abandoned(server, share string) bool {
+	var st unix.Statfs_t
+	return errors.Is(unix.Statfs(filepath.Join(s.Folder, server, share), &st), unix.ENOTCONN)
 }
 
 // throughUNC is how the link of a drive letter leads to a share.
