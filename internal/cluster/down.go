@@ -220,25 +220,35 @@ func killCgroup(root string) (int, error) {
 	}
 	seen := 0
 	for _, dir := range slices.Backward(dirs) {
-		data, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
-		if err != nil && !noCgroup(err) {
+		saw, err := killProcesses(dir)
+		seen += saw
+		if err != nil {
 			return seen, err
-		}
-		for line := range strings.FieldsSeq(string(data)) {
-			pid, err := strconv.Atoi(line)
-			if err != nil || pid <= 1 {
-				continue
-			}
-			seen++
-			if pid == os.Getpid() {
-				continue // a thread of ours that started a program there and is about to end (cgroup.Place)
-			}
-			if err := unix.Kill(pid, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
-				return seen, fmt.Errorf("end process %d of %q: %w", pid, dir, err)
-			}
 		}
 		if err := os.Remove(dir); err != nil && !noCgroup(err) {
 			seen++ // still in use: look again
+		}
+	}
+	return seen, nil
+}
+
+// killProcesses sends SIGKILL to the processes in a cgroup, and returns how many it saw.
+func killProcesses(dir string) (seen int, err error) {
+	data, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+	if err != nil && !noCgroup(err) {
+		return 0, err
+	}
+	for line := range strings.FieldsSeq(string(data)) {
+		pid, err := strconv.Atoi(line)
+		if err != nil || pid <= 1 {
+			continue
+		}
+		seen++
+		if pid == os.Getpid() {
+			continue // a thread of ours that started a program there and is about to end (cgroup.Place)
+		}
+		if err := unix.Kill(pid, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
+			return seen, fmt.Errorf("end process %d of %q: %w", pid, dir, err)
 		}
 	}
 	return seen, nil

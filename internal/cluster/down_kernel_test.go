@@ -48,7 +48,8 @@ func TestKillCgroupsBesideOthers(t *testing.T) {
 	}
 }
 
-// Who started a program in a cgroup of version 1 was there by a thread, and ends with it and not by what ends the program.
+// Who started a program in a cgroup of version 1 was there by a thread, and ends with it and not by what ends the
+// program.
 func TestKillCgroupsSparesItself(t *testing.T) {
 	root := "/sys/fs/cgroup/memory"
 	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {

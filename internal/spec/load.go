@@ -273,20 +273,20 @@ func (v *validator) node(i int, n Node) {
 	v.reserved(at("kubeReserved"), n.KubeReserved)
 	v.programs(i, n)
 	v.bare(i, n)
-	if why := n.Processors.valid(); why != "" {
-		v.fail(at("processors"), "%s", why)
-	}
-	if n.OS == Linux && n.Processors != (Processors{}) {
-		v.fail(at("processors"), "is for a Windows node; this one is a Linux node")
-	}
-	if why := n.Memory.valid(); why != "" {
-		v.fail(at("memory"), "%s", why)
-	}
-	if n.OS == Linux && n.Memory != "" {
-		v.fail(at("memory"), "is for a Windows node; this one is a Linux node")
-	}
+	v.shown(at("processors"), n.OS, n.Processors != (Processors{}), n.Processors.valid())
+	v.shown(at("memory"), n.OS, n.Memory != "", n.Memory.valid())
 	if n.Count < 0 || n.Count > maxNodes {
 		v.fail(at("count"), "%d is not between 1 and %d", n.Count, maxNodes)
+	}
+}
+
+// shown checks a field of what a Windows node shows of its machine: whether it is set, and what is wrong with it.
+func (v *validator) shown(path []any, system string, set bool, why string) {
+	if why != "" {
+		v.fail(path, "%s", why)
+	}
+	if set && system == Linux {
+		v.fail(path, "is for a Windows node; this one is a Linux node")
 	}
 }
 

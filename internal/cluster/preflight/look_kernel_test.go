@@ -29,7 +29,8 @@ func TestThisMachineWillDo(t *testing.T) {
 	if fatal := preflight.Fatal(preflight.Judge(facts, preflight.Want{Nodes: 3})); len(fatal) > 0 {
 		t.Errorf("this machine lacks: %+v", fatal)
 	}
-	if facts.DataFolder.Path != dir || facts.MemoryAvailable == 0 || facts.MemoryTotal < facts.MemoryAvailable || facts.DataFolder.Free == 0 ||
+	if facts.DataFolder.Path != dir || facts.MemoryAvailable == 0 ||
+		facts.MemoryTotal < facts.MemoryAvailable || facts.DataFolder.Free == 0 ||
 		len(facts.Controllers) == 0 || len(facts.Network) < 3 {
 		t.Errorf("facts are missing: %+v", facts)
 	}

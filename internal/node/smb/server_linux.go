@@ -93,26 +93,38 @@ func (s *Server) carryOut(ctx context.Context, request smbmapping.Request) (smbm
 			there = append(there, m)
 		}
 	}
-	if request.Do == smbmapping.New && len(there) > 0 && s.abandoned(server, share) {
-		if err := s.remove(server, share, there[0].Local); err != nil {
-			return smbmapping.Answer{}, err
+	switch request.Do {
+	case smbmapping.New:
+		if len(there) > 0 && s.abandoned(server, share) {
+			if err := s.remove(server, share, there[0].Local); err != nil {
+				return smbmapping.Answer{}, err
+			}
+			request.Local, there = cmp.Or(request.Local, there[0].Local), nil
 		}
-		request.Local, there = cmp.Or(request.Local, there[0].Local), nil
-	}
-	switch {
-	case request.Do == smbmapping.New && len(there) > 0:
-		return smbmapping.Answer{Error: "Multiple connections to a server or shared resource by the same user, using " +
-			"more than one user name, are not allowed.", Code: 1219}, nil
-	case request.Do == smbmapping.New && len(all) >= mostMappings:
-		return smbmapping.Answer{Error: "The network resource type is not correct: the host has 64 mappings.", Code: 66}, nil
-	case request.Do == smbmapping.New:
+		if refused := room(len(there), len(all)); refused.Error != "" {
+			return refused, nil
+		}
 		return s.make(ctx, request, server, share)
-	case request.Do == smbmapping.Remove && len(there) > 0:
-		if err := s.remove(server, share, there[0].Local); err != nil {
-			return smbmapping.Answer{}, err
+	case smbmapping.Remove:
+		if len(there) > 0 {
+			if err := s.remove(server, share, there[0].Local); err != nil {
+				return smbmapping.Answer{}, err
+			}
 		}
 	}
 	return smbmapping.Answer{Mappings: there}, nil
+}
+
+// room is the error of a new mapping, where there are so many of the share and in all; none if it can be made.
+func room(there, all int) smbmapping.Answer {
+	switch {
+	case there > 0:
+		return smbmapping.Answer{Error: "Multiple connections to a server or shared resource by the same user, using " +
+			"more than one user name, are not allowed.", Code: 1219}
+	case all >= mostMappings:
+		return smbmapping.Answer{Error: "The network resource type is not correct: the host has 64 mappings.", Code: 66}
+	}
+	return smbmapping.Answer{}
 }
 
 // mappings are the shares that are mounted.

@@ -66,6 +66,11 @@ func (h Host) fillRoot(root *hostroot.Root) error {
 	if err := h.mountSystem(root); err != nil {
 		return err
 	}
+	return h.showOwn(root)
+}
+
+// showOwn shows the host's own files.
+func (h Host) showOwn(root *hostroot.Root) error {
 	for _, b := range h.Binds {
 		if err := root.Show(b.Source, b.Target); err != nil {
 			return err

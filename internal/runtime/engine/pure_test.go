@@ -311,8 +311,8 @@ func TestMachineUsers(t *testing.T) {
 	}
 }
 
-// TestSpecOfNodeMemory: where the node has a part of the machine's memory, a container's /tmp is a part of that, and its
-// programs see the node's memory, unless they are in a virtual machine, which has its own.
+// TestSpecOfNodeMemory: where the node has a part of the machine's memory, a container's /tmp is a part of that, and
+// its programs see the node's memory, unless they are in a virtual machine, which has its own.
 func TestSpecOfNodeMemory(t *testing.T) {
 	e := &Engine{opts: Options{
 		IDs:          DefaultIDs(),

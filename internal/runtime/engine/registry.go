@@ -52,7 +52,7 @@ func (e *Engine) applyHives(upper string, lower []string, user string, uid int) 
 	}
 	c.iis = hasIIS(lower)
 	for _, name := range []string{wine.MachineHive, wine.DefaultHive, wine.UserHive} {
-		if len(c.keys[name]) == 0 && !(c.iis && name == wine.MachineHive) {
+		if len(c.keys[name]) == 0 && (!c.iis || name != wine.MachineHive) {
 			continue
 		}
 		text, err := e.systemHive(name)

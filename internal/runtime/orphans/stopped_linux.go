@@ -15,7 +15,8 @@ const stopped = 0x2
 func letChildrenGoOn() {
 	for {
 		var info siginfo
-		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, pAll, 0, uintptr(unsafe.Pointer(&info)), stopped|noHang, 0, 0)
+		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, pAll, 0, uintptr(unsafe.Pointer(&info)),
+			stopped|noHang, 0, 0)
 		if errno == syscall.EINTR {
 			continue
 		}
