@@ -204,8 +204,12 @@ func remedyOfPart(unit string, p Part) string {
 		return fmt.Sprintf(
 			"see `mullion logs %s --tail 50`; if it still does not answer, end its process %d: the supervisor starts it again at once, and pods go on", unit, p.PID)
 	case p.State == supervisor.Restarting:
-		return fmt.Sprintf(
+		remedy := fmt.Sprintf(
 			"the supervisor starts it again, after growing pauses of up to 15 s; `mullion logs %s --tail 50` shows why it ended", unit)
+		if node != "" {
+			remedy += fmt.Sprintf("; if that does not help, `mullion node restart %s` starts the whole host anew", node)
+		}
+		return remedy
 	}
 	return fmt.Sprintf("see `mullion logs %s --tail 50`, then `mullion up`", unit)
 }

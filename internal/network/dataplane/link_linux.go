@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/vishvananda/netlink"
@@ -133,9 +134,25 @@ func route(link netlink.Link, r netplan.Route) *netlink.Route {
 		Dst:       ipnet.Of(r.Dst),
 		Gw:        r.Via.AsSlice(),
 		Protocol:  routeProtocol,
+		Priority:  metric(link, r),
 	}
 	if r.Via.Is6() { // no route leads to the next hop: see neighbour_linux.go
 		x.SetFlag(netlink.FLAG_ONLINK)
 	}
 	return x
+}
+
+// metric is that of a route by one of a pod's interfaces. Those of the first are preferred; where all had the same, the
+// kernel would keep one route to a place, and the last to be set would take the others' place.
+func metric(link netlink.Link, r netplan.Route) int {
+	const usual6 = 1024 // what the kernel makes of 0 in IPv6
+	number, ok := strings.CutPrefix(link.Attrs().Name, "eth")
+	n, err := strconv.Atoi(number)
+	switch {
+	case !ok || err != nil || n == 0:
+		return 0
+	case r.Via.Is6():
+		return usual6 + n
+	}
+	return n
 }
