@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -26,6 +27,7 @@ Everything after "kubectl" is kubectl's own: mullion kubectl get pods -A`,
 			}
 			named := slices.ContainsFunc(args,
 				func(s string) bool { return s == "--kubeconfig" || strings.HasPrefix(s, "--kubeconfig=") })
+			environ := a.env.Environ
 			if !named {
 				if c, err := paths.LoadSpec(); err == nil && c.Join != nil {
 					return noControlPlane(c)
@@ -34,17 +36,28 @@ Everything after "kubectl" is kubectl's own: mullion kubectl get pods -A`,
 					return noCluster(paths.Data, err)
 				}
 				args = append([]string{"--kubeconfig=" + paths.AdminKubeconfig()}, args...)
+				environ = withCache(environ, filepath.Join(paths.Run(), "kubectl"))
 			}
 			program, err := a.kubectlProgram()
 			if err != nil {
 				return err
 			}
-			if err := a.env.Exec(program, append([]string{"kubectl"}, args...), a.env.Environ); err != nil {
+			if err := a.env.Exec(program, append([]string{"kubectl"}, args...), environ); err != nil {
 				return fmt.Errorf("run %q: %w", program, err)
 			}
 			return nil
 		},
 	}
+}
+
+// withCache has kubectl keep what it knows of the API in a folder that goes with the cluster, and not in ~/.kube/cache,
+// unless the user says where.
+func withCache(environ []string, dir string) []string {
+	const name = "KUBECACHEDIR="
+	if slices.ContainsFunc(environ, func(s string) bool { return strings.HasPrefix(s, name) }) {
+		return environ
+	}
+	return append(slices.Clip(environ), name+dir)
 }
 
 // noCluster returns the error for commands that need a cluster if this user can see none.

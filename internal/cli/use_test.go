@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -55,9 +56,9 @@ func TestKubectl(t *testing.T) {
 	m.run("kubectl", "get", "pods").has(t, ExitRequirement, "mullion: find kubectl: ", "→ `make kubernetes` builds it")
 	program := m.paths.Kubernetes("").Kubectl()
 	m.write(program, "")
-	var became []string
-	m.env.Exec = func(program string, argv, _ []string) error {
-		became = append([]string{program}, argv...)
+	var became, environ []string
+	m.env.Exec = func(program string, argv, env []string) error {
+		became, environ = append([]string{program}, argv...), env
 		return nil
 	}
 	for _, tt := range []struct{ args, want []string }{
@@ -70,6 +71,15 @@ func TestKubectl(t *testing.T) {
 		if diff := cmp.Diff(append([]string{program, "kubectl"}, tt.want...), became); diff != "" {
 			t.Errorf("kubectl %v (-want +got):\n%s", tt.args, diff)
 		}
+		cache := "KUBECACHEDIR=" + filepath.Join(m.paths.Run(), "kubectl")
+		if own := tt.want[0] != tt.args[0]; slices.Contains(environ, cache) != own {
+			t.Errorf("kubectl %v has the environment %q; of the cluster's own: %t", tt.args, environ, own)
+		}
+	}
+	m.env.Environ = append(m.env.Environ, "KUBECACHEDIR=/elsewhere")
+	m.run("kubectl", "get", "pods").check(t, ExitOK, "", "")
+	if !slices.Equal(environ, m.env.Environ) {
+		t.Errorf("the environment is %q, not %q", environ, m.env.Environ)
 	}
 	m.env.Exec = func(string, []string, []string) error { return syscall.ENOEXEC }
 	m.run("kubectl", "version").has(t, ExitInternal, "mullion: run \"BIN/kubernetes/")
