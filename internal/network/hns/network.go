@@ -198,7 +198,7 @@ func readSubnets(n *network) ([]subnet, error) {
 func readSubnet(s wire.Subnet) (subnet, error) {
 	var out subnet
 	p, err := netip.ParsePrefix(s.IpAddressPrefix)
-	if err != nil || p.Addr().Is4In6() {
+	if err != nil || p.Addr().Is4In6() || !hosts(p.Masked().Addr()) {
 		return out, wire.Errorf(wire.InvalidNetwork, "subnet %.64q", s.IpAddressPrefix)
 	}
 	out.prefix = p
@@ -224,6 +224,13 @@ func readSubnet(s wire.Subnet) (subnet, error) {
 		}
 	}
 	return out, nil
+}
+
+// hosts reports whether a subnet that begins with the address can be one of hosts: not of loopback, multicast or
+// addresses of a link alone, which no router forwards.
+func hosts(a netip.Addr) bool {
+	return !a.IsLoopback() && !a.IsMulticast() && !a.IsLinkLocalUnicast() && a.As16() != netip.IPv6Unspecified().As16() &&
+		!netip.PrefixFrom(netip.AddrFrom4([4]byte{127}), 8).Contains(a)
 }
 
 // subnets returns the subnets of a stored network, which have been checked.

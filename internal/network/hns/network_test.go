@@ -347,3 +347,19 @@ func TestOverlaysWithOneSubnet(t *testing.T) {
 		t.Errorf("networks apart after one is deleted (-want +got):\n%s", diff)
 	}
 }
+
+// A network has no subnet that hosts cannot have.
+func TestSubnetsOfNoHosts(t *testing.T) {
+	good := host{Model: hns.New(newest())}
+	good.ok(t, "HcnCreateNetwork", "", network("n", "10.1.0.0/24", "10.1.0.1"))
+	for subnet, gateway := range map[string]string{
+		"127.0.0.0/8": "127.0.0.1", "224.0.0.0/4": "224.0.0.1", "169.254.0.0/16": "169.254.0.1",
+		"fe80::/10": "fe80::1", "ff00::/8": "ff00::1", "::/64": "::1", "::ffff:1.2.3.0/120": "::ffff:1.2.3.1",
+	} {
+		h := host{Model: hns.New(newest())}
+		_, err := h.Call(hns.Request{Function: "HcnCreateNetwork", Text: []string{network("n", subnet, gateway)}})
+		if err == nil {
+			t.Errorf("there is a network of %s", subnet)
+		}
+	}
+}
