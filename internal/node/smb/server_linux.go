@@ -154,14 +154,17 @@ func (s *Server) mappings() ([]smbmapping.Mapping, error) {
 	}
 	var asked sync.WaitGroup
 	for i, point := range points {
-		asked.Go(func() { all[i].Connected = answers(point) })
+		asked.Go(func() { all[i].Connected = look(point) == nil })
 	}
 	asked.Wait()
 	return all, nil
 }
 
-// answers reports whether the server of a mount answers.
-func answers(mount string) bool {
+// errSilent says that the server of a mount does not answer.
+var errSilent = errors.New("the server does not answer")
+
+// look asks the server of a mount for its size. The error is ENOTCONN if the process that kept the mount has ended.
+func look(mount string) error {
 	done := make(chan error, 1)
 	go func() {
 		var st unix.Statfs_t
@@ -169,17 +172,16 @@ func answers(mount string) bool {
 	}()
 	select {
 	case err := <-done:
-		return err == nil
+		return err
 	case <-time.After(lookTimeout):
-		return false
+		return errSilent
 	}
 }
 
 // abandoned reports whether the process that kept a mapping has ended, and with it all that knew the password. Then the
 // mapping gives way to one anew.
 func (s *Server) abandoned(server, share string) bool {
-	var st unix.Statfs_t
-	return errors.Is(unix.Statfs(filepath.Join(s.Folder, server, share), &st), unix.ENOTCONN)
+	return errors.Is(look(filepath.Join(s.Folder, server, share)), unix.ENOTCONN)
 }
 
 // throughUNC is how the link of a drive letter leads to a share.

@@ -27,10 +27,12 @@ func letChildrenGoOn() {
 	}
 }
 
-// LetAllGoOn calls LetGoOn for every process of the PID namespace. It is for those that are not children.
+// LetAllGoOn calls LetGoOn for every process of the PID namespace. It is for those that are not children. The first
+// thread of one that stands still by mistake is traced, or stands itself.
 func LetAllGoOn() {
 	for _, name := range numbers("/proc") {
-		if pid, err := strconv.Atoi(name); err == nil && state("/proc/"+name) == standing {
+		dir := "/proc/" + name
+		if pid, err := strconv.Atoi(name); err == nil && (state(dir) == standing || isTraced(dir)) {
 			LetGoOn(pid)
 		}
 	}
@@ -40,7 +42,8 @@ func LetAllGoOn() {
 // thread by ptrace(2) where a program reads or writes another's memory. If the thread has not stopped within three
 // seconds, as on a machine that has much to do, the server gives up; it passes on the SIGSTOP that comes later, which
 // stops all threads of the process but this one (Wine 8.0, server/ptrace.c). Nobody lets them go on. A process that
-// somebody stopped on purpose has no thread that is traced.
+// somebody stopped on purpose has no thread that is traced. Nor has one whose thread the server could let go before the
+// SIGSTOP came, for example as it stood for another signal: the two cannot be told apart, and both stay stopped.
 func LetGoOn(pid int) bool {
 	tasks := "/proc/" + strconv.Itoa(pid) + "/task"
 	stands, traced := false, false

@@ -100,27 +100,37 @@ func TestLetGoOn(t *testing.T) {
 		t.Error("a process that runs was let go on")
 	}
 
-	for name, letGoOn := range map[string]func(){
-		"child": letChildrenGoOn, "all": LetAllGoOn,
+	for _, tt := range []struct {
+		name    string
+		tid     int // the thread that is traced
+		letGoOn func()
+	}{
+		{"child", tid, letChildrenGoOn},
+		{"all", tid, LetAllGoOn},
+		{"all, by the first thread", pid, LetAllGoOn},
 	} {
-		t.Run(name, func(t *testing.T) {
+		other := fmt.Sprintf("/proc/%d/task/%d", pid, tid+pid-tt.tid) // one that is not traced
+		is := func(want func(byte) bool) func(byte) bool {
+			return func(byte) bool { return want(state(other)) }
+		}
+		t.Run(tt.name, func(t *testing.T) {
 			done := make(chan struct{})
 			go func() { // the tracer is a thread
 				defer close(done)
 				runtime.LockOSThread()
 				defer runtime.UnlockOSThread()
-				trace(t, tid)
-				if !becomes(pid, stands) {
+				trace(t, tt.tid)
+				if !becomes(pid, is(stands)) {
 					t.Error("the process does not stand still")
 				}
-				if !becomes(pid, func(s byte) bool { letGoOn(); return goes(s) }) { // the last thread stops later
+				if !becomes(pid, is(func(s byte) bool { tt.letGoOn(); return goes(s) })) { // the last thread stops later
 					t.Error("the process stands still")
 				}
-				if err := syscall.PtraceDetach(tid); err != nil { // a thread has to stand for it
-					_ = syscall.Tgkill(pid, tid, syscall.SIGSTOP)
+				if err := syscall.PtraceDetach(tt.tid); err != nil { // a thread has to stand for it
+					_ = syscall.Tgkill(pid, tt.tid, syscall.SIGSTOP)
 					var status syscall.WaitStatus
-					_, _ = syscall.Wait4(tid, &status, syscall.WALL|syscall.WUNTRACED, nil)
-					_ = syscall.PtraceDetach(tid)
+					_, _ = syscall.Wait4(tt.tid, &status, syscall.WALL|syscall.WUNTRACED, nil)
+					_ = syscall.PtraceDetach(tt.tid)
 				}
 			}()
 			<-done
