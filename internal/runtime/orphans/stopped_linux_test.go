@@ -123,7 +123,8 @@ func TestLetGoOn(t *testing.T) {
 				if !becomes(pid, is(stands)) {
 					t.Error("the process does not stand still")
 				}
-				if !becomes(pid, is(func(s byte) bool { tt.letGoOn(); return goes(s) })) { // the last thread stops later
+				// The last thread stops later.
+				if !becomes(pid, is(func(s byte) bool { tt.letGoOn(); return goes(s) })) {
 					t.Error("the process stands still")
 				}
 				if err := syscall.PtraceDetach(tt.tid); err != nil { // a thread has to stand for it
