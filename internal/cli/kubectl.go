@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"mullion.dev/mullion/internal/cluster/layout"
 )
 
 func (a *app) kubectl() *cobra.Command {
@@ -36,7 +38,7 @@ Everything after "kubectl" is kubectl's own: mullion kubectl get pods -A`,
 					return noCluster(paths.Data, err)
 				}
 				args = append([]string{"--kubeconfig=" + paths.AdminKubeconfig()}, args...)
-				environ = withCache(environ, filepath.Join(paths.Run(), "kubectl"))
+				environ = withCache(environ, paths)
 			}
 			program, err := a.kubectlProgram()
 			if err != nil {
@@ -52,12 +54,12 @@ Everything after "kubectl" is kubectl's own: mullion kubectl get pods -A`,
 
 // withCache has kubectl keep what it knows of the API in a folder that goes with the cluster, and not in ~/.kube/cache,
 // unless the user says where.
-func withCache(environ []string, dir string) []string {
+func withCache(environ []string, paths layout.Paths) []string {
 	const name = "KUBECACHEDIR="
 	if slices.ContainsFunc(environ, func(s string) bool { return strings.HasPrefix(s, name) }) {
 		return environ
 	}
-	return append(slices.Clip(environ), name+dir)
+	return append(slices.Clip(environ), name+filepath.Join(paths.Run(), "kubectl"))
 }
 
 // noCluster returns the error for commands that need a cluster if this user can see none.
@@ -103,8 +105,12 @@ func (a *app) runKubectl(ctx context.Context, args ...string) error {
 	if err != nil {
 		return err
 	}
+	paths, err := a.paths()
+	if err != nil {
+		return err
+	}
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Env, cmd.Stdout, cmd.Stderr = a.env.Environ, a.env.Out, a.env.Err
+	cmd.Env, cmd.Stdout, cmd.Stderr = withCache(a.env.Environ, paths), a.env.Out, a.env.Err
 	err = cmd.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && ctx.Err() == nil {
 		return &silentError{code: max(exit.ExitCode(), 1)}
