@@ -3,3 +3,4 @@ CFLAGS  += -fno-tree-loop-distribute-patterns
 LDFLAGS += -nostdlib -Wl,-e,DllMain
 LIBS    += -lkernel32 -lntdll -lgcc
 COMMON  := crt.c nodememory.c stacks.c
+HEADER  := hooks/nt.h

@@ -4,3 +4,4 @@ NAME    := mullionhttp
 CFLAGS  += -fno-asynchronous-unwind-tables -fno-tree-loop-distribute-patterns
 LDFLAGS := -s -nostartfiles -Wl,-e,DriverEntry -Wl,--subsystem,native -Wl,--dynamicbase -Wl,--no-insert-timestamp
 LIBS    := -lntoskrnl -lmswsock -lws2_32 -lmincore
+HEADER  :=

@@ -3,6 +3,7 @@
 
 #include <ntstatus.h>
 #include <objbase.h>
+#include <winternl.h>
 #include <string.h>
 
 #define SYSTEM_NOT_FOUND ((HRESULT)0xc037010e) /* HCS_E_SYSTEM_NOT_FOUND */
