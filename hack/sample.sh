@@ -3,6 +3,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=$(mktemp -d); trap 'rm -rf "$folder"' EXIT
-hack/step.sh "build examples/webserver (windows)" env GOOS=windows go build -ldflags '-s -w' -o "$folder/webserver.exe" ./examples/webserver
-hack/step.sh "build the sample's image" bin/mullion image build "$folder" -f examples/webserver/image.yaml -o bin/webserver.tar
+GOOS=windows go build -ldflags '-s -w' -o "$folder/webserver.exe" ./examples/webserver
+bin/mullion image build "$folder" -f examples/webserver/image.yaml -o bin/webserver.tar
 install -m 644 examples/win-webserver.yaml bin/win-webserver.yaml

@@ -41,6 +41,7 @@ type event struct {
 type result struct {
 	rung                    string
 	passed, failed, skipped int
+	took                    time.Duration
 	output                  map[string]*strings.Builder // by package and test
 	builds                  map[string]string           // what failed builds printed
 	skips                   []string
@@ -94,7 +95,8 @@ func endOf(seconds string) (time.Time, error) {
 func runAll(ctx context.Context, stages []string, end time.Time, w io.Writer) bool {
 	w = &lockedWriter{w: w}
 	var failures []failure
-	var errs []string
+	var errs, times []string
+	began := time.Now()
 	for _, stage := range stages {
 		names := strings.Split(stage, "+")
 		results, failed := make([]*result, len(names)), make([]error, len(names))
@@ -109,8 +111,10 @@ func runAll(ctx context.Context, stages []string, end time.Time, w io.Writer) bo
 				errs = append(errs, fmt.Sprintf("rung %s: %v", r.rung, failed[i]))
 			}
 			failures = append(failures, r.failures...)
+			times = append(times, fmt.Sprintf("%s %.0fs", r.rung, r.took.Seconds()))
 		}
 	}
+	fmt.Fprintf(w, "== all rungs took %.0fs: %s\n", time.Since(began).Seconds(), strings.Join(times, ", "))
 	if len(errs) == 0 {
 		return true
 	}
@@ -218,7 +222,8 @@ func (r *result) run(ctx context.Context, end time.Time, w io.Writer) error {
 	}
 	r.read(out, w)
 	waitErr := cmd.Wait()
-	r.summary(w, time.Since(started))
+	r.took = time.Since(started)
+	r.summary(w, r.took)
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return fmt.Errorf("the time for all tests is over (MULLION_TESTS_END); running: %s",

@@ -205,7 +205,7 @@ func notBuilt(err error) error {
 	if _, ok := errors.AsType[*agnhost.NotBuiltError](err); !ok {
 		return err
 	}
-	return &Error{Code: ExitNotFound, Err: err, Remedy: "`make upstream` builds agnhost"}
+	return &Error{Code: ExitNotFound, Err: err, Remedy: "`make agnhost` builds agnhost"}
 }
 
 // netProgress prints the test's progress to standard error, so that standard output has only the result: on a terminal

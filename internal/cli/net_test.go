@@ -176,7 +176,7 @@ func TestTestPodsImageIsNotBuilt(t *testing.T) {
 	cause := errors.New("stat bin/linux/agnhost: no such file or directory")
 	err := notBuilt(errors.Join(&agnhost.NotBuiltError{Err: cause}))
 	var own *Error
-	if !errors.As(err, &own) || own.Code != ExitNotFound || own.Remedy != "`make upstream` builds agnhost" ||
+	if !errors.As(err, &own) || own.Code != ExitNotFound || own.Remedy != "`make agnhost` builds agnhost" ||
 		err.Error() != "build the test pods' image: "+cause.Error() {
 		t.Errorf("%#v", err)
 	}

@@ -112,9 +112,9 @@ func Preflight(ctx context.Context, o PreflightOptions) []preflight.Finding {
 		}
 	}
 	for _, program := range []string{
-		"mullion-node", "mullion-init", "mullion-pause", "mullion-vm", "containerd", "containerd-shim-runc-v2", "runc",
+		"mullion-node", "mullion-init", "mullion-pause", "containerd", "containerd-shim-runc-v2", "runc",
 		"coredns", "metrics-server", "cni/ptp", "cni/portmap", "cni/host-local",
-		"windows/win-bridge.exe", "windows/host-local.exe", "windows/crictl.exe", "windows/shim/bcryptprimitives.dll",
+		"windows/win-bridge.exe", "windows/host-local.exe", "windows/shim/bcryptprimitives.dll",
 	} {
 		if _, err := os.Stat(o.Paths.Program(program)); err != nil {
 			own = append(own, program)

@@ -4,14 +4,20 @@ package built
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 )
 
-// Repository is the repository's folder.
+// Repository is the repository's folder: the nearest one with Mullion's command above the working directory, which is
+// the folder of the package that is tested.
 func Repository() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
+	dir, err := os.Getwd()
+	for err == nil && dir != filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "cmd", "mullion")); err == nil {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
+	return ""
 }
 
 // Dir is the folder of Mullion's programs: MULLION_BIN, which names that of an installed package (lib/mullion below

@@ -21,8 +21,8 @@ const (
 	cniBin        = containerdDir + "/cni/bin"
 )
 
-// programs are upstream's programs on the host. A bare host also has kubeadm.exe and kubectl.exe, if they have been
-// built: nobody else needs them.
+// programs are upstream's programs on the host. It has crictl.exe if that has been built: a person wants it, and no part
+// of a cluster. A bare host likewise has kubeadm.exe and kubectl.exe.
 func (c Config) programs() []program {
 	all := []program{{filepath.Join(c.Kubernetes, "kubelet.exe"), "k/kubelet.exe"}}
 	if !c.NoProxy || c.Bare {
@@ -33,7 +33,9 @@ func (c Config) programs() []program {
 			all = append(all, program{file, "k/" + name})
 		}
 	}
-	all = append(all, program{filepath.Join(c.Programs, "crictl.exe"), containerdDir + "/crictl.exe"})
+	if file := filepath.Join(c.Programs, "crictl.exe"); exists(file) {
+		all = append(all, program{file, containerdDir + "/crictl.exe"})
+	}
 	if !c.Network.NoCNI {
 		for _, plugin := range []string{"win-bridge.exe", "win-overlay.exe", "host-local.exe"} {
 			all = append(all, program{filepath.Join(c.Programs, plugin), cniBin + "/" + plugin})

@@ -93,7 +93,7 @@ func TestBareHost(t *testing.T) {
 	}
 	want := []string{
 		"prefix/win-1", "host/win-1", "agent/win-1", "pipes/win-1", "kubelet.exe", "kube-proxy.exe", "kubeadm.exe",
-		"crictl.exe", "win-bridge.exe", "win-overlay.exe", "host-local.exe",
+		"win-bridge.exe", "win-overlay.exe", "host-local.exe",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -148,9 +148,21 @@ func TestProgramsLayer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	without, err := c.programsLayer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	crictl := filepath.Join(c.Programs, "crictl.exe")
+	if err := os.WriteFile(crictl, []byte(crictl), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	first, err := c.programsLayer()
 	if err != nil {
 		t.Fatal(err)
+	}
+	if place := filepath.Join("Files", containerdDir, "crictl.exe"); first == without ||
+		exists(filepath.Join(without, place)) || !exists(filepath.Join(first, place)) {
+		t.Errorf("crictl.exe, which is not always built: %q without, %q with it", without, first)
 	}
 	for _, p := range c.programs() {
 		if data, err := os.ReadFile(filepath.Join(first, "Files", p.place)); err != nil || string(data) != p.file {

@@ -1,0 +1,306 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// checkout is a root with the file that marks one, and the module files of upstream's that the tests name.
+func checkout(t *testing.T, files map[string]string) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, text := range files {
+		file := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+func builderOf(t *testing.T, root string, out *bytes.Buffer) *builder {
+	t.Helper()
+	b, err := newBuilder(root, "v1.2.3", out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.close)
+	return b
+}
+
+// TestTable: names are one step's, what a step needs stands before it, module files are there and have the versions that
+// the linker is told.
+func TestTable(t *testing.T) {
+	root, err := repository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &builder{root: root, bin: filepath.Join(root, "bin"), version: "v1.2.3", jobs: 2}
+	seen := map[string]bool{}
+	for _, s := range table() {
+		if seen[s.name] || len(s.sets) == 0 || s.why == "" || s.secondsCold == 0 {
+			t.Errorf("%q: not the only one of its name, or without a set, a reason or a time: %+v", s.name, s)
+		}
+		for _, need := range s.needs {
+			if !seen[need] {
+				t.Errorf("%s needs %q, which is not before it", s.name, need)
+			}
+		}
+		seen[s.name] = true
+		if s.run != nil {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(root, s.module, "go.mod")); err != nil {
+			t.Errorf("%s: %v", s.name, err)
+		}
+		if ldflags, err := b.expand(s); err != nil || strings.ContainsAny(ldflags, "{}") {
+			t.Errorf("%s: %q, %v", s.name, ldflags, err)
+		}
+	}
+}
+
+// TestKubernetesVersion: the version that the programs say is that of their module files.
+func TestKubernetesVersion(t *testing.T) {
+	root, err := repository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"go.mod", linuxModfile} {
+		if got, err := versionIn(filepath.Join(root, kubernetes, file), "k8s.io/kubernetes"); err != nil || got != kubernetesVersion {
+			t.Errorf("%s has %q, %v; the table %s", file, got, err, kubernetesVersion)
+		}
+	}
+}
+
+func TestChoose(t *testing.T) {
+	steps := []step{
+		{name: "a", sets: []string{"all"}},
+		{name: "b", sets: []string{"some"}, needs: []string{"a"}},
+		{name: "c", sets: []string{"all"}, needs: []string{"b"}},
+		{name: "d", sets: []string{"other"}},
+	}
+	for name, test := range map[string]struct {
+		names []string
+		want  []string
+		err   string
+	}{
+		"step_with_needs": {[]string{"b"}, []string{"a", "b"}, ""},
+		"far_needs":       {[]string{"c"}, []string{"a", "b", "c"}, ""},
+		"set":             {[]string{"all", "d"}, []string{"a", "b", "c", "d"}, ""},
+		"unknown":         {[]string{"a", "nothing"}, nil, `"nothing" is neither a step nor a set`},
+		"none":            {nil, nil, "name what to build"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			chosen, err := choose(steps, test.names)
+			var got []string
+			for _, s := range chosen {
+				got = append(got, s.name)
+			}
+			if (err == nil) != (test.err == "") || (err != nil && !strings.Contains(err.Error(), test.err)) {
+				t.Fatalf("error %v, want %q", err, test.err)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestUp: what `make up` builds is what a cluster runs, and no more.
+func TestUp(t *testing.T) {
+	steps, err := choose(table(), []string{"up"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range steps {
+		if slices.Contains([]string{"mullion-agent.exe", "crictl.exe", "agnhost", "agnhost.exe", "mullion-vm", "kubectl-mullion"}, s.name) {
+			t.Errorf("up does not run %s", s.name)
+		}
+	}
+}
+
+// TestSides: steps of different systems run side by side, those of one system one after the other, and a step after what
+// it needs.
+func TestSides(t *testing.T) {
+	root := checkout(t, nil)
+	var out bytes.Buffer
+	b := builderOf(t, root, &out)
+	wait := func(file string) []string {
+		return []string{"sh", "-c", "for i in $(seq 200); do [ -e " + file + " ] && exit 0; sleep 0.05; done; exit 1"}
+	}
+	steps := []step{
+		{name: "one", system: "linux", run: wait("b")}, // ends only if two, of another system, runs meanwhile
+		{name: "after", system: "linux", needs: []string{"last"}, run: []string{"sh", "-c", "[ -e c ]"}},
+		{name: "two", system: "windows", run: []string{"touch", "b"}},
+		{name: "last", system: "windows", run: []string{"touch", "c"}},
+	}
+	if err := b.build(t.Context(), steps, 2); err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	for _, want := range []string{"ok   one ", "ok   after ", "ok   two ", "ok   last "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in:\n%s", want, out.String())
+		}
+	}
+}
+
+// TestFails: what a step says is printed when it does not succeed, with what to do; the others end.
+func TestFails(t *testing.T) {
+	for name, test := range map[string]struct{ script, want string }{
+		"says_why": {"echo no such thing; exit 3", "no such thing"},
+		"download": {
+			"echo 'go: downloading k8s.io/api v0.37.1'; echo 'x.go:1: k8s.io/api@v0.37.1: Get \"x\": dial tcp: i/o timeout' >&2; exit 1",
+			"k8s.io/api@v0.37.1",
+		},
+		"disk": {"echo 'write x: no space left on device'; exit 1", "the disk is full"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			b := builderOf(t, checkout(t, nil), &out)
+			err := b.build(t.Context(), []step{
+				{name: "broken", system: "linux", run: []string{"sh", "-c", test.script}},
+				{name: "other", system: "windows", run: []string{"sleep", "60"}},
+			}, 2)
+			if err == nil || !strings.Contains(err.Error(), "broken: exit status") {
+				t.Fatalf("error %v", err)
+			}
+			if text := out.String() + err.Error(); !strings.Contains(text, test.want) || !strings.Contains(text, "FAIL broken") {
+				t.Errorf("no %q in:\n%s", test.want, text)
+			}
+		})
+	}
+}
+
+// TestInterrupted: a build that is ended ends what it has started, and says nothing of a failure.
+func TestInterrupted(t *testing.T) {
+	root := checkout(t, nil)
+	var out bytes.Buffer
+	b := builderOf(t, root, &out)
+	ctx, stop := context.WithCancel(t.Context())
+	go func() {
+		for start := time.Now(); time.Since(start) < 10*time.Second; time.Sleep(10 * time.Millisecond) {
+			if _, err := os.Stat(filepath.Join(root, "begun")); err == nil {
+				break
+			}
+		}
+		stop()
+	}()
+	start := time.Now()
+	err := b.build(ctx, []step{{
+		name: "long", system: "linux", run: []string{"sh", "-c", "trap 'touch undone; exit 1' INT; touch begun; sleep 60 & wait"},
+	}}, 1)
+	if !errors.Is(err, context.Canceled) || time.Since(start) > 9*time.Second || strings.Contains(out.String(), "FAIL") {
+		t.Errorf("after %s: %v\n%s", time.Since(start), err, out.String())
+	}
+	if _, err := os.Stat(filepath.Join(root, "undone")); err != nil {
+		t.Errorf("the step was not interrupted, so it could undo nothing: %v", err)
+	}
+}
+
+// TestUpToDate: a step of upstream's is made again if its module, its flags or its program changed, and only then.
+func TestUpToDate(t *testing.T) {
+	root := checkout(t, map[string]string{"upstream/x/go.mod": "module x\n", "bin/x": "program"})
+	var out bytes.Buffer
+	b := builderOf(t, root, &out)
+	s := step{name: "x", module: "upstream/x", packages: []string{"."}, to: "x", system: "linux"}
+	if b.upToDate(s) {
+		t.Error("up to date before it was ever made")
+	}
+	stamp, err := b.stamp(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.record.keep(s.name, made{Stamp: stamp}); err != nil {
+		t.Fatal(err)
+	}
+	b.record = readRecord(b.record.file)
+	if !b.upToDate(s) {
+		t.Error("not up to date after it was made")
+	}
+
+	changed := s
+	changed.ldflags = "-s"
+	if b.upToDate(changed) {
+		t.Error("up to date with other flags")
+	}
+	if err := os.WriteFile(filepath.Join(root, "upstream/x/go.mod"), []byte("module x\n\ngo 1.26\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if b.upToDate(s) {
+		t.Error("up to date with another module file")
+	}
+	if err := os.WriteFile(filepath.Join(root, "upstream/x/go.mod"), []byte("module x\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(root, "bin/x")); err != nil {
+		t.Fatal(err)
+	}
+	if b.upToDate(s) {
+		t.Error("up to date without its program")
+	}
+	if b.upToDate(step{name: "own", packages: []string{"./cmd/mullion"}}) {
+		t.Error("a program of Mullion's own is always given to the go command")
+	}
+}
+
+// TestRecordOfAnother: a record that cannot be read is as none.
+func TestRecordOfAnother(t *testing.T) {
+	root := checkout(t, map[string]string{"bin/.build.json": "{not json", "bin/null.json": "null"})
+	for _, name := range []string{".build.json", "null.json", "none.json"} {
+		r := readRecord(filepath.Join(root, "bin", name))
+		if err := r.keep("a", made{Packages: 1}); err != nil || r.of("a").Packages != 1 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestStatus: how far a step is, by what the go command prints of it.
+func TestStatus(t *testing.T) {
+	r := &running{step: step{name: "x", packagesCold: 3}, from: time.Now()}
+	check := func(want string) {
+		t.Helper()
+		if got := r.status(); !strings.Contains(got, want) {
+			t.Errorf("no %q in %q", want, got)
+		}
+	}
+	r.line("go: downloading k8s.io/api v0.37.1")
+	check("downloading module 1, k8s.io/api@v0.37.1")
+	r.line("internal/cpu")
+	r.line("k8s.io/api/core/v1")
+	check("2 packages compiled, of at most 3")
+	r.line("mullion.dev/mullion/cmd/mullion")
+	check("3 packages compiled, linking")
+	r.line("# mullion.dev/mullion/cmd/mullion")
+	r.line("cmd/mullion/main.go:1:1: expected 'package'")
+	if want := "# mullion.dev/mullion/cmd/mullion\ncmd/mullion/main.go:1:1: expected 'package'\n"; r.text() != want {
+		t.Errorf("said %q", r.text())
+	}
+	r.line(strings.Repeat("long ", lastOutput))
+	if len(r.text()) > lastOutput {
+		t.Errorf("%d bytes are kept", len(r.text()))
+	}
+}
+
+func TestCut(t *testing.T) {
+	for _, test := range []struct {
+		line    string
+		columns int
+		want    string
+	}{{"short", 10, "short"}, {"longer", 4, "lon…"}, {"añb…", 4, "añb…"}, {"x", 0, "…"}} {
+		if got := cut(test.line, test.columns); got != test.want {
+			t.Errorf("cut(%q, %d) = %q", test.line, test.columns, got)
+		}
+	}
+}

@@ -1,0 +1,412 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/semver"
+)
+
+// step makes programs of one module for one system. Its fields are data: nothing runs until it is built.
+type step struct {
+	// name is what a person calls it, why what it is for.
+	name, why string
+	// sets are those who need it.
+	sets []string
+	// needs are the steps before it; they come before it in the table.
+	needs []string
+	// system is linux or windows, for which it compiles; c for the DLLs, data for what only copies.
+	system string
+	// module is the folder of its Go module, "" for Mullion's own. modfile is used there in place of go.mod.
+	module, modfile string
+	packages        []string
+	// to is where the programs go, below bin: a folder with a slash at its end, or a file.
+	to string
+	// test: the program is the tests of a package (`go test -c`).
+	test bool
+	// flags are further ones of the go command, ldflags those of the linker, which may name a module's version as
+	// {MODULE}, and Mullion's as {version}.
+	flags   []string
+	ldflags string
+	// cgo: the program is linked with C libraries, statically.
+	cgo bool
+	// links are further names of a program: name and what it is a link to, below bin.
+	links map[string]string
+	// run is a command in place of the go command, at the root of the checkout.
+	run []string
+	// packagesCold is how many packages it compiles from empty caches, after all before it, and secondsCold the processor
+	// seconds that it took then, for the first guess of how long it takes.
+	packagesCold, secondsCold int
+}
+
+const (
+	kubernetesVersion = "v1.37.1"
+	cniPlugins        = "github.com/containernetworking/plugins/plugins/"
+	kubernetes        = "upstream/kubernetes"
+	strip             = "-s -w"
+	mullionLD         = strip + " -X mullion.dev/mullion/internal/base/version.version={version}"
+	flannel           = "github.com/flannel-io/flannel"
+	testImages        = "k8s.io/kubernetes/test/images/"
+)
+
+// table is all that can be built. Within a system the largest comes first, so that what the small ones share with it is
+// there when they begin.
+func table() []step {
+	return slices.Concat(bundle(kubernetesVersion, "", linuxModfile), own(), upstream(), tests(), fields())
+}
+
+// linuxModfile has the versions that Mullion's own module has of what both use, where these are newer: so each package is
+// compiled once for all programs of Linux. The programs for Windows have exactly upstream's.
+const linuxModfile = "linux.mod"
+
+// kubernetesLD are the flags with which Kubernetes' programs say their version, as its own build sets them.
+func kubernetesLD(version string) string {
+	const pkg = "k8s.io/component-base/version"
+	minor := strings.TrimPrefix(semver.MajorMinor(version), "v1.")
+	values := [][2]string{
+		{"gitVersion", version}, {"gitMajor", "1"}, {"gitMinor", minor},
+		{"gitTreeState", "clean"}, {"gitCommit", version}, {"buildDate", "1970-01-01T00:00:00Z"},
+	}
+	flags := strip
+	for _, v := range values {
+		flags += fmt.Sprintf(" -X %s.%s=%s", pkg, v[0], v[1])
+	}
+	return flags
+}
+
+// bundle are the programs of a version of Kubernetes.
+func bundle(version, windowsModfile, linuxModfile string) []step {
+	dir, suffix, in := "kubernetes/"+version, "", []string{"up", "build", "kubernetes"}
+	if version != kubernetesVersion {
+		suffix, in = "-"+version, []string{"bundle"}
+	}
+	links := map[string]string{}
+	for _, name := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy"} {
+		links[dir+"/server/bin/"+name] = "hyperkube"
+	}
+	return []step{
+		{
+			name: "hyperkube" + suffix, why: "control plane, etcd, kubelet and kube-proxy in one, and kubectl, " + version, sets: in,
+			system: "linux", module: kubernetes, modfile: linuxModfile,
+			packages: []string{"./hyperkube", "k8s.io/kubernetes/cmd/kubectl"},
+			to: dir + "/server/bin/", ldflags: kubernetesLD(version), links: links,
+			packagesCold: 2885, secondsCold: 420,
+		},
+		{
+			name: "kubelet.exe" + suffix, why: "kubelet.exe and kube-proxy.exe " + version + ", for Windows nodes", sets: in,
+			system: "windows", module: kubernetes, modfile: windowsModfile,
+			packages: []string{"k8s.io/kubernetes/cmd/kubelet", "k8s.io/kubernetes/cmd/kube-proxy"},
+			to:       dir + "/node/bin/", ldflags: kubernetesLD(version),
+			packagesCold: 1749, secondsCold: 260,
+		},
+	}
+}
+
+// bundleOf are the steps of another version of Kubernetes, whose module file `go run ./hack/kubemod` has written.
+func bundleOf(root, version string) ([]step, error) {
+	if version == kubernetesVersion {
+		return nil, nil
+	}
+	files, err := filepath.Glob(filepath.Join(root, kubernetes, "*.mod"))
+	if err != nil {
+		return nil, err
+	}
+	var there []string
+	for _, file := range files {
+		got, err := versionIn(file, "k8s.io/kubernetes")
+		if err != nil {
+			return nil, err
+		}
+		if got == version {
+			name := filepath.Base(file)
+			return bundle(version, name, name), nil
+		}
+		there = append(there, got)
+	}
+	semver.Sort(there)
+	return nil, fmt.Errorf("no module file of %s has k8s.io/kubernetes %s; there are %s; `go run ./hack/kubemod %s` writes one",
+		kubernetes, version, strings.Join(slices.Compact(there), ", "), version)
+}
+
+// versionIn is the version of a module that a go.mod requires.
+func versionIn(file, module string) (string, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	parsed, err := modfile.ParseLax(file, text, nil)
+	if err != nil {
+		return "", err
+	}
+	for _, r := range parsed.Require {
+		if r.Mod.Path == module {
+			return r.Mod.Version, nil
+		}
+	}
+	return "", fmt.Errorf("%s does not require %s", file, module)
+}
+
+// own are Mullion's programs.
+func own() []step {
+	return []step{
+		{
+			name: "mullion", why: "the command, and what it starts on a node and in a container",
+			sets: []string{"up", "build", "mullion"}, system: "linux",
+			packages: []string{"./cmd/mullion", "./cmd/mullion-node", "./cmd/mullion-init", "./cmd/mullion-pause"},
+			to:       "./", ldflags: mullionLD, packagesCold: 1376, secondsCold: 90,
+		},
+		{
+			name: "mullion-policy", why: "the CNI plugin that holds a pod until its policies are there",
+			sets: []string{"up", "build", "mullion"}, system: "linux",
+			packages: []string{"./cmd/mullion-policy"}, to: "cni/", ldflags: mullionLD, secondsCold: 1,
+		},
+		{
+			name: "mullion-vm", why: "virtual machines of pods with Hyper-V isolation",
+			sets: []string{"build", "hyperv"}, system: "linux",
+			packages: []string{"./cmd/mullion-vm"}, to: "./", ldflags: mullionLD, packagesCold: 45, secondsCold: 8,
+		},
+		{
+			name: "kubectl-mullion", why: "the checker alone, as a plugin of kubectl",
+			sets: []string{"build"}, system: "linux",
+			packages: []string{"./cmd/kubectl-mullion"}, to: "./", ldflags: mullionLD, secondsCold: 3,
+		},
+		{
+			name: "shims", why: "DLLs and programs in C that close gaps of Wine", sets: []string{"up", "build", "shims"}, system: "c",
+			run:         []string{"make", "-s", "--no-print-directory", "-C", "shim", "-j{jobs}", "OUT={bin}/windows/shim"},
+			secondsCold: 100,
+		},
+		{
+			name: "guest programs", why: "powershell.exe and the small programs of Windows", sets: []string{"up", "build", "shims"},
+			system: "windows", packages: []string{"./cmd/powershell", "./cmd/wintools", "./cmd/mullion-pipe", "./cmd/mullion-service"},
+			to: "windows/shim/", ldflags: strip, packagesCold: 253, secondsCold: 60,
+		},
+		{
+			name: "sample", why: "the image of the sample, win-webserver", needs: []string{"mullion"}, sets: []string{"up", "sample"},
+			system: "data", run: []string{"hack/sample.sh"}, secondsCold: 3,
+		},
+		{
+			name: "mullion-agent.exe", why: "joins a Windows Server to a cluster", sets: []string{"build", "agent"}, system: "windows",
+			packages: []string{"./cmd/mullion-agent"}, to: "windows/", ldflags: mullionLD, packagesCold: 233, secondsCold: 45,
+		},
+	}
+}
+
+// upstream are upstream's unmodified programs, from their pinned modules.
+func upstream() []step {
+	const containerd, coredns, metrics = "github.com/containerd/containerd/v2", "upstream/coredns", "sigs.k8s.io/metrics-server"
+	in := []string{"up", "build", "upstream"}
+	return []step{
+		{
+			name: "containerd", why: "the engine of all containers, and its shim of runc", sets: in, system: "linux",
+			module: "upstream/containerd", packages: []string{"tool"}, to: "./",
+			// As containerd's own Makefile sets it: nodes show it, and upstream's tests read it there.
+			ldflags: strip + " -X " + containerd + "/version.Version={" + containerd + " bare}", packagesCold: 376, secondsCold: 60,
+		},
+		{
+			name: "runc", why: "starts containers", sets: in, system: "linux", module: "upstream/runc", packages: []string{"tool"},
+			// As runc's own Makefile makes a static program, without libpathrs, which Debian has no package of.
+			to: "./", cgo: true, flags: []string{"-buildmode=pie", "-tags=seccomp,urfave_cli_no_docs,netgo,osusergo"},
+			ldflags: strip + " -linkmode external -extldflags -static-pie", packagesCold: 225, secondsCold: 45,
+		},
+		{
+			name: "coredns", why: "the cluster's DNS", sets: in, system: "linux", module: coredns, packages: []string{"."},
+			to: "coredns", ldflags: strip, packagesCold: 99, secondsCold: 15,
+		},
+		{
+			name: "metrics-server", why: "figures of pods and nodes", sets: in, system: "linux",
+			module: "upstream/metrics-server", packages: []string{"tool"}, to: "./",
+			ldflags: strip + " -X k8s.io/client-go/pkg/version.gitVersion={" + metrics + "}", packagesCold: 29, secondsCold: 10,
+		},
+		{
+			name: "CNI plugins", why: "win-bridge.exe, win-overlay.exe, host-local.exe", sets: in, system: "windows", module: "upstream/cni",
+			packages: []string{cniPlugins + "main/windows/win-bridge", cniPlugins + "main/windows/win-overlay", cniPlugins + "ipam/host-local"},
+			to:       "windows/", ldflags: strip, packagesCold: 115, secondsCold: 15,
+		},
+		{
+			name: "CNI plugins (linux)", why: "ptp, portmap and host-local of Linux nodes", sets: in, system: "linux", module: "upstream/cni",
+			packages: []string{cniPlugins + "main/ptp", cniPlugins + "meta/portmap", cniPlugins + "ipam/host-local"},
+			to:       "cni/", ldflags: strip, packagesCold: 34, secondsCold: 8,
+		},
+		{
+			name: "crictl.exe", why: "crictl for Windows hosts; a host that is made without it has none", system: "windows",
+			sets:   []string{"build", "upstream", "crictl"},
+			module: "upstream/cri-tools", packages: []string{"tool"}, to: "windows/",
+			ldflags: strip + " -X sigs.k8s.io/cri-tools/pkg/version.Version={sigs.k8s.io/cri-tools}", packagesCold: 351, secondsCold: 80,
+		},
+		{
+			name: "agnhost.exe", why: "the pods of `mullion net test`", sets: []string{"build", "upstream", "agnhost"}, system: "windows",
+			module: kubernetes, packages: []string{testImages + "agnhost"}, to: "windows/",
+			ldflags: kubernetesLD(kubernetesVersion), packagesCold: 55, secondsCold: 12,
+		},
+		{
+			name: "agnhost", why: "the Linux pods of `mullion net test`", sets: []string{"build", "upstream", "agnhost"}, system: "linux",
+			module: kubernetes, modfile: linuxModfile, packages: []string{testImages + "agnhost"}, to: "linux/",
+			ldflags: kubernetesLD(kubernetesVersion), packagesCold: 41, secondsCold: 10,
+		},
+	}
+}
+
+// tests are the programs of Kubernetes' own tests.
+func tests() []step {
+	ld := kubernetesLD(kubernetesVersion)
+	images := []string{testImages + "agnhost", testImages + "resource-consumer", testImages + "resource-consumer/consume-cpu"}
+	const tools = "upstream/cri-tools"
+	return []step{
+		{
+			name: "e2e.test", why: "Kubernetes' e2e tests, for `mullion conformance`", sets: []string{"e2e"}, system: "linux",
+			module: kubernetes, modfile: linuxModfile, test: true, packages: []string{"k8s.io/kubernetes/test/e2e"},
+			to: "e2e/e2e.test", ldflags: ld, packagesCold: 400, secondsCold: 120,
+		},
+		{
+			name: "images of e2e.test (windows)", why: "programs of its images", sets: []string{"e2e"}, system: "windows",
+			module: kubernetes, packages: images, to: "e2e/windows/", ldflags: ld, secondsCold: 15,
+		},
+		{
+			name: "images of e2e.test (linux)", why: "programs of its images", sets: []string{"e2e"}, system: "linux",
+			module: kubernetes, modfile: linuxModfile, packages: images, to: "e2e/linux/", ldflags: ld, secondsCold: 12,
+		},
+		{
+			name: "busybox.exe", why: "the shell and small programs of its images", sets: []string{"e2e"}, system: "windows",
+			module: "test/images", packages: []string{"./busybox"}, to: "e2e/windows/", ldflags: strip, secondsCold: 5,
+		},
+		{
+			name: "busybox", why: "the shell and small programs of its images", sets: []string{"e2e"}, system: "linux",
+			module: "test/images", packages: []string{"./busybox"}, to: "e2e/linux/", ldflags: strip, secondsCold: 5,
+		},
+		{
+			name: "data of e2e.test", why: "files of its images", sets: []string{"e2e"}, system: "data",
+			run: []string{"hack/e2edata.sh"}, secondsCold: 1,
+		},
+		{
+			name: "critest.exe", why: "`mullion conformance critest`", sets: []string{"critest"}, needs: []string{"mullion"}, system: "windows",
+			module: tools, test: true, packages: []string{"sigs.k8s.io/cri-tools/cmd/critest"}, to: "e2e/windows/critest.exe",
+			ldflags: strip + " -X sigs.k8s.io/cri-tools/pkg/version.Version={sigs.k8s.io/cri-tools}", secondsCold: 60,
+		},
+		{
+			name: "e2e_node_windows.test.exe", why: "Kubernetes' node tests for Windows (TestNodeSuite of test/cri)",
+			sets: []string{"node-suite"}, system: "windows", module: kubernetes, test: true,
+			packages: []string{"k8s.io/kubernetes/test/e2e_node_windows"}, to: "e2e/windows/e2e_node_windows.test.exe",
+			ldflags: strip, secondsCold: 60,
+		},
+		{
+			name: "kube-log-runner.exe", why: "the same tests", sets: []string{"node-suite"}, system: "windows", module: kubernetes,
+			packages: []string{"k8s.io/component-base/logs/kube-log-runner"}, to: "e2e/windows/kube-log-runner.exe",
+			ldflags: strip, secondsCold: 2,
+		},
+		{
+			name: "kubeadm", why: "bare hosts and their test", sets: []string{"kubeadm"}, system: "linux", module: kubernetes,
+			modfile: linuxModfile, packages: []string{"k8s.io/kubernetes/cmd/kubeadm"},
+			to: "kubernetes/" + kubernetesVersion + "/server/bin/", ldflags: ld, secondsCold: 30,
+		},
+		{
+			name: "kubeadm.exe", why: "bare hosts and their test", sets: []string{"kubeadm"}, system: "windows", module: kubernetes,
+			packages: []string{"k8s.io/kubernetes/cmd/kubeadm"},
+			to:       "kubernetes/" + kubernetesVersion + "/node/bin/", ldflags: ld, secondsCold: 40,
+		},
+	}
+}
+
+// fields are the programs of the field that examples and tests run.
+func fields() []step {
+	steps := []step{
+		{
+			name: "windows_exporter.exe", why: "its test (test/exporter)", sets: []string{"exporter"}, system: "windows",
+			module: "upstream/windows-exporter", packages: []string{"tool"}, to: "e2e/windows/windows_exporter.exe",
+			ldflags:     strip + " -X github.com/prometheus/common/version.Version={github.com/prometheus-community/windows_exporter bare}",
+			secondsCold: 60,
+		},
+		{
+			name: "csi-proxy.exe", why: "examples/csi-proxy and its test", sets: []string{"csi-proxy"}, system: "windows",
+			module: "upstream/csi-proxy", packages: []string{"tool"}, to: "csi-proxy/csi-proxy.exe",
+			ldflags: strip + " -X main.version={github.com/kubernetes-csi/csi-proxy}", secondsCold: 30,
+		},
+		{
+			name: "flanneld", why: "examples/flannel and its test; its backend udp is in C", sets: []string{"flannel"}, system: "linux",
+			module: "upstream/flannel", packages: []string{flannel}, to: "flannel/linux/flanneld", cgo: true,
+			ldflags: strip + " -X " + flannel + "/pkg/version.Version={" + flannel + "} -linkmode external -extldflags -static", secondsCold: 90,
+		},
+		{
+			name: "flanneld.exe", why: "examples/flannel and its test", sets: []string{"flannel"}, system: "windows",
+			module: "upstream/flannel", packages: []string{flannel}, to: "flannel/windows/flanneld.exe",
+			ldflags: strip + " -X " + flannel + "/pkg/version.Version={" + flannel + "}", secondsCold: 90,
+		},
+		{
+			name: "flannel", why: "its CNI plugin", sets: []string{"flannel"}, system: "linux", module: "upstream/cni-flannel",
+			packages: []string{cniPlugins + "meta/flannel"}, to: "flannel/linux/flannel", ldflags: strip, secondsCold: 5,
+		},
+		{
+			name: "flannel.exe", why: "its CNI plugin", sets: []string{"flannel"}, system: "windows", module: "upstream/cni-flannel",
+			packages: []string{cniPlugins + "meta/flannel"}, to: "flannel/windows/flannel.exe", ldflags: strip, secondsCold: 5,
+		},
+		{
+			name: "calico-node.exe", why: "examples/calico and its test", sets: []string{"calico"}, system: "windows",
+			module: "upstream/calico", packages: []string{"tool"}, to: "calico/windows/calico-node.exe",
+			// The module's version is one of a commit of its line v3.28.
+			ldflags:     strip + " -X github.com/projectcalico/calico/node/buildinfo.GitVersion={github.com/projectcalico/calico}",
+			secondsCold: 250,
+		},
+		{
+			name: "scripts of Calico", why: "as in upstream's image", sets: []string{"calico"}, system: "data",
+			run: []string{"hack/calico.sh", "{bin}/calico"}, secondsCold: 1,
+		},
+		{
+			name: "cyclonus", why: "a judge of NetworkPolicies, for its test", sets: []string{"cyclonus"}, system: "linux",
+			module: "upstream/cyclonus", packages: []string{"tool"}, to: "cyclonus/cyclonus", ldflags: strip, secondsCold: 100,
+		},
+		{
+			name: "kube-linter", why: "the checker that `make bench` compares with", sets: []string{"kube-linter"}, system: "linux",
+			module: "hack/kubelinter", packages: []string{"tool"}, to: "kube-linter", ldflags: strip, secondsCold: 60,
+		},
+		{
+			name: "golangci-lint", why: "`make lint`", sets: []string{"golangci-lint"}, system: "linux",
+			module: "hack/lint", packages: []string{"tool"}, to: "golangci-lint", secondsCold: 120,
+		},
+	}
+	return append(steps, csi()...)
+}
+
+// csi are upstream's CSI sidecars for Linux, and csi-sanity.
+func csi() []step {
+	const module = "github.com/kubernetes-csi/"
+	var steps []step
+	for _, p := range []struct{ module, command, to string }{
+		{"external-provisioner/v6", "csi-provisioner", "csi/linux/"},
+		{"external-attacher/v4", "csi-attacher", "csi/linux/"},
+		{"external-resizer/v2", "csi-resizer", "csi/linux/"},
+		{"external-snapshotter/v8", "csi-snapshotter", "csi/linux/"},
+		{"external-snapshotter/v8", "snapshot-controller", "csi/linux/"},
+		{"csi-test/v5", "csi-sanity", "csi/"},
+	} {
+		steps = append(steps, step{
+			name: p.command, why: "tests of CSI", sets: []string{"csi"}, system: "linux", module: "upstream/csi",
+			packages: []string{path.Join(module+p.module, "cmd", p.command)}, to: p.to,
+			ldflags: strip + " -X main.version={" + module + p.module + "}", secondsCold: 40,
+		})
+	}
+	return append(steps, step{
+		name: "manifests of CSI", why: "tests of CSI", sets: []string{"csi"}, system: "data",
+		run: []string{"hack/csi.sh", "{bin}/csi"}, secondsCold: 1,
+	})
+}
+
+// toolsIn are the packages that a go.mod names as tools; none if it cannot be read, which the go command says better.
+func toolsIn(file string) []string {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	parsed, err := modfile.Parse(file, text, nil)
+	if err != nil {
+		return nil
+	}
+	var all []string
+	for _, t := range parsed.Tool {
+		all = append(all, t.Path)
+	}
+	return all
+}

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# nightly.sh [left]: run what `make test` leaves out, one part after the other, and keep how each ended in results/nightly.tsv: time, commit, part,
+# outcome, seconds. With "left" print the parts, and when each was kept last.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+kept=results/nightly.tsv
+parts=(
+  "test-field:long tests of the rung cluster: the programs of the field"
+  "test-machines:every ordinary machine, emulated"
+  "conformance-parallel:upstream's suite for a release, in parallel"
+  "conformance-serial:upstream's serial suite"
+  "conformance-hpa:upstream's autoscaling suite"
+  "e2e-storage:upstream's storage suite with a CSI driver"
+  "test-programs:the programs that people run, with each Wine"
+  "test-wines:the rung wine with the Wine of each release of Debian"
+  "test-documents:every sample of the documents"
+  "test-units:all of upstream's unit tests for Windows"
+  "test-skew:nodes of three minor versions"
+  "fuzz:every fuzz target, a minute each"
+  "chaos:200 kills by chance"
+)
+
+if [ "${1:-}" = left ]; then
+  echo "left to \`make nightly\` (time and outcome of the last run that is kept in $kept):"
+  for part in "${parts[@]}"; do
+    last=$([ -e "$kept" ] && awk -F'\t' -v p="${part%%:*}" '$3 == p { last = $1 " " $2 " " $4 } END { print last }' "$kept")
+    printf '  %-22s %-58s %s\n' "${part%%:*}" "${part#*:}" "${last:-no run is kept}"
+  done
+  exit 0
+fi
+
+rc=0
+mkdir -p results
+for part in "${parts[@]}"; do
+  name=${part%%:*}; start=$SECONDS; outcome=passed
+  echo "== $name: ${part#*:}"
+  make --no-print-directory "$name" || { outcome=failed; rc=1; }
+  printf '%s\t%s\t%s\t%s\t%s\n' "$(date -u +%Y-%m-%dT%H:%MZ)" "$(git rev-parse --short HEAD)" "$name" "$outcome" "$((SECONDS - start))" >>"$kept"
+done
+hack/nightly.sh left
+exit $rc
