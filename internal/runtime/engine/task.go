@@ -174,11 +174,10 @@ func (e *Engine) Exec(ctx context.Context, id string, x ExecSpec) (Exit, error) 
 	if err != nil {
 		return Exit{}, fmt.Errorf("make streams of program in container %q: %w", id, err)
 	}
-	defer stdio.Close()
 	tasks := e.client.TaskService()
 	process, err := typeurl.MarshalAnyToProto(e.execProcess(id, x))
 	if err != nil {
-		return Exit{}, fmt.Errorf("encode program for container %q: %w", id, err)
+		return Exit{}, errors.Join(fmt.Errorf("encode program for container %q: %w", id, err), stdio.Close())
 	}
 	cfg := stdio.Config()
 	_, err = tasks.Exec(ctx, &tasksapi.ExecProcessRequest{
@@ -192,55 +191,130 @@ func (e *Engine) Exec(ctx context.Context, id string, x ExecSpec) (Exit, error) 
 	})
 	if err != nil {
 		stdio.Cancel()
+		// When ctx ends, containerd may know of the program all the same.
+		go e.endExec(context.WithoutCancel(ctx), id, x.ID, stdio)
 		return Exit{}, fmt.Errorf("add program to container %q: %w", id, errgrpc.ToNative(err))
 	}
-	defer e.deleteExec(context.WithoutCancel(ctx), id, x.ID)
-	if _, err := tasks.Start(ctx, &tasksapi.StartRequest{ContainerID: id, ExecID: x.ID}); err != nil {
+
+	started := e.startExec(context.WithoutCancel(ctx), id, x.ID)
+	select {
+	case err = <-started:
+	case <-ctx.Done():
+		// The program may come up at any time from now on, as on a busy machine: it is ended as soon as it can be.
+		go func() {
+			<-started
+			e.endExec(context.WithoutCancel(ctx), id, x.ID, stdio)
+		}()
+		return Exit{}, fmt.Errorf("start program in container %q: %w", id, ctx.Err())
+	}
+	if err != nil {
 		stdio.Cancel()
+		go e.endExec(context.WithoutCancel(ctx), id, x.ID, stdio)
 		return Exit{}, fmt.Errorf("start program in container %q: %w", id, errgrpc.ToNative(err))
 	}
-	return e.waitExec(ctx, id, x, stdio)
-}
-
-// deleteExec lets containerd forget a program. It does so in the background, because containerd's shim waits up to ten
-// seconds for the output of programs that the program left running.
-func (e *Engine) deleteExec(ctx context.Context, id, exec string) {
+	exit, err := e.waitExec(ctx, id, x, stdio)
+	if err != nil {
+		go e.endExec(context.WithoutCancel(ctx), id, x.ID, stdio)
+		return Exit{}, err
+	}
+	// In the background, because containerd's shim waits up to ten seconds for the output of programs that the program
+	// left running. These go on, as on Windows.
 	go func() {
-		_, err := e.client.TaskService().DeleteProcess(ctx, &tasksapi.DeleteProcessRequest{
-			ContainerID: id,
-			ExecID:      exec,
-		})
-		if err = errgrpc.ToNative(err); err != nil && !errdefs.IsNotFound(err) {
+		defer stdio.Close()
+		if err := e.forgetExec(context.WithoutCancel(ctx), id, x.ID); err != nil {
 			e.opts.Log.Debug("program not forgotten", "container", id, "error", err)
 		}
 	}()
+	return exit, nil
 }
 
-// killExec kills a program with all that it has started. It finds them by link.ExecMarker, because a Windows process
-// is, on Linux, no child of the process that started it.
-func (e *Engine) killExec(ctx context.Context, id, exec string) {
-	if machine, err := e.machineOf(ctx, id); err != nil || machine != "" { // whose guest finds them
-		_, killErr := e.client.TaskService().Kill(ctx, &tasksapi.KillRequest{
+// startExec starts a program that containerd knows. What is told to stop meanwhile cannot undo it, so it has a time of
+// its own.
+func (e *Engine) startExec(ctx context.Context, id, exec string) <-chan error {
+	started := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(ctx, startTimeout)
+		defer cancel()
+		_, err := e.client.TaskService().Start(ctx, &tasksapi.StartRequest{ContainerID: id, ExecID: exec})
+		started <- err
+	}()
+	return started
+}
+
+// startTimeout is how long a program may take to come up, on the busiest machine.
+const startTimeout = 2 * time.Minute
+
+// forgetExec lets containerd forget a program that has ended. One that it does not know is no error.
+func (e *Engine) forgetExec(ctx context.Context, id, exec string) error {
+	_, err := e.client.TaskService().DeleteProcess(ctx, &tasksapi.DeleteProcessRequest{ContainerID: id, ExecID: exec})
+	if err = errgrpc.ToNative(err); errdefs.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// endExec kills a program with all that it has started, until none of them is left, and lets containerd forget it. A
+// program may start others between the look and the blow, so it looks again.
+func (e *Engine) endExec(ctx context.Context, id, exec string, stdio cio.IO) {
+	defer stdio.Close()
+	var err error
+	for range killRounds {
+		left, killErr := e.killExec(ctx, id, exec)
+		if err = errors.Join(killErr, e.forgetExec(ctx, id, exec)); err == nil && left == 0 {
+			return
+		}
+		<-time.After(killPause)
+	}
+	e.opts.Log.Warn("a program whose time was over has not ended", "container", id, "error", err)
+}
+
+const (
+	killRounds = 100
+	killPause  = 100 * time.Millisecond
+)
+
+// killExec kills a program with all that it has started, and returns how many processes these were. It finds them by
+// link.ExecMarker, because a Windows process is, on Linux, no child of the process that started it.
+func (e *Engine) killExec(ctx context.Context, id, exec string) (int, error) {
+	machine, err := e.machineOf(ctx, id)
+	if errdefs.IsNotFound(err) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	if machine != "" { // whose guest finds them
+		_, err := e.client.TaskService().Kill(ctx, &tasksapi.KillRequest{
 			ContainerID: id, ExecID: exec, Signal: uint32(unix.SIGKILL), All: true,
 		})
-		if err = errors.Join(err, errgrpc.ToNative(killErr)); err != nil {
-			e.opts.Log.Debug("program not killed", "container", id, "error", err)
+		if err = errgrpc.ToNative(err); errdefs.IsNotFound(err) {
+			return 0, nil
 		}
-		return
+		return 0, err
 	}
+	return e.killMarked(ctx, id, link.ExecMarker+exec)
+}
+
+// killMarked kills the processes of a container with a variable in their environment, and returns how many it found.
+func (e *Engine) killMarked(ctx context.Context, id, variable string) (int, error) {
 	pids, err := e.client.TaskService().ListPids(ctx, &tasksapi.ListPidsRequest{ContainerID: id})
-	if err != nil {
-		e.opts.Log.Debug("program not killed", "container", id, "error", errgrpc.ToNative(err))
-		return
+	if err = errgrpc.ToNative(err); err != nil {
+		if errdefs.IsNotFound(err) {
+			return 0, nil
+		}
+		return 0, err
 	}
+	found := 0
 	for _, p := range pids.Processes {
-		if !procfile.HasVariable(int(p.Pid), link.ExecMarker+exec) {
+		if !procfile.HasVariable(int(p.Pid), variable) {
 			continue
 		}
-		if err := unix.Kill(int(p.Pid), unix.SIGKILL); err != nil {
+		found++
+		if err := unix.Kill(int(p.Pid), unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
 			e.opts.Log.Debug("process not killed", "container", id, "pid", p.Pid, "error", err)
 		}
 	}
+	return found, nil
 }
 
 // eofReader calls eof once when the reader has no more.
@@ -267,7 +341,7 @@ func (e *Engine) closeExecStdin(ctx context.Context, id, exec string) {
 	}
 }
 
-// waitExec waits for a started program, passing on terminal sizes, and kills it if ctx ends.
+// waitExec waits for a started program, passing on terminal sizes. With an error, as when ctx ends, it may still run.
 func (e *Engine) waitExec(ctx context.Context, id string, x ExecSpec, stdio cio.IO) (Exit, error) {
 	tasks := e.client.TaskService()
 	stop := make(chan struct{})
@@ -275,7 +349,6 @@ func (e *Engine) waitExec(ctx context.Context, id string, x ExecSpec, stdio cio.
 	go e.passSizes(ctx, id, x, stop)
 	r, err := tasks.Wait(ctx, &tasksapi.WaitRequest{ContainerID: id, ExecID: x.ID})
 	if err != nil {
-		e.killExec(context.WithoutCancel(ctx), id, x.ID)
 		stdio.Cancel()
 		if ctx.Err() != nil {
 			return Exit{}, fmt.Errorf("wait for program in container %q: %w", id, ctx.Err())
