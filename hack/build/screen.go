@@ -170,7 +170,7 @@ func (r *running) status() string {
 	switch {
 	case r.compiled == 0:
 	case r.compiled < most:
-		text += fmt.Sprintf("  %d packages compiled, of at most %d", r.compiled, most)
+		text += fmt.Sprintf("  %d packages compiled, of about %d", r.compiled, most)
 	default:
 		text += fmt.Sprintf("  %d packages compiled, linking", r.compiled)
 	}

@@ -39,8 +39,8 @@ type step struct {
 	links map[string]string
 	// run is a command in place of the go command, at the root of the checkout.
 	run []string
-	// packagesCold is how many packages it compiles from empty caches, after all before it, and secondsCold the processor
-	// seconds that it took then, for the first guess of how long it takes.
+	// packagesCold is how many packages it compiled from empty caches when all of the set up was built, and secondsCold the
+	// processor seconds that it took then, for the first guess of how long it takes.
 	packagesCold, secondsCold int
 }
 
@@ -94,7 +94,7 @@ func bundle(version, windowsModfile, linuxModfile string) []step {
 			name: "hyperkube" + suffix, why: "control plane, etcd, kubelet and kube-proxy in one, and kubectl, " + version, sets: in,
 			system: "linux", module: kubernetes, modfile: linuxModfile,
 			packages: []string{"./hyperkube", "k8s.io/kubernetes/cmd/kubectl"},
-			to: dir + "/server/bin/", ldflags: kubernetesLD(version), links: links,
+			to:       dir + "/server/bin/", ldflags: kubernetesLD(version), links: links,
 			packagesCold: 2885, secondsCold: 420,
 		},
 		{
@@ -158,7 +158,7 @@ func own() []step {
 			name: "mullion", why: "the command, and what it starts on a node and in a container",
 			sets: []string{"up", "build", "mullion"}, system: "linux",
 			packages: []string{"./cmd/mullion", "./cmd/mullion-node", "./cmd/mullion-init", "./cmd/mullion-pause"},
-			to:       "./", ldflags: mullionLD, packagesCold: 1376, secondsCold: 90,
+			to:       "./", ldflags: mullionLD, packagesCold: 421, secondsCold: 80,
 		},
 		{
 			name: "mullion-policy", why: "the CNI plugin that holds a pod until its policies are there",
@@ -178,12 +178,12 @@ func own() []step {
 		{
 			name: "shims", why: "DLLs and programs in C that close gaps of Wine", sets: []string{"up", "build", "shims"}, system: "c",
 			run:         []string{"make", "-s", "--no-print-directory", "-C", "shim", "-j{jobs}", "OUT={bin}/windows/shim"},
-			secondsCold: 100,
+			secondsCold: 50,
 		},
 		{
 			name: "guest programs", why: "powershell.exe and the small programs of Windows", sets: []string{"up", "build", "shims"},
 			system: "windows", packages: []string{"./cmd/powershell", "./cmd/wintools", "./cmd/mullion-pipe", "./cmd/mullion-service"},
-			to: "windows/shim/", ldflags: strip, packagesCold: 253, secondsCold: 60,
+			to: "windows/shim/", ldflags: strip, packagesCold: 54, secondsCold: 20,
 		},
 		{
 			name: "sample", why: "the image of the sample, win-webserver", needs: []string{"mullion"}, sets: []string{"up", "sample"},
@@ -205,22 +205,22 @@ func upstream() []step {
 			name: "containerd", why: "the engine of all containers, and its shim of runc", sets: in, system: "linux",
 			module: "upstream/containerd", packages: []string{"tool"}, to: "./",
 			// As containerd's own Makefile sets it: nodes show it, and upstream's tests read it there.
-			ldflags: strip + " -X " + containerd + "/version.Version={" + containerd + " bare}", packagesCold: 376, secondsCold: 60,
+			ldflags: strip + " -X " + containerd + "/version.Version={" + containerd + " bare}", packagesCold: 376, secondsCold: 59,
 		},
 		{
 			name: "runc", why: "starts containers", sets: in, system: "linux", module: "upstream/runc", packages: []string{"tool"},
 			// As runc's own Makefile makes a static program, without libpathrs, which Debian has no package of.
 			to: "./", cgo: true, flags: []string{"-buildmode=pie", "-tags=seccomp,urfave_cli_no_docs,netgo,osusergo"},
-			ldflags: strip + " -linkmode external -extldflags -static-pie", packagesCold: 225, secondsCold: 45,
+			ldflags: strip + " -linkmode external -extldflags -static-pie", packagesCold: 224, secondsCold: 39,
 		},
 		{
 			name: "coredns", why: "the cluster's DNS", sets: in, system: "linux", module: coredns, packages: []string{"."},
-			to: "coredns", ldflags: strip, packagesCold: 99, secondsCold: 15,
+			to: "coredns", ldflags: strip, packagesCold: 99, secondsCold: 12,
 		},
 		{
 			name: "metrics-server", why: "figures of pods and nodes", sets: in, system: "linux",
 			module: "upstream/metrics-server", packages: []string{"tool"}, to: "./",
-			ldflags: strip + " -X k8s.io/client-go/pkg/version.gitVersion={" + metrics + "}", packagesCold: 29, secondsCold: 10,
+			ldflags: strip + " -X k8s.io/client-go/pkg/version.gitVersion={" + metrics + "}", packagesCold: 29, secondsCold: 16,
 		},
 		{
 			name: "CNI plugins", why: "win-bridge.exe, win-overlay.exe, host-local.exe", sets: in, system: "windows", module: "upstream/cni",
@@ -230,7 +230,7 @@ func upstream() []step {
 		{
 			name: "CNI plugins (linux)", why: "ptp, portmap and host-local of Linux nodes", sets: in, system: "linux", module: "upstream/cni",
 			packages: []string{cniPlugins + "main/ptp", cniPlugins + "meta/portmap", cniPlugins + "ipam/host-local"},
-			to:       "cni/", ldflags: strip, packagesCold: 34, secondsCold: 8,
+			to:       "cni/", ldflags: strip, packagesCold: 34, secondsCold: 6,
 		},
 		{
 			name: "crictl.exe", why: "crictl for Windows hosts; a host that is made without it has none", system: "windows",
