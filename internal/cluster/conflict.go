@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"mullion.dev/mullion/internal/cluster/layout"
@@ -95,13 +96,51 @@ type PreflightOptions struct {
 	Wine string
 	// Networking is the cluster's, or the zero value if it is not known yet.
 	Networking spec.Networking
+	// Unprivileged says that an ordinary user asks, who cannot see all.
+	Unprivileged bool
 }
 
 // Preflight looks at the machine before a cluster is brought up and returns what will hinder the cluster, the fatal
 // findings first.
 func Preflight(ctx context.Context, o PreflightOptions) []preflight.Finding {
+	return preflight.Findings(Examine(ctx, o))
+}
+
+// ownPrograms are what a cluster runs of the programs that lie beside mullion.
+func ownPrograms() []string {
+	return []string{
+		"mullion-node", "mullion-init", "mullion-pause", "containerd", "containerd-shim-runc-v2", "runc",
+		"coredns", "metrics-server", "cni/ptp", "cni/portmap", "cni/host-local",
+		"windows/win-bridge.exe", "windows/host-local.exe", "windows/shim/bcryptprimitives.dll",
+	}
+}
+
+// missingPrograms are Mullion's own programs that the cluster needs and that are not there; of the hidden ones an
+// ordinary user cannot see it.
+func missingPrograms(o PreflightOptions) (missing, hidden []string) {
+	for _, program := range ownPrograms() {
+		if _, err := os.Stat(o.Paths.Program(program)); err != nil {
+			missing = append(missing, program)
+		}
+	}
+	for _, v := range o.Kubernetes {
+		for _, program := range o.Paths.Kubernetes(v).Missing() {
+			if o.Unprivileged && strings.HasPrefix(program, o.Paths.Data+"/") {
+				hidden = append(hidden, program)
+				continue
+			}
+			if below, err := filepath.Rel(o.Paths.Bin, program); err == nil {
+				program = below
+			}
+			missing = append(missing, program)
+		}
+	}
+	return missing, hidden
+}
+
+// Examine looks at the machine, and returns a check for each thing that a cluster needs of it.
+func Examine(ctx context.Context, o PreflightOptions) []preflight.Check {
 	var missing []error
-	var own []string
 	windows, noWine := wine.Find(o.Wine)
 	if noWine != nil {
 		missing = append(missing, noWine)
@@ -111,23 +150,7 @@ func Preflight(ctx context.Context, o PreflightOptions) []preflight.Finding {
 			missing = append(missing, fmt.Errorf("find program %q: %w", program, err))
 		}
 	}
-	for _, program := range []string{
-		"mullion-node", "mullion-init", "mullion-pause", "containerd", "containerd-shim-runc-v2", "runc",
-		"coredns", "metrics-server", "cni/ptp", "cni/portmap", "cni/host-local",
-		"windows/win-bridge.exe", "windows/host-local.exe", "windows/shim/bcryptprimitives.dll",
-	} {
-		if _, err := os.Stat(o.Paths.Program(program)); err != nil {
-			own = append(own, program)
-		}
-	}
-	for _, v := range o.Kubernetes {
-		for _, program := range o.Paths.Kubernetes(v).Missing() {
-			if below, err := filepath.Rel(o.Paths.Bin, program); err == nil {
-				program = below
-			}
-			own = append(own, program)
-		}
-	}
+	own, hidden := missingPrograms(o)
 	nft, err := lookPath("nft")
 	if err != nil {
 		nft = ""
@@ -137,9 +160,12 @@ func Preflight(ctx context.Context, o PreflightOptions) []preflight.Finding {
 		BinFolder:  o.Paths.Bin,
 		Programs:   missing,
 		Own:        own,
+		Hidden:     hidden,
 		Preloader:  noWine != nil || windows.Preloader != "",
 		Nft:        nft,
 		Link:       o.Paths.Link(),
+
+		Unprivileged: o.Unprivileged,
 	})
 	_, err = os.Stat(o.Paths.Spec())
 	want := preflight.Want{
@@ -160,7 +186,7 @@ func Preflight(ctx context.Context, o PreflightOptions) []preflight.Finding {
 		want.Subnets["podSubnet"] = []netip.Prefix{n.Pods(), n.Pods6()}
 		want.Subnets["serviceSubnet"] = []netip.Prefix{n.Services(), n.Services6()}
 	}
-	return preflight.Judge(facts, want)
+	return preflight.Examine(facts, want)
 }
 
 // lookPath finds a program also in folders that are not in an ordinary user's PATH.

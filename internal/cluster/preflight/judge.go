@@ -21,12 +21,16 @@ type Finding struct {
 
 // Facts are what Look found. For an attempt it holds the error, nil if the attempt worked.
 type Facts struct {
+	// Unprivileged says that an ordinary user looked. Then nothing was attempted.
+	Unprivileged bool
 	// Kernel is the release, as uname -r says it.
 	Kernel string
 	// Programs are errors for the distribution's programs that were not found; Own are the files of Mullion's that are
 	// not beside it.
 	Programs []error
 	Own      []string
+	// Hidden are files of Mullion's of which an ordinary user cannot see whether they are there.
+	Hidden []string
 	// Preloader says that Wine has its preloader, or is not there at all.
 	Preloader bool
 	// Namespaces are the kinds that the kernel lacks; MaxUserNamespaces is the machine's limit of user namespaces, -1
@@ -61,6 +65,8 @@ type Facts struct {
 // Folder is what was found out about a folder, or about the nearest existing one above it.
 type Folder struct {
 	Path string
+	// Unread is why nothing more is known of it.
+	Unread error
 	// Type is the file system's name, for example "ext4".
 	Type string
 	// NoExec and ReadOnly are the mount's options.
@@ -113,27 +119,6 @@ const (
 
 // minKernel has overlayfs on ID-mapped layers: https://docs.kernel.org/filesystems/idmappings.html
 func minKernel() [2]int { return [2]int{5, 19} }
-
-// Judge says which facts will hinder a cluster, the fatal findings first.
-func Judge(f Facts, w Want) []Finding {
-	var all []Finding
-	for _, check := range []func(Facts, Want) []Finding{
-		kernel, programs, preloader, namespaces, folders, cgroups, network, confinement, nodeMemory, memory, disk,
-		inotify, subnets, ipv6, firewall,
-	} {
-		all = append(all, check(f, w)...)
-	}
-	slices.SortStableFunc(all, func(a, b Finding) int {
-		switch {
-		case a.Fatal && !b.Fatal:
-			return -1
-		case b.Fatal && !a.Fatal:
-			return 1
-		}
-		return 0
-	})
-	return all
-}
 
 // Fatal returns the findings that keep a cluster from coming up.
 func Fatal(all []Finding) []Finding {
@@ -237,6 +222,8 @@ func folders(f Facts, _ Want) []Finding {
 	}
 	d := f.DataFolder
 	switch {
+	case d.Unread != nil && !f.Unprivileged:
+		add(fmt.Sprintf("data folder %q cannot be looked at: %v", d.Path, d.Unread), elsewhere)
 	case d.ReadOnly:
 		add(fmt.Sprintf("data folder %q is on a file system that is mounted read-only", d.Path),
 			"choose another folder with --data-dir")
@@ -306,25 +293,28 @@ func network(f Facts, _ Want) []Finding {
 	return all
 }
 
-func confinement(f Facts, _ Want) []Finding {
-	var all []Finding
-	if !f.Seccomp {
-		all = append(all, Finding{
-			Check:   "seccomp",
-			Problem: "the kernel does not filter system calls (seccomp), and that filter is part of what isolates containers",
-			Remedy:  "boot a kernel of a distribution",
-			Fatal:   true,
-		})
+func seccomp(f Facts, _ Want) []Finding {
+	if f.Seccomp {
+		return nil
 	}
-	if f.AppArmorProfile != "" {
-		all = append(all, Finding{
-			Check: "apparmor",
-			Problem: fmt.Sprintf("this process is confined by AppArmor profile %q, which may forbid mounts",
-				f.AppArmorProfile),
-			Remedy: "run mullion unconfined; in a container, run the container with apparmor=unconfined",
-		})
+	return []Finding{{
+		Check:   "seccomp",
+		Problem: "the kernel does not filter system calls (seccomp), and that filter is part of what isolates containers",
+		Remedy:  "boot a kernel of a distribution",
+		Fatal:   true,
+	}}
+}
+
+func apparmor(f Facts, _ Want) []Finding {
+	if f.AppArmorProfile == "" {
+		return nil
 	}
-	return all
+	return []Finding{{
+		Check: "apparmor",
+		Problem: fmt.Sprintf("this process is confined by AppArmor profile %q, which may forbid mounts",
+			f.AppArmorProfile),
+		Remedy: "run mullion unconfined; in a container, run the container with apparmor=unconfined",
+	}}
 }
 
 // Of its memory the machine keeps a tenth, within these bounds in bytes, that a node cannot have.
@@ -352,8 +342,11 @@ func nodeMemory(f Facts, w Want) []Finding {
 	return all
 }
 
+// needed is what an idle cluster uses of the memory, in bytes.
+func needed(w Want) uint64 { return uint64(memoryBase + w.Nodes*memoryNode) }
+
 func memory(f Facts, w Want) []Finding {
-	need := uint64(memoryBase + w.Nodes*memoryNode)
+	need := needed(w)
 	if !w.New || f.MemoryAvailable == 0 || f.MemoryAvailable >= need {
 		return nil
 	}
@@ -368,6 +361,7 @@ func memory(f Facts, w Want) []Finding {
 func disk(f Facts, w Want) []Finding {
 	free, where := f.DataFolder.Free, f.DataFolder.Path
 	switch {
+	case f.DataFolder.Unread != nil: // folders says so
 	case w.New && free < diskLeast:
 		return []Finding{{
 			Check: "disk",

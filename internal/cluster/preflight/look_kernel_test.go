@@ -42,6 +42,29 @@ func TestThisMachineWillDo(t *testing.T) {
 	}
 }
 
+// For an ordinary user nothing is attempted, whatever this process may do; what can be read is read.
+func TestLookWithoutRoot(t *testing.T) {
+	dir := t.TempDir()
+	facts := preflight.Look(t.Context(), preflight.Options{
+		DataFolder:   filepath.Join(dir, "data"),
+		BinFolder:    "/usr/bin",
+		Nft:          "/nowhere/nft", // it would fail
+		Unprivileged: true,
+	})
+	if facts.Network != nil || facts.CgroupWritable != nil || facts.DataFolder.Overlay != nil {
+		t.Errorf("attempted: %+v", facts)
+	}
+	if facts.Kernel == "" || len(facts.Controllers) == 0 || facts.MemoryTotal == 0 || facts.DataFolder.Free == 0 {
+		t.Errorf("not read: %+v", facts)
+	}
+	for _, c := range preflight.Examine(facts, preflight.Want{Nodes: 3}) {
+		hidden := c.Name == "network" || c.Name == "cgroups" || c.Name == "folders" || c.Name == "firewall"
+		if (c.State == preflight.Unseen) != hidden {
+			t.Errorf("%s is %s", c.Name, c.State)
+		}
+	}
+}
+
 // Folders that cannot hold a cluster: on overlayfs, as a container's own files are; on a file system mounted noexec; on
 // a read-only one.
 func TestFoldersThatWillNotDo(t *testing.T) {

@@ -24,9 +24,12 @@ import (
 type Options struct {
 	// DataFolder is the cluster's, which need not exist yet; BinFolder is that of Mullion's programs.
 	DataFolder, BinFolder string
-	// Programs and Own are passed on to Facts.
+	// Programs, Own and Hidden are passed on to Facts.
 	Programs []error
 	Own      []string
+	Hidden   []string
+	// Unprivileged says that an ordinary user asks: nothing is attempted then.
+	Unprivileged bool
 	// Preloader says that Wine has its preloader, or is not there at all.
 	Preloader bool
 	// Nft is the path of nft, "" if there is none.
@@ -35,13 +38,15 @@ type Options struct {
 	Link string
 }
 
-// Look looks at the machine. It needs root, and leaves nothing behind. A value that cannot be read stays zero: that is
-// no reason to refuse a machine.
+// Look looks at the machine, and leaves nothing behind. What it can only find out as root it leaves out for an ordinary
+// user. A value that cannot be read stays zero: that is no reason to refuse a machine.
 func Look(ctx context.Context, o Options) Facts {
 	f := Facts{
+		Unprivileged:      o.Unprivileged,
 		Kernel:            release(),
 		Programs:          o.Programs,
 		Own:               o.Own,
+		Hidden:            o.Hidden,
 		Preloader:         o.Preloader,
 		Namespaces:        missingNamespaces(),
 		MaxUserNamespaces: number("/proc/sys/user/max_user_namespaces", -1),
@@ -56,10 +61,18 @@ func Look(ctx context.Context, o Options) Facts {
 		InotifyWatches:    number("/proc/sys/fs/inotify/max_user_watches", 0),
 		Routes:            routes(),
 		IPv6:              exists("/proc/sys/net/ipv6"),
-		Network:           tryNetwork(ctx, o.Nft),
 	}
+	cgroups, err := controllers()
+	f.Controllers = cgroups.enabled
+	if o.Unprivileged {
+		return f
+	}
+	f.CgroupWritable = err
+	if err == nil {
+		f.CgroupWritable = tryCgroup(cgroups.folders)
+	}
+	f.Network = tryNetwork(ctx, o.Nft)
 	f.DataFolder.Overlay, f.DataFolder.IDMapped = tryMounts(f.DataFolder.Path)
-	f.Controllers, f.CgroupWritable = cgroupState()
 	f.Dropping = dropping(ctx, o.Nft, o.Link)
 	return f
 }
@@ -119,7 +132,7 @@ func folder(path string) Folder {
 			continue
 		}
 		if err != nil {
-			return Folder{Path: path}
+			return Folder{Path: path, Unread: err}
 		}
 		name, ok := fsNames()[st.Type]
 		if !ok {
@@ -270,41 +283,43 @@ func droppingIn(text []byte, link string) []string {
 	return slices.Compact(chains)
 }
 
-// cgroupState returns the machine's controllers, and the error of an attempt to make a cgroup.
-func cgroupState() (controllers []string, err error) {
+// cgroupTree is what the machine has of cgroups: the controllers that may be used, and the folders in which a cgroup is
+// made.
+type cgroupTree struct{ enabled, folders []string }
+
+func controllers() (cgroupTree, error) {
 	const root = "/sys/fs/cgroup"
 	var st unix.Statfs_t
 	if err := unix.Statfs(root, &st); err != nil {
-		return nil, err
+		return cgroupTree{}, err
 	}
-	try := []string{root}
 	if st.Type == unix.CGROUP2_SUPER_MAGIC {
 		text, err := os.ReadFile(filepath.Join(root, "cgroup.controllers"))
-		if err != nil {
-			return nil, err
-		}
-		controllers = strings.Fields(string(text))
-	} else if controllers, err = v1Controllers(); err != nil {
-		return nil, err
-	} else {
-		try, err = filepath.Glob(root + "/*/memory.limit_in_bytes")
-		for i := range try {
-			try[i] = filepath.Dir(try[i])
-		}
-		if err != nil {
-			return controllers, err
-		}
+		return cgroupTree{strings.Fields(string(text)), []string{root}}, err
 	}
-	for _, dir := range try {
+	enabled, err := v1Controllers()
+	if err != nil {
+		return cgroupTree{}, err
+	}
+	folders, err := filepath.Glob(root + "/*/memory.limit_in_bytes")
+	for i := range folders {
+		folders[i] = filepath.Dir(folders[i])
+	}
+	return cgroupTree{enabled, folders}, err
+}
+
+// tryCgroup makes a cgroup in each folder, and removes it again.
+func tryCgroup(folders []string) error {
+	for _, dir := range folders {
 		dir = filepath.Join(dir, fmt.Sprintf("mullion-try-%d", os.Getpid()))
 		if err := os.Mkdir(dir, 0o755); err != nil {
-			return controllers, err
+			return err
 		}
 		if err := os.Remove(dir); err != nil {
-			return controllers, err
+			return err
 		}
 	}
-	return controllers, nil
+	return nil
 }
 
 // v1Controllers reads the enabled controllers of cgroup v1; cgroups(7).
