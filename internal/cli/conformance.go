@@ -48,9 +48,9 @@ func (s *selectionFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.focus, "focus", "", "regular expression of the specs to run, instead of the suite's")
 	cmd.Flags().StringVar(&s.skip, "skip", "", "regular expression of specs to leave out, instead of the suite's")
 	cmd.Flags().StringVar(&s.program, "e2e-test", "",
-		"an e2e.test program (default: the one that `make e2e` has built)")
+		"an e2e.test program (default: the one that \"make e2e\" has built)")
 	cmd.Flags().StringArrayVar(&s.drivers, "storage-driver", nil, "YAML file that defines a driver of storage, as upstream's "+
-		"-storage.testdriver; it adds specs, which `--focus External.Storage` selects")
+		"-storage.testdriver; it adds specs, which --focus External.Storage selects")
 	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var names []string
 		for _, s := range suite.All() {

@@ -51,7 +51,7 @@ like those of a suite, under the name critest. The exit code is 7 if a test fail
 	cmd.Flags().StringVar(&c.Node, "node", "", "the node (default: the first Windows node)")
 	cmd.Flags().StringVar(&c.Focus, "focus", "", "regular expression of the tests to run")
 	cmd.Flags().StringVar(&c.Skip, "skip", "", "regular expression of tests to leave out")
-	cmd.Flags().StringVar(&program, "critest", "", "a critest.exe (default: the one that `make critest` has built)")
+	cmd.Flags().StringVar(&program, "critest", "", "a critest.exe (default: the one that \"make critest\" has built)")
 	resultsFlag(cmd, &c.Results)
 	return cmd
 }

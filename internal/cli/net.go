@@ -110,7 +110,7 @@ not. A flow that needs something that the cluster lacks is skipped, with the rea
 	flags.StringVar(&f.mode, "mode", "",
 		"the network mode to test; if the cluster has another one (networking.mode of cluster.yaml), nothing is tested")
 	flags.StringVar(&f.flows, "flows", "",
-		"carry out only the flows whose names match this regular expression; `mullion net flows` lists them")
+		"carry out only the flows whose names match this regular expression; \"mullion net flows\" lists them")
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print the result: text or json")
 	flags.DurationVar(&f.timeout, "timeout", 10*time.Minute, "how long the test may take")
 	a.completeFlags(cmd, map[string][]string{"mode": modeNames(), "output": {"text", "json"}})

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/base/version"
+	"mullion.dev/mullion/internal/cli/screen"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/spec"
 )
@@ -43,7 +44,10 @@ func (a *app) run(ctx context.Context) error {
 	root.SetErr(env.Err)
 	err := a.explain(root.ExecuteContext(ctx))
 	var silent *silentError
-	if err != nil && !errors.As(err, &silent) {
+	if err == nil {
+		return nil
+	}
+	if !errors.As(err, &silent) {
 		printError(env, err)
 	}
 	return err
@@ -94,8 +98,6 @@ of Windows beyond that.
 		SilenceErrors:    true,
 		Args:             noArgs,
 		RunE:             func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-
-		SuggestionsMinimumDistance: 2, // letters
 	}
 	data := a.env.Getenv("MULLION_DATA_DIR")
 	if data == "" {
@@ -114,9 +116,8 @@ of Windows beyond that.
 		}
 		return nil
 	}
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(err, fmt.Sprintf("see `%s --help`", cmd.CommandPath()))
-	})
+	root.SetFlagErrorFunc(flagError)
+	helpIn(root, screen.DefaultColumns)
 	root.AddGroup(&cobra.Group{
 		ID:    "cluster",
 		Title: "The cluster:",
@@ -139,21 +140,6 @@ of Windows beyond that.
 		}
 	}
 	return root
-}
-
-// noArgs is cobra.NoArgs with an exit code, and with a suggestion of the command that was meant.
-func noArgs(cmd *cobra.Command, args []string) error {
-	help := fmt.Sprintf("see `%s --help`", cmd.CommandPath())
-	switch {
-	case len(args) == 0:
-		return nil
-	case !cmd.HasSubCommands():
-		return usage(fmt.Errorf("`%s` takes no arguments, got %q", cmd.CommandPath(), args[0]), help)
-	}
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		help = fmt.Sprintf("did you mean `%s %s`? Otherwise %s", cmd.CommandPath(), near[0], help)
-	}
-	return usage(fmt.Errorf("`%s` has no command %q", cmd.CommandPath(), args[0]), help)
 }
 
 func (a *app) add(root *cobra.Command, group string, commands ...*cobra.Command) {

@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// otherWords are what people type who come from other tools, by the command that does it here.
+func otherWords() map[string][]string {
+	return map[string][]string{
+		"up":          {"create", "start", "init"},
+		"down":        {"delete", "destroy", "remove", "reset", "uninstall", "prune"},
+		"stop":        {"halt", "pause", "shutdown"},
+		"status":      {"get", "ls", "ps", "list", "info", "show", "inspect"},
+		"kubectl":     {"get", "apply", "describe", "k", "run"},
+		"kubeconfig":  {"config", "context"},
+		"node":        {"nodes", "ssh", "shell"},
+		"image":       {"images", "push"},
+		"check":       {"lint", "validate"},
+		"diagnose":    {"debug", "troubleshoot"},
+		"export logs": {"dump"},
+	}
+}
+
+// noArgs is cobra.NoArgs with an exit code, and with a suggestion of the command that was meant.
+func noArgs(cmd *cobra.Command, args []string) error {
+	help := fmt.Sprintf("see `%s --help`", cmd.CommandPath())
+	switch {
+	case len(args) == 0:
+		return nil
+	case !cmd.HasSubCommands():
+		return usage(fmt.Errorf("`%s` takes no arguments, got %q", cmd.CommandPath(), args[0]), help)
+	}
+	if meant := meantCommands(cmd, args[0]); len(meant) > 0 {
+		help = fmt.Sprintf("did you mean %s? Otherwise %s", strings.Join(meant, " or "), help)
+	}
+	return usage(fmt.Errorf("`%s` has no command %q", cmd.CommandPath(), args[0]), help)
+}
+
+// meantCommands are the commands that somebody may have meant by a word: those that other tools call so; else the one
+// whose name is nearly the word, and those further down that have the name; else those whose names begin with it.
+func meantCommands(cmd *cobra.Command, word string) []string {
+	word = strings.ToLower(word)
+	var theirs, near, below, longer []string
+	best := len(word)/3 + 1 // letters
+	for _, c := range cmd.Commands() {
+		if !c.IsAvailableCommand() {
+			continue
+		}
+		path := "`" + c.CommandPath() + "`"
+		theirs = append(theirs, calledSo(c, word)...)
+		if d := distance(word, c.Name()); d < best {
+			best, near = d, []string{path}
+		}
+		for _, sub := range c.Commands() {
+			if sub.Name() == word && sub.IsAvailableCommand() {
+				below = append(below, "`"+sub.CommandPath()+"`")
+			}
+		}
+		if len(word) > 1 && strings.HasPrefix(c.Name(), word) {
+			longer = append(longer, path)
+		}
+	}
+	switch {
+	case len(theirs) > 0:
+		return theirs
+	case len(near)+len(below) > 0:
+		return append(near, below...)
+	}
+	return longer
+}
+
+// calledSo are a command, and those below it, that other tools call so.
+func calledSo(cmd *cobra.Command, word string) []string {
+	var all []string
+	for _, c := range append([]*cobra.Command{cmd}, cmd.Commands()...) {
+		if slices.Contains(otherWords()[pathBelowRoot(c)], word) {
+			all = append(all, "`"+c.CommandPath()+"`")
+		}
+	}
+	return all
+}
+
+func pathBelowRoot(c *cobra.Command) string {
+	_, path, _ := strings.Cut(c.CommandPath(), " ")
+	return path
+}
+
+// flagError is the error of flags that are not right, with what was meant.
+func flagError(cmd *cobra.Command, err error) error {
+	// A flag behind a word that is no command belongs to that word, so the word is what is wrong.
+	if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
+		return noArgs(cmd, words)
+	}
+	help := fmt.Sprintf("see `%s --help`", cmd.CommandPath())
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
+		if near := meantFlag(cmd, unknown.GetSpecifiedName()); near != "" {
+			help = fmt.Sprintf("did you mean `--%s`? Otherwise %s", near, help)
+		}
+	}
+	return usage(err, help)
+}
+
+// meantFlag is the flag that somebody may have meant by a name, "" if none is near.
+func meantFlag(cmd *cobra.Command, name string) string {
+	theirs := map[string]string{"config": "file", "timeout": "wait", "format": "output", "follow": "watch"}
+	near, best := "", len(name)/3+1 // letters
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		d := distance(name, f.Name)
+		if theirs[name] == f.Name {
+			d = 0
+		}
+		if d < best {
+			near, best = f.Name, d
+		}
+	})
+	return near
+}
+
+// distance is how many letters have to be put in, taken out or replaced to make one word of the other (Levenshtein).
+func distance(a, b string) int {
+	before := make([]int, len(b)+1)
+	for j := range before {
+		before[j] = j
+	}
+	for i := range len(a) {
+		row := make([]int, len(b)+1)
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := before[j]
+			if a[i] != b[j] {
+				replaced++
+			}
+			row[j+1] = min(replaced, before[j+1]+1, row[j]+1)
+		}
+		before = row
+	}
+	return before[len(b)]
+}
