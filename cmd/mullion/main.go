@@ -22,12 +22,15 @@ func main() {
 		In:         os.Stdin,
 		Out:        os.Stdout,
 		Err:        os.Stderr,
+		Program:    os.Args[0],
 		Args:       os.Args[1:],
 		Environ:    os.Environ(),
 		Executable: executable,
 		Euid:       os.Geteuid(),
-		Terminal:   term.IsTerminal(int(os.Stdout.Fd())),
+		Terminal:   term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("TERM") != "dumb",
 
+		Size:             size,
+		Resized:          resized,
 		NextInterrupt:    nextInterrupt,
 		ReleaseInterrupt: func() { signal.Reset(os.Interrupt) },
 		Exec:             syscall.Exec,
@@ -46,4 +49,34 @@ func nextInterrupt() <-chan struct{} {
 		close(closed)
 	}()
 	return closed
+}
+
+// size is how large the terminal is, 0 where that is not known.
+func size() (columns, rows int) {
+	columns, rows, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil {
+		return 0, 0
+	}
+	return columns, rows
+}
+
+// resized gives a channel that has something each time that the terminal's size changes, until ctx is over.
+func resized(ctx context.Context) <-chan struct{} {
+	signals, changed := make(chan os.Signal, 1), make(chan struct{}, 1)
+	signal.Notify(signals, syscall.SIGWINCH)
+	go func() {
+		defer signal.Stop(signals)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-signals:
+			}
+			select {
+			case changed <- struct{}{}:
+			default: // one change is told of, and stands for both
+			}
+		}
+	}()
+	return changed
 }

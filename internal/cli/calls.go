@@ -30,6 +30,7 @@ type hnsConn interface {
 // said have others in their place.
 type calls struct {
 	preflight         func(context.Context, cluster.PreflightOptions) []preflight.Finding
+	examine           func(context.Context, cluster.PreflightOptions) []preflight.Check
 	up                func(context.Context, cluster.UpOptions) (spec.Cluster, error)
 	takeBundle        func(context.Context, layout.Paths, []string) (*cluster.OwnBundle, error)
 	setProgram        func(context.Context, layout.Paths, cluster.ProgramChange) (bool, error)
@@ -55,6 +56,7 @@ type calls struct {
 func realCalls() calls {
 	return calls{
 		preflight:         cluster.Preflight,
+		examine:           cluster.Examine,
 		up:                cluster.Up,
 		takeBundle:        cluster.TakeBundle,
 		setProgram:        cluster.SetProgram,

@@ -10,6 +10,7 @@ import (
 
 func (a *app) down() *cobra.Command {
 	var kubeconfigFlag string
+	var out outputFlags
 	cmd := &cobra.Command{
 		Use:   "down",
 		Short: "Remove the cluster and every trace of it",
@@ -33,8 +34,7 @@ machine that joined a cluster with mullion join, it does the same as ` + "`mulli
 			} else if !errors.Is(err, os.ErrNotExist) {
 				fmt.Fprintf(a.env.Err, "mullion: %v; removing what is there anyway\n", err)
 			}
-			if err := a.calls.down(cmd.Context(), paths,
-				func(step string) { fmt.Fprintf(a.env.Out, "ok   %s\n", step) }); err != nil {
+			if err := a.calls.down(cmd.Context(), paths, a.steps(out)); err != nil {
 				return err
 			}
 			person, err := a.personal(kubeconfigFlag)
@@ -46,11 +46,13 @@ machine that joined a cluster with mullion join, it does the same as ` + "`mulli
 	}
 	cmd.Flags().StringVar(&kubeconfigFlag, "kubeconfig", "",
 		"kubeconfig file that has the context (default: $KUBECONFIG or ~/.kube/config)")
+	quietFlag(cmd, &out)
 	return cmd
 }
 
 func (a *app) stop() *cobra.Command {
-	return &cobra.Command{
+	var out outputFlags
+	cmd := &cobra.Command{
 		Use:   "stop",
 		Short: "End the cluster's processes and keep its state",
 		Long:  "Ends every process of the cluster, pods included, and keeps its state. `mullion up` brings the cluster back, `mullion down` removes it.",
@@ -63,7 +65,9 @@ func (a *app) stop() *cobra.Command {
 			if err := a.requireRoot("mullion stop"); err != nil {
 				return err
 			}
-			return a.calls.stop(cmd.Context(), paths, func(step string) { fmt.Fprintf(a.env.Out, "ok   %s\n", step) })
+			return a.calls.stop(cmd.Context(), paths, a.steps(out))
 		},
 	}
+	quietFlag(cmd, &out)
+	return cmd
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"io"
 	"slices"
 	"strings"
@@ -10,14 +11,20 @@ import (
 type Env struct {
 	In       io.Reader
 	Out, Err io.Writer
-	Args     []string // without the program's name
-	Environ  []string // KEY=value
+	// Program is how this program was called: its name, or a path.
+	Program string
+	Args    []string // without the program's name
+	Environ []string // KEY=value
 	// Executable is the absolute path of this program; the other programs lie beside it.
 	Executable string
 	// Euid is the effective user id; 0 is root.
 	Euid int
 	// Terminal says that Out is a terminal whose lines can be rewritten.
 	Terminal bool
+	// Size is how many columns and rows the terminal has, 0 where that is not known; nil: it is not known.
+	Size func() (columns, rows int)
+	// Resized gives a channel that has something each time that the size changes, until ctx is over; nil: it does not.
+	Resized func(ctx context.Context) <-chan struct{}
 	// NextInterrupt gives a channel that is closed at the next Ctrl-C; nil: nobody presses it.
 	NextInterrupt func() <-chan struct{}
 	// ReleaseInterrupt has Ctrl-C end the process again, as it does one that does not ask for it: a program that was

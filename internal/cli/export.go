@@ -13,7 +13,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"mullion.dev/mullion/internal/base/version"
-	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/export"
 	"mullion.dev/mullion/internal/cluster/health"
 	"mullion.dev/mullion/internal/cluster/layout"
@@ -110,13 +109,7 @@ func (a *app) pictures(ctx context.Context, o health.Observed, paths layout.Path
 	var text, forPrograms, lacks bytes.Buffer
 	_ = a.printStatus(&text, o, paths, "text") // its error is what it prints
 	_ = a.printStatus(&forPrograms, o, paths, "json")
-	for _, f := range a.calls.preflight(ctx, cluster.PreflightOptions{
-		Paths:      paths,
-		Nodes:      c.Nodes,
-		Kubernetes: cluster.Versions(c),
-		Wine:       c.Wine,
-		Networking: c.Networking,
-	}) {
+	for _, f := range a.calls.preflight(ctx, a.preflightOptions(paths, c)) {
 		fmt.Fprintf(&lacks, "%s: %s\n", f.Check, f.Problem)
 	}
 	return map[string][]byte{

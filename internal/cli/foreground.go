@@ -2,14 +2,13 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"mullion.dev/mullion/internal/cluster/layout"
 )
 
 // stay keeps `mullion up --foreground` where it is until Ctrl-C or SIGTERM, and stops the cluster then.
-func (a *app) stay(ctx context.Context, paths layout.Paths) error {
-	fmt.Fprintln(a.env.Out, "Ctrl-C or SIGTERM stops the cluster and keeps its state, as `mullion stop` does.")
+func (a *app) stay(ctx context.Context, paths layout.Paths, r *progress) error {
+	r.say("Ctrl-C or SIGTERM stops the cluster and keeps its state, as `mullion stop` does.")
 	if err := a.calls.await(ctx, paths); err != nil {
 		return &Error{
 			Code:   ExitNotReady,
@@ -17,6 +16,5 @@ func (a *app) stay(ctx context.Context, paths layout.Paths) error {
 			Remedy: "`mullion up` again picks up what is there; `mullion logs supervisor` may say why it ended",
 		}
 	}
-	said := func(step string) { fmt.Fprintf(a.env.Out, "ok   %s\n", step) }
-	return a.calls.stop(context.WithoutCancel(ctx), paths, said) // ctx is over, which is why
+	return a.calls.stop(context.WithoutCancel(ctx), paths, r.ok) // ctx is over, which is why
 }

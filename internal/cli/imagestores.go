@@ -102,9 +102,18 @@ func (a *app) loadWindows(ctx context.Context, s *image.Store, archive io.Reader
 		for _, i := range l.Images {
 			builds = append(builds, i.OSVersion)
 		}
-		fmt.Fprintf(a.env.Out, "loaded %s (windows/amd64 %s)\n", l.Ref, strings.Join(builds, ", "))
+		fmt.Fprintf(a.env.Out, "loaded %s (windows/amd64 %s)\n", l.Ref, buildsText(builds))
 	}
 	return nil
+}
+
+// buildsText names builds of Windows, of many the first and the last.
+func buildsText(builds []string) string {
+	const few = 3
+	if len(builds) <= few {
+		return strings.Join(builds, ", ")
+	}
+	return fmt.Sprintf("%d builds, %s to %s", len(builds), builds[0], builds[len(builds)-1])
 }
 
 func (a *app) loadLinux(ctx context.Context, nodes []string, archive io.ReadSeeker) error {

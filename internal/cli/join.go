@@ -35,6 +35,7 @@ type joinFlags struct {
 	noCNI         bool
 	bundles       []string
 	wine          string
+	out           outputFlags
 }
 
 func (a *app) join() *cobra.Command {
@@ -96,6 +97,7 @@ after a reboot, and ` + "`mullion leave`" + ` takes them out of the cluster.`,
 	flags.DurationVar(&f.patience, "discovery-timeout", time.Minute,
 		"how long to keep trying while the server cannot be reached, is not ready, or has signed nothing for any token")
 	flags.BoolVar(&f.retain, "retain", false, "keep what a failed join has made, with its logs")
+	a.outputFlags(cmd, &f.out, "print a line for each part of the nodes")
 	a.completeValues(cmd, "os", []string{spec.Windows, spec.Linux})
 	a.completeValues(cmd, "windows-version", versionNames())
 	return cmd
@@ -208,6 +210,9 @@ func countError(n int) error {
 
 func (a *app) runJoin(ctx context.Context, f joinFlags) (err error) {
 	o, err := f.options()
+	if err == nil {
+		err = f.out.check()
+	}
 	if err != nil {
 		return err
 	}
@@ -220,10 +225,12 @@ func (a *app) runJoin(ctx context.Context, f joinFlags) (err error) {
 	if o.Wine, err = wineFolder(f.wine); err != nil {
 		return err
 	}
+	r := a.progress(ctx, f.out)
+	defer r.close()
 	version := ""
 	if len(f.bundles) > 0 {
 		var discard func() error
-		if version, discard, err = a.bundleToJoin(ctx, &o, f.bundles); err != nil {
+		if version, discard, err = a.bundleToJoin(ctx, &o, f.bundles, r); err != nil {
 			return err
 		}
 		defer func() {
@@ -237,19 +244,20 @@ func (a *app) runJoin(ctx context.Context, f joinFlags) (err error) {
 		Nodes:      o.Nodes,
 		Kubernetes: []string{version},
 		Wine:       o.Wine,
-	}); err != nil {
+	}, r); err != nil {
 		return err
 	}
-	o.Executable, o.Environ, o.Progress = a.env.Executable, a.env.Environ, a.progress()
-	o.Said = func(step string) { fmt.Fprintf(a.env.Out, "ok   %s\n", step) }
+	o.Executable, o.Environ, o.Progress, o.Said = a.env.Executable, a.env.Environ, r.told, r.ok
 	started := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, f.wait)
 	defer cancel()
+	r.watch()
 	c, err := a.calls.join(ctx, o)
+	r.settle()
 	if err != nil {
 		return a.joinError(err, o)
 	}
-	fmt.Fprintf(a.env.Out, "\nThis machine is part of cluster %q after %.1fs, with %d node(s).\n", c.Name,
+	r.say("\nThis machine is part of cluster %q after %.1fs, with %d node(s).", c.Name,
 		time.Since(started).Seconds(), len(c.Nodes))
 	for _, node := range a.calls.waitingForRights(ctx, o.Paths, c) {
 		fmt.Fprintf(
@@ -263,14 +271,14 @@ func (a *app) runJoin(ctx context.Context, f joinFlags) (err error) {
 }
 
 // bundleToJoin takes a bundle into the data folder and gives the nodes its version. discard takes it back.
-func (a *app) bundleToJoin(ctx context.Context, o *join.Options, sources []string) (
+func (a *app) bundleToJoin(ctx context.Context, o *join.Options, sources []string, r *progress) (
 	version string, discard func() error, err error,
 ) {
 	if _, err := join.Vacant(o.Paths); err != nil {
 		return "", nil, a.joinError(err, *o)
 	}
 	use := bundleUse{command: "mullion join", sources: sources, nodesOnly: true}
-	own, discard, err := a.takeBundle(ctx, o.Paths, use)
+	own, discard, err := a.takeBundle(ctx, o.Paths, use, r)
 	if err != nil {
 		return "", nil, err
 	}

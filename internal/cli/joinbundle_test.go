@@ -37,7 +37,7 @@ func TestJoinWithABundle(t *testing.T) {
 	m.calls.waitingForRights = func(context.Context, layout.Paths, spec.Cluster) []string { return nil }
 	m.calls.waitingForServing = func(context.Context, layout.Paths, spec.Cluster) []*kubeadm.ServingError { return nil }
 	got := m.run(byToken("--bundle", release(t))...)
-	got.has(t, ExitOK, "ok   bundle "+ownVersion, `This machine is part of cluster "theirs"`)
+	got.has(t, ExitOK, "ok   bundle ", `This machine is part of cluster "theirs"`)
 	if len(asked) != 1 || asked[0].KubernetesVersion != ownVersion || strings.Contains(got.out, "etcd") {
 		t.Errorf("asked for %+v, said %s", asked, got.out)
 	}
@@ -77,7 +77,7 @@ func TestJoinThatDoesNotUseABundle(t *testing.T) {
 				}
 				return spec.Cluster{}, tt.err
 			}
-			m.run(byToken("--bundle", release(t))...).has(t, tt.code, "ok   bundle "+ownVersion, tt.line)
+			m.run(byToken("--bundle", release(t))...).has(t, tt.code, "ok   bundle ", tt.line)
 			if bundle.At(m.paths.Data, ownVersion).There() {
 				t.Error("it is still there")
 			}

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/tools/clientcmd"
@@ -64,24 +66,50 @@ func (p personal) check() error {
 	return nil
 }
 
-// merge adds the cluster's context and returns a sentence about it.
-func (p personal) merge(ctx context.Context, paths layout.Paths, name string) (string, error) {
-	if !p.set {
-		return "No kubeconfig was changed; `mullion kubeconfig` prints one.", nil
+// place is where a kubeconfig of the cluster is.
+type place struct {
+	file, context string
+	// own says that the file is the person's.
+	own bool
+}
+
+// text is a sentence about it; program is how a person calls this program.
+func (p place) text(program string) string {
+	if !p.own {
+		return fmt.Sprintf("No kubeconfig was changed; `%s kubeconfig` prints one.", program)
 	}
+	return fmt.Sprintf("The context %q in %s is the current one.", p.context, p.file)
+}
+
+// absolute is the path of a file from everywhere; "" stays so.
+func absolute(file string) string {
+	if path, err := filepath.Abs(file); err == nil && file != "" {
+		return path
+	}
+	return file
+}
+
+// merge adds the cluster's context and says where it is. Without a file of the person's it is the administrator's, if
+// the cluster's control plane is here.
+func (p personal) merge(ctx context.Context, paths layout.Paths, name string) (place, error) {
 	config, err := clientcmd.LoadFromFile(paths.AdminKubeconfig())
-	if err != nil {
-		return "", err
+	switch {
+	case !p.set && errors.Is(err, os.ErrNotExist):
+		return place{}, nil
+	case err != nil:
+		return place{}, err
+	case !p.set:
+		return place{file: paths.AdminKubeconfig(), context: config.CurrentContext}, nil
 	}
 	file, err := kubeconfig.Merge(ctx, p.target, name, paths.Data, config)
 	if err != nil {
-		return "", &Error{
+		return place{}, &Error{
 			Code:   ExitConflict,
 			Err:    err,
 			Remedy: "the cluster is up: `mullion kubectl` works; rename the context in that file, or use --kubeconfig",
 		}
 	}
-	return fmt.Sprintf("The context %q in %s is the current one.", name, file), nil
+	return place{file: file, context: name, own: true}, nil
 }
 
 func (p personal) remove(ctx context.Context, paths layout.Paths, name string) error {

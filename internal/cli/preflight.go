@@ -6,15 +6,38 @@ import (
 	"fmt"
 
 	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/preflight"
+	"mullion.dev/mullion/internal/spec"
 )
+
+// preflightOptions are those of a cluster on this machine.
+func (a *app) preflightOptions(paths layout.Paths, c spec.Cluster) cluster.PreflightOptions {
+	return cluster.PreflightOptions{
+		Paths:        paths,
+		Nodes:        c.Nodes,
+		Kubernetes:   cluster.Versions(c),
+		Wine:         c.Wine,
+		Networking:   c.Networking,
+		Unprivileged: a.env.Euid != 0,
+	}
+}
 
 // preflight prints what the machine lacks, a line for each finding. It is an error if the cluster cannot come up
 // because of them.
-func (a *app) preflight(ctx context.Context, o cluster.PreflightOptions) error {
+func (a *app) preflight(ctx context.Context, o cluster.PreflightOptions, r *progress) error {
 	findings := a.calls.preflight(ctx, o)
 	for _, f := range findings {
-		if !f.Fatal {
+		if f.Fatal {
+			continue
+		}
+		r.emit(event{
+			Type:    eventWarning,
+			Unit:    f.Check,
+			Message: f.Problem,
+			Remedy:  f.Remedy,
+		})
+		if !r.flags.quiet {
 			fmt.Fprintf(a.env.Err, "warning: %s: %s\n  → %s\n", f.Check, f.Problem, f.Remedy)
 		}
 	}
@@ -36,6 +59,6 @@ func lacking(fatal []preflight.Finding) error {
 	return &Error{
 		Code:   ExitRequirement,
 		Err:    fmt.Errorf("this machine lacks what a cluster needs:\n%w", errors.Join(errs...)),
-		Remedy: "correct these, then run the command again",
+		Remedy: "correct these, then run the command again; `mullion doctor` says more of them",
 	}
 }

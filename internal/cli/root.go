@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/base/version"
-	"mullion.dev/mullion/internal/cli/screen"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/spec"
 )
@@ -25,6 +24,7 @@ type app struct {
 	env     Env
 	calls   calls
 	dataDir string
+	events  *events // where errors are told to a program too; nil: nowhere
 }
 
 // Run runs the command in env.Args and prints an error, if any, with its remedy.
@@ -46,6 +46,9 @@ func (a *app) run(ctx context.Context) error {
 	var silent *silentError
 	if err == nil {
 		return nil
+	}
+	if a.events != nil {
+		a.events.failed(err)
 	}
 	if !errors.As(err, &silent) {
 		printError(env, err)
@@ -117,7 +120,7 @@ of Windows beyond that.
 		return nil
 	}
 	root.SetFlagErrorFunc(flagError)
-	helpIn(root, screen.DefaultColumns)
+	helpIn(root, a.columns())
 	root.AddGroup(&cobra.Group{
 		ID:    "cluster",
 		Title: "The cluster:",
@@ -125,7 +128,7 @@ of Windows beyond that.
 		ID:    "machines",
 		Title: "Several machines:",
 	}, &cobra.Group{ID: "use", Title: "Using it:"}, &cobra.Group{ID: "about", Title: "About Mullion:"})
-	a.add(root, "cluster", a.up(), a.stop(), a.down(), a.status(), a.logs(), a.export())
+	a.add(root, "cluster", a.doctor(), a.up(), a.stop(), a.down(), a.status(), a.logs(), a.export())
 	a.add(root, "machines", a.server(), a.token(), a.join(), a.leave())
 	a.add(root, "use", a.kubectl(), a.kubeconfig(), a.node(), a.image(), a.net(), a.hns())
 	a.add(root, "use", a.check(), a.diagnoseNodes(), a.collect(), a.fault(), a.explainPod(), a.conformance())

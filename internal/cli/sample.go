@@ -1,34 +1,73 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"os"
-	"os/exec"
 	"strings"
 	"time"
 
 	"mullion.dev/mullion/internal/cluster/layout"
 )
 
-// sampleTime is the least time that the sample's pods may take; if more of --wait is left, they may take that.
-const sampleTime = 2 * time.Minute
+const (
+	// sampleTime is the least time that the sample's pods may take; if more of --wait is left, they may take that.
+	sampleTime = 2 * time.Minute
+	// answerTime is how long the sample's address may take to answer once the pods are ready: a Service's rules follow
+	// its pods within a second or two.
+	answerTime = 15 * time.Second
+	// sampleImage and sampleName are the sample's in examples/win-webserver.yaml.
+	sampleImage, sampleName = "mullion.local/webserver:v1", "win-webserver"
+)
 
-// deploySample loads the sample's image, applies its manifest, waits until it is served, and says how to reach it.
-func (a *app) deploySample(ctx context.Context, paths layout.Paths) error {
+// deploySample loads the sample's image, applies its manifest, waits until it is served, and says how to reach it. It
+// returns the address at which the sample answers, "" if it answers at none.
+func (a *app) deploySample(ctx context.Context, paths layout.Paths, r *progress) (url string, err error) {
 	archive := paths.Program("webserver.tar")
 	manifest := paths.Program("win-webserver.yaml")
 	for _, f := range [][2]string{{"image", archive}, {"manifest", manifest}} {
 		if _, err := os.Stat(f[1]); err != nil {
-			return &Error{
+			return "", &Error{
 				Code:   ExitNotFound,
 				Err:    fmt.Errorf("find the sample's %s: %w", f[0], err),
 				Remedy: "`make sample` builds it",
 			}
 		}
 	}
-	if err := a.loadArchive(ctx, archive); err != nil {
-		return err
+	end := r.begin("sample")
+	url, err = a.runSample(ctx, paths, archive, manifest)
+	if err != nil {
+		end("", err)
+		return "", err
+	}
+	end(sampleImage+", two pods and a Service", nil)
+	a.saySample(url, r)
+	return url, nil
+}
+
+// saySample prints how to reach the sample, and what to do next.
+func (a *app) saySample(url string, r *progress) {
+	if url != "" {
+		r.say("\nThe sample runs on the Windows nodes, and answers at %s\nTry:\n  curl %s", url, url)
+	} else {
+		r.say("\nThe sample runs on the Windows nodes. Try:\n  %s kubectl port-forward deployment/%s 8080:80", a.command(),
+			sampleName)
+	}
+	r.say("  %[1]s kubectl get pods -o wide\n  %[1]s kubectl exec -it deployment/%[2]s -- cmd", a.command(), sampleName)
+	a.sayOwn(r)
+}
+
+// runSample brings up the sample and finds its address.
+func (a *app) runSample(ctx context.Context, paths layout.Paths, archive, manifest string) (string, error) {
+	silent := *a
+	silent.env.Out = io.Discard // the image's builds, and kubectl's running commentary
+	if err := silent.loadArchive(ctx, archive); err != nil {
+		return "", err
 	}
 	patience := sampleTime
 	if deadline, ok := ctx.Deadline(); ok {
@@ -37,47 +76,60 @@ func (a *app) deploySample(ctx context.Context, paths layout.Paths) error {
 	admin := "--kubeconfig=" + paths.AdminKubeconfig()
 	for _, args := range [][]string{
 		{admin, "apply", "-f", manifest},
-		{admin, "rollout", "status", "deployment/win-webserver", "--timeout=" + patience.String()},
+		{admin, "rollout", "status", "deployment/" + sampleName, "--timeout=" + patience.String()},
 	} {
-		if err := a.runKubectl(ctx, args...); err != nil {
-			return err
+		if err := silent.runKubectl(ctx, args...); err != nil {
+			return "", err
 		}
 	}
-	program := "mullion"
-	if a.dataDir != defaultDataDir {
-		program += " --data-dir " + quoted(a.dataDir)
+	var at bytes.Buffer
+	silent.env.Out = &at
+	if err := silent.runKubectl(ctx, admin, "get", "pods,services", "-l", "app="+sampleName, "-o",
+		"jsonpath={.items[*].status.hostIP} {.items[*].spec.ports[0].nodePort}"); err != nil {
+		return "", err
 	}
-	fmt.Fprintf(a.env.Out, `
-The sample runs on the Windows nodes. Look at it:
-  %[1]s kubectl get pods -o wide
-  %[1]s kubectl port-forward deployment/win-webserver 8080:80      # then: curl http://127.0.0.1:8080/
-  %[1]s kubectl exec -it deployment/win-webserver -- cmd
-`, program)
-	if !onPath(a.env.Executable) {
-		fmt.Fprintf(a.env.Out, "(mullion is %s)\n", a.env.Executable)
+	fields := strings.Fields(at.String()) // a host for each pod, then the port
+	if len(fields) < 2 {
+		return "", nil
+	}
+	url := "http://" + net.JoinHostPort(fields[0], fields[len(fields)-1]) + "/"
+	if !answers(ctx, url) {
+		return "", nil
+	}
+	return url, nil
+}
+
+// answers reports whether an address answers within a while.
+func answers(ctx context.Context, url string) bool {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	direct := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Second} // by no proxy
+	tick := time.NewTicker(time.Second / 4)
+	defer tick.Stop()
+	for {
+		if get(ctx, direct, url) == nil {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-tick.C:
+		}
+	}
+}
+
+func get(ctx context.Context, client *http.Client, url string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return errors.New(response.Status)
 	}
 	return nil
-}
-
-// onPath reports whether the command mullion is this program, perhaps by a link.
-func onPath(executable string) bool {
-	found, err := exec.LookPath("mullion")
-	if err != nil {
-		return false
-	}
-	command, errCommand := os.Stat(found)
-	self, errSelf := os.Stat(executable)
-	return errCommand == nil && errSelf == nil && os.SameFile(command, self)
-}
-
-// quoted is a word for a shell: as it is, if no character of it means anything to one, else in single quotes.
-func quoted(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
-			strings.ContainsRune("/._-+@%,:=", r)
-	}
-	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -21,6 +21,7 @@ func otherWords() map[string][]string {
 		"kubeconfig":  {"config", "context"},
 		"node":        {"nodes", "ssh", "shell"},
 		"image":       {"images", "push"},
+		"doctor":      {"preflight", "sysinfo", "verify"},
 		"check":       {"lint", "validate"},
 		"diagnose":    {"debug", "troubleshoot"},
 		"export logs": {"dump"},

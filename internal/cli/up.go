@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,7 +17,6 @@ import (
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/bundle"
 	"mullion.dev/mullion/internal/cluster/layout"
-	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/windows/wine"
 	"mullion.dev/mullion/internal/windows/winver"
@@ -41,6 +39,7 @@ type upFlags struct {
 	bundles    []string
 	wine       string
 	own        *cluster.OwnBundle // what bundles make, nil without
+	out        outputFlags
 }
 
 func (a *app) up() *cobra.Command {
@@ -56,7 +55,9 @@ and the API server is away for some seconds.
 
 With --bundle the cluster has Kubernetes' programs of your own` + bundleForm +
 			` The control plane has their version, unless another is named; nodes
-can be given it by their kubernetesVersion.`,
+can be given it by their kubernetesVersion.
+
+` + eventsHelp,
 		Example: `  mullion up
   mullion up --windows-version ltsc2022,ltsc2019
   mullion up -f cluster.yaml --dry-run
@@ -75,6 +76,7 @@ can be given it by their kubernetesVersion.`,
 	flags.StringVar(&f.advertise, "advertise-address", "",
 		"IPv4 address of this machine at which other machines may join, as with mullion server (default: none may)")
 	flags.BoolVar(&f.sample, "sample", false, "also deploy the sample web server, and print how to reach it")
+	a.formatFlag(cmd, &f.out, "text, or json: events, one a line")
 	a.upOptions(cmd, &f)
 	a.completeValues(cmd, "windows-version", versionNames())
 	if there, err := bundle.Versions(filepath.Dir(a.env.Executable)); err == nil {
@@ -91,11 +93,13 @@ func (a *app) upOptions(cmd *cobra.Command, f *upFlags) {
 	bundleFlag(cmd, &f.bundles)
 	wineFlag(cmd, &f.wine)
 	flags.DurationVar(&f.wait, "wait", 5*time.Minute, "how long to wait for the cluster and its nodes to be ready")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be brought up, and stop")
+	flags.BoolVar(&f.dryRun, "dry-run", false,
+		"print what would be brought up, and what of it the machine lacks (as mullion doctor does), and stop")
 	flags.BoolVar(&f.foreground, "foreground", false,
 		"stay until Ctrl-C or SIGTERM, then stop the cluster and keep its state: for units, containers and CI")
 	flags.BoolVar(&f.retain, "retain", false,
 		"if a part of a new cluster does not start, keep the cluster and its logs instead of removing them")
+	a.outputFlags(cmd, &f.out, "print a line for each of the cluster's parts")
 }
 
 func (a *app) runUp(ctx context.Context, f upFlags) (err error) {
@@ -103,10 +107,15 @@ func (a *app) runUp(ctx context.Context, f upFlags) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := f.out.check(); err != nil {
+		return err
+	}
+	r := a.progress(ctx, f.out)
+	defer r.close()
 	if len(f.bundles) > 0 {
 		var discard func() error
 		use := bundleUse{command: "mullion up", sources: f.bundles, dryRun: f.dryRun}
-		if f.own, discard, err = a.takeBundle(ctx, paths, use); err != nil {
+		if f.own, discard, err = a.takeBundle(ctx, paths, use, r); err != nil {
 			return err
 		}
 		defer func() {
@@ -120,32 +129,20 @@ func (a *app) runUp(ctx context.Context, f upFlags) (err error) {
 		return err
 	}
 	if f.dryRun {
-		plan, err := cluster.NewPlan(want, paths)
-		if err != nil {
-			return err
-		}
-		text, err := plan.Text()
-		_, printed := fmt.Fprint(a.env.Out, text)
-		return errors.Join(err, printed)
+		return a.dryRun(ctx, paths, want, f, r)
 	}
 	if err := a.requireRoot("mullion up"); err != nil {
 		return err
 	}
-	return a.bringUp(ctx, paths, want, f)
+	return a.bringUp(ctx, paths, want, f, r)
 }
 
 // bringUp brings up a cluster and says what is there then.
-func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster, f upFlags) error {
+func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster, f upFlags, r *progress) error {
 	if want.Join != nil {
 		f.kubeconfig = "none" // the administrator's kubeconfig is on another machine
 	}
-	if err := a.preflight(ctx, cluster.PreflightOptions{
-		Paths:      paths,
-		Nodes:      want.Nodes,
-		Kubernetes: cluster.Versions(want),
-		Wine:       want.Wine,
-		Networking: want.Networking,
-	}); err != nil {
+	if err := a.preflight(ctx, a.preflightOptions(paths, want), r); err != nil {
 		return err
 	}
 	person, err := a.personal(f.kubeconfig)
@@ -155,34 +152,46 @@ func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster
 	if err := person.check(); err != nil {
 		return err
 	}
+	r.nodes, r.version = nodesOf(want, paths), kubernetesOf(want)
 	started := time.Now()
 	waitCtx, cancel := context.WithTimeout(ctx, f.wait)
 	defer cancel()
+	r.watch()
 	resolved, err := a.calls.up(waitCtx, cluster.UpOptions{
 		Spec:       want,
 		Paths:      paths,
 		Executable: a.env.Executable,
 		Environ:    a.env.Environ,
-		Progress:   a.progress(),
+		Progress:   r.told,
 		Retain:     f.retain,
 	})
+	r.settle()
 	if err != nil {
-		return a.upError(err, paths)
+		return a.interrupted(ctx, a.upError(err, paths))
 	}
-	said, err := person.merge(ctx, paths, resolved.Name)
+	at, err := person.merge(ctx, paths, resolved.Name)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.env.Out, "\nCluster %q is ready after %.1fs: %s. %s\n", resolved.Name,
-		time.Since(started).Seconds(), nodesAndHosts(resolved), said)
-	a.sayProxy(resolved)
+	seconds := time.Since(started).Seconds()
+	r.say("\nCluster %q is ready after %.1fs: %s. %s", resolved.Name, seconds, nodesAndHosts(resolved), at.text(a.command()))
+	a.sayProxy(resolved, r)
+	url := ""
 	if !f.sample {
-		a.sayNext(resolved)
-	} else if err := a.deploySample(waitCtx, paths); err != nil {
+		a.sayNext(resolved, r)
+	} else if url, err = a.deploySample(waitCtx, paths, r); err != nil {
 		return err
 	}
+	r.ended(seconds, clusterEvent{
+		Name:              resolved.Name,
+		KubernetesVersion: kubernetesOf(resolved),
+		Nodes:             nodesOf(resolved, paths),
+		Kubeconfig:        absolute(at.file),
+		Context:           at.context,
+		URL:               url,
+	})
 	if f.foreground {
-		return a.stay(ctx, paths)
+		return a.stay(ctx, paths, r)
 	}
 	return nil
 }
@@ -198,34 +207,42 @@ func nodesAndHosts(c spec.Cluster) string {
 }
 
 // sayProxy prints through which proxy nodes pull images, or why they do not use that of the environment.
-func (a *app) sayProxy(c spec.Cluster) {
+func (a *app) sayProxy(c spec.Cluster, r *progress) {
 	if c.Proxy != nil {
 		if through := c.Proxy.String(); through != "" {
-			fmt.Fprintf(a.env.Out, "Its nodes pull images through %s.\n", through)
+			r.say("Its nodes pull images through %s.", through)
 		}
 		return
 	}
 	if _, err := spec.ProxyFrom(a.env.Environ); err != nil {
-		fmt.Fprintf(a.env.Out, "Its nodes pull images without the proxy of this environment (HTTP_PROXY, HTTPS_PROXY): %v.\n"+
-			"  proxy in cluster.yaml names one for them\n", err)
+		r.say("Its nodes pull images without the proxy of this environment (HTTP_PROXY, HTTPS_PROXY): %v.\n"+
+			"  proxy in cluster.yaml names one for them", err)
 	}
 }
 
-// sayNext prints what the user can do next with the cluster.
-func (a *app) sayNext(c spec.Cluster) {
+// sayNext prints what the user can do next with the cluster, in commands that work as they are.
+func (a *app) sayNext(c spec.Cluster, r *progress) {
 	if len(c.Nodes) == 0 {
 		return
 	}
 	if c.Networking.DisableDefaultCNI {
-		fmt.Fprintln(
-			a.env.Out, "The nodes become Ready once you deploy a CNI plugin (networking.disableDefaultCNI).")
+		r.say("The nodes become Ready once you deploy a CNI plugin (networking.disableDefaultCNI).")
 	}
 	if bare := c.Bare(); len(bare) > 0 {
-		fmt.Fprintf(a.env.Out, "A bare host is yours to prepare: mullion node shell %s\n", bare[0])
+		r.say("A bare host is yours to prepare:\n  %s node shell %s", a.rootCommand(), bare[0])
 	}
 	if c.Join == nil {
-		fmt.Fprintln(a.env.Out, "Try: mullion kubectl get nodes -o wide")
+		r.say("Try:\n  %s kubectl get nodes -o wide", a.command())
 	}
+	if windows := func(n spec.Node) bool { return !n.Linux() && !n.Bare }; slices.ContainsFunc(c.Nodes, windows) {
+		a.sayOwn(r)
+	}
+}
+
+// sayOwn prints what to do with a program of one's own.
+func (a *app) sayOwn(r *progress) {
+	r.say("Next, an image of your own program, which is in the folder ./app:\n  %s image build ./app -t app:v1",
+		a.rootCommand())
 }
 
 // wanted returns the specification that the flags ask for; without such flags, the one in the data folder.
@@ -392,6 +409,18 @@ func (f upFlags) withExternalNodes(c spec.Cluster) (spec.Cluster, error) {
 	return c, nil
 }
 
+// interrupted says, of a command that was ended from outside, what becomes of the cluster.
+func (a *app) interrupted(ctx context.Context, err error) error {
+	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &Error{
+		Code:   ExitNotReady,
+		Err:    err,
+		Remedy: "the cluster goes on coming up: `mullion up` follows it again, `mullion down` removes it",
+	}
+}
+
 func (a *app) upError(err error, paths layout.Paths) error {
 	var conflict *cluster.ConflictError
 	switch {
@@ -425,44 +454,4 @@ func (a *app) upError(err error, paths layout.Paths) error {
 		}
 	}
 	return err
-}
-
-// quiet is how long nothing is printed, where there is no terminal, before a line says what is waited for.
-const quiet = 30 * time.Second
-
-// progress prints one line for each unit when it becomes ready or fails. On a terminal the last line shows the units
-// under way; elsewhere a line says so now and then.
-func (a *app) progress() func(cluster.Progress) {
-	done := map[string]bool{}
-	var said time.Duration // when a line was printed
-	return func(p cluster.Progress) {
-		var busy []string
-		if a.env.Terminal {
-			fmt.Fprint(a.env.Out, "\r\033[K")
-		}
-		for _, u := range p.Units {
-			switch u.State {
-			case component.Ready, component.Failed:
-				if !done[u.Name] {
-					done[u.Name] = true
-					mark := map[component.State]string{component.Ready: "ok  ", component.Failed: "FAIL"}[u.State]
-					fmt.Fprintf(a.env.Out, "%s %-44s %7.1fs\n", mark, u.Name, u.Seconds)
-					said = p.Elapsed
-				}
-			case component.Starting:
-				busy = append(busy, u.Name)
-			}
-		}
-		if a.env.Terminal && len(busy) > 0 {
-			line := fmt.Sprintf("… %.0fs %s", p.Elapsed.Seconds(), strings.Join(busy, ", "))
-			if len(line) > 78 {
-				line = line[:77] + "…"
-			}
-			fmt.Fprint(a.env.Out, line)
-		}
-		if !a.env.Terminal && len(busy) > 0 && p.Elapsed-said >= quiet {
-			fmt.Fprintf(a.env.Out, "…    after %.0fs, waiting for %s\n", p.Elapsed.Seconds(), strings.Join(busy, ", "))
-			said = p.Elapsed
-		}
-	}
 }

@@ -16,8 +16,6 @@ import (
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/preflight"
-	"mullion.dev/mullion/internal/process/component"
-	"mullion.dev/mullion/internal/process/supervisor"
 	"mullion.dev/mullion/internal/spec"
 )
 
@@ -55,8 +53,12 @@ func untimed(text string) string {
 	return text
 }
 
+// own is what up says last.
+const own = "Next, an image of your own program, which is in the folder ./app:\n" +
+	"  BIN/mullion --data-dir DATA image build ./app -t app:v1\n"
+
 func TestUpSaysWhatIsThere(t *testing.T) {
-	const next = "Try: mullion kubectl get nodes -o wide\n"
+	const next = "Try:\n  BIN/mullion --data-dir DATA kubectl get nodes -o wide\n" + own
 	for _, tt := range []struct {
 		name, file string
 		args       []string
@@ -77,14 +79,14 @@ func TestUpSaysWhatIsThere(t *testing.T) {
 			name: "no-kubeconfig",
 			args: []string{"--kubeconfig", "none", "--windows-version", "ltsc2019"},
 			want: `Cluster "mullion" is ready after N.Ns: 2 node(s). ` +
-				"No kubeconfig was changed; `mullion kubeconfig` prints one.\n" + next,
+				"No kubeconfig was changed; `BIN/mullion --data-dir DATA kubeconfig` prints one.\n" + next,
 		},
 		{
 			name: "no-network-of-ours",
 			file: "networking: {disableDefaultCNI: true}\nnodes: [{windowsVersion: ltsc2022}]\n",
 			args: []string{"--kubeconfig", "none", "-f", "-"},
 			want: `Cluster "mullion" is ready after N.Ns: 1 node(s). ` +
-				"No kubeconfig was changed; `mullion kubeconfig` prints one.\n" +
+				"No kubeconfig was changed; `BIN/mullion --data-dir DATA kubeconfig` prints one.\n" +
 				"The nodes become Ready once you deploy a CNI plugin (networking.disableDefaultCNI).\n" + next,
 		},
 	} {
@@ -114,7 +116,8 @@ func TestUpOnAJoinedMachine(t *testing.T) {
 	got := m.run("up")
 	got.out = untimed(got.out)
 	got.check(t, ExitOK, "\nCluster \"mullion\" is ready after N.Ns: 2 node(s). "+
-		"No kubeconfig was changed; `mullion kubeconfig` prints one.\n", "")
+		"No kubeconfig was changed; `BIN/mullion --data-dir DATA kubeconfig` prints one.\n"+
+		own, "")
 	if _, err := os.Stat(filepath.Join(filepath.Dir(m.paths.Data), ".kube")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("there is a kubeconfig: %v", err)
 	}
@@ -222,6 +225,20 @@ func TestUpErrors(t *testing.T) {
 	}
 }
 
+// TestUpThatIsInterrupted holds that Ctrl-C is told apart from a cluster that does not come up.
+func TestUpThatIsInterrupted(t *testing.T) {
+	m := newMachine(t)
+	m.lacksNothing()
+	ctx, cancel := context.WithCancel(t.Context())
+	m.calls.up = func(ctx context.Context, o cluster.UpOptions) (spec.Cluster, error) {
+		cancel()
+		<-ctx.Done()
+		return o.Spec, fmt.Errorf("wait for wine: %w", ctx.Err())
+	}
+	m.runIn(ctx, "up").refused(t, ExitNotReady, "wait for wine: context canceled",
+		"the cluster goes on coming up: `mullion up` follows it again, `mullion down` removes it")
+}
+
 func TestUpOnAMachineThatLacksSomething(t *testing.T) {
 	hint := preflight.Finding{Check: "memory", Problem: "1 GB is free", Remedy: "end something"}
 	wine := preflight.Finding{Check: "wine", Problem: "no Wine", Remedy: "install it", Fatal: true}
@@ -245,7 +262,7 @@ func TestUpOnAMachineThatLacksSomething(t *testing.T) {
 			findings: []preflight.Finding{wine, kernel},
 			code:     ExitRequirement,
 			want: "mullion: this machine lacks what a cluster needs:\n  wine: no Wine\n    → install it\n" +
-				"  kernel: no nftables\n    → load nf_tables\n→ correct these, then run the command again\n",
+				"  kernel: no nftables\n    → load nf_tables\n→ correct these, then run the command again; `mullion doctor` says more of them\n",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -300,50 +317,6 @@ func TestUpLeavesOthersContextsAlone(t *testing.T) {
 		"→ the cluster is up: `mullion kubectl` works; rename the context in that file, or use --kubeconfig")
 	if text, err := os.ReadFile(file); err != nil || string(text) != theirs {
 		t.Errorf("the file says %s, %v", text, err)
-	}
-}
-
-func TestProgress(t *testing.T) {
-	unit := func(name string, state component.State) supervisor.UnitStatus {
-		return supervisor.UnitStatus{Name: name, State: state, Seconds: 1.25}
-	}
-	steps := [][]supervisor.UnitStatus{
-		{unit("etcd", component.Starting), unit("fabric", component.Ready), unit("wine", component.Waiting)},
-		{unit("etcd", component.Ready), unit("fabric", component.Ready), unit("wine", component.Starting)},
-		{unit("etcd", component.Ready), unit("fabric", component.Ready), unit("wine", component.Failed)},
-	}
-	lines := func(name string, mark string) string { return fmt.Sprintf("%s %-44s     1.2s\n", mark, name) }
-	const clear = "\r\033[K"
-	for terminal, want := range map[bool]string{
-		false: lines("fabric", "ok  ") + lines("etcd", "ok  ") + lines("wine", "FAIL"),
-		true: clear + lines("fabric", "ok  ") + "… 7s etcd" + clear + lines("etcd", "ok  ") + "… 7s wine" + clear +
-			lines("wine", "FAIL"),
-	} {
-		var out strings.Builder
-		told := (&app{env: Env{Out: &out, Terminal: terminal}}).progress()
-		for _, units := range steps {
-			told(cluster.Progress{Elapsed: 7 * time.Second, Units: units})
-		}
-		if diff := cmp.Diff(want, out.String()); diff != "" {
-			t.Errorf("terminal %v: %s", terminal, diff)
-		}
-	}
-	var out strings.Builder
-	told := (&app{env: Env{Out: &out}}).progress()
-	for _, elapsed := range []time.Duration{29, 30, 31, 59, 60} {
-		told(cluster.Progress{Elapsed: elapsed * time.Second, Units: []supervisor.UnitStatus{
-			unit("etcd", component.Starting), unit("fabric", component.Waiting), unit("wine", component.Starting),
-		}})
-	}
-	if got, want := out.String(), "…    after 30s, waiting for etcd, wine\n…    after 60s, waiting for etcd, wine\n"; got != want {
-		t.Errorf("without a terminal: %q, want %q", got, want)
-	}
-	out.Reset()
-	(&app{env: Env{Out: &out, Terminal: true}}).progress()(cluster.Progress{
-		Units: []supervisor.UnitStatus{unit(strings.Repeat("long/name-", 12), component.Starting)},
-	})
-	if line := []rune(strings.TrimPrefix(out.String(), clear)); len(line) > 78 || line[len(line)-1] != '…' {
-		t.Errorf("%d characters: %s", len(line), string(line))
 	}
 }
 

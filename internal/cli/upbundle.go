@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -38,10 +37,10 @@ type bundleUse struct {
 
 // takeBundle takes what --bundle names into the data folder, or with --dry-run into a folder of its own. discard takes
 // it back where the cluster does not come up with it.
-func (a *app) takeBundle(ctx context.Context, paths layout.Paths, use bundleUse) (
+func (a *app) takeBundle(ctx context.Context, paths layout.Paths, use bundleUse, r *progress) (
 	own *cluster.OwnBundle, discard func() error, err error,
 ) {
-	started := time.Now()
+	end := r.begin("bundle")
 	if use.dryRun {
 		own, discard, err = tryBundle(ctx, use)
 	} else if err = a.requireRoot(use.command); err == nil {
@@ -50,12 +49,13 @@ func (a *app) takeBundle(ctx context.Context, paths layout.Paths, use bundleUse)
 		discard = func() error { return own.Discard(ctx) }
 	}
 	if err != nil {
+		end("", err)
 		return nil, nil, err
 	}
 	own.Describe(paths.Bin, use.nodesOnly)
-	fmt.Fprintf(a.env.Out, "ok   %-44s %7.1fs\n", "bundle "+own.Version, time.Since(started).Seconds())
+	end("Kubernetes "+own.Version, nil)
 	for _, note := range own.Notes {
-		fmt.Fprintf(a.env.Out, "     %s\n", note)
+		r.note(note)
 	}
 	return own, discard, nil
 }

@@ -108,7 +108,7 @@ func TestSeveralMachines(t *testing.T) {
 	if line == nil {
 		t.Fatalf("mullion server prints no command to join by:\n%s", out)
 	}
-	good := append(strings.Fields(line[1]), "--windows-version", "ltsc2019")
+	good := append(strings.Fields(line[1]), "--windows-version", "ltsc2019", "--verbose") // which names each part
 	with := func(flag, value string) []string {
 		args := append([]string{}, good...)
 		for i := range args {

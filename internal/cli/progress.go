@@ -1,0 +1,358 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"mullion.dev/mullion/internal/base/plaintext"
+	"mullion.dev/mullion/internal/cli/screen"
+	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/process/component"
+	"mullion.dev/mullion/internal/process/supervisor"
+)
+
+const (
+	// quiet is how long nothing is printed, where there is no terminal, before a line says what is waited for.
+	quiet = 30 * time.Second
+	// redraw is how often the block on a terminal is drawn again, for its seconds.
+	redraw = time.Second
+	// mostRows are the rows of that block.
+	mostRows = 12
+)
+
+// progress tells a person, or a program, how a command that takes its time gets on.
+type progress struct {
+	flags  outputFlags
+	screen *screen.Screen
+	events *events // nil: for a person
+	now    func() time.Time
+	// nodes say what the nodes are, in the order of their rows; version is Kubernetes'.
+	nodes   []nodeEvent
+	version string
+
+	mu sync.Mutex
+	// watching says that the cluster is being brought up, since begun.
+	watching bool
+	begun    time.Time
+	units    []supervisor.UnitStatus
+	step     *step // the command's own that is under way
+	// since is when a unit was first seen to be starting; known are the states that were told of; failed is why units
+	// failed, which are stopped then.
+	since  map[string]time.Time
+	known  map[string]component.State
+	failed map[string]string
+	done   map[string]bool // groups that have their line
+	said   time.Time       // when something was printed
+	end    context.CancelFunc
+}
+
+// step is something that the command does itself, beside the cluster's parts.
+type step struct {
+	name  string
+	begun time.Time
+}
+
+// progress begins to tell; its close ends it.
+func (a *app) progress(ctx context.Context, f outputFlags) *progress {
+	r := newProgress(f, a.screen(f), time.Now)
+	if f.json() {
+		a.events = &events{out: a.env.Out, now: time.Now}
+		r.events, r.screen = a.events, screen.New(io.Discard, nil, false)
+	}
+	if f.quiet {
+		r.screen = screen.New(io.Discard, nil, false)
+	}
+	ctx, r.end = context.WithCancel(ctx)
+	var resized <-chan struct{}
+	if a.env.Resized != nil && r.screen.Live() {
+		resized = a.env.Resized(ctx)
+	}
+	go r.follow(ctx, resized)
+	return r
+}
+
+func newProgress(f outputFlags, s *screen.Screen, now func() time.Time) *progress {
+	return &progress{
+		flags:  f,
+		screen: s,
+		now:    now,
+		since:  map[string]time.Time{},
+		known:  map[string]component.State{},
+		failed: map[string]string{},
+		done:   map[string]bool{},
+		said:   now(),
+		end:    func() {},
+	}
+}
+
+// follow draws again what goes on, until ctx is over.
+func (r *progress) follow(ctx context.Context, resized <-chan struct{}) {
+	tick := time.NewTicker(redraw)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			r.tick()
+		case <-resized:
+			r.screen.Again()
+		}
+	}
+}
+
+// tick says how far it is now.
+func (r *progress) tick() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.draw()
+	r.remind()
+}
+
+// close ends the progress; what is drawn stays.
+func (r *progress) close() {
+	r.end()
+	r.settle()
+}
+
+// begin says that the command does something itself; the function that it returns says how that ended, in a few words
+// or by an error.
+func (r *progress) begin(name string) func(text string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := &step{name: name, begun: r.now()}
+	r.step = s
+	r.emitStep(name, component.Starting, 0, "")
+	r.draw()
+	return func(text string, err error) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.step = nil
+		took := r.now().Sub(s.begun).Seconds()
+		if err != nil { // the command says it, at its end
+			r.emitStep(name, component.Failed, took, err.Error())
+			r.draw()
+			return
+		}
+		r.emitStep(name, component.Ready, took, text)
+		r.print(row{
+			name:    name,
+			state:   component.Ready,
+			seconds: took,
+			text:    text,
+		})
+	}
+}
+
+// note says more of what was done.
+func (r *progress) note(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.emit(event{Type: eventStep, Message: text})
+	r.printLines(screen.Line{Mark: " ", Text: text})
+}
+
+// ok says that something is done, whose name says all.
+func (r *progress) ok(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.emitStep("", component.Ready, 0, text)
+	r.printLines(screen.Line{Mark: "ok", Tone: screen.Good, Text: text})
+}
+
+// say prints a text for people, whole.
+func (r *progress) say(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.printLines(screen.Line{Text: strings.TrimSuffix(fmt.Sprintf(format, args...), "\n")})
+}
+
+func (r *progress) emit(what event) {
+	if r.events != nil {
+		r.events.emit(what)
+	}
+}
+
+func (r *progress) emitStep(name string, state component.State, seconds float64, message string) {
+	r.emit(event{
+		Type:    eventStep,
+		Unit:    name,
+		State:   string(state),
+		Seconds: seconds,
+		Message: message,
+	})
+}
+
+// ended tells programs of the cluster that is up.
+func (r *progress) ended(seconds float64, c clusterEvent) {
+	r.emit(event{
+		Type:         eventCluster,
+		Seconds:      seconds,
+		clusterEvent: &c,
+	})
+}
+
+// watch begins to say how a cluster gets on.
+func (r *progress) watch() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.watching, r.begun = true, r.now()
+}
+
+// told takes what the supervisor says.
+func (r *progress) told(p cluster.Progress) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.now()
+	r.begun, r.units = now.Add(-p.Elapsed), p.Units
+	for _, u := range p.Units {
+		if u.State == r.known[u.Name] || (u.State == component.Waiting && r.known[u.Name] == "") {
+			continue
+		}
+		r.known[u.Name] = u.State
+		r.changed(u, now)
+	}
+	if !r.flags.verbose && !r.screen.Live() {
+		r.printGroups()
+	}
+	r.draw()
+	r.remind()
+}
+
+// changed says that a unit has come to a state.
+func (r *progress) changed(u supervisor.UnitStatus, now time.Time) {
+	_, node := unitOf(u.Name)
+	message := plaintext.OneLine(u.Error)
+	r.emit(event{
+		Type:    eventUnit,
+		Unit:    u.Name,
+		Node:    node,
+		State:   string(u.State),
+		Seconds: u.Seconds,
+		Message: message,
+	})
+	switch u.State {
+	case component.Starting:
+		r.since[u.Name] = now
+		return
+	case component.Failed:
+		if strings.HasSuffix(u.Error, context.Canceled.Error()) { // another one failed
+			return
+		}
+		first, _, _ := strings.Cut(u.Error, "\n") // the command's error has the rest
+		message = plaintext.OneLine(first)
+		r.failed[u.Name] = message
+	case component.Ready:
+	default:
+		return
+	}
+	if r.flags.verbose {
+		r.printLines(unitLine(u, message))
+	}
+}
+
+// printGroups prints a line for each group of units that is done and has none.
+func (r *progress) printGroups() {
+	for _, w := range r.unitRows() {
+		if (w.state == component.Ready || w.state == component.Failed) && !r.done[w.name] {
+			r.done[w.name] = true
+			r.print(w)
+		}
+	}
+}
+
+// settle ends the units: on a terminal, the picture of them stays.
+func (r *progress) settle() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rows := r.unitRows()
+	r.units, r.watching = nil, false
+	r.screen.Draw(nil)
+	if r.screen.Live() && !r.flags.verbose {
+		r.print(rows...)
+	}
+}
+
+// draw draws the block.
+func (r *progress) draw() {
+	if !r.screen.Live() {
+		return
+	}
+	var rows []row
+	if !r.flags.verbose {
+		rows = r.unitRows()
+	} else if busy := r.waitedFor(); busy != "" {
+		r.screen.Draw([]screen.Line{{Mark: "…", Text: fmt.Sprintf("%.0fs %s", r.elapsed().Seconds(), busy)}})
+		return
+	}
+	if r.step != nil {
+		took := r.now().Sub(r.step.begun).Seconds()
+		rows = append(rows, row{
+			name:    r.step.name,
+			state:   component.Starting,
+			seconds: took,
+		})
+	}
+	r.screen.Draw(lines(r.fold(rows, r.screen.Room(mostRows))))
+}
+
+// remind says what is waited for if nothing was said for long.
+func (r *progress) remind() {
+	if r.screen.Live() || (!r.watching && r.step == nil) || r.now().Sub(r.said) < quiet {
+		return
+	}
+	after, busy := r.elapsed(), r.waitedFor()
+	if r.step != nil {
+		after = r.now().Sub(r.step.begun)
+	}
+	if busy == "" {
+		busy = "the supervisor"
+	}
+	r.emit(event{
+		Type:    eventWaiting,
+		Seconds: after.Round(time.Second).Seconds(),
+		Message: busy,
+	})
+	r.printLines(screen.Line{Mark: "…", Text: fmt.Sprintf("after %.0fs, waiting for %s", after.Seconds(), busy)})
+}
+
+func (r *progress) elapsed() time.Duration { return r.now().Sub(r.begun) }
+
+// waitedFor are the units that are starting, each with how long it has taken if that is long; or the step that is under
+// way.
+func (r *progress) waitedFor() string {
+	var busy []string
+	if r.step != nil {
+		busy = append(busy, r.step.name)
+	}
+	for _, u := range r.units {
+		if u.State == component.Starting {
+			busy = append(busy, u.Name+r.long(u.Name))
+		}
+	}
+	return strings.Join(busy, ", ")
+}
+
+// long is how long a unit has been starting, if that is worth a word.
+func (r *progress) long(unit string) string {
+	const worth = 10 * time.Second
+	begun, ok := r.since[unit]
+	if took := r.now().Sub(begun); ok && took >= worth {
+		return fmt.Sprintf(" (%.0fs)", took.Seconds())
+	}
+	return ""
+}
+
+func (r *progress) print(rows ...row) { r.printLines(lines(rows)...) }
+
+func (r *progress) printLines(all ...screen.Line) {
+	if len(all) == 0 {
+		return
+	}
+	r.screen.Print(all...)
+	r.said = r.now()
+}

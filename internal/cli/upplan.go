@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"mullion.dev/mullion/internal/base/version"
+	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cluster/layout"
+	"mullion.dev/mullion/internal/spec"
+)
+
+// eventsHelp says in the help of `mullion up` what -o json prints.
+const eventsHelp = `With -o json each line of standard output is an event, an object with time, type and seconds:
+
+  unit     a part of the cluster came to a state: unit, node, state
+           (starting, ready, failed, stopped), seconds, message
+  step     the same of what the command itself does: unit bundle or sample
+  waiting  what is waited for (message), every 30 seconds at the latest
+  warning  what the machine lacks and should have: unit, message, remedy
+  error    why the command ends: message, remedy, code (its exit code)
+  cluster  the last line: name, kubernetesVersion, nodes (name, os, address,
+           windowsVersion, build, kubernetesVersion), kubeconfig, context,
+           seconds, url (of the sample)
+  plan     the last line of a dry run: as cluster, without kubeconfig
+
+Errors and warnings are on standard error as well, for people.`
+
+// kubernetesOf is the version of a cluster's control plane.
+func kubernetesOf(c spec.Cluster) string { return cmp.Or(c.KubernetesVersion, version.Kubernetes) }
+
+// nodesOf describe the nodes of a cluster, in the order of its specification; none if they cannot be worked out.
+func nodesOf(c spec.Cluster, paths layout.Paths) []nodeEvent {
+	plan, err := cluster.NewPlan(c, paths)
+	if err != nil {
+		return []nodeEvent{} // whoever brings it up says so
+	}
+	nodes := map[string]nodeEvent{}
+	for _, h := range plan.Hosts {
+		nodes[h.Name] = nodeEvent{
+			OS:             spec.Windows,
+			Address:        h.Address.String(),
+			WindowsVersion: h.Build.Name,
+			Build:          h.Build.Version.String(),
+			product:        strings.TrimSuffix(h.Build.ProductName, " Datacenter"),
+		}
+	}
+	for _, h := range plan.LinuxHosts {
+		nodes[h.Name] = nodeEvent{
+			OS:      spec.Linux,
+			Address: h.Address.String(),
+			product: "Linux",
+		}
+	}
+	all := make([]nodeEvent, 0, len(c.Nodes))
+	for _, n := range c.Nodes {
+		node := nodes[n.Name]
+		node.Name, node.KubernetesVersion = n.Name, cmp.Or(n.KubernetesVersion, kubernetesOf(c))
+		all = append(all, node)
+	}
+	return all
+}
+
+// dryRun prints what would be brought up, and what the machine lacks. It is an error if the cluster would not come up.
+func (a *app) dryRun(ctx context.Context, paths layout.Paths, want spec.Cluster, f upFlags, r *progress) error {
+	plan, err := cluster.NewPlan(want, paths)
+	if err != nil {
+		return err
+	}
+	text, err := plan.Text()
+	if !f.out.json() && !f.out.quiet {
+		_, printed := fmt.Fprint(a.env.Out, text)
+		err = errors.Join(err, printed)
+	}
+	if err != nil {
+		return err
+	}
+	if !f.out.quiet {
+		a.sayUnread(paths)
+	}
+	o := a.preflightOptions(paths, want)
+	if own := f.own; own != nil { // it was looked through already, and is not in its place
+		o.Kubernetes = slices.DeleteFunc(o.Kubernetes, func(v string) bool { return v == own.Version })
+	}
+	lacks := a.preflight(ctx, o, r)
+	r.emit(event{Type: eventPlan, clusterEvent: &clusterEvent{
+		Name:              want.Name,
+		KubernetesVersion: kubernetesOf(want),
+		Nodes:             nodesOf(want, paths),
+	}})
+	return lacks
+}
+
+// sayUnread says that there may be a cluster that this user cannot see.
+func (a *app) sayUnread(paths layout.Paths) {
+	if _, err := paths.LoadSpec(); errors.Is(err, os.ErrPermission) {
+		fmt.Fprintf(a.env.Err, "warning: %q cannot be read without root; this is about a new cluster\n", paths.Data)
+	}
+}
