@@ -2,10 +2,11 @@
 # up.sh: brings up the cluster that the action's inputs describe. Where that fails, what went wrong is in the job's log.
 set -euo pipefail
 sudo=; [ "$(id -u)" -eq 0 ] || sudo=sudo
-args=(--wait "$INPUT_WAIT" --retain)
-[ -z "$INPUT_CONFIG" ] || args+=(-f "$INPUT_CONFIG")
-[ -z "$INPUT_WINDOWS_VERSIONS" ] || args+=(--windows-version "$INPUT_WINDOWS_VERSIONS")
-[ -z "$INPUT_KUBERNETES_VERSION" ] || args+=(--kubernetes-version "$INPUT_KUBERNETES_VERSION")
+cluster=()
+[ -z "$INPUT_CONFIG" ] || cluster+=(-f "$INPUT_CONFIG")
+[ -z "$INPUT_WINDOWS_VERSIONS" ] || cluster+=(--windows-version "$INPUT_WINDOWS_VERSIONS")
+[ -z "$INPUT_KUBERNETES_VERSION" ] || cluster+=(--kubernetes-version "$INPUT_KUBERNETES_VERSION")
+args=(--wait "$INPUT_WAIT" --retain "${cluster[@]}")
 [ -z "${KUBECONFIG:-}" ] || args+=(--kubeconfig "$KUBECONFIG")
 code=0
 $sudo mullion up "${args[@]}" || code=$?
@@ -13,7 +14,10 @@ if [ "$code" -ne 0 ]; then
   echo '::group::mullion status'
   $sudo mullion status || true
   echo '::endgroup::'
-  echo "::error::the cluster did not come up (exit code $code): see mullion status above; the action $(basename "${GITHUB_ACTION_REPOSITORY:-mullion}")/logs keeps its logs"
+  echo '::group::mullion doctor'
+  $sudo mullion doctor "${cluster[@]}" || true
+  echo '::endgroup::'
+  echo "::error::the cluster did not come up (exit code $code): see mullion status and mullion doctor above; the action $(basename "${GITHUB_ACTION_REPOSITORY:-mullion}")/logs keeps its logs"
 fi
 {
   echo '### Mullion'

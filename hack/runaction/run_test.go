@@ -150,7 +150,7 @@ func TestAction(t *testing.T) {
 			name: "the cluster does not come up", ref: "v0.3.0", environ: []string{"UP=5"},
 			calls: []string{
 				download, update, released, asked, askedToo, "mullion up --wait 10m --retain", "mullion status",
-				"mullion status",
+				"mullion doctor", "mullion status",
 			},
 			failed: `step "Bring up the cluster": exit status 5`, says: "::error::the cluster did not come up (exit code 5)",
 			summary: "Cluster mullion: 5",
