@@ -123,7 +123,7 @@ func (a *app) printChecks(checks []preflight.Check, f outputFlags) {
 	if f.quiet {
 		return
 	}
-	text := fmt.Sprintf("\n%d of %d checks are right", count[preflight.Passed], len(checks))
+	parts := []string{fmt.Sprintf("\n%d of %d checks are right", count[preflight.Passed], len(checks))}
 	for _, more := range []struct {
 		state preflight.State
 		text  string
@@ -131,10 +131,10 @@ func (a *app) printChecks(checks []preflight.Check, f outputFlags) {
 		{preflight.Warned, "%d warned of something"}, {preflight.Failed, "%d failed"}, {preflight.Unseen, "%d not seen without root"},
 	} {
 		if n := count[more.state]; n > 0 {
-			text += ", " + fmt.Sprintf(more.text, n)
+			parts = append(parts, fmt.Sprintf(more.text, n))
 		}
 	}
-	s.Print(screen.Line{Text: text + "."})
+	s.Print(screen.Line{Text: strings.Join(parts, ", ") + "."})
 	if hidden(checks) {
 		s.Print(screen.Line{Text: "With root, all is looked at: sudo " + a.command() + " doctor"})
 	}

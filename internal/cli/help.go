@@ -9,6 +9,9 @@ import (
 	"mullion.dev/mullion/internal/cli/screen"
 )
 
+// widestHelp is in how many columns a text is still read with ease.
+const widestHelp = 120
+
 // helpIn has a command and all below it print help that is broken at so many columns.
 func helpIn(root *cobra.Command, columns int) {
 	root.SetUsageFunc(func(cmd *cobra.Command) error {

@@ -43,14 +43,13 @@ func (a *app) run(ctx context.Context) error {
 	root.SetOut(env.Out)
 	root.SetErr(env.Err)
 	err := a.explain(root.ExecuteContext(ctx))
-	var silent *silentError
 	if err == nil {
 		return nil
 	}
 	if a.events != nil {
 		a.events.failed(err)
 	}
-	if !errors.As(err, &silent) {
+	if _, silent := errors.AsType[*silentError](err); !silent {
 		printError(env, err)
 	}
 	return err
@@ -120,7 +119,7 @@ of Windows beyond that.
 		return nil
 	}
 	root.SetFlagErrorFunc(flagError)
-	helpIn(root, a.columns())
+	helpIn(root, min(a.columns(), widestHelp))
 	root.AddGroup(&cobra.Group{
 		ID:    "cluster",
 		Title: "The cluster:",
