@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mullion.dev/mullion/internal/base/logging"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/network/dataplane"
 	"mullion.dev/mullion/internal/network/hns"
@@ -85,8 +86,10 @@ func (m *machine) withHNS() *dataplane.Fake {
 		m.t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(m.t.Context())
+	m.level = logging.NewDial(logging.Info)
+	looked := admin.Agent{HNS: service, Level: m.level, Log: quiet}
 	served := make(chan error, 1)
-	go func() { served <- admin.Serve(ctx, admin.Socket(dir), service, quiet) }()
+	go func() { served <- admin.Serve(ctx, admin.Socket(dir), looked) }()
 	m.awaitFile(admin.Socket(dir))
 	m.t.Cleanup(func() {
 		cancel()

@@ -1,11 +1,11 @@
 package cli
 
 import (
-	"log/slog"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/base/logging"
 	"mullion.dev/mullion/internal/cluster"
 )
 
@@ -25,10 +25,16 @@ func (a *app) supervise() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			log := slog.New(slog.NewTextHandler(a.env.Err, nil))
+			usual, err := logging.Load(paths.LogLevel())
+			level := logging.NewDial(usual)
+			log := logging.New(a.env.Err, level)
+			if err != nil {
+				log.Warn("log at the usual level", "error", err)
+			}
 			return cluster.Supervise(cmd.Context(), cluster.SuperviseOptions{
 				Paths:      paths,
 				Log:        log,
+				Level:      level,
 				StartLimit: limit,
 			})
 		},

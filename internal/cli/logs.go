@@ -15,13 +15,22 @@ import (
 )
 
 func (a *app) logs() *cobra.Command {
-	var follow bool
+	var follow, debug bool
 	var tail int
 	cmd := &cobra.Command{
-		Use:     "logs COMPONENT",
-		Short:   "Print the log of one of the cluster's parts",
-		Example: "  mullion logs kube-apiserver\n  mullion logs kubelet/win-1 --tail 50 -f",
+		Use:   "logs COMPONENT",
+		Short: "Print the log of one of the cluster's parts",
+		Long: `Prints the log of one of the cluster's parts. Without a name it lists those that there are.
+
+With --debug it takes a Windows node, and follows the log of the node's agent until Ctrl-C. Meanwhile the agent logs at
+debug: each call of the kubelet with its pod, container and time, and each request of HNS that is refused, with the
+reason. Afterwards it logs as before, however this command ends. ` + "`mullion up --log-level debug`" + ` has all of Mullion's
+programs log that much, until another level is named; ` + "`mullion status -o json`" + ` has the level (.supervisor.logLevel).`,
+		Example: "  mullion logs kube-apiserver\n  mullion logs kubelet/win-1 --tail 50 -f\n  mullion logs --debug win-1",
 		Args: func(cmd *cobra.Command, args []string) error {
+			if debug {
+				return exactArgs("NODE")(cmd, args)
+			}
 			if len(args) == 0 {
 				return nil // it is answered with the names that there are
 			}
@@ -31,6 +40,9 @@ func (a *app) logs() *cobra.Command {
 			paths, err := a.paths()
 			if err != nil {
 				return err
+			}
+			if debug {
+				return a.debugLog(cmd.Context(), paths, args[0], tail)
 			}
 			names, err := logNames(paths.Logs())
 			if err != nil && len(args) == 0 {
@@ -51,7 +63,10 @@ func (a *app) logs() *cobra.Command {
 			}
 			return printLog(cmd.Context(), a.env.Out, filepath.Join(paths.Logs(), args[0]+".log"), tail, follow)
 		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			if debug {
+				return a.completeNodes(cmd, args, prefix)
+			}
 			if paths, err := a.paths(); err == nil {
 				if names, err := logNames(paths.Logs()); err == nil {
 					return names, cobra.ShellCompDirectiveNoFileComp
@@ -61,6 +76,7 @@ func (a *app) logs() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep printing what is added")
+	cmd.Flags().BoolVar(&debug, "debug", false, "have a Windows node's agent log at debug meanwhile, and follow its log")
 	cmd.Flags().IntVar(&tail, "tail", -1, "print only this number of lines from the end; -1 for all")
 	return cmd
 }
@@ -79,30 +95,30 @@ func logNames(dir string) ([]string, error) {
 	return names, err
 }
 
+// printLog prints a log from its last lines on, as many as tail says, or from its beginning with a negative one. With
+// follow it goes on with what is added until ctx ends, also in the file that takes its place when it is rotated.
 func printLog(ctx context.Context, w io.Writer, path string, tail int, follow bool) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // f may be another file by then
 	if tail >= 0 {
-		data, err := io.ReadAll(f)
-		if err != nil {
-			return err
-		}
-		lines := strings.SplitAfter(string(data), "\n")
-		if len(lines) > 0 && lines[len(lines)-1] == "" {
-			lines = lines[:len(lines)-1]
-		}
-		if _, err := io.WriteString(w, strings.Join(lines[max(0, len(lines)-tail):], "")); err != nil {
+		if err := printTail(w, f, tail); err != nil {
 			return err
 		}
 	}
 	tick := time.NewTicker(300 * time.Millisecond)
 	defer tick.Stop()
 	for {
+		next := rotated(f, path) // looked for before the rest of f is read, after which nothing is added to it
 		if _, err := io.Copy(w, f); err != nil {
-			return err
+			return errors.Join(err, closed(next))
+		}
+		if next != nil {
+			_ = f.Close() // only read
+			f = next
+			continue
 		}
 		if !follow {
 			return nil
@@ -113,4 +129,42 @@ func printLog(ctx context.Context, w io.Writer, path string, tail int, follow bo
 		case <-tick.C:
 		}
 	}
+}
+
+// printTail prints the last lines of a file, and leaves it at its end.
+func printTail(w io.Writer, f io.Reader, tail int) error {
+	data, err := io.ReadAll(f)
+	if err != nil {
+		return err
+	}
+	lines := strings.SplitAfter(string(data), "\n")
+	if len(lines) > 0 && lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	_, err = io.WriteString(w, strings.Join(lines[max(0, len(lines)-tail):], ""))
+	return err
+}
+
+// rotated opens the file at path, if it is another one than f; else it returns nil.
+func rotated(f *os.File, path string) *os.File {
+	was, err := f.Stat()
+	if err != nil {
+		return nil
+	}
+	next, err := os.Open(path)
+	if err != nil {
+		return nil // between two names
+	}
+	if is, err := next.Stat(); err != nil || os.SameFile(was, is) {
+		_ = next.Close() // only opened
+		return nil
+	}
+	return next
+}
+
+func closed(f *os.File) error {
+	if f == nil {
+		return nil
+	}
+	return f.Close()
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mullion.dev/mullion/internal/base/logging"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/spec"
@@ -22,6 +23,7 @@ type machine struct {
 	env   Env
 	paths layout.Paths
 	calls calls
+	level *logging.Dial // of the agent's log, where there is one
 }
 
 // newMachine is one without a cluster, whose user is root.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/base/logging"
 	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/bundle"
@@ -33,6 +34,7 @@ type upFlags struct {
 	sample     bool
 	retain     bool
 	foreground bool
+	logLevel   string
 	advertise  string
 	external   []string
 	server     bool // without nodes, if the file has none
@@ -97,12 +99,18 @@ func (a *app) upOptions(cmd *cobra.Command, f *upFlags) {
 		"print what would be brought up, and what of it the machine lacks (as mullion doctor does), and stop")
 	flags.BoolVar(&f.foreground, "foreground", false,
 		"stay until Ctrl-C or SIGTERM, then stop the cluster and keep its state: for units, containers and CI")
+	flags.StringVar(&f.logLevel, "log-level", "",
+		"how much Mullion's programs and containerd log: debug, info, warn or error; it stays so (default: as before, at first info)")
+	a.completeValues(cmd, "log-level", logging.Names())
 	flags.BoolVar(&f.retain, "retain", false,
 		"if a part of a new cluster does not start, keep the cluster and its logs instead of removing them")
 	a.outputFlags(cmd, &f.out, "print a line for each of the cluster's parts")
 }
 
 func (a *app) runUp(ctx context.Context, f upFlags) (err error) {
+	if _, err := f.level(); err != nil {
+		return err
+	}
 	paths, err := a.paths()
 	if err != nil {
 		return err
@@ -153,6 +161,10 @@ func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster
 		return err
 	}
 	r.nodes, r.version = nodesOf(want, paths), kubernetesOf(want)
+	level, err := f.level()
+	if err != nil {
+		return err
+	}
 	started := time.Now()
 	waitCtx, cancel := context.WithTimeout(ctx, f.wait)
 	defer cancel()
@@ -164,6 +176,7 @@ func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster
 		Environ:    a.env.Environ,
 		Progress:   r.told,
 		Retain:     f.retain,
+		LogLevel:   level,
 	})
 	r.settle()
 	if err != nil {
@@ -194,6 +207,18 @@ func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster
 		return a.stay(ctx, paths, r)
 	}
 	return nil
+}
+
+// level is the log level that the flag names; nil without the flag.
+func (f upFlags) level() (*logging.Level, error) {
+	if f.logLevel == "" {
+		return nil, nil
+	}
+	level, err := logging.Parse(f.logLevel)
+	if err != nil {
+		return nil, usage(fmt.Errorf("--log-level: %w", err), "for example: --log-level debug")
+	}
+	return &level, nil
 }
 
 // nodesAndHosts counts the nodes of a cluster, and its bare hosts if there are any.

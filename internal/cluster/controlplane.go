@@ -4,11 +4,13 @@ import (
 	"context"
 	"net"
 	"net/netip"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 
 	"k8s.io/client-go/kubernetes"
 
+	"mullion.dev/mullion/internal/base/logging"
 	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/cluster/parts"
 	"mullion.dev/mullion/internal/controlplane"
@@ -178,7 +180,12 @@ func (c *composer) engine() error {
 			Env:     []string{"PATH=" + c.Paths.Bin + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
 			Marker:  c.Paths.Data,
 			LogPath: filepath.Join(c.Paths.Logs(), "containerd.log"),
-			Ready:   func(ctx context.Context) error { return dialUnix(ctx, daemon.Socket) },
+			Starter: func(_ context.Context, cmd *exec.Cmd) error {
+				level, _ := logging.Load(c.Paths.LogLevel()) // what is no level is the usual one; the supervisor says so
+				cmd.Args = append(cmd.Args, "--log-level", level.String())
+				return cmd.Start()
+			},
+			Ready: func(ctx context.Context) error { return dialUnix(ctx, daemon.Socket) },
 		}),
 		Daemon: daemon,
 		Config: config,

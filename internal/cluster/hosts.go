@@ -95,6 +95,7 @@ func (c *composer) nodeConfig(node spec.Node, address, address6 netip.Addr) kube
 		RunDir:              c.Paths.NodeRun(node.Name),
 		Netns:               c.underlay.HostNetns(node.Name),
 		LogDir:              c.Paths.Logs(),
+		LogLevelFile:        c.Paths.LogLevel(),
 		Marker:              c.Paths.Data,
 		Cgroup:              c.Paths.CgroupParent() + "/" + node.Name,
 		Server:              c.access.server,

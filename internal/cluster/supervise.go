@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/cgroup"
+	"mullion.dev/mullion/internal/base/logging"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/node/initiator"
 	"mullion.dev/mullion/internal/process/proc"
@@ -25,6 +26,8 @@ import (
 type SuperviseOptions struct {
 	Paths layout.Paths
 	Log   *slog.Logger
+	// Level is Log's.
+	Level *logging.Dial
 	// StartLimit bounds the start of each part.
 	StartLimit time.Duration
 }
@@ -118,6 +121,7 @@ func Supervise(ctx context.Context, o SuperviseOptions) error {
 		Socket:     o.Paths.Socket(),
 		Units:      units,
 		Log:        o.Log,
+		Level:      o.Level,
 		StartLimit: o.StartLimit,
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/logging"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
@@ -36,6 +37,8 @@ type UpOptions struct {
 	Executable string
 	Environ    []string
 	Progress   func(Progress)
+	// LogLevel is how much Mullion's programs log from now on; nil: as before.
+	LogLevel *logging.Level
 	// Retain keeps what a new cluster that did not come up has made, to be looked at.
 	Retain bool
 }
@@ -78,6 +81,11 @@ func Start(ctx context.Context, o UpOptions) (spec.Cluster, error) {
 	c, have, err := settle(o.Spec, o.Paths, o.Environ)
 	if err != nil {
 		return c, err
+	}
+	if o.LogLevel != nil {
+		if err := SetLogLevel(ctx, o.Paths, c.Nodes, *o.LogLevel); err != nil {
+			return c, err
+		}
 	}
 	if have != nil {
 		return c, grow(ctx, o, *have, c)

@@ -76,6 +76,9 @@ func (p Paths) Spec() string { return p.join("cluster.json") }
 // Logs is the folder of log files, one a component.
 func (p Paths) Logs() string { return p.join("logs") }
 
+// LogLevel is the file with how much Mullion's programs log, for logging.Load; without it that is the usual level.
+func (p Paths) LogLevel() string { return p.join("log-level") }
+
 // AdminKubeconfig is the kubeconfig of the cluster's administrator, mode 0600.
 func (p Paths) AdminKubeconfig() string { return p.join("kubeconfig", "admin.kubeconfig") }
 

@@ -19,10 +19,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"runtime/debug"
+	"strings"
 
+	"mullion.dev/mullion/internal/base/logging"
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
 	"mullion.dev/mullion/internal/node/initiator"
 	"mullion.dev/mullion/internal/node/linuxhost"
@@ -52,7 +53,8 @@ func Run(ctx context.Context, env Env) error {
 	if len(env.Args) == 0 {
 		return errors.New("say what to do: " + verbs)
 	}
-	log := slog.New(slog.NewTextHandler(env.Err, nil))
+	level := logging.NewDial(logging.Info)
+	log := logging.New(env.Err, level)
 	flags := flag.NewFlagSet(env.Args[0], flag.ContinueOnError)
 	flags.SetOutput(env.Err)
 	switch env.Args[0] {
@@ -66,11 +68,14 @@ func Run(ctx context.Context, env Env) error {
 		return linuxhost.SetUp(env.In, env.Out)
 	case "linux-services":
 		o := linuxservices.Options{Log: log}
+		var usual logging.Level
+		flags.Var(&usual, "log-level", "how much is logged: "+strings.Join(logging.Names(), ", "))
 		flags.StringVar(&o.Path, "path", "", "the PATH of the host's services")
 		flags.StringVar(&o.Marker, "marker", "", "what marks the cluster's processes")
 		if err := flags.Parse(env.Args[1:]); err != nil {
 			return err
 		}
+		level.Set(usual)
 		return linuxservices.Serve(ctx, o)
 	case "systemctl":
 		return linuxservices.Systemctl(ctx, env.Args[1:], env.Out, env.Err)
@@ -83,7 +88,12 @@ func Run(ctx context.Context, env Env) error {
 		if err != nil {
 			return err
 		}
-		return serve(ctx, config, env.Executable, log)
+		usual, err := logging.Load(config.LogLevelFile)
+		if err != nil {
+			log.Warn("log at the usual level", "error", err)
+		}
+		level.Set(usual)
+		return serve(ctx, env.Executable, config, log, level)
 	case "keep-streams":
 		if len(env.Args) != 2 {
 			return errors.New("keep-streams needs the path of its socket")

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"mullion.dev/mullion/internal/base/cleanup"
+	"mullion.dev/mullion/internal/base/logging"
 	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/network/dataplane"
 	"mullion.dev/mullion/internal/network/hns"
@@ -55,6 +56,7 @@ type agent struct {
 	config     agentconfig.Config
 	executable string
 	log        *slog.Logger
+	level      *logging.Dial
 	build      winver.Build
 	system     *wine.System
 	undo       cleanup.Stack
@@ -62,8 +64,10 @@ type agent struct {
 }
 
 // serve runs HNS and CRI server until ctx ends or one of them fails. Containers and networks stay as they are.
-func serve(ctx context.Context, config agentconfig.Config, executable string, log *slog.Logger) (err error) {
-	a := &agent{config: config, executable: executable, log: log}
+func serve(ctx context.Context, executable string, config agentconfig.Config, log *slog.Logger, level *logging.Dial) (
+	err error,
+) {
+	a := &agent{config: config, executable: executable, log: log, level: level}
 	defer func() { err = errors.Join(err, a.undo.Clean()) }()
 	if a.build, err = winver.Lookup(config.Windows); err != nil {
 		return err
@@ -111,7 +115,8 @@ func serve(ctx context.Context, config agentconfig.Config, executable string, lo
 
 // administer serves the admin API until ctx ends. If that fails, the agent goes on: the node does not need it.
 func (a *agent) administer(ctx context.Context, service *hnsserver.Service) {
-	if err := admin.Serve(ctx, admin.Socket(a.config.RunDir), service, a.log.With("part", "admin")); err != nil {
+	looked := admin.Agent{HNS: service, Level: a.level, Log: a.log.With("part", "admin")}
+	if err := admin.Serve(ctx, admin.Socket(a.config.RunDir), looked); err != nil {
 		a.log.Error("serve the admin API", "error", err)
 	}
 }

@@ -24,6 +24,8 @@ type Config struct {
 	Netns string
 	// LogDir gets one file a component.
 	LogDir string
+	// LogLevelFile holds how much the node's own programs log, for logging.Load when they start.
+	LogLevelFile string
 	// Marker is put into the environment of all processes.
 	Marker string
 	// Cgroup is the node's cgroup below each hierarchy's root.

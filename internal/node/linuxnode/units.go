@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"mullion.dev/mullion/internal/base/logging"
 	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/network/podnet"
 	"mullion.dev/mullion/internal/node/kubenode"
@@ -111,6 +112,17 @@ func (c Config) program(path string, args ...string) proc.Spec {
 	}
 }
 
+// logging is how a program of the node that has the flag --log-level is started: at the level that there is then.
+func (c Config) logging(path string, args ...string) proc.Spec {
+	s := c.program(path, args...)
+	s.Starter = func(ctx context.Context, cmd *exec.Cmd) error {
+		level, _ := logging.Load(c.LogLevelFile) // what is no level is the usual one; the supervisor says so
+		cmd.Args = append(cmd.Args, "--log-level", level.String())
+		return c.Host().Start(ctx, cmd)
+	}
+	return s
+}
+
 // kubernetes is how one of Kubernetes' programs is started, or a person's own in its place.
 func (c Config) kubernetes(name string, args []string) proc.Spec {
 	s := c.program(c.kubernetesPath(name), args...)
@@ -132,7 +144,7 @@ func (c Config) kubernetesPath(name string) string {
 
 // containerdUnit is the node's containerd; ready means that its CRI answers and the pause image is there.
 func (c Config) containerdUnit() component.Component {
-	s := c.program(filepath.Join(programsDir, "containerd"), "--config", containerdConfig)
+	s := c.logging(filepath.Join(programsDir, "containerd"), "--config", containerdConfig)
 	s.Env = append(s.Env, c.PullEnviron...)
 	s.Ready = c.criReady
 	p := c.Process("containerd", s, nil)
@@ -149,7 +161,7 @@ func (c Config) containerdUnit() component.Component {
 
 // servicesUnit keeps the services of a bare host.
 func (c Config) servicesUnit() component.Component {
-	s := c.program(filepath.Join(programsDir, "mullion-node"), "linux-services", "--path", c.Host().PATH(), "--marker",
+	s := c.logging(filepath.Join(programsDir, "mullion-node"), "linux-services", "--path", c.Host().PATH(), "--marker",
 		c.Marker)
 	s.Ready = func(ctx context.Context) error {
 		conn, err := unixsocket.Dialer(linuxhost.Run(c.RunDir, strings.TrimPrefix(linuxservices.Socket, "/run/")))(ctx,

@@ -132,6 +132,7 @@ func (c Config) agent() agentconfig.Config {
 		Processors:          c.Processors.Count(),
 		Memory:              c.Memory,
 		Domains:             c.Domains,
+		LogLevelFile:        c.LogLevelFile,
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"mullion.dev/mullion/internal/base/logging"
 	"mullion.dev/mullion/internal/base/unixsocket"
 )
 
@@ -29,6 +30,11 @@ func (c *Client) Health(ctx context.Context) (Status, error) {
 	var s Status
 	err := c.socket.Call(ctx, http.MethodGet, "/v1/health", &s)
 	return s, err
+}
+
+// SetLogLevel changes how much the supervisor logs, until it ends.
+func (c *Client) SetLogLevel(ctx context.Context, level logging.Level) error {
+	return c.socket.Call(ctx, http.MethodPut, "/v1/log/"+level.String(), nil)
 }
 
 // Stop asks the supervisor to stop its units and end. It returns at once; Status fails when the supervisor is gone.

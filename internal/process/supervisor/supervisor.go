@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"mullion.dev/mullion/internal/base/logging"
 	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
@@ -40,6 +41,8 @@ type Status struct {
 	Phase string       `json:"phase"`
 	Error string       `json:"error,omitempty"`
 	Units []UnitStatus `json:"units"`
+	// LogLevel is how much the supervisor logs. An older one leaves it out, and logs at info.
+	LogLevel logging.Level `json:"logLevel"`
 }
 
 // UnitStatus is one unit's state as component.Manager last reported it.
@@ -87,6 +90,8 @@ type Config struct {
 	Socket string
 	Units  []component.Unit
 	Log    *slog.Logger
+	// Level is Log's. The zero value is one of its own, at info.
+	Level *logging.Dial
 	// ProbeTimeout is how long a unit may take to say whether it works, 8 s by default.
 	ProbeTimeout time.Duration
 	// StartLimit is how long each unit may take to start once the units it waits for are ready; 5 minutes by default.
@@ -127,6 +132,9 @@ type server struct {
 // clients can read the reason.
 func Run(ctx context.Context, cfg Config) error {
 	cfg.ProbeTimeout = cmp.Or(cfg.ProbeTimeout, probeTimeout)
+	if cfg.Level == nil {
+		cfg.Level = logging.NewDial(logging.Info)
+	}
 	runCtx, stop := context.WithCancel(ctx)
 	defer stop()
 	s := &server{
@@ -209,6 +217,7 @@ func (s *server) now() Status {
 	status := s.status
 	status.Units = append([]UnitStatus(nil), s.status.Units...)
 	s.mu.Unlock()
+	status.LogLevel = s.cfg.Level.Now()
 	for i, u := range s.cfg.Units {
 		if d, ok := u.Component.(component.Describer); ok && status.Units[i].State == component.Ready {
 			status.Units[i].Note = d.Describe()
@@ -267,6 +276,17 @@ func (s *server) probed(ctx context.Context) Status {
 	return status
 }
 
+// setLevel changes how much the supervisor logs.
+func (s *server) setLevel(w http.ResponseWriter, r *http.Request) {
+	level, err := logging.Parse(r.PathValue("level"))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	s.cfg.Level.Set(level)
+	w.WriteHeader(http.StatusNoContent)
+}
+
 func (s *server) routes() http.Handler {
 	mux := http.NewServeMux()
 	answer := func(w http.ResponseWriter, status Status) {
@@ -279,6 +299,7 @@ func (s *server) routes() http.Handler {
 	mux.HandleFunc("GET /v1/health", func(w http.ResponseWriter, r *http.Request) { answer(w, s.probed(r.Context())) })
 	mux.HandleFunc("POST /v1/pause/{unit...}", s.pause)
 	mux.HandleFunc("POST /v1/restart/{unit...}", s.change(s.restart))
+	mux.HandleFunc("PUT /v1/log/{level}", s.setLevel)
 	mux.HandleFunc("POST /v1/units/start", s.change(s.startUnits))
 	mux.HandleFunc("POST /v1/units/stop", s.change(s.stopUnits))
 	mux.HandleFunc("POST /v1/stop", func(w http.ResponseWriter, _ *http.Request) {

@@ -3,31 +3,13 @@ package cri
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/containerd/errdefs"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"mullion.dev/mullion/internal/runtime/cri/store"
 )
-
-// interceptor gives errors their gRPC code and logs calls.
-func (s *Server) interceptor(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any,
-	error,
-) {
-	start := time.Now()
-	resp, err := handler(ctx, req)
-	s.log.Debug("call", "method", info.FullMethod, "took", time.Since(start), "error", err)
-	return resp, coded(err)
-}
-
-func (s *Server) streamInterceptor(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo,
-	handler grpc.StreamHandler,
-) error {
-	return coded(handler(srv, ss))
-}
 
 // coded returns err as a gRPC status. The kubelet tells NotFound from other errors
 // (https://github.com/kubernetes/kubernetes/blob/v1.36.3/staging/src/k8s.io/cri-api/pkg/errors/errors.go), people

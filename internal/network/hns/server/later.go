@@ -94,7 +94,7 @@ func (s *Service) Flush(ctx context.Context) {
 		s.mu.Lock()
 		s.behind = true
 		s.mu.Unlock()
-		s.cfg.Log.Error("apply load balancers and peers", "err", err)
+		s.cfg.Log.Error("apply load balancers and peers", "error", err)
 	}
 }
 
@@ -107,6 +107,6 @@ func (s *Service) flush(ctx context.Context) {
 	defer s.kernel.Unlock()
 	if err := s.cfg.DataPlane.ApplyChange(ctx, s.later.take()); err != nil {
 		s.behind = true
-		s.cfg.Log.Error("apply load balancers and peers", "err", err)
+		s.cfg.Log.Error("apply load balancers and peers", "error", err)
 	}
 }

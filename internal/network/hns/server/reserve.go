@@ -104,7 +104,7 @@ func (s *Service) dropOrphans() {
 
 func (s *Service) closed(err error) {
 	if err != nil {
-		s.cfg.Log.Warn("give back reserved ports", "err", err)
+		s.cfg.Log.Warn("give back reserved ports", "error", err)
 	}
 }
 

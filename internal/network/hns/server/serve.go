@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"strings"
 	"sync"
@@ -130,9 +131,29 @@ func (s *Service) answer(ctx context.Context, peer *session, fields [][]byte, wi
 	}
 	s.traced(begun, peer, r, reply, err)
 	if err != nil {
-		s.cfg.Log.Debug("HNS request refused", "remote", peer.remote, "function", r.Function, "err", err)
+		s.refused(ctx, begun, peer, r, err)
 	}
 	return response(reply, copies, err), events
+}
+
+// refused logs at debug that a request was refused, and why.
+func (s *Service) refused(ctx context.Context, begun time.Time, peer *session, r hns.Request, err error) {
+	if !s.cfg.Log.Enabled(ctx, slog.LevelDebug) {
+		return
+	}
+	attrs := []slog.Attr{
+		slog.String("remote", peer.remote),
+		slog.String("function", r.Function),
+		slog.Duration("took", time.Since(begun)),
+	}
+	if r.Object != "" {
+		attrs = append(attrs, slog.String("object", r.Object))
+	}
+	// The model's answers are what a program of Windows reads; Text is what it asked for.
+	for _, text := range r.Text {
+		attrs = append(attrs, slog.String("text", shortened(text)))
+	}
+	s.cfg.Log.LogAttrs(ctx, slog.LevelDebug, "HNS request refused", append(attrs, slog.Any("error", err))...)
 }
 
 // patient waits for a frame's first byte without a limit, and then gives the rest frameTimeout.

@@ -214,7 +214,7 @@ func (s *Service) takeBack(ctx context.Context, r hns.Request, urgent bool) {
 	err := s.cfg.DataPlane.Apply(context.WithoutCancel(ctx), s.model.Plan())
 	s.behind = err != nil
 	if err != nil {
-		s.cfg.Log.Error("HNS request taken back, not wholly", "function", r.Function, "err", err)
+		s.cfg.Log.Error("HNS request taken back, not wholly", "function", r.Function, "error", err)
 	}
 }
 
@@ -255,7 +255,7 @@ func (s *Service) RepairEvery(ctx context.Context, pause time.Duration) {
 		case <-tick.C:
 		}
 		if err := s.Repair(ctx); err != nil && ctx.Err() == nil {
-			s.cfg.Log.Error("repair", "err", err)
+			s.cfg.Log.Error("repair", "error", err)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mullion.dev/mullion/internal/base/logging"
 	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/network/hns"
 	"mullion.dev/mullion/internal/network/netplan"
@@ -41,8 +42,16 @@ type HNS interface {
 	Trace(ctx context.Context) <-chan hns.TracedCall
 }
 
+// Agent is what the API looks into.
+type Agent struct {
+	HNS HNS
+	// Level is that of the agent's log.
+	Level *logging.Dial
+	Log   *slog.Logger
+}
+
 // Serve answers on the socket until ctx ends.
-func Serve(ctx context.Context, socket string, service HNS, log *slog.Logger) error {
+func Serve(ctx context.Context, socket string, agent Agent) error {
 	if err := os.MkdirAll(filepath.Dir(socket), 0o711); err != nil {
 		return err
 	}
@@ -51,7 +60,7 @@ func Serve(ctx context.Context, socket string, service HNS, log *slog.Logger) er
 		return err
 	}
 	server := &http.Server{
-		Handler:           routes(service, log),
+		Handler:           agent.routes(),
 		ReadHeaderTimeout: 10 * time.Second,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 	}
@@ -63,7 +72,8 @@ func Serve(ctx context.Context, socket string, service HNS, log *slog.Logger) er
 	return nil
 }
 
-func routes(service HNS, log *slog.Logger) http.Handler {
+func (a Agent) routes() http.Handler {
+	service, log := a.HNS, a.Log
 	started := time.Now()
 	var restarts atomic.Int64
 	mux := http.NewServeMux()
@@ -89,6 +99,9 @@ func routes(service HNS, log *slog.Logger) http.Handler {
 		log.Warn("HNS was restarted by request", "restarts", restarts.Add(1))
 		w.WriteHeader(http.StatusNoContent)
 	})
+	mux.HandleFunc("GET /v1/log", a.tellLevel)
+	mux.HandleFunc("PUT /v1/log/{level}", a.setLevel)
+	mux.HandleFunc("POST /v1/log/{level}/hold", a.holdLevel)
 	return mux
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"mullion.dev/mullion/internal/base/logging"
 	"mullion.dev/mullion/internal/network/hns"
 	"mullion.dev/mullion/internal/network/netplan"
 	"mullion.dev/mullion/internal/node/agent/admin"
@@ -41,10 +42,27 @@ func (s *service) Trace(ctx context.Context) <-chan hns.TracedCall {
 // start serves until the test ends.
 func start(t *testing.T, s *service) *admin.Client {
 	t.Helper()
+	return startAt(t, s, logging.NewDial(logging.Info))
+}
+
+// startAt is start with a log's level.
+func startAt(t *testing.T, s *service, level *logging.Dial) *admin.Client {
+	t.Helper()
+	return admin.NewClient(serveAgent(t, admin.Agent{HNS: s, Level: level, Log: slog.New(slog.DiscardHandler)}))
+}
+
+// serveAt serves an agent whose log has a level, and returns its socket.
+func serveAt(t *testing.T, level *logging.Dial) string {
+	t.Helper()
+	return serveAgent(t, admin.Agent{HNS: &service{}, Level: level, Log: slog.New(slog.DiscardHandler)})
+}
+
+func serveAgent(t *testing.T, agent admin.Agent) (socket string) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	socket := admin.Socket(t.TempDir())
+	socket = admin.Socket(t.TempDir())
 	done := make(chan error, 1)
-	go func() { done <- admin.Serve(ctx, socket, s, slog.New(slog.DiscardHandler)) }()
+	go func() { done <- admin.Serve(ctx, socket, agent) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -54,7 +72,7 @@ func start(t *testing.T, s *service) *admin.Client {
 	for deadline := time.Now().Add(10 * time.Second); ; {
 		info, err := os.Stat(socket)
 		if err == nil && info.Mode().Perm() == 0o600 {
-			return admin.NewClient(socket)
+			return socket
 		}
 		if time.Now().After(deadline) {
 			t.Fatalf("the socket is not there for its owner alone: %v, %v", info, err)

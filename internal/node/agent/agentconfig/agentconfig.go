@@ -57,6 +57,8 @@ type Config struct {
 	Memory int64 `json:"memory,omitempty"`
 	// Domains are those for whose accounts the machine has keys.
 	Domains []spec.Domain `json:"domains,omitempty"`
+	// LogLevelFile holds how much the agent logs while nobody holds its log at a lower level, for logging.Load.
+	LogLevelFile string `json:"logLevelFile"`
 }
 
 // CRIStateDir is the folder of what the CRI server remembers, in a host's folder of state.
