@@ -57,10 +57,15 @@ func (a *app) holdDebug(ctx context.Context, paths layout.Paths, node string) (e
 		return nil, err
 	}
 	ended, err = agent.HoldLevel(ctx, logging.Debug)
-	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) { // nobody listens on its socket
-		err = fmt.Errorf("%w: %w", winhost.ErrDown, err)
+	return ended, unheld(err)
+}
+
+// unheld marks errors that mean that nobody listens on an agent's socket.
+func unheld(err error) error {
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("%w: %w", winhost.ErrDown, err)
 	}
-	return ended, err
+	return err
 }
 
 // keepDebug asks an agent that ends, and is started again, anew, until ctx ends.

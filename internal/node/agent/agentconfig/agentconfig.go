@@ -58,7 +58,7 @@ type Config struct {
 	// Domains are those for whose accounts the machine has keys.
 	Domains []spec.Domain `json:"domains,omitempty"`
 	// LogLevelFile holds how much the agent logs while nobody holds its log at a lower level, for logging.Load.
-	LogLevelFile string `json:"logLevelFile"`
+	LogLevelFile string `json:"logLevelFile,omitempty"`
 }
 
 // CRIStateDir is the folder of what the CRI server remembers, in a host's folder of state.

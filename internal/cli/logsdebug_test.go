@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"mullion.dev/mullion/internal/base/logging"
+	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/node/winhost"
+)
+
+// until waits for a condition.
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !is(); <-time.After(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
+
+// TestLogsDebug: while the command runs the agent logs at debug, and its log is followed from there on, in the file
+// that takes its place too; afterwards the level is as before. Many do so at once.
+func TestLogsDebug(t *testing.T) {
+	m := newMachine(t)
+	m.describe(nil)
+	m.host()
+	m.withHNS()
+	log := filepath.Join(m.paths.Logs(), "agent", "win-1.log")
+	m.write(log, "before\n")
+
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	got := make([]outcome, 5)
+	var all sync.WaitGroup
+	for i, name := range []string{"win-1", "agent/win-1", "win-1", "win-1", "win-1"} {
+		all.Go(func() { got[i] = m.runIn(ctx, "logs", "--debug", name) })
+	}
+	until(t, "the level is debug", func() bool { return m.level.Now() == logging.Debug })
+	last := m.runIn(ended(t), "logs", "--debug", "win-1", "--tail", "1")
+	last.check(t, ExitOK, "before\n", "the agent of node win-1 logs at debug until this command ends\n")
+	if m.level.Now() != logging.Debug {
+		t.Error("the first that left has taken the level from the others")
+	}
+
+	<-time.After(time.Second) // for all to have opened the file: what was there before they did is not theirs
+	add(t, log, "first\n")
+	if err := os.Rename(log, log+".1"); err != nil {
+		t.Fatal(err)
+	}
+	add(t, log+".1", "second\n")
+	add(t, log, "third\n")
+	<-time.After(time.Second) // for all to have read it
+	cancel()
+	all.Wait()
+	for _, g := range got {
+		g.check(t, ExitOK, "first\nsecond\nthird\n", "the agent of node win-1 logs at debug until this command ends\n")
+	}
+	until(t, "the level is as before", func() bool { return m.level.Now() == logging.Info })
+}
+
+// ended is a context that ends soon.
+func ended(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func add(t *testing.T, path, text string) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.WriteString(text)
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLogsDebugRefused: what cannot be followed is said in a line, and nothing waits.
+func TestLogsDebugRefused(t *testing.T) {
+	m := newMachine(t)
+	m.run("logs", "--debug", "win-1").has(t, ExitNotFound, "mullion: no cluster")
+	m.describe(nil)
+	m.calls.agent = cluster.Agent
+	for args, want := range map[string]struct {
+		code int
+		line string
+	}{
+		"":            {ExitUsage, "mullion: `mullion logs` takes NODE, got 0 argument(s)"},
+		"win-1 win-2": {ExitUsage, "mullion: `mullion logs` takes NODE, got 2 argument(s)"},
+		"win-9":       {ExitNotFound, "mullion: no node \"win-9\"; there are linux-1, win-1"},
+		"../../etc":   {ExitNotFound, "mullion: no node \"../../etc\"; there are"},
+		"linux-1":     {ExitUsage, "mullion: not a Windows node: linux-1: it has no agent"},
+		"win-1":       {ExitNotReady, "mullion: node win-1: "},
+	} {
+		got := m.run(append([]string{"logs", "--debug"}, strings.Fields(args)...)...)
+		got.has(t, want.code, want.line)
+		line, remedy, _ := strings.Cut(got.err, "\n")
+		if got.out != "" || strings.Count(line+remedy, "mullion: ") != 1 || strings.Count(remedy, "\n") > 1 {
+			t.Errorf("%q: it is not one line, with a remedy or without:\n%s%s", args, got.out, got.err)
+		}
+	}
+	m.env.Euid = 1000
+	m.run("logs", "--debug", "win-1").has(t, ExitRequirement, "mullion: mullion logs --debug needs root")
+}
+
+// TestLogsDebugOfDeadAgent: the socket of an agent that was killed is still there, and nobody listens.
+func TestLogsDebugOfDeadAgent(t *testing.T) {
+	m := newMachine(t)
+	a := &app{env: m.env, calls: m.calls}
+	for _, cause := range []error{os.ErrNotExist, syscall.ECONNREFUSED} {
+		err := a.hnsError("win-1", unheld(cause))
+		if ExitCode(err) != ExitNotReady || !errors.Is(err, winhost.ErrDown) {
+			t.Errorf("%v: %v", cause, err)
+		}
+	}
+	if err := unheld(os.ErrPermission); errors.Is(err, winhost.ErrDown) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestLogLevelFlag(t *testing.T) {
+	m := newMachine(t)
+	for _, level := range []string{"loud", "DEBUG", "debug,info", "-4"} {
+		m.run("up", "--log-level", level).refused(t, ExitUsage,
+			"--log-level: no log level \""+level+"\"; there are debug, info, warn, error", "for example: --log-level debug")
+	}
+}
