@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mullion.dev/mullion/internal/base/logging"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/supervisor"
 )
@@ -251,4 +252,24 @@ func TestFailureIsToldAndKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-ended
+}
+
+// TestLogLevel: the supervisor's level is in its status, can be changed while it runs, and to nothing that is no level.
+func TestLogLevel(t *testing.T) {
+	client, ended := run(t)
+	if s := await(t, client, supervisor.PhaseReady); s.LogLevel != logging.Info {
+		t.Errorf("at first: %s", s.LogLevel)
+	}
+	if err := client.SetLogLevel(t.Context(), logging.Debug); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.SetLogLevel(t.Context(), logging.Level(2)); err == nil || !strings.Contains(err.Error(), "no log level") {
+		t.Errorf("a level that there is not: %v", err)
+	}
+	if s, err := client.Status(t.Context()); err != nil || s.LogLevel != logging.Debug {
+		t.Errorf("then: %s, %v", s.LogLevel, err)
+	}
+	if err := errors.Join(client.Stop(t.Context()), <-ended); err != nil {
+		t.Error(err)
+	}
 }
