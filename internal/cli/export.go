@@ -95,11 +95,11 @@ func (a *app) writeLogs(ctx context.Context, dir string, paths layout.Paths, c s
 // clientOf is the client of a cluster that has an API server of its own, which answers; nil for another.
 func (a *app) clientOf(o health.Observed, paths layout.Paths) (kubernetes.Interface, error) {
 	if o.APIError != "" {
-		return nil, nil //nolint:nilnil // there is no error, and nobody to ask
+		return nil, nil // there is no error, and nobody to ask
 	}
 	client, err := a.calls.client(paths)
 	if errors.Is(err, fs.ErrNotExist) { // a machine that joined has no administrator
-		return nil, nil //nolint:nilnil // the same
+		return nil, nil // the same
 	}
 	return client, err
 }

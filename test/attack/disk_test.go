@@ -115,7 +115,7 @@ func size(t *testing.T, folder string) (bytes int64, files int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	device := top.Sys().(*syscall.Stat_t).Dev //nolint:forcetypeassert // Linux
+	device := top.Sys().(*syscall.Stat_t).Dev // Linux
 	err = filepath.WalkDir(folder, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
@@ -127,7 +127,7 @@ func size(t *testing.T, folder string) (bytes int64, files int) {
 		if err != nil {
 			return nil //nolint:nilerr // it is gone
 		}
-		st := info.Sys().(*syscall.Stat_t) //nolint:forcetypeassert // Linux
+		st := info.Sys().(*syscall.Stat_t) // Linux
 		if st.Dev != device && d.IsDir() {
 			return fs.SkipDir
 		}
@@ -246,7 +246,7 @@ func (f fixture) exchangedLogs(t *testing.T) {
 	t.Log(f.must(t, "kubectl", "exec", pod, "--", `C:\app\attack.exe`, "exchange", victim, "/v"+inPod+"/0.log",
 		"/v"+inPod+"/1.log"))
 	ip := f.must(t, "kubectl", "get", "pod", pod, "-o", "jsonpath={.status.podIP}")
-	if resp, err := http.Get("http://" + ip + "/end"); err == nil { //nolint:noctx // the pod ends
+	if resp, err := http.Get("http://" + ip + "/end"); err == nil { // the pod ends
 		_ = resp.Body.Close()
 	}
 	const state = "jsonpath={.status.containerStatuses[0].restartCount} {.status.containerStatuses[0].state.waiting.reason}"

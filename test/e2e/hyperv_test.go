@@ -182,7 +182,7 @@ func (f fixture) ownKernel(t *testing.T) {
 // usesMachine does what people do with pods.
 func (f fixture) usesMachine(t *testing.T) {
 	address := f.must(t, "kubectl", "get", "pod", "isolated", "-o", "jsonpath={.status.podIP}")
-	resp, err := http.Get("http://" + address + "/") //nolint:noctx // The test's own end bounds it.
+	resp, err := http.Get("http://" + address + "/") // The test's own end bounds it.
 	if err != nil {
 		t.Fatal(err)
 	}

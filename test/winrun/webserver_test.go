@@ -76,7 +76,7 @@ func testWebServer(t *testing.T, p prefix) {
 	body := ""
 	for n := 1; n <= 2; n++ {
 		for end := time.Now().Add(time.Minute); ; <-time.After(100 * time.Millisecond) {
-			got, err := http.Get(address) //nolint:noctx // the test's own server
+			got, err := http.Get(address) // the test's own server
 			if err == nil {
 				all, readErr := io.ReadAll(got.Body)
 				got.Body.Close()

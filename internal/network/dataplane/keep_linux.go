@@ -109,7 +109,7 @@ func netlinkFamily(a netip.Addr) int {
 
 func keptRule(family, table int) *netlink.Rule {
 	r := netlink.NewRule()
-	r.Family, r.Priority, r.Mark, r.Table = family, keptPriority, uint32(table), table //nolint:gosec // made of a mark
+	r.Family, r.Priority, r.Mark, r.Table = family, keptPriority, uint32(table), table // made of a mark
 	return r
 }
 

@@ -97,7 +97,7 @@ func tcp(port any, last ...int32) networkingv1.NetworkPolicyPort {
 	read := intstr.FromString("")
 	switch p := port.(type) {
 	case int:
-		read = intstr.FromInt32(int32(p)) //nolint:gosec // a port
+		read = intstr.FromInt32(int32(p)) // a port
 	case string:
 		read = intstr.FromString(p)
 	}

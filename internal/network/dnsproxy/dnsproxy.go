@@ -250,7 +250,7 @@ func readMessage(r io.Reader) ([]byte, error) {
 }
 
 func writeMessage(w io.Writer, m []byte) error {
-	_, err := w.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(m))), m...)) //nolint:gosec // as it was read
+	_, err := w.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(m))), m...)) // as it was read
 	return err
 }
 

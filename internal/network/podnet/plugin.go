@@ -60,7 +60,7 @@ func (p *ownPlugin) configuration() (*libcni.NetworkConfigList, error) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	if p.conf == nil {
-		return nil, nil //nolint:nilnil // there is none, and nothing is wrong
+		return nil, nil // there is none, and nothing is wrong
 	}
 	drive, err := os.OpenRoot(p.cfg.Drive) // links must not lead out of the drive
 	if err != nil {

@@ -274,10 +274,10 @@ func (d disk) makePartition(t *gpt.Table, size, want int64) (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
-	if _, err := d.file.WriteAt(make([]byte, alignment), int64(p.Start)*sector); err != nil { //nolint:gosec // within the disk
+	if _, err := d.file.WriteAt(make([]byte, alignment), int64(p.Start)*sector); err != nil { // within the disk
 		return 0, fmt.Errorf("clear the partition: %w", err)
 	}
-	return uint32(p.Index), writeTable(d.file, t) //nolint:gosec // at most mostPartitions
+	return uint32(p.Index), writeTable(d.file, t) // at most mostPartitions
 }
 
 // resize makes a partition larger, and its volume while it is used. If this is cut short, the next time does the rest.

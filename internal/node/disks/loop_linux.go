@@ -31,10 +31,10 @@ func attach(file *os.File, e extent) (*os.File, error) {
 		return nil, fmt.Errorf("make a loop device, which the machine's kernel has to have: %w", err)
 	}
 	defer control.Close()
-	config := unix.LoopConfig{Fd: uint32(file.Fd())} //nolint:gosec // a descriptor
+	config := unix.LoopConfig{Fd: uint32(file.Fd())} // a descriptor
 	config.Info = unix.LoopInfo64{
-		Offset:    uint64(e.offset), //nolint:gosec // within the file
-		Sizelimit: uint64(e.size),   //nolint:gosec // within the file
+		Offset:    uint64(e.offset), // within the file
+		Sizelimit: uint64(e.size),   // within the file
 		Flags:     unix.LO_FLAGS_AUTOCLEAR,
 	}
 	mode := os.O_RDWR
@@ -79,12 +79,13 @@ func attached(file *os.File, offset int64) (*os.File, error) {
 			continue // it is gone
 		}
 		info, err := unix.IoctlLoopGetStatus64(int(device.Fd()))
-		if err == nil && info.Device == want.Dev && info.Inode == want.Ino && info.Offset == uint64(offset) { //nolint:gosec // within the file
+		// Within the file.
+		if err == nil && info.Device == want.Dev && info.Inode == want.Ino && info.Offset == uint64(offset) {
 			return device, nil
 		}
 		_ = device.Close()
 	}
-	return nil, nil //nolint:nilnil // there is none
+	return nil, nil // there is none
 }
 
 // extend tells a loop device that its part of the file is larger.
@@ -93,7 +94,7 @@ func extend(device *os.File, size int64) error {
 	if err != nil {
 		return err
 	}
-	info.Sizelimit = uint64(size) //nolint:gosec // within the file
+	info.Sizelimit = uint64(size) // within the file
 	return unix.IoctlLoopSetStatus64(int(device.Fd()), info)
 }
 

@@ -41,7 +41,7 @@ func readTable(f *os.File) (*gpt.Table, error) {
 		if slices.ContainsFunc(head[:sector], func(b byte) bool { return b != 0 }) {
 			return nil, errForeign
 		}
-		return nil, nil //nolint:nilnil // a raw disk has none
+		return nil, nil // a raw disk has none
 	}
 	size, err := sizeOf(f)
 	if err != nil {
@@ -59,7 +59,8 @@ func readTable(f *os.File) (*gpt.Table, error) {
 		return nil, fmt.Errorf("%w: %w", errForeign, err)
 	}
 	t.Partitions = slices.DeleteFunc(t.Partitions, func(p *gpt.Partition) bool { return p.Type == gpt.Unused })
-	slices.SortFunc(t.Partitions, func(a, b *gpt.Partition) int { return int(min(1, max(-1, int64(a.Start)-int64(b.Start)))) }) //nolint:gosec // only the sign
+	// Only the sign.
+	slices.SortFunc(t.Partitions, func(a, b *gpt.Partition) int { return int(min(1, max(-1, int64(a.Start)-int64(b.Start)))) })
 	if err := checkPlaces(t, size); err != nil {
 		return nil, err
 	}
@@ -72,7 +73,7 @@ func checkPlaces(t *gpt.Table, size int64) error {
 	const first = 34 // the sector behind the table
 	free := uint64(first)
 	for _, p := range t.Partitions {
-		if p.Start < free || p.End < p.Start || p.End >= uint64(size/sector) { //nolint:gosec // a file's size
+		if p.Start < free || p.End < p.Start || p.End >= uint64(size/sector) { // a file's size
 			return fmt.Errorf("%w: a partition from %d to %d", errForeign, p.Start, p.End)
 		}
 		free = p.End + 1
@@ -95,7 +96,7 @@ func writeTable(f *os.File, t *gpt.Table) error {
 	if err != nil {
 		return err
 	}
-	t.Resize(uint64(size)) //nolint:gosec // a file's size
+	t.Resize(uint64(size)) // a file's size
 	t.ProtectiveMBR = true
 	if err := t.Write(f, size); err != nil {
 		return fmt.Errorf("write the partition table: %w", err)
@@ -147,11 +148,11 @@ func partOf(t *gpt.Table, p *gpt.Partition, size int64) hostdisk.Part {
 	case gpt.MicrosoftReserved:
 		kind = "Reserved"
 	}
-	offset := int64(p.Start) * sector //nolint:gosec // within the disk
+	offset := int64(p.Start) * sector // within the disk
 	return hostdisk.Part{
-		Number: uint32(p.Index), //nolint:gosec // at most mostPartitions
+		Number: uint32(p.Index), // at most mostPartitions
 		Offset: offset,
-		Size:   int64(p.End-p.Start+1) * sector, //nolint:gosec // within the disk
+		Size:   int64(p.End-p.Start+1) * sector, // within the disk
 		Most:   endOfRoom(t, p, size) - offset,
 		Type:   kind,
 		GUID:   strings.ToLower(p.GUID),
@@ -163,10 +164,10 @@ func endOfRoom(t *gpt.Table, p *gpt.Partition, size int64) int64 {
 	end := (size - tail) / alignment * alignment
 	for _, other := range t.Partitions {
 		if other.Start > p.Start {
-			end = min(end, int64(other.Start)*sector) //nolint:gosec // within the disk
+			end = min(end, int64(other.Start)*sector) // within the disk
 		}
 	}
-	return max(end, int64(p.End+1)*sector) //nolint:gosec // within the disk
+	return max(end, int64(p.End+1)*sector) // within the disk
 }
 
 // addPartition adds a partition for data, in the largest room that there is.
@@ -179,8 +180,8 @@ func addPartition(t *gpt.Table, size, want int64) (*gpt.Partition, error) {
 		}
 	}
 	for _, p := range t.Partitions {
-		consider(int64(p.Start) * sector / alignment * alignment)            //nolint:gosec // within the disk
-		at = (int64(p.End+1)*sector + alignment - 1) / alignment * alignment //nolint:gosec // within the disk
+		consider(int64(p.Start) * sector / alignment * alignment)            // within the disk
+		at = (int64(p.End+1)*sector + alignment - 1) / alignment * alignment // within the disk
 	}
 	consider((size - tail) / alignment * alignment)
 	if want == 0 {
@@ -207,7 +208,7 @@ func addPartition(t *gpt.Table, size, want int64) (*gpt.Partition, error) {
 
 // place gives a partition its place on the disk.
 func place(p *gpt.Partition, offset, size int64) {
-	p.Start, p.Size = uint64(offset/sector), uint64(size) //nolint:gosec // both are within the disk
+	p.Start, p.Size = uint64(offset/sector), uint64(size) // both are within the disk
 	p.End = p.Start + p.Size/sector - 1
 }
 

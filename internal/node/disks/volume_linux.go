@@ -266,7 +266,7 @@ func (v volume) figures(p *hostdisk.Part) error {
 		return fmt.Errorf("look at the volume: %w", err)
 	}
 	p.FileSystem = NTFS
-	p.VolumeSize, p.Free = int64(st.Blocks)*st.Bsize, int64(st.Bavail)*st.Bsize //nolint:gosec // sizes of a disk
+	p.VolumeSize, p.Free = int64(st.Blocks)*st.Bsize, int64(st.Bavail)*st.Bsize // sizes of a disk
 	label := make([]byte, 256)
 	if n, err := unix.Getxattr(v.mount, labelAttribute, label); err == nil {
 		p.Label = string(label[:n])

@@ -246,7 +246,7 @@ func (d *disk) Write(ctx context.Context, _ fs.FileHandle, data []byte, offset i
 	case offset < 0 || offset > u.Size || int64(len(data)) > u.Size-offset:
 		return 0, syscall.ENOSPC
 	case whole(u, len(data), offset):
-		return uint32(len(data)), d.move(ctx, (*iscsi.Session).WriteAt, data, offset) //nolint:gosec // at most MostBytes
+		return uint32(len(data)), d.move(ctx, (*iscsi.Session).WriteAt, data, offset) // at most MostBytes
 	}
 	d.kept.partial.Lock()
 	defer d.kept.partial.Unlock()
@@ -256,7 +256,7 @@ func (d *disk) Write(ctx context.Context, _ fs.FileHandle, data []byte, offset i
 	if errno == 0 {
 		errno = d.move(ctx, (*iscsi.Session).WriteAt, blocks, begin)
 	}
-	return uint32(len(data)), errno //nolint:gosec // at most MostBytes
+	return uint32(len(data)), errno // at most MostBytes
 }
 
 // Fsync has the target write its cache.
@@ -268,11 +268,11 @@ func (d *disk) Fsync(ctx context.Context, _ fs.FileHandle, _ uint32) syscall.Err
 func (d *disk) Allocate(ctx context.Context, _ fs.FileHandle, offset, size uint64, mode uint32) syscall.Errno {
 	u, there := d.unit()
 	if !there || !u.Thin || mode != unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE ||
-		offset > uint64(u.Size) || size > uint64(u.Size)-offset { //nolint:gosec // a size
+		offset > uint64(u.Size) || size > uint64(u.Size)-offset { // a size
 		return syscall.EOPNOTSUPP
 	}
 	return d.do(ctx, func(ctx context.Context, s *iscsi.Session, u iscsi.Unit) error {
-		return s.Discard(ctx, u, int64(offset), int64(size)) //nolint:gosec // within the disk
+		return s.Discard(ctx, u, int64(offset), int64(size)) // within the disk
 	})
 }
 

@@ -451,7 +451,8 @@ func TestForeign(t *testing.T) {
 	}
 	defer os.RemoveAll(tools)
 	script := "#!/bin/sh\necho $(id -u) $(id -G) $(grep -h -e CapEff -e NoNewPrivs /proc/self/status)\n"
-	err = errors.Join(os.Chmod(tools, 0o755), os.WriteFile(filepath.Join(tools, "blkid"), []byte(script), 0o755)) //nolint:gosec // as above
+	// As above.
+	err = errors.Join(os.Chmod(tools, 0o755), os.WriteFile(filepath.Join(tools, "blkid"), []byte(script), 0o755))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -255,7 +255,7 @@ func (s *Server) carryOut(ctx context.Context, r hostiscsi.Request) (string, err
 // chapOf is how the initiator proves who it is by a request; nil: it does not.
 func (s *Server) chapOf(r hostiscsi.Request) (*iscsi.CHAP, error) {
 	if r.Authentication == hostiscsi.NoAuthentication {
-		return nil, nil //nolint:nilnil // there is none
+		return nil, nil // there is none
 	}
 	chap := &iscsi.CHAP{User: r.User, Secret: r.Secret}
 	if chap.User == "" {

@@ -80,11 +80,11 @@ func (s *Session) once(ctx context.Context, lun uint64, cdb, out, in []byte) (in
 	putLUN(p, lun)
 	if in != nil {
 		p.header[1] |= reads
-		p.set(20, uint32(len(in))) //nolint:gosec // at most mostBurst
+		p.set(20, uint32(len(in))) // at most mostBurst
 	}
 	if out != nil {
 		p.header[1] |= writes
-		p.set(20, uint32(len(out))) //nolint:gosec // at most mostBurst
+		p.set(20, uint32(len(out))) // at most mostBurst
 		p.data = out[:min(len(out), int(s.first), int(s.mostSent))]
 	}
 	copy(p.header[32:], cdb)
@@ -166,7 +166,7 @@ func (s *Session) unit(ctx context.Context, lun uint64) (u Unit, disk bool, err 
 	if method := lun >> 62; method > 1 || lun&0xffffffffffff != 0 {
 		return u, false, nil
 	}
-	u = Unit{LUN: lun, Number: uint32(lun >> 48 & 0x3fff)} //nolint:gosec // 14 bits
+	u = Unit{LUN: lun, Number: uint32(lun >> 48 & 0x3fff)} // 14 bits
 	page, err := s.inquire(ctx, lun, -1)
 	if err != nil || len(page) < 36 || page[0] != 0 {
 		return u, false, err
@@ -190,7 +190,7 @@ func (s *Session) inquire(ctx context.Context, lun uint64, page int) ([]byte, er
 	in := make([]byte, 255)
 	cdb := []byte{inquiry, 0, 0, 0, 255, 0}
 	if page >= 0 {
-		cdb[1], cdb[2] = 1, byte(page) //nolint:gosec // a page's number
+		cdb[1], cdb[2] = 1, byte(page) // a page's number
 	}
 	n, err := s.command(ctx, lun, cdb, nil, in)
 	if err == nil && page >= 0 && n >= 4 {
@@ -211,10 +211,11 @@ func (s *Session) capacity(ctx context.Context, u *Unit) error {
 	last := binary.BigEndian.Uint64(in)
 	u.Block = int64(binary.BigEndian.Uint32(in[8:]))
 	const mostBlock, mostSize = 4096, 1 << 50
-	if n < 12 || u.Block < 512 || u.Block > mostBlock || u.Block&(u.Block-1) != 0 || last >= uint64(mostSize/u.Block) { //nolint:gosec // positive
+	// Positive.
+	if n < 12 || u.Block < 512 || u.Block > mostBlock || u.Block&(u.Block-1) != 0 || last >= uint64(mostSize/u.Block) {
 		return broken("a disk of %d blocks of %d bytes", last, u.Block)
 	}
-	u.Size = (int64(last) + 1) * u.Block //nolint:gosec // below mostSize
+	u.Size = (int64(last) + 1) * u.Block // below mostSize
 	u.Thin = n >= 15 && in[14]&0x80 != 0
 	return nil
 }
@@ -291,7 +292,7 @@ func transfer(op byte, u Unit, n int, offset int64) ([]byte, error) {
 	cdb := make([]byte, 16)
 	cdb[0] = op
 	binary.BigEndian.PutUint64(cdb[2:], uint64(offset/u.Block))
-	binary.BigEndian.PutUint32(cdb[10:], uint32(size/u.Block)) //nolint:gosec // at most MostBytes
+	binary.BigEndian.PutUint32(cdb[10:], uint32(size/u.Block)) // at most MostBytes
 	return cdb, nil
 }
 
@@ -315,7 +316,7 @@ func (s *Session) Discard(ctx context.Context, u Unit, offset, size int64) error
 		list := make([]byte, 24)
 		list[1], list[3] = 22, 16
 		binary.BigEndian.PutUint64(list[8:], uint64(offset/u.Block))
-		binary.BigEndian.PutUint32(list[16:], uint32(n/u.Block)) //nolint:gosec // at most mostDiscarded
+		binary.BigEndian.PutUint32(list[16:], uint32(n/u.Block)) // at most mostDiscarded
 		cdb := []byte{unmap, 0, 0, 0, 0, 0, 0, 0, byte(len(list)), 0}
 		if _, err := s.command(ctx, u.LUN, cdb, list, nil); err != nil {
 			return err

@@ -155,7 +155,7 @@ func (s *Session) begin(p *pdu, t *task) error {
 	s.order.Lock()
 	defer s.order.Unlock()
 	s.mu.Lock()
-	for s.over == nil && p.header[0]&immediate == 0 && int32(s.maxCmdSN-s.cmdSN) < 0 { //nolint:gosec // serial numbers (RFC 1982)
+	for s.over == nil && p.header[0]&immediate == 0 && int32(s.maxCmdSN-s.cmdSN) < 0 { // serial numbers (RFC 1982)
 		s.room.Wait()
 	}
 	if s.over != nil {
@@ -305,7 +305,7 @@ func (s *Session) count(p *pdu) {
 	if op := p.op(); op != opR2T && (op != opDataIn || p.is(hasStatus)) && (op != opNopIn || p.tag() != none) {
 		s.expStatSN = p.u32(24) + 1
 	}
-	if most := p.u32(32); int32(most-s.maxCmdSN) > 0 { //nolint:gosec // serial numbers
+	if most := p.u32(32); int32(most-s.maxCmdSN) > 0 { // serial numbers
 		s.maxCmdSN = most
 		s.room.Broadcast()
 	}
@@ -377,7 +377,7 @@ func (s *Session) demand(t *task, p *pdu) error {
 			part.set(16, tag)
 			part.set(20, transfer)
 			part.set(36, number)
-			part.set(40, uint32(offset-size)) //nolint:gosec // within the data
+			part.set(40, uint32(offset-size)) // within the data
 			if s.send(part) != nil {
 				return
 			}

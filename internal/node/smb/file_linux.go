@@ -230,7 +230,7 @@ func (f *file) Write(ctx context.Context, data []byte, off int64) (uint32, sysca
 		n, err = f.WriteAt(data, off)
 		return err
 	})
-	return uint32(n), errno //nolint:gosec // no longer than data
+	return uint32(n), errno // no longer than data
 }
 
 // Fsync has the server write to its disk.

@@ -264,7 +264,7 @@ func (n *node) Statfs(ctx context.Context, out *fuse.StatfsOut) syscall.Errno {
 			return err
 		}
 		size := info.BlockSize() * max(1, info.FragmentSize())
-		out.Bsize, out.Frsize = uint32(size), uint32(size) //nolint:gosec // a cluster of a disk
+		out.Bsize, out.Frsize = uint32(size), uint32(size) // a cluster of a disk
 		out.Blocks, out.Bfree, out.Bavail = info.TotalBlockCount(), info.FreeBlockCount(), info.AvailableBlockCount()
 		out.NameLen = 255
 		return nil

@@ -42,7 +42,7 @@ func TestShareFull(t *testing.T) {
 		t.Errorf("after %d bytes of 16 MiB: %v, want that there is no room", written, err)
 	}
 	var left unix.Statfs_t
-	if err := unix.Statfs(dir, &left); err != nil || left.Bavail*uint64(left.Bsize) > mib { //nolint:gosec // not negative
+	if err := unix.Statfs(dir, &left); err != nil || left.Bavail*uint64(left.Bsize) > mib { // not negative
 		t.Errorf("a full share has %d free blocks of %d bytes, %v", left.Bavail, left.Bsize, err)
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "small")); string(text) != "small" || err != nil {

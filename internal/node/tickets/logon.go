@@ -136,7 +136,7 @@ func (k Keys) ask(ctx context.Context, to string, a account) (r reply, address n
 		return reply{}, address, errors.New("the answer is none of Kerberos")
 	}
 	if a.made {
-		a.keytab.Entries[0].KVNO = uint32(rep.EncPart.KVNO) //nolint:gosec // of 32 bits
+		a.keytab.Entries[0].KVNO = uint32(rep.EncPart.KVNO) // of 32 bits
 	}
 	creds := credentials.New(a.name.PrincipalNameString(), a.realm).WithKeytab(a.keytab)
 	if ok, err := rep.Verify(cfg, creds, request); err != nil || !ok {

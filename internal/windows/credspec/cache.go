@@ -81,11 +81,11 @@ func (r *reader) number(bytes int) uint64 {
 	return binary.BigEndian.Uint64(whole[:])
 }
 
-func (r *reader) text() string { return string(r.bytes(int(min(r.number(4), 1<<30)))) } //nolint:gosec // it is bounded
+func (r *reader) text() string { return string(r.bytes(int(min(r.number(4), 1<<30)))) } // it is bounded
 
 func (r *reader) time() time.Time {
 	if n := r.number(4); n != 0 {
-		return time.Unix(int64(n), 0) //nolint:gosec // it has four bytes
+		return time.Unix(int64(n), 0) // it has four bytes
 	}
 	return time.Time{}
 }

@@ -257,7 +257,8 @@ func (s System) Write(e Entry) error {
 	if len(e.Data) > 0 {
 		data = &e.Data[0]
 	}
-	err = windows.ReportEvent(handle, e.Type, e.Category, e.ID, 0, 1, uint32(len(e.Data)), &text, data) //nolint:gosec // bounded by ReportEvent
+	// Bounded by ReportEvent.
+	err = windows.ReportEvent(handle, e.Type, e.Category, e.ID, 0, 1, uint32(len(e.Data)), &text, data)
 	_ = windows.DeregisterEventSource(handle)
 	return coded(err)
 }

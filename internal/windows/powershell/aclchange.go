@@ -230,7 +230,7 @@ func ruleClass() *class {
 				}
 				numbers[name] = e.n
 			}
-			rights := uint32(numbers["FileSystemRights"]) //nolint:gosec // 32 bits
+			rights := uint32(numbers["FileSystemRights"]) // 32 bits
 			r := rule{who: c.text(0), rights: rights, deny: numbers["AccessControlType"] == 1}
 			switch {
 			case !r.deny:

@@ -246,7 +246,7 @@ func typeName(v value) string {
 	case float64:
 		return "System.Double"
 	case int64:
-		if int64(int32(v)) != v { //nolint:gosec // checks that it fits
+		if int64(int32(v)) != v { // checks that it fits
 			return "System.Int64"
 		}
 		return "System.Int32"

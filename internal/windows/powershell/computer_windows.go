@@ -12,7 +12,7 @@ func endWindows(restart bool) error {
 	if restart {
 		verb = "/r"
 	}
-	said, err := exec.Command("shutdown.exe", verb, "/t", "0").CombinedOutput() //nolint:noctx // it returns at once
+	said, err := exec.Command("shutdown.exe", verb, "/t", "0").CombinedOutput() // it returns at once
 	if text := strings.TrimSpace(string(said)); err != nil && text != "" {
 		return errors.New(text)
 	}

@@ -49,7 +49,8 @@ func mountVolume(path, volume string) error {
 	}
 	data := winio.EncodeReparsePoint(&winio.ReparsePoint{Target: volume, IsMountPoint: true})
 	var used uint32
-	err = windows.DeviceIoControl(h, windows.FSCTL_SET_REPARSE_POINT, &data[0], uint32(len(data)), nil, 0, &used, nil) //nolint:gosec // some hundred bytes
+	// Some hundred bytes.
+	err = windows.DeviceIoControl(h, windows.FSCTL_SET_REPARSE_POINT, &data[0], uint32(len(data)), nil, 0, &used, nil)
 	return errors.Join(err, windows.CloseHandle(h))
 }
 
@@ -61,6 +62,7 @@ func unmountVolume(path string) error {
 	}
 	data := []byte{windows.IO_REPARSE_TAG_MOUNT_POINT & 0xff, 0, 0, windows.IO_REPARSE_TAG_MOUNT_POINT >> 24, 0, 0, 0, 0}
 	var used uint32
-	err = windows.DeviceIoControl(h, windows.FSCTL_DELETE_REPARSE_POINT, &data[0], uint32(len(data)), nil, 0, &used, nil) //nolint:gosec // eight bytes
+	// Eight bytes.
+	err = windows.DeviceIoControl(h, windows.FSCTL_DELETE_REPARSE_POINT, &data[0], uint32(len(data)), nil, 0, &used, nil)
 	return errors.Join(err, windows.CloseHandle(h))
 }

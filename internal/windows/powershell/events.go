@@ -401,7 +401,7 @@ func writeEventLog(c *call) error {
 		Text:     c.text(messageName),
 	}
 	for _, b := range data {
-		e.Data = append(e.Data, byte(b)) //nolint:gosec // as PowerShell, which refuses larger ones
+		e.Data = append(e.Data, byte(b)) // as PowerShell, which refuses larger ones
 	}
 	if err := events.Write(e); err != nil {
 		return c.fail(err)

@@ -1,8 +1,8 @@
 package powershell
 
 import (
-	"crypto/md5"  //nolint:gosec // one of the algorithms that Get-FileHash has
-	"crypto/sha1" //nolint:gosec // the same
+	"crypto/md5"  // one of the algorithms that Get-FileHash has
+	"crypto/sha1" // the same
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/hex"

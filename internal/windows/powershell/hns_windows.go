@@ -25,8 +25,8 @@ func enumerateCompute(query string) (string, error) {
 			defer windows.CoTaskMemFree(unsafe.Pointer(memory))
 		}
 	}
-	if int32(hr) < 0 { //nolint:gosec // an HRESULT
-		return "", fmt.Errorf("the Host Compute Service answers 0x%08x", uint32(hr)) //nolint:gosec // an HRESULT
+	if int32(hr) < 0 { // an HRESULT
+		return "", fmt.Errorf("the Host Compute Service answers 0x%08x", uint32(hr)) // an HRESULT
 	}
 	return windows.UTF16PtrToString(answer), nil
 }
@@ -51,5 +51,5 @@ func callHNS(method, path, body string) (string, error) {
 	if answer != nil {
 		defer windows.CoTaskMemFree(unsafe.Pointer(answer))
 	}
-	return hnsAnswer(int32(hr), windows.UTF16PtrToString(answer)) //nolint:gosec // an HRESULT
+	return hnsAnswer(int32(hr), windows.UTF16PtrToString(answer)) // an HRESULT
 }

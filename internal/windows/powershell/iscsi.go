@@ -212,7 +212,7 @@ func (c *call) port(parameter string) (uint16, error) {
 	if err == nil && (n < 1 || n > math.MaxUint16) {
 		err = itsWords("Invalid Parameter: %s is no port.", text(v))
 	}
-	return uint16(n), err //nolint:gosec // a port
+	return uint16(n), err // a port
 }
 
 func iscsiCmdlets() []cmdlet {

@@ -141,7 +141,7 @@ func (l *listener) start(f *frame) error {
 	l.requests, l.ended = make(chan *exchange), make(chan struct{})
 	l.queue, l.ctx = make(chan struct{}, queueLength), f.in.ctx
 	l.mu.Unlock()
-	l.server = &http.Server{ //nolint:gosec // a script may answer as late as it likes
+	l.server = &http.Server{ // a script may answer as late as it likes
 		Handler:     http.HandlerFunc(l.serve),
 		BaseContext: func(net.Listener) context.Context { return f.in.ctx },
 		ErrorLog:    slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),

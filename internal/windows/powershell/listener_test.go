@@ -209,7 +209,7 @@ func TestListener(t *testing.T) {
 	} {
 		show(r.method+" "+r.path, s.ask(t, r.method, r.path, r.body))
 	}
-	if got, err := http.Get("http://" + s.address + "/abort"); err == nil { //nolint:noctx // it ends at once
+	if got, err := http.Get("http://" + s.address + "/abort"); err == nil { // it ends at once
 		got.Body.Close()
 		t.Errorf("an aborted request is answered %s", got.Status)
 	}
@@ -228,7 +228,7 @@ func TestDescription(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := serve(t, "-Command", string(script))
-	if got, err := http.Get("http://" + s.address + "/"); err == nil { //nolint:noctx // it ends at once
+	if got, err := http.Get("http://" + s.address + "/"); err == nil { // it ends at once
 		got.Body.Close()
 		t.Errorf("answered %s", got.Status)
 	}

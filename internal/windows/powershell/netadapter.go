@@ -49,7 +49,7 @@ func (a adapter) object() *object {
 		set("LinkSpeed", speedText(a.speed))
 	maps.Copy(o.props, map[string]value{
 		"interfacealias": a.name, "ifalias": a.name, "interfaceindex": a.index, "ifdesc": a.description,
-		"interfaceguid": a.guid, "mtusize": a.mtu, "speed": int64(min(a.speed, math.MaxInt64)), //nolint:gosec // it fits
+		"interfaceguid": a.guid, "mtusize": a.mtu, "speed": int64(min(a.speed, math.MaxInt64)), // it fits
 	})
 	return o
 }

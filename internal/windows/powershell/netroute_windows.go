@@ -39,7 +39,8 @@ func forwards() (bool, error) {
 }
 
 func (r route) plain() winnet.Route {
-	return winnet.Route{Index: uint32(r.index), Prefix: r.prefix, Hop: r.hop, Metric: uint32(r.metric)} //nolint:gosec // both were read from such
+	// Both were read from such.
+	return winnet.Route{Index: uint32(r.index), Prefix: r.prefix, Hop: r.hop, Metric: uint32(r.metric)}
 }
 
 // routeWords is an error in the words of Windows' cmdlets.

@@ -189,9 +189,9 @@ func wholeFormat(d digits, letter rune, places int) (string, error) {
 		}
 		return s, nil
 	}
-	u := uint64(*d.whole) //nolint:gosec // as two's complement
+	u := uint64(*d.whole) // as two's complement
 	if n := int32(*d.whole); int64(n) == *d.whole {
-		u = uint64(uint32(n)) //nolint:gosec // an integer of 32 bits has 8 digits
+		u = uint64(uint32(n)) // an integer of 32 bits has 8 digits
 	}
 	s := strconv.FormatUint(u, 16)
 	if letter == 'X' {

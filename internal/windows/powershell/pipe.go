@@ -367,7 +367,7 @@ func (s stage) program(f *frame, word string, input []value, piped bool, out *si
 		}
 	}
 	code := cmd.ProcessState.ExitCode()
-	in.lastExit = int64(int32(code)) //nolint:gosec // Windows' codes have 32 bits, and a sign in PowerShell
+	in.lastExit = int64(int32(code)) // Windows' codes have 32 bits, and a sign in PowerShell
 	in.ok = err == nil
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {

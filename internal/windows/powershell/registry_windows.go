@@ -105,7 +105,7 @@ func (windowsRegistry) set(key string, v registryValue) error {
 	case kindMulti:
 		return k.SetStringsValue(v.name, v.texts())
 	case kindDWord:
-		return k.SetDWordValue(v.name, uint32(v.number())) //nolint:gosec // it has 32 bits
+		return k.SetDWordValue(v.name, uint32(v.number())) // it has 32 bits
 	case kindQWord:
 		return k.SetQWordValue(v.name, v.number())
 	case kindBinary:

@@ -152,7 +152,7 @@ func (c *call) newValue(name string, v value, kind, before uint32) (registryValu
 				"%s : a list for the registry, without its type, is not part of Mullion's PowerShell.", c.name)
 		case int64:
 			kind = kindDWord
-			if int64(int32(n)) != n { //nolint:gosec // checks that it fits
+			if int64(int32(n)) != n { // checks that it fits
 				kind = kindQWord
 			}
 		}
@@ -184,7 +184,7 @@ func dataOf(kind uint32, v value) ([]byte, error) {
 		return data, nil
 	case kindDWord:
 		n, err := numberOf(v, math.MinInt32, math.MaxUint32, "UInt32", "a UInt32")
-		return endian.LittleEndian.AppendUint32(nil, uint32(n)), err //nolint:gosec // numberOf has checked it
+		return endian.LittleEndian.AppendUint32(nil, uint32(n)), err // numberOf has checked it
 	case kindQWord:
 		if f, ok := v.(float64); ok && f >= math.MaxInt64 && f < math.MaxUint64 {
 			return endian.LittleEndian.AppendUint64(nil, uint64(f)), nil
@@ -193,7 +193,7 @@ func dataOf(kind uint32, v value) ([]byte, error) {
 			return endian.LittleEndian.AppendUint64(nil, n), nil
 		}
 		n, err := numberOf(v, math.MinInt64, math.MaxInt64, "UInt64", "a UInt64")
-		return endian.LittleEndian.AppendUint64(nil, uint64(n)), err //nolint:gosec // so a negative number is kept
+		return endian.LittleEndian.AppendUint64(nil, uint64(n)), err // so a negative number is kept
 	}
 	return nil, nil
 }

@@ -226,7 +226,7 @@ func toInteger(c *dotCall) (value, error) {
 	if err != nil {
 		return nil, raise("System.FormatException", "Could not find any recognizable digits.")
 	}
-	return int64(int32(uint32(n))), nil //nolint:gosec // so it is meant
+	return int64(int32(uint32(n))), nil // so it is meant
 }
 
 // toText is Convert.ToString.
@@ -243,7 +243,7 @@ func toText(c *dotCall) (value, error) {
 		return nil, err
 	}
 	if n < 0 && base != 10 {
-		return strconv.FormatUint(uint64(uint32(n)), base), nil //nolint:gosec // as 32 bits
+		return strconv.FormatUint(uint64(uint32(n)), base), nil // as 32 bits
 	}
 	return strconv.FormatInt(n, base), nil
 }

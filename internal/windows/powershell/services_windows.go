@@ -85,7 +85,7 @@ func configured(s *mgr.Service) (display, start string) {
 		switch {
 		case err == nil:
 			return windows.UTF16PtrToString(config.DisplayName), startName(config.StartType)
-		case !errors.Is(err, windows.ERROR_INSUFFICIENT_BUFFER) || size <= uint32(len(buffer)): //nolint:gosec // it is small
+		case !errors.Is(err, windows.ERROR_INSUFFICIENT_BUFFER) || size <= uint32(len(buffer)): // it is small
 			return "", ""
 		}
 	}

@@ -51,7 +51,7 @@ func (s *stagedDisks) ask(_ context.Context, r hostdisk.Request) (a hostdisk.Ans
 	case r.Do == hostdisk.Set && r.Offline != nil:
 		s.disks[i].Offline = *r.Offline
 	case r.Do == hostdisk.Partition:
-		a.Number = uint32(7 + len(s.disks[i].Partitions)) //nolint:gosec // a few
+		a.Number = uint32(7 + len(s.disks[i].Partitions)) // a few
 		s.disks[i].Partitions = append(s.disks[i].Partitions, hostdisk.Part{
 			Number: a.Number, Offset: 16 << 20, Size: max(r.Size, 100), Type: "Basic",
 			GUID: fmt.Sprintf("00000000-0000-0000-0000-%012d", a.Number),

@@ -43,7 +43,7 @@ func processClass() *class {
 				if !s.ended() {
 					return nil
 				}
-				return int64(int32(s.cmd.ProcessState.ExitCode())) //nolint:gosec // Windows' codes have 32 bits
+				return int64(int32(s.cmd.ProcessState.ExitCode())) // Windows' codes have 32 bits
 			}),
 		},
 		methods: []routine{
@@ -97,7 +97,7 @@ func startProcess(c *call) error {
 	if err != nil {
 		return c.fail(itsWords("This command cannot be run due to the error: The system cannot find the file specified."))
 	}
-	cmd := exec.Command(path) //nolint:noctx // it goes on when the session ends
+	cmd := exec.Command(path) // it goes on when the session ends
 	cmd.Dir, cmd.Env = in.dir, in.environ()
 	if dir := c.text("workingdirectory"); dir != "" {
 		cmd.Dir = in.path(dir)

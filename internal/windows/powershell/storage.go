@@ -411,7 +411,7 @@ func storageCmdlets() []cmdlet {
 // diskNumber is the number of the disk that an object is.
 func diskNumber(o *object) uint32 {
 	n, _ := o.props["number"].(int64)
-	return uint32(max(0, n)) //nolint:gosec // the number of a disk
+	return uint32(max(0, n)) // the number of a disk
 }
 
 // diskOf is the disk of that number.

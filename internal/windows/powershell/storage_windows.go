@@ -48,7 +48,7 @@ func volumeOf(letter string) (v volume, is bool) {
 	}
 	var size, free uint64
 	if windows.GetDiskFreeSpaceEx(root, nil, &size, &free) == nil {
-		v.size, v.free = int64(min(size, math.MaxInt64)), int64(min(free, math.MaxInt64)) //nolint:gosec // they fit
+		v.size, v.free = int64(min(size, math.MaxInt64)), int64(min(free, math.MaxInt64)) // they fit
 	}
 	return v, true
 }

@@ -193,7 +193,7 @@ func western() *encoding {
 		func(s string) []byte {
 			return latin.encode(strings.Map(func(r rune) rune {
 				if i := slices.Index(page, r); i >= 0 {
-					return 0x80 + rune(i) //nolint:gosec // less than 32
+					return 0x80 + rune(i) // less than 32
 				}
 				return r
 			}, s))

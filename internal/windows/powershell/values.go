@@ -169,9 +169,9 @@ func parseInteger(s string) (int64, error) {
 		return strconv.ParseInt(s, 10, 64)
 	}
 	u, err := strconv.ParseUint(hex, 16, 64)
-	n := int64(u) //nolint:gosec // so it is meant
+	n := int64(u) // so it is meant
 	if len(hex) <= 8 {
-		n = int64(int32(u)) //nolint:gosec // so it is meant
+		n = int64(int32(u)) // so it is meant
 	}
 	if digits != s {
 		n = -n

@@ -50,7 +50,7 @@ const (
 
 // wmiError is the error of a result of WMI, nil if it is none.
 func wmiError(result uintptr, doing string) error {
-	code := uint32(result) //nolint:gosec // a HRESULT has 32 bits
+	code := uint32(result) // a HRESULT has 32 bits
 	switch code {
 	case invalidClass, notFound:
 		return errWMIClass
@@ -59,7 +59,7 @@ func wmiError(result uintptr, doing string) error {
 	case invalidQuery, unparsableQuery:
 		return errWMIQuery
 	}
-	if int32(code) < 0 { //nolint:gosec // the same
+	if int32(code) < 0 { // the same
 		return fmt.Errorf("%s: %w", doing, ole.NewError(result))
 	}
 	return nil

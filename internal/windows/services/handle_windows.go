@@ -38,7 +38,7 @@ func (h handle) Start(args []string) error {
 	if len(list) > 0 {
 		first = &list[0]
 	}
-	return code(windows.StartService(h.Handle, uint32(len(list)), first)) //nolint:gosec // there are few
+	return code(windows.StartService(h.Handle, uint32(len(list)), first)) // there are few
 }
 
 // Control implements Life.
@@ -199,7 +199,7 @@ func (h handle) SetFailure(f Failure) error {
 		actions[i] = windows.SC_ACTION{Type: a.Type, Delay: a.Delay}
 	}
 	if f.Actions != nil { // an address and a count of 0: no actions
-		info.ActionsCount, info.Actions = uint32(len(actions)), &actions[:1][0] //nolint:gosec // there are few
+		info.ActionsCount, info.Actions = uint32(len(actions)), &actions[:1][0] // there are few
 	}
 	return h.change(windows.SERVICE_CONFIG_FAILURE_ACTIONS, unsafe.Pointer(&info))
 }

@@ -39,7 +39,7 @@ func manager(rights uint32, f func(windows.Handle) error) error {
 func buffer(size uint32, f func(b *byte, size uint32) (uint32, error)) ([]byte, error) {
 	for {
 		b := make([]byte, max(size, 8))
-		need, err := f(&b[0], uint32(len(b))) //nolint:gosec // it is small
+		need, err := f(&b[0], uint32(len(b))) // it is small
 		switch {
 		case err == nil:
 			return b, nil
@@ -97,7 +97,7 @@ func status(s *windows.SERVICE_STATUS_PROCESS) Status {
 // pointer makes a C text, nil of nil.
 func pointer(text *string) (*uint16, error) {
 	if text == nil {
-		return nil, nil //nolint:nilnil // as above
+		return nil, nil // as above
 	}
 	return windows.UTF16PtrFromString(*text)
 }

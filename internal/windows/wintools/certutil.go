@@ -2,8 +2,8 @@ package wintools
 
 import (
 	"bytes"
-	"crypto/md5"  //nolint:gosec // certutil makes it
-	"crypto/sha1" //nolint:gosec // its default
+	"crypto/md5"  // certutil makes it
+	"crypto/sha1" // its default
 	"crypto/sha256"
 	"crypto/sha512"
 	"crypto/x509"

@@ -153,7 +153,7 @@ const maxConfig = 1 << 20
 // kubeletFields reads the file of --kubelet-config, and checks that the kubelet knows its fields.
 func kubeletFields(file string) (fields map[string]any, err error) {
 	if file == "" {
-		return nil, nil //nolint:nilnil // there are none
+		return nil, nil // there are none
 	}
 	info, err := os.Stat(file)
 	if err == nil && info.Size() > maxConfig {

@@ -60,7 +60,7 @@ func find(name string) (*hnslib.HNSNetwork, error) {
 			return &all[i], nil
 		}
 	}
-	return nil, nil //nolint:nilnil // there is none, and nothing is wrong
+	return nil, nil // there is none, and nothing is wrong
 }
 
 // Has implements winserver.Networks.
@@ -258,5 +258,5 @@ func revision() uint32 {
 	if err != nil {
 		return 0
 	}
-	return uint32(n) //nolint:gosec // it is a DWORD
+	return uint32(n) // it is a DWORD
 }

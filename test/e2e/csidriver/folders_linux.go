@@ -31,7 +31,7 @@ func (d disk) keepOwner(source, target string) error {
 func capacity(folder string) (int64, error) {
 	var stat unix.Statfs_t
 	err := unix.Statfs(folder, &stat)
-	return int64(stat.Bavail) * stat.Bsize, err //nolint:gosec // no disk has as many bytes
+	return int64(stat.Bavail) * stat.Bsize, err // no disk has as many bytes
 }
 
 // publish mounts a volume's folder at target. The kubelet asks again if it has not heard the answer.

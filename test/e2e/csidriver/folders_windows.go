@@ -20,7 +20,7 @@ func capacity(folder string) (int64, error) {
 	}
 	var free uint64
 	err = windows.GetDiskFreeSpaceEx(path, &free, nil, nil)
-	return int64(free), err //nolint:gosec // no disk has as many bytes
+	return int64(free), err // no disk has as many bytes
 }
 
 // publish makes a link to a volume's folder at target, as drivers on Windows do. The kubelet has the pod see it

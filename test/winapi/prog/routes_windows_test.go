@@ -23,7 +23,7 @@ func TestRoutesOfPrograms(t *testing.T) {
 	}
 	of := func(prefix, hop string) winnet.Route {
 		return winnet.Route{
-			Index:  uint32(eth0.Index), //nolint:gosec // it is the kernel's
+			Index:  uint32(eth0.Index), // it is the kernel's
 			Prefix: netip.MustParsePrefix(prefix),
 			Hop:    netip.MustParseAddr(hop),
 		}

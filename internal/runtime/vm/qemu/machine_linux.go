@@ -115,7 +115,7 @@ func Start(o Options) (*Machine, error) {
 	}
 	defer initrd.Close()
 
-	cmd := exec.Command(o.Parts.QEMU) //nolint:noctx // Kill ends it.
+	cmd := exec.Command(o.Parts.QEMU) // Kill ends it.
 	cmd.ExtraFiles = append([]*os.File{kernel, initrd, files, theirs}, o.Taps...)
 	cmd.Args = append(cmd.Args, o.arguments(3)...)
 	cmd.Env = []string{}
@@ -210,7 +210,7 @@ func startVirtiofsd(o Options, log io.Writer) (*os.File, *exec.Cmd, error) {
 		return nil, nil, err
 	}
 	// Options in the form that both virtiofsds take. The limit of open files is ours.
-	cmd := exec.Command(o.Parts.Virtiofsd, "--fd=3", "-o", //nolint:noctx // Kill ends it.
+	cmd := exec.Command(o.Parts.Virtiofsd, "--fd=3", "-o", // Kill ends it.
 		"source="+o.Share+",sandbox=namespace,xattr,announce_submounts", "--rlimit-nofile=0")
 	cmd.ExtraFiles = []*os.File{f}
 	cmd.Env = []string{}

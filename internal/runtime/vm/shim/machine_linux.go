@@ -155,7 +155,7 @@ func (m *machine) remove() error {
 
 // servePorts lets others connect to ports of the guest.
 func (m *machine) servePorts() (net.Listener, error) {
-	l, err := net.Listen("unix", m.spec.PortSocket()) //nolint:noctx // watch closes it.
+	l, err := net.Listen("unix", m.spec.PortSocket()) // watch closes it.
 	if err != nil {
 		return nil, err
 	}

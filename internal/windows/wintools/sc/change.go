@@ -205,7 +205,7 @@ func setFailureFlag(p program, name string, args []string) error {
 		return misuse{}
 	}
 	return p.change2(name, services.ChangeConfig, func(h services.Handle) error {
-		return h.SetNumber(services.LevelFailureFlag, uint32(value)) //nolint:gosec // 0 or 1
+		return h.SetNumber(services.LevelFailureFlag, uint32(value)) // 0 or 1
 	})
 }
 
@@ -272,7 +272,7 @@ func actions(o setting) ([]services.Action, error) {
 			}
 			delay = n
 		}
-		found = append(found, services.Action{Type: kind, Delay: uint32(delay)}) //nolint:gosec // parsed as 32 bits
+		found = append(found, services.Action{Type: kind, Delay: uint32(delay)}) // parsed as 32 bits
 	}
 	return found, nil
 }
