@@ -8,8 +8,8 @@ import (
 
 	"mullion.dev/mullion/internal/base/support"
 	"mullion.dev/mullion/internal/network/hns"
+	"mullion.dev/mullion/internal/windows/ourprograms"
 	"mullion.dev/mullion/internal/windows/powershell"
-	"mullion.dev/mullion/internal/windows/wintools"
 	"mullion.dev/mullion/shim"
 )
 
@@ -48,7 +48,7 @@ func TestRowsNameTheLibraries(t *testing.T) {
 			t.Errorf("no support row speaks of the cmdlet %s", name)
 		}
 	}
-	for _, name := range wintools.Names() {
+	for _, name := range ourprograms.Names() {
 		if !strings.Contains(names.String(), name) {
 			t.Errorf("no support row speaks of %s", name)
 		}

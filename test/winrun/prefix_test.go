@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"mullion.dev/mullion/internal/windows/ourprograms"
 	"mullion.dev/mullion/internal/windows/wine/winetest"
-	"mullion.dev/mullion/internal/windows/wintools"
 )
 
 // prefix is a scratch Wine prefix with the test programs in place.
@@ -24,8 +24,8 @@ func newPrefix(t *testing.T) prefix {
 	p.CopyShim(t, "mullion-service.exe", "windows/system32/mullion-service.exe")
 	p.CopyShim(t, "powershell.exe", "windows/system32/WindowsPowerShell/v1.0/powershell.exe")
 	p.CopyShim(t, "powershell.exe", "windows/system32/pwsh.exe")
-	for _, name := range wintools.Names() {
-		p.CopyShim(t, "wintools.exe", "windows/system32/"+wintools.File(name))
+	for _, name := range ourprograms.Names() {
+		p.CopyShim(t, "wintools.exe", "windows/system32/"+ourprograms.File(name))
 	}
 	p.CopyIn(t, filepath.Join(p.Install.WindowsDir(), "net.exe"), "windows/system32/net1.exe")
 	program := build(t, "./prog", "windows")

@@ -16,7 +16,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"mullion.dev/mullion/internal/runtime/imagebuild"
-	"mullion.dev/mullion/internal/windows/wintools/w3svc"
+	"mullion.dev/mullion/internal/windows/ourprograms"
 	"mullion.dev/mullion/internal/windows/winver"
 )
 
@@ -53,7 +53,7 @@ const (
 // sites are the files of the image of IIS: a page, and the folder by which a container gets Mullion's W3SVC.
 func sites() map[string]string {
 	return map[string]string{
-		"inetpub/wwwroot/iisstart.htm":         w3svc.Page,
+		"inetpub/wwwroot/iisstart.htm":         ourprograms.Page,
 		"Windows/System32/inetsrv/mullion.txt": "Mullion's W3SVC stands in for IIS in this image. It serves static files alone.\r\n",
 	}
 }

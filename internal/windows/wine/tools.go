@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"mullion.dev/mullion/internal/windows/wintools"
+	"mullion.dev/mullion/internal/windows/ourprograms"
 )
 
 // tools is the shim that contains several of Windows' programs (package wintools).
@@ -35,8 +35,8 @@ func ourOwn(name string) bool {
 func (o Options) installTools(shim, system32 string) ([]string, error) {
 	var names []string
 	first := ""
-	for _, name := range wintools.Names() {
-		file := wintools.File(name)
+	for _, name := range ourprograms.Names() {
+		file := ourprograms.File(name)
 		builtin := o.Install.hasBuiltin(file)
 		if builtin && !ourOwn(name) && !o.Install.isEmpty(file) {
 			continue

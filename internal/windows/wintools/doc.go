@@ -11,9 +11,9 @@ package wintools
 import (
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
+
+	"mullion.dev/mullion/internal/windows/ourprograms"
 )
 
 // Env is the environment of a program: variables, standard streams and the system.
@@ -27,6 +27,7 @@ type Env struct {
 	System  System
 }
 
+// programs are those of package ourprograms.
 func programs() map[string]func(Env, []string) int {
 	return map[string]func(Env, []string) int{
 		"certutil": certutil, "chcp": chcp, "curl": runCurl, "eventcreate": eventcreate, "fc": fc, "findstr": findstr, "getmac": getmac,
@@ -38,17 +39,6 @@ func programs() map[string]func(Env, []string) int {
 	}
 }
 
-// Names are the programs, sorted.
-func Names() []string { return slices.Sorted(maps.Keys(programs())) }
-
-// File is the name of a program's file on Windows.
-func File(name string) string {
-	if name == "chcp" || name == "more" {
-		return name + ".com"
-	}
-	return name + ".exe"
-}
-
 // exitUnknown is the exit code for a name that is no program of this package.
 const exitUnknown = 1
 
@@ -58,7 +48,7 @@ func (e Env) Run(self string, args []string) int {
 	name, _, _ = strings.Cut(name, ".")
 	run, ok := programs()[name]
 	if !ok {
-		e.complain("%s: the programs here are %s", name, strings.Join(Names(), ", "))
+		e.complain("%s: the programs here are %s", name, strings.Join(ourprograms.Names(), ", "))
 		return exitUnknown
 	}
 	return run(e, args)

@@ -20,9 +20,17 @@ import (
 	"mullion.dev/mullion/internal/windows/eventlog"
 	"mullion.dev/mullion/internal/windows/filesec"
 	"mullion.dev/mullion/internal/windows/localgroup"
+	"mullion.dev/mullion/internal/windows/ourprograms"
 	"mullion.dev/mullion/internal/windows/services"
 	"mullion.dev/mullion/internal/windows/services/servicestest"
 )
+
+// Linux knows the programs by name, and puts each into system32.
+func TestPrograms(t *testing.T) {
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(programs())), ourprograms.Names()); diff != "" {
+		t.Errorf("package ourprograms has other names (-programs +names):\n%s", diff)
+	}
+}
 
 // fake is a Windows whose answers a test sets.
 type fake struct {

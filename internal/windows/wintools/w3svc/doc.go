@@ -40,7 +40,3 @@ func NewServer(site *os.Root, log *Log) *http.Server {
 		MaxHeaderBytes:    maxHeaders,
 	}
 }
-
-// Page is the page of an image's site that stands in for IIS' own.
-const Page = "<!DOCTYPE html>\r\n<html><head><title>Mullion's W3SVC</title></head>\r\n<body><h1>It serves</h1>\r\n" +
-	"<p>Mullion's W3SVC stands in for IIS here: it serves the static files of C:\\inetpub\\wwwroot.</p></body></html>\r\n"
