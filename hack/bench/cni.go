@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/network/hns"
@@ -22,13 +22,13 @@ import (
 
 func (b *bench) paths() layout.Paths { return layout.Paths{Data: b.data, Bin: b.bin} }
 
-func (b *bench) client() (kubernetes.Interface, error) {
+func (b *bench) client() (kubeclient.Interface, error) {
 	cfg, err := clientcmd.BuildConfigFromFlags("", b.paths().AdminKubeconfig())
 	if err != nil {
 		return nil, err
 	}
 	cfg.QPS, cfg.Burst = 2000, 2000
-	return kubernetes.NewForConfig(cfg)
+	return kubeclient.NewForConfig(cfg)
 }
 
 // cni measures win-bridge.exe's ADD on a Windows host and its parts: the start of a Windows program (the plugin's

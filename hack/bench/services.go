@@ -19,8 +19,8 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/client-go/kubernetes"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/cluster"
 )
 
@@ -97,7 +97,7 @@ func (b *bench) proxy(ctx context.Context) ([]figure, error) {
 }
 
 // steered makes the two pods and a Service whose endpoints changes sets.
-func (b *bench) steered(ctx context.Context, client kubernetes.Interface) error {
+func (b *bench) steered(ctx context.Context, client kubeclient.Interface) error {
 	var pods strings.Builder
 	for _, name := range steeredPods() {
 		pods.WriteString(fmt.Sprintf(podSpec, name) + "\n")
@@ -144,7 +144,7 @@ func slice(service string, addresses []string) *discoveryv1.EndpointSlice {
 
 // changes sends the Service to the two pods in turn, and measures the time from the API's answer to the new pod's first
 // answer. Beside it stand the time that kube-proxy.exe reports for it, and its processor time.
-func (b *bench) changes(ctx context.Context, client kubernetes.Interface, among string) ([]figure, error) {
+func (b *bench) changes(ctx context.Context, client kubeclient.Interface, among string) ([]figure, error) {
 	all := figure{what: "one endpoint changed until packets follow, " + among, asked: "≤ 1 s", unit: "s"}
 	sync := figure{what: "of which: kube-proxy.exe's synchronisation, by its own count", unit: "s"}
 	cpu := figure{what: "processor time of kube-proxy.exe meanwhile", unit: "s"}
@@ -188,7 +188,7 @@ func (b *bench) changes(ctx context.Context, client kubernetes.Interface, among 
 
 // steer makes a pod the Service's only endpoint, waits until it answers, and returns the time at which the API had
 // accepted the change.
-func (b *bench) steer(ctx context.Context, client kubernetes.Interface, name, address string) (time.Time, error) {
+func (b *bench) steer(ctx context.Context, client kubeclient.Interface, name, address string) (time.Time, error) {
 	pod, err := client.CoreV1().Pods("default").Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return time.Time{}, err
@@ -264,7 +264,7 @@ func until(ctx context.Context, within, every time.Duration, done func() bool) e
 }
 
 // fill makes the Services, each with endpoints on other nodes.
-func fill(ctx context.Context, client kubernetes.Interface) error {
+func fill(ctx context.Context, client kubeclient.Interface) error {
 	var wg sync.WaitGroup
 	errs := make(chan error, services)
 	work := make(chan int)
@@ -289,7 +289,7 @@ func fill(ctx context.Context, client kubernetes.Interface) error {
 	return nil
 }
 
-func makeService(ctx context.Context, client kubernetes.Interface, i int) error {
+func makeService(ctx context.Context, client kubeclient.Interface, i int) error {
 	name := fmt.Sprintf("crowd-%d", i)
 	_, err := client.CoreV1().Services("default").Create(ctx, &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: name},

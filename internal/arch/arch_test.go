@@ -84,6 +84,12 @@ func TestBuildTags(t *testing.T) {
 	}
 }
 
+// Reasons of several rows.
+const (
+	smallClient   = "a client of all groups is a third of the program: package kubeclient has those in use"
+	guestPrograms = "curl, tar and the like run on Windows: package ourprograms has their names for Linux"
+)
+
 // forbidden says which packages may not be reached from where, and why.
 var forbidden = []struct{ from, to, why string }{
 	{"internal/network/hns", "github.com/vishvananda/netlink", "the HNS model is pure: requests in, plan out"},
@@ -97,6 +103,16 @@ var forbidden = []struct{ from, to, why string }{
 	{"cmd/mullion-init", "k8s.io/", "PID 1 of every container has to be small"},
 	{"cmd/mullion-init", "net/http", "PID 1 of every container has to be small"},
 	{"cmd/mullion-agent", "k8s.io/client-go/kubernetes", "the agent is a small program that asks the API server little"},
+	{"cmd/mullion", "k8s.io/client-go/kubernetes", smallClient},
+	{"cmd/mullion", "k8s.io/client-go/informers", smallClient},
+	{"cmd/mullion", "k8s.io/client-go/listers", smallClient},
+	{"cmd/mullion", "k8s.io/client-go/applyconfigurations", smallClient},
+	{"cmd/mullion", "k8s.io/client-go/testing", "fakes are for tests"},
+	{"cmd/mullion", "k8s.io/kube-openapi/pkg/validation", smallClient},
+	{"cmd/mullion", "mullion.dev/mullion/internal/windows/wintools", guestPrograms},
+	{"cmd/mullion", "mullion.dev/mullion/internal/windows/powershell", guestPrograms},
+	{"cmd/mullion-node", "k8s.io/client-go/", "the node's program talks to no API server: it runs once a node"},
+	{"cmd/mullion-node", "mullion.dev/mullion/internal/windows/wintools", guestPrograms},
 	{
 		"internal/runtime/cri", "mullion.dev/mullion/internal/network/hns",
 		"cri reaches the network through its Network interface",

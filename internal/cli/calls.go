@@ -5,8 +5,7 @@ import (
 	"io"
 	"time"
 
-	"k8s.io/client-go/kubernetes"
-
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/health"
 	"mullion.dev/mullion/internal/cluster/join"
@@ -36,13 +35,13 @@ type calls struct {
 	setProgram        func(context.Context, layout.Paths, cluster.ProgramChange) (bool, error)
 	nodeSwitch        func(layout.Paths) (nodeSwitch, error)
 	stop, down        func(context.Context, layout.Paths, func(string)) error
-	client            func(layout.Paths) (kubernetes.Interface, error)
+	client            func(layout.Paths) (kubeclient.Interface, error)
 	await             func(context.Context, layout.Paths) error
 	observe           func(context.Context, layout.Paths, spec.Cluster) health.Observed
 	join              func(context.Context, join.Options) (spec.Cluster, error)
 	waitingForRights  func(context.Context, layout.Paths, spec.Cluster) []string
 	waitingForServing func(context.Context, layout.Paths, spec.Cluster) []*kubeadm.ServingError
-	leave             func(context.Context, layout.Paths, kubernetes.Interface) error
+	leave             func(context.Context, layout.Paths, kubeclient.Interface) error
 	netTest           func(context.Context, layout.Paths, nettest.Config) (nettest.Report, error)
 	hns               func(context.Context, layout.Paths, string) (hnsConn, error)
 	agent             func(layout.Paths, string) (*admin.Client, error)

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/kubernetes"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/cluster/export"
 	"mullion.dev/mullion/internal/diagnose/collect"
 	"mullion.dev/mullion/internal/diagnose/nodepod"
@@ -94,7 +94,7 @@ func (a *app) runCollect(ctx context.Context, f diagnoseFlags, nodes []string) e
 	return nil
 }
 
-func (a *app) collectInto(ctx context.Context, out io.Writer, f diagnoseFlags, client kubernetes.Interface,
+func (a *app) collectInto(ctx context.Context, out io.Writer, f diagnoseFlags, client kubeclient.Interface,
 	nodes []string,
 ) error {
 	dir, err := os.MkdirTemp("", "mullion-collect-")
@@ -127,7 +127,7 @@ func (a *app) collectInto(ctx context.Context, out io.Writer, f diagnoseFlags, c
 }
 
 // nodesFiles are the files of the nodes, and what could not be had.
-func (a *app) nodesFiles(ctx context.Context, f diagnoseFlags, client kubernetes.Interface, nodes []string,
+func (a *app) nodesFiles(ctx context.Context, f diagnoseFlags, client kubeclient.Interface, nodes []string,
 ) (files map[string][]byte, missing []error) {
 	files = map[string][]byte{}
 	var ask func(ctx context.Context, node string) (string, error)

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/cli/kubeconfig"
 	"mullion.dev/mullion/internal/diagnose"
 	"mullion.dev/mullion/internal/diagnose/gather"
@@ -166,7 +166,7 @@ func (a *app) runDiagnose(ctx context.Context, f diagnoseFlags, nodes []string) 
 }
 
 // pictureOf is what the API server says of a cluster, whose Windows nodes it narrows to those that are named.
-func (a *app) pictureOf(ctx context.Context, client kubernetes.Interface, nodes []string) (*diagnose.Picture, error) {
+func (a *app) pictureOf(ctx context.Context, client kubeclient.Interface, nodes []string) (*diagnose.Picture, error) {
 	patience, cancel := context.WithTimeout(ctx, a.calls.apiPatience)
 	defer cancel()
 	picture, err := gather.Picture(patience, client, nodes)
@@ -180,7 +180,7 @@ func (a *app) pictureOf(ctx context.Context, client kubernetes.Interface, nodes 
 }
 
 // nodeAsker asks one node about itself, in the way that is allowed.
-func (a *app) nodeAsker(f diagnoseFlags, client kubernetes.Interface) gather.Asker {
+func (a *app) nodeAsker(f diagnoseFlags, client kubeclient.Interface) gather.Asker {
 	switch {
 	case f.nodePods:
 		return gather.Asker{
@@ -273,7 +273,7 @@ func cannotAsk(err error) error {
 }
 
 // diagnoseClient asks the cluster that the flags name; without flags the one of this machine.
-func (a *app) diagnoseClient(f diagnoseFlags) (kubernetes.Interface, error) {
+func (a *app) diagnoseClient(f diagnoseFlags) (kubeclient.Interface, error) {
 	if f.own() {
 		paths, c, err := a.cluster()
 		if err != nil {
@@ -290,7 +290,7 @@ func (a *app) diagnoseClient(f diagnoseFlags) (kubernetes.Interface, error) {
 		return nil, usage(err, "`kubectl config get-contexts` lists the contexts")
 	}
 	cfg.QPS, cfg.Burst = 50, 100
-	return kubernetes.NewForConfig(cfg)
+	return kubeclient.NewForConfig(cfg)
 }
 
 // foreignConfig reads the person's own kubeconfig.

@@ -8,8 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/client-go/kubernetes"
-
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/diagnose"
@@ -51,7 +50,7 @@ func (m *machine) own(url string) {
 	m.describe(nil)
 	m.env.Euid = 1000
 	m.write(m.paths.AdminKubeconfig(), adminKubeconfig(url))
-	m.calls.client = func(p layout.Paths) (kubernetes.Interface, error) { return cluster.Client(p) }
+	m.calls.client = func(p layout.Paths) (kubeclient.Interface, error) { return cluster.Client(p) }
 }
 
 const notAsked = "cannot tell: node-service-stopped, flannel-source-vip\n" +

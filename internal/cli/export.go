@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/kubernetes"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/cluster/export"
 	"mullion.dev/mullion/internal/cluster/health"
@@ -93,7 +93,7 @@ func (a *app) writeLogs(ctx context.Context, dir string, paths layout.Paths, c s
 }
 
 // clientOf is the client of a cluster that has an API server of its own, which answers; nil for another.
-func (a *app) clientOf(o health.Observed, paths layout.Paths) (kubernetes.Interface, error) {
+func (a *app) clientOf(o health.Observed, paths layout.Paths) (kubeclient.Interface, error) {
 	if o.APIError != "" {
 		return nil, nil // there is no error, and nobody to ask
 	}

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/fake"
-
+	"mullion.dev/mullion/internal/base/kubeclient"
+	"mullion.dev/mullion/internal/base/kubeclient/fake"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/health"
 	"mullion.dev/mullion/internal/cluster/layout"
@@ -22,7 +21,7 @@ func exporting(t *testing.T, change func(*health.Observed)) *machine {
 	m := newMachine(t)
 	m.describe(nil)
 	m.observing(change)
-	m.calls.client = func(layout.Paths) (kubernetes.Interface, error) { return fake.NewClientset(), nil }
+	m.calls.client = func(layout.Paths) (kubeclient.Interface, error) { return fake.NewClientset(), nil }
 	m.calls.preflight = func(context.Context, cluster.PreflightOptions) []preflight.Finding {
 		return []preflight.Finding{{Check: "memory", Problem: "there is little of it"}}
 	}

@@ -11,8 +11,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/kubernetes"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/diagnose/fault"
 	"mullion.dev/mullion/internal/network/nettest"
 	"mullion.dev/mullion/internal/spec"
@@ -44,7 +44,7 @@ func faultNames(args []string) []string {
 }
 
 // faultClient asks the cluster of this machine, which has to have its control plane here.
-func (a *app) faultClient() (kubernetes.Interface, spec.Cluster, error) {
+func (a *app) faultClient() (kubeclient.Interface, spec.Cluster, error) {
 	paths, c, err := a.cluster()
 	if err != nil {
 		return nil, c, err

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/client-go/kubernetes"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/join"
 	"mullion.dev/mullion/internal/cluster/layout"
@@ -225,7 +225,7 @@ func TestLeave(t *testing.T) {
 			m := newMachine(t)
 			m.describe(joined)
 			did := m.ended(nil)
-			m.calls.leave = func(_ context.Context, _ layout.Paths, admin kubernetes.Interface) error {
+			m.calls.leave = func(_ context.Context, _ layout.Paths, admin kubeclient.Interface) error {
 				if admin != nil {
 					t.Error("it is an administrator's")
 				}
@@ -243,8 +243,8 @@ func TestLeaveAsAdministrator(t *testing.T) {
 	m := newMachine(t)
 	m.describe(joined)
 	did := m.ended(nil)
-	var as kubernetes.Interface
-	m.calls.leave = func(_ context.Context, _ layout.Paths, admin kubernetes.Interface) error {
+	var as kubeclient.Interface
+	m.calls.leave = func(_ context.Context, _ layout.Paths, admin kubeclient.Interface) error {
 		as = admin
 		return nil
 	}
@@ -266,7 +266,7 @@ func TestLeaveOfACutShortJoin(t *testing.T) {
 		m := newMachine(t)
 		m.write(m.paths.JoinClaim(), `{"server": "https://192.0.2.10:6443", "part": 1, "holder": "X"}`)
 		did := m.ended(nil)
-		m.calls.leave = func(context.Context, layout.Paths, kubernetes.Interface) error { return nil }
+		m.calls.leave = func(context.Context, layout.Paths, kubeclient.Interface) error { return nil }
 		got := m.run(args...)
 		if diff := cmp.Diff([]string{"stop", "down"}, *did); diff != "" || got.code != ExitOK {
 			t.Errorf("%v: exit code %d, %s: %s", args, got.code, got.err, diff)
@@ -279,7 +279,7 @@ func TestDownOfAJoinedMachine(t *testing.T) {
 	m := newMachine(t)
 	m.describe(joined)
 	did := m.ended(nil)
-	m.calls.leave = func(context.Context, layout.Paths, kubernetes.Interface) error { return errors.New("no answer") }
+	m.calls.leave = func(context.Context, layout.Paths, kubeclient.Interface) error { return errors.New("no answer") }
 	m.run("down").has(t, ExitOK, "mullion: no answer; going on (--force)", "ok   ended things (down)")
 	if diff := cmp.Diff([]string{"stop", "down"}, *did); diff != "" {
 		t.Error(diff)
@@ -291,7 +291,7 @@ func TestEndThatFails(t *testing.T) {
 	m := newMachine(t)
 	m.describe(joined)
 	m.ended(errors.New("a process stays"))
-	m.calls.leave = func(context.Context, layout.Paths, kubernetes.Interface) error {
+	m.calls.leave = func(context.Context, layout.Paths, kubeclient.Interface) error {
 		t.Error("the nodes were deleted")
 		return nil
 	}

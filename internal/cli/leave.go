@@ -7,8 +7,8 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/kubernetes"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/cluster/join"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
@@ -41,7 +41,7 @@ func (a *app) runLeave(ctx context.Context, kubeconfig string, force bool) error
 	if err := a.requireRoot("mullion leave"); err != nil {
 		return err
 	}
-	var admin kubernetes.Interface
+	var admin kubeclient.Interface
 	if kubeconfig != "" {
 		if admin, err = bootstrap.Client(kubeconfig, nil); err != nil {
 			return usage(fmt.Errorf("--kubeconfig: %w", err), "name the kubeconfig of an administrator of the cluster")

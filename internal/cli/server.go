@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/kubernetes"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/controlplane/pki"
@@ -76,7 +76,7 @@ func (a *app) runServer(ctx context.Context, f upFlags) error {
 const apiPatience = 30 * time.Second
 
 // admin returns a client of the cluster in the data folder, with the administrator's kubeconfig.
-func (a *app) admin(paths layout.Paths) (kubernetes.Interface, spec.Cluster, error) {
+func (a *app) admin(paths layout.Paths) (kubeclient.Interface, spec.Cluster, error) {
 	c, err := paths.LoadSpec()
 	if err != nil {
 		return nil, c, noCluster(paths.Data, err)

@@ -17,8 +17,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes/scheme"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/controlplane/pki"
@@ -65,7 +65,7 @@ func (s *secrets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			s.t.Error(err)
 		}
 		var secret corev1.Secret
-		if _, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, &secret); err != nil {
+		if _, _, err := kubeclient.Codecs().UniversalDeserializer().Decode(body, nil, &secret); err != nil {
 			s.t.Error(err)
 		}
 		if _, there := s.kept[secret.Name]; there {

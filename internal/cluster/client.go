@@ -1,22 +1,22 @@
 package cluster
 
 import (
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/cluster/layout"
 )
 
 // Client asks the API server of the cluster of a data folder, as its administrator.
-func Client(paths layout.Paths) (kubernetes.Interface, error) {
+func Client(paths layout.Paths) (kubeclient.Interface, error) {
 	return clientFor(paths.AdminKubeconfig())
 }
 
-func clientFor(kubeconfig string) (kubernetes.Interface, error) {
+func clientFor(kubeconfig string) (kubeclient.Interface, error) {
 	cfg, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return nil, err
 	}
 	cfg.QPS, cfg.Burst = 50, 100
-	return kubernetes.NewForConfig(cfg)
+	return kubeclient.NewForConfig(cfg)
 }

@@ -8,8 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"k8s.io/client-go/kubernetes"
-
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/base/logging"
 	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/cluster/parts"
@@ -100,7 +99,7 @@ func (c *composer) controlPlane() error {
 		proxy:        c.control.Kubeconfig(pki.KubeProxy()),
 		kubeletAfter: []string{controlplane.Bootstrap},
 		machine:      []string{controlplane.APIServer, parts.APIForwarder},
-		client:       func() (kubernetes.Interface, error) { return clientFor(c.Paths.AdminKubeconfig()) },
+		client:       func() (kubeclient.Interface, error) { return clientFor(c.Paths.AdminKubeconfig()) },
 	}
 	return nil
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/cluster/parts"
 	"mullion.dev/mullion/internal/machines/kubeadm"
 	"mullion.dev/mullion/internal/node/kubenode"
@@ -64,7 +64,7 @@ func (c *composer) serving(node string, i kubenode.Identity, kubelet string) {
 		c.add(&parts.ServingCertificate{
 			Node:     node,
 			Identity: i,
-			Client:   func() (kubernetes.Interface, error) { return c.access.nodes.Client(node) },
+			Client:   func() (kubeclient.Interface, error) { return c.access.nodes.Client(node) },
 		}, kubelet)
 	}
 }

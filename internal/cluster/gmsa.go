@@ -5,8 +5,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"k8s.io/client-go/kubernetes"
-
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/cluster/parts"
 	"mullion.dev/mullion/internal/controlplane"
 	"mullion.dev/mullion/internal/controlplane/gmsa"
@@ -25,7 +24,7 @@ func (c *composer) gmsa() error {
 		domains = append(domains, d.Name)
 	}
 	webhook := gmsa.New(gmsa.Config{
-		Client: func() (kubernetes.Interface, error) { return clientFor(c.Paths.AdminKubeconfig()) },
+		Client: func() (kubeclient.Interface, error) { return clientFor(c.Paths.AdminKubeconfig()) },
 		Listen: func() (l net.Listener, err error) {
 			err = proc.InNetns(c.underlay.FabricNetns(), func() (err error) {
 				l, err = net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(gmsa.Port)))

@@ -1,8 +1,7 @@
 package cluster
 
 import (
-	"k8s.io/client-go/kubernetes"
-
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/parts"
 	"mullion.dev/mullion/internal/node/kubenode"
@@ -22,7 +21,7 @@ func (c *composer) join() error {
 		bootstrap:    c.Paths.JoinKubeconfig(),
 		kubeletAfter: []string{parts.FabricUnit},
 		machine:      []string{parts.IdentityUnit(names[0])},
-		client:       func() (kubernetes.Interface, error) { return clients.Client(names[0]) },
+		client:       func() (kubeclient.Interface, error) { return clients.Client(names[0]) },
 		nodes:        clients,
 	}
 	if c.Spec.Foreign() {

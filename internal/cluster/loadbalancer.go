@@ -4,8 +4,7 @@ import (
 	"context"
 	"net/netip"
 
-	"k8s.io/client-go/kubernetes"
-
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/controlplane/loadbalancer"
 	"mullion.dev/mullion/internal/network/underlay"
 	"mullion.dev/mullion/internal/spec"
@@ -16,14 +15,13 @@ import (
 // cluster by way of it.
 func (c *composer) loadBalancer() *loadbalancer.Controller {
 	n := c.Spec.Networking
-	client := func() (kubernetes.Interface, error) { return clientFor(c.Paths.AdminKubeconfig()) }
+	client := func() (kubeclient.Interface, error) { return clientFor(c.Paths.AdminKubeconfig()) }
 	if c.Spec.Join != nil {
 		client = c.access.client
 	}
 	return loadbalancer.New(loadbalancer.Config{
 		Client:     client,
 		RoutesOnly: c.Spec.Join != nil,
-		Cluster:    c.Spec.Name,
 		Pools:      []netip.Prefix{n.LoadBalancers(), n.LoadBalancers6()},
 		Underlays:  []netip.Prefix{n.Underlay(), n.Underlay6()},
 		Serves:     func(os string) bool { return os == spec.Linux || n.Mode.Services() },

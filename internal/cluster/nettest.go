@@ -10,11 +10,11 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"mullion.dev/mullion/internal/base/cleanup"
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/controlplane/clusterdns"
 	"mullion.dev/mullion/internal/network/nettest"
@@ -56,7 +56,7 @@ func NetTest(ctx context.Context, paths layout.Paths, cfg nettest.Config) (repor
 	}
 	cfg.REST.WarningHandler = rest.NoWarnings{} // the warning that external IPs are deprecated is known
 	cfg.REST.QPS, cfg.REST.Burst = 50, 100
-	if cfg.Client, err = kubernetes.NewForConfig(cfg.REST); err != nil {
+	if cfg.Client, err = kubeclient.NewForConfig(cfg.REST); err != nil {
 		return report, err
 	}
 	bothFirst(&p)

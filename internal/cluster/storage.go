@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/cluster/parts"
 	"mullion.dev/mullion/internal/controlplane"
 	"mullion.dev/mullion/internal/controlplane/localstorage"
@@ -26,8 +26,8 @@ func (c *composer) storage() error {
 	if !*c.Spec.Addons.LocalStorage {
 		return nil
 	}
-	client := func() (kubernetes.Interface, error) { return clientFor(c.Paths.AdminKubeconfig()) }
-	config := localstorage.Config{Client: client, Place: c.volumes}
+	client := func() (kubeclient.Interface, error) { return clientFor(c.Paths.AdminKubeconfig()) }
+	config := localstorage.Config{Client: client, Place: c.volumes, Log: c.log}
 	if c.Spec.SeveralMachines() {
 		config.Elsewhere = c.volumesElsewhere
 	}

@@ -3,8 +3,7 @@ package cluster
 import (
 	"log/slog"
 
-	"k8s.io/client-go/kubernetes"
-
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/controlplane"
 	"mullion.dev/mullion/internal/network/underlay"
 	"mullion.dev/mullion/internal/node/kubenode"
@@ -29,7 +28,7 @@ type access struct {
 	// kubeletAfter are the units that must be ready before a kubelet asks for its certificate, machine those before
 	// client can be used.
 	kubeletAfter, machine []string
-	client                func() (kubernetes.Interface, error)
+	client                func() (kubeclient.Interface, error)
 	// nodes makes clients with the rights of the nodes of a machine that joined.
 	nodes kubenode.Clients
 }

@@ -21,8 +21,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/machines/terms"
 	"mullion.dev/mullion/internal/spec"
 )
@@ -86,7 +86,7 @@ func Published(c spec.Cluster) (string, error) {
 }
 
 // Specification reads the cluster's specification, without nodes, and checks it.
-func Specification(ctx context.Context, client kubernetes.Interface) (spec.Cluster, error) {
+func Specification(ctx context.Context, client kubeclient.Interface) (spec.Cluster, error) {
 	var c spec.Cluster
 	object, err := client.CoreV1().ConfigMaps(Namespace).Get(ctx, Cluster, metav1.GetOptions{})
 	switch {
@@ -117,7 +117,7 @@ type Wanted struct {
 }
 
 // Claim claims the first free part and returns its number.
-func Claim(ctx context.Context, client kubernetes.Interface, w Wanted) (int, error) {
+func Claim(ctx context.Context, client kubeclient.Interface, w Wanted) (int, error) {
 	for part := 1; part < w.Parts; part++ {
 		if err := w.Trying(part); err != nil {
 			return 0, fmt.Errorf("claim part %d of the underlay: %w", part, err)
@@ -138,7 +138,7 @@ func Claim(ctx context.Context, client kubernetes.Interface, w Wanted) (int, err
 }
 
 // Release removes the claim of a part, if it is still that holder's.
-func Release(ctx context.Context, client kubernetes.Interface, part int, holder string) error {
+func Release(ctx context.Context, client kubeclient.Interface, part int, holder string) error {
 	claim, err := client.CoreV1().ConfigMaps(Namespace).Get(ctx, ClaimName(part), metav1.GetOptions{})
 	if err == nil && claim.Data[holderKey] == holder {
 		err = client.CoreV1().ConfigMaps(Namespace).Delete(ctx, claim.Name,
@@ -151,7 +151,7 @@ func Release(ctx context.Context, client kubernetes.Interface, part int, holder 
 }
 
 // Own makes nodes the owners of their machine's claim, besides those it has.
-func Own(ctx context.Context, client kubernetes.Interface, part int, nodes []string) error {
+func Own(ctx context.Context, client kubeclient.Interface, part int, nodes []string) error {
 	claim, err := client.CoreV1().ConfigMaps(Namespace).Get(ctx, ClaimName(part), metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("read the claim of part %d of the underlay: %w", part, err)
@@ -184,7 +184,7 @@ func Own(ctx context.Context, client kubernetes.Interface, part int, nodes []str
 }
 
 // FreeNames checks that the cluster has no nodes of these names.
-func FreeNames(ctx context.Context, client kubernetes.Interface, names []string) error {
+func FreeNames(ctx context.Context, client kubeclient.Interface, names []string) error {
 	for _, name := range names {
 		_, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 		switch {

@@ -12,10 +12,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/retry"
+
+	"mullion.dev/mullion/internal/base/kubeclient"
 )
 
 // VolumesNamespace holds the tasks of machines with volumes.
@@ -49,7 +49,7 @@ var ErrNoMachine = errors.New("no machine has the node")
 func volumeKey(node, volume string) string { return node + "_" + volume }
 
 // Volume gives the machine of a node a task with a volume, and waits until the machine says that it is done.
-func Volume(ctx context.Context, client kubernetes.Interface, node, volume string, task Task) error {
+func Volume(ctx context.Context, client kubeclient.Interface, node, volume string, task Task) error {
 	name, owner, err := claimOf(ctx, client, node)
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func Volume(ctx context.Context, client kubernetes.Interface, node, volume strin
 }
 
 // claimOf returns the name of the claim of the machine that has a node, and the node as the claim's owner.
-func claimOf(ctx context.Context, client kubernetes.Interface, node string) (string, metav1.OwnerReference, error) {
+func claimOf(ctx context.Context, client kubeclient.Interface, node string) (string, metav1.OwnerReference, error) {
 	all, err := client.CoreV1().ConfigMaps(Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return "", metav1.OwnerReference{}, fmt.Errorf("find the machine of node %q: %w", node, err)
@@ -100,7 +100,7 @@ func claimOf(ctx context.Context, client kubernetes.Interface, node string) (str
 }
 
 // want writes a task into the node's ConfigMap, or removes it if task is "". The ConfigMap is deleted with the node.
-func want(ctx context.Context, client kubernetes.Interface, node metav1.OwnerReference, volume string,
+func want(ctx context.Context, client kubeclient.Interface, node metav1.OwnerReference, volume string,
 	task Task,
 ) error {
 	objects := client.CoreV1().ConfigMaps(VolumesNamespace)
@@ -149,9 +149,8 @@ type VolumeKeeper struct {
 
 // Keep carries out tasks in the background until run is over, and returns once it has begun. done is closed when the
 // last call of Do has ended.
-func (k VolumeKeeper) Keep(run context.Context, client kubernetes.Interface) (done <-chan struct{}, err error) {
-	factory := informers.NewSharedInformerFactoryWithOptions(client, resync, informers.WithNamespace(VolumesNamespace))
-	informer, wake := factory.Core().V1().ConfigMaps().Informer(), make(chan struct{}, 1)
+func (k VolumeKeeper) Keep(run context.Context, client kubeclient.Interface) (done <-chan struct{}, err error) {
+	informer, wake := client.CoreV1().ConfigMaps(VolumesNamespace).Informer(resync), make(chan struct{}, 1)
 	changed := func(object any) {
 		if c, ok := object.(*corev1.ConfigMap); !ok || !slices.Contains(k.Nodes, c.Name) {
 			return
@@ -163,8 +162,8 @@ func (k VolumeKeeper) Keep(run context.Context, client kubernetes.Interface) (do
 	}
 	wanted := func() map[string]string {
 		all := map[string]string{}
-		for _, object := range informer.GetStore().List() {
-			if c, ok := object.(*corev1.ConfigMap); ok && slices.Contains(k.Nodes, c.Name) {
+		for _, c := range kubeclient.Stored[*corev1.ConfigMap](informer.GetStore()) {
+			if slices.Contains(k.Nodes, c.Name) {
 				for volume, task := range c.Data {
 					all[volumeKey(c.Name, volume)] = task
 				}
@@ -178,8 +177,7 @@ func (k VolumeKeeper) Keep(run context.Context, client kubernetes.Interface) (do
 	}); err != nil {
 		return nil, err
 	}
-	factory.Start(run.Done())
-	return atEach(run, wake, factory, func() {
+	return atEach(run, wake, started(run, informer), func() {
 		if err := k.answer(run, client, wanted()); err != nil && run.Err() == nil {
 			k.Failed(err)
 		}
@@ -188,7 +186,7 @@ func (k VolumeKeeper) Keep(run context.Context, client kubernetes.Interface) (do
 
 // answer carries out the wanted tasks that are not done yet, and writes their results into the claim. It removes
 // results of tasks that are no longer wanted.
-func (k VolumeKeeper) answer(ctx context.Context, client kubernetes.Interface, wanted map[string]string) error {
+func (k VolumeKeeper) answer(ctx context.Context, client kubeclient.Interface, wanted map[string]string) error {
 	claims := client.CoreV1().ConfigMaps(Namespace)
 	claim, err := claims.Get(ctx, ClaimName(k.Part), metav1.GetOptions{})
 	if err != nil {

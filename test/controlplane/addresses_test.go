@@ -9,11 +9,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
+
+	"mullion.dev/mullion/internal/base/kubeclient"
 )
 
 // testOwnAddresses creates Services that would stand between the pods and the API server or another Service.
-func testOwnAddresses(t *testing.T, p *plane, admin *kubernetes.Clientset) {
+func testOwnAddresses(t *testing.T, p *plane, admin *kubeclient.Client) {
 	t.Helper()
 	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 	service := func(addresses ...string) error {

@@ -24,10 +24,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
+	"mullion.dev/mullion/internal/base/kubeclient/kubeclienttest"
 	"mullion.dev/mullion/internal/controlplane"
 	"mullion.dev/mullion/internal/controlplane/pki"
 	"mullion.dev/mullion/internal/process/proc"
@@ -42,12 +43,13 @@ func TestControlPlane(t *testing.T) {
 	admin := p.client(t, p.config.Kubeconfig(pki.Admin()))
 
 	t.Run("version", func(t *testing.T) {
-		v, err := admin.Discovery().ServerVersion()
+		v, err := admin.ServerVersion(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Logf("version %s", v.GitVersion)
 	})
+	t.Run("client", func(t *testing.T) { kubeclienttest.Suite(t, admin) })
 	t.Run("rights", func(t *testing.T) { testRights(t, p, admin) })
 	t.Run("own-addresses", func(t *testing.T) { testOwnAddresses(t, p, admin) })
 	t.Run("service-accounts", func(t *testing.T) {
@@ -94,7 +96,7 @@ func TestControlPlane(t *testing.T) {
 }
 
 // testRights checks that RBAC and the Node authorizer decide, not the absence of them.
-func testRights(t *testing.T, p *plane, admin *kubernetes.Clientset) {
+func testRights(t *testing.T, p *plane, admin *kubeclient.Client) {
 	t.Helper()
 	if _, err := admin.CoreV1().Secrets("kube-system").List(t.Context(), metav1.ListOptions{}); err != nil {
 		t.Errorf("the administrator: %v", err)
@@ -142,7 +144,7 @@ func testRights(t *testing.T, p *plane, admin *kubernetes.Clientset) {
 
 // request asks a signer for a certificate of a node, for the usages that kubelets ask it for, and returns the request's
 // name and the key.
-func request(t *testing.T, client kubernetes.Interface, node, signer string, sans x509.CertificateRequest) (name string,
+func request(t *testing.T, client kubeclient.Interface, node, signer string, sans x509.CertificateRequest) (name string,
 	key *ecdsa.PrivateKey,
 ) {
 	t.Helper()
@@ -175,7 +177,7 @@ func request(t *testing.T, client kubernetes.Interface, node, signer string, san
 }
 
 // issued waits for the certificate of a request.
-func issued(t *testing.T, client kubernetes.Interface, name string) []byte {
+func issued(t *testing.T, client kubeclient.Interface, name string) []byte {
 	t.Helper()
 	var cert []byte
 	begin := time.Now()
@@ -194,7 +196,7 @@ func issued(t *testing.T, client kubernetes.Interface, name string) []byte {
 }
 
 // kubelet does what a kubelet does with the bootstrap kubeconfig, and returns a client by its certificate.
-func (p *plane) kubelet(t *testing.T, admin *kubernetes.Clientset, node string) *kubernetes.Clientset {
+func (p *plane) kubelet(t *testing.T, admin *kubeclient.Client, node string) *kubeclient.Client {
 	t.Helper()
 	bootstrap := p.client(t, p.config.BootstrapKubeconfig())
 	csr, key := request(t, bootstrap, node, certv1.KubeAPIServerClientKubeletSignerName, x509.CertificateRequest{})
@@ -214,7 +216,7 @@ func (p *plane) kubelet(t *testing.T, admin *kubernetes.Clientset, node string) 
 }
 
 // testJoin joins a node, up to its serving certificate.
-func testJoin(t *testing.T, p *plane, admin *kubernetes.Clientset) {
+func testJoin(t *testing.T, p *plane, admin *kubeclient.Client) {
 	t.Helper()
 	kubelet := p.kubelet(t, admin, "win-1")
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "win-1"}}
@@ -257,7 +259,7 @@ func testJoin(t *testing.T, p *plane, admin *kubernetes.Clientset) {
 }
 
 // testKill kills a program and waits until the API works again and a controller does.
-func testKill(t *testing.T, p *plane, admin *kubernetes.Clientset, name string) {
+func testKill(t *testing.T, p *plane, admin *kubeclient.Client, name string) {
 	t.Helper()
 	process := p.process(t, name)
 	before := process.State()

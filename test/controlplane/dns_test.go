@@ -17,8 +17,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/controlplane/clusterdns"
 	"mullion.dev/mullion/internal/process/proc"
@@ -35,7 +35,7 @@ func dnsConfig() bootstrap.DNS {
 }
 
 // testDNS runs the real CoreDNS beside the control plane and asks it.
-func testDNS(t *testing.T, p *plane, admin *kubernetes.Clientset) {
+func testDNS(t *testing.T, p *plane, admin *kubeclient.Client) {
 	t.Helper()
 	program, err := filepath.Abs("../../bin/coredns")
 	if err != nil {
@@ -115,7 +115,7 @@ func resolver(p *plane) *net.Resolver {
 }
 
 // checkPublished checks the Service, its endpoint, and what CoreDNS may not read.
-func checkPublished(t *testing.T, p *plane, admin *kubernetes.Clientset) {
+func checkPublished(t *testing.T, p *plane, admin *kubeclient.Client) {
 	t.Helper()
 	service, err := admin.CoreV1().Services("kube-system").Get(t.Context(), "kube-dns", metav1.GetOptions{})
 	if err != nil || service.Spec.ClusterIP != "10.96.0.10" || len(service.Spec.Selector) != 0 ||

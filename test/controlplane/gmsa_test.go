@@ -16,9 +16,9 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/retry"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/controlplane/gmsa"
 	"mullion.dev/mullion/internal/controlplane/pki"
 	"mullion.dev/mullion/internal/process/proc"
@@ -30,11 +30,11 @@ const credentialSpec = `{"CmsPlugins":["ActiveDirectory"],"DomainJoinConfig":{"S
 	"ActiveDirectoryConfig":{"GroupManagedServiceAccounts":[{"Name":"WebApp1","Scope":"contoso.com"}]}}`
 
 // testGMSA: the API server asks the webhook about pods with credential specs, and about no others.
-func testGMSA(t *testing.T, p *plane, admin *kubernetes.Clientset) {
+func testGMSA(t *testing.T, p *plane, admin *kubeclient.Client) {
 	t.Helper()
 	file := func(name string) string { return filepath.Join(p.config.PKIDir(), name) }
 	webhook := gmsa.New(gmsa.Config{
-		Client: func() (kubernetes.Interface, error) { return admin, nil },
+		Client: func() (kubeclient.Interface, error) { return admin, nil },
 		Listen: func() (l net.Listener, err error) {
 			err = proc.InNetns(p.config.Netns, func() (err error) {
 				l, err = net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(gmsa.Port)))
@@ -96,7 +96,7 @@ func testGMSA(t *testing.T, p *plane, admin *kubernetes.Clientset) {
 }
 
 // testAdded: a container that is added to a running pod brings no account.
-func testAdded(t *testing.T, admin *kubernetes.Clientset) {
+func testAdded(t *testing.T, admin *kubeclient.Client) {
 	t.Helper()
 	pods := admin.CoreV1().Pods("shop")
 	add := func(options *corev1.WindowsSecurityContextOptions) error {
@@ -125,10 +125,10 @@ func testAdded(t *testing.T, admin *kubernetes.Clientset) {
 
 // makeGMSAObjects makes the namespaces shop and trusted, the credential spec webapp1, and the right of shop's service
 // account web to use it.
-func makeGMSAObjects(t *testing.T, admin *kubernetes.Clientset) {
+func makeGMSAObjects(t *testing.T, admin *kubeclient.Client) {
 	t.Helper()
 	eventually(t, "a credential spec", func() error {
-		err := admin.Discovery().RESTClient().Post().AbsPath("/apis/windows.k8s.io/v1/gmsacredentialspecs").Body([]byte(
+		err := admin.RESTClient().Post().AbsPath("/apis/windows.k8s.io/v1/gmsacredentialspecs").Body([]byte(
 			`{"apiVersion": "windows.k8s.io/v1", "kind": "GMSACredentialSpec", "metadata": {"name": "webapp1"}, "credspec": ` +
 				credentialSpec + `}`)).Do(t.Context()).Error()
 		if apierrors.IsAlreadyExists(err) {
@@ -171,7 +171,7 @@ func makeGMSAObjects(t *testing.T, admin *kubernetes.Clientset) {
 	}
 }
 
-func create1(t *testing.T, admin *kubernetes.Clientset, namespace string, pod *corev1.Pod) {
+func create1(t *testing.T, admin *kubeclient.Client, namespace string, pod *corev1.Pod) {
 	t.Helper()
 	eventually(t, "pod "+pod.Name, func() error {
 		_, err := admin.CoreV1().Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{})

@@ -17,9 +17,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/controlplane/pki"
 	"mullion.dev/mullion/internal/machines"
@@ -66,7 +66,7 @@ func machinesConfig(tb testing.TB) bootstrap.Machines {
 }
 
 // testMachines does what a machine does that joins, from another network namespace, against the real control plane.
-func testMachines(t *testing.T, p *plane, admin *kubernetes.Clientset) {
+func testMachines(t *testing.T, p *plane, admin *kubeclient.Client) {
 	t.Helper()
 	other := p.otherMachine(t)
 	bundle, err := pki.Open(p.config.PKIDir())
@@ -96,7 +96,7 @@ func testMachines(t *testing.T, p *plane, admin *kubernetes.Clientset) {
 		t.Fatalf("found %q", found.Server)
 	}
 	t.Run("refusals", func(t *testing.T) { testRefusals(t, admin, config) })
-	joining, err := kubernetes.NewForConfig(&rest.Config{
+	joining, err := kubeclient.NewForConfig(&rest.Config{
 		Host:            found.Server,
 		BearerToken:     made.String(),
 		TLSClientConfig: rest.TLSClientConfig{CAData: found.CA},
@@ -110,7 +110,7 @@ func testMachines(t *testing.T, p *plane, admin *kubernetes.Clientset) {
 }
 
 // testRefusals checks what a real signer and cleaner make of tokens that are not good, or no more.
-func testRefusals(t *testing.T, admin *kubernetes.Clientset, good discovery.Config) {
+func testRefusals(t *testing.T, admin *kubeclient.Client, good discovery.Config) {
 	t.Helper()
 	short, err := bootstrap.CreateToken(t.Context(), admin, bootstrap.Token{
 		ID:     "short1",
@@ -162,7 +162,7 @@ func testRefusals(t *testing.T, admin *kubernetes.Clientset, good discovery.Conf
 
 // testClaims has more machines claim parts at once than there are, and checks what a token and a node may do, and that
 // the last node's end gives the part back.
-func testClaims(t *testing.T, p *plane, admin, joining *kubernetes.Clientset) {
+func testClaims(t *testing.T, p *plane, admin, joining *kubeclient.Client) {
 	t.Helper()
 	ctx, address := t.Context(), netip.MustParseAddr("192.0.2.2")
 	c, err := machines.Specification(ctx, joining)

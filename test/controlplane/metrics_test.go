@@ -12,8 +12,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/controlplane/metricsserver"
 	"mullion.dev/mullion/internal/controlplane/pki"
@@ -21,7 +21,7 @@ import (
 
 // testMetrics runs the real metrics-server beside the control plane, and asks the API server for what it answers: of no
 // nodes, nothing.
-func testMetrics(t *testing.T, p *plane, admin *kubernetes.Clientset) {
+func testMetrics(t *testing.T, p *plane, admin *kubeclient.Client) {
 	t.Helper()
 	program, err := filepath.Abs("../../bin/metrics-server")
 	if err != nil {
@@ -59,7 +59,7 @@ func testMetrics(t *testing.T, p *plane, admin *kubernetes.Clientset) {
 	}()
 	checkConfined(t, server.State().PID, metricsserver.Name, metricsserver.UserID, "0000000000000000")
 	eventually(t, "the metrics API", func() error {
-		answer, err := admin.Discovery().RESTClient().Get().AbsPath("/apis/metrics.k8s.io/v1beta1/nodes").DoRaw(
+		answer, err := admin.RESTClient().Get().AbsPath("/apis/metrics.k8s.io/v1beta1/nodes").DoRaw(
 			t.Context())
 		if err == nil && !strings.Contains(string(answer), `"kind":"NodeMetricsList"`) {
 			err = fmt.Errorf("got %s", answer)

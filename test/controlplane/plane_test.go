@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/cluster/bundle"
 	"mullion.dev/mullion/internal/controlplane"
@@ -154,7 +154,7 @@ func (p *plane) stop(tb testing.TB) {
 }
 
 // client returns a client by a kubeconfig file.
-func (p *plane) client(t *testing.T, path string) *kubernetes.Clientset {
+func (p *plane) client(t *testing.T, path string) *kubeclient.Client {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", path)
 	if err != nil {
@@ -163,10 +163,10 @@ func (p *plane) client(t *testing.T, path string) *kubernetes.Clientset {
 	return p.clientFor(t, config)
 }
 
-func (p *plane) clientFor(t *testing.T, config *rest.Config) *kubernetes.Clientset {
+func (p *plane) clientFor(t *testing.T, config *rest.Config) *kubeclient.Client {
 	t.Helper()
 	config.Dial, config.QPS = proc.DialIn(p.config.Netns), -1
-	client, err := kubernetes.NewForConfig(config)
+	client, err := kubeclient.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
 	}

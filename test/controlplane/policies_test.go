@@ -19,9 +19,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/yaml"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/check"
 	"mullion.dev/mullion/internal/check/policy"
 	"mullion.dev/mullion/internal/check/rules"
@@ -31,7 +31,7 @@ import (
 // testPolicies applies the checker's policies to the API server. First all of them warn, and every fixture of the rules
 // is created in a dry run: the warnings are the server's verdict. Then they are as they are printed: refusing, and
 // changing pods.
-func testPolicies(t *testing.T, admin *kubernetes.Clientset) {
+func testPolicies(t *testing.T, admin *kubeclient.Client) {
 	t.Helper()
 	eventually(t, "the default service account", func() error {
 		_, _, err := create(t, admin, probe("Pod", "containers: [{name: c, image: i}]"))
@@ -118,7 +118,7 @@ func path(o map[string]any) string {
 }
 
 // create creates an object in a dry run; it gives the rules that were warned of, and the object as it would be stored.
-func create(t *testing.T, admin *kubernetes.Clientset, o map[string]any) (warned []string, made []byte, err error) {
+func create(t *testing.T, admin *kubeclient.Client, o map[string]any) (warned []string, made []byte, err error) {
 	t.Helper()
 	body, err := json.Marshal(o)
 	if err != nil {
@@ -161,7 +161,7 @@ func documents(t *testing.T, text []byte) []map[string]any {
 }
 
 // apply creates the objects of a text, in place of those of the same names.
-func apply(t *testing.T, admin *kubernetes.Clientset, text []byte) {
+func apply(t *testing.T, admin *kubeclient.Client, text []byte) {
 	t.Helper()
 	all := documents(t, text)
 	remove(t, admin, all)
@@ -177,7 +177,7 @@ func apply(t *testing.T, admin *kubernetes.Clientset, text []byte) {
 	}
 }
 
-func remove(t *testing.T, admin *kubernetes.Clientset, all []map[string]any) {
+func remove(t *testing.T, admin *kubeclient.Client, all []map[string]any) {
 	t.Helper()
 	for _, o := range all {
 		name := o["metadata"].(map[string]any)["name"].(string)
@@ -282,7 +282,7 @@ func complete(o, spec map[string]any) {
 }
 
 // testSameVerdict: what the API server warns of is what the rules find.
-func testSameVerdict(t *testing.T, admin *kubernetes.Clientset, all []check.Rule) {
+func testSameVerdict(t *testing.T, admin *kubeclient.Client, all []check.Rule) {
 	t.Helper()
 	c, err := check.New(all, check.Options{Kubernetes: 37, Windows: winver.All()})
 	if err != nil {
@@ -372,7 +372,7 @@ func verdict(t *testing.T, c *check.Checker, o map[string]any) []string {
 
 // testMutations: pods whose system is known get its selector, those for Windows the tolerations; others stay as they
 // are. What cannot work is refused.
-func testMutations(t *testing.T, admin *kubernetes.Clientset) {
+func testMutations(t *testing.T, admin *kubeclient.Client) {
 	t.Helper()
 	const c = "containers: [{name: c, image: i}]"
 	made := func(spec string) (selector map[string]string, keys []string) {

@@ -5,6 +5,8 @@ package controlplane_test
 import (
 	"bytes"
 	"cmp"
+	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,10 +14,11 @@ import (
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/check"
 	"mullion.dev/mullion/internal/check/rules"
 	"mullion.dev/mullion/internal/windows/winver"
@@ -23,7 +26,7 @@ import (
 
 // testVersions: the API server has no version of a kind that the rules call gone, and has the one that they name
 // instead.
-func testVersions(t *testing.T, admin *kubernetes.Clientset) {
+func testVersions(t *testing.T, admin *kubeclient.Client) {
 	t.Helper()
 	kinds := slices.SortedFunc(maps.Keys(scheme.Scheme.AllKnownTypes()), func(a, b schema.GroupVersionKind) int {
 		return cmp.Compare(a.String(), b.String())
@@ -48,14 +51,14 @@ func testVersions(t *testing.T, admin *kubernetes.Clientset) {
 			continue
 		}
 		gone++
-		if has, err := serves(admin, version, gvk.Kind); err != nil || has {
+		if has, err := serves(t.Context(), admin, version, gvk.Kind); err != nil || has {
 			t.Errorf("%s %s: the rules call it gone, and the API server has it: %v", version, gvk.Kind, err)
 		}
 		if edit == "" {
 			continue
 		}
 		replaced++
-		if has, err := serves(admin, edit, gvk.Kind); err != nil || !has {
+		if has, err := serves(t.Context(), admin, edit, gvk.Kind); err != nil || !has {
 			t.Errorf("%s %s: the rules replace it by %s, which the API server does not have: %v", version, gvk.Kind, edit, err)
 		}
 	}
@@ -66,12 +69,20 @@ func testVersions(t *testing.T, admin *kubernetes.Clientset) {
 }
 
 // serves asks the API server for a kind.
-func serves(admin *kubernetes.Clientset, version, kind string) (bool, error) {
-	list, err := admin.Discovery().ServerResourcesForGroupVersion(version)
+func serves(ctx context.Context, admin *kubeclient.Client, version, kind string) (bool, error) {
+	path := "/apis/" + version
+	if !strings.Contains(version, "/") {
+		path = "/api/" + version
+	}
+	text, err := admin.RESTClient().Get().AbsPath(path).DoRaw(ctx)
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}
 	if err != nil {
+		return false, err
+	}
+	var list metav1.APIResourceList
+	if err := json.Unmarshal(text, &list); err != nil {
 		return false, err
 	}
 	for _, r := range list.APIResources {

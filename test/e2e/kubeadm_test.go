@@ -17,9 +17,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/cluster/bundle"
 	"mullion.dev/mullion/internal/controlplane"
@@ -33,7 +33,7 @@ import (
 type kubeadmPlane struct {
 	config     controlplane.Config
 	kubeconfig string
-	client     *kubernetes.Clientset
+	client     *kubeclient.Client
 	hash       string
 }
 
@@ -101,7 +101,7 @@ func newKubeadmPlane(t *testing.T, f fixture) *kubeadmPlane {
 		t.Fatal(err)
 	}
 	config.Dial, config.QPS = proc.DialIn(f.netns), -1
-	if p.client, err = kubernetes.NewForConfig(config); err != nil {
+	if p.client, err = kubeclient.NewForConfig(config); err != nil {
 		t.Fatal(err)
 	}
 	bundle, err := pki.Open(p.config.PKIDir())

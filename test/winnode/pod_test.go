@@ -18,9 +18,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
 	"mullion.dev/mullion/internal/base/filecopy"
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/node/winnode"
 	"mullion.dev/mullion/internal/process/proc"
@@ -69,7 +69,7 @@ func (r *rig) loadAgnhost(t *testing.T) {
 }
 
 // checkPod runs a web server in a pod and asks it over the pod network.
-func (r *rig) checkPod(t *testing.T, api *kubernetes.Clientset) {
+func (r *rig) checkPod(t *testing.T, api *kubeclient.Client) {
 	t.Helper()
 	r.loadAgnhost(t)
 	grace, no := int64(1), false

@@ -15,8 +15,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/node/winnode"
@@ -45,7 +45,7 @@ func (r *rig) routePods(t *testing.T, node *corev1.Node) {
 
 // checkServices has a pod ask the API server at its ClusterIP, with the credentials that every pod has: the way there
 // is kube-proxy's doing.
-func (r *rig) checkServices(t *testing.T, api *kubernetes.Clientset) {
+func (r *rig) checkServices(t *testing.T, api *kubeclient.Client) {
 	t.Helper()
 	grace := int64(1)
 	pod := &corev1.Pod{

@@ -20,9 +20,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/bundle"
@@ -285,14 +285,14 @@ func (r *rig) showLogs(t *testing.T) {
 	}
 }
 
-func (r *rig) client(t *testing.T) *kubernetes.Clientset {
+func (r *rig) client(t *testing.T) *kubeclient.Client {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", r.plane.Kubeconfig(pki.Admin()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	config.Host, config.Dial, config.QPS = r.plane.Server(), proc.DialIn(r.plane.Netns), -1
-	client, err := kubernetes.NewForConfig(config)
+	client, err := kubeclient.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
 	}

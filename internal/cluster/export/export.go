@@ -13,8 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"k8s.io/client-go/kubernetes"
-
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/node/winnode"
 	"mullion.dev/mullion/internal/spec"
@@ -28,7 +27,7 @@ type Options struct {
 	Paths   *layout.Paths
 	Cluster spec.Cluster
 	// Client asks the cluster's API server; nil: there is none to ask.
-	Client kubernetes.Interface
+	Client kubeclient.Interface
 	// Texts are further files, by their names.
 	Texts map[string][]byte
 	// Missing is what the caller itself could not have; it is named with the rest.

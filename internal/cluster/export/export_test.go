@@ -9,8 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes/fake"
 
+	"mullion.dev/mullion/internal/base/kubeclient/fake"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/spec"
 )

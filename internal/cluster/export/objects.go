@@ -9,12 +9,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
+
+	"mullion.dev/mullion/internal/base/kubeclient"
 )
 
 // objects writes what the API server has of nodes, pods and what happened to them, and returns what could not be had.
-func objects(ctx context.Context, to *os.Root, client kubernetes.Interface) (missing []error) {
+func objects(ctx context.Context, to *os.Root, client kubeclient.Interface) (missing []error) {
 	all := metav1.ListOptions{}
 	for name, list := range map[string]func() (runtime.Object, error){
 		"nodes":       func() (runtime.Object, error) { return client.CoreV1().Nodes().List(ctx, all) },

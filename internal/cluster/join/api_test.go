@@ -29,10 +29,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes/fake"
-	"k8s.io/client-go/kubernetes/scheme"
 	clienttesting "k8s.io/client-go/testing"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
+	"mullion.dev/mullion/internal/base/kubeclient/fake"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/machines"
@@ -99,7 +99,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	codec := scheme.Codecs.LegacyCodec(scheme.Scheme.PrioritizedVersionsAllGroups()...)
+	codec := kubeclient.Codecs().LegacyCodec(kubeclient.Scheme().PrioritizedVersionsAllGroups()...)
 	io.WriteString(w, runtime.EncodeOrDie(codec, object))
 	a.user = ""
 }
@@ -132,7 +132,7 @@ func actionOf(r *http.Request) (clienttesting.Action, error) {
 	if err != nil {
 		return nil, err
 	}
-	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
+	object, _, err := kubeclient.Codecs().UniversalDeserializer().Decode(body, nil, nil)
 	if r.Method == http.MethodPut {
 		return clienttesting.NewUpdateAction(what, namespace, object), err
 	}

@@ -36,7 +36,7 @@ func (j *joining) runForeign(ctx context.Context, why error) (spec.Cluster, erro
 	if err != nil {
 		return spec.Cluster{}, err
 	}
-	if err := j.checkVersion(); err != nil {
+	if err := j.checkVersion(ctx); err != nil {
 		return spec.Cluster{}, err
 	}
 	j.Said(fmt.Sprintf("it is cluster %q of kubeadm's: pods %s, services %s", known.Name, known.Pods, known.Services))

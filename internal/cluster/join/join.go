@@ -25,8 +25,7 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/client-go/kubernetes"
-
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
@@ -152,7 +151,7 @@ type joining struct {
 	found   discovery.Cluster
 	token   bootstrap.Token // kubelets ask for their certificates with it
 	// client has the rights of the administrator if admin is set, else those of the token.
-	client   kubernetes.Interface
+	client   kubeclient.Interface
 	admin    bool
 	holder   string
 	prepared bool // there is something that undo has to remove
@@ -191,7 +190,7 @@ func (j *joining) run(ctx context.Context, c spec.Cluster) (spec.Cluster, error)
 	}
 	// Versions are checked before anything is claimed. The cluster names one only if it is not the usual one.
 	if slices.ContainsFunc(c.Nodes, func(n spec.Node) bool { return n.KubernetesVersion != "" }) {
-		if err := j.checkVersion(); err != nil {
+		if err := j.checkVersion(ctx); err != nil {
 			return c, err
 		}
 	}
@@ -267,7 +266,7 @@ func (j *joining) undo(ctx context.Context) error {
 }
 
 // administrator returns the client if it is an administrator's, else nil.
-func (j *joining) administrator() kubernetes.Interface {
+func (j *joining) administrator() kubeclient.Interface {
 	if j.admin {
 		return j.client
 	}

@@ -12,10 +12,10 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"mullion.dev/mullion/internal/base/atomicfile"
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
@@ -128,7 +128,7 @@ var ErrNodesStay = errors.New("the cluster does not let the node delete itself")
 // of the underlay back. It uses admin, an administrator's client; if that is nil, the nodes' own rights. It leaves the
 // machine itself as it is: Down is next. The error names what could not be removed; the machine then keeps its part,
 // which is given back with the last of its nodes.
-func Leave(ctx context.Context, paths layout.Paths, admin kubernetes.Interface) error {
+func Leave(ctx context.Context, paths layout.Paths, admin kubeclient.Interface) error {
 	l, err := leftoverOf(paths)
 	if err != nil || l == nil {
 		return err
@@ -156,7 +156,7 @@ func Leave(ctx context.Context, paths layout.Paths, admin kubernetes.Interface) 
 }
 
 // delete deletes a node; owned says that it was deleted as the claim's owner.
-func (l *leftover) delete(ctx context.Context, name string, admin, token kubernetes.Interface) (owned bool, err error) {
+func (l *leftover) delete(ctx context.Context, name string, admin, token kubeclient.Interface) (owned bool, err error) {
 	client := admin
 	if client == nil {
 		if _, err := l.nodes[name].Read(); err != nil {
@@ -183,7 +183,7 @@ func (l *leftover) delete(ctx context.Context, name string, admin, token kuberne
 }
 
 // release gives the part back.
-func (l *leftover) release(ctx context.Context, admin, token kubernetes.Interface) error {
+func (l *leftover) release(ctx context.Context, admin, token kubeclient.Interface) error {
 	if l.claim.Part == 0 {
 		return nil
 	}
@@ -194,7 +194,7 @@ func (l *leftover) release(ctx context.Context, admin, token kubernetes.Interfac
 }
 
 // releaseAs releases the part claimed by an earlier join, using the client of a join to the same server.
-func releaseAs(ctx context.Context, paths layout.Paths, server string, client kubernetes.Interface) error {
+func releaseAs(ctx context.Context, paths layout.Paths, server string, client kubeclient.Interface) error {
 	l, err := leftoverOf(paths)
 	if err != nil || l == nil || l.claim.Server != server {
 		return err

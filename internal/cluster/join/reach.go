@@ -11,10 +11,10 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/machines/discovery"
 )
@@ -45,7 +45,7 @@ func (j *joining) reach(ctx context.Context) error {
 	}
 	j.token = bootstrap.Token{ID: j.Discovery.Token.ID, Secret: j.Discovery.Token.Secret}
 	j.Said("found the cluster at " + j.found.Server)
-	j.client, err = kubernetes.NewForConfig(joinConfig(&rest.Config{
+	j.client, err = kubeclient.NewForConfig(joinConfig(&rest.Config{
 		Host:            j.found.Server,
 		BearerToken:     j.token.String(),
 		TLSClientConfig: rest.TLSClientConfig{CAData: j.found.CA},
@@ -66,7 +66,7 @@ func (j *joining) reachByFile(ctx context.Context) error {
 	if j.found, err = j.clusterOf(config); err != nil {
 		return fmt.Errorf("read kubeconfig %q: %w", j.Kubeconfig, err)
 	}
-	if j.client, err = kubernetes.NewForConfig(joinConfig(config)); err != nil {
+	if j.client, err = kubeclient.NewForConfig(joinConfig(config)); err != nil {
 		return fmt.Errorf("read kubeconfig %q: %w: %w", j.Kubeconfig, ErrKubeconfig, err)
 	}
 	if t, err := discovery.ParseToken(config.BearerToken); err == nil {

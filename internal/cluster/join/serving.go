@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/parts"
@@ -84,7 +84,7 @@ func WaitingForServing(ctx context.Context, paths layout.Paths, c spec.Cluster) 
 		unit := &parts.ServingCertificate{
 			Node:     name,
 			Identity: clients.Identities[name],
-			Client:   func() (kubernetes.Interface, error) { return clients.Client(name) },
+			Client:   func() (kubeclient.Interface, error) { return clients.Client(name) },
 		}
 		for {
 			err := unit.Probe(ctx)

@@ -2,6 +2,7 @@ package join
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 
@@ -15,8 +16,8 @@ import (
 var ErrVersion = errors.New("the cluster's version does not go with this kubelet's")
 
 // checkVersion compares the API server's version with those of the nodes.
-func (j *joining) checkVersion() error {
-	info, err := j.client.Discovery().ServerVersion()
+func (j *joining) checkVersion(ctx context.Context) error {
+	info, err := j.client.ServerVersion(ctx)
 	if err != nil {
 		return fmt.Errorf("ask the API server for its version: %w", err)
 	}

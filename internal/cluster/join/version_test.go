@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/version"
-	fakediscovery "k8s.io/client-go/discovery/fake"
 
 	ourversion "mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/cluster/bundle"
@@ -16,7 +15,7 @@ import (
 
 // serves makes an API server say a version.
 func (a *api) serves(v string) {
-	a.Discovery().(*fakediscovery.FakeDiscovery).FakedServerVersion = &version.Info{GitVersion: v} // a fake's
+	a.Info = version.Info{GitVersion: v}
 }
 
 func TestCheckVersion(t *testing.T) {
@@ -42,7 +41,7 @@ func TestCheckVersion(t *testing.T) {
 			a.serves(tt.server)
 			j, _, _ := joins(t, a)
 			j.Nodes = []spec.Node{{KubernetesVersion: tt.node}}
-			err := j.checkVersion()
+			err := j.checkVersion(t.Context())
 			if tt.says == "" {
 				if err != nil {
 					t.Error(err)

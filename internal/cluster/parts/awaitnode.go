@@ -8,14 +8,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/process/proc"
 )
 
 // awaitNode asks the API for a node until reached says that the node is as it is waited for, which goal names. Else
 // reached returns why not.
-func awaitNode(ctx context.Context, connect func() (kubernetes.Interface, error), name, goal string,
+func awaitNode(ctx context.Context, connect func() (kubeclient.Interface, error), name, goal string,
 	reached func(*corev1.Node) (bool, string),
 ) error {
 	client, err := connect()

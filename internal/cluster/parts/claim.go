@@ -3,15 +3,14 @@ package parts
 import (
 	"context"
 
-	"k8s.io/client-go/kubernetes"
-
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/machines"
 )
 
 // Claim is the component that makes the machine's nodes the owners of its part of the underlay, so that the part is
 // given back with the last node.
 type Claim struct {
-	Client func() (kubernetes.Interface, error)
+	Client func() (kubeclient.Interface, error)
 	// Part is the machine's number, Nodes the names of its nodes.
 	Part  int
 	Nodes []string

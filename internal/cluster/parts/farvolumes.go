@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
-	"k8s.io/client-go/kubernetes"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/controlplane/localstorage"
 	"mullion.dev/mullion/internal/machines"
 )
@@ -16,7 +16,7 @@ import (
 // FarVolumes is the component that makes and removes the folders of volumes on a machine that joined, as the machine
 // with the control plane asks for them.
 type FarVolumes struct {
-	Client func() (kubernetes.Interface, error)
+	Client func() (kubeclient.Interface, error)
 	// Part is the machine's number, Nodes the names of its nodes.
 	Part  int
 	Nodes []string

@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/machines/kubeadm"
 )
 
@@ -18,7 +18,7 @@ import (
 type ForeignNetwork struct {
 	// Own are the names of this machine's nodes, Client makes a client with the rights of one of them.
 	Own    []string
-	Client func(node string) (kubernetes.Interface, error)
+	Client func(node string) (kubeclient.Interface, error)
 	Log    *slog.Logger
 
 	mu      sync.Mutex

@@ -10,9 +10,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+
+	"mullion.dev/mullion/internal/base/kubeclient"
+	"mullion.dev/mullion/internal/base/kubeclient/fake"
 )
 
 const backend = "flannel.alpha.coreos.com/backend-type"
@@ -35,7 +36,7 @@ func foreign(t *testing.T, nodes ...runtime.Object) (f *ForeignNetwork, client *
 	return &ForeignNetwork{
 		Own: []string{"ours-1", "ours-2"},
 		Log: j.log(),
-		Client: func(node string) (kubernetes.Interface, error) {
+		Client: func(node string) (kubeclient.Interface, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			*as = append(*as, node)
@@ -126,7 +127,7 @@ func TestFlannelIsToldAgain(t *testing.T) {
 	if patched(client, "ours-1") != 2 || patched(client, "ours-2") != 1 || j.count("") != 1 {
 		t.Errorf("then ours-1 is told of %d times, and the log is %s", patched(client, "ours-1"), &j.text)
 	}
-	f.Client = func(string) (kubernetes.Interface, error) { return never() }
+	f.Client = func(string) (kubeclient.Interface, error) { return never() }
 	f.Seen(t.Context(), one)
 	if j.count(errNoClient.Error()) != 1 {
 		t.Errorf("without a certificate the log is %s", &j.text)

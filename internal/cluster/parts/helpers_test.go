@@ -22,8 +22,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/fake"
+
+	"mullion.dev/mullion/internal/base/kubeclient"
+	"mullion.dev/mullion/internal/base/kubeclient/fake"
 )
 
 // eventually waits until something is so, as long as a test may take at most.
@@ -56,14 +57,14 @@ func watched(t *testing.T, client *fake.Clientset, resource string) {
 }
 
 // always returns a client.
-func always(client kubernetes.Interface) func() (kubernetes.Interface, error) {
-	return func() (kubernetes.Interface, error) { return client, nil }
+func always(client kubeclient.Interface) func() (kubeclient.Interface, error) {
+	return func() (kubeclient.Interface, error) { return client, nil }
 }
 
 var errNoClient = errors.New("the certificate is gone")
 
 // never returns no client.
-func never() (kubernetes.Interface, error) { return nil, errNoClient }
+func never() (kubeclient.Interface, error) { return nil, errNoClient }
 
 // journal is a log that can be read.
 type journal struct {

@@ -5,8 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"k8s.io/client-go/kubernetes"
-
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/controlplane/localstorage"
 	"mullion.dev/mullion/internal/process/proc"
@@ -15,7 +14,7 @@ import (
 // LocalStorage is the provisioner of volumes on the nodes' disks, with the StorageClass that names it.
 type LocalStorage struct {
 	*localstorage.Controller
-	Client func() (kubernetes.Interface, error)
+	Client func() (kubeclient.Interface, error)
 }
 
 // Start puts the StorageClass in place and starts the provisioner.

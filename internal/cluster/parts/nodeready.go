@@ -7,13 +7,14 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes"
+
+	"mullion.dev/mullion/internal/base/kubeclient"
 )
 
 // NodeReady is the component that is ready when a node is.
 type NodeReady struct {
 	Node   string
-	Client func() (kubernetes.Interface, error)
+	Client func() (kubeclient.Interface, error)
 	// NoCNI accepts a node that lacks nothing but a CNI plugin.
 	NoCNI bool
 	// Since is a time before the kubelet was started, and later that of the last Stop. A node may be Ready before this

@@ -14,9 +14,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/process/component"
 )
 
@@ -85,13 +85,13 @@ func told(status corev1.ConditionStatus, at time.Time, message string) answer {
 
 // startAmid starts the component that of returns while the API gives these answers, until none is left.
 func startAmid(t *testing.T, all []answer,
-	of func(client func() (kubernetes.Interface, error)) component.Component,
+	of func(client func() (kubeclient.Interface, error)) component.Component,
 ) error {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	return of(func() (kubernetes.Interface, error) {
-		return kubernetes.NewForConfig(&rest.Config{
+	return of(func() (kubeclient.Interface, error) {
+		return kubeclient.NewForConfig(&rest.Config{
 			Host:          "http://api.example",
 			ContentConfig: rest.ContentConfig{ContentType: "application/json"},
 			Transport:     &answers{left: all, last: cancel},
@@ -102,7 +102,7 @@ func startAmid(t *testing.T, all []answer,
 // awaitReady waits for a node to be Ready while the API gives these answers.
 func awaitReady(t *testing.T, since time.Time, all ...answer) error {
 	t.Helper()
-	return startAmid(t, all, func(client func() (kubernetes.Interface, error)) component.Component {
+	return startAmid(t, all, func(client func() (kubeclient.Interface, error)) component.Component {
 		return &NodeReady{Node: "win-1", Since: since, Client: client}
 	})
 }
@@ -131,7 +131,7 @@ func TestNodeRegistered(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			err := startAmid(t, tt.says, func(client func() (kubernetes.Interface, error)) component.Component {
+			err := startAmid(t, tt.says, func(client func() (kubeclient.Interface, error)) component.Component {
 				return &NodeRegistered{Node: "win-1", Client: client}
 			})
 			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {

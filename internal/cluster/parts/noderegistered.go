@@ -4,7 +4,8 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes"
+
+	"mullion.dev/mullion/internal/base/kubeclient"
 )
 
 // NodeRegistered is the component that is ready when the API has a node with its addresses. kube-proxy asks for them
@@ -12,7 +13,7 @@ import (
 // https://github.com/kubernetes/kubernetes/blob/v1.37.1/pkg/proxy/node.go
 type NodeRegistered struct {
 	Node   string
-	Client func() (kubernetes.Interface, error)
+	Client func() (kubeclient.Interface, error)
 }
 
 // Name is the component's name.

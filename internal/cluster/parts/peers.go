@@ -5,8 +5,7 @@ import (
 	"log/slog"
 	"net/netip"
 
-	"k8s.io/client-go/kubernetes"
-
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/machines"
 )
 
@@ -18,7 +17,7 @@ type Spanning interface {
 
 // Peers is the component that tells the underlay which other machines it spans.
 type Peers struct {
-	Client   func() (kubernetes.Interface, error)
+	Client   func() (kubeclient.Interface, error)
 	Underlay Spanning
 	Log      *slog.Logger
 

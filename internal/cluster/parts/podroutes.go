@@ -12,9 +12,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
+
+	"mullion.dev/mullion/internal/base/kubeclient"
 )
 
 // PodRange maps a node to its pod CIDRs. An empty list removes the node's routes.
@@ -30,7 +30,7 @@ type PodRange struct {
 const routerAnnotation = "mullion.dev/overlay-router"
 
 // PublishRouter writes a router's hardware address into its Node. The client needs no more than the node's own rights.
-func PublishRouter(ctx context.Context, client kubernetes.Interface, node, router string) error {
+func PublishRouter(ctx context.Context, client kubeclient.Interface, node, router string) error {
 	patch, err := json.Marshal(
 		map[string]any{"metadata": map[string]any{"annotations": map[string]string{routerAnnotation: router}}})
 	if err != nil {
@@ -47,7 +47,7 @@ const PodRoutesUnit = "pod-routes"
 // PodRoutes is the component that tells the network which node a range of pod addresses is behind; it follows
 // spec.podCIDRs of the nodes.
 type PodRoutes struct {
-	Client func() (kubernetes.Interface, error)
+	Client func() (kubeclient.Interface, error)
 	Set    func(ctx context.Context, node PodRange) error
 	// Seen is called with each node after its routes are set; may be nil.
 	Seen func(ctx context.Context, node *corev1.Node)
@@ -70,8 +70,7 @@ func (r *PodRoutes) Start(ctx context.Context) error {
 	}
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	r.cancel = cancel
-	factory := informers.NewSharedInformerFactory(client, time.Minute)
-	informer := factory.Core().V1().Nodes().Informer()
+	informer := client.CoreV1().Nodes().Informer(time.Minute)
 	handle := func(obj any) {
 		if node, ok := obj.(*corev1.Node); ok {
 			r.apply(run, node, node.Spec.PodCIDRs)

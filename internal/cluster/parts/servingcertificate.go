@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/client-go/kubernetes"
-
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/machines/kubeadm"
 	"mullion.dev/mullion/internal/node/kubenode"
 )
@@ -19,7 +18,7 @@ const servingEnd = 7 * 24 * time.Hour
 type ServingCertificate struct {
 	Node     string
 	Identity kubenode.Identity
-	Client   func() (kubernetes.Interface, error)
+	Client   func() (kubeclient.Interface, error)
 }
 
 // Name is the component's name.

@@ -11,15 +11,15 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/conformance/result"
 )
 
 // cluster is the cluster under test.
 type cluster struct {
-	api     kubernetes.Interface
+	api     kubeclient.Interface
 	address string
 	version string
 	nodes   []result.Node
@@ -38,12 +38,12 @@ func (c Config) inspect(ctx context.Context) (*cluster, error) {
 		}
 	}
 	config.Timeout = 30 * time.Second
-	api, err := kubernetes.NewForConfig(config)
+	api, err := kubeclient.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("make client: %w", err)
 	}
 	found := &cluster{api: api, address: config.Host}
-	version, err := api.Discovery().ServerVersion()
+	version, err := api.ServerVersion(ctx)
 	if err != nil {
 		return nil, &Error{
 			Err:    fmt.Errorf("ask the cluster at %s for its version: %w", config.Host, err),

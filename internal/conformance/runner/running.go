@@ -207,7 +207,7 @@ func (r *running) watch(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		_, err := r.cluster.api.Discovery().ServerVersion()
+		_, err := r.cluster.api.ServerVersion(ctx)
 		switch {
 		case err == nil:
 			last = time.Now()

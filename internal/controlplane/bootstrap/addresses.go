@@ -8,8 +8,8 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	admissionapply "k8s.io/client-go/applyconfigurations/admissionregistration/v1"
-	"k8s.io/client-go/kubernetes"
+
+	"mullion.dev/mullion/internal/base/kubeclient"
 )
 
 // addressPolicy keeps Services from taking addresses of the cluster itself: kube-proxy sends what goes to a Service's
@@ -30,7 +30,7 @@ func outside(address string, own []netip.Prefix) string {
 }
 
 // applyAddressPolicy puts the policy in place, if the cluster's own addresses are known.
-func applyAddressPolicy(ctx context.Context, client kubernetes.Interface, force metav1.ApplyOptions,
+func applyAddressPolicy(ctx context.Context, client kubeclient.Interface, force metav1.ApplyOptions,
 	own []netip.Prefix,
 ) error {
 	if len(own) == 0 {
@@ -38,28 +38,43 @@ func applyAddressPolicy(ctx context.Context, client kubernetes.Interface, force 
 	}
 	admission := client.AdmissionregistrationV1()
 	const message = "addresses of the API server and of the cluster's Services cannot be a Service's external addresses"
-	validation := func(expression string) *admissionapply.ValidationApplyConfiguration {
-		return admissionapply.Validation().WithExpression(expression).WithMessage(message)
+	validation := func(expression string) admissionv1.Validation {
+		return admissionv1.Validation{Expression: expression, Message: message}
 	}
-	policy := admissionapply.ValidatingAdmissionPolicy(addressPolicy).WithSpec(
-		admissionapply.ValidatingAdmissionPolicySpec().
-			WithFailurePolicy(admissionv1.Fail).
-			WithMatchConstraints(admissionapply.MatchResources().WithResourceRules(
-				admissionapply.NamedRuleWithOperations().WithAPIGroups("").WithAPIVersions("v1").
-					WithResources("services", "services/status").
-					WithOperations(admissionv1.Create, admissionv1.Update))).
-			WithValidations(
-				validation("!has(object.spec.externalIPs) || object.spec.externalIPs.all(a, "+outside("a", own)+")"),
+	fail := admissionv1.Fail
+	policy := &admissionv1.ValidatingAdmissionPolicy{
+		ObjectMeta: named(addressPolicy, ""),
+		Spec: admissionv1.ValidatingAdmissionPolicySpec{
+			FailurePolicy: &fail,
+			MatchConstraints: &admissionv1.MatchResources{
+				ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
+					Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update},
+					Rule: admissionv1.Rule{
+						APIGroups:   []string{""},
+						APIVersions: []string{"v1"},
+						Resources:   []string{"services", "services/status"},
+					},
+				}}},
+			},
+			Validations: []admissionv1.Validation{
+				validation("!has(object.spec.externalIPs) || object.spec.externalIPs.all(a, " + outside("a", own) + ")"),
 				// a load balancer may have a host name in the place of an address
-				validation("!has(object.status) || !has(object.status.loadBalancer) || "+
-					"!has(object.status.loadBalancer.ingress) || "+
-					"object.status.loadBalancer.ingress.all(a, !has(a.ip) || "+outside("a.ip", own)+")")))
+				validation("!has(object.status) || !has(object.status.loadBalancer) || " +
+					"!has(object.status.loadBalancer.ingress) || " +
+					"object.status.loadBalancer.ingress.all(a, !has(a.ip) || " + outside("a.ip", own) + ")"),
+			},
+		},
+	}
 	if _, err := admission.ValidatingAdmissionPolicies().Apply(ctx, policy, force); err != nil {
 		return fmt.Errorf("apply policy %q: %w", addressPolicy, err)
 	}
-	binding := admissionapply.ValidatingAdmissionPolicyBinding(addressPolicy).WithSpec(
-		admissionapply.ValidatingAdmissionPolicyBindingSpec().WithPolicyName(addressPolicy).
-			WithValidationActions(admissionv1.Deny))
+	binding := &admissionv1.ValidatingAdmissionPolicyBinding{
+		ObjectMeta: named(addressPolicy, ""),
+		Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName:        addressPolicy,
+			ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
+		},
+	}
 	if _, err := admission.ValidatingAdmissionPolicyBindings().Apply(ctx, binding, force); err != nil {
 		return fmt.Errorf("apply binding of policy %q: %w", addressPolicy, err)
 	}

@@ -12,9 +12,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
+
+	"mullion.dev/mullion/internal/base/kubeclient"
 )
 
 // How long and how often a request is checked again if its node has not registered, or has not reported its addresses
@@ -28,7 +29,7 @@ const (
 // approver approves kubelets' requests for serving certificates. Requests that must not be approved are logged and left
 // pending, because somebody else may approve them.
 type approver struct {
-	client kubernetes.Interface
+	client kubeclient.Interface
 	policy ServingPolicy
 	log    *slog.Logger
 
@@ -37,7 +38,7 @@ type approver struct {
 	ctrl  cache.Controller
 }
 
-func newApprover(client kubernetes.Interface, policy ServingPolicy, log *slog.Logger) *approver {
+func newApprover(client kubeclient.Interface, policy ServingPolicy, log *slog.Logger) *approver {
 	a := &approver{
 		client: client,
 		policy: policy,
@@ -51,12 +52,9 @@ func newApprover(client kubernetes.Interface, policy ServingPolicy, log *slog.Lo
 		}
 	}
 	a.store, a.ctrl = cache.NewInformerWithOptions(cache.InformerOptions{
-		ListerWatcher: cache.NewFilteredListWatchFromClient(
-			client.CertificatesV1().RESTClient(), "certificatesigningrequests", metav1.NamespaceAll,
-			func(o *metav1.ListOptions) {
-				o.FieldSelector = fields.OneTermEqualSelector("spec.signerName",
-					certv1.KubeletServingSignerName).String()
-			}),
+		ListerWatcher: client.CertificatesV1().CertificateSigningRequests().ListWatch(func(o *metav1.ListOptions) {
+			o.FieldSelector = fields.OneTermEqualSelector("spec.signerName", certv1.KubeletServingSignerName).String()
+		}),
 		ObjectType: &certv1.CertificateSigningRequest{},
 		Handler: cache.ResourceEventHandlerFuncs{
 			AddFunc:    add,

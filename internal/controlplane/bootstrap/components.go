@@ -10,10 +10,10 @@ import (
 	"os"
 	"time"
 
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/windows/winver"
 )
 
@@ -50,7 +50,7 @@ const applyEvery = 100 * time.Millisecond
 // Client returns a client for a kubeconfig file, without a limit on the rate of requests.
 func Client(kubeconfig string, dial func(ctx context.Context, network, address string) (net.Conn,
 	error),
-) (*kubernetes.Clientset, error) {
+) (*kubeclient.Client, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return nil, fmt.Errorf("read kubeconfig %q: %w", kubeconfig, err)
@@ -59,7 +59,7 @@ func Client(kubeconfig string, dial func(ctx context.Context, network, address s
 	config.QPS = -1
 	config.UserAgent = "mullion"
 	config.WarningHandler = rest.NoWarnings{}
-	client, err := kubernetes.NewForConfig(config)
+	client, err := kubeclient.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("make client of %q: %w", kubeconfig, err)
 	}

@@ -7,13 +7,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	coreapply "k8s.io/client-go/applyconfigurations/core/v1"
-	discoveryapply "k8s.io/client-go/applyconfigurations/discovery/v1"
-	rbacapply "k8s.io/client-go/applyconfigurations/rbac/v1"
-	"k8s.io/client-go/kubernetes"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/controlplane/pki"
 )
 
@@ -36,8 +34,8 @@ func dnsGrant() grant {
 		name:    "system:coredns",
 		role:    "system:coredns",
 		subject: user(pki.CoreDNS().Name),
-		rules: []*rbacapply.PolicyRuleApplyConfiguration{
-			rule("", "services", "list", "watch").WithResources("pods", "namespaces", "endpoints"),
+		rules: []rbacv1.PolicyRule{
+			and(rule("", "services", "list", "watch"), "pods", "namespaces", "endpoints"),
 			rule("discovery.k8s.io", "endpointslices", "list", "watch"),
 		},
 	}
@@ -54,38 +52,47 @@ func (d DNS) ports() []corev1.ServicePort {
 
 // apply puts the Service and its one endpoint in place. The Service has no selector, so nothing else makes endpoints
 // for it.
-func (d DNS) apply(ctx context.Context, client kubernetes.Interface, force metav1.ApplyOptions) error {
+func (d DNS) apply(ctx context.Context, client kubeclient.Interface, force metav1.ApplyOptions) error {
 	if !d.ClusterIP.IsValid() {
 		return nil
 	}
-	service := coreapply.Service(dnsService, metav1.NamespaceSystem).
-		WithLabels(map[string]string{
-			"k8s-app": dnsService, "kubernetes.io/cluster-service": "true", "kubernetes.io/name": "CoreDNS",
-		}).
-		WithAnnotations(map[string]string{
-			"prometheus.io/scrape": "true",
-			"prometheus.io/port":   fmt.Sprint(d.MetricsPort),
-		})
-	spec := coreapply.ServiceSpec().WithClusterIP(d.ClusterIP.String())
-	slice := discoveryapply.EndpointSlice(dnsService, metav1.NamespaceSystem).
-		WithLabels(map[string]string{
-			discoveryv1.LabelServiceName: dnsService, discoveryv1.LabelManagedBy: "mullion.dev",
-		}).
-		WithAddressType(discoveryv1.AddressTypeIPv4).
-		WithEndpoints(discoveryapply.Endpoint().WithAddresses(d.Address.String()).
-			WithConditions(discoveryapply.EndpointConditions().WithReady(true)))
-	for _, p := range d.ports() {
-		spec.WithPorts(
-			coreapply.ServicePort().WithName(p.Name).WithProtocol(p.Protocol).WithPort(p.Port).WithTargetPort(
-				intstr.FromInt32(p.Port)))
-		slice.WithPorts(discoveryapply.EndpointPort().WithName(p.Name).WithProtocol(p.Protocol).WithPort(p.Port))
+	service := &corev1.Service{
+		ObjectMeta: named(dnsService, metav1.NamespaceSystem),
+		Spec:       corev1.ServiceSpec{ClusterIP: d.ClusterIP.String()},
 	}
-	if _, err := client.CoreV1().Services(metav1.NamespaceSystem).Apply(ctx, service.WithSpec(spec),
-		force); err != nil {
+	service.Labels = map[string]string{
+		"k8s-app": dnsService, "kubernetes.io/cluster-service": "true", "kubernetes.io/name": "CoreDNS",
+	}
+	service.Annotations = map[string]string{
+		"prometheus.io/scrape": "true",
+		"prometheus.io/port":   fmt.Sprint(d.MetricsPort),
+	}
+	slice := endpoint(dnsService, d.Address)
+	for _, p := range d.ports() {
+		slice.Ports = append(slice.Ports, discoveryv1.EndpointPort{Name: &p.Name, Protocol: &p.Protocol, Port: &p.Port})
+		p.TargetPort = intstr.FromInt32(p.Port)
+		service.Spec.Ports = append(service.Spec.Ports, p)
+	}
+	if _, err := client.CoreV1().Services(metav1.NamespaceSystem).Apply(ctx, service, force); err != nil {
 		return fmt.Errorf("apply service %q: %w", dnsService, err)
 	}
 	if _, err := client.DiscoveryV1().EndpointSlices(metav1.NamespaceSystem).Apply(ctx, slice, force); err != nil {
 		return fmt.Errorf("apply endpoint slice %q: %w", dnsService, err)
 	}
 	return nil
+}
+
+// endpoint is the one address of a Service without a selector; its ports are missing.
+func endpoint(service string, address netip.Addr) *discoveryv1.EndpointSlice {
+	ready := true
+	slice := &discoveryv1.EndpointSlice{
+		ObjectMeta:  named(service, metav1.NamespaceSystem),
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Endpoints: []discoveryv1.Endpoint{{
+			Addresses:  []string{address.String()},
+			Conditions: discoveryv1.EndpointConditions{Ready: &ready},
+		}},
+	}
+	slice.Labels = map[string]string{discoveryv1.LabelServiceName: service, discoveryv1.LabelManagedBy: "mullion.dev"}
+	return slice
 }

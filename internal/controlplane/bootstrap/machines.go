@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"net/netip"
 
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	coreapply "k8s.io/client-go/applyconfigurations/core/v1"
-	rbacapply "k8s.io/client-go/applyconfigurations/rbac/v1"
-	"k8s.io/client-go/kubernetes"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/machines"
 )
 
@@ -37,13 +36,13 @@ func machineGrants() []grant {
 			name:    "mullion:node-leaver",
 			role:    "mullion:node-leaver",
 			subject: group(nodesGroup),
-			rules:   []*rbacapply.PolicyRuleApplyConfiguration{rule("", "nodes", "delete")},
+			rules:   []rbacv1.PolicyRule{rule("", "nodes", "delete")},
 		},
 		{ // what NetworkPolicies select may be anywhere in the cluster
 			name:    "mullion:network-policies",
 			role:    "mullion:network-policies",
 			subject: group(nodesGroup),
-			rules: []*rbacapply.PolicyRuleApplyConfiguration{
+			rules: []rbacv1.PolicyRule{
 				rule("", "pods", "get", "list", "watch"),
 				rule("", "namespaces", "list", "watch"),
 				rule("networking.k8s.io", "networkpolicies", "list", "watch"),
@@ -53,7 +52,7 @@ func machineGrants() []grant {
 }
 
 // apply puts the records' namespace, the rights to them and this machine's own in place.
-func (m Machines) apply(ctx context.Context, client kubernetes.Interface, force metav1.ApplyOptions) error {
+func (m Machines) apply(ctx context.Context, client kubeclient.Interface, force metav1.ApplyOptions) error {
 	if !m.enabled() {
 		return nil
 	}
@@ -63,44 +62,48 @@ func (m Machines) apply(ctx context.Context, client kubernetes.Interface, force 
 		}
 	}
 	for _, namespace := range []string{machines.Namespace, machines.VolumesNamespace} {
-		if _, err := client.CoreV1().Namespaces().Apply(ctx, coreapply.Namespace(namespace), force); err != nil {
+		object := &corev1.Namespace{ObjectMeta: named(namespace, "")}
+		if _, err := client.CoreV1().Namespaces().Apply(ctx, object, force); err != nil {
 			return fmt.Errorf("apply namespace %q: %w", namespace, err)
 		}
 	}
 	// By name, so that nobody who joins can change the record of the control plane's machine.
-	claims := func(verbs ...string) *rbacapply.PolicyRuleApplyConfiguration {
-		r := rule("", "configmaps", verbs...)
+	claims := func(verbs ...string) rbacv1.PolicyRule {
+		var names []string
 		for part := 1; part < m.Parts; part++ {
-			r.WithResourceNames(machines.ClaimName(part))
+			names = append(names, machines.ClaimName(part))
 		}
-		return r
+		return only(rule("", "configmaps", verbs...), names...)
 	}
 	for _, r := range []struct {
 		name, namespace, group string
-		rules                  []*rbacapply.PolicyRuleApplyConfiguration
+		rules                  []rbacv1.PolicyRule
 	}{
-		{"mullion:joining-machines", machines.Namespace, tokenGroup, []*rbacapply.PolicyRuleApplyConfiguration{
-			rule("", "configmaps", "create"), rule("", "configmaps", "get").WithResourceNames(machines.Cluster),
+		{"mullion:joining-machines", machines.Namespace, tokenGroup, []rbacv1.PolicyRule{
+			rule("", "configmaps", "create"), only(rule("", "configmaps", "get"), machines.Cluster),
 			claims("get", "delete"),
 		}},
 		{
 			"mullion:machines", machines.Namespace, nodesGroup,
-			[]*rbacapply.PolicyRuleApplyConfiguration{
+			[]rbacv1.PolicyRule{
 				rule("", "configmaps", "get", "list", "watch"),
 				claims("update"),
 			},
 		},
 		{
 			"mullion:volumes", machines.VolumesNamespace, nodesGroup,
-			[]*rbacapply.PolicyRuleApplyConfiguration{rule("", "configmaps", "get", "list", "watch")},
+			[]rbacv1.PolicyRule{rule("", "configmaps", "get", "list", "watch")},
 		},
 	} {
-		role := rbacapply.Role(r.name, r.namespace).WithRules(r.rules...)
-		if _, err := client.RbacV1().Roles(r.namespace).Apply(ctx, role, force); err != nil {
+		object := &rbacv1.Role{ObjectMeta: named(r.name, r.namespace), Rules: r.rules}
+		if _, err := client.RbacV1().Roles(r.namespace).Apply(ctx, object, force); err != nil {
 			return fmt.Errorf("apply role %q: %w", r.name, err)
 		}
-		binding := rbacapply.RoleBinding(r.name, r.namespace).WithSubjects(group(r.group)).
-			WithRoleRef(rbacapply.RoleRef().WithAPIGroup(rbacv1.GroupName).WithKind("Role").WithName(r.name))
+		binding := &rbacv1.RoleBinding{
+			ObjectMeta: named(r.name, r.namespace),
+			Subjects:   []rbacv1.Subject{group(r.group)},
+			RoleRef:    role("Role", r.name),
+		}
 		if _, err := client.RbacV1().RoleBindings(r.namespace).Apply(ctx, binding, force); err != nil {
 			return fmt.Errorf("apply role binding %q: %w", r.name, err)
 		}
@@ -109,8 +112,8 @@ func (m Machines) apply(ctx context.Context, client kubernetes.Interface, force 
 		machines.Cluster:      {machines.SpecKey: m.Specification},
 		machines.ClaimName(0): machines.ClaimData(m.Address, "control plane"),
 	} {
-		if _, err := client.CoreV1().ConfigMaps(machines.Namespace).Apply(ctx,
-			coreapply.ConfigMap(name, machines.Namespace).WithData(data), force); err != nil {
+		object := &corev1.ConfigMap{ObjectMeta: named(name, machines.Namespace), Data: data}
+		if _, err := client.CoreV1().ConfigMaps(machines.Namespace).Apply(ctx, object, force); err != nil {
 			return fmt.Errorf("apply config map %q: %w", name, err)
 		}
 	}

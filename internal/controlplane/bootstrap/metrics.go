@@ -8,15 +8,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	coreapply "k8s.io/client-go/applyconfigurations/core/v1"
-	discoveryapply "k8s.io/client-go/applyconfigurations/discovery/v1"
-	rbacapply "k8s.io/client-go/applyconfigurations/rbac/v1"
-	"k8s.io/client-go/kubernetes"
-	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/controlplane/pki"
 )
 
@@ -44,9 +41,9 @@ func metricsGrants() []grant {
 			name:    "system:metrics-server",
 			role:    "system:metrics-server",
 			subject: user(pki.MetricsServer().Name),
-			rules: []*rbacapply.PolicyRuleApplyConfiguration{
+			rules: []rbacv1.PolicyRule{
 				rule("", "nodes/metrics", "get"),
-				rule("", "nodes", "get", "list", "watch").WithResources("pods"),
+				and(rule("", "nodes", "get", "list", "watch"), "pods"),
 			},
 		},
 		{
@@ -59,75 +56,74 @@ func metricsGrants() []grant {
 
 // Apply registers the API: the right to read it for everybody with the role view, the Service with its only endpoint,
 // and the APIService.
-func (m MetricsAPI) Apply(ctx context.Context, client kubernetes.Interface) error {
+func (m MetricsAPI) Apply(ctx context.Context, client kubeclient.Interface) error {
 	force := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
 	const reader = "system:aggregated-metrics-reader"
-	role := rbacapply.ClusterRole(reader).
-		WithLabels(map[string]string{
-			"rbac.authorization.k8s.io/aggregate-to-view":  "true",
-			"rbac.authorization.k8s.io/aggregate-to-edit":  "true",
-			"rbac.authorization.k8s.io/aggregate-to-admin": "true",
-		}).
-		WithRules(rule("metrics.k8s.io", "pods", "get", "list", "watch").WithResources("nodes"))
+	role := &rbacv1.ClusterRole{
+		ObjectMeta: named(reader, ""),
+		Rules:      []rbacv1.PolicyRule{and(rule("metrics.k8s.io", "pods", "get", "list", "watch"), "nodes")},
+	}
+	role.Labels = map[string]string{
+		"rbac.authorization.k8s.io/aggregate-to-view":  "true",
+		"rbac.authorization.k8s.io/aggregate-to-edit":  "true",
+		"rbac.authorization.k8s.io/aggregate-to-admin": "true",
+	}
 	if _, err := client.RbacV1().ClusterRoles().Apply(ctx, role, force); err != nil {
 		return fmt.Errorf("apply cluster role %q: %w", reader, err)
 	}
-	labels := map[string]string{"k8s-app": metricsService}
-	const portName = "https"
-	service := coreapply.Service(metricsService,
-		metav1.NamespaceSystem).WithLabels(labels).WithSpec(coreapply.ServiceSpec().WithPorts(
-		coreapply.ServicePort().WithName(portName).WithProtocol(corev1.ProtocolTCP).WithPort(metricsPort).
-			WithTargetPort(intstr.FromInt32(m.Port)).WithAppProtocol("https")))
+	portName, protocol := "https", corev1.ProtocolTCP
+	service := &corev1.Service{
+		ObjectMeta: named(metricsService, metav1.NamespaceSystem),
+		Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{
+			Name:        portName,
+			Protocol:    protocol,
+			Port:        metricsPort,
+			TargetPort:  intstr.FromInt32(m.Port),
+			AppProtocol: &portName,
+		}}},
+	}
+	service.Labels = map[string]string{"k8s-app": metricsService}
 	if _, err := client.CoreV1().Services(metav1.NamespaceSystem).Apply(ctx, service, force); err != nil {
 		return fmt.Errorf("apply service %q: %w", metricsService, err)
 	}
-	slice := discoveryapply.EndpointSlice(metricsService, metav1.NamespaceSystem).
-		WithLabels(map[string]string{
-			discoveryv1.LabelServiceName: metricsService,
-			discoveryv1.LabelManagedBy:   "mullion.dev",
-		}).
-		WithAddressType(discoveryv1.AddressTypeIPv4).
-		WithEndpoints(discoveryapply.Endpoint().WithAddresses(m.Address.String()).
-			WithConditions(discoveryapply.EndpointConditions().WithReady(true))).
-		WithPorts(discoveryapply.EndpointPort().WithName(portName).WithProtocol(corev1.ProtocolTCP).WithPort(m.Port))
+	slice := endpoint(metricsService, m.Address)
+	slice.Ports = []discoveryv1.EndpointPort{{Name: &portName, Protocol: &protocol, Port: &m.Port}}
 	if _, err := client.DiscoveryV1().EndpointSlices(metav1.NamespaceSystem).Apply(ctx, slice, force); err != nil {
 		return fmt.Errorf("apply endpoint slice %q: %w", metricsService, err)
 	}
 	return m.applyAPIService(ctx, client)
 }
 
-// applyAPIService uses plain requests of the client, so that the aggregator's own client is not linked in for this one
-// object.
-func (m MetricsAPI) applyAPIService(ctx context.Context, client kubernetes.Interface) error {
-	port := int32(metricsPort)
-	object := apiregistrationv1.APIService{
-		TypeMeta: metav1.TypeMeta{APIVersion: "apiregistration.k8s.io/v1", Kind: "APIService"},
-		ObjectMeta: metav1.ObjectMeta{
-			Name:   "v1beta1.metrics.k8s.io",
-			Labels: map[string]string{"k8s-app": metricsService},
-		},
-		Spec: apiregistrationv1.APIServiceSpec{
-			Service: &apiregistrationv1.ServiceReference{
-				Namespace: metav1.NamespaceSystem,
-				Name:      metricsService,
-				Port:      &port,
+// applyAPIService uses plain requests, so that the aggregator's types are not linked in for this one object:
+// https://github.com/kubernetes/kube-aggregator/blob/v0.37.1/pkg/apis/apiregistration/v1/types.go
+func (m MetricsAPI) applyAPIService(ctx context.Context, client kubeclient.Interface) error {
+	const name = "v1beta1.metrics.k8s.io"
+	object := map[string]any{
+		"apiVersion": "apiregistration.k8s.io/v1",
+		"kind":       "APIService",
+		"metadata":   map[string]any{"name": name, "labels": map[string]string{"k8s-app": metricsService}},
+		"spec": map[string]any{
+			"service": map[string]any{
+				"namespace": metav1.NamespaceSystem,
+				"name":      metricsService,
+				"port":      metricsPort,
 			},
-			Group:                "metrics.k8s.io",
-			Version:              "v1beta1",
-			CABundle:             m.CA,
-			GroupPriorityMinimum: 100,
-			VersionPriority:      100,
+			"group":                "metrics.k8s.io",
+			"version":              "v1beta1",
+			"caBundle":             m.CA,
+			"groupPriorityMinimum": 100,
+			"versionPriority":      100,
 		},
 	}
 	body, err := json.Marshal(object)
 	if err != nil {
-		return fmt.Errorf("encode API service %q: %w", object.Name, err)
+		return fmt.Errorf("encode API service %q: %w", name, err)
 	}
-	err = client.Discovery().RESTClient().Patch(types.ApplyYAMLPatchType).
-		AbsPath("/apis/apiregistration.k8s.io/v1/apiservices/"+object.Name).
+	err = client.RESTClient().Patch(types.ApplyYAMLPatchType).
+		AbsPath("/apis/apiregistration.k8s.io/v1/apiservices/"+name).
 		Param("fieldManager", fieldManager).Param("force", "true").Body(body).Do(ctx).Error()
 	if err != nil {
-		return fmt.Errorf("apply API service %q: %w", object.Name, err)
+		return fmt.Errorf("apply API service %q: %w", name, err)
 	}
 	return nil
 }

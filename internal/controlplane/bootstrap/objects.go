@@ -4,14 +4,13 @@ import (
 	"context"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	coreapply "k8s.io/client-go/applyconfigurations/core/v1"
-	rbacapply "k8s.io/client-go/applyconfigurations/rbac/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/controlplane/pki"
 )
 
@@ -27,20 +26,42 @@ const (
 type grant struct {
 	name    string
 	role    string
-	rules   []*rbacapply.PolicyRuleApplyConfiguration // nil: the role exists
-	subject *rbacapply.SubjectApplyConfiguration
+	rules   []rbacv1.PolicyRule // nil: the role exists
+	subject rbacv1.Subject
 }
 
-func group(name string) *rbacapply.SubjectApplyConfiguration {
-	return rbacapply.Subject().WithAPIGroup(rbacv1.GroupName).WithKind(rbacv1.GroupKind).WithName(name)
+func group(name string) rbacv1.Subject {
+	return rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: name}
 }
 
-func user(name string) *rbacapply.SubjectApplyConfiguration {
-	return rbacapply.Subject().WithAPIGroup(rbacv1.GroupName).WithKind(rbacv1.UserKind).WithName(name)
+func user(name string) rbacv1.Subject {
+	return rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name}
 }
 
-func rule(apiGroup, resource string, verbs ...string) *rbacapply.PolicyRuleApplyConfiguration {
-	return rbacapply.PolicyRule().WithAPIGroups(apiGroup).WithResources(resource).WithVerbs(verbs...)
+func rule(apiGroup, resource string, verbs ...string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{APIGroups: []string{apiGroup}, Resources: []string{resource}, Verbs: verbs}
+}
+
+// and is a rule for one more resource.
+func and(r rbacv1.PolicyRule, resources ...string) rbacv1.PolicyRule {
+	r.Resources = append(r.Resources, resources...)
+	return r
+}
+
+// only is a rule for objects of these names alone.
+func only(r rbacv1.PolicyRule, names ...string) rbacv1.PolicyRule {
+	r.ResourceNames = names
+	return r
+}
+
+// named is the metadata of an object; namespace is "" for a kind without one.
+func named(name, namespace string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Name: name, Namespace: namespace}
+}
+
+// role refers to a role of a kind.
+func role(kind, name string) rbacv1.RoleRef {
+	return rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: name}
 }
 
 // grants are kubeadm's ClusterRoleBindings, under kubeadm's names, so that `kubeadm join` works as documented, and
@@ -54,7 +75,7 @@ func grants() []grant {
 			name:    "kubeadm:get-nodes",
 			role:    "kubeadm:get-nodes",
 			subject: group(tokenGroup),
-			rules:   []*rbacapply.PolicyRuleApplyConfiguration{rule("", "nodes", "get")},
+			rules:   []rbacv1.PolicyRule{rule("", "nodes", "get")},
 		},
 		{
 			name:    "kubeadm:node-autoapprove-bootstrap",
@@ -75,10 +96,10 @@ func grants() []grant {
 			name:    "mullion:kubelet-serving-approver",
 			role:    "mullion:kubelet-serving-approver",
 			subject: user(pki.ServingApprover().Name),
-			rules: []*rbacapply.PolicyRuleApplyConfiguration{
+			rules: []rbacv1.PolicyRule{
 				rule("certificates.k8s.io", "certificatesigningrequests", "get", "list", "watch"),
 				rule("certificates.k8s.io", "certificatesigningrequests/approval", "update"),
-				rule("certificates.k8s.io", "signers", "approve").WithResourceNames("kubernetes.io/kubelet-serving"),
+				only(rule("certificates.k8s.io", "signers", "approve"), "kubernetes.io/kubelet-serving"),
 				rule("", "nodes", "get"),
 			},
 		},
@@ -87,7 +108,7 @@ func grants() []grant {
 }
 
 // apply puts the objects in place. ca is the API server's authority (PEM).
-func (o *Objects) apply(ctx context.Context, client kubernetes.Interface, ca []byte) error {
+func (o *Objects) apply(ctx context.Context, client kubeclient.Interface, ca []byte) error {
 	force := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
 	for _, g := range grants() {
 		if err := g.apply(ctx, client, force); err != nil {
@@ -110,15 +131,18 @@ func (o *Objects) apply(ctx context.Context, client kubernetes.Interface, ca []b
 	return m.apply(ctx, client, force)
 }
 
-func (g grant) apply(ctx context.Context, client kubernetes.Interface, force metav1.ApplyOptions) error {
+func (g grant) apply(ctx context.Context, client kubeclient.Interface, force metav1.ApplyOptions) error {
 	if g.rules != nil {
-		role := rbacapply.ClusterRole(g.role).WithRules(g.rules...)
-		if _, err := client.RbacV1().ClusterRoles().Apply(ctx, role, force); err != nil {
+		object := &rbacv1.ClusterRole{ObjectMeta: named(g.role, ""), Rules: g.rules}
+		if _, err := client.RbacV1().ClusterRoles().Apply(ctx, object, force); err != nil {
 			return fmt.Errorf("apply cluster role %q: %w", g.role, err)
 		}
 	}
-	binding := rbacapply.ClusterRoleBinding(g.name).WithSubjects(g.subject).
-		WithRoleRef(rbacapply.RoleRef().WithAPIGroup(rbacv1.GroupName).WithKind("ClusterRole").WithName(g.role))
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: named(g.name, ""),
+		Subjects:   []rbacv1.Subject{g.subject},
+		RoleRef:    role("ClusterRole", g.role),
+	}
 	if _, err := client.RbacV1().ClusterRoleBindings().Apply(ctx, binding, force); err != nil {
 		return fmt.Errorf("apply cluster role binding %q: %w", g.name, err)
 	}
@@ -128,7 +152,7 @@ func (g grant) apply(ctx context.Context, client kubernetes.Interface, force met
 // applyClusterInfo publishes the API server's URL and authority, readable without credentials; the controller-manager's
 // bootstrapsigner signs it with each token. `kubeadm join` reads it:
 // https://kubernetes.io/docs/reference/access-authn-authz/bootstrap-tokens/#configmap-signing
-func applyClusterInfo(ctx context.Context, client kubernetes.Interface, force metav1.ApplyOptions, server string,
+func applyClusterInfo(ctx context.Context, client kubeclient.Interface, force metav1.ApplyOptions, server string,
 	ca []byte,
 ) error {
 	const name, roleName = "cluster-info", "kubeadm:bootstrap-signer-clusterinfo"
@@ -138,17 +162,25 @@ func applyClusterInfo(ctx context.Context, client kubernetes.Interface, force me
 	if err != nil {
 		return fmt.Errorf("encode cluster-info: %w", err)
 	}
-	info := coreapply.ConfigMap(name, metav1.NamespacePublic).WithData(map[string]string{"kubeconfig": string(text)})
+	info := &corev1.ConfigMap{
+		ObjectMeta: named(name, metav1.NamespacePublic),
+		Data:       map[string]string{"kubeconfig": string(text)},
+	}
 	if _, err := client.CoreV1().ConfigMaps(metav1.NamespacePublic).Apply(ctx, info, force); err != nil {
 		return fmt.Errorf("apply config map %q: %w", name, err)
 	}
-	role := rbacapply.Role(roleName, metav1.NamespacePublic).
-		WithRules(rule("", "configmaps", "get").WithResourceNames(name))
-	if _, err := client.RbacV1().Roles(metav1.NamespacePublic).Apply(ctx, role, force); err != nil {
+	reader := &rbacv1.Role{
+		ObjectMeta: named(roleName, metav1.NamespacePublic),
+		Rules:      []rbacv1.PolicyRule{only(rule("", "configmaps", "get"), name)},
+	}
+	if _, err := client.RbacV1().Roles(metav1.NamespacePublic).Apply(ctx, reader, force); err != nil {
 		return fmt.Errorf("apply role %q: %w", roleName, err)
 	}
-	binding := rbacapply.RoleBinding(roleName, metav1.NamespacePublic).WithSubjects(user("system:anonymous")).
-		WithRoleRef(rbacapply.RoleRef().WithAPIGroup(rbacv1.GroupName).WithKind("Role").WithName(roleName))
+	binding := &rbacv1.RoleBinding{
+		ObjectMeta: named(roleName, metav1.NamespacePublic),
+		Subjects:   []rbacv1.Subject{user("system:anonymous")},
+		RoleRef:    role("Role", roleName),
+	}
 	if _, err := client.RbacV1().RoleBindings(metav1.NamespacePublic).Apply(ctx, binding, force); err != nil {
 		return fmt.Errorf("apply role binding %q: %w", roleName, err)
 	}

@@ -6,12 +6,11 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	coreapply "k8s.io/client-go/applyconfigurations/core/v1"
-	nodeapply "k8s.io/client-go/applyconfigurations/node/v1"
-	"k8s.io/client-go/kubernetes"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/windows/winver"
 )
 
@@ -33,34 +32,41 @@ func VersionClass(b winver.Build) string { return "windows-" + strings.ToLower(b
 
 // versionClass is the RuntimeClass that Kubernetes' guide recommends for each version:
 // https://kubernetes.io/docs/concepts/windows/user-guide/#handling-multiple-windows-versions-in-the-same-cluster
-func versionClass(b winver.Build) *nodeapply.RuntimeClassApplyConfiguration {
-	return nodeapply.RuntimeClass(VersionClass(b)).WithHandler(processHandler).
-		WithLabels(map[string]string{versionLabel: strings.ToLower(b.Name)}).
-		WithScheduling(nodeapply.Scheduling().
-			WithNodeSelector(map[string]string{
-				corev1.LabelOSStable:     "windows",
-				corev1.LabelWindowsBuild: fmt.Sprintf("%d.%d.%d", b.Version.Major, b.Version.Minor, b.Version.Build),
-			}).
-			WithTolerations(
-				coreapply.Toleration().WithKey("os").WithOperator(corev1.TolerationOpEqual).WithValue("windows").
-					WithEffect(corev1.TaintEffectNoSchedule)))
+func versionClass(b winver.Build) *nodev1.RuntimeClass {
+	class := windowsClass(VersionClass(b), processHandler)
+	class.Labels = map[string]string{versionLabel: strings.ToLower(b.Name)}
+	class.Scheduling.NodeSelector[corev1.LabelWindowsBuild] = fmt.Sprintf("%d.%d.%d", b.Version.Major, b.Version.Minor,
+		b.Version.Build)
+	class.Scheduling.Tolerations = []corev1.Toleration{{
+		Key:      "os",
+		Operator: corev1.TolerationOpEqual,
+		Value:    "windows",
+		Effect:   corev1.TaintEffectNoSchedule,
+	}}
+	return class
+}
+
+// windowsClass is a RuntimeClass of all Windows nodes.
+func windowsClass(name, handler string) *nodev1.RuntimeClass {
+	return &nodev1.RuntimeClass{
+		ObjectMeta: named(name, ""),
+		Handler:    handler,
+		Scheduling: &nodev1.Scheduling{NodeSelector: map[string]string{corev1.LabelOSStable: "windows"}},
+	}
 }
 
 // applyClasses puts the RuntimeClasses in place and removes those of versions that the cluster no longer has.
-func applyClasses(ctx context.Context, client kubernetes.Interface, windows []winver.Build) error {
+func applyClasses(ctx context.Context, client kubeclient.Interface, windows []winver.Build) error {
 	force := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
-	classes := []*nodeapply.RuntimeClassApplyConfiguration{
-		nodeapply.RuntimeClass(HypervisorClass).WithHandler(HypervisorClass).
-			WithScheduling(nodeapply.Scheduling().WithNodeSelector(map[string]string{corev1.LabelOSStable: "windows"})),
-	}
+	classes := []*nodev1.RuntimeClass{windowsClass(HypervisorClass, HypervisorClass)}
 	for _, b := range windows {
 		classes = append(classes, versionClass(b))
 	}
 	wanted := map[string]bool{}
 	for _, class := range classes {
-		wanted[*class.Name] = true
+		wanted[class.Name] = true
 		if _, err := client.NodeV1().RuntimeClasses().Apply(ctx, class, force); err != nil {
-			return fmt.Errorf("apply runtime class %q: %w", *class.Name, err)
+			return fmt.Errorf("apply runtime class %q: %w", class.Name, err)
 		}
 	}
 	have, err := client.NodeV1().RuntimeClasses().List(ctx, metav1.ListOptions{LabelSelector: versionLabel})

@@ -10,11 +10,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"mullion.dev/mullion/internal/base/atomicfile"
+	"mullion.dev/mullion/internal/base/kubeclient"
 )
 
 // DefaultTokenLife is how long a bootstrap token is valid; kubeadm's default.
@@ -36,7 +36,7 @@ func (t Token) String() string { return t.ID + "." + t.Secret }
 
 // NewToken makes a token for nodes to join, which is valid for life, and puts it into the API. The controller-manager's
 // tokencleaner removes it when it expires.
-func NewToken(ctx context.Context, client kubernetes.Interface, life time.Duration, description string) (Token, error) {
+func NewToken(ctx context.Context, client kubeclient.Interface, life time.Duration, description string) (Token, error) {
 	id, err := randomText(6)
 	if err != nil {
 		return Token{}, err
@@ -49,7 +49,7 @@ func NewToken(ctx context.Context, client kubernetes.Interface, life time.Durati
 }
 
 // CreateToken puts a token for nodes to join into the API. With a life of 0 it never expires.
-func CreateToken(ctx context.Context, client kubernetes.Interface, t Token, life time.Duration,
+func CreateToken(ctx context.Context, client kubeclient.Interface, t Token, life time.Duration,
 	description string,
 ) (Token, error) {
 	object := &corev1.Secret{
@@ -76,7 +76,7 @@ func CreateToken(ctx context.Context, client kubernetes.Interface, t Token, life
 }
 
 // RemoveToken removes a token from the API at once; a missing token is no error.
-func RemoveToken(ctx context.Context, client kubernetes.Interface, id string) error {
+func RemoveToken(ctx context.Context, client kubeclient.Interface, id string) error {
 	err := client.CoreV1().Secrets(metav1.NamespaceSystem).Delete(ctx, "bootstrap-token-"+id, metav1.DeleteOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("remove bootstrap token %q: %w", id, err)
@@ -86,7 +86,7 @@ func RemoveToken(ctx context.Context, client kubernetes.Interface, id string) er
 
 // EnsureKubeconfig makes sure that the file at path (mode 0600) is a kubeconfig with a bootstrap token that is valid
 // for at least an hour: the file's present token, or else a new one with DefaultTokenLife. A replaced token is removed.
-func EnsureKubeconfig(ctx context.Context, client kubernetes.Interface, path, server string, ca []byte) (Token, error) {
+func EnsureKubeconfig(ctx context.Context, client kubeclient.Interface, path, server string, ca []byte) (Token, error) {
 	if old, ok := readToken(path); ok {
 		left, err := tokenState(ctx, client, old)
 		if err != nil {
@@ -150,7 +150,7 @@ func sameServer(path, server string, ca []byte) bool {
 }
 
 // tokenState returns t with its expiry from the API, or without one if the token is gone or has another secret.
-func tokenState(ctx context.Context, client kubernetes.Interface, t Token) (Token, error) {
+func tokenState(ctx context.Context, client kubeclient.Interface, t Token) (Token, error) {
 	object, err := client.CoreV1().Secrets(metav1.NamespaceSystem).Get(ctx, "bootstrap-token-"+t.ID,
 		metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

@@ -10,7 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/client-go/kubernetes"
+
+	"mullion.dev/mullion/internal/base/kubeclient"
 )
 
 // TokenInfo is a bootstrap token of the cluster, as a list shows it: without its secret.
@@ -23,7 +24,7 @@ type TokenInfo struct {
 
 // Tokens lists the cluster's bootstrap tokens by their names. Those that have expired are gone within moments
 // (tokencleaner).
-func Tokens(ctx context.Context, client kubernetes.Interface) ([]TokenInfo, error) {
+func Tokens(ctx context.Context, client kubeclient.Interface) ([]TokenInfo, error) {
 	list, err := client.CoreV1().Secrets(metav1.NamespaceSystem).List(ctx, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector("type", string(corev1.SecretTypeBootstrapToken)).String(),
 	})

@@ -15,7 +15,7 @@ package gmsa
 import (
 	"net"
 
-	"k8s.io/client-go/kubernetes"
+	"mullion.dev/mullion/internal/base/kubeclient"
 )
 
 // Names of the API; upstream's.
@@ -41,7 +41,7 @@ const Unit = "gmsa-webhook"
 // Config is what the webhook depends on.
 type Config struct {
 	// Client makes a client with the rights of an administrator.
-	Client func() (kubernetes.Interface, error)
+	Client func() (kubeclient.Interface, error)
 	// Listen opens the webhook's port where the API server reaches it.
 	Listen func() (net.Listener, error)
 	// CertFile and KeyFile are the webhook's certificate for 127.0.0.1, CAFile its authority's.

@@ -9,9 +9,8 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	admissionapply "k8s.io/client-go/applyconfigurations/admissionregistration/v1"
-	metaapply "k8s.io/client-go/applyconfigurations/meta/v1"
-	"k8s.io/client-go/kubernetes"
+
+	"mullion.dev/mullion/internal/base/kubeclient"
 )
 
 // object is a part of a manifest.
@@ -62,36 +61,24 @@ func definition() object {
 }
 
 // apply puts the kind and the webhook's configurations in place. The webhook must serve by then.
-func apply(ctx context.Context, client kubernetes.Interface, ca []byte) error {
+func apply(ctx context.Context, client kubeclient.Interface, ca []byte) error {
 	crd := definition()
 	body, err := json.Marshal(crd)
 	if err != nil {
 		return fmt.Errorf("encode definition of %s: %w", kind, err)
 	}
-	err = client.Discovery().RESTClient().Patch(types.ApplyYAMLPatchType).
+	err = client.RESTClient().Patch(types.ApplyYAMLPatchType).
 		AbsPath("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"+resource+"."+group).
 		Param("fieldManager", fieldManager).Param("force", "true").Body(body).Do(ctx).Error()
 	if err != nil {
 		return fmt.Errorf("apply definition of %s: %w", kind, err)
 	}
 	force := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
-	mutating := admissionapply.MutatingWebhookConfiguration(webhookName).WithWebhooks(
-		admissionapply.MutatingWebhook().WithName(webhookName).WithClientConfig(calls("/mutate", ca)).
-			WithRules(rules(admissionv1.Create, "pods")...).WithFailurePolicy(admissionv1.Fail).
-			WithAdmissionReviewVersions("v1").WithSideEffects(admissionv1.SideEffectClassNone).
-			WithMatchPolicy(admissionv1.Equivalent).WithReinvocationPolicy(admissionv1.IfNeededReinvocationPolicy).
-			WithNamespaceSelector(namespaces()).WithMatchConditions(condition()).WithTimeoutSeconds(10))
+	mutating, validating := webhooks(ca)
 	configurations := client.AdmissionregistrationV1()
 	if _, err := configurations.MutatingWebhookConfigurations().Apply(ctx, mutating, force); err != nil {
 		return fmt.Errorf("apply mutating webhook %q: %w", webhookName, err)
 	}
-	added := rules(admissionv1.Update, "pods/ephemeralcontainers")
-	validating := admissionapply.ValidatingWebhookConfiguration(webhookName).WithWebhooks(
-		admissionapply.ValidatingWebhook().WithName(webhookName).WithClientConfig(calls("/validate", ca)).
-			WithRules(append(rules(admissionv1.Create, "pods"), added...)...).WithFailurePolicy(admissionv1.Fail).
-			WithAdmissionReviewVersions("v1").WithSideEffects(admissionv1.SideEffectClassNone).
-			WithMatchPolicy(admissionv1.Equivalent).
-			WithNamespaceSelector(namespaces()).WithMatchConditions(condition()).WithTimeoutSeconds(10))
 	_, err = configurations.ValidatingWebhookConfigurations().Apply(ctx, validating, force)
 	if err != nil {
 		return fmt.Errorf("apply validating webhook %q: %w", webhookName, err)
@@ -99,25 +86,74 @@ func apply(ctx context.Context, client kubernetes.Interface, ca []byte) error {
 	return nil
 }
 
-func calls(path string, ca []byte) *admissionapply.WebhookClientConfigApplyConfiguration {
-	return admissionapply.WebhookClientConfig().WithURL(fmt.Sprintf("https://127.0.0.1:%d%s", Port, path)).WithCABundle(ca...)
+// webhooks are the webhook's configurations.
+func webhooks(ca []byte) (*admissionv1.MutatingWebhookConfiguration, *admissionv1.ValidatingWebhookConfiguration) {
+	fail, none := admissionv1.Fail, admissionv1.SideEffectClassNone
+	equivalent, ifNeeded := admissionv1.Equivalent, admissionv1.IfNeededReinvocationPolicy
+	seconds := int32(10)
+	meta := metav1.ObjectMeta{Name: webhookName}
+	mutating := &admissionv1.MutatingWebhookConfiguration{
+		ObjectMeta: meta,
+		Webhooks: []admissionv1.MutatingWebhook{{
+			Name:                    webhookName,
+			ClientConfig:            calls("/mutate", ca),
+			Rules:                   rules(admissionv1.Create, "pods"),
+			FailurePolicy:           &fail,
+			MatchPolicy:             &equivalent,
+			NamespaceSelector:       namespaces(),
+			SideEffects:             &none,
+			TimeoutSeconds:          &seconds,
+			AdmissionReviewVersions: []string{"v1"},
+			ReinvocationPolicy:      &ifNeeded,
+			MatchConditions:         condition(),
+		}},
+	}
+	added := rules(admissionv1.Update, "pods/ephemeralcontainers")
+	validating := &admissionv1.ValidatingWebhookConfiguration{
+		ObjectMeta: meta,
+		Webhooks: []admissionv1.ValidatingWebhook{{
+			Name:                    webhookName,
+			ClientConfig:            calls("/validate", ca),
+			Rules:                   append(rules(admissionv1.Create, "pods"), added...),
+			FailurePolicy:           &fail,
+			MatchPolicy:             &equivalent,
+			NamespaceSelector:       namespaces(),
+			SideEffects:             &none,
+			TimeoutSeconds:          &seconds,
+			AdmissionReviewVersions: []string{"v1"},
+			MatchConditions:         condition(),
+		}},
+	}
+	return mutating, validating
 }
 
-func rules(o admissionv1.OperationType, resource string) []*admissionapply.RuleWithOperationsApplyConfiguration {
-	return []*admissionapply.RuleWithOperationsApplyConfiguration{
-		admissionapply.RuleWithOperations().WithOperations(o).WithAPIGroups("").WithAPIVersions("*").
-			WithResources(resource),
-	}
+func calls(path string, ca []byte) admissionv1.WebhookClientConfig {
+	url := fmt.Sprintf("https://127.0.0.1:%d%s", Port, path)
+	return admissionv1.WebhookClientConfig{URL: &url, CABundle: ca}
+}
+
+func rules(o admissionv1.OperationType, resource string) []admissionv1.RuleWithOperations {
+	return []admissionv1.RuleWithOperations{{
+		Operations: []admissionv1.OperationType{o},
+		Rule: admissionv1.Rule{
+			APIGroups:   []string{""},
+			APIVersions: []string{"*"},
+			Resources:   []string{resource},
+		},
+	}}
 }
 
 // namespaces are all but those that upstream's webhook passes by.
-func namespaces() *metaapply.LabelSelectorApplyConfiguration {
-	return metaapply.LabelSelector().WithMatchExpressions(metaapply.LabelSelectorRequirement().
-		WithKey(optOut).WithOperator(metav1.LabelSelectorOpNotIn).WithValues(disabled))
+func namespaces() *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
+		Key:      optOut,
+		Operator: metav1.LabelSelectorOpNotIn,
+		Values:   []string{disabled},
+	}}}
 }
 
 // condition is true of pods that have a credential spec or name one, in CEL.
-func condition() *admissionapply.MatchConditionApplyConfiguration {
+func condition() []admissionv1.MatchCondition {
 	in := func(where string) string {
 		o := where + ".securityContext.windowsOptions"
 		return fmt.Sprintf("(has(%s.securityContext) && has(%s) && (has(%s.gmsaCredentialSpecName) || has(%s.gmsaCredentialSpec)))",
@@ -127,5 +163,5 @@ func condition() *admissionapply.MatchConditionApplyConfiguration {
 	for _, list := range []string{"containers", "initContainers", "ephemeralContainers"} {
 		terms = append(terms, fmt.Sprintf("(has(object.spec.%s) && object.spec.%s.exists(c, %s))", list, list, in("c")))
 	}
-	return admissionapply.MatchCondition().WithName("has-a-credential-spec").WithExpression(strings.Join(terms, " || "))
+	return []admissionv1.MatchCondition{{Name: "has-a-credential-spec", Expression: strings.Join(terms, " || ")}}
 }

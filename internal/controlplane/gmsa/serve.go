@@ -13,7 +13,8 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
+
+	"mullion.dev/mullion/internal/base/kubeclient"
 )
 
 // Bounds of a request: an object in etcd has at most 1.5 MiB, and an answer comes within the API server's patience.
@@ -88,11 +89,11 @@ func statusOf(err error) *metav1.Status {
 }
 
 // cluster is the API of a cluster.
-type cluster struct{ client kubernetes.Interface }
+type cluster struct{ client kubeclient.Interface }
 
 // Spec implements API.
 func (c cluster) Spec(ctx context.Context, name string) (string, error) {
-	text, err := c.client.Discovery().RESTClient().Get().AbsPath("/apis", group, "v1", resource, name).DoRaw(ctx)
+	text, err := c.client.RESTClient().Get().AbsPath("/apis", group, "v1", resource, name).DoRaw(ctx)
 	if apierrors.IsNotFound(err) {
 		return "", refuse(http.StatusNotFound, "cred spec %q does not exist", name)
 	}

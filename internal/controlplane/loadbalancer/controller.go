@@ -9,12 +9,11 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/client-go/tools/cache"
-	servicecontroller "k8s.io/cloud-provider/controllers/service"
-	"k8s.io/component-base/metrics/prometheus/controllers"
+
+	"mullion.dev/mullion/internal/base/kubeclient"
 )
 
 const (
@@ -27,9 +26,7 @@ const (
 // Config is what the controller needs to know of the cluster.
 type Config struct {
 	// Client returns a client for the cluster's API, once it answers.
-	Client func() (kubernetes.Interface, error)
-	// Cluster is the cluster's name.
-	Cluster string
+	Client func() (kubeclient.Interface, error)
 	// Pools are the ranges of addresses for Services, Underlays the networks of the nodes; of each one, or one of each
 	// family. Those that are not valid are left out.
 	Pools, Underlays []netip.Prefix
@@ -74,11 +71,12 @@ func (c *Controller) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	factory := informers.NewSharedInformerFactory(client, 0)
-	core, discovery := factory.Core().V1(), factory.Discovery().V1()
-	services, nodes, endpoints := core.Services(), core.Nodes(), discovery.EndpointSlices()
+	services := client.CoreV1().Services("").Informer(0)
+	nodes := client.CoreV1().Nodes().Informer(0)
+	slices := client.DiscoveryV1().EndpointSlices("").Informer(0)
+	all := []cache.SharedIndexInformer{services, nodes, slices}
 	var synced []cache.InformerSynced
-	for _, informer := range []cache.SharedIndexInformer{services.Informer(), nodes.Informer(), endpoints.Informer()} {
+	for _, informer := range all {
 		registered, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 			AddFunc:    func(any) { c.changed() },
 			UpdateFunc: func(_, _ any) { c.changed() },
@@ -89,36 +87,32 @@ func (c *Controller) Start(ctx context.Context) error {
 		}
 		synced = append(synced, registered.HasSynced)
 	}
-	var upstream *servicecontroller.Controller
+	var addresses *balancer
 	if !c.cfg.RoutesOnly {
-		upstream, err = servicecontroller.New(newCloud(c.cfg.Pools, services.Lister()), client, services, nodes,
-			c.cfg.Cluster, nil)
-		if err != nil {
-			return fmt.Errorf("make the service controller: %w", err)
+		if addresses, err = newBalancer(c.cfg, client, services); err != nil {
+			return fmt.Errorf("watch services: %w", err)
 		}
 	}
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c.cancel = cancel
-	factory.Start(run.Done())
+	for _, informer := range all {
+		c.done.Go(func() { informer.RunWithContext(run) })
+	}
 	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
 		cancel()
-		factory.Shutdown()
+		c.done.Wait()
 		return errors.Join(errors.New("read services, nodes and endpoint slices: the lists did not arrive"), ctx.Err())
 	}
-	c.done.Go(func() {
-		<-run.Done()
-		factory.Shutdown()
-	})
-	if upstream != nil { // one worker suffices: a call waits for nothing but the API
-		c.done.Go(func() { upstream.Run(run, 1, controllers.NewControllerManagerMetrics("mullion")) })
+	if addresses != nil {
+		c.done.Go(func() { addresses.run(run) })
 	}
 	c.done.Go(func() {
-		c.follow(run, func() (s state, err error) {
-			var errs [3]error
-			s.services, errs[0] = services.Lister().List(labels.Everything())
-			s.slices, errs[1] = endpoints.Lister().List(labels.Everything())
-			s.nodes, errs[2] = nodes.Lister().List(labels.Everything())
-			return s, errors.Join(errs[:]...)
+		c.follow(run, func() state {
+			return state{
+				services: kubeclient.Stored[*corev1.Service](services.GetStore()),
+				slices:   kubeclient.Stored[*discoveryv1.EndpointSlice](slices.GetStore()),
+				nodes:    kubeclient.Stored[*corev1.Node](nodes.GetStore()),
+			}
 		})
 	})
 	return nil
@@ -141,15 +135,11 @@ func (c *Controller) changed() {
 }
 
 // follow sets the routes whenever something changed, and now and then.
-func (c *Controller) follow(ctx context.Context, read func() (state, error)) {
+func (c *Controller) follow(ctx context.Context, read func() state) {
 	repair := time.NewTicker(repairEvery)
 	defer repair.Stop()
 	for {
-		s, err := read()
-		if err == nil {
-			err = c.cfg.SetRoutes(ctx, c.cfg.routes(s))
-		}
-		if err != nil && ctx.Err() == nil {
+		if err := c.cfg.SetRoutes(ctx, c.cfg.routes(read())); err != nil && ctx.Err() == nil {
 			c.cfg.Log.Error("set the routes to load balancers' addresses", "error", err)
 		}
 		select {

@@ -21,7 +21,6 @@ func config(pools string) Config {
 		all = append(all, netip.MustParsePrefix(pool))
 	}
 	return Config{
-		Cluster:   "test",
 		Pools:     all,
 		Underlays: []netip.Prefix{netip.MustParsePrefix("10.213.0.0/24"), netip.MustParsePrefix("fd00:213::/64")},
 		Serves:    func(string) bool { return true },

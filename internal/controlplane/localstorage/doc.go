@@ -1,6 +1,7 @@
 // Package localstorage makes the volumes of the StorageClass "local": for each claim a folder on the node that the
-// scheduler chose for the claim's first pod. The controller is sig-storage-lib-external-provisioner, on which
-// Kubernetes' out-of-tree provisioners are built; this package is its provisioner. As with Rancher's
+// scheduler chose for the claim's first pod. Annotations, finalizer and events are those of
+// sig-storage-lib-external-provisioner, on which Kubernetes' out-of-tree provisioners are built, so that a volume of either
+// is one of the other. As with Rancher's
 // local-path-provisioner, which k3s and kind have, a volume is of the kind hostPath and tied to its node. The package
 // owns the folders; it does not mount them, and does not enforce the requested size.
 //
@@ -9,8 +10,9 @@ package localstorage
 
 import (
 	"context"
+	"log/slog"
 
-	"k8s.io/client-go/kubernetes"
+	"mullion.dev/mullion/internal/base/kubeclient"
 )
 
 // Provisioner is the provisioner's name in the StorageClass.
@@ -31,10 +33,12 @@ type Place struct {
 // Config is what the provisioner depends on.
 type Config struct {
 	// Client returns a client for the cluster's API, once it answers.
-	Client func() (kubernetes.Interface, error)
+	Client func() (kubeclient.Interface, error)
 	// Place returns where a node's volumes are, and false for a node that is not on this machine.
 	Place func(node string) (Place, bool)
 	// Elsewhere makes or removes the folder of a volume on another machine's node, and returns its path on the node, or
 	// "" if the node, and with it the folder, no longer exists. nil: there are no other machines.
 	Elsewhere func(ctx context.Context, node, volume string, remove bool) (path string, err error)
+	// Log gets what is tried again; may be nil.
+	Log *slog.Logger
 }

@@ -11,11 +11,19 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
 
 	"mullion.dev/mullion/internal/base/beneath"
 )
+
+// request asks for a volume.
+type request struct {
+	StorageClass     *storagev1.StorageClass
+	PVC              *corev1.PersistentVolumeClaim
+	PVName           string
+	SelectedNodeName string // "" if the scheduler has chosen none
+}
 
 // provisioner makes and removes volumes for the controller.
 type provisioner struct {
@@ -27,15 +35,13 @@ type provisioner struct {
 const elsewhereTimeout = 15 * time.Second
 
 // Provision makes the folder and describes the volume. It may be called again for the same volume.
-func (p provisioner) Provision(ctx context.Context, o controller.ProvisionOptions) (*corev1.PersistentVolume,
-	controller.ProvisioningState, error,
-) {
+func (p provisioner) Provision(ctx context.Context, o request) (*corev1.PersistentVolume, error) {
 	if err := check(o); err != nil {
-		return nil, controller.ProvisioningFinished, err
+		return nil, err
 	}
 	at, err := p.make(ctx, o.SelectedNodeName, o.PVName)
 	if err != nil {
-		return nil, controller.ProvisioningFinished, err
+		return nil, err
 	}
 	kind := corev1.HostPathDirectoryOrCreate
 	return &corev1.PersistentVolume{
@@ -51,15 +57,17 @@ func (p provisioner) Provision(ctx context.Context, o controller.ProvisionOption
 			},
 			NodeAffinity: affinity(o.SelectedNodeName),
 		},
-	}, controller.ProvisioningFinished, nil
+	}, nil
 }
 
 // check returns an error if such a volume cannot be what the claim asks for.
-func check(o controller.ProvisionOptions) error {
+func check(o request) error {
 	switch {
 	case o.SelectedNodeName == "":
 		return fmt.Errorf("no node has been chosen: the StorageClass %q needs volumeBindingMode WaitForFirstConsumer",
 			o.StorageClass.Name)
+	case o.PVC.Spec.VolumeMode != nil && *o.PVC.Spec.VolumeMode == corev1.PersistentVolumeBlock:
+		return errors.New("volumeMode Block is not supported: a volume is a folder")
 	case o.PVC.Spec.Selector != nil:
 		return errors.New("spec.selector is not supported: each claim gets a new volume")
 	case len(o.StorageClass.Parameters) > 0:

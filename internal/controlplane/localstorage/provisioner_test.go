@@ -13,7 +13,6 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
 )
 
 // disk is a provisioner with one node, win-1, whose folder of volumes exists.
@@ -29,9 +28,9 @@ func disk(t *testing.T) (provisioner, string) {
 	}}, folder
 }
 
-func options(change func(*controller.ProvisionOptions)) controller.ProvisionOptions {
+func options(change func(*request)) request {
 	policy := corev1.PersistentVolumeReclaimRetain
-	o := controller.ProvisionOptions{
+	o := request{
 		StorageClass:     &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "local"}, ReclaimPolicy: &policy},
 		PVName:           "pvc-1",
 		SelectedNodeName: "win-1",
@@ -52,9 +51,9 @@ func TestProvisionAndDelete(t *testing.T) {
 	p, folder := disk(t)
 	var volume *corev1.PersistentVolume
 	for range 2 { // the second time the folder is there
-		made, state, err := p.Provision(t.Context(), options(nil))
-		if err != nil || state != controller.ProvisioningFinished {
-			t.Fatalf("Provision() = %s, %v", state, err)
+		made, err := p.Provision(t.Context(), options(nil))
+		if err != nil {
+			t.Fatal(err)
 		}
 		volume = made
 	}
@@ -90,30 +89,33 @@ func TestProvisionRefuses(t *testing.T) {
 	p, folder := disk(t)
 	for _, tt := range []struct {
 		name, want string
-		change     func(*controller.ProvisionOptions)
+		change     func(*request)
 	}{
 		{
 			"no_node", "needs volumeBindingMode WaitForFirstConsumer",
-			func(o *controller.ProvisionOptions) { o.SelectedNodeName = "" },
+			func(o *request) { o.SelectedNodeName = "" },
 		},
 		{
 			"other_node", `node "far" is not a node of this machine`,
-			func(o *controller.ProvisionOptions) { o.SelectedNodeName = "far" },
+			func(o *request) { o.SelectedNodeName = "far" },
 		},
-		{"mode", "access mode ReadWriteMany is not supported", func(o *controller.ProvisionOptions) {
+		{"mode", "access mode ReadWriteMany is not supported", func(o *request) {
 			o.PVC.Spec.AccessModes = append(o.PVC.Spec.AccessModes, corev1.ReadWriteMany)
+		}},
+		{"block", "volumeMode Block is not supported", func(o *request) {
+			o.PVC.Spec.VolumeMode = new(corev1.PersistentVolumeBlock)
 		}},
 		{
 			"selector", "spec.selector is not supported",
-			func(o *controller.ProvisionOptions) { o.PVC.Spec.Selector = &metav1.LabelSelector{} },
+			func(o *request) { o.PVC.Spec.Selector = &metav1.LabelSelector{} },
 		},
 		{
 			"parameters", "this provisioner knows none",
-			func(o *controller.ProvisionOptions) { o.StorageClass.Parameters = map[string]string{"a": "b"} },
+			func(o *request) { o.StorageClass.Parameters = map[string]string{"a": "b"} },
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if _, _, err := p.Provision(t.Context(), options(tt.change)); err == nil ||
+			if _, err := p.Provision(t.Context(), options(tt.change)); err == nil ||
 				!strings.Contains(err.Error(), tt.want) {
 				t.Errorf("Provision() = %v, want %q", err, tt.want)
 			}
@@ -134,14 +136,14 @@ func TestProvisionStaysOnTheDisk(t *testing.T) {
 	if err := os.Remove(folder); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := p.Provision(t.Context(), options(nil)); err == nil ||
+	if _, err := p.Provision(t.Context(), options(nil)); err == nil ||
 		!strings.Contains(err.Error(), "open the node's folder of volumes") {
 		t.Errorf("without the folder: %v", err)
 	}
 	if err := os.Symlink(outside, folder); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := p.Provision(t.Context(), options(nil)); err == nil {
+	if _, err := p.Provision(t.Context(), options(nil)); err == nil {
 		t.Error("a volume was made outside of the node's disk")
 	}
 	if err := os.Remove(folder); err != nil {
@@ -150,7 +152,7 @@ func TestProvisionStaysOnTheDisk(t *testing.T) {
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	volume, _, err := p.Provision(t.Context(), options(nil))
+	volume, err := p.Provision(t.Context(), options(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,8 +180,8 @@ func TestElsewhere(t *testing.T) {
 		}
 		return `C:\far\` + volume, nil
 	}
-	far := func(o *controller.ProvisionOptions) { o.SelectedNodeName = "far" }
-	volume, _, err := p.Provision(t.Context(), options(far))
+	far := func(o *request) { o.SelectedNodeName = "far" }
+	volume, err := p.Provision(t.Context(), options(far))
 	if err != nil || volume.Spec.HostPath.Path != `C:\far\pvc-1` {
 		t.Fatalf("Provision() = %+v, %v", volume, err)
 	}
@@ -187,7 +189,7 @@ func TestElsewhere(t *testing.T) {
 		t.Error(err)
 	}
 	gone = true
-	if _, _, err := p.Provision(t.Context(), options(far)); err == nil || !strings.Contains(err.Error(), "is no more") {
+	if _, err := p.Provision(t.Context(), options(far)); err == nil || !strings.Contains(err.Error(), "is no more") {
 		t.Errorf("a volume of a node that is no more: %v", err)
 	}
 	if err := p.Delete(t.Context(), volume); err != nil {

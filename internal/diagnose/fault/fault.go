@@ -13,7 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
+
+	"mullion.dev/mullion/internal/base/kubeclient"
 )
 
 // Known reports whether there is a fault of that name.
@@ -27,7 +28,7 @@ type kind struct {
 	remove func(name string, o metav1.DeleteOptions) error
 }
 
-func kinds(ctx context.Context, c kubernetes.Interface) []kind {
+func kinds(ctx context.Context, c kubeclient.Interface) []kind {
 	pods, services := c.CoreV1().Pods(Namespace), c.CoreV1().Services(Namespace)
 	sets, maps := c.AppsV1().DaemonSets(Namespace), c.CoreV1().ConfigMaps(metav1.NamespaceSystem)
 	classes := c.NodeV1().RuntimeClasses()
@@ -56,7 +57,7 @@ func kinds(ctx context.Context, c kubernetes.Interface) []kind {
 }
 
 // each calls do with the fault of every object that carries the label, and how to remove the object.
-func each(ctx context.Context, c kubernetes.Interface, do func(id string, remove func() error) error) error {
+func each(ctx context.Context, c kubeclient.Interface, do func(id string, remove func() error) error) error {
 	for _, k := range kinds(ctx, c) {
 		list, err := k.list(metav1.ListOptions{LabelSelector: Label})
 		if err != nil {
@@ -93,7 +94,7 @@ func each(ctx context.Context, c kubernetes.Interface, do func(id string, remove
 }
 
 // Made are the faults that a cluster has, by name.
-func Made(ctx context.Context, c kubernetes.Interface) ([]string, error) {
+func Made(ctx context.Context, c kubeclient.Interface) ([]string, error) {
 	var made []string
 	err := each(ctx, c, func(id string, _ func() error) error {
 		made = append(made, id)
@@ -105,7 +106,7 @@ func Made(ctx context.Context, c kubernetes.Interface) ([]string, error) {
 
 // Make makes faults. All are judged before the first is made: an unknown name is an error, and so is a fault that needs
 // a node of a system that the cluster lacks.
-func Make(ctx context.Context, c kubernetes.Interface, ids []string, v Values) error {
+func Make(ctx context.Context, c kubeclient.Interface, ids []string, v Values) error {
 	for _, id := range ids {
 		if !Known(id) {
 			return &UnknownError{ID: id}
@@ -134,7 +135,7 @@ func Make(ctx context.Context, c kubernetes.Interface, ids []string, v Values) e
 	return nil
 }
 
-func makeOne(ctx context.Context, c kubernetes.Interface, id string, v Values) error {
+func makeOne(ctx context.Context, c kubeclient.Interface, id string, v Values) error {
 	if id == annotations {
 		return annotate(ctx, c, v.WindowsNode)
 	}
@@ -151,7 +152,7 @@ func makeOne(ctx context.Context, c kubernetes.Interface, id string, v Values) e
 }
 
 // annotate puts flannel's annotations on a node that has none.
-func annotate(ctx context.Context, c kubernetes.Interface, node string) error {
+func annotate(ctx context.Context, c kubeclient.Interface, node string) error {
 	n, err := c.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
 	if err != nil {
 		return err
@@ -169,7 +170,7 @@ func annotate(ctx context.Context, c kubernetes.Interface, node string) error {
 	return patch(ctx, c, node, set)
 }
 
-func patch(ctx context.Context, c kubernetes.Interface, node string, set map[string]any) error {
+func patch(ctx context.Context, c kubeclient.Interface, node string, set map[string]any) error {
 	text, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": set}})
 	if err != nil {
 		return err
@@ -179,7 +180,7 @@ func patch(ctx context.Context, c kubernetes.Interface, node string, set map[str
 }
 
 // unannotate takes flannel's annotations from a node again.
-func unannotate(ctx context.Context, c kubernetes.Interface, node string) error {
+func unannotate(ctx context.Context, c kubeclient.Interface, node string) error {
 	unset := map[string]any{Label: nil}
 	for name := range annotated() {
 		unset[name] = nil
@@ -188,7 +189,7 @@ func unannotate(ctx context.Context, c kubernetes.Interface, node string) error 
 }
 
 // Undo takes faults back: those of ids, or all. It returns which there were.
-func Undo(ctx context.Context, c kubernetes.Interface, ids []string) (undone []string, err error) {
+func Undo(ctx context.Context, c kubeclient.Interface, ids []string) (undone []string, err error) {
 	for _, id := range ids {
 		if !Known(id) {
 			return nil, &UnknownError{ID: id}

@@ -17,8 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
+
+	"mullion.dev/mullion/internal/base/kubeclient"
 )
 
 //go:embed manifests
@@ -75,7 +75,7 @@ func objects(id string, v Values) ([]runtime.Object, error) {
 		if len(bytes.TrimSpace(one)) == 0 {
 			continue
 		}
-		o, _, err := scheme.Codecs.UniversalDeserializer().Decode(one, nil, nil)
+		o, _, err := kubeclient.Codecs().UniversalDeserializer().Decode(one, nil, nil)
 		if err != nil {
 			return nil, fmt.Errorf("read the manifest of fault %s: %w", id, err)
 		}
@@ -97,7 +97,7 @@ func objects(id string, v Values) ([]runtime.Object, error) {
 }
 
 // create makes an object; one of the same fault that is there already stays.
-func create(ctx context.Context, c kubernetes.Interface, o runtime.Object) error {
+func create(ctx context.Context, c kubeclient.Interface, o runtime.Object) error {
 	var err error
 	var there func() (metav1.Object, error)
 	switch o := o.(type) {

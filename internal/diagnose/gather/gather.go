@@ -17,8 +17,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/diagnose"
 )
 
@@ -41,7 +41,7 @@ func (e *UnknownNodeError) Error() string {
 
 // Picture asks the API server. chosen are the names of the Windows nodes to look at; none: all. An error says that
 // nothing can be said of the cluster; what else could not be read is in the picture.
-func Picture(ctx context.Context, client kubernetes.Interface, chosen []string) (*diagnose.Picture, error) {
+func Picture(ctx context.Context, client kubeclient.Interface, chosen []string) (*diagnose.Picture, error) {
 	p := &diagnose.Picture{
 		At:       time.Now(),
 		Chosen:   chosen,
@@ -49,7 +49,7 @@ func Picture(ctx context.Context, client kubernetes.Interface, chosen []string) 
 		Facts:    map[string]diagnose.NodeFacts{},
 		Missing:  map[diagnose.Need]string{},
 	}
-	version, err := client.Discovery().ServerVersion()
+	version, err := client.ServerVersion(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("ask the API server for its version: %w", err)
 	}
@@ -110,7 +110,7 @@ func list[T any](ctx context.Context,
 }
 
 // objects reads the lists.
-func objects(ctx context.Context, client kubernetes.Interface, p *diagnose.Picture) {
+func objects(ctx context.Context, client kubeclient.Interface, p *diagnose.Picture) {
 	var err error
 	missing := func(n diagnose.Need) {
 		if err != nil {
@@ -168,7 +168,7 @@ func configMaps() []struct{ namespace, name string } {
 	}
 }
 
-func networkConfigMaps(ctx context.Context, client kubernetes.Interface, p *diagnose.Picture) {
+func networkConfigMaps(ctx context.Context, client kubeclient.Interface, p *diagnose.Picture) {
 	for _, m := range configMaps() {
 		got, err := client.CoreV1().ConfigMaps(m.namespace).Get(ctx, m.name, metav1.GetOptions{})
 		switch {
@@ -182,8 +182,8 @@ func networkConfigMaps(ctx context.Context, client kubernetes.Interface, p *diag
 
 // credentialSpecs reads the names of GMSACredentialSpecs
 // (https://kubernetes.io/docs/tasks/configure-pod-container/configure-gmsa/).
-func credentialSpecs(ctx context.Context, client kubernetes.Interface, p *diagnose.Picture) {
-	text, err := client.Discovery().RESTClient().Get().AbsPath("/apis/windows.k8s.io/v1/gmsacredentialspecs").DoRaw(ctx)
+func credentialSpecs(ctx context.Context, client kubeclient.Interface, p *diagnose.Picture) {
+	text, err := client.RESTClient().Get().AbsPath("/apis/windows.k8s.io/v1/gmsacredentialspecs").DoRaw(ctx)
 	if apierrors.IsNotFound(err) {
 		p.NoGMSA = true
 		return
@@ -211,7 +211,7 @@ const (
 )
 
 // logs reads the ends of the logs of network pods on Windows nodes, of a container that has ended too.
-func logs(ctx context.Context, client kubernetes.Interface, p *diagnose.Picture) {
+func logs(ctx context.Context, client kubeclient.Interface, p *diagnose.Picture) {
 	for i := range p.Pods {
 		pod := &p.Pods[i]
 		if !networkPods.MatchString(pod.Name) || !p.Looked(pod.Spec.NodeName) {
@@ -236,7 +236,7 @@ func logs(ctx context.Context, client kubernetes.Interface, p *diagnose.Picture)
 	}
 }
 
-func logOf(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod, container string,
+func logOf(ctx context.Context, client kubeclient.Interface, pod *corev1.Pod, container string,
 	previous bool,
 ) (string, error) {
 	lines, most := int64(logLines), int64(logBytes)
@@ -258,7 +258,7 @@ func logOf(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod, co
 const kubeletPatience = 5 * time.Second
 
 // kubelets reads the configuration of the kubelets that are Ready, by way of the API server.
-func kubelets(ctx context.Context, client kubernetes.Interface, p *diagnose.Picture) {
+func kubelets(ctx context.Context, client kubeclient.Interface, p *diagnose.Picture) {
 	var wrong []error
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
@@ -277,7 +277,7 @@ func kubelets(ctx context.Context, client kubernetes.Interface, p *diagnose.Pict
 	}
 }
 
-func kubeletOf(ctx context.Context, client kubernetes.Interface, node string) (diagnose.Kubelet, error) {
+func kubeletOf(ctx context.Context, client kubeclient.Interface, node string) (diagnose.Kubelet, error) {
 	ctx, cancel := context.WithTimeout(ctx, kubeletPatience)
 	defer cancel()
 	text, err := client.CoreV1().RESTClient().Get().Resource("nodes").Name(node).SubResource("proxy").

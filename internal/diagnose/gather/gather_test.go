@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/diagnose"
 	"mullion.dev/mullion/internal/diagnose/gather"
 )
@@ -90,11 +90,11 @@ func answers() map[string]string {
 	}
 }
 
-func client(t *testing.T, a *api) kubernetes.Interface {
+func client(t *testing.T, a *api) kubeclient.Interface {
 	t.Helper()
 	server := httptest.NewServer(a)
 	t.Cleanup(server.Close)
-	c, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL, QPS: -1})
+	c, err := kubeclient.NewForConfig(&rest.Config{Host: server.URL, QPS: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

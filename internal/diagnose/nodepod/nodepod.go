@@ -16,8 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/kubernetes"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/diagnose/nodescript"
 )
 
@@ -45,7 +45,7 @@ const (
 
 // Ask makes a pod on the node that runs a command of package nodescript, returns what that printed, and removes the
 // pod, also when ctx has ended.
-func Ask(ctx context.Context, client kubernetes.Interface, node, image string, command []string,
+func Ask(ctx context.Context, client kubeclient.Interface, node, image string, command []string,
 ) (text string, err error) {
 	pods := client.CoreV1().Pods(Namespace)
 	const letters = 8
@@ -106,7 +106,7 @@ func why(p *corev1.Pod, before string) string {
 	return before
 }
 
-func output(ctx context.Context, client kubernetes.Interface, name string) (string, error) {
+func output(ctx context.Context, client kubeclient.Interface, name string) (string, error) {
 	in, err := client.CoreV1().Pods(Namespace).GetLogs(name, &corev1.PodLogOptions{}).Stream(ctx)
 	if err != nil {
 		return "", err
@@ -117,7 +117,7 @@ func output(ctx context.Context, client kubernetes.Interface, name string) (stri
 }
 
 // remove deletes a pod at once.
-func remove(ctx context.Context, client kubernetes.Interface, name string) error {
+func remove(ctx context.Context, client kubeclient.Interface, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, removal)
 	defer cancel()
 	now := int64(0)
@@ -129,7 +129,7 @@ func remove(ctx context.Context, client kubernetes.Interface, name string) error
 }
 
 // Sweep removes pods that an earlier run was killed before it could remove.
-func Sweep(ctx context.Context, client kubernetes.Interface) error {
+func Sweep(ctx context.Context, client kubeclient.Interface) error {
 	left, err := client.CoreV1().Pods(Namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=" + app})
 	if err != nil {
 		return fmt.Errorf("list pods of earlier runs: %w", err)

@@ -9,7 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
+
+	"mullion.dev/mullion/internal/base/kubeclient"
 )
 
 // A node's annotations tell flannel's daemons on the other nodes how its pods are reached:
@@ -46,7 +47,7 @@ func Flannel(node *corev1.Node) bool { return node.Annotations[flannelBackend] =
 
 // JoinFlannel makes flannel's daemons on other nodes route a node's pods to its address. The node's own client
 // suffices.
-func JoinFlannel(ctx context.Context, client kubernetes.Interface, node string, address netip.Addr) error {
+func JoinFlannel(ctx context.Context, client kubeclient.Interface, node string, address netip.Addr) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{
 		flannelBackend: hostGateway,
 		flannelData:    "null",

@@ -11,8 +11,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/machines/terms"
 )
 
@@ -28,7 +28,7 @@ type Cluster = terms.Cluster
 
 // Read reads kubeadm's ConfigMaps and checks whether nodes of ours can be part of the cluster. Its errors wrap those of
 // this package.
-func Read(ctx context.Context, client kubernetes.Interface) (Cluster, error) {
+func Read(ctx context.Context, client kubeclient.Interface) (Cluster, error) {
 	conf, err := read(ctx, client, terms.KubeadmConfig, terms.KubeadmKey)
 	if err != nil {
 		return Cluster{}, err
@@ -41,7 +41,7 @@ func Read(ctx context.Context, client kubernetes.Interface) (Cluster, error) {
 }
 
 // read returns the text in one of kubeadm's ConfigMaps.
-func read(ctx context.Context, client kubernetes.Interface, name, key string) (string, error) {
+func read(ctx context.Context, client kubeclient.Interface, name, key string) (string, error) {
 	object, err := client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):

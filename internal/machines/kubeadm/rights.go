@@ -7,36 +7,47 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	metaapply "k8s.io/client-go/applyconfigurations/meta/v1"
-	rbacapply "k8s.io/client-go/applyconfigurations/rbac/v1"
-	"k8s.io/client-go/kubernetes"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/machines/terms"
 )
 
 // Grant gives a registered node the rights that kubeadm does not give it: those of kube-proxy, which runs with the
 // node's certificate here, and the right to delete itself when it leaves. The client is an administrator's. The objects
 // belong to the Node: when that is deleted, upstream's garbage collector removes them.
-func Grant(ctx context.Context, client kubernetes.Interface, node string) error {
+func Grant(ctx context.Context, client kubeclient.Interface, node string) error {
 	n, err := client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("read node %q: %w", node, err)
 	}
-	owner := metaapply.OwnerReference().WithAPIVersion("v1").WithKind("Node").WithName(n.Name).WithUID(n.UID)
 	force := metav1.ApplyOptions{FieldManager: "mullion", Force: true}
+	named := func(name string) metav1.ObjectMeta {
+		owner := metav1.OwnerReference{APIVersion: "v1", Kind: "Node", Name: n.Name, UID: n.UID}
+		return metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{owner}}
+	}
 	leaver := terms.RightsName(node, "leave")
-	role := rbacapply.ClusterRole(leaver).WithOwnerReferences(owner).
-		WithRules(
-			rbacapply.PolicyRule().WithAPIGroups("").WithResources("nodes").WithResourceNames(node).WithVerbs("delete"))
+	role := &rbacv1.ClusterRole{
+		ObjectMeta: named(leaver),
+		Rules: []rbacv1.PolicyRule{{
+			APIGroups:     []string{""},
+			Resources:     []string{"nodes"},
+			ResourceNames: []string{node},
+			Verbs:         []string{"delete"},
+		}},
+	}
 	if _, err := client.RbacV1().ClusterRoles().Apply(ctx, role, force); err != nil {
 		return fmt.Errorf("give node %q its rights: %w", node, err)
 	}
 	for name, to := range map[string]string{terms.RightsName(node, "proxy"): terms.ProxierRole, leaver: leaver} {
-		binding := rbacapply.ClusterRoleBinding(name).WithOwnerReferences(owner).
-			WithSubjects(
-				rbacapply.Subject().WithAPIGroup(rbacv1.GroupName).WithKind(rbacv1.UserKind).WithName(
-					"system:node:" + node)).
-			WithRoleRef(rbacapply.RoleRef().WithAPIGroup(rbacv1.GroupName).WithKind("ClusterRole").WithName(to))
+		binding := &rbacv1.ClusterRoleBinding{
+			ObjectMeta: named(name),
+			Subjects: []rbacv1.Subject{{
+				APIGroup: rbacv1.GroupName,
+				Kind:     rbacv1.UserKind,
+				Name:     "system:node:" + node,
+			}},
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: to},
+		}
 		if _, err := client.RbacV1().ClusterRoleBindings().Apply(ctx, binding, force); err != nil {
 			return fmt.Errorf("give node %q its rights: %w", node, err)
 		}
@@ -56,7 +67,7 @@ func (e *RightsError) Error() string {
 func GrantCommand(node string) string { return terms.GrantCommand(node) }
 
 // Allowed returns nil if the client, a node's, has the rights of kube-proxy, and a RightsError if not.
-func Allowed(ctx context.Context, client kubernetes.Interface, node string) error {
+func Allowed(ctx context.Context, client kubeclient.Interface, node string) error {
 	for _, may := range []authorizationv1.ResourceAttributes{
 		{Verb: "watch", Group: "discovery.k8s.io", Resource: "endpointslices"},
 		{Verb: "watch", Resource: "nodes"},

@@ -7,7 +7,8 @@ import (
 	certv1 "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/client-go/kubernetes"
+
+	"mullion.dev/mullion/internal/base/kubeclient"
 )
 
 // ServingError says that a kubelet waits for its serving certificate. If kubelet-config has serverTLSBootstrap,
@@ -25,7 +26,7 @@ func (e *ServingError) Command() string { return "kubectl certificate approve " 
 
 // ServingRequest returns the newest undecided request of a node's kubelet for a serving certificate; nil if there is
 // none. Nodes and administrators may read requests.
-func ServingRequest(ctx context.Context, client kubernetes.Interface, node string) (*certv1.CertificateSigningRequest,
+func ServingRequest(ctx context.Context, client kubeclient.Interface, node string) (*certv1.CertificateSigningRequest,
 	error,
 ) {
 	all, err := client.CertificatesV1().CertificateSigningRequests().List(ctx, metav1.ListOptions{

@@ -11,8 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/spec"
 )
 
@@ -149,7 +149,7 @@ func placeOf(pod string) string {
 // podNode is the node that a test pod runs on.
 func (b *bed) podNode(pod string) *Node { return b.node(placeOf(pod)) }
 
-func (b *bed) client() kubernetes.Interface { return b.cfg.Client }
+func (b *bed) client() kubeclient.Interface { return b.cfg.Client }
 
 // make creates the pods and Services and waits until they can be used.
 func (b *bed) make(ctx context.Context) error {

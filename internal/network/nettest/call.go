@@ -16,9 +16,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/remotecommand"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/base/netns"
 	"mullion.dev/mullion/internal/spec"
 )
@@ -235,7 +235,7 @@ func (b *bed) ping(ctx context.Context, pod, host string) reply {
 			Command: []string{"ping", "-n", "1", "-w", "3000", host},
 			Stdout:  true,
 			Stderr:  true,
-		}, scheme.ParameterCodec)
+		}, kubeclient.ParameterCodec())
 	exec, err := remotecommand.NewWebSocketExecutor(b.cfg.REST, http.MethodGet, req.URL().String())
 	if err != nil {
 		return reply{err: err}

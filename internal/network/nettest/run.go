@@ -10,10 +10,10 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"mullion.dev/mullion/internal/base/cleanup"
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/spec"
 )
 
@@ -30,7 +30,7 @@ const (
 
 // Config says what is tested, from where, and which functions report progress.
 type Config struct {
-	Client  kubernetes.Interface
+	Client  kubeclient.Interface
 	REST    *rest.Config // the configuration of Client, for running ping in pods
 	Mode    spec.Mode
 	Profile spec.Profile

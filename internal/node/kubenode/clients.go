@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/client-go/kubernetes"
+	"mullion.dev/mullion/internal/base/kubeclient"
 )
 
 // Clients makes clients of the API server with the rights of single nodes.
@@ -19,7 +19,7 @@ type Clients struct {
 }
 
 // Client returns a client with the rights of one node.
-func (c Clients) Client(node string) (kubernetes.Interface, error) {
+func (c Clients) Client(node string) (kubeclient.Interface, error) {
 	identity, ok := c.Identities[node]
 	if !ok {
 		return nil, fmt.Errorf("no node %q; there are %s", node,

@@ -12,8 +12,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"mullion.dev/mullion/internal/base/kubeclient"
 )
 
 // Identity is a kubelet's client certificate, which the kubelet asks for and renews. Whoever uses it has the node's
@@ -94,12 +95,12 @@ func (i Identity) Wait(ctx context.Context) error {
 
 // Client returns a client of the API server at the URL server, with the kubelet's certificate, which is read anew for
 // each connection. ca is the authority (PEM).
-func (i Identity) Client(server string, ca []byte) (kubernetes.Interface, error) {
+func (i Identity) Client(server string, ca []byte) (kubeclient.Interface, error) {
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(ca) {
 		return nil, errors.New("make a client by the kubelet's certificate: the authority has no certificate")
 	}
-	return kubernetes.NewForConfig(&rest.Config{
+	return kubeclient.NewForConfig(&rest.Config{
 		Host:           server,
 		QPS:            50,
 		Burst:          100,

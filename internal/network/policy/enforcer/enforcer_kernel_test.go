@@ -15,9 +15,9 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/fake"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
+	"mullion.dev/mullion/internal/base/kubeclient/fake"
 	"mullion.dev/mullion/internal/base/netns"
 	"mullion.dev/mullion/internal/base/netns/netnstest"
 	"mullion.dev/mullion/internal/network/policy"
@@ -70,7 +70,7 @@ func TestCover(t *testing.T) {
 	client := fake.NewClientset(deny, pod("web", "one", ""), pod("far", "two", "10.0.9.9"))
 	start := func() *Enforcer {
 		e := New(Config{
-			Client: func() (kubernetes.Interface, error) { return client, nil },
+			Client: func() (kubeclient.Interface, error) { return client, nil },
 			Nodes:  []Node{{"one", ns, socket}},
 			Log:    slog.New(slog.DiscardHandler),
 		})

@@ -15,10 +15,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/network/policy"
 	"mullion.dev/mullion/internal/network/policy/cover"
 	"mullion.dev/mullion/internal/network/policy/filter"
@@ -53,7 +52,7 @@ type Node struct {
 // Config is what the enforcer needs to know of the cluster.
 type Config struct {
 	// Client returns a client for the cluster's API, once it answers.
-	Client func() (kubernetes.Interface, error)
+	Client func() (kubeclient.Interface, error)
 	Nodes  []Node
 	Log    *slog.Logger
 }
@@ -61,7 +60,7 @@ type Config struct {
 // Enforcer is the component.
 type Enforcer struct {
 	cfg        Config
-	client     kubernetes.Interface
+	client     kubeclient.Interface
 	pods       cache.Store
 	namespaces cache.Store
 	policies   cache.Store
@@ -150,13 +149,16 @@ func (e *Enforcer) Probe(context.Context) error {
 
 // watch returns when the objects there are have been read.
 func (e *Enforcer) watch(ctx, run context.Context) error {
-	factory := informers.NewSharedInformerFactoryWithOptions(e.client, 0, informers.WithTransform(lean))
-	pods := factory.Core().V1().Pods().Informer()
-	namespaces := factory.Core().V1().Namespaces().Informer()
-	policies := factory.Networking().V1().NetworkPolicies().Informer()
+	pods := e.client.CoreV1().Pods("").Informer(0)
+	namespaces := e.client.CoreV1().Namespaces().Informer(0)
+	policies := e.client.NetworkingV1().NetworkPolicies("").Informer(0)
 	e.pods, e.namespaces, e.policies = pods.GetStore(), namespaces.GetStore(), policies.GetStore()
 	var synced []cache.InformerSynced
-	for _, informer := range []cache.SharedIndexInformer{pods, namespaces, policies} {
+	all := []cache.SharedIndexInformer{pods, namespaces, policies}
+	for _, informer := range all {
+		if err := informer.SetTransform(lean); err != nil {
+			return err
+		}
 		registered, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 			AddFunc:    func(any) { e.changed() },
 			UpdateFunc: func(_, _ any) { e.changed() },
@@ -167,11 +169,9 @@ func (e *Enforcer) watch(ctx, run context.Context) error {
 		}
 		synced = append(synced, registered.HasSynced)
 	}
-	factory.Start(run.Done())
-	e.done.Go(func() {
-		<-run.Done()
-		factory.Shutdown()
-	})
+	for _, informer := range all {
+		e.done.Go(func() { informer.RunWithContext(run) })
+	}
 	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
 		return errors.Join(errors.New("read pods, namespaces and network policies: the lists did not arrive"), ctx.Err())
 	}
@@ -272,9 +272,9 @@ func (e *Enforcer) sync(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	objects := policy.Objects{
-		Pods:       list[corev1.Pod](e.pods),
-		Namespaces: list[corev1.Namespace](e.namespaces),
-		Policies:   list[networkingv1.NetworkPolicy](e.policies),
+		Pods:       kubeclient.Stored[*corev1.Pod](e.pods),
+		Namespaces: kubeclient.Stored[*corev1.Namespace](e.namespaces),
+		Policies:   kubeclient.Stored[*networkingv1.NetworkPolicy](e.policies),
 	}
 	e.forget(objects.Pods)
 	objects.Known = policy.Addresses{}
@@ -292,16 +292,6 @@ func (e *Enforcer) sync(ctx context.Context) error {
 	}
 	e.failure = errors.Join(errs...)
 	return e.failure
-}
-
-func list[T any](store cache.Store) []*T {
-	var all []*T
-	for _, obj := range store.List() {
-		if o, ok := obj.(*T); ok {
-			all = append(all, o)
-		}
-	}
-	return all
 }
 
 // forget drops addresses of pods that have ended.

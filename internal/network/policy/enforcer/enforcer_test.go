@@ -6,8 +6,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/fake"
+
+	"mullion.dev/mullion/internal/base/kubeclient"
+	"mullion.dev/mullion/internal/base/kubeclient/fake"
 )
 
 // In a cluster that does not carry policies out, each one gets an event.
@@ -19,7 +20,7 @@ func TestNotice(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer events.Stop()
-	n := &Notice{Client: func() (kubernetes.Interface, error) { return client, nil }, Why: "nothing does"}
+	n := &Notice{Client: func() (kubeclient.Interface, error) { return client, nil }, Why: "nothing does"}
 	if err := n.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

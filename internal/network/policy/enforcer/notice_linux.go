@@ -3,15 +3,14 @@ package enforcer
 import (
 	"context"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
-	typedcore "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/tools/record"
+
+	"mullion.dev/mullion/internal/base/kubeclient"
 )
 
 // ReasonNotCarriedOut is the reason of the events about policies in a cluster that does not carry them out.
@@ -19,7 +18,7 @@ const ReasonNotCarriedOut = "NotCarriedOut"
 
 // Notice is the component of a cluster that does not carry policies out: each policy gets an event that says so.
 type Notice struct {
-	Client func() (kubernetes.Interface, error)
+	Client func() (kubeclient.Interface, error)
 	// Why is the text of the events.
 	Why string
 
@@ -38,16 +37,22 @@ func (n *Notice) Start(ctx context.Context) error {
 	}
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	n.cancel = cancel
-	events := record.NewBroadcaster(record.WithContext(run))
-	events.StartRecordingToSink(&typedcore.EventSinkImpl{Interface: client.CoreV1().Events("")})
-	recorder := events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "mullion"})
-	factory := informers.NewSharedInformerFactory(client, 0)
 	say := func(obj any) {
-		if p, ok := obj.(*networkingv1.NetworkPolicy); ok {
-			recorder.Event(p, corev1.EventTypeWarning, ReasonNotCarriedOut, n.Why)
+		p, ok := obj.(*networkingv1.NetworkPolicy)
+		if !ok {
+			return
 		}
+		_ = wait.ExponentialBackoffWithContext(run, patience(), func(ctx context.Context) (bool, error) {
+			return kubeclient.Record(ctx, client, p, kubeclient.Event{
+				Component: "mullion",
+				Type:      corev1.EventTypeWarning,
+				Reason:    ReasonNotCarriedOut,
+				Message:   n.Why,
+			}) == nil, nil
+		}) // an API that takes no events for so long has other troubles
 	}
-	_, err = factory.Networking().V1().NetworkPolicies().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+	policies := client.NetworkingV1().NetworkPolicies("").Informer(0)
+	_, err = policies.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: say,
 		UpdateFunc: func(before, now any) {
 			b, _ := before.(*networkingv1.NetworkPolicy)
@@ -60,12 +65,7 @@ func (n *Notice) Start(ctx context.Context) error {
 		cancel()
 		return err
 	}
-	factory.Start(run.Done())
-	n.done.Go(func() {
-		<-run.Done()
-		factory.Shutdown()
-		events.Shutdown()
-	})
+	n.done.Go(func() { policies.RunWithContext(run) })
 	return nil
 }
 
@@ -76,4 +76,9 @@ func (n *Notice) Stop(context.Context) error {
 		n.done.Wait()
 	}
 	return nil
+}
+
+// patience is how often an event is tried, within half a minute.
+func patience() wait.Backoff {
+	return wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Steps: 7}
 }

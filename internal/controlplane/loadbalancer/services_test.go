@@ -11,9 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/fake"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
+	"mullion.dev/mullion/internal/base/kubeclient/fake"
 	"mullion.dev/mullion/internal/spec"
 )
 
@@ -41,7 +41,7 @@ func newWorld(t *testing.T, pool string) *world {
 func (w *world) start(pool string) (stop func()) {
 	w.Helper()
 	cfg := config(pool)
-	cfg.Client = func() (kubernetes.Interface, error) { return w.client, nil }
+	cfg.Client = func() (kubeclient.Interface, error) { return w.client, nil }
 	cfg.SetRoutes = func(_ context.Context, routes []Route) error {
 		select {
 		case w.routes <- routes:

@@ -1,7 +1,6 @@
 package loadbalancer
 
 import (
-	"context"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -9,48 +8,44 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
-	corelisters "k8s.io/client-go/listers/core/v1"
-	cloudprovider "k8s.io/cloud-provider"
-	"k8s.io/cloud-provider/api"
 )
 
 // retryFull is the pause before another try for a Service that found the pool full.
 const retryFull = 10 * time.Second
 
-// cloud implements upstream's interface of a cloud for the service controller.
-type cloud struct {
+// takenError says that an address is another Service's, or that all are: it passes when a Service ends.
+type takenError struct{ text string }
+
+func (e *takenError) Error() string { return e.text }
+
+// allocator chooses addresses of the pools.
+type allocator struct {
 	pools    []netip.Prefix // one, or one of each family
-	services corelisters.ServiceLister
+	services func() []*corev1.Service
 
 	mu sync.Mutex
 	// given are addresses that the Services' status may not show yet.
 	given map[types.UID][]netip.Addr
 }
 
-func newCloud(pools []netip.Prefix, services corelisters.ServiceLister) *cloud {
-	return &cloud{pools: pools, services: services, given: map[types.UID][]netip.Addr{}}
+func newAllocator(pools []netip.Prefix, services func() []*corev1.Service) *allocator {
+	return &allocator{pools: pools, services: services, given: map[types.UID][]netip.Addr{}}
 }
 
-// EnsureLoadBalancer gives the Service an address of each of its families, in their order: the one that it asks for
+// give gives the Service an address of each of its families, in their order: the one that it asks for
 // (spec.loadBalancerIP, in its family), the one it has, or the first free one. It is an error if an address is not
 // available; the controller reports it as an event of the Service.
-func (c *cloud) EnsureLoadBalancer(_ context.Context, _ string, s *corev1.Service,
-	_ []*corev1.Node,
-) (*corev1.LoadBalancerStatus, error) {
+func (c *allocator) give(s *corev1.Service) ([]corev1.LoadBalancerIngress, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	taken, err := c.taken(s.UID)
-	if err != nil {
-		return nil, err
-	}
+	taken := c.taken(s.UID)
 	if !canAsk(s) {
 		return nil, fmt.Errorf("give service %q its spec.loadBalancerIP %q: the Service is of %s alone",
 			s.Namespace+"/"+s.Name, s.Spec.LoadBalancerIP, families(s)[0])
 	}
 	var given []netip.Addr
-	status := &corev1.LoadBalancerStatus{}
+	var status []corev1.LoadBalancerIngress
 	vip := corev1.LoadBalancerIPModeVIP
 	for _, family := range families(s) {
 		addr, err := c.choose(s, family, taken)
@@ -58,7 +53,7 @@ func (c *cloud) EnsureLoadBalancer(_ context.Context, _ string, s *corev1.Servic
 			return nil, err
 		}
 		given = append(given, addr)
-		status.Ingress = append(status.Ingress, corev1.LoadBalancerIngress{IP: addr.String(), IPMode: &vip})
+		status = append(status, corev1.LoadBalancerIngress{IP: addr.String(), IPMode: &vip})
 	}
 	c.given[s.UID] = given
 	return status, nil
@@ -81,7 +76,7 @@ func familyOf(a netip.Addr) corev1.IPFamily {
 }
 
 // pool is the pool of a family; not valid if there is none.
-func (c *cloud) pool(family corev1.IPFamily) netip.Prefix {
+func (c *allocator) pool(family corev1.IPFamily) netip.Prefix {
 	for _, p := range c.pools {
 		if familyOf(p.Addr()) == family {
 			return p
@@ -97,7 +92,7 @@ func canAsk(s *corev1.Service) bool {
 	return err != nil || slices.Contains(families(s), familyOf(want))
 }
 
-func (c *cloud) choose(s *corev1.Service, family corev1.IPFamily, taken map[netip.Addr]string) (netip.Addr, error) {
+func (c *allocator) choose(s *corev1.Service, family corev1.IPFamily, taken map[netip.Addr]string) (netip.Addr, error) {
 	pool, name := c.pool(family), s.Namespace+"/"+s.Name
 	if !pool.IsValid() {
 		return netip.Addr{}, fmt.Errorf("give service %q an address: the cluster has no pool of %s addresses", name, family)
@@ -110,9 +105,9 @@ func (c *cloud) choose(s *corev1.Service, family corev1.IPFamily, taken map[neti
 			return netip.Addr{}, fmt.Errorf("give service %q its spec.loadBalancerIP %q: not an address of the pool %s",
 				name, want, pool)
 		case taken[addr] != "":
-			return netip.Addr{}, api.NewRetryError(
+			return netip.Addr{}, &takenError{
 				fmt.Sprintf("give service %q its spec.loadBalancerIP %s: service %q has it", name, addr, taken[addr]),
-				retryFull)
+			}
 		default:
 			return addr, nil
 		}
@@ -127,19 +122,15 @@ func (c *cloud) choose(s *corev1.Service, family corev1.IPFamily, taken map[neti
 			return addr, nil
 		}
 	}
-	return netip.Addr{}, api.NewRetryError(fmt.Sprintf(
+	return netip.Addr{}, &takenError{fmt.Sprintf(
 		"give service %q an address: all %d of the pool %s are taken; delete a Service of type LoadBalancer, or bring the cluster up with a larger networking.loadBalancerPool",
-		name, 1<<(pool.Addr().BitLen()-pool.Bits()), pool), retryFull)
+		name, 1<<(pool.Addr().BitLen()-pool.Bits()), pool)}
 }
 
 // taken returns the addresses of other Services, each with the Service that has it.
-func (c *cloud) taken(but types.UID) (map[netip.Addr]string, error) {
-	services, err := c.services.List(labels.Everything())
-	if err != nil {
-		return nil, fmt.Errorf("list services: %w", err)
-	}
+func (c *allocator) taken(but types.UID) map[netip.Addr]string {
 	live, taken := map[types.UID]bool{}, map[netip.Addr]string{}
-	for _, s := range services {
+	for _, s := range c.services() {
 		if !ours(s) {
 			continue
 		}
@@ -156,11 +147,11 @@ func (c *cloud) taken(but types.UID) (map[netip.Addr]string, error) {
 			delete(c.given, uid)
 		}
 	}
-	return taken, nil
+	return taken
 }
 
 // addresses returns the addresses of the pools that are in the Service's status.
-func (c *cloud) addresses(s *corev1.Service) (all []netip.Addr) {
+func (c *allocator) addresses(s *corev1.Service) (all []netip.Addr) {
 	for _, pool := range c.pools {
 		all = append(all, ingress(pool, s)...)
 	}
@@ -183,58 +174,16 @@ func ours(s *corev1.Service) bool {
 	return s.Spec.Type == corev1.ServiceTypeLoadBalancer && s.Spec.LoadBalancerClass == nil
 }
 
-// GetLoadBalancer returns the Service's status, and whether the Service has an address.
-func (c *cloud) GetLoadBalancer(_ context.Context, _ string, s *corev1.Service) (*corev1.LoadBalancerStatus, bool,
-	error,
-) {
+// has reports whether the Service has an address of the pools.
+func (c *allocator) has(s *corev1.Service) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, given := c.given[s.UID]
-	return s.Status.LoadBalancer.DeepCopy(), given || len(c.addresses(s)) > 0, nil
+	return len(c.given[s.UID]) > 0 || len(c.addresses(s)) > 0
 }
 
-// GetLoadBalancerName is the name by upstream's rule.
-func (c *cloud) GetLoadBalancerName(_ context.Context, _ string, s *corev1.Service) string {
-	return cloudprovider.DefaultLoadBalancerName(s)
-}
-
-// UpdateLoadBalancer does nothing: the routes follow changes of the nodes that serve an address by themselves, also
-// between the controller's calls.
-func (c *cloud) UpdateLoadBalancer(context.Context, string, *corev1.Service, []*corev1.Node) error {
-	return nil
-}
-
-// EnsureLoadBalancerDeleted frees the address. The controller empties the status.
-func (c *cloud) EnsureLoadBalancerDeleted(_ context.Context, _ string, s *corev1.Service) error {
+// free frees the Service's addresses, as soon as its status does not show them either.
+func (c *allocator) free(s *corev1.Service) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.given, s.UID)
-	return nil
 }
-
-// LoadBalancer returns the only part that this cloud implements.
-func (c *cloud) LoadBalancer() (cloudprovider.LoadBalancer, bool) { return c, true }
-
-// Initialize has nothing to do.
-func (c *cloud) Initialize(cloudprovider.ControllerClientBuilder, <-chan struct{}) {}
-
-// Instances is not implemented.
-func (c *cloud) Instances() (cloudprovider.Instances, bool) { return nil, false }
-
-// InstancesV2 is not implemented.
-func (c *cloud) InstancesV2() (cloudprovider.InstancesV2, bool) { return nil, false }
-
-// Zones is not implemented.
-func (c *cloud) Zones() (cloudprovider.Zones, bool) { return nil, false }
-
-// Clusters is not implemented.
-func (c *cloud) Clusters() (cloudprovider.Clusters, bool) { return nil, false }
-
-// Routes is not implemented: another component makes the routes to pods.
-func (c *cloud) Routes() (cloudprovider.Routes, bool) { return nil, false }
-
-// ProviderName is the cloud's name.
-func (c *cloud) ProviderName() string { return "mullion" }
-
-// HasClusterID returns false: this cloud has no cluster IDs.
-func (c *cloud) HasClusterID() bool { return false }
