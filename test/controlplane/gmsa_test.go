@@ -16,7 +16,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/util/retry"
+	"k8s.io/apimachinery/pkg/types"
 
 	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/controlplane/gmsa"
@@ -104,15 +104,15 @@ func testAdded(t *testing.T, admin *kubeclient.Client) {
 			Name: "debug", Image: "x.example/x", TerminationMessagePolicy: corev1.TerminationMessageReadFile,
 			SecurityContext: &corev1.SecurityContext{WindowsOptions: options},
 		}
-		return retry.RetryOnConflict(retry.DefaultRetry, func() error { // the scheduler changes it too
-			pod, err := pods.Get(t.Context(), "allowed", metav1.GetOptions{})
-			if err != nil {
-				return err
-			}
-			pod.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: common}}
-			_, err = pods.UpdateEphemeralContainers(t.Context(), pod.Name, pod, metav1.UpdateOptions{})
+		patch, err := json.Marshal(map[string]any{"spec": map[string]any{
+			"ephemeralContainers": []corev1.EphemeralContainer{{EphemeralContainerCommon: common}},
+		}})
+		if err != nil {
 			return err
-		})
+		}
+		_, err = pods.Patch(t.Context(), "allowed", types.StrategicMergePatchType, patch, metav1.PatchOptions{},
+			"ephemeralcontainers")
+		return err
 	}
 	err := add(&corev1.WindowsSecurityContextOptions{GMSACredentialSpec: new(credentialSpec)})
 	if err == nil || !strings.Contains(err.Error(), "has a GMSA cred spec of its own") {
