@@ -11,6 +11,7 @@ import (
 	"mullion.dev/mullion/internal/cluster/join"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/preflight"
+	"mullion.dev/mullion/internal/cluster/view"
 	"mullion.dev/mullion/internal/machines/kubeadm"
 	"mullion.dev/mullion/internal/network/hns/hcn"
 	"mullion.dev/mullion/internal/network/nettest"
@@ -38,6 +39,7 @@ type calls struct {
 	client            func(layout.Paths) (kubeclient.Interface, error)
 	await             func(context.Context, layout.Paths) error
 	observe           func(context.Context, layout.Paths, spec.Cluster) health.Observed
+	view              func(layout.Paths) view.Client
 	join              func(context.Context, join.Options) (spec.Cluster, error)
 	waitingForRights  func(context.Context, layout.Paths, spec.Cluster) []string
 	waitingForServing func(context.Context, layout.Paths, spec.Cluster) []*kubeadm.ServingError
@@ -65,6 +67,7 @@ func realCalls() calls {
 		await:             cluster.Await,
 		client:            cluster.Client,
 		observe:           cluster.Observe,
+		view:              func(paths layout.Paths) view.Client { return view.NewClient(paths.View()) },
 		join:              join.Join,
 		waitingForRights:  join.WaitingForRights,
 		waitingForServing: join.WaitingForServing,

@@ -36,8 +36,8 @@ cluster it has nodes, pods, Services and events, and if it is this machine's, al
 writes.
 
 It collects from this machine's cluster, or with --kubeconfig or --context from any other, whose Windows nodes need not
-be Mullion's. NODE narrows it to some Windows nodes. The hosts of this machine are asked directly, as root; other nodes
-only with --node-pods: it makes a HostProcess pod on each node, in kube-system, and removes it afterwards.
+be Mullion's. NODE narrows it to some Windows nodes. The hosts of this machine are asked directly; other nodes only
+with --node-pods: it makes a HostProcess pod on each node, in kube-system, and removes it afterwards.
 
 It is made to be sent: tokens are cut out of all texts, and the values of variables out of pods; keys, kubeconfigs,
 Secrets and ConfigMaps are not in it. What programs themselves wrote to their logs stays. missing.txt in it names what
@@ -46,8 +46,8 @@ asked.`,
 		Example: `  mullion collect
   mullion collect win-1 -o win-1.tar.gz
   mullion collect --context prod --node-pods`,
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			return a.windowsNodes(f, args), cobra.ShellCompDirectiveNoFileComp
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return a.windowsNodes(cmd.Context(), f, args), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runCollect(cmd.Context(), f, args) },
 	}
@@ -68,7 +68,7 @@ func (a *app) runCollect(ctx context.Context, f diagnoseFlags, nodes []string) e
 	if name == "" {
 		name = "mullion-collect-" + time.Now().UTC().Format("20060102T150405Z") + ".tar.gz"
 	}
-	client, err := a.diagnoseClient(f)
+	client, err := a.diagnoseClient(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -105,14 +105,9 @@ func (a *app) collectInto(ctx context.Context, out io.Writer, f diagnoseFlags, c
 	texts, missing := a.nodesFiles(ctx, f, client, nodes)
 	o := export.Options{Client: client, Texts: texts, Missing: missing}
 	if f.own() {
-		paths, c, err := a.cluster()
-		if err != nil {
+		if err := a.addOwn(ctx, dir, &o); err != nil {
 			return err
 		}
-		patience, cancel := context.WithTimeout(ctx, exportPatience)
-		defer cancel()
-		o.Paths, o.Cluster = &paths, c
-		maps.Copy(o.Texts, a.pictures(patience, a.calls.observe(patience, paths, c), paths, c))
 	}
 	patience, cancel := context.WithTimeout(ctx, exportPatience)
 	defer cancel()
@@ -124,6 +119,23 @@ func (a *app) collectInto(ctx context.Context, out io.Writer, f diagnoseFlags, c
 		fmt.Fprintf(a.env.Err, "warning: not collected: %s\n", m)
 	}
 	return archive(out, dir, "mullion-collect")
+}
+
+// addOwn adds what is of this machine's cluster.
+func (a *app) addOwn(ctx context.Context, dir string, o *export.Options) error {
+	ctx, cancel := context.WithTimeout(ctx, exportPatience)
+	defer cancel()
+	paths, c, err := a.described(ctx)
+	if err != nil {
+		return err
+	}
+	look, err := a.lookAt(ctx, paths, c)
+	if err != nil {
+		return err
+	}
+	o.Cluster = c
+	maps.Copy(o.Texts, a.pictures(ctx, look, paths, c))
+	return a.ownFiles(ctx, dir, paths, o)
 }
 
 // nodesFiles are the files of the nodes, and what could not be had.
@@ -139,9 +151,9 @@ func (a *app) nodesFiles(ctx context.Context, f diagnoseFlags, client kubeclient
 		ask = func(ctx context.Context, node string) (string, error) {
 			return nodepod.Ask(ctx, client, node, f.image, collect.Command())
 		}
-	case f.own() && a.env.Euid == 0:
+	case f.own():
 		ask = func(ctx context.Context, node string) (string, error) {
-			return a.answerOfHost(ctx, nodePatience, node, collect.Command())
+			return a.answerOfHost(ctx, nodePatience, node, questionCollect)
 		}
 	default:
 		return files, []error{errors.New("what the nodes say of themselves: --node-pods asks them by a HostProcess pod on each")}

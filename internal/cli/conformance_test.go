@@ -147,7 +147,7 @@ func TestConformanceRefusals(t *testing.T) {
 	m.run("conformance", "images").has(t, ExitRequirement, "mullion: ",
 		"→ install the package mullion-e2e; in a checkout, `make e2e` builds the tests and the programs of their images")
 	m.env.Euid = 1000
-	m.run("conformance", "run").has(t, ExitRequirement, "mullion: mullion conformance run without --kubeconfig needs root")
+	m.run("conformance", "run").has(t, ExitRequirement, "mullion: this needs root, as it loads the tests' images into the nodes' stores, unless --kubeconfig names another")
 }
 
 // TestConformanceSelection holds that flags replace a suite's expressions, and that the suite is another one then.

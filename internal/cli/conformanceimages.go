@@ -29,11 +29,11 @@ image, and named on the page of results. Windows nodes also get a folder C:\var\
 clusters. It holds the image that agnhost's registry serves; some tests run that registry on the node itself.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			paths, c, err := a.cluster()
-			if err != nil {
+			if err := a.requireRoot("loads images into the nodes' stores"); err != nil {
 				return err
 			}
-			if err := a.requireRoot("mullion conformance images"); err != nil {
+			paths, c, err := a.cluster()
+			if err != nil {
 				return err
 			}
 			return a.loadConformanceImages(cmd.Context(), paths, c, true)

@@ -176,11 +176,11 @@ func (a *app) conformanceEnd(folder, suiteName, results string, err error) error
 
 // ownCluster fills in the configuration for the cluster that is up, and loads the images into it.
 func (a *app) ownCluster(ctx context.Context, config *runner.Config) error {
-	paths, c, err := a.cluster()
-	if err != nil {
+	if err := a.requireRoot("loads the tests' images into the nodes' stores, unless --kubeconfig names another cluster"); err != nil {
 		return err
 	}
-	if err := a.requireRoot("mullion conformance run without --kubeconfig"); err != nil {
+	paths, c, err := a.cluster()
+	if err != nil {
 		return err
 	}
 	config.Kubeconfig, config.Emulated = paths.AdminKubeconfig(), true

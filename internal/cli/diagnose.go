@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -17,12 +16,12 @@ import (
 
 	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/cli/kubeconfig"
+	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/diagnose"
 	"mullion.dev/mullion/internal/diagnose/gather"
 	"mullion.dev/mullion/internal/diagnose/nodefacts"
 	"mullion.dev/mullion/internal/diagnose/nodepod"
 	"mullion.dev/mullion/internal/diagnose/report"
-	"mullion.dev/mullion/internal/windows/wine"
 )
 
 // diagnoseFlags are those of `mullion diagnose`.
@@ -59,7 +58,7 @@ It looks at this machine's cluster, or with --kubeconfig or --context at any oth
 Mullion's. NODE narrows it to some Windows nodes. It reads what the API server has, and changes nothing.
 
 Some troubles only the node itself shows: its services, HNS' networks, files of flannel. The hosts of this machine are
-asked directly, as root. Other nodes are asked only with --node-pods: it makes a HostProcess pod on each node, in
+asked directly. Other nodes are asked only with --node-pods: it makes a HostProcess pod on each node, in
 kube-system, which prints what it sees, and removes it afterwards.
 
 The exit code is 0 if nothing was found, 8 if something was, 2 for wrong flags, and 3 if the cluster could not be asked,
@@ -68,8 +67,8 @@ or not all of it and nothing was found.`,
   mullion diagnose win-1
   mullion diagnose --context prod --node-pods
   mullion diagnose --kubeconfig ~/.kube/config --context prod -o junit > troubles.xml`,
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			return a.windowsNodes(f, args), cobra.ShellCompDirectiveNoFileComp
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return a.windowsNodes(cmd.Context(), f, args), cobra.ShellCompDirectiveNoFileComp
 		},
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			if !slices.Contains(report.Formats(), f.output) {
@@ -122,9 +121,12 @@ func (a *app) diagnoseProbes() *cobra.Command {
 
 // windowsNodes are the Windows nodes of this machine's cluster that are not among args, for the shell to complete.
 // Another cluster is not asked.
-func (a *app) windowsNodes(f diagnoseFlags, args []string) []string {
-	_, c, err := a.cluster()
-	if err != nil || !f.own() {
+func (a *app) windowsNodes(ctx context.Context, f diagnoseFlags, args []string) []string {
+	if !f.own() {
+		return nil
+	}
+	c, err := a.forCompletion(ctx)
+	if err != nil {
 		return nil
 	}
 	var names []string
@@ -137,7 +139,7 @@ func (a *app) windowsNodes(f diagnoseFlags, args []string) []string {
 }
 
 func (a *app) runDiagnose(ctx context.Context, f diagnoseFlags, nodes []string) error {
-	client, err := a.diagnoseClient(f)
+	client, err := a.diagnoseClient(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -162,7 +164,11 @@ func (a *app) runDiagnose(ctx context.Context, f diagnoseFlags, nodes []string) 
 	if !f.nodePods {
 		delete(picture.Missing, diagnose.Facts) // nobody asked for them
 	}
-	return diagnoseEnd(r.Results, picture)
+	err = diagnoseEnd(r.Results, picture)
+	if own, ok := errors.AsType[*Error](err); ok && a.reads() && f.own() && own.Code == ExitRequirement {
+		own.Remedy = "an administrator may look at all: " + a.withSudo()
+	}
+	return err
 }
 
 // pictureOf is what the API server says of a cluster, whose Windows nodes it narrows to those that are named.
@@ -186,20 +192,20 @@ func (a *app) nodeAsker(f diagnoseFlags, client kubeclient.Interface) gather.Ask
 		return gather.Asker{
 			Begin: func(ctx context.Context) error { return nodepod.Sweep(ctx, client) },
 			Ask: func(ctx context.Context, node string) (diagnose.NodeFacts, error) {
-				return factsOf(node, func(command []string) (string, error) {
-					return nodepod.Ask(ctx, client, node, f.image, command)
+				return factsOf(node, func() (string, error) {
+					return nodepod.Ask(ctx, client, node, f.image, nodefacts.Command())
 				})
 			},
 		}
-	case f.own() && a.env.Euid == 0:
+	case f.own():
 		return gather.Asker{Ask: a.askHost}
 	}
 	return gather.Asker{Refused: "only the nodes themselves know; --node-pods asks them by a HostProcess pod on each"}
 }
 
 // factsOf asks a node for what the probes want to know.
-func factsOf(node string, ask func(command []string) (string, error)) (diagnose.NodeFacts, error) {
-	text, err := ask(nodefacts.Command())
+func factsOf(node string, ask func() (string, error)) (diagnose.NodeFacts, error) {
+	text, err := ask()
 	if err != nil {
 		return diagnose.NodeFacts{}, err
 	}
@@ -216,26 +222,27 @@ func endsEarly(node, text string) error {
 
 // askHost asks a host of this machine.
 func (a *app) askHost(ctx context.Context, node string) (diagnose.NodeFacts, error) {
-	return factsOf(node, func(command []string) (string, error) {
-		return a.answerOfHost(ctx, a.calls.apiPatience, node, command)
+	return factsOf(node, func() (string, error) {
+		return a.answerOfHost(ctx, a.calls.apiPatience, node, questionDiagnose)
 	})
 }
 
-// answerOfHost runs a program on a host of this machine and returns what it printed.
-func (a *app) answerOfHost(ctx context.Context, patience time.Duration, node string, command []string) (string, error) {
-	h, err := a.host(node)
+// answerOfHost asks a host of this machine one of the questions, and returns what it printed.
+func (a *app) answerOfHost(ctx context.Context, patience time.Duration, node, question string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if a.reads() {
+		return a.readAnswer(ctx, node, question)
+	}
+	if _, err := a.host(node); err != nil {
+		return "", err
+	}
+	paths, err := a.paths()
 	if err != nil {
 		return "", err
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	child := h.Command(ctx, wine.RunProgram, append([]string{"--"}, command...)...)
-	var text bytes.Buffer
-	child.Stdout, child.Stderr = &text, &text
-	if err := h.Run(ctx, child); err != nil {
-		return "", nodeDown(node, err)
-	}
-	return text.String(), nil
+	text, err := cluster.AskHost(ctx, paths, node, questions()[question])
+	return text, nodeDown(node, err)
 }
 
 // diagnoseEnd is the error, with its exit code, that results end with: nothing was found only where all that the API
@@ -273,13 +280,13 @@ func cannotAsk(err error) error {
 }
 
 // diagnoseClient asks the cluster that the flags name; without flags the one of this machine.
-func (a *app) diagnoseClient(f diagnoseFlags) (kubeclient.Interface, error) {
+func (a *app) diagnoseClient(ctx context.Context, f diagnoseFlags) (kubeclient.Interface, error) {
 	if f.own() {
-		paths, c, err := a.cluster()
+		paths, c, err := a.described(ctx)
 		if err != nil {
 			return nil, err
 		}
-		client, err := a.calls.client(paths)
+		client, err := a.clusterClient(ctx, paths)
 		if errors.Is(err, fs.ErrNotExist) && c.Join != nil {
 			return nil, noControlPlane(c)
 		}

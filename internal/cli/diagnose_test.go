@@ -8,9 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"mullion.dev/mullion/internal/base/kubeclient"
-	"mullion.dev/mullion/internal/cluster"
-	"mullion.dev/mullion/internal/cluster/layout"
+	"mullion.dev/mullion/internal/cluster/view"
 	"mullion.dev/mullion/internal/diagnose"
 )
 
@@ -45,16 +43,18 @@ func (m *machine) serveNodes(ready, forbidden string) (url string) {
 	return server.URL
 }
 
-// own puts a cluster into the data folder whose API server is that; its user is not root.
+// own is a cluster whose API server is that; its user is not root, and its nodes do not answer.
 func (m *machine) own(url string) {
-	m.describe(nil)
-	m.env.Euid = 1000
-	m.write(m.paths.AdminKubeconfig(), adminKubeconfig(url))
-	m.calls.client = func(p layout.Paths) (kubeclient.Interface, error) { return cluster.Client(p) }
+	m.t.Helper()
+	m.readBy(answers{
+		"cluster":               described(url),
+		"kubeconfig":            said(adminKubeconfig(url)),
+		"ask/{node}/{question}": refuses(view.Down, "node win-1: the host is down"),
+	})
 }
 
 const notAsked = "cannot tell: node-service-stopped, flannel-source-vip\n" +
-	"  why: what the nodes say of themselves: only the nodes themselves know; --node-pods asks them by a HostProcess pod on each\n"
+	"  why: what the nodes say of themselves: node win-1: the host is down\n"
 
 func TestDiagnoseFindsNothing(t *testing.T) {
 	m := newMachine(t)

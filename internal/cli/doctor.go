@@ -61,7 +61,7 @@ func (a *app) runDoctor(cmd *cobra.Command, f upFlags) error {
 	if err != nil {
 		return err
 	}
-	want, err := a.wanted(paths, f)
+	want, err := a.wanted(cmd.Context(), paths, f)
 	if err != nil {
 		return err
 	}

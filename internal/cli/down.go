@@ -23,7 +23,7 @@ machine that joined a cluster with mullion join, it does the same as ` + "`mulli
 			if err != nil {
 				return err
 			}
-			if err := a.requireRoot("mullion down"); err != nil {
+			if err := a.requireRoot("ends the cluster's processes and removes what they made"); err != nil {
 				return err
 			}
 			name := ""
@@ -62,7 +62,7 @@ func (a *app) stop() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := a.requireRoot("mullion stop"); err != nil {
+			if err := a.requireRoot("ends the cluster's processes"); err != nil {
 				return err
 			}
 			return a.calls.stop(cmd.Context(), paths, a.steps(out))

@@ -1,11 +1,11 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"os"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -13,8 +13,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/plaintext"
 	"mullion.dev/mullion/internal/base/support"
-	"mullion.dev/mullion/internal/node/agent/agentconfig"
-	"mullion.dev/mullion/internal/runtime/cri"
+	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/runtime/explain"
 	"mullion.dev/mullion/internal/windows/wineapi"
 	"mullion.dev/mullion/shim"
@@ -45,8 +44,8 @@ pods; programs that ` + "`kubectl exec`" + ` starts are not explained.`,
 		Example: `  mullion explain web-7d4b9c-x2x7k -n shop
   mullion explain web-7d4b9c-x2x7k -n shop -o json`,
 		Args: exactArgs("POD"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			found, err := a.explained(namespace, args[0])
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, err := a.explained(cmd.Context(), namespace, args[0])
 			if err != nil {
 				return err
 			}
@@ -62,11 +61,8 @@ pods; programs that ` + "`kubectl exec`" + ` starts are not explained.`,
 }
 
 // explained reads what was kept of the containers of a pod.
-func (a *app) explained(namespace, pod string) ([]explained, error) {
-	if err := a.requireRoot("mullion explain"); err != nil {
-		return nil, err
-	}
-	paths, c, err := a.cluster()
+func (a *app) explained(ctx context.Context, namespace, pod string) ([]explained, error) {
+	kept, err := a.keptOfPod(ctx, namespace, pod)
 	if err != nil {
 		return nil, err
 	}
@@ -75,13 +71,9 @@ func (a *app) explained(namespace, pod string) ([]explained, error) {
 		return nil, err
 	}
 	var out []explained
-	for _, n := range c.Nodes {
-		containers, err := cri.Explained(agentconfig.CRIStateDir(paths.Node(n.Name)), namespace, pod)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, err
-		}
-		for _, one := range containers {
-			e := explained{Node: n.Name, Container: one.Name, ID: one.ID, More: one.More, Off: one.Off}
+	for _, n := range kept {
+		for _, one := range n.Containers {
+			e := explained{Node: n.Node, Container: one.Name, ID: one.ID, More: one.More, Off: one.Off}
 			e.Findings = explain.Findings(one.Met, api.Exporters)
 			for i := range e.Findings {
 				e.Findings[i].Row = rowAbout(e.Findings[i])
@@ -97,6 +89,23 @@ func (a *app) explained(namespace, pod string) ([]explained, error) {
 		}
 	}
 	return out, nil
+}
+
+// keptOfPod is what the nodes have kept of a pod.
+func (a *app) keptOfPod(ctx context.Context, namespace, pod string) (kept []cluster.Explained, err error) {
+	if !a.reads() {
+		paths, _, err := a.cluster()
+		if err != nil {
+			return nil, err
+		}
+		return cluster.ExplainPod(paths, namespace, pod)
+	}
+	paths, err := a.paths()
+	if err != nil {
+		return nil, err
+	}
+	err = a.ask(ctx, paths, "explained", url.Values{"namespace": {namespace}, "pod": {pod}}, &kept)
+	return kept, err
 }
 
 // rowAbout is the support row that names a function, by its API or in its name; "" if there is none.

@@ -14,8 +14,8 @@ import (
 	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/cluster/export"
-	"mullion.dev/mullion/internal/cluster/health"
 	"mullion.dev/mullion/internal/cluster/layout"
+	"mullion.dev/mullion/internal/cluster/view"
 	"mullion.dev/mullion/internal/spec"
 )
 
@@ -53,7 +53,7 @@ Secrets and ConfigMaps are not in it. What programs themselves wrote to their lo
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			paths, c, err := a.cluster()
+			paths, c, err := a.described(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -71,17 +71,18 @@ Secrets and ConfigMaps are not in it. What programs themselves wrote to their lo
 func (a *app) writeLogs(ctx context.Context, dir string, paths layout.Paths, c spec.Cluster) error {
 	ctx, cancel := context.WithTimeout(ctx, exportPatience)
 	defer cancel()
-	o := a.calls.observe(ctx, paths, c)
-	client, err := a.clientOf(o, paths)
+	look, err := a.lookAt(ctx, paths, c)
 	if err != nil {
 		return err
 	}
-	missing, err := export.Gather(ctx, dir, export.Options{
-		Paths:   &paths,
-		Cluster: c,
-		Client:  client,
-		Texts:   a.pictures(ctx, o, paths, c),
-	})
+	o := export.Options{Cluster: c, Texts: a.pictures(ctx, look, paths, c)}
+	if o.Client, err = a.clientOf(ctx, look, paths); err != nil {
+		return err
+	}
+	if err := a.ownFiles(ctx, dir, paths, &o); err != nil {
+		return err
+	}
+	missing, err := export.Gather(ctx, dir, o)
 	if err != nil {
 		return fmt.Errorf("write to %q: %w", dir, err)
 	}
@@ -93,22 +94,22 @@ func (a *app) writeLogs(ctx context.Context, dir string, paths layout.Paths, c s
 }
 
 // clientOf is the client of a cluster that has an API server of its own, which answers; nil for another.
-func (a *app) clientOf(o health.Observed, paths layout.Paths) (kubeclient.Interface, error) {
-	if o.APIError != "" {
+func (a *app) clientOf(ctx context.Context, look view.Status, paths layout.Paths) (kubeclient.Interface, error) {
+	if look.APIError != "" {
 		return nil, nil // there is no error, and nobody to ask
 	}
-	client, err := a.calls.client(paths)
-	if errors.Is(err, fs.ErrNotExist) { // a machine that joined has no administrator
+	client, err := a.clusterClient(ctx, paths)
+	if errors.Is(err, fs.ErrNotExist) || ExitCode(err) == ExitNotFound { // a machine that joined has no administrator
 		return nil, nil // the same
 	}
 	return client, err
 }
 
 // pictures are the files that say how the cluster is.
-func (a *app) pictures(ctx context.Context, o health.Observed, paths layout.Paths, c spec.Cluster) map[string][]byte {
+func (a *app) pictures(ctx context.Context, s view.Status, paths layout.Paths, c spec.Cluster) map[string][]byte {
 	var text, forPrograms, lacks bytes.Buffer
-	_ = a.printStatus(&text, o, paths, "text") // its error is what it prints
-	_ = a.printStatus(&forPrograms, o, paths, "json")
+	_ = a.printStatus(&text, s, paths, "text") // its error is what it prints
+	_ = a.printStatus(&forPrograms, s, paths, "json")
 	for _, f := range a.calls.preflight(ctx, a.preflightOptions(paths, c)) {
 		fmt.Fprintf(&lacks, "%s: %s\n", f.Check, f.Problem)
 	}

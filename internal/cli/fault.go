@@ -44,12 +44,12 @@ func faultNames(args []string) []string {
 }
 
 // faultClient asks the cluster of this machine, which has to have its control plane here.
-func (a *app) faultClient() (kubeclient.Interface, spec.Cluster, error) {
-	paths, c, err := a.cluster()
+func (a *app) faultClient(ctx context.Context) (kubeclient.Interface, spec.Cluster, error) {
+	paths, c, err := a.described(ctx)
 	if err != nil {
 		return nil, c, err
 	}
-	client, err := a.calls.client(paths)
+	client, err := a.clusterClient(ctx, paths)
 	if errors.Is(err, fs.ErrNotExist) && c.Join != nil {
 		return nil, c, noControlPlane(c)
 	}
@@ -90,7 +90,7 @@ func (a *app) faultList() *cobra.Command {
 // madeFaults are all faults; without a cluster that answers it is not known which there are.
 func (a *app) madeFaults(ctx context.Context) []listedFault {
 	var made []string
-	client, _, err := a.faultClient()
+	client, _, err := a.faultClient(ctx)
 	if err == nil {
 		made, err = fault.Made(ctx, client)
 	}
@@ -151,11 +151,11 @@ func (a *app) makeFaults(ctx context.Context, ids []string) error {
 			return unknownFault(&fault.UnknownError{ID: id})
 		}
 	}
-	client, c, err := a.faultClient()
-	if err != nil {
+	if err := a.requireRoot("loads the images of its pods into the nodes' stores"); err != nil {
 		return err
 	}
-	if err := a.requireRoot("mullion fault make"); err != nil {
+	client, c, err := a.faultClient(ctx)
+	if err != nil {
 		return err
 	}
 	v := fault.Values{WindowsImage: nettest.Image, LinuxImage: nettest.LinuxImage}
@@ -201,12 +201,15 @@ func (a *app) faultUndo() *cobra.Command {
 			return faultNames(args), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			client, _, err := a.faultClient()
-			if err != nil {
+			if err := a.requireRoot("takes objects out of the cluster as its administrator"); err != nil {
 				return err
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), a.calls.apiPatience)
 			defer cancel()
+			client, _, err := a.faultClient(ctx)
+			if err != nil {
+				return err
+			}
 			undone, err := fault.Undo(ctx, client, args)
 			for _, id := range undone {
 				fmt.Fprintf(a.env.Out, "undone %s\n", id)

@@ -11,7 +11,7 @@ import (
 
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
-	"mullion.dev/mullion/internal/network/hns/hcn"
+	"mullion.dev/mullion/internal/cluster/view"
 	"mullion.dev/mullion/internal/network/hns/show"
 	"mullion.dev/mullion/internal/node/winhost"
 )
@@ -36,29 +36,42 @@ commands ask the HNS of a node what hnsdiag and the HNS PowerShell module ask on
 	return cmd
 }
 
-// withHNS runs do on a connection to a node's HNS.
-func (a *app) withHNS(ctx context.Context, node string, do func(hcn.Caller) error) error {
-	paths, err := a.windowsNode(node)
+// hnsObjects are the objects of a node's HNS.
+func (a *app) hnsObjects(ctx context.Context, node string) (o show.Objects, err error) {
+	paths, err := a.paths()
 	if err != nil {
-		return err
+		return o, err
+	}
+	if a.reads() {
+		err := a.ask(ctx, paths, view.Path("hns", node), nil, &o)
+		return o, err
+	}
+	if err := a.knowsNode(paths, node); err != nil {
+		return o, err
 	}
 	client, err := a.calls.hns(ctx, paths, node)
 	if err != nil {
-		return a.hnsError(node, err)
+		return o, a.hnsError(node, err)
 	}
-	return errors.Join(a.hnsError(node, do(client)), client.Close())
+	o, err = show.Read(ctx, client)
+	return o, errors.Join(a.hnsError(node, err), client.Close())
 }
 
-func (a *app) windowsNode(node string) (layout.Paths, error) {
+// windowsNode finds a Windows node for a command of root's.
+func (a *app) windowsNode(node, why string) (layout.Paths, error) {
 	paths, err := a.paths()
 	if err != nil {
 		return paths, err
 	}
-	if err := a.requireRoot("mullion hns"); err != nil {
+	if err := a.requireRoot(why); err != nil {
 		return paths, err
 	}
-	_, err = cluster.LoadHost(paths, node)
-	return paths, a.hnsError(node, missingHost(paths, err))
+	return paths, a.knowsNode(paths, node)
+}
+
+func (a *app) knowsNode(paths layout.Paths, node string) error {
+	_, err := cluster.LoadHost(paths, node)
+	return a.hnsError(node, missingHost(paths, err))
 }
 
 func (a *app) hnsError(node string, err error) error {
@@ -94,20 +107,18 @@ func (a *app) hnsList() *cobra.Command {
 		},
 		ValidArgsFunction: a.completeHNS(show.KindNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withHNS(cmd.Context(), args[0], func(c hcn.Caller) error {
-				o, err := show.Read(cmd.Context(), c)
-				if err != nil {
-					return err
-				}
-				kinds := args[1:]
-				if len(kinds) == 0 {
-					kinds = show.KindNames()
-				}
-				if output == "json" {
-					return json.NewEncoder(a.env.Out).Encode(o.Only(kinds))
-				}
-				return o.Print(a.env.Out, kinds)
-			})
+			o, err := a.hnsObjects(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			kinds := args[1:]
+			if len(kinds) == 0 {
+				kinds = show.KindNames()
+			}
+			if output == "json" {
+				return json.NewEncoder(a.env.Out).Encode(o.Only(kinds))
+			}
+			return o.Print(a.env.Out, kinds)
 		},
 	}
 	outputFlag(cmd, &output)
@@ -124,28 +135,26 @@ func (a *app) hnsShow() *cobra.Command {
 		Args:              exactArgs("NODE", "OBJECT"),
 		ValidArgsFunction: a.completeHNS(nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withHNS(cmd.Context(), args[0], func(c hcn.Caller) error {
-				o, err := show.Read(cmd.Context(), c)
-				if err != nil {
+			o, err := a.hnsObjects(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			found := o.Find(args[1])
+			if len(found) == 0 {
+				return &Error{
+					Code:   ExitNotFound,
+					Err:    fmt.Errorf("HNS of node %s has no object %q", args[0], args[1]),
+					Remedy: "`mullion hns ls " + args[0] + "` lists them",
+				}
+			}
+			enc := json.NewEncoder(a.env.Out)
+			enc.SetIndent("", "  ")
+			for _, v := range found {
+				if err := enc.Encode(v); err != nil {
 					return err
 				}
-				found := o.Find(args[1])
-				if len(found) == 0 {
-					return &Error{
-						Code:   ExitNotFound,
-						Err:    fmt.Errorf("HNS of node %s has no object %q", args[0], args[1]),
-						Remedy: "`mullion hns ls " + args[0] + "` lists them",
-					}
-				}
-				enc := json.NewEncoder(a.env.Out)
-				enc.SetIndent("", "  ")
-				for _, v := range found {
-					if err := enc.Encode(v); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
+			}
+			return nil
 		},
 	}
 }
@@ -161,7 +170,7 @@ programs that call HNS.`,
 		Args:              exactArgs("NODE"),
 		ValidArgsFunction: a.completeNodes,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			paths, err := a.windowsNode(args[0])
+			paths, err := a.windowsNode(args[0], "restarts a service of the node's host")
 			if err != nil {
 				return err
 			}

@@ -312,7 +312,7 @@ func TestHNSOfNodesThatHaveNone(t *testing.T) {
 		"see `mullion hns diag --help`")
 	m.env.Euid = 1000
 	m.run("hns", "restart", "win-1").refused(t, ExitRequirement,
-		"mullion hns needs root: it makes network namespaces, mounts and cgroups", "run it with sudo")
+		"this needs root, as it restarts a service of the node's host: sudo BIN/mullion --data-dir DATA hns restart win-1", "")
 }
 
 // TestHNSTrace: a call that a program makes is told as it comes, until the person leaves.

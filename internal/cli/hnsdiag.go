@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/cluster/layout"
+	"mullion.dev/mullion/internal/cluster/view"
 	"mullion.dev/mullion/internal/node/agent/admin"
 )
 
@@ -74,23 +76,15 @@ stays. The exit code is 7 if there is a difference, or if kube-proxy is not heal
 }
 
 func (a *app) diagnose(ctx context.Context, node string) (hnsDiagnosis, error) {
-	paths, err := a.windowsNode(node)
+	paths, c, err := a.described(ctx)
 	if err != nil {
 		return hnsDiagnosis{}, err
 	}
-	agent, err := a.calls.agent(paths, node)
+	told, err := a.hnsDiagnosis(ctx, paths, node)
 	if err != nil {
-		return hnsDiagnosis{}, a.hnsError(node, err)
-	}
-	told, err := agent.Diagnose(ctx)
-	if err != nil {
-		return hnsDiagnosis{}, fmt.Errorf("look into HNS of node %s: %w", node, err)
+		return hnsDiagnosis{}, err
 	}
 	d := diagnosisOf(node, told)
-	c, err := paths.LoadSpec()
-	if err != nil {
-		return d, err
-	}
 	switch {
 	case c.Networking.KubeProxy() && !slices.Contains(c.Bare(), node):
 		d.Proxy = a.askProxy(ctx, paths, node)
@@ -100,6 +94,40 @@ func (a *app) diagnose(ctx context.Context, node string) (hnsDiagnosis, error) {
 		}
 	}
 	return d, nil
+}
+
+// hnsDiagnosis is what the agent of a node says of its HNS.
+func (a *app) hnsDiagnosis(ctx context.Context, paths layout.Paths, node string) (admin.Diagnosis, error) {
+	if a.reads() {
+		var told admin.Diagnosis
+		err := a.ask(ctx, paths, view.Path("hns", node, "diagnosis"), nil, &told)
+		return told, err
+	}
+	if err := a.knowsNode(paths, node); err != nil {
+		return admin.Diagnosis{}, err
+	}
+	agent, err := a.calls.agent(paths, node)
+	if err != nil {
+		return admin.Diagnosis{}, a.hnsError(node, err)
+	}
+	told, err := agent.Diagnose(ctx)
+	if err != nil {
+		return told, fmt.Errorf("look into HNS of node %s: %w", node, err)
+	}
+	return told, nil
+}
+
+// proxyPage is a page of a node's kube-proxy.
+func (a *app) proxyPage(ctx context.Context, paths layout.Paths, node, page string) ([]byte, error) {
+	if !a.reads() {
+		return a.calls.proxyPage(ctx, paths, node, page)
+	}
+	answer, err := a.calls.view(paths).Open(ctx, view.Path("proxy", node, strings.TrimPrefix(page, "/")), nil)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(answer)
+	return text, errors.Join(err, answer.Close())
 }
 
 func diagnosisOf(node string, told admin.Diagnosis) hnsDiagnosis {
@@ -117,12 +145,12 @@ func diagnosisOf(node string, told admin.Diagnosis) hnsDiagnosis {
 
 func (a *app) askProxy(ctx context.Context, paths layout.Paths, node string) *proxyHealth {
 	p := &proxyHealth{}
-	if _, err := a.calls.proxyPage(ctx, paths, node, "/healthz"); err != nil {
+	if _, err := a.proxyPage(ctx, paths, node, "/healthz"); err != nil {
 		p.Problem = err.Error()
 		return p
 	}
 	p.Healthy = true
-	metrics, err := a.calls.proxyPage(ctx, paths, node, "/metrics")
+	metrics, err := a.proxyPage(ctx, paths, node, "/metrics")
 	if err != nil {
 		p.Problem = err.Error()
 		return p

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,29 +28,43 @@ for it: where they come faster than they can be told, it says how many are missi
 		Args:              exactArgs("NODE"),
 		ValidArgsFunction: a.completeHNS(nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			paths, err := a.windowsNode(args[0])
-			if err != nil {
-				return err
-			}
-			agent, err := a.calls.agent(paths, args[0])
-			if err != nil {
-				return a.hnsError(args[0], err)
-			}
-			err = agent.Trace(cmd.Context(), func(c hns.TracedCall) error {
+			return a.traceHNS(cmd.Context(), args[0], func(c hns.TracedCall) error {
 				if output == "json" {
 					return json.NewEncoder(a.env.Out).Encode(c)
 				}
 				return printCall(a.env.Out, c, whole)
 			})
-			if err != nil && !errors.Is(err, io.ErrClosedPipe) {
-				return fmt.Errorf("trace HNS of node %s: %w", args[0], err)
-			}
-			return nil
 		},
 	}
 	outputFlag(cmd, &output)
 	cmd.Flags().BoolVar(&whole, "whole", false, "print the texts of calls and answers, too")
 	return cmd
+}
+
+// traceHNS calls told with the calls of a node's HNS, until ctx ends or nobody takes what is printed.
+func (a *app) traceHNS(ctx context.Context, node string, told func(hns.TracedCall) error) error {
+	paths, err := a.paths()
+	if err != nil {
+		return err
+	}
+	if a.reads() {
+		err = a.readTrace(ctx, paths, node, told)
+	} else {
+		if err := a.knowsNode(paths, node); err != nil {
+			return err
+		}
+		agent, agentErr := a.calls.agent(paths, node)
+		if agentErr != nil {
+			return a.hnsError(node, agentErr)
+		}
+		if err = agent.Trace(ctx, told); err != nil {
+			err = fmt.Errorf("trace HNS of node %s: %w", node, err)
+		}
+	}
+	if errors.Is(err, io.ErrClosedPipe) {
+		return nil
+	}
+	return err
 }
 
 // mostOfCall is how many characters of a call's own texts are in its line.

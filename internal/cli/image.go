@@ -39,7 +39,7 @@ func (a *app) withImages(ctx context.Context, node string, do func(*image.Store)
 	if err != nil {
 		return err
 	}
-	if err := a.requireRoot("mullion image"); err != nil {
+	if err := a.requireRoot("changes the nodes' stores of images"); err != nil {
 		return err
 	}
 	if _, err := paths.LoadSpec(); err != nil {
@@ -53,14 +53,23 @@ func (a *app) withImages(ctx context.Context, node string, do func(*image.Store)
 		}
 		err = errors.Join(do(store), closeStore())
 	}
-	if errdefs.IsUnavailable(err) {
-		err = &Error{
-			Code:   ExitNotReady,
-			Err:    err,
-			Remedy: "the cluster's containerd does not answer: see `mullion status`, or bring the cluster back with `mullion up`",
-		}
+	return notFound(silentStore(err))
+}
+
+// silentStore gives the error of a store that does not answer its remedy and exit code.
+func silentStore(err error) error {
+	if !errdefs.IsUnavailable(err) {
+		return err
 	}
-	return notFound(err)
+	whose := "the cluster's"
+	if _, ofNode := errors.AsType[*cluster.LinuxStoreError](err); ofNode {
+		whose = "the node's"
+	}
+	return &Error{
+		Code:   ExitNotReady,
+		Err:    err,
+		Remedy: whose + " containerd does not answer: see `mullion status`, or bring the cluster back with `mullion up`",
+	}
 }
 
 // notFound adds the exit code to errors about missing things.
@@ -155,7 +164,7 @@ func (a *app) registryAuth(user string, passwordStdin bool) (*image.Auth, error)
 // pull pulls for the named nodes, or for all nodes with whose systems the image works: in a mixed cluster an image of a
 // single system is no error.
 func (a *app) pull(ctx context.Context, c spec.Cluster, nodes []string, ref string, auth *image.Auth) error {
-	if err := a.requireRoot("mullion image"); err != nil {
+	if err := a.requireRoot("changes the nodes' stores of images"); err != nil {
 		return err
 	}
 	if _, err := cluster.ImageStoresOf(c, nodes); err != nil {

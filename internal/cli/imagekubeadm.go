@@ -34,11 +34,11 @@ kubeadm is built by ` + "`make kubeadm`" + `; a bundle of your own has it in its
 
 // loadKubeadm loads the images on the named nodes, or on all bare Linux hosts.
 func (a *app) loadKubeadm(ctx context.Context, names []string) error {
-	paths, c, err := a.cluster()
-	if err != nil {
+	if err := a.requireRoot("loads images into the nodes' stores"); err != nil {
 		return err
 	}
-	if err := a.requireRoot("mullion image"); err != nil {
+	paths, c, err := a.cluster()
+	if err != nil {
 		return err
 	}
 	nodes, err := bareLinux(c, names)

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
+	"net/url"
 	"strings"
 	"text/tabwriter"
 
@@ -60,56 +60,23 @@ func printImages(w io.Writer, list []image.Info) error {
 	return t.Flush()
 }
 
-// allImages returns the images of a node, or of all nodes; an image on several Linux nodes is returned once.
+// allImages returns the images of a node, or of all nodes.
 func (a *app) allImages(ctx context.Context, node string) ([]image.Info, error) {
-	if err := a.requireRoot("mullion image"); err != nil {
-		return nil, err
-	}
-	_, c, err := a.cluster()
-	if err != nil {
-		return nil, err
-	}
-	var nodes []string
-	if node != "" {
-		nodes = []string{node}
-	}
-	from, err := cluster.ImageStoresOf(c, nodes)
-	if err != nil {
-		return nil, notFound(err)
-	}
-	list := []image.Info{}
-	if from.Windows {
-		err := a.withImages(ctx, node, func(s *image.Store) error {
-			var err error
-			list, err = s.List(ctx)
-			return err
-		})
+	if a.reads() {
+		paths, err := a.paths()
 		if err != nil {
 			return nil, err
 		}
+		var list []image.Info
+		err = a.ask(ctx, paths, "images", url.Values{"node": {node}}, &list)
+		return list, err
 	}
-	err = a.withLinuxImages(ctx, from.Linux, func(_ string, i *linuxnode.Images) error {
-		found, err := i.List(ctx)
-		for _, f := range found {
-			info := image.Info{
-				ID:          f.GetId(),
-				RepoTags:    f.GetRepoTags(),
-				RepoDigests: f.GetRepoDigests(),
-				Size:        f.GetSize(),
-				Pinned:      f.GetPinned(),
-			}
-			info.Spec.OS = spec.Linux
-			same := func(other image.Info) bool {
-				return other.ID == info.ID &&
-					slices.Equal(other.RepoTags, info.RepoTags)
-			}
-			if !slices.ContainsFunc(list, same) {
-				list = append(list, info)
-			}
-		}
-		return err
-	})
-	return list, err
+	paths, _, err := a.cluster()
+	if err != nil {
+		return nil, err
+	}
+	list, err := cluster.ListImages(ctx, paths, node)
+	return list, notFound(silentStore(err))
 }
 
 func (a *app) imageRemove() *cobra.Command {
@@ -137,7 +104,7 @@ func (a *app) imageRemove() *cobra.Command {
 
 // removeEverywhere removes an image from all stores that have it; it is an error if none has it.
 func (a *app) removeEverywhere(ctx context.Context, ref string) error {
-	if err := a.requireRoot("mullion image"); err != nil {
+	if err := a.requireRoot("removes images from the nodes' stores"); err != nil {
 		return err
 	}
 	_, c, err := a.cluster()

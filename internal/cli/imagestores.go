@@ -54,7 +54,7 @@ func (a *app) withLinuxImages(ctx context.Context, nodes []string,
 // loadImages loads an archive into the stores of the cluster for whose system it has images; unless system is "", only
 // into the stores of that system.
 func (a *app) loadImages(ctx context.Context, archive io.ReadSeeker, system string) error {
-	if err := a.requireRoot("mullion image"); err != nil {
+	if err := a.requireRoot("loads images into the nodes' stores"); err != nil {
 		return err
 	}
 	_, c, err := a.cluster()

@@ -18,7 +18,7 @@ func (a *app) supervise() *cobra.Command {
 		Hidden: true,
 		Args:   noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := a.requireRoot("mullion supervise"); err != nil {
+			if err := a.requireRoot("runs the cluster's processes"); err != nil {
 				return err
 			}
 			paths, err := a.paths()
@@ -36,6 +36,7 @@ func (a *app) supervise() *cobra.Command {
 				Log:        log,
 				Level:      level,
 				StartLimit: limit,
+				Questions:  questions(),
 			})
 		},
 	}

@@ -216,7 +216,7 @@ func (a *app) runJoin(ctx context.Context, f joinFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := a.requireRoot("mullion join"); err != nil {
+	if err := a.requireRoot("makes network namespaces, mounts and cgroups"); err != nil {
 		return err
 	}
 	if o.Paths, err = a.paths(); err != nil {

@@ -108,7 +108,7 @@ func TestJoinRefusesABundle(t *testing.T) {
 			release(t),
 			func(m *machine) { m.env.Euid = 1000 },
 			ExitRequirement,
-			[]string{"mullion: mullion join needs root"},
+			[]string{"mullion: this needs root, as it makes network namespaces"},
 		},
 		"cluster": {release(t), func(m *machine) { m.describe(nil) }, ExitConflict, []string{
 			`mullion: data folder "DATA" holds a cluster or a machine of one already: "mullion"`,

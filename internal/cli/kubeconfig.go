@@ -17,14 +17,20 @@ import (
 func (a *app) kubeconfig() *cobra.Command {
 	return &cobra.Command{
 		Use:   "kubeconfig",
-		Short: "Print the administrator's kubeconfig of the cluster",
-		Long: `Prints the administrator's kubeconfig. Keep it secret: it gives every right in the cluster. mullion up has
-already added a context for the cluster to your own kubeconfig.`,
+		Short: "Print a kubeconfig of the cluster: root the administrator's",
+		Long: `Prints the administrator's kubeconfig, if you are root. Keep it secret: it gives every right in the cluster. mullion up has
+already added a context for the cluster to your own kubeconfig.
+
+Anybody else gets that context, with the same rights. Without one, who may read the cluster gets a kubeconfig that may
+only read, and no secrets; it ends after twelve hours.`,
 		Args: noArgs,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			paths, err := a.paths()
 			if err != nil {
 				return err
+			}
+			if a.reads() {
+				return a.printOwnKubeconfig(cmd.Context(), paths)
 			}
 			text, err := os.ReadFile(paths.AdminKubeconfig())
 			if err != nil {
@@ -34,6 +40,23 @@ already added a context for the cluster to your own kubeconfig.`,
 			return err
 		},
 	}
+}
+
+// printOwnKubeconfig prints the kubeconfig of one who is not root.
+func (a *app) printOwnKubeconfig(ctx context.Context, paths layout.Paths) error {
+	x, err := a.readerAccess(ctx, paths)
+	if err != nil {
+		return err
+	}
+	text, err := clientcmd.Write(*x.config)
+	if err != nil {
+		return err
+	}
+	if x.viewer {
+		fmt.Fprintln(a.env.Err, "mullion: this kubeconfig may only read; `sudo mullion kubeconfig` prints the administrator's")
+	}
+	_, err = a.env.Out.Write(text)
+	return err
 }
 
 // personal is the kubeconfig of the person who uses the cluster; the zero value is none.

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,37 +22,137 @@ func (a *app) kubectl() *cobra.Command {
 	return &cobra.Command{
 		Use:   "kubectl [args…]",
 		Short: "Upstream's kubectl, talking to this cluster",
-		Long: `Upstream's kubectl, of the Kubernetes that Mullion has, with this cluster's administrator kubeconfig unless --kubeconfig says otherwise.
-Everything after "kubectl" is kubectl's own: mullion kubectl get pods -A`,
+		Long: `Upstream's kubectl, of the Kubernetes that Mullion has, talking to this cluster unless --kubeconfig says otherwise.
+Everything after "kubectl" is kubectl's own: mullion kubectl get pods -A
+
+root has the administrator's kubeconfig. Anybody else has the context that mullion up has added to the own kubeconfig;
+without one, who may read the cluster has a kubeconfig that may only read, and no secrets.`,
 		DisableFlagParsing: true,
-		RunE: func(_ *cobra.Command, args []string) error {
-			paths, err := a.paths()
+		RunE: func(cmd *cobra.Command, args []string) error {
+			run, err := a.kubectlRun(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
-			named := slices.ContainsFunc(args,
-				func(s string) bool { return s == "--kubeconfig" || strings.HasPrefix(s, "--kubeconfig=") })
-			environ := a.env.Environ
-			if !named {
-				if c, err := paths.LoadSpec(); err == nil && c.Join != nil {
-					return noControlPlane(c)
-				}
-				if _, err := os.Stat(paths.AdminKubeconfig()); err != nil {
-					return noCluster(paths.Data, err)
-				}
-				args = append([]string{"--kubeconfig=" + paths.AdminKubeconfig()}, args...)
-				environ = withCache(environ, paths)
-			}
-			program, err := a.kubectlProgram()
-			if err != nil {
-				return err
-			}
-			if err := a.env.Exec(program, append([]string{"kubectl"}, args...), environ); err != nil {
-				return fmt.Errorf("run %q: %w", program, err)
+			if err := a.env.Exec(run.program, append([]string{"kubectl"}, run.args...), run.environ); err != nil {
+				return fmt.Errorf("run %q: %w", run.program, err)
 			}
 			return nil
 		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			return a.completeKubectl(cmd.Context(), args, prefix)
+		},
 	}
+}
+
+// kubectlRun is a run of kubectl.
+type kubectlRun struct {
+	program       string
+	args, environ []string
+}
+
+// kubectlRun finds out how kubectl is to be run with arguments. Those that need no cluster work without one.
+func (a *app) kubectlRun(ctx context.Context, args []string) (kubectlRun, error) {
+	run := kubectlRun{args: args, environ: a.env.Environ}
+	paths, err := a.paths()
+	if err != nil {
+		return run, err
+	}
+	version := ""
+	if c, err := paths.LoadSpec(); err == nil {
+		version = c.KubernetesVersion
+	}
+	named := slices.ContainsFunc(args,
+		func(s string) bool { return s == "--kubeconfig" || strings.HasPrefix(s, "--kubeconfig=") })
+	if !named && !(a.reads() && needsNoCluster(args)) {
+		flags, environ, of, err := a.kubectlAccess(ctx, paths)
+		switch {
+		case err == nil:
+			run.args, run.environ, version = append(flags, args...), environ, cmp.Or(version, of)
+		case !needsNoCluster(args):
+			return run, err
+		}
+	}
+	run.program, err = kubectlOf(paths, version)
+	return run, err
+}
+
+// kubectlAccess are the flags and the environment by which kubectl asks this cluster, and the cluster's version.
+func (a *app) kubectlAccess(ctx context.Context, paths layout.Paths) (
+	flags, environ []string, version string, err error,
+) {
+	if a.reads() {
+		x, err := a.readerAccess(ctx, paths)
+		if err != nil {
+			return nil, nil, "", err
+		}
+		file, err := x.file()
+		return []string{"--kubeconfig=" + file}, a.env.Environ, x.version, err // the cache is the person's own
+	}
+	if c, err := paths.LoadSpec(); err == nil && c.Join != nil {
+		return nil, nil, "", noControlPlane(c)
+	}
+	if _, err := os.Stat(paths.AdminKubeconfig()); err != nil {
+		return nil, nil, "", noCluster(paths.Data, err)
+	}
+	return []string{"--kubeconfig=" + paths.AdminKubeconfig()}, withCache(a.env.Environ, paths), "", nil
+}
+
+// needsNoCluster reports whether kubectl can do without a cluster: it tells of itself, or completes a command line.
+func needsNoCluster(args []string) bool {
+	if len(args) == 0 {
+		return true
+	}
+	flags := args
+	if end := slices.Index(args, "--"); end >= 0 {
+		flags = args[:end]
+	}
+	if slices.Contains(flags, "-h") || slices.Contains(flags, "--help") {
+		return true
+	}
+	words := slices.DeleteFunc(slices.Clone(flags), func(s string) bool { return strings.HasPrefix(s, "-") })
+	if len(words) == 0 {
+		return false
+	}
+	switch words[0] {
+	case "version":
+		return slices.Contains(flags, "--client") || slices.Contains(flags, "--client=true")
+	case "completion", "help", "options", "config", "kustomize", "plugin", cobra.ShellCompRequestCmd,
+		cobra.ShellCompNoDescRequestCmd:
+		return true
+	}
+	return false
+}
+
+// completeKubectl asks kubectl what comes next on its command line.
+func (a *app) completeKubectl(ctx context.Context, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	const none = cobra.ShellCompDirectiveNoFileComp
+	ctx, cancel := context.WithTimeout(ctx, completionPatience)
+	defer cancel()
+	run, err := a.kubectlRun(ctx, append(slices.Clone(args), prefix))
+	if err != nil {
+		if run, err = a.kubectlRun(ctx, []string{cobra.ShellCompRequestCmd}); err != nil {
+			return nil, none
+		}
+		run.args = append(slices.Clone(args), prefix)
+	}
+	cmd := exec.CommandContext(ctx, run.program, append([]string{cobra.ShellCompRequestCmd}, run.args...)...)
+	cmd.Args[0], cmd.Env = "kubectl", run.environ
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, none
+	}
+	return completions(out)
+}
+
+// completions reads what cobra's __complete prints: a line each, and the directive as ":4" at the end.
+func completions(out []byte) ([]string, cobra.ShellCompDirective) {
+	lines := strings.Split(strings.TrimSpace(string(bytes.TrimSpace(out))), "\n")
+	last := lines[len(lines)-1]
+	directive, err := strconv.Atoi(strings.TrimPrefix(last, ":"))
+	if err != nil || !strings.HasPrefix(last, ":") {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return lines[:len(lines)-1], cobra.ShellCompDirective(directive)
 }
 
 // withCache has kubectl keep what it knows of the API in a folder that goes with the cluster, and not in ~/.kube/cache,
@@ -88,7 +191,17 @@ func (a *app) kubectlProgram() (string, error) {
 	if c, err := paths.LoadSpec(); err == nil {
 		version = c.KubernetesVersion
 	}
+	return kubectlOf(paths, version)
+}
+
+// kubectlOf is the kubectl of a version of Kubernetes. A bundle of a person's own is in the data folder, where only
+// root finds it; the others have Mullion's kubectl then.
+func kubectlOf(paths layout.Paths, version string) (string, error) {
 	program := paths.Kubernetes(version).Kubectl()
+	if _, err := os.Stat(program); err == nil {
+		return program, nil
+	}
+	program = paths.Kubernetes("").Kubectl()
 	if _, err := os.Stat(program); err != nil {
 		return "", &Error{
 			Code:   ExitRequirement,

@@ -38,7 +38,7 @@ func (a *app) runLeave(ctx context.Context, kubeconfig string, force bool) error
 	if err != nil {
 		return err
 	}
-	if err := a.requireRoot("mullion leave"); err != nil {
+	if err := a.requireRoot("takes this machine's nodes down"); err != nil {
 		return err
 	}
 	var admin kubeclient.Interface

@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
+
+	"mullion.dev/mullion/internal/cluster/layout"
+	"mullion.dev/mullion/internal/cluster/partlog"
+	"mullion.dev/mullion/internal/cluster/view"
 )
 
 func (a *app) logs() *cobra.Command {
@@ -44,12 +47,12 @@ programs log that much, until another level is named; ` + "`mullion status -o js
 			if debug {
 				return a.debugLog(cmd.Context(), paths, args[0], tail)
 			}
-			names, err := logNames(paths.Logs())
-			if err != nil && len(args) == 0 {
+			names, err := a.logNames(cmd.Context(), paths)
+			if ExitCode(err) == ExitNotFound && len(args) == 0 {
 				return exactArgs("COMPONENT")(cmd, args)
 			}
 			if err != nil {
-				return noCluster(paths.Data, err)
+				return err
 			}
 			if len(args) == 0 {
 				return usage(errors.New("name one of the cluster's parts"), "there are: "+strings.Join(names, ", "))
@@ -61,18 +64,26 @@ programs log that much, until another level is named; ` + "`mullion status -o js
 					Remedy: "there are: " + strings.Join(names, ", "),
 				}
 			}
-			return printLog(cmd.Context(), a.env.Out, filepath.Join(paths.Logs(), args[0]+".log"), tail, follow)
+			if a.reads() {
+				return a.readLog(cmd.Context(), paths, args[0], tail, follow)
+			}
+			return partlog.Print(cmd.Context(), a.env.Out, partlog.File(paths.Logs(), args[0]), tail, follow)
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 			if debug {
 				return a.completeNodes(cmd, args, prefix)
 			}
-			if paths, err := a.paths(); err == nil {
-				if names, err := logNames(paths.Logs()); err == nil {
-					return names, cobra.ShellCompDirectiveNoFileComp
-				}
+			paths, err := a.paths()
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return nil, cobra.ShellCompDirectiveNoFileComp
+			ctx, cancel := context.WithTimeout(cmd.Context(), completionPatience)
+			defer cancel()
+			names, err := a.logNames(ctx, paths)
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep printing what is added")
@@ -81,90 +92,31 @@ programs log that much, until another level is named; ` + "`mullion status -o js
 	return cmd
 }
 
-// logNames returns the names of components that have a log, for example "kubelet/win-1".
-func logNames(dir string) ([]string, error) {
+// logNames are the names of the parts that have a log.
+func (a *app) logNames(ctx context.Context, paths layout.Paths) ([]string, error) {
 	var names []string
-	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".log") {
-			return err
-		}
-		rel, err := filepath.Rel(dir, path)
-		names = append(names, strings.TrimSuffix(rel, ".log"))
-		return err
-	})
-	return names, err
+	if a.reads() {
+		err := a.ask(ctx, paths, "logs", nil, &names)
+		return names, err
+	}
+	names, err := partlog.Names(paths.Logs())
+	if err != nil {
+		return nil, noCluster(paths.Data, err)
+	}
+	return names, nil
 }
 
-// printLog prints a log from its last lines on, as many as tail says, or from its beginning with a negative one. With
-// follow it goes on with what is added until ctx ends, also in the file that takes its place when it is rotated.
-func printLog(ctx context.Context, w io.Writer, path string, tail int, follow bool) error {
-	f, err := os.Open(path)
+// readLog prints a log that the cluster's socket gives.
+func (a *app) readLog(ctx context.Context, paths layout.Paths, part string, tail int, follow bool) error {
+	query := url.Values{"tail": {strconv.Itoa(tail)}, "follow": {strconv.FormatBool(follow)}}
+	words := append([]string{"logs"}, strings.Split(part, "/")...)
+	lines, err := a.calls.view(paths).Open(ctx, view.Path(words...), query)
 	if err != nil {
-		return err
+		return a.readError(paths, err)
 	}
-	defer func() { _ = f.Close() }() // f may be another file by then
-	if tail >= 0 {
-		if err := printTail(w, f, tail); err != nil {
-			return err
-		}
+	defer func() { _ = lines.Close() }() // it is only read
+	if _, err := io.Copy(a.env.Out, lines); err != nil && ctx.Err() == nil {
+		return a.readError(paths, err)
 	}
-	tick := time.NewTicker(300 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		next := rotated(f, path) // looked for before the rest of f is read, after which nothing is added to it
-		if _, err := io.Copy(w, f); err != nil {
-			return errors.Join(err, closed(next))
-		}
-		if next != nil {
-			_ = f.Close() // only read
-			f = next
-			continue
-		}
-		if !follow {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-	}
-}
-
-// printTail prints the last lines of a file, and leaves it at its end.
-func printTail(w io.Writer, f io.Reader, tail int) error {
-	data, err := io.ReadAll(f)
-	if err != nil {
-		return err
-	}
-	lines := strings.SplitAfter(string(data), "\n")
-	if len(lines) > 0 && lines[len(lines)-1] == "" {
-		lines = lines[:len(lines)-1]
-	}
-	_, err = io.WriteString(w, strings.Join(lines[max(0, len(lines)-tail):], ""))
-	return err
-}
-
-// rotated opens the file at path, if it is another one than f; else it returns nil.
-func rotated(f *os.File, path string) *os.File {
-	was, err := f.Stat()
-	if err != nil {
-		return nil
-	}
-	next, err := os.Open(path)
-	if err != nil {
-		return nil // between two names
-	}
-	if is, err := next.Stat(); err != nil || os.SameFile(was, is) {
-		_ = next.Close() // only opened
-		return nil
-	}
-	return next
-}
-
-func closed(f *os.File) error {
-	if f == nil {
-		return nil
-	}
-	return f.Close()
+	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"mullion.dev/mullion/internal/base/logging"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
+	"mullion.dev/mullion/internal/cluster/partlog"
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/process/proc"
 )
@@ -24,7 +24,7 @@ const agentPause = 200 * time.Millisecond
 // with the last lines that there are, none unless tail says so.
 func (a *app) debugLog(ctx context.Context, paths layout.Paths, node string, tail int) error {
 	node = strings.TrimPrefix(node, "agent/") // as the part is called without --debug
-	if err := a.requireRoot("mullion logs --debug"); err != nil {
+	if err := a.requireRoot("changes how much the node's agent logs"); err != nil {
 		return err
 	}
 	if _, err := cluster.LoadHost(paths, node); errors.Is(err, cluster.ErrNotWindows) {
@@ -44,7 +44,7 @@ func (a *app) debugLog(ctx context.Context, paths layout.Paths, node string, tai
 		defer close(kept)
 		a.keepDebug(ctx, paths, node, ended)
 	}()
-	err = printLog(ctx, a.env.Out, filepath.Join(paths.Logs(), "agent", node+".log"), max(0, tail), true)
+	err = partlog.Print(ctx, a.env.Out, partlog.File(paths.Logs(), "agent/"+node), max(0, tail), true)
 	cancel()
 	<-kept
 	return err

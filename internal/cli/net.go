@@ -144,6 +144,9 @@ func (a *app) runNetTest(ctx context.Context, f netTestFlags) error {
 			return usage(fmt.Errorf("--flows: %w", err), "give a regular expression, as --flows 'ClusterIP|NodePort'")
 		}
 	}
+	if err := a.requireRoot("makes network namespaces and loads images"); err != nil {
+		return err
+	}
 	paths, c, err := a.cluster()
 	if err != nil {
 		return err
@@ -151,9 +154,6 @@ func (a *app) runNetTest(ctx context.Context, f netTestFlags) error {
 	if f.mode != "" && f.mode != string(c.Networking.Mode) {
 		return usage(fmt.Errorf("cluster %q has network mode %s, not %s", c.Name, c.Networking.Mode, f.mode),
 			"bring up a cluster whose cluster.yaml says so (networking.mode)")
-	}
-	if err := a.requireRoot("mullion net test"); err != nil {
-		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()

@@ -150,7 +150,7 @@ func TestNetTestRefusals(t *testing.T) {
 	m.reporting(&cluster.ConflictError{Err: errors.New("another test runs"), Remedy: "wait for it"})
 	m.run("net", "test").has(t, ExitConflict, "mullion: another test runs", "→ wait for it")
 	m.env.Euid = 1000
-	m.run("net", "test").has(t, ExitRequirement, "mullion: mullion net test needs root", "→ run it with sudo")
+	m.run("net", "test").has(t, ExitRequirement, "mullion: this needs root, as it makes network namespaces and loads images: sudo BIN/mullion --data-dir DATA net test")
 }
 
 func TestNetFlowsRefusals(t *testing.T) {

@@ -100,7 +100,7 @@ func (a *app) host(name string) (winhost.Host, error) {
 	if err != nil {
 		return winhost.Host{}, err
 	}
-	if err := a.requireRoot("mullion node"); err != nil {
+	if err := a.requireRoot("enters the namespaces and the files of a node's host"); err != nil {
 		return winhost.Host{}, err
 	}
 	h, err := cluster.LoadHost(paths, name)
@@ -137,7 +137,7 @@ func (a *app) linuxHost(name string) (linuxhost.Host, bool, error) {
 	if err != nil {
 		return linuxhost.Host{}, false, err
 	}
-	if err := a.requireRoot("mullion node"); err != nil {
+	if err := a.requireRoot("enters the namespaces and the files of a node's host"); err != nil {
 		return linuxhost.Host{}, false, err
 	}
 	h, linux, err := cluster.LoadLinuxHost(paths, name)
@@ -255,10 +255,10 @@ func copyFile(from, to string) error {
 	return err
 }
 
-func (a *app) completeNodes(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (a *app) completeNodes(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var names []string
-	if paths, err := a.paths(); err == nil && len(args) == 0 {
-		if c, err := paths.LoadSpec(); err == nil {
+	if len(args) == 0 {
+		if c, err := a.forCompletion(cmd.Context()); err == nil {
 			for _, n := range c.Nodes {
 				names = append(names, n.Name)
 			}

@@ -14,6 +14,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/plaintext"
 	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cluster/view"
 	"mullion.dev/mullion/internal/windows/hostdisk"
 )
 
@@ -189,7 +190,12 @@ func (a *app) askDisks(ctx context.Context, node string, request hostdisk.Reques
 	if err != nil {
 		return hostdisk.Answer{}, err
 	}
-	if err := a.requireRoot("mullion node"); err != nil {
+	if a.reads() && request.Do == hostdisk.Get {
+		var answer hostdisk.Answer
+		err := a.ask(ctx, paths, view.Path("disks", node), nil, &answer)
+		return answer, err
+	}
+	if err := a.requireRoot("changes the disks of a node's host"); err != nil {
 		return hostdisk.Answer{}, err
 	}
 	answer, err := a.calls.disks(ctx, paths, node, request)

@@ -75,7 +75,7 @@ func (a *app) powerCommand(use, short, long, example string,
 			if err != nil {
 				return err
 			}
-			if err := a.requireRoot("mullion node"); err != nil {
+			if err := a.requireRoot("starts and stops the processes of a node"); err != nil {
 				return err
 			}
 			s, err := a.calls.nodeSwitch(paths)

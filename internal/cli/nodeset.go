@@ -78,7 +78,7 @@ func (a *app) runNodeSet(ctx context.Context, node string, f nodeSetFlags) error
 	if err != nil {
 		return err
 	}
-	if err := a.requireRoot("mullion node"); err != nil {
+	if err := a.requireRoot("puts a program into a node's host"); err != nil {
 		return err
 	}
 	own, err := cluster.OwnProgramsOf(paths, node)

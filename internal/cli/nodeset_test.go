@@ -149,5 +149,5 @@ func TestNodeSetRefusals(t *testing.T) {
 	m.run("node", "set", "win-1", "--default").refused(t, ExitNotFound, `no cluster in "DATA"`,
 		"bring one up with `mullion up`, or name its folder with --data-dir")
 	m.env.Euid = 1000
-	m.run("node", "set", "win-1", "--default").has(t, ExitRequirement, "mullion: mullion node needs root")
+	m.run("node", "set", "win-1", "--default").has(t, ExitRequirement, "mullion: this needs root, as it puts a program into a node's host: sudo ")
 }

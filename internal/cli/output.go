@@ -112,16 +112,24 @@ func (a *app) columns() int {
 // command is this program as a person types it: by its name if the shell finds it so, else by the path that was typed;
 // with the folder of the cluster, if that is not the usual one.
 func (a *app) command() string {
-	program := "mullion"
-	if !a.onPath() {
-		if program = quoted(a.env.Executable); strings.Contains(a.env.Program, "/") {
-			program = quoted(a.env.Program)
-		}
-	}
+	program := quoted(a.program())
 	if a.dataDir != defaultDataDir {
 		program += " --data-dir " + quoted(a.dataDir)
 	}
 	return program
+}
+
+// program is this program as a person types it.
+func (a *app) program() string {
+	switch {
+	case a.onPath():
+		return "mullion"
+	case strings.Contains(a.env.Program, "/"):
+		return a.env.Program
+	case a.env.Executable == "": // as in tests
+		return "mullion"
+	}
+	return a.env.Executable
 }
 
 // rootCommand is command for what needs root, for somebody who used sudo.

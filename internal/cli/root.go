@@ -167,20 +167,9 @@ func (a *app) cluster() (layout.Paths, spec.Cluster, error) {
 	}
 	c, err := paths.LoadSpec()
 	if err != nil {
-		return paths, c, noCluster(paths.Data, err)
+		return paths, c, a.stateError(paths.Data, err)
 	}
 	return paths, c, nil
-}
-
-func (a *app) requireRoot(what string) error {
-	if a.env.Euid == 0 {
-		return nil
-	}
-	return &Error{
-		Code:   ExitRequirement,
-		Err:    fmt.Errorf("%s needs root: it makes network namespaces, mounts and cgroups", what),
-		Remedy: "run it with sudo",
-	}
 }
 
 // exactArgs is cobra.ExactArgs with an exit code and the names of the missing arguments.

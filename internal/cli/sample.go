@@ -93,14 +93,14 @@ func (a *app) runSample(ctx context.Context, paths layout.Paths, archive, manife
 		return "", nil
 	}
 	url := "http://" + net.JoinHostPort(fields[0], fields[len(fields)-1]) + "/"
-	if !answers(ctx, url) {
+	if !answersAt(ctx, url) {
 		return "", nil
 	}
 	return url, nil
 }
 
-// answers reports whether an address answers within a while.
-func answers(ctx context.Context, url string) bool {
+// answersAt reports whether an address answers within a while.
+func answersAt(ctx context.Context, url string) bool {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	direct := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Second} // by no proxy

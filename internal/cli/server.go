@@ -79,13 +79,13 @@ const apiPatience = 30 * time.Second
 func (a *app) admin(paths layout.Paths) (kubeclient.Interface, spec.Cluster, error) {
 	c, err := paths.LoadSpec()
 	if err != nil {
-		return nil, c, noCluster(paths.Data, err)
+		return nil, c, a.stateError(paths.Data, err)
 	}
 	if err := noControlPlane(c); err != nil {
 		return nil, c, err
 	}
 	if _, err := os.Stat(paths.AdminKubeconfig()); err != nil {
-		return nil, c, noCluster(paths.Data, err)
+		return nil, c, a.stateError(paths.Data, err)
 	}
 	client, err := bootstrap.Client(paths.AdminKubeconfig(), nil)
 	return client, c, err

@@ -14,6 +14,7 @@ import (
 
 	"mullion.dev/mullion/internal/cluster/health"
 	"mullion.dev/mullion/internal/cluster/layout"
+	"mullion.dev/mullion/internal/cluster/view"
 	"mullion.dev/mullion/internal/process/supervisor"
 	"mullion.dev/mullion/internal/spec"
 )
@@ -48,14 +49,18 @@ problem or is not up, and 6 if there is no cluster. Pods that fail on their own 
 		Example: "  mullion status\n  mullion status --watch\n  mullion status -o json | jq .health.findings\n  until mullion status >/dev/null; do sleep 1; done",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			paths, c, err := a.cluster()
+			paths, look, err := a.looker()
 			if err != nil {
 				return err
 			}
 			if watch {
-				return a.watchStatus(cmd.Context(), paths, c, output)
+				return a.watchStatus(cmd.Context(), paths, look, output)
 			}
-			return a.printStatus(a.env.Out, a.calls.observe(cmd.Context(), paths, c), paths, output)
+			s, err := look(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return a.printStatus(a.env.Out, s, paths, output)
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text, json or yaml")
@@ -76,13 +81,12 @@ problem or is not up, and 6 if there is no cluster. Pods that fail on their own 
 }
 
 // printStatus prints one picture; its error says whether the cluster is healthy.
-func (a *app) printStatus(w io.Writer, o health.Observed, paths layout.Paths, output string) error {
-	p := health.Judge(o)
+func (a *app) printStatus(w io.Writer, s view.Status, paths layout.Paths, output string) error {
 	report := statusReport{
-		Health:       p,
-		Cluster:      shown(o.Spec),
-		CgroupParent: paths.CgroupParent(),
-		Supervisor:   o.Supervisor,
+		Health:       s.Health,
+		Cluster:      s.Cluster,
+		CgroupParent: s.CgroupParent,
+		Supervisor:   s.Supervisor,
 	}
 	var err error
 	switch output {
@@ -94,16 +98,16 @@ func (a *app) printStatus(w io.Writer, o health.Observed, paths layout.Paths, ou
 			_, err = fmt.Fprintf(w, "---\n%s", text)
 		}
 	default:
-		err = p.Text(w)
+		err = s.Health.Text(w)
 	}
 	if err != nil {
 		return err
 	}
-	return statusError(p, o, paths)
+	return statusError(s, paths)
 }
 
-func statusError(p health.Picture, o health.Observed, paths layout.Paths) error {
-	problems := 0
+func statusError(s view.Status, paths layout.Paths) error {
+	p, problems := s.Health, 0
 	for _, f := range p.Findings {
 		if f.Severity == health.Problem {
 			problems++
@@ -116,7 +120,7 @@ func statusError(p health.Picture, o health.Observed, paths layout.Paths) error 
 		return &Error{
 			Code: ExitNotReady,
 			Err: fmt.Errorf("cluster %q is described in %q, but it is not up: %s", p.Name, paths.Data,
-				o.SupervisorError),
+				s.SupervisorError),
 			Remedy: "`mullion up` brings it back, `mullion down` removes it",
 		}
 	case health.Unhealthy:
@@ -135,21 +139,26 @@ func statusError(p health.Picture, o health.Observed, paths layout.Paths) error 
 }
 
 // watchStatus prints pictures until ctx ends. On a terminal each picture replaces the one before.
-func (a *app) watchStatus(ctx context.Context, paths layout.Paths, c spec.Cluster, output string) error {
+func (a *app) watchStatus(ctx context.Context, paths layout.Paths,
+	look func(context.Context) (view.Status, error), output string,
+) error {
 	tick := time.NewTicker(a.calls.watchEvery)
 	defer tick.Stop()
 	for {
-		o := a.calls.observe(ctx, paths, c)
+		s, err := look(ctx)
 		if ctx.Err() != nil {
 			return nil // a picture taken while ctx ended says nothing
+		}
+		if err != nil {
+			return err
 		}
 		var text bytes.Buffer
 		if a.env.Terminal && output == "text" {
 			text.WriteString("\033[H\033[2J")
 		}
-		_ = a.printStatus(&text, o, paths, output) // the picture shows the cluster's problems
+		_ = a.printStatus(&text, s, paths, output) // the picture shows the cluster's problems
 		if output == "text" {
-			fmt.Fprintf(&text, "\n%s\n", o.At.Format(time.TimeOnly))
+			fmt.Fprintf(&text, "\n%s\n", s.At.Format(time.TimeOnly))
 		}
 		if _, err := a.env.Out.Write(text.Bytes()); err != nil {
 			return err
@@ -160,13 +169,4 @@ func (a *app) watchStatus(ctx context.Context, paths layout.Paths, c spec.Cluste
 		case <-tick.C:
 		}
 	}
-}
-
-// shown is a cluster's description without passwords.
-func shown(c spec.Cluster) spec.Cluster {
-	if c.Proxy != nil {
-		without := c.Proxy.WithoutUsers()
-		c.Proxy = &without
-	}
-	return c
 }

@@ -239,7 +239,7 @@ func TestServer(t *testing.T) {
 
 	other := newMachine(t)
 	other.env.Euid = 1000
-	other.run(strings.Fields(line[1])[1:]...).has(t, ExitRequirement, "mullion: mullion join needs root")
+	other.run(strings.Fields(line[1])[1:]...).has(t, ExitRequirement, "mullion: this needs root, as it makes network namespaces")
 
 	again := m.run("token", "create", ownToken, "--print-join-command")
 	want := strings.Replace(line[1], strings.Fields(line[1])[5], ownToken, 1) + "\n"

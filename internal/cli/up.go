@@ -132,14 +132,14 @@ func (a *app) runUp(ctx context.Context, f upFlags) (err error) {
 			}
 		}()
 	}
-	want, err := a.wanted(paths, f)
+	want, err := a.wanted(ctx, paths, f)
 	if err != nil {
 		return err
 	}
 	if f.dryRun {
 		return a.dryRun(ctx, paths, want, f, r)
 	}
-	if err := a.requireRoot("mullion up"); err != nil {
+	if err := a.requireRoot("makes network namespaces, mounts and cgroups"); err != nil {
 		return err
 	}
 	return a.bringUp(ctx, paths, want, f, r)
@@ -271,13 +271,13 @@ func (a *app) sayOwn(r *progress) {
 }
 
 // wanted returns the specification that the flags ask for; without such flags, the one in the data folder.
-func (a *app) wanted(paths layout.Paths, f upFlags) (spec.Cluster, error) {
+func (a *app) wanted(ctx context.Context, paths layout.Paths, f upFlags) (spec.Cluster, error) {
 	if f.file != "" && len(f.versions) > 0 {
 		return spec.Cluster{}, usage(errors.New("--file and --windows-version exclude each other"),
 			"name the versions in the file (nodes[].windowsVersion), or leave --file out")
 	}
 	if f.asksNothing() {
-		if c, there, err := keptSpec(paths, f.server); there {
+		if c, there, err := a.keptSpec(ctx, paths, f); there {
 			if err == nil {
 				c, err = f.withExternalNodes(c)
 			}
@@ -350,19 +350,6 @@ func (f upFlags) sampleFits(c spec.Cluster) error {
 		errors.New(
 			"--sample needs a pod network, and with networking.disableDefaultCNI there is none until you deploy a CNI plugin"),
 		"leave --sample out, deploy a CNI plugin, then apply the sample's manifest (examples/)")
-}
-
-// keptSpec returns the specification in the data folder, if there is one that this user may read. With server, the
-// cluster must be one that other machines can join.
-func keptSpec(paths layout.Paths, server bool) (c spec.Cluster, there bool, err error) {
-	c, err = paths.LoadSpec()
-	switch {
-	case errors.Is(err, os.ErrNotExist), errors.Is(err, os.ErrPermission):
-		return c, false, nil
-	case err == nil && server:
-		err = errors.Join(noControlPlane(c), requireJoinable(c))
-	}
-	return c, true, err
 }
 
 // describedSpec returns the specification of --file, or else the default one, changed by the other flags.

@@ -43,7 +43,7 @@ func (a *app) takeBundle(ctx context.Context, paths layout.Paths, use bundleUse,
 	end := r.begin("bundle")
 	if use.dryRun {
 		own, discard, err = tryBundle(ctx, use)
-	} else if err = a.requireRoot(use.command); err == nil {
+	} else if err = a.requireRoot("makes network namespaces, mounts and cgroups"); err == nil {
 		own, err = a.calls.takeBundle(ctx, paths, use.sources)
 		err = bundleError(err, use.command)
 		discard = func() error { return own.Discard(ctx) }

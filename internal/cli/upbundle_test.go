@@ -156,7 +156,8 @@ func TestBundleRefusals(t *testing.T) {
 		"not-root": {
 			[]string{"--bundle", dir},
 			1000, ExitRequirement,
-			"mullion up needs root: it makes network namespaces, mounts and cgroups", "run it with sudo",
+			"this needs root, as it makes network namespaces, mounts and cgroups: sudo BIN/mullion --data-dir DATA up " +
+				"--bundle " + dir, "",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

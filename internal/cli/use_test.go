@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -10,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -119,42 +117,6 @@ func TestLogs(t *testing.T) {
 	}
 	m.run("logs", "wine").refused(t, ExitNotFound, `no log of a component "wine"`, "there are: etcd, kubelet/win-1")
 	m.run("logs", "../cluster").has(t, ExitNotFound, `mullion: no log of a component "../cluster"`)
-}
-
-// grown is told what is printed, and adds to the log when the first of it is.
-type grown struct {
-	printed string
-	then    func(printed string)
-}
-
-func (g *grown) Write(b []byte) (int, error) {
-	g.printed += string(b)
-	g.then(g.printed)
-	return len(b), nil
-}
-
-// TestLogsFollow prints what is added, until Ctrl-C.
-func TestLogsFollow(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "etcd.log")
-	if err := os.WriteFile(path, []byte("old\nfirst\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	out := &grown{}
-	out.then = func(printed string) {
-		switch printed {
-		case "first\n":
-			if err := os.WriteFile(path, []byte("old\nfirst\nsecond\n"), 0o600); err != nil {
-				t.Error(err)
-			}
-		case "first\nsecond\n":
-			cancel()
-		}
-	}
-	if err := printLog(ctx, out, path, 1, true); err != nil || out.printed != "first\nsecond\n" {
-		t.Errorf("%v, printed %q", err, out.printed)
-	}
 }
 
 func TestVersion(t *testing.T) {

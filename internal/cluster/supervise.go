@@ -30,6 +30,9 @@ type SuperviseOptions struct {
 	Level *logging.Dial
 	// StartLimit bounds the start of each part.
 	StartLimit time.Duration
+	// Questions are the programs with their arguments by which readers of the cluster may have its Windows nodes asked,
+	// by their names. All of them only read.
+	Questions map[string][]string
 }
 
 // leftoverPatience bounds the end of what an earlier supervisor left.
@@ -115,6 +118,7 @@ func Supervise(ctx context.Context, o SuperviseOptions) error {
 	watching, stopWatching := context.WithCancel(ctx)
 	var watched sync.WaitGroup
 	watched.Go(func() { watchPower(watching, o.Paths, c.Nodes, o.Log) })
+	watched.Go(func() { serveView(watching, o) })
 	defer watched.Wait()
 	defer stopWatching()
 	return supervisor.Run(ctx, supervisor.Config{

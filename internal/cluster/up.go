@@ -14,6 +14,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/logging"
 	"mullion.dev/mullion/internal/cluster/layout"
+	"mullion.dev/mullion/internal/cluster/view"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/process/supervisor"
@@ -86,6 +87,9 @@ func Start(ctx context.Context, o UpOptions) (spec.Cluster, error) {
 		if err := SetLogLevel(ctx, o.Paths, c.Nodes, *o.LogLevel); err != nil {
 			return c, err
 		}
+	}
+	if err := view.Note(o.Paths.Viewers(), o.Environ); err != nil {
+		return c, err
 	}
 	if have != nil {
 		return c, grow(ctx, o, *have, c)

@@ -57,6 +57,7 @@ func TestCluster(t *testing.T) {
 		t.Run("policies", f.policies)
 		t.Run("network", func(t *testing.T) { f.netTest(t, "l2bridge") })
 		t.Run("guide", f.guide)
+		t.Run("readers", f.readers)
 		t.Run("faults", f.faults)
 		t.Run("chaos", f.chaos)
 		t.Run("eviction", f.eviction)
@@ -90,6 +91,7 @@ func TestCluster(t *testing.T) {
 	// After everything that carries Services out has been restarted, so that a Service that was not restored shows.
 	ok = t.Run("network", func(t *testing.T) { f.netTest(t, "l2bridge") }) && ok
 	ok = t.Run("guide", f.guide) && ok
+	ok = t.Run("readers", f.readers) && ok
 	ok = t.Run("faults", f.faults) && ok
 	ok = t.Run("chaos", f.chaos) && ok
 	ok = t.Run("eviction", f.eviction) && ok

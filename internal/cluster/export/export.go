@@ -34,6 +34,9 @@ type Options struct {
 	Missing []error
 }
 
+// MissingFile is the file that names what could not be had.
+const MissingFile = "missing.txt"
+
 // Gather writes into dir, which is made if it is missing. Files in it that have the same names are replaced. What
 // cannot be had does not keep the rest from being gathered: it is named in what was not gathered, one error each. The
 // error is that nothing can be written.
@@ -63,7 +66,7 @@ func Gather(ctx context.Context, dir string, o Options) (missing []error, err er
 		missing = append(missing, objects(ctx, to, o.Client)...)
 	}
 	if len(missing) > 0 {
-		if err := write(to, "missing.txt", []byte(errors.Join(missing...).Error()+"\n")); err != nil {
+		if err := write(to, MissingFile, []byte(errors.Join(missing...).Error()+"\n")); err != nil {
 			return nil, err
 		}
 	}

@@ -31,6 +31,45 @@ func clean(text []byte) []byte {
 	return inURL.ReplaceAll(secrets.ReplaceAll(text, []byte(removed)), []byte("${1}<user removed>@"))
 }
 
+// mostOfLine is how much of a line waits for its end, in bytes.
+const mostOfLine = 64 << 10
+
+// Cleaner passes on the lines that are written to it, without secrets.
+type Cleaner struct {
+	to   io.Writer
+	line []byte // what has no end yet
+}
+
+// NewCleaner passes lines on to a writer.
+func NewCleaner(to io.Writer) *Cleaner { return &Cleaner{to: to} }
+
+// Write passes on the lines that have their ends.
+func (c *Cleaner) Write(b []byte) (int, error) {
+	c.line = append(c.line, b...)
+	end := bytes.LastIndexByte(c.line, '\n') + 1
+	if end == 0 && len(c.line) > mostOfLine {
+		end = len(c.line)
+	}
+	if end == 0 {
+		return len(b), nil
+	}
+	if _, err := c.to.Write(clean(c.line[:end])); err != nil {
+		return 0, err
+	}
+	c.line = append(c.line[:0], c.line[end:]...)
+	return len(b), nil
+}
+
+// Flush passes on what has no end.
+func (c *Cleaner) Flush() error {
+	if len(c.line) == 0 {
+		return nil
+	}
+	_, err := c.to.Write(clean(c.line))
+	c.line = c.line[:0]
+	return err
+}
+
 // copyText copies the end of a file, without secrets.
 func copyText(to *os.Root, name string, from *os.Root, file string) error {
 	in, err := from.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)

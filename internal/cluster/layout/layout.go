@@ -64,6 +64,16 @@ func (p Paths) Run() string { return filepath.Join(RunRoot, tag(p.Data)) }
 // Socket is the supervisor's Unix socket.
 func (p Paths) Socket() string { return filepath.Join(p.Run(), "supervisor.sock") }
 
+// View is the Unix socket at which the cluster can be read without root. Every user of the machine may reach it; who is
+// answered, package view decides.
+func (p Paths) View() string { return filepath.Join(p.Run(), "view.sock") }
+
+// Viewers is the file that names who is answered there besides root and a group.
+func (p Paths) Viewers() string { return p.join("viewers.json") }
+
+// ViewWork is the folder of what is gathered for a reader, and removed when it is sent.
+func (p Paths) ViewWork() string { return p.join("view") }
+
 // Lock is the file that the supervisor holds locked while it lives.
 func (p Paths) Lock() string { return filepath.Join(p.Run(), LockFile) }
 

@@ -3,6 +3,7 @@ package bootstrap
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -68,7 +69,7 @@ func role(kind, name string) rbacv1.RoleRef {
 // ours:
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/cmd/kubeadm/app/phases/bootstraptoken/node/tlsbootstrap.go
 func grants() []grant {
-	return append(metricsGrants(), []grant{
+	return append(slices.Concat(metricsGrants(), viewerGrants()), []grant{
 		{name: pki.AdminGroup, role: "cluster-admin", subject: group(pki.AdminGroup)},
 		{name: "kubeadm:kubelet-bootstrap", role: "system:node-bootstrapper", subject: group(tokenGroup)},
 		{

@@ -120,13 +120,18 @@ func (b *Bundle) Kubeconfig(user User, clusterName, server string) (*clientcmdap
 	if err != nil {
 		return nil, fmt.Errorf("make kubeconfig of %q: %w", user.Name, err)
 	}
+	return b.configOf(user, clusterName, server, cert, key), nil
+}
+
+// configOf is the configuration of a user with a certificate and its key, both PEM.
+func (b *Bundle) configOf(user User, clusterName, server string, cert, key []byte) *clientcmdapi.Config {
 	contextName := user.Name + "@" + clusterName
 	return &clientcmdapi.Config{
 		Clusters:       map[string]*clientcmdapi.Cluster{clusterName: {Server: server, CertificateAuthorityData: b.ca}},
 		AuthInfos:      map[string]*clientcmdapi.AuthInfo{user.Name: {ClientCertificateData: cert, ClientKeyData: key}},
 		Contexts:       map[string]*clientcmdapi.Context{contextName: {Cluster: clusterName, AuthInfo: user.Name}},
 		CurrentContext: contextName,
-	}, nil
+	}
 }
 
 // WriteKubeconfig writes user's configuration to path with mode 0600, if the file does not say the same already.

@@ -92,7 +92,15 @@ func CoreDNS() User { return User{File: "coredns", Name: "system:coredns"} }
 // MetricsServer is metrics-server; package bootstrap gives it the right to read nodes, pods and kubelets' figures.
 func MetricsServer() User { return User{File: "metrics-server", Name: "system:metrics-server"} }
 
-// users returns all users.
+// ViewerGroup is the group of those who read the cluster without root; package bootstrap gives it the right to read,
+// and not secrets.
+const ViewerGroup = "mullion:viewers"
+
+// Viewer is who reads the cluster without root. Nothing of it is kept: each reader gets a certificate of its own
+// (Bundle.ShortLived).
+func Viewer() User { return User{Name: "mullion:viewer", Groups: []string{ViewerGroup}} }
+
+// users returns all users that have a pair in the folder.
 func users() []User {
 	return []User{
 		Admin(), SuperAdmin(), ControllerManager(), Scheduler(), ServingApprover(), KubeProxy(), CoreDNS(),

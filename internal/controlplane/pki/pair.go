@@ -76,10 +76,15 @@ func (l leaf) template(now time.Time) (*x509.Certificate, error) {
 }
 
 func newLeaf(l leaf, signer *pair, now time.Time) (*pair, error) {
+	return newLeafUntil(l, signer, now, now.Add(leafLife))
+}
+
+func newLeafUntil(l leaf, signer *pair, now, end time.Time) (*pair, error) {
 	template, err := l.template(now)
 	if err != nil {
 		return nil, err
 	}
+	template.NotAfter = end
 	if template.NotAfter.After(signer.cert.NotAfter) {
 		template.NotAfter = signer.cert.NotAfter
 	}

@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"mullion.dev/mullion/internal/cli/kubeconfig"
+	"mullion.dev/mullion/internal/cluster/layout"
+	"mullion.dev/mullion/internal/cluster/view"
+)
+
+// access is how somebody asks the cluster's API server.
+type access struct {
+	// config is a kubeconfig with one context, and version the cluster's version of Kubernetes, if it is known.
+	config  *clientcmdapi.Config
+	version string
+	// viewer says that it may only read.
+	viewer bool
+}
+
+// readerAccess is how one who is not root asks the API server: by the context that `up` has put into the person's own
+// kubeconfig, with the administrator's rights; where there is none, by a kubeconfig of the cluster's socket, which may
+// only read.
+func (a *app) readerAccess(ctx context.Context, paths layout.Paths) (access, error) {
+	var told view.Cluster
+	askErr := a.ask(ctx, paths, "cluster", nil, &told)
+	own, found, findErr := a.ownContext(paths)
+	if found && (askErr != nil || current(own.Config, told)) {
+		return access{config: own.Config, version: told.Spec.KubernetesVersion}, nil
+	}
+	if askErr != nil {
+		return access{}, askErr
+	}
+	config, err := a.viewerConfig(ctx, paths)
+	if err != nil {
+		return access{}, errors.Join(err, findErr)
+	}
+	return access{config: config, version: told.Spec.KubernetesVersion, viewer: true}, nil
+}
+
+// ownContext is the cluster's context in the person's own kubeconfig.
+func (a *app) ownContext(paths layout.Paths) (kubeconfig.Found, bool, error) {
+	target, err := kubeconfig.Locate(a.env.Environ)
+	if err != nil {
+		return kubeconfig.Found{}, false, err
+	}
+	return kubeconfig.Find(target, paths.Data)
+}
+
+// current reports whether a context is of the cluster that is up, and not of one that was there before.
+func current(config *clientcmdapi.Config, told view.Cluster) bool {
+	if told.Server == "" { // it does not say
+		return true
+	}
+	for _, c := range config.Clusters {
+		if c.Server != told.Server || !bytes.Equal(c.CertificateAuthorityData, told.Authority) {
+			return false
+		}
+	}
+	return true
+}
+
+// viewerConfig is the kubeconfig of the cluster's socket.
+func (a *app) viewerConfig(ctx context.Context, paths layout.Paths) (*clientcmdapi.Config, error) {
+	answer, err := a.calls.view(paths).Open(ctx, "kubeconfig", nil)
+	if err != nil {
+		return nil, a.readError(paths, err)
+	}
+	text, err := io.ReadAll(answer)
+	if err = errors.Join(err, answer.Close()); err != nil {
+		return nil, a.readError(paths, err)
+	}
+	return clientcmd.Load(text)
+}
+
+// unnamedFile is a file in memory that this process has, and what it starts or becomes. It goes with them, so that a
+// key is never on a disk.
+func unnamedFile(name string, text []byte) (path string, err error) {
+	fd, err := unix.MemfdCreate(name, 0)
+	if err != nil {
+		return "", fmt.Errorf("make a file in memory: %w", err)
+	}
+	path = "/proc/self/fd/" + strconv.Itoa(fd)
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		return "", errors.Join(err, unix.Close(fd))
+	}
+	return path, nil
+}
+
+// file is a file with the kubeconfig.
+func (x access) file() (string, error) {
+	text, err := clientcmd.Write(*x.config)
+	if err != nil {
+		return "", err
+	}
+	return unnamedFile("kubeconfig", text)
+}

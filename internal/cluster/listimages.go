@@ -1,0 +1,102 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"mullion.dev/mullion/internal/cluster/layout"
+	"mullion.dev/mullion/internal/node/linuxnode"
+	"mullion.dev/mullion/internal/runtime/image"
+	"mullion.dev/mullion/internal/spec"
+)
+
+// LinuxStoreError is an error of the store of a Linux node.
+type LinuxStoreError struct {
+	Node string
+	Err  error
+}
+
+func (e *LinuxStoreError) Error() string { return fmt.Sprintf("images of node %s: %v", e.Node, e.Err) }
+
+// Unwrap returns the cause.
+func (e *LinuxStoreError) Unwrap() error { return e.Err }
+
+// ListImages returns the images of a node, or of all nodes for ""; an image on several Linux nodes is returned once.
+func ListImages(ctx context.Context, paths layout.Paths, node string) ([]image.Info, error) {
+	c, err := paths.LoadSpec()
+	if err != nil {
+		return nil, err
+	}
+	var nodes []string
+	if node != "" {
+		nodes = []string{node}
+	}
+	from, err := ImageStoresOf(c, nodes)
+	if err != nil {
+		return nil, err
+	}
+	list := []image.Info{}
+	if from.Windows {
+		if list, err = windowsImages(ctx, paths, node); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range from.Linux {
+		found, err := linuxImages(ctx, paths, name)
+		if err != nil {
+			return nil, &LinuxStoreError{Node: name, Err: err}
+		}
+		for _, f := range found {
+			same := func(other image.Info) bool {
+				return other.ID == f.ID && slices.Equal(other.RepoTags, f.RepoTags)
+			}
+			if !slices.ContainsFunc(list, same) {
+				list = append(list, f)
+			}
+		}
+	}
+	return list, nil
+}
+
+func windowsImages(ctx context.Context, paths layout.Paths, node string) ([]image.Info, error) {
+	if err := ReachImages(ctx, paths, ""); err != nil {
+		return nil, err
+	}
+	store, closeStore, err := Images(paths, node)
+	if err != nil {
+		return nil, err
+	}
+	list, err := store.List(ctx)
+	return list, errors.Join(err, closeStore())
+}
+
+func linuxImages(ctx context.Context, paths layout.Paths, node string) ([]image.Info, error) {
+	if err := ReachImages(ctx, paths, node); err != nil {
+		return nil, err
+	}
+	store, err := LinuxImages(paths, node)
+	if err != nil {
+		return nil, err
+	}
+	list, err := infos(ctx, store)
+	return list, errors.Join(err, store.Close())
+}
+
+func infos(ctx context.Context, store *linuxnode.Images) ([]image.Info, error) {
+	found, err := store.List(ctx)
+	list := make([]image.Info, 0, len(found))
+	for _, f := range found {
+		info := image.Info{
+			ID:          f.GetId(),
+			RepoTags:    f.GetRepoTags(),
+			RepoDigests: f.GetRepoDigests(),
+			Size:        f.GetSize(),
+			Pinned:      f.GetPinned(),
+		}
+		info.Spec.OS = spec.Linux
+		list = append(list, info)
+	}
+	return list, err
+}
