@@ -59,12 +59,12 @@ try() {
   inside mullion down | tail -n 1
   echo "== $suite: the steps of action.yml"
   mkdir "$root/tmp/action" "$root/tmp/job"
-  cp -r action.yml logs hack examples "$root/tmp/action/"
+  cp -r action.yml actions hack examples "$root/tmp/action/"
   CGO_ENABLED=0 go build -o "$root/tmp/runaction" ./hack/runaction
   inside /tmp/runaction -temp /tmp/job -input "package=$(inside sh -c 'ls /tmp/mullion*.deb')" -input windows-versions=ltsc2025 \
     -input check=/tmp/action/examples/win-webserver.yaml /tmp/action >"$work/action.log" || { tail -n 50 "$work/action.log" >&2; return 1; }
   grep -E '^(==|output|Cluster)' "$work/action.log"
-  inside /tmp/runaction -temp /tmp/job /tmp/action/logs >>"$work/action.log"
+  inside /tmp/runaction -temp /tmp/job /tmp/action/actions/logs >>"$work/action.log"
   inside sh -c 'cd /tmp/job/mullion-logs && find . -type f | sort | head -n 12 && grep -q . logs/kube-apiserver.log objects/nodes.yaml'
   inside mullion down | tail -n 1
   quiet inside apt-get -q purge -y mullion "mullion-kubernetes-*"

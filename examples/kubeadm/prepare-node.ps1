@@ -1,4 +1,4 @@
-# Prepares a bare Windows host (docs/guide.md) for `kubeadm.exe join`, as SIG Windows' PrepareNode.ps1 does once it has fetched the
+# Prepares a bare Windows host (docs/guide/bring-your-own.md) for `kubeadm.exe join`, as SIG Windows' PrepareNode.ps1 does once it has fetched the
 # programs: Path, folders, a script that starts the kubelet with the flags that kubeadm writes, and nssm's service that runs the script.
 $ErrorActionPreference = 'Stop'
 

@@ -17,7 +17,7 @@ if [ "$code" -ne 0 ]; then
   echo '::group::mullion doctor'
   $sudo mullion doctor "${cluster[@]}" || true
   echo '::endgroup::'
-  echo "::error::the cluster did not come up (exit code $code): see mullion status and mullion doctor above; the action $(basename "${GITHUB_ACTION_REPOSITORY:-mullion}")/logs keeps its logs"
+  echo "::error::the cluster did not come up (exit code $code): see mullion status and mullion doctor above; the action $(basename "${GITHUB_ACTION_REPOSITORY:-mullion}")/actions/logs keeps its logs"
 fi
 {
   echo '### Mullion'

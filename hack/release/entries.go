@@ -125,6 +125,28 @@ func (r release) documents(ctx context.Context, made string) ([]entry, error) {
 	return append(all, pages...), nil
 }
 
+// pages are the files of docs that a person reads, below the repository's folder: README.md and messages name them.
+func (r release) pages() ([]string, error) {
+	var all []string
+	for _, pattern := range []string{"docs/*.md", "docs/*.svg", "docs/guide/*.md", "docs/compat/*.md", "docs/conformance/*.txt"} {
+		found, err := filepath.Glob(filepath.Join(r.root, pattern))
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 {
+			return nil, fmt.Errorf("%s: there is no such page in %q", pattern, r.root)
+		}
+		for _, file := range found {
+			name, err := filepath.Rel(r.root, file)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, filepath.ToSlash(name))
+		}
+	}
+	return all, nil
+}
+
 // papers are what a parcel has in share/doc: texts of the repository, and, made in the folder made, the bill of
 // materials and the licences of its programs.
 func (r release) papers(made string, p parcel, texts ...string) ([]entry, error) {

@@ -107,7 +107,11 @@ func (r release) parcels(ctx context.Context, made string) ([]parcel, error) {
 		return nil, err
 	}
 	mullion := r.mullion(programs)
-	papers, err := r.papers(made, mullion, "README.md", "SECURITY.md", "CHANGELOG.md")
+	pages, err := r.pages()
+	if err != nil {
+		return nil, err
+	}
+	papers, err := r.papers(made, mullion, append(pages, "README.md", "SECURITY.md", "CHANGELOG.md")...)
 	if err != nil {
 		return nil, err
 	}

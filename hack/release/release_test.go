@@ -115,6 +115,7 @@ func TestRelease(t *testing.T) {
 	files := untar(t, filepath.Join(dists[0], "mullion-1.2.3-linux-amd64.tar.gz"))
 	for name, want := range map[string]string{
 		"bin/mullion": "-> ../lib/mullion/mullion", "lib/mullion/mullion": "0755", "lib/mullion/webserver.tar": "0644", "share/man/man1/mullion.1.gz": "0644",
+		"share/doc/mullion/README.md": "0644", "share/doc/mullion/docs/guide/nodes.md": "0644", // what messages name
 		"lib/mullion/windows/shim/pdh.dll": "0755", "share/bash-completion/completions/mullion": "0644",
 		"lib/mullion/windows/shim/.obj/x.o": "", "lib/mullion/e2e/e2e.test": "",
 		"lib/mullion/kubernetes/v1.36.3/server/bin/hyperkube": "", // another parcel's

@@ -228,7 +228,7 @@ func TestActionCaches(t *testing.T) {
 
 func TestLogsAction(t *testing.T) {
 	j := newJob(t)
-	j.Action = filepath.Join(root, "logs")
+	j.Action = filepath.Join(root, "actions", "logs")
 	got, err := j.Run(t.Context())
 	if err != nil {
 		t.Fatalf("%v\n%s", err, j.out)
@@ -246,7 +246,7 @@ func TestLogsAction(t *testing.T) {
 // TestActionsUseTheirInputs: what an action declares is used, and what it uses is declared.
 func TestActionsUseTheirInputs(t *testing.T) {
 	used := regexp.MustCompile(`inputs\.([\w-]+)`)
-	for _, dir := range []string{root, filepath.Join(root, "logs")} {
+	for _, dir := range []string{root, filepath.Join(root, "actions", "logs")} {
 		a, err := load(dir)
 		if err != nil {
 			t.Fatal(err)

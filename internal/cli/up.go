@@ -378,7 +378,7 @@ func (f upFlags) complete(c spec.Cluster) (spec.Cluster, error) {
 			"for example: mullion server --advertise-address 192.0.2.10")
 	}
 	if err := c.Validate(); err != nil {
-		return c, usage(err, "docs/guide.md and docs/several-machines.md describe the fields of cluster.yaml")
+		return c, usage(err, describesFile)
 	}
 	if f.kubernetes != "" {
 		c.KubernetesVersion = f.kubernetes

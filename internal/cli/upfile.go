@@ -11,6 +11,9 @@ import (
 	"mullion.dev/mullion/internal/spec/aksengine"
 )
 
+// describesFile is the remedy for a mistake in cluster.yaml. A package has the page, in a folder of its own.
+const describesFile = "docs/guide/nodes.md describes cluster.yaml; a package has it below share/doc/mullion"
+
 // loadSpec reads a cluster.yaml, or an API model of AKS Engine's; what a model asks for in vain is said.
 func (a *app) loadSpec(file string) (spec.Cluster, error) {
 	in := a.env.In
@@ -18,7 +21,7 @@ func (a *app) loadSpec(file string) (spec.Cluster, error) {
 		f, err := os.Open(file)
 		if err != nil {
 			return spec.Cluster{}, usage(fmt.Errorf("read the cluster's description: %w", err),
-				"name a cluster.yaml that exists; docs/guide.md describes the file")
+				"name a cluster.yaml that exists; "+describesFile)
 		}
 		defer f.Close()
 		in = f
@@ -35,7 +38,7 @@ func (a *app) loadSpec(file string) (spec.Cluster, error) {
 		err = cluster.CheckPrograms(c)
 	}
 	if err != nil {
-		return c, usage(fmt.Errorf("%s: %w", file, err), "docs/guide.md describes cluster.yaml")
+		return c, usage(fmt.Errorf("%s: %w", file, err), describesFile)
 	}
 	return c, nil
 }
@@ -48,7 +51,7 @@ func (a *app) loadModel(file string, text []byte) (spec.Cluster, error) {
 	}
 	if err != nil {
 		return c, usage(fmt.Errorf("%s, an API model of AKS Engine: %w", file, err),
-			"docs/guide.md says which of its fields count; or write a cluster.yaml")
+			"say it in a cluster.yaml in place of a model; "+describesFile)
 	}
 	for _, n := range notes {
 		fmt.Fprintf(a.env.Err, "%s: %s\n", file, n)

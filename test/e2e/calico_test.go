@@ -45,7 +45,7 @@ spec:
 `
 )
 
-// TestFieldCalico brings up the cluster of examples/calico and deploys Calico for Windows as docs/guide.md says. Then
+// TestFieldCalico brings up the cluster of examples/calico and deploys Calico for Windows as the guide says. Then
 // upstream's Felix carries out NetworkPolicies and Calico's GlobalNetworkPolicies on two Windows nodes, and Mullion the
 // former on a Linux node.
 func TestFieldCalico(t *testing.T) {

@@ -118,7 +118,7 @@ func laid(t *testing.T, files map[string]string) {
 	}
 }
 
-// deployables builds the images of the example, as docs/guide.md says, and the image of the pods that use the network.
+// deployables builds the images of the example, as the guide says, and the image of the pods that use the network.
 func (f fixture) deployables(t *testing.T) {
 	t.Helper()
 	tool, proxy, cni := filepath.Join(f.home, "tool"), filepath.Join(f.home, "kube-proxy"), filepath.Join(f.home, "cni")

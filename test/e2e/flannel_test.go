@@ -23,7 +23,7 @@ type flannelBackend struct {
 	subnets       *strings.Replacer // from the examples' to those of the test
 }
 
-// TestFieldFlannel brings up the clusters of examples/flannel and deploys flannel as docs/guide.md says: flanneld.exe
+// TestFieldFlannel brings up the clusters of examples/flannel and deploys flannel as the guide says: flanneld.exe
 // and the flannel CNI plugin on two Windows nodes, flanneld on a Linux node. Then every flow of the network must go as
 // in a cluster of Mullion's own network.
 func TestFieldFlannel(t *testing.T) {

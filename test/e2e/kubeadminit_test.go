@@ -39,7 +39,7 @@ type kubeadmHosts struct {
 	control string
 }
 
-// TestFieldKubeadm makes a cluster by upstream's kubeadm on bare hosts of both systems, as docs/guide.md says.
+// TestFieldKubeadm makes a cluster by upstream's kubeadm on bare hosts of both systems, as the guide says.
 func TestFieldKubeadm(t *testing.T) {
 	h, nssm := newKubeadmHosts(t)
 	h.pods, h.services, h.endpoint = "10.198.0.0/16", "10.197.0.0/16", "10.199.0.10:6443"

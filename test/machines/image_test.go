@@ -17,7 +17,7 @@ import (
 const imageMachine = "trixie"
 
 // TestImage runs the container image of MULLION_IMAGE, an archive that `make image` made, in Docker and in Podman of a
-// machine with systemd and cgroup v2, as docs/guide.md says.
+// machine with systemd and cgroup v2, as docs/guide/start.md says.
 func TestImage(t *testing.T) {
 	archive := os.Getenv("MULLION_IMAGE")
 	if archive == "" {
