@@ -106,7 +106,7 @@ const firewalld = "firewalld"
 const (
 	mib = 1 << 20
 	// memoryBase and memoryNode are what a control plane and each node use when idle. Measured is their sum: 4.9 GiB
-	// for a control plane and 20 Windows nodes, shared pages counted once (README.md, "What it costs"; `make bench`).
+	// for a control plane and 20 Windows nodes, shared pages counted once (docs/benchmarks.md; `make bench`).
 	// The share of the control plane is an estimate, that of a node is the rest: (4.9 GiB - 900 MiB) / 20, rounded up.
 	// A Linux node is taken to use as much.
 	memoryBase, memoryNode = 900 * mib, 210 * mib

@@ -202,7 +202,7 @@ func TestJudge(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 	})
-	t.Run("memory as README.md says that it was measured", func(t *testing.T) {
+	t.Run("memory as docs/benchmarks.md says that it was measured", func(t *testing.T) {
 		const measured = 49 << 30 / 10 // of a control plane and 20 Windows nodes
 		f, w := good(), want()
 		w.Nodes, f.MemoryAvailable = 20, measured-100*mib
