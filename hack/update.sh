@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # update.sh [FOLDER [RULES [PROBES]]]: write the generated documents: one page for each table of `mullion support`
 # (docs/compat, or FOLDER), the rules of `mullion check` (docs/check-rules.md, or RULES), and the probes of
-# `mullion diagnose` (docs/diagnose.md, or PROBES).
+# `mullion diagnose` (docs/diagnose.md, or PROBES). The numbers that README.md and others quote follow (hack/figures).
 # Environment: MULLION, the program (default bin/mullion).
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -36,3 +36,4 @@ go run ./hack/documents statements >"$folder/statements.md"
 printf -- '\n[Statements](statements.md): what these documents say, statement by statement, and what of it is so here.\n' >>"$index"
 "$mullion" check rules -o markdown >"$rules"
 "$mullion" diagnose probes -o markdown >"$probes"
+if [ "$folder" = docs/compat ]; then go run ./hack/figures; fi

@@ -9,3 +9,4 @@ if ! diff -ru -x machines -x programs -x documents docs/compat "$folder/compat" 
   echo "docs/compat, docs/check-rules.md or docs/diagnose.md is not what mullion prints: run make update and commit the result" >&2
   exit 1
 fi
+go run ./hack/figures -check

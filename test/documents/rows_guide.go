@@ -171,7 +171,7 @@ func guidePlacement() []Sample {
 		}),
 		here("Capturing logs from workloads", Sample{
 			ID: "guide-logmonitor", Kind: Manifest, Origin: Anew,
-			Why:   "LogMonitor.exe is Mullion's own and lies in every container; sources of type ETW are not read",
+			Why:   "LogMonitor.exe is Mullion's own and lies in every container; sources of type ETW are read, and tried by its own tests alone",
 			Steps: []Step{{On: Shell, Run: "kubectl logs log-monitor", Want: `from-a-file`}},
 		}),
 	}

@@ -11,7 +11,8 @@ func introDocument() Document {
 const (
 	introServices = "Node processes as native Windows services"
 	introNssm     = "Node processes by nssm.exe"
-	noFlannel     = "flannel is not among Mullion's networks: its daemon and its scripts are not there, `mullion up` makes the network"
+	noFlannel     = "`mullion up` makes the network; where flannel does, TestFieldFlannel has upstream's flanneld.exe in a HostProcess pod, " +
+		"with flags of its own, and the plugin reads the subnet.env that it writes"
 )
 
 // at is a sample of the introduction; commands are for the node, as most there are.

@@ -95,7 +95,7 @@ func introNssmRows() []Sample {
 		}),
 		bare(introNssm, Sample{
 			ID: "intro-nssm-flanneld", Text: `nssm install flanneld C:\flannel\flanneld.exe`, Level: Partly,
-			Why: "the service is made; flanneld.exe is another project's program, and is not there",
+			Why: "the service is made and not started: flanneld.exe is another project's program, and not on this host (TestFieldFlannel runs it in a pod)",
 			Steps: []Step{
 				says(`nssm install flanneld C:\flannel\flanneld.exe`, "installed successfully"),
 				says("nssm remove flanneld confirm", "removed successfully"),
