@@ -11,7 +11,7 @@ import (
 func done() map[string]string {
 	return map[string]string{
 		"hyper-v":          "internal/runtime/vm",
-		"virtual machine":  "internal/runtime/qemu",
+		"virtual machine":  "internal/runtime/vm/qemu",
 		"several machines": "internal/machines",
 		"several control":  "internal/network/tcpbalancer",
 		"installer":        "hack/release",
@@ -19,7 +19,7 @@ func done() map[string]string {
 		"patches of wine":  "shim/hooks",
 		"windows server":   "internal/winserver",
 		"networkpolic":     "internal/network/policy",
-		"service accounts": "internal/node/directory",
+		"service accounts": "internal/node/tickets/directory",
 		"iscsi":            "internal/node/initiator",
 		"smb":              "internal/node/smb",
 		"loadbalancer":     "internal/controlplane/loadbalancer",
