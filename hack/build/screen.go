@@ -290,7 +290,7 @@ func (b *builder) announce(all int, todo []step) {
 	if n := all - len(todo); n > 0 {
 		kept = fmt.Sprintf(" (%d more are up to date)", n)
 	}
-	if len(todo) < 3 && processor < 60 {
+	if processor < 60 {
 		return
 	}
 	guess := time.Duration(processor / float64(min(b.jobs, 4)) * float64(time.Second)).Round(10 * time.Second)

@@ -111,7 +111,7 @@ func TestLogsDebugRefused(t *testing.T) {
 		}
 	}
 	m.env.Euid = 1000
-	m.run("logs", "--debug", "win-1").has(t, ExitRequirement, "mullion: mullion logs --debug needs root")
+	m.run("logs", "--debug", "win-1").has(t, ExitRequirement, "mullion: this needs root, as it changes how much the node's agent logs: sudo BIN/mullion --data-dir DATA logs --debug win-1")
 }
 
 // TestLogsDebugOfDeadAgent: the socket of an agent that was killed is still there, and nobody listens.

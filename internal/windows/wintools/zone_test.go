@@ -67,7 +67,8 @@ func answer(message []byte, tcp bool) [][]byte {
 		return [][]byte{[]byte(err.Error())}
 	}
 	if name == "dotted.example" {
-		reply = []byte(strings.ReplaceAll(string(reply), "~", "."))
+		// Not in the header, whose ID is random.
+		reply = append(reply[:12], strings.ReplaceAll(string(reply[12:]), "~", ".")...)
 	}
 	switch name {
 	case "noise.example":
