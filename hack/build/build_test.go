@@ -32,7 +32,7 @@ func checkout(t *testing.T, files map[string]string) string {
 
 func builderOf(t *testing.T, root string, out *bytes.Buffer) *builder {
 	t.Helper()
-	b, err := newBuilder(root, "v1.2.3", out)
+	b, err := newBuilder(root, append(os.Environ(), "MULLION_VERSION=v1.2.3"), out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,8 +40,8 @@ func builderOf(t *testing.T, root string, out *bytes.Buffer) *builder {
 	return b
 }
 
-// TestTable: names are one step's, what a step needs stands before it, module files are there and have the versions that
-// the linker is told.
+// TestTable: names are one step's, what a step needs stands before it, module files are there and have the versions
+// that the linker is told.
 func TestTable(t *testing.T) {
 	root, err := repository()
 	if err != nil {
@@ -131,8 +131,8 @@ func TestUp(t *testing.T) {
 	}
 }
 
-// TestSides: steps of different systems run side by side, those of one system one after the other, and a step after what
-// it needs.
+// TestSides: steps of different systems run side by side, those of one system one after the other, and a step after
+// what it needs.
 func TestSides(t *testing.T) {
 	root := checkout(t, nil)
 	var out bytes.Buffer
@@ -176,7 +176,8 @@ func TestFails(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "broken: exit status") {
 				t.Fatalf("error %v", err)
 			}
-			if text := out.String() + err.Error(); !strings.Contains(text, test.want) || !strings.Contains(text, "FAIL broken") {
+			text := out.String() + err.Error()
+			if !strings.Contains(text, test.want) || !strings.Contains(text, "FAIL broken") {
 				t.Errorf("no %q in:\n%s", test.want, text)
 			}
 		})
@@ -201,8 +202,9 @@ func TestInterrupted(t *testing.T) {
 	err := b.build(ctx, []step{{
 		name: "long", system: "linux", run: []string{"sh", "-c", "trap 'touch undone; exit 1' INT; touch begun; sleep 60 & wait"},
 	}}, 1)
-	if !errors.Is(err, context.Canceled) || time.Since(start) > 9*time.Second || strings.Contains(out.String(), "FAIL") {
-		t.Errorf("after %s: %v\n%s", time.Since(start), err, out.String())
+	took := time.Since(start)
+	if !errors.Is(err, context.Canceled) || took > 9*time.Second || strings.Contains(out.String(), "FAIL") {
+		t.Errorf("after %s: %v\n%s", took, err, out.String())
 	}
 	if _, err := os.Stat(filepath.Join(root, "undone")); err != nil {
 		t.Errorf("the step was not interrupted, so it could undo nothing: %v", err)

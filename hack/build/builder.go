@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,21 +24,24 @@ type builder struct {
 	root, bin string
 	// version is Mullion's, for its programs; goVersion is that of the compiler, which is part of what a stamp says.
 	version, goVersion string
-	force              bool
-	jobs               int
+	// environ is that of the commands; flags are those with which everything is compiled (GOFLAGS).
+	environ []string
+	flags   string
+	force   bool
+	jobs    int
 
 	screen *screen
 	record *record
 	lock   *os.File
 }
 
-// newBuilder prepares bin, and waits until no other build uses it. Several steps write there at once, and a program that
-// is there is put in its place by a rename, so that nobody sees half of it.
-func newBuilder(root, version string, out io.Writer) (*builder, error) {
+// newBuilder prepares bin, and waits until no other build uses it. Several steps write there at once, and a program
+// that is there is put in its place by a rename, so that nobody sees half of it.
+func newBuilder(root string, environ []string, out io.Writer) (*builder, error) {
 	bin := filepath.Join(root, "bin")
 	b := &builder{
-		root: root, bin: bin, version: cmp.Or(version, "v0.1.0-dev"), goVersion: runtime.Version(),
-		jobs: runtime.NumCPU(), screen: newScreen(out),
+		root: root, bin: bin, version: cmp.Or(variable(environ, "MULLION_VERSION"), "v0.1.0-dev"), goVersion: runtime.Version(),
+		environ: environ, flags: variable(environ, "GOFLAGS"), jobs: runtime.NumCPU(), screen: newScreen(out),
 	}
 	if err := os.MkdirAll(b.temporary(), 0o755); err != nil {
 		return nil, err
@@ -199,14 +203,19 @@ func (b *builder) make(ctx context.Context, s step) error {
 		return fmt.Errorf("%s: %w%s", s.name, err, remedy(run.text()))
 	}
 	b.screen.end(run, took)
-	return b.record.keep(s.name, made{Stamp: stamp, Packages: run.packages(), Seconds: took.wall.Seconds(), Processor: took.processor.Seconds()})
+	return b.record.keep(s.name, made{
+		Stamp:     stamp,
+		Packages:  run.packages(),
+		Seconds:   took.wall.Seconds(),
+		Processor: took.processor.Seconds(),
+	})
 }
 
 // times is what a step took.
 type times struct{ wall, processor time.Duration }
 
-// execute runs a command in a process group of its own. When ctx ends it is interrupted, as by Ctrl-C: so the go command
-// removes what it has begun.
+// execute runs a command in a process group of its own. When ctx ends it is interrupted, as by Ctrl-C: so the go
+// command removes what it has begun.
 func (b *builder) execute(ctx context.Context, command *exec.Cmd, run *running) (times, error) {
 	start := time.Now()
 	out := &lines{to: run.line}
@@ -251,7 +260,7 @@ func (b *builder) command(s step) (*exec.Cmd, error) {
 			args[i] = strings.NewReplacer("{bin}", b.bin, "{jobs}", strconv.Itoa(b.jobs)).Replace(a)
 		}
 		c := exec.Command(args[0], args[1:]...) //nolint:noctx // ended by execute, gently
-		c.Dir, c.Env = b.root, append(os.Environ(), "GOFLAGS="+goflags())
+		c.Dir, c.Env = b.root, b.environ
 		return c, nil
 	}
 
@@ -279,7 +288,7 @@ func (b *builder) command(s step) (*exec.Cmd, error) {
 	}
 	c := exec.Command("go", args...) //nolint:noctx // ended by execute, gently
 	c.Dir = filepath.Join(b.root, s.module)
-	c.Env = append(os.Environ(), "GOOS="+s.system, "CGO_ENABLED="+cgo, "GOTMPDIR="+b.temporary(), "GOFLAGS="+goflags())
+	c.Env = append(slices.Clone(b.environ), "GOOS="+s.system, "CGO_ENABLED="+cgo, "GOTMPDIR="+b.temporary())
 	to := filepath.Join(b.bin, s.to)
 	if trailing(s.to) == "" {
 		to = filepath.Dir(to)
@@ -295,10 +304,14 @@ func trailing(to string) string {
 	return ""
 }
 
-// goflags is what all programs and all tests are compiled with. A package that two of them use is compiled once only if
-// these flags are the same, so the Makefile exports them too.
-func goflags() string {
-	return strings.TrimSpace(os.Getenv("GOFLAGS"))
+// variable is the value of a variable of an environment, "" if it has none.
+func variable(environ []string, name string) string {
+	for _, entry := range slices.Backward(environ) {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
 }
 
 // expand puts versions into the flags of the linker.

@@ -2,10 +2,10 @@
 //
 //	go run ./hack/build SET|STEP...
 //
-// A step makes programs of one module for one system; steps.go has the table of them. A set is what somebody needs: `up`
-// what `make up` runs, `build` all that a release has, and so on. Steps whose packages are of different systems run side
-// by side; those of one system run one after the other, since each finds what the one before has compiled. While a step
-// runs, its line says how far it is. What is up to date is not made again.
+// A step makes programs of one module for one system; steps.go has the table of them. A set is what somebody needs:
+// `up` what `make up` runs, `build` all that a release has, and so on. Steps whose packages are of different systems
+// run side by side; those of one system run one after the other, since each finds what the one before has compiled.
+// While a step runs, its line says how far it is. What is up to date is not made again.
 //
 // MULLION_VERSION is the version that Mullion's programs say they have.
 package main
@@ -28,7 +28,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Getenv, os.Stdout)
+	err := run(ctx, os.Args[1:], os.Environ(), os.Stdout)
 	stop()
 	switch {
 	case err == nil:
@@ -41,7 +41,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, args []string, getenv func(string) string, out io.Writer) error {
+func run(ctx context.Context, args, environ []string, out io.Writer) error {
 	flags := flag.NewFlagSet("build", flag.ContinueOnError)
 	list := flags.Bool("list", false, "print the steps, and what needs them")
 	force := flags.Bool("force", false, "make also what is up to date")
@@ -79,7 +79,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, out io.
 		return err
 	}
 
-	b, err := newBuilder(root, getenv("MULLION_VERSION"), out)
+	b, err := newBuilder(root, environ, out)
 	if err != nil {
 		return err
 	}
@@ -88,8 +88,8 @@ func run(ctx context.Context, args []string, getenv func(string) string, out io.
 	return b.build(ctx, chosen, *lanes)
 }
 
-// lanesOf is how many steps run side by side by default. Each compiles on all processors already. A second one fills the
-// time in which the first links, or compiles the one large package that all others wait for.
+// lanesOf is how many steps run side by side by default. Each compiles on all processors already. A second one fills
+// the time in which the first links, or compiles the one large package that all others wait for.
 func lanesOf(processors int) int { return min(max(processors, 2), 3) }
 
 // repository is the root of the checkout that the working directory is in.

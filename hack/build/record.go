@@ -80,7 +80,7 @@ func (b *builder) stamp(s step) (string, error) {
 		return "", err
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "%s %s %s %s %q %q %q %q %v\n", b.goVersion, goflags(), s.system, s.modfile, s.packages, s.flags, ldflags, s.to, s.cgo)
+	fmt.Fprintf(h, "%s %s %s %s %q %q %q %q %v\n", b.goVersion, b.flags, s.system, s.modfile, s.packages, s.flags, ldflags, s.to, s.cgo)
 	folder := filepath.Join(b.root, s.module)
 	err = filepath.WalkDir(folder, func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

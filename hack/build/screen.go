@@ -272,8 +272,8 @@ func remedy(output string) string {
 	return ""
 }
 
-// announce says what will be built, and how long it takes from empty caches: where this checkout was built before, as it
-// was then, and else as measured.
+// announce says what will be built, and how long it takes from empty caches: where this checkout was built before, as
+// it was then, and else as measured.
 func (b *builder) announce(all int, todo []step) {
 	if len(todo) == 0 {
 		return

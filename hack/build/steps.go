@@ -39,8 +39,8 @@ type step struct {
 	links map[string]string
 	// run is a command in place of the go command, at the root of the checkout.
 	run []string
-	// packagesCold is how many packages it compiled from empty caches when all of the set up was built, and secondsCold the
-	// processor seconds that it took then, for the first guess of how long it takes.
+	// packagesCold is how many packages it compiled from empty caches when all of the set up was built, and
+	// secondsCold the processor seconds that it took then, for the first guess of how long it takes.
 	packagesCold, secondsCold int
 }
 
@@ -60,8 +60,8 @@ func table() []step {
 	return slices.Concat(bundle(kubernetesVersion, "", linuxModfile), own(), upstream(), tests(), fields())
 }
 
-// linuxModfile has the versions that Mullion's own module has of what both use, where these are newer: so each package is
-// compiled once for all programs of Linux. The programs for Windows have exactly upstream's.
+// linuxModfile has the versions that Mullion's own module has of what both use, where these are newer: so each
+// package is compiled once for all programs of Linux. The programs for Windows have exactly upstream's.
 const linuxModfile = "linux.mod"
 
 // kubernetesLD are the flags with which Kubernetes' programs say their version, as its own build sets them.
@@ -69,14 +69,18 @@ func kubernetesLD(version string) string {
 	const pkg = "k8s.io/component-base/version"
 	minor := strings.TrimPrefix(semver.MajorMinor(version), "v1.")
 	values := [][2]string{
-		{"gitVersion", version}, {"gitMajor", "1"}, {"gitMinor", minor},
-		{"gitTreeState", "clean"}, {"gitCommit", version}, {"buildDate", "1970-01-01T00:00:00Z"},
+		{"gitVersion", version},
+		{"gitMajor", "1"},
+		{"gitMinor", minor},
+		{"gitTreeState", "clean"},
+		{"gitCommit", version},
+		{"buildDate", "1970-01-01T00:00:00Z"},
 	}
-	flags := strip
+	flags := []string{strip}
 	for _, v := range values {
-		flags += fmt.Sprintf(" -X %s.%s=%s", pkg, v[0], v[1])
+		flags = append(flags, fmt.Sprintf("-X %s.%s=%s", pkg, v[0], v[1]))
 	}
-	return flags
+	return strings.Join(flags, " ")
 }
 
 // bundle are the programs of a version of Kubernetes.

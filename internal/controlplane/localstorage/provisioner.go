@@ -67,7 +67,7 @@ func check(o request) error {
 		return fmt.Errorf("no node has been chosen: the StorageClass %q needs volumeBindingMode WaitForFirstConsumer",
 			o.StorageClass.Name)
 	case o.PVC.Spec.VolumeMode != nil && *o.PVC.Spec.VolumeMode == corev1.PersistentVolumeBlock:
-		return errors.New("volumeMode Block is not supported: a volume is a folder")
+		return fmt.Errorf("%s does not support block volume provisioning: a volume is a folder", Provisioner)
 	case o.PVC.Spec.Selector != nil:
 		return errors.New("spec.selector is not supported: each claim gets a new volume")
 	case len(o.StorageClass.Parameters) > 0:

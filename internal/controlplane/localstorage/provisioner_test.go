@@ -102,7 +102,7 @@ func TestProvisionRefuses(t *testing.T) {
 		{"mode", "access mode ReadWriteMany is not supported", func(o *request) {
 			o.PVC.Spec.AccessModes = append(o.PVC.Spec.AccessModes, corev1.ReadWriteMany)
 		}},
-		{"block", "volumeMode Block is not supported", func(o *request) {
+		{"block", "does not support block volume provisioning", func(o *request) {
 			o.PVC.Spec.VolumeMode = new(corev1.PersistentVolumeBlock)
 		}},
 		{

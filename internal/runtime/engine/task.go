@@ -202,7 +202,7 @@ func (e *Engine) Exec(ctx context.Context, id string, x ExecSpec) (Exit, error) 
 	case <-ctx.Done():
 		// The program may come up at any time from now on, as on a busy machine: it is ended as soon as it can be.
 		go func() {
-			<-started
+			_ = <-started // whether or not it came up
 			e.endExec(context.WithoutCancel(ctx), id, x.ID, stdio)
 		}()
 		return Exit{}, fmt.Errorf("start program in container %q: %w", id, ctx.Err())
@@ -220,7 +220,7 @@ func (e *Engine) Exec(ctx context.Context, id string, x ExecSpec) (Exit, error) 
 	// In the background, because containerd's shim waits up to ten seconds for the output of programs that the program
 	// left running. These go on, as on Windows.
 	go func() {
-		defer stdio.Close()
+		defer func() { _ = stdio.Close() }() // its streams have been drained
 		if err := e.forgetExec(context.WithoutCancel(ctx), id, x.ID); err != nil {
 			e.opts.Log.Debug("program not forgotten", "container", id, "error", err)
 		}
@@ -256,7 +256,7 @@ func (e *Engine) forgetExec(ctx context.Context, id, exec string) error {
 // endExec kills a program with all that it has started, until none of them is left, and lets containerd forget it. A
 // program may start others between the look and the blow, so it looks again.
 func (e *Engine) endExec(ctx context.Context, id, exec string, stdio cio.IO) {
-	defer stdio.Close()
+	defer func() { _ = stdio.Close() }() // nobody reads its streams any more
 	var err error
 	for range killRounds {
 		left, killErr := e.killExec(ctx, id, exec)

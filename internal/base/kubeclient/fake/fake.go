@@ -1,6 +1,6 @@
-// Package fake owns an API for tests: objects in memory, which answer package kubeclient's requests by way of client-go's
-// fake (k8s.io/client-go/testing). A test may put reactors before them and look at what was asked. There is no server:
-// nothing is validated, no default is set, no field selector is obeyed. Only tests import it.
+// Package fake owns an API for tests: objects in memory, which answer package kubeclient's requests by way of
+// client-go's fake (k8s.io/client-go/testing). A test may put reactors before them and look at what was asked. There
+// is no server: nothing is validated, no default is set, no field selector is obeyed. Only tests import it.
 package fake
 
 import (
