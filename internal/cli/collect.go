@@ -203,29 +203,11 @@ func archive(out io.Writer, dir, below string) error {
 	for _, name := range names {
 		inside, err := filepath.Rel(dir, name)
 		if err == nil {
-			err = addFile(files, name, path.Join(below, filepath.ToSlash(inside)))
+			err = export.AddFile(files, name, path.Join(below, filepath.ToSlash(inside)))
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return errors.Join(files.Close(), compressed.Close())
-}
-
-func addFile(to *tar.Writer, file, name string) error {
-	in, err := os.Open(file)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	info, err := in.Stat()
-	if err != nil {
-		return err
-	}
-	header := &tar.Header{Name: name, Mode: 0o600, Size: info.Size(), ModTime: info.ModTime(), Typeflag: tar.TypeReg}
-	if err := to.WriteHeader(header); err != nil {
-		return err
-	}
-	_, err = io.Copy(to, in)
-	return err
 }

@@ -261,25 +261,7 @@ func (r viewTable) files(ctx context.Context, _ view.Ask, to io.Writer) error {
 		if err != nil {
 			return err
 		}
-		return addFile(files, name, filepath.ToSlash(inside))
+		return export.AddFile(files, name, filepath.ToSlash(inside))
 	})
 	return errors.Join(err, files.Close())
-}
-
-func addFile(to *tar.Writer, file, name string) error {
-	in, err := os.Open(file)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	info, err := in.Stat()
-	if err != nil {
-		return err
-	}
-	header := &tar.Header{Name: name, Mode: 0o600, Size: info.Size(), ModTime: info.ModTime(), Typeflag: tar.TypeReg}
-	if err := to.WriteHeader(header); err != nil {
-		return err
-	}
-	_, err = io.Copy(to, in)
-	return err
 }

@@ -23,7 +23,7 @@ func SupportRows() []support.Row {
 			Area:  area,
 			Name:  "crictl.exe",
 			Level: support.Supported,
-			Note:  `upstream's, in C:\Program Files\containerd, which is in PATH; configured by C:\Users\Administrator\.crictl\crictl.yaml`,
+			Note:  `upstream's, in C:\Program Files\containerd, which is in PATH; configured by C:\Users\Administrator\.crictl\crictl.yaml. Packages have it; in a checkout "make crictl" or "make build" builds it, "make up" does not, and a host has it from its next start on`,
 			Ref:   "https://kubernetes.io/docs/tasks/debug/debug-cluster/crictl/",
 		},
 		{
