@@ -50,8 +50,8 @@ func TestTable(t *testing.T) {
 	b := &builder{root: root, bin: filepath.Join(root, "bin"), version: "v1.2.3", jobs: 2}
 	seen := map[string]bool{}
 	for _, s := range table() {
-		if seen[s.name] || len(s.sets) == 0 || s.why == "" || s.secondsCold == 0 {
-			t.Errorf("%q: not the only one of its name, or without a set, a reason or a time: %+v", s.name, s)
+		if seen[s.name] || len(s.sets) == 0 || s.why == "" {
+			t.Errorf("%q: not the only one of its name, or without a set or a reason: %+v", s.name, s)
 		}
 		for _, need := range s.needs {
 			if !seen[need] {
@@ -270,7 +270,7 @@ func TestRecordOfAnother(t *testing.T) {
 
 // TestStatus: how far a step is, by what the go command prints of it.
 func TestStatus(t *testing.T) {
-	r := &running{step: step{name: "x", packagesCold: 3}, from: time.Now()}
+	r := &running{step: step{name: "x"}, cold: made{Packages: 3}, from: time.Now()}
 	check := func(want string) {
 		t.Helper()
 		if got := r.status(); !strings.Contains(got, want) {
@@ -303,6 +303,45 @@ func TestCut(t *testing.T) {
 	}{{"short", 10, "short"}, {"longer", 4, "lon…"}, {"añb…", 4, "añb…"}, {"x", 0, "…"}} {
 		if got := cut(test.line, test.columns); got != test.want {
 			t.Errorf("cut(%q, %d) = %q", test.line, test.columns, got)
+		}
+	}
+}
+
+// TestColdRecord: the time of a build from empty caches is known of all that make up builds, and of nothing else it is
+// guessed.
+func TestColdRecord(t *testing.T) {
+	steps, err := choose(table(), []string{"up"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := readRecord(filepath.Join(t.TempDir(), "none"))
+	if took := r.timeOf(steps); took < time.Minute {
+		t.Errorf("make up took %s", took)
+	}
+	if took := r.timeOf(append(steps, step{name: "never measured"})); took != 0 {
+		t.Errorf("with a step that was never measured it took %s", took)
+	}
+}
+
+// TestCountStep: a package counts again where its version, its system or what it imports differs, and only then.
+func TestCountStep(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.go"), make([]byte, 100), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	list := func(version string) []byte {
+		return []byte("unsafe\t\t\t\t\nerrors\t\t" + dir + "\ta.go \t\n" +
+			"x/leaf\tx@" + version + "\t" + dir + "\ta.go \terrors \n" +
+			"y\ty@v1.0.0\t" + dir + "\ta.go \tx/leaf \n")
+	}
+	seen := map[[32]byte]bool{}
+	for _, tt := range []struct {
+		system, version string
+		compiled        int64
+	}{{"linux", "v1.0.0", 3}, {"linux", "v1.0.0", 0}, {"linux", "v1.1.0", 2}, {"windows", "v1.1.0", 3}} {
+		packages, compiled, size := countStep(step{system: tt.system}, list(tt.version), seen)
+		if packages != 3 || compiled != tt.compiled || size != 100*tt.compiled {
+			t.Errorf("%s %s: %d packages, %d compiled, %d bytes", tt.system, tt.version, packages, compiled, size)
 		}
 	}
 }

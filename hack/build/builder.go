@@ -185,7 +185,7 @@ func (b *builder) make(ctx context.Context, s step) error {
 	if err != nil {
 		return err
 	}
-	run := b.screen.begin(s, b.record.of(s.name))
+	run := b.screen.begin(s, b.record.of(s.name), b.record.cold[s.name])
 	command, err := b.command(s)
 	if err != nil {
 		return err
@@ -282,18 +282,22 @@ func (b *builder) command(s step) (*exec.Cmd, error) {
 	args = append(args, "-o", filepath.Join(b.bin, s.to)+trailing(s.to))
 	args = append(args, s.packages...)
 
-	cgo := "0"
-	if s.cgo {
-		cgo = "1"
-	}
 	c := exec.Command("go", args...) //nolint:noctx // ended by execute, gently
 	c.Dir = filepath.Join(b.root, s.module)
-	c.Env = append(slices.Clone(b.environ), "GOOS="+s.system, "CGO_ENABLED="+cgo, "GOTMPDIR="+b.temporary())
+	c.Env = append(slices.Clone(b.environ), "GOOS="+s.system, "CGO_ENABLED="+cgo(s), "GOTMPDIR="+b.temporary())
 	to := filepath.Join(b.bin, s.to)
 	if trailing(s.to) == "" {
 		to = filepath.Dir(to)
 	}
 	return c, os.MkdirAll(to, 0o755)
+}
+
+// cgo is the value of CGO_ENABLED for a step.
+func cgo(s step) string {
+	if s.cgo {
+		return "1"
+	}
+	return "0"
 }
 
 // trailing is the slash that filepath.Join takes from the name of a folder.

@@ -19,7 +19,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -44,8 +43,9 @@ func main() {
 func run(ctx context.Context, args, environ []string, out io.Writer) error {
 	flags := flag.NewFlagSet("build", flag.ContinueOnError)
 	list := flags.Bool("list", false, "print the steps, and what needs them")
+	count := flags.Bool("count", false, "print how many packages the steps compile from empty caches, and stop")
 	force := flags.Bool("force", false, "make also what is up to date")
-	lanes := flags.Int("j", lanesOf(runtime.NumCPU()), "how many steps run side by side")
+	lanes := flags.Int("j", sideBySide, "how many steps run side by side")
 	kube := flags.String("kubernetes", "", "a version of Kubernetes whose bundle is made, for example v1.35.8")
 	flags.Usage = func() {
 		fmt.Fprintf(flags.Output(), "usage: go run ./hack/build [flags] SET|STEP...\n\n")
@@ -84,13 +84,16 @@ func run(ctx context.Context, args, environ []string, out io.Writer) error {
 		return err
 	}
 	defer b.close()
+	if *count {
+		return b.count(ctx, chosen, out)
+	}
 	b.force = *force
 	return b.build(ctx, chosen, *lanes)
 }
 
-// lanesOf is how many steps run side by side by default. Each compiles on all processors already. A second one fills
-// the time in which the first links, or compiles the one large package that all others wait for.
-func lanesOf(processors int) int { return min(max(processors, 2), 3) }
+// sideBySide is how many steps run at once: one for each system. Each compiles on all processors already; the others
+// fill the time in which it links, or compiles the one large package that all wait for.
+const sideBySide = 3
 
 // repository is the root of the checkout that the working directory is in.
 func repository() (string, error) {

@@ -36,8 +36,9 @@ type screen struct {
 // running is a step that runs.
 type running struct {
 	step step
-	last made
-	from time.Time
+	// last is how it was made in this checkout, cold from empty caches where that was measured.
+	last, cold made
+	from       time.Time
 
 	mu       sync.Mutex
 	compiled int
@@ -55,8 +56,8 @@ func newScreen(out io.Writer) *screen {
 }
 
 // begin adds a step to those that run.
-func (s *screen) begin(of step, last made) *running {
-	r := &running{step: of, last: last, from: time.Now()}
+func (s *screen) begin(of step, last, cold made) *running {
+	r := &running{step: of, last: last, cold: cold, from: time.Now()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.active = append(s.active, r)
@@ -166,7 +167,7 @@ func (r *running) status() string {
 		return text + fmt.Sprintf("  downloading module %d, %s", r.loaded, r.loading)
 	}
 
-	most := max(r.last.Packages, r.step.packagesCold)
+	most := max(r.last.Packages, r.cold.Packages)
 	switch {
 	case r.compiled == 0:
 	case r.compiled < most:
@@ -272,33 +273,33 @@ func remedy(output string) string {
 	return ""
 }
 
-// announce says what will be built, and how long it takes from empty caches: where this checkout was built before, as
-// it was then, and else as measured.
+// announce says what will be built, and before the first build of a checkout how long that took from empty caches where
+// it was measured.
 func (b *builder) announce(all int, todo []step) {
-	if len(todo) == 0 {
+	if len(todo) < 2 {
 		return
 	}
-	processor := 0.0
-	for _, s := range todo {
-		if last := b.record.of(s.name); last.Processor > 0 {
-			processor += last.Processor
-		} else {
-			processor += float64(s.secondsCold)
-		}
-	}
-	kept := ""
+	text := fmt.Sprintf("building %d programs and sets of programs", len(todo))
 	if n := all - len(todo); n > 0 {
-		kept = fmt.Sprintf(" (%d more are up to date)", n)
+		text += fmt.Sprintf(" (%d more are up to date)", n)
 	}
-	if processor < 60 {
-		return
+	if took := b.record.timeOf(todo); took > 0 && b.record.empty() {
+		text += fmt.Sprintf("; from empty caches that took %s of processor time where it was measured", seconds(took))
 	}
-	guess := time.Duration(processor / float64(min(b.jobs, 4)) * float64(time.Second)).Round(10 * time.Second)
-	first := ""
-	if b.record.empty() {
-		first = " the first time, on a machine like the one it was measured on"
+	b.screen.print(text)
+}
+
+// timeOf is the processor time that steps took from empty caches, zero if one of them was never measured.
+func (r *record) timeOf(steps []step) time.Duration {
+	sum := 0.0
+	for _, s := range steps {
+		m, measured := r.cold[s.name]
+		if !measured {
+			return 0
+		}
+		sum += m.Processor
 	}
-	b.screen.print(fmt.Sprintf("building %d programs and sets of programs%s: about %s%s", len(todo), kept, seconds(guess), first))
+	return time.Duration(sum * float64(time.Second))
 }
 
 func (r *record) empty() bool {

@@ -39,9 +39,6 @@ type step struct {
 	links map[string]string
 	// run is a command in place of the go command, at the root of the checkout.
 	run []string
-	// packagesCold is how many packages it compiled from empty caches when all of the set up was built, and
-	// secondsCold the processor seconds that it took then, for the first guess of how long it takes.
-	packagesCold, secondsCold int
 }
 
 const (
@@ -99,14 +96,12 @@ func bundle(version, windowsModfile, linuxModfile string) []step {
 			system: "linux", module: kubernetes, modfile: linuxModfile,
 			packages: []string{"./hyperkube", "k8s.io/kubernetes/cmd/kubectl"},
 			to:       dir + "/server/bin/", ldflags: kubernetesLD(version), links: links,
-			packagesCold: 2885, secondsCold: 420,
 		},
 		{
 			name: "kubelet.exe" + suffix, why: "kubelet.exe and kube-proxy.exe " + version + ", for Windows nodes", sets: in,
 			system: "windows", module: kubernetes, modfile: windowsModfile,
 			packages: []string{"k8s.io/kubernetes/cmd/kubelet", "k8s.io/kubernetes/cmd/kube-proxy"},
 			to:       dir + "/node/bin/", ldflags: kubernetesLD(version),
-			packagesCold: 1749, secondsCold: 260,
 		},
 	}
 }
@@ -162,40 +157,39 @@ func own() []step {
 			name: "mullion", why: "the command, and what it starts on a node and in a container",
 			sets: []string{"up", "build", "mullion"}, system: "linux",
 			packages: []string{"./cmd/mullion", "./cmd/mullion-node", "./cmd/mullion-init", "./cmd/mullion-pause"},
-			to:       "./", ldflags: mullionLD, packagesCold: 421, secondsCold: 80,
+			to:       "./", ldflags: mullionLD,
 		},
 		{
 			name: "mullion-policy", why: "the CNI plugin that holds a pod until its policies are there",
 			sets: []string{"up", "build", "mullion"}, system: "linux",
-			packages: []string{"./cmd/mullion-policy"}, to: "cni/", ldflags: mullionLD, secondsCold: 1,
+			packages: []string{"./cmd/mullion-policy"}, to: "cni/", ldflags: mullionLD,
 		},
 		{
 			name: "mullion-vm", why: "virtual machines of pods with Hyper-V isolation",
 			sets: []string{"build", "hyperv"}, system: "linux",
-			packages: []string{"./cmd/mullion-vm"}, to: "./", ldflags: mullionLD, packagesCold: 45, secondsCold: 8,
+			packages: []string{"./cmd/mullion-vm"}, to: "./", ldflags: mullionLD,
 		},
 		{
 			name: "kubectl-mullion", why: "the checker alone, as a plugin of kubectl",
 			sets: []string{"build"}, system: "linux",
-			packages: []string{"./cmd/kubectl-mullion"}, to: "./", ldflags: mullionLD, secondsCold: 3,
+			packages: []string{"./cmd/kubectl-mullion"}, to: "./", ldflags: mullionLD,
 		},
 		{
 			name: "shims", why: "DLLs and programs in C that close gaps of Wine", sets: []string{"up", "build", "shims"}, system: "c",
-			run:         []string{"make", "-s", "--no-print-directory", "-C", "shim", "-j{jobs}", "OUT={bin}/windows/shim"},
-			secondsCold: 50,
+			run: []string{"make", "-s", "--no-print-directory", "-C", "shim", "-j{jobs}", "OUT={bin}/windows/shim"},
 		},
 		{
 			name: "guest programs", why: "powershell.exe and the small programs of Windows", sets: []string{"up", "build", "shims"},
 			system: "windows", packages: []string{"./cmd/powershell", "./cmd/wintools", "./cmd/mullion-pipe", "./cmd/mullion-service"},
-			to: "windows/shim/", ldflags: strip, packagesCold: 54, secondsCold: 20,
+			to: "windows/shim/", ldflags: strip,
 		},
 		{
 			name: "sample", why: "the image of the sample, win-webserver", needs: []string{"mullion"}, sets: []string{"up", "sample"},
-			system: "data", run: []string{"hack/sample.sh"}, secondsCold: 3,
+			system: "data", run: []string{"hack/sample.sh"},
 		},
 		{
 			name: "mullion-agent.exe", why: "joins a Windows Server to a cluster", sets: []string{"build", "agent"}, system: "windows",
-			packages: []string{"./cmd/mullion-agent"}, to: "windows/", ldflags: mullionLD, packagesCold: 233, secondsCold: 45,
+			packages: []string{"./cmd/mullion-agent"}, to: "windows/", ldflags: mullionLD,
 		},
 	}
 }
@@ -209,48 +203,48 @@ func upstream() []step {
 			name: "containerd", why: "the engine of all containers, and its shim of runc", sets: in, system: "linux",
 			module: "upstream/containerd", packages: []string{"tool"}, to: "./",
 			// As containerd's own Makefile sets it: nodes show it, and upstream's tests read it there.
-			ldflags: strip + " -X " + containerd + "/version.Version={" + containerd + " bare}", packagesCold: 376, secondsCold: 59,
+			ldflags: strip + " -X " + containerd + "/version.Version={" + containerd + " bare}",
 		},
 		{
 			name: "runc", why: "starts containers", sets: in, system: "linux", module: "upstream/runc", packages: []string{"tool"},
 			// As runc's own Makefile makes a static program, without libpathrs, which Debian has no package of.
 			to: "./", cgo: true, flags: []string{"-buildmode=pie", "-tags=seccomp,urfave_cli_no_docs,netgo,osusergo"},
-			ldflags: strip + " -linkmode external -extldflags -static-pie", packagesCold: 224, secondsCold: 39,
+			ldflags: strip + " -linkmode external -extldflags -static-pie",
 		},
 		{
 			name: "coredns", why: "the cluster's DNS", sets: in, system: "linux", module: coredns, packages: []string{"."},
-			to: "coredns", ldflags: strip, packagesCold: 99, secondsCold: 12,
+			to: "coredns", ldflags: strip,
 		},
 		{
 			name: "metrics-server", why: "figures of pods and nodes", sets: in, system: "linux",
 			module: "upstream/metrics-server", packages: []string{"tool"}, to: "./",
-			ldflags: strip + " -X k8s.io/client-go/pkg/version.gitVersion={" + metrics + "}", packagesCold: 29, secondsCold: 16,
+			ldflags: strip + " -X k8s.io/client-go/pkg/version.gitVersion={" + metrics + "}",
 		},
 		{
 			name: "CNI plugins", why: "win-bridge.exe, win-overlay.exe, host-local.exe", sets: in, system: "windows", module: "upstream/cni",
 			packages: []string{cniPlugins + "main/windows/win-bridge", cniPlugins + "main/windows/win-overlay", cniPlugins + "ipam/host-local"},
-			to:       "windows/", ldflags: strip, packagesCold: 115, secondsCold: 15,
+			to:       "windows/", ldflags: strip,
 		},
 		{
 			name: "CNI plugins (linux)", why: "ptp, portmap and host-local of Linux nodes", sets: in, system: "linux", module: "upstream/cni",
 			packages: []string{cniPlugins + "main/ptp", cniPlugins + "meta/portmap", cniPlugins + "ipam/host-local"},
-			to:       "cni/", ldflags: strip, packagesCold: 34, secondsCold: 6,
+			to:       "cni/", ldflags: strip,
 		},
 		{
 			name: "crictl.exe", why: "crictl for Windows hosts; a host that is made without it has none", system: "windows",
 			sets:   []string{"build", "upstream", "crictl"},
 			module: "upstream/cri-tools", packages: []string{"tool"}, to: "windows/",
-			ldflags: strip + " -X sigs.k8s.io/cri-tools/pkg/version.Version={sigs.k8s.io/cri-tools}", packagesCold: 351, secondsCold: 80,
+			ldflags: strip + " -X sigs.k8s.io/cri-tools/pkg/version.Version={sigs.k8s.io/cri-tools}",
 		},
 		{
 			name: "agnhost.exe", why: "the pods of `mullion net test`", sets: []string{"build", "upstream", "agnhost"}, system: "windows",
 			module: kubernetes, packages: []string{testImages + "agnhost"}, to: "windows/",
-			ldflags: kubernetesLD(kubernetesVersion), packagesCold: 55, secondsCold: 12,
+			ldflags: kubernetesLD(kubernetesVersion),
 		},
 		{
 			name: "agnhost", why: "the Linux pods of `mullion net test`", sets: []string{"build", "upstream", "agnhost"}, system: "linux",
 			module: kubernetes, modfile: linuxModfile, packages: []string{testImages + "agnhost"}, to: "linux/",
-			ldflags: kubernetesLD(kubernetesVersion), packagesCold: 41, secondsCold: 10,
+			ldflags: kubernetesLD(kubernetesVersion),
 		},
 	}
 }
@@ -264,53 +258,53 @@ func tests() []step {
 		{
 			name: "e2e.test", why: "Kubernetes' e2e tests, for `mullion conformance`", sets: []string{"e2e"}, system: "linux",
 			module: kubernetes, modfile: linuxModfile, test: true, packages: []string{"k8s.io/kubernetes/test/e2e"},
-			to: "e2e/e2e.test", ldflags: ld, packagesCold: 400, secondsCold: 120,
+			to: "e2e/e2e.test", ldflags: ld,
 		},
 		{
 			name: "images of e2e.test (windows)", why: "programs of its images", sets: []string{"e2e"}, system: "windows",
-			module: kubernetes, packages: images, to: "e2e/windows/", ldflags: ld, secondsCold: 15,
+			module: kubernetes, packages: images, to: "e2e/windows/", ldflags: ld,
 		},
 		{
 			name: "images of e2e.test (linux)", why: "programs of its images", sets: []string{"e2e"}, system: "linux",
-			module: kubernetes, modfile: linuxModfile, packages: images, to: "e2e/linux/", ldflags: ld, secondsCold: 12,
+			module: kubernetes, modfile: linuxModfile, packages: images, to: "e2e/linux/", ldflags: ld,
 		},
 		{
 			name: "busybox.exe", why: "the shell and small programs of its images", sets: []string{"e2e"}, system: "windows",
-			module: "test/images", packages: []string{"./busybox"}, to: "e2e/windows/", ldflags: strip, secondsCold: 5,
+			module: "test/images", packages: []string{"./busybox"}, to: "e2e/windows/", ldflags: strip,
 		},
 		{
 			name: "busybox", why: "the shell and small programs of its images", sets: []string{"e2e"}, system: "linux",
-			module: "test/images", packages: []string{"./busybox"}, to: "e2e/linux/", ldflags: strip, secondsCold: 5,
+			module: "test/images", packages: []string{"./busybox"}, to: "e2e/linux/", ldflags: strip,
 		},
 		{
 			name: "data of e2e.test", why: "files of its images", sets: []string{"e2e"}, system: "data",
-			run: []string{"hack/e2edata.sh"}, secondsCold: 1,
+			run: []string{"hack/e2edata.sh"},
 		},
 		{
 			name: "critest.exe", why: "`mullion conformance critest`", sets: []string{"critest"}, needs: []string{"mullion"}, system: "windows",
 			module: tools, test: true, packages: []string{"sigs.k8s.io/cri-tools/cmd/critest"}, to: "e2e/windows/critest.exe",
-			ldflags: strip + " -X sigs.k8s.io/cri-tools/pkg/version.Version={sigs.k8s.io/cri-tools}", secondsCold: 60,
+			ldflags: strip + " -X sigs.k8s.io/cri-tools/pkg/version.Version={sigs.k8s.io/cri-tools}",
 		},
 		{
 			name: "e2e_node_windows.test.exe", why: "Kubernetes' node tests for Windows (TestNodeSuite of test/cri)",
 			sets: []string{"node-suite"}, system: "windows", module: kubernetes, test: true,
 			packages: []string{"k8s.io/kubernetes/test/e2e_node_windows"}, to: "e2e/windows/e2e_node_windows.test.exe",
-			ldflags: strip, secondsCold: 60,
+			ldflags: strip,
 		},
 		{
 			name: "kube-log-runner.exe", why: "the same tests", sets: []string{"node-suite"}, system: "windows", module: kubernetes,
 			packages: []string{"k8s.io/component-base/logs/kube-log-runner"}, to: "e2e/windows/kube-log-runner.exe",
-			ldflags: strip, secondsCold: 2,
+			ldflags: strip,
 		},
 		{
 			name: "kubeadm", why: "bare hosts and their test", sets: []string{"kubeadm"}, system: "linux", module: kubernetes,
 			modfile: linuxModfile, packages: []string{"k8s.io/kubernetes/cmd/kubeadm"},
-			to: "kubernetes/" + kubernetesVersion + "/server/bin/", ldflags: ld, secondsCold: 30,
+			to: "kubernetes/" + kubernetesVersion + "/server/bin/", ldflags: ld,
 		},
 		{
 			name: "kubeadm.exe", why: "bare hosts and their test", sets: []string{"kubeadm"}, system: "windows", module: kubernetes,
 			packages: []string{"k8s.io/kubernetes/cmd/kubeadm"},
-			to:       "kubernetes/" + kubernetesVersion + "/node/bin/", ldflags: ld, secondsCold: 40,
+			to:       "kubernetes/" + kubernetesVersion + "/node/bin/", ldflags: ld,
 		},
 	}
 }
@@ -321,54 +315,52 @@ func fields() []step {
 		{
 			name: "windows_exporter.exe", why: "its test (test/exporter)", sets: []string{"exporter"}, system: "windows",
 			module: "upstream/windows-exporter", packages: []string{"tool"}, to: "e2e/windows/windows_exporter.exe",
-			ldflags:     strip + " -X github.com/prometheus/common/version.Version={github.com/prometheus-community/windows_exporter bare}",
-			secondsCold: 60,
+			ldflags: strip + " -X github.com/prometheus/common/version.Version={github.com/prometheus-community/windows_exporter bare}",
 		},
 		{
 			name: "csi-proxy.exe", why: "examples/csi-proxy and its test", sets: []string{"csi-proxy"}, system: "windows",
 			module: "upstream/csi-proxy", packages: []string{"tool"}, to: "csi-proxy/csi-proxy.exe",
-			ldflags: strip + " -X main.version={github.com/kubernetes-csi/csi-proxy}", secondsCold: 30,
+			ldflags: strip + " -X main.version={github.com/kubernetes-csi/csi-proxy}",
 		},
 		{
 			name: "flanneld", why: "examples/flannel and its test; its backend udp is in C", sets: []string{"flannel"}, system: "linux",
 			module: "upstream/flannel", packages: []string{flannel}, to: "flannel/linux/flanneld", cgo: true,
-			ldflags: strip + " -X " + flannel + "/pkg/version.Version={" + flannel + "} -linkmode external -extldflags -static", secondsCold: 90,
+			ldflags: strip + " -X " + flannel + "/pkg/version.Version={" + flannel + "} -linkmode external -extldflags -static",
 		},
 		{
 			name: "flanneld.exe", why: "examples/flannel and its test", sets: []string{"flannel"}, system: "windows",
 			module: "upstream/flannel", packages: []string{flannel}, to: "flannel/windows/flanneld.exe",
-			ldflags: strip + " -X " + flannel + "/pkg/version.Version={" + flannel + "}", secondsCold: 90,
+			ldflags: strip + " -X " + flannel + "/pkg/version.Version={" + flannel + "}",
 		},
 		{
 			name: "flannel", why: "its CNI plugin", sets: []string{"flannel"}, system: "linux", module: "upstream/cni-flannel",
-			packages: []string{cniPlugins + "meta/flannel"}, to: "flannel/linux/flannel", ldflags: strip, secondsCold: 5,
+			packages: []string{cniPlugins + "meta/flannel"}, to: "flannel/linux/flannel", ldflags: strip,
 		},
 		{
 			name: "flannel.exe", why: "its CNI plugin", sets: []string{"flannel"}, system: "windows", module: "upstream/cni-flannel",
-			packages: []string{cniPlugins + "meta/flannel"}, to: "flannel/windows/flannel.exe", ldflags: strip, secondsCold: 5,
+			packages: []string{cniPlugins + "meta/flannel"}, to: "flannel/windows/flannel.exe", ldflags: strip,
 		},
 		{
 			name: "calico-node.exe", why: "examples/calico and its test", sets: []string{"calico"}, system: "windows",
 			module: "upstream/calico", packages: []string{"tool"}, to: "calico/windows/calico-node.exe",
 			// The module's version is one of a commit of its line v3.28.
-			ldflags:     strip + " -X github.com/projectcalico/calico/node/buildinfo.GitVersion={github.com/projectcalico/calico}",
-			secondsCold: 250,
+			ldflags: strip + " -X github.com/projectcalico/calico/node/buildinfo.GitVersion={github.com/projectcalico/calico}",
 		},
 		{
 			name: "scripts of Calico", why: "as in upstream's image", sets: []string{"calico"}, system: "data",
-			run: []string{"hack/calico.sh", "{bin}/calico"}, secondsCold: 1,
+			run: []string{"hack/calico.sh", "{bin}/calico"},
 		},
 		{
 			name: "cyclonus", why: "a judge of NetworkPolicies, for its test", sets: []string{"cyclonus"}, system: "linux",
-			module: "upstream/cyclonus", packages: []string{"tool"}, to: "cyclonus/cyclonus", ldflags: strip, secondsCold: 100,
+			module: "upstream/cyclonus", packages: []string{"tool"}, to: "cyclonus/cyclonus", ldflags: strip,
 		},
 		{
 			name: "kube-linter", why: "the checker that `make bench` compares with", sets: []string{"kube-linter"}, system: "linux",
-			module: "hack/kubelinter", packages: []string{"tool"}, to: "kube-linter", ldflags: strip, secondsCold: 60,
+			module: "hack/kubelinter", packages: []string{"tool"}, to: "kube-linter", ldflags: strip,
 		},
 		{
 			name: "golangci-lint", why: "`make lint`", sets: []string{"golangci-lint"}, system: "linux",
-			module: "hack/lint", packages: []string{"tool"}, to: "golangci-lint", secondsCold: 120,
+			module: "hack/lint", packages: []string{"tool"}, to: "golangci-lint",
 		},
 	}
 	return append(steps, csi()...)
@@ -389,12 +381,12 @@ func csi() []step {
 		steps = append(steps, step{
 			name: p.command, why: "tests of CSI", sets: []string{"csi"}, system: "linux", module: "upstream/csi",
 			packages: []string{path.Join(module+p.module, "cmd", p.command)}, to: p.to,
-			ldflags: strip + " -X main.version={" + module + p.module + "}", secondsCold: 40,
+			ldflags: strip + " -X main.version={" + module + p.module + "}",
 		})
 	}
 	return append(steps, step{
 		name: "manifests of CSI", why: "tests of CSI", sets: []string{"csi"}, system: "data",
-		run: []string{"hack/csi.sh", "{bin}/csi"}, secondsCold: 1,
+		run: []string{"hack/csi.sh", "{bin}/csi"},
 	})
 }
 
