@@ -59,10 +59,11 @@ func (b *builder) packagesOf(ctx context.Context, s step) ([]byte, error) {
 	c := exec.CommandContext(ctx, "go", append(args, s.packages...)...)
 	c.Dir = filepath.Join(b.root, s.module)
 	c.Env = append(slices.Clone(b.environ), "GOOS="+s.system, "CGO_ENABLED="+cgo(s))
-	c.Stderr = os.Stderr
+	var problem bytes.Buffer
+	c.Stderr = &problem
 	text, err := c.Output()
 	if err != nil {
-		return nil, fmt.Errorf("list the packages of %s: %w", s.name, err)
+		return nil, fmt.Errorf("list the packages of %s: %w\n%s", s.name, err, problem.Bytes())
 	}
 	return text, nil
 }
@@ -79,7 +80,7 @@ func countStep(s step, text []byte, seen map[[sha256.Size]byte]bool) (packages, 
 		}
 		h := sha256.New()
 		fmt.Fprintln(h, fields[0], s.system, s.flags, cmp.Or(fields[1], "std"))
-		for _, imported := range strings.Fields(fields[4]) {
+		for _, imported := range strings.FieldsSeq(fields[4]) {
 			fmt.Fprintf(h, "%x\n", keys[imported])
 		}
 		key := [sha256.Size]byte(h.Sum(nil))
@@ -91,7 +92,7 @@ func countStep(s step, text []byte, seen map[[sha256.Size]byte]bool) (packages, 
 		}
 		seen[key] = true
 		compiled++
-		for _, file := range strings.Fields(fields[3]) {
+		for _, file := range strings.FieldsSeq(fields[3]) {
 			if info, err := os.Stat(filepath.Join(fields[2], file)); err == nil {
 				size += info.Size()
 			}
