@@ -9,7 +9,7 @@
 SHELL        := /bin/bash
 GO           ?= go
 BIN          := $(CURDIR)/bin
-KUBE_VERSION := $(shell sed -n 's|^\tk8s.io/kubernetes ||p' upstream/kubernetes/go.mod)
+KUBE_VERSION := v1.37.1
 VERSION      ?= v0.1.0-dev+$(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
 DATA_DIR     ?= /var/lib/mullion
 UP_FLAGS     ?=

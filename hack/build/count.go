@@ -80,7 +80,7 @@ func countStep(s step, text []byte, seen map[[sha256.Size]byte]bool) (packages, 
 		}
 		h := sha256.New()
 		fmt.Fprintln(h, fields[0], s.system, s.flags, cmp.Or(fields[1], "std"))
-		for _, imported := range strings.FieldsSeq(fields[4]) {
+		for imported := range strings.FieldsSeq(fields[4]) {
 			fmt.Fprintf(h, "%x\n", keys[imported])
 		}
 		key := [sha256.Size]byte(h.Sum(nil))
@@ -92,7 +92,7 @@ func countStep(s step, text []byte, seen map[[sha256.Size]byte]bool) (packages, 
 		}
 		seen[key] = true
 		compiled++
-		for _, file := range strings.FieldsSeq(fields[3]) {
+		for file := range strings.FieldsSeq(fields[3]) {
 			if info, err := os.Stat(filepath.Join(fields[2], file)); err == nil {
 				size += info.Size()
 			}

@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/semver"
+
+	"mullion.dev/mullion/internal/base/version"
 )
 
 // step makes programs of one module for one system. Its fields are data: nothing runs until it is built.
@@ -42,7 +44,7 @@ type step struct {
 }
 
 const (
-	kubernetesVersion = "v1.37.1"
+	kubernetesVersion = version.Kubernetes
 	cniPlugins        = "github.com/containernetworking/plugins/plugins/"
 	kubernetes        = "upstream/kubernetes"
 	strip             = "-s -w"
