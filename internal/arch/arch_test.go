@@ -125,7 +125,7 @@ var wings = map[string]string{
 	"base":         "",
 	"process":      "base",
 	"windows":      "base",
-	"spec":         "windows",
+	"spec":         "base windows",
 	"network":      "base spec",
 	"runtime":      "base windows",
 	"machines":     "base spec",

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"mullion.dev/mullion/internal/base/lazyregexp"
 	"mullion.dev/mullion/internal/check/manifest"
 	"mullion.dev/mullion/internal/windows/winver"
 )
@@ -162,11 +162,11 @@ func linuxRepositories() []string {
 }
 
 var (
-	windowsTag = regexp.MustCompile(
+	windowsTag = lazyregexp.New(
 		`(^|[-_.])(windows|windowsservercore|nanoserver|servercore|ltsc20(16|19|22|25))([-_.]|$)|nanoserver|servercore`)
-	linuxTag = regexp.MustCompile(
+	linuxTag = lazyregexp.New(
 		`(^|[-_.])(linux|alpine[0-9.]*|debian|ubuntu|bookworm|bullseye|buster|trixie|jammy|focal|noble|musl|distroless|ubi[0-9]*)([-_.]|$)`)
-	tagPart = regexp.MustCompile(`10\.0\.(\d{5})(?:\.\d+)?|[a-z0-9]+`)
+	tagPart = lazyregexp.New(`10\.0\.(\d{5})(?:\.\d+)?|[a-z0-9]+`)
 )
 
 // ParseImage reads the name of an image.

@@ -3,9 +3,10 @@ package spec
 import (
 	"net"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"mullion.dev/mullion/internal/base/lazyregexp"
 )
 
 // Domain is a domain of Active Directory, or another realm of Kerberos, as whose accounts pods can act.
@@ -24,10 +25,10 @@ type Domain struct {
 }
 
 // The form of a DNS name, and of a controller's without its port.
-var dnsName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]{0,62})(\.[A-Za-z0-9]([A-Za-z0-9-]{0,62}))*$`)
+var dnsName = lazyregexp.New(`^[A-Za-z0-9]([A-Za-z0-9-]{0,62})(\.[A-Za-z0-9]([A-Za-z0-9-]{0,62}))*$`)
 
 // accountName is the form of an account's name (sAMAccountName) of a computer or a user.
-var accountName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,62})\$?$`)
+var accountName = lazyregexp.New(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,62})\$?$`)
 
 func (v *validator) domains(all []Domain) {
 	seen := map[string]bool{}

@@ -4,11 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"mullion.dev/mullion/internal/base/lazyregexp"
 )
 
 // Arg is a flag of a program, as kubeadm's extraArgs have it: the name is without dashes
@@ -98,7 +99,7 @@ func (v *validator) programs(i int, n Node) {
 	v.flags(at("kubeProxyExtraArgs"), n.KubeProxyExtraArgs, proxyFlags())
 }
 
-var flagForm = regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
+var flagForm = lazyregexp.New(`^[a-z][a-z0-9_-]*$`)
 
 func (v *validator) flags(path []any, args []Arg, g given) {
 	for i, a := range args {

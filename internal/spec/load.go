@@ -14,6 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"mullion.dev/mullion/internal/base/lazyregexp"
 	"mullion.dev/mullion/internal/windows/winver"
 )
 
@@ -101,7 +102,7 @@ func (v *validator) fail(path []any, format string, args ...any) {
 	v.errs = append(v.errs, fmt.Errorf("%s%s: %s", where, pathString(path), fmt.Sprintf(format, args...)))
 }
 
-var nameForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
+var nameForm = lazyregexp.New(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
 
 func (v *validator) cluster(c Cluster) {
 	if c.APIVersion != APIVersion {
@@ -137,7 +138,7 @@ func (v *validator) cluster(c Cluster) {
 }
 
 // versionForm is a version, or the first two numbers of one. One's own builds have more: v1.37.0-alpha.1.7+0a1b2c3.
-var versionForm = regexp.MustCompile(
+var versionForm = lazyregexp.New(
 	`^v?1\.\d{1,3}(\.\d{1,3}(-[0-9A-Za-z.-]{1,64})?(\+[0-9A-Za-z.-]{1,64})?)?$`)
 
 func (v *validator) kubernetesVersion(version string, path ...any) {
@@ -292,7 +293,7 @@ func (v *validator) shown(path []any, system string, set bool, why string) {
 
 // quantityForm matches those of Kubernetes' quantities that make sense for a node's resources.
 // https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
-var quantityForm = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$`)
+var quantityForm = lazyregexp.New(`^[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$`)
 
 // reserved checks the reserved resources of a node; with a mistake in them the kubelet would not start.
 func (v *validator) reserved(path []any, resources map[string]string) {

@@ -1,9 +1,9 @@
 package rules
 
 import (
-	"regexp"
 	"strings"
 
+	"mullion.dev/mullion/internal/base/lazyregexp"
 	"mullion.dev/mullion/internal/check"
 )
 
@@ -18,14 +18,14 @@ func commandPaths() []string {
 }
 
 var (
-	linuxShell   = regexp.MustCompile(`^(/(usr/(local/)?)?s?bin/)?(sh|bash|ash|dash|zsh)$`)
-	linuxProgram = regexp.MustCompile(
+	linuxShell   = lazyregexp.New(`^(/(usr/(local/)?)?s?bin/)?(sh|bash|ash|dash|zsh)$`)
+	linuxProgram = lazyregexp.New(
 		`^/(usr/(local/)?)?s?bin/[^ ]+$|^/(docker-)?entrypoint\.sh$|^/[^ :\\]+\.(sh|bash)$`)
-	pinging       = regexp.MustCompile(`(?i)(^|[\s;&|\\/'"(])ping(\.exe)?(\s|$)`)
-	linuxCoreutil = regexp.MustCompile(
+	pinging       = lazyregexp.New(`(?i)(^|[\s;&|\\/'"(])ping(\.exe)?(\s|$)`)
+	linuxCoreutil = lazyregexp.New(
 		`^(awk|cat|chmod|chown|cp|cut|date|df|du|env|false|grep|head|kill|killall|ln|ls|mv|nc|pgrep|pidof|pkill|printf|ps|rm|sed|` +
 			`sleep|stat|tail|tee|test|touch|tr|true|uname|wc|wget|xargs)$`)
-	linuxTools = regexp.MustCompile(`(^|[\s;&|(])(/proc/|/dev/null|/etc/|chmod |chown |kill -|ulimit |apt-get |apk )`)
+	linuxTools = lazyregexp.New(`(^|[\s;&|(])(/proc/|/dev/null|/etc/|chmod |chown |kill -|ulimit |apt-get |apk )`)
 )
 
 func commands() []check.Rule {

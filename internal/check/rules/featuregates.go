@@ -2,10 +2,10 @@ package rules
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"mullion.dev/mullion/internal/base/lazyregexp"
 	"mullion.dev/mullion/internal/check"
 	"mullion.dev/mullion/internal/check/manifest"
 )
@@ -201,8 +201,8 @@ func inContainers(n *manifest.Node, at check.Hit) []gateSetting {
 
 var (
 	// nodeProgram finds the kubelet and kube-proxy as a program or an image, not as a part of another path.
-	nodeProgram = regexp.MustCompile(`(?i)(^|[\\/\s"'&;(])(kubelet|kube-proxy)(\.exe)?($|[\s"':@;,)])`)
-	gatesFlag   = regexp.MustCompile(`--?feature-gates[= ]["']?([A-Za-z0-9]+=\w+(?:,[A-Za-z0-9]+=\w+)*)`)
+	nodeProgram = lazyregexp.New(`(?i)(^|[\\/\s"'&;(])(kubelet|kube-proxy)(\.exe)?($|[\s"':@;,)])`)
+	gatesFlag   = lazyregexp.New(`--?feature-gates[= ]["']?([A-Za-z0-9]+=\w+(?:,[A-Za-z0-9]+=\w+)*)`)
 )
 
 // inContainer lists the gates in a container's arguments, if it runs the kubelet or kube-proxy. Other programs have

@@ -1,16 +1,16 @@
 package rules
 
 import (
-	"regexp"
 	"strings"
 
+	"mullion.dev/mullion/internal/base/lazyregexp"
 	"mullion.dev/mullion/internal/check"
 )
 
 const namesCategory = "names"
 
 // partlyQualified matches service.namespace.svc, which search domains complete on Linux; find checks what follows.
-var partlyQualified = regexp.MustCompile(`\b[a-z][-a-z0-9]*\.[a-z][-a-z0-9]*\.svc\b`)
+var partlyQualified = lazyregexp.New(`\b[a-z][-a-z0-9]*\.[a-z][-a-z0-9]*\.svc\b`)
 
 // names returns the rules about names of hosts and of environment variables.
 func names() []check.Rule {

@@ -2,10 +2,10 @@ package rules
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"mullion.dev/mullion/internal/base/lazyregexp"
 	"mullion.dev/mullion/internal/check"
 )
 
@@ -102,12 +102,12 @@ func volumes() []check.Rule {
 }
 
 var (
-	linuxHostPath = regexp.MustCompile(
+	linuxHostPath = lazyregexp.New(
 		`^/($|(proc|sys|dev|etc|run|var/run|usr|lib|lib64|bin|sbin|boot|root|home|mnt|cgroup|var/lib/docker)(/|$))`)
-	linuxMount = regexp.MustCompile(`^/(proc|sys|dev)(/|$)`)
-	socket     = regexp.MustCompile(`(\.sock|/docker\.sock|/containerd\.sock)$`)
-	reserved   = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`)
-	drive      = regexp.MustCompile(`^[A-Za-z]:`)
+	linuxMount = lazyregexp.New(`^/(proc|sys|dev)(/|$)`)
+	socket     = lazyregexp.New(`(\.sock|/docker\.sock|/containerd\.sock)$`)
+	reserved   = lazyregexp.New(`(?i)^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`)
+	drive      = lazyregexp.New(`^[A-Za-z]:`)
 )
 
 // hostPaths are the rules about paths of the host.

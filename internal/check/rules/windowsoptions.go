@@ -2,10 +2,10 @@ package rules
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"mullion.dev/mullion/internal/base/lazyregexp"
 	"mullion.dev/mullion/internal/check"
 )
 
@@ -68,13 +68,13 @@ func windowsOptions() []check.Rule {
 // the API server's own rules:
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/apis/core/validation/validation.go
 var (
-	controls = regexp.MustCompile(`[[:cntrl:]]`)
-	netBIOS  = regexp.MustCompile(`^[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}$`)
-	dnsName  = regexp.MustCompile(
+	controls = lazyregexp.New(`[[:cntrl:]]`)
+	netBIOS  = lazyregexp.New(`^[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}$`)
+	dnsName  = lazyregexp.New(
 		`^[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$`)
-	userChars  = regexp.MustCompile(`["/\\:;|=,+*?<>@\[\]]`)
-	onlyDots   = regexp.MustCompile(`^[. ]+$`)
-	objectName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+	userChars  = lazyregexp.New(`["/\\:;|=,+*?<>@\[\]]`)
+	onlyDots   = lazyregexp.New(`^[. ]+$`)
+	objectName = lazyregexp.New(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 )
 
 // The bounds of names in that file, in bytes.

@@ -3,9 +3,10 @@ package bundle
 import (
 	"debug/buildinfo"
 	"fmt"
-	"regexp"
 	"runtime/debug"
 	"strings"
+
+	"mullion.dev/mullion/internal/base/lazyregexp"
 )
 
 // kubernetes is the module that upstream's programs are of; below mainPackages are their main packages.
@@ -77,7 +78,7 @@ func kubernetesModule(info *debug.BuildInfo) *debug.Module {
 
 // gitVersion is how Kubernetes' own build sets the version.
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/hack/lib/version.sh
-var gitVersion = regexp.MustCompile(`k8s\.io/(?:component-base|client-go/pkg)/version\.gitVersion=([^\s'"]+)`)
+var gitVersion = lazyregexp.New(`k8s\.io/(?:component-base|client-go/pkg)/version\.gitVersion=([^\s'"]+)`)
 
 // builtVersion is the version that a program was built with: that of the linker's flags, which -trimpath leaves out of
 // a program, or else that of its module.

@@ -8,9 +8,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"regexp"
 	"strings"
 	"time"
+
+	"mullion.dev/mullion/internal/base/lazyregexp"
 )
 
 // versionLimit is how long a program may take to say its version, on a machine that is busy too.
@@ -34,7 +35,7 @@ func askVersion(ctx context.Context, program string) (string, error) {
 	return readVersion(out.text.String())
 }
 
-var versionForm = regexp.MustCompile(`^v1\.\d{1,3}\.\d{1,3}(-[0-9A-Za-z.-]{1,64})?(\+[0-9A-Za-z.-]{1,64})?$`)
+var versionForm = lazyregexp.New(`^v1\.\d{1,3}\.\d{1,3}(-[0-9A-Za-z.-]{1,64})?(\+[0-9A-Za-z.-]{1,64})?$`)
 
 // readVersion reads what a program of Kubernetes says of its version.
 func readVersion(said string) (string, error) {

@@ -13,10 +13,10 @@ import (
 	"io"
 	"maps"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 
+	"mullion.dev/mullion/internal/base/lazyregexp"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/windows/winver"
 )
@@ -49,7 +49,7 @@ func Is(text []byte) bool {
 	return bytes.HasPrefix(text, []byte("{")) && isModel.Match(text)
 }
 
-var isModel = regexp.MustCompile(`(?i)"properties"\s*:|"apiVersion"\s*:\s*"vlabs"`)
+var isModel = lazyregexp.New(`(?i)"properties"\s*:|"apiVersion"\s*:\s*"vlabs"`)
 
 // Read turns an API model into the description of a cluster, complete and valid, and notes on everything that is
 // different from it. Its errors name the field, and never have its value if it could be a secret.
@@ -240,7 +240,7 @@ func (r *reader) master(o object, c *spec.Cluster) {
 	o.rest(azureMachine())
 }
 
-var nodeName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
+var nodeName = lazyregexp.New(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
 
 // windowsVersion is what a model says of its Windows nodes.
 type windowsVersion struct {
@@ -278,7 +278,7 @@ func (r *reader) windows(o object) windowsVersion {
 }
 
 // versionWord finds what may be a version or build of Windows: 2019, 1809, 20h2, 17763.
-var versionWord = regexp.MustCompile(`\b(\d\dh\d|\d{4,5})\b`)
+var versionWord = lazyregexp.New(`\b(\d\dh\d|\d{4,5})\b`)
 
 // pool makes the nodes of a pool.
 func (r *reader) pool(o object, names map[string]bool) spec.Node {
@@ -336,8 +336,8 @@ func (r *reader) labels(o object, to map[string]string) {
 }
 
 var (
-	labelKey   = regexp.MustCompile(`^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$`)
-	labelValue = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$`)
+	labelKey   = lazyregexp.New(`^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$`)
+	labelValue = lazyregexp.New(`^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$`)
 )
 
 // azureMachine are the fields of masters and pools that describe machines of Azure's.

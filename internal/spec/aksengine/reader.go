@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"mullion.dev/mullion/internal/base/lazyregexp"
 )
 
 // The most that is said of one model.
@@ -88,7 +89,7 @@ func (o object) at(key string) string {
 	return o.path + "." + key
 }
 
-var plainKey = regexp.MustCompile(`^[A-Za-z0-9_./-]{1,60}$`)
+var plainKey = lazyregexp.New(`^[A-Za-z0-9_./-]{1,60}$`)
 
 func (o object) object(name string) object {
 	value, path := o.take(name)

@@ -9,9 +9,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"mullion.dev/mullion/internal/base/lazyregexp"
 )
 
 // MaxSize is the largest credential spec that Kubernetes takes, in bytes
@@ -52,12 +53,12 @@ var ErrPlugin = errors.New("HostAccountConfig names a plugin of Container Creden
 
 // Forms of names: no control characters, nothing that would end a line or a path.
 var (
-	sidForm     = regexp.MustCompile(`^S-1-5-21-\d{1,10}-\d{1,10}-\d{1,10}$`)
-	guidForm    = regexp.MustCompile(`^\{?([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\}?$`)
-	dnsForm     = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,62})(\.[A-Za-z0-9_][A-Za-z0-9_-]{0,62})*\.?$`)
-	netbiosForm = regexp.MustCompile(`^[^\x00-\x20\\/:*?"<>|.=]{1,15}$`)
+	sidForm     = lazyregexp.New(`^S-1-5-21-\d{1,10}-\d{1,10}-\d{1,10}$`)
+	guidForm    = lazyregexp.New(`^\{?([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\}?$`)
+	dnsForm     = lazyregexp.New(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,62})(\.[A-Za-z0-9_][A-Za-z0-9_-]{0,62})*\.?$`)
+	netbiosForm = lazyregexp.New(`^[^\x00-\x20\\/:*?"<>|.=]{1,15}$`)
 	// sAMAccountName: https://learn.microsoft.com/windows/win32/adschema/a-samaccountname
-	accountForm = regexp.MustCompile(`^[^\x00-\x1f\x7f"/\\\[\]:;|=,+*?<>@$]{1,256}\$?$`)
+	accountForm = lazyregexp.New(`^[^\x00-\x1f\x7f"/\\\[\]:;|=,+*?<>@$]{1,256}\$?$`)
 )
 
 // Parse reads a credential spec. The error says what is wrong with it; ErrPlugin is one of them.
@@ -96,7 +97,7 @@ func Parse(text string) (Spec, error) {
 func (d *DomainJoin) check() error {
 	for _, f := range []struct {
 		name, value string
-		form        *regexp.Regexp
+		form        *lazyregexp.Regexp
 		most        int
 	}{
 		{"Sid", d.SID, sidForm, 64},

@@ -9,11 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
+
+	"mullion.dev/mullion/internal/base/lazyregexp"
 )
 
 // Pipe is the named pipe of the agent.
@@ -157,8 +158,8 @@ const (
 )
 
 var (
-	letter = regexp.MustCompile(`^[D-Zd-z]:$`)
-	folder = regexp.MustCompile(`^[Cc]:\\[^/:*?"<>|\x00-\x1f\x7f-\x9f]+$`)
+	letter = lazyregexp.New(`^[D-Zd-z]:$`)
+	folder = lazyregexp.New(`^[Cc]:\\[^/:*?"<>|\x00-\x1f\x7f-\x9f]+$`)
 )
 
 func isAccessPath(path string) bool {

@@ -9,9 +9,10 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
-	"regexp"
 	"strings"
 	"unicode"
+
+	"mullion.dev/mullion/internal/base/lazyregexp"
 )
 
 // Pipe is the named pipe of the agent.
@@ -119,9 +120,9 @@ const (
 )
 
 var (
-	hostName   = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$`)
-	sessionID  = regexp.MustCompile(`^[0-9a-f]{16}-[0-9a-f]{16}$`)
-	targetName = regexp.MustCompile(
+	hostName   = lazyregexp.New(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$`)
+	sessionID  = lazyregexp.New(`^[0-9a-f]{16}-[0-9a-f]{16}$`)
+	targetName = lazyregexp.New(
 		`^(iqn\.[0-9]{4}-[0-9]{2}\.[a-z0-9][a-z0-9.:-]*|eui\.[0-9a-f]{16}|naa\.[0-9a-f]{16}([0-9a-f]{16})?)$`)
 )
 

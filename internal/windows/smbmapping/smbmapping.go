@@ -7,8 +7,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
+
+	"mullion.dev/mullion/internal/base/lazyregexp"
 )
 
 // Pipe is the named pipe of the agent.
@@ -59,9 +60,9 @@ const (
 )
 
 var (
-	serverName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$`)
-	shareName  = regexp.MustCompile(`^[^\\/:*?"<>|\x00-\x1f.][^\\/:*?"<>|\x00-\x1f]{0,79}$`)
-	letter     = regexp.MustCompile(`^[D-Zd-z]:$`)
+	serverName = lazyregexp.New(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$`)
+	shareName  = lazyregexp.New(`^[^\\/:*?"<>|\x00-\x1f.][^\\/:*?"<>|\x00-\x1f]{0,79}$`)
+	letter     = lazyregexp.New(`^[D-Zd-z]:$`)
 )
 
 // Split returns the server and the share of `\\server\share`, in lower case: their names have none.

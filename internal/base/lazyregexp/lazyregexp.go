@@ -1,0 +1,49 @@
+// Package lazyregexp has regular expressions that are compiled at their first use. A program that starts often, and uses few of the expressions it
+// links, starts faster by what it does not compile.
+package lazyregexp
+
+import (
+	"regexp"
+	"sync"
+)
+
+// Regexp is an expression that is compiled at its first use. It may be used by several goroutines at once.
+type Regexp struct {
+	compiled func() *regexp.Regexp
+}
+
+// New gives an expression. Its text is a literal: one that does not compile panics at its first use, and a test of internal/arch finds it before.
+func New(text string) *Regexp {
+	return &Regexp{compiled: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
+}
+
+// Match is that of package regexp.
+func (re *Regexp) Match(b []byte) bool { return re.compiled().Match(b) }
+
+// MatchString is that of package regexp.
+func (re *Regexp) MatchString(s string) bool { return re.compiled().MatchString(s) }
+
+// FindString is that of package regexp.
+func (re *Regexp) FindString(s string) string { return re.compiled().FindString(s) }
+
+// FindStringSubmatch is that of package regexp.
+func (re *Regexp) FindStringSubmatch(s string) []string { return re.compiled().FindStringSubmatch(s) }
+
+// FindAllString is that of package regexp.
+func (re *Regexp) FindAllString(s string, n int) []string { return re.compiled().FindAllString(s, n) }
+
+// FindAllStringSubmatch is that of package regexp.
+func (re *Regexp) FindAllStringSubmatch(s string, n int) [][]string {
+	return re.compiled().FindAllStringSubmatch(s, n)
+}
+
+// FindAllStringIndex is that of package regexp.
+func (re *Regexp) FindAllStringIndex(s string, n int) [][]int {
+	return re.compiled().FindAllStringIndex(s, n)
+}
+
+// ReplaceAllString is that of package regexp.
+func (re *Regexp) ReplaceAllString(s, to string) string { return re.compiled().ReplaceAllString(s, to) }
+
+// String is that of package regexp.
+func (re *Regexp) String() string { return re.compiled().String() }
