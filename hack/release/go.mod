@@ -3,6 +3,7 @@ module mullion.dev/mullion/hack/release
 go 1.26.0
 
 require (
+	github.com/google/licensecheck v0.3.1
 	github.com/goreleaser/nfpm/v2 v2.45.2
 	github.com/klauspost/pgzip v1.2.6
 	github.com/spdx/tools-golang v0.5.7

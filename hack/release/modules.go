@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"debug/buildinfo"
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"runtime/debug"
 	"slices"
@@ -14,7 +12,6 @@ import (
 
 	"github.com/spdx/tools-golang/spdx/v2/common"
 	"github.com/spdx/tools-golang/spdx/v2/v2_3"
-	"golang.org/x/mod/module"
 )
 
 // program is a program of Go, and the modules that it was built of.
@@ -22,6 +19,7 @@ type program struct {
 	path    string
 	main    string
 	modules []debug.Module
+	cgo     bool // linked with libraries of C
 }
 
 // readModules reads them from the programs; what is not of Go has none.
@@ -32,7 +30,8 @@ func readModules(entries []entry) ([]program, error) {
 		if err != nil {
 			continue // C, or no program
 		}
-		p := program{path: e.path, main: info.Path}
+		cgo := slices.Contains(info.Settings, debug.BuildSetting{Key: "CGO_ENABLED", Value: "1"})
+		p := program{path: e.path, main: info.Path, cgo: cgo}
 		for _, m := range info.Deps {
 			if m.Replace != nil {
 				m = m.Replace
@@ -62,8 +61,15 @@ func distinct(programs []program) []debug.Module {
 
 func name(m debug.Module) string { return m.Path + "@" + m.Version }
 
+// own is Mullion's licence, and that of upstream's programs of Kubernetes, containerd and the rest of a release.
+const own = "Apache-2.0"
+
 // writeSBOM writes the bill of materials as SPDX 2.3: a parcel contains programs, which were made from modules.
 func (r release) writeSBOM(file string, of parcel, programs []program) error {
+	cache, err := moduleCache()
+	if err != nil {
+		return err
+	}
 	none := "NOASSERTION"
 	document := of.name + "-" + strings.TrimPrefix(of.version, "v")
 	doc := v2_3.Document{
@@ -77,14 +83,14 @@ func (r release) writeSBOM(file string, of parcel, programs []program) error {
 			Created:  r.time.Format("2006-01-02T15:04:05Z"),
 		},
 	}
-	add := func(id common.ElementID, name, version, purl string) {
+	add := func(id common.ElementID, name, version, licence, purl string) {
 		p := &v2_3.Package{
 			PackageName:             name,
 			PackageSPDXIdentifier:   id,
 			PackageVersion:          version,
 			PackageDownloadLocation: none,
 			PackageLicenseConcluded: none,
-			PackageLicenseDeclared:  none,
+			PackageLicenseDeclared:  licence,
 			PackageCopyrightText:    none,
 		}
 		if purl != "" {
@@ -104,15 +110,23 @@ func (r release) writeSBOM(file string, of parcel, programs []program) error {
 		})
 	}
 	self := common.ElementID(of.name)
-	add(self, of.name, of.version, "")
+	add(self, of.name, of.version, own, "")
 	relate("DOCUMENT", common.TypeRelationshipDescribe, self)
 	for _, m := range distinct(programs) {
-		add(id("module", name(m)), m.Path, m.Version, "pkg:golang/"+name(m))
+		l, err := licenceOf(cache, m)
+		if err != nil {
+			return err
+		}
+		add(id("module", name(m)), m.Path, m.Version, l.expression(), "pkg:golang/"+name(m))
 	}
 	for _, p := range programs {
 		program := id("program", p.path)
-		add(program, p.path, of.version, "")
+		add(program, p.path, of.version, own, "")
 		relate(self, common.TypeRelationshipContains, program)
+		for _, l := range libraries(p) {
+			add(id("library", l.name), l.name, none, l.licence, "pkg:deb/debian/"+l.debian)
+			relate(program, "STATIC_LINK", id("library", l.name))
+		}
 		for _, m := range p.modules {
 			relate(program, common.TypeRelationshipDependsOn, id("module", name(m)))
 		}
@@ -127,42 +141,4 @@ func (r release) writeSBOM(file string, of parcel, programs []program) error {
 // id is an identifier of SPDX: letters, digits, dots and dashes.
 func id(kind, name string) common.ElementID {
 	return common.ElementID(kind + "-" + regexp.MustCompile(`[^A-Za-z0-9.]+`).ReplaceAllString(name, "-"))
-}
-
-// writeLicences writes the licences and notices of all modules, from the module cache.
-func writeLicences(file string, programs []program) error {
-	cache, err := moduleCache()
-	if err != nil {
-		return err
-	}
-	var out bytes.Buffer
-	fmt.Fprintln(&out, "The programs of Mullion contain these modules. The programs of C contain Mullion's own code alone.")
-	for _, m := range distinct(programs) {
-		path, err := module.EscapePath(m.Path)
-		if err != nil {
-			return err
-		}
-		version, err := module.EscapeVersion(m.Version)
-		if err != nil {
-			return err
-		}
-		texts, err := filepath.Glob(filepath.Join(cache, path+"@"+version, "*"))
-		if err != nil {
-			return err
-		}
-		texts = slices.DeleteFunc(texts, func(f string) bool {
-			return !regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice)([.-].*)?$`).MatchString(filepath.Base(f))
-		})
-		if len(texts) == 0 {
-			return fmt.Errorf("%s has no licence in the module cache %q", name(m), cache)
-		}
-		for _, f := range texts {
-			text, err := os.ReadFile(f)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(&out, "\n==== %s: %s ====\n\n%s", name(m), filepath.Base(f), text)
-		}
-	}
-	return os.WriteFile(file, out.Bytes(), 0o600)
 }

@@ -87,7 +87,7 @@ func (r release) info(p parcel) *nfpm.Info {
 		Version:         p.version,
 		Maintainer:      "The Mullion authors",
 		Description:     p.description,
-		License:         "Apache-2.0",
+		License:         own,
 		DisableGlobbing: true,
 		MTime:           r.time,
 	}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/google/licensecheck"
+	"golang.org/x/mod/module"
+)
+
+// allowed are the licences that a module of a shipped program may have, by SPDX's names, each with what it asks of who passes a program on beside its
+// own text. A module with another one ends the release.
+var allowed = map[string]string{
+	"Apache-2.0":   "",
+	"BSD-2-Clause": "",
+	"BSD-3-Clause": "",
+	"ISC":          "",
+	"MIT":          "",
+	// The licence of go-digest's documents, which are in no program.
+	"CC-BY-SA-4.0": "",
+	"MPL-2.0":      sourceOfModule,
+	"LGPL-3.0":     sourceOfModule + " " + relink,
+}
+
+const (
+	sourceOfModule = "Its source, unchanged, is at its address."
+	relink         = "The whole program's source, and the commands that build it, are Mullion's repository: another version of it is linked from there."
+)
+
+// taken names, for a module that is offered under one licence or another, the one that is taken.
+var taken = map[string]string{
+	"github.com/spdx/tools-golang": "Apache-2.0", // or GPL-2.0: in this program alone
+}
+
+// gpl is the text that the LGPL 3 asks to be passed on with its own.
+//
+//go:embed texts/GPL-3.0.txt
+var gpl string
+
+// licence is what a module may be used under.
+type licence struct {
+	// ids are SPDX's names of the licences in its files, sorted. All of them hold.
+	ids   []string
+	files []string // paths of the files
+}
+
+// expression is the licence as SPDX writes it.
+func (l licence) expression() string { return strings.Join(l.ids, " AND ") }
+
+// asks are what its licences ask beside their texts, a sentence each.
+func (l licence) asks() []string {
+	var all []string
+	for _, id := range l.ids {
+		if allowed[id] != "" {
+			all = append(all, allowed[id])
+		}
+	}
+
+	return all
+}
+
+// licenceOf reads a module's licence from the module cache. One that is not known, or not allowed, is an error.
+func licenceOf(cache string, m debug.Module) (licence, error) {
+	path, err := module.EscapePath(m.Path)
+	if err != nil {
+		return licence{}, err
+	}
+	version, err := module.EscapeVersion(m.Version)
+	if err != nil {
+		return licence{}, err
+	}
+	texts, err := filepath.Glob(filepath.Join(cache, path+"@"+version, "*"))
+	if err != nil {
+		return licence{}, err
+	}
+
+	var l licence
+	for _, file := range texts {
+		switch base := filepath.Base(file); {
+		case beside.MatchString(base):
+			l.files = append(l.files, file)
+			continue
+		case !licenceName.MatchString(base) || filepath.Ext(base) == ".go":
+			continue
+		}
+
+		ids, err := licencesIn(file, taken[m.Path])
+		if err != nil {
+			return licence{}, fmt.Errorf("the licence of %s: %w", name(m), err)
+		}
+		l.ids = append(l.ids, ids...)
+		l.files = append(l.files, file)
+	}
+	slices.Sort(l.ids)
+	l.ids = slices.Compact(l.ids)
+	if len(l.ids) == 0 {
+		return licence{}, fmt.Errorf("%s has no licence in the module cache %q", name(m), cache)
+	}
+
+	return l, nil
+}
+
+var (
+	licenceName = regexp.MustCompile(`(?i)^(licen[cs]e|copying|unlicense)([.-].*)?$`)
+	// What is passed on beside a licence: notices, and Google's grant of patents.
+	beside = regexp.MustCompile(`(?i)^(notice|patents)([.-].*)?$`)
+)
+
+// licencesIn tells which licences' texts a file has, or, if one of them is taken, that one alone.
+func licencesIn(file, taken string) ([]string, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+
+	var ids []string
+	for _, m := range licensecheck.Scan(text).Match {
+		id := m.ID
+		if taken != "" && id != taken {
+			continue
+		}
+		if _, ok := allowed[id]; !ok {
+			return nil, fmt.Errorf("%q has the text of %s, which the list in hack/release does not allow", file, id)
+		}
+		ids = append(ids, id)
+	}
+	if len(ids) == 0 && taken == "" {
+		return nil, fmt.Errorf("%q has a text that is no known licence's", file)
+	}
+
+	return ids, nil
+}
+
+// library is one of C that a program is linked with statically, from Debian's package of that name.
+type library struct {
+	name, licence, debian string
+}
+
+// libraries are those of C that a program of Go with cgo is linked with: runc, and nothing else.
+func libraries(p program) []library {
+	if !p.cgo {
+		return nil
+	}
+
+	return []library{
+		{name: "libseccomp", licence: "LGPL-2.1", debian: "libseccomp-dev"},
+		{name: "glibc", licence: "LGPL-2.1", debian: "libc6-dev"},
+	}
+}
+
+// writeLicences writes the licences and notices of all modules, from the module cache, and of the libraries of C, from the machine that built them.
+func writeLicences(file string, programs []program) error {
+	cache, err := moduleCache()
+	if err != nil {
+		return err
+	}
+
+	var out, texts bytes.Buffer
+	fmt.Fprintf(&out, "The programs of Mullion contain these modules of Go. The programs and DLLs of C for Windows contain Mullion's own code\n"+
+		"and the start code of MinGW-w64, which asks for nothing.\n\n")
+	lesser := false
+	for _, m := range distinct(programs) {
+		l, err := licenceOf(cache, m)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&out, "%s: %s\n", name(m), l.expression())
+		for _, ask := range l.asks() {
+			fmt.Fprintf(&out, "    %s\n", ask)
+		}
+		lesser = lesser || slices.Contains(l.ids, "LGPL-3.0")
+		for _, f := range l.files {
+			if err := addText(&texts, name(m)+": "+filepath.Base(f), f); err != nil {
+				return err
+			}
+		}
+	}
+	if lesser {
+		fmt.Fprintf(&texts, "\n==== GPL-3.0, which the LGPL 3 adds to ====\n\n%s", gpl)
+	}
+
+	for _, p := range programs {
+		for _, l := range libraries(p) {
+			fmt.Fprintf(&out, "%s: %s, linked statically into %s as Debian's %s has it\n", l.name, l.licence, p.path, l.debian)
+			fmt.Fprintf(&out, "    Its source is that of Debian's package. %s\n", relink)
+			if err := addText(&texts, l.name+": "+l.debian, filepath.Join("/usr/share/doc", l.debian, "copyright")); err != nil {
+				return err
+			}
+		}
+	}
+
+	return os.WriteFile(file, append(out.Bytes(), texts.Bytes()...), 0o600)
+}
+
+// addText adds a file below a headline.
+func addText(to *bytes.Buffer, headline, file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("the licence of %s: %w", headline, err)
+	}
+	fmt.Fprintf(to, "\n==== %s ====\n\n%s", headline, text)
+
+	return nil
+}

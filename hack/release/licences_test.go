@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"testing"
+)
+
+// TestBuiltPrograms reads the licence of each module of the programs that are built here.
+func TestBuiltPrograms(t *testing.T) {
+	cache, err := moduleCache()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var built []entry
+	for _, pattern := range []string{"*", "linux/*", "windows/*", "e2e/*", "e2e/*/*", "kubernetes/*/*/bin/*"} {
+		files, err := filepath.Glob(filepath.Join("../../bin", pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			built = append(built, entry{path: f, source: f})
+		}
+	}
+	programs, err := readModules(built)
+	if err != nil {
+		t.Skipf("nothing is built: %v", err)
+	}
+
+	for _, m := range distinct(programs) {
+		if l, err := licenceOf(cache, m); err != nil {
+			t.Error(err)
+		} else if len(l.files) == 0 {
+			t.Errorf("%s: no file", name(m))
+		}
+	}
+}
+
+// TestLicences reads folders of modules as the cache has them.
+func TestLicences(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		want  string // the expression
+		err   string
+	}{
+		{name: "none", files: map[string]string{"README.md": "MIT"}, err: "has no licence"},
+		{name: "MIT", files: map[string]string{"LICENSE": mit}, want: "MIT"},
+		{name: "MIT and a notice", files: map[string]string{"LICENSE.md": mit, "NOTICE": "Of somebody."}, want: "MIT"},
+		{name: "of nobody", files: map[string]string{"COPYING": "You may look at it."}, err: "no known licence"},
+		{name: "GPL", files: map[string]string{"LICENSE": gpl}, err: "has the text of GPL-3.0"},
+		{name: "GPL behind MIT", files: map[string]string{"LICENSE": mit + "\n\n" + gpl}, err: "has the text of GPL-3.0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cache := t.TempDir()
+			m := debug.Module{Path: "example.com/M", Version: "v1.0.0"}
+			folder := filepath.Join(cache, "example.com/!m@v1.0.0")
+			if err := os.MkdirAll(folder, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			for file, text := range c.files {
+				if err := os.WriteFile(filepath.Join(folder, file), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+
+			l, err := licenceOf(cache, m)
+			switch {
+			case c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)):
+				t.Errorf("%v, want %q", err, c.err)
+			case c.err == "" && (err != nil || l.expression() != c.want):
+				t.Errorf("%q, %v, want %q", l.expression(), err, c.want)
+			}
+		})
+	}
+}
+
+// TestLesserLicence looks for what the LGPL asks for beside its own text.
+func TestLesserLicence(t *testing.T) {
+	sddl := debug.Module{Path: "github.com/cloudsoda/sddl", Version: versionOf(t, "github.com/cloudsoda/sddl")}
+	file := filepath.Join(t.TempDir(), "THIRD-PARTY.txt")
+	if err := writeLicences(file, []program{{path: "lib/mullion/mullion-node", modules: []debug.Module{sddl}}}); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		": LGPL-3.0\n", sourceOfModule, relink, "GNU LESSER GENERAL PUBLIC LICENSE", "==== GPL-3.0, which the LGPL 3 adds to ====",
+	} {
+		if !bytes.Contains(text, []byte(want)) {
+			t.Errorf("no %q", want)
+		}
+	}
+}
+
+// versionOf is a module's version in the repository's go.mod.
+func versionOf(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile("../../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if words := strings.Fields(line); len(words) > 1 && words[0] == path {
+			return words[1]
+		}
+	}
+	t.Fatalf("go.mod has no %s", path)
+
+	return ""
+}
+
+// mit is the text of the MIT licence.
+const mit = `MIT License
+
+Copyright (c) 2026 The authors
+
+Permission is hereby granted, free of charge, to any person obtaining a copy
+of this software and associated documentation files (the "Software"), to deal
+in the Software without restriction, including without limitation the rights
+to use, copy, modify, merge, publish, distribute, sublicense, and/or sell
+copies of the Software, and to permit persons to whom the Software is
+furnished to do so, subject to the following conditions:
+
+The above copyright notice and this permission notice shall be included in all
+copies or substantial portions of the Software.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
+IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY,
+FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
+AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
+LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
+OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE
+SOFTWARE.
+`
+
+// TestLibrariesOfC looks for those of C in the texts and the bill of materials of a program with cgo.
+func TestLibrariesOfC(t *testing.T) {
+	runc := program{path: "lib/mullion/runc", cgo: true}
+	if _, err := os.Stat("/usr/share/doc/libseccomp-dev/copyright"); err != nil {
+		t.Skip("libseccomp-dev, which runc is linked with, is not installed")
+	}
+
+	texts := filepath.Join(t.TempDir(), "THIRD-PARTY.txt")
+	bill := filepath.Join(t.TempDir(), "sbom.spdx.json")
+	of := parcel{name: "mullion", version: "v1.2.3"}
+	if err := errors.Join(writeLicences(texts, []program{runc}), release{}.writeSBOM(bill, of, []program{runc})); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string][]string{
+		texts: {"libseccomp: LGPL-2.1, linked statically into lib/mullion/runc", "glibc: LGPL-2.1", relink},
+		bill:  {`"pkg:deb/debian/libseccomp-dev"`, `"licenseDeclared": "LGPL-2.1"`, `"STATIC_LINK"`},
+	} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range want {
+			if !bytes.Contains(text, []byte(w)) {
+				t.Errorf("%s has no %q", filepath.Base(file), w)
+			}
+		}
+	}
+}
