@@ -363,3 +363,26 @@ func TestSubnetsOfNoHosts(t *testing.T) {
 		}
 	}
 }
+
+// TestFirstAndLastAddress asks for an endpoint at the ends of subnets. One of two addresses, or of one, keeps none back.
+func TestFirstAndLastAddress(t *testing.T) {
+	for _, c := range []struct {
+		subnet, addr string
+		fails        bool
+	}{
+		{"10.1.0.0/24", "10.1.0.0", true},
+		{"10.1.0.0/24", "10.1.0.255", true},
+		{"10.1.0.0/24", "10.1.0.2", false},
+		{"10.1.0.0/30", "10.1.0.3", true},
+		{"10.1.0.0/31", "10.1.0.0", false},
+	} {
+		h := host{Model: hns.New(newest())}
+		n := h.ok(t, "HcnCreateNetwork", "", network("n", c.subnet, "10.1.0.1")).Object
+		_, err := h.Call(hns.Request{
+			Function: "HcnCreateEndpoint", Object: n, Text: []string{fmt.Sprintf(`{"IpConfigurations":[{"IpAddress":%q}]}`, c.addr)},
+		})
+		if (err != nil) != c.fails {
+			t.Errorf("%s in %s: %v", c.addr, c.subnet, err)
+		}
+	}
+}
