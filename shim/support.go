@@ -49,6 +49,13 @@ func fileRows() []support.Row {
 			Ref:   drivers + "ddi/ntifs/nf-ntifs-ntquerydirectoryfile",
 		},
 		{
+			Name:  "names that Windows does not have",
+			Level: support.Supported,
+			Ref:   win32 + "fileio/naming-a-file",
+			Note: "what a Linux program has named a*b, ..\\v, con or with bytes that are no UTF-8 has one name, with characters from U+F001 to U+F0FF in their place as in WSL; " +
+				"it is listed, opened, renamed and deleted by it",
+		},
+		{
 			Name:  "security descriptors of files",
 			Level: support.Partly,
 			Ref:   win32 + "fileio/file-security-and-access-rights",

@@ -79,6 +79,14 @@ char *strstr(const char *in, const char *what)
     return n ? NULL : (char *)in;
 }
 
+char *strchr(const char *in, int what)
+{
+    for (; *in != (char)what; in++)
+        if (!*in)
+            return NULL;
+    return (char *)in;
+}
+
 size_t wcslen(const wchar_t *s)
 {
     size_t n = 0;

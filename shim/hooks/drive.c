@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "names.h"
 #include "table.h"
+#include "way.h"
 
 #define MOST_LINKS 40 /* as Linux follows in one path */
 
@@ -43,16 +45,15 @@ int drive_path(char *path, ULONG size)
     return length;
 }
 
-/* Opens a place without following magic links: those of /proc, which may lead where no path leads. */
-static int open_place(int dir, const char *path, int flags, UINT64 resolve)
+int drive_place(int dir, const char *path, int flags, UINT64 resolve)
 {
     struct lx_open_how how = {(UINT64)(LX_O_PATH | LX_O_CLOEXEC | flags), 0, resolve | LX_RESOLVE_NO_MAGICLINKS};
 
     return lx_openat2(dir, path, &how);
 }
 
-/* Whether an open place is on a drive, on a share or on a volume. Both paths are canonical, so it is enough to compare their texts. */
-static BOOL on_drive(int fd)
+/* Both paths are canonical, so it is enough to compare their texts. */
+BOOL drive_holds_fd(int fd)
 {
     char *path = heap_alloc(2 * LINUX_PATH_MAX), *drive = path + LINUX_PATH_MAX;
     BOOL found = FALSE;
@@ -143,15 +144,15 @@ NTSTATUS drive_holds_path(const char *path, BOOL follow)
     memcpy(at, path, strlen(path) + 1);
     for (unsigned links = 0; again && links < MOST_LINKS; links++)
     {
-        int fd = follow ? open_place(LX_AT_FDCWD, at, 0, 0) : -LX_ENOENT;
+        int fd = follow ? drive_place(LX_AT_FDCWD, at, 0, 0) : -LX_ENOENT;
         BOOL missing = fd == -LX_ENOENT && split(at, name, sizeof(name));
 
         if (missing) /* there is nothing, or a link to nothing: what counts is the folder in which it would be made */
-            fd = open_place(LX_AT_FDCWD, at, LX_O_DIRECTORY, 0);
+            fd = drive_place(LX_AT_FDCWD, at, LX_O_DIRECTORY, 0);
         again = FALSE;
         if (fd < 0)
             status = status_of_place(fd);
-        else if (!on_drive(fd))
+        else if (!drive_holds_fd(fd))
             status = STATUS_OBJECT_PATH_NOT_FOUND;
         else if (!missing || !follow)
             status = STATUS_SUCCESS;
@@ -196,10 +197,7 @@ static char *path_below(const WCHAR *name, ULONG chars)
     char *path = heap_alloc(chars * 3 + 1);
 
     if (path)
-        utf8_of(name, chars * sizeof(WCHAR), path, chars * 3 + 1);
-    for (char *p = path; p && *p; p++)
-        if (*p == '\\')
-            *p = '/';
+        names_to_path(name, chars, path, chars * 3 + 1);
     return path;
 }
 
@@ -217,10 +215,10 @@ static int way_stays(HANDLE root, char letter, const WCHAR *name, ULONG chars)
     if (!root && letter == 'c' && drive_c < 0)
         drive_c = drive_open('c'); /* two threads at once: one descriptor is left open */
     dir = root ? fd_of_handle(root) : letter == 'c' ? drive_c : drive_open(letter);
-    result = dir < 0 ? 0 : open_place(dir, path, 0, LX_RESOLVE_BENEATH);   /* no drive, no folder: no file */
-    if (result == -LX_EXDEV && (place = open_place(dir, path, 0, 0)) >= 0) /* by way of dosdevices */
+    result = dir < 0 ? 0 : drive_place(dir, path, 0, LX_RESOLVE_BENEATH);   /* no drive, no folder: no file */
+    if (result == -LX_EXDEV && (place = drive_place(dir, path, 0, 0)) >= 0) /* by way of dosdevices */
     {
-        result = on_drive(place) ? 0 : -LX_EXDEV;
+        result = drive_holds_fd(place) ? 0 : -LX_EXDEV;
         lx_close(place);
     }
     if (dir >= 0 && dir != drive_c)
@@ -262,7 +260,7 @@ NTSTATUS drive_holds(const OBJECT_ATTRIBUTES *attributes, BOOL follow, BOOL *uns
         status = path_of(attributes, path, LINUX_PATH_MAX);
         if (!status || status == STATUS_NO_SUCH_FILE)
             status = drive_holds_path(path, follow);
-        else if (status != STATUS_BUFFER_TOO_SMALL && status != STATUS_NAME_TOO_LONG && status != STATUS_NO_MEMORY)
+        else if (!way_has(attributes) && status != STATUS_BUFFER_TOO_SMALL && status != STATUS_NAME_TOO_LONG && status != STATUS_NO_MEMORY)
             status = STATUS_SUCCESS; /* Wine finds as little */
         heap_free(path);
     }
@@ -272,7 +270,7 @@ NTSTATUS drive_holds(const OBJECT_ATTRIBUTES *attributes, BOOL follow, BOOL *uns
 BOOL drive_holds_handle(HANDLE handle)
 {
     int fd = fd_of_handle(handle);
-    BOOL held = fd >= 0 && on_drive(fd);
+    BOOL held = fd >= 0 && drive_holds_fd(fd);
 
     if (fd >= 0)
         lx_close(fd);

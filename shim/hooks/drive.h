@@ -33,6 +33,12 @@ NTSTATUS drive_holds_dos(const WCHAR *name, BOOL follow);
 /* The same for a Linux path, case as on disk. */
 NTSTATUS drive_holds_path(const char *path, BOOL follow);
 
+/* Whether an open place is on a drive, on a share or on a volume. */
+BOOL drive_holds_fd(int fd);
+
+/* Opens a place without following magic links: those of /proc, which may lead where no path leads. */
+int drive_place(int dir, const char *path, int flags, UINT64 resolve);
+
 /* Whether an open file lies on a drive. */
 BOOL drive_holds_handle(HANDLE handle);
 

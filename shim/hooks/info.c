@@ -8,6 +8,8 @@
 #include "disk.h"
 #include "entry.h"
 #include "hooks.h"
+#include "named.h"
+#include "names.h"
 #include "stdhandle.h"
 #include "stream.h"
 
@@ -29,7 +31,7 @@ static NTSTATUS fill_name(struct link *link, HANDLE handle, ULONG *length, WCHAR
         chars = folder->length / sizeof(WCHAR);
         if (chars && folder->name[chars - 1] != '\\')
             folder->name[chars++] = '\\';
-        chars += utf16_of(link->place.name, (ULONG)strlen(link->place.name), folder->name + chars, 255);
+        chars += name_from_linux(link->place.name, folder->name + chars);
         *length = chars * sizeof(WCHAR);
         if (room < *length)
             status = STATUS_BUFFER_OVERFLOW;
@@ -162,6 +164,10 @@ static NTSTATUS WINAPI hook_NtQueryInformationFile(HANDLE handle, IO_STATUS_BLOC
         status = original.NtQueryInformationFile(handle, io, buffer, length, class);
         if (status == STATUS_NOT_IMPLEMENTED && class == CLASS_COMPRESSION)
             return query_compression(handle, io, buffer, length);
+        if (class == CLASS_NAME)
+            status = named_file(status, handle, io, buffer, length - sizeof(ULONG));
+        else if (class == CLASS_ALL)
+            status = named_file(status, handle, io, &((struct nt_all_info *)buffer)->name_length, length - FIELD_OFFSET(struct nt_all_info, name));
         return stdhandle_query(status, handle, io, buffer, length, class);
     }
     if (!size_of_class(class))
@@ -183,17 +189,20 @@ static NTSTATUS WINAPI hook_NtQueryObject(HANDLE handle, ULONG class, void *buff
 {
     struct link *link = class == 1 ? link_get(handle) : NULL;
     UNICODE_STRING *name = buffer;
-    WCHAR last[256];
+    WCHAR last[1 + NAME_ROOM];
     NTSTATUS status;
     ULONG chars, total;
 
     status = original.NtQueryObject(handle, class, buffer, length, needed);
     if (class == 1)
+    {
+        status = named_object(status, handle, buffer, length, needed);
         status = disk_name(status, buffer, length, needed);
+    }
     if (!link)
         return status;
     last[0] = '\\';
-    chars = 1 + utf16_of(link->place.name, (ULONG)strlen(link->place.name), last + 1, 255);
+    chars = 1 + name_from_linux(link->place.name, last + 1);
     if (needed)
         *needed += chars * sizeof(WCHAR);
     if (!status && name->Length)

@@ -1,6 +1,7 @@
 /* Between the text of a Linux link and the target of a Windows one. */
 #include <string.h>
 
+#include "names.h"
 #include "path.h"
 #include "table.h"
 
@@ -41,14 +42,6 @@ static const char *device_part(const char *text)
     return (p[0] >= 'a' && p[0] <= 'z' && p[1] == ':' && (p[2] == '/' || !p[2])) || volume_end(p) ? p : NULL;
 }
 
-static void backslashes(WCHAR *name, ULONG length)
-{
-    for (ULONG i = 0; i < length; i++)
-        if (name[i] == '/')
-            name[i] = '\\';
-    name[length] = 0;
-}
-
 /* A drive that is never there: "?" has no place in a name, and every letter could be a drive. */
 static const WCHAR nowhere[] = {'_', ':', 0};
 
@@ -67,15 +60,13 @@ void target_of_text(const char *text, struct target *target)
     if (text[0] == '/')
     {
         memcpy(target->name, nowhere, sizeof(nowhere));
-        length = 2 + utf16_of(text, (ULONG)strlen(text), target->name + 2, LINUX_PATH_MAX - 3);
-        backslashes(target->name, length);
+        names_from_path(text, target->name + 2, LINUX_PATH_MAX - 2);
         return;
     }
     if (target->share)
     {
         target->name[0] = '\\';
-        length = 1 + utf16_of(part + 3, (ULONG)strlen(part + 3), target->name + 1, LINUX_PATH_MAX - 3);
-        backslashes(target->name, length);
+        length = 1 + names_from_path(part + 3, target->name + 1, LINUX_PATH_MAX - 2);
         while (length > 2 && target->name[length - 1] == '\\')
             target->name[--length] = 0;
         return;
@@ -84,11 +75,12 @@ void target_of_text(const char *text, struct target *target)
     target->junction = part && part[-2] == '.';
     if (!part)
         part = text;
-    length = utf16_of(part, (ULONG)strlen(part), target->name, LINUX_PATH_MAX - 2);
-    backslashes(target->name, length);
+    root = target->relative ? 0 : volume_end(part) ? (ULONG)(volume_end(part) - part) : 2;
+    for (ULONG i = 0; i < root; i++)
+        target->name[i] = (WCHAR)part[i]; /* the colon of a drive is one */
     if (!target->relative)
         target->name[0] -= 'a' - 'A';
-    root = target->relative ? 0 : volume_end(part) ? (ULONG)(volume_end(part) - part) : 2;
+    length = root + names_from_path(part + root, target->name + root, LINUX_PATH_MAX - 1 - root);
     if (!target->relative && length == root)
         target->name[length++] = '\\';
     else if (length > root + 1 && target->name[length - 1] == '\\')
@@ -99,8 +91,8 @@ void target_of_text(const char *text, struct target *target)
 /* Finds name in a folder without regard to case, and overwrites it with the name on disk. */
 static void case_on_disk(const char *folder, char *name)
 {
-    WCHAR wanted[256], found[256];
-    ULONG wanted_length = utf16_of(name, (ULONG)strlen(name), wanted, 256), length;
+    WCHAR wanted[NAME_ROOM], found[NAME_ROOM];
+    ULONG wanted_length = name_from_linux(name, wanted), length;
     struct lx_stat st;
     BYTE *buffer;
     int dir = lx_openat(LX_AT_FDCWD, folder, LX_O_RDONLY | LX_O_DIRECTORY | LX_O_CLOEXEC), got;
@@ -114,7 +106,7 @@ static void case_on_disk(const char *folder, char *name)
         {
             struct lx_dirent *entry = (struct lx_dirent *)(buffer + at);
 
-            length = utf16_of(entry->name, (ULONG)strlen(entry->name), found, 256);
+            length = name_from_linux(entry->name, found);
             if (length == wanted_length && same_name(found, wanted, length) && strlen(entry->name) == strlen(name))
                 memcpy(name, entry->name, strlen(name));
         }
@@ -207,15 +199,8 @@ static WCHAR *skip_nt_prefix(const WCHAR *name)
     return (WCHAR *)name;
 }
 
-static void slashes(char *text)
-{
-    for (; *text; text++)
-        if (*text == '\\')
-            *text = '/';
-}
-
 /*
- * Turns a target that begins with its drive ("C:\\x\\") into the form of a link's text: "c:/x", case as on disk.
+ * Turns a target that begins with its drive ("C:/x/") into the form of a link's text: "c:/x", case as on disk.
  * folder has room for a path.
  */
 static void drive_form(char *target, char *folder)
@@ -224,7 +209,6 @@ static void drive_form(char *target, char *folder)
 
     if (target[1] == ':' && target[0] >= 'A' && target[0] <= 'Z')
         target[0] += 'a' - 'A';
-    slashes(target);
     while (strlen(target) > 3 && target[strlen(target) - 1] == '/')
         target[strlen(target) - 1] = 0;
     if (target[1] != ':' || target[2] != '/')
@@ -250,7 +234,7 @@ static NTSTATUS absolute_text(const char *folder, const WCHAR *name, BOOL juncti
     length = strlen(text);
     if (name[0] == '\\') /* rooted: on the link's drive, which is C: for every link Mullion makes */
         fits = fits && append(text, root);
-    utf8_of(name, (ULONG)(wcslen(name) * sizeof(WCHAR)), path, LINUX_PATH_MAX);
+    names_to_path(name, (ULONG)wcslen(name), path, LINUX_PATH_MAX);
     fits = fits && append(text, path);
     if (fits)
         drive_form(text + length, path);
@@ -276,11 +260,10 @@ static NTSTATUS volume_text(const char *folder, const WCHAR *name, BOOL junction
     if (more)
     {
         text[0] = 0;
-        utf8_of(name, (ULONG)(wcslen(name) * sizeof(WCHAR)), more, LINUX_PATH_MAX);
+        names_to_path(name, (ULONG)wcslen(name), more, LINUX_PATH_MAX);
         for (ULONG i = 0; i < length; i++)
             if (more[i] >= 'A' && more[i] <= 'Z')
                 more[i] += 'a' - 'A';
-        slashes(more);
         fits = way_to_devices(folder, text) && append(text, junction ? "./" : "") && append(text, more);
     }
     heap_free(more);
@@ -313,8 +296,7 @@ static NTSTATUS share_text(const char *folder, const WCHAR *part, char *text)
     if (lower && more && names)
     {
         text[0] = 0;
-        utf8_of(lower, (ULONG)(chars * sizeof(WCHAR)), more, LINUX_PATH_MAX);
-        slashes(more);
+        names_to_path(lower, (ULONG)chars, more, LINUX_PATH_MAX);
         fits = way_to_devices(folder, text) && append(text, "unc/") && append(text, more);
     }
     heap_free(lower);
@@ -343,8 +325,7 @@ NTSTATUS text_of_target(const struct place *place, const WCHAR *name, BOOL junct
         status = STATUS_NOT_SUPPORTED; /* another device than a drive or a volume */
     else
     {
-        utf8_of(name, (ULONG)(wcslen(name) * sizeof(WCHAR)), text, LINUX_PATH_MAX / 2);
-        slashes(text);
+        names_to_path(name, (ULONG)wcslen(name), text, LINUX_PATH_MAX / 2);
         fix_case(folder, text);
     }
     if (!status && directory && (length = strlen(text)) && text[length - 1] != '/' && strcmp(text, ".") && lx_fstatat(place->dir, text, &st, 0) &&

@@ -114,6 +114,7 @@ static inline int lx_unlinkat(int dir, const char *name, int flags) { return (in
 static inline int lx_setxattr(const char *path, const char *name, const void *p, SIZE_T n) { return (int)lx5(188, path, name, p, n, 0); }
 static inline int lx_getxattr(const char *path, const char *name, void *p, SIZE_T n) { return (int)lx4(191, path, name, p, n); }
 static inline int lx_capget(void *head, void *sets) { return (int)lx2(125, head, sets); }
+static inline int lx_getpid(void) { return (int)lx0(39); }
 static inline int lx_getuid(void) { return (int)lx0(102); }
 static inline int lx_linkat(int od, const char *on, int nd, const char *nn) { return (int)lx5(265, od, on, nd, nn, 0); }
 static inline int lx_symlinkat(const char *text, int dir, const char *name) { return (int)lx3(266, text, dir, name); }

@@ -9,11 +9,15 @@
 
 #include <string.h>
 
+#include "deep.h"
 #include "drive.h"
 #include "entry.h"
 #include "hooks.h"
+#include "named.h"
+#include "names.h"
 #include "security.h"
 #include "services.h"
+#include "way.h"
 
 #define NOT_OURS ((NTSTATUS)0x7fffffff) /* call the original */
 #define DATA_ACCESS (FILE_READ_DATA | FILE_WRITE_DATA | FILE_APPEND_DATA | FILE_EXECUTE | GENERIC_READ | GENERIC_WRITE | GENERIC_ALL | GENERIC_EXECUTE)
@@ -85,16 +89,12 @@ static NTSTATUS find_entry(const OBJECT_ATTRIBUTES *attributes, char *path, stru
 {
     const UNICODE_STRING *name = attributes->ObjectName;
     BOOL bare = attributes->RootDirectory && name->Length && name->Length < sizeof(place->name) * sizeof(WCHAR);
-    char text[3 * sizeof(place->name)];
     NTSTATUS status;
-    ULONG length;
 
     for (ULONG i = 0; bare && i < name->Length / sizeof(WCHAR); i++)
         bare = name->Buffer[i] != '\\';
-    if (bare && (length = utf8_of(name->Buffer, name->Length, text, sizeof(text))) < sizeof(place->name) &&
-        (place->dir = fd_of_handle(attributes->RootDirectory)) >= 0)
+    if (bare && name_to_linux(name->Buffer, name->Length / sizeof(WCHAR), place->name) && (place->dir = fd_of_handle(attributes->RootDirectory)) >= 0)
     {
-        memcpy(place->name, text, length + 1);
         if (entry_read(place->dir, place->name, entry))
             return STATUS_SUCCESS;
         place_close(place);
@@ -105,45 +105,52 @@ static NTSTATUS find_entry(const OBJECT_ATTRIBUTES *attributes, char *path, stru
     return status ? status : place_open(path, place);
 }
 
+NTSTATUS link_may_open(const struct entry *entry, ULONG disposition, ULONG options)
+{
+    if (disposition == FILE_CREATE)
+        return STATUS_OBJECT_NAME_COLLISION;
+    if ((options & FILE_NON_DIRECTORY_FILE) && (entry->attributes & FILE_ATTRIBUTE_DIRECTORY))
+        return STATUS_FILE_IS_A_DIRECTORY;
+    if ((options & FILE_DIRECTORY_FILE) && !(entry->attributes & FILE_ATTRIBUTE_DIRECTORY))
+        return STATUS_NOT_A_DIRECTORY;
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS link_opened(HANDLE handle, struct place *place, ULONG options)
+{
+    struct link *link;
+
+    if (!link_put(handle, place))
+    {
+        original.NtClose(handle);
+        return STATUS_NO_MEMORY;
+    }
+    if ((options & FILE_DELETE_ON_CLOSE) && (link = link_get(handle)))
+    {
+        link->delete_on_close = TRUE;
+        link_release(link);
+    }
+    return STATUS_SUCCESS;
+}
+
 /* Opens the entry itself if it is a link or a socket file, otherwise returns NOT_OURS. */
 static NTSTATUS open_link(HANDLE *handle, const OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io, ULONG disposition, ULONG options, char *path)
 {
     struct place place = {-1, {0}};
     struct entry entry;
-    struct link *link;
     NTSTATUS status;
 
-    if (disposition != FILE_OPEN && disposition != FILE_OPEN_IF && disposition != FILE_CREATE)
+    if (!link_opens(disposition))
         return NOT_OURS;
     if ((status = find_entry(attributes, path, &place, &entry)))
         return status;
-    if (disposition == FILE_CREATE)
-        status = STATUS_OBJECT_NAME_COLLISION;
-    else if ((options & FILE_NON_DIRECTORY_FILE) && (entry.attributes & FILE_ATTRIBUTE_DIRECTORY))
-        status = STATUS_FILE_IS_A_DIRECTORY;
-    else if ((options & FILE_DIRECTORY_FILE) && !(entry.attributes & FILE_ATTRIBUTE_DIRECTORY))
-        status = STATUS_NOT_A_DIRECTORY;
-    if (status)
+    if (!(status = link_may_open(&entry, disposition, options)) && !(status = open_folder_of(handle, attributes, io)))
     {
-        place_close(&place);
-        return status;
-    }
-    if (!(status = open_folder_of(handle, attributes, io)))
-    {
-        if (!link_put(*handle, &place))
-        {
-            original.NtClose(*handle);
-            status = STATUS_NO_MEMORY;
-        }
-        else if ((options & FILE_DELETE_ON_CLOSE) && (link = link_get(*handle)))
-        {
-            link->delete_on_close = TRUE;
-            link_release(link);
-        }
+        status = link_opened(*handle, &place, options);
+        io->Status = status;
+        io->Information = FILE_OPENED;
     }
     place_close(&place);
-    io->Status = status;
-    io->Information = FILE_OPENED;
     return status;
 }
 
@@ -236,6 +243,9 @@ static NTSTATUS WINAPI hook_NtCreateFile(HANDLE *handle, ACCESS_MASK access, OBJ
 
     if (!attributes)
         return original.NtCreateFile(handle, access, attributes, io, size, file_attributes, share, disposition, options, ea, ea_length);
+    if (way_has(attributes))
+        return named_create(handle, access, attributes, io, size, file_attributes, share, disposition, options,
+                            means_link(access, options, __builtin_return_address(0)));
     status = before_open(handle, attributes, io, disposition, options, means_link(access, options, __builtin_return_address(0)));
     if (status != NOT_OURS)
         return status;
@@ -259,6 +269,8 @@ static NTSTATUS WINAPI hook_NtCreateFile(HANDLE *handle, ACCESS_MASK access, OBJ
         status = keep_on_drive(*handle, attributes);
     if (!status && plain.SecurityDescriptor && io->Information == FILE_CREATED)
         security_of_new(*handle, plain.SecurityDescriptor);
+    if (!status)
+        deep_opened(*handle, access, attributes);
     return after_open(status, attributes);
 }
 
@@ -271,6 +283,8 @@ static NTSTATUS WINAPI hook_NtOpenFile(HANDLE *handle, ACCESS_MASK access, OBJEC
 
     if (!attributes)
         return original.NtOpenFile(handle, access, attributes, io, share, options);
+    if (way_has(attributes))
+        return named_create(handle, access, attributes, io, NULL, 0, share, FILE_OPEN, options, means_link(access, options, __builtin_return_address(0)));
     status = before_open(handle, attributes, io, FILE_OPEN, options, means_link(access, options, __builtin_return_address(0)));
     if (status != NOT_OURS)
         return status;
@@ -284,6 +298,8 @@ static NTSTATUS WINAPI hook_NtOpenFile(HANDLE *handle, ACCESS_MASK access, OBJEC
     while (services_try_again(status, &plain, attempt++));
     if (!status && unsure)
         status = keep_on_drive(*handle, attributes);
+    if (!status)
+        deep_opened(*handle, access, attributes);
     return after_open(status, attributes);
 }
 
@@ -293,6 +309,8 @@ static NTSTATUS WINAPI hook_NtDeleteFile(OBJECT_ATTRIBUTES *attributes)
     NTSTATUS status;
     HANDLE handle;
 
+    if (way_has(attributes))
+        return (status = named_create(&handle, DELETE, attributes, &io, NULL, 0, 7, FILE_OPEN, FILE_DELETE_ON_CLOSE, TRUE)) ? status : NtClose(handle);
     status = before_open(&handle, attributes, &io, FILE_OPEN, FILE_DELETE_ON_CLOSE, TRUE);
     if (status != NOT_OURS)
         return status ? status : NtClose(handle);
@@ -312,10 +330,19 @@ static BOOL read_named(const OBJECT_ATTRIBUTES *attributes, struct entry *entry)
 
 static NTSTATUS WINAPI hook_NtQueryAttributesFile(const OBJECT_ATTRIBUTES *attributes, struct nt_basic_info *info)
 {
+    struct stand_in stand;
     struct entry entry;
     NTSTATUS status;
     BOOL unsure;
 
+    if (way_has(attributes) && !read_named(attributes, &entry))
+    {
+        if ((status = named_place(attributes, &stand)))
+            return status;
+        status = original.NtQueryAttributesFile(&stand.attributes, info);
+        stand_in_close(&stand);
+        return status;
+    }
     if ((status = drive_holds(attributes, FALSE, &unsure)))
         return status;
     if (read_named(attributes, &entry))
@@ -333,10 +360,19 @@ static NTSTATUS WINAPI hook_NtQueryAttributesFile(const OBJECT_ATTRIBUTES *attri
 static NTSTATUS WINAPI hook_NtQueryFullAttributesFile(const OBJECT_ATTRIBUTES *attributes, struct nt_network_open_info *info)
 {
     struct nt_basic_info basic;
+    struct stand_in stand;
     struct entry entry;
     NTSTATUS status;
     BOOL unsure;
 
+    if (way_has(attributes) && !read_named(attributes, &entry))
+    {
+        if ((status = named_place(attributes, &stand)))
+            return status;
+        status = original.NtQueryFullAttributesFile(&stand.attributes, info);
+        stand_in_close(&stand);
+        return status;
+    }
     if ((status = drive_holds(attributes, FALSE, &unsure)))
         return status;
     if (read_named(attributes, &entry))

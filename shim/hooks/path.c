@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "names.h"
 #include "table.h"
+#include "way.h"
 
 /* Wine's ntdll.spec, measured in 8.0: wine_nt_to_unix_file_name takes attributes, a buffer, its size and an NT disposition. */
 static NTSTATUS(CDECL *nt_to_unix)(const OBJECT_ATTRIBUTES *, char *, ULONG *, UINT);
@@ -68,6 +70,27 @@ BOOL same_name(const WCHAR *a, const WCHAR *b, ULONG length)
     return TRUE;
 }
 
+/* The path of an entry that way_of has found. */
+static NTSTATUS path_of_way(const OBJECT_ATTRIBUTES *attributes, char *path, ULONG size)
+{
+    struct place place;
+    NTSTATUS status = way_of(attributes, &place);
+    int length;
+
+    if (status != STATUS_SUCCESS && status != STATUS_NO_SUCH_FILE)
+        return status;
+    length = lx_fd_path(place.dir, path, size - 1);
+    if (length < 0 || length + 1 + strlen(place.name) >= size)
+        status = STATUS_NAME_TOO_LONG;
+    else
+    {
+        path[length] = '/';
+        memcpy(path + length + 1, place.name, strlen(place.name) + 1);
+    }
+    place_close(&place);
+    return status;
+}
+
 NTSTATUS path_of(const OBJECT_ATTRIBUTES *attributes, char *path, ULONG size)
 {
     OBJECT_ATTRIBUTES insensitive = *attributes;
@@ -79,6 +102,8 @@ NTSTATUS path_of(const OBJECT_ATTRIBUTES *attributes, char *path, ULONG size)
     insensitive.Attributes = OBJ_CASE_INSENSITIVE;
     if (!attributes->ObjectName || !attributes->ObjectName->Length)
         return STATUS_OBJECT_NAME_INVALID;
+    if (way_has(attributes))
+        return path_of_way(attributes, path, size);
     if (!attributes->RootDirectory)
         return nt_to_unix(&insensitive, path, &size, FILE_OPEN_IF);
     if (!(relative = heap_alloc(LINUX_PATH_MAX)))
@@ -152,7 +177,55 @@ void place_close(struct place *place)
     place->dir = -1;
 }
 
+/* Where the first name begins that Wine would call otherwise than names.h does, or the end of the path. */
+static SIZE_T first_other(const char *path)
+{
+    char name[NAME_ROOM];
+    SIZE_T at = 0, bytes;
+
+    while (path[at])
+    {
+        at += path[at] == '/';
+        bytes = name_bytes(path + at);
+        if (bytes < sizeof(name))
+        {
+            memcpy(name, path + at, bytes);
+            name[bytes] = 0;
+            if (name_differs(name))
+                break;
+        }
+        at += bytes;
+    }
+    return at;
+}
+
+BOOL path_differs(const char *path)
+{
+    return path[first_other(path)] != 0;
+}
+
 NTSTATUS path_to_nt(const char *path, WCHAR *name, ULONG *size)
 {
-    return unix_to_nt(path, name, size);
+    SIZE_T at = first_other(path), length;
+    ULONG room = *size, needed;
+    NTSTATUS status;
+    char *known;
+
+    if (!path[at])
+        return unix_to_nt(path, name, size);
+    if (!(known = heap_alloc(at + 1)))
+        return STATUS_NO_MEMORY;
+    memcpy(known, path, at > 1 ? at - 1 : at); /* without the slash, if it is not the root */
+    status = unix_to_nt(known, name, size);
+    heap_free(known);
+    if (status)
+        return status;
+    length = wcslen(name);
+    needed = (ULONG)(length + 1 + strlen(path + at) + 1);
+    if (needed > room)
+        return STATUS_BUFFER_TOO_SMALL;
+    if (name[length - 1] != '\\')
+        name[length++] = '\\';
+    *size = (ULONG)length + names_from_path(path + at, name + length, room - (ULONG)length) + 1;
+    return STATUS_SUCCESS;
 }

@@ -20,7 +20,10 @@ NTSTATUS path_of_dos(const WCHAR *name, char *path, ULONG size);
 /* The same for a name relative to a directory handle (or NULL). */
 NTSTATUS path_of_name(HANDLE root, const WCHAR *name, ULONG bytes, char *path, ULONG size);
 
-/* Wine's name of NT for a Linux path. */
+/* Whether a Linux path has a name that Wine would call otherwise (names.h). */
+BOOL path_differs(const char *path);
+
+/* The name of NT for a Linux path. */
 NTSTATUS path_to_nt(const char *path, WCHAR *name, ULONG *size);
 
 /* An entry of a folder: the folder is held open, so the place survives renames of the folders above it. */

@@ -3,7 +3,7 @@
  *
  * Facts (Wine 8.0, dlls/ntdll/unix/file.c get_file_info): a listing leaves out links without a target, describes the
  * target instead of the link, carries no reparse tag, and calls mount points of Linux reparse points. So Wine's own
- * listing is corrected entry by entry, and the missing entries are added at its end. On Windows the tag is in the field
+ * listing is corrected entry by entry, and the missing entries are added at its end, with those whose name Wine changes (names.h). On Windows the tag is in the field
  * that otherwise holds the size of the extended attributes ([MS-FSCC] 2.4.8 EaSize).
  *
  * FindNextFileW (kernelbase) writes 0 where Windows has the tag (WIN32_FIND_DATA dwReserved0, which Python's os.scandir
@@ -14,25 +14,30 @@
 
 #include "entry.h"
 #include "hooks.h"
+#include "names.h"
 #include "open.h"
 
 static BOOL(WINAPI *original_find_next)(HANDLE, WIN32_FIND_DATAW *);
 
+/* An entry that Wine leaves out, or lists otherwise than it is. */
 struct item
 {
-    struct entry entry;
-    BOOL seen; /* Wine has listed it, or we have */
+    struct item *next, *alike; /* in the listing; in its bucket */
+    BOOL seen;                 /* Wine has listed it, or we have */
+    BOOL other;                /* Wine has another name for it (names.h) */
     ULONG length;
-    WCHAR name[256];
-    struct item *next;
+    const char *disk;
+    WCHAR name[]; /* behind it the name of Linux */
 };
+
+#define BUCKETS 512
 
 /* A listing under way on a directory handle. */
 struct scan
 {
     struct object object;
     SRWLOCK lock;
-    struct item *items;
+    struct item *items, *buckets[BUCKETS];
     ULONG mask_length;
     WCHAR mask[256];
 };
@@ -50,54 +55,103 @@ static void scan_destroy(struct object *object)
     heap_free(scan);
 }
 
-static void add_item(struct scan *scan, int dir, const char *name)
+static struct item **bucket_of(struct scan *scan, const WCHAR *name, ULONG length)
 {
-    struct item *item = heap_alloc(sizeof(*item));
+    ULONG hash = length;
 
-    if (!item)
-        return;
-    if (!entry_read(dir, name, &item->entry))
-    {
-        heap_free(item);
-        return;
-    }
-    item->length = utf16_of(name, (ULONG)strlen(name), item->name, 256);
-    item->next = scan->items;
-    scan->items = item;
+    for (ULONG i = 0; i < length; i++)
+        hash = hash * 31 + name[i];
+    return &scan->buckets[hash % BUCKETS];
 }
 
-/* The reparse points of the folder; NULL if there are none. */
-static struct scan *scan_new(HANDLE handle, const UNICODE_STRING *mask)
+static void add_item(struct scan *scan, const char *disk, BOOL other)
 {
-    int fd = fd_of_handle(handle), dir = fd < 0 ? fd : lx_openat(fd, ".", LX_O_RDONLY | LX_O_DIRECTORY | LX_O_CLOEXEC), got;
-    struct scan *scan = heap_alloc(sizeof(*scan));
-    BYTE *buffer = heap_alloc(32768);
+    SIZE_T bytes = strlen(disk);
+    struct item *item, **bucket;
+    WCHAR name[NAME_ROOM];
+    ULONG length;
+
+    if (bytes >= NAME_ROOM)
+        return;
+    length = name_from_linux(disk, name);
+    if (!(item = heap_alloc(sizeof(*item) + length * sizeof(WCHAR) + bytes + 1)))
+        return;
+    item->other = other;
+    item->length = length;
+    memcpy(item->name, name, length * sizeof(WCHAR));
+    item->disk = memcpy(item->name + length, disk, bytes + 1);
+    item->next = scan->items;
+    scan->items = item;
+    bucket = bucket_of(scan, name, length);
+    item->alike = *bucket;
+    *bucket = item;
+}
+
+/* Opens the folder of a handle for reading; negative if it is none. */
+static int folder_of(HANDLE handle)
+{
+    int fd = fd_of_handle(handle), dir = fd < 0 ? fd : lx_openat(fd, ".", LX_O_RDONLY | LX_O_DIRECTORY | LX_O_CLOEXEC);
 
     if (fd >= 0)
         lx_close(fd);
-    scan->object.type = OBJECT_SCAN;
-    scan->object.references = 1;
-    scan->object.destroy = scan_destroy;
-    if (mask && mask->Length < sizeof(scan->mask))
+    return dir;
+}
+
+static BOOL is_dots(const char *name)
+{
+    return !strcmp(name, ".") || !strcmp(name, "..");
+}
+
+/* A mask without wildcards means one entry: the one of exactly this spelling, if there is one. */
+static void keep_exact(struct scan *scan)
+{
+    struct item *exact = NULL;
+
+    for (ULONG i = 0; i < scan->mask_length; i++)
+        if (scan->mask[i] < 0x80 && strchr("*?<>\"", scan->mask[i]))
+            return;
+    for (struct item *item = scan->items; item && scan->mask_length; item = item->next)
+        if (item->length == scan->mask_length && !memcmp(item->name, scan->mask, item->length * sizeof(WCHAR)))
+            exact = item;
+    for (struct item *item = scan->items; item && exact; item = item->next)
+        item->seen = item != exact;
+}
+
+/* The reparse points of the folder, and what has another name; NULL if there are none. */
+static struct scan *scan_new(HANDLE handle, const UNICODE_STRING *mask)
+{
+    int dir = folder_of(handle), got;
+    struct scan *scan = heap_alloc(sizeof(*scan));
+    BYTE *buffer = heap_alloc(32768);
+
+    if (scan && mask && mask->Length < sizeof(scan->mask))
     {
         scan->mask_length = mask->Length / sizeof(WCHAR);
         memcpy(scan->mask, mask->Buffer, mask->Length);
     }
-    while (dir >= 0 && buffer && (got = lx_getdents(dir, buffer, 32768)) > 0)
+    while (scan && dir >= 0 && buffer && (got = lx_getdents(dir, buffer, 32768)) > 0)
     {
         for (int at = 0; at < got; at += ((struct lx_dirent *)(buffer + at))->reclen)
         {
-            struct lx_dirent *entry = (struct lx_dirent *)(buffer + at);
+            struct lx_dirent *found = (struct lx_dirent *)(buffer + at);
+            BOOL other = !is_dots(found->name) && name_differs(found->name);
+            struct entry entry;
 
-            if (entry->type == LX_DT_LNK || entry->type == LX_DT_SOCK || entry->type == LX_DT_UNKNOWN)
-                add_item(scan, dir, entry->name);
+            if (other || found->type == LX_DT_LNK || found->type == LX_DT_SOCK || (found->type == LX_DT_UNKNOWN && entry_read(dir, found->name, &entry)))
+                add_item(scan, found->name, other);
         }
     }
     if (dir >= 0)
         lx_close(dir);
     heap_free(buffer);
-    if (scan->items)
+    if (scan && scan->items)
+    {
+        scan->object.type = OBJECT_SCAN;
+        scan->object.references = 1;
+        scan->object.destroy = scan_destroy;
+        keep_exact(scan);
         return scan;
+    }
     heap_free(scan);
     return NULL;
 }
@@ -153,8 +207,13 @@ static void describe(BYTE *at, struct layout layout, ULONG class, const struct e
     fill_basic(&entry->st, entry->attributes, &basic);
     memcpy(&info->creation, &basic, 4 * sizeof(LARGE_INTEGER));
     info->size.QuadPart = info->allocation.QuadPart = 0;
+    if ((entry->st.mode & LX_S_IFMT) == LX_S_IFREG)
+    {
+        info->size.QuadPart = entry->st.size;
+        info->allocation.QuadPart = entry->st.blocks * 512;
+    }
     info->attributes = entry->attributes;
-    if (for_find)
+    if (for_find && entry->tag)
         info->size.HighPart = (LONG)entry->tag;
     if (layout.ea)
         memcpy(at + layout.ea, &entry->tag, sizeof(ULONG));
@@ -162,37 +221,76 @@ static void describe(BYTE *at, struct layout layout, ULONG class, const struct e
         memcpy(at + layout.id, &entry->st.ino, sizeof(UINT64));
 }
 
-/* Corrects the entries that Wine has listed. */
-static void correct(struct scan *scan, BYTE *at, ULONG class, BOOL for_find)
+/* Reads what an entry is. FALSE: it is gone. */
+static BOOL item_read(const struct item *item, int dir, struct entry *entry)
+{
+    if (entry_read(dir, item->disk, entry))
+        return TRUE;
+    if (lx_fstatat(dir, item->disk, &entry->st, LX_AT_SYMLINK_NOFOLLOW))
+        return FALSE;
+    entry->tag = 0;
+    entry->attributes = (entry->st.mode & LX_S_IFMT) == LX_S_IFDIR ? FILE_ATTRIBUTE_DIRECTORY : FILE_ATTRIBUTE_ARCHIVE;
+    if (!(entry->st.mode & 0222))
+        entry->attributes |= FILE_ATTRIBUTE_READONLY;
+    return TRUE;
+}
+
+static struct item *item_of(struct scan *scan, const WCHAR *name, ULONG length)
+{
+    struct item *item = *bucket_of(scan, name, length);
+
+    while (item && (item->other || item->length != length || memcmp(item->name, name, length * sizeof(WCHAR))))
+        item = item->alike;
+    return item;
+}
+
+/*
+ * Corrects the entries that Wine has listed, and takes those out that have another name: they come at the end. Returns
+ * the bytes that are left of them.
+ */
+static ULONG_PTR correct(struct scan *scan, BYTE *buffer, ULONG_PTR used, ULONG class, BOOL for_find, int dir)
 {
     struct layout layout = layout_of(class);
-    struct item *item;
+    BYTE *at = buffer, *to = buffer, *last = NULL;
 
-    for (;; at += *(ULONG *)at)
+    for (BOOL more = TRUE; more;)
     {
         const WCHAR *name = (const WCHAR *)(at + layout.name);
-        ULONG length = *(ULONG *)(at + layout.length) / sizeof(WCHAR);
+        ULONG length = *(ULONG *)(at + layout.length) / sizeof(WCHAR), next = *(ULONG *)at;
+        ULONG size = next ? next : (ULONG)(used - (ULONG_PTR)(at - buffer));
+        struct item *item = scan ? item_of(scan, name, length) : NULL;
+        struct entry entry;
 
-        for (item = scan ? scan->items : NULL; item; item = item->next)
-            if (item->length == length && !memcmp(item->name, name, length * sizeof(WCHAR)))
-                break;
-        if (item)
+        more = next != 0;
+        if (scan && name_of_wine_differs(name, length))
         {
-            item->seen = TRUE;
-            describe(at, layout, class, &item->entry, for_find);
+            at += size;
+            continue;
         }
+        if (item)
+            item->seen = TRUE;
+        if (item && item_read(item, dir, &entry))
+            describe(at, layout, class, &entry, for_find);
         else if (class != CLASS_NAMES)
             ((struct nt_directory_info *)at)->attributes &= ~FILE_ATTRIBUTE_REPARSE_POINT;
-        if (!*(ULONG *)at)
-            break;
+        if (at != to)
+            memmove(to, at, size);
+        last = to;
+        *(ULONG *)last = size;
+        at += size;
+        to += size;
     }
+    if (last)
+        *(ULONG *)last = 0;
+    return (ULONG_PTR)(to - buffer);
 }
 
 /* Lists the entries that Wine left out. */
-static NTSTATUS add_rest(struct scan *scan, BYTE *buffer, ULONG size, ULONG class, BOOL for_find, BOOL single, ULONG_PTR *used)
+static NTSTATUS add_rest(struct scan *scan, BYTE *buffer, ULONG size, ULONG class, BOOL for_find, BOOL single, int dir, ULONG_PTR *used)
 {
     struct layout layout = layout_of(class);
     BYTE *last = NULL, *at = buffer;
+    struct entry entry;
 
     for (struct item *item = scan->items; item; item = item->next)
     {
@@ -200,11 +298,13 @@ static NTSTATUS add_rest(struct scan *scan, BYTE *buffer, ULONG size, ULONG clas
             continue;
         if ((ULONG)(at - buffer) + layout.name + item->length * sizeof(WCHAR) > size)
             return last ? STATUS_SUCCESS : STATUS_BUFFER_OVERFLOW;
+        item->seen = TRUE;
+        if (!item_read(item, dir, &entry))
+            continue;
         memset(at, 0, layout.name);
         *(ULONG *)(at + layout.length) = item->length * sizeof(WCHAR);
         memcpy(at + layout.name, item->name, item->length * sizeof(WCHAR));
-        describe(at, layout, class, &item->entry, for_find);
-        item->seen = TRUE;
+        describe(at, layout, class, &entry, for_find);
         if (last)
             *(ULONG *)last = (ULONG)(at - last);
         last = at;
@@ -225,6 +325,7 @@ static NTSTATUS WINAPI hook_NtQueryDirectoryFile(HANDLE handle, HANDLE event, vo
     struct object *old;
     NTSTATUS status, rest;
     ULONG_PTR used = 0;
+    int dir = -1;
 
     if (link) /* there is nothing in a link itself; its handle is one of its folder */
     {
@@ -246,13 +347,21 @@ static NTSTATUS WINAPI hook_NtQueryDirectoryFile(HANDLE handle, HANDLE event, vo
         object_hold(&scan->object);
         table_put(handle, &scan->object);
     }
-    status = original.NtQueryDirectoryFile(handle, event, apc, apc_context, io, buffer, size, class, single, mask, restart);
     if (scan)
+    {
+        dir = folder_of(handle);
         AcquireSRWLockExclusive(&scan->lock);
-    if (!status && io->Information)
-        correct(scan, buffer, class, for_find);
+    }
+    do
+    {
+        status = original.NtQueryDirectoryFile(handle, event, apc, apc_context, io, buffer, size, class, single, mask, restart);
+        restart = FALSE;
+        used = !status && io->Information ? correct(scan, buffer, io->Information, class, for_find, dir) : 0;
+    } while (!status && io->Information && !used); /* all that it listed have other names */
+    if (used)
+        io->Information = used;
     else if (scan && (status == STATUS_NO_MORE_FILES || status == STATUS_NO_SUCH_FILE) &&
-             (rest = add_rest(scan, buffer, size, class, for_find, single, &used)) != STATUS_NO_MORE_FILES)
+             (rest = add_rest(scan, buffer, size, class, for_find, single, dir, &used)) != STATUS_NO_MORE_FILES)
     {
         status = io->Status = rest;
         io->Information = used;
@@ -262,6 +371,8 @@ static NTSTATUS WINAPI hook_NtQueryDirectoryFile(HANDLE handle, HANDLE event, vo
         ReleaseSRWLockExclusive(&scan->lock);
         object_release(&scan->object);
     }
+    if (dir >= 0)
+        lx_close(dir);
     return status;
 }
 

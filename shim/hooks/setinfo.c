@@ -7,10 +7,22 @@
  */
 #include <string.h>
 
+#include "deep.h"
 #include "drive.h"
 #include "entry.h"
 #include "hooks.h"
+#include "names.h"
 #include "stdhandle.h"
+
+/* The place of an open file. */
+static NTSTATUS place_of(int fd, struct place *place)
+{
+    char *path = heap_alloc(LINUX_PATH_MAX);
+    NTSTATUS status = path && lx_fd_path(fd, path, LINUX_PATH_MAX) > 0 ? place_open(path, place) : STATUS_INVALID_HANDLE;
+
+    heap_free(path);
+    return status;
+}
 
 /*
  * Removes the name of an open file or empty folder at once, as with POSIX semantics. NOT_SUPPORTED: its name is not
@@ -18,25 +30,25 @@
  */
 static NTSTATUS unlink_now(HANDLE handle, ULONG flags)
 {
-    char *path = heap_alloc(LINUX_PATH_MAX);
-    NTSTATUS status = STATUS_NOT_SUPPORTED;
+    struct place place = {-1, {0}};
     struct lx_stat by_fd, by_name;
+    NTSTATUS status = STATUS_NOT_SUPPORTED;
     BOOL folder;
     int fd = fd_of_handle(handle);
 
-    if (fd >= 0 && path && lx_fd_path(fd, path, LINUX_PATH_MAX) > 0 && !lx_fstat(fd, &by_fd))
+    if (fd >= 0 && !lx_fstat(fd, &by_fd) && (deep_place(handle, &place) || !place_of(fd, &place)))
     {
         folder = (by_fd.mode & LX_S_IFMT) == LX_S_IFDIR;
-        if (lx_fstatat(LX_AT_FDCWD, path, &by_name, LX_AT_SYMLINK_NOFOLLOW) || by_fd.ino != by_name.ino || by_fd.dev != by_name.dev)
+        if (lx_fstatat(place.dir, place.name, &by_name, LX_AT_SYMLINK_NOFOLLOW) || by_fd.ino != by_name.ino || by_fd.dev != by_name.dev)
             status = by_fd.nlink ? STATUS_NOT_SUPPORTED : STATUS_DELETE_PENDING;
         else if (!folder && !(by_fd.mode & 0222) && !(flags & DISPOSE_IGNORE_READONLY))
             status = STATUS_CANNOT_DELETE;
         else
-            status = lx_status(lx_unlinkat(LX_AT_FDCWD, path, folder ? LX_AT_REMOVEDIR : 0));
+            status = lx_status(lx_unlinkat(place.dir, place.name, folder ? LX_AT_REMOVEDIR : 0));
     }
+    place_close(&place);
     if (fd >= 0)
         lx_close(fd);
-    heap_free(path);
     return status;
 }
 
@@ -74,7 +86,7 @@ static NTSTATUS rename_target(const struct nt_rename_info *info, const struct li
     to->dir = -1;
     if (!info->root && info->name_length && info->name[0] != '\\')
     {
-        if (!from || utf8_of(info->name, info->name_length, to->name, sizeof(to->name)) == 0)
+        if (!from || !name_to_linux(info->name, info->name_length / sizeof(WCHAR), to->name))
             status = STATUS_OBJECT_NAME_INVALID;
         else
             status = (to->dir = lx_dup(from->place.dir)) < 0 ? lx_status(to->dir) : STATUS_SUCCESS;
@@ -107,13 +119,13 @@ static NTSTATUS may_replace(const struct place *to, ULONG flags)
 }
 
 /* The last component of the name that a rename asks for. */
-static BOOL asked_name(const struct nt_rename_info *info, char *name, ULONG size)
+static BOOL asked_name(const struct nt_rename_info *info, char *name)
 {
     ULONG length = info->name_length / sizeof(WCHAR), start = length;
 
     while (start > 0 && info->name[start - 1] != '\\')
         start--;
-    return start < length && utf8_of(info->name + start, (length - start) * sizeof(WCHAR), name, size) > 0;
+    return start < length && name_to_linux(info->name + start, length - start, name);
 }
 
 /*
@@ -125,8 +137,8 @@ static BOOL rename_case(const struct lx_stat *file, const struct place *to, cons
     struct lx_stat st;
     char name[256];
 
-    return asked_name(info, name, sizeof(name)) && strcmp(name, to->name) && !lx_fstatat(to->dir, to->name, &st, LX_AT_SYMLINK_NOFOLLOW) &&
-           st.ino == file->ino && st.dev == file->dev && st.nlink == file->nlink && ((st.mode & LX_S_IFMT) == LX_S_IFDIR || st.nlink == 1) &&
+    return asked_name(info, name) && strcmp(name, to->name) && !lx_fstatat(to->dir, to->name, &st, LX_AT_SYMLINK_NOFOLLOW) && st.ino == file->ino &&
+           st.dev == file->dev && st.nlink == file->nlink && ((st.mode & LX_S_IFMT) == LX_S_IFDIR || st.nlink == 1) &&
            !lx_renameat2(to->dir, to->name, to->dir, name, LX_RENAME_NOREPLACE);
 }
 
@@ -172,7 +184,7 @@ static NTSTATUS rename_link(struct link *link, const struct nt_rename_info *info
     if (!lx_fstatat(link->place.dir, link->place.name, &st, LX_AT_SYMLINK_NOFOLLOW) && rename_case(&st, &to, info))
     {
         place_close(&to);
-        asked_name(info, link->place.name, sizeof(link->place.name));
+        asked_name(info, link->place.name);
         return STATUS_SUCCESS;
     }
     if (!(status = may_replace(&to, flags)) && !(status = lx_status(move_link(&link->place, &to, flags))))
@@ -274,6 +286,35 @@ static NTSTATUS rename_file(HANDLE handle, IO_STATUS_BLOCK *io, const struct nt_
     return status;
 }
 
+/* A rename, or another hard link, to a name that Wine cannot say (way.h). Its server keeps the old name of the file. */
+static NTSTATUS rename_named(HANDLE handle, const struct nt_rename_info *info, ULONG flags, BOOL hard)
+{
+    struct place from = {-1, {0}}, to = {-1, {0}};
+    struct link folder = {.place = {-1, {0}}}; /* a name without a folder is in that of the file */
+    int fd = fd_of_handle(handle);
+    NTSTATUS status = fd < 0 ? STATUS_INVALID_HANDLE : place_of(fd, &from);
+
+    if (fd >= 0)
+        lx_close(fd);
+    if (status)
+        return status;
+    folder.place.dir = from.dir;
+    if (!(status = rename_target(info, &folder, &to)) && !(status = may_replace(&to, flags)))
+    {
+        if (hard)
+        {
+            if (flags & RENAME_REPLACE)
+                lx_unlinkat(to.dir, to.name, 0);
+            status = lx_status(lx_linkat(from.dir, from.name, to.dir, to.name));
+        }
+        else
+            status = lx_status(lx_renameat2(from.dir, from.name, to.dir, to.name, flags & RENAME_REPLACE ? 0 : LX_RENAME_NOREPLACE));
+    }
+    place_close(&from);
+    place_close(&to);
+    return status;
+}
+
 /* Whether the folder in which a rename or a hard link puts the name is on a drive (drive.h). */
 static NTSTATUS goes_to_drive(const struct nt_rename_info *info)
 {
@@ -307,6 +348,8 @@ static NTSTATUS WINAPI hook_NtSetInformationFile(HANDLE handle, IO_STATUS_BLOCK 
     }
     else if (class == CLASS_DISPOSITION_EX)
         status = length < sizeof(ULONG) ? STATUS_INFO_LENGTH_MISMATCH : dispose(handle, io, *(ULONG *)buffer);
+    else if (renames && name_stands(rename->name, rename->name_length / sizeof(WCHAR)))
+        status = rename_named(handle, rename, class == CLASS_RENAME_EX ? rename->flags : rename->replace ? RENAME_REPLACE : 0, class == CLASS_LINK);
     else if (class == CLASS_RENAME_EX)
         status = rename_file(handle, io, rename, length, rename->flags);
     else if (class == CLASS_RENAME)

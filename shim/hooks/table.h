@@ -9,6 +9,7 @@ enum object_type
     OBJECT_LINK = 1, /* a handle that stands for a link or socket file (entry.h) */
     OBJECT_SCAN,     /* a directory handle whose listing is under way (readdir.c) */
     OBJECT_SOCKET,   /* an AF_UNIX socket (afunix.c) */
+    OBJECT_DEEP,     /* a file or folder that no path leads to (deep.h) */
     OBJECT_STREAM,   /* a TCP socket (stream.h) */
     OBJECT_TOKEN     /* a token of SYSTEM (token.c) */
 };

@@ -66,6 +66,8 @@ static void make_links(void)
         {"magic-none", "/proc/self/cwd/none"},
         {"folder/up", "../folder"},
         {"folder/out", "../../../outside"},
+        {"o*ut", "../../outside/folder"},
+        {"o\\in", "folder"},
     };
 
     for (unsigned i = 0; i < sizeof(links) / sizeof(*links); i++)
@@ -130,6 +132,12 @@ static const struct
     {"magic-none", LOOP, 0},
     {"folder\\out", OUT, 0},
     {"folder\\up\\out\\folder\\inner", OUT, OUT},
+    {"o\xef\x80\xaaut", OUT, 0},
+    {"o\xef\x80\xaaut\\inner", OUT, OUT},
+    {"O\xef\x80\xaaUT\\none", OUT, OUT},
+    {"o\xef\x81\x9cin\\inner", 0, 0},
+    {"o\xef\x81\x9cin\\out\\folder\\inner", OUT, OUT},
+    {"folder\\up\\no\xef\x80\xaane", 0, 0},
 };
 
 static NTSTATUS holds(HANDLE folder, const char *name, BOOL follow, BOOL *unsure)

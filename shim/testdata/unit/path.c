@@ -40,9 +40,16 @@ static void test_target(void)
         {"ab/", "ab", TRUE, FALSE},
         {"a/", "a", TRUE, FALSE},
         {"../", "..", TRUE, FALSE},
-        {"a b:c/d", "a b:c\\d", TRUE, FALSE},
+        {"a b:c/d",
+         "a b\xef\x80\xba"
+         "c\\d",
+         TRUE, FALSE},
+        {"..\\v/a*b",
+         "..\xef\x81\x9cv\\a\xef\x80\xaa"
+         "b",
+         TRUE, FALSE},
         {"\xc3\xa4/\xf0\x9f\x90\x9a", "\xc3\xa4\\\xf0\x9f\x90\x9a", TRUE, FALSE},
-        {"a\xff", "a\xef\xbf\xbd", TRUE, FALSE},
+        {"a\xff", "a\xef\x83\xbf", TRUE, FALSE},
         {"../../dosdevices/c:/x/y", "C:\\x\\y", FALSE, FALSE},
         {"../dosdevices/./c:/x", "C:\\x", FALSE, TRUE},
         {"dosdevices/c:/x/", "C:\\x", FALSE, FALSE},
@@ -59,19 +66,22 @@ static void test_target(void)
         {"dosdevices/./unc/server/share", "dosdevices\\.\\unc\\server\\share", TRUE, FALSE},
         {"dosdevices/unc", "dosdevices\\unc", TRUE, FALSE},
         {"dosdevices/c:/../../x", "C:\\..\\..\\x", FALSE, FALSE},
-        {"dosdevices/C:/x", "dosdevices\\C:\\x", TRUE, FALSE},
-        {"dosdevices/cc:/x", "dosdevices\\cc:\\x", TRUE, FALSE},
-        {"dosdevices/c:x", "dosdevices\\c:x", TRUE, FALSE},
+        {"dosdevices/C:/x", "dosdevices\\C\xef\x80\xba\\x", TRUE, FALSE},
+        {"dosdevices/cc:/x", "dosdevices\\cc\xef\x80\xba\\x", TRUE, FALSE},
+        {"dosdevices/c:x", "dosdevices\\c\xef\x80\xbax", TRUE, FALSE},
         {"dosdevices", "dosdevices", TRUE, FALSE},
         {"dosdevices/.", "dosdevices\\.", TRUE, FALSE},
-        {"x/../dosdevices/c:/y", "x\\..\\dosdevices\\c:\\y", TRUE, FALSE},
-        {"..../dosdevices/c:/y", "....\\dosdevices\\c:\\y", TRUE, FALSE},
+        {"x/../dosdevices/c:/y", "x\\..\\dosdevices\\c\xef\x80\xba\\y", TRUE, FALSE},
+        {"..../dosdevices/c:/y", "...\xef\x80\xae\\dosdevices\\c\xef\x80\xba\\y", TRUE, FALSE},
         {"", "", TRUE, FALSE},
         {"/outside", "_:\\outside", FALSE, FALSE},
         {"/", "_:\\", FALSE, FALSE},
         {"/../x/", "_:\\..\\x\\", FALSE, FALSE},
-        {"/C:/windows", "_:\\C:\\windows", FALSE, FALSE},
-        {"/a\\..\\..\\b", "_:\\a\\..\\..\\b", FALSE, FALSE},
+        {"/C:/windows", "_:\\C\xef\x80\xba\\windows", FALSE, FALSE},
+        {"/a\\..\\..\\b",
+         "_:\\a\xef\x81\x9c..\xef\x81\x9c..\xef\x81\x9c"
+         "b",
+         FALSE, FALSE},
     };
     struct target *target = malloc(sizeof(*target));
 
@@ -386,6 +396,55 @@ static void test_path_of(void)
     check_status("a Win32 name that is none", "status", path_of_dos(L"", path, LINUX_PATH_MAX), STATUS_OBJECT_PATH_NOT_FOUND);
     free(small);
     free(path);
+    lx_close((int)(INT64)folder - 0x1000);
+}
+
+/* Names of which a component stands for one that Windows does not have (hooks/way.c). */
+static void test_way(void)
+{
+    HANDLE folder = (HANDLE)(INT64)(lx_openat(LX_AT_FDCWD, below(prefix, "drive_c/Users"), LX_O_PATH | LX_O_DIRECTORY | LX_O_CLOEXEC) + 0x1000);
+    static const struct
+    {
+        const char *name;
+        BOOL bare;
+        NTSTATUS status;
+        const char *path;
+    } cases[] = {
+        {"\\??\\C:\\Users\\w\xef\x80\xaay", FALSE, STATUS_SUCCESS, "w*y"},
+        {"\\??\\C:\\Users\\W\xef\x80\xaaY\\", FALSE, STATUS_SUCCESS, "w*y"},
+        {"\\??\\C:\\Users\\w\xef\x80\xaay\\IN\xef\x83\xbf", FALSE, STATUS_SUCCESS, "w*y/in\xff"},
+        {"\\??\\C:\\Users\\w\xef\x80\xaay\\new", FALSE, STATUS_NO_SUCH_FILE, "w*y/new"},
+        {"\\??\\C:\\Users\\w\xef\x80\xaay\\none\\new", FALSE, STATUS_OBJECT_PATH_NOT_FOUND, NULL},
+        {"\\??\\C:\\Users\\w\xef\x80\xaay\\..\\x", FALSE, STATUS_OBJECT_NAME_INVALID, NULL},
+        {"\\??\\C:\\Users\\w\xef\x80\xaay\\a*b", FALSE, STATUS_OBJECT_NAME_INVALID, NULL},
+        {"\\??\\C:\\none\\w\xef\x80\xaay", FALSE, STATUS_OBJECT_PATH_NOT_FOUND, NULL},
+        {"w\xef\x80\xaay\\in\xef\x83\xbf", TRUE, STATUS_SUCCESS, "w*y/in\xff"},
+        {"w\xef\x80\xaan", TRUE, STATUS_NO_SUCH_FILE, "w*n"},
+        {"w\xef\x81\x81", TRUE, STATUS_OBJECT_NAME_INVALID, NULL}, /* stands for another name */
+    };
+    char *path = malloc(LINUX_PATH_MAX);
+    WCHAR *name = malloc(LINUX_PATH_MAX * sizeof(WCHAR));
+    ULONG room = LINUX_PATH_MAX;
+
+    make_folder(below(prefix, "drive_c/Users/w*y"));
+    make_folder(below(prefix, "drive_c/Users/w*y/in\xff"));
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+    {
+        WCHAR *text = wide(cases[i].name);
+        ULONG bytes = (ULONG)(wide_length(text) * sizeof(WCHAR));
+
+        check_status(cases[i].name, "status", path_of_name(cases[i].bare ? folder : NULL, text, bytes, path, LINUX_PATH_MAX), cases[i].status);
+        if (cases[i].path)
+            check_text(cases[i].name, "path", path, below(below(prefix, "drive_c/Users"), cases[i].path));
+        free(text);
+    }
+    check_status("a name of NT", "status", path_to_nt(below(prefix, "drive_c/Users/w*y/in\xff/x"), name, &room), STATUS_SUCCESS);
+    check_wide("a name of NT", "name", name, "\\??\\C:\\Users\\w\xef\x80\xaay\\in\xef\x83\xbf\\x");
+    check_number("a name of NT", "length", room, 23);
+    check_number("a plain path", "differs", path_differs("/a/b c/d"), FALSE);
+    lx_close((int)(INT64)folder - 0x1000);
+    free(name);
+    free(path);
 }
 
 int main(int argc, char **argv)
@@ -400,6 +459,7 @@ int main(int argc, char **argv)
     test_place();
     test_text_forms();
     test_path_of();
+    test_way();
     test_far();
     check_number("the end", "blocks of memory left", heap_left(), 0);
     return checks_end();

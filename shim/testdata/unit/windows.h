@@ -140,6 +140,7 @@ typedef struct
 
 /* Names, and files by name */
 #define OBJ_CASE_INSENSITIVE 0x40
+#define OBJ_INHERIT 0x02
 #define FILE_OPEN_IF 3
 #define FILE_ATTRIBUTE_DIRECTORY 0x10
 #define INVALID_FILE_ATTRIBUTES 0xffffffffu
