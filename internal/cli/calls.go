@@ -8,6 +8,7 @@ import (
 	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/health"
+	"mullion.dev/mullion/internal/cluster/hold"
 	"mullion.dev/mullion/internal/cluster/join"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/preflight"
@@ -36,6 +37,7 @@ type calls struct {
 	setProgram        func(context.Context, layout.Paths, cluster.ProgramChange) (bool, error)
 	nodeSwitch        func(layout.Paths) (nodeSwitch, error)
 	stop, down        func(context.Context, layout.Paths, func(string)) error
+	hold              func(context.Context, layout.Paths) (context.Context, *hold.Held, error)
 	client            func(layout.Paths) (kubeclient.Interface, error)
 	await             func(context.Context, layout.Paths) error
 	observe           func(context.Context, layout.Paths, spec.Cluster) health.Observed
@@ -64,6 +66,7 @@ func realCalls() calls {
 		nodeSwitch:        openNodeSwitch,
 		stop:              cluster.Stop,
 		down:              cluster.Down,
+		hold:              cluster.Hold,
 		await:             cluster.Await,
 		client:            cluster.Client,
 		observe:           cluster.Observe,

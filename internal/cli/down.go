@@ -26,22 +26,27 @@ machine that joined a cluster with mullion join, it does the same as ` + "`mulli
 			if err := a.requireRoot("ends the cluster's processes and removes what they made"); err != nil {
 				return err
 			}
+			ctx, held, err := a.hold(cmd.Context(), paths)
+			if err != nil {
+				return err
+			}
+			defer held.Release()
 			name := ""
 			if c, err := paths.LoadSpec(); err == nil && c.Join != nil || paths.Leftover() {
-				return a.runLeave(cmd.Context(), "", true) // its nodes are removed too, if possible
+				return a.runLeave(ctx, "", true) // its nodes are removed too, if possible
 			} else if err == nil {
 				name = c.Name
 			} else if !errors.Is(err, os.ErrNotExist) {
 				fmt.Fprintf(a.env.Err, "mullion: %v; removing what is there anyway\n", err)
 			}
-			if err := a.calls.down(cmd.Context(), paths, a.steps(out)); err != nil {
+			if err := a.calls.down(ctx, paths, a.steps(out)); err != nil {
 				return err
 			}
 			person, err := a.personal(kubeconfigFlag)
 			if err != nil || name == "" {
 				return err
 			}
-			return person.remove(cmd.Context(), paths, name)
+			return person.remove(ctx, paths, name)
 		},
 	}
 	cmd.Flags().StringVar(&kubeconfigFlag, "kubeconfig", "",

@@ -12,6 +12,7 @@ import (
 // supervise is the command of the supervisor, the process that `up` leaves behind.
 func (a *app) supervise() *cobra.Command {
 	var limit time.Duration
+	var held uint
 	cmd := &cobra.Command{
 		Use:    "supervise",
 		Short:  "Run the supervisor of the data folder's cluster in the foreground",
@@ -37,9 +38,11 @@ func (a *app) supervise() *cobra.Command {
 				Level:      level,
 				StartLimit: limit,
 				Questions:  questions(),
+				Held:       held,
 			})
 		},
 	}
+	cmd.Flags().UintVar(&held, "held", 0, "descriptor by which the starter hands the cluster over")
 	cmd.Flags().DurationVar(&limit, "start-limit", 5*time.Minute, "how long each part may take to start")
 	return cmd
 }

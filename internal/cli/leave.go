@@ -47,6 +47,11 @@ func (a *app) runLeave(ctx context.Context, kubeconfig string, force bool) error
 			return usage(fmt.Errorf("--kubeconfig: %w", err), "name the kubeconfig of an administrator of the cluster")
 		}
 	}
+	ctx, held, err := a.hold(ctx, paths)
+	if err != nil {
+		return err
+	}
+	defer held.Release()
 	said := func(step string) { fmt.Fprintf(a.env.Out, "ok   %s\n", step) }
 	if err := a.calls.stop(ctx, paths, said); err != nil {
 		return err

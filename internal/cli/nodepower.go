@@ -82,7 +82,12 @@ func (a *app) powerCommand(use, short, long, example string,
 			if err != nil {
 				return powerError(paths, err)
 			}
-			ctx, cancel := context.WithTimeout(cmd.Context(), nodePowerWait)
+			ctx, held, err := a.hold(cmd.Context(), paths)
+			if err != nil {
+				return err
+			}
+			defer held.Release()
+			ctx, cancel := context.WithTimeout(ctx, nodePowerWait)
 			defer cancel()
 			return powerError(paths, do(ctx, s, args[0]))
 		},

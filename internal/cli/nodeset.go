@@ -85,6 +85,11 @@ func (a *app) runNodeSet(ctx context.Context, node string, f nodeSetFlags) error
 	if err != nil {
 		return setError(paths, node, "", err)
 	}
+	ctx, held, err := a.hold(ctx, paths)
+	if err != nil {
+		return err
+	}
+	defer held.Release()
 	if f.upstream && len(own) == 0 {
 		fmt.Fprintf(a.env.Out, "node %s has upstream's kubelet and kube-proxy already\n", node)
 	}

@@ -116,6 +116,7 @@ of Windows beyond that.
 		if cmd.Flags().Changed("version") {
 			return usage(errors.New("unknown flag: --version"), "`mullion version` prints the versions")
 		}
+		cmd.SetContext(a.as(cmd.Context(), cmd.CommandPath()))
 		return nil
 	}
 	root.SetFlagErrorFunc(flagError)

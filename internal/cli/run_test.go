@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mullion.dev/mullion/internal/base/logging"
+	"mullion.dev/mullion/internal/cluster/hold"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/spec"
@@ -32,6 +33,9 @@ func newMachine(t *testing.T) *machine {
 	dir := t.TempDir()
 	m := &machine{t: t, paths: layout.Paths{Data: filepath.Join(dir, "data"), Bin: filepath.Join(dir, "bin")}}
 	m.calls.apiPatience = apiPatience
+	m.calls.hold = func(ctx context.Context, _ layout.Paths) (context.Context, *hold.Held, error) {
+		return ctx, &hold.Held{}, nil
+	}
 	m.env.Executable = filepath.Join(m.paths.Bin, "mullion")
 	m.env.Environ = []string{"MULLION_DATA_DIR=" + m.paths.Data, "HOME=" + dir}
 	return m

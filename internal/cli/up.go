@@ -142,6 +142,16 @@ func (a *app) runUp(ctx context.Context, f upFlags) (err error) {
 	if err := a.requireRoot("makes network namespaces, mounts and cgroups"); err != nil {
 		return err
 	}
+	ctx, held, err := a.hold(ctx, paths)
+	if err != nil {
+		return err
+	}
+	defer held.Release()
+	if held.Waited() && f.asksNothing() { // the cluster that is there may be another now
+		if want, err = a.wanted(ctx, paths, f); err != nil {
+			return err
+		}
+	}
 	return a.bringUp(ctx, paths, want, f, r)
 }
 
@@ -444,6 +454,12 @@ func (a *app) upError(err error, paths layout.Paths) error {
 			Err:  err,
 			Remedy: fmt.Sprintf("see `mullion status` and %s; on a slow machine give it more time: `mullion up --wait 20m` goes on with what is there",
 				paths.Logs()),
+		}
+	case errors.Is(err, cluster.ErrTakenDown):
+		return &Error{
+			Code:   ExitNotReady,
+			Err:    err,
+			Remedy: "`mullion status` says what is there now, and `mullion up` brings up a new one",
 		}
 	case errors.Is(err, cluster.ErrNotGrown):
 		return &Error{

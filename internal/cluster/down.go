@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/beneath"
+	"mullion.dev/mullion/internal/cluster/hold"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/node/initiator"
 	"mullion.dev/mullion/internal/process/proc"
@@ -28,13 +29,18 @@ const stopPatience = 60 * time.Second
 // Down ends and removes everything of the data folder's cluster, whether or not its supervisor still lives. said is
 // told each step when it is done. It works from what is on the machine, not from what should be.
 func Down(ctx context.Context, paths layout.Paths, said func(string)) error {
+	ctx, held, err := hold.Take(ctx, paths.Run())
+	if err != nil {
+		return busy(err)
+	}
+	defer held.Release()
 	_, dataErr := os.Stat(paths.Data)
 	_, runErr := os.Stat(paths.Run())
 	if errors.Is(dataErr, fs.ErrNotExist) && errors.Is(runErr, fs.ErrNotExist) {
 		said("nothing is up in " + paths.Data)
 		return nil
 	}
-	if _, err := os.Stat(filepath.Join(paths.Data, "version")); dataErr == nil && err != nil {
+	if _, err := os.Stat(versionFile(paths)); dataErr == nil && err != nil {
 		return fmt.Errorf("remove %q: it is not a folder of Mullion's: %w", paths.Data, err)
 	}
 	return runSteps(ctx, paths, said, append(stopSteps(), []step{
@@ -48,6 +54,11 @@ func Down(ctx context.Context, paths layout.Paths, said func(string)) error {
 
 // Stop ends everything that runs, containers too, and keeps the state on disk, so that Up brings the cluster back.
 func Stop(ctx context.Context, paths layout.Paths, said func(string)) error {
+	ctx, held, err := hold.Take(ctx, paths.Run())
+	if err != nil {
+		return busy(err)
+	}
+	defer held.Release()
 	return runSteps(ctx, paths, said, stopSteps())
 }
 
@@ -68,7 +79,7 @@ func stopSteps() []step {
 			}
 			return nil // the next step ends what did not stop in time and what a supervisor that died left
 		}},
-		// Before the next step: a container can start processes without end that carry the cluster's marker.
+		// Before the next step: a container can start processes without end.
 		{"ended containers", func(ctx context.Context, p layout.Paths) error {
 			// A process that waits for a target of iSCSI does not end; and who has ended may have written to it.
 			err := errors.Join(initiator.Settle(ctx, p.Run()), KillCgroups(ctx, p.CgroupParent()))
@@ -77,7 +88,7 @@ func stopSteps() []step {
 		{"ended processes that were left", func(ctx context.Context, p layout.Paths) error {
 			ctx, cancel := context.WithTimeout(ctx, leftoverPatience)
 			defer cancel()
-			_, err := proc.KillLeftovers(ctx, p.Data, nil)
+			_, err := proc.KillLeftovers(ctx, mark(p), nil)
 			// a container's start that was under way may have made its cgroup after they were removed
 			return errors.Join(err, KillCgroups(ctx, p.CgroupParent()))
 		}},
@@ -275,6 +286,9 @@ func removeAll(dir string) error {
 	return nil
 }
 
+// mark tells the processes of a cluster from all others.
+func mark(p layout.Paths) proc.Mark { return proc.Mark{Cgroup: p.CgroupParent(), Pins: p.Pins()} }
+
 // removeFiles removes the data and run folders. It looks for mounts again first, because it would delete what is in
 // them.
 func removeFiles(_ context.Context, p layout.Paths) error {
@@ -290,9 +304,5 @@ func removeFiles(_ context.Context, p layout.Paths) error {
 			return err
 		}
 	}
-	err := os.Remove(layout.RunRoot)
-	if errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
+	return nil
 }

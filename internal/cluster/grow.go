@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"mullion.dev/mullion/internal/cluster/hold"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/process/supervisor"
 	"mullion.dev/mullion/internal/spec"
@@ -44,6 +45,16 @@ func grow(ctx context.Context, o UpOptions, have, want spec.Cluster) error {
 	if !errors.Is(err, ErrFailed) {
 		return err
 	}
+	ctx, held, holdErr := hold.Take(ctx, o.Paths.Run())
+	if holdErr != nil {
+		return errors.Join(err, busy(holdErr))
+	}
+	defer held.Release()
+	if now, readErr := o.Paths.LoadSpec(); readErr == nil {
+		if differ, _ := differences(now, want); len(differ) > 0 {
+			return fmt.Errorf("%w; another command has changed the cluster meanwhile", err)
+		}
+	}
 	if backErr := superviseAnew(ctx, o, have); backErr != nil {
 		return errors.Join(err, fmt.Errorf("bring the cluster back without new nodes: %w", backErr))
 	}
@@ -68,10 +79,18 @@ func forget(ctx context.Context, paths layout.Paths, nodes []spec.Node) error {
 
 // superviseAnew gives a cluster whose supervisor has ended a specification, and returns when all parts are ready.
 func superviseAnew(ctx context.Context, o UpOptions, c spec.Cluster) error {
+	ctx, held, err := hold.Take(ctx, o.Paths.Run())
+	if err != nil {
+		return busy(err)
+	}
+	defer held.Release()
+	if !o.folder.isThere() {
+		return fmt.Errorf("start the supervisor: %w", ErrTakenDown)
+	}
 	if err := o.Paths.SaveSpec(c); err != nil {
 		return err
 	}
-	ended, err := startSupervisor(ctx, o)
+	ended, err := startSupervisor(ctx, o, held)
 	if err != nil {
 		return err
 	}

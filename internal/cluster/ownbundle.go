@@ -34,7 +34,12 @@ type OwnBundle struct {
 // TakeBundle puts the bundle that sources make (see bundle.Take) into the data folder. It is a ConflictError where the
 // cluster that is there has other programs of that version. Discard takes the bundle back.
 func TakeBundle(ctx context.Context, paths layout.Paths, sources []string) (*OwnBundle, error) {
-	_, err := os.Stat(filepath.Join(paths.Data, "version"))
+	ctx, held, err := Hold(ctx, paths)
+	if err != nil {
+		return nil, err
+	}
+	defer held.Release()
+	_, err = os.Stat(filepath.Join(paths.Data, "version"))
 	own := &OwnBundle{Dir: paths.Data, paths: paths, madeFolder: errors.Is(err, fs.ErrNotExist)}
 	if err := claimData(paths); err != nil {
 		return nil, err
@@ -128,6 +133,11 @@ func (o *OwnBundle) Describe(bin string, nodesOnly bool) {
 // Discard removes the bundle again, unless it was there before or the cluster in the data folder has it. A data folder
 // that was made for it goes too, unless it remembers what a join has left in its cluster.
 func (o *OwnBundle) Discard(ctx context.Context) error {
+	ctx, held, err := Hold(ctx, o.paths)
+	if err != nil {
+		return err
+	}
+	defer held.Release()
 	c, err := o.paths.LoadSpec()
 	switch {
 	case err == nil && (!o.isNew || slices.Contains(Versions(c), o.Version)):

@@ -84,6 +84,11 @@ type ProgramChange struct {
 // program again, and there is a NotReadyError. Other errors are those of OwnProgramsOf, ErrNoSuchPart and those of
 // bundle.CheckPart.
 func SetProgram(ctx context.Context, paths layout.Paths, p ProgramChange) (running bool, err error) {
+	ctx, held, err := Hold(ctx, paths)
+	if err != nil {
+		return false, err
+	}
+	defer held.Release()
 	c, err := paths.LoadSpec()
 	if err != nil {
 		return false, err

@@ -15,11 +15,13 @@ import (
 
 	"mullion.dev/mullion/internal/base/cgroup"
 	"mullion.dev/mullion/internal/base/logging"
+	"mullion.dev/mullion/internal/cluster/hold"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/node/initiator"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/process/supervisor"
 	"mullion.dev/mullion/internal/process/systemd"
+	"mullion.dev/mullion/internal/spec"
 )
 
 // SuperviseOptions is what Supervise needs.
@@ -33,6 +35,8 @@ type SuperviseOptions struct {
 	// Questions are the programs with their arguments by which readers of the cluster may have its Windows nodes asked,
 	// by their names. All of them only read.
 	Questions map[string][]string
+	// Held is the descriptor by which the starter has handed the cluster over (package hold); 0 if it has not.
+	Held uint
 }
 
 // leftoverPatience bounds the end of what an earlier supervisor left.
@@ -65,33 +69,62 @@ func inContainer(cgroups []string, parent string) bool {
 	})
 }
 
+// place is the cgroup, below the cluster's, of the supervisor and of what it starts. By it they are known.
+const place = "/supervisor"
+
+// enter makes this process the cluster's supervisor: it has the data folder's lock, which its file keeps, and is in the
+// cluster's cgroup, where whoever takes the cluster down finds it. Until then nobody else can change the cluster.
+func enter(ctx context.Context, o SuperviseOptions) (c spec.Cluster, lock *os.File, err error) {
+	var held *hold.Held
+	if o.Held > 0 {
+		held = hold.Inherit(o.Paths.Run(), uintptr(o.Held))
+	} else if ctx, held, err = hold.Take(ctx, o.Paths.Run()); err != nil {
+		return c, nil, busy(err)
+	}
+	defer held.Release()
+	if err := o.Paths.Prepare(); err != nil {
+		return c, nil, err
+	}
+	if c, err = o.Paths.LoadSpec(); err != nil {
+		return c, nil, err
+	}
+	most, err := machineLimits(len(c.Nodes))
+	if err != nil {
+		return c, nil, err
+	}
+	if err := systemd.EnterScope(ctx, o.Paths.Scope(), fmt.Sprintf("Mullion cluster %s (%s)", c.Name, o.Paths.Data),
+		uint64(most.clusterTasks)); err != nil {
+		return c, nil, err
+	}
+	if err := cgroup.Enter(o.Paths.CgroupParent() + place); err != nil {
+		return c, nil, err
+	}
+	// Last, since whoever waits for the lock lets go of the cluster then.
+	if lock, err = os.OpenFile(o.Paths.Lock(), os.O_CREATE|os.O_RDWR, 0o600); err != nil {
+		return c, nil, err
+	}
+	err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	switch {
+	case errors.Is(err, unix.EWOULDBLOCK):
+		err = fmt.Errorf("supervise %q: another supervisor does already", o.Paths.Data)
+	case err != nil:
+		err = fmt.Errorf("lock %q: %w", o.Paths.Lock(), err)
+	default:
+		return c, lock, nil
+	}
+	return c, nil, errors.Join(err, lock.Close())
+}
+
 // Supervise runs the cluster that the data folder describes until ctx ends or somebody asks it to stop. There is one
 // supervisor for a data folder; a second one returns an error.
 func Supervise(ctx context.Context, o SuperviseOptions) error {
-	if err := o.Paths.Prepare(); err != nil {
-		return err
-	}
-	lock, err := os.OpenFile(o.Paths.Lock(), os.O_CREATE|os.O_RDWR, 0o600)
+	c, lock, err := enter(ctx, o)
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			return fmt.Errorf("supervise %q: another supervisor does already", o.Paths.Data)
-		}
-		return fmt.Errorf("lock %q: %w", o.Paths.Lock(), err)
-	}
-	c, err := o.Paths.LoadSpec()
-	if err != nil {
-		return err
-	}
 	most, err := machineLimits(len(c.Nodes))
 	if err != nil {
-		return err
-	}
-	if err := systemd.EnterScope(ctx, o.Paths.Scope(), fmt.Sprintf("Mullion cluster %s (%s)", c.Name, o.Paths.Data),
-		uint64(most.clusterTasks)); err != nil {
 		return err
 	}
 	if err := most.apply(o.Paths, c.Nodes, o.Log); err != nil {
@@ -103,7 +136,7 @@ func Supervise(ctx context.Context, o SuperviseOptions) error {
 	}
 	parent := o.Paths.CgroupParent()
 	killing, cancel := context.WithTimeout(ctx, leftoverPatience)
-	killed, err := proc.KillLeftovers(killing, o.Paths.Data, func(l proc.Leftover) bool { return keep(l, parent) })
+	killed, err := proc.KillLeftovers(killing, mark(o.Paths), func(l proc.Leftover) bool { return keep(l, parent) })
 	cancel()
 	if err != nil {
 		return err

@@ -7,12 +7,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/logging"
+	"mullion.dev/mullion/internal/cluster/hold"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/view"
 	"mullion.dev/mullion/internal/process/component"
@@ -42,6 +44,8 @@ type UpOptions struct {
 	LogLevel *logging.Level
 	// Retain keeps what a new cluster that did not come up has made, to be looked at.
 	Retain bool
+
+	folder folder // the data folder as it was found or made
 }
 
 // Up makes sure that a supervisor runs the cluster of the specification, and returns when all parts are ready. If the
@@ -49,17 +53,40 @@ type UpOptions struct {
 // not start, Up removes the cluster again, unless UpOptions.Retain is set. It never removes a cluster that was there
 // before.
 func Up(ctx context.Context, o UpOptions) (spec.Cluster, error) {
+	ctx, held, err := hold.Take(ctx, o.Paths.Run())
+	if err != nil {
+		return o.Spec, busy(err)
+	}
+	defer held.Release()
 	_, statErr := os.Stat(o.Paths.Spec())
 	if err := claimData(o.Paths); err != nil {
 		return o.Spec, err
 	}
-	c, err := Start(ctx, o)
+	folder, err := watchFolder(o.Paths)
+	if err != nil {
+		return o.Spec, err
+	}
+	defer folder.Close()
+	c, err := start(ctx, o, folder)
 	isNew := errors.Is(statErr, os.ErrNotExist)
 	if err == nil || !isNew || o.Retain || errors.Is(err, context.DeadlineExceeded) ||
-		errors.Is(err, context.Canceled) {
+		errors.Is(err, context.Canceled) || errors.Is(err, ErrTakenDown) {
 		return c, err
 	}
-	return c, errors.Join(err, Down(context.WithoutCancel(ctx), o.Paths, func(string) {}))
+	return c, errors.Join(err, removeOwn(context.WithoutCancel(ctx), o.Paths, folder))
+}
+
+// removeOwn takes down the cluster of a folder, unless another command has done so meanwhile.
+func removeOwn(ctx context.Context, paths layout.Paths, own folder) error {
+	ctx, held, err := hold.Take(ctx, paths.Run())
+	if err != nil {
+		return busy(err)
+	}
+	defer held.Release()
+	if !own.isThere() {
+		return nil
+	}
+	return Down(ctx, paths, func(string) {})
 }
 
 // claimData makes the data folder, or finds that it is one of Mullion's; else it is a ConflictError.
@@ -79,6 +106,28 @@ func claimData(paths layout.Paths) error {
 // Start is Up for a prepared data folder, but does not remove a cluster that does not come up. A join uses it, because
 // a join has to undo something elsewhere first.
 func Start(ctx context.Context, o UpOptions) (spec.Cluster, error) {
+	ctx, held, err := hold.Take(ctx, o.Paths.Run())
+	if err != nil {
+		return o.Spec, busy(err)
+	}
+	defer held.Release()
+	folder, err := watchFolder(o.Paths)
+	if err != nil {
+		return o.Spec, err
+	}
+	defer folder.Close()
+	return start(ctx, o, folder)
+}
+
+// start is Start for a cluster that is held, whose folder is watched. It does not hold the cluster any more when its
+// supervisor does.
+func start(ctx context.Context, o UpOptions, folder folder) (spec.Cluster, error) {
+	ctx, held, err := hold.Take(ctx, o.Paths.Run())
+	if err != nil {
+		return o.Spec, busy(err)
+	}
+	defer held.Release()
+	o.folder = folder
 	c, have, err := settle(o.Spec, o.Paths, o.Environ)
 	if err != nil {
 		return c, err
@@ -103,12 +152,13 @@ func Start(ctx context.Context, o UpOptions) (spec.Cluster, error) {
 		err = os.ErrNotExist
 	}
 	if err != nil {
-		ended, err := startSupervisor(ctx, o)
+		ended, err := startSupervisor(ctx, o, held)
 		if err != nil {
 			return c, err
 		}
 		return c, wait(ctx, client, o, ended)
 	}
+	held.HandOver()
 	if err := wait(ctx, client, o, nil); err != nil {
 		return c, err
 	}
@@ -173,9 +223,9 @@ func compare(have, want spec.Cluster, paths layout.Paths) (c spec.Cluster, befor
 // leastStartLimit is how long every part may take to start, even if the caller waits for less time.
 const leastStartLimit = 5 * time.Minute
 
-// startSupervisor starts the supervisor and returns a channel that is closed when the supervisor has ended. Each part
-// may take as long to start as the caller waits for all.
-func startSupervisor(ctx context.Context, o UpOptions) (<-chan struct{}, error) {
+// startSupervisor starts the supervisor, hands the cluster over to it, and returns a channel that is closed when the
+// supervisor has ended. Each part may take as long to start as the caller waits for all.
+func startSupervisor(ctx context.Context, o UpOptions, held *hold.Held) (<-chan struct{}, error) {
 	limit := leastStartLimit
 	if deadline, ok := ctx.Deadline(); ok {
 		limit = max(limit, time.Until(deadline).Round(time.Second))
@@ -187,8 +237,11 @@ func startSupervisor(ctx context.Context, o UpOptions) (<-chan struct{}, error) 
 	}
 	defer log.Close()
 	// it outlives this command
-	cmd := exec.Command(o.Executable, "--data-dir", o.Paths.Data, "supervise", "--start-limit", limit.String())
+	cmd := exec.Command(o.Executable, "--data-dir", o.Paths.Data, "supervise", "--start-limit", limit.String(),
+		"--held", strconv.Itoa(heldDescriptor))
 	cmd.Env = append(spec.WithoutProxy(o.Environ), proc.MarkerVariable+"="+o.Paths.Data)
+	// If this process is killed now, nobody holds the cluster before the supervisor has found its place.
+	cmd.ExtraFiles = []*os.File{held.File()}
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -200,8 +253,31 @@ func startSupervisor(ctx context.Context, o UpOptions) (<-chan struct{}, error) 
 		_ = cmd.Wait() // its log says why it ended
 		close(ended)
 	}()
-	return ended, nil
+	return ended, handOver(ctx, o.Paths, held, ended)
 }
+
+// heldDescriptor is the first of ExtraFiles in a child (exec.Cmd).
+const heldDescriptor = 3
+
+// handOver waits until the supervisor has the data folder's own lock, or has ended, and lets go of the cluster.
+func handOver(ctx context.Context, paths layout.Paths, held *hold.Held, ended <-chan struct{}) error {
+	defer held.HandOver()
+	tick := time.NewTicker(handOverInterval)
+	defer tick.Stop()
+	for !locked(paths) {
+		select {
+		case <-ended:
+			return nil // wait says so
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the supervisor: %w", ctx.Err())
+		case <-tick.C:
+		}
+	}
+	return nil
+}
+
+// handOverInterval is the time between two looks for the supervisor's lock.
+const handOverInterval = 20 * time.Millisecond
 
 // wait follows the supervisor until the cluster is ready or a part has failed. ended is closed when a supervisor that
 // was just started has ended; it is nil if one was there already.
@@ -209,6 +285,9 @@ func wait(ctx context.Context, client *supervisor.Client, o UpOptions, ended <-c
 	started := time.Now()
 	var last supervisor.Status
 	for {
+		if !o.folder.isThere() {
+			return fmt.Errorf("wait for the cluster: %w", ErrTakenDown)
+		}
 		status, err := client.Status(ctx)
 		if err == nil {
 			last = status
@@ -217,7 +296,7 @@ func wait(ctx context.Context, client *supervisor.Client, o UpOptions, ended <-c
 			case supervisor.PhaseReady:
 				return nil
 			case supervisor.PhaseFailed:
-				stopErr := stopSupervisor(ctx, o.Paths)
+				stopErr := stopFailed(ctx, o.Paths, status.PID)
 				return errors.Join(fmt.Errorf("%w: %s", ErrFailed, status.Error), stopErr)
 			}
 		} else if ctx.Err() == nil && (ended == nil || isClosed(ended)) && !locked(o.Paths) {
@@ -230,6 +309,20 @@ func wait(ctx context.Context, client *supervisor.Client, o UpOptions, ended <-c
 		case <-time.After(proc.Pace(pollInterval, time.Since(started))):
 		}
 	}
+}
+
+// stopFailed stops the supervisor of that process id, unless another command has put another in its place.
+func stopFailed(ctx context.Context, paths layout.Paths, pid int) error {
+	ctx, held, err := hold.Take(ctx, paths.Run())
+	if err != nil {
+		return busy(err)
+	}
+	defer held.Release()
+	status, err := supervisor.NewClient(paths.Socket()).Status(ctx)
+	if err != nil || status.PID != pid {
+		return nil // it has ended
+	}
+	return stopSupervisor(ctx, paths)
 }
 
 func isClosed(c <-chan struct{}) bool {

@@ -9,23 +9,30 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/cgroup"
+	"mullion.dev/mullion/internal/cluster/hold"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/process/component"
+	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/process/supervisor"
 )
 
 // TestMain is also the supervisor that Up starts. It has one unit; TEST_UNIT says how that unit starts.
 func TestMain(m *testing.M) {
 	if i := slices.Index(os.Args, "--data-dir"); i > 0 && slices.Contains(os.Args, "supervise") {
-		if err := superviseOne(layout.Paths{Data: os.Args[i+1]}, os.Getenv("TEST_UNIT")); err != nil {
+		paths := layout.Paths{Data: os.Args[i+1]}
+		if err := superviseOne(paths, os.Getenv("TEST_UNIT")); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -35,6 +42,7 @@ func TestMain(m *testing.M) {
 }
 
 func superviseOne(paths layout.Paths, how string) error {
+	held := hold.Inherit(paths.Run(), heldDescriptor)
 	if how == "ends" {
 		return errors.New("the supervisor has no wish to live")
 	}
@@ -46,6 +54,10 @@ func superviseOne(paths layout.Paths, how string) error {
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		return err
 	}
+	if err := cgroup.Enter(paths.CgroupParent() + place); err != nil {
+		return err
+	}
+	held.Release()
 	return supervisor.Run(context.Background(), supervisor.Config{
 		Socket:     paths.Socket(),
 		Units:      []component.Unit{{Component: oneUnit(how)}},
@@ -65,6 +77,11 @@ func (u oneUnit) Start(ctx context.Context) error {
 	switch u {
 	case "fails":
 		return errors.New("the disk is full")
+	case "leaves": // a program of which nobody is told, and that outlives its starter
+		cmd := exec.Command("/bin/sleep", "1000")
+		cmd.Env = []string{"A=b"}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		return cmd.Start()
 	case "hangs":
 		<-ctx.Done()
 		return ctx.Err()
@@ -200,4 +217,173 @@ func TestUpAfterAJoin(t *testing.T) {
 	}
 	_, err := Up(t.Context(), o)
 	wantConflict(t, err, "interrupted")
+}
+
+// Of two ups of one new folder with different files, one brings its cluster up, and the other gets a conflict, however
+// they meet.
+func TestTwoUps(t *testing.T) {
+	for range 5 {
+		first := upOptions(t, "starts")
+		second := first
+		second.Spec.Nodes = slices.Clone(first.Spec.Nodes)
+		second.Spec.Nodes[0].Labels = map[string]string{"of": "second"}
+		errs := make(chan error, 2)
+		for _, o := range []UpOptions{first, second} {
+			go func() {
+				_, err := Up(t.Context(), o)
+				errs <- err
+			}()
+		}
+		one, other := <-errs, <-errs
+		if one != nil {
+			one, other = other, one
+		}
+		if one != nil {
+			t.Errorf("neither came up: %v; %v", one, other)
+		}
+		wantConflict(t, other, "another specification")
+		if !locked(first.Paths) {
+			t.Error("no supervisor is left")
+		}
+		if err := Down(t.Context(), first.Paths, func(string) {}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// An up that comes while the cluster is taken down waits, says for whom, and brings up a whole new one; and a down
+// beside an up leaves nothing, whenever it comes.
+func TestUpBesideDown(t *testing.T) {
+	o := upOptions(t, "starts")
+	if _, err := Up(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	begun, told := make(chan struct{}), make(chan hold.Holder, 1)
+	down := make(chan error, 1)
+	var once sync.Once
+	go func() {
+		ctx := hold.As(t.Context(), hold.Caller{Command: "mullion down"})
+		down <- Down(ctx, o.Paths, func(string) {
+			once.Do(func() {
+				close(begun)
+				select {
+				case who := <-told:
+					told <- who
+				case <-time.After(10 * time.Second):
+				}
+			})
+		})
+	}()
+	<-begun
+	ctx := hold.As(t.Context(), hold.Caller{Command: "mullion up", Waiting: func(h hold.Holder) { told <- h }})
+	if _, err := Up(ctx, o); err != nil {
+		t.Fatalf("up beside down: %v", err)
+	}
+	if err := <-down; err != nil {
+		t.Errorf("down beside up: %v", err)
+	}
+	select {
+	case who := <-told:
+		if who.Command != "mullion down" || who.PID != os.Getpid() {
+			t.Errorf("it waited for %+v", who)
+		}
+	default:
+		t.Error("it did not say that it waits")
+	}
+	status, err := supervisor.NewClient(o.Paths.Socket()).Status(t.Context())
+	if err != nil || status.Phase != supervisor.PhaseReady {
+		t.Errorf("the new cluster is %+v, %v", status, err)
+	}
+}
+
+// A cluster that another command takes down while an up waits for it is gone, the up says so, and it leaves alone what
+// a third command has made in its place.
+func TestDownBesideUp(t *testing.T) {
+	o := upOptions(t, "hangs")
+	up := make(chan error, 1)
+	go func() {
+		_, err := Up(t.Context(), o)
+		up <- err
+	}()
+	waitFor(t, "a supervisor", func() bool { return locked(o.Paths) })
+	if err := Down(t.Context(), o.Paths, func(string) {}); err != nil {
+		t.Fatal(err)
+	}
+	third := o
+	third.Environ = []string{"TEST_UNIT=starts"}
+	if _, err := Up(t.Context(), third); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-up; !errors.Is(err, ErrTakenDown) && !errors.Is(err, ErrFailed) {
+		t.Errorf("the first up: %v", err)
+	}
+	if !locked(o.Paths) {
+		t.Error("the first up has ended the third command's cluster")
+	}
+}
+
+// What only says in its environment that it is the cluster's, a stranger's process, is not ended, and does not keep the
+// cluster from being taken down.
+func TestDownBesideStrangers(t *testing.T) {
+	o := upOptions(t, "starts")
+	if _, err := Up(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	script := "while :; do (exec sleep 0.05) & (exec sleep 0.05) & wait; done"
+	stranger := exec.CommandContext(t.Context(), "sh", "-c", script)
+	stranger.Env = append(os.Environ(), proc.MarkerVariable+"="+o.Paths.Data)
+	if err := stranger.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- stranger.Wait() }()
+	if err := Down(t.Context(), o.Paths, func(string) {}); err != nil {
+		t.Error(err)
+	}
+	wantNothing(t, o.Paths)
+	select {
+	case err := <-ended:
+		t.Errorf("the stranger was ended: %v", err)
+	default:
+		_ = stranger.Process.Kill()
+		<-ended
+	}
+}
+
+// What a supervisor has left that was killed, and does not end by itself, a down ends, though nothing in it says whose
+// it is.
+func TestDownEndsWhatIsLeft(t *testing.T) {
+	o := upOptions(t, "leaves")
+	if _, err := Up(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	status, err := supervisor.NewClient(o.Paths.Socket()).Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(status.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the supervisor's end", func() bool { return !locked(o.Paths) })
+	left, err := proc.Leftovers(mark(o.Paths))
+	if err != nil || len(left) != 1 || left[0].Args[0] != "/bin/sleep" {
+		t.Fatalf("left are %v, %v", left, err)
+	}
+	if err := Down(t.Context(), o.Paths, func(string) {}); err != nil {
+		t.Error(err)
+	}
+	wantNothing(t, o.Paths)
+	if left, err := proc.Leftovers(mark(o.Paths)); err != nil || len(left) != 0 {
+		t.Errorf("after it there are %v, %v", left, err)
+	}
+}
+
+// waitFor waits for a condition.
+func waitFor(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for begin := time.Now(); !is(); {
+		if time.Since(begin) > 20*time.Second {
+			t.Fatalf("there is no %s", what)
+		}
+	}
 }

@@ -143,7 +143,7 @@ func (p *plane) stop(tb testing.TB) {
 		tb.Error(err)
 	}
 	tb.Logf("stopped after %d ms", time.Since(begin).Milliseconds())
-	left, err := proc.Leftovers(p.config.Marker)
+	left, err := proc.Labelled(p.config.Marker)
 	if err != nil || len(left) > 0 {
 		tb.Errorf("left: %v, %v", left, err)
 	}

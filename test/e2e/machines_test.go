@@ -257,7 +257,7 @@ func cutOff(t *testing.T, server, other fixture, good []string) {
 	if !errors.As(err, &exit) || exit.ExitCode() != cli.ExitNotReady || !strings.Contains(out, "mullion leave") {
 		t.Errorf("a join whose server is cut off ends with %v:\n%s", err, out)
 	}
-	if left, err := proc.Leftovers(other.data); err != nil || len(left) > 0 {
+	if left, err := proc.Labelled(other.data); err != nil || len(left) > 0 {
 		t.Errorf("a join whose server is cut off leaves processes %v, %v", left, err)
 	}
 	link("up")

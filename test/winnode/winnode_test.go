@@ -222,6 +222,24 @@ func newRig(t *testing.T, build string) *rig {
 }
 
 // remove takes everything down and checks that nothing is left.
+// endShims ends what containerd has started and left.
+func (r *rig) endShims(ctx context.Context, t *testing.T) {
+	t.Helper()
+	for ctx.Err() == nil {
+		left, err := proc.Labelled(r.dir)
+		if err != nil {
+			t.Error(err)
+		}
+		if len(left) == 0 {
+			return
+		}
+		for _, l := range left {
+			_ = syscall.Kill(l.PID, syscall.SIGKILL) // it may have ended
+		}
+	}
+	t.Error("what containerd has left does not end")
+}
+
 func (r *rig) remove(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
@@ -232,9 +250,7 @@ func (r *rig) remove(t *testing.T) {
 	if t.Failed() {
 		r.showLogs(t)
 	}
-	if _, err := proc.KillLeftovers(ctx, r.dir, nil); err != nil {
-		t.Error(err)
-	}
+	r.endShims(ctx, t)
 	if err := cluster.KillCgroups(ctx, r.host.Cgroup); err != nil {
 		t.Error(err)
 	}

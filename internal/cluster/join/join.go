@@ -92,6 +92,11 @@ var ErrLeft = errors.New("something of the join is left in the cluster")
 // leaves nothing behind, neither here nor in the cluster, unless Options.Retain is set. If the server does not answer,
 // something may stay in the cluster; the next Join or Leave removes it.
 func Join(ctx context.Context, o Options) (spec.Cluster, error) {
+	ctx, held, err := cluster.Hold(ctx, o.Paths)
+	if err != nil {
+		return spec.Cluster{}, err
+	}
+	defer held.Release()
 	if have, err := Vacant(o.Paths); err != nil {
 		return have, err
 	}
@@ -132,7 +137,7 @@ func (j *joining) finish(ctx context.Context) (spec.Cluster, error) {
 		return c, nil
 	}
 	err = explained(errors.Join(err, dropErr))
-	if j.Retain || !j.prepared {
+	if j.Retain || !j.prepared || errors.Is(err, cluster.ErrTakenDown) {
 		return c, err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)

@@ -61,6 +61,9 @@ func (p Paths) DNSZones() string { return p.join("dns") }
 // be gone after a reboot; its name is derived from the data folder's.
 func (p Paths) Run() string { return filepath.Join(RunRoot, tag(p.Data)) }
 
+// Pins is the folder in which the cluster's network namespaces are pinned.
+func (p Paths) Pins() string { return filepath.Join(p.Run(), "netns") }
+
 // Socket is the supervisor's Unix socket.
 func (p Paths) Socket() string { return filepath.Join(p.Run(), "supervisor.sock") }
 

@@ -102,7 +102,7 @@ func upIn(t *testing.T, dir string, change func(*winhost.Host)) (winhost.Host, *
 				t.Error(err)
 			}
 		}
-		if left, err := proc.Leftovers(dir); err != nil || len(left) > 0 {
+		if left, err := proc.Labelled(dir); err != nil || len(left) > 0 {
 			t.Errorf("left behind: %v, %v", left, err)
 		}
 		for line := range strings.Lines(mounts(t)) {

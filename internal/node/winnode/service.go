@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -48,7 +49,7 @@ func (c Config) service(part string, p *kubenode.Process) *kubenode.Process {
 		return nil
 	}
 	p.Kept = func() ([]int, error) {
-		all, err := proc.Leftovers(c.Marker)
+		all, err := proc.Leftovers(proc.Mark{Pins: filepath.Dir(c.Netns)})
 		var pids []int
 		for _, l := range all {
 			if len(l.Args) > 0 && strings.HasSuffix(l.Args[0], `\`+kubenode.ProgramName(part, spec.Windows)) &&

@@ -22,5 +22,5 @@
 //
 // A pid can be in use by another process by the time a signal is sent. Children are signalled and waited for through
 // os.Process, which holds a pidfd (Go 1.23 and newer on Linux 5.4 and newer); leftovers through a pidfd that is opened
-// before the process's environment is checked.
+// before it is checked where the process is.
 package proc

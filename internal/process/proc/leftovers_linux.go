@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,31 +16,51 @@ import (
 	"mullion.dev/mullion/internal/base/procfile"
 )
 
-// Leftovers returns the processes whose environment at their start had MarkerVariable set to marker, without the caller
-// itself, in order of pid. It needs the right to read other processes' environment (root).
-func Leftovers(marker string) ([]Leftover, error) {
+// Labelled returns the processes whose environment at their start had MarkerVariable set to marker, without the caller
+// itself, in order of pid. Anybody can set a variable, so this is for people and tests, and nothing is ended by it. It
+// needs the right to read other processes' environment (root).
+func Labelled(marker string) ([]Leftover, error) {
+	return listed(func(pid int) bool { return procfile.HasVariable(pid, MarkerVariable+"="+marker) })
+}
+
+// Leftovers returns the processes that have the mark, without the caller itself, in order of pid.
+func Leftovers(m Mark) ([]Leftover, error) {
+	places, err := m.places()
+	if err != nil {
+		return nil, err
+	}
+	return listed(places.has)
+}
+
+// listed describes the processes for which is returns true.
+func listed(is func(pid int) bool) ([]Leftover, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
-		return nil, fmt.Errorf("find leftovers of %q: %w", marker, err)
+		return nil, fmt.Errorf("list processes: %w", err)
 	}
 	var found []Leftover
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
-		if err != nil || pid == os.Getpid() || !carries(pid, marker) {
+		if err != nil || pid == os.Getpid() || !is(pid) {
 			continue
 		}
 		found = append(found, describe(pid))
 	}
+	slices.SortFunc(found, func(a, b Leftover) int { return a.PID - b.PID })
 	return found, nil
 }
 
 // KillLeftovers kills (SIGKILL) the processes that Leftovers finds, and those that they start meanwhile, except those
 // for which keep, which may be nil, returns true. When they are gone, it returns them; it is an error if ctx is over
 // before.
-func KillLeftovers(ctx context.Context, marker string, keep func(Leftover) bool) ([]Leftover, error) {
+func KillLeftovers(ctx context.Context, m Mark, keep func(Leftover) bool) ([]Leftover, error) {
 	var killed []Leftover
 	for {
-		found, err := Leftovers(marker)
+		places, err := m.places()
+		if err != nil {
+			return killed, err
+		}
+		found, err := listed(places.has)
 		if err != nil {
 			return killed, err
 		}
@@ -52,7 +74,7 @@ func KillLeftovers(ctx context.Context, marker string, keep func(Leftover) bool)
 			return killed, nil
 		}
 		for _, l := range mine {
-			hit, err := killOne(ctx, l.PID, marker)
+			hit, err := killOne(ctx, l.PID, places)
 			if err != nil {
 				return killed, err
 			}
@@ -63,19 +85,19 @@ func KillLeftovers(ctx context.Context, marker string, keep func(Leftover) bool)
 	}
 }
 
-// killOne kills the process if it (still) carries the marker, waits for its end, and reports whether it killed it.
-func killOne(ctx context.Context, pid int, marker string) (bool, error) {
+// killOne kills the process if it (still) has the mark, waits for its end, and reports whether it killed it.
+func killOne(ctx context.Context, pid int, marked places) (bool, error) {
 	fd, err := unix.PidfdOpen(pid, 0)
-	if errors.Is(err, unix.ESRCH) {
+	if errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EINVAL) { // it is gone, or was a thread's
 		return false, nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("open process %d: %w", pid, err)
 	}
 	defer unix.Close(fd)
-	// From here on fd is one certain process. If the marker is in its environment now, it is the right one: a process
-	// that had taken the pid over before would not have it.
-	if !carries(pid, marker) {
+	// From here on fd is one certain process. If it is in a marked place now, it is the right one: a process that had
+	// taken the pid over before would not be there.
+	if !marked.has(pid) {
 		return false, nil
 	}
 	if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
@@ -96,29 +118,98 @@ func killOne(ctx context.Context, pid int, marker string) (bool, error) {
 	}
 }
 
-// carries reports whether the process was started with the marker.
-func carries(pid int, marker string) bool {
-	return procfile.HasVariable(pid, MarkerVariable+"="+marker)
+// places are where a mark says that processes are: a cgroup, and network namespaces.
+type places struct {
+	cgroup     string
+	namespaces []namespace
+}
+
+// namespace tells a namespace from all others (namespaces(7)).
+type namespace struct{ dev, inode uint64 }
+
+// places looks for the namespaces that are pinned now.
+func (m Mark) places() (places, error) {
+	p := places{cgroup: m.Cgroup}
+	if m.Pins == "" {
+		return p, nil
+	}
+	entries, err := os.ReadDir(m.Pins)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return p, fmt.Errorf("list pinned namespaces: %w", err)
+	}
+	for _, e := range entries {
+		// A pin that a crash left without its namespace is a plain file, which no process is in.
+		if ns, ok := namespaceAt(filepath.Join(m.Pins, e.Name())); ok {
+			p.namespaces = append(p.namespaces, ns)
+		}
+	}
+	own, _ := namespaceAt("/proc/self/ns/net")
+	p.namespaces = slices.DeleteFunc(p.namespaces, func(ns namespace) bool { return ns == own })
+	return p, nil
+}
+
+func namespaceAt(path string) (namespace, bool) {
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil {
+		return namespace{}, false
+	}
+	return namespace{dev: st.Dev, inode: st.Ino}, true
+}
+
+// has reports whether the process is in one of the places. A zombie and a thread of the kernel are in none.
+func (p places) has(pid int) bool {
+	if p.cgroup != "" && slices.ContainsFunc(cgroupsOf(pid), p.inCgroup) {
+		return !isZombie(pid)
+	}
+	if len(p.namespaces) == 0 {
+		return false
+	}
+	ns, ok := namespaceAt(procfile.Path(pid, "ns/net"))
+	return ok && slices.Contains(p.namespaces, ns)
+}
+
+func (p places) inCgroup(name string) bool {
+	return name == p.cgroup || strings.HasPrefix(name, p.cgroup+"/")
+}
+
+// cgroupsOf returns the paths of a process's cgroups, one in each hierarchy.
+func cgroupsOf(pid int) []string {
+	text, err := os.ReadFile(procfile.Path(pid, "cgroup"))
+	if err != nil {
+		return nil
+	}
+	var all []string
+	for line := range strings.Lines(string(text)) { // "4:pids:/a/b", cgroups(7)
+		if fields := strings.SplitN(strings.TrimRight(line, "\n"), ":", 3); len(fields) == 3 {
+			all = append(all, fields[2])
+		}
+	}
+	return all
+}
+
+// stat returns the fields of a process's stat after its name: "pid (name) state ppid …", and the name may hold anything
+// (proc_pid_stat(5)).
+func stat(pid int) []string {
+	text, err := os.ReadFile(procfile.Path(pid, "stat"))
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+}
+
+func isZombie(pid int) bool {
+	fields := stat(pid)
+	return len(fields) == 0 || fields[0] == "Z"
 }
 
 // describe reads the fields of a Leftover from /proc; they stay empty if the process has ended.
 func describe(pid int) Leftover {
-	l := Leftover{PID: pid}
+	l := Leftover{PID: pid, Cgroups: cgroupsOf(pid)}
 	if cmdline, err := procfile.Read(pid, "cmdline"); err == nil {
 		l.Args = strings.Split(strings.TrimRight(string(cmdline), "\x00"), "\x00")
 	}
-	if stat, err := os.ReadFile(procfile.Path(pid, "stat")); err == nil {
-		// "pid (name) state ppid …", and the name may hold anything: proc_pid_stat(5).
-		if fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])); len(fields) > 1 {
-			l.PPID, _ = strconv.Atoi(fields[1])
-		}
-	}
-	if cgroups, err := os.ReadFile(procfile.Path(pid, "cgroup")); err == nil {
-		for line := range strings.Lines(string(cgroups)) { // "4:pids:/a/b", cgroups(7)
-			if fields := strings.SplitN(strings.TrimRight(line, "\n"), ":", 3); len(fields) == 3 {
-				l.Cgroups = append(l.Cgroups, fields[2])
-			}
-		}
+	if fields := stat(pid); len(fields) > 1 {
+		l.PPID, _ = strconv.Atoi(fields[1])
 	}
 	return l
 }

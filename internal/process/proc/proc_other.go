@@ -20,11 +20,14 @@ func DialIn(string) func(ctx context.Context, network, address string) (net.Conn
 	return func(context.Context, string, string) (net.Conn, error) { return nil, errors.ErrUnsupported }
 }
 
+// Labelled is for Linux only.
+func Labelled(string) ([]Leftover, error) { return nil, errors.ErrUnsupported }
+
 // Leftovers is for Linux only.
-func Leftovers(string) ([]Leftover, error) { return nil, errors.ErrUnsupported }
+func Leftovers(Mark) ([]Leftover, error) { return nil, errors.ErrUnsupported }
 
 // KillLeftovers is for Linux only.
-func KillLeftovers(context.Context, string, func(Leftover) bool) ([]Leftover, error) {
+func KillLeftovers(context.Context, Mark, func(Leftover) bool) ([]Leftover, error) {
 	return nil, errors.ErrUnsupported
 }
 

@@ -404,7 +404,7 @@ func TestParentDeathKillsTheChildAndLeftoversAreFound(t *testing.T) {
 	if err != nil {
 		t.Fatalf("helper said %q", line)
 	}
-	found, err := proc.Leftovers(marker)
+	found, err := proc.Labelled(marker)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -423,36 +423,4 @@ func TestParentDeathKillsTheChildAndLeftoversAreFound(t *testing.T) {
 	}
 	_ = cmd.Wait()
 	eventually(t, "the child of the killed supervisor is gone", func() bool { return !alive(pid) })
-}
-
-func TestKillLeftovers(t *testing.T) {
-	marker := t.TempDir()
-	spec := shell(t, "sleep 1000 & exec sleep 2000")
-	spec.Marker = marker
-	spec.Restart.Never = true
-	p := started(t, spec)
-	eventually(t, "both sleep", func() bool {
-		found, err := proc.Leftovers(marker)
-		return err == nil && len(found) == 2 && found[0].Args[0] == "sleep" && found[1].Args[0] == "sleep"
-	})
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	if killed, err := proc.KillLeftovers(ctx, marker+"x", nil); err != nil || len(killed) != 0 {
-		t.Fatalf("another cluster's: killed %v, %v", killed, err)
-	}
-	kept := func(l proc.Leftover) bool { return l.Args[len(l.Args)-1] == "2000" }
-	killed, err := proc.KillLeftovers(ctx, marker, kept)
-	if err != nil || len(killed) != 1 || killed[0].Args[1] != "1000" {
-		t.Fatalf("killed %v, %v", killed, err)
-	}
-	if !alive(p.State().PID) {
-		t.Fatal("the one to keep was killed")
-	}
-	if _, err := proc.KillLeftovers(ctx, marker, nil); err != nil {
-		t.Fatal(err)
-	}
-	<-p.Done()
-	if found, err := proc.Leftovers(marker); err != nil || len(found) != 0 {
-		t.Fatalf("left: %v, %v", found, err)
-	}
 }

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// MarkerVariable is the environment variable that every process of a cluster carries; its value is the data folder.
+// MarkerVariable is the environment variable that tells people whose a process of a cluster is; its value is the data
+// folder. Anybody can set it: Mark is what counts.
 const MarkerVariable = "MULLION_CLUSTER"
 
 // Spec describes a child. Name and Path must be set; the other fields have the defaults named in their comments.
@@ -163,7 +164,15 @@ type State struct {
 	Err error
 }
 
-// Leftover is a living process that carries a cluster's marker.
+// Mark tells a cluster's processes from all others by where they are, which only root can bring about.
+type Mark struct {
+	// Cgroup is the cgroup, in any hierarchy, of the cluster's processes; those in cgroups below it are the cluster's too.
+	Cgroup string
+	// Pins is a folder in which the cluster's network namespaces are pinned.
+	Pins string
+}
+
+// Leftover is a living process of a cluster.
 type Leftover struct {
 	PID  int
 	PPID int
