@@ -19,6 +19,8 @@ func (a *app) hold(ctx context.Context, paths layout.Paths) (context.Context, *h
 func (a *app) as(ctx context.Context, command string) context.Context {
 	return hold.As(ctx, hold.Caller{
 		Command: command,
-		Waiting: func(other hold.Holder) { fmt.Fprintf(a.env.Err, "mullion: waiting for %s, which is changing the cluster\n", other) },
+		Waiting: func(other hold.Holder) {
+			fmt.Fprintf(a.env.Err, "mullion: waiting for %s, which is changing the cluster\n", other)
+		},
 	})
 }

@@ -187,6 +187,7 @@ func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster
 		Progress:   r.told,
 		Retain:     f.retain,
 		LogLevel:   level,
+		Mended:     r.ok,
 	})
 	r.settle()
 	if err != nil {

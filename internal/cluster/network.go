@@ -83,7 +83,7 @@ func removeNetworks(ctx context.Context, paths layout.Paths) error {
 
 // fabric is the network that control plane and nodes stand on.
 func (c *composer) fabric() error {
-	c.add(&parts.Fabric{Underlay: c.underlay})
+	c.add(&parts.Fabric{Network: c.underlay, Log: c.log})
 	if c.Spec.Networking.DualStack() {
 		c.add(&parts.WayOut{Router: c.underlay, Log: c.log}, parts.FabricUnit)
 	}

@@ -45,6 +45,10 @@ type UpOptions struct {
 	// Retain keeps what a new cluster that did not come up has made, to be looked at.
 	Retain bool
 
+	// Mended, unless nil, gets a line for each thing that others had taken from a cluster that is up, and that was made
+	// again.
+	Mended func(string)
+
 	folder folder // the data folder as it was found or made
 }
 
@@ -162,7 +166,24 @@ func start(ctx context.Context, o UpOptions, folder folder) (spec.Cluster, error
 	if err := wait(ctx, client, o, nil); err != nil {
 		return c, err
 	}
-	return c, switchAllOn(ctx, client)
+	if err := switchAllOn(ctx, client); err != nil {
+		return c, err
+	}
+	return c, mend(ctx, client, o.Mended)
+}
+
+// mend has a cluster that is up looked at for what others have taken from it, and says what was made again.
+func mend(ctx context.Context, client *supervisor.Client, said func(string)) error {
+	what, err := client.Mend(ctx)
+	for _, line := range what {
+		if said != nil {
+			said("mended: " + line)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("look after the cluster's network: %w", err)
+	}
+	return nil
 }
 
 // settle compares the wanted specification with the one in the data folder and keeps the API server's port. A new

@@ -117,7 +117,16 @@ func (c *Client) Open(ctx context.Context, method, path string) (*http.Response,
 	if resp.StatusCode >= http.StatusMultipleChoices {
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, mostText)) // the error has the status in any case
 		_ = resp.Body.Close()
-		return nil, fmt.Errorf("%s %s: %s: %s", method, path, resp.Status, strings.TrimSpace(string(text)))
+		refusal := &StatusError{Code: resp.StatusCode, Status: resp.Status, Text: strings.TrimSpace(string(text))}
+		return nil, fmt.Errorf("%s %s: %w", method, path, refusal)
 	}
 	return resp, nil
 }
+
+// StatusError is an answer with a status of 300 or more.
+type StatusError struct {
+	Code         int
+	Status, Text string
+}
+
+func (e *StatusError) Error() string { return e.Status + ": " + e.Text }

@@ -6,8 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/netip"
+	"strings"
+	"sync"
 	"syscall"
+	"time"
 
 	"mullion.dev/mullion/internal/network/underlay"
 	"mullion.dev/mullion/internal/process/proc"
@@ -16,18 +20,130 @@ import (
 // FabricUnit is the name of the unit that Fabric is.
 const FabricUnit = "fabric"
 
-// Fabric is the component of the network that control plane and nodes stand on. Its namespaces outlive a supervisor, so
-// that pods keep running; taking the cluster down removes them.
-type Fabric struct{ Underlay *underlay.Underlay }
+// Network is what a Fabric keeps; an underlay.Underlay is one.
+type Network interface {
+	// Up makes the network, or repairs it.
+	Up(ctx context.Context) error
+	// Watch calls look whenever something may have changed, until ctx ends.
+	Watch(ctx context.Context, look func(), told func(error))
+	// Faults says what is missing, and Mend makes it again and says what it was.
+	Faults(ctx context.Context) ([]string, error)
+	Mend(ctx context.Context) ([]string, error)
+}
+
+// Fabric is the component of the network that control plane and nodes stand on. While it is up, it makes again what
+// others take away from it: a firewall that restarts, for example. Its namespaces outlive a supervisor, so that pods
+// keep running; taking the cluster down removes them.
+type Fabric struct {
+	Network Network
+	Log     *slog.Logger
+	// Mended, unless nil, is told what was mended, too.
+	Mended func(ctx context.Context, what []string)
+
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+
+	mending sync.Mutex // held by Mend
+	mu      sync.Mutex // guards what follows
+	repairs int
+	last    time.Time
+	what    string
+	failure string // why the last look did not mend, as it was logged
+}
 
 // Name is the component's name.
 func (f *Fabric) Name() string { return FabricUnit }
 
-// Start makes or mends the network.
-func (f *Fabric) Start(ctx context.Context) error { return f.Underlay.Up(ctx) }
+// Start makes or mends the network, and keeps it.
+func (f *Fabric) Start(ctx context.Context) error {
+	if err := f.Network.Up(ctx); err != nil {
+		return err
+	}
+	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	f.cancel = cancel
+	f.done.Go(func() {
+		f.Network.Watch(run, func() { _, _ = f.Mend(run) }, func(err error) {
+			f.Log.Warn("the machine's network is looked at less often", "error", err)
+		})
+	})
+	return nil
+}
 
-// Stop leaves the network in place.
-func (f *Fabric) Stop(context.Context) error { return nil }
+// Mend looks at the network now, makes again what is missing, and returns what that was. It logs that itself.
+func (f *Fabric) Mend(ctx context.Context) ([]string, error) {
+	f.mending.Lock()
+	defer f.mending.Unlock()
+	what, err := f.Network.Mend(ctx)
+	if ctx.Err() != nil {
+		return what, err
+	}
+	f.note(what, err)
+	if len(what) > 0 && f.Mended != nil {
+		f.Mended(ctx, what)
+	}
+	return what, err
+}
+
+func (f *Fabric) note(what []string, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(what) > 0 {
+		f.repairs++
+		f.last, f.what = time.Now(), strings.Join(what, "; ")
+		f.Log.Warn("mended the machine's network, which somebody had changed", "what", what, "repairs", f.repairs)
+	}
+	failure := ""
+	if err != nil {
+		failure = err.Error()
+	}
+	if failure != "" && failure != f.failure {
+		f.Log.Error("look at the machine's network", "error", err)
+	}
+	f.failure = failure
+}
+
+// Repairs counts how often something was mended.
+func (f *Fabric) Repairs() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.repairs
+}
+
+// Describe says what was mended last.
+func (f *Fabric) Describe() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.repairs == 0 {
+		return ""
+	}
+	return fmt.Sprintf("mended at %s: %s", f.last.Format(time.TimeOnly), f.what)
+}
+
+// Probe implements component.Prober: it says what is missing now, or cannot be mended.
+func (f *Fabric) Probe(ctx context.Context) error {
+	f.mu.Lock()
+	failure := f.failure
+	f.mu.Unlock()
+	missing, err := f.Network.Faults(ctx)
+	switch {
+	case err != nil:
+		return err
+	case len(missing) > 0 && failure != "":
+		return errors.New(failure)
+	case len(missing) > 0:
+		return errors.New(strings.Join(missing, "; ") + "; it is being mended")
+	}
+	return nil
+}
+
+// Stop ends the looking, and leaves the network in place.
+func (f *Fabric) Stop(context.Context) error {
+	if f.cancel != nil {
+		f.cancel()
+		f.done.Wait()
+	}
+	return nil
+}
 
 // HostNetwork is the component of a host's place on the underlay. It outlives a supervisor.
 type HostNetwork struct {

@@ -28,6 +28,7 @@ func (u *Underlay) AddHost(_ context.Context, name string, addr netip.Addr) erro
 	if err := u.announce(addr); err != nil {
 		return fmt.Errorf("add host %q to the underlay: %w", name, err)
 	}
+	u.hosts[name] = addr
 	for _, protocol := range routeProtocols() {
 		routes, err := u.routes(protocol)
 		if err != nil {
@@ -160,6 +161,7 @@ func removeOtherAddrs(h *netlink.Handle, link netlink.Link, keep netip.Addr) err
 func (u *Underlay) RemoveHost(_ context.Context, name string) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	delete(u.hosts, name)
 	addr, err := u.hostAddr(name)
 	if err == nil && addr.IsValid() {
 		for _, protocol := range routeProtocols() {

@@ -152,9 +152,12 @@ func (u *Underlay) ensureMachineLink() error {
 		return err
 	}
 	if !whole {
-		if err := u.makeMachineLink(was); err != nil {
-			return err
-		}
+		err = u.makeMachineLink(was)
+	} else if _, kept := u.keptSwitches(); !kept {
+		err = u.keepSwitches(u.alias(was))
+	}
+	if err != nil {
+		return err
 	}
 	if err := netns.Netlink(u.FabricNetns(),
 		func(h *netlink.Handle) error { return enslave(h, machinePort) }); err != nil {
@@ -223,12 +226,18 @@ func (u *Underlay) machineLink() (was switches, whole bool, err error) {
 	if err != nil || found {
 		return was, whole, err
 	}
+	if was, ok := u.keptSwitches(); ok { // somebody has deleted the link
+		return was, false, nil
+	}
 	was, err = u.former()
 	was.six = "" // nothing has set it yet
 	return was, false, err
 }
 
 func (u *Underlay) makeMachineLink(was switches) error {
+	if err := u.keepSwitches(u.alias(was)); err != nil {
+		return err
+	}
 	machine, err := u.openMachine()
 	if err != nil {
 		return err
@@ -286,7 +295,7 @@ func (u *Underlay) ensureMachineRules(ctx context.Context) error {
 		_, err = netns.Sysctl(forwardKey, "1")
 		return err
 	})
-	return errors.Join(err, u.wayOut6(ctx), u.acceptForwarding(ctx))
+	return errors.Join(err, u.wayOut6(ctx), u.acceptForwarding(ctx), u.rememberTables(ctx))
 }
 
 // rules replaces the table as a whole. Its guard keeps strangers out: only the machine itself, its network with LAN,

@@ -171,7 +171,11 @@ func (u *Underlay) SetMachines(ctx context.Context, machines []netip.Addr) error
 	if err := u.flood(machines); err != nil {
 		return fmt.Errorf("set the other machines: %w", err)
 	}
-	return u.admit(ctx, machines)
+	if err := u.admit(ctx, machines); err != nil {
+		return err
+	}
+	u.machines = machines
+	return u.rememberTables(ctx)
 }
 
 // flood sets the tunnel's forwarding entries for the zero hardware address, by which frames without an entry of their

@@ -25,6 +25,7 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+	"sigs.k8s.io/knftables"
 
 	"mullion.dev/mullion/internal/base/ipnet"
 	"mullion.dev/mullion/internal/base/netns"
@@ -84,6 +85,13 @@ type Config struct {
 type Underlay struct {
 	cfg Config
 	mu  sync.Mutex
+	// made says that Up has succeeded, hosts are those of AddHost by their names, and tables are the machine's tables of
+	// nftables as they were when they were set: what Mend compares the kernel with.
+	made   bool
+	hosts  map[string]netip.Addr
+	tables map[knftables.Family]string
+	// machines are the other machines that the underlay spans.
+	machines []netip.Addr
 }
 
 // New checks the configuration and fills its defaults; it touches nothing.
@@ -107,7 +115,7 @@ func New(cfg Config) (*Underlay, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	return &Underlay{cfg: cfg}, cfg.Tunnel.check()
+	return &Underlay{cfg: cfg, hosts: map[string]netip.Addr{}}, cfg.Tunnel.check()
 }
 
 // check returns what is wrong with a configuration whose defaults are filled in.
@@ -158,6 +166,14 @@ func (u *Underlay) pin(name string) string { return filepath.Join(u.cfg.RunDir, 
 func (u *Underlay) Up(ctx context.Context) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	if err := u.make(ctx); err != nil {
+		return err
+	}
+	u.made = true
+	return nil
+}
+
+func (u *Underlay) make(ctx context.Context) error {
 	if err := u.checkSubnet(); err != nil {
 		return err
 	}
@@ -194,6 +210,7 @@ func (u *Underlay) Up(ctx context.Context) error {
 func (u *Underlay) Down(ctx context.Context) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	u.made = false
 	errs := []error{u.leaveLAN(ctx), u.removeMachineSide(ctx), u.removeStrandedTunnel()}
 	names, err := u.pins()
 	errs = append(errs, err)
@@ -201,6 +218,9 @@ func (u *Underlay) Down(ctx context.Context) error {
 		errs = append(errs, u.removeHost(name))
 	}
 	errs = append(errs, netns.Remove(u.FabricNetns()))
+	if err := os.Remove(u.switchesFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		errs = append(errs, err)
+	}
 	if err := os.Remove(filepath.Join(u.cfg.RunDir, "netns")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		errs = append(errs, err)
 	}

@@ -44,7 +44,7 @@ func (u *Underlay) FollowRoutes6(ctx context.Context) (bool, error) {
 	if err != nil || !routes {
 		return false, err
 	}
-	return true, u.wayOut6(ctx)
+	return true, errors.Join(u.wayOut6(ctx), u.rememberTables(ctx))
 }
 
 // wayOut6 makes the table of IPv6, which keeps strangers out of the fabric as that of IPv4 does, and sets the switch.
@@ -136,6 +136,9 @@ func (u *Underlay) remember6() error {
 			return nil
 		}
 		was.six = former.six
+		if err := u.keepSwitches(u.alias(was)); err != nil {
+			return err
+		}
 		return h.LinkSetAlias(link, u.alias(was))
 	})
 }

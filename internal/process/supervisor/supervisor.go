@@ -55,7 +55,7 @@ type UnitStatus struct {
 	// Seconds is how long the unit took to reach its state, from the beginning of the state before.
 	Seconds float64 `json:"seconds"`
 	// PID and Restarts are for units that are a process: its id, 0 while it is down, and how often it was started
-	// again.
+	// again. Of a unit that looks after something that others may change, Restarts counts how often it made that again.
 	PID      int `json:"pid,omitempty"`
 	Restarts int `json:"restarts,omitempty"`
 	// Probed says that the unit was asked whether it works, as Client.Health does; Problem is the reason if it does
@@ -68,6 +68,14 @@ type UnitStatus struct {
 
 // process is a component that is a child process and knows its state (proc.Process).
 type process interface{ State() proc.State }
+
+// mender is a component that looks after something that others may change, and makes it again.
+type mender interface {
+	// Repairs counts how often it had to.
+	Repairs() int
+	// Mend looks now, and returns what was missing.
+	Mend(ctx context.Context) ([]string, error)
+}
 
 // pauser is a component whose process can be paused (proc.Process).
 type pauser interface {
@@ -222,6 +230,9 @@ func (s *server) now() Status {
 		if d, ok := u.Component.(component.Describer); ok && status.Units[i].State == component.Ready {
 			status.Units[i].Note = d.Describe()
 		}
+		if m, ok := u.Component.(mender); ok {
+			status.Units[i].Restarts = m.Repairs()
+		}
 		p, ok := u.Component.(process)
 		if !ok {
 			continue
@@ -300,6 +311,7 @@ func (s *server) routes() http.Handler {
 	mux.HandleFunc("POST /v1/pause/{unit...}", s.pause)
 	mux.HandleFunc("POST /v1/restart/{unit...}", s.change(s.restart))
 	mux.HandleFunc("PUT /v1/log/{level}", s.setLevel)
+	mux.HandleFunc("POST /v1/mend", s.mend)
 	mux.HandleFunc("POST /v1/units/start", s.change(s.startUnits))
 	mux.HandleFunc("POST /v1/units/stop", s.change(s.stopUnits))
 	mux.HandleFunc("POST /v1/stop", func(w http.ResponseWriter, _ *http.Request) {
