@@ -13,6 +13,7 @@ import (
 	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/node/winnode"
+	"mullion.dev/mullion/internal/runtime/engine"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/windows/wine"
 )
@@ -139,6 +140,7 @@ func (c *composer) hostConfig(h Host, system func() *wine.System) winnode.Config
 		Build:               h.Build,
 		Processors:          h.Processors,
 		Memory:              h.Memory.Bytes(),
+		Administrators:      int(engine.DefaultIDs().Base),
 		Domains:             c.Spec.Domains,
 		NodeProgram:         c.Paths.Program("mullion-node"),
 		Kubernetes:          c.Paths.Kubernetes(nodeVersion(c.Spec, h.Node)).Node(),

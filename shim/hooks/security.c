@@ -305,8 +305,9 @@ static UINT32 mode_of_class(const ACL *list, BOOL administrators, const SID *own
 
 /*
  * Sets Linux' mode by a list. A container has two users, its administrator (root) and another: one of them owns a file,
- * the other has the mode for others. On a host, modes bind only containers that mount a folder, and both of their users
- * are others there: they lose the right to write if the list gives it to no user, and keep the rest.
+ * the other has the mode for others. On a host, modes bind only containers that mount a folder. A file of a group that is
+ * not root's is of the group that stands for their administrators, and their users are the others. Else both are others:
+ * they lose the right to write if the list gives it to no user, and keep the rest.
  */
 static void set_mode(const struct file *file, const ACL *list)
 {
@@ -317,6 +318,8 @@ static void set_mode(const struct file *file, const ACL *list)
         of[users] = mode_of_class(list, !users, users == users_file ? owner_of(file) : NULL, users == users_program ? program_user(file) : NULL);
     if (modes_bind())
         mode = (mode & 07000) | of[users_file] << 6 | of[!users_file] << 3 | of[!users_file];
+    else if (file->st.gid != 0)
+        mode = (mode & 07700) | of[FALSE] << 3 | of[TRUE];
     else if (!(of[TRUE] & 2))
         mode &= ~0022u;
     lx_fchmod(file->fd, mode);

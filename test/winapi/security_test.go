@@ -3,6 +3,7 @@
 package winapi
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -33,6 +34,14 @@ func makeLinuxFiles(t *testing.T, p prefix) {
 			t.Fatal(err)
 		}
 	}
+	// A file of the group that stands for containers' administrators on a host.
+	grouped := filepath.Join(p.dir, "drive_c/lists-grouped")
+	if err := os.WriteFile(grouped, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Chown(grouped, -1, 1234), os.Chmod(grouped, 0o666)); err != nil {
+		t.Fatal(err)
+	}
 	// A descriptor whose list is said to lie beyond its end.
 	damaged := []byte{1, 0, 4, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xf0, 0xff, 0, 0, 2, 0}
 	if err := unix.Setxattr(filepath.Join(dir, "damaged"), "user.mullion.sd", damaged, 0); err != nil {
@@ -41,7 +50,7 @@ func makeLinuxFiles(t *testing.T, p prefix) {
 }
 
 // checkModes holds that lists become Linux' modes where modes bind a program, as they do a container's, and where they
-// bind only others take no more from them than to write.
+// bind only others take no more from them than to write, unless the file's group stands for administrators.
 func checkModes(t *testing.T, p prefix) {
 	t.Helper()
 	bound := exec.CommandContext(t.Context(), "setpriv", "--bounding-set=-all", "--inh-caps=-all", p.wine.Loader,
@@ -53,6 +62,7 @@ func checkModes(t *testing.T, p prefix) {
 	}
 	for name, want := range map[string]fs.FileMode{
 		"open": 0o644, "closed": 0o644, "read": 0o644, "denied": 0o644, "written": 0o644,
+		"grouped": 0o670, "bound-grouped": 0o700,
 		"bound-open": 0o777, "bound-closed": 0o700, "bound-read": 0o444, "bound-denied": 0o555, "bound-written": 0o744,
 	} {
 		info, err := os.Stat(filepath.Join(p.dir, "drive_c/lists-"+name))

@@ -153,6 +153,7 @@ func newRig(t *testing.T, build string) *rig {
 		Socket: filepath.Join(r.run, "containerd.sock"),
 	}
 	r.host = winnode.Config{
+		Administrators: int(engine.DefaultIDs().Base),
 		Config: kubenode.Config{
 			Name:                "win-1",
 			Address:             addr(11),

@@ -78,6 +78,29 @@ func (n Node) Chmod(path string, mode fs.FileMode) error {
 	})
 }
 
+// Assign gives a folder of the node, opened as Chmod opens it, to a group of the machine. With mode 0 its mode stays, but
+// that what is made in it is of the same group.
+func (n Node) Assign(path string, group int, mode fs.FileMode) error {
+	return n.within(path, func(root *os.Root, name string) error {
+		folder, err := root.OpenFile(name, os.O_RDONLY|unix.O_DIRECTORY, 0)
+		if err != nil {
+			return err
+		}
+		defer folder.Close()
+		info, err := folder.Stat()
+		if err != nil {
+			return err
+		}
+		if mode == 0 {
+			mode = info.Mode() | fs.ModeSetgid
+		}
+		if err := folder.Chown(-1, group); err != nil {
+			return err
+		}
+		return folder.Chmod(mode) // afterwards: a change of the group takes the bit away
+	})
+}
+
 // within opens the folder with the node's files, which it makes if it is missing, and calls do with that folder and the
 // name that the node's file has in it.
 func (n Node) within(path string, do func(root *os.Root, name string) error) error {

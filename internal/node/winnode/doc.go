@@ -43,6 +43,8 @@ type Config struct {
 	Processors spec.Processors
 	// Memory is what the node has of the machine's memory, in bytes; 0: it shows the machine's.
 	Memory int64
+	// Administrators is the group of the machine that the administrators of containers are in.
+	Administrators int
 	// Domains are those for whose accounts the machine has keys.
 	Domains []spec.Domain
 	// NodeProgram is the mullion-node program, Kubernetes the folder of kubelet.exe and kube-proxy.exe, Programs that

@@ -45,8 +45,8 @@ const (
 // driveDirs are the folders on C: that upstream's programs expect, or from which containers get mounts.
 func driveDirs() []string {
 	return []string{
-		"etc/kubernetes/pki", "var/lib/kubelet/pki", "var/log/pods", "var/log/containers", "var/lib/cni",
-		"ProgramData/Mullion", VolumesFolder, "var/log/kubelet", "var/log/kube-proxy",
+		"etc/kubernetes/pki", "var/lib/kubelet/pki", "var/lib/cni", "ProgramData/Mullion", VolumesFolder,
+		"var/log/kubelet", "var/log/kube-proxy",
 		"Program Files/containerd/cni/conf", "Windows/System32/drivers/etc",
 	}
 }
@@ -56,10 +56,48 @@ func driveDirs() []string {
 // what the kubelet writes into a volume. Containers see volumes through mounts, so the modes of the folders above a
 // volume do not matter to them.
 func privateDirs() []string {
-	return []string{
-		"etc/kubernetes", "var/lib/kubelet", "var/lib/kubelet/pki", "ProgramData/Mullion", "var/log/kubelet",
-		"var/log/kube-proxy",
+	return []string{"etc/kubernetes", "var/lib/kubelet", "var/lib/kubelet/pki", "ProgramData/Mullion"}
+}
+
+// On Windows a host's file that a container mounts has for it the rights that the file's list gives to
+// BUILTIN\Administrators, if the container runs as ContainerAdministrator, or to BUILTIN\Users
+// (https://github.com/kubernetes/kubernetes/blob/v1.37.1/pkg/util/filesystem/util_windows.go, Chmod). So a file's group
+// stands for Administrators here, and Linux' others for Users. The host's C: is an overlay, which cannot be mounted with
+// other ids.
+
+const (
+	// logsMode lets Administrators write below C:\var\log, where agents keep how far they have read, and Users read. What
+	// is made there is of the same group. The kubelet makes the folders pods and containers there itself, and sets lists
+	// of access rights that Users are not in, from the versions on that mend CVE-2024-5321.
+	logsMode = fs.ModeSetgid | 0o775
+	// programLogMode lets Administrators read the logs of the node's own programs, and nobody else: they may tell more
+	// than a pod should know.
+	programLogMode = fs.ModeSetgid | 0o750
+)
+
+// logDirs are the folders on C: with logs.
+func logDirs() map[string]fs.FileMode {
+	return map[string]fs.FileMode{
+		"var/log": logsMode, "var/log/kubelet": programLogMode, "var/log/kube-proxy": programLogMode,
 	}
+}
+
+// olderLogDirs are folders with logs that a host made by an older Mullion has, of no group.
+func olderLogDirs() []string { return []string{"var/log/pods", "var/log/containers"} }
+
+// openLogs gives the folders with logs to the administrators of containers.
+func (c Config) openLogs() error {
+	for dir, mode := range logDirs() {
+		if err := c.node().Assign("/"+dir, c.Administrators, mode); err != nil {
+			return err
+		}
+	}
+	for _, dir := range olderLogDirs() {
+		if err := c.node().Assign("/"+dir, c.Administrators, 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // writeDrive writes the files on C: that the host needs before the kubelet starts.
@@ -79,6 +117,9 @@ func (c Config) writeDrive() error {
 		if err := node.Chmod("/"+dir, 0o700); err != nil {
 			return err
 		}
+	}
+	if err := c.openLogs(); err != nil {
+		return err
 	}
 	files := map[string]string{"/Windows/System32/drivers/etc/hosts": c.Hosts()}
 	if !c.Bare {

@@ -1,11 +1,14 @@
 package winnode
 
 import (
+	"errors"
+	"io/fs"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -42,12 +45,13 @@ func sample(t *testing.T) Config {
 			Taint:               true,
 			Labels:              map[string]string{"b": "2", "a": "1"},
 		},
-		Build:       b,
-		NodeProgram: "/bin/mullion-node",
-		Kubernetes:  filepath.Join(dir, "kubernetes"),
-		Programs:    filepath.Join(dir, "bin"),
-		ProgramsDir: filepath.Join(dir, "programs"),
-		System:      func() *wine.System { return &wine.System{} },
+		Build:          b,
+		Administrators: os.Getgid(),
+		NodeProgram:    "/bin/mullion-node",
+		Kubernetes:     filepath.Join(dir, "kubernetes"),
+		Programs:       filepath.Join(dir, "bin"),
+		ProgramsDir:    filepath.Join(dir, "programs"),
+		System:         func() *wine.System { return &wine.System{} },
 	}
 }
 
@@ -109,6 +113,41 @@ func TestBareHost(t *testing.T) {
 	}
 	if files, err := filepath.Glob(c.drive("etc/kubernetes/*.conf")); err != nil || len(files) > 0 {
 		t.Errorf("files of a kubelet: %v, %v", files, err)
+	}
+}
+
+// Folders with logs are of the administrators' group, and so is what is made in them; the logs of pods are for the
+// kubelet to open and to close, also where an older Mullion has made their folder.
+func TestLogFolders(t *testing.T) {
+	c := sample(t)
+	pods := c.drive("var/log/pods")
+	for _, dir := range []string{c.drive("Windows/System32"), pods} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(pods, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.writeDrive(); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]fs.FileMode{
+		"var/log": 0o775, "var/log/kubelet": 0o750, "var/log/kube-proxy": 0o750, "var/log/pods": 0o750,
+	} {
+		info, err := os.Stat(c.drive(dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Mode(); got != fs.ModeDir|fs.ModeSetgid|want {
+			t.Errorf("mode of %s: got %v, want %v with its group handed down", dir, got, want)
+		}
+		if got := info.Sys().(*syscall.Stat_t).Gid; int(got) != c.Administrators {
+			t.Errorf("group of %s: got %d, want %d", dir, got, c.Administrators)
+		}
+	}
+	if _, err := os.Stat(c.drive("var/log/containers")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the kubelet's folder was made for it: %v", err)
 	}
 }
 

@@ -90,6 +90,13 @@ func runtimeRows() []support.Row {
 
 func fieldRows() []support.Row {
 	return []support.Row{
+		{
+			Name:  "mounts, files of the host",
+			Level: support.Partly,
+			Note: `as the host's lists of access rights say for C:\var\log: the logs of containers are for ContainerAdministrator to read, ` +
+				`and for ContainerUser where the kubelet's list has Users (not from 1.31, 1.30.3, 1.29.7 and 1.28.12 on), and agents may write beside them; folders that a mount makes ` +
+				`are for all. Elsewhere ContainerAdministrator reads and does not write what the host's system has, C:\Windows for example, and does not read the node's keys, which it may on Windows`,
+		},
 		{Name: "resources.cpu_maximum"},
 		{
 			Name:  "processes and threads of a pod",

@@ -229,6 +229,8 @@ func TestLeavesLists(t *testing.T) {
 		"open": "D:(A;;FA;;;BU)", "closed": "D:(A;;FA;;;BA)(A;;FA;;;SY)", "read": "D:(A;;FR;;;BA)(A;;FR;;;BU)",
 		"denied":  "D:(D;;FW;;;BU)(A;;FA;;;WD)",
 		"written": "D:(A;;FA;;;BA)(A;;FR;;;BU)",
+		// as the kubelet's Chmod(0o750)
+		"grouped": "D:(A;OICI;FA;;;BA)(A;OICI;FRFX;;;SY)(A;OICI;;;;BU)",
 	} {
 		setList(t, writeEmpty(t, `C:\lists-`+os.Getenv("WINAPI_LISTS")+name), list,
 			windows.PROTECTED_DACL_SECURITY_INFORMATION)

@@ -52,7 +52,8 @@ func MakeLogFolder(path string) error {
 }
 
 // openLogFile opens a log at an absolute path, which must hold no link, to add to it. The folder and the file are made
-// if they are not there.
+// if they are not there. Who may come so far may read it: agents that run as pods mount the folders of logs, whose
+// modes are the kubelet's to set (winnode, openLogs).
 func openLogFile(path string) (*os.File, error) {
 	dir, err := openFolder(filepath.Dir(path))
 	if err != nil {
@@ -61,7 +62,7 @@ func openLogFile(path string) (*os.File, error) {
 	defer unix.Close(dir)
 	// A FIFO without a reader, which would keep us waiting, is an error with O_NONBLOCK.
 	fd, err := openat2(dir, filepath.Base(path),
-		unix.O_WRONLY|unix.O_APPEND|unix.O_CREAT|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0o640)
+		unix.O_WRONLY|unix.O_APPEND|unix.O_CREAT|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("open log %q: %w", path, err)
 	}
