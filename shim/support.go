@@ -162,11 +162,6 @@ func processRows() []support.Row {
 			Note:  "found by GetProcAddress; whatever its flags ask for, all is flushed; programs that import it do not start with a Wine that lacks it",
 		},
 		{
-			Name:  "CertCreateCertificateChainEngine",
-			Level: support.Supported,
-			Ref:   win32 + "api/wincrypt/nf-wincrypt-certcreatecertificatechainengine",
-		},
-		{
 			Name:  "VirtualAlloc2, MapViewOfFile3: placeholders",
 			API:   []string{"kernelbase.dll MapViewOfFile3"},
 			Level: support.Not,

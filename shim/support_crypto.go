@@ -6,6 +6,18 @@ func cryptoRows() []support.Row {
 	const cng = win32 + "seccng/"
 	return []support.Row{
 		{
+			Name:  "CertCreateCertificateChainEngine",
+			Level: support.Supported,
+			Ref:   win32 + "api/wincrypt/nf-wincrypt-certcreatecertificatechainengine",
+		},
+		{
+			Name:  "CertVerifyCertificateChainPolicy: CERT_CHAIN_POLICY_SSL",
+			Level: support.Partly,
+			Ref:   win32 + "api/wincrypt/nf-wincrypt-certverifycertificatechainpolicy",
+			Note: "a server's certificate is for names of DNS, with a star for the first label, in Punycode or by its letters, and for addresses of both families, as Go's own verifier has it; " +
+				"a common name is none of them, also where a certificate has no other",
+		},
+		{
 			Name:  "NCrypt… (ncrypt.dll): keys of RSA and ECDSA",
 			Level: support.Partly,
 			Ref:   cng + "cng-key-storage-functions",

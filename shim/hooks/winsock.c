@@ -85,6 +85,8 @@ static void patch_crypt32(HMODULE module)
 {
     keep(module);
     chainengine_start(module);
+    sslpolicy_start(module);
+    eccsignature_start(module);
     certkey_start(module);
 }
 

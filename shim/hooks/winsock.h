@@ -66,6 +66,12 @@ void certkey_start(HMODULE crypt32);
 /* chainengine.c: engines for chains of certificates, of the newer form. */
 void chainengine_start(HMODULE crypt32);
 
+/* sslpolicy.c: whether a server's certificate is for its name or address. */
+void sslpolicy_start(HMODULE crypt32);
+
+/* eccsignature.c: certificates that are signed by elliptic curves. */
+void eccsignature_start(HMODULE crypt32);
+
 /* domain.c: the domain that a container is in. */
 void domain_start(HMODULE netapi32);
 

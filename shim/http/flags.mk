@@ -5,3 +5,4 @@ CFLAGS  += -fno-asynchronous-unwind-tables -fno-tree-loop-distribute-patterns
 LDFLAGS := -s -nostartfiles -Wl,-e,DriverEntry -Wl,--subsystem,native -Wl,--dynamicbase -Wl,--no-insert-timestamp
 LIBS    := -lntoskrnl -lmswsock -lws2_32 -lmincore
 HEADER  :=
+COMMON  := ipaddress.c

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ipaddress.h"
 #include "parse.h"
 
 /* Who is asked first: the order in which http.sys looks for a prefix. */
@@ -18,12 +19,6 @@ enum prefix_kind
     PREFIX_ADDRESS, /* http://192.0.2.1:80/, http://[2001:db8::1]:80/ */
     PREFIX_WEAK,    /* http://(asterisk):80/ */
     PREFIX_KINDS,
-};
-
-/* An address, as IPv6 has it or IPv4 mapped to it. */
-struct address
-{
-    uint8_t bytes[16];
 };
 
 struct prefix
@@ -68,9 +63,5 @@ int cook(struct cooked *cooked, const char *text, const struct head *head, const
  * How well the prefix fits: 0, or the more the longer its path is. host_fits tells whether host and port do.
  */
 uint32_t prefix_fit(const struct prefix *prefix, const struct cooked *cooked, const struct address *here, uint16_t port, int *host_fits);
-
-/* Reads an address, with brackets if it is one of IPv6, and writes it. */
-int address_read(struct address *address, const char *text, uint32_t length);
-uint32_t address_write(const struct address *address, char text[64]);
 
 #endif

@@ -5,7 +5,7 @@
 #ifndef MULLION_BLOB_H
 #define MULLION_BLOB_H
 
-#include "der.h"
+#include "dercode.h"
 
 enum family
 {

@@ -1,1 +1,2 @@
-LIBS := -lbcrypt -lcrypt32 -ladvapi32 -lkernel32
+COMMON := dercode.c
+LIBS   := -lbcrypt -lcrypt32 -ladvapi32 -lkernel32

@@ -5,7 +5,7 @@
 #ifndef MULLION_PKCS12_H
 #define MULLION_PKCS12_H
 
-#include "der.h"
+#include "dercode.h"
 
 enum
 {

@@ -1,5 +1,5 @@
 /* Addresses as text (RFC 3986, 3.2.2). */
-#include "url.h"
+#include "ipaddress.h"
 
 #include <string.h>
 
@@ -13,13 +13,12 @@ static uint32_t number(const char *text, uint32_t length, unsigned base, uint32_
     *value = 0;
     for (i = 0; i < length && i < 4; i++)
     {
-        const char *digits = "0123456789abcdef", *found;
         char c = text[i] >= 'A' && text[i] <= 'F' ? (char)(text[i] - 'A' + 'a') : text[i];
+        unsigned digit = c >= '0' && c <= '9' ? (unsigned)(c - '0') : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10) : base;
 
-        found = c ? strchr(digits, c) : NULL;
-        if (!found || (unsigned)(found - digits) >= base)
+        if (digit >= base)
             break;
-        *value = *value * base + (uint32_t)(found - digits);
+        *value = *value * base + digit;
     }
     return i;
 }

@@ -1,6 +1,6 @@
 /* DER (ITU-T X.690): reading within bounds, and writing from the end to the beginning. It knows no Windows and no Wine, and is tested on Linux. */
-#ifndef MULLION_DER_H
-#define MULLION_DER_H
+#ifndef MULLION_DERCODE_H
+#define MULLION_DERCODE_H
 
 #include <windows.h>
 

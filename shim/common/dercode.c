@@ -1,4 +1,4 @@
-#include "der.h"
+#include "dercode.h"
 
 #include <string.h>
 
