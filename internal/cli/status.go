@@ -27,12 +27,13 @@ type statusReport struct {
 	Health       health.Picture     `json:"health"`
 	Cluster      spec.Cluster       `json:"cluster"`
 	CgroupParent string             `json:"cgroupParent"`
+	Weights      view.Weights       `json:"weights"`
 	Supervisor   *supervisor.Status `json:"supervisor"`
 }
 
 func (a *app) status() *cobra.Command {
 	var output string
-	var watch bool
+	var watch, verbose bool
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show the state of the cluster's parts, nodes and pods, what is wrong and what to do",
@@ -53,6 +54,9 @@ problem or is not up, and 6 if there is no cluster. Pods that fail on their own 
 			if err != nil {
 				return err
 			}
+			if verbose && output == "text" {
+				output = "verbose"
+			}
 			if watch {
 				return a.watchStatus(cmd.Context(), paths, look, output)
 			}
@@ -64,6 +68,7 @@ problem or is not up, and 6 if there is no cluster. Pods that fail on their own 
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text, json or yaml")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "print also who gives way to whom on a busy machine")
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "look again every two seconds, until Ctrl-C")
 	formats := []string{"text", "json", "yaml"}
 	if err := cmd.RegisterFlagCompletionFunc("output",
@@ -86,6 +91,7 @@ func (a *app) printStatus(w io.Writer, s view.Status, paths layout.Paths, output
 		Health:       s.Health,
 		Cluster:      s.Cluster,
 		CgroupParent: s.CgroupParent,
+		Weights:      s.Weights,
 		Supervisor:   s.Supervisor,
 	}
 	var err error
@@ -98,7 +104,9 @@ func (a *app) printStatus(w io.Writer, s view.Status, paths layout.Paths, output
 			_, err = fmt.Fprintf(w, "---\n%s", text)
 		}
 	default:
-		err = s.Health.Text(w)
+		if err = s.Health.Text(w); err == nil && output == "verbose" {
+			_, err = io.WriteString(w, s.Weights.Text())
+		}
 	}
 	if err != nil {
 		return err
@@ -153,11 +161,12 @@ func (a *app) watchStatus(ctx context.Context, paths layout.Paths,
 			return err
 		}
 		var text bytes.Buffer
-		if a.env.Terminal && output == "text" {
+		human := output == "text" || output == "verbose"
+		if a.env.Terminal && human {
 			text.WriteString("\033[H\033[2J")
 		}
 		_ = a.printStatus(&text, s, paths, output) // the picture shows the cluster's problems
-		if output == "text" {
+		if human {
 			fmt.Fprintf(&text, "\n%s\n", s.At.Format(time.TimeOnly))
 		}
 		if _, err := a.env.Out.Write(text.Bytes()); err != nil {

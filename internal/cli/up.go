@@ -35,6 +35,7 @@ type upFlags struct {
 	retain     bool
 	foreground bool
 	logLevel   string
+	nice       aSwitch
 	advertise  string
 	external   []string
 	server     bool // without nodes, if the file has none
@@ -102,6 +103,8 @@ func (a *app) upOptions(cmd *cobra.Command, f *upFlags) {
 	flags.StringVar(&f.logLevel, "log-level", "",
 		"how much Mullion's programs and containerd log: debug, info, warn or error; it stays so (default: as before, at first info)")
 	a.completeValues(cmd, "log-level", logging.Names())
+	flags.VarPF(&f.nice, "nice", "",
+		"have all of the cluster give way to the machine's other work; it stays so until --nice=false").NoOptDefVal = "true"
 	flags.BoolVar(&f.retain, "retain", false,
 		"if a part of a new cluster does not start, keep the cluster and its logs instead of removing them")
 	a.outputFlags(cmd, &f.out, "print a line for each of the cluster's parts")
@@ -188,6 +191,7 @@ func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster
 		Retain:     f.retain,
 		LogLevel:   level,
 		Mended:     r.ok,
+		Nice:       f.nice.to,
 	})
 	r.settle()
 	if err != nil {

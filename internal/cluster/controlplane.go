@@ -11,6 +11,7 @@ import (
 	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/base/logging"
 	"mullion.dev/mullion/internal/base/unixsocket"
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/parts"
 	"mullion.dev/mullion/internal/controlplane"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
@@ -45,6 +46,7 @@ func (c *composer) controlPlane() error {
 		LogDir:         c.Paths.Logs(),
 		Marker:         c.Paths.Data,
 		Netns:          c.underlay.FabricNetns(),
+		Cgroup:         c.Paths.Cgroup(layout.Control),
 		Address:        c.APIServer,
 		ExtraSANs:      sans,
 		AdminServer:    "https://" + inside,
@@ -149,6 +151,7 @@ func (c *composer) dns() error {
 		LogDir:   c.Paths.Logs(),
 		Marker:   c.Paths.Data,
 		Netns:    c.underlay.FabricNetns(),
+		Cgroup:   c.Paths.Cgroup(layout.Control),
 		Address:  c.APIServer.Addr(),
 		Domain:   spec.ClusterDomain,
 		PKIDir:   c.control.PKIDir(),
@@ -178,6 +181,7 @@ func (c *composer) engine() error {
 			// containerd finds its shim in PATH
 			Env:     []string{"PATH=" + c.Paths.Bin + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
 			Marker:  c.Paths.Data,
+			Cgroup:  c.Paths.Cgroup(layout.Agents),
 			LogPath: filepath.Join(c.Paths.Logs(), "containerd.log"),
 			Starter: func(_ context.Context, cmd *exec.Cmd) error {
 				level, _ := logging.Load(c.Paths.LogLevel()) // what is no level is the usual one; the supervisor says so

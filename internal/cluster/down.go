@@ -82,7 +82,8 @@ func stopSteps() []step {
 		// Before the next step: a container can start processes without end.
 		{"ended containers", func(ctx context.Context, p layout.Paths) error {
 			// A process that waits for a target of iSCSI does not end; and who has ended may have written to it.
-			err := errors.Join(initiator.Settle(ctx, p.Run()), KillCgroups(ctx, p.CgroupParent()))
+			err := errors.Join(initiator.Settle(ctx, p.Run()), KillCgroups(ctx, p.CgroupParent()),
+				KillCgroups(ctx, p.OwnCgroup()))
 			return errors.Join(err, initiator.Settle(ctx, p.Run()))
 		}},
 		{"ended processes that were left", func(ctx context.Context, p layout.Paths) error {
@@ -90,7 +91,7 @@ func stopSteps() []step {
 			defer cancel()
 			_, err := proc.KillLeftovers(ctx, mark(p), nil)
 			// a container's start that was under way may have made its cgroup after they were removed
-			return errors.Join(err, KillCgroups(ctx, p.CgroupParent()))
+			return errors.Join(err, KillCgroups(ctx, p.CgroupParent()), KillCgroups(ctx, p.OwnCgroup()))
 		}},
 	}
 }

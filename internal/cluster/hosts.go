@@ -99,6 +99,8 @@ func (c *composer) nodeConfig(node spec.Node, address, address6 netip.Addr) kube
 		LogLevelFile:        c.Paths.LogLevel(),
 		Marker:              c.Paths.Data,
 		Cgroup:              c.Paths.CgroupParent() + "/" + node.Name,
+		AgentsCgroup:        c.Paths.Cgroup(layout.Agents),
+		HostsCgroup:         c.Paths.Cgroup(layout.Hosts),
 		Server:              c.access.server,
 		CAFile:              c.access.caFile,
 		BootstrapKubeconfig: c.access.bootstrap,

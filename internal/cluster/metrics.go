@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/parts"
 	"mullion.dev/mullion/internal/controlplane"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
@@ -24,6 +25,7 @@ func (c *composer) metrics() error {
 		LogDir:  c.Paths.Logs(),
 		Marker:  c.Paths.Data,
 		Netns:   c.underlay.FabricNetns(),
+		Cgroup:  c.Paths.Cgroup(layout.Control),
 		Address: c.APIServer.Addr(),
 		PKIDir:  c.control.PKIDir(),
 		Cluster: c.Spec.Name,

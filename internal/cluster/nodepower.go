@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"mullion.dev/mullion/internal/base/cgroup"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/node/winnode"
 	"mullion.dev/mullion/internal/process/component"
@@ -85,6 +86,9 @@ func (n *NodePower) limit(node string) error {
 	}
 	most, err := machineLimits(len(c.Nodes))
 	if err != nil {
+		return err
+	}
+	if err := weighNode(n.paths, node); err != nil && !errors.Is(err, cgroup.ErrNoController) {
 		return err
 	}
 	return most.applyTo(n.paths, found, slog.New(slog.DiscardHandler))

@@ -136,6 +136,7 @@ func Judged(o health.Observed, paths layout.Paths) view.Status {
 		Health:          health.Judge(o),
 		Cluster:         Shown(o.Spec),
 		CgroupParent:    paths.CgroupParent(),
+		Weights:         weights(paths),
 		Supervisor:      o.Supervisor,
 		SupervisorError: o.SupervisorError,
 		APIError:        o.APIError,

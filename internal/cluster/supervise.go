@@ -130,6 +130,7 @@ func Supervise(ctx context.Context, o SuperviseOptions) error {
 	if err := most.apply(o.Paths, c.Nodes, o.Log); err != nil {
 		return err
 	}
+	weigh(ctx, o.Paths, c.Nodes, o.Log)
 	plan, err := NewPlan(c, o.Paths)
 	if err != nil {
 		return err

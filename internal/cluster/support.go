@@ -59,6 +59,12 @@ func SupportRows() []support.Row {
 			"networking.kubeProxyMode: none and networking.disableDefaultCNI leave both out (the names are kind's); on Linux nodes they leave out kube-proxy and the CNI configuration. HostProcess pods install both as SIG Windows' do, in C:\\opt\\cni\\bin and C:\\etc\\cni\\net.d: examples/windows-network has win-bridge and kube-proxy, and SIG Windows' DaemonSets of kube-proxy for flannel and for Calico run with their own start.ps1. examples/flannel has upstream's flannel with the backends host-gw and vxlan on nodes of both systems; in mode overlay disableDefaultCNI leaves out Mullion's own overlay too, and kube-proxy.exe is started again when C:\\k\\sourceVip.json is there. examples/calico has upstream's Calico for Windows for policies alone, beside win-bridge; its CNI plugin and networks are not tried"),
 	}, support.Row{
 		Area:  "Kubernetes",
+		Name:  "who gives way on a busy machine",
+		Level: support.Partly,
+		Ref:   "https://docs.kernel.org/admin-guide/cgroup-v2.html#weights",
+		Note:  "by weights of cgroups (v1 and v2), for processor time and, where the disk's scheduler knows them, for input and output: " + classesText() + ". What serves the cluster comes before the machine's other work, pods after it; below systemd's scope all of the cluster has the scope's weight beside other units. `mullion up --nice` puts all of it below the machine's other work; `mullion status -v` has the shares. On cgroup v2 the control plane's memory is taken away last (memory.low), where the cgroups above have such a thing too: below systemd's system.slice they do not",
+	}, support.Row{
+		Area:  "Kubernetes",
 		Name:  "API models of acs-engine and AKS Engine (windows.json)",
 		Level: support.Partly,
 		Ref:   "https://github.com/Azure/aks-engine/blob/v0.80.2/docs/topics/clusterdefinitions.md",

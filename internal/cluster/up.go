@@ -42,6 +42,8 @@ type UpOptions struct {
 	Progress   func(Progress)
 	// LogLevel is how much Mullion's programs log from now on; nil: as before.
 	LogLevel *logging.Level
+	// Nice has all of the cluster give way to the machine's other work, or not, from now on; nil: as before.
+	Nice *bool
 	// Retain keeps what a new cluster that did not come up has made, to be looked at.
 	Retain bool
 
@@ -138,6 +140,11 @@ func start(ctx context.Context, o UpOptions, folder folder) (spec.Cluster, error
 	}
 	if o.LogLevel != nil {
 		if err := SetLogLevel(ctx, o.Paths, c.Nodes, *o.LogLevel); err != nil {
+			return c, err
+		}
+	}
+	if o.Nice != nil {
+		if err := SetNice(ctx, o.Paths, *o.Nice); err != nil {
 			return c, err
 		}
 	}

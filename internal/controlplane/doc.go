@@ -64,6 +64,8 @@ type Config struct {
 	Marker string
 	// Netns is the path of the fabric's pinned network namespace; "" is the caller's own.
 	Netns string
+	// Cgroup is that by whose weight the control plane runs; "" is the caller's.
+	Cgroup string
 	// Address and port of the API server on the underlay.
 	Address netip.AddrPort
 	// ExtraSANs are names and addresses besides Address by which the API server is reached.

@@ -38,6 +38,7 @@ func Units(c Config) ([]component.Unit, error) {
 			Dir:     c.Dir,
 			LogPath: filepath.Join(c.LogDir, name+".log"),
 			Netns:   c.Netns,
+			Cgroup:  c.Cgroup,
 			Ready:   ready,
 		}
 		if c.Notify != nil {

@@ -90,13 +90,16 @@ func (s setting) in(all []Hierarchy, cgroup string) error {
 	if i < 0 {
 		return ErrNoController
 	}
-	dir, err := all[i].Make(cgroup)
-	if err != nil {
-		return err
-	}
 	name, most := s.file1, s.most1
 	if all[i].V2 {
 		name, most = s.file2, s.most2
+	}
+	if name == "" {
+		return ErrNoController // this version of cgroups has no such thing
+	}
+	dir, err := all[i].Make(cgroup)
+	if err != nil {
+		return err
 	}
 	file, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -55,7 +55,7 @@ func MakeOwn(cgroup string) error {
 			return fmt.Errorf("make cgroup %q: %w", cgroup, err)
 		}
 	}
-	return nil
+	return WeighOwn(cgroup)
 }
 
 // MemoryFiles are the files in which the kernel says how much memory a cgroup and all below it may hold and do hold, in

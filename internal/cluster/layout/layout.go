@@ -175,6 +175,29 @@ func (p Paths) CgroupParent() string {
 	return "/mullion-" + tag(p.Data)
 }
 
+// The cgroups of what is in no node's. Such a name is no node's.
+const (
+	Supervisor = systemd.Inner
+	Control    = "@control"
+	Agents     = "@agents"
+	Hosts      = "@hosts"
+)
+
+// OwnCgroup is the cgroup in which those cgroups are, beside that of the containers, so that the machine's other work
+// has its place between the two. Below systemd's scope, which is one of systemd's many, it is the same as that.
+func (p Paths) OwnCgroup() string {
+	if delegated, ok := systemd.Delegated(p.Scope()); ok {
+		return delegated
+	}
+	return "/mullion-" + tag(p.Data) + "@own"
+}
+
+// Cgroup is the cgroup of one of these names.
+func (p Paths) Cgroup(name string) string { return p.OwnCgroup() + "/" + name }
+
+// Nice is the file that is there if all of the cluster gives way to the machine's other work.
+func (p Paths) Nice() string { return p.join("nice") }
+
 // LoadSpec reads the specification of the cluster that is, or was, up; os.ErrNotExist if there is none.
 func (p Paths) LoadSpec() (spec.Cluster, error) {
 	data, err := os.ReadFile(p.Spec())

@@ -1,6 +1,9 @@
 package view
 
 import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
 	"time"
 
 	"mullion.dev/mullion/internal/cluster/health"
@@ -23,8 +26,43 @@ type Status struct {
 	Health       health.Picture     `json:"health"`
 	Cluster      spec.Cluster       `json:"cluster"`
 	CgroupParent string             `json:"cgroupParent"`
+	Weights      Weights            `json:"weights"`
 	Supervisor   *supervisor.Status `json:"supervisor"`
 	// SupervisorError is why the supervisor did not answer, APIError why the API server did not.
 	SupervisorError string `json:"supervisorError,omitempty"`
 	APIError        string `json:"apiError,omitempty"`
+}
+
+// Weights say who gives way to whom when the machine has not enough processor time for all.
+type Weights struct {
+	// Nice says that all of the cluster gives way to the machine's other work.
+	Nice bool `json:"nice"`
+	// Classes are the shares: first those of the cluster beside other work, of which one busy thread has 100, then those
+	// in it, largest first.
+	Classes []Class `json:"classes"`
+}
+
+// Class is what runs by one share.
+type Class struct {
+	Cgroup string `json:"cgroup"`
+	Share  int64  `json:"share"`
+	// Holds says what is in the cgroup.
+	Holds string `json:"holds"`
+}
+
+// Text is the shares as a table.
+func (w Weights) Text() string {
+	var b strings.Builder
+	b.WriteString("\nWhen the processors are busy, what has the larger share goes first")
+	if w.Nice {
+		b.WriteString(" (--nice: all of the cluster after the machine's other work)")
+	}
+	b.WriteString(":\n")
+	t := tabwriter.NewWriter(&b, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(t, "SHARE\tCGROUP\tHOLDS")
+	for _, c := range w.Classes {
+		fmt.Fprintf(t, "%d\t%s\t%s\n", c.Share, c.Cgroup, c.Holds)
+	}
+	_ = t.Flush() // to memory
+	return b.String()
 }

@@ -45,7 +45,9 @@ type Config struct {
 	// Marker is put into the child's environment.
 	Marker string
 	// Netns is the path of the fabric's pinned network namespace, Address the fabric's address in it.
-	Netns   string
+	Netns string
+	// Cgroup is that by whose weight it runs; "" is the caller's.
+	Cgroup  string
 	Address netip.Addr
 	// Domain is the cluster's domain, for example "cluster.local".
 	Domain string

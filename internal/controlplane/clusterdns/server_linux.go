@@ -57,6 +57,7 @@ func New(c Config, log *slog.Logger) (*Server, error) {
 			Env:     []string{"GOGC=50"},
 			LogPath: filepath.Join(c.LogDir, Name+".log"),
 			Netns:   c.Netns,
+			Cgroup:  c.Cgroup,
 			Starter: c.confined().Start,
 			Ready:   c.probe,
 		}),

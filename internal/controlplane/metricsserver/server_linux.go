@@ -41,6 +41,7 @@ func New(c Config, register func(context.Context) error) (*Server, error) {
 			Env:     []string{"GOGC=50"},
 			LogPath: filepath.Join(c.LogDir, Name+".log"),
 			Netns:   c.Netns,
+			Cgroup:  c.Cgroup,
 			Starter: c.confined().Start,
 			Ready:   c.probe,
 		}),

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/cgroup"
 	"mullion.dev/mullion/internal/base/netns"
 )
 
@@ -45,7 +46,7 @@ func (h Host) Ensure(ctx context.Context, program []string) error {
 	if err := h.create(ctx, program); err != nil {
 		return fmt.Errorf("make host %q: %w", h.Name, errors.Join(err, h.unpin()))
 	}
-	if err := h.passOnOwn(); err != nil {
+	if err := errors.Join(h.passOnOwn(), cgroup.WeighOwn(h.Cgroup)); err != nil {
 		return fmt.Errorf("make host %q: %w", h.Name, errors.Join(err, h.unpin()))
 	}
 	return nil

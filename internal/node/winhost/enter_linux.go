@@ -78,13 +78,14 @@ func (h Host) Start(_ context.Context, cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
-// place makes cmd start in the cgroup of the host's programs, if it has one. The caller closes the file, which may be
-// nil, after the start.
+// place makes cmd start in the cgroup of the host's programs. The caller closes the file, which may be nil, after the
+// start.
 func (h Host) place(cmd *exec.Cmd) (*os.File, error) {
+	in, name := cgroup.Place, h.Cgroup+"/"+cgroup.Own
 	if h.Cgroup == "" {
-		return nil, nil
+		in, name = cgroup.Prefer, h.Beside
 	}
-	file, err := cgroup.Place(cmd, h.Cgroup+"/"+cgroup.Own)
+	file, err := in(cmd, name)
 	if err != nil {
 		return nil, fmt.Errorf("enter host %q: %w", h.Name, err)
 	}

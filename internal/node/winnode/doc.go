@@ -129,6 +129,7 @@ func (c Config) Host(s *wine.System) winhost.Host {
 		Env:    s.HostEnv(Prefix(c.Dir)),
 		Dir:    c.drive(),
 	}
+	h.Beside = c.HostsCgroup
 	if c.Memory > 0 {
 		h.Cgroup = c.Cgroup
 	}

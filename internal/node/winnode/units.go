@@ -89,11 +89,12 @@ func (c Config) agentUnit() component.Component {
 		return proc.DialIn(c.Netns)(ctx, "tcp", loopback(CRIPort).String())
 	}
 	p := c.Process("agent", proc.Spec{
-		Path:  c.NodeProgram,
-		Args:  []string{"serve", "--config", config},
-		Env:   append(linuxEnv(), c.PullEnviron...),
-		Netns: c.Netns,
-		Ready: connects(dial),
+		Path:   c.NodeProgram,
+		Args:   []string{"serve", "--config", config},
+		Env:    append(linuxEnv(), c.PullEnviron...),
+		Netns:  c.Netns,
+		Cgroup: c.AgentsCgroup,
+		Ready:  connects(dial),
 	}, func() error { return c.agent().Save(config) })
 	if !c.Bare { // a kubelet has to tell the runtime of the node's range of pod addresses first
 		p.Health = func(ctx context.Context) error { return kubenode.RuntimeHealth(ctx, dial) }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"syscall"
 
+	"mullion.dev/mullion/internal/base/cgroup"
 	"mullion.dev/mullion/internal/base/netns"
 )
 
@@ -60,8 +61,13 @@ func (p *Process) spawn(ctx context.Context, out *output) (*child, error) {
 	return c, nil
 }
 
-// startHere enters the namespace and starts cmd on the calling thread.
+// startHere enters the cgroup and the namespace, and starts cmd on the calling thread.
 func (p *Process) startHere(ctx context.Context, cmd *exec.Cmd) error {
+	group, err := cgroup.Prefer(cmd, p.spec.Cgroup)
+	if err != nil {
+		return err
+	}
+	defer group.Close()
 	if p.spec.Netns != "" {
 		if err := netns.Enter(p.spec.Netns); err != nil {
 			return err

@@ -32,6 +32,9 @@ type Spec struct {
 	LogSize int64
 	// Netns is the path of a pinned network namespace to start the child in; "" is the caller's own.
 	Netns string
+	// Cgroup is the name of the cgroup by whose weight the child runs (cgroup.Prefer); "" is the caller's. A Starter may
+	// choose another.
+	Cgroup string
 	// Starter starts cmd in place of cmd.Start, which it must call in the end. It runs on an OS thread that serves only
 	// this child and ends with it, so it may enter namespaces and stay in them. Netns has been entered before. It may
 	// wrap the command (Path, Args, Env, SysProcAttr), but must keep cmd.SysProcAttr.Pdeathsig.

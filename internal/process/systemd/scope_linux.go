@@ -44,10 +44,11 @@ func Delegated(scope string) (string, bool) {
 const (
 	askTimeout  = time.Minute      // for systemd to make the scope
 	stopTimeout = 30 * time.Second // for what is in the scope to end when the machine goes down
-	// inner is the cgroup, below a delegated one, of the process that entered the scope: a cgroup that has others below
-	// it may not hold processes.
-	inner = "supervisor"
 )
+
+// Inner is the cgroup, below a delegated one, of the process that entered the scope: a cgroup that has others below it
+// may not hold processes.
+const Inner = "@supervisor"
 
 // EnterScope moves the calling process into the scope, which is made if it does not exist. It does nothing where
 // systemd does not run. What the process starts afterwards is in the scope too, together at most tasks processes and
@@ -62,7 +63,7 @@ func EnterScope(ctx context.Context, scope, description string, tasks uint64) er
 		return fmt.Errorf("ask systemd for scope %q: %w", scope, err)
 	}
 	if path, ok := Delegated(scope); ok {
-		return moveTo(filepath.Join(cgroupRoot, path, inner))
+		return moveTo(filepath.Join(cgroupRoot, path, Inner))
 	}
 	return nil
 }
@@ -104,6 +105,24 @@ func enter(ctx context.Context, scope, description string, tasks uint64) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// Weigh gives the scope of that name its part of processor time, and of input and output, beside the other units of its
+// slice, from 1 to 10000 (https://www.freedesktop.org/software/systemd/man/latest/systemd.resource-control.html).
+func Weigh(ctx context.Context, scope string, weight uint64) error {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	conn, err := dbus.NewWithContext(ctx)
+	if err != nil {
+		return fmt.Errorf("ask systemd for the weight of scope %q: %w", scope, err)
+	}
+	defer conn.Close()
+	if err := conn.SetUnitPropertiesContext(ctx, scope, true,
+		dbus.Property{Name: "CPUWeight", Value: godbus.MakeVariant(weight)},
+		dbus.Property{Name: "IOWeight", Value: godbus.MakeVariant(weight)}); err != nil {
+		return fmt.Errorf("ask systemd for the weight of scope %q: %w", scope, err)
+	}
+	return nil
 }
 
 // join enters a scope that an earlier process made and that still has others in it. With cgroup v2 EnterScope does it
