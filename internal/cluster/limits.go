@@ -28,12 +28,18 @@ type limits struct {
 	nodeTasks int64
 	// nodeMemory is how many bytes of memory they may hold, if cluster.yaml does not say what the node has.
 	nodeMemory int64
+	// sockets is how many bytes the sockets of all pods together may hold in the kernel, where that is no memory of
+	// theirs.
+	sockets int64
 }
 
 const (
 	// clusterTasksPart and nodeTasksPart are parts of what the machine has, in percent. What is between them is left to
 	// the control plane, which shares systemd's scope with the nodes.
 	clusterTasksPart, nodeTasksPart = 80, 70
+	// socketsPart is the part that all pods have of what the machine's sockets hold before the kernel keeps them short,
+	// in percent. What is above it is left to the machine's and the control plane's.
+	socketsPart = 75
 	// leastNodeTasks is what a single container may have (internal/runtime/engine/resources.go), however many nodes
 	// share the machine.
 	leastNodeTasks = 4096
@@ -61,7 +67,13 @@ func machineLimits(nodes int) (limits, error) {
 	if err := unix.Sysinfo(&info); err != nil {
 		return limits{}, fmt.Errorf("look at the machine's memory: %w", err)
 	}
-	return limitsOf(tasks, int64(info.Totalram)*int64(info.Unit), nodes), nil
+	sockets, err := cgroup.SocketMemory()
+	if err != nil {
+		return limits{}, err
+	}
+	most := limitsOf(tasks, int64(info.Totalram)*int64(info.Unit), nodes)
+	most.sockets = sockets * socketsPart / 100
+	return most, nil
 }
 
 // machineTasks is how many processes and threads the machine may have: the lower of two limits of the kernel
@@ -92,6 +104,9 @@ func (l limits) apply(paths layout.Paths, nodes []spec.Node, log *slog.Logger) e
 		if err := counted(cgroup.LimitTasks(parent, l.clusterTasks), log); err != nil {
 			return err
 		}
+	}
+	if err := counted(cgroup.LimitSockets(parent, l.sockets), log); err != nil {
+		return err
 	}
 	for _, n := range nodes {
 		if err := l.applyTo(paths, n, log); err != nil {

@@ -229,3 +229,34 @@ func TestCountsSwap(t *testing.T) {
 		})
 	}
 }
+
+// Sockets have a limit of their own in cgroup v1 alone: in v2 there is no file for one, and none is missed.
+func TestLimitSockets(t *testing.T) {
+	const file = "memory.kmem.tcp.limit_in_bytes"
+	for _, tt := range []struct {
+		name, hierarchy string
+		v2              bool
+		files           map[string]string
+		want            string
+		err             error
+	}{
+		{"v1", "memory", false, map[string]string{"m/" + file: "max\n"}, "800", nil},
+		{"v1 without the controller", "pids", false, map[string]string{"m/x": ""}, "", ErrNoController},
+		{"v1 of a kernel without the file", "memory", false, map[string]string{"m/x": ""}, "", ErrNoController},
+		{"v2", "cgroup", true, map[string]string{"m/memory.max": "max\n"}, "", nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), tt.hierarchy)
+			if err := os.Rename(tree(t, tt.files), dir); err != nil {
+				t.Fatal(err)
+			}
+			if err := limitSockets([]Hierarchy{{Dir: dir, V2: tt.v2}}, "/m", 800); !errors.Is(err, tt.err) {
+				t.Fatalf("limitSockets() = %v, want %v", err, tt.err)
+			}
+			if got, _ := os.ReadFile(filepath.Join(dir, "m", file)); !strings.HasPrefix(string(got), tt.want) ||
+				(tt.want == "" && len(got) > 0) {
+				t.Errorf("%s = %q, want %q", file, got, tt.want)
+			}
+		})
+	}
+}

@@ -59,6 +59,46 @@ func countsSwap(all []Hierarchy) (bool, error) {
 	return err == nil, err
 }
 
+// LimitSockets bounds in the same way how many bytes the sockets of a cgroup's processes hold in the kernel, and those of
+// the cgroups below it that are limited too: what was sent or has come and nobody has read. Only cgroup v1 wants that;
+// cgroup v2 counts them as memory, so that nothing is left to do.
+//
+// Despite its name the limit is of UDP too. The kernel counts those sockets only that are made after it was set, in a
+// cgroup that has one of its own.
+// https://docs.kernel.org/admin-guide/cgroup-v1/memory.html#current-kernel-memory-resources-accounted
+func LimitSockets(cgroup string, most int64) error {
+	all, err := Hierarchies()
+	if err == nil {
+		err = limitSockets(all, cgroup, most)
+	}
+	if err != nil {
+		return fmt.Errorf("limit sockets of cgroup %q: %w", cgroup, err)
+	}
+	return nil
+}
+
+func limitSockets(all []Hierarchy, cgroup string, most int64) error {
+	if slices.ContainsFunc(all, func(h Hierarchy) bool { return h.V2 }) {
+		return nil
+	}
+	return setting{"memory", "memory.kmem.tcp.limit_in_bytes", "", most, most}.in(all, cgroup)
+}
+
+// SocketMemory is how many bytes the sockets of the whole machine may hold before the kernel begins to keep them short
+// (https://docs.kernel.org/networking/ip-sysctl.html, tcp_mem: pressure).
+func SocketMemory() (int64, error) {
+	const file = "/proc/sys/net/ipv4/tcp_mem"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0, fmt.Errorf("look at what sockets may hold: %w", err)
+	}
+	var least, pressure int64
+	if _, err := fmt.Sscan(string(text), &least, &pressure); err != nil {
+		return 0, fmt.Errorf("look at what sockets may hold: read %q: %w", file, err)
+	}
+	return pressure * int64(os.Getpagesize()), nil
+}
+
 // LimitCPU bounds in the same way how much time of processors a cgroup may use, in microseconds for each 100,000 of
 // them.
 // https://docs.kernel.org/scheduler/sched-bwc.html

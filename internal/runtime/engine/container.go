@@ -97,17 +97,17 @@ func (e *Engine) Create(ctx context.Context, c Container) error {
 	return nil
 }
 
-// limitPod makes a pod's cgroup, with the limit of processes that all containers of the pod share. Where the kernel
-// does not count processes, the cluster has said so in its log.
+// limitPod makes a pod's cgroup, with the limits of processes and of sockets' memory that all containers of the pod
+// share. Where the kernel does not count processes, the cluster has said so in its log.
 func (e *Engine) limitPod(pod string) error {
 	if pod == "" {
 		return nil
 	}
 	err := cgroup.LimitTasks(path.Join(e.opts.CgroupParent, pod), mostTasks)
-	if errors.Is(err, cgroup.ErrNoController) {
-		return nil
+	if err != nil && !errors.Is(err, cgroup.ErrNoController) {
+		return err
 	}
-	return err
+	return e.limitPodSockets(pod)
 }
 
 // RemovePod removes what the containers of a pod shared and is called when they are removed. A pod that is gone is no
@@ -314,7 +314,7 @@ func (e *Engine) Start(ctx context.Context, id string, stdio IO) (uint32, error)
 	machine, err := e.machineOf(ctx, id)
 	// A HostProcess container is in the machine's user namespace, and one in a virtual machine in another kernel's.
 	if err == nil && machine == "" && !e.isHostProcess(id) {
-		err = limitUsers(ctx, created.Pid)
+		err = errors.Join(limitUsers(ctx, created.Pid), e.limitSocketsOf(ctx, id))
 	}
 	var started *tasksapi.StartResponse
 	if err == nil {

@@ -3,7 +3,10 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
+	"strconv"
+	"time"
 )
 
 // bomb takes as much as it can of something that a machine has an end of.
@@ -23,7 +26,8 @@ const chunk, fewest = 1 << 20, 16
 // bombs are all of them, for a container with 256 MiB of memory. What has no end of its own ends with that memory, and
 // so does the container then.
 func bombs() map[string]bomb {
-	return map[string]bomb{
+	var taken [][]byte
+	all := map[string]bomb{
 		"processes": {4096, func(int) int { return spawn() }},
 		"inotify":   {8, func(int) int { return call(sysInotifyInit) }},
 		"timers": {4096, func(int) int {
@@ -37,10 +41,12 @@ func bombs() map[string]bomb {
 			for i := range b {
 				b[i] = byte(i)
 			}
-			kept = append(kept, b)
+			taken = append(taken, b)
 			return 0
 		}},
 	}
+	maps.Copy(all, starvers())
+	return all
 }
 
 // fill appends to a file, a chunk each time.
@@ -53,21 +59,50 @@ func fill(path string) func(int) int {
 	}
 }
 
+// until takes until there is no more, or the most, and returns how often that was, and the last answer.
+func (b bomb) until(most int) (n, answer int) {
+	for arguments := len(kept); n < most; n++ {
+		answer = b.take(n)
+		kept = kept[:arguments] // or they would be what the memory ends with
+		if answer < 0 {
+			break
+		}
+	}
+	return n, answer
+}
+
 // explode takes until there is no more, or twice as often as it may.
 func explode(name string) error {
 	b, ok := bombs()[name]
 	if !ok {
 		return fmt.Errorf("no bomb %q", name)
 	}
-	n, answer := 0, 0
-	for ; n < 2*b.most; n++ {
-		if answer = b.take(n); answer < 0 {
-			break
-		}
-	}
+	n, answer := b.until(2 * b.most)
 	return json.NewEncoder(os.Stdout).Encode(result{
 		Name:   "bomb/" + name,
 		Answer: fmt.Sprintf("%d times, then %d", n, answer),
 		Held:   n <= b.most && n >= min(b.most, fewest), // with fewer it was no bomb
 	})
+}
+
+// starve takes all that there is, or as many as most says, says how much that was, and keeps it if told so.
+func starve(name, most string, keep bool) error {
+	b, ok := bombs()[name]
+	if !ok {
+		return fmt.Errorf("no bomb %q", name)
+	}
+	limit, err := strconv.Atoi(most)
+	if err != nil {
+		return err
+	}
+	n, answer := b.until(limit)
+	err = json.NewEncoder(os.Stdout).Encode(result{
+		Name:   "starve/" + name,
+		Answer: fmt.Sprintf("%d times, then %d", n, answer),
+		Held:   n < limit,
+	})
+	if err == nil && keep {
+		time.Sleep(time.Hour)
+	}
+	return err
 }

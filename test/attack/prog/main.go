@@ -13,7 +13,7 @@ import (
 )
 
 const usage = `usage: attack list | calls [NAME...] | reach ADDRESS... | plant FOLDER TARGET... | bomb NAME |
-	disk NAME | exchange TARGET FILE... | serve`
+	starve NAME MOST [keep] | disk NAME | exchange TARGET FILE... | serve`
 
 // result is a line of output.
 type result struct {
@@ -49,6 +49,8 @@ func run(args []string) error {
 		return plant(args[0], args[1:])
 	case "bomb":
 		return explode(args[0])
+	case "starve":
+		return starve(args[0], args[1], len(args) > 2)
 	case "disk":
 		if write, ok := disks()[args[0]]; ok {
 			return write()
