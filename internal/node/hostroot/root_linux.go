@@ -216,7 +216,7 @@ func (r *Root) MountDev(further ...string) error {
 		}
 	}
 	for _, m := range []struct{ kind, name, options string }{
-		{"devpts", "dev/pts", "newinstance,ptmxmode=0666,mode=0620"},
+		{"devpts", "dev/pts", "newinstance,ptmxmode=0666,mode=0620,max=256"},
 		{"tmpfs", "dev/shm", "mode=1777"},
 		{"mqueue", "dev/mqueue", ""},
 	} {

@@ -53,10 +53,14 @@ oom_score = -999
   netns_mounts_under_state_dir = true
   restrict_oom_score_adj = true
 
+[plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc]
+  base_runtime_spec = %q
+
 [plugins.'io.containerd.cri.v1.runtime'.cni]
   conf_dir = %q
 %s  use_internal_loopback = true
-`, strings.Join(disabled, ", "), containerdSocket, containerdSocket+".ttrpc", pauseImage, cniConfDir, c.cniTOML())
+`, strings.Join(disabled, ", "), containerdSocket, containerdSocket+".ttrpc", pauseImage, baseSpec,
+		cniConfDir, c.cniTOML())
 }
 
 // cniTOML says where the CNI plugins are and which template containerd makes their configuration from. With NoCNI there

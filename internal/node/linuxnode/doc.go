@@ -52,6 +52,7 @@ const (
 	personsDir  = "/opt/bin"
 
 	containerdConfig = "/etc/containerd/config.toml"
+	baseSpec         = "/etc/containerd/container.json"
 	containerdSocket = "/run/containerd/containerd.sock"
 
 	policySocket = "/run/mullion/policy.sock"

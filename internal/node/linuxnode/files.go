@@ -1,6 +1,9 @@
 package linuxnode
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+)
 
 // etcFiles are what the host has in its /etc.
 func (c Config) etcFiles() map[string]string {
@@ -20,7 +23,7 @@ func (c Config) etcFiles() map[string]string {
 const Volumes = "/var/lib/mullion/volumes/"
 
 // writeHost writes what the host needs before any program of its runs.
-func (c Config) writeHost() error {
+func (c Config) writeHost(ctx context.Context) error {
 	node := c.node()
 	for name, text := range c.etcFiles() {
 		if err := node.WriteFile("/etc/"+name, []byte(text), 0o644); err != nil {
@@ -31,6 +34,13 @@ func (c Config) writeHost() error {
 		return err
 	}
 	if err := node.WriteFile(containerdConfig, []byte(c.ContainerdTOML()), 0o600); err != nil {
+		return err
+	}
+	spec, err := containerSpec(ctx)
+	if err != nil {
+		return err
+	}
+	if err := node.WriteFile(baseSpec, spec, 0o600); err != nil {
 		return err
 	}
 	if c.Bare {

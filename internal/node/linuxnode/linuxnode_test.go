@@ -75,7 +75,7 @@ func TestInside(t *testing.T) {
 
 func TestHostFiles(t *testing.T) {
 	c := sample(t)
-	if err := c.writeHost(); err != nil {
+	if err := c.writeHost(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct{ name, path, want string }{

@@ -60,7 +60,7 @@ func TestWhatANodeIsGiven(t *testing.T) {
 				}
 			}
 			change(&c)
-			if err := c.writeHost(); err != nil {
+			if err := c.writeHost(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			units, err := Units(c)

@@ -53,7 +53,7 @@ func (h *host) Name() string { return h.Unit("host") }
 // Start writes the files and makes the namespaces, or finds them. At that time nothing runs in the host but containers
 // and containerd's shims.
 func (h *host) Start(ctx context.Context) error {
-	if err := h.writeHost(); err != nil {
+	if err := h.writeHost(ctx); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(kubenode.OwnDir(h.Dir), 0o755); err != nil {

@@ -123,6 +123,12 @@ func (e *Engine) spec(c Container, sources, targets []string) *specs.Spec {
 	return s
 }
 
+// mostTerminals bounds a container's terminals. Those of all containers of the machine come out of one stock, of 3,072 as
+// Linux has it; 1,024 more are left to the machine's own programs
+// (https://github.com/torvalds/linux/blob/v6.12/fs/devpts/inode.c, devpts_new_index). Each `exec` with a terminal takes
+// one, and Wine's consoles take none.
+const mostTerminals = "max=32"
+
 // sharesTarget is where Wine looks for \\server\share.
 const sharesTarget = "/dosdevices/unc"
 
@@ -141,7 +147,7 @@ func (e *Engine) systemMounts(c Container) []specs.Mount {
 			Destination: "/dev/pts",
 			Type:        "devpts",
 			Source:      "devpts",
-			Options:     []string{"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"},
+			Options:     []string{"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", mostTerminals},
 		},
 		{
 			Destination: "/dev/shm",
