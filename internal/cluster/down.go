@@ -288,7 +288,9 @@ func removeAll(dir string) error {
 }
 
 // mark tells the processes of a cluster from all others.
-func mark(p layout.Paths) proc.Mark { return proc.Mark{Cgroup: p.CgroupParent(), Pins: p.Pins()} }
+func mark(p layout.Paths) proc.Mark {
+	return proc.Mark{Cgroups: []string{p.CgroupParent(), p.OwnCgroup()}, Pins: p.Pins()}
+}
 
 // removeFiles removes the data and run folders. It looks for mounts again first, because it would delete what is in
 // them.

@@ -69,9 +69,6 @@ func inContainer(cgroups []string, parent string) bool {
 	})
 }
 
-// place is the cgroup, below the cluster's, of the supervisor and of what it starts. By it they are known.
-const place = "/supervisor"
-
 // enter makes this process the cluster's supervisor: it has the data folder's lock, which its file keeps, and is in the
 // cluster's cgroup, where whoever takes the cluster down finds it. Until then nobody else can change the cluster.
 func enter(ctx context.Context, o SuperviseOptions) (c spec.Cluster, lock *os.File, err error) {
@@ -96,7 +93,7 @@ func enter(ctx context.Context, o SuperviseOptions) (c spec.Cluster, lock *os.Fi
 		uint64(most.clusterTasks)); err != nil {
 		return c, nil, err
 	}
-	if err := cgroup.Enter(o.Paths.CgroupParent() + place); err != nil {
+	if err := cgroup.Enter(o.Paths.Cgroup(layout.Supervisor)); err != nil {
 		return c, nil, err
 	}
 	// Last, since whoever waits for the lock lets go of the cluster then.

@@ -54,7 +54,7 @@ func superviseOne(paths layout.Paths, how string) error {
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		return err
 	}
-	if err := cgroup.Enter(paths.CgroupParent() + place); err != nil {
+	if err := cgroup.Enter(paths.Cgroup(layout.Supervisor)); err != nil {
 		return err
 	}
 	held.Release()

@@ -114,8 +114,7 @@ func weighCluster(ctx context.Context, paths layout.Paths) error {
 		cgroup.Weigh(paths.CgroupParent(), cgroup.Weight{Share: share.pods}))
 }
 
-// weigh gives all classes their weights, and makes the calling process one of the first. The cluster works without
-// them: what is refused is said in the log.
+// weigh gives all classes their weights. The cluster works without them: what is refused is said in the log.
 func weigh(ctx context.Context, paths layout.Paths, nodes []spec.Node, log *slog.Logger) {
 	err := weighCluster(ctx, paths)
 	for _, c := range classes() {
@@ -125,9 +124,6 @@ func weigh(ctx context.Context, paths layout.Paths, nodes []spec.Node, log *slog
 	}
 	for _, n := range nodes {
 		err = errors.Join(err, weighNode(paths, n.Name))
-	}
-	if _, delegated := systemd.Delegated(paths.Scope()); !delegated && err == nil {
-		err = cgroup.Enter(paths.Cgroup(layout.Supervisor))
 	}
 	if err != nil {
 		log.Warn("a busy machine may keep the control plane waiting: its weights are not set", "error", err)

@@ -8,21 +8,28 @@ import (
 	"strconv"
 )
 
-// Enter moves the calling process into the cgroup of that name, which is made if it is missing. What the process starts
-// afterwards is there too. On v1 it is the cgroup of one hierarchy, that of the controller pids if there is one: where a
-// process is can be seen in any, and shares of processors are left as they are.
+// Enter moves the calling process, with all its threads, into the cgroup of that name, which is made if it is missing.
+// What the process starts afterwards is there too. On v1 it is moved where it is weighed, and in the hierarchy of the
+// controller pids, by which it can be found: whose limits it keeps in the others does not change.
 func Enter(cgroup string) error {
 	all, err := Hierarchies()
 	if err != nil {
-		return err
+		return fmt.Errorf("enter cgroup %q: %w", cgroup, err)
 	}
-	i := max(0, slices.IndexFunc(all, func(h Hierarchy) bool { return h.mayHave("pids") }))
-	dir, err := all[i].Make(cgroup)
-	if err != nil {
-		return fmt.Errorf("make cgroup %q: %w", cgroup, err)
+	found := max(0, slices.IndexFunc(all, func(h Hierarchy) bool { return h.mayHave("pids") }))
+
+	for i, h := range all {
+		if i != found && !h.weighs() {
+			continue
+		}
+		dir, err := h.Make(cgroup)
+		if err != nil {
+			return fmt.Errorf("make cgroup %q: %w", cgroup, err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(os.Getpid())), 0); err != nil {
+			return fmt.Errorf("enter cgroup %q: %w", dir, err)
+		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(os.Getpid())), 0); err != nil {
-		return fmt.Errorf("enter cgroup %q: %w", dir, err)
-	}
+
 	return nil
 }

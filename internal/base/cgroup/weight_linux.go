@@ -77,24 +77,6 @@ func WeighOwn(node string) error {
 // whose limits it keeps in the others does not change.
 func (h Hierarchy) weighs() bool { return h.mayHave("cpu") || h.mayHave("blkio") }
 
-// Enter moves the calling process, with all its threads, to the cgroup of that name, which is there.
-func Enter(cgroup string) error {
-	all, err := Hierarchies()
-	if err != nil {
-		return fmt.Errorf("enter cgroup %q: %w", cgroup, err)
-	}
-	for _, h := range all {
-		if !h.weighs() {
-			continue
-		}
-		file := filepath.Join(h.Dir, cgroup, "cgroup.procs")
-		if err := os.WriteFile(file, []byte(strconv.Itoa(os.Getpid())), 0); err != nil {
-			return fmt.Errorf("enter cgroup %q: %w", cgroup, err)
-		}
-	}
-	return nil
-}
-
 // Prefer makes cmd start in the cgroup of that name, as Place does and on the same terms, but for the weight of the
 // cgroup alone. If the cgroup is not there, cmd starts where the caller is: it works all the same.
 func Prefer(cmd *exec.Cmd, cgroup string) (*os.File, error) {

@@ -197,7 +197,11 @@ func (h *Held) lock(ctx context.Context) error {
 
 // tryLock makes and locks the file. It returns nil if another process has it, or is about to make it anew.
 func tryLock(path string) (*os.File, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o711); err != nil {
+	err := os.MkdirAll(filepath.Dir(path), 0o711)
+	if errors.Is(err, fs.ErrExist) { // the folder went while it was looked at
+		return nil, nil
+	}
+	if err != nil {
 		return nil, err
 	}
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)

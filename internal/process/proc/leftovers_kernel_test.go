@@ -71,7 +71,7 @@ func TestKillLeftovers(t *testing.T) {
 	neighbour := sleeper(t, variable, enterOther+"exec sleep 3000")
 	sleeper(t, "A=b", enter+":; sleep 1000 & exec sleep 2000")
 
-	m := proc.Mark{Cgroup: mark}
+	m := proc.Mark{Cgroups: []string{mark}}
 	both := func(ls []proc.Leftover) bool {
 		return len(ls) == 2 && ls[0].Args[0] == "sleep" && ls[1].Args[0] == "sleep"
 	}
@@ -80,7 +80,7 @@ func TestKillLeftovers(t *testing.T) {
 		return err == nil && both(found)
 	})
 	eventually(t, "the neighbour is in its cgroup", func() bool {
-		found, err := proc.Leftovers(proc.Mark{Cgroup: other})
+		found, err := proc.Leftovers(proc.Mark{Cgroups: []string{other}})
 		return err == nil && len(found) == 1
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

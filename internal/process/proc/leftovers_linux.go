@@ -118,9 +118,9 @@ func killOne(ctx context.Context, pid int, marked places) (bool, error) {
 	}
 }
 
-// places are where a mark says that processes are: a cgroup, and network namespaces.
+// places are where a mark says that processes are: cgroups, and network namespaces.
 type places struct {
-	cgroup     string
+	cgroups    []string
 	namespaces []namespace
 }
 
@@ -129,7 +129,7 @@ type namespace struct{ dev, inode uint64 }
 
 // places looks for the namespaces that are pinned now.
 func (m Mark) places() (places, error) {
-	p := places{cgroup: m.Cgroup}
+	p := places{cgroups: m.Cgroups}
 	if m.Pins == "" {
 		return p, nil
 	}
@@ -158,7 +158,7 @@ func namespaceAt(path string) (namespace, bool) {
 
 // has reports whether the process is in one of the places. A zombie and a thread of the kernel are in none.
 func (p places) has(pid int) bool {
-	if p.cgroup != "" && slices.ContainsFunc(cgroupsOf(pid), p.inCgroup) {
+	if slices.ContainsFunc(cgroupsOf(pid), p.inCgroup) {
 		return !isZombie(pid)
 	}
 	if len(p.namespaces) == 0 {
@@ -169,7 +169,7 @@ func (p places) has(pid int) bool {
 }
 
 func (p places) inCgroup(name string) bool {
-	return name == p.cgroup || strings.HasPrefix(name, p.cgroup+"/")
+	return slices.ContainsFunc(p.cgroups, func(of string) bool { return name == of || strings.HasPrefix(name, of+"/") })
 }
 
 // cgroupsOf returns the paths of a process's cgroups, one in each hierarchy.

@@ -169,8 +169,8 @@ type State struct {
 
 // Mark tells a cluster's processes from all others by where they are, which only root can bring about.
 type Mark struct {
-	// Cgroup is the cgroup, in any hierarchy, of the cluster's processes; those in cgroups below it are the cluster's too.
-	Cgroup string
+	// Cgroups are those, in any hierarchy, of the cluster's processes; what is in cgroups below them is the cluster's too.
+	Cgroups []string
 	// Pins is a folder in which the cluster's network namespaces are pinned.
 	Pins string
 }
