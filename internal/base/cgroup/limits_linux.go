@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // LimitTasks bounds how many processes and threads there may be in the cgroup of that name, below each hierarchy's
@@ -85,10 +87,17 @@ func limitSockets(all []Hierarchy, cgroup string, most int64) error {
 }
 
 // SocketMemory is how many bytes the sockets of the whole machine may hold before the kernel begins to keep them short
-// (https://docs.kernel.org/networking/ip-sysctl.html, tcp_mem: pressure).
+// (https://docs.kernel.org/networking/ip-sysctl.html, tcp_mem: pressure). The setting is the machine's own network
+// namespace's; elsewhere it is what the kernel takes without one, a sixteenth of the memory
+// (https://github.com/torvalds/linux/blob/v6.12/net/ipv4/tcp.c, tcp_init_mem).
 func SocketMemory() (int64, error) {
 	const file = "/proc/sys/net/ipv4/tcp_mem"
 	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		var info unix.Sysinfo_t
+		err := unix.Sysinfo(&info)
+		return int64(info.Totalram) * int64(info.Unit) / 16, err
+	}
 	if err != nil {
 		return 0, fmt.Errorf("look at what sockets may hold: %w", err)
 	}

@@ -13,7 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"mullion.dev/mullion/internal/base/cgroup"
+	"mullion.dev/mullion/internal/base/netns"
 )
 
 const (
@@ -97,5 +100,31 @@ func fillSockets(t *testing.T) {
 		if n < len(chunk)/2 { // what a connection has at least is not refused
 			return
 		}
+	}
+}
+
+// TestSocketMemoryInANamespace: a node's network namespace does not have the machine's setting, and the answer is much
+// the same.
+func TestSocketMemoryInANamespace(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	machine, err := cgroup.SocketMemory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = netns.OnThread(func() error {
+		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+			return err
+		}
+		// Of the thread's namespace: /proc/sys/net is that of whoever reads it.
+		got, err := cgroup.SocketMemory()
+		if err == nil && (got < machine/2 || got > machine*2) {
+			t.Errorf("sockets may hold %d bytes, in a namespace %d", machine, got)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
