@@ -55,6 +55,8 @@ func starvations() []starvation {
 		// Each connection has a little beyond the limit.
 		{"tcp-mebibytes", 1500, 480, 8},
 		{"signals", 10000, 4096, 8},
+		{"descriptors", 1000, 80, 8}, // 253 each; Linux lets a user have as many under way as a process may have open
+		{"locks", 2000, 2000, 8},
 		{"semaphores", 40000, 32000, 8},
 		{"queues", 8, 0, 0},
 		{"keys", 8, 0, 0},

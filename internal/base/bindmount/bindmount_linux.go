@@ -1,6 +1,7 @@
 package bindmount
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -12,21 +13,47 @@ import (
 // unix.MOUNT_ATTR_RDONLY, for the new mount and those below it. Mounts that are made in source later do not appear in
 // it.
 func Over(source *os.File, target int, attributes uint64) error {
+	_, err := Mapped(source, target, attributes, nil)
+	return err
+}
+
+// Mapped is Over with the ids that a user namespace maps (mount_setattr(2), ID-mapped mounts), unless users is nil. What
+// is mounted below source is mapped if all of it can be, and source alone otherwise. mapped is false if its file system
+// knows no such mounts.
+func Mapped(source *os.File, target int, attributes uint64, users *os.File) (mapped bool, err error) {
 	tree, err := unix.OpenTree(int(source.Fd()), "",
 		unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH)
 	if err != nil {
-		return fmt.Errorf("bind %q: %w", source.Name(), err)
+		return false, fmt.Errorf("bind %q: %w", source.Name(), err)
 	}
 	defer unix.Close(tree)
 	set := &unix.MountAttr{Attr_set: attributes, Propagation: unix.MS_PRIVATE}
 	if err := unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, set); err != nil {
-		return fmt.Errorf("bind %q: %w", source.Name(), err)
+		return false, fmt.Errorf("bind %q: %w", source.Name(), err)
+	}
+	if users != nil {
+		if mapped, err = mapIDs(tree, users); err != nil {
+			return false, fmt.Errorf("bind %q: map ids: %w", source.Name(), err)
+		}
 	}
 	if err := unix.MoveMount(tree, "", target, "",
 		unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH); err != nil {
-		return fmt.Errorf("bind %q: %w", source.Name(), err)
+		return false, fmt.Errorf("bind %q: %w", source.Name(), err)
 	}
-	return nil
+	return mapped, nil
+}
+
+// mapIDs gives a tree of mounts the ids of a user namespace.
+func mapIDs(tree int, users *os.File) (bool, error) {
+	set := &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_IDMAP, Userns_fd: uint64(users.Fd())}
+	var err error
+	for _, below := range []uint{unix.AT_RECURSIVE, 0} {
+		err = unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|below, set)
+		if !errors.Is(err, unix.EINVAL) {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
 // PathOver is Over for a source that nobody else can exchange.

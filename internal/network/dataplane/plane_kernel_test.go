@@ -44,7 +44,10 @@ func (h host) reopen(t *testing.T) host {
 	if h.Plane, err = dataplane.New(dataplane.Config{
 		Netns:  h.ns,
 		PinDir: h.pins,
-		Users:  map[string][]uint32{"S-1-5-93-2-2": {1000}, "S-1-5-32-545": {1001, 1000}},
+		Users: dataplane.Users{
+			BySID: map[string][]uint32{"S-1-5-93-2-2": {1000}, "S-1-5-32-545": {1001, 1000}},
+			Mask:  2047,
+		},
 	}); err != nil {
 		t.Fatal(err)
 	}

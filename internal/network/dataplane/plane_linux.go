@@ -30,9 +30,8 @@ type Config struct {
 	// Adapter is what Windows calls the uplink. Linux' alias of it then says so: Adapter, or "vEthernet (ADAPTER)"
 	// while a network goes through it. Empty: the uplink has no alias.
 	Adapter string
-	// Users are the Linux users, on the machine, that programs in pods run as, by the SIDs of the Windows users, and of
-	// their groups.
-	Users map[string][]uint32
+	// Users are the Linux users that programs in pods run as.
+	Users Users
 	// DNS answers DNS questions that come by a link of the host's namespace to addresses of the host, until the result
 	// is closed. Nil: nobody does, whatever the plan says.
 	DNS func(link string, at []netip.Addr) (io.Closer, error)
@@ -40,6 +39,13 @@ type Config struct {
 	// until the result is closed: of is called for each of them, and may wait for calls of the Plane that are under
 	// way, so closing must not wait for it. Nil: nobody does, whatever the plan says.
 	DHCP func(link string, server netip.Addr, of func(net.HardwareAddr) (dhcp.Lease, bool)) (io.Closer, error)
+}
+
+// Users are the Linux users that programs in pods run as, by the SIDs of the Windows users, and of their groups.
+type Users struct {
+	BySID map[string][]uint32
+	// Mask leaves of a user's number on the machine, where each pod has a range of its own, the one of BySID.
+	Mask uint32
 }
 
 // Plane is the data plane of one host. Calls run one after another.

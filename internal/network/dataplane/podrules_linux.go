@@ -98,7 +98,7 @@ func podTable(tx *knftables.Transaction, comment string, chains map[string][]str
 }
 
 // podChains are the rules of a port's chains in its pod.
-func podChains(s *portSpec, users map[string][]uint32) map[string][]string {
+func podChains(s *portSpec, users Users) map[string][]string {
 	chains := map[string][]string{}
 	for _, x := range s.Proxies {
 		chain := "opened"
@@ -129,17 +129,18 @@ func podChains(s *portSpec, users map[string][]uint32) map[string][]string {
 	return chains
 }
 
-func matchUsers(uids []uint32) string {
+// otherThan matches what is not of one of the users.
+func (u Users) otherThan(uids []uint32) string {
 	list := make([]string, len(uids))
 	for i, uid := range uids {
 		list[i] = fmt.Sprint(uid)
 	}
-	return "{ " + strings.Join(list, ", ") + " }"
+	return fmt.Sprintf("meta skuid & %d != { %s }", u.Mask, strings.Join(list, ", "))
 }
 
 // proxyRule returns the rule that sends connections of a family to the proxy's port. ok is false if no connection of
 // the family can match. ExceptUser counts for outgoing connections only: an incoming one has no user in the pod.
-func proxyRule(f family, link string, x netplan.Proxy, users map[string][]uint32) (string, bool) {
+func proxyRule(f family, link string, x netplan.Proxy, users Users) (string, bool) {
 	direction, remote := "oifname", f.in("{ip} daddr")
 	if x.In {
 		direction, remote = "iifname", f.in("{ip} saddr")
@@ -164,8 +165,8 @@ func proxyRule(f family, link string, x netplan.Proxy, users map[string][]uint32
 	if len(x.ExceptPorts) > 0 {
 		parts = append(parts, "th dport !=", matchPorts(x.ExceptPorts))
 	}
-	if uids := users[x.ExceptUser]; len(uids) > 0 && !x.In {
-		parts = append(parts, "meta skuid != "+matchUsers(uids))
+	if uids := users.BySID[x.ExceptUser]; len(uids) > 0 && !x.In {
+		parts = append(parts, users.otherThan(uids))
 	}
 	switch {
 	case !x.Addr.IsValid():

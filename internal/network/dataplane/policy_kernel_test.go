@@ -237,9 +237,9 @@ func TestEgressLimit(t *testing.T) {
 	}
 }
 
-// proxyUser is the Linux user for S-1-5-93-2-2 on the hosts of these tests; proxyGroup, a group, stands for that user
-// and 1001. S-1-5-93-2-1 has no Linux user there.
-const proxyUser, proxyGroup = "1000", "S-1-5-32-545"
+// proxyUser is the Linux user for S-1-5-93-2-2 on the hosts of these tests, 1000 in a pod's range; proxyGroup, a group,
+// stands for that user and 1001. S-1-5-93-2-1 has no Linux user there.
+const proxyUser, proxyGroup = "1912749032", "S-1-5-32-545"
 
 func TestProxies(t *testing.T) {
 	h := newHost(t)

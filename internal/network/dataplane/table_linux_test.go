@@ -14,7 +14,7 @@ var update = flag.Bool("update", false, "rewrite the nftables tables in testdata
 
 // tablePlane is a plane without a kernel.
 func tablePlane() *Plane {
-	return &Plane{cfg: Config{Uplink: "eth0", Users: map[string][]uint32{"S-1-5-93-2-2": {1000}}}}
+	return &Plane{cfg: Config{Uplink: "eth0", Users: Users{BySID: map[string][]uint32{"S-1-5-93-2-2": {1000}}, Mask: 2047}}}
 }
 
 // golden is the file of a table.

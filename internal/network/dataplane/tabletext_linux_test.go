@@ -235,7 +235,7 @@ func hostText(t *testing.T, p *Plane, plan netplan.Plan) *tableText {
 }
 
 // podText is the table of a port in its pod's namespace; nil if there is none.
-func podText(t *testing.T, plan netplan.Plan, port netplan.Port, users map[string][]uint32) *tableText {
+func podText(t *testing.T, plan netplan.Plan, port netplan.Port, users Users) *tableText {
 	t.Helper()
 	s := &portSpec{Port: port, bridge: newState(plan).bridges[port.Bridge]}
 	chains := podChains(s, users)

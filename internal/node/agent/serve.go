@@ -252,17 +252,11 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 }
 
 func (a *agent) openHNS(ctx context.Context) (*hnsserver.Service, error) {
-	users := map[string][]uint32{} // as the machine numbers them
-	for sid, ids := range cri.Users() {
-		for _, id := range ids {
-			users[sid] = append(users[sid], engine.DefaultIDs().Base+id)
-		}
-	}
 	plane, err := dataplane.New(dataplane.Config{
 		PinDir:  a.pinDir(),
 		Uplink:  uplink,
 		Adapter: adapter,
-		Users:   users,
+		Users:   dataplane.Users{BySID: cri.Users(), Mask: engine.UserMask},
 		DNS:     dnsProxy,
 		DHCP:    dhcpServer,
 	})

@@ -133,7 +133,6 @@ type Inventory interface {
 // Meters is the part of an engine that lists and measures containers.
 type Meters interface {
 	Inventory
-	HostID(id uint32) uint32
 	Usage(ctx context.Context, id string) (engine.Usage, error)
 	DiskUsage(ctx context.Context, id string) (bytes, inodes uint64, err error)
 	// OutOfMemory calls seen with the id of each container in which the kernel kills a process for lack of memory,
@@ -153,9 +152,9 @@ type Engine interface {
 // Housekeeping is the part of an engine that makes and removes what is beside the containers, and lets them end.
 type Housekeeping interface {
 	Views
-	// MakeWorkDir makes a folder that belongs to a user of the machine and does not grow, by which a container and the
+	// MakeWorkDir makes a folder that does not grow, by which a container and the
 	// server tell each other things.
-	MakeWorkDir(dir string, owner uint32) error
+	MakeWorkDir(dir string) error
 	// RemoveWorkDir removes a folder and what is in it; a missing one is no error.
 	RemoveWorkDir(dir string) error
 	// Unbind takes the limits from a killed container that keep its processes from ending.

@@ -207,7 +207,7 @@ func (s *Server) makeRunDir(c store.Container, uid uint32) (string, error) {
 		if err := os.Chown(dir, int(uid), int(uid)); err != nil {
 			return "", fmt.Errorf("give working folder to the container's user: %w", err)
 		}
-	} else if err := s.cfg.Engine.MakeWorkDir(dir, s.cfg.Engine.HostID(uid)); err != nil {
+	} else if err := s.cfg.Engine.MakeWorkDir(dir); err != nil {
 		return "", fmt.Errorf("make working folder: %w", err)
 	}
 	if err := s.writeJob(c, c.Config.GetWindows().GetResources()); err != nil {

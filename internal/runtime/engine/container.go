@@ -19,6 +19,9 @@ import (
 	"github.com/containerd/containerd/v2/core/mount"
 	"github.com/containerd/errdefs"
 	"github.com/containerd/errdefs/pkg/errgrpc"
+	"github.com/containerd/typeurl/v2"
+	specs "github.com/opencontainers/runtime-spec/specs-go"
+	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/cgroup"
 	"mullion.dev/mullion/internal/base/cleanup"
@@ -72,11 +75,14 @@ func (e *Engine) Create(ctx context.Context, c Container) error {
 		return fmt.Errorf("prepare file system of container %q: %w", c.ID, err)
 	}
 	undo.Add(func() error { return removeView(e.View(c.ID)) })
-	sources, err := e.bindSources(c.ID, c.Mounts, c.Shares)
+	sources, err := e.bindMapped(&c)
 	if err != nil {
 		return err
 	}
 	undo.Add(func() error { return e.removeSources(c.ID) })
+	if err := e.giveWorkDir(c); err != nil {
+		return err
+	}
 	spec, runtime := e.spec(c, sources, targets), Runtime
 	if c.Machine != "" {
 		runtime = e.opts.Machines.shim()
@@ -119,12 +125,12 @@ func (e *Engine) RemovePod(pod string) error {
 	return cgroup.Remove(path.Join(e.opts.CgroupParent, pod))
 }
 
-// owner is the id on the machine of the container's user.
+// owner is the id on the machine of the container's user, as its programs have it.
 func (e *Engine) owner(c Container) uint32 {
 	if c.HostProcess != nil {
 		return c.UID
 	}
-	return e.HostID(c.UID)
+	return e.runIDs(c).Base + c.UID
 }
 
 // prepareFiles makes the container's files ready and returns where runc is to mount c.Mounts.
@@ -151,7 +157,7 @@ func (e *Engine) prepareUpper(c Container, mounts []mount.Mount) ([]string, erro
 	if len(o.lower) > 0 && !hasDrive(o.lower) {
 		return nil, ErrNotWindowsImage
 	}
-	uid := int(e.HostID(c.UID))
+	uid := int(e.diskID(c.UID))
 	if err := os.Lchown(o.upper, uid, uid); err != nil {
 		return nil, fmt.Errorf("give %q to the container's user: %w", o.upper, err)
 	}
@@ -247,11 +253,8 @@ func overlayOf(mounts []mount.Mount) (overlay, error) {
 }
 
 // rootfs returns the mount of a container's root file system: the snapshot's overlay with the system layers below it,
-// all lower layers through their views.
-func (e *Engine) rootfs(ctx context.Context, id string) (*typesapi.Mount, error) {
-	if e.isHostProcess(id) {
-		return e.hostProcessRoot(ctx, id)
-	}
+// all through views with the ids of the container, run.
+func (e *Engine) rootfs(ctx context.Context, id string, run IDRange, views *containerViews) (*typesapi.Mount, error) {
 	mounts, err := e.client.SnapshotService(e.opts.Snapshotter).Mounts(ctx, id)
 	if err != nil {
 		return nil, fmt.Errorf("ask for snapshot of container %q: %w", id, err)
@@ -264,20 +267,25 @@ func (e *Engine) rootfs(ctx context.Context, id string) (*typesapi.Mount, error)
 	for _, l := range o.lower {
 		// …/snapshots/12/fs: one view of "snapshots" serves all image layers.
 		snapshot := filepath.Dir(l)
-		view, err := e.layers.view(filepath.Dir(snapshot))
+		view, err := views.of(filepath.Dir(snapshot), layerMapping(run), unix.MOUNT_ATTR_RDONLY)
 		if err != nil {
 			return nil, err
 		}
 		lower = append(lower, filepath.Join(view, filepath.Base(snapshot), filepath.Base(l)))
 	}
 	for _, l := range e.opts.SystemLayers {
-		view, err := e.layers.view(l)
+		view, err := views.of(l, layerMapping(run), unix.MOUNT_ATTR_RDONLY)
 		if err != nil {
 			return nil, err
 		}
 		lower = append(lower, view)
 	}
-	options := append(o.rest, "workdir="+o.work, "upperdir="+o.upper, "lowerdir="+strings.Join(lower, ":"))
+	own, err := views.of(filepath.Dir(o.upper), e.diskMapping(run), 0) // with the work folder, in one mount
+	if err != nil {
+		return nil, err
+	}
+	options := append(o.rest, "workdir="+filepath.Join(own, filepath.Base(o.work)),
+		"upperdir="+filepath.Join(own, filepath.Base(o.upper)), "lowerdir="+strings.Join(lower, ":"))
 	return &typesapi.Mount{Type: "overlay", Source: "overlay", Options: options}, nil
 }
 
@@ -291,22 +299,11 @@ type IO struct {
 // container is as before.
 func (e *Engine) Start(ctx context.Context, id string, stdio IO) (uint32, error) {
 	ctx = e.with(ctx)
-	rootfs, err := e.rootfs(ctx, id)
+	created, err := e.createTask(ctx, id, stdio)
 	if err != nil {
 		return 0, err
 	}
 	tasks := e.client.TaskService()
-	created, err := tasks.Create(ctx, &tasksapi.CreateTaskRequest{
-		ContainerID: id,
-		Rootfs:      []*typesapi.Mount{rootfs},
-		Stdin:       stdio.Stdin,
-		Stdout:      stdio.Stdout,
-		Stderr:      stdio.Stderr,
-		Terminal:    stdio.Terminal,
-	})
-	if err != nil {
-		return 0, fmt.Errorf("create task of container %q: %w", id, errgrpc.ToNative(err))
-	}
 	// The container's mounts are made.
 	if err := e.removeSources(id); err != nil {
 		e.opts.Log.Error("binds of container not removed", "container", id, "error", err)
@@ -325,6 +322,50 @@ func (e *Engine) Start(ctx context.Context, id string, stdio IO) (uint32, error)
 			e.deleteTask(context.WithoutCancel(ctx), id))
 	}
 	return started.Pid, nil
+}
+
+// createTask has runc make a container, whose PID 1 waits for its start.
+func (e *Engine) createTask(ctx context.Context, id string, stdio IO) (_ *tasksapi.CreateTaskResponse, err error) {
+	views := e.layers.forContainer()
+	defer func() { err = errors.Join(err, views.remove()) }()
+	var rootfs *typesapi.Mount
+	if e.isHostProcess(id) {
+		rootfs, err = e.hostProcessRoot(ctx, id)
+	} else {
+		var s *specs.Spec
+		if s, err = e.specOf(ctx, id); err == nil {
+			run := s.Linux.UIDMappings[0]
+			rootfs, err = e.rootfs(ctx, id, IDRange{Base: run.HostID, Size: run.Size}, views)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	created, err := e.client.TaskService().Create(ctx, &tasksapi.CreateTaskRequest{
+		ContainerID: id,
+		Rootfs:      []*typesapi.Mount{rootfs},
+		Stdin:       stdio.Stdin,
+		Stdout:      stdio.Stdout,
+		Stderr:      stdio.Stderr,
+		Terminal:    stdio.Terminal,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create task of container %q: %w", id, errgrpc.ToNative(err))
+	}
+	return created, nil
+}
+
+// specOf is the OCI specification that a container was made with.
+func (e *Engine) specOf(ctx context.Context, id string) (*specs.Spec, error) {
+	record, err := e.client.ContainerService().Get(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("look at container %q: %w", id, err)
+	}
+	var spec specs.Spec
+	if err := typeurl.UnmarshalTo(record.Spec, &spec); err != nil {
+		return nil, fmt.Errorf("read specification of container %q: %w", id, err)
+	}
+	return &spec, nil
 }
 
 // Remove kills what runs in the container and removes its task, record and snapshot. A container that is gone is no

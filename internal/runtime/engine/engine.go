@@ -36,8 +36,8 @@ type IDRange struct {
 	Size uint32
 }
 
-// DefaultIDs is one range for every container of a node: files that pods leave in volumes must stay usable for the next
-// pod, as they do on Windows. It starts at 0x70000000, above what systemd hands out to containers (524288…1879048191,
+// DefaultIDs is one range for the files of every container of a node: those that pods leave in volumes must stay usable
+// for the next pod, as they do on Windows. Programs have those of podRange. It starts at 0x70000000, above what systemd hands out to containers (524288…1879048191,
 // https://systemd.io/UIDS-GIDS/) and below the reserved ids.
 func DefaultIDs() IDRange { return IDRange{Base: 0x70000000, Size: 65536} }
 
@@ -66,7 +66,7 @@ type Options struct {
 	Memory int64
 	// CgroupParent is the cgroup below which every container has its own, for example "/mullion/win-1".
 	CgroupParent string
-	// IDs is the range of machine ids for the containers; the zero value means DefaultIDs.
+	// IDs is the range of machine ids for the files of containers; the zero value means DefaultIDs.
 	IDs IDRange
 	// Host is the Windows host for HostProcess containers; nil: there are none.
 	Host *Host
@@ -123,7 +123,7 @@ func Connect(ctx context.Context, opts Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	views, err := newLayerViews(filepath.Join(opts.RunDir, "layers"), opts.IDs)
+	views, err := newLayerViews(filepath.Join(opts.RunDir, "layers"))
 	if err != nil {
 		return nil, err
 	}
@@ -157,8 +157,8 @@ func (e *Engine) Version(ctx context.Context) (string, error) {
 	return v.Version, nil
 }
 
-// HostID returns the id on the machine of id in a container.
-func (e *Engine) HostID(id uint32) uint32 { return e.opts.IDs.Base + id }
+// diskID returns the id on disk of id in a container.
+func (e *Engine) diskID(id uint32) uint32 { return e.opts.IDs.Base + id }
 
 // with returns ctx with the engine's containerd namespace.
 func (e *Engine) with(ctx context.Context) context.Context {

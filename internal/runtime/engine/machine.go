@@ -75,7 +75,8 @@ func (e *Engine) machineUser(id string) qemu.User {
 	ids := e.opts.IDs
 	name := fnv.New32a()
 	_, _ = name.Write([]byte(id)) // never fails
-	return qemu.User{ID: ids.Base + ids.Size + 2*(name.Sum32()%machineUsers), Files: ids.Base, Size: ids.Size}
+	// Odd: no program in a container has such a one (UserMask).
+	return qemu.User{ID: ids.Base + ids.Size + 2*(name.Sum32()%machineUsers) + 1, Files: ids.Base, Size: ids.Size}
 }
 
 // MachinesReady returns nil if virtual machines can be started, else what they lack.

@@ -3,11 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path"
-
-	"github.com/containerd/typeurl/v2"
-	specs "github.com/opencontainers/runtime-spec/specs-go"
 
 	"mullion.dev/mullion/internal/base/cgroup"
 )
@@ -35,13 +31,9 @@ func (e *Engine) limitPodSockets(pod string) error {
 
 // limitSocketsOf limits those of a container that has been made and not been started.
 func (e *Engine) limitSocketsOf(ctx context.Context, id string) error {
-	record, err := e.client.ContainerService().Get(ctx, id)
+	spec, err := e.specOf(ctx, id)
 	if err != nil {
-		return fmt.Errorf("limit sockets of container %q: %w", id, err)
-	}
-	var spec specs.Spec
-	if err := typeurl.UnmarshalTo(record.Spec, &spec); err != nil {
-		return fmt.Errorf("limit sockets of container %q: %w", id, err)
+		return err
 	}
 	return limitSockets(spec.Linux.CgroupsPath, *spec.Linux.Resources.Memory.Limit)
 }

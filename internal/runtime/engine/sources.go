@@ -27,12 +27,33 @@ func (e *Engine) sourceDir(id string) string { return filepath.Join(e.opts.RunDi
 // sharesSource is the name in sourceDir of the mount of a container's SMB shares.
 const sharesSource = "shares"
 
-// bindSources binds what a container mounts, moves the mount of its SMB shares (nil: it has none) beside the binds, and
-// returns the paths of the binds. If it returns an error, nothing is left.
-func (e *Engine) bindSources(id string, mounts []Mount, shares *os.File) (paths []string, err error) {
+// bindMapped binds what a container mounts with the ids of its pod. If a file system knows no such mounts, the container
+// has the ids that are on disk instead of the pod's, and so do its programs.
+func (e *Engine) bindMapped(c *Container) ([]string, error) {
+	paths, err := e.bindSources(*c, e.diskMapping(e.runIDs(*c)))
+	if !errors.Is(err, errUnmapped) {
+		return paths, err
+	}
+	e.opts.Log.Info("a container has users in common with others", "container", c.ID, "reason", err)
+	c.DiskIDs = true
+	return e.bindSources(*c, "")
+}
+
+// errUnmapped says that a file system knows no mounts with other ids than those that are on disk.
+var errUnmapped = errors.New("its file system knows no mounts with ids of their own")
+
+// bindSources binds what a container mounts, with its ids, moves the mount of its SMB shares beside the binds, if it has
+// some, and returns the paths of the binds. If it returns an error, nothing is left.
+func (e *Engine) bindSources(c Container, ids mapping) (paths []string, err error) {
+	id, mounts, shares := c.ID, c.Mounts, c.Shares
 	if len(mounts) == 0 && shares == nil {
 		return nil, nil
 	}
+	users, err := ids.open()
+	if err != nil {
+		return nil, err
+	}
+	defer users.Close()
 	dir := e.sourceDir(id)
 	defer func() {
 		if err != nil {
@@ -44,8 +65,12 @@ func (e *Engine) bindSources(id string, mounts []Mount, shares *os.File) (paths 
 	}
 	for i, m := range mounts {
 		path := filepath.Join(dir, strconv.Itoa(i))
-		if err := bindSource(m.Source, path); err != nil {
+		mapped, err := bindSource(m.Source, path, users)
+		if err != nil {
 			return nil, err
+		}
+		if users != nil && !mapped {
+			return nil, fmt.Errorf("mount at %q: %w", m.Target, errUnmapped)
 		}
 		paths = append(paths, path)
 	}
@@ -61,21 +86,22 @@ func (e *Engine) bindSources(id string, mounts []Mount, shares *os.File) (paths 
 	return paths, nil
 }
 
-// bindSource makes path, a folder or a file as source is, and binds source to it.
-func bindSource(source *os.File, path string) error {
+// bindSource makes path, a folder or a file as source is, and binds source to it, with the ids of a user namespace
+// unless that is nil. mapped is false if the file system knows no such mounts; then it has the ids that are on disk.
+func bindSource(source *os.File, path string, users *os.File) (mapped bool, err error) {
 	info, err := source.Stat()
 	if err != nil {
-		return fmt.Errorf("look at mount source: %w", err)
+		return false, fmt.Errorf("look at mount source: %w", err)
 	}
 	if err := makeEntry(unix.AT_FDCWD, path, info.IsDir()); err != nil {
-		return fmt.Errorf("make %q: %w", path, err)
+		return false, fmt.Errorf("make %q: %w", path, err)
 	}
 	target, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return fmt.Errorf("open %q: %w", path, err)
+		return false, fmt.Errorf("open %q: %w", path, err)
 	}
 	defer unix.Close(target)
-	return bindmount.Over(source, target, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
+	return bindmount.Mapped(source, target, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV, users)
 }
 
 // removeSources unbinds what a container mounts. A container without binds is no error.

@@ -79,7 +79,7 @@ func TestSourcesAreWhatWasOpened(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	paths, err := e.bindSources("one", mounts, nil)
+	paths, err := e.bindSources(Container{ID: "one", Mounts: mounts}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestSourcesAreCleared(t *testing.T) {
 	for _, id := range []string{"started", "waits", "unknown"} {
 		shares := detached(t)
 		mounts := []Mount{{Source: openPath(t, dir)}, {Source: openPath(t, dir)}}
-		if _, err := e.bindSources(id, mounts, shares); err != nil {
+		if _, err := e.bindSources(Container{ID: id, Mounts: mounts, Shares: shares}, ""); err != nil {
 			t.Fatal(err)
 		}
 		_ = shares.Close()
@@ -210,7 +210,7 @@ func TestSourcesWhileAContainerSwapsLinks(t *testing.T) {
 		if err != nil {
 			continue // refused, which is as good
 		}
-		paths, err := e.bindSources("c", []Mount{{Source: source}}, nil)
+		paths, err := e.bindSources(Container{ID: "c", Mounts: []Mount{{Source: source}}}, "")
 		if errors.Is(err, os.ErrNotExist) {
 			_ = source.Close()
 			continue // removed since

@@ -41,7 +41,7 @@ type Container struct {
 	// Shares is the root of a mount that has the SMB shares which the container's programs use, as <server>/<share>;
 	// nil: they use none. It is attached nowhere: Create moves it, and the caller closes the file afterwards.
 	Shares *os.File
-	// WorkDir is a folder of the machine that the container's user can write to, seen as WorkDirTarget.
+	// WorkDir is a folder of the machine, of MakeWorkDir, that is given to the container's user, seen as WorkDirTarget.
 	WorkDir string
 	// Terminal gives PID 1 a terminal.
 	Terminal bool
@@ -51,6 +51,10 @@ type Container struct {
 	Machine string
 	// HostProcess, unless nil, makes the container run in the Windows host; UID must be 0 and NetNS the host's.
 	HostProcess *HostProcess
+
+	// DiskIDs gives its programs the ids that are on disk instead of those of its pod; Create sets it if a mount knows no
+	// others.
+	DiskIDs bool
 }
 
 // WorkDirTarget is where a container sees its WorkDir: exit files lie there.
@@ -72,7 +76,7 @@ type Mount struct {
 // spec returns the OCI specification. sources are the paths on the machine of c.Mounts, and targets their places in the
 // root file system, in the same order.
 func (e *Engine) spec(c Container, sources, targets []string) *specs.Spec {
-	ids := e.opts.IDs
+	ids := e.runIDs(c)
 	idMap := []specs.LinuxIDMapping{{ContainerID: 0, HostID: ids.Base, Size: ids.Size}}
 	spaces := []specs.LinuxNamespace{
 		{Type: specs.UserNamespace},

@@ -219,7 +219,7 @@ func (e *Engine) copyAccess(dir, like string, owner int) error {
 	if err := unix.Lstat(like, &stat); err != nil {
 		return err
 	}
-	if err := os.Lchown(dir, int(e.HostID(stat.Uid)), int(e.HostID(stat.Gid))); err != nil {
+	if err := os.Lchown(dir, int(e.diskID(stat.Uid)), int(e.diskID(stat.Gid))); err != nil {
 		return err
 	}
 	return unix.Chmod(dir, stat.Mode&0o7777)

@@ -15,9 +15,9 @@ const (
 	workDirFiles = 1024
 )
 
-// MakeWorkDir mounts a small file system in memory at dir, which belongs to owner, a user of the machine. What a
-// container writes there counts against its memory limit. It is there until RemoveWorkDir or a reboot.
-func (*Engine) MakeWorkDir(dir string, owner uint32) error {
+// MakeWorkDir mounts a small file system in memory at dir. What a container writes there counts against its memory
+// limit. It is there until RemoveWorkDir or a reboot.
+func (*Engine) MakeWorkDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
@@ -25,7 +25,19 @@ func (*Engine) MakeWorkDir(dir string, owner uint32) error {
 	if err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, options); err != nil {
 		return fmt.Errorf("mount tmpfs at %q: %w", dir, err)
 	}
-	return os.Lchown(dir, int(owner), int(owner))
+	return nil
+}
+
+// giveWorkDir gives a container's user its working folder. A HostProcess container's is its own already.
+func (e *Engine) giveWorkDir(c Container) error {
+	if c.WorkDir == "" || c.HostProcess != nil {
+		return nil
+	}
+	owner := int(e.owner(c))
+	if err := os.Lchown(c.WorkDir, owner, owner); err != nil {
+		return fmt.Errorf("give working folder to the container's user: %w", err)
+	}
+	return nil
 }
 
 // RemoveWorkDir unmounts and removes dir. A folder that is not there, or not mounted, is no error.

@@ -93,8 +93,8 @@ func (e *Engine) RunOutOfMemory(id string) {
 	}
 }
 
-// MakeWorkDir makes a plain folder: a test without root can neither mount nor give files away.
-func (*Engine) MakeWorkDir(dir string, _ uint32) error { return os.MkdirAll(dir, 0o755) }
+// MakeWorkDir makes a plain folder: a test without root cannot mount.
+func (*Engine) MakeWorkDir(dir string) error { return os.MkdirAll(dir, 0o755) }
 
 // RemoveWorkDir removes the folder.
 func (*Engine) RemoveWorkDir(dir string) error { return os.RemoveAll(dir) }

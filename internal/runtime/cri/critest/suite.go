@@ -107,7 +107,7 @@ func suitePod(t *testing.T, s Subject, id string) {
 func suiteWorkDir(t *testing.T, s Subject, id string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), id, "run")
-	if err := s.Engine.MakeWorkDir(dir, uint32(os.Getuid())); err != nil {
+	if err := s.Engine.MakeWorkDir(dir); err != nil {
 		t.Fatalf("MakeWorkDir: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "file"), []byte("x"), 0o600); err != nil {
