@@ -21,7 +21,7 @@ func usual() []int {
 func attacks() []attack {
 	var all []attack
 	for _, group := range []func() []attack{
-		mounts, namespaces, devices, proc, system, ids, others, network, sockets,
+		mounts, namespaces, devices, proc, system, ids, others, network, sockets, compat,
 	} {
 		all = append(all, group()...)
 	}
@@ -429,4 +429,28 @@ func upperLayer() int {
 		return 0
 	}
 	return code
+}
+
+// compat makes calls by the numbers of x32, the ABI of 32-bit pointers that the processor's 64-bit mode has too: by a
+// filter that looks at the numbers of x86-64 alone they would pass.
+func compat() []attack {
+	var all []attack
+	for _, c := range []struct {
+		name   string
+		number int
+		args   []any
+	}{
+		{"getpid", sysGetpid, nil},
+		{"socket-packet", sysSocket, []any{afPacket, sockRaw, 0x0300}},
+		{"unshare", sysUnshare, []any{0x04000000}},
+		{"mount", sysMount, []any{"none", "/tmp", "tmpfs", 0, ""}},
+		{"keyctl", sysKeyctl, []any{0, -3, 1}},
+		{"bpf", sysBPF, []any{0, words(1, 4, 4, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), 72}},
+		{"ioctl", x32Ioctl, []any{0, 0x5401, make([]byte, 64)}},
+		{"ptrace", x32Ptrace, []any{0, 0, 0, 0}},
+		{"setsockopt", x32Setsockopt, []any{-1, 6, 31, "x", 1}},
+	} {
+		all = append(all, attack{name: "x32/" + c.name, try: does(x32|c.number, c.args...)})
+	}
+	return all
 }

@@ -142,6 +142,12 @@ const (
 	sockPacket              = 10
 )
 
+// x32 is the bit of its calls' numbers; some have numbers of their own (arch/x86/entry/syscalls/syscall_64.tbl).
+const (
+	x32                                = 0x40000000
+	x32Ioctl, x32Ptrace, x32Setsockopt = 514, 521, 541
+)
+
 // Error numbers, as calls return them.
 const (
 	eperm, enoent, esrch, enxio, eacces, enodev  = -1, -2, -3, -6, -13, -19
