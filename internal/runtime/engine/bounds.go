@@ -1,0 +1,45 @@
+package engine
+
+import "strconv"
+
+// Bound says what keeps the containers of Windows nodes from using up something that all programs of a machine share.
+// SECURITY.md has the rows as a table.
+type Bound struct {
+	// What is shared.
+	What string
+	// Pod is how much a pod may have, and All how much all pods of the machine together.
+	Pod, All string
+	// By is what keeps the bound.
+	By string
+}
+
+const (
+	counted  = "its memory"
+	ownUsers = "each pod has users of its own"
+)
+
+// Bounds are all of them.
+func Bounds() []Bound {
+	tasks, terminals := strconv.Itoa(mostTasks), mostTerminals[len("max="):]
+	return []Bound{
+		{"memory", "its limit", "nine tenths of the machine's for a node's pods, or the node's `memory`", "cgroup"},
+		{"processes and threads", tasks, "70 % of the machine's for the nodes", "cgroup"},
+		{"`/tmp`, `/dev/shm`, `/run`", counted, "", "size of `tmpfs`"},
+		{"bytes in sockets of TCP and UDP, not yet read", "a quarter of what the machine's may hold before Linux keeps " +
+			"them short, and " + counted, "three quarters of that", "cgroup v1: `memory.kmem.tcp.limit_in_bytes`; " +
+			"cgroup v2 counts them as memory"},
+		{"bytes in Unix sockets and pipes", counted, "", "Linux counts them as memory"},
+		{"terminals", terminals + " for each container, 64 on a Linux node", "3,072; 1,024 are left to the machine",
+			"`max` of devpts, `kernel.pty.reserve`"},
+		{"descriptors under way in Unix sockets", "as many as a process may have open", ownUsers, "ranges of users"},
+		{"pages of pipes beyond two for each pipe", "`fs.pipe-user-pages-soft`", ownUsers, "ranges of users"},
+		{"watches of epoll", "`fs.epoll.max_user_watches`, and " + counted, ownUsers, "ranges of users"},
+		{"inotify", "8 instances, 8,192 watches for each container; fanotify: none", "what root has of them",
+			"`user.max_inotify_*`"},
+		{"timers and signals that wait", tasks, ownUsers, "`RLIMIT_SIGPENDING`"},
+		{"System V's semaphores, messages and memory", counted, "", "an IPC namespace of its own"},
+		{"POSIX message queues", "none", "none", "`RLIMIT_MSGQUEUE`"},
+		{"keys of the kernel, its asynchronous I/O, io_uring", "none", "none", "seccomp"},
+		{"locks of files", counted, "", "Linux counts them as memory"},
+	}
+}
