@@ -1,6 +1,7 @@
 package beneath
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -42,29 +43,63 @@ func removeAt(parent int, name string) error {
 		return ignoreGone(err)
 	}
 	defer top.Close()
-	r := remover{top: int(top.Fd())}
-	r.empty(top, 1)
-	// What was too deep lies in top now, under names of its own.
-	for r.moved > 0 && r.first == nil {
-		if _, err := top.Seek(0, io.SeekStart); err != nil {
-			return err
-		}
-		r.moved = 0
-		r.empty(top, 1)
-	}
+	r := remover{top: int(top.Fd()), open: openFolder, stop: func() error { return nil }}
+	r.emptyTop(top)
 	r.note(unix.Unlinkat(parent, name, unix.AT_REMOVEDIR))
 	return r.first
 }
 
+// Empty removes all that is in a folder, as RemoveAll does, and leaves the folder. It goes into nothing that is mounted
+// there, and ends with ctx. It returns how many entries it has removed. A folder that is gone is no error; a link in its
+// place is one.
+func Empty(ctx context.Context, folder *os.Root, name string) (int, error) {
+	parent, err := folder.Open(filepath.Dir(name))
+	if err != nil {
+		return 0, ignoreGone(err)
+	}
+	defer parent.Close()
+	top, err := openFolder(int(parent.Fd()), filepath.Base(name))
+	if err != nil {
+		return 0, ignoreGone(err)
+	}
+	defer top.Close()
+	r := remover{top: int(top.Fd()), open: openOnSameMount, stop: ctx.Err}
+	r.emptyTop(top)
+	if r.first != nil {
+		return r.removed, fmt.Errorf("empty %q in %q: %w", name, folder.Name(), r.first)
+	}
+	return r.removed, nil
+}
+
 // remover empties the folder top.
 type remover struct {
-	top   int
-	moved int // how many folders were moved into top since it was read
-	names int // how many were moved in all
-	first error
+	top     int
+	open    func(parent int, name string) (*os.File, error)
+	stop    func() error // an error ends the work
+	moved   int          // how many folders were moved into top since it was read
+	names   int          // how many were moved in all
+	removed int
+	first   error
+}
+
+// emptyTop empties the folder, however deep it is.
+func (r *remover) emptyTop(top *os.File) {
+	r.empty(top, 1)
+	// What was too deep lies in top now, under names of its own.
+	for r.moved > 0 && r.first == nil {
+		if _, err := top.Seek(0, io.SeekStart); err != nil {
+			r.note(err)
+			return
+		}
+		r.moved = 0
+		r.empty(top, 1)
+	}
 }
 
 func (r *remover) note(err error) {
+	if err == nil {
+		r.removed++
+	}
 	if r.first == nil {
 		r.first = ignoreGone(err)
 	}
@@ -73,6 +108,10 @@ func (r *remover) note(err error) {
 // empty removes what is in an open folder of that depth below top.
 func (r *remover) empty(folder *os.File, depth int) {
 	for {
+		if err := r.stop(); err != nil {
+			r.note(err)
+			return
+		}
 		names, err := folder.Readdirnames(1000)
 		for _, name := range names {
 			r.remove(int(folder.Fd()), name, depth)
@@ -96,7 +135,7 @@ func (r *remover) remove(parent int, name string, depth int) {
 		r.move(parent, name)
 		return
 	}
-	folder, err := openFolder(parent, name)
+	folder, err := r.open(parent, name)
 	if err != nil {
 		r.note(err)
 		return
@@ -112,7 +151,9 @@ func (r *remover) move(parent int, name string) {
 		r.names++
 		err := unix.Renameat2(parent, name, r.top, fmt.Sprintf("deep-%d", r.names), unix.RENAME_NOREPLACE)
 		if !errors.Is(err, unix.EEXIST) {
-			r.note(err)
+			if err != nil {
+				r.note(err)
+			}
 			r.moved++
 			return
 		}
@@ -121,6 +162,18 @@ func (r *remover) move(parent int, name string) {
 
 func openFolder(parent int, name string) (*os.File, error) {
 	fd, err := unix.Openat(parent, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+// openOnSameMount is openFolder for a folder on which nothing is mounted.
+func openOnSameMount(parent int, name string) (*os.File, error) {
+	fd, err := unix.Openat2(parent, name, &unix.OpenHow{
+		Flags:   unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_NO_XDEV,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package beneath_test
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -96,6 +97,50 @@ func TestRemoveAll(t *testing.T) {
 		})
 	}
 	if err := beneath.RemoveAll(root, "../x"); err == nil {
+		t.Error("a name outside of the folder was taken")
+	}
+}
+
+func TestEmpty(t *testing.T) {
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	at := filepath.Join(dir, "pod", "volume")
+	outside := filepath.Join(dir, "kept")
+	err = errors.Join(os.MkdirAll(at, 0o700), os.WriteFile(outside, nil, 0o600),
+		os.Symlink(dir, filepath.Join(at, `..\v`)), os.WriteFile(filepath.Join(at, "a*b\xff"), nil, 0o600),
+		os.Mkdir(filepath.Join(at, "locked"), 0), os.Symlink("volume", filepath.Join(dir, "pod", "link")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	deep(t, at, 300)
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := beneath.Empty(stopped, root, "pod/volume"); !errors.Is(err, context.Canceled) {
+		t.Errorf("after the end of its context: %v", err)
+	}
+	if _, err := beneath.Empty(t.Context(), root, "pod/link"); err == nil {
+		t.Error("a link was followed")
+	}
+	if left, err := os.ReadDir(at); err != nil || len(left) != 5 {
+		t.Errorf("it went on: %v, %v", left, err)
+	}
+	if n, err := beneath.Empty(t.Context(), root, "pod/volume"); err != nil || n != 3+600 {
+		t.Errorf("%d entries, %v; want %d", n, err, 3+600)
+	}
+	if left, err := os.ReadDir(at); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	if _, err := os.Stat(outside); err != nil {
+		t.Error(err)
+	}
+	if n, err := beneath.Empty(t.Context(), root, "pod/none"); err != nil || n != 0 {
+		t.Errorf("a folder that is gone: %d, %v", n, err)
+	}
+	if _, err := beneath.Empty(t.Context(), root, "../x"); err == nil {
 		t.Error("a name outside of the folder was taken")
 	}
 }

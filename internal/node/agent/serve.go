@@ -107,6 +107,7 @@ func serve(ctx context.Context, executable string, config agentconfig.Config, lo
 		return errors.Join(err, <-failed)
 	}
 	a.containers.Store(server)
+	background.Go(func() { a.sweep(ctx, server) })
 	go func() { failed <- server.Serve(ctx, criListeners...) }()
 	first := <-failed
 	cancel()

@@ -64,6 +64,8 @@ func (s *Server) checkSandbox(ctx context.Context, config *runtimeapi.PodSandbox
 }
 
 func (s *Server) runSandbox(ctx context.Context, sb store.Sandbox) error {
+	// Not while its volumes are being emptied (HoldPod).
+	defer s.locks.lock(volumesOf(sb.Config.GetMetadata().GetUid()))()
 	// The pod is listed from now on. Whoever stops or removes it waits until it is made, or undone.
 	defer s.locks.lock(sb.ID)()
 	var undo cleanup.Stack

@@ -179,38 +179,3 @@ func (s *Server) containerDir(id string) string { return filepath.Join(s.cfg.Sta
 
 // fifoDir is where the FIFOs of streams are.
 func (s *Server) fifoDir() string { return filepath.Join(s.cfg.RunDir, "fifo") }
-
-// keyedMutex is a mutex for each id.
-type keyedMutex struct {
-	mu    sync.Mutex
-	locks map[string]*countedMutex
-}
-
-type countedMutex struct {
-	sync.Mutex
-	users int
-}
-
-// lock waits for the id's mutex and returns how to unlock it.
-func (k *keyedMutex) lock(id string) (unlock func()) {
-	k.mu.Lock()
-	if k.locks == nil {
-		k.locks = map[string]*countedMutex{}
-	}
-	m := k.locks[id]
-	if m == nil {
-		m = &countedMutex{}
-		k.locks[id] = m
-	}
-	m.users++
-	k.mu.Unlock()
-	m.Lock()
-	return func() {
-		m.Unlock()
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		if m.users--; m.users == 0 {
-			delete(k.locks, id)
-		}
-	}
-}
