@@ -148,6 +148,7 @@ func (a *app) runDiagnose(ctx context.Context, f diagnoseFlags, nodes []string) 
 		return err
 	}
 	gather.Nodes(ctx, picture, a.nodeAsker(f, client))
+	gather.Later(ctx, client, picture)
 	r := report.Report{
 		Results: diagnose.Run(diagnose.Probes(), picture),
 		Server:  picture.Version,

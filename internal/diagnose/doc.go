@@ -41,8 +41,10 @@ type Picture struct {
 	// Nodes are all nodes, of both systems.
 	Nodes []corev1.Node
 	// Chosen names the Windows nodes that are looked at; none: all of them.
-	Chosen          []string
-	Pods            []corev1.Pod
+	Chosen []string
+	Pods   []corev1.Pod
+	// Later names the folders of the pods that were there after the nodes had been asked (FolderNames).
+	Later           []string
 	Events          []corev1.Event
 	Services        []corev1.Service
 	EndpointSlices  []discoveryv1.EndpointSlice
@@ -91,6 +93,8 @@ type NodeFacts struct {
 	Files map[string]string
 	// Variables are the machine's.
 	Variables map[string]string
+	// PodFolders are the names of the kubelet's folders of pods, those that were there for the whole time of asking.
+	PodFolders []string
 }
 
 // HNSNetwork is a network of a node's HNS.

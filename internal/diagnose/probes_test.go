@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -222,6 +223,40 @@ func troubles() map[string][]trouble {
 			{"memory", withPod(ended(-1073741801)), "pod default/bad", "does not overcommit"},
 			{"a crash", withPod(ended(-1073741819)), "pod default/bad", "kubectl logs"},
 		},
+		"pod-terminating": {
+			{"its volumes", withPod(deleted(2*time.Minute, nil)), "pod default/bad", "UnmountVolume.TearDown failed"},
+			{"a container that runs", withPod(deleted(time.Hour, func(p *corev1.Pod) {
+				p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+			})), "pod default/bad", "container app still runs"},
+			{"a finalizer", withPod(deleted(time.Hour, func(p *corev1.Pod) { p.Finalizers = []string{"example.com/keep"} })), "pod default/bad", "example.com/keep"},
+			{"its node is away", both(withPod(deleted(time.Hour, nil)), notReady("Kubelet stopped posting node status.", corev1.ConditionUnknown)), "pod default/bad", "nobody ends the pod"},
+		},
+		"pod-folder-left": {{"of no pod", withFacts(diagnose.NodeFacts{PodFolders: []string{"7f3a-gone"}}), "node win-1", `pods\7f3a-gone is of no pod`}},
+	}
+}
+
+// deleted is a pod whose grace period ended so long ago.
+func deleted(ago time.Duration, more func(*corev1.Pod)) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.DeletionTimestamp = &metav1.Time{Time: seenAt.Add(-ago)}
+		if more != nil {
+			more(p)
+		}
+	}
+}
+
+// TestEnds: pods that are about to go, and folders of pods that are there, are no trouble.
+func TestEnds(t *testing.T) {
+	results := run(t, both(withPod(deleted(50*time.Second, func(p *corev1.Pod) {
+		p.UID, p.Annotations = "7f3a-1", map[string]string{"kubernetes.io/config.hash": "7f3a-2"}
+	})), func(p *diagnose.Picture) {
+		p.Facts = map[string]diagnose.NodeFacts{"win-1": {PodFolders: []string{"7f3a-1", "7f3a-2", "7f3a-3"}}}
+		p.Later = []string{"7f3a-3"}
+	}))
+	for _, id := range []string{"pod-terminating", "pod-folder-left"} {
+		if r := results[id]; r.Verdict != diagnose.OK {
+			t.Errorf("%s: %s, %+v", id, r.Verdict, r.Findings)
+		}
 	}
 }
 
@@ -244,6 +279,7 @@ func together() map[string][]string {
 		"pod-wrong-system":          {"image-platform"},
 		"daemonset-not-for-windows": {"pod-wrong-system"},
 		"node-runtime-old":          {"node-version-skew"},
+		"pod-terminating":           {"node-not-ready"},
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // Probes are all probes, in the order in which they are looked for: the nodes first, then the network, then pods.
 func Probes() []Probe {
 	return slices.Concat(nodeProbes(), networkProbes(), flannelProbes(), imageProbes(), placementProbes(),
-		securityProbes(), serviceProbes(), programProbes())
+		securityProbes(), serviceProbes(), programProbes(), endingProbes())
 }
 
 // Validate returns an error for the first probe that breaks the table's rules.

@@ -233,3 +233,31 @@ func TestNodes(t *testing.T) {
 		t.Errorf("%+v, missing %q", p.Facts, p.Missing[diagnose.Facts])
 	}
 }
+
+// TestLater: pods that were made while the nodes were asked are known; if they cannot be listed, nothing is said.
+func TestLater(t *testing.T) {
+	ask := func(t *testing.T, answer string, folders ...string) (*diagnose.Picture, int) {
+		t.Helper()
+		a := &api{answers: answers()}
+		p, err := gather.Picture(t.Context(), client(t, a), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer != "" {
+			a.answers["/api/v1/pods"] = answer
+		}
+		before := len(a.asked)
+		p.Facts["win-1"] = diagnose.NodeFacts{PodFolders: folders}
+		gather.Later(t.Context(), client(t, a), p)
+		return p, len(a.asked) - before
+	}
+	if p, asked := ask(t, ""); asked != 0 || len(p.Later) != 0 {
+		t.Errorf("without folders: %d questions, %q", asked, p.Later)
+	}
+	if p, asked := ask(t, "", "7f3a-new"); asked == 0 || len(p.Later) != 2 || len(p.Facts["win-1"].PodFolders) != 1 {
+		t.Errorf("with a folder of no pod: %d questions, %q", asked, p.Later)
+	}
+	if p, _ := ask(t, "403", "7f3a-new"); p.Missing[diagnose.Pods] == "" || p.Facts["win-1"].PodFolders != nil {
+		t.Errorf("if it is forbidden: %q, %+v", p.Missing, p.Facts)
+	}
+}

@@ -3,8 +3,13 @@ package gather
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/diagnose"
 )
 
@@ -54,5 +59,37 @@ func Nodes(ctx context.Context, p *diagnose.Picture, asker Asker) {
 	all.Wait()
 	if wrong != nil {
 		p.Missing[diagnose.Facts] = wrong.Error()
+	}
+}
+
+// Later asks for the pods once more if a node has the folder of a pod that the picture does not have: the pod may have
+// been made while the nodes were asked.
+func Later(ctx context.Context, client kubeclient.Interface, p *diagnose.Picture) {
+	known := map[string]bool{}
+	for i := range p.Pods {
+		for _, name := range diagnose.FolderNames(&p.Pods[i]) {
+			known[name] = true
+		}
+	}
+	news := false
+	for _, facts := range p.Facts {
+		news = news || slices.ContainsFunc(facts.PodFolders, func(folder string) bool { return !known[folder] })
+	}
+	if !news {
+		return
+	}
+	pods, err := list(ctx, func(ctx context.Context, o metav1.ListOptions) ([]corev1.Pod, string, error) {
+		l, err := client.CoreV1().Pods("").List(ctx, o)
+		return l.Items, l.Continue, err
+	})
+	if err != nil { // then nothing can be said of the folders
+		p.Missing[diagnose.Pods] = reason(err)
+		for name, facts := range p.Facts {
+			facts.PodFolders = nil
+			p.Facts[name] = facts
+		}
+	}
+	for i := range pods {
+		p.Later = append(p.Later, diagnose.FolderNames(&pods[i])...)
 	}
 }

@@ -5,6 +5,7 @@ package nodefacts
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 
 	"mullion.dev/mullion/internal/diagnose"
@@ -32,7 +33,10 @@ const variables = `HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Environ
 
 // Command is the program with its arguments that asks a node. All that it runs only reads.
 func Command() []string {
-	sections := []nodescript.Section{{Name: "hostname", Command: "hostname.exe"}}
+	sections := []nodescript.Section{
+		{Name: "hostname", Command: "hostname.exe"},
+		{Name: "pods first", Command: podFolders},
+	}
 	for _, s := range services() {
 		sections = append(sections, nodescript.Section{Name: "service " + s, Command: "sc.exe query " + s})
 	}
@@ -48,8 +52,13 @@ func Command() []string {
 			Command: "if (Test-Path '" + f + "') { Get-Content '" + f + "' }",
 		})
 	}
+	sections = append(sections, nodescript.Section{Name: "pods last", Command: podFolders})
 	return nodescript.Command(sections)
 }
+
+// podFolders lists the kubelet's folders of pods. It is asked at the begin and at the end: a folder that goes with its
+// pod at this moment is not there both times.
+const podFolders = `if (Test-Path 'C:\var\lib\kubelet\pods') { (Get-ChildItem 'C:\var\lib\kubelet\pods').Name }`
 
 // state is a service's state in sc.exe's words: "        STATE              : 4  RUNNING".
 var state = regexp.MustCompile(`(?m)^\s*STATE\s*:\s*\d+\s+(\w+)`)
@@ -65,6 +74,7 @@ func Parse(text string) (facts diagnose.NodeFacts, whole bool) {
 		Variables: map[string]string{},
 	}
 	answers, whole := nodescript.Split(text)
+	var first []string
 	for _, a := range answers {
 		kind, rest, _ := strings.Cut(a.Name, " ")
 		body := a.Text
@@ -74,6 +84,16 @@ func Parse(text string) (facts diagnose.NodeFacts, whole bool) {
 		case "service":
 			if m := state.FindStringSubmatch(body); m != nil {
 				facts.Services[rest] = m[1]
+			}
+		case "pods":
+			if rest == "first" {
+				first = strings.Fields(body)
+				continue
+			}
+			for _, folder := range strings.Fields(body) {
+				if slices.Contains(first, folder) {
+					facts.PodFolders = append(facts.PodFolders, folder)
+				}
 			}
 		case "variables":
 			for _, m := range variable.FindAllStringSubmatch(body, -1) {

@@ -11,6 +11,7 @@ import (
 )
 
 const printed = "==mullion-diagnose==hostname\r\nWIN-ABC\r\n" +
+	"==mullion-diagnose==pods first\r\n7f3a-1\r\n7f3a-2\r\n" +
 	"==mullion-diagnose==service kubelet \r\n\r\nSERVICE_NAME: kubelet \r\n        TYPE               : 10  WIN32_OWN_PROCESS  \r\n" +
 	"        STATE              : 4  RUNNING \r\n                                (STOPPABLE)\r\n" +
 	"==mullion-diagnose==service kube-proxy \r\n[SC] EnumQueryServicesStatus:OpenService FAILED 1060:\r\n" +
@@ -19,7 +20,7 @@ const printed = "==mullion-diagnose==hostname\r\nWIN-ABC\r\n" +
 	"==mullion-diagnose==networks \r\n{\"Name\":\"cbr0\",\"Type\":\"L2Bridge\",\"Subnets\":[{\"AddressPrefix\":\"10.244.1.0/24\"}]}\r\n" +
 	"==mullion-diagnose==processes \r\n\"C:\\k\\kubelet.exe\" --v=2\r\n\r\n" +
 	"==mullion-diagnose==file C:\\Program Files\\containerd\\cni\\conf\\10-flannel.conf \r\n{}\r\n" +
-	"==mullion-diagnose==file C:\\k\\SourceVip.json \r\n==mullion-diagnose==end\r\n"
+	"==mullion-diagnose==file C:\\k\\SourceVip.json \r\n==mullion-diagnose==pods last\r\n7f3a-2\r\n7f3a-3\r\n==mullion-diagnose==end\r\n"
 
 func TestParse(t *testing.T) {
 	got, whole := nodefacts.Parse(printed)
@@ -30,6 +31,7 @@ func TestParse(t *testing.T) {
 		Processes:     []string{`"C:\k\kubelet.exe" --v=2`},
 		Services:      map[string]string{"kubelet": "RUNNING"},
 		Files:         map[string]string{`C:\Program Files\containerd\cni\conf\10-flannel.conf`: "{}"},
+		PodFolders:    []string{"7f3a-2"},
 		Variables:     map[string]string{"KUBE_NETWORK": "cbr0", "PATH": `C:\Windows\system32;C:\Program Files\x`},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || !whole {
