@@ -29,6 +29,7 @@ var parts = map[string][]string{
 	"pkcs12":  {"ncrypt/pkcs12.c", "common/dercode.c", "-Icommon"},
 	"sslname": {"hooks/sslname.c", "common/dercode.c", "common/ipaddress.c", "-Icommon"},
 	"table":   {"hooks/table.c"},
+	"way":     {"hooks/way.c", "hooks/path.c", "hooks/drive.c", "hooks/names.c", "hooks/linktext.c", "hooks/linux.c", "hooks/table.c", "testdata/unit/path_calls.c"},
 }
 
 // sanitizerOptions turns off the search for leaks: it needs ptrace, and the tests count the blocks themselves.
