@@ -18,6 +18,8 @@ import (
 	"mullion.dev/mullion/internal/controlplane/clusterdns"
 	"mullion.dev/mullion/internal/controlplane/pki"
 	"mullion.dev/mullion/internal/machines"
+	"mullion.dev/mullion/internal/node/kubenode"
+	"mullion.dev/mullion/internal/node/winnode"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/runtime/engine"
 	"mullion.dev/mullion/internal/spec"
@@ -57,6 +59,8 @@ func (c *composer) controlPlane() error {
 		After:          []string{parts.FabricUnit},
 		NodeNetworks:   nodeNetworks(n),
 		Reserved:       own,
+		ServicePools:   []netip.Prefix{n.LoadBalancers(), n.LoadBalancers6()},
+		OwnPorts:       append(kubenode.OwnPorts(), winnode.HNSPort, winnode.CRIPort),
 		Domain:         spec.ClusterDomain,
 		Log:            c.log,
 		DNS: bootstrap.DNS{
@@ -75,6 +79,7 @@ func (c *composer) controlPlane() error {
 			return err
 		}
 		c.control.Windows = winver.All() // any may join
+		c.control.MachineAddresses = addressesOf([]netip.Addr{c.Spec.Address()})
 		c.control.Machines = bootstrap.Machines{
 			Address:       c.Spec.Address(),
 			Server:        c.Spec.Networking.AdvertisedServer(),
@@ -104,6 +109,26 @@ func (c *composer) controlPlane() error {
 		client:       func() (kubeclient.Interface, error) { return clientFor(c.Paths.AdminKubeconfig()) },
 	}
 	return nil
+}
+
+// addressesOf are the networks of single addresses.
+func addressesOf(all []netip.Addr) []netip.Prefix {
+	var networks []netip.Prefix
+	for _, a := range all {
+		networks = append(networks, netip.PrefixFrom(a, a.BitLen()))
+	}
+	return networks
+}
+
+// protectMachines keeps Services from taking the addresses of the machines that have joined.
+func (c *composer) protectMachines(ctx context.Context, at []netip.Addr) error {
+	client, err := c.access.client()
+	if err != nil {
+		return err
+	}
+	control := c.control
+	control.MachineAddresses = addressesOf(append([]netip.Addr{c.Spec.Address()}, at...))
+	return bootstrap.ProtectAddresses(ctx, client, control.OwnAddresses())
 }
 
 // reachedAs returns host:port by which this machine reaches the API server when it listens on address, and all names

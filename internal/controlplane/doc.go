@@ -90,6 +90,12 @@ type Config struct {
 	// NodeNetworks are the networks of nodes' addresses (the underlay, and those of nodes beyond it). Kubelets get
 	// serving certificates only for addresses in them that are not Reserved. Empty permits all.
 	NodeNetworks []netip.Prefix
+	// MachineAddresses are those by which the cluster's machines reach one another.
+	MachineAddresses []netip.Prefix
+	// ServicePools are the parts of NodeNetworks that Services may have: load balancers' pools.
+	ServicePools []netip.Prefix
+	// OwnPorts are the ports of nodes' own programs, which pods and Services cannot have.
+	OwnPorts []int
 	// Reserved addresses are those of the machine itself; Address is reserved too.
 	Reserved []netip.Addr
 	// Log gets what the approver of serving certificates refuses; nil drops it.

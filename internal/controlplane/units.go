@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -74,7 +75,8 @@ func (c Config) bootstrap() bootstrap.Config {
 		DNS:                c.DNS,
 		Machines:           c.Machines,
 		Windows:            c.Windows,
-		Addresses:          c.ownAddresses(),
+		Addresses:          c.OwnAddresses(),
+		Ports:              c.OwnPorts,
 		Policy: bootstrap.ServingPolicy{
 			Networks: c.NodeNetworks, Reserved: append([]netip.Addr{c.Address.Addr()}, c.Reserved...),
 		},
@@ -82,13 +84,15 @@ func (c Config) bootstrap() bootstrap.Config {
 	}
 }
 
-// ownAddresses are the API server's and those of Services.
-func (c Config) ownAddresses() []netip.Prefix {
-	own := []netip.Prefix{netip.PrefixFrom(c.Address.Addr(), c.Address.Addr().BitLen()), c.ServiceSubnet}
-	if c.ServiceSubnet6.IsValid() {
-		own = append(own, c.ServiceSubnet6)
+// OwnAddresses are the cluster's own, which no Service may take.
+func (c Config) OwnAddresses() bootstrap.OwnAddresses {
+	return bootstrap.OwnAddresses{
+		API: []netip.Prefix{
+			netip.PrefixFrom(c.Address.Addr(), c.Address.Addr().BitLen()), c.ServiceSubnet, c.ServiceSubnet6,
+		},
+		Nodes: slices.Concat(c.NodeNetworks, []netip.Prefix{c.PodSubnet, c.PodSubnet6}, c.MachineAddresses),
+		Free:  c.ServicePools,
 	}
-	return own
 }
 
 // environment is a program's environment besides the marker. The control plane idles most of the time, and its memory

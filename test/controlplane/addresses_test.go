@@ -41,7 +41,14 @@ func testOwnAddresses(t *testing.T, p *plane, admin *kubeclient.Client) {
 			t.Errorf("%s is permitted", address)
 		}
 	}
-	for _, addresses := range [][]string{nil, {"203.0.113.7"}, {"2001:db8::7"}} {
+	// Those of nodes and pods, but not of a load balancer's pool.
+	for _, address := range []string{"10.213.0.11", "10.213.0.254", "10.244.1.7"} {
+		err := service("203.0.113.7", address)
+		if err == nil || !strings.Contains(err.Error(), "cannot be a Service's externalIPs") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	for _, addresses := range [][]string{nil, {"203.0.113.7"}, {"2001:db8::7"}, {"10.213.0.225"}} {
 		if err := service(addresses...); err != nil {
 			t.Errorf("%v: %v", addresses, err)
 		}
@@ -59,6 +66,7 @@ func testOwnAddresses(t *testing.T, p *plane, admin *kubeclient.Client) {
 	}{
 		{corev1.LoadBalancerIngress{IP: api}, false},
 		{corev1.LoadBalancerIngress{IP: "203.0.113.7"}, true},
+		{corev1.LoadBalancerIngress{IP: "10.213.0.11"}, true},
 		{corev1.LoadBalancerIngress{Hostname: "balancer.example"}, true},
 	} {
 		made.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{tt.ingress}

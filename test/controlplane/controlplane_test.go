@@ -52,6 +52,7 @@ func TestControlPlane(t *testing.T) {
 	t.Run("client", func(t *testing.T) { kubeclienttest.Suite(t, admin) })
 	t.Run("rights", func(t *testing.T) { testRights(t, p, admin) })
 	t.Run("own-addresses", func(t *testing.T) { testOwnAddresses(t, p, admin) })
+	t.Run("own-ports", func(t *testing.T) { testOwnPorts(t, admin) })
 	t.Run("service-accounts", func(t *testing.T) {
 		eventually(t, "the default service account", func() error {
 			_, err := admin.CoreV1().ServiceAccounts("default").Get(t.Context(), "default", metav1.GetOptions{})

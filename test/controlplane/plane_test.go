@@ -66,6 +66,8 @@ func newPlane(tb testing.TB) *plane {
 			Address:       netip.MustParseAddrPort("10.213.0.1:6443"),
 			PodSubnet:     netip.MustParsePrefix("10.244.0.0/16"),
 			NodeNetworks:  []netip.Prefix{netip.MustParsePrefix("10.213.0.0/24")},
+			ServicePools:  []netip.Prefix{netip.MustParsePrefix("10.213.0.224/28")},
+			OwnPorts:      []int{10250, 10256},
 			Log:           slog.New(slog.NewTextHandler(tb.Output(), nil)),
 			ServiceSubnet: netip.MustParsePrefix("10.96.0.0/16"),
 			DNS:           dnsConfig(),

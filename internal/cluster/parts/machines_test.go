@@ -3,6 +3,7 @@ package parts
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/netip"
 	"slices"
 	"sync"
@@ -58,12 +59,13 @@ func TestPeers(t *testing.T) {
 	damaged := claimAt(9, "192.0.2.9")
 	damaged.Data = nil
 	client, s, j := fake.NewClientset(claimAt(0, "192.0.2.1"), claimAt(1, "192.0.2.2"), damaged), &span{}, &journal{}
-	p := &Peers{Client: always(client), Underlay: s, Log: j.log()}
+	seen := &span{err: errors.New("no answer")}
+	p := &Peers{Client: always(client), Underlay: s, Seen: seen.SetMachines, Log: slog.New(slog.DiscardHandler)}
 	if err := p.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if !s.is("192.0.2.1", "192.0.2.2") {
-		t.Errorf("after Start it spans %q", s.at)
+	if !s.is("192.0.2.1", "192.0.2.2") || !seen.is("192.0.2.1", "192.0.2.2") {
+		t.Errorf("after Start it spans %q, and %q are seen", s.at, seen.at)
 	}
 	watched(t, client, "configmaps")
 	claims := client.CoreV1().ConfigMaps(machines.Namespace)
@@ -75,6 +77,7 @@ func TestPeers(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the second is no more", func() bool { return s.is("192.0.2.1", "192.0.2.3") })
+	eventually(t, "it is told", func() bool { return seen.is("192.0.2.1", "192.0.2.3") })
 	if err := p.Stop(t.Context()); err != nil || j.count("") > 0 || !s.is("192.0.2.1", "192.0.2.3") {
 		t.Errorf("Stop = %v; the log is %s; it spans %q", err, &j.text, s.at)
 	}

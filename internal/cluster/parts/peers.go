@@ -19,7 +19,9 @@ type Spanning interface {
 type Peers struct {
 	Client   func() (kubeclient.Interface, error)
 	Underlay Spanning
-	Log      *slog.Logger
+	// Seen, unless nil, is told the machines' addresses too.
+	Seen func(ctx context.Context, machines []netip.Addr) error
+	Log  *slog.Logger
 
 	cancel context.CancelFunc
 	ended  <-chan struct{}
@@ -44,8 +46,18 @@ func (p *Peers) Start(ctx context.Context) error {
 		if err := p.Underlay.SetMachines(ctx, at); err != nil && ctx.Err() == nil {
 			p.Log.Error("span the cluster's machines", "machines", at, "error", err)
 		}
+		p.tell(ctx, at)
 	})
 	return err
+}
+
+func (p *Peers) tell(ctx context.Context, at []netip.Addr) {
+	if p.Seen == nil {
+		return
+	}
+	if err := p.Seen(ctx, at); err != nil && ctx.Err() == nil {
+		p.Log.Error("protect the addresses of the cluster's machines", "machines", at, "error", err)
+	}
 }
 
 // Stop ends the watch; the tunnel stays.

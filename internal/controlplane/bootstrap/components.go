@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/netip"
 	"os"
 	"time"
 
@@ -36,8 +35,9 @@ type Config struct {
 	Machines Machines
 	// Windows are the Windows versions of the cluster's nodes, each of which gets a RuntimeClass.
 	Windows []winver.Build
-	// Addresses are the cluster's own, which no Service may take: the API server's and those of Services.
-	Addresses []netip.Prefix
+	// Addresses and Ports are the cluster's own, which no Service and no pod may take.
+	Addresses OwnAddresses
+	Ports     []int
 	// Policy is for kubelets' serving certificates.
 	Policy ServingPolicy
 	// Log gets what the approver refuses.

@@ -126,7 +126,10 @@ func (o *Objects) apply(ctx context.Context, client kubeclient.Interface, ca []b
 	if err := o.config.DNS.apply(ctx, client, force); err != nil {
 		return err
 	}
-	if err := applyAddressPolicy(ctx, client, force, o.config.Addresses); err != nil {
+	if err := applyPortPolicy(ctx, client, force, o.config.Ports); err != nil {
+		return err
+	}
+	if err := ProtectAddresses(ctx, client, o.config.Addresses); err != nil {
 		return err
 	}
 	return m.apply(ctx, client, force)

@@ -29,6 +29,11 @@ const (
 	ProxyMetricsPort = nodeconfig.ProxyMetricsPort
 )
 
+// OwnPorts are the TCP ports of a node's kubelet and kube-proxy.
+func OwnPorts() []int {
+	return []int{kubeletHealthPort, ProxyMetricsPort, nodeconfig.KubeletPort, ProxyHealthPort}
+}
+
 // healthProbe returns a function that asks a health endpoint on the loopback of the network namespace pinned at netns
 // and returns the answer. An answer other than 200 is an error.
 func healthProbe(netns string, port int) func(context.Context) ([]byte, error) {

@@ -34,6 +34,9 @@ const (
 	CAFile              = "/etc/kubernetes/pki/ca.crt"
 )
 
+// KubeletPort is where a kubelet answers the API server, by default.
+const KubeletPort = 10250
+
 // Ports on a node's loopback, the programs' defaults.
 const (
 	KubeletHealthPort = 10248
