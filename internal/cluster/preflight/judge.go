@@ -1,11 +1,13 @@
 package preflight
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Finding is one thing that a machine lacks.
@@ -208,6 +210,9 @@ func namespaces(f Facts, _ Want) []Finding {
 	return all
 }
 
+// isFull reports whether something could not be tried for want of room alone.
+func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+
 func folders(f Facts, _ Want) []Finding {
 	var all []Finding
 	add := func(problem, remedy string) {
@@ -227,6 +232,9 @@ func folders(f Facts, _ Want) []Finding {
 	case d.ReadOnly:
 		add(fmt.Sprintf("data folder %q is on a file system that is mounted read-only", d.Path),
 			"choose another folder with --data-dir")
+	case isFull(d.Overlay), isFull(d.IDMapped):
+		add(fmt.Sprintf("the file system of data folder %q is full, or its quota is used up: nothing can be made there", d.Path),
+			"free some space there, and try again; `mullion status` says how much is left, and `mullion down` works on a full disk too")
 	case d.Overlay != nil && d.Type == "overlay":
 		add(
 			fmt.Sprintf(

@@ -2,10 +2,13 @@ package preflight
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -94,6 +97,18 @@ func TestJudge(t *testing.T) {
 		{
 			"data folder without overlays", func(f *Facts) { f.DataFolder.Type, f.DataFolder.Overlay = "nfs", refused },
 			"folders", true, "(nfs): operation not permitted", "ext4, xfs or btrfs",
+		},
+		{
+			"data folder on a full disk", func(f *Facts) {
+				f.DataFolder.Overlay = &os.PathError{Op: "mkdir", Path: "/var/lib/mullion/.try", Err: syscall.ENOSPC}
+			},
+			"folders", true, `the file system of data folder "/var/lib" is full`, "free some space",
+		},
+		{
+			"data folder beyond a quota", func(f *Facts) {
+				f.DataFolder.Overlay = errors.Join(fmt.Errorf("mount an overlay: %w", syscall.EDQUOT))
+			},
+			"folders", true, "its quota is used up", "free some space",
 		},
 		{
 			"data folder without ID-mapped mounts",
