@@ -289,6 +289,23 @@ func TestHNSDiag(t *testing.T) {
 	}
 }
 
+// What somebody else has changed of a node's network, and its agent has put right, is told.
+func TestHNSDiagTellsOfRepairs(t *testing.T) {
+	var out strings.Builder
+	d := hnsDiagnosis{
+		Node: "win-1", Repairs: hns.Repairs{Count: 3, Last: time.Unix(0, 0).UTC(), Found: []string{"missing: table"}},
+		Proxy: &proxyHealth{Healthy: true},
+	}
+	if err := d.print(&out, time.Unix(60, 0)); err != nil {
+		t.Fatal(err)
+	}
+	const want = "  somebody else has changed the network, and 3 repairs put it right, " +
+		"the last at 1970-01-01T00:00:00Z: missing: table\n"
+	if !strings.Contains(out.String(), want) {
+		t.Errorf("it prints\n%s", out.String())
+	}
+}
+
 func TestHNSOfNodesThatHaveNone(t *testing.T) {
 	m := newMachine(t)
 	m.describe(nil)

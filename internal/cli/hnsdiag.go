@@ -17,6 +17,7 @@ import (
 
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/view"
+	"mullion.dev/mullion/internal/network/hns"
 	"mullion.dev/mullion/internal/node/agent/admin"
 )
 
@@ -30,6 +31,7 @@ type hnsDiagnosis struct {
 	Differences []string     `json:"differences"`
 	Restarts    int          `json:"restarts"`
 	Started     time.Time    `json:"started"`
+	Repairs     hns.Repairs  `json:"repairs"`
 	Proxy       *proxyHealth `json:"kubeProxy,omitempty"`
 }
 
@@ -140,6 +142,7 @@ func diagnosisOf(node string, told admin.Diagnosis) hnsDiagnosis {
 		Differences: told.Differences,
 		Restarts:    told.Restarts,
 		Started:     told.Started,
+		Repairs:     told.Repairs,
 	}
 }
 
@@ -189,6 +192,10 @@ func (d hnsDiagnosis) print(w io.Writer, now time.Time) error {
 		count(d.Networks, "network"), count(d.Endpoints, "pod's endpoint"), count(d.Balancers, "load balancer"),
 		count(d.Peers, "route"))
 	fmt.Fprintf(w, "  up since %s, %s since then\n", d.Started.Format(time.RFC3339), count(d.Restarts, "restart"))
+	if r := d.Repairs; r.Count > 0 {
+		fmt.Fprintf(w, "  somebody else has changed the network, and %s put it right, the last at %s: %s\n",
+			count(r.Count, "repair"), r.Last.Format(time.RFC3339), strings.Join(r.Found, "; "))
+	}
 	if len(d.Differences) == 0 {
 		fmt.Fprintln(w, "  the kernel is as HNS plans it")
 	} else {

@@ -140,7 +140,7 @@ func observeHNS(ctx context.Context, paths layout.Paths, node string) health.HNS
 	if err != nil {
 		return health.HNS{Error: err.Error()}
 	}
-	return health.HNS{Differences: d.Differences}
+	return health.HNS{Differences: d.Differences, Repairs: d.Repairs.Count, Repaired: d.Repairs.Found}
 }
 
 // disks are the file systems of the data folder and of the nodes' folders, each once.

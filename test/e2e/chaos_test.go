@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strconv"
@@ -71,9 +72,37 @@ func kinds() map[string]string {
 	}
 }
 
-// chaos kills processes of the cluster at random, one after the other, as often as E2E_KILLS says. Meanwhile a client
-// asks the ledger. No number that was written may be lost, and no container may be started again. E2E_SEED repeats a
-// run.
+// losses are what others may take from the machine's network at any time: each with the command that does it, and one
+// that succeeds when it is there again.
+func (f fixture) losses() map[string][2]string {
+	link := "mullion" + f.tag()
+	return map[string][2]string{
+		"nftables' rules":    {"nft delete table ip mullion_" + link, "nft list table ip mullion_" + link},
+		"the machine's link": {"ip link del " + link, "ip -br addr show up dev " + link + " | grep /"},
+	}
+}
+
+// lose takes something from the machine's network, and returns how long it took until it was there again.
+func (f fixture) lose(t *testing.T, what [2]string) time.Duration {
+	t.Helper()
+	begin := time.Now()
+	if out, err := exec.CommandContext(t.Context(), "sh", "-c", what[0]).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", what[0], err, out)
+	}
+	poll(t, settle, func(ctx context.Context) error {
+		out, err := exec.CommandContext(ctx, "sh", "-c", what[1]).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%s: %w: %s", what[1], err, out)
+		}
+		return nil
+	})
+	f.healthy(t)
+	return time.Since(begin)
+}
+
+// chaos kills processes of the cluster at random, one after the other, as often as E2E_KILLS says, and takes links and
+// tables from the machine's network besides. Meanwhile a client asks the ledger. No number that was written may be lost,
+// and no container may be started again. E2E_SEED repeats a run.
 func (f fixture) chaos(t *testing.T) {
 	kills, seed := 10, uint64(time.Now().UnixNano())
 	for name, to := range map[string]func(int){
@@ -130,10 +159,13 @@ func (f fixture) chaos(t *testing.T) {
 // killOne kills one process and returns its kind, and how long it took until the cluster was healthy again.
 func (f fixture) killOne(t *testing.T, chance *rand.Rand) (string, time.Duration) {
 	t.Helper()
-	all := kinds()
-	names := slices.Sorted(maps.Keys(all))
+	all, losses := kinds(), f.losses()
+	names := append(slices.Sorted(maps.Keys(all)), slices.Sorted(maps.Keys(losses))...)
 	for {
 		kind := names[chance.IntN(len(names))]
+		if what, ok := losses[kind]; ok {
+			return kind, f.lose(t, what)
+		}
 		match := regexp.MustCompile(all[kind])
 		var pids []int
 		for pid, command := range f.processes(t) {

@@ -54,6 +54,9 @@ type HNS struct {
 	Error string
 	// Differences say how the kernel differs from what HNS wants to have.
 	Differences []string
+	// Repairs counts how often the agent has put such differences right, and Repaired is what they were the last time.
+	Repairs  int
+	Repaired []string
 }
 
 // Disk is a file system that state of the cluster lies on. Sizes are bytes.

@@ -96,7 +96,10 @@ func (j *judge) node(n Node, known *corev1.Node) {
 func (j *judge) column(node, name string, units []string) (Part, bool) {
 	if name == "hns" {
 		h, ok := j.HNS[node]
-		p := Part{Name: "hns/" + node, State: component.Ready, OK: h.Error == "", Why: firstLine(h.Error)}
+		p := Part{Name: "hns/" + node, State: component.Ready, OK: h.Error == "", Why: firstLine(h.Error), Restarts: h.Repairs}
+		if h.Repairs > 0 {
+			p.Note = fmt.Sprintf("put right %d time(s), the last: %s", h.Repairs, strings.Join(h.Repaired, "; "))
+		}
 		switch {
 		case j.off(node):
 			p.State, p.OK = component.Stopped, false

@@ -59,6 +59,7 @@ type Service struct {
 	journal journal
 	later   later // what of the plan the kernel does not have yet
 	behind  bool  // a change failed: the kernel needs the whole plan
+	repairs hns.Repairs
 	// held are the reservations of ports by their IDs; watchers are those who get events.
 	held     map[string]held
 	watchers map[*watcher]bool
@@ -240,8 +241,16 @@ func (s *Service) Repair(ctx context.Context) error {
 		return fmt.Errorf("put right the host's network (%s): %w", strings.Join(found, "; "), err)
 	}
 	s.behind, s.later = false, later{}
-	s.cfg.Log.Warn("the host's network was not as planned and is put right", "found", found)
+	s.repairs = hns.Repairs{Count: s.repairs.Count + 1, Last: time.Now(), Found: found}
+	s.cfg.Log.Warn("the host's network was not as planned and is put right", "found", found, "repairs", s.repairs.Count)
 	return nil
+}
+
+// Repairs says how often Repair has put something right, and what that was the last time.
+func (s *Service) Repairs() hns.Repairs {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.repairs
 }
 
 // RepairEvery repairs until ctx ends.

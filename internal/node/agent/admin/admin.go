@@ -31,12 +31,15 @@ type Diagnosis struct {
 	// Restarts counts restarts of HNS since the agent started at Started.
 	Restarts int       `json:"restarts"`
 	Started  time.Time `json:"started"`
+	// Repairs are what of the network was put right since then.
+	Repairs hns.Repairs `json:"repairs"`
 }
 
 // HNS is the service of the host; server.Service is one.
 type HNS interface {
 	Plan() netplan.Plan
 	Differences(ctx context.Context) ([]string, error)
+	Repairs() hns.Repairs
 	Restart(ctx context.Context) error
 	// Trace tells of programs' calls until ctx ends.
 	Trace(ctx context.Context) <-chan hns.TracedCall
@@ -84,7 +87,13 @@ func (a Agent) routes() http.Handler {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		d := Diagnosis{Plan: service.Plan(), Differences: found, Restarts: int(restarts.Load()), Started: started}
+		d := Diagnosis{
+			Plan:        service.Plan(),
+			Differences: found,
+			Restarts:    int(restarts.Load()),
+			Started:     started,
+			Repairs:     service.Repairs(),
+		}
 		if err := json.NewEncoder(w).Encode(d); err != nil {
 			log.Warn("answer about HNS", "error", err)
 		}

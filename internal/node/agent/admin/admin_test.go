@@ -27,6 +27,10 @@ func (s *service) Differences(context.Context) ([]string, error) {
 	return []string{"bridge is missing"}, s.err
 }
 
+func (s *service) Repairs() hns.Repairs {
+	return hns.Repairs{Count: 2, Found: []string{"missing: table"}}
+}
+
 func (s *service) Restart(context.Context) error {
 	s.restarts++
 	return s.err
