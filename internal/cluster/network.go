@@ -9,7 +9,13 @@ import (
 	"net/netip"
 	"os"
 	"slices"
+	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/parts"
 	"mullion.dev/mullion/internal/network/overlay"
@@ -83,11 +89,49 @@ func removeNetworks(ctx context.Context, paths layout.Paths) error {
 
 // fabric is the network that control plane and nodes stand on.
 func (c *composer) fabric() error {
-	c.add(&parts.Fabric{Network: c.underlay, Log: c.log})
+	c.add(&parts.Fabric{Network: c.underlay, Log: c.log, Mended: c.tellMended})
 	if c.Spec.Networking.DualStack() {
 		c.add(&parts.WayOut{Router: c.underlay, Log: c.log}, parts.FabricUnit)
 	}
 	return nil
+}
+
+// NetworkMended is the reason of the event by which a node tells that the network of its machine was mended.
+const NetworkMended = "NetworkMended"
+
+// tellMended makes an event of each of the machine's nodes, where an administrator looks who has no access to the
+// machine.
+func (c *composer) tellMended(ctx context.Context, what []string) error {
+	var errs []error
+	for _, name := range c.Spec.NodeNames() {
+		client, err := c.clientOf(name)
+		if err != nil {
+			return err
+		}
+		node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			continue // a bare host's, or one that has not come yet
+		}
+		if err == nil {
+			err = kubeclient.Record(ctx, client, node, kubeclient.Event{
+				Component: "mullion",
+				Type:      corev1.EventTypeWarning,
+				Reason:    NetworkMended,
+				Message: "somebody has changed the network of this node's machine, and it is as before: " +
+					strings.Join(what, "; "),
+			})
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// clientOf is a client with the rights to tell of a node: on a machine that joined the node's own.
+func (c *composer) clientOf(node string) (kubeclient.Interface, error) {
+	if c.Spec.Join != nil {
+		return c.access.nodes.Client(node)
+	}
+	return c.access.client()
 }
 
 // hasWayOut6 reports whether the pods of a dual-stack cluster reach what is beyond it by IPv6.

@@ -87,6 +87,15 @@ func troubles() map[string][]trouble {
 				Networks: []diagnose.HNSNetwork{{Name: "nat"}}, NetworksKnown: true, Variables: map[string]string{"KUBE_NETWORK": "cbr0"},
 			}), "node win-1", `KUBE_NETWORK is "cbr0"`},
 		},
+		"network-changed-by-others": {
+			{"a table is gone", func(p *diagnose.Picture) {
+				p.Events = append(p.Events, corev1.Event{
+					InvolvedObject: corev1.ObjectReference{Kind: "Node", Name: "win-1"},
+					Reason:         "NetworkMended",
+					Message:        "somebody has changed the network of this node's machine: nftables table ip x was gone",
+				})
+			}, "node win-1", "nftables table ip x was gone"},
+		},
 		"hns-network-stale": {
 			{"a sandbox", broken("FailedCreatePodSandBox", sandbox+"hnsCall failed in Win32: The object already exists. (0x1392)"), "pod default/bad", "0x1392"},
 			{"no element", broken("FailedCreatePodSandBox", sandbox+"Failed to create endpoint: HNS failed with error : Element not found."), "pod default/bad", "Element not found"},

@@ -37,8 +37,8 @@ type Network interface {
 type Fabric struct {
 	Network Network
 	Log     *slog.Logger
-	// Mended, unless nil, is told what was mended, too.
-	Mended func(ctx context.Context, what []string)
+	// Mended, unless nil, is told what was mended, too. It may take its time.
+	Mended func(ctx context.Context, what []string) error
 
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -79,10 +79,19 @@ func (f *Fabric) Mend(ctx context.Context) ([]string, error) {
 	}
 	f.note(what, err)
 	if len(what) > 0 && f.Mended != nil {
-		f.Mended(ctx, what)
+		f.done.Go(func() {
+			tell, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellPatience)
+			defer cancel()
+			if err := f.Mended(tell, what); err != nil {
+				f.Log.Warn("tell the cluster what was mended", "error", err)
+			}
+		})
 	}
 	return what, err
 }
+
+// tellPatience bounds what is told of a network that was mended: the API server may be away.
+const tellPatience = 10 * time.Second
 
 func (f *Fabric) note(what []string, err error) {
 	f.mu.Lock()

@@ -63,7 +63,10 @@ func TestFabricMends(t *testing.T) {
 	f := &Fabric{
 		Network: network,
 		Log:     slog.New(slog.NewTextHandler(&log, nil)),
-		Mended:  func(_ context.Context, what []string) { told <- what },
+		Mended: func(_ context.Context, what []string) error {
+			told <- what
+			return nil
+		},
 	}
 	if err := f.Start(t.Context()); err != nil {
 		t.Fatal(err)

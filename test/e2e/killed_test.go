@@ -1,0 +1,83 @@
+//go:build cluster
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// killedYAML is a small cluster beside those of other tests.
+const killedYAML = `apiVersion: mullion.dev/v1alpha1
+kind: Cluster
+name: mullion-killed
+networking: {underlaySubnet: 10.221.0.0/24, podSubnet: 10.71.0.0/16, serviceSubnet: 10.171.0.0/16}
+nodes: [{windowsVersion: ltsc2022}]
+`
+
+// TestKilledUp kills a new cluster's up and its supervisor (SIGKILL) at several moments: nothing goes on by itself that
+// the next command does not end, though Wine's programs, which make the template, do not say whose they are. A down
+// leaves nothing, and an up brings a whole cluster.
+func TestKilledUp(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	f := newFixture(t)
+	file := filepath.Join(f.home, "cluster.yaml")
+	if err := os.WriteFile(file, []byte(killedYAML), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.takeDown(t) })
+	for _, moment := range []string{" supervise ", "wineboot", "rundll32"} {
+		f.killUp(t, file, moment)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		if out, err := f.mullion(ctx, t, "down"); err != nil {
+			t.Errorf("killed at %q: mullion down: %v\n%s", moment, err, out)
+		}
+		cancel()
+		if left := f.traces(t); len(left) > 0 {
+			t.Errorf("killed at %q: mullion down left behind:\n%s", moment, strings.Join(left, "\n"))
+		}
+	}
+	f.killUp(t, file, "wineboot")
+	if out, err := f.mullion(t.Context(), t, "up", "-f", file); err != nil {
+		t.Errorf("after a kill: mullion up: %v\n%s", err, out)
+	}
+}
+
+// killUp begins to bring up a cluster, and kills up and its supervisor as soon as a process of the cluster's has the
+// text in its command line.
+func (f fixture) killUp(t *testing.T, file, moment string) {
+	t.Helper()
+	up := exec.CommandContext(t.Context(), filepath.Join(f.bin, "mullion"), "up", "-f", file)
+	up.Env = f.env()
+	if err := up.Start(); err != nil {
+		t.Fatal(err)
+	}
+	poll(t, settle, func(context.Context) error {
+		for _, command := range f.processes(t) {
+			if strings.Contains(command, moment) {
+				return nil
+			}
+		}
+		return fmt.Errorf("no process with %q", moment)
+	})
+	if err := up.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = up.Wait()
+	for pid, command := range f.processes(t) {
+		if strings.Contains(command, " supervise ") {
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Errorf("the supervisor: %v", err)
+			}
+		}
+	}
+}
