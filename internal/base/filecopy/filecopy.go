@@ -1,4 +1,4 @@
-// Package filecopy copies the content of one file. The caller decides what happens to an existing file, to modes and to
+// Package filecopy copies the content of one regular file. The caller decides what happens to an existing file, to modes and to
 // times.
 package filecopy
 
@@ -8,6 +8,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"mullion.dev/mullion/internal/base/beneath"
 )
 
 // ErrFolder says that the source is a folder.
@@ -41,20 +43,13 @@ func New(from, to string, mode fs.FileMode) (fs.FileInfo, error) {
 	return info, os.Chmod(to, mode)
 }
 
-// open opens the source.
+// open opens the source, which has to be a regular file.
 func open(path string) (*os.File, fs.FileInfo, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && info.IsDir() {
+	f, info, err := beneath.OpenPath(path)
+	if unfit, ok := errors.AsType[*beneath.UnfitError](err); ok && unfit.Folder {
 		err = fmt.Errorf("copy %q: %w", path, ErrFolder)
 	}
-	if err != nil {
-		return nil, nil, errors.Join(err, f.Close())
-	}
-	return f, info, nil
+	return f, info, err
 }
 
 // write copies in to a file that is opened with a flag besides those for writing. Where the file system can, the copy
