@@ -8,11 +8,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/base/interrupt"
 	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/check/command"
 )
@@ -25,10 +24,16 @@ const (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interrupt.Notify(context.Background(), end)
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
+}
+
+// end ends the process at a signal, whatever it waits for.
+func end(s os.Signal) {
+	fmt.Fprintln(os.Stderr, "kubectl mullion: ended by a signal:", s)
+	os.Exit(interrupt.Code(s))
 }
 
 // run runs the program and returns the exit code.

@@ -3,17 +3,19 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
 
 	"golang.org/x/term"
 
+	"mullion.dev/mullion/internal/base/interrupt"
 	"mullion.dev/mullion/internal/cli"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interrupt.Notify(context.Background(), end)
 	executable, err := os.Executable()
 	if err != nil {
 		executable = os.Args[0]
@@ -31,7 +33,6 @@ func main() {
 
 		Size:             size,
 		Resized:          resized,
-		NextInterrupt:    nextInterrupt,
 		ReleaseInterrupt: func() { signal.Reset(os.Interrupt) },
 		Exec:             syscall.Exec,
 	}
@@ -40,15 +41,10 @@ func main() {
 	os.Exit(code)
 }
 
-// nextInterrupt gives a channel that is closed at the next Ctrl-C.
-func nextInterrupt() <-chan struct{} {
-	signals, closed := make(chan os.Signal, 1), make(chan struct{})
-	signal.Notify(signals, os.Interrupt)
-	go func() {
-		<-signals
-		close(closed)
-	}()
-	return closed
+// end ends the process at a signal, whatever it waits for.
+func end(s os.Signal) {
+	fmt.Fprintln(os.Stderr, "mullion: ended by a signal:", s)
+	os.Exit(interrupt.Code(s))
 }
 
 // size is how large the terminal is, 0 where that is not known.

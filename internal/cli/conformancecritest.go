@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/base/beneath"
+	"mullion.dev/mullion/internal/base/interrupt"
 	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
@@ -72,7 +74,8 @@ func (a *app) runCritest(ctx context.Context, c runner.Critest, program string) 
 		return err
 	}
 	c.Exec = func(ctx context.Context, node string, args []string, log io.Writer) ([]byte, error) {
-		dir, err := wine.UnixPath(wine.Drive(cluster.HostPrefix(paths, node)), critestDir)
+		drive := wine.Drive(cluster.HostPrefix(paths, node))
+		dir, err := wine.UnixPath(drive, critestDir)
 		if err != nil {
 			return nil, err
 		}
@@ -81,7 +84,7 @@ func (a *app) runCritest(ctx context.Context, c runner.Critest, program string) 
 			return nil, err
 		}
 		defer resume()
-		report, err := a.critestOn(ctx, critestRun{node: node, dir: dir, program: program, args: args, log: log})
+		report, err := a.critestOn(ctx, critestRun{node: node, drive: drive, dir: dir, program: program, args: args, log: log})
 		return report, errors.Join(err, os.RemoveAll(dir))
 	}
 	folder, err := c.Run(ctx)
@@ -105,21 +108,31 @@ func pauseKubelet(ctx context.Context, paths layout.Paths, node string) (resume 
 // critestRun is one run of critest on a node.
 type critestRun struct {
 	node    string
-	dir     string // the path of critestDir on this machine
+	drive   string // the folder that is the node's C:
+	dir     string // the path of critestDir on this machine, beneath drive
 	program string // the critest.exe
 	args    []string
 	log     io.Writer
 }
 
+// mostOfReport bounds the report of critest, in bytes.
+const mostOfReport = 64 << 20
+
+// place is the place of a file of the folder.
+func (r critestRun) place(name string) filePlace {
+	return filePlace{path: filepath.Join(r.dir, name), drive: r.drive}
+}
+
 // critestOn runs critest on a node from a folder of its C: drive, and returns its report.
 func (a *app) critestOn(ctx context.Context, r critestRun) ([]byte, error) {
-	if err := os.MkdirAll(r.dir, 0o755); err != nil {
-		return nil, fmt.Errorf("make folder on node %q: %w", r.node, err)
+	defer interrupt.Finishing(ctx)()
+	err := r.place("images.yaml").within(func(drive *os.Root, name string) error {
+		return beneath.Write(drive, name, []byte(critestImages), 0o644)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("write images of critest on node %q: %w", r.node, err)
 	}
-	if err := os.WriteFile(filepath.Join(r.dir, "images.yaml"), []byte(critestImages), 0o644); err != nil {
-		return nil, fmt.Errorf("write images of critest: %w", err)
-	}
-	if err := copyFile(r.program, filepath.Join(r.dir, "critest.exe")); err != nil {
+	if err := copyFile(filePlace{path: r.program}, r.place("critest.exe")); err != nil {
 		return nil, err
 	}
 	h, err := a.host(r.node)
@@ -144,7 +157,11 @@ func (a *app) critestOn(ctx context.Context, r critestRun) ([]byte, error) {
 	if err != nil && !errors.As(err, &exit) { // a test that failed is in the report
 		return nil, err
 	}
-	report, err := os.ReadFile(filepath.Join(r.dir, "report.json"))
+	var report []byte
+	err = r.place("report.json").within(func(drive *os.Root, name string) (err error) {
+		report, err = beneath.Read(drive, name, mostOfReport)
+		return err
+	})
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}

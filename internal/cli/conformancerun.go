@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
+	"mullion.dev/mullion/internal/base/beneath"
+	"mullion.dev/mullion/internal/base/interrupt"
 	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/conformance/images"
 	"mullion.dev/mullion/internal/conformance/result"
@@ -89,7 +90,7 @@ func (a *app) runConformance(ctx context.Context, s suite.Suite, f conformanceFl
 		Mullion:    version.Mullion(),
 		Environ:    a.env.Environ,
 		StandIns:   images.StandIns(),
-		Hurry:      a.env.NextInterrupt,
+		Hurry:      func() <-chan struct{} { return interrupt.Next(ctx) },
 		Progress:   a.conformanceProgress(time.Now),
 	}
 	var err error
@@ -115,6 +116,7 @@ func (a *app) runConformance(ctx context.Context, s suite.Suite, f conformanceFl
 	if config.Kubectl, err = a.kubectlProgram(); err != nil {
 		return err
 	}
+	defer interrupt.Finishing(ctx)() // the tests tidy up, which takes minutes
 	folder, err := config.Run(ctx)
 	return a.conformanceEnd(folder, s.Name, f.results, err)
 }
@@ -123,6 +125,9 @@ func (a *app) runConformance(ctx context.Context, s suite.Suite, f conformanceFl
 // (https://github.com/kubernetes/kubernetes/blob/v1.37.1/test/utils/image/manifest.go, readRepoList).
 const repoListVariable = "KUBE_TEST_REPO_LIST"
 
+// mostOfRepoList bounds the file, in bytes.
+const mostOfRepoList = 1 << 20
+
 // withRepoList adds a list of registries to an environment; "" is none. The tests panic at a file that they cannot
 // read.
 func withRepoList(environ []string, list string) ([]string, error) {
@@ -130,7 +135,7 @@ func withRepoList(environ []string, list string) ([]string, error) {
 		return environ, nil
 	}
 	if u, err := url.Parse(list); err != nil || u.Scheme != "http" && u.Scheme != "https" {
-		data, err := os.ReadFile(list)
+		data, err := beneath.ReadPath(list, mostOfRepoList)
 		if err == nil {
 			var names map[string]string
 			err = yaml.Unmarshal(data, &names)

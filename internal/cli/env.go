@@ -25,8 +25,6 @@ type Env struct {
 	Size func() (columns, rows int)
 	// Resized gives a channel that has something each time that the size changes, until ctx is over; nil: it does not.
 	Resized func(ctx context.Context) <-chan struct{}
-	// NextInterrupt gives a channel that is closed at the next Ctrl-C; nil: nobody presses it.
-	NextInterrupt func() <-chan struct{}
 	// ReleaseInterrupt has Ctrl-C end the process again, as it does one that does not ask for it: a program that was
 	// started gets it from the terminal too. nil where nothing is to be released.
 	ReleaseInterrupt func()

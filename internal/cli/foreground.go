@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 
+	"mullion.dev/mullion/internal/base/interrupt"
 	"mullion.dev/mullion/internal/cluster/layout"
 )
 
@@ -16,5 +17,6 @@ func (a *app) stay(ctx context.Context, paths layout.Paths, r *progress) error {
 			Remedy: "`mullion up` again picks up what is there; `mullion logs supervisor` may say why it ended",
 		}
 	}
+	defer interrupt.Finishing(ctx)()                             // the cluster stops, which takes its time
 	return a.calls.stop(context.WithoutCancel(ctx), paths, r.ok) // ctx is over, which is why
 }

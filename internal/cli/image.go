@@ -92,7 +92,7 @@ func (a *app) imageLoad() *cobra.Command {
 
 // loadArchive loads the images of an archive into the stores of all nodes for which they are.
 func (a *app) loadArchive(ctx context.Context, file string) error {
-	archive, err := a.openArchive(file)
+	archive, err := a.openArchive(ctx, file)
 	if err != nil {
 		return err
 	}

@@ -120,7 +120,7 @@ func TestPasswordFromStandardInput(t *testing.T) {
 func TestArchiveFromStandardInput(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
-	f, err := (&app{env: Env{In: strings.NewReader("images")}}).openArchive("-")
+	f, err := (&app{env: Env{In: strings.NewReader("images")}}).openArchive(t.Context(), "-")
 	if err != nil {
 		t.Fatal(err)
 	}

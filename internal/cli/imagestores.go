@@ -10,6 +10,8 @@ import (
 
 	"github.com/containerd/errdefs"
 
+	"mullion.dev/mullion/internal/base/beneath"
+	"mullion.dev/mullion/internal/base/interrupt"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/node/linuxnode"
@@ -130,9 +132,9 @@ func (a *app) loadLinux(ctx context.Context, nodes []string, archive io.ReadSeek
 }
 
 // openArchive opens an archive that is read several times; standard input is copied to a temporary file first.
-func (a *app) openArchive(file string) (*os.File, error) {
+func (a *app) openArchive(ctx context.Context, file string) (*os.File, error) {
 	if file != "-" {
-		f, err := os.Open(file)
+		f, _, err := beneath.OpenPath(file)
 		if err != nil {
 			return nil, usage(fmt.Errorf("load images: %w", err),
 				"name an archive that is there (docker save, or an OCI layout), or - for standard input")
@@ -143,7 +145,7 @@ func (a *app) openArchive(file string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = io.Copy(f, a.env.In)
+	_, err = io.Copy(f, interrupt.Reader(ctx, a.env.In))
 	if err := errors.Join(err, os.Remove(f.Name())); err != nil { // the file exists as long as it is open
 		return nil, errors.Join(err, f.Close())
 	}

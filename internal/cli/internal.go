@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/base/interrupt"
 	"mullion.dev/mullion/internal/base/logging"
 	"mullion.dev/mullion/internal/cluster"
 )
@@ -26,6 +27,7 @@ func (a *app) supervise() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			interrupt.Serving(cmd.Context())
 			usual, err := logging.Load(paths.LogLevel())
 			level := logging.NewDial(usual)
 			log := logging.New(a.env.Err, level)

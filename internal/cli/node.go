@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mullion.dev/mullion/internal/base/filecopy"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/node/linuxhost"
@@ -189,17 +188,18 @@ func (a *app) nodeCopy() *cobra.Command {
 		Example: "  mullion node cp tool.exe win-1:C:/tools/tool.exe\n  mullion node cp win-1:C:/k/kubelet.log .",
 		Args:    exactArgs("SOURCE", "TARGET"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			from, err := a.copyPath(args[0])
+			from, err := a.copyPlace(args[0])
 			if err != nil {
 				return err
 			}
-			to, err := a.copyPath(args[1])
+			to, err := a.copyPlace(args[1])
 			if err != nil {
 				return err
 			}
-			if info, err := os.Stat(to); err == nil && info.IsDir() {
+			if info, err := os.Stat(to.path); err == nil && info.IsDir() {
 				// Named as the argument is, so that a link that a pod planted there is refused too.
-				if to, err = a.copyPath(strings.TrimRight(args[1], `/\`) + "/" + filepath.Base(from)); err != nil {
+				in := strings.TrimRight(args[1], `/\`) + "/" + filepath.Base(from.path)
+				if to, err = a.copyPlace(in); err != nil {
 					return err
 				}
 			}
@@ -208,51 +208,33 @@ func (a *app) nodeCopy() *cobra.Command {
 	}
 }
 
-// copyPath returns the path on this machine of an argument of cp, which is a local path or NODE:C:/path.
-func (a *app) copyPath(arg string) (string, error) {
+// copyPlace returns the place of an argument of cp, which is a local path or NODE:C:/path.
+func (a *app) copyPlace(arg string) (filePlace, error) {
 	node, path, ok := strings.Cut(arg, ":")
 	if !ok || strings.ContainsAny(node, `/\.`) {
-		return arg, nil
+		return filePlace{path: arg}, nil
 	}
 	paths, err := a.paths()
 	if err != nil {
-		return "", err
+		return filePlace{}, err
 	}
 	if _, linux, err := a.linuxHost(node); err != nil {
-		return "", err
+		return filePlace{}, err
 	} else if linux {
-		return "", usage(fmt.Errorf("%s: node %s is a Linux node", arg, node),
+		return filePlace{}, usage(fmt.Errorf("%s: node %s is a Linux node", arg, node),
 			fmt.Sprintf(
 				"read with `mullion node exec %[1]s -- cat FILE`, write with `mullion node exec %[1]s -- tee FILE`",
 				node))
 	}
 	if _, err := a.host(node); err != nil {
-		return "", err
+		return filePlace{}, err
 	}
-	unix, err := wine.UnixPath(wine.Drive(cluster.HostPrefix(paths, node)), path)
+	drive := wine.Drive(cluster.HostPrefix(paths, node))
+	unix, err := wine.UnixPath(drive, path)
 	if err != nil {
-		return "", usage(fmt.Errorf("%s: %w", arg, err), `name a path on C:, for example win-1:C:/tools/x.exe`)
+		return filePlace{}, usage(fmt.Errorf("%s: %w", arg, err), `name a path on C:, for example win-1:C:/tools/x.exe`)
 	}
-	return unix, nil
-}
-
-// copyFile copies a file to a new one or onto an existing one, with errors for a person.
-func copyFile(from, to string) error {
-	if _, err := os.Stat(from); err != nil {
-		return &Error{Code: ExitNotFound, Err: err}
-	}
-	_, err := filecopy.Onto(from, to, 0o666)
-	switch {
-	case errors.Is(err, filecopy.ErrFolder):
-		return usage(fmt.Errorf("%s is a folder", from), "copy files one by one")
-	case errors.Is(err, os.ErrNotExist):
-		return &Error{
-			Code:   ExitNotFound,
-			Err:    fmt.Errorf("copy %s: the folder of %s is not there", from, to),
-			Remedy: `make it first, for example with: mullion node exec NODE -- cmd /c "mkdir C:\tools"`,
-		}
-	}
-	return err
+	return filePlace{path: unix, drive: drive}, nil
 }
 
 func (a *app) completeNodes(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/windows/wine"
 )
@@ -58,7 +60,7 @@ func TestCopyRefusals(t *testing.T) {
 		code         int
 		what, remedy string
 	}{
-		{filepath.Join(dir, "b"), dir, ExitNotFound, "stat TMP/here/b: no such file or directory", ""},
+		{filepath.Join(dir, "b"), dir, ExitNotFound, "open TMP/here/b: no such file or directory", ""},
 		{dir, filepath.Join(dir, "c"), ExitUsage, "TMP/here is a folder", "copy files one by one"},
 		{
 			file, filepath.Join(dir, "no", "c"), ExitNotFound,
@@ -75,6 +77,42 @@ func TestCopyRefusals(t *testing.T) {
 	}
 	m.run("node", "cp", file, `win-1:D:\a`).has(t, ExitUsage, `mullion: win-1:D:\a: `,
 		"→ name a path on C:, for example win-1:C:/tools/x.exe")
+}
+
+// TestCopyOddFiles: what is no regular file is neither read nor, on a node's drive, written to, and nothing waits for it.
+func TestCopyOddFiles(t *testing.T) {
+	m := newMachine(t)
+	m.describe(nil)
+	m.host()
+	dir := filepath.Join(filepath.Dir(m.paths.Data), "here")
+	drive := wine.Drive(cluster.HostPrefix(m.paths, "win-1"))
+	m.write(filepath.Join(drive, "v", "a.txt"), "text")
+	m.write(filepath.Join(dir, "a.txt"), "text")
+	for _, fifo := range []string{filepath.Join(dir, "fifo"), filepath.Join(drive, "v", "fifo")} {
+		if err := unix.Mkfifo(fifo, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	zero := filepath.Join(dir, "zero")
+	if err := os.Symlink("/dev/zero", zero); err != nil {
+		t.Fatal(err)
+	}
+	out, file := filepath.Join(dir, "out"), filepath.Join(dir, "a.txt")
+	for _, tt := range []struct{ from, to, what string }{
+		{"win-1:C:/v/fifo", out, "a named pipe"},
+		{filepath.Join(dir, "fifo"), out, "a named pipe"},
+		{zero, "win-1:C:/v/zero", "a device"},
+		{file, "win-1:C:/v/fifo", "a named pipe"},
+	} {
+		got := m.run("node", "cp", tt.from, tt.to)
+		if got.code != ExitUsage || !strings.Contains(got.err, "it is "+tt.what+", and only regular files are read") {
+			t.Errorf("%s to %s: exit code %d, said %s", tt.from, tt.to, got.code, got.err)
+		}
+	}
+	if _, err := os.Stat(out); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file was made: %v", err)
+	}
+	m.run("node", "cp", "win-1:C:/v/a.txt", "/dev/null").check(t, ExitOK, "", "") // a person may throw a file away
 }
 
 // TestCopy puts a file on a node's C: drive and fetches it again, under a name that is not its own and under its own.

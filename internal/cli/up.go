@@ -299,7 +299,7 @@ func (a *app) wanted(ctx context.Context, paths layout.Paths, f upFlags) (spec.C
 			return c, cmp.Or(err, f.sampleFits(c))
 		}
 	}
-	c, err := a.describedSpec(f)
+	c, err := a.describedSpec(ctx, f)
 	if err != nil {
 		return c, err
 	}
@@ -368,9 +368,9 @@ func (f upFlags) sampleFits(c spec.Cluster) error {
 }
 
 // describedSpec returns the specification of --file, or else the default one, changed by the other flags.
-func (a *app) describedSpec(f upFlags) (spec.Cluster, error) {
+func (a *app) describedSpec(ctx context.Context, f upFlags) (spec.Cluster, error) {
 	if f.file != "" {
-		return a.loadSpec(f.file)
+		return a.loadSpec(ctx, f.file)
 	}
 	for _, v := range f.versions {
 		if _, err := winver.Lookup(v); err != nil {

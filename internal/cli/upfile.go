@@ -2,10 +2,12 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
-	"os"
 
+	"mullion.dev/mullion/internal/base/beneath"
+	"mullion.dev/mullion/internal/base/interrupt"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/spec/aksengine"
@@ -15,16 +17,16 @@ import (
 const describesFile = "docs/guide/nodes.md describes cluster.yaml; a package has it below share/doc/mullion"
 
 // loadSpec reads a cluster.yaml, or an API model of AKS Engine's; what a model asks for in vain is said.
-func (a *app) loadSpec(file string) (spec.Cluster, error) {
-	in := a.env.In
+func (a *app) loadSpec(ctx context.Context, file string) (spec.Cluster, error) {
+	in := interrupt.Reader(ctx, a.env.In)
 	if file != "-" {
-		f, err := os.Open(file)
+		f, err := beneath.OpenGiven(file)
 		if err != nil {
 			return spec.Cluster{}, usage(fmt.Errorf("read the cluster's description: %w", err),
-				"name a cluster.yaml that exists; "+describesFile)
+				"name a cluster.yaml that exists, or - for standard input; "+describesFile)
 		}
 		defer f.Close()
-		in = f
+		in = interrupt.Reader(ctx, f)
 	}
 	text, err := io.ReadAll(io.LimitReader(in, spec.MaxFile+1))
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"mullion.dev/mullion/internal/base/cleanup"
+	"mullion.dev/mullion/internal/base/interrupt"
 	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/controlplane/clusterdns"
@@ -41,6 +42,7 @@ func NetTest(ctx context.Context, paths layout.Paths, cfg nettest.Config) (repor
 	if err != nil {
 		return report, err
 	}
+	defer interrupt.Finishing(ctx)() // pods and Services are removed
 	var undo cleanup.Stack
 	defer func() { err = errors.Join(err, undo.Clean()) }()
 	unlock, err := lockNetTest(paths)

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/interrupt"
 	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/cluster/bundle"
 	"mullion.dev/mullion/internal/cluster/layout"
@@ -147,6 +148,7 @@ func (o *OwnBundle) Discard(ctx context.Context) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err // a cluster that cannot be read may have it
 	case o.madeFolder && !o.paths.Leftover():
+		defer interrupt.Finishing(ctx)()
 		return Down(context.WithoutCancel(ctx), o.paths, func(string) {})
 	case o.isNew:
 		return os.RemoveAll(bundle.At(o.paths.Data, o.Version).Dir)

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/interrupt"
 	"mullion.dev/mullion/internal/base/logging"
 	"mullion.dev/mullion/internal/cluster/hold"
 	"mullion.dev/mullion/internal/cluster/layout"
@@ -79,6 +80,7 @@ func Up(ctx context.Context, o UpOptions) (spec.Cluster, error) {
 		errors.Is(err, context.Canceled) || errors.Is(err, ErrTakenDown) {
 		return c, err
 	}
+	defer interrupt.Finishing(ctx)()
 	return c, errors.Join(err, removeOwn(context.WithoutCancel(ctx), o.Paths, folder))
 }
 

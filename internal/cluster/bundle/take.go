@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"mullion.dev/mullion/internal/base/beneath"
 )
 
 // Limits of an archive. Upstream's have programs of up to 100 MB, and beside them images of the same programs.
@@ -117,7 +119,7 @@ func (t *taking) folder(name string) error {
 			}
 			continue
 		}
-		in, err := root.Open(entry)
+		in, _, err := beneath.Open(root, entry)
 		if err != nil {
 			return err
 		}
@@ -149,7 +151,7 @@ func find(root *os.Root, place string) (entry string, info fs.FileInfo, err erro
 
 // archive takes the programs of an archive.
 func (t *taking) archive(name string) error {
-	f, err := os.Open(name)
+	f, _, err := beneath.OpenPath(name)
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ import (
 	"slices"
 	"time"
 
+	"mullion.dev/mullion/internal/base/interrupt"
 	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
@@ -140,6 +141,7 @@ func (j *joining) finish(ctx context.Context) (spec.Cluster, error) {
 	if j.Retain || !j.prepared || errors.Is(err, cluster.ErrTakenDown) {
 		return c, err
 	}
+	defer interrupt.Finishing(ctx)()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
 	defer cancel()
 	return c, errors.Join(err, j.undo(ctx))

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"mullion.dev/mullion/internal/base/interrupt"
 	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/machines/discovery"
@@ -128,6 +129,7 @@ func (j *joining) dropToken(ctx context.Context) error {
 	if !j.admin {
 		return nil
 	}
+	defer interrupt.Finishing(ctx)()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTimeout)
 	defer cancel()
 	return bootstrap.RemoveToken(ctx, j.client, j.token.ID)

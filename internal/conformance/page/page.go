@@ -8,13 +8,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"mullion.dev/mullion/internal/base/atomicfile"
+	"mullion.dev/mullion/internal/base/beneath"
 	"mullion.dev/mullion/internal/conformance/result"
 )
 
@@ -196,12 +196,15 @@ func limits(run result.Run) []string {
 	return out
 }
 
+// mostOfFile is how large a file of a run is that is read, in bytes.
+const mostOfFile = 256 << 20
+
 // readFile reads a file of a run's folder; "" if it is missing or lies outside the folder.
 func readFile(folder, name string) string {
 	if name == "" || !filepath.IsLocal(name) {
 		return ""
 	}
-	data, err := os.ReadFile(filepath.Join(folder, name))
+	data, err := beneath.ReadIn(folder, name, mostOfFile)
 	if err != nil {
 		return ""
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/base/atomicfile"
+	"mullion.dev/mullion/internal/base/beneath"
 )
 
 // The files of a run's folder.
@@ -129,10 +130,13 @@ func tail(text string) string {
 	return "(the beginning is left out)\n" + text[strings.IndexByte(text, '\n')+1:]
 }
 
+// mostOfRun bounds the file that says what a run was, in bytes.
+const mostOfRun = 64 << 20
+
 // Load reads the folder of a run, complete or not.
 func Load(path string) (Results, error) {
 	var r Results
-	data, err := os.ReadFile(filepath.Join(path, runFile))
+	data, err := beneath.ReadPath(filepath.Join(path, runFile), mostOfRun)
 	if err != nil {
 		return r, fmt.Errorf("read run: %w", err)
 	}
@@ -142,7 +146,7 @@ func Load(path string) (Results, error) {
 	if r.Run.Version != 1 {
 		return r, fmt.Errorf("%q has version %d; this program reads version 1", path, r.Run.Version)
 	}
-	file, err := os.Open(filepath.Join(path, specsFile))
+	file, _, err := beneath.OpenPath(filepath.Join(path, specsFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, nil
 	}

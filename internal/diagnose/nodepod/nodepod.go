@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"mullion.dev/mullion/internal/base/interrupt"
 	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/diagnose/nodescript"
 )
@@ -47,6 +48,7 @@ const (
 // pod, also when ctx has ended.
 func Ask(ctx context.Context, client kubeclient.Interface, node, image string, command []string,
 ) (text string, err error) {
+	defer interrupt.Finishing(ctx)()
 	pods := client.CoreV1().Pods(Namespace)
 	const letters = 8
 	made := Pod(app+"-"+rand.String(letters), node, image, command)

@@ -28,6 +28,9 @@ type file struct {
 // naming checks the names of a folder's files. rel is relative to the folder, with slashes.
 type naming interface{ check(rel string) error }
 
+// mostFiles bounds the files of a folder.
+const mostFiles = 1_000_000
+
 // scan lists the folder, sorted, with the folders that lead to target first. It refuses names that names.check refuses,
 // and everything that is not a file, folder or link.
 func scan(ctx context.Context, dir, target string, names naming) ([]file, error) {
@@ -60,6 +63,9 @@ func scan(ctx context.Context, dir, target string, names naming) ([]file, error)
 		rel = filepath.ToSlash(rel)
 		if rel == "." || rel == SpecFile {
 			return nil
+		}
+		if len(files) >= mostFiles {
+			return fmt.Errorf("it has more than %d files: %w", mostFiles, errdefs.ErrInvalidArgument)
 		}
 		if err := names.check(rel); err != nil {
 			return fmt.Errorf("file %q: %w", rel, err)

@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"strconv"
 	"time"
+
+	"mullion.dev/mullion/internal/base/beneath"
 )
 
 // The PAX records of a Windows layer, and the file type bits that hcsshim sets in its modes
@@ -66,7 +67,7 @@ func writeFile(tw *tar.Writer, f file, at time.Time) error {
 
 // copyFile copies a file into the archive. It is an error if the file's size has changed since it was listed.
 func copyFile(tw *tar.Writer, source string) error {
-	src, err := os.Open(source)
+	src, _, err := beneath.OpenPath(source)
 	if err != nil {
 		return err
 	}

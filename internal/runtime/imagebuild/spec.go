@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/containerd/errdefs"
 	"go.yaml.in/yaml/v3"
 
+	"mullion.dev/mullion/internal/base/beneath"
 	"mullion.dev/mullion/internal/windows/winver"
 )
 
@@ -47,9 +47,12 @@ type Spec struct {
 	Labels map[string]string `yaml:"labels"`
 }
 
+// mostOfSpec bounds a SpecFile, in bytes.
+const mostOfSpec = 1 << 20
+
 // ReadSpec reads a SpecFile. Unknown fields are an error that names the line.
 func ReadSpec(file string) (Spec, error) {
-	raw, err := os.ReadFile(file)
+	raw, err := beneath.ReadPath(file, mostOfSpec)
 	if err != nil {
 		return Spec{}, fmt.Errorf("read image description: %w", err)
 	}

@@ -17,6 +17,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"mullion.dev/mullion/internal/base/beneath"
 )
 
 // Bounds of a bundle: how many files are looked at, and how many bytes a program and an archive may have.
@@ -112,7 +114,7 @@ func (x *extraction) fromFolder(folder string) error {
 		if err != nil || name == "" {
 			return err
 		}
-		in, err := os.Open(file)
+		in, _, err := beneath.OpenPath(file)
 		if err != nil {
 			return err
 		}
@@ -148,7 +150,7 @@ func (x *extraction) fromZip(file string) error {
 }
 
 func (x *extraction) fromTar(file string) error {
-	in, err := os.Open(file)
+	in, _, err := beneath.OpenPath(file)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"strings"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
 	"sigs.k8s.io/yaml"
 
+	"mullion.dev/mullion/internal/base/beneath"
 	"mullion.dev/mullion/internal/machines/discovery"
 	"mullion.dev/mullion/internal/node/nodeconfig"
 	"mullion.dev/mullion/internal/spec"
@@ -155,14 +155,7 @@ func kubeletFields(file string) (fields map[string]any, err error) {
 	if file == "" {
 		return nil, nil // there are none
 	}
-	info, err := os.Stat(file)
-	if err == nil && info.Size() > maxConfig {
-		err = fmt.Errorf("%s is larger than %d bytes", file, maxConfig)
-	}
-	if err != nil {
-		return nil, err
-	}
-	data, err := os.ReadFile(file)
+	data, err := beneath.ReadPath(file, maxConfig)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestOddFilesAsArguments: a command that is given a pipe, a device or a socket in place of a file says so, with its
+// name, and does not wait for it or read on without an end.
+func TestOddFilesAsArguments(t *testing.T) {
+	m := newMachine(t)
+	m.describe(nil)
+	dir := filepath.Dir(m.paths.Data)
+	socket, err := net.Listen("unix", filepath.Join(dir, "a socket"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	if err := unix.Mkfifo(filepath.Join(dir, "a named pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/dev/zero", filepath.Join(dir, "a device")); err != nil {
+		t.Fatal(err)
+	}
+	app := filepath.Join(dir, "app")
+	m.write(filepath.Join(app, "app.exe"), "MZ")
+	m.write(filepath.Join(dir, "pod.yaml"), "kind: Pod")
+
+	for _, command := range []string{
+		"up --dry-run -f FILE",
+		"image load FILE",
+		"image build APP -t mullion.local/app:v1 -f FILE",
+		"check --offline FILE",
+		"check --offline --fix FILE",
+		"check --offline --config FILE pod.yaml",
+		"check --offline --image-layout FILE pod.yaml",
+		"check programs FILE",
+		"conformance run smoke --repo-list FILE",
+		"node cp FILE out",
+	} {
+		for _, what := range []string{"a named pipe", "a device", "a socket"} {
+			var args []string
+			file := filepath.Join(dir, what)
+			for _, word := range strings.Fields(command) {
+				args = append(args, strings.NewReplacer("FILE", file, "APP", app, "pod.yaml", filepath.Join(dir, "pod.yaml")).Replace(word))
+			}
+			got := m.run(args...)
+			said := strings.Join(strings.Fields(got.out+got.err), " ")
+			if got.code == ExitOK || got.code == ExitInternal || !strings.Contains(said, what) ||
+				!strings.Contains(said, "it is "+what+", and only regular files are read") {
+				t.Errorf("%s of %s: exit code %d, said %s", command, what, got.code, said)
+			}
+		}
+	}
+}
