@@ -84,7 +84,9 @@ func (a *app) runCritest(ctx context.Context, c runner.Critest, program string) 
 			return nil, err
 		}
 		defer resume()
-		report, err := a.critestOn(ctx, critestRun{node: node, drive: drive, dir: dir, program: program, args: args, log: log})
+		report, err := a.critestOn(ctx, critestRun{
+			node: node, drive: drive, dir: dir, program: program, args: args, log: log,
+		})
 		return report, errors.Join(err, os.RemoveAll(dir))
 	}
 	folder, err := c.Run(ctx)

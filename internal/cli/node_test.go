@@ -79,7 +79,8 @@ func TestCopyRefusals(t *testing.T) {
 		"→ name a path on C:, for example win-1:C:/tools/x.exe")
 }
 
-// TestCopyOddFiles: what is no regular file is neither read nor, on a node's drive, written to, and nothing waits for it.
+// TestCopyOddFiles: what is no regular file is neither read nor, on a node's drive, written to, and nothing waits for
+// it.
 func TestCopyOddFiles(t *testing.T) {
 	m := newMachine(t)
 	m.describe(nil)

@@ -46,8 +46,9 @@ func TestOddFilesAsArguments(t *testing.T) {
 		for _, what := range []string{"a named pipe", "a device", "a socket"} {
 			var args []string
 			file := filepath.Join(dir, what)
-			for _, word := range strings.Fields(command) {
-				args = append(args, strings.NewReplacer("FILE", file, "APP", app, "pod.yaml", filepath.Join(dir, "pod.yaml")).Replace(word))
+			here := strings.NewReplacer("FILE", file, "APP", app, "pod.yaml", filepath.Join(dir, "pod.yaml"))
+			for word := range strings.FieldsSeq(command) {
+				args = append(args, here.Replace(word))
 			}
 			got := m.run(args...)
 			said := strings.Join(strings.Fields(got.out+got.err), " ")

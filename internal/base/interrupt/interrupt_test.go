@@ -14,6 +14,7 @@ import (
 
 // watched is a process that is watched.
 type watched struct {
+	t       *testing.T
 	ctx     context.Context //nolint:containedctx // it is what the test is about
 	signals chan os.Signal
 	ended   chan os.Signal
@@ -25,107 +26,107 @@ func (w *watched) send(s os.Signal) {
 }
 
 // alive fails the test if the process has ended.
-func (w *watched) alive(t *testing.T, when string) {
-	t.Helper()
+func (w *watched) alive(when string) {
+	w.t.Helper()
 	synctest.Wait()
 	select {
 	case s := <-w.ended:
-		t.Errorf("%s: %v ended the process", when, s)
+		w.t.Errorf("%s: %v ended the process", when, s)
 	default:
 	}
 }
 
 // gone fails the test if the process has not ended.
-func (w *watched) gone(t *testing.T, by os.Signal, when string) {
-	t.Helper()
+func (w *watched) gone(by os.Signal, when string) {
+	w.t.Helper()
 	synctest.Wait()
 	select {
 	case s := <-w.ended:
 		if s != by {
-			t.Errorf("%s: %v ended the process, not %v", when, s, by)
+			w.t.Errorf("%s: %v ended the process, not %v", when, s, by)
 		}
 	default:
-		t.Errorf("%s: the process goes on", when)
+		w.t.Errorf("%s: the process goes on", when)
 	}
 }
 
 func TestSignals(t *testing.T) {
-	for name, try := range map[string]func(t *testing.T, w *watched){
-		"the first ends the context, and the time the process": func(t *testing.T, w *watched) {
-			w.alive(t, "at first")
+	for name, try := range map[string]func(w *watched){
+		"the first ends the context, and the time the process": func(w *watched) {
+			w.alive("at first")
 			w.send(syscall.SIGTERM)
 			if w.ctx.Err() == nil {
-				t.Error("the context goes on after the first signal")
+				w.t.Error("the context goes on after the first signal")
 			}
 			time.Sleep(Grace - time.Millisecond)
-			w.alive(t, "just before the time is over")
+			w.alive("just before the time is over")
 			time.Sleep(time.Millisecond)
-			w.gone(t, syscall.SIGTERM, "after the time")
+			w.gone(syscall.SIGTERM, "after the time")
 		},
-		"the second ends the process": func(t *testing.T, w *watched) {
+		"the second ends the process": func(w *watched) {
 			w.send(os.Interrupt)
 			w.send(syscall.SIGTERM)
-			w.gone(t, syscall.SIGTERM, "after the second signal")
+			w.gone(syscall.SIGTERM, "after the second signal")
 		},
-		"who finishes has the time": func(t *testing.T, w *watched) {
+		"who finishes has the time": func(w *watched) {
 			first, second := Finishing(w.ctx), Finishing(w.ctx)
 			w.send(os.Interrupt)
 			first()
 			first() // once more counts nothing
 			time.Sleep(time.Hour)
-			w.alive(t, "while one still finishes")
+			w.alive("while one still finishes")
 			second()
 			time.Sleep(Grace)
-			w.gone(t, os.Interrupt, "after all have finished")
+			w.gone(os.Interrupt, "after all have finished")
 		},
-		"who begins to finish after the signal has it too": func(t *testing.T, w *watched) {
+		"who begins to finish after the signal has it too": func(w *watched) {
 			w.send(os.Interrupt)
 			time.Sleep(Grace / 2)
 			done := Finishing(context.WithoutCancel(w.ctx))
 			time.Sleep(time.Hour)
-			w.alive(t, "while it finishes")
+			w.alive("while it finishes")
 			done()
 			time.Sleep(Grace)
-			w.gone(t, os.Interrupt, "after it has finished")
+			w.gone(os.Interrupt, "after it has finished")
 		},
-		"a second signal ends who finishes": func(t *testing.T, w *watched) {
+		"a second signal ends who finishes": func(w *watched) {
 			defer Finishing(w.ctx)()
 			w.send(os.Interrupt)
 			w.send(os.Interrupt)
-			w.gone(t, os.Interrupt, "after the second signal")
+			w.gone(os.Interrupt, "after the second signal")
 		},
-		"a service stops in its own time": func(t *testing.T, w *watched) {
+		"a service stops in its own time": func(w *watched) {
 			Serving(w.ctx)
 			w.send(syscall.SIGTERM)
 			w.send(syscall.SIGTERM)
 			time.Sleep(time.Hour)
-			w.alive(t, "after two signals and an hour")
+			w.alive("after two signals and an hour")
 			if w.ctx.Err() == nil {
-				t.Error("the context goes on")
+				w.t.Error("the context goes on")
 			}
 		},
-		"the next signal is for who asked": func(t *testing.T, w *watched) {
+		"the next signal is for who asked": func(w *watched) {
 			defer Finishing(w.ctx)()
 			w.send(os.Interrupt)
 			next := Next(w.ctx)
 			w.send(os.Interrupt)
-			w.alive(t, "after the signal that was asked for")
+			w.alive("after the signal that was asked for")
 			select {
 			case <-next:
 			default:
-				t.Error("who asked was not told")
+				w.t.Error("who asked was not told")
 			}
 			w.send(os.Interrupt)
-			w.gone(t, os.Interrupt, "after one more")
+			w.gone(os.Interrupt, "after one more")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := &watched{signals: make(chan os.Signal), ended: make(chan os.Signal, 8)}
+				w := &watched{t: t, signals: make(chan os.Signal), ended: make(chan os.Signal, 8)}
 				ctx, stop := Watch(t.Context(), w.signals, func(s os.Signal) { w.ended <- s })
 				defer stop()
 				w.ctx = ctx
-				try(t, w)
+				try(w)
 			})
 		})
 	}
@@ -134,12 +135,12 @@ func TestSignals(t *testing.T) {
 // TestStopped: a command that ends in time is not ended again.
 func TestStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &watched{signals: make(chan os.Signal), ended: make(chan os.Signal, 8)}
+		w := &watched{t: t, signals: make(chan os.Signal), ended: make(chan os.Signal, 8)}
 		ctx, stop := Watch(t.Context(), w.signals, func(s os.Signal) { w.ended <- s })
 		w.send(os.Interrupt)
 		stop()
 		time.Sleep(time.Hour)
-		w.alive(t, "after the watch")
+		w.alive("after the watch")
 		if ctx.Err() == nil {
 			t.Error("the context goes on after the watch")
 		}
@@ -164,7 +165,8 @@ func TestReader(t *testing.T) {
 		t.Errorf("read %d bytes of %d, %v", len(got), len(want), err)
 	}
 	broken := errors.New("broken")
-	if _, err := io.ReadAll(Reader(t.Context(), io.MultiReader(strings.NewReader("x"), failing{broken}))); !errors.Is(err, broken) {
+	fails := Reader(t.Context(), io.MultiReader(strings.NewReader("x"), failing{broken}))
+	if _, err := io.ReadAll(fails); !errors.Is(err, broken) {
 		t.Errorf("the error is %v, not %v", err, broken)
 	}
 

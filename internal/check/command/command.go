@@ -3,15 +3,11 @@
 package command
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -20,7 +16,6 @@ import (
 	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/check"
 	"mullion.dev/mullion/internal/check/images"
-	"mullion.dev/mullion/internal/check/manifest"
 	"mullion.dev/mullion/internal/check/report"
 	"mullion.dev/mullion/internal/check/rules"
 	"mullion.dev/mullion/internal/windows/winver"
@@ -271,76 +266,5 @@ func LongTerm() []string {
 	return slices.DeleteFunc(winver.Names(), func(n string) bool {
 		b, err := winver.Lookup(n)
 		return err != nil || !strings.HasPrefix(n, "ltsc") || !b.Supports(winver.HNSv2)
-	})
-}
-
-// path checks a file, standard input, or a folder's .yaml, .yml and .json files.
-func (r *run) path(ctx context.Context, path string) error {
-	if path == "-" {
-		return unread("<stdin>", r.checker.Run(ctx, "<stdin>", r.in, r.emit), r.emit)
-	}
-	return filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return unread(p, err, r.emit)
-		case r.config.ignores(p):
-			if d.IsDir() {
-				return filepath.SkipDir
-			}
-			return nil
-		case d.IsDir() && isChart(p):
-			err := r.emit(check.Result{
-				File: p,
-				Faults: []manifest.Fault{{
-					Pos:     manifest.Pos{Line: 1, Column: 1},
-					Fatal:   true,
-					Message: "this is a Helm chart, whose templates have to be rendered",
-					Remedy:  "`helm template NAME " + p + " | mullion check -`",
-				}},
-			})
-			if err == nil {
-				err = filepath.SkipDir
-			}
-			return err
-		case d.IsDir() && p != path && strings.HasPrefix(d.Name(), "."):
-			return filepath.SkipDir
-		case d.IsDir() || p != path && !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(p)):
-			return nil
-		}
-		return unread(p, r.file(ctx, p), r.emit)
-	})
-}
-
-// file checks one file, after fixing it with Options.Fix.
-func (r *run) file(ctx context.Context, path string) error {
-	if r.fix != "" {
-		text, err := r.fixFile(ctx, path)
-		if err != nil {
-			return err
-		}
-		return r.checker.Run(ctx, path, bytes.NewReader(text), r.emit)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return r.checker.Run(ctx, path, f, r.emit)
-}
-
-func isChart(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, "Chart.yaml"))
-	return err == nil
-}
-
-// unread turns an error of reading into a fault, so that the other inputs are still checked.
-func unread(file string, err error, emit func(check.Result) error) error {
-	var pathErr *fs.PathError
-	if err == nil || !errors.As(err, &pathErr) {
-		return err
-	}
-	return emit(check.Result{
-		File:   file,
-		Faults: []manifest.Fault{{Pos: manifest.Pos{Line: 1, Column: 1}, Fatal: true, Message: err.Error()}},
 	})
 }

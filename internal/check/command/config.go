@@ -14,6 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"mullion.dev/mullion/internal/base/beneath"
 	"mullion.dev/mullion/internal/check"
 )
 
@@ -39,6 +40,9 @@ type config struct {
 	dir string
 }
 
+// mostOfConfig bounds a configuration file, in bytes.
+const mostOfConfig = 1 << 20
+
 // readConfig reads the named file, or the nearest one in dir or above it. Without a file the configuration is empty.
 func readConfig(named, dir string) (*config, error) {
 	file := named
@@ -53,7 +57,13 @@ func readConfig(named, dir string) (*config, error) {
 			return &config{}, nil
 		}
 	}
-	text, err := os.ReadFile(file)
+	read := beneath.ReadPath
+	if named == "" { // whoever wrote the checkout does not lead it to another file
+		read = func(file string, most int64) ([]byte, error) {
+			return beneath.ReadIn(filepath.Dir(file), filepath.Base(file), most)
+		}
+	}
+	text, err := read(file, mostOfConfig)
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}

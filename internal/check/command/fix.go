@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"mullion.dev/mullion/internal/base/atomicfile"
+	"mullion.dev/mullion/internal/base/beneath"
 	"mullion.dev/mullion/internal/check"
 	"mullion.dev/mullion/internal/check/fix"
 )
@@ -55,30 +57,45 @@ func (r *run) fixed(ctx context.Context, file string, text []byte) ([]byte, erro
 	return text, nil
 }
 
-// fixFile fixes a file, or prints what would change, and returns the text to check.
-func (r *run) fixFile(ctx context.Context, file string) ([]byte, error) {
-	text, err := os.ReadFile(file)
+// fixFile fixes a file of a folder, or prints what would change, and returns the text to check. A link is followed
+// inside of the folder.
+func (r *run) fixFile(ctx context.Context, path string, root *os.Root, name string) ([]byte, error) {
+	text, err := beneath.Read(root, name, mostToFix)
 	if err != nil {
 		return nil, err
 	}
-	after, err := r.fixed(ctx, file, text)
+	after, err := r.fixed(ctx, path, text)
 	if err != nil || bytes.Equal(after, text) {
 		return text, err
 	}
 	if r.fix == FixDiff {
-		_, err := r.out.Write(diff.Diff("a/"+file, text, "b/"+file, after))
+		_, err := r.out.Write(diff.Diff("a/"+path, text, "b/"+path, after))
 		return text, err
 	}
-	info, err := os.Stat(file)
-	if err != nil {
-		return nil, err
-	}
-	target, err := filepath.EvalSymlinks(file) // the file is replaced, not the link to it
-	if err != nil {
-		return nil, err
-	}
-	if err := atomicfile.Write(target, after, info.Mode().Perm()); err != nil {
-		return nil, fmt.Errorf("fix %q: %w", file, err)
+	if err := replace(root, name, after); err != nil {
+		return nil, fmt.Errorf("fix %q: %w", path, err)
 	}
 	return after, nil
+}
+
+// replace writes a file of a folder anew, with the permissions that it has. The file is replaced, not a link to it.
+func replace(root *os.Root, name string, text []byte) error {
+	const mostLinks = 40 // as the kernel has it
+	for range mostLinks {
+		info, err := root.Lstat(name)
+		if err != nil {
+			return err
+		}
+		if info.Mode().IsRegular() {
+			return atomicfile.WriteIn(root, name, text, info.Mode().Perm())
+		}
+		target, err := root.Readlink(name)
+		if err != nil {
+			return err
+		}
+		if name = filepath.Join(filepath.Dir(name), target); filepath.IsAbs(target) || !filepath.IsLocal(name) {
+			break
+		}
+	}
+	return errors.New("it is a link that leads out of the folder that is checked")
 }

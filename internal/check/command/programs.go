@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/base/beneath"
 	"mullion.dev/mullion/internal/check"
 	"mullion.dev/mullion/internal/check/images"
 	"mullion.dev/mullion/internal/check/manifest"
@@ -164,7 +165,7 @@ func kindOf(path string) (pathKind, error) {
 		}
 		return ofFolder, nil
 	}
-	f, err := os.Open(path)
+	f, _, err := beneath.OpenPath(path)
 	if err != nil {
 		return "", err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"mullion.dev/mullion/internal/base/beneath"
 	"mullion.dev/mullion/internal/check"
 )
 
@@ -55,9 +56,13 @@ func openLayout(file string) (l layout, done func() error, err error) {
 		if err != nil {
 			return l, nil, err
 		}
-		return layout{func(p string) (io.ReadCloser, error) { return root.Open(p) }}, root.Close, nil
+		open := func(p string) (io.ReadCloser, error) {
+			blob, _, err := beneath.Open(root, p)
+			return blob, err
+		}
+		return layout{open}, root.Close, nil
 	}
-	tarball, err := os.Open(file)
+	tarball, _, err := beneath.OpenPath(file)
 	if err != nil {
 		return l, nil, err
 	}

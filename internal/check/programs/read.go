@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"mullion.dev/mullion/internal/base/beneath"
 	"mullion.dev/mullion/internal/check/images"
 )
 
@@ -28,7 +29,7 @@ const windows = "windows"
 // ReadFolder adds the programs of a folder of the machine, or one program.
 func (s *Set) ReadFolder(ctx context.Context, folder string) error {
 	add := func(name, file string) error {
-		f, err := os.Open(file)
+		f, _, err := beneath.OpenPath(file)
 		if err != nil {
 			return err
 		}
