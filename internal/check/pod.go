@@ -43,7 +43,15 @@ type Pod struct {
 	Options *Options
 
 	images map[string][]Platform // the looked-up platforms, by the text of the image field
+
+	containers []Container // what Containers returned
+	listed     bool
+	more       bool // than mostContainers
 }
+
+// mostContainers is how many containers of a pod are judged. An object with more is larger than what the API server
+// takes.
+const mostContainers = 2000
 
 // Spec is the pod's specification.
 func (p *Pod) Spec() *manifest.Node { return p.Node.Get("spec") }
@@ -64,17 +72,31 @@ func containerLists() []string {
 	return []string{"initContainers", "containers", "ephemeralContainers"}
 }
 
-// Containers lists init, plain and ephemeral containers.
+// Containers lists init, plain and ephemeral containers. One that stands there several times, by aliases of YAML, is
+// listed once: a few bytes make hundreds of thousands of those.
 func (p *Pod) Containers() []Container {
+	if p.listed {
+		return p.containers
+	}
 	var out []Container
+	seen := map[*manifest.Node]bool{}
 	for _, list := range containerLists() {
 		for i, n := range p.Spec().Get(list).Elements() {
+			if seen[n] {
+				continue
+			}
+			if len(out) == mostContainers {
+				p.more = true
+				break
+			}
+			seen[n] = true
 			out = append(out, Container{
 				Node: n,
 				At:   Hit{Pos: n.Pos, Path: join(p.At.Path, "spec."+list+"["+strconv.Itoa(i)+"]")},
 			})
 		}
 	}
+	p.containers, p.listed = out, true
 	return out
 }
 

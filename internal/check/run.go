@@ -300,7 +300,12 @@ func (c *Checker) object(ctx context.Context, r *Result, n *manifest.Node, liste
 		obj.Kind = listed
 	}
 	if items := n.Get("items"); strings.HasSuffix(obj.Kind, "List") && items != nil && items.Kind == manifest.List {
+		seen := map[*manifest.Node]bool{} // aliases of YAML make one item many
 		for _, item := range items.Items {
+			if seen[item] {
+				continue
+			}
+			seen[item] = true
 			if item.Kind == manifest.Map && item.Get("apiVersion") == nil { // typed lists leave these out
 				item.Fields = append(item.Fields, manifest.Field{Key: "apiVersion", Value: n.Get("apiVersion")})
 			}
@@ -349,6 +354,14 @@ func (c *Checker) pod(r *Result, p *Pod, fact *Fact) {
 			findings = rule.judge(findings, r.File, p, waits || p.OS == Windows)
 		}
 	}
+	findings = bounded(r, p.Object, findings)
+	if p.more {
+		r.Faults = append(r.Faults, manifest.Fault{
+			Pos:     p.At.Pos,
+			Message: fmt.Sprintf("the pod has more than %d containers, of which no more are judged", mostContainers),
+			Remedy:  "make several of it",
+		})
+	}
 	if waits {
 		sortFindings(findings)
 		r.held = append(r.held, held{fact, findings})
@@ -356,6 +369,40 @@ func (c *Checker) pod(r *Result, p *Pod, fact *Fact) {
 	}
 	r.Pods[p.OS]++
 	r.Findings = append(r.Findings, findings...)
+}
+
+// mostFindings is how many findings of one object are kept.
+const mostFindings = 1000
+
+// bounded leaves out findings that say the same of the same place, which aliases of YAML make, and those of an object
+// that has too many, which it says.
+func bounded(r *Result, obj Object, findings []Finding) []Finding {
+	type place struct {
+		rule    *Rule
+		pos     manifest.Pos
+		message string
+	}
+	seen := map[place]bool{}
+	kept := findings[:0]
+	for i := range findings {
+		f := &findings[i]
+		at := place{f.Rule, f.Pos, f.Message}
+		if seen[at] {
+			continue
+		}
+		if len(kept) == mostFindings {
+			r.Faults = append(r.Faults, manifest.Fault{
+				Pos: f.Pos,
+				Message: fmt.Sprintf("%s %s has more than %d findings, of which no more are listed", obj.Kind,
+					obj.Name, mostFindings),
+				Remedy: "mend those, and check again",
+			})
+			break
+		}
+		seen[at] = true
+		kept = append(kept, *f)
+	}
+	return kept
 }
 
 // judge applies a rule to a pod; with fix its findings get edits.
