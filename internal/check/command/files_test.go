@@ -174,3 +174,20 @@ func TestConfigIsAFileOfTheCheckout(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// TestFixOfALongLine: each change of a document is proved by reading it anew, so that of one with very many only some
+// are made at a time, which is said.
+func TestFixOfALongLine(t *testing.T) {
+	const n = 500
+	pods := strings.Repeat("{apiVersion: v1, kind: Pod, spec: {os: {name: windows}, hostPID: true}}, ", n)
+	dir := write(t, map[string]string{"list.yaml": "apiVersion: v1\nkind: List\nitems: [" + pods + "]\n"})
+	file := filepath.Join(dir, "list.yaml")
+	got, out, err := run(t, command.Options{Offline: true, Paths: []string{file}, Dir: dir, Fix: command.FixWrite}, "")
+	if err != nil || !got.Unreadable || !strings.Contains(out, "there is more to fix than is done at a time") {
+		t.Errorf("%+v, %v\n%.2000s", got, err, out)
+	}
+	text, err := os.ReadFile(file)
+	if left := strings.Count(string(text), "hostPID"); err != nil || left == 0 || left == n {
+		t.Errorf("%d of %d are left, %v", left, n, err)
+	}
+}

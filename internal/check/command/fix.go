@@ -14,6 +14,7 @@ import (
 	"mullion.dev/mullion/internal/base/beneath"
 	"mullion.dev/mullion/internal/check"
 	"mullion.dev/mullion/internal/check/fix"
+	"mullion.dev/mullion/internal/check/manifest"
 )
 
 // What Options.Fix may be.
@@ -50,11 +51,15 @@ func (r *run) fixed(ctx context.Context, file string, text []byte) ([]byte, erro
 		}
 		after, _ := fix.Apply(text, edits)
 		if bytes.Equal(after, text) {
-			break
+			return text, nil
 		}
 		text = after
 	}
-	return text, nil
+	return text, r.emit(check.Result{File: file, Faults: []manifest.Fault{{
+		Pos:     manifest.Pos{Line: 1, Column: 1},
+		Message: "there is more to fix than is done at a time",
+		Remedy:  "fix it once more",
+	}}})
 }
 
 // fixFile fixes a file of a folder, or prints what would change, and returns the text to check. A link is followed

@@ -12,6 +12,9 @@ import (
 	"mullion.dev/mullion/internal/check/manifest"
 )
 
+// mostRead is how much of a document is read for its edits, in bytes: it is read anew for each.
+const mostRead = 2 << 20
+
 // Apply makes the edits in the text of a file and counts those that were left out. Positions are those of text.
 func Apply(text []byte, edits []check.Edit) (fixed []byte, left int) {
 	edits = slices.Clone(edits)
@@ -42,8 +45,13 @@ func Apply(text []byte, edits []check.Edit) (fixed []byte, left int) {
 		if whole := bytes.Join(lines[next-1:min(end-1, len(lines))], nil); !bytes.Equal(whole, c.Text) {
 			return text, len(edits) // the documents' lines do not match the text
 		}
+		room := 1 + mostRead/(1+len(c.Text))
 		for _, e := range edits {
 			if e.Line < c.Line || e.Line >= end {
+				continue
+			}
+			if room--; room < 0 {
+				left++
 				continue
 			}
 			if changed, ok := one(c, e); ok {
