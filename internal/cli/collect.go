@@ -39,10 +39,11 @@ It collects from this machine's cluster, or with --kubeconfig or --context from 
 be Mullion's. NODE narrows it to some Windows nodes. The hosts of this machine are asked directly; other nodes only
 with --node-pods: it makes a HostProcess pod on each node, in kube-system, and removes it afterwards.
 
-It is made to be sent: tokens are cut out of all texts, and the values of variables out of pods; keys, kubeconfigs,
-Secrets and ConfigMaps are not in it. What programs themselves wrote to their logs stays. missing.txt in it names what
-could not be had. The exit code is 0 also if something is missing, 2 for wrong flags, 3 if the cluster could not be
-asked.`,
+It is made to be sent: tokens are cut out of all texts; keys, kubeconfigs, Secrets and ConfigMaps are not in it. Of
+objects, names, labels, images, places, states, messages and numbers are kept, and of every other text only its length:
+arguments, commands, hooks, variables, headers, annotations, options of drivers. What programs themselves wrote to their
+logs stays. missing.txt in it names what could not be had. The exit code is 0 also if something is missing, 2 for wrong
+flags, 3 if the cluster could not be asked.`,
 		Example: `  mullion collect
   mullion collect win-1 -o win-1.tar.gz
   mullion collect --context prod --node-pods`,
@@ -118,7 +119,7 @@ func (a *app) collectInto(ctx context.Context, out io.Writer, f diagnoseFlags, c
 	for _, m := range notWritten {
 		fmt.Fprintf(a.env.Err, "warning: not collected: %s\n", m)
 	}
-	return archive(out, dir, "mullion-collect")
+	return archive(ctx, out, dir, "mullion-collect")
 }
 
 // addOwn adds what is of this machine's cluster.
@@ -186,7 +187,7 @@ func (a *app) nodesFiles(ctx context.Context, f diagnoseFlags, client kubeclient
 }
 
 // archive writes the files of dir as a compressed tar archive, below a folder of that name.
-func archive(out io.Writer, dir, below string) error {
+func archive(ctx context.Context, out io.Writer, dir, below string) error {
 	compressed := gzip.NewWriter(out)
 	files := tar.NewWriter(compressed)
 	var names []string
@@ -202,6 +203,7 @@ func archive(out io.Writer, dir, below string) error {
 	slices.Sort(names)
 	for _, name := range names {
 		inside, err := filepath.Rel(dir, name)
+		err = errors.Join(err, ctx.Err())
 		if err == nil {
 			err = export.AddFile(files, name, path.Join(below, filepath.ToSlash(inside)))
 		}

@@ -43,8 +43,10 @@ func (a *app) exportLogs() *cobra.Command {
 server, the state of each node's HNS, and what the machine is. It works whether the cluster is up or not, and prints
 the folder's path. missing.txt in it names what could not be had.
 
-It is made to be sent: tokens are cut out of all texts, and the values of variables out of pods; keys, kubeconfigs,
-Secrets and ConfigMaps are not in it. What programs themselves wrote to their logs stays.`,
+It is made to be sent: tokens are cut out of all texts; keys, kubeconfigs, Secrets and ConfigMaps are not in it. Of
+objects, names, labels, images, places, states, messages and numbers are kept, and of every other text only its length:
+arguments, commands, hooks, variables, headers, annotations, options of drivers. What programs themselves wrote to their
+logs stays.`,
 		Example: "  mullion export logs\n  mullion export logs artifacts/",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {

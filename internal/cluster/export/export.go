@@ -1,6 +1,7 @@
 // Package export gathers in a folder what one looks at when a cluster does not do as it should, to send or to keep:
-// logs of the cluster's parts and of pods, objects of the API server, what the machine is. Nothing of it is a secret:
-// keys and kubeconfigs are not among it, tokens are cut out of texts, and the values of variables out of pods.
+// logs of the cluster's parts and of pods, objects of the API server, what the machine is. Keys and kubeconfigs are not
+// among it, tokens are cut out of texts, and of the objects only what is listed is kept (kept.go). What programs wrote
+// to logs stays.
 package export
 
 import (

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
@@ -14,9 +13,10 @@ import (
 	"mullion.dev/mullion/internal/base/kubeclient"
 )
 
-// objects writes what the API server has of nodes, pods and what happened to them, and returns what could not be had.
+// objects writes what the API server has of nodes, pods and what happened to them, without what may be secret and
+// without what nobody reads, and returns what could not be had.
 func objects(ctx context.Context, to *os.Root, client kubeclient.Interface) (missing []error) {
-	all := metav1.ListOptions{}
+	all, without, kept := metav1.ListOptions{}, newStripper(), map[string]any{}
 	for name, list := range map[string]func() (runtime.Object, error){
 		"nodes":       func() (runtime.Object, error) { return client.CoreV1().Nodes().List(ctx, all) },
 		"pods":        func() (runtime.Object, error) { return client.CoreV1().Pods("").List(ctx, all) },
@@ -32,55 +32,38 @@ func objects(ctx context.Context, to *os.Root, client kubeclient.Interface) (mis
 		},
 	} {
 		object, err := list()
+		var items []any
 		if err == nil {
-			err = writeObjects(to, path.Join("objects", name+".yaml"), object)
+			items, err = itemsOf(object)
 		}
 		if err != nil {
+			missing = append(missing, fmt.Errorf("%s of the API server: %w", name, err))
+			continue
+		}
+		kept[name] = without.strip("items", items)
+	}
+	for name, items := range kept { // what was removed anywhere is in no message
+		if err := writeItems(to, path.Join("objects", name+".yaml"), without.messages(items)); err != nil {
 			missing = append(missing, fmt.Errorf("%s of the API server: %w", name, err))
 		}
 	}
 	return missing
 }
 
-// writeObjects writes a list without what may be secret and without what nobody reads.
-func writeObjects(to *os.Root, name string, list runtime.Object) error {
+// itemsOf are the objects of a list, as data.
+func itemsOf(list runtime.Object) ([]any, error) {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(list)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	items, _ := fields["items"].([]any)
-	for _, item := range items {
-		strip(item)
-	}
+	return items, nil
+}
+
+func writeItems(to *os.Root, name string, items any) error {
 	text, err := yaml.Marshal(map[string]any{"items": items})
 	if err != nil {
 		return err
 	}
 	return write(to, name, clean(text))
-}
-
-// strip removes the values of environment variables, wherever a pod's template is, the copy of the manifest that
-// kubectl keeps, and the record of who manages which field.
-func strip(value any) {
-	switch v := value.(type) {
-	case []any:
-		for _, each := range v {
-			strip(each)
-		}
-	case map[string]any:
-		delete(v, "managedFields")
-		if notes, ok := v["annotations"].(map[string]any); ok {
-			delete(notes, corev1.LastAppliedConfigAnnotation)
-		}
-		if env, ok := v["env"].([]any); ok {
-			for _, each := range env {
-				if variable, ok := each.(map[string]any); ok && variable["value"] != nil {
-					variable["value"] = "<value removed>"
-				}
-			}
-		}
-		for _, each := range v {
-			strip(each)
-		}
-	}
 }

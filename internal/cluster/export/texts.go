@@ -26,8 +26,20 @@ var inURL = regexp.MustCompile(`(\b[a-z][a-z0-9+.-]*://)[^\s/"'@]*:[^\s/"'@]*@`)
 
 const removed = "<token removed>"
 
+// dumped are the fields of a container as Go prints it, by which the kubelet names one that did not start
+// (https://github.com/kubernetes/kubernetes/blob/v1.37.1/pkg/kubelet/kuberuntime/kuberuntime_manager.go, startContainer;
+// the order is that of k8s.io/api/core/v1/generated.pb.go, String).
+var dumped = regexp.MustCompile(`(Command:\[).*?(\],WorkingDir:)` +
+	`|(ExecAction\{Command:\[).*?(\],\})` +
+	`|((?:EnvVar|HTTPHeader)\{Name:[^,]*,Value:).*?(,ValueFrom:|,\})` +
+	`|(HTTPGetAction\{Path:[^,?]*\?).*?(,Port:)` +
+	`|(GMSACredentialSpec:\*).*?(,RunAsUserName:)`)
+
 // clean is a text without secrets.
 func clean(text []byte) []byte {
+	if bytes.Contains(text, []byte("&Container{")) || bytes.Contains(text, []byte("ExecAction{")) {
+		text = dumped.ReplaceAll(text, []byte("$1$3$5$7$9<removed>$2$4$6$8$10"))
+	}
 	return inURL.ReplaceAll(secrets.ReplaceAll(text, []byte(removed)), []byte("${1}<user removed>@"))
 }
 
