@@ -195,6 +195,34 @@ func TestStopAsksFirst(t *testing.T) {
 	}
 }
 
+// TestStopTellsFirstProgram: a shell is the first program, so what it has started learns nothing of the stop, is killed,
+// and an event says so.
+func TestStopTellsFirstProgram(t *testing.T) {
+	n := newNode(t)
+	pod, config := n.pod(t, "shell")
+	id := n.create(t, pod, config, nil, func(c *runtimeapi.ContainerConfig) {
+		c.Command = []string{"cmd", "/c", `C:\app\winprog.exe sleep`}
+	})
+	if _, err := n.StartContainer(t.Context(), &runtimeapi.StartContainerRequest{ContainerId: id}); err != nil {
+		t.Fatal(err)
+	}
+	n.waitLog(t, id, "sleeping")
+	start := time.Now()
+	if _, err := n.StopContainer(t.Context(), &runtimeapi.StopContainerRequest{ContainerId: id, Timeout: 20}); err != nil {
+		t.Fatalf("StopContainer: %v", err)
+	}
+	if took := time.Since(start); took > 15*time.Second {
+		t.Errorf("stopped after %v", took)
+	}
+	if log := n.log(t, id); strings.Contains(log, "asked to end") {
+		t.Errorf("the shell's program was told: %s", log)
+	}
+	const want = "first program, cmd; 1 program that it had started was killed: winprog.exe."
+	if told := n.told(); len(told) != 1 || !strings.Contains(told[0].Message, want) {
+		t.Errorf("told %+v, want %q", told, want)
+	}
+}
+
 func TestStopKillsAfterGrace(t *testing.T) {
 	n := newNode(t)
 	pod, config := n.pod(t, "kill")

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -43,6 +44,8 @@ type node struct {
 	// domains are those for which the node has keys.
 	domains *tickets.Keys
 	stop    func()
+	mu      sync.Mutex
+	notices []cri.Notice // what the server has told of
 	runtimeapi.RuntimeServiceClient
 	Images runtimeapi.ImageServiceClient
 }
@@ -111,6 +114,19 @@ func (n *node) start(t *testing.T) {
 	})
 }
 
+// hear keeps what the server tells of.
+func (n *node) hear(notice cri.Notice) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.notices = append(n.notices, notice)
+}
+
+func (n *node) told() []cri.Notice {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.notices)
+}
+
 func (n *node) config(ctx context.Context, t *testing.T) (cri.Config, func()) {
 	t.Helper()
 	var mounts []engine.BindMount
@@ -157,6 +173,7 @@ func (n *node) config(ctx context.Context, t *testing.T) (cri.Config, func()) {
 		Engine:          e,
 		Images:          images,
 		Network:         n.network,
+		Tell:            n.hear,
 		HostPath:        func(p string) (string, error) { return wine.UnixPath(n.hostDrive(), p) },
 		OpenSource: func(p string) (*os.File, error) {
 			return wine.OpenSource(n.hostDrive(), p, cri.VolumePatterns(), wine.Mounted{})

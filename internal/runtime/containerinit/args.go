@@ -56,11 +56,32 @@ func (c Config) endArgv() []string {
 	return []string{c.Argv[0], c.Argv[1], "--end-services", endMillis}
 }
 
-// ctrlArgv is the command that delivers a control event to the container's Windows programs, or nil if the main program
-// is no Windows program: then signals are passed on as they are.
-func (c Config) ctrlArgv(event string) []string {
+// ctrlArgv is the command that delivers a control event to the container's first Windows program, whose process id it
+// is.
+func (c Config) ctrlArgv(event, pid string) []string {
+	return []string{c.Argv[0], c.Argv[1], "--ctrl", event, "--pid", pid}
+}
+
+// report is the file to which the launcher writes how the first Windows program fares, a line for each event
+// (internal/runtime/cri); "": there is none.
+func (c Config) report() string {
 	if !c.windows() {
-		return nil
+		return ""
 	}
-	return []string{c.Argv[0], c.Argv[1], "--ctrl", event}
+	for i := 2; i+1 < len(c.Argv) && c.Argv[i] != "--"; i++ {
+		if c.Argv[i] == "--report" {
+			return c.Argv[i+1]
+		}
+	}
+	return ""
+}
+
+// startedPID finds in a report the process id of the program, "" if it has not started.
+func startedPID(report string) string {
+	line, _, whole := strings.Cut(report, "\n")
+	pid, started := strings.CutPrefix(line, "started ")
+	if !whole || !started || strings.Trim(pid, "0123456789") != "" {
+		return ""
+	}
+	return pid
 }

@@ -46,27 +46,33 @@ func TestParseExplain(t *testing.T) {
 	}
 }
 
-func TestCtrlArgv(t *testing.T) {
+func TestReport(t *testing.T) {
 	run := `C:\windows\system32\mullion-run.exe`
-	for _, tt := range []struct {
-		name string
+	for name, tt := range map[string]struct {
 		argv []string
-		want []string
+		want string
 	}{
-		{
-			"windows_program",
-			[]string{"/usr/lib/wine/wine64", run, "--", "x"},
-			[]string{"/usr/lib/wine/wine64", run, "--ctrl", "shutdown"},
-		},
-		{"linux_program", []string{"/bin/sh", "-c", "x"}, nil},
-		{"wine_without_launcher", []string{"/usr/lib/wine/wine64", `C:\x.exe`}, nil},
-		{"no_arguments", []string{"/bin/sh"}, nil},
+		"windows program":       {[]string{"wine64", run, "--cwd", "C:", "--report", "/r", "--", "x"}, "/r"},
+		"the program's own":     {[]string{"wine64", run, "--", "x", "--report", "/r"}, ""},
+		"cut":                   {[]string{"wine64", run, "--report"}, ""},
+		"linux program":         {[]string{"/bin/sh", "-c", "--report", "/r"}, ""},
+		"wine without launcher": {[]string{"wine64", `C:\x.exe`, "--report", "/r"}, ""},
+		"no arguments":          {[]string{"/bin/sh"}, ""},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, Config{Argv: tt.argv}.ctrlArgv("shutdown")); diff != "" {
-				t.Errorf("command (-want +got):\n%s", diff)
-			}
-		})
+		if got := (Config{Argv: tt.argv}).report(); got != tt.want {
+			t.Errorf("%s: got %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+func TestStartedPID(t *testing.T) {
+	for text, want := range map[string]string{
+		"started 48\n": "48", "started 48\nexited 3\n": "48", "started 48": "", "": "", "failed 2 no\n": "",
+		"started 4 --ctrl\n": "", "started -1\n": "", "started \n": "",
+	} {
+		if got := startedPID(text); got != want {
+			t.Errorf("report %q: got %q, want %q", text, got, want)
+		}
 	}
 }
 

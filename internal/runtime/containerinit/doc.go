@@ -3,11 +3,11 @@
 // ends as the main program ended.
 //
 // A Windows program cannot receive a Linux signal. So where the main program is mullion-run.exe under Wine, a signal
-// becomes a Windows control event, delivered by a second mullion-run.exe: SIGTERM is CTRL_SHUTDOWN_EVENT, as a Windows
-// container's stop is.
+// becomes a Windows control event, delivered by a second mullion-run.exe to the first program alone: SIGTERM is
+// CTRL_SHUTDOWN_EVENT, as a Windows container's stop is.
 //
 // When the main program has ended, Windows services that run in the container are told so, as Windows does when it
-// shuts a container down, and have their time to end.
+// shuts a container down, and have their time to end. What still runs then is killed, and the report names it.
 //
 // When Wine's server is killed, every Windows program of the container stands still for ever. So the container ends
 // too, with the server's exit code.

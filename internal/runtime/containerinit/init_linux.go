@@ -44,11 +44,13 @@ func Run(cfg Config, errOut io.Writer) (int, error) {
 			code, ended, dead := reap(main, end, errOut)
 			switch {
 			case end != 0 && (ended || dead):
+				noteLeft(cfg, procfs)
 				return result, nil
 			case dead:
 				return code, nil
 			case ended:
 				if end = endServices(cfg, procfs); end == 0 {
+					noteLeft(cfg, procfs)
 					return code, nil
 				}
 				result, main = code, 0
@@ -157,19 +159,24 @@ func isTerminal(fd int) bool {
 	return errno == 0
 }
 
-// forward passes a signal to the main program: as a control event if it is a Windows program, else as it is.
+// forward passes a signal to the main program: as it is, or as a control event to the Windows program that it has
+// started, and to no other, as on Windows. One that has not started yet is killed with the launcher.
 func forward(cfg Config, main int, sig syscall.Signal) {
-	argv := cfg.ctrlArgv(ctrlEvent(sig))
 	if main == 0 {
 		return // it has ended, and the services are ending
 	}
-	if argv == nil {
+	if !cfg.windows() {
 		_ = syscall.Kill(main, sig) // it may have ended: its SIGCHLD is on the way
 		return
 	}
-	if _, err := start(argv, cfg.Env); err != nil {
-		_ = syscall.Kill(main, syscall.SIGKILL) // Wine is gone, so the program cannot be asked to end
+	report, _ := os.ReadFile(cfg.report()) // without one the program has not started
+	pid := startedPID(string(report))
+	if pid != "" {
+		if _, err := start(cfg.ctrlArgv(ctrlEvent(sig), pid), cfg.Env); err == nil {
+			return
+		}
 	}
+	_ = syscall.Kill(main, syscall.SIGKILL) // or Wine is gone, so the program cannot be asked to end
 }
 
 // ctrlEvent is the Windows control event that corresponds to a signal.

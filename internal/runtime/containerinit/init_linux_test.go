@@ -135,6 +135,34 @@ func code(t *testing.T, err error) int {
 	return exit.ExitCode()
 }
 
+// TestNoteLeft names the programs that run as the container ends: not those of Wine, nor what has ended.
+func TestNoteLeft(t *testing.T) {
+	proc, report := t.TempDir(), filepath.Join(t.TempDir(), "report")
+	cfg := Config{Argv: []string{"wine64", "mullion-run.exe", "--report", report, "--", "x"}}
+	for pid, stat := range map[string]string{
+		"1": "1 (mullion-init) S 0", "7": "7 (mullion-run.exe) S 1", "8": "8 (services.exe) S 1", "9": "9 (prog.exe) S 1",
+		"10": "10 (prog.exe) R 1", "11": "11 (a) b,\n(c.exe) S 1", "12": "12 (gone.exe) Z 1", "13": "13", "self": "9 (prog.exe) S 1",
+	} {
+		if err := errors.Join(os.Mkdir(filepath.Join(proc, pid), 0o700),
+			os.WriteFile(filepath.Join(proc, pid, "stat"), []byte(stat), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	noteLeft(cfg, proc) // without a report, as of a container that was killed in its start, nothing is made
+	if _, err := os.Stat(report); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a report was made: %v", err)
+	}
+	if err := os.WriteFile(report, []byte("started 4\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	noteLeft(cfg, proc)
+	noteLeft(cfg, t.TempDir()) // nothing is left
+	got, err := os.ReadFile(report)
+	if want := "started 4\nleft 3 a) b??(c.exe, prog.exe\n"; err != nil || string(got) != want {
+		t.Errorf("report: got %q, %v, want %q", got, err, want)
+	}
+}
+
 func TestServicesRun(t *testing.T) {
 	proc := t.TempDir()
 	add := func(pid, name string) {

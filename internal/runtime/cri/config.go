@@ -71,8 +71,17 @@ type Config struct {
 	Handlers []string
 	// RuntimeVersion is what the kubelet shows as the container runtime's version: containerd's, as runtimeName says.
 	RuntimeVersion string
+	// Tell passes on what happened to a pod, to who looks at its events, and does not wait; nil: nobody looks.
+	Tell func(Notice)
 	// Log takes what happens. Nil discards.
 	Log *slog.Logger
+}
+
+// Notice is what happened to a pod, as a warning.
+type Notice struct {
+	Namespace, Pod, UID string
+	// Reason is one word, Message a sentence for people.
+	Reason, Message string
 }
 
 // Launch says how a Windows program is started in a container.

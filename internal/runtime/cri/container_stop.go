@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -15,8 +16,8 @@ import (
 	"mullion.dev/mullion/internal/runtime/engine"
 )
 
-// StopContainer asks a container's programs to end with CTRL_SHUTDOWN, as Windows containers are stopped, and kills
-// them when the grace period is over. It is idempotent: a container that has ended or is gone is no error
+// StopContainer asks a container's first program to end with CTRL_SHUTDOWN, as Windows containers are stopped, and kills
+// all of them when it has ended or the grace period is over. It is idempotent: a container that has ended or is gone is no error
 // (https://github.com/kubernetes/cri-api/blob/v0.36.3/pkg/apis/runtime/v1/api.proto#L69-L74).
 func (s *Server) StopContainer(ctx context.Context,
 	req *runtimeapi.StopContainerRequest,
@@ -53,6 +54,7 @@ func (s *Server) stopContainer(ctx context.Context, c store.Container, grace tim
 		s.askToEnd(graceCtx, c)
 		select {
 		case <-ended:
+			s.sayLeft(c)
 			return nil
 		case <-graceCtx.Done():
 		}
@@ -90,30 +92,36 @@ func (s *Server) kill(ctx context.Context, id string, ended <-chan struct{}) err
 	}
 }
 
-// shutdownArgs is the command that delivers CTRL_SHUTDOWN. In a container the event goes to every program; in the host,
-// where other programs run too, only to the container's own.
+// shutdownArgs is the command that delivers CTRL_SHUTDOWN to a container's first program, and to no other: containerd's
+// shim signals that process alone (https://github.com/microsoft/hcsshim/blob/v0.15.0-rc.4/cmd/containerd-shim-runhcs-v1/
+// exec_hcs.go, Kill), and neither cmd nor PowerShell passes the event on to what it has started
+// (https://github.com/kubernetes/kubernetes/issues/124664). Services are told when it has ended (mullion-init). It is nil
+// if the program has not started.
 func (s *Server) shutdownArgs(c store.Container) []string {
-	args := []string{s.cfg.Launch.Run, "--ctrl", "shutdown"}
-	if !c.HostProcess {
-		return args
-	}
 	r, err := readReport(filepath.Join(s.runDir(c), reportName))
 	if err != nil {
 		s.log.Warn("report of program not read", "container", c.ID, "error", err)
 	}
-	return append(args, "--pid", strconv.FormatUint(uint64(r.pid), 10))
+	if r.pid == 0 {
+		return nil
+	}
+	return []string{s.cfg.Launch.Run, "--ctrl", "shutdown", "--pid", strconv.FormatUint(uint64(r.pid), 10)}
 }
 
-// askToEnd delivers CTRL_SHUTDOWN to the container's programs, and SIGTERM to PID 1 where that does not work.
+// askToEnd delivers CTRL_SHUTDOWN to the container's first program, and SIGTERM to PID 1 where that does not work.
 func (s *Server) askToEnd(ctx context.Context, c store.Container) {
+	var args []string
 	if s.cfg.Launch.Run != "" {
+		args = s.shutdownArgs(c)
+	}
+	if args != nil {
 		x := engine.ExecSpec{
 			ID:      newID()[:16],
 			UID:     uidOf(c),
 			Dir:     s.driveOf(c),
 			Env:     s.loaderEnv(c),
 			FIFODir: s.fifoDir(),
-			Args:    append(append([]string{}, s.cfg.Launch.Loader...), s.shutdownArgs(c)...),
+			Args:    append(append([]string{}, s.cfg.Launch.Loader...), args...),
 		}
 		exit, err := s.cfg.Engine.Exec(ctx, c.ID, x)
 		if err == nil && exit.Code == 0 {
@@ -124,4 +132,47 @@ func (s *Server) askToEnd(ctx context.Context, c store.Container) {
 	if err := s.cfg.Engine.Signal(ctx, c.ID, unix.SIGTERM, false); err != nil {
 		s.log.Warn("container not terminated", "container", c.ID, "error", err)
 	}
+}
+
+// ReasonUntold is the reason of the event that tells of programs that were killed without having been told.
+const ReasonUntold = "ProgramsNotTold"
+
+// sayLeft tells of the programs that a stopped container has had besides its first one: they were killed. That is so on
+// Windows, where nobody says so, and requests are lost.
+func (s *Server) sayLeft(c store.Container) {
+	r, err := readReport(filepath.Join(s.runDir(c), reportName))
+	if err != nil || r.left == 0 {
+		return
+	}
+	programs := "1 program that it had started was"
+	if r.left > 1 {
+		programs = strconv.FormatUint(uint64(r.left), 10) + " programs that it had started were"
+	}
+	s.tell(c, ReasonUntold, fmt.Sprintf("Container %s was stopped: Windows tells only its first program, %s; %s killed: %s. "+
+		"Make the program that is to end in order the container's first one, without a shell", c.Config.GetMetadata().GetName(),
+		programName(c.Program), programs, r.leftNames))
+}
+
+// programName is the name of a command's program.
+func programName(command []string) string {
+	if len(command) == 0 {
+		return ""
+	}
+	return command[0][strings.LastIndexAny(command[0], `\/`)+1:]
+}
+
+// tell passes on what happened to a container's pod.
+func (s *Server) tell(c store.Container, reason, message string) {
+	sb, err := s.sandboxes.Get(c.SandboxID)
+	if err != nil || s.cfg.Tell == nil {
+		return
+	}
+	pod := sb.Config.GetMetadata()
+	s.cfg.Tell(Notice{
+		Namespace: pod.GetNamespace(),
+		Pod:       pod.GetName(),
+		UID:       pod.GetUid(),
+		Reason:    reason,
+		Message:   message,
+	})
 }

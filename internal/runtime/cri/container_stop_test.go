@@ -2,12 +2,14 @@ package cri_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"mullion.dev/mullion/internal/runtime/cri"
 	"mullion.dev/mullion/internal/runtime/cri/critest"
 )
 
@@ -64,6 +66,34 @@ func TestStopContainer(t *testing.T) {
 				t.Errorf("calls (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestStopTellsOfPrograms: what a container's first program has left is killed untold, and an event of the pod names it.
+func TestStopTellsOfPrograms(t *testing.T) {
+	for leaves, want := range map[string]string{
+		"":                        "",
+		"1 prog.exe":              `first program, app.exe; 1 program that it had started was killed: prog.exe. Make`,
+		"2 a.exe, b\xff.exe":      "; 2 programs that it had started were killed: a.exe, b\uFFFD.exe. Make",
+		"nothing":                 "",
+		"99999999999999 prog.exe": "",
+	} {
+		var told []cri.Notice
+		n := critest.NewNode(t, func(c *cri.Config) { c.Tell = func(n cri.Notice) { told = append(told, n) } })
+		pod := n.RunPod(t, "web")
+		id := n.Run(t, pod, "app")
+		n.Engine.Process(id).Leaves = leaves
+		if err := stopContainer(t, n, id, 60); err != nil {
+			t.Errorf("StopContainer: %v", err)
+		}
+		switch {
+		case want == "" && len(told) > 0:
+			t.Errorf("left %q: told %+v", leaves, told)
+		case want == "":
+		case len(told) != 1 || told[0].Pod != "web" || told[0].UID == "" || told[0].Reason != cri.ReasonUntold ||
+			!strings.Contains(told[0].Message, want):
+			t.Errorf("left %q: told %+v, want %q", leaves, told, want)
+		}
 	}
 }
 

@@ -158,6 +158,7 @@ const reportName = "report"
 //	started <Windows process id>
 //	failed <Windows error code> <Windows' words for it>   the program did not start
 //	exited <32-bit exit code>
+//	left <number> <names>                                 programs that ran when the container ended, by mullion-init
 //
 // The file is the container's user's, and what runs in the container may add to it. So what the report says is taken
 // for what the container says of itself: it may call its own start a failure, and is killed for it, but not after it
@@ -166,6 +167,8 @@ type report struct {
 	started, failed, exited bool
 	pid                     uint32 // the Windows process id, if started
 	code                    uint32 // the exit code, or the error code if failed
+	left                    uint32 // programs that were killed with the container
+	leftNames               string
 	message                 string
 }
 
@@ -229,6 +232,8 @@ func parseReport(text string) report {
 			r.failed, r.code, r.message = true, uint32(n), cleanText(message)
 		case verb == "exited":
 			r.exited, r.code = true, uint32(n)
+		case verb == "left":
+			r.left, r.leftNames = uint32(n), cleanText(message)
 		}
 	}
 	return r

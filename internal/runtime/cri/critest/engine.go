@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -241,10 +242,19 @@ func (e *Engine) Exec(ctx context.Context, id string, x engine.ExecSpec) (exit e
 // exec runs a program and returns its Windows exit code.
 func (e *Engine) exec(ctx context.Context, c engine.Container, x engine.ExecSpec) (uint32, error) {
 	if argument(x.Args, "--ctrl") == "shutdown" {
-		if p := e.Process(c.ID); !p.Stubborn {
-			return 0, p.Exit(statusControlC)
+		p := e.Process(c.ID)
+		if argument(x.Args, "--pid") != strconv.Itoa(startedPID) {
+			return 0, fmt.Errorf("control event for another than the container's program: %q", x.Args)
 		}
-		return 0, nil
+		if p.Stubborn {
+			return 0, nil
+		}
+		if p.Leaves != "" {
+			if err := writeReport(p.report, "left "+p.Leaves+"\n"); err != nil {
+				return 0, err
+			}
+		}
+		return 0, p.Exit(statusControlC)
 	}
 	if e.OnExec == nil {
 		return 0, nil

@@ -30,6 +30,8 @@ type Process struct {
 	Stdin, Stdout, Stderr *os.File
 	// Stubborn processes do not end when they are asked to.
 	Stubborn bool
+	// Leaves is what mullion-init reports when the process has ended as it was asked to: "2 prog.exe"; "": nothing.
+	Leaves string
 	// Held processes end when they are killed and their container's limits are gone.
 	Held bool
 	// Immortal processes end with their virtual machine alone, whose guest says that it kills them.
@@ -65,7 +67,12 @@ func newProcess(c engine.Container, stdio engine.IO) (*Process, error) {
 }
 
 // Started reports, as mullion-run.exe does, that the Windows program runs.
-func (p *Process) Started() error { return writeReport(p.report, "started 32\n") }
+func (p *Process) Started() error {
+	return writeReport(p.report, fmt.Sprintf("started %d\n", startedPID))
+}
+
+// startedPID is the process id in Windows of each container's program.
+const startedPID = 32
 
 // Refuse reports that Windows would not start the program, and ends as mullion-run.exe does then.
 func (p *Process) Refuse(code uint32, words string) error {
