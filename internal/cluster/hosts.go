@@ -9,6 +9,7 @@ import (
 
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/parts"
+	"mullion.dev/mullion/internal/node/agent/admin"
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
 	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/node/winhost"
@@ -58,6 +59,11 @@ func (c *composer) hosts() error {
 			return err
 		}
 		c.units = append(c.units, c.proxyWhenAllowed(units, h.Name, config.ProxyUnit())...)
+		c.add(&parts.PodEvents{
+			Node:   h.Name,
+			Socket: admin.Socket(config.RunDir),
+			Client: c.access.client,
+		}, append([]string{config.Unit("agent")}, c.access.machine...)...)
 		c.add(&parts.NodeReady{
 			Node:   h.Name,
 			Client: c.access.client,

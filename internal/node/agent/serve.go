@@ -61,13 +61,14 @@ type agent struct {
 	system     *wine.System
 	undo       cleanup.Stack
 	containers atomic.Pointer[cri.Server] // nil until the CRI server is there
+	notices    chan admin.Notice
 }
 
 // serve runs HNS and CRI server until ctx ends or one of them fails. Containers and networks stay as they are.
 func serve(ctx context.Context, executable string, config agentconfig.Config, log *slog.Logger, level *logging.Dial) (
 	err error,
 ) {
-	a := &agent{config: config, executable: executable, log: log, level: level}
+	a := &agent{config: config, executable: executable, log: log, level: level, notices: newNotices()}
 	defer func() { err = errors.Join(err, a.undo.Clean()) }()
 	if a.build, err = winver.Lookup(config.Windows); err != nil {
 		return err
@@ -116,7 +117,7 @@ func serve(ctx context.Context, executable string, config agentconfig.Config, lo
 
 // administer serves the admin API until ctx ends. If that fails, the agent goes on: the node does not need it.
 func (a *agent) administer(ctx context.Context, service *hnsserver.Service) {
-	looked := admin.Agent{HNS: service, Level: a.level, Log: a.log.With("part", "admin")}
+	looked := admin.Agent{HNS: service, Notices: a.notices, Level: a.level, Log: a.log.With("part", "admin")}
 	if err := admin.Serve(ctx, admin.Socket(a.config.RunDir), looked); err != nil {
 		a.log.Error("serve the admin API", "error", err)
 	}
@@ -398,6 +399,7 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 		LinuxNames:     a.config.Network.Profile == spec.ProfileModern,
 		Handlers:       slices.Sorted(maps.Keys(image.DefaultHandlers())),
 		RuntimeVersion: engineVersion,
+		Tell:           a.notice,
 		Log:            a.log.With("part", "cri"),
 	})
 	if err != nil {

@@ -79,9 +79,12 @@ type Config struct {
 
 // Notice is what happened to a pod, as a warning.
 type Notice struct {
-	Namespace, Pod, UID string
+	Namespace string
+	Pod       string
+	UID       string
 	// Reason is one word, Message a sentence for people.
-	Reason, Message string
+	Reason  string
+	Message string
 }
 
 // Launch says how a Windows program is started in a container.

@@ -48,7 +48,7 @@ func runtimeRows() []support.Row {
 		{Name: "StreamPodSandboxes"},
 		{Name: "CreateContainer"},
 		{Name: "StartContainer", Note: "if Windows would not start the program, the call fails with Windows' error text"},
-		{Name: "StopContainer", Note: "CTRL_SHUTDOWN to the container's first program alone, as on Windows; when it has ended or the grace period is over, every process is killed"},
+		{Name: "StopContainer", Note: "CTRL_SHUTDOWN to the container's first program alone, as on Windows; when it has ended or the grace period is over, every process is killed. An event of the pod (ProgramsNotTold) names the programs that the first one had left, but not a HostProcess container's"},
 		{Name: "RemoveContainer"},
 		{Name: "ListContainers"},
 		{Name: "StreamContainers"},

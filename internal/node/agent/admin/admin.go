@@ -48,6 +48,8 @@ type HNS interface {
 // Agent is what the API looks into.
 type Agent struct {
 	HNS HNS
+	// Notices are what happens to the host's pods.
+	Notices <-chan Notice
 	// Level is that of the agent's log.
 	Level *logging.Dial
 	Log   *slog.Logger
@@ -108,6 +110,7 @@ func (a Agent) routes() http.Handler {
 		log.Warn("HNS was restarted by request", "restarts", restarts.Add(1))
 		w.WriteHeader(http.StatusNoContent)
 	})
+	mux.HandleFunc("GET /v1/notices", a.tellNotices)
 	mux.HandleFunc("GET /v1/log", a.tellLevel)
 	mux.HandleFunc("PUT /v1/log/{level}", a.setLevel)
 	mux.HandleFunc("POST /v1/log/{level}/hold", a.holdLevel)
