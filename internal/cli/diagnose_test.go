@@ -53,14 +53,14 @@ func (m *machine) own(url string) {
 	})
 }
 
-const notAsked = "cannot tell: node-service-stopped, flannel-source-vip\n" +
+const notAsked = "cannot tell: node-service-stopped, flannel-source-vip, pod-folder-left\n" +
 	"  why: what the nodes say of themselves: node win-1: the host is down\n"
 
 func TestDiagnoseFindsNothing(t *testing.T) {
 	m := newMachine(t)
 	m.own(m.serveNodes("True", ""))
 	m.run("diagnose").check(t, ExitOK,
-		notAsked+"40 probes on 1 Windows node: 0 found something, 38 nothing, 2 cannot tell\n", "")
+		notAsked+"43 probes on 1 Windows node: 0 found something, 40 nothing, 3 cannot tell\n", "")
 }
 
 func TestDiagnoseFinds(t *testing.T) {
@@ -69,7 +69,7 @@ func TestDiagnoseFinds(t *testing.T) {
 	m.run("diagnose", "win-1").has(t, ExitFindings,
 		"node win-1: a node is not Ready [node-not-ready]",
 		"    | condition Ready is False, KubeletNotReady: PLEG is not healthy",
-		"40 probes on 1 Windows node: 1 found something, 37 nothing, 2 cannot tell",
+		"43 probes on 1 Windows node: 1 found something, 39 nothing, 3 cannot tell",
 		"mullion: diagnose: 1 trouble(s) found",
 	)
 	got := m.run("diagnose", "-o", "json")
