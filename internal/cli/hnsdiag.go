@@ -32,6 +32,7 @@ type hnsDiagnosis struct {
 	Restarts    int          `json:"restarts"`
 	Started     time.Time    `json:"started"`
 	Repairs     hns.Repairs  `json:"repairs"`
+	Withheld    []string     `json:"withheld,omitempty"`
 	Proxy       *proxyHealth `json:"kubeProxy,omitempty"`
 }
 
@@ -143,6 +144,7 @@ func diagnosisOf(node string, told admin.Diagnosis) hnsDiagnosis {
 		Restarts:    told.Restarts,
 		Started:     told.Started,
 		Repairs:     told.Repairs,
+		Withheld:    told.Withheld,
 	}
 }
 
@@ -195,6 +197,9 @@ func (d hnsDiagnosis) print(w io.Writer, now time.Time) error {
 	if r := d.Repairs; r.Count > 0 {
 		fmt.Fprintf(w, "  somebody else has changed the network, and %s put it right, the last at %s: %s\n",
 			count(r.Count, "repair"), r.Last.Format(time.RFC3339), strings.Join(r.Found, "; "))
+	}
+	for _, text := range d.Withheld {
+		fmt.Fprintf(w, "  not carried out, so that the control plane reaches the node: %s\n", text)
 	}
 	if len(d.Differences) == 0 {
 		fmt.Fprintln(w, "  the kernel is as HNS plans it")

@@ -140,7 +140,12 @@ func observeHNS(ctx context.Context, paths layout.Paths, node string) health.HNS
 	if err != nil {
 		return health.HNS{Error: err.Error()}
 	}
-	return health.HNS{Differences: d.Differences, Repairs: d.Repairs.Count, Repaired: d.Repairs.Found}
+	return health.HNS{
+		Differences: d.Differences,
+		Repairs:     d.Repairs.Count,
+		Repaired:    d.Repairs.Found,
+		Withheld:    d.Withheld,
+	}
 }
 
 // disks are the file systems of the data folder and of the nodes' folders, each once.

@@ -57,6 +57,8 @@ type HNS struct {
 	// Repairs counts how often the agent has put such differences right, and Repaired is what they were the last time.
 	Repairs  int
 	Repaired []string
+	// Withheld is what HNS does not carry out, since it would take the node's kubelet from the control plane.
+	Withheld []string
 }
 
 // Disk is a file system that state of the cluster lies on. Sizes are bytes.

@@ -232,6 +232,10 @@ func (j *judge) hns() {
 		if !ok || h.Error != "" && !j.parts["agent/"+n.Name].OK {
 			continue // follows from the agent
 		}
+		for _, what := range h.Withheld {
+			j.find(Warning, "hns/"+n.Name, what,
+				"take the node's address out of the Service's externalIPs, or choose another hostPort or nodePort")
+		}
 		switch {
 		case h.Error != "":
 			j.find(Problem, "hns/"+n.Name, firstLine(h.Error),

@@ -61,7 +61,7 @@ func (m *Model) makeTables() {
 		modify:   m.modifyLoadBalancer,
 		property: loadBalancerProperty,
 		changed:  m.loadBalancerChanged,
-		plan:     func(lb *wire.LoadBalancer, p *netplan.Plan) { p.LoadBalancers = m.balancers(lb) },
+		plan:     func(lb *wire.LoadBalancer, p *netplan.Plan) { p.LoadBalancers = m.sparing(m.balancers(lb)) },
 	})
 	m.routes = newTable(m, SdnRoutes, rules[wire.SdnRoute]{ // in the plan, endpoints' ports have them
 		id:       func(r *wire.SdnRoute) string { return r.ID },

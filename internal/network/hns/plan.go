@@ -151,7 +151,7 @@ func (m *Model) planPort(n *network, e *endpoint, policies *portPolicies, p *net
 			addRoute(&port, wire.Route{DestinationPrefix: s.DestinationPrefix, NextHop: s.NextHop})
 		}
 	}
-	p.Ports, p.LoadBalancers = []netplan.Port{port}, e.portMappings(policies.maps)
+	p.Ports, p.LoadBalancers = []netplan.Port{port}, m.sparing(e.portMappings(policies.maps))
 	for i := range p.LoadBalancers { // from Windows Server 2019 on, the host reaches the ports that a NAT network maps
 		lb := &p.LoadBalancers[i]
 		lb.FromHost = n.Type == wire.NetworkNAT && m.has(hostMappings) && len(lb.VIPs) == 0

@@ -31,6 +31,7 @@ import (
 	"mullion.dev/mullion/internal/node/agent/compute"
 	"mullion.dev/mullion/internal/node/disks"
 	"mullion.dev/mullion/internal/node/initiator"
+	"mullion.dev/mullion/internal/node/nodeconfig"
 	"mullion.dev/mullion/internal/node/smb"
 	"mullion.dev/mullion/internal/node/tickets"
 	"mullion.dev/mullion/internal/node/winhost"
@@ -275,6 +276,7 @@ func (a *agent) openHNS(ctx context.Context) (*hnsserver.Service, error) {
 			Version:   wire.Version{Major: uint32(a.build.HNS.Major), Minor: uint32(a.build.HNS.Minor)},
 			Adapters:  []string{adapter},
 			Addresses: []netip.Addr{a.config.Address},
+			OwnPorts:  []uint16{nodeconfig.KubeletPort},
 			Profile:   hns.Profile(a.config.Network.Profile),
 		},
 		Store:      hnsserver.FileStore{Path: filepath.Join(a.config.StateDir, "hns", "state.json")},

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -60,6 +61,8 @@ type Service struct {
 	later   later // what of the plan the kernel does not have yet
 	behind  bool  // a change failed: the kernel needs the whole plan
 	repairs hns.Repairs
+	// withheld is what the log has of hns.Model.Withheld.
+	withheld []string
 	// held are the reservations of ports by their IDs; watchers are those who get events.
 	held     map[string]held
 	watchers map[*watcher]bool
@@ -226,6 +229,7 @@ func (s *Service) Repair(ctx context.Context) error {
 	if !s.behind {
 		s.flush(ctx)
 	}
+	s.sayWithheld()
 	plan := s.model.Plan()
 	s.kernel.Lock()
 	defer s.kernel.Unlock()
@@ -244,6 +248,25 @@ func (s *Service) Repair(ctx context.Context) error {
 	s.repairs = hns.Repairs{Count: s.repairs.Count + 1, Last: time.Now(), Found: found}
 	s.cfg.Log.Warn("the host's network was not as planned and is put right", "found", found, "repairs", s.repairs.Count)
 	return nil
+}
+
+// sayWithheld logs what is not carried out, once. It requires s.mu.
+func (s *Service) sayWithheld() {
+	now := s.model.Withheld()
+	for _, text := range now {
+		if !slices.Contains(s.withheld, text) {
+			s.cfg.Log.Warn("not carried out, so that the control plane reaches the node", "what", text)
+		}
+	}
+	s.withheld = now
+}
+
+// Withheld says which load balancers and port mappings are not carried out, since they would take ports of the host's
+// own programs.
+func (s *Service) Withheld() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.model.Withheld()
 }
 
 // Repairs says how often Repair has put something right, and what that was the last time.

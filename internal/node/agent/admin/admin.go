@@ -33,6 +33,8 @@ type Diagnosis struct {
 	Started  time.Time `json:"started"`
 	// Repairs are what of the network was put right since then.
 	Repairs hns.Repairs `json:"repairs"`
+	// Withheld is what HNS does not carry out, since it would take the node's kubelet from the control plane.
+	Withheld []string `json:"withheld,omitempty"`
 }
 
 // HNS is the service of the host; server.Service is one.
@@ -40,6 +42,7 @@ type HNS interface {
 	Plan() netplan.Plan
 	Differences(ctx context.Context) ([]string, error)
 	Repairs() hns.Repairs
+	Withheld() []string
 	Restart(ctx context.Context) error
 	// Trace tells of programs' calls until ctx ends.
 	Trace(ctx context.Context) <-chan hns.TracedCall
@@ -95,6 +98,7 @@ func (a Agent) routes() http.Handler {
 			Restarts:    int(restarts.Load()),
 			Started:     started,
 			Repairs:     service.Repairs(),
+			Withheld:    service.Withheld(),
 		}
 		if err := json.NewEncoder(w).Encode(d); err != nil {
 			log.Warn("answer about HNS", "error", err)

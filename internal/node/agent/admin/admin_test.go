@@ -31,6 +31,8 @@ func (s *service) Repairs() hns.Repairs {
 	return hns.Repairs{Count: 2, Found: []string{"missing: table"}}
 }
 
+func (s *service) Withheld() []string { return []string{"load balancer one"} }
+
 func (s *service) Restart(context.Context) error {
 	s.restarts++
 	return s.err
