@@ -66,6 +66,7 @@ func Units(p Plan, log *slog.Logger) ([]component.Unit, error) {
 		{always, c.linuxHosts},     // each Linux host: namespaces, containerd, kubelet
 		{original, c.endpoint},     // the address of the control planes that kubeadm makes on bare Linux hosts
 		{always, c.policies},       // NetworkPolicies on the machine's nodes
+		{always, c.volumeLimits},   // what emptyDirs on the machine's Windows nodes may take
 	} {
 		if where&step.where == 0 {
 			continue

@@ -25,6 +25,12 @@ const (
 	stateFolder   = "plugins/kubernetes.io~empty-dir"
 )
 
+// Open opens the folder of a drive in which the kubelet has pods.
+func Open(drive string) (*os.Root, error) { return os.OpenRoot(filepath.Join(drive, podsFolder)) }
+
+// Folder is where an emptyDir of a pod is in that folder, by the pod's UID.
+func Folder(pod, volume string) string { return path.Join(pod, volumesFolder, volume) }
+
 // interval is how often the folders are looked at. Those of pods that run are not.
 const interval = 2 * time.Second
 
@@ -42,7 +48,7 @@ type Sweeper struct {
 func (s Sweeper) Run(ctx context.Context) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
-	giveWay()
+	GiveWay()
 	said := ""
 	for {
 		_, err := s.Sweep(ctx)
@@ -69,7 +75,7 @@ func textOf(err error) string {
 
 // Sweep empties the volumes that are being removed now, and returns how many entries they had.
 func (s Sweeper) Sweep(ctx context.Context) (int, error) {
-	root, err := os.OpenRoot(filepath.Join(s.Drive, podsFolder))
+	root, err := Open(s.Drive)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
@@ -100,7 +106,7 @@ func (s Sweeper) sweepPod(ctx context.Context, root *os.Root, pod string) (int, 
 			continue
 		}
 		begun := time.Now()
-		n, emptyErr := beneath.Empty(ctx, root, path.Join(pod, volumesFolder, volume))
+		n, emptyErr := beneath.Empty(ctx, root, Folder(pod, volume))
 		err = errors.Join(err, emptyErr)
 		total += n
 		if n > 0 {

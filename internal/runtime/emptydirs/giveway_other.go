@@ -2,4 +2,5 @@
 
 package emptydirs
 
-func giveWay() {}
+// GiveWay does nothing here.
+func GiveWay() {}
