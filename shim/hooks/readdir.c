@@ -16,7 +16,9 @@
 #include "hooks.h"
 #include "names.h"
 #include "open.h"
+#include "services.h"
 
+static BOOL sizes_are_room; /* of this program's listings */
 static BOOL(WINAPI *original_find_next)(HANDLE, WIN32_FIND_DATAW *);
 
 /* An entry that Wine leaves out, or lists otherwise than it is. */
@@ -197,6 +199,21 @@ static struct layout layout_of(ULONG class)
     }
 }
 
+/*
+ * The kubelet adds up the sizes of a listing to know what a volume takes of the disk. On Linux it adds up blocks, so that
+ * holes do not count and what lies behind a file's end does. Here its listings say that.
+ */
+static void say_room(BYTE *at, ULONG class)
+{
+    struct nt_directory_info *info = (struct nt_directory_info *)at;
+    LONGLONG explained = (info->size.QuadPart + 4095) & ~(LONGLONG)4095;
+
+    if (!sizes_are_room || class == CLASS_NAMES || (info->attributes & (FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_REPARSE_POINT)))
+        return;
+    if (info->allocation.QuadPart > explained || info->allocation.QuadPart < info->size.QuadPart)
+        info->size = info->allocation;
+}
+
 static void describe(BYTE *at, struct layout layout, ULONG class, const struct entry *entry, BOOL for_find)
 {
     struct nt_directory_info *info = (struct nt_directory_info *)at;
@@ -273,6 +290,7 @@ static ULONG_PTR correct(struct scan *scan, BYTE *buffer, ULONG_PTR used, ULONG 
             describe(at, layout, class, &entry, for_find);
         else if (class != CLASS_NAMES)
             ((struct nt_directory_info *)at)->attributes &= ~FILE_ATTRIBUTE_REPARSE_POINT;
+        say_room(at, class);
         if (at != to)
             memmove(to, at, size);
         last = to;
@@ -305,6 +323,7 @@ static NTSTATUS add_rest(struct scan *scan, BYTE *buffer, ULONG size, ULONG clas
         *(ULONG *)(at + layout.length) = item->length * sizeof(WCHAR);
         memcpy(at + layout.name, item->name, item->length * sizeof(WCHAR));
         describe(at, layout, class, &entry, for_find);
+        say_room(at, class);
         if (last)
             *(ULONG *)last = (ULONG)(at - last);
         last = at;
@@ -390,6 +409,7 @@ static BOOL WINAPI hook_FindNextFileW(HANDLE handle, WIN32_FIND_DATAW *data)
 
 void readdir_start(void)
 {
+    sizes_are_room = is_program(L"kubelet.exe");
     patch_function(GetModuleHandleW(L"kernelbase.dll"), "FindNextFileW", hook_FindNextFileW, (void **)&original_find_next);
     PATCH(GetModuleHandleW(L"ntdll.dll"), NtQueryDirectoryFile);
 }

@@ -140,6 +140,32 @@ func deepTree(folder, levels, length int) error {
 	return unix.Close(folder)
 }
 
+// sizesTree makes files whose size is not what they take of the disk, twice: under names of either kind.
+func sizesTree(folder int) error {
+	for _, name := range []string{"plain", "o*d"} {
+		for _, step := range []struct {
+			name string
+			do   func(fd int) error
+		}{
+			{"hole", func(fd int) error { return unix.Ftruncate(fd, 1<<40) }},
+			{"behind", func(fd int) error { return unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, 0, 4<<20) }},
+			{"small", func(fd int) error {
+				_, err := unix.Write(fd, []byte("123"))
+				return errors.Join(err, unix.Fsync(fd))
+			}},
+		} {
+			fd, err := unix.Openat(folder, name+"-"+step.name, unix.O_CREAT|unix.O_WRONLY|unix.O_CLOEXEC, 0o644)
+			if err != nil {
+				return err
+			}
+			if err := errors.Join(step.do(fd), unix.Close(fd)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // TestOddNames has a Windows program walk, read and remove trees that raw system calls of Linux have made.
 func TestOddNames(t *testing.T) {
 	p := newPrefix(t)
@@ -182,10 +208,18 @@ func TestOddNames(t *testing.T) {
 	})
 	makeTree(t, odd, "deep", func(folder int) error { return deepTree(folder, 1000, 200) })
 	makeTree(t, odd, "writes", func(int) error { return nil })
+	makeTree(t, odd, "sizes", sizesTree)
 	run := p.command(t, `C:\winapi.exe`, "-test.v", "-test.run=^TestOdd", "-test.timeout=240s")
 	run.Dir = filepath.Join(p.dir, "drive_c")
 	inProgram(t, run, 4)
 	checkOdd(t, odd)
+	// The kubelet's listings say what a file takes of the disk, those of other programs how long it is.
+	kubelet := filepath.Join(p.dir, "drive_c/kubelet.exe")
+	if err := os.Link(program, kubelet); err != nil {
+		t.Fatal(err)
+	}
+	inProgram(t, p.command(t, `C:\kubelet.exe`, "-test.v", "-test.run=^TestSizesOfRoom", "-test.timeout=60s"), 1)
+	inProgram(t, p.command(t, `C:\winapi.exe`, "-test.v", "-test.run=^TestSizesOfFiles", "-test.timeout=60s"), 1)
 	if _, err := os.Stat(filepath.Join(outside, "victim")); err != nil {
 		t.Errorf("a link that leads out of the drive was followed: %v", err)
 	}

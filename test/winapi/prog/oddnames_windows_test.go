@@ -232,3 +232,36 @@ func TestOddNamesDeep(t *testing.T) {
 		t.Errorf("remove: %.300q", err)
 	}
 }
+
+// TestSizesOfRoom is run as kubelet.exe, and TestSizesOfFiles by another name.
+func TestSizesOfRoom(t *testing.T) {
+	if filepath.Base(os.Args[0]) != "kubelet.exe" {
+		t.Skip("run by another name")
+	}
+	listedSizes(t, map[string]int64{"hole": 0, "behind": 4 << 20, "small": 3})
+}
+
+func TestSizesOfFiles(t *testing.T) {
+	if filepath.Base(os.Args[0]) == "kubelet.exe" {
+		t.Skip("run as kubelet.exe")
+	}
+	listedSizes(t, map[string]int64{"hole": 1 << 40, "behind": 0, "small": 3})
+}
+
+func listedSizes(t *testing.T, want map[string]int64) {
+	t.Helper()
+	entries, err := os.ReadDir(oddTrees(t, "sizes")[0])
+	if err != nil || len(entries) != 2*len(want) {
+		t.Fatalf("%v, %v", entries, err)
+	}
+	for _, entry := range entries {
+		_, kind, _ := strings.Cut(entry.Name(), "-")
+		info, err := entry.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Size() != want[kind] {
+			t.Errorf("%q has %d bytes in the listing, want %d", entry.Name(), info.Size(), want[kind])
+		}
+	}
+}
