@@ -23,7 +23,12 @@ func (c *composer) volumeLimits() error {
 		})
 	}
 	if len(nodes) > 0 {
-		c.add(&volumelimits.Limits{Nodes: nodes, Bound: emptydirs.DefaultBound(), Log: c.log}, c.access.machine...)
+		c.add(&volumelimits.Limits{
+			Nodes:    nodes,
+			Bound:    emptydirs.DefaultBound(),
+			Patience: volumelimits.DefaultPatience,
+			Log:      c.log,
+		}, c.access.machine...)
 	}
 	return nil
 }

@@ -80,6 +80,8 @@ func (f fixture) disk(t *testing.T) {
 	}{
 		{"files", func(t *testing.T) { t.Helper(); f.evicted(t, "files") }},
 		{"volume", func(t *testing.T) { t.Helper(); f.evicted(t, "volume") }},
+		{"odd-names", func(t *testing.T) { t.Helper(); f.evicted(t, "odd-names") }},
+		{"hidden-blocks", func(t *testing.T) { t.Helper(); f.evicted(t, "hidden-blocks") }},
 		{"limited-lines", func(t *testing.T) { t.Helper(); f.evicted(t, "lines") }},
 		{"lines", f.lines},
 		{"long-line", f.longLine},

@@ -34,6 +34,9 @@ const (
 	// measured.
 	measureEvery = 30 * time.Second
 	pause        = 10
+	// DefaultPatience is how long a pod may be over a limit that the kubelet knows of: it measures once a minute, and evicts
+	// the pod itself if it can count its volumes.
+	DefaultPatience = 2 * time.Minute
 )
 
 // Node is a Windows node of the machine.
@@ -50,8 +53,11 @@ type Node struct {
 type Limits struct {
 	Nodes []Node
 	Bound emptydirs.Bound
-	Log   *slog.Logger
+	// Patience is how long the kubelet has to evict a pod itself, after it was seen over a limit.
+	Patience time.Duration
+	Log      *slog.Logger
 
+	over   map[string]map[types.UID]time.Time // by node, since when a pod is seen over a limit
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 }
@@ -115,20 +121,39 @@ func (l *Limits) Look(ctx context.Context, n Node) error {
 	if err != nil {
 		return fmt.Errorf("list pods: %w", err)
 	}
+	over := map[types.UID]time.Time{}
 	for i := range pods.Items {
 		pod := &pods.Items[i]
-		if pod.DeletionTimestamp != nil || pod.Spec.ActiveDeadlineSeconds != nil && *pod.Spec.ActiveDeadlineSeconds == deadline ||
-			pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+		if ends(pod) {
 			continue
 		}
 		usage, measureErr := l.measure(ctx, root, pod)
 		err = errors.Join(err, measureErr)
-		if why := WhyOver(pod, usage); why != "" {
+		why, beyond := WhyOver(pod, usage)
+		if why == "" {
+			continue
+		}
+		since, known := l.over[n.Name][pod.UID]
+		if !known {
+			since = time.Now()
+		}
+		over[pod.UID] = since
+		if beyond || time.Since(since) >= l.Patience {
 			l.Log.Info("a pod's emptyDirs are over a limit", "pod", pod.Namespace+"/"+pod.Name, "why", why)
 			err = errors.Join(err, evict(ctx, client, pod, why))
 		}
 	}
+	if l.over == nil {
+		l.over = map[string]map[types.UID]time.Time{}
+	}
+	l.over[n.Name] = over
 	return err
+}
+
+// ends reports whether a pod has ended, or is about to.
+func ends(pod *corev1.Pod) bool {
+	told := pod.Spec.ActiveDeadlineSeconds != nil && *pod.Spec.ActiveDeadlineSeconds == deadline
+	return told || pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
 // measure measures the emptyDirs of a pod, by volume.
@@ -150,7 +175,8 @@ func (l *Limits) measure(ctx context.Context, root *os.Root, pod *corev1.Pod) (m
 
 // WhyOver says which limit a pod's emptyDirs are over, in the kubelet's words where it has some
 // (https://github.com/kubernetes/kubernetes/blob/v1.37.1/pkg/kubelet/eviction/eviction_manager.go), "" if none.
-func WhyOver(pod *corev1.Pod, usage map[string]emptydirs.Usage) string {
+// beyond says that it is the bound of what is measured, which the kubelet does not know.
+func WhyOver(pod *corev1.Pod, usage map[string]emptydirs.Usage) (why string, beyond bool) {
 	var total int64
 	for _, v := range pod.Spec.Volumes {
 		if v.EmptyDir == nil {
@@ -159,18 +185,18 @@ func WhyOver(pod *corev1.Pod, usage map[string]emptydirs.Usage) string {
 		u := usage[v.Name]
 		if u.Over != "" {
 			return fmt.Sprintf("EmptyDir volume %q has %s, which is more than Mullion lets a volume have: neither the kubelet "+
-				"nor a program of Windows can handle it", v.Name, u.Over)
+				"nor a program of Windows can handle it", v.Name, u.Over), true
 		}
 		if limit := v.EmptyDir.SizeLimit; limit != nil && limit.Sign() > 0 && u.Bytes > limit.Value() {
-			return fmt.Sprintf("Usage of EmptyDir volume %q exceeds the limit %q. It takes %s of the disk", v.Name, limit, human(u.Bytes))
+			return fmt.Sprintf("Usage of EmptyDir volume %q exceeds the limit %q. It takes %s of the disk", v.Name, limit, human(u.Bytes)), false
 		}
 		total += u.Bytes
 	}
 	if limit := ephemeralLimit(pod); !limit.IsZero() && total > limit.Value() {
 		return fmt.Sprintf("Pod ephemeral local storage usage exceeds the total limit of containers %s. Its emptyDirs take %s of the disk",
-			&limit, human(total))
+			&limit, human(total)), false
 	}
-	return ""
+	return "", false
 }
 
 func human(bytes int64) string { return resource.NewQuantity(bytes, resource.BinarySI).String() }

@@ -2,6 +2,7 @@ package volumelimits_test
 
 import (
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -59,8 +60,8 @@ func TestWhyOver(t *testing.T) {
 		"not measured":  {podWith("1Mi", "1Mi"), emptydirs.Usage{}, ""},
 		"both, in part": {podWith("32Mi", ""), emptydirs.Usage{Over: "more than 3 entries", Bytes: 1 << 30}, "more than 3 entries"},
 	} {
-		got := volumelimits.WhyOver(tt.pod, map[string]emptydirs.Usage{"v": tt.usage})
-		if !strings.Contains(got, tt.says) || (tt.says == "") != (got == "") {
+		got, beyond := volumelimits.WhyOver(tt.pod, map[string]emptydirs.Usage{"v": tt.usage})
+		if !strings.Contains(got, tt.says) || (tt.says == "") != (got == "") || beyond != (tt.usage.Over != "") {
 			t.Errorf("%s: %q, want %q", name, got, tt.says)
 		}
 	}
@@ -149,5 +150,34 @@ func TestLook(t *testing.T) {
 				t.Errorf("neither event nor condition say why: %q", changes[:2])
 			}
 		})
+	}
+}
+
+// TestPatience: the kubelet may evict a pod itself that is over a limit which it knows.
+func TestPatience(t *testing.T) {
+	drive := t.TempDir()
+	volume := filepath.Join(drive, "var/lib/kubelet/pods", emptydirs.Folder("uid-web", "v"))
+	err := errors.Join(os.MkdirAll(volume, 0o755), os.WriteFile(filepath.Join(volume, "f"), make([]byte, 9000), 0o644))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &api{pod: podWith("8Ki", "")}
+	server := httptest.NewServer(a)
+	defer server.Close()
+	node := volumelimits.Node{Name: "win-1", Drive: drive, Client: func() (kubeclient.Interface, error) {
+		return kubeclient.NewForConfig(&rest.Config{Host: server.URL, QPS: -1})
+	}}
+	l := volumelimits.Limits{Bound: emptydirs.DefaultBound(), Patience: time.Hour, Log: slog.New(slog.DiscardHandler)}
+	for range 2 {
+		if err := l.Look(t.Context(), node); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(a.asked) != 2 {
+		t.Errorf("it did not wait: %q", a.asked)
+	}
+	l.Patience = time.Nanosecond
+	if err := l.Look(t.Context(), node); err != nil || len(a.asked) != 2+4 {
+		t.Errorf("it still waits: %v, %q", err, a.asked)
 	}
 }

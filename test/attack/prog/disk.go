@@ -22,7 +22,40 @@ func disks() map[string]func() error {
 		"lines":   lines,
 		"long":    longLines,
 		"message": message,
+		// What Windows' programs may take for nothing, or for another folder.
+		"odd-names":     oddNames,
+		"hidden-blocks": hiddenBlocks,
 	}
+}
+
+// oddNames fills a folder whose name Windows does not have, beside one whose name leads to itself.
+func oddNames() error {
+	for _, name := range []string{`..\v`, "a*b", "a*b/\xff"} {
+		if got := call(sysMkdir, "/Files/v/"+name, 0o777); got < 0 {
+			return fmt.Errorf("make %q: %d", name, got)
+		}
+	}
+	content := bytes.Repeat([]byte("fill"), mebibyte/4)
+	for i := 0; ; i++ {
+		fd := call(sysOpen, "/Files/v/a*b/\xff/"+itoa(i), oRDWR|0o100, 0o666) // O_CREAT
+		if fd < 0 {
+			return fmt.Errorf("make file %d: %d", i, fd)
+		}
+		if got := call(sysWrite, fd, content, len(content)); got < 0 {
+			return fmt.Errorf("write file %d: %d", i, got)
+		}
+		call(sysClose, fd)
+		kept = nil
+	}
+}
+
+// hiddenBlocks takes 256 MiB of the disk for a file that stays empty, and waits.
+func hiddenBlocks() error {
+	fd := call(sysOpen, "/Files/v/empty", oRDWR|0o100, 0o666)       // O_CREAT
+	if got := call(sysFallocate, fd, 1, 0, 256*mebibyte); got < 0 { // FALLOC_FL_KEEP_SIZE
+		return fmt.Errorf("allocate blocks: %d", got)
+	}
+	return serve()
 }
 
 // fillFolder writes files until it is ended, or there is no more room.

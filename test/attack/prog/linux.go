@@ -58,6 +58,7 @@ const (
 	sysSemget               = 64
 	sysFcntl                = 72
 	sysRename               = 82
+	sysMkdir                = 83
 	sysUnlink               = 87
 	sysSymlink              = 88
 	sysPtrace               = 101
@@ -102,6 +103,7 @@ const (
 	sysMigratePages         = 256
 	sysUnshare              = 272
 	sysMovePages            = 279
+	sysFallocate            = 285
 	sysEventfd2             = 290
 	sysEpollCreate1         = 291
 	sysPipe2                = 293
