@@ -13,6 +13,7 @@ import (
 	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/bindmount"
 	"mullion.dev/mullion/internal/base/cgroup"
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/windows/wine"
@@ -140,6 +141,9 @@ func (p *prefix) mount(layers []string) error {
 			return err
 		}
 	}
+	if err := p.movePods(); err != nil {
+		return err
+	}
 	escaped := make([]string, len(layers))
 	for i, l := range layers {
 		escaped[i] = escapeOption(l)
@@ -149,7 +153,58 @@ func (p *prefix) mount(layers []string) error {
 	if err := unix.Mount("overlay", target, "overlay", 0, options); err != nil {
 		return fmt.Errorf("mount overlay at %q: %w", target, err)
 	}
+	return p.mountPods()
+}
+
+// The volumes of pods lie in a folder beside the host's drive, since an overlay cannot be mounted with ids that are a
+// pod's own (internal/runtime/engine/ids.go).
+
+// podsFolder is where the drive shows them.
+const podsFolder = "Files/var/lib/kubelet/pods"
+
+func (p *prefix) pods() string { return filepath.Join(p.Dir, "pods") }
+
+// movePods makes the folder, of what a host of an older Mullion had on its drive. The drive is not mounted.
+func (p *prefix) movePods() error {
+	err := os.Mkdir(p.pods(), 0o755)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("make the folder of pods' volumes: %w", err)
+	}
+	upper, err := os.OpenRoot(filepath.Join(p.Dir, "upper"))
+	if err != nil {
+		return fmt.Errorf("move pods' volumes: %w", err)
+	}
+	defer upper.Close()
+	older, err := upper.OpenFile(filepath.Dir(podsFolder), os.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err == nil {
+		defer older.Close()
+		err = unix.Renameat(int(older.Fd()), filepath.Base(podsFolder), unix.AT_FDCWD, p.pods())
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("move pods' volumes: %w", err)
+	}
 	return nil
+}
+
+// mountPods shows the folder on the drive.
+func (p *prefix) mountPods() error {
+	drive, err := os.OpenRoot(Prefix(p.Dir))
+	if err != nil {
+		return fmt.Errorf("mount pods' volumes: %w", err)
+	}
+	defer drive.Close()
+	if err := drive.MkdirAll(podsFolder, 0o755); err != nil {
+		return fmt.Errorf("mount pods' volumes: %w", err)
+	}
+	at, err := drive.OpenFile(podsFolder, os.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return fmt.Errorf("mount pods' volumes: %w", err)
+	}
+	defer at.Close()
+	return bindmount.PathOver(p.pods(), int(at.Fd()), 0)
 }
 
 // changeLayers records other layers than last time: another Wine, other shims or another build. The registry is made
