@@ -146,6 +146,7 @@ func TestAttacks(t *testing.T) {
 	build(t, "windows", windows)
 	names := strings.Fields(output(t, exec.CommandContext(t.Context(), linux, "list")))
 	asRoot(t, linux, names)
+	starvedByRoot(t, linux)
 
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 3*time.Minute)
@@ -175,6 +176,7 @@ func TestAttacks(t *testing.T) {
 	}
 	t.Run("bombs", f.bombs)
 	t.Run("disk", f.disk)
+	t.Run("starvation", f.starve)
 	stop()
 	if after := lookAtMachine(t); after != before {
 		t.Errorf("the machine was\n%s\nand is\n%s", before, after)

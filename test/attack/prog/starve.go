@@ -23,6 +23,13 @@ func starvers() map[string]bomb {
 		"queues":          {0, func(n int) int { return call(sysMqOpen, "attack"+itoa(n), oRDWR|0o100, 0o600, 0) }},
 		"signals":         {4096, queuer()},
 		"semaphores":      {1 << 15, func(int) int { return call(sysSemget, 0, 1, 0o600) }},
+		"events":          {unbounded, func(int) int { return call(sysEventfd2, 0, 0) }},
+		"clocks":          {unbounded, func(int) int { return call(sysTimerfdCreate, 1, 0) }},
+		"memory-files":    {320, memoryFile},
+		"messages":        {unbounded, messenger()},
+		"segments":        {4096, func(int) int { return call(sysShmget, 0, 4096, 0o1600) }}, // IPC_CREAT
+		"locked-memory":   {64, lockedMemory},
+		"maps":            {1 << 16, func(n int) int { return mapped(4096, 1+2*(n%2)) }}, // or they would be one
 		"keys": {0, func(n int) int {
 			return call(sysAddKey, "user", "attack"+itoa(n), "x", 1, -4) // KEY_SPEC_USER_KEYRING
 		}},
@@ -217,6 +224,39 @@ func sender() func(int) int {
 		}
 		return call(sysSendmsg, to, message, 0)
 	}
+}
+
+// memoryFile is a file of a mebibyte that is in memory alone.
+func memoryFile(int) int {
+	fd := call(sysMemfdCreate, "attack", 0)
+	if fd < 0 {
+		return fd
+	}
+	return call(sysWrite, fd, make([]byte, chunk), chunk)
+}
+
+// messenger sends messages that nobody takes, with a queue for each.
+func messenger() func(int) int {
+	message := append([]byte{1, 0, 0, 0, 0, 0, 0, 0}, make([]byte, 8192)...)
+	return func(int) int {
+		queue := call(sysMsgget, 0, 0o1600) // IPC_PRIVATE
+		if queue < 0 {
+			return queue
+		}
+		return min(call(sysMsgsnd, queue, message, 8192, 0o4000), 0) // IPC_NOWAIT
+	}
+}
+
+// mapped maps memory that nothing else is mapped beside.
+func mapped(size, protection int) int {
+	const privateAnonymous = 0x22
+	return min(call(sysMmap, 0, size, protection, privateAnonymous, -1, 0), 0)
+}
+
+// lockedMemory keeps a mebibyte in memory.
+func lockedMemory(int) int {
+	const locked = 0x2022 // MAP_LOCKED, with private and anonymous
+	return min(call(sysMmap, 0, chunk, 3, locked, -1, 0), 0)
 }
 
 // locker locks every second byte of a file.
