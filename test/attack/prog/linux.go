@@ -138,7 +138,6 @@ const (
 	sysMigratePages         = 256
 	sysUnshare              = 272
 	sysMovePages            = 279
-	sysTimerfdCreate        = 283
 	sysFallocate            = 285
 	sysEventfd2             = 290
 	sysEpollCreate1         = 291

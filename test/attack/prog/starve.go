@@ -23,8 +23,6 @@ func starvers() map[string]bomb {
 		"queues":          {0, func(n int) int { return call(sysMqOpen, "attack"+itoa(n), oRDWR|0o100, 0o600, 0) }},
 		"signals":         {4096, queuer()},
 		"semaphores":      {1 << 15, func(int) int { return call(sysSemget, 0, 1, 0o600) }},
-		"events":          {unbounded, func(int) int { return call(sysEventfd2, 0, 0) }},
-		"clocks":          {unbounded, func(int) int { return call(sysTimerfdCreate, 1, 0) }},
 		"memory-files":    {320, memoryFile},
 		"messages":        {unbounded, messenger()},
 		"segments":        {4096, func(int) int { return call(sysShmget, 0, 4096, 0o1600) }}, // IPC_CREAT
