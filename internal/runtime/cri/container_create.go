@@ -120,7 +120,22 @@ func (s *Server) createContainer(ctx context.Context, sb store.Sandbox,
 		return store.Container{}, err
 	}
 	defer closeSources(mounts)
-	return c, s.makeContainer(ctx, sb, c, img.ChainID, mounts)
+	if err := s.makeContainer(ctx, sb, c, img.ChainID, mounts); err != nil {
+		return store.Container{}, err
+	}
+	s.sayLacks(c, img)
+	return c, nil
+}
+
+// ReasonStandIn is the reason of the event of a pod whose image another stands in for.
+const ReasonStandIn = "ImageStandsIn"
+
+// sayLacks tells of an image that stands in for another and lacks what people take that for.
+func (s *Server) sayLacks(c store.Container, img image.Info) {
+	if lacks := img.Lacks(); lacks != "" {
+		s.tell(c, ReasonStandIn, fmt.Sprintf("The registry of image %s could not be reached when it was pulled: what stands in "+
+			"for it has not got %s", c.ImageName, lacks))
+	}
 }
 
 // makeContainer makes the container's folder, its engine container and its checkpoint.

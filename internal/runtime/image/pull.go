@@ -60,7 +60,7 @@ type Progress struct {
 // An index without a manifest for the node's build, and an image that is not for windows/amd64, are refused here. A
 // lone manifest of another Windows build is pulled, as containerd on Windows does, and refused by Check.
 //
-// Where the registry of Microsoft's base images cannot be reached, another image stands in for one: see standIn.
+// Where a registry cannot be reached, another image stands in for some of Microsoft's: see standIn.
 func (s *Store) Pull(ctx context.Context, ref string, auth *Auth, handler string) (Info, error) {
 	return s.PullRequest(ctx, Request{Ref: ref, Auth: auth, Handler: handler})
 }
@@ -84,8 +84,12 @@ func (s *Store) PullRequest(ctx context.Context, req Request) (Info, error) {
 		silence = s.cfg.Registries.silence()
 	}
 	info, err := s.fromRegistry(ctx, ref, req, silence)
-	if replaceable && ctx.Err() == nil && unreachable(err) {
-		info, err = s.makeStandIn(ctx, spec, files, req)
+	if ctx.Err() == nil && unreachable(err) {
+		if replaceable {
+			info, err = s.makeStandIn(ctx, spec, files, req)
+		} else {
+			err = fmt.Errorf("%w: %s", err, noStandIn(ref))
+		}
 	}
 	if err != nil {
 		if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) { // gRPC says "EOF" and the like

@@ -45,6 +45,31 @@ func TestStandIn(t *testing.T) {
 			t.Errorf("%s: a stand-in of %q, want %q", ref, got, build)
 		}
 	}
+	for ref, want := range map[string]string{ // builds and user
+		"mcr.microsoft.com/oss/kubernetes/windows-host-process-containers-base-image:v1.0.0": ",",
+		"mcr.microsoft.com/powershell:lts-nanoserver-ltsc2022":                               "ltsc2022,ContainerUser",
+		"mcr.microsoft.com/powershell:latest":                                                ",ContainerUser",
+		"mcr.microsoft.com/powershell:7.4-ubuntu-22.04":                                      "none",
+		"mcr.microsoft.com/dotnet/runtime:8.0-nanoserver-1809-amd64":                         "ltsc2019,ContainerUser",
+		"mcr.microsoft.com/dotnet/aspnet:10.0":                                               ",ContainerUser",
+		"mcr.microsoft.com/dotnet/sdk:9.0-windowsservercore-ltsc2025":                        "ltsc2025,",
+		"mcr.microsoft.com/dotnet/sdk:10.0-preview.7-nanoserver-ltsc2025":                    "ltsc2025,ContainerUser",
+		"mcr.microsoft.com/dotnet/sdk:8.0-alpine3.20":                                        "none",
+		"mcr.microsoft.com/dotnet/sdk:8.0-nanoserver-2099":                                   "none",
+		"mcr.microsoft.com/dotnet/framework/aspnet:4.8.1-windowsservercore-ltsc2022":         "ltsc2022,",
+		"mcr.microsoft.com/dotnet/samples:aspnetapp":                                         "none",
+	} {
+		got := "none"
+		if spec, _, ok := standIn(ref); ok {
+			got = strings.Join(spec.OSVersions, " ") + "," + spec.User
+			if lacks := spec.Labels[LabelLacks]; (lacks == "") != strings.Contains(ref, "base-image") {
+				t.Errorf("%s: said to lack %q", ref, lacks)
+			}
+		}
+		if got != want {
+			t.Errorf("%s: a stand-in of %q, want %q", ref, got, want)
+		}
+	}
 	if spec, files, ok := standIn("docker.io/microsoft/iis:latest"); !ok || len(spec.OSVersions) > 0 || len(files) == 0 {
 		t.Errorf("the image of IIS without a build is %+v with %d files", spec, len(files))
 	}

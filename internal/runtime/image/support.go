@@ -27,7 +27,7 @@ func SupportRows() []support.Row {
 			"recognised, but neither pulled nor unpacked: Wine takes their place, so anything that only real Windows has is missing",
 			layers+"#non-distributable-layers"),
 		row("base images by name", support.Partly,
-			"where their registry cannot be reached, or says nothing for ten seconds, an image without files stands in for Microsoft's nanoserver, servercore, server and windows, by the tags of the catalogue's builds; `mullion image ls` marks it; the error of a registry that answers stands",
+			"where their registry cannot be reached, or says nothing for ten seconds, an image without files stands in for Microsoft's nanoserver, servercore, server and windows, by the tags of the catalogue's builds, for the base image of HostProcess containers, and for powershell, dotnet/{runtime,aspnet,sdk} and dotnet/framework/{runtime,aspnet,sdk,wcf}, which then lack pwsh.exe, dotnet.exe and .NET Framework: an event of the pod says so (ImageStandsIn), and `mullion image ls` marks them. The error of a registry that answers stands, and for other images that of one that does not, with the command that makes one",
 			"https://learn.microsoft.com/virtualization/windowscontainers/manage-containers/container-base-images"),
 		row("base layers without their history (squashed images)", support.Partly,
 			"pulled, but without anything in the Windows folder", layers),
