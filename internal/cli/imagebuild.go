@@ -24,7 +24,7 @@ func (a *app) imageBuild() *cobra.Command {
 		Short: "Make a Windows or Linux image from a folder of files, the same bytes each time",
 		Long: `Makes an OCI image for windows/amd64 from the files of a folder, with one manifest for each Windows version. An image.yaml
 in the folder describes it (tags, os, osVersions, target, entrypoint, cmd, env, workingDir, user,
-exposedPorts, labels); flags override it. The image is loaded into the cluster that is up, or written to a
+exposedPorts, volumes, labels); flags override it. The image is loaded into the cluster that is up, or written to a
 file with --output. All timestamps in the image are the time in the environment variable SOURCE_DATE_EPOCH
 (seconds), or the start of 1970.
 

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -120,7 +122,7 @@ func (s *Server) createContainer(ctx context.Context, sb store.Sandbox,
 		return store.Container{}, err
 	}
 	defer closeSources(mounts)
-	if err := s.makeContainer(ctx, sb, c, img.ChainID, mounts); err != nil {
+	if err := s.makeContainer(ctx, sb, c, img, mounts); err != nil {
 		return store.Container{}, err
 	}
 	s.sayLacks(c, img)
@@ -139,7 +141,7 @@ func (s *Server) sayLacks(c store.Container, img image.Info) {
 }
 
 // makeContainer makes the container's folder, its engine container and its checkpoint.
-func (s *Server) makeContainer(ctx context.Context, sb store.Sandbox, c store.Container, chainID string,
+func (s *Server) makeContainer(ctx context.Context, sb store.Sandbox, c store.Container, img image.Info,
 	mounts []engine.Mount,
 ) error {
 	var undo cleanup.Stack
@@ -167,7 +169,8 @@ func (s *Server) makeContainer(ctx context.Context, sb store.Sandbox, c store.Co
 		ID:          c.ID,
 		Pod:         sb.ID,
 		Labels:      map[string]string{labelNode: s.cfg.Node, labelSandbox: sb.ID},
-		ChainID:     chainID,
+		ChainID:     img.ChainID,
+		Volumes:     imageVolumes(img, mounts),
 		Args:        s.initArgs(sb, c),
 		Env:         s.loaderEnv(c),
 		Dir:         s.driveOf(c),
@@ -311,6 +314,19 @@ func (s *Server) mounts(config *runtimeapi.ContainerConfig) (out []engine.Mount,
 		})
 	}
 	return out, nil
+}
+
+// imageVolumes are the folders that an image says are written to (VOLUME), but those at which the pod mounts something of its
+// own, as containerd has it (https://github.com/containerd/containerd/blob/v2.4.2/internal/cri/server/container_create.go,
+// volumeMounts).
+func imageVolumes(img image.Info, mounts []engine.Mount) []string {
+	var volumes []string
+	for _, volume := range slices.Sorted(maps.Keys(img.Config.Volumes)) {
+		if !slices.ContainsFunc(mounts, func(m engine.Mount) bool { return inDrive(m.Target) == inDrive(volume) }) {
+			volumes = append(volumes, volume)
+		}
+	}
+	return volumes
 }
 
 // linuxTarget is where a mount is seen by the container's C library, too: the hosts file that the kubelet mounts for

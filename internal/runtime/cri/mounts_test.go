@@ -6,10 +6,23 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"mullion.dev/mullion/internal/runtime/engine"
+	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/windows/wine"
 )
+
+// TestImageVolumes: a pod's mount is in the stead of the image's volume at its place, however either is written.
+func TestImageVolumes(t *testing.T) {
+	var img image.Info
+	img.Config.Volumes = map[string]struct{}{`C:\Data`: {}, "/app/cache": {}, `E:`: {}, `d:\x`: {}}
+	mounts := []engine.Mount{{Target: "/data/"}, {Target: `D:\X`}, {Target: `C:\app`}}
+	if diff := cmp.Diff([]string{"/app/cache", "E:"}, imageVolumes(img, mounts)); diff != "" {
+		t.Errorf("volumes (-want +got):\n%s", diff)
+	}
+}
 
 // TestMountsOpensSources: what is opened is what is mounted, and a mount that cannot be made leaves nothing open.
 func TestMountsOpensSources(t *testing.T) {

@@ -91,6 +91,10 @@ func runtimeRows() []support.Row {
 func fieldRows() []support.Row {
 	return []support.Row{
 		{
+			Name: "mounts, drives",
+			Note: `a container_path on C:, or on a drive from D to Z, which the container has then: the drive itself (D:) or a folder of it (D:\data). C: itself and drives A and B are refused, and of a HostProcess container, which has the host's drives, all but C:`,
+		},
+		{
 			Name:  "mounts, files of the host",
 			Level: support.Partly,
 			Note: `as the host's lists of access rights say for C:\var\log: the logs of containers are for ContainerAdministrator to read, ` +

@@ -176,6 +176,20 @@ func (e *Engine) prepareUpper(c Container, mounts []mount.Mount) ([]string, erro
 	if err := e.makeProfile(o.upper, layers, c.Account, uid); err != nil {
 		return nil, err
 	}
+	for _, volume := range c.Volumes {
+		t, err := resolveTarget(layers, volume)
+		if err == nil {
+			err = e.makeVolume(o.upper, t, uid)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("make the image's volume: %w", err)
+		}
+	}
+	return e.makeTargets(c, o.upper, layers, uid)
+}
+
+// makeTargets makes the places for what a container mounts, and returns them.
+func (e *Engine) makeTargets(c Container, upper string, layers []string, uid int) ([]string, error) {
 	targets := make([]string, len(c.Mounts))
 	for i, m := range c.Mounts {
 		info, err := m.Source.Stat()
@@ -186,7 +200,7 @@ func (e *Engine) prepareUpper(c Container, mounts []mount.Mount) ([]string, erro
 		if err != nil {
 			return nil, err
 		}
-		if err := e.makeTarget(o.upper, t, info.IsDir(), uid); err != nil {
+		if err := e.makeTarget(upper, t, info.IsDir(), uid); err != nil {
 			return nil, err
 		}
 		targets[i] = t.Path()

@@ -196,7 +196,10 @@ func fdPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 // made. The drive's owner may change it meanwhile, so no link is followed, and each part is opened relative to the one
 // before.
 func openIn(root, winPath string, folder bool) (fd int, err error) {
-	parts, err := splitTarget(winPath)
+	letter, parts, err := splitTarget(winPath)
+	if err == nil && letter != 'c' {
+		err = fmt.Errorf("%w %q: a HostProcess container has the host's drives", ErrTarget, winPath)
+	}
 	if err != nil {
 		return -1, err
 	}

@@ -150,9 +150,10 @@ func TestSpecIsBounded(t *testing.T) {
 func TestSplitTarget(t *testing.T) {
 	for path, want := range map[string][]string{
 		`C:\Windows\System32`: {"Windows", "System32"}, "/var/run/x": {"var", "run", "x"}, `c:/dev\termination-log`: {"dev", "termination-log"},
-		`data\..\..\..\etc`: {"etc"}, `C:\`: nil, "": nil, `D:\x`: nil, `\\?\C:\x`: nil, "C:\\a:b": nil,
+		`data\..\..\..\etc`: {"etc"}, `C:\`: nil, "": nil, `A:\x`: nil, "b:": nil, `[:\x`: nil, `\\?\C:\x`: nil,
+		"C:\\a:b": nil, `D:\x`: {"x"}, "D:x": {"x"}, `z:\..\y`: {"y"}, `D:\a:b`: nil,
 	} {
-		got, err := splitTarget(path)
+		_, got, err := splitTarget(path)
 		if (err != nil) != (want == nil) || err != nil && !errors.Is(err, ErrTarget) {
 			t.Errorf("splitTarget(%q): %v", path, err)
 		}
@@ -198,6 +199,8 @@ func TestResolveTarget(t *testing.T) {
 		{in: `C:\Windows\System32\drivers\etc\HOSTS`, want: "/Files/windows/system32/drivers/etc/hosts", exists: 5},
 		{in: `c:\app`, want: "/Files/App", exists: 1, isDir: true},
 		{in: `c:\APP\New\x`, want: "/Files/App/New/x", exists: 1, isDir: true},
+		{in: "D:", want: "/drives/d", isDir: true},
+		{in: `e:\New\x`, want: "/drives/e/New/x", isDir: true},
 		{in: "/var/run/secrets", want: "/Files/var/run/secrets", isDir: true},
 		{in: `c:\LINK\x`, fail: true},
 		{in: `c:\link`, fail: true},
@@ -270,6 +273,47 @@ func TestMakeTargetStaysInUpper(t *testing.T) {
 		if err := e.makeTarget(upper, again, true, 12345); !errors.Is(err, ErrTarget) {
 			t.Errorf("a folder on a file: %v", err)
 		}
+	}
+}
+
+// TestMakeVolume: a volume of an image is the container's user's, whether or not the image has the folder, and on a drive
+// of its own.
+func TestMakeVolume(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("giving files away needs root")
+	}
+	e := &Engine{opts: Options{IDs: DefaultIDs()}}
+	upper := t.TempDir()
+	image := tree(t, t.TempDir(), "Files/App/Cache/old", "Files/file")
+	for _, winPath := range []string{`C:\app\cache`, `/data/sub`, `E:`, `F:\x`} {
+		target, err := resolveTarget([]string{upper, image}, winPath)
+		if err == nil {
+			err = e.makeVolume(upper, target, 12345)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", winPath, err)
+		}
+	}
+	for path, owner := range map[string]uint32{
+		"Files/App": DefaultIDs().Base, "Files/App/Cache": 12345, "Files/data/sub": 12345, "drives/e": 12345, "drives/f/x": 12345,
+		"dosdevices": DefaultIDs().Base, "drives": DefaultIDs().Base,
+	} {
+		var stat unix.Stat_t
+		if err := unix.Lstat(filepath.Join(upper, path), &stat); err != nil || stat.Uid != owner || stat.Mode&unix.S_IFDIR == 0 {
+			t.Errorf("%s: owner %d, mode %o, %v, want a folder of %d", path, stat.Uid, stat.Mode, err, owner)
+		}
+	}
+	for letter, want := range map[string]string{"e:": "../drives/e", "f:": "../drives/f"} {
+		if got, err := os.Readlink(filepath.Join(upper, "dosdevices", letter)); err != nil || got != want {
+			t.Errorf("%s leads to %q, %v, want %q", letter, got, err, want)
+		}
+	}
+	target, err := resolveTarget([]string{upper, image}, `C:\FILE`)
+	if err == nil {
+		err = e.makeVolume(upper, target, 12345)
+	}
+	if !errors.Is(err, ErrTarget) {
+		t.Errorf("a volume in the place of a file: %v", err)
 	}
 }
 

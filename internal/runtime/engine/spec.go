@@ -33,8 +33,10 @@ type Container struct {
 	Hostname string
 	// NetNS is the path of the network namespace; empty means one of the container's own without any interface.
 	NetNS string
-	// Mounts are folders and files of the machine that the container sees in C:.
+	// Mounts are folders and files of the machine that the container sees on its drives.
 	Mounts []Mount
+	// Volumes are Windows paths of folders that the container's user writes to, and that go with the container.
+	Volumes []string
 	// SystemFiles are files of the machine bound read-only to Linux paths that the system layer has, as
 	// /etc/resolv.conf.
 	SystemFiles []BindMount

@@ -19,15 +19,31 @@ const drive = "Files"
 // ErrTarget says that a mount's place in the container cannot be used.
 var ErrTarget = errors.New("unusable mount target")
 
-// splitTarget splits a Windows path in a container into its components: a drive letter (only C:) may lead, slashes lean
-// either way. The drive itself has no components and cannot be mounted over.
-func splitTarget(winPath string) ([]string, error) {
-	p := strings.ReplaceAll(winPath, `\`, "/")
-	if len(p) >= 2 && p[1] == ':' {
-		if p[0] != 'c' && p[0] != 'C' {
-			return nil, fmt.Errorf("%w %q: a container has only the drive C", ErrTarget, winPath)
-		}
-		p = p[2:]
+// otherDrives is the folder in a container's root file system that has the folders of drives other than C:, by their
+// letters. dosdevices has a link to each of those that a container has.
+const (
+	otherDrives = "drives"
+	dosDevices  = "dosdevices"
+)
+
+// driveOf takes a drive's letter, in small, off a path with slashes.
+func driveOf(p, winPath string) (letter byte, rest string, err error) {
+	if len(p) < 2 || p[1] != ':' {
+		return 'c', p, nil
+	}
+	letter = p[0] | 0x20
+	if letter < 'c' || letter > 'z' {
+		return 0, "", fmt.Errorf("%w %q: a container has the drive C, and others from D to Z", ErrTarget, winPath)
+	}
+	return letter, p[2:], nil
+}
+
+// splitTarget splits a Windows path in a container into its drive and its components: a drive letter may lead, slashes
+// lean either way. A drive itself has no components; C: cannot be mounted over.
+func splitTarget(winPath string) (letter byte, _ []string, err error) {
+	letter, p, err := driveOf(strings.ReplaceAll(winPath, `\`, "/"), winPath)
+	if err != nil {
+		return 0, nil, err
 	}
 	var parts []string
 	for part := range strings.SplitSeq(path.Clean("/"+p), "/") {
@@ -35,18 +51,19 @@ func splitTarget(winPath string) ([]string, error) {
 			continue
 		}
 		if strings.ContainsAny(part, ":*?\"<>|\x00") {
-			return nil, fmt.Errorf("%w %q: %q is no name of a Windows file", ErrTarget, winPath, part)
+			return 0, nil, fmt.Errorf("%w %q: %q is no name of a Windows file", ErrTarget, winPath, part)
 		}
 		parts = append(parts, part)
 	}
-	if len(parts) == 0 {
-		return nil, fmt.Errorf("%w %q: it is the drive itself", ErrTarget, winPath)
+	if len(parts) == 0 && letter == 'c' {
+		return 0, nil, fmt.Errorf("%w %q: it is the drive C itself, which is the image's", ErrTarget, winPath)
 	}
-	return parts, nil
+	return letter, parts, nil
 }
 
 // target is a resolved place in a container: the path as the layers spell it, and how much of it is there already.
 type target struct {
+	letter byte // of the drive, in small
 	parts  []string
 	exists int  // number of leading parts that exist in the layers
 	isDir  bool // kind of the last existing part
@@ -55,22 +72,30 @@ type target struct {
 	folders []string
 }
 
+// root are the folders of the drive in the container's root file system.
+func (t target) root() []string {
+	if t.letter == 'c' {
+		return []string{drive}
+	}
+	return []string{otherDrives, string(t.letter)}
+}
+
 // Path is the absolute path in the container's root file system.
-func (t target) Path() string { return "/" + drive + "/" + strings.Join(t.parts, "/") }
+func (t target) Path() string { return "/" + strings.Join(append(t.root(), t.parts...), "/") }
 
 // resolveTarget finds winPath in layers, top first, as Windows would: without regard to case. It reads the layers as
 // overlayfs does (whiteouts hide, opaque folders end the search) and follows no symbolic link: layers come from images,
 // which are not trusted. A link on the way is an error.
 func resolveTarget(layers []string, winPath string) (target, error) {
-	parts, err := splitTarget(winPath)
+	letter, parts, err := splitTarget(winPath)
 	if err != nil {
 		return target{}, err
 	}
+	t := target{letter: letter, parts: slices.Clone(parts), isDir: true}
 	dirs := make([]string, len(layers))
 	for i, l := range layers {
-		dirs[i] = filepath.Join(l, drive)
+		dirs[i] = filepath.Join(append([]string{l}, t.root()...)...)
 	}
-	t := target{parts: slices.Clone(parts), isDir: true}
 	for _, dir := range dirs {
 		if info, err := os.Lstat(dir); err == nil && info.IsDir() {
 			t.folders = []string{dir}
@@ -179,33 +204,91 @@ func isOpaque(dir string) bool {
 // belong to owner, an id of the machine. Folders of lower layers on the way are made again with their owners and modes;
 // overlayfs merges them.
 func (e *Engine) makeTarget(upper string, t target, dir bool, owner int) error {
+	if err := e.makeDrive(upper, t, owner); err != nil {
+		return err
+	}
 	if t.exists == len(t.parts) {
 		if t.isDir != dir {
 			return fmt.Errorf("%w %q: a folder cannot be mounted on a file or a file on a folder", ErrTarget, t.Path())
 		}
 		return nil
 	}
-	at := upper
-	parts := append([]string{drive}, t.parts...)
+	root := t.root()
+	at := filepath.Join(append([]string{upper}, root[:len(root)-1]...)...)
+	parts := append(root[len(root)-1:], t.parts...)
 	for i, part := range parts {
 		at = filepath.Join(at, part)
 		if i == len(parts)-1 && !dir {
 			return makeFile(at, owner)
 		}
-		err := os.Mkdir(at, 0o755)
-		if errors.Is(err, os.ErrExist) {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("make mount target %q: %w", at, err)
-		}
 		like := ""
 		if i < len(t.folders) {
 			like = t.folders[i]
 		}
-		if err := e.copyAccess(at, like, owner); err != nil {
-			return fmt.Errorf("set access to mount target %q: %w", at, err)
+		if err := e.makeFolder(at, like, owner); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// makeFolder makes a folder of the upper layer with the access of like, a folder of a layer, unless it is there.
+func (e *Engine) makeFolder(at, like string, owner int) error {
+	err := os.Mkdir(at, 0o755)
+	if errors.Is(err, os.ErrExist) {
+		return nil
+	}
+	if err == nil {
+		err = e.copyAccess(at, like, owner)
+	}
+	if err != nil {
+		return fmt.Errorf("make mount target %q: %w", at, err)
+	}
+	return nil
+}
+
+// makeDrive makes the folder of a drive other than C:, and the link by which Wine finds it.
+func (e *Engine) makeDrive(upper string, t target, owner int) error {
+	if t.letter == 'c' {
+		return nil
+	}
+	folder := filepath.Join(append([]string{upper}, t.root()...)...)
+	administrator := int(e.diskID(0)) // whose the drives are, as in the system's layer
+	err := errors.Join(e.makeFolder(filepath.Dir(folder), "", administrator),
+		e.makeFolder(filepath.Join(upper, dosDevices), "", administrator))
+	if err == nil {
+		err = e.makeFolder(folder, "", owner)
+	}
+	if err != nil {
+		return err
+	}
+	link := filepath.Join(upper, dosDevices, string(t.letter)+":")
+	err = os.Symlink(filepath.Join("..", otherDrives, string(t.letter)), link)
+	if err == nil {
+		err = os.Lchown(link, administrator, administrator)
+	}
+	if err != nil && !errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("make drive %c: of a container: %w", t.letter, err)
+	}
+	return nil
+}
+
+// makeVolume makes a folder that an image says is written to (VOLUME), in a fresh upper layer, and gives it to owner with
+// what is in it by the image's layers. It goes with the container.
+func (e *Engine) makeVolume(upper string, t target, owner int) error {
+	if t.exists == len(t.parts) && !t.isDir {
+		return fmt.Errorf("%w %q: the image has a file there, and says that it is a volume", ErrTarget, t.Path())
+	}
+	whole := t
+	if t.exists == len(t.parts) && len(t.parts) > 0 { // then it is made again, above the layers' own
+		whole.exists--
+	}
+	if err := e.makeTarget(upper, whole, true, owner); err != nil {
+		return err
+	}
+	at := filepath.Join(upper, t.Path())
+	if err := os.Lchown(at, owner, owner); err != nil {
+		return fmt.Errorf("give volume %q to the container's user: %w", at, err)
 	}
 	return nil
 }

@@ -256,6 +256,12 @@ func makeImage(o Options, platform *v1.Platform, layers []addition) (v1.Image, e
 		}
 		cfg.Config.ExposedPorts[p] = struct{}{}
 	}
+	for _, volume := range s.Volumes {
+		if cfg.Config.Volumes == nil {
+			cfg.Config.Volumes = map[string]struct{}{}
+		}
+		cfg.Config.Volumes[volume] = struct{}{}
+	}
 	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	img, err := mutate.ConfigFile(img, cfg)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,6 +44,8 @@ type Spec struct {
 	User string `yaml:"user"`
 	// ExposedPorts are lines such as "80/tcp".
 	ExposedPorts []string `yaml:"exposedPorts"`
+	// Volumes are paths of folders that the image's program writes to; a container has its own.
+	Volumes []string `yaml:"volumes"`
 	// Labels are the image's labels.
 	Labels map[string]string `yaml:"labels"`
 }
@@ -138,6 +141,9 @@ func (s Spec) check() error {
 			errs = append(errs, fmt.Errorf("exposedPorts: %q: want a port from 1 to 65535: %w", p,
 				errdefs.ErrInvalidArgument))
 		}
+	}
+	if slices.Contains(s.Volumes, "") {
+		errs = append(errs, fmt.Errorf("volumes: one is empty: %w", errdefs.ErrInvalidArgument))
 	}
 	errs = append(errs, s.checkSystem())
 	if _, err := s.target(); err != nil {
