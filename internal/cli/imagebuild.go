@@ -60,15 +60,25 @@ With --os linux the image is for linux/amd64, and FOLDER may also be one program
 	return cmd
 }
 
-func (a *app) buildImage(ctx context.Context, dir, file string, over imagebuild.Spec) (*imagebuild.Image, error) {
-	optional := file == ""
-	if info, err := os.Stat(dir); optional && err == nil && !info.IsDir() {
-		file = os.DevNull // a single program has no description beside it
-	} else if optional {
-		file = filepath.Join(dir, imagebuild.SpecFile)
+// readDescription reads file, or without one the description in the folder, if it is there. A single program has none
+// beside it.
+func readDescription(dir, file string) (imagebuild.Spec, error) {
+	if file != "" {
+		return imagebuild.ReadSpec(file)
 	}
-	s, err := imagebuild.ReadSpec(file)
-	if err != nil && (!optional || !errors.Is(err, os.ErrNotExist)) {
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return imagebuild.Spec{}, nil
+	}
+	s, err := imagebuild.ReadSpec(filepath.Join(dir, imagebuild.SpecFile))
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	return s, err
+}
+
+func (a *app) buildImage(ctx context.Context, dir, file string, over imagebuild.Spec) (*imagebuild.Image, error) {
+	s, err := readDescription(dir, file)
+	if err != nil {
 		return nil, err
 	}
 	override(&s.Tags, over.Tags)
