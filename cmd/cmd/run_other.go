@@ -1,0 +1,5 @@
+//go:build !windows
+
+package main
+
+func run() int { return 1 } // there is no Windows here
