@@ -9,7 +9,8 @@ const Page = "<!DOCTYPE html>\r\n<html><head><title>Mullion's W3SVC</title></hea
 // Names are the programs that the one program wintools.exe has, sorted.
 func Names() []string {
 	return []string{
-		"certutil", "chcp", "curl", "eventcreate", "fc", "findstr", "getmac", "hostname", "icacls", "ipconfig", "klist",
+		"certutil", "chcp", "choice", "curl", "eventcreate", "fc", "find", "findstr", "getmac", "hostname", "icacls", "ipconfig",
+		"klist",
 		"logmonitor", "more", "msiscsi", "net", "netsh", "netstat", "nltest", "nslookup", "robocopy", "route", "sc",
 		"servicemonitor", "setx", "shutdown", "sort", "systeminfo", "takeown", "tar", "tasklist", "timeout", "tzutil",
 		"w32tm", "w3svc", "wevtutil", "where", "whoami", "wmic",

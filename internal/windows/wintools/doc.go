@@ -30,7 +30,8 @@ type Env struct {
 // programs are those of package ourprograms.
 func programs() map[string]func(Env, []string) int {
 	return map[string]func(Env, []string) int{
-		"certutil": certutil, "chcp": chcp, "curl": runCurl, "eventcreate": eventcreate, "fc": fc, "findstr": findstr, "getmac": getmac,
+		"certutil": certutil, "chcp": chcp, "choice": choice, "curl": runCurl, "eventcreate": eventcreate, "fc": fc, "find": find, "findstr": findstr,
+		"getmac":   getmac,
 		"hostname": hostname, "icacls": icacls, "ipconfig": ipconfig, "klist": klist, "logmonitor": runLogMonitor, "more": more, "msiscsi": runMSiSCSI, "net": network, "netsh": netsh,
 		"netstat": netstat, "nltest": nltest, "nslookup": nslookup, "robocopy": runRobocopy, "route": route, "sc": runSC,
 		"servicemonitor": runServiceMonitor, "setx": setx, "shutdown": shutdown, "sort": sortLines, "systeminfo": systeminfo,
