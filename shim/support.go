@@ -174,6 +174,7 @@ func processRows() []support.Row {
 
 func programRows() []support.Row {
 	return []support.Row{
+		cmdRow(),
 		{
 			Name:  "Windows PowerShell, PowerShell: the language",
 			Level: support.Partly,
@@ -255,10 +256,11 @@ func programRows() []support.Row {
 			Note:  "Mullion's: with -t, -n, -l, -f, -i, -w, -4 and -6; a name of both families is pinged over IPv4, where Windows prefers IPv6; other options are refused",
 		},
 		{
-			Name:  "findstr, where, timeout",
+			Name:  "find, findstr, where, choice, timeout",
 			Level: support.Supported,
 			Ref:   commands + "windows-commands",
-			Note:  "Mullion's: their options of Windows; timeout wants a console, as Windows' does; findstr's /a and /off have no effect",
+			Note: "Mullion's: their options of Windows; timeout wants a console, as Windows' does; findstr's /a and /off, and find's /offline, have no effect; find takes a string without quotes too. " +
+				"choice reads letters from what is no console, and waits for its time then as well",
 		},
 		{
 			Name:  "fc, setx, systeminfo, tasklist, wmic",
@@ -329,7 +331,7 @@ func programRows() []support.Row {
 			Name:  "tzutil, w32tm, more, chcp",
 			Level: support.Partly,
 			Ref:   commands + "tzutil",
-			Note:  "Mullion's: tzutil /g and /l; the zone is the machine's, /s is refused. w32tm /tz; everything else says that the time service is not started. more.com prints without waiting after a page; in cmd, more is a command of Wine's, without options. chcp shows the console's code page, and 437 where there is none; there a code page that is set has no effect",
+			Note:  "Mullion's: tzutil /g and /l; the zone is the machine's, /s is refused. w32tm /tz; everything else says that the time service is not started. more.com prints without waiting after a page. chcp shows the console's code page, and 437 where there is none; there a code page that is set has no effect",
 		},
 		{
 			Name:  "whoami, hostname",

@@ -181,8 +181,8 @@ func own() []step {
 			run: []string{"make", "-s", "--no-print-directory", "-C", "shim", "-j{jobs}", "OUT={bin}/windows/shim"},
 		},
 		{
-			name: "guest programs", why: "powershell.exe and the small programs of Windows", sets: []string{"up", "build", "shims"},
-			system: "windows", packages: []string{"./cmd/powershell", "./cmd/wintools", "./cmd/mullion-pipe", "./cmd/mullion-service"},
+			name: "guest programs", why: "powershell.exe, cmd.exe and the small programs of Windows", sets: []string{"up", "build", "shims"},
+			system: "windows", packages: []string{"./cmd/powershell", "./cmd/cmd", "./cmd/wintools", "./cmd/mullion-pipe", "./cmd/mullion-service"},
 			to: "windows/shim/", ldflags: strip,
 		},
 		{

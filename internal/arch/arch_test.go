@@ -87,7 +87,7 @@ func TestBuildTags(t *testing.T) {
 // Reasons of several rows.
 const (
 	smallClient   = "a client of all groups is a third of the program: package kubeclient has those in use"
-	guestPrograms = "curl, tar and the like run on Windows: package ourprograms has their names for Linux"
+	guestPrograms = "cmd, curl, tar and the like run on Windows: package ourprograms has their names for Linux"
 )
 
 // forbidden says which packages may not be reached from where, and why.
@@ -111,6 +111,9 @@ var forbidden = []struct{ from, to, why string }{
 	{"cmd/mullion", "k8s.io/kube-openapi/pkg/validation", smallClient},
 	{"cmd/mullion", "mullion.dev/mullion/internal/windows/wintools", guestPrograms},
 	{"cmd/mullion", "mullion.dev/mullion/internal/windows/powershell", guestPrograms},
+	{"cmd/mullion", "mullion.dev/mullion/internal/windows/cmdexe", guestPrograms},
+	{"cmd/cmd", "net/http", "cmd.exe is started for every probe: it has to be small"},
+	{"internal/windows/cmdexe/syntax", "mullion.dev/mullion/", "the grammar is pure"},
 	{"cmd/mullion-node", "k8s.io/client-go/", "the node's program talks to no API server: it runs once a node"},
 	{"cmd/mullion-node", "mullion.dev/mullion/internal/windows/wintools", guestPrograms},
 	{

@@ -56,7 +56,6 @@ void services_start(void);    /* services.c: NtCreateFile and NtOpenFile, where 
 void volume_start(void);      /* volume.c: NtQueryVolumeInformationFile, GetLogicalDrives, GetDriveTypeW */
 void message_start(void);     /* message.c: FormatMessageW, FormatMessageA */
 void pipe_start(void);        /* pipe.c: NtCreateNamedPipeFile */
-void cmd_start(void);         /* cmd.c: NtReadFile, in cmd.exe */
 void stdhandle_start(void);   /* stdhandle.c: NtReadFile, NtCancelSynchronousIoFile, NtFlushBuffersFile; after setinfo_start and reparse_start */
 void barrier_start(void);     /* barrier.c: NtFlushProcessWriteBuffers */
 void numa_start(void);        /* numa.c: GetNumaAvailableMemoryNodeEx */

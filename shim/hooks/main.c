@@ -105,7 +105,6 @@ BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved)
         volume_start();
     message_start();
     pipe_start();
-    cmd_start();
     if (path)
         stdhandle_start();
     barrier_start();

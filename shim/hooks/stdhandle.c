@@ -458,6 +458,6 @@ void stdhandle_start(void)
     PATCH(ntdll, NtSetInformationFile); /* already done where links are: setinfo.c asks stdhandle_set, reparse.c stdhandle_control */
     PATCH(ntdll, NtFsControlFile);
     patch_function(ntdll, "NtFlushBuffersFile", hook_NtFlushBuffersFile, (void **)&original_flush);
-    if (patch_function(ntdll, "NtCancelSynchronousIoFile", hook_NtCancelSynchronousIoFile, (void **)&original_cancel) && !is_program(L"cmd.exe"))
+    if (patch_function(ntdll, "NtCancelSynchronousIoFile", hook_NtCancelSynchronousIoFile, (void **)&original_cancel))
         patch_function(ntdll, "NtReadFile", hook_NtReadFile, (void **)&original_read);
 }

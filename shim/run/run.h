@@ -85,7 +85,7 @@ int refuse(const WCHAR *what, DWORD error);
 int send_ctrl(const struct options *opt);
 void prepare_ctrl(HANDLE process);
 BOOL load_hook(HANDLE process, const WCHAR *hook, DWORD *error);
-BOOL prepare_child(HANDLE process, const WCHAR *path, const WCHAR *hook, DWORD *error);
+BOOL prepare_child(HANDLE process, const WCHAR *hook, DWORD *error);
 
 /* pipes.c */
 BOOL start_pipes(WCHAR *line);
@@ -102,8 +102,5 @@ int end_services(DWORD limit);
 
 /* resize.c */
 void wait_for(HANDLE process);
-
-/* prompt.c */
-void survive_ctrl_c(HANDLE process, const WCHAR *path);
 
 #endif

@@ -74,7 +74,7 @@ int start_services(const WCHAR *hook)
     else if (CreateProcessW(services, NULL, NULL, NULL, FALSE, CREATE_SUSPENDED | DETACHED_PROCESS, NULL, L"C:\\windows\\system32", &startup, &child))
     {
         /* without the hooks, services have none either, and nobody sees them die */
-        prepare_child(child.hProcess, services, hook, &error);
+        prepare_child(child.hProcess, hook, &error);
         ResumeThread(child.hThread);
         wait[1] = child.hProcess;
         if (WaitForMultipleObjects(2, wait, FALSE, START_TIMEOUT_MS) == WAIT_OBJECT_0)

@@ -34,10 +34,9 @@ BOOL load_hook(HANDLE process, const WCHAR *hook, DWORD *error)
     return module != 0;
 }
 
-BOOL prepare_child(HANDLE process, const WCHAR *path, const WCHAR *hook, DWORD *error)
+BOOL prepare_child(HANDLE process, const WCHAR *hook, DWORD *error)
 {
     spare_stacks(process);
-    survive_ctrl_c(process, path);
     if (!hook || GetFileAttributesW(hook) == INVALID_FILE_ATTRIBUTES)
         return TRUE;
     if (!load_hook(process, hook, error))
@@ -100,7 +99,7 @@ int start_program(const struct options *opt)
     if (!CreateProcessW(path, line, NULL, NULL, TRUE, CREATE_SUSPENDED, NULL, NULL, &startup, &child))
         return refuse(name, GetLastError());
     adopt_children(FALSE);
-    if (!prepare_child(child.hProcess, path, opt->hook, &error))
+    if (!prepare_child(child.hProcess, opt->hook, &error))
     {
         TerminateProcess(child.hProcess, EXIT_NOT_STARTED);
         return refuse(str_concat(name, L" with ", opt->hook), error);

@@ -233,7 +233,7 @@ func TestHostProcessRunsInTheHost(t *testing.T) {
 			t.Errorf("exec %v: %v %v, want %q", tc.cmd, resp, err, tc.want)
 		}
 	}
-	if got := n.onHost(t, "cmd", "/c", `type C:\from-container.txt & dir /b C:\hpc`); got != "written\n" {
+	if got := n.onHost(t, "cmd", "/c", `type C:\from-container.txt & dir /b C:\hpc 2>nul & exit 0`); got != "written\n" {
 		t.Errorf("the host sees %q, want what was written to C: and nothing in C:\\hpc", got)
 	}
 	if got := n.onHost(t, "reg", "query", `HKLM\Software\Mullion Test`); !strings.Contains(got, "container") {
@@ -325,7 +325,7 @@ func TestHostProcessMounts(t *testing.T) {
 	if data, err := os.ReadFile(filepath.Join(volume, "c.txt")); err != nil || !strings.HasPrefix(string(data), "b") {
 		t.Errorf("what the container wrote: %q %v", data, err)
 	}
-	if got := n.onHost(t, "cmd", "/c", `dir /b C:\data\in`); got != "" {
+	if got := n.onHost(t, "cmd", "/c", `dir /b C:\data\in 2>nul & exit 0`); got != "" {
 		t.Errorf("the host sees the container's volume: %q", got)
 	}
 }

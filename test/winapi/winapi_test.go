@@ -22,7 +22,7 @@ import (
 // shims are the libraries that the tests of package prog need.
 var shims = []string{
 	"bcryptprimitives.dll", "mullionhook.dll", "ncrypt.dll", "pdh.dll", "mi.dll", "wevtapi.dll",
-	"httpapi.dll", "mullionhttp.exe", "tdh.dll",
+	"httpapi.dll", "mullionhttp.exe", "tdh.dll", "cmd.exe",
 }
 
 // TestWindowsAPI runs the tests of package prog in a prefix of their own and reports each as a subtest.
@@ -122,11 +122,19 @@ func newPrefix(t *testing.T) prefix {
 			t.Fatal(err)
 		}
 	}
+	// cmd1.exe is Wine's, for what a program in C needs of its parent.
+	content, err := os.ReadFile(filepath.Join(found.WindowsDir(), "cmd.exe"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(p.dir, "drive_c/windows/system32/cmd1.exe"), content, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	return p
 }
 
 func (p prefix) env() []string {
-	return append(os.Environ(), "WINEPREFIX="+p.dir, "WINEDEBUG=-all", "WINEDLLOVERRIDES=bcryptprimitives,ncrypt,tdh,wevtapi=n,b;httpapi,pdh,mi=n;mscoree,mshtml=",
+	return append(os.Environ(), "WINEPREFIX="+p.dir, "WINEDEBUG=-all", "WINEDLLOVERRIDES=bcryptprimitives,ncrypt,tdh,wevtapi=n,b;httpapi,pdh,mi,cmd.exe=n;mscoree,mshtml=",
 		"WINESERVER="+p.wine.Server)
 }
 

@@ -25,7 +25,7 @@ type Prefix struct {
 	native  []string // the modules that Wine must take from drive C:
 }
 
-// New makes a prefix with the launcher, the hooks, and the shims named beside them in C:\windows\system32. A shim is a
+// New makes a prefix with the launcher, the hooks, cmd.exe, and the shims named beside them in C:\windows\system32. A shim is a
 // file of bin/windows/shim, for example "pdh.dll".
 func New(t *testing.T, shims ...string) *Prefix {
 	t.Helper()
@@ -43,7 +43,7 @@ func New(t *testing.T, shims ...string) *Prefix {
 	}
 	p.Stop()
 	t.Cleanup(p.Stop)
-	for _, name := range append([]string{"mullion-run.exe", "mullionhook.dll", "bcryptprimitives.dll"}, shims...) {
+	for _, name := range append([]string{"mullion-run.exe", "mullionhook.dll", "bcryptprimitives.dll", "cmd.exe"}, shims...) {
 		p.CopyShim(t, name, "windows/system32/"+name)
 	}
 	keys := []wine.Key{wine.ServiceTimeout(30 * time.Second), {
