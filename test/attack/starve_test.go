@@ -83,7 +83,7 @@ func starvedByRoot(t *testing.T, program string) {
 			t.Errorf("control %s: %v", s.what, err)
 			continue
 		}
-		if got := taken(t, string(out)); got < s.root {
+		if got := bombGot(t, string(out)); got < s.root {
 			t.Errorf("control %s: root gets %d, of %d", s.what, got, s.root)
 			continue
 		}
@@ -92,8 +92,8 @@ func starvedByRoot(t *testing.T, program string) {
 	t.Logf("starvation: root gets more than a pod, or as much as it asks for, of %d of %d", reached, len(starvations()))
 }
 
-// taken is what a bomb says that it got.
-func taken(t *testing.T, said string) int {
+// bombGot is what a bomb says that it got.
+func bombGot(t *testing.T, said string) int {
 	t.Helper()
 	var got int
 	_, answer, _ := strings.Cut(said, `"answer":"`)
@@ -148,7 +148,7 @@ func (f fixture) starved(t *testing.T, s starvation) {
 		}
 		if phase == "Running" || phase == "Failed" {
 			if log := f.must(t, "kubectl", "logs", pod); strings.Contains(log, "answer") {
-				got := taken(t, log)
+				got := bombGot(t, log)
 				t.Logf("%s: got %d, of %d", s.what, got, s.ask)
 				if s.most != lethal && got > s.most {
 					t.Errorf("%s: got %d, may have %d", s.what, got, s.most)
@@ -191,7 +191,7 @@ func (f fixture) notice(t *testing.T, when string) noticed {
 		if s.most == 0 || s.most == lethal {
 			continue
 		}
-		if got := taken(t, f.exec(t, "neighbour", "starve", s.what, "8")); got != 8 {
+		if got := bombGot(t, f.exec(t, "neighbour", "starve", s.what, "8")); got != 8 {
 			t.Errorf("%s: the neighbour gets %d of %s, of 8", when, got, s.what)
 		}
 	}
