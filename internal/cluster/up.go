@@ -140,45 +140,55 @@ func start(ctx context.Context, o UpOptions, folder folder) (spec.Cluster, error
 	if err != nil {
 		return c, err
 	}
-	if o.LogLevel != nil {
-		if err := SetLogLevel(ctx, o.Paths, c.Nodes, *o.LogLevel); err != nil {
-			return c, err
-		}
-	}
-	if o.Nice != nil {
-		if err := SetNice(ctx, o.Paths, *o.Nice); err != nil {
-			return c, err
-		}
-	}
-	if err := view.Note(o.Paths.Viewers(), o.Environ); err != nil {
+	if err := note(ctx, o, c); err != nil {
 		return c, err
 	}
 	if have != nil {
 		return c, grow(ctx, o, *have, c)
 	}
+	return c, o.supervised(ctx, held)
+}
+
+// note writes down what the options say of a cluster besides its specification.
+func note(ctx context.Context, o UpOptions, c spec.Cluster) error {
+	if o.LogLevel != nil {
+		if err := SetLogLevel(ctx, o.Paths, c.Nodes, *o.LogLevel); err != nil {
+			return err
+		}
+	}
+	if o.Nice != nil {
+		if err := SetNice(ctx, o.Paths, *o.Nice); err != nil {
+			return err
+		}
+	}
+	return view.Note(o.Paths.Viewers(), o.Environ)
+}
+
+// supervised returns when a supervisor has all parts of the cluster ready: the one that is there, or a new one.
+func (o UpOptions) supervised(ctx context.Context, held *hold.Held) error {
 	client := supervisor.NewClient(o.Paths.Socket())
 	status, err := client.Status(ctx)
 	if err == nil && status.Phase != supervisor.PhaseReady && status.Phase != supervisor.PhaseStarting {
 		if err := stopSupervisor(ctx, o.Paths); err != nil {
-			return c, err
+			return err
 		}
 		err = os.ErrNotExist
 	}
 	if err != nil {
 		ended, err := startSupervisor(ctx, o, held)
 		if err != nil {
-			return c, err
+			return err
 		}
-		return c, wait(ctx, client, o, ended)
+		return wait(ctx, client, o, ended)
 	}
 	held.HandOver()
 	if err := wait(ctx, client, o, nil); err != nil {
-		return c, err
+		return err
 	}
 	if err := switchAllOn(ctx, client); err != nil {
-		return c, err
+		return err
 	}
-	return c, mend(ctx, client, o.Mended)
+	return mend(ctx, client, o.Mended)
 }
 
 // mend has a cluster that is up looked at for what others have taken from it, and says what was made again.

@@ -3,8 +3,8 @@
 // it, and what the supervisor does by itself, it does without.
 //
 // The lock is a file beside the cluster's run folder, not in it, since that folder goes when the cluster is taken down.
-// Who holds it has the kernel's lock on the file (flock(2)), which ends with the process, also by kill -9. The file says
-// who that is. Who lets go of a cluster that has no run folder removes it.
+// Who holds it has the kernel's lock on the file (flock(2)), which ends with the process, also by kill -9. The file
+// says who that is. Who lets go of a cluster that has no run folder removes it.
 //
 //	up:    Take ── find or make the folder, start the supervisor ── HandOver (it has the data folder's own lock) ── wait
 //	down:  Take ── stop, remove all ── Release
@@ -26,8 +26,8 @@ import (
 )
 
 const (
-	// Patience is how long Take waits for another command, unless its context ends before. It is longer than any command
-	// holds a cluster, on a busy machine too.
+	// Patience is how long Take waits for another command, unless its context ends before. It is longer than any
+	// command holds a cluster, on a busy machine too.
 	Patience = 5 * time.Minute
 	// interval is the time between two looks while another command holds the lock.
 	interval = 50 * time.Millisecond
@@ -138,7 +138,8 @@ func (h *Held) HandOver() {
 	h.unlock()
 }
 
-// Waited reports whether another command held the cluster when it was taken: then what was known of it may have changed.
+// Waited reports whether another command held the cluster when it was taken: then what was known of it may have
+// changed.
 func (h *Held) Waited() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -44,8 +44,8 @@ func within(address string, networks []netip.Prefix) string {
 }
 
 // outside returns an expression that is true if the value of the expression address is an address and in none of the
-// networks. An address that CEL does not understand, such as one with leading zeros, may be read otherwise by kube-proxy
-// and is refused too.
+// networks. An address that CEL does not understand, such as one with leading zeros, may be read otherwise by
+// kube-proxy and is refused too.
 func outside(address string, networks []netip.Prefix) string {
 	return fmt.Sprintf("isIP(%s) && !%s", address, within(address, networks))
 }
@@ -82,8 +82,8 @@ func ProtectAddresses(ctx context.Context, client kubeclient.Interface, own OwnA
 }
 
 // portPolicy keeps pods and Services from taking the ports at which the control plane reaches a node: what comes to a
-// hostPort or a nodePort goes to a pod before the node's own programs see it. A pod on the host's network is left alone:
-// there the kernel gives a port to one program.
+// hostPort or a nodePort goes to a pod before the node's own programs see it. A pod on the host's network is left
+// alone: there the kernel gives a port to one program.
 const portPolicy = "mullion-own-ports"
 
 // applyPortPolicy puts that policy in place.
@@ -118,19 +118,20 @@ func applyPortPolicy(ctx context.Context, client kubeclient.Interface, force met
 // newPolicy is a policy of things of API group core/v1 that are created or changed.
 func newPolicy(name string, resources []string) *admissionv1.ValidatingAdmissionPolicy {
 	fail := admissionv1.Fail
+	changed := admissionv1.RuleWithOperations{
+		Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update},
+		Rule: admissionv1.Rule{
+			APIGroups:   []string{""},
+			APIVersions: []string{"v1"},
+			Resources:   resources,
+		},
+	}
 	return &admissionv1.ValidatingAdmissionPolicy{
 		ObjectMeta: named(name, ""),
 		Spec: admissionv1.ValidatingAdmissionPolicySpec{
 			FailurePolicy: &fail,
 			MatchConstraints: &admissionv1.MatchResources{
-				ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
-					Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update},
-					Rule: admissionv1.Rule{
-						APIGroups:   []string{""},
-						APIVersions: []string{"v1"},
-						Resources:   resources,
-					},
-				}}},
+				ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: changed}},
 			},
 		},
 	}

@@ -9,3 +9,11 @@ type Repairs struct {
 	// Found is how the network differed the last time, a line each.
 	Found []string `json:"found,omitempty"`
 }
+
+// Own is what a service has done by itself, unasked by a program.
+type Own struct {
+	// Repairs are what it put right.
+	Repairs Repairs `json:"repairs"`
+	// Withheld is what it does not carry out, since it would take the host's kubelet from the control plane.
+	Withheld []string `json:"withheld,omitempty"`
+}

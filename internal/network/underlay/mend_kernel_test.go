@@ -98,13 +98,15 @@ func TestMend(t *testing.T) {
 		})
 	}
 	run(t, e.u.FabricNetns(), "sh", "-c", "ip link del $(ip -br link | grep -o '^h[0-9a-f]*' | head -1)")
-	if said, err := e.u.Mend(t.Context()); err != nil || len(said) == 0 || !strings.Contains(said[0], "the link of node") {
+	said, err := e.u.Mend(t.Context())
+	if err != nil || len(said) == 0 || !strings.Contains(said[0], "the link of node") {
 		t.Errorf("a node's link: %q, %v", said, err)
 	}
 	netnstest.Flow(t, inside, "198.51.100.2:80", "outside", "198.51.100.1")
 }
 
-// A machine that did not forward before does not do so after Down, though its link was deleted and made again meanwhile.
+// A machine that did not forward before does not do so after Down, though its link was deleted and made again
+// meanwhile.
 func TestMendRemembersTheMachine(t *testing.T) {
 	e := newEnv(t)
 	before := state(t, e.machine)

@@ -146,7 +146,8 @@ func linkFault(h *netlink.Handle, where, name string, addrs ...netip.Addr) (stri
 		return "", err
 	}
 	for _, addr := range addrs {
-		if addr.IsValid() && !slices.ContainsFunc(have, func(a netlink.Addr) bool { return a.IP.Equal(addr.AsSlice()) }) {
+		isIt := func(a netlink.Addr) bool { return a.IP.Equal(addr.AsSlice()) }
+		if addr.IsValid() && !slices.ContainsFunc(have, isIt) {
 			return fmt.Sprintf("link %q %s had lost its address %s", name, where, addr), nil
 		}
 	}
@@ -352,8 +353,8 @@ func (u *Underlay) switchFaults(context.Context) (found []string, err error) {
 	return found, err
 }
 
-// The former values of the machine's switches are in the link's alias. A file in the run folder has them too, for a link
-// that is made again after somebody has deleted it: then the present values are the cluster's own.
+// The former values of the machine's switches are in the link's alias. A file in the run folder has them too, for a
+// link that is made again after somebody has deleted it: then the present values are the cluster's own.
 
 func (u *Underlay) switchesFile() string { return filepath.Join(u.cfg.RunDir, "machine-switches") }
 

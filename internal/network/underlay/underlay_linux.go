@@ -85,8 +85,8 @@ type Config struct {
 type Underlay struct {
 	cfg Config
 	mu  sync.Mutex
-	// made says that Up has succeeded, hosts are those of AddHost by their names, and tables are the machine's tables of
-	// nftables as they were when they were set: what Mend compares the kernel with.
+	// made says that Up has succeeded, hosts are those of AddHost by their names, and tables are the machine's tables
+	// of nftables as they were when they were set: what Mend compares the kernel with.
 	made   bool
 	hosts  map[string]netip.Addr
 	tables map[knftables.Family]string

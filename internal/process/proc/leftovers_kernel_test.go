@@ -17,7 +17,8 @@ import (
 	"mullion.dev/mullion/internal/process/proc"
 )
 
-// sleeper starts a shell command with a variable in its environment, and returns its process, which may end at any time.
+// sleeper starts a shell command with a variable in its environment, and returns its process, which may end at any
+// time.
 func sleeper(t *testing.T, variable, script string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", script)
@@ -143,7 +144,8 @@ func TestKillLeftoversInNamespaces(t *testing.T) {
 	if !alive(outside.Process.Pid) {
 		t.Error("one in the machine's namespace was killed")
 	}
-	if killed, err := proc.KillLeftovers(ctx, proc.Mark{Pins: filepath.Join(pins, "none")}, nil); err != nil || killed != nil {
+	none := proc.Mark{Pins: filepath.Join(pins, "none")}
+	if killed, err := proc.KillLeftovers(ctx, none, nil); err != nil || killed != nil {
 		t.Errorf("without pins: killed %v, %v", killed, err)
 	}
 }

@@ -261,19 +261,11 @@ func (s *Service) sayWithheld() {
 	s.withheld = now
 }
 
-// Withheld says which load balancers and port mappings are not carried out, since they would take ports of the host's
-// own programs.
-func (s *Service) Withheld() []string {
+// Own says what the service has done by itself.
+func (s *Service) Own() hns.Own {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.model.Withheld()
-}
-
-// Repairs says how often Repair has put something right, and what that was the last time.
-func (s *Service) Repairs() hns.Repairs {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.repairs
+	return hns.Own{Repairs: s.repairs, Withheld: s.model.Withheld()}
 }
 
 // RepairEvery repairs until ctx ends.

@@ -92,7 +92,8 @@ func TestRepair(t *testing.T) {
 	if !strings.Contains(said.String(), "missing: namespace "+made.Object) {
 		t.Errorf("the log does not say what was put right: %s", &said)
 	}
-	if r := s.Repairs(); r.Count != 1 || len(r.Found) != 1 || !strings.Contains(r.Found[0], made.Object) || r.Last.IsZero() {
+	r := s.Own().Repairs
+	if r.Count != 1 || len(r.Found) != 1 || !strings.Contains(r.Found[0], made.Object) || r.Last.IsZero() {
 		t.Errorf("it counts %+v", r)
 	}
 }

@@ -31,18 +31,15 @@ type Diagnosis struct {
 	// Restarts counts restarts of HNS since the agent started at Started.
 	Restarts int       `json:"restarts"`
 	Started  time.Time `json:"started"`
-	// Repairs are what of the network was put right since then.
-	Repairs hns.Repairs `json:"repairs"`
-	// Withheld is what HNS does not carry out, since it would take the node's kubelet from the control plane.
-	Withheld []string `json:"withheld,omitempty"`
+	// Own is what HNS has done by itself since then.
+	hns.Own
 }
 
 // HNS is the service of the host; server.Service is one.
 type HNS interface {
 	Plan() netplan.Plan
 	Differences(ctx context.Context) ([]string, error)
-	Repairs() hns.Repairs
-	Withheld() []string
+	Own() hns.Own
 	Restart(ctx context.Context) error
 	// Trace tells of programs' calls until ctx ends.
 	Trace(ctx context.Context) <-chan hns.TracedCall
@@ -97,8 +94,7 @@ func (a Agent) routes() http.Handler {
 			Differences: found,
 			Restarts:    int(restarts.Load()),
 			Started:     started,
-			Repairs:     service.Repairs(),
-			Withheld:    service.Withheld(),
+			Own:         service.Own(),
 		}
 		if err := json.NewEncoder(w).Encode(d); err != nil {
 			log.Warn("answer about HNS", "error", err)

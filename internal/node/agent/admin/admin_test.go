@@ -27,11 +27,12 @@ func (s *service) Differences(context.Context) ([]string, error) {
 	return []string{"bridge is missing"}, s.err
 }
 
-func (s *service) Repairs() hns.Repairs {
-	return hns.Repairs{Count: 2, Found: []string{"missing: table"}}
+func (s *service) Own() hns.Own {
+	return hns.Own{
+		Repairs:  hns.Repairs{Count: 2, Found: []string{"missing: table"}},
+		Withheld: []string{"load balancer one"},
+	}
 }
-
-func (s *service) Withheld() []string { return []string{"load balancer one"} }
 
 func (s *service) Restart(context.Context) error {
 	s.restarts++
@@ -98,6 +99,9 @@ func TestDiagnoseAndRestart(t *testing.T) {
 	d, err := c.Diagnose(t.Context())
 	if err != nil {
 		t.Fatal(err)
+	}
+	if d.Repairs.Count != 2 || len(d.Withheld) != 1 {
+		t.Errorf("it has done by itself %+v", d.Own)
 	}
 	if d.Restarts != 2 || s.restarts != 2 || len(d.Differences) != 1 || len(d.Plan.Namespaces) != 1 ||
 		d.Started.IsZero() {
