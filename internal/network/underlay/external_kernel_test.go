@@ -64,6 +64,7 @@ func TestExternal(t *testing.T) {
 			}
 		}
 	}
+	wantWhole(t, u, u.Config().MachineNetns)
 	ns := u.HostNetns("host")
 	run(t, ns, "ip", "addr", "add", "10.244.1.5/32", "dev", "lo")
 	netnstest.Serve(t, ns, "host", "10.213.0.11:80")

@@ -60,6 +60,7 @@ func TestLAN(t *testing.T) {
 			}
 		}
 	}
+	wantWhole(t, u, u.Config().MachineNetns)
 	ns := u.HostNetns("host")
 	// A pod here, a pod of the neighbour's, and the route there that flannel's backend host-gw or kindnet would make.
 	run(t, ns, "ip", "addr", "add", "10.244.1.5/32", "dev", "lo")

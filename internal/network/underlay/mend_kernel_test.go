@@ -105,6 +105,23 @@ func TestMend(t *testing.T) {
 	netnstest.Flow(t, inside, "198.51.100.2:80", "outside", "198.51.100.1")
 }
 
+// wantWhole checks that nothing is missing of a network that nobody has touched, and that a flushed table, and with it
+// what a network of that kind has there, comes back.
+func wantWhole(t *testing.T, u *underlay.Underlay, machine string) {
+	t.Helper()
+	if faults, err := u.Faults(t.Context()); err != nil || len(faults) > 0 {
+		t.Errorf("nobody has touched it, and it lacks %q, %v", faults, err)
+	}
+	before := run(t, machine, "nft", "-s", "list", "ruleset")
+	run(t, machine, "nft", "flush", "ruleset")
+	if said, err := u.Mend(t.Context()); err != nil || len(said) == 0 {
+		t.Errorf("after a flush it mends %q, %v", said, err)
+	}
+	if after := run(t, machine, "nft", "-s", "list", "ruleset"); after != before {
+		t.Errorf("before the flush:\n%s\nand after:\n%s", before, after)
+	}
+}
+
 // A machine that did not forward before does not do so after Down, though its link was deleted and made again
 // meanwhile.
 func TestMendRemembersTheMachine(t *testing.T) {

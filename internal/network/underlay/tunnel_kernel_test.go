@@ -60,6 +60,7 @@ func (m machine) up(t *testing.T, others ...machine) {
 		t.Fatal(err)
 	}
 	m.knows(t, others...)
+	wantWhole(t, m.u, m.u.Config().MachineNetns)
 }
 
 func (m machine) knows(t *testing.T, others ...machine) {
