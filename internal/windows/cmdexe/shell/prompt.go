@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"time"
 
 	"mullion.dev/mullion/internal/windows/cmdexe/syntax"
 )
@@ -30,11 +31,11 @@ func (s *Shell) Prompt(ctx context.Context) int32 {
 		case lines.stopped:
 			s.print("\r\n")
 			continue
-		case errors.Is(err, io.EOF) || lines.ended && err != nil:
-			return s.code
 		case lines.err != nil:
 			s.say(lines.err.Error())
 			continue
+		case errors.Is(err, io.EOF) || (lines.ended && err != nil):
+			return s.code
 		case err != nil:
 			s.say(err.Error())
 			s.code = syntaxCode
@@ -42,10 +43,12 @@ func (s *Shell) Prompt(ctx context.Context) int32 {
 		case n == nil:
 			continue
 		}
+		if s.o.Interrupts != nil {
+			_ = s.o.Interrupts() // a Ctrl+C before this line was read has ended another command, and nothing else
+		}
 		if _, how := s.exec(ctx, n); how == quit {
 			return s.code
 		}
-		_ = s.o.Interrupts != nil && s.o.Interrupts() // a Ctrl+C ended that command, and nothing else
 	}
 }
 
@@ -72,7 +75,7 @@ func (p *promptLines) Next() (string, bool) {
 	}
 	p.number++
 	line, ok := s.readLine()
-	if s.o.Interrupts != nil && line == "" && s.o.Interrupts() {
+	if line == "" && s.stopped(ok) {
 		p.stopped = true
 		return "", false
 	}
@@ -85,6 +88,25 @@ func (p *promptLines) Next() (string, bool) {
 	}
 	line, p.err = s.percent(line)
 	return line, p.err == nil
+}
+
+// stopped reports whether Ctrl+C ended the reading of a line. The word of it may come a little after a read that gave
+// nothing.
+func (s *Shell) stopped(ok bool) bool {
+	const tries, pause = 20, 10 * time.Millisecond
+	if s.o.Interrupts == nil {
+		return false
+	}
+	for range tries {
+		if s.o.Interrupts() {
+			return true
+		}
+		if ok || s.files[0] == nil || !s.o.System.Terminal(s.files[0]) {
+			return false
+		}
+		<-time.After(pause)
+	}
+	return false
 }
 
 // setPrompt is PROMPT.

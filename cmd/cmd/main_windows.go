@@ -29,8 +29,8 @@ func run() int {
 	}))
 }
 
-// interrupts tells whether Ctrl+C was pressed since it was asked last. It is told to all programs of the console: what it
-// does to the one that runs is for that one to say.
+// interrupts tells whether Ctrl+C was pressed since it was asked last. It is told to all programs of the console: what
+// it does to the one that runs is for that one to say.
 func interrupts() func() bool {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt)

@@ -1,0 +1,74 @@
+package shell_test
+
+import (
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"mullion.dev/mullion/internal/windows/cmdexe/shell"
+)
+
+// prompt gives cmd.exe its commands as a person does.
+func prompt(t *testing.T, line, input string, interrupts func() bool) result {
+	t.Helper()
+	m := newMachine(t)
+	in, out := m.file("input"), m.file("output")
+	if _, err := in.WriteString(input); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Seek(0, 0); err != nil {
+		t.Fatal(err)
+	}
+	o := m.options([]string{`PATH=C:\bin`, `PATHEXT=.EXE;.CMD`}, `C:\w`, [3]*os.File{in, out, out})
+	o.CommandLine, o.Interrupts = line, interrupts
+	code := shell.Main(t.Context(), o)
+	text, err := os.ReadFile(out.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result{strings.ReplaceAll(string(text), "\r\n", "\n"), "", code}
+}
+
+// file makes a file that is no drive's.
+func (m *machine) file(name string) *os.File {
+	m.t.Helper()
+	f, err := os.Create(m.root + "/" + name)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.t.Cleanup(func() { _ = f.Close() })
+	return f
+}
+
+func TestPrompt(t *testing.T) {
+	const banner = "Microsoft Windows [Version 10.0.20348.2565]\n"
+	for _, tt := range []struct {
+		name, line, input, out string
+		code                   int32
+	}{
+		{"quiet", "cmd /q", "echo a\nexit 3\necho b\n", banner + "a\n", 3},
+		{"with_a_prompt", "cmd", "cd \\tmp\nset v=1\n", banner + "\nC:\\w>cd \\tmp\n\nC:\\tmp>set v=1\n\nC:\\tmp>", 0},
+		{"after_a_command", "cmd /k echo a", "exit", "a\n\nC:\\w>exit\n", 0},
+		{"exit_code_at_the_end", "cmd /q", "prog 5", banner, 5},
+		{"several_lines", "cmd /q", "(\necho a\necho b\n) | sort\n", banner + "a\nb\n", 0},
+		{"goes_on_after_an_error", "cmd /q", "if\necho b\n", banner + "The syntax of the command is incorrect.\nb\n", 255},
+		{"more", "cmd", "echo ^\na\n", banner + "\nC:\\w>echo ^\nMore? a\na\n\nC:\\w>", 0},
+		{"long_line", "cmd /q", strings.Repeat("x", 9000) + "\necho b\n", banner + "The input line is too long.\nb\n", 0},
+		{"windows_are_not_waited_for", "cmd /q", "window\necho b\n", banner + "b\n", 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) { check(t, prompt(t, tt.line, tt.input, nil), result{tt.out, "", tt.code}) })
+	}
+}
+
+// TestInterrupt has the word of a Ctrl+C come after the command that it ended: the next one runs.
+func TestInterrupt(t *testing.T) {
+	var late atomic.Bool
+	late.Store(true)
+	got := prompt(t, "cmd /q", "echo a\nexit 5\n", func() bool { return late.Swap(false) })
+	check(t, got, result{"Microsoft Windows [Version 10.0.20348.2565]\na\n", "", 5})
+
+	var asked atomic.Int64
+	got = prompt(t, "cmd /q", "for /l %i in (1,0,2) do rem\nexit 6\n", func() bool { return asked.Add(1) == 100 })
+	check(t, got, result{"Microsoft Windows [Version 10.0.20348.2565]\n", "", 6})
+}
