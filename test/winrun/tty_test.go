@@ -159,7 +159,7 @@ func testTerminal(t *testing.T, p prefix) {
 	if code := exitCode(t, cmd.Wait()); code != 5 {
 		t.Errorf("exit code %d, want 5", code)
 	}
-	if lines, err := os.ReadFile(report); err != nil || !strings.HasSuffix(string(lines), "exited 5\n") {
+	if lines, err := os.ReadFile(report); err != nil || !strings.Contains(string(lines), "\nexited 5\n") {
 		t.Errorf("report %q, %v", lines, err)
 	}
 }
