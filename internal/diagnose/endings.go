@@ -37,6 +37,7 @@ func endingProbes() []Probe {
 			Needs:  []Need{Pods, Facts},
 			Cause:  "the kubelet did not remove the folder with the pod, and what is in its volumes takes room on the node's disk",
 			Remedies: []string{
+				"if the pod went a moment ago, look again after a minute: the kubelet may be at it",
 				"the kubelet's log on the node says why: look for `orphaned pod`",
 				"on the node: `Remove-Item -Recurse -Force C:\\var\\lib\\kubelet\\pods\\UID`, if nothing is mounted below it",
 			},
