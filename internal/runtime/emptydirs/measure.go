@@ -2,8 +2,8 @@ package emptydirs
 
 import "fmt"
 
-// Bound is how much of a volume is measured. What has more is not for the kubelet either: kubelet.exe reads all names of
-// a folder at once, and a path of Windows ends at 32,767 characters.
+// Bound is how much of a volume is measured. What has more is not for the kubelet either: kubelet.exe reads all names
+// of a folder at once, and a path of Windows ends at 32,767 characters.
 type Bound struct {
 	// Names is how many entries a volume may have, Depth how many folders in one another, Path how long the path of one
 	// is below the volume, in bytes.

@@ -66,10 +66,17 @@ func (m *meter) folder(parent int, name string, depth, path int) error {
 	return nil
 }
 
+func ignoreGone(err error) error {
+	if errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	return err
+}
+
 func (m *meter) entry(folder int, name string, depth, path int) error {
 	var st unix.Stat_t
-	if unix.Fstatat(folder, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
-		return nil // gone meanwhile
+	if err := unix.Fstatat(folder, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return ignoreGone(err)
 	}
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFDIR:

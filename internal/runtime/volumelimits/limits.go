@@ -1,5 +1,5 @@
-// Package volumelimits holds the emptyDirs of pods on Windows nodes to their limits by what Linux counts of them: blocks,
-// names, depth. It owns when a pod is ended for it, and what is said of that; counting is package emptydirs'.
+// Package volumelimits holds the emptyDirs of pods on Windows nodes to their limits by what Linux counts of them:
+// blocks, names, depth. It owns when a pod is ended for it, and what is said of that; counting is package emptydirs'.
 package volumelimits
 
 import (
@@ -34,8 +34,8 @@ const (
 	// measured.
 	measureEvery = 30 * time.Second
 	pause        = 10
-	// DefaultPatience is how long a pod may be over a limit that the kubelet knows of: it measures once a minute, and evicts
-	// the pod itself if it can count its volumes.
+	// DefaultPatience is how long a pod may be over a limit that the kubelet knows of: it measures once a minute, and
+	// evicts the pod itself if it can count its volumes.
 	DefaultPatience = 2 * time.Minute
 )
 
@@ -153,7 +153,8 @@ func (l *Limits) Look(ctx context.Context, n Node) error {
 // ends reports whether a pod has ended, or is about to.
 func ends(pod *corev1.Pod) bool {
 	told := pod.Spec.ActiveDeadlineSeconds != nil && *pod.Spec.ActiveDeadlineSeconds == deadline
-	return told || pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+	phase := pod.Status.Phase
+	return told || pod.DeletionTimestamp != nil || phase == corev1.PodSucceeded || phase == corev1.PodFailed
 }
 
 // measure measures the emptyDirs of a pod, by volume.
@@ -220,8 +221,8 @@ func ephemeralLimit(pod *corev1.Pod) resource.Quantity {
 // deadline ends a pod at once: it is how long one may be active, in seconds.
 const deadline int64 = 1
 
-// evict has the kubelet end a pod and remove its volumes, as it does with one that it evicts: the pod stays, failed, and
-// whoever has made it makes another. An event and a condition say why.
+// evict has the kubelet end a pod and remove its volumes, as it does with one that it evicts: the pod stays, failed,
+// and whoever has made it makes another. An event and a condition say why.
 func evict(ctx context.Context, client kubeclient.Interface, pod *corev1.Pod, why string) error {
 	about := fmt.Sprintf("evict pod %s/%s", pod.Namespace, pod.Name)
 	err := kubeclient.Record(ctx, client, pod, kubeclient.Event{
@@ -241,7 +242,8 @@ func evict(ctx context.Context, client kubeclient.Interface, pod *corev1.Pod, wh
 	condition := fmt.Appendf(nil, `{"metadata":{"uid":%q},"status":{"conditions":[`+
 		`{"type":%q,"status":"True","reason":%q,"message":%s,"lastTransitionTime":%q}]}}`, pod.UID, corev1.DisruptionTarget,
 		Reason, text, time.Now().UTC().Format(time.RFC3339))
-	if _, err = pods.Patch(ctx, pod.Name, types.StrategicMergePatchType, condition, metav1.PatchOptions{}, "status"); err != nil {
+	_, err = pods.Patch(ctx, pod.Name, types.StrategicMergePatchType, condition, metav1.PatchOptions{}, "status")
+	if err != nil {
 		return ignoreGone(about, err)
 	}
 	spec := fmt.Appendf(nil, `{"metadata":{"uid":%q},"spec":{"activeDeadlineSeconds":%d}}`, pod.UID, deadline)

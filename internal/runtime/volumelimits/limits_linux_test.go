@@ -40,7 +40,9 @@ func podWith(sizeLimit, ephemeral string) *corev1.Pod {
 		},
 	}
 	if ephemeral != "" {
-		p.Spec.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceEphemeralStorage: resource.MustParse(ephemeral)}
+		p.Spec.Containers[0].Resources.Limits = corev1.ResourceList{
+			corev1.ResourceEphemeralStorage: resource.MustParse(ephemeral),
+		}
 	}
 	return p
 }
@@ -130,7 +132,8 @@ func TestLook(t *testing.T) {
 			}
 			server := httptest.NewServer(a)
 			defer server.Close()
-			l := volumelimits.Limits{Bound: emptydirs.Bound{Names: 2, Depth: 9, Path: 99}, Log: slog.New(slog.DiscardHandler)}
+			bound := emptydirs.Bound{Names: 2, Depth: 9, Path: 99}
+			l := volumelimits.Limits{Bound: bound, Log: slog.New(slog.DiscardHandler)}
 			err := l.Look(t.Context(), volumelimits.Node{Name: "win-1", Drive: drive, Client: func() (kubeclient.Interface, error) {
 				return kubeclient.NewForConfig(&rest.Config{Host: server.URL, QPS: -1})
 			}})
