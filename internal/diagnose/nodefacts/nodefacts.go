@@ -90,7 +90,7 @@ func Parse(text string) (facts diagnose.NodeFacts, whole bool) {
 				first = strings.Fields(body)
 				continue
 			}
-			for _, folder := range strings.FieldsSeq(body) {
+			for folder := range strings.FieldsSeq(body) {
 				if slices.Contains(first, folder) {
 					facts.PodFolders = append(facts.PodFolders, folder)
 				}
