@@ -58,8 +58,9 @@ func verdict(t *testing.T, vm *bpf.VM, architecture, number uint32) uint32 {
 	return uint32(v)
 }
 
-// TestOtherCalls: the filter that a container's programs have in the kernel refuses every call by the numbers of x32 and
-// of 32-bit programs, also those that it allows by the numbers of x86-64, whether the machine's kernel has them or not.
+// TestOtherCalls: the filter that a container's programs have in the kernel refuses every call by the numbers of x32
+// and of 32-bit programs, also those that it allows by the numbers of x86-64, whether the machine's kernel has them or
+// not.
 func TestOtherCalls(t *testing.T) {
 	const allow, x32 = 0x7fff0000, 0x40000000 // SECCOMP_RET_ALLOW
 	n := newNode(t)

@@ -20,7 +20,8 @@ const attackImage = "mullion.test/attack:1"
 func (n *node) loadAttack(t *testing.T) {
 	t.Helper()
 	exe := filepath.Join(t.TempDir(), "attack.exe")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", exe, "./test/attack/prog")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", exe,
+		"./test/attack/prog")
 	build.Dir, build.Env = root(), append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build attacks: %v\n%s", err, out)
@@ -63,7 +64,8 @@ func starvations() []starvation {
 	}
 }
 
-// TestStarvation: a pod that takes all it gets of something leaves its neighbour, and the machine, as much as they want.
+// TestStarvation: a pod that takes all it gets of something leaves its neighbour, and the machine, as much as they
+// want.
 func TestStarvation(t *testing.T) {
 	n := newNode(t)
 	n.loadAttack(t)

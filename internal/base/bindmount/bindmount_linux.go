@@ -17,9 +17,9 @@ func Over(source *os.File, target int, attributes uint64) error {
 	return err
 }
 
-// Mapped is Over with the ids that a user namespace maps (mount_setattr(2), ID-mapped mounts), unless users is nil. What
-// is mounted below source is mapped if all of it can be, and source alone otherwise. mapped is false if its file system
-// knows no such mounts.
+// Mapped is Over with the ids that a user namespace maps (mount_setattr(2), ID-mapped mounts), unless users is nil.
+// What is mounted below source is mapped if all of it can be, and source alone otherwise. mapped is false if its file
+// system knows no such mounts.
 func Mapped(source *os.File, target int, attributes uint64, users *os.File) (mapped bool, err error) {
 	tree, err := unix.OpenTree(int(source.Fd()), "",
 		unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH)

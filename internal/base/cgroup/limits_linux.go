@@ -61,9 +61,9 @@ func countsSwap(all []Hierarchy) (bool, error) {
 	return err == nil, err
 }
 
-// LimitSockets bounds in the same way how many bytes the sockets of a cgroup's processes hold in the kernel, and those of
-// the cgroups below it that are limited too: what was sent or has come and nobody has read. Only cgroup v1 wants that;
-// cgroup v2 counts them as memory, so that nothing is left to do.
+// LimitSockets bounds in the same way how many bytes the sockets of a cgroup's processes hold in the kernel, and those
+// of the cgroups below it that are limited too: what was sent or has come and nobody has read. Only cgroup v1 wants
+// that; cgroup v2 counts them as memory, so that nothing is left to do.
 //
 // Despite its name the limit is of UDP too. The kernel counts those sockets only that are made after it was set, in a
 // cgroup that has one of its own.

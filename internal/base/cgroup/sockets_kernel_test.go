@@ -25,8 +25,8 @@ const (
 	most, filled = 32 << 20, 256 << 20
 )
 
-// TestLimitSocketsHolds: what a program sends to itself and never reads ends at the cgroup's limit, of sockets in cgroup
-// v1 and of memory in v2. In v1 the same program without a limit of sockets sends all.
+// TestLimitSocketsHolds: what a program sends to itself and never reads ends at the cgroup's limit, of sockets in
+// cgroup v1 and of memory in v2. In v1 the same program without a limit of sockets sends all.
 func TestLimitSocketsHolds(t *testing.T) {
 	if os.Getenv(fillEnv) != "" {
 		fillSockets(t)
@@ -64,7 +64,8 @@ func filledIn(t *testing.T, name string) int64 {
 	dir := folderOf("memory", name)
 	t.Cleanup(func() { killAll(t, dir) })
 	cmd := exec.CommandContext(t.Context(), "unshare", "--net", "sh", "-c",
-		"echo $$ > "+dir+"/cgroup.procs && ip link set lo up && exec "+os.Args[0]+" -test.run '^TestLimitSocketsHolds$' -test.v")
+		"echo $$ > "+dir+"/cgroup.procs && ip link set lo up && exec "+os.Args[0]+
+			" -test.run '^TestLimitSocketsHolds$' -test.v")
 	cmd.Env = append(os.Environ(), fillEnv+"=1")
 	out, err := cmd.Output()
 	var sent int64

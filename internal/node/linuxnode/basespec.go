@@ -11,8 +11,8 @@ import (
 )
 
 // mostTerminals bounds a container's terminals, as those of Windows containers are bounded
-// (internal/runtime/engine/spec.go): all containers of the machine share one stock of some 3,000. People run programs in
-// Linux containers that open many, so each has more.
+// (internal/runtime/engine/spec.go): all containers of the machine share one stock of some 3,000. People run programs
+// in Linux containers that open many, so each has more.
 const mostTerminals = "max=64"
 
 // containerSpec is what containerd makes each container's specification from: its own default, with a bound of
@@ -24,8 +24,8 @@ func containerSpec(ctx context.Context) ([]byte, error) {
 		return nil, fmt.Errorf("make the specification of containers: %w", err)
 	}
 	// As containerd does where it is given no specification
-	// (https://github.com/containerd/containerd/blob/v2.4.2/internal/cri/opts/spec_opts.go, WithoutDefaultSecuritySettings):
-	// these come from the pod.
+	// (https://github.com/containerd/containerd/blob/v2.4.2/internal/cri/opts/spec_opts.go,
+	// WithoutDefaultSecuritySettings): these come from the pod.
 	spec.Process.ApparmorProfile, spec.Process.Rlimits, spec.Linux.Seccomp = "", nil, nil
 	for i, m := range spec.Mounts {
 		if m.Type == "devpts" {

@@ -37,8 +37,8 @@ type IDRange struct {
 }
 
 // DefaultIDs is one range for the files of every container of a node: those that pods leave in volumes must stay usable
-// for the next pod, as they do on Windows. Programs have those of podRange. It starts at 0x70000000, above what systemd hands out to containers (524288…1879048191,
-// https://systemd.io/UIDS-GIDS/) and below the reserved ids.
+// for the next pod, as they do on Windows. Programs have those of podRange. It starts at 0x70000000, above what systemd
+// hands out to containers (524288…1879048191, https://systemd.io/UIDS-GIDS/) and below the reserved ids.
 func DefaultIDs() IDRange { return IDRange{Base: 0x70000000, Size: 65536} }
 
 // Options is what Connect needs. All paths are absolute.

@@ -14,9 +14,9 @@ import (
 // users, those of DefaultIDs, so that files which a pod leaves in a volume are the next one's; mounts that map ids are
 // between the two.
 
-// podIDs are the ranges of users that pods' programs have. They lie behind those of virtual machines (machineUsers), and
-// below those that systemd reserves for images (https://systemd.io/UIDS-GIDS/). A range is small, so that there are many:
-// programs run as 0 and 1000 alone. Ids above 0x7fffffff cannot ping (net.ipv4.ping_group_range).
+// podIDs are the ranges of users that pods' programs have. They lie behind those of virtual machines (machineUsers),
+// and below those that systemd reserves for images (https://systemd.io/UIDS-GIDS/). A range is small, so that there are
+// many: programs run as 0 and 1000 alone. Ids above 0x7fffffff cannot ping (net.ipv4.ping_group_range).
 const (
 	podIDsBase = 0x72020000
 	podIDsSize = 2048
@@ -26,8 +26,8 @@ const (
 // UserMask leaves of a user that a pod's program has on the machine the one that it has in its container.
 const UserMask = podIDsSize - 1
 
-// podRange is the range of a pod. It is found by the pod's name, so that it needs no record; the odds that two pods have
-// one are 1 in 114,560, and then they share what Linux counts, and nothing else.
+// podRange is the range of a pod. It is found by the pod's name, so that it needs no record; the odds that two pods
+// have one are 1 in 114,560, and then they share what Linux counts, and nothing else.
 func podRange(pod string) IDRange {
 	name := fnv.New32a()
 	_, _ = name.Write([]byte(pod)) // never fails

@@ -79,7 +79,8 @@ func TestSourcesHaveThePodsIDs(t *testing.T) {
 func TestMountWithoutIDs(t *testing.T) {
 	e := testEngine(t)
 	e.opts.IDs, e.opts.Log = DefaultIDs(), slog.New(slog.DiscardHandler)
-	c := Container{ID: "one", Pod: "p", Mounts: []Mount{{Source: openPath(t, t.TempDir())}, {Source: openPath(t, "/proc")}}}
+	mounts := []Mount{{Source: openPath(t, t.TempDir())}, {Source: openPath(t, "/proc")}}
+	c := Container{ID: "one", Pod: "p", Mounts: mounts}
 	paths, err := e.bindMapped(&c)
 	if err != nil {
 		t.Fatal(err)

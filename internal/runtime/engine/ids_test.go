@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestPodRange: the ranges of pods lie between those of virtual machines and what systemd reserves, none within another,
-// and hardly two pods have one.
+// TestPodRange: the ranges of pods lie between those of virtual machines and what systemd reserves, none within
+// another, and hardly two pods have one.
 func TestPodRange(t *testing.T) {
 	e := &Engine{opts: Options{IDs: DefaultIDs()}}
 	seen := map[IDRange]bool{}

@@ -8,9 +8,9 @@ import (
 	"mullion.dev/mullion/internal/base/cgroup"
 )
 
-// What sockets hold is the kernel's memory, which cgroup v1 does not count with a container's: bytes that a program sends
-// to itself over the loopback and never reads would take what the sockets of all the machine have, and connections of
-// the machine's own were reset.
+// What sockets hold is the kernel's memory, which cgroup v1 does not count with a container's: bytes that a program
+// sends to itself over the loopback and never reads would take what the sockets of all the machine have, and
+// connections of the machine's own were reset.
 
 // podSockets is the part of what the machine's sockets may hold that those of one pod may.
 const podSockets = 4

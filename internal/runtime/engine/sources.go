@@ -27,8 +27,8 @@ func (e *Engine) sourceDir(id string) string { return filepath.Join(e.opts.RunDi
 // sharesSource is the name in sourceDir of the mount of a container's SMB shares.
 const sharesSource = "shares"
 
-// bindMapped binds what a container mounts with the ids of its pod. If a file system knows no such mounts, the container
-// has the ids that are on disk instead of the pod's, and so do its programs.
+// bindMapped binds what a container mounts with the ids of its pod. If a file system knows no such mounts, the
+// container has the ids that are on disk instead of the pod's, and so do its programs.
 func (e *Engine) bindMapped(c *Container) ([]string, error) {
 	paths, err := e.bindSources(*c, e.diskMapping(e.runIDs(*c)))
 	if !errors.Is(err, errUnmapped) {
@@ -42,8 +42,8 @@ func (e *Engine) bindMapped(c *Container) ([]string, error) {
 // errUnmapped says that a file system knows no mounts with other ids than those that are on disk.
 var errUnmapped = errors.New("its file system knows no mounts with ids of their own")
 
-// bindSources binds what a container mounts, with its ids, moves the mount of its SMB shares beside the binds, if it has
-// some, and returns the paths of the binds. If it returns an error, nothing is left.
+// bindSources binds what a container mounts, with its ids, moves the mount of its SMB shares beside the binds, if it
+// has some, and returns the paths of the binds. If it returns an error, nothing is left.
 func (e *Engine) bindSources(c Container, ids mapping) (paths []string, err error) {
 	id, mounts, shares := c.ID, c.Mounts, c.Shares
 	if len(mounts) == 0 && shares == nil {

@@ -54,8 +54,8 @@ type Container struct {
 	// HostProcess, unless nil, makes the container run in the Windows host; UID must be 0 and NetNS the host's.
 	HostProcess *HostProcess
 
-	// DiskIDs gives its programs the ids that are on disk instead of those of its pod; Create sets it if a mount knows no
-	// others.
+	// DiskIDs gives its programs the ids that are on disk instead of those of its pod; Create sets it if a mount knows
+	// no others.
 	DiskIDs bool
 }
 
@@ -129,8 +129,8 @@ func (e *Engine) spec(c Container, sources, targets []string) *specs.Spec {
 	return s
 }
 
-// mostTerminals bounds a container's terminals. Those of all containers of the machine come out of one stock, of 3,072 as
-// Linux has it; 1,024 more are left to the machine's own programs
+// mostTerminals bounds a container's terminals. Those of all containers of the machine come out of one stock, of 3,072
+// as Linux has it; 1,024 more are left to the machine's own programs
 // (https://github.com/torvalds/linux/blob/v6.12/fs/devpts/inode.c, devpts_new_index). Each `exec` with a terminal takes
 // one, and Wine's consoles take none.
 const mostTerminals = "max=32"
