@@ -331,7 +331,7 @@ func programRows() []support.Row {
 			Name:  "tzutil, w32tm, more, chcp",
 			Level: support.Partly,
 			Ref:   commands + "tzutil",
-			Note:  "Mullion's: tzutil /g and /l; the zone is the machine's, /s is refused. w32tm /tz; everything else says that the time service is not started. more.com prints without waiting after a page. chcp shows the console's code page, and 437 where there is none; there a code page that is set has no effect",
+			Note:  "Mullion's: tzutil /g, /l and, for ContainerAdministrator, /s: a container has a zone of its own, UTC at first, and a host too. TZ has no effect. Set-TimeZone and SetDynamicTimeZoneInformation are not there. w32tm /tz; everything else says that the time service is not started. more.com prints without waiting after a page. chcp shows the console's code page, and 437 where there is none; there a code page that is set has no effect",
 		},
 		{
 			Name:  "whoami, hostname",

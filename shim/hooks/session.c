@@ -1,5 +1,5 @@
 /*
- * Session 0 of a host: NtQuerySystemInformation, ProcessIdToSessionId. The first also says what memory a node has (memory.c).
+ * Session 0 of a host: NtQuerySystemInformation, ProcessIdToSessionId. The first also says what memory a node has (memory.c), and the time zone (timezone.c).
  *
  * Windows runs services.exe and what it starts in session 0, and people's programs in others; in containers all are in another
  * (https://github.com/golang/go/issues/56335). Libraries go by that: Go's svc.IsWindowsService asks whether the parent is a services.exe of session 0. Facts (Wine
@@ -13,6 +13,7 @@
 #include "memory.h"
 #include "path.h"
 #include "table.h"
+#include "timezone.h"
 
 #define TOKEN "/c:/ProgramData/Mullion/hns.token"
 #define PROCESSES 5 /* SystemProcessInformation */
@@ -66,6 +67,7 @@ static NTSTATUS WINAPI hook_NtQuerySystemInformation(ULONG class, void *informat
         return status;
     if (own_memory)
         memory_correct(class, information, size);
+    timezone_correct(class, information, size);
     if (class != PROCESSES || !host || size < sizeof(SYSTEM_PROCESS_INFORMATION))
         return status;
     for (SYSTEM_PROCESS_INFORMATION *p = information; p; p = next(p))
@@ -120,8 +122,7 @@ void session_start(void)
 {
     host = is_host();
     own_memory = memory_start();
-    if (!host && !own_memory)
-        return;
+    timezone_start();
     if (patch_function(GetModuleHandleW(L"ntdll.dll"), "NtQuerySystemInformation", hook_NtQuerySystemInformation, (void **)&original_query) && host)
         patch_function(GetModuleHandleW(L"kernelbase.dll"), "ProcessIdToSessionId", hook_ProcessIdToSessionId, (void **)&original_session);
 }

@@ -149,9 +149,23 @@ func buildKeys(b winver.Build) []Key {
 	}
 	return []Key{
 		key,
+		utc(),
 		{
 			Path:   `System\CurrentControlSet\Control\Windows`,
 			Values: []Value{DWORD("CSDVersion", 0), DWORD("CSDBuildNumber", b.Version.Revision)},
+		},
+	}
+}
+
+// utc is the time zone of hosts and containers until one sets another (shim/hooks/timezone.c), whatever the machine's is.
+func utc() Key {
+	const name = "Coordinated Universal Time"
+	return Key{
+		Path: `System\CurrentControlSet\Control\TimeZoneInformation`,
+		Values: []Value{
+			SZ("TimeZoneKeyName", "UTC"), SZ("StandardName", name), SZ("DaylightName", name), DWORD("Bias", 0),
+			DWORD("StandardBias", 0), DWORD("DaylightBias", 0), DWORD("ActiveTimeBias", 0),
+			SZ("MullionKeyName", "UTC"), SZ("MullionStandardName", name),
 		},
 	}
 }
@@ -196,7 +210,7 @@ func replaceUser(text, from, to string) string {
 }
 
 // layoutVersion is part of the layer's key. Increase it with every change of what Prepare makes.
-const layoutVersion = 8
+const layoutVersion = 9
 
 // etcFiles are the files below etc of the base layer. Wine takes the Windows user name from passwd.
 func etcFiles() map[string]string {

@@ -193,6 +193,17 @@ func TestBuildKeysText(t *testing.T) {
 "CurrentType"="Multiprocessor Free"
 "DisplayVersion"="21H2"
 
+[System\\CurrentControlSet\\Control\\TimeZoneInformation] 0
+"TimeZoneKeyName"="UTC"
+"StandardName"="Coordinated Universal Time"
+"DaylightName"="Coordinated Universal Time"
+"Bias"=dword:00000000
+"StandardBias"=dword:00000000
+"DaylightBias"=dword:00000000
+"ActiveTimeBias"=dword:00000000
+"MullionKeyName"="UTC"
+"MullionStandardName"="Coordinated Universal Time"
+
 [System\\CurrentControlSet\\Control\\Windows] 0
 "CSDVersion"=dword:00000000
 "CSDBuildNumber"=dword:00000aca

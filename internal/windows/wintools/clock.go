@@ -33,7 +33,7 @@ func tzutil(e Env, args []string) int {
 	usage := func(code int) int {
 		e.print("Windows Time Zone Utility")
 		e.print("")
-		e.print("TZUTIL </? | /g | /l>")
+		e.print("TZUTIL </? | /g | /s TimeZoneID[_dstoff] | /l>")
 		return code
 	}
 	if len(args) == 0 {
@@ -63,9 +63,13 @@ func tzutil(e Env, args []string) int {
 			e.print("")
 		}
 		return 0
-	case is && name == "s":
-		e.complain("ERROR: The time zone is that of the Linux machine, or of the variable TZ; it cannot be set here.")
-		return 1
+	case is && name == "s" && len(args) == 2:
+		id, winter := strings.CutSuffix(args[1], "_dstoff")
+		if err := e.System.SetZone(id, winter); err != nil {
+			e.complain("ERROR: %v", err)
+			return 1
+		}
+		return 0
 	}
 	return usage(1)
 }

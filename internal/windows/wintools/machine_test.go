@@ -20,6 +20,13 @@ func (w *fake) Zone(string) (Zone, error) {
 	}, w.err
 }
 
+func (w *fake) SetZone(id string, winter bool) error {
+	if w.err == nil {
+		w.zone = fmt.Sprint(id, " ", winter)
+	}
+	return w.err
+}
+
 func (w *fake) Zones() ([]Zone, error) {
 	return []Zone{
 		{ID: "UTC", Display: "(UTC) Coordinated Universal Time"}, {ID: "Tokyo Standard Time", Display: "(UTC+09:00) Osaka, Sapporo, Tokyo"},
@@ -173,10 +180,29 @@ func TestURLs(t *testing.T) {
 	}
 }
 
+// TestSetZone sets the zone by its name, of several words, and without daylight time.
+func TestSetZone(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		want string
+		code int
+	}{
+		{[]string{"/s", "Tokyo Standard Time"}, "Tokyo Standard Time false", 0},
+		{[]string{"-S", "Pacific Standard Time_dstoff"}, "Pacific Standard Time true", 0},
+		{[]string{"/s"}, "", 1},
+		{[]string{"/s", "Tokyo", "Standard", "Time"}, "", 1},
+	} {
+		w := &fake{}
+		if got := run(t, w, "", append([]string{"tzutil"}, tt.args...)...); got.code != tt.code || w.zone != tt.want {
+			t.Errorf("tzutil %q: set %q, exit code %d, want %q, %d", tt.args, w.zone, got.code, tt.want, tt.code)
+		}
+	}
+}
+
 // TestSystemFails checks what the programs do when Windows does not answer.
 func TestSystemFails(t *testing.T) {
 	for _, line := range []string{
-		"tzutil /g", "tzutil /l", "w32tm /tz", "netsh interface ip show config", "netsh http show urlacl",
+		"tzutil /g", "tzutil /l", "tzutil /s UTC", "w32tm /tz", "netsh interface ip show config", "netsh http show urlacl",
 		"netsh http add urlacl url=http://+:80/ user=x",
 	} {
 		if got := run(t, &fake{err: errNoReply}, "", strings.Fields(line)...); got.code == 0 || got.err == "" {

@@ -17,6 +17,7 @@ import (
 
 	"mullion.dev/mullion/internal/windows/credspec"
 	"mullion.dev/mullion/internal/windows/hostpower"
+	"mullion.dev/mullion/internal/windows/timezone"
 	"mullion.dev/mullion/internal/windows/winproc"
 )
 
@@ -34,7 +35,10 @@ type dynamicZone struct {
 	_            uint8
 }
 
-// Zone implements Clock. Wine takes the first of the zones without an offset, in which it is winter all year, for UTC
+// SetZone implements Clock.
+func (local) SetZone(id string, winter bool) error { return timezone.Set(id, winter) }
+
+// Zone implements Clock. Where the registry does not say which zone there is, Wine takes the first of the zones without an offset, in which it is winter all year, for UTC
 // too.
 func (local) Zone(tz string) (Zone, error) {
 	var d dynamicZone
@@ -61,7 +65,7 @@ func (local) Zone(tz string) (Zone, error) {
 		StandardBegins: date(d.standardDate),
 		DaylightBegins: date(d.daylightDate),
 	}
-	if zone.Bias == 0 && !zone.HasDaylight {
+	if zone.Bias == 0 && !zone.HasDaylight && !timezone.IsSet() {
 		localtime, err := os.ReadFile(`\\?\unix\etc\localtime`)
 		if isUTC(tz, localtime) && (err == nil || errors.Is(err, fs.ErrNotExist)) {
 			return utc(), nil

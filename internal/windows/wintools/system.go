@@ -154,6 +154,8 @@ type Clock interface {
 	// Zone is the current time zone, Zones are all that there are, by ID.
 	Zone(tz string) (Zone, error)
 	Zones() ([]Zone, error)
+	// SetZone makes a zone the current one; with winter it has one time all year.
+	SetZone(id string, winter bool) error
 }
 
 // Power ends the container in which the program runs, or the host.

@@ -57,6 +57,7 @@ func (nowhere) Domain() (credspec.Domain, error) {
 }
 
 func (nowhere) Zone(string) (Zone, error)                    { return Zone{}, errors.ErrUnsupported }
+func (nowhere) SetZone(string, bool) error                   { return errors.ErrUnsupported }
 func (nowhere) Zones() ([]Zone, error)                       { return nil, errors.ErrUnsupported }
 func (nowhere) MayEnd() error                                { return errors.ErrUnsupported }
 func (nowhere) End() error                                   { return errors.ErrUnsupported }

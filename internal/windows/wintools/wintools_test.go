@@ -34,6 +34,7 @@ func TestPrograms(t *testing.T) {
 
 // fake is a Windows whose answers a test sets.
 type fake struct {
+	zone      string // what was set
 	tasks     []Task
 	variables map[string]string
 	keys      []rune // nil: there is no console

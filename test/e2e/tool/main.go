@@ -63,6 +63,7 @@ func run(args []string) error {
 		"alloc":  {1, allocate},
 		"wait":   {1, wait},
 		"user":   {0, currentUser},
+		"zone":   {0, zone},
 		"get":    {1, get},
 		"echo":   {0, func([]string) error { _, err := io.Copy(os.Stdout, os.Stdin); return err }},
 		"tick":   {0, tick},
@@ -194,6 +195,13 @@ func currentUser([]string) error {
 		return err
 	}
 	fmt.Println("user:", u.Username, "USERNAME:", os.Getenv("USERNAME"))
+	return nil
+}
+
+// zone says what the program's own clock has of the time zone.
+func zone([]string) error {
+	_, offset := time.Now().Zone()
+	fmt.Println("seconds east of UTC:", offset)
 	return nil
 }
 
