@@ -21,6 +21,8 @@ type Image struct {
 	OS OS
 	// Why says from what OS follows.
 	Why string
+	// Guessed says that it follows from the tag alone, and the image may well have another platform too.
+	Guessed bool
 	// Build is the Windows build that the tag names, 0 if none.
 	Build uint32
 	// Base says that the image is one of Microsoft's base images, which have no tag latest.
@@ -129,6 +131,7 @@ func (p *Pod) Image(ref string) Image {
 	i.Why = "it has " + strings.Join(names, ", ")
 	switch windows {
 	case 0:
+		i.Guessed = false
 		i.OS = Linux // or a third system, which is not Windows either
 	case len(i.Platforms):
 		i.OS = Windows
@@ -196,10 +199,10 @@ func ParseImage(ref string) Image {
 	case i.OS != "":
 	case windowsTag.MatchString(i.Tag):
 		i.OS, i.Why = Windows, "the tag says so"
-	case linuxTag.MatchString(i.Tag):
-		i.OS, i.Why = Linux, "the tag says so"
 	case slices.Contains(linuxRepositories(), i.Repository):
 		i.OS, i.Why = Linux, "the repository says so"
+	case linuxTag.MatchString(i.Tag):
+		i.OS, i.Why, i.Guessed = Linux, "the tag says so", true
 	}
 	if i.OS == Windows {
 		i.Build = tagBuild(i.Tag)

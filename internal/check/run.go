@@ -328,11 +328,38 @@ func (c *Checker) object(ctx context.Context, r *Result, n *manifest.Node, liste
 		r.facts = append(r.facts, fact)
 	}
 	if p == nil {
-		r.Passed[obj.Kind]++
+		r.err = cmp.Or(r.err, c.custom(ctx, r, n, obj))
 		return
 	}
 	p.Options = &c.options
 	c.pod(r, p, fact)
+}
+
+// custom judges what makes pods for Windows in an object of a kind that is not known.
+func (c *Checker) custom(ctx context.Context, r *Result, n *manifest.Node, obj Object) error {
+	pods := customPods(n, obj)
+	if len(pods) == 0 {
+		r.Passed[obj.Kind]++
+		return nil
+	}
+	var findings []Finding
+	for _, p := range pods {
+		if err := c.lookUp(ctx, r, p); err != nil {
+			return err
+		}
+		p.Options = &c.options
+		for i := range c.rules {
+			rule := &c.rules[i]
+			if rule.Cross == nil && rule.Target != OnObject && rule.concerns(p.OS, p.By) {
+				findings = rule.judge(findings, r.File, p, false)
+			}
+		}
+		r.Pods[p.OS]++
+	}
+	findings = bounded(r, obj, findings)
+	placed(n, findings)
+	r.Findings = append(r.Findings, findings...)
+	return nil
 }
 
 // whole judges an object by the rules about objects of whatever kind.

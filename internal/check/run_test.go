@@ -56,7 +56,7 @@ func TestWorkloads(t *testing.T) {
 		}
 	}
 	got := run(t, check.Options{Kubernetes: 36},
-		"apiVersion: example.com/v1\nkind: Deployment\nspec: {template: {"+spec+"}}\n")
+		"apiVersion: policy.k8s.io/v1\nkind: Deployment\nspec: {template: {"+spec+"}}\n")
 	if got[0].Passed["Deployment"] != 1 || len(got[0].Findings) != 0 {
 		t.Errorf("a Deployment of another group: %+v", got)
 	}

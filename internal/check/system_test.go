@@ -222,6 +222,7 @@ func TestParseImage(t *testing.T) {
 			Tag:        "8.0-jammy",
 			OS:         check.Linux,
 			Why:        "the tag says so",
+			Guessed:    true,
 		},
 		"golang:1.26-windowsservercore-ltsc2025": {
 			Repository: "golang",

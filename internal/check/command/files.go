@@ -23,7 +23,7 @@ import (
 const (
 	mostOfFile  = 16 * manifest.MaxDocument // bytes of a file
 	mostToFix   = manifest.MaxDocument      // the same of one that is changed, which is in memory whole
-	mostEntries = 100_000                   // of a folder
+	mostEntries = 20_000                    // of a folder
 	mostFiles   = 1_000_000                 // of all folders
 	deepest     = 100                       // folders inside each other
 )

@@ -124,7 +124,7 @@ func TestEndlessFolders(t *testing.T) {
 	if err := os.Mkdir(wide, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for i := range 100_001 { // links are cheap
+	for i := range 20_001 { // links are cheap
 		if err := os.Symlink("x", filepath.Join(wide, fmt.Sprint(i))); err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +135,7 @@ func TestEndlessFolders(t *testing.T) {
 	}
 	for _, want := range []string{
 		"d:1:1: not read: more than 100 folders inside each other",
-		wide + ":1:1: not read: it has more than 100000 entries", "1 errors,", "2 faults",
+		wide + ":1:1: not read: it has more than 20000 entries", "1 errors,", "2 faults",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in:\n%s", want, out)
@@ -178,7 +178,7 @@ func TestConfigIsAFileOfTheCheckout(t *testing.T) {
 // TestFixOfALongLine: each change of a document is proved by reading it anew, so that of one with very many only some
 // are made at a time, which is said.
 func TestFixOfALongLine(t *testing.T) {
-	const n = 500
+	const n = 300
 	pods := strings.Repeat("{apiVersion: v1, kind: Pod, spec: {os: {name: windows}, hostPID: true}}, ", n)
 	dir := write(t, map[string]string{"list.yaml": "apiVersion: v1\nkind: List\nitems: [" + pods + "]\n"})
 	file := filepath.Join(dir, "list.yaml")

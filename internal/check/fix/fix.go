@@ -13,7 +13,7 @@ import (
 )
 
 // mostRead is how much of a document is read for its edits, in bytes: it is read anew for each.
-const mostRead = 2 << 20
+const mostRead = 1 << 20
 
 // Apply makes the edits in the text of a file and counts those that were left out. Positions are those of text.
 func Apply(text []byte, edits []check.Edit) (fixed []byte, left int) {

@@ -40,7 +40,27 @@ func images() []check.Rule {
 				URL:   userGuide + "#ensuring-os-specific-workloads-land-on-the-appropriate-container-host",
 			},
 			Func: image(func(_ *check.Pod, i check.Image) string {
-				if i.OS == check.Linux {
+				if i.OS == check.Linux && !i.Guessed {
+					return i.Why
+				}
+				return ""
+			}),
+		},
+		{
+			ID:       "image-linux-tag",
+			Severity: check.Warning,
+			Category: imageCategory,
+			Target:   check.OnContainer,
+			Fields:   field,
+			Title:    "this image seems to be for Linux only",
+			Why:      "a tag may name a system of Linux and the image have a Windows platform all the same; if it has none, the pod stays in ImagePullBackOff",
+			Remedy:   "leave --offline out, so that the registry is asked; or use an image with a Windows platform",
+			Source: check.Source{
+				Title: "Guide for Running Windows Containers in Kubernetes",
+				URL:   userGuide + "#ensuring-os-specific-workloads-land-on-the-appropriate-container-host",
+			},
+			Func: image(func(_ *check.Pod, i check.Image) string {
+				if i.OS == check.Linux && i.Guessed {
 					return i.Why
 				}
 				return ""

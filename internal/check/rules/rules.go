@@ -12,7 +12,7 @@ import (
 func All() []check.Rule {
 	return slices.Concat(apiVersions(), gateRules(), placement(), images(), podSecurity(), containerSecurity(),
 		windowsOptions(), podSpec(), containers(), volumes(), claims(), resources(), services(), names(), commands(),
-		Programs())
+		execs(), Programs())
 }
 
 const (
