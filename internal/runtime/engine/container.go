@@ -64,12 +64,10 @@ func (e *Engine) Create(ctx context.Context, c Container) error {
 	var undo cleanup.Stack
 	defer func() { _ = undo.Clean() }()
 
-	snapshots := e.client.SnapshotService(e.opts.Snapshotter)
-	mounts, err := snapshots.Prepare(ctx, c.ID, c.ChainID)
+	mounts, err := e.snapshotOf(ctx, &c, &undo)
 	if err != nil {
-		return fmt.Errorf("prepare snapshot of container %q: %w", c.ID, err)
+		return err
 	}
-	undo.Add(func() error { return snapshots.Remove(context.WithoutCancel(ctx), c.ID) })
 	targets, err := e.prepareFiles(&c, mounts)
 	if err != nil {
 		return fmt.Errorf("prepare file system of container %q: %w", c.ID, err)
@@ -90,12 +88,10 @@ func (e *Engine) Create(ctx context.Context, c Container) error {
 			return err
 		}
 	}
-	_, err = e.client.NewContainer(ctx, c.ID,
+	_, err = e.client.NewContainer(ctx, c.ID, append(e.snapshotOptions(c),
 		client.WithContainerLabels(c.Labels),
-		client.WithSnapshotter(e.opts.Snapshotter),
-		client.WithSnapshot(c.ID),
 		client.WithRuntime(runtime, e.runtimeOptions(e.owner(c))),
-		client.WithSpec(spec))
+		client.WithSpec(spec))...)
 	if err != nil {
 		return fmt.Errorf("create container %q: %w", c.ID, err)
 	}
@@ -165,9 +161,11 @@ func (e *Engine) prepareUpper(c Container, mounts []mount.Mount) ([]string, erro
 	if c.Account == "" && c.UID != 0 {
 		user = wine.User
 	}
-	problems, err := e.applyHives(o.upper, o.lower, user, uid)
-	if err != nil {
-		return nil, err
+	var problems []error
+	if !hasRegistry(c, o.upper, wine.MachineHive) {
+		if problems, err = e.applyHives(o.upper, o.lower, user, uid); err != nil {
+			return nil, err
+		}
 	}
 	for _, problem := range problems {
 		e.opts.Log.Warn("registry changes of an image not all applied", "container", c.ID, "error", problem)
@@ -269,23 +267,17 @@ func overlayOf(mounts []mount.Mount) (overlay, error) {
 // rootfs returns the mount of a container's root file system: the snapshot's overlay with the system layers below it,
 // all through views with the ids of the container, run.
 func (e *Engine) rootfs(ctx context.Context, id string, run IDRange, views *containerViews) (*typesapi.Mount, error) {
-	mounts, err := e.client.SnapshotService(e.opts.Snapshotter).Mounts(ctx, id)
-	if err != nil {
-		return nil, fmt.Errorf("ask for snapshot of container %q: %w", id, err)
-	}
-	o, err := overlayOf(mounts)
+	o, err := e.layersOf(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	var lower []string
 	for _, l := range o.lower {
-		// …/snapshots/12/fs: one view of "snapshots" serves all image layers.
-		snapshot := filepath.Dir(l)
-		view, err := views.of(filepath.Dir(snapshot), layerMapping(run), unix.MOUNT_ATTR_RDONLY)
+		view, err := e.lowerView(l, run, views)
 		if err != nil {
 			return nil, err
 		}
-		lower = append(lower, filepath.Join(view, filepath.Base(snapshot), filepath.Base(l)))
+		lower = append(lower, view)
 	}
 	for _, l := range e.opts.SystemLayers {
 		view, err := views.of(l, layerMapping(run), unix.MOUNT_ATTR_RDONLY)

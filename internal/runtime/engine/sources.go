@@ -105,7 +105,9 @@ func bindSource(source *os.File, path string, users *os.File) (mapped bool, err 
 }
 
 // removeSources unbinds what a container mounts. A container without binds is no error.
-func (e *Engine) removeSources(id string) error { return unmountEntries(e.sourceDir(id)) }
+func (e *Engine) removeSources(id string) error {
+	return errors.Join(unmountEntries(e.sourceDir(id)), unmountEntries(e.layersDir(id)))
+}
 
 // clearSources removes the binds that an earlier process left, killed before it could: those of all containers but the
 // ones that wait for their start.

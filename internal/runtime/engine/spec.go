@@ -19,8 +19,13 @@ type Container struct {
 	Pod string
 	// Labels are kept by containerd; List returns them.
 	Labels map[string]string
-	// ChainID names the snapshot of the image's unpacked top layer.
+	// ChainID names the snapshot of the image's unpacked top layer; a container with a scratch has none.
 	ChainID string
+	// Scratch, unless "", is a folder of the machine with the folders fs and work, to which the container writes, and
+	// which outlasts it. Layers are the folders below it, top first, each with a folder of C:. They are open, and the
+	// caller closes them after Create.
+	Scratch string
+	Layers  []*os.File
 	// Args, Env and Dir start PID 1; Dir is a Linux path in the container.
 	Args []string
 	Env  []string

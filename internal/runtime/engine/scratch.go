@@ -1,0 +1,130 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/containerd/containerd/v2/client"
+	"github.com/containerd/containerd/v2/core/mount"
+	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/base/cleanup"
+)
+
+// A container with a scratch has its layers as folders of the machine, and none of containerd's snapshots. The folders
+// are open, as mounts' sources are: they are bound beside the binds of those, and the overlay is made of the binds.
+
+const (
+	labelScratch = "mullion.dev/scratch"
+	labelLayers  = "mullion.dev/layers"
+)
+
+// layersDir is the folder of the binds of a container's layers. It is not that of its mounts, which are bound anew if
+// they cannot be mapped.
+func (e *Engine) layersDir(id string) string { return e.sourceDir(id + ".layers") }
+
+// layerBind is the place of the i-th layer of a container, from the top.
+func (e *Engine) layerBind(id string, i int) string {
+	return filepath.Join(e.layersDir(id), strconv.Itoa(i))
+}
+
+// snapshotOf makes what a container writes to, and returns the overlay of that over the container's layers.
+func (e *Engine) snapshotOf(ctx context.Context, c *Container, undo *cleanup.Stack) ([]mount.Mount, error) {
+	if c.Scratch != "" {
+		undo.Add(func() error { return e.removeSources(c.ID) })
+		return e.bindLayers(c)
+	}
+	snapshots := e.client.SnapshotService(e.opts.Snapshotter)
+	mounts, err := snapshots.Prepare(ctx, c.ID, c.ChainID)
+	if err != nil {
+		return nil, fmt.Errorf("prepare snapshot of container %q: %w", c.ID, err)
+	}
+	undo.Add(func() error { return snapshots.Remove(context.WithoutCancel(ctx), c.ID) })
+	return mounts, nil
+}
+
+// bindLayers binds the layers of a container with a scratch, and labels it.
+func (e *Engine) bindLayers(c *Container) ([]mount.Mount, error) {
+	if err := os.MkdirAll(e.layersDir(c.ID), 0o700); err != nil {
+		return nil, fmt.Errorf("make folder of layers: %w", err)
+	}
+	for i, layer := range c.Layers {
+		if _, err := bindSource(layer, e.layerBind(c.ID, i), nil); err != nil {
+			return nil, fmt.Errorf("bind layer of container %q: %w", c.ID, err)
+		}
+	}
+	labels := map[string]string{labelScratch: c.Scratch, labelLayers: strconv.Itoa(len(c.Layers))}
+	maps.Copy(labels, c.Labels)
+	c.Labels = labels
+	return []mount.Mount{e.scratchMount(c.ID, c.Scratch, len(c.Layers))}, nil
+}
+
+// scratchMount is the overlay of a scratch, as containerd's snapshotter would describe it.
+func (e *Engine) scratchMount(id, scratch string, layers int) mount.Mount {
+	var lower []string
+	for i := range layers {
+		lower = append(lower, e.layerBind(id, i))
+	}
+	return mount.Mount{Type: "overlay", Source: "overlay", Options: []string{
+		"workdir=" + filepath.Join(scratch, "work"), "upperdir=" + filepath.Join(scratch, "fs"),
+		"lowerdir=" + strings.Join(lower, ":"), "redirect_dir=off",
+	}}
+}
+
+// snapshotOptions are those by which containerd knows a container's snapshot, if it has one.
+func (e *Engine) snapshotOptions(c Container) []client.NewContainerOpts {
+	if c.Scratch != "" {
+		return nil
+	}
+	return []client.NewContainerOpts{client.WithSnapshotter(e.opts.Snapshotter), client.WithSnapshot(c.ID)}
+}
+
+// layersOf is the overlay of a container, as its layers lie on the machine.
+func (e *Engine) layersOf(ctx context.Context, id string) (overlay, error) {
+	record, err := e.client.ContainerService().Get(ctx, id)
+	if err != nil {
+		return overlay{}, fmt.Errorf("look at container %q: %w", id, err)
+	}
+	if scratch := record.Labels[labelScratch]; scratch != "" {
+		layers, err := strconv.Atoi(record.Labels[labelLayers])
+		if err != nil {
+			return overlay{}, fmt.Errorf("read label of container %q: %w", id, err)
+		}
+		return overlayOf([]mount.Mount{e.scratchMount(id, scratch, layers)})
+	}
+	mounts, err := e.client.SnapshotService(e.opts.Snapshotter).Mounts(ctx, id)
+	if err != nil {
+		return overlay{}, fmt.Errorf("ask for snapshot of container %q: %w", id, err)
+	}
+	return overlayOf(mounts)
+}
+
+// lowerView is the place at which a layer is seen with the ids of a container.
+func (e *Engine) lowerView(layer string, run IDRange, views *containerViews) (string, error) {
+	if strings.HasPrefix(layer, e.sourceDir("")) {
+		return views.of(layer, layerMapping(run), unix.MOUNT_ATTR_RDONLY)
+	}
+	// …/snapshots/12/fs: one view of "snapshots" serves all image layers.
+	snapshot := filepath.Dir(layer)
+	view, err := views.of(filepath.Dir(snapshot), layerMapping(run), unix.MOUNT_ATTR_RDONLY)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(view, filepath.Base(snapshot), filepath.Base(layer)), nil
+}
+
+// hasRegistry reports whether a container has begun before: its scratch has a registry, which is the container's own.
+func hasRegistry(c Container, upper, hive string) bool {
+	if c.Scratch == "" {
+		return false
+	}
+	_, err := os.Lstat(filepath.Join(upper, hive))
+	return !errors.Is(err, fs.ErrNotExist)
+}
