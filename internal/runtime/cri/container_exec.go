@@ -68,7 +68,7 @@ func (s *Server) exec(ctx context.Context, c store.Container, cmd []string, stre
 		Dir:     s.driveOf(c),
 		Env:     env,
 		FIFODir: s.fifoDir(),
-		Args: s.programArgs(runSpec{
+		Args: s.cfg.Launch.programArgs(runSpec{
 			report: path.Join(s.workTarget(c), name),
 			env:    path.Join(s.workTarget(c), envFileName),
 			dir:    c.Dir,

@@ -37,18 +37,23 @@ func mergeEnv(imageEnv []string, envs []*runtimeapi.KeyValue) []string {
 // envFileName is the file in the container's working folder that carries the program's environment.
 const envFileName = "env"
 
-// writeEnvFile writes the program's environment for mullion-run.exe, each variable ended by a NUL.
+// writeEnvFile writes the program's environment for mullion-run.exe.
 func (*Server) writeEnvFile(dir string, env []string) error {
+	path := filepath.Join(dir, envFileName)
+	if err := os.WriteFile(path, EnvFile(env), 0o644); err != nil {
+		return fmt.Errorf("write environment: %w", err)
+	}
+	return nil
+}
+
+// EnvFile is a program's environment as mullion-run.exe reads it: each variable is ended by a NUL.
+func EnvFile(env []string) []byte {
 	var b bytes.Buffer
 	for _, e := range env {
 		b.WriteString(e)
 		b.WriteByte(0)
 	}
-	path := filepath.Join(dir, envFileName)
-	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-		return fmt.Errorf("write environment: %w", err)
-	}
-	return nil
+	return b.Bytes()
 }
 
 // unixEnv is the program's environment as Linux variables, for a program that the loader starts itself. Wine passes

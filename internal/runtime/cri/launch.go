@@ -67,7 +67,7 @@ func (s *Server) initArgs(sb store.Sandbox, c store.Container) []string {
 		searches = podOf(sb).DNS.Searches
 	}
 	explained := s.explained(sb, c)
-	program := s.programArgs(runSpec{
+	program := s.cfg.Launch.programArgs(runSpec{
 		explain:  explained,
 		report:   path.Join(s.workTarget(c), reportName),
 		env:      path.Join(s.workTarget(c), envFileName),
@@ -126,12 +126,12 @@ type runSpec struct {
 }
 
 // programArgs is the Linux command line that runs a Windows program.
-func (s *Server) programArgs(r runSpec) []string {
-	args := append([]string{}, s.cfg.Launch.Loader...)
-	if s.cfg.Launch.Run == "" {
+func (l Launch) programArgs(r runSpec) []string {
+	args := append([]string{}, l.Loader...)
+	if l.Run == "" {
 		return append(args, r.args...)
 	}
-	args = append(args, s.cfg.Launch.Run, "--report", r.report, "--env-file", r.env, "--cwd", r.dir)
+	args = append(args, l.Run, "--report", r.report, "--env-file", r.env, "--cwd", r.dir)
 	if r.memory > 0 {
 		args = append(args, "--memory-limit", strconv.FormatInt(r.memory, 10))
 	}
