@@ -31,7 +31,7 @@ LDFLAGS = -s -w -X mullion.dev/mullion/internal/base/version.version=$(VERSION)
 
 # Parts that hack/build makes under the same name.
 PARTS := build mullion shims kubernetes upstream agent agnhost crictl e2e.test critest node-suite exporter csi-proxy csi kubeadm flannel calico \
-  cyclonus kube-linter
+  cyclonus kube-linter containerd-windows
 
 .DEFAULT_GOAL := build
 .PHONY: $(PARTS) bundle e2e sample test-build plugins release image up down deps test-deps machines-deps lint-deps help update verify lint fmt clean \

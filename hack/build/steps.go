@@ -313,6 +313,7 @@ func tests() []step {
 
 // fields are the programs of the field that examples and tests run.
 func fields() []step {
+	const containerd = "github.com/containerd/containerd/v2"
 	steps := []step{
 		{
 			name: "windows_exporter.exe", why: "its test (test/exporter)", sets: []string{"exporter"}, system: "windows",
@@ -323,6 +324,15 @@ func fields() []step {
 			name: "csi-proxy.exe", why: "examples/csi-proxy and its test", sets: []string{"csi-proxy"}, system: "windows",
 			module: "upstream/csi-proxy", packages: []string{"tool"}, to: "csi-proxy/csi-proxy.exe",
 			ldflags: strip + " -X main.version={github.com/kubernetes-csi/csi-proxy}",
+		},
+		{
+			name: "containerd.exe", why: "their test (TestFieldContainerd)", sets: []string{"containerd-windows"}, system: "windows",
+			module: "upstream/containerd", packages: []string{containerd + "/cmd/containerd", containerd + "/cmd/ctr"}, to: "containerd-windows/",
+			ldflags: strip + " -X " + containerd + "/version.Version={" + containerd + " bare}",
+		},
+		{
+			name: "containerd-shim-runhcs-v1.exe", why: "the same test", sets: []string{"containerd-windows"}, system: "windows",
+			module: "upstream/hcsshim", packages: []string{"tool"}, to: "containerd-windows/containerd-shim-runhcs-v1.exe", ldflags: strip,
 		},
 		{
 			name: "flanneld", why: "examples/flannel and its test; its backend udp is in C", sets: []string{"flannel"}, system: "linux",
