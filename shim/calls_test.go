@@ -12,8 +12,8 @@ import (
 
 	"mullion.dev/mullion/internal/base/support"
 	"mullion.dev/mullion/internal/network/hns"
-	"mullion.dev/mullion/internal/network/hns/server"
 	"mullion.dev/mullion/internal/node/agent/compute"
+	"mullion.dev/mullion/internal/runtime/hcs"
 )
 
 // exported returns what a library exports: the functions of its own name, and those that stand for another.
@@ -39,9 +39,6 @@ func exported(t *testing.T, library string) (own []string, other map[string]stri
 	return own, other
 }
 
-// forHooks is what vmcompute.dll has for hooks/job.c.
-const forHooks = "MullionJobInformation"
-
 // TestCallsOfHNS checks the libraries of HNS, the table of its calls and the support table against each other: a
 // function is exported if and only if the table has it with an operation, and the support table says of each function
 // how much of it there is.
@@ -50,19 +47,8 @@ func TestCallsOfHNS(t *testing.T) {
 	if len(others) > 0 {
 		t.Errorf("computenetwork.def: %v stand for others", others)
 	}
-	hnsCall, others := exported(t, "vmcompute")
-	compute := slices.DeleteFunc(slices.Clone(hnsCall), func(name string) bool { return name == "HNSCall" })
-	hnsCall = slices.DeleteFunc(hnsCall, func(name string) bool { return slices.Contains(compute, name) })
-	for _, function := range compute {
-		if !strings.HasPrefix(function, server.ComputePrefix) && function != forHooks {
-			t.Errorf("vmcompute.def: %s is of no service", function)
-		}
-	}
-	for export, function := range others {
-		if function != "hcs_not_implemented" {
-			t.Errorf("vmcompute.def: %s is %s: no more of the Host Compute Service is there", export, function)
-		}
-	}
+	hnsCall, _ := exported(t, "vmcompute") // whose other functions are of the Host Compute Service
+	hnsCall = slices.DeleteFunc(hnsCall, func(name string) bool { return name != "HNSCall" })
 	rows := map[string]support.Level{}
 	for _, r := range hns.SupportRows() {
 		rows[r.Name] = r.Level
@@ -91,14 +77,50 @@ func TestCallsOfHNS(t *testing.T) {
 	}
 }
 
-// asked is a function's name in the C of a library; some names are put together by macros.
-var asked = regexp.MustCompile(`(?:\.function = |\bask\()"(\w+)"[,}]`)
+// forHooks is what vmcompute.dll has for hooks/job.c.
+const forHooks = "MullionJobInformation"
 
-// TestLibrariesAskForCalls checks that each call with which the libraries ask the server is in the table and carried
-// out.
+// TestCallsOfHCS checks the libraries of the Host Compute Service, and the table of its calls, against each other: a
+// function that stands for another is not there, and says so in the support table.
+func TestCallsOfHCS(t *testing.T) {
+	rows := map[string]map[string]support.Level{hcs.ComputeCore: {}, hcs.VMCompute: {}}
+	for _, c := range hcs.Calls() {
+		rows[c.Library][c.Name] = c.Level
+	}
+	for library, levels := range rows {
+		own, others := exported(t, strings.TrimSuffix(library, ".dll"))
+		for _, name := range own {
+			if level, ok := levels[name]; (!ok || level == support.Not) && name != "HNSCall" && name != forHooks {
+				t.Errorf("%s exports %s, which the table has as %q", library, name, level)
+			}
+			delete(levels, name)
+		}
+		for name, function := range others {
+			if level, ok := levels[name]; !ok || level != support.Not {
+				t.Errorf("%s has %s for %s, which the table has as %q", library, function, name, level)
+			}
+			delete(levels, name)
+		}
+		if len(levels) > 0 {
+			t.Errorf("the table has functions that %s has not: %v", library, levels)
+		}
+	}
+}
+
+// asked is a function's name in the C of a library; some names are put together by macros.
+var asked = regexp.MustCompile(`(?:\.function = |\bask(?:_\w+)?\()"(\w+)"[,}]`)
+
+// TestLibrariesAskForCalls checks that each call with which the libraries ask the server is in a table and carried out.
 func TestLibrariesAskForCalls(t *testing.T) {
 	calls := hns.Calls()
-	for _, library := range []string{"computenetwork", "vmcompute"} {
+	ofHCS := map[string]bool{
+		compute.Enumerate: true, compute.Properties: true, compute.QueryJob: true, hcs.StreamFunction: true,
+	}
+	for _, c := range hcs.Calls() {
+		ofHCS[c.Name] = ofHCS[c.Name] || c.IsAsked()
+	}
+	found := map[string]bool{}
+	for _, library := range []string{"computenetwork", "computecore", "vmcompute"} {
 		files, err := filepath.Glob(filepath.Join(library, "*.c"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("the C of %s: %v, %v", library, files, err)
@@ -108,15 +130,20 @@ func TestLibrariesAskForCalls(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, found := range asked.FindAllStringSubmatch(string(text), -1) {
-				if slices.Contains([]string{compute.Enumerate, compute.Properties, compute.QueryJob}, found[1]) {
-					continue // of the Host Compute Service
-				}
-				switch calls[found[1]].Operation {
+			for _, match := range asked.FindAllStringSubmatch(string(text), -1) {
+				found[match[1]] = true
+				switch calls[match[1]].Operation {
 				case "", hns.InLibrary, hns.NotExported:
-					t.Errorf("%s asks for %s, which the server does not carry out", file, found[1])
+					if !ofHCS[match[1]] {
+						t.Errorf("%s asks for %s, which the server does not carry out", file, match[1])
+					}
 				}
 			}
+		}
+	}
+	for name := range ofHCS {
+		if ofHCS[name] && !found[name] {
+			t.Errorf("no library asks for %s", name)
 		}
 	}
 }

@@ -91,12 +91,18 @@ func networkRows() []support.Row {
 			Note:  "kept and told, but not compared with who opens the pipe; for containers in which a pipe of the host is mounted they are",
 		},
 		{
-			Name:  "Host Compute Service (vmcompute.dll)",
+			Name:  "Host Compute Service (computecore.dll, vmcompute.dll)",
 			Level: support.Partly,
 			Ref:   "https://learn.microsoft.com/virtualization/api/hcs/overview",
-			Note: "on a host: lists the containers and pods' sandboxes, opens one, and gives its statistics but for the peak of memory (HcsEnumerateComputeSystems, " +
-				"HcsOpenComputeSystem, HcsGetComputeSystemProperties); callbacks are taken and never called. Every other function answers E_NOTIMPL: Windows " +
-				"programs make no containers here",
+			Note: "on a host, function by function in `mullion support hcs`: version 2 makes containers of layers, runs programs in them and ends them; version 1 lists the containers, opens " +
+				"one, and gives its statistics but for the peak of memory",
+		},
+		{
+			Name:  "bind filter (bindfltapi.dll)",
+			API:   []string{"bindfltapi.dll BfSetupFilter", "bindfltapi.dll BfGetMappings"},
+			Level: support.Not,
+			Ref:   "https://github.com/microsoft/go-winio/blob/v0.6.2/pkg/bindfilter/bind_filter.go",
+			Note:  "BfSetupFilter and BfGetMappings answer E_NOTIMPL, and BfRemoveMapping that there is no mapping: a program cannot mount a container's file system on a host",
 		},
 	}
 }

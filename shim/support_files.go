@@ -34,6 +34,14 @@ func fileRows() []support.Row {
 				"which a list sets in a container; on a host lists forbid its programs nothing",
 		},
 		{
+			Name:  "BackupWrite, BackupRead",
+			API:   []string{"kernel32.dll BackupRead"},
+			Level: support.Partly,
+			Ref:   win32 + "api/winbase/nf-winbase-backupwrite",
+			Note: "on a host BackupWrite writes the data and the reparse point of a file; security descriptors, extended attributes, alternate streams and object ids are dropped, sparse " +
+				"blocks refused. BackupRead is refused",
+		},
+		{
 			Name:  "alternate data streams",
 			Level: support.Not,
 			Ref:   win32 + "fileio/file-streams",

@@ -25,7 +25,7 @@ func TestRowsNameTheLibraries(t *testing.T) {
 		"bcryptprimitives": "bcryptprimitives.dll", "mi": "mi.dll", "pdh": "pdh.dll", "vmcompute": "vmcompute.dll",
 		"hooks": "CreateSymbolicLinkW", "run": "commit limit", "refuse": "dism", "ping": "ping",
 		"computenetwork": "HcnCreateNetwork", "ncrypt": "ncrypt.dll", "wevtapi": "wevtapi.dll", "tdh": "tdh.dll",
-		"http": "http.sys", "httpapi": "httpapi.dll",
+		"http": "http.sys", "httpapi": "httpapi.dll", "computecore": "computecore.dll", "bindfltapi": "bindfltapi.dll",
 	}
 	folders, err := filepath.Glob("*/flags.mk")
 	if err != nil || len(folders) == 0 {

@@ -17,6 +17,7 @@ import (
 	"mullion.dev/mullion/internal/node/linuxnode"
 	"mullion.dev/mullion/internal/node/winnode"
 	"mullion.dev/mullion/internal/runtime/cri"
+	"mullion.dev/mullion/internal/runtime/hcs"
 	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/windows/winver"
 	"mullion.dev/mullion/shim"
@@ -26,6 +27,7 @@ import (
 func supportTables() map[string]func() []support.Row {
 	return map[string]func() []support.Row{
 		"cri":          cri.SupportRows,
+		"hcs":          hcs.SupportRows,
 		"hns":          hns.SupportRows,
 		"images":       image.SupportRows,
 		"kubernetes":   cluster.SupportRows,

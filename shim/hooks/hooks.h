@@ -64,6 +64,7 @@ void session_start(void);     /* session.c: NtQuerySystemInformation, ProcessIdT
 void job_start(void);         /* job.c: NtOpenJobObject, NtQueryInformationJobObject, NtIsProcessInJob */
 void token_start(void);       /* token.c: NtOpenProcessToken, NtOpenProcessTokenEx, NtDuplicateToken, NtQueryInformationToken; after info_start */
 void priority_start(void);    /* priority.c: NtSetInformationProcess */
+void backup_start(void);      /* backup.c: BackupWrite, on hosts */
 void placeholder_start(void); /* placeholder.c: LdrGetProcedureAddress */
 void etw_start(void);         /* etw.c: EtwEventRegister and its like */
 void children_start(void);    /* children.c: CreateProcessInternalW */

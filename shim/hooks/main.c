@@ -116,6 +116,7 @@ BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved)
     }
     job_start();
     priority_start();
+    backup_start();
     placeholder_start();
     etw_start();
     if (tables)

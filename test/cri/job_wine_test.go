@@ -151,9 +151,7 @@ func (n *node) serveCompute(t *testing.T) {
 		Store:     hnsserver.FileStore{Path: filepath.Join(n.dir, "hns", "state.json")},
 		DataPlane: &dataplane.Fake{},
 		Log:       slog.New(slog.NewTextHandler(testWriter{t}, nil)),
-		Compute: func(ctx context.Context, function string, text []string) (hns.Reply, error) {
-			return compute.Call(ctx, n.server, function, text)
-		},
+		Compute:   compute.Service{Pods: n.server}.Call,
 	})
 	if err != nil {
 		t.Fatal(err)

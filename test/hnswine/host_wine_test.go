@@ -276,9 +276,7 @@ func (h *host) start(t *testing.T) {
 		DataPlane:  h.plane,
 		Log:        log,
 		Generation: generation,
-		Compute: func(ctx context.Context, function string, text []string) (hns.Reply, error) {
-			return compute.Call(ctx, containers{}, function, text)
-		},
+		Compute:    compute.Service{Pods: containers{}}.Call,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -28,7 +28,6 @@ import (
 	"mullion.dev/mullion/internal/network/podnet"
 	"mullion.dev/mullion/internal/node/agent/admin"
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
-	"mullion.dev/mullion/internal/node/agent/compute"
 	"mullion.dev/mullion/internal/node/disks"
 	"mullion.dev/mullion/internal/node/initiator"
 	"mullion.dev/mullion/internal/node/nodeconfig"
@@ -37,6 +36,7 @@ import (
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/runtime/cri"
 	"mullion.dev/mullion/internal/runtime/engine"
+	"mullion.dev/mullion/internal/runtime/hcs"
 	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/windows/localgroup"
@@ -63,6 +63,7 @@ type agent struct {
 	undo       cleanup.Stack
 	containers atomic.Pointer[cri.Server] // nil until the CRI server is there
 	notices    chan admin.Notice
+	systems    *hcs.Service // is there before that
 }
 
 // serve runs HNS and CRI server until ctx ends or one of them fails. Containers and networks stay as they are.
@@ -287,15 +288,6 @@ func (a *agent) openHNS(ctx context.Context) (*hnsserver.Service, error) {
 	})
 }
 
-// computeCall answers functions of the Host Compute Service.
-func (a *agent) computeCall(ctx context.Context, function string, text []string) (hns.Reply, error) {
-	server := a.containers.Load()
-	if server == nil {
-		return hns.Reply{}, wire.Errorf(wire.EUnavailable, "the containers are not known yet")
-	}
-	return compute.Call(ctx, server, function, text)
-}
-
 // engineOptions are those of the engine of the host's containers.
 func (a *agent) engineOptions(layers []string, host winhost.Host) (engine.Options, error) {
 	options := engine.Options{
@@ -354,6 +346,9 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 		return nil, nil, err
 	}
 	a.undo.Add(eng.Close)
+	if err := a.openSystems(ctx, eng, host, service); err != nil {
+		return nil, nil, err
+	}
 	engineVersion, err := eng.Version(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -386,15 +381,10 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 			return wine.OpenSource(a.config.Drive, winPath, append(cri.VolumePatterns(), a.config.LocalVolumes+"/*"),
 				wine.Mounted{Shares: host.Shares, Volumes: host.Volumes})
 		},
-		HostPipe: a.hostPipe,
-		Domains:  tickets.Keys{Domains: a.config.Domains},
-		Shares:   a.shares,
-		Launch: cri.Launch{
-			Init:   "/sbin/mullion-init",
-			Loader: a.system.LoaderArgv(),
-			Run:    wine.RunProgram,
-			Env:    a.system.ContainerEnv(),
-		},
+		HostPipe:       a.hostPipe,
+		Domains:        tickets.Keys{Domains: a.config.Domains},
+		Shares:         a.shares,
+		Launch:         a.launch(),
 		HostProcess:    a.hostProcess(host),
 		OneContainer:   !a.build.Supports(winver.SharedNetwork),
 		Processors:     a.config.Processors,

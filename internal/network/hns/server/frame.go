@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"unicode/utf16"
@@ -168,7 +169,7 @@ func encodeText(s string) []byte {
 func response(reply hns.Reply, copies [][]byte, err error) []byte {
 	code, record := wire.OK, ""
 	if err != nil {
-		code, record = hresult(err), hns.V1Error(err)
+		code, record = hresult(err), recordOf(err)
 		reply = hns.Reply{}
 	}
 	text := reply.Raw
@@ -180,4 +181,13 @@ func response(reply hns.Reply, copies [][]byte, err error) []byte {
 		encodeText(record),
 	}
 	return makeFrame(append(fields, copies...)...)
+}
+
+// recordOf is the record of an error: HNS', or that of the service that the error is of.
+func recordOf(err error) string {
+	var own interface{ Record() string }
+	if errors.As(err, &own) {
+		return own.Record()
+	}
+	return hns.V1Error(err)
 }

@@ -1,9 +1,11 @@
 package server
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"io"
+	"net"
 
 	"mullion.dev/mullion/internal/network/hns"
 	"mullion.dev/mullion/internal/network/hns/wire"
@@ -14,7 +16,10 @@ import (
 const maxHeld = 16384
 
 // session is one client's connection.
-type session struct{ remote string }
+type session struct {
+	remote string
+	then   func(ctx context.Context, c net.Conn) // what the connection is for from now on; nil: for calls
+}
 
 // held is a reservation: what holds its ports, how many they are, and the client that asked for it.
 type held struct {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"strings"
 	"sync"
 	"time"
 
@@ -83,8 +82,14 @@ func (s *Service) converse(ctx context.Context, c net.Conn, token string) {
 		}
 		answer, events := s.answer(ctx, peer, fields, copies)
 		_ = c.SetDeadline(time.Now().Add(frameTimeout))
-		if _, err := c.Write(answer); err != nil {
+		if _, err = c.Write(answer); err != nil {
 			s.forget(events)
+		}
+		if peer.then != nil { // it is told of a connection that has failed by the connection
+			s.hand(ctx, c, peer.then)
+			return
+		}
+		if err != nil {
 			return
 		}
 		if events != nil {
@@ -92,6 +97,15 @@ func (s *Service) converse(ctx context.Context, c net.Conn, token string) {
 			return
 		}
 	}
+}
+
+// hand gives a connection away until then returns, or ctx ends.
+func (s *Service) hand(ctx context.Context, c net.Conn, then func(ctx context.Context, c net.Conn)) {
+	_ = c.SetDeadline(time.Time{})
+	if ctx.Err() != nil { // the deadline that ended the reads may just have been overwritten
+		_ = c.SetDeadline(time.Unix(1, 0))
+	}
+	then(ctx, c)
 }
 
 // leave ends a connection. When the service stops, a request may be on its way. Closing only our side first, and not
@@ -124,8 +138,10 @@ func (s *Service) answer(ctx context.Context, peer *session, fields [][]byte, wi
 		reply = s.listReserved()
 	case c.Operation == hns.Watch:
 		events, err = s.watch(c.Kind, r.Object)
-	case s.cfg.Compute != nil && strings.HasPrefix(r.Function, ComputePrefix):
-		reply, err = s.cfg.Compute(ctx, r.Function, r.Text)
+	case s.cfg.Compute != nil && c.Name == "":
+		var computed Computed
+		computed, err = s.cfg.Compute(ctx, r.Function, r.Text)
+		reply, peer.then = computed.Reply, computed.Then
 	default:
 		reply, copies, err = s.call(context.WithoutCancel(ctx), r, withCopies)
 	}

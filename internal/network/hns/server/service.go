@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -39,13 +40,17 @@ type Config struct {
 	Log       *slog.Logger
 	// Generation is the file by which DLLs know whether what they have read is still valid; nil: they ask each time.
 	Generation io.WriterAt
-	// Compute answers functions of the Host Compute Service, which vmcompute.dll sends the same way; nil: they are not
-	// implemented. Their names begin with ComputePrefix.
-	Compute func(ctx context.Context, function string, text []string) (hns.Reply, error)
+	// Compute answers functions that are none of HNS: those of the Host Compute Service, which vmcompute.dll and
+	// computecore.dll send the same way; nil: they are not implemented.
+	Compute func(ctx context.Context, function string, text []string) (Computed, error)
 }
 
-// ComputePrefix begins the names of the functions of the Host Compute Service.
-const ComputePrefix = "Hcs"
+// Computed is an answer of the Host Compute Service.
+type Computed struct {
+	hns.Reply
+	// Then, unless nil, has the connection of the call after the answer, until it returns.
+	Then func(ctx context.Context, c net.Conn)
+}
 
 // Service is the HNS of one host. It may be called from several goroutines; calls run one after another.
 //

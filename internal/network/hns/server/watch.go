@@ -95,6 +95,11 @@ func (s *Service) report(ctx context.Context, c net.Conn, w *watcher) {
 	}
 }
 
+// EventFrame is an event of the Host Compute Service as its libraries read it.
+func EventFrame(number uint32, text string) []byte {
+	return makeFrame(binary.LittleEndian.AppendUint32(nil, number), encodeGUID(""), encodeText(text), nil)
+}
+
 func eventFrame(e hns.Event) []byte {
 	return makeFrame(binary.LittleEndian.AppendUint32(nil, uint32(e.Type)), encodeGUID(e.Object), encodeText(e.Text),
 		nil)

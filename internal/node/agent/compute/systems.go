@@ -1,0 +1,161 @@
+package compute
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"net"
+
+	"mullion.dev/mullion/internal/network/hns"
+	"mullion.dev/mullion/internal/network/hns/server"
+	"mullion.dev/mullion/internal/network/hns/wire"
+	"mullion.dev/mullion/internal/runtime/cri"
+	"mullion.dev/mullion/internal/runtime/hcs"
+)
+
+// Service answers the functions of the Host Compute Service: for the containers of pods, and for the compute systems
+// that programs of the host make.
+type Service struct {
+	// Pods knows the containers of pods.
+	Pods Source
+	// Systems are those of programs of the host; nil: they can make none.
+	Systems *hcs.Service
+}
+
+// Call answers a function; text are its texts in their order.
+func (s Service) Call(ctx context.Context, function string, text []string) (server.Computed, error) {
+	if s.Systems == nil {
+		reply, err := Call(ctx, s.Pods, function, text)
+		return server.Computed{Reply: reply}, err
+	}
+	switch {
+	case function == Enumerate && len(text) == 1:
+		answer, err := s.enumerate(ctx, text)
+		return server.Computed{Reply: hns.Reply{Text: answer}}, err
+	case function == Properties && len(text) == 2 && s.Systems.Has(text[0]):
+		answer, err := s.show(ctx, text[0], text[1])
+		return server.Computed{Reply: hns.Reply{Text: answer}}, err
+	case function == Properties, function == QueryJob:
+		reply, err := Call(ctx, s.Pods, function, text)
+		return server.Computed{Reply: reply}, err
+	}
+	answer, err := s.Systems.Call(ctx, function, text)
+	if err != nil {
+		return server.Computed{}, refusal(err)
+	}
+	return computed(answer), nil
+}
+
+// refused is an error with its record, the document ResultError
+// (https://learn.microsoft.com/virtualization/api/hcs/schemareference#ResultError).
+type refused struct{ error }
+
+// Unwrap returns the error with its result.
+func (r refused) Unwrap() error { return r.error }
+
+// Record implements what package server asks an error for.
+func (r refused) Record() string {
+	code := wire.EFail
+	if e, ok := errors.AsType[*wire.Error](r.error); ok {
+		code = e.Code
+	}
+	text, err := encode(struct {
+		Error        int32
+		ErrorMessage string
+	}{int32(code), r.Error()})
+	if err != nil { // of plain values there is none
+		return ""
+	}
+	return text
+}
+
+// refusal is an error of the service as the connection carries it.
+func refusal(err error) error {
+	if e, ok := errors.AsType[*hcs.Error](err); ok {
+		err = wire.Errorf(wire.HRESULT(e.Code), "%s", e.Text)
+	}
+	return refused{err}
+}
+
+// enumerate lists compute systems, those of pods first.
+func (s Service) enumerate(ctx context.Context, text []string) (string, error) {
+	ofPods, err := enumerate(s.Pods, text[0])
+	if err != nil {
+		return "", err
+	}
+	others, err := s.Systems.Call(ctx, Enumerate, text)
+	if err != nil {
+		return "", refusal(err)
+	}
+	var all, more []json.RawMessage
+	err = errors.Join(json.Unmarshal([]byte(ofPods), &all), json.Unmarshal([]byte(others.Text), &more))
+	if err != nil {
+		return "", err
+	}
+	return encode(append(all, more...))
+}
+
+// show shows a compute system that a program has made.
+func (s Service) show(ctx context.Context, id, document string) (string, error) {
+	var q propertyQuery
+	if err := parse(document, &q); err != nil {
+		return "", err
+	}
+	seen, err := s.Systems.Look(id)
+	if err != nil {
+		return "", refusal(err)
+	}
+	p := propertiesOf(cri.ComputeSystem{ID: id})
+	p.State, p.Owner = string(seen.State), seen.Owner
+	for _, name := range q.PropertyTypes {
+		if name != "Statistics" {
+			return "", wire.Errorf(wire.ENotImpl, "property %q", name)
+		}
+		usage, err := s.Systems.Usage(ctx, id)
+		if err != nil {
+			return "", wire.Errorf(NotFound, "%v", err) // it has ended meanwhile
+		}
+		p.Statistics = statisticsOf(cri.ComputeSystem{ID: id, Started: seen.StartedAt}, usage)
+	}
+	return encode(p)
+}
+
+// computed is an answer as the connection carries it.
+func computed(a hcs.Answer) server.Computed {
+	c := server.Computed{Reply: hns.Reply{Text: a.Text, Object: a.GUID}, Then: a.Stream}
+	if a.Process != nil {
+		c.Raw = binary.LittleEndian.AppendUint32(nil, a.Process.PID)
+		c.Raw = binary.LittleEndian.AppendUint32(c.Raw, a.Process.Streams)
+	}
+	if a.Events != nil {
+		c.Then = func(ctx context.Context, conn net.Conn) { tell(ctx, conn, *a.Events) }
+	}
+	return c
+}
+
+// tell writes events until the program closes its end: that is its handle.
+func tell(ctx context.Context, conn net.Conn, s hcs.Subscription) {
+	defer s.Leave()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { // the program sends nothing more
+		defer cancel()
+		_, _ = conn.Read(make([]byte, 1))
+	}()
+	events := s.Events
+	for {
+		select {
+		case e, more := <-events:
+			if !more {
+				events = nil
+				continue
+			}
+			if _, err := conn.Write(server.EventFrame(uint32(e.Type), e.Text)); err != nil {
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}

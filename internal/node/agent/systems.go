@@ -1,0 +1,116 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"mullion.dev/mullion/internal/network/hns"
+	hnsserver "mullion.dev/mullion/internal/network/hns/server"
+	"mullion.dev/mullion/internal/network/hns/wire"
+	"mullion.dev/mullion/internal/node/agent/compute"
+	"mullion.dev/mullion/internal/node/winhost"
+	"mullion.dev/mullion/internal/runtime/cri"
+	"mullion.dev/mullion/internal/runtime/engine"
+	"mullion.dev/mullion/internal/runtime/hcs"
+	"mullion.dev/mullion/internal/spec"
+	"mullion.dev/mullion/internal/windows/wine"
+)
+
+// computeCall answers functions of the Host Compute Service.
+func (a *agent) computeCall(ctx context.Context, function string, text []string) (hnsserver.Computed, error) {
+	server := a.containers.Load()
+	if server == nil {
+		return hnsserver.Computed{}, wire.Errorf(wire.EUnavailable, "the containers are not known yet")
+	}
+	return compute.Service{Pods: server, Systems: a.systems}.Call(ctx, function, text)
+}
+
+// openSystems makes the Host Compute Service for programs of the host.
+func (a *agent) openSystems(ctx context.Context, eng *engine.Engine, host winhost.Host,
+	service *hnsserver.Service,
+) error {
+	systems, err := hcs.New(ctx, hcs.Config{
+		Node:        a.config.Node,
+		StateDir:    filepath.Join(a.config.StateDir, "hcs"),
+		RunDir:      filepath.Join(a.config.RunDir, "hcs"),
+		Drive:       a.config.Drive,
+		Upper:       wine.Drive(filepath.Join(a.config.StateDir, "upper")),
+		SystemDrive: wine.Drive(a.system.Base()),
+		Engine:      eng,
+		OpenSource: func(winPath string) (*os.File, error) {
+			return wine.OpenSource(a.config.Drive, winPath, append(cri.VolumePatterns(), a.config.LocalVolumes+"/*"),
+				wine.Mounted{Shares: host.Shares, Volumes: host.Volumes})
+		},
+		Network:    namespaces{service: service, pins: a.pinDir()}.find,
+		Launch:     a.launch(),
+		LinuxNames: a.config.Network.Profile == spec.ProfileModern,
+		Log:        a.log.With("part", "hcs"),
+	})
+	if err != nil {
+		return err
+	}
+	a.systems = systems
+	a.undo.Add(func() error { systems.Close(); return nil })
+	return nil
+}
+
+// launch says how a Windows program is started in a container.
+func (a *agent) launch() cri.Launch {
+	return cri.Launch{
+		Init:   "/sbin/mullion-init",
+		Loader: a.system.LoaderArgv(),
+		Run:    wine.RunProgram,
+		Env:    a.system.ContainerEnv(),
+	}
+}
+
+// namespaces are those of HNS, for compute systems.
+type namespaces struct {
+	service *hnsserver.Service
+	pins    string
+}
+
+// find finds a namespace, and how names are resolved in it: as its endpoints say.
+func (n namespaces) find(ctx context.Context, namespace string) (hcs.Network, error) {
+	id, err := uuid.Parse(namespace)
+	if err != nil {
+		return hcs.Network{}, wire.Errorf(wire.EInvalidArg, "%q is no namespace", namespace)
+	}
+	var found wire.Namespace
+	if err := n.query(ctx, "HcnQueryNamespaceProperties", id.String(), &found); err != nil {
+		return hcs.Network{}, err
+	}
+	network := hcs.Network{NetNS: filepath.Join(n.pins, found.ID)}
+	for _, r := range found.Resources {
+		if r.Type != "Endpoint" {
+			continue
+		}
+		var endpoint struct{ Dns *wire.Dns } //nolint:revive // HNS' word
+		if err := n.query(ctx, "HcnQueryEndpointProperties", strings.ToLower(r.Data.ID), &endpoint); err != nil {
+			return hcs.Network{}, err
+		}
+		if endpoint.Dns == nil {
+			continue
+		}
+		network.DNS.Servers = append(network.DNS.Servers, endpoint.Dns.ServerList...)
+		network.DNS.Searches = append(network.DNS.Searches, endpoint.Dns.Search...)
+		if domain := endpoint.Dns.Domain; domain != "" {
+			network.DNS.Searches = append(network.DNS.Searches, domain)
+		}
+	}
+	return network, nil
+}
+
+// query reads an object of HNS.
+func (n namespaces) query(ctx context.Context, function, object string, into any) error {
+	reply, err := n.service.Call(ctx, hns.Request{Function: function, Object: object, Text: []string{"{}"}})
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal([]byte(reply.Text), into)
+}

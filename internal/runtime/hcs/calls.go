@@ -1,0 +1,355 @@
+package hcs
+
+import (
+	"context"
+
+	"mullion.dev/mullion/internal/base/support"
+)
+
+// The libraries by which programs call the service.
+const (
+	// ComputeCore is HCS version 2, VMCompute version 1 and the functions of layers.
+	ComputeCore = "computecore.dll"
+	VMCompute   = "vmcompute.dll"
+)
+
+// StreamFunction is none of Windows' functions: computecore.dll has a connection carry a stream of a process by it.
+const StreamFunction = "HcsConnectStream"
+
+type doer func(ctx context.Context, s *Service, text []string) (Answer, error)
+
+// Call is a function by which Windows programs call the service.
+type Call struct {
+	Library string
+	// Name is the name of the export, and of the call on the connection.
+	Name  string
+	Level support.Level
+	Note  string
+	// texts is how many texts the service gets, and do what carries the function out; nil: the library does alone, or
+	// nothing.
+	texts int
+	do    doer
+}
+
+// IsAsked reports whether the library asks the service.
+func (c Call) IsAsked() bool { return c.do != nil }
+
+// Notes of several rows.
+const (
+	noteMachines   = "of virtual machines, which Mullion does not make by this service: E_NOTIMPL"
+	noteNotYet     = "E_NOTIMPL"
+	noteOperation  = "an operation has ended when the function that it is of returns"
+	noteInAnswer   = "E_NOTIMPL: the result is in the operation"
+	noteVersion1   = "E_NOTIMPL: containers are made by computecore.dll"
+	noteVersion1By = "it is opened to be looked at, also a container of a pod"
+)
+
+// table has the functions that the service carries out, by their names.
+func table() map[string]Call {
+	all := map[string]Call{StreamFunction: {Name: StreamFunction, texts: 3, do: onProcess(connectStream)}}
+	for _, c := range Calls() {
+		if c.do != nil {
+			all[c.Name] = c
+		}
+	}
+	return all
+}
+
+// Calls returns a row for each function of the libraries that is about compute systems and layers. A test of package
+// shim holds these rows and the exports of our libraries together.
+func Calls() []Call {
+	var all []Call
+	add := func(library string, rows []Call) {
+		for _, r := range rows {
+			r.Library = library
+			all = append(all, r)
+		}
+	}
+	add(ComputeCore, operationCalls())
+	add(ComputeCore, systemCalls())
+	add(ComputeCore, processCalls())
+	add(ComputeCore, serviceCalls())
+	add(VMCompute, versionOneCalls())
+	add(VMCompute, layerCalls())
+	return all
+}
+
+const full, partly, none = support.Supported, support.Partly, support.Not
+
+func operationCalls() []Call {
+	return []Call{
+		{Name: "HcsCreateOperation", Level: partly, Note: noteOperation},
+		{Name: "HcsCreateOperationWithNotifications", Level: none, Note: noteNotYet},
+		{Name: "HcsCloseOperation", Level: full},
+		{Name: "HcsGetOperationContext", Level: full},
+		{Name: "HcsSetOperationContext", Level: full},
+		{Name: "HcsGetComputeSystemFromOperation", Level: none, Note: "NULL"},
+		{Name: "HcsGetProcessFromOperation", Level: none, Note: "NULL"},
+		{Name: "HcsGetOperationType", Level: none, Note: "HcsOperationTypeNone"},
+		{Name: "HcsGetOperationId", Level: none, Note: "0"},
+		{Name: "HcsGetOperationResult", Level: full},
+		{Name: "HcsGetOperationResultAndProcessInfo", Level: full},
+		{Name: "HcsAddResourceToOperation", Level: none, Note: noteMachines},
+		{Name: "HcsGetProcessorCompatibilityFromSavedState", Level: none, Note: noteMachines},
+		{Name: "HcsWaitForOperationResult", Level: full},
+		{Name: "HcsWaitForOperationResultAndProcessInfo", Level: full},
+		{Name: "HcsSetOperationCallback", Level: partly, Note: "called by the function that the operation is of, before it returns"},
+		{Name: "HcsCancelOperation", Level: none, Note: "E_NOTIMPL: there is nothing left to cancel"},
+		{Name: "HcsGetOperationProperties", Level: none, Note: noteNotYet},
+	}
+}
+
+func systemCalls() []Call {
+	return []Call{
+		{
+			Name: "HcsEnumerateComputeSystems", Level: full, texts: 1,
+			do: func(_ context.Context, s *Service, text []string) (Answer, error) {
+				answer, err := s.enumerate(text[0])
+				return Answer{Text: answer}, err
+			},
+		},
+		{Name: "HcsEnumerateComputeSystemsInNamespace", Level: none, Note: noteNotYet},
+		{
+			Name: "HcsCreateComputeSystem", Level: partly, texts: 2, do: createSystem,
+			Note: "containers with process isolation, schema version 2, of layers that this service has prepared. A field that is not known is refused with HCS_E_INVALID_JSON, " +
+				"VirtualMachine and HostedSystem with HCS_E_HYPERV_NOT_INSTALLED, and with ERROR_NOT_SUPPORTED assigned devices, named pipes, credential guard, HvSocket, QoS of " +
+				"storage and registry changes, but for WaitToKillServiceTimeout, which changes nothing here. A container runs from its first process to the end of that one. A restart of " +
+				"the host's agent ends all of them",
+		},
+		{Name: "HcsCreateComputeSystemInNamespace", Level: none, Note: noteNotYet},
+		{
+			Name: "HcsOpenComputeSystem", Level: partly, texts: 1, Note: "those made by HcsCreateComputeSystem; not the containers of pods",
+			do: onSystem(openSystem),
+		},
+		{Name: "HcsOpenComputeSystemInNamespace", Level: none, Note: noteNotYet},
+		{Name: "HcsCloseComputeSystem", Level: full},
+		{
+			Name: "HcsStartComputeSystem", Level: full, texts: 1,
+			do: simply((*computeSystem).start),
+		},
+		{
+			Name: "HcsShutDownComputeSystem", Level: full, texts: 1,
+			do: simply((*computeSystem).shutDown),
+		},
+		{
+			Name: "HcsTerminateComputeSystem", Level: full, texts: 1,
+			do: simply((*computeSystem).terminate),
+		},
+		{Name: "HcsCrashComputeSystem", Level: none, Note: noteMachines},
+		{Name: "HcsPauseComputeSystem", Level: none, Note: noteMachines},
+		{Name: "HcsResumeComputeSystem", Level: none, Note: noteMachines},
+		{Name: "HcsSaveComputeSystem", Level: none, Note: noteMachines},
+		{
+			Name: "HcsGetComputeSystemProperties", Level: partly,
+			Note: "the state, the owner and Statistics; another property answers E_NOTIMPL",
+		},
+		{
+			Name: "HcsModifyComputeSystem", Level: partly, texts: 2, do: onSystem(modifySystem),
+			Note: "Container/Memory/SizeInMB and Container/Processor; another resource answers ERROR_NOT_SUPPORTED",
+		},
+		{Name: "HcsWaitForComputeSystemExit", Level: none, Note: noteNotYet},
+		{
+			Name: "HcsSetComputeSystemCallback", Level: partly,
+			Note: "SystemExited and ServiceDisconnect, as is all that a container has; once for each handle",
+		},
+		{Name: "HcsInitializeLiveMigrationOnSource", Level: none, Note: noteMachines},
+		{Name: "HcsStartLiveMigrationOnSource", Level: none, Note: noteMachines},
+		{Name: "HcsStartLiveMigrationTransfer", Level: none, Note: noteMachines},
+		{Name: "HcsFinalizeLiveMigration", Level: none, Note: noteMachines},
+	}
+}
+
+func processCalls() []Call {
+	return []Call{
+		{
+			Name: "HcsCreateProcess", Level: partly,
+			Note: "as ContainerAdministrator, ContainerUser or SYSTEM; accounts of the image are not found, and ApplicationName and restricted tokens are refused. The streams are sockets. " +
+				"The security descriptor is not looked at",
+			texts: 2,
+			do: onSystem(func(ctx context.Context, c *computeSystem, text []string) (Answer, error) {
+				p, err := c.createProcess(ctx, text[0])
+				if err != nil {
+					return Answer{}, err
+				}
+				return p.handle(), nil
+			}),
+		},
+		{
+			Name: "HcsOpenProcess", Level: full, texts: 2,
+			do: onProcess(func(_ context.Context, p *process, _ []string) (Answer, error) { return p.handle(), nil }),
+		},
+		{Name: "HcsCloseProcess", Level: full},
+		{
+			Name: "HcsTerminateProcess", Level: partly, texts: 2,
+			Note: "with the exit code 1067; that of the first process ends the others",
+			do: onProcess(func(ctx context.Context, p *process, _ []string) (Answer, error) {
+				return Answer{}, p.terminate(ctx)
+			}),
+		},
+		{
+			Name: "HcsSignalProcess", Level: partly, texts: 3,
+			Note: "the first process, which passes the event to the others; for another one E_NOTIMPL",
+			do: onProcess(func(ctx context.Context, p *process, text []string) (Answer, error) {
+				return Answer{}, p.signal(ctx, text[0])
+			}),
+		},
+		{Name: "HcsGetProcessInfo", Level: partly, Note: "the process id; the streams are given once, by HcsCreateProcess"},
+		{
+			Name: "HcsGetProcessProperties", Level: full, texts: 2,
+			do: onProcess(func(_ context.Context, p *process, _ []string) (Answer, error) {
+				status, err := p.status()
+				return Answer{Text: status}, err
+			}),
+		},
+		{
+			Name: "HcsModifyProcess", Level: partly, texts: 3,
+			Note: "the console's size and the end of the input; else ERROR_NOT_SUPPORTED",
+			do: onProcess(func(ctx context.Context, p *process, text []string) (Answer, error) {
+				return Answer{}, p.modify(ctx, text[0])
+			}),
+		},
+		{Name: "HcsSetProcessCallback", Level: partly, Note: "ProcessExited and ServiceDisconnect; once for each handle"},
+		{Name: "HcsWaitForProcessExit", Level: none, Note: noteNotYet},
+	}
+}
+
+func serviceCalls() []Call {
+	return []Call{
+		{Name: "HcsGetServiceProperties", Level: none, Note: noteNotYet},
+		{Name: "HcsModifyServiceSettings", Level: none, Note: noteNotYet},
+		{Name: "HcsSubmitWerReport", Level: none, Note: noteNotYet},
+		{Name: "HcsCreateEmptyGuestStateFile", Level: none, Note: noteMachines},
+		{Name: "HcsCreateEmptyRuntimeStateFile", Level: none, Note: noteMachines},
+		{Name: "HcsGrantVmAccess", Level: none, Note: noteMachines},
+		{Name: "HcsRevokeVmAccess", Level: none, Note: noteMachines},
+		{Name: "HcsGrantVmGroupAccess", Level: none, Note: noteMachines},
+		{Name: "HcsRevokeVmGroupAccess", Level: none, Note: noteMachines},
+	}
+}
+
+// versionOneCalls are those of vmcompute.dll that are about compute systems.
+func versionOneCalls() []Call {
+	rows := []Call{
+		{Name: "HcsOpenComputeSystem", Level: partly, Note: noteVersion1By},
+		{Name: "HcsCloseComputeSystem", Level: full},
+		{Name: "HcsEnumerateComputeSystems", Level: partly, Note: "as that of computecore.dll, with the containers of pods"},
+		{Name: "HcsGetComputeSystemProperties", Level: partly, Note: "the state, the owner and Statistics without the peak of memory"},
+		{Name: "HcsRegisterComputeSystemCallback", Level: partly, Note: "is taken, and never called"},
+		{Name: "HcsUnregisterComputeSystemCallback", Level: full},
+	}
+	for _, name := range []string{
+		"HcsCloseProcess", "HcsCreateComputeSystem", "HcsCreateProcess", "HcsGetProcessInfo", "HcsGetProcessProperties",
+		"HcsGetServiceProperties", "HcsModifyComputeSystem", "HcsModifyProcess", "HcsModifyServiceSettings", "HcsOpenProcess",
+		"HcsPauseComputeSystem", "HcsRegisterProcessCallback", "HcsResumeComputeSystem", "HcsSaveComputeSystem",
+		"HcsShutdownComputeSystem", "HcsSignalProcess", "HcsStartComputeSystem", "HcsTerminateComputeSystem",
+		"HcsTerminateProcess", "HcsUnregisterProcessCallback",
+	} {
+		rows = append(rows, Call{Name: name, Level: none, Note: noteVersion1})
+	}
+	return rows
+}
+
+func layerCalls() []Call {
+	return []Call{
+		{
+			Name: "ActivateLayer", Level: full, texts: 1,
+			do: onLayer(func(l *layers, path string, _ []string) (string, error) {
+				_, err := l.activate(path)
+				return "", err
+			}),
+		},
+		{
+			Name: "PrepareLayer", Level: partly, texts: 2,
+			Note: "for a container; programs of the host cannot open the volume",
+			do: onLayer(func(l *layers, path string, rest []string) (string, error) {
+				return "", l.prepare(path, pathsOf(rest[0]))
+			}),
+		},
+		{
+			Name: "GetLayerMountPath", Level: full, texts: 1,
+			do: onLayer(func(l *layers, path string, _ []string) (string, error) { return l.mountPath(path) }),
+		},
+		{
+			Name: "UnprepareLayer", Level: full, texts: 1,
+			do: onLayer(func(l *layers, path string, _ []string) (string, error) {
+				_, err := l.activate(path)
+				return "", err
+			}),
+		},
+		{
+			Name: "DeactivateLayer", Level: full, texts: 1,
+			do: onLayer(func(l *layers, path string, _ []string) (string, error) { return "", l.deactivate(path) }),
+		},
+		{
+			Name: "CreateLayer", Level: full, texts: 1,
+			do: onLayer(func(l *layers, path string, _ []string) (string, error) { return "", l.createFolder(path) }),
+		},
+		{
+			Name: "CreateSandboxLayer", Level: partly, texts: 1, Note: "sandbox.vhdx names a folder of the machine, and is no disk: it has no size",
+			do: onLayer(func(l *layers, path string, _ []string) (string, error) { return "", l.createSandbox(path) }),
+		},
+		{
+			Name: "LayerExists", Level: full, texts: 1,
+			do: onLayer(func(l *layers, path string, _ []string) (string, error) {
+				if l.exists(path) {
+					return "1", nil
+				}
+				return "0", nil
+			}),
+		},
+		{
+			Name: "DestroyLayer", Level: full, texts: 1,
+			do: onLayer(func(l *layers, path string, _ []string) (string, error) { return "", l.destroy(path) }),
+		},
+		{
+			Name: "ProcessBaseImage", Level: partly, texts: 1,
+			Note: "blank.vhdx is no disk; names that Wine's C: has get their letter case there. The image's registry is applied when a container begins",
+			do:   onLayer(func(l *layers, path string, _ []string) (string, error) { return "", l.processBase(path) }),
+		},
+		{
+			Name: "NameToGuid", Level: partly, Note: "always the same for a name; not the one that Windows has", texts: 1,
+			do: func(_ context.Context, _ *Service, text []string) (Answer, error) {
+				return Answer{GUID: guidOf(text[0])}, nil
+			},
+		},
+		{Name: "CopyLayer", Level: none, Note: noteNotYet},
+		{Name: "ExpandSandboxSize", Level: none, Note: noteNotYet},
+		{Name: "ExportLayer", Level: none, Note: noteNotYet},
+		{Name: "GetBaseImages", Level: none, Note: noteNotYet},
+		{Name: "GrantVmAccess", Level: none, Note: noteMachines},
+		{
+			Name: "ImportLayer", Level: partly, texts: 3,
+			Note: "data, names, deletions and the registry; links and sparse files are refused with ERROR_NOT_SUPPORTED, security descriptors, extended attributes, alternate streams and times of files " +
+				"are dropped",
+			do: onLayer(func(l *layers, path string, rest []string) (string, error) {
+				return "", l.importLayer(path, rest[0], pathsOf(rest[1]))
+			}),
+		},
+		{Name: "ProcessUtilityImage", Level: none, Note: noteMachines},
+	}
+}
+
+// SupportRows lists how much of the Host Compute Service is there.
+func SupportRows() []support.Row {
+	const (
+		reference = "https://learn.microsoft.com/virtualization/api/hcs/reference/apioverview"
+		versions1 = "https://github.com/microsoft/hcsshim/blob/v0.15.0-rc.3/internal/vmcompute/vmcompute.go"
+		ofLayers  = "https://github.com/microsoft/hcsshim/blob/v0.15.0-rc.3/internal/wclayer/wclayer.go"
+	)
+	layer := map[string]bool{}
+	for _, c := range layerCalls() {
+		layer[c.Name] = true
+	}
+	var rows []support.Row
+	for _, c := range Calls() {
+		row := support.Row{Area: "HCS: " + c.Library, Name: c.Name, Level: c.Level, Note: c.Note, Ref: reference}
+		if c.Library == VMCompute {
+			row.Ref = versions1
+		}
+		if layer[c.Name] {
+			row.Area, row.Ref = "HCS: layers (vmcompute.dll)", ofLayers
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}

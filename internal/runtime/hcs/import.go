@@ -1,0 +1,428 @@
+package hcs
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/uuid"
+	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/base/beneath"
+)
+
+// A layer above others is imported from a folder in which each file is its attributes and its backup streams, and a
+// folder has a file beside it for its own
+// (https://github.com/microsoft/hcsshim/blob/v0.15.0-rc.3/internal/wclayer/legacy.go). Afterwards hcsshim deletes from
+// the layer what the image deletes from the layers below, and takes "not found" for success. So the layer gets what the
+// layers below have in its folders, too: files as hard links, folders as empty ones, which change nothing where layers
+// are merged. What of them is gone when the layer is used is hidden, by a layer of its own just below.
+const (
+	folderSuffix = ".$wcidirs$"
+	hives        = "Hives"
+	recordName   = "mullion-layer.json"
+	maxRecord    = 64 << 20
+	// mostNames bounds what a layer shares with those below: the names of the largest image's folders.
+	mostNames = 1 << 20
+)
+
+// record says what a layer shares with the layers below it. It lies in the layer's folder, where the host's programs
+// may change it: all that it says is done in the layer.
+type record struct {
+	// Hidden is the name of the folder of the machine that hides what is gone.
+	Hidden string
+	// Shared are paths in C:, with slashes.
+	Shared []string
+}
+
+// importer imports a layer.
+type importer struct {
+	from, to, system *os.Root
+	below            []level
+	record           record
+}
+
+// level is a layer below.
+type level struct {
+	folder *os.Root
+	hidden *os.Root // nil: it hides nothing
+}
+
+// importLayer makes a layer of a folder in the transport form.
+func (l *layers) importLayer(winPath, folder string, parents []string) error {
+	if len(parents) == 0 {
+		return refuse(InvalidArg, "the layer %q has no layers below", winPath)
+	}
+	if err := l.createFolder(winPath); err != nil {
+		return err
+	}
+	im := importer{record: record{Hidden: uuid.NewString()}}
+	defer im.close()
+	var err error
+	if im.to, err = l.openRoot(winPath); err != nil {
+		return err
+	}
+	if im.from, err = l.openRoot(folder); err != nil {
+		return err
+	}
+	if im.system, err = os.OpenRoot(l.cfg.SystemDrive); err != nil {
+		return fmt.Errorf("open the system's drive: %w", err)
+	}
+	for _, p := range parents {
+		one := level{}
+		if one.folder, err = l.openRoot(p); err != nil {
+			return err
+		}
+		im.below = append(im.below, one)
+		if im.below[len(im.below)-1].hidden, err = l.hide(one.folder); err != nil {
+			return err
+		}
+	}
+	if err := im.folder(files, files, "."); err != nil {
+		return err
+	}
+	if err := im.hives(); err != nil {
+		return err
+	}
+	text, err := json.Marshal(im.record)
+	if err != nil {
+		return err
+	}
+	return beneath.Write(im.to, recordName, text, 0o644)
+}
+
+// openRoot opens the folder of a layer.
+func (l *layers) openRoot(winPath string) (*os.Root, error) {
+	drive, name, err := l.at(winPath)
+	if err != nil {
+		return nil, err
+	}
+	defer drive.Close()
+	folder, err := drive.OpenRoot(name)
+	if err != nil {
+		return nil, refuse(PathNotFound, "open %q: %v", winPath, err)
+	}
+	return folder, nil
+}
+
+func (im *importer) close() {
+	for _, root := range []*os.Root{im.from, im.to, im.system} {
+		if root != nil {
+			_ = root.Close()
+		}
+	}
+	for _, one := range im.below {
+		_ = one.folder.Close()
+		if one.hidden != nil {
+			_ = one.hidden.Close()
+		}
+	}
+}
+
+// names are the entries of a folder by their lower case; none if there is no such folder.
+func names(root *os.Root, at string) map[string]fs.DirEntry {
+	entries, err := fs.ReadDir(root.FS(), filepath.ToSlash(at))
+	if err != nil {
+		return nil
+	}
+	all := map[string]fs.DirEntry{}
+	for _, e := range entries {
+		all[strings.ToLower(e.Name())] = e
+	}
+	return all
+}
+
+// found is an entry of the layers below, and which of them has it on top.
+type found struct {
+	name  string
+	isDir bool
+	level *os.Root
+}
+
+// merged are the entries of a folder of all layers below, by their lower case.
+func (im *importer) merged(at string) map[string]found {
+	all, hidden := map[string]found{}, map[string]bool{}
+	for _, one := range im.below {
+		for lower, e := range names(one.folder, at) {
+			if _, above := all[lower]; !above && !hidden[lower] {
+				all[lower] = found{name: e.Name(), isDir: e.IsDir(), level: one.folder}
+			}
+		}
+		if one.hidden == nil {
+			continue
+		}
+		for lower, e := range names(one.hidden, at) {
+			if e.Type()&fs.ModeCharDevice != 0 {
+				hidden[lower] = true
+			}
+		}
+	}
+	return all
+}
+
+// folder imports a folder, and shares with it what the layers below have there. below is its path in Wine's C:.
+func (im *importer) folder(from, to, below string) error {
+	entries, err := fs.ReadDir(im.from.FS(), filepath.ToSlash(from))
+	if errors.Is(err, fs.ErrNotExist) && from == files {
+		return im.to.MkdirAll(files, 0o755)
+	}
+	if err != nil {
+		return refuse(InvalidArg, "read folder of layer: %v", err)
+	}
+	if err := im.to.MkdirAll(to, 0o755); err != nil {
+		return fmt.Errorf("make folder of layer: %w", err)
+	}
+	others, system := im.merged(to), names(im.system, below)
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), folderSuffix) {
+			continue
+		}
+		lower, name := strings.ToLower(e.Name()), e.Name()
+		if s, ok := system[lower]; ok {
+			name = s.Name()
+		}
+		if o, ok := others[lower]; ok {
+			name = o.name
+			delete(others, lower)
+		}
+		if e.IsDir() {
+			err = im.folder(filepath.Join(from, e.Name()), filepath.Join(to, name), filepath.Join(below, name))
+		} else {
+			err = im.file(filepath.Join(from, e.Name()), filepath.Join(to, name))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return im.share(to, others)
+}
+
+// share puts entries of the layers below into a folder.
+func (im *importer) share(to string, others map[string]found) error {
+	for _, o := range others {
+		at := filepath.Join(to, o.name)
+		switch info, err := o.level.Lstat(at); {
+		case err != nil, !info.Mode().IsRegular() && !info.IsDir():
+			continue // a link: it cannot be deleted by this layer
+		case info.IsDir():
+			if err := im.to.MkdirAll(at, 0o755); err != nil {
+				return fmt.Errorf("share folder with layer: %w", err)
+			}
+		default:
+			if err := im.link(o.level, at); err != nil {
+				return err
+			}
+		}
+		if len(im.record.Shared) == mostNames {
+			return refuse(NotSupported, "the layer shares too many names with those below")
+		}
+		im.record.Shared = append(im.record.Shared, filepath.ToSlash(at))
+	}
+	return nil
+}
+
+// link makes a hard link of a file of a layer below, both opened in their layers.
+func (im *importer) link(level *os.Root, at string) error {
+	source, err := level.OpenFile(at, unix.O_PATH|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return fmt.Errorf("share file with layer: %w", err)
+	}
+	defer source.Close()
+	folder, err := im.to.Open(filepath.Dir(at))
+	if err != nil {
+		return fmt.Errorf("share file with layer: %w", err)
+	}
+	defer folder.Close()
+	err = unix.Linkat(int(source.Fd()), "", int(folder.Fd()), filepath.Base(at), unix.AT_EMPTY_PATH)
+	if err != nil && !errors.Is(err, unix.EEXIST) {
+		return fmt.Errorf("share file %q with layer: %w", at, err)
+	}
+	return nil
+}
+
+// file imports a file from its attributes and streams.
+func (im *importer) file(from, to string) error {
+	source, err := im.regular(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	target, err := im.to.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
+	if err != nil {
+		return fmt.Errorf("make file of layer: %w", err)
+	}
+	err = readStreams(bufio.NewReaderSize(source, 1<<16), target)
+	if err = errors.Join(err, target.Close()); err != nil {
+		return err
+	}
+	info, err := source.Stat()
+	if err != nil {
+		return err
+	}
+	return im.to.Chtimes(to, info.ModTime(), info.ModTime())
+}
+
+// regular opens a file in the folder that is imported: a pipe in its place would hold up the service.
+func (im *importer) regular(name string) (*os.File, error) {
+	f, err := im.from.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, refuse(InvalidArg, "read %q of layer: %v", name, err)
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		_ = f.Close()
+		return nil, refuse(InvalidArg, "%q of layer is no file", name)
+	}
+	return f, nil
+}
+
+// Streams of a backup (winnt.h, BACKUP_…).
+const (
+	streamData         = 1
+	streamReparse      = 8
+	streamSparseBlock  = 9
+	maxStreamName      = 64 << 10
+	streamHeaderLength = 20
+)
+
+// readStreams writes the data of a file's backup streams. Security descriptors, extended attributes and alternate
+// streams have no place here and are dropped; a reparse point is refused.
+func readStreams(r io.Reader, data io.Writer) error {
+	var attributes [4]byte
+	if _, err := io.ReadFull(r, attributes[:]); err != nil {
+		return refuse(InvalidArg, "read attributes of a file: %v", err)
+	}
+	for {
+		var header [streamHeaderLength]byte
+		_, err := io.ReadFull(r, header[:])
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return refuse(InvalidArg, "read stream of a file: %v", err)
+		}
+		id, size := binary.LittleEndian.Uint32(header[:]), int64(binary.LittleEndian.Uint64(header[8:]))
+		name := int64(binary.LittleEndian.Uint32(header[16:]))
+		switch {
+		case size < 0 || name > maxStreamName:
+			return refuse(InvalidArg, "a stream of a file has %d bytes, its name %d", size, name)
+		case id == streamReparse:
+			return refuse(NotSupported, "links in layers above the first are not supported")
+		case id == streamSparseBlock:
+			return refuse(NotSupported, "sparse files in layers are not supported")
+		}
+		to := io.Discard
+		if id == streamData {
+			to = data
+		}
+		if _, err := io.CopyN(io.Discard, r, name); err == nil {
+			_, err = io.CopyN(to, r, size)
+			if err == nil {
+				continue
+			}
+		}
+		return refuse(InvalidArg, "a stream of a file ends early")
+	}
+}
+
+// hives copies the layer's changes of the registry, which are files.
+func (im *importer) hives() error {
+	if _, err := im.from.Lstat(hives); err == nil {
+		if err := im.to.MkdirAll(hives, 0o755); err != nil {
+			return fmt.Errorf("make folder of hives: %w", err)
+		}
+	}
+	for _, e := range names(im.from, hives) {
+		if e.IsDir() || strings.HasSuffix(e.Name(), folderSuffix) {
+			continue
+		}
+		text, err := beneath.Read(im.from, filepath.Join(hives, e.Name()), maxRecord)
+		if err != nil {
+			return refuse(InvalidArg, "read hive %q of layer: %v", e.Name(), err)
+		}
+		if err := beneath.Write(im.to, filepath.Join(hives, e.Name()), text, 0o644); err != nil {
+			return fmt.Errorf("write hive of layer: %w", err)
+		}
+	}
+	return nil
+}
+
+// hide makes the folder that hides what a layer has deleted, from what it shared and no longer has, and opens it; nil:
+// the layer hides nothing. It is made at the first use of the layer.
+func (l *layers) hide(folder *os.Root) (*os.Root, error) {
+	text, err := beneath.Read(folder, recordName, maxRecord)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var r record
+	if err == nil {
+		err = json.Unmarshal(text, &r)
+	}
+	id, parseErr := uuid.Parse(r.Hidden)
+	if err = errors.Join(err, parseErr); err != nil {
+		return nil, refuse(InvalidArg, "read %s of layer: %v", recordName, err)
+	}
+	dir := l.hiddenDir(id.String())
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, err := os.Lstat(dir); err == nil {
+		return os.OpenRoot(dir)
+	}
+	if err := makeHidden(dir+".new", folder, r.Shared); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir+".new"))
+	}
+	if err := os.Rename(dir+".new", dir); err != nil {
+		return nil, fmt.Errorf("hide what a layer deletes: %w", err)
+	}
+	return os.OpenRoot(dir)
+}
+
+// makeHidden makes a folder with a whiteout for each of the names that a layer has not got
+// (https://docs.kernel.org/filesystems/overlayfs.html#whiteouts-and-opaque-directories).
+func makeHidden(dir string, folder *os.Root, shared []string) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("hide what a layer deletes: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := root.Mkdir(files, 0o755); err != nil {
+		return err
+	}
+	for _, name := range shared {
+		if name != path.Clean(name) || !strings.HasPrefix(name, files+"/") {
+			return refuse(InvalidArg, "%q is no name in a layer", name)
+		}
+		if _, err := folder.Lstat(filepath.FromSlash(name)); !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err := whiteout(root, name); err != nil {
+			return fmt.Errorf("hide %q: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func whiteout(root *os.Root, name string) error {
+	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return err
+	}
+	folder, err := root.Open(path.Dir(name))
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	return unix.Mknodat(int(folder.Fd()), path.Base(name), unix.S_IFCHR, 0)
+}

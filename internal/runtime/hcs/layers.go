@@ -1,0 +1,437 @@
+package hcs
+
+import (
+	"crypto/sha1" //nolint:gosec // NameToGuid's is no secret: it names.
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/google/uuid"
+	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/base/beneath"
+	"mullion.dev/mullion/internal/windows/wine"
+)
+
+// Layers lie where programs of the host put them, as folders of its C:. A container has them as lower layers of its
+// overlay, and as the upper one its scratch, a folder outside of the drive. sandbox.vhdx in a scratch's folder, on
+// Windows a disk, is a file that names the scratch.
+const (
+	blankDisk   = "blank.vhdx"
+	sandboxDisk = "sandbox.vhdx"
+	// diskMark begins the file; what follows is the scratch's GUID, or nothing in one that is fresh.
+	diskMark = "Mullion scratch 1\n"
+	maxDisk  = 4096
+	files    = "Files"
+)
+
+// layers are the layers of a host.
+type layers struct {
+	cfg Config
+
+	mu     sync.Mutex
+	active map[string]*scratch // by GUID
+}
+
+// scratch is what a container writes to.
+type scratch struct {
+	guid string
+	dir  string // on the machine
+	// lower are the layers below it, top first, as Windows paths; nil: it has not been prepared.
+	lower []string
+	user  string // the compute system that uses it; "": none does
+	// ending says that its user ends, doomed that it is removed then.
+	ending, doomed bool
+}
+
+// volume is how a scratch's volume is called.
+func (s *scratch) volume() string { return `\\?\Volume{` + s.guid + `}\` }
+
+// at opens the drive, and returns what a path of Windows is called below it. Closing is the caller's.
+func (l *layers) at(winPath string) (*os.Root, string, error) {
+	if strings.ContainsRune(winPath, 0) || winPath == "" {
+		return nil, "", refuse(InvalidArg, "%q is no path", winPath)
+	}
+	path, err := wine.UnixPath(l.cfg.Drive, winPath)
+	if err != nil {
+		return nil, "", refuse(PathNotFound, "%v", err)
+	}
+	name, err := filepath.Rel(l.cfg.Drive, path)
+	if err != nil || name == "." || strings.HasPrefix(name, "..") {
+		return nil, "", refuse(InvalidArg, "%q is no folder of a layer", winPath)
+	}
+	drive, err := os.OpenRoot(l.cfg.Drive)
+	if err != nil {
+		return nil, "", fmt.Errorf("open the host's drive: %w", err)
+	}
+	return drive, name, nil
+}
+
+// within calls do with the open folder of a layer.
+func (l *layers) within(winPath string, do func(folder *os.Root) error) error {
+	drive, name, err := l.at(winPath)
+	if err != nil {
+		return err
+	}
+	defer drive.Close()
+	folder, err := drive.OpenRoot(name)
+	if err != nil {
+		return refuse(PathNotFound, "open layer %q: %v", winPath, err)
+	}
+	defer folder.Close()
+	return do(folder)
+}
+
+// activate finds or makes the scratch that a folder is of.
+func (l *layers) activate(winPath string) (*scratch, error) {
+	var s *scratch
+	err := l.within(winPath, func(folder *os.Root) error {
+		guid, err := diskOf(folder)
+		if err != nil {
+			return err
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if s = l.active[guid]; s != nil {
+			return nil
+		}
+		dir := l.dirOf(guid)
+		for _, part := range []string{"fs", "work"} {
+			if err := os.MkdirAll(filepath.Join(dir, part), 0o755); err != nil {
+				return fmt.Errorf("make scratch: %w", err)
+			}
+		}
+		s = &scratch{guid: guid, dir: dir}
+		l.active[guid] = s
+		return nil
+	})
+	return s, err
+}
+
+// belongings are what a layer has on the machine: the GUID of its scratch, and the name of what hides its deletions.
+func (l *layers) belongings(winPath string) (guid, hidden string, err error) {
+	err = l.within(winPath, func(folder *os.Root) error {
+		// Of a disk or a record that is not the service's there is nothing to remove.
+		if _, err := folder.Lstat(sandboxDisk); err == nil {
+			guid, _ = diskOf(folder)
+		}
+		var r record
+		if text, err := beneath.Read(folder, recordName, maxRecord); err == nil && json.Unmarshal(text, &r) == nil {
+			if id, err := uuid.Parse(r.Hidden); err == nil {
+				hidden = id.String()
+			}
+		}
+		return nil
+	})
+	return guid, hidden, err
+}
+
+// hiddenDir is the folder of the machine that hides what a layer deletes.
+func (l *layers) hiddenDir(id string) string { return filepath.Join(l.cfg.StateDir, "hidden", id) }
+
+func (l *layers) dirOf(guid string) string { return filepath.Join(l.cfg.StateDir, "scratch", guid) }
+
+// diskOf reads which scratch a folder is of; a fresh one gets a name.
+func diskOf(folder *os.Root) (string, error) {
+	text, err := beneath.Read(folder, sandboxDisk, maxDisk)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", refuse(FileNotFound, "the layer has no %s", sandboxDisk)
+	}
+	if err != nil {
+		return "", refuse(InvalidArg, "read %s: %v", sandboxDisk, err)
+	}
+	name, ours := strings.CutPrefix(string(text), diskMark)
+	if !ours {
+		return "", refuse(NotSupported, "%s is a disk, and not of this service", sandboxDisk)
+	}
+	if name == "" {
+		guid := uuid.NewString()
+		return guid, beneath.Write(folder, sandboxDisk, []byte(diskMark+guid), 0o644)
+	}
+	id, err := uuid.Parse(name)
+	if err != nil {
+		return "", refuse(InvalidArg, "%s names no scratch", sandboxDisk)
+	}
+	return id.String(), nil
+}
+
+// prepare says which layers are below a scratch.
+func (l *layers) prepare(winPath string, parents []string) error {
+	s, err := l.activate(winPath)
+	if err != nil {
+		return err
+	}
+	for _, p := range parents {
+		if err := l.within(p, func(*os.Root) error { return nil }); err != nil {
+			return err
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s.lower = parents
+	return nil
+}
+
+// mountPath is the path of a scratch's volume.
+func (l *layers) mountPath(winPath string) (string, error) {
+	s, err := l.activate(winPath)
+	if err != nil {
+		return "", err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s.lower == nil {
+		return "", refuse(NotReady, "the layer %q is not prepared", winPath)
+	}
+	return s.volume(), nil
+}
+
+// deactivate forgets a scratch, whose files stay. One that is not active is no error.
+func (l *layers) deactivate(winPath string) error {
+	s, err := l.activate(winPath)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s.user != "" {
+		return refuse(InvalidState, "the layer is in use by compute system %q", s.user)
+	}
+	delete(l.active, s.guid)
+	return nil
+}
+
+// use gives a prepared scratch, by its volume, to a compute system with the layers that its document names.
+func (l *layers) use(volume string, lower []string, user string) (*scratch, error) {
+	name, opened := strings.CutPrefix(strings.ToLower(volume), `\\?\volume{`)
+	name, closed := strings.CutSuffix(strings.TrimSuffix(name, `\`), "}")
+	if !opened || !closed {
+		return nil, refuse(InvalidArg, "%q is no volume of a scratch", volume)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.active[name]
+	switch {
+	case s == nil || s.lower == nil:
+		return nil, refuse(PathNotFound, "there is no prepared scratch with the volume %q", volume)
+	case s.user != "":
+		return nil, refuse(InvalidState, "the scratch is in use by compute system %q", s.user)
+	}
+	s.user, s.lower = user, lower
+	return s, nil
+}
+
+// leave says that the compute system that uses a scratch ends: from now on the scratch may be destroyed.
+func (l *layers) leave(s *scratch) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s.ending = true
+}
+
+// release takes a scratch from a compute system that has ended.
+func (l *layers) release(s *scratch) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s.user, s.ending = "", false
+	if !s.doomed {
+		return nil
+	}
+	delete(l.active, s.guid)
+	return os.RemoveAll(s.dir)
+}
+
+// open opens the folders of layers, to be mounted. They have to lie in what the host's programs have written: a system
+// folder of the drive is no layer.
+func (l *layers) open(paths []string) (opened []*os.File, err error) {
+	defer func() {
+		if err != nil {
+			closeAll(opened)
+		}
+	}()
+	upper, err := os.OpenRoot(l.cfg.Upper)
+	if err != nil {
+		return nil, fmt.Errorf("open what is written to the host's drive: %w", err)
+	}
+	defer upper.Close()
+	for _, path := range paths {
+		drive, name, err := l.at(path)
+		if err != nil {
+			return opened, err
+		}
+		_ = drive.Close()
+		f, err := upper.OpenFile(name, unix.O_DIRECTORY|os.O_RDONLY, 0)
+		if err != nil {
+			return opened, refuse(PathNotFound, "open layer %q: %v", path, err)
+		}
+		opened = append(opened, f)
+		hidden, err := l.hiddenBy(path)
+		if err != nil {
+			return opened, err
+		}
+		if hidden != nil {
+			opened = append(opened, hidden)
+		}
+	}
+	return opened, nil
+}
+
+// hiddenBy opens the folder that hides what a layer deletes, which is just below the layer; nil: it hides nothing.
+func (l *layers) hiddenBy(winPath string) (hidden *os.File, err error) {
+	err = l.within(winPath, func(folder *os.Root) error {
+		root, err := l.hide(folder)
+		if err != nil || root == nil {
+			return err
+		}
+		defer root.Close()
+		hidden, err = root.Open(".")
+		return err
+	})
+	return hidden, err
+}
+
+func closeAll(opened []*os.File) {
+	for _, f := range opened {
+		_ = f.Close()
+	}
+}
+
+// createSandbox makes the folder of a scratch.
+func (l *layers) createSandbox(winPath string) error {
+	if err := l.createFolder(winPath); err != nil {
+		return err
+	}
+	return l.within(winPath, func(folder *os.Root) error {
+		return beneath.Write(folder, sandboxDisk, []byte(diskMark), 0o644)
+	})
+}
+
+func (l *layers) createFolder(winPath string) error {
+	drive, name, err := l.at(winPath)
+	if err != nil {
+		return err
+	}
+	defer drive.Close()
+	return drive.MkdirAll(name, 0o755)
+}
+
+// exists reports whether a layer's folder is there.
+func (l *layers) exists(winPath string) bool {
+	return l.within(winPath, func(*os.Root) error { return nil }) == nil
+}
+
+// destroy removes a layer with its scratch, if it has one, and with what hides its deletions. A layer that is gone is
+// no error.
+func (l *layers) destroy(winPath string) error {
+	if !l.exists(winPath) {
+		return nil
+	}
+	guid, hidden, err := l.belongings(winPath)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	s := l.active[guid]
+	used := s != nil && s.user != "" && !s.ending
+	switch {
+	case s == nil || used:
+	case s.ending: // whoever uses it removes it
+		s.doomed, guid = true, ""
+	default:
+		delete(l.active, guid)
+	}
+	l.mu.Unlock()
+	if used {
+		return refuse(InvalidState, "the layer is in use by compute system %q", s.user)
+	}
+	drive, name, err := l.at(winPath)
+	if err != nil {
+		return err
+	}
+	defer drive.Close()
+	if err := beneath.RemoveAll(drive, name); err != nil {
+		return fmt.Errorf("remove layer: %w", err)
+	}
+	var errs []error
+	if guid != "" {
+		errs = append(errs, os.RemoveAll(l.dirOf(guid)))
+	}
+	if hidden != "" {
+		errs = append(errs, os.RemoveAll(l.hiddenDir(hidden)))
+	}
+	return errors.Join(errs...)
+}
+
+// processBase makes a base layer of a folder in which its files are: scratches of it begin as copies of its empty disk.
+func (l *layers) processBase(winPath string) error {
+	return l.within(winPath, func(folder *os.Root) error {
+		info, err := folder.Lstat(files)
+		if err != nil || !info.IsDir() {
+			return refuse(PathNotFound, "the layer has no folder %s", files)
+		}
+		if err := l.spell(folder); err != nil {
+			return err
+		}
+		return beneath.Write(folder, blankDisk, []byte(diskMark), 0o644)
+	})
+}
+
+// spell gives the names of a layer the letter case that they have in Wine's C:, which is below all layers: Linux merges
+// folders by their exact names. A name that is there in both cases stays.
+func (l *layers) spell(folder *os.Root) error {
+	system, err := os.OpenRoot(l.cfg.SystemDrive)
+	if err != nil {
+		return fmt.Errorf("open the system's drive: %w", err)
+	}
+	defer system.Close()
+	return spellFolder(folder, files, system, ".", 0)
+}
+
+// deepest is how deep Wine's C: is at most.
+const deepest = 24
+
+func spellFolder(folder *os.Root, at string, system *os.Root, below string, depth int) error {
+	names, err := fs.ReadDir(system.FS(), filepath.ToSlash(below))
+	if err != nil || depth > deepest {
+		return nil //nolint:nilerr // Wine's C: has no such folder: nothing to go by.
+	}
+	right := map[string]string{}
+	for _, n := range names {
+		right[strings.ToLower(n.Name())] = n.Name()
+	}
+	entries, err := fs.ReadDir(folder.FS(), filepath.ToSlash(at))
+	if err != nil {
+		return fmt.Errorf("read folder of layer: %w", err)
+	}
+	for _, e := range entries {
+		name, known := right[strings.ToLower(e.Name())]
+		if !known {
+			continue
+		}
+		if name != e.Name() {
+			if _, err := folder.Lstat(filepath.Join(at, name)); err == nil {
+				continue
+			}
+			if err := folder.Rename(filepath.Join(at, e.Name()), filepath.Join(at, name)); err != nil {
+				return fmt.Errorf("spell %q as the system does: %w", e.Name(), err)
+			}
+		}
+		if !e.IsDir() {
+			continue
+		}
+		err := spellFolder(folder, filepath.Join(at, name), system, filepath.Join(below, name), depth+1)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// guidOf is the GUID that Windows names a layer's folder by in its documents.
+func guidOf(name string) string {
+	return uuid.NewHash(sha1.New(), uuid.Nil, []byte(strings.ToLower(name)), 5).String()
+}

@@ -1,0 +1,306 @@
+/* The functions of HCS that ask the server. Each returns the result of its operation, and leaves it there, too. */
+#include "computecore.h"
+
+#include <objbase.h>
+#include <string.h>
+
+/* Ends an operation, which may be NULL, with what a call has answered. */
+static HRESULT finish(struct operation *operation, HRESULT result, struct hns_call *call)
+{
+    WCHAR *document = FAILED(result) ? call->record : call->answer;
+
+    CoTaskMemFree(FAILED(result) ? call->answer : call->record);
+    if (!operation)
+    {
+        CoTaskMemFree(document);
+        return result;
+    }
+    CoTaskMemFree(operation->document);
+    operation->document = document;
+    operation->result = result;
+    if (operation->callback)
+        operation->callback(operation, operation->context);
+    return result;
+}
+
+static BOOL is(const struct handle *h, DWORD magic)
+{
+    return h && h->magic == magic;
+}
+
+/* A call about a compute system, or about one of its processes if pid is not NULL. */
+static HRESULT ask(const char *function, const struct handle *h, const WCHAR *pid, const WCHAR *text, struct operation *operation)
+{
+    struct hns_call call = {.function = function, .texts = 2, .text = {h->id, text ? text : L""}};
+
+    if (pid)
+    {
+        call.text[1] = pid;
+        call.text[2] = text ? text : L"";
+        call.texts = text ? 3 : 2;
+    }
+    return finish(operation, hns_call(&call), &call);
+}
+
+static HRESULT ask_system(const char *function, const struct handle *system, const WCHAR *text, struct operation *operation)
+{
+    return is(system, SYSTEM_MAGIC) ? ask(function, system, NULL, text, operation) : E_HANDLE;
+}
+
+static HRESULT ask_process(const char *function, const struct handle *process, const WCHAR *text, struct operation *operation)
+{
+    return is(process, PROCESS_MAGIC) ? ask(function, process, process->pid, text, operation) : E_HANDLE;
+}
+
+HRESULT WINAPI HcsEnumerateComputeSystems(const WCHAR *query, struct operation *operation)
+{
+    struct hns_call call = {.function = "HcsEnumerateComputeSystems", .texts = 1, .text = {query ? query : L""}};
+
+    return finish(operation, hns_call(&call), &call);
+}
+
+HRESULT WINAPI HcsCreateComputeSystem(const WCHAR *id, const WCHAR *configuration, struct operation *operation, const void *descriptor, struct handle **system)
+{
+    struct hns_call call = {.function = "HcsCreateComputeSystem", .texts = 2, .text = {id, configuration}};
+    HRESULT result;
+
+    (void)descriptor;
+    if (!id || !system)
+        return E_POINTER;
+    result = handle_open(&call, id, SYSTEM_MAGIC, system);
+    return finish(operation, result, &call);
+}
+
+HRESULT WINAPI HcsOpenComputeSystem(const WCHAR *id, DWORD access, struct handle **system)
+{
+    struct hns_call call = {.function = "HcsOpenComputeSystem", .texts = 1, .text = {id}};
+    HRESULT result;
+
+    (void)access;
+    if (!id || !system)
+        return E_POINTER;
+    result = handle_open(&call, id, SYSTEM_MAGIC, system);
+    return finish(NULL, result, &call);
+}
+
+void WINAPI HcsCloseComputeSystem(struct handle *system)
+{
+    if (is(system, SYSTEM_MAGIC))
+        handle_close(system);
+}
+
+/* Its options, and those of its neighbours, are about virtual machines. */
+HRESULT WINAPI HcsStartComputeSystem(struct handle *system, struct operation *operation, const WCHAR *options)
+{
+    struct hns_call call = {.function = "HcsStartComputeSystem", .texts = 1};
+
+    (void)options;
+    if (!is(system, SYSTEM_MAGIC))
+        return E_HANDLE;
+    call.text[0] = system->id;
+    return finish(operation, hns_call(&call), &call);
+}
+
+HRESULT WINAPI HcsShutDownComputeSystem(struct handle *system, struct operation *operation, const WCHAR *options)
+{
+    struct hns_call call = {.function = "HcsShutDownComputeSystem", .texts = 1};
+
+    (void)options;
+    if (!is(system, SYSTEM_MAGIC))
+        return E_HANDLE;
+    call.text[0] = system->id;
+    return finish(operation, hns_call(&call), &call);
+}
+
+HRESULT WINAPI HcsTerminateComputeSystem(struct handle *system, struct operation *operation, const WCHAR *options)
+{
+    struct hns_call call = {.function = "HcsTerminateComputeSystem", .texts = 1};
+
+    (void)options;
+    if (!is(system, SYSTEM_MAGIC))
+        return E_HANDLE;
+    call.text[0] = system->id;
+    return finish(operation, hns_call(&call), &call);
+}
+
+HRESULT WINAPI HcsGetComputeSystemProperties(struct handle *system, struct operation *operation, const WCHAR *query)
+{
+    return ask_system("HcsGetComputeSystemProperties", system, query, operation);
+}
+
+HRESULT WINAPI HcsModifyComputeSystem(struct handle *system, struct operation *operation, const WCHAR *configuration, HANDLE identity)
+{
+    (void)identity;
+    return ask_system("HcsModifyComputeSystem", system, configuration, operation);
+}
+
+HRESULT WINAPI HcsSetComputeSystemCallback(struct handle *system, DWORD options, void *context, listener callback)
+{
+    (void)options;
+    return is(system, SYSTEM_MAGIC) ? handle_listen(system, callback, context) : E_HANDLE;
+}
+
+/* The decimal digits of a process id. */
+static void digits(DWORD number, WCHAR out[12])
+{
+    WCHAR text[12], *digit = text + 11;
+
+    *digit = 0;
+    do
+        *--digit = (WCHAR)('0' + number % 10);
+    while (number /= 10);
+    wcscpy(out, digit);
+}
+
+/* Keeps what the server says of a process, and returns which streams it has, a bit each. */
+static DWORD learn(struct handle *process, const struct hns_call *call)
+{
+    DWORD said[2] = {0, 0};
+
+    if (call->size == sizeof(said))
+        memcpy(said, call->answer, sizeof(said));
+    process->number = said[0];
+    digits(said[0], process->pid);
+    return said[1];
+}
+
+/* Connects to the streams of a process: the handles are sockets, and the caller's. */
+static HRESULT connect_streams(const struct handle *process, DWORD streams, struct process_information *info)
+{
+    static const WCHAR *const numbers[] = {L"0", L"1", L"2"};
+    HANDLE *handles[] = {&info->input, &info->output, &info->error};
+
+    for (int i = 0; i < 3; i++)
+    {
+        struct hns_call call = {.function = "HcsConnectStream", .texts = 3, .text = {process->id, process->pid, numbers[i]}, .watches = TRUE};
+        SOCKET s = INVALID_SOCKET;
+        HRESULT result;
+
+        if (!(streams & (1u << i)))
+            continue;
+        result = hns_call_on(&s, &call);
+        CoTaskMemFree(call.answer);
+        CoTaskMemFree(call.record);
+        if (SUCCEEDED(result))
+        {
+            *handles[i] = (HANDLE)s;
+            continue;
+        }
+        while (i--)
+            if (*handles[i])
+                closesocket((SOCKET)*handles[i]);
+        memset(info, 0, sizeof(*info));
+        return result;
+    }
+    return S_OK;
+}
+
+HRESULT WINAPI HcsCreateProcess(struct handle *system, const WCHAR *parameters, struct operation *operation, const void *descriptor, struct handle **process)
+{
+    struct hns_call call = {.function = "HcsCreateProcess", .texts = 2, .text = {NULL, parameters}};
+    struct process_information info = {0};
+    HRESULT result;
+    DWORD streams;
+
+    (void)descriptor;
+    if (!is(system, SYSTEM_MAGIC))
+        return E_HANDLE;
+    if (!process)
+        return E_POINTER;
+    call.text[0] = system->id;
+    result = handle_open(&call, system->id, PROCESS_MAGIC, process);
+    if (SUCCEEDED(result))
+    {
+        streams = learn(*process, &call);
+        CoTaskMemFree(call.answer); /* a structure, and no document */
+        call.answer = NULL;
+        info.pid = (*process)->number;
+        if (operation && FAILED(result = connect_streams(*process, streams, &info)))
+        {
+            handle_close(*process);
+            *process = NULL;
+        }
+    }
+    if (operation)
+        operation->info = info;
+    return finish(operation, result, &call);
+}
+
+HRESULT WINAPI HcsOpenProcess(struct handle *system, DWORD pid, DWORD access, struct handle **process)
+{
+    struct hns_call call = {.function = "HcsOpenProcess", .texts = 2};
+    WCHAR number[12];
+    HRESULT result;
+
+    (void)access;
+    if (!is(system, SYSTEM_MAGIC))
+        return E_HANDLE;
+    if (!process)
+        return E_POINTER;
+    digits(pid, number);
+    call.text[0] = system->id;
+    call.text[1] = number;
+    if (SUCCEEDED(result = handle_open(&call, system->id, PROCESS_MAGIC, process)))
+        learn(*process, &call);
+    return finish(NULL, result, &call);
+}
+
+void WINAPI HcsCloseProcess(struct handle *process)
+{
+    if (is(process, PROCESS_MAGIC))
+        handle_close(process);
+}
+
+HRESULT WINAPI HcsTerminateProcess(struct handle *process, struct operation *operation, const WCHAR *options)
+{
+    (void)options;
+    return ask_process("HcsTerminateProcess", process, NULL, operation);
+}
+
+HRESULT WINAPI HcsSignalProcess(struct handle *process, struct operation *operation, const WCHAR *options)
+{
+    return ask_process("HcsSignalProcess", process, options ? options : L"", operation);
+}
+
+HRESULT WINAPI HcsGetProcessInfo(struct handle *process, struct operation *operation)
+{
+    struct hns_call none = {0};
+
+    if (!is(process, PROCESS_MAGIC))
+        return E_HANDLE;
+    if (operation)
+    {
+        memset(&operation->info, 0, sizeof(operation->info));
+        operation->info.pid = process->number;
+    }
+    return finish(operation, S_OK, &none);
+}
+
+HRESULT WINAPI HcsGetProcessProperties(struct handle *process, struct operation *operation, const WCHAR *query)
+{
+    (void)query;
+    return ask_process("HcsGetProcessProperties", process, NULL, operation);
+}
+
+HRESULT WINAPI HcsModifyProcess(struct handle *process, struct operation *operation, const WCHAR *settings)
+{
+    return ask_process("HcsModifyProcess", process, settings ? settings : L"", operation);
+}
+
+HRESULT WINAPI HcsSetProcessCallback(struct handle *process, DWORD options, void *context, listener callback)
+{
+    (void)options;
+    return is(process, PROCESS_MAGIC) ? handle_listen(process, callback, context) : E_HANDLE;
+}
+
+/* On x64 the caller clears the stack, so one function serves for all of them, whatever their arguments are. */
+HRESULT WINAPI hcs_not_implemented(void)
+{
+    return E_NOTIMPL;
+}
+
+/* For those that return an object, a number or a kind: none. */
+void *WINAPI hcs_none(void)
+{
+    return NULL;
+}

@@ -1,0 +1,2 @@
+COMMON := hns_client.c copies.c
+LIBS   := -lole32 -lws2_32
