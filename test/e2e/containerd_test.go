@@ -1,0 +1,163 @@
+//go:build cluster
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// containerdConfig is containerd's configuration on a Windows host that has a container runtime already: without its CRI
+// plugins, and at a pipe of its own.
+const containerdConfig = `version = 3
+disabled_plugins = ["io.containerd.grpc.v1.cri", "io.containerd.cri.v1.images", "io.containerd.cri.v1.runtime"]
+[grpc]
+  address = '\\.\pipe\containerd-of-test'
+`
+
+// TestFieldContainerd runs upstream's containerd.exe with its shim, unmodified, as a service of a Windows host: an image
+// of two layers is imported, containers of it run, programs are run in them, they are stopped, killed and removed. What
+// is left of them is nothing, also when the shim is killed.
+func TestFieldContainerd(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	if os.Getenv("E2E_DATA_DIR") != "" {
+		t.Skip("the test has subnets of its own")
+	}
+	f := newFixture(t)
+	programs := filepath.Join(f.bin, "containerd-windows")
+	if _, err := os.Stat(filepath.Join(programs, "containerd-shim-runhcs-v1.exe")); err != nil {
+		t.Skipf("needs containerd.exe: make containerd-windows: %v", err)
+	}
+	spec := filepath.Join(f.home, "cluster.yaml")
+	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-containerd\nnetworking:\n" +
+		"  underlaySubnet: 10.218.0.0/24\n  podSubnet: 10.68.0.0/16\n  serviceSubnet: 10.168.0.0/16\n" +
+		"nodes:\n- {os: windows}\n"
+	if err := os.WriteFile(spec, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			logs(t, f)
+		}
+		f.takeDown(t)
+	})
+	f.must(t, "up", "-f", spec, "--wait", "15m") // on a busy machine
+	f.containerdService(t, programs)
+	f.ctr(t, 0, "", "images", "import", `C:\webserver.tar`)
+
+	f.ctr(t, 7, "hello from C1", "run", "--rm", webserverImage, "c1", "cmd", "/c", "echo hello from %COMPUTERNAME%& exit 7")
+	f.ctr(t, 1, "cannot find the file", "run", "--rm", webserverImage, "c2", "absent.exe")
+
+	f.ctr(t, 0, "", "run", "-d", "--null-io", webserverImage, "d1")
+	f.ctr(t, 5, "containeruser", "tasks", "exec", "--exec-id", "e1", "d1", "cmd", "/c", "whoami& exit 5")
+	f.ctr(t, 0, "memory.commit_bytes", "tasks", "metrics", "d1")
+	f.ctr(t, 0, "", "tasks", "kill", "-s", "SIGTERM", "d1")
+	f.stopped(t, "d1")
+	f.ctr(t, 0, "", "tasks", "rm", "d1")
+	f.ctr(t, 0, "", "containers", "rm", "d1")
+
+	f.ctr(t, 0, "", "run", "-d", "--null-io", webserverImage, "d2")
+	f.ctr(t, 0, "", "tasks", "kill", "-s", "SIGKILL", "d2")
+	f.stopped(t, "d2")
+	f.ctr(t, 0, "non-zero exit code 1067", "tasks", "rm", "d2")
+	f.ctr(t, 0, "", "containers", "rm", "d2")
+
+	// The compute system ends with its shim.
+	f.ctr(t, 0, "", "run", "-d", "--null-io", webserverImage, "d3")
+	f.must(t, "node", "exec", "win-1", "--", "taskkill", "/f", "/im", "containerd-shim-runhcs-v1.exe")
+	poll(t, time.Minute, func(context.Context) error {
+		for pid, line := range f.processes(t) {
+			if strings.Contains(line, "webserver.exe") {
+				return fmt.Errorf("process %d of a container without a shim runs: %s", pid, line)
+			}
+		}
+		return nil
+	})
+	_, _ = f.mullion(t.Context(), t, ctrArgs("tasks", "rm", "-f", "d3")...) // it may have gone with its shim
+	f.ctr(t, 0, "", "containers", "rm", "d3")
+	poll(t, time.Minute, func(context.Context) error { // containerd collects snapshots in its own time
+		left, err := os.ReadDir(filepath.Join(f.data, "nodes", "win-1", "hcs", "scratch"))
+		if len(left) > 0 || err != nil {
+			return fmt.Errorf("left of the containers: %v, %w", left, err)
+		}
+		return nil
+	})
+}
+
+// webserverImage is the sample's image, of a stand-in for the Windows base layer and a layer with its program.
+const webserverImage = "mullion.local/webserver:v1"
+
+// containerdService puts upstream's programs on the host and has containerd run as a service.
+func (f fixture) containerdService(t *testing.T, programs string) {
+	t.Helper()
+	const folder = `C:\containerd`
+	config := filepath.Join(f.home, "config.toml")
+	if err := os.WriteFile(config, []byte(containerdConfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.must(t, "node", "exec", "win-1", "--", "cmd", "/c", "mkdir", folder)
+	for to, from := range map[string]string{
+		folder + `\containerd.exe`:                filepath.Join(programs, "containerd.exe"),
+		folder + `\ctr.exe`:                       filepath.Join(programs, "ctr.exe"),
+		folder + `\containerd-shim-runhcs-v1.exe`: filepath.Join(programs, "containerd-shim-runhcs-v1.exe"),
+		folder + `\config.toml`:                   config,
+		`C:\webserver.tar`:                        filepath.Join(f.bin, "webserver.tar"),
+	} {
+		f.must(t, "node", "cp", from, "win-1:"+to)
+	}
+	f.must(t, "node", "exec", "win-1", "--", folder+`\containerd.exe`, "--config", folder+`\config.toml`, "--register-service")
+	f.must(t, "node", "exec", "win-1", "--", "sc", "start", "containerd")
+	poll(t, time.Minute, func(ctx context.Context) error {
+		out, err := f.mullion(ctx, t, ctrArgs("version")...)
+		if err != nil {
+			return fmt.Errorf("containerd does not answer: %w: %s", err, out)
+		}
+		return nil
+	})
+}
+
+// ctrArgs is the command line of ctr.exe on the host.
+func ctrArgs(args ...string) []string {
+	line := []string{
+		"node", "exec", "win-1", "--", `C:\containerd\ctr.exe`, "-a", `\\.\pipe\containerd-of-test`,
+	}
+	return append(line, args...)
+}
+
+// ctr runs ctr.exe, which has to end with a code and to print a text, and returns what it printed.
+func (f fixture) ctr(t *testing.T, code int, want string, args ...string) string {
+	t.Helper()
+	out, err := f.mullion(t.Context(), t, ctrArgs(args...)...)
+	got := 0
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		got = exit.ExitCode()
+	} else if err != nil {
+		got = -1
+	}
+	if got != code || !strings.Contains(out, want) {
+		t.Fatalf("ctr %q: exit code %d, want %d and %q: %v\n%s", args, got, code, want, err, out)
+	}
+	return out
+}
+
+// stopped waits until a task has ended.
+func (f fixture) stopped(t *testing.T, name string) {
+	t.Helper()
+	poll(t, 30*time.Second, func(context.Context) error {
+		for line := range strings.Lines(f.ctr(t, 0, "", "tasks", "ls")) {
+			if strings.HasPrefix(line, name+" ") && strings.Contains(line, "STOPPED") {
+				return nil
+			}
+		}
+		return fmt.Errorf("task %s runs", name)
+	})
+}
