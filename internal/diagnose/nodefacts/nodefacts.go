@@ -86,15 +86,7 @@ func Parse(text string) (facts diagnose.NodeFacts, whole bool) {
 				facts.Services[rest] = m[1]
 			}
 		case "pods":
-			if rest == "first" {
-				first = strings.Fields(body)
-				continue
-			}
-			for folder := range strings.FieldsSeq(body) {
-				if slices.Contains(first, folder) {
-					facts.PodFolders = append(facts.PodFolders, folder)
-				}
-			}
+			first, facts.PodFolders = podsOf(rest, body, first)
 		case "variables":
 			for _, m := range variable.FindAllStringSubmatch(body, -1) {
 				facts.Variables[strings.ToUpper(m[1])] = m[2]
@@ -115,6 +107,19 @@ func Parse(text string) (facts diagnose.NodeFacts, whole bool) {
 		}
 	}
 	return facts, whole
+}
+
+// podsOf reads the folders of pods: those that were there at the begin, and of these the ones that are at the end.
+func podsOf(when, body string, first []string) (atBegin, always []string) {
+	if when == "first" {
+		return strings.Fields(body), nil
+	}
+	for folder := range strings.FieldsSeq(body) {
+		if slices.Contains(first, folder) {
+			always = append(always, folder)
+		}
+	}
+	return first, always
 }
 
 // networks reads Get-HnsNetwork's JSON, which is one object, or a list of them.
