@@ -206,7 +206,8 @@ func (f *fakeEngine) Exec(ctx context.Context, id string, x engine.ExecSpec) (en
 func (f *fakeEngine) CloseStdin(context.Context, string) error             { return nil }
 func (f *fakeEngine) Resize(context.Context, string, uint16, uint16) error { return nil }
 func (f *fakeEngine) MakeWorkDir(dir string) error                         { return os.MkdirAll(dir, 0o755) }
-func (f *fakeEngine) RemoveWorkDir(dir string) error                       { return os.RemoveAll(dir) }
+
+func (f *fakeEngine) RemoveWorkDir(dir string) error { return os.RemoveAll(dir) }
 
 func (f *fakeEngine) Update(_ context.Context, _ string, r engine.Resources) error {
 	f.mu.Lock()
