@@ -35,8 +35,10 @@ func oddNames() error {
 			return fmt.Errorf("make %q: %d", name, got)
 		}
 	}
+
+	// Raw calls fill a disk of tens of gigabytes before anybody looks: a part of one is enough.
 	content := bytes.Repeat([]byte("fill"), mebibyte/4)
-	for i := 0; ; i++ {
+	for i := range 512 {
 		fd := call(sysOpen, "/Files/v/a*b/\xff/"+itoa(i), oRDWR|0o100, 0o666) // O_CREAT
 		if fd < 0 {
 			return fmt.Errorf("make file %d: %d", i, fd)
@@ -47,6 +49,8 @@ func oddNames() error {
 		call(sysClose, fd)
 		kept = nil
 	}
+
+	return serve()
 }
 
 // hiddenBlocks takes 256 MiB of the disk for a file that stays empty, and waits.
