@@ -195,8 +195,8 @@ func TestStopAsksFirst(t *testing.T) {
 	}
 }
 
-// TestStopTellsFirstProgram: a shell is the first program, so what it has started learns nothing of the stop, is killed,
-// and an event says so.
+// TestStopTellsFirstProgram: a shell is the first program, so what it has started learns nothing of the stop, is
+// killed, and an event says so.
 func TestStopTellsFirstProgram(t *testing.T) {
 	n := newNode(t)
 	pod, config := n.pod(t, "shell")
@@ -208,7 +208,8 @@ func TestStopTellsFirstProgram(t *testing.T) {
 	}
 	n.waitLog(t, id, "sleeping")
 	start := time.Now()
-	if _, err := n.StopContainer(t.Context(), &runtimeapi.StopContainerRequest{ContainerId: id, Timeout: 20}); err != nil {
+	request := &runtimeapi.StopContainerRequest{ContainerId: id, Timeout: 20}
+	if _, err := n.StopContainer(t.Context(), request); err != nil {
 		t.Fatalf("StopContainer: %v", err)
 	}
 	if took := time.Since(start); took > 15*time.Second {

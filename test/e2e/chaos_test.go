@@ -101,8 +101,8 @@ func (f fixture) lose(t *testing.T, what [2]string) time.Duration {
 }
 
 // chaos kills processes of the cluster at random, one after the other, as often as E2E_KILLS says, and takes links and
-// tables from the machine's network besides. Meanwhile a client asks the ledger. No number that was written may be lost,
-// and no container may be started again. E2E_SEED repeats a run.
+// tables from the machine's network besides. Meanwhile a client asks the ledger. No number that was written may be
+// lost, and no container may be started again. E2E_SEED repeats a run.
 func (f fixture) chaos(t *testing.T) {
 	kills, seed := 10, uint64(time.Now().UnixNano())
 	for name, to := range map[string]func(int){

@@ -14,17 +14,17 @@ import (
 	"time"
 )
 
-// containerdConfig is containerd's configuration on a Windows host that has a container runtime already: without its CRI
-// plugins, and at a pipe of its own.
+// containerdConfig is containerd's configuration on a Windows host that has a container runtime already: without its
+// CRI plugins, and at a pipe of its own.
 const containerdConfig = `version = 3
 disabled_plugins = ["io.containerd.grpc.v1.cri", "io.containerd.cri.v1.images", "io.containerd.cri.v1.runtime"]
 [grpc]
   address = '\\.\pipe\containerd-of-test'
 `
 
-// TestFieldContainerd runs upstream's containerd.exe with its shim, unmodified, as a service of a Windows host: an image
-// of two layers is imported, containers of it run, programs are run in them, they are stopped, killed and removed. What
-// is left of them is nothing, also when the shim is killed.
+// TestFieldContainerd runs upstream's containerd.exe with its shim, unmodified, as a service of a Windows host: an
+// image of two layers is imported, containers of it run, programs are run in them, they are stopped, killed and
+// removed. What is left of them is nothing, also when the shim is killed.
 func TestFieldContainerd(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")

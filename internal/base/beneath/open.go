@@ -28,8 +28,8 @@ func (e *UnfitError) Error() string {
 // Is makes it an ErrUnfit.
 func (e *UnfitError) Is(err error) bool { return err == ErrUnfit }
 
-// Open opens a regular file of a folder, whose name is relative to it, for reading. Nothing in the file's place holds it
-// up. The error is os.ErrNotExist if there is none, and an UnfitError for anything else in its place.
+// Open opens a regular file of a folder, whose name is relative to it, for reading. Nothing in the file's place holds
+// it up. The error is os.ErrNotExist if there is none, and an UnfitError for anything else in its place.
 func Open(folder *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	return open(filepath.Join(folder.Name(), name),
 		func() (fs.FileInfo, error) { return folder.Stat(name) },

@@ -49,9 +49,9 @@ func removeAt(parent int, name string) error {
 	return r.first
 }
 
-// Empty removes all that is in a folder, as RemoveAll does, and leaves the folder. It goes into nothing that is mounted
-// there, and ends with ctx. It returns how many entries it has removed. A folder that is gone is no error; a link in its
-// place is one.
+// Empty removes all that is in a folder, as RemoveAll does, and leaves the folder. It goes into nothing that is
+// mounted there, and ends with ctx. It returns how many entries it has removed. A folder that is gone is no error; a
+// link in its place is one.
 func Empty(ctx context.Context, folder *os.Root, name string) (int, error) {
 	parent, err := folder.Open(filepath.Dir(name))
 	if err != nil {

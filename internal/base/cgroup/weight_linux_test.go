@@ -1,6 +1,7 @@
 package cgroup
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -30,7 +31,7 @@ func TestSettingOfOneVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := setting{"memory", "", "memory.low", 0, 64 << 20}
-	if err := s.in([]Hierarchy{{Dir: dir}}, "/m"); err != ErrNoController {
+	if err := s.in([]Hierarchy{{Dir: dir}}, "/m"); !errors.Is(err, ErrNoController) {
 		t.Errorf("memory.low of cgroup v1: %v, want %v", err, ErrNoController)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "m")); !os.IsNotExist(err) {

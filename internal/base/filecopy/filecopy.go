@@ -1,5 +1,5 @@
-// Package filecopy copies the content of one regular file. The caller decides what happens to an existing file, to modes and to
-// times.
+// Package filecopy copies the content of one regular file. The caller decides what happens to an existing file, to
+// modes and to times.
 package filecopy
 
 import (

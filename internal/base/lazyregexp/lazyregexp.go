@@ -1,5 +1,5 @@
-// Package lazyregexp has regular expressions that are compiled at their first use. A program that starts often, and uses few of the expressions it
-// links, starts faster by what it does not compile.
+// Package lazyregexp has regular expressions that are compiled at their first use. A program that starts often, and
+// uses few of the expressions it links, starts faster by what it does not compile.
 package lazyregexp
 
 import (
@@ -12,7 +12,8 @@ type Regexp struct {
 	compiled func() *regexp.Regexp
 }
 
-// New gives an expression. Its text is a literal: one that does not compile panics at its first use, and a test of internal/arch finds it before.
+// New gives an expression. Its text is a literal: one that does not compile panics at its first use, and a test of
+// internal/arch finds it before.
 func New(text string) *Regexp {
 	return &Regexp{compiled: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
 }

@@ -47,7 +47,8 @@ func TestPodEvents(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, e := range events.Items {
-				if e.InvolvedObject.Name == pod && e.InvolvedObject.UID == "u" && e.Reason == "Why" && e.Message == "because" {
+				of := e.InvolvedObject
+				if of.Name == pod && of.UID == "u" && e.Reason == "Why" && e.Message == "because" {
 					return true
 				}
 			}

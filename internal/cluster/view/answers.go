@@ -37,8 +37,8 @@ type Status struct {
 type Weights struct {
 	// Nice says that all of the cluster gives way to the machine's other work.
 	Nice bool `json:"nice"`
-	// Classes are the shares: first those of the cluster beside other work, of which one busy thread has 100, then those
-	// in it, largest first.
+	// Classes are the shares: first those of the cluster beside other work, of which one busy thread has 100, then
+	// those in it, largest first.
 	Classes []Class `json:"classes"`
 }
 

@@ -364,7 +364,8 @@ func TestSubnetsOfNoHosts(t *testing.T) {
 	}
 }
 
-// TestFirstAndLastAddress asks for an endpoint at the ends of subnets. One of two addresses, or of one, keeps none back.
+// TestFirstAndLastAddress asks for an endpoint at the ends of subnets. One of two addresses, or of one, keeps none
+// back.
 func TestFirstAndLastAddress(t *testing.T) {
 	for _, c := range []struct {
 		subnet, addr string

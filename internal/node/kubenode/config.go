@@ -30,8 +30,8 @@ type Config struct {
 	Marker string
 	// Cgroup is the node's cgroup below each hierarchy's root.
 	Cgroup string
-	// AgentsCgroup and HostsCgroup are the cgroups by whose weights what serves the node runs, and the programs of a Windows host
-	// that are not in Cgroup; "" is the supervisor's.
+	// AgentsCgroup and HostsCgroup are the cgroups by whose weights what serves the node runs, and the programs of
+	// a Windows host that are not in Cgroup; "" is the supervisor's.
 	AgentsCgroup, HostsCgroup string
 
 	// Server is the API server's URL, CAFile the cluster's authority, BootstrapKubeconfig a kubeconfig with a bootstrap

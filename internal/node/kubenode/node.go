@@ -78,8 +78,8 @@ func (n Node) Chmod(path string, mode fs.FileMode) error {
 	})
 }
 
-// Assign gives a folder of the node, opened as Chmod opens it, to a group of the machine. With mode 0 its mode stays, but
-// that what is made in it is of the same group.
+// Assign gives a folder of the node, opened as Chmod opens it, to a group of the machine. With mode 0 its mode stays,
+// but that what is made in it is of the same group.
 func (n Node) Assign(path string, group int, mode fs.FileMode) error {
 	return n.within(path, func(root *os.Root, name string) error {
 		folder, err := root.OpenFile(name, os.O_RDONLY|unix.O_DIRECTORY, 0)

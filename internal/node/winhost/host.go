@@ -42,7 +42,8 @@ type Host struct {
 	Shares string `json:"shares,omitempty"`
 	// Volumes is another, with the volumes of the host's data disks; empty: there is none.
 	Volumes string `json:"volumes,omitempty"`
-	// Cgroup is that in which the host's programs are, with the containers of its node; empty: they are in Beside. It is there, with one in it that is called cgroup.Own.
+	// Cgroup is that in which the host's programs are, with the containers of its node; empty: they are in Beside.
+	// It is there, with one in it that is called cgroup.Own.
 	Cgroup string `json:"cgroup,omitempty"`
 	// Beside is the cgroup by whose weight they run if Cgroup is empty; it may be missing.
 	Beside string `json:"beside,omitempty"`

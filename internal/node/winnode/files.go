@@ -61,14 +61,14 @@ func privateDirs() []string {
 
 // On Windows a host's file that a container mounts has for it the rights that the file's list gives to
 // BUILTIN\Administrators, if the container runs as ContainerAdministrator, or to BUILTIN\Users
-// (https://github.com/kubernetes/kubernetes/blob/v1.37.1/pkg/util/filesystem/util_windows.go, Chmod). So a file's group
-// stands for Administrators here, and Linux' others for Users. The host's C: is an overlay, which cannot be mounted with
-// other ids.
+// (https://github.com/kubernetes/kubernetes/blob/v1.37.1/pkg/util/filesystem/util_windows.go, Chmod). So a file's
+// group stands for Administrators here, and Linux' others for Users. The host's C: is an overlay, which cannot be
+// mounted with other ids.
 
 const (
-	// logsMode lets Administrators write below C:\var\log, where agents keep how far they have read, and Users read. What
-	// is made there is of the same group. The kubelet makes the folders pods and containers there itself, and sets lists
-	// of access rights that Users are not in, from the versions on that mend CVE-2024-5321.
+	// logsMode lets Administrators write below C:\var\log, where agents keep how far they have read, and Users
+	// read. What is made there is of the same group. The kubelet makes the folders pods and containers there
+	// itself, and sets lists of access rights that Users are not in, from the versions on that mend CVE-2024-5321.
 	logsMode = fs.ModeSetgid | 0o775
 	// programLogMode lets Administrators read the logs of the node's own programs, and nobody else: they may tell more
 	// than a pod should know.

@@ -32,8 +32,8 @@ type Spec struct {
 	LogSize int64
 	// Netns is the path of a pinned network namespace to start the child in; "" is the caller's own.
 	Netns string
-	// Cgroup is the name of the cgroup by whose weight the child runs (cgroup.Prefer); "" is the caller's. A Starter may
-	// choose another.
+	// Cgroup is the name of the cgroup by whose weight the child runs (cgroup.Prefer); "" is the caller's. A
+	// Starter may choose another.
 	Cgroup string
 	// Starter starts cmd in place of cmd.Start, which it must call in the end. It runs on an OS thread that serves only
 	// this child and ends with it, so it may enter namespaces and stay in them. Netns has been entered before. It may
@@ -169,7 +169,8 @@ type State struct {
 
 // Mark tells a cluster's processes from all others by where they are, which only root can bring about.
 type Mark struct {
-	// Cgroups are those, in any hierarchy, of the cluster's processes; what is in cgroups below them is the cluster's too.
+	// Cgroups are those, in any hierarchy, of the cluster's processes; what is in cgroups below them is the
+	// cluster's too.
 	Cgroups []string
 	// Pins is a folder in which the cluster's network namespaces are pinned.
 	Pins string

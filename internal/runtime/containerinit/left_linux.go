@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// helpers are programs of Wine and of Mullion that serve a container: they are not its own. Linux calls a process by the
-// first 15 characters of its program.
+// helpers are programs of Wine and of Mullion that serve a container: they are not its own. Linux calls a process by
+// the first 15 characters of its program.
 func helpers() []string {
 	return []string{
 		launcher, "services.exe", "winedevice.exe", "plugplay.exe", "svchost.exe", "rpcss.exe", "explorer.exe", "conhost.exe",

@@ -316,9 +316,9 @@ func (s *Server) mounts(config *runtimeapi.ContainerConfig) (out []engine.Mount,
 	return out, nil
 }
 
-// imageVolumes are the folders that an image says are written to (VOLUME), but those at which the pod mounts something of its
-// own, as containerd has it (https://github.com/containerd/containerd/blob/v2.4.2/internal/cri/server/container_create.go,
-// volumeMounts).
+// imageVolumes are the folders that an image says are written to (VOLUME), but those at which the pod mounts something
+// of its own, as containerd has it
+// (https://github.com/containerd/containerd/blob/v2.4.2/internal/cri/server/container_create.go, volumeMounts).
 func imageVolumes(img image.Info, mounts []engine.Mount) []string {
 	var volumes []string
 	for _, volume := range slices.Sorted(maps.Keys(img.Config.Volumes)) {

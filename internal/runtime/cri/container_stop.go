@@ -16,9 +16,9 @@ import (
 	"mullion.dev/mullion/internal/runtime/engine"
 )
 
-// StopContainer asks a container's first program to end with CTRL_SHUTDOWN, as Windows containers are stopped, and kills
-// all of them when it has ended or the grace period is over. It is idempotent: a container that has ended or is gone is no error
-// (https://github.com/kubernetes/cri-api/blob/v0.36.3/pkg/apis/runtime/v1/api.proto#L69-L74).
+// StopContainer asks a container's first program to end with CTRL_SHUTDOWN, as Windows containers are stopped, and
+// kills all of them when it has ended or the grace period is over. It is idempotent: a container that has ended or is
+// gone is no error (https://github.com/kubernetes/cri-api/blob/v0.36.3/pkg/apis/runtime/v1/api.proto#L69-L74).
 func (s *Server) StopContainer(ctx context.Context,
 	req *runtimeapi.StopContainerRequest,
 ) (*runtimeapi.StopContainerResponse, error) {

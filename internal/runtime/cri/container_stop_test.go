@@ -69,7 +69,8 @@ func TestStopContainer(t *testing.T) {
 	}
 }
 
-// TestStopTellsOfPrograms: what a container's first program has left is killed untold, and an event of the pod names it.
+// TestStopTellsOfPrograms: what a container's first program has left is killed untold, and an event of the pod names
+// it.
 func TestStopTellsOfPrograms(t *testing.T) {
 	for leaves, want := range map[string]string{
 		"":                        "",

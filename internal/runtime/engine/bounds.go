@@ -29,13 +29,17 @@ func Bounds() []Bound {
 			"them short, and " + counted, "three quarters of that", "cgroup v1: `memory.kmem.tcp.limit_in_bytes`; " +
 			"cgroup v2 counts them as memory"},
 		{"bytes in Unix sockets and pipes", counted, "", "Linux counts them as memory"},
-		{"terminals", terminals + " for each container, 64 on a Linux node", "3,072; 1,024 are left to the machine",
-			"`max` of devpts, `kernel.pty.reserve`"},
+		{
+			"terminals", terminals + " for each container, 64 on a Linux node", "3,072; 1,024 are left to the machine",
+			"`max` of devpts, `kernel.pty.reserve`",
+		},
 		{"descriptors under way in Unix sockets", "as many as a process may have open", ownUsers, "ranges of users"},
 		{"pages of pipes beyond two for each pipe", "`fs.pipe-user-pages-soft`", ownUsers, "ranges of users"},
 		{"watches of epoll", "`fs.epoll.max_user_watches`, and " + counted, ownUsers, "ranges of users"},
-		{"inotify", "8 instances, 8,192 watches for each container; fanotify: none", "what root has of them",
-			"`user.max_inotify_*`"},
+		{
+			"inotify", "8 instances, 8,192 watches for each container; fanotify: none", "what root has of them",
+			"`user.max_inotify_*`",
+		},
 		{"timers and signals that wait", tasks, ownUsers, "`RLIMIT_SIGPENDING`"},
 		{"System V's semaphores, messages and memory", counted, "", "an IPC namespace of its own"},
 		{"POSIX message queues", "none", "none", "`RLIMIT_MSGQUEUE`"},

@@ -276,8 +276,8 @@ func TestMakeTargetStaysInUpper(t *testing.T) {
 	}
 }
 
-// TestMakeVolume: a volume of an image is the container's user's, whether or not the image has the folder, and on a drive
-// of its own.
+// TestMakeVolume: a volume of an image is the container's user's, whether or not the image has the folder, and on a
+// drive of its own.
 func TestMakeVolume(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("giving files away needs root")
@@ -299,7 +299,8 @@ func TestMakeVolume(t *testing.T) {
 		"dosdevices": DefaultIDs().Base, "drives": DefaultIDs().Base,
 	} {
 		var stat unix.Stat_t
-		if err := unix.Lstat(filepath.Join(upper, path), &stat); err != nil || stat.Uid != owner || stat.Mode&unix.S_IFDIR == 0 {
+		err := unix.Lstat(filepath.Join(upper, path), &stat)
+		if err != nil || stat.Uid != owner || stat.Mode&unix.S_IFDIR == 0 {
 			t.Errorf("%s: owner %d, mode %o, %v, want a folder of %d", path, stat.Uid, stat.Mode, err, owner)
 		}
 	}

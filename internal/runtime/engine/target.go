@@ -273,8 +273,8 @@ func (e *Engine) makeDrive(upper string, t target, owner int) error {
 	return nil
 }
 
-// makeVolume makes a folder that an image says is written to (VOLUME), in a fresh upper layer, and gives it to owner with
-// what is in it by the image's layers. It goes with the container.
+// makeVolume makes a folder that an image says is written to (VOLUME), in a fresh upper layer, and gives it to owner
+// with what is in it by the image's layers. It goes with the container.
 func (e *Engine) makeVolume(upper string, t target, owner int) error {
 	if t.exists == len(t.parts) && !t.isDir {
 		return fmt.Errorf("%w %q: the image has a file there, and says that it is a volume", ErrTarget, t.Path())

@@ -94,7 +94,8 @@ func sites() map[string]string {
 
 // standIn describes the image that can stand in for ref, a full reference; false: ref is not in the table, or for no
 // build of the catalogue. Tags of base images are names of a build (ltsc2022, 1809) or versions of it
-// (10.0.20348.2762), with or without the architecture. The image of IIS has files, those of sites, the others have none.
+// (10.0.20348.2762), with or without the architecture. The image of IIS has files, those of sites, the others have
+// none.
 func standIn(ref string) (spec imagebuild.Spec, files map[string]string, ok bool) {
 	named, err := reference.ParseNamed(ref)
 	if err != nil {
@@ -148,8 +149,8 @@ func (b base) named(spec *imagebuild.Spec, tag string) bool {
 	return true
 }
 
-// namedInPart looks for a build among the parts of a tag: 8.0-nanoserver-ltsc2022, 4.8-windowsservercore-ltsc2019. A tag
-// without one is for every build, unless it names another system's distribution.
+// namedInPart looks for a build among the parts of a tag: 8.0-nanoserver-ltsc2022, 4.8-windowsservercore-ltsc2019. A
+// tag without one is for every build, unless it names another system's distribution.
 func (b base) namedInPart(spec *imagebuild.Spec, tag string) bool {
 	for part := range strings.SplitSeq(tag, "-") {
 		switch {

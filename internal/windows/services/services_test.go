@@ -26,7 +26,10 @@ func (l *life) Status() (services.Status, error) {
 // TestAwait waits for services in a time that passes at once.
 func TestAwait(t *testing.T) {
 	starting := func(hint time.Duration, checkPoint uint32) (services.Status, error) {
-		return services.Status{State: services.StartPending, WaitHint: uint32(hint.Milliseconds()), CheckPoint: checkPoint}, nil
+		is := services.Status{State: services.StartPending, CheckPoint: checkPoint}
+		is.WaitHint = uint32(hint.Milliseconds())
+
+		return is, nil
 	}
 	for _, c := range []struct {
 		name  string

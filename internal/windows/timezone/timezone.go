@@ -1,5 +1,5 @@
-// Package timezone knows what a time zone of Windows is in the registry, and sets that of a container or a host. It owns
-// the key by which Windows' functions answer (shim/hooks/timezone.c), and no list of zones, which is Wine's.
+// Package timezone knows what a time zone of Windows is in the registry, and sets that of a container or a host. It
+// owns the key by which Windows' functions answer (shim/hooks/timezone.c), and no list of zones, which is Wine's.
 package timezone
 
 import (
@@ -27,8 +27,8 @@ type Rule struct {
 	Daylight     Date
 }
 
-// Date is a SYSTEMTIME: when a time begins, in the time before. Without a year, Day is how often Weekday has come in the
-// month, 5 the last one; without a month the zone has one time.
+// Date is a SYSTEMTIME: when a time begins, in the time before. Without a year, Day is how often Weekday has come in
+// the month, 5 the last one; without a month the zone has one time.
 type Date struct{ Year, Month, Weekday, Day, Hour, Minute, Second, Millisecond uint16 }
 
 // Parse reads a TZI.

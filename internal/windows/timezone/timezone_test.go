@@ -47,7 +47,8 @@ func TestActive(t *testing.T) {
 }
 
 func TestFields(t *testing.T) {
-	if got, want := hex.EncodeToString(parse(t, berlin).Standard.Fields()), "00000a00050003000000000000000000"; got != want {
+	got, want := hex.EncodeToString(parse(t, berlin).Standard.Fields()), "00000a00050003000000000000000000"
+	if got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -199,8 +199,8 @@ func TestPreflightAsks(t *testing.T) {
 	}
 }
 
-// TestJoinChecksFirst joins a server that cannot: nothing is made on it. A check whose failure is accepted is printed, and the join goes on, here to an
-// API server that is not there.
+// TestJoinChecksFirst joins a server that cannot: nothing is made on it. A check whose failure is accepted is printed,
+// and the join goes on, here to an API server that is not there.
 func TestJoinChecksFirst(t *testing.T) {
 	join := []string{
 		"join", "127.0.0.1:1", "--token", token, "--discovery-token-ca-cert-hash", hash, "--bundle", t.TempDir(), "--discovery-timeout", "1ms",
@@ -254,7 +254,8 @@ func (s *server) joined(t *testing.T, start bool) {
 	folder := filepath.Join(s.root, "ProgramData", "mullion-agent")
 	const journal = `{"version": 1, "node": "win-a", "server": "https://192.0.2.1:6443", "endpoint": "e", "network": "cbr0",
 		"entries": [{"kind": "service", "name": "kubelet"}]}`
-	err := errors.Join(os.MkdirAll(folder, 0o755), os.WriteFile(filepath.Join(folder, "journal.json"), []byte(journal), 0o600),
+	err := errors.Join(os.MkdirAll(folder, 0o755),
+		os.WriteFile(filepath.Join(folder, "journal.json"), []byte(journal), 0o600),
 		s.services.Create("kubelet", services.Change{Type: services.OwnProcess, Start: services.StartAuto}))
 	if err != nil {
 		t.Fatal(err)
@@ -293,9 +294,12 @@ func TestStatus(t *testing.T) {
 
 			out, _, code = s.run(t, "status", "-o", "json")
 			var is winserver.Status
-			if err := json.Unmarshal([]byte(out), &is); err != nil || code != 5 || is.Node != "win-a" || is.Ready || is.Reason == "" ||
-				len(is.Services) != 1 || is.Services[0].State != c.name {
-				t.Errorf("json: exit code %d, %v, %+v", code, err, is)
+			if err := json.Unmarshal([]byte(out), &is); err != nil {
+				t.Fatal(err)
+			}
+			if code != 5 || is.Node != "win-a" || is.Ready || is.Reason == "" || len(is.Services) != 1 ||
+				is.Services[0].State != c.name {
+				t.Errorf("json: exit code %d, %+v", code, is)
 			}
 		})
 	}

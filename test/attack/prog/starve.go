@@ -113,18 +113,15 @@ func tcpPair() int {
 	return client
 }
 
-// two returns the descriptors that a call of the kind of pipe(2) wrote.
-func two(b []byte) (first, second int) {
-	return int(binary.LittleEndian.Uint32(b)), int(binary.LittleEndian.Uint32(b[4:]))
-}
+// second returns the second of the descriptors that a call of the kind of pipe(2) wrote.
+func second(b []byte) int { return int(binary.LittleEndian.Uint32(b[4:])) }
 
 func unixPair() int {
 	ends := make([]byte, 8)
 	if code := call(sysSocketpair, afUnix, sockStream|oNonblock, 0, ends); code < 0 {
 		return code
 	}
-	_, write := two(ends)
-	return write
+	return second(ends)
 }
 
 func bigPipe() int {
@@ -132,7 +129,7 @@ func bigPipe() int {
 	if code := call(sysPipe2, ends, oNonblock); code < 0 {
 		return code
 	}
-	_, write := two(ends)
+	write := second(ends)
 	call(sysFcntl, write, fSetPipeSize, chunk)
 	return write
 }
@@ -159,7 +156,8 @@ func fullNetlink() int {
 		return fd
 	}
 	request := binary.LittleEndian.AppendUint32(nil, 16)
-	request = append(request, 0xff, 0, 5, 0, 1, 0, 0, 0, 0, 0, 0, 0) // of a kind that there is not: an error is the answer
+	// of a kind that there is not: an error is the answer
+	request = append(request, 0xff, 0, 5, 0, 1, 0, 0, 0, 0, 0, 0, 0)
 	for range 4096 {
 		code := call(sysSendto, fd, request, len(request), oNonblock>>5, 0, 0) // MSG_DONTWAIT
 		if code == eagain || code == enobufs {

@@ -25,8 +25,8 @@ type Prefix struct {
 	native  []string // the modules that Wine must take from drive C:
 }
 
-// New makes a prefix with the launcher, the hooks, cmd.exe, and the shims named beside them in C:\windows\system32. A shim is a
-// file of bin/windows/shim, for example "pdh.dll".
+// New makes a prefix with the launcher, the hooks, cmd.exe, and the shims named beside them in C:\windows\system32. A
+// shim is a file of bin/windows/shim, for example "pdh.dll".
 func New(t *testing.T, shims ...string) *Prefix {
 	t.Helper()
 	install, err := wine.Find("")
