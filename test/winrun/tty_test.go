@@ -190,7 +190,9 @@ func testInit(t *testing.T, p prefix) {
 		line string
 	}{{"sigterm", syscall.SIGTERM, "got terminated"}, {"sigint", syscall.SIGINT, "got interrupt"}} {
 		t.Run(tt.name, func(t *testing.T) {
-			inner := p.command(t, "--", "prog", "signal")
+			// By the report the first process knows whom to tell.
+			report := filepath.Join(t.TempDir(), "report")
+			inner := p.command(t, "--report", report, "--", "prog", "signal")
 			cmd := exec.CommandContext(t.Context(), buildInit(t), append([]string{"--"}, inner.Args...)...)
 			cmd.Env, cmd.Dir = inner.Env, inner.Dir
 			r := startReady(t, cmd)
