@@ -28,6 +28,7 @@ type statusReport struct {
 	Cluster      spec.Cluster       `json:"cluster"`
 	CgroupParent string             `json:"cgroupParent"`
 	Weights      view.Weights       `json:"weights"`
+	Load         view.Loads         `json:"load"`
 	Supervisor   *supervisor.Status `json:"supervisor"`
 }
 
@@ -68,7 +69,7 @@ problem or is not up, and 6 if there is no cluster. Pods that fail on their own 
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text, json or yaml")
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "print also who gives way to whom on a busy machine")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "print also who gives way to whom on a busy machine, and what waits")
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "look again every two seconds, until Ctrl-C")
 	formats := []string{"text", "json", "yaml"}
 	if err := cmd.RegisterFlagCompletionFunc("output",
@@ -92,6 +93,7 @@ func (a *app) printStatus(w io.Writer, s view.Status, paths layout.Paths, output
 		Cluster:      s.Cluster,
 		CgroupParent: s.CgroupParent,
 		Weights:      s.Weights,
+		Load:         s.Load,
 		Supervisor:   s.Supervisor,
 	}
 	var err error
@@ -105,7 +107,7 @@ func (a *app) printStatus(w io.Writer, s view.Status, paths layout.Paths, output
 		}
 	default:
 		if err = s.Health.Text(w); err == nil && output == "verbose" {
-			_, err = io.WriteString(w, s.Weights.Text())
+			_, err = io.WriteString(w, s.Weights.Text()+s.Load.Text())
 		}
 	}
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"runtime"
 	"time"
 
 	"mullion.dev/mullion/internal/cluster/layout"
@@ -14,6 +15,7 @@ import (
 	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/node/winnode"
+	"mullion.dev/mullion/internal/runtime/admission"
 	"mullion.dev/mullion/internal/runtime/engine"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/windows/wine"
@@ -147,6 +149,7 @@ func (c *composer) hostConfig(h Host, system func() *wine.System) winnode.Config
 		Config:              config,
 		Build:               h.Build,
 		Processors:          h.Processors,
+		Places:              admission.Places(runtime.NumCPU(), len(c.Hosts)),
 		Memory:              h.Memory.Bytes(),
 		Administrators:      int(engine.DefaultIDs().Base),
 		Domains:             c.Spec.Domains,

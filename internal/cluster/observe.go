@@ -15,6 +15,7 @@ import (
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/node/agent/admin"
 	"mullion.dev/mullion/internal/process/supervisor"
+	"mullion.dev/mullion/internal/runtime/admission"
 	"mullion.dev/mullion/internal/spec"
 )
 
@@ -29,6 +30,7 @@ func Observe(ctx context.Context, paths layout.Paths, c spec.Cluster) health.Obs
 		Spec:  c,
 		Data:  paths.Data,
 		HNS:   map[string]health.HNS{},
+		Load:  map[string]admission.Load{},
 		Own:   map[string][]string{},
 		Disks: disks(paths, c),
 	}
@@ -67,9 +69,13 @@ func Observe(ctx context.Context, paths layout.Paths, c spec.Cluster) health.Obs
 		}
 		looks.Go(func() {
 			h := observeHNS(ctx, paths, n.Name)
+			load, err := admin.NewClient(admin.Socket(paths.NodeRun(n.Name))).Load(ctx)
 			mu.Lock()
 			defer mu.Unlock()
 			o.HNS[n.Name] = h
+			if err == nil { // else the picture says that the agent does not answer
+				o.Load[n.Name] = load
+			}
 		})
 	}
 	looks.Wait()

@@ -137,6 +137,7 @@ func Judged(o health.Observed, paths layout.Paths) view.Status {
 		Cluster:         Shown(o.Spec),
 		CgroupParent:    paths.CgroupParent(),
 		Weights:         weights(paths),
+		Load:            o.Load,
 		Supervisor:      o.Supervisor,
 		SupervisorError: o.SupervisorError,
 		APIError:        o.APIError,

@@ -16,6 +16,7 @@ import (
 
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/supervisor"
+	"mullion.dev/mullion/internal/runtime/admission"
 	"mullion.dev/mullion/internal/spec"
 )
 
@@ -42,6 +43,8 @@ type Observed struct {
 	WayOut6Error string
 	// HNS has an entry for each Windows node whose agent was asked.
 	HNS map[string]HNS
+	// Load is how busy Windows nodes are with starting programs, if their agents say it.
+	Load map[string]admission.Load
 	// Own names, by node, the parts whose program is a person's own, and not upstream's: "kubelet", "kube-proxy".
 	Own map[string][]string
 	// Disks are the file systems that the cluster's state is on.

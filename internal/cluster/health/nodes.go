@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -147,10 +148,30 @@ func (j *judge) findNode(n Node, known *corev1.Node, ours bool) {
 		return
 	}
 	j.findConditions(object, known)
+	j.findWaits(object, n.Name)
 	if known.Spec.Unschedulable {
 		j.find(Warning, object, "it takes no new pods: it is cordoned",
 			fmt.Sprintf("run `mullion kubectl uncordon %s` if that is not intended", n.Name))
 	}
+}
+
+// findWaits finds that a node cannot start programs as fast as it is to.
+func (j *judge) findWaits(object, node string) {
+	load := j.Load[node]
+	if len(load.Pods) == 0 {
+		return
+	}
+	starts, programs := 0, 0
+	for _, p := range load.Pods {
+		if p.StartWaits > 0 {
+			starts++
+		}
+		programs += p.NotStarted
+	}
+	j.find(Warning, object, fmt.Sprintf("its processors do not carry what it is to start: the starts of %d pods wait, and "+
+		"%d programs of probes and hooks were not started in their time (%d at a time, %s each)", starts, programs, load.Places,
+		load.Typical.Round(time.Millisecond)),
+		"run fewer pods, or probe them more seldom: their events WaitsForProcessor have the figures")
 }
 
 // findReadiness finds why a node whose parts work is not Ready.

@@ -2,12 +2,15 @@ package view
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"mullion.dev/mullion/internal/cluster/health"
 	"mullion.dev/mullion/internal/process/supervisor"
+	"mullion.dev/mullion/internal/runtime/admission"
 	"mullion.dev/mullion/internal/spec"
 )
 
@@ -27,6 +30,7 @@ type Status struct {
 	Cluster      spec.Cluster       `json:"cluster"`
 	CgroupParent string             `json:"cgroupParent"`
 	Weights      Weights            `json:"weights"`
+	Load         Loads              `json:"load"`
 	Supervisor   *supervisor.Status `json:"supervisor"`
 	// SupervisorError is why the supervisor did not answer, APIError why the API server did not.
 	SupervisorError string `json:"supervisorError,omitempty"`
@@ -62,6 +66,30 @@ func (w Weights) Text() string {
 	fmt.Fprintln(t, "SHARE\tCGROUP\tHOLDS")
 	for _, c := range w.Classes {
 		fmt.Fprintf(t, "%d\t%s\t%s\n", c.Share, c.Cgroup, c.Holds)
+	}
+	_ = t.Flush() // to memory
+	return b.String()
+}
+
+// Loads are how busy Windows nodes are with starting programs, by their names.
+type Loads map[string]admission.Load
+
+// Text is the figures as a table; "" without any.
+func (l Loads) Text() string {
+	if len(l) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\nWhat starts on Windows nodes, and what waits for its turn:\n")
+	t := tabwriter.NewWriter(&b, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(t, "NODE\tAT ONCE\tWAIT\tEXECS\tSTARTS\tWAITED\tLONGEST\tNOT STARTED\tLATE\tORPHANS\tEXEC TAKES")
+	for _, node := range slices.Sorted(maps.Keys(l)) {
+		n, waits := l[node], 0
+		for _, w := range n.Waiting {
+			waits += w
+		}
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t%s\t%d\t%d\t%d\t%s\n", node, n.Places, waits, n.Execs, n.Starts, n.Waited,
+			n.Longest.Round(time.Millisecond), n.NotStarted, n.Late, n.Orphans, n.Typical.Round(time.Millisecond))
 	}
 	_ = t.Flush() // to memory
 	return b.String()

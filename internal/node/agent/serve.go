@@ -34,6 +34,7 @@ import (
 	"mullion.dev/mullion/internal/node/smb"
 	"mullion.dev/mullion/internal/node/tickets"
 	"mullion.dev/mullion/internal/node/winhost"
+	"mullion.dev/mullion/internal/runtime/admission"
 	"mullion.dev/mullion/internal/runtime/cri"
 	"mullion.dev/mullion/internal/runtime/engine"
 	"mullion.dev/mullion/internal/runtime/hcs"
@@ -117,9 +118,24 @@ func serve(ctx context.Context, executable string, config agentconfig.Config, lo
 	return errors.Join(first, <-failed)
 }
 
+// load is how busy the node is with starting programs; false until the CRI server is there.
+func (a *agent) load() (admission.Load, bool) {
+	server := a.containers.Load()
+	if server == nil {
+		return admission.Load{}, false
+	}
+	return server.Load(), true
+}
+
 // administer serves the admin API until ctx ends. If that fails, the agent goes on: the node does not need it.
 func (a *agent) administer(ctx context.Context, service *hnsserver.Service) {
-	looked := admin.Agent{HNS: service, Notices: a.notices, Level: a.level, Log: a.log.With("part", "admin")}
+	looked := admin.Agent{
+		HNS:     service,
+		Load:    a.load,
+		Notices: a.notices,
+		Level:   a.level,
+		Log:     a.log.With("part", "admin"),
+	}
 	if err := admin.Serve(ctx, admin.Socket(a.config.RunDir), looked); err != nil {
 		a.log.Error("serve the admin API", "error", err)
 	}
@@ -388,6 +404,7 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 		HostProcess:    a.hostProcess(host),
 		OneContainer:   !a.build.Supports(winver.SharedNetwork),
 		Processors:     a.config.Processors,
+		Places:         a.config.Places,
 		LinuxNames:     a.config.Network.Profile == spec.ProfileModern,
 		Handlers:       slices.Sorted(maps.Keys(image.DefaultHandlers())),
 		RuntimeVersion: engineVersion,

@@ -41,6 +41,8 @@ type Config struct {
 	Build winver.Build
 	// Processors are those that the host shows.
 	Processors spec.Processors
+	// Places is how many programs may start at once on the node.
+	Places int
 	// Memory is what the node has of the machine's memory, in bytes; 0: it shows the machine's.
 	Memory int64
 	// Administrators is the group of the machine that the administrators of containers are in.

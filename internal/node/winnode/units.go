@@ -131,6 +131,7 @@ func (c Config) agent() agentconfig.Config {
 		IPv6:                agentconfig.Subnets{Pods: c.PodSubnet6, Services: c.ServiceSubnet6, Nodes: c.NodeSubnet6},
 		Network:             c.Network,
 		Processors:          c.Processors.Count(),
+		Places:              c.Places,
 		Memory:              c.Memory,
 		Domains:             c.Domains,
 		LogLevelFile:        c.LogLevelFile,

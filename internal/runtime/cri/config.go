@@ -71,6 +71,8 @@ type Config struct {
 	Handlers []string
 	// RuntimeVersion is what the kubelet shows as the container runtime's version: containerd's, as runtimeName says.
 	RuntimeVersion string
+	// Places is how many programs may start at once on the node; 0: as many as the machine's processors carry.
+	Places int
 	// Tell passes on what happened to a pod, to who looks at its events, and does not wait; nil: nobody looks.
 	Tell func(Notice)
 	// Log takes what happens. Nil discards.

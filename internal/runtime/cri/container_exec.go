@@ -13,6 +13,7 @@ import (
 	"k8s.io/cri-streaming/pkg/streaming/remotecommand"
 	utilexec "k8s.io/utils/exec"
 
+	"mullion.dev/mullion/internal/runtime/admission"
 	"mullion.dev/mullion/internal/runtime/cri/store"
 	"mullion.dev/mullion/internal/runtime/engine"
 )
@@ -45,8 +46,10 @@ type execStreams struct {
 	resize   <-chan [2]uint16
 }
 
-// exec runs a Windows program in a container and returns its 32-bit exit code.
-func (s *Server) exec(ctx context.Context, c store.Container, cmd []string, streams execStreams) (uint32, error) {
+// exec runs a Windows program in a container, when it is its turn, and returns its 32-bit exit code.
+func (s *Server) exec(ctx context.Context, c store.Container, kind admission.Kind, cmd []string,
+	streams execStreams,
+) (uint32, error) {
 	if len(cmd) == 0 || cmd[0] == "" {
 		return 0, fmt.Errorf("exec in container %q: no command: %w", c.ID, errdefs.ErrInvalidArgument)
 	}
@@ -82,6 +85,11 @@ func (s *Server) exec(ctx context.Context, c store.Container, cmd []string, stre
 	}
 	file := filepath.Join(s.runDir(c), name)
 	defer os.Remove(file)
+	place, err := s.queue.Enter(ctx, admission.Ask{Kind: kind, Pod: s.waitingPod(c), Container: c.ID})
+	if err != nil {
+		return 0, fmt.Errorf("exec in container %q: %w", c.ID, err)
+	}
+	x.Over = s.leaveWhenStarted(place, file)
 	exit, err := s.cfg.Engine.Exec(ctx, c.ID, x)
 	if err != nil {
 		return 0, err
@@ -110,7 +118,7 @@ func (r streamRuntime) Exec(ctx context.Context, id string, cmd []string, in io.
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	code, err := r.s.exec(ctx, c, cmd, execStreams{
+	code, err := r.s.exec(ctx, c, admission.Person, cmd, execStreams{
 		in:     in,
 		out:    writer(out),
 		err:    writer(errw),

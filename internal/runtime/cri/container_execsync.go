@@ -19,7 +19,7 @@ import (
 const maxExecOutput = maxMessage - 1<<10
 
 // ExecSync runs a program in a container and returns its output and exit code. A program that is not done in time is
-// killed, and the error's code is DeadlineExceeded, which the kubelet takes for a probe's timeout
+// killed, and one whose turn does not come in time is not started; the error's code is DeadlineExceeded, which the kubelet takes for a probe's timeout
 // (https://github.com/kubernetes/kubernetes/blob/v1.36.3/staging/src/k8s.io/cri-client/pkg/remote_runtime.go,
 // execSyncV1).
 func (s *Server) ExecSync(ctx context.Context, req *runtimeapi.ExecSyncRequest) (*runtimeapi.ExecSyncResponse, error) {
@@ -34,7 +34,8 @@ func (s *Server) ExecSync(ctx context.Context, req *runtimeapi.ExecSyncRequest) 
 	}
 	room := outputRoom{left: maxExecOutput}
 	stdout, stderr := limitedBuffer{room: &room}, limitedBuffer{room: &room}
-	code, err := s.exec(ctx, c, req.GetCmd(), execStreams{out: &stdout, err: &stderr})
+	code, err := s.exec(ctx, c, s.queue.KindOf(c.ID), req.GetCmd(), execStreams{out: &stdout, err: &stderr})
+	s.judge(c, req, code, err)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil, status.Errorf(codes.DeadlineExceeded, "exec in container %q: timeout of %d s exceeded: %v", c.ID,
 			req.GetTimeout(), err)

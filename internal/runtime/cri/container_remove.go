@@ -45,6 +45,7 @@ func (s *Server) removeContainer(ctx context.Context, c store.Container) error {
 	if err := s.containers.Delete(c.ID); err != nil {
 		return err
 	}
+	s.queue.Forget(c.ID)
 	s.releasePod(c.SandboxID)
 	s.emit(c.ID, c.SandboxID, runtimeapi.ContainerEventType_CONTAINER_DELETED_EVENT)
 	return nil

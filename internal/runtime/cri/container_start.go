@@ -10,6 +10,7 @@ import (
 	"github.com/containerd/errdefs"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"mullion.dev/mullion/internal/runtime/admission"
 	"mullion.dev/mullion/internal/runtime/cri/store"
 	"mullion.dev/mullion/internal/runtime/engine"
 )
@@ -35,6 +36,12 @@ func (s *Server) StartContainer(ctx context.Context,
 	if err != nil {
 		return nil, fmt.Errorf("start container: %w", err)
 	}
+	// Before the lock, which whoever stops the container must get.
+	place, err := s.queue.Enter(ctx, admission.Ask{Kind: admission.Start, Pod: s.waitingPod(c), Container: c.ID})
+	if err != nil {
+		return nil, fmt.Errorf("start container %q: %w", c.ID, err)
+	}
+	defer place.Leave()
 	defer s.locks.lock(c.ID)()
 	if c, err = s.containers.Get(c.ID); err != nil {
 		return nil, fmt.Errorf("start container: %w", err)

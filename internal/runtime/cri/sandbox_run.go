@@ -15,6 +15,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"mullion.dev/mullion/internal/base/cleanup"
+	"mullion.dev/mullion/internal/runtime/admission"
 	"mullion.dev/mullion/internal/runtime/cri/store"
 	"mullion.dev/mullion/internal/runtime/cri/stream"
 )
@@ -38,6 +39,14 @@ func (s *Server) RunPodSandbox(ctx context.Context,
 		Handler:   handler,
 		CreatedAt: time.Now(),
 	}
+	meta := config.GetMetadata()
+	place, err := s.queue.Enter(ctx, admission.Ask{Kind: admission.Start, Pod: admission.Pod{
+		Namespace: meta.GetNamespace(), Name: meta.GetName(), UID: meta.GetUid(),
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("run sandbox of pod %q: %w", name, err)
+	}
+	defer place.Leave()
 	if err := s.runSandbox(ctx, sb); err != nil {
 		return nil, fmt.Errorf("run sandbox of pod %q: %w", name, err)
 	}

@@ -10,6 +10,7 @@
 package cri
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"time"
 
@@ -25,6 +27,7 @@ import (
 	"k8s.io/cri-streaming/pkg/streaming"
 
 	"mullion.dev/mullion/internal/base/cleanup"
+	"mullion.dev/mullion/internal/runtime/admission"
 	"mullion.dev/mullion/internal/runtime/cri/store"
 	"mullion.dev/mullion/internal/runtime/cri/stream"
 )
@@ -43,6 +46,7 @@ type Server struct {
 	events     broadcaster
 	samples    sampler
 	locks      keyedMutex
+	queue      *admission.Queue
 
 	// life returns the context of the background work. It ends with Serve, not with a call.
 	life     func() context.Context
@@ -69,6 +73,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s := &Server{
 		cfg:     cfg,
 		log:     cfg.Log,
+		queue:   admission.New(cmp.Or(cfg.Places, admission.Places(runtime.NumCPU(), 1))),
 		ended:   map[string]chan struct{}{},
 		refused: map[string]error{},
 		pipes:   map[string]func(){},
@@ -119,6 +124,7 @@ func (s *Server) begin(ctx context.Context) (err error) {
 	undo.Release()
 	s.watchers.Go(func() { s.superviseKeeper(ctx) })
 	s.watchers.Go(func() { s.renewTickets(ctx) })
+	s.watchers.Go(func() { s.tellWaits(ctx) })
 	return nil
 }
 

@@ -146,6 +146,16 @@ type ExecSpec struct {
 	Resize <-chan [2]uint16
 	// FIFODir is where the streams' FIFOs are made.
 	FIFODir string
+	// Over is called once when nothing of the program is left to be started or ended, with how many processes of it
+	// were ended; that may be long after Exec has returned. It may be nil.
+	Over func(ended int)
+}
+
+// over says that the program is over.
+func (x ExecSpec) over(ended int) {
+	if x.Over != nil {
+		x.Over(ended)
+	}
 }
 
 // execProcess is a program in a container as runc takes it. It has the limits that the container's first process has:
@@ -172,11 +182,13 @@ func (e *Engine) Exec(ctx context.Context, id string, x ExecSpec) (Exit, error) 
 	}
 	stdio, err := e.execIO(x)
 	if err != nil {
+		x.over(0)
 		return Exit{}, fmt.Errorf("make streams of program in container %q: %w", id, err)
 	}
 	tasks := e.client.TaskService()
 	process, err := typeurl.MarshalAnyToProto(e.execProcess(id, x))
 	if err != nil {
+		x.over(0)
 		return Exit{}, errors.Join(fmt.Errorf("encode program for container %q: %w", id, err), stdio.Close())
 	}
 	cfg := stdio.Config()
@@ -192,7 +204,7 @@ func (e *Engine) Exec(ctx context.Context, id string, x ExecSpec) (Exit, error) 
 	if err != nil {
 		stdio.Cancel()
 		// When ctx ends, containerd may know of the program all the same.
-		go e.endExec(context.WithoutCancel(ctx), id, x.ID, stdio)
+		go e.endExec(context.WithoutCancel(ctx), id, x, stdio)
 		return Exit{}, fmt.Errorf("add program to container %q: %w", id, errgrpc.ToNative(err))
 	}
 
@@ -203,20 +215,21 @@ func (e *Engine) Exec(ctx context.Context, id string, x ExecSpec) (Exit, error) 
 		// The program may come up at any time from now on, as on a busy machine: it is ended as soon as it can be.
 		go func() {
 			_ = <-started // whether or not it came up
-			e.endExec(context.WithoutCancel(ctx), id, x.ID, stdio)
+			e.endExec(context.WithoutCancel(ctx), id, x, stdio)
 		}()
 		return Exit{}, fmt.Errorf("start program in container %q: %w", id, ctx.Err())
 	}
 	if err != nil {
 		stdio.Cancel()
-		go e.endExec(context.WithoutCancel(ctx), id, x.ID, stdio)
+		go e.endExec(context.WithoutCancel(ctx), id, x, stdio)
 		return Exit{}, fmt.Errorf("start program in container %q: %w", id, errgrpc.ToNative(err))
 	}
 	exit, err := e.waitExec(ctx, id, x, stdio)
 	if err != nil {
-		go e.endExec(context.WithoutCancel(ctx), id, x.ID, stdio)
+		go e.endExec(context.WithoutCancel(ctx), id, x, stdio)
 		return Exit{}, err
 	}
+	x.over(0)
 	// In the background, because containerd's shim waits up to ten seconds for the output of programs that the program
 	// left running. These go on, as on Windows.
 	go func() {
@@ -255,12 +268,15 @@ func (e *Engine) forgetExec(ctx context.Context, id, exec string) error {
 
 // endExec kills a program with all that it has started, until none of them is left, and lets containerd forget it. A
 // program may start others between the look and the blow, so it looks again.
-func (e *Engine) endExec(ctx context.Context, id, exec string, stdio cio.IO) {
+func (e *Engine) endExec(ctx context.Context, id string, x ExecSpec, stdio cio.IO) {
 	defer func() { _ = stdio.Close() }() // nobody reads its streams any more
+	ended := 0
+	defer func() { x.over(ended) }()
 	var err error
 	for range killRounds {
-		left, killErr := e.killExec(ctx, id, exec)
-		if err = errors.Join(killErr, e.forgetExec(ctx, id, exec)); err == nil && left == 0 {
+		left, killErr := e.killExec(ctx, id, x.ID)
+		ended = max(ended, left)
+		if err = errors.Join(killErr, e.forgetExec(ctx, id, x.ID)); err == nil && left == 0 {
 			return
 		}
 		<-time.After(killPause)

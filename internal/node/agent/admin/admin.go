@@ -18,6 +18,7 @@ import (
 	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/network/hns"
 	"mullion.dev/mullion/internal/network/netplan"
+	"mullion.dev/mullion/internal/runtime/admission"
 )
 
 // Socket is the API's socket in a host's run folder.
@@ -48,6 +49,8 @@ type HNS interface {
 // Agent is what the API looks into.
 type Agent struct {
 	HNS HNS
+	// Load is how busy the node is with starting programs; false until its containers are known.
+	Load func() (admission.Load, bool)
 	// Notices are what happens to the host's pods.
 	Notices <-chan Notice
 	// Level is that of the agent's log.
@@ -110,6 +113,7 @@ func (a Agent) routes() http.Handler {
 		log.Warn("HNS was restarted by request", "restarts", restarts.Add(1))
 		w.WriteHeader(http.StatusNoContent)
 	})
+	mux.HandleFunc("GET /v1/load", a.tellLoad)
 	mux.HandleFunc("GET /v1/notices", a.tellNotices)
 	mux.HandleFunc("GET /v1/log", a.tellLevel)
 	mux.HandleFunc("PUT /v1/log/{level}", a.setLevel)

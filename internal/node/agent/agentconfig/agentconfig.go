@@ -53,6 +53,9 @@ type Config struct {
 	PolicySocket string `json:"policySocket,omitempty"`
 	// Processors is how many the host shows; 0: the machine's.
 	Processors int `json:"processors,omitempty"`
+	// Places is how many programs may start at once on the node, for it shares the processors with the machine's other
+	// nodes (package runtime/admission); 0: as many as the processors carry.
+	Places int `json:"places,omitempty"`
 	// Memory is what the node has of the machine's memory, in bytes; 0: all of it. Then CgroupParent is limited to it.
 	Memory int64 `json:"memory,omitempty"`
 	// Domains are those for whose accounts the machine has keys.

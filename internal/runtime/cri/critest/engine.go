@@ -227,6 +227,9 @@ func (e *Engine) Wait(ctx context.Context, id string) (exit engine.Exit, err err
 
 // Exec runs a program in a container that runs.
 func (e *Engine) Exec(ctx context.Context, id string, x engine.ExecSpec) (exit engine.Exit, err error) {
+	if x.Over != nil {
+		defer x.Over(0)
+	}
 	err = e.calls.do("Engine.Exec", "", id, func() error {
 		c, running := e.Container(id)
 		if !running {
@@ -272,7 +275,7 @@ func (e *Engine) exec(ctx context.Context, c engine.Container, x engine.ExecSpec
 	if err != nil {
 		return 0, fmt.Errorf("wait for program in container %q: %w", c.ID, err)
 	}
-	if said, err := os.ReadFile(report); err == nil && len(said) > 0 {
+	if said, err := os.ReadFile(report); err == nil && strings.HasPrefix(string(said), "failed") {
 		return code, nil // Windows would not start the program.
 	}
 	return code, writeReport(report, fmt.Sprintf("exited %d\n", code))

@@ -139,6 +139,11 @@ func (p Program) Refuse(code uint32, words string) error {
 	return writeReport(p.report, fmt.Sprintf("failed %d %s\n", code, words))
 }
 
+// Started reports that the program runs.
+func (p Program) Started() error {
+	return writeReport(p.report, fmt.Sprintf("started %d\n", startedPID))
+}
+
 // writeReport adds to the file in which mullion-run.exe tells how its program fares. Without a path it does nothing.
 func writeReport(path, text string) error {
 	if path == "" {
