@@ -196,7 +196,8 @@ func testServiceEnd(t *testing.T, p prefix) {
 	t.Helper()
 	p.Stop()
 	t.Cleanup(p.Stop)
-	inner := p.command(t, "--", "prog", "signal")
+	report := filepath.Join(t.TempDir(), "report") // by it the first process knows whom to tell
+	inner := p.command(t, "--report", report, "--", "prog", "signal")
 	cmd := exec.CommandContext(t.Context(), buildInit(t), append([]string{"--"}, inner.Args...)...)
 	cmd.Env, cmd.Dir = inner.Env, inner.Dir
 	r := startReady(t, cmd)
