@@ -60,6 +60,7 @@ func TestCluster(t *testing.T) {
 		t.Run("readers", f.readers)
 		t.Run("faults", f.faults)
 		t.Run("chaos", f.chaos)
+		t.Run("overload", f.overload)
 		t.Run("eviction", f.eviction)
 		t.Run("grow", f.grow)
 		return
@@ -94,6 +95,7 @@ func TestCluster(t *testing.T) {
 	ok = t.Run("readers", f.readers) && ok
 	ok = t.Run("faults", f.faults) && ok
 	ok = t.Run("chaos", f.chaos) && ok
+	ok = t.Run("overload", f.overload) && ok
 	ok = t.Run("eviction", f.eviction) && ok
 	ok = t.Run("grow", f.grow) && ok
 	if !ok {

@@ -69,7 +69,8 @@ type NotStartedError struct {
 
 // Error implements error.
 func (e *NotStartedError) Error() string {
-	return fmt.Sprintf("it was not started: it waited %s for a processor, with %d others; the node starts %d at a time: %v",
+	return fmt.Sprintf("it was not started: it waited %s for a processor, with %d others; the node starts %d at a time: "+
+		"%v",
 		e.Waited.Round(time.Millisecond), e.Others, e.Places, e.Err)
 }
 

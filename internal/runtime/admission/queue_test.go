@@ -10,15 +10,21 @@ import (
 	"time"
 )
 
+// line is a queue, and who had its turn.
+type line struct {
+	*Queue
+	told chan string
+}
+
 // enter asks for a place in the background, and tells its name when it has one; who has one holds it for a while.
-func enter(ctx context.Context, q *Queue, name string, a Ask, hold time.Duration, told chan<- string) {
+func (l line) enter(ctx context.Context, name string, a Ask, hold time.Duration) {
 	go func() {
-		p, err := q.Enter(ctx, a)
+		p, err := l.Enter(ctx, a)
 		if err != nil {
-			told <- "not " + name
+			l.told <- "not " + name
 			return
 		}
-		told <- name
+		l.told <- name
 		<-time.After(hold)
 		p.Leave()
 	}()
@@ -40,13 +46,13 @@ func all(told chan string) []string {
 // then starts.
 func TestOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q, told := New(2), make(chan string, 20)
+		q := line{New(2), make(chan string, 20)}
 		q.Succeeded("old")
 		<-time.After(time.Second)
 		q.Succeeded("young")
-		enter(t.Context(), q, "running 1", Ask{Kind: Probe}, time.Second, told)
-		enter(t.Context(), q, "running 2", Ask{Kind: Proven, Container: "young"}, time.Second, told)
-		enter(t.Context(), q, "person 1", Ask{Kind: Person}, 3*time.Second, told) // has a place of its own
+		q.enter(t.Context(), "running 1", Ask{Kind: Probe}, time.Second)
+		q.enter(t.Context(), "running 2", Ask{Kind: Proven, Container: "young"}, time.Second)
+		q.enter(t.Context(), "person 1", Ask{Kind: Person}, 3*time.Second) // has a place of its own
 		for _, w := range []struct {
 			name string
 			ask  Ask
@@ -57,10 +63,10 @@ func TestOrder(t *testing.T) {
 			{"old", Ask{Kind: Proven, Container: "old"}},
 			{"person 2", Ask{Kind: Person}},
 		} {
-			enter(t.Context(), q, w.name, w.ask, time.Second, told)
+			q.enter(t.Context(), w.name, w.ask, time.Second)
 		}
 		<-time.After(time.Minute)
-		got := all(told)
+		got := all(q.told)
 		want := []string{"running 1", "running 2", "person 1", "person 2", "old", "young", "probe", "start"}
 		if !slices.Equal(got, want) {
 			t.Errorf("order %q, want %q", got, want)
@@ -106,16 +112,16 @@ func TestNobodyStarves(t *testing.T) {
 // TestStartsLeaveOne: however many pods start, a probe has a place.
 func TestStartsLeaveOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q, told := New(3), make(chan string, 20)
+		q := line{New(3), make(chan string, 20)}
 		for i := range 5 {
-			enter(t.Context(), q, fmt.Sprint("start ", i), Ask{Kind: Start}, 2*time.Second, told)
+			q.enter(t.Context(), fmt.Sprint("start ", i), Ask{Kind: Start}, 2*time.Second)
 		}
-		enter(t.Context(), q, "probe", Ask{Kind: Probe}, time.Second, told)
+		q.enter(t.Context(), "probe", Ask{Kind: Probe}, time.Second)
 		if l := q.Load(); l.Starting["start"] != 2 || l.Waiting["start"] != 3 || l.Starting["probe"] != 1 {
 			t.Errorf("%+v", l)
 		}
 		<-time.After(time.Minute)
-		if got := all(told); len(got) != 6 || got[2] != "probe" {
+		if got := all(q.told); len(got) != 6 || got[2] != "probe" {
 			t.Errorf("order %q", got)
 		}
 	})
@@ -126,14 +132,14 @@ func TestStartsLeaveOne(t *testing.T) {
 func TestNewcomersLeaveOne(t *testing.T) {
 	for _, proven := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			q, told := New(3), make(chan string, 20)
+			q := line{New(3), make(chan string, 20)}
 			want := 3
 			if proven {
 				q.Succeeded("old")
 				want = 2
 			}
 			for i := range 5 {
-				enter(t.Context(), q, "newcomer", Ask{Kind: Probe, Container: fmt.Sprint("new", i)}, 3*time.Second, told)
+				q.enter(t.Context(), "newcomer", Ask{Kind: Probe, Container: fmt.Sprint("new", i)}, 3*time.Second)
 			}
 			if l := q.Load(); l.Starting["probe"] != want {
 				t.Errorf("proven %t: %d newcomers at once, want %d", proven, l.Starting["probe"], want)
@@ -182,10 +188,10 @@ func TestPlaceComesBack(t *testing.T) {
 // TestNotStarted: what was not its turn in time is said with figures, and is out of the queue.
 func TestNotStarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q, told := New(2), make(chan string, 20)
+		q := line{New(2), make(chan string, 20)}
 		for range 2 {
-			enter(t.Context(), q, "running", Ask{Kind: Start}, 3*time.Second, told)
-			enter(t.Context(), q, "running", Ask{Kind: Probe}, 3*time.Second, told)
+			q.enter(t.Context(), "running", Ask{Kind: Start}, 3*time.Second)
+			q.enter(t.Context(), "running", Ask{Kind: Probe}, 3*time.Second)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -214,7 +220,7 @@ func TestNotStarted(t *testing.T) {
 // TestDeadWait: who cannot be done in time any more does not take the place of one that can.
 func TestDeadWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q, told := New(2), make(chan string, 20)
+		q := line{New(2), make(chan string, 20)}
 		for range 30 { // learns that a program takes a second
 			p, err := q.Enter(t.Context(), Ask{Kind: Probe})
 			if err != nil {
@@ -224,18 +230,18 @@ func TestDeadWait(t *testing.T) {
 			p.Leave()
 		}
 		for _, name := range []string{"running 1", "running 2"} {
-			enter(t.Context(), q, name, Ask{Kind: Probe}, time.Second, told)
+			q.enter(t.Context(), name, Ask{Kind: Probe}, time.Second)
 		}
 		first, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 		defer cancel()
-		enter(first, q, "hopeless", Ask{Kind: Probe}, time.Second, told)
+		q.enter(first, "hopeless", Ask{Kind: Probe}, time.Second)
 		second, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		for _, name := range []string{"hopeful 1", "hopeful 2"} {
-			enter(second, q, name, Ask{Kind: Probe}, time.Second, told)
+			q.enter(second, name, Ask{Kind: Probe}, time.Second)
 		}
 		<-time.After(time.Minute)
-		got := all(told)
+		got := all(q.told)
 		if want := []string{"running 1", "running 2", "hopeful 1", "hopeful 2", "not hopeless"}; !slices.Equal(got, want) {
 			t.Errorf("order %q, want %q", got, want)
 		}

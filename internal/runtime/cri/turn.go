@@ -133,7 +133,7 @@ func waitsText(p admission.PodLoad, l admission.Load) string {
 	if p.StartWaits > 0 {
 		return fmt.Sprintf("Its start has waited %s for a processor: %s", p.StartWaits.Round(time.Second), node)
 	}
-	return fmt.Sprintf("%d of %d programs that the kubelet was to run in it (probes, hooks) were not started in their time "+
-		"for want of a processor, and count as timed out: %s. Fewer pods, a longer timeoutSeconds or periodSeconds, "+
+	return fmt.Sprintf("%d of %d programs that the kubelet was to run in it (probes, hooks) were not started in their "+
+		"time for want of a processor, and count as timed out: %s. Fewer pods, a longer timeoutSeconds or periodSeconds, "+
 		"or probes without programs (httpGet, tcpSocket) help", p.NotStarted, p.Asked, node)
 }

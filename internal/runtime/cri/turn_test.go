@@ -84,8 +84,8 @@ func (c *crowd) until(t *testing.T, what string, is func(admission.Load) bool) {
 	}
 }
 
-// TestProbeWhoseTimeIsOver: a probe whose time passes before it is its turn has timed out, as the kubelet counts it, and
-// was never started. When there is a place again, the next one is.
+// TestProbeWhoseTimeIsOver: a probe whose time passes before it is its turn has timed out, as the kubelet counts it,
+// and was never started. When there is a place again, the next one is.
 func TestProbeWhoseTimeIsOver(t *testing.T) {
 	c := newCrowd(t, false)
 	_, err := c.sync(t.Context(), 1, "exit", "0")
@@ -133,7 +133,9 @@ func TestStartWaits(t *testing.T) {
 		},
 		"pod": func(ctx context.Context) error {
 			_, err := c.RunPodSandbox(ctx, &runtimeapi.RunPodSandboxRequest{
-				Config: &podConfig{Metadata: &runtimeapi.PodSandboxMetadata{Name: "late", Namespace: "default", Uid: "7"}},
+				Config: &podConfig{
+					Metadata: &runtimeapi.PodSandboxMetadata{Name: "late", Namespace: "default", Uid: "7"},
+				},
 			})
 			return err
 		},
