@@ -132,7 +132,7 @@ func fieldRows() []support.Row {
 		{
 			Name:  "security_context.run_as_username",
 			Level: support.Partly,
-			Note:  `ContainerAdministrator, ContainerUser and NT AUTHORITY\SYSTEM (as ContainerAdministrator); accounts that an image adds (RUN net user NAME /add), with the rights of ContainerAdministrator if they are members of Administrators, else with those of ContainerUser, and a profile folder of their own; what the image has in that folder belongs to ContainerAdministrator. Their passwords, other groups, and whether they are disabled have no effect. Other names fail with 0x52e (unknown user)`,
+			Note:  `ContainerAdministrator, ContainerUser and NT AUTHORITY\SYSTEM (as ContainerAdministrator); accounts that an image adds (RUN net user NAME /add), with the rights of ContainerAdministrator if they are members of Administrators, else with those of ContainerUser, and a profile folder of their own; what the image has in that folder belongs to ContainerAdministrator. Their passwords, other groups, and whether they are disabled have no effect. Other names fail with 0x52e (unknown user). Unlike on Windows, ContainerUser may write its container's HKEY_LOCAL_MACHINE and with it the machine's certificate stores: Wine has it among the administrators`,
 		},
 		{
 			Name:  "security_context.credential_spec",
