@@ -170,6 +170,9 @@ func (s *Shell) enter(ctx context.Context, f *frame) (int32, flow) {
 		return 1, abort
 	}
 	outer, loops, redirections := s.frame, s.loops, s.redirections
+	if outer == nil { // ECHO OFF of a batch file ends with it, and not with one that it calls
+		defer func(echo bool) { s.echo = echo }(s.echo)
+	}
 	s.depth++
 	how := next
 	for f != nil {

@@ -55,6 +55,10 @@ func TestPrompt(t *testing.T) {
 		{"goes_on_after_an_error", "cmd /q", "if\necho b\n", banner + "The syntax of the command is incorrect.\nb\n", 255},
 		{"more", "cmd", "echo ^\na\n", banner + "\nC:\\w>echo ^\nMore? a\na\n\nC:\\w>", 0},
 		{"long_line", "cmd /q", strings.Repeat("x", 9000) + "\necho b\n", banner + "The input line is too long.\nb\n", 0},
+		{
+			"echo_off_ends_with_its_batch_file", "cmd", "echo @echo off>b.cmd\necho echo in>>b.cmd\nb.cmd\necho x\n",
+			banner + "\nC:\\w>echo @echo off>b.cmd\n\nC:\\w>echo echo in>>b.cmd\n\nC:\\w>b.cmd\nin\n\nC:\\w>echo x\nx\n\nC:\\w>", 0,
+		},
 		{"windows_are_not_waited_for", "cmd /q", "window\necho b\n", banner + "b\n", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) { check(t, prompt(t, tt.line, tt.input, nil), result{tt.out, "", tt.code}) })
