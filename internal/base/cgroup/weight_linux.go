@@ -90,40 +90,13 @@ func Prefer(cmd *exec.Cmd, cgroup string) (*os.File, error) {
 	if all[0].V2 {
 		return placeV2(cmd, filepath.Join(all[0].Dir, cgroup))
 	}
-	return nil, PreferThread(cgroup)
-}
-
-// PreferThread makes what the calling thread starts begin in that cgroup of v1. On v2 it does nothing: Adopt does.
-func PreferThread(cgroup string) error {
-	all, err := Hierarchies()
-	if err != nil || cgroup == "" || all[0].V2 {
-		return err
-	}
-
 	for _, h := range slices.DeleteFunc(all, func(h Hierarchy) bool { return !h.weighs() }) {
 		err := os.WriteFile(filepath.Join(h.Dir, cgroup, "tasks"), []byte(strconv.Itoa(unix.Gettid())), 0)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("enter cgroup %q: %w", cgroup, err)
+			return nil, fmt.Errorf("enter cgroup %q: %w", cgroup, err)
 		}
 	}
-
-	return nil
-}
-
-// Adopt moves a process that has just been started into that cgroup of v2. Who started it may have given up the rights
-// to do so, for which clone3's CLONE_INTO_CGROUP asks too: this is done with the caller's. On v1 it does nothing.
-func Adopt(pid int, cgroup string) error {
-	all, err := Hierarchies()
-	if err != nil || cgroup == "" || !all[0].V2 {
-		return err
-	}
-
-	file := filepath.Join(all[0].Dir, cgroup, "cgroup.procs")
-	if err := os.WriteFile(file, []byte(strconv.Itoa(pid)), 0); err != nil {
-		return fmt.Errorf("enter cgroup %q: %w", cgroup, err)
-	}
-
-	return nil
+	return nil, nil
 }
 
 // placeV2 makes the kernel put cmd into the cgroup of version 2 at dir, if it is there.

@@ -50,9 +50,6 @@ func (p *Process) spawn(ctx context.Context, out *output) (*child, error) {
 		})
 	}()
 	err = <-started
-	if err == nil {
-		_ = cgroup.Adopt(cmd.Process.Pid, p.spec.Cgroup) // else it runs by the caller's weight, all the same
-	}
 	if closeErr := writer.Close(); err == nil && closeErr != nil {
 		err = fmt.Errorf("close pipe for output: %w", closeErr)
 	}
@@ -66,9 +63,11 @@ func (p *Process) spawn(ctx context.Context, out *output) (*child, error) {
 
 // startHere enters the cgroup and the namespace, and starts cmd on the calling thread.
 func (p *Process) startHere(ctx context.Context, cmd *exec.Cmd) error {
-	if err := cgroup.PreferThread(p.spec.Cgroup); err != nil {
+	group, err := cgroup.Prefer(cmd, p.spec.Cgroup)
+	if err != nil {
 		return err
 	}
+	defer group.Close()
 	if p.spec.Netns != "" {
 		if err := netns.Enter(p.spec.Netns); err != nil {
 			return err
