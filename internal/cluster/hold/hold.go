@@ -198,8 +198,8 @@ func (h *Held) lock(ctx context.Context) error {
 
 // tryLock makes and locks the file. It returns nil if another process has it, or is about to make it anew.
 func tryLock(path string) (*os.File, error) {
-	err := os.MkdirAll(filepath.Dir(path), 0o711)
-	if errors.Is(err, fs.ErrExist) { // the folder went while it was looked at
+	err := makeFolder(filepath.Dir(path))
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) { // the folder went while it was looked at
 		return nil, nil
 	}
 	if err != nil {
@@ -221,6 +221,16 @@ func tryLock(path string) (*os.File, error) {
 		return nil, closeErr
 	}
 	return nil, fmt.Errorf("lock %q: %w", path, err)
+}
+
+// makeFolder makes the folder of all clusters' run folders, through which servers without rights reach theirs: whatever
+// the umask of the person who types the command.
+func makeFolder(dir string) error {
+	const mode = 0o711
+	if err := os.MkdirAll(dir, mode); err != nil {
+		return err
+	}
+	return os.Chmod(dir, mode)
 }
 
 // isAt reports whether the file is still the one of that name.

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestMain is also a process that holds a cluster, until its standard input ends.
@@ -116,6 +118,22 @@ func TestTakeIsBounded(t *testing.T) {
 	if !errors.As(err, &busy) || !errors.Is(err, context.DeadlineExceeded) ||
 		!strings.Contains(err.Error(), "mullion down") {
 		t.Errorf("%v", err)
+	}
+}
+
+// The folder of the lock is everybody's way to the run folders in it, also if a strict umask made it.
+func TestFolderOfTheLock(t *testing.T) {
+	defer unix.Umask(unix.Umask(0o077))
+	run := newRun(t)
+	_, held, err := Take(t.Context(), run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Release()
+
+	info, err := os.Stat(filepath.Dir(run))
+	if err != nil || info.Mode().Perm() != 0o711 {
+		t.Errorf("%v, %v, want rwx--x--x", info.Mode(), err)
 	}
 }
 
