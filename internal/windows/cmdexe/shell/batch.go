@@ -227,7 +227,7 @@ const (
 	unknownCode = 9009
 )
 
-// show prints a command before it runs, if ECHO is on.
+// show prints a command before it runs, if ECHO is on: a line of a batch file, and the body of a FOR each time.
 func (s *Shell) show(n syntax.Node) {
 	if n == nil || !s.echo {
 		return
@@ -240,7 +240,7 @@ func (s *Shell) show(n syntax.Node) {
 			return
 		}
 	}
-	s.print("\r\n%s%s\r\n", s.promptText(), syntax.Text(n))
+	s.print("\r\n%s%s\r\n", s.promptText(), syntax.Text(n, s.inLoop))
 }
 
 // goTo goes on at a label.

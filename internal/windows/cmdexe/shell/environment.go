@@ -125,16 +125,22 @@ const longest = 8191
 
 // late expands what stands in a command just before it runs: the variables of FOR, then !NAME!.
 func (s *Shell) late(text string) string {
-	if s.loops > 0 {
-		text = expand.Loop(text, func(name byte) (string, bool) {
-			value, ok := s.vars[name]
-			return value, ok
-		}, s.modify)
-	}
+	text = s.inLoop(text)
 	if s.delayed {
 		text = expand.Delayed(text, expand.Scope{Lookup: s.lookup})
 	}
 	return text
+}
+
+// inLoop expands the variables of the FORs that run.
+func (s *Shell) inLoop(text string) string {
+	if s.loops == 0 {
+		return text
+	}
+	return expand.Loop(text, func(name byte) (string, bool) {
+		value, ok := s.vars[name]
+		return value, ok
+	}, s.modify)
 }
 
 // modify is what %~ and its modifiers make of a value.

@@ -88,6 +88,13 @@ var lines = []struct {
 	{name: "ver", line: `ver`, out: "\nMicrosoft Windows [Version 10.0.20348.2565]\n"},
 	{name: "vol", line: `vol`, out: " Volume in drive C has no label.\n Volume Serial Number is 1234-ABCD\n"},
 	{name: "assoc", line: `assoc .txt & ftype txtfile`, out: ".txt=txtfile\ntxtfile=notepad.exe %1\n"},
+	{name: "for_shows_its_body", line: `for %i in (1 2) do echo %i`, out: "\nC:\\w>echo 1 \n1\n\nC:\\w>echo 2 \n2\n"},
+	{
+		name: "for_shows_all_of_its_body", line: `for %i in (f) do (if exist %i echo %i) && echo %i>%i`,
+		out: "\nC:\\w>(if exist f echo f )  && echo f  1>f \n",
+	},
+	{name: "for_shows_no_late_value", line: `set v=1& cmd /v:on /c "for %i in (a) do echo !v!%i"`, out: "\nC:\\w>echo !v!a \n1a\n"},
+	{name: "for_quiet", line: `for %i in (1 2) do @echo A=%i&& echo B=%i`, out: "A=1\nB=1\nA=2\nB=2\n"},
 	{name: "title", line: `title a  b`, out: "<title a  b>"},
 	{name: "cls", line: `cls`, out: "<cls >"},
 	{name: "pause", line: `pause<nul`, out: "Press any key to continue . . . \n"},

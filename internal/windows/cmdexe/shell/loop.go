@@ -75,19 +75,9 @@ func (r *iteration) body(value string) bool {
 }
 
 func (r *iteration) run() bool {
-	if r.s.echo && !r.s.prompting {
-		r.s.show(r.shown())
-	}
+	r.s.show(r.n.Body)
 	r.code, r.how = r.s.exec(r.ctx, r.n.Body)
 	return r.how == next
-}
-
-// shown is the body as ECHO ON shows it for each value.
-func (r *iteration) shown() syntax.Node {
-	if simple, ok := r.n.Body.(*syntax.Simple); ok {
-		return &syntax.Simple{Text: r.s.late(simple.Text), Redirects: simple.Redirects}
-	}
-	return r.n.Body
 }
 
 // count counts: START,STEP,END.

@@ -59,6 +59,10 @@ func TestPrompt(t *testing.T) {
 			"echo_off_ends_with_its_batch_file", "cmd", "echo @echo off>b.cmd\necho echo in>>b.cmd\nb.cmd\necho x\n",
 			banner + "\nC:\\w>echo @echo off>b.cmd\n\nC:\\w>echo echo in>>b.cmd\n\nC:\\w>b.cmd\nin\n\nC:\\w>echo x\nx\n\nC:\\w>", 0,
 		},
+		{
+			"for_shows_its_body", "cmd", "for %i in (1 2) do echo %i\n",
+			banner + "\nC:\\w>for %i in (1 2) do echo %i\n\nC:\\w>echo 1 \n1\n\nC:\\w>echo 2 \n2\n\nC:\\w>", 0,
+		},
 		{"windows_are_not_waited_for", "cmd /q", "window\necho b\n", banner + "b\n", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) { check(t, prompt(t, tt.line, tt.input, nil), result{tt.out, "", tt.code}) })
@@ -75,4 +79,10 @@ func TestInterrupt(t *testing.T) {
 	var asked atomic.Int64
 	got = prompt(t, "cmd /q", "for /l %i in (1,0,2) do rem\nexit 6\n", func() bool { return asked.Add(1) == 100 })
 	check(t, got, result{"Microsoft Windows [Version 10.0.20348.2565]\n", "", 6})
+
+	asked.Store(0) // in a batch file that has turned ECHO off: at the prompt it is on as before
+	const batch = "echo @echo off^&for /l %%i in (1,0,2) do rem>b.cmd"
+	got = prompt(t, "cmd", batch+"\nb\nexit 7\n", func() bool { return asked.Add(1) == 100 })
+	const shown = "\nC:\\w>" + batch + "\n\nC:\\w>b\n\nC:\\w>exit 7\n"
+	check(t, got, result{"Microsoft Windows [Version 10.0.20348.2565]\n" + shown, "", 7})
 }

@@ -104,7 +104,7 @@ func (p *parser) command() (Node, error) {
 		if p.ends() {
 			return &Remark{}, nil
 		}
-		n, err := p.command()
+		n, err := p.sequence() // it is for all that follows, up to the end of the line or of the block
 		return &Quiet{Node: n}, err
 	case '(':
 		return p.block()

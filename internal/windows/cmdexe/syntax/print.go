@@ -5,104 +5,110 @@ import (
 	"strings"
 )
 
-// Text is a command as cmd.exe shows it before it runs it, while ECHO is on.
-func Text(n Node) string {
-	var b strings.Builder
-	write(&b, n)
-	return b.String()
+// Text is a command as cmd.exe shows it before it runs it, while ECHO is on. fill gives each of its texts as it is by
+// then.
+func Text(n Node, fill func(text string) string) string {
+	p := &printer{fill: fill}
+	p.write(n)
+	return p.String()
 }
 
-func write(b *strings.Builder, n Node) {
+type printer struct {
+	strings.Builder
+	fill func(text string) string
+}
+
+func (p *printer) write(n Node) {
 	switch n := n.(type) {
 	case *Quiet:
-		write(b, n.Node)
+		p.write(n.Node)
 	case *Remark:
 		if !n.Label {
-			b.WriteString(n.Text + " ")
+			p.WriteString(n.Text + " ")
 		}
 	case *Simple:
-		text := strings.TrimLeft(n.Text, " \t,;=")
-		b.WriteString(text)
+		text := p.fill(strings.TrimLeft(n.Text, " \t,;="))
+		p.WriteString(text)
 		if strings.ContainsAny(text, " \t,;=") {
-			b.WriteByte(' ')
+			p.WriteByte(' ')
 		}
-		writeRedirects(b, n.Redirects)
+		p.writeRedirects(n.Redirects)
 	case *Block:
-		writeBlock(b, n)
+		p.writeBlock(n)
 	case *Sequence:
 		for i, c := range n.Nodes {
 			if i > 0 {
-				b.WriteString(" & ")
+				p.WriteString(" & ")
 			}
-			write(b, c)
+			p.write(c)
 		}
 	case *Binary:
-		write(b, n.Left)
-		b.WriteString(" " + n.Op + " ")
-		write(b, n.Right)
+		p.write(n.Left)
+		p.WriteString(" " + n.Op + " ")
+		p.write(n.Right)
 	case *If:
-		writeIf(b, n)
+		p.writeIf(n)
 	case *For:
-		writeFor(b, n)
+		p.writeFor(n)
 	}
 }
 
-func writeBlock(b *strings.Builder, n *Block) {
+func (p *printer) writeBlock(n *Block) {
 	newline := ""
 	if len(n.Body) > 1 {
 		newline = "\r\n"
 	}
-	b.WriteString("(")
+	p.WriteString("(")
 	for _, c := range n.Body {
-		b.WriteString(newline)
-		write(b, c)
+		p.WriteString(newline)
+		p.write(c)
 	}
-	b.WriteString(newline + ") ")
-	writeRedirects(b, n.Redirects)
+	p.WriteString(newline + ") ")
+	p.writeRedirects(n.Redirects)
 }
 
-func writeRedirects(b *strings.Builder, redirects []Redirect) {
+func (p *printer) writeRedirects(redirects []Redirect) {
 	for _, r := range redirects {
-		b.WriteString(" " + strconv.Itoa(r.Handle) + r.Op)
+		p.WriteString(" " + strconv.Itoa(r.Handle) + r.Op)
 		if r.Dup {
-			b.WriteByte('&')
+			p.WriteByte('&')
 		}
-		b.WriteString(r.Target + " ")
+		p.WriteString(p.fill(r.Target) + " ")
 	}
 }
 
-func writeIf(b *strings.Builder, n *If) {
-	b.WriteString("if ")
+func (p *printer) writeIf(n *If) {
+	p.WriteString("if ")
 	if n.Fold {
-		b.WriteString("/I ")
+		p.WriteString("/I ")
 	}
 	if n.Not {
-		b.WriteString("not ")
+		p.WriteString("not ")
 	}
 	switch n.Kind {
 	case "exist", "defined", "errorlevel", "cmdextversion":
-		b.WriteString(n.Kind + " " + n.Left + " ")
+		p.WriteString(n.Kind + " " + p.fill(n.Left) + " ")
 	default:
-		b.WriteString(n.Left + " " + n.Kind + " " + n.Right + " ")
+		p.WriteString(p.fill(n.Left) + " " + n.Kind + " " + p.fill(n.Right) + " ")
 	}
-	write(b, n.Then)
+	p.write(n.Then)
 	if n.Else != nil {
-		b.WriteString(" else ")
-		write(b, n.Else)
+		p.WriteString(" else ")
+		p.write(n.Else)
 	}
 }
 
-func writeFor(b *strings.Builder, n *For) {
-	b.WriteString("for ")
+func (p *printer) writeFor(n *For) {
+	p.WriteString("for ")
 	if n.Folders {
-		b.WriteString("/D ")
+		p.WriteString("/D ")
 	}
 	if n.Kind != 0 {
-		b.WriteString("/" + strings.ToUpper(string([]byte{n.Kind})) + " ")
+		p.WriteString("/" + strings.ToUpper(string([]byte{n.Kind})) + " ")
 	}
 	if n.Option != "" {
-		b.WriteString(n.Option + " ")
+		p.WriteString(p.fill(n.Option) + " ")
 	}
-	b.WriteString("%" + string([]byte{n.Variable}) + " in (" + n.Set + ") do ")
-	write(b, n.Body)
+	p.WriteString("%" + string([]byte{n.Variable}) + " in (" + p.fill(n.Set) + ") do ")
+	p.write(n.Body)
 }

@@ -18,6 +18,8 @@ func (l *text) Next() (string, bool) {
 	return line, true
 }
 
+func asItIs(text string) string { return text }
+
 func TestParse(t *testing.T) {
 	for _, tt := range []struct{ name, line, want string }{
 		{"simple", "echo  a  b", "echo  a  b "},
@@ -44,8 +46,36 @@ func TestParse(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := Text(n); got != tt.want {
+			if got := Text(n, asItIs); got != tt.want {
 				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestQuiet: an @ is for all that follows it, up to the end of the line or of the block.
+func TestQuiet(t *testing.T) {
+	for _, tt := range []struct {
+		name, line string
+		want       bool
+	}{
+		{"sequence", "@a & b", true},
+		{"operators", "@a && b || c", true},
+		{"later", "a & @b", false},
+		{"in_a_block", "(@a & b\nc)", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, line := range []string{tt.line, "for %i in (x) do " + tt.line} {
+				n, err := Parse(&text{strings.Split(line, "\n")})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if loop, ok := n.(*For); ok {
+					n = loop.Body
+				}
+				if _, quiet := n.(*Quiet); quiet != tt.want {
+					t.Errorf("%q: quiet is %t, want %t", line, quiet, tt.want)
+				}
 			}
 		})
 	}
@@ -99,7 +129,7 @@ func FuzzParse(f *testing.F) {
 				return
 			}
 			if err == nil && n != nil {
-				Text(n)
+				Text(n, asItIs)
 			}
 		}
 		t.Errorf("%q does not end", input)
