@@ -166,15 +166,15 @@ BOOL name_differs(const char *disk)
 BOOL name_of_wine_differs(const WCHAR *name, ULONG length)
 {
     BOOL dots = (length == 1 && name[0] == '.') || (length == 2 && name[0] == '.' && name[1] == '.');
-    char start[16];
+    char ascii[NAME_ROOM]; /* what else a device's name has is of no matter */
     ULONG i;
 
     for (i = 0; i < length && !dots; i++)
         if (name[i] == 0xFFFD || !is_plain(name[i], i + 1 == length)) /* half of a pair is plain */
             return TRUE;
-    for (i = 0; i < length && i < sizeof(start); i++)
-        start[i] = name[i] < 0x80 ? (char)name[i] : 'x';
-    return is_device(start, i);
+    for (i = 0; i < length && i < sizeof(ascii); i++)
+        ascii[i] = name[i] < 0x80 ? (char)name[i] : 'x';
+    return is_device(ascii, i);
 }
 
 SIZE_T name_bytes(const char *path)
@@ -204,7 +204,7 @@ BOOL name_to_linux(const WCHAR *name, ULONG length, char *disk)
     for (ULONG i = 0; i < length; i += used)
     {
         more = to_bytes(name + i, length - i, bytes, &used);
-        if (at + more >= NAME_ROOM)
+        if (at + more >= NAME_ROOM || !name[i] || name[i] == '/' || name[i] == '\\')
             return FALSE;
         memcpy(disk + at, bytes, more);
         at += more;
@@ -212,7 +212,8 @@ BOOL name_to_linux(const WCHAR *name, ULONG length, char *disk)
     disk[at] = 0;
     if (!name_stands(name, length))
         return TRUE;
-    return from_linux(disk, at, back) == length && !memcmp(back, name, length * sizeof(WCHAR)); /* else another name stands for it */
+    /* else another name stands for it */
+    return from_linux(disk, at, back) == length && !memcmp(back, name, length * sizeof(WCHAR));
 }
 
 ULONG names_from_path(const char *path, WCHAR *names, ULONG room)

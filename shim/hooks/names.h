@@ -29,7 +29,7 @@ SIZE_T name_bytes(const char *path);
 /* The Windows name of a Linux name of at most 255 bytes; returns its length. The end is marked by a zero. */
 ULONG name_from_linux(const char *disk, WCHAR *name);
 
-/* The Linux name behind a Windows name. FALSE: there is none. */
+/* The Linux name behind a Windows name. FALSE: there is none, as behind a path. */
 BOOL name_to_linux(const WCHAR *name, ULONG length, char *disk);
 
 /* The same for paths; the separators are changed. They return the length of what fits, which they end with a zero. */

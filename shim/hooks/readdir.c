@@ -3,8 +3,9 @@
  *
  * Facts (Wine 8.0, dlls/ntdll/unix/file.c get_file_info): a listing leaves out links without a target, describes the
  * target instead of the link, carries no reparse tag, and calls mount points of Linux reparse points. So Wine's own
- * listing is corrected entry by entry, and the missing entries are added at its end, with those whose name Wine changes (names.h). On Windows the tag is in the field
- * that otherwise holds the size of the extended attributes ([MS-FSCC] 2.4.8 EaSize).
+ * listing is corrected entry by entry, and the missing entries are added at its end, with those whose name Wine changes
+ * (names.h). On Windows the tag is in the field that otherwise holds the size of the extended attributes ([MS-FSCC]
+ * 2.4.8 EaSize).
  *
  * FindNextFileW (kernelbase) writes 0 where Windows has the tag (WIN32_FIND_DATA dwReserved0, which Python's os.scandir
  * reads). It is the only function of kernelbase that lists with FileBothDirectoryInformation. So for this class the tag

@@ -119,7 +119,7 @@ void timezone_correct(ULONG class, void *information, ULONG size)
 static void write_again(HANDLE key, const WCHAR *from, const WCHAR *to)
 {
     UNICODE_STRING name = {(USHORT)(lstrlenW(to) * sizeof(WCHAR)), (USHORT)(lstrlenW(to) * sizeof(WCHAR)), (WCHAR *)to};
-    WCHAR want[128], is[128];
+    WCHAR want[128] = {0}, is[128] = {0};
 
     if (value(key, from, want, sizeof(want) - sizeof(WCHAR)) && (!value(key, to, is, sizeof(is) - sizeof(WCHAR)) || lstrcmpW(want, is)))
         NtSetValueKey(key, &name, 0, REG_SZ, want, (ULONG)(lstrlenW(want) + 1) * sizeof(WCHAR));

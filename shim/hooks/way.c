@@ -103,7 +103,7 @@ static NTSTATUS way_goes(int dir, const WCHAR *rest, ULONG left, BOOL no_links, 
 
         while (length < left && rest[length] != '\\')
             length++;
-        if (!allowed(rest, length) || !length || !name_to_linux(rest, length, place->name))
+        if (!allowed(rest, length) || !name_to_linux(rest, length, place->name))
             status = STATUS_OBJECT_NAME_INVALID;
         else if (!find(dir, rest, length, place->name))
             status = STATUS_NO_SUCH_FILE;

@@ -64,13 +64,14 @@ static void test_cases(void)
     }
 }
 
-/* Names that no name of Linux has: another name stands for the same bytes. */
+/* Names that no name of Linux has: another name stands for the same bytes, or they are paths. */
 static void test_none(void)
 {
     static const char *const names[] = {"\xef\x81\x81",
                                         "x\xef\x80\xae"
                                         "y",
-                                        "\xef\x83\x83\xef\x82\xa4", "\xef\x81\xa3on1", "\xef\x80\xae"};
+                                        "\xef\x83\x83\xef\x82\xa4", "\xef\x81\xa3on1", "\xef\x80\xae",
+                                        "a/b", "../x\xef\x80\xaa", "a\\b"};
     char disk[NAME_ROOM], long_one[400];
     WCHAR *name;
 
@@ -139,18 +140,18 @@ static void test_paths(void)
 /* Wine's own names of what has another one here. */
 static void test_wine(void)
 {
-    static const char *const differ[] = {"a*b", "a\xef\xbf\xbd", "x.", "con", "\xef\x80\xaa", "a:b"};
-    static const char *const same[] = {".", "..", "plain", "\xc3\xa4", "a.b", "\xf0\x9f\x90\x9a"};
+    static const char *const differ[] = {"a*b", "a\xef\xbf\xbd", "x.", "con", "\xef\x80\xaa", "a:b", "con                    .x"};
+    static const char *const same[] = {".", "..", "plain", "\xc3\xa4", "a.b", "\xf0\x9f\x90\x9a", "con                    x"};
     WCHAR *name;
 
-    for (unsigned i = 0; i < 12; i++)
+    for (unsigned i = 0; i < 14; i++)
     {
-        const char *text = i < 6 ? differ[i] : same[i - 6];
+        const char *text = i < 7 ? differ[i] : same[i - 7];
 
         name = wide(text);
-        check_number(text, "differs", name_of_wine_differs(name, (ULONG)wide_length(name)), i < 6);
-        if (i != 6 && i != 7)
-            check_number(text, "differs on Linux", name_differs(text), i < 6);
+        check_number(text, "differs", name_of_wine_differs(name, (ULONG)wide_length(name)), i < 7);
+        if (i != 7 && i != 8)
+            check_number(text, "differs on Linux", name_differs(text), i < 7);
         free(name);
     }
 }
