@@ -89,38 +89,33 @@ void WINAPI HcsCloseComputeSystem(struct handle *system)
         handle_close(system);
 }
 
-/* Its options, and those of its neighbours, are about virtual machines. */
-HRESULT WINAPI HcsStartComputeSystem(struct handle *system, struct operation *operation, const WCHAR *options)
+/* A call about a compute system that says nothing more. The options of these functions are about virtual machines. */
+static HRESULT ask_plain(const char *function, const struct handle *system, struct operation *operation)
 {
-    struct hns_call call = {.function = "HcsStartComputeSystem", .texts = 1};
+    struct hns_call call = {.function = function, .texts = 1};
 
-    (void)options;
     if (!is(system, SYSTEM_MAGIC))
         return E_HANDLE;
     call.text[0] = system->id;
     return finish(operation, hns_call(&call), &call);
+}
+
+HRESULT WINAPI HcsStartComputeSystem(struct handle *system, struct operation *operation, const WCHAR *options)
+{
+    (void)options;
+    return ask_plain("HcsStartComputeSystem", system, operation);
 }
 
 HRESULT WINAPI HcsShutDownComputeSystem(struct handle *system, struct operation *operation, const WCHAR *options)
 {
-    struct hns_call call = {.function = "HcsShutDownComputeSystem", .texts = 1};
-
     (void)options;
-    if (!is(system, SYSTEM_MAGIC))
-        return E_HANDLE;
-    call.text[0] = system->id;
-    return finish(operation, hns_call(&call), &call);
+    return ask_plain("HcsShutDownComputeSystem", system, operation);
 }
 
 HRESULT WINAPI HcsTerminateComputeSystem(struct handle *system, struct operation *operation, const WCHAR *options)
 {
-    struct hns_call call = {.function = "HcsTerminateComputeSystem", .texts = 1};
-
     (void)options;
-    if (!is(system, SYSTEM_MAGIC))
-        return E_HANDLE;
-    call.text[0] = system->id;
-    return finish(operation, hns_call(&call), &call);
+    return ask_plain("HcsTerminateComputeSystem", system, operation);
 }
 
 HRESULT WINAPI HcsGetComputeSystemProperties(struct handle *system, struct operation *operation, const WCHAR *query)

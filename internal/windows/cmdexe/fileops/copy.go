@@ -1,7 +1,6 @@
 package fileops
 
 import (
-	"bytes"
 	"io"
 	"strings"
 
@@ -211,13 +210,12 @@ func (e *Env) copyOne(f found, to string) error {
 
 // join makes one file of several.
 func (e *Env) join(all []found, to string, ask *overwrite) (int, error) {
-	var content bytes.Buffer
-	append1 := strings.EqualFold(all[0].path, to)
-	if !append1 && !ask.may(to) {
+	grows := strings.EqualFold(all[0].path, to)
+	if !grows && !ask.may(to) {
 		return 0, nil
 	}
 	how := disk.Write
-	if append1 {
+	if grows {
 		how = disk.Append
 		all = all[1:]
 	}
@@ -231,7 +229,7 @@ func (e *Env) join(all []found, to string, ask *overwrite) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		_, err = io.CopyBuffer(out, in, content.AvailableBuffer())
+		_, err = io.Copy(out, in)
 		_ = in.Close() // it was only read
 		if err != nil {
 			return 0, err
