@@ -27,7 +27,9 @@ const serviceMonitor = "ServiceMonitor.exe"
 
 // ourOwn reports whether a program of package wintools takes the place of a real one of Wine's too: it does more.
 func ourOwn(name string) bool {
-	return slices.Contains([]string{"chcp", "choice", "find", "hostname", "ipconfig", "net", "netstat", "nslookup", "robocopy", "sc", "whoami", "wmic"}, name)
+	return slices.Contains([]string{
+		"chcp", "choice", "find", "hostname", "ipconfig", "net", "netstat", "nslookup", "robocopy", "sc", "whoami", "wmic",
+	}, name)
 }
 
 // installTools puts the programs of shim into system32 and returns the names of Wine's own that they replace. Another

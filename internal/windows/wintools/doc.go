@@ -30,9 +30,9 @@ type Env struct {
 // programs are those of package ourprograms.
 func programs() map[string]func(Env, []string) int {
 	return map[string]func(Env, []string) int{
-		"certutil": certutil, "chcp": chcp, "choice": choice, "curl": runCurl, "eventcreate": eventcreate, "fc": fc, "find": find, "findstr": findstr,
-		"getmac":   getmac,
-		"hostname": hostname, "icacls": icacls, "ipconfig": ipconfig, "klist": klist, "logmonitor": runLogMonitor, "more": more, "msiscsi": runMSiSCSI, "net": network, "netsh": netsh,
+		"certutil": certutil, "chcp": chcp, "choice": choice, "curl": runCurl, "eventcreate": eventcreate,
+		"fc": fc, "find": find, "findstr": findstr, "getmac": getmac, "hostname": hostname, "icacls": icacls,
+		"ipconfig": ipconfig, "klist": klist, "logmonitor": runLogMonitor, "more": more, "msiscsi": runMSiSCSI, "net": network, "netsh": netsh,
 		"netstat": netstat, "nltest": nltest, "nslookup": nslookup, "robocopy": runRobocopy, "route": route, "sc": runSC,
 		"servicemonitor": runServiceMonitor, "setx": setx, "shutdown": shutdown, "sort": sortLines, "systeminfo": systeminfo,
 		"takeown": takeown, "tar": runTar, "tasklist": tasklist, "timeout": timeout, "tzutil": tzutil, "w32tm": w32tm, "w3svc": runW3SVC,

@@ -38,8 +38,8 @@ type dynamicZone struct {
 // SetZone implements Clock.
 func (local) SetZone(id string, winter bool) error { return timezone.Set(id, winter) }
 
-// Zone implements Clock. Where the registry does not say which zone there is, Wine takes the first of the zones without an offset, in which it is winter all year, for UTC
-// too.
+// Zone implements Clock. Where the registry does not say which zone there is, Wine takes the first of the zones without
+// an offset, in which it is winter all year, for UTC too.
 func (local) Zone(tz string) (Zone, error) {
 	var d dynamicZone
 	const invalid, inDaylight = 0xffffffff, 2

@@ -101,7 +101,7 @@ func (l *listing) read(switches []string) (wrong string) {
 			if strings.Trim(l.order, "nsedg-") != "" {
 				return s
 			}
-		case s == "c", s == "n", s == "p", s == "q", s == "x", s == "4", s == "r", s == "-n", s == "-p", strings.HasPrefix(s, "t"):
+		case slices.Contains([]string{"c", "n", "p", "q", "x", "4", "r", "-n", "-p"}, s), strings.HasPrefix(s, "t"):
 		default:
 			return s
 		}

@@ -83,7 +83,8 @@ func (s *Shell) start(ctx context.Context, args string) (int32, flow) {
 		case "/node", "/affinity", "/machine":
 			_, after = command(after)
 			after = strings.TrimLeft(after, delimiters)
-		case "/i", "/min", "/max", "/low", "/normal", "/high", "/realtime", "/abovenormal", "/belownormal", "/separate", "/shared":
+		case "/i", "/min", "/max", "/separate", "/shared",
+			"/low", "/normal", "/high", "/realtime", "/abovenormal", "/belownormal":
 		default:
 			if path, ok := strings.CutPrefix(option, "/d"); ok && path != "" {
 				dir = s.full(unquoted(word[2:]))
