@@ -1,6 +1,7 @@
 package prog
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -220,10 +221,38 @@ func TestOddNamesWrites(t *testing.T) {
 	if err := os.WriteFile(at("letter\uf041"), nil, 0o666); err == nil {
 		t.Error("a file was made whose name stands for another one")
 	}
+	for _, path := range []string{"../out\uf02a", "..\\out\uf02a"} {
+		if err := renameBelow(at("made\uf02afile"), path); err == nil {
+			t.Errorf("renamed to %q, which is no name in the file's folder", path)
+		}
+	}
 	entries, err := os.ReadDir(at(""))
 	if err != nil || len(entries) != 6 {
 		t.Errorf("there are %v, %v", entries, err)
 	}
+}
+
+// renameBelow gives a file a name in its own folder, which Windows' own function asks for with a whole path.
+func renameBelow(file, name string) error {
+	path, err := windows.UTF16PtrFromString(file)
+	if err != nil {
+		return err
+	}
+	handle, err := windows.CreateFile(path, windows.DELETE, windows.FILE_SHARE_READ, nil, windows.OPEN_EXISTING, 0, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = windows.CloseHandle(handle) }()
+
+	const head = 20 // FILE_RENAME_INFORMATION: replace it, a folder's handle, the length of the name
+	letters := utf16.Encode([]rune(name))
+	info := make([]byte, head, head+2*len(letters))
+	binary.LittleEndian.PutUint32(info[head-4:], uint32(2*len(letters)))
+	for _, c := range letters {
+		info = binary.LittleEndian.AppendUint16(info, c)
+	}
+	var io windows.IO_STATUS_BLOCK
+	return windows.NtSetInformationFile(handle, &io, &info[0], uint32(len(info)), windows.FileRenameInformation)
 }
 
 // TestOddNamesDeep removes folders in one another whose path is longer than any that Windows or Linux can say.
