@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"mullion.dev/mullion/internal/runtime/vm/link"
@@ -55,22 +56,66 @@ func TestExecOfNoPatience(t *testing.T) {
 	}
 }
 
-// execs are the processes of execs in a container.
-func execs(t *testing.T, id string) []string {
+// TestExecsOfAFirstSecond: programs may start beside a container's first one, as a postStart hook's do. All of them find
+// one wineserver, since the folder of its socket has a name before any of them starts.
+func TestExecsOfAFirstSecond(t *testing.T) {
+	n := newNode(t)
+	pod, config := n.pod(t, "hurried")
+	id := n.run1(t, pod, config, []string{"sleep"}, nil)
+
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Go(func() {
+			out, err := n.ExecSync(t.Context(), &runtimeapi.ExecSyncRequest{
+				ContainerId: id, Cmd: []string{"cmd", "/c", "exit 3"},
+			})
+			if err != nil || out.ExitCode != 3 {
+				t.Errorf("cmd /c exit 3: %v, %v", out, err)
+			}
+		})
+	}
+	wait.Wait()
+
+	var folders []string
+	for _, dir := range processes(t, id) {
+		var err error
+		if folders, err = filepath.Glob(filepath.Join(dir, "root/tmp/wine-*")); err != nil {
+			t.Fatal(err)
+		}
+		for i, folder := range folders {
+			folders[i] = filepath.Base(folder)
+		}
+		break // all of them see one /tmp
+	}
+	if diff := cmp.Diff([]string{"wine-server"}, folders); diff != "" {
+		t.Errorf("folders of wineservers (-want +got):\n%s", diff)
+	}
+}
+
+// processes are the folders in /proc of a container's processes.
+func processes(t *testing.T, id string) []string {
 	t.Helper()
-	files, err := filepath.Glob("/proc/[0-9]*/environ")
+	files, err := filepath.Glob("/proc/[0-9]*/cgroup")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var found []string
 	for _, file := range files {
-		dir := filepath.Dir(file)
-		environ, err := os.ReadFile(file)
+		if group, err := os.ReadFile(file); err == nil && bytes.Contains(group, []byte(id)) {
+			found = append(found, filepath.Dir(file))
+		}
+	}
+	return found
+}
+
+// execs are the processes of execs in a container.
+func execs(t *testing.T, id string) []string {
+	t.Helper()
+	var found []string
+	for _, dir := range processes(t, id) {
+		environ, err := os.ReadFile(filepath.Join(dir, "environ"))
 		if err != nil || !bytes.Contains(environ, []byte(link.ExecMarker)) {
 			continue // it has ended, or is no exec's
-		}
-		if group, err := os.ReadFile(filepath.Join(dir, "cgroup")); err != nil || !bytes.Contains(group, []byte(id)) {
-			continue
 		}
 		args, _ := os.ReadFile(filepath.Join(dir, "cmdline")) // it says which program it is, and no more
 		found = append(found, fmt.Sprintf("%s %q", filepath.Base(dir), bytes.ReplaceAll(args, []byte{0}, []byte{' '})))

@@ -231,8 +231,12 @@ func isMounted(path string) (bool, error) {
 
 // writeRegistry gives the host its own identity and a new boot.
 func (p *prefix) writeRegistry() error {
-	// On Debian this names wineserver's folder in /tmp, and /tmp is new in each of the host's lives.
-	if err := os.Remove(filepath.Join(Prefix(p.Dir), "wineserver")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	drive, err := os.OpenRoot(Prefix(p.Dir))
+	if err != nil {
+		return err
+	}
+	defer drive.Close()
+	if err := wine.NameServerFolder(drive, os.Geteuid()); err != nil {
 		return err
 	}
 	id := wine.HostIdentity{

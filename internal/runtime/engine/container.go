@@ -143,6 +143,16 @@ func (e *Engine) prepareFiles(c *Container, mounts []mount.Mount) ([]string, err
 	return nil, nil
 }
 
+// nameServerFolder lets several of a container's programs start at once.
+func nameServerFolder(upper string, uid int) error {
+	root, err := os.OpenRoot(upper)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return wine.NameServerFolder(root, uid)
+}
+
 // prepareUpper gives the snapshot's root to the container's user and makes the targets of its mounts. It returns them.
 func (e *Engine) prepareUpper(c Container, mounts []mount.Mount) ([]string, error) {
 	o, err := overlayOf(mounts)
@@ -169,6 +179,9 @@ func (e *Engine) prepareUpper(c Container, mounts []mount.Mount) ([]string, erro
 	}
 	for _, problem := range problems {
 		e.opts.Log.Warn("registry changes of an image not all applied", "container", c.ID, "error", problem)
+	}
+	if err := nameServerFolder(o.upper, uid); err != nil {
+		return nil, err
 	}
 	layers := append(append([]string{o.upper}, o.lower...), e.opts.SystemLayers...)
 	if err := e.makeProfile(o.upper, layers, c.Account, uid); err != nil {
