@@ -39,6 +39,8 @@ type Facts struct {
 	// where there is none.
 	Namespaces        []string
 	MaxUserNamespaces int64
+	// UserNamespace is the attempt to make one.
+	UserNamespace error
 	// DataFolder and BinFolder are looked at as file systems.
 	DataFolder, BinFolder Folder
 	// Controllers are the cgroup controllers that may be used, and CgroupWritable is the attempt to make a cgroup.
@@ -199,11 +201,19 @@ func namespaces(f Facts, _ Want) []Finding {
 			Fatal:   true,
 		})
 	}
-	if f.MaxUserNamespaces == 0 {
+	switch {
+	case f.MaxUserNamespaces == 0:
 		all = append(all, Finding{
 			Check:   "namespaces",
 			Problem: "user namespaces are turned off (user.max_user_namespaces = 0), and every Windows container needs one",
 			Remedy:  "run `sysctl -w user.max_user_namespaces=15000`, and put the same setting into /etc/sysctl.d",
+			Fatal:   true,
+		})
+	case f.UserNamespace != nil && len(f.Namespaces) == 0:
+		all = append(all, Finding{
+			Check:   "namespaces",
+			Problem: fmt.Sprintf("a user namespace cannot be made, and every Windows container needs one: %v", f.UserNamespace),
+			Remedy:  "Linux refuses it in a chroot: enter the folder with systemd-nspawn or pivot_root; a container needs to be privileged",
 			Fatal:   true,
 		})
 	}

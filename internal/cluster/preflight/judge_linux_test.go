@@ -83,6 +83,10 @@ func TestJudge(t *testing.T) {
 			"user.max_user_namespaces = 0", "sysctl -w",
 		},
 		{
+			"in a chroot", func(f *Facts) { f.UserNamespace = syscall.EPERM }, "namespaces", true,
+			"cannot be made, and every Windows container needs one: operation not permitted", "refuses it in a chroot",
+		},
+		{
 			"noexec data folder", func(f *Facts) { f.DataFolder.NoExec = true }, "folders", true,
 			`"/var/lib" is mounted with noexec`, "mount -o remount,exec /var/lib",
 		},

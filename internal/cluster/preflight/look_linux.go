@@ -72,7 +72,12 @@ func Look(ctx context.Context, o Options) Facts {
 		f.CgroupWritable = tryCgroup(cgroups.folders)
 	}
 	f.Network = tryNetwork(ctx, o.Nft)
-	f.DataFolder.Overlay, f.DataFolder.IDMapped = tryMounts(f.DataFolder.Path)
+	user, err := userNamespace()
+	f.UserNamespace = err
+	if err == nil {
+		defer user.Close()
+	}
+	f.DataFolder.Overlay, f.DataFolder.IDMapped = tryMounts(f.DataFolder.Path, user)
 	f.Dropping = dropping(ctx, o.Nft, o.Link)
 	return f
 }

@@ -38,9 +38,16 @@ func (s scratch) mapped(user *os.File) error {
 	return s.overlay("mapped")
 }
 
-// tryMounts mounts an overlay with its upper layer in dir, and one over a lower layer with other ids, in a mount
-// namespace that ends with the attempt.
-func tryMounts(dir string) (overlay, idMapped error) {
+// userNamespace makes a user namespace, which is there as long as the file. In a chroot Linux refuses it, whatever its
+// settings are.
+func userNamespace() (*os.File, error) {
+	const ids = "0:65536:1" // any range will do
+	return mount.GetUsernsFD(ids, ids)
+}
+
+// tryMounts mounts an overlay with its upper layer in dir, and one over a lower layer with the ids of a user namespace,
+// in a mount namespace that ends with the attempt. Without a user namespace the second is not tried.
+func tryMounts(dir string, user *os.File) (overlay, idMapped error) {
 	tmp, err := os.MkdirTemp(dir, ".mullion-try-")
 	if err != nil {
 		return err, nil
@@ -52,11 +59,6 @@ func tryMounts(dir string) (overlay, idMapped error) {
 			return err, nil
 		}
 	}
-	const ids = "0:65536:1" // any range will do
-	user, idMapped := mount.GetUsernsFD(ids, ids)
-	if idMapped == nil {
-		defer user.Close()
-	}
 	err = netns.OnThread(func() error {
 		if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 			return err
@@ -65,7 +67,7 @@ func tryMounts(dir string) (overlay, idMapped error) {
 			return err
 		}
 		overlay = s.overlay("lower")
-		if overlay == nil && idMapped == nil {
+		if overlay == nil && user != nil {
 			idMapped = s.mapped(user)
 		}
 		return nil
