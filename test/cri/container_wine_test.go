@@ -3,6 +3,7 @@
 package cri
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -250,12 +251,16 @@ func TestStopKillsAfterGrace(t *testing.T) {
 	}
 }
 
+// hostsFile is the hosts file in a container.
+const hostsFile = `C:\Windows\System32\drivers\etc\hosts`
+
 func TestMounts(t *testing.T) {
 	n := newNode(t)
 	pod, config := n.pod(t, "mounts")
 	volume := filepath.Join(n.hostDrive(), "var", "lib", "kubelet", "pods", "vol")
-	hosts := filepath.Join(n.hostDrive(), "etc-hosts")
-	if err := os.MkdirAll(volume, 0o777); err != nil {
+	own := filepath.Join(n.hostDrive(), "var", "lib", "kubelet", "pods", "uid-mounts")
+	hosts := filepath.Join(own, "etc-hosts")
+	if err := errors.Join(os.MkdirAll(volume, 0o777), os.MkdirAll(own, 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chmod(volume, 0o777); err != nil {
@@ -272,7 +277,7 @@ func TestMounts(t *testing.T) {
 	mounts := []*runtimeapi.Mount{
 		{HostPath: `c:\VAR\lib\kubelet\pods\vol`, ContainerPath: "/data/Vol"},
 		{HostPath: `C:\var\lib\kubelet\pods\vol`, ContainerPath: `c:\APP\ro`, Readonly: true},
-		{HostPath: `c:\etc-hosts`, ContainerPath: `C:\Windows\System32\drivers\etc\hosts`},
+		{HostPath: `c:\var\lib\kubelet\pods\uid-mounts\etc-hosts`, ContainerPath: hostsFile},
 	}
 	with := func(c *runtimeapi.ContainerConfig) { c.Mounts = mounts }
 	for _, tc := range []struct {
@@ -281,7 +286,9 @@ func TestMounts(t *testing.T) {
 	}{
 		{[]string{"read", `C:\data\vol\a.txt`}, "from the volume<nil>"},
 		{[]string{"read", `C:\app\ro\A.TXT`}, "from the volume<nil>"},
-		{[]string{"read", `C:\windows\system32\drivers\etc\hosts`}, "10.0.0.7 seven"},
+		{[]string{"read", hostsFile}, "10.0.0.7 seven"},
+		{[]string{"write", hostsFile, "10.0.0.8 eight"}, "stdout F <nil>"}, // to a copy, that the container has alone
+		{[]string{"read", strings.ToLower(hostsFile)}, "10.0.0.7 seven"},
 		{[]string{"write", `C:\data\vol\b.txt`, "B"}, "stdout F <nil>"},
 		{[]string{"write", `C:\app\ro\c.txt`, "C"}, "denied"},
 		{[]string{"write", `C:\new.txt`, "D"}, "stdout F <nil>"},
@@ -298,6 +305,9 @@ func TestMounts(t *testing.T) {
 	}
 	if data, err := os.ReadFile(filepath.Join(volume, "b.txt")); err != nil || string(data) != "B" {
 		t.Errorf("what the container wrote: %q %v", data, err)
+	}
+	if data, err := os.ReadFile(hosts); err != nil || string(data) != "10.0.0.7 seven\n" {
+		t.Errorf("the kubelet's hosts file: %q %v", data, err)
 	}
 	// A source that is not there becomes a folder, which the container may write to.
 	id := n.run1(t, pod, config, []string{"write", `C:\made\d.txt`, "D"}, func(c *runtimeapi.ContainerConfig) {

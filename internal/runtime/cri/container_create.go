@@ -160,10 +160,8 @@ func (s *Server) makeContainer(ctx context.Context, sb store.Sandbox, c store.Co
 	if err != nil {
 		return err
 	}
-	if !c.HostProcess { // which is root, with no small folder of its own
-		if c.TerminationLog, err = boundTermination(c.Config.ContainerConfig, mounts, runDir); err != nil {
-			return err
-		}
+	if err := s.boundFiles(sb, &c, mounts, runDir); err != nil {
+		return err
 	}
 	spec := engine.Container{
 		ID:          c.ID,
@@ -213,6 +211,18 @@ func (s *Server) makeContainer(ctx context.Context, sb store.Sandbox, c store.Co
 	}
 	undo.Release()
 	return nil
+}
+
+// boundFiles puts files of the container's own in the place of those that the kubelet keeps for it on the node's disk,
+// and that it may write to. A HostProcess container is root, and has no small folder of its own.
+func (*Server) boundFiles(sb store.Sandbox, c *store.Container, mounts []engine.Mount, runDir string) (err error) {
+	if c.HostProcess {
+		return nil
+	}
+	if c.TerminationLog, err = boundTermination(c.Config.ContainerConfig, mounts, runDir); err != nil {
+		return err
+	}
+	return boundHosts(sb.Config.GetMetadata().GetUid(), c.Config.ContainerConfig, mounts, runDir)
 }
 
 // makeRunDir makes the folder that the container's user can write to and that only the machine's root can reach.
@@ -332,7 +342,7 @@ func imageVolumes(img image.Info, mounts []engine.Mount) []string {
 // linuxTarget is where a mount is seen by the container's C library, too: the hosts file that the kubelet mounts for
 // Windows, so that both sides resolve alike.
 func linuxTarget(target string) string {
-	if inDrive(target) == "/windows/system32/drivers/etc/hosts" {
+	if inDrive(target) == hostsTarget {
 		return "/etc/hosts"
 	}
 	return ""

@@ -101,6 +101,12 @@ func fieldRows() []support.Row {
 				`and for ContainerUser where the kubelet's list has Users (not from 1.31, 1.30.3, 1.29.7 and 1.28.12 on), and agents may write beside them; folders that a mount makes ` +
 				`are for all. Elsewhere ContainerAdministrator reads and does not write what the host's system has, C:\Windows for example, and does not read the node's keys, which it may on Windows`,
 		},
+		{
+			Name:  "mounts, the kubelet's own files",
+			Level: support.Partly,
+			Note: `the hosts file and that of the termination message are copies in memory, of a container each, which have no more than 4 MiB together: ` +
+				`the other containers of a pod do not see what one writes to its hosts file. A container whose hosts file has more than 2 MiB is not made`,
+		},
 		{Name: "resources.cpu_maximum"},
 		{
 			Name:  "processes and threads of a pod",

@@ -69,12 +69,9 @@ func boundTermination(config *runtimeapi.ContainerConfig, mounts []engine.Mount,
 	if err != nil {
 		return "", fmt.Errorf("find file of termination message: %w", err)
 	}
-	file, err := os.OpenFile(filepath.Join(runDir, terminationName), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+	file, err := ownFile(filepath.Join(runDir, terminationName), nil)
 	if err != nil {
 		return "", fmt.Errorf("make file for termination message: %w", err)
-	}
-	if err := file.Chmod(0o666); err != nil { // whatever the umask; every user of the container may write
-		return "", errors.Join(fmt.Errorf("make file for termination message: %w", err), file.Close())
 	}
 	mounts[i].Source = file
 	return kubelets, source.Close()
