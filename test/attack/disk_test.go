@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -82,6 +83,8 @@ func (f fixture) disk(t *testing.T) {
 		{"volume", func(t *testing.T) { t.Helper(); f.evicted(t, "volume") }},
 		{"odd-names", func(t *testing.T) { t.Helper(); f.evicted(t, "odd-names") }},
 		{"hidden-blocks", func(t *testing.T) { t.Helper(); f.evicted(t, "hidden-blocks") }},
+		{"writable", f.writable},
+		{"kubelets-files", f.kubeletsFiles},
 		{"limited-lines", func(t *testing.T) { t.Helper(); f.evicted(t, "lines") }},
 		{"lines", f.lines},
 		{"long-line", f.longLine},
@@ -106,6 +109,53 @@ func (f fixture) evicted(t *testing.T, what string) {
 	t.Log(message)
 	if !strings.Contains(message, "ephemeral") {
 		t.Errorf("it was evicted for something else: %s", message)
+	}
+}
+
+// writable asks pods for what they can write to: on the machine's disk that is the container's own layer and the pod's
+// emptyDirs, which have limits. The rest is in memory, which is the container's too.
+func (f fixture) writable(t *testing.T) {
+	t.Helper()
+	want := []string{"/ overlay", "/Files/v"} // the volume's file system is the machine's
+	for _, pod := range []string{"administrator", "user"} {
+		var disk []string
+		for line := range strings.Lines(f.exec(t, pod, "writable")) {
+			at, kind, _ := strings.Cut(strings.TrimSpace(line), " ")
+			switch {
+			case slices.Contains([]string{"proc", "tmpfs", "devtmpfs", "devpts", "mqueue"}, kind):
+			case kind == "overlay":
+				disk = append(disk, at+" overlay")
+			default:
+				disk = append(disk, at)
+			}
+		}
+		slices.Sort(disk)
+		if !slices.Equal(disk, want) {
+			t.Errorf("the pod of the %s can write to %q of the disk, want %q", pod, disk, want)
+		}
+	}
+}
+
+// kubeletsFiles has a pod take blocks of the disk for the files that the kubelet mounts into each container, where
+// every program may write to them. The machine's disk does not have them.
+func (f fixture) kubeletsFiles(t *testing.T) {
+	t.Helper()
+	nodes := filepath.Join(f.dir, "data", "nodes")
+	before, _ := size(t, nodes)
+	pod := f.run(t, "kubelets", "disk, kubelets", small, empty)
+	var log string
+	for deadline := time.Now().Add(2 * time.Minute); strings.Count(log, "allocated for") < 2; <-time.After(time.Second) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the pod has not allocated: %q", log)
+		}
+		if f.must(t, "kubectl", "get", "pod", pod, "-o", "jsonpath={.status.phase}") != "Pending" {
+			log = f.must(t, "kubectl", "logs", pod)
+		}
+	}
+	after, _ := size(t, nodes)
+	t.Logf("the nodes' folders had %d MiB and have %d MiB: %s", before>>20, after>>20, log)
+	if after-before > 8<<20 || strings.Count(log, " -28") != 2 { // ENOSPC
+		t.Errorf("files of the kubelet's take %d MiB of the machine's disk: %s", (after-before)>>20, log)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 )
 
@@ -25,6 +26,7 @@ func disks() map[string]func() error {
 		// What Windows' programs may take for nothing, or for another folder.
 		"odd-names":     oddNames,
 		"hidden-blocks": hiddenBlocks,
+		"kubelets":      kubeletsFiles,
 	}
 }
 
@@ -60,6 +62,53 @@ func hiddenBlocks() error {
 		return fmt.Errorf("allocate blocks: %d", got)
 	}
 	return serve()
+}
+
+// kubeletsFiles takes 256 MiB of the disk for each file that the kubelet has for the container, says what came of that,
+// and waits.
+func kubeletsFiles() error {
+	for _, name := range []string{"/Files/windows/system32/drivers/etc/hosts", "/Files/dev/termination-log"} {
+		got := with(name, oRDWR, func(fd int) int {
+			return call(sysFallocate, fd, 1, 0, 256*mebibyte) // FALLOC_FL_KEEP_SIZE
+		})
+		fmt.Println("allocated for", name, got)
+	}
+	return serve()
+}
+
+// writable prints the mounts that can be written to, with the types of their file systems.
+func writable() error {
+	text := contentOf("/proc/self/mountinfo")
+	if text == "" {
+		return errors.New("read mounts: there is nothing")
+	}
+	for line := range strings.Lines(text) {
+		// 36 35 98:0 /root /mount/point rw,nosuid optional:1 - ext4 /dev/sda rw,errors=continue
+		mount, system, ok := strings.Cut(line, " - ")
+		at, of := strings.Fields(mount), strings.Fields(system)
+		if !ok || len(at) < 6 || len(of) < 3 {
+			return fmt.Errorf("read mounts: %q", line)
+		}
+		if strings.HasPrefix(at[5], "rw") && strings.HasPrefix(of[2], "rw") {
+			fmt.Println(at[4], of[0])
+		}
+	}
+	return nil
+}
+
+// contentOf is what a file has; "" if it cannot be read.
+func contentOf(name string) string {
+	var text []byte
+	with(name, oRDONLY, func(fd int) int {
+		for chunk := make([]byte, 1<<14); ; {
+			n := call(sysRead, fd, chunk, len(chunk))
+			if n <= 0 {
+				return n
+			}
+			text = append(text, chunk[:n]...)
+		}
+	})
+	return string(text)
 }
 
 // fillFolder writes files until it is ended, or there is no more room.

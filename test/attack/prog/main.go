@@ -13,7 +13,7 @@ import (
 )
 
 const usage = `usage: attack list | calls [NAME...] | reach ADDRESS... | plant FOLDER TARGET... | bomb NAME |
-	starve NAME MOST [keep] | disk NAME | exchange TARGET FILE... | serve`
+	starve NAME MOST [keep] | disk NAME | exchange TARGET FILE... | writable | serve`
 
 // result is a line of output.
 type result struct {
@@ -57,6 +57,8 @@ func run(args []string) error {
 		}
 	case "exchange":
 		return exchange(args[0], args[1:])
+	case "writable":
+		return writable()
 	case "serve":
 		return serve()
 	}
