@@ -29,7 +29,8 @@ type starvation struct {
 	root int
 }
 
-// lethal is for what ends with the memory of the container, which Linux ends then.
+// lethal is for what ends with the memory of the container, which is ended then: by Linux, or by its node where Linux
+// does not count the memory.
 const lethal = -1
 
 // starvations are for a container with 256 MiB of memory.
@@ -38,6 +39,8 @@ func starvations() []starvation {
 		{"terminals", 5000, 32, 64},
 		{"tcp-mebibytes", 1500, 480, 500},
 		{"udp-receivers", 6000, 6000, 300}, // of bytes there is a bound: of all the machine's sockets see below
+		{"netlink-answers", 50000, lethal, 300},
+		{"ping-answers", 50000, lethal, 300},
 		{"unix-mebibytes", 2000, lethal, 400},
 		{"pipe-mebibytes", 2000, 320, 400},
 		{"memory-files", 2000, lethal, 400},
@@ -77,7 +80,7 @@ func starvedByRoot(t *testing.T, program string) {
 	reached := 0
 	for _, s := range starvations() {
 		cmd := exec.CommandContext(t.Context(), "unshare", "--ipc", "--net", "sh", "-c",
-			"ulimit -n 100000; ulimit -l unlimited; ip link set lo up; exec "+program+" starve "+s.what+" "+strconv.Itoa(s.root))
+			"ulimit -n 100000; ulimit -l unlimited; ip link set lo up; echo 0 0 >/proc/sys/net/ipv4/ping_group_range; exec "+program+" starve "+s.what+" "+strconv.Itoa(s.root))
 		out, err := cmd.Output()
 		if err != nil {
 			t.Errorf("control %s: %v", s.what, err)

@@ -125,6 +125,7 @@ func (s *Server) begin(ctx context.Context) (err error) {
 	s.watchers.Go(func() { s.superviseKeeper(ctx) })
 	s.watchers.Go(func() { s.renewTickets(ctx) })
 	s.watchers.Go(func() { s.tellWaits(ctx) })
+	s.watchers.Go(func() { s.boundUnread(ctx) })
 	return nil
 }
 

@@ -114,6 +114,11 @@ func fieldRows() []support.Row {
 			Note:  "4096 for all containers of a pod together, because CRI has no field for it; the pods of a node together may use a part of the machine's",
 		},
 		{
+			Name:  "answers in sockets of netlink and ping that no program reads",
+			Level: support.Partly,
+			Note:  "memory that Linux counts for no container: those of a pod that has more than 16 MiB of it are ended within a second, as OOMKilled, and the event UnreadAnswers says why",
+		},
+		{
 			Name:  "what is killed when the machine has no memory left",
 			Level: support.Partly,
 			Note:  "first a container without limits; a container with a memory limit by the kubelet's formula for Burstable pods, with the limit in place of the request. CRI tells a Windows runtime neither requests nor the QoS class, so Guaranteed and node-critical pods are not spared longest",

@@ -28,6 +28,10 @@ func Bounds() []Bound {
 		{"bytes in sockets of TCP and UDP, not yet read", "a quarter of what the machine's may hold before Linux keeps " +
 			"them short, and " + counted, "three quarters of that", "cgroup v1: `memory.kmem.tcp.limit_in_bytes`; " +
 			"cgroup v2 counts them as memory"},
+		{
+			"answers in sockets of netlink and ping, not yet read", strconv.Itoa(MostUnread>>20) + " MiB; a pod that has more " +
+				"is ended", "as many times that", "a look at each pod twice a second",
+		},
 		{"bytes in Unix sockets and pipes", counted, "", "Linux counts them as memory"},
 		{
 			"terminals", terminals + " for each container, 64 on a Linux node", "3,072; 1,024 are left to the machine",

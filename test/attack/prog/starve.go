@@ -17,6 +17,7 @@ func starvers() map[string]bomb {
 		"pipe-mebibytes":  {320, filler(bigPipe)},
 		"udp-receivers":   {unbounded, func(int) int { return fullReceiver() }},
 		"netlink-answers": {unbounded, func(int) int { return fullNetlink() }},
+		"ping-answers":    {unbounded, func(int) int { return fullPing() }},
 		"epoll-watches":   {unbounded, watcher()},
 		"descriptors":     {unbounded, sender()},
 		"locks":           {unbounded, locker()},
@@ -164,6 +165,21 @@ func fullNetlink() int {
 			return 0
 		}
 		if code < 0 {
+			return code
+		}
+	}
+	return 0
+}
+
+// fullPing is a socket of ping with as many answers as it takes, from itself.
+func fullPing() int {
+	fd := call(sysSocket, afInet, sockDgram, 1) // IPPROTO_ICMP
+	if fd < 0 {
+		return fd
+	}
+	request := append([]byte{8, 0}, make([]byte, 32<<10)...) // ICMP_ECHO
+	for range 8 {
+		if code := call(sysSendto, fd, request, len(request), 0, loopback(0), 16); code < 0 {
 			return code
 		}
 	}

@@ -40,6 +40,7 @@ type Engine struct {
 	usage      map[string]engine.Usage
 	sizes      map[string][2]uint16
 	outOfMem   map[int]func(string)
+	unread     map[string]int64
 	listeners  int
 }
 
@@ -59,6 +60,7 @@ func NewEngine(calls *Calls, dir string) *Engine {
 		usage:      map[string]engine.Usage{},
 		sizes:      map[string][2]uint16{},
 		outOfMem:   map[int]func(string){},
+		unread:     map[string]int64{},
 	}
 }
 
@@ -364,6 +366,13 @@ func (e *Engine) OutOfMemory(ctx context.Context, seen func(id string)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.outOfMem, key)
+}
+
+// Unread returns what SetUnread has set.
+func (e *Engine) Unread(netns string, _ int64) (int64, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.unread[netns], nil
 }
 
 // View is a folder in the engine's own folder.

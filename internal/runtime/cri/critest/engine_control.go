@@ -72,6 +72,13 @@ func (e *Engine) Lose(id string) {
 	delete(e.containers, id)
 }
 
+// SetUnread sets what waits in the sockets of a network namespace.
+func (e *Engine) SetUnread(netns string, bytes int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.unread[netns] = bytes
+}
+
 // Listening reports whether a server has called OutOfMemory and waits for its events.
 func (e *Engine) Listening() bool {
 	e.mu.Lock()
