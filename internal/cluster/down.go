@@ -289,7 +289,12 @@ func removeAll(dir string) error {
 
 // mark tells the processes of a cluster from all others.
 func mark(p layout.Paths) proc.Mark {
-	return proc.Mark{Cgroups: []string{p.CgroupParent(), p.OwnCgroup()}, Pins: p.Pins()}
+	return proc.Mark{
+		Cgroups:  []string{p.CgroupParent(), p.OwnCgroup()},
+		Pins:     p.Pins(),
+		Folder:   p.Run(),
+		Programs: []string{shimProgram, "mullion-node"},
+	}
 }
 
 // removeFiles removes the data and run folders. It looks for mounts again first, because it would delete what is in

@@ -42,6 +42,9 @@ type SuperviseOptions struct {
 // leftoverPatience bounds the end of what an earlier supervisor left.
 const leftoverPatience = time.Minute
 
+// shimProgram is the name of containerd's shim, which keeps a container whatever becomes of containerd.
+const shimProgram = "containerd-shim-runc-v2"
+
 // keep reports whether a process outlives a supervisor: containerd's shims, the keepers of containers' streams, of SMB
 // shares and of iSCSI's disks, and what runs in containers below the cgroup parent. The next supervisor takes them
 // over. What runs in a container is known by its cgroup alone: its environment can say that it is one of the cluster's
@@ -51,7 +54,7 @@ func keep(l proc.Leftover, parent string) bool {
 		return true
 	}
 	for _, arg := range l.Args {
-		if strings.HasSuffix(arg, "containerd-shim-runc-v2") ||
+		if strings.HasSuffix(arg, shimProgram) ||
 			slices.Contains([]string{"keep-streams", "keep-share", "keep-shares", initiator.KeepCommand}, arg) {
 			return true
 		}

@@ -4,13 +4,17 @@ package proc_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/cgroup"
 	"mullion.dev/mullion/internal/base/netns"
@@ -147,5 +151,83 @@ func TestKillLeftoversInNamespaces(t *testing.T) {
 	none := proc.Mark{Pins: filepath.Join(pins, "none")}
 	if killed, err := proc.KillLeftovers(ctx, none, nil); err != nil || killed != nil {
 		t.Errorf("without pins: killed %v, %v", killed, err)
+	}
+}
+
+// TestKillLeftoversInFolder: what an earlier version's supervisor has left is in none of the cluster's places, but works
+// in its folder, or is told of one there. Other programs, and those of other users, stay.
+func TestKillLeftoversInFolder(t *testing.T) {
+	programs, err := os.MkdirTemp("", "") //nolint:usetesting // another user's program is there
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(programs)
+	run := filepath.Join(t.TempDir(), "run")
+	bundle := filepath.Join(run, "containerd", "task", "c1")
+	if err := errors.Join(os.MkdirAll(bundle, 0o755), os.Chmod(programs, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	sleep, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(sleep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ended []func()
+	begin := func(name, dir string, user uint32, arg string) *exec.Cmd {
+		t.Helper()
+		program := filepath.Join(programs, name)
+		if err := os.WriteFile(program, text, 0o755); err != nil && !errors.Is(err, unix.ETXTBSY) {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), program, "1000")
+		cmd.Dir = dir
+		if arg != "" { // sleep refuses what is no number, but its name may be anything
+			cmd.Args[0] = arg
+		}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		over := make(chan struct{})
+		go func() {
+			_ = cmd.Wait() // it is killed
+			close(over)
+		}()
+		ended = append(ended, func() {
+			_ = cmd.Process.Kill()
+			<-over
+		})
+		return cmd
+	}
+	defer func() {
+		for _, end := range ended {
+			end()
+		}
+	}()
+	const nobody = 65534
+	shim, told := begin("shim", bundle, 0, ""), begin("keeper", "/", 0, run+"/keeper.sock")
+	others := map[string]*exec.Cmd{
+		"another program":      begin("other", bundle, 0, run+"/keeper.sock"),
+		"another user's":       begin("shim", "/", nobody, run+"/keeper.sock"),
+		"another cluster's":    begin("shim", filepath.Dir(run), 0, run+"2/keeper.sock"),
+		"one that is anywhere": begin("keeper", "/", 0, ""),
+	}
+	if err := os.RemoveAll(bundle); err != nil { // as containerd does with that of a container that goes
+		t.Fatal(err)
+	}
+
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	killed, err := proc.KillLeftovers(ctx, proc.Mark{Folder: run, Programs: []string{"shim", "keeper"}}, nil)
+	if err != nil || len(killed) != 2 || killed[0].PID != shim.Process.Pid || killed[1].PID != told.Process.Pid {
+		t.Errorf("killed %v, %v; want %d and %d", killed, err, shim.Process.Pid, told.Process.Pid)
+	}
+	for what, cmd := range others {
+		if !alive(cmd.Process.Pid) {
+			t.Errorf("%s was killed", what)
+		}
 	}
 }

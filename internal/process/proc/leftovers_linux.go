@@ -118,10 +118,12 @@ func killOne(ctx context.Context, pid int, marked places) (bool, error) {
 	}
 }
 
-// places are where a mark says that processes are: cgroups, and network namespaces.
+// places are where a mark says that processes are: cgroups, network namespaces, and a folder.
 type places struct {
 	cgroups    []string
 	namespaces []namespace
+	folder     string
+	programs   []string
 }
 
 // namespace tells a namespace from all others (namespaces(7)).
@@ -129,7 +131,7 @@ type namespace struct{ dev, inode uint64 }
 
 // places looks for the namespaces that are pinned now.
 func (m Mark) places() (places, error) {
-	p := places{cgroups: m.Cgroups}
+	p := places{cgroups: m.Cgroups, folder: m.Folder, programs: m.Programs}
 	if m.Pins == "" {
 		return p, nil
 	}
@@ -161,11 +163,38 @@ func (p places) has(pid int) bool {
 	if slices.ContainsFunc(cgroupsOf(pid), p.inCgroup) {
 		return !isZombie(pid)
 	}
-	if len(p.namespaces) == 0 {
+	if len(p.namespaces) > 0 {
+		ns, ok := namespaceAt(procfile.Path(pid, "ns/net"))
+		if ok && slices.Contains(p.namespaces, ns) {
+			return true
+		}
+	}
+	return p.inFolder(pid)
+}
+
+// inFolder reports whether the process is one of the programs, root's, and works below the folder or is told of
+// something there.
+func (p places) inFolder(pid int) bool {
+	if p.folder == "" || !slices.Contains(p.programs, filepath.Base(linkOf(pid, "exe"))) || !isRoots(pid) {
 		return false
 	}
-	ns, ok := namespaceAt(procfile.Path(pid, "ns/net"))
-	return ok && slices.Contains(p.namespaces, ns)
+	below := func(path string) bool { return strings.HasPrefix(path, p.folder+"/") }
+	return below(linkOf(pid, "cwd")) || slices.ContainsFunc(describe(pid).Args, below)
+}
+
+// linkOf is what a link of a process leads to, also after that has been removed; "" if the process has ended.
+func linkOf(pid int, name string) string {
+	path, err := os.Readlink(procfile.Path(pid, name))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(path, " (deleted)")
+}
+
+// isRoots reports whether the users of a process, real, effective, saved and that of files, are root.
+func isRoots(pid int) bool {
+	status, err := procfile.Read(pid, "status")
+	return err == nil && bytes.Contains(status, []byte("\nUid:\t0\t0\t0\t0\n"))
 }
 
 func (p places) inCgroup(name string) bool {
