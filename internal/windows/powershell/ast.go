@@ -15,6 +15,9 @@ type Script struct {
 	source         string // the file that it was read from, or ""
 	filter         bool   // its statements are those of process, without the word
 	home           *frame // the module that the function is of, or nil
+
+	aliases []string // further names of the function
+	lacking []string // what its attributes ask for and is not here
 	// sources says that it runs a file in its own scope, which may define functions.
 	sources bool
 }
@@ -37,6 +40,7 @@ type attributes struct {
 	piped      bool        // ValueFromPipeline
 	pipedName  bool        // ValueFromPipelineByPropertyName
 	remaining  bool        // ValueFromRemainingArguments
+	lacking    []string    // what is written there and is not here
 }
 
 // value is the result of an expression, one of nil, bool, int64, float64, string, enum, moment, []value, span, *object,
@@ -142,6 +146,8 @@ type (
 		to  string
 		x   expr
 		try bool
+
+		written string // the type as it is written
 	}
 	member struct {
 		of   expr

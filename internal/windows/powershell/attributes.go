@@ -98,7 +98,8 @@ func (p *parser) constant() (expr, error) {
 	}
 	x, err := p.expression()
 	if err == nil && !isConstant(x) {
-		return nil, p.refuse("an argument of an attribute that is no constant")
+		return nil, p.refuse("ParameterAttributeArgumentNeedsToBeConstantOrScriptBlock",
+			"Attribute argument must be a constant or a script block.")
 	}
 	return x, err
 }
@@ -124,7 +125,7 @@ func parameterAttributes() []string {
 
 // attribute takes what an attribute says of a parameter. why says what of it is not implemented.
 func (a *attributes) attribute(x *attributeX) (why string) {
-	const notHere = "it is " + notHereWords
+	const notHere = "it"
 	if slices.Contains(parameterAttributes(), x.name) {
 		return ""
 	}
@@ -165,7 +166,7 @@ func (a *attributes) attribute(x *attributeX) (why string) {
 func (x *attributeX) only(name string) (why string) {
 	for _, one := range x.named {
 		if v, _ := isBool(one.x); one.name != name || !v {
-			return one.name + " is " + notHereWords
+			return one.name
 		}
 	}
 	return ""
@@ -211,7 +212,7 @@ func (a *attributes) parameter(x *attributeX) (why string) {
 			n, isNumber := plain(l.v).(int64)
 			a.position, ok = &n, isNumber
 		default:
-			return one.name + " is " + notHereWords
+			return one.name
 		}
 		if !ok {
 			return one.name + " with this value"
@@ -239,13 +240,15 @@ func (p *parser) binding(s *Script) error {
 					s.byName = !v
 				case one.name == "helpuri", one.name == "supportsshouldprocess" && ok && !v:
 				default:
-					return p.refuse("the attribute %s: %s is %s", x.text, one.name, notHereWords)
+					s.lacking = append(s.lacking, one.name+" in "+x.text)
 				}
 			}
 		case "outputtype", "diagnostics.codeanalysis.suppressmessage":
 		case "alias":
-			if len(x.args) > 0 {
-				return p.refuse("the attribute %s: a function's other names are %s", x.text, notHereWords)
+			for _, name := range x.args {
+				if other, whole := beginning(name); whole {
+					s.aliases = append(s.aliases, lower(other))
+				}
 			}
 		default:
 			p.at = begin
@@ -260,7 +263,7 @@ func (p *parser) binding(s *Script) error {
 func (p *parser) toTyped() (stmt, error) {
 	line := p.line()
 	name, err := p.typeName()
-	if err != nil || !knownCast(name) {
+	if err != nil {
 		return nil, nil //nolint:nilerr // read as an expression, it is refused with its reason
 	}
 	p.blanks()

@@ -9,6 +9,9 @@ import (
 // bind gives parameters their values; the remaining arguments are $args. It returns the parameters that are left to the
 // pipeline.
 func (f *frame) bind(caller *frame, s *Script, args []argument, piped bool) ([]param, error) {
+	if err := s.lacks(); err != nil {
+		return nil, err
+	}
 	var rest []value
 	given := map[string]bool{}
 	for i := 0; i < len(args); i++ {
@@ -44,6 +47,18 @@ func (f *frame) bind(caller *frame, s *Script, args []argument, piped bool) ([]p
 	return f.fill(s, given, rest, piped)
 }
 
+// lacks is the error of a call of what has attributes that are not here, nil without.
+func (s *Script) lacks() error {
+	all := slices.Clone(s.lacking)
+	for _, p := range s.params {
+		all = append(all, p.lacking...)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return (&lateX{strings.Join(all, ", ")}).err()
+}
+
 // param finds a parameter by its name or the beginning of its name.
 func (s *Script) param(name string) (param, error) {
 	var found []param
@@ -56,7 +71,11 @@ func (s *Script) param(name string) (param, error) {
 		}
 	}
 	if len(found) != 1 {
-		return param{}, thrown("A parameter cannot be found, or not only one, that matches parameter name '%s'.", name)
+		if len(found) > 1 {
+			return param{}, misfit(ambiguousID, "Parameter cannot be processed because the parameter name '%s' is ambiguous.",
+				name)
+		}
+		return param{}, misfit(noParameterID, "A parameter cannot be found that matches parameter name '%s'.", name)
 	}
 	return found[0], nil
 }
@@ -115,8 +134,8 @@ func (f *frame) fill(s *Script, given map[string]bool, rest []value, piped bool)
 			f.vars[p.name] = nil
 			continue
 		case p.mandatory:
-			return nil, raise(bindingException,
-				"Cannot process command because of one or more missing mandatory parameters: "+p.name+".")
+			return nil, misfit(noMandatoryID,
+				"Cannot process command because of one or more missing mandatory parameters: %s.", p.name)
 		case p.fallback != nil:
 			if v, err = p.fallback.value(f); err != nil {
 				return nil, err
@@ -127,8 +146,8 @@ func (f *frame) fill(s *Script, given map[string]bool, rest []value, piped bool)
 		}
 	}
 	if s.advanced() && len(rest) > 0 {
-		return nil, raise(bindingException,
-			"A positional parameter cannot be found that accepts argument '"+text(rest[0])+"'.")
+		return nil, misfit(noPositionID,
+			"A positional parameter cannot be found that accepts argument '%s'.", text(rest[0]))
 	}
 	f.vars["args"] = rest
 	return s.fromPipeline(given), nil

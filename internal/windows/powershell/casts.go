@@ -79,10 +79,57 @@ func knownCast(name string) bool {
 // converted returns a value converted to a type of knownCast.
 func converted(to string, v value) (value, error) {
 	do, known := casts()[full(to)]
-	if !known { // the parser lets only known ones pass
-		return nil, cannotConvert(v, to)
+	if known {
+		return do(v)
 	}
-	return do(v)
+	return convertedByName(to, v)
+}
+
+// convertedByName is a value converted to a type that has no conversion of its own: an enumeration, the type that the
+// value has, or a type that a text or a list makes.
+func convertedByName(to string, v value) (value, error) {
+	if list, ok := strings.CutSuffix(full(to), "[]"); ok && (knownType(list)) {
+		out := []value{}
+		for item := range each(v) {
+			one, err := converted(list, item)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, one)
+		}
+		return out, nil
+	}
+	if t := enumOf(to); t != nil {
+		e, ok := t.parsed(plain(v))
+		if !ok {
+			return nil, cannotConvert(v, "System."+t.name)
+		}
+		return e, nil
+	}
+	if exceptionName(to) != "" {
+		if isType(v, full(to)) {
+			return v, nil
+		}
+		return newException(exceptionName(to)).do(&dotCall{args: itemsOf(v)})
+	}
+	c := classNamed(to)
+	switch {
+	case c == nil:
+		return nil, noType(to)
+	case v == nil || typeName(v) == c.name:
+		return v, nil
+	case c.make.takes(1):
+		return c.make.do(&dotCall{args: []value{v}})
+	}
+	return nil, cannotConvert(v, c.name)
+}
+
+// knownType reports whether a type is here.
+func knownType(name string) bool {
+	if list, ok := strings.CutSuffix(full(name), "[]"); ok && list != "" {
+		return knownType(list)
+	}
+	return knownCast(name) || classNamed(name) != nil || enumOf(name) != nil || exceptionName(name) != ""
 }
 
 func cannotConvert(v value, to string) error {
@@ -165,14 +212,29 @@ type typeX struct {
 	x   expr
 	of  string
 	not bool
+
+	written string // the type as it is written
 }
 
-func (x *typeX) check(c *checker) { x.x.check(c) }
+func (x *typeX) check(c *checker) {
+	x.x.check(c)
+	if !x.known() {
+		c.lack("-is [%s] is %s", x.written, notHereWords)
+	}
+}
+
+func (x *typeX) known() bool {
+	_, known := typeTests()[x.of]
+	return known || exceptionName(x.of) != "" || classNamed(x.of) != nil || enumOf(x.of) != nil
+}
 
 func (x *typeX) value(f *frame) (value, error) {
 	v, err := x.x.value(f)
 	if err != nil {
 		return nil, err
+	}
+	if !x.known() {
+		return nil, noType(x.written)
 	}
 	return isType(plain(v), x.of) != x.not, nil
 }
@@ -201,22 +263,26 @@ func isType(v value, of string) bool {
 		r := own[*record](v)
 		return r != nil && v.(*instance).of.name != recordClass().name && r.is(exception)
 	}
-	return slices.Contains(typeTests()[of], typeName(v))
+	if tests, known := typeTests()[of]; known {
+		return slices.Contains(tests, typeName(v))
+	}
+	if e, ok := v.(enum); ok {
+		return full(e.of.name) == of
+	}
+	c := classNamed(of)
+	return c != nil && c.name == typeName(v)
 }
 
 // typeTest reads the type after -is or -isnot.
 func (p *parser) typeTest(x expr, not bool) (expr, error) {
 	if p.peek() != '[' {
-		return nil, p.refuse("-is without a type")
+		return nil, p.unexpected()
 	}
 	name, err := p.typeName()
 	if err != nil {
 		return nil, err
 	}
-	if _, known := typeTests()[full(name)]; !known && exceptionName(name) == "" {
-		return nil, p.refuse("the type [%s]", name)
-	}
-	return &typeX{x: x, of: full(name), not: not}, nil
+	return &typeX{x: x, of: full(name), not: not, written: name}, nil
 }
 
 // ofObjects does arithmetic with hash tables, lists, times and time spans; done is false for other values.

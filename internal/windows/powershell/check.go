@@ -4,30 +4,59 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"slices"
 	"strings"
 )
 
-// checker goes through a script before it runs.
+// checker goes through a script without running it, and lists what it lacks.
 type checker struct {
 	functions map[string]bool
 	line      int
 	// sources says that functions may be defined in files that the script runs in its own scope: then only the run
 	// shows whether a name is a function.
 	sources bool
-	err     error
+	lacks   []Lack
 }
 
-// check refuses a script with an unknown cmdlet, parameter or method.
-func check(s *Script, functions map[string]bool) error {
+// Lack is something that a script uses and that is not part of Mullion's PowerShell. The script runs all the same; the
+// statement that needs it is an error when it is reached.
+type Lack struct {
+	Line int
+	What string
+}
+
+// String is a line for the user.
+func (l Lack) String() string { return fmt.Sprintf("line %d: %s", l.Line, l.What) }
+
+// Lacks lists what a script lacks, as far as its text shows that. The error is that of a text that cannot be read.
+func Lacks(text string) ([]Lack, error) {
+	s, err := Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return lacks(s, nil), nil
+}
+
+// lacks lists what a script lacks: commands, parameters, types, members and variables. Other functions than its own may
+// be known.
+func lacks(s *Script, functions map[string]bool) []Lack {
 	c := &checker{functions: map[string]bool{}, line: 1, sources: s.sources}
 	maps.Copy(c.functions, functions)
 	c.script(s)
-	return c.err
+	return c.lacks
 }
 
-func (c *checker) refuse(format string, args ...any) {
-	if c.err == nil {
-		c.err = &Refusal{Line: c.line, What: fmt.Sprintf(format, args...)}
+// at says that what follows is in a line.
+func (c *checker) at(line int) {
+	if line > 0 {
+		c.line = line
+	}
+}
+
+func (c *checker) lack(format string, args ...any) {
+	one := Lack{Line: c.line, What: fmt.Sprintf(format, args...)}
+	if !slices.Contains(c.lacks, one) {
+		c.lacks = append(c.lacks, one)
 	}
 }
 
@@ -40,8 +69,13 @@ func (c *checker) script(s *Script) {
 			c.functions[f.bare()] = true
 		}
 	}
+	for _, what := range s.lacking {
+		c.lack("%s is %s", what, notHereWords)
+	}
 	for _, p := range s.params {
-		c.locals(p.name)
+		for _, what := range p.lacking {
+			c.lack("%s is %s", what, notHereWords)
+		}
 		if p.fallback != nil {
 			p.fallback.check(c)
 		}
@@ -64,8 +98,15 @@ func (x *variable) check(c *checker) {
 }
 func (x *blockX) check(c *checker) { c.script(x.script) }
 func (x *unary) check(c *checker)  { x.x.check(c) }
-func (x *cast) check(c *checker)   { x.x.check(c) }
 func (x *sub) check(c *checker)    { x.body.check(c) }
+
+func (x *cast) check(c *checker) {
+	x.x.check(c)
+	if !knownType(x.to) {
+		c.lack("the type [%s] is %s", x.written, notHereWords)
+	}
+}
+
 func (x *template) check(c *checker) {
 	for _, p := range x.parts {
 		p.check(c)
@@ -91,10 +132,10 @@ func (x *binary) check(c *checker) {
 		_, err = compile(pattern)
 	}
 	if err != nil {
-		c.refuse("%v", strings.TrimSuffix(err.Error(), "."))
+		c.lack("%v", strings.TrimSuffix(err.Error(), "."))
 	}
 	if l, ok := x.b.(*list); ok && op == "-split" && len(l.items) > 2 {
-		c.refuse("-split with options is not part of Mullion's PowerShell")
+		c.lack("-split with options is not part of Mullion's PowerShell")
 	}
 }
 
@@ -120,7 +161,7 @@ func (x *member) check(c *checker) {
 		a.check(c)
 	}
 	if x.call && x.by == nil && !knownMethod(x.name, len(x.args)) {
-		c.refuse("the method .%s with %d arguments is not part of Mullion's PowerShell", x.name, len(x.args))
+		c.lack("the method .%s with %d arguments is not part of Mullion's PowerShell", x.name, len(x.args))
 	}
 }
 
@@ -129,14 +170,13 @@ func (s *assign) check(c *checker) {
 	if s.to.env {
 		return
 	}
-	c.sets(s.to.name)
 	l, ok := s.x.(*pipeline)
 	if _, preference := preferences()[s.to.name]; !ok || !preference || len(l.stages) != 1 || l.stages[0].x == nil {
 		return
 	}
 	if v, whole := beginning(l.stages[0].x); whole {
 		if err := checkPreference(s.to.name, v); err != nil {
-			c.refuse("%v", err)
+			c.lack("%v", err)
 		}
 	}
 }
@@ -156,7 +196,6 @@ func (s *forStmt) check(c *checker) {
 }
 
 func (s *foreachStmt) check(c *checker) {
-	c.locals(s.name)
 	s.in.check(c)
 	s.body.check(c)
 }
@@ -165,11 +204,7 @@ func (s *foreachStmt) check(c *checker) {
 func (s *functionStmt) bare() string { return s.name[strings.Index(s.name, ":")+1:] }
 
 func (s *functionStmt) check(c *checker) {
-	name := s.bare()
-	c.functions[name] = true
-	if cmd, ok := lookup(name); (ok && lower(cmd.name) != name) || strings.Contains(aliases, " "+name+" ") {
-		c.refuse("a function of the name of an alias, %s, which would go before it", name)
-	}
+	c.functions[s.bare()] = true
 	c.script(s.script)
 }
 
@@ -190,14 +225,9 @@ func (s *leave) check(c *checker) {
 func (s *pipeline) check(c *checker) {
 	for i := range s.stages {
 		st := &s.stages[i]
-		if st.line > 0 {
-			c.line = st.line
-		}
+		c.at(st.line)
 		if st.x != nil {
 			st.x.check(c)
-			if i > 0 {
-				c.refuse("an expression after |")
-			}
 		} else {
 			c.command(st, i > 0)
 		}
@@ -205,7 +235,7 @@ func (s *pipeline) check(c *checker) {
 			st.file.check(c)
 			path, _ := beginning(st.file)
 			if err := redirection(path); err != nil {
-				c.refuse("%v", err)
+				c.lack("%v", err)
 			}
 		}
 	}

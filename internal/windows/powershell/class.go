@@ -157,8 +157,7 @@ func (f *frame) invoke(on value, name string, args []value) (value, error) {
 		r = find(everyClass().methods, name)
 	}
 	if !r.takes(len(args)) {
-		return nil, thrown("The method %q with %d arguments of %s is not part of Mullion's PowerShell.", name, len(args),
-			typeName(on))
+		return nil, noMethod(typeName(on), name, len(args))
 	}
 	v, err := r.do(&dotCall{f: f, on: on, args: args})
 	return v, calling(err, r.name, len(args))

@@ -65,6 +65,8 @@ type static struct {
 	of, name string // the class and its member, in lower case
 	call     bool
 	args     []expr
+
+	written, member string // as they are written
 }
 
 // static reads what follows [type]:: — a value of an enumeration, a static property, a static method or new. Others are
@@ -84,9 +86,7 @@ func (p *parser) static(of string) (expr, error) {
 		}
 		x.args = m.args
 	}
-	if !x.known() {
-		return nil, p.refuse("[%s]::%s of .NET", of, name)
-	}
+	x.written, x.member = of, name
 	return p.members(x)
 }
 
@@ -107,13 +107,32 @@ func (x *static) known() bool {
 	return find(c.calls, x.name).takes(len(x.args))
 }
 
+// lacks is the error of a member that is not here, nil for others.
+func (x *static) lacks() error {
+	switch {
+	case x.known():
+		return nil
+	case classNamed(x.of) == nil && enumOf(x.of) == nil && exceptionName(x.of) == "" && !knownCast(x.of):
+		return noType(x.written)
+	case x.call:
+		return noMethod(x.written, x.member, len(x.args))
+	}
+	return noMember(x.written, x.member)
+}
+
 func (x *static) check(c *checker) {
+	if !x.known() {
+		c.lack("[%s]::%s of .NET is %s", x.written, x.member, notHereWords)
+	}
 	for _, a := range x.args {
 		a.check(c)
 	}
 }
 
 func (x *static) value(f *frame) (value, error) {
+	if err := x.lacks(); err != nil {
+		return nil, err
+	}
 	args, err := values(f, x.args)
 	if err != nil {
 		return nil, err

@@ -1,7 +1,7 @@
 package powershell
 
 import (
-	"fmt"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -85,7 +85,12 @@ func (c cmdlet) parameter(name string) (full string, flag bool, err error) {
 	case slices.Contains(commonFlags(), name):
 		return name, true, nil
 	}
-	return "", false, fmt.Errorf("the parameter -%s of %s is not part of Mullion's PowerShell", name, c.name)
+	if len(found) > 1 {
+		return "", false, misfit(ambiguousID, "Parameter cannot be processed because the parameter name '%s' is ambiguous. "+
+			"Possible matches include: -%s.", name, strings.Join(found, " -"))
+	}
+	return "", false, misfit(noParameterID, "A parameter cannot be found that matches parameter name '%s'. The "+
+		"parameter -%[1]s of %s is not part of Mullion's PowerShell.", name, c.name)
 }
 
 // bound holds a call's parameters, not yet evaluated; several expressions for the last of positions with rest.
@@ -114,7 +119,8 @@ func (c cmdlet) bind(args []argument) (bound, error) {
 		}
 		if x == nil {
 			if i+1 >= len(args) || args[i+1].param != "" {
-				return nil, fmt.Errorf("the parameter -%s of %s needs a value", name, c.name)
+				return nil, misfit(noArgumentID, "Missing an argument for parameter '%s'. Specify a parameter of type "+
+					"'System.Object' and try again.", name)
 			}
 			i++
 			x = args[i].x
@@ -132,7 +138,11 @@ func (c cmdlet) bind(args []argument) (bound, error) {
 		b[p], free = free[:1], free[1:]
 	}
 	if len(free) > 0 {
-		return nil, fmt.Errorf("%s has an argument too many", c.name)
+		shown := ""
+		if s, whole := beginning(free[0]); whole {
+			shown = s
+		}
+		return nil, misfit(noPositionID, "A positional parameter cannot be found that accepts argument '%s'.", shown)
 	}
 	return b, nil
 }
@@ -143,8 +153,8 @@ func (c cmdlet) prepare(f *frame, args []argument, piped bool, out *sink) (*call
 	if err == nil {
 		err = c.verify(b, piped)
 	}
-	if err != nil { // for a command name that is known only now
-		return nil, thrown("%v.", err)
+	if err != nil {
+		return nil, c.unbound(err)
 	}
 	l := &call{
 		cmdlet: c,
@@ -175,7 +185,7 @@ func (c cmdlet) prepare(f *frame, args []argument, piped bool, out *sink) (*call
 				continue
 			}
 			if err := c.permits(name, text(v)); err != nil {
-				return nil, thrown("%v.", err)
+				return nil, c.unbound(err)
 			}
 		}
 	}
@@ -190,6 +200,16 @@ func (c cmdlet) prepare(f *frame, args []argument, piped bool, out *sink) (*call
 		delete(l.values, name)
 	}
 	return l, nil
+}
+
+// unbound is the error of a call that cannot be carried out as it is written.
+func (c cmdlet) unbound(err error) error {
+	r := recordOf(err)
+	if _, own := errors.AsType[*exception](err); !own {
+		r = recordOf(misfit("ParameterArgumentValidationError", "%v", err))
+	}
+	r.activity, r.shown = c.name, c.name+" : "+r.message
+	return &leaving{word: "throw", statement: true, what: &instance{recordClass(), r}}
 }
 
 // do runs the cmdlet once on input from the pipeline.

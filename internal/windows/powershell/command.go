@@ -12,15 +12,21 @@ func (p *parser) pipeline() (stmt, error) {
 	l := &pipeline{}
 	for {
 		p.blanks()
+		begin := p.at
 		s, err := p.stage()
 		if err != nil {
 			return nil, err
+		}
+		if s.x != nil && len(l.stages) > 0 {
+			return nil, p.refuseAt(begin, "ExpressionsMustBeFirstInPipeline",
+				"Expressions are only allowed as the first element of a pipeline.")
 		}
 		l.stages = append(l.stages, s)
 		p.blanks()
 		switch {
 		case p.has("||"), p.has("&&"):
-			return nil, p.refuse("%s between commands", p.next())
+			return nil, p.refuse("InvalidEndOfLine",
+				"The token '%s' is not a valid statement separator in this version.", p.token())
 		case p.take("|"):
 			p.space()
 		default:
@@ -51,7 +57,7 @@ func (p *parser) stage() (stage, error) {
 	default:
 		s.word = p.bare()
 		if s.word == "" || p.peek() == '"' || p.peek() == '\'' {
-			return s, p.refuse("%s where a command begins, or in its name", p.next())
+			return s, p.unexpected()
 		}
 		p.sources = p.sources || slices.Contains([]string{"import-module", "ipmo"}, lower(s.word))
 		s.name, err = p.expandable(s.word)
@@ -78,14 +84,15 @@ func (p *parser) arguments(s *stage) error {
 		case r == 0 || strings.ContainsRune(";\r\n|)}", r):
 			return nil
 		case r == '&':
-			return p.refuse("& after a command")
+			return p.refuse("AmpersandNotAllowed", "The ampersand (&) character is not allowed. The & operator is reserved "+
+				"for future use; wrap an ampersand in double quotation marks (\"&\") to pass it as part of a string.")
 		case p.redirects():
 			if err := p.redirections(s); err != nil {
 				return err
 			}
 			continue
 		case r == '<', p.has("--%"), r >= '3' && r <= '6' && p.peekAt(1) == '>':
-			return p.refuse("%s", p.next())
+			return p.refuse("RedirectionNotSupported", "The '%s' operator is reserved for future use.", p.token())
 		}
 		if err := p.argument(s); err != nil {
 			return err
@@ -114,7 +121,7 @@ func (p *parser) parameter(s *stage) error {
 	text := p.bare()
 	name, rest, with := strings.Cut(text[1:], ":")
 	if r := p.peek(); !with && (r == '"' || r == '\'') {
-		return p.refuse("a quotation mark in the parameter %s", text)
+		return p.unexpected()
 	}
 	a := argument{param: lower(name), text: text}
 	if with {
@@ -171,7 +178,7 @@ func (p *parser) argumentWord() (expr, error) {
 	plain := true
 	for r := p.peek(); !endsWord(r); r = p.peek() {
 		switch {
-		case r == '(' && p.at > begin: // another argument
+		case (r == '(' || r == '{') && p.at > begin: // another argument
 			return p.wordSoFar(t, &b, plain, begin)
 		case p.interpolates():
 			t.add(&b)
@@ -182,9 +189,6 @@ func (p *parser) argumentWord() (expr, error) {
 			t.parts, plain = append(t.parts, x), false
 			continue
 		case r == '`':
-			if p.peekAt(1) == 0 || p.has("`u{") {
-				return nil, p.refuse("a backtick at the end, or a character by its number")
-			}
 			b.WriteRune(p.escaped())
 			plain = false
 			continue
@@ -196,14 +200,12 @@ func (p *parser) argumentWord() (expr, error) {
 			t.take(x, &b)
 			plain = false
 			continue
-		case r == '(' || r == '{':
-			return nil, p.refuse("%q inside a word", string(r))
 		}
 		b.WriteRune(r)
 		p.at++
 	}
 	if p.at == begin {
-		return nil, p.refuse("%s where an argument begins", p.next())
+		return nil, p.unexpected()
 	}
 	return p.wordSoFar(t, &b, plain, begin)
 }
@@ -223,7 +225,7 @@ func (p *parser) wordSoFar(t *template, b *strings.Builder, plain bool, begin in
 // plainWord is a word without variables: a number or text.
 func (p *parser) plainWord(word string) (expr, error) {
 	if numberWithType.MatchString(word) {
-		return nil, p.refuse("the number %s with its type; in quotation marks it is text", word)
+		return nil, p.unexpected()
 	}
 	if v, ok := parseNumber(word); ok {
 		return &literal{number{v, word}}, nil
@@ -252,7 +254,7 @@ func (p *parser) redirections(s *stage) error {
 		case p.take("2>$null"):
 			s.errors = "null"
 		case p.has("2>"), p.has("*>"):
-			return p.refuse("%s", p.next())
+			return p.unexpected()
 		case p.take("1>"), p.take(">"):
 			s.append = p.take(">")
 			p.blanks()

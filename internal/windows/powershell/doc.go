@@ -3,23 +3,15 @@
 // the cmdlets of Cmdlets, and of .NET the types of classes with the members that are listed there, among them
 // HttpListener. PowerShell itself needs .NET, which neither Wine nor the test images have here.
 //
-// A script is read to its end before any of it runs. If it uses something of PowerShell that is not implemented here,
-// the whole script is refused with the line, and nothing of it is run:
+// A script is read to its end before any of it runs. Only a text that is not PowerShell is refused, with its line and
+// column in PowerShell's words, and nothing of it is run. All else is bound late, as there: a cmdlet, parameter, type,
+// member or variable that is not here is an error of the statement that needs it, when that is reached. try catches it,
+// $ErrorActionPreference rules it, $Error has it, and the script goes on with the next statement. The error says "not
+// part of Mullion's PowerShell", so that a person can tell it from a wrong name. Lacks lists beforehand what a script's
+// text shows of this: commands, parameters and their values, types, static members, methods, automatic variables, drives
+// and regular expressions that .NET and RE2 read differently.
 //
-//   - syntax, an operator, a type of .NET, a method; a cmdlet, an alias, a parameter, a value of a parameter, if it is
-//     written in the script;
-//   - a variable of PowerShell's own that is not implemented (see missing), and setting any of PowerShell's own;
-//   - wild cards for a cmdlet without them, a path on a drive that the cmdlet does not know: all know disks, a few env:
-//     or the registry, HKLM: and HKCU: (see registryParameters); a pipeline into a cmdlet that takes no input;
-//   - a regular expression that .NET and RE2 read differently.
-//
-// Some of this is known only while the script runs: a name, value or path in a variable, the text of Invoke-Expression,
-// a script file or module that another one runs and the functions that it defines, a property that an object does not
-// have. Then the script ends at this point with a message and exit code 1, which no try catches. An exception (of a
-// member of .NET, of -f, of a parameter's attributes, of a web request) and a wrong value (a number that is none) is
-// printed and ends one statement, as in PowerShell; try catches it. An error that ends no statement (a missing file) is
-// printed, and the script goes on unless it says otherwise. A name that is neither a cmdlet nor an alias is a program,
-// which is looked for when it is run.
+// A name that is neither a cmdlet, an alias nor a function is a program, which is looked for when it is run.
 //
 // The results differ from PowerShell's in these points: integers have 64 bits where PowerShell takes 32 or floating
 // numbers; a parameter's attributes hold for its argument, not for what is assigned to it later; strings are compared

@@ -1,6 +1,7 @@
 package powershell
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,8 @@ import (
 // the script goes on with the next statement.
 type exception struct {
 	class, message string
+	id, category   string // as a record has them, or ""
+	target         value
 	trace          string // where it was raised
 	status         int    // of the HTTP answer that it is about, 0 if there is none
 }
@@ -29,6 +32,8 @@ const (
 	commandException    = "System.Management.Automation.CommandNotFoundException"
 	notFoundException   = "System.Management.Automation.ItemNotFoundException"
 	remoteException     = "System.Management.Automation.RemoteException"
+	parseException      = "System.Management.Automation.ParseException"
+	sessionException    = "System.Management.Automation.SessionStateUnauthorizedAccessException"
 	noPropertyException = "System.Management.Automation.PropertyNotFoundException"
 )
 
@@ -37,10 +42,14 @@ type record struct {
 	message string
 	shown   string // how it is printed, if not as message
 	class   string // of its exception, "" if it is not known
-	target  value
-	inner   *record
-	trace   string // the calls within which it was made, see interpreter.trace
-	status  int    // of the HTTP answer that a WebException is about, 0 if there is none
+	// id is FullyQualifiedErrorId, "" for the name of its exception. category and activity, the cmdlet, are those of
+	// CategoryInfo.
+	id, category, activity string
+
+	target value
+	inner  *record
+	trace  string // the calls within which it was made, see interpreter.trace
+	status int    // of the HTTP answer that a WebException is about, 0 if there is none
 }
 
 // outer is the record of the exception that PowerShell makes of one of a method.
@@ -51,14 +60,6 @@ func (r *record) outer(message string) *instance {
 // notHereWords are in each message about what is not implemented.
 const notHereWords = "not part of Mullion's PowerShell"
 
-// beforeWords are in each message about a text that is refused while another script runs.
-const beforeWords = "What came before it has been run"
-
-// refusal reports whether what ended the script is that something is not implemented. No try catches that.
-func (l *leaving) refusal() bool {
-	return l.own && (strings.Contains(text(l.what), notHereWords) || strings.Contains(text(l.what), beforeWords))
-}
-
 // catchable reports whether try catches an error.
 func catchable(err error) bool {
 	left, ok := errors.AsType[*leaving](err)
@@ -66,7 +67,7 @@ func catchable(err error) bool {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return false
 	case ok:
-		return left.word == "throw" && !left.refusal()
+		return left.word == "throw"
 	}
 	_, ok = errors.AsType[*exception](err)
 	return ok
@@ -75,7 +76,7 @@ func catchable(err error) bool {
 // endsStatement reports whether an error ends one statement, not the script.
 func endsStatement(err error) bool {
 	if left, ok := errors.AsType[*leaving](err); ok {
-		return left.word == "throw" && (left.statement || left.own && !left.refusal())
+		return left.word == "throw" && (left.statement || left.own)
 	}
 	_, ok := errors.AsType[*exception](err)
 	return ok
@@ -89,6 +90,7 @@ func recordOf(err error) *record {
 	r := &record{message: err.Error()}
 	if e, ok := errors.AsType[*exception](err); ok {
 		r.class, r.trace, r.status = e.class, e.trace, e.status
+		r.id, r.category, r.target = e.id, e.category, e.target
 	} else if errors.Is(err, fs.ErrNotExist) {
 		r.class = "System.IO.FileNotFoundException"
 	}
@@ -105,8 +107,8 @@ func thrownRecord(left *leaving) *record {
 		return what
 	}
 	r := &record{message: text(left.what), target: left.what, trace: left.trace}
-	if !left.own {
-		r.class = runtimeException
+	if r.class = runtimeException; !left.own { // of a throw
+		r.id, r.category = r.message, operationStopped
 	}
 	return r
 }
@@ -174,6 +176,7 @@ func exceptions() map[string]string {
 		commandException:                                             runtimeException,
 		remoteException:                                              runtimeException,
 		noPropertyException:                                          runtimeException,
+		parseException:                                               runtimeException, sessionException: runtimeException,
 	}
 }
 
@@ -190,7 +193,7 @@ func exceptionName(name string) string {
 // is reports whether the exception, or the one within it, is of a type or derived from it.
 func (r *record) is(class string) bool {
 	for ; r != nil; r = r.inner {
-		for name := r.class; name != ""; name = exceptions()[name] {
+		for name := cmp.Or(r.class, runtimeException); name != ""; name = exceptions()[name] {
 			if name == class {
 				return true
 			}
@@ -198,9 +201,6 @@ func (r *record) is(class string) bool {
 	}
 	return class == "System.Exception"
 }
-
-// unknown reports whether it is not known of which type the exception is.
-func (r *record) unknown() bool { return r.class == "" || r.inner != nil && r.inner.unknown() }
 
 // recordClass is ErrorRecord, what $_ is in catch.
 func recordClass() *class {
@@ -215,16 +215,17 @@ func recordClass() *class {
 			{name: "Exception", get: of(func(r *record) value { return r.exception() })},
 			{name: "TargetObject", get: of(func(r *record) value { return r.target })},
 			{name: "ErrorDetails", get: of(func(*record) value { return nil })},
+			{name: "FullyQualifiedErrorId", get: of(func(r *record) value { return r.fullID() })},
+			{name: "CategoryInfo", get: of(func(r *record) value { return &instance{categoryClass(), r} })},
+			{name: "InvocationInfo", get: of(func(r *record) value { return r.invocation() })},
 			{name: "ScriptStackTrace", get: of(func(r *record) value { return r.trace })},
 		},
 	}
 }
 
-// exceptionClass is an exception's class. If its name is not known, only the message is.
+// exceptionClass is an exception's class.
 func exceptionClass(name string) *class {
-	if name == "" {
-		name = "System.Exception"
-	}
+	name = cmp.Or(name, runtimeException)
 	return &class{
 		name: name,
 		text: func(v any) string { return name + ": " + v.(*record).message },
@@ -239,10 +240,6 @@ func exceptionClass(name string) *class {
 		}...),
 		methods: []routine{
 			{name: "GetType", do: func(c *dotCall) (value, error) {
-				if own[*record](c.on).class == "" {
-					return nil, thrown("The type of the error %q is not part of Mullion's PowerShell.",
-						own[*record](c.on).message)
-				}
 				return typeObject(name), nil
 			}},
 			{name: "GetBaseException", do: func(c *dotCall) (value, error) {
@@ -317,9 +314,6 @@ func (s *tryStmt) run(f *frame, out *sink) error {
 // catch runs the first block that is for the error's type.
 func (s *tryStmt) catch(f *frame, err error, out *sink) error {
 	r := f.in.recordHere(err)
-	if why := s.vague(r); why != "" {
-		return thrown("Which type the error %q has, for catch, is not part of Mullion's PowerShell.", why)
-	}
 	for _, one := range s.catches {
 		if len(one.types) > 0 && !slices.ContainsFunc(one.types, r.is) {
 			continue
@@ -338,21 +332,6 @@ func (s *tryStmt) catch(f *frame, err error, out *sink) error {
 		return err
 	}
 	return err
-}
-
-// vague is the message of an error of unknown type, if a catch asks for more than System.Exception.
-func (s *tryStmt) vague(r *record) string {
-	for _, one := range s.catches {
-		for _, t := range one.types {
-			if t != "System.Exception" && r.unknown() && !r.is(t) {
-				return r.message
-			}
-		}
-		if len(one.types) == 0 {
-			break
-		}
-	}
-	return ""
 }
 
 // try reads what follows the word try.
@@ -380,7 +359,8 @@ func (p *parser) try() (stmt, error) {
 		default:
 			p.at = begin
 			if len(s.catches) == 0 && !s.always {
-				return nil, p.refuse("try without catch or finally")
+				return nil, p.refuse("MissingCatchOrFinally",
+					"The Try statement is missing its Catch or Finally block.")
 			}
 			return s, nil
 		}
@@ -398,11 +378,7 @@ func (p *parser) catch() (catch, error) {
 		if err != nil {
 			return one, err
 		}
-		known := exceptionName(name)
-		if known == "" {
-			return one, p.refuse("catch of the type [%s]", name)
-		}
-		one.types = append(one.types, known)
+		one.types = append(one.types, cmp.Or(exceptionName(name), name))
 		p.space()
 		if !p.take(",") {
 			break

@@ -10,10 +10,13 @@ func (x *literal) value(*frame) (value, error) { return x.v, nil }
 func (x *blockX) value(*frame) (value, error)  { return &scriptBlock{x.script}, nil }
 func (x *variable) value(f *frame) (value, error) {
 	v, there := f.look(*x)
-	if !there {
-		return nil, f.unset(*x)
+	if there {
+		return v, nil
 	}
-	return v, nil
+	if !x.env && slices.Contains(missing(), x.name) {
+		return nil, (&lateX{"the automatic variable $" + x.name}).err()
+	}
+	return nil, f.unset(*x)
 }
 
 // variable is a variable's value, $null if it is not there.
@@ -110,6 +113,9 @@ func (x *cast) value(f *frame) (value, error) {
 	v, err := x.x.value(f)
 	if err != nil {
 		return nil, err
+	}
+	if !knownType(x.to) {
+		return nil, noType(x.written)
 	}
 	c, err := converted(x.to, v)
 	if err != nil && x.try {

@@ -73,16 +73,13 @@ func (p *parser) level(n int) (expr, error) {
 // asType reads the type after -as. -as results in $null where a cast is an error.
 func (p *parser) asType(x expr) (expr, error) {
 	if p.peek() != '[' {
-		return nil, p.refuse("-as without a type")
+		return nil, p.unexpected()
 	}
 	name, err := p.typeName()
 	if err != nil {
 		return nil, err
 	}
-	if !knownCast(name) {
-		return nil, p.refuse("the type [%s]", name)
-	}
-	return &cast{to: full(name), x: x, try: true}, nil
+	return &cast{to: full(name), x: x, try: true, written: name}, nil
 }
 
 // operator skips one of ops if it is next, and returns it.
@@ -118,22 +115,50 @@ func (p *parser) typed() (expr, error) {
 	}
 	if as := full(name); as == "ordered" || as == "pscustomobject" {
 		p.blanks()
-		if !p.has("@{") {
-			return nil, p.refuse("[%s] of what is no hash table written there", name)
-		}
-		return p.hash(as)
-	}
-	if c := classNamed(name); c != nil {
-		p.blanks()
-		if p.peek() == ')' || p.peek() == ',' { // the type itself, as an argument
-			return &literal{typeObject(c.name)}, nil
+		if p.has("@{") {
+			return p.hash(as)
 		}
 	}
-	if !knownCast(name) {
-		return nil, p.refuse("the type [%s]", name)
+	p.blanks()
+	if p.endsType() {
+		return p.members(&typeValue{name})
 	}
 	x, err := p.unary()
-	return &cast{to: full(name), x: x}, err
+	return &cast{to: full(name), x: x, written: name}, err
+}
+
+// endsType reports whether a type that has just been read is a value by itself, not a conversion of what follows.
+func (p *parser) endsType() bool {
+	r := p.peek()
+	if r == '-' {
+		return unicode.IsLetter(p.peekAt(1)) && !p.has("-not") && !p.has("-join") && !p.has("-split") && !p.has("-bnot")
+	}
+	return r == 0 || strings.ContainsRune(")]},;|.=\r\n", r)
+}
+
+// typeValue is [type] as a value.
+type typeValue struct{ name string }
+
+func (x *typeValue) check(c *checker) {
+	if !knownType(x.name) {
+		c.lack("the type [%s] is %s", x.name, notHereWords)
+	}
+}
+
+func (x *typeValue) value(*frame) (value, error) {
+	if c := classNamed(x.name); c != nil {
+		return typeObject(c.name), nil
+	}
+	if exception := exceptionName(x.name); exception != "" {
+		return typeObject(exception), nil
+	}
+	if t := enumOf(x.name); t != nil {
+		return typeObject("System." + t.name), nil
+	}
+	if !knownType(x.name) {
+		return nil, noType(x.name)
+	}
+	return typeObject("System." + x.name), nil
 }
 
 // caseless returns an operator without the i that says that the case of letters does not matter.
@@ -158,7 +183,7 @@ func (p *parser) unknownOperator() error {
 			return nil
 		}
 	}
-	return p.refuse("the operator %s", op)
+	return p.refuse("UnexpectedToken", "Unexpected token '%s' in expression or statement.", op)
 }
 
 // commas reads a, b, c.
@@ -223,7 +248,8 @@ func (p *parser) typeName() (string, error) {
 	for open := 1; open > 0; p.at++ { // [string[]]
 		switch p.peek() {
 		case 0, '\n':
-			return "", p.refuse("a [ without its ]")
+			return "", p.refuse("EndSquareBracketExpectedAtEndOfAttribute",
+				"Missing ] at end of attribute or type literal.")
 		case '[':
 			open++
 		case ']':
@@ -282,7 +308,7 @@ func (p *parser) member(of expr) (expr, error) {
 		}
 	}
 	if m.name == "" && m.by == nil {
-		return nil, p.refuse("a . without a member, before %s", p.next())
+		return nil, p.refuse("MissingPropertyName", "Missing property name after reference operator.")
 	}
 	if p.peek() != '(' {
 		return m, nil
@@ -341,7 +367,8 @@ func (p *parser) atom() (expr, error) {
 		body, err := p.statements(")")
 		return &sub{body: body, array: true}, err
 	case r == '@':
-		return nil, p.refuse("splatting of what is no variable, or into what is no command")
+		return nil, p.refuse("SplattingNotPermitted", "The splatting operator '@' cannot be used to reference variables "+
+			"in an expression. It can be used only as an argument to a command.")
 	case r == '$':
 		return p.variable()
 	case r == '"':
@@ -357,7 +384,7 @@ func (p *parser) atom() (expr, error) {
 	case unicode.IsDigit(r):
 		return p.number()
 	}
-	return nil, p.refuse("%s where an expression begins", p.next())
+	return nil, p.unexpected()
 }
 
 func (p *parser) number() (expr, error) {
@@ -369,5 +396,6 @@ func (p *parser) number() (expr, error) {
 	if v, ok := parseNumber(text); ok {
 		return &literal{v}, nil
 	}
-	return nil, p.refuse("the number %s", text)
+	p.at = begin
+	return nil, p.unexpected()
 }

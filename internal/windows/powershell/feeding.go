@@ -21,7 +21,7 @@ func (p *parser) sections(s *Script) error {
 			return nil
 		}
 		if seen[word] {
-			return p.refuse("a second %s", word)
+			return p.refuse("DuplicateScriptCommandClause", "Script command clause '%s' has already been defined.", word)
 		}
 		seen[word] = true
 		p.space()

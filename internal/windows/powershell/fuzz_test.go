@@ -36,7 +36,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		_ = check(s, nil)
+		_ = lacks(s, nil)
 		printed := printScript(s)
 		again, err := Parse(printed)
 		if err != nil {
@@ -57,7 +57,7 @@ func sameParts() []cmp.Option {
 			index{}, blockX{}, pipeline{}, assign{}, assignTo{}, ifStmt{}, whileStmt{}, foreachStmt{}, functionStmt{},
 			leave{}, doStmt{}, forStmt{}, tryStmt{}, catch{}, switchStmt{}, hashX{}, typeX{}, attributes{}, condition{},
 			trapStmt{},
-			assignSeveral{}, stage{}, redirect{}, argument{}, number{}, static{}, enum{}, enumType{}, enumName{},
+			assignSeveral{}, typeValue{}, stage{}, redirect{}, argument{}, number{}, static{}, enum{}, enumType{}, enumName{},
 		),
 		cmp.FilterPath(isPlace, cmp.Ignore()),
 		cmpopts.EquateEmpty(),
@@ -73,7 +73,7 @@ func isPlace(p cmp.Path) bool {
 	if p.Index(-2).Type() == reflect.TypeFor[Script]() {
 		return slices.Contains([]string{"text", "name", "filter"}, field.Name())
 	}
-	return field.Name() == "line"
+	return slices.Contains([]string{"line", "written", "member", "lacking"}, field.Name())
 }
 
 func printScript(s *Script) string {
@@ -93,7 +93,10 @@ func printScript(s *Script) string {
 	if s.strict {
 		head = map[bool]string{false: "[cmdletbinding()]", true: "[cmdletbinding(positionalbinding = $false)]"}[s.byName]
 	}
-	if params != nil || s.strict {
+	for _, name := range s.aliases {
+		head += "[alias(" + printExpr(&literal{name}) + ")]"
+	}
+	if params != nil || s.strict || s.aliases != nil {
 		head += "param(" + strings.Join(params, ", ") + ")\n"
 	}
 	if s.sections {
@@ -345,6 +348,8 @@ func printExpr(x expr) string {
 		return "[" + x.of + "]::" + x.name + "(" + printExprs(x.args) + ")"
 	case *typeX:
 		return printExpr(x.x) + map[bool]string{false: " -is [", true: " -isnot ["}[x.not] + x.of + "]"
+	case *typeValue:
+		return "[" + x.name + "]"
 	case *hashX:
 		b := ""
 		if x.as != "" {

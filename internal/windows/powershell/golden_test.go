@@ -431,14 +431,15 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// TestRefusals checks that a script which uses something that is not implemented is refused before any of it runs.
+// TestRefusals checks that a text which is not PowerShell is refused before any of it runs, with its place and in the
+// form of about_Parsing and about_Error_Records.
 func TestRefusals(t *testing.T) {
 	for name, script := range scripts(t, "refused") {
 		t.Run(name, func(t *testing.T) {
 			file := golden(t, "refused", name)
 			text, got := play(t, "Set-Content ran yes; echo ran; "+script)
 			compareGolden(t, file, text)
-			if got.code != ExitRefused || got.out != "" || !strings.Contains(got.errs, "Nothing was run") {
+			if got.code != ExitRefused || got.out != "" || !strings.Contains(got.errs, "ParserError: (:) [], ParentContains") {
 				t.Errorf("no refusal: %+v", got)
 			}
 			if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
@@ -448,8 +449,25 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestEnds checks that a refusal which is known only while a script runs ends it there, with exit code 1 and a message
-// of ours.
+// TestLate checks that what is not there is an error of its statement, and that the script goes on with the next one
+// (about_Try_Catch_Finally, about_CommonParameters).
+func TestLate(t *testing.T) {
+	for name, script := range scripts(t, "late") {
+		t.Run(name, func(t *testing.T) {
+			file := golden(t, "late", name)
+			text, got := play(t, "echo before; "+script+"\necho after")
+			compareGolden(t, file, text)
+			if got.code != 0 || !strings.HasPrefix(got.out, "before\n") || !strings.HasSuffix(got.out, "after\n") {
+				t.Errorf("it ended there: %+v", got)
+			}
+			if got.errs == "" {
+				t.Errorf("it printed no error: %+v", got)
+			}
+		})
+	}
+}
+
+// TestEnds checks that an error which ends a script ends it there, with exit code 1.
 func TestEnds(t *testing.T) {
 	for name, script := range scripts(t, "ended") {
 		t.Run(name, func(t *testing.T) {

@@ -247,7 +247,7 @@ func (x *hashX) check(c *checker) {
 		x.values[i].check(c)
 		if l, ok := k.(*literal); ok {
 			if name := canonical(l.v, false); seen[name] {
-				c.refuse("Duplicate keys '%s' are not allowed in hash literals", text(l.v))
+				c.lack("Duplicate keys '%s' are not allowed in hash literals", text(l.v))
 			} else {
 				seen[name] = true
 			}
@@ -323,7 +323,7 @@ func (p *parser) hash(as string) (expr, error) {
 		x.keys, x.values = append(x.keys, key), append(x.values, v)
 		p.blanks()
 		if r := p.peek(); !strings.ContainsRune(";\r\n}", r) || r == 0 {
-			return nil, p.refuse("%s where a value of a hash table ends", p.next())
+			return nil, p.refuse("IncompleteHashLiteral", "The hash literal was incomplete.")
 		}
 	}
 }

@@ -2,7 +2,6 @@ package powershell
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -59,20 +58,10 @@ const maxDepth = 200
 // deeper enters a nested part, and refuses it if it is too deep. The function that it returns leaves the part.
 func (p *parser) deeper() (func(), error) {
 	if p.depth++; p.depth > maxDepth {
-		return func() {}, p.refuse("more than %d parts in each other", maxDepth)
+		return func() {}, p.refuse("ScriptTooComplicated", "The script is too complicated: more than %d parts lie in each other.",
+			maxDepth)
 	}
 	return func() { p.depth-- }, nil
-}
-
-// Refusal says that a script uses something of PowerShell that is not implemented.
-type Refusal struct {
-	Line int
-	What string
-}
-
-// Error is a line for the user.
-func (r *Refusal) Error() string {
-	return fmt.Sprintf("line %d: %s", r.Line, r.What)
 }
 
 func lower(s string) string { return strings.ToLower(s) }
@@ -88,10 +77,6 @@ func (p *parser) line() int {
 		}
 	}
 	return p.first + p.lines + 1
-}
-
-func (p *parser) refuse(format string, args ...any) error {
-	return &Refusal{Line: p.line(), What: fmt.Sprintf(format, args...)}
 }
 
 func (p *parser) peek() rune { return p.peekAt(0) }
@@ -159,21 +144,9 @@ func (p *parser) space() {
 func (p *parser) expect(s string) error {
 	p.space()
 	if !p.take(s) {
-		return p.refuse("%q is missing before %s", s, p.next())
+		return p.missingSign(s)
 	}
 	return nil
-}
-
-// next describes what comes next, for messages.
-func (p *parser) next() string {
-	if p.at >= len(p.src) {
-		return "the end"
-	}
-	end := p.at
-	for end < len(p.src) && end < p.at+20 && p.src[end] != '\n' {
-		end++
-	}
-	return fmt.Sprintf("%q", string(p.src[p.at:end]))
 }
 
 func isName(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
@@ -233,7 +206,8 @@ func (p *parser) variable() (expr, error) {
 		p.at++
 		name += ":" + p.word()
 	case p.peekAt(1) != ':':
-		return nil, p.refuse("a : after $%s; ${%s} keeps them apart", name, name)
+		return nil, p.refuse("InvalidVariableReferenceWithDrive", "Variable reference is not valid. ':' was not "+
+			"followed by a valid variable name character. Consider using ${} to delimit the name.")
 	}
 	return p.named(name)
 }
@@ -242,13 +216,14 @@ func (p *parser) named(name string) (expr, error) {
 	scope, rest, scoped := strings.Cut(name, ":")
 	switch {
 	case name == "":
-		return nil, p.refuse("a $ without a name")
+		return nil, p.refuse("InvalidVariableReference", "Variable reference is not valid. '$' was not followed by a valid "+
+			"variable name character. Consider using ${} to delimit the name.")
 	case scoped && lower(scope) == "env":
 		return &variable{name: rest, env: true}, nil
 	case scoped && slices.Contains(scopes(), lower(scope)) && rest != "":
 		return &variable{name: lower(rest), scope: lower(scope)}, nil
-	case scoped:
-		return nil, p.refuse("variables of %s:", scope)
+	case scoped && rest != "":
+		return &variable{name: lower(rest), scope: lower(scope)}, nil
 	case lower(name) == "psitem":
 		name = "_"
 	}
@@ -257,6 +232,7 @@ func (p *parser) named(name string) (expr, error) {
 
 // single reads a string in apostrophes.
 func (p *parser) single() (expr, error) {
+	begin := p.at
 	p.at++
 	var b strings.Builder
 	for p.at < len(p.src) {
@@ -270,7 +246,7 @@ func (p *parser) single() (expr, error) {
 		b.WriteRune(p.peek())
 		p.at++
 	}
-	return nil, p.refuse("a string without an end")
+	return nil, p.refuseAt(begin, noTerminatorID, "The string is missing the terminator: '.")
 }
 
 // double reads a string in quotation marks.
@@ -290,6 +266,7 @@ func (p *parser) quoted() (expr, error) {
 // template reads text with variables up to a quotation mark, or with 0 to its end, where quotation marks are text.
 func (p *parser) template(quote rune) (expr, error) {
 	t := &template{}
+	begin := max(p.at-1, 0)
 	var b strings.Builder
 	for p.at < len(p.src) {
 		switch {
@@ -298,8 +275,6 @@ func (p *parser) template(quote rune) (expr, error) {
 		case quote != 0 && p.take(`"`):
 			t.add(&b)
 			return t.whole(), nil
-		case p.has("`u{"):
-			return nil, p.refuse("a character by its number")
 		case p.peek() == '`':
 			b.WriteRune(p.escaped())
 		case p.interpolates():
@@ -318,7 +293,7 @@ func (p *parser) template(quote rune) (expr, error) {
 		t.add(&b)
 		return t.whole(), nil
 	}
-	return nil, p.refuse("a string without an end")
+	return nil, p.refuseAt(begin, noTerminatorID, "The string is missing the terminator: \".")
 }
 
 // add appends the text in b to the parts.
@@ -358,18 +333,19 @@ func (p *parser) inner(text string, line int) (expr, error) {
 	inner := &parser{src: []rune(text), depth: p.depth, file: p.file, first: line - 1}
 	x, err := inner.template(0)
 	if refused, ok := errors.AsType[*Refusal](err); ok {
-		return nil, p.refuse("%s", refused.What)
+		return nil, p.refuseAt(p.at, refused.ID, "%s", refused.What)
 	}
 	return x, err
 }
 
 // hereString reads the lines between @" and a line that begins with "@; in @' … '@ variables are not replaced.
 func (p *parser) hereString() (expr, error) {
-	quote := p.peekAt(1)
+	quote, opening := p.peekAt(1), p.at
 	p.at += 2
 	p.blanks()
 	if !p.take("\r\n") && !p.take("\n") {
-		return nil, p.refuse("a here-string that begins on its first line")
+		return nil, p.refuse("UnexpectedCharactersAfterHereStringHeader", "No characters are allowed after a here-string "+
+			"header but before the end of the line.")
 	}
 	begin, line := p.at, p.line()
 	for end := begin; end < len(p.src); end++ {
@@ -382,7 +358,7 @@ func (p *parser) hereString() (expr, error) {
 			return p.inner(lines, line)
 		}
 	}
-	return nil, p.refuse("a here-string without an end")
+	return nil, p.refuseAt(opening, noTerminatorID, "The string is missing the terminator: %s@.", string(quote))
 }
 
 // interpolates reports whether a variable begins here.

@@ -15,7 +15,7 @@ func (p *parser) do() (stmt, error) {
 	p.space()
 	word := p.keyword("while", "until")
 	if word == "" {
-		return nil, p.refuse("do without while or until")
+		return nil, p.refuse("MissingWhileOrUntilInDoWhile", "Missing while or until keyword in do loop.")
 	}
 	s.until = word == "until"
 	s.cond, err = p.parens()
@@ -41,7 +41,7 @@ func (p *parser) forStatement() (stmt, error) {
 		}
 		p.space()
 		if i < 2 && !p.take(";") && p.peek() != ')' {
-			return nil, p.refuse("%s in a for", p.next())
+			return nil, p.unexpected()
 		}
 	}
 	if err := p.expect(")"); err != nil {
@@ -82,7 +82,7 @@ func (p *parser) switchStatement() (stmt, error) {
 		case "casesensitive":
 			s.exact = true
 		default:
-			return nil, p.refuse("switch with -%s", p.next())
+			return nil, p.refuse("InvalidSwitchFlag", "The switch statement has an option that is not valid: -%s.", p.token())
 		}
 	}
 	var err error
@@ -112,7 +112,7 @@ func (p *parser) clauses(s *switchStmt) error {
 			return err
 		}
 		if pattern == nil && slices.Contains(s.patterns, nil) {
-			return p.refuse("a switch with two defaults")
+			return p.refuse("MultipleSwitchDefaultClauses", "A switch statement can have only one default clause.")
 		}
 		body, err := p.braces()
 		if err != nil {

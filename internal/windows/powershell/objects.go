@@ -94,7 +94,14 @@ func (s *assignTo) run(f *frame, _ *sink) error {
 	case *index:
 		return s.setItem(f, to, v)
 	case *static:
-		return findField(classNamed(to.of).fields, to.name).set(nil, v)
+		if err := to.lacks(); err != nil {
+			return err
+		}
+		of := findField(classNamed(to.of).fields, to.name)
+		if of.set == nil {
+			return thrown("Setting [%s]::%s of .NET is not part of Mullion's PowerShell.", to.written, to.member)
+		}
+		return of.set(nil, v)
 	}
 	return errors.ErrUnsupported
 }
@@ -183,7 +190,7 @@ func blockClass() *class {
 		calls: []routine{{name: "Create", least: 1, most: 1, do: func(c *dotCall) (value, error) {
 			script, err := c.f.in.read(c.f, c.text(0))
 			if err != nil {
-				return nil, thrown("[scriptblock]::Create : %v. What came before it has been run.", err)
+				return nil, late(err)
 			}
 			return &scriptBlock{script}, nil
 		}}},
@@ -199,7 +206,7 @@ func invokeExpression(c *call) error {
 	for _, t := range texts {
 		script, err := c.f.in.read(c.f, text(t))
 		if err != nil {
-			return thrown("Invoke-Expression : %v. What came before it has been run.", err)
+			return late(err)
 		}
 		leave := c.f.in.enter(script)
 		err = script.run(c.f, nil, feed{}, c.out)

@@ -39,7 +39,8 @@ func (p *parser) script(end string) (*Script, error) {
 	}
 	body, err := p.statements(end)
 	if s.sections && len(body) > 0 {
-		return nil, p.refuse("statements beside begin, process or end")
+		return nil, p.refuse("MissingNamedBlocks", "Unexpected token '%s', expected 'begin', 'process', 'end', or "+
+			"'dynamicparam'.", p.token())
 	}
 	if !s.sections {
 		s.body = body
@@ -85,7 +86,7 @@ func (p *parser) oneParam() (param, error) {
 		}
 		if a != nil {
 			if why := one.attribute(a); why != "" {
-				return one, p.refuse("the attribute %s of a parameter: %s", a.text, why)
+				one.lacking = append(one.lacking, "the attribute "+a.text+" of a parameter: "+why)
 			}
 			p.space()
 			continue
@@ -94,14 +95,13 @@ func (p *parser) oneParam() (param, error) {
 		if err != nil {
 			return one, err
 		}
-		if !knownCast(name) || one.to != "" {
-			return one, p.refuse("a parameter of type [%s]", name)
+		if one.to == "" {
+			one.to = full(name)
 		}
-		one.to = full(name)
 		p.space()
 	}
 	if p.peek() != '$' {
-		return one, p.refuse("a parameter that begins with %s", p.next())
+		return one, p.noParameter()
 	}
 	x, err := p.variable()
 	if err != nil {
@@ -109,7 +109,7 @@ func (p *parser) oneParam() (param, error) {
 	}
 	v, ok := x.(*variable)
 	if !ok || v.env || v.scope != "" {
-		return one, p.refuse("a parameter that is no variable")
+		return one, p.noParameter()
 	}
 	one.name = v.name
 	p.space()
@@ -143,7 +143,7 @@ func (p *parser) statements(end string) (block, error) {
 		}
 		if p.at >= len(p.src) {
 			if end != "" {
-				return nil, p.refuse("%q is missing at the end", end)
+				return nil, p.missingSign(end)
 			}
 			return b, nil
 		}
@@ -163,11 +163,11 @@ func (p *parser) statementEnd(end string) error {
 	p.blanks()
 	switch r := p.peek(); {
 	case r == '}' && end != "}":
-		return p.refuse("a } without its {")
+		return p.unexpected()
 	case r == 0, strings.ContainsRune(";\r\n}", r), end != "" && p.has(end), p.afterBlock():
 		return nil
 	}
-	return p.refuse("%s where a statement ends", p.next())
+	return p.unexpected()
 }
 
 // afterBlock reports whether a statement has just ended with the } of a block, so that another may begin on the same
@@ -214,7 +214,8 @@ func (p *parser) statement() (stmt, error) {
 		return l, err
 	}
 	if word := p.keyword(notHere()...); word != "" {
-		return nil, p.refuse("%s …", word)
+		return nil, p.refuse("ReservedKeywordNotAllowed",
+			"The '%s' keyword is not supported here.", word)
 	}
 	return p.assignment()
 }
@@ -331,9 +332,6 @@ func (p *parser) toStatic() (stmt, error) {
 	if !ok || to.call || p.peek() != '=' || p.peekAt(1) == '=' {
 		return nil, nil
 	}
-	if findField(classNamed(to.of).fields, to.name).set == nil {
-		return nil, p.refuse("setting [%s]::%s of .NET", to.of, to.name)
-	}
 	p.at++
 	p.space()
 	s, err := p.statement()
@@ -398,6 +396,7 @@ func (p *parser) parens() (expr, error) {
 	if err := p.expect("("); err != nil {
 		return nil, err
 	}
+	p.space()
 	s, err := p.assignment()
 	if err != nil {
 		return nil, err
@@ -434,12 +433,12 @@ func (p *parser) ifStatement() (stmt, error) {
 func (p *parser) foreach() (stmt, error) {
 	p.space()
 	if p.peek() != '(' {
-		return nil, p.refuse("foreach as a command; ForEach-Object has that name in a pipeline")
+		return nil, p.refuse(noParenthesisID, "Missing opening '(' after keyword 'foreach'.")
 	}
 	p.at++
 	p.space()
 	if p.peek() != '$' {
-		return nil, p.refuse("foreach without a variable")
+		return nil, p.refuse("MissingVariableNameAfterForeach", "Missing variable name after foreach.")
 	}
 	x, err := p.variable()
 	if err != nil {
@@ -448,7 +447,7 @@ func (p *parser) foreach() (stmt, error) {
 	v, ok := x.(*variable)
 	p.space()
 	if !ok || v.env || v.scope != "" || p.keyword("in") == "" {
-		return nil, p.refuse("foreach without a variable and `in`")
+		return nil, p.refuse("MissingInInForeach", "Missing 'in' after variable in foreach loop.")
 	}
 	p.space()
 	in, err := p.pipeline()
@@ -476,14 +475,10 @@ func (p *parser) filter() (stmt, error) {
 }
 
 func (p *parser) function() (stmt, error) {
-	p.blanks()
+	p.space()
 	name := p.bare()
 	if name == "" {
-		return nil, p.refuse("a function without a name")
-	}
-	scope, _, scoped := strings.Cut(lower(name), ":")
-	if scoped && !slices.Contains(scopes(), scope) {
-		return nil, p.refuse("a function of the scope %s:", scope)
+		return nil, p.refuse("MissingNameAfterKeyword", "Missing name after function keyword.")
 	}
 	params := []param{}
 	p.space()

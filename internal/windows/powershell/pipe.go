@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -208,7 +207,7 @@ func (s stage) runHere(f *frame, name value, isFile bool, out *sink) error {
 // late is the error of a script file that is refused while another script runs.
 func late(err error) error {
 	if refused, ok := errors.AsType[*Refusal](err); ok {
-		return thrown("%v. What came before it has been run.", refused)
+		return refused.thrown()
 	}
 	return err
 }
@@ -333,9 +332,6 @@ func (s stage) words(f *frame) ([]string, error) {
 
 // program runs a native program; each line of its output is an object.
 func (s stage) program(f *frame, word string, input []value, piped bool, out *sink) error {
-	if err := unknown(word); err != nil {
-		return thrown("%v.", err)
-	}
 	in := f.in
 	words, err := s.words(f)
 	if err != nil {
@@ -343,10 +339,7 @@ func (s stage) program(f *frame, word string, input []value, piped bool, out *si
 	}
 	path, err := in.find(word)
 	if err != nil {
-		const message = "The term '%s' is not recognized as the name of a cmdlet, function, script file, or operable program."
-		r := &record{message: fmt.Sprintf(message, word), class: commandException, target: word}
-		r.shown = word + " : " + r.message
-		return &leaving{word: "throw", statement: true, what: &instance{recordClass(), r}}
+		return noCommand(word)
 	}
 	ctx, cancel := context.WithCancel(in.ctx)
 	defer cancel()

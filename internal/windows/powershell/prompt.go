@@ -89,11 +89,15 @@ func (s *Session) runCommand(in *interpreter, text string, interrupts <-chan str
 	}
 	in.format.end()
 	var left *leaving
+	var refused *Refusal
 	switch {
 	case errors.As(err, &left) && left.word == "exit":
 		return left.code, true
 	case errors.As(err, &left) && left.word != "throw": // return, break: the end of the command
 	case errors.Is(err, context.Canceled) && in.ctx.Err() == nil: // Ctrl+C
+	case errors.As(err, &refused):
+		in.ok = false
+		fmt.Fprintf(s.Stderr, "%s%s", refused.lines(s.Newline), s.Newline)
 	case err != nil:
 		in.ok = false
 		fmt.Fprintf(s.Stderr, "%v%s", err, s.Newline)

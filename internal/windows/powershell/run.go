@@ -1,6 +1,7 @@
 package powershell
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -131,7 +132,7 @@ func (f *frame) complain(command string, err error) error {
 func (f *frame) complainAs(action, command string, err error) error {
 	f.in.ok = false
 	r := f.in.recordHere(err)
-	r.shown = command + " : " + err.Error()
+	r.shown, r.activity = command+" : "+err.Error(), cmp.Or(r.activity, command)
 	return f.reported(action, r)
 }
 
@@ -421,7 +422,11 @@ func (s *functionStmt) run(f *frame, _ *sink) error {
 	script := *s.script
 	script.home = f.moduleFrame()
 	scope, _, _ := strings.Cut(s.name, ":")
-	f.scope(scope).functions[s.bare()] = &script
+	functions := f.scope(scope).functions
+	functions[s.bare()] = &script
+	for _, name := range script.aliases {
+		functions[name] = &script
+	}
 	return nil
 }
 

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf16"
@@ -282,7 +281,8 @@ func (s *Session) code(in *interpreter, w work, err error) int {
 	var left *leaving
 	switch {
 	case errors.As(err, &refused):
-		return s.refuse(refused)
+		fmt.Fprintf(s.Stderr, "%s%s", refused.lines(s.Newline), s.Newline)
+		return ExitRefused
 	case errors.As(err, &left) && left.word == "exit":
 		return left.code
 	case errors.As(err, &left) && left.word != "throw": // return, break: the end of the script
@@ -300,8 +300,8 @@ func (s *Session) code(in *interpreter, w work, err error) int {
 
 func (s *Session) refuse(err error) int {
 	fmt.Fprintf(
-		s.Stderr, "powershell.exe: %v.%[2]sNothing was run. Mullion's PowerShell is a small part of the language; `mullion support` and docs/compat list what it has.%[2]s"+
-			"Use cmd.exe, or a program of the image itself (a Go, Rust or C program, or a batch file), for the rest.%[2]s", strings.TrimSuffix(err.Error(), "."), s.Newline)
+		s.Stderr, "powershell.exe: %v.%[2]sNothing was run. `mullion support` and docs/compat list what Mullion's PowerShell has.%[2]s",
+		strings.TrimSuffix(err.Error(), "."), s.Newline)
 	return ExitRefused
 }
 
@@ -312,11 +312,7 @@ func (in *interpreter) read(f *frame, text string) (*Script, error) {
 
 // readIn reads and checks a script that is in a file, or in none.
 func (in *interpreter) readIn(f *frame, text, file string) (*Script, error) {
-	script, err := parseFile(text, file)
-	if err != nil {
-		return nil, err
-	}
-	return script, check(script, f.functionNames())
+	return parseFile(text, file)
 }
 
 // readFile reads and checks a script file.
@@ -325,10 +321,7 @@ func (in *interpreter) readFile(f *frame, file string) (*Script, error) {
 	if err != nil {
 		return nil, thrown("The script file: %v", because(file, err))
 	}
-	script, err := in.readIn(f, strings.TrimPrefix(string(text), "\uFEFF"), in.path(file))
-	if refused, ok := errors.AsType[*Refusal](err); ok {
-		return nil, &Refusal{Line: refused.Line, What: fmt.Sprintf("%s in %s", refused.What, filepath.Base(file))}
-	}
+	script, err := in.readIn(f, scriptText(text), in.path(file))
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ func (s *trapStmt) run(*frame, *sink) error { return nil }
 func (p *parser) trap() (stmt, error) {
 	one, err := p.catch()
 	if len(one.types) > 1 {
-		return nil, p.refuse("trap of more than one type")
+		return nil, p.unexpected()
 	}
 	return &trapStmt{one}, err
 }

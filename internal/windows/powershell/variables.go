@@ -7,15 +7,6 @@ import (
 	"strings"
 )
 
-// automatic are the variables of PowerShell's own that are implemented. A script may read them, but not set them,
-// except $null.
-func automatic() []string {
-	return []string{
-		"?", "_", "args", "error", "false", "home", "input", "lastexitcode", "matches", "myinvocation", "null", "pid",
-		"pscommandpath", "psitem", "psscriptroot", "psversiontable", "pwd", "true",
-	}
-}
-
 // missing are the variables of PowerShell's own that are not implemented: they must not be taken for empty variables of
 // the script.
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_automatic_variables,
@@ -188,6 +179,9 @@ func (f *frame) assign(to variable, v value) error {
 		}
 		return nil
 	}
+	if err := assignable(to.name); err != nil {
+		return err
+	}
 	if _, ok := preferences()[to.name]; ok {
 		if err := checkPreference(to.name, v); err != nil {
 			return thrown("%v.", err)
@@ -202,42 +196,36 @@ func (f *frame) assign(to variable, v value) error {
 			return err
 		}
 	}
-	if to.name != "null" {
+	switch {
+	case to.name == "null":
+	case to.name == "lastexitcode" && f == f.in.top: // the same variable as that of programs
+		f.in.lastExit = v
+	default:
 		f.vars[to.name] = v
 	}
 	return nil
 }
 
-// reads checks a variable that is read.
+// reads lists a variable that is read and not there.
 func (c *checker) reads(name string) {
 	if slices.Contains(missing(), name) {
-		c.refuse("the automatic variable $%s is not part of Mullion's PowerShell", name)
+		c.lack("the automatic variable $%s is %s", name, notHereWords)
 	}
 }
 
-// sets checks a variable that is set: by an assignment, as a parameter or by foreach.
-func (c *checker) sets(name string) {
-	if err := assignable(name); err != nil {
-		c.refuse("%v", err)
+// fixed are the variables that a script cannot set
+// (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_automatic_variables).
+func fixed() []string {
+	return []string{
+		"?", "error", "executioncontext", "false", "home", "host", "pid", "psculture", "psedition", "pshome", "psuiculture",
+		"psversiontable", "shellid", "true",
 	}
 }
 
 // assignable returns an error for a variable that a script cannot set.
 func assignable(name string) error {
-	switch {
-	case slices.Contains(missing(), name):
-		return fmt.Errorf("the automatic variable $%s is not part of Mullion's PowerShell", name)
-	case name != "null" && slices.Contains(automatic(), name):
-		return fmt.Errorf("setting the automatic variable $%s is not part of Mullion's PowerShell", name)
+	if slices.Contains(fixed(), name) {
+		return readOnly(name)
 	}
 	return nil
-}
-
-// locals checks variables that only an assignment may set, because a preference that is a parameter would have no
-// effect.
-func (c *checker) locals(name string) {
-	c.sets(name)
-	if _, ok := preferences()[name]; ok || name == "null" {
-		c.refuse("$%s as a parameter or in foreach is not part of Mullion's PowerShell", name)
-	}
 }

@@ -163,13 +163,13 @@ func (c *checker) command(s *stage, piped bool) {
 	}
 	if !ok {
 		if err := unknown(word); err != nil && (!c.sources || !cmdletName.MatchString(word)) {
-			c.refuse("%v", err)
+			c.lack("%v", err)
 		}
 		return
 	}
 	c.sources = c.sources || cmd.name == "Import-Module"
 	if err := cmd.checkCall(s.args, piped); err != nil {
-		c.refuse("%v", err)
+		c.lack("%v", err)
 	}
 }
 

@@ -1,1 +1,1 @@
-try { echo x }
+try 1
