@@ -48,7 +48,7 @@ func groupOf(unit string) string {
 		return node
 	}
 	switch unit {
-	case "fabric", "containerd", "wine", "claim", "machines", "ipv6-way-out":
+	case "fabric", "containerd", "wine", "claim", "machines", "ipv6-way-out", "own-addresses":
 		return groupMachine
 	case "certificates", "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "bootstrap",
 		"serving-approver", "api-forwarder", "control-plane-endpoint":

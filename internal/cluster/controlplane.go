@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"mullion.dev/mullion/internal/base/kubeclient"
@@ -70,6 +71,7 @@ func (c *composer) controlPlane() error {
 			MetricsPort: clusterdns.MetricsPort,
 		},
 	}
+	c.control.MachineAddresses = slices.Concat(c.advertised(), prefixesOf(own))
 	for _, h := range c.Hosts {
 		c.control.Windows = append(c.control.Windows, h.Build)
 	}
@@ -79,7 +81,6 @@ func (c *composer) controlPlane() error {
 			return err
 		}
 		c.control.Windows = winver.All() // any may join
-		c.control.MachineAddresses = addressesOf([]netip.Addr{c.Spec.Address()})
 		c.control.Machines = bootstrap.Machines{
 			Address:       c.Spec.Address(),
 			Server:        c.Spec.Networking.AdvertisedServer(),
@@ -99,6 +100,7 @@ func (c *composer) controlPlane() error {
 		Log:    c.log,
 	}, parts.FabricUnit)
 	c.add(c.loadBalancer(), controlplane.Bootstrap, parts.APIForwarder)
+	c.protectOwnAddresses()
 	c.access = access{
 		server:       c.control.Server(),
 		caFile:       filepath.Join(c.control.PKIDir(), pki.CA+".crt"),
@@ -109,26 +111,6 @@ func (c *composer) controlPlane() error {
 		client:       func() (kubeclient.Interface, error) { return clientFor(c.Paths.AdminKubeconfig()) },
 	}
 	return nil
-}
-
-// addressesOf are the networks of single addresses.
-func addressesOf(all []netip.Addr) []netip.Prefix {
-	var networks []netip.Prefix
-	for _, a := range all {
-		networks = append(networks, netip.PrefixFrom(a, a.BitLen()))
-	}
-	return networks
-}
-
-// protectMachines keeps Services from taking the addresses of the machines that have joined.
-func (c *composer) protectMachines(ctx context.Context, at []netip.Addr) error {
-	client, err := c.access.client()
-	if err != nil {
-		return err
-	}
-	control := c.control
-	control.MachineAddresses = addressesOf(append([]netip.Addr{c.Spec.Address()}, at...))
-	return bootstrap.ProtectAddresses(ctx, client, control.OwnAddresses())
 }
 
 // reachedAs returns host:port by which this machine reaches the API server when it listens on address, and all names

@@ -159,8 +159,8 @@ func (c *composer) routes() error {
 	c.add(routes, c.access.machine...)
 	if c.Spec.SeveralMachines() {
 		peers := &parts.Peers{Client: c.access.client, Underlay: c.underlay, Log: c.log}
-		if c.Spec.Join == nil {
-			peers.Seen = c.protectMachines
+		if c.ownAddresses != nil {
+			peers.Seen = c.ownAddresses.SetMachines
 		}
 		c.add(peers, append([]string{parts.FabricUnit}, c.access.machine...)...)
 	}

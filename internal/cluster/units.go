@@ -4,6 +4,7 @@ import (
 	"log/slog"
 
 	"mullion.dev/mullion/internal/base/kubeclient"
+	"mullion.dev/mullion/internal/cluster/parts"
 	"mullion.dev/mullion/internal/controlplane"
 	"mullion.dev/mullion/internal/network/underlay"
 	"mullion.dev/mullion/internal/node/kubenode"
@@ -18,6 +19,8 @@ type composer struct {
 	control  controlplane.Config
 	access   access
 	units    []component.Unit
+	// ownAddresses protects the machine's addresses, on the machine with the control plane.
+	ownAddresses *parts.OwnAddresses
 }
 
 // access is how the machine's nodes, and what the machine does for them, reach the API.

@@ -90,7 +90,7 @@ type Config struct {
 	// NodeNetworks are the networks of nodes' addresses (the underlay, and those of nodes beyond it). Kubelets get
 	// serving certificates only for addresses in them that are not Reserved. Empty permits all.
 	NodeNetworks []netip.Prefix
-	// MachineAddresses are those by which the cluster's machines reach one another.
+	// MachineAddresses are those by which the cluster's machines reach one another, and all others of this machine.
 	MachineAddresses []netip.Prefix
 	// ServicePools are the parts of NodeNetworks that Services may have: load balancers' pools.
 	ServicePools []netip.Prefix

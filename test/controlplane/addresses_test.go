@@ -41,14 +41,22 @@ func testOwnAddresses(t *testing.T, p *plane, admin *kubeclient.Client) {
 			t.Errorf("%s is permitted", address)
 		}
 	}
-	// Those of nodes and pods, but not of a load balancer's pool.
-	for _, address := range []string{"10.213.0.11", "10.213.0.254", "10.244.1.7"} {
+	// Those of nodes, pods and the machine's interfaces, but not of a load balancer's pool.
+	for _, address := range []string{
+		"10.213.0.11", "10.213.0.254", "10.244.1.7", "172.17.0.1", "172.17.1.249", "2001:db8:17::1", "2001:DB8:17:0::1",
+	} {
 		err := service("203.0.113.7", address)
 		if err == nil || !strings.Contains(err.Error(), "cannot be a Service's externalIPs") {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
-	for _, addresses := range [][]string{nil, {"203.0.113.7"}, {"2001:db8::7"}, {"10.213.0.225"}} {
+	var many []string
+	for i := range 200 {
+		many = append(many, fmt.Sprintf("198.51.100.%d", i))
+	}
+	for _, addresses := range [][]string{
+		nil, {"203.0.113.7"}, {"2001:db8::7"}, {"10.213.0.225"}, {"172.17.9.1"}, {"2001:db8:17::2"}, many,
+	} {
 		if err := service(addresses...); err != nil {
 			t.Errorf("%v: %v", addresses, err)
 		}

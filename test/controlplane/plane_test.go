@@ -35,6 +35,15 @@ type plane struct {
 	netns   string
 }
 
+// machineAddresses are those of a machine with many interfaces, some of which are bridges of other programs.
+func machineAddresses() []netip.Prefix {
+	var all []netip.Prefix
+	for i := range 500 {
+		all = append(all, netip.PrefixFrom(netip.AddrFrom4([4]byte{172, 17, byte(i / 250), byte(i % 250)}), 32))
+	}
+	return append(all, netip.MustParsePrefix("2001:db8:17::1/128"))
+}
+
 // newPlane makes a namespace and a control plane that is not started; both are gone after the test.
 func newPlane(tb testing.TB) *plane {
 	tb.Helper()
@@ -72,6 +81,8 @@ func newPlane(tb testing.TB) *plane {
 			ServiceSubnet: netip.MustParsePrefix("10.96.0.0/16"),
 			DNS:           dnsConfig(),
 			Machines:      machinesConfig(tb),
+
+			MachineAddresses: machineAddresses(),
 		},
 	}
 	p.units, err = controlplane.Units(p.config)

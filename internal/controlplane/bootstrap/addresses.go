@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -22,25 +23,48 @@ type OwnAddresses struct {
 	// API are the API server's and those of Services, which neither a Service's externalIPs nor its load balancer may
 	// be.
 	API []netip.Prefix
-	// Nodes are those of nodes, pods and machines, which externalIPs may not be. A load balancer may: only who may
-	// write a Service's status can say what its address is, and some use the nodes' own.
+	// Nodes are those of nodes and pods, and all that the machines have, which externalIPs may not be. A load balancer
+	// may: only who may write a Service's status can say what its address is, and some use the nodes' own.
 	Nodes []netip.Prefix
 	// Free are the parts of Nodes that Services may have: the pools of load balancers.
 	Free []netip.Prefix
 }
 
-// within returns an expression of CEL that is true if the value of the expression address is in one of the networks.
+// Has reports whether externalIPs may not have the address, as the policy sees it.
+func (o OwnAddresses) Has(address string) bool {
+	ip, err := netip.ParseAddr(address)
+	if err != nil || ip.Is4In6() {
+		return true
+	}
+	in := func(networks []netip.Prefix) bool {
+		return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(ip) })
+	}
+	return in(o.API) || (in(o.Nodes) && !in(o.Free))
+}
+
+// within returns an expression of CEL that is true if the value of the expression address, an address, is in one of the
+// networks. Single addresses are one list: a machine may have hundreds, and what an expression may cost is limited.
 func within(address string, networks []netip.Prefix) string {
-	var quoted []string
+	var single, several, either []string
 	for _, p := range networks {
-		if p.IsValid() {
-			quoted = append(quoted, "'"+p.Masked().String()+"'")
+		switch {
+		case p.IsValid() && p.IsSingleIP():
+			single = append(single, "'"+p.Addr().String()+"'")
+		case p.IsValid():
+			several = append(several, "'"+p.Masked().String()+"'")
 		}
 	}
-	if len(quoted) == 0 {
+	if len(single) > 0 {
+		either = append(either, fmt.Sprintf("string(ip(%s)) in [%s]", address, strings.Join(single, ", ")))
+	}
+	if len(several) > 0 {
+		either = append(either,
+			fmt.Sprintf("[%s].exists(n, cidr(n).containsIP(%s))", strings.Join(several, ", "), address))
+	}
+	if len(either) == 0 {
 		return "false"
 	}
-	return fmt.Sprintf("[%s].exists(n, cidr(n).containsIP(%s))", strings.Join(quoted, ", "), address)
+	return "(" + strings.Join(either, " || ") + ")"
 }
 
 // outside returns an expression that is true if the value of the expression address is an address and in none of the
@@ -58,7 +82,7 @@ func ProtectAddresses(ctx context.Context, client kubeclient.Interface, own OwnA
 	const (
 		api   = "addresses of the API server and of the cluster's Services cannot be a Service's external addresses"
 		nodes = "addresses of the cluster's nodes, pods and machines cannot be a Service's externalIPs: its pods would get " +
-			"what is meant for a kubelet; leave externalIPs out and use type LoadBalancer or NodePort"
+			"what is meant for a kubelet or a machine's own programs; leave externalIPs out and use type LoadBalancer or NodePort"
 	)
 	policy := newPolicy(addressPolicy, []string{"services", "services/status"})
 	policy.Spec.Validations = []admissionv1.Validation{
