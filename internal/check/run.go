@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"mullion.dev/mullion/internal/base/plaintext"
 	"mullion.dev/mullion/internal/check/manifest"
 	"mullion.dev/mullion/internal/windows/winver"
 )
@@ -51,6 +52,8 @@ type Result struct {
 	Faults   []manifest.Fault
 	Pods     map[OS]int
 	Passed   map[string]int // objects of other kinds, by kind; "": no object
+	// Unlisted counts what is left out of Findings and Faults because nobody reads so many.
+	Unlisted Unlisted
 
 	facts   []*Fact
 	held    []held
@@ -118,18 +121,26 @@ func (c *Checker) Run(ctx context.Context, file string, in io.Reader, emit func(
 	g.Go(func() error {
 		defer close(jobs)
 		defer close(order)
+		documents := 0
 		for chunk, err := range manifest.Split(in) {
 			if err != nil {
 				unread = fmt.Errorf("read %q: %w", file, err) // the documents before the error are still judged
 				return nil
 			}
-			j := job{chunk, make(chan Result, 1)}
-			for _, to := range []chan job{order, jobs} {
+			j, to := job{chunk, make(chan Result, 1)}, []chan job{order, jobs}
+			if documents++; documents > mostDocuments {
+				j.done <- tooManyDocuments(file, chunk.Line)
+				to = to[:1]
+			}
+			for _, to := range to {
 				select {
 				case to <- j:
 				case <-ctx.Done():
 					return ctx.Err()
 				}
+			}
+			if documents > mostDocuments {
+				return nil
 			}
 		}
 		return nil
@@ -147,6 +158,7 @@ func (c *Checker) Run(ctx context.Context, file string, in io.Reader, emit func(
 			select {
 			case r := <-j.done:
 				c.keep(&r)
+				r.limit()
 				if r.err != nil {
 					return r.err
 				}
@@ -306,6 +318,7 @@ func (c *Checker) object(ctx context.Context, r *Result, n *manifest.Node, liste
 				continue
 			}
 			seen[item] = true
+			r.limit()
 			if item.Kind == manifest.Map && item.Get("apiVersion") == nil { // typed lists leave these out
 				item.Fields = append(item.Fields, manifest.Field{Key: "apiVersion", Value: n.Get("apiVersion")})
 			}
@@ -422,7 +435,8 @@ func bounded(r *Result, obj Object, findings []Finding) []Finding {
 				Pos: f.Pos,
 				Message: fmt.Sprintf("%s %s has more than %d findings, of which no more are listed", obj.Kind,
 					obj.Name, mostFindings),
-				Remedy: "mend those, and check again",
+				Remedy:   remedyUnlisted,
+				Unlisted: true,
 			})
 			break
 		}
@@ -477,6 +491,7 @@ func (c *ready) finding(obj Object, file string, h Hit) Finding {
 	if c.note != "" {
 		f.Message += " (" + c.note + ")"
 	}
+	f.Message = plaintext.Shortened(f.Message, mostOfMessage)
 	return f
 }
 

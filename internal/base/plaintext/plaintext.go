@@ -2,6 +2,7 @@
 package plaintext
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -21,3 +22,16 @@ func Printable(s string) string {
 // OneLine is printable text without line ends, so that what others wrote cannot print lines that look like the
 // program's own.
 func OneLine(s string) string { return strings.ReplaceAll(Printable(s), "\n", "·") }
+
+// Shortened is text of at most so many bytes, and of longer text its beginning, … and how long it was: a name of 30 MB
+// is nobody's to read.
+func Shortened(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	end := most
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return fmt.Sprintf("%s… (of %d bytes)", s[:end], len(s))
+}

@@ -24,3 +24,23 @@ func TestPrintable(t *testing.T) {
 		}
 	}
 }
+
+func TestShortened(t *testing.T) {
+	for _, tc := range []struct {
+		in   string
+		most int
+		want string
+	}{
+		{"", 4, ""},
+		{"four", 4, "four"},
+		{"fives", 4, "five… (of 5 bytes)"},
+		{"aüü", 2, "a… (of 5 bytes)"},
+		{"aüü", 3, "aü… (of 5 bytes)"},
+		{"\x80\x80\x80", 2, "… (of 3 bytes)"},
+		{"x", 0, "… (of 1 bytes)"},
+	} {
+		if got := plaintext.Shortened(tc.in, tc.most); got != tc.want {
+			t.Errorf("Shortened(%q, %d) is %q, want %q", tc.in, tc.most, got, tc.want)
+		}
+	}
+}

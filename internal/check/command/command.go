@@ -16,6 +16,7 @@ import (
 	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/check"
 	"mullion.dev/mullion/internal/check/images"
+	"mullion.dev/mullion/internal/check/manifest"
 	"mullion.dev/mullion/internal/check/report"
 	"mullion.dev/mullion/internal/check/rules"
 	"mullion.dev/mullion/internal/windows/winver"
@@ -84,6 +85,25 @@ func (o Outcome) Message() string {
 		return fmt.Sprintf("there are findings of severity %s or worse", o.FailOn)
 	}
 	return ""
+}
+
+// tell returns what notes the outcome of each result, and prints it.
+func (o *Outcome) tell(to printer) func(check.Result) error {
+	var listing check.Listing
+	atLeast := check.Severity(o.FailOn)
+	return func(r check.Result) error {
+		for i := range r.Findings {
+			f := &r.Findings[i]
+			o.Findings = o.Findings || (f.Suppressed == "" && f.Severity.AtLeast(atLeast))
+		}
+		for severity := range r.Unlisted.Findings {
+			o.Findings = o.Findings || severity.AtLeast(atLeast)
+		}
+		o.Unreadable = o.Unreadable || r.Unlisted.Faults > 0 || slices.ContainsFunc(r.Faults, func(f manifest.Fault) bool {
+			return !f.Unlisted
+		})
+		return to.Result(listing.Bounded(r))
+	}
 }
 
 // UsageError is an error in an option.
@@ -164,13 +184,7 @@ func Run(ctx context.Context, o Options, in io.Reader, out io.Writer) (Outcome, 
 		out = io.Discard
 	}
 	printer := o.printer(out)
-	r.emit = func(one check.Result) error {
-		result.Unreadable = result.Unreadable || len(one.Faults) > 0
-		for _, f := range one.Findings {
-			result.Findings = result.Findings || f.Suppressed == "" && f.Severity.AtLeast(check.Severity(o.FailOn))
-		}
-		return printer.Result(one)
-	}
+	r.emit = result.tell(printer)
 	if err := r.all(ctx, o); err != nil {
 		return result, err
 	}

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -85,13 +84,7 @@ func Programs(ctx context.Context, o Options, wines []string, out io.Writer) (Ou
 		return result, &UsageError{err}
 	}
 	printer := o.printer(out)
-	emit := func(r check.Result) error {
-		result.Unreadable = result.Unreadable || len(r.Faults) > 0
-		result.Findings = result.Findings || slices.ContainsFunc(r.Findings, func(f check.Finding) bool {
-			return f.Severity.AtLeast(check.Severity(o.FailOn))
-		})
-		return printer.Result(r)
-	}
+	emit := result.tell(printer)
 	for _, path := range o.Paths {
 		err := programsOf(ctx, judge, path, emit)
 		if ctx.Err() != nil {

@@ -23,8 +23,10 @@ const (
 // of it was.
 type Fault struct {
 	Pos
-	Fatal   bool
-	Message string
+	Fatal bool
+	// Unlisted says that all was read, and that only what is said of it ends here.
+	Unlisted bool
+	Message  string
 	// Remedy says what to do, "" if that is not known.
 	Remedy string
 }

@@ -23,7 +23,11 @@ func NewGitHub(w io.Writer) *GitHub { return &GitHub{w} }
 func (g *GitHub) Result(r check.Result) error {
 	var b strings.Builder
 	for _, f := range r.Faults {
-		annotation{"error", r.File, f.Pos, "not read", strings.TrimSpace(f.Message + "\n" + f.Remedy)}.write(&b)
+		level, title := "error", "not read"
+		if f.Unlisted {
+			level, title = "notice", "not listed"
+		}
+		annotation{level, r.File, f.Pos, title, strings.TrimSpace(f.Message + "\n" + f.Remedy)}.write(&b)
 	}
 	for _, f := range r.Findings {
 		if f.Suppressed != "" {
@@ -78,6 +82,10 @@ func NewJUnit(w io.Writer, failOn check.Severity) *JUnit {
 func (j *JUnit) Result(r check.Result) error {
 	var cases []junit.Case
 	for _, f := range r.Faults {
+		if f.Unlisted {
+			cases = append(cases, junit.Case{Class: r.File, Name: "list", Skipped: &junit.Message{Message: f.Message}})
+			continue
+		}
 		cases = append(cases, junit.Case{
 			Class: r.File,
 			Name:  "read",

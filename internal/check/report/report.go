@@ -24,6 +24,7 @@ type Text struct {
 	count map[check.Severity]int
 	pods  map[check.OS]int
 	other map[string]int
+	more  int // of kinds that are not in other
 	bad   int
 	quiet int
 }
@@ -37,8 +38,13 @@ func NewText(w io.Writer) *Text {
 func (t *Text) Result(r check.Result) error {
 	var b strings.Builder
 	for _, f := range r.Faults {
-		t.bad++
-		fmt.Fprintf(&b, "%s:%d:%d: not read: %s\n", plaintext.OneLine(r.File), f.Line, f.Column, plaintext.OneLine(f.Message))
+		what := "not listed"
+		if !f.Unlisted {
+			what = "not read"
+			t.bad++
+		}
+		fmt.Fprintf(&b, "%s:%d:%d: %s: %s\n", plaintext.OneLine(r.File), f.Line, f.Column, what,
+			plaintext.OneLine(f.Message))
 		if f.Remedy != "" {
 			fmt.Fprintf(&b, "  → %s\n", plaintext.OneLine(f.Remedy))
 		}
@@ -68,14 +74,34 @@ func (t *Text) Result(r check.Result) error {
 		}
 		fmt.Fprintf(&b, "      %s\n      → %s\n", f.Rule.Why, f.Rule.Remedy)
 	}
+	t.sum(r)
+	_, err := io.WriteString(t.w, plaintext.Printable(b.String()))
+	return err
+}
+
+// mostKinds is how many kinds of objects are named in the summary, mostCounted how many are told apart.
+const (
+	mostKinds   = 30
+	mostCounted = 1000
+)
+
+// sum adds what is in the summary alone.
+func (t *Text) sum(r check.Result) {
+	for severity, n := range r.Unlisted.Findings {
+		t.count[severity] += n
+	}
+	t.quiet += r.Unlisted.Suppressed
+	t.bad += r.Unlisted.Faults
 	for k, n := range r.Pods {
 		t.pods[k] += n
 	}
 	for k, n := range r.Passed {
+		if _, known := t.other[k]; !known && len(t.other) >= mostCounted {
+			t.more += n
+			continue
+		}
 		t.other[k] += n
 	}
-	_, err := io.WriteString(t.w, plaintext.Printable(b.String()))
-	return err
 }
 
 // name is an object's name in messages: namespace/name.
@@ -84,12 +110,20 @@ func name(o check.Object) string { return strings.TrimPrefix(o.Namespace+"/"+o.N
 // Close prints the summary.
 func (t *Text) Close() error {
 	var kinds []string
+	more := t.more
 	for _, k := range slices.Sorted(maps.Keys(t.other)) {
+		if len(kinds) == mostKinds {
+			more += t.other[k]
+			continue
+		}
 		name := k
 		if k == "" {
 			name = "no object"
 		}
 		kinds = append(kinds, fmt.Sprintf("%d %s", t.other[k], name))
+	}
+	if more > 0 {
+		kinds = append(kinds, fmt.Sprintf("%d of more kinds", more))
 	}
 	line := fmt.Sprintf(
 		"%d errors, %d warnings, %d infos; workloads: %d for Windows, %d undecided, %d for Linux (not judged)",
@@ -145,12 +179,15 @@ type fault struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`
 	Column  int    `json:"column"`
+	// Unlisted says that all was read, and that what is listed of the file ends here.
+	Unlisted bool `json:"unlisted,omitempty"`
 }
 
 // Result prints one document's faults and findings.
 func (j *JSON) Result(r check.Result) error {
 	for _, f := range r.Faults {
-		if err := j.enc.Encode(map[string]fault{"fault": {f.Message, f.Remedy, r.File, f.Line, f.Column}}); err != nil {
+		v := fault{f.Message, f.Remedy, r.File, f.Line, f.Column, f.Unlisted}
+		if err := j.enc.Encode(map[string]fault{"fault": v}); err != nil {
 			return err
 		}
 	}

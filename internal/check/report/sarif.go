@@ -23,6 +23,7 @@ type SARIF struct {
 	index   map[string]int
 	rules   []sarifRule
 	faults  []sarifNotification
+	failed  bool // a fault is that something was not read
 	more    int
 	results int
 }
@@ -90,7 +91,8 @@ type sarifNotification struct {
 // Result prints one document's findings.
 func (s *SARIF) Result(r check.Result) error {
 	for _, f := range r.Faults {
-		if len(s.faults) == maxNotifications {
+		s.failed = s.failed || !f.Unlisted
+		if len(s.faults) >= maxNotifications && !f.Unlisted {
 			s.more++
 			continue
 		}
@@ -98,8 +100,12 @@ func (s *SARIF) Result(r check.Result) error {
 		if f.Remedy != "" {
 			text += " (" + f.Remedy + ")"
 		}
+		level := "error"
+		if f.Unlisted {
+			level = "note"
+		}
 		s.faults = append(s.faults, sarifNotification{
-			"error", sarifMessage(text),
+			level, sarifMessage(text),
 			[]sarifLocation{sarifAt(r.File, f.Line, f.Column, "")},
 		})
 	}
@@ -150,7 +156,7 @@ func (s *SARIF) Close() error {
 		})
 	}
 	invocation := map[string]any{
-		"executionSuccessful":        len(s.faults) == 0,
+		"executionSuccessful":        !s.failed,
 		"toolExecutionNotifications": append([]sarifNotification{}, s.faults...),
 	}
 	if err := s.write(",\n\"invocations\":", []any{invocation}); err != nil {
