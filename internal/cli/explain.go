@@ -140,7 +140,7 @@ func printExplained(w io.Writer, all []explained) error {
 			b.WriteString("  Wine said nothing of its programs\n")
 		}
 		for _, f := range e.Findings {
-			fmt.Fprintf(&b, "  %s\n", f)
+			fmt.Fprintf(&b, "  %s\n", plaintext.OneLine(plaintext.Shortened(f.String(), 1000)))
 			if f.Row != "" {
 				fmt.Fprintf(&b, "      mullion support: %s\n", f.Row)
 			}

@@ -54,7 +54,7 @@ func printImages(w io.Writer, list []image.Info) error {
 			version += " (stand-in)"
 		}
 		for _, ref := range append(i.RepoTags, i.RepoDigests...) {
-			fmt.Fprintf(t, "%s\t%.19s\t%s\t%.1f MB\n", ref, i.ID, version, float64(i.Size)/1e6)
+			fmt.Fprintf(t, "%s\t%.19s\t%s\t%.1f MB\n", named(ref), i.ID, named(version), float64(i.Size)/1e6)
 		}
 	}
 	return t.Flush()

@@ -12,6 +12,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/beneath"
 	"mullion.dev/mullion/internal/base/interrupt"
+	"mullion.dev/mullion/internal/base/plaintext"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/node/linuxnode"
@@ -104,10 +105,13 @@ func (a *app) loadWindows(ctx context.Context, s *image.Store, archive io.Reader
 		for _, i := range l.Images {
 			builds = append(builds, i.OSVersion)
 		}
-		fmt.Fprintf(a.env.Out, "loaded %s (windows/amd64 %s)\n", l.Ref, buildsText(builds))
+		fmt.Fprintf(a.env.Out, "loaded %s (windows/amd64 %s)\n", named(l.Ref), named(buildsText(builds)))
 	}
 	return nil
 }
+
+// named is a name that an archive gives: a reference has 383 characters at most.
+func named(name string) string { return plaintext.OneLine(plaintext.Shortened(name, 400)) }
 
 // buildsText names builds of Windows, of many the first and the last.
 func buildsText(builds []string) string {
@@ -125,7 +129,7 @@ func (a *app) loadLinux(ctx context.Context, nodes []string, archive io.ReadSeek
 		}
 		refs, err := i.Load(ctx, archive)
 		for _, ref := range refs {
-			fmt.Fprintf(a.env.Out, "loaded %s (linux/amd64) on %s\n", ref, node)
+			fmt.Fprintf(a.env.Out, "loaded %s (linux/amd64) on %s\n", named(ref), node)
 		}
 		return err
 	})

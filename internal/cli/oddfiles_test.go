@@ -59,3 +59,44 @@ func TestOddFilesAsArguments(t *testing.T) {
 		}
 	}
 }
+
+// TestLongFilesAsArguments: what somebody wrote into a file is no page of a command's error, and draws nothing on the
+// terminal.
+func TestLongFilesAsArguments(t *testing.T) {
+	m := newMachine(t)
+	m.describe(nil)
+	dir := filepath.Dir(m.paths.Data)
+	long := strings.Repeat("ü\x1b[31m", 1<<16)
+	file := filepath.Join(dir, "written by others")
+	app := filepath.Join(dir, "app")
+	m.write(filepath.Join(app, "app.exe"), "MZ")
+	m.write(filepath.Join(dir, "pod.yaml"), "kind: Pod")
+	for _, text := range []string{
+		long,
+		`"` + strings.ReplaceAll(long, "\x1b", `\e`) + `": x`,
+		"name: \"" + strings.ReplaceAll(long, "\x1b", `\e`) + `"`,
+		`{"` + strings.ReplaceAll(long, "\x1b", `\u001b`) + `": 1}`,
+	} {
+		m.write(file, text)
+		for _, command := range []string{
+			"up --dry-run -f FILE",
+			"image load FILE",
+			"image build APP -t mullion.local/app:v1 -f FILE",
+			"check --offline FILE",
+			"check --offline --config FILE POD",
+			"check --offline --image-layout FILE POD",
+			"check programs FILE",
+			"conformance run smoke --repo-list FILE",
+		} {
+			var args []string
+			here := strings.NewReplacer("FILE", file, "APP", app, "POD", filepath.Join(dir, "pod.yaml"))
+			for word := range strings.FieldsSeq(command) {
+				args = append(args, here.Replace(word))
+			}
+			got := m.run(args...)
+			if n := len(got.out) + len(got.err); n > 40_000 || strings.Contains(got.out+got.err, "\x1b") {
+				t.Errorf("%s of %.40q: exit code %d, %d bytes, %.200q", command, text, got.code, n, got.out+got.err)
+			}
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/base/plaintext"
 	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/spec"
@@ -73,11 +74,18 @@ func (a *app) explain(err error) error {
 	return err
 }
 
+// mostOfError is how much of an error is printed, in bytes: it may have what somebody else wrote into a file.
+const mostOfError = 16 << 10
+
 func printError(env Env, err error) {
-	fmt.Fprintf(env.Err, "mullion: %s\n", strings.ReplaceAll(err.Error(), "\n", "\n  "))
+	shown := func(text string) string {
+		text = strings.ReplaceAll(plaintext.Shortened(text, mostOfError), "\t", "    ")
+		return plaintext.Printable(text)
+	}
+	fmt.Fprintf(env.Err, "mullion: %s\n", strings.ReplaceAll(shown(err.Error()), "\n", "\n  "))
 	var own *Error
 	if errors.As(err, &own) && own.Remedy != "" {
-		fmt.Fprintf(env.Err, "→ %s\n", own.Remedy)
+		fmt.Fprintf(env.Err, "→ %s\n", shown(own.Remedy))
 	}
 }
 
