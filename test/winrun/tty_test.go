@@ -125,6 +125,7 @@ func (term *terminal) send(t *testing.T, keys string) {
 // testTerminal types at a command prompt that is the main program of a container's first process.
 func testTerminal(t *testing.T, p prefix) {
 	t.Helper()
+	p.Write(t, "ctrlc.cmd", "@echo off\r\nprog sleep\r\necho not reached\r\n")
 	report := filepath.Join(t.TempDir(), "report")
 	inner := p.command(t, "--report", report, "--", "cmd")
 	cmd := exec.CommandContext(t.Context(), buildInit(t), append([]string{"--"}, inner.Args...)...)
@@ -154,6 +155,12 @@ func testTerminal(t *testing.T, p prefix) {
 	term.send(t, "prog sleep\r")
 	term.expect(t, "ready")
 	term.send(t, "\x03") // interrupts the program, not the prompt
+	term.expect(t, `C:\>`)
+	term.send(t, "ctrlc\r") // of a batch file the program, and the rest if that is wanted
+	term.expect(t, "ready")
+	term.send(t, "\x03")
+	term.expect(t, "Terminate batch job (Y/N)?")
+	term.send(t, "y\r")
 	term.expect(t, `C:\>`)
 	term.send(t, "exit 5\r")
 	if code := exitCode(t, cmd.Wait()); code != 5 {

@@ -195,8 +195,9 @@ func (s *Shell) enter(ctx context.Context, f *frame) (int32, flow) {
 func (s *Shell) runFrame(ctx context.Context) flow {
 	for {
 		if s.interrupted(ctx) {
-			s.code = interruptedCode
-			return abort
+			if _, how := s.interrupt(ctx); how != next {
+				return how
+			}
 		}
 		lines := &batchLines{s: s}
 		n, err := syntax.Parse(lines)
@@ -221,7 +222,8 @@ func (s *Shell) runFrame(ctx context.Context) flow {
 const (
 	// syntaxCode is ERRORLEVEL after a command that cannot be read.
 	syntaxCode = 255
-	// interruptedCode is the exit code after Ctrl+C: STATUS_CONTROL_C_EXIT.
+	// interruptedCode is the exit code after Ctrl+C: STATUS_CONTROL_C_EXIT. A program that ends with it counts as one
+	// that Ctrl+C has ended (https://ss64.com/nt/exit.html).
 	interruptedCode = -1073741510
 	// unknownCode is ERRORLEVEL after a name that is no command.
 	unknownCode = 9009

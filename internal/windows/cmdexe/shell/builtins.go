@@ -31,10 +31,9 @@ func plain(k keeps, run func(s *Shell, args string) int32) builtin {
 // onFiles is a builtin of package fileops.
 func onFiles(k keeps, run func(e *fileops.Env, args string) int32) builtin {
 	return builtin{k, func(s *Shell, ctx context.Context, args string) (int32, flow) {
-		e := s.fileEnv(ctx)
-		code := run(e, args)
-		if e.Stopped() {
-			return interruptedCode, abort
+		code := run(s.fileEnv(ctx), args)
+		if s.pressed && s.frame == nil {
+			return s.interrupt(ctx)
 		}
 		return code, next
 	}}
@@ -45,7 +44,10 @@ func (s *Shell) fileEnv(ctx context.Context) *fileops.Env {
 	return &fileops.Env{
 		Disk: s.o.Disk, System: s.o.System, Full: s.full, Dir: s.dir, Out: s.out(), Err: s.writer(2),
 		Read:    func() (string, bool) { return s.readLine() },
-		Stopped: func() bool { return s.interrupted(ctx) },
+		Stopped: func() bool {
+			s.pressed = s.pressed || s.interrupted(ctx)
+			return s.pressed
+		},
 		Default: func(name string) string { v, _ := s.env.get(name); return v },
 		Now:     s.o.Now, Batch: s.frame != nil,
 	}
@@ -258,6 +260,7 @@ func (s *Shell) pause(string) int32 {
 			_, _ = s.files[0].Read(one[:]) // at the end of the input it goes on
 		}
 	}
+	s.awaitInterrupt("", true)
 	s.print("\r\n")
 	return 0
 }

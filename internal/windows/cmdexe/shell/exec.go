@@ -24,8 +24,9 @@ func (s *Shell) fail(err error) (int32, flow) {
 // exec carries a command out.
 func (s *Shell) exec(ctx context.Context, n syntax.Node) (int32, flow) {
 	if s.interrupted(ctx) {
-		s.code = interruptedCode
-		return interruptedCode, abort
+		if code, how := s.interrupt(ctx); how != next {
+			return code, how
+		}
 	}
 	switch n := n.(type) {
 	case *syntax.Quiet:
@@ -125,14 +126,19 @@ func (s *Shell) pipe(ctx context.Context, n *syntax.Binary) (int32, flow) {
 	left, right := s.side(n.Left), s.side(n.Right)
 	left.files[1], right.files[0] = w, r
 	var wg sync.WaitGroup
+	ended := next
 	wg.Go(func() {
 		defer w.Close()
-		left.exec(ctx, n.Left)
+		_, ended = left.exec(ctx, n.Left)
 	})
 	code, how := right.exec(ctx, n.Right)
 	_ = r.Close() // the left side may write no more
 	wg.Wait()
 	s.code = right.code
+	if left.interruptedBy(ended) || right.interruptedBy(how) { // whoever runs the pipe is told, too
+		s.pressed = true
+		return code, next
+	}
 	if how != abort {
 		how = next
 	}
@@ -279,5 +285,6 @@ func (s *Shell) program(ctx context.Context, file, line string) (int32, flow) {
 		return s.fail(err)
 	}
 	s.code = int32(code) //nolint:gosec // an exit code has 32 bits, and ERRORLEVEL a sign
+	s.pressed = s.pressed || s.code == interruptedCode
 	return s.code, next
 }

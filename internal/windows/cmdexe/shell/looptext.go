@@ -182,7 +182,10 @@ func (s *Shell) output(run *iteration, line string) []byte {
 	_, how := c.line(run.ctx, line)
 	_ = w.Close() // the reader sees the end
 	wg.Wait()
-	if how == abort {
+	switch {
+	case how == abort && c.code == interruptedCode:
+		s.pressed = true
+	case how == abort:
 		run.how = abort
 	}
 	return text

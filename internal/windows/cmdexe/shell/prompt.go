@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"strings"
-	"time"
 
 	"mullion.dev/mullion/internal/windows/cmdexe/syntax"
 )
@@ -43,9 +42,8 @@ func (s *Shell) Prompt(ctx context.Context) int32 {
 		case n == nil:
 			continue
 		}
-		if s.o.Interrupts != nil {
-			_ = s.o.Interrupts() // a Ctrl+C before this line was read has ended another command, and nothing else
-		}
+		s.pressed = false
+		_ = s.told() // a Ctrl+C before this line was read has ended another command, and nothing else
 		if _, how := s.exec(ctx, n); how == quit {
 			return s.code
 		}
@@ -88,25 +86,6 @@ func (p *promptLines) Next() (string, bool) {
 	}
 	line, p.err = s.percent(line)
 	return line, p.err == nil
-}
-
-// stopped reports whether Ctrl+C ended the reading of a line. The word of it may come a little after a read that gave
-// nothing.
-func (s *Shell) stopped(ok bool) bool {
-	const tries, pause = 20, 10 * time.Millisecond
-	if s.o.Interrupts == nil {
-		return false
-	}
-	for range tries {
-		if s.o.Interrupts() {
-			return true
-		}
-		if ok || s.files[0] == nil || !s.o.System.Terminal(s.files[0]) {
-			return false
-		}
-		<-time.After(pause)
-	}
-	return false
 }
 
 // setPrompt is PROMPT.

@@ -12,7 +12,16 @@ import (
 // prompt gives cmd.exe its commands as a person does.
 func prompt(t *testing.T, line, input string, interrupts func() bool) result {
 	t.Helper()
+	return promptFile(t, line, input, "", interrupts)
+}
+
+// promptFile does so where there is a batch file b.cmd.
+func promptFile(t *testing.T, line, input, batch string, interrupts func() bool) result {
+	t.Helper()
 	m := newMachine(t)
+	if batch != "" {
+		m.write("w/b.cmd", batch)
+	}
 	in, out := m.file("input"), m.file("output")
 	if _, err := in.WriteString(input); err != nil {
 		t.Fatal(err)
@@ -82,7 +91,41 @@ func TestInterrupt(t *testing.T) {
 
 	asked.Store(0) // in a batch file that has turned ECHO off: at the prompt it is on as before
 	const batch = "echo @echo off^&for /l %%i in (1,0,2) do rem>b.cmd"
-	got = prompt(t, "cmd", batch+"\nb\nexit 7\n", func() bool { return asked.Add(1) == 100 })
-	const shown = "\nC:\\w>" + batch + "\n\nC:\\w>b\n\nC:\\w>exit 7\n"
+	got = prompt(t, "cmd", batch+"\nb\nwhat?\nyes\nexit 7\n", func() bool { return asked.Add(1) == 100 })
+	const question = "^CTerminate batch job (Y/N)? "
+	const shown = "\nC:\\w>" + batch + "\n\nC:\\w>b\n" + question + "what?\n" + question + "yes\n\nC:\\w>exit 7\n"
 	check(t, got, result{"Microsoft Windows [Version 10.0.20348.2565]\n" + shown, "", 7})
+}
+
+// TestTerminateBatchJob: a batch file asks before Ctrl+C ends it. What ends as a program does that Ctrl+C has ended
+// counts as such; who says no goes on with the next command, and no more input is a yes.
+func TestTerminateBatchJob(t *testing.T) {
+	const ended = -1073741510
+	const question = "^CTerminate batch job (Y/N)? "
+	const ctrlC = "prog -1073741510"
+	for _, tt := range []struct {
+		name, batch, input, out string
+		code                    int32
+	}{
+		{"yes", ctrlC + "\necho x", "y\n", question + "y\n", ended},
+		{"yes_in_a_word", ctrlC + "\necho x", "  Yes, do\n", question + "  Yes, do\n", ended},
+		{"no", ctrlC + "\necho x", "n\n", question + "n\nx\n", ended},
+		{"no_in_a_line", ctrlC + " & echo x %errorlevel%\n", "N\n", question + "N\nx 0\n", ended},
+		{"no_in_a_loop", "for %%i in (1 2) do (\n" + ctrlC + "\necho %%i\n)\n", "n\nno\n", question + "n\n1\n" + question + "no\n2\n", ended},
+		{"no_answer", ctrlC + "\necho x", "\nwhat\n", question + "\n" + question + "what\n" + question + "\n", ended},
+		{"no_input", ctrlC + "\necho x", "", question + "\n", ended},
+		{"nul", ctrlC + " <nul\necho x", "n\n", question + "n\nx\n", ended}, // nul is the program's alone
+		{"the_last_command", "echo x\n" + ctrlC, "y\n", "x\n" + question + "y\n", ended},
+		{"yes_ends_callers", "call :sub\necho x\nexit /b\n:sub\n" + ctrlC + "\necho y", "y\n", question + "y\n", ended},
+		{"no_goes_on_in_it", "call :sub\necho x\nexit /b 3\n:sub\n" + ctrlC + "\necho y", "n\n", question + "n\ny\nx\n", 3},
+		{"a_side_of_a_pipe", "echo a | " + ctrlC + "\necho x", "y\n", question + "y\n", ended},
+		{"command_of_for", "for /f %%i in ('" + ctrlC + " ^& echo a') do echo %%i\necho x", "y\n", question + "y\n", ended},
+		{"another_code", "prog 130\necho x", "y\n", "x\n", 130},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			check(t, promptFile(t, "cmd /q /c b.cmd", tt.input, tt.batch, nil), result{tt.out, "", tt.code})
+		})
+	}
+	// A line that is no batch file's ends without a question.
+	check(t, prompt(t, "cmd /q /c \""+ctrlC+" & echo x\"", "n\n", nil), result{"", "", ended})
 }

@@ -99,6 +99,7 @@ type Shell struct {
 
 	redirections int // of commands of this batch file that run
 	prompting    bool
+	pressed      bool // Ctrl+C, which was not carried out yet
 	verifying    bool // VERIFY is on
 	table        map[string]builtin
 }
@@ -164,11 +165,6 @@ func (s *Shell) setDir(dir string) {
 	if len(dir) > 1 && dir[1] == ':' {
 		s.env.set("="+strings.ToUpper(dir[:2]), dir)
 	}
-}
-
-// interrupted reports whether the commands are to end.
-func (s *Shell) interrupted(ctx context.Context) bool {
-	return ctx.Err() != nil || s.o.Interrupts != nil && s.o.Interrupts()
 }
 
 // unquoted is a text without quotes.

@@ -94,6 +94,7 @@ func (s *Shell) ask(text string) int32 {
 	}
 	s.print("%s", prompt)
 	line, ok := s.readLine()
+	s.awaitInterrupt(line, ok)
 	if !ok || line == "" {
 		return 1
 	}
