@@ -4,11 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"mullion.dev/mullion/internal/base/lazyregexp"
 )
 
 const flannelTips = tips + "#flannel-troubleshooting"
@@ -79,7 +80,7 @@ func flannelProbes() []Probe {
 
 // waiting is what start.ps1 of https://github.com/microsoft/SDN and the start scripts of SIG Windows' images print while
 // the network is not there.
-var waiting = regexp.MustCompile(`(?i)waiting for the network to be created|waiting for hns network|` +
+var waiting = lazyregexp.New(`(?i)waiting for the network to be created|waiting for hns network|` +
 	`waiting for network .* to be created`)
 
 // waits finds network pods whose last line is that they wait.
@@ -198,8 +199,8 @@ func (v *view) vxlan(h *hits, n *corev1.Node) {
 }
 
 var (
-	vipAddress   = regexp.MustCompile(`"?(?:ip4|address|ip)"?\s*[:=]\s*\{?\s*"?(?:ip"?\s*:\s*")?(\d+\.\d+\.\d+\.\d+)`)
-	flannelsPart = regexp.MustCompile(`(?m)^FLANNEL_SUBNET=(\S+)`)
+	vipAddress   = lazyregexp.New(`"?(?:ip4|address|ip)"?\s*[:=]\s*\{?\s*"?(?:ip"?\s*:\s*")?(\d+\.\d+\.\d+\.\d+)`)
+	flannelsPart = lazyregexp.New(`(?m)^FLANNEL_SUBNET=(\S+)`)
 )
 
 func sourceVIP(v *view) []Finding {

@@ -2,10 +2,10 @@ package diagnose
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"mullion.dev/mullion/internal/base/lazyregexp"
 	"mullion.dev/mullion/internal/base/podowner"
 )
 
@@ -87,10 +87,10 @@ func imageProbes() []Probe {
 }
 
 var (
-	mismatches = regexp.MustCompile(mismatch)
-	sandboxes  = regexp.MustCompile(sandbox)
+	mismatches = lazyregexp.New(mismatch)
+	sandboxes  = lazyregexp.New(sandbox)
 	// pauseUnavailable is said by containerd when the pause image cannot be pulled.
-	pauseUnavailable = regexp.MustCompile(`(?i)failed to (get|pull) sandbox image|failed to (get|pull) image .*\bpause\b`)
+	pauseUnavailable = lazyregexp.New(`(?i)failed to (get|pull) sandbox image|failed to (get|pull) image .*\bpause\b`)
 )
 
 func pauseImage(v *view) []Finding {
@@ -125,7 +125,7 @@ func imagePlatform(v *view) []Finding {
 }
 
 // oldPauses are the pause images without wincat.exe.
-var oldPauses = regexp.MustCompile(`mcr\.microsoft\.com/k8s/core/pause:1\.[01]\.0|kubeletwin/pause`)
+var oldPauses = lazyregexp.New(`mcr\.microsoft\.com/k8s/core/pause:1\.[01]\.0|kubeletwin/pause`)
 
 func oldPause(v *view) []Finding {
 	var h hits
@@ -147,10 +147,10 @@ func oldPause(v *view) []Finding {
 
 // unreachable is what Go's resolver and dialer say, on Windows too, when nobody answers.
 var (
-	pulling     = regexp.MustCompile(`(?i)\bpull|manifests/|failed to resolve reference|/v2/`)
-	unreachable = regexp.MustCompile(`(?i)i/o timeout|context deadline exceeded|connectex: |no such host|` +
+	pulling     = lazyregexp.New(`(?i)\bpull|manifests/|failed to resolve reference|/v2/`)
+	unreachable = lazyregexp.New(`(?i)i/o timeout|context deadline exceeded|connectex: |no such host|` +
 		`TLS handshake timeout|Client\.Timeout exceeded|connection refused|network is unreachable`)
-	unknownName = regexp.MustCompile(`(?i)no such host|and \d+ more like it`)
+	unknownName = lazyregexp.New(`(?i)no such host|and \d+ more like it`)
 )
 
 func behindProxy(v *view) []Finding {

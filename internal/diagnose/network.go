@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"mullion.dev/mullion/internal/base/lazyregexp"
 	"mullion.dev/mullion/internal/base/podowner"
 )
 
@@ -43,7 +44,7 @@ func networkProbes() []Probe {
 				"kube-proxy does not start with one that it does not know",
 			Remedies: []string{"take the gate out of kube-proxy's --feature-gates or its ConfigMap, and restart its pods"},
 			look: func(v *view) []Finding {
-				return logged(v, regexp.MustCompile(`(?i)unrecognized feature gate|unknown feature gate|unknown flag:|`+
+				return logged(v, lazyregexp.New(`(?i)unrecognized feature gate|unknown feature gate|unknown flag:|`+
 					`cannot set feature gate`))
 			},
 		},
@@ -156,7 +157,7 @@ func networkProbes() []Probe {
 	}
 }
 
-var proxyName = regexp.MustCompile(`kube-?proxy`)
+var proxyName = lazyregexp.New(`kube-?proxy`)
 
 // proxyNodeName looks for kube-proxies that take another name than the node's: by their events, which name the node
 // that they believe to be on
@@ -248,7 +249,7 @@ func (v *view) named(p *corev1.Pod) bool {
 
 // noNetwork is what hnslib (https://github.com/microsoft/hnslib/blob/v0.1.3/hcn/hcnerrors.go), kube-proxy and the CNI
 // plugins say of a network that is not there; 0x803b0001 is HCN_E_NETWORK_NOT_FOUND.
-var noNetwork = regexp.MustCompile(`(?i)network (name|id)? ?"?[\w.*-]+"? not found|network was not found|0x803b0001|` +
+var noNetwork = lazyregexp.New(`(?i)network (name|id)? ?"?[\w.*-]+"? not found|network was not found|0x803b0001|` +
 	`unable to find hns network|no network adapter|0x803b0006|adapter was not found`)
 
 func networkMissing(v *view) []Finding {
@@ -276,7 +277,7 @@ func networkMissing(v *view) []Finding {
 }
 
 // noAnswer is what the kubelet's probes say when a pod's address does not answer at all.
-var noAnswer = regexp.MustCompile(`(?i)(readiness|liveness|startup) probe failed.*(context deadline exceeded|i/o timeout|` +
+var noAnswer = lazyregexp.New(`(?i)(readiness|liveness|startup) probe failed.*(context deadline exceeded|i/o timeout|` +
 	`Client\.Timeout exceeded|connectex: a connection attempt failed|no route to host|host is unreachable)`)
 
 // fewest is the number of pods of a node from which on it is the network, and not a program.
@@ -412,8 +413,8 @@ func (v *view) inside() []inner {
 
 // ping is a call of ping.exe, of which the whole line is looked at.
 var (
-	ping     = regexp.MustCompile(`(?i)(^|[\s"'&|;(\\/])ping(\.exe)?\s+[^&|;\n]*`)
-	pingSelf = regexp.MustCompile(`(?i)\b127\.0\.0\.1\b|\blocalhost\b|::1|%COMPUTERNAME%`)
+	ping     = lazyregexp.New(`(?i)(^|[\s"'&|;(\\/])ping(\.exe)?\s+[^&|;\n]*`)
+	pingSelf = lazyregexp.New(`(?i)\b127\.0\.0\.1\b|\blocalhost\b|::1|%COMPUTERNAME%`)
 )
 
 func pings(v *view) []Finding {

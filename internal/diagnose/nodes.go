@@ -2,12 +2,13 @@ package diagnose
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"mullion.dev/mullion/internal/base/lazyregexp"
 )
 
 // The pages that the probes are taken from.
@@ -102,7 +103,7 @@ func nodeProbes() []Probe {
 
 // noCNI is what containerd (https://github.com/containerd/go-cni/blob/v1.1.13/errors.go) and the kubelet say of a node
 // without a network plugin.
-var noCNI = regexp.MustCompile(
+var noCNI = lazyregexp.New(
 	`(?i)cni (plugin|config)[^.;]* (not initialized|uninitialized)|no networks found in|NetworkPluginNotReady`)
 
 func cniMissing(v *view) []Finding {
@@ -176,7 +177,7 @@ func program(line string) string {
 	return strings.TrimSuffix(name, ".exe")
 }
 
-var minorVersion = regexp.MustCompile(`^v?1\.(\d+)`)
+var minorVersion = lazyregexp.New(`^v?1\.(\d+)`)
 
 // minor is the minor version in "v1.37.1", 0 if there is none.
 func minor(version string) int {
@@ -204,7 +205,7 @@ func versionSkew(v *view) []Finding {
 	return h.findings()
 }
 
-var containerd = regexp.MustCompile(`^containerd://v?(\d+)\.(\d+)`)
+var containerd = lazyregexp.New(`^containerd://v?(\d+)\.(\d+)`)
 
 func oldRuntime(v *view) []Finding {
 	var h hits

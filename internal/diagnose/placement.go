@@ -3,13 +3,13 @@ package diagnose
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"mullion.dev/mullion/internal/base/lazyregexp"
 	"mullion.dev/mullion/internal/base/podowner"
 )
 
@@ -178,7 +178,7 @@ func tolerates(p *corev1.Pod, t *corev1.Taint) bool {
 const refusal = "PodOSNotSupported"
 
 // otherSystem is what is said on a Windows node of a pod that is for Linux.
-var otherSystem = regexp.MustCompile(`(?i)` + mismatch + `|cannot find the (file|path) specified|exec format|` +
+var otherSystem = lazyregexp.New(`(?i)` + mismatch + `|cannot find the (file|path) specified|exec format|` +
 	`not a valid Win32 application|not supported (on|by) windows|is not supported on Windows`)
 
 func wrongSystem(v *view) []Finding {

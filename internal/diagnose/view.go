@@ -185,10 +185,13 @@ func (h *hits) findings() []Finding {
 	return out
 }
 
-// said finds pods that are not Ready and of which something is said that the pattern matches, and unless does not.
-func said(pattern, unless string) func(*view) []Finding {
-	is := regexp.MustCompile(pattern)
-	var isNot *regexp.Regexp
+// pattern is an expression of package regexp or lazyregexp.
+type pattern interface{ MatchString(text string) bool }
+
+// said finds pods that are not Ready and of which something is said that the text matches, and unless does not.
+func said(text, unless string) func(*view) []Finding {
+	is := regexp.MustCompile(text)
+	var isNot pattern
 	if unless != "" {
 		isNot = regexp.MustCompile(unless)
 	}
@@ -204,7 +207,7 @@ func said(pattern, unless string) func(*view) []Finding {
 }
 
 // saysOf is the first saying of a pod that is not Ready that matches is, and not isNot if there is one.
-func (v *view) saysOf(p *corev1.Pod, is, isNot *regexp.Regexp) (saying, bool) {
+func (v *view) saysOf(p *corev1.Pod, is, isNot pattern) (saying, bool) {
 	if ready(p) {
 		return saying{}, false
 	}
@@ -216,13 +219,13 @@ func (v *view) saysOf(p *corev1.Pod, is, isNot *regexp.Regexp) (saying, bool) {
 	return saying{}, false
 }
 
-// logged finds the last line of each network pod's log that the pattern matches.
-func logged(v *view, pattern *regexp.Regexp) []Finding {
+// logged finds the last line of each network pod's log that says matches.
+func logged(v *view, says pattern) []Finding {
 	var h hits
 	for _, l := range v.Logs {
 		lines := slices.Collect(strings.Lines(l.Text))
 		for _, line := range slices.Backward(lines) {
-			if pattern.MatchString(line) {
+			if says.MatchString(line) {
 				h.add("node "+l.Node, fmt.Sprintf("log of pod %s, container %s: %s", l.Pod, l.Container,
 					shorten(strings.TrimSpace(line))))
 				break

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 
+	"mullion.dev/mullion/internal/base/lazyregexp"
 	"mullion.dev/mullion/internal/node/nodeconfig"
 	"mullion.dev/mullion/internal/winserver/api"
 )
@@ -23,7 +23,7 @@ type release struct{ major, minor int }
 
 func (r release) String() string { return fmt.Sprintf("%d.%d", r.major, r.minor) }
 
-var releaseText = regexp.MustCompile(`\bv([0-9]{1,4})\.([0-9]{1,4})\.[0-9]`)
+var releaseText = lazyregexp.New(`\bv([0-9]{1,4})\.([0-9]{1,4})\.[0-9]`)
 
 // parseRelease finds a version in what a program or the API server says, for example "Kubernetes v1.37.1".
 func parseRelease(text string) (release, error) {

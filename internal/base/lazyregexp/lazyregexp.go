@@ -43,8 +43,22 @@ func (re *Regexp) FindAllStringIndex(s string, n int) [][]int {
 	return re.compiled().FindAllStringIndex(s, n)
 }
 
+// FindIndex is that of package regexp.
+func (re *Regexp) FindIndex(b []byte) []int { return re.compiled().FindIndex(b) }
+
+// FindStringSubmatchIndex is that of package regexp.
+func (re *Regexp) FindStringSubmatchIndex(s string) []int { return re.compiled().FindStringSubmatchIndex(s) }
+
+// ReplaceAll is that of package regexp.
+func (re *Regexp) ReplaceAll(b, to []byte) []byte { return re.compiled().ReplaceAll(b, to) }
+
 // ReplaceAllString is that of package regexp.
 func (re *Regexp) ReplaceAllString(s, to string) string { return re.compiled().ReplaceAllString(s, to) }
+
+// ReplaceAllLiteralString is that of package regexp.
+func (re *Regexp) ReplaceAllLiteralString(s, to string) string {
+	return re.compiled().ReplaceAllLiteralString(s, to)
+}
 
 // String is that of package regexp.
 func (re *Regexp) String() string { return re.compiled().String() }

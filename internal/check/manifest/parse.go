@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"mullion.dev/mullion/internal/base/lazyregexp"
 )
 
 // Bounds of one document. kubectl and the API server have bounds of their own, which are lower.
@@ -113,15 +114,15 @@ func errTooManyNodes() error {
 }
 
 // helmAction matches the template actions that Helm charts are made of.
-var helmAction = regexp.MustCompile(
+var helmAction = lazyregexp.New(
 	`\{\{-?\s*(\.|\$|/\*|(if|else|end|range|with|define|block|template|include|tpl|toYaml|default|quote|printf|required|fail|lookup)\b)`)
 
 // helmValue matches the actions that only Helm has among the users of {{ }}.
-var helmValue = regexp.MustCompile(`\{\{-?\s*(\.(Values|Release|Chart|Capabilities)\b|include\s)`)
+var helmValue = lazyregexp.New(`\{\{-?\s*(\.(Values|Release|Chart|Capabilities)\b|include\s)`)
 
 const helmRemedy = "render it first: `helm template NAME CHART | mullion check -`"
 
-var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+var yamlLine = lazyregexp.New(`^yaml: (?:line (\d+): )?`)
 
 // explain turns the error of an unreadable document into a fault.
 func (b *builder) explain(c Chunk, err error) Fault {

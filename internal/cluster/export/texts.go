@@ -8,28 +8,28 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/lazyregexp"
 	"mullion.dev/mullion/internal/cluster/layout"
 )
 
 // secrets are what is cut out of texts: bootstrap tokens, whose form is fixed
 // (https://kubernetes.io/docs/reference/access-authn-authz/bootstrap-tokens/#token-format), and JSON Web Tokens, which
 // service accounts have.
-var secrets = regexp.MustCompile(`\b[a-z0-9]{6}\.[a-z0-9]{16}\b|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}`)
+var secrets = lazyregexp.New(`\b[a-z0-9]{6}\.[a-z0-9]{16}\b|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}`)
 
 // inURL are a user and a password in a URL, such as a proxy's.
-var inURL = regexp.MustCompile(`(\b[a-z][a-z0-9+.-]*://)[^\s/"'@]*:[^\s/"'@]*@`)
+var inURL = lazyregexp.New(`(\b[a-z][a-z0-9+.-]*://)[^\s/"'@]*:[^\s/"'@]*@`)
 
 const removed = "<token removed>"
 
 // dumped are the fields of a container as Go prints it, by which the kubelet names one that did not start
 // (https://github.com/kubernetes/kubernetes/blob/v1.37.1/pkg/kubelet/kuberuntime/kuberuntime_manager.go, startContainer;
 // the order is that of k8s.io/api/core/v1/generated.pb.go, String).
-var dumped = regexp.MustCompile(`(Command:\[).*?(\],WorkingDir:)` +
+var dumped = lazyregexp.New(`(Command:\[).*?(\],WorkingDir:)` +
 	`|(ExecAction\{Command:\[).*?(\],\})` +
 	`|((?:EnvVar|HTTPHeader)\{Name:[^,]*,Value:).*?(,ValueFrom:|,\})` +
 	`|(HTTPGetAction\{Path:[^,?]*\?).*?(,Port:)` +

@@ -11,10 +11,11 @@
 package result
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"mullion.dev/mullion/internal/base/lazyregexp"
 )
 
 // State is how a spec ended.
@@ -55,7 +56,7 @@ type Spec struct {
 	NodeLog string `json:"nodeLog,omitempty"`
 }
 
-var areaName = regexp.MustCompile(`^\[(sig-[a-z-]+)\]`)
+var areaName = lazyregexp.New(`^\[(sig-[a-z-]+)\]`)
 
 // Area is the special interest group of a spec, with which its name begins.
 func (s Spec) Area() string {
@@ -71,7 +72,7 @@ func (s Spec) ShortName() string {
 	return strings.Join(strings.Fields(tag.ReplaceAllString(name, " ")), " ")
 }
 
-var tag = regexp.MustCompile(`\[[A-Za-z]+(:[^\]]*)?\]`)
+var tag = lazyregexp.New(`\[[A-Za-z]+(:[^\]]*)?\]`)
 
 // Node is a node of the cluster that a run was on.
 type Node struct {

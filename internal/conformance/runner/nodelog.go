@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
+	"mullion.dev/mullion/internal/base/lazyregexp"
 	"mullion.dev/mullion/internal/conformance/result"
 )
 
@@ -17,11 +17,11 @@ const maxNodeLines = 300
 
 var (
 	// klogTime is the time of a line that Kubernetes' programs log: I1121 08:15:02.123456
-	klogTime = regexp.MustCompile(`\b[IWEF](\d{4} \d{2}:\d{2}:\d{2}\.\d+)`)
+	klogTime = lazyregexp.New(`\b[IWEF](\d{4} \d{2}:\d{2}:\d{2}\.\d+)`)
 	// slogTime is that of Mullion's own programs: time=2026-11-21T08:15:02.123Z
-	slogTime = regexp.MustCompile(`\btime=(\S+)`)
+	slogTime = lazyregexp.New(`\btime=(\S+)`)
 	// testNamespace is how a spec's output names its namespace.
-	testNamespace = regexp.MustCompile(`(?:namespace|Namespace) "?([a-z0-9-]+-\d+)"?`)
+	testNamespace = lazyregexp.New(`(?:namespace|Namespace) "?([a-z0-9-]+-\d+)"?`)
 )
 
 // nodeLogs returns lines that the programs of a spec's nodes logged while it ran: lines that name its namespace,

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"mullion.dev/mullion/internal/base/kubeclient"
+	"mullion.dev/mullion/internal/base/lazyregexp"
 	"mullion.dev/mullion/internal/diagnose"
 )
 
@@ -202,7 +202,7 @@ func credentialSpecs(ctx context.Context, client kubeclient.Interface, p *diagno
 }
 
 // networkPods matches the names of pods whose logs are read.
-var networkPods = regexp.MustCompile(`kube-?proxy|flannel`)
+var networkPods = lazyregexp.New(`kube-?proxy|flannel`)
 
 // The most that is read of a log.
 const (

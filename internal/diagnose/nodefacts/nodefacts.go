@@ -4,10 +4,10 @@ package nodefacts
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
+	"mullion.dev/mullion/internal/base/lazyregexp"
 	"mullion.dev/mullion/internal/diagnose"
 	"mullion.dev/mullion/internal/diagnose/nodescript"
 )
@@ -61,10 +61,10 @@ func Command() []string {
 const podFolders = `if (Test-Path 'C:\var\lib\kubelet\pods') { (Get-ChildItem 'C:\var\lib\kubelet\pods').Name }`
 
 // state is a service's state in sc.exe's words: "        STATE              : 4  RUNNING".
-var state = regexp.MustCompile(`(?m)^\s*STATE\s*:\s*\d+\s+(\w+)`)
+var state = lazyregexp.New(`(?m)^\s*STATE\s*:\s*\d+\s+(\w+)`)
 
 // variable is a line of reg.exe: "    KUBE_NETWORK    REG_SZ    cbr0".
-var variable = regexp.MustCompile(`(?m)^\s+(\S+)\s+REG_(?:EXPAND_)?SZ\s+(.*?)\s*$`)
+var variable = lazyregexp.New(`(?m)^\s+(\S+)\s+REG_(?:EXPAND_)?SZ\s+(.*?)\s*$`)
 
 // Parse reads what Command printed. whole says that it ran to its end.
 func Parse(text string) (facts diagnose.NodeFacts, whole bool) {

@@ -4,19 +4,20 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"sigs.k8s.io/knftables"
 )
 
 // verdictMaps are the maps whose values are chains to go to.
 //
-//nolint:gochecknoglobals // a constant; Go has no constant maps
-var verdictMaps = verdictMapNames("")
+//nolint:gochecknoglobals // a constant, made when it is used first; Go has no constant maps
+var verdictMaps = sync.OnceValue(func() map[string]bool { return verdictMapNames("") })
 
 // accessMaps are the verdict maps of access rules. Their chains return if they let a packet pass.
 //
-//nolint:gochecknoglobals // a constant; Go has no constant maps
-var accessMaps = verdictMapNames(accessPrefix)
+//nolint:gochecknoglobals // a constant, made when it is used first; Go has no constant maps
+var accessMaps = sync.OnceValue(func() map[string]bool { return verdictMapNames(accessPrefix) })
 
 // verdictMapNames are the names of the maps of verdicts that begin with a prefix.
 func verdictMapNames(prefix string) map[string]bool {

@@ -163,7 +163,7 @@ func (d *delta) empty() bool { return len(d.del)+len(d.add) == 0 }
 func (d *delta) chains() map[string]bool {
 	names := map[string]bool{}
 	for s, e := range d.add {
-		if verdictMaps[s.set] {
+		if verdictMaps()[s.set] {
 			names[e.value] = true
 		}
 	}
@@ -314,7 +314,7 @@ func (r *ruleset) withNext(chains map[string]bool) {
 func (r *ruleset) usedAccess() map[string]bool {
 	used := map[string]bool{}
 	for s, e := range r.entries {
-		if accessMaps[s.set] {
+		if accessMaps()[s.set] {
 			used[e.value] = true
 		}
 	}

@@ -300,7 +300,7 @@ func (t *table) dump() (map[slot]entry, error) {
 		}
 		for _, e := range list {
 			value := string(e.Val)
-			if verdictMaps[name] {
+			if verdictMaps()[name] {
 				value = verdictChain(e.Val)
 			}
 			all[slot{name, string(e.Key), string(e.KeyEnd)}] = entry{value: value, id: e.Comment}
@@ -397,9 +397,9 @@ func (d *delta) messages() []message {
 	clear(open)
 	for s, e := range d.add {
 		element := nftables.SetElement{Key: []byte(s.key), KeyEnd: []byte(s.end), Comment: e.id}
-		if verdictMaps[s.set] {
+		if verdictMaps()[s.set] {
 			kind := expr.VerdictGoto
-			if accessMaps[s.set] {
+			if accessMaps()[s.set] {
 				kind = expr.VerdictJump
 			}
 			element.VerdictData = &expr.Verdict{Kind: kind, Chain: e.value}

@@ -6,10 +6,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"mullion.dev/mullion/internal/base/lazyregexp"
 )
 
 // Limits of the tail, which is for error messages. The bytes are enough for the stack of one goroutine.
@@ -21,8 +22,8 @@ const (
 // A program of Go that ends for a panic says why, and then its stack: the number of a goroutine, and for each call a
 // line with its name and one, indented, with its place.
 var (
-	goroutine = regexp.MustCompile(`^goroutine \d+ .*\[.*\]:$`)
-	frame     = regexp.MustCompile(`^\t|\)$|^created by |^goroutine \d+ `)
+	goroutine = lazyregexp.New(`^goroutine \d+ .*\[.*\]:$`)
+	frame     = lazyregexp.New(`^\t|\)$|^created by |^goroutine \d+ `)
 )
 
 // output takes a child's output: it writes it to a log file, which is rotated by size, and keeps a short tail. A write

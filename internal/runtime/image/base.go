@@ -2,11 +2,12 @@ package image
 
 import (
 	"fmt"
-	"regexp"
 
 	"github.com/containerd/containerd/v2/core/images"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"mullion.dev/mullion/internal/base/lazyregexp"
 )
 
 // layer is one layer of an image.
@@ -47,7 +48,7 @@ func planLayers(m ocispec.Manifest, spec ocispec.Image) ([]layer, error) {
 // baseHistory is what Microsoft's image builder writes as created_by of the layers of a base image:
 // "Apply image 10.0.20348.5622" or "Apply image 1803-RTM-amd64" for the first, "Install update 10.0.14393.2551" or
 // "Install update 1803-amd64" for the second of older images.
-var baseHistory = regexp.MustCompile(`^(Apply image|Install update) \S+$`)
+var baseHistory = lazyregexp.New(`^(Apply image|Install update) \S+$`)
 
 // markBase marks Microsoft's base layers: the layers from the bottom up, without a gap, for which one of two rules
 // holds. So a layer of the user's own is never taken for Windows. The rules:

@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/distribution/reference"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"mullion.dev/mullion/internal/base/lazyregexp"
 	"mullion.dev/mullion/internal/runtime/imagebuild"
 	"mullion.dev/mullion/internal/windows/ourprograms"
 	"mullion.dev/mullion/internal/windows/winver"
@@ -172,8 +172,8 @@ func (b base) namedInPart(spec *imagebuild.Spec, tag string) bool {
 // The parts of a tag: a build as the catalogue names it; a version of a product, with what previews have. What is
 // neither, as jammy and alpine3.20, names a distribution of Linux.
 var (
-	buildPart   = regexp.MustCompile(`^(ltsc[0-9]{4}|[0-9]{4}|[0-9]{2}[hH][12])$`)
-	versionPart = regexp.MustCompile(`^(latest|lts|stable|preview|rc|[0-9]+(\.[0-9]+)*|(preview|rc)\.[0-9.]+)$`)
+	buildPart   = lazyregexp.New(`^(ltsc[0-9]{4}|[0-9]{4}|[0-9]{2}[hH][12])$`)
+	versionPart = lazyregexp.New(`^(latest|lts|stable|preview|rc|[0-9]+(\.[0-9]+)*|(preview|rc)\.[0-9.]+)$`)
 )
 
 // Lacks says what an image lacks that stands in for another; "": nothing, or it stands in for none.

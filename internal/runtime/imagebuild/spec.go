@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"mullion.dev/mullion/internal/base/beneath"
+	"mullion.dev/mullion/internal/base/lazyregexp"
 	"mullion.dev/mullion/internal/windows/winver"
 )
 
@@ -80,10 +80,10 @@ func plain(err error) error {
 }
 
 var (
-	unknownField = regexp.MustCompile(`field (\S+) not found in type \S+`)
+	unknownField = lazyregexp.New(`field (\S+) not found in type \S+`)
 
-	envLine  = regexp.MustCompile(`^[^=\x00]+=`)
-	portLine = regexp.MustCompile(`^([0-9]+)(/(tcp|udp))?$`)
+	envLine  = lazyregexp.New(`^[^=\x00]+=`)
+	portLine = lazyregexp.New(`^([0-9]+)(/(tcp|udp))?$`)
 )
 
 // Systems that images are for.

@@ -11,10 +11,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"mullion.dev/mullion/internal/base/lazyregexp"
 )
 
 // The exceptions of the module Microsoft.PowerShell.Archive, whose words the errors here are
@@ -389,7 +390,7 @@ func (c *call) unpackAll(items []*zip.File, archive, folder string) error {
 }
 
 // device matches the names that Windows keeps for devices, with any extension.
-var device = regexp.MustCompile(`(?i)^(con|prn|aux|nul|(com|lpt)[0-9¹²³]|conin\$|conout\$) *(\.|$)`)
+var device = lazyregexp.New(`(?i)^(con|prn|aux|nul|(com|lpt)[0-9¹²³]|conin\$|conout\$) *(\.|$)`)
 
 // inside is the path of an archive's item in the folder into which it is unpacked, and whether it is a folder. ok is
 // false for an item that is neither a file nor a folder, and for a name that Windows could take for a path elsewhere or

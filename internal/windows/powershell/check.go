@@ -3,9 +3,10 @@ package powershell
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"mullion.dev/mullion/internal/base/lazyregexp"
 )
 
 // checker goes through a script without running it, and lists what it lacks.
@@ -242,7 +243,7 @@ func (s *pipeline) check(c *checker) {
 }
 
 // cmdletName matches names that look like a cmdlet's; an unknown one is a cmdlet that is not implemented.
-var cmdletName = regexp.MustCompile(`^[A-Za-z]+-[A-Za-z]+$`)
+var cmdletName = lazyregexp.New(`^[A-Za-z]+-[A-Za-z]+$`)
 
 // aliases are PowerShell's aliases of cmdlets that are not implemented, and its own functions
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.utility/get-alias); a program with such a

@@ -1,10 +1,11 @@
 package powershell
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	"mullion.dev/mullion/internal/base/lazyregexp"
 )
 
 // pipeline reads stages joined by |.
@@ -168,7 +169,7 @@ type number struct {
 }
 
 // numberWithType is a number with the letter that makes it a long or a decimal.
-var numberWithType = regexp.MustCompile(`(?i)^[+-]?(0x[0-9a-f]+l|[0-9]+(\.[0-9]+)?[ld])([kmgtp]b)?$`)
+var numberWithType = lazyregexp.New(`(?i)^[+-]?(0x[0-9a-f]+l|[0-9]+(\.[0-9]+)?[ld])([kmgtp]b)?$`)
 
 // argumentWord reads a bare word, with the variables and strings in it; $( … ) in it may have blanks.
 func (p *parser) argumentWord() (expr, error) {

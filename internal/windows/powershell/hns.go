@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"regexp"
 	"strings"
+
+	"mullion.dev/mullion/internal/base/lazyregexp"
 )
 
 // The cmdlets of Windows' module HostNetworkingService, with which scripts that deploy kube-proxy and CNI plugins look
@@ -20,7 +21,7 @@ import (
 const hnsFile = "hns.psm1"
 
 // hnsFunction recognizes Microsoft's file: each version has one of these two functions.
-var hnsFunction = regexp.MustCompile(`(?i)\bfunction\s+(invoke-hnsrequest|get-hnsnetwork)\b`)
+var hnsFunction = lazyregexp.New(`(?i)\bfunction\s+(invoke-hnsrequest|get-hnsnetwork)\b`)
 
 // knownModule refuses a module that is neither Windows' own nor a file.
 func knownModule(name string) error {

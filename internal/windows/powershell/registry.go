@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"mullion.dev/mullion/internal/base/lazyregexp"
 )
 
 // registryCalls are the calls of Windows' registry. A key is given by its whole name, HKEY_LOCAL_MACHINE\SOFTWARE.
@@ -25,7 +26,7 @@ type registryCalls interface {
 }
 
 // onRegistry matches the beginning of a path of the registry: one of its drives, or the name of its provider.
-var onRegistry = regexp.MustCompile(`(?i)^(?:(hklm|hkcu):|(?:microsoft\.powershell\.core\\)?registry::)`)
+var onRegistry = lazyregexp.New(`(?i)^(?:(hklm|hkcu):|(?:microsoft\.powershell\.core\\)?registry::)`)
 
 // hives are the hives' names by their short names, in lower case.
 func hives() map[string]string {

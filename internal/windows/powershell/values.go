@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"mullion.dev/mullion/internal/base/lazyregexp"
 )
 
 // plain returns a value without the text as which it was written (see number).
@@ -180,7 +181,7 @@ func parseInteger(s string) (int64, error) {
 }
 
 // writtenNumber matches numbers without a type, perhaps with a unit.
-var writtenNumber = regexp.MustCompile(
+var writtenNumber = lazyregexp.New(
 	`(?i)^([+-]?(?:0x[0-9a-f]+|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?))([kmgtp]b)?$`,
 )
 

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"mullion.dev/mullion/internal/base/lazyregexp"
 )
 
 // wildcard is a pattern of PowerShell: *, ?, [a-z], and ` before a literal character
@@ -51,7 +53,7 @@ func wildcardAs(pattern string, exact bool) (*regexp.Regexp, error) {
 func hasWildcard(path string) bool { return strings.ContainsAny(path, "*?[") }
 
 // drive matches the beginning of a path that is neither a file's nor the environment's.
-var drive = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_]+:|[A-Za-z.\\]*::|~($|[/\\]))`)
+var drive = lazyregexp.New(`^([A-Za-z][A-Za-z0-9_]+:|[A-Za-z.\\]*::|~($|[/\\]))`)
 
 // badPath returns an error for a path with something that is not implemented: a drive that is no disk, a provider's
 // name, ~ for the user's folder.

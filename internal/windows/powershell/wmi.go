@@ -3,11 +3,12 @@ package powershell
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"mullion.dev/mullion/internal/base/lazyregexp"
 )
 
 // wmiObject is an instance of a class of Windows Management Instrumentation: its properties, in order. A value is nil,
@@ -29,7 +30,7 @@ var (
 const defaultNamespace = `root\cimv2`
 
 // wmiName matches the name of a class or property.
-var wmiName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var wmiName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // wmiQuery is the query in WQL that a call's parameters mean
 // (https://learn.microsoft.com/en-us/windows/win32/wmisdk/wql-sql-for-wmi).
@@ -100,7 +101,7 @@ func getInstances(c *call) error {
 const processNumber = "ProcessId"
 
 // ofProcesses matches a query of some properties of processes.
-var ofProcesses = regexp.MustCompile(`(?is)^\s*SELECT\s+(.*?)(\s+FROM\s+Win32_Process\b.*)$`)
+var ofProcesses = lazyregexp.New(`(?is)^\s*SELECT\s+(.*?)(\s+FROM\s+Win32_Process\b.*)$`)
 
 // withNumbers is a query that asks for the numbers of processes too if it asks for their command lines: without them it
 // is not known whose line is asked for.

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"runtime"
 	"strconv"
 	"syscall"
 	"unsafe"
 
 	"github.com/go-ole/go-ole"
+
+	"mullion.dev/mullion/internal/base/lazyregexp"
 )
 
 // The class and interface of WMI's locator (https://learn.microsoft.com/en-us/windows/win32/api/wbemcli/).
@@ -147,7 +148,7 @@ func askWMI(namespace, query string) (found []wmiObject, err error) {
 }
 
 // fromClass matches the class in a query.
-var fromClass = regexp.MustCompile(`(?i)\bFROM\s+([A-Z_0-9]+)`)
+var fromClass = lazyregexp.New(`(?i)\bFROM\s+([A-Z_0-9]+)`)
 
 // knownClass is an error if there is no class of the name that a query has.
 func knownClass(services *ole.IUnknown, query string) (err error) {

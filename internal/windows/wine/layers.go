@@ -3,11 +3,11 @@ package wine
 import (
 	"encoding/binary"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf16"
 
+	"mullion.dev/mullion/internal/base/lazyregexp"
 	"mullion.dev/mullion/internal/windows/regf"
 )
 
@@ -147,7 +147,7 @@ func userFilter(user string) hiveFilter {
 	return f
 }
 
-var userProfile = regexp.MustCompile(`(?i)%USERPROFILE%`)
+var userProfile = lazyregexp.New(`(?i)%USERPROFILE%`)
 
 // utf16Bytes is a text as values of type REG_SZ have it, with its end.
 func utf16Bytes(text string) []byte {
@@ -209,7 +209,7 @@ const keyCost = 64
 
 // controlSet is a set of the machine's settings. A running Windows shows the one that it uses as CurrentControlSet, and
 // Wine has that name alone.
-var controlSet = regexp.MustCompile(`(?i)^System\\ControlSet00[0-9]`)
+var controlSet = lazyregexp.New(`(?i)^System\\ControlSet00[0-9]`)
 
 const environmentKey = `System\CurrentControlSet\Control\Session Manager\Environment`
 

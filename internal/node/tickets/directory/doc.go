@@ -11,12 +11,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"regexp"
 	"strings"
 
 	"github.com/go-ldap/ldap/v3"
 	"github.com/jcmturner/gokrb5/v8/messages"
 	"github.com/jcmturner/gokrb5/v8/types"
+
+	"mullion.dev/mullion/internal/base/lazyregexp"
 )
 
 // Ticket is a ticket for a service, with its key, and whose it is.
@@ -43,7 +44,7 @@ const passwordAttribute = "msDS-ManagedPassword"
 const nameAttribute = "sAMAccountName"
 
 // hostForm is what a controller may call itself.
-var hostForm = regexp.MustCompile(`^[A-Za-z0-9-]{1,63}(\.[A-Za-z0-9-]{1,63})+$`)
+var hostForm = lazyregexp.New(`^[A-Za-z0-9-]{1,63}(\.[A-Za-z0-9-]{1,63})+$`)
 
 // Account is an account of a domain: its name as the domain spells it ("webapp1$"), and its password, of which not all
 // is characters.

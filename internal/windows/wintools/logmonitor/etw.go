@@ -10,6 +10,7 @@ import (
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 
+	"mullion.dev/mullion/internal/base/lazyregexp"
 	"mullion.dev/mullion/internal/windows/etw"
 )
 
@@ -222,7 +223,7 @@ func (t *traced) xml(e entry) string {
 
 // tagName is a name as XML has it for tags: letters, digits and a few signs, and a letter first.
 func tagName(name string) string {
-	name = regexp.MustCompile(`[^\pL\pN_.-]`).ReplaceAllString(name, "_")
+	name = lazyregexp.New(`[^\pL\pN_.-]`).ReplaceAllString(name, "_")
 	if !regexp.MustCompile(`^[\pL_]`).MatchString(name) {
 		name = "_" + name
 	}
