@@ -62,7 +62,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "keeper" {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
-		if err := stream.Serve(ctx, os.Args[2], slog.New(slog.DiscardHandler)); err != nil {
+		if err := stream.Serve(ctx, os.Args[2]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -102,7 +102,7 @@ func Run(ctx context.Context, env Env) error {
 			return errors.New("keep-streams needs the path of its socket")
 		}
 		go thrift.Live(ctx, log)
-		return stream.Serve(ctx, env.Args[1], log)
+		return stream.Serve(ctx, env.Args[1])
 	}
 	return keep(ctx, env)
 }

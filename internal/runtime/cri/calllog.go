@@ -87,13 +87,18 @@ func (s *Server) subjectOf(req any) subject {
 		o.pod = podName(r.GetConfig())
 	}
 
+	s.findPod(&o)
+	return o
+}
+
+// findPod fills in a container's sandbox, and a sandbox's pod.
+func (s *Server) findPod(o *subject) {
 	if c, err := s.containers.Get(o.container); o.container != "" && err == nil {
 		o.sandbox = c.SandboxID
 	}
 	if sb, err := s.sandboxes.Get(o.sandbox); o.sandbox != "" && err == nil {
 		o.pod = podName(sb.Config.PodSandboxConfig)
 	}
-	return o
 }
 
 // podName is namespace/name, "" for a configuration without names.

@@ -3,9 +3,13 @@ package cri
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -16,18 +20,63 @@ import (
 )
 
 // startKeeper starts the keeper of streams so that it outlives this process and no signal to this one's group reaches
-// it.
+// it. Its errors go to a file, since it says there alone why it does not start, or of what it died.
 func startKeeper(argv []string, socket string) error {
 	if len(argv) == 0 {
 		return errors.New("no command line for the keeper is configured")
 	}
 	cmd := exec.Command(argv[0], append(argv[1:len(argv):len(argv)], socket)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	errs, err := os.OpenFile(errorsOfKeeper(socket), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("make the file of the keeper's errors: %w", err)
+	}
+	defer errs.Close()
+	cmd.Stderr = errs
 	if err := cmd.Start(); err != nil {
 		return err
 	}
 	go func() { _ = cmd.Wait() }() // Reaps it, should it end before this process.
 	return nil
+}
+
+// keeperSocket is where the keeper of the node's streams listens.
+func (s *Server) keeperSocket() string { return filepath.Join(s.cfg.RunDir, "keeper.sock") }
+
+// errorsOfKeeper is the file of the errors of the keeper on a socket.
+func errorsOfKeeper(socket string) string { return socket + ".errors" }
+
+// mostKeeperErrors bounds what is read of them: why a program of Go ends is at their beginning, before its stacks.
+const mostKeeperErrors = 1 << 10
+
+// keeperErrors are what a keeper that has ended, or not started, said at last; "" if nothing.
+func keeperErrors(socket string) string {
+	f, err := os.Open(errorsOfKeeper(socket))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, mostKeeperErrors))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(strings.ToValidUTF8(string(text), ""))
+}
+
+// tellOfStreams logs what the keeper has to say, with the pod of the container.
+func (s *Server) tellOfStreams(ctx context.Context, m stream.Message) {
+	of := subject{container: m.Container}
+	s.findPod(&of)
+	attrs := of.attrs()
+	for _, a := range []struct{ key, value string }{{"stream", m.Stream}, {"error", m.Error}} {
+		if a.value != "" {
+			attrs = append(attrs, slog.String(a.key, a.value))
+		}
+	}
+	if m.Times > 0 {
+		attrs = append(attrs, slog.Int("times", m.Times))
+	}
+	s.log.LogAttrs(ctx, m.Level, m.Text, append(attrs, slog.Time("at", m.Time))...)
 }
 
 // keeperBackoff is the least time between two keepers.
@@ -37,15 +86,16 @@ const keeperBackoff = 100 * time.Millisecond
 // stands still as soon as it has filled its FIFO.
 func (s *Server) superviseKeeper(ctx context.Context) {
 	for {
-		if ended, err := s.keeper.Watch(ctx); err == nil {
+		tell := func(m stream.Message) { s.tellOfStreams(ctx, m) }
+		if ended, err := s.keeper.Watch(ctx, tell); err == nil {
 			<-ended
 		}
 		if ctx.Err() != nil {
 			return
 		}
-		s.log.Warn("keeper of streams has ended, another takes over")
+		s.log.Warn("keeper of streams has ended, another takes over", "said", keeperErrors(s.keeperSocket()))
 		if err := s.ensureKeeper(ctx); err != nil {
-			s.log.Error("keeper of streams not started", "error", err)
+			s.log.Error("keeper of streams not started", "error", err, "said", keeperErrors(s.keeperSocket()))
 		}
 		select {
 		case <-ctx.Done():

@@ -3,7 +3,6 @@ package cri_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -15,7 +14,7 @@ import (
 // TestMain is a keeper of streams, too: "<test> keeper <socket>".
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "keeper" {
-		if err := stream.Serve(context.Background(), os.Args[2], slog.New(slog.DiscardHandler)); err != nil {
+		if err := stream.Serve(context.Background(), os.Args[2]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -52,7 +51,7 @@ func TestKeeperIsReplaced(t *testing.T) {
 	say(talks, "one")
 	critest.Eventually(t, "the first line is logged",
 		func() bool { return n.ContainerLog(t, talks) == "stdout F one\n" })
-	ended, err := keeper.Watch(t.Context())
+	ended, err := keeper.Watch(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +60,7 @@ func TestKeeperIsReplaced(t *testing.T) {
 	}
 	<-ended
 	critest.Eventually(t, "another keeper is there", func() bool {
-		_, err := keeper.Watch(t.Context())
+		_, err := keeper.Watch(t.Context(), nil)
 		return err == nil
 	})
 	say(talks, "two")

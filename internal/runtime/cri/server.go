@@ -103,10 +103,13 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 // begin connects to the keeper, makes the streaming server and recovers the state. If it fails, a keeper that it
 // started is ended again.
 func (s *Server) begin(ctx context.Context) (err error) {
-	socket := filepath.Join(s.cfg.RunDir, "keeper.sock")
+	socket := s.keeperSocket()
 	s.keeper = stream.NewClient(socket, func(context.Context) error { return startKeeper(s.cfg.Keeper, socket) })
 	started, err := s.keeper.Ensure(ctx)
 	if err != nil {
+		if said := keeperErrors(socket); said != "" {
+			err = fmt.Errorf("%w: %s", err, said)
+		}
 		return err
 	}
 	var undo cleanup.Stack

@@ -149,7 +149,7 @@ func (n *Node) StartKeeper(t *testing.T) {
 	ended := make(chan error, 1)
 	socket := filepath.Join(n.Config.RunDir, "keeper.sock")
 	client := stream.NewClient(socket, func(context.Context) error {
-		go func() { ended <- stream.Serve(ctx, socket, slog.New(slog.DiscardHandler)) }()
+		go func() { ended <- stream.Serve(ctx, socket) }()
 		return nil
 	})
 	if started, err := client.Ensure(ctx); err != nil || !started {

@@ -60,9 +60,10 @@ func (c *Client) answers(ctx context.Context) bool {
 	return err == nil || errors.As(err, &refused) // a keeper of an earlier version refuses
 }
 
-// Watch returns a channel that is closed when the keeper or ctx ends. It is an error if no keeper answers.
-func (c *Client) Watch(ctx context.Context) (ended <-chan struct{}, err error) {
-	conn, r, err := c.send(ctx, request{Op: opWatch})
+// Watch returns a channel that is closed when the keeper or ctx ends. It is an error if no keeper answers. tell, unless
+// nil, is called with what the keeper has to say, also from before; of several who watch with one, each gets a part.
+func (c *Client) Watch(ctx context.Context, tell func(Message)) (ended <-chan struct{}, err error) {
+	conn, r, err := c.send(ctx, request{Op: opWatch, Messages: tell != nil})
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +73,17 @@ func (c *Client) Watch(ctx context.Context) (ended <-chan struct{}, err error) {
 		defer close(done)
 		defer conn.Close()
 		defer stop()
-		_, _ = r.ReadByte() // Nothing is sent: this returns when the connection breaks.
+		// Without a tell nothing is sent. Either way this returns when the connection breaks.
+		for {
+			line, err := r.ReadSlice('\n')
+			if err != nil {
+				return
+			}
+			var m Message
+			if err := json.Unmarshal(line, &m); err == nil && tell != nil {
+				tell(m)
+			}
+		}
 	}()
 	return done, nil
 }

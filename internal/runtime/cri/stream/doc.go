@@ -11,7 +11,7 @@
 // has all FIFOs open and holds half-read lines. If the keeper itself is killed, the shims keep the FIFOs of running
 // containers open, and the next keeper, which the server starts as soon as the connection by which it watches the
 // keeper breaks, goes on reading; only a half-read line and, of a container that ends in that moment, the last words
-// are lost.
+// are lost. What the keeper has to say of streams, it holds, and tells the server that watches it.
 //
 //	container ─ pipe ─▶ shim ─ FIFO ─▶ keeper ─▶ log file
 //	                                     ▲ └───▶ attached clients

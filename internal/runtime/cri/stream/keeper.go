@@ -20,7 +20,8 @@ import (
 
 // Keeper is the server side. Serve runs it.
 type Keeper struct {
-	log *slog.Logger
+	said *messages
+	log  *slog.Logger // of said
 
 	mu         sync.Mutex
 	containers map[string]*kept
@@ -28,8 +29,8 @@ type Keeper struct {
 }
 
 // Serve listens on the Unix socket path and keeps streams until ctx ends or a client says so. It is an error if
-// another keeper listens there.
-func Serve(ctx context.Context, socket string, log *slog.Logger) error {
+// another keeper listens there. What happens to streams is told to who watches the keeper.
+func Serve(ctx context.Context, socket string) error {
 	lock, err := lockSocket(ctx, socket)
 	if err != nil {
 		return err
@@ -41,7 +42,8 @@ func Serve(ctx context.Context, socket string, log *slog.Logger) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	k := &Keeper{log: log, containers: map[string]*kept{}, quit: func() {
+	said := newMessages()
+	k := &Keeper{said: said, log: said.logger(), containers: map[string]*kept{}, quit: func() {
 		cancel()
 		_ = l.Close()
 	}}
@@ -109,7 +111,7 @@ func (k *Keeper) serve(ctx context.Context, c net.Conn) {
 		k.attach(c, r, req)
 		return
 	case opWatch:
-		hold(ctx, c, r)
+		k.hold(ctx, c, r, req.Messages)
 		return
 	}
 	var resp response
@@ -122,14 +124,24 @@ func (k *Keeper) serve(ctx context.Context, c net.Conn) {
 	}
 }
 
-// hold answers and returns when the client goes or ctx ends.
-func hold(ctx context.Context, c net.Conn, r io.Reader) {
+// hold answers, sends messages if the client asks for them, and returns when the client goes or ctx ends.
+func (k *Keeper) hold(ctx context.Context, c net.Conn, r io.Reader, send bool) {
 	if err := writeJSON(c, response{}); err != nil {
 		return
 	}
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
 	defer stop()
-	_, _ = io.Copy(io.Discard, r)
+	if !send {
+		_, _ = io.Copy(io.Discard, r)
+		return
+	}
+
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		_, _ = io.Copy(io.Discard, r)
+	}()
+	k.said.send(ctx, c, gone)
 }
 
 func (k *Keeper) do(ctx context.Context, req request) error {

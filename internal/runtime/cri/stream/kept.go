@@ -56,7 +56,7 @@ func keep(ctx context.Context, streams Streams, log *slog.Logger) (*kept, error)
 			return nil, fmt.Errorf("open %s of container %q: %w", out.name, streams.ID, err)
 		}
 		s.outputs = append(s.outputs, f)
-		wg.Go(func() { s.copyOutput(f, out.name, out.kind) })
+		wg.Go(func() { s.copyOutput(ctx, f, out.name, out.kind) })
 	}
 	if streams.Stdin != "" {
 		// Kept open, so that the container's input does not end when a client leaves.
@@ -74,15 +74,20 @@ func keep(ctx context.Context, streams Streams, log *slog.Logger) (*kept, error)
 }
 
 // copyOutput copies one stream to the log and to those attached until it ends.
-func (s *kept) copyOutput(r io.Reader, name string, kind byte) {
+func (s *kept) copyOutput(ctx context.Context, r io.Reader, name string, kind byte) {
 	lines := &lineWriter{log: s.file, stream: name, now: time.Now}
+	lost := losses{
+		log: s.log.With("stream", name), level: slog.LevelWarn, text: "output of container lost: its log cannot be written",
+		now: time.Now,
+	}
+	defer lost.say(ctx)
 	buf := make([]byte, 32*1024)
 	for {
 		n, err := r.Read(buf)
 		if n > 0 {
 			// A log that cannot be written (a full disk) must not stop the container.
 			if _, err := lines.Write(buf[:n]); err != nil {
-				s.log.Warn("log record lost", "error", err)
+				lost.add(ctx, err)
 			}
 			s.broadcast(kind, buf[:n])
 		}
@@ -91,7 +96,7 @@ func (s *kept) copyOutput(r io.Reader, name string, kind byte) {
 		}
 	}
 	if err := lines.flush(); err != nil {
-		s.log.Warn("log record lost", "error", err)
+		lost.add(ctx, err)
 	}
 }
 
@@ -124,7 +129,7 @@ func (s *kept) writeStdin(data []byte) {
 		return
 	}
 	if _, err := s.stdin.Write(data); err != nil {
-		s.log.Debug("input lost", "error", err)
+		s.log.Debug("input of container lost", "error", err)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -66,7 +65,7 @@ func serveKeeper(t *testing.T) *Client {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error, 1)
 	c := NewClient(socket, func(context.Context) error {
-		go func() { done <- Serve(ctx, socket, slog.New(slog.DiscardHandler)) }()
+		go func() { done <- Serve(ctx, socket) }()
 		return nil
 	})
 	if started, err := c.Ensure(t.Context()); err != nil || !started {
@@ -234,7 +233,7 @@ func TestDyingKeeperIsReplaced(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	served := make(chan error, 1)
 	c := NewClient(socket, func(context.Context) error {
-		go func() { served <- Serve(ctx, socket, slog.New(slog.DiscardHandler)) }()
+		go func() { served <- Serve(ctx, socket) }()
 		return lock.Close() // the process is gone
 	})
 	if started, err := c.Ensure(t.Context()); err != nil || !started {
@@ -251,14 +250,14 @@ func TestDyingKeeperIsReplaced(t *testing.T) {
 
 func TestOneKeeperOnASocket(t *testing.T) {
 	c := serveKeeper(t)
-	err := Serve(t.Context(), c.socket, slog.New(slog.DiscardHandler))
+	err := Serve(t.Context(), c.socket)
 	if err == nil || !strings.Contains(err.Error(), "another keeper does") {
 		t.Errorf("a second keeper: %v", err)
 	}
 	if started, err := c.Ensure(t.Context()); err != nil || started {
 		t.Errorf("Ensure: started %v, %v; want the one that is there", started, err)
 	}
-	ended, err := c.Watch(t.Context())
+	ended, err := c.Watch(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +270,7 @@ func TestOneKeeperOnASocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-ended
-	if _, err := c.Watch(t.Context()); err == nil {
+	if _, err := c.Watch(t.Context(), nil); err == nil {
 		t.Error("there is a keeper to watch after its end")
 	}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // What a connection to the keeper is for. Each connection carries one request and one response, each a line of JSON;
-// after the response to an attach, frames follow in both directions.
+// after the response to an attach, frames follow in both directions, after that to a watch messages.
 const (
 	opOpen   = "open"   // take over a container's streams; open already is no error
 	opReopen = "reopen" // open the log file anew
@@ -40,6 +40,8 @@ type request struct {
 	Stdin bool `json:"stdin,omitempty"`
 	// EndStdin tells an attach that the container's input ends with that of this client, or with its connection.
 	EndStdin bool `json:"endStdin,omitempty"`
+	// Messages tells a watch to send messages: lines of JSON after the response. A keeper of an earlier version has none.
+	Messages bool `json:"messages,omitempty"`
 }
 
 type response struct {
