@@ -21,26 +21,21 @@ import (
 // percent is the garbage collector's percentage (GOGC).
 const percent = 30
 
-// interval is how often memory is given back. What a process uses comes back with the first use, in microseconds.
-const interval = time.Minute
+// settled is how long after its start a process is past what only its start needs.
+const settled = time.Minute
 
-// Live gives back memory now and each minute, until ctx is over.
+// Live collects garbage earlier than Go does by itself, and once, when the process has settled, gives back what its start
+// has used. It returns then, or when ctx is over.
 func Live(ctx context.Context, log *slog.Logger) {
 	debug.SetGCPercent(percent)
 
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	for {
-		if err := Release(); err != nil {
-			log.Warn("this process keeps memory that it does not use", "error", err)
-			return
-		}
-
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+	select {
+	case <-ctx.Done():
+		return
+	case <-time.After(settled):
+	}
+	if err := Release(); err != nil {
+		log.Warn("this process keeps memory that only its start has used", "error", err)
 	}
 }
 
