@@ -16,8 +16,9 @@ func run() int {
 	if err != nil {
 		dir = `C:\`
 	}
+	pressed := interrupts()
 	return int(shell.Main(context.Background(), shell.Options{
-		Host:        host.Host{},
+		Host:        host.Host{Interrupts: pressed},
 		System:      host.System{},
 		Environ:     os.Environ(),
 		Dir:         dir,
@@ -25,7 +26,7 @@ func run() int {
 		CommandLine: host.CommandLine(),
 		Now:         time.Now,
 		Random:      rand.Int,
-		Interrupts:  interrupts(),
+		Interrupts:  pressed,
 	}))
 }
 

@@ -125,7 +125,6 @@ func (term *terminal) send(t *testing.T, keys string) {
 // testTerminal types at a command prompt that is the main program of a container's first process.
 func testTerminal(t *testing.T, p prefix) {
 	t.Helper()
-	p.Write(t, "ctrlc.cmd", "@echo off\r\nprog sleep\r\necho not reached\r\n")
 	report := filepath.Join(t.TempDir(), "report")
 	inner := p.command(t, "--report", report, "--", "cmd")
 	cmd := exec.CommandContext(t.Context(), buildInit(t), append([]string{"--"}, inner.Args...)...)
@@ -156,18 +155,40 @@ func testTerminal(t *testing.T, p prefix) {
 	term.expect(t, "ready")
 	term.send(t, "\x03") // interrupts the program, not the prompt
 	term.expect(t, `C:\>`)
-	term.send(t, "ctrlc\r") // of a batch file the program, and the rest if that is wanted
-	term.expect(t, "ready")
-	term.send(t, "\x03")
-	term.expect(t, "Terminate batch job (Y/N)?")
-	term.send(t, "y\r")
-	term.expect(t, `C:\>`)
+	interruptBatch(t, p, term)
 	term.send(t, "exit 5\r")
 	if code := exitCode(t, cmd.Wait()); code != 5 {
 		t.Errorf("exit code %d, want 5", code)
 	}
 	if lines, err := os.ReadFile(report); err != nil || !strings.Contains(string(lines), "\nexited 5\n") {
 		t.Errorf("report %q, %v", lines, err)
+	}
+}
+
+// interruptBatch presses Ctrl+C while a batch file runs: the program ends, and the rest if that is wanted.
+func interruptBatch(t *testing.T, p prefix, term *terminal) {
+	t.Helper()
+	const question = "Terminate batch job (Y/N)?"
+	p.Write(t, "ctrlc.cmd", "@prog sleep\r\n@echo on>went.txt\r\n")
+	p.Write(t, "pausing.cmd", "@pause\r\n@echo on>not-reached.txt\r\n")
+	term.send(t, "ctrlc\r")
+	term.expect(t, "ready")
+	term.send(t, "\x03")
+	term.expect(t, question)
+	term.send(t, "y\r")
+	term.send(t, "cls & echo cleared\r") // a console draws what is on it again: nothing of this is left to be taken for news
+	term.expect(t, "\ncleared")
+	if _, err := os.Stat(p.Path("went.txt")); err == nil {
+		t.Error("the batch file goes on after its end")
+	}
+	term.send(t, "pausing\r")
+	term.expect(t, "Press any key to continue")
+	term.send(t, "\x03")
+	term.expect(t, question)
+	term.send(t, "y\r")
+	term.expect(t, `C:\>`)
+	if _, err := os.Stat(p.Path("not-reached.txt")); err == nil {
+		t.Error("the batch file goes on after its end")
 	}
 }
 

@@ -21,7 +21,10 @@ import (
 )
 
 // Host is this Windows.
-type Host struct{}
+type Host struct {
+	// Interrupts returns whether Ctrl+C was pressed since it was asked last; nil: never.
+	Interrupts func() bool
+}
 
 // Start starts a program with its command line as it is.
 func (Host) Start(_ context.Context, p shell.Program) (func() (uint32, error), error) {
@@ -76,7 +79,7 @@ func (Host) Graphical(file string) bool {
 }
 
 // Console does something with the console that out, or for "key" the input, belongs to.
-func (Host) Console(what, text string, out *os.File) error {
+func (h Host) Console(what, text string, out *os.File) error {
 	switch what {
 	case "title":
 		name, err := windows.UTF16PtrFromString(text)
@@ -87,7 +90,7 @@ func (Host) Console(what, text string, out *os.File) error {
 	case "cls":
 		return clearScreen(out)
 	case "key":
-		return key(out)
+		return h.key(out)
 	}
 	return errors.ErrUnsupported
 }
@@ -123,26 +126,6 @@ func clearScreen(out *os.File) error {
 		}
 	}
 	return windows.SetConsoleCursorPosition(handle, windows.Coord{})
-}
-
-// key reads one key from a console.
-func key(in *os.File) error {
-	if in == nil {
-		return errors.ErrUnsupported
-	}
-	handle := windows.Handle(in.Fd())
-	var mode uint32
-	if err := windows.GetConsoleMode(handle, &mode); err != nil {
-		return err
-	}
-	raw := mode &^ (windows.ENABLE_LINE_INPUT | windows.ENABLE_ECHO_INPUT)
-	if err := windows.SetConsoleMode(handle, raw); err != nil {
-		return err
-	}
-	var one [1]uint16
-	var n uint32
-	err := windows.ReadConsole(handle, &one[0], 1, &n, nil)
-	return errors.Join(err, windows.SetConsoleMode(handle, mode))
 }
 
 // System is what this Windows tells about itself.

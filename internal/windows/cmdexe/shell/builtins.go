@@ -2,6 +2,7 @@ package shell
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"mullion.dev/mullion/internal/windows/cmdexe/fileops"
@@ -43,7 +44,7 @@ func onFiles(k keeps, run func(e *fileops.Env, args string) int32) builtin {
 func (s *Shell) fileEnv(ctx context.Context) *fileops.Env {
 	return &fileops.Env{
 		Disk: s.o.Disk, System: s.o.System, Full: s.full, Dir: s.dir, Out: s.out(), Err: s.writer(2),
-		Read:    func() (string, bool) { return s.readLine() },
+		Read: func() (string, bool) { return s.readLine() },
 		Stopped: func() bool {
 			s.pressed = s.pressed || s.interrupted(ctx)
 			return s.pressed
@@ -254,13 +255,14 @@ func (s *Shell) clockCommand(name, now, args string) int32 {
 // pause is PAUSE.
 func (s *Shell) pause(string) int32 {
 	s.print("Press any key to continue . . . ")
-	if err := s.o.Host.Console("key", "", s.files[0]); err != nil {
+	err := s.o.Host.Console("key", "", s.files[0])
+	switch {
+	case errors.Is(err, ErrInterrupted):
+		s.pressed = true
+	case err != nil && s.files[0] != nil:
 		var one [1]byte
-		if s.files[0] != nil {
-			_, _ = s.files[0].Read(one[:]) // at the end of the input it goes on
-		}
+		_, _ = s.files[0].Read(one[:]) // at the end of the input it goes on
 	}
-	s.awaitInterrupt("", true)
 	s.print("\r\n")
 	return 0
 }

@@ -2,9 +2,13 @@ package shell
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 )
+
+// ErrInterrupted is the error of a Host that waited for a key, which was Ctrl+C.
+var ErrInterrupted = errors.New("Ctrl+C was pressed")
 
 // interrupted reports whether Ctrl+C was pressed, or a program ended as one does that it ends. Each Ctrl+C is told
 // once.
