@@ -6,8 +6,12 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os/user"
+	"strconv"
 	"sync"
 	"time"
+
+	"mullion.dev/mullion/internal/base/plaintext"
 )
 
 // gate is a listener that lets those in who may read, and not too many of them. The others are told in one line, and
@@ -54,7 +58,7 @@ func (g *gate) Accept() (net.Conn, error) {
 		}
 		if !g.access.may(p) {
 			g.turnAway(conn, http.StatusForbidden, fmt.Sprintf(
-				"user %d is neither root, nor who ran `sudo mullion up`, nor in the group %q", p.uid, Group))
+				"user %s is neither root, nor who ran `sudo mullion up`, nor in the group %q", nameOf(p.uid), Group))
 			continue
 		}
 		if why := g.enter(p.uid); why != "" {
@@ -65,13 +69,23 @@ func (g *gate) Accept() (net.Conn, error) {
 	}
 }
 
+// nameOf is how a person knows a user of the machine: by the name, if the machine has one for the number.
+func nameOf(uid uint32) string {
+	number := strconv.FormatUint(uint64(uid), 10)
+	u, err := user.LookupId(number)
+	if err != nil {
+		return number
+	}
+	return fmt.Sprintf("%s (%s)", plaintext.OneLine(u.Username), number)
+}
+
 // enter takes a place for a user, or says why there is none.
 func (g *gate) enter(uid uint32) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
 	case g.byUser[uid] >= g.ofUser:
-		return fmt.Sprintf("user %d has %d requests under way, and no more are answered at a time", uid, g.ofUser)
+		return fmt.Sprintf("user %s has %d requests under way, and no more are answered at a time", nameOf(uid), g.ofUser)
 	case g.all >= g.ofAll:
 		return fmt.Sprintf("%d requests are under way, and no more are answered at a time", g.ofAll)
 	}

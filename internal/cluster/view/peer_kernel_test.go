@@ -10,7 +10,9 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -121,6 +123,17 @@ func TestPeers(t *testing.T) {
 				t.Errorf("a stranger is told %q", got)
 			}
 		})
+	}
+	// One whom the machine knows is called by name.
+	if u, err := user.Lookup("nobody"); err == nil {
+		number, err := strconv.ParseUint(u.Uid, 10, 32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := askAs(t, program, socket, syscall.Credential{Uid: uint32(number), Gid: 4002})
+		if !strings.Contains(got, "user nobody ("+u.Uid+") is neither root, nor who ran") {
+			t.Errorf("nobody is told %q", got)
+		}
 	}
 	// A stranger takes nobody's place, however many they are.
 	for range 20 {
