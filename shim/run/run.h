@@ -57,7 +57,7 @@ const WCHAR *error_text(DWORD error);
 /* unixfile.c: files of the container's Linux side, and raw system calls */
 char *unix_read(const WCHAR *path, DWORD *size);
 BOOL report_open(const WCHAR *path);
-void report_line(const WCHAR *verb, DWORD number, const WCHAR *text);
+BOOL report_line(const WCHAR *verb, DWORD number, const WCHAR *text);
 void say(const WCHAR *a, const WCHAR *b, const WCHAR *c);
 void adopt_children(BOOL yes);
 DWORD linux_exit_code(void);

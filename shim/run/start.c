@@ -45,14 +45,14 @@ BOOL prepare_child(HANDLE process, const WCHAR *hook, DWORD *error)
     return TRUE;
 }
 
-/* refuse writes why nothing was started to the report and to standard error. */
+/* refuse writes why nothing was started to the report, or without one to standard error, which is the program's. */
 int refuse(const WCHAR *what, DWORD error)
 {
     const WCHAR *text = error_text(error);
     WCHAR digits[24];
 
-    report_line(L"failed", error, text);
-    say(str_concat(L"start ", what, L": "), text, str_concat(L" (error ", str_from_number(error, digits), L")"));
+    if (!report_line(L"failed", error, text))
+        say(str_concat(L"start ", what, L": "), text, str_concat(L" (error ", str_from_number(error, digits), L")"));
     return error == ERROR_FILE_NOT_FOUND || error == ERROR_PATH_NOT_FOUND ? EXIT_NOT_FOUND : EXIT_NOT_STARTED;
 }
 

@@ -65,18 +65,20 @@ BOOL report_open(const WCHAR *path)
     return *report_handle() != INVALID_HANDLE_VALUE;
 }
 
-/* report_line appends "<verb> <number>[ <text>]" in one write, so that a reader never sees half a line. */
-void report_line(const WCHAR *verb, DWORD number, const WCHAR *text)
+/* report_line appends "<verb> <number>[ <text>]" in one write, so that a reader never sees half a line. FALSE: there is
+ * no report. */
+BOOL report_line(const WCHAR *verb, DWORD number, const WCHAR *text)
 {
     WCHAR digits[24];
     WCHAR *line;
 
     if (*report_handle() == INVALID_HANDLE_VALUE)
-        return;
+        return FALSE;
     line = str_concat(verb, L" ", str_from_number(number, digits));
     if (*text)
         line = str_concat(line, L" ", text);
     write_utf8(*report_handle(), str_concat(line, L"\n", L""));
+    return TRUE;
 }
 
 /* say writes a message to standard error. */

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -138,7 +139,8 @@ func TestProgramThatIsNotThere(t *testing.T) {
 	pod, config := n.pod(t, "gone")
 	id := n.create(t, pod, config, nil, func(c *runtimeapi.ContainerConfig) { c.Command = []string{"nosuchprogram"} })
 	_, err := n.StartContainer(t.Context(), &runtimeapi.StartContainerRequest{ContainerId: id})
-	if err == nil || !strings.Contains(err.Error(), "The system cannot find the file specified. (0x2)") {
+	const words = ": The system cannot find the file specified."
+	if err == nil || !strings.Contains(err.Error(), "hcs::System::CreateProcess "+id+words) {
 		t.Errorf("StartContainer: %v", err)
 	}
 	eventually(t, "container has ended",
@@ -362,7 +364,9 @@ func TestExecSync(t *testing.T) {
 		t.Errorf("exec that takes too long: %v, want DeadlineExceeded", err)
 	}
 	_, err = n.ExecSync(t.Context(), &runtimeapi.ExecSyncRequest{ContainerId: id, Cmd: []string{"nosuch"}})
-	if err == nil || !strings.Contains(err.Error(), "cannot find the file") {
+	form := regexp.MustCompile(`failed to exec in container: failed to start exec "[0-9a-f]+": hcs::System::CreateProcess ` + id +
+		`: The system cannot find the file specified\.: unknown$`)
+	if err == nil || !form.MatchString(err.Error()) {
 		t.Errorf("exec of what is not there: %v", err)
 	}
 }

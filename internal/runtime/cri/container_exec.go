@@ -99,7 +99,8 @@ func (s *Server) exec(ctx context.Context, c store.Container, kind admission.Kin
 	case err != nil:
 		return 0, err
 	case r.failed:
-		return 0, fmt.Errorf("exec in container %q: %w", c.ID, r.refusal())
+		//nolint:revive // containerd's words, which people look for (internal/cri/server/container_execsync.go of v2.4.2)
+		return 0, fmt.Errorf("failed to exec in container: failed to start exec %q: %w: unknown", id, r.refusal(c.ID))
 	case r.exited:
 		return r.code, nil
 	}

@@ -116,7 +116,7 @@ func (s *Server) explain(id string, e *end) {
 	switch {
 	case e.code == sigkilled:
 	case r.failed:
-		e.code, e.reason, e.message = exitStartError, reasonStartError, r.refusal().Error()
+		e.code, e.reason, e.message = exitStartError, reasonStartError, r.refusal(id).Error()
 		return
 	case r.exited:
 		e.code = r.code

@@ -192,7 +192,7 @@ func (s *Server) verdict(c store.Container) (spoken bool, err error) {
 	case err != nil:
 		return true, err
 	case r.failed:
-		return true, r.refusal()
+		return true, r.refusal(c.ID)
 	}
 	return r.started || r.exited, nil
 }

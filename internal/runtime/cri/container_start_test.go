@@ -82,7 +82,7 @@ func TestStartContainerIsUndone(t *testing.T) {
 				n.Engine.OnStart = func(_ string, p *critest.Process) error {
 					return p.Refuse(2, "The system cannot find the file specified.")
 				}
-			}, "hcs::System::CreateProcess: The system cannot find the file specified. (0x2)",
+			}, ": The system cannot find the file specified.",
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -207,7 +207,7 @@ func TestStartContainerRefusedWithoutServer(t *testing.T) {
 	if err := n.Engine.Process(id).Refuse(193, "%1 is not a valid Win32 application."); err != nil {
 		t.Fatal(err)
 	}
-	expectStartError(t, n.WaitExit(t, id), "hcs::System::CreateProcess: %1 is not a valid Win32 application. (0xc1)")
+	expectStartError(t, n.WaitExit(t, id), "hcs::System::CreateProcess "+id+": %1 is not a valid Win32 application.")
 }
 
 // TestStartContainerWhileThePodIsStopped: nothing runs in a pod that is stopped, whichever comes first.

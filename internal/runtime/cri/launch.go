@@ -172,9 +172,14 @@ type report struct {
 	message                 string
 }
 
-// refusal is the error of a program that did not start, in Windows' words.
-func (r report) refusal() error {
-	return fmt.Errorf("hcs::System::CreateProcess: %s (0x%x)", strings.TrimSpace(r.message), r.code)
+// refusal is the error of a program that did not start in a container, in the words of Windows and the form of hcsshim
+// (SystemError of https://github.com/microsoft/hcsshim/blob/v0.15.0-rc.4/internal/hcs/errors.go).
+func (r report) refusal(container string) error {
+	text := strings.TrimSpace(r.message)
+	if text == "" {
+		text = fmt.Sprintf("error 0x%x", r.code)
+	}
+	return fmt.Errorf("hcs::System::CreateProcess %s: %s", container, text)
 }
 
 // maxReport is more than mullion-run.exe writes.
