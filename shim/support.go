@@ -213,14 +213,14 @@ func programRows() []support.Row {
 				"Get-HnsNetwork, Get-HnsPolicyList, Get-InitiatorPort, Get-IscsiConnection, Get-IscsiSession, Get-IscsiTarget, Get-IscsiTargetPortal, " +
 				"Get-Item, Get-ItemProperty, Get-ItemPropertyValue, Get-Job, " +
 				"Get-Location, Get-Member, Get-NetAdapter, Get-NetFirewallRule, Get-NetIPAddress, Get-NetIPInterface, Get-NetRoute, Get-Partition, Get-PartitionSupportedSize, Get-Process, Get-Random, " +
-				"Get-Service, Get-SmbGlobalMapping, Get-SmbMapping, Get-Unique, Get-Variable, Get-Volume, Get-WinEvent, Get-WmiObject, Group-Object, Import-Csv, Import-Module, Initialize-Disk, " +
+				"Get-Service, Get-SmbGlobalMapping, Get-SmbMapping, Get-TimeZone, Get-Unique, Get-Variable, Get-Volume, Get-WinEvent, Get-WmiObject, Group-Object, Import-Csv, Import-Module, Initialize-Disk, " +
 				"Invoke-Command, Invoke-Expression, Invoke-RestMethod, Invoke-WebRequest, Join-Path, Measure-Command, " +
 				"Measure-Object, mkdir, Move-Item, New-EventLog, New-Guid, New-IscsiTargetPortal, New-Item, New-ItemProperty, New-NetFirewallRule, New-NetRoute, New-Object, New-Partition, New-Service, New-SmbGlobalMapping, New-SmbMapping, " +
 				"New-TimeSpan, New-Variable, Out-File, Out-Host, Out-Null, Out-String, Pop-Location, Push-Location, " +
 				"Receive-Job, Register-IscsiSession, Remove-HnsEndpoint, Remove-HnsNetwork, Remove-HnsPolicyList, Remove-IscsiTargetPortal, Remove-Item, Remove-NetRoute, " +
 				"Remove-ItemProperty, Remove-Job, Remove-NetFirewallRule, Remove-Partition, Remove-PartitionAccessPath, Remove-Service, Remove-SmbGlobalMapping, Remove-SmbMapping, Remove-Variable, Rename-Item, Resize-Partition, Resolve-DnsName, Resolve-Path, " +
 				"Restart-Computer, Restart-Service, Select-Object, Select-String, Set-Acl, Set-Content, Set-Disk, Set-ExecutionPolicy, Set-IscsiChapSecret, Set-ItemProperty, " +
-				"Set-Location, Set-NetFirewallProfile, Set-NetIPInterface, Set-Service, Set-StrictMode, Set-Variable, Sort-Object, Split-Path, Start-Job, " +
+				"Set-Location, Set-NetFirewallProfile, Set-NetIPInterface, Set-Service, Set-StrictMode, Set-TimeZone, Set-Variable, Sort-Object, Split-Path, Start-Job, " +
 				"Start-Process, Start-Service, Start-Sleep, Stop-Computer, Stop-Job, Stop-Process, Stop-Service, Tee-Object, " +
 				"Test-NetConnection, Test-Path, Unblock-File, Unregister-IscsiSession, Update-Disk, Update-HostStorageCache, Update-IscsiTarget, Update-IscsiTargetPortal, Wait-Job, Wait-Process, Where-Object, Write-Debug, " +
 				"Write-Error, Write-EventLog, Write-Host, Write-Output, Write-Verbose, Write-VolumeCache, Write-Warning. Import-Module takes " +

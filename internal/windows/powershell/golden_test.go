@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mullion.dev/mullion/internal/windows/smbmapping"
+	"mullion.dev/mullion/internal/windows/timezone"
 )
 
 var update = flag.Bool("update", false, "rewrite what the scripts in testdata print")
@@ -99,6 +100,7 @@ func stageWindows() *system {
 	}
 	lists := stageACL()
 	disks := stageDisks()
+	zone := "UTC"
 	known := stageRoutes()
 	running := []process{{4, "System"}, {12, "kubelet.exe"}, {40, "kube-proxy.EXE"}}
 	services := []service{
@@ -206,6 +208,14 @@ func stageWindows() *system {
 			return errors.New("Access is denied.(5)")
 		},
 		registry: stageRegistry(),
+		zone:     func() (string, error) { return zone, nil },
+		setZone: func(id string) error {
+			if id == "" || strings.EqualFold(id, "Nowhere Standard Time") {
+				return timezone.ErrUnknown
+			}
+			zone = id
+			return nil
+		},
 		listen: func(ctx context.Context, network, _ string) (net.Listener, error) {
 			return (&net.ListenConfig{}).Listen(ctx, network, "127.0.0.1:0")
 		},

@@ -39,6 +39,9 @@ func stageRegistry() registryCalls {
 			{"UBR", kindDWord, []byte{0xca, 0xa, 0, 0}},
 			{"ReleaseId", kindString, textData("2009")},
 		},
+		`HKEY_LOCAL_MACHINE\SOFTWARE\Microsoft\Windows NT\CurrentVersion\Time Zones`:                     nil,
+		`HKEY_LOCAL_MACHINE\SOFTWARE\Microsoft\Windows NT\CurrentVersion\Time Zones\Tokyo Standard Time`: stageZone("(UTC+09:00) Osaka, Sapporo, Tokyo", "Tokyo", 0xfde4),
+		`HKEY_LOCAL_MACHINE\SOFTWARE\Microsoft\Windows NT\CurrentVersion\Time Zones\UTC`:                 stageZone("(UTC) Coordinated Universal Time", "Coordinated Universal", 0),
 		`HKEY_LOCAL_MACHINE\SYSTEM\HardwareConfig`: {
 			{"LastConfig", kindString, textData("{01234567-89ab-cdef-0123-456789abcdef}")},
 		},
@@ -212,5 +215,20 @@ func TestNamesOfKeys(t *testing.T) {
 		if (err != nil) != (want == "") || err == nil && k.name != want {
 			t.Errorf("%s: %q, %v, want %q", path, k.name, err, want)
 		}
+	}
+}
+
+// stageZone is the key of a time zone without daylight time; bias is the lower half of its bias, in minutes.
+func stageZone(display, name string, bias uint16) []registryValue {
+	tzi := make([]byte, 44)
+	tzi[0], tzi[1] = byte(bias), byte(bias>>8)
+	if bias > 1<<15 {
+		tzi[2], tzi[3] = 0xff, 0xff
+	}
+	return []registryValue{
+		{"Display", kindString, textData(display)},
+		{"Std", kindString, textData(name + " Standard Time")},
+		{"Dlt", kindString, textData(name + " Daylight Time")},
+		{"TZI", kindBinary, tzi},
 	}
 }

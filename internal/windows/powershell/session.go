@@ -87,6 +87,9 @@ type system struct {
 	clear    func(screen io.Writer) error
 	kill     func(id int64) error
 	end      func(restart bool) error // ends Windows
+	// zone is the ID of the time zone, setZone sets it.
+	zone    func() (string, error)
+	setZone func(id string) error
 	registry registryCalls
 	wmi      func(ctx context.Context, namespace, query string) ([]wmiObject, error)
 	events   eventLog
@@ -133,6 +136,8 @@ func (s *Session) system() system {
 		clear:    clearScreen,
 		kill:     killProcess,
 		end:      endWindows,
+		zone:     currentZone,
+		setZone:  setZone,
 		registry: theRegistry(),
 		wmi:      queryWMI,
 		events:   eventlog.System{},

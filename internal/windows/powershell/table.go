@@ -19,7 +19,7 @@ func cmdlets() []cmdlet {
 		firewallCmdlets(),
 		serviceCmdlets(), pathCmdlets(), formatCmdlets(), commandCmdlets(), processCmdlets(), moduleCmdlets(),
 		registryCmdlets(), archiveCmdlets(), jobCmdlets(), variableCmdlets(), everydayCmdlets(), wmiCmdlets(),
-		eventCmdlets(), computerCmdlets())
+		eventCmdlets(), computerCmdlets(), zoneCmdlets())
 }
 
 // ofPath adds the parameters that every cmdlet for paths has.
