@@ -64,7 +64,7 @@ func SupportRows() []support.Row {
 		Name:  "who gives way on a busy machine",
 		Level: support.Partly,
 		Ref:   "https://docs.kernel.org/admin-guide/cgroup-v2.html#weights",
-		Note:  "by weights of cgroups (v1 and v2), for processor time and, where the disk's scheduler knows them, for input and output: " + classesText() + ". What serves the cluster comes before the machine's other work, pods after it; below systemd's scope all of the cluster has the scope's weight beside other units. `mullion up --nice` puts all of it below the machine's other work; `mullion status -v` has the shares. On cgroup v2 the control plane's memory is taken away last (memory.low), where the cgroups above have such a thing too: below systemd's system.slice they do not",
+		Note:  "by weights of cgroups (v1 and v2), for processor time and, where the disk's scheduler knows them, for input and output: " + classesText() + ". While a container starts, or a program that the kubelet or a person runs in one, its pod goes ahead of the other pods of its node (runtime/admission), for 2 s of processor time at most and, over longer, a tenth of one processor; its limits hold. What serves the cluster comes before the machine's other work, pods after it; below systemd's scope all of the cluster has the scope's weight beside other units. `mullion up --nice` puts all of it below the machine's other work; `mullion status -v` has the shares. On cgroup v2 the control plane's memory is taken away last (memory.low), where the cgroups above have such a thing too: below systemd's system.slice they do not",
 	}, support.Row{
 		Area:  "Kubernetes",
 		Name:  "API models of acs-engine and AKS Engine (windows.json)",

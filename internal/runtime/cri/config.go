@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/runtime/admission"
 	"mullion.dev/mullion/internal/runtime/engine"
 	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/windows/credspec"
@@ -144,9 +145,10 @@ type Inventory interface {
 	List(ctx context.Context, label, value string) ([]engine.Info, error)
 }
 
-// Meters is the part of an engine that lists and measures containers.
+// Meters is the part of an engine that lists and measures containers, and weighs their pods.
 type Meters interface {
 	Inventory
+	admission.Weights
 	Usage(ctx context.Context, id string) (engine.Usage, error)
 	DiskUsage(ctx context.Context, id string) (bytes, inodes uint64, err error)
 	// OutOfMemory calls seen with the id of each container in which the kernel kills a process for lack of memory,

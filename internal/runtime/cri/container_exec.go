@@ -85,7 +85,7 @@ func (s *Server) exec(ctx context.Context, c store.Container, kind admission.Kin
 	}
 	file := filepath.Join(s.runDir(c), name)
 	defer os.Remove(file)
-	place, err := s.queue.Enter(ctx, admission.Ask{Kind: kind, Pod: s.waitingPod(c), Container: c.ID})
+	place, err := s.enter(ctx, kind, c)
 	if err != nil {
 		return 0, fmt.Errorf("exec in container %q: %w", c.ID, err)
 	}

@@ -37,7 +37,7 @@ func (s *Server) StartContainer(ctx context.Context,
 		return nil, fmt.Errorf("start container: %w", err)
 	}
 	// Before the lock, which whoever stops the container must get.
-	place, err := s.queue.Enter(ctx, admission.Ask{Kind: admission.Start, Pod: s.waitingPod(c), Container: c.ID})
+	place, err := s.enter(ctx, admission.Start, c)
 	if err != nil {
 		return nil, fmt.Errorf("start container %q: %w", c.ID, err)
 	}

@@ -104,6 +104,7 @@ func (s *Server) recoverSandbox(ctx context.Context, sb store.Sandbox) error {
 		return nil
 	}
 	if _, err := os.Stat(sb.NetNS); err == nil {
+		s.lifts.Recover(sb.ID)
 		s.watchMachine(sb) //nolint:contextcheck // The watch outlives the call.
 		return nil
 	}

@@ -50,6 +50,7 @@ func (s *Server) removeSandbox(ctx context.Context, sb store.Sandbox) error {
 	if err := s.sandboxes.Delete(sb.ID); err != nil {
 		return err
 	}
+	s.lifts.Forget(sb.ID)
 	s.emit(sb.ID, sb.ID, runtimeapi.ContainerEventType_CONTAINER_DELETED_EVENT)
 	return nil
 }

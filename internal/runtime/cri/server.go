@@ -47,6 +47,7 @@ type Server struct {
 	samples    sampler
 	locks      keyedMutex
 	queue      *admission.Queue
+	lifts      *admission.Lifts
 
 	// life returns the context of the background work. It ends with Serve, not with a call.
 	life     func() context.Context
@@ -74,6 +75,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		cfg:     cfg,
 		log:     cfg.Log,
 		queue:   admission.New(cmp.Or(cfg.Places, admission.Places(runtime.NumCPU(), 1))),
+		lifts:   admission.NewLifts(cfg.Engine, cfg.Log),
 		ended:   map[string]chan struct{}{},
 		refused: map[string]error{},
 		pipes:   map[string]func(){},

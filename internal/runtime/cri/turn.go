@@ -25,6 +25,21 @@ func (s *Server) waitingPod(c store.Container) admission.Pod {
 	return admission.Pod{Namespace: meta.GetNamespace(), Name: meta.GetName(), UID: meta.GetUid()}
 }
 
+// enter waits for the turn of a program in a container. While it has its place, its pod goes ahead of others: the
+// sooner it is done, the sooner the next has its turn.
+func (s *Server) enter(ctx context.Context, kind admission.Kind, c store.Container) (*admission.Place, error) {
+	place, err := s.queue.Enter(ctx, admission.Ask{Kind: kind, Pod: s.waitingPod(c), Container: c.ID})
+	if err != nil {
+		return nil, err
+	}
+	end := s.lifts.Begin(c.SandboxID)
+	go func() {
+		<-place.Left()
+		end()
+	}()
+	return place, nil
+}
+
 const (
 	// lookForStart is the time between two looks whether a program runs.
 	lookForStart = 100 * time.Millisecond

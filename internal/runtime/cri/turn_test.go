@@ -3,6 +3,7 @@ package cri_test
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -187,5 +188,54 @@ func TestWaitsAreTold(t *testing.T) {
 		}
 	case <-time.After(20 * time.Second):
 		t.Error("nobody was told")
+	}
+}
+
+// TestTurnGoesAhead: a pod goes ahead of others while it starts, and while a program in it has its turn, no longer, and
+// none does that only waits.
+func TestTurnGoesAhead(t *testing.T) {
+	c := newCrowd(t, false)
+	ahead := func(want ...string) {
+		t.Helper()
+		var got []string
+		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); <-time.After(time.Millisecond) {
+			if got = c.Engine.Lifted(); slices.Equal(got, want) {
+				return
+			}
+		}
+		t.Errorf("%q go ahead, want %q", got, want)
+	}
+	ahead(c.pod)
+	if _, err := c.sync(t.Context(), 1, "exit", "0"); err == nil {
+		t.Error("a third program had its turn")
+	}
+	c.free()
+	ahead()
+
+	other := c.RunPod(t, "other")
+	inStart := false
+	c.Engine.OnStart = func(_ string, p *critest.Process) error {
+		inStart = slices.Contains(c.Engine.Lifted(), other)
+		return p.Started()
+	}
+	c.Run(t, other, "app")
+	if !inStart {
+		t.Error("a pod whose container starts does not go ahead")
+	}
+	ahead()
+}
+
+// TestAheadIsTakenBack: what a server that was killed left ahead of others is as they are under the next.
+func TestAheadIsTakenBack(t *testing.T) {
+	n := critest.NewNode(t)
+	pod := n.RunPod(t, "web")
+	n.Run(t, pod, "app")
+	n.Stop(t)
+	if err := n.Engine.Lift(pod, true); err != nil {
+		t.Fatal(err)
+	}
+	n.Start(t)
+	if got := n.Engine.Lifted(); len(got) > 0 {
+		t.Errorf("%q go ahead", got)
 	}
 }

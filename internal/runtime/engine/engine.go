@@ -84,13 +84,14 @@ type BindMount struct {
 
 // Engine is a connection to containerd for the containers of one Windows host.
 type Engine struct {
-	opts   Options
-	client *client.Client
-	layers *layerViews
-	memory memory
-	swap   bool // whether the machine counts swap
-	hives  sync.Mutex
-	boots  boots
+	opts       Options
+	client     *client.Client
+	layers     *layerViews
+	memory     memory
+	swap       bool               // whether the machine counts swap
+	processors *cgroup.Processors // nil: the machine does not weigh them
+	hives      sync.Mutex
+	boots      boots
 }
 
 // Connect connects to containerd, which must be running. Close the engine when done.
@@ -123,6 +124,10 @@ func Connect(ctx context.Context, opts Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	processors, err := findProcessors()
+	if err != nil {
+		return nil, err
+	}
 	views, err := newLayerViews(filepath.Join(opts.RunDir, "layers"))
 	if err != nil {
 		return nil, err
@@ -131,7 +136,7 @@ func Connect(ctx context.Context, opts Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to containerd at %q: %w", opts.Socket, err)
 	}
-	e := &Engine{opts: opts, client: c, layers: views, memory: memory, swap: swap}
+	e := &Engine{opts: opts, client: c, layers: views, memory: memory, swap: swap, processors: processors}
 	if err := e.clearSources(func(id string) (bool, error) { return e.waitsForStart(ctx, id) }); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}

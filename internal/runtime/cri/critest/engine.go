@@ -42,6 +42,7 @@ type Engine struct {
 	outOfMem   map[int]func(string)
 	unread     map[string]int64
 	listeners  int
+	lifted     []string
 }
 
 // container is what containerd stores for a container: its record, and a task once it has been started.
@@ -121,6 +122,28 @@ func (e *Engine) startTask(id string, stdio engine.IO) (*Process, error) {
 	c.task = p
 	return p, nil
 }
+
+// Lift notes that a pod was lifted, or not any more: a program of the tests has all that it wants.
+func (e *Engine) Lift(pod string, up bool) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if up {
+		e.lifted = append(e.lifted, pod)
+	} else {
+		e.lifted = slices.DeleteFunc(e.lifted, func(other string) bool { return other == pod })
+	}
+	return nil
+}
+
+// Lifted are the pods that go ahead of others.
+func (e *Engine) Lifted() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.lifted)
+}
+
+// Used is no time: such a program needs none.
+func (e *Engine) Used(string) (time.Duration, error) { return 0, nil }
 
 // Unbind ends a container's process that is Held.
 func (e *Engine) Unbind(_ context.Context, id string) error {
