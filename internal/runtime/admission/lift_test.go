@@ -84,15 +84,15 @@ func TestLift(t *testing.T) {
 // ahead of others than its allowance, however many processors it has, and whatever it did before.
 func TestLiftIsBounded(t *testing.T) {
 	for _, busy := range []float64{0.5, 2, 64} {
-		for _, turn := range []time.Duration{time.Hour, time.Second, 30 * time.Millisecond} {
+		for _, turn := range []time.Duration{time.Hour, time.Second, 70 * time.Millisecond} {
 			synctest.Test(t, func(t *testing.T) {
 				m := &machine{busy: busy}
 				l := newLifts(m)
 				<-time.After(time.Minute) // in which it may save nothing up
 				begin := time.Now()
-				for time.Since(begin) < 10*time.Minute {
+				for time.Since(begin) < 4*time.Minute {
 					end := l.Begin("pod")
-					<-time.After(min(turn, 10*time.Minute))
+					<-time.After(min(turn, 4*time.Minute))
 					end()
 				}
 				m.is(t, false)

@@ -58,6 +58,8 @@ const (
 	holdMost = 10 * time.Second
 	// turnOfProbe and turnOfStart are how often a kind that waits is passed over before it has its turn.
 	turnOfProbe, turnOfStart = 8, 4
+	// seniors is for how many containers each place is that do not wait behind those that came later.
+	seniors = 2
 	// lateMost is how often in a row a proven container's probe may be late before the container has to prove itself
 	// again: its program is slower than its probe allows.
 	lateMost = 3
@@ -178,15 +180,16 @@ func (q *Queue) next() *waiter {
 	if people := q.waiting[Person]; len(people) > 0 && free > -1 {
 		return people[0]
 	}
-	if free <= 0 {
-		return nil
-	}
 	start, probe := q.newcomers()
-	if start != nil && q.passed[Start] >= turnOfStart {
-		return start
+	due := q.due(start, probe)
+	if senior := q.senior(); senior != nil && free > -1 && due == nil {
+		return senior
 	}
-	if probe != nil && q.passed[Probe] >= turnOfProbe {
-		return probe
+	switch {
+	case free <= 0:
+		return nil
+	case due != nil:
+		return due
 	}
 	for _, w := range []*waiter{q.inTime(Proven), probe, start} {
 		if w != nil {
@@ -194,6 +197,41 @@ func (q *Queue) next() *waiter {
 		}
 	}
 	return q.chance(probe == nil && start == nil && q.roomForNewcomers())
+}
+
+// due is the one of two newcomers, nil where there is none, that was passed over so often that it has its turn.
+func (q *Queue) due(start, probe *waiter) *waiter {
+	switch {
+	case start != nil && q.passed[Start] >= turnOfStart:
+		return start
+	case probe != nil && q.passed[Probe] >= turnOfProbe:
+		return probe
+	}
+	return nil
+}
+
+// senior is a waiter of one of the containers that were proven before all others: it has the place that a person has,
+// so that it is kept waiting by nobody that came later.
+func (q *Queue) senior() *waiter {
+	var first *waiter
+	for _, w := range q.waiting[Proven] {
+		if first == nil || q.before(w, first) {
+			first = w
+		}
+	}
+	if first == nil || q.proven[first.ask.Container] == nil {
+		return nil
+	}
+	older := 0
+	for _, p := range q.proven {
+		if p.since.Before(q.proven[first.ask.Container].since) {
+			older++
+		}
+	}
+	if older >= seniors*q.places {
+		return nil
+	}
+	return first
 }
 
 // newcomers are the first start and the first other program that may begin now, nil where there is none.

@@ -51,7 +51,7 @@ func TestOrder(t *testing.T) {
 		<-time.After(time.Second)
 		q.Succeeded("young")
 		q.enter(t.Context(), "running 1", Ask{Kind: Probe}, time.Second)
-		q.enter(t.Context(), "running 2", Ask{Kind: Proven, Container: "young"}, time.Second)
+		q.enter(t.Context(), "running 2", Ask{Kind: Proven, Container: "young"}, 1500*time.Millisecond)
 		q.enter(t.Context(), "person 1", Ask{Kind: Person}, 3*time.Second) // has a place of its own
 		for _, w := range []struct {
 			name string
