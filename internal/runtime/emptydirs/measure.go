@@ -18,6 +18,9 @@ type Usage struct {
 	// Bytes are those of its files: their size, less what is a hole, and with what lies behind their end. A file of
 	// several names counts once.
 	Bytes int64
+	// Blocks are the bytes of the disk that it takes, with what Windows counts for nothing: folders, links, and what a
+	// file leaves unused of its last block.
+	Blocks int64
 	// Names is how many entries it has.
 	Names int
 	// Over says which part of the bound it is beyond, "" if it is not. Then it is measured in part.

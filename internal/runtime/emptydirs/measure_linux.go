@@ -45,6 +45,11 @@ func (m *meter) folder(parent int, name string, depth, path int) error {
 	}
 	folder := os.NewFile(uintptr(fd), name)
 	defer folder.Close()
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	m.usage.Blocks += st.Blocks * blockSize
 	for m.usage.Over == "" {
 		if err := m.stop(); err != nil {
 			return err
@@ -78,17 +83,19 @@ func (m *meter) entry(folder int, name string, depth, path int) error {
 	if err := unix.Fstatat(folder, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return ignoreGone(err)
 	}
-	switch st.Mode & unix.S_IFMT {
-	case unix.S_IFDIR:
+	kind := st.Mode & unix.S_IFMT
+	if kind == unix.S_IFDIR {
 		return m.folder(folder, name, depth+1, path+len(name)+1)
-	case unix.S_IFREG:
-		if st.Nlink > 1 {
-			id := inode{st.Dev, st.Ino}
-			if m.linked[id] {
-				return nil
-			}
-			m.linked[id] = true
+	}
+	if st.Nlink > 1 {
+		id := inode{st.Dev, st.Ino}
+		if m.linked[id] {
+			return nil
 		}
+		m.linked[id] = true
+	}
+	m.usage.Blocks += st.Blocks * blockSize
+	if kind == unix.S_IFREG {
 		m.usage.Bytes += room(st.Size, st.Blocks, st.Blksize)
 	}
 	return nil

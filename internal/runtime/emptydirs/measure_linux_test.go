@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -43,6 +44,32 @@ func allocate(name string, size, behind int64) error {
 		return err
 	}
 	return unix.Fallocate(int(file.Fd()), unix.FALLOC_FL_KEEP_SIZE, 1<<20, behind)
+}
+
+// TestMeasureBlocks: what Windows counts for nothing takes room of the disk too.
+func TestMeasureBlocks(t *testing.T) {
+	const many = 200
+	bound := emptydirs.Bound{Names: 1000, Depth: 5, Path: 400}
+	block := measure(t, bound, func(string) error { return nil }).Blocks // an empty folder's
+	for name, add := range map[string]func(path string) error{
+		"folders":     func(path string) error { return os.Mkdir(path, 0o755) },
+		"links":       func(path string) error { return os.Symlink(strings.Repeat("l", 3000), path) },
+		"small files": func(path string) error { return os.WriteFile(path, []byte("x"), 0o644) },
+	} {
+		u := measure(t, bound, func(v string) error {
+			var err error
+			for i := range many {
+				err = errors.Join(err, add(filepath.Join(v, strconv.Itoa(i))))
+			}
+			return err
+		})
+		if block == 0 {
+			t.Skip("folders of this file system take no blocks")
+		}
+		if u.Bytes > many || u.Blocks < many*block || u.Blocks > 3*many*block {
+			t.Errorf("%s: %+v; want at most %d bytes, and some %d of the disk", name, u, many, many*block)
+		}
+	}
 }
 
 func TestMeasure(t *testing.T) {

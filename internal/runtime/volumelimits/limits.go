@@ -178,7 +178,7 @@ func (l *Limits) measure(ctx context.Context, root *os.Root, pod *corev1.Pod) (m
 // (https://github.com/kubernetes/kubernetes/blob/v1.37.1/pkg/kubelet/eviction/eviction_manager.go), "" if none.
 // beyond says that it is the bound of what is measured, which the kubelet does not know.
 func WhyOver(pod *corev1.Pod, usage map[string]emptydirs.Usage) (why string, beyond bool) {
-	var total int64
+	var total emptydirs.Usage
 	for _, v := range pod.Spec.Volumes {
 		if v.EmptyDir == nil {
 			continue
@@ -188,16 +188,38 @@ func WhyOver(pod *corev1.Pod, usage map[string]emptydirs.Usage) (why string, bey
 			return fmt.Sprintf("EmptyDir volume %q has %s, which is more than Mullion lets a volume have: neither the kubelet "+
 				"nor a program of Windows can handle it", v.Name, u.Over), true
 		}
-		if limit := v.EmptyDir.SizeLimit; limit != nil && limit.Sign() > 0 && u.Bytes > limit.Value() {
-			return fmt.Sprintf("Usage of EmptyDir volume %q exceeds the limit %q. It takes %s of the disk", v.Name, limit, human(u.Bytes)), false
+		if limit := v.EmptyDir.SizeLimit; limit != nil && limit.Sign() > 0 {
+			if takes := over(u, limit.Value()); takes > 0 {
+				return fmt.Sprintf("Usage of EmptyDir volume %q exceeds the limit %q. It takes %s of the disk",
+					v.Name, limit, human(takes)), false
+			}
 		}
-		total += u.Bytes
+		total.Bytes += u.Bytes
+		total.Blocks += u.Blocks
 	}
-	if limit := ephemeralLimit(pod); !limit.IsZero() && total > limit.Value() {
-		return fmt.Sprintf("Pod ephemeral local storage usage exceeds the total limit of containers %s. Its emptyDirs take %s of the disk",
-			&limit, human(total)), false
+	if limit := ephemeralLimit(pod); !limit.IsZero() {
+		if takes := over(total, limit.Value()); takes > 0 {
+			return fmt.Sprintf("Pod ephemeral local storage usage exceeds the total limit of containers %s. "+
+				"Its emptyDirs take %s of the disk",
+				&limit, human(takes)), false
+		}
 	}
 	return "", false
+}
+
+// small is what a pod may take above its limit in folders, links and ends of blocks, which no Windows counts: some ten
+// thousand small files.
+const small = 64 << 20
+
+// over is how much of the disk it is by which a usage is over a limit, 0 if it is not.
+func over(u emptydirs.Usage, limit int64) int64 {
+	switch {
+	case u.Bytes > limit:
+		return u.Bytes
+	case u.Blocks-small > limit:
+		return u.Blocks
+	}
+	return 0
 }
 
 func human(bytes int64) string { return resource.NewQuantity(bytes, resource.BinarySI).String() }

@@ -59,6 +59,9 @@ func TestWhyOver(t *testing.T) {
 		"the pod's":     {podWith("", "64Mi"), emptydirs.Usage{Bytes: 65 << 20}, "exceeds the total limit of containers 64Mi. Its emptyDirs take 65Mi"},
 		"no size at 0":  {podWith("0", ""), emptydirs.Usage{Bytes: 1 << 30}, ""},
 		"the bound":     {podWith("", ""), emptydirs.Usage{Over: "more than 3 entries"}, `EmptyDir volume "v" has more than 3 entries`},
+		"small files":   {podWith("32Mi", "64Mi"), emptydirs.Usage{Bytes: 1, Blocks: 96 << 20}, ""},
+		"many of them":  {podWith("32Mi", "64Mi"), emptydirs.Usage{Bytes: 1, Blocks: 96<<20 + 1}, `the limit "32Mi". It takes 100663297`},
+		"in all":        {podWith("", "64Mi"), emptydirs.Usage{Bytes: 1, Blocks: 129 << 20}, "of containers 64Mi. Its emptyDirs take 129Mi"},
 		"not measured":  {podWith("1Mi", "1Mi"), emptydirs.Usage{}, ""},
 		"both, in part": {podWith("32Mi", ""), emptydirs.Usage{Over: "more than 3 entries", Bytes: 1 << 30}, "more than 3 entries"},
 	} {
