@@ -80,7 +80,8 @@ func starvedByRoot(t *testing.T, program string) {
 	reached := 0
 	for _, s := range starvations() {
 		cmd := exec.CommandContext(t.Context(), "unshare", "--ipc", "--net", "sh", "-c",
-			"ulimit -n 100000; ulimit -l unlimited; ip link set lo up; echo 0 0 >/proc/sys/net/ipv4/ping_group_range; exec "+program+" starve "+s.what+" "+strconv.Itoa(s.root))
+			"ulimit -n 100000; ulimit -l unlimited; ip link set lo up; "+
+				"echo 0 0 >/proc/sys/net/ipv4/ping_group_range; exec "+program+" starve "+s.what+" "+strconv.Itoa(s.root))
 		out, err := cmd.Output()
 		if err != nil {
 			t.Errorf("control %s: %v", s.what, err)

@@ -154,8 +154,8 @@ func TestKillLeftoversInNamespaces(t *testing.T) {
 	}
 }
 
-// TestKillLeftoversInFolder: what an earlier version's supervisor has left is in none of the cluster's places, but works
-// in its folder, or is told of one there. Other programs, and those of other users, stay.
+// TestKillLeftoversInFolder: what an earlier version's supervisor has left is in none of the cluster's places, but
+// works in its folder, or is told of one there. Other programs, and those of other users, stay.
 func TestKillLeftoversInFolder(t *testing.T) {
 	programs, err := os.MkdirTemp("", "") //nolint:usetesting // another user's program is there
 	if err != nil {

@@ -175,8 +175,8 @@ type Mark struct {
 	// Pins is a folder in which the cluster's network namespaces are pinned.
 	Pins string
 	// Folder is the cluster's own, and Programs are names of programs: one of them that is root's, and works below the
-	// folder or is told of something below it, is the cluster's, wherever it is. So those are found that a supervisor of
-	// an earlier version has left, which put them into no cgroup.
+	// folder or is told of something below it, is the cluster's, wherever it is. So those are found that a supervisor
+	// of an earlier version has left, which put them into no cgroup.
 	Folder   string
 	Programs []string
 }

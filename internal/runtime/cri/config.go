@@ -154,8 +154,8 @@ type Meters interface {
 	// OutOfMemory calls seen with the id of each container in which the kernel kills a process for lack of memory,
 	// until ctx ends.
 	OutOfMemory(ctx context.Context, seen func(id string))
-	// Unread returns how many bytes wait in the sockets of a network namespace that no cgroup counts; if it is more than
-	// most, not all of them are counted.
+	// Unread returns how many bytes wait in the sockets of a network namespace that no cgroup counts; if it is more
+	// than most, not all of them are counted.
 	Unread(netns string, most int64) (int64, error)
 }
 

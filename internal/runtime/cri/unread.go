@@ -71,8 +71,8 @@ func (s *Server) endUnread(ctx context.Context, sb store.Sandbox, killing *under
 				s.log.Warn("container with too much in its sockets not ended", "container", c.ID, "error", err)
 				return
 			}
-			s.tell(c, ReasonUnread, fmt.Sprintf("Container %s was ended: sockets of netlink or of ping of its pod held more than "+
-				"%d MiB of answers that no program read, memory that Linux counts for no container",
+			s.tell(c, ReasonUnread, fmt.Sprintf("Container %s was ended: sockets of netlink or of ping of its pod held "+
+				"more than %d MiB of answers that no program read, memory that Linux counts for no container",
 				c.Config.GetMetadata().GetName(), engine.MostUnread>>20))
 		})
 	}

@@ -38,7 +38,8 @@ func TestUnread(t *testing.T) {
 	}
 	critest.Eventually(t, "both ends are told", func() bool { return len(notices()) == 2 })
 	for _, notice := range notices() {
-		if notice.Pod != "hoards" || notice.Reason != cri.ReasonUnread || !strings.Contains(notice.Message, "16 MiB of answers") {
+		if notice.Pod != "hoards" || notice.Reason != cri.ReasonUnread ||
+			!strings.Contains(notice.Message, "16 MiB of answers") {
 			t.Errorf("told is %+v", notice)
 		}
 	}

@@ -43,7 +43,8 @@ func TestUnread(t *testing.T) {
 		"netlink": {
 			[3]int{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE},
 			&unix.SockaddrNetlink{Family: unix.AF_NETLINK},
-			[]byte{16, 0, 0, 0, 0xff, 0, 5, 0, 1, 0, 0, 0, 0, 0, 0, 0}, 100,
+			[]byte{16, 0, 0, 0, 0xff, 0, 5, 0, 1, 0, 0, 0, 0, 0, 0, 0},
+			100,
 		},
 		"ping": {
 			[3]int{unix.AF_INET, unix.SOCK_DGRAM, unix.IPPROTO_ICMP},

@@ -11,7 +11,7 @@ const (
 000000004f6f0527 0   0          00000000 0        0        0     2        0        4
 `
 	pingList = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops
-    0: 00000000:0E3B 00000000:0000 07 00000010:008013F0 00:00000000 00000000     0        0 9157278 2 000000004f6f0526 62
+    0: 00000000:0E3B 00000000:0000 07 00000010:008013F0 00:00000000 00000000     0        0 9157278 2 000000004f6f0526 6
 `
 )
 
