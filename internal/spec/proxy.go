@@ -38,7 +38,7 @@ func ProxyFrom(environ []string) (*Proxy, error) {
 	}
 	p := &Proxy{HTTPProxy: get("HTTP_PROXY"), HTTPSProxy: get("HTTPS_PROXY"), NoProxy: get("NO_PROXY")}
 	if p.HTTPProxy == "" && p.HTTPSProxy == "" {
-		return nil, nil
+		return nil, nil //nolint:nilnil // there is none, which is no error
 	}
 	for _, s := range []string{p.HTTPProxy, p.HTTPSProxy} {
 		if _, err := proxyURL(s); err != nil {
@@ -63,7 +63,7 @@ func WithoutProxy(environ []string) []string {
 // proxyURL reads the address of a proxy, nil for "". Without a scheme it is one of HTTP.
 func proxyURL(s string) (*url.URL, error) {
 	if s == "" {
-		return nil, nil
+		return nil, nil //nolint:nilnil // there is none, which is no error
 	}
 	if !strings.Contains(s, "://") {
 		s = "http://" + s

@@ -222,7 +222,7 @@ func inheritCPUs(dir, parent string) error {
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), value, 0); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), value, 0); err != nil { //nolint:gosec // of two cgroups, by the kernel's names
 			return err
 		}
 	}

@@ -40,7 +40,7 @@ func Place(cmd *exec.Cmd, cgroup string) (*os.File, error) {
 			return nil, fmt.Errorf("enter cgroup %q: %w", dir, err)
 		}
 	}
-	return nil, nil
+	return nil, nil //nolint:nilnil // nothing is to be closed
 }
 
 // MakeOwn makes the cgroup of that name and the one in it that is called Own, in every hierarchy. On cgroup v2 the

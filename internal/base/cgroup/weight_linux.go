@@ -81,7 +81,7 @@ func (h Hierarchy) weighs() bool { return h.mayHave("cpu") || h.mayHave("blkio")
 // cgroup alone. If the cgroup is not there, cmd starts where the caller is: it works all the same.
 func Prefer(cmd *exec.Cmd, cgroup string) (*os.File, error) {
 	if cgroup == "" {
-		return nil, nil
+		return nil, nil //nolint:nilnil // nothing is to be closed
 	}
 	all, err := Hierarchies()
 	if err != nil {
@@ -96,14 +96,14 @@ func Prefer(cmd *exec.Cmd, cgroup string) (*os.File, error) {
 			return nil, fmt.Errorf("enter cgroup %q: %w", cgroup, err)
 		}
 	}
-	return nil, nil
+	return nil, nil //nolint:nilnil // nothing is to be closed
 }
 
 // placeV2 makes the kernel put cmd into the cgroup of version 2 at dir, if it is there.
 func placeV2(cmd *exec.Cmd, dir string) (*os.File, error) {
 	group, err := os.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, nil //nolint:nilnil // nothing is to be closed
 	}
 	if err != nil {
 		return nil, fmt.Errorf("enter cgroup: %w", err)

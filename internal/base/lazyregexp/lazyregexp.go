@@ -47,7 +47,9 @@ func (re *Regexp) FindAllStringIndex(s string, n int) [][]int {
 func (re *Regexp) FindIndex(b []byte) []int { return re.compiled().FindIndex(b) }
 
 // FindStringSubmatchIndex is that of package regexp.
-func (re *Regexp) FindStringSubmatchIndex(s string) []int { return re.compiled().FindStringSubmatchIndex(s) }
+func (re *Regexp) FindStringSubmatchIndex(s string) []int {
+	return re.compiled().FindStringSubmatchIndex(s)
+}
 
 // ReplaceAll is that of package regexp.
 func (re *Regexp) ReplaceAll(b, to []byte) []byte { return re.compiled().ReplaceAll(b, to) }

@@ -29,7 +29,8 @@ func (p Program) Start(_ context.Context, cmd *exec.Cmd) error {
 	cmd.Args[0] = p.Name
 	cmd.ExtraFiles = []*os.File{program}
 	cmd.Path = p.link()
-	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(p.UserID), Gid: uint32(p.UserID)} // a user's number
+	user := uint32(p.UserID) //nolint:gosec // the number of a user of ours
+	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: user, Gid: user}
 	cmd.SysProcAttr.AmbientCaps = p.Capabilities
 	return cmd.Start()
 }

@@ -105,7 +105,9 @@ func killOne(ctx context.Context, pid int, marked places) (bool, error) {
 	}
 	for {
 		const slice = 100 // milliseconds, so that ctx is checked
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, slice)
+
+		ends := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}} //nolint:gosec // descriptors are small
+		n, err := unix.Poll(ends, slice)
 		if n > 0 {
 			return true, nil
 		}

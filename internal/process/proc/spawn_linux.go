@@ -20,7 +20,7 @@ func (p *Process) spawn(ctx context.Context, out *output) (*child, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make pipe for output: %w", err)
 	}
-	cmd := exec.Command(p.spec.Path, p.spec.Args...) // ended by Process.end, with patience
+	cmd := exec.Command(p.spec.Path, p.spec.Args...) //nolint:noctx // ended by Process.end, with patience
 	cmd.Dir = p.spec.Dir
 	cmd.Env = slices.Clone(p.spec.Env)
 	if cmd.Env == nil {

@@ -74,7 +74,7 @@ func enter(ctx context.Context, scope, description string, tasks uint64) error {
 		return err
 	}
 	defer conn.Close()
-	pid := uint32(os.Getpid())
+	pid := uint32(os.Getpid()) //nolint:gosec // the kernel has no larger than 2^22
 	property := func(name string, value any) dbus.Property {
 		return dbus.Property{Name: name, Value: godbus.MakeVariant(value)}
 	}

@@ -254,7 +254,7 @@ func (r *reader) windows(o object) windowsVersion {
 	offer, _ := o.text("windowsOffer")
 	image, _ := o.text("imageVersion")
 	o.take("windowsPublisher")
-	o.rest(map[string]string{
+	o.rest(map[string]string{ //nolint:gosec // what is said of a password that is not read
 		"adminUsername": "nodes have no accounts to log in to", "adminPassword": "nodes have no accounts to log in to; it is not kept",
 		"imageReference": "nodes have no images of Azure's", "windowsImageSourceURL": "nodes have no images of Azure's",
 		"windowsDockerVersion": "nodes have no Docker", "csiProxyURL": "csi-proxy is deployed by examples/csi-proxy",

@@ -43,11 +43,12 @@ func Serve(t *testing.T, ns, name, addr string) *Server {
 	var l net.Listener
 	var p net.PacketConn
 	err := netns.Do(ns, func() error {
+		var config net.ListenConfig
 		var err error
-		if l, err = net.Listen("tcp", addr); err != nil {
+		if l, err = config.Listen(t.Context(), "tcp", addr); err != nil {
 			return err
 		}
-		p, err = net.ListenPacket("udp", addr)
+		p, err = config.ListenPacket(t.Context(), "udp", addr)
 		return err
 	})
 	if err != nil {
