@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -89,7 +90,24 @@ type fixture struct {
 	bin, dir string
 }
 
+// patient is a time for waiting: MULLION_ATTACK_PATIENCE times as long, on an emulated machine.
+func patient(d time.Duration) time.Duration {
+	factor, err := strconv.Atoi(os.Getenv("MULLION_ATTACK_PATIENCE"))
+	if err != nil {
+		return d
+	}
+	return d * time.Duration(factor)
+}
+
+// mullion runs it. A --timeout among the arguments is as long as the machine needs.
 func (f fixture) mullion(ctx context.Context, args ...string) (string, error) {
+	args = slices.Clone(args)
+	for i, arg := range args {
+		text, ok := strings.CutPrefix(arg, "--timeout=")
+		if most, err := time.ParseDuration(text); ok && err == nil {
+			args[i] = "--timeout=" + patient(most).String()
+		}
+	}
 	cmd := exec.CommandContext(ctx, filepath.Join(f.bin, "mullion"), args...)
 	cmd.Env = append(os.Environ(), "MULLION_DATA_DIR="+filepath.Join(f.dir, "data"),
 		"KUBECONFIG="+filepath.Join(f.dir, "kubeconfig"), "HOME="+f.dir)
@@ -149,7 +167,7 @@ func TestAttacks(t *testing.T) {
 	starvedByRoot(t, linux)
 
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 3*time.Minute)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patient(3*time.Minute))
 		defer cancel()
 		if out, err := f.mullion(ctx, "down"); err != nil {
 			t.Errorf("%v\n%s", err, out)
@@ -159,7 +177,7 @@ func TestAttacks(t *testing.T) {
 	spec := filepath.Join(f.dir, "cluster.yaml")
 	write(t, spec, clusterYAML)
 	write(t, filepath.Join(f.dir, "pods.yaml"), pods)
-	f.must(t, "up", "-f", spec)
+	f.must(t, "up", "-f", spec, "--wait", patient(5*time.Minute).String())
 	f.must(t, "image", "build", filepath.Dir(windows), "-f", "prog/image.yaml")
 	f.must(t, "kubectl", "apply", "-f", filepath.Join(f.dir, "pods.yaml"))
 	for _, pod := range []string{"administrator", "neighbour", "user"} {
@@ -255,7 +273,7 @@ func (f fixture) links(t *testing.T, pod string) {
 		t.Errorf("the pod does not read through links at all (%v):\n%s", err, out)
 	}
 	f.must(t, "kubectl", "delete", "-n", namespace(pod), "pod", pod, "--timeout=60s")
-	for deadline := time.Now().Add(time.Minute); ; <-time.After(200 * time.Millisecond) {
+	for deadline := time.Now().Add(patient(time.Minute)); ; <-time.After(200 * time.Millisecond) {
 		if _, err := os.Stat(volume); err != nil {
 			break
 		}
@@ -319,7 +337,7 @@ func (f fixture) bombs(t *testing.T) {
 		pod := "bomb-" + name
 		var phase, out string
 		// The processes of a bomb keep its container after it has said what it got.
-		for deadline := time.Now().Add(2 * time.Minute); phase != "Failed" && out == ""; <-time.After(time.Second) {
+		for deadline := time.Now().Add(patient(2 * time.Minute)); phase != "Failed" && out == ""; <-time.After(time.Second) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%s is %s", pod, phase)
 			}
@@ -369,7 +387,7 @@ func (f fixture) neighbour(t *testing.T) (stop func()) {
 	var asked, slowest atomic.Int64
 	go func() {
 		defer close(done)
-		client := http.Client{Timeout: 5 * time.Second}
+		client := http.Client{Timeout: patient(5 * time.Second)}
 		for ctx.Err() == nil {
 			req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+ip+"/", nil)
 			if err != nil {
@@ -428,8 +446,14 @@ func lookAtMachine(t *testing.T) string {
 	return all.String()
 }
 
+// build compiles the program of the attacks, or copies it from the folder of MULLION_ATTACK_PROGRAMS: not every machine
+// has Go.
 func build(t *testing.T, system, file string) {
 	t.Helper()
+	if dir := os.Getenv("MULLION_ATTACK_PROGRAMS"); dir != "" {
+		output(t, exec.CommandContext(t.Context(), "install", "-D", filepath.Join(dir, filepath.Base(file)), file))
+		return
+	}
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", file, "./prog")
 	cmd.Env = append(os.Environ(), "GOOS="+system, "GOARCH=amd64", "CGO_ENABLED=0")
 	output(t, cmd)

@@ -79,8 +79,8 @@ func starvedByRoot(t *testing.T, program string) {
 	t.Helper()
 	reached := 0
 	for _, s := range starvations() {
-		cmd := exec.CommandContext(t.Context(), "unshare", "--ipc", "--net", "sh", "-c",
-			"ulimit -n 100000; ulimit -l unlimited; ip link set lo up; "+
+		cmd := exec.CommandContext(t.Context(), "unshare", "--mount", "--ipc", "--net", "sh", "-c",
+			"mount -t tmpfs none /tmp; ulimit -n 100000; ulimit -l unlimited; ip link set lo up; "+
 				"echo 0 0 >/proc/sys/net/ipv4/ping_group_range; exec "+program+" starve "+s.what+" "+strconv.Itoa(s.root))
 		out, err := cmd.Output()
 		if err != nil {
@@ -144,7 +144,7 @@ func (f fixture) starveWith(t *testing.T, before noticed, all ...starvation) {
 func (f fixture) starved(t *testing.T, s starvation) {
 	t.Helper()
 	pod := "starve-" + s.what
-	for deadline := time.Now().Add(2 * time.Minute); ; <-time.After(500 * time.Millisecond) {
+	for deadline := time.Now().Add(patient(2 * time.Minute)); ; <-time.After(500 * time.Millisecond) {
 		phase := f.must(t, "kubectl", "get", "pod", pod, "-o", "jsonpath={.status.phase}")
 		if phase == "Failed" && s.most == lethal {
 			t.Logf("%s: ended with its memory", s.what)
@@ -217,7 +217,7 @@ func (f fixture) p99(t *testing.T) time.Duration {
 	t.Helper()
 	ip := f.must(t, "kubectl", "get", "pod", "neighbour", "-o", "jsonpath={.status.podIP}")
 	var all []time.Duration
-	client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	client := http.Client{Timeout: patient(5 * time.Second), Transport: &http.Transport{DisableKeepAlives: true}}
 	for range 100 {
 		begin := time.Now()
 		resp, err := client.Get("http://" + ip + "/")
@@ -275,7 +275,7 @@ func (fixture) machineTakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(patient(10 * time.Second)))
 	if n, err := io.Copy(io.Discard, conn); err != nil || n != 16<<20 {
 		t.Errorf("a connection of the machine's own carried %d bytes: %v", n, err)
 	}
@@ -321,7 +321,7 @@ func (fixture) compare(t *testing.T, before, now noticed) {
 		"the neighbour's requests (p99)": now.p99, "exec": now.exec, "logs": now.logs, "status": now.status,
 		"exec with a terminal": now.terminal,
 	} {
-		if took > 10*time.Second {
+		if took > patient(10*time.Second) {
 			t.Errorf("%s: %v", what, took)
 		}
 	}
@@ -345,7 +345,7 @@ func (fixture) compare(t *testing.T, before, now noticed) {
 func (f fixture) asBefore(t *testing.T, before noticed) {
 	t.Helper()
 	spare := map[string]int64{"terminals": 2, "files": 4000, "pages of TCP": 4000, "pages of UDP": 1000}
-	for deadline := time.Now().Add(time.Minute); ; <-time.After(500 * time.Millisecond) {
+	for deadline := time.Now().Add(patient(time.Minute)); ; <-time.After(500 * time.Millisecond) {
 		now := given(t)
 		over := map[string]int64{}
 		for what, n := range now {

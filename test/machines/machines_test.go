@@ -24,7 +24,7 @@ const slice = "bookworm-hardened"
 
 // stepsName is the variable that chooses some of the steps: "short" is up, the sample's page and down; "work" is what
 // pods do, and "faults" are faults. The last two begin with up and the page, too, and end with down. A whole row takes
-// an hour or more.
+// an hour or more. "attacks" is none of a row: the suite of attacks, with a cluster of its own.
 const stepsName = "MULLION_MACHINES_STEPS"
 
 // chosen returns the machines that MULLION_MACHINES names ("all", or names with commas), or without it the slice. whole
@@ -67,7 +67,11 @@ func TestMachines(t *testing.T) {
 	if err := guest.Payload("../..", payload); err != nil {
 		t.Fatal(err)
 	}
-	if whole {
+	if os.Getenv(stepsName) == "attacks" {
+		if err := guest.AddAttacks(t.Context(), "../..", payload); err != nil {
+			t.Fatal(err)
+		}
+	} else if whole {
 		if err := guest.AddTests(t.Context(), "../..", payload); err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +83,9 @@ func TestMachines(t *testing.T) {
 	for _, m := range machines {
 		t.Run(m.Name, func(t *testing.T) {
 			r := newResult(t, m)
-			defer record(t, r)
+			if os.Getenv(stepsName) != "attacks" {
+				defer record(t, r)
+			}
 			begin := time.Now()
 			disk, err := guest.MakeDisk(t.Context(), cache, m, packages, func(line string) { t.Log(line) })
 			if err != nil {
@@ -100,12 +106,14 @@ func TestMachines(t *testing.T) {
 			}
 			try := &trial{guest: g, machine: m, result: r}
 			switch steps := os.Getenv(stepsName); {
+			case steps == "attacks":
+				try.attacks(t)
 			case !whole, steps == "short":
 				try.short(t)
 			case steps == "", steps == "work", steps == "faults":
 				try.whole(t, steps)
 			default:
-				t.Fatalf("%s is short, work or faults, not %q", stepsName, steps)
+				t.Fatalf("%s is short, work, faults or attacks, not %q", stepsName, steps)
 			}
 		})
 	}
@@ -166,6 +174,8 @@ const (
 	upWait = 30 * time.Minute
 	// most is how long one step may take.
 	most = 40 * time.Minute
+	// patience is how many times as long a test may wait that is written for a machine's own processor.
+	patience = 10
 )
 
 const clusterYAML = `apiVersion: mullion.dev/v1alpha1
@@ -316,8 +326,8 @@ func (try *trial) script(ctx context.Context, t *testing.T, name string) {
 	t.Helper()
 	out, err := try.guest.Run(
 		ctx, fmt.Sprintf(
-			"cd /opt/mullion/test/e2e && export E2E_DATA_DIR=/var/lib/mullion E2E_IMAGES=/opt/mullion/test/images E2E_PATIENCE=10 TMPDIR=/root && "+
-				"cp -f /var/lib/mullion/kubeconfig/admin.kubeconfig /var/lib/mullion/e2e-kubeconfig && ./e2e.test -test.v -test.timeout 40m -test.run 'TestCluster/scripts/^%s$'", name))
+			"cd /opt/mullion/test/e2e && export E2E_DATA_DIR=/var/lib/mullion E2E_IMAGES=/opt/mullion/test/images E2E_PATIENCE=%d TMPDIR=/root && "+
+				"cp -f /var/lib/mullion/kubeconfig/admin.kubeconfig /var/lib/mullion/e2e-kubeconfig && ./e2e.test -test.v -test.timeout 40m -test.run 'TestCluster/scripts/^%s$'", patience, name))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -383,6 +393,12 @@ func (try *trial) again(ctx context.Context, t *testing.T, by string) {
 func (try *trial) down(ctx context.Context, t *testing.T) {
 	t.Helper()
 	t.Logf("%s", try.run(ctx, t, "mullion down && rm -f /var/lib/mullion/e2e-kubeconfig"))
+	try.sameAsBefore(ctx, t)
+}
+
+// sameAsBefore compares the machine with how it was before the first cluster.
+func (try *trial) sameAsBefore(ctx context.Context, t *testing.T) {
+	t.Helper()
 	if try.before == "" {
 		t.Fatal("the machine was not looked at before")
 	}

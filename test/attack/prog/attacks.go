@@ -21,7 +21,7 @@ func usual() []int {
 func attacks() []attack {
 	var all []attack
 	for _, group := range []func() []attack{
-		mounts, namespaces, devices, proc, system, ids, others, network, sockets, compat,
+		mounts, namespaces, devices, proc, system, ids, others, network, sockets, compat, gate32,
 	} {
 		all = append(all, group()...)
 	}
@@ -452,6 +452,34 @@ func compat() []attack {
 	} {
 		all = append(all, attack{name: "x32/" + c.name, try: func() int {
 			return callApart(x32|c.number, c.args...)
+		}})
+	}
+	return all
+}
+
+// gate32 makes calls by the gate of 32-bit programs, which 64-bit programs reach too: their numbers mean others there.
+// Pointers are none; where one is due, the kernel that looks for it has let the call through.
+func gate32() []attack {
+	var all []attack
+	for _, c := range []struct {
+		name   string
+		number int
+		args   []any
+	}{
+		{"getpid", 20, nil},
+		{"unshare", 310, []any{0x04000000}},
+		{"socket-packet", 359, []any{afPacket, sockRaw, 0x0300}},
+		{"socket-call", 102, []any{1, 0}},
+		{"keyctl", 288, []any{0, 0}},
+		{"ptrace", 26, []any{0, 0, 0, 0}},
+		{"setsockopt", 366, []any{-1, 6, 31, 0, 1}},
+		{"userfaultfd", 374, []any{0}},
+		{"io-uring", 425, []any{1, 0}},
+		{"bpf", 357, []any{0, 0, 72}},
+		{"mount", 21, []any{0, 0, 0, 0, 0}},
+	} {
+		all = append(all, attack{name: "gate32/" + c.name, try: func() int {
+			return callApart32(c.number, c.args...)
 		}})
 	}
 	return all

@@ -15,16 +15,30 @@ var kept [][]byte
 // apart has a process of its own make a system call, in raw_amd64.s. The answer is its id, or negative.
 func apart(call *[7]uintptr) int
 
+// apart32 is apart for a call of the i386, by its gate: int 0x80. It passes five arguments, of which pointers would be
+// too long.
+func apart32(call *[7]uintptr) int
+
 // callApart is call in a process of its own, which may be killed for it: that is EPERM. The answer is 1 if it succeeds.
 func callApart(number int, args ...any) int {
-	const any1, failures, signals = 0x40000000, 200, 0x7f // __WALL
 	words := arguments(number, args...)
-	pid := apart(&words)
+	return waitApart(apart(&words))
+}
+
+// callApart32 is callApart for a call of the i386.
+func callApart32(number int, args ...any) int {
+	words := arguments(number, args...)
+	return waitApart(apart32(&words))
+}
+
+// waitApart waits for a process of apart, and returns what its call answered.
+func waitApart(pid int) int {
+	const failures, signals = 200, 0x7f
 	if pid < 0 {
 		return pid
 	}
 	status := make([]byte, 4)
-	if code := call(sysWait4, pid, status, any1, 0); code < 0 {
+	if code := call(sysWait4, pid, status, waitAll, 0); code < 0 {
 		return code
 	}
 	code := int(status[1])
@@ -179,6 +193,9 @@ const (
 	sockSeqpacket           = 5
 	sockPacket              = 10
 )
+
+// waitAll is __WALL: children of any kind.
+const waitAll = 0x40000000
 
 // x32 is the bit of its calls' numbers; some have numbers of their own (arch/x86/entry/syscalls/syscall_64.tbl).
 const (

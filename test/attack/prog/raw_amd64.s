@@ -64,3 +64,45 @@ child:
 	MOVQ	AX, DI
 	MOVQ	$60, AX
 	SYSCALL
+
+// func apart32(call *[7]uintptr) int
+// Like apart, by the gate of 32-bit programs.
+TEXT ·apart32(SB), NOSPLIT, $0-16
+	MOVQ	call+0(FP), BX
+	MOVQ	$56, AX
+	MOVQ	$0x4111, DI
+	XORQ	SI, SI
+	XORQ	DX, DX
+	XORQ	R10, R10
+	XORQ	R8, R8
+	SYSCALL
+	TESTQ	AX, AX
+	JZ	child
+	MOVQ	AX, ret+8(FP)
+	RET
+
+child:
+	MOVQ	0(BX), AX
+	MOVQ	16(BX), CX
+	MOVQ	24(BX), DX
+	MOVQ	32(BX), SI
+	MOVQ	40(BX), DI
+	MOVQ	8(BX), BX
+	INT	$0x80
+	MOVLQSX	AX, DI
+	NEGQ	DI
+	MOVQ	$60, AX
+	SYSCALL
+
+// func fork() int
+// clone(SIGCHLD): the child goes on with a copy of everything, and has this thread alone.
+TEXT ·fork(SB), NOSPLIT, $0-8
+	MOVQ	$56, AX
+	MOVQ	$17, DI
+	XORQ	SI, SI
+	XORQ	DX, DX
+	XORQ	R10, R10
+	XORQ	R8, R8
+	SYSCALL
+	MOVQ	AX, ret+0(FP)
+	RET

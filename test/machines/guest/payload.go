@@ -24,11 +24,10 @@ func AddTests(ctx context.Context, checkout, to string) error {
 	if err := linkTree(checkout, "test/e2e", to); err != nil {
 		return fmt.Errorf("gather the tests that run in a guest: %w", err)
 	}
+
 	images := filepath.Join(to, "test", "images")
-	for _, b := range []struct {
-		system string
-		args   []string
-	}{
+
+	return buildAll(ctx, checkout, []program{
 		{"linux", []string{
 			"test", "-c", "-tags", "cluster", "-o", filepath.Join(to, "test", "e2e", "e2e.test"),
 			"./test/e2e",
@@ -36,7 +35,33 @@ func AddTests(ctx context.Context, checkout, to string) error {
 		{"windows", []string{"build", "-o", filepath.Join(images, "tool", "tool.exe"), "./test/e2e/tool"}},
 		{"linux", []string{"build", "-o", filepath.Join(images, "linux", "tool"), "./test/e2e/tool"}},
 		{"windows", []string{"build", "-o", filepath.Join(images, "csi", "csidriver.exe"), "./test/e2e/csidriver"}},
-	} {
+	})
+}
+
+// AddAttacks adds to a payload the suite of attacks and its programs.
+func AddAttacks(ctx context.Context, checkout, to string) error {
+	const dir = "test/attack"
+	if err := linkTree(checkout, dir, to); err != nil {
+		return fmt.Errorf("gather the attacks that run in a guest: %w", err)
+	}
+
+	at := filepath.Join(to, dir)
+
+	return buildAll(ctx, checkout, []program{
+		{"linux", []string{"test", "-c", "-tags", "cluster", "-o", filepath.Join(at, "attack.test"), "./" + dir}},
+		{"linux", []string{"build", "-o", filepath.Join(at, "programs", "attack"), "./test/attack/prog"}},
+		{"windows", []string{"build", "-o", filepath.Join(at, "programs", "attack.exe"), "./test/attack/prog"}},
+	})
+}
+
+// program is one that is compiled for a guest: for which system, and by which arguments of the command go.
+type program struct {
+	system string
+	args   []string
+}
+
+func buildAll(ctx context.Context, checkout string, all []program) error {
+	for _, b := range all {
 		env := append(os.Environ(), "CGO_ENABLED=0", "GOARCH=amd64", "GOOS="+b.system)
 		args := append([]string{"-C", checkout, b.args[0], "-ldflags=-s -w"}, b.args[1:]...)
 		if err := run(ctx, env, "go", args...); err != nil {
