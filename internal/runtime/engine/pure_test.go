@@ -129,9 +129,9 @@ func TestSpecIsBounded(t *testing.T) {
 		for what, process := range map[string]*specs.Process{
 			"the first process": s.Process, "a program of an exec": e.execProcess("c", ExecSpec{}),
 		} {
-			for _, kind := range []string{"RLIMIT_SIGPENDING", "RLIMIT_MSGQUEUE", "RLIMIT_CORE"} {
-				if !slices.ContainsFunc(process.Rlimits, func(l specs.POSIXRlimit) bool { return l.Type == kind }) {
-					t.Errorf("%s has no %s", what, kind)
+			for kind, want := range map[string]uint64{"RLIMIT_SIGPENDING": mostTasks, "RLIMIT_MSGQUEUE": 0, "RLIMIT_CORE": 1} {
+				if !slices.Contains(process.Rlimits, specs.POSIXRlimit{Type: kind, Hard: want, Soft: want}) {
+					t.Errorf("%s has no %s of %d", what, kind, want)
 				}
 			}
 		}

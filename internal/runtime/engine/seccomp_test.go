@@ -68,21 +68,71 @@ func TestSeccompSockets(t *testing.T) {
 
 func TestSeccompSocketOptions(t *testing.T) {
 	p := profile()
-	for option := range uint64(64) {
-		want := option != unix.TCP_ULP
-		if got := passes(t, p, "setsockopt", 3, unix.IPPROTO_TCP, option, 0, 0); got != want {
-			t.Errorf("option %d of TCP passes: %v", option, got)
+	refused := map[uint64][]uint64{
+		unix.IPPROTO_TCP:  {unix.TCP_ULP},
+		unix.IPPROTO_IPV6: {32}, // IPV6_FLOWLABEL_MGR
+		unix.SOL_SOCKET: {
+			unix.SO_ATTACH_FILTER, unix.SO_ATTACH_BPF, unix.SO_ATTACH_REUSEPORT_CBPF, unix.SO_ATTACH_REUSEPORT_EBPF,
+		},
+		unix.IPPROTO_IP: nil,
+	}
+	for level, options := range refused {
+		for option := range uint64(128) {
+			want := !slices.Contains(options, option)
+			if got := passes(t, p, "setsockopt", 3, level, option, 0, 0); got != want {
+				t.Errorf("option %d of level %d passes: %v", option, level, got)
+			}
 		}
-		if !passes(t, p, "setsockopt", 3, unix.SOL_SOCKET, option, 0, 0) {
-			t.Errorf("option %d of SOL_SOCKET does not pass", option)
+		for _, option := range options {
+			for name, args := range map[string][]uint64{
+				"level":  {3, 1<<32 | level, option, 0, 0},
+				"option": {3, level, 1<<32 | option, 0, 0},
+			} {
+				if passes(t, p, "setsockopt", args...) {
+					t.Errorf("option %d of level %d with higher bits of the %s passes", option, level, name)
+				}
+			}
 		}
 	}
-	for name, args := range map[string][]uint64{
-		"higher bits of the level":  {3, 1<<32 | unix.IPPROTO_TCP, unix.TCP_ULP, 0, 0},
-		"higher bits of the option": {3, unix.IPPROTO_TCP, 1<<32 | unix.TCP_ULP, 0, 0},
+}
+
+// TestSeccompNarrowed: what the kernel does not look at does not help past a condition.
+func TestSeccompNarrowed(t *testing.T) {
+	p := profile()
+	const high = 1 << 32
+	for _, tt := range []struct {
+		name string
+		call string
+		args []uint64
+		want bool
+	}{
+		{"memory", "mmap", []uint64{0, 4096, 3, unix.MAP_PRIVATE | unix.MAP_ANONYMOUS, 0, 0}, true},
+		{"memory-of-huge-pages", "mmap", []uint64{0, 4096, 3, unix.MAP_PRIVATE | unix.MAP_HUGETLB, 0, 0}, false},
+		{"memory-of-gigantic-pages", "mmap", []uint64{0, 4096, 3, unix.MAP_HUGETLB | 30<<26, 0, 0}, false},
+		{"file", "memfd_create", []uint64{0, unix.MFD_CLOEXEC}, true},
+		{"file-of-huge-pages", "memfd_create", []uint64{0, high | unix.MFD_HUGETLB}, false},
+		{"segment", "shmget", []uint64{0, 4096, 0o1600}, true},
+		{"segment-of-huge-pages", "shmget", []uint64{0, 4096, 0o1600 | 0o4000}, false},
+		{"name-of-a-thread", "prctl", []uint64{unix.PR_SET_NAME, 0}, true},
+		{"no-new-privileges", "prctl", []uint64{unix.PR_SET_NO_NEW_PRIVS, 1}, true},
+		{"name-of-memory", "prctl", []uint64{0x53564d41, 0}, true},
+		{"filter", "prctl", []uint64{unix.PR_SET_SECCOMP, 2}, false},
+		{"filter-with-higher-bits", "prctl", []uint64{high | unix.PR_SET_SECCOMP, 2}, false},
+		{"files", "prlimit64", []uint64{0, unix.RLIMIT_NOFILE, 1}, true},
+		{"core-files-read", "prlimit64", []uint64{0, unix.RLIMIT_CORE, 0}, true},
+		{"core-files", "prlimit64", []uint64{0, unix.RLIMIT_CORE, 1}, false},
+		{"core-files-with-higher-bits", "prlimit64", []uint64{0, high | unix.RLIMIT_CORE, 1}, false},
+		{"core-files-as-of-old", "setrlimit", []uint64{unix.RLIMIT_CORE, 1}, false},
+		{"files-as-of-old", "setrlimit", []uint64{unix.RLIMIT_NOFILE, 1}, true},
+		{"filter-of-calls", "seccomp", []uint64{1, 0, 0}, false},
+		{"flush", "sync", nil, false},
+		{"flush-of-a-file", "fsync", []uint64{3}, true},
+		{"secret-memory", "memfd_secret", []uint64{0}, false},
 	} {
-		if passes(t, p, "setsockopt", args...) {
-			t.Errorf("TCP_ULP with %s passes", name)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			if got := passes(t, p, tt.call, tt.args...); got != tt.want {
+				t.Errorf("%s passes: %v, want %v", tt.call, got, tt.want)
+			}
+		})
 	}
 }
