@@ -36,7 +36,7 @@ PARTS := build mullion shims kubernetes upstream agent agnhost crictl e2e.test c
 .DEFAULT_GOAL := build
 .PHONY: $(PARTS) bundle e2e sample test-build plugins release image up down deps test-deps machines-deps lint-deps help update verify lint fmt clean \
   test test-pure test-kernel test-wine test-cluster test-conformance test-field test-machines test-programs test-documents test-wines test-image \
-  nightly test-skew test-units test-release test-package quick fuzz chaos bench picture machine domain hyperv ovn e2e-storage \
+  nightly test-attack-guest test-attack-each test-skew test-units test-release test-package quick fuzz chaos bench picture machine domain hyperv ovn e2e-storage \
   conformance-windows conformance-parallel conformance-serial conformance-hpa
 
 help: ## what the targets do
@@ -145,6 +145,12 @@ hyperv: ## get what Hyper-V isolation needs: QEMU, and a kernel for guests into 
 ovn: ## install Open vSwitch and OVN, and have OVN carry transparent networks (a test of the rung kernel)
 	@hack/deps.sh ovn
 	@MULLION_OVN=1 $(GO) test -count=1 -tags kernel -run TestTransparentByOVN -v ./internal/network/dataplane
+
+test-attack-guest: machines-deps build sample ## the suite of attacks in a guest that enforces SELinux's policy, emulated: half an hour
+	@MULLION_MACHINES=trixie-selinux MULLION_MACHINES_STEPS=attacks hack/test.sh machines
+
+test-attack-each: build sample ## every way to starve a machine, each also alone: half an hour
+	@MULLION_ATTACK_EACH=1 go test -count=1 -vet=off -tags cluster -timeout 60m -v -run TestAttacks ./test/attack
 
 test-machines: machines-deps build sample ## every ordinary machine, emulated: hours (MULLION_MACHINES=bookworm,trixie for some)
 	@MULLION_MACHINES=$${MULLION_MACHINES:-all} hack/test.sh machines

@@ -7,6 +7,8 @@ kept=results/nightly.tsv
 parts=(
   "test-field:long tests of the rung cluster: the programs of the field"
   "test-machines:every ordinary machine, emulated"
+  "test-attack-guest:the suite of attacks in a guest that enforces SELinux's policy"
+  "test-attack-each:every way to starve a machine, one after the other"
   "conformance-parallel:upstream's suite for a release, in parallel"
   "conformance-serial:upstream's serial suite"
   "conformance-hpa:upstream's autoscaling suite"

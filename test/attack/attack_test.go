@@ -194,7 +194,7 @@ func TestAttacks(t *testing.T) {
 	}
 	t.Run("bombs", f.bombs)
 	t.Run("disk", f.disk)
-	t.Run("starvation", f.starve)
+	t.Run("starvation", func(t *testing.T) { f.starve(t, starvations(t, linux)) })
 	stop()
 	if after := lookAtMachine(t); after != before {
 		t.Errorf("the machine was\n%s\nand is\n%s", before, after)

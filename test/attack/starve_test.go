@@ -19,43 +19,69 @@ import (
 	"time"
 )
 
-// starvation is what a pod takes of something that the machine's programs share, until there is no more of it.
+// starvation is what a pod takes of something that the machine's programs share, as prog has it.
 type starvation struct {
-	// what is a bomb of prog.
-	what string
-	// ask is how much it asks for, and most how much it may get; 0: it gets nothing, lethal: its memory ends before.
-	ask, most int
-	// root is how much the machine's root asks for, without a container around it, and gets.
-	root int
+	Name string
+	// Ask is how much a pod asks for, and Most how much it may get: below 0, as prog's constants say.
+	Ask, Most int
+	// Root is how much the machine's root asks for, without a container around it, and gets; 0: it is not asked for.
+	Root int
 }
 
-// lethal is for what ends with the memory of the container, which is ended then: by Linux, or by its node where Linux
-// does not count the memory.
-const lethal = -1
+// The values of Most, as prog has them.
+const (
+	refused  = 0
+	byMemory = -1
+	open     = -2
+)
 
-// starvations are for a container with 256 MiB of memory.
-func starvations() []starvation {
-	return []starvation{
-		{"terminals", 5000, 32, 64},
-		{"tcp-mebibytes", 1500, 480, 500},
-		{"udp-receivers", 6000, 6000, 300}, // of bytes there is a bound: of all the machine's sockets see below
-		{"netlink-answers", 50000, lethal, 300},
-		{"ping-answers", 50000, lethal, 300},
-		{"unix-mebibytes", 2000, lethal, 400},
-		{"pipe-mebibytes", 2000, 320, 400},
-		{"memory-files", 2000, lethal, 400},
-		{"epoll-watches", 200000, 200000, 100000},
-		{"descriptors", 1000, 80, 100},
-		{"locks", 2000, 2000, 100},
-		{"signals", 10000, 4096, 5000},
-		{"semaphores", 40000, 32000, 100},
-		{"messages", 40000, 32000, 100},
-		{"segments", 5000, 4096, 100},
-		{"locked-memory", 1000, 64, 80},
-		{"maps", 100000, 65536, 100},
-		{"queues", 8, 0, 8},
-		{"keys", 8, 0, 8},
+// starvedMemory is what the container of a pod that starves the machine may have.
+const starvedMemory = 256
+
+// took is what a starvation says that it got.
+type took struct {
+	Name        string
+	Got, Answer int
+	// Killed says that it was ended, as for want of memory.
+	Killed bool
+	// Signal is by which signal it was ended: 9 as for want of memory, 14 as it hung.
+	Signal int
+	// Mebibytes is how much less memory the machine had free at the end, and Processes by how many it was taken.
+	Mebibytes, Processes int
+}
+
+// starvations are what prog knows, built for this machine.
+func starvations(t *testing.T, program string) []starvation {
+	t.Helper()
+	var all []starvation
+	text := output(t, exec.CommandContext(t.Context(), program, "starvers"))
+	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		t.Fatal(err)
 	}
+	return all
+}
+
+// kept are those that pods take all at once, and keep.
+func kept(all []starvation) []starvation {
+	names := []string{
+		"descriptors/terminal", "unread/tcp", "unread/udp-receivers", "unread/unix-stream", "unread/big-pipe",
+		"unread/netlink-answers", "unread/ping-answers", "unread/descriptors", "memory/files", "memory/locked", "memory/maps", "watches/epoll", "locks/whole-file",
+		"signals/thread", "ipc/semaphore-sets", "ipc/messages", "ipc/segments", "ipc/posix-queues", "keys/user",
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(s starvation) bool { return !slices.Contains(names, s.Name) })
+}
+
+// quick are those that one pod takes one after the other in a few seconds: all that are refused or have a number, and of
+// those that end with its memory one of a kind.
+func quick(all []starvation) []starvation {
+	others := kept(all)
+	names := []string{
+		"descriptors/event", "sockets/connected", "options/groups-6", "memory/page-tables", "names/tmp-files",
+		"unread/corked-datagrams",
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(s starvation) bool {
+		return s.Most < 0 && !slices.Contains(names, s.Name) || slices.Contains(others, s)
+	})
 }
 
 // starvePod is a pod for each of them.
@@ -70,60 +96,129 @@ spec:
   containers:
   - name: attack
     image: 'mullion.local/attack:v1'
-    args: [starve, %[1]s, '%[2]d', keep]
-    resources: {limits: {memory: 256Mi}}
+    args: [%[2]s]
+    resources: {limits: {memory: %[3]dMi}}
 `
 
 // starvedByRoot has the machine's root take more than a pod may: so it is known that there is more of it.
 func starvedByRoot(t *testing.T, program string) {
 	t.Helper()
-	reached := 0
-	for _, s := range starvations() {
-		cmd := exec.CommandContext(t.Context(), "unshare", "--mount", "--ipc", "--net", "sh", "-c",
-			"mount -t tmpfs none /tmp; ulimit -n 100000; ulimit -l unlimited; ip link set lo up; "+
-				"echo 0 0 >/proc/sys/net/ipv4/ping_group_range; exec "+program+" starve "+s.what+" "+strconv.Itoa(s.root))
-		out, err := cmd.Output()
-		if err != nil {
-			t.Errorf("control %s: %v", s.what, err)
+	all := starvations(t, program)
+	cmd := exec.CommandContext(t.Context(), "unshare", "--mount", "--ipc", "--net", "--pid", "--fork", "--mount-proc",
+		"sh", "-c", "mount -t tmpfs none /tmp && ip link set lo up && echo 0 0 >/proc/sys/net/ipv4/ping_group_range && { ulimit -n 100000; ulimit -l unlimited; "+
+			"exec "+program+" sweep root; }")
+	got := takes(t, output(t, cmd))
+
+	reached, asked := 0, 0
+	for _, s := range all {
+		if s.Root == 0 {
 			continue
 		}
-		if got := bombGot(t, string(out)); got < s.root {
-			t.Errorf("control %s: root gets %d, of %d", s.what, got, s.root)
+		asked++
+		if g := got[s.Name]; g.Killed || g.Got < s.Root {
+			t.Errorf("control %s: root gets %d, of %d (%d)", s.Name, g.Got, s.Root, g.Answer)
 			continue
 		}
 		reached++
 	}
-	t.Logf("starvation: root gets more than a pod, or as much as it asks for, of %d of %d", reached, len(starvations()))
+	t.Logf("starvation: root gets what it asks for of %d of %d; %d depend on the kernel", reached, asked, len(all)-asked)
 }
 
-// bombGot is what a bomb says that it got.
-func bombGot(t *testing.T, said string) int {
+// takes are the lines of prog's sweep.
+func takes(t *testing.T, said string) map[string]took {
 	t.Helper()
-	var got int
-	_, answer, _ := strings.Cut(said, `"answer":"`)
-	if _, err := fmt.Sscanf(answer, "%d times", &got); err != nil {
-		t.Fatalf("%v in %q", err, said)
+	all := map[string]took{}
+	for line := range strings.Lines(said) {
+		var one took
+		if err := json.Unmarshal([]byte(line), &one); err != nil {
+			t.Fatalf("%v in %q", err, line)
+		}
+		all[one.Name] = one
 	}
-	return got
+	return all
 }
 
-// starve has all of them starve the machine at once, and looks what others notice. By MULLION_ATTACK_EACH each is alone
-// besides.
-func (f fixture) starve(t *testing.T) {
-	before := f.notice(t, "before")
-	if os.Getenv("MULLION_ATTACK_EACH") != "" {
-		for _, s := range starvations() {
-			t.Run(s.what, func(t *testing.T) { f.starveWith(t, before, s) })
+// judge compares what a pod got with what it may have.
+func (s starvation) judge(t *testing.T, got took) {
+	t.Helper()
+	switch {
+	case got.Killed && got.Signal != 9:
+		t.Errorf("%s: ended by signal %d before it said what it got", s.Name, got.Signal)
+	case s.Most >= 0 && got.Got > s.Most:
+		t.Errorf("%s: got %d, may have %d", s.Name, got.Got, s.Most)
+	case s.Most == byMemory && !got.Killed && got.Got >= s.Ask:
+		t.Errorf("%s: got %d, and its memory did not end", s.Name, got.Got)
+	case s.Most != open && got.Mebibytes > 3*starvedMemory:
+		t.Errorf("%s: got %d, and the machine has %d MiB less", s.Name, got.Got, got.Mebibytes)
+	case s.Most > 0 && got.Got == 0 && !got.Killed:
+		t.Errorf("%s: got none, and may have %d: this is no attack", s.Name, s.Most)
+	}
+}
+
+// starve has pods starve the machine, one after the other and all at once, and looks what others notice. By
+// MULLION_ATTACK_EACH all that is known is taken, and each of those that are kept is alone besides.
+func (f fixture) starve(t *testing.T, all []starvation) {
+	before := f.notice(t, "before", all)
+	whole := os.Getenv("MULLION_ATTACK_EACH") != ""
+
+	t.Run("one-by-one", func(t *testing.T) {
+		if whole {
+			f.sweep(t, before, all)
+		} else {
+			f.sweep(t, before, quick(all))
+		}
+	})
+	if whole {
+		for _, s := range kept(all) {
+			t.Run(s.pod(), func(t *testing.T) { f.starveWith(t, before, all, s) })
 		}
 	}
-	t.Run("all", func(t *testing.T) { f.starveWith(t, before, starvations()...) })
+	t.Run("all", func(t *testing.T) { f.starveWith(t, before, all, kept(all)...) })
 }
 
-func (f fixture) starveWith(t *testing.T, before noticed, all ...starvation) {
+// sweep has one pod take them one after the other, each of which it gives back.
+func (f fixture) sweep(t *testing.T, before noticed, all []starvation) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "sweep.yaml")
+	write(t, file, fmt.Sprintf(starvePod, "sweep", "serve", starvedMemory))
+	f.must(t, "kubectl", "apply", "-f", file)
+	t.Cleanup(func() {
+		_, _ = f.mullion(context.WithoutCancel(t.Context()), "kubectl", "delete", "-f", file, "--ignore-not-found",
+			"--timeout=60s")
+	})
+	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/starve-sweep", "--timeout=90s")
+
+	args := []string{"sweep", "ask"}
+	for _, s := range all {
+		args = append(args, s.Name)
+	}
+	got := takes(t, f.exec(t, "starve-sweep", args...))
+	held := 0
+	for _, s := range all {
+		g, ok := got[s.Name]
+		if !ok {
+			t.Errorf("%s was not tried", s.Name)
+			continue
+		}
+		s.judge(t, g)
+		t.Logf("%s: got %d of %d, then %d; %d MiB, %d processes, killed %t", s.Name, g.Got, s.Ask, g.Answer, g.Mebibytes,
+			g.Processes, g.Killed)
+		held++
+	}
+	t.Logf("starvation: %d ways were tried one after the other", held)
+
+	f.must(t, "kubectl", "delete", "-f", file, "--timeout=60s")
+	f.asBefore(t, before)
+}
+
+// pod is the name of a pod that takes it.
+func (s starvation) pod() string { return strings.ReplaceAll(s.Name, "/", "-") }
+
+func (f fixture) starveWith(t *testing.T, before noticed, all []starvation, some ...starvation) {
 	t.Helper()
 	var manifest strings.Builder
-	for _, s := range all {
-		fmt.Fprintf(&manifest, starvePod, s.what, s.ask)
+	for _, s := range some {
+		fmt.Fprintf(&manifest, starvePod, s.pod(), "keep, "+s.Name, starvedMemory)
 	}
 	file := filepath.Join(t.TempDir(), "starve.yaml")
 	write(t, file, manifest.String())
@@ -132,10 +227,10 @@ func (f fixture) starveWith(t *testing.T, before noticed, all ...starvation) {
 		_, _ = f.mullion(context.WithoutCancel(t.Context()), "kubectl", "delete", "-f", file, "--ignore-not-found",
 			"--timeout=60s")
 	})
-	for _, s := range all {
+	for _, s := range some {
 		f.starved(t, s)
 	}
-	f.compare(t, before, f.notice(t, "while pods starve the machine"))
+	f.compare(t, before, f.notice(t, "while pods starve the machine", all))
 	f.must(t, "kubectl", "delete", "-f", file, "--timeout=60s")
 	f.asBefore(t, before)
 }
@@ -143,23 +238,18 @@ func (f fixture) starveWith(t *testing.T, before noticed, all ...starvation) {
 // starved waits until a pod has all that it gets, and compares that.
 func (f fixture) starved(t *testing.T, s starvation) {
 	t.Helper()
-	pod := "starve-" + s.what
+	pod := "starve-" + s.pod()
 	for deadline := time.Now().Add(patient(2 * time.Minute)); ; <-time.After(500 * time.Millisecond) {
 		phase := f.must(t, "kubectl", "get", "pod", pod, "-o", "jsonpath={.status.phase}")
-		if phase == "Failed" && s.most == lethal {
-			t.Logf("%s: ended with its memory", s.what)
+		if phase == "Failed" && s.Most == byMemory {
+			t.Logf("%s: ended with its memory", s.Name)
 			return
 		}
 		if phase == "Running" || phase == "Failed" {
-			if log := f.must(t, "kubectl", "logs", pod); strings.Contains(log, "answer") {
-				got := bombGot(t, log)
-				t.Logf("%s: got %d, of %d", s.what, got, s.ask)
-				if s.most != lethal && got > s.most {
-					t.Errorf("%s: got %d, may have %d", s.what, got, s.most)
-				}
-				if s.most == lethal {
-					t.Errorf("%s: got %d, and its memory did not end", s.what, got)
-				}
+			if log := f.must(t, "kubectl", "logs", pod); strings.HasPrefix(log, "{") {
+				got := takes(t, log)[s.Name]
+				t.Logf("%s: got %d, of %d", s.Name, got.Got, s.Ask)
+				s.judge(t, got)
 				return
 			}
 		}
@@ -178,27 +268,20 @@ type noticed struct {
 }
 
 // notice looks at a neighbour, the node and the machine.
-func (f fixture) notice(t *testing.T, when string) noticed {
+func (f fixture) notice(t *testing.T, when string, all []starvation) noticed {
 	t.Helper()
 	n := noticed{p99: f.p99(t), machine: given(t)}
-	took := func(args ...string) time.Duration {
+	timed := func(args ...string) time.Duration {
 		t.Helper()
 		begin := time.Now()
 		f.must(t, args...)
 		return time.Since(begin)
 	}
-	n.exec = took("kubectl", "exec", "neighbour", "--", "cmd", "/c", "ver")
-	n.logs = took("kubectl", "logs", "neighbour")
-	n.status = took("status")
+	n.exec = timed("kubectl", "exec", "neighbour", "--", "cmd", "/c", "ver")
+	n.logs = timed("kubectl", "logs", "neighbour")
+	n.status = timed("status")
 	n.terminal = f.terminal(t)
-	for _, s := range starvations() {
-		if s.most == 0 || s.most == lethal {
-			continue
-		}
-		if got := bombGot(t, f.exec(t, "neighbour", "starve", s.what, "8")); got != 8 {
-			t.Errorf("%s: the neighbour gets %d of %s, of 8", when, got, s.what)
-		}
-	}
+	f.share(t, when, kept(all))
 	pod := filepath.Join(t.TempDir(), "new.yaml")
 	write(t, pod, strings.ReplaceAll(pods[strings.LastIndex(pods, "---"):], "neighbour", "newcomer"))
 	begin := time.Now()
@@ -210,6 +293,22 @@ func (f fixture) notice(t *testing.T, when string) noticed {
 	t.Logf("%s: p99 %v, exec %v, exec with a terminal %v, logs %v, status %v, a new pod %v; %v", when,
 		n.p99, n.exec, n.terminal, n.logs, n.status, n.start, n.machine)
 	return n
+}
+
+// share has the neighbour take eight of each.
+func (f fixture) share(t *testing.T, when string, all []starvation) {
+	t.Helper()
+	args := []string{"sweep", "few"}
+	for _, s := range all {
+		if s.Most != refused {
+			args = append(args, s.Name)
+		}
+	}
+	for name, got := range takes(t, f.exec(t, "neighbour", args...)) {
+		if got.Got != 8 {
+			t.Errorf("%s: the neighbour gets %d of %s, of 8", when, got.Got, name)
+		}
+	}
 }
 
 // p99 is the time in which 99 of a hundred requests of the neighbour are answered.

@@ -26,6 +26,7 @@ func (try *trial) attacks(t *testing.T) {
 		try.run(ctx, t, "mkdir -p "+attackFolder)
 		try.before = try.run(ctx, t, traces)
 
+		try.allowWine(ctx, t)
 		enforced := strings.TrimSpace(try.run(ctx, t, "getenforce 2>/dev/null || echo none"))
 		if try.machine.SELinux && enforced != "Enforcing" {
 			t.Errorf("SELinux is %s", enforced)

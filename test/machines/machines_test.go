@@ -286,6 +286,7 @@ true
 func (try *trial) up(ctx context.Context, t *testing.T) {
 	t.Helper()
 	if try.before == "" {
+		try.allowWine(ctx, t)
 		try.before = try.run(ctx, t, traces)
 		t.Logf(
 			"%s", try.run(
@@ -307,6 +308,15 @@ func (try *trial) up(ctx context.Context, t *testing.T) {
 		try.result.UpSeconds = time.Since(begin).Round(time.Second).Seconds()
 	}
 	try.guest.Logout("dev")
+}
+
+// allowWine lets programs write memory and then run it, as Wine does: Debian's policy has a switch for that. That
+// `mullion up` names it is asked for before.
+func (try *trial) allowWine(ctx context.Context, t *testing.T) {
+	t.Helper()
+	if try.machine.SELinux {
+		try.run(ctx, t, "setsebool allow_execmem on")
+	}
 }
 
 // sample asks for the sample's page from outside of the cluster, and for the Windows version in its pod.

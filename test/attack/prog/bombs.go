@@ -3,10 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
-	"strconv"
-	"time"
 )
 
 // bomb takes as much as it can of something that a machine has an end of.
@@ -27,7 +24,7 @@ const chunk, fewest = 1 << 20, 16
 // so does the container then.
 func bombs() map[string]bomb {
 	var taken [][]byte
-	all := map[string]bomb{
+	return map[string]bomb{
 		"processes": {4096, func(int) int { return spawn() }},
 		"inotify":   {8, func(int) int { return call(sysInotifyInit) }},
 		"timers": {4096, func(int) int {
@@ -45,8 +42,6 @@ func bombs() map[string]bomb {
 			return 0
 		}},
 	}
-	maps.Copy(all, starvers())
-	return all
 }
 
 // fill appends to a file, a chunk each time.
@@ -83,26 +78,4 @@ func explode(name string) error {
 		Answer: fmt.Sprintf("%d times, then %d", n, answer),
 		Held:   n <= b.most && n >= min(b.most, fewest), // with fewer it was no bomb
 	})
-}
-
-// starve takes all that there is, or as many as most says, says how much that was, and keeps it if told so.
-func starve(name, most string, keep bool) error {
-	b, ok := bombs()[name]
-	if !ok {
-		return fmt.Errorf("no bomb %q", name)
-	}
-	limit, err := strconv.Atoi(most)
-	if err != nil {
-		return err
-	}
-	n, answer := b.until(limit)
-	err = json.NewEncoder(os.Stdout).Encode(result{
-		Name:   "starve/" + name,
-		Answer: fmt.Sprintf("%d times, then %d", n, answer),
-		Held:   n < limit,
-	})
-	if err == nil && keep {
-		time.Sleep(time.Hour)
-	}
-	return err
 }

@@ -13,7 +13,7 @@ import (
 )
 
 const usage = `usage: attack list | calls [NAME...] | reach ADDRESS... | plant FOLDER TARGET... | bomb NAME |
-	starve NAME MOST [keep] | disk NAME | exchange TARGET FILE... | writable | serve`
+	starvers | sweep ask|root|few [NAME...] | keep NAME | disk NAME | exchange TARGET FILE... | writable | serve`
 
 // result is a line of output.
 type result struct {
@@ -49,8 +49,12 @@ func run(args []string) error {
 		return plant(args[0], args[1:])
 	case "bomb":
 		return explode(args[0])
-	case "starve":
-		return starve(args[0], args[1], len(args) > 2)
+	case "starvers":
+		return json.NewEncoder(os.Stdout).Encode(rows())
+	case "sweep":
+		return sweep(args[0], args[1:])
+	case "keep":
+		return keep(args[0])
 	case "disk":
 		if write, ok := disks()[args[0]]; ok {
 			return write()

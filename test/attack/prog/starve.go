@@ -8,33 +8,6 @@ import (
 // What follows is of the kernel, not of a container's memory: it is counted for a user, for the machine or not at all,
 // unless somebody sets a limit.
 
-// starvers take what the machine's programs share. Each takes one of it, or so much as its name says, at a time.
-func starvers() map[string]bomb {
-	return map[string]bomb{
-		"terminals":       {32, func(int) int { return call(sysOpen, "/dev/ptmx", oRDWR|0o400, 0) }}, // O_NOCTTY
-		"tcp-mebibytes":   {320, filler(tcpPair)},
-		"unix-mebibytes":  {320, filler(unixPair)},
-		"pipe-mebibytes":  {320, filler(bigPipe)},
-		"udp-receivers":   {unbounded, func(int) int { return fullReceiver() }},
-		"netlink-answers": {unbounded, func(int) int { return fullNetlink() }},
-		"ping-answers":    {unbounded, func(int) int { return fullPing() }},
-		"epoll-watches":   {unbounded, watcher()},
-		"descriptors":     {unbounded, sender()},
-		"locks":           {unbounded, locker()},
-		"queues":          {0, func(n int) int { return call(sysMqOpen, "attack"+itoa(n), oRDWR|0o100, 0o600, 0) }},
-		"signals":         {4096, queuer()},
-		"semaphores":      {1 << 15, func(int) int { return call(sysSemget, 0, 1, 0o600) }},
-		"memory-files":    {320, memoryFile},
-		"messages":        {unbounded, messenger()},
-		"segments":        {4096, func(int) int { return call(sysShmget, 0, 4096, 0o1600) }}, // IPC_CREAT
-		"locked-memory":   {64, lockedMemory},
-		"maps":            {1 << 16, func(n int) int { return mapped(4096, 1+2*(n%2)) }}, // or they would be one
-		"keys": {0, func(n int) int {
-			return call(sysAddKey, "user", "attack"+itoa(n), "x", 1, -4) // KEY_SPEC_USER_KEYRING
-		}},
-	}
-}
-
 // unbounded is for what only the memory of the container bounds.
 const unbounded = 1 << 30
 
@@ -263,12 +236,6 @@ func messenger() func(int) int {
 func mapped(size, protection int) int {
 	const privateAnonymous = 0x22
 	return min(call(sysMmap, 0, size, protection, privateAnonymous, -1, 0), 0)
-}
-
-// lockedMemory keeps a mebibyte in memory.
-func lockedMemory(int) int {
-	const locked = 0x2022 // MAP_LOCKED, with private and anonymous
-	return min(call(sysMmap, 0, chunk, 3, locked, -1, 0), 0)
 }
 
 // locker locks every second byte of a file.
