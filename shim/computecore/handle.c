@@ -1,6 +1,7 @@
 /*
  * Handles: a connection to the server, which writes events on it, and, once there is a callback, a thread that reads
- * them and calls the program. When the service ends, the program gets that as its last event.
+ * them and calls the program. When the server is restarted, the object is opened again; if it is gone with the server,
+ * the program gets that as its last event.
  */
 #include "computecore.h"
 
@@ -47,23 +48,56 @@ HRESULT handle_open(struct hns_call *call, const WCHAR *id, DWORD magic, struct 
     return S_OK;
 }
 
+/* Opens the object of a handle again. */
+static BOOL reopen(struct handle *h)
+{
+    struct hns_call call = {.function = "HcsOpenComputeSystem", .texts = 1, .text = {h->id, h->pid}, .watches = TRUE};
+    SOCKET s = INVALID_SOCKET, lost = h->connection;
+    HRESULT result;
+
+    if (h->magic == PROCESS_MAGIC)
+    {
+        call.function = "HcsOpenProcess";
+        call.texts = 2;
+    }
+    result = h->ending ? E_ABORT : hns_call_on(&s, &call);
+    CoTaskMemFree(call.answer);
+    CoTaskMemFree(call.record);
+    if (FAILED(result))
+    {
+        if (s != INVALID_SOCKET)
+            closesocket(s);
+        return FALSE;
+    }
+    h->connection = s;
+    closesocket(lost);
+    if (h->ending) /* whoever ended it may have seen the lost one */
+        shutdown(s, SD_BOTH);
+    return TRUE;
+}
+
 static DWORD WINAPI deliver(void *argument)
 {
     struct handle *h = argument;
     struct hns_call answer = {0};
     struct event event = {0};
+    DWORD told = 0; /* the server tells again what it has told: each object has one event */
 
-    while (hns_next_event(h->connection, &answer, &event.type))
+    do
     {
-        event.data = answer.answer;
-        if (!h->ending)
-            h->callback(&event, h->context);
-        CoTaskMemFree(answer.answer);
-        CoTaskMemFree(answer.record);
-    }
+        while (hns_next_event(h->connection, &answer, &event.type))
+        {
+            event.data = answer.answer;
+            if (!h->ending && event.type != told)
+                h->callback(&event, h->context);
+            told = event.type;
+            CoTaskMemFree(answer.answer);
+            CoTaskMemFree(answer.record);
+        }
+    } while (!h->ending && reopen(h));
     event.type = SERVICE_DISCONNECT;
     event.data = NULL;
-    if (!h->ending)
+    if (!h->ending && !told)
         h->callback(&event, h->context);
     release(h);
     return 0;

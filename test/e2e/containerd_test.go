@@ -71,6 +71,8 @@ func TestFieldContainerd(t *testing.T) {
 	f.ctr(t, 0, "non-zero exit code 1067", "tasks", "rm", "d2")
 	f.ctr(t, 0, "", "containers", "rm", "d2")
 
+	f.agentKilled(t)
+
 	// The compute system ends with its shim.
 	f.ctr(t, 0, "", "run", "-d", "--null-io", webserverImage, "d3")
 	f.must(t, "node", "exec", "win-1", "--", "taskkill", "/f", "/im", "containerd-shim-runhcs-v1.exe")
@@ -91,6 +93,45 @@ func TestFieldContainerd(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// agentKilled kills the host's agent in the middle of a container's output, which comes whole, with the exit code; and so
+// does that of a program in a container that the former agent has made.
+func (f fixture) agentKilled(t *testing.T) {
+	t.Helper()
+	f.ctr(t, 0, "", "run", "-d", "--null-io", webserverImage, "d4")
+	const lines = 10
+	print := fmt.Sprintf("(for /l %%i in (1,1,%d) do @(echo line %%i& ping -n 2 127.0.0.1 >nul))& exit 9", lines)
+	killed := make(chan struct{})
+	go func() {
+		defer close(killed)
+		select {
+		case <-t.Context().Done():
+		case <-time.After(4 * time.Second):
+		}
+	}()
+	whole := make(chan string, 1)
+	go func() {
+		out, err := f.mullion(t.Context(), t, ctrArgs("run", "--rm", webserverImage, "c3", "cmd", "/c", print)...)
+		if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 9 {
+			out += fmt.Sprintf("\nended with %v", err)
+		}
+		whole <- out
+	}()
+	<-killed
+	f.kill(t, `mullion-node serve\b`)
+	out := <-whole
+	for i := range lines {
+		if line := fmt.Sprintf("line %d", i+1); !strings.Contains(out, line) {
+			t.Errorf("%q is not in the output:\n%s", line, out)
+		}
+	}
+	if strings.Contains(out, "ended with") {
+		t.Errorf("the container:\n%s", out)
+	}
+	f.ctr(t, 6, "through", "tasks", "exec", "--exec-id", "e2", "d4", "cmd", "/c", "echo through& exit 6")
+	f.ctr(t, 0, "", "tasks", "rm", "-f", "d4")
+	f.ctr(t, 0, "", "containers", "rm", "d4")
 }
 
 // webserverImage is the sample's image, of a stand-in for the Windows base layer and a layer with its program.

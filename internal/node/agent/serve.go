@@ -388,7 +388,7 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 
 		HostProcessWork: agentconfig.HostProcessWork(a.config.RunDir),
 		Stream:          stream,
-		Keeper:          []string{a.executable, "keep-streams"},
+		Keeper:          a.keeperArgs(),
 		Engine:          eng,
 		Images:          images,
 		Network:         network{pods, a.config.PolicySocket},

@@ -12,9 +12,11 @@ import (
 	"mullion.dev/mullion/internal/network/hns"
 	hnsserver "mullion.dev/mullion/internal/network/hns/server"
 	"mullion.dev/mullion/internal/network/hns/wire"
+	"mullion.dev/mullion/internal/node/agent/agentconfig"
 	"mullion.dev/mullion/internal/node/agent/compute"
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/runtime/cri"
+	"mullion.dev/mullion/internal/runtime/cri/stream"
 	"mullion.dev/mullion/internal/runtime/engine"
 	"mullion.dev/mullion/internal/runtime/hcs"
 	"mullion.dev/mullion/internal/spec"
@@ -42,6 +44,7 @@ func (a *agent) openSystems(ctx context.Context, eng *engine.Engine, host winhos
 		Upper:       wine.Drive(filepath.Join(a.config.StateDir, "upper")),
 		SystemDrive: wine.Drive(a.system.Base()),
 		Engine:      eng,
+		Keeper:      a.keeper(),
 		OpenSource: func(winPath string) (*os.File, error) {
 			return wine.OpenSource(a.config.Drive, winPath, append(cri.VolumePatterns(), a.config.LocalVolumes+"/*"),
 				wine.Mounted{Shares: host.Shares, Volumes: host.Volumes})
@@ -58,6 +61,13 @@ func (a *agent) openSystems(ctx context.Context, eng *engine.Engine, host winhos
 	a.undo.Add(func() error { systems.Close(); return nil })
 	return nil
 }
+
+// keeper is the keeper of streams, which the containers of pods have, too.
+func (a *agent) keeper() *stream.Client {
+	return cri.NewKeeper(agentconfig.CRIRunDir(a.config.RunDir), a.keeperArgs())
+}
+
+func (a *agent) keeperArgs() []string { return []string{a.executable, "keep-streams"} }
 
 // launch says how a Windows program is started in a container.
 func (a *agent) launch() cri.Launch {

@@ -19,6 +19,12 @@ import (
 	"mullion.dev/mullion/internal/runtime/cri/stream"
 )
 
+// NewKeeper returns a client of the keeper of streams of the server whose RunDir is given. argv starts one.
+func NewKeeper(runDir string, argv []string) *stream.Client {
+	socket := filepath.Join(runDir, "keeper.sock")
+	return stream.NewClient(socket, func(context.Context) error { return startKeeper(argv, socket) })
+}
+
 // startKeeper starts the keeper of streams so that it outlives this process and no signal to this one's group reaches
 // it. Its errors go to a file, since it says there alone why it does not start, or of what it died.
 func startKeeper(argv []string, socket string) error {

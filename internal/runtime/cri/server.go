@@ -106,7 +106,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 // started is ended again.
 func (s *Server) begin(ctx context.Context) (err error) {
 	socket := s.keeperSocket()
-	s.keeper = stream.NewClient(socket, func(context.Context) error { return startKeeper(s.cfg.Keeper, socket) })
+	s.keeper = NewKeeper(s.cfg.RunDir, s.cfg.Keeper)
 	started, err := s.keeper.Ensure(ctx)
 	if err != nil {
 		if said := keeperErrors(socket); said != "" {

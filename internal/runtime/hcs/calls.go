@@ -113,8 +113,8 @@ func systemCalls() []Call {
 			Name: "HcsCreateComputeSystem", Level: partly, texts: 2, do: createSystem,
 			Note: "containers with process isolation, schema version 2, of layers that this service has prepared. A field that is not known is refused with HCS_E_INVALID_JSON, " +
 				"VirtualMachine and HostedSystem with HCS_E_HYPERV_NOT_INSTALLED, and with ERROR_NOT_SUPPORTED assigned devices, named pipes, credential guard, HvSocket, QoS of " +
-				"storage and registry changes, but for WaitToKillServiceTimeout, which changes nothing here. A container runs from its first process to the end of that one. A restart of " +
-				"the host's agent ends all of them",
+				"storage and registry changes, but for WaitToKillServiceTimeout, which changes nothing here. A container runs from its first process to the end of that one. It and its " +
+				"processes outlive a restart of the host's agent, with their streams",
 		},
 		{Name: "HcsCreateComputeSystemInNamespace", Level: none, Note: noteNotYet},
 		{

@@ -111,20 +111,24 @@ func handleOf(c *computeSystem) Answer {
 func (p *process) handle() Answer {
 	events := p.events.subscribe()
 	return Answer{
-		Process: &ProcessInfo{PID: p.pid, Streams: p.streams.mask()},
+		Process: &ProcessInfo{PID: p.pid, Streams: p.streams.set.Carried},
 		Events:  &Subscription{Events: events.events, Leave: func() { p.events.leave(events) }},
 	}
 }
 
 func connectStream(_ context.Context, p *process, text []string) (Answer, error) {
-	stream := p.streams.of(text[0])
-	if stream == nil {
+	number, asked := p.streams.number(text[0])
+	if !asked {
 		return Answer{}, refuse(InvalidArg, "process %d has no stream %q", p.pid, text[0])
 	}
-	if !stream.claim() {
+	if !p.streams.claim(number) {
 		return Answer{}, refuse(InvalidState, "the stream %q of process %d has a connection", text[0], p.pid)
 	}
-	return Answer{Stream: stream.serve}, nil
+	return Answer{Stream: func(ctx context.Context, conn net.Conn) {
+		if err := p.streams.connect(ctx, number, conn); err != nil {
+			p.system.service.cfg.Log.Warn("stream not connected", "id", p.system.id, "pid", p.pid, "error", err)
+		}
+	}}, nil
 }
 
 // modification is what HcsModifyComputeSystem is asked for.
@@ -163,6 +167,7 @@ func modifySystem(ctx context.Context, c *computeSystem, text []string) (Answer,
 	}
 	if err == nil {
 		c.doc.Container = &doc
+		err = c.keep()
 	}
 	return Answer{}, err
 }

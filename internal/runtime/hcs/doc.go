@@ -10,5 +10,6 @@
 //	                 process: running ──▶ exited
 //
 // The engine's container is made with the first process, which HCS documents do not name. Whoever has a compute system
-// open holds it; one that asks for that ends when nobody does. A restart of the service ends all of them.
+// open holds it; one that asks for that ends when nobody does. A restart of the service ends none of
+// them: records, the keeper of streams (package cri/stream) and the engine's shims have what the next one needs.
 package hcs

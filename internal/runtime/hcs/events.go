@@ -61,6 +61,13 @@ func (b *broadcast) leave(s *subscription) int {
 	return len(b.all)
 }
 
+// isHeard reports whether somebody listens.
+func (b *broadcast) isHeard() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.all) > 0
+}
+
 func (b *broadcast) send(e Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/runtime/cri"
+	"mullion.dev/mullion/internal/runtime/cri/stream"
 	"mullion.dev/mullion/internal/runtime/engine"
 )
 
@@ -138,6 +140,11 @@ func (f *fakeEngine) Remove(_ context.Context, id string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.containers, id)
+	for name, other := range f.containers {
+		if strings.HasPrefix(name, id+"/") {
+			other.end(sigkilled, "")
+		}
+	}
 	return nil
 }
 
@@ -147,7 +154,7 @@ func (f *fakeEngine) List(_ context.Context, key, value string) ([]engine.Info, 
 	var all []engine.Info
 	for id, c := range f.containers {
 		if c.spec.Labels[key] == value {
-			all = append(all, engine.Info{ID: id})
+			all = append(all, engine.Info{ID: id, State: engine.Running})
 		}
 	}
 	return all, nil
@@ -166,42 +173,53 @@ func (f *fakeEngine) Wait(ctx context.Context, id string) (engine.Exit, error) {
 	}
 }
 
-// Exec runs a program that passes its input on to its output, and ends with it.
-func (f *fakeEngine) Exec(ctx context.Context, id string, x engine.ExecSpec) (engine.Exit, error) {
+// StartExec runs a program that passes its input on to its output, and ends with it.
+func (f *fakeEngine) StartExec(_ context.Context, id string, x engine.ExecSpec, stdio engine.IO) error {
 	c, err := f.get(id)
 	if err != nil {
-		return engine.Exit{}, err
+		return err
 	}
-	report := reportOf(c.spec.WorkDir, x.Args)
-	if err := f.begin(report); err != nil {
-		return engine.Exit{}, err
+	one := &fakeContainer{report: reportOf(c.spec.WorkDir, x.Args), ended: make(chan struct{})}
+	f.mu.Lock()
+	f.containers[id+"/"+x.ID] = one
+	f.mu.Unlock()
+	out, err := os.OpenFile(stdio.Stdout, os.O_RDWR, 0)
+	if err != nil {
+		return err
 	}
-	done := make(chan error, 1)
 	go func() {
-		if x.Stdin == nil {
-			<-ctx.Done()
-			done <- ctx.Err()
+		defer out.Close()
+		if stdio.Stdin == "" {
+			<-one.ended
 			return
 		}
-		_, err := io.Copy(x.Stdout, x.Stdin)
-		done <- err
+		in, err := os.OpenFile(stdio.Stdin, os.O_RDONLY, 0)
+		if err == nil {
+			_, err = io.Copy(out, in)
+			_ = in.Close()
+		}
+		if err == nil {
+			one.end(7, "519")
+		}
 	}()
-	select {
-	case err = <-done:
-	case <-c.ended:
-		err = errors.New("the container has ended")
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	if err != nil {
-		return engine.Exit{}, err
-	}
-	text, err := os.ReadFile(report)
-	if err != nil {
-		return engine.Exit{}, err
-	}
-	return engine.Exit{Code: 7}, os.WriteFile(report, append(text, "exited 519\n"...), 0o644)
+	return f.begin(one.report)
 }
+
+func (f *fakeEngine) WaitExec(ctx context.Context, id, exec string) (engine.Exit, error) {
+	return f.Wait(ctx, id+"/"+exec)
+}
+
+func (f *fakeEngine) KillExec(ctx context.Context, id, exec string) error {
+	return f.Signal(ctx, id+"/"+exec, unix.SIGKILL, true)
+}
+
+func (f *fakeEngine) EndExec(ctx context.Context, id, exec string) error {
+	return f.Remove(ctx, id+"/"+exec)
+}
+
+func (f *fakeEngine) ForgetExec(context.Context, string, string) error                 { return nil }
+func (f *fakeEngine) CloseExecStdin(context.Context, string, string)                   {}
+func (f *fakeEngine) ResizeExec(context.Context, string, string, uint16, uint16) error { return nil }
 
 func (f *fakeEngine) CloseStdin(context.Context, string) error             { return nil }
 func (f *fakeEngine) Resize(context.Context, string, uint16, uint16) error { return nil }
@@ -226,7 +244,20 @@ type host struct {
 	engine *fakeEngine
 	drive  string
 	volume string // of the scratch
+	config Config
 	stop   func()
+}
+
+// begin starts the service, again after stop.
+func (h *host) begin(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	s, err := New(ctx, h.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Service = s
+	h.stop = func() { cancel(); s.Close() }
 }
 
 const (
@@ -246,8 +277,9 @@ func newHost(t *testing.T) *host {
 		}
 	}
 	f := &fakeEngine{containers: map[string]*fakeContainer{}}
-	ctx, cancel := context.WithCancel(t.Context())
-	s, err := New(ctx, Config{
+	keeper, socket := t.Context(), filepath.Join(dir, "keeper.sock")
+	h := &host{engine: f, drive: drive}
+	h.config = Config{
 		Node:        "win-1",
 		StateDir:    filepath.Join(dir, "state"),
 		RunDir:      filepath.Join(dir, "run"),
@@ -255,7 +287,11 @@ func newHost(t *testing.T) *host {
 		Upper:       drive,
 		SystemDrive: filepath.Join(dir, "system"),
 		Engine:      f,
-		OpenSource:  func(path string) (*os.File, error) { return os.Open(filepath.Join(drive, filepath.Base(path))) },
+		Keeper: stream.NewClient(socket, func(context.Context) error {
+			go func() { _ = stream.Serve(keeper, socket) }()
+			return nil
+		}),
+		OpenSource: func(path string) (*os.File, error) { return os.Open(filepath.Join(drive, filepath.Base(path))) },
 		Network: func(_ context.Context, namespace string) (Network, error) {
 			if namespace != "known" {
 				return Network{}, refuse(NoElement, "no namespace %q", namespace)
@@ -263,13 +299,9 @@ func newHost(t *testing.T) *host {
 			return Network{NetNS: "/ns", DNS: cri.DNS{Servers: []string{"10.0.0.10"}}}, nil
 		},
 		Launch: cri.Launch{Init: "/init", Loader: []string{"wine"}, Run: `C:\run.exe`},
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
-	stop := func() { cancel(); s.Close() }
-	t.Cleanup(stop)
-	h := &host{Service: s, engine: f, drive: drive, stop: stop}
+	h.begin(t)
+	t.Cleanup(func() { h.stop() })
 	h.ok(t, "ProcessBaseImage", baseLayer)
 	h.ok(t, "CreateSandboxLayer", scratchPath)
 	h.ok(t, "ActivateLayer", scratchPath)

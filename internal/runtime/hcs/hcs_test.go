@@ -152,6 +152,90 @@ func TestKill(t *testing.T) {
 	}
 }
 
+// TestRestart: a compute system, its processes, their streams and their events outlive the service.
+func TestRestart(t *testing.T) {
+	h := newHost(t)
+	system := h.ok(t, "HcsCreateComputeSystem", "c1", h.document(t, map[string]any{"ShouldTerminateOnLastHandleClosed": true}))
+	h.ok(t, "HcsStartComputeSystem", "c1")
+	first := h.ok(t, "HcsCreateProcess", "c1", allStreams)
+	later, killed := h.ok(t, "HcsCreateProcess", "c1", allStreams), h.ok(t, "HcsCreateProcess", "c1", `{"CommandLine":"x"}`)
+	pid, other, third := strconv.Itoa(int(first.Process.PID)), strconv.Itoa(int(later.Process.PID)), strconv.Itoa(int(killed.Process.PID))
+	input, output := h.connect(t, other, "0"), h.connect(t, other, "1")
+	if _, err := io.WriteString(input, "before "); err != nil {
+		t.Fatal(err)
+	}
+	h.ok(t, "HcsTerminateProcess", "c1", third)
+	event(t, killed.Events)
+
+	h.stop()
+	system.Events.Leave() // its connection ends with the service
+	// While the service is away, the program goes on: it reads, writes, and ends.
+	if _, err := io.WriteString(input, "while"); err != nil {
+		t.Fatal(err)
+	}
+	if err := input.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(output); string(text) != "before while" || err != nil {
+		t.Errorf("the output is %q, %v", text, err)
+	}
+	h.begin(t)
+	system = h.ok(t, "HcsOpenComputeSystem", "c1")
+	if e := event(t, h.ok(t, "HcsOpenProcess", "c1", other).Events); !strings.Contains(e.Text, `"ExitCode":519`) {
+		t.Errorf("the event of a process that ended meanwhile: %+v", e)
+	}
+	if e := event(t, h.ok(t, "HcsOpenProcess", "c1", third).Events); !strings.Contains(e.Text, `"ExitCode":1067`) {
+		t.Errorf("the event of a process that ended before: %+v", e)
+	}
+	// What was not connected to before is now.
+	out := h.connect(t, pid, "1")
+	h.refused(t, InvalidState, "DeactivateLayer", scratchPath)
+	h.ok(t, "HcsTerminateComputeSystem", "c1")
+	if text, err := io.ReadAll(out); string(text) != "hello" || err != nil {
+		t.Errorf("the first process' output is %q, %v", text, err)
+	}
+	if e := event(t, system.Events); e.Type != SystemExited {
+		t.Errorf("the system's event: %+v", e)
+	}
+	if left, err := os.ReadDir(h.cfg.RunDir); len(left) > 0 || err != nil {
+		t.Errorf("left of the compute system: %v, %v", left, err)
+	}
+	// A prepared layer is, too.
+	h.stop()
+	h.begin(t)
+	h.ok(t, "HcsCreateComputeSystem", "c1", h.document(t, nil))
+}
+
+// TestRestartInAStart: a process that nobody was told of is ended, and what has no record is removed.
+func TestRestartInAStart(t *testing.T) {
+	h := newHost(t)
+	h.ok(t, "HcsCreateComputeSystem", "c1", h.document(t, nil))
+	h.ok(t, "HcsStartComputeSystem", "c1")
+	h.ok(t, "HcsCreateProcess", "c1", allStreams)
+	c, err := h.find("c1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// As a service leaves it that is killed while the process starts.
+	c.starting, c.first.name = c.first, "1"
+	c.processes, c.first = map[uint32]*process{}, nil
+	h.stop()
+	if err := c.keep(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(h.config.RunDir, "hcs-other/run"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	h.begin(t)
+	if len(h.engine.containers) > 0 {
+		t.Error("the container of a process that nobody knows of is left")
+	}
+	if _, err := os.Stat(filepath.Join(h.config.RunDir, "hcs-other")); err == nil {
+		t.Error("a folder without a record is left")
+	}
+	h.ok(t, "HcsCreateProcess", "c1", allStreams)
+}
+
 // TestLastHandle: a system that asks for it ends when nobody has it open.
 func TestLastHandle(t *testing.T) {
 	h := newHost(t)

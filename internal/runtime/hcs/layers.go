@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/atomicfile"
 	"mullion.dev/mullion/internal/base/beneath"
 	"mullion.dev/mullion/internal/windows/wine"
 )
@@ -97,7 +98,7 @@ func (l *layers) activate(winPath string) (*scratch, error) {
 		}
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if s = l.active[guid]; s != nil {
+		if s = l.find(guid); s != nil {
 			return nil
 		}
 		dir := l.dirOf(guid)
@@ -173,8 +174,37 @@ func (l *layers) prepare(winPath string, parents []string) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if err := atomicfile.WriteJSON(filepath.Join(s.dir, preparedFile), parents); err != nil {
+		return fmt.Errorf("keep layers of scratch: %w", err)
+	}
 	s.lower = parents
 	return nil
+}
+
+// preparedFile is where a scratch's folder, outside of the drive, says that it is prepared, also to the next service.
+const preparedFile = "prepared.json"
+
+// find returns a scratch that is active; l.mu is held. One that an earlier service has prepared is.
+func (l *layers) find(guid string) *scratch {
+	if s := l.active[guid]; s != nil {
+		return s
+	}
+	id, err := uuid.Parse(guid)
+	if err != nil || id.String() != guid {
+		return nil
+	}
+	s := &scratch{guid: guid, dir: l.dirOf(guid)}
+	text, err := os.ReadFile(filepath.Join(s.dir, preparedFile))
+	if err != nil || json.Unmarshal(text, &s.lower) != nil || s.lower == nil {
+		return nil
+	}
+	l.active[guid] = s
+	return s
+}
+
+// take gives a prepared scratch back to the compute system that had it in an earlier service.
+func (l *layers) take(guid string, lower []string, user string) (*scratch, error) {
+	return l.use((&scratch{guid: guid}).volume(), lower, user)
 }
 
 // mountPath is the path of a scratch's volume.
@@ -203,6 +233,9 @@ func (l *layers) deactivate(winPath string) error {
 		return refuse(InvalidState, "the layer is in use by compute system %q", s.user)
 	}
 	delete(l.active, s.guid)
+	if err := os.Remove(filepath.Join(s.dir, preparedFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("forget layers of scratch: %w", err)
+	}
 	return nil
 }
 
@@ -215,7 +248,7 @@ func (l *layers) use(volume string, lower []string, user string) (*scratch, erro
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := l.active[name]
+	s := l.find(name)
 	switch {
 	case s == nil || s.lower == nil:
 		return nil, refuse(PathNotFound, "there is no prepared scratch with the volume %q", volume)
@@ -335,7 +368,7 @@ func (l *layers) destroy(winPath string) error {
 		return err
 	}
 	l.mu.Lock()
-	s := l.active[guid]
+	s := l.find(guid)
 	used := s != nil && s.user != "" && !s.ending
 	switch {
 	case s == nil || used:

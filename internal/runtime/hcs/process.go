@@ -25,14 +25,12 @@ const aborted = 1067
 // process is a process of a compute system.
 type process struct {
 	system  *computeSystem
+	name    string // of its files in the container's working folder
 	pid     uint32
-	streams streams
+	streams *streams
 	first   bool
-	resize  chan [2]uint16
 	events  broadcast
-	// cancel kills a process that is not the first; ended is closed when it has ended.
-	cancel func()
-	ended  chan struct{}
+	ended   chan struct{} // closed when it has ended
 
 	mu   sync.Mutex
 	exit exitStatus
@@ -59,7 +57,6 @@ func (p *process) hasEnded() bool {
 type start struct {
 	params processParameters
 	uid    uint32
-	name   string // of its files in the container's working folder
 	env    []string
 	*process
 }
@@ -80,39 +77,49 @@ func (c *computeSystem) createProcess(ctx context.Context, text string) (*proces
 	}
 	c.ending.Lock()
 	defer c.ending.Unlock()
-	c.mu.Lock()
-	state, first := c.state, c.first == nil
-	c.next++
-	p := &start{params: params, uid: uid, name: strconv.Itoa(int(c.next))}
-	over := !first && c.first.hasEnded()
-	c.mu.Unlock()
-	if state != Running || over {
-		return nil, refuse(InvalidState, "compute system %q is %s, and has no processes", c.id, state)
-	}
-	p.process = &process{
-		system:  c,
-		first:   first,
-		streams: newStreams(params),
-		resize:  make(chan [2]uint16, 1),
-		ended:   make(chan struct{}),
-		cancel:  func() {},
-	}
-	p.env = slices.Clone(c.service.cfg.Launch.Env)
+	p := &start{params: params, uid: uid, env: slices.Clone(c.service.cfg.Launch.Env)}
 	if params.EmulateConsole {
 		p.env = append(p.env, "TERM=xterm")
 	}
-	if first {
+	if err := c.begin(p); err != nil {
+		return nil, err
+	}
+	if p.first {
 		err = c.startFirst(ctx, p)
 	} else {
-		err = c.startLater(p) //nolint:contextcheck // The program outlives the call.
+		err = c.startLater(ctx, p)
 	}
-	if err != nil {
+	if err = errors.Join(err, c.begun()); err != nil {
 		return nil, err
 	}
 	if size := params.ConsoleSize; params.EmulateConsole && len(size) == 2 {
 		p.setSize(ctx, size[1], size[0])
 	}
 	return p.process, nil
+}
+
+// begin makes a process that is going to be started, and keeps that it is.
+func (c *computeSystem) begin(p *start) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state != Running || (c.first != nil && c.first.hasEnded()) {
+		return refuse(InvalidState, "compute system %q is %s, and has no processes", c.id, c.state)
+	}
+	p.process = c.newProcess(c.nextName(), carriedOf(p.params), p.params.EmulateConsole, c.first == nil)
+	c.starting = p.process
+	if err := c.keep(); err != nil {
+		c.starting = nil
+		return err
+	}
+	return nil
+}
+
+// begun keeps what has come of the start.
+func (c *computeSystem) begun() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.starting = nil
+	return c.keep()
 }
 
 // userOf is the user that a process runs as: ContainerAdministrator, unless it says otherwise.
@@ -157,15 +164,12 @@ func (p *start) writeEnv() error {
 // startFirst makes the container and starts its PID 1. If it returns an error, the container is not there.
 func (c *computeSystem) startFirst(ctx context.Context, p *start) (err error) {
 	s := c.service
+	later := context.WithoutCancel(ctx)
 	defer func() {
 		if err != nil {
-			p.streams.close()
-			err = errors.Join(err, s.cfg.Engine.RemoveWorkDir(c.workDir()), os.RemoveAll(c.dir()))
+			err = errors.Join(err, p.streams.letGo(later), s.cfg.Engine.RemoveWorkDir(c.workDir()))
 		}
 	}()
-	if err := os.MkdirAll(c.dir(), 0o711); err != nil {
-		return fmt.Errorf("make folder of compute system: %w", err)
-	}
 	if err := s.cfg.Engine.MakeWorkDir(c.workDir()); err != nil {
 		return err
 	}
@@ -177,62 +181,49 @@ func (c *computeSystem) startFirst(ctx context.Context, p *start) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.cfg.Engine.Remove(context.WithoutCancel(ctx), c.engine))
+			err = errors.Join(err, s.cfg.Engine.Remove(later, c.engine))
 		}
 	}()
-	stdio, err := p.streams.connect(s.life, c.dir(), p.params.EmulateConsole, func() { //nolint:contextcheck // They outlive the call.
-		if err := s.cfg.Engine.CloseStdin(context.WithoutCancel(s.life), c.engine); err != nil {
-			s.cfg.Log.Debug("input not closed", "id", c.id, "error", err)
-		}
-	})
-	if err != nil {
+	if err := s.openStreams(ctx, p.process); err != nil {
 		return err
 	}
-	if _, err := s.cfg.Engine.Start(ctx, c.engine, stdio); err != nil {
+	if _, err := s.cfg.Engine.Start(ctx, c.engine, p.streams.io()); err != nil {
 		return err
 	}
-	linuxExit := make(chan engine.Exit, 1)
-	s.background.Go(func() {
-		exit, err := s.cfg.Engine.Wait(s.life, c.engine)
-		if err != nil {
-			exit = engine.Exit{Code: engine.UnknownExit, At: time.Now()}
-		}
-		linuxExit <- exit
-		close(linuxExit)
-	})
-	return c.runs(p, linuxExit)
+	return c.runs(p) //nolint:contextcheck // The program outlives the call.
 }
 
 // startLater runs a program in the container.
-func (c *computeSystem) startLater(p *start) error {
+func (c *computeSystem) startLater(ctx context.Context, p *start) (err error) {
 	s := c.service
+	later := context.WithoutCancel(ctx)
+	defer func() {
+		if err != nil {
+			p.removeFiles()
+			err = errors.Join(err, p.streams.letGo(later))
+		}
+	}()
 	if err := p.writeEnv(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(s.life)
-	p.cancel = cancel
-	x := engine.ExecSpec{
-		ID:       "p" + p.name,
+	if err := s.openStreams(ctx, p.process); err != nil {
+		return err
+	}
+	err = s.cfg.Engine.StartExec(ctx, c.engine, engine.ExecSpec{
+		ID:       p.exec(),
 		UID:      p.uid,
 		Dir:      cri.Drive,
 		Env:      p.env,
 		Args:     s.cfg.Launch.Arguments(p.program()),
-		FIFODir:  c.dir(),
 		Terminal: p.params.EmulateConsole,
-		Resize:   p.resize,
+	}, p.streams.io())
+	if err != nil {
+		return err
 	}
-	p.streams.give(&x)
-	linuxExit := make(chan engine.Exit, 1)
-	s.background.Go(func() {
-		exit, err := s.cfg.Engine.Exec(ctx, c.engine, x)
-		if err != nil {
-			exit = engine.Exit{Code: sigkilled, At: time.Now()}
-		}
-		p.streams.close() // all of the output has been passed on
-		linuxExit <- exit
-		close(linuxExit)
-	})
-	return c.runs(p, linuxExit)
+	if err := c.runs(p); err != nil { //nolint:contextcheck // The program outlives the call.
+		return errors.Join(err, s.cfg.Engine.EndExec(later, c.engine, p.exec()))
+	}
+	return nil
 }
 
 const (
@@ -242,17 +233,60 @@ const (
 	startTimeout = 20 * time.Second
 )
 
+// await returns how Linux says that a process ended; false: the service has ended before.
+func (p *process) await() (engine.Exit, bool) {
+	s := p.system.service
+	var exit engine.Exit
+	var err error
+	if p.first {
+		exit, err = s.cfg.Engine.Wait(s.life, p.system.engine)
+	} else {
+		exit, err = s.cfg.Engine.WaitExec(s.life, p.system.engine, p.exec())
+	}
+	switch {
+	case s.life.Err() != nil:
+		return exit, false
+	case err != nil && p.first:
+		return engine.Exit{Code: engine.UnknownExit, At: time.Now()}, true
+	case err != nil:
+		return engine.Exit{Code: sigkilled, At: time.Now()}, true
+	}
+	return exit, true
+}
+
+// watchInput makes the engine end a process' input when the keeper's end of it has ended.
+func (p *process) watchInput() {
+	s := p.system.service
+	s.background.Go(func() {
+		if p.streams.awaitInput(s.life) != nil {
+			return
+		}
+		if !p.first {
+			s.cfg.Engine.CloseExecStdin(s.life, p.system.engine, p.exec())
+			return
+		}
+		if err := s.cfg.Engine.CloseStdin(s.life, p.system.engine); err != nil {
+			s.cfg.Log.Debug("input not closed", "id", p.system.id, "error", err)
+		}
+	})
+}
+
 // runs returns when a program that Linux has started runs on Windows, too. Then the process is known, and its end is
 // told.
-func (c *computeSystem) runs(p *start, linuxExit <-chan engine.Exit) error {
+func (c *computeSystem) runs(p *start) error {
+	linuxExit := make(chan engine.Exit, 1)
+	c.service.background.Go(func() {
+		defer close(linuxExit)
+		if exit, ended := p.await(); ended {
+			linuxExit <- exit
+		}
+	})
+	p.watchInput()
 	outcome, exit, err := awaitOutcome(p.file("report-"), linuxExit)
 	if err == nil && outcome.Failed {
 		err = refuse(ofWindows(outcome.Code), "start %q: %s", p.params.CommandLine, outcome.Message)
 	}
 	if err != nil {
-		p.cancel()
-		p.streams.close()
-		p.removeFiles()
 		return err
 	}
 	c.mu.Lock()
@@ -266,11 +300,14 @@ func (c *computeSystem) runs(p *start, linuxExit <-chan engine.Exit) error {
 	}
 	c.mu.Unlock()
 	c.service.background.Go(func() {
-		if exit == nil {
-			e := <-linuxExit
-			exit = &e
+		if exit != nil {
+			p.finish(*exit)
+			return
 		}
-		p.finish(*exit)
+		// If the service ends before, it tells nothing: the next one does.
+		if exit, ended := <-linuxExit; ended {
+			p.finish(exit)
+		}
 	})
 	return nil
 }
@@ -286,7 +323,10 @@ func awaitOutcome(file string, linuxExit <-chan engine.Exit) (o cri.Outcome, exi
 			return o, nil, err
 		}
 		select {
-		case e := <-linuxExit:
+		case e, ended := <-linuxExit:
+			if !ended {
+				return o, nil, refuse(NotReady, "the service ends")
+			}
 			o, err = cri.ReadOutcome(file) // it may have said something since
 			if err == nil && !o.Started && !o.Failed && !o.Exited {
 				err = refuse(Fail, "the program ended with %d before it ran", e.Code)
@@ -318,16 +358,35 @@ func (p *start) finish(exit engine.Exit) {
 	case outcome.Exited:
 		code = outcome.Code
 	}
-	p.cancel()
-	p.streams.end()
 	p.removeFiles()
+	s := p.system.service
+	p.tell(exitStatus{ProcessID: p.pid, Exited: true, ExitCode: code})
+	p.system.mu.Lock()
+	err = p.system.keep()
+	p.system.mu.Unlock()
+	if err = errors.Join(err, p.release(context.WithoutCancel(s.life))); err != nil {
+		s.cfg.Log.Warn("process not wholly removed", "id", p.system.id, "error", err)
+	}
+}
+
+// tell tells how a process ended.
+func (p *process) tell(status exitStatus) {
 	p.mu.Lock()
-	p.exit = exitStatus{ProcessID: p.pid, Exited: true, ExitCode: code}
-	status := p.exit
+	p.exit = status
 	p.mu.Unlock()
 	close(p.ended)
 	p.events.send(Event{Type: ProcessExited, Text: encodeEvent(status)})
 	p.events.close()
+}
+
+// release gives back what a process that has ended had. What others that it has started still write is read until the
+// engine's shim gives that up.
+func (p *process) release(ctx context.Context) error {
+	s := p.system.service
+	if p.first {
+		return p.streams.endInput(ctx)
+	}
+	return errors.Join(s.cfg.Engine.ForgetExec(s.life, p.system.engine, p.exec()), p.streams.letGo(ctx))
 }
 
 // process returns a process of a compute system by its id, which is a number.
@@ -350,8 +409,7 @@ func (p *process) terminate(ctx context.Context) error {
 		return refuse(ProcessStopped, "process %d has ended", p.pid)
 	}
 	if !p.first {
-		p.cancel()
-		return nil
+		return p.system.service.cfg.Engine.KillExec(ctx, p.system.engine, p.exec())
 	}
 	return p.system.service.cfg.Engine.Signal(ctx, p.system.engine, unix.SIGKILL, true)
 }
@@ -393,24 +451,21 @@ func (p *process) modify(ctx context.Context, text string) error {
 		p.setSize(ctx, m.ConsoleSize.Width, m.ConsoleSize.Height)
 		return nil
 	case m.Operation == "CloseHandle" && m.CloseHandle != nil && strings.EqualFold(m.CloseHandle.Handle, "StdIn"):
-		p.streams.in.endInput()
-		return nil
+		return p.streams.endInput(ctx)
 	}
 	return refuse(NotSupported, "the modification %q of a process is not supported", m.Operation)
 }
 
 // setSize sets the size of a process' console.
 func (p *process) setSize(ctx context.Context, width, height uint16) {
+	s, resize := p.system.service, p.system.service.cfg.Engine.Resize
 	if !p.first {
-		select {
-		case <-p.resize: // nobody has taken the former one yet
-		default:
+		resize = func(ctx context.Context, id string, width, height uint16) error {
+			return s.cfg.Engine.ResizeExec(ctx, id, p.exec(), width, height)
 		}
-		p.resize <- [2]uint16{width, height}
-		return
 	}
-	if err := p.system.service.cfg.Engine.Resize(ctx, p.system.engine, width, height); err != nil {
-		p.system.service.cfg.Log.Debug("console not resized", "id", p.system.id, "error", err)
+	if err := resize(ctx, p.system.engine, width, height); err != nil {
+		s.cfg.Log.Debug("console not resized", "id", p.system.id, "error", err)
 	}
 }
 

@@ -4,18 +4,17 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
-	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/runtime/cri"
+	"mullion.dev/mullion/internal/runtime/cri/stream"
 	"mullion.dev/mullion/internal/runtime/engine"
 )
 
@@ -34,9 +33,19 @@ type Containers interface {
 // Programs is the part of an engine that deals with running containers.
 type Programs interface {
 	Wait(ctx context.Context, id string) (engine.Exit, error)
-	Exec(ctx context.Context, id string, x engine.ExecSpec) (engine.Exit, error)
 	CloseStdin(ctx context.Context, id string) error
 	Resize(ctx context.Context, id string, width, height uint16) error
+}
+
+// Later is the part of an engine that deals with further programs in running containers.
+type Later interface {
+	StartExec(ctx context.Context, id string, x engine.ExecSpec, stdio engine.IO) error
+	WaitExec(ctx context.Context, id, exec string) (engine.Exit, error)
+	KillExec(ctx context.Context, id, exec string) error
+	EndExec(ctx context.Context, id, exec string) error
+	ForgetExec(ctx context.Context, id, exec string) error
+	CloseExecStdin(ctx context.Context, id, exec string)
+	ResizeExec(ctx context.Context, id, exec string, width, height uint16) error
 }
 
 // Limits is the part of an engine that limits containers, and measures them.
@@ -55,6 +64,7 @@ type Folders interface {
 type Engine interface {
 	Containers
 	Programs
+	Later
 	Limits
 	Folders
 }
@@ -74,7 +84,7 @@ type Config struct {
 	// StateDir holds the scratches of containers; it survives the service, and is on the file system of the host's
 	// drive.
 	StateDir string
-	// RunDir holds working folders and FIFOs; it may be gone after a boot.
+	// RunDir holds records, working folders and FIFOs; it may be gone after a boot, as are containers.
 	RunDir string
 	// Drive is the folder that is the host's C:, as its programs see it. Upper is the folder of the same file system
 	// that what they write to the drive lies in.
@@ -83,6 +93,8 @@ type Config struct {
 	SystemDrive string
 	// Engine runs containers; in production an *engine.Engine.
 	Engine Engine
+	// Keeper has the ends of processes' streams.
+	Keeper *stream.Client
 	// OpenSource opens what a container maps by its path in the Windows host.
 	OpenSource func(winPath string) (*os.File, error)
 	// Network finds a namespace of HNS; no namespace is none of the host.
@@ -102,53 +114,95 @@ type Service struct {
 	// life ends the background work, background waits for it.
 	life       context.Context //nolint:containedctx // What runs in a container outlives the call that began it.
 	background sync.WaitGroup
+	supervise  sync.Once
 
 	mu      sync.Mutex
 	systems map[string]*computeSystem
 }
 
-// New makes a service for as long as ctx lives. What is left of the compute systems of an earlier one is removed:
-// whoever held them has been told that the service is gone.
+// New makes a service for as long as ctx lives. It takes over the compute systems of an earlier one.
 func New(ctx context.Context, cfg Config) (*Service, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	left, err := cfg.Engine.List(ctx, label, cfg.Node)
-	if err != nil {
-		return nil, fmt.Errorf("look for compute systems of an earlier service: %w", err)
-	}
-	for _, c := range left {
-		if err := cfg.Engine.Remove(ctx, c.ID); err != nil {
-			return nil, fmt.Errorf("remove compute system of an earlier service: %w", err)
-		}
-	}
 	s := &Service{cfg: cfg, life: ctx, systems: map[string]*computeSystem{}}
 	s.layers = layers{cfg: cfg, active: map[string]*scratch{}}
-	if err := s.clear(); err != nil {
+	if err := s.takeOver(ctx); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// clear removes the working folders of an earlier service.
-func (s *Service) clear() error {
-	entries, err := os.ReadDir(s.cfg.RunDir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
+// ensureKeeper returns when a keeper answers, and reports whether it had to be started.
+func (s *Service) ensureKeeper(ctx context.Context) (started bool, err error) {
+	if started, err = s.cfg.Keeper.Ensure(ctx); err == nil {
+		s.supervise.Do(func() { s.background.Go(s.superviseKeeper) }) //nolint:contextcheck // as long as the service lives
 	}
-	if err != nil {
-		return fmt.Errorf("look for working folders of an earlier service: %w", err)
+	return started, err
+}
+
+// openStreams opens the streams of a process.
+func (s *Service) openStreams(ctx context.Context, p *process) error {
+	if _, err := s.ensureKeeper(ctx); err != nil {
+		return err
 	}
-	for _, e := range entries {
-		dir := filepath.Join(s.cfg.RunDir, e.Name())
-		if err := s.cfg.Engine.RemoveWorkDir(filepath.Join(dir, "run")); err != nil {
-			return err
+	return p.streams.open(ctx)
+}
+
+// openAgain sees that the streams of a process of an earlier service go on, also when the keeper has ended, too.
+func (s *Service) openAgain(ctx context.Context, p *process) error {
+	started, err := s.ensureKeeper(ctx)
+	switch {
+	case err != nil:
+		return err
+	case started:
+		return p.streams.again(ctx)
+	}
+	return p.streams.open(ctx)
+}
+
+// superviseKeeper gives the streams of processes to another keeper whenever the current one ends. Their connections have
+// ended with it; without a keeper, a program stands still as soon as it has filled its FIFO.
+func (s *Service) superviseKeeper() {
+	for s.life.Err() == nil {
+		if ended, err := s.cfg.Keeper.Watch(s.life, nil); err == nil {
+			<-ended
 		}
-		if err := os.RemoveAll(dir); err != nil {
-			return fmt.Errorf("remove working folder of an earlier service: %w", err)
+		if s.life.Err() != nil {
+			return
+		}
+		if _, err := s.cfg.Keeper.Ensure(s.life); err != nil {
+			s.cfg.Log.Error("keeper of streams not started", "error", err)
+		}
+		for _, p := range s.running() {
+			if err := p.streams.again(s.life); err != nil {
+				s.cfg.Log.Error("streams not taken over", "id", p.system.id, "error", err)
+			}
+		}
+		select {
+		case <-s.life.Done():
+		case <-time.After(keeperPause):
 		}
 	}
-	return nil
+}
+
+// keeperPause is the least time between two keepers.
+const keeperPause = 100 * time.Millisecond
+
+// running are the processes that have not ended.
+func (s *Service) running() (all []*process) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.systems {
+		c.mu.Lock()
+		for _, p := range c.processes {
+			if !p.hasEnded() {
+				all = append(all, p)
+			}
+		}
+		c.mu.Unlock()
+	}
+	return all
 }
 
 // Close waits for what the service does in the background; the context of New has to have ended.

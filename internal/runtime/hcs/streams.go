@@ -2,236 +2,126 @@ package hcs
 
 import (
 	"context"
-	"fmt"
-	"io"
+	"errors"
 	"net"
+	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
+	"syscall"
 
-	"github.com/containerd/fifo"
-	"golang.org/x/sys/unix"
-
+	"mullion.dev/mullion/internal/runtime/cri/stream"
 	"mullion.dev/mullion/internal/runtime/engine"
 )
 
-// streams are the standard streams of a process, each a connection of the program that has the process made. A stream
-// that it did not ask for is nil.
-type streams struct{ in, out, err *stream }
+// streams are the standard streams of a process: FIFOs, which the engine's shim has at one end and the keeper of streams
+// at the other. The keeper joins each that was asked for with a connection of the program that has the process made, so
+// that they go on while this service is away.
+type streams struct {
+	keeper *stream.Client
+	set    stream.Streams
+	// terminal says that there is one output.
+	terminal bool
 
-func newStreams(p processParameters) (s streams) {
-	if p.CreateStdInPipe {
-		s.in = newStream()
+	mu      sync.Mutex
+	claimed uint32 // a bit for each stream that has a connection, or will have
+}
+
+// newStreams are the streams of a process, whose FIFOs are in a folder. carried has a bit for each that was asked for.
+func newStreams(keeper *stream.Client, folder, id string, carried uint32, terminal bool) *streams {
+	s := &streams{keeper: keeper, terminal: terminal}
+	// containerd's shim wants both outputs; a terminal has one.
+	s.set = stream.Streams{ID: id, Stdout: filepath.Join(folder, "stdout"), Carried: carried}
+	if !terminal {
+		s.set.Stderr = filepath.Join(folder, "stderr")
 	}
-	if p.CreateStdOutPipe {
-		s.out = newStream()
-	}
-	if p.CreateStdErrPipe && !p.EmulateConsole { // a console has one output
-		s.err = newStream()
+	if carried&(1<<stream.Stdin) != 0 {
+		s.set.Stdin = filepath.Join(folder, "stdin")
 	}
 	return s
 }
 
-// The streams by their numbers.
-const (
-	stdin = iota
-	stdout
-	stderr
-)
-
-func (s streams) of(number string) *stream {
-	switch number {
-	case "0":
-		return s.in
-	case "1":
-		return s.out
-	case "2":
-		return s.err
-	}
-	return nil
-}
-
-// mask has a bit for each stream.
-func (s streams) mask() (mask uint32) {
-	for bit, one := range []*stream{stdin: s.in, stdout: s.out, stderr: s.err} {
-		if one != nil {
-			mask |= 1 << bit
+// carriedOf has a bit for each stream that a process is to have.
+func carriedOf(p processParameters) (mask uint32) {
+	for number, asked := range []bool{
+		stream.Stdin:  p.CreateStdInPipe,
+		stream.Stdout: p.CreateStdOutPipe,
+		stream.Stderr: p.CreateStdErrPipe && !p.EmulateConsole,
+	} {
+		if asked {
+			mask |= 1 << number
 		}
 	}
 	return mask
 }
 
-// give gives the streams to a program that is run in a container.
-func (s streams) give(x *engine.ExecSpec) {
-	if s.in != nil {
-		x.Stdin = s.in
+// open makes the FIFOs, with the keeper at their ends.
+func (s *streams) open(ctx context.Context) error {
+	if err := os.MkdirAll(filepath.Dir(s.set.Stdout), 0o700); err != nil {
+		return err
 	}
-	if s.out != nil {
-		x.Stdout = s.out
-	}
-	if s.err != nil {
-		x.Stderr = s.err
-	}
+	return s.keeper.Carry(ctx, s.set)
 }
 
-// connect makes FIFOs in a folder for PID 1 and copies between them and the streams; what goes to an output that nobody
-// asked for is read and dropped. inputEnded is called at the end of the input.
-func (s streams) connect(ctx context.Context, dir string, terminal bool, inputEnded func()) (engine.IO, error) {
-	stdio := engine.IO{Stdout: filepath.Join(dir, "stdout"), Terminal: terminal}
-	outputs := map[string]*stream{stdio.Stdout: s.out}
-	if !terminal { // containerd's shim wants both
-		stdio.Stderr = filepath.Join(dir, "stderr")
-		outputs[stdio.Stderr] = s.err
-	}
-	for path, to := range outputs {
-		f, err := fifo.OpenFifo(ctx, path, unix.O_RDONLY|unix.O_CREAT|unix.O_NONBLOCK, 0o600)
-		if err != nil {
-			return stdio, fmt.Errorf("make stream of compute system: %w", err)
-		}
-		go func() {
-			defer f.Close()
-			if to == nil {
-				_, _ = io.Copy(io.Discard, f)
-				return
-			}
-			_, _ = io.Copy(to, f)
-			to.finish()
-		}()
-	}
-	if s.in == nil {
-		return stdio, nil
-	}
-	stdio.Stdin = filepath.Join(dir, "stdin")
-	f, err := fifo.OpenFifo(ctx, stdio.Stdin, unix.O_WRONLY|unix.O_CREAT|unix.O_NONBLOCK, 0o600)
-	if err != nil {
-		return stdio, fmt.Errorf("make input of compute system: %w", err)
-	}
-	go func() {
-		_, _ = io.Copy(f, s.in)
-		_ = f.Close()
-		s.in.finish()
-		inputEnded()
-	}()
-	return stdio, nil
+// again gives the streams to a new keeper. Their connections have ended with the old one.
+func (s *streams) again(ctx context.Context) error {
+	set := s.set
+	set.Carried = 0
+	return s.keeper.Carry(ctx, set)
 }
 
-// end ends the input, which nobody reads any more. The outputs end when all of them has been read.
-func (s streams) end() {
-	if s.in != nil {
-		s.in.finish()
-	}
+// io is what the engine connects.
+func (s *streams) io() engine.IO {
+	return engine.IO{Stdin: s.set.Stdin, Stdout: s.set.Stdout, Stderr: s.set.Stderr, Terminal: s.terminal}
 }
 
-// close ends all streams.
-func (s streams) close() {
-	for _, one := range []*stream{s.in, s.out, s.err} {
-		if one != nil {
-			one.finish()
-		}
-	}
+// number is that of a stream that was asked for.
+func (s *streams) number(text string) (int, bool) {
+	number, err := strconv.Atoi(text)
+	return number, err == nil && number >= stream.Stdin && number <= stream.Stderr && s.set.Carried&(1<<number) != 0
 }
 
-// stream is a standard stream of a process. It is read and written by who runs the process, from before there is a
-// connection.
-type stream struct {
-	connected chan struct{} // closed when conn is there
-	over      chan struct{} // closed when nothing more comes
-	once      sync.Once
-
-	mu         sync.Mutex
-	conn       net.Conn
-	claimed    bool // a connection is going to be there
-	inputEnded bool
-}
-
-func newStream() *stream {
-	return &stream{connected: make(chan struct{}), over: make(chan struct{})}
-}
-
-// claim reports whether the stream may have a connection, which it has once: serve is called with it.
-func (s *stream) claim() bool {
+// claim reports whether a stream may have a connection, which it has once.
+func (s *streams) claim(number int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.claimed {
-		return false
-	}
-	s.claimed = true
-	return true
+	free := s.claimed&(1<<number) == 0
+	s.claimed |= 1 << number
+	return free
 }
 
-// serve has a connection carry the stream, and returns when that is over.
-func (s *stream) serve(ctx context.Context, conn net.Conn) {
-	s.mu.Lock()
-	s.conn = conn
-	close(s.connected)
-	if s.inputEnded {
-		closeRead(conn)
+// connect gives a connection to the keeper.
+func (s *streams) connect(ctx context.Context, number int, conn net.Conn) error {
+	raw, ok := conn.(syscall.Conn)
+	if !ok {
+		return errors.New("the connection has no file descriptor")
 	}
+	if err := s.keeper.Connect(ctx, s.set.ID, number, raw); err != nil {
+		return err
+	}
+	return conn.Close() // only this end: the keeper has its own
+}
+
+// endInput ends the input, after what has been sent; a process that has none is no error.
+func (s *streams) endInput(ctx context.Context) error {
+	if s.set.Stdin == "" {
+		return nil
+	}
+	s.mu.Lock()
+	awaits := s.claimed&(1<<stream.Stdin) != 0
 	s.mu.Unlock()
-	select {
-	case <-s.over:
-	case <-ctx.Done():
-		s.finish()
-	}
+	return s.keeper.EndInput(ctx, s.set.ID, awaits)
 }
 
-// await returns the connection; nil: the stream is over.
-func (s *stream) await() net.Conn {
-	select {
-	case <-s.over:
-		return nil
-	default:
+// awaitInput returns when the input has ended; nil if there is none.
+func (s *streams) awaitInput(ctx context.Context) error {
+	if s.set.Stdin == "" {
+		return errors.ErrUnsupported
 	}
-	select {
-	case <-s.connected:
-		return s.conn
-	case <-s.over:
-		return nil
-	}
+	return s.keeper.AwaitInput(ctx, s.set.ID)
 }
 
-// Read reads the input.
-func (s *stream) Read(b []byte) (int, error) {
-	conn := s.await()
-	if conn == nil {
-		return 0, io.EOF
-	}
-	n, err := conn.Read(b)
-	if err != nil { // also that of a program that was killed
-		err = io.EOF
-	}
-	return n, err
-}
-
-// Write writes the output. What nobody reads any more is dropped: it must not hold the program up.
-func (s *stream) Write(b []byte) (int, error) {
-	if conn := s.await(); conn != nil {
-		_, _ = conn.Write(b)
-	}
-	return len(b), nil
-}
-
-// finish ends the stream. What is written is still read.
-func (s *stream) finish() { s.once.Do(func() { close(s.over) }) }
-
-// endInput ends the input of a process, after what has been sent; one that has none is no error.
-func (s *stream) endInput() {
-	if s == nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.inputEnded = true
-	switch {
-	case s.conn != nil:
-		closeRead(s.conn)
-	case !s.claimed:
-		s.finish()
-	}
-}
-
-// closeRead ends what comes on a connection: who reads it gets what has come, and then the end.
-func closeRead(conn net.Conn) {
-	if half, ok := conn.(interface{ CloseRead() error }); ok {
-		_ = half.CloseRead()
-	}
+// letGo ends the streams of a process that is no more, and removes the FIFOs. What it has written is still read.
+func (s *streams) letGo(ctx context.Context) error {
+	return errors.Join(s.keeper.LetGo(ctx, s.set), os.RemoveAll(filepath.Dir(s.set.Stdout)))
 }

@@ -46,9 +46,11 @@ type computeSystem struct {
 	state     State
 	startedAt time.Time
 	made      bool // the engine has its container
+	gone      bool // its files are being removed
 	processes map[uint32]*process
 	first     *process
-	next      uint32 // numbers files and FIFOs
+	starting  *process // is being started: nobody knows of it
+	next      uint32   // numbers files and FIFOs
 }
 
 // create makes a compute system, which is not started.
@@ -73,17 +75,19 @@ func (s *Service) create(ctx context.Context, id, text string) (*computeSystem, 
 			return nil, err
 		}
 	}
-	var paths []string
-	for _, l := range doc.Container.Storage.Layers {
-		paths = append(paths, l.Path)
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.systems[id] != nil {
 		return nil, refuse(AlreadyExists, "there is a compute system %q", id)
 	}
-	if c.scratch, err = s.layers.use(doc.Container.Storage.Path, paths, id); err != nil {
+	if c.scratch, err = s.layers.use(doc.Container.Storage.Path, doc.layers(), id); err != nil {
 		return nil, err
+	}
+	if err = os.MkdirAll(c.dir(), 0o711); err == nil {
+		err = c.keep() // which nobody else knows yet
+	}
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(c.dir()), s.layers.release(c.scratch))
 	}
 	s.systems[id] = c
 	return c, nil
@@ -97,14 +101,16 @@ func (c *computeSystem) start() error {
 		return refuse(InvalidState, "compute system %q is %s", c.id, c.state)
 	}
 	c.state, c.startedAt = Running, time.Now()
-	return nil
+	return c.keep()
 }
 
 // open holds a compute system; the result lets go of it.
 func (c *computeSystem) open() (events *subscription, leave func()) {
 	events = c.events.subscribe()
 	return events, func() {
-		if left := c.events.leave(events); left == 0 && c.doc.ShouldTerminateOnLastHandleClosed {
+		left := c.events.leave(events)
+		// When the service ends, all leave, and may come back to the next one.
+		if left == 0 && c.doc.ShouldTerminateOnLastHandleClosed && c.service.life.Err() == nil {
 			c.end(0, false)
 		}
 	}
@@ -145,9 +151,16 @@ func (c *computeSystem) end(patience time.Duration, graceful bool) {
 		c.mu.Lock()
 		first, over := c.first, c.state == Stopped
 		c.state = Stopped
+		var err error
+		if !over {
+			err = c.keep()
+		}
 		c.mu.Unlock()
 		if over {
 			return
+		}
+		if err != nil {
+			c.service.cfg.Log.Warn("end of compute system not kept", "id", c.id, "error", err)
 		}
 		c.service.layers.leave(c.scratch)
 		how := forcedExit
@@ -180,6 +193,7 @@ type systemExit struct {
 func (c *computeSystem) remove(ctx context.Context) {
 	s := c.service
 	c.mu.Lock()
+	c.gone = true
 	made, processes := c.made, slices.Collect(maps.Values(c.processes))
 	c.mu.Unlock()
 	var errs []error
@@ -187,8 +201,11 @@ func (c *computeSystem) remove(ctx context.Context) {
 		errs = append(errs, s.cfg.Engine.Remove(ctx, c.engine))
 	}
 	for _, p := range processes {
-		p.cancel()
-		<-p.ended
+		select {
+		case <-p.ended:
+		case <-s.life.Done(): // whose end nobody waits for
+		}
+		errs = append(errs, p.streams.letGo(ctx))
 	}
 	errs = append(errs, s.cfg.Engine.RemoveWorkDir(c.workDir()), os.RemoveAll(c.dir()), s.layers.release(c.scratch))
 	s.mu.Lock()

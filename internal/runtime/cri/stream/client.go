@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -106,6 +107,51 @@ func (c *Client) Drain(ctx context.Context, id string) error {
 // Forget makes the keeper close a container's streams. To forget what is not there is no error.
 func (c *Client) Forget(ctx context.Context, id string) error {
 	return c.call(ctx, request{Op: opForget, ID: id})
+}
+
+// Carry makes the keeper join the streams of a program with connections, which follow. To carry what is carried already
+// is no error.
+func (c *Client) Carry(ctx context.Context, s Streams) error {
+	return c.call(ctx, request{Op: opCarry, ID: s.ID, Streams: s})
+}
+
+// Connect gives the keeper a connection for a stream of a program, by its number. The caller's own end may be closed
+// afterwards; a stream has one connection.
+func (c *Client) Connect(ctx context.Context, id string, number int, conn syscall.Conn) error {
+	keeper, r, err := c.send(ctx, request{Op: opConnect, ID: id, Number: number})
+	if err != nil {
+		return err
+	}
+	defer keeper.Close()
+	unixConn, ok := keeper.(*net.UnixConn)
+	if !ok {
+		return errors.New("give connection to keeper: it is on no Unix socket")
+	}
+	if err := send(ctx, unixConn, conn); err != nil {
+		return fmt.Errorf("give connection to keeper: %w", err)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = keeper.Close() })
+	defer stop()
+	if _, err := r.ReadByte(); err != nil {
+		return fmt.Errorf("give connection to keeper: %w", err)
+	}
+	return nil
+}
+
+// EndInput ends the input of a program after what has been sent. awaits says that its connection, if there is none yet,
+// is on its way.
+func (c *Client) EndInput(ctx context.Context, id string, awaits bool) error {
+	return c.call(ctx, request{Op: opEndInput, ID: id, Awaits: awaits})
+}
+
+// AwaitInput returns when the input of a program has ended.
+func (c *Client) AwaitInput(ctx context.Context, id string) error {
+	return c.call(ctx, request{Op: opAwaitInput, ID: id})
+}
+
+// LetGo makes the keeper forget a program that is no more. What it has written is still read.
+func (c *Client) LetGo(ctx context.Context, s Streams) error {
+	return c.call(ctx, request{Op: opLetGo, ID: s.ID, Streams: s})
 }
 
 // Quit ends the keeper, and returns when it no longer answers.

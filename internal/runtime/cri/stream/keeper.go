@@ -25,6 +25,7 @@ type Keeper struct {
 
 	mu         sync.Mutex
 	containers map[string]*kept
+	programs   map[string]*carried
 	quit       func()
 }
 
@@ -43,10 +44,11 @@ func Serve(ctx context.Context, socket string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	said := newMessages()
-	k := &Keeper{said: said, log: said.logger(), containers: map[string]*kept{}, quit: func() {
+	k := &Keeper{said: said, log: said.logger(), quit: func() {
 		cancel()
 		_ = l.Close()
 	}}
+	k.containers, k.programs = map[string]*kept{}, map[string]*carried{}
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
 	for {
@@ -110,6 +112,9 @@ func (k *Keeper) serve(ctx context.Context, c net.Conn) {
 	case opAttach:
 		k.attach(c, r, req)
 		return
+	case opConnect:
+		k.connect(c, r, req)
+		return
 	case opWatch:
 		k.hold(ctx, c, r, req.Messages)
 		return
@@ -148,6 +153,18 @@ func (k *Keeper) do(ctx context.Context, req request) error {
 	switch req.Op {
 	case opOpen:
 		return k.open(ctx, req.Streams)
+	case opCarry:
+		return k.carry(ctx, req.Streams)
+	case opEndInput:
+		if one, err := k.carrying(req.ID, Stdin); err == nil { // else it has ended
+			one.endInput(req.Awaits)
+		}
+		return nil
+	case opAwaitInput:
+		return k.awaitInput(ctx, req.ID)
+	case opLetGo:
+		k.letGo(req.Streams)
+		return nil
 	case opQuit, opPing:
 		return nil
 	case opForget:

@@ -18,6 +18,12 @@ const (
 	opPing   = "ping"  // answer
 	opWatch  = "watch" // answer and hold the connection as long as the keeper lives
 	opQuit   = "quit"  // end the keeper
+
+	opCarry      = "carry"      // take over the streams of a program, which go to connections
+	opConnect    = "connect"    // take a connection, which follows the answer as a file descriptor
+	opEndInput   = "endInput"   // end the input of a program after what has been sent
+	opAwaitInput = "awaitInput" // answer when the input of a program has ended
+	opLetGo      = "letGo"      // forget a program, which is no more
 )
 
 // Streams says how a container's streams are connected.
@@ -30,6 +36,9 @@ type Streams struct {
 	Stderr string `json:"stderr,omitempty"`
 	// LogPath is the log file; empty means that nothing is logged.
 	LogPath string `json:"logPath,omitempty"`
+	// Carried has a bit for each stream of a program, by its number, that a connection carries. What comes of others is
+	// dropped.
+	Carried uint32 `json:"carried,omitempty"`
 }
 
 type request struct {
@@ -42,6 +51,10 @@ type request struct {
 	EndStdin bool `json:"endStdin,omitempty"`
 	// Messages tells a watch to send messages: lines of JSON after the response. A keeper of an earlier version has none.
 	Messages bool `json:"messages,omitempty"`
+	// Number is that of a stream.
+	Number int `json:"number,omitempty"`
+	// Awaits says that the connection of an input that is to end is on its way.
+	Awaits bool `json:"awaits,omitempty"`
 }
 
 type response struct {

@@ -1,0 +1,303 @@
+package stream
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/containerd/fifo"
+	"golang.org/x/sys/unix"
+)
+
+// The standard streams by their numbers.
+const (
+	Stdin = iota
+	Stdout
+	Stderr
+	streamCount
+)
+
+// carried are the streams of a program that go to another one by connections, as through pipes: an output waits for who
+// reads it, and nobody logs it. The connections come later, each once, from a process that may end.
+type carried struct {
+	streams [streamCount]*carriage // nil: there is none
+	cancel  context.CancelFunc
+}
+
+// carriage is one of the streams.
+type carriage struct {
+	fifo io.ReadWriteCloser
+	conn chan net.Conn // takes the only one
+	// over is closed when nothing more comes, dropped when no connection comes any more.
+	over, dropped chan struct{}
+	drop          sync.Once
+
+	mu      sync.Mutex
+	claimed bool
+	input   net.Conn // unless nil, what carries the input
+	ended   bool     // the input ends with what has come
+}
+
+func newCarriage() *carriage {
+	return &carriage{conn: make(chan net.Conn, 1), over: make(chan struct{}), dropped: make(chan struct{})}
+}
+
+// carry opens the FIFOs and begins to copy. Opening does not wait for the shim.
+func carry(ctx context.Context, streams Streams, log *slog.Logger) (_ *carried, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	c := &carried{cancel: cancel}
+	defer func() {
+		if err != nil {
+			c.letGo(nil)
+		}
+	}()
+	for number, path := range []string{Stdin: streams.Stdin, Stdout: streams.Stdout, Stderr: streams.Stderr} {
+		if path == "" {
+			continue
+		}
+		one := newCarriage()
+		if number == Stdin {
+			// Kept open, so that the input does not end before the connection comes.
+			one.fifo, err = fifo.OpenFifo(ctx, path, syscall.O_WRONLY|syscall.O_CREAT|syscall.O_NONBLOCK, 0o600)
+		} else {
+			var o *output
+			o, err = openOutput(path)
+			one.fifo = o
+		}
+		if err != nil {
+			return nil, fmt.Errorf("open stream %d of program %q: %w", number, streams.ID, err)
+		}
+		if streams.Carried&(1<<number) == 0 {
+			one.dropIt()
+		}
+		c.streams[number] = one
+		go one.pass(number == Stdin, log.With("program", streams.ID, "stream", number))
+	}
+	return c, nil
+}
+
+// pass copies between the FIFO and the connection until one of them ends. What nobody reads any more is dropped: it must
+// not hold the program up.
+func (c *carriage) pass(input bool, log *slog.Logger) {
+	defer close(c.over)
+	defer c.fifo.Close()
+	var conn net.Conn
+	select {
+	case conn = <-c.conn:
+		defer conn.Close()
+	case <-c.dropped:
+	}
+	from := struct{ io.Reader }{c.fifo} // by Read, which waits for the first writer, and by nothing else that a file has
+	var err error
+	switch {
+	case conn == nil && !input:
+		_, err = io.Copy(io.Discard, from)
+	case conn == nil:
+	case input:
+		_, err = io.Copy(c.fifo, conn)
+	default:
+		if _, err = io.Copy(conn, from); err != nil {
+			_, _ = io.Copy(io.Discard, from)
+		}
+	}
+	if err != nil {
+		log.Debug("stream has broken", "error", err)
+	}
+}
+
+// claim reports whether the stream may have a connection, which it has once.
+func (c *carriage) claim() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	select {
+	case <-c.dropped:
+		return false
+	default:
+	}
+	claimed := c.claimed
+	c.claimed = true
+	return !claimed
+}
+
+// dropIt says that no connection comes any more, unless it has come.
+func (c *carriage) dropIt() { c.drop.Do(func() { close(c.dropped) }) }
+
+// connect gives the stream its connection.
+func (c *carriage) connect(conn net.Conn, input bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if input {
+		c.input = conn
+		if c.ended {
+			closeRead(conn)
+		}
+	}
+	c.conn <- conn
+}
+
+// endInput ends the input after what has been sent. awaits says that a connection, if there is none yet, is on its way.
+func (c *carriage) endInput(awaits bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = true
+	switch {
+	case c.input != nil:
+		closeRead(c.input)
+	case awaits:
+		time.AfterFunc(connectTimeout, c.dropIt)
+	default:
+		c.dropIt()
+	}
+}
+
+// connectTimeout is how long a connection may be on its way.
+const connectTimeout = 10 * time.Second
+
+// closeRead ends what comes on a connection: who reads it gets what has come, and then the end.
+func closeRead(conn net.Conn) {
+	if half, ok := conn.(interface{ CloseRead() error }); ok {
+		_ = half.CloseRead()
+	}
+}
+
+// letGo ends the streams of a program that is no more: what it has written is still read by who has a connection.
+// outputs are the paths of the FIFOs.
+func (c *carried) letGo(outputs []string) {
+	for number, one := range c.streams {
+		if one == nil {
+			continue
+		}
+		one.dropIt()
+		if number == Stdin {
+			one.endInput(false)
+		}
+	}
+	for _, path := range outputs { // a writer that comes and goes ends the wait for the first one
+		if w, err := os.OpenFile(path, os.O_WRONLY|unix.O_NONBLOCK, 0); err == nil {
+			_ = w.Close()
+		}
+	}
+	c.cancel()
+}
+
+// carrying returns a stream of a program.
+func (k *Keeper) carrying(id string, number int) (*carriage, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if c := k.programs[id]; c != nil && number >= 0 && number < streamCount && c.streams[number] != nil {
+		return c.streams[number], nil
+	}
+	return nil, fmt.Errorf("stream %d of program %q is not carried", number, id)
+}
+
+func (k *Keeper) carry(ctx context.Context, streams Streams) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.programs[streams.ID] != nil {
+		return nil
+	}
+	c, err := carry(ctx, streams, k.log)
+	if err != nil {
+		return err
+	}
+	k.programs[streams.ID] = c
+	return nil
+}
+
+// letGo forgets a program. One that is not there is no error.
+func (k *Keeper) letGo(streams Streams) {
+	k.mu.Lock()
+	c := k.programs[streams.ID]
+	delete(k.programs, streams.ID)
+	k.mu.Unlock()
+	if c != nil {
+		c.letGo([]string{streams.Stdout, streams.Stderr})
+	}
+}
+
+// awaitInput returns when the input of a program has ended.
+func (k *Keeper) awaitInput(ctx context.Context, id string) error {
+	one, err := k.carrying(id, Stdin)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-one.over:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// connect takes a connection, which follows the answer as a file descriptor, for a stream of a program.
+func (k *Keeper) connect(c net.Conn, r *bufio.Reader, req request) {
+	one, err := k.carrying(req.ID, req.Number)
+	if err == nil && !one.claim() {
+		err = fmt.Errorf("stream %d of program %q has a connection", req.Number, req.ID)
+	}
+	if err != nil {
+		_ = writeJSON(c, response{Error: err.Error()})
+		return
+	}
+	if err := writeJSON(c, response{}); err != nil {
+		one.dropIt()
+		return
+	}
+	conn, err := receive(c, r)
+	if err != nil {
+		k.log.Warn("connection of a stream not taken", "program", req.ID, "error", err)
+		one.dropIt()
+		return
+	}
+	one.connect(conn, req.Number == Stdin)
+	_ = writeJSON(c, response{}) // whether the client still hears it or not
+}
+
+// send sends a connection as a file descriptor.
+func send(ctx context.Context, c *net.UnixConn, conn syscall.Conn) error {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	var sent error
+	err = raw.Control(func(fd uintptr) {
+		_, _, sent = c.WriteMsgUnix([]byte{0}, unix.UnixRights(int(fd)), nil)
+	})
+	return errors.Join(err, sent)
+}
+
+// receive receives a connection.
+func receive(c net.Conn, r *bufio.Reader) (net.Conn, error) {
+	unixConn, ok := c.(*net.UnixConn)
+	if !ok || r.Buffered() > 0 {
+		return nil, errors.New("receive connection: something else came")
+	}
+	_ = c.SetReadDeadline(time.Now().Add(connectTimeout))
+	data, rights := make([]byte, 1), make([]byte, unix.CmsgSpace(4))
+	_, n, _, _, err := unixConn.ReadMsgUnix(data, rights)
+	if err != nil {
+		return nil, fmt.Errorf("receive connection: %w", err)
+	}
+	messages, err := unix.ParseSocketControlMessage(rights[:n])
+	if err != nil || len(messages) != 1 {
+		return nil, fmt.Errorf("receive connection: %d messages came: %w", len(messages), err)
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil || len(fds) != 1 {
+		return nil, fmt.Errorf("receive connection: %d came: %w", len(fds), err)
+	}
+	unix.CloseOnExec(fds[0])
+	f := os.NewFile(uintptr(fds[0]), "stream")
+	defer f.Close()
+	return net.FileConn(f)
+}

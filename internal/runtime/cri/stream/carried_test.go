@@ -1,0 +1,163 @@
+package stream
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// pair are the ends of a connection of TCP.
+func pair(t *testing.T) (client, server *net.TCPConn) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = c.Close(), s.Close() })
+	return c.(*net.TCPConn), s.(*net.TCPConn)
+}
+
+// TestCarry: an output waits for its connection, which outlives whoever has given it; another one is refused; what nobody
+// asked for, or nobody can get any more, does not hold the program up.
+func TestCarry(t *testing.T) {
+	dir, ctx := t.TempDir(), t.Context()
+	socket := filepath.Join(dir, "keeper.sock")
+	c := NewClient(socket, func(context.Context) error {
+		go func() { _ = Serve(ctx, socket) }()
+		return nil
+	})
+	if _, err := c.Ensure(ctx); err != nil {
+		t.Fatal(err)
+	}
+	streams := Streams{
+		ID: "p", Stdin: filepath.Join(dir, "in"), Stdout: filepath.Join(dir, "out"), Stderr: filepath.Join(dir, "err"),
+		Carried: 1<<Stdin | 1<<Stdout,
+	}
+	for range 2 {
+		if err := c.Carry(ctx, streams); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// More than a FIFO takes: the output that was asked for waits, the other one is dropped.
+	much := bytes.Repeat([]byte("much"), 1<<16)
+	for name, path := range map[string]string{"out": streams.Stdout, "err": streams.Stderr} {
+		w, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		written := make(chan error, 1)
+		go func() {
+			_, err := w.Write(much)
+			written <- err
+			_ = w.Close()
+		}()
+		if name == "err" {
+			if err := <-written; err != nil {
+				t.Errorf("an output that nobody asked for: %v", err)
+			}
+		}
+	}
+	client, server := pair(t)
+	if err := c.Connect(ctx, "p", Stdout, server); err != nil {
+		t.Fatal(err)
+	}
+	_ = server.Close()
+	if got, err := io.ReadAll(client); !bytes.Equal(got, much) || err != nil {
+		t.Errorf("of %d bytes of output %d came, %v", len(much), len(got), err)
+	}
+	for id, number := range map[string]int{"p": Stdout, "q": Stdout, "": 7} {
+		if _, other := pair(t); c.Connect(ctx, id, number, other) == nil {
+			t.Errorf("a connection for stream %d of %q is taken", number, id)
+		}
+	}
+	in, err := os.OpenFile(streams.Stdin, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	client, server = pair(t)
+	if err := c.Connect(ctx, "p", Stdin, server); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Write([]byte("input")); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.EndInput(ctx, "p", true); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.AwaitInput(ctx, "p"); err != nil {
+		t.Error(err)
+	}
+	if got, err := io.ReadAll(in); string(got) != "input" || err != nil {
+		t.Errorf("the input is %q, %v", got, err)
+	}
+	if err := c.LetGo(ctx, streams); err != nil {
+		t.Error(err)
+	}
+	if c.AwaitInput(ctx, "p") == nil {
+		t.Error("a program that was let go is there")
+	}
+}
+
+// TestConnectWithoutConnection: who promises a connection and sends something else gets none, and holds nobody up.
+func TestConnectWithoutConnection(t *testing.T) {
+	dir, ctx := t.TempDir(), t.Context()
+	k := &Keeper{log: slog.New(slog.DiscardHandler), programs: map[string]*carried{}}
+	streams := Streams{ID: "p", Stdout: filepath.Join(dir, "out"), Carried: 1 << Stdout}
+	if err := k.carry(ctx, streams); err != nil {
+		t.Fatal(err)
+	}
+	socket := filepath.Join(dir, "s")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		c, err := l.Accept()
+		if err == nil {
+			k.serve(ctx, c)
+		}
+	}()
+	c, err := net.Dial("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := writeJSON(c, request{Op: opConnect, ID: "p", Number: Stdout}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(c, make([]byte, len("{}\n"))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Write([]byte("no connection")); err != nil {
+		t.Fatal(err)
+	}
+	<-served
+	w, err := os.OpenFile(streams.Stdout, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if _, err := w.Write(make([]byte, 1<<18)); err != nil { // more than a FIFO takes
+		t.Errorf("the program is held up: %v", err)
+	}
+	k.letGo(streams)
+}
