@@ -190,12 +190,14 @@ func programRows() []support.Row {
 				"5.1: variables with $global:, $script: and $local:, strings, lists, hash tables, objects with " +
 				"properties, operators with -f, -is and splatting, if, switch, while, do, for, foreach, functions " +
 				"with begin, process and end and parameters of the pipeline, filters, try, catch, trap, throw, $Error " +
-				"with its calls (ScriptStackTrace), 2>&1, strict mode, pipelines, script files, also in this scope (. file), modules of files, native " +
-				"programs, and a prompt. A script with anything else that PowerShell has (another cmdlet, alias, " +
-				"parameter or operator; another variable of PowerShell's own; wild cards in paths but for those of " +
-				"the cmdlets for files; other types and members of .NET; classes, Get-PhysicalDisk) is refused before " +
-				"any of it runs, with 1. What is seen only while it runs (such a name, path or value in a variable, a " +
-				"property or method that an object does not have) ends it with 1, and no try catches that. Integers " +
+				"with its calls (ScriptStackTrace), category and FullyQualifiedErrorId, redirections of all streams, " +
+				"strict mode, pipelines, script files, also in this scope (. file), modules of files, native " +
+				"programs, and a prompt. Only a text that cannot be read is refused before it runs, with its line and " +
+				"column. What else a script needs and is not here (another cmdlet, alias or parameter; another " +
+				"variable of PowerShell's own; wild cards in paths but for those of the cmdlets for files; other " +
+				"types and members of .NET; class, enum, data, workflow, DynamicParam and parameter sets) is an error " +
+				"of the statement that needs it, when it is reached: try catches it, and its text says that it is " +
+				"not part of Mullion's PowerShell. Labels of loops are not read. Integers " +
 				"have 64 bits, hash tables keep the order in which they were filled, hidden files are always shown, a " +
 				"function has all its input before its first process block. The prompt has the terminal's line to " +
 				"edit, and no history, completion or profile",

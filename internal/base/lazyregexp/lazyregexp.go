@@ -57,6 +57,11 @@ func (re *Regexp) ReplaceAll(b, to []byte) []byte { return re.compiled().Replace
 // ReplaceAllString is that of package regexp.
 func (re *Regexp) ReplaceAllString(s, to string) string { return re.compiled().ReplaceAllString(s, to) }
 
+// ReplaceAllStringFunc is regexp's.
+func (re *Regexp) ReplaceAllStringFunc(s string, to func(string) string) string {
+	return re.compiled().ReplaceAllStringFunc(s, to)
+}
+
 // ReplaceAllLiteralString is that of package regexp.
 func (re *Regexp) ReplaceAllLiteralString(s, to string) string {
 	return re.compiled().ReplaceAllLiteralString(s, to)

@@ -25,6 +25,7 @@ type Script struct {
 // param is a parameter of a script, a function or a script block.
 type param struct {
 	name     string
+	written  string // its name as it is written
 	to       string // its type, or ""
 	fallback expr   // or nil
 	attributes
@@ -224,6 +225,7 @@ type redirect struct {
 	file   expr // or nil
 	append bool
 	errors string // "", "null" or "merge"
+	others []redirection
 }
 
 // argument is an argument of a command: a parameter, its value, or both.
@@ -232,4 +234,6 @@ type argument struct {
 	x     expr   // or nil
 	text  string // the parameter as it was written, for native programs
 	splat bool   // x holds parameters: @name
+	// verbatim says that x is the text after --%.
+	verbatim bool
 }

@@ -258,29 +258,3 @@ func (p *parser) binding(s *Script) error {
 	}
 	return nil
 }
-
-// toTyped reads [type]$name = …. It returns nil for anything else that begins with a type.
-func (p *parser) toTyped() (stmt, error) {
-	line := p.line()
-	name, err := p.typeName()
-	if err != nil {
-		return nil, nil //nolint:nilerr // read as an expression, it is refused with its reason
-	}
-	p.blanks()
-	if p.peek() != '$' {
-		return nil, nil
-	}
-	x, err := p.variable()
-	if err != nil {
-		return nil, err
-	}
-	v, ok := x.(*variable)
-	p.blanks()
-	if !ok || v.env || p.peek() != '=' {
-		return nil, nil
-	}
-	p.at++
-	p.space()
-	s, err := p.statement()
-	return &assign{line: line, as: full(name), to: *v, op: "=", x: s}, err
-}

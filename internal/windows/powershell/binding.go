@@ -44,7 +44,22 @@ func (f *frame) bind(caller *frame, s *Script, args []argument, piped bool) ([]p
 			return nil, err
 		}
 	}
+	f.vars["psboundparameters"] = newTable(false)
+	defer f.bound(s, given)
 	return f.fill(s, given, rest, piped)
+}
+
+// bound puts the parameters that a call gave into $PSBoundParameters (about_Automatic_Variables).
+func (f *frame) bound(s *Script, given map[string]bool) {
+	t, ok := f.vars["psboundparameters"].(*table)
+	if !ok {
+		return
+	}
+	for _, p := range s.params {
+		if given[p.name] {
+			t.set(p.written, f.vars[p.name])
+		}
+	}
 }
 
 // lacks is the error of a call of what has attributes that are not here, nil without.

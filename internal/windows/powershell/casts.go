@@ -85,6 +85,17 @@ func converted(to string, v value) (value, error) {
 	return convertedByName(to, v)
 }
 
+// converted is a value converted to a type, which the error of an unknown one names as it is written.
+func (f *frame) converted(to, written string, v value) (value, error) {
+	if do, known := casts()[to]; known {
+		return do(v)
+	}
+	if !knownType(to) {
+		return nil, noType(written)
+	}
+	return convertedByName(to, v)
+}
+
 // convertedByName is a value converted to a type that has no conversion of its own: an enumeration, the type that the
 // value has, or a type that a text or a list makes.
 func convertedByName(to string, v value) (value, error) {
@@ -275,9 +286,6 @@ func isType(v value, of string) bool {
 
 // typeTest reads the type after -is or -isnot.
 func (p *parser) typeTest(x expr, not bool) (expr, error) {
-	if p.peek() != '[' {
-		return nil, p.unexpected()
-	}
 	name, err := p.typeName()
 	if err != nil {
 		return nil, err

@@ -232,10 +232,15 @@ func (s *pipeline) check(c *checker) {
 		} else {
 			c.command(st, i > 0)
 		}
+		for _, r := range st.others {
+			if r.file != nil {
+				r.file.check(c)
+			}
+		}
 		if st.file != nil {
 			st.file.check(c)
 			path, _ := beginning(st.file)
-			if err := redirection(path); err != nil {
+			if err := badTarget(path); err != nil {
 				c.lack("%v", err)
 			}
 		}

@@ -72,22 +72,42 @@ type static struct {
 // static reads what follows [type]:: — a value of an enumeration, a static property, a static method or new. Others are
 // refused.
 func (p *parser) static(of string) (expr, error) {
+	return p.once(func() (expr, error) { return p.staticAfter(of) })
+}
+
+func (p *parser) staticAfter(of string) (expr, error) {
 	name := p.word()
-	x := &static{of: full(of), name: lower(name)}
+	x := &static{of: full(of), name: lower(name), written: of, member: name}
 	if t := enumOf(of); t != nil && p.peek() != '(' {
 		if v, ok := t.named(name); ok {
 			return p.members(&literal{v})
 		}
 	}
-	if x.call = p.peek() == '('; x.call {
-		m := &member{}
-		if err := p.methodArguments(m); err != nil {
-			return nil, err
-		}
-		x.args = m.args
+	if err := p.staticCall(x); err != nil {
+		return nil, err
 	}
-	x.written, x.member = of, name
 	return p.members(x)
+}
+
+// staticCall reads the arguments of a static method, if it is one.
+func (p *parser) staticCall(x *static) error {
+	if x.name == "" {
+		return p.refuse("MissingPropertyName", "Missing property name after reference operator.")
+	}
+	if x.call = p.peek() == '('; !x.call {
+		return nil
+	}
+	m := &member{}
+	err := p.methodArguments(m)
+	x.args = m.args
+	return err
+}
+
+// staticOf reads what follows a value and ::.
+func (p *parser) staticOf(of expr) (expr, error) {
+	name := p.word()
+	x := &staticOf{of: of, static: static{name: lower(name), member: name}}
+	return x, p.staticCall(&x.static)
 }
 
 // known reports whether the class has the member.

@@ -26,7 +26,6 @@ func writeHost(c *call) error {
 	if c.flags["nonewline"] {
 		end = ""
 	}
-	c.f.in.format.end()
 	var v value = c.input
 	if !c.piped {
 		v = c.values["object"]
@@ -39,8 +38,7 @@ func writeHost(c *call) error {
 	for item := range each(v) {
 		parts = append(parts, text(item))
 	}
-	_, err := fmt.Fprintf(c.f.in.session.Stdout, "%s%s", strings.Join(parts, separator), end)
-	return err
+	return c.f.in.message(informationStream, strings.Join(parts, separator), end)
 }
 
 func writeError(c *call) error { return c.fail(fmt.Errorf("%s", text(one(c.items(messageName))))) }
@@ -58,9 +56,13 @@ func writes(kind, mark string) func(c *call) error {
 		if what == "silentlycontinue" {
 			return nil
 		}
-		c.f.in.format.end()
 		message := text(one(c.items(messageName)))
-		_, err := fmt.Fprintf(c.f.in.session.Stdout, "%s: %s%s", mark, message, c.f.in.session.Newline)
+		shown := message
+		stream := map[string]rune{"warning": warningsStream, "verbose": verboseStream, "debug": debugStream}[kind]
+		if c.f.in.messages[stream] == nil {
+			shown = mark + ": " + message
+		}
+		err := c.f.in.message(stream, shown, c.f.in.session.Newline)
 		if err == nil && what == "stop" {
 			return fatal("The running command stopped because its preference is Stop: %s", message)
 		}

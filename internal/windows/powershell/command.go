@@ -50,14 +50,14 @@ func (p *parser) stage() (stage, error) {
 		p.at++
 		p.blanks()
 		s.name, err = p.argumentValue()
-	case strings.ContainsRune("$\"'(@[{!+,-", r) || unicode.IsDigit(r):
+	case (strings.ContainsRune("$\"'(@[{!+,-", r) || unicode.IsDigit(r)) && !p.digitsOfName():
 		if s.x, err = p.expression(); err != nil {
 			return s, err
 		}
 		return s, p.redirections(&s)
 	default:
 		s.word = p.bare()
-		if s.word == "" || p.peek() == '"' || p.peek() == '\'' {
+		if r := p.peek(); s.word == "" || r == '"' || r == '\'' {
 			return s, p.unexpected()
 		}
 		p.sources = p.sources || slices.Contains([]string{"import-module", "ipmo"}, lower(s.word))
@@ -67,6 +67,27 @@ func (p *parser) stage() (stage, error) {
 		return s, err
 	}
 	return s, p.arguments(&s)
+}
+
+// digitsOfName reports whether a command begins here whose name begins with digits, 7z.
+func (p *parser) digitsOfName() bool {
+	begin := p.at
+	word := p.word()
+	p.at = begin
+	if word == "" || !unicode.IsDigit([]rune(word)[0]) {
+		return false
+	}
+	return !writtenNumber.MatchString(word) && !numberWithType.MatchString(word)
+}
+
+// verbatim reads what follows --% up to the end of the line or a pipe: it is passed as it is written, but for %NAME%
+// (about_Parsing, the stop-parsing token).
+func (p *parser) verbatim() argument {
+	begin := p.at
+	for r := p.peek(); r != 0 && !strings.ContainsRune("|\r\n", r); r = p.peek() {
+		p.at++
+	}
+	return argument{x: &literal{strings.TrimSpace(string(p.src[begin:p.at]))}, verbatim: true}
 }
 
 // expandable makes a bare word with variables in it an expression.
@@ -92,7 +113,10 @@ func (p *parser) arguments(s *stage) error {
 				return err
 			}
 			continue
-		case r == '<', p.has("--%"), r >= '3' && r <= '6' && p.peekAt(1) == '>':
+		case p.take("--%"):
+			s.args = append(s.args, p.verbatim())
+			continue
+		case r == '<':
 			return p.refuse("RedirectionNotSupported", "The '%s' operator is reserved for future use.", p.token())
 		}
 		if err := p.argument(s); err != nil {
@@ -121,8 +145,11 @@ func (p *parser) parameter(s *stage) error {
 	begin := p.at
 	text := p.bare()
 	name, rest, with := strings.Cut(text[1:], ":")
-	if r := p.peek(); !with && (r == '"' || r == '\'') {
-		return p.unexpected()
+	if r := p.peek(); !with && (r == '"' || r == '\'') { // one word, without the marks
+		p.at = begin
+		x, err := p.argumentWord()
+		s.args = append(s.args, argument{x: x})
+		return err
 	}
 	a := argument{param: lower(name), text: text}
 	if with {
@@ -150,7 +177,10 @@ func (p *parser) argumentValue() (expr, error) {
 		return p.primary()
 	case '$':
 		begin := p.at
+		words := p.words
+		p.words = true
 		x, err := p.primary()
+		p.words = words
 		if err != nil {
 			return nil, err
 		}
@@ -169,7 +199,7 @@ type number struct {
 }
 
 // numberWithType is a number with the letter that makes it a long or a decimal.
-var numberWithType = lazyregexp.New(`(?i)^[+-]?(0x[0-9a-f]+l|[0-9]+(\.[0-9]+)?[ld])([kmgtp]b)?$`)
+var numberWithType = lazyregexp.New(`(?i)^([+-]?(?:0x[0-9a-f]+|[0-9]+(?:\.[0-9]+)?))([ld])((?:[kmgtp]b)?)$`)
 
 // argumentWord reads a bare word, with the variables and strings in it; $( … ) in it may have blanks.
 func (p *parser) argumentWord() (expr, error) {
@@ -225,47 +255,8 @@ func (p *parser) wordSoFar(t *template, b *strings.Builder, plain bool, begin in
 
 // plainWord is a word without variables: a number or text.
 func (p *parser) plainWord(word string) (expr, error) {
-	if numberWithType.MatchString(word) {
-		return nil, p.unexpected()
-	}
-	if v, ok := parseNumber(word); ok {
+	if v, ok := parseNumber(numberWithType.ReplaceAllString(word, "$1$3")); ok {
 		return &literal{number{v, word}}, nil
 	}
 	return &literal{word}, nil
-}
-
-// redirects reports whether a redirection begins here.
-func (p *parser) redirects() bool {
-	switch p.peek() {
-	case '>':
-		return true
-	case '1', '2', '*':
-		return p.peekAt(1) == '>'
-	}
-	return false
-}
-
-// redirections reads > file, >> file, 2>$null and 2>&1.
-func (p *parser) redirections(s *stage) error {
-	for {
-		p.blanks()
-		switch {
-		case p.take("2>&1"):
-			s.errors = "merge"
-		case p.take("2>$null"):
-			s.errors = "null"
-		case p.has("2>"), p.has("*>"):
-			return p.unexpected()
-		case p.take("1>"), p.take(">"):
-			s.append = p.take(">")
-			p.blanks()
-			x, err := p.argumentValue()
-			if err != nil {
-				return err
-			}
-			s.file = x
-		default:
-			return nil
-		}
-	}
 }

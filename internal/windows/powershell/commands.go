@@ -197,7 +197,7 @@ const aboutThis = `TOPIC
 
 DESCRIPTION
     A part of the language of Windows PowerShell 5.1, on Windows nodes without Windows.
-    A script that uses something else is refused before any of it runs.
+    What a script uses beyond that is an error of the statement that needs it, when it is reached.
 
     Get-Command          lists the cmdlets, aliases and functions
     Get-Help NAME        says what a cmdlet does, and its parameters

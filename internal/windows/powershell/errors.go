@@ -32,6 +32,7 @@ const (
 	commandException    = "System.Management.Automation.CommandNotFoundException"
 	notFoundException   = "System.Management.Automation.ItemNotFoundException"
 	remoteException     = "System.Management.Automation.RemoteException"
+	depthException      = "System.Management.Automation.ScriptCallDepthException"
 	parseException      = "System.Management.Automation.ParseException"
 	sessionException    = "System.Management.Automation.SessionStateUnauthorizedAccessException"
 	noPropertyException = "System.Management.Automation.PropertyNotFoundException"
@@ -176,6 +177,7 @@ func exceptions() map[string]string {
 		commandException:                                             runtimeException,
 		remoteException:                                              runtimeException,
 		noPropertyException:                                          runtimeException,
+		depthException:                                               system,
 		parseException:                                               runtimeException, sessionException: runtimeException,
 	}
 }

@@ -91,7 +91,8 @@ func (x *sub) value(f *frame) (value, error) {
 
 // expression reports whether a pipeline is one expression, whose value is not taken apart.
 func (s *pipeline) expression() bool {
-	return len(s.stages) == 1 && s.stages[0].x != nil && s.stages[0].file == nil && s.stages[0].errors == ""
+	return len(s.stages) == 1 && s.stages[0].x != nil && s.stages[0].file == nil && s.stages[0].errors == "" &&
+		len(s.stages[0].others) == 0
 }
 
 func (x *unary) value(f *frame) (value, error) {
@@ -102,11 +103,28 @@ func (x *unary) value(f *frame) (value, error) {
 	switch x.op {
 	case "-":
 		return arithmetic("-", int64(0), v)
+	case "+":
+		return arithmetic("+", int64(0), v)
 	case "-bnot":
 		n, err := integer(v)
 		return ^n, err
+	case "-join":
+		return lists("-join", false, plain(v), "")
+	case "-split", "-csplit":
+		return words(plain(v)), nil
 	}
 	return !truth(v), nil
+}
+
+// words are the parts of texts between blanks: -split with one operand (about_Split).
+func words(v value) value {
+	out := []value{}
+	for item := range each(v) {
+		for _, part := range strings.Fields(text(item)) {
+			out = append(out, part)
+		}
+	}
+	return out
 }
 
 func (x *cast) value(f *frame) (value, error) {
@@ -114,11 +132,8 @@ func (x *cast) value(f *frame) (value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !knownType(x.to) {
-		return nil, noType(x.written)
-	}
-	c, err := converted(x.to, v)
-	if err != nil && x.try {
+	c, err := f.converted(x.to, x.written, v)
+	if err != nil && x.try && recordOf(err).id != noTypeID {
 		return nil, nil
 	}
 	return c, err

@@ -36,7 +36,10 @@ func (p *parser) expression() (expr, error) {
 }
 
 func (p *parser) level(n int) (expr, error) {
-	if n == len(levels()) {
+	if p.ops == nil {
+		p.ops = levels()
+	}
+	if n == len(p.ops) {
 		return p.commas()
 	}
 	a, err := p.level(n + 1)
@@ -45,16 +48,24 @@ func (p *parser) level(n int) (expr, error) {
 	}
 	for {
 		p.blanks()
-		op := p.operator(levels()[n])
+		op := p.operator(p.ops[n])
 		if op == "" {
 			return a, p.unknownOperator()
 		}
 		p.space()
 		switch op {
-		case "-as":
-			a, err = p.asType(a)
-		case "-is", "-isnot":
-			a, err = p.typeTest(a, op == "-isnot")
+		case "-as", "-is", "-isnot":
+			if p.peek() != '[' {
+				var t expr
+				if t, err = p.level(n + 1); err == nil {
+					a = &typeOperand{op, a, t}
+				}
+				break
+			}
+			if a, err = p.typeTest(a, op == "-isnot"); op == "-as" && err == nil {
+				t := a.(*typeX)
+				a = &cast{to: t.of, x: t.x, try: true, written: t.written}
+			}
 		}
 		if err != nil {
 			return nil, err
@@ -62,24 +73,16 @@ func (p *parser) level(n int) (expr, error) {
 		if op == "-as" || op == "-is" || op == "-isnot" {
 			continue
 		}
+		if r := p.peek(); r == 0 || strings.ContainsRune(")]};|", r) {
+			return nil, p.refuse("ExpectedValueExpression",
+				"You must provide a value expression following the '%s' operator.", op)
+		}
 		b, err := p.level(n + 1)
 		if err != nil {
 			return nil, err
 		}
 		a = &binary{op, a, b}
 	}
-}
-
-// asType reads the type after -as. -as results in $null where a cast is an error.
-func (p *parser) asType(x expr) (expr, error) {
-	if p.peek() != '[' {
-		return nil, p.unexpected()
-	}
-	name, err := p.typeName()
-	if err != nil {
-		return nil, err
-	}
-	return &cast{to: full(name), x: x, try: true, written: name}, nil
 }
 
 // operator skips one of ops if it is next, and returns it.
@@ -178,7 +181,7 @@ func (p *parser) unknownOperator() error {
 	p.at++
 	op := caseless("-" + lower(p.word()))
 	p.at = begin
-	for _, l := range levels() {
+	for _, l := range p.ops {
 		if slices.Contains(l, op) {
 			return nil
 		}
@@ -227,7 +230,11 @@ func (p *parser) unary() (expr, error) {
 	}
 	defer done()
 	p.blanks()
-	if op := p.operator([]string{"-not", "!", "-bnot", "-"}); op != "" {
+	if x, err := p.countedBefore(); x != nil || err != nil {
+		return x, err
+	}
+	if op := p.operator([]string{"-not", "!", "-bnot", "-join", "-split", "-csplit", "-", "+"}); op != "" {
+		p.space()
 		x, err := p.unary()
 		return &unary{op, x}, err
 	}
@@ -256,7 +263,7 @@ func (p *parser) typeName() (string, error) {
 			open--
 		}
 	}
-	return string(p.src[begin+1 : p.at-1]), nil
+	return p.inSpaces(string(p.src[begin+1 : p.at-1])), nil
 }
 
 // primary reads a value and the members and indices after it.
@@ -283,8 +290,11 @@ func (p *parser) members(x expr) (expr, error) {
 			x, err = p.member(x)
 		case p.peek() == '[':
 			x, err = p.index(x)
+		case p.has("::"):
+			p.at += len("::")
+			x, err = p.staticOf(x)
 		default:
-			return x, nil
+			return p.countedAfter(x), nil
 		}
 	}
 	return x, err
@@ -393,7 +403,7 @@ func (p *parser) number() (expr, error) {
 		p.at++
 	}
 	text := string(p.src[begin:p.at])
-	if v, ok := parseNumber(text); ok {
+	if v, ok := parseNumber(numberWithType.ReplaceAllString(text, "$1$3")); ok {
 		return &literal{v}, nil
 	}
 	p.at = begin

@@ -16,7 +16,7 @@ func (p *parser) sections(s *Script) error {
 		for p.take(";") {
 			p.space()
 		}
-		word := p.keyword("begin", "process", "end")
+		word := p.keyword("begin", "process", "end", "dynamicparam")
 		if word == "" {
 			return nil
 		}
@@ -35,6 +35,8 @@ func (p *parser) sections(s *Script) error {
 			s.begin = b
 		case "process":
 			s.process = b
+		case "dynamicparam":
+			s.lacking = append(s.lacking, word)
 		default:
 			s.body = b
 		}

@@ -16,7 +16,7 @@ import (
 // FuzzParse checks that the parser ends, that parser and checker do not panic, and that an accepted script has one
 // meaning: printed from its parts, it is parsed into the same parts again.
 func FuzzParse(f *testing.F) {
-	for _, folder := range []string{"run", "refused", "ended"} {
+	for _, folder := range []string{"run", "refused", "ended", "late"} {
 		for _, script := range scripts(f, folder) {
 			f.Add(script)
 		}
@@ -57,7 +57,7 @@ func sameParts() []cmp.Option {
 			index{}, blockX{}, pipeline{}, assign{}, assignTo{}, ifStmt{}, whileStmt{}, foreachStmt{}, functionStmt{},
 			leave{}, doStmt{}, forStmt{}, tryStmt{}, catch{}, switchStmt{}, hashX{}, typeX{}, attributes{}, condition{},
 			trapStmt{},
-			assignSeveral{}, typeValue{}, stage{}, redirect{}, argument{}, number{}, static{}, enum{}, enumType{}, enumName{},
+			assignSeveral{}, typeValue{}, lateX{}, lateStmt{}, incX{}, staticOf{}, typeOperand{}, redirection{}, stage{}, redirect{}, argument{}, number{}, static{}, enum{}, enumType{}, enumName{},
 		),
 		cmp.FilterPath(isPlace, cmp.Ignore()),
 		cmpopts.EquateEmpty(),
@@ -71,7 +71,7 @@ func isPlace(p cmp.Path) bool {
 		return false
 	}
 	if p.Index(-2).Type() == reflect.TypeFor[Script]() {
-		return slices.Contains([]string{"text", "name", "filter"}, field.Name())
+		return slices.Contains([]string{"text", "name", "filter", "lacking"}, field.Name())
 	}
 	return slices.Contains([]string{"line", "written", "member", "lacking"}, field.Name())
 }
@@ -171,8 +171,8 @@ func printStmt(s stmt) string {
 		return printExpr(s.to) + " " + s.op + " " + printStmt(s.x)
 	case *assignSeveral:
 		var names []string
-		for i := range s.to {
-			names = append(names, printExpr(&s.to[i]))
+		for _, to := range s.to {
+			names = append(names, printExpr(to))
 		}
 		return strings.Join(names, ", ") + " = " + printStmt(s.x)
 	case *ifStmt:
@@ -226,6 +226,11 @@ func printStmt(s stmt) string {
 			types = "[" + s.types[0] + "]"
 		}
 		return fmt.Sprintf("trap %s {\n%s\n}", types, printBlock(s.body))
+	case *lateStmt:
+		if strings.HasPrefix(s.what, "using") {
+			return s.what
+		}
+		return s.what + " { }"
 	case *switchStmt:
 		return printSwitch(s)
 	case *functionStmt:
@@ -246,6 +251,9 @@ func printSwitch(s *switchStmt) string {
 	}
 	if s.exact {
 		b += "-casesensitive "
+	}
+	if s.file {
+		b += "-file "
 	}
 	b += printExpr(s.in) + " {\n"
 	for i, x := range s.patterns {
@@ -272,6 +280,8 @@ func printStage(s stage) string {
 	}
 	for _, a := range s.args {
 		switch {
+		case a.verbatim:
+			return strings.Join(parts, " ") + " --% " + a.x.(*literal).v.(string)
 		case a.splat:
 			parts = append(parts, "@"+a.x.(*variable).name)
 		case a.param == "" && a.text == "":
@@ -287,6 +297,16 @@ func printStage(s stage) string {
 	}
 	if word := map[string]string{"null": "2>$null", "merge": "2>&1"}[s.errors]; word != "" {
 		parts = append(parts, word)
+	}
+	for _, r := range s.others {
+		switch {
+		case r.file == nil && (s.errors != "merge" || r.stream != allStreams):
+			parts = append(parts, string(r.stream)+">&1")
+		case r.file == nil:
+			parts = append(parts, "*>&1")
+		default:
+			parts = append(parts, string(r.stream)+map[bool]string{false: ">", true: ">>"}[r.append]+" "+printExpr(r.file))
+		}
 	}
 	return strings.Join(parts, " ")
 }
@@ -348,6 +368,19 @@ func printExpr(x expr) string {
 		return "[" + x.of + "]::" + x.name + "(" + printExprs(x.args) + ")"
 	case *typeX:
 		return printExpr(x.x) + map[bool]string{false: " -is [", true: " -isnot ["}[x.not] + x.of + "]"
+	case *incX:
+		mark := map[string]string{"+=": "++", "-=": "--"}[x.op]
+		if x.prefix {
+			return mark + printExpr(x.to)
+		}
+		return printExpr(x.to) + mark
+	case *staticOf:
+		if !x.call {
+			return printExpr(x.of) + "::" + x.name
+		}
+		return printExpr(x.of) + "::" + x.name + "(" + printExprs(x.args) + ")"
+	case *typeOperand:
+		return printExpr(x.x) + " " + x.op + " " + printExpr(x.t)
 	case *typeValue:
 		return "[" + x.name + "]"
 	case *hashX:

@@ -19,11 +19,17 @@ type parser struct {
 	oneValue bool
 	// depth is the nesting depth of the part being read; blockEnd is where the last } of a block ends.
 	depth, blockEnd int
-	// lines are the line ends up to counted.
-	lines, counted int
+	// ends are where the lines end.
+	ends []int
 	// known holds the values that have been read, by their beginnings, so that a statement that turns out to be no
 	// assignment is not read twice.
 	known map[int]reading
+	// spaces are the namespaces of using.
+	spaces []string
+	// words says that what is read is an argument, where ++ is text.
+	words bool
+	// ops are the binary operators by precedence.
+	ops [][]string
 	// sources says that something is run in the scope where it is called.
 	sources bool
 }
@@ -53,7 +59,7 @@ func (p *parser) once(read func() (expr, error)) (expr, error) {
 }
 
 // maxDepth is how deep a script's parts may lie in each other.
-const maxDepth = 200
+const maxDepth = 1000
 
 // deeper enters a nested part, and refuses it if it is too deep. The function that it returns leaves the part.
 func (p *parser) deeper() (func(), error) {
@@ -67,16 +73,16 @@ func (p *parser) deeper() (func(), error) {
 func lower(s string) string { return strings.ToLower(s) }
 
 func (p *parser) line() int {
-	at := min(p.at, len(p.src))
-	if at < p.counted {
-		p.lines, p.counted = 0, 0
-	}
-	for ; p.counted < at; p.counted++ {
-		if p.src[p.counted] == '\n' {
-			p.lines++
+	if p.ends == nil {
+		p.ends = []int{}
+		for i, r := range p.src {
+			if r == '\n' {
+				p.ends = append(p.ends, i)
+			}
 		}
 	}
-	return p.first + p.lines + 1
+	n, _ := slices.BinarySearch(p.ends, min(p.at, len(p.src)))
+	return p.first + n + 1
 }
 
 func (p *parser) peek() rune { return p.peekAt(0) }

@@ -2,7 +2,9 @@ package powershell
 
 import (
 	"errors"
+	"os"
 	"slices"
+	"strings"
 )
 
 // do reads what follows the word do.
@@ -60,6 +62,7 @@ func (p *parser) forStatement() (stmt, error) {
 type switchStmt struct {
 	how      string // "", wildcard or regex
 	exact    bool
+	file     bool // in is the path of a file, whose lines are compared
 	in       expr
 	patterns []expr // nil for default
 	blocks   []block
@@ -74,7 +77,15 @@ func (p *parser) switchStatement() (stmt, error) {
 			break
 		}
 		p.at++
-		switch word := p.keyword("wildcard", "regex", "exact", "casesensitive"); word {
+		switch word := p.keyword("wildcard", "regex", "exact", "casesensitive", "file"); word {
+		case "file":
+			s.file = true
+			p.blanks()
+			x, err := p.argumentValue()
+			if err != nil {
+				return nil, err
+			}
+			s.in = x
 		case "wildcard", "regex":
 			s.how = word
 		case "exact":
@@ -86,8 +97,10 @@ func (p *parser) switchStatement() (stmt, error) {
 		}
 	}
 	var err error
-	if s.in, err = p.parens(); err != nil {
-		return nil, err
+	if !s.file {
+		if s.in, err = p.parens(); err != nil {
+			return nil, err
+		}
 	}
 	if err := p.expect("{"); err != nil {
 		return nil, err
@@ -149,6 +162,18 @@ func (s *switchStmt) run(f *frame, out *sink) error {
 	v, err := s.in.value(f)
 	if err != nil {
 		return err
+	}
+	if s.file {
+		data, err := os.ReadFile(f.in.path(text(v)))
+		if err != nil {
+			return because(text(v), err)
+		}
+		lines := strings.Split(strings.TrimSuffix(strings.ReplaceAll(scriptText(data), "\r\n", "\n"), "\n"), "\n")
+		items := make([]value, len(lines))
+		for i, line := range lines {
+			items[i] = line
+		}
+		v = items
 	}
 	before, had := f.vars["_"]
 	defer func() {

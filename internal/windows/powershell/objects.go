@@ -93,6 +93,14 @@ func (s *assignTo) run(f *frame, _ *sink) error {
 		return nil
 	case *index:
 		return s.setItem(f, to, v)
+	case *cast:
+		return f.put(to, v)
+	case *staticOf:
+		found, err := to.found(f)
+		if err != nil {
+			return err
+		}
+		return f.put(found, v)
 	case *static:
 		if err := to.lacks(); err != nil {
 			return err
@@ -109,13 +117,16 @@ func (s *assignTo) run(f *frame, _ *sink) error {
 // assignSeveral gives each variable an item of a list, and the last all that remain.
 type assignSeveral struct {
 	line int
-	to   []variable
+	to   []expr
 	x    stmt
 }
 
 func (s *assignSeveral) check(c *checker) {
+	s.x.check(c)
 	for _, to := range s.to {
-		(&assign{to: to, op: "=", x: s.x}).check(c)
+		if _, isVariable := to.(*variable); !isVariable {
+			to.check(c)
+		}
 	}
 }
 
@@ -135,7 +146,7 @@ func (s *assignSeveral) run(f *frame, _ *sink) error {
 		default:
 			item = items[i]
 		}
-		if err := f.assign(to, item); err != nil {
+		if err := f.put(to, item); err != nil {
 			return err
 		}
 	}

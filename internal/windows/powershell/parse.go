@@ -103,10 +103,12 @@ func (p *parser) oneParam() (param, error) {
 	if p.peek() != '$' {
 		return one, p.noParameter()
 	}
+	begin := p.at
 	x, err := p.variable()
 	if err != nil {
 		return one, err
 	}
+	one.written = strings.Trim(string(p.src[begin+1:p.at]), "{}")
 	v, ok := x.(*variable)
 	if !ok || v.env || v.scope != "" {
 		return one, p.noParameter()
@@ -213,9 +215,11 @@ func (p *parser) statement() (stmt, error) {
 		l.x = s
 		return l, err
 	}
-	if word := p.keyword(notHere()...); word != "" {
-		return nil, p.refuse("ReservedKeywordNotAllowed",
-			"The '%s' keyword is not supported here.", word)
+	if s, err := p.unbuilt(); s != nil || err != nil {
+		return s, err
+	}
+	if word := p.keyword("begin", "process", "end", "until", "dynamicparam"); word != "" {
+		return nil, p.refuse("UnexpectedToken", "Unexpected token '%s' in expression or statement.", word)
 	}
 	return p.assignment()
 }
@@ -230,135 +234,16 @@ func (p *parser) while() (stmt, error) {
 	return &whileStmt{x, body}, err
 }
 
-// notHere are the statements of PowerShell that are not implemented.
-func notHere() []string {
-	return []string{
-		"class", "enum", "data", "begin", "process", "end", "until",
-		"using", "workflow", "dynamicparam",
-	}
-}
-
 // assignment reads $name = …, or a pipeline.
 func (p *parser) assignment() (stmt, error) {
 	begin := p.at
-	if p.peek() == '[' {
-		if s, err := p.toTyped(); s != nil || err != nil {
-			return s, err
-		}
-		p.at = begin
-		if s, err := p.toStatic(); s != nil || err != nil {
-			return s, err
-		}
-		p.at = begin
-	}
-	if p.peek() == '$' {
-		if s, err := p.toVariable(); s != nil || err != nil {
+	if r := p.peek(); r == '$' || r == '[' || r == '(' {
+		if s, err := p.toTargets(); s != nil || err != nil {
 			return s, err
 		}
 		p.at = begin
 	}
 	return p.pipeline()
-}
-
-// toVariable reads $name = … or $name++. It returns nil for anything else that begins with a $.
-func (p *parser) toVariable() (stmt, error) {
-	begin, line := p.at, p.line()
-	x, err := p.variable()
-	if err != nil {
-		return nil, err
-	}
-	members := p.peek() == '.' || p.peek() == '['
-	p.blanks()
-	v, ok := x.(*variable)
-	if !ok {
-		return nil, nil
-	}
-	if op := p.assigns(); op != "" {
-		p.space()
-		s, err := p.statement()
-		return &assign{line: line, to: *v, op: op, x: s}, err
-	}
-	if members {
-		return p.toMember(begin)
-	}
-	if p.peek() == ',' {
-		return p.toSeveral(*v)
-	}
-	if op := p.counts(); op != "" {
-		return &assign{line: line, to: *v, op: op, x: byOne()}, nil
-	}
-	return nil, nil
-}
-
-// toSeveral reads what follows the first name of $a, $b = …. It returns nil for anything else.
-func (p *parser) toSeveral(first variable) (stmt, error) {
-	s := &assignSeveral{line: p.line(), to: []variable{first}}
-	for p.take(",") {
-		p.space()
-		if p.peek() != '$' {
-			return nil, nil
-		}
-		x, err := p.variable()
-		v, ok := x.(*variable)
-		if err != nil || !ok {
-			return nil, err
-		}
-		s.to = append(s.to, *v)
-		p.blanks()
-	}
-	if p.peek() != '=' {
-		return nil, nil
-	}
-	p.at++
-	p.space()
-	var err error
-	s.x, err = p.statement()
-	return s, err
-}
-
-// toStatic reads [type]::Name = …. It returns nil for anything else that begins with a type.
-func (p *parser) toStatic() (stmt, error) {
-	line := p.line()
-	name, err := p.typeName()
-	if err != nil || !p.take("::") {
-		return nil, nil //nolint:nilerr // read as an expression, it is refused with its reason
-	}
-	x, err := p.static(name)
-	if err != nil {
-		return nil, err
-	}
-	to, ok := x.(*static)
-	p.blanks()
-	if !ok || to.call || p.peek() != '=' || p.peekAt(1) == '=' {
-		return nil, nil
-	}
-	p.at++
-	p.space()
-	s, err := p.statement()
-	return &assignTo{line: line, to: to, op: "=", x: s}, err
-}
-
-// toMember reads $name.property = … or $name[0] = …, from where the statement begins. It returns nil for anything else.
-func (p *parser) toMember(begin int) (stmt, error) {
-	p.at = begin
-	line := p.line()
-	x, err := p.primary()
-	if err != nil {
-		return nil, err
-	}
-	m, isMember := x.(*member)
-	if _, isIndex := x.(*index); isIndex || isMember && !m.call {
-		p.blanks()
-		if op := p.assigns(); op != "" {
-			p.space()
-			s, err := p.statement()
-			return &assignTo{line: line, to: x, op: op, x: s}, err
-		}
-		if op := p.counts(); op != "" {
-			return &assignTo{line: line, to: x, op: op, x: byOne()}, nil
-		}
-	}
-	return nil, nil
 }
 
 // assigns skips an operator of an assignment if it is next, and returns it.
@@ -382,8 +267,6 @@ func (p *parser) counts() string {
 	return ""
 }
 
-func byOne() stmt { return &pipeline{[]stage{{x: &literal{int64(1)}}}} }
-
 // lists lets commas make lists again, until the function that it returns is called.
 func (p *parser) lists() func() {
 	before := p.oneValue
@@ -393,6 +276,11 @@ func (p *parser) lists() func() {
 
 func (p *parser) parens() (expr, error) {
 	defer p.lists()()
+	done, err := p.deeper()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	if err := p.expect("("); err != nil {
 		return nil, err
 	}

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"mullion.dev/mullion/internal/base/lazyregexp"
 )
 
 // run passes the output of each command to the next: at once to a command that streams, otherwise when the first is
@@ -74,7 +76,7 @@ func collect(got *[]value) *sink {
 
 // streaming returns the call of a stage that takes objects one by one, nil for other stages.
 func (s stage) streaming(f *frame, out *sink) (*call, error) {
-	if s.word == "" || s.file != nil || s.errors != "" || splats(s.args) {
+	if s.word == "" || s.file != nil || s.errors != "" || len(s.others) > 0 || splats(s.args) {
 		return nil, nil
 	}
 	if _, shadowed := f.function(lower(s.word)); shadowed {
@@ -104,49 +106,11 @@ func (s stage) run(f *frame, input []value, piped bool, out *sink) error {
 	if s.file == nil {
 		return s.redirected(f, input, piped, out)
 	}
-	path, err := s.file.value(f)
-	if err != nil {
-		return err
-	}
 	var got []value
 	if err := s.redirected(f, input, piped, collect(&got)); err != nil {
 		return err
 	}
-	if path == nil { // > $null
-		return nil
-	}
-	if err := redirection(text(path)); err != nil {
-		return thrown("%v.", err)
-	}
-	content, err := formatted(got, f.in.session.Newline)
-	if err != nil {
-		return err
-	}
-	how := os.O_TRUNC
-	if s.append {
-		how = os.O_APPEND
-	}
-	if err := writeFile(f.in.path(text(path)), content, how, false); err != nil {
-		return f.complain("out-file", because(text(path), err))
-	}
-	return nil
-}
-
-// redirected runs a stage whose errors go nowhere or into its output, if it says so.
-func (s stage) redirected(f *frame, input []value, piped bool, out *sink) error {
-	if s.errors == "" {
-		return s.do(f, input, piped, out)
-	}
-	before := f.in.errs
-	defer func() { f.in.errs = before }()
-	out = f.in.apart(out)
-	switch s.errors {
-	case "null":
-		f.in.errs.w, f.in.errs.merged = io.Discard, nil
-	case "merge":
-		f.in.errs.merged = out
-	}
-	return s.do(f, input, piped, out)
+	return f.writeOutput(s.file, s.append, got)
 }
 
 // do runs an expression, a cmdlet, a function, a script block, a script file or a program.
@@ -252,6 +216,9 @@ func (s stage) give(f *frame, out *sink) error {
 	if err != nil {
 		return err
 	}
+	if _, counts := s.x.(*incX); counts {
+		return nil
+	}
 	if r, ok := v.(span); ok && out.ranges {
 		return out.put(r)
 	}
@@ -305,6 +272,10 @@ func (s stage) file1(f *frame, word string, fed feed, out *sink) error {
 func (s stage) words(f *frame) ([]string, error) {
 	var words []string
 	for _, a := range s.args {
+		if a.verbatim {
+			words = append(words, verbatimWords(f.in.expand(text(a.x.(*literal).v)))...)
+			continue
+		}
 		if a.param != "" {
 			word := a.text
 			if a.x != nil {
@@ -328,6 +299,44 @@ func (s stage) words(f *frame) ([]string, error) {
 		}
 	}
 	return words, nil
+}
+
+// expand replaces %NAME% by variables of the environment.
+func (in *interpreter) expand(s string) string {
+	return percentName.ReplaceAllStringFunc(s, func(name string) string {
+		if v, ok := in.env[strings.ToUpper(strings.Trim(name, "%"))]; ok {
+			return v
+		}
+		return name
+	})
+}
+
+var percentName = lazyregexp.New(`%[^%\s]+%`)
+
+// verbatimWords are the words of a text, parted by blanks that are not within quotation marks.
+func verbatimWords(s string) []string {
+	var words []string
+	var b strings.Builder
+	inside, any := false, false
+	for _, r := range s {
+		switch {
+		case r == '"':
+			inside, any = !inside, true
+		case !inside && (r == ' ' || r == '\t'):
+			if any {
+				words = append(words, b.String())
+			}
+			b.Reset()
+			any = false
+		default:
+			b.WriteRune(r)
+			any = true
+		}
+	}
+	if any {
+		words = append(words, b.String())
+	}
+	return words
 }
 
 // program runs a native program; each line of its output is an object.

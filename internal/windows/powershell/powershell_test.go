@@ -3,6 +3,7 @@ package powershell
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -226,6 +227,15 @@ func upstreamCommands() []string {
 	}
 }
 
+// TestLongFile reads a file of 200,000 lines, which PowerShell reads too.
+func TestLongFile(t *testing.T) {
+	text := strings.Repeat("$a = $b.c[1] + 'x'; if ($a) { f $a }\n", 200_000) + "'"
+	_, err := Parse(text)
+	if refused, ok := errors.AsType[*Refusal](err); !ok || refused.Line != 200_001 || refused.Column != 1 {
+		t.Errorf("a string without an end in line 200,001: %v", err)
+	}
+}
+
 // TestNesting checks that nested parts are read once each, at any depth: if each were read twice, 60 levels would never
 // end.
 func TestNesting(t *testing.T) {
@@ -237,7 +247,7 @@ func TestNesting(t *testing.T) {
 		"switch (1) {$(", "do {", "for (", "for (;", "for ($a = $(", "[int]$a = ", "[int]$(", "$a.b(1, ", ", ", "echo a(", "1 -f ",
 		"$a.b($a[", "function f { [CmdletBinding()] param($a = ", "[string]::Join(", "1 -is [int] -eq (", "$a[1] += $(",
 	} {
-		for _, depth := range []int{20, 60, 5000} {
+		for _, depth := range []int{20, 60, 5000, 200_000} {
 			if _, err := Parse(strings.Repeat(part, depth)); err == nil {
 				t.Errorf("%q, %d times and never closed, is read", part, depth)
 			}

@@ -20,10 +20,11 @@ type interpreter struct {
 	format   *formatter
 	screen   *sink
 	errs     errorStream
-	calls    []*place // what runs, the outermost first
-	ok       bool     // $?
-	lastExit value    // $LASTEXITCODE, nil before the first program
-	matches  *object  // $Matches, nil before the first
+	messages map[rune]*sink // where streams of messages go that are redirected
+	calls    []*place       // what runs, the outermost first
+	ok       bool           // $?
+	lastExit value          // $LASTEXITCODE, nil before the first program
+	matches  *object        // $Matches, nil before the first
 	jobs     []*job
 	jobCount int
 	places   []string   // of Push-Location, the newest last
@@ -184,7 +185,10 @@ func (in *interpreter) callScript(f *frame, s *Script, args []argument, fed feed
 func (f *frame) within(scope *frame, s *Script, args []argument, fed feed, out *sink) error {
 	in := f.in
 	if in.depth >= deepest {
-		return fatal("The script failed due to call depth overflow.")
+		return &exception{
+			class: depthException, id: "CallDepthOverflow", category: invalidOperating, target: int64(deepest),
+			message: "The script failed due to call depth overflow.",
+		}
 	}
 	in.depth++
 	defer func() { in.depth-- }()
@@ -277,7 +281,11 @@ func setting(s stmt, f *frame) (v value, is bool, err error) {
 		}
 		values := make([]value, len(a.to))
 		for i, to := range a.to {
-			values[i] = f.variable(to)
+			v, err := to.value(f)
+			if err != nil {
+				return nil, true, err
+			}
+			values[i] = v
 		}
 		return values, true, nil
 	case *assignTo:

@@ -14,14 +14,14 @@ import (
 func missing() []string {
 	return []string{
 		"$", "^", "consolefilename", "enabledexperimentalfeatures", "event", "eventargs", "eventsubscriber",
-		"executioncontext", "foreach", "host", "iscoreclr", "islinux", "ismacos", "iswindows",
-		"nestedpromptlevel", "profile", "psboundparameters", "pscmdlet", "psculture", "psdebugcontext",
-		"psedition", "pshome", "pssenderinfo", "psuiculture", "sender", "shellid",
+		"executioncontext", "foreach", "host",
+		"nestedpromptlevel", "pscmdlet", "psdebugcontext",
+		"pssenderinfo", "sender",
 		"sourceargs", "sourceeventargs", "stacktrace", "switch", "this",
 		"confirmpreference", "errorview", "formatenumerationlimit", "informationpreference", "logcommandhealthevent",
 		"logcommandlifecycleevent", "logenginehealthevent", "logenginelifecycleevent", "logproviderhealthevent",
 		"logproviderlifecycleevent", "maximumaliascount", "maximumdrivecount", "maximumerrorcount",
-		"maximumfunctioncount", "maximumhistorycount", "maximumvariablecount", "ofs", "outputencoding",
+		"maximumfunctioncount", "maximumhistorycount", "maximumvariablecount", "outputencoding",
 		"psdefaultparametervalues", "psemailserver", "psmoduleautoloadingpreference",
 		"psnativecommandargumentpassing", "psnativecommanduseerroractionpreference", "pssessionapplicationname",
 		"pssessionconfigurationname", "pssessionoption", "psstyle", "transcript", "verbosehelperrors",
@@ -113,6 +113,18 @@ func (f *frame) own(name string) (v value, there bool) {
 		return f.in.failures, true
 	case "myinvocation": // outside of a file
 		return invocation(&Script{}), true
+	case "psedition":
+		return "Desktop", true
+	case "psculture", "psuiculture":
+		return "en-US", true
+	case "shellid":
+		return "Microsoft.PowerShell", true
+	case "pshome":
+		return f.in.folder(), true
+	case "profile":
+		return text(f.in.home()) + `\Documents\WindowsPowerShell\Microsoft.PowerShell_profile.ps1`, true
+	case "psboundparameters":
+		return newTable(false), true
 	case "psversiontable":
 		return f.in.versions(), true
 	case "matches":
@@ -162,6 +174,15 @@ func (in *interpreter) home() value {
 		}
 	}
 	return nil
+}
+
+// folder is where PowerShell is.
+func (in *interpreter) folder() string {
+	root := in.env["SYSTEMROOT"]
+	if root == "" {
+		root = `C:\Windows`
+	}
+	return root + `\System32\WindowsPowerShell\v1.0`
 }
 
 func (in *interpreter) windows() bool { return in.session.Newline == "\r\n" }

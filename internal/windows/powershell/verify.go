@@ -136,8 +136,8 @@ func beginning(x expr) (s string, whole bool) {
 	return "", false
 }
 
-// redirection refuses a path to which output cannot be written.
-func redirection(path string) error {
+// badTarget refuses a path to which output cannot be written.
+func badTarget(path string) error {
 	if _, environment := environmentItem(path); environment {
 		return errors.New("a redirection to the drive env: is not part of Mullion's PowerShell")
 	}

@@ -1,0 +1,9 @@
+class Point { [int]$X; Point([int]$x) { $this.X = "}" } }
+enum Colour { Red; Green }
+try { [Point]::new(1) } catch { "$($_.FullyQualifiedErrorId)" }
+try { 'x'::Nothing } catch { "$($_.FullyQualifiedErrorId)" }
+try { $null::Nothing } catch { "$($_.FullyQualifiedErrorId)" }
+function D { [CmdletBinding()] param() DynamicParam { } end { 1 } }
+D
+function P { [CmdletBinding(DefaultParameterSetName = 'A')] param([Parameter(ParameterSetName = 'A')]$x) 1 }
+try { P } catch { $_.CategoryInfo.Category }

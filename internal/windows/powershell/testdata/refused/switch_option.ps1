@@ -1,0 +1,1 @@
+switch -nothing (1) { 1 { 2 } }
