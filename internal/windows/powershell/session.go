@@ -81,15 +81,15 @@ type system struct {
 	// smb asks for SMB mappings.
 	smb func(ctx context.Context, request smbmapping.Request) (smbmapping.Answer, error)
 
-	version  func() (string, error)
-	resolve  func(name string, kind uint16) ([]dnsRecord, error)
-	listen   func(ctx context.Context, network, address string) (net.Listener, error)
-	clear    func(screen io.Writer) error
-	kill     func(id int64) error
-	end      func(restart bool) error // ends Windows
+	version func() (string, error)
+	resolve func(name string, kind uint16) ([]dnsRecord, error)
+	listen  func(ctx context.Context, network, address string) (net.Listener, error)
+	clear   func(screen io.Writer) error
+	kill    func(id int64) error
+	end     func(restart bool) error // ends Windows
 	// zone is the ID of the time zone, setZone sets it.
-	zone    func() (string, error)
-	setZone func(id string) error
+	zone     func() (string, error)
+	setZone  func(id string) error
 	registry registryCalls
 	wmi      func(ctx context.Context, namespace, query string) ([]wmiObject, error)
 	events   eventLog
