@@ -116,17 +116,6 @@ func (x *unary) value(f *frame) (value, error) {
 	return !truth(v), nil
 }
 
-// words are the parts of texts between blanks: -split with one operand (about_Split).
-func words(v value) value {
-	out := []value{}
-	for item := range each(v) {
-		for _, part := range strings.Fields(text(item)) {
-			out = append(out, part)
-		}
-	}
-	return out
-}
-
 func (x *cast) value(f *frame) (value, error) {
 	v, err := x.x.value(f)
 	if err != nil {

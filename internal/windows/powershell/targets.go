@@ -169,8 +169,11 @@ func (p *parser) countedAfter(x expr) expr {
 	if p.words || assignableTo(x, nil) == nil {
 		return x
 	}
+	begin := p.at
+	p.blanks()
 	op := p.counts()
 	if op == "" {
+		p.at = begin
 		return x
 	}
 	return &incX{to: x, op: op}
@@ -282,4 +285,15 @@ func (x *typeOperand) value(f *frame) (value, error) {
 		return (&cast{to: full(name), x: x.x, try: true, written: name}).value(f)
 	}
 	return (&typeX{x: x.x, of: full(name), not: x.op == "-isnot", written: name}).value(f)
+}
+
+// words are the parts of texts between blanks: -split with one operand (about_Split).
+func words(v value) value {
+	out := []value{}
+	for item := range each(v) {
+		for _, part := range strings.Fields(text(item)) {
+			out = append(out, part)
+		}
+	}
+	return out
 }

@@ -13,7 +13,7 @@ $m = [math]; $m::Max(2, 3); $m::PI -gt 3; $type = [string]; 1 -as $type; 'x' -is
 # about_Arithmetic_Operators: before and after
 $i = 1; ++$i; $i; $i++; ($i++); $i; ($i--); $t.x++; $t.x
 for ($i = 0, ($j = 5); $i -lt 2; $i++, ($j = $j - 1)) { }; $j
-for ($k = 0; $k -lt 2; ++$k) { }; $k
+for ($k = 0; $k -lt 2; ++$k) { }; $k; $k ++; $k
 if (
   $true
 ) { 'on its own line' }
