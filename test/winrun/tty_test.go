@@ -8,117 +8,26 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/test/tty"
 )
-
-// terminal is the master side of a pseudo terminal on which a program runs.
-type terminal struct {
-	master *os.File
-	seen   strings.Builder
-}
-
-// openTerminal starts cmd on a new pseudo terminal, as session leader in its foreground.
-func openTerminal(t *testing.T, cmd *exec.Cmd, size unix.Winsize) *terminal {
-	t.Helper()
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = master.Close() })
-	conn, err := master.SyscallConn()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var number int
-	var failed error
-	err = conn.Control(func(fd uintptr) {
-		if failed = unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0); failed == nil {
-			number, failed = unix.IoctlGetInt(int(fd), unix.TIOCGPTN)
-		}
-		if failed == nil {
-			failed = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &size)
-		}
-	})
-	if err != nil || failed != nil {
-		t.Fatal(err, failed)
-	}
-	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer slave.Close()
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	return &terminal{master: master}
-}
-
-// resize changes the size of the terminal, as a person does who drags the corner of a window.
-func (term *terminal) resize(t *testing.T, columns, rows uint16) {
-	t.Helper()
-	conn, err := term.master.SyscallConn()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var failed error
-	err = conn.Control(func(fd uintptr) {
-		failed = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: columns})
-	})
-	if err != nil || failed != nil {
-		t.Fatal(err, failed)
-	}
-}
 
 // testLateSize starts a program on a terminal that has no size yet: a container engine makes it so, and hears later how
 // large its user's window is.
 func testLateSize(t *testing.T, p prefix) {
 	t.Helper()
 	cmd := p.command(t, "--", "prog", "size", "2")
-	term := openTerminal(t, cmd, unix.Winsize{})
-	term.expect(t, " rows") // whatever the console takes it for
-	term.resize(t, 100, 30)
-	term.expect(t, "100 columns, 30 rows")
+	term := tty.Open(t, cmd, unix.Winsize{})
+	term.Expect(t, " rows") // whatever the console takes it for
+	term.Resize(t, 100, 30)
+	term.Expect(t, "100 columns, 30 rows")
 	if code := exitCode(t, cmd.Wait()); code != 0 {
 		t.Errorf("exit code %d, want 0", code)
-	}
-}
-
-// expect reads until what the terminal shows, without its control sequences, contains want; then it forgets all up to
-// there.
-func (term *terminal) expect(t *testing.T, want string) {
-	t.Helper()
-	if err := term.master.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
-	escapes := regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\a]*\a`)
-	buffer := make([]byte, 4096)
-	for {
-		shown := escapes.ReplaceAllString(term.seen.String(), "")
-		if _, rest, ok := strings.Cut(shown, want); ok {
-			term.seen.Reset()
-			term.seen.WriteString(rest)
-			return
-		}
-		n, err := term.master.Read(buffer)
-		if err != nil {
-			t.Fatalf("waiting for %q: %v; the terminal shows %q", want, err, shown)
-		}
-		term.seen.Write(buffer[:n])
-	}
-}
-
-func (term *terminal) send(t *testing.T, keys string) {
-	t.Helper()
-	if _, err := term.master.WriteString(keys); err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -129,34 +38,34 @@ func testTerminal(t *testing.T, p prefix) {
 	inner := p.command(t, "--report", report, "--", "cmd")
 	cmd := exec.CommandContext(t.Context(), buildInit(t), append([]string{"--"}, inner.Args...)...)
 	cmd.Env, cmd.Dir = append(inner.Env, "TERM=xterm"), inner.Dir
-	term := openTerminal(t, cmd, unix.Winsize{Row: 30, Col: 100})
-	term.expect(t, `C:\>`)
-	term.send(t, "ver\r")
-	term.expect(t, "Microsoft Windows [Version 10.0.20348.2565]")
-	term.expect(t, `C:\>`)
-	term.send(t, "echo hello\x1b[D\x1b[D\x1b[DX\r") // the left arrow moves, typing inserts
-	term.expect(t, "\nheXllo\r")
-	term.expect(t, `C:\>`)
-	term.send(t, "\x1b[A") // the up arrow brings the last command back
-	term.expect(t, "echo heXllo")
-	term.send(t, "\r")
-	term.expect(t, `C:\>`)
-	term.send(t, "prog size 3\r")
-	term.expect(t, "100 columns, 30 rows")
-	term.resize(t, 132, 40)
-	term.expect(t, "132 columns, 40 rows")
-	term.resize(t, 60, 20)
-	term.expect(t, "60 columns, 20 rows")
-	term.expect(t, `C:\>`)
-	term.send(t, "echo äöü €\r")
-	term.expect(t, "äöü €\r")
-	term.expect(t, `C:\>`)
-	term.send(t, "prog sleep\r")
-	term.expect(t, "ready")
-	term.send(t, "\x03") // interrupts the program, not the prompt
-	term.expect(t, `C:\>`)
+	term := tty.Open(t, cmd, unix.Winsize{Row: 30, Col: 100})
+	term.Expect(t, `C:\>`)
+	term.Send(t, "ver\r")
+	term.Expect(t, "Microsoft Windows [Version 10.0.20348.2565]")
+	term.Expect(t, `C:\>`)
+	term.Send(t, "echo hello\x1b[D\x1b[D\x1b[DX\r") // the left arrow moves, typing inserts
+	term.Expect(t, "\nheXllo\r")
+	term.Expect(t, `C:\>`)
+	term.Send(t, "\x1b[A") // the up arrow brings the last command back
+	term.Expect(t, "echo heXllo")
+	term.Send(t, "\r")
+	term.Expect(t, `C:\>`)
+	term.Send(t, "prog size 3\r")
+	term.Expect(t, "100 columns, 30 rows")
+	term.Resize(t, 132, 40)
+	term.Expect(t, "132 columns, 40 rows")
+	term.Resize(t, 60, 20)
+	term.Expect(t, "60 columns, 20 rows")
+	term.Expect(t, `C:\>`)
+	term.Send(t, "echo äöü €\r")
+	term.Expect(t, "äöü €\r")
+	term.Expect(t, `C:\>`)
+	term.Send(t, "prog sleep\r")
+	term.Expect(t, "ready")
+	term.Send(t, "\x03") // interrupts the program, not the prompt
+	term.Expect(t, `C:\>`)
 	interruptBatch(t, p, term)
-	term.send(t, "exit 5\r")
+	term.Send(t, "exit 5\r")
 	if code := exitCode(t, cmd.Wait()); code != 5 {
 		t.Errorf("exit code %d, want 5", code)
 	}
@@ -166,27 +75,27 @@ func testTerminal(t *testing.T, p prefix) {
 }
 
 // interruptBatch presses Ctrl+C while a batch file runs: the program ends, and the rest if that is wanted.
-func interruptBatch(t *testing.T, p prefix, term *terminal) {
+func interruptBatch(t *testing.T, p prefix, term *tty.Terminal) {
 	t.Helper()
 	const question = "Terminate batch job (Y/N)?"
 	p.Write(t, "ctrlc.cmd", "@prog sleep\r\n@echo on>went.txt\r\n")
 	p.Write(t, "pausing.cmd", "@pause\r\n@echo on>not-reached.txt\r\n")
-	term.send(t, "ctrlc\r")
-	term.expect(t, "ready")
-	term.send(t, "\x03")
-	term.expect(t, question)
-	term.send(t, "y\r")
-	term.send(t, "cls & echo cleared\r") // a console draws what is on it again: nothing of this is left to be taken for news
-	term.expect(t, "\ncleared")
+	term.Send(t, "ctrlc\r")
+	term.Expect(t, "ready")
+	term.Send(t, "\x03")
+	term.Expect(t, question)
+	term.Send(t, "y\r")
+	term.Send(t, "cls & echo cleared\r") // a console draws what is on it again: nothing of this is left to be taken for news
+	term.Expect(t, "\ncleared")
 	if _, err := os.Stat(p.Path("went.txt")); err == nil {
 		t.Error("the batch file goes on after its end")
 	}
-	term.send(t, "pausing\r")
-	term.expect(t, "Press any key to continue")
-	term.send(t, "\x03")
-	term.expect(t, question)
-	term.send(t, "y\r")
-	term.expect(t, `C:\>`)
+	term.Send(t, "pausing\r")
+	term.Expect(t, "Press any key to continue")
+	term.Send(t, "\x03")
+	term.Expect(t, question)
+	term.Send(t, "y\r")
+	term.Expect(t, `C:\>`)
 	if _, err := os.Stat(p.Path("not-reached.txt")); err == nil {
 		t.Error("the batch file goes on after its end")
 	}
