@@ -36,6 +36,9 @@ func main() {
 		ReleaseInterrupt: func() { signal.Reset(os.Interrupt) },
 		Exec:             syscall.Exec,
 	}
+	if term.IsTerminal(int(os.Stdin.Fd())) {
+		env.Raw = raw
+	}
 	code := cli.ExitCode(cli.Run(ctx, env))
 	stop()
 	os.Exit(code)
@@ -45,6 +48,15 @@ func main() {
 func end(s os.Signal) {
 	fmt.Fprintln(os.Stderr, "mullion: ended by a signal:", s)
 	os.Exit(interrupt.Code(s))
+}
+
+// raw has the terminal pass on every key, Ctrl-C too.
+func raw() (restore func(), err error) {
+	before, err := term.MakeRaw(int(os.Stdin.Fd()))
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = term.Restore(int(os.Stdin.Fd()), before) }, nil // it is gone, if that fails
 }
 
 // size is how large the terminal is, 0 where that is not known.

@@ -136,10 +136,11 @@ var wings = map[string]string{
 	"node":         "base process spec windows network runtime",
 	"winserver":    "base spec windows network machines node",
 	"cluster":      "base process spec windows network runtime machines controlplane node",
+	"single":       "base process windows runtime cluster",
 	"check":        "base windows",
 	"conformance":  "base runtime",
 	"diagnose":     "base",
-	"cli": "base process spec windows network runtime machines controlplane node cluster check conformance " +
+	"cli": "base process spec windows network runtime machines controlplane node cluster single check conformance " +
 		"diagnose",
 	"arch": "",
 }

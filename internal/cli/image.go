@@ -82,12 +82,44 @@ func notFound(err error) error {
 }
 
 func (a *app) imageLoad() *cobra.Command {
-	return &cobra.Command{
+	var forRun bool
+	cmd := &cobra.Command{
 		Use:   "load FILE",
 		Short: "Load the images of an archive (docker save, or an OCI layout; - for standard input)",
 		Args:  exactArgs("FILE"),
-		RunE:  func(cmd *cobra.Command, args []string) error { return a.loadArchive(cmd.Context(), args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if forRun {
+				return a.loadForRun(cmd, args[0])
+			}
+			return a.loadArchive(cmd.Context(), args[0])
+		},
 	}
+	cmd.Flags().BoolVar(&forRun, "run", false, "load them for single containers (mullion run), not for the cluster")
+	return cmd
+}
+
+// loadForRun loads the images of an archive into the store of single containers.
+func (a *app) loadForRun(cmd *cobra.Command, file string) error {
+	if err := a.requireRoot("loads images into the store of single containers"); err != nil {
+		return err
+	}
+	archive, err := a.openArchive(cmd.Context(), file)
+	if err != nil {
+		return err
+	}
+	defer archive.Close()
+	client, err := a.singleClient(cmd)
+	if err != nil {
+		return err
+	}
+	refs, err := client.Load(cmd.Context(), archive)
+	if err != nil {
+		return fmt.Errorf("load %s: %w", file, err)
+	}
+	for _, ref := range refs {
+		fmt.Fprintf(a.env.Out, "%s is there for `mullion run`\n", ref)
+	}
+	return nil
 }
 
 // loadArchive loads the images of an archive into the stores of all nodes for which they are.

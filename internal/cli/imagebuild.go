@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -87,6 +88,7 @@ func (a *app) buildImage(ctx context.Context, dir, file string, over imagebuild.
 	override(&s.Cmd, over.Cmd)
 	override(&s.Env, over.Env)
 	override(&s.ExposedPorts, over.ExposedPorts)
+	maps.Copy(labelsOf(&s), over.Labels)
 	if over.WorkingDir != "" {
 		s.WorkingDir = over.WorkingDir
 	}
@@ -105,6 +107,14 @@ func (a *app) buildImage(ctx context.Context, dir, file string, over imagebuild.
 		o.Created = time.Unix(seconds, 0).UTC()
 	}
 	return imagebuild.Build(ctx, o)
+}
+
+// labelsOf are the labels of a description, to be added to.
+func labelsOf(s *imagebuild.Spec) map[string]string {
+	if s.Labels == nil {
+		s.Labels = map[string]string{}
+	}
+	return s.Labels
 }
 
 func override(field *[]string, with []string) {

@@ -138,12 +138,12 @@ of Windows beyond that.
 	}, &cobra.Group{ID: "use", Title: "Using it:"}, &cobra.Group{ID: "about", Title: "About Mullion:"})
 	a.add(root, "cluster", a.doctor(), a.up(), a.stop(), a.down(), a.status(), a.logs(), a.export())
 	a.add(root, "machines", a.server(), a.token(), a.join(), a.leave())
-	a.add(root, "use", a.kubectl(), a.kubeconfig(), a.node(), a.image(), a.net(), a.hns())
+	a.add(root, "use", a.runSingle(), a.kubectl(), a.kubeconfig(), a.node(), a.image(), a.net(), a.hns())
 	a.add(root, "use", a.check(), a.diagnoseNodes(), a.collect(), a.fault(), a.explainPod(), a.conformance())
 	a.add(root, "about", a.support(), a.version())
 	root.SetHelpCommandGroupID("about")
 	root.SetCompletionCommandGroupID("about")
-	root.AddCommand(a.supervise())
+	root.AddCommand(a.supervise(), a.runEngine())
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" { // cobra's own, which takes an unknown shell for a wish for help

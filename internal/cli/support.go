@@ -19,6 +19,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/cri"
 	"mullion.dev/mullion/internal/runtime/hcs"
 	"mullion.dev/mullion/internal/runtime/image"
+	"mullion.dev/mullion/internal/single"
 	"mullion.dev/mullion/internal/windows/winver"
 	"mullion.dev/mullion/shim"
 )
@@ -32,6 +33,7 @@ func supportTables() map[string]func() []support.Row {
 		"images":       image.SupportRows,
 		"kubernetes":   cluster.SupportRows,
 		"linux-node":   linuxnode.SupportRows,
+		"run":          single.SupportRows,
 		"windows-api":  shim.SupportRows,
 		"windows-host": winnode.SupportRows,
 	}

@@ -9,8 +9,11 @@ type Program struct {
 	Report, Env string
 	// Dir is the Windows path in which the program starts.
 	Dir string
-	// CommandLine is a whole command line, which Windows splits.
+	// CommandLine is a whole command line, which Windows splits; "": the program and its arguments are Args, which are
+	// one command line with Raw.
 	CommandLine string
+	Args        []string
+	Raw         bool
 	// Memory is how much the programs of the container may commit, in bytes; 0: there is no limit. Searches are its DNS
 	// suffixes. Both are the container's, and said with its first program.
 	Memory   int64
@@ -19,14 +22,18 @@ type Program struct {
 
 // Arguments is the Linux command line that runs a program in a running container.
 func (l Launch) Arguments(p Program) []string {
+	args, raw := p.Args, p.Raw
+	if p.CommandLine != "" {
+		args, raw = []string{p.CommandLine}, true
+	}
 	return l.programArgs(runSpec{
 		report:   p.Report,
 		env:      p.Env,
 		dir:      p.Dir,
 		memory:   p.Memory,
 		searches: p.Searches,
-		raw:      true,
-		args:     []string{p.CommandLine},
+		raw:      raw,
+		args:     args,
 	})
 }
 

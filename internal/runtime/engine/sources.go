@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 
 	tasksapi "github.com/containerd/containerd/api/services/tasks/v1"
 	"github.com/containerd/errdefs"
@@ -49,11 +50,6 @@ func (e *Engine) bindSources(c Container, ids mapping) (paths []string, err erro
 	if len(mounts) == 0 && shares == nil {
 		return nil, nil
 	}
-	users, err := ids.open()
-	if err != nil {
-		return nil, err
-	}
-	defer users.Close()
 	dir := e.sourceDir(id)
 	defer func() {
 		if err != nil {
@@ -65,12 +61,14 @@ func (e *Engine) bindSources(c Container, ids mapping) (paths []string, err erro
 	}
 	for i, m := range mounts {
 		path := filepath.Join(dir, strconv.Itoa(i))
-		mapped, err := bindSource(m.Source, path, users)
-		if err != nil {
-			return nil, err
+		of := ids
+		if m.Own {
+			if of, err = ownMapping(m, ids, e.owner(c)); err != nil {
+				return nil, err
+			}
 		}
-		if users != nil && !mapped {
-			return nil, fmt.Errorf("mount at %q: %w", m.Target, errUnmapped)
+		if err := bindWith(m, path, of); err != nil {
+			return nil, err
 		}
 		paths = append(paths, path)
 	}
@@ -84,6 +82,33 @@ func (e *Engine) bindSources(c Container, ids mapping) (paths []string, err erro
 		}
 	}
 	return paths, nil
+}
+
+// bindWith binds the source of a mount with a mapping.
+func bindWith(m Mount, path string, ids mapping) error {
+	users, err := ids.open()
+	if err != nil {
+		return err
+	}
+	defer users.Close()
+	mapped, err := bindSource(m.Source, path, users)
+	if err == nil && users != nil && !mapped {
+		err = fmt.Errorf("mount at %q: %w", m.Target, errUnmapped)
+	}
+	return err
+}
+
+// ownMapping is the mapping of a mount with Own, for a container's user. ids is that of its other mounts.
+func ownMapping(m Mount, ids mapping, user uint32) (mapping, error) {
+	info, err := m.Source.Stat()
+	if err != nil {
+		return "", fmt.Errorf("look at mount source: %w", err)
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || ids == "" || (stat.Uid == 0 && !m.ReadOnly) {
+		return ids, nil
+	}
+	return mapping(fmt.Sprintf("%d:%d:1", stat.Uid, user)), nil
 }
 
 // bindSource makes path, a folder or a file as source is, and binds source to it, with the ids of a user namespace

@@ -78,6 +78,9 @@ type Mount struct {
 	LinuxTarget string
 	// ReadOnly refuses writing.
 	ReadOnly bool
+	// Own gives the container's user what the source's owner has: it is a person's folder, not a volume of pods. What
+	// root owns is given so only to be read: whoever can write as root has the machine.
+	Own bool
 }
 
 // spec returns the OCI specification. sources are the paths on the machine of c.Mounts, and targets their places in the

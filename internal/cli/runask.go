@@ -1,0 +1,353 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"debug/pe"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/docker/go-units"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"mullion.dev/mullion/internal/base/beneath"
+	"mullion.dev/mullion/internal/base/lazyregexp"
+	"mullion.dev/mullion/internal/runtime/imagebuild"
+	"mullion.dev/mullion/internal/single"
+	"mullion.dev/mullion/internal/windows/pefile"
+	"mullion.dev/mullion/internal/windows/winver"
+)
+
+// runAsk is what the engine is asked for, but for a folder's image.
+func (a *app) runAsk(args []string, o runOptions) (single.Run, error) {
+	if len(args) == 0 || args[0] == "" {
+		return single.Run{}, failedRun(errors.New("`mullion run` takes IMAGE, FOLDER or FILE.exe, got none"),
+			"for example: mullion run ./hello.exe")
+	}
+	if err := o.check(); err != nil {
+		return single.Run{}, err
+	}
+	ask := single.Run{
+		Image:       args[0],
+		Pull:        single.Pull(o.pull),
+		Windows:     o.version,
+		Args:        args[1:],
+		Dir:         o.dir,
+		User:        o.user,
+		Hostname:    o.hostname,
+		CPUs:        o.cpus,
+		Terminal:    o.terminal,
+		Stdin:       o.interactive,
+		StopTimeout: time.Duration(o.stopTimeout) * time.Second,
+	}
+	if o.entrypoint != "" {
+		ask.Entrypoint = []string{o.entrypoint}
+	}
+	var err error
+	if ask.Memory, err = memoryOf(o.memory); err != nil {
+		return ask, err
+	}
+	if ask.Env, err = a.variables(o.env, o.envFiles); err != nil {
+		return ask, err
+	}
+	for _, v := range o.volumes {
+		m, err := volumeOf(v)
+		if err != nil {
+			return ask, err
+		}
+		ask.Mounts = append(ask.Mounts, m)
+	}
+	if isPath(args[0]) && !isFolder(args[0]) {
+		return ask, ofProgram(&ask, args[0])
+	}
+	return ask, nil
+}
+
+// check refuses values that a container cannot have.
+func (o *runOptions) check() error {
+	pulls := []single.Pull{single.PullMissing, single.PullAlways, single.PullNever}
+	switch {
+	case o.network != "none":
+		return failedRun(fmt.Errorf("--network %q: a single container has no network yet", o.network),
+			"leave it out, or use a cluster: `mullion up`")
+	case o.isolation == "hyperv":
+		return failedRun(errors.New("--isolation hyperv: a single container has no virtual machine yet"),
+			"use a cluster: its pods have runtimeClassName for it")
+	case o.isolation != "process" && o.isolation != "default":
+		return failedRun(fmt.Errorf("--isolation %q is neither process nor hyperv", o.isolation), "")
+	case !slices.Contains(pulls, single.Pull(o.pull)):
+		return failedRun(fmt.Errorf("--pull %q is none of missing, always, never", o.pull), "")
+	case o.cpus < 0 || o.stopTimeout < 0:
+		return failedRun(errors.New("--cpus and --stop-timeout are not below 0"), "")
+	case !o.remove:
+		return failedRun(errors.New("--rm=false: a single container always goes when its program has ended"),
+			"keep what it writes in a folder of this machine: -v ./out:C:\\out")
+	}
+	if _, err := winver.Lookup(o.version); err != nil {
+		return failedRun(err, "")
+	}
+	return nil
+}
+
+// memoryOf reads a size as docker does; "" is none.
+func memoryOf(text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	const least = 6 << 20 // Docker's
+	size, err := units.RAMInBytes(text)
+	if err == nil && size < least {
+		err = errors.New("the least is 6m")
+	}
+	if err != nil {
+		return 0, failedRun(fmt.Errorf("--memory %q: %w", text, err), "for example: -m 512m")
+	}
+	return size, nil
+}
+
+// mostOfEnvFile bounds a file of variables, in bytes.
+const mostOfEnvFile = 1 << 20
+
+// variables are those of the files, and then of the flags. A name without a value has the one that it has here, and is
+// left out if it has none, as docker does.
+func (a *app) variables(flags, files []string) ([]string, error) {
+	var lines []string
+	for _, file := range files {
+		text, err := beneath.ReadPath(file, mostOfEnvFile)
+		if err != nil {
+			return nil, failedRun(fmt.Errorf("read variables: %w", err), "")
+		}
+		for line := range strings.Lines(strings.TrimPrefix(string(text), "\ufeff")) {
+			line = strings.TrimLeft(strings.TrimRight(line, "\r\n"), " \t")
+			if line != "" && !strings.HasPrefix(line, "#") {
+				lines = append(lines, line)
+			}
+		}
+	}
+	var out []string
+	for _, line := range append(lines, flags...) {
+		name, value, has := strings.Cut(line, "=")
+		if name == "" || strings.ContainsRune(line, 0) {
+			return nil, failedRun(fmt.Errorf("%q is no variable", line), "for example: -e LOG=debug")
+		}
+		if !has {
+			if value, has = a.lookupEnv(name); !has {
+				continue
+			}
+		}
+		out = append(out, name+"="+value)
+	}
+	return out, nil
+}
+
+// lookupEnv is the value of a variable of this process.
+func (a *app) lookupEnv(name string) (string, bool) {
+	for _, line := range slices.Backward(a.env.Environ) {
+		if k, v, ok := strings.Cut(line, "="); ok && k == name {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// volume is a source, a Windows path with its drive, and perhaps a mode.
+var volume = lazyregexp.New(`^(.+?):([A-Za-z]:[\\/].*?)(?::([a-z]+))?$`)
+
+// volumeOf reads a value of --volume.
+func volumeOf(text string) (single.Mount, error) {
+	refuse := func(why string) (single.Mount, error) {
+		return single.Mount{}, failedRun(fmt.Errorf("--volume %q: %s", text, why), `for example: -v ./src:C:\src:ro`)
+	}
+	parts := volume.FindStringSubmatch(text)
+	if parts == nil {
+		return refuse(`it is no folder of this machine, a colon and a Windows path`)
+	}
+	if mode := parts[3]; mode != "" && mode != "ro" && mode != "rw" {
+		return refuse(fmt.Sprintf("the mode %q is neither ro nor rw", mode))
+	}
+	if !strings.HasPrefix(parts[1], ".") && !filepath.IsAbs(parts[1]) {
+		return refuse("volumes with a name are not there yet; a folder begins with a dot or a slash")
+	}
+	source, err := filepath.Abs(parts[1])
+	if err == nil {
+		_, err = os.Stat(source)
+	}
+	if err != nil {
+		return refuse(err.Error())
+	}
+	return single.Mount{Source: source, Target: parts[2], ReadOnly: parts[3] == "ro"}, nil
+}
+
+// isPath reports whether what is to run is on this machine, and not in an image: it begins with a dot or a slash, or is
+// a program.
+func isPath(what string) bool {
+	return what == "." || strings.HasPrefix(what, "./") || strings.HasPrefix(what, "../") || what == ".." ||
+		strings.HasPrefix(what, "/") || strings.HasSuffix(strings.ToLower(what), ".exe")
+}
+
+// isFolder reports whether what is to run is a folder of this machine.
+func isFolder(what string) bool {
+	if !isPath(what) {
+		return false
+	}
+	info, err := os.Stat(what)
+	return err == nil && info.IsDir()
+}
+
+// appFolder is where a program and its folder are in a container.
+const appFolder = `C:\app`
+
+// ofProgram completes the request for a program of this machine.
+func ofProgram(ask *single.Run, file string) error {
+	file, err := filepath.Abs(file)
+	if err != nil {
+		return err
+	}
+	if err := checkProgram(file); err != nil {
+		return err
+	}
+	if len(ask.Entrypoint) > 0 {
+		return failedRun(errors.New("--entrypoint replaces the program, and FILE.exe is one"), "leave one of them out")
+	}
+	ask.Image = ""
+	ask.Mounts = append(ask.Mounts, single.Mount{Source: filepath.Dir(file), Target: appFolder, ReadOnly: true})
+	ask.Entrypoint = []string{appFolder + `\` + filepath.Base(file)}
+	if ask.Dir == "" {
+		ask.Dir = appFolder
+	}
+	return nil
+}
+
+// checkProgram refuses a file that Windows would not start, before anything is made.
+func checkProgram(file string) error {
+	cannot := func(err error, remedy string) error {
+		return &Error{Code: single.CodeCannotStart, Err: fmt.Errorf("run %q: %w", file, err), Remedy: remedy}
+	}
+	f, err := os.Open(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return &Error{
+			Code:   single.CodeNotFound,
+			Err:    fmt.Errorf("run %q: it is not there", file),
+			Remedy: "name a program, a folder that begins with a dot or a slash, or an image",
+		}
+	}
+	if err != nil {
+		return cannot(err, "")
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return cannot(errors.Join(errors.New("it is no regular file"), err), "")
+	}
+	program, err := pefile.Read(f)
+	switch {
+	case errors.Is(err, pefile.ErrNot):
+		return cannot(errors.New("it is no Windows program"),
+			"for a script: mullion run FOLDER powershell -File SCRIPT.ps1; with Go: GOOS=windows go build")
+	case err != nil:
+		return cannot(err, "")
+	case program.Library:
+		return cannot(errors.New("it is a library, no program"), "")
+	case program.Machine == pe.IMAGE_FILE_MACHINE_ARM64 || program.Machine == pe.IMAGE_FILE_MACHINE_ARMNT:
+		return cannot(errors.New("it is for ARM processors"), "build it for amd64; with Go: GOOS=windows GOARCH=amd64")
+	case program.Subsystem == pe.IMAGE_SUBSYSTEM_NATIVE:
+		return cannot(errors.New("it is a driver, no program"), "")
+	}
+	return nil
+}
+
+// folderImage makes an image of a folder, and returns its reference. The image is this run's alone.
+func (a *app) folderImage(ctx context.Context, client *single.Client, dir, version string) (string, error) {
+	described := exists(filepath.Join(dir, imagebuild.SpecFile))
+	if exists(filepath.Join(dir, "Dockerfile")) && !described {
+		return "", failedRun(fmt.Errorf("make an image of %q: it has a Dockerfile, and those are not built yet", dir),
+			"describe the image in an "+imagebuild.SpecFile+": see `mullion image build --help`")
+	}
+	description, err := readDescription(dir, "")
+	if err != nil {
+		return "", failedRun(err, "`mullion image build --help` describes "+imagebuild.SpecFile)
+	}
+	if description.OS == imagebuild.Linux {
+		return "", failedRun(fmt.Errorf("run %q: its image is for Linux", dir), "`docker run` runs such images")
+	}
+	ref := "mullion.local/run:" + strings.ToLower(rand.Text())
+	img, err := a.buildImage(ctx, dir, "", imagebuild.Spec{
+		Tags:       []string{ref},
+		OSVersions: []string{version},
+		Labels:     map[string]string{"dev.mullion.run": ref},
+	})
+	if err != nil {
+		return "", failedRun(err, "`mullion image build --help` describes "+imagebuild.SpecFile)
+	}
+	archive, into := io.Pipe()
+	go func() { into.CloseWithError(img.WriteArchive(into)) }()
+	if _, err := client.Load(ctx, archive); err != nil {
+		return "", refusedRun(errors.Join(err, archive.Close()))
+	}
+	return ref, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// runFlagError is the error of flags that are not right, with what docker users look for.
+func runFlagError(cmd *cobra.Command, err error) error {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		name := unknown.GetSpecifiedName()
+		switch {
+		case slices.Contains(linuxFlags(), name):
+			return failedRun(fmt.Errorf("--%s: Windows containers have none", name), "leave it out")
+		case laterFlags()[name] != "":
+			return failedRun(fmt.Errorf("--%s: a single container does not have that yet", longName(name)), laterFlags()[name])
+		}
+	}
+	wrong := flagError(cmd, err)
+	if own, ok := errors.AsType[*Error](wrong); ok {
+		return failedRun(own.Err, own.Remedy)
+	}
+	return wrong
+}
+
+func longName(name string) string {
+	if long := map[string]string{"d": "detach", "p": "publish", "P": "publish-all", "l": "label"}[name]; long != "" {
+		return long
+	}
+	return name
+}
+
+// linuxFlags are flags of `docker run` that Docker refuses, or does not heed, for Windows containers
+// (https://docs.docker.com/reference/cli/docker/container/run/).
+func linuxFlags() []string {
+	return strings.Fields("annotation blkio-weight blkio-weight-device cap-add cap-drop cgroup-parent cgroupns cpu-period " +
+		"cpu-quota cpu-rt-period cpu-rt-runtime cpuset-cpus cpuset-mems device-cgroup-rule device-read-bps device-read-iops " +
+		"device-write-bps device-write-iops domainname gpus group-add init ipc kernel-memory memory-reservation memory-swap " +
+		"memory-swappiness oom-kill-disable oom-score-adj pid pids-limit privileged read-only shm-size sysctl tmpfs ulimit " +
+		"userns uts")
+}
+
+// laterFlags are flags that a single container does not have yet, with what to do instead.
+func laterFlags() map[string]string {
+	const cluster = "use a cluster: `mullion up`"
+	keep := "let the shell keep it in the background: mullion run … &"
+	port := cluster + "; its Services lead to ports"
+	return map[string]string{
+		"detach": keep, "d": keep, "name": keep, "restart": cluster, "health-cmd": cluster, "no-healthcheck": "leave it out",
+		"publish": port, "p": port, "publish-all": port, "P": port, "expose": port, "link": cluster, "dns": cluster,
+		"add-host": cluster, "ip": cluster, "network-alias": cluster, "mac-address": cluster,
+		"mount": `-v ./src:C:\src does it`, "volumes-from": `-v ./src:C:\src does it`,
+		"cpu-shares": "--cpus limits processors", "cpu-count": "--cpus limits processors",
+		"cpu-percent": "--cpus limits processors", "label": "leave it out", "l": "leave it out", "attach": "-i does it",
+		"a": "-i does it", "security-opt": cluster + "; credential specs are pods'", "device": cluster,
+		"platform": "--windows-version says which Windows", "stop-signal": "SIGTERM is CTRL_SHUTDOWN_EVENT",
+		"log-driver": "what the program says is on standard output", "cidfile": keep, "quiet": "leave it out",
+		"q": "leave it out", "storage-opt": "leave it out", "io-maxbandwidth": "leave it out", "io-maxiops": "leave it out",
+	}
+}

@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"debug/pe"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mullion.dev/mullion/internal/single"
+	"mullion.dev/mullion/internal/windows/pefile/petest"
+)
+
+// parsed are the flags of a command line, and what is left.
+func parsed(t *testing.T, args ...string) (runOptions, []string) {
+	t.Helper()
+	var o runOptions
+	cmd := (&app{calls: realCalls()}).runSingle()
+	cmd.ResetFlags()
+	o.flags(cmd)
+	if err := cmd.ParseFlags(args); err != nil {
+		t.Fatal(err)
+	}
+	return o, cmd.Flags().Args()
+}
+
+// TestRunAsk reads a command line with every flag.
+func TestRunAsk(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := os.WriteFile("env", []byte("\ufeff# none\r\n\r\n  B=2 3 \r\nHERE\nNOT\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o, rest := parsed(t, "-it", "--rm", "-e", "A=1=2", "-e", "NOT", "--env-file", "env", "-v", `.:C:\src:ro`,
+		"-v", dir+`:d:/x`,
+		"-w", `C:\src`, "-u", "ContainerUser", "-m", "512m", "--cpus", "1.5", "-h", "box", "--entrypoint", "cmd", "--pull",
+		"always", "--windows-version", "ltsc2022", "--stop-timeout", "3", "app:v1", "/c", "-v", "dir")
+	a := &app{env: Env{Environ: []string{"HERE=here"}}}
+	got, err := a.runAsk(rest, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := single.Run{
+		Image:      "app:v1",
+		Pull:       single.PullAlways,
+		Windows:    "ltsc2022",
+		Entrypoint: []string{"cmd"},
+		Args:       []string{"/c", "-v", "dir"},
+		Env:        []string{"B=2 3 ", "HERE=here", "A=1=2"},
+		Dir:        `C:\src`,
+		User:       "ContainerUser",
+		Hostname:   "box",
+		Memory:     512 << 20,
+		CPUs:       1.5,
+		Mounts: []single.Mount{
+			{Source: dir, Target: `C:\src`, ReadOnly: true},
+			{Source: dir, Target: `d:/x`},
+		},
+		Terminal:    true,
+		Stdin:       true,
+		StopTimeout: 3 * time.Second,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestRunProgram has a program of the machine, with its folder.
+func TestRunProgram(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	program := petest.File{}.Bytes()
+	if err := os.WriteFile("a b.EXE", program, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o, rest := parsed(t, "a b.EXE", "x")
+	got, err := (&app{}).runAsk(rest, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mounts := []single.Mount{{Source: dir, Target: `C:\app`, ReadOnly: true}}
+	if diff := cmp.Diff(mounts, got.Mounts); diff != "" {
+		t.Error(diff)
+	}
+	if got.Image != "" || got.Dir != `C:\app` || cmp.Diff([]string{`C:\app\a b.EXE`}, got.Entrypoint) != "" {
+		t.Errorf("asked for %+v", got)
+	}
+}
+
+// TestRunRefuses holds what is refused before anything is made, with Docker's exit codes, and what is said to do.
+func TestRunRefuses(t *testing.T) {
+	m := newMachine(t)
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for name, content := range map[string]string{
+		"text.exe": "echo hello\n", "app/Dockerfile": "FROM scratch\n", "badenv": "=x\n", "arm.exe": string(petest.File{Machine: pe.IMAGE_FILE_MACHINE_ARM64}.Bytes()),
+		"linux/image.yaml": "os: linux\nentrypoint: [/a]\n", "linux/a": "a",
+	} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tc := range []struct {
+		args string
+		code int
+		said string
+	}{
+		{"", 125, "`mullion run` takes IMAGE, FOLDER or FILE.exe, got none\n→ for example: mullion run ./hello.exe"},
+		{"--gpus all app", 125, "--gpus: Windows containers have none\n→ leave it out"},
+		{"--cap-add=NET_ADMIN app", 125, "--cap-add: Windows containers have none\n→ leave it out"},
+		{"--privileged app", 125, "--privileged: Windows containers have none\n→ leave it out"},
+		{"-d app", 125, "--detach: a single container does not have that yet\n→ let the shell keep it in the background: mullion run … &"},
+		{"-p 80:80 app", 125, "--publish: a single container does not have that yet\n→ use a cluster: `mullion up`; its Services lead to ports"},
+		{"--name x app", 125, "--name: a single container does not have that yet\n→ "},
+		{"--rm=false app", 125, "--rm=false: a single container always goes when its program has ended\n→ "},
+		{"--network nat app", 125, "--network \"nat\": a single container has no network yet\n→ "},
+		{"--isolation hyperv app", 125, "--isolation hyperv: a single container has no virtual machine yet\n→ "},
+		{"--pull often app", 125, "--pull \"often\" is none of missing, always, never"},
+		{"--windows-version 95 app", 125, "95"},
+		{"--volumes a app", 125, "unknown flag: --volumes\n→ did you mean `--volume`? Otherwise see `mullion run --help`"},
+		{"-m lots app", 125, "--memory \"lots\": "},
+		{"-m 1k app", 125, "--memory \"1k\": the least is 6m\n→ for example: -m 512m"},
+		{"--cpus -1 app", 125, "--cpus and --stop-timeout are not below 0"},
+		{"-e =x app", 125, "\"=x\" is no variable\n→ for example: -e LOG=debug"},
+		{"--env-file badenv app", 125, "\"=x\" is no variable\n→ for example: -e LOG=debug"},
+		{"--env-file none app", 125, "read variables: "},
+		{`-v /none:C:\x app`, 125, `--volume "/none:C:\\x": stat /none: no such file or directory`},
+		{`-v data:C:\x app`, 125, "volumes with a name are not there yet; a folder begins with a dot or a slash"},
+		{`-v .:/x app`, 125, "it is no folder of this machine, a colon and a Windows path"},
+		{`-v .:C:\x:z app`, 125, "the mode \"z\" is neither ro nor rw"},
+		{"./none.exe", 127, "it is not there\n→ name a program, a folder that begins with a dot or a slash, or an image"},
+		{"text.exe", 126, "it is no Windows program\n→ "},
+		{"arm.exe", 126, "it is for ARM processors\n→ build it for amd64; with Go: GOOS=windows GOARCH=amd64"},
+		{"./app", 125, "it has a Dockerfile, and those are not built yet\n→ describe the image in an image.yaml"},
+		{"./linux", 125, "its image is for Linux\n→ `docker run` runs such images"},
+		{"-it app", 125, "give the program a console: standard input is no terminal\n→ leave -t out, and pipe with -i alone"},
+	} {
+		got := m.run(append([]string{"run"}, strings.Fields(tc.args)...)...)
+		if got.code != tc.code || !strings.Contains(got.err, tc.said) || got.out != "" {
+			t.Errorf("%s: exit code %d, %s%s", tc.args, got.code, got.out, got.err)
+		}
+	}
+	m.env.Euid = 1000
+	m.run("run", "app").has(t, 125, "mullion: this needs root, as it makes containers")
+}
+
+// TestRunHelp holds that -h is the name of the container, as with docker, and that help is there all the same.
+func TestRunHelp(t *testing.T) {
+	got := newMachine(t).run("run", "--help")
+	for _, want := range []string{"mullion run -it mcr.microsoft.com", "-h, --hostname string",
+		"mullion run [flags] IMAGE|FOLDER"} {
+		if !strings.Contains(got.out, want) {
+			t.Errorf("the help lacks %q:\n%s", want, got.out)
+		}
+	}
+}

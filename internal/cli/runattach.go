@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+
+	"mullion.dev/mullion/internal/base/interrupt"
+	"mullion.dev/mullion/internal/single"
+)
+
+// attach runs a container with this process's streams, terminal and signals. outer is the context that a signal ends,
+// ctx one that no signal ends.
+func (a *app) attach(ctx, outer context.Context, client *single.Client, ask single.Run) (single.End, error) {
+	defer interrupt.Finishing(outer)() // a signal is the program's, which may take its time
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	controls := make(chan single.Control)
+	streams := single.Streams{Out: a.env.Out, Err: a.env.Err, Controls: controls}
+	if ask.Stdin {
+		streams.In = a.env.In
+	}
+	if ask.Terminal && a.env.Size != nil {
+		columns, rows := a.env.Size()
+		ask.Columns, ask.Rows = uint16(columns), uint16(rows)
+	}
+	if ask.Terminal && ask.Stdin {
+		restore, err := a.env.Raw()
+		if err != nil {
+			return single.End{}, fmt.Errorf("set the terminal to pass on every key: %w", err)
+		}
+		defer restore()
+	}
+	say := func(c single.Control) {
+		select {
+		case controls <- c:
+		case <-ctx.Done():
+		}
+	}
+	go passSignals(ctx, outer, say)
+	if ask.Terminal && a.env.Resized != nil {
+		go a.passSizes(ctx, say)
+	}
+	return client.Run(ctx, ask, streams)
+}
+
+// passSignals passes on the first signal as Windows has it. A second one kills.
+func passSignals(ctx, outer context.Context, say func(single.Control)) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-outer.Done():
+	}
+	second := interrupt.Next(outer)
+	say(single.Control{Signal: signalOf(outer)})
+	select {
+	case <-ctx.Done():
+	case <-second:
+		say(single.Control{Signal: single.Kill})
+	}
+}
+
+// signalOf is what Windows has for the signal that ended a context.
+func signalOf(outer context.Context) single.Signal {
+	if cause, ok := errors.AsType[*interrupt.Cause](context.Cause(outer)); ok && cause.Signal == syscall.SIGTERM {
+		return single.Stop
+	}
+	return single.Interrupt
+}
+
+// passSizes passes on the terminal's size each time that it changes.
+func (a *app) passSizes(ctx context.Context, say func(single.Control)) {
+	changed := a.env.Resized(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+			columns, rows := a.env.Size()
+			say(single.Control{Columns: uint16(columns), Rows: uint16(rows)})
+		}
+	}
+}

@@ -1,0 +1,185 @@
+package single
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/containerd/fifo"
+	"golang.org/x/sys/unix"
+)
+
+// streamsPrefix begins the names of the folders of streams.
+const streamsPrefix = "s"
+
+// Streams are a client's own, and what it says while its container runs.
+type Streams struct {
+	In       io.Reader // what the program reads, if it has an input
+	Out, Err io.Writer
+	// Controls is what is said to the program; it may be nil.
+	Controls <-chan Control
+	// Started is called when the program runs; it may be nil.
+	Started func(id string)
+}
+
+// drainTimeout is how long the output of a program that has ended is waited for.
+const drainTimeout = 10 * time.Second
+
+// Run runs a container and returns how its program ended. The error is a *Refusal if the program did not run.
+func (c *Client) Run(ctx context.Context, ask Run, streams Streams) (End, error) {
+	end, err := c.runOnce(ctx, ask, streams)
+	if errors.Is(err, errGone) && !errors.Is(err, errBegun) { // it was about to end, being idle
+		end, err = c.runOnce(ctx, ask, streams)
+	}
+	return end, err
+}
+
+// errBegun is the error of a run that was already under way.
+var errBegun = errors.New("the container has ended with it")
+
+func (c *Client) runOnce(ctx context.Context, ask Run, streams Streams) (End, error) {
+	if err := c.Paths.Prepare(); err != nil {
+		return End{}, err
+	}
+	dir, err := os.MkdirTemp(c.Paths.streams(""), streamsPrefix)
+	if err != nil {
+		return End{}, fmt.Errorf("make folder of streams: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	ask.Streams = filepath.Base(dir)
+	pipes, err := openStreams(ctx, dir, ask.Terminal, ask.Stdin)
+	if err != nil {
+		return End{}, err
+	}
+	defer pipes.close()
+	to, err := c.ask(ctx, Request{Run: &ask})
+	if err != nil {
+		return End{}, err
+	}
+	defer to.Close()
+	defer context.AfterFunc(ctx, func() { _ = to.Close() })()
+	return c.follow(ctx, to, pipes, streams)
+}
+
+// follow carries streams and controls until the container has ended.
+func (c *Client) follow(ctx context.Context, to *conn, pipes *pipes, streams Streams) (End, error) {
+	drained := pipes.copyOut(streams)
+	over := make(chan struct{})
+	defer close(over)
+	said := make(chan Control)
+	go speak(to, streams.Controls, said, over)
+	if pipes.in != nil {
+		go func() { // a reader of a terminal cannot be interrupted, and ends with the process
+			_, _ = io.Copy(pipes.in, streams.In) // a program that has ended reads no more
+			_ = pipes.in.Close()
+			select {
+			case said <- Control{InputEnded: true}:
+			case <-over:
+			}
+		}()
+	}
+	begun := false
+	for {
+		e, err := to.next()
+		switch {
+		case ctx.Err() != nil:
+			return End{}, context.Cause(ctx)
+		case err != nil && begun:
+			return End{}, fmt.Errorf("%w: %w", errBegun, err)
+		case err != nil:
+			return End{}, err
+		case e.Refused != nil:
+			return End{}, e.Refused
+		case e.Ended != nil:
+			select {
+			case <-drained:
+			case <-time.After(drainTimeout):
+			}
+			return *e.Ended, nil
+		case e.Started != "":
+			begun = true
+			if streams.Started != nil {
+				streams.Started(e.Started)
+			}
+		}
+		c.doing(e.Doing)
+	}
+}
+
+// speak sends what is to be said, one after the other.
+func speak(to *conn, controls, said <-chan Control, over <-chan struct{}) {
+	for {
+		var c Control
+		select {
+		case c = <-controls:
+		case c = <-said:
+		case <-over:
+			return
+		}
+		if err := to.write.Encode(c); err != nil {
+			return // who reads notices
+		}
+	}
+}
+
+// pipes are the client's ends of the FIFOs of a program's streams.
+type pipes struct {
+	in       io.WriteCloser
+	out, err io.ReadCloser
+}
+
+func (p *pipes) close() {
+	for _, c := range []io.Closer{p.in, p.out, p.err} {
+		if c != nil {
+			_ = c.Close()
+		}
+	}
+}
+
+// openStreams makes the FIFOs and opens them; the program's ends are opened when it starts.
+func openStreams(ctx context.Context, dir string, terminal, input bool) (*pipes, error) {
+	p := &pipes{}
+	open := func(name string, flag int) (io.ReadWriteCloser, error) {
+		f, err := fifo.OpenFifo(ctx, filepath.Join(dir, name), flag|unix.O_CREAT|unix.O_NONBLOCK, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("make stream: %w", err)
+		}
+		return f, nil
+	}
+	var err error
+	if p.out, err = open("stdout", unix.O_RDONLY); err != nil {
+		return nil, err
+	}
+	if !terminal {
+		if p.err, err = open("stderr", unix.O_RDONLY); err != nil {
+			return nil, errors.Join(err, p.out.Close())
+		}
+	}
+	if input {
+		if p.in, err = open("stdin", unix.O_WRONLY); err != nil {
+			p.close()
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// copyOut copies what the program says, and closes the result when there is no more.
+func (p *pipes) copyOut(s Streams) <-chan struct{} {
+	var all sync.WaitGroup
+	all.Go(func() { _, _ = io.Copy(s.Out, p.out) }) // nobody reads, or nobody writes, any more
+	if p.err != nil {
+		all.Go(func() { _, _ = io.Copy(s.Err, p.err) })
+	}
+	drained := make(chan struct{})
+	go func() {
+		all.Wait()
+		close(drained)
+	}()
+	return drained
+}

@@ -1,0 +1,190 @@
+package single
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"mullion.dev/mullion/internal/base/unixsocket"
+	"mullion.dev/mullion/internal/process/proc"
+)
+
+// Client asks the engine of a data folder, and starts it where none lives.
+type Client struct {
+	Paths Paths
+	// Executable is this program, which is the engine's too.
+	Executable string
+	// Environ is the environment, of which the engine gets the proxies.
+	Environ []string
+	// Doing is told what takes long; it may be nil.
+	Doing func(string)
+}
+
+// conn is a connection to the engine.
+type conn struct {
+	net.Conn
+	read  *json.Decoder
+	write *json.Encoder
+}
+
+// Load loads the images of an archive, and returns their references.
+func (c *Client) Load(ctx context.Context, archive io.Reader) ([]string, error) {
+	if err := c.Paths.Prepare(); err != nil {
+		return nil, err
+	}
+	f, err := os.CreateTemp(c.Paths.Data, "image-*.tar") // the engine reads it by its name
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(f.Name())
+	if _, err := io.Copy(f, archive); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
+	to, err := c.ask(ctx, Request{Load: &Load{Archive: f.Name()}})
+	if err != nil {
+		return nil, err
+	}
+	defer to.Close()
+	defer context.AfterFunc(ctx, func() { _ = to.Close() })()
+	for {
+		e, err := to.next()
+		switch {
+		case err != nil:
+			return nil, err
+		case e.Refused != nil:
+			return nil, e.Refused
+		case e.Loaded != nil:
+			return e.Loaded, nil
+		}
+		c.doing(e.Doing)
+	}
+}
+
+func (c *Client) doing(what string) {
+	if what != "" && c.Doing != nil {
+		c.Doing(what)
+	}
+}
+
+// errGone is the error of an engine that has ended meanwhile.
+var errGone = errors.New("the engine has ended")
+
+// next is what the engine says next.
+func (c *conn) next() (Event, error) {
+	var e Event
+	if err := c.read.Decode(&e); err != nil {
+		return e, fmt.Errorf("%w: %w", errGone, err)
+	}
+	return e, nil
+}
+
+// ask sends a request to the engine. One that is about to end takes no more requests: then another is started.
+func (c *Client) ask(ctx context.Context, r Request) (*conn, error) {
+	to, err := c.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &conn{Conn: to, read: json.NewDecoder(to), write: json.NewEncoder(to)}
+	if err := out.write.Encode(r); err != nil {
+		return nil, errors.Join(fmt.Errorf("ask the engine: %w", err), to.Close())
+	}
+	return out, nil
+}
+
+// connect connects to the engine, which is started if there is none.
+func (c *Client) connect(ctx context.Context) (net.Conn, error) {
+	dial := unixsocket.Dialer(c.Paths.Engine())
+	if to, err := dial(ctx, "", ""); err == nil {
+		return to, nil
+	}
+	if err := c.Paths.Prepare(); err != nil {
+		return nil, err
+	}
+	lock, err := hold(ctx, c.Paths.starting())
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Close()
+	if to, err := dial(ctx, "", ""); err == nil { // another client has started it
+		return to, nil
+	}
+	return c.start(ctx, dial)
+}
+
+// start starts the engine and connects to it.
+func (c *Client) start(ctx context.Context, dial func(context.Context, string, string) (net.Conn, error),
+) (net.Conn, error) {
+	log, err := os.OpenFile(c.Paths.Log(), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	cmd := exec.Command(c.Executable, "--data-dir", c.Paths.Data, "run-engine") // it outlives this command
+	cmd.Env = append(proxies(c.Environ), proc.MarkerVariable+"="+c.Paths.Data)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start the engine: %w", err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // its log says why it ended
+		close(ended)
+	}()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if to, err := dial(ctx, "", ""); err == nil {
+			return to, nil
+		}
+		select {
+		case <-ended:
+			return nil, fmt.Errorf("start the engine: it ended: %s", c.lastWords())
+		case <-ctx.Done():
+			return nil, fmt.Errorf("start the engine: %w", ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+// proxies are the variables by which a program reaches registries.
+func proxies(environ []string) []string {
+	out := []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+	for _, e := range environ {
+		name, _, _ := strings.Cut(e, "=")
+		switch strings.ToLower(name) {
+		case "http_proxy", "https_proxy", "no_proxy":
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// mostWords is how much is shown of the engine's log, in bytes.
+const mostWords = 2000
+
+// lastWords is the end of the engine's log.
+func (c *Client) lastWords() string {
+	f, err := os.Open(c.Paths.Log())
+	if err != nil {
+		return err.Error()
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil {
+		_, _ = f.Seek(max(0, info.Size()-mostWords), io.SeekStart) // else all of it is read
+	}
+	text, _ := io.ReadAll(io.LimitReader(f, mostWords)) // what was read is shown
+	return strings.TrimSpace(string(text))
+}

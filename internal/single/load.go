@@ -1,0 +1,59 @@
+package single
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/runtime/image"
+	"mullion.dev/mullion/internal/windows/winver"
+)
+
+// load loads the images of an archive.
+func (s *service) load(ctx context.Context, c *client, ask Load) error {
+	archive, err := os.Open(ask.Archive)
+	if err != nil {
+		return err
+	}
+	defer archive.Close()
+	told := c.sayLater(patience, Event{Doing: "loading the image"})
+	defer told()
+	r, err := s.room(ctx, "")
+	if err != nil {
+		return err
+	}
+	loaded, err := r.images.Load(ctx, archive, image.LoadOptions{Local: true})
+	if err != nil {
+		return err
+	}
+	e := Event{Loaded: []string{}}
+	for _, l := range loaded {
+		e.Loaded = append(e.Loaded, l.Ref)
+	}
+	c.say(e)
+	return nil
+}
+
+// openPath opens a folder or a file of the machine to be mounted.
+func openPath(path string) (*os.File, error) {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+// versionOf is the name of the version of Windows that an image is for, by its os.version.
+func versionOf(osVersion string) string {
+	parts := strings.Split(osVersion, ".")
+	for _, b := range winver.All() {
+		if len(parts) > 2 && parts[2] == strconv.Itoa(int(b.Version.Build)) {
+			return b.Name
+		}
+	}
+	return fmt.Sprintf("(the catalogue has no %s)", osVersion)
+}

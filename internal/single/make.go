@@ -1,0 +1,239 @@
+package single
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/containerd/errdefs"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"mullion.dev/mullion/internal/base/atomicfile"
+	"mullion.dev/mullion/internal/base/cleanup"
+	"mullion.dev/mullion/internal/runtime/cri"
+	"mullion.dev/mullion/internal/runtime/engine"
+	"mullion.dev/mullion/internal/runtime/image"
+)
+
+// make makes the container, which is not started.
+func (k *container) make(ctx context.Context, undo *cleanup.Stack) error {
+	img, err := k.image(ctx)
+	if err != nil {
+		return err
+	}
+	if k.ask.Once {
+		undo.Add(func() error { return k.images.Remove(context.WithoutCancel(ctx), img.ID) })
+	}
+	mounts, err := openMounts(k.ask.Mounts)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		for _, m := range mounts {
+			_ = m.Source.Close()
+		}
+	}()
+	config := k.config()
+	inherited, err := cri.Inherit(config, img, mounts)
+	if err != nil {
+		return &Refusal{Code: CodeFailed, Message: err.Error(), Remedy: "name a program after the image"}
+	}
+	uid, err := cri.UserID(inherited.User)
+	if err != nil {
+		return &Refusal{
+			Code:    CodeCannotStart,
+			Message: err.Error(),
+			Remedy:  "use --user ContainerAdministrator or ContainerUser",
+		}
+	}
+	undo.Add(func() error { return k.remove(context.WithoutCancel(ctx), k.service.options.Paths, k.id) })
+	if err := k.files(config, inherited.Env); err != nil {
+		return err
+	}
+	p := k.service.options.Paths
+	launch := k.launch()
+	if k.ask.Terminal {
+		launch.Env = append(launch.Env, "TERM=xterm")
+	}
+	return k.engine.Create(ctx, engine.Container{
+		ID:      k.id,
+		Pod:     k.id,
+		Labels:  map[string]string{label: k.build.Name},
+		ChainID: img.ChainID,
+		Volumes: inherited.Volumes,
+		Args: launch.FirstArguments(cri.Program{
+			Report: path.Join(engine.WorkDirTarget, reportName),
+			Env:    path.Join(engine.WorkDirTarget, envName),
+			Dir:    inherited.Dir,
+			Args:   inherited.Args,
+			Raw:    inherited.Raw,
+			Memory: k.ask.Memory,
+		}),
+		Env:      launch.Env,
+		Dir:      cri.Drive,
+		UID:      uid,
+		Hostname: k.hostname(),
+		Mounts:   mounts,
+		SystemFiles: []engine.BindMount{{
+			Source: filepath.Join(p.container(k.id), "resolv.conf"),
+			Target: "/etc/resolv.conf",
+		}},
+		WorkDir:   workDir(p, k.id),
+		Terminal:  k.ask.Terminal,
+		Resources: resources(config.GetWindows().GetResources()),
+	})
+}
+
+// hostname is what the container's Windows calls itself: Docker's choice is the beginning of the id.
+func (k *container) hostname() string {
+	if k.ask.Hostname != "" {
+		return k.ask.Hostname
+	}
+	return k.id[:12]
+}
+
+// config is what the client asks for, as a kubelet would.
+func (k *container) config() *runtimeapi.ContainerConfig {
+	config := &runtimeapi.ContainerConfig{
+		Command:    k.ask.Entrypoint,
+		Args:       k.ask.Args,
+		WorkingDir: k.ask.Dir,
+		Tty:        k.ask.Terminal,
+		Windows: &runtimeapi.WindowsContainerConfig{
+			SecurityContext: &runtimeapi.WindowsContainerSecurityContext{RunAsUsername: k.ask.User},
+			Resources:       limits(k.ask.Memory, k.ask.CPUs, runtime.NumCPU()),
+		},
+	}
+	for _, e := range k.ask.Env {
+		name, value, _ := strings.Cut(e, "=")
+		config.Envs = append(config.Envs, &runtimeapi.KeyValue{Key: name, Value: []byte(value)})
+	}
+	return config
+}
+
+// limits are those of a container. Whole processors are counted, others are a share of the machine's, as Docker has it
+// on Windows (https://github.com/moby/moby/blob/v27.5.1/daemon/oci_windows.go).
+func limits(memory int64, cpus float64, all int) *runtimeapi.WindowsContainerResources {
+	r := &runtimeapi.WindowsContainerResources{MemoryLimitInBytes: memory}
+	if whole := math.Trunc(cpus); whole == cpus {
+		r.CpuCount = int64(whole)
+		return r
+	}
+	const wholeRate = 10_000
+	r.CpuMaximum = max(1, min(wholeRate, int64(cpus*wholeRate/float64(all))))
+	return r
+}
+
+func resources(r *runtimeapi.WindowsContainerResources) engine.Resources {
+	return engine.Resources{
+		CPUCount:    r.GetCpuCount(),
+		CPUMaximum:  r.GetCpuMaximum(),
+		MemoryLimit: r.GetMemoryLimitInBytes(),
+	}
+}
+
+// files makes the folder of the container, and in it those by which it and the engine tell each other things.
+func (k *container) files(config *runtimeapi.ContainerConfig, env []string) error {
+	p := k.service.options.Paths
+	dir, work := p.container(k.id), workDir(p, k.id)
+	if err := os.MkdirAll(dir, 0o711); err != nil {
+		return fmt.Errorf("make folder of container: %w", err)
+	}
+	if err := k.engine.MakeWorkDir(work); err != nil {
+		return err
+	}
+	resolver, err := cri.Resolver(cri.DNS{}, false)
+	if err != nil {
+		return err
+	}
+	job, limits := cri.JobFile(config.GetWindows().GetResources())
+	return errors.Join(
+		os.WriteFile(filepath.Join(dir, "resolv.conf"), []byte(resolver), 0o644),
+		os.WriteFile(filepath.Join(work, envName), cri.EnvFile(env), 0o644),
+		atomicfile.Write(filepath.Join(work, job), limits, 0o644),
+	)
+}
+
+// openMounts opens what a container mounts; the caller closes it.
+func openMounts(all []Mount) (out []engine.Mount, err error) {
+	defer func() {
+		if err != nil {
+			for _, m := range out {
+				_ = m.Source.Close()
+			}
+		}
+	}()
+	for _, m := range all {
+		source, err := openPath(m.Source)
+		if err != nil {
+			return out, &Refusal{
+				Code:    CodeFailed,
+				Message: fmt.Sprintf("mount %q: %v", m.Source, err),
+				Remedy:  "name a folder or a file that is there",
+			}
+		}
+		out = append(out, engine.Mount{Source: source, Target: m.Target, ReadOnly: m.ReadOnly, Own: true})
+	}
+	return out, nil
+}
+
+// image finds the image, or pulls it.
+func (k *container) image(ctx context.Context) (image.Info, error) {
+	ref := k.ask.Image
+	if ref == "" {
+		return image.Info{}, nil
+	}
+	if k.ask.Pull != PullAlways {
+		img, err := k.images.GetAny(ctx, ref, "")
+		switch {
+		case err == nil:
+			return img, k.fits(img, ref)
+		case !errdefs.IsNotFound(err):
+			return img, err
+		case k.ask.Pull == PullNever:
+			return img, &Refusal{
+				Code:    CodeFailed,
+				Message: fmt.Sprintf("there is no image %q, and --pull never keeps it from being pulled", ref),
+				Remedy:  "`mullion image load --run FILE` loads one from an archive",
+			}
+		}
+	}
+	k.client.say(Event{Doing: fmt.Sprintf("pulling %s", ref)})
+	img, err := k.images.Pull(ctx, ref, nil, "")
+	if err != nil {
+		return img, k.notPulled(ref, err)
+	}
+	return img, k.fits(img, ref)
+}
+
+// fits returns an error if the image is of a build that a container here cannot have.
+func (k *container) fits(img image.Info, ref string) error {
+	err := k.images.Check(img, "")
+	if other, ok := errors.AsType[*image.MismatchError](err); ok {
+		return &Refusal{
+			Code:    CodeFailed,
+			Message: fmt.Sprintf("run image %q: it is for Windows %s, the container is %s", ref, other.Image, other.Node),
+			Remedy:  fmt.Sprintf("give it its own version: --windows-version %s", versionOf(other.Image)),
+		}
+	}
+	return err
+}
+
+// notPulled is why an image was not pulled.
+func (k *container) notPulled(ref string, err error) error {
+	r := &Refusal{Code: CodeFailed, Message: fmt.Sprintf("pull image %q: %v", ref, err)}
+	var other *image.MismatchError
+	switch {
+	case errors.As(err, &other):
+		r.Remedy = fmt.Sprintf("give it its own version: --windows-version %s", versionOf(other.Image))
+	case strings.Contains(err.Error(), "the image has [linux"):
+		r.Remedy = "this image is for Linux: `docker run` runs it"
+	}
+	return r
+}

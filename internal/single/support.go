@@ -1,0 +1,42 @@
+package single
+
+import "mullion.dev/mullion/internal/base/support"
+
+// SupportRows lists how much of `docker run` for Windows containers is supported.
+func SupportRows() []support.Row {
+	const (
+		reference = "https://docs.docker.com/reference/cli/docker/container/run/"
+		exit      = "https://docs.docker.com/engine/containers/run/#exit-status"
+		limited   = "https://learn.microsoft.com/virtualization/windowscontainers/manage-containers/resource-controls"
+		later     = "refused, with what to do instead"
+	)
+	row := func(name string, level support.Level, note, ref string) support.Row {
+		return support.Row{Area: "Single containers (mullion run)", Name: name, Level: level, Note: note, Ref: ref}
+	}
+	return []support.Row{
+		row("IMAGE [ARGUMENT…], --entrypoint", support.Supported, "", reference),
+		row("FOLDER, FILE.exe in place of an image", support.Supported,
+			"Mullion's own: a folder becomes an image as `mullion image build` makes one; a program has its folder read-only at C:\\app", reference),
+		row("Dockerfile", support.Not, "a folder with one and without image.yaml is refused", reference),
+		row("exit code; 125, 126, 127", support.Supported,
+			"the program's modulo 256, never 0 for a failure; an exception is named on standard error", exit),
+		row("-e, --env-file, -w, -h", support.Supported, "", reference),
+		row("-u", support.Partly, "ContainerAdministrator and ContainerUser; accounts that an image adds are pods'", reference),
+		row("-i, -t", support.Partly, "input with its end, a console that follows the terminal's size; no keys to detach", reference),
+		row("Ctrl-C, SIGTERM, --stop-timeout", support.Supported,
+			"CTRL_C_EVENT, and a second one kills; CTRL_SHUTDOWN_EVENT", reference),
+		row("-m, --cpus", support.Supported,
+			"whole processors are counted, others are a share of all of the machine's, as Docker has it", limited),
+		row("-v", support.Partly,
+			"folders and files of the machine, which have to be there: what their owner has is the container's user's, what root owns can only be read; no volumes with a name", reference),
+		row("--mount", support.Not, later, reference),
+		row("--pull", support.Supported,
+			"with the registries of hosts.toml; images of Windows have stand-ins as in a cluster; `mullion image load --run` loads archives", reference),
+		row("--windows-version", support.Supported, "Mullion's own: any version of the catalogue; an image of another build is refused, with the version to name", reference),
+		row("--network, -p", support.Partly, "none; nat and ports are refused", reference),
+		row("--isolation", support.Partly, "process; hyperv is refused", reference),
+		row("-d, --name, --restart, `docker ps|logs|exec|stop`", support.Not,
+			"refused: a container lives as long as its command, in the foreground; it is removed always (--rm)", reference),
+		row("--gpus, --cap-add, --privileged and others of Linux", support.Not, "refused: Windows containers have none", reference),
+	}
+}

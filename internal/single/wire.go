@@ -1,0 +1,174 @@
+package single
+
+import (
+	"fmt"
+	"time"
+)
+
+// Request is what a client asks first on a connection: one of its fields.
+type Request struct {
+	Run  *Run  `json:",omitempty"`
+	Load *Load `json:",omitempty"`
+}
+
+// Run asks for a container. Paths without a drive are the machine's, and absolute.
+type Run struct {
+	// Image is a reference; "": a bare Windows.
+	Image string
+	// Pull is when the registry is asked.
+	Pull Pull
+	// Windows is the version of Windows that the container is; "": winver.Default.
+	Windows string
+	// Entrypoint replaces the image's entry point and command, Args its command.
+	Entrypoint, Args []string
+	// Env are variables as NAME=VALUE.
+	Env []string
+	// Dir and User are the image's unless they are given.
+	Dir, User string
+	// Hostname is the container's; "": its id.
+	Hostname string
+	// Memory is in bytes, CPUs a count of processors; 0: no limit.
+	Memory int64
+	CPUs   float64
+	Mounts []Mount
+	// Terminal gives the program a console of Columns and Rows, Stdin an input.
+	Terminal, Stdin bool
+	Columns, Rows   uint16
+	// Streams names the folder with the FIFOs of the program's streams, which the client has made.
+	Streams string
+	// StopTimeout is how long the program has after CTRL_SHUTDOWN.
+	StopTimeout time.Duration
+	// Once removes the image afterwards: it was made for this container.
+	Once bool
+}
+
+// Pull is when a registry is asked for an image.
+type Pull string
+
+// The values of Pull, Docker's.
+const (
+	PullMissing Pull = "missing"
+	PullAlways  Pull = "always"
+	PullNever   Pull = "never"
+)
+
+// Mount is a folder or a file of the machine in a container.
+type Mount struct {
+	Source, Target string
+	ReadOnly       bool
+}
+
+// Load asks for the images of an archive, which the engine reads.
+type Load struct{ Archive string }
+
+// Control is what a client says while its container runs.
+type Control struct {
+	// Signal is one of the words of Signal.
+	Signal Signal `json:",omitempty"`
+	// Columns and Rows are the console's new size.
+	Columns, Rows uint16 `json:",omitempty"`
+	// InputEnded says that nothing more comes by the program's input.
+	InputEnded bool `json:",omitempty"`
+}
+
+// Signal is what a program is told.
+type Signal string
+
+// The signals: CTRL_C_EVENT, CTRL_SHUTDOWN_EVENT and after a while the end, the end at once.
+const (
+	Interrupt Signal = "interrupt"
+	Stop      Signal = "stop"
+	Kill      Signal = "kill"
+)
+
+// Event is what the engine says: one of its fields.
+type Event struct {
+	// Doing is what takes long at the moment.
+	Doing string `json:",omitempty"`
+	// Started says that the program runs, in the container of that id.
+	Started string   `json:",omitempty"`
+	Ended   *End     `json:",omitempty"`
+	Refused *Refusal `json:",omitempty"`
+	// Loaded are the references that Load has stored.
+	Loaded []string `json:",omitempty"`
+}
+
+// End is how a container's program ended.
+type End struct {
+	// Code is Windows' exit code; with Killed it is Linux', 128 and the signal.
+	Code   uint32
+	Killed bool
+}
+
+// The exit codes of Docker for a container whose program did not run
+// (https://docs.docker.com/engine/containers/run/#exit-status).
+const (
+	CodeFailed      = 125 // Mullion's own
+	CodeCannotStart = 126
+	CodeNotFound    = 127
+)
+
+// Refusal is why a program did not run, with one of those codes.
+type Refusal struct {
+	Code    int
+	Message string
+	// Remedy is what to do, "" where that is not known.
+	Remedy string `json:",omitempty"`
+}
+
+// Error returns the message.
+func (r *Refusal) Error() string { return r.Message }
+
+// ExitCode is the exit code of a process that tells how the program ended: its own modulo 256, but never 0 for a
+// failure.
+func (e End) ExitCode() int {
+	if code := int(e.Code & 0xff); code != 0 || e.Code == 0 {
+		return code
+	}
+	return 1
+}
+
+// firstException is the first of the exit codes that are exceptions: NTSTATUS of severity error
+// (https://learn.microsoft.com/openspecs/windows_protocols/ms-erref/87fba13e-bf06-450e-83b1-9241dc81e781).
+const firstException = 0xC0000000
+
+// Why says what an exit code does not: an exception. "" says nothing.
+func (e End) Why() string {
+	if e.Killed || e.Code < firstException {
+		return ""
+	}
+	if name := exceptionName(e.Code); name != "" {
+		return fmt.Sprintf("the program ended with 0x%08X (%s)", e.Code, name)
+	}
+	return fmt.Sprintf("the program ended with 0x%08X", e.Code)
+}
+
+// exceptionName is what people call an exception, "" for the rare ones
+// (https://learn.microsoft.com/openspecs/windows_protocols/ms-erref/596a1078-e883-4972-9bbc-49e60bebca55).
+func exceptionName(code uint32) string {
+	switch code {
+	case 0xC0000005:
+		return "access violation"
+	case 0xC0000017:
+		return "not enough memory"
+	case 0xC000001D:
+		return "illegal instruction"
+	case 0xC0000094:
+		return "integer division by zero"
+	case 0xC00000FD:
+		return "stack overflow"
+	case 0xC0000135:
+		return "a DLL was not found"
+	case 0xC0000139:
+		return "a function was not found in a DLL"
+	case 0xC000013A:
+		return "Ctrl+C"
+	case 0xC0000142:
+		return "a DLL did not initialize"
+	case 0xC0000374:
+		return "heap corruption"
+	case 0xC0000409:
+		return "stack buffer overrun"
+	}
+	return ""
+}
