@@ -95,8 +95,8 @@ func TestFieldContainerd(t *testing.T) {
 	})
 }
 
-// agentKilled kills the host's agent in the middle of a container's output, which comes whole, with the exit code; and so
-// does that of a program in a container that the former agent has made.
+// agentKilled kills the host's agent in the middle of a container's output, which comes whole, with the exit code; and
+// so does that of a program in a container that the former agent has made.
 func (f fixture) agentKilled(t *testing.T) {
 	t.Helper()
 	f.ctr(t, 0, "", "run", "-d", "--null-io", webserverImage, "d4")

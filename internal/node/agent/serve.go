@@ -64,7 +64,8 @@ type agent struct {
 	undo       cleanup.Stack
 	containers atomic.Pointer[cri.Server] // nil until the CRI server is there
 	notices    chan admin.Notice
-	systems    *hcs.Service // is there before that
+	systems    *hcs.Service  // is there before that
+	known      chan struct{} // closed when containers is set
 }
 
 // serve runs HNS and CRI server until ctx ends or one of them fails. Containers and networks stay as they are.
@@ -72,6 +73,7 @@ func serve(ctx context.Context, executable string, config agentconfig.Config, lo
 	err error,
 ) {
 	a := &agent{config: config, executable: executable, log: log, level: level, notices: newNotices()}
+	a.known = make(chan struct{})
 	defer func() { err = errors.Join(err, a.undo.Clean()) }()
 	if a.build, err = winver.Lookup(config.Windows); err != nil {
 		return err
@@ -111,6 +113,7 @@ func serve(ctx context.Context, executable string, config agentconfig.Config, lo
 		return errors.Join(err, <-failed)
 	}
 	a.containers.Store(server)
+	close(a.known)
 	background.Go(func() { a.sweep(ctx, server) })
 	go func() { failed <- server.Serve(ctx, criListeners...) }()
 	first := <-failed

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -23,8 +24,17 @@ import (
 	"mullion.dev/mullion/internal/windows/wine"
 )
 
+// knownTimeout is how long a call waits for an agent that starts: programs whose connections have ended with the former
+// one open what they had again at once.
+const knownTimeout = 30 * time.Second
+
 // computeCall answers functions of the Host Compute Service.
 func (a *agent) computeCall(ctx context.Context, function string, text []string) (hnsserver.Computed, error) {
+	select {
+	case <-a.known:
+	case <-ctx.Done():
+	case <-time.After(knownTimeout):
+	}
 	server := a.containers.Load()
 	if server == nil {
 		return hnsserver.Computed{}, wire.Errorf(wire.EUnavailable, "the containers are not known yet")

@@ -155,11 +155,14 @@ func TestKill(t *testing.T) {
 // TestRestart: a compute system, its processes, their streams and their events outlive the service.
 func TestRestart(t *testing.T) {
 	h := newHost(t)
-	system := h.ok(t, "HcsCreateComputeSystem", "c1", h.document(t, map[string]any{"ShouldTerminateOnLastHandleClosed": true}))
+	doc := h.document(t, map[string]any{"ShouldTerminateOnLastHandleClosed": true})
+	system := h.ok(t, "HcsCreateComputeSystem", "c1", doc)
 	h.ok(t, "HcsStartComputeSystem", "c1")
 	first := h.ok(t, "HcsCreateProcess", "c1", allStreams)
-	later, killed := h.ok(t, "HcsCreateProcess", "c1", allStreams), h.ok(t, "HcsCreateProcess", "c1", `{"CommandLine":"x"}`)
-	pid, other, third := strconv.Itoa(int(first.Process.PID)), strconv.Itoa(int(later.Process.PID)), strconv.Itoa(int(killed.Process.PID))
+	later := h.ok(t, "HcsCreateProcess", "c1", allStreams)
+	killed := h.ok(t, "HcsCreateProcess", "c1", `{"CommandLine":"x"}`)
+	number := func(a Answer) string { return strconv.Itoa(int(a.Process.PID)) }
+	pid, other, third := number(first), number(later), number(killed)
 	input, output := h.connect(t, other, "0"), h.connect(t, other, "1")
 	if _, err := io.WriteString(input, "before "); err != nil {
 		t.Fatal(err)

@@ -136,7 +136,8 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 // ensureKeeper returns when a keeper answers, and reports whether it had to be started.
 func (s *Service) ensureKeeper(ctx context.Context) (started bool, err error) {
 	if started, err = s.cfg.Keeper.Ensure(ctx); err == nil {
-		s.supervise.Do(func() { s.background.Go(s.superviseKeeper) }) //nolint:contextcheck // as long as the service lives
+		//nolint:contextcheck // It goes on for as long as the service lives.
+		s.supervise.Do(func() { s.background.Go(s.superviseKeeper) })
 	}
 	return started, err
 }

@@ -14,9 +14,9 @@ import (
 	"mullion.dev/mullion/internal/runtime/engine"
 )
 
-// streams are the standard streams of a process: FIFOs, which the engine's shim has at one end and the keeper of streams
-// at the other. The keeper joins each that was asked for with a connection of the program that has the process made, so
-// that they go on while this service is away.
+// streams are the standard streams of a process: FIFOs, which the engine's shim has at one end and the keeper of
+// streams at the other. The keeper joins each that was asked for with a connection of the program that has the process
+// made, so that they go on while this service is away.
 type streams struct {
 	keeper *stream.Client
 	set    stream.Streams

@@ -84,8 +84,8 @@ func carry(ctx context.Context, streams Streams, log *slog.Logger) (_ *carried, 
 	return c, nil
 }
 
-// pass copies between the FIFO and the connection until one of them ends. What nobody reads any more is dropped: it must
-// not hold the program up.
+// pass copies between the FIFO and the connection until one of them ends. What nobody reads any more is dropped: it
+// must not hold the program up.
 func (c *carriage) pass(input bool, log *slog.Logger) {
 	defer close(c.over)
 	defer c.fifo.Close()
@@ -95,7 +95,7 @@ func (c *carriage) pass(input bool, log *slog.Logger) {
 		defer conn.Close()
 	case <-c.dropped:
 	}
-	from := struct{ io.Reader }{c.fifo} // by Read, which waits for the first writer, and by nothing else that a file has
+	from := struct{ io.Reader }{c.fifo} // by Read alone, which waits for the first writer
 	var err error
 	switch {
 	case conn == nil && !input:

@@ -32,8 +32,8 @@ func pair(t *testing.T) (client, server *net.TCPConn) {
 	return c.(*net.TCPConn), s.(*net.TCPConn)
 }
 
-// TestCarry: an output waits for its connection, which outlives whoever has given it; another one is refused; what nobody
-// asked for, or nobody can get any more, does not hold the program up.
+// TestCarry: an output waits for its connection, which outlives whoever has given it; another one is refused; what
+// nobody asked for, or nobody can get any more, does not hold the program up.
 func TestCarry(t *testing.T) {
 	dir, ctx := t.TempDir(), t.Context()
 	socket := filepath.Join(dir, "keeper.sock")
