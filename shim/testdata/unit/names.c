@@ -70,8 +70,12 @@ static void test_none(void)
     static const char *const names[] = {"\xef\x81\x81",
                                         "x\xef\x80\xae"
                                         "y",
-                                        "\xef\x83\x83\xef\x82\xa4", "\xef\x81\xa3on1", "\xef\x80\xae",
-                                        "a/b", "../x\xef\x80\xaa", "a\\b"};
+                                        "\xef\x83\x83\xef\x82\xa4",
+                                        "\xef\x81\xa3on1",
+                                        "\xef\x80\xae",
+                                        "a/b",
+                                        "../x\xef\x80\xaa",
+                                        "a\\b"};
     char disk[NAME_ROOM], long_one[400];
     WCHAR *name;
 
