@@ -3,6 +3,7 @@ package lazyregexp_test
 import (
 	"reflect"
 	"regexp"
+	"strings"
 	"sync"
 	"testing"
 
@@ -27,13 +28,15 @@ func TestSameAsRegexp(t *testing.T) {
 	}
 }
 
-// arguments gives a text, a number, or bytes for each parameter of a method.
+// arguments gives a text, a function of texts, a number, or bytes for each parameter of a method.
 func arguments(method reflect.Type, in string) []reflect.Value {
 	var args []reflect.Value
 	for i := 1; i < method.NumIn(); i++ {
 		switch method.In(i).Kind() {
 		case reflect.String:
 			args = append(args, reflect.ValueOf(in))
+		case reflect.Func:
+			args = append(args, reflect.ValueOf(strings.ToUpper))
 		case reflect.Int:
 			args = append(args, reflect.ValueOf(-1))
 		default:
