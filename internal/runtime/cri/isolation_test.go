@@ -235,7 +235,6 @@ func TestMachineSurvivesTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.KillIn(t, "StartMachine", true, func() { _, _ = runIsolated(t, n) })
-	n.Start(t)
 	if diff := cmp.Diff([]string{pod}, n.Engine.Containers()); diff != "" {
 		t.Errorf("machines (-want +got):\n%s", diff)
 	}
