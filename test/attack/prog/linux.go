@@ -84,6 +84,7 @@ const (
 	sysRead                 = 0
 	sysWrite                = 1
 	sysOpen                 = 2
+	sysPoll                 = 7
 	sysClose                = 3
 	sysMmap                 = 9
 	sysMunmap               = 11
@@ -97,7 +98,6 @@ const (
 	sysCloseRange           = 436
 	sysDup                  = 32
 	sysPause                = 34
-	sysAlarm                = 37
 	sysGetpid               = 39
 	sysSocket               = 41
 	sysConnect              = 42
@@ -238,7 +238,7 @@ const (
 	einval, erofs, enosys                        = -22, -30, -38
 	eprotonosupport, esocktnosupport, eopnotsupp = -93, -94, -95
 	eafnosupport                                 = -97
-	econnrefused                                 = -111
+	econnrefused, eintr                          = -111, -4
 )
 
 // file opens a file and closes it again.

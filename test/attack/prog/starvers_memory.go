@@ -71,7 +71,7 @@ func fileWays() []starver {
 		{"names/tmp-fifos", 1 << 20, byMemory, 500, made("/tmp/fifos", func(name string) int {
 			return call(sysMknod, name, 0o010666, 0)
 		})},
-		{"names/tmp-missing", 1 << 20, 1 << 20, 500, made("/tmp/missing", missing)},
+		{"names/tmp-missing", 1 << 20, byMemory, 500, made("/tmp/missing", missing)},
 		{"names/run-files", 1 << 20, byMemory, 0, made("/run/names", empty)},
 		{"names/working-files", 1 << 20, 1024, 0, made("/run/mullion/names", empty)},
 		{"names/drive-missing", 1 << 17, 1 << 17, 0, made("/Files/missing", missing)},
