@@ -30,7 +30,7 @@ type starvation struct {
 
 // The values of Most, as prog has them.
 const (
-	refused  = 0
+	nothing  = 0
 	byMemory = -1
 	open     = -2
 )
@@ -296,7 +296,7 @@ func (f fixture) share(t *testing.T, when string, all []starvation) {
 	t.Helper()
 	args := []string{"sweep", "few"}
 	for _, s := range all {
-		if s.Most != refused {
+		if s.Most != nothing {
 			args = append(args, s.Name)
 		}
 	}

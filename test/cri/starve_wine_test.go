@@ -3,11 +3,10 @@
 package cri
 
 import (
-	"fmt"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -41,26 +40,24 @@ func (n *node) loadAttack(t *testing.T) {
 
 // starvation is what one pod takes of what the machine's programs share.
 type starvation struct {
-	// what is a bomb of test/attack/prog.
-	what string
-	// ask is how much it asks for, and most how much it may get; 0: it ends with the container's memory before.
-	ask, most int
-	// need is how much its neighbour asks for meanwhile, and gets.
-	need int
+	// name is that of a starver of test/attack/prog, which knows how much it asks for.
+	name string
+	// most is how much it may get, and need how much its neighbour asks for meanwhile, and gets.
+	most, need int
 }
 
 // starvations are those for which no cgroup is enough.
 func starvations() []starvation {
+	const few = 8 // what prog's sweep takes for a neighbour
 	return []starvation{
-		{"terminals", 5000, 32, 8},
+		{"descriptors/terminal", 32, few},
 		// Each connection has a little beyond the limit.
-		{"tcp-mebibytes", 1500, 480, 8},
-		{"signals", 10000, 4096, 8},
-		{"descriptors", 1000, 80, 8}, // 253 each; Linux lets a user have as many under way as a process may have open
-		{"locks", 2000, 2000, 8},
-		{"semaphores", 40000, 32000, 8},
-		{"queues", 8, 0, 0},
-		{"keys", 8, 0, 0},
+		{"unread/tcp", 480, few},
+		{"signals/thread", 4096, few},
+		{"unread/descriptors", 80, few}, // 253 each; Linux lets a user have as many under way as a process may have open
+		{"ipc/semaphore-sets", 32000, few},
+		{"ipc/posix-queues", 0, 0},
+		{"keys/user", 0, 0},
 	}
 }
 
@@ -75,20 +72,21 @@ func TestStarvation(t *testing.T) {
 	})
 	pod, config := n.pod(t, "starve")
 	for _, tt := range starvations() {
-		t.Run(tt.what, func(t *testing.T) {
-			id := n.run1(t, pod, config, []string{"starve", tt.what, strconv.Itoa(tt.ask), "keep"},
+		t.Run(strings.ReplaceAll(tt.name, "/", "-"), func(t *testing.T) {
+			id := n.run1(t, pod, config, []string{"keep", tt.name},
 				func(c *runtimeapi.ContainerConfig) {
-					c.Metadata.Name, c.LogPath = tt.what, tt.what+".log"
+					c.Metadata.Name = strings.ReplaceAll(tt.name, "/", "-")
+					c.LogPath = c.Metadata.Name + ".log"
 					c.Image.Image, c.Command = attackImage, []string{`C:\app\attack.exe`}
 					c.Windows.Resources = &runtimeapi.WindowsContainerResources{MemoryLimitInBytes: 256 << 20}
 				})
-			n.waitLog(t, id, "answer")
+			n.waitLog(t, id, "Answer")
 			if got := taken(t, n.log(t, id)); got > tt.most {
 				t.Errorf("it got %d, of %d", got, tt.most)
 			} else {
 				t.Logf("it got %d, of %d", got, tt.most)
 			}
-			n.takes(t, neighbour, tt.what, tt.need)
+			n.takes(t, neighbour, tt.name, tt.need)
 			if _, err := n.StopContainer(t.Context(), &runtimeapi.StopContainerRequest{ContainerId: id}); err != nil {
 				t.Errorf("StopContainer: %v", err)
 			}
@@ -96,12 +94,12 @@ func TestStarvation(t *testing.T) {
 	}
 }
 
-// takes has a container take so much, which it has to get within ten seconds.
-func (n *node) takes(t *testing.T, id, what string, need int) {
+// takes has a container take a few, which it has to get within ten seconds.
+func (n *node) takes(t *testing.T, id, name string, need int) {
 	t.Helper()
 	resp, err := n.ExecSync(t.Context(), &runtimeapi.ExecSyncRequest{
 		ContainerId: id,
-		Cmd:         []string{`C:\app\attack.exe`, "starve", what, strconv.Itoa(need)},
+		Cmd:         []string{`C:\app\attack.exe`, "sweep", "few", name},
 		Timeout:     10,
 	})
 	if err != nil {
@@ -112,13 +110,16 @@ func (n *node) takes(t *testing.T, id, what string, need int) {
 	}
 }
 
-// taken is what a bomb says that it got.
+// taken is what a starver says that it got, in the last line of what it wrote.
 func taken(t *testing.T, said string) int {
 	t.Helper()
-	var got int
-	_, answer, _ := strings.Cut(said, `"answer":"`)
-	if _, err := fmt.Sscanf(answer, "%d times", &got); err != nil {
+	i := strings.LastIndexByte(said, '{')
+	if i < 0 {
+		t.Fatalf("no answer in %q", said)
+	}
+	var took struct{ Got int }
+	if err := json.NewDecoder(strings.NewReader(said[i:])).Decode(&took); err != nil {
 		t.Fatalf("%v in %q", err, said)
 	}
-	return got
+	return took.Got
 }
