@@ -153,8 +153,9 @@ func TestRunRefuses(t *testing.T) {
 // TestRunHelp holds that -h is the name of the container, as with docker, and that help is there all the same.
 func TestRunHelp(t *testing.T) {
 	got := newMachine(t).run("run", "--help")
-	for _, want := range []string{"mullion run -it mcr.microsoft.com", "-h, --hostname string",
-		"mullion run [flags] IMAGE|FOLDER"} {
+	for _, want := range []string{
+		"mullion run -it mcr.microsoft.com", "-h, --hostname string", "mullion run [flags] IMAGE|FOLDER",
+	} {
 		if !strings.Contains(got.out, want) {
 			t.Errorf("the help lacks %q:\n%s", want, got.out)
 		}

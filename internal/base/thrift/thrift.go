@@ -24,8 +24,8 @@ const percent = 30
 // settled is how long after its start a process is past what only its start needs.
 const settled = time.Minute
 
-// Live collects garbage earlier than Go does by itself, and once, when the process has settled, gives back what its start
-// has used. It returns then, or when ctx is over.
+// Live collects garbage earlier than Go does by itself, and once, when the process has settled, gives back what its
+// start has used. It returns then, or when ctx is over.
 func Live(ctx context.Context, log *slog.Logger) {
 	debug.SetGCPercent(percent)
 

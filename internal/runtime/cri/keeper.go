@@ -82,7 +82,7 @@ func (s *Server) tellOfStreams(ctx context.Context, m stream.Message) {
 	if m.Times > 0 {
 		attrs = append(attrs, slog.Int("times", m.Times))
 	}
-	s.log.LogAttrs(ctx, m.Level, m.Text, append(attrs, slog.Time("at", m.Time))...)
+	s.log.LogAttrs(ctx, m.Level, m.Text, append(attrs, slog.Time("at", m.Time))...) //nolint:sloglint // the keeper's words
 }
 
 // keeperBackoff is the least time between two keepers.

@@ -21,8 +21,8 @@ func userLimits() []string {
 }
 
 // userRlimits are limits of every program of a container, those that are run in it later too: of its user's signals
-// that wait and POSIX message queues, of which Wine uses none; and core files. Of those there are none: one byte is less
-// than any has. Where the machine gives core files to a program, the kernel runs that program whatever the limit is,
+// that wait and POSIX message queues, of which Wine uses none; and core files. Of those there are none: one byte is
+// less than any has. Where the machine gives core files to a program, the kernel runs that program whatever the limit is,
 // as the machine's root and beside every limit of the container, but at this value, which it keeps for such programs
 // (https://github.com/torvalds/linux/blob/v6.12/fs/coredump.c, do_coredump).
 func userRlimits() []specs.POSIXRlimit {

@@ -386,7 +386,9 @@ func (p *process) release(ctx context.Context) error {
 	if p.first {
 		return p.streams.endInput(ctx)
 	}
-	return errors.Join(s.cfg.Engine.ForgetExec(s.life, p.system.engine, p.exec()), p.streams.letGo(ctx))
+	// The program is forgotten though the caller has gone.
+	forgotten := s.cfg.Engine.ForgetExec(s.life, p.system.engine, p.exec()) //nolint:contextcheck // see above
+	return errors.Join(forgotten, p.streams.letGo(ctx))
 }
 
 // process returns a process of a compute system by its id, which is a number.

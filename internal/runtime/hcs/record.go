@@ -175,7 +175,7 @@ func (s *Service) recover(ctx context.Context, dir string, infos map[string]engi
 	}
 	s.systems[c.id] = c
 	if k.State == Stopped { // its end was under way
-		c.end(0, false)
+		c.end(0, false) //nolint:contextcheck // as the end of any
 		return nil
 	}
 	s.background.Go(c.awaitHolders)
@@ -219,7 +219,7 @@ func (c *computeSystem) recoverProcesses(ctx context.Context, k kept, there bool
 			return err
 		}
 		p.watchInput()
-		s.background.Go(func() {
+		s.background.Go(func() { //nolint:contextcheck // as the end of any
 			if exit, ended := p.await(); ended {
 				p.finish(exit)
 			}

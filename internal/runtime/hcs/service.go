@@ -38,6 +38,8 @@ type Programs interface {
 }
 
 // Later is the part of an engine that deals with further programs in running containers.
+//
+//nolint:interfacebloat // a method for each thing that is done to a program
 type Later interface {
 	StartExec(ctx context.Context, id string, x engine.ExecSpec, stdio engine.IO) error
 	WaitExec(ctx context.Context, id, exec string) (engine.Exit, error)
@@ -136,7 +138,7 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 // ensureKeeper returns when a keeper answers, and reports whether it had to be started.
 func (s *Service) ensureKeeper(ctx context.Context) (started bool, err error) {
 	if started, err = s.cfg.Keeper.Ensure(ctx); err == nil {
-		//nolint:contextcheck // It goes on for as long as the service lives.
+		// It goes on for as long as the service lives.
 		s.supervise.Do(func() { s.background.Go(s.superviseKeeper) })
 	}
 	return started, err
@@ -162,8 +164,8 @@ func (s *Service) openAgain(ctx context.Context, p *process) error {
 	return p.streams.open(ctx)
 }
 
-// superviseKeeper gives the streams of processes to another keeper whenever the current one ends. Their connections have
-// ended with it; without a keeper, a program stands still as soon as it has filled its FIFO.
+// superviseKeeper gives the streams of processes to another keeper whenever the current one ends. Their connections
+// have ended with it; without a keeper, a program stands still as soon as it has filled its FIFO.
 func (s *Service) superviseKeeper() {
 	for s.life.Err() == nil {
 		if ended, err := s.cfg.Keeper.Watch(s.life, nil); err == nil {

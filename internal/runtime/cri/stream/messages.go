@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Message is what a keeper has to say. The keeper outlives whoever takes down its errors, so it holds what it says until
-// a server watches it.
+// Message is what a keeper has to say. The keeper outlives whoever takes down its errors, so it holds what it says
+// until a server watches it.
 type Message struct {
 	Time  time.Time  `json:"time"`
 	Level slog.Level `json:"level"`
@@ -100,6 +100,6 @@ func (l *losses) say(ctx context.Context) {
 	if l.times == 0 {
 		return
 	}
-	l.log.Log(ctx, l.level, l.text, "times", l.times, "error", l.last)
+	l.log.Log(ctx, l.level, l.text, "times", l.times, "error", l.last) //nolint:sloglint // one of two constants
 	l.times, l.said = 0, l.now()
 }

@@ -49,7 +49,8 @@ type request struct {
 	Stdin bool `json:"stdin,omitempty"`
 	// EndStdin tells an attach that the container's input ends with that of this client, or with its connection.
 	EndStdin bool `json:"endStdin,omitempty"`
-	// Messages tells a watch to send messages: lines of JSON after the response. A keeper of an earlier version has none.
+	// Messages tells a watch to send messages: lines of JSON after the response. A keeper of an earlier version has
+	// none.
 	Messages bool `json:"messages,omitempty"`
 	// Number is that of a stream.
 	Number int `json:"number,omitempty"`
