@@ -84,7 +84,6 @@ const (
 	sysRead                 = 0
 	sysWrite                = 1
 	sysOpen                 = 2
-	sysPoll                 = 7
 	sysClose                = 3
 	sysMmap                 = 9
 	sysMunmap               = 11
@@ -93,11 +92,8 @@ const (
 	sysMadvise              = 28
 	sysShmget               = 29
 	sysShmat                = 30
-	sysDup2                 = 33
 	sysSysinfo              = 99
-	sysCloseRange           = 436
 	sysDup                  = 32
-	sysPause                = 34
 	sysGetpid               = 39
 	sysSocket               = 41
 	sysConnect              = 42
@@ -129,7 +125,6 @@ const (
 	sysSetgid               = 106
 	sysSetgroups            = 116
 	sysCapset               = 126
-	sysSigqueueinfo         = 129
 	sysMknod                = 133
 	sysSetpriority          = 141
 	sysSetscheduler         = 144
@@ -158,7 +153,6 @@ const (
 	sysIOSetup              = 206
 	sysTimerCreate          = 222
 	sysClockSettime         = 227
-	sysExitGroup            = 231
 	sysEpollCtl             = 233
 	sysMqOpen               = 240
 	sysKexecLoad            = 246
@@ -201,7 +195,6 @@ const (
 	sysFsopen               = 430
 	sysFspick               = 433
 	sysPidfdOpen            = 434
-	sysClone3               = 435
 	sysMountSetattr         = 442
 	sysQuotactlFD           = 443
 	sysLandlockCreate       = 444
@@ -238,7 +231,7 @@ const (
 	einval, erofs, enosys                        = -22, -30, -38
 	eprotonosupport, esocktnosupport, eopnotsupp = -93, -94, -95
 	eafnosupport                                 = -97
-	econnrefused, eintr                          = -111, -4
+	econnrefused                                 = -111
 )
 
 // file opens a file and closes it again.

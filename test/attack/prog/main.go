@@ -53,6 +53,8 @@ func run(args []string) error {
 		return json.NewEncoder(os.Stdout).Encode(rows())
 	case "sweep":
 		return sweep(args[0], args[1:])
+	case "take":
+		return take(args[0], args[1])
 	case "keep":
 		return keep(args[0])
 	case "disk":

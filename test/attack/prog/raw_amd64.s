@@ -93,25 +93,3 @@ child:
 	NEGQ	DI
 	MOVQ	$60, AX
 	SYSCALL
-
-// func fork() int
-// clone(SIGCHLD): the child goes on with a copy of everything, and has this thread alone. A wish of the scheduler that
-// this goroutine yields is a value in the guard of its stack (R14 has the goroutine); the child, which has nobody to
-// yield to, puts the guard back: abi.StackGuard above the stack's end.
-TEXT ·fork(SB), NOSPLIT, $0-8
-	MOVQ	$56, AX
-	MOVQ	$17, DI
-	XORQ	SI, SI
-	XORQ	DX, DX
-	XORQ	R10, R10
-	XORQ	R8, R8
-	SYSCALL
-	TESTQ	AX, AX
-	JNZ	parent
-	MOVQ	0(R14), CX
-	ADDQ	$928, CX
-	MOVQ	CX, 16(R14)
-
-parent:
-	MOVQ	AX, ret+0(FP)
-	RET

@@ -209,12 +209,6 @@ func segment(int) int {
 func signalWays() []starver {
 	return []starver{
 		{"signals/thread", 10000, 4096, 5000, queuer},
-		{"signals/process", 10000, 4096, 5000, func() func(int) int {
-			info := append(words(50, 0, 0xffffffff), make([]byte, 128)...)
-			mask := words(0, 1<<(49-32))
-			call(sysSigprocmask, 0, mask, 0, 8)
-			return every(sysSigqueueinfo, call(sysGetpid), 50, info)()
-		}},
 		{"signals/timers", 10000, 4096, 5000, func() func(int) int {
 			return func(int) int { return call(sysTimerCreate, 0, 0, make([]byte, 8)) }
 		}},
@@ -225,18 +219,6 @@ func signalWays() []starver {
 func processWays() []starver {
 	return []starver{
 		{"processes/sharing-memory", 8192, 4096, 50, each(func(int) int { return spawn() })},
-		{"processes/copies", 8192, byMemory, 20, each(func(int) int { return copied() })},
-	}
-}
-
-// copied is a process with a copy of everything, that waits.
-func copied() int {
-	pid := fork()
-	if pid != 0 {
-		return pid
-	}
-	for {
-		call(sysPause)
 	}
 }
 
@@ -249,10 +231,6 @@ func namespaceWays() []starver {
 		{"mounts/contexts", 8, refused, 8, every(sysFsopen, "tmpfs", 0)},
 		{"cgroups/folder", 8, refused, 0, each(func(n int) int {
 			return call(sysMkdir, "/sys/fs/cgroup/attack"+itoa(n), 0o777)
-		})},
-		{"namespaces/mount-extended", 8, refused, 8, each(func(int) int {
-			return call(sysClone3, append(append(offset(0x00020000), make([]byte, 24)...), append(offset(17),
-				make([]byte, 24)...)...), 64)
 		})},
 	}
 	for _, kind := range []struct {

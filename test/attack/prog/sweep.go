@@ -1,35 +1,31 @@
 package main
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
 	"os"
+	"os/exec"
 	"runtime"
-	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
-
-// fork makes a process that goes on with a copy of everything, but only of the thread that calls it: it may make system
-// calls, and has to end by one. It is in raw_amd64.s.
-func fork() int
 
 // taken says what a starver got. It is a line of output.
 type taken struct {
 	Name string `json:"name"`
 	// Got is how often it took, and Answer the last one.
 	Got, Answer int
-	// Killed says that it was ended, as one is for want of memory.
+	// Killed says that it was ended before it said what it got, as one is for want of memory.
 	Killed bool `json:",omitempty"`
-	// Signal is by which signal it was ended before it said what it got: 14 if it hung.
-	Signal int `json:",omitempty"`
+	// Hung says that it did not end.
+	Hung bool `json:",omitempty"`
 	// Mebibytes is how much less memory the machine had free at the end; others take and give, too.
 	Mebibytes int
-	// Processes is how many it took for it, each with as many descriptors as one may have.
-	Processes int
 	// Milliseconds is how long it took.
 	Milliseconds int64
 }
@@ -48,12 +44,12 @@ func rows() []row {
 	return all
 }
 
-// sweep has the starvers that are named, or whose resource is, take one after the other: each in a process of its own,
-// whose end gives back what it took. amount is how much: "ask", "root" or "few".
-func sweep(amount string, names []string) error {
-	runtime.LockOSThread()
-	debug.SetGCPercent(-1) // a copy has no other thread to collect by
+// patience is how long a starver may take.
+const patience = time.Minute
 
+// sweep has the starvers that are named, or whose resource is, take one after the other. What may be got is taken by a
+// program of its own, whose end gives it back. amount is how much: "ask", "root" or "few".
+func sweep(amount string, names []string) error {
 	out := json.NewEncoder(os.Stdout)
 	for _, s := range starvations() {
 		resource, _, _ := strings.Cut(s.name, "/")
@@ -64,10 +60,8 @@ func sweep(amount string, names []string) error {
 		if most == 0 {
 			continue
 		}
-		got, err := inCopy(s, most)
-		for again := 0; err == nil && got.Signal == hung && again < 3; again++ {
-			got, err = inCopy(s, most)
-		}
+
+		got, err := takes(s, most, amount)
 		if err != nil {
 			return fmt.Errorf("take %s: %w", s.name, err)
 		}
@@ -78,108 +72,70 @@ func sweep(amount string, names []string) error {
 	return nil
 }
 
-// hung is the signal that stands for a copy that did not end: a thread that the copy does not have may have held a lock
-// of Go's memory. It is ended after so many milliseconds, which are more than any starver needs.
-const hung, patience = 14, 15000
+// takes has a starver take. What a container is refused needs no program of its own there.
+func takes(s starver, most int, amount string) (taken, error) {
+	if s.most == refused && amount == "ask" {
+		return s.taken(most), nil
+	}
 
-// inCopy has a starver take in a process of its own.
-func inCopy(s starver, most int) (taken, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return taken{}, err
+	}
+	if runtime.GOOS == "linux" {
+		program = "/proc/self/exe" // its folder may be hidden
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
 	begin := time.Now()
-	ends := make([]byte, 8)
-	if code := call(sysPipe2, ends, 0); code < 0 {
-		return taken{}, fmt.Errorf("make a pipe: %d", code)
+	cmd := exec.CommandContext(ctx, program, "take", s.name, strconv.Itoa(most))
+	cmd.WaitDelay = time.Second
+	said, err := cmd.Output()
+	var got taken
+	if json.Unmarshal(said, &got) == nil {
+		return got, nil // it ends itself with all that it has started, and so by a signal
 	}
-	read, write := int(binary.LittleEndian.Uint32(ends)), second(ends)
-	defer call(sysClose, read)
-
-	pid := fork()
-	if pid == 0 {
-		takeAndEnd(s, most, write)
+	if len(said) > 0 {
+		return got, fmt.Errorf("run it: %w, it says %q", err, said)
 	}
-	call(sysClose, write)
-	if pid < 0 {
-		return taken{}, fmt.Errorf("fork: %d", pid)
-	}
-
-	said, status := make([]byte, 4*8), make([]byte, 4)
-	answer := eintr // the scheduler sends signals to a thread that is busy for long
-	for answer == eintr && time.Since(begin).Milliseconds() < patience {
-		answer = call(sysPoll, words(uint32(read), 1), 1, patience/10) // POLLIN
-		if answer == 0 {
-			answer = eintr
-		}
-	}
-	isHung := answer == eintr
-	if isHung {
-		call(sysKill, -pid, 9)
-		call(sysKill, pid, 9)
-	}
-	n := call(sysRead, read, said, len(said))
-	if code := call(sysWait4, pid, status, waitAll, 0); code < 0 {
-		return taken{}, fmt.Errorf("wait: %d", code)
-	}
-
-	got := taken{Name: s.name, Milliseconds: time.Since(begin).Milliseconds(), Killed: n < len(said)}
-	if got.Killed {
-		got.Signal = int(status[0] & 0x7f)
-		if isHung {
-			got.Signal = hung
-		}
-	} else {
-		for i, field := range []*int{&got.Got, &got.Answer, &got.Mebibytes, &got.Processes} {
-			*field = int(int64(binary.LittleEndian.Uint64(said[8*i:])))
-		}
-	}
-	return got, nil
+	return taken{
+		Name: s.name, Killed: true, Hung: ctx.Err() != nil, Milliseconds: time.Since(begin).Milliseconds(),
+	}, nil
 }
 
-// report is the descriptor by which a copy says what it got. It knows no others: those of the program are closed.
-const report = 3
+// taken has it take, until there is no more or the most.
+func (s starver) taken(most int) taken {
+	begin, free := time.Now(), freeMemory()
+	n, answer := bomb{take: s.take()}.until(most)
+	return taken{
+		Name: s.name, Got: n, Answer: answer, Mebibytes: (free - freeMemory()) / chunk,
+		Milliseconds: time.Since(begin).Milliseconds(),
+	}
+}
 
-// takeAndEnd is what a copy does: it is the first to be ended for want of memory, and says what it got.
-func takeAndEnd(s starver, most, write int) {
+// take is the program of its own: it is the first to be ended for want of memory, says what it got, and ends with all
+// that it has started.
+func take(name, most string) error {
+	s, ok := find(name)
+	if !ok {
+		return fmt.Errorf("no starver %q", name)
+	}
+	limit, err := strconv.Atoi(most)
+	if err != nil {
+		return err
+	}
 	with("/proc/self/oom_score_adj", oWRONLY, func(fd int) int { return call(sysWrite, fd, "1000", 4) })
 	call(sysSetpgid, 0, 0)
-	call(sysDup2, write, report)
+	runtime.LockOSThread()
 
-	free := freeMemory()
-	n, answer, processes := takeByMany(s, most)
-
-	said := slices.Concat(offset(n), offset(answer), offset((free-freeMemory())/chunk), offset(processes))
-	call(sysWrite, report, said, len(said))
-	endAll()
-}
-
-// endAll ends a copy, and all that it has started.
-func endAll() {
+	if err := json.NewEncoder(os.Stdout).Encode(s.taken(limit)); err != nil {
+		return err
+	}
+	for _, folder := range []string{"/tmp", "/dev/shm", "/run", "/run/mullion", "/dev"} { // what outlasts a program
+		call(sysUnlink, folder+"/bomb")
+	}
 	call(sysKill, 0, 9)
-	for {
-		call(sysExitGroup, 0)
-	}
-}
-
-// takeByMany takes on in another process when one has all the descriptors that it may have.
-func takeByMany(s starver, most int) (n, answer, processes int) {
-	const noMore = -24 // EMFILE
-	for processes = 1; ; processes++ {
-		call(sysCloseRange, report+1, 1<<31, 0)
-		take := s.take()
-		got := 0
-		got, answer = bomb{take: func(m int) int { return take(n + m) }}.until(most - n)
-		n += got
-		if answer != noMore || n >= most || s.most != byMemory || got == 0 {
-			return n, answer, processes
-		}
-
-		pid := fork()
-		if pid < 0 {
-			return n, pid, processes
-		}
-		if pid > 0 {
-			call(sysWait4, pid, make([]byte, 4), waitAll, 0)
-			endAll()
-		}
-	}
+	return nil
 }
 
 // freeMemory is how much memory the machine has free.
@@ -189,15 +145,13 @@ func freeMemory() int {
 	return int(binary.LittleEndian.Uint64(info[40:]) + binary.LittleEndian.Uint64(info[56:]))
 }
 
-// keep takes as much as it gets, says how much, and keeps it for an hour.
+// keep takes as much as it gets, says how much, and keeps it for ever.
 func keep(name string) error {
 	s, ok := find(name)
 	if !ok {
 		return fmt.Errorf("no starver %q", name)
 	}
-	debug.SetGCPercent(-1)
-	n, answer := bomb{take: s.take()}.until(s.ask)
-	err := json.NewEncoder(os.Stdout).Encode(taken{Name: name, Got: n, Answer: answer})
+	err := json.NewEncoder(os.Stdout).Encode(s.taken(s.ask))
 	if err == nil {
 		time.Sleep(math.MaxInt64)
 	}
