@@ -337,7 +337,8 @@ func (f fixture) bombs(t *testing.T) {
 		pod := "bomb-" + name
 		var phase, out string
 		// The processes of a bomb keep its container after it has said what it got.
-		for deadline := time.Now().Add(patient(2 * time.Minute)); phase != "Failed" && out == ""; <-time.After(time.Second) {
+		deadline := time.Now().Add(patient(2 * time.Minute))
+		for ; phase != "Failed" && out == ""; <-time.After(time.Second) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%s is %s", pod, phase)
 			}

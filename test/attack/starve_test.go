@@ -151,6 +151,7 @@ func (s starvation) judge(t *testing.T, got took) {
 // starve has pods starve the machine, one after the other and all at once, and looks what others notice. By
 // MULLION_ATTACK_EACH each of the others is taken by a pod of its own besides.
 func (f fixture) starve(t *testing.T, all []starvation) {
+	t.Helper()
 	before := f.notice(t, "before", all)
 	whole := os.Getenv("MULLION_ATTACK_EACH") != ""
 

@@ -3,19 +3,19 @@ package main
 // memoryWays are memory: a mebibyte each, unless the name says otherwise.
 func memoryWays() []starver {
 	const private, shared, locked, populate, huge = 0x22, 0x21, 0x2000, 0x8000, 0x40000
-	mapping := func(size, protection, flags int) func() func(int) int {
-		return each(func(int) int { return min(call(sysMmap, 0, size, protection, flags, -1, 0), 0) })
+	mapping := func(size, flags int) func() func(int) int {
+		return each(func(int) int { return min(call(sysMmap, 0, size, 3, flags, -1, 0), 0) })
 	}
 	return []starver{
-		{"memory/private", 2000, byMemory, 50, mapping(chunk, 3, private|populate)},
-		{"memory/shared", 2000, byMemory, 50, mapping(chunk, 3, shared|populate)},
-		{"memory/locked", 1000, byMemory, 50, mapping(chunk, 3, private|locked)},
+		{"memory/private", 2000, byMemory, 50, mapping(chunk, private|populate)},
+		{"memory/shared", 2000, byMemory, 50, mapping(chunk, shared|populate)},
+		{"memory/locked", 1000, byMemory, 50, mapping(chunk, private|locked)},
 		{"memory/files", 2000, byMemory, 50, each(memoryFile)},
 		{"memory/reserved-file", 2000, byMemory, 50, each(func(int) int {
 			return call(sysFallocate, call(sysMemfdCreate, "attack", 0), 0, 0, chunk)
 		})},
 		{"memory/secret", 2000, byMemory, 0, secretMemory},
-		{"memory/huge-pages", 8, refused, 0, mapping(2<<20, 3, private|huge)},
+		{"memory/huge-pages", 8, refused, 0, mapping(2<<20, private|huge)},
 		{"memory/huge-file", 8, refused, 8, every(sysMemfdCreate, "attack", 4)}, // MFD_HUGETLB
 		{"memory/maps", 100000, 65536, 100, each(func(n int) int { return mapped(4096, 1+2*(n%2)) })},
 		{"memory/page-tables", 200000, byMemory, 50, each(func(int) int { // a page in each two mebibytes

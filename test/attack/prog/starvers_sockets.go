@@ -189,9 +189,9 @@ func splicer() func(int) int {
 
 // optionWays are what options of sockets have the kernel keep.
 func optionWays() []starver {
-	option := func(family, kind, level, name int, value func(n int) []byte) func() func(int) int {
+	option := func(family, level, name int, value func(n int) []byte) func() func(int) int {
 		return each(func(n int) int {
-			fd := call(sysSocket, family, kind, 0)
+			fd := call(sysSocket, family, sockDgram, 0)
 			if fd < 0 {
 				return fd
 			}
@@ -201,25 +201,26 @@ func optionWays() []starver {
 	}
 	filter := func(int) []byte { _, header := filterProgram(4096); return header }
 	return []starver{
-		{"options/filter", 20000, refused, 50, option(afInet, sockDgram, 1, 26, filter)}, // SO_ATTACH_FILTER
-		{"options/filter-unix", 20000, refused, 50, option(afUnix, sockDgram, 1, 26, filter)},
-		{"options/filter-of-reuse", 20000, refused, 0, option(afInet, sockDgram, 1, 51, filter)},
-		{"options/extended-filter", 8, refused, 0, option(afInet, sockDgram, 1, 50, func(int) []byte { return words(0) })},
-		{"options/flow-labels", 8000, refused, 100, option(afInet6, sockDgram, 41, 32, func(int) []byte {
+		{"options/filter", 20000, refused, 50, option(afInet, 1, 26, filter)}, // SO_ATTACH_FILTER
+		{"options/filter-unix", 20000, refused, 50, option(afUnix, 1, 26, filter)},
+		{"options/filter-of-reuse", 20000, refused, 0, option(afInet, 1, 51, filter)},
+		{"options/extended-filter", 8, refused, 0, option(afInet, 1, 50, func(int) []byte { return words(0) })},
+		{"options/flow-labels", 8000, refused, 100, option(afInet6, 41, 32, func(int) []byte {
 			request := append(make([]byte, 15), 1)                          // ::1
 			request = append(request, 0, 0, 0, 0, 0, 255, 1, 0, 0, 0, 0, 0) // get, any, create
 			return append(request, make([]byte, 4)...)
 		})},
-		{"options/groups", 20000, byMemory, 50, option(afInet, sockDgram, 0, 35, func(n int) []byte { // IP_ADD_MEMBERSHIP
+		{"options/groups", 20000, byMemory, 50, option(afInet, 0, 35, func(n int) []byte { // IP_ADD_MEMBERSHIP
 			return []byte{239, byte(n >> 16), byte(n >> 8), byte(n), 0, 0, 0, 0, 1, 0, 0, 0}
 		})},
-		{"options/groups-6", 20000, byMemory, 50, option(afInet6, sockDgram, 41, 20, func(n int) []byte {
-			return append([]byte{0xff, 0x12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, byte(n >> 16), byte(n >> 8), byte(n)}, words(1)...)
+		{"options/groups-6", 20000, byMemory, 50, option(afInet6, 41, 20, func(n int) []byte {
+			group := append([]byte{0xff, 0x12}, make([]byte, 11)...)
+			return append(append(group, byte(n>>16), byte(n>>8), byte(n)), words(1)...)
 		})},
-		{"options/buffers-over-the-limit", 8, refused, 8, option(afInet, sockDgram, 1, 33, func(int) []byte {
+		{"options/buffers-over-the-limit", 8, refused, 8, option(afInet, 1, 33, func(int) []byte {
 			return words(1 << 30) // SO_RCVBUFFORCE
 		})},
-		{"options/pinned-addresses", 20000, byMemory, 0, option(afInet6, sockDgram, 41, 2, func(int) []byte {
+		{"options/pinned-addresses", 20000, byMemory, 0, option(afInet6, 41, 2, func(int) []byte {
 			return append(append(make([]byte, 15), 1), words(1)...) // IPV6_2292PKTINFO
 		})},
 	}
