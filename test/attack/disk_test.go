@@ -164,7 +164,8 @@ func (f fixture) kubeletsFiles(t *testing.T) {
 	before, _ := size(t, nodes)
 	pod := f.run(t, "kubelets", "disk, kubelets", small, empty)
 	var log string
-	for deadline := time.Now().Add(2 * time.Minute); strings.Count(log, "allocated for") < 2; <-time.After(time.Second) {
+	deadline := time.Now().Add(2 * time.Minute)
+	for ; strings.Count(log, "allocated for") < 2; <-time.After(time.Second) {
 		if time.Now().After(deadline) {
 			t.Fatalf("the pod has not allocated: %q", log)
 		}

@@ -56,8 +56,8 @@ func TestExecOfNoPatience(t *testing.T) {
 	}
 }
 
-// TestExecsOfAFirstSecond: programs may start beside a container's first one, as a postStart hook's do. All of them find
-// one wineserver, since the folder of its socket has a name before any of them starts.
+// TestExecsOfAFirstSecond: programs may start beside a container's first one, as a postStart hook's do. All of them
+// find one wineserver, since the folder of its socket has a name before any of them starts.
 func TestExecsOfAFirstSecond(t *testing.T) {
 	n := newNode(t)
 	pod, config := n.pod(t, "hurried")
@@ -76,16 +76,16 @@ func TestExecsOfAFirstSecond(t *testing.T) {
 	}
 	wait.Wait()
 
-	var folders []string
-	for _, dir := range processes(t, id) {
-		var err error
-		if folders, err = filepath.Glob(filepath.Join(dir, "root/tmp/wine-*")); err != nil {
-			t.Fatal(err)
-		}
-		for i, folder := range folders {
-			folders[i] = filepath.Base(folder)
-		}
-		break // all of them see one /tmp
+	running := processes(t, id)
+	if len(running) == 0 {
+		t.Fatal("the container has no process")
+	}
+	folders, err := filepath.Glob(filepath.Join(running[0], "root/tmp/wine-*")) // all of them see one /tmp
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, folder := range folders {
+		folders[i] = filepath.Base(folder)
 	}
 	if diff := cmp.Diff([]string{"wine-server"}, folders); diff != "" {
 		t.Errorf("folders of wineservers (-want +got):\n%s", diff)

@@ -32,13 +32,15 @@ func (try *trial) attacks(t *testing.T) {
 			t.Errorf("SELinux is %s", enforced)
 		}
 
-		// /tmp is memory on many machines; an overlay needs a disk, and SELinux has labels for what lies below /var/lib.
+		// /tmp is memory on many machines; an overlay needs a disk, and SELinux has labels for what lies below
+		// /var/lib.
 		out, err := try.guest.RunAs(ctx, "root", fmt.Sprintf("cd /opt/mullion/test/attack && "+
 			"TMPDIR=%s MULLION_BIN=/opt/mullion/bin MULLION_ATTACK_PROGRAMS=$PWD/programs "+
 			"MULLION_ATTACK_PATIENCE=%d ./attack.test -test.v -test.timeout %s -test.run '%s'",
 			attackFolder, patience, most-2*time.Minute, attackParts), t.Output())
 		if err != nil {
-			denied, _ := try.guest.Run(context.WithoutCancel(ctx), "grep -ah 'avc:.*denied' /var/log/audit/* | tail -n 40")
+			denied, _ := try.guest.Run(context.WithoutCancel(ctx),
+				"grep -ah 'avc:.*denied' /var/log/audit/* | tail -n 40")
 			t.Fatalf("%v\nwhat SELinux denied:\n%s", err, denied)
 		}
 		for _, part := range []string{"administrator", "user", "bombs", "starvation"} {

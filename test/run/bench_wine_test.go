@@ -12,7 +12,7 @@ import (
 	"mullion.dev/mullion/test/built"
 )
 
-// BenchmarkFirstOutput measures from the command to the first line of what the program says, by an engine that is there:
+// BenchmarkFirstOutput measures from the command to the first line of what the program says, with an engine:
 //
 //	go test -tags wine -run '^$' -bench FirstOutput -benchtime 10x ./test/run
 func BenchmarkFirstOutput(b *testing.B) {

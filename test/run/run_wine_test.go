@@ -149,8 +149,13 @@ func TestSignals(t *testing.T) {
 		out     string
 	}{
 		{"Ctrl-C", []string{r.program(), "wait"}, []os.Signal{os.Interrupt}, 3, "waiting\ntold: interrupt\n"},
-		{"Ctrl-C twice", []string{r.program(), "deaf"}, []os.Signal{os.Interrupt, os.Interrupt}, killed,
-			"waiting\ntold: interrupt\n"},
+		{
+			"Ctrl-C twice",
+			[]string{r.program(), "deaf"},
+			[]os.Signal{os.Interrupt, os.Interrupt},
+			killed,
+			"waiting\ntold: interrupt\n",
+		},
 		{"SIGTERM", []string{r.program(), "wait"}, []os.Signal{syscall.SIGTERM}, 3, "waiting\ntold: terminated\n"},
 		{
 			"SIGTERM to the deaf",
@@ -182,7 +187,7 @@ func TestManyAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	var all sync.WaitGroup
-	for _, word := range strings.Fields("one two three four") {
+	for word := range strings.FieldsSeq("one two three four") {
 		all.Go(func() {
 			got := r.run(t, word, "-i", r.program(), "upper")
 			if got.code != 0 || got.out != strings.ToUpper(word) {

@@ -99,7 +99,8 @@ func (o *Outcome) tell(to printer) func(check.Result) error {
 		for severity := range r.Unlisted.Findings {
 			o.Findings = o.Findings || severity.AtLeast(atLeast)
 		}
-		o.Unreadable = o.Unreadable || r.Unlisted.Faults > 0 || slices.ContainsFunc(r.Faults, func(f manifest.Fault) bool {
+		isUnread := r.Unlisted.Faults > 0
+		o.Unreadable = o.Unreadable || isUnread || slices.ContainsFunc(r.Faults, func(f manifest.Fault) bool {
 			return !f.Unlisted
 		})
 		return to.Result(listing.Bounded(r))

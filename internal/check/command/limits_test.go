@@ -107,7 +107,8 @@ func TestManyFiles(t *testing.T) {
 
 // TestManyDocuments: no more of them are read than a person has, and it is said where reading ended.
 func TestManyDocuments(t *testing.T) {
-	got, out, err := run(t, command.Options{Offline: true, Dir: t.TempDir()}, strings.Repeat("{}\n", 100_000)+hostPID+"---\n"+hostPID)
+	documents := strings.Repeat("{}\n", 100_000) + hostPID + "---\n" + hostPID
+	got, out, err := run(t, command.Options{Offline: true, Dir: t.TempDir()}, documents)
 	if err != nil || !got.Unreadable || got.Findings {
 		t.Errorf("%+v, %v", got, err)
 	}

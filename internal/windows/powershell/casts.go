@@ -99,7 +99,7 @@ func (f *frame) converted(to, written string, v value) (value, error) {
 // convertedByName is a value converted to a type that has no conversion of its own: an enumeration, the type that the
 // value has, or a type that a text or a list makes.
 func convertedByName(to string, v value) (value, error) {
-	if list, ok := strings.CutSuffix(full(to), "[]"); ok && (knownType(list)) {
+	if list, ok := strings.CutSuffix(full(to), "[]"); ok && knownType(list) {
 		out := []value{}
 		for item := range each(v) {
 			one, err := converted(list, item)

@@ -178,7 +178,8 @@ func exceptions() map[string]string {
 		remoteException:                                              runtimeException,
 		noPropertyException:                                          runtimeException,
 		depthException:                                               system,
-		parseException:                                               runtimeException, sessionException: runtimeException,
+		parseException:                                               runtimeException,
+		sessionException:                                             runtimeException,
 	}
 }
 

@@ -57,7 +57,8 @@ func sameParts() []cmp.Option {
 			index{}, blockX{}, pipeline{}, assign{}, assignTo{}, ifStmt{}, whileStmt{}, foreachStmt{}, functionStmt{},
 			leave{}, doStmt{}, forStmt{}, tryStmt{}, catch{}, switchStmt{}, hashX{}, typeX{}, attributes{}, condition{},
 			trapStmt{},
-			assignSeveral{}, typeValue{}, lateX{}, lateStmt{}, incX{}, staticOf{}, typeOperand{}, redirection{}, stage{}, redirect{}, argument{}, number{}, static{}, enum{}, enumType{}, enumName{},
+			assignSeveral{}, typeValue{}, lateX{}, lateStmt{}, incX{}, staticOf{}, typeOperand{}, redirection{},
+			stage{}, redirect{}, argument{}, number{}, static{}, enum{}, enumType{}, enumName{},
 		),
 		cmp.FilterPath(isPlace, cmp.Ignore()),
 		cmpopts.EquateEmpty(),
@@ -305,7 +306,8 @@ func printStage(s stage) string {
 		case r.file == nil:
 			parts = append(parts, "*>&1")
 		default:
-			parts = append(parts, string(r.stream)+map[bool]string{false: ">", true: ">>"}[r.append]+" "+printExpr(r.file))
+			arrow := map[bool]string{false: ">", true: ">>"}[r.append]
+			parts = append(parts, string(r.stream)+arrow+" "+printExpr(r.file))
 		}
 	}
 	return strings.Join(parts, " ")

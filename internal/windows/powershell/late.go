@@ -40,7 +40,7 @@ type lateX struct{ what string }
 
 func (x *lateX) check(c *checker) { c.lack("%s is %s", x.what, notHereWords) }
 
-func (x *lateX) value(*frame) (value, error) { return nil, x.err() }
+func (x *lateX) value(*frame) (value, error) { return nil, x.err() } //nolint:unparam // as of any expression
 
 func (x *lateX) err() error {
 	return &exception{

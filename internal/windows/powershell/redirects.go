@@ -3,6 +3,7 @@ package powershell
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
 )
 
@@ -121,9 +122,7 @@ func (s stage) redirected(f *frame, input []value, piped bool, out *sink) error 
 		in.errs.merged = out
 	}
 	in.messages = map[rune]*sink{}
-	for stream, to := range messages {
-		in.messages[stream] = to
-	}
+	maps.Copy(in.messages, messages)
 	files := make([][]value, len(s.others))
 	for i, r := range s.others {
 		to := out

@@ -291,7 +291,7 @@ func (x *typeOperand) value(f *frame) (value, error) {
 func words(v value) value {
 	out := []value{}
 	for item := range each(v) {
-		for _, part := range strings.Fields(text(item)) {
+		for part := range strings.FieldsSeq(text(item)) {
 			out = append(out, part)
 		}
 	}

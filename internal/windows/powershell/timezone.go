@@ -60,7 +60,8 @@ func getTimeZone(c *call) error {
 		}
 	}
 	for name := range each(names) {
-		if err := c.putZones(all, text(name), func(o *object) string { return text(o.props["standardname"]) }); err != nil {
+		standard := func(o *object) string { return text(o.props["standardname"]) }
+		if err := c.putZones(all, text(name), standard); err != nil {
 			return err
 		}
 	}

@@ -19,9 +19,9 @@ const (
 // own, since the name is no secret.
 //
 // Without the file each of Debian's programs makes a folder up and writes its name there. Of two that start at once the
-// one whose name is overwritten looks for the server in a folder that the server does not use, and ends: "wine: chdir to
-// /tmp/wine-…/server-…: No such file or directory". The server makes the folder that the file names. Other Wines than
-// Debian's do not read it.
+// one whose name is overwritten looks for the server in a folder that the server does not use, and ends: "wine: chdir
+// to /tmp/wine-…/server-…: No such file or directory". The server makes the folder that the file names. Other Wines
+// than Debian's do not read it.
 func NameServerFolder(prefix *os.Root, uid int) error {
 	err := prefix.Remove(ServerFile)
 	if errors.Is(err, fs.ErrNotExist) {
