@@ -231,7 +231,7 @@ func (f fixture) lines(t *testing.T) {
 	var wrote int64
 	for deadline := time.Now().Add(2 * time.Minute); wrote == 0; <-time.After(time.Second) {
 		if time.Now().After(deadline) {
-			t.Fatal("the pod has not written its lines")
+			t.Fatalf("the pod has not written its lines:\n%s", f.must(t, "kubectl", "describe", "pod", pod))
 		}
 		if text, err := f.mullion(t.Context(), "kubectl", "exec", pod, "--", "cmd", "/c", `type C:\v\wrote`); err == nil {
 			_, _ = fmt.Sscan(text, &wrote)
