@@ -15,7 +15,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/cgroup"
 	"mullion.dev/mullion/internal/base/logging"
-	"mullion.dev/mullion/internal/base/thrift"
+	"mullion.dev/mullion/internal/base/memtrim"
 	"mullion.dev/mullion/internal/cluster/hold"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/node/initiator"
@@ -154,7 +154,7 @@ func Supervise(ctx context.Context, o SuperviseOptions) error {
 	var watched sync.WaitGroup
 	watched.Go(func() { watchPower(watching, o.Paths, c.Nodes, o.Log) })
 	watched.Go(func() { serveView(watching, o) })
-	watched.Go(func() { thrift.Live(watching, o.Log) })
+	watched.Go(func() { memtrim.AfterStart(watching, o.Log) })
 	defer watched.Wait()
 	defer stopWatching()
 	return supervisor.Run(ctx, supervisor.Config{

@@ -20,6 +20,7 @@ import (
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/process/systemd"
+	"mullion.dev/mullion/internal/runtime/orphans"
 )
 
 // The engine is two processes, so that nothing outlives it, however it ends. The keeper has the lock and the cgroup. It
@@ -184,9 +185,6 @@ func isOrphan(stat string, parent int) bool {
 	if len(fields) < 2 || fields[0] != "Z" || fields[1] != strconv.Itoa(parent) {
 		return false
 	}
-	switch rest[:end] {
-	case "containerd-shim", "runc", "wineserver", "wineserver64":
-		return true
-	}
-	return false
+	name := rest[:end]
+	return name == "containerd-shim" || name == "runc" || orphans.IsWineServer(name)
 }

@@ -24,7 +24,7 @@ import (
 	"strings"
 
 	"mullion.dev/mullion/internal/base/logging"
-	"mullion.dev/mullion/internal/base/thrift"
+	"mullion.dev/mullion/internal/base/memtrim"
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
 	"mullion.dev/mullion/internal/node/initiator"
 	"mullion.dev/mullion/internal/node/linuxhost"
@@ -77,7 +77,7 @@ func Run(ctx context.Context, env Env) error {
 			return err
 		}
 		level.Set(usual)
-		go thrift.Live(ctx, log)
+		go memtrim.AfterStart(ctx, log)
 		return linuxservices.Serve(ctx, o)
 	case "systemctl":
 		return linuxservices.Systemctl(ctx, env.Args[1:], env.Out, env.Err)
@@ -95,13 +95,13 @@ func Run(ctx context.Context, env Env) error {
 			log.Warn("log at the usual level", "error", err)
 		}
 		level.Set(usual)
-		go thrift.Live(ctx, log)
+		go memtrim.AfterStart(ctx, log)
 		return serve(ctx, env.Executable, config, log, level)
 	case "keep-streams":
 		if len(env.Args) != 2 {
 			return errors.New("keep-streams needs the path of its socket")
 		}
-		go thrift.Live(ctx, log)
+		go memtrim.AfterStart(ctx, log)
 		return stream.Serve(ctx, env.Args[1])
 	}
 	return keep(ctx, env)
@@ -129,7 +129,7 @@ func hostInit(file string) error {
 	if err != nil {
 		return err
 	}
-	_ = thrift.Release() // without that the process is larger, and works
+	_ = memtrim.Release() // without that the process is larger, and works
 
 	return winhost.Init(host)
 }

@@ -37,10 +37,10 @@ type Programs interface {
 	Resize(ctx context.Context, id string, width, height uint16) error
 }
 
-// Later is the part of an engine that deals with further programs in running containers.
+// Execs is the part of an engine that deals with further programs in running containers.
 //
 //nolint:interfacebloat // a method for each thing that is done to a program
-type Later interface {
+type Execs interface {
 	StartExec(ctx context.Context, id string, x engine.ExecSpec, stdio engine.IO) error
 	WaitExec(ctx context.Context, id, exec string) (engine.Exit, error)
 	KillExec(ctx context.Context, id, exec string) error
@@ -66,7 +66,7 @@ type Folders interface {
 type Engine interface {
 	Containers
 	Programs
-	Later
+	Execs
 	Limits
 	Folders
 }

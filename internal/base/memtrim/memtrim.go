@@ -1,6 +1,6 @@
-// Package thrift keeps small what a process that mostly sleeps has of the machine's memory. Its start touches nearly
+// Package memtrim keeps small what a process that mostly sleeps has of the machine's memory. Its start touches nearly
 // all of the program and makes garbage; what follows needs little of either.
-package thrift
+package memtrim
 
 import (
 	"bufio"
@@ -24,9 +24,9 @@ const percent = 30
 // settled is how long after its start a process is past what only its start needs.
 const settled = time.Minute
 
-// Live collects garbage earlier than Go does by itself, and once, when the process has settled, gives back what its
-// start has used. It returns then, or when ctx is over.
-func Live(ctx context.Context, log *slog.Logger) {
+// AfterStart collects garbage earlier than Go does by itself, and once, when the process has settled, gives back what
+// its start has used. It returns then, or when ctx is over.
+func AfterStart(ctx context.Context, log *slog.Logger) {
 	debug.SetGCPercent(percent)
 
 	select {
