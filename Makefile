@@ -16,7 +16,7 @@ UP_FLAGS     ?=
 
 # The version of Debian 12, where its name carries the number too.
 CLANG_FORMAT ?= $(or $(shell command -v clang-format-14),clang-format)
-C_FILES       = $(shell find shim -name '*.[ch]' | sort)
+C_FILES       = $(shell find guest/c -name '*.[ch]' | sort)
 
 # What everything is compiled with: programs, tests, lint. A package that two of them use is compiled once only if this is the same. Nothing here
 # has debug information when it is linked (-s -w), so none is compiled.
@@ -36,7 +36,7 @@ PARTS := build mullion shims kubernetes upstream agent agnhost crictl e2e.test c
 .DEFAULT_GOAL := build
 .PHONY: $(PARTS) bundle e2e sample test-build plugins release image up down deps test-deps machines-deps lint-deps help update verify lint fmt clean \
   test test-pure test-kernel test-wine test-cluster test-conformance test-field test-machines test-programs test-documents test-wines test-image \
-  nightly test-attack-guest test-attack-each test-skew test-units test-release test-package quick fuzz chaos bench picture machine domain hyperv ovn e2e-storage \
+  nightly guest test-attack-guest test-attack-each test-skew test-units test-release test-package quick fuzz chaos bench picture machine domain hyperv ovn e2e-storage \
   conformance-windows conformance-parallel conformance-serial conformance-hpa
 
 help: ## what the targets do
@@ -119,6 +119,11 @@ nightly: test-deps test-build ## what make test leaves out, before a release: a 
 quick: ## the tests that need no root and nothing built, some five minutes the first time
 	@set -o pipefail; $(GO) test -vet=off ./... | { grep -v -e '\[no test files\]' || true; }
 
+guest: shims ## test the guest side alone: vetted for Windows, tested on Linux, its programs and its Windows API under Wine
+	GOOS=windows $(GO) vet ./guest/... ./internal/windows/wire/...
+	$(GO) test -vet=off ./guest/... ./internal/windows/wire/... | { grep -v -e '\[no test files\]' || true; }
+	PATH=$$PATH:/usr/sbin:/sbin $(GO) test -count=1 -vet=off -tags wine -timeout 30m ./test/winapi ./test/winrun
+
 fuzz: ## fuzz what reads images, requests, frames, links and files of others (TIME=1m for each target, FUZZ=pattern)
 	@hack/fuzz.sh $${TIME:-1m} $$FUZZ
 
@@ -185,8 +190,8 @@ picture: test-deps ## take the picture of the page of conformance results in doc
 bench: build sample kube-linter ## measure the figures, print a table
 	@hack/bench.sh
 
-lint: ## golangci-lint with the repository's rules, clang-format with those of shim
-	@command -v $(CLANG_FORMAT) >/dev/null || { echo "clang-format 14 is not installed, which says whether the C of shim is formatted: make lint-deps" >&2; exit 1; }
+lint: ## golangci-lint with the repository's rules, clang-format with those of guest/c
+	@command -v $(CLANG_FORMAT) >/dev/null || { echo "clang-format 14 is not installed, which says whether the C of guest/c is formatted: make lint-deps" >&2; exit 1; }
 	$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)
 	@$(BUILD) golangci-lint
 	$(BIN)/golangci-lint run ./...

@@ -4,7 +4,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 time=$1 pattern=${2:-.} rc=0
-mapfile -t targets < <(grep -rn --include='*_test.go' -o '^func Fuzz[A-Za-z0-9_]*' internal shim 2>/dev/null | grep -E "$pattern")
+mapfile -t targets < <(grep -rn --include='*_test.go' -o '^func Fuzz[A-Za-z0-9_]*' internal guest 2>/dev/null | grep -E "$pattern")
 [ ${#targets[@]} -gt 0 ] || { echo "no target matches $pattern" >&2; exit 2; }
 for t in "${targets[@]}"; do
   file=${t%%:*} name=${t##* }

@@ -178,11 +178,11 @@ func own() []step {
 		},
 		{
 			name: "shims", why: "DLLs and programs in C that close gaps of Wine", sets: []string{"up", "build", "shims"}, system: "c",
-			run: []string{"make", "-s", "--no-print-directory", "-C", "shim", "-j{jobs}", "OUT={bin}/windows/shim"},
+			run: []string{"make", "-s", "--no-print-directory", "-C", "guest/c", "-j{jobs}", "OUT={bin}/windows/shim"},
 		},
 		{
 			name: "guest programs", why: "powershell.exe, cmd.exe and the small programs of Windows", sets: []string{"up", "build", "shims"},
-			system: "windows", packages: []string{"./cmd/powershell", "./cmd/cmd", "./cmd/wintools", "./cmd/mullion-pipe", "./cmd/mullion-service"},
+			system: "windows", packages: []string{"./guest/cmd/powershell", "./guest/cmd/cmd", "./guest/cmd/wintools", "./guest/cmd/mullion-pipe", "./guest/cmd/mullion-service"},
 			to: "windows/shim/", ldflags: strip,
 		},
 		{

@@ -86,8 +86,7 @@ func TestBuildTags(t *testing.T) {
 
 // Reasons of several rows.
 const (
-	smallClient   = "a client of all groups is a third of the program: package kubeclient has those in use"
-	guestPrograms = "cmd, curl, tar and the like run on Windows: package ourprograms has their names for Linux"
+	smallClient = "a client of all groups is a third of the program: package kubeclient has those in use"
 )
 
 // forbidden says which packages may not be reached from where, and why.
@@ -109,13 +108,9 @@ var forbidden = []struct{ from, to, why string }{
 	{"cmd/mullion", "k8s.io/client-go/applyconfigurations", smallClient},
 	{"cmd/mullion", "k8s.io/client-go/testing", "fakes are for tests"},
 	{"cmd/mullion", "k8s.io/kube-openapi/pkg/validation", smallClient},
-	{"cmd/mullion", "mullion.dev/mullion/internal/windows/wintools", guestPrograms},
-	{"cmd/mullion", "mullion.dev/mullion/internal/windows/powershell", guestPrograms},
-	{"cmd/mullion", "mullion.dev/mullion/internal/windows/cmdexe", guestPrograms},
-	{"cmd/cmd", "net/http", "cmd.exe is started for every probe: it has to be small"},
-	{"internal/windows/cmdexe/syntax", "mullion.dev/mullion/", "the grammar is pure"},
+	{"guest/cmd/cmd", "net/http", "cmd.exe is started for every probe: it has to be small"},
+	{"guest/cmdexe/syntax", "mullion.dev/mullion/", "the grammar is pure"},
 	{"cmd/mullion-node", "k8s.io/client-go/", "the node's program talks to no API server: it runs once a node"},
-	{"cmd/mullion-node", "mullion.dev/mullion/internal/windows/wintools", guestPrograms},
 	{
 		"internal/runtime/cri", "mullion.dev/mullion/internal/network/hns",
 		"cri reaches the network through its Network interface",
@@ -151,10 +146,13 @@ type listing struct {
 	Imports, Deps []string
 }
 
-func listed(t *testing.T, args ...string) []listing {
+// listed are the packages of a system: linux or windows.
+func listed(t *testing.T, system string, args ...string) []listing {
 	t.Helper()
-	args = append([]string{"list", "-C", root, "-json=ImportPath,Imports,Deps"}, args...)
-	out, err := exec.CommandContext(t.Context(), "go", args...).Output()
+	args = append([]string{"list", "-C", root, "-e", "-json=ImportPath,Imports,Deps"}, args...)
+	list := exec.CommandContext(t.Context(), "go", args...)
+	list.Env = append(list.Environ(), "GOOS="+system)
+	out, err := list.Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
@@ -174,7 +172,7 @@ func listed(t *testing.T, args ...string) []listing {
 func TestWings(t *testing.T) {
 	const internal = "mullion.dev/mullion/internal/"
 	seen := map[string]bool{}
-	for _, p := range listed(t, "./internal/...") {
+	for _, p := range listed(t, "linux", "./internal/...") {
 		path := strings.TrimPrefix(p.ImportPath, internal)
 		wing, _, _ := strings.Cut(path, "/")
 		allowed, known := wings[wing]
@@ -198,9 +196,42 @@ func TestWings(t *testing.T) {
 	}
 }
 
+// TestTwoSides holds the guest side and the host side apart. guest/ has what is compiled for Windows: of the rest it
+// imports what both sides speak (internal/windows/wire) and internal/base. No other package imports any of guest/.
+func TestTwoSides(t *testing.T) {
+	const module, guest, wire = "mullion.dev/mullion/", "guest/", "internal/windows/wire/"
+	mayImport := func(from, to string) bool {
+		base := strings.HasPrefix(to, "internal/base/")
+		switch {
+		case strings.HasPrefix(from, guest):
+			return strings.HasPrefix(to, guest) || strings.HasPrefix(to, wire) || base
+		case strings.HasPrefix(from, wire):
+			return strings.HasPrefix(to, wire) || base
+		}
+		return !strings.HasPrefix(to, guest)
+	}
+
+	for _, system := range []string{"linux", "windows"} {
+		sides := map[bool]int{}
+		for _, p := range listed(t, system, "./cmd/...", "./internal/...", "./guest/...") {
+			from := strings.TrimPrefix(p.ImportPath, module)
+			sides[strings.HasPrefix(from, guest)]++
+			for _, i := range p.Imports {
+				to, ours := strings.CutPrefix(i, module)
+				if ours && !mayImport(from, to) {
+					t.Errorf("%s: %s imports %s: guest/ and the rest meet in internal/windows/wire and internal/base", system, from, to)
+				}
+			}
+		}
+		if sides[true] < 10 || sides[false] < 10 {
+			t.Errorf("%s: %d packages of guest/, %d others: some were not seen", system, sides[true], sides[false])
+		}
+	}
+}
+
 func TestImportDirection(t *testing.T) {
 	deps := map[string][]string{}
-	for _, p := range listed(t, "-deps", "./cmd/...", "./internal/...") {
+	for _, p := range listed(t, "linux", "-deps", "./cmd/...", "./internal/...", "./guest/...") {
 		deps[p.ImportPath] = p.Deps
 	}
 	for _, f := range forbidden {

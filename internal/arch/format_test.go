@@ -8,18 +8,18 @@ import (
 	"testing"
 )
 
-// TestCIsFormatted holds the C of shim to shim/.clang-format, as make lint does, where the version whose output is
+// TestCIsFormatted holds the C of guest/c to guest/c/.clang-format, as make lint does, where the version whose output is
 // meant is installed.
 func TestCIsFormatted(t *testing.T) {
 	formatter := clangFormat14(t)
 	args := []string{"--dry-run", "-Werror"}
 	for _, path := range files(t, ".c", ".h") {
-		if strings.HasPrefix(path, filepath.Join(root, "shim")+"/") {
+		if strings.HasPrefix(path, filepath.Join(root, "guest", "c")+"/") {
 			args = append(args, path)
 		}
 	}
 	if len(args) < 50 {
-		t.Fatalf("found only %d files of C in shim", len(args)-2)
+		t.Fatalf("found only %d files of C in guest/c", len(args)-2)
 	}
 	if out, err := exec.CommandContext(t.Context(), formatter, args...).CombinedOutput(); err != nil {
 		t.Errorf("not formatted (make fmt): %v\n%s", err, out)

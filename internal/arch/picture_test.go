@@ -40,19 +40,24 @@ func TestPicture(t *testing.T) {
 	}
 }
 
-// wingImports are the wings, each with the wings that its packages import.
+// wingImports are the wings and guest/, each with the wings that its packages import.
 func wingImports(t *testing.T) map[string]map[string]bool {
 	t.Helper()
-	const internal = "mullion.dev/mullion/internal/"
+	const module = "mullion.dev/mullion/"
+	wingOf := func(importPath string) (wing string, ours bool) {
+		path, ours := strings.CutPrefix(importPath, module)
+		wing, _, _ = strings.Cut(strings.TrimPrefix(path, "internal/"), "/")
+		return wing, ours
+	}
+
 	imports := map[string]map[string]bool{}
-	for _, p := range listed(t, "./internal/...") {
-		wing, _, _ := strings.Cut(strings.TrimPrefix(p.ImportPath, internal), "/")
+	for _, p := range listed(t, "windows", "./guest/...", "./internal/...") {
+		wing, _ := wingOf(p.ImportPath)
 		if imports[wing] == nil {
 			imports[wing] = map[string]bool{}
 		}
 		for _, i := range p.Imports {
-			to, ours := strings.CutPrefix(i, internal)
-			if other, _, _ := strings.Cut(to, "/"); ours && other != wing {
+			if other, ours := wingOf(i); ours && other != wing {
 				imports[wing][other] = true
 			}
 		}

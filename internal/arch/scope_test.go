@@ -16,7 +16,7 @@ func done() map[string]string {
 		"several control":  "internal/network/tcpbalancer",
 		"installer":        "hack/release",
 		".rpm":             "hack/release",
-		"patches of wine":  "shim/hooks",
+		"patches of wine":  "guest/c/hooks",
 		"windows server":   "internal/winserver",
 		"networkpolic":     "internal/network/policy",
 		"service accounts": "internal/node/tickets/directory",
@@ -24,7 +24,7 @@ func done() map[string]string {
 		"smb":              "internal/node/smb",
 		"loadbalancer":     "internal/controlplane/loadbalancer",
 		"conformance":      "internal/conformance",
-		"event log":        "internal/windows/eventlog",
+		"event log":        "guest/eventlog",
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 	"mullion.dev/mullion/internal/network/nettest"
 	"mullion.dev/mullion/internal/node/agent/admin"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/windows/hostdisk"
+	"mullion.dev/mullion/internal/windows/wire/hostdisk"
 )
 
 // hnsConn is a connection to a node's HNS.

@@ -15,8 +15,8 @@ import (
 	"mullion.dev/mullion/internal/base/support"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/runtime/explain"
+	"mullion.dev/mullion/internal/windows/winapi"
 	"mullion.dev/mullion/internal/windows/wineapi"
-	"mullion.dev/mullion/shim"
 )
 
 // explained is what a container's programs met.
@@ -118,7 +118,7 @@ func rowAbout(f explain.Finding) string {
 		return slices.Contains(words, f.Function) ||
 			slices.ContainsFunc(r.API, func(n string) bool { return strings.EqualFold(n, f.Library+" "+f.Function) })
 	}
-	rows := shim.SupportRows()
+	rows := winapi.SupportRows()
 	i := slices.IndexFunc(rows, about)
 	switch {
 	case i < 0:

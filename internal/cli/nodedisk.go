@@ -15,7 +15,7 @@ import (
 	"mullion.dev/mullion/internal/base/plaintext"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/view"
-	"mullion.dev/mullion/internal/windows/hostdisk"
+	"mullion.dev/mullion/internal/windows/wire/hostdisk"
 )
 
 func (a *app) nodeDisk() *cobra.Command {

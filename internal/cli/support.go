@@ -20,8 +20,8 @@ import (
 	"mullion.dev/mullion/internal/runtime/hcs"
 	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/single"
+	"mullion.dev/mullion/internal/windows/winapi"
 	"mullion.dev/mullion/internal/windows/winver"
-	"mullion.dev/mullion/shim"
 )
 
 // supportTables are the tables that `mullion support` prints, each from the rows of the packages that do the work.
@@ -34,7 +34,7 @@ func supportTables() map[string]func() []support.Row {
 		"kubernetes":   cluster.SupportRows,
 		"linux-node":   linuxnode.SupportRows,
 		"run":          single.SupportRows,
-		"windows-api":  shim.SupportRows,
+		"windows-api":  winapi.SupportRows,
 		"windows-host": winnode.SupportRows,
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
-	"mullion.dev/mullion/internal/windows/hostdisk"
+	"mullion.dev/mullion/internal/windows/wire/hostdisk"
 )
 
 // Disks asks the agent of a Windows node for the host's data disks, as the machine's operator.

@@ -15,8 +15,8 @@ import (
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/supervisor"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/windows/hostpower"
 	"mullion.dev/mullion/internal/windows/wine"
+	"mullion.dev/mullion/internal/windows/wire/hostpower"
 )
 
 // NodePower switches the hosts of a cluster's nodes off and on. The cluster is up.

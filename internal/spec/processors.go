@@ -23,7 +23,7 @@ func (p Processors) Count() int {
 	return max(p.Sockets, 1) * max(p.CoresPerSocket, 1) * max(p.ThreadsPerCore, 1)
 }
 
-// File is the file by which the host's programs know what the host shows (shim/hooks/topology.c reads it); "" if it
+// File is the file by which the host's programs know what the host shows (guest/c/hooks/topology.c reads it); "" if it
 // shows the machine's processors.
 func (p Processors) File() string {
 	if p.Count() == 0 {

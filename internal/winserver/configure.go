@@ -32,9 +32,14 @@ func (c change) configure(o Join, k cluster, address netip.Addr) (map[string]boo
 		path   string
 		access Access
 	}{
-		{kubernetesDir, Private}, {path.Dir(nodeconfig.CAFile), Private}, {nodeconfig.KubeletDir, Private},
-		{nodeconfig.KubeletCertDir, Private}, {nodeconfig.KubeletDir + "/pods", Volumes},
-		{logDir + "/pods", Readable}, {logDir + "/containers", Readable}, {cniStateDir, Readable},
+		{kubernetesDir, Private},
+		{path.Dir(nodeconfig.CAFile), Private},
+		{nodeconfig.KubeletDir, Private},
+		{nodeconfig.KubeletCertDir, Private},
+		{nodeconfig.KubeletDir + "/pods", Volumes},
+		{logDir + "/pods", Readable},
+		{logDir + "/containers", Readable},
+		{cniStateDir, Readable},
 	} {
 		if err := c.folder(f.path, f.access); err != nil {
 			return nil, err

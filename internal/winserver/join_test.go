@@ -28,7 +28,7 @@ import (
 	"k8s.io/cluster-bootstrap/token/jws"
 
 	"mullion.dev/mullion/internal/machines/discovery"
-	"mullion.dev/mullion/internal/windows/services"
+	"mullion.dev/mullion/internal/windows/wire/services"
 	"mullion.dev/mullion/internal/winserver"
 	"mullion.dev/mullion/internal/winserver/bundle"
 	"mullion.dev/mullion/internal/winserver/journal"

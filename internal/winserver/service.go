@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"mullion.dev/mullion/internal/windows/services"
+	"mullion.dev/mullion/internal/windows/wire/services"
 	"mullion.dev/mullion/internal/winserver/journal"
 )
 

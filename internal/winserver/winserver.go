@@ -22,7 +22,7 @@ import (
 
 	"mullion.dev/mullion/internal/node/nodeconfig"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/windows/services"
+	"mullion.dev/mullion/internal/windows/wire/services"
 	"mullion.dev/mullion/internal/winserver/journal"
 )
 

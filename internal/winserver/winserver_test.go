@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/machines/discovery"
-	"mullion.dev/mullion/internal/windows/services"
-	"mullion.dev/mullion/internal/windows/services/servicestest"
+	"mullion.dev/mullion/internal/windows/wire/services"
+	"mullion.dev/mullion/internal/windows/wire/services/servicestest"
 	"mullion.dev/mullion/internal/winserver"
 	"mullion.dev/mullion/internal/winserver/journal"
 )

@@ -37,10 +37,12 @@ func TestFieldCyclonus(t *testing.T) {
 			}
 			f.cyclonusCluster(t, system)
 			report := filepath.Join(f.home, "report.xml")
-			run := exec.CommandContext(t.Context(), cyclonus, append([]string{"generate", "--server-protocol", "TCP",
+			run := exec.CommandContext(t.Context(), cyclonus, append([]string{
+				"generate", "--server-protocol", "TCP",
 				"--destination-type", "pod-ip", "--ignore-loopback", "--perturbation-wait-seconds", "2",
 				"--job-timeout-seconds", "1", "--retries", "2", "--pod-creation-timeout-seconds", "300",
-				"--junit-results-file", report}, cases...)...)
+				"--junit-results-file", report,
+			}, cases...)...)
 			run.Env = f.env()
 			out, err := run.CombinedOutput()
 			if err != nil {

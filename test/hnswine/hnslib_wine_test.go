@@ -87,7 +87,8 @@ func TestFieldHcnSuites(t *testing.T) {
 		{"ltsc2025", "hcsshim", wire.Version{Major: 16}, []string{accelnet}, 77},
 		{"ltsc2022", "hnslib", wire.Version{Major: 13, Minor: 2}, older, 75},
 		{
-			"ltsc2022", "hcsshim", wire.Version{Major: 13, Minor: 2},
+			"ltsc2022", "hcsshim",
+			wire.Version{Major: 13, Minor: 2},
 			slices.Concat(older, []string{accelnet, "TestCreateUpdateDeleteLoadBalancer"}), 72,
 		},
 	} {

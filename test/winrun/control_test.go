@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"mullion.dev/mullion/internal/windows/services/keeper"
+	"mullion.dev/mullion/internal/windows/wire/services/keeper"
 )
 
 // line runs a command line of cmd.exe.

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"mullion.dev/mullion/internal/windows/ourprograms"
 	"mullion.dev/mullion/internal/windows/wine/winetest"
+	"mullion.dev/mullion/internal/windows/wire/ourprograms"
 )
 
 // prefix is a scratch Wine prefix with the test programs in place.

@@ -14,8 +14,8 @@ import (
 	"mullion.dev/mullion/internal/check/manifest"
 	"mullion.dev/mullion/internal/check/rules"
 	"mullion.dev/mullion/internal/windows/pefile"
+	"mullion.dev/mullion/internal/windows/winapi"
 	"mullion.dev/mullion/internal/windows/wineapi"
-	"mullion.dev/mullion/shim"
 )
 
 // Judge judges sets of programs by the rules that it was given.
@@ -33,10 +33,6 @@ func NewJudge(all []check.Rule, versions []string) (*Judge, error) {
 	if err != nil {
 		return nil, err
 	}
-	exports, err := shim.Exports()
-	if err != nil {
-		return nil, err
-	}
 	j := &Judge{
 		api:      &api{wine: wine, shims: map[string]map[string]bool{}},
 		versions: versions,
@@ -51,7 +47,7 @@ func NewJudge(all []check.Rule, versions []string) (*Judge, error) {
 			return nil, fmt.Errorf("wine version %q: known are %s", v, strings.Join(wine.Versions(), ", "))
 		}
 	}
-	for library, names := range exports {
+	for library, names := range winapi.Exports() {
 		set := map[string]bool{}
 		for _, n := range names {
 			set[n] = true
@@ -63,7 +59,7 @@ func NewJudge(all []check.Rule, versions []string) (*Judge, error) {
 			j.rules[r.ID] = &r
 		}
 	}
-	for _, row := range shim.SupportRows() {
+	for _, row := range winapi.SupportRows() {
 		for _, name := range row.API {
 			j.rows[strings.ToLower(name)] = row
 		}

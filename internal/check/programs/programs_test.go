@@ -15,8 +15,8 @@ import (
 	"mullion.dev/mullion/internal/check/rules"
 	"mullion.dev/mullion/internal/windows/pefile"
 	"mullion.dev/mullion/internal/windows/pefile/petest"
+	"mullion.dev/mullion/internal/windows/winapi"
 	"mullion.dev/mullion/internal/windows/wineapi"
-	"mullion.dev/mullion/shim"
 )
 
 // imports makes a table of imports of "LIBRARY FUNCTION…".
@@ -211,15 +211,11 @@ func TestShimsHaveWhatTheyReplace(t *testing.T) {
 		"PdhSetDefaultRealTimeDataSource": "there is one source", "PdhValidatePathExA": "of log files",
 		"PdhVbAddCounter": "for Visual Basic", "PdhVbGetDoubleCounterValue": "for Visual Basic",
 	}
-	exports, err := shim.Exports()
-	if err != nil {
-		t.Fatal(err)
-	}
 	api, err := wineapi.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for library, names := range exports {
+	for library, names := range winapi.Exports() {
 		for _, name := range api.Working(library) {
 			if !slices.Contains(names, name) && without[name] == "" {
 				t.Errorf("%s has no %s, Wine's has", library, name)

@@ -14,7 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"mullion.dev/mullion/internal/windows/credspec"
+	"mullion.dev/mullion/internal/windows/wire/credspec"
 )
 
 // API is what the webhook asks of the API server.

@@ -40,10 +40,10 @@ import (
 	"mullion.dev/mullion/internal/runtime/hcs"
 	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/windows/localgroup"
-	"mullion.dev/mullion/internal/windows/piperelay"
 	"mullion.dev/mullion/internal/windows/wine"
 	"mullion.dev/mullion/internal/windows/winver"
+	"mullion.dev/mullion/internal/windows/wire/localgroup"
+	"mullion.dev/mullion/internal/windows/wire/piperelay"
 )
 
 const (

@@ -12,8 +12,8 @@ import (
 	"github.com/diskfs/go-diskfs/partition/gpt"
 	"golang.org/x/sys/unix"
 
-	"mullion.dev/mullion/internal/windows/hostdisk"
 	"mullion.dev/mullion/internal/windows/wine"
+	"mullion.dev/mullion/internal/windows/wire/hostdisk"
 )
 
 // disk is a disk whose file is open.

@@ -19,7 +19,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/node/disks"
-	"mullion.dev/mullion/internal/windows/hostdisk"
+	"mullion.dev/mullion/internal/windows/wire/hostdisk"
 )
 
 const mib = 1 << 20

@@ -3,7 +3,7 @@ package disks
 import (
 	"errors"
 
-	"mullion.dev/mullion/internal/windows/hostdisk"
+	"mullion.dev/mullion/internal/windows/wire/hostdisk"
 )
 
 // refusal is an answer in Windows' words and with its number

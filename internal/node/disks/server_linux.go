@@ -21,8 +21,8 @@ import (
 
 	"mullion.dev/mullion/internal/base/atomicfile"
 	"mullion.dev/mullion/internal/base/unixsocket"
-	"mullion.dev/mullion/internal/windows/hostdisk"
 	"mullion.dev/mullion/internal/windows/wine"
+	"mullion.dev/mullion/internal/windows/wire/hostdisk"
 )
 
 // mostDisks bounds the disks of a host: each volume has a loop device of the machine.
@@ -238,7 +238,7 @@ func (s *Server) link(target string, names ...string) error {
 }
 
 // device is the name of a disk's device, below Mounts and in the prefix. Its file says what the disk answers of itself
-// (shim/hooks/disk.c).
+// (guest/c/hooks/disk.c).
 func device(r record) string { return fmt.Sprintf("physicaldrive%d", r.Number) }
 
 // nameDisk gives the disk the name by which programs open it.
@@ -262,7 +262,7 @@ func (s *Server) name(p hostdisk.Part) error {
 }
 
 // pathFile is the end of the name of a file, beside a volume's mount, with the volume's access path: the hooks call the
-// volume's files by it (shim/hooks/disk.c).
+// volume's files by it (guest/c/hooks/disk.c).
 const pathFile = ".path"
 
 // write writes a file of Mounts, if it is another; without a text it removes it.

@@ -12,7 +12,7 @@ import (
 	"github.com/diskfs/go-diskfs/partition/gpt"
 	"github.com/google/uuid"
 
-	"mullion.dev/mullion/internal/windows/hostdisk"
+	"mullion.dev/mullion/internal/windows/wire/hostdisk"
 )
 
 // Sizes of a disk in bytes: of a sector; what partitions begin and end at; where the first one for data begins, behind

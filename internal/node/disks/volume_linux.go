@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/netns"
-	"mullion.dev/mullion/internal/windows/hostdisk"
+	"mullion.dev/mullion/internal/windows/wire/hostdisk"
 )
 
 // mark is the name that the file systems of this package have for Linux, by which they are known. labelAttribute of a

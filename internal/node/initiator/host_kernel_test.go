@@ -23,8 +23,8 @@ import (
 	"mullion.dev/mullion/internal/node/disks"
 	"mullion.dev/mullion/internal/node/initiator"
 	"mullion.dev/mullion/internal/node/iscsi/iscsitest"
-	"mullion.dev/mullion/internal/windows/hostdisk"
-	"mullion.dev/mullion/internal/windows/hostiscsi"
+	"mullion.dev/mullion/internal/windows/wire/hostdisk"
+	"mullion.dev/mullion/internal/windows/wire/hostiscsi"
 )
 
 // TestMain is the program that keeps sessions, too.

@@ -16,8 +16,8 @@ import (
 
 	"mullion.dev/mullion/internal/node/initiator"
 	"mullion.dev/mullion/internal/node/iscsi/iscsitest"
-	"mullion.dev/mullion/internal/windows/hostdisk"
-	"mullion.dev/mullion/internal/windows/hostiscsi"
+	"mullion.dev/mullion/internal/windows/wire/hostdisk"
+	"mullion.dev/mullion/internal/windows/wire/hostiscsi"
 )
 
 // connected discovers and logs in to the open target, and returns the session.

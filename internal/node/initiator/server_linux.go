@@ -18,7 +18,7 @@ import (
 	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/node/disks"
 	"mullion.dev/mullion/internal/node/iscsi"
-	"mullion.dev/mullion/internal/windows/hostiscsi"
+	"mullion.dev/mullion/internal/windows/wire/hostiscsi"
 )
 
 // Limits of a host: each session is a process.

@@ -21,7 +21,7 @@ import (
 	"mullion.dev/mullion/internal/node/disks"
 	"mullion.dev/mullion/internal/node/iscsi"
 	"mullion.dev/mullion/internal/node/keeper"
-	"mullion.dev/mullion/internal/windows/hostiscsi"
+	"mullion.dev/mullion/internal/windows/wire/hostiscsi"
 )
 
 // Times: how long a process has to say what its session is; between two looks whether the sessions are there; the

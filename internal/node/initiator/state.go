@@ -16,7 +16,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/atomicfile"
 	"mullion.dev/mullion/internal/node/iscsi"
-	"mullion.dev/mullion/internal/windows/hostiscsi"
+	"mullion.dev/mullion/internal/windows/wire/hostiscsi"
 )
 
 // stateVersion is that of the file.

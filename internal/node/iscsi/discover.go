@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mullion.dev/mullion/internal/windows/hostiscsi"
+	"mullion.dev/mullion/internal/windows/wire/hostiscsi"
 )
 
 // Target is a target of a portal, with the portals where it is, each with its port.

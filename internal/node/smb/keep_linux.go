@@ -16,7 +16,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"mullion.dev/mullion/internal/node/keeper"
-	"mullion.dev/mullion/internal/windows/smbmapping"
+	"mullion.dev/mullion/internal/windows/wire/smbmapping"
 )
 
 // KeepCommand is the first argument of a process that keeps a mapping. The second names its mount point, which says to

@@ -13,7 +13,7 @@ import (
 
 	"mullion.dev/mullion/internal/node/smb"
 	"mullion.dev/mullion/internal/node/smb/smbtest"
-	"mullion.dev/mullion/internal/windows/smbmapping"
+	"mullion.dev/mullion/internal/windows/wire/smbmapping"
 )
 
 // TestKeeperKilled: a mapping without its process gives errors, and can be made anew, with the letter that it had.

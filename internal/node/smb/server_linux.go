@@ -21,8 +21,8 @@ import (
 
 	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/node/keeper"
-	"mullion.dev/mullion/internal/windows/smbmapping"
 	"mullion.dev/mullion/internal/windows/wine"
+	"mullion.dev/mullion/internal/windows/wire/smbmapping"
 )
 
 // mostMappings bounds the mappings of a host: each is a process.

@@ -16,7 +16,7 @@ import (
 
 	smb2 "github.com/cloudsoda/go-smb2"
 
-	"mullion.dev/mullion/internal/windows/credspec"
+	"mullion.dev/mullion/internal/windows/wire/credspec"
 )
 
 // Target is a share, and as whom it is used.

@@ -28,7 +28,7 @@ import (
 	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/node/smb"
 	"mullion.dev/mullion/internal/node/smb/smbtest"
-	"mullion.dev/mullion/internal/windows/smbmapping"
+	"mullion.dev/mullion/internal/windows/wire/smbmapping"
 )
 
 func TestMain(m *testing.M) {

@@ -25,7 +25,7 @@ import (
 	"mullion.dev/mullion/internal/node/tickets/kdctest"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/windows/credspec"
+	"mullion.dev/mullion/internal/windows/wire/credspec"
 )
 
 const specText = `{"CmsPlugins": ["ActiveDirectory"],

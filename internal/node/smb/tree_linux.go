@@ -19,8 +19,8 @@ import (
 
 	"mullion.dev/mullion/internal/node/keeper"
 	"mullion.dev/mullion/internal/node/tickets"
-	"mullion.dev/mullion/internal/windows/credspec"
-	"mullion.dev/mullion/internal/windows/smbmapping"
+	"mullion.dev/mullion/internal/windows/wire/credspec"
+	"mullion.dev/mullion/internal/windows/wire/smbmapping"
 )
 
 // KeepTreeCommand is the first argument of a process that keeps a Tree.

@@ -17,7 +17,7 @@ import (
 	"mullion.dev/mullion/internal/node/tickets/adtest"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/windows/credspec"
+	"mullion.dev/mullion/internal/windows/wire/credspec"
 )
 
 // controller is the address of the domain's controller: Samba takes none of the loopback's own.

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/windows/credspec"
+	"mullion.dev/mullion/internal/windows/wire/credspec"
 )
 
 // Keys are the keys of a node.

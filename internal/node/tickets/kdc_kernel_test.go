@@ -14,7 +14,7 @@ import (
 	"mullion.dev/mullion/internal/node/tickets/kdctest"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/windows/credspec"
+	"mullion.dev/mullion/internal/windows/wire/credspec"
 )
 
 // TestKDC: MIT's server gives the account a ticket, which MIT's tools read; it refuses one that it does not know.

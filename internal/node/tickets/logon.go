@@ -26,7 +26,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/types"
 
 	"mullion.dev/mullion/internal/base/plaintext"
-	"mullion.dev/mullion/internal/windows/credspec"
+	"mullion.dev/mullion/internal/windows/wire/credspec"
 )
 
 // Bounds of what is read.

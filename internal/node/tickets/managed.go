@@ -16,7 +16,7 @@ import (
 
 	"mullion.dev/mullion/internal/node/tickets/directory"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/windows/credspec"
+	"mullion.dev/mullion/internal/windows/wire/credspec"
 )
 
 // ldapPort is where controllers have the directory.

@@ -19,7 +19,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/types"
 
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/windows/credspec"
+	"mullion.dev/mullion/internal/windows/wire/credspec"
 )
 
 const specText = `{"CmsPlugins": ["ActiveDirectory"],

@@ -14,11 +14,11 @@ import (
 	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
-	"mullion.dev/mullion/internal/windows/hostdisk"
-	"mullion.dev/mullion/internal/windows/hostiscsi"
-	"mullion.dev/mullion/internal/windows/piperelay"
-	"mullion.dev/mullion/internal/windows/smbmapping"
 	"mullion.dev/mullion/internal/windows/wine"
+	"mullion.dev/mullion/internal/windows/wire/hostdisk"
+	"mullion.dev/mullion/internal/windows/wire/hostiscsi"
+	"mullion.dev/mullion/internal/windows/wire/piperelay"
+	"mullion.dev/mullion/internal/windows/wire/smbmapping"
 )
 
 // The pipe on which programs of the host reach the CRI server, containerd's own

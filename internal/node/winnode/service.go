@@ -11,7 +11,7 @@ import (
 	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/windows/services/keeper"
+	"mullion.dev/mullion/internal/windows/wire/services/keeper"
 )
 
 // Folders on C: of the services' logs, where SIG Windows' tools have them, and of what is known of their state.

@@ -15,9 +15,9 @@ import (
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/windows/services/keeper"
 	"mullion.dev/mullion/internal/windows/wine"
 	"mullion.dev/mullion/internal/windows/winver"
+	"mullion.dev/mullion/internal/windows/wire/services/keeper"
 )
 
 // Units are the components of one Windows host, in the order they start.

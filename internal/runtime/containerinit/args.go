@@ -45,7 +45,7 @@ func (c Config) windows() bool {
 }
 
 // endMillis bounds the end of the container's services: the 3 minutes of PRESHUTDOWN and the time of SHUTDOWN
-// (shim/hooks/svcstop.c). In milliseconds.
+// (guest/c/hooks/svcstop.c). In milliseconds.
 const endMillis = "240000"
 
 // endArgv is the command that ends the container's Windows services, or nil if the main program is no Windows program.

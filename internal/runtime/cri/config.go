@@ -12,9 +12,9 @@ import (
 	"mullion.dev/mullion/internal/runtime/admission"
 	"mullion.dev/mullion/internal/runtime/engine"
 	"mullion.dev/mullion/internal/runtime/image"
-	"mullion.dev/mullion/internal/windows/credspec"
-	"mullion.dev/mullion/internal/windows/piperelay"
 	"mullion.dev/mullion/internal/windows/sam"
+	"mullion.dev/mullion/internal/windows/wire/credspec"
+	"mullion.dev/mullion/internal/windows/wire/piperelay"
 )
 
 // Config is what a Server needs. All paths are absolute paths of the machine unless said otherwise.

@@ -18,7 +18,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/cri/store"
 	"mullion.dev/mullion/internal/runtime/engine"
 	"mullion.dev/mullion/internal/runtime/image"
-	"mullion.dev/mullion/internal/windows/piperelay"
+	"mullion.dev/mullion/internal/windows/wire/piperelay"
 )
 
 // The labels by which a server knows its containers in containerd.

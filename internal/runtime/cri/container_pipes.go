@@ -15,8 +15,8 @@ import (
 
 	"mullion.dev/mullion/internal/runtime/cri/store"
 	"mullion.dev/mullion/internal/runtime/engine"
-	"mullion.dev/mullion/internal/windows/piperelay"
 	"mullion.dev/mullion/internal/windows/wine"
+	"mullion.dev/mullion/internal/windows/wire/piperelay"
 )
 
 // Named pipes of the host in containers. A container has a Wine server of its own, so mullion-pipe.exe has the pipe

@@ -18,7 +18,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/cri"
 	"mullion.dev/mullion/internal/runtime/cri/critest"
 	"mullion.dev/mullion/internal/runtime/engine"
-	"mullion.dev/mullion/internal/windows/piperelay"
+	"mullion.dev/mullion/internal/windows/wire/piperelay"
 )
 
 // hostPipes is a host on which each pipe says who asks for which, and echoes then. The pipe "gone" is not there.

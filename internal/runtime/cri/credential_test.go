@@ -17,7 +17,7 @@ import (
 
 	"mullion.dev/mullion/internal/runtime/cri"
 	"mullion.dev/mullion/internal/runtime/cri/critest"
-	"mullion.dev/mullion/internal/windows/credspec"
+	"mullion.dev/mullion/internal/windows/wire/credspec"
 )
 
 const credentialSpec = `{"CmsPlugins": ["ActiveDirectory"],

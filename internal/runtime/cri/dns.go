@@ -46,7 +46,7 @@ func (s *Server) writeResolvConf(sb store.Sandbox) error {
 // windowsResolver is the resolv.conf that makes names resolve as in a pod on Windows, which has one DNS suffix, the
 // first one of the list, and no resolver options
 // (https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/#dns-windows): only a name without a dot
-// gets the suffix. The C library has no option to keep a name with a dot from getting it; shim/hooks/resolve.c does
+// gets the suffix. The C library has no option to keep a name with a dot from getting it; guest/c/hooks/resolve.c does
 // that. With asLinux the rule is lifted: all suffixes and options are written, always with an ndots option, by which
 // the hook recognizes this mode.
 func windowsResolver(dns DNS, asLinux bool) (string, error) {

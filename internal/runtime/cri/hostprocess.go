@@ -13,8 +13,8 @@ import (
 	"mullion.dev/mullion/internal/runtime/cri/store"
 	"mullion.dev/mullion/internal/runtime/engine"
 	"mullion.dev/mullion/internal/runtime/image"
-	"mullion.dev/mullion/internal/windows/localgroup"
 	"mullion.dev/mullion/internal/windows/wine"
+	"mullion.dev/mullion/internal/windows/wire/localgroup"
 )
 
 // HostProcess says where HostProcess containers run: in the Windows host itself, in its network, with its registry and

@@ -11,7 +11,7 @@ import (
 
 	"mullion.dev/mullion/internal/runtime/cri/store"
 	"mullion.dev/mullion/internal/runtime/image"
-	"mullion.dev/mullion/internal/windows/localgroup"
+	"mullion.dev/mullion/internal/windows/wire/localgroup"
 )
 
 const hpcID = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

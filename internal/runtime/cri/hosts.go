@@ -11,7 +11,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"mullion.dev/mullion/internal/runtime/engine"
-	"mullion.dev/mullion/internal/windows/piperelay"
+	"mullion.dev/mullion/internal/windows/wire/piperelay"
 )
 
 // The kubelet keeps a hosts file for each pod, writes it anew before each container is made, and mounts it where every

@@ -18,7 +18,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/cri/store"
 	"mullion.dev/mullion/internal/runtime/explain"
 	"mullion.dev/mullion/internal/runtime/image"
-	"mullion.dev/mullion/internal/windows/credspec"
+	"mullion.dev/mullion/internal/windows/wire/credspec"
 )
 
 // driveRoot is the Linux path of C:\ in a container. Programs are started there: with a Linux working folder outside a

@@ -14,7 +14,7 @@ import (
 
 	"mullion.dev/mullion/internal/runtime/cri/store"
 	"mullion.dev/mullion/internal/runtime/engine"
-	"mullion.dev/mullion/internal/windows/piperelay"
+	"mullion.dev/mullion/internal/windows/wire/piperelay"
 )
 
 // The kubelet mounts a file of its own into each container, for the container's termination message, and reads its end

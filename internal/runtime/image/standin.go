@@ -17,8 +17,8 @@ import (
 
 	"mullion.dev/mullion/internal/base/lazyregexp"
 	"mullion.dev/mullion/internal/runtime/imagebuild"
-	"mullion.dev/mullion/internal/windows/ourprograms"
 	"mullion.dev/mullion/internal/windows/winver"
+	"mullion.dev/mullion/internal/windows/wire/ourprograms"
 )
 
 // base is an image that another can stand in for.

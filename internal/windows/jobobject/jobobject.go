@@ -165,7 +165,7 @@ func rate(l Limits) []byte {
 }
 
 // File is what a container's programs answer questions about their own job from: for each class that the limits decide
-// its number, the size of its structure, and that (shim/hooks/job.c reads it).
+// its number, the size of its structure, and that (guest/c/hooks/job.c reads it).
 func File(l Limits) []byte {
 	var b []byte
 	classes := []Class{BasicLimits, ExtendedLimits, Groups, GroupAffinities, CPURateControl, NetRateControl}

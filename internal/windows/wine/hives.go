@@ -157,7 +157,7 @@ func buildKeys(b winver.Build) []Key {
 	}
 }
 
-// utc is the time zone of hosts and containers until one sets another (shim/hooks/timezone.c), whatever the machine's
+// utc is the time zone of hosts and containers until one sets another (guest/c/hooks/timezone.c), whatever the machine's
 // is.
 func utc() Key {
 	const name = "Coordinated Universal Time"

@@ -2,7 +2,7 @@ package wine
 
 import "mullion.dev/mullion/internal/base/cgroup"
 
-// memoryDir is where the hooks and pdh.dll look for a node's memory (shim/common/nodememory.h), in a host and in its
+// memoryDir is where the hooks and pdh.dll look for a node's memory (guest/c/common/nodememory.h), in a host and in its
 // containers.
 const memoryDir = "/run/mullion-memory/"
 

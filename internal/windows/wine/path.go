@@ -118,7 +118,7 @@ func VolumeDevice(guid string) string { return volumes + guid + "}" }
 // a root they lead from that folder, of the shares or of a volume.
 //
 // Windows programs' links are kept as texts for Linux: the text of one to C:\x is "../../dosdevices/c:/x", with as many
-// .. as lead up to the prefix (shim/hooks/README.md, "Links on disk").
+// .. as lead up to the prefix (guest/c/hooks/README.md, "Links on disk").
 func (b bound) follow(dir []string, text string) (parts []string, root string, err error) {
 	if strings.Contains(text, `\`) {
 		// A name for Linux and a path for Windows.

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"mullion.dev/mullion/internal/windows/ourprograms"
+	"mullion.dev/mullion/internal/windows/wire/ourprograms"
 )
 
 // tools is the shim that contains several of Windows' programs (package wintools).

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"mullion.dev/mullion/internal/windows/services"
-	"mullion.dev/mullion/internal/windows/services/servicestest"
 	"mullion.dev/mullion/internal/windows/winver"
+	"mullion.dev/mullion/internal/windows/wire/services"
+	"mullion.dev/mullion/internal/windows/wire/services/servicestest"
 	"mullion.dev/mullion/internal/winserver"
 	"mullion.dev/mullion/internal/winserver/command"
 	"mullion.dev/mullion/internal/winserver/local"

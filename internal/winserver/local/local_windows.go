@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/registry"
 
-	"mullion.dev/mullion/internal/windows/services"
 	"mullion.dev/mullion/internal/windows/winver"
+	"mullion.dev/mullion/internal/windows/wire/services"
 	"mullion.dev/mullion/internal/winserver"
 	"mullion.dev/mullion/internal/winserver/preflight"
 )

@@ -10,7 +10,7 @@ import (
 	winio "github.com/Microsoft/go-winio/pkg/etw"
 	"golang.org/x/sys/windows"
 
-	"mullion.dev/mullion/internal/windows/etw"
+	"mullion.dev/mullion/guest/etw"
 )
 
 // etwChild has the test program write events in a process of its own.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/Microsoft/go-winio"
 
-	"mullion.dev/mullion/internal/windows/piperelay"
+	"mullion.dev/mullion/internal/windows/wire/piperelay"
 )
 
 // administratorsOnly is the security descriptor of the pipe containerd-containerd on Windows hosts.

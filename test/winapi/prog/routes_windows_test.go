@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/windows"
 
-	"mullion.dev/mullion/internal/windows/winnet"
+	"mullion.dev/mullion/guest/winnet"
 )
 
 // TestRoutesOfPrograms makes and removes routes in the network namespace of TestNetwork in package winapi.

@@ -325,7 +325,7 @@ func exports(t *testing.T) []string {
 	t.Helper()
 	var all []string
 	for _, library := range []string{"computenetwork", "vmcompute"} {
-		f, err := os.Open(filepath.Join("../../../../shim", library, library+".def"))
+		f, err := os.Open(filepath.Join("../../../../guest/c", library, library+".def"))
 		if err != nil {
 			t.Fatal(err)
 		}

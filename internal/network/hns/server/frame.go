@@ -14,7 +14,7 @@ import (
 	"mullion.dev/mullion/internal/network/hns/wire"
 )
 
-// The protocol between the DLLs (shim/computenetwork, shim/vmcompute) and the server, over one TCP connection. Numbers
+// The protocol between the DLLs (guest/c/computenetwork, guest/c/vmcompute) and the server, over one TCP connection. Numbers
 // are 32 bits, little endian. A frame is its length in bytes, then that many bytes: fields, each a length and its
 // bytes.
 //

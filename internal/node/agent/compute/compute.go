@@ -24,7 +24,7 @@ import (
 const (
 	Enumerate  = "HcsEnumerateComputeSystems"
 	Properties = "HcsGetComputeSystemProperties"
-	// QueryJob is none of vmcompute.dll's functions: shim/hooks asks it for what the job object of a container answers.
+	// QueryJob is none of vmcompute.dll's functions: guest/c/hooks asks it for what the job object of a container answers.
 	QueryJob = "HcsQueryJobObject"
 )
 

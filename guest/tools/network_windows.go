@@ -1,0 +1,134 @@
+package tools
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+
+	"mullion.dev/mullion/guest/winnet"
+)
+
+// HostName implements Network.
+func (local) HostName() string {
+	name := make([]uint16, 256)
+	size := uint32(len(name))
+	if windows.GetComputerNameEx(windows.ComputerNameDnsHostname, &name[0], &size) != nil {
+		return ""
+	}
+	return windows.UTF16ToString(name)
+}
+
+// Adapters implements Network.
+func (local) Adapters() ([]Adapter, error) {
+	buffer, err := adapterRecords()
+	if err != nil {
+		return nil, fmt.Errorf("list adapters: %w", err)
+	}
+	var found []Adapter
+	for r := (*windows.IpAdapterAddresses)(unsafe.Pointer(&buffer[0])); r != nil; r = r.Next {
+		found = append(found, newAdapter(r))
+	}
+	return found, nil
+}
+
+// adapterRecords returns a buffer that GetAdaptersAddresses has filled.
+func adapterRecords() ([]byte, error) {
+	const flags = windows.GAA_FLAG_INCLUDE_GATEWAYS
+	size := uint32(16 << 10)
+	for {
+		buffer := make([]byte, size)
+		err := windows.GetAdaptersAddresses(windows.AF_UNSPEC, flags, 0,
+			(*windows.IpAdapterAddresses)(unsafe.Pointer(&buffer[0])), &size)
+		if !errors.Is(err, windows.ERROR_BUFFER_OVERFLOW) || int(size) <= len(buffer) {
+			return buffer, err
+		}
+	}
+}
+
+func newAdapter(r *windows.IpAdapterAddresses) Adapter {
+	const dhcp = 0x4 // IP_ADAPTER_DHCP_ENABLED
+	a := Adapter{
+		Index:       cmp.Or(r.IfIndex, r.Ipv6IfIndex),
+		MTU:         r.Mtu,
+		Metric:      r.Ipv4Metric,
+		Name:        windows.UTF16PtrToString(r.FriendlyName),
+		Description: windows.UTF16PtrToString(r.Description),
+		Suffix:      windows.UTF16PtrToString(r.DnsSuffix),
+		Hardware:    net.HardwareAddr(r.PhysicalAddress[:min(int(r.PhysicalAddressLength), len(r.PhysicalAddress))]),
+		Loopback:    r.IfType == windows.IF_TYPE_SOFTWARE_LOOPBACK,
+		Up:          r.OperStatus == windows.IfOperStatusUp,
+		DHCP:        r.Flags&dhcp != 0,
+	}
+	for u := r.FirstUnicastAddress; u != nil; u = u.Next {
+		a.Addresses = append(a.Addresses, Address{IP: addrOf(u.Address), Bits: int(u.OnLinkPrefixLength)})
+	}
+	for g := r.FirstGatewayAddress; g != nil; g = g.Next {
+		a.Gateways = append(a.Gateways, addrOf(g.Address))
+	}
+	for s := r.FirstDnsServerAddress; s != nil; s = s.Next {
+		a.Servers = append(a.Servers, addrOf(s.Address))
+	}
+	return a
+}
+
+// addrOf is the address in a socket's address, with the number of its interface as the zone.
+func addrOf(s windows.SocketAddress) netip.Addr {
+	addr, ok := netip.AddrFromSlice(s.IP())
+	if !ok || addr.Is4() {
+		return addr
+	}
+	if scope := (*windows.RawSockaddrInet6)(unsafe.Pointer(s.Sockaddr)).Scope_id; scope != 0 {
+		addr = addr.WithZone(strconv.FormatUint(uint64(scope), 10))
+	}
+	return addr
+}
+
+// Resolve implements Network.
+func (local) Resolve(name string) (netip.Addr, error) {
+	if addr, err := netip.ParseAddr(name); err == nil {
+		return addr, nil
+	}
+	addrs, err := net.LookupIP(name)
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	addr, ok := netip.AddrFromSlice(addrs[0])
+	if !ok {
+		return netip.Addr{}, fmt.Errorf("resolve %q: %w", name, &net.AddrError{Err: "no IP address", Addr: addrs[0].String()})
+	}
+	return addr.Unmap(), nil
+}
+
+// Dial implements Network.
+func (local) Dial(network string, to netip.AddrPort, timeout time.Duration) (net.Conn, error) {
+	return net.DialTimeout(network, to.String(), timeout)
+}
+
+// Sockets implements Tables.
+func (local) Sockets() ([]winnet.Socket, error) { return winnet.Sockets() }
+
+// Routes implements Tables.
+func (local) Routes() ([]winnet.Route, error) { return winnet.Routes() }
+
+// Traffic implements Tables.
+func (local) Traffic() (winnet.Traffic, error) { return winnet.Count() }
+
+// Protocols implements Tables.
+func (local) Protocols(six bool) (winnet.Protocols, error) { return winnet.CountProtocols(six) }
+
+// Reverse implements Tables.
+func (local) Reverse(addr netip.Addr) string {
+	names, err := net.LookupAddr(addr.String())
+	if err != nil || len(names) == 0 {
+		return ""
+	}
+	return strings.TrimSuffix(names[0], ".")
+}

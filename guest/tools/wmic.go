@@ -1,0 +1,51 @@
+package tools
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"unicode/utf16"
+)
+
+// wmicFailed is the exit code if Wine's wmic cannot be run.
+const wmicFailed = 1
+
+// wmic is Wine's own wmic (https://learn.microsoft.com/windows/win32/wmisdk/wmic), whose output is UTF-16 with a mark
+// wherever it goes. That of Windows is so in a file only: in a pipe, from which programs read it, it is in the
+// console's code page. Characters beyond ASCII become question marks there.
+func wmic(e Env, args []string) int {
+	out := e.Stdout
+	var said bytes.Buffer
+	if e.System.Piped() {
+		e.Stdout = &said
+	}
+	code, err := e.System.WMIC(e, args)
+	if err == nil {
+		_, err = io.WriteString(out, inConsolesPage(said.Bytes()))
+	}
+	if err != nil {
+		e.complain("wmic: %v", err)
+		return wmicFailed
+	}
+	return code
+}
+
+// inConsolesPage is a text of UTF-16 with a mark as it is in the console's code page; another text stays as it is.
+func inConsolesPage(text []byte) string {
+	rest, marked := bytes.CutPrefix(text, []byte{0xff, 0xfe})
+	if !marked {
+		return string(text)
+	}
+	var units []uint16
+	for ; len(rest) > 1; rest = rest[2:] {
+		units = append(units, binary.LittleEndian.Uint16(rest))
+	}
+	runes := utf16.Decode(units)
+	const ascii = 0x7f
+	for i, r := range runes {
+		if r > ascii {
+			runes[i] = '?'
+		}
+	}
+	return string(runes)
+}

@@ -1,0 +1,131 @@
+package keeper_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mullion.dev/mullion/internal/windows/wire/services"
+	"mullion.dev/mullion/internal/windows/wire/services/keeper"
+	"mullion.dev/mullion/internal/windows/wire/services/servicestest"
+)
+
+// system notes where services write.
+type system map[string]string
+
+func (s system) Output(service, file string) error {
+	s[service] = file
+	return nil
+}
+
+func (system) Watch(context.Context) error { return nil }
+
+func (system) Line(args []string) string { return strings.Join(args, " ") }
+
+func options(t *testing.T) keeper.Options {
+	t.Helper()
+	dir := t.TempDir()
+	return keeper.Options{
+		Name: "kubelet", Description: "the node's agent", Log: filepath.Join(dir, "log", "kubelet.log"),
+		State: filepath.Join(dir, "state", "kubelet"), Command: []string{`C:\k\kubelet.exe`, "--windows-service"},
+	}
+}
+
+func TestParse(t *testing.T) {
+	want := options(t)
+	got, err := keeper.Parse(want.Args())
+	if err != nil || got.Name != want.Name || got.State != want.State || !slices.Equal(got.Command, want.Command) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, args := range [][]string{{}, {"--name", "x"}, {"--what", "x"}, {"--name", "x", "--log", "l", "--state", "s", "--"}} {
+		if _, err := keeper.Parse(args); err == nil {
+			t.Errorf("%q is taken", args)
+		}
+	}
+}
+
+// A service that is not there is made, one that is there gets today's command line; both are started again when they
+// fail.
+func TestRunMakesTheService(t *testing.T) {
+	for name, there := range map[string][]*servicestest.Service{
+		"new": nil,
+		"known": {{
+			Service: services.Service{Name: "kubelet", Status: services.Status{State: services.Running, Type: services.OwnProcess}},
+			Config:  services.Config{Binary: `C:\k\kubelet.exe --v=9`},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, s, o := &servicestest.Manager{Services: there}, system{}, options(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel() // it looks once
+			var out bytes.Buffer
+			if err := keeper.Run(ctx, m, s, o, &out); err != nil {
+				t.Fatal(err)
+			}
+			made := m.Find("kubelet")
+			if made == nil || made.Config.Binary != `C:\k\kubelet.exe --windows-service` ||
+				made.Status.State != services.Running || s["kubelet"] != o.Log {
+				t.Fatalf("%+v, its output %v", made, s)
+			}
+			if a := made.Failure.Actions; len(a) != 1 || a[0].Type != services.ActionRestart {
+				t.Errorf("failure actions %v", a)
+			}
+			if stopped := slices.Contains(made.Controls, services.ControlStop); stopped != (there != nil) {
+				t.Errorf("it was told %v", made.Controls)
+			}
+			if text, err := os.ReadFile(o.State); err != nil || keeper.ReadState(text) {
+				t.Errorf("its state is %q, %v", text, err)
+			}
+		})
+	}
+}
+
+// A service that does not answer in time is started again, and not for ever.
+func TestRunStartsALateService(t *testing.T) {
+	for late, says := range map[int]string{0: "", 2: "", 3: "start service kubelet: The service did not respond"} {
+		m, o := &servicestest.Manager{Services: []*servicestest.Service{{
+			Service: services.Service{Name: "kubelet", Status: services.Status{State: services.Stopped}},
+			Late:    late,
+		}}}, options(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		err := keeper.Run(ctx, m, system{}, o, &bytes.Buffer{})
+		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
+			t.Errorf("late %d times: %v, want %q", late, err, says)
+		}
+	}
+}
+
+// A service that somebody stops is told of, and the keeper goes on; one that fails soon after its start ends it.
+func TestRunTellsOfTheEnd(t *testing.T) {
+	for name, tt := range map[string]struct {
+		exit   uint32
+		halted bool
+		says   string
+	}{
+		"by-hand": {0, true, ""},
+		"failed":  {1067, false, "service kubelet ended soon after its start, with code 1067"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, o := &servicestest.Manager{Services: []*servicestest.Service{{
+				Service: services.Service{Name: "kubelet", Status: services.Status{State: services.Stopped}},
+				Ends:    &services.Status{State: services.Stopped, Exit: tt.exit},
+			}}}, options(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			var out bytes.Buffer
+			err := keeper.Run(ctx, m, system{}, o, &out)
+			if tt.says == "" && err != nil || tt.says != "" && (err == nil || !strings.Contains(err.Error(), tt.says)) {
+				t.Errorf("%v, want %q", err, tt.says)
+			}
+			text, readErr := os.ReadFile(o.State)
+			if readErr != nil || keeper.ReadState(text) != tt.halted {
+				t.Errorf("its state is %q, %v", text, readErr)
+			}
+		})
+	}
+}

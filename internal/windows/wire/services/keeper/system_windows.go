@@ -1,0 +1,26 @@
+package keeper
+
+import (
+	"context"
+	"os/exec"
+
+	"golang.org/x/sys/windows"
+
+	"mullion.dev/mullion/internal/windows/wire/services"
+)
+
+// Local is this Windows.
+func Local() System { return local{} }
+
+type local struct{}
+
+// Watch implements System.
+func (local) Watch(ctx context.Context) error {
+	return exec.CommandContext(ctx, `C:\Windows\System32\mullion-run.exe`, "--services").Run()
+}
+
+// Output implements System.
+func (local) Output(service, file string) error { return services.SetOutput(service, file) }
+
+// Line implements System.
+func (local) Line(args []string) string { return windows.ComposeCommandLine(args) }
