@@ -11,7 +11,7 @@ import (
 const listMD5 = "01a840a64117cae7d46ed81493f690ac"
 
 // testTools runs the small programs of Windows as scripts do: through cmd.exe, pipes and the search path. What they do
-// is tested in package wintools.
+// is tested in the packages of guest/tools.
 func testTools(t *testing.T, p prefix) {
 	t.Helper()
 	p.Write(t, "tools/list.txt", "one\r\ntwo\r\nthree\r\n")

@@ -1,5 +1,5 @@
 // Command wintools contains small programs of Windows that Wine lacks or has only in part: findstr, where, tasklist,
-// nslookup, ipconfig and others (see package wintools). The name of its file chooses the program. It is built for
+// nslookup, ipconfig and others (see package tools). The name of its file chooses the program. It is built for
 // Windows.
 package main
 
@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"mullion.dev/mullion/guest/tools"
+	"mullion.dev/mullion/guest/tools/program"
 )
 
 func main() {
@@ -14,13 +15,12 @@ func main() {
 	if self, err := os.Executable(); err == nil {
 		name = self
 	}
-	env := tools.Env{
+	env := program.Env{
 		Getenv:  os.Getenv,
 		Environ: os.Environ,
 		Stdin:   os.Stdin,
 		Stdout:  os.Stdout,
 		Stderr:  os.Stderr,
-		System:  tools.ThisSystem(),
 	}
-	os.Exit(env.Run(name, os.Args[1:]))
+	os.Exit(tools.Run(env, name, os.Args[1:]))
 }

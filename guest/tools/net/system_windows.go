@@ -1,0 +1,26 @@
+package net
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/windows"
+)
+
+// Alone implements System.
+func (local) Alone(f func() error) error {
+	name, err := windows.UTF16PtrFromString(`Global\MullionLocalGroups`)
+	if err != nil {
+		return err
+	}
+	mutex, err := windows.CreateMutex(nil, false, name)
+	if err != nil && !errors.Is(err, windows.ERROR_ALREADY_EXISTS) {
+		return fmt.Errorf("lock local groups: %w", err)
+	}
+	defer windows.CloseHandle(mutex) //nolint:errcheck // it goes with the process at the latest
+	if _, err := windows.WaitForSingleObject(mutex, windows.INFINITE); err != nil {
+		return fmt.Errorf("lock local groups: %w", err)
+	}
+	defer windows.ReleaseMutex(mutex) //nolint:errcheck // as above
+	return f()
+}
