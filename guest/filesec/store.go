@@ -87,16 +87,16 @@ func (l List) Text() string {
 		if e.Deny {
 			kind = "D"
 		}
-		flags := ""
+		var flags strings.Builder
 		for _, f := range []struct {
 			bit  uint8
 			text string
 		}{{ObjectInherit, "OI"}, {ContainerInherit, "CI"}, {NoPropagate, "NP"}, {InheritOnly, "IO"}, {Inherited, "ID"}} {
 			if e.Flags&f.bit != 0 {
-				flags += f.text
+				flags.WriteString(f.text)
 			}
 		}
-		fmt.Fprintf(&b, "(%s;%s;0x%x;;;%s)", kind, flags, e.Mask, e.SID)
+		fmt.Fprintf(&b, "(%s;%s;0x%x;;;%s)", kind, flags.String(), e.Mask, e.SID)
 	}
 	return b.String()
 }

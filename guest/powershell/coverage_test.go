@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	goparser "go/parser"
 	"go/token"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,6 +12,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"mullion.dev/mullion/guest/powershell/cmdlet"
+	"mullion.dev/mullion/guest/powershell/dotnet"
+	"mullion.dev/mullion/guest/powershell/lang"
+	"mullion.dev/mullion/guest/powershell/object"
 )
 
 // TestEachPartHasAScript checks that the scripts in testdata use each cmdlet, alias, operator and method.
@@ -18,7 +24,7 @@ func TestEachPartHasAScript(t *testing.T) {
 	var all strings.Builder
 	for _, folder := range []string{"run", "listener"} {
 		for _, script := range scripts(t, folder) {
-			all.WriteString(" " + lower(script) + " ")
+			all.WriteString(" " + strings.ToLower(script) + " ")
 		}
 	}
 	text := all.String()
@@ -26,42 +32,42 @@ func TestEachPartHasAScript(t *testing.T) {
 		return regexp.MustCompile(`(^|[^a-z0-9-])` + regexp.QuoteMeta(name) + `([^a-z0-9-]|$)`).MatchString(text)
 	}
 	for _, c := range cmdlets() {
-		for _, name := range append([]string{lower(c.name)}, c.aliases...) {
+		for _, name := range append([]string{strings.ToLower(c.Name)}, c.Aliases...) {
 			if !word(name) {
 				t.Errorf("no script in testdata/run uses %s", name)
 			}
 		}
-		for _, p := range slices.Concat(c.values, c.flags) {
-			known := []string{literalName, objectName, "force"}
-			if !strings.Contains(text, " -"+p) && !slices.Contains(append(known, c.positions...), p) {
-				t.Errorf("no script in testdata/run uses -%s of %s", p, c.name)
+		for _, p := range slices.Concat(c.Values, c.Flags) {
+			known := []string{cmdlet.LiteralName, cmdlet.ObjectName, "force"}
+			if !strings.Contains(text, " -"+p) && !slices.Contains(append(known, c.Positions...), p) {
+				t.Errorf("no script in testdata/run uses -%s of %s", p, c.Name)
 			}
 		}
 	}
-	for _, op := range append(slices.Concat(levels()...), "-not", "!", "-bnot", "2>&1", "2>$null", ">>", "1>") {
+	for _, op := range append(slices.Concat(lang.Levels()...), "-not", "!", "-bnot", "2>&1", "2>$null", ">>", "1>") {
 		if !strings.Contains(text, op) {
 			t.Errorf("no script in testdata/run uses %s", op)
 		}
 	}
-	for _, c := range append(classes(), everyClass()) {
-		for _, m := range c.methods {
-			if !strings.Contains(text, "."+lower(m.name)+"(") {
-				t.Errorf("no script in testdata uses .%s() of %s", m.name, c.name)
+	for _, c := range append(dotnet.Classes(), object.EveryClass()) {
+		for _, m := range c.Methods {
+			if !strings.Contains(text, "."+strings.ToLower(m.Name)+"(") {
+				t.Errorf("no script in testdata uses .%s() of %s", m.Name, c.Name)
 			}
 		}
-		for _, p := range c.props {
-			if !regexp.MustCompile(`\.` + lower(p.name) + `\b`).MatchString(text) {
-				t.Errorf("no script in testdata uses .%s of %s", p.name, c.name)
+		for _, p := range c.Props {
+			if !regexp.MustCompile(`\.` + strings.ToLower(p.Name) + `\b`).MatchString(text) {
+				t.Errorf("no script in testdata uses .%s of %s", p.Name, c.Name)
 			}
 		}
-		for _, f := range c.fields {
-			if !strings.Contains(text, "]::"+lower(f.name)) {
-				t.Errorf("no script in testdata uses [%s]::%s", c.name, f.name)
+		for _, f := range c.Fields {
+			if !strings.Contains(text, "]::"+strings.ToLower(f.Name)) {
+				t.Errorf("no script in testdata uses [%s]::%s", c.Name, f.Name)
 			}
 		}
-		for _, m := range c.calls {
-			if !strings.Contains(text, "]::"+lower(m.name)+"(") {
-				t.Errorf("no script in testdata uses [%s]::%s()", c.name, m.name)
+		for _, m := range c.Calls {
+			if !strings.Contains(text, "]::"+strings.ToLower(m.Name)+"(") {
+				t.Errorf("no script in testdata uses [%s]::%s()", c.Name, m.Name)
 			}
 		}
 	}
@@ -96,18 +102,20 @@ func TestEachRefusalHasAScript(t *testing.T) {
 	}
 }
 
-// refusals are the formats of the messages in the source of the package.
+// refusals are the formats of the messages in the sources of the packages.
 func refusals(t *testing.T) []string {
 	t.Helper()
-	files, err := filepath.Glob("*.go")
+	var files, found []string
+	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+			files = append(files, path)
+		}
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var found []string
 	for _, f := range files {
-		if strings.HasSuffix(f, "_test.go") {
-			continue
-		}
 		file, err := goparser.ParseFile(token.NewFileSet(), f, nil, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -124,12 +132,13 @@ func refusals(t *testing.T) []string {
 			case *ast.SelectorExpr:
 				name = fn.Sel.Name
 			}
-			words := map[string]int{"refuse": 1, "refuseAt": 2, "misfit": 1}[name]
+			name = strings.ToLower(name)
+			words := map[string]int{"refuse": 1, "refuseat": 2, "misfit": 1}[name]
 			if len(call.Args) <= words {
 				return true
 			}
 			l, ok := call.Args[words].(*ast.BasicLit)
-			if !ok || (words == 0 && name != "thrown" && (name != "Errorf" || f != "verify.go")) {
+			if !ok || (words == 0 && name != "thrown" && (name != "errorf" || filepath.Base(f) != "verify.go")) {
 				return true
 			}
 			if text, err := strconv.Unquote(l.Value); err == nil && len(strings.Trim(text, "%svdq. ")) > 3 {

@@ -29,9 +29,12 @@ func newStageEvents() *stageEvents {
 	bare.Message = ""
 	return &stageEvents{
 		logs: map[string][]eventlog.Event{
-			"Application": {of("Application", "kubelet", 1, 4, 1, "begun"), of("Application", "kubelet", 2, 2, 2, "broke\nat once"), bare},
-			"System":      {of("System", "Service Control Manager", 7036, 4, 4, "kubelet", "running")},
-			"Security":    nil,
+			"Application": {
+				of("Application", "kubelet", 1, 4, 1, "begun"),
+				of("Application", "kubelet", 2, 2, 2, "broke\nat once"), bare,
+			},
+			"System":   {of("System", "Service Control Manager", 7036, 4, 4, "kubelet", "running")},
+			"Security": nil,
 		},
 		sources: map[string]string{"kubelet": "Application", "Service Control Manager": "System"},
 	}
@@ -53,7 +56,8 @@ func (s *stageEvents) Events(q eventlog.Query, f func(eventlog.Event) bool) erro
 		slices.Reverse(all)
 	}
 	for _, e := range all {
-		if strings.Contains(q.XPath, "EventID=2") && e.ID != 2 || strings.Contains(q.XPath, "@Name='kubelet'") && e.Provider != "kubelet" ||
+		if strings.Contains(q.XPath, "EventID=2") && e.ID != 2 || strings.Contains(q.XPath, "@Name='kubelet'") &&
+			e.Provider != "kubelet" ||
 			strings.Contains(q.XPath, "Level=1") {
 			continue
 		}
@@ -113,7 +117,7 @@ func TestEventQueries(t *testing.T) {
 	} {
 		events := newStageEvents()
 		windows := stageWindows()
-		windows.events = events
+		windows.Events = events
 		s := Session{
 			Args: []string{"/c", script + " | Out-Null"}, Stdin: strings.NewReader(""), Stdout: new(strings.Builder),
 			Stderr: new(strings.Builder), Newline: "\n", windows: windows,

@@ -195,7 +195,8 @@ func TestFlannelExample(t *testing.T) {
 		"mounts/flannel/ip-masq":         "false",
 		"mounts/flannel/kubeconfig.conf": "tokenFile: /var/run/secrets/token\n",
 	})
-	e.environ = append(e.environ, "CNI_BIN_PATH="+e.dir+"/bin", "CNI_CONFIG_PATH="+e.dir+"/net.d", "NODE_IP=10.213.0.12")
+	e.environ = append(e.environ, "CNI_BIN_PATH="+e.dir+"/bin", "CNI_CONFIG_PATH="+e.dir+"/net.d",
+		"NODE_IP=10.213.0.12")
 	if code := e.run(t.Context()); code != 3 || e.errs.String() != "" {
 		t.Errorf("it ends with %d, flanneld.exe with 3: %s", code, e.errs.String())
 	}
@@ -228,7 +229,10 @@ func TestSourceVIPExample(t *testing.T) {
 			})
 			e.environ = append(e.environ, "KUBE_NETWORK=cbr0", "CNI_BIN_PATH="+e.dir+"/bin")
 			if c.request != "" {
-				for file, text := range map[string]string{`C:\k\sourceVipRequest.json`: c.request, `C:\k\sourceVip.json`: "{}"} {
+				for file, text := range map[string]string{
+					`C:\k\sourceVipRequest.json`: c.request,
+					`C:\k\sourceVip.json`:        "{}",
+				} {
 					if err := os.WriteFile(file, []byte(text+"\n"), 0o600); err != nil {
 						t.Fatal(err)
 					}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"text/tabwriter"
+
+	"mullion.dev/mullion/guest/powershell/provider"
 )
 
 // TestScriptsOfTheField reads all scripts below the folder MULLION_SCRIPTS, which the person who runs the test has
@@ -23,7 +25,7 @@ func TestScriptsOfTheField(t *testing.T) {
 	all, start, whole := 0, 0, 0
 	reasons := map[string]int{}
 	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !slices.Contains([]string{".ps1", ".psm1"}, lower(filepath.Ext(path))) {
+		if err != nil || d.IsDir() || !slices.Contains([]string{".ps1", ".psm1"}, strings.ToLower(filepath.Ext(path))) {
 			return err
 		}
 		data, err := os.ReadFile(path)
@@ -32,7 +34,7 @@ func TestScriptsOfTheField(t *testing.T) {
 		}
 		all++
 		name, _ := filepath.Rel(folder, path)
-		lacking, err := Lacks(scriptText(data))
+		lacking, err := Lacks(provider.ScriptText(data))
 		if err != nil {
 			fmt.Fprintf(w, "%s\tno\t%s\n", name, strings.ReplaceAll(err.Error(), "\n", " "))
 			return nil

@@ -11,6 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"mullion.dev/mullion/guest/powershell/dotnet"
+	"mullion.dev/mullion/guest/powershell/engine"
+	"mullion.dev/mullion/guest/powershell/lang"
+	"mullion.dev/mullion/guest/powershell/object"
 )
 
 // FuzzParse checks that the parser ends, that parser and checker do not panic, and that an accepted script has one
@@ -32,13 +37,13 @@ func FuzzParse(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := Parse(text)
+		s, err := lang.Parse(text, "", dotnet.KnownType)
 		if err != nil {
 			return
 		}
-		_ = lacks(s, nil)
+		_ = engine.Lacks(s, nil)
 		printed := printScript(s)
-		again, err := Parse(printed)
+		again, err := lang.Parse(printed, "", dotnet.KnownType)
 		if err != nil {
 			t.Fatalf("%q is read, and printed as %q: %v", text, printed, err)
 		}
@@ -51,15 +56,10 @@ func FuzzParse(f *testing.F) {
 // sameParts compares scripts without their text and places.
 func sameParts() []cmp.Option {
 	return []cmp.Option{
-		cmp.Comparer(func(a, b *object) bool { return text(a.props["fullname"]) == text(b.props["fullname"]) }),
-		cmp.AllowUnexported(
-			Script{}, param{}, literal{}, variable{}, template{}, list{}, sub{}, unary{}, binary{}, cast{}, member{},
-			index{}, blockX{}, pipeline{}, assign{}, assignTo{}, ifStmt{}, whileStmt{}, foreachStmt{}, functionStmt{},
-			leave{}, doStmt{}, forStmt{}, tryStmt{}, catch{}, switchStmt{}, hashX{}, typeX{}, attributes{}, condition{},
-			trapStmt{},
-			assignSeveral{}, typeValue{}, lateX{}, lateStmt{}, incX{}, staticOf{}, typeOperand{}, redirection{},
-			stage{}, redirect{}, argument{}, number{}, static{}, enum{}, enumType{}, enumName{},
-		),
+		cmp.Comparer(func(a, b *object.Object) bool {
+			return object.Text(a.Props["fullname"]) == object.Text(b.Props["fullname"])
+		}),
+		cmp.Exporter(func(reflect.Type) bool { return true }),
 		cmp.FilterPath(isPlace, cmp.Ignore()),
 		cmpopts.EquateEmpty(),
 	}
@@ -71,75 +71,78 @@ func isPlace(p cmp.Path) bool {
 	if !ok {
 		return false
 	}
-	if p.Index(-2).Type() == reflect.TypeFor[Script]() {
-		return slices.Contains([]string{"text", "name", "filter", "lacking"}, field.Name())
+	if p.Index(-2).Type() == reflect.TypeFor[lang.Script]() {
+		return slices.Contains([]string{"text", "name", "filter", "lacking"}, strings.ToLower(field.Name()))
 	}
-	return slices.Contains([]string{"line", "written", "member", "lacking"}, field.Name())
+	return slices.Contains([]string{"line", "written", "member", "lacking"}, strings.ToLower(field.Name()))
 }
 
-func printScript(s *Script) string {
+func printScript(s *lang.Script) string {
 	var params []string
-	for _, p := range s.params {
-		one := "${" + p.name + "}"
-		if p.to != "" {
-			one = "[" + p.to + "]" + one
+	for _, p := range s.Params {
+		one := "${" + p.Name + "}"
+		if p.To != "" {
+			one = "[" + p.To + "]" + one
 		}
 		one = printAttributes(p) + one
-		if p.fallback != nil {
-			one += " = " + printExpr(p.fallback)
+		if p.Fallback != nil {
+			one += " = " + printExpr(p.Fallback)
 		}
 		params = append(params, one)
 	}
 	head := ""
-	if s.strict {
-		head = map[bool]string{false: "[cmdletbinding()]", true: "[cmdletbinding(positionalbinding = $false)]"}[s.byName]
+	if s.Strict {
+		head = map[bool]string{
+			false: "[cmdletbinding()]",
+			true:  "[cmdletbinding(positionalbinding = $false)]",
+		}[s.ByName]
 	}
-	for _, name := range s.aliases {
-		head += "[alias(" + printExpr(&literal{name}) + ")]"
+	for _, name := range s.Aliases {
+		head += "[alias(" + printExpr(&lang.Literal{V: name}) + ")]"
 	}
-	if params != nil || s.strict || s.aliases != nil {
+	if params != nil || s.Strict || s.Aliases != nil {
 		head += "param(" + strings.Join(params, ", ") + ")\n"
 	}
-	if s.sections {
+	if s.Sections {
 		for _, one := range []struct {
 			word string
-			b    block
-		}{{"begin", s.begin}, {"process", s.process}, {"end", s.body}} {
+			b    lang.Block
+		}{{"begin", s.Begin}, {"process", s.Process}, {"end", s.Body}} {
 			if one.b != nil {
 				head += one.word + " {\n" + printBlock(one.b) + "\n}\n"
 			}
 		}
 		return head
 	}
-	return head + printBlock(s.body)
+	return head + printBlock(s.Body)
 }
 
-func printAttributes(p param) string {
+func printAttributes(p lang.Param) string {
 	b := ""
-	if p.declared {
+	if p.Declared {
 		b += "[parameter()]"
 	}
-	if p.mandatory {
+	if p.Mandatory {
 		b += "[parameter(mandatory)]"
 	}
-	if p.piped {
+	if p.Piped {
 		b += "[parameter(valuefrompipeline)]"
 	}
-	if p.pipedName {
+	if p.PipedName {
 		b += "[parameter(valuefrompipelinebypropertyname)]"
 	}
-	if p.remaining {
+	if p.Remaining {
 		b += "[parameter(valuefromremainingarguments)]"
 	}
-	if p.position != nil {
-		b += fmt.Sprintf("[parameter(position = %d)]", *p.position)
+	if p.Position != nil {
+		b += fmt.Sprintf("[parameter(position = %d)]", *p.Position)
 	}
-	for _, one := range p.conditions {
-		b += "[" + one.name + "(" + printExprs(one.args) + ")]"
+	for _, one := range p.Conditions {
+		b += "[" + one.Name + "(" + printExprs(one.Args) + ")]"
 	}
-	var names []expr
-	for _, name := range p.aliases {
-		names = append(names, &literal{name})
+	var names []lang.Expr
+	for _, name := range p.Aliases {
+		names = append(names, &lang.Literal{V: name})
 	}
 	if names != nil {
 		b += "[alias(" + printExprs(names) + ")]"
@@ -147,7 +150,7 @@ func printAttributes(p param) string {
 	return b
 }
 
-func printBlock(b block) string {
+func printBlock(b lang.Block) string {
 	var lines []string
 	for _, s := range b {
 		lines = append(lines, printStmt(s))
@@ -155,251 +158,251 @@ func printBlock(b block) string {
 	return strings.Join(lines, "\n")
 }
 
-func printStmt(s stmt) string {
+func printStmt(s lang.Stmt) string {
 	switch s := s.(type) {
-	case *pipeline:
+	case *lang.Pipeline:
 		var stages []string
-		for _, st := range s.stages {
+		for _, st := range s.Stages {
 			stages = append(stages, printStage(st))
 		}
 		return strings.Join(stages, " | ")
-	case *assign:
-		if s.as != "" {
-			return "[" + s.as + "]" + printExpr(&s.to) + " = " + printStmt(s.x)
+	case *lang.Assign:
+		if s.As != "" {
+			return "[" + s.As + "]" + printExpr(&s.To) + " = " + printStmt(s.X)
 		}
-		return printExpr(&s.to) + " " + s.op + " " + printStmt(s.x)
-	case *assignTo:
-		return printExpr(s.to) + " " + s.op + " " + printStmt(s.x)
-	case *assignSeveral:
+		return printExpr(&s.To) + " " + s.Op + " " + printStmt(s.X)
+	case *lang.AssignTo:
+		return printExpr(s.To) + " " + s.Op + " " + printStmt(s.X)
+	case *lang.AssignSeveral:
 		var names []string
-		for _, to := range s.to {
+		for _, to := range s.To {
 			names = append(names, printExpr(to))
 		}
-		return strings.Join(names, ", ") + " = " + printStmt(s.x)
-	case *ifStmt:
+		return strings.Join(names, ", ") + " = " + printStmt(s.X)
+	case *lang.IfStmt:
 		var b strings.Builder
-		for i := range s.conds {
+		for i := range s.Conds {
 			if i > 0 {
 				b.WriteString("else")
 			}
-			fmt.Fprintf(&b, "if %s {\n%s\n} ", printExpr(s.conds[i]), printBlock(s.blocks[i]))
+			fmt.Fprintf(&b, "if %s {\n%s\n} ", printExpr(s.Conds[i]), printBlock(s.Blocks[i]))
 		}
-		if s.other != nil {
-			fmt.Fprintf(&b, "else {\n%s\n}", printBlock(s.other))
+		if s.Other != nil {
+			fmt.Fprintf(&b, "else {\n%s\n}", printBlock(s.Other))
 		}
 		return b.String()
-	case *whileStmt:
-		return fmt.Sprintf("while %s {\n%s\n}", printExpr(s.cond), printBlock(s.body))
-	case *foreachStmt:
-		in := printBlock(s.in.(*sub).body)
-		return fmt.Sprintf("foreach (${%s} in %s) {\n%s\n}", s.name, in, printBlock(s.body))
-	case *doStmt:
-		word := map[bool]string{false: "while", true: "until"}[s.until]
-		return fmt.Sprintf("do {\n%s\n} %s %s", printBlock(s.body), word, printExpr(s.cond))
-	case *forStmt:
-		part := func(s stmt) string {
+	case *lang.WhileStmt:
+		return fmt.Sprintf("while %s {\n%s\n}", printExpr(s.Cond), printBlock(s.Body))
+	case *lang.ForeachStmt:
+		in := printBlock(s.In.(*lang.SubExpr).Body)
+		return fmt.Sprintf("foreach (${%s} in %s) {\n%s\n}", s.Name, in, printBlock(s.Body))
+	case *lang.DoStmt:
+		word := map[bool]string{false: "while", true: "until"}[s.Until]
+		return fmt.Sprintf("do {\n%s\n} %s %s", printBlock(s.Body), word, printExpr(s.Cond))
+	case *lang.ForStmt:
+		part := func(s lang.Stmt) string {
 			if s == nil {
 				return ""
 			}
 			return printStmt(s)
 		}
 		cond := ""
-		if s.cond != nil {
-			cond = printBlock(s.cond.(*sub).body)
+		if s.Cond != nil {
+			cond = printBlock(s.Cond.(*lang.SubExpr).Body)
 		}
-		return fmt.Sprintf("for (%s; %s; %s) {\n%s\n}", part(s.first), cond, part(s.step), printBlock(s.body))
-	case *tryStmt:
-		b := fmt.Sprintf("try {\n%s\n} ", printBlock(s.body))
-		for _, one := range s.catches {
+		return fmt.Sprintf("for (%s; %s; %s) {\n%s\n}", part(s.First), cond, part(s.Step), printBlock(s.Body))
+	case *lang.TryStmt:
+		b := fmt.Sprintf("try {\n%s\n} ", printBlock(s.Body))
+		for _, one := range s.Catches {
 			types := ""
-			if one.types != nil {
-				types = "[" + strings.Join(one.types, "], [") + "]"
+			if one.Types != nil {
+				types = "[" + strings.Join(one.Types, "], [") + "]"
 			}
-			b += fmt.Sprintf("catch %s {\n%s\n} ", types, printBlock(one.body))
+			b += fmt.Sprintf("catch %s {\n%s\n} ", types, printBlock(one.Body))
 		}
-		if s.always {
-			b += fmt.Sprintf("finally {\n%s\n}", printBlock(s.last))
+		if s.Always {
+			b += fmt.Sprintf("finally {\n%s\n}", printBlock(s.Last))
 		}
 		return b
-	case *trapStmt:
+	case *lang.TrapStmt:
 		types := ""
-		if s.types != nil {
-			types = "[" + s.types[0] + "]"
+		if s.Types != nil {
+			types = "[" + s.Types[0] + "]"
 		}
-		return fmt.Sprintf("trap %s {\n%s\n}", types, printBlock(s.body))
-	case *lateStmt:
-		if strings.HasPrefix(s.what, "using") {
-			return s.what
+		return fmt.Sprintf("trap %s {\n%s\n}", types, printBlock(s.Body))
+	case *lang.LateStmt:
+		if strings.HasPrefix(s.What, "using") {
+			return s.What
 		}
-		return s.what + " { }"
-	case *switchStmt:
+		return s.What + " { }"
+	case *lang.SwitchStmt:
 		return printSwitch(s)
-	case *functionStmt:
-		return fmt.Sprintf("function %s {%s\n}", s.name, printScript(s.script))
-	case *leave:
-		if s.x == nil {
-			return s.word
+	case *lang.FunctionStmt:
+		return fmt.Sprintf("function %s {%s\n}", s.Name, printScript(s.Script))
+	case *lang.LeaveStmt:
+		if s.X == nil {
+			return s.Word
 		}
-		return s.word + " " + printStmt(s.x)
+		return s.Word + " " + printStmt(s.X)
 	}
 	return fmt.Sprintf("<%T>", s)
 }
 
-func printSwitch(s *switchStmt) string {
+func printSwitch(s *lang.SwitchStmt) string {
 	b := "switch "
-	if s.how != "" {
-		b += "-" + s.how + " "
+	if s.How != "" {
+		b += "-" + s.How + " "
 	}
-	if s.exact {
+	if s.Exact {
 		b += "-casesensitive "
 	}
-	if s.file {
+	if s.File {
 		b += "-file "
 	}
-	b += printExpr(s.in) + " {\n"
-	for i, x := range s.patterns {
+	b += printExpr(s.In) + " {\n"
+	for i, x := range s.Patterns {
 		pattern := "default"
 		if x != nil {
 			pattern = printExpr(x)
 		}
-		b += pattern + " {\n" + printBlock(s.blocks[i]) + "\n}\n"
+		b += pattern + " {\n" + printBlock(s.Blocks[i]) + "\n}\n"
 	}
 	return b + "}"
 }
 
-func printStage(s stage) string {
+func printStage(s lang.Stage) string {
 	var parts []string
 	switch {
-	case s.x != nil:
-		parts = append(parts, printExpr(s.x))
-	case s.word != "":
-		parts = append(parts, s.word)
-	case s.here:
-		parts = append(parts, ". "+printExpr(s.name))
+	case s.X != nil:
+		parts = append(parts, printExpr(s.X))
+	case s.Word != "":
+		parts = append(parts, s.Word)
+	case s.Here:
+		parts = append(parts, ". "+printExpr(s.Name))
 	default:
-		parts = append(parts, "& "+printExpr(s.name))
+		parts = append(parts, "& "+printExpr(s.Name))
 	}
-	for _, a := range s.args {
+	for _, a := range s.Args {
 		switch {
-		case a.verbatim:
-			return strings.Join(parts, " ") + " --% " + a.x.(*literal).v.(string)
-		case a.splat:
-			parts = append(parts, "@"+a.x.(*variable).name)
-		case a.param == "" && a.text == "":
-			parts = append(parts, printExpr(a.x))
-		case a.x != nil:
-			parts = append(parts, a.text+printExpr(a.x))
+		case a.Verbatim:
+			return strings.Join(parts, " ") + " --% " + a.X.(*lang.Literal).V.(string)
+		case a.Splat:
+			parts = append(parts, "@"+a.X.(*lang.Variable).Name)
+		case a.Param == "" && a.Text == "":
+			parts = append(parts, printExpr(a.X))
+		case a.X != nil:
+			parts = append(parts, a.Text+printExpr(a.X))
 		default:
-			parts = append(parts, a.text)
+			parts = append(parts, a.Text)
 		}
 	}
-	if s.file != nil {
-		parts = append(parts, map[bool]string{false: "> ", true: ">> "}[s.append]+printExpr(s.file))
+	if s.File != nil {
+		parts = append(parts, map[bool]string{false: "> ", true: ">> "}[s.Append]+printExpr(s.File))
 	}
-	if word := map[string]string{"null": "2>$null", "merge": "2>&1"}[s.errors]; word != "" {
+	if word := map[string]string{"null": "2>$null", "merge": "2>&1"}[s.Errors]; word != "" {
 		parts = append(parts, word)
 	}
-	for _, r := range s.others {
+	for _, r := range s.Others {
 		switch {
-		case r.file == nil && (s.errors != "merge" || r.stream != allStreams):
-			parts = append(parts, string(r.stream)+">&1")
-		case r.file == nil:
+		case r.File == nil && (s.Errors != "merge" || r.Stream != object.AllStreams):
+			parts = append(parts, string(r.Stream)+">&1")
+		case r.File == nil:
 			parts = append(parts, "*>&1")
 		default:
-			arrow := map[bool]string{false: ">", true: ">>"}[r.append]
-			parts = append(parts, string(r.stream)+arrow+" "+printExpr(r.file))
+			arrow := map[bool]string{false: ">", true: ">>"}[r.Append]
+			parts = append(parts, string(r.Stream)+arrow+" "+printExpr(r.File))
 		}
 	}
 	return strings.Join(parts, " ")
 }
 
-func printExpr(x expr) string {
+func printExpr(x lang.Expr) string {
 	switch x := x.(type) {
-	case *literal:
-		return printLiteral(x.v)
-	case *variable:
-		if x.env {
-			return "${env:" + x.name + "}"
+	case *lang.Literal:
+		return printLiteral(x.V)
+	case *lang.Variable:
+		if x.Env {
+			return "${env:" + x.Name + "}"
 		}
-		if x.scope != "" {
-			return "${" + x.scope + ":" + x.name + "}"
+		if x.Scope != "" {
+			return "${" + x.Scope + ":" + x.Name + "}"
 		}
-		return "${" + x.name + "}"
-	case *template:
+		return "${" + x.Name + "}"
+	case *lang.Template:
 		return printTemplate(x)
-	case *list:
-		if len(x.items) == 1 {
-			return ", " + printExpr(x.items[0])
+	case *lang.List:
+		if len(x.Items) == 1 {
+			return ", " + printExpr(x.Items[0])
 		}
-		return printExprs(x.items)
-	case *sub:
+		return printExprs(x.Items)
+	case *lang.SubExpr:
 		begin := "$("
 		switch {
-		case x.array:
+		case x.Array:
 			begin = "@("
-		case x.paren:
+		case x.Paren:
 			begin = "("
 		}
-		return begin + printBlock(x.body) + ")"
-	case *unary:
-		return x.op + " " + printExpr(x.x)
-	case *binary:
-		return printExpr(x.a) + " " + x.op + " " + printExpr(x.b)
-	case *cast:
-		if x.try {
-			return printExpr(x.x) + " -as [" + x.to + "]"
+		return begin + printBlock(x.Body) + ")"
+	case *lang.Unary:
+		return x.Op + " " + printExpr(x.X)
+	case *lang.Binary:
+		return printExpr(x.A) + " " + x.Op + " " + printExpr(x.B)
+	case *lang.Cast:
+		if x.Try {
+			return printExpr(x.X) + " -as [" + x.To + "]"
 		}
-		return "[" + x.to + "]" + printExpr(x.x)
-	case *member:
-		name := "'" + strings.ReplaceAll(x.name, "'", "''") + "'"
-		if x.by != nil {
-			name = printExpr(x.by)
+		return "[" + x.To + "]" + printExpr(x.X)
+	case *lang.Member:
+		name := "'" + strings.ReplaceAll(x.Name, "'", "''") + "'"
+		if x.By != nil {
+			name = printExpr(x.By)
 		}
-		if x.call {
-			return printExpr(x.of) + "." + name + "(" + printExprs(x.args) + ")"
+		if x.Call {
+			return printExpr(x.Of) + "." + name + "(" + printExprs(x.Args) + ")"
 		}
-		return printExpr(x.of) + "." + name
-	case *index:
-		return printExpr(x.of) + "[" + printExpr(x.at) + "]"
-	case *blockX:
-		return "{" + printScript(x.script) + "\n}"
-	case *static:
-		if !x.call {
-			return "[" + x.of + "]::" + x.name
+		return printExpr(x.Of) + "." + name
+	case *lang.Index:
+		return printExpr(x.Of) + "[" + printExpr(x.At) + "]"
+	case *lang.BlockLiteral:
+		return "{" + printScript(x.Script) + "\n}"
+	case *lang.Static:
+		if !x.Call {
+			return "[" + x.Of + "]::" + x.Name
 		}
-		return "[" + x.of + "]::" + x.name + "(" + printExprs(x.args) + ")"
-	case *typeX:
-		return printExpr(x.x) + map[bool]string{false: " -is [", true: " -isnot ["}[x.not] + x.of + "]"
-	case *incX:
-		mark := map[string]string{"+=": "++", "-=": "--"}[x.op]
-		if x.prefix {
-			return mark + printExpr(x.to)
+		return "[" + x.Of + "]::" + x.Name + "(" + printExprs(x.Args) + ")"
+	case *lang.TypeTest:
+		return printExpr(x.X) + map[bool]string{false: " -is [", true: " -isnot ["}[x.Not] + x.Of + "]"
+	case *lang.Increment:
+		mark := map[string]string{"+=": "++", "-=": "--"}[x.Op]
+		if x.Prefix {
+			return mark + printExpr(x.To)
 		}
-		return printExpr(x.to) + mark
-	case *staticOf:
-		if !x.call {
-			return printExpr(x.of) + "::" + x.name
+		return printExpr(x.To) + mark
+	case *lang.StaticOf:
+		if !x.Call {
+			return printExpr(x.Of) + "::" + x.Name
 		}
-		return printExpr(x.of) + "::" + x.name + "(" + printExprs(x.args) + ")"
-	case *typeOperand:
-		return printExpr(x.x) + " " + x.op + " " + printExpr(x.t)
-	case *typeValue:
-		return "[" + x.name + "]"
-	case *hashX:
+		return printExpr(x.Of) + "::" + x.Name + "(" + printExprs(x.Args) + ")"
+	case *lang.TypeOperand:
+		return printExpr(x.X) + " " + x.Op + " " + printExpr(x.T)
+	case *lang.TypeLiteral:
+		return "[" + x.Name + "]"
+	case *lang.HashLiteral:
 		b := ""
-		if x.as != "" {
-			b = "[" + x.as + "]"
+		if x.As != "" {
+			b = "[" + x.As + "]"
 		}
 		b += "@{"
-		for i, k := range x.keys {
-			b += printExpr(k) + " = " + printStmt(x.values[i]) + "\n"
+		for i, k := range x.Keys {
+			b += printExpr(k) + " = " + printStmt(x.Values[i]) + "\n"
 		}
 		return b + "}"
 	}
 	return fmt.Sprintf("<%T>", x)
 }
 
-func printExprs(items []expr) string {
+func printExprs(items []lang.Expr) string {
 	var parts []string
 	for _, item := range items {
 		parts = append(parts, printExpr(item))
@@ -407,10 +410,10 @@ func printExprs(items []expr) string {
 	return strings.Join(parts, ", ")
 }
 
-func printLiteral(v value) string {
+func printLiteral(v object.Value) string {
 	switch v := v.(type) {
-	case *object: // a type as an argument
-		return "[" + text(v.props["fullname"]) + "]"
+	case *object.Object: // a type as an argument
+		return "[" + object.Text(v.Props["fullname"]) + "]"
 	case int64:
 		if v == math.MinInt64 {
 			return "0x8000000000000000"
@@ -425,33 +428,33 @@ func printLiteral(v value) string {
 			s += ".0"
 		}
 		return s
-	case number:
-		return v.text
-	case enum:
-		return "[" + v.of.name + "]::" + v.of.values[indexOfValue(v)].name
+	case object.Number:
+		return v.Text
+	case object.Enum:
+		return "[" + v.Of.Name + "]::" + v.Of.Values[indexOfValue(v)].Name
 	}
-	return "'" + strings.ReplaceAll(text(v), "'", "''") + "'"
+	return "'" + strings.ReplaceAll(object.Text(v), "'", "''") + "'"
 }
 
-func indexOfValue(v enum) int {
-	for i, name := range v.of.values {
-		if name.n == v.n {
+func indexOfValue(v object.Enum) int {
+	for i, name := range v.Of.Values {
+		if name.N == v.N {
 			return i
 		}
 	}
 	return 0
 }
 
-func printTemplate(x *template) string {
+func printTemplate(x *lang.Template) string {
 	var b strings.Builder
 	b.WriteByte('"')
-	for _, part := range x.parts {
-		l, ok := part.(*literal)
+	for _, part := range x.Parts {
+		l, ok := part.(*lang.Literal)
 		if !ok {
 			b.WriteString(printExpr(part))
 			continue
 		}
-		for _, r := range text(l.v) {
+		for _, r := range object.Text(l.V) {
 			if strings.ContainsRune("\"`$", r) {
 				b.WriteByte('`')
 			}

@@ -20,6 +20,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mullion.dev/mullion/guest/powershell/system"
+	"mullion.dev/mullion/guest/powershell/words"
 	"mullion.dev/mullion/guest/timezone"
 	"mullion.dev/mullion/internal/windows/wire/smbmapping"
 )
@@ -45,41 +47,56 @@ func scripts(tb testing.TB, folder string) map[string]string {
 }
 
 // stageWMI answers a few queries as Wine's WMI does.
-func stageWMI(_ context.Context, namespace, query string) ([]wmiObject, error) {
+func stageWMI(_ context.Context, namespace, query string) ([]system.WMIObject, error) {
 	booted := time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
-	system := wmiObject{
-		"Win32_OperatingSystem",
-		[]string{"Caption", "LastBootUpTime", "FreePhysicalMemory", "MUILanguages", "Nothing"},
-		[]any{"Microsoft Windows 10 Pro", booted, int64(1 << 33), []any{"en-US", "de-DE"}, nil},
+	windows := system.WMIObject{
+		Class: "Win32_OperatingSystem",
+		Names: []string{"Caption", "LastBootUpTime", "FreePhysicalMemory", "MUILanguages", "Nothing"},
+		Props: []any{"Microsoft Windows 10 Pro", booted, int64(1 << 33), []any{"en-US", "de-DE"}, nil},
 	}
 	switch {
 	case namespace != `root\cimv2`:
-		return nil, errWMINamespace
+		return nil, system.ErrWMINamespace
 	case query == "SELECT * FROM Win32_OperatingSystem":
-		return []wmiObject{system}, nil
+		return []system.WMIObject{windows}, nil
 	case strings.HasPrefix(query, "SELECT * FROM Win32_Process WHERE ProcessId = '"):
 		id, err := strconv.Atoi(strings.Trim(query[strings.Index(query, "'"):], "'"))
-		return []wmiObject{{
-			"Win32_Process", []string{"CommandLine", "ParentProcessId", "ProcessId"}, []any{nil, int64(4), int64(id)},
+		return []system.WMIObject{{
+			Class: "Win32_Process", Names: []string{"CommandLine", "ParentProcessId", "ProcessId"}, Props: []any{
+				nil,
+				int64(4), int64(id),
+			},
 		}}, err
 	case query == "SELECT Name, CommandLine, ProcessId FROM Win32_Process":
-		return []wmiObject{
-			{"Win32_Process", []string{"Name", "CommandLine", "ProcessId"}, []any{"System", nil, int64(4)}},
-			{"Win32_Process", []string{"Name", "CommandLine", "ProcessId"}, []any{"kubelet.exe", nil, int64(12)}},
+		return []system.WMIObject{
+			{
+				Class: "Win32_Process", Names: []string{"Name", "CommandLine", "ProcessId"},
+				Props: []any{"System", nil, int64(4)},
+			},
+			{
+				Class: "Win32_Process", Names: []string{"Name", "CommandLine", "ProcessId"},
+				Props: []any{"kubelet.exe", nil, int64(12)},
+			},
 		}, nil
 	case query == "SELECT * FROM Win32_ComputerSystemProduct":
-		return []wmiObject{{"Win32_ComputerSystemProduct", []string{"Name", "UUID"}, []any{"Wine", "0"}}}, nil
+		return []system.WMIObject{{
+			Class: "Win32_ComputerSystemProduct", Names: []string{"Name", "UUID"},
+			Props: []any{"Wine", "0"},
+		}}, nil
 	case query == "SELECT Name, State FROM Win32_Service WHERE Name LIKE 'kube%'":
-		return []wmiObject{{"Win32_Service", []string{"Name", "State"}, []any{"kubelet", "Running"}}}, nil
+		return []system.WMIObject{{
+			Class: "Win32_Service", Names: []string{"Name", "State"},
+			Props: []any{"kubelet", "Running"},
+		}}, nil
 	case strings.HasPrefix(query, "SELECT * FROM Win32_"):
-		return nil, errWMIClass
+		return nil, system.ErrWMIClass
 	}
-	return nil, errWMIQuery
+	return nil, system.ErrWMIQuery
 }
 
 // stageWindows is a fake of the calls of Windows: two networks, a list of load balancers, an access list and three
 // processes.
-func stageWindows() *system {
+func stageWindows() *system.Calls {
 	hns := func(method, path, _ string) (string, error) {
 		switch {
 		case method == "DELETE" && strings.HasSuffix(path, "/b"):
@@ -102,18 +119,22 @@ func stageWindows() *system {
 	disks := stageDisks()
 	zone := "UTC"
 	known := stageRoutes()
-	running := []process{{4, "System"}, {12, "kubelet.exe"}, {40, "kube-proxy.EXE"}}
-	services := []service{
-		{"kubelet", "Kubernetes' kubelet", "Running", "Automatic"},
-		{"containerd", "containerd", "Running", "Automatic"},
-		{"stuck", "Stuck", "Stopped", "Manual"},
+	running := []system.Process{
+		{ID: 4, Name: "System"},
+		{ID: 12, Name: "kubelet.exe"},
+		{ID: 40, Name: "kube-proxy.EXE"},
 	}
-	return &system{
-		events:   newStageEvents(),
-		wmi:      stageWMI,
-		services: func() ([]service, error) { return slices.Clone(services), nil },
-		control: func(_ context.Context, name, action string, force bool) error {
-			i := slices.IndexFunc(services, func(s service) bool { return s.name == name })
+	services := []system.Service{
+		{Name: "kubelet", Display: "Kubernetes' kubelet", Status: "Running", Start: "Automatic"},
+		{Name: "containerd", Display: "containerd", Status: "Running", Start: "Automatic"},
+		{Name: "stuck", Display: "Stuck", Status: "Stopped", Start: "Manual"},
+	}
+	return &system.Calls{
+		Events:   newStageEvents(),
+		WMI:      stageWMI,
+		Services: func() ([]system.Service, error) { return slices.Clone(services), nil },
+		Control: func(_ context.Context, name, action string, force bool) error {
+			i := slices.IndexFunc(services, func(s system.Service) bool { return s.Name == name })
 			if name == "stuck" && action != "stop" {
 				return errors.New("it ended with 5")
 			}
@@ -122,33 +143,36 @@ func stageWindows() *system {
 				return nil
 			}
 			if name == "containerd" && !force {
-				return errHasDependents
+				return system.ErrHasDependents
 			}
-			services[i].status = map[string]string{"start": "Running", "stop": "Stopped"}[action]
+			services[i].Status = map[string]string{"start": "Running", "stop": "Stopped"}[action]
 			return nil
 		},
-		newService: func(change serviceChange) error {
-			if change.binary == "none" {
+		NewService: func(change system.ServiceChange) error {
+			if change.Binary == "none" {
 				return errors.New("access is denied")
 			}
-			services = append(services, service{change.name, change.display, "Stopped", change.start})
+			services = append(services, system.Service{
+				Name: change.Name, Display: change.Display, Status: "Stopped",
+				Start: change.Start,
+			})
 			return nil
 		},
-		setService: func(change serviceChange) error {
-			i := slices.IndexFunc(services, func(s service) bool { return s.name == change.name })
-			if change.display == "none" {
+		SetService: func(change system.ServiceChange) error {
+			i := slices.IndexFunc(services, func(s system.Service) bool { return s.Name == change.Name })
+			if change.Display == "none" {
 				return errors.New("access is denied")
 			}
-			if change.display != "" {
-				services[i].display = change.display
+			if change.Display != "" {
+				services[i].Display = change.Display
 			}
-			if change.start != "" {
-				services[i].start = change.start
+			if change.Start != "" {
+				services[i].Start = change.Start
 			}
 			return nil
 		},
-		hns: hns,
-		compute: func(query string) (string, error) {
+		HNS: hns,
+		Compute: func(query string) (string, error) {
 			switch query {
 			case `{}`:
 				return `[{"Id":"c1","SystemType":"Container","Owner":"containerd-shim-runhcs-v1.exe"},` +
@@ -158,117 +182,126 @@ func stageWindows() *system {
 			}
 			return "", errors.New("it answers 0x80070057")
 		},
-		acl: lists.of, setACL: lists.set, descriptor: lists.read, account: lists.account,
-		processes: func() ([]process, error) { return slices.Clone(running), nil },
-		commandLine: func(id int64) (string, error) {
+		ACL: lists.of, SetACL: lists.set, Descriptor: lists.read, Account: lists.account,
+		Processes: func() ([]system.Process, error) { return slices.Clone(running), nil },
+		CommandLine: func(id int64) (string, error) {
 			if id != 12 {
 				return "", errors.New("access is denied")
 			}
 			return `C:\k\kubelet.exe --v=2`, nil
 		},
-		kill: func(id int64) error {
+		Kill: func(id int64) error {
 			if id == 4 {
-				return itsWords("Access is denied.")
+				return words.Errorf("Access is denied.")
 			}
-			running = slices.DeleteFunc(running, func(p process) bool { return p.id == id })
+			running = slices.DeleteFunc(running, func(p system.Process) bool { return p.ID == id })
 			return nil
 		},
-		adapters: stageAdapters,
-		resolve:  stageDNS,
-		routes:   func() ([]route, error) { return slices.Clone(known), nil },
-		addRoute: func(r route) error {
+		Adapters: stageAdapters,
+		Resolve:  stageDNS,
+		Routes:   func() ([]system.Route, error) { return slices.Clone(known), nil },
+		AddRoute: func(r system.Route) error {
 			for _, other := range known {
-				if other.prefix == r.prefix {
-					return itsWords("Instance MSFT_NetRoute already exists")
+				if other.Prefix == r.Prefix {
+					return words.Errorf("Instance MSFT_NetRoute already exists")
 				}
 			}
 			known = append(known, r)
 			return nil
 		},
-		removeRoute: func(r route) error {
-			known = slices.DeleteFunc(known, func(other route) bool {
-				return other.prefix == r.prefix && other.hop == r.hop
+		RemoveRoute: func(r system.Route) error {
+			known = slices.DeleteFunc(known, func(other system.Route) bool {
+				return other.Prefix == r.Prefix && other.Hop == r.Hop
 			})
 			return nil
 		},
-		forwards: func() (bool, error) { return true, nil },
-		smb:      stageSMB(),
-		iscsi:    (&stagedISCSI{disks: disks}).ask,
-		volumes:  func() ([]volume, error) { return stageVolumes(), nil },
-		disks:    disks.ask, mountVolume: disks.mount, unmountVolume: disks.unmount,
-		version: func() (string, error) { return "10.0.20348", nil },
-		clear: func(screen io.Writer) error {
+		Forwards: func() (bool, error) { return true, nil },
+		SMB:      stageSMB(),
+		ISCSI:    (&stagedISCSI{disks: disks}).ask,
+		Volumes:  func() ([]system.Volume, error) { return stageVolumes(), nil },
+		Disks:    disks.ask, MountVolume: disks.mount, UnmountVolume: disks.unmount,
+		Version: func() (string, error) { return "10.0.20348", nil },
+		Clear: func(screen io.Writer) error {
 			_, err := fmt.Fprintln(screen, "(the screen is clear)")
 			return err
 		},
-		end: func(restart bool) error {
+		End: func(restart bool) error {
 			if restart {
 				return nil
 			}
 			return errors.New("Access is denied.(5)")
 		},
-		registry: stageRegistry(),
-		zone:     func() (string, error) { return zone, nil },
-		setZone: func(id string) error {
+		Registry: stageRegistry(),
+		Zone:     func() (string, error) { return zone, nil },
+		SetZone: func(id string) error {
 			if id == "" || strings.EqualFold(id, "Nowhere Standard Time") {
 				return timezone.ErrUnknown
 			}
 			zone = id
 			return nil
 		},
-		listen: func(ctx context.Context, network, _ string) (net.Listener, error) {
+		Listen: func(ctx context.Context, network, _ string) (net.Listener, error) {
 			return (&net.ListenConfig{}).Listen(ctx, network, "127.0.0.1:0")
 		},
 	}
 }
 
 // stageVolumes are the volumes of a host with a second drive.
-func stageVolumes() []volume {
-	return []volume{
-		{`C`, `\\?\Volume{00000000-0000-0000-0000-000000000043}\`, "", "NTFS", "Fixed", 1 << 30, 1 << 29},
-		{`D`, `\\?\Volume{00000000-0000-0000-0000-000000000044}\`, "data", "", "Removable", 4096, 0},
+func stageVolumes() []system.Volume {
+	return []system.Volume{
+		{
+			Letter: `C`, ID: `\\?\Volume{00000000-0000-0000-0000-000000000043}\`, Label: "", FileSystem: "NTFS",
+			Kind: "Fixed", Size: 1 << 30, Free: 1 << 29,
+		},
+		{
+			Letter: `D`, ID: `\\?\Volume{00000000-0000-0000-0000-000000000044}\`, Label: "data", FileSystem: "",
+			Kind: "Removable", Size: 4096, Free: 0,
+		},
 	}
 }
 
 // stagedACL has the descriptors of files, by path, and three accounts.
-type stagedACL map[string]acl
+type stagedACL map[string]system.ACL
 
 func stageACL() stagedACL { return stagedACL{} }
 
-func (s stagedACL) of(path string) (acl, error) {
+func (s stagedACL) of(path string) (system.ACL, error) {
 	if a, ok := s[path]; ok {
 		return a, nil
 	}
-	return acl{
-		owner:    `BUILTIN\Administrators`,
-		ownerSID: "S-1-5-32-544",
-		group:    `NT AUTHORITY\SYSTEM`,
-		sddl:     "O:BA",
-		rules: []rule{
-			{who: `BUILTIN\Administrators`, sid: "S-1-5-32-544", rights: 0x1f01ff},
-			{who: `NT AUTHORITY\SYSTEM`, sid: "S-1-5-18", rights: 0x1f01ff},
-			{who: `BUILTIN\Users`, sid: "S-1-5-32-545", rights: 0x1200a9, flags: aceObjectInherit | aceInherited},
+	return system.ACL{
+		Owner:    `BUILTIN\Administrators`,
+		OwnerSID: "S-1-5-32-544",
+		Group:    `NT AUTHORITY\SYSTEM`,
+		SDDL:     "O:BA",
+		Rules: []system.Rule{
+			{Who: `BUILTIN\Administrators`, SID: "S-1-5-32-544", Rights: 0x1f01ff},
+			{Who: `NT AUTHORITY\SYSTEM`, SID: "S-1-5-18", Rights: 0x1f01ff},
+			{
+				Who: `BUILTIN\Users`, SID: "S-1-5-32-545", Rights: 0x1200a9,
+				Flags: system.AceObjectInherit | system.AceInherited,
+			},
 		},
 	}, nil
 }
 
-func (s stagedACL) set(path string, a acl) error {
+func (s stagedACL) set(path string, a system.ACL) error {
 	if filepath.Base(path) == "locked" {
 		return os.ErrPermission
 	}
-	a.rules = slices.Clone(a.rules)
+	a.Rules = slices.Clone(a.Rules)
 	s[path] = a
 	return nil
 }
 
 // read knows one text.
-func (s stagedACL) read(sddl string) (acl, error) {
+func (s stagedACL) read(sddl string) (system.ACL, error) {
 	if sddl != "O:SYD:P(D;;FA;;;BU)" {
-		return acl{}, errors.ErrUnsupported
+		return system.ACL{}, errors.ErrUnsupported
 	}
-	return acl{
-		owner: `NT AUTHORITY\SYSTEM`, ownerSID: "S-1-5-18", sddl: sddl, protected: true,
-		rules: []rule{{who: `BUILTIN\Users`, sid: "S-1-5-32-545", rights: 0x1f01ff, deny: true}},
+	return system.ACL{
+		Owner: `NT AUTHORITY\SYSTEM`, OwnerSID: "S-1-5-18", SDDL: sddl, Protected: true,
+		Rules: []system.Rule{{Who: `BUILTIN\Users`, SID: "S-1-5-32-545", Rights: 0x1f01ff, Deny: true}},
 	}, nil
 }
 
@@ -276,7 +309,8 @@ func (s stagedACL) account(name string) (sid, full string, err error) {
 	for sid, full := range map[string]string{
 		"S-1-5-32-544": `BUILTIN\Administrators`, "S-1-5-32-545": `BUILTIN\Users`, "S-1-5-18": `NT AUTHORITY\SYSTEM`, "S-1-1-0": "Everyone",
 	} {
-		if _, short, _ := strings.Cut(full, `\`); strings.EqualFold(name, full) || short != "" && strings.EqualFold(name, short) || name == sid {
+		if _, short, _ := strings.Cut(full, `\`); strings.EqualFold(name, full) || short != "" &&
+			strings.EqualFold(name, short) || name == sid {
 			return sid, full, nil
 		}
 	}
@@ -306,22 +340,25 @@ func stageSMB() func(context.Context, smbmapping.Request) (smbmapping.Answer, er
 }
 
 // stageRoutes are the routes of a pod.
-func stageRoutes() []route {
-	of := func(prefix, hop string, metric int64) route {
-		return route{index: 27, prefix: netip.MustParsePrefix(prefix), hop: netip.MustParseAddr(hop), metric: metric}
+func stageRoutes() []system.Route {
+	of := func(prefix, hop string, metric int64) system.Route {
+		return system.Route{
+			Index: 27, Prefix: netip.MustParsePrefix(prefix), Hop: netip.MustParseAddr(hop),
+			Metric: metric,
+		}
 	}
-	return []route{
+	return []system.Route{
 		of("0.0.0.0/0", "10.244.1.1", 256), of("10.244.1.0/24", "0.0.0.0", 256), of("fe80::/64", "::", 256),
-		{index: 1, prefix: netip.MustParsePrefix("127.0.0.0/8"), hop: netip.MustParseAddr("0.0.0.0"), publish: true},
+		{Index: 1, Prefix: netip.MustParsePrefix("127.0.0.0/8"), Hop: netip.MustParseAddr("0.0.0.0"), Publish: true},
 	}
 }
 
 // stageDNS is a DNS with a few names.
-func stageDNS(name string, kind uint16) ([]dnsRecord, error) {
-	of := func(kind uint16, data string, numbers ...int64) dnsRecord {
-		return dnsRecord{name: name, kind: kind, ttl: 30, section: 1, data: data, numbers: numbers}
+func stageDNS(name string, kind uint16) ([]system.DNSRecord, error) {
+	of := func(kind uint16, data string, numbers ...int64) system.DNSRecord {
+		return system.DNSRecord{Name: name, Kind: kind, TTL: 30, Section: 1, Data: data, Numbers: numbers}
 	}
-	known := map[string][]dnsRecord{
+	known := map[string][]system.DNSRecord{
 		"kubernetes 1":              {of(1, "10.96.0.1")},
 		"both 1":                    {of(5, "other"), of(1, "10.0.0.5")},
 		"both 28":                   {of(28, "fd00::5")},
@@ -335,37 +372,37 @@ func stageDNS(name string, kind uint16) ([]dnsRecord, error) {
 		return found, nil
 	}
 	if name == "none" {
-		return nil, errNoName
+		return nil, system.ErrNoName
 	}
-	return nil, errNoRecords
+	return nil, system.ErrNoRecords
 }
 
 // stageAdapters are the adapters of a pod: a loopback, and one with addresses of both families.
-func stageAdapters() ([]adapter, error) {
-	own := func(s string, bits, suffix int64) adapterAddress {
-		return adapterAddress{
-			addr: netip.MustParseAddr(s), bits: bits, prefix: 1, suffix: suffix, state: 4,
-			valid: infinite, preferred: infinite,
+func stageAdapters() ([]system.Adapter, error) {
+	own := func(s string, bits, suffix int64) system.AdapterAddress {
+		return system.AdapterAddress{
+			Addr: netip.MustParseAddr(s), Bits: bits, Prefix: 1, Suffix: suffix, State: 4,
+			Valid: system.Infinite, Preferred: system.Infinite,
 		}
 	}
-	return []adapter{
+	return []system.Adapter{
 		{
-			name:        "Loopback Pseudo-Interface 1",
-			description: "Software Loopback Interface 1",
-			index:       1,
-			up:          true,
-			loopback:    true,
-			addrs:       []adapterAddress{own("127.0.0.1", 8, 1), own("::1", 128, 1)},
+			Name:        "Loopback Pseudo-Interface 1",
+			Description: "Software Loopback Interface 1",
+			Index:       1,
+			Up:          true,
+			Loopback:    true,
+			Addrs:       []system.AdapterAddress{own("127.0.0.1", 8, 1), own("::1", 128, 1)},
 		},
 		{
-			name:        "vEthernet (Ethernet)",
-			description: "Hyper-V Virtual Ethernet Container Adapter",
-			index:       27,
-			mac:         []byte{0, 0x15, 0x5d, 0x1a, 0x2b, 0x3c},
-			up:          true,
-			speed:       10_000_000_000,
-			mtu:         1500,
-			addrs:       []adapterAddress{own("10.244.1.7", 24, 1), own("fe80::5d1a:2b3c%27", 64, 4)},
+			Name:        "vEthernet (Ethernet)",
+			Description: "Hyper-V Virtual Ethernet Container Adapter",
+			Index:       27,
+			MAC:         []byte{0, 0x15, 0x5d, 0x1a, 0x2b, 0x3c},
+			Up:          true,
+			Speed:       10_000_000_000,
+			MTU:         1500,
+			Addrs:       []system.AdapterAddress{own("10.244.1.7", 24, 1), own("fe80::5d1a:2b3c%27", 64, 4)},
 		},
 	}, nil
 }
@@ -449,7 +486,8 @@ func TestRefusals(t *testing.T) {
 			file := golden(t, "refused", name)
 			text, got := play(t, "Set-Content ran yes; echo ran; "+script)
 			compareGolden(t, file, text)
-			if got.code != ExitRefused || got.out != "" || !strings.Contains(got.errs, "ParserError: (:) [], ParentContains") {
+			if got.code != ExitRefused || got.out != "" || !strings.Contains(got.errs,
+				"ParserError: (:) [], ParentContains") {
 				t.Errorf("no refusal: %+v", got)
 			}
 			if left, err := os.ReadDir("."); err != nil || len(left) > 0 {

@@ -20,7 +20,8 @@ func TestInternet(t *testing.T) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		agent, _, _ := strings.Cut(r.UserAgent(), "/")
 		host := strings.Contains(r.Host, "127.0.0.1")
-		fmt.Fprintf(w, "%s %s %q %q %q %q %v", r.Method, r.URL, body, r.Header.Get("Content-Type"), r.Header.Get("X-Mine"),
+		fmt.Fprintf(w, "%s %s %q %q %q %q %v", r.Method, r.URL, body, r.Header.Get("Content-Type"),
+			r.Header.Get("X-Mine"),
 			agent, host)
 	})
 	give := func(path, contentType, body string) {

@@ -9,7 +9,7 @@ import (
 // TestNetIPInterfaceOfContainer is about a Windows that passes no packets on.
 func TestNetIPInterfaceOfContainer(t *testing.T) {
 	windows := stageWindows()
-	windows.forwards = func() (bool, error) { return false, nil }
+	windows.Forwards = func() (bool, error) { return false, nil }
 	var out, errs bytes.Buffer
 	s := &Session{
 		Args: []string{"-Command", "(Get-NetIPInterface -ifIndex 27 -AddressFamily IPv4).Forwarding\n" +

@@ -8,6 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mullion.dev/mullion/guest/powershell/dotnet"
+	"mullion.dev/mullion/guest/powershell/lang"
+	"mullion.dev/mullion/guest/powershell/system"
 )
 
 // TestMain makes the test binary a powershell when it is started as one, for jobs.
@@ -71,7 +75,7 @@ func TestArguments(t *testing.T) {
 	}{
 		{"file", []string{"-ExecutionPolicy", "Bypass", "-File", "script.ps1", "-Name", "a b", "c"}, "a b c\n", 5},
 		{"script_as_command", []string{"-NonInteractive", "./script.ps1", "-Name", "x"}, "x \n", 1},
-		{"encoded", []string{"-EncodedCommand", encode("echo 'ü €'")}, "ü €\n", 0},
+		{"encoded", []string{"-EncodedCommand", encoded("echo 'ü €'")}, "ü €\n", 0},
 		{"words", []string{"echo", "a", "b"}, "a\nb\n", 0},
 		{"slash", []string{"/c", "echo x"}, "x\n", 0},
 		{"unknown", []string{"-Version", "2"}, "", 1},
@@ -154,7 +158,7 @@ if ($lists) { $lists | Remove-HnsPolicyList }
 		Stdout:  &out,
 		Stderr:  &errs,
 		Newline: "\n",
-		windows: &system{hns: do},
+		windows: &system.Calls{HNS: do},
 	}
 	s.Run(t.Context())
 	if out.String() != "L2Bridge 10.244.1.0/24\n" ||
@@ -230,8 +234,8 @@ func upstreamCommands() []string {
 // TestLongFile reads a file of 200,000 lines, which PowerShell reads too.
 func TestLongFile(t *testing.T) {
 	text := strings.Repeat("$a = $b.c[1] + 'x'; if ($a) { f $a }\n", 200_000) + "'"
-	_, err := Parse(text)
-	if refused, ok := errors.AsType[*Refusal](err); !ok || refused.Line != 200_001 || refused.Column != 1 {
+	_, err := lang.Parse(text, "", dotnet.KnownType)
+	if refused, ok := errors.AsType[*lang.Refusal](err); !ok || refused.Line != 200_001 || refused.Column != 1 {
 		t.Errorf("a string without an end in line 200,001: %v", err)
 	}
 }
@@ -248,7 +252,7 @@ func TestNesting(t *testing.T) {
 		"$a.b($a[", "function f { [CmdletBinding()] param($a = ", "[string]::Join(", "1 -is [int] -eq (", "$a[1] += $(",
 	} {
 		for _, depth := range []int{20, 60, 5000, 200_000} {
-			if _, err := Parse(strings.Repeat(part, depth)); err == nil {
+			if _, err := lang.Parse(strings.Repeat(part, depth), "", dotnet.KnownType); err == nil {
 				t.Errorf("%q, %d times and never closed, is read", part, depth)
 			}
 		}

@@ -6,16 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"slices"
 	"strings"
 	"unicode/utf16"
 
-	"mullion.dev/mullion/guest/eventlog"
-	"mullion.dev/mullion/internal/windows/wire/hostdisk"
-	"mullion.dev/mullion/internal/windows/wire/hostiscsi"
-	"mullion.dev/mullion/internal/windows/wire/smbmapping"
+	"mullion.dev/mullion/guest/powershell/dotnet"
+	"mullion.dev/mullion/guest/powershell/engine"
+	"mullion.dev/mullion/guest/powershell/lang"
+	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/session"
+	"mullion.dev/mullion/guest/powershell/system"
 )
 
 // Session is one run of powershell.exe.
@@ -35,113 +36,7 @@ type Session struct {
 	// the process; nil: nobody presses it.
 	Interrupts func() <-chan struct{}
 	// windows replaces the calls of Windows in tests; nil: the real ones.
-	windows *system
-}
-
-// system holds the calls of Windows: the Host Networking Service, version 1, access lists, processes, services, network
-// adapters and routes, Windows' version, records of DNS, opening a port, clearing the screen, ending a process and
-// Windows itself, the registry and WMI.
-type system struct {
-	hns func(method, path, body string) (string, error)
-	// compute asks the Host Compute Service what it runs.
-	compute func(query string) (string, error)
-	acl     func(path string) (acl, error)
-	// setACL gives a file a descriptor's owner and rules. descriptor reads one from its text.
-	setACL     func(path string, a acl) error
-	descriptor func(sddl string) (acl, error)
-	// account finds an account by its name or SID.
-	account func(name string) (sid, full string, err error)
-
-	processes func() ([]process, error)
-	// commandLine is how a process was started.
-	commandLine func(id int64) (string, error)
-
-	adapters func() ([]adapter, error)
-	services func() ([]service, error)
-	control  func(ctx context.Context, name, action string, force bool) error
-	// newService makes a service, setService changes one.
-	newService, setService func(change serviceChange) error
-
-	routes func() ([]route, error)
-	// addRoute makes a route, removeRoute removes one.
-	addRoute, removeRoute func(route) error
-	// forwards reports whether packets that are not for this Windows are passed on.
-	forwards func() (bool, error)
-
-	// volumes are the volumes of this machine.
-	volumes func() ([]volume, error)
-	// disks asks for the data disks of the host. mountVolume has an empty folder lead to a volume, unmountVolume makes
-	// it a folder again.
-	disks         func(ctx context.Context, request hostdisk.Request) (hostdisk.Answer, error)
-	mountVolume   func(path, volume string) error
-	unmountVolume func(path string) error
-
-	// iscsi asks for the host's iSCSI initiator.
-	iscsi func(ctx context.Context, request hostiscsi.Request) (hostiscsi.Answer, error)
-	// smb asks for SMB mappings.
-	smb func(ctx context.Context, request smbmapping.Request) (smbmapping.Answer, error)
-
-	version func() (string, error)
-	resolve func(name string, kind uint16) ([]dnsRecord, error)
-	listen  func(ctx context.Context, network, address string) (net.Listener, error)
-	clear   func(screen io.Writer) error
-	kill    func(id int64) error
-	end     func(restart bool) error // ends Windows
-	// zone is the ID of the time zone, setZone sets it.
-	zone     func() (string, error)
-	setZone  func(id string) error
-	registry registryCalls
-	wmi      func(ctx context.Context, namespace, query string) ([]wmiObject, error)
-	events   eventLog
-}
-
-func (s *Session) system() system {
-	if s.windows != nil {
-		return *s.windows
-	}
-	return system{
-		hns:       callHNS,
-		compute:   enumerateCompute,
-		acl:       readACL,
-		processes: processes,
-
-		setACL:     writeACL,
-		descriptor: parseACL,
-		account:    findAccount,
-
-		commandLine: commandLine,
-
-		adapters:   adapters,
-		services:   services,
-		control:    control,
-		newService: createService,
-		setService: changeService,
-		routes:     routes,
-
-		addRoute:    addRoute,
-		removeRoute: removeRoute,
-		forwards:    forwards,
-		volumes:     volumes,
-		disks:       askForDisks,
-
-		mountVolume:   mountVolume,
-		unmountVolume: unmountVolume,
-
-		smb:   askForSMB,
-		iscsi: askForISCSI,
-
-		version:  windowsVersion,
-		resolve:  resolve,
-		listen:   (&net.ListenConfig{}).Listen,
-		clear:    clearScreen,
-		kill:     killProcess,
-		end:      endWindows,
-		zone:     currentZone,
-		setZone:  setZone,
-		registry: theRegistry(),
-		wmi:      queryWMI,
-		events:   eventlog.System{},
-	}
+	windows *system.Calls
 }
 
 // ExitRefused is the exit code of a refused script, and of a script whose last command failed: PowerShell's own
@@ -181,7 +76,7 @@ func (s *Session) work() (work, error) {
 			return work{text: strings.Join(args, " ")}, nil
 		}
 		args = args[1:]
-		name := lower(strings.TrimLeft(arg, "-/"))
+		name := strings.ToLower(strings.TrimLeft(arg, "-/"))
 		switch name {
 		case "c", "command":
 			return s.command(args)
@@ -205,7 +100,7 @@ func (s *Session) work() (work, error) {
 				w.nologo = w.nologo || name == "nologo"
 				continue
 			}
-			if len(args) == 0 || !slices.Contains(allowed, lower(args[0])) {
+			if len(args) == 0 || !slices.Contains(allowed, strings.ToLower(args[0])) {
 				given := strings.Join(args[:min(1, len(args))], "")
 				return work{}, fmt.Errorf("the argument %s with %q is not part of Mullion's PowerShell", arg, given)
 			}
@@ -240,13 +135,28 @@ func decode(text string) (string, error) {
 	return string(utf16.Decode(units)), nil
 }
 
-// encode is the reverse of decode.
-func encode(text string) string {
-	var data []byte
-	for _, u := range utf16.Encode([]rune(text)) {
-		data = append(data, byte(u), byte(u>>8))
+// state is the state with which a session begins.
+func (s *Session) state(ctx context.Context) *session.State {
+	st := &session.State{
+		Context: ctx,
+		Newline: s.Newline,
+		Self:    s.Self,
+		Stdin:   s.Stdin,
+		Stdout:  s.Stdout,
+		Stderr:  s.Stderr,
+		Env:     map[string]string{},
+		System:  s.windows,
 	}
-	return base64.StdEncoding.EncodeToString(data)
+	if st.System == nil {
+		st.System = system.Windows()
+	}
+	for _, e := range s.Environ {
+		if name, v, ok := strings.Cut(e, "="); ok && name != "" {
+			st.Env[strings.ToUpper(name)] = v
+		}
+	}
+	st.Dir, _ = os.Getwd() // without a current folder, relative paths fail later
+	return st
 }
 
 // Run runs the script that the arguments name, and returns the exit code.
@@ -258,46 +168,39 @@ func (s *Session) Run(ctx context.Context) int {
 	if w.prompt {
 		return s.prompt(ctx, !w.nologo)
 	}
-	in := newInterpreter(ctx, s)
-	defer in.close()
+	in := engine.New(s.state(ctx), cmdlets())
+	defer in.Close()
 	if w.file != "" {
-		err = in.runFile(in.top, w.file, w.args, feed{}, in.screen)
+		err = in.RunFile(in.Top, w.file, w.args, engine.Feed{}, in.Screen)
 	} else {
-		var script *Script
-		if script, err = in.read(in.top, w.text); err == nil {
-			defer in.enter(script)()
-			err = script.run(in.top, nil, feed{}, in.screen)
+		var script *lang.Script
+		if script, err = lang.Parse(w.text, "", dotnet.KnownType); err == nil {
+			defer in.Enter(script)()
+			err = in.Top.RunScript(script, nil, engine.Feed{}, in.Screen)
 		}
 	}
-	in.format.end()
+	in.Format.End()
 	return s.code(in, w, err)
 }
 
-// close ends what the script has left open.
-func (in *interpreter) close() {
-	for _, end := range in.closers {
-		end()
-	}
-}
-
 // code is the exit code for how a script ended.
-func (s *Session) code(in *interpreter, w work, err error) int {
-	var refused *Refusal
-	var left *leaving
+func (s *Session) code(in *engine.Interpreter, w work, err error) int {
+	var refused *lang.Refusal
+	var left *object.Leaving
 	switch {
 	case errors.As(err, &refused):
-		fmt.Fprintf(s.Stderr, "%s%s", refused.lines(s.Newline), s.Newline)
+		fmt.Fprintf(s.Stderr, "%s%s", refused.Lines(s.Newline), s.Newline)
 		return ExitRefused
-	case errors.As(err, &left) && left.word == "exit":
-		return left.code
-	case errors.As(err, &left) && left.word != "throw": // return, break: the end of the script
+	case errors.As(err, &left) && left.Word == "exit":
+		return left.Code
+	case errors.As(err, &left) && left.Word != "throw": // return, break: the end of the script
 		err = nil
 	}
 	if err != nil {
 		fmt.Fprintf(s.Stderr, "%v%s", err, s.Newline)
 		return ExitRefused
 	}
-	if w.file == "" && !in.ok {
+	if w.file == "" && !in.OK {
 		return ExitRefused
 	}
 	return 0
@@ -310,43 +213,20 @@ func (s *Session) refuse(err error) int {
 	return ExitRefused
 }
 
-// read parses and checks a script.
-func (in *interpreter) read(f *frame, text string) (*Script, error) {
-	return in.readIn(f, text, "")
-}
-
-// readIn reads and checks a script that is in a file, or in none.
-func (in *interpreter) readIn(f *frame, text, file string) (*Script, error) {
-	return parseFile(text, file)
-}
-
-// readFile reads and checks a script file.
-func (in *interpreter) readFile(f *frame, file string) (*Script, error) {
-	text, err := os.ReadFile(in.path(file))
-	if err != nil {
-		return nil, thrown("The script file: %v", because(file, err))
-	}
-	script, err := in.readIn(f, scriptText(text), in.path(file))
+// Lacks lists what a script lacks, as far as its text shows that. The error is that of a text that cannot be read.
+func Lacks(text string) ([]engine.Lack, error) {
+	s, err := lang.Parse(text, "", dotnet.KnownType)
 	if err != nil {
 		return nil, err
 	}
-	script.file = in.path(file)
-	return script, nil
+	return engine.Lacks(s, cmdlets()), nil
 }
 
-// runFile runs a script file with arguments.
-func (in *interpreter) runFile(f *frame, file string, args []string, fed feed, out *sink) error {
-	script, err := in.readFile(f, file)
-	if err != nil {
-		return err
+// Cmdlets returns the names of the cmdlets, each with a description, for the support table.
+func Cmdlets() map[string]string {
+	names := map[string]string{}
+	for _, c := range cmdlets() {
+		names[c.Name] = c.About
 	}
-	var passed []argument
-	for _, a := range args {
-		if name, ok := strings.CutPrefix(a, "-"); ok && name != "" {
-			passed = append(passed, argument{param: lower(name), text: a})
-		} else {
-			passed = append(passed, argument{x: &literal{a}})
-		}
-	}
-	return in.callScript(f, script, passed, fed, out)
+	return names
 }

@@ -16,7 +16,8 @@ type stagedDisks struct{ disks []hostdisk.Disk }
 func stageDisks() *stagedDisks {
 	disk := func(number uint32, name string) hostdisk.Disk {
 		return hostdisk.Disk{
-			Number: number, Name: name, Serial: fmt.Sprintf("S%d", number), ID: fmt.Sprintf("300000000000000%d", number),
+			Number: number, Name: name, Serial: fmt.Sprintf("S%d", number), ID: fmt.Sprintf("300000000000000%d",
+				number),
 			Location: fmt.Sprintf("Integrated : Bus 0 : Device 1 : Function 0 : Adapter 1 : Port 0 : Target 0 : LUN %d", number-1),
 			Bus:      "SAS", Size: 1 << 30,
 		}
@@ -30,7 +31,10 @@ func stageDisks() *stagedDisks {
 		},
 		{
 			Number: 2, Offset: 16 << 20, Size: 500 << 20, Most: 1006 << 20, Type: "Basic",
-			GUID: "00000000-0000-0000-0000-000000000022", Paths: []string{"E:", `C:\mnt`}, FileSystem: "NTFS", Label: "full",
+			GUID: "00000000-0000-0000-0000-000000000022", Paths: []string{
+				"E:",
+				`C:\mnt`,
+			}, FileSystem: "NTFS", Label: "full",
 			VolumeSize: 490 << 20, Free: 1 << 20,
 		},
 	}

@@ -5,8 +5,8 @@
 // is not implemented is refused, mostly in the words with which Windows refuses an unknown one. All of them are built
 // as one program, which chooses by the name of its file.
 //
-// What a program needs of Windows is the interface System of its package; the rest is plain Go, and is tested on any
-// system.
+// What a program needs of Windows its package says, mostly as an interface System; the rest is plain Go, and is tested
+// on any system.
 package tools
 
 import (

@@ -196,6 +196,54 @@ func TestWings(t *testing.T) {
 	}
 }
 
+// powershell are the packages of guest/powershell, and for each those of them that it may import. No cmdlet knows how
+// scripts are read or run, and what runs scripts knows no cmdlet: package powershell itself hands it a table.
+var powershell = map[string]string{
+	"words":    "",
+	"system":   "words",
+	"session":  "system",
+	"absent":   "words",
+	"object":   "absent session system words",
+	"operator": "object",
+	"format":   "object system",
+	"provider": "format object session system words",
+	"dotnet":   "object provider session system words",
+	"cmdlet":   "object provider session words",
+	"cmdlets":  "cmdlet dotnet format object operator provider session system words",
+	"lang":     "object operator words",
+	"engine":   "absent cmdlet dotnet format lang object operator provider session words",
+}
+
+func TestPartsOfPowerShell(t *testing.T) {
+	const folder = "mullion.dev/mullion/guest/powershell/"
+	seen := map[string]bool{}
+	for _, system := range []string{"linux", "windows"} {
+		for _, p := range listed(t, system, "./guest/powershell/...") {
+			path, below := strings.CutPrefix(p.ImportPath, folder)
+			part, _, _ := strings.Cut(path, "/")
+			allowed, known := powershell[part]
+			if !below {
+				continue // it puts the parts together
+			}
+			if !known {
+				t.Errorf("guest/powershell/%s has no row in the table of its imports", part)
+			}
+			seen[part] = true
+			for _, i := range p.Imports {
+				to, ours := strings.CutPrefix(i, folder)
+				if ours && !slices.Contains(strings.Fields(allowed), to) {
+					t.Errorf("guest/powershell/%s imports %s: it may import %q", path, to, allowed)
+				}
+			}
+		}
+	}
+	for part := range powershell {
+		if !seen[part] {
+			t.Errorf("guest/powershell/%s is no package: its row is stale", part)
+		}
+	}
+}
+
 // TestTwoSides holds the guest side and the host side apart. guest/ has what is compiled for Windows: of the rest it
 // imports what both sides speak (internal/windows/wire) and internal/base. No other package imports any of guest/.
 func TestTwoSides(t *testing.T) {

@@ -55,6 +55,30 @@ var longFiles = map[string]string{
 	"guest/c/hooks/afunix.c": "one socket family, whose calls share one table",
 }
 
+// maxPackageLines bounds a package of guest/, without its tests.
+const maxPackageLines = 6000
+
+func TestPackagesOfGuestAreShort(t *testing.T) {
+	lines := map[string]int{}
+	for _, path := range files(t, ".go") {
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(name, "guest/") && !strings.HasSuffix(name, "_test.go") {
+			lines[filepath.Dir(name)] += strings.Count(read(t, path), "\n")
+		}
+	}
+	if len(lines) < 30 {
+		t.Errorf("only %d packages were seen", len(lines))
+	}
+	for dir, n := range lines {
+		if n > maxPackageLines {
+			t.Errorf("%s has %d lines, at most %d: split it by what its parts are for", dir, n, maxPackageLines)
+		}
+	}
+}
+
 func TestFilesAreShort(t *testing.T) {
 	comment := regexp.MustCompile(`^\s*(//.*|/\*.*|\*.*)?$`)
 	for _, path := range files(t, ".go", ".c", ".h") {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestCIsFormatted holds the C of guest/c to guest/c/.clang-format, as make lint does, where the version whose output is
+// TestCIsFormatted holds the C of guest/c to its .clang-format, as make lint does, where the version whose output is
 // meant is installed.
 func TestCIsFormatted(t *testing.T) {
 	formatter := clangFormat14(t)

@@ -1,6 +1,6 @@
-// Package winapi owns the support rows of the Windows API: which of Wine's gaps the libraries and programs of
-// guest/c close, and what Wine cannot run at all. It also lists what these libraries export, for who judges a program by
-// its imports. guest/c/hooks/README.md says where each part is.
+// Package winapi owns the support rows of the Windows API: which of Wine's gaps the libraries and programs of guest/
+// close, and what Wine cannot run at all. It also lists what these libraries export, for who judges a program by its
+// imports. guest/c/hooks/README.md says where each part is.
 package winapi
 
 import "mullion.dev/mullion/internal/base/support"

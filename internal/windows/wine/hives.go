@@ -157,8 +157,8 @@ func buildKeys(b winver.Build) []Key {
 	}
 }
 
-// utc is the time zone of hosts and containers until one sets another (guest/c/hooks/timezone.c), whatever the machine's
-// is.
+// utc is the time zone of hosts and containers until one sets another (guest/c/hooks/timezone.c), whatever that of the
+// machine is.
 func utc() Key {
 	const name = "Coordinated Universal Time"
 	return Key{

@@ -11,7 +11,7 @@ import (
 const refusal = "refuse.exe"
 
 // emptyPrograms are the console programs whose main function in Wine 8.0 has nothing but a FIXME in it
-// (programs/<name>/main.c): they print nothing and end with 0. Others of the kind are in package wintools.
+// (programs/<name>/main.c): they print nothing and end with 0. Others of the kind are in guest/tools.
 func emptyPrograms() []string {
 	return []string{
 		"arp.exe", "cacls.exe", "dism.exe", "ngen.exe", "regasm.exe", "regini.exe", "regsvcs.exe", "sdbinst.exe",

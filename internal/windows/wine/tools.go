@@ -8,7 +8,7 @@ import (
 	"mullion.dev/mullion/internal/windows/wire/ourprograms"
 )
 
-// tools is the shim that contains several of Windows' programs (package wintools).
+// tools is the shim that contains several of Windows' programs (guest/tools).
 const tools = "wintools.exe"
 
 // netOfWine is the new name of Wine's net.exe. Mullion's net.exe calls it for everything that it does not do itself.
@@ -25,7 +25,7 @@ const (
 // it has its own.
 const serviceMonitor = "ServiceMonitor.exe"
 
-// ourOwn reports whether a program of package wintools takes the place of a real one of Wine's too: it does more.
+// ourOwn reports whether a program of guest/tools takes the place of a real one of Wine's too: it does more.
 func ourOwn(name string) bool {
 	return slices.Contains([]string{
 		"chcp", "choice", "find", "hostname", "ipconfig", "net", "netstat", "nslookup", "robocopy", "sc", "whoami", "wmic",

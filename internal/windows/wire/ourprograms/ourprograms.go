@@ -1,4 +1,4 @@
-// Package ourprograms owns what Linux has to know of the programs of Windows that Mullion brings (package wintools): their
+// Package ourprograms owns what Linux has to know of the programs of Windows that Mullion brings (guest/tools): their
 // names, their files, and the page that stands in for IIS' own. It has no code of theirs.
 package ourprograms
 

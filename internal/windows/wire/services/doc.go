@@ -1,6 +1,6 @@
 // Package services owns the way to the service control manager: what a service is, what it is asked for, and the errors
-// in Windows' numbers and words. It knows nothing of what prints services (packages tools and powershell of guest), and
-// nothing of the manager itself, which is Wine's services.exe.
+// in Windows' numbers and words. It knows nothing of what prints services (guest/tools/sc and net, and the cmdlets),
+// and nothing of the manager itself, which is Wine's services.exe.
 //
 // The numbers are those of winsvc.h (https://learn.microsoft.com/windows/win32/api/winsvc/).
 package services

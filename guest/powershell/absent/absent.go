@@ -1,0 +1,83 @@
+package absent
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mullion.dev/mullion/guest/powershell/words"
+	"mullion.dev/mullion/internal/base/lazyregexp"
+)
+
+// CmdletName matches names that look like a cmdlet's; an unknown one is a cmdlet that is not implemented.
+var CmdletName = lazyregexp.New(`^[A-Za-z]+-[A-Za-z]+$`)
+
+// aliases are PowerShell's aliases of cmdlets that are not implemented, and its own functions
+// (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.utility/get-alias); a program with such a
+// name must be called with .exe.
+const aliases = " " +
+	"asnp cfs clc clhy cli clp cnsn chdir cvpa dbp dnsn ebp epal epsn etsn " +
+	"exsn fc fhx fw gbp gcb gcs gdr ghy gin gmo gsn gsnp gtz h history " +
+	"ihy ii invoke ipal ipsn ise iwmi lp more mount mp nal ndr " +
+	"nmo npssc nsn ogv oss pause prompt pumo r rbp rcsn rdr rmo rnp rsn rsnp " +
+	"rujb rwmi sal sbp sc scb shcm si stz sujb swmi " +
+	"trcm "
+
+// Unknown refuses a command of PowerShell that is not implemented. All other words are programs.
+func Unknown(word string) error {
+	switch {
+	case CmdletName.MatchString(word):
+		return fmt.Errorf("the cmdlet %s is not part of Mullion's PowerShell", word)
+	case strings.Contains(aliases, " "+strings.ToLower(word)+" "):
+		return fmt.Errorf("%s, a name of a cmdlet, is not part of Mullion's PowerShell", word)
+	}
+	return nil
+}
+
+// Missing are the variables of PowerShell's own that are not implemented: they must not be taken for empty variables of
+// the script.
+// (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_automatic_variables,
+// https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_preference_variables)
+func Missing() []string {
+	return []string{
+		"$", "^", "consolefilename", "enabledexperimentalfeatures", "event", "eventargs", "eventsubscriber",
+		"executioncontext", "foreach", "host", "nestedpromptlevel", "pscmdlet", "psdebugcontext", "pssenderinfo",
+		"sender", "sourceargs", "sourceeventargs", "stacktrace", "switch", "this", "confirmpreference", "errorview",
+		"formatenumerationlimit", "informationpreference", "logcommandhealthevent", "logcommandlifecycleevent",
+		"logenginehealthevent", "logenginelifecycleevent", "logproviderhealthevent", "logproviderlifecycleevent",
+		"maximumaliascount", "maximumdrivecount", "maximumerrorcount", "maximumfunctioncount", "maximumhistorycount",
+		"maximumvariablecount", "outputencoding", "psdefaultparametervalues", "psemailserver",
+		"psmoduleautoloadingpreference", "psnativecommandargumentpassing", "psnativecommanduseerroractionpreference",
+		"pssessionapplicationname", "pssessionconfigurationname", "pssessionoption", "psstyle", "transcript",
+		"verbosehelperrors", "whatifpreference",
+	}
+}
+
+// Elsewhere says of the name of a type that Windows has it, if its namespace is one of Windows' own.
+func Elsewhere(name string) string {
+	space, _, _ := strings.Cut(words.TypeName(name), ".")
+	_, inSystem := strings.CutPrefix(strings.ToLower(name), "system.")
+	spaces := []string{
+		"collections", "componentmodel", "configuration", "data", "diagnostics", "directoryservices", "drawing",
+		"globalization", "io", "management", "media", "microsoft", "net", "reflection", "resources", "runtime",
+		"security", "serviceprocess", "text", "threading", "timers", "web", "windows", "xml",
+	}
+	if inSystem || slices.Contains(spaces, space) || slices.Contains(accelerators(), strings.ToLower(name)) {
+		return fmt.Sprintf(" The type [%s] is %s.", name, words.NotHere)
+	}
+	return ""
+}
+
+// accelerators are names of types that are PowerShell's own
+// (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_type_accelerators), as far
+// as the types are not here.
+func accelerators() []string {
+	return []string{
+		"adsi", "adsisearcher", "bigint", "cimclass", "cimconverter", "ciminstance", "cimsession", "cimtype",
+		"cultureinfo", "decimal", "float", "initialsessionstate", "int16", "ipendpoint", "mailaddress",
+		"physicaladdress", "powershell", "pslistmodifier", "psmoduleinfo", "psprimitivedictionary", "psreference",
+		"pstypenameattribute", "psvariable", "ref", "runspace", "runspacefactory", "sbyte", "securestring", "short",
+		"single", "type", "uint16", "uint64", "ulong", "ushort", "wmi", "wmiclass", "wmisearcher",
+		"x500distinguishedname", "x509certificate", "xml",
+	}
+}

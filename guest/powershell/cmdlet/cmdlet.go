@@ -1,0 +1,129 @@
+package cmdlet
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/session"
+)
+
+// Cmdlet is one cmdlet of this part of PowerShell.
+type Cmdlet struct {
+	Name    string
+	Aliases []string
+	// Values and Flags are the parameters with and without a value. Positions are the parameters for arguments without
+	// a name, in order; Rest says that the last of them takes all that remain.
+	Values, Flags, Positions []string
+	Rest                     bool
+	// Takes is the parameter that gets its value from the pipeline, "" if none does; a|b means the first of them that
+	// has no value. Needs are the required parameters; a|b means either of them. In both, path stands for
+	// literalpath too.
+	Takes string
+	Needs []string
+	// Stream says that Run is called for each object of the pipeline as it comes.
+	Stream bool
+	// Also are further names of parameters.
+	Also map[string]string
+	// Allowed are the values that a parameter may have, in lower case.
+	Allowed map[string][]string
+	// Wild says that -Path may have wild cards.
+	Wild bool
+	// Keys are the parameters that it carries out for keys of the registry; nil: it knows no keys. KeysOnly says that
+	// it knows nothing else.
+	Keys     []string
+	KeysOnly bool
+	// Variables says that it knows the drive env:, ManyVariables that it knows wild cards there.
+	Variables, ManyVariables bool
+	// Refuses is the error for a value that a parameter cannot have; nil: what Allowed permits.
+	Refuses func(parameter, v string) error
+
+	About string
+	Run   func(c *Call) error
+}
+
+// Call is one run of a cmdlet.
+type Call struct {
+	Cmdlet
+	Scope  Scope
+	State  *session.State
+	Action string // what to do on errors, as ErrorAction
+	Values map[string]object.Value
+	Flags  map[string]bool
+	Input  []object.Value
+	Piped  bool
+	Out    *object.Sink
+	Kept   Kept
+}
+
+// Table are the cmdlets that a session has.
+type Table []Cmdlet
+
+// Lookup finds a cmdlet by its name or an alias, in lower case.
+func (t Table) Lookup(name string) (Cmdlet, bool) {
+	for _, c := range t {
+		if strings.ToLower(c.Name) == name || slices.Contains(c.Aliases, name) {
+			return c, true
+		}
+	}
+	return Cmdlet{}, false
+}
+
+// Parameter finds a parameter by its name or the beginning of its name.
+func (c Cmdlet) Parameter(name string) (full string, flag bool, err error) {
+	if other, ok := c.Also[name]; ok {
+		name = other
+	}
+	var found []string
+	for _, p := range slices.Concat(c.Values, c.Flags) {
+		if p == name {
+			return p, slices.Contains(c.Flags, p), nil
+		}
+		if strings.HasPrefix(p, name) {
+			found = append(found, p)
+		}
+	}
+	if len(found) == 1 {
+		return found[0], slices.Contains(c.Flags, found[0]), nil
+	}
+	switch of := CommonNamed(name); {
+	case len(found) > 1: // PowerShell's own error
+	case slices.Contains(CommonValues(), of):
+		return of, false, nil
+	case slices.Contains(CommonFlags(), name):
+		return name, true, nil
+	}
+	if len(found) > 1 {
+		return "", false, object.Misfit(object.AmbiguousID,
+			"Parameter cannot be processed because the parameter name '%s' is ambiguous. "+
+				"Possible matches include: -%s.", name, strings.Join(found, " -"))
+	}
+	return "", false, object.Misfit(object.NoParameterID,
+		"A parameter cannot be found that matches parameter name '%s'. The "+
+			"parameter -%[1]s of %s is not part of Mullion's PowerShell.", name, c.Name)
+}
+
+// Unbound is the error of a call that cannot be carried out as it is written.
+func (c Cmdlet) Unbound(err error) error {
+	r := object.RecordOf(err)
+	if _, own := errors.AsType[*object.Exception](err); !own {
+		r = object.RecordOf(object.Misfit("ParameterArgumentValidationError", "%v", err))
+	}
+	r.Activity, r.Shown = c.Name, c.Name+" : "+r.Message
+	return &object.Leaving{Word: "throw", Statement: true, What: &object.Instance{Of: object.RecordClass(), V: r}}
+}
+
+// Text returns a parameter as a string.
+func (c *Call) Text(name string) string { return object.Text(c.Values[name]) }
+
+// Items returns the objects that a cmdlet gets by a parameter or from the pipeline.
+func (c *Call) Items(name string) []object.Value {
+	if v, ok := c.Values[name]; ok {
+		return slices.Collect(object.Each(v))
+	}
+	return c.Input
+}
+
+// Fail reports an error of the cmdlet; the script goes on unless it has to stop at errors.
+func (c *Call) Fail(err error) error { return c.Scope.ComplainAs(c.Action, c.Name, err) }

@@ -1,0 +1,50 @@
+package cmdlet
+
+import "mullion.dev/mullion/guest/powershell/object"
+
+// Scope is what a cmdlet may ask of the script that calls it.
+type Scope interface {
+	blocks
+	messages
+	commands
+}
+
+// blocks runs script blocks and operators.
+type blocks interface {
+	// RunOn runs a block with an object as $_, in the scope of the caller. Messages name the cmdlet.
+	RunOn(cmdlet string, b *object.ScriptBlock, item object.Value, out *object.Sink) error
+	// RunWith runs a block with arguments in a scope of its own. Input is what the pipeline has, if piped.
+	RunWith(b *object.ScriptBlock, args, input []object.Value, piped bool, out *object.Sink) error
+	// Method calls a method of an object, or of a list's items.
+	Method(of object.Value, name string, args []object.Value) (object.Value, error)
+	// Operate is a op b, for the operators of comparison: -eq, -match.
+	Operate(op string, a, b object.Value) (object.Value, error)
+}
+
+// messages are the streams beside the output.
+type messages interface {
+	// ComplainAs reports an error of a cmdlet. What it returns ends the script.
+	ComplainAs(action, cmdlet string, err error) error
+	// Message prints a message of a stream, or puts it where the stream goes. Elsewhere reports whether it goes
+	// elsewhere.
+	Message(stream rune, what, end string) error
+	Elsewhere(stream rune) bool
+	// Show shows an object at once. Settle ends the table that is being shown.
+	Show(v object.Value) error
+	Settle()
+}
+
+// commands are the variables and functions that the script has.
+type commands interface { //nolint:interfacebloat // one subject
+	// Preference is what a preference asks for, in lower case.
+	Preference(name string) string
+	SetNamed(name string, v object.Value) error
+	// FunctionTexts are the functions that can be called: their texts by their names as they are written.
+	FunctionTexts() map[string]string
+	// ImportFile runs a file as a module.
+	ImportFile(name string, out *object.Sink) error
+	// Table are the cmdlets of the session.
+	Table() Table
+	// Succeeded is $?.
+	Succeeded() bool
+}

@@ -1,0 +1,2 @@
+// Package cimcmdlets has the cmdlets for WMI: those of the module CimCmdlets, and Get-WmiObject.
+package cimcmdlets

@@ -1,0 +1,2 @@
+// Package dnsclient has Resolve-DnsName, of the module DnsClient.
+package dnsclient

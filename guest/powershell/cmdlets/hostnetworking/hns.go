@@ -1,0 +1,183 @@
+package hostnetworking
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+
+	"mullion.dev/mullion/guest/powershell/cmdlet"
+	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/provider"
+	"mullion.dev/mullion/internal/base/lazyregexp"
+)
+
+// The cmdlets of Windows' module HostNetworkingService, with which scripts that deploy kube-proxy and CNI plugins look
+// for networks (https://learn.microsoft.com/en-us/powershell/module/hostnetworkingservice). Such scripts bring
+// Microsoft's hns.psm1 along (https://github.com/microsoft/SDN/blob/master/Kubernetes/windows/hns.psm1), which calls
+// HNS by .NET. Importing that module provides these cmdlets instead. The file must exist and be Microsoft's; its
+// content is not run.
+
+// hnsFile is the module file that the cmdlets here replace.
+const hnsFile = "hns.psm1"
+
+// hnsFunction recognizes Microsoft's file: each version has one of these two functions.
+var hnsFunction = lazyregexp.New(`(?i)\bfunction\s+(invoke-hnsrequest|get-hnsnetwork)\b`)
+
+// knownModule refuses a module that is neither Windows' own nor a file.
+func knownModule(parameter, name string) error {
+	if parameter != "name" {
+		return nil
+	}
+	base := strings.ToLower(path.Base(strings.ReplaceAll(name, `\`, "/")))
+	if strings.ToLower(name) != "hostnetworkingservice" && !isModuleFile(base) {
+		return fmt.Errorf("the module %s is not part of Mullion's PowerShell", name)
+	}
+	return nil
+}
+
+// importModule accepts Windows' own module, and a file hns.psm1 that exists and is Microsoft's. It runs other files.
+// Microsoft's are not run: the cmdlets here come in their place.
+func importModule(c *cmdlet.Call) error {
+	for _, v := range c.Items("name") {
+		name := object.Text(v)
+		if err := knownModule("name", name); err != nil {
+			return object.Thrown("Import-Module : %v.", err)
+		}
+		if strings.ToLower(name) == "hostnetworkingservice" {
+			continue
+		}
+		if err := c.KnownPath(name); err != nil {
+			return err
+		}
+		if strings.ToLower(path.Base(strings.ReplaceAll(name, `\`, "/"))) != hnsFile { // its content does not matter
+			if err := c.Scope.ImportFile(name, c.Out); err != nil {
+				return err
+			}
+			continue
+		}
+		source, err := os.ReadFile(c.State.Path(name))
+		if err != nil {
+			return object.Thrown("Import-Module : %v", provider.Because(name, err))
+		}
+		if !hnsFunction.Match(source) { // not Microsoft's
+			if err := c.Scope.ImportFile(name, c.Out); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// hns calls HNS and returns the objects in its answer, or HNS's error.
+func hns(c *cmdlet.Call, method, path string) (object.Value, error) {
+	answer, err := c.State.System.HNS(method, path, "")
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	var reply struct {
+		Success bool
+		Error   string
+		Output  json.RawMessage
+	}
+	if err := json.Unmarshal([]byte(answer), &reply); err != nil {
+		return nil, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	if !reply.Success {
+		return nil, fmt.Errorf("%s %s: %s", method, path, reply.Error)
+	}
+	if len(reply.Output) == 0 {
+		return nil, nil
+	}
+	return object.FromJSON(string(reply.Output))
+}
+
+// getHNS outputs the objects of a kind, or the one with -Id.
+func getHNS(kind string) func(c *cmdlet.Call) error {
+	return func(c *cmdlet.Call) error {
+		v, err := hns(c, "GET", "/"+kind+"/"+c.Text("id"))
+		if err != nil {
+			return c.Fail(err)
+		}
+		for item := range object.Each(v) {
+			if err := c.Out.Put(item); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// removeHNS removes its input objects of a kind.
+func removeHNS(kind string) func(c *cmdlet.Call) error {
+	return func(c *cmdlet.Call) error {
+		for _, item := range c.Items(cmdlet.ObjectName) {
+			id := object.Text(item)
+			if o, ok := item.(*object.Object); ok {
+				id = object.Text(o.Props["id"])
+			}
+			err := errors.New("an object of HNS, or its ID, is missing")
+			if id != "" {
+				_, err = hns(c, "DELETE", "/"+kind+"/"+id)
+			}
+			if err != nil {
+				if err := c.Fail(err); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+}
+
+// Cmdlets are the cmdlets of this package.
+func Cmdlets() []cmdlet.Cmdlet { return append(hnsCmdlets(), computeCmdlets()...) }
+
+func hnsCmdlets() []cmdlet.Cmdlet {
+	var all []cmdlet.Cmdlet
+	for _, k := range []struct{ noun, kind, about string }{
+		{"HnsNetwork", "networks", "networks"},
+		{"HnsEndpoint", "endpoints", "endpoints"},
+		{"HnsPolicyList", "policylists", "load balancers"},
+	} {
+		all = append(
+			all,
+			cmdlet.Cmdlet{
+				Name:      "Get-" + k.noun,
+				About:     "HNS' " + k.about,
+				Run:       getHNS(k.kind),
+				Values:    []string{"id"},
+				Positions: []string{"id"},
+			},
+			cmdlet.Cmdlet{
+				Name:      "Remove-" + k.noun,
+				About:     "removes HNS' " + k.about,
+				Run:       removeHNS(k.kind),
+				Values:    []string{cmdlet.ObjectName},
+				Positions: []string{cmdlet.ObjectName},
+				Takes:     cmdlet.ObjectName,
+				Needs:     []string{cmdlet.ObjectName},
+			},
+		)
+	}
+	return append(all, cmdlet.Cmdlet{
+		Name:      "Import-Module",
+		Refuses:   knownModule,
+		Aliases:   []string{"ipmo"},
+		Values:    []string{"name"},
+		Flags:     []string{"force", "disablenamechecking", "global"},
+		Positions: []string{"name"},
+		Takes:     "name",
+		Needs:     []string{"name"},
+		Run:       importModule,
+		About:     "HostNetworkingService, or a file hns.psm1 in its place, or another file of functions",
+	})
+}
+
+// isModuleFile reports whether Import-Module is given a file.
+func isModuleFile(name string) bool {
+	low := strings.ToLower(name)
+	return strings.HasSuffix(low, ".psm1") || strings.HasSuffix(low, ".ps1")
+}

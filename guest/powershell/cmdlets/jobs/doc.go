@@ -1,0 +1,2 @@
+// Package jobs has the cmdlets for jobs: programs beside the script, each a PowerShell of its own.
+package jobs

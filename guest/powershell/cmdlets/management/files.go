@@ -1,0 +1,263 @@
+package management
+
+import (
+	"bytes"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mullion.dev/mullion/guest/powershell/cmdlet"
+	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/provider"
+	"mullion.dev/mullion/guest/powershell/words"
+)
+
+func getContent(c *cmdlet.Call) error {
+	if err := c.ReportMissed(); err != nil {
+		return err
+	}
+	first, last, err := lineCounts(c)
+	if err != nil {
+		return err
+	}
+	return c.ForEach(func(t cmdlet.Target) error {
+		data, err := os.ReadFile(t.Full)
+		if err != nil {
+			return err
+		}
+		content := decoded(c, data)
+		if c.Flags["raw"] {
+			return c.Output(content)
+		}
+		lines := slices.Collect(strings.Lines(content))
+		lines = lines[:min(int64(len(lines)), first)]
+		lines = lines[max(int64(len(lines))-last, 0):]
+		for _, line := range lines {
+			if err := c.Output(strings.TrimRight(line, "\r\n")); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// lineCounts are how many lines Get-Content outputs at most, from the beginning and from the end.
+func lineCounts(c *cmdlet.Call) (first, last int64, err error) {
+	first, last = math.MaxInt64, math.MaxInt64
+	_, both := c.Values["tail"]
+	_, other := c.Values["totalcount"]
+	for _, of := range []struct {
+		name string
+		n    *int64
+	}{{"totalcount", &first}, {"tail", &last}} {
+		v, given := c.Values[of.name]
+		if !given {
+			continue
+		}
+		if *of.n, err = object.Integer(v); err != nil {
+			return 0, 0, err
+		}
+		if *of.n < 0 || c.Flags["raw"] || both && other {
+			return 0, 0, object.Thrown("%s : -%s of less than 0, or beside another such parameter, is not part of Mullion's "+
+				"PowerShell.", c.Name, of.name)
+		}
+	}
+	return first, last, nil
+}
+
+// decoded is what a file holds as text: in the encoding of its mark, or of -Encoding, or UTF-8.
+func decoded(c *cmdlet.Call, data []byte) string {
+	for mark, name := range map[string]string{"\xff\xfe": "utf-16", "\xfe\xff": "utf-16be", "\xef\xbb\xbf": "utf-8"} {
+		if rest, marked := bytes.CutPrefix(data, []byte(mark)); marked {
+			return object.EncodingNamed(name).Decode(rest)
+		}
+	}
+	if e := contentEncoding(c.Text("encoding")); e != nil {
+		return e.Decode(data)
+	}
+	return string(data)
+}
+
+// contentEncodings are the values of -Encoding of the cmdlets for content. utf8 writes no mark.
+func contentEncodings() []string {
+	return []string{"utf8", "utf8nobom", "ascii", "unicode", "bigendianunicode", "default"}
+}
+
+// contentEncoding is the encoding of a value of -Encoding, nil for UTF-8.
+func contentEncoding(name string) *object.Encoding {
+	switch strings.ToLower(name) {
+	case "default":
+		return object.Western()
+	case "utf8nobom", "":
+		return nil
+	}
+	return object.EncodingNamed(name)
+}
+
+// encoded is a text in the encoding of -Encoding; a new file of UTF-16 begins with its mark.
+func encoded(c *cmdlet.Call, content string, begins bool) string {
+	name := strings.ToLower(c.Text("encoding"))
+	e := contentEncoding(name)
+	if e == nil {
+		return content
+	}
+	if begins && strings.HasSuffix(name, "unicode") {
+		content = "\uFEFF" + content
+	}
+	return string(e.Encode(content))
+}
+
+func setContent(c *cmdlet.Call) error { return write(c, os.O_TRUNC) }
+
+func addContent(c *cmdlet.Call) error { return write(c, os.O_APPEND) }
+
+func write(c *cmdlet.Call, how int) error {
+	items := c.Items("value")
+	var b strings.Builder
+	for _, item := range items {
+		b.WriteString(object.Text(item))
+		if !c.Flags["nonewline"] {
+			b.WriteString(c.State.Newline)
+		}
+	}
+	c.Input = nil // the input was the content
+	if err := c.ReportMissed(); err != nil {
+		return err
+	}
+	return c.ForEach(func(t cmdlet.Target) error {
+		begins := how == os.O_TRUNC
+		if info, err := os.Stat(t.Full); err != nil || info.Size() == 0 {
+			begins = true
+		}
+		return provider.WriteFile(t.Full, encoded(c, b.String(), begins), how, c.Flags["force"])
+	})
+}
+
+func getItem(c *cmdlet.Call) error {
+	return c.ForEach(func(t cmdlet.Target) error {
+		if name, ok := provider.EnvironmentItem(t.Name); ok {
+			return variables(c, name)
+		}
+		if k, ok := t.Key(); ok {
+			return showKey(c, k)
+		}
+		info, err := os.Lstat(t.Full)
+		if err != nil {
+			return err
+		}
+		return c.Output(provider.Item(t.Full, info))
+	})
+}
+
+func testPath(c *cmdlet.Call) error {
+	_, missed, err := c.Targets()
+	if err != nil {
+		return err
+	}
+	for range missed {
+		if err := c.Output(false); err != nil {
+			return err
+		}
+	}
+	return c.ForEach(func(t cmdlet.Target) error {
+		if k, ok := t.Key(); ok {
+			return testKey(c, k)
+		}
+		name, variable := provider.EnvironmentItem(t.Name)
+		_, there := c.State.Env[name]
+		if !variable {
+			info, err := os.Stat(t.Full)
+			if link, is := os.Lstat(t.Full); err != nil && is == nil { // a link is there, wherever it leads
+				info, err = link, nil
+			}
+			kind := strings.ToLower(c.Text("pathtype"))
+			there = err == nil && (kind != "leaf" || !provider.IsFolder(info)) &&
+				(kind != "container" || provider.IsFolder(info))
+		}
+		return c.Output(there)
+	})
+}
+
+func newItem(c *cmdlet.Call) error {
+	value := c.Values["value"]
+	if c.Piped && c.Takes == "value" {
+		value, c.Input = object.One(c.Input), nil
+	}
+	kind := strings.ToLower(c.Text("itemtype") + c.Text("type"))
+	if err := joinName(c); err != nil {
+		return err
+	}
+	return c.ForEach(func(t cmdlet.Target) error {
+		if k, ok := t.Key(); ok {
+			return newKey(c, k, value)
+		}
+		_, err := os.Stat(t.Full)
+		there := err == nil
+		switch {
+		case there && !c.Flags["force"]:
+			return words.Errorf("An item with the specified name %s already exists.", t.Full)
+		case kind == symbolicLink:
+			err = newLink(c, t.Full, object.Text(value))
+		case kind == "directory": // with -Force an existing folder is no error
+			err = os.MkdirAll(t.Full, 0o755)
+		default:
+			if err = nil; c.Flags["force"] {
+				err = os.MkdirAll(filepath.Dir(t.Full), 0o755)
+			}
+			if err == nil {
+				err = provider.WriteFile(t.Full, object.Text(value), os.O_TRUNC, c.Flags["force"])
+			}
+		}
+		if err != nil {
+			return err
+		}
+		info, err := os.Lstat(t.Full)
+		if err != nil {
+			return err
+		}
+		return c.Output(provider.Item(t.Full, info))
+	})
+}
+
+func removeItem(c *cmdlet.Call) error {
+	return c.ForEach(func(t cmdlet.Target) error {
+		if k, ok := t.Key(); ok {
+			return dropKey(c, k)
+		}
+		if name, ok := provider.EnvironmentItem(t.Name); ok {
+			if _, there := c.State.Env[name]; !there {
+				return fs.ErrNotExist
+			}
+			delete(c.State.Env, name)
+			return nil
+		}
+		if _, err := os.Lstat(t.Full); err != nil {
+			return err
+		}
+		if !c.Flags["force"] {
+			if err := anyReadOnly(t.Full); err != nil {
+				return err
+			}
+		}
+		if c.Flags["recurse"] {
+			return os.RemoveAll(t.Full)
+		}
+		return os.Remove(t.Full)
+	})
+}
+
+// anyReadOnly returns an error if path is a read-only file, or a folder that contains one.
+func anyReadOnly(path string) error {
+	return filepath.WalkDir(path, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		if info, err := e.Info(); err == nil && info.Mode().Perm()&0o200 == 0 {
+			return provider.ErrReadOnly
+		}
+		return nil
+	})
+}

@@ -1,0 +1,146 @@
+package management
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mullion.dev/mullion/guest/powershell/cmdlet"
+	"mullion.dev/mullion/guest/powershell/format"
+	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/provider"
+	"mullion.dev/mullion/guest/powershell/words"
+)
+
+// makeFolder is mkdir: it makes a folder and its parents.
+func makeFolder(c *cmdlet.Call) error {
+	c.Values["itemtype"] = "directory"
+	return newItem(c)
+}
+
+// joinName makes the paths of New-Item, if it has -Name: each of -Path, or the current folder, with the name.
+func joinName(c *cmdlet.Call) error {
+	name, given := c.Values["name"]
+	if !given {
+		return nil
+	}
+	if object.Text(name) == "" {
+		return object.Thrown("%s : Cannot bind argument to parameter 'Name' because it is an empty string.", c.Name)
+	}
+	paths := slices.Collect(object.Each(c.Values[cmdlet.PathName]))
+	if c.Values[cmdlet.PathName] == nil {
+		paths = []object.Value{c.State.Dir}
+	}
+	for i, path := range paths {
+		paths[i] = strings.TrimRight(object.Text(path), `/\`) + c.State.Separator() + object.Text(name)
+	}
+	c.Values[cmdlet.PathName] = paths
+	return nil
+}
+
+// copyItem copies files, and with -Recurse folders.
+func copyItem(c *cmdlet.Call) error {
+	destination := c.Text("destination")
+	if err := c.KnownPath(destination); err != nil {
+		return err
+	}
+	if provider.HasWildcard(destination) {
+		return object.Thrown("%s : wild cards in -Destination are not part of Mullion's PowerShell.", c.Name)
+	}
+	to := c.State.Dir
+	if destination != "" {
+		to = c.State.Path(destination)
+	}
+	if info, err := os.Stat(to); strings.HasSuffix(filepath.ToSlash(destination), "/") &&
+		(err != nil || !info.IsDir()) {
+		return c.Fail(provider.Because(destination, fs.ErrNotExist))
+	}
+	return c.ForEach(func(t cmdlet.Target) error { return copyTo(c, t.Full, to) })
+}
+
+// copyTo copies a file or folder to a path, or into the path if it is a folder. Of a folder, only -Recurse copies the
+// content too.
+func copyTo(c *cmdlet.Call, from, to string) error {
+	recurse := c.Flags["recurse"]
+	info, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+	if there, err := os.Stat(to); err == nil && there.IsDir() {
+		to = filepath.Join(to, filepath.Base(from))
+	}
+	if !info.IsDir() {
+		return provider.CopyFile(from, to, info.Mode().Perm(), c.Flags["force"])
+	}
+	if rel, err := filepath.Rel(from, to); recurse && err == nil && rel != ".." &&
+		!strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return fmt.Errorf("a folder is not copied into itself, %s", to)
+	}
+	if err := os.MkdirAll(to, 0o755); err != nil || !recurse {
+		return err
+	}
+	entries, err := os.ReadDir(from)
+	for _, e := range entries {
+		err = errors.Join(err, copyTo(c, filepath.Join(from, e.Name()), to))
+	}
+	return err
+}
+
+// outFile writes to a file what would be shown. It writes UTF-8 for every encoding that -Encoding allows; ascii and oem
+// are refused for text beyond ASCII.
+func outFile(c *cmdlet.Call) error {
+	newline := c.State.Newline
+	if c.Flags["nonewline"] {
+		newline = ""
+	}
+	content, err := format.Formatted(c.Items(cmdlet.ObjectName), newline)
+	if err != nil {
+		return err
+	}
+	how := os.O_TRUNC
+	if c.Flags["append"] {
+		how = os.O_APPEND
+	}
+	if e := strings.ToLower(c.Text("encoding")); (e == "ascii" || e == "oem") && !object.IsASCII(content) {
+		return object.Thrown("%s : -Encoding %s of text beyond ASCII is not part of Mullion's PowerShell.", c.Name, e)
+	}
+	path := c.Text("filepath")
+	if err := c.KnownPath(path); err != nil {
+		return err
+	}
+	if path == "" || provider.HasWildcard(path) {
+		return object.Thrown("%s : a path without wild cards is missing.", c.Name)
+	}
+	if err := provider.WriteFile(c.State.Path(path), content, how, c.Flags["force"]); err != nil {
+		return c.Fail(provider.Because(path, err))
+	}
+	return nil
+}
+
+// symbolicLink is the kind of New-Item that makes one.
+const symbolicLink = "symboliclink"
+
+// newLink makes a symbolic link to a file or folder, which has to be there. With -Force it takes the place of an empty
+// folder or a file.
+func newLink(c *cmdlet.Call, path, to string) error {
+	if to == "" {
+		return object.Thrown("%s : Cannot bind argument to parameter 'Value' because it is an empty string.", c.Name)
+	}
+	full := to
+	if !filepath.IsAbs(to) {
+		full = filepath.Join(filepath.Dir(path), to)
+	}
+	if _, err := os.Stat(full); err != nil {
+		return words.Errorf("Cannot find path '%s' because it does not exist.", to)
+	}
+	if c.Flags["force"] {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return os.Symlink(strings.TrimRight(to, `/\`), path)
+}

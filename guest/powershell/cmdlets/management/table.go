@@ -1,0 +1,171 @@
+package management
+
+import (
+	"slices"
+
+	"mullion.dev/mullion/guest/powershell/cmdlet"
+)
+
+// Cmdlets are the cmdlets of this package.
+func Cmdlets() []cmdlet.Cmdlet {
+	return slices.Concat(
+		fileCmdlets(),
+		itemCmdlets(),
+		placeCmdlets(),
+		pathCmdlets(),
+		registryCmdlets(),
+		serviceCmdlets(),
+		processCmdlets(),
+		computerCmdlets(),
+		zoneCmdlets(),
+	)
+}
+
+func fileCmdlets() []cmdlet.Cmdlet {
+	write := []string{"force", "nonewline"}
+	return []cmdlet.Cmdlet{
+		cmdlet.OfPath(cmdlet.Cmdlet{
+			Name:    "Get-Content",
+			Wild:    true,
+			Aliases: []string{"cat", "gc", "type"},
+			About:   "the lines of files, UTF-8 or UTF-16 by their mark, or as -Encoding says",
+			Run:     getContent,
+			Values:  []string{"totalcount", "tail", "encoding"},
+			Also:    map[string]string{"head": "totalcount", "first": "totalcount", "last": "tail"},
+			Flags:   []string{"raw"},
+			Needs:   []string{cmdlet.PathName},
+			Allowed: map[string][]string{"encoding": contentEncodings()},
+		}),
+		cmdlet.OfPath(cmdlet.Cmdlet{
+			Name:      "Set-Content",
+			Wild:      true,
+			About:     "writes a file, UTF-8 without a mark, or as -Encoding says",
+			Run:       setContent,
+			Values:    []string{"value", "encoding"},
+			Flags:     write,
+			Positions: []string{"value"},
+			Takes:     "value",
+			Needs:     []string{cmdlet.PathName, "value"},
+			Allowed:   map[string][]string{"encoding": contentEncodings()},
+		}),
+		cmdlet.OfPath(cmdlet.Cmdlet{
+			Name:      "Add-Content",
+			Wild:      true,
+			Aliases:   []string{"ac"},
+			About:     "adds to a file, UTF-8 without a mark, or as -Encoding says",
+			Run:       addContent,
+			Values:    []string{"value", "encoding"},
+			Flags:     write,
+			Positions: []string{"value"},
+			Takes:     "value",
+			Needs:     []string{cmdlet.PathName, "value"},
+			Allowed:   map[string][]string{"encoding": contentEncodings()},
+		}),
+		cmdlet.OfPath(cmdlet.Cmdlet{
+			Name:      "Copy-Item",
+			Wild:      true,
+			Aliases:   []string{"cp", "copy", "cpi"},
+			About:     "copies files and folders",
+			Run:       copyItem,
+			Values:    []string{"destination"},
+			Flags:     []string{"force", "recurse"},
+			Positions: []string{"destination"},
+			Needs:     []string{cmdlet.PathName},
+		}),
+		{
+			Name:      "Out-File",
+			About:     "writes what would be shown to a file, UTF-8",
+			Run:       outFile,
+			Values:    []string{"filepath", cmdlet.ObjectName, "encoding"},
+			Flags:     []string{"append", "force", "nonewline"},
+			Positions: []string{"filepath", "encoding"},
+			Takes:     cmdlet.ObjectName,
+			Needs:     []string{"filepath", cmdlet.ObjectName},
+			Allowed:   map[string][]string{"encoding": {"utf8", "utf8nobom", "ascii", "default", "oem"}},
+		},
+	}
+}
+
+func itemCmdlets() []cmdlet.Cmdlet {
+	return []cmdlet.Cmdlet{
+		cmdlet.OfPath(cmdlet.Cmdlet{
+			Name:          "Get-ChildItem",
+			Wild:          true,
+			Keys:          []string{"name", "recurse", "force"},
+			ManyVariables: true,
+			Aliases:       []string{"ls", "dir", "gci"},
+			Run:           getChildItem,
+			Values:        []string{"filter", "include", "exclude", "depth"},
+			Flags:         []string{"force", "name", "recurse", "file", "directory"},
+			About:         "what is in a folder and its folders, or files; wild cards that match files",
+		}),
+		cmdlet.OfPath(cmdlet.Cmdlet{
+			Name:          "Get-Item",
+			Wild:          true,
+			Keys:          []string{"force"},
+			ManyVariables: true,
+			Aliases:       []string{"gi"},
+			Run:           getItem,
+			About:         "a file, a folder or a link, with LinkType and Target",
+			Flags:         []string{"force"},
+			Needs:         []string{cmdlet.PathName},
+		}),
+		cmdlet.OfPath(cmdlet.Cmdlet{
+			Name:          "Test-Path",
+			Wild:          true,
+			Keys:          []string{},
+			ManyVariables: true,
+			About:         "whether a path is there",
+			Run:           testPath,
+			Values:        []string{"pathtype"},
+			Needs:         []string{cmdlet.PathName},
+			Allowed:       map[string][]string{"pathtype": {"any", "leaf", "container"}},
+		}),
+		{
+			Name:      "New-Item",
+			Keys:      []string{"name", "itemtype", "type", "value", "force"},
+			Aliases:   []string{"ni"},
+			About:     "a new file, folder or symbolic link, or a key of the registry; no junctions and no hard links",
+			Run:       newItem,
+			Values:    []string{cmdlet.PathName, "name", "itemtype", "type", "value"},
+			Also:      map[string]string{"target": "value"},
+			Flags:     []string{"force"},
+			Positions: []string{cmdlet.PathName},
+			Takes:     "value",
+			Needs:     []string{cmdlet.PathName + "|name"},
+			Allowed: map[string][]string{
+				"itemtype": {"file", "directory", symbolicLink}, "type": {"file", "directory", symbolicLink},
+			},
+		},
+		{
+			Name:      "mkdir",
+			Aliases:   []string{"md"},
+			About:     "a new folder",
+			Run:       makeFolder,
+			Values:    []string{cmdlet.PathName},
+			Flags:     []string{"force"},
+			Positions: []string{cmdlet.PathName},
+			Takes:     cmdlet.PathName,
+			Needs:     []string{cmdlet.PathName},
+		},
+		cmdlet.OfPath(cmdlet.Cmdlet{
+			Name:      "Remove-Item",
+			Wild:      true,
+			Keys:      []string{"recurse", "force"},
+			Variables: true,
+			Aliases:   []string{"rm", "del", "ri", "erase", "rd", "rmdir"},
+			Run:       removeItem,
+			About:     "removes files and folders",
+			Flags:     []string{"force", "recurse"},
+			Needs:     []string{cmdlet.PathName},
+		}),
+		{Name: "Get-Location", Aliases: []string{"pwd", "gl"}, About: "the current folder", Run: getLocation},
+		cmdlet.OfPath(cmdlet.Cmdlet{
+			Name:    "Set-Location",
+			Aliases: []string{"cd", "sl"},
+			About:   "changes the current folder",
+			Run:     setLocation,
+			Needs:   []string{cmdlet.PathName},
+		}),
+	}
+}

@@ -1,0 +1,28 @@
+package security
+
+import "mullion.dev/mullion/guest/powershell/cmdlet"
+
+// nothing does nothing: what the cmdlet asks for is so already.
+func nothing(*cmdlet.Call) error { return nil }
+
+// policyCmdlets are those of execution policies.
+func policyCmdlets() []cmdlet.Cmdlet {
+	return []cmdlet.Cmdlet{
+		{
+			Name:      "Set-ExecutionPolicy",
+			About:     "accepts policies that allow scripts, which all run here",
+			Run:       nothing,
+			Values:    []string{"executionpolicy", "scope"},
+			Flags:     []string{"force"},
+			Positions: []string{"executionpolicy", "scope"},
+			Also:      map[string]string{"ep": "executionpolicy"},
+			Needs:     []string{"executionpolicy"},
+			Allowed:   map[string][]string{"executionpolicy": {"bypass", "unrestricted", "remotesigned"}},
+		},
+		{
+			Name:  "Get-ExecutionPolicy",
+			About: "Bypass, since all scripts run",
+			Run:   func(c *cmdlet.Call) error { return c.Out.Put("Bypass") },
+		},
+	}
+}

@@ -1,0 +1,511 @@
+package utility
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"mullion.dev/mullion/guest/powershell/cmdlet"
+	"mullion.dev/mullion/guest/powershell/format"
+	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/provider"
+	"mullion.dev/mullion/guest/powershell/session"
+	"mullion.dev/mullion/guest/powershell/words"
+)
+
+// command is an object of Get-Command and Get-Alias.
+func command(kind, name, source, definition string) *object.Object {
+	o := object.New("command").Set("CommandType", kind).Set("Name", name).Set("Version", "").Set("Source", source)
+	o.Props["definition"], o.Props["displayname"] = definition, name
+	if kind == "Alias" {
+		o.Props["displayname"] = name + " -> " + definition
+	}
+	if kind == "Application" {
+		o.Props["path"] = definition
+	}
+	return o
+}
+
+// known are the aliases, functions and cmdlets that a session has, each kind by name.
+func known(s cmdlet.Scope) []*object.Object {
+	var aliases, functions, commands []*object.Object
+	for _, c := range s.Table() {
+		commands = append(commands, command("Cmdlet", c.Name, "Mullion", syntax(c)))
+		for _, a := range c.Aliases {
+			aliases = append(aliases, command("Alias", a, "", c.Name))
+		}
+	}
+	for name, text := range s.FunctionTexts() {
+		functions = append(functions, command("Function", name, "", text))
+	}
+	all := [][]*object.Object{aliases, functions, commands}
+	for _, kind := range all {
+		slices.SortFunc(kind, func(a, b *object.Object) int {
+			return strings.Compare(strings.ToLower(object.Text(a.Props["name"])),
+				strings.ToLower(object.Text(b.Props["name"])))
+		})
+	}
+	return slices.Concat(all...)
+}
+
+// syntax is how a cmdlet is called.
+func syntax(c cmdlet.Cmdlet) string {
+	parts := []string{c.Name}
+	for _, p := range c.Values {
+		switch {
+		case slices.Contains(c.Positions, p):
+			parts = append(parts, "[[-"+p+"] <value>]")
+		default:
+			parts = append(parts, "[-"+p+" <value>]")
+		}
+	}
+	for _, p := range c.Flags {
+		parts = append(parts, "[-"+p+"]")
+	}
+	for _, p := range cmdlet.CommonValues() {
+		parts = append(parts, "[-"+p+" <value>]")
+	}
+	return strings.Join(parts, " ")
+}
+
+// getCommand lists commands: those of the session, and programs that are asked for by name.
+func getCommand(c *cmdlet.Call) error {
+	names := c.Items("name")
+	if len(names) == 0 && !c.Piped {
+		return putAll(c, ofKind(c, known(c.Scope)))
+	}
+	for _, v := range names {
+		found, err := commandsNamed(c, object.Text(v))
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 && !provider.HasWildcard(object.Text(v)) {
+			const message = "The term '%s' is not recognized as the name of a cmdlet, function, script file, or operable program."
+			if err := c.Fail(words.Errorf(message, object.Text(v))); err != nil {
+				return err
+			}
+		}
+		if err := putAll(c, found); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// commandsNamed are the commands of a name, which may have wild cards; without them only the one that would be run.
+func commandsNamed(c *cmdlet.Call, name string) ([]*object.Object, error) {
+	re, err := object.Wildcard(name)
+	if err != nil {
+		return nil, err
+	}
+	found := slices.DeleteFunc(known(c.Scope),
+		func(o *object.Object) bool { return !re.MatchString(object.Text(o.Props["name"])) })
+	found = ofKind(c, append(found, programs(c.State, name, re)...))
+	if !provider.HasWildcard(name) {
+		found = found[:min(len(found), 1)]
+	}
+	return found, nil
+}
+
+// ofKind are the commands that -CommandType leaves.
+func ofKind(c *cmdlet.Call, all []*object.Object) []*object.Object {
+	kind := strings.ToLower(c.Text("commandtype"))
+	if kind == "" || kind == "all" {
+		return all
+	}
+	return slices.DeleteFunc(all,
+		func(o *object.Object) bool { return strings.ToLower(object.Text(o.Props["commandtype"])) != kind })
+}
+
+// putAll outputs objects.
+func putAll(c *cmdlet.Call, all []*object.Object) error {
+	for _, o := range all {
+		if err := c.Out.Put(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// programs are the programs in the folders of PATH that a name, perhaps with wild cards, means.
+func programs(s *session.State, name string, re *regexp.Regexp) []*object.Object {
+	if !provider.HasWildcard(name) {
+		path, err := s.Find(name)
+		if err != nil {
+			return nil
+		}
+		return []*object.Object{command("Application", filepath.Base(path), path, path)}
+	}
+	var all []*object.Object
+	for _, dir := range filepath.SplitList(s.Env["PATH"]) {
+		entries, err := os.ReadDir(strings.Trim(dir, `"`))
+		if err != nil {
+			continue // as a shell does that looks for a program
+		}
+		for _, e := range entries {
+			short := strings.TrimSuffix(e.Name(), filepath.Ext(e.Name()))
+			if !e.IsDir() && (re.MatchString(e.Name()) || re.MatchString(short)) && s.Runs(e.Name()) {
+				path := filepath.Join(dir, e.Name())
+				all = append(all, command("Application", e.Name(), path, path))
+			}
+		}
+	}
+	return all
+}
+
+// getAlias lists aliases by their names, or by what they stand for.
+func getAlias(c *cmdlet.Call) error {
+	wanted, by := c.Items("name"), "name"
+	if v, ok := c.Values["definition"]; ok {
+		wanted, by = slices.Collect(object.Each(v)), "definition"
+	}
+	if len(wanted) == 0 {
+		wanted = []object.Value{"*"}
+	}
+	for _, v := range wanted {
+		re, err := object.Wildcard(object.Text(v))
+		if err != nil {
+			return err
+		}
+		found := false
+		for _, o := range known(c.Scope) {
+			if o.Props["commandtype"] != "Alias" || !re.MatchString(object.Text(o.Props[by])) {
+				continue
+			}
+			found = true
+			if err := c.Out.Put(o); err != nil {
+				return err
+			}
+		}
+		if !found && !provider.HasWildcard(object.Text(v)) {
+			err := words.Errorf("This command cannot find a matching alias because an alias with the %s '%s' does not exist.",
+				by, object.Text(v))
+			if err := c.Fail(err); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// aboutThis is what Get-Help says without a name.
+const aboutThis = `TOPIC
+    Mullion's PowerShell
+
+DESCRIPTION
+    A part of the language of Windows PowerShell 5.1, on Windows nodes without Windows.
+    What a script uses beyond that is an error of the statement that needs it, when it is reached.
+
+    Get-Command          lists the cmdlets, aliases and functions
+    Get-Help NAME        says what a cmdlet does, and its parameters
+    OBJECT | Get-Member  lists the properties and methods of an object`
+
+// getHelp says what a cmdlet does.
+func getHelp(c *cmdlet.Call) error {
+	names := c.Items("name")
+	if len(names) == 0 {
+		return c.Out.Put(strings.ReplaceAll(aboutThis, "\n", c.State.Newline))
+	}
+	for _, v := range names {
+		cmd, ok := c.Scope.Table().Lookup(strings.ToLower(object.Text(v)))
+		if !ok {
+			err := words.Errorf("Get-Help could not find %s in a help file in this session.", object.Text(v))
+			if err := c.Fail(err); err != nil {
+				return err
+			}
+			continue
+		}
+		parts := []string{
+			"NAME", "    " + cmd.Name, "",
+			"SYNOPSIS", "    " + cmd.About, "",
+			"SYNTAX", "    " + syntax(cmd),
+		}
+		if len(cmd.Aliases) > 0 {
+			parts = append(parts, "", "ALIASES", "    "+strings.Join(cmd.Aliases, ", "))
+		}
+		if err := c.Out.Put(strings.Join(parts, c.State.Newline)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// memberObject is an object of Get-Member.
+func memberObject(of, name, kind, definition string) *object.Object {
+	return object.New("member").Set("TypeName", of).Set("Name", name).Set("MemberType", kind).
+		Set("Definition", definition)
+}
+
+// kindTypes are the types of .NET whose objects the kinds of objects here stand for.
+func kindTypes() map[string]string {
+	return map[string]string{
+		"command":       "System.Management.Automation.CommandInfo",
+		"entry":         "System.Collections.DictionaryEntry",
+		"event":         "System.Diagnostics.Eventing.Reader.EventLogRecord",
+		"file":          "System.IO.FileSystemInfo",
+		"group":         "Microsoft.PowerShell.Commands.GroupInfo",
+		"job":           "System.Management.Automation.Job",
+		"log entry":     "System.Diagnostics.EventLogEntry",
+		"location":      "System.Management.Automation.PathInfo",
+		"process":       "System.Diagnostics.Process",
+		"selected line": "Microsoft.PowerShell.Commands.MatchInfo",
+		"service":       "System.ServiceProcess.ServiceController",
+	}
+}
+
+// memberType is the name of an object's type as Get-Member has it.
+func memberType(v object.Value) string {
+	if o, ok := v.(*object.Object); ok && kindTypes()[o.Kind] != "" {
+		return kindTypes()[o.Kind]
+	}
+	return object.TypeName(v)
+}
+
+// getMember lists the members of each type in its input.
+func getMember(c *cmdlet.Call) error {
+	var seen []string
+	for _, v := range c.Items(cmdlet.ObjectName) {
+		of := memberType(v)
+		if slices.Contains(seen, of) {
+			continue
+		}
+		seen = append(seen, of)
+		for _, m := range membersOf(v) {
+			kind := strings.ToLower(c.Text("membertype"))
+			if kind != "" && kind != "all" && kind != strings.ToLower(object.Text(m.Props["membertype"])) &&
+				(kind != "properties" || m.Props["membertype"] == "Method") {
+				continue
+			}
+			wanted := c.Values["name"] == nil
+			for name := range object.Each(c.Values["name"]) {
+				re, err := object.Wildcard(object.Text(name))
+				if err != nil {
+					return err
+				}
+				wanted = wanted || re.MatchString(object.Text(m.Props["name"]))
+			}
+			if !wanted {
+				continue
+			}
+			if err := c.Out.Put(m); err != nil {
+				return err
+			}
+		}
+	}
+	if len(seen) == 0 {
+		return c.Fail(words.Errorf("You must specify an object for the Get-Member cmdlet."))
+	}
+	return nil
+}
+
+// membersOf are the methods and properties of an object, each by name.
+func membersOf(v object.Value) []*object.Object {
+	of := memberType(v)
+	var methods, properties []*object.Object
+	for _, class := range []*object.Class{object.ClassOf(v), object.EveryClass()} {
+		if class == nil {
+			continue
+		}
+		for _, m := range class.Methods {
+			if !slices.ContainsFunc(methods, func(o *object.Object) bool { return o.Props["name"] == m.Name }) {
+				methods = append(methods, memberObject(of, m.Name, "Method", m.Name+arity(m)))
+			}
+		}
+	}
+	kind := "Property"
+	if o, ok := v.(*object.Object); ok && o.Kind == object.Custom {
+		kind = "NoteProperty"
+	}
+	for _, name := range format.PropertyNames(v) {
+		got, err := object.Property(v, strings.ToLower(name))
+		if err != nil {
+			got = nil // its type is not known then
+		}
+		definition := shortType(got) + " " + name
+		if kind == "NoteProperty" {
+			definition += "=" + object.Text(got)
+		}
+		properties = append(properties, memberObject(of, name, kind, definition))
+	}
+	for _, members := range [][]*object.Object{methods, properties} {
+		slices.SortFunc(members, func(a, b *object.Object) int {
+			return strings.Compare(strings.ToLower(object.Text(a.Props["name"])),
+				strings.ToLower(object.Text(b.Props["name"])))
+		})
+	}
+	return append(methods, properties...)
+}
+
+// shortType is a type as Get-Member writes it: PowerShell's own names for what has one.
+func shortType(v object.Value) string {
+	name := object.TypeName(v)
+	if short, ok := map[string]string{
+		"System.String": "string", "System.Int32": "int", "System.Int64": "long", "System.Boolean": "bool",
+		"System.Double": "double", "System.DateTime": "datetime", "System.Void": "System.Object",
+	}[name]; ok {
+		return short
+	}
+	return name
+}
+
+// arity is the number of arguments that a method takes here.
+func arity(r object.Method) string {
+	switch {
+	case r.Most == 0:
+		return "()"
+	case r.Least == r.Most:
+		return fmt.Sprintf("(%d)", r.Least)
+	}
+	return fmt.Sprintf("(%d..%d)", r.Least, r.Most)
+}
+
+func clearHost(c *cmdlet.Call) error {
+	c.Scope.Settle()
+	if err := c.State.System.Clear(c.State.Stdout); err != nil {
+		return c.Fail(err)
+	}
+	return nil
+}
+
+// getRandom is a random number, or some of the objects that it is given.
+func getRandom(c *cmdlet.Call) error {
+	if c.Values[cmdlet.ObjectName] == nil && !c.Piped {
+		return randomNumber(c)
+	}
+	count := int64(1)
+	if v, ok := c.Values["count"]; ok {
+		n, err := object.Integer(v)
+		if err != nil {
+			return err
+		}
+		count = n
+	}
+	items := slices.Clone(c.Items(cmdlet.ObjectName))
+	for ; count > 0 && len(items) > 0; count-- {
+		n, err := object.Between(0, int64(len(items)))
+		if err != nil {
+			return err
+		}
+		at, err := object.Integer(n)
+		if err != nil {
+			return err
+		}
+		if err := c.Out.Put(items[at]); err != nil {
+			return err
+		}
+		items = slices.Delete(items, int(at), int(at)+1)
+	}
+	return nil
+}
+
+// randomNumber outputs a number from -Minimum to less than -Maximum.
+func randomNumber(c *cmdlet.Call) error {
+	least, err := object.Integer(c.Values["minimum"])
+	if err != nil {
+		return err
+	}
+	most := int64(1<<31 - 1)
+	if v, ok := c.Values["maximum"]; ok {
+		if most, err = object.Integer(v); err != nil {
+			return err
+		}
+	}
+	if least >= most {
+		return c.Fail(words.Errorf("The Minimum value (%d) cannot be greater than or equal to the Maximum value (%d).",
+			least, most))
+	}
+	v, err := object.Between(least, most)
+	if err != nil {
+		return err
+	}
+	return c.Out.Put(v)
+}
+
+func newGUID(c *cmdlet.Call) error {
+	made, err := object.Find(object.GUIDClass().Calls, "NewGuid").Do(&object.Call{State: c.State})
+	if err != nil {
+		return err
+	}
+	return c.Out.Put(made)
+}
+
+// measureCommand runs a block and says how long that took.
+func measureCommand(c *cmdlet.Call) error {
+	b, ok := c.Values["expression"].(*object.ScriptBlock)
+	if !ok {
+		return object.Thrown("%s : a script block is missing.", c.Name)
+	}
+	begin := time.Now()
+	err := c.WithBlock(b, nil, &object.Sink{Put: func(object.Value) error { return nil }})
+	if err != nil {
+		return err
+	}
+	return c.Out.Put(&object.Instance{Of: object.SpanClass(), V: time.Since(begin)})
+}
+
+func commandCmdlets() []cmdlet.Cmdlet {
+	named := func(c cmdlet.Cmdlet) cmdlet.Cmdlet {
+		c.Values = append([]string{"name"}, c.Values...)
+		c.Positions = []string{"name"}
+		return c
+	}
+	return []cmdlet.Cmdlet{
+		named(cmdlet.Cmdlet{
+			Name:    "Get-Command",
+			Aliases: []string{"gcm"},
+			About:   "the cmdlets, aliases, functions, and programs by name",
+			Run:     getCommand,
+			Values:  []string{"commandtype"},
+			Takes:   "name",
+			Allowed: map[string][]string{"commandtype": {"cmdlet", "alias", "function", "application", "all"}},
+		}),
+		named(cmdlet.Cmdlet{
+			Name:    "Get-Alias",
+			Aliases: []string{"gal"},
+			About:   "aliases and the cmdlets that they stand for",
+			Run:     getAlias,
+			Values:  []string{"definition"},
+			Takes:   "name",
+		}),
+		named(cmdlet.Cmdlet{
+			Name:    "Get-Help",
+			Aliases: []string{"help", "man"},
+			About:   "what a cmdlet does, and its parameters",
+			Run:     getHelp,
+			Takes:   "name",
+		}),
+		{
+			Name:      "Get-Member",
+			Aliases:   []string{"gm"},
+			About:     "the properties and methods of objects; of a method the number of its arguments",
+			Run:       getMember,
+			Values:    []string{"name", "membertype", cmdlet.ObjectName},
+			Positions: []string{"name"},
+			Takes:     cmdlet.ObjectName,
+			Needs:     []string{cmdlet.ObjectName},
+			Allowed:   map[string][]string{"membertype": {"method", "property", "noteproperty", "properties", "all"}},
+		},
+		{Name: "Clear-Host", Aliases: []string{"clear", "cls"}, About: "clears the screen", Run: clearHost},
+		{
+			Name:      "Get-Random",
+			About:     "a random number, or some of the given objects",
+			Run:       getRandom,
+			Values:    []string{"maximum", "minimum", cmdlet.ObjectName, "count"},
+			Positions: []string{"maximum"},
+			Takes:     cmdlet.ObjectName,
+		},
+		{Name: "New-Guid", About: "a new random Guid", Run: newGUID},
+		{
+			Name:      "Measure-Command",
+			About:     "how long a script block takes; what it outputs is lost",
+			Run:       measureCommand,
+			Values:    []string{"expression"},
+			Positions: []string{"expression"},
+			Needs:     []string{"expression"},
+		},
+	}
+}

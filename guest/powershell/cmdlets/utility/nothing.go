@@ -1,0 +1,44 @@
+package utility
+
+import (
+	"os"
+
+	"mullion.dev/mullion/guest/powershell/cmdlet"
+)
+
+// nothing does nothing: what the cmdlet asks for is so already.
+func nothing(*cmdlet.Call) error { return nil }
+
+// assemblies are the assemblies of .NET that Add-Type may load. Of their types those are here that dotnet.Classes has;
+// a statement with another one fails.
+func assemblies() []string {
+	return []string{
+		"microsoft.visualbasic", "system", "system.core", "system.data", "system.io.compression",
+		"system.io.compression.filesystem", "system.net", "system.net.http", "system.numerics", "system.security",
+		"system.serviceprocess", "system.web", "system.xml",
+	}
+}
+
+// nothingCmdlets are those that have nothing to do here.
+func nothingCmdlets() []cmdlet.Cmdlet {
+	return []cmdlet.Cmdlet{
+		{
+			Name:      "Add-Type",
+			About:     "accepts the names of assemblies of .NET whose types may be here; no code",
+			Run:       nothing,
+			Values:    []string{"assemblyname"},
+			Positions: nil,
+			Also:      map[string]string{"assembly": "assemblyname", "an": "assemblyname"},
+			Needs:     []string{"assemblyname"},
+			Allowed:   map[string][]string{"assemblyname": assemblies()},
+		},
+		cmdlet.OfPath(cmdlet.Cmdlet{
+			Name:  "Unblock-File",
+			About: "nothing, since no file is marked as one from the internet",
+			Run: func(c *cmdlet.Call) error {
+				return c.ForEach(func(t cmdlet.Target) error { _, err := os.Stat(t.Full); return err })
+			},
+			Needs: []string{cmdlet.PathName},
+		}),
+	}
+}

@@ -1,8 +1,0 @@
-//go:build !windows
-
-package powershell
-
-import "errors"
-
-// endWindows works on Windows only; on other systems the package is only tested.
-func endWindows(bool) error { return errors.ErrUnsupported }

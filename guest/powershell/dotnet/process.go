@@ -1,0 +1,97 @@
+package dotnet
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+
+	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/session"
+)
+
+// Started is a program that Start-Process has started. It goes on when the session ends.
+type Started struct {
+	Cmd  *exec.Cmd
+	Name string
+	Done chan struct{} // closed when it has ended
+}
+
+func (s *Started) ended() bool {
+	select {
+	case <-s.Done:
+		return true
+	default:
+		return false
+	}
+}
+
+// ProcessClass is System.Diagnostics.Process, of programs that the session has started.
+func ProcessClass() *object.Class {
+	of := func(name string, get func(s *Started) object.Value) object.Field {
+		return object.Field{
+			Name: name,
+			Get: func(_ *session.State, v object.Value) (object.Value, error) {
+				return get(object.Own[*Started](v)), nil
+			},
+		}
+	}
+	return &object.Class{
+		Name: "System.Diagnostics.Process",
+		Same: func(v any) string { return fmt.Sprint(v.(*Started).Cmd.Process.Pid) },
+		Props: []object.Field{
+			of("Id", func(s *Started) object.Value { return int64(s.Cmd.Process.Pid) }),
+			of("ProcessName", func(s *Started) object.Value { return s.Name }),
+			of("Name", func(s *Started) object.Value { return s.Name }),
+			of("HasExited", func(s *Started) object.Value { return s.ended() }),
+			of("ExitCode", func(s *Started) object.Value {
+				if !s.ended() {
+					return nil
+				}
+				return int64(int32(s.Cmd.ProcessState.ExitCode())) // Windows' codes have 32 bits
+			}),
+		},
+		Methods: []object.Method{
+			{
+				Name: "WaitForExit",
+				Most: 1,
+				Do: func(c *object.Call) (object.Value, error) {
+					s := object.Own[*Started](c.On)
+					var late <-chan time.Time
+					if len(c.Args) > 0 {
+						millis, err := c.Whole(0)
+						if err != nil {
+							return nil, err
+						}
+						if millis >= 0 {
+							late = time.After(time.Duration(millis) * time.Millisecond)
+						}
+					}
+					select {
+					case <-s.Done:
+					case <-late:
+					case <-c.State.Context.Done():
+						return nil, c.State.Context.Err()
+					}
+					if len(c.Args) == 0 {
+						return nil, nil
+					}
+					return s.ended(), nil
+				},
+			},
+			{
+				Name: "Kill",
+				Do: func(c *object.Call) (object.Value, error) {
+					err := object.Own[*Started](c.On).Cmd.Process.Kill()
+					if errors.Is(err, os.ErrProcessDone) {
+						return nil, object.Raise("System.InvalidOperationException",
+							"Cannot process request because the process has exited.")
+					}
+					return nil, err
+				},
+			},
+			{Name: "Refresh", Do: func(*object.Call) (object.Value, error) { return nil, nil }}, // nothing is kept
+		},
+	}
+}

@@ -1,0 +1,175 @@
+package engine
+
+import (
+	"errors"
+	"slices"
+
+	"mullion.dev/mullion/guest/powershell/cmdlet"
+	"mullion.dev/mullion/guest/powershell/dotnet"
+	"mullion.dev/mullion/guest/powershell/lang"
+	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/operator"
+)
+
+func (c *checker) checkAssignTo(s *lang.AssignTo) {
+	c.check(s.To)
+	c.check(s.X)
+}
+
+func (f *frame) runAssignTo(s *lang.AssignTo, _ *object.Sink) error {
+	f.in.at(s.Line)
+	v, err := f.assigned(&lang.Assign{X: s.X})
+	if err != nil {
+		return err
+	}
+	if s.Op != "=" {
+		before, err := f.value(s.To)
+		if err != nil {
+			return err
+		}
+		if v, err = operator.Arithmetic(s.Op[:1], before, v); err != nil {
+			return err
+		}
+	}
+	switch to := s.To.(type) {
+	case *lang.Member:
+		return f.setMember(to, v)
+	case *lang.Index:
+		return f.setItem(to, v)
+	case *lang.Cast:
+		return f.put(to, v)
+	case *lang.StaticOf:
+		found, err := f.staticFound(to)
+		if err != nil {
+			return err
+		}
+		return f.put(found, v)
+	case *lang.Static:
+		if err := staticLacks(to); err != nil {
+			return err
+		}
+		of := object.FindField(dotnet.ClassNamed(to.Of).Fields, to.Name)
+		if of.Set == nil {
+			return object.Thrown("Setting [%s]::%s of .NET is not part of Mullion's PowerShell.", to.Written, to.Member)
+		}
+		return of.Set(nil, v)
+	}
+	return errors.ErrUnsupported
+}
+
+// setMember sets a property.
+func (f *frame) setMember(to *lang.Member, v object.Value) error {
+	of, err := f.value(to.Of)
+	if err != nil {
+		return err
+	}
+	name, err := f.memberName(to)
+	if err != nil {
+		return err
+	}
+	switch o := of.(type) {
+	case *object.Hashtable:
+		o.Set(name, v)
+		return nil
+	case *object.Instance:
+		return object.SetProperty(o, name, v)
+	}
+	o, ok := of.(*object.Object)
+	if !ok || o.Kind != object.Custom || !o.Has(name) {
+		return object.Thrown(
+			"The property '%s' cannot be found on this object. Verify that the property exists and can be set.",
+			name)
+	}
+	o.Props[name] = v
+	return nil
+}
+
+func (c *checker) checkAssignSeveral(s *lang.AssignSeveral) {
+	c.check(s.X)
+	for _, to := range s.To {
+		if _, isVariable := to.(*lang.Variable); !isVariable {
+			c.check(to)
+		}
+	}
+}
+
+func (f *frame) runAssignSeveral(s *lang.AssignSeveral, _ *object.Sink) error {
+	f.in.at(s.Line)
+	v, err := f.assigned(&lang.Assign{X: s.X})
+	if err != nil {
+		return err
+	}
+	items := slices.Collect(object.Each(v))
+	for i, to := range s.To {
+		var item object.Value
+		switch {
+		case i >= len(items):
+		case i == len(s.To)-1:
+			item = object.One(items[i:])
+		default:
+			item = items[i]
+		}
+		if err := f.put(to, item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *frame) setItem(to *lang.Index, v object.Value) error {
+	of, err := f.value(to.Of)
+	if err != nil {
+		return err
+	}
+	at, err := f.value(to.At)
+	if err != nil {
+		return err
+	}
+	switch o := of.(type) {
+	case *object.Hashtable:
+		return o.SetAt(object.Plain(at), v)
+	case *object.Instance:
+		if o.Of.Item != nil && o.Of.Item.Set != nil {
+			return object.Around(o.Of.Item.Set(o, at, v), "Exception setting \"Item\": ")
+		}
+	}
+	n, err := object.Integer(at)
+	if err != nil {
+		return err
+	}
+	items, ok := of.([]object.Value)
+	if l, isList := of.(*object.ArrayList); isList {
+		items, ok = l.Items, true
+	}
+	if n < 0 {
+		n += int64(len(items))
+	}
+	if !ok || n < 0 || n >= int64(len(items)) {
+		return object.Thrown("Index was outside the bounds of the array.")
+	}
+	items[n] = v
+	return nil
+}
+
+// invokeExpression runs a text as a script, in the scope it is called in.
+func invokeExpression(c *cmdlet.Call) error {
+	texts := c.Input
+	if v, ok := c.Values["command"]; ok {
+		texts = []object.Value{v}
+	}
+	f := frameOf(c)
+	for _, t := range texts {
+		script, err := lang.Parse(object.Text(t), "", dotnet.KnownType)
+		if err != nil {
+			return late(err)
+		}
+		leave := f.in.Enter(script)
+		err = f.RunScript(script, nil, Feed{}, c.Out)
+		f.in.mark(err)
+		leave()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

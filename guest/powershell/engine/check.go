@@ -1,0 +1,316 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"mullion.dev/mullion/guest/powershell/cmdlet"
+	"mullion.dev/mullion/guest/powershell/dotnet"
+	"mullion.dev/mullion/guest/powershell/lang"
+	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/operator"
+	"mullion.dev/mullion/guest/powershell/words"
+)
+
+// checker goes through a script without running it, and lists what it lacks.
+type checker struct {
+	cmdlets   cmdlet.Table
+	functions map[string]bool
+	line      int
+	// sources says that functions may be defined in files that the script runs in its own scope: then only the run
+	// shows whether a name is a function.
+	sources bool
+	lacks   []Lack
+}
+
+// Lack is something that a script uses and that is not part of Mullion's PowerShell. The script runs all the same; the
+// statement that needs it is an error when it is reached.
+type Lack struct {
+	Line int
+	What string
+}
+
+// String is a line for the user.
+func (l Lack) String() string { return fmt.Sprintf("line %d: %s", l.Line, l.What) }
+
+// Lacks lists what a script lacks: commands, parameters, types, members and variables.
+func Lacks(s *lang.Script, table cmdlet.Table) []Lack {
+	c := &checker{cmdlets: table, functions: map[string]bool{}, line: 1, sources: s.Sources}
+	c.script(s)
+	return c.lacks
+}
+
+// at says that what follows is in a line.
+func (c *checker) at(line int) {
+	if line > 0 {
+		c.line = line
+	}
+}
+
+func (c *checker) lack(format string, args ...any) {
+	one := Lack{Line: c.line, What: fmt.Sprintf(format, args...)}
+	if !slices.Contains(c.lacks, one) {
+		c.lacks = append(c.lacks, one)
+	}
+}
+
+func (c *checker) script(s *lang.Script) {
+	outer := c.functions
+	c.functions = maps.Clone(outer) // functions of a block are local to it
+	defer func() { c.functions = outer }()
+	for _, st := range s.Body { // functions may be called above their definition
+		if f, ok := st.(*lang.FunctionStmt); ok {
+			c.functions[f.Bare()] = true
+		}
+	}
+	for _, what := range s.Lacking {
+		c.lack("%s is %s", what, words.NotHere)
+	}
+	for _, p := range s.Params {
+		for _, what := range p.Lacking {
+			c.lack("%s is %s", what, words.NotHere)
+		}
+		if p.Fallback != nil {
+			c.check(p.Fallback)
+		}
+		for _, one := range p.Conditions {
+			for _, x := range one.Args {
+				c.check(x)
+			}
+		}
+	}
+	c.checkBlock(s.Begin)
+	c.checkBlock(s.Process)
+	c.checkBlock(s.Body)
+}
+
+func (c *checker) checkVariable(x *lang.Variable) {
+	if !x.Env {
+		c.reads(x.Name)
+	}
+}
+
+func (c *checker) checkBlockLiteral(x *lang.BlockLiteral) { c.script(x.Script) }
+
+func (c *checker) checkUnary(x *lang.Unary) { c.check(x.X) }
+
+func (c *checker) checkSub(x *lang.SubExpr) { c.checkBlock(x.Body) }
+
+func (c *checker) checkCast(x *lang.Cast) {
+	c.check(x.X)
+	if !dotnet.KnownType(x.To) {
+		c.lack("the type [%s] is %s", x.Written, words.NotHere)
+	}
+}
+
+func (c *checker) checkTemplate(x *lang.Template) {
+	for _, p := range x.Parts {
+		c.check(p)
+	}
+}
+
+func (c *checker) checkList(x *lang.List) {
+	for _, i := range x.Items {
+		c.check(i)
+	}
+}
+
+func (c *checker) checkBinary(x *lang.Binary) {
+	c.check(x.A)
+	c.check(x.B)
+	var err error
+	op, _ := operator.CaseOf(x.Op)
+	switch pattern, whole := lang.Beginning(firstOf(x.B)); {
+	case !whole:
+	case op == "-like", op == "-notlike":
+		_, err = object.Wildcard(pattern)
+	case op == "-match", op == "-notmatch", op == "-replace", op == "-split":
+		_, err = object.Compile(pattern)
+	}
+	if err != nil {
+		c.lack("%v", strings.TrimSuffix(err.Error(), "."))
+	}
+	if l, ok := x.B.(*lang.List); ok && op == "-split" && len(l.Items) > 2 {
+		c.lack("-split with options is not part of Mullion's PowerShell")
+	}
+}
+
+// firstOf returns an expression, or the first one of a list.
+func firstOf(x lang.Expr) lang.Expr {
+	if l, ok := x.(*lang.List); ok {
+		return l.Items[0]
+	}
+	return x
+}
+
+func (c *checker) checkIndex(x *lang.Index) {
+	c.check(x.Of)
+	c.check(x.At)
+}
+
+func (c *checker) checkMember(x *lang.Member) {
+	c.check(x.Of)
+	if x.By != nil {
+		c.check(x.By)
+	}
+	for _, a := range x.Args {
+		c.check(a)
+	}
+	if x.Call && x.By == nil && !dotnet.KnownMethod(x.Name, len(x.Args)) {
+		c.lack("the method .%s with %d arguments is not part of Mullion's PowerShell", x.Name, len(x.Args))
+	}
+}
+
+func (c *checker) checkAssign(s *lang.Assign) {
+	c.check(s.X)
+	if s.To.Env {
+		return
+	}
+	l, ok := s.X.(*lang.Pipeline)
+	if _, preference := preferences()[s.To.Name]; !ok || !preference || len(l.Stages) != 1 || l.Stages[0].X == nil {
+		return
+	}
+	if v, whole := lang.Beginning(l.Stages[0].X); whole {
+		if err := checkPreference(s.To.Name, v); err != nil {
+			c.lack("%v", err)
+		}
+	}
+}
+
+func (c *checker) checkWhile(s *lang.WhileStmt) { c.check(s.Cond); c.checkBlock(s.Body) }
+
+func (c *checker) checkDo(s *lang.DoStmt) { c.checkBlock(s.Body); c.check(s.Cond) }
+
+func (c *checker) checkFor(s *lang.ForStmt) {
+	for _, one := range []lang.Stmt{s.First, s.Step} {
+		if one != nil {
+			c.check(one)
+		}
+	}
+	if s.Cond != nil {
+		c.check(s.Cond)
+	}
+	c.checkBlock(s.Body)
+}
+
+func (c *checker) checkForeach(s *lang.ForeachStmt) {
+	c.check(s.In)
+	c.checkBlock(s.Body)
+}
+
+func (c *checker) checkFunction(s *lang.FunctionStmt) {
+	c.functions[s.Bare()] = true
+	c.script(s.Script)
+}
+
+func (c *checker) checkIf(s *lang.IfStmt) {
+	for i := range s.Conds {
+		c.check(s.Conds[i])
+		c.checkBlock(s.Blocks[i])
+	}
+	c.checkBlock(s.Other)
+}
+
+func (c *checker) checkLeave(s *lang.LeaveStmt) {
+	if s.X != nil {
+		c.check(s.X)
+	}
+}
+
+func (c *checker) checkPipeline(s *lang.Pipeline) {
+	for i := range s.Stages {
+		st := &s.Stages[i]
+		c.at(st.Line)
+		if st.X != nil {
+			c.check(st.X)
+		} else {
+			c.command(st, i > 0)
+		}
+		for _, r := range st.Others {
+			if r.File != nil {
+				c.check(r.File)
+			}
+		}
+		if st.File != nil {
+			c.check(st.File)
+			path, _ := lang.Beginning(st.File)
+			if err := badTarget(path); err != nil {
+				c.lack("%v", err)
+			}
+		}
+	}
+}
+
+// check goes through an expression or a statement.
+func (c *checker) check(x any) { //nolint:funlen,gocyclo // a row for each kind of node
+	switch x := x.(type) {
+	case *lang.Assign:
+		c.checkAssign(x)
+	case *lang.AssignSeveral:
+		c.checkAssignSeveral(x)
+	case *lang.AssignTo:
+		c.checkAssignTo(x)
+	case *lang.Binary:
+		c.checkBinary(x)
+	case *lang.BlockLiteral:
+		c.checkBlockLiteral(x)
+	case *lang.Cast:
+		c.checkCast(x)
+	case *lang.DoStmt:
+		c.checkDo(x)
+	case *lang.ForStmt:
+		c.checkFor(x)
+	case *lang.ForeachStmt:
+		c.checkForeach(x)
+	case *lang.FunctionStmt:
+		c.checkFunction(x)
+	case *lang.HashLiteral:
+		c.checkHash(x)
+	case *lang.IfStmt:
+		c.checkIf(x)
+	case *lang.Increment:
+		c.checkIncrement(x)
+	case *lang.Index:
+		c.checkIndex(x)
+	case *lang.LateStmt:
+		c.checkLateStatement(x)
+	case *lang.LateExpr:
+		c.checkLate(x)
+	case *lang.LeaveStmt:
+		c.checkLeave(x)
+	case *lang.List:
+		c.checkList(x)
+	case *lang.Member:
+		c.checkMember(x)
+	case *lang.Pipeline:
+		c.checkPipeline(x)
+	case *lang.Static:
+		c.checkStatic(x)
+	case *lang.StaticOf:
+		c.checkStaticOf(x)
+	case *lang.SubExpr:
+		c.checkSub(x)
+	case *lang.SwitchStmt:
+		c.checkSwitch(x)
+	case *lang.Template:
+		c.checkTemplate(x)
+	case *lang.TrapStmt:
+		c.checkTrap(x)
+	case *lang.TryStmt:
+		c.checkTry(x)
+	case *lang.TypeOperand:
+		c.checkTypeOperand(x)
+	case *lang.TypeLiteral:
+		c.checkTypeValue(x)
+	case *lang.TypeTest:
+		c.checkTypeTest(x)
+	case *lang.Unary:
+		c.checkUnary(x)
+	case *lang.Variable:
+		c.checkVariable(x)
+	case *lang.WhileStmt:
+		c.checkWhile(x)
+	}
+}

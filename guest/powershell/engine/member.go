@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"strings"
+
+	"mullion.dev/mullion/guest/powershell/dotnet"
+	"mullion.dev/mullion/guest/powershell/lang"
+	"mullion.dev/mullion/guest/powershell/object"
+)
+
+func (f *frame) memberValue(x *lang.Member) (object.Value, error) {
+	of, err := f.value(x.Of)
+	if err != nil {
+		return nil, err
+	}
+	name, err := f.memberName(x)
+	if err != nil {
+		return nil, err
+	}
+	if !x.Call {
+		if err := f.absent(object.Plain(of), name); err != nil {
+			return nil, err
+		}
+		return object.Property(object.Plain(of), name)
+	}
+	args, err := values(f, x.Args)
+	if err != nil {
+		return nil, err
+	}
+	return f.Method(object.Plain(of), name, args)
+}
+
+// memberName is the member's name, in lower case.
+func (f *frame) memberName(x *lang.Member) (string, error) {
+	if x.By == nil {
+		return x.Name, nil
+	}
+	v, err := f.value(x.By)
+	return strings.ToLower(object.Text(v)), err
+}
+
+// Method calls a method of an object, or of a list's items if lists do not have it.
+func (f *frame) Method(of object.Value, name string, args []object.Value) (object.Value, error) {
+	items, several := of.([]object.Value)
+	if l, isList := of.(*object.ArrayList); isList {
+		items, several = l.Items, true
+	}
+	if !several || object.Find(object.ClassOf(of).Methods, name) != nil ||
+		object.Find(object.EveryClass().Methods, name) != nil {
+		return dotnet.CallMethod(f.in.State, of, name, args)
+	}
+	out := []object.Value{}
+	for _, item := range items {
+		v, err := dotnet.CallMethod(f.in.State, item, name, args)
+		if err != nil {
+			return nil, err
+		}
+		if v != nil {
+			out = append(out, v)
+		}
+	}
+	return object.One(out), nil
+}

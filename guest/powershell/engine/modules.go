@@ -1,0 +1,180 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"mullion.dev/mullion/guest/powershell/cmdlet"
+	"mullion.dev/mullion/guest/powershell/lang"
+	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/words"
+)
+
+// module is a module of a file, while and after it runs.
+type module struct {
+	exported []string // patterns of Export-ModuleMember
+	chosen   bool     // it was called
+}
+
+// scope is the frame that a name before a colon means: $global:x, $script:x, $local:x.
+func (f *frame) scope(name string) *frame {
+	switch name {
+	case "global":
+		return f.in.Top
+	case "script":
+		for s := f; s != nil; s = s.parent {
+			if s.file {
+				return s
+			}
+		}
+		return f.in.Top
+	}
+	return f
+}
+
+// moduleFrame is the frame of the module whose code runs, nil outside of one.
+func (f *frame) moduleFrame() *frame {
+	for s := f; s != nil; s = s.parent {
+		if s.module != nil {
+			return s
+		}
+	}
+	return nil
+}
+
+// ImportFile runs a file as a module: its functions can be called afterwards, its variables only they see.
+func (f *frame) ImportFile(name string, out *object.Sink) error {
+	in := f.in
+	script, err := in.readFile(name)
+	if err != nil {
+		return late(err)
+	}
+	m := in.Top.child()
+	m.module, m.file = &module{}, true
+	if err := in.Top.within(m, script, nil, Feed{}, out); err != nil {
+		return err
+	}
+	for _, fn := range slices.Sorted(maps.Keys(m.functions)) {
+		exported := !m.module.chosen
+		for _, pattern := range m.module.exported {
+			re, err := object.Wildcard(pattern)
+			if err != nil {
+				return err
+			}
+			exported = exported || re.MatchString(fn)
+		}
+		if exported {
+			in.Top.functions[fn] = m.functions[fn]
+		}
+	}
+	return nil
+}
+
+// exportMembers says which functions of a module can be called from outside.
+func exportMembers(c *cmdlet.Call) error {
+	m := frameOf(c).moduleFrame()
+	if m == nil {
+		return c.Fail(words.Errorf("The Export-ModuleMember cmdlet can only be called from inside a module."))
+	}
+	m.module.chosen = true
+	for _, v := range c.Items("function") {
+		m.module.exported = append(m.module.exported, object.Text(v))
+	}
+	return nil
+}
+
+// setStrictMode makes reading a variable or property that is not there an error, in this scope and those below.
+func setStrictMode(c *cmdlet.Call) error {
+	level := 0
+	if v, ok := c.Values["version"]; ok {
+		level = map[string]int{"1": 1, "1.0": 1, "2": 2, "2.0": 2}[strings.ToLower(object.Text(v))]
+		if level == 0 {
+			level = 3
+		}
+	}
+	if c.Flags["off"] == (level > 0) {
+		return object.Thrown("%s : either -Version or -Off is needed.", c.Name)
+	}
+	frameOf(c).strict = &level
+	return nil
+}
+
+// strictness is the level of Set-StrictMode, 0 without.
+func (f *frame) strictness() int {
+	for s := f; s != nil; s = s.parent {
+		if s.strict != nil {
+			return *s.strict
+		}
+	}
+	return 0
+}
+
+// unset is the error of reading a variable that is not there, under Set-StrictMode.
+func (f *frame) unset(v lang.Variable) error {
+	if f.strictness() < 1 || v.Env {
+		return nil
+	}
+	return object.Raise(object.RuntimeException,
+		"The variable '$"+v.Name+"' cannot be retrieved because it has not been set.")
+}
+
+// absent is the error of reading a property that an object does not have, under Set-StrictMode.
+func (f *frame) absent(of object.Value, name string) error {
+	o, ok := of.(*object.Object)
+	if !ok || o.Kind != object.Custom || o.Has(name) || name == "count" || name == "length" || f.strictness() < 2 {
+		return nil
+	}
+	return object.Raise(object.NoPropertyException, "The property '"+name+"' cannot be found on this object. "+
+		"Verify that the property exists.")
+}
+
+// outside is the error of an index that a list does not have, under Set-StrictMode.
+func (f *frame) outside(of, at object.Value) error {
+	items, ok := of.([]object.Value)
+	if l, isList := of.(*object.ArrayList); isList {
+		items, ok = l.Items, true
+	}
+	if _, several := at.([]object.Value); !ok || several || f.strictness() < 3 {
+		return nil
+	}
+	if n, err := object.Integer(at); err != nil || n < int64(len(items)) && n >= -int64(len(items)) {
+		return nil //nolint:nilerr // it has its own error
+	}
+	return object.Raise("System.IndexOutOfRangeException", "Index was outside the bounds of the array.")
+}
+
+// Cmdlets are the cmdlets that work on the scopes of the script itself.
+func Cmdlets() []cmdlet.Cmdlet { return append(moduleCmdlets(), variableCmdlets()...) }
+
+func moduleCmdlets() []cmdlet.Cmdlet {
+	return []cmdlet.Cmdlet{
+		{
+			Name:      "Invoke-Expression",
+			Aliases:   []string{"iex"},
+			About:     "runs a text as a script, which is refused like one",
+			Run:       invokeExpression,
+			Values:    []string{"command"},
+			Positions: []string{"command"},
+			Takes:     "command",
+			Needs:     []string{"command"},
+		},
+		{
+			Name:      "Export-ModuleMember",
+			About:     "says which functions of a module can be called from outside",
+			Run:       exportMembers,
+			Values:    []string{"function"},
+			Positions: []string{"function"},
+			Takes:     "function",
+		},
+		{
+			Name:    "Set-StrictMode",
+			About:   "makes reading variables, properties and items that are not there an error",
+			Run:     setStrictMode,
+			Values:  []string{"version"},
+			Flags:   []string{"off"},
+			Allowed: map[string][]string{"version": {"1", "1.0", "2", "2.0", "3", "3.0", "latest"}},
+			Needs:   []string{"version|off"},
+		},
+	}
+}

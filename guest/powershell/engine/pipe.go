@@ -1,0 +1,452 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+
+	"mullion.dev/mullion/guest/powershell/cmdlet"
+	"mullion.dev/mullion/guest/powershell/format"
+	"mullion.dev/mullion/guest/powershell/lang"
+	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/internal/base/lazyregexp"
+)
+
+// runPipeline passes the output of each command to the next: at once to a command that streams, otherwise when the
+// first is done.
+func (f *frame) runPipeline(s *lang.Pipeline, out *object.Sink) error {
+	f.in.at(s.Stages[0].Line)
+	failed := false
+	head, finish, err := f.feed(s, 1, out, &failed)
+	if err != nil {
+		return err
+	}
+	if err := f.step(s.Stages[0], nil, false, head, &failed); err != nil {
+		return err
+	}
+	if err := finish(); err != nil {
+		return err
+	}
+	f.in.OK = !failed
+	return nil
+}
+
+// feed returns the sink of stage n, and the function to call when all its input is in the sink.
+func (f *frame) feed(s *lang.Pipeline, n int, out *object.Sink, failed *bool) (*object.Sink, func() error, error) {
+	if n == len(s.Stages) {
+		return out, func() error { return nil }, nil
+	}
+	next, finish, err := f.feed(s, n+1, out, failed)
+	if err != nil {
+		return nil, nil, err
+	}
+	st := s.Stages[n]
+	c, err := f.streaming(st, next)
+	if err != nil {
+		return nil, nil, err
+	}
+	if c != nil {
+		return &object.Sink{Put: func(v object.Value) error {
+			f.in.OK = true
+			err := runCall(c, []object.Value{v})
+			*failed = *failed || !f.in.OK
+			return err
+		}}, finish, nil
+	}
+	var got []object.Value
+	return object.Collect(&got), func() error {
+		if err := f.step(st, got, true, next, failed); err != nil {
+			return err
+		}
+		return finish()
+	}, nil
+}
+
+// streaming returns the call of a stage that takes objects one by one, nil for other stages.
+func (f *frame) streaming(s lang.Stage, out *object.Sink) (*cmdlet.Call, error) {
+	if s.Word == "" || s.File != nil || s.Errors != "" || len(s.Others) > 0 || splats(s.Args) {
+		return nil, nil
+	}
+	if _, shadowed := f.function(strings.ToLower(s.Word)); shadowed {
+		return nil, nil
+	}
+	cmd, ok := f.in.cmdlets.Lookup(strings.ToLower(s.Word))
+	if !ok || !cmd.Stream {
+		return nil, nil
+	}
+	return f.prepare(cmd, s.Args, true, out)
+}
+
+// step runs a stage and notes whether it failed.
+func (f *frame) step(s lang.Stage, input []object.Value, piped bool, out *object.Sink, failed *bool) error {
+	if s.X == nil {
+		f.in.OK = true
+	}
+	err := f.runStage(s, input, piped, out)
+	if s.X != nil { // an expression may read $?, so it is set only afterwards
+		f.in.OK = true
+	}
+	*failed = *failed || !f.in.OK
+	return err
+}
+
+func (f *frame) runStage(s lang.Stage, input []object.Value, piped bool, out *object.Sink) error {
+	if s.File == nil {
+		return f.redirected(s, input, piped, out)
+	}
+	var got []object.Value
+	if err := f.redirected(s, input, piped, object.Collect(&got)); err != nil {
+		return err
+	}
+	return f.writeOutput(s.File, s.Append, got)
+}
+
+// doStage runs an expression, a cmdlet, a function, a script block, a script file or a program.
+func (f *frame) doStage(s lang.Stage, input []object.Value, piped bool, out *object.Sink) error {
+	if s.X != nil {
+		return f.output(s, out)
+	}
+	name, err := f.value(s.Name)
+	if err != nil {
+		return err
+	}
+	if s.Args, err = spread(f, s.Args); err != nil {
+		return err
+	}
+	word := object.Text(name)
+	script, isScript := f.script(name)
+	cmd, isCmdlet := f.in.cmdlets.Lookup(strings.ToLower(word))
+	isFile := strings.HasSuffix(strings.ToLower(word), ".ps1")
+	if s.Here {
+		return f.runHere(s, name, isFile && !isScript && !isCmdlet, out)
+	}
+	switch {
+	case isScript:
+		return f.in.callScript(f, script, s.Args, Feed{input, piped}, out)
+	case isCmdlet:
+		return f.runCmdlet(s, cmd, input, piped, out)
+	case isFile:
+		return f.runFileStage(s, word, Feed{input, piped}, out)
+	}
+	return f.runProgram(s, word, input, piped, out)
+}
+
+// script is what a block, or the name of a function, runs.
+func (f *frame) script(name object.Value) (*lang.Script, bool) {
+	if block, ok := name.(*object.ScriptBlock); ok {
+		return scriptOf(block), true
+	}
+	return f.function(strings.ToLower(object.Text(name)))
+}
+
+// runHere runs a block or a script file in this scope: its variables and functions stay.
+func (f *frame) runHere(s lang.Stage, name object.Value, isFile bool, out *object.Sink) error {
+	var script *lang.Script
+	switch block, isBlock := name.(*object.ScriptBlock); {
+	case isBlock:
+		script = scriptOf(block)
+	case isFile:
+		var err error
+		if script, err = f.in.readFile(object.Text(name)); err != nil {
+			return late(err)
+		}
+	default:
+		return object.Thrown("Running %s in this scope with . is not part of Mullion's PowerShell.", object.Text(name))
+	}
+	return f.within(f, script, s.Args, Feed{}, out)
+}
+
+// late is the error of a script file that is refused while another script runs.
+func late(err error) error {
+	if refused, ok := errors.AsType[*lang.Refusal](err); ok {
+		return refused.Thrown()
+	}
+	return err
+}
+
+func splats(args []lang.Argument) bool {
+	return slices.ContainsFunc(args, func(a lang.Argument) bool { return a.Splat })
+}
+
+// spread puts the parameters of @name in its place: of a hash table named ones, of a list others.
+func spread(f *frame, args []lang.Argument) ([]lang.Argument, error) {
+	if !splats(args) {
+		return args, nil
+	}
+	var out []lang.Argument
+	for _, a := range args {
+		if !a.Splat {
+			out = append(out, a)
+			continue
+		}
+		v, err := f.value(a.X)
+		if err != nil {
+			return nil, err
+		}
+		t, named := v.(*object.Hashtable)
+		if !named {
+			for item := range object.Each(v) {
+				out = append(out, lang.Argument{X: &lang.Literal{V: item}})
+			}
+			continue
+		}
+		for _, k := range t.Keys {
+			name := object.Text(k)
+			out = append(out, lang.Argument{
+				Param: strings.ToLower(name),
+				X:     &lang.Literal{V: t.Get(k)},
+				Text: "-" +
+					name + ":",
+			})
+		}
+	}
+	return out, nil
+}
+
+// output outputs the value of an expression, a list item by item.
+func (f *frame) output(s lang.Stage, out *object.Sink) error {
+	v, err := f.value(s.X)
+	if err != nil {
+		return err
+	}
+	if _, counts := s.X.(*lang.Increment); counts {
+		return nil
+	}
+	if r, ok := v.(object.Range); ok && out.Ranges {
+		return out.Put(r)
+	}
+	for item := range object.Each(object.Plain(v)) {
+		if err := f.in.Context.Err(); err != nil {
+			return err
+		}
+		if err := out.Put(item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *frame) runCmdlet(s lang.Stage, cmd cmdlet.Cmdlet, input []object.Value, piped bool, out *object.Sink) error {
+	c, err := f.prepare(cmd, s.Args, piped, out)
+	if err != nil {
+		return err
+	}
+	if cmd.Stream && piped { // with a redirection
+		return runEach(c, input)
+	}
+	return runCall(c, input)
+}
+
+// runEach runs a cmdlet once for each object.
+func runEach(c *cmdlet.Call, input []object.Value) error {
+	for _, v := range input {
+		if err := runCall(c, []object.Value{v}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runFileStage runs a script file as a command: its exit ends the file only.
+func (f *frame) runFileStage(s lang.Stage, word string, fed Feed, out *object.Sink) error {
+	args, err := f.programWords(s)
+	if err != nil {
+		return err
+	}
+	err = late(f.in.RunFile(f, word, args, fed, out))
+	if left, ok := errors.AsType[*object.Leaving](err); ok && left.Word == "exit" {
+		f.in.lastExit, f.in.OK = int64(left.Code), left.Code == 0
+		return nil
+	}
+	return err
+}
+
+// programWords returns a program's arguments.
+func (f *frame) programWords(s lang.Stage) ([]string, error) {
+	var words []string
+	for _, a := range s.Args {
+		if a.Verbatim {
+			words = append(words, verbatimWords(f.in.expand(object.Text(a.X.(*lang.Literal).V)))...)
+			continue
+		}
+		if a.Param != "" {
+			word := a.Text
+			if a.X != nil {
+				v, err := f.value(a.X)
+				if err != nil {
+					return nil, err
+				}
+				word += object.Text(v)
+			}
+			words = append(words, word)
+			continue
+		}
+		v, err := f.value(a.X)
+		if err != nil {
+			return nil, err
+		}
+		for item := range object.Each(v) {
+			if word := object.Text(item); word != "" { // an empty word is left out, as PowerShell before 7.3 does
+				words = append(words, word)
+			}
+		}
+	}
+	return words, nil
+}
+
+// expand replaces %NAME% by variables of the environment.
+func (in *Interpreter) expand(s string) string {
+	return percentName.ReplaceAllStringFunc(s, func(name string) string {
+		if v, ok := in.Env[strings.ToUpper(strings.Trim(name, "%"))]; ok {
+			return v
+		}
+		return name
+	})
+}
+
+var percentName = lazyregexp.New(`%[^%\s]+%`)
+
+// verbatimWords are the words of a text, parted by blanks that are not within quotation marks.
+func verbatimWords(s string) []string {
+	var words []string
+	var b strings.Builder
+	inside, any := false, false
+	for _, r := range s {
+		switch {
+		case r == '"':
+			inside, any = !inside, true
+		case !inside && (r == ' ' || r == '\t'):
+			if any {
+				words = append(words, b.String())
+			}
+			b.Reset()
+			any = false
+		default:
+			b.WriteRune(r)
+			any = true
+		}
+	}
+	if any {
+		words = append(words, b.String())
+	}
+	return words
+}
+
+// runProgram runs a native program; each line of its output is an object.
+func (f *frame) runProgram(s lang.Stage, word string, input []object.Value, piped bool, out *object.Sink) error {
+	in := f.in
+	words, err := f.programWords(s)
+	if err != nil {
+		return err
+	}
+	path, err := in.Find(word)
+	if err != nil {
+		return noCommand(word)
+	}
+	ctx, cancel := context.WithCancel(in.Context)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, words...)
+	cmd.Dir, cmd.Env, cmd.Stdin = in.Dir, in.Environ(), in.Stdin
+	if piped {
+		given, err := format.Formatted(input, in.Newline)
+		if err != nil {
+			return err
+		}
+		cmd.Stdin = strings.NewReader(given)
+	}
+	lines := f.connect(cmd, out, cancel)
+	err = cmd.Run()
+	for _, w := range lines {
+		if w.end(); w.err != nil {
+			return w.err
+		}
+	}
+	code := cmd.ProcessState.ExitCode()
+	in.lastExit = int64(int32(code)) // Windows' codes have 32 bits, and a sign in PowerShell
+	in.OK = err == nil
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return f.complain(word, err)
+	}
+	return nil
+}
+
+// connect connects a program's output and errors with where they go, and returns those that take them line by line.
+func (f *frame) connect(cmd *exec.Cmd, out *object.Sink, stop func()) []*lineWriter {
+	in := f.in
+	one := &sync.Mutex{}
+	lines := &lineWriter{put: out.Put, stop: stop, one: one}
+	cmd.Stdout, cmd.Stderr = lines, lines
+	if out.Direct {
+		in.Format.End()
+		cmd.Stdout = in.Stdout
+	}
+	goesOn := f.Preference("erroractionpreference") == "continue"
+	switch merged := in.errs.merged; {
+	case merged == nil && in.errs.w == io.Discard:
+		cmd.Stderr = nil
+	case merged == nil:
+		cmd.Stderr = in.errs.w
+	case goesOn && merged.Direct:
+		in.Format.End()
+		cmd.Stderr = in.Stdout
+	case goesOn && merged == out: // both in one, in order
+	default:
+		errorLines := &lineWriter{put: f.errorLine, stop: stop, one: one}
+		cmd.Stderr = errorLines
+		return []*lineWriter{lines, errorLines}
+	}
+	return []*lineWriter{lines}
+}
+
+// errorLine takes a line that a program writes as an error, where errors are a part of the output. It is text among
+// that, or an error if the script does not go on at errors.
+func (f *frame) errorLine(line object.Value) error {
+	action := f.Preference("erroractionpreference")
+	if action == "continue" {
+		return f.in.errs.merged.Put(line)
+	}
+	r := f.in.recordHere(object.Raise(object.RemoteException, object.Text(line)))
+	r.Target = line
+	return f.reported(action, r)
+}
+
+// lineWriter passes each line that a program writes to the pipeline. If the pipeline returns an error, the program is
+// ended.
+type lineWriter struct {
+	rest []byte
+	put  func(object.Value) error
+	stop func()
+	err  error
+	one  *sync.Mutex // held while it writes: the pipeline takes one line at a time
+}
+
+// Write takes a part of the output.
+func (w *lineWriter) Write(p []byte) (int, error) {
+	w.one.Lock()
+	defer w.one.Unlock()
+	w.rest = append(w.rest, p...)
+	for w.err == nil {
+		line, rest, whole := bytes.Cut(w.rest, []byte("\n"))
+		if !whole {
+			return len(p), nil
+		}
+		w.rest = rest
+		w.err = w.put(strings.TrimRight(string(line), "\r"))
+	}
+	w.stop()
+	return 0, w.err
+}
+
+// end passes on the last line if it has no newline.
+func (w *lineWriter) end() {
+	if len(w.rest) > 0 && w.err == nil {
+		w.err = w.put(strings.TrimRight(string(w.rest), "\r"))
+	}
+	w.rest = nil
+}

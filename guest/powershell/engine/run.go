@@ -1,0 +1,477 @@
+package engine
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"path/filepath"
+	"strings"
+
+	"mullion.dev/mullion/guest/powershell/cmdlet"
+	"mullion.dev/mullion/guest/powershell/dotnet"
+	"mullion.dev/mullion/guest/powershell/format"
+	"mullion.dev/mullion/guest/powershell/lang"
+	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/operator"
+	"mullion.dev/mullion/guest/powershell/session"
+)
+
+func (f *frame) runBlock(b lang.Block, out *object.Sink) error {
+	if traps := traps(b); traps != nil {
+		for _, s := range b {
+			if err := f.trapped(s, traps, out); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, s := range b {
+		if err := f.ended(f.run(s, out)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *checker) checkBlock(b lang.Block) {
+	for _, s := range b {
+		c.check(s)
+	}
+}
+
+// Interpreter is the state of a session.
+type Interpreter struct {
+	*session.State
+	cmdlets  cmdlet.Table
+	Top      *frame
+	Format   *format.Formatter
+	Screen   *object.Sink
+	errs     errorStream
+	messages map[rune]*object.Sink // where streams of messages go that are redirected
+	calls    []*place              // what runs, the outermost first
+	OK       bool                  // $?
+	lastExit object.Value          // $LASTEXITCODE, nil before the first program
+	matches  *object.Object        // $Matches, nil before the first
+	failures *object.ArrayList     // $Error, the newest first
+	depth    int                   // of nested calls
+	tries    int                   // how many try blocks are running
+	caught   []error               // for which catch blocks are running
+}
+
+// frame is a scope of variables and functions.
+type frame struct {
+	in        *Interpreter
+	vars      map[string]object.Value
+	types     map[string]string // of variables that have one
+	functions map[string]*lang.Script
+	parent    *frame
+	file      bool    // it is the outermost of a script file or module: $script:x
+	module    *module // of a module's, or nil
+	strict    *int    // the level of Set-StrictMode here, nil: that of the parent
+}
+
+func (f *frame) child() *frame {
+	return &frame{
+		in:        f.in,
+		vars:      map[string]object.Value{},
+		types:     map[string]string{},
+		functions: map[string]*lang.Script{},
+		parent:    f,
+	}
+}
+
+// function finds a function of this scope or of one around it.
+func (f *frame) function(name string) (*lang.Script, bool) {
+	for s := f; s != nil; s = s.parent {
+		if fn, ok := s.functions[name]; ok {
+			return fn, true
+		}
+	}
+	return nil, false
+}
+
+// functionNames are the names of the functions that can be called.
+func (f *frame) functionNames() map[string]bool {
+	names := map[string]bool{}
+	for s := f; s != nil; s = s.parent {
+		for name := range s.functions {
+			names[name] = true
+		}
+	}
+	return names
+}
+
+// New is an interpreter with a state and the cmdlets of a table.
+func New(s *session.State, table cmdlet.Table) *Interpreter {
+	in := &Interpreter{State: s, cmdlets: table, OK: true, failures: &object.ArrayList{}}
+	in.errs.w = s.Stderr
+	in.Top = (&frame{in: in}).child()
+	in.Top.parent = nil
+	in.Format = &format.Formatter{W: s.Stdout, Newline: s.Newline}
+	in.Screen = &object.Sink{Put: in.Format.Put, Direct: true}
+	s.Read = func(text string) (any, error) {
+		script, err := lang.Parse(text, "", dotnet.KnownType)
+		if err != nil {
+			return nil, late(err)
+		}
+		return newBlock(script), nil
+	}
+	return in
+}
+
+// complain reports a command's error. The script goes on unless $ErrorActionPreference is Stop.
+func (f *frame) complain(command string, err error) error {
+	return f.ComplainAs(f.Preference("erroractionpreference"), command, err)
+}
+
+func (f *frame) ComplainAs(action, command string, err error) error {
+	f.in.OK = false
+	r := f.in.recordHere(err)
+	r.Shown, r.Activity = command+" : "+err.Error(), cmp.Or(r.Activity, command)
+	return f.reported(action, r)
+}
+
+// reported does with an error what an action says.
+func (f *frame) reported(action string, r *object.ErrorRecord) error {
+	if action != "ignore" && action != "stop" { // what stops is noted where it is caught
+		f.in.note(r)
+		f.in.errs.keep(r)
+	}
+	switch action {
+	case "stop":
+		return &object.Leaving{Word: "throw", What: &object.Instance{Of: object.RecordClass(), V: r}}
+	case "silentlycontinue", "ignore":
+		return nil
+	}
+	return f.in.errs.put(r, f.in.Newline)
+}
+
+// ended is what becomes of a statement's error: one that ends only the statement is printed, unless a try waits for it
+// or $ErrorActionPreference is Stop.
+func (f *frame) ended(err error) error {
+	if err == nil || f.in.tries > 0 || !object.EndsStatement(err) {
+		return err
+	}
+	f.in.OK = false
+	r := f.in.recordHere(err)
+	action := f.Preference("erroractionpreference")
+	if action == "stop" {
+		f.in.note(r)
+	}
+	return f.reported(action, r)
+}
+
+// deepest is how deep calls may be nested.
+const deepest = 1000
+
+// callScript runs a function, a script block or a script file in a scope of its own.
+func (in *Interpreter) callScript(f *frame, s *lang.Script, args []lang.Argument, fed Feed, out *object.Sink) error {
+	scope := f.child()
+	if home, ok := s.Home.(*frame); ok {
+		scope = home.child()
+	}
+	scope.file = s.File != ""
+	scope.vars["myinvocation"] = invocation(s)
+	return f.within(scope, s, args, fed, out)
+}
+
+// within runs a function, a script block or a script file in a scope, which may be that of the caller.
+func (f *frame) within(scope *frame, s *lang.Script, args []lang.Argument, fed Feed, out *object.Sink) error {
+	in := f.in
+	if in.depth >= deepest {
+		return &object.Exception{
+			Class:    object.DepthException,
+			ID:       "CallDepthOverflow",
+			Category: object.InvalidOperating,
+			Target:   int64(deepest),
+			Message:  "The script failed due to call depth overflow.",
+		}
+	}
+	in.depth++
+	defer func() { in.depth-- }()
+	if s.File != "" && scope == f {
+		defer scope.set(map[string]object.Value{"myinvocation": invocation(s)})()
+	}
+	if s.File != "" {
+		reset := scope.set(map[string]object.Value{"pscommandpath": s.File, "psscriptroot": filepath.Dir(s.File)})
+		if scope.module == nil { // a module's functions need them later
+			defer reset()
+		}
+	}
+	args, given, err := f.takeCommon(s, args)
+	if err != nil {
+		return err
+	}
+	if err := scope.prefer(given); err != nil {
+		return err
+	}
+	open, err := scope.bind(f, s, args, fed.piped)
+	if err != nil {
+		return err
+	}
+	k, err := f.keeps(given)
+	if err != nil {
+		return err
+	}
+	return f.keeping(k.Errors, func() error { return f.runWithin(scope, s, open, fed, keptSink(k, in, out)) })
+}
+
+// runWithin runs a script whose parameters have their values.
+func (f *frame) runWithin(scope *frame, s *lang.Script, open []lang.Param, fed Feed, out *object.Sink) error {
+	in := f.in
+	defer in.Enter(s)()
+	err := scope.RunScript(s, open, fed, out)
+	if left, ok := errors.AsType[*object.Leaving](err); ok && left.Word == "return" {
+		err = nil
+	}
+	if err == nil {
+		in.OK = true // a failure inside is not the call's failure
+	}
+	in.mark(err)
+	return err
+}
+
+// set sets variables, and returns a function that sets them as they were before.
+func (f *frame) set(vars map[string]object.Value) (reset func()) {
+	before := maps.Clone(f.vars)
+	maps.Copy(f.vars, vars)
+	return func() {
+		for name := range vars {
+			if v, had := before[name]; had {
+				f.vars[name] = v
+			} else {
+				delete(f.vars, name)
+			}
+		}
+	}
+}
+
+// capture returns the output of statements; ranges says that a range of numbers may stay a span.
+func capture(b lang.Block, f *frame, ranges bool) ([]object.Value, error) {
+	got := []object.Value{}
+	err := f.runBlock(b, &object.Sink{
+		Ranges: ranges,
+		Put: func(v object.Value) error {
+			got = append(got, v)
+			return nil
+		},
+	})
+	return got, err
+}
+
+// captureOne returns the output of a statement that is a part of another.
+func captureOne(s lang.Stmt, f *frame, ranges bool) ([]object.Value, error) {
+	got := []object.Value{}
+	err := f.run(s, &object.Sink{
+		Ranges: ranges,
+		Put: func(v object.Value) error {
+			got = append(got, v)
+			return nil
+		},
+	})
+	return got, err
+}
+
+// setting runs a statement if it is an assignment, and returns the value that it set.
+func setting(s lang.Stmt, f *frame) (v object.Value, is bool, err error) {
+	switch a := s.(type) {
+	case *lang.Assign:
+		err = f.runAssign(a, nil)
+		return f.variable(a.To), true, err
+	case *lang.AssignSeveral:
+		if err := f.runAssignSeveral(a, nil); err != nil {
+			return nil, true, err
+		}
+		values := make([]object.Value, len(a.To))
+		for i, to := range a.To {
+			v, err := f.value(to)
+			if err != nil {
+				return nil, true, err
+			}
+			values[i] = v
+		}
+		return values, true, nil
+	case *lang.AssignTo:
+		if err := f.runAssignTo(a, nil); err != nil {
+			return nil, true, err
+		}
+		v, err = f.value(a.To)
+		return object.Plain(v), true, err
+	}
+	return nil, false, nil
+}
+
+// assigned is the value of an assignment: that of an expression, or the output of statements.
+func (f *frame) assigned(s *lang.Assign) (object.Value, error) {
+	if v, is, err := setting(s.X, f); is || err != nil {
+		return v, err
+	}
+	if l, ok := s.X.(*lang.Pipeline); ok && len(l.Stages) == 1 && l.Stages[0].X != nil && l.Stages[0].File == nil {
+		v, err := f.value(l.Stages[0].X)
+		f.in.OK = true
+		return object.Plain(v), err
+	}
+	got, err := captureOne(s.X, f, false)
+	return object.One(got), err
+}
+
+func (f *frame) runAssign(s *lang.Assign, _ *object.Sink) error {
+	f.in.at(s.Line)
+	v, err := f.assigned(s)
+	if err != nil {
+		return err
+	}
+	if s.Op != "=" {
+		if v, err = operator.Arithmetic(s.Op[:1], f.variable(s.To), v); err != nil {
+			return err
+		}
+	}
+	if s.As != "" {
+		f.scope(s.To.Scope).types[s.To.Name] = s.As
+	}
+	return f.assign(s.To, v)
+}
+
+func (f *frame) runIf(s *lang.IfStmt, out *object.Sink) error {
+	for i, c := range s.Conds {
+		v, err := f.value(c)
+		if err != nil {
+			return err
+		}
+		if object.Truth(v) {
+			return f.runBlock(s.Blocks[i], out)
+		}
+	}
+	return f.runBlock(s.Other, out)
+}
+
+// loop runs a body once and reports whether the loop goes on.
+func loop(f *frame, body lang.Block, out *object.Sink) (bool, error) {
+	if err := f.in.Context.Err(); err != nil {
+		return false, err
+	}
+	err := f.runBlock(body, out)
+	if left, ok := errors.AsType[*object.Leaving](err); ok {
+		switch left.Word {
+		case "break":
+			return false, nil
+		case "continue":
+			return true, nil
+		}
+	}
+	return err == nil, err
+}
+
+// again is a caught error that is thrown once more: now it ends the script.
+func again(err error) error {
+	return &object.Leaving{Word: "throw", What: &object.Instance{Of: object.RecordClass(), V: object.RecordOf(err)}}
+}
+
+func (f *frame) runDo(s *lang.DoStmt, out *object.Sink) error {
+	for {
+		if again, err := loop(f, s.Body, out); err != nil || !again {
+			return err
+		}
+		v, err := f.value(s.Cond)
+		if err != nil || object.Truth(v) == s.Until {
+			return err
+		}
+	}
+}
+
+func (f *frame) runFor(s *lang.ForStmt, out *object.Sink) error {
+	nowhere := &object.Sink{Put: func(object.Value) error { return nil }}
+	if s.First != nil {
+		if err := f.run(s.First, nowhere); err != nil {
+			return err
+		}
+	}
+	for {
+		if s.Cond != nil {
+			if v, err := f.value(s.Cond); err != nil || !object.Truth(v) {
+				return err
+			}
+		}
+		if again, err := loop(f, s.Body, out); err != nil || !again {
+			return err
+		}
+		if s.Step != nil {
+			if err := f.run(s.Step, nowhere); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (f *frame) runWhile(s *lang.WhileStmt, out *object.Sink) error {
+	for {
+		v, err := f.value(s.Cond)
+		if err != nil || !object.Truth(v) {
+			return err
+		}
+		if again, err := loop(f, s.Body, out); err != nil || !again {
+			return err
+		}
+	}
+}
+
+func (f *frame) runForeach(s *lang.ForeachStmt, out *object.Sink) error {
+	v, err := f.value(s.In)
+	if err != nil {
+		return err
+	}
+	for item := range object.Each(v) {
+		f.vars[s.Name] = item
+		if again, err := loop(f, s.Body, out); err != nil || !again {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *frame) runFunction(s *lang.FunctionStmt, _ *object.Sink) error {
+	script := *s.Script
+	if home := f.moduleFrame(); home != nil {
+		script.Home = home
+	}
+	scope, _, _ := strings.Cut(s.Name, ":")
+	functions := f.scope(scope).functions
+	functions[s.Bare()] = &script
+	for _, name := range script.Aliases {
+		functions[name] = &script
+	}
+	return nil
+}
+
+func (f *frame) runLeave(s *lang.LeaveStmt, out *object.Sink) error {
+	f.in.at(s.Line)
+	l := &object.Leaving{Word: s.Word}
+	if s.X == nil {
+		if n := len(f.in.caught); s.Word == "throw" && n > 0 {
+			return again(f.in.caught[n-1])
+		}
+		if s.Word == "throw" {
+			l.What = "ScriptHalted"
+		}
+		return l
+	}
+	if s.Word == "return" {
+		if err := f.run(s.X, out); err != nil {
+			return err
+		}
+		return l
+	}
+	got, err := captureOne(s.X, f, false)
+	if err != nil {
+		return err
+	}
+	l.What = object.One(got)
+	if s.Word == "exit" {
+		n, err := object.Integer(l.What)
+		if err != nil {
+			return object.Fatal("%v", err)
+		}
+		l.Code = int(n)
+	}
+	return l
+}

@@ -1,0 +1,224 @@
+package engine
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"mullion.dev/mullion/guest/powershell/absent"
+	"mullion.dev/mullion/guest/powershell/cmdlet"
+	"mullion.dev/mullion/guest/powershell/dotnet"
+	"mullion.dev/mullion/guest/powershell/lang"
+	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/provider"
+	"mullion.dev/mullion/guest/powershell/words"
+)
+
+// preferences are the variables that decide what is done with messages, with their initial values.
+func preferences() map[string]string {
+	return map[string]string{
+		"debugpreference":       "SilentlyContinue",
+		"erroractionpreference": "Continue",
+		"progresspreference":    "Continue", // nothing here shows progress
+		"verbosepreference":     "SilentlyContinue",
+		"warningpreference":     "Continue",
+	}
+}
+
+// checkPreference refuses values of a preference that are not implemented (those that ask the user) or unknown to
+// PowerShell.
+func checkPreference(name string, v object.Value) error {
+	known := []string{"continue", "silentlycontinue", "stop"}
+	if name == cmdlet.ErrorAction {
+		name, known = "-ErrorAction", append(known, "ignore")
+	} else {
+		name = "$" + name
+	}
+	if !slices.Contains(known, actionOf(v)) {
+		return fmt.Errorf("%s %s is not part of Mullion's PowerShell", name, object.Text(v))
+	}
+	return nil
+}
+
+// actionOf is what a value of a preference asks for, in lower case; "" if it is none.
+func actionOf(v object.Value) string {
+	if e, ok := object.PreferenceType().Parsed(object.Plain(v)); ok {
+		return strings.ToLower(e.Text())
+	}
+	return ""
+}
+
+// Preference is what a preference asks for in this scope, in lower case.
+func (f *frame) Preference(name string) string { return actionOf(f.get(name)) }
+
+// get is the value of a variable of this scope or one around it, $null if it is not there.
+func (f *frame) get(name string) object.Value {
+	v, _ := f.find(name)
+	return v
+}
+
+// find finds a variable of this scope or one around it, or one of PowerShell's own.
+func (f *frame) find(name string) (v object.Value, there bool) {
+	for s := f; s != nil; s = s.parent {
+		if v, ok := s.vars[name]; ok {
+			return v, true
+		}
+	}
+	return f.own(name)
+}
+
+// own is a variable of PowerShell's own.
+func (f *frame) own(name string) (v object.Value, there bool) {
+	switch name {
+	case "?":
+		return f.in.OK, true
+	case "lastexitcode":
+		return f.in.lastExit, true
+	case "true":
+		return true, true
+	case "false":
+		return false, true
+	case "pwd":
+		return provider.Location(f.in.Dir), true
+	case "pid":
+		return int64(os.Getpid()), true
+	case "home":
+		return f.in.home(), true
+	case "pscommandpath", "psscriptroot": // outside of a file
+		return "", true
+	case "error":
+		return f.in.failures, true
+	case "myinvocation": // outside of a file
+		return invocation(&lang.Script{}), true
+	case "psedition":
+		return "Desktop", true
+	case "psculture", "psuiculture":
+		return "en-US", true
+	case "shellid":
+		return "Microsoft.PowerShell", true
+	case "pshome":
+		return f.in.folder(), true
+	case "profile":
+		return object.Text(f.in.home()) + `\Documents\WindowsPowerShell\Microsoft.PowerShell_profile.ps1`, true
+	case "psboundparameters":
+		return object.NewTable(false), true
+	case "psversiontable":
+		return f.in.versions(), true
+	case "matches":
+		return f.in.matched()
+	case "null", "args", "_", "input":
+		return nil, true
+	}
+	if v, ok := preferences()[name]; ok {
+		is, _ := object.PreferenceType().Named(v)
+		return is, true
+	}
+	return nil, false
+}
+
+// matched is $Matches, which is not there before the first -match that fits.
+func (in *Interpreter) matched() (v object.Value, there bool) {
+	if in.matches == nil {
+		return nil, false
+	}
+	return in.matches, true
+}
+
+// versions is $PSVersionTable: those of Windows PowerShell on this Windows, without those of parts that are not here,
+// and with whose PowerShell it is.
+func (in *Interpreter) versions() object.Value {
+	build := "0"
+	if version, err := in.System.Version(); err == nil {
+		build = version[strings.LastIndex(version, ".")+1:]
+	}
+	t := object.NewTable(false)
+	t.Set("PSVersion", object.VersionValue("5.1."+build))
+	t.Set("PSEdition", "Desktop")
+	t.Set("BuildVersion", object.VersionValue("10.0."+build))
+	t.Set("Implementation", "Mullion")
+	return t
+}
+
+// home is the user's folder.
+func (in *Interpreter) home() object.Value {
+	names := []string{"HOME"}
+	if in.Windows() {
+		names = []string{"USERPROFILE"}
+	}
+	for _, name := range names {
+		if v, ok := in.Env[name]; ok {
+			return v
+		}
+	}
+	return nil
+}
+
+// folder is where PowerShell is.
+func (in *Interpreter) folder() string {
+	root := in.Env["SYSTEMROOT"]
+	if root == "" {
+		root = `C:\Windows`
+	}
+	return root + `\System32\WindowsPowerShell\v1.0`
+}
+
+// assign sets a variable of this scope, or one of the environment. Setting $null has no effect.
+func (f *frame) assign(to lang.Variable, v object.Value) error {
+	if to.Scope != "" {
+		return f.scope(to.Scope).assign(lang.Variable{Name: to.Name}, v)
+	}
+	if to.Env {
+		f.in.SetEnvironment(to.Name, object.Text(v))
+		return nil
+	}
+	if err := assignable(to.Name); err != nil {
+		return err
+	}
+	if _, ok := preferences()[to.Name]; ok {
+		if err := checkPreference(to.Name, v); err != nil {
+			return object.Thrown("%v.", err)
+		}
+		if f == f.in.Top { // elsewhere it is a variable like others
+			v, _ = object.PreferenceType().Parsed(object.Plain(v))
+		}
+	}
+	if of := f.types[to.Name]; of != "" {
+		var err error
+		if v, err = dotnet.Converted(of, v); err != nil {
+			return err
+		}
+	}
+	switch {
+	case to.Name == "null":
+	case to.Name == "lastexitcode" && f == f.in.Top: // the same variable as that of programs
+		f.in.lastExit = v
+	default:
+		f.vars[to.Name] = v
+	}
+	return nil
+}
+
+// reads lists a variable that is read and not there.
+func (c *checker) reads(name string) {
+	if slices.Contains(absent.Missing(), name) {
+		c.lack("the automatic variable $%s is %s", name, words.NotHere)
+	}
+}
+
+// fixed are the variables that a script cannot set
+// (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_automatic_variables).
+func fixed() []string {
+	return []string{
+		"?", "error", "executioncontext", "false", "home", "host", "pid", "psculture", "psedition", "pshome",
+		"psuiculture", "psversiontable", "shellid", "true",
+	}
+}
+
+// assignable returns an error for a variable that a script cannot set.
+func assignable(name string) error {
+	if slices.Contains(fixed(), name) {
+		return object.ReadOnly(name)
+	}
+	return nil
+}

@@ -1,0 +1,375 @@
+package format
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/system"
+)
+
+// Formatter prints objects as PowerShell shows them on the screen: strings as lines; files, processes and jobs as rows
+// of a table with a head.
+type Formatter struct {
+	W       io.Writer
+	Newline string
+	Width   int    // of a table, 0: screenWidth
+	kind    string // of the table that is being shown
+	dir     string // or what else the rows of a table have in common
+	grid    *Grid  // the table, if it is one of properties
+}
+
+func (f *Formatter) screen() int { return cmp.Or(f.Width, screenWidth) }
+
+func (f *Formatter) line(s string) error {
+	_, err := io.WriteString(f.W, s+f.Newline)
+	return err
+}
+
+// Put shows a value.
+func (f *Formatter) Put(v object.Value) error {
+	switch v := object.Plain(v).(type) {
+	case nil:
+		return nil
+	case *object.Object:
+		return f.row(v)
+	case *Display:
+		return v.put(f)
+	case *object.Hashtable:
+		return f.putAll(v.Entries())
+	case *object.Instance:
+		if v.Of.Each != nil {
+			return f.putAll(v.Of.Each(v.V))
+		}
+		if !v.Of.ShownAsText() {
+			return f.properties(v)
+		}
+		f.End()
+		if v.Of.Line != nil {
+			return f.line(v.Of.Line(v.V))
+		}
+		return f.line(object.Text(v))
+	case object.DateTime:
+		f.End()
+		long, err := v.Format("F")
+		if err != nil {
+			return err
+		}
+		return f.line(long)
+	case []object.Value, object.Range, *object.ArrayList:
+		for item := range object.Each(v) {
+			if err := f.Put(item); err != nil {
+				return err
+			}
+		}
+		return nil
+	default:
+		f.End()
+		return f.line(object.Text(v))
+	}
+}
+
+func (f *Formatter) putAll(items []object.Value) error {
+	for _, item := range items {
+		if err := f.Put(item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// properties shows an object of a class by its properties.
+func (f *Formatter) properties(v *object.Instance) error {
+	o := object.New(v.Of.Name)
+	for _, p := range v.Of.Props {
+		got, err := p.Get(nil, v)
+		if err != nil {
+			return err
+		}
+		o.Set(p.Name, got)
+	}
+	return f.row(o)
+}
+
+// End ends a table.
+func (f *Formatter) End() {
+	if f.kind == "" {
+		return
+	}
+	if f.grid != nil {
+		_ = f.grid.show(f) // the next line returns the same error
+	}
+	f.kind, f.dir, f.grid = "", "", nil
+	_ = f.line("") // the same
+}
+
+// The rows of hash tables, groups, services, routes, network adapters, commands and members, with Windows PowerShell's
+// widths.
+const (
+	entryRow   = "%-30s %s"
+	groupRow   = "%5s %-25s %s"
+	serviceRow = "%-8s %-18s %s"
+	routeRow   = "%-7s %-42s %-39s %11s %s"
+	adapterRow = "%-25s %-39s %7s %-12s %-17s %14s"
+	commandRow = "%-15s %-50s %-10s %s"
+	smbRow     = "%-6s %-10s %s"
+	memberRow  = "%-25s %-13s %s"
+)
+
+// shortened is a text of at most so many characters.
+func shortened(s string, most int) string {
+	r := []rune(s)
+	switch {
+	case len(r) <= most:
+		return s
+	case most <= 3:
+		return string(r[:most])
+	}
+	return string(r[:most-3]) + "..."
+}
+
+// entryValue is a value as a row of a hash table shows it.
+func entryValue(v object.Value) string {
+	switch v := v.(type) {
+	case []object.Value, object.Range, *object.ArrayList:
+		var parts []string
+		for item := range object.Each(v) {
+			parts = append(parts, object.Text(item))
+		}
+		if len(parts) > 4 { // $FormatEnumerationLimit
+			return "{" + strings.Join(parts[:4], ", ") + "...}"
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	case *object.Hashtable:
+		return entryValue(v.Keys)
+	}
+	return object.Text(v)
+}
+
+// head are the lines before the rows of a table.
+func head(kind, dir string) []string {
+	file := "%-8s%24s%15s %s"
+	list := "%-24s %-28s %s"
+	job := "%-6s %-15s %s"
+	switch kind {
+	case "file":
+		return []string{
+			"", "    Directory: " + dir, "",
+			fmt.Sprintf(file, "Mode", "LastWriteTime", "Length", "Name"),
+			fmt.Sprintf(file, "----", "-------------", "------", "----"),
+		}
+	case "acl":
+		return []string{
+			"", "    Directory: " + dir, "",
+			fmt.Sprintf(list, "Path", "Owner", "Access"), fmt.Sprintf(list, "----", "-----", "------"),
+		}
+	case "entry":
+		return []string{"", fmt.Sprintf(entryRow, "Name", "Value"), fmt.Sprintf(entryRow, "----", "-----")}
+	case "selected line":
+		return []string{""}
+	case "group":
+		return []string{
+			"", fmt.Sprintf(groupRow, "Count", "Name", "Group"), fmt.Sprintf(groupRow, "-----", "----", "-----"),
+		}
+	case "group without elements":
+		return []string{"", fmt.Sprintf("%5s %s", "Count", "Name"), fmt.Sprintf("%5s %s", "-----", "----")}
+	case "command":
+		return []string{
+			"", fmt.Sprintf(commandRow, "CommandType", "Name", "Version", "Source"),
+			fmt.Sprintf(commandRow, "-----------", "----", "-------", "------"),
+		}
+	case "member":
+		return []string{
+			"", "   TypeName: " + dir, "", fmt.Sprintf(memberRow, "Name", "MemberType", "Definition"),
+			fmt.Sprintf(memberRow, "----", "----------", "----------"),
+		}
+	case "location":
+		return []string{"", "Path", "----"}
+	case SMBKind:
+		return []string{
+			"", fmt.Sprintf(smbRow, "Status", "Local Path", "Remote Path"),
+			fmt.Sprintf(smbRow, "------", "----------", "-----------"),
+		}
+	case "job":
+		return []string{"", fmt.Sprintf(job, "Id", "Name", "State"), fmt.Sprintf(job, "--", "----", "-----")}
+	}
+	return systemHead(kind, dir)
+}
+
+// systemHead is head for what the system has: processes, services, adapters, routes, events.
+func systemHead(kind, dir string) []string {
+	switch kind {
+	case "process":
+		return []string{"", fmt.Sprintf("%8s %s", "Id", "ProcessName"), fmt.Sprintf("%8s %s", "--", "-----------")}
+	case "service":
+		return []string{
+			"", fmt.Sprintf(serviceRow, "Status", "Name", "DisplayName"), fmt.Sprintf(serviceRow, "------", "----",
+				"-----------"),
+		}
+	case "route":
+		return []string{
+			"", fmt.Sprintf(routeRow, "ifIndex", "DestinationPrefix", "NextHop", "RouteMetric", "PolicyStore"),
+			fmt.Sprintf(routeRow, "-------", "-----------------", "-------", "-----------", "-----------"),
+		}
+	case "network adapter":
+		return []string{
+			"", fmt.Sprintf(adapterRow, "Name", "InterfaceDescription", "ifIndex", "Status", "MacAddress", "LinkSpeed"),
+			fmt.Sprintf(adapterRow, "----", "--------------------", "-------", "------", "----------", "---------"),
+		}
+	}
+	return eventHead(kind, dir)
+}
+
+// mostColumns is how many properties an object may have to be shown as a row of a table if its kind has none of its
+// own.
+const mostColumns = 4
+
+// row shows an object.
+func (f *Formatter) row(o *object.Object) error {
+	if o.Kind == KeyKind {
+		return f.key(o)
+	}
+	dir := object.Text(o.Props["directoryname"])
+	if o.Kind == "member" {
+		dir = object.Text(o.Props["typename"])
+	}
+	if o.Kind == "event" || o.Kind == WrappedEvent {
+		dir = object.Text(o.Props["providername"])
+	}
+	line, hasTable := TableRow(o)
+	if f.kind != o.Kind || f.dir != dir {
+		f.End()
+		f.kind, f.dir = o.Kind, dir
+		if n := len(o.Names); !hasTable && n > 0 && n <= mostColumns {
+			f.grid = &Grid{Names: o.Names}
+		}
+		for _, l := range head(o.Kind, dir) {
+			if err := f.line(l); err != nil {
+				return err
+			}
+		}
+	}
+	switch {
+	case hasTable:
+		return f.line(line)
+	case f.grid != nil:
+		row := make([]object.Value, len(f.grid.Names))
+		for i, name := range f.grid.Names {
+			row[i] = o.Props[strings.ToLower(name)]
+		}
+		return f.grid.add(f, row)
+	}
+	return f.list(o)
+}
+
+// firstLine is a text's first line, with dots if there are more.
+func firstLine(s string) string {
+	first, more, _ := strings.Cut(s, "\n")
+	if more != "" {
+		first += "..."
+	}
+	return first
+}
+
+// TableRow is an object as a row of its kind's table, if it has one.
+func TableRow(o *object.Object) (line string, ok bool) {
+	p := func(name string) string { return object.Text(o.Props[name]) }
+	switch o.Kind {
+	case "location":
+		return p("path"), true
+	case "file":
+		at, _ := o.Props["lastwritetime"].(object.DateTime)
+		return fmt.Sprintf("%-8s%24s%15s %s", p("mode"), at.At.Format("1/2/2006   3:04 PM"), p("length"),
+			p("name")), true
+	case "acl":
+		return fmt.Sprintf("%-24s %-28s %s", p("pschildname"), p("owner"), firstLine(p("accesstostring"))), true
+	case "entry":
+		return fmt.Sprintf(entryRow, shortened(p("name"), 30), entryValue(o.Props["value"])), true
+	case "selected line":
+		return o.Text(), true
+	case "group":
+		items, _ := o.Props["group"].([]object.Value)
+		return fmt.Sprintf(groupRow, p("count"), shortened(p("name"), 25), entryValue(items)), true
+	case "group without elements":
+		return fmt.Sprintf("%5s %s", p("count"), p("name")), true
+	case "command":
+		return strings.TrimRight(fmt.Sprintf(commandRow, p("commandtype"), shortened(p("displayname"), 50),
+			p("version"),
+			p("source")), " "), true
+	case "member":
+		return fmt.Sprintf(memberRow, shortened(p("name"), 25), p("membertype"), p("definition")), true
+	case SMBKind:
+		return fmt.Sprintf(smbRow, p("status"), p("localpath"), p("remotepath")), true
+	case "job":
+		return fmt.Sprintf("%-6s %-15s %s", p("id"), p("name"), p("state")), true
+	}
+	return systemRow(o)
+}
+
+// systemRow is TableRow for what the system has: processes, services, adapters, routes, events.
+func systemRow(o *object.Object) (line string, ok bool) {
+	p := func(name string) string { return object.Text(o.Props[name]) }
+	switch o.Kind {
+	case "process":
+		return fmt.Sprintf("%8s %s", p("id"), p("processname")), true
+	case "service":
+		return fmt.Sprintf(serviceRow, p("status"), shortened(p("name"), 18), p("displayname")), true
+	case "route":
+		return fmt.Sprintf(routeRow, p("ifindex"), p("destinationprefix"), p("nexthop"), p("routemetric"),
+				p("policystore")),
+			true
+	case "network adapter":
+		return fmt.Sprintf(adapterRow, shortened(p("name"), 25), shortened(p("interfacedescription"), 39), p("ifindex"),
+			p("status"), p("macaddress"), p("linkspeed")), true
+	}
+	return eventRow(o)
+}
+
+// listValue is a value as a list of properties shows it.
+func listValue(v object.Value) string {
+	if i, ok := v.(*object.Instance); ok && i.V == system.Infinite {
+		return "Infinite ([TimeSpan]::MaxValue)"
+	}
+	if _, ok := v.([]object.Value); ok {
+		return entryValue(v)
+	}
+	return object.Text(v)
+}
+
+// list shows an object's properties below each other.
+func (f *Formatter) list(o *object.Object) error {
+	width := 0
+	for _, name := range o.Names {
+		width = max(width, len(name))
+	}
+	lines := []string{""}
+	for _, name := range o.Names {
+		lines = append(lines, fmt.Sprintf("%-*s : %s", width, name, listValue(o.Props[strings.ToLower(name)])))
+	}
+	for _, l := range lines {
+		if err := f.line(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Formatted returns the text of objects, for files and for the input of programs.
+func Formatted(items []object.Value, newline string) (string, error) {
+	return (&Formatter{Newline: newline}).Text(items)
+}
+
+// Text returns the text of objects, instead of writing it.
+func (f *Formatter) Text(items []object.Value) (string, error) {
+	var b strings.Builder
+	f.W = &b
+	for _, item := range items {
+		if err := f.Put(item); err != nil {
+			return "", err
+		}
+	}
+	f.End()
+	return b.String(), nil
+}

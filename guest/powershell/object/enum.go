@@ -1,0 +1,211 @@
+package object
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// EnumType is an enumeration of .NET.
+type EnumType struct {
+	Name   string
+	Flags  bool // its values are sums of named values
+	Values []EnumName
+}
+
+// EnumName is a named value. If a value has several names, the first is shown.
+type EnumName struct {
+	Name string
+	N    int64
+}
+
+// Enum is a value of an enumeration.
+type Enum struct {
+	Of *EnumType
+	N  int64
+}
+
+// enumTypes are the implemented enumerations.
+func enumTypes() []*EnumType {
+	return append(accessTypes(), []*EnumType{
+		{Name: familyName, Values: []EnumName{{"Unspecified", 0}, {"InterNetwork", 2}, {"InterNetworkV6", 23}}},
+		{Name: "DayOfWeek", Values: []EnumName{
+			{"Sunday", 0},
+			{"Monday", 1},
+			{"Tuesday", 2},
+			{"Wednesday", 3},
+			{"Thursday", 4},
+			{"Friday", 5},
+			{"Saturday", 6},
+		}},
+		{Name: comparisonName, Values: []EnumName{
+			{"CurrentCulture", 0},
+			{"CurrentCultureIgnoreCase", 1},
+			{"InvariantCulture", 2},
+			{"InvariantCultureIgnoreCase", 3},
+			{"Ordinal", 4},
+			{"OrdinalIgnoreCase", 5},
+		}},
+		{Name: ProtocolName, Flags: true, Values: []EnumName{
+			{"SystemDefault", 0}, {"Ssl3", 48}, {"Tls", 192}, {"Tls11", 768}, {"Tls12", 3072}, {"Tls13", 12288},
+		}},
+		{Name: "StringSplitOptions", Flags: true, Values: []EnumName{{"None", 0}, {"RemoveEmptyEntries", 1}}},
+		PreferenceType(),
+		statusType(),
+		{Name: "EnvironmentVariableTarget", Values: []EnumName{{"Process", 0}, {"User", 1}, {"Machine", 2}}},
+	}...)
+}
+
+// accessTypes are the enumerations in the rules of an access list
+// (https://learn.microsoft.com/en-us/dotnet/api/system.security.accesscontrol.filesystemrights).
+func accessTypes() []*EnumType {
+	const space = "Security.AccessControl."
+	return []*EnumType{
+		{Name: space + "AccessControlType", Values: []EnumName{{"Allow", 0}, {"Deny", 1}}},
+		{
+			Name:   space + "InheritanceFlags",
+			Flags:  true,
+			Values: []EnumName{{"None", 0}, {"ContainerInherit", 1}, {"ObjectInherit", 2}},
+		},
+		{
+			Name:   space + "PropagationFlags",
+			Flags:  true,
+			Values: []EnumName{{"None", 0}, {"NoPropagateInherit", 1}, {"InheritOnly", 2}},
+		},
+		{
+			Name:  space + "FileSystemRights",
+			Flags: true,
+			Values: []EnumName{
+				{"ListDirectory", 0x1},
+				{"ReadData", 0x1},
+				{"CreateFiles", 0x2},
+				{"WriteData", 0x2},
+				{"AppendData", 0x4},
+				{"CreateDirectories", 0x4},
+				{"ReadExtendedAttributes", 0x8},
+				{"WriteExtendedAttributes", 0x10},
+				{"ExecuteFile", 0x20},
+				{"Traverse", 0x20},
+				{"DeleteSubdirectoriesAndFiles", 0x40},
+				{"ReadAttributes", 0x80},
+				{"WriteAttributes", 0x100},
+				{"Write", 0x116},
+				{"Delete", 0x10000},
+				{"ReadPermissions", 0x20000},
+				{"Read", 0x20089},
+				{"ReadAndExecute", 0x200a9},
+				{"Modify", 0x301bf},
+				{"ChangePermissions", 0x40000},
+				{"TakeOwnership", 0x80000},
+				{"Synchronize", 0x100000},
+				{"FullControl", 0x1f01ff},
+			},
+		},
+	}
+}
+
+// EnumOf finds an enumeration by its name, with or without System.
+func EnumOf(name string) *EnumType {
+	name = strings.TrimPrefix(strings.ToLower(name), "system.")
+	for _, t := range enumTypes() {
+		if strings.ToLower(t.Name) == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// Named returns the value with a name.
+func (t *EnumType) Named(name string) (Enum, bool) {
+	for _, v := range t.Values {
+		if strings.EqualFold(v.Name, name) {
+			return Enum{t, v.N}, true
+		}
+	}
+	return Enum{}, false
+}
+
+// Text is the value as .NET shows it: a name, the fewest names whose sum it is, or the number.
+func (e Enum) Text() string {
+	if i := slices.IndexFunc(e.Of.Values, func(v EnumName) bool { return v.N == e.N }); i >= 0 {
+		return e.Of.Values[i].Name
+	}
+	rest := e.N
+	var names []string
+	for _, v := range slices.Backward(e.Of.Values) {
+		if e.Of.Flags && v.N != 0 && rest&v.N == v.N && !e.hasAnother(v) {
+			names = append([]string{v.Name}, names...)
+			rest &^= v.N
+		}
+	}
+	if rest != 0 || len(names) == 0 {
+		return strconv.FormatInt(e.N, 10)
+	}
+	return strings.Join(names, ", ")
+}
+
+// hasAnother reports whether the value of v has a name before v.
+func (e Enum) hasAnother(v EnumName) bool {
+	i := slices.IndexFunc(e.Of.Values, func(other EnumName) bool { return other.N == v.N })
+	return e.Of.Values[i].Name != v.Name
+}
+
+// Order compares with a value of the same enumeration, a name or a number. A name of no value is unequal, and cannot be
+// compared otherwise.
+func (e Enum) Order(equality bool, b Value) (int, error) {
+	var n int64
+	switch b := b.(type) {
+	case Enum:
+		if b.Of.Name != e.Of.Name {
+			return 1, nil
+		}
+		n = b.N
+	case string:
+		named, ok := e.Of.Named(b)
+		if !ok && equality {
+			return 1, nil
+		}
+		if !ok {
+			return 0, Thrown("%q is not a value of %s.", b, e.Of.Name)
+		}
+		n = named.N
+	default:
+		var err error
+		if n, err = Integer(b); err != nil {
+			return 0, err
+		}
+	}
+	return cmp.Compare(e.N, n), nil
+}
+
+// Parsed is the value that a name, the beginning of one name only, a number or a value means.
+func (t *EnumType) Parsed(v Value) (e Enum, known bool) {
+	if e, ok := v.(Enum); ok {
+		return e, e.Of.Name == t.Name
+	}
+	if s, ok := v.(string); ok && s != "" {
+		if e, ok := t.Named(s); ok {
+			return e, true
+		}
+		var found []EnumName
+		for _, one := range t.Values {
+			if strings.HasPrefix(strings.ToLower(one.Name), strings.ToLower(s)) {
+				found = append(found, one)
+			}
+		}
+		if len(found) == 1 {
+			return Enum{t, found[0].N}, true
+		}
+	}
+	n, err := Integer(v)
+	is := func(one EnumName) bool { return one.N == n }
+	return Enum{t, n}, err == nil && v != nil && v != "" && slices.ContainsFunc(t.Values, is)
+}
+
+func (e Enum) property(name string) (Value, error) {
+	if name != "value__" {
+		return nil, Thrown("The property %q of %s is not part of Mullion's PowerShell.", name, e.Of.Name)
+	}
+	return e.N, nil
+}

@@ -1,0 +1,60 @@
+package object
+
+import (
+	"net/http"
+	"strings"
+
+	"mullion.dev/mullion/guest/powershell/session"
+)
+
+// WebException is the class of errors of web requests.
+const WebException = "System.Net.WebException"
+
+// ProtocolName is the enumeration of versions of TLS.
+const ProtocolName = "Net.SecurityProtocolType"
+
+// PreferenceType are the values of preferences
+// (https://learn.microsoft.com/en-us/dotnet/api/system.management.automation.actionpreference), as 5.1 has them.
+func PreferenceType() *EnumType {
+	return &EnumType{
+		Name: "Management.Automation.ActionPreference",
+		Values: []EnumName{
+			{"SilentlyContinue", 0}, {"Stop", 1}, {"Continue", 2}, {"Inquire", 3}, {"Ignore", 4}, {"Suspend", 5},
+		},
+	}
+}
+
+// webFields are what a WebException has besides the properties of other exceptions: Response is the answer, with its
+// status alone, or $null.
+func webFields(class string) []Field {
+	if class != WebException {
+		return nil
+	}
+	return []Field{{
+		Name: "Response",
+		Get: func(_ *session.State, v Value) (Value, error) {
+			status := Own[*ErrorRecord](v).status
+			if status == 0 {
+				return nil, nil
+			}
+			return New(Custom).Set("StatusCode", Enum{EnumOf(statusName), int64(status)}).
+				Set("StatusDescription", http.StatusText(status)), nil
+		},
+	}}
+}
+
+// statusName is the enumeration of HTTP's statuses.
+const statusName = "Net.HttpStatusCode"
+
+// statusType names the statuses as .NET does, NotFound for example
+// (https://learn.microsoft.com/en-us/dotnet/api/system.net.httpstatuscode).
+func statusType() *EnumType {
+	t := &EnumType{Name: statusName}
+	spelt := strings.NewReplacer(" ", "", "-", "", "URI", "Uri", "HTTP", "Http")
+	for status := http.StatusContinue; status <= http.StatusHTTPVersionNotSupported; status++ {
+		if name := http.StatusText(status); name != "" {
+			t.Values = append(t.Values, EnumName{spelt.Replace(name), int64(status)})
+		}
+	}
+	return t
+}

@@ -1,0 +1,292 @@
+package object
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"mullion.dev/mullion/guest/powershell/session"
+	"mullion.dev/mullion/guest/powershell/words"
+)
+
+// Exception is an error of .NET or PowerShell that ends one statement. try catches it; elsewhere it is printed, and
+// the script goes on with the next statement.
+type Exception struct {
+	Class, Message string
+	ID, Category   string // as a record has them, or ""
+	Target         Value
+	Trace          string // where it was raised
+	Status         int    // of the HTTP answer that it is about, 0 if there is none
+}
+
+// Error is the exception's message.
+func (e *Exception) Error() string { return e.Message }
+
+// Raise is an exception of a class, with a message.
+func Raise(class, message string) error { return &Exception{Class: class, Message: message} }
+
+// Classes of exceptions.
+const (
+	RuntimeException    = "System.Management.Automation.RuntimeException"
+	invocationException = "System.Management.Automation.MethodInvocationException"
+	BindingException    = "System.Management.Automation.ParameterBindingException"
+	CommandException    = "System.Management.Automation.CommandNotFoundException"
+	NotFoundException   = "System.Management.Automation.ItemNotFoundException"
+	RemoteException     = "System.Management.Automation.RemoteException"
+	DepthException      = "System.Management.Automation.ScriptCallDepthException"
+	ParseException      = "System.Management.Automation.ParseException"
+	sessionException    = "System.Management.Automation.SessionStateUnauthorizedAccessException"
+	NoPropertyException = "System.Management.Automation.PropertyNotFoundException"
+)
+
+// ErrorRecord is an error as catch sees it.
+type ErrorRecord struct {
+	Message string
+	Shown   string // how it is printed, if not as message
+	Class   string // of its exception, "" if it is not known
+	// id is FullyQualifiedErrorId, "" for the name of its exception. category and activity, the cmdlet, are those of
+	// CategoryInfo.
+	ID, Category, Activity string
+
+	Target Value
+	inner  *ErrorRecord
+	Trace  string // the calls within which it was made, see interpreter.trace
+	status int    // of the HTTP answer that a WebException is about, 0 if there is none
+}
+
+// outer is the record of the exception that PowerShell makes of one of a method.
+func (r *ErrorRecord) outer(message string) *Instance {
+	return &Instance{RecordClass(), &ErrorRecord{Message: message, Class: invocationException, inner: r}}
+}
+
+// Catchable reports whether try catches an error.
+func Catchable(err error) bool {
+	left, ok := errors.AsType[*Leaving](err)
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return false
+	case ok:
+		return left.Word == "throw"
+	}
+	_, ok = errors.AsType[*Exception](err)
+	return ok
+}
+
+// EndsStatement reports whether an error ends one statement, not the script.
+func EndsStatement(err error) bool {
+	if left, ok := errors.AsType[*Leaving](err); ok {
+		return left.Word == "throw" && (left.Statement || left.own)
+	}
+	_, ok := errors.AsType[*Exception](err)
+	return ok
+}
+
+// RecordOf is the record of an error.
+func RecordOf(err error) *ErrorRecord {
+	if left, ok := errors.AsType[*Leaving](err); ok {
+		return thrownRecord(left)
+	}
+	r := &ErrorRecord{Message: err.Error()}
+	if e, ok := errors.AsType[*Exception](err); ok {
+		r.Class, r.Trace, r.status = e.Class, e.Trace, e.Status
+		r.ID, r.Category, r.Target = e.ID, e.Category, e.Target
+	} else if errors.Is(err, fs.ErrNotExist) {
+		r.Class = "System.IO.FileNotFoundException"
+	}
+	return r
+}
+
+func thrownRecord(left *Leaving) *ErrorRecord {
+	switch what := left.What.(type) {
+	case *Instance:
+		if r := Own[*ErrorRecord](what); r != nil {
+			return r
+		}
+	case *ErrorRecord:
+		return what
+	}
+	r := &ErrorRecord{Message: Text(left.What), Target: left.What, Trace: left.Trace}
+	if r.Class = RuntimeException; !left.own { // of a throw
+		r.ID, r.Category = r.Message, operationStopped
+	}
+	return r
+}
+
+// Text is how the error is printed.
+func (r *ErrorRecord) Text() string {
+	if r.Shown != "" {
+		return r.Shown
+	}
+	return r.Message
+}
+
+// exception is the exception as an object.
+func (r *ErrorRecord) exception() *Instance { return &Instance{ExceptionClass(r.Class), r} }
+
+// MostErrors is how many errors $Error keeps, as $MaximumErrorCount has it.
+const MostErrors = 256
+
+// exceptions are the implemented exceptions, each with the one that it is derived from.
+func exceptions() map[string]string {
+	const system, argument, io = "System.SystemException", "System.ArgumentException", "System.IO.IOException"
+	const operation, arithmetic = "System.InvalidOperationException", "System.ArithmeticException"
+	const win32 = "System.ComponentModel.Win32Exception"
+	return map[string]string{
+		"System.Exception":                                           "",
+		"System.SystemException":                                     "System.Exception",
+		"System.ApplicationException":                                "System.Exception",
+		"System.ArgumentException":                                   system,
+		"System.ArgumentNullException":                               argument,
+		"System.ArgumentOutOfRangeException":                         argument,
+		"System.ArithmeticException":                                 system,
+		"System.DivideByZeroException":                               arithmetic,
+		"System.OverflowException":                                   arithmetic,
+		"System.FormatException":                                     system,
+		"System.UriFormatException":                                  "System.FormatException",
+		"System.IndexOutOfRangeException":                            system,
+		"System.InvalidCastException":                                system,
+		"System.InvalidOperationException":                           system,
+		"System.ObjectDisposedException":                             operation,
+		"System.NotImplementedException":                             system,
+		"System.NotSupportedException":                               system,
+		"System.TimeoutException":                                    system,
+		"System.Security.SecurityException":                          system,
+		"System.UnauthorizedAccessException":                         system,
+		"System.IO.IOException":                                      system,
+		"System.IO.FileNotFoundException":                            io,
+		"System.IO.DirectoryNotFoundException":                       io,
+		"System.ComponentModel.Win32Exception":                       system,
+		"System.Net.HttpListenerException":                           win32,
+		"System.Net.Sockets.SocketException":                         win32,
+		"System.Net.ProtocolViolationException":                      operation,
+		"System.Net.WebException":                                    operation,
+		RuntimeException:                                             system,
+		invocationException:                                          RuntimeException,
+		BindingException:                                             RuntimeException,
+		NotFoundException:                                            RuntimeException,
+		"Microsoft.PowerShell.Cmdletization.Cim.CimJobException":     RuntimeException,
+		"System.Management.Automation.ActionPreferenceStopException": RuntimeException,
+		CommandException:                                             RuntimeException,
+		RemoteException:                                              RuntimeException,
+		NoPropertyException:                                          RuntimeException,
+		DepthException:                                               system,
+		ParseException:                                               RuntimeException,
+		sessionException:                                             RuntimeException,
+	}
+}
+
+// ExceptionName is the full name of a known exception, "" for others.
+func ExceptionName(name string) string {
+	for known := range exceptions() {
+		if words.TypeName(known) == words.TypeName(name) {
+			return known
+		}
+	}
+	return ""
+}
+
+// Is reports whether the exception, or the one within it, is of a type or derived from it.
+func (r *ErrorRecord) Is(class string) bool {
+	for ; r != nil; r = r.inner {
+		for name := cmp.Or(r.Class, RuntimeException); name != ""; name = exceptions()[name] {
+			if name == class {
+				return true
+			}
+		}
+	}
+	return class == "System.Exception"
+}
+
+// RecordClass is ErrorRecord, what $_ is in catch.
+func RecordClass() *Class {
+	of := func(get func(r *ErrorRecord) Value) func(*session.State, Value) (Value, error) {
+		return func(_ *session.State, v Value) (Value, error) { return get(Own[*ErrorRecord](v)), nil }
+	}
+	return &Class{
+		Name: "System.Management.Automation.ErrorRecord",
+		Text: func(v any) string { return v.(*ErrorRecord).Message },
+		Line: func(v any) string { return v.(*ErrorRecord).Text() },
+		Props: []Field{
+			{Name: "Exception", Get: of(func(r *ErrorRecord) Value { return r.exception() })},
+			{Name: "TargetObject", Get: of(func(r *ErrorRecord) Value { return r.Target })},
+			{Name: "ErrorDetails", Get: of(func(*ErrorRecord) Value { return nil })},
+			{Name: "FullyQualifiedErrorId", Get: of(func(r *ErrorRecord) Value { return r.fullID() })},
+			{Name: "CategoryInfo", Get: of(func(r *ErrorRecord) Value { return &Instance{categoryClass(), r} })},
+			{Name: "InvocationInfo", Get: of(func(r *ErrorRecord) Value { return r.invocation() })},
+			{Name: "ScriptStackTrace", Get: of(func(r *ErrorRecord) Value { return r.Trace })},
+		},
+	}
+}
+
+// ExceptionClass is an exception's class.
+func ExceptionClass(name string) *Class {
+	name = cmp.Or(name, RuntimeException)
+	return &Class{
+		Name: name,
+		Text: func(v any) string { return name + ": " + v.(*ErrorRecord).Message },
+		Props: append(webFields(name), []Field{
+			{
+				Name: "Message",
+				Get: func(_ *session.State, v Value) (Value, error) {
+					return Own[*ErrorRecord](v).Message, nil
+				},
+			},
+			{
+				Name: "InnerException",
+				Get: func(_ *session.State, v Value) (Value, error) {
+					if r := Own[*ErrorRecord](v); r.inner != nil {
+						return r.inner.exception(), nil
+					}
+					return nil, nil
+				},
+			},
+		}...),
+		Methods: []Method{
+			{
+				Name: "GetType",
+				Do: func(c *Call) (Value, error) {
+					return TypeObject(name), nil
+				},
+			},
+			{
+				Name: "GetBaseException",
+				Do: func(c *Call) (Value, error) {
+					r := Own[*ErrorRecord](c.On)
+					for r.inner != nil {
+						r = r.inner
+					}
+					return r.exception(), nil
+				},
+			},
+		},
+	}
+}
+
+// NewException makes an exception by New-Object or ::new.
+func NewException(name string) *Method {
+	return &Method{
+		Most: 1,
+		Do: func(c *Call) (Value, error) {
+			message := fmt.Sprintf("Exception of type '%s' was thrown.", name)
+			if len(c.Args) > 0 {
+				message = c.Text(0)
+			}
+			r := &ErrorRecord{Message: message, Class: name}
+			return r.exception(), nil
+		},
+	}
+}
+
+// TypeObject is a type as GetType returns it.
+func TypeObject(name string) *Object {
+	short := name[strings.LastIndex(name, ".")+1:]
+	o := New("type").Set("Name", short).Set("FullName", name)
+	o.Props["namespace"] = strings.TrimSuffix(strings.TrimSuffix(name, short), ".")
+	return o
+}
+
+// ArgumentException is the class of errors of an argument.
+const ArgumentException = "System.ArgumentException"

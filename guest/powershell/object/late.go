@@ -1,0 +1,101 @@
+package object
+
+import (
+	"fmt"
+	"strings"
+
+	"mullion.dev/mullion/guest/powershell/absent"
+	"mullion.dev/mullion/guest/powershell/words"
+)
+
+// PowerShell is bound late: what a statement names is looked for when the statement runs. What is not there is an error
+// of this statement, which try catches and $ErrorActionPreference rules
+// (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_try_catch_finally).
+
+// The identifiers of errors of what is not there, as Windows PowerShell gives them.
+const (
+	NoCommandID   = "CommandNotFoundException"
+	NoTypeID      = "TypeNotFound"
+	noMethodID    = "MethodNotFound"
+	NoParameterID = "NamedParameterNotFound"
+	AmbiguousID   = "AmbiguousParameter"
+	NoArgumentID  = "MissingArgument"
+	NoPositionID  = "PositionalParameterNotFound"
+	NoMandatoryID = "MissingMandatoryParameter"
+	readOnlyID    = "VariableNotWritable"
+)
+
+// The categories of errors
+// (https://learn.microsoft.com/en-us/dotnet/api/system.management.automation.errorcategory).
+const (
+	notSpecified     = "NotSpecified"
+	ObjectNotFound   = "ObjectNotFound"
+	invalidArgument  = "InvalidArgument"
+	InvalidOperating = "InvalidOperation"
+	operationStopped = "OperationStopped"
+	writeCategory    = "WriteError"
+	ParserError      = "ParserError"
+)
+
+// UpperFirst is a text with a capital letter.
+func UpperFirst(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// NoType is the error of a type of .NET that is not here.
+func NoType(name string) error {
+	return &Exception{
+		Class:    RuntimeException,
+		ID:       NoTypeID,
+		Category: InvalidOperating,
+		Target:   name,
+		Message:  fmt.Sprintf("Unable to find type [%s].%s", name, absent.Elsewhere(name)),
+	}
+}
+
+// NoMethod is the error of a method that an object does not have.
+func NoMethod(of, name string, args int) error {
+	return &Exception{
+		Class:    RuntimeException,
+		ID:       noMethodID,
+		Category: InvalidOperating,
+		Target:   name,
+		Message: fmt.Sprintf("Method invocation failed because [%s] does not contain a method named '%s'. "+
+			"The method %[2]q with %[3]d arguments is %[4]s.", of, name, args, words.NotHere),
+	}
+}
+
+// NoMember is the error of a static member that a type does not have here.
+func NoMember(of, name string) error {
+	return &Exception{
+		Class:    RuntimeException,
+		ID:       "PropertyNotFoundStrict",
+		Category: InvalidOperating,
+		Target:   name,
+		Message:  fmt.Sprintf("[%s]::%s is %s.", of, name, words.NotHere),
+	}
+}
+
+// Misfit is the error of a call whose parameters cannot be bound.
+func Misfit(id, format string, args ...any) error {
+	return &Exception{
+		Class:    BindingException,
+		ID:       id,
+		Category: invalidArgument,
+		Message:  UpperFirst(strings.TrimSuffix(fmt.Sprintf(format, args...), ".")) + ".",
+	}
+}
+
+// ReadOnly is the error of setting a variable that nobody can set.
+func ReadOnly(name string) error {
+	return &Exception{
+		Class:    "System.Management.Automation.SessionStateUnauthorizedAccessException",
+		ID:       readOnlyID,
+		Category: writeCategory,
+		Target:   name,
+		Message:  "Cannot overwrite variable " + name + " because it is read-only or constant.",
+	}
+}

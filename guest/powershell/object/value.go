@@ -1,0 +1,93 @@
+package object
+
+import "strings"
+
+// Value is the result of an expression, one of nil, bool, int64, float64, string, Number, Enum, DateTime, []Value,
+// Range,
+// *Object, *Hashtable, *ArrayList, *Instance, *ScriptBlock.
+type Value = any
+
+// Range is a range of integers, both ends included. It stays a range, because tests count to 2147483647.
+type Range struct{ From, To int64 }
+
+// Object has properties, in the order in which they are shown.
+type Object struct {
+	Kind  string // file, process, job and others; it decides how the object is shown
+	Names []string
+	Props map[string]Value // by lower-case name
+	Own   any              // what its methods work on
+	// Class gives the class of its methods; nil: it has none. shown is its text; nil: that of its properties.
+	Class func() *Class
+	Shown func(o *Object) string
+}
+
+// New is an object of a kind, without properties.
+func New(kind string) *Object { return &Object{Kind: kind, Props: map[string]Value{}} }
+
+// Set adds a property.
+func (o *Object) Set(name string, v Value) *Object {
+	o.Names = append(o.Names, name)
+	o.Props[strings.ToLower(name)] = v
+	return o
+}
+
+// ScriptBlock is { … } as a value.
+type ScriptBlock struct {
+	Words  string // as it is written, without the braces
+	Script any    // as the language has read it
+}
+
+// Sink takes the objects that statements output, one by one.
+type Sink struct {
+	Put func(Value) error
+	// Direct says that the objects go straight to standard output, so a native program may write there itself.
+	Direct bool
+	// Ranges says that a range may be put as a span, not as its numbers.
+	Ranges bool
+}
+
+// Number is a number as an argument; a native program gets it as it was written.
+type Number struct {
+	V    Value
+	Text string
+}
+
+// Collect is a sink that appends its objects to got.
+func Collect(got *[]Value) *Sink {
+	return &Sink{Put: func(v Value) error {
+		*got = append(*got, v)
+		return nil
+	}}
+}
+
+// The streams of messages, by their numbers
+// (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_redirection).
+const (
+	ErrorStream       = '2'
+	WarningStream     = '3'
+	VerboseStream     = '4'
+	DebugStream       = '5'
+	InformationStream = '6'
+	AllStreams        = '*'
+)
+
+// Leaving is the error by which return, throw, exit, break or continue ends what runs.
+type Leaving struct {
+	Word      string
+	Code      int
+	What      Value
+	Trace     string // where it was thrown, if that is not in what
+	own       bool   // a message of PowerShell's or this package's, not of a script
+	Statement bool   // it ends one statement, not the script
+}
+
+// Error is what a script threw.
+func (l *Leaving) Error() string {
+	if r := Own[*ErrorRecord](l.What); r != nil {
+		return r.Text()
+	}
+	if l.Word == "throw" {
+		return Text(l.What)
+	}
+	return l.Word
+}

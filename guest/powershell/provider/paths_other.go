@@ -1,0 +1,8 @@
+//go:build !windows
+
+package provider
+
+import "io/fs"
+
+// linksToFolder is for Windows, where a link itself says that it leads to a folder.
+func linksToFolder(fs.FileInfo) bool { return false }

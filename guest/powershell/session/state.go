@@ -1,0 +1,152 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"mullion.dev/mullion/guest/powershell/system"
+)
+
+// State is what the objects and cmdlets of a session share: its environment, its folder, its streams, and the calls of
+// Windows.
+type State struct {
+	Context context.Context //nolint:containedctx // a session is one call of Run, and every statement of it ends with that
+	// Newline ends lines: "\r\n" on Windows.
+	Newline string
+	// Self is the program's own file, with which jobs are run.
+	Self   string
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+
+	Env    map[string]string // by upper-case name
+	Dir    string
+	System *system.Calls
+	// Closers end what the script has left open.
+	Closers []func()
+	// Read reads a text as a script block.
+	Read func(text string) (any, error)
+	kept map[reflect.Type]any
+}
+
+// Keep is what a group of cmdlets keeps in a session, of a type of its own: empty at first.
+func Keep[T any](s *State) *T {
+	kind := reflect.TypeFor[T]()
+	if s.kept == nil {
+		s.kept = map[reflect.Type]any{}
+	}
+	if s.kept[kind] == nil {
+		s.kept[kind] = new(T)
+	}
+	return s.kept[kind].(*T)
+}
+
+// SetEnvironment sets a variable of the environment; an empty one is removed.
+func (s *State) SetEnvironment(name, v string) {
+	name = strings.ToUpper(name)
+	s.Env[name] = v
+	if v == "" {
+		delete(s.Env, name)
+	}
+}
+
+// Close ends what the script has left open.
+func (s *State) Close() {
+	for _, end := range s.Closers {
+		end()
+	}
+}
+
+// Path resolves a path of the session: relative paths are relative to the session's own folder.
+func (s *State) Path(p string) string {
+	p = filepath.FromSlash(p)
+	if filepath.IsAbs(p) || strings.HasPrefix(p, string(filepath.Separator)) {
+		return p
+	}
+	drive := filepath.VolumeName(p) // c: and c:x are relative to the drive's current folder
+	rest := p[len(drive):]
+	if drive != "" && !strings.EqualFold(drive, filepath.VolumeName(s.Dir)) {
+		return filepath.Join(drive+string(filepath.Separator), rest)
+	}
+	return filepath.Join(s.Dir, rest)
+}
+
+// Windows reports whether the session is on Windows, by how lines end.
+func (s *State) Windows() bool { return s.Newline == "\r\n" }
+
+// Separator parts a path: \ on Windows, elsewhere /.
+func (s *State) Separator() string {
+	if s.Windows() {
+		return `\`
+	}
+	return "/"
+}
+
+// Separated is a path with the separator of this system, as the cmdlets for paths print it.
+func (s *State) Separated(path string) string {
+	if s.Windows() {
+		return strings.ReplaceAll(path, "/", `\`)
+	}
+	return path
+}
+
+// Find finds a program by its path or in the folders of PATH; as in PowerShell never in the current folder.
+func (s *State) Find(word string) (string, error) {
+	if strings.ContainsAny(word, `/\`) {
+		return s.Executable(s.Path(word))
+	}
+	for _, dir := range filepath.SplitList(s.Env["PATH"]) {
+		if path, err := s.Executable(filepath.Join(strings.Trim(dir, `"`), word)); err == nil && dir != "" {
+			return path, nil
+		}
+	}
+	return "", exec.ErrNotFound
+}
+
+// Executable finds a program of a path, on Windows with one of the endings of PATHEXT.
+func (s *State) Executable(path string) (string, error) {
+	names := []string{path}
+	if s.Windows() {
+		for _, e := range s.extensions() {
+			names = append(names, path+e)
+		}
+		if filepath.Ext(path) == "" {
+			names = names[1:]
+		}
+	}
+	for _, name := range names {
+		if info, err := os.Stat(name); err == nil && !info.IsDir() {
+			return name, nil
+		}
+	}
+	return "", exec.ErrNotFound
+}
+
+// extensions are the ends of programs' names on Windows.
+func (s *State) extensions() []string {
+	return strings.Split(cmp.Or(s.Env["PATHEXT"], ".COM;.EXE;.BAT;.CMD"), ";")
+}
+
+// Runs reports whether a file is a program by its name.
+func (s *State) Runs(name string) bool {
+	extension := filepath.Ext(name)
+	return !s.Windows() || extension != "" && slices.ContainsFunc(s.extensions(), func(e string) bool {
+		return strings.EqualFold(e, extension)
+	})
+}
+
+// Environ is the environment for a program, as name=value.
+func (s *State) Environ() []string {
+	var env []string
+	for name, v := range s.Env {
+		env = append(env, name+"="+v)
+	}
+	return env
+}

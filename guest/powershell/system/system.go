@@ -1,0 +1,116 @@
+package system
+
+import (
+	"context"
+	"io"
+	"net"
+
+	"mullion.dev/mullion/guest/eventlog"
+	"mullion.dev/mullion/internal/windows/wire/hostdisk"
+	"mullion.dev/mullion/internal/windows/wire/hostiscsi"
+	"mullion.dev/mullion/internal/windows/wire/smbmapping"
+)
+
+// Calls holds the calls of Windows: the Host Networking Service, version 1, access lists, processes, services, network
+// adapters and routes, Windows' version, records of DNS, opening a port, clearing the screen, ending a process and
+// Windows itself, the registry and WMI.
+type Calls struct {
+	HNS func(method, path, body string) (string, error)
+	// Compute asks the Host Compute Service what it runs.
+	Compute func(query string) (string, error)
+	ACL     func(path string) (ACL, error)
+	// SetACL gives a file a descriptor's owner and rules. descriptor reads one from its text.
+	SetACL     func(path string, a ACL) error
+	Descriptor func(sddl string) (ACL, error)
+	// Account finds an account by its name or SID.
+	Account func(name string) (sid, full string, err error)
+
+	Processes func() ([]Process, error)
+	// CommandLine is how a process was started.
+	CommandLine func(id int64) (string, error)
+
+	Adapters func() ([]Adapter, error)
+	Services func() ([]Service, error)
+	Control  func(ctx context.Context, name, action string, force bool) error
+	// NewService makes a service, SetService changes one.
+	NewService, SetService func(change ServiceChange) error
+
+	Routes func() ([]Route, error)
+	// AddRoute makes a route, RemoveRoute removes one.
+	AddRoute, RemoveRoute func(Route) error
+	// Forwards reports whether packets that are not for this Windows are passed on.
+	Forwards func() (bool, error)
+
+	// Volumes are the volumes of this machine.
+	Volumes func() ([]Volume, error)
+	// Disks asks for the data disks of the host. MountVolume has an empty folder lead to a volume, UnmountVolume makes
+	// it a folder again.
+	Disks         func(ctx context.Context, request hostdisk.Request) (hostdisk.Answer, error)
+	MountVolume   func(path, volume string) error
+	UnmountVolume func(path string) error
+
+	// ISCSI asks for the host's iSCSI initiator.
+	ISCSI func(ctx context.Context, request hostiscsi.Request) (hostiscsi.Answer, error)
+	// SMB asks for SMB mappings.
+	SMB func(ctx context.Context, request smbmapping.Request) (smbmapping.Answer, error)
+
+	Version func() (string, error)
+	Resolve func(name string, kind uint16) ([]DNSRecord, error)
+	Listen  func(ctx context.Context, network, address string) (net.Listener, error)
+	Clear   func(screen io.Writer) error
+	Kill    func(id int64) error
+	End     func(restart bool) error // ends Windows
+	// Zone is the ID of the time zone, SetZone sets it.
+	Zone     func() (string, error)
+	SetZone  func(id string) error
+	Registry RegistryCalls
+	WMI      func(ctx context.Context, namespace, query string) ([]WMIObject, error)
+	Events   eventLog
+}
+
+// Windows has the calls of Windows itself.
+func Windows() *Calls {
+	return &Calls{
+		HNS:       callHNS,
+		Compute:   enumerateCompute,
+		ACL:       readACL,
+		Processes: processes,
+
+		SetACL:     writeACL,
+		Descriptor: parseACL,
+		Account:    findAccount,
+
+		CommandLine: commandLine,
+
+		Adapters:   adapters,
+		Services:   services,
+		Control:    control,
+		NewService: createService,
+		SetService: changeService,
+		Routes:     routes,
+
+		AddRoute:    addRoute,
+		RemoveRoute: removeRoute,
+		Forwards:    forwards,
+		Volumes:     volumes,
+		Disks:       askForDisks,
+
+		MountVolume:   mountVolume,
+		UnmountVolume: unmountVolume,
+
+		SMB:   askForSMB,
+		ISCSI: askForISCSI,
+
+		Version:  windowsVersion,
+		Resolve:  resolve,
+		Listen:   (&net.ListenConfig{}).Listen,
+		Clear:    clearScreen,
+		Kill:     killProcess,
+		End:      endWindows,
+		Zone:     currentZone,
+		SetZone:  setZone,
+		Registry: theRegistry(),
+		WMI:      queryWMI,
+		Events:   eventlog.System{},
+	}
+}

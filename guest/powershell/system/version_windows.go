@@ -1,0 +1,13 @@
+package system
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/windows"
+)
+
+// windowsVersion is Windows' version: major, minor and build.
+func windowsVersion() (string, error) {
+	v := windows.RtlGetVersion()
+	return fmt.Sprintf("%d.%d.%d", v.MajorVersion, v.MinorVersion, v.BuildNumber), nil
+}

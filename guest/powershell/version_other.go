@@ -1,8 +1,0 @@
-//go:build !windows
-
-package powershell
-
-import "errors"
-
-// windowsVersion works on Windows only; on other systems the package is only tested.
-func windowsVersion() (string, error) { return "", errors.ErrUnsupported }
