@@ -64,6 +64,9 @@ func testTerminal(t *testing.T, p prefix) {
 	term.Expect(t, "ready")
 	term.Send(t, "\x03") // interrupts the program, not the prompt
 	term.Expect(t, `C:\>`)
+	term.Send(t, "echo code %errorlevel%\r") // STATUS_CONTROL_C_EXIT
+	term.Expect(t, "\ncode -1073741510\r")
+	term.Expect(t, `C:\>`)
 	interruptBatch(t, p, term)
 	term.Send(t, "exit 5\r")
 	if code := exitCode(t, cmd.Wait()); code != 5 {

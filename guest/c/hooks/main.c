@@ -8,6 +8,7 @@
  */
 #include "winsock.h"
 
+#include "ctrlexit.h"
 #include "hooks.h"
 #include "path.h"
 #include "scm.h"
@@ -79,6 +80,7 @@ BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved)
     GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS, (const WCHAR *)DllMain, &self);
     if (!(version = wine_version()))
         return TRUE;
+    ctrl_exit_code(GetCurrentProcess());
     find_originals();
     if (is_program(L"services.exe")) /* the other parts would wait for what it provides */
     {

@@ -6,6 +6,7 @@
  * each process as a thread.
  */
 #include "run.h"
+#include "ctrlexit.h"
 #include <psapi.h>
 #include <tlhelp32.h>
 #include <winternl.h>
@@ -27,66 +28,6 @@ static BOOL is_helper(const WCHAR *name)
     return FALSE;
 }
 
-/*
- * default_handler finds the handler of programs without a handler of their own. In this process, which has none, it is
- * the only entry of the list that CtrlRoutine walks. The first `mov reg,[rip+n]` in CtrlRoutine that leads to a list
- * entry in kernelbase's own memory is that list. NULL if the code looks different.
- */
-static BYTE *default_handler(const BYTE *routine)
-{
-    const BYTE *base = (const BYTE *)GetModuleHandleW(L"kernelbase.dll");
-    const IMAGE_NT_HEADERS64 *header = (const IMAGE_NT_HEADERS64 *)(const void *)(base + ((const IMAGE_DOS_HEADER *)(const void *)base)->e_lfanew);
-    const BYTE *end = base + header->OptionalHeader.SizeOfImage, *code_end = base + header->OptionalHeader.BaseOfCode + header->OptionalHeader.SizeOfCode;
-
-    for (const BYTE *p = routine; p < routine + 0x100; p++)
-    {
-        const BYTE *list, *const *entry;
-
-        if (p[0] != 0x48 || p[1] != 0x8b || (p[2] & 0xc7) != 0x05)
-            continue;
-        list = p + 7 + *(const LONG *)(const void *)(p + 3);
-        if (list < code_end || list + 8 > end)
-            continue;
-        entry = *(const BYTE *const *const *)(const void *)list;
-        if ((const BYTE *)entry < code_end || (const BYTE *)entry + 16 > end)
-            continue;
-        if (entry[0] > base && entry[0] < code_end && !entry[1])
-            return (BYTE *)(ULONG_PTR)entry[0];
-    }
-    return NULL;
-}
-
-/*
- * correct_exit_code makes the default handler end the process with STATUS_CONTROL_C_EXIT, as on Windows; Wine 8's ends it with 0, which would look like success.
- * The handler's beginning becomes: mov $0xc000013a,%ecx; mov $RtlExitUserProcess,%rax; sub $0x28,%rsp; call *%rax.
- */
-static void correct_exit_code(HANDLE process, const BYTE *routine)
-{
-    BYTE code[] = {0xb9, 0x3a, 0x01, 0x00, 0xc0, 0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0x48, 0x83, 0xec, 0x28, 0xff, 0xd0};
-    FARPROC exit_process = GetProcAddress(GetModuleHandleW(L"ntdll.dll"), "RtlExitUserProcess");
-    BYTE *handler = default_handler(routine), first[5];
-    DWORD old;
-    SIZE_T done;
-
-    if (!handler || !exit_process || !ReadProcessMemory(process, handler, first, sizeof(first), &done))
-        return;
-    if (first[0] != handler[0] || first[1] != handler[1])
-        return; /* done already, or kernelbase lies elsewhere */
-    memcpy(code + 7, &exit_process, sizeof(exit_process));
-    if (!VirtualProtectEx(process, handler, sizeof(code), PAGE_EXECUTE_READWRITE, &old))
-        return;
-    WriteProcessMemory(process, handler, code, sizeof(code), &done);
-    VirtualProtectEx(process, handler, sizeof(code), old, &old);
-}
-
-void prepare_ctrl(HANDLE process)
-{
-    FARPROC routine = GetProcAddress(GetModuleHandleW(L"kernelbase.dll"), "CtrlRoutine");
-
-    if (routine)
-        correct_exit_code(process, (const BYTE *)(void *)routine);
-}
-
 static BOOL deliver(DWORD pid, DWORD event)
 {
     HANDLE process = OpenProcess(PROCESS_CREATE_THREAD | PROCESS_QUERY_INFORMATION | PROCESS_VM_OPERATION | PROCESS_VM_READ | PROCESS_VM_WRITE, FALSE, pid);
@@ -94,7 +35,7 @@ static BOOL deliver(DWORD pid, DWORD event)
     HANDLE thread = NULL;
 
     if (process)
-        prepare_ctrl(process);
+        ctrl_exit_code(process);
     if (process && routine)
         thread = CreateRemoteThread(process, NULL, 0x10000, (LPTHREAD_START_ROUTINE)(void *)routine, (void *)(ULONG_PTR)event,
                                     STACK_SIZE_PARAM_IS_A_RESERVATION, NULL);

@@ -4,4 +4,4 @@ CFLAGS  += -Os -ffreestanding -fno-builtin -fno-stack-protector -fno-asynchronou
 LDFLAGS := -s -nostdlib -nostartfiles -Wl,--gc-sections -Wl,-e,run_entry -Wl,--subsystem,console -Wl,--no-insert-timestamp \
            -Wl,--stack,0x100000
 LIBS    := -lkernel32 -lntdll
-COMMON  := stacks.c
+COMMON  := ctrlexit.c stacks.c

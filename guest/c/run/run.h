@@ -83,7 +83,6 @@ void set_environment(const WCHAR *env_file);
 int start_program(const struct options *opt);
 int refuse(const WCHAR *what, DWORD error);
 int send_ctrl(const struct options *opt);
-void prepare_ctrl(HANDLE process);
 BOOL load_hook(HANDLE process, const WCHAR *hook, DWORD *error);
 BOOL prepare_child(HANDLE process, const WCHAR *hook, DWORD *error);
 

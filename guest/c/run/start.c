@@ -1,5 +1,6 @@
 /* Starting the program, waiting for it, and reporting how it ended. */
 #include "run.h"
+#include "ctrlexit.h"
 #include "stacks.h"
 
 /*
@@ -41,7 +42,7 @@ BOOL prepare_child(HANDLE process, const WCHAR *hook, DWORD *error)
         return TRUE;
     if (!load_hook(process, hook, error))
         return FALSE;
-    prepare_ctrl(process); /* Ctrl+C on a terminal; kernelbase.dll is there by now */
+    ctrl_exit_code(process); /* Ctrl+C on a terminal; kernelbase.dll is there by now */
     return TRUE;
 }
 
