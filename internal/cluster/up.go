@@ -436,7 +436,12 @@ func stopSupervisor(ctx context.Context, p layout.Paths) error {
 // askToStop asks the supervisor that answers on a socket to stop. It returns false if nobody listens on the socket;
 // with any other error it is unknown whether there is a supervisor, and it returns true.
 func askToStop(ctx context.Context, socket string) (there bool, err error) {
-	err = supervisor.NewClient(socket).Stop(ctx)
+	client := supervisor.NewClient(socket)
+	err = client.Stop(ctx)
+	if errors.Is(err, syscall.ECONNRESET) { // it ended just then: who asks again finds nobody
+		err = client.Stop(ctx)
+	}
+
 	switch {
 	case err == nil:
 		return true, nil

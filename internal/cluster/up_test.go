@@ -63,6 +63,19 @@ func TestAskToStop(t *testing.T) {
 		{"error", serve(func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "no", http.StatusInternalServerError)
 		}), true, true},
+		{"ends-as-it-is-asked", func(t *testing.T, socket string) {
+			t.Helper()
+			l := listenAt(t, socket)
+			go func() {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				_ = l.Close()
+				_, _ = c.Read(make([]byte, 1)) // the rest of the request is unread: the other end is told of a reset
+				_ = c.Close()
+			}()
+		}, false, false},
 		{"hangs-up", serve(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), true, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
