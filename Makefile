@@ -121,7 +121,7 @@ quick: ## the tests that need no root and nothing built, some five minutes the f
 
 guest: shims ## test the guest side alone: vetted for Windows, tested on Linux, its programs and its Windows API under Wine
 	GOOS=windows $(GO) vet ./guest/... ./internal/windows/wire/...
-	$(GO) test -vet=off ./guest/... ./internal/windows/wire/... | { grep -v -e '\[no test files\]' || true; }
+	@set -o pipefail; $(GO) test -vet=off ./guest/... ./internal/windows/wire/... | { grep -v -e '\[no test files\]' || true; }
 	PATH=$$PATH:/usr/sbin:/sbin $(GO) test -count=1 -vet=off -tags wine -timeout 30m ./test/winapi ./test/winrun
 
 fuzz: ## fuzz what reads images, requests, frames, links and files of others (TIME=1m for each target, FUZZ=pattern)

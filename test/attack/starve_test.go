@@ -244,8 +244,8 @@ func (f fixture) starved(t *testing.T, s starvation) {
 			return
 		}
 		if phase == "Running" || phase == "Failed" {
-			if log := f.must(t, "kubectl", "logs", pod); strings.HasPrefix(log, "{") {
-				got := takes(t, log)[s.Name]
+			log := f.must(t, "kubectl", "logs", pod)
+			if got, told := told(t, log, s.Name); told {
 				t.Logf("%s: got %d, of %d", s.Name, got.Got, s.Ask)
 				s.judge(t, got)
 				return
@@ -255,6 +255,16 @@ func (f fixture) starved(t *testing.T, s starvation) {
 			t.Fatalf("%s: %s has not said what it got", phase, pod)
 		}
 	}
+}
+
+// told is what a pod's log says that it got, if it says that already.
+func told(t *testing.T, log, name string) (got took, told bool) {
+	t.Helper()
+	if !strings.Contains(log, "{") {
+		return took{}, false
+	}
+	got, told = takes(t, log)[name]
+	return got, told
 }
 
 // noticed is what others notice of a starved machine.

@@ -20,6 +20,8 @@ func newBlock(s *lang.Script) *object.ScriptBlock {
 	return &object.ScriptBlock{Words: s.Text, Script: s}
 }
 
+// What follows is what cmdlets may ask of a frame: cmdlet.Scope says what each is.
+
 func (f *frame) RunOn(cmdlet string, b *object.ScriptBlock, item object.Value, out *object.Sink) error {
 	script := scriptOf(b)
 	if script.Sections {

@@ -2,16 +2,13 @@ package security
 
 import "mullion.dev/mullion/guest/powershell/cmdlet"
 
-// nothing does nothing: what the cmdlet asks for is so already.
-func nothing(*cmdlet.Call) error { return nil }
-
 // policyCmdlets are those of execution policies.
 func policyCmdlets() []cmdlet.Cmdlet {
 	return []cmdlet.Cmdlet{
 		{
 			Name:      "Set-ExecutionPolicy",
 			About:     "accepts policies that allow scripts, which all run here",
-			Run:       nothing,
+			Run:       cmdlet.Nothing,
 			Values:    []string{"executionpolicy", "scope"},
 			Flags:     []string{"force"},
 			Positions: []string{"executionpolicy", "scope"},

@@ -6,9 +6,6 @@ import (
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 )
 
-// nothing does nothing: what the cmdlet asks for is so already.
-func nothing(*cmdlet.Call) error { return nil }
-
 // assemblies are the assemblies of .NET that Add-Type may load. Of their types those are here that dotnet.Classes has;
 // a statement with another one fails.
 func assemblies() []string {
@@ -25,7 +22,7 @@ func nothingCmdlets() []cmdlet.Cmdlet {
 		{
 			Name:      "Add-Type",
 			About:     "accepts the names of assemblies of .NET whose types may be here; no code",
-			Run:       nothing,
+			Run:       cmdlet.Nothing,
 			Values:    []string{"assemblyname"},
 			Positions: nil,
 			Also:      map[string]string{"assembly": "assemblyname", "an": "assemblyname"},
