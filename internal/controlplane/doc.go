@@ -183,6 +183,9 @@ func (c Config) domain() string {
 	return c.Domain
 }
 
+// etcdData holds etcd's data.
+func (c Config) etcdData() string { return filepath.Join(c.Dir, "etcd") }
+
 // etcdDir holds etcd's sockets; only root can enter it, whatever RunDir permits.
 func (c Config) etcdDir() string        { return filepath.Join(c.RunDir, "etcd") }
 func (c Config) etcdSocket() string     { return filepath.Join(c.etcdDir(), "client.sock") }

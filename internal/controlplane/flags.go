@@ -35,7 +35,7 @@ func (c Config) Flags(unit string) []string {
 func (c Config) etcdFlags() []string {
 	return []string{
 		"--name=mullion",
-		"--data-dir=" + filepath.Join(c.Dir, "etcd"),
+		"--data-dir=" + c.etcdData(),
 		"--listen-client-urls=unix://" + c.etcdSocket(),
 		// Health apart from gRPC: with both on one socket gRPC is served by a slower library.
 		"--listen-client-http-urls=unix://" + c.etcdHTTPSocket(),

@@ -25,7 +25,7 @@ func Units(c Config) ([]component.Unit, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	program := func(name string, ready func(context.Context) error, after ...string) component.Unit {
+	program := func(name string, ready func(context.Context) error) *proc.Process {
 		path := filepath.Join(c.Programs, name)
 		if name == Etcd {
 			path = cmp.Or(c.Etcd, path)
@@ -45,7 +45,7 @@ func Units(c Config) ([]component.Unit, error) {
 		if c.Notify != nil {
 			spec.Notify = func(s proc.State) { c.Notify(name, s) }
 		}
-		return component.Unit{Component: proc.New(spec), After: after}
+		return proc.New(spec)
 	}
 	apiServer := func(ctx context.Context) error { return c.probeTLS(ctx, c.Address.String(), "/readyz") }
 	loopback := func(port int, path string) func(context.Context) error {
@@ -54,10 +54,16 @@ func Units(c Config) ([]component.Unit, error) {
 	}
 	return []component.Unit{
 		{Component: &certificates{config: c}, After: c.After},
-		program(Etcd, c.probeEtcd, Certificates),
-		program(APIServer, apiServer, Etcd),
-		program(ControllerManager, loopback(controllerManagerPort, "/healthz"), APIServer),
-		program(Scheduler, loopback(schedulerPort, "/readyz"), APIServer),
+		{
+			Component: etcd{Process: program(Etcd, c.probeEtcd), dir: c.etcdData()},
+			After:     []string{Certificates},
+		},
+		{Component: program(APIServer, apiServer), After: []string{Etcd}},
+		{
+			Component: program(ControllerManager, loopback(controllerManagerPort, "/healthz")),
+			After:     []string{APIServer},
+		},
+		{Component: program(Scheduler, loopback(schedulerPort, "/readyz")), After: []string{APIServer}},
 		{Component: bootstrap.NewObjects(Bootstrap, c.bootstrap()), After: []string{APIServer}},
 		{Component: bootstrap.NewApprover(ServingApprover, c.bootstrap()), After: []string{Bootstrap}},
 	}, nil
@@ -124,7 +130,7 @@ func (*certificates) Name() string { return Certificates }
 func (u *certificates) Start(context.Context) error {
 	c := u.config
 	for _, dir := range []string{
-		filepath.Join(c.Dir, "etcd"), filepath.Join(c.Dir, "kubeconfig"), c.etcdDir(),
+		c.etcdData(), filepath.Join(c.Dir, "kubeconfig"), c.etcdDir(),
 		c.LogDir,
 	} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -19,5 +19,9 @@ if not exist %2\second.txt goto kill
 %1 status judged
 %1 get judged AppEnvironmentExtra
 %1 remove judged confirm
+rem A service that is removed is there until its last handle is closed, and nssm's own process has one.
+:gone
+%1 status judged >nul 2>&1
+if not errorlevel 1 goto gone
 %1 status judged
 exit /b 0

@@ -183,7 +183,8 @@ func (k *keeper) keep(ctx context.Context) error {
 		if err := errors.Join(err, k.copyLog()); err != nil {
 			return err
 		}
-		if is.State != last.State || is.PID != last.PID {
+		// A run may begin and end between two looks: its exit code tells it from the one before.
+		if is.State != last.State || is.PID != last.PID || is.Exit != last.Exit {
 			last = is
 			state, said := "", "runs"
 			switch {

@@ -3,11 +3,14 @@ package keeper_test
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"mullion.dev/mullion/internal/windows/wire/services"
 	"mullion.dev/mullion/internal/windows/wire/services/keeper"
@@ -128,4 +131,34 @@ func TestRunTellsOfTheEnd(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A service that ends twice between two looks is told of by its second end: a person's stop after a failure is one.
+func TestRunTellsOfAStopSoonAfterAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service := &servicestest.Service{Service: services.Service{
+			Name: "kubelet", Status: services.Status{State: services.Stopped},
+		}}
+		o := options(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() {
+			ended <- keeper.Run(ctx, &servicestest.Manager{Services: []*servicestest.Service{service}}, system{}, o, io.Discard)
+		}()
+
+		for _, exit := range []uint32{1067, 0} {
+			time.Sleep(5 * time.Second)
+			synctest.Wait()
+			service.Status = services.Status{State: services.Stopped, Exit: exit}
+		}
+		time.Sleep(5 * time.Second)
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+
+		if text, err := os.ReadFile(o.State); err != nil || !keeper.ReadState(text) {
+			t.Errorf("its state is %q, %v", text, err)
+		}
+	})
 }
