@@ -14,21 +14,18 @@
 package imagebuild
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"time"
 
 	"github.com/containerd/errdefs"
-	"github.com/distribution/reference"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/empty"
-	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
@@ -82,22 +79,7 @@ func Build(ctx context.Context, o Options) (*Image, error) {
 	if err := o.Spec.check(); err != nil {
 		return nil, fmt.Errorf("build image from %q: %w", o.Dir, err)
 	}
-	if len(o.Spec.Tags) == 0 {
-		return nil, fmt.Errorf("build image from %q: no tag given: %w", o.Dir, errdefs.ErrInvalidArgument)
-	}
-	img := &Image{OS: Windows}
-	if o.Spec.linux() {
-		img.OS = Linux
-	}
-	var err error
-	for _, tag := range o.Spec.Tags {
-		named, err := reference.ParseDockerRef(tag)
-		if err != nil {
-			return nil, fmt.Errorf("build image from %q: tag %q: %w: %w", o.Dir, tag, err, errdefs.ErrInvalidArgument)
-		}
-		img.Refs = append(img.Refs, named.String())
-	}
-	if img.OSVersions, err = o.Spec.osVersions(); err != nil {
+	if _, err := references(o.Spec.Tags); err != nil {
 		return nil, fmt.Errorf("build image from %q: %w", o.Dir, err)
 	}
 	o.Created = whole(o.Created)
@@ -105,27 +87,29 @@ func Build(ctx context.Context, o Options) (*Image, error) {
 		len(o.Spec.Entrypoint) == 0 {
 		o.Spec.Entrypoint = []string{path.Join("/", o.Spec.Target, filepath.Base(o.Dir))}
 	}
-	layers, err := makeLayers(ctx, o)
-	if err != nil {
+
+	parts := Parts{Tags: o.Spec.Tags, OS: cmp.Or(o.Spec.OS, Windows), Config: o.Spec.config(), Created: o.Created}
+	var err error
+	if parts.OSVersions, err = o.Spec.osVersions(); err != nil {
 		return nil, fmt.Errorf("build image from %q: %w", o.Dir, err)
 	}
-	if img.Index, err = makeIndex(o, img.OSVersions, layers); err != nil {
+	if parts.Steps, err = makeSteps(ctx, o); err != nil {
+		return nil, fmt.Errorf("build image from %q: %w", o.Dir, err)
+	}
+
+	img, err := Assemble(parts)
+	if err != nil {
 		return nil, fmt.Errorf("build image from %q: %w", o.Dir, err)
 	}
 	return img, nil
 }
 
-// addition is a layer with its entry in the image's history.
-type addition struct {
-	layer   v1.Layer
-	history string
-}
-
 // Layer is a layer made for several images (Options.Below). They share its bytes: it is compressed once, and a store
 // has it once.
 type Layer struct {
-	linux    bool
-	addition addition
+	linux bool
+	layer v1.Layer
+	by    string // what made it, for the image's history
 }
 
 // MakeLayer makes the layer that Build would make of a folder. It uses o.Dir, o.Created, o.Spec.OS and o.Spec.Target.
@@ -133,9 +117,9 @@ func MakeLayer(ctx context.Context, o Options) (*Layer, error) {
 	err := o.Spec.check()
 	if err == nil {
 		o.Created = whole(o.Created)
-		var own addition
+		var own *Layer
 		if own, err = ownLayer(ctx, o); err == nil {
-			return &Layer{o.Spec.linux(), own}, nil
+			return own, nil
 		}
 	}
 	return nil, fmt.Errorf("make layer from %q: %w", o.Dir, err)
@@ -149,49 +133,71 @@ func whole(at time.Time) time.Time {
 	return at
 }
 
-func makeLayers(ctx context.Context, o Options) ([]addition, error) {
-	var all []addition
+func makeSteps(ctx context.Context, o Options) ([]Step, error) {
+	var all []Step
 	if !o.Spec.linux() {
-		base, err := makeLayer(func(w io.Writer) error { return writeLayer(ctx, w, nil, o.Created) })
+		base, err := BaseStep(ctx, o.Created)
 		if err != nil {
-			return nil, fmt.Errorf("make base stand-in: %w", err)
+			return nil, err
 		}
-		all = append(all, addition{layer: base, history: "mullion image build: stand-in for the Windows base layer"})
+		all = append(all, base)
 	}
+
 	for _, l := range o.Below {
 		if l.linux != o.Spec.linux() {
 			return nil, fmt.Errorf("a layer below is for another system: %w", errdefs.ErrInvalidArgument)
 		}
-		all = append(all, l.addition)
+		all = append(all, Step{Layer: l, By: l.by})
 	}
 	if o.Dir == "" && len(o.Below) > 0 {
 		return all, nil
 	}
+
 	own, err := ownLayer(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	return append(all, own), nil
+	return append(all, Step{Layer: own, By: own.by}), nil
+}
+
+// BaseStep is the first step of a Windows image: the layer that stands in for Windows' own. It has no files.
+func BaseStep(ctx context.Context, at time.Time) (Step, error) {
+	base, err := WindowsLayer(ctx, nil, at)
+	if err != nil {
+		return Step{}, fmt.Errorf("make base stand-in: %w", err)
+	}
+	return Step{Layer: base, By: "mullion image build: stand-in for the Windows base layer"}, nil
+}
+
+// WindowsLayer makes a layer of files on C:, a folder before what is in it. All have one time.
+func WindowsLayer(ctx context.Context, files []File, at time.Time) (*Layer, error) {
+	layer, err := makeLayer(func(w io.Writer) error { return writeLayer(ctx, w, files, whole(at)) })
+	if err != nil {
+		return nil, err
+	}
+	return &Layer{layer: layer}, nil
 }
 
 // ownLayer makes the layer of the folder's files.
-func ownLayer(ctx context.Context, o Options) (addition, error) {
+func ownLayer(ctx context.Context, o Options) (*Layer, error) {
 	target, err := o.Spec.target()
 	if err != nil {
-		return addition{}, err
+		return nil, err
 	}
 	if o.Spec.linux() {
 		return linuxLayer(ctx, o, target)
 	}
-	files, err := scan(ctx, o.Dir, target, windowsNames{folded: map[string]string{}})
+
+	files, err := Scan(ctx, o.Dir, target, skipSpec)
 	if err != nil {
-		return addition{}, err
+		return nil, err
 	}
-	own, err := makeLayer(func(w io.Writer) error { return writeLayer(ctx, w, files, o.Created) })
+	own, err := WindowsLayer(ctx, files, o.Created)
 	if err != nil {
-		return addition{}, err
+		return nil, err
 	}
-	return addition{layer: own, history: `mullion image build: files to C:\` + windowsPath(target)}, nil
+	own.by = `mullion image build: files to C:\` + windowsPath(target)
+	return own, nil
 }
 
 func makeLayer(write func(io.Writer) error) (v1.Layer, error) {
@@ -205,77 +211,6 @@ func makeLayer(write func(io.Writer) error) (v1.Layer, error) {
 		return nil, fmt.Errorf("write layer: %w", err)
 	}
 	return l, nil
-}
-
-func makeIndex(o Options, versions []string, layers []addition) (v1.ImageIndex, error) {
-	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
-	for _, version := range versions {
-		platform := &v1.Platform{OS: Windows, Architecture: "amd64", OSVersion: version}
-		if o.Spec.linux() {
-			platform.OS = Linux
-		}
-		img, err := makeImage(o, platform, layers)
-		if err != nil {
-			return nil, fmt.Errorf("make manifest for %s: %w", platform, err)
-		}
-		index = mutate.AppendManifests(index, mutate.IndexAddendum{
-			Add:        img,
-			Descriptor: v1.Descriptor{Platform: platform},
-		})
-	}
-	return index, nil
-}
-
-func makeImage(o Options, platform *v1.Platform, layers []addition) (v1.Image, error) {
-	s := o.Spec
-	cfg := &v1.ConfigFile{
-		Architecture: platform.Architecture,
-		OS:           platform.OS,
-		OSVersion:    platform.OSVersion,
-		Created:      v1.Time{Time: o.Created},
-		Config: v1.Config{
-			User:       s.User,
-			Env:        s.Env,
-			Entrypoint: s.Entrypoint,
-			Cmd:        s.Cmd,
-			WorkingDir: s.WorkingDir,
-			Labels:     map[string]string{},
-		},
-		RootFS: v1.RootFS{Type: "layers"},
-	}
-	if !s.linux() {
-		cfg.Config.Labels[LabelBase] = BaseStandIn
-	}
-	maps.Copy(cfg.Config.Labels, s.Labels)
-	for _, p := range s.ExposedPorts {
-		if cfg.Config.ExposedPorts == nil {
-			cfg.Config.ExposedPorts = map[string]struct{}{}
-		}
-		if m := portLine.FindStringSubmatch(p); m[2] == "" {
-			p += "/tcp"
-		}
-		cfg.Config.ExposedPorts[p] = struct{}{}
-	}
-	for _, volume := range s.Volumes {
-		if cfg.Config.Volumes == nil {
-			cfg.Config.Volumes = map[string]struct{}{}
-		}
-		cfg.Config.Volumes[volume] = struct{}{}
-	}
-	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
-	img, err := mutate.ConfigFile(img, cfg)
-	if err != nil {
-		return nil, err
-	}
-	var adds []mutate.Addendum
-	for _, l := range layers {
-		adds = append(adds, mutate.Addendum{
-			Layer:     l.layer,
-			MediaType: types.OCILayer,
-			History:   v1.History{Created: v1.Time{Time: o.Created}, CreatedBy: l.history},
-		})
-	}
-	return mutate.Append(img, adds...)
 }
 
 // errNames is what all errors about names that Windows refuses wrap.

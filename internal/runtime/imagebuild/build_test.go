@@ -263,7 +263,7 @@ func TestBelow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := below.addition.layer.Digest()
+	h, err := below.layer.Digest()
 	if _, ok := blobs[h]; err != nil || !ok ||
 		!strings.Contains(describeImage(t, build(t, more)), "file 100000 Files/more.txt size=4") {
 		t.Errorf("files above a layer: %v, %v", blobs, err)

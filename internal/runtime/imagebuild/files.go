@@ -13,16 +13,24 @@ import (
 	"github.com/containerd/errdefs"
 )
 
-// file is one entry of the files layer.
-type file struct {
-	name   string // relative to the drive, with slashes
-	source string // on this machine; empty for a folder that leads to the target
-	kind   fs.FileMode
-	size   int64
-	link   string // target of a symbolic link, relative, with slashes
-	toDir  bool   // the link leads to a folder, which Windows wants to know
-	ro     bool   // read-only
-	mode   int64  // permissions; a Windows layer has none
+// File is one entry of a layer.
+type File struct {
+	// Name is relative to the drive or the root, with slashes.
+	Name string
+	// Source is the file on this machine that has its bytes; where it is empty, Data are its bytes.
+	Source string
+	Data   []byte
+	// Kind is fs.ModeDir, fs.ModeSymlink, or 0 for a regular file, whose bytes are Size.
+	Kind fs.FileMode
+	Size int64
+	// Link is the target of a symbolic link, relative, with slashes. ToDir says that it leads to a folder, which
+	// Windows wants to know.
+	Link  string
+	ToDir bool
+	// ReadOnly is Windows' attribute.
+	ReadOnly bool
+	// Mode are the permissions; a Windows layer has none.
+	Mode int64
 }
 
 // naming checks the names of a folder's files. rel is relative to the folder, with slashes.
@@ -31,9 +39,19 @@ type naming interface{ check(rel string) error }
 // mostFiles bounds the files of a folder.
 const mostFiles = 1_000_000
 
-// scan lists the folder, sorted, with the folders that lead to target first. It refuses names that names.check refuses,
-// and everything that is not a file, folder or link.
-func scan(ctx context.Context, dir, target string, names naming) ([]file, error) {
+// Scan lists the files of a folder for a Windows image, sorted, with their names below target; the folders that lead to
+// target come first. skip leaves out files by their names in the folder, with slashes, and does not keep from what is in
+// a folder. Names that Windows does not have, links that lead out of the folder, and what is neither a file, a folder
+// nor a link are errors.
+func Scan(ctx context.Context, dir, target string, skip func(rel string) (bool, error)) ([]File, error) {
+	return scan(ctx, dir, target, windowsNames{folded: map[string]string{}}, skip)
+}
+
+// skipSpec leaves out the description.
+func skipSpec(rel string) (bool, error) { return rel == SpecFile, nil }
+
+// scan is Scan for either system. It refuses names that names.check refuses.
+func scan(ctx context.Context, dir, target string, names naming, skip func(string) (bool, error)) ([]File, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
 		return nil, fmt.Errorf("read folder: %w", err)
@@ -41,12 +59,12 @@ func scan(ctx context.Context, dir, target string, names naming) ([]file, error)
 	if !info.IsDir() {
 		return nil, fmt.Errorf("read folder: %q is not one: %w", dir, errdefs.ErrInvalidArgument)
 	}
-	var files []file
+	var files []File
 	at := ""
 	if target != "" {
 		for part := range strings.SplitSeq(target, "/") {
 			at = path.Join(at, part)
-			files = append(files, file{name: at, kind: fs.ModeDir, mode: 0o755})
+			files = append(files, File{Name: at, Kind: fs.ModeDir, Mode: 0o755})
 		}
 	}
 	err = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
@@ -61,8 +79,11 @@ func scan(ctx context.Context, dir, target string, names naming) ([]file, error)
 			return err
 		}
 		rel = filepath.ToSlash(rel)
-		if rel == "." || rel == SpecFile {
+		if rel == "." {
 			return nil
+		}
+		if left, err := skip(rel); left || err != nil {
+			return err
 		}
 		if len(files) >= mostFiles {
 			return fmt.Errorf("it has more than %d files: %w", mostFiles, errdefs.ErrInvalidArgument)
@@ -74,34 +95,34 @@ func scan(ctx context.Context, dir, target string, names naming) ([]file, error)
 		if err != nil {
 			return err
 		}
-		f.name = path.Join(target, rel)
+		f.Name = path.Join(target, rel)
 		files = append(files, f)
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read folder: %w", err)
 	}
-	slices.SortFunc(files, func(a, b file) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	return files, nil
 }
 
-func scanOne(dir, rel, p string, d fs.DirEntry) (file, error) {
+func scanOne(dir, rel, p string, d fs.DirEntry) (File, error) {
 	info, err := d.Info()
 	if err != nil {
-		return file{}, err
+		return File{}, err
 	}
-	f := file{source: p, kind: info.Mode().Type(), mode: permissions(info)}
-	switch f.kind {
+	f := File{Source: p, Kind: info.Mode().Type(), Mode: permissions(info)}
+	switch f.Kind {
 	case 0:
-		f.size = info.Size()
-		f.ro = info.Mode().Perm()&0o222 == 0
+		f.Size = info.Size()
+		f.ReadOnly = info.Mode().Perm()&0o222 == 0
 	case fs.ModeDir:
 	case fs.ModeSymlink:
-		if f.link, f.toDir, err = scanLink(dir, rel, p); err != nil {
-			return file{}, err
+		if f.Link, f.ToDir, err = scanLink(dir, rel, p); err != nil {
+			return File{}, err
 		}
 	default:
-		return file{}, fmt.Errorf("file %q is a %s, which an image cannot hold: %w", rel, kindName(f.kind),
+		return File{}, fmt.Errorf("file %q is a %s, which an image cannot hold: %w", rel, kindName(f.Kind),
 			errdefs.ErrInvalidArgument)
 	}
 	return f, nil
@@ -144,7 +165,7 @@ func scanLink(dir, rel, p string) (target string, toDir bool, err error) {
 type windowsNames struct{ folded map[string]string }
 
 func (n windowsNames) check(rel string) error {
-	if err := checkName(path.Base(rel)); err != nil {
+	if err := CheckName(path.Base(rel)); err != nil {
 		return err
 	}
 	if other, ok := n.folded[strings.ToLower(rel)]; ok {
@@ -154,9 +175,9 @@ func (n windowsNames) check(rel string) error {
 	return nil
 }
 
-// checkName refuses names that Windows does not have
+// CheckName refuses names that Windows does not have
 // (https://learn.microsoft.com/windows/win32/fileio/naming-a-file) and those that mean a deletion in a layer.
-func checkName(name string) error {
+func CheckName(name string) error {
 	if strings.HasPrefix(name, ".wh.") {
 		return fmt.Errorf("%q means a deletion in an image layer: %w", name, errdefs.ErrInvalidArgument)
 	}

@@ -34,10 +34,10 @@ const (
 )
 
 // writeLayer writes a Windows layer: the folders Files and Hives, then files below Files.
-func writeLayer(ctx context.Context, w io.Writer, files []file, at time.Time) error {
+func writeLayer(ctx context.Context, w io.Writer, files []File, at time.Time) error {
 	tw := tar.NewWriter(w)
 	for _, name := range []string{"Files", "Hives"} {
-		if err := tw.WriteHeader(header(name, file{kind: fs.ModeDir}, at, false)); err != nil {
+		if err := tw.WriteHeader(header(name, File{Kind: fs.ModeDir}, at, false)); err != nil {
 			return fmt.Errorf("write %s: %w", name, err)
 		}
 	}
@@ -46,7 +46,7 @@ func writeLayer(ctx context.Context, w io.Writer, files []file, at time.Time) er
 			return err
 		}
 		if err := writeFile(tw, f, at); err != nil {
-			return fmt.Errorf("write %q: %w", f.name, err)
+			return fmt.Errorf("write %q: %w", f.Name, err)
 		}
 	}
 	if err := tw.Close(); err != nil {
@@ -55,28 +55,34 @@ func writeLayer(ctx context.Context, w io.Writer, files []file, at time.Time) er
 	return nil
 }
 
-func writeFile(tw *tar.Writer, f file, at time.Time) error {
-	if err := tw.WriteHeader(header("Files/"+f.name, f, at, true)); err != nil {
+func writeFile(tw *tar.Writer, f File, at time.Time) error {
+	if err := tw.WriteHeader(header("Files/"+f.Name, f, at, true)); err != nil {
 		return err
 	}
-	if f.kind != 0 {
+	if f.Kind != 0 {
 		return nil
 	}
-	return copyFile(tw, f.source)
+	return f.copy(tw)
 }
 
-// copyFile copies a file into the archive. It is an error if the file's size has changed since it was listed.
-func copyFile(tw *tar.Writer, source string) error {
-	src, _, err := beneath.OpenPath(source)
+// copy copies a file's bytes into the archive. It is an error if the file's size has changed since it was listed.
+func (f File) copy(tw *tar.Writer) error {
+	if f.Source == "" {
+		_, err := tw.Write(f.Data)
+		return err
+	}
+
+	src, _, err := beneath.OpenPath(f.Source)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
+
 	_, err = io.Copy(tw, src)
 	return err
 }
 
-func header(name string, f file, at time.Time, secured bool) *tar.Header {
+func header(name string, f File, at time.Time, secured bool) *tar.Header {
 	h := &tar.Header{
 		Format:     tar.FormatPAX,
 		Name:       name,
@@ -84,25 +90,25 @@ func header(name string, f file, at time.Time, secured bool) *tar.Header {
 		PAXRecords: map[string]string{paxCreationTime: fmt.Sprintf("%d.0", at.Unix())},
 	}
 	attr := 0
-	switch f.kind {
+	switch f.Kind {
 	case fs.ModeDir:
 		h.Typeflag, h.Mode, attr = tar.TypeDir, modeDir, attrDirectory
 	case fs.ModeSymlink:
 		h.Typeflag, h.Mode, attr = tar.TypeSymlink, modeLink, attrReparsePoint
-		h.Linkname = f.link
-		if f.toDir {
+		h.Linkname = f.Link
+		if f.ToDir {
 			h.Mode, attr = modeDir|modeLink, attrReparsePoint|attrDirectory
 		}
 	default:
 		h.Typeflag, h.Mode, attr = tar.TypeReg, modeFile, attrArchive
-		h.Size = f.size
-		if f.ro {
+		h.Size = f.Size
+		if f.ReadOnly {
 			attr |= attrReadOnly
 		}
 	}
 	h.PAXRecords[paxFileAttr] = strconv.Itoa(attr)
 	if secured {
-		h.PAXRecords[paxRawSD] = base64.StdEncoding.EncodeToString(securityDescriptor(f.kind == fs.ModeDir))
+		h.PAXRecords[paxRawSD] = base64.StdEncoding.EncodeToString(securityDescriptor(f.Kind == fs.ModeDir))
 	}
 	return h
 }

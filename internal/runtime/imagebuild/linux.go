@@ -42,43 +42,44 @@ func linuxTarget(target string) (string, error) {
 }
 
 // linuxLayer makes the layer of a Linux image's files.
-func linuxLayer(ctx context.Context, o Options, target string) (addition, error) {
+func linuxLayer(ctx context.Context, o Options, target string) (*Layer, error) {
 	files, err := scanLinux(ctx, o.Dir, target)
 	if err != nil {
-		return addition{}, err
+		return nil, err
 	}
+
 	own, err := makeLayer(func(w io.Writer) error { return writeLinuxLayer(ctx, w, files, o.Created) })
 	if err != nil {
-		return addition{}, err
+		return nil, err
 	}
-	return addition{layer: own, history: "mullion image build: files to /" + target}, nil
+	return &Layer{linux: true, layer: own, by: "mullion image build: files to /" + target}, nil
 }
 
 // scanLinux lists a folder, or a single program.
-func scanLinux(ctx context.Context, dir, target string) ([]file, error) {
+func scanLinux(ctx context.Context, dir, target string) ([]File, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
 		return nil, fmt.Errorf("read folder: %w", err)
 	}
 	if info.IsDir() {
-		return scan(ctx, dir, target, linuxNames{})
+		return scan(ctx, dir, target, linuxNames{}, skipSpec)
 	}
 	if !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
 		return nil, fmt.Errorf("read program %q: it is neither a folder nor a program: %w", dir,
 			errdefs.ErrInvalidArgument)
 	}
-	var files []file
+	var files []File
 	at := ""
 	for part := range strings.SplitSeq(target, "/") {
 		if at = path.Join(at, part); at != "" {
-			files = append(files, file{name: at, kind: fs.ModeDir, mode: 0o755})
+			files = append(files, File{Name: at, Kind: fs.ModeDir, Mode: 0o755})
 		}
 	}
-	return append(files, file{
-		name:   path.Join(target, filepath.Base(dir)),
-		source: dir,
-		size:   info.Size(),
-		mode:   permissions(info),
+	return append(files, File{
+		Name:   path.Join(target, filepath.Base(dir)),
+		Source: dir,
+		Size:   info.Size(),
+		Mode:   permissions(info),
 	}), nil
 }
 
@@ -93,14 +94,14 @@ func permissions(info fs.FileInfo) int64 {
 
 // writeLinuxLayer writes a layer as https://github.com/opencontainers/image-spec/blob/v1.1.1/layer.md has it:
 // everything is root's.
-func writeLinuxLayer(ctx context.Context, w io.Writer, files []file, at time.Time) error {
+func writeLinuxLayer(ctx context.Context, w io.Writer, files []File, at time.Time) error {
 	tw := tar.NewWriter(w)
 	for _, f := range files {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if err := writeLinuxFile(tw, f, at); err != nil {
-			return fmt.Errorf("write %q: %w", f.name, err)
+			return fmt.Errorf("write %q: %w", f.Name, err)
 		}
 	}
 	if err := tw.Close(); err != nil {
@@ -109,18 +110,18 @@ func writeLinuxLayer(ctx context.Context, w io.Writer, files []file, at time.Tim
 	return nil
 }
 
-func writeLinuxFile(tw *tar.Writer, f file, at time.Time) error {
-	h := &tar.Header{Format: tar.FormatPAX, Name: f.name, ModTime: at, Mode: f.mode}
-	switch f.kind {
+func writeLinuxFile(tw *tar.Writer, f File, at time.Time) error {
+	h := &tar.Header{Format: tar.FormatPAX, Name: f.Name, ModTime: at, Mode: f.Mode}
+	switch f.Kind {
 	case fs.ModeDir:
-		h.Typeflag, h.Name = tar.TypeDir, f.name+"/"
+		h.Typeflag, h.Name = tar.TypeDir, f.Name+"/"
 	case fs.ModeSymlink:
-		h.Typeflag, h.Linkname, h.Mode = tar.TypeSymlink, f.link, 0o777
+		h.Typeflag, h.Linkname, h.Mode = tar.TypeSymlink, f.Link, 0o777
 	default:
-		h.Typeflag, h.Size = tar.TypeReg, f.size
+		h.Typeflag, h.Size = tar.TypeReg, f.Size
 	}
-	if err := tw.WriteHeader(h); err != nil || f.kind != 0 {
+	if err := tw.WriteHeader(h); err != nil || f.Kind != 0 {
 		return err
 	}
-	return copyFile(tw, f.source)
+	return f.copy(tw)
 }

@@ -182,7 +182,7 @@ func (s Spec) target() (string, error) {
 		return "", nil
 	}
 	for part := range strings.SplitSeq(t, "/") {
-		if err := checkName(part); err != nil {
+		if err := CheckName(part); err != nil {
 			return "", fmt.Errorf("target: %q: %w", s.Target, err)
 		}
 	}

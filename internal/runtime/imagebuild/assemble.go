@@ -1,0 +1,146 @@
+package imagebuild
+
+import (
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/distribution/reference"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+)
+
+// Parts are what Assemble makes an image of.
+type Parts struct {
+	// Tags are the references that the image gets; at least one.
+	Tags []string
+	// OS is Windows or Linux. OSVersions are the image's values of os.version; Linux has one empty string.
+	OS         string
+	OSVersions []string
+	// Config is what a container is run with.
+	Config v1.Config
+	Author string
+	// Steps are the image's history, the first one first.
+	Steps []Step
+	// Created is the time in the image.
+	Created time.Time
+}
+
+// Step is a step of an image's history.
+type Step struct {
+	// Layer is what the step adds; nil: it changes the configuration alone.
+	Layer *Layer
+	// By says what was done.
+	By string
+}
+
+// Assemble makes an image of layers and a configuration, with a manifest for each version of Windows.
+func Assemble(p Parts) (*Image, error) {
+	refs, err := references(p.Tags)
+	if err != nil {
+		return nil, err
+	}
+	img := &Image{OS: p.OS, OSVersions: p.OSVersions, Refs: refs}
+
+	img.Index = mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
+	for _, version := range p.OSVersions {
+		platform := &v1.Platform{OS: p.OS, Architecture: "amd64", OSVersion: version}
+		made, err := p.manifest(platform)
+		if err != nil {
+			return nil, fmt.Errorf("make manifest for %s: %w", platform, err)
+		}
+		img.Index = mutate.AppendManifests(img.Index, mutate.IndexAddendum{
+			Add:        made,
+			Descriptor: v1.Descriptor{Platform: platform},
+		})
+	}
+	return img, nil
+}
+
+// references are tags in full form.
+func references(tags []string) ([]string, error) {
+	if len(tags) == 0 {
+		return nil, fmt.Errorf("no tag given: %w", errdefs.ErrInvalidArgument)
+	}
+
+	var refs []string
+	for _, tag := range tags {
+		named, err := reference.ParseDockerRef(tag)
+		if err != nil {
+			return nil, fmt.Errorf("tag %q: %w: %w", tag, err, errdefs.ErrInvalidArgument)
+		}
+		refs = append(refs, named.String())
+	}
+	return refs, nil
+}
+
+// manifest makes the image for one platform.
+func (p Parts) manifest(platform *v1.Platform) (v1.Image, error) {
+	config := p.Config
+	config.Labels = map[string]string{}
+	if p.OS == Windows {
+		config.Labels[LabelBase] = BaseStandIn
+	}
+	maps.Copy(config.Labels, p.Config.Labels)
+
+	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	img, err := mutate.ConfigFile(img, &v1.ConfigFile{
+		Architecture: platform.Architecture,
+		OS:           platform.OS,
+		OSVersion:    platform.OSVersion,
+		Author:       p.Author,
+		Created:      v1.Time{Time: whole(p.Created)},
+		Config:       config,
+		RootFS:       v1.RootFS{Type: "layers"},
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	var adds []mutate.Addendum
+	for _, step := range p.Steps {
+		add := mutate.Addendum{History: v1.History{
+			Created:    v1.Time{Time: whole(p.Created)},
+			CreatedBy:  step.By,
+			EmptyLayer: step.Layer == nil,
+		}}
+		if step.Layer != nil {
+			add.Layer, add.MediaType = step.Layer.layer, types.OCILayer
+		}
+		adds = append(adds, add)
+	}
+	return mutate.Append(img, adds...)
+}
+
+// config is the configuration that a description asks for. It is checked.
+func (s Spec) config() v1.Config {
+	config := v1.Config{
+		User:       s.User,
+		Env:        s.Env,
+		Entrypoint: s.Entrypoint,
+		Cmd:        s.Cmd,
+		WorkingDir: s.WorkingDir,
+		Labels:     s.Labels,
+	}
+
+	for _, port := range s.ExposedPorts {
+		if config.ExposedPorts == nil {
+			config.ExposedPorts = map[string]struct{}{}
+		}
+		if m := portLine.FindStringSubmatch(port); m[2] == "" {
+			port += "/tcp"
+		}
+		config.ExposedPorts[port] = struct{}{}
+	}
+
+	for _, volume := range s.Volumes {
+		if config.Volumes == nil {
+			config.Volumes = map[string]struct{}{}
+		}
+		config.Volumes[volume] = struct{}{}
+	}
+	return config
+}
