@@ -19,36 +19,48 @@ import (
 
 func (a *app) imageBuild() *cobra.Command {
 	var over imagebuild.Spec
+	var docker dockerfileFlags
 	var file, output string
 	cmd := &cobra.Command{
 		Use:   "build FOLDER",
-		Short: "Make a Windows or Linux image from a folder of files, the same bytes each time",
-		Long: `Makes an OCI image for windows/amd64 from the files of a folder, with one manifest for each Windows version. An image.yaml
-in the folder describes it (tags, os, osVersions, target, entrypoint, cmd, env, workingDir, user,
-exposedPorts, volumes, labels); flags override it. The image is loaded into the cluster that is up, or written to a
-file with --output. All timestamps in the image are the time in the environment variable SOURCE_DATE_EPOCH
-(seconds), or the start of 1970.
+		Short: "Make a Windows image from a Dockerfile or a folder of files, the same bytes each time",
+		Long: `Makes an OCI image for windows/amd64, as the Dockerfile in the folder says, or from the folder's files. The image is
+loaded into the cluster that is up, or written to a file with --output. All timestamps in the image are the time in the
+environment variable SOURCE_DATE_EPOCH (seconds), or the start of 1970.
+
+A Dockerfile may have everything but RUN: Mullion starts no program while it builds. A stage begins with scratch, with
+another stage, or with one of Microsoft's base images, such as mcr.microsoft.com/windows/nanoserver:ltsc2022, in whose
+place a stand-in without Windows' files is. .dockerignore leaves files out.
+
+Without a Dockerfile the image has the folder's files and one manifest for each Windows version. An image.yaml in the
+folder describes it (tags, os, osVersions, target, entrypoint, cmd, env, workingDir, user, exposedPorts, volumes,
+labels); flags override it.
 
 On a Mullion node, Wine takes the place of the Windows base layer. On real Windows the image needs a real base layer.
 
 With --os linux the image is for linux/amd64, and FOLDER may also be one program, linked statically.`,
 		Example: `  mullion image build examples/webserver
+  mullion image build . -t mullion.local/app:v1                       # by ./Dockerfile
+  mullion image build . -f deploy/windows.Dockerfile --build-arg VERSION=1.2 -t mullion.local/app:v1
   mullion image build ./app -t registry.example/app:v1 --windows-version ltsc2022 -o app.tar
   mullion image build --os linux ./server -t mullion.local/server:v1`,
 		Args: exactArgs("FOLDER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			img, err := a.buildImage(cmd.Context(), args[0], file, over)
+			img, err := a.buildAny(cmd.Context(), args[0], file, docker, over)
 			if err != nil {
-				return usage(err, "`mullion image build --help` describes image.yaml")
+				return err
 			}
 			return a.placeImage(cmd.Context(), img, output)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&file, "file", "f", "", "the description (default: image.yaml in the folder, if there is one)")
+	f.StringVarP(&file, "file", "f", "", "the Dockerfile, or the description if it ends with .yaml "+
+		"(default: Dockerfile or image.yaml in the folder, if there is one)")
 	f.StringVarP(&output, "output", "o", "",
 		"write an OCI archive to this file instead of loading the image into the cluster")
 	f.StringArrayVarP(&over.Tags, "tag", "t", nil, "reference of the image, for example mullion.local/app:v1")
+	f.StringArrayVar(&docker.args, "build-arg", nil, "value of an ARG of the Dockerfile, NAME=VALUE")
+	f.StringVar(&docker.target, "target", "", "the Dockerfile's stage that becomes the image (default: the last one)")
 	f.StringVar(&over.OS, "os", "", "windows or linux (default: windows)")
 	f.StringSliceVar(&over.OSVersions, "windows-version", nil,
 		"Windows versions that the image is for (default: all of the catalogue)")
@@ -59,6 +71,32 @@ With --os linux the image is for linux/amd64, and FOLDER may also be one program
 	f.StringVar(&over.User, "user", "", "ContainerUser or ContainerAdministrator")
 	f.StringArrayVar(&over.ExposedPorts, "expose", nil, "port, for example 80/tcp")
 	return cmd
+}
+
+// buildAny makes an image as a Dockerfile or a description says.
+func (a *app) buildAny(ctx context.Context, dir, file string, docker dockerfileFlags, over imagebuild.Spec) (
+	*imagebuild.Image, error,
+) {
+	by, err := dockerfileOf(dir, file)
+	if err != nil {
+		return nil, usage(err, "")
+	}
+	if by != "" {
+		img, err := a.buildDockerfile(ctx, dir, by, docker, over)
+		if err != nil {
+			return nil, usage(err, "")
+		}
+		return img, nil
+	}
+
+	if name := docker.given(); name != "" {
+		return nil, usage(fmt.Errorf("%s is for a Dockerfile, and %q has none", name, dir), "name it by -f")
+	}
+	img, err := a.buildImage(ctx, dir, file, over)
+	if err != nil {
+		return nil, usage(err, "`mullion image build --help` describes image.yaml")
+	}
+	return img, nil
 }
 
 // readDescription reads file, or without one the description in the folder, if it is there. A single program has none
@@ -99,14 +137,19 @@ func (a *app) buildImage(ctx context.Context, dir, file string, over imagebuild.
 		s.OS = over.OS
 	}
 	o := imagebuild.Options{Dir: dir, Spec: s}
-	if epoch := a.env.Getenv("SOURCE_DATE_EPOCH"); epoch != "" {
-		seconds, err := strconv.ParseInt(epoch, 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("read SOURCE_DATE_EPOCH: %w", err)
-		}
-		o.Created = time.Unix(seconds, 0).UTC()
+	if o.Created, err = a.sourceDate(); err != nil {
+		return nil, err
 	}
 	return imagebuild.Build(ctx, o)
+}
+
+// parseEpoch reads seconds since 1970.
+func parseEpoch(epoch string) (time.Time, error) {
+	seconds, err := strconv.ParseInt(epoch, 10, 64)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read SOURCE_DATE_EPOCH: %w", err)
+	}
+	return time.Unix(seconds, 0).UTC(), nil
 }
 
 // labelsOf are the labels of a description, to be added to.

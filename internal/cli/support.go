@@ -17,6 +17,7 @@ import (
 	"mullion.dev/mullion/internal/node/linuxnode"
 	"mullion.dev/mullion/internal/node/winnode"
 	"mullion.dev/mullion/internal/runtime/cri"
+	"mullion.dev/mullion/internal/runtime/dockerfile"
 	"mullion.dev/mullion/internal/runtime/hcs"
 	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/single"
@@ -30,7 +31,7 @@ func supportTables() map[string]func() []support.Row {
 		"cri":          cri.SupportRows,
 		"hcs":          hcs.SupportRows,
 		"hns":          hns.SupportRows,
-		"images":       image.SupportRows,
+		"images":       imageRows,
 		"kubernetes":   cluster.SupportRows,
 		"linux-node":   linuxnode.SupportRows,
 		"run":          single.SupportRows,
@@ -38,6 +39,9 @@ func supportTables() map[string]func() []support.Row {
 		"windows-host": winnode.SupportRows,
 	}
 }
+
+// imageRows are the rows about images and how they are built.
+func imageRows() []support.Row { return slices.Concat(image.SupportRows(), dockerfile.SupportRows()) }
 
 func (a *app) support() *cobra.Command {
 	var output string

@@ -78,7 +78,7 @@ func (s *Store) PullRequest(ctx context.Context, req Request) (Info, error) {
 	if info, ok, err := s.local(ctx, ref, req.Handler); err != nil || ok {
 		return info, err
 	}
-	spec, files, replaceable := standIn(ref)
+	spec, files, replaceable := StandIn(ref)
 	silence := time.Duration(0)
 	if replaceable {
 		silence = s.cfg.Registries.silence()

@@ -92,11 +92,11 @@ func sites() map[string]string {
 	}
 }
 
-// standIn describes the image that can stand in for ref, a full reference; false: ref is not in the table, or for no
+// StandIn describes the image that can stand in for ref, a full reference; false: ref is not in the table, or for no
 // build of the catalogue. Tags of base images are names of a build (ltsc2022, 1809) or versions of it
 // (10.0.20348.2762), with or without the architecture. The image of IIS has files, those of sites, the others have
 // none.
-func standIn(ref string) (spec imagebuild.Spec, files map[string]string, ok bool) {
+func StandIn(ref string) (spec imagebuild.Spec, files map[string]string, ok bool) {
 	named, err := reference.ParseNamed(ref)
 	if err != nil {
 		return imagebuild.Spec{}, nil, false
@@ -193,7 +193,7 @@ func noStandIn(ref string) string {
 // StandsIn reports whether an image was made in place of one that the table has.
 func (i Info) StandsIn() bool {
 	named := func(ref string) bool {
-		_, _, ok := standIn(ref)
+		_, _, ok := StandIn(ref)
 		return ok
 	}
 	return i.Config.Labels[imagebuild.LabelBase] == imagebuild.BaseStandIn && slices.ContainsFunc(i.RepoTags, named)

@@ -33,7 +33,7 @@ func TestStandIn(t *testing.T) {
 		"mcr.microsoft.com/windows/servercore:ltsc2019@sha256:" + hexDigits:   "",
 		"servercore": "", "": "",
 	} {
-		spec, _, ok := standIn(ref)
+		spec, _, ok := StandIn(ref)
 		var got string
 		if ok {
 			got = strings.Join(spec.OSVersions, ",")
@@ -60,7 +60,7 @@ func TestStandIn(t *testing.T) {
 		"mcr.microsoft.com/dotnet/samples:aspnetapp":                                         "none",
 	} {
 		got := "none"
-		if spec, _, ok := standIn(ref); ok {
+		if spec, _, ok := StandIn(ref); ok {
 			got = strings.Join(spec.OSVersions, " ") + "," + spec.User
 			if lacks := spec.Labels[LabelLacks]; (lacks == "") != strings.Contains(ref, "base-image") {
 				t.Errorf("%s: said to lack %q", ref, lacks)
@@ -70,10 +70,10 @@ func TestStandIn(t *testing.T) {
 			t.Errorf("%s: a stand-in of %q, want %q", ref, got, want)
 		}
 	}
-	if spec, files, ok := standIn("docker.io/microsoft/iis:latest"); !ok || len(spec.OSVersions) > 0 || len(files) == 0 {
+	if spec, files, ok := StandIn("docker.io/microsoft/iis:latest"); !ok || len(spec.OSVersions) > 0 || len(files) == 0 {
 		t.Errorf("the image of IIS without a build is %+v with %d files", spec, len(files))
 	}
-	if spec, _, _ := standIn("mcr.microsoft.com/windows/nanoserver:ltsc2025"); spec.User != "ContainerUser" {
+	if spec, _, _ := StandIn("mcr.microsoft.com/windows/nanoserver:ltsc2025"); spec.User != "ContainerUser" {
 		t.Errorf("nanoserver's user is %q", spec.User)
 	}
 }

@@ -115,8 +115,8 @@ func (p Parts) manifest(platform *v1.Platform) (v1.Image, error) {
 	return mutate.Append(img, adds...)
 }
 
-// config is the configuration that a description asks for. It is checked.
-func (s Spec) config() v1.Config {
+// Config is the configuration that a description asks for. It is checked.
+func (s Spec) Config() v1.Config {
 	config := v1.Config{
 		User:       s.User,
 		Env:        s.Env,

@@ -88,9 +88,9 @@ func Build(ctx context.Context, o Options) (*Image, error) {
 		o.Spec.Entrypoint = []string{path.Join("/", o.Spec.Target, filepath.Base(o.Dir))}
 	}
 
-	parts := Parts{Tags: o.Spec.Tags, OS: cmp.Or(o.Spec.OS, Windows), Config: o.Spec.config(), Created: o.Created}
+	parts := Parts{Tags: o.Spec.Tags, OS: cmp.Or(o.Spec.OS, Windows), Config: o.Spec.Config(), Created: o.Created}
 	var err error
-	if parts.OSVersions, err = o.Spec.osVersions(); err != nil {
+	if parts.OSVersions, err = o.Spec.Versions(); err != nil {
 		return nil, fmt.Errorf("build image from %q: %w", o.Dir, err)
 	}
 	if parts.Steps, err = makeSteps(ctx, o); err != nil {

@@ -40,8 +40,8 @@ type naming interface{ check(rel string) error }
 const mostFiles = 1_000_000
 
 // Scan lists the files of a folder for a Windows image, sorted, with their names below target; the folders that lead to
-// target come first. skip leaves out files by their names in the folder, with slashes, and does not keep from what is in
-// a folder. Names that Windows does not have, links that lead out of the folder, and what is neither a file, a folder
+// target come first. skip leaves out files by their names in the folder, with slashes; what is in a folder that is left
+// out is asked for too. Names that Windows does not have, links that lead out of the folder, and what is neither a file, a folder
 // nor a link are errors.
 func Scan(ctx context.Context, dir, target string, skip func(rel string) (bool, error)) ([]File, error) {
 	return scan(ctx, dir, target, windowsNames{folded: map[string]string{}}, skip)

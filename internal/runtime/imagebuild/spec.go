@@ -94,8 +94,8 @@ const (
 
 func (s Spec) linux() bool { return s.OS == Linux }
 
-// osVersions are the os.version strings of the image's manifests; Linux has none, and one manifest.
-func (s Spec) osVersions() ([]string, error) {
+// Versions are the os.version strings of the image's manifests; Linux has none, and one manifest.
+func (s Spec) Versions() ([]string, error) {
 	var out []string
 	if s.linux() {
 		return []string{""}, nil

@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"mullion.dev/mullion/internal/base/plaintext"
+	"mullion.dev/mullion/internal/runtime/dockerfile"
+	"mullion.dev/mullion/internal/runtime/image"
+	"mullion.dev/mullion/internal/runtime/imagebuild"
+)
+
+// dockerfileName is what docker build looks for in a folder.
+const dockerfileName = "Dockerfile"
+
+// dockerfileFlags are the flags of `image build` for a Dockerfile.
+type dockerfileFlags struct {
+	args   []string
+	target string
+}
+
+// given returns the name of a flag that was given, for a message.
+func (f dockerfileFlags) given() string {
+	switch {
+	case len(f.args) > 0:
+		return "--build-arg"
+	case f.target != "":
+		return "--target"
+	}
+	return ""
+}
+
+// dockerfileOf finds what describes the image of a folder: a Dockerfile, whose path is returned, or a description, or
+// nothing (""). A Dockerfile is never packed as a file among others.
+func dockerfileOf(dir, file string) (string, error) {
+	if file != "" {
+		switch strings.ToLower(filepath.Ext(file)) {
+		case ".yaml", ".yml", ".json":
+			return "", nil
+		}
+		return file, nil
+	}
+
+	there := func(name string) (bool, error) {
+		_, err := os.Stat(filepath.Join(dir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		return err == nil, err
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return "", nil //nolint:nilerr // who reads it says what is wrong
+	}
+	docker, err := there(dockerfileName)
+	if err != nil || !docker {
+		return "", err
+	}
+	own, err := there(imagebuild.SpecFile)
+	if err != nil {
+		return "", err
+	}
+	if own {
+		return "", fmt.Errorf("%q has a %s and an %s: say by -f which one describes the image", dir, dockerfileName,
+			imagebuild.SpecFile)
+	}
+	return filepath.Join(dir, dockerfileName), nil
+}
+
+// buildDockerfile makes the image of a Dockerfile, and says each step.
+func (a *app) buildDockerfile(ctx context.Context, dir, file string, flags dockerfileFlags, over imagebuild.Spec) (
+	_ *imagebuild.Image, err error,
+) {
+	if name := instead(over); name != "" {
+		return nil, fmt.Errorf("--%s is for a folder without a %s, which has an instruction for it", name, dockerfileName)
+	}
+	args, err := a.buildArgs(flags.args)
+	if err != nil {
+		return nil, err
+	}
+	created, err := a.sourceDate()
+	if err != nil {
+		return nil, err
+	}
+
+	scratch, err := os.MkdirTemp("", "mullion-build-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	name := filepath.Base(file)
+	return dockerfile.Build(ctx, dockerfile.Options{
+		File:       file,
+		Name:       name,
+		Context:    dir,
+		Scratch:    scratch,
+		Tags:       over.Tags,
+		OSVersions: over.OSVersions,
+		Args:       args,
+		Target:     flags.target,
+		Base: func(ref string) (dockerfile.Base, bool) {
+			spec, files, ok := image.StandIn(ref)
+			return dockerfile.Base{Spec: spec, Files: files}, ok
+		},
+		Created: created,
+		Say:     func(e dockerfile.Event) { a.sayBuild(name, e) },
+	})
+}
+
+// instead is the name of a flag whose place in a Dockerfile an instruction has; "": none was given.
+func instead(over imagebuild.Spec) string {
+	for _, flag := range []struct {
+		name  string
+		given bool
+	}{
+		{"entrypoint", len(over.Entrypoint) > 0},
+		{"cmd", len(over.Cmd) > 0},
+		{"env", len(over.Env) > 0},
+		{"workdir", over.WorkingDir != ""},
+		{"user", over.User != ""},
+		{"expose", len(over.ExposedPorts) > 0},
+		{"os", over.OS != "" && over.OS != imagebuild.Windows},
+	} {
+		if flag.given {
+			return flag.name
+		}
+	}
+	return ""
+}
+
+// buildArgs reads --build-arg NAME=VALUE; a NAME alone has the value of the environment, as in Docker.
+func (a *app) buildArgs(flags []string) (map[string]string, error) {
+	args := map[string]string{}
+	for _, flag := range flags {
+		name, value, given := strings.Cut(flag, "=")
+		if name == "" {
+			return nil, fmt.Errorf("--build-arg %q: want NAME=VALUE", flag)
+		}
+		if !given {
+			if value = a.env.Getenv(name); value == "" {
+				continue
+			}
+		}
+		args[name] = value
+	}
+	return args, nil
+}
+
+// sayBuild tells a step or a warning of a build.
+func (a *app) sayBuild(name string, e dockerfile.Event) {
+	if e.Step != "" {
+		fmt.Fprintln(a.env.Err, plaintext.OneLine(plaintext.Shortened(e.Step, longestLine)))
+		return
+	}
+	if e.Line > 0 {
+		name = fmt.Sprintf("%s:%d", name, e.Line)
+	}
+	fmt.Fprintf(a.env.Err, "warning: %s: %s\n", name, plaintext.OneLine(plaintext.Shortened(e.Warning, longestLine)))
+}
+
+// longestLine is how much of a line of a Dockerfile is shown, in bytes: somebody may have made it very long.
+const longestLine = 1000
+
+// sourceDate is the time in an image: SOURCE_DATE_EPOCH, or the start of 1970.
+func (a *app) sourceDate() (time.Time, error) {
+	epoch := a.env.Getenv("SOURCE_DATE_EPOCH")
+	if epoch == "" {
+		return time.Time{}, nil
+	}
+	return parseEpoch(epoch)
+}

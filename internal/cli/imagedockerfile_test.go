@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestImageBuildByDockerfile: a folder's Dockerfile is what its image is built by, and no file of the image.
+func TestImageBuildByDockerfile(t *testing.T) {
+	m := newMachine(t)
+	dir := filepath.Join(filepath.Dir(m.paths.Data), "app")
+	out := filepath.Join(filepath.Dir(m.paths.Data), "app.tar")
+	write := func(name, text string) { m.write(filepath.Join(dir, name), text) }
+	build := func(more ...string) outcome {
+		return m.run(append([]string{"image", "build", dir, "-t", "mullion.local/app:v1", "-o", out}, more...)...)
+	}
+	write("app.exe", "MZ")
+	write("Dockerfile", "FROM scratch AS one\nARG V=1\nENV V=$V\nCOPY app.exe /\nFROM one\nRUN setup.exe\n")
+
+	if got := build("--target", "one", "--build-arg", "V=2"); got.code != ExitOK ||
+		!strings.Contains(got.err, "[one 3/3] COPY app.exe /\n") {
+		t.Errorf("%+v", got)
+	}
+	if _, err := os.Stat(out); err != nil {
+		t.Error(err)
+	}
+	build().has(t, ExitUsage, "mullion: Dockerfile:6: RUN setup.exe: Mullion starts no program")
+	build("--target", "three").has(t, ExitUsage, `mullion: Dockerfile has no stage "three", but one`)
+	build("--target", "one", "--cmd", "x").has(t, ExitUsage, "mullion: --cmd is for a folder without a Dockerfile")
+	build("--target", "one", "--build-arg", "=x").has(t, ExitUsage, `mullion: --build-arg "=x": want NAME=VALUE`)
+	build("-f", filepath.Join(dir, "absent")).has(t, ExitUsage, "mullion: read Dockerfile: open TMP/app/absent: no such file")
+
+	write("image.yaml", "{}")
+	build().has(t, ExitUsage, "mullion: \"TMP/app\" has a Dockerfile and an image.yaml: say by -f")
+	if got := build("-f", filepath.Join(dir, "image.yaml")); got.code != ExitOK {
+		t.Errorf("by the description: %+v", got)
+	}
+	build("-f", filepath.Join(dir, "image.yaml"), "--target", "one").has(t, ExitUsage, "mullion: --target is for a Dockerfile")
+}
+
+// TestImageBuildSaysNothingOdd: what is in a Dockerfile draws nothing on the terminal, and fills no page.
+func TestImageBuildSaysNothingOdd(t *testing.T) {
+	m := newMachine(t)
+	dir := filepath.Join(filepath.Dir(m.paths.Data), "app")
+	long := strings.Repeat("\x1b[31m", 1<<12)
+	m.write(filepath.Join(dir, "Dockerfile"), "FROM scratch\nLABEL x=\""+long+"\"\nEXPOSE 1:2"+long)
+
+	got := m.run("image", "build", dir, "-t", "a:b", "-o", filepath.Join(dir, "x.tar"))
+	if all := got.out + got.err; got.code != ExitUsage || strings.Contains(all, "\x1b") || len(all) > 40_000 {
+		t.Errorf("exit code %d, %d bytes, %.300q", got.code, len(all), all)
+	}
+}

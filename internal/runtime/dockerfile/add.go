@@ -1,0 +1,297 @@
+package dockerfile
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"compress/bzip2"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/containerd/errdefs"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/moby/buildkit/frontend/dockerfile/instructions"
+	"github.com/opencontainers/go-digest"
+
+	"mullion.dev/mullion/internal/base/beneath"
+	"mullion.dev/mullion/internal/runtime/imagebuild"
+)
+
+// Bounds of what ADD takes from others.
+const (
+	mostFetched  = 64 << 30 // bytes of an archive or an address, unpacked
+	mostUnpacked = 1_000_000
+	zstdWindow   = 64 << 20
+)
+
+// add carries out ADD: COPY, and archives of the folder are unpacked, and addresses are fetched.
+func (s *stage) add(ctx context.Context, c *instructions.AddCommand) error {
+	s.ignoresOwners(c, c.Chown, c.Chmod)
+	if c.Checksum != "" && len(c.SourcePaths) != 1 {
+		return refuse(errdefs.ErrInvalidArgument, "--checksum is for one address")
+	}
+
+	w, err := s.copying(c, c.SourcesAndDest, s.folder, c.ExcludePatterns)
+	if err != nil {
+		return err
+	}
+	for _, pattern := range c.SourcePaths {
+		if err := w.addOne(ctx, pattern, c); err != nil {
+			return err
+		}
+	}
+	if err := w.heredocs(c.SourceContents); err != nil {
+		return err
+	}
+	return s.put(ctx, w.made, fmt.Sprint(c))
+}
+
+// addOne adds what one source of ADD names.
+func (w *copying) addOne(ctx context.Context, pattern string, c *instructions.AddCommand) error {
+	lower := strings.ToLower(pattern)
+	switch {
+	case strings.HasPrefix(lower, "git@"), strings.HasPrefix(lower, "git://"), strings.HasPrefix(lower, "ssh://"),
+		strings.HasPrefix(lower, "http") && strings.HasSuffix(lower, ".git"):
+		return refuse(errdefs.ErrNotImplemented, "%q is a Git repository: clone it before, and COPY it", pattern)
+	case strings.HasPrefix(lower, "http://"), strings.HasPrefix(lower, "https://"):
+		return w.fetch(ctx, pattern, c.Checksum, c.Unpack != nil && *c.Unpack)
+	case c.Checksum != "":
+		return refuse(errdefs.ErrInvalidArgument, "--checksum is for an address, and %q is none", pattern)
+	case c.Unpack != nil && !*c.Unpack:
+		return w.pattern(ctx, pattern, "")
+	}
+
+	found, err := w.from.glob(strings.ReplaceAll(pattern, `\`, "/"))
+	if err != nil {
+		return err
+	}
+	if len(found) != 1 {
+		return w.pattern(ctx, pattern, "")
+	}
+	files, folder, err := w.from.list(ctx, found[0])
+	if err != nil {
+		return err
+	}
+	if !folder && len(files) == 1 {
+		if unpacked, err := w.unpack(ctx, files[0].Source); unpacked || err != nil {
+			return err
+		}
+	}
+	return w.place(found[0], files, folder)
+}
+
+// scratchFile makes a file of the build's own.
+func (b *builder) scratchFile() (*os.File, error) {
+	b.fetched++
+	return os.Create(filepath.Join(b.Scratch, strconv.Itoa(b.fetched)))
+}
+
+// fetch adds the file at an address.
+func (w *copying) fetch(ctx context.Context, address, checksum string, unpack bool) (err error) {
+	if checksum != "" {
+		if err := digest.Digest(checksum).Validate(); err != nil || !strings.HasPrefix(checksum, "sha256:") {
+			return refuse(errdefs.ErrInvalidArgument, "--checksum %s: want sha256: and 64 digits", checksum)
+		}
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return fmt.Errorf("%q: %w: %w", address, err, errdefs.ErrInvalidArgument)
+	}
+	name := path.Base(u.Path)
+	if w.into && (name == "." || name == "/") {
+		return refuse(errdefs.ErrInvalidArgument, "%q ends without a file's name: give the target one", address)
+	}
+
+	file, err := w.scratchFile()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	size, sum, err := download(ctx, address, file)
+	if err != nil {
+		return err
+	}
+	if checksum != "" && sum != checksum {
+		return refuse(errdefs.ErrFailedPrecondition, "%s has the checksum %s", address, sum)
+	}
+
+	if unpack {
+		if unpacked, err := w.unpack(ctx, file.Name()); unpacked || err != nil {
+			return err
+		}
+	}
+	return w.place(name, []imagebuild.File{{Source: file.Name(), Size: size}}, false)
+}
+
+// download writes what is at an address to a file.
+func download(ctx context.Context, address string, to io.Writer) (size int64, sum string, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return 0, "", err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode != http.StatusOK {
+		return 0, "", refuse(errdefs.ErrNotFound, "get %s: the server answers %s", address, answer.Status)
+	}
+
+	hash := sha256.New()
+	size, err = io.Copy(io.MultiWriter(to, hash), io.LimitReader(answer.Body, mostFetched+1))
+	if err == nil && size > mostFetched {
+		err = refuse(errdefs.ErrInvalidArgument, "get %s: it has more than %d GiB", address, mostFetched>>30)
+	}
+	return size, fmt.Sprintf("sha256:%x", hash.Sum(nil)), err
+}
+
+// unpack adds what is in an archive; false: the file is none.
+func (w *copying) unpack(ctx context.Context, name string) (bool, error) {
+	file, _, err := beneath.OpenPath(name)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = file.Close() }()
+
+	plain, err := decompressed(file)
+	if err != nil {
+		return false, err
+	}
+	budget := &io.LimitedReader{R: plain, N: mostFetched}
+	archive := tar.NewReader(budget)
+	first, err := archive.Next()
+	if err != nil {
+		return false, nil // it is copied as it is
+	}
+	if _, err := w.made.folder(w.target); err != nil {
+		return false, err
+	}
+
+	for count, header := 0, first; ; count++ {
+		if err := ctx.Err(); err != nil {
+			return true, err
+		}
+		if count == mostUnpacked || budget.N == 0 {
+			return true, refuse(errdefs.ErrInvalidArgument, "the archive has more than %d entries or %d GiB",
+				mostUnpacked, mostFetched>>30)
+		}
+		if err := w.unpackEntry(header, archive); err != nil {
+			return true, fmt.Errorf("%q in the archive: %w", header.Name, err)
+		}
+		if header, err = archive.Next(); errors.Is(err, io.EOF) {
+			return true, nil
+		} else if err != nil {
+			return true, fmt.Errorf("read the archive: %w", err)
+		}
+	}
+}
+
+// decompressed reads a file as its first bytes say that it is compressed.
+func decompressed(file io.Reader) (io.Reader, error) {
+	const longest = 6
+	buffered := bufio.NewReader(file)
+	head, err := buffered.Peek(longest)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+
+	switch {
+	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
+		if r, err := gzip.NewReader(buffered); err == nil {
+			return r, nil
+		}
+		return strings.NewReader(""), nil // not an archive
+	case bytes.HasPrefix(head, []byte("BZh")):
+		return bzip2.NewReader(buffered), nil
+	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		return zstd.NewReader(buffered, zstd.WithDecoderMaxWindow(zstdWindow), zstd.WithDecoderConcurrency(1))
+	case bytes.HasPrefix(head, []byte{0xfd, '7', 'z', 'X', 'Z', 0}):
+		return nil, refuse(errdefs.ErrNotImplemented,
+			"it is compressed by xz, which is not read here: unpack it before, or COPY it")
+	}
+	return buffered, nil
+}
+
+// unpackEntry adds an entry of an archive. Whatever it is called, it stays below the target.
+func (w *copying) unpackEntry(header *tar.Header, from io.Reader) error {
+	name := strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(header.Name, `\`, "/")), "/")
+	if name == "" {
+		return nil
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if err := imagebuild.CheckName(part); err != nil {
+			return err
+		}
+	}
+	if left, err := w.leaves(name, name); left || err != nil {
+		return err
+	}
+	at := path.Join(w.target, name)
+
+	switch header.Typeflag {
+	case tar.TypeDir:
+		_, err := w.made.folder(at)
+		return err
+	case tar.TypeReg:
+		return w.unpackFile(at, header, from)
+	case tar.TypeLink:
+		other, ok := w.made.find(path.Join(w.target, path.Clean("/"+header.Linkname)))
+		if !ok || other.Kind != 0 {
+			return refuse(errdefs.ErrInvalidArgument, "it is a link to %q, which is no file of the archive",
+				header.Linkname)
+		}
+		other.Name = at
+		return w.made.add(other)
+	case tar.TypeSymlink:
+		return w.unpackLink(at, name, header.Linkname)
+	}
+	return refuse(errdefs.ErrInvalidArgument, "it is neither a file, a folder nor a link")
+}
+
+// unpackFile adds a regular file.
+func (w *copying) unpackFile(at string, header *tar.Header, from io.Reader) (err error) {
+	file, err := w.scratchFile()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+
+	size, err := io.Copy(file, from)
+	if err != nil {
+		return err
+	}
+	return w.made.add(imagebuild.File{
+		Name:     at,
+		Source:   file.Name(),
+		Size:     size,
+		ReadOnly: header.FileInfo().Mode().Perm()&0o222 == 0,
+	})
+}
+
+// unpackLink adds a symbolic link, which has to lead to something below the target.
+func (w *copying) unpackLink(at, name, to string) error {
+	to = strings.ReplaceAll(to, `\`, "/")
+	end := path.Join(path.Dir(name), to)
+	if path.IsAbs(to) || strings.Contains(to, ":") || end == ".." || strings.HasPrefix(end, "../") {
+		return refuse(errdefs.ErrInvalidArgument, "it is a link to %q, which is not in the archive", to)
+	}
+	return w.made.add(imagebuild.File{
+		Name:  at,
+		Kind:  fs.ModeSymlink,
+		Link:  to,
+		ToDir: w.made.isFolder(path.Join(w.target, end)),
+	})
+}

@@ -1,0 +1,226 @@
+package dockerfile
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/buildkit/frontend/dockerfile/instructions"
+	"github.com/moby/patternmatcher"
+
+	"mullion.dev/mullion/internal/runtime/imagebuild"
+)
+
+// copying is a COPY or an ADD that is being carried out.
+type copying struct {
+	*stage
+	command instructions.Command
+	from    source
+	// target is where the files go, a name on C:; into says that it is a folder, whatever is there.
+	target string
+	into   bool
+	// excluded leaves out files by their names below the source.
+	excluded *patternmatcher.PatternMatcher
+	made     *change
+}
+
+// copyFiles carries out COPY.
+func (s *stage) copyFiles(ctx context.Context, number int, c *instructions.CopyCommand) error {
+	if c.Parents {
+		return refuse(errdefs.ErrNotImplemented, "--parents is not carried out here: copy each folder to its own place")
+	}
+	s.ignoresOwners(c, c.Chown, c.Chmod)
+
+	from, standIn, err := s.source(ctx, number, c.From)
+	if err != nil {
+		return err
+	}
+	w, err := s.copying(c, c.SourcesAndDest, from, c.ExcludePatterns)
+	if err != nil {
+		return err
+	}
+	for _, pattern := range c.SourcePaths {
+		if _, err := withoutDrive(pattern); err != nil && c.From != "" {
+			return err
+		}
+		if err := w.pattern(ctx, pattern, standIn); err != nil {
+			return err
+		}
+	}
+	if err := w.heredocs(c.SourceContents); err != nil {
+		return err
+	}
+	return s.put(ctx, w.made, fmt.Sprint(c))
+}
+
+// ignoresOwners says that flags about owners and permissions do nothing.
+func (s *stage) ignoresOwners(c instructions.Command, chown, chmod string) {
+	if chown != "" || chmod != "" {
+		s.warn(c, "--chown and --chmod do nothing in an image for Windows: its files have the rights of C:\\")
+	}
+}
+
+// source finds where COPY takes files from: the folder, a stage before, or an image. standIn names an image of
+// Microsoft's whose own files are not there.
+func (s *stage) source(ctx context.Context, number int, from string) (_ source, standIn string, err error) {
+	if from == "" {
+		return s.folder, "", nil
+	}
+	other := (*stage)(nil)
+	if at, ok := s.file.named(from, number); ok {
+		other, err = s.stage(ctx, at)
+	} else {
+		other, err = s.base(ctx, from)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	return other.tree, other.standIn, nil
+}
+
+// copying prepares a COPY or an ADD.
+func (s *stage) copying(c instructions.Command, what instructions.SourcesAndDest, from source, exclude []string) (
+	*copying, error,
+) {
+	target, err := s.path(what.DestPath)
+	if err != nil {
+		return nil, err
+	}
+	excluded, err := patternmatcher.New(exclude)
+	if err != nil {
+		return nil, fmt.Errorf("--exclude: %w: %w", err, errdefs.ErrInvalidArgument)
+	}
+
+	several := len(what.SourcePaths)+len(what.SourceContents) > 1
+	into := isFolder(what.DestPath)
+	if several && !into {
+		return nil, refuse(errdefs.ErrInvalidArgument,
+			"of several files the target has to be a folder, and end with a slash")
+	}
+	return &copying{
+		stage:    s,
+		command:  c,
+		from:     from,
+		target:   target,
+		into:     into || s.tree.isFolder(target),
+		excluded: excluded,
+		made:     s.tree.change(),
+	}, nil
+}
+
+// pattern copies what a pattern names.
+func (w *copying) pattern(ctx context.Context, pattern, standIn string) error {
+	at, err := w.sourceName(pattern)
+	if err != nil {
+		return err
+	}
+	found, err := w.from.glob(at)
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 && !hasWildcard(at) {
+		return w.missing(pattern, at, standIn)
+	}
+	if len(found) > 1 && !w.into {
+		return refuse(errdefs.ErrInvalidArgument,
+			"%q names %d files: the target has to be a folder, and end with a slash", pattern, len(found))
+	}
+
+	for _, name := range found {
+		files, folder, err := w.from.list(ctx, name)
+		if err != nil {
+			return err
+		}
+		if err := w.place(name, files, folder); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sourceName is the name of what a pattern stands for, with slashes. In a stage it may have a drive.
+func (w *copying) sourceName(pattern string) (string, error) {
+	if _, ok := w.from.(tree); !ok {
+		return strings.ReplaceAll(pattern, `\`, "/"), nil
+	}
+	p, err := withoutDrive(pattern)
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimPrefix(path.Clean("/"+p), "/"), nil
+}
+
+// missing is the error of a file that is not there. Windows' own files are in no stand-in, and every container has
+// Wine's.
+func (w *copying) missing(pattern, at, standIn string) error {
+	if standIn != "" && strings.HasPrefix(strings.ToLower(at), "windows/") {
+		w.warn(w.command, "%s is Windows' own, which a stand-in for %s has not: the container has Wine's in its place, "+
+			"if there is one", pattern, standIn)
+		return nil
+	}
+	if _, ok := w.from.(tree); ok {
+		return refuse(errdefs.ErrNotFound, "%q is not in the stage", pattern)
+	}
+	return refuse(errdefs.ErrNotFound, "%q is not in the folder of the build, or .dockerignore leaves it out", pattern)
+}
+
+// place puts files to the target: the contents of a folder into it, a file into it or in its place.
+func (w *copying) place(name string, files []imagebuild.File, folder bool) error {
+	target := w.target
+	if folder {
+		if _, err := w.made.folder(target); err != nil {
+			return err
+		}
+	} else if w.into {
+		target = path.Join(target, path.Base(name))
+	}
+
+	for _, f := range files {
+		left, err := w.leaves(f.Name, name)
+		if err != nil {
+			return err
+		}
+		if left {
+			continue
+		}
+		f.Name = path.Join(target, f.Name)
+		if err := imagebuild.CheckName(path.Base(f.Name)); err != nil {
+			return err
+		}
+		if err := w.made.add(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leaves reports whether --exclude names a file.
+func (w *copying) leaves(rel, name string) (bool, error) {
+	if rel == "" {
+		rel = path.Base(name)
+	}
+	if rel == "" || rel == "." {
+		return false, nil
+	}
+	return w.excluded.MatchesOrParentMatches(rel)
+}
+
+// heredocs places files whose text is in the Dockerfile.
+func (w *copying) heredocs(all []instructions.SourceContent) error {
+	for _, c := range all {
+		target := w.target
+		if w.into {
+			target = path.Join(target, c.Path)
+		}
+		if err := imagebuild.CheckName(path.Base(target)); err != nil {
+			return err
+		}
+		f := imagebuild.File{Name: target, Data: []byte(c.Data), Size: int64(len(c.Data))}
+		if err := w.made.add(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
