@@ -20,6 +20,7 @@ import (
 	"mullion.dev/mullion/internal/conformance/images"
 	"mullion.dev/mullion/internal/conformance/runner"
 	"mullion.dev/mullion/internal/node/winnode"
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/supervisor"
 	"mullion.dev/mullion/internal/windows/wine"
 )
@@ -96,7 +97,7 @@ func (a *app) runCritest(ctx context.Context, c runner.Critest, program string) 
 // pauseKubelet pauses a node's kubelet, which otherwise removes pods and containers that the API does not know. resume
 // lets it go on; so does the end of this program, even by kill -9.
 func pauseKubelet(ctx context.Context, paths layout.Paths, node string) (resume func(), err error) {
-	resume, err = supervisor.NewClient(paths.Socket()).Pause(ctx, "kubelet/"+node)
+	resume, err = supervisor.NewClient(paths.Socket()).Pause(ctx, component.OfNode("kubelet", node))
 	if err != nil {
 		return nil, &Error{
 			Code:   ExitNotReady,

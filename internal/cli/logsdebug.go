@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"syscall"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/partlog"
 	"mullion.dev/mullion/internal/node/winhost"
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
 )
 
@@ -23,7 +23,9 @@ const agentPause = 200 * time.Millisecond
 // debugLog follows the log of a Windows node's agent, which logs at debug until ctx or this process ends. It begins
 // with the last lines that there are, none unless tail says so.
 func (a *app) debugLog(ctx context.Context, paths layout.Paths, node string, tail int) error {
-	node = strings.TrimPrefix(node, "agent/") // as the part is called without --debug
+	if unit, err := component.ParseID(node); err == nil && unit == component.OfNode("agent", unit.Node) {
+		node = unit.Node // as the part is called without --debug
+	}
 	if err := a.requireRoot("changes how much the node's agent logs"); err != nil {
 		return err
 	}
@@ -44,7 +46,8 @@ func (a *app) debugLog(ctx context.Context, paths layout.Paths, node string, tai
 		defer close(kept)
 		a.keepDebug(ctx, paths, node, ended)
 	}()
-	err = partlog.Print(ctx, a.env.Out, partlog.File(paths.Logs(), "agent/"+node), max(0, tail), true)
+	log := partlog.File(paths.Logs(), component.OfNode("agent", node).String())
+	err = partlog.Print(ctx, a.env.Out, log, max(0, tail), true)
 	cancel()
 	<-kept
 	return err

@@ -42,9 +42,9 @@ type progress struct {
 	step     *step // the command's own that is under way
 	// since is when a unit was first seen to be starting; known are the states that were told of; failed is why units
 	// failed, which are stopped then.
-	since  map[string]time.Time
-	known  map[string]component.State
-	failed map[string]string
+	since  map[component.ID]time.Time
+	known  map[component.ID]component.State
+	failed map[component.ID]string
 	done   map[string]bool // groups that have their line
 	said   time.Time       // when something was printed
 	end    context.CancelFunc
@@ -80,9 +80,9 @@ func newProgress(f outputFlags, s *screen.Screen, now func() time.Time) *progres
 		flags:  f,
 		screen: s,
 		now:    now,
-		since:  map[string]time.Time{},
-		known:  map[string]component.State{},
-		failed: map[string]string{},
+		since:  map[component.ID]time.Time{},
+		known:  map[component.ID]component.State{},
+		failed: map[component.ID]string{},
 		done:   map[string]bool{},
 		said:   now(),
 		end:    func() {},
@@ -210,10 +210,10 @@ func (r *progress) told(p cluster.Progress) {
 	now := r.now()
 	r.begun, r.units = now.Add(-p.Elapsed), p.Units
 	for _, u := range p.Units {
-		if u.State == r.known[u.Name] || (u.State == component.Waiting && r.known[u.Name] == "") {
+		if u.State == r.known[u.ID] || (u.State == component.Waiting && r.known[u.ID] == "") {
 			continue
 		}
-		r.known[u.Name] = u.State
+		r.known[u.ID] = u.State
 		r.changed(u, now)
 	}
 	if !r.flags.verbose && !r.screen.Live() {
@@ -225,27 +225,26 @@ func (r *progress) told(p cluster.Progress) {
 
 // changed says that a unit has come to a state.
 func (r *progress) changed(u supervisor.UnitStatus, now time.Time) {
-	_, node := unitOf(u.Name)
 	message := plaintext.OneLine(u.Error)
 	r.emit(event{
 		Type:    eventUnit,
-		Unit:    u.Name,
-		Node:    node,
+		Unit:    u.ID.String(),
+		Node:    u.ID.Node,
 		State:   string(u.State),
 		Seconds: u.Seconds,
 		Message: message,
 	})
 	switch u.State {
 	case component.Starting:
-		r.since[u.Name] = now
+		r.since[u.ID] = now
 		return
 	case component.Failed:
-		if strings.HasSuffix(u.Error, context.Canceled.Error()) { // another one failed
+		if u.Reason == component.Cancelled { // another one failed
 			return
 		}
 		first, _, _ := strings.Cut(u.Error, "\n") // the command's error has the rest
 		message = plaintext.OneLine(first)
-		r.failed[u.Name] = message
+		r.failed[u.ID] = message
 	case component.Ready:
 	default:
 		return
@@ -331,14 +330,14 @@ func (r *progress) waitedFor() string {
 	}
 	for _, u := range r.units {
 		if u.State == component.Starting {
-			busy = append(busy, u.Name+r.long(u.Name))
+			busy = append(busy, u.ID.String()+r.long(u.ID))
 		}
 	}
 	return strings.Join(busy, ", ")
 }
 
 // long is how long a unit has been starting, if that is worth a word.
-func (r *progress) long(unit string) string {
+func (r *progress) long(unit component.ID) string {
 	const worth = 10 * time.Second
 	begun, ok := r.since[unit]
 	if took := r.now().Sub(begun); ok && took >= worth {

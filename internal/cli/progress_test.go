@@ -64,7 +64,12 @@ func (t told) printed() string {
 }
 
 func unit(name string, state component.State, after ...string) supervisor.UnitStatus {
-	return supervisor.UnitStatus{Name: name, State: state, Seconds: 1.25, After: after}
+	id, err := component.ParseID(name)
+	if err != nil {
+		panic(err)
+	}
+
+	return supervisor.UnitStatus{ID: id, State: state, Seconds: 1.25, After: component.Soles(after...)}
 }
 
 // stages are a small cluster on its way.
@@ -196,7 +201,7 @@ func TestProgressOfAFailure(t *testing.T) {
 		bad.Error = "exit status 1: \x1b[2J\nok   win-1 is fine"
 		r.after(time.Second, bad, unit("kubelet/win-2", component.Starting))
 		cancelled := unit("kubelet/win-2", component.Failed)
-		cancelled.Error = "start it: context canceled" // because of the other one
+		cancelled.Error, cancelled.Reason = "start it: context canceled", component.Cancelled // because of the other one
 		r.after(2*time.Second, unit("kubelet/win-1", component.Stopped), cancelled)
 		r.after(3*time.Second, unit("kubelet/win-1", component.Stopped), unit("kubelet/win-2", component.Stopped))
 		r.close()

@@ -25,12 +25,6 @@ const (
 	groupAddons  = "addons"
 )
 
-// unitOf parts a unit's name into what it is and the node that it belongs to, if any.
-func unitOf(name string) (what, node string) {
-	what, node, _ = strings.Cut(name, "/")
-	return what, node
-}
-
 // saidOf is what a unit is called where it has no name of its own that says what it does.
 func saidOf(what string) string {
 	switch what {
@@ -43,11 +37,11 @@ func saidOf(what string) string {
 }
 
 // groupOf is the group of a unit. What is none of a node's, the machine's or the control plane's is an addon.
-func groupOf(unit string) string {
-	if _, node := unitOf(unit); node != "" {
-		return node
+func groupOf(unit component.ID) string {
+	if unit.Node != "" {
+		return unit.Node
 	}
-	switch unit {
+	switch unit.Part {
 	case "fabric", "containerd", "wine", "claim", "machines", "ipv6-way-out", "own-addresses":
 		return groupMachine
 	case "certificates", "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "bootstrap",
@@ -65,7 +59,7 @@ func (r *progress) unitRows() []row {
 	}
 	groups := map[string][]supervisor.UnitStatus{}
 	for _, u := range r.units {
-		name := groupOf(u.Name)
+		name := groupOf(u.ID)
 		if !slices.Contains(order, name) && name != groupAddons {
 			order = append(order, name)
 		}
@@ -83,46 +77,46 @@ func (r *progress) unitRows() []row {
 
 // readyAfter is how long after the beginning each unit that is ready was so: a unit begins as soon as those that it
 // waits for are ready.
-func (r *progress) readyAfter() map[string]float64 {
-	units := map[string]supervisor.UnitStatus{}
+func (r *progress) readyAfter() map[component.ID]float64 {
+	units := map[component.ID]supervisor.UnitStatus{}
 	for _, u := range r.units {
-		units[u.Name] = u
+		units[u.ID] = u
 	}
-	after := map[string]float64{}
-	var of func(name string) float64
-	of = func(name string) float64 {
-		if seconds, ok := after[name]; ok {
+	after := map[component.ID]float64{}
+	var of func(unit component.ID) float64
+	of = func(unit component.ID) float64 {
+		if seconds, ok := after[unit]; ok {
 			return seconds
 		}
-		after[name] = 0 // a circle, which there is not, would end here
+		after[unit] = 0 // a circle, which there is not, would end here
 		begun := 0.0
-		for _, before := range units[name].After {
+		for _, before := range units[unit].After {
 			begun = max(begun, of(before))
 		}
-		after[name] = begun + units[name].Seconds
-		return after[name]
+		after[unit] = begun + units[unit].Seconds
+		return after[unit]
 	}
 	for _, u := range r.units {
-		of(u.Name)
+		of(u.ID)
 	}
 	return after
 }
 
 // groupRow is the row of a group.
-func (r *progress) groupRow(name string, units []supervisor.UnitStatus, readyAfter map[string]float64) row {
+func (r *progress) groupRow(name string, units []supervisor.UnitStatus, readyAfter map[component.ID]float64) row {
 	w := row{name: name, state: component.Waiting}
 	var ready, busy, broken []string
 	for _, u := range units {
-		what, _ := unitOf(u.Name)
-		why, failed := r.failed[u.Name]
+		what := u.ID.Part
+		why, failed := r.failed[u.ID]
 		switch {
 		case failed && u.State != component.Ready:
 			broken = append(broken, what+": "+why)
 		case u.State == component.Ready:
 			ready = append(ready, what)
-			w.seconds = max(w.seconds, readyAfter[u.Name])
+			w.seconds = max(w.seconds, readyAfter[u.ID])
 		case u.State == component.Starting:
-			busy = append(busy, saidOf(what)+r.long(u.Name))
+			busy = append(busy, saidOf(what)+r.long(u.ID))
 		}
 	}
 	counted := fmt.Sprintf("%d of %d  ", len(ready), len(units))
@@ -156,7 +150,7 @@ func (r *progress) what(name string, units []string) string {
 
 // blockers says which units of other groups keep a group waiting.
 func (r *progress) blockers(group string, units []supervisor.UnitStatus) string {
-	var names []string
+	var blocking []component.ID
 	for _, u := range units {
 		switch u.State {
 		case component.Stopping, component.Stopped, component.Failed:
@@ -166,15 +160,15 @@ func (r *progress) blockers(group string, units []supervisor.UnitStatus) string 
 			continue
 		}
 		for _, before := range u.After {
-			if r.known[before] != component.Ready && groupOf(before) != group && !slices.Contains(names, before) {
-				names = append(names, before)
+			if r.known[before] != component.Ready && groupOf(before) != group && !slices.Contains(blocking, before) {
+				blocking = append(blocking, before)
 			}
 		}
 	}
-	if len(names) == 0 {
+	if len(blocking) == 0 {
 		return "waits"
 	}
-	return "waits for " + strings.Join(names, ", ")
+	return "waits for " + strings.Join(component.Texts(blocking), ", ")
 }
 
 // fold makes rows fewer, if there are more than so many: what is ready first, then the last ones.
@@ -272,7 +266,7 @@ func marked(state component.State) screen.Line {
 // unitLine is the line of a single part, as --verbose prints it.
 func unitLine(u supervisor.UnitStatus, message string) screen.Line {
 	l := marked(u.State)
-	l.Text = fmt.Sprintf("%-44s %7.1fs", u.Name, u.Seconds)
+	l.Text = fmt.Sprintf("%-44s %7.1fs", u.ID, u.Seconds)
 	if message != "" {
 		l.Text += "  " + message
 	}

@@ -32,9 +32,9 @@ func seen(c spec.Cluster, change func(*health.Observed)) health.Observed {
 		At:   seenAt,
 		Spec: c,
 		Supervisor: &supervisor.Status{PID: 10, Phase: supervisor.PhaseReady, Units: []supervisor.UnitStatus{
-			{Name: "kube-apiserver", State: component.Ready, PID: 11, Probed: true},
-			{Name: "host/linux-1", State: component.Ready},
-			{Name: "kubelet/linux-1", State: component.Ready, PID: 12, Probed: true},
+			{ID: component.Sole("kube-apiserver"), State: component.Ready, PID: 11, Probed: true},
+			{ID: component.OfNode("host", "linux-1"), State: component.Ready},
+			{ID: component.OfNode("kubelet", "linux-1"), State: component.Ready, PID: 12, Probed: true},
 		}},
 		Nodes: []corev1.Node{{
 			ObjectMeta: metav1.ObjectMeta{Name: "linux-1"},

@@ -21,6 +21,7 @@ import (
 	"mullion.dev/mullion/internal/machines"
 	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/node/winnode"
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/runtime/engine"
 	"mullion.dev/mullion/internal/spec"
@@ -57,7 +58,7 @@ func (c *composer) controlPlane() error {
 		ServiceSubnet:  n.Services(),
 		PodSubnet6:     n.Pods6(),
 		ServiceSubnet6: n.Services6(),
-		After:          []string{parts.FabricUnit},
+		After:          []component.ID{parts.FabricUnit()},
 		NodeNetworks:   nodeNetworks(n),
 		Reserved:       own,
 		ServicePools:   []netip.Prefix{n.LoadBalancers(), n.LoadBalancers6()},
@@ -98,16 +99,16 @@ func (c *composer) controlPlane() error {
 		Target: c.APIServer.String(),
 		Dial:   proc.DialIn(c.underlay.FabricNetns()),
 		Log:    c.log,
-	}, parts.FabricUnit)
-	c.add(c.loadBalancer(), controlplane.Bootstrap, parts.APIForwarder)
+	}, parts.FabricUnit())
+	c.add(c.loadBalancer(), component.Sole(controlplane.Bootstrap), parts.APIForwarder())
 	c.protectOwnAddresses()
 	c.access = access{
 		server:       c.control.Server(),
 		caFile:       filepath.Join(c.control.PKIDir(), pki.CA+".crt"),
 		bootstrap:    c.control.BootstrapKubeconfig(),
 		proxy:        c.control.Kubeconfig(pki.KubeProxy()),
-		kubeletAfter: []string{controlplane.Bootstrap},
-		machine:      []string{controlplane.APIServer, parts.APIForwarder},
+		kubeletAfter: []component.ID{component.Sole(controlplane.Bootstrap)},
+		machine:      []component.ID{component.Sole(controlplane.APIServer), parts.APIForwarder()},
 		client:       func() (kubeclient.Interface, error) { return clientFor(c.Paths.AdminKubeconfig()) },
 	}
 	return nil
@@ -168,7 +169,7 @@ func (c *composer) dns() error {
 	if err != nil {
 		return err
 	}
-	c.add(server, controlplane.Bootstrap)
+	c.add(server, component.Sole(controlplane.Bootstrap))
 	return nil
 }
 
@@ -182,7 +183,7 @@ func (c *composer) engine() error {
 	config := c.Paths.ContainerdConfig()
 	c.add(&parts.Containerd{
 		Process: proc.New(proc.Spec{
-			Name: "containerd",
+			ID:   component.Sole("containerd"),
 			Path: c.Paths.Program("containerd"),
 			Args: []string{"--config", config},
 			// containerd finds its shim in PATH

@@ -33,6 +33,6 @@ func (c *composer) endpoint() error {
 			return l, err
 		},
 		Log: c.log,
-	}, parts.FabricUnit)
+	}, parts.FabricUnit())
 	return nil
 }

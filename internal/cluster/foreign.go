@@ -39,9 +39,9 @@ func (c *composer) whenAllowed(part component.Component, node string) component.
 }
 
 // proxyWhenAllowed makes a Windows node's kube-proxy wait for the node's rights.
-func (c *composer) proxyWhenAllowed(units []component.Unit, node, proxy string) []component.Unit {
+func (c *composer) proxyWhenAllowed(units []component.Unit, node string, proxy component.ID) []component.Unit {
 	for i, u := range units {
-		if u.Name() == proxy {
+		if u.ID() == proxy {
 			units[i].Component = c.whenAllowed(u.Component, node)
 		}
 	}
@@ -59,7 +59,7 @@ func (c *composer) seenNode() func(context.Context, *corev1.Node) {
 
 // serving adds the unit that watches a node's serving certificate, for nodes of a cluster that Mullion did not make and
 // in which kubelets do not sign their own.
-func (c *composer) serving(node string, i kubenode.Identity, kubelet string) {
+func (c *composer) serving(node string, i kubenode.Identity, kubelet component.ID) {
 	if c.Spec.Foreign() && !c.selfSigned() {
 		c.add(&parts.ServingCertificate{
 			Node:     node,

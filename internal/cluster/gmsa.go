@@ -10,6 +10,7 @@ import (
 	"mullion.dev/mullion/internal/controlplane"
 	"mullion.dev/mullion/internal/controlplane/gmsa"
 	"mullion.dev/mullion/internal/controlplane/pki"
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
 )
 
@@ -37,6 +38,6 @@ func (c *composer) gmsa() error {
 		CAFile:   file(pki.CA + ".crt"),
 		Domains:  domains,
 	})
-	c.add(webhook, controlplane.Bootstrap, parts.APIForwarder)
+	c.add(webhook, component.Sole(controlplane.Bootstrap), parts.APIForwarder())
 	return nil
 }

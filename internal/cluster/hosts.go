@@ -15,6 +15,7 @@ import (
 	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/node/winnode"
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/runtime/admission"
 	"mullion.dev/mullion/internal/runtime/engine"
 	"mullion.dev/mullion/internal/spec"
@@ -42,9 +43,9 @@ func (c *composer) hosts() error {
 	c.add(layer)
 	for _, h := range c.Hosts {
 		network := &parts.HostNetwork{Underlay: c.underlay, Host: h.Name, Address: h.Address, Server: c.apiServer()}
-		c.add(network, parts.FabricUnit)
+		c.add(network, parts.FabricUnit())
 		config := c.hostConfig(h, layer.System)
-		config.After = []string{layer.Name(), network.Name(), "containerd"}
+		config.After = []component.ID{layer.ID(), network.ID(), component.Sole("containerd")}
 		if h.Bare {
 			units, err := winnode.Units(config)
 			if err != nil {
@@ -65,13 +66,13 @@ func (c *composer) hosts() error {
 			Node:   h.Name,
 			Socket: admin.Socket(config.RunDir),
 			Client: c.access.client,
-		}, append([]string{config.Unit("agent")}, c.access.machine...)...)
+		}, append([]component.ID{config.Unit("agent")}, c.access.machine...)...)
 		c.add(&parts.NodeReady{
 			Node:   h.Name,
 			Client: c.access.client,
 			NoCNI:  c.Spec.Networking.DisableDefaultCNI,
 			Since:  time.Now(),
-		}, config.KubeletUnit(), parts.PodRoutesUnit)
+		}, config.KubeletUnit(), parts.PodRoutesUnit())
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/node/linuxnode"
 	"mullion.dev/mullion/internal/node/winnode"
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/spec"
 )
 
@@ -19,20 +20,20 @@ func (c *composer) join() error {
 		server:       clients.Server,
 		caFile:       clients.CAFile,
 		bootstrap:    c.Paths.JoinKubeconfig(),
-		kubeletAfter: []string{parts.FabricUnit},
-		machine:      []string{parts.IdentityUnit(names[0])},
+		kubeletAfter: []component.ID{parts.FabricUnit()},
+		machine:      []component.ID{parts.IdentityUnit(names[0])},
 		client:       func() (kubeclient.Interface, error) { return clients.Client(names[0]) },
 		nodes:        clients,
 	}
 	if c.Spec.Foreign() {
 		return nil
 	}
-	var ready []string
+	var ready []component.ID
 	for _, name := range names {
 		ready = append(ready, parts.NodeUnit(name))
 	}
 	c.add(&parts.Claim{Client: c.access.client, Part: c.Spec.Join.Part, Nodes: names}, ready...)
-	c.add(c.loadBalancer(), append([]string{parts.FabricUnit}, c.access.machine...)...)
+	c.add(c.loadBalancer(), append([]component.ID{parts.FabricUnit()}, c.access.machine...)...)
 	if *c.Spec.Addons.LocalStorage {
 		c.add(&parts.FarVolumes{
 			Client: c.access.client,
@@ -45,15 +46,15 @@ func (c *composer) join() error {
 	return nil
 }
 
-// proxyAfter adds the units that a node's kube-proxy waits for, and returns their names: the node is registered, and
+// proxyAfter adds the units that a node's kube-proxy waits for, and returns them: the node is registered, and
 // the kubelet has its certificate, if something else than the kubelet uses that. hasProxy says that there is a
 // kube-proxy.
-func (c *composer) proxyAfter(node kubenode.Config, i kubenode.Identity, hasProxy bool) []string {
-	var after []string
+func (c *composer) proxyAfter(node kubenode.Config, i kubenode.Identity, hasProxy bool) []component.ID {
+	var after []component.ID
 	if hasProxy {
 		registered := &parts.NodeRegistered{Node: node.Name, Client: c.access.client}
-		c.add(registered, append([]string{node.KubeletUnit()}, c.access.machine...)...)
-		after = append(after, registered.Name())
+		c.add(registered, append([]component.ID{node.KubeletUnit()}, c.access.machine...)...)
+		after = append(after, registered.ID())
 	}
 	if c.access.proxy == "" {
 		c.add(&parts.Identity{Node: node.Name, Identity: i}, node.KubeletUnit())

@@ -9,6 +9,7 @@ import (
 	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/node/linuxhost"
 	"mullion.dev/mullion/internal/node/linuxnode"
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/spec"
 )
 
@@ -16,9 +17,9 @@ import (
 func (c *composer) linuxHosts() error {
 	for _, h := range c.LinuxHosts {
 		network := &parts.HostNetwork{Underlay: c.underlay, Host: h.Name, Address: h.Address, Server: c.apiServer()}
-		c.add(network, parts.FabricUnit)
+		c.add(network, parts.FabricUnit())
 		config := c.linuxConfig(h)
-		config.After = []string{network.Name()}
+		config.After = []component.ID{network.ID()}
 		if !h.Bare {
 			config.KubeletAfter = c.access.kubeletAfter
 			config.ProxyAfter = c.proxyAfter(config.Config, linuxnode.Identity(config.Dir), !config.NoProxy)
@@ -36,7 +37,7 @@ func (c *composer) linuxHosts() error {
 			Client: c.access.client,
 			NoCNI:  c.Spec.Networking.DisableDefaultCNI,
 			Since:  time.Now(),
-		}, config.KubeletUnit(), parts.PodRoutesUnit)
+		}, config.KubeletUnit(), parts.PodRoutesUnit())
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/controlplane/metricsserver"
 	"mullion.dev/mullion/internal/controlplane/pki"
+	"mullion.dev/mullion/internal/process/component"
 )
 
 // metrics is metrics-server, unless the cluster is to do without.
@@ -34,7 +35,7 @@ func (c *composer) metrics() error {
 	if err != nil {
 		return err
 	}
-	c.add(server, controlplane.Bootstrap, parts.APIForwarder)
+	c.add(server, component.Sole(controlplane.Bootstrap), parts.APIForwarder())
 	return nil
 }
 

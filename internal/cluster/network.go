@@ -20,6 +20,7 @@ import (
 	"mullion.dev/mullion/internal/cluster/parts"
 	"mullion.dev/mullion/internal/network/overlay"
 	"mullion.dev/mullion/internal/network/underlay"
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/spec"
 )
 
@@ -91,7 +92,7 @@ func removeNetworks(ctx context.Context, paths layout.Paths) error {
 func (c *composer) fabric() error {
 	c.add(&parts.Fabric{Network: c.underlay, Log: c.log, Mended: c.tellMended})
 	if c.Spec.Networking.DualStack() {
-		c.add(&parts.WayOut{Router: c.underlay, Log: c.log}, parts.FabricUnit)
+		c.add(&parts.WayOut{Router: c.underlay, Log: c.log}, parts.FabricUnit())
 	}
 	return nil
 }
@@ -162,7 +163,7 @@ func (c *composer) routes() error {
 		if c.ownAddresses != nil {
 			peers.Seen = c.ownAddresses.SetMachines
 		}
-		c.add(peers, append([]string{parts.FabricUnit}, c.access.machine...)...)
+		c.add(peers, append([]component.ID{parts.FabricUnit()}, c.access.machine...)...)
 	}
 	return nil
 }

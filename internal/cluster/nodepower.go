@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
@@ -101,10 +100,10 @@ func (n *NodePower) startHalted(ctx context.Context, node string) error {
 		return err
 	}
 	for _, u := range status.Units {
-		if _, of, _ := strings.Cut(u.Name, "/"); of != node || !strings.HasPrefix(u.Problem, winnode.ErrHalted.Error()) {
+		if u.ID.Node != node || u.Reason != component.Halted {
 			continue
 		}
-		if err := n.client.Restart(ctx, u.Name); err != nil {
+		if err := n.client.Restart(ctx, u.ID); err != nil {
 			return &NodeStartError{Node: node, Err: err}
 		}
 	}
@@ -117,10 +116,10 @@ func switchAllOn(ctx context.Context, client *supervisor.Client) error {
 	if err != nil {
 		return err
 	}
-	var off []string
+	var off []component.ID
 	for _, u := range status.Units {
 		if u.State == component.Stopped {
-			off = append(off, u.Name)
+			off = append(off, u.ID)
 		}
 	}
 	if len(off) == 0 {
@@ -141,7 +140,7 @@ func (e *NodeStartError) Error() string { return fmt.Sprintf("start node %s: %v"
 func (e *NodeStartError) Unwrap() error { return e.Err }
 
 // units are those of a node's host. The host's cable is not among them.
-func (n *NodePower) units(ctx context.Context, node string) ([]string, error) {
+func (n *NodePower) units(ctx context.Context, node string) ([]component.ID, error) {
 	c, err := n.paths.LoadSpec()
 	if err != nil {
 		return nil, err
@@ -159,10 +158,10 @@ func (n *NodePower) units(ctx context.Context, node string) ([]string, error) {
 	if status.Phase != supervisor.PhaseReady {
 		return nil, fmt.Errorf("%w: it is %s", ErrNotUp, status.Phase)
 	}
-	var units []string
+	var units []component.ID
 	for _, u := range status.Units {
-		if name, of, _ := strings.Cut(u.Name, "/"); of == node && name != "network" {
-			units = append(units, u.Name)
+		if u.ID.Node == node && u.ID.Part != "network" {
+			units = append(units, u.ID)
 		}
 	}
 	return units, nil

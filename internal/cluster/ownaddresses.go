@@ -14,6 +14,7 @@ import (
 	"mullion.dev/mullion/internal/cluster/parts"
 	"mullion.dev/mullion/internal/controlplane"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
+	"mullion.dev/mullion/internal/process/component"
 )
 
 // AddressTaken is the reason of the event of a Service that had an address before the machine, or the cluster, got it.
@@ -40,7 +41,7 @@ func (c *composer) protectOwnAddresses() {
 		},
 		Log: c.log,
 	}
-	c.add(c.ownAddresses, controlplane.Bootstrap, parts.APIForwarder)
+	c.add(c.ownAddresses, component.Sole(controlplane.Bootstrap), parts.APIForwarder())
 }
 
 // advertised is the address by which other machines reach this one, which may be another's that forwards.

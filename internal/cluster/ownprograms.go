@@ -102,7 +102,7 @@ func SetProgram(ctx context.Context, paths layout.Paths, p ProgramChange) (runni
 		client: supervisor.NewClient(paths.Socket()),
 		dir:    kubenode.OwnDir(paths.Node(p.Node)),
 		name:   kubenode.ProgramName(p.Part, n.OS),
-		unit:   p.Part + "/" + p.Node,
+		unit:   component.OfNode(p.Part, p.Node),
 	}
 	if there, err := hasUnit(c, paths, s.unit); err != nil {
 		return false, err
@@ -147,21 +147,22 @@ func (p ProgramChange) check(c spec.Cluster, n spec.Node) error {
 }
 
 // hasUnit reports whether a unit is one of a cluster's.
-func hasUnit(c spec.Cluster, paths layout.Paths, unit string) (bool, error) {
+func hasUnit(c spec.Cluster, paths layout.Paths, unit component.ID) (bool, error) {
 	plan, err := NewPlan(c, paths)
 	if err != nil {
 		return false, err
 	}
 	units, err := Units(plan, slog.New(slog.DiscardHandler))
-	return slices.ContainsFunc(units, func(u component.Unit) bool { return u.Name() == unit }), err
+	return slices.ContainsFunc(units, func(u component.Unit) bool { return u.ID() == unit }), err
 }
 
 // setting is one program that is being set.
 type setting struct {
 	ctx    context.Context //nolint:containedctx // it lives as long as one call
 	client *supervisor.Client
-	// dir is the node's folder of own programs, name the file's there, unit that of the part.
-	dir, name, unit string
+	// dir is the node's folder of own programs, name the file's there, unit the part's.
+	dir, name string
+	unit      component.ID
 }
 
 // isRunning reports whether there is a supervisor that runs the unit, or is about to.

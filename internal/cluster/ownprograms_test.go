@@ -196,7 +196,7 @@ type reader struct {
 	ran   []string
 }
 
-func (r *reader) Name() string               { return "kubelet/win-1" }
+func (r *reader) ID() component.ID           { return component.OfNode("kubelet", "win-1") }
 func (r *reader) Stop(context.Context) error { return nil }
 func (r *reader) Start(context.Context) error {
 	text, err := os.ReadFile(r.place)
@@ -222,7 +222,7 @@ func TestSetWhileUp(t *testing.T) {
 		})
 	}()
 	client := supervisor.NewClient(socket)
-	s := setting{ctx: t.Context(), client: client, dir: dir, name: "kubelet.exe", unit: "kubelet/win-1"}
+	s := setting{ctx: t.Context(), client: client, dir: dir, name: "kubelet.exe", unit: part.ID()}
 	for {
 		if running, err := s.isRunning(layout.Paths{Data: dir}); err != nil {
 			t.Fatal(err)

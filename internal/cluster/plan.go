@@ -123,19 +123,19 @@ func (p Plan) Text() (string, error) {
 	if err != nil {
 		return b.String(), fmt.Errorf("the cluster's parts cannot be put together: %w", err)
 	}
-	after := map[string][]string{}
+	after := map[component.ID][]component.ID{}
 	for _, u := range units {
-		after[u.Name()] = u.After
+		after[u.ID()] = u.After
 	}
 	order, err := component.Order(units)
 	if err != nil {
 		return b.String(), fmt.Errorf("the cluster's parts cannot be put in order: %w", err)
 	}
 	fmt.Fprintln(&b, "parts, in the order they start:")
-	for _, name := range order {
-		fmt.Fprintf(&b, "  %s", name)
-		if len(after[name]) > 0 {
-			fmt.Fprintf(&b, " (after %s)", strings.Join(after[name], ", "))
+	for _, id := range order {
+		fmt.Fprintf(&b, "  %s", id)
+		if len(after[id]) > 0 {
+			fmt.Fprintf(&b, " (after %s)", strings.Join(component.Texts(after[id]), ", "))
 		}
 		fmt.Fprintln(&b)
 	}

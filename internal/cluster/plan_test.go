@@ -151,7 +151,8 @@ func TestUnitsHaveAnOrder(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		for _, n := range c.Nodes {
-			waits := slices.ContainsFunc(units, func(u component.Unit) bool { return u.Name() == "node/"+n.Name })
+			ready := component.OfNode("node", n.Name)
+			waits := slices.ContainsFunc(units, func(u component.Unit) bool { return u.ID() == ready })
 			if waits == n.Bare {
 				t.Errorf("%s: a unit waits for node %s: %t", name, n.Name, waits)
 			}

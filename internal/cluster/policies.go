@@ -4,6 +4,7 @@ import (
 	"mullion.dev/mullion/internal/network/policy/enforcer"
 	"mullion.dev/mullion/internal/node/linuxnode"
 	"mullion.dev/mullion/internal/node/winnode"
+	"mullion.dev/mullion/internal/process/component"
 )
 
 // notCarriedOut is what a NetworkPolicy's event says in a cluster that does not carry policies out.
@@ -17,14 +18,15 @@ func (c *composer) policies() error {
 	case c.Spec.Foreign(), !carried && c.Spec.Join != nil:
 		return nil
 	case !carried:
-		c.add(&enforcer.Notice{Client: c.access.client, Why: notCarriedOut}, c.access.machine...)
+		notice := policyNotice{&enforcer.Notice{Client: c.access.client, Why: notCarriedOut}}
+		c.add(notice, c.access.machine...)
 		return nil
 	}
 	var nodes []enforcer.Node
-	after := append([]string(nil), c.access.machine...)
-	add := func(node, socket, unit string) {
+	after := append([]component.ID(nil), c.access.machine...)
+	add := func(node, socket, part string) {
 		nodes = append(nodes, enforcer.Node{Name: node, Netns: c.underlay.HostNetns(node), Socket: socket})
-		after = append(after, unit+"/"+node)
+		after = append(after, component.OfNode(part, node))
 	}
 	for _, h := range c.Hosts {
 		if h.Bare || !c.Spec.Networking.WindowsPolicies() { // its pods do not wait for policies, see hostConfig
@@ -38,6 +40,18 @@ func (c *composer) policies() error {
 		}
 		add(h.Name, linuxnode.PolicySocket(c.Paths.NodeRun(h.Name)), "host")
 	}
-	c.add(enforcer.New(enforcer.Config{Client: c.access.client, Nodes: nodes, Log: c.log}), after...)
+	c.add(policyEnforcer{enforcer.New(enforcer.Config{Client: c.access.client, Nodes: nodes, Log: c.log})}, after...)
 	return nil
 }
+
+// policyEnforcer and policyNotice are units: the network does not know what a unit is.
+type (
+	policyEnforcer struct{ *enforcer.Enforcer }
+	policyNotice   struct{ *enforcer.Notice }
+)
+
+// ID implements component.Component.
+func (policyEnforcer) ID() component.ID { return component.Sole(enforcer.Unit) }
+
+// ID implements component.Component.
+func (policyNotice) ID() component.ID { return component.Sole(enforcer.Unit) }

@@ -144,7 +144,7 @@ func statuses(t *testing.T, all ...supervisor.Status) *supervisor.Client {
 func TestWait(t *testing.T) {
 	starting := supervisor.Status{
 		Phase: supervisor.PhaseStarting,
-		Units: []supervisor.UnitStatus{{Name: "fabric", State: component.Starting}},
+		Units: []supervisor.UnitStatus{{ID: component.Sole("fabric"), State: component.Starting}},
 	}
 	ready := supervisor.Status{Phase: supervisor.PhaseReady}
 	told := 0
@@ -158,8 +158,8 @@ func TestWait(t *testing.T) {
 func TestWaitEnds(t *testing.T) {
 	o := UpOptions{Paths: layout.Paths{Data: t.TempDir()}, Progress: func(Progress) {}}
 	starting := supervisor.Status{Phase: supervisor.PhaseStarting, Units: []supervisor.UnitStatus{
-		{Name: "fabric", State: component.Ready},
-		{Name: "etcd", State: component.Starting},
+		{ID: component.Sole("fabric"), State: component.Ready},
+		{ID: component.Sole("etcd"), State: component.Starting},
 	}}
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()

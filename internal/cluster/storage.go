@@ -17,6 +17,7 @@ import (
 	"mullion.dev/mullion/internal/machines"
 	"mullion.dev/mullion/internal/node/linuxnode"
 	"mullion.dev/mullion/internal/node/winnode"
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/windows/wine"
 )
@@ -32,7 +33,7 @@ func (c *composer) storage() error {
 		config.Elsewhere = c.volumesElsewhere
 	}
 	provisioner := &parts.LocalStorage{Controller: localstorage.New(config), Client: client}
-	c.add(provisioner, controlplane.Bootstrap, parts.APIForwarder)
+	c.add(provisioner, component.Sole(controlplane.Bootstrap), parts.APIForwarder())
 	return nil
 }
 

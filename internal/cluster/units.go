@@ -30,7 +30,7 @@ type access struct {
 	server, caFile, bootstrap, proxy string
 	// kubeletAfter are the units that must be ready before a kubelet asks for its certificate, machine those before
 	// client can be used.
-	kubeletAfter, machine []string
+	kubeletAfter, machine []component.ID
 	client                func() (kubeclient.Interface, error)
 	// nodes makes clients with the rights of the nodes of a machine that joined.
 	nodes kubenode.Clients
@@ -81,6 +81,6 @@ func Units(p Plan, log *slog.Logger) ([]component.Unit, error) {
 	return c.units, nil
 }
 
-func (c *composer) add(part component.Component, after ...string) {
+func (c *composer) add(part component.Component, after ...component.ID) {
 	c.units = append(c.units, component.Unit{Component: part, After: after})
 }

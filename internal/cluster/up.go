@@ -377,7 +377,7 @@ func isClosed(c <-chan struct{}) bool {
 func notReady(s supervisor.Status) string {
 	for _, u := range s.Units {
 		if u.State == component.Starting {
-			return u.Name
+			return u.ID.String()
 		}
 	}
 	return "the supervisor"

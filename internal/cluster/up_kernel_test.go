@@ -69,8 +69,8 @@ func superviseOne(paths layout.Paths, how string) error {
 // oneUnit is a component that starts, fails to start, or never finishes its start.
 type oneUnit string
 
-// Name implements component.Component.
-func (oneUnit) Name() string { return "one" }
+// ID implements component.Component.
+func (oneUnit) ID() component.ID { return component.Sole("one") }
 
 // Start implements component.Component.
 func (u oneUnit) Start(ctx context.Context) error {

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"mullion.dev/mullion/internal/base/kubeclient"
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/runtime/emptydirs"
 	"mullion.dev/mullion/internal/runtime/volumelimits"
 	"mullion.dev/mullion/internal/windows/wine"
@@ -23,12 +24,18 @@ func (c *composer) volumeLimits() error {
 		})
 	}
 	if len(nodes) > 0 {
-		c.add(&volumelimits.Limits{
+		c.add(limitsUnit{&volumelimits.Limits{
 			Nodes:    nodes,
 			Bound:    emptydirs.DefaultBound(),
 			Patience: volumelimits.DefaultPatience,
 			Log:      c.log,
-		}, c.access.machine...)
+		}}, c.access.machine...)
 	}
 	return nil
 }
+
+// limitsUnit is a unit: the runtime does not know what a unit is.
+type limitsUnit struct{ *volumelimits.Limits }
+
+// ID implements component.Component.
+func (limitsUnit) ID() component.ID { return component.Sole(volumelimits.Unit) }

@@ -24,7 +24,7 @@ func config() controlplane.Config {
 		ExtraSANs:     []string{"192.0.2.7", "builder.example"},
 		PodSubnet:     netip.MustParsePrefix("10.244.0.0/16"),
 		ServiceSubnet: netip.MustParsePrefix("10.96.0.0/16"),
-		After:         []string{"fabric"},
+		After:         component.Soles("fabric"),
 	}
 }
 
@@ -87,10 +87,10 @@ func TestUnits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{
+	want := component.Soles(
 		"certificates", "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "bootstrap",
 		"serving-approver",
-	}
+	)
 	if diff := cmp.Diff(want, order); diff != "" {
 		t.Errorf("order (-want +got):\n%s", diff)
 	}

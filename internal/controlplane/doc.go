@@ -23,6 +23,7 @@ import (
 
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/controlplane/pki"
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/windows/winver"
@@ -85,8 +86,8 @@ type Config struct {
 	Machines bootstrap.Machines
 	// Windows are the Windows versions of the cluster's nodes.
 	Windows []winver.Build
-	// After are names of units that must be ready before etcd is started, for example the fabric's.
-	After []string
+	// After are the units that must be ready before etcd is started, for example the fabric's.
+	After []component.ID
 	// NodeNetworks are the networks of nodes' addresses (the underlay, and those of nodes beyond it). Kubelets get
 	// serving certificates only for addresses in them that are not Reserved. Empty permits all.
 	NodeNetworks []netip.Prefix

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
 )
 
@@ -22,7 +23,7 @@ func etcdOf(dir string, serves bool) etcd {
 		return err
 	}
 	return etcd{dir: dir, Process: proc.New(proc.Spec{
-		Name:         Etcd,
+		ID:           component.Sole(Etcd),
 		Path:         "/bin/sh",
 		Args:         []string{"-c", `mkdir -p "$0" && exec sleep 1000`, data},
 		Env:          os.Environ(),

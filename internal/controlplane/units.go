@@ -31,7 +31,7 @@ func Units(c Config) ([]component.Unit, error) {
 			path = cmp.Or(c.Etcd, path)
 		}
 		spec := proc.Spec{
-			Name:    name,
+			ID:      component.Sole(name),
 			Path:    path,
 			Args:    c.Flags(name),
 			Env:     environment(),
@@ -56,16 +56,16 @@ func Units(c Config) ([]component.Unit, error) {
 		{Component: &certificates{config: c}, After: c.After},
 		{
 			Component: etcd{Process: program(Etcd, c.probeEtcd), dir: c.etcdData()},
-			After:     []string{Certificates},
+			After:     component.Soles(Certificates),
 		},
-		{Component: program(APIServer, apiServer), After: []string{Etcd}},
+		{Component: program(APIServer, apiServer), After: component.Soles(Etcd)},
 		{
 			Component: program(ControllerManager, loopback(controllerManagerPort, "/healthz")),
-			After:     []string{APIServer},
+			After:     component.Soles(APIServer),
 		},
-		{Component: program(Scheduler, loopback(schedulerPort, "/readyz")), After: []string{APIServer}},
-		{Component: bootstrap.NewObjects(Bootstrap, c.bootstrap()), After: []string{APIServer}},
-		{Component: bootstrap.NewApprover(ServingApprover, c.bootstrap()), After: []string{Bootstrap}},
+		{Component: program(Scheduler, loopback(schedulerPort, "/readyz")), After: component.Soles(APIServer)},
+		{Component: bootstrap.NewObjects(Bootstrap, c.bootstrap()), After: component.Soles(APIServer)},
+		{Component: bootstrap.NewApprover(ServingApprover, c.bootstrap()), After: component.Soles(Bootstrap)},
 	}, nil
 }
 
@@ -124,7 +124,7 @@ func (c Config) probeTLS(ctx context.Context, address, path string) error {
 // certificates is the unit that makes keys, certificates, kubeconfig files and folders.
 type certificates struct{ config Config }
 
-func (*certificates) Name() string { return Certificates }
+func (*certificates) ID() component.ID { return component.Sole(Certificates) }
 
 // Start makes what is missing and renews what must be.
 func (u *certificates) Start(context.Context) error {

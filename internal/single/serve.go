@@ -17,6 +17,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/cluster/parts"
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/runtime/engine"
 )
@@ -116,7 +117,7 @@ func (s *service) setUp(ctx context.Context) {
 	daemon := engine.DaemonConfig{Root: p.ContainerdRoot(), State: p.EngineState(), Socket: p.ContainerdSocket()}
 	s.containerd = &parts.Containerd{
 		Process: proc.New(proc.Spec{
-			Name: "containerd",
+			ID:   component.Sole("containerd"),
 			Path: p.Program("containerd"),
 			Args: []string{"--config", p.ContainerdConfig()},
 			// containerd finds its shim in PATH

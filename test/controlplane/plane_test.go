@@ -189,7 +189,7 @@ func (p *plane) clientFor(t *testing.T, config *rest.Config) *kubeclient.Client 
 func (p *plane) process(tb testing.TB, name string) *proc.Process {
 	tb.Helper()
 	for _, u := range p.units {
-		if pr, ok := u.Component.(*proc.Process); ok && u.Name() == name {
+		if pr, ok := u.Component.(*proc.Process); ok && u.ID() == component.Sole(name) {
 			return pr
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/netns"
 	"mullion.dev/mullion/internal/node/winhost"
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/runtime/engine"
 	"mullion.dev/mullion/internal/spec"
@@ -95,7 +96,7 @@ func (n *node) startHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := proc.New(proc.Spec{
-		Name:         "host",
+		ID:           component.Sole("host"),
 		Path:         self,
 		Args:         []string{"host-init", file},
 		Netns:        pin,

@@ -77,7 +77,7 @@ func newKubeadmPlane(t *testing.T, f fixture) *kubeadmPlane {
 		t.Fatal(err)
 	}
 	all = slices.DeleteFunc(all, func(u component.Unit) bool {
-		return u.Name() == controlplane.Bootstrap || u.Name() == controlplane.ServingApprover
+		return slices.Contains(component.Soles(controlplane.Bootstrap, controlplane.ServingApprover), u.ID())
 	})
 	manager, err := component.NewManager(all, func(component.Event) {})
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/node/winnode"
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/windows/wine"
 )
@@ -95,15 +96,15 @@ func (r *rig) checkServices(t *testing.T, api *kubeclient.Client) {
 }
 
 // checkAgain expects that a part of the host was started again and runs.
-func (r *rig) checkAgain(t *testing.T, unit string) {
+func (r *rig) checkAgain(t *testing.T, unit component.ID) {
 	t.Helper()
 	var part *kubenode.Process
 	for _, u := range r.units {
-		if u.Name() == unit {
+		if u.ID() == unit {
 			part = u.Component.(*kubenode.Process)
 		}
 	}
-	eventually(t, unit+" runs again", 2*time.Minute, func() error {
+	eventually(t, unit.String()+" runs again", 2*time.Minute, func() error {
 		if part == nil {
 			return errors.New("there is no such part")
 		}

@@ -57,7 +57,7 @@ type network struct {
 	addr netip.Addr
 }
 
-func (n *network) Name() string { return "network" }
+func (n *network) ID() component.ID { return component.Sole("network") }
 func (n *network) Start(ctx context.Context) error {
 	if err := n.Up(ctx); err != nil {
 		return err
@@ -135,7 +135,7 @@ func newRig(t *testing.T, build string) *rig {
 		PodSubnet:     netip.MustParsePrefix("10.244.0.0/16"),
 		NodeNetworks:  []netip.Prefix{subnet},
 		ServiceSubnet: netip.MustParsePrefix("10.96.0.0/16"),
-		After:         []string{"network"},
+		After:         component.Soles("network"),
 	}
 	planeUnits, err := controlplane.Units(r.plane)
 	if err != nil {
@@ -173,7 +173,7 @@ func newRig(t *testing.T, build string) *rig {
 			ClusterDNS:          netip.MustParseAddr("10.96.0.10"),
 			Taint:               true,
 			Labels:              map[string]string{"pool": "test"},
-			After:               []string{"wine", "containerd", controlplane.Bootstrap},
+			After:               component.Soles("wine", "containerd", controlplane.Bootstrap),
 		},
 		Build:               b,
 		NodeProgram:         bin(t, "mullion-node"),
@@ -194,7 +194,7 @@ func newRig(t *testing.T, build string) *rig {
 			daemon: daemon,
 			config: filepath.Join(dir, "containerd.toml"),
 			Process: proc.New(proc.Spec{
-				Name:    "containerd",
+				ID:      component.Sole("containerd"),
 				Path:    bin(t, "containerd"),
 				Args:    []string{"--config", filepath.Join(dir, "containerd.toml")},
 				Marker:  dir,

@@ -33,9 +33,9 @@ func planned(t *testing.T) health.Observed {
 		Supervisor: &supervisor.Status{Phase: supervisor.PhaseReady},
 	}
 	for _, m := range line.FindAllStringSubmatch(parts, -1) {
-		u := supervisor.UnitStatus{Name: m[1], State: component.Ready}
+		u := supervisor.UnitStatus{ID: id(m[1]), State: component.Ready}
 		if m[2] != "" {
-			u.After = strings.Split(m[2], ", ")
+			u.After = ids(strings.Split(m[2], ", ")...)
 		}
 		o.Supervisor.Units = append(o.Supervisor.Units, u)
 	}
@@ -50,7 +50,7 @@ func parts(o health.Observed) []string {
 	var found []string
 	for _, f := range health.Judge(o).Findings {
 		for _, u := range o.Supervisor.Units {
-			if f.Object == u.Name {
+			if f.Object == u.ID.String() {
 				found = append(found, f.Object)
 			}
 		}
@@ -179,7 +179,7 @@ func TestOlderSupervisor(t *testing.T) {
 // TestCircle holds that the walk ends, whatever the supervisor says.
 func TestCircle(t *testing.T) {
 	o := planned(t)
-	unit(&o, "etcd").After = []string{"kube-apiserver", "no-such-unit"}
+	unit(&o, "etcd").After = ids("kube-apiserver", "no-such-unit")
 	unit(&o, "etcd").Problem = "no room"
 	if diff := cmp.Diff([]string{"etcd"}, parts(o)); diff != "" {
 		t.Errorf("findings, -want +got:\n%s", diff)

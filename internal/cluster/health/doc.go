@@ -129,7 +129,7 @@ const (
 
 // Part is how one component is.
 type Part struct {
-	Name string `json:"name"`
+	ID component.ID `json:"name"`
 	// State is the unit's, NotAnswering or Differs; "" for a part that this node does not have.
 	State component.State `json:"state"`
 	OK    bool            `json:"ok"`
@@ -142,6 +142,8 @@ type Part struct {
 	Restarts int  `json:"restarts,omitempty"`
 	// Seconds is how long it took to come up.
 	Seconds float64 `json:"seconds,omitempty"`
+
+	reason component.Reason
 }
 
 // Node is how one node is. The parts of a node of another machine are not known: they are empty.

@@ -41,7 +41,7 @@ func well() health.Observed {
 	}
 	add := func(pid int, names ...string) {
 		for _, n := range names {
-			u := supervisor.UnitStatus{Name: n, State: component.Ready, Seconds: 1}
+			u := supervisor.UnitStatus{ID: id(n), State: component.Ready, Seconds: 1}
 			if pid != 0 {
 				pid++
 				u.PID, u.Probed = pid, true
@@ -63,7 +63,7 @@ func well() health.Observed {
 		"kubelet/win-1":    {"agent/win-1"},
 		"kube-proxy/win-1": {"kubelet/win-1"},
 	} {
-		unit(&o, name).After = after
+		unit(&o, name).After = ids(after...)
 	}
 	o.Nodes = []corev1.Node{
 		node("linux-1", corev1.NodeSystemInfo{
@@ -114,6 +114,25 @@ func pod(name, node string) corev1.Pod {
 	}
 }
 
+// id is the ID of a text, which a test has written.
+func id(text string) component.ID {
+	read, err := component.ParseID(text)
+	if err != nil {
+		panic(err)
+	}
+
+	return read
+}
+
+func ids(texts ...string) []component.ID {
+	var all []component.ID
+	for _, text := range texts {
+		all = append(all, id(text))
+	}
+
+	return all
+}
+
 // waits makes a pod wait for its container.
 func waits(p corev1.Pod, reason, message string) corev1.Pod {
 	p.Status.Phase = corev1.PodPending
@@ -127,7 +146,7 @@ func waits(p corev1.Pod, reason, message string) corev1.Pod {
 
 func unit(o *health.Observed, name string) *supervisor.UnitStatus {
 	for i := range o.Supervisor.Units {
-		if o.Supervisor.Units[i].Name == name {
+		if o.Supervisor.Units[i].ID == id(name) {
 			return &o.Supervisor.Units[i]
 		}
 	}
@@ -145,7 +164,7 @@ func bare(o *health.Observed) {
 	o.Spec.Nodes[1].Bare = true
 	for _, part := range []string{"kubelet", "kube-proxy", "node"} {
 		o.Supervisor.Units = slices.DeleteFunc(o.Supervisor.Units,
-			func(u supervisor.UnitStatus) bool { return u.Name == part+"/win-1" })
+			func(u supervisor.UnitStatus) bool { return u.ID.String() == part+"/win-1" })
 	}
 }
 
@@ -199,10 +218,17 @@ func TestPictures(t *testing.T) {
 		}},
 		{"no-cni", health.Unhealthy, func(o *health.Observed) {
 			o.Spec.Networking.DisableDefaultCNI = true
-			unit(
-				o, "agent/win-1").Problem = "the container runtime says that NetworkReady is false: NetworkPluginNotReady Network plugin returns error: cni plugin not initialized"
+			agent := unit(o, "agent/win-1")
+			agent.Reason = component.NoCNI
+			agent.Problem = "the container runtime says that NetworkReady is false: NetworkPluginNotReady Network plugin " +
+				"returns error: cni plugin not initialized"
 			setReady(o, win, corev1.ConditionFalse,
 				"container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized")
+		}},
+		{"halted", health.Unhealthy, func(o *health.Observed) {
+			kubelet := unit(o, "kubelet/win-1")
+			kubelet.Reason = component.Halted
+			kubelet.Problem = "it was stopped by hand: the service kubelet of host win-1 does not run"
 		}},
 		{"policies", health.Healthy, func(o *health.Observed) {
 			no := false
@@ -232,7 +258,7 @@ func TestPictures(t *testing.T) {
 			bare(o)
 			o.Nodes, o.Pods = o.Nodes[:1], o.Pods[1:]
 			o.Supervisor.Units = append(o.Supervisor.Units, supervisor.UnitStatus{
-				Name: "control-plane-endpoint", State: component.Ready, Note: "10.213.0.10:6443 leads to linux-2 (1)",
+				ID: id("control-plane-endpoint"), State: component.Ready, Note: "10.213.0.10:6443 leads to linux-2 (1)",
 			})
 		}},
 		{"bare-stopped", health.Unhealthy, func(o *health.Observed) {

@@ -21,13 +21,13 @@ type judge struct {
 	Observed
 	picture Picture
 	// parts are by unit, with those of nodes; after is what each of them waits for.
-	parts map[string]Part
-	after map[string][]string
+	parts map[component.ID]Part
+	after map[component.ID][]component.ID
 }
 
 // Judge makes the picture of a cluster from what was observed.
 func Judge(o Observed) Picture {
-	j := &judge{Observed: o, parts: map[string]Part{}, after: map[string][]string{}}
+	j := &judge{Observed: o, parts: map[component.ID]Part{}, after: map[component.ID][]component.ID{}}
 	j.picture = Picture{Name: o.Spec.Name, Findings: []Finding{}, Parts: []Part{}, Nodes: []Node{}, Unknown: o.APIError}
 	j.supervisor()
 	j.units()
@@ -123,8 +123,8 @@ func (j *judge) units() {
 	}
 	for _, u := range j.Supervisor.Units {
 		p := part(u)
-		j.parts[u.Name], j.after[u.Name] = p, u.After
-		if !strings.Contains(u.Name, "/") {
+		j.parts[u.ID], j.after[u.ID] = p, u.After
+		if u.ID.Node == "" {
 			j.picture.Parts = append(j.picture.Parts, p)
 		}
 	}
@@ -132,36 +132,40 @@ func (j *judge) units() {
 		return // that parts wait for one another is how a cluster starts and stops
 	}
 	for _, u := range j.Supervisor.Units {
-		p := j.parts[u.Name]
-		if name, node, _ := strings.Cut(u.Name, "/"); j.off(node) {
-			if name == "host" {
-				j.find(Problem, "node "+node, "it is switched off", fmt.Sprintf("`mullion node start %s` switches it on", node))
+		p, node := j.parts[u.ID], u.ID.Node
+		if j.off(node) {
+			if u.ID.Part == "host" {
+				j.find(Problem, "node "+node, "it is switched off",
+					fmt.Sprintf("`mullion node start %s` switches it on", node))
 			}
 			continue
 		}
-		if p.OK || strings.HasPrefix(u.Name, "node/") || j.follows(u.Name) {
+		if p.OK || u.ID.Part == "node" || j.follows(u.ID) {
 			continue
 		}
-		remedy := remedyOfPart(u.Name, p)
-		if j.Spec.Networking.DisableDefaultCNI && strings.Contains(p.Why, "cni plugin not initialized") {
+		remedy := remedyOfPart(p)
+		if j.Spec.Networking.DisableDefaultCNI && p.reason == component.NoCNI {
 			remedy = "Mullion installs no CNI plugin in this cluster (networking.disableDefaultCNI): deploy one, for example the one in examples/windows-network"
 		}
-		j.find(Problem, u.Name, string(p.State)+": "+p.Why, remedy)
+		j.find(Problem, u.ID.String(), string(p.State)+": "+p.Why, remedy)
 	}
 }
 
 // off reports whether a node's host was switched off.
-func (j *judge) off(node string) bool { return j.parts["host/"+node].State == component.Stopped }
+func (j *judge) off(node string) bool {
+	return j.parts[component.OfNode("host", node)].State == component.Stopped
+}
 
 func part(u supervisor.UnitStatus) Part {
 	p := Part{
-		Name:     u.Name,
+		ID:       u.ID,
 		State:    u.State,
 		OK:       u.State == component.Ready && u.Problem == "",
 		Note:     firstLine(u.Note),
 		PID:      u.PID,
 		Restarts: u.Restarts,
 		Seconds:  u.Seconds,
+		reason:   u.Reason,
 	}
 	switch {
 	case u.Error != "":
@@ -174,8 +178,8 @@ func part(u supervisor.UnitStatus) Part {
 
 // follows reports whether a unit waits for a part that does not work, directly or by way of other units. Then that part
 // is the one to look at first. If the supervisor does not tell After, follows returns false.
-func (j *judge) follows(unit string) bool {
-	seen := map[string]bool{unit: true}
+func (j *judge) follows(unit component.ID) bool {
+	seen := map[component.ID]bool{unit: true}
 	for ahead := j.after[unit]; len(ahead) > 0; ahead = ahead[1:] {
 		cause := ahead[0]
 		if seen[cause] {
@@ -190,15 +194,16 @@ func (j *judge) follows(unit string) bool {
 	return false
 }
 
-func remedyOfPart(unit string, p Part) string {
-	name, node, _ := strings.Cut(unit, "/")
+func remedyOfPart(p Part) string {
+	unit, name, node := p.ID, p.ID.Part, p.ID.Node
+
 	switch {
 	case name == "network":
 		return fmt.Sprintf(
 			"look at eth0 with `mullion node exec %s`; `mullion stop` and `mullion up` make the network anew and keep state and images", node)
 	case name == "serving-certificate":
 		return "an administrator of the cluster has to run that command; a certificate is usually valid for a year, and the kubelet asks for the next one before that (docs/several-machines.md)"
-	case strings.HasPrefix(p.Why, "it was stopped by hand"): // winnode.ErrHalted
+	case p.reason == component.Halted:
 		return fmt.Sprintf("`mullion node start %s` starts it again, and so does `Start-Service %s` on the host", node, name)
 	case p.State == NotAnswering:
 		return fmt.Sprintf(
@@ -216,7 +221,8 @@ func remedyOfPart(unit string, p Part) string {
 
 // api finds that this machine does not reach the API although the API server works.
 func (j *judge) api() {
-	if j.APIError == "" || !j.parts["kube-apiserver"].OK || j.follows("kube-apiserver") {
+	apiServer := component.Sole("kube-apiserver")
+	if j.APIError == "" || !j.parts[apiServer].OK || j.follows(apiServer) {
 		return
 	}
 	j.find(Problem, "API", "the API server works, but this machine does not reach it: "+firstLine(j.APIError),
@@ -225,23 +231,27 @@ func (j *judge) api() {
 			j.Spec.Networking.APIServerAddress, j.Spec.Networking.APIServerPort))
 }
 
+// hns is what is said of a node's HNS, which the agent carries: it is no unit of its own.
+func hns(node string) component.ID { return component.OfNode("hns", node) }
+
 // hns finds networks that are not as HNS wants them to be.
 func (j *judge) hns() {
 	for _, n := range j.Spec.Nodes {
 		h, ok := j.HNS[n.Name]
-		if !ok || h.Error != "" && !j.parts["agent/"+n.Name].OK {
+		object := hns(n.Name).String()
+		if !ok || h.Error != "" && !j.parts[component.OfNode("agent", n.Name)].OK {
 			continue // follows from the agent
 		}
 		for _, what := range h.Withheld {
-			j.find(Warning, "hns/"+n.Name, what,
+			j.find(Warning, object, what,
 				"take the node's address out of the Service's externalIPs, or choose another hostPort or nodePort")
 		}
 		switch {
 		case h.Error != "":
-			j.find(Problem, "hns/"+n.Name, firstLine(h.Error),
+			j.find(Problem, object, firstLine(h.Error),
 				fmt.Sprintf("see `mullion logs agent/%s --tail 50`", n.Name))
 		case len(h.Differences) > 0:
-			j.find(Warning, "hns/"+n.Name,
+			j.find(Warning, object,
 				fmt.Sprintf("the node's network differs from HNS' plan in %d thing(s): %s", len(h.Differences),
 					h.Differences[0]),
 				fmt.Sprintf("the node's agent corrects it within seconds; if the difference stays, see `mullion hns diag %s`",

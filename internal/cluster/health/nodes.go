@@ -97,7 +97,13 @@ func (j *judge) node(n Node, known *corev1.Node) {
 func (j *judge) column(node, name string, units []string) (Part, bool) {
 	if name == "hns" {
 		h, ok := j.HNS[node]
-		p := Part{Name: "hns/" + node, State: component.Ready, OK: h.Error == "", Why: firstLine(h.Error), Restarts: h.Repairs}
+		p := Part{
+			ID:       hns(node),
+			State:    component.Ready,
+			OK:       h.Error == "",
+			Why:      firstLine(h.Error),
+			Restarts: h.Repairs,
+		}
 		if h.Repairs > 0 {
 			p.Note = fmt.Sprintf("put right %d time(s), the last: %s", h.Repairs, strings.Join(h.Repaired, "; "))
 		}
@@ -114,7 +120,7 @@ func (j *judge) column(node, name string, units []string) (Part, bool) {
 	for _, all := range units {
 		var found *Part
 		for unit := range strings.SplitSeq(all, "+") {
-			p, ok := j.parts[unit+"/"+node]
+			p, ok := j.parts[component.OfNode(unit, node)]
 			if !ok {
 				found = nil
 				break

@@ -53,7 +53,7 @@ func (p Picture) textParts(b *strings.Builder) {
 		if part.PID != 0 || part.Restarts != 0 {
 			pid, restarts = fmt.Sprint(part.PID), fmt.Sprint(part.Restarts)
 		}
-		rows = append(rows, []string{part.Name, part.mark(), pid, restarts, cmp.Or(part.Why, part.Note)})
+		rows = append(rows, []string{part.ID.String(), part.mark(), pid, restarts, cmp.Or(part.Why, part.Note)})
 	}
 	b.WriteByte('\n')
 	table(b, rows)

@@ -17,6 +17,7 @@ import (
 	"mullion.dev/mullion/internal/base/kubeclient/fake"
 	"mullion.dev/mullion/internal/machines/kubeadm"
 	"mullion.dev/mullion/internal/node/kubenode"
+	"mullion.dev/mullion/internal/process/component"
 )
 
 // The unit is ready when the kubelet has a certificate that can be used, also one that is written in two steps.
@@ -45,8 +46,8 @@ func TestIdentity(t *testing.T) {
 	if err := <-started; err != nil {
 		t.Error(err)
 	}
-	if i.Name() != "identity/win-1" || i.Stop(t.Context()) != nil {
-		t.Errorf("its name is %q", i.Name())
+	if i.ID() != component.OfNode("identity", "win-1") || i.Stop(t.Context()) != nil {
+		t.Errorf("its name is %q", i.ID())
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/machines"
+	"mullion.dev/mullion/internal/process/component"
 )
 
 // Claim is the component that makes the machine's nodes the owners of its part of the underlay, so that the part is
@@ -16,8 +17,8 @@ type Claim struct {
 	Nodes []string
 }
 
-// Name is the component's name.
-func (*Claim) Name() string { return "claim" }
+// ID is the component's.
+func (*Claim) ID() component.ID { return component.Sole("claim") }
 
 // Start makes the nodes owners of the claim.
 func (c *Claim) Start(ctx context.Context) error {

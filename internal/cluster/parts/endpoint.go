@@ -10,10 +10,11 @@ import (
 	"syscall"
 
 	"mullion.dev/mullion/internal/network/tcpbalancer"
+	"mullion.dev/mullion/internal/process/component"
 )
 
-// EndpointUnit is the name of the unit that Endpoint is.
-const EndpointUnit = "control-plane-endpoint"
+// EndpointUnit is the unit that Endpoint is.
+func EndpointUnit() component.ID { return component.Sole("control-plane-endpoint") }
 
 // Endpoint is the component of the address behind which control planes on bare Linux hosts are.
 type Endpoint struct {
@@ -27,8 +28,8 @@ type Endpoint struct {
 	done   chan struct{}
 }
 
-// Name is the component's name.
-func (e *Endpoint) Name() string { return EndpointUnit }
+// ID is the component's.
+func (e *Endpoint) ID() component.ID { return EndpointUnit() }
 
 // Start listens and serves until Stop.
 func (e *Endpoint) Start(ctx context.Context) error {

@@ -11,6 +11,7 @@ import (
 	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/controlplane/localstorage"
 	"mullion.dev/mullion/internal/machines"
+	"mullion.dev/mullion/internal/process/component"
 )
 
 // FarVolumes is the component that makes and removes the folders of volumes on a machine that joined, as the machine
@@ -28,8 +29,8 @@ type FarVolumes struct {
 	ended  <-chan struct{}
 }
 
-// Name is the component's name.
-func (*FarVolumes) Name() string { return "local-storage" }
+// ID is the component's.
+func (*FarVolumes) ID() component.ID { return component.Sole("local-storage") }
 
 // Start begins to follow which folders are wanted.
 func (v *FarVolumes) Start(ctx context.Context) error {

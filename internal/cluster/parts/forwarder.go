@@ -8,10 +8,12 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+
+	"mullion.dev/mullion/internal/process/component"
 )
 
-// APIForwarder is the name of the unit that Forwarder is.
-const APIForwarder = "api-forwarder"
+// APIForwarder is the unit that Forwarder is.
+func APIForwarder() component.ID { return component.Sole("api-forwarder") }
 
 // Forwarder is the component that lets the machine reach the API server: it listens in the machine's own network
 // namespace and copies bytes to an address in the fabric's. It does not see into TLS.
@@ -28,8 +30,8 @@ type Forwarder struct {
 	done     sync.WaitGroup
 }
 
-// Name is the component's name.
-func (f *Forwarder) Name() string { return APIForwarder }
+// ID is the component's.
+func (f *Forwarder) ID() component.ID { return APIForwarder() }
 
 // Start listens and serves until Stop.
 func (f *Forwarder) Start(ctx context.Context) error {

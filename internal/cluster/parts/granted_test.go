@@ -21,7 +21,7 @@ type worker struct {
 	during func(context.Context) // a start's work
 }
 
-func (w *worker) Name() string { return "worker" }
+func (w *worker) ID() component.ID { return component.Sole("worker") }
 
 func (w *worker) Start(ctx context.Context) error {
 	w.note("start")
@@ -94,7 +94,8 @@ func TestGranted(t *testing.T) {
 	if err := g.Start(t.Context()); err != nil || w.times("start") != 1 {
 		t.Errorf("Start = %v, and the component did %q", err, w.did)
 	}
-	if err := g.Probe(t.Context()); !errors.Is(err, w.probe) || g.State().PID != 42 || g.Name() != "worker" {
+	err := g.Probe(t.Context())
+	if !errors.Is(err, w.probe) || g.State().PID != 42 || g.ID() != component.Sole("worker") {
 		t.Errorf("Probe = %v, state %+v", err, g.State())
 	}
 	if err := g.Stop(t.Context()); err != nil || w.times("stop") != 1 {

@@ -5,10 +5,11 @@ import (
 	"fmt"
 
 	"mullion.dev/mullion/internal/node/kubenode"
+	"mullion.dev/mullion/internal/process/component"
 )
 
-// IdentityUnit is the name of the unit that is ready when the node's kubelet has its certificate.
-func IdentityUnit(node string) string { return "identity/" + node }
+// IdentityUnit is the unit that is ready when the node's kubelet has its certificate.
+func IdentityUnit(node string) component.ID { return component.OfNode("identity", node) }
 
 // Identity is the component that waits for a kubelet's certificate.
 type Identity struct {
@@ -16,8 +17,8 @@ type Identity struct {
 	Node string
 }
 
-// Name is the component's name.
-func (i *Identity) Name() string { return IdentityUnit(i.Node) }
+// ID is the component's.
+func (i *Identity) ID() component.ID { return IdentityUnit(i.Node) }
 
 // Start waits for the certificate, which the control plane signs when it has seen the kubelet's token.
 func (i *Identity) Start(ctx context.Context) error {

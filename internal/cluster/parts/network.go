@@ -14,11 +14,12 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/network/underlay"
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
 )
 
-// FabricUnit is the name of the unit that Fabric is.
-const FabricUnit = "fabric"
+// FabricUnit is the unit that Fabric is.
+func FabricUnit() component.ID { return component.Sole("fabric") }
 
 // Network is what a Fabric keeps; an underlay.Underlay is one.
 type Network interface {
@@ -51,8 +52,8 @@ type Fabric struct {
 	failure string // why the last look did not mend, as it was logged
 }
 
-// Name is the component's name.
-func (f *Fabric) Name() string { return FabricUnit }
+// ID is the component's.
+func (f *Fabric) ID() component.ID { return FabricUnit() }
 
 // Start makes or mends the network, and keeps it.
 func (f *Fabric) Start(ctx context.Context) error {
@@ -162,8 +163,8 @@ type HostNetwork struct {
 	Server   string // the API server's host:port
 }
 
-// Name is the component's name.
-func (h *HostNetwork) Name() string { return "network/" + h.Host }
+// ID is the component's.
+func (h *HostNetwork) ID() component.ID { return component.OfNode("network", h.Host) }
 
 // Start makes or mends the host's namespace and link.
 func (h *HostNetwork) Start(ctx context.Context) error {

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"mullion.dev/mullion/internal/base/kubeclient"
+	"mullion.dev/mullion/internal/process/component"
 )
 
 // NodeReady is the component that is ready when a node is.
@@ -22,11 +23,11 @@ type NodeReady struct {
 	Since time.Time
 }
 
-// NodeUnit is the name of the unit that is ready when the node is.
-func NodeUnit(node string) string { return "node/" + node }
+// NodeUnit is the unit that is ready when the node is.
+func NodeUnit(node string) component.ID { return component.OfNode("node", node) }
 
-// Name is the component's name.
-func (n *NodeReady) Name() string { return NodeUnit(n.Node) }
+// ID is the component's.
+func (n *NodeReady) ID() component.ID { return NodeUnit(n.Node) }
 
 // Start waits until the node's Ready condition is true and was set by the kubelet that runs now.
 func (n *NodeReady) Start(ctx context.Context) error {

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"mullion.dev/mullion/internal/base/kubeclient"
+	"mullion.dev/mullion/internal/process/component"
 )
 
 // NodeRegistered is the component that is ready when the API has a node with its addresses. kube-proxy asks for them
@@ -16,8 +17,8 @@ type NodeRegistered struct {
 	Client func() (kubeclient.Interface, error)
 }
 
-// Name is the component's name.
-func (n *NodeRegistered) Name() string { return "registered/" + n.Node }
+// ID is the component's.
+func (n *NodeRegistered) ID() component.ID { return component.OfNode("registered", n.Node) }
 
 // Start waits until the node has an internal address.
 func (n *NodeRegistered) Start(ctx context.Context) error {

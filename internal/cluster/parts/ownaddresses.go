@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+
+	"mullion.dev/mullion/internal/process/component"
 )
 
 // OwnAddresses is the component that keeps Services from taking the machines' own addresses: those of this machine's
@@ -29,8 +31,8 @@ type OwnAddresses struct {
 	protected []netip.Addr // nil: nothing yet, or the last try failed
 }
 
-// Name is the component's name.
-func (o *OwnAddresses) Name() string { return "own-addresses" }
+// ID is the component's.
+func (o *OwnAddresses) ID() component.ID { return component.Sole("own-addresses") }
 
 // Start protects the addresses of the moment, and then follows them.
 func (o *OwnAddresses) Start(ctx context.Context) error {

@@ -7,6 +7,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/machines"
+	"mullion.dev/mullion/internal/process/component"
 )
 
 // Spanning is a network that spans machines, such as an underlay.Underlay.
@@ -27,8 +28,8 @@ type Peers struct {
 	ended  <-chan struct{}
 }
 
-// Name is the component's name.
-func (p *Peers) Name() string { return "machines" }
+// ID is the component's.
+func (p *Peers) ID() component.ID { return component.Sole("machines") }
 
 // Start returns when the underlay spans the machines of the moment.
 func (p *Peers) Start(ctx context.Context) error {

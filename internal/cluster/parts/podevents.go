@@ -12,6 +12,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/node/agent/admin"
+	"mullion.dev/mullion/internal/process/component"
 )
 
 // PodEvents is the component that makes events of what a Windows node's agent tells of its pods. The agent talks to no
@@ -26,8 +27,8 @@ type PodEvents struct {
 	done   sync.WaitGroup
 }
 
-// Name is the component's name.
-func (p *PodEvents) Name() string { return "pod-events/" + p.Node }
+// ID is the component's.
+func (p *PodEvents) ID() component.ID { return component.OfNode("pod-events", p.Node) }
 
 // noticePause is how long an agent that is away is left alone.
 const noticePause = time.Second

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"mullion.dev/mullion/internal/base/kubeclient"
+	"mullion.dev/mullion/internal/process/component"
 )
 
 // PodRange maps a node to its pod CIDRs. An empty list removes the node's routes.
@@ -41,8 +42,8 @@ func PublishRouter(ctx context.Context, client kubeclient.Interface, node, route
 	return err
 }
 
-// PodRoutesUnit is the name of the unit that PodRoutes is.
-const PodRoutesUnit = "pod-routes"
+// PodRoutesUnit is the unit that PodRoutes is.
+func PodRoutesUnit() component.ID { return component.Sole("pod-routes") }
 
 // PodRoutes is the component that tells the network which node a range of pod addresses is behind; it follows
 // spec.podCIDRs of the nodes.
@@ -59,8 +60,8 @@ type PodRoutes struct {
 	done   sync.WaitGroup
 }
 
-// Name is the component's name.
-func (r *PodRoutes) Name() string { return PodRoutesUnit }
+// ID is the component's.
+func (r *PodRoutes) ID() component.ID { return PodRoutesUnit() }
 
 // Start returns when the nodes there are have been looked at.
 func (r *PodRoutes) Start(ctx context.Context) error {

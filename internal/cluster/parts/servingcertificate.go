@@ -8,6 +8,7 @@ import (
 	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/machines/kubeadm"
 	"mullion.dev/mullion/internal/node/kubenode"
+	"mullion.dev/mullion/internal/process/component"
 )
 
 // servingEnd is how long before the end of its certificate a kubelet must have the next one; it asks much earlier.
@@ -21,8 +22,10 @@ type ServingCertificate struct {
 	Client   func() (kubeclient.Interface, error)
 }
 
-// Name is the component's name.
-func (s *ServingCertificate) Name() string { return "serving-certificate/" + s.Node }
+// ID is the component's.
+func (s *ServingCertificate) ID() component.ID {
+	return component.OfNode("serving-certificate", s.Node)
+}
 
 // Start does nothing: the node is Ready without that certificate.
 func (s *ServingCertificate) Start(context.Context) error { return nil }

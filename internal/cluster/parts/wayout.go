@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"mullion.dev/mullion/internal/process/component"
 )
 
 // lookEvery is how often WayOut looks whether the machine has got IPv6 routes. A machine gets them seconds after it was
@@ -26,8 +28,8 @@ type WayOut struct {
 	done   sync.WaitGroup
 }
 
-// Name is the component's name.
-func (w *WayOut) Name() string { return "ipv6-way-out" }
+// ID is the component's.
+func (w *WayOut) ID() component.ID { return component.Sole("ipv6-way-out") }
 
 // Start looks once, and then again and again.
 func (w *WayOut) Start(ctx context.Context) error {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"mullion.dev/mullion/internal/base/kubeclient"
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/windows/winver"
 )
 
@@ -75,8 +76,8 @@ type Objects struct {
 // NewObjects returns the component, not started.
 func NewObjects(name string, config Config) *Objects { return &Objects{name: name, config: config} }
 
-// Name implements component.Component.
-func (o *Objects) Name() string { return o.name }
+// ID implements component.Component.
+func (o *Objects) ID() component.ID { return component.Sole(o.name) }
 
 // Start applies everything, again and again until it succeeds or ctx is over.
 func (o *Objects) Start(ctx context.Context) error {
@@ -123,8 +124,8 @@ type Approver struct {
 // NewApprover returns the component, not started.
 func NewApprover(name string, config Config) *Approver { return &Approver{name: name, config: config} }
 
-// Name implements component.Component.
-func (a *Approver) Name() string { return a.name }
+// ID implements component.Component.
+func (a *Approver) ID() component.ID { return component.Sole(a.name) }
 
 // Start begins to watch; a watch that breaks is taken up again by itself.
 func (a *Approver) Start(ctx context.Context) error {

@@ -16,6 +16,7 @@ import (
 	"mullion.dev/mullion/internal/base/atomicfile"
 	"mullion.dev/mullion/internal/base/resolvconf"
 	"mullion.dev/mullion/internal/controlplane/pki"
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/confined"
 	"mullion.dev/mullion/internal/process/probe"
 	"mullion.dev/mullion/internal/process/proc"
@@ -49,7 +50,7 @@ func New(c Config, log *slog.Logger) (*Server, error) {
 		machine: resolvconf.Machine,
 		log:     log,
 		Process: proc.New(proc.Spec{
-			Name:   Name,
+			ID:     component.Sole(Name),
 			Path:   c.Program,
 			Args:   []string{"-conf", c.corefile()},
 			Marker: c.Marker,

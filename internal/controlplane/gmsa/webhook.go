@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
 )
 
@@ -23,8 +24,8 @@ type Webhook struct {
 // New returns the component, not started.
 func New(cfg Config) *Webhook { return &Webhook{cfg: cfg} }
 
-// Name implements component.Component.
-func (*Webhook) Name() string { return Unit }
+// ID implements component.Component.
+func (*Webhook) ID() component.ID { return component.Sole(Unit) }
 
 // Start serves, and then tells the API server whom to ask.
 func (w *Webhook) Start(ctx context.Context) error {

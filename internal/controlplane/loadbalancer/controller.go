@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"mullion.dev/mullion/internal/base/kubeclient"
+	"mullion.dev/mullion/internal/process/component"
 )
 
 const (
@@ -62,8 +63,8 @@ func valid(all []netip.Prefix) (kept []netip.Prefix) {
 	return kept
 }
 
-// Name is the component's name.
-func (c *Controller) Name() string { return "load-balancer" }
+// ID is the component's.
+func (c *Controller) ID() component.ID { return component.Sole("load-balancer") }
 
 // Start returns when the existing objects have been read; addresses and routes follow later.
 func (c *Controller) Start(ctx context.Context) error {

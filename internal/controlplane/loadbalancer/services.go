@@ -31,8 +31,8 @@ const (
 // https://github.com/kubernetes/cloud-provider/blob/v0.37.1/service/helpers/helper.go
 const finalizer = "service.kubernetes.io/load-balancer-cleanup"
 
-// component is who says the events, as users of clouds know it.
-const component = "service-controller"
+// eventSource is who says the events, as users of clouds know it.
+const eventSource = "service-controller"
 
 // balancer gives Services their addresses: it keeps the finalizer, writes the status and the events, under the names
 // that upstream's service controller has.
@@ -212,7 +212,7 @@ func (b *balancer) setStatus(ctx context.Context, s *corev1.Service, addresses [
 
 // say tells of an event; that it cannot be told keeps nobody from an address.
 func (b *balancer) say(ctx context.Context, s *corev1.Service, kind, reason, message string) {
-	event := kubeclient.Event{Component: component, Type: kind, Reason: reason, Message: message}
+	event := kubeclient.Event{Component: eventSource, Type: kind, Reason: reason, Message: message}
 	if err := kubeclient.Record(ctx, b.client, s, event); err != nil && ctx.Err() == nil {
 		b.log.WarnContext(ctx, "tell of a service's event", "service", s.Namespace+"/"+s.Name, "error", err)
 	}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"mullion.dev/mullion/internal/base/kubeclient"
+	"mullion.dev/mullion/internal/process/component"
 )
 
 // The first and the longest pause between tries after a failure.
@@ -69,8 +70,8 @@ func New(cfg Config) *Controller {
 	return &Controller{cfg: cfg, work: provisioner{cfg.Place, cfg.Elsewhere}}
 }
 
-// Name is the component's name.
-func (c *Controller) Name() string { return "local-storage" }
+// ID is the component's.
+func (c *Controller) ID() component.ID { return component.Sole("local-storage") }
 
 // Start begins to watch claims and volumes.
 func (c *Controller) Start(ctx context.Context) error {

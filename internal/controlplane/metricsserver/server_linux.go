@@ -10,6 +10,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/atomicfile"
 	"mullion.dev/mullion/internal/controlplane/pki"
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/confined"
 	"mullion.dev/mullion/internal/process/probe"
 	"mullion.dev/mullion/internal/process/proc"
@@ -33,7 +34,7 @@ func New(c Config, register func(context.Context) error) (*Server, error) {
 		config:   c,
 		register: register,
 		Process: proc.New(proc.Spec{
-			Name:   Name,
+			ID:     component.Sole(Name),
 			Path:   c.Program,
 			Args:   c.Flags(),
 			Marker: c.Marker,

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"mullion.dev/mullion/internal/base/resolvconf"
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/spec"
 )
 
@@ -71,19 +72,19 @@ type Config struct {
 	Policies bool
 
 	// After are the units that must be ready before the node's first one, ProxyAfter those before kube-proxy.
-	After      []string
-	ProxyAfter []string
+	After      []component.ID
+	ProxyAfter []component.ID
 }
 
-// Unit returns the name of the unit of one of the node's parts, for example "kubelet/win-1".
-func (c Config) Unit(part string) string { return part + "/" + c.Name }
+// Unit is the unit of one of the node's parts, for example "kubelet/win-1".
+func (c Config) Unit(part string) component.ID { return component.OfNode(part, c.Name) }
 
-// KubeletUnit is the name of the unit whose readiness means that the kubelet serves its health endpoint.
-func (c Config) KubeletUnit() string { return c.Unit(Kubelet) }
+// KubeletUnit is the unit whose readiness means that the kubelet serves its health endpoint.
+func (c Config) KubeletUnit() component.ID { return c.Unit(Kubelet) }
 
-// ProxyUnit is the name of the unit whose readiness means that the services there are can be reached from the node's
+// ProxyUnit is the unit whose readiness means that the services there are can be reached from the node's
 // pods.
-func (c Config) ProxyUnit() string { return c.Unit(KubeProxy) }
+func (c Config) ProxyUnit() component.ID { return c.Unit(KubeProxy) }
 
 // UUID is the node's own, the same after every reboot.
 func (c Config) UUID() uuid.UUID {

@@ -9,6 +9,8 @@ import (
 
 	"google.golang.org/grpc"
 	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"mullion.dev/mullion/internal/process/component"
 )
 
 // What kube-proxy answers before and after its first round, as v1.36.3 writes it.
@@ -42,15 +44,16 @@ func TestRuntimeHealth(t *testing.T) {
 		name       string
 		conditions []*criapi.RuntimeCondition
 		want       string
+		reason     component.Reason
 	}{
 		{"well", []*criapi.RuntimeCondition{{
 			Type:   criapi.RuntimeReady,
 			Status: true,
-		}, {Type: criapi.NetworkReady, Status: true}}, ""},
+		}, {Type: criapi.NetworkReady, Status: true}}, "", ""},
 		{"warns", []*criapi.RuntimeCondition{{
 			Type:   criapi.RuntimeReady,
 			Status: true,
-		}, {Type: "ContainerdHasNoDeprecationWarnings"}}, ""},
+		}, {Type: "ContainerdHasNoDeprecationWarnings"}}, "", ""},
 		{
 			"no_network",
 			[]*criapi.RuntimeCondition{{
@@ -58,6 +61,17 @@ func TestRuntimeHealth(t *testing.T) {
 				Status: true,
 			}, {Type: criapi.NetworkReady, Reason: "NetworkPluginNotReady", Message: "no range"}},
 			"NetworkReady is false: NetworkPluginNotReady no range",
+			"",
+		},
+		{
+			"no_cni",
+			[]*criapi.RuntimeCondition{{
+				Type:    criapi.NetworkReady,
+				Reason:  "NetworkPluginNotReady",
+				Message: "Network plugin returns error: cni plugin not initialized",
+			}},
+			"NetworkReady is false: NetworkPluginNotReady Network plugin returns error: cni plugin not initialized",
+			component.NoCNI,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -74,6 +88,9 @@ func TestRuntimeHealth(t *testing.T) {
 			})
 			if got := strings.TrimPrefix(errText(err), "the container runtime says that "); got != tt.want {
 				t.Errorf("RuntimeHealth() = %q, want %q", got, tt.want)
+			}
+			if got := component.ReasonOf(err); got != tt.reason {
+				t.Errorf("its reason is %q, want %q", got, tt.reason)
 			}
 		})
 	}

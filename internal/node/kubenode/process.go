@@ -28,10 +28,10 @@ type Process struct {
 	write  func() error
 }
 
-// Process makes the node's part of that name. The name, the marker and the log of the specification are filled in.
+// Process makes the node's part of that name. The ID, the marker and the log of the specification are filled in.
 // write, unless nil, writes the files of the process before it starts.
 func (c Config) Process(part string, s proc.Spec, write func() error) *Process {
-	s.Name, s.Marker = c.Unit(part), c.Marker
+	s.ID, s.Marker = c.Unit(part), c.Marker
 	s.LogPath = filepath.Join(c.LogDir, part, c.Name+".log")
 	return &Process{Process: proc.New(s), logDir: filepath.Dir(s.LogPath), write: write}
 }
@@ -39,13 +39,13 @@ func (c Config) Process(part string, s proc.Spec, write func() error) *Process {
 // Start writes the files, starts the process and completes it.
 func (p *Process) Start(ctx context.Context) error {
 	if err := p.prepare(); err != nil {
-		return fmt.Errorf("prepare %s: %w", p.Name(), err)
+		return fmt.Errorf("prepare %s: %w", p.ID(), err)
 	}
 	if err := p.Process.Start(ctx); err != nil || p.Complete == nil {
 		return err
 	}
 	if err := p.Complete(ctx); err != nil {
-		return fmt.Errorf("complete %s: %w", p.Name(), err)
+		return fmt.Errorf("complete %s: %w", p.ID(), err)
 	}
 	return nil
 }

@@ -9,7 +9,13 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"mullion.dev/mullion/internal/process/component"
 )
+
+// noCNI is what container runtimes say of a network that lacks its CNI plugin
+// (https://github.com/containerd/go-cni/blob/v1.1.14/errors.go).
+const noCNI = "cni plugin not initialized"
 
 // RuntimeHealth asks a container runtime over CRI whether it can run containers and connect pods: nil, or the
 // conditions that do not hold. dial makes the connection. The kubelet makes the node's Ready condition of the same two
@@ -26,15 +32,20 @@ func RuntimeHealth(ctx context.Context, dial func(ctx context.Context) (net.Conn
 		return fmt.Errorf("ask the container runtime: %w", err)
 	}
 	var wrong []string
+	var reason component.Reason
 	for _, c := range answer.GetStatus().GetConditions() {
 		// others are warnings
 		if !c.GetStatus() && (c.GetType() == criapi.RuntimeReady || c.GetType() == criapi.NetworkReady) {
 			wrong = append(wrong, strings.TrimSpace(fmt.Sprintf("%s is false: %s %s", c.GetType(), c.GetReason(),
 				c.GetMessage())))
+			if strings.Contains(c.GetMessage(), noCNI) {
+				reason = component.NoCNI
+			}
 		}
 	}
 	if len(wrong) > 0 {
-		return fmt.Errorf("the container runtime says that %s", strings.Join(wrong, "; "))
+		err := fmt.Errorf("the container runtime says that %s", strings.Join(wrong, "; "))
+		return &component.ReasonError{Reason: reason, Err: err}
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ func TestBare(t *testing.T) {
 	}
 	var names []string
 	for _, u := range units {
-		names = append(names, u.Name())
+		names = append(names, u.ID().String())
 	}
 	want := []string{"host/" + c.Name, "containerd/" + c.Name, "services/" + c.Name}
 	if !slices.Equal(names, want) {

@@ -12,6 +12,7 @@ import (
 	"gotest.tools/v3/golden"
 
 	"mullion.dev/mullion/internal/node/kubenode"
+	"mullion.dev/mullion/internal/process/component"
 )
 
 func sample(t *testing.T) Config {
@@ -101,14 +102,15 @@ func TestHostFiles(t *testing.T) {
 
 func TestUnits(t *testing.T) {
 	c := sample(t)
-	c.After, c.KubeletAfter = []string{"network/linux-1"}, []string{"bootstrap"}
+	c.After = []component.ID{component.OfNode("network", "linux-1")}
+	c.KubeletAfter = component.Soles("bootstrap")
 	units, err := Units(c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
 	for _, u := range units {
-		got = append(got, u.Name()+" after "+strings.Join(u.After, ", "))
+		got = append(got, u.ID().String()+" after "+strings.Join(component.Texts(u.After), ", "))
 	}
 	want := []string{
 		"host/linux-1 after network/linux-1", "containerd/linux-1 after host/linux-1",

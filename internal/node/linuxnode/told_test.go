@@ -12,6 +12,7 @@ import (
 	"gotest.tools/v3/golden"
 
 	"mullion.dev/mullion/internal/node/kubenode/kubenodetest"
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/spec"
 )
 
@@ -33,7 +34,8 @@ func TestWhatANodeIsGiven(t *testing.T) {
 			c.ProxyKubeconfig, c.ClusterDomain = "", "example.org"
 			c.Taint, c.Labels, c.ClusterDNS, c.NoCNI = false, nil, netip.Addr{}, true
 			c.SystemReserved, c.KubeReserved = map[string]string{"cpu": "1"}, map[string]string{"memory": "1Gi"}
-			c.After, c.KubeletAfter, c.ProxyAfter = []string{"a"}, []string{"b"}, []string{"identity/linux-1"}
+			c.After, c.KubeletAfter = component.Soles("a"), component.Soles("b")
+			c.ProxyAfter = []component.ID{component.OfNode("identity", "linux-1")}
 			c.Kubelet = map[string]any{
 				"enableSystemLogQuery": true,
 				"evictionHard":         map[string]any{"memory.available": "1Gi", "nodefs.available": nil},

@@ -28,17 +28,22 @@ func Units(c Config) ([]component.Unit, error) {
 	}
 	units := []component.Unit{
 		{Component: &host{c}, After: c.After},
-		{Component: c.containerdUnit(), After: []string{c.Unit("host")}},
+		{Component: c.containerdUnit(), After: []component.ID{c.Unit("host")}},
 	}
 	if c.Bare {
-		return append(units, component.Unit{Component: c.servicesUnit(), After: []string{c.Unit("containerd")}}), nil
+		services := component.Unit{Component: c.servicesUnit(), After: []component.ID{c.Unit("containerd")}}
+
+		return append(units, services), nil
 	}
 	units = append(units,
-		component.Unit{Component: c.kubeletUnit(), After: append([]string{c.Unit("containerd")}, c.KubeletAfter...)})
+		component.Unit{
+			Component: c.kubeletUnit(),
+			After:     append([]component.ID{c.Unit("containerd")}, c.KubeletAfter...),
+		})
 	if !c.NoProxy {
 		units = append(units, component.Unit{
 			Component: c.proxyUnit(),
-			After:     append([]string{c.KubeletUnit()}, c.ProxyAfter...),
+			After:     append([]component.ID{c.KubeletUnit()}, c.ProxyAfter...),
 		})
 	}
 	return units, nil
@@ -47,8 +52,8 @@ func Units(c Config) ([]component.Unit, error) {
 // host is the component of the node's namespaces, files and network rules.
 type host struct{ Config }
 
-// Name is the component's name.
-func (h *host) Name() string { return h.Unit("host") }
+// ID is the component's.
+func (h *host) ID() component.ID { return h.Unit("host") }
 
 // Start writes the files and makes the namespaces, or finds them. At that time nothing runs in the host but containers
 // and containerd's shims.

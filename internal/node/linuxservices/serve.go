@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/unixsocket"
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
 )
 
@@ -180,7 +181,7 @@ func (m *manager) start(ctx context.Context) (string, error) {
 		return "", err
 	}
 	m.process = proc.New(proc.Spec{
-		Name:    Kubelet,
+		ID:      component.Sole(Kubelet),
 		Path:    program,
 		Args:    args,
 		Env:     []string{"PATH=" + m.Path, "HOME=/root"},

@@ -18,6 +18,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/netns"
 	"mullion.dev/mullion/internal/node/winhost"
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
 )
 
@@ -75,7 +76,7 @@ func upIn(t *testing.T, dir string, change func(*winhost.Host)) (winhost.Host, *
 		t.Fatal(err)
 	}
 	p := proc.New(proc.Spec{
-		Name:         "host",
+		ID:           component.Sole("host"),
 		Path:         exe,
 		Env:          []string{initVariable + "=" + file},
 		Netns:        pin,

@@ -16,14 +16,15 @@ import (
 	"mullion.dev/mullion/internal/base/bindmount"
 	"mullion.dev/mullion/internal/base/cgroup"
 	"mullion.dev/mullion/internal/node/winhost"
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/windows/wine"
 )
 
 // prefix is the component that mounts the host's Wine prefix and puts the host's files into it.
 type prefix struct{ Config }
 
-// Name is the component's name.
-func (p *prefix) Name() string { return p.Unit("prefix") }
+// ID is the component's.
+func (p *prefix) ID() component.ID { return p.Unit("prefix") }
 
 // Start mounts the prefix, unless it is mounted with the same layers, and writes the files. No program of the host runs
 // then: they ended with the supervisor that started them.

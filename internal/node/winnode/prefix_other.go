@@ -5,12 +5,14 @@ package winnode
 import (
 	"context"
 	"errors"
+
+	"mullion.dev/mullion/internal/process/component"
 )
 
 type prefix struct{ Config }
 
-// Name is the component's name.
-func (p *prefix) Name() string { return p.Unit("prefix") }
+// ID is the component's.
+func (p *prefix) ID() component.ID { return p.Unit("prefix") }
 
 // Start needs Linux.
 func (p *prefix) Start(context.Context) error { return errors.ErrUnsupported }

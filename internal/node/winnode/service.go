@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"mullion.dev/mullion/internal/node/kubenode"
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/windows/wire/services/keeper"
@@ -19,9 +20,6 @@ const (
 	logsFolder  = "/var/log/"
 	stateFolder = "/ProgramData/Mullion/services/"
 )
-
-// ErrHalted says, at the beginning of a probe's error, that somebody has stopped a service of a host by hand.
-var ErrHalted = errors.New("it was stopped by hand")
 
 // keeper says how mullion-service.exe keeps one of upstream's programs as a service of the same name.
 func (c Config) keeper(part string) keeper.Options {
@@ -44,7 +42,10 @@ func (c Config) service(part string, p *kubenode.Process) *kubenode.Process {
 		case err != nil:
 			return err
 		case keeper.ReadState(text):
-			return fmt.Errorf("%w: the service %s of host %s does not run", ErrHalted, part, c.Name)
+			return &component.ReasonError{
+				Reason: component.Halted,
+				Err:    fmt.Errorf("it was stopped by hand: the service %s of host %s does not run", part, c.Name),
+			}
 		}
 		return nil
 	}

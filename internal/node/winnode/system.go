@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/windows/wine"
 )
 
@@ -16,8 +17,8 @@ type SystemLayer struct {
 // NewSystemLayer returns the component; nothing happens until Start.
 func NewSystemLayer(o wine.Options) *SystemLayer { return &SystemLayer{options: o} }
 
-// Name is the component's name.
-func (s *SystemLayer) Name() string { return "wine" }
+// ID is the component's.
+func (s *SystemLayer) ID() component.ID { return component.Sole("wine") }
 
 // Start prepares the layer, or finds the one that is there.
 func (s *SystemLayer) Start(ctx context.Context) error {

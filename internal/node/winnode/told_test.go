@@ -12,6 +12,7 @@ import (
 	"gotest.tools/v3/golden"
 
 	"mullion.dev/mullion/internal/node/kubenode/kubenodetest"
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/spec"
 )
 
@@ -25,7 +26,7 @@ func TestWhatANodeIsGiven(t *testing.T) {
 			c.SelfSigned, c.ProxyKubeconfig, c.ClusterDomain = true, "", "example.org"
 			c.Taint, c.Labels, c.ClusterDNS, c.Network.NoCNI = false, nil, netip.Addr{}, true
 			c.SystemReserved, c.KubeReserved = map[string]string{"cpu": "1"}, map[string]string{"memory": "1Gi"}
-			c.ProxyAfter = []string{"identity/win-1"}
+			c.ProxyAfter = []component.ID{component.OfNode("identity", "win-1")}
 			c.Kubelet = map[string]any{
 				"enableSystemLogQuery": true,
 				"evictionHard":         map[string]any{"memory.available": "1Gi", "nodefs.available": nil},

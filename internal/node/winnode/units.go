@@ -27,17 +27,17 @@ func Units(c Config) ([]component.Unit, error) {
 	}
 	units := []component.Unit{
 		{Component: &prefix{c}, After: c.After},
-		{Component: c.hostUnit(), After: []string{c.Unit("prefix")}},
-		{Component: c.agentUnit(), After: []string{c.Unit("host")}},
+		{Component: c.hostUnit(), After: []component.ID{c.Unit("prefix")}},
+		{Component: c.agentUnit(), After: []component.ID{c.Unit("host")}},
 	}
 	if !c.Bare {
-		units = append(units, component.Unit{Component: c.kubeletUnit(), After: []string{c.Unit("agent")}})
+		units = append(units, component.Unit{Component: c.kubeletUnit(), After: []component.ID{c.Unit("agent")}})
 	}
-	units = append(units, component.Unit{Component: c.pipesUnit(), After: []string{c.Unit("agent")}})
+	units = append(units, component.Unit{Component: c.pipesUnit(), After: []component.ID{c.Unit("agent")}})
 	if c.HasProxy() {
 		units = append(units, component.Unit{
 			Component: c.proxyUnit(),
-			After:     append([]string{c.KubeletUnit()}, c.ProxyAfter...),
+			After:     append([]component.ID{c.KubeletUnit()}, c.ProxyAfter...),
 		})
 	}
 	return units, nil

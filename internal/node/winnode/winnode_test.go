@@ -90,7 +90,7 @@ func TestBareHost(t *testing.T) {
 	}
 	var got []string
 	for _, u := range units {
-		got = append(got, u.Name())
+		got = append(got, u.ID().String())
 	}
 	for _, p := range c.programs() {
 		got = append(got, filepath.Base(p.place))
@@ -238,7 +238,7 @@ func TestUnitsOrder(t *testing.T) {
 	}
 	var got []string
 	for _, u := range units {
-		got = append(got, u.Name()+" after "+strings.Join(u.After, ","))
+		got = append(got, u.ID().String()+" after "+strings.Join(component.Texts(u.After), ","))
 	}
 	want := []string{
 		"prefix/win-1 after ", "host/win-1 after prefix/win-1", "agent/win-1 after host/win-1",
@@ -266,7 +266,7 @@ func TestNoProxyWithoutHNSv2(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := slices.ContainsFunc(units, func(u component.Unit) bool { return u.Name() == c.ProxyUnit() })
+		got := slices.ContainsFunc(units, func(u component.Unit) bool { return u.ID() == c.ProxyUnit() })
 		if got != want {
 			t.Errorf("kube-proxy on %s: %v, want %v", name, got, want)
 		}
@@ -278,7 +278,7 @@ func TestNoProxyAsAsked(t *testing.T) {
 	c := sample(t)
 	c.NoProxy = true
 	units, err := Units(c)
-	if err != nil || slices.ContainsFunc(units, func(u component.Unit) bool { return u.Name() == c.ProxyUnit() }) {
+	if err != nil || slices.ContainsFunc(units, func(u component.Unit) bool { return u.ID() == c.ProxyUnit() }) {
 		t.Errorf("units without kube-proxy: %v, %v", units, err)
 	}
 }

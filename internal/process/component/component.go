@@ -11,8 +11,8 @@ import "context"
 
 // Component is one part of a cluster: a child process, a namespace, a mount, a set of files.
 type Component interface {
-	// Name is unique in a cluster and names the log file, for example "kube-apiserver" or "kubelet/win-1".
-	Name() string
+	// ID is the part's own in a cluster. Its text names the log file, for example "kube-apiserver" or "kubelet/win-1".
+	ID() ID
 	// Start brings the part up and returns when it is ready to be used. ctx bounds the start only, not the life of the
 	// part. If the part exists already (after a crash of the supervisor), Start takes it over or replaces it.
 	Start(ctx context.Context) error
@@ -33,8 +33,8 @@ type Describer interface {
 	Describe() string
 }
 
-// Unit is a component with the names of the units that must be ready before its Start is called.
+// Unit is a component with the units that must be ready before its Start is called.
 type Unit struct {
 	Component
-	After []string
+	After []ID
 }

@@ -6,35 +6,35 @@ import (
 	"strings"
 )
 
-// Order returns the names of units in an order in which each unit comes after those it waits for; units without such a
-// constraint keep the given order. It is an error if a name is empty or used twice, if a unit waits for an unknown one,
+// Order returns the IDs of units in an order in which each unit comes after those it waits for; units without such a
+// constraint keep the given order. It is an error if an ID is empty or used twice, if a unit waits for an unknown one,
 // or if units wait for each other in a circle. Manager starts units in parallel as far as this order permits.
-func Order(units []Unit) ([]string, error) {
-	byName := make(map[string]Unit, len(units))
+func Order(units []Unit) ([]ID, error) {
+	byID := make(map[ID]Unit, len(units))
 	var errs []error
 	for _, u := range units {
-		name := u.Name()
-		if name == "" {
+		id := u.ID()
+		if id.Part == "" {
 			errs = append(errs, errors.New("check units: a unit has no name"))
 		}
-		if _, twice := byName[name]; twice {
-			errs = append(errs, fmt.Errorf("check unit %q: the name is used twice", name))
+		if _, twice := byID[id]; twice {
+			errs = append(errs, fmt.Errorf("check unit %q: the name is used twice", id))
 		}
-		byName[name] = u
+		byID[id] = u
 	}
 	for _, u := range units {
 		for _, after := range u.After {
-			if _, ok := byName[after]; !ok {
-				errs = append(errs, fmt.Errorf("check unit %q: it waits for %q, which is not a unit", u.Name(), after))
+			if _, ok := byID[after]; !ok {
+				errs = append(errs, fmt.Errorf("check unit %q: it waits for %q, which is not a unit", u.ID(), after))
 			}
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	w := walk{units: byName, mark: make(map[string]mark, len(units))}
+	w := walk{units: byID, mark: make(map[ID]mark, len(units))}
 	for _, u := range units {
-		if err := w.visit(u.Name()); err != nil {
+		if err := w.visit(u.ID()); err != nil {
 			return nil, err
 		}
 	}
@@ -52,33 +52,33 @@ const (
 
 // walk is a depth-first walk over the units.
 type walk struct {
-	units map[string]Unit
-	mark  map[string]mark
-	path  []string
-	order []string
+	units map[ID]Unit
+	mark  map[ID]mark
+	path  []ID
+	order []ID
 }
 
-func (w *walk) visit(name string) error {
-	w.path = append(w.path, name)
-	switch w.mark[name] {
+func (w *walk) visit(id ID) error {
+	w.path = append(w.path, id)
+	switch w.mark[id] {
 	case closed:
 		w.path = w.path[:len(w.path)-1]
 		return nil
 	case open:
 		start := 0
-		for w.path[start] != name {
+		for w.path[start] != id {
 			start++
 		}
-		return fmt.Errorf("check unit %q: it waits for itself: %s", name, strings.Join(w.path[start:], " after "))
+		return fmt.Errorf("check unit %q: it waits for itself: %s", id, strings.Join(Texts(w.path[start:]), " after "))
 	}
-	w.mark[name] = open
-	for _, after := range w.units[name].After {
+	w.mark[id] = open
+	for _, after := range w.units[id].After {
 		if err := w.visit(after); err != nil {
 			return err
 		}
 	}
-	w.mark[name] = closed
-	w.order = append(w.order, name)
+	w.mark[id] = closed
+	w.order = append(w.order, id)
 	w.path = w.path[:len(w.path)-1]
 	return nil
 }

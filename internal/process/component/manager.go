@@ -25,7 +25,7 @@ const (
 // Event says that a unit has come to a state. Err is set with Failed, and with Stopped if Stop returned an error.
 // Elapsed is how long the step that ended took: zero for Starting and Stopping.
 type Event struct {
-	Unit    string
+	Unit    ID
 	State   State
 	Err     error
 	Elapsed time.Duration
@@ -44,7 +44,7 @@ type Manager struct {
 	life sync.Mutex // held by Start and Stop
 
 	mu    sync.Mutex // guards state and calls to notify
-	state map[string]State
+	state map[ID]State
 }
 
 // NewManager checks the graph of units (see Order) and returns a manager for it. notify, which may be nil, gets every
@@ -53,18 +53,18 @@ func NewManager(units []Unit, notify func(Event)) (*Manager, error) {
 	if _, err := Order(units); err != nil {
 		return nil, err
 	}
-	m := &Manager{units: units, notify: notify, state: make(map[string]State, len(units))}
+	m := &Manager{units: units, notify: notify, state: make(map[ID]State, len(units))}
 	for _, u := range units {
-		m.state[u.Name()] = Waiting
+		m.state[u.ID()] = Waiting
 	}
 	return m, nil
 }
 
-// State returns the state of the named unit, and "" for a name that is not a unit.
-func (m *Manager) State(name string) State {
+// State returns the state of a unit, and "" for what is not a unit.
+func (m *Manager) State(id ID) State {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.state[name]
+	return m.state[id]
 }
 
 // Start starts every unit that is not ready yet, each when the units it waits for are ready, and returns when all are
@@ -73,81 +73,81 @@ func (m *Manager) State(name string) State {
 func (m *Manager) Start(ctx context.Context) error {
 	m.life.Lock()
 	defer m.life.Unlock()
-	return m.start(ctx, func(string) bool { return true })
+	return m.start(ctx, func(ID) bool { return true })
 }
 
 // StartUnits is Start for some units, of which those that are ready stay as they are. What they wait for has to be
 // among them, or ready.
-func (m *Manager) StartUnits(ctx context.Context, names []string) error {
+func (m *Manager) StartUnits(ctx context.Context, ids []ID) error {
 	m.life.Lock()
 	defer m.life.Unlock()
-	if err := m.check("start", names); err != nil {
+	if err := m.check("start", ids); err != nil {
 		return err
 	}
 	for _, u := range m.units {
 		for _, after := range u.After {
-			if slices.Contains(names, u.Name()) && !slices.Contains(names, after) && m.State(after) != Ready {
-				return fmt.Errorf("start %q: it waits for %q, which is %s", u.Name(), after, m.State(after))
+			if slices.Contains(ids, u.ID()) && !slices.Contains(ids, after) && m.State(after) != Ready {
+				return fmt.Errorf("start %q: it waits for %q, which is %s", u.ID(), after, m.State(after))
 			}
 		}
 	}
-	return m.start(ctx, func(name string) bool { return slices.Contains(names, name) })
+	return m.start(ctx, func(id ID) bool { return slices.Contains(ids, id) })
 }
 
 // StopUnits stops some units, each when those of them that wait for it have stopped. Other units that wait for them
 // stay as they are.
-func (m *Manager) StopUnits(ctx context.Context, names []string) error {
+func (m *Manager) StopUnits(ctx context.Context, ids []ID) error {
 	m.life.Lock()
 	defer m.life.Unlock()
-	if err := m.check("stop", names); err != nil {
+	if err := m.check("stop", ids); err != nil {
 		return err
 	}
-	return m.stop(ctx, func(name string) bool { return slices.Contains(names, name) })
+	return m.stop(ctx, func(id ID) bool { return slices.Contains(ids, id) })
 }
 
-// check refuses names that are no units.
-func (m *Manager) check(verb string, names []string) error {
-	for _, name := range names {
-		if m.State(name) == "" {
-			return fmt.Errorf("%s %q: there is no such unit", verb, name)
+// check refuses what is no unit.
+func (m *Manager) check(verb string, ids []ID) error {
+	for _, id := range ids {
+		if m.State(id) == "" {
+			return fmt.Errorf("%s %q: there is no such unit", verb, id)
 		}
 	}
 	return nil
 }
 
 // start starts the units that chosen picks. The others that they wait for are ready.
-func (m *Manager) start(ctx context.Context, chosen func(string) bool) error {
+func (m *Manager) start(ctx context.Context, chosen func(ID) bool) error {
 	startCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ready := make(map[string]chan struct{}, len(m.units))
+	ready := make(map[ID]chan struct{}, len(m.units))
 	for _, u := range m.units {
-		ready[u.Name()] = make(chan struct{})
+		ready[u.ID()] = make(chan struct{})
 	}
 	var (
 		wg    sync.WaitGroup
 		once  sync.Once
 		first error
-		begun = newNameSet()
+		begun = newIDSet()
 	)
 	for _, u := range m.units {
-		if m.State(u.Name()) == Ready {
-			close(ready[u.Name()])
+		if m.State(u.ID()) == Ready {
+			close(ready[u.ID()])
 			continue
 		}
-		if !chosen(u.Name()) {
+		if !chosen(u.ID()) {
 			continue
 		}
 		wg.Go(func() {
 			if !awaitAll(startCtx, ready, u.After) {
 				return
 			}
-			begun.add(u.Name())
+			begun.add(u.ID())
 			if err := m.startOne(startCtx, u); err != nil {
 				once.Do(func() { first = err })
 				cancel()
 				return
 			}
-			close(ready[u.Name()])
+			close(ready[u.ID()])
 		})
 	}
 	wg.Wait()
@@ -169,20 +169,20 @@ func (m *Manager) start(ctx context.Context, chosen func(string) bool) error {
 func (m *Manager) Stop(ctx context.Context) error {
 	m.life.Lock()
 	defer m.life.Unlock()
-	return m.stop(ctx, func(string) bool { return true })
+	return m.stop(ctx, func(ID) bool { return true })
 }
 
 // Restart stops one unit that is ready, or failed, and starts it again. Those that wait for it stay as they are. Where
 // units are being started or stopped, it waits for the end of that. ctx bounds the stop and the start.
-func (m *Manager) Restart(ctx context.Context, name string) error {
+func (m *Manager) Restart(ctx context.Context, id ID) error {
 	m.life.Lock()
 	defer m.life.Unlock()
-	i := slices.IndexFunc(m.units, func(u Unit) bool { return u.Name() == name })
-	if err := m.check("restart", []string{name}); err != nil {
+	i := slices.IndexFunc(m.units, func(u Unit) bool { return u.ID() == id })
+	if err := m.check("restart", []ID{id}); err != nil {
 		return err
 	}
-	if state := m.State(name); state != Ready && state != Failed {
-		return fmt.Errorf("restart %q: it is %s", name, state)
+	if state := m.State(id); state != Ready && state != Failed {
+		return fmt.Errorf("restart %q: it is %s", id, state)
 	}
 	if err := m.stopOne(ctx, m.units[i]); err != nil {
 		return err
@@ -191,25 +191,25 @@ func (m *Manager) Restart(ctx context.Context, name string) error {
 }
 
 // stop stops the units that chosen picks, in reverse order of the dependencies.
-func (m *Manager) stop(ctx context.Context, chosen func(string) bool) error {
-	gone := make(map[string]chan struct{}, len(m.units))
-	users := make(map[string][]string, len(m.units))
+func (m *Manager) stop(ctx context.Context, chosen func(ID) bool) error {
+	gone := make(map[ID]chan struct{}, len(m.units))
+	users := make(map[ID][]ID, len(m.units))
 	for _, u := range m.units {
-		gone[u.Name()] = make(chan struct{})
+		gone[u.ID()] = make(chan struct{})
 		for _, after := range u.After {
-			users[after] = append(users[after], u.Name())
+			users[after] = append(users[after], u.ID())
 		}
 	}
 	var wg sync.WaitGroup
 	errs := make([]error, len(m.units))
 	for i, u := range m.units {
 		wg.Go(func() {
-			defer close(gone[u.Name()])
+			defer close(gone[u.ID()])
 			// Not bounded by ctx, because each Stop is: a unit must stop after its users even when ctx is over.
-			for _, user := range users[u.Name()] {
+			for _, user := range users[u.ID()] {
 				<-gone[user]
 			}
-			if chosen(u.Name()) && m.State(u.Name()) != Stopped {
+			if chosen(u.ID()) && m.State(u.ID()) != Stopped {
 				errs[i] = m.stopOne(ctx, u)
 			}
 		})
@@ -220,22 +220,22 @@ func (m *Manager) stop(ctx context.Context, chosen func(string) bool) error {
 
 func (m *Manager) startOne(ctx context.Context, u Unit) error {
 	begin := time.Now()
-	m.emit(Event{Unit: u.Name(), State: Starting})
+	m.emit(Event{Unit: u.ID(), State: Starting})
 	if err := u.Start(ctx); err != nil {
-		m.emit(Event{Unit: u.Name(), State: Failed, Err: err, Elapsed: time.Since(begin)})
-		return fmt.Errorf("start %q: %w", u.Name(), err)
+		m.emit(Event{Unit: u.ID(), State: Failed, Err: err, Elapsed: time.Since(begin)})
+		return fmt.Errorf("start %q: %w", u.ID(), err)
 	}
-	m.emit(Event{Unit: u.Name(), State: Ready, Elapsed: time.Since(begin)})
+	m.emit(Event{Unit: u.ID(), State: Ready, Elapsed: time.Since(begin)})
 	return nil
 }
 
 func (m *Manager) stopOne(ctx context.Context, u Unit) error {
 	begin := time.Now()
-	m.emit(Event{Unit: u.Name(), State: Stopping})
+	m.emit(Event{Unit: u.ID(), State: Stopping})
 	err := u.Stop(ctx)
-	m.emit(Event{Unit: u.Name(), State: Stopped, Err: err, Elapsed: time.Since(begin)})
+	m.emit(Event{Unit: u.ID(), State: Stopped, Err: err, Elapsed: time.Since(begin)})
 	if err != nil {
-		return fmt.Errorf("stop %q: %w", u.Name(), err)
+		return fmt.Errorf("stop %q: %w", u.ID(), err)
 	}
 	return nil
 }
@@ -249,11 +249,11 @@ func (m *Manager) emit(e Event) {
 	}
 }
 
-// awaitAll waits until the channels of all names are closed. It returns false if ctx ended first.
-func awaitAll(ctx context.Context, ready map[string]chan struct{}, names []string) bool {
-	for _, name := range names {
+// awaitAll waits until the channels of all units are closed. It returns false if ctx ended first.
+func awaitAll(ctx context.Context, ready map[ID]chan struct{}, ids []ID) bool {
+	for _, id := range ids {
 		select {
-		case <-ready[name]:
+		case <-ready[id]:
 		case <-ctx.Done():
 			return false
 		}
@@ -261,22 +261,22 @@ func awaitAll(ctx context.Context, ready map[string]chan struct{}, names []strin
 	return ctx.Err() == nil
 }
 
-// nameSet is a set of names that goroutines share.
-type nameSet struct {
-	mu    sync.Mutex
-	names map[string]bool
+// idSet is a set of units that goroutines share.
+type idSet struct {
+	mu  sync.Mutex
+	ids map[ID]bool
 }
 
-func newNameSet() *nameSet { return &nameSet{names: map[string]bool{}} }
+func newIDSet() *idSet { return &idSet{ids: map[ID]bool{}} }
 
-func (s *nameSet) add(name string) {
+func (s *idSet) add(id ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.names[name] = true
+	s.ids[id] = true
 }
 
-func (s *nameSet) has(name string) bool {
+func (s *idSet) has(id ID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.names[name]
+	return s.ids[id]
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"mullion.dev/mullion/internal/process/component"
 )
@@ -45,7 +46,7 @@ type part struct {
 	stop  func(ctx context.Context) error
 }
 
-func (p *part) Name() string { return p.name }
+func (p *part) ID() component.ID { return component.Sole(p.name) }
 
 func (p *part) Start(ctx context.Context) error {
 	p.j.add("start %s", p.name)
@@ -64,7 +65,7 @@ func (p *part) Stop(ctx context.Context) error {
 }
 
 func unit(c component.Component, after ...string) component.Unit {
-	return component.Unit{Component: c, After: after}
+	return component.Unit{Component: c, After: component.Soles(after...)}
 }
 
 func TestOrder(t *testing.T) {
@@ -118,7 +119,7 @@ func TestOrder(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
+			if diff := cmp.Diff(component.Soles(tt.want...), got, cmpopts.EquateEmpty()); diff != "" {
 				t.Fatalf("order (-want +got):\n%s", diff)
 			}
 		})
@@ -146,7 +147,7 @@ func TestStartAndStopFollowTheGraph(t *testing.T) {
 		unit(&part{name: "left", j: j, start: meet(leftBegun, rightBegun)}, "base"),
 		unit(&part{name: "right", j: j, start: meet(rightBegun, leftBegun)}, "base"),
 		unit(&part{name: "base", j: j}),
-	}, func(e component.Event) { events = append(events, e.Unit+" "+string(e.State)) })
+	}, func(e component.Event) { events = append(events, e.Unit.String()+" "+string(e.State)) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +156,7 @@ func TestStartAndStopFollowTheGraph(t *testing.T) {
 	if err := m.Start(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if got := m.State("top"); got != component.Ready {
+	if got := m.State(component.Sole("top")); got != component.Ready {
 		t.Fatalf("state of top: got %q, want ready", got)
 	}
 	if err := m.Start(ctx); err != nil {
@@ -232,7 +233,7 @@ func TestFailureUndoesTheStart(t *testing.T) {
 	if j.index("stop bad") < 0 || j.index("stop base") < j.index("stop bad") {
 		t.Errorf("not undone in reverse order: %q", j.lines)
 	}
-	if got := m.State("base"); got != component.Stopped {
+	if got := m.State(component.Sole("base")); got != component.Stopped {
 		t.Errorf("state of base: got %q, want stopped", got)
 	}
 }
@@ -298,26 +299,26 @@ func TestRestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Restart(t.Context(), "middle"); err == nil || !strings.Contains(err.Error(), "it is waiting") {
+	if err := m.Restart(t.Context(), component.Sole("middle")); err == nil || !strings.Contains(err.Error(), "it is waiting") {
 		t.Errorf("before the start: %v", err)
 	}
-	if err := m.Restart(t.Context(), "none"); err == nil || !strings.Contains(err.Error(), "no such unit") {
+	if err := m.Restart(t.Context(), component.Sole("none")); err == nil || !strings.Contains(err.Error(), "no such unit") {
 		t.Errorf("of no unit: %v", err)
 	}
 	if err := m.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	j.lines = nil
-	if err := m.Restart(t.Context(), "middle"); err != nil {
+	if err := m.Restart(t.Context(), component.Sole("middle")); err != nil {
 		t.Errorf("of one that is ready: %v", err)
 	}
 	startErr = errors.New("boom")
-	if err := m.Restart(t.Context(), "middle"); !errors.Is(err, startErr) || m.State("middle") != component.Failed {
-		t.Errorf("of one that does not start: %v, and it is %s", err, m.State("middle"))
+	if err := m.Restart(t.Context(), component.Sole("middle")); !errors.Is(err, startErr) || m.State(component.Sole("middle")) != component.Failed {
+		t.Errorf("of one that does not start: %v, and it is %s", err, m.State(component.Sole("middle")))
 	}
 	startErr = nil
-	if err := m.Restart(t.Context(), "middle"); err != nil || m.State("middle") != component.Ready {
-		t.Errorf("of one that failed: %v, and it is %s", err, m.State("middle"))
+	if err := m.Restart(t.Context(), component.Sole("middle")); err != nil || m.State(component.Sole("middle")) != component.Ready {
+		t.Errorf("of one that failed: %v, and it is %s", err, m.State(component.Sole("middle")))
 	}
 	want := []string{"stop middle", "start middle", "stop middle", "start middle", "stop middle", "start middle"}
 	if diff := cmp.Diff(want, j.lines); diff != "" {
@@ -326,7 +327,7 @@ func TestRestart(t *testing.T) {
 	if err := m.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Restart(t.Context(), "middle"); err == nil || !strings.Contains(err.Error(), "it is stopped") {
+	if err := m.Restart(t.Context(), component.Sole("middle")); err == nil || !strings.Contains(err.Error(), "it is stopped") {
 		t.Errorf("after the stop: %v", err)
 	}
 }
@@ -344,7 +345,7 @@ func TestSomeUnits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	node := []string{"host", "kubelet"}
+	node := component.Soles("host", "kubelet")
 	err = m.StartUnits(t.Context(), node)
 	if err == nil || !strings.Contains(err.Error(), `"base", which is waiting`) {
 		t.Errorf("before the start: %v", err)
@@ -352,8 +353,10 @@ func TestSomeUnits(t *testing.T) {
 	if err := m.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for verb, f := range map[string]func(context.Context, []string) error{"start": m.StartUnits, "stop": m.StopUnits} {
-		if err := f(t.Context(), []string{"none"}); err == nil || !strings.Contains(err.Error(), verb+` "none": there is no`) {
+	for verb, f := range map[string]func(context.Context, []component.ID) error{
+		"start": m.StartUnits, "stop": m.StopUnits,
+	} {
+		if err := f(t.Context(), component.Soles("none")); err == nil || !strings.Contains(err.Error(), verb+` "none": there is no`) {
 			t.Errorf("%s of no unit: %v", verb, err)
 		}
 	}
@@ -362,7 +365,7 @@ func TestSomeUnits(t *testing.T) {
 		t.Helper()
 		got := ""
 		for _, name := range []string{"base", "host", "kubelet", "above"} {
-			got += string(m.State(name)) + " "
+			got += string(m.State(component.Sole(name))) + " "
 		}
 		if strings.TrimSpace(got) != want {
 			t.Errorf("they are %s, want %s", got, want)

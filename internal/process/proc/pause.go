@@ -17,14 +17,14 @@ func (p *Process) Pause() (resume func() error, err error) {
 	child := p.child
 	p.mu.Unlock()
 	if child == nil {
-		return nil, fmt.Errorf("pause process %q: %w", p.spec.Name, ErrNotRunning)
+		return nil, fmt.Errorf("pause process %q: %w", p.spec.ID, ErrNotRunning)
 	}
 	if err := signalPause(child.cmd.Process); err != nil {
-		return nil, fmt.Errorf("pause process %q: %w", p.spec.Name, err)
+		return nil, fmt.Errorf("pause process %q: %w", p.spec.ID, err)
 	}
 	return func() error {
 		if err := signalResume(child.cmd.Process); err != nil && !errors.Is(err, os.ErrProcessDone) {
-			return fmt.Errorf("let process %q go on: %w", p.spec.Name, err)
+			return fmt.Errorf("let process %q go on: %w", p.spec.ID, err)
 		}
 		return nil
 	}, nil

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"mullion.dev/mullion/internal/process/component"
 )
 
 // Limits that no caller has had a reason to change.
@@ -44,8 +46,8 @@ func New(spec Spec) *Process {
 	return &Process{spec: spec.withDefaults(), state: State{Phase: Idle, Since: time.Now()}}
 }
 
-// Name implements component.Component.
-func (p *Process) Name() string { return p.spec.Name }
+// ID implements component.Component.
+func (p *Process) ID() component.ID { return p.spec.ID }
 
 // State returns what is known of the process now.
 func (p *Process) State() State {
@@ -85,7 +87,7 @@ func (p *Process) Done() <-chan struct{} {
 func (p *Process) Start(ctx context.Context) error {
 	out, err := openOutput(p.spec.LogPath, p.spec.LogSize)
 	if err != nil {
-		return fmt.Errorf("start process %q: %w", p.spec.Name, err)
+		return fmt.Errorf("start process %q: %w", p.spec.ID, err)
 	}
 	superCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	_, patient := ctx.Deadline()
@@ -99,7 +101,7 @@ func (p *Process) Start(ctx context.Context) error {
 	}
 	if !p.adopt(run) {
 		cancel()
-		return errors.Join(fmt.Errorf("start process %q: it is running already", p.spec.Name), out.close())
+		return errors.Join(fmt.Errorf("start process %q: it is running already", p.spec.ID), out.close())
 	}
 	go p.supervise(superCtx, run)
 	select {
@@ -131,7 +133,7 @@ func (p *Process) Stop(ctx context.Context) error {
 	}
 	state := p.State()
 	if state.PID != 0 {
-		return fmt.Errorf("stop process %q: pid %d does not end even after SIGKILL", p.spec.Name, state.PID)
+		return fmt.Errorf("stop process %q: pid %d does not end even after SIGKILL", p.spec.ID, state.PID)
 	}
 	p.set(func(s *State) { s.Phase = Stopped })
 	return nil
@@ -320,7 +322,7 @@ func (p *Process) end(child *child, kill <-chan struct{}) {
 
 // RunError says that a child died or was not ready: what was run, why it ended, and the last lines it wrote.
 type RunError struct {
-	Name    string
+	ID      component.ID
 	Command []string
 	Err     error
 	Output  []string
@@ -329,7 +331,7 @@ type RunError struct {
 // Error implements error.
 func (e *RunError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "run %s (%s): %v", e.Name, abridge(strings.Join(e.Command, " ")), e.Err)
+	fmt.Fprintf(&b, "run %s (%s): %v", e.ID, abridge(strings.Join(e.Command, " ")), e.Err)
 	if len(e.Output) > 0 {
 		b.WriteString("; its last lines:")
 		for _, line := range e.Output {
@@ -353,7 +355,7 @@ func abridge(s string) string {
 
 func (p *Process) runError(out *output, err error) error {
 	return &RunError{
-		Name:    p.spec.Name,
+		ID:      p.spec.ID,
 		Command: slices.Concat([]string{p.spec.Path}, p.spec.Args),
 		Err:     err,
 		Output:  out.lines(),

@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 		m.Run()
 		return
 	}
-	p := proc.New(proc.Spec{Name: "sleeper", Path: "/bin/sleep", Args: []string{"1000"}, Marker: *helper})
+	p := proc.New(proc.Spec{ID: component.Sole("sleeper"), Path: "/bin/sleep", Args: []string{"1000"}, Marker: *helper})
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := p.Start(ctx); err != nil {
@@ -77,7 +77,7 @@ func alive(pid int) bool {
 func shell(t *testing.T, script string) proc.Spec {
 	t.Helper()
 	return proc.Spec{
-		Name:    "test/shell",
+		ID:      component.OfNode("test", "shell"),
 		Path:    "/bin/sh",
 		Args:    []string{"-c", script},
 		Env:     []string{"PATH=/usr/bin:/bin"},

@@ -6,16 +6,18 @@ import (
 	"os/exec"
 	"syscall"
 	"time"
+
+	"mullion.dev/mullion/internal/process/component"
 )
 
 // MarkerVariable is the environment variable that tells people whose a process of a cluster is; its value is the data
 // folder. Anybody can set it: Mark is what counts.
 const MarkerVariable = "MULLION_CLUSTER"
 
-// Spec describes a child. Name and Path must be set; the other fields have the defaults named in their comments.
+// Spec describes a child. ID and Path must be set; the other fields have the defaults named in their comments.
 type Spec struct {
-	// Name of the component, as in component.Component.
-	Name string
+	// ID is the component's, as in component.Component.
+	ID component.ID
 	// Path of the program, and its arguments without the program's name.
 	Path string
 	Args []string

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+
+	"mullion.dev/mullion/internal/process/component"
 )
 
 // changed is the answer to a request to start or stop units.
@@ -40,34 +42,66 @@ func (s *server) change(do func(ctx context.Context, r *http.Request) error) htt
 }
 
 func (s *server) restart(ctx context.Context, r *http.Request) error {
-	return s.manager.Restart(ctx, r.PathValue("unit"))
+	id, err := component.ParseID(r.PathValue("unit"))
+	if err != nil {
+		return fmt.Errorf("restart: %w", err)
+	}
+
+	return s.manager.Restart(ctx, id)
 }
 
 func (s *server) startUnits(ctx context.Context, r *http.Request) error {
-	return s.manager.StartUnits(ctx, r.URL.Query()["unit"])
+	ids, err := asked(r)
+	if err != nil {
+		return fmt.Errorf("start units: %w", err)
+	}
+
+	return s.manager.StartUnits(ctx, ids)
 }
 
 func (s *server) stopUnits(ctx context.Context, r *http.Request) error {
-	return s.manager.StopUnits(ctx, r.URL.Query()["unit"])
+	ids, err := asked(r)
+	if err != nil {
+		return fmt.Errorf("stop units: %w", err)
+	}
+
+	return s.manager.StopUnits(ctx, ids)
+}
+
+// asked are the units that a request names.
+func asked(r *http.Request) ([]component.ID, error) {
+	var ids []component.ID
+	for _, text := range r.URL.Query()["unit"] {
+		id, err := component.ParseID(text)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+
+	return ids, nil
 }
 
 // Restart has a unit stopped and started again, and returns when it is ready: an error says why it is not. Those that
 // wait for it stay as they are.
-func (c *Client) Restart(ctx context.Context, unit string) error {
-	return c.change(ctx, "/v1/restart/"+(&url.URL{Path: unit}).EscapedPath())
+func (c *Client) Restart(ctx context.Context, unit component.ID) error {
+	return c.change(ctx, "/v1/restart/"+escaped(unit))
 }
 
 // StartUnits has units started that are not ready, and returns when all are: an error says why one is not, and then
 // those that it started are stopped again.
-func (c *Client) StartUnits(ctx context.Context, units []string) error {
-	return c.change(ctx, "/v1/units/start?"+url.Values{"unit": units}.Encode())
+func (c *Client) StartUnits(ctx context.Context, units []component.ID) error {
+	return c.change(ctx, "/v1/units/start?"+url.Values{"unit": component.Texts(units)}.Encode())
 }
 
 // StopUnits has units stopped, until StartUnits or the supervisor's own end. Others that wait for them stay as they
 // are.
-func (c *Client) StopUnits(ctx context.Context, units []string) error {
-	return c.change(ctx, "/v1/units/stop?"+url.Values{"unit": units}.Encode())
+func (c *Client) StopUnits(ctx context.Context, units []component.ID) error {
+	return c.change(ctx, "/v1/units/stop?"+url.Values{"unit": component.Texts(units)}.Encode())
 }
+
+// escaped is a unit's place in a request's path.
+func escaped(unit component.ID) string { return (&url.URL{Path: unit.String()}).EscapedPath() }
 
 func (c *Client) change(ctx context.Context, path string) error {
 	resp, err := c.socket.Open(ctx, http.MethodPost, path)

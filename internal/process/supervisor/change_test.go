@@ -21,7 +21,7 @@ func TestRestart(t *testing.T) {
 	dir := t.TempDir()
 	bad := filepath.Join(dir, "bad")
 	sleeper := proc.New(proc.Spec{
-		Name:    "kubelet/win-1",
+		ID:      component.OfNode("kubelet", "win-1"),
 		Path:    "/bin/sh",
 		Args:    []string{"-c", "if [ -e " + bad + " ]; then echo no such flag; exit 1; fi; exec sleep 1000"},
 		Env:     []string{"PATH=/usr/bin:/bin"},
@@ -36,21 +36,21 @@ func TestRestart(t *testing.T) {
 	client, ended := runUnits(t, []component.Unit{{Component: sleeper}})
 	await(t, client, supervisor.PhaseReady)
 	pid := sleeper.State().PID
-	if err := client.Restart(t.Context(), "kubelet/win-1"); err != nil {
+	if err := client.Restart(t.Context(), component.OfNode("kubelet", "win-1")); err != nil {
 		t.Fatal(err)
 	}
 	if now := sleeper.State().PID; now == pid || now == 0 {
 		t.Errorf("the process is %d, and was %d", now, pid)
 	}
 	becomes(t, pid, "gone")
-	if err := client.Restart(t.Context(), "kubelet/win-2"); err == nil || !strings.Contains(err.Error(), "no such unit") {
+	if err := client.Restart(t.Context(), component.OfNode("kubelet", "win-2")); err == nil || !strings.Contains(err.Error(), "no such unit") {
 		t.Errorf("of no unit: %v", err)
 	}
 
 	if err := os.WriteFile(bad, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := client.Restart(t.Context(), "kubelet/win-1"); err == nil || !strings.Contains(err.Error(), "no such flag") {
+	if err := client.Restart(t.Context(), component.OfNode("kubelet", "win-1")); err == nil || !strings.Contains(err.Error(), "no such flag") {
 		t.Errorf("of one that ends at once: %v", err)
 	}
 	if s := await(t, client, supervisor.PhaseReady); s.Units[0].State != component.Failed || s.Units[0].Error == "" {
@@ -59,7 +59,7 @@ func TestRestart(t *testing.T) {
 	if err := os.Remove(bad); err != nil {
 		t.Fatal(err)
 	}
-	if err := client.Restart(t.Context(), "kubelet/win-1"); err != nil {
+	if err := client.Restart(t.Context(), component.OfNode("kubelet", "win-1")); err != nil {
 		t.Errorf("of one that failed: %v", err)
 	}
 	if s := await(t, client, supervisor.PhaseReady); s.Units[0].State != component.Ready || s.Units[0].Error != "" {
@@ -75,18 +75,19 @@ func TestRestart(t *testing.T) {
 
 // TestStopAndStartUnits has two units stopped and started anew, tells them as stopped, and refuses what is no unit.
 func TestStopAndStartUnits(t *testing.T) {
-	sleeper := func(name string) *proc.Process {
+	sleeper := func(id component.ID) *proc.Process {
 		return proc.New(proc.Spec{
-			Name:    name,
+			ID:      id,
 			Path:    "/bin/sleep",
 			Args:    []string{"1000"},
 			LogPath: filepath.Join(t.TempDir(), "log"),
 		})
 	}
-	host, kubelet := sleeper("host/a b"), sleeper("kubelet/a b")
-	client, ended := runUnits(t, []component.Unit{{Component: host}, {Component: kubelet, After: []string{"host/a b"}}})
+	units := []component.ID{component.OfNode("host", "a b"), component.OfNode("kubelet", "a b")}
+	host, kubelet := sleeper(units[0]), sleeper(units[1])
+	client, ended := runUnits(t, []component.Unit{{Component: host}, {Component: kubelet, After: units[:1]}})
 	await(t, client, supervisor.PhaseReady)
-	pids, units := []int{host.State().PID, kubelet.State().PID}, []string{"host/a b", "kubelet/a b"}
+	pids := []int{host.State().PID, kubelet.State().PID}
 	if err := client.StopUnits(t.Context(), units); err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +99,8 @@ func TestStopAndStartUnits(t *testing.T) {
 			t.Errorf("it is told as %+v", u)
 		}
 	}
-	if err := client.StartUnits(t.Context(), []string{"none"}); err == nil || !strings.Contains(err.Error(), "no such unit") {
+	err := client.StartUnits(t.Context(), component.Soles("none"))
+	if err == nil || !strings.Contains(err.Error(), "no such unit") {
 		t.Errorf("of no unit: %v", err)
 	}
 	if err := client.StartUnits(t.Context(), units); err != nil {

@@ -55,7 +55,7 @@ func TestMend(t *testing.T) {
 	}
 	for i, want := range []int{1, 1, 0} {
 		if got := status.Units[i].Restarts; got != want {
-			t.Errorf("%s was mended %d times, want %d", status.Units[i].Name, got, want)
+			t.Errorf("%s was mended %d times, want %d", status.Units[i].ID, got, want)
 		}
 	}
 	if err := client.Stop(t.Context()); err != nil {

@@ -4,21 +4,23 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
+
+	"mullion.dev/mullion/internal/process/component"
 )
 
 // pause makes a unit's process stand still as long as the request lasts: until the client ends it or is gone, even by
 // kill -9, or the units are to be stopped.
 func (s *server) pause(w http.ResponseWriter, r *http.Request) {
-	name := r.PathValue("unit")
-	i, ok := s.index[name]
-	if !ok {
-		http.Error(w, fmt.Sprintf("there is no unit %q", name), http.StatusNotFound)
+	text := r.PathValue("unit")
+	id, err := component.ParseID(text)
+	i, ok := s.index[id]
+	if err != nil || !ok {
+		http.Error(w, fmt.Sprintf("there is no unit %q", text), http.StatusNotFound)
 		return
 	}
 	p, ok := s.cfg.Units[i].Component.(pauser)
 	if !ok {
-		http.Error(w, fmt.Sprintf("unit %q is no process", name), http.StatusConflict)
+		http.Error(w, fmt.Sprintf("unit %q is no process", id), http.StatusConflict)
 		return
 	}
 	resume, err := p.Pause()
@@ -26,7 +28,7 @@ func (s *server) pause(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusConflict)
 		return
 	}
-	s.cfg.Log.Info("unit stands still", "name", name)
+	s.cfg.Log.Info("unit stands still", "name", id)
 	w.WriteHeader(http.StatusOK)
 	if err := http.NewResponseController(w).Flush(); err == nil {
 		select {
@@ -35,17 +37,17 @@ func (s *server) pause(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if err := resume(); err != nil {
-		s.cfg.Log.Error("unit", "name", name, "error", err)
+		s.cfg.Log.Error("unit", "name", id, "error", err)
 		return
 	}
-	s.cfg.Log.Info("unit goes on", "name", name)
+	s.cfg.Log.Info("unit goes on", "name", id)
 }
 
 // Pause makes a unit's process stand still until resume is called, this process is gone, or the cluster is stopped. The
 // end of ctx does not resume the process.
-func (c *Client) Pause(ctx context.Context, unit string) (resume func(), err error) {
+func (c *Client) Pause(ctx context.Context, unit component.ID) (resume func(), err error) {
 	held, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	resp, err := c.socket.Open(held, http.MethodPost, "/v1/pause/"+(&url.URL{Path: unit}).EscapedPath())
+	resp, err := c.socket.Open(held, http.MethodPost, "/v1/pause/"+escaped(unit))
 	if err != nil {
 		cancel()
 		return nil, err

@@ -42,7 +42,7 @@ func becomes(t *testing.T, pid int, want string) {
 
 func TestPause(t *testing.T) {
 	sleeper := proc.New(proc.Spec{
-		Name:    "kubelet/win-1",
+		ID:      component.OfNode("kubelet", "win-1"),
 		Path:    "/bin/sleep",
 		Args:    []string{"1000"},
 		LogPath: filepath.Join(t.TempDir(), "log"),
@@ -55,7 +55,7 @@ func TestPause(t *testing.T) {
 	await(t, client, supervisor.PhaseReady)
 	pid := sleeper.State().PID
 
-	resume, err := client.Pause(t.Context(), "kubelet/win-1")
+	resume, err := client.Pause(t.Context(), component.OfNode("kubelet", "win-1"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,13 +76,14 @@ func TestPause(t *testing.T) {
 	becomes(t, pid, "S")
 
 	for name, want := range map[string]string{"none": "there is no unit", "files": "is no process"} {
-		if _, err := client.Pause(t.Context(), name); err == nil || !strings.Contains(err.Error(), want) {
+		_, err := client.Pause(t.Context(), component.Sole(name))
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("pause %q: %v, want %q", name, err, want)
 		}
 	}
 
 	// a stop does not wait for the client that paused
-	if _, err := client.Pause(t.Context(), "kubelet/win-1"); err != nil {
+	if _, err := client.Pause(t.Context(), component.OfNode("kubelet", "win-1")); err != nil {
 		t.Fatal(err)
 	}
 	start := time.Now()
@@ -96,7 +97,7 @@ func TestPause(t *testing.T) {
 }
 
 func TestPauseOfNone(t *testing.T) {
-	p := proc.New(proc.Spec{Name: "sleeper", Path: "/bin/sleep"})
+	p := proc.New(proc.Spec{ID: component.Sole("sleeper"), Path: "/bin/sleep"})
 	if _, err := p.Pause(); err == nil || !strings.Contains(err.Error(), "does not run") {
 		t.Errorf("%v", err)
 	}

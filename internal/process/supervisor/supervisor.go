@@ -47,11 +47,11 @@ type Status struct {
 
 // UnitStatus is one unit's state as component.Manager last reported it.
 type UnitStatus struct {
-	Name  string          `json:"name"`
+	ID    component.ID    `json:"name"`
 	State component.State `json:"state"`
 	Error string          `json:"error,omitempty"`
-	// After names the units that must be ready before this one starts. An older supervisor leaves it out.
-	After []string `json:"after,omitempty"`
+	// After are the units that must be ready before this one starts. An older supervisor leaves it out.
+	After []component.ID `json:"after,omitempty"`
 	// Seconds is how long the unit took to reach its state, from the beginning of the state before.
 	Seconds float64 `json:"seconds"`
 	// PID and Restarts are for units that are a process: its id, 0 while it is down, and how often it was started
@@ -62,6 +62,8 @@ type UnitStatus struct {
 	// not.
 	Probed  bool   `json:"probed,omitempty"`
 	Problem string `json:"problem,omitempty"`
+	// Reason is why there is Error or Problem, where something is decided by it. An older supervisor leaves it out.
+	Reason component.Reason `json:"reason,omitempty"`
 	// Note is what a unit that is ready says of itself (component.Describer).
 	Note string `json:"note,omitempty"`
 }
@@ -132,7 +134,7 @@ type server struct {
 	manager  *component.Manager
 	mu       sync.Mutex
 	status   Status
-	index    map[string]int
+	index    map[component.ID]int
 }
 
 // Run starts the units, serves until ctx ends or somebody asks to stop, then stops the units in reverse order. If a
@@ -149,12 +151,12 @@ func Run(ctx context.Context, cfg Config) error {
 		cfg:      cfg,
 		stop:     stop,
 		stopping: runCtx.Done(),
-		index:    map[string]int{},
+		index:    map[component.ID]int{},
 		status:   Status{PID: os.Getpid(), Phase: PhaseStarting, Units: []UnitStatus{}},
 	}
 	for i, u := range cfg.Units {
-		s.index[u.Name()] = i
-		s.status.Units = append(s.status.Units, UnitStatus{Name: u.Name(), State: component.Waiting, After: u.After})
+		s.index[u.ID()] = i
+		s.status.Units = append(s.status.Units, UnitStatus{ID: u.ID(), State: component.Waiting, After: u.After})
 	}
 	units := make([]component.Unit, len(cfg.Units))
 	for i, u := range cfg.Units {
@@ -201,7 +203,8 @@ func (s *server) onEvent(e component.Event) {
 	if u.State == component.Failed && (e.State == component.Stopping || e.State == component.Stopped) && e.Err == nil {
 		return // the clean-up after a failure must not hide the reason
 	}
-	u.State, u.Seconds, u.Error = e.State, e.Elapsed.Seconds(), ""
+	u.State, u.Seconds = e.State, e.Elapsed.Seconds()
+	u.Error, u.Reason = "", component.ReasonOf(e.Err)
 	if e.Err != nil {
 		u.Error = e.Err.Error()
 		s.cfg.Log.Error("unit", "name", e.Unit, "state", e.State, "error", e.Err)
@@ -281,7 +284,7 @@ func (s *server) probed(ctx context.Context) Status {
 		}
 		status.Units[i].Probed = true
 		if err != nil {
-			status.Units[i].Problem = err.Error()
+			status.Units[i].Problem, status.Units[i].Reason = err.Error(), component.ReasonOf(err)
 		}
 	}
 	return status

@@ -25,7 +25,7 @@ type part struct {
 	stopped chan struct{}
 }
 
-func (p *part) Name() string                { return p.name }
+func (p *part) ID() component.ID            { return component.Sole(p.name) }
 func (p *part) Start(context.Context) error { return p.err }
 func (p *part) Stop(context.Context) error  { close(p.stopped); return nil }
 
@@ -78,7 +78,7 @@ func TestReadyThenStopped(t *testing.T) {
 	p := &part{name: "one", stopped: make(chan struct{})}
 	client, ended := run(t, p)
 	s := await(t, client, supervisor.PhaseReady)
-	if len(s.Units) != 1 || s.Units[0].Name != "one" || s.Units[0].State != component.Ready {
+	if len(s.Units) != 1 || s.Units[0].ID != component.Sole("one") || s.Units[0].State != component.Ready {
 		t.Errorf("units = %+v", s.Units)
 	}
 	if err := client.Stop(t.Context()); err != nil {
@@ -172,6 +172,9 @@ func TestHealthAsksEachUnit(t *testing.T) {
 		&part{name: "files", stopped: make(chan struct{})},
 		&asked{part: part{name: "good", stopped: make(chan struct{})}},
 		&asked{part: part{name: "bad", stopped: make(chan struct{})}, err: errors.New("no route")},
+		&asked{part: part{name: "halted", stopped: make(chan struct{})}, err: &component.ReasonError{
+			Reason: component.Halted, Err: errors.New("by hand"),
+		}},
 		&asked{part: part{name: "silent", stopped: make(chan struct{})}, silent: true},
 	} {
 		units = append(units, component.Unit{Component: c})
@@ -184,9 +187,12 @@ func TestHealthAsksEachUnit(t *testing.T) {
 	}
 	var got []string
 	for _, u := range s.Units {
-		got = append(got, fmt.Sprintf("%s %v %s", u.Name, u.Probed, u.Problem))
+		got = append(got, fmt.Sprintf("%s %v %s%s", u.ID, u.Probed, u.Reason, u.Problem))
 	}
-	want := []string{"files false ", "good true ", "bad true no route", "silent true it has not answered within 200ms"}
+	want := []string{
+		"files false ", "good true ", "bad true no route", "halted true haltedby hand",
+		"silent true it has not answered within 200ms",
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -203,7 +209,7 @@ func TestHealthAsksEachUnit(t *testing.T) {
 func TestStatusTellsAfter(t *testing.T) {
 	client, ended := runUnits(t, []component.Unit{
 		{Component: &part{name: "etcd", stopped: make(chan struct{})}},
-		{Component: &part{name: "kube-apiserver", stopped: make(chan struct{})}, After: []string{"etcd"}},
+		{Component: &part{name: "kube-apiserver", stopped: make(chan struct{})}, After: component.Soles("etcd")},
 	})
 	await(t, client, supervisor.PhaseReady)
 	type question func(context.Context) (supervisor.Status, error)
@@ -214,9 +220,9 @@ func TestStatusTellsAfter(t *testing.T) {
 		}
 		got := map[string][]string{}
 		for _, u := range s.Units {
-			got[u.Name] = u.After
+			got[u.ID.String()] = component.Texts(u.After)
 		}
-		if diff := cmp.Diff(map[string][]string{"etcd": nil, "kube-apiserver": {"etcd"}}, got); diff != "" {
+		if diff := cmp.Diff(map[string][]string{"etcd": {}, "kube-apiserver": {"etcd"}}, got); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", name, diff)
 		}
 	}
@@ -231,7 +237,7 @@ func TestStatusTellsAfter(t *testing.T) {
 	want := supervisor.Status{
 		PID:   7,
 		Phase: supervisor.PhaseReady,
-		Units: []supervisor.UnitStatus{{Name: "etcd", State: supervisor.Restarting, Seconds: 1.5}},
+		Units: []supervisor.UnitStatus{{ID: component.Sole("etcd"), State: supervisor.Restarting, Seconds: 1.5}},
 	}
 	var got supervisor.Status
 	if err := json.Unmarshal([]byte(older), &got); err != nil {

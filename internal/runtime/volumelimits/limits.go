@@ -62,9 +62,6 @@ type Limits struct {
 	done   sync.WaitGroup
 }
 
-// Name is the component's name.
-func (*Limits) Name() string { return Unit }
-
 // Start begins to measure.
 func (l *Limits) Start(ctx context.Context) error {
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))

@@ -89,9 +89,6 @@ func New(cfg Config) *Enforcer {
 	return e
 }
 
-// Name is the component's name.
-func (*Enforcer) Name() string { return Unit }
-
 // Start returns when the policies there are have been carried out.
 func (e *Enforcer) Start(ctx context.Context) error {
 	var err error

@@ -26,9 +26,6 @@ type Notice struct {
 	done   sync.WaitGroup
 }
 
-// Name is the component's name.
-func (*Notice) Name() string { return Unit }
-
 // Start begins to watch.
 func (n *Notice) Start(ctx context.Context) error {
 	client, err := n.Client()

@@ -21,7 +21,7 @@ func Units(t *testing.T, units []component.Unit) string {
 	t.Helper()
 	var b strings.Builder
 	for _, u := range units {
-		fmt.Fprintf(&b, "unit %s after %s\n", u.Name(), strings.Join(u.After, ", "))
+		fmt.Fprintf(&b, "unit %s after %s\n", u.ID(), strings.Join(component.Texts(u.After), ", "))
 		if _, ok := u.Component.(interface{ State() proc.State }); !ok {
 			continue
 		}
@@ -32,7 +32,7 @@ func Units(t *testing.T, units []component.Unit) string {
 		}
 		err := u.Start(t.Context())
 		if err == nil {
-			t.Fatalf("%s started without a host", u.Name())
+			t.Fatalf("%s started without a host", u.ID())
 		}
 		if strings.HasPrefix(err.Error(), "prepare ") {
 			fmt.Fprintf(&b, "  %v\n", err)
