@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/base/errtext"
 	"mullion.dev/mullion/internal/base/plaintext"
 	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/cluster/layout"
@@ -62,8 +62,7 @@ func (a *app) explain(err error) error {
 	if err == nil || errors.As(err, &own) && own.Remedy != "" {
 		return err
 	}
-	// Errors of containerd and etcd arrive as text.
-	if full := syscall.ENOSPC; errors.Is(err, full) || strings.Contains(err.Error(), full.Error()) {
+	if errtext.DiskFull(err) {
 		return &Error{
 			Code: ExitRequirement,
 			Err:  err,

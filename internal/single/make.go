@@ -229,10 +229,11 @@ func (k *container) fits(img image.Info, ref string) error {
 func (k *container) notPulled(ref string, err error) error {
 	r := &Refusal{Code: CodeFailed, Message: fmt.Sprintf("pull image %q: %v", ref, err)}
 	var other *image.MismatchError
+	var system *image.SystemError
 	switch {
 	case errors.As(err, &other):
 		r.Remedy = fmt.Sprintf("give it its own version: --windows-version %s", versionOf(other.Image))
-	case strings.Contains(err.Error(), "the image has [linux"):
+	case errors.As(err, &system) && system.Linux():
 		r.Remedy = "this image is for Linux: `docker run` runs it"
 	}
 	return r

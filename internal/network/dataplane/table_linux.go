@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 	"sigs.k8s.io/knftables"
 
+	"mullion.dev/mullion/internal/base/errtext"
 	"mullion.dev/mullion/internal/base/netns"
 )
 
@@ -280,8 +281,7 @@ func (t *table) elementsOnce(name string) (list []nftables.SetElement, err error
 		list, err = c.GetSetElements(setOf(name))
 		return err
 	})
-	// The library drops the cause of an error.
-	if err != nil && bytes.Contains([]byte(err.Error()), []byte(unix.ENOENT.Error())) {
+	if errtext.NotThere(err) {
 		return nil, nil
 	}
 	if err != nil {

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"mullion.dev/mullion/internal/base/errtext"
 	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/spec"
 )
@@ -327,7 +327,7 @@ func poll(ctx context.Context, within time.Duration, what string, try func(conte
 		if err == nil {
 			return nil
 		}
-		if limit.Err() == nil && !strings.Contains(err.Error(), "would exceed context deadline") || last == nil {
+		if last == nil || (limit.Err() == nil && !errtext.TooLate(err)) {
 			last = err
 		}
 		select {

@@ -78,7 +78,7 @@ func (b *bed) dial(ctx context.Context, pod string, query url.Values) reply {
 	err := b.netexec(ctx, pod, "/dial?"+query.Encode(), &answer)
 	r := reply{err: err}
 	if err == nil && len(answer.Errors) > 0 {
-		r.err = errors.New(answer.Errors[len(answer.Errors)-1])
+		r.err = &podError{answer.Errors[len(answer.Errors)-1]}
 	}
 	for _, name := range answer.Responses {
 		if query.Get("request") == string(hostname) && b.known(name) != nil {

@@ -1,10 +1,18 @@
 package nettest
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
+	"syscall"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"mullion.dev/mullion/internal/base/errtext"
 	"mullion.dev/mullion/internal/spec"
 )
 
@@ -172,35 +180,78 @@ func (r reply) String() string {
 	return text
 }
 
+// Faults of a call, in the few words that matter in a table.
+const (
+	noAnswer    = "no answer"
+	noName      = "the name does not resolve"
+	refused     = "connection refused"
+	unreachable = "unreachable"
+)
+
+// podError is the error of a call that a program in a pod has made, which tells of it in words.
+type podError struct{ text string }
+
+func (e *podError) Error() string { return e.text }
+
+// fault is what the words mean, "" for what is not known.
+func (e *podError) fault() string {
+	for _, known := range []struct{ part, fault string }{
+		{"no such host", noName},
+		{"refused", refused},
+		{"Client.Timeout", noAnswer},
+		{"deadline", noAnswer},
+		{"timeout", noAnswer},
+		{"timed out", noAnswer},
+		{"unreachable", unreachable},
+	} {
+		if strings.Contains(e.text, known.part) {
+			return known.fault
+		}
+	}
+
+	return ""
+}
+
 // short returns the few words of an error that matter in a table.
 func short(err error) string {
 	if err == nil {
-		return "no answer"
+		return noAnswer
 	}
-	text := err.Error()
-	for _, known := range []struct{ part, words string }{
-		{"no such host", "the name does not resolve"},
-		{"refused", "connection refused"},
-		{"Client.Timeout", "no answer"},
-		{"deadline", "no answer"},
-		{"timeout", "no answer"},
-		{"timed out", "no answer"},
-		{"unreachable", "unreachable"},
-	} {
-		if strings.Contains(text, known.part) {
-			return known.words
-		}
+
+	return cmp.Or(faultOf(err), strings.ReplaceAll(err.Error(), "\n", " "))
+}
+
+// faultOf is what an error of a call means, "" for what is not known.
+func faultOf(err error) string {
+	if pod, ok := errors.AsType[*podError](err); ok {
+		return pod.fault()
 	}
-	return strings.ReplaceAll(text, "\n", " ")
+	if api, ok := errors.AsType[*apierrors.StatusError](err); ok { // it has called the pod, and tells of it in words
+		return (&podError{api.ErrStatus.Message}).fault()
+	}
+	if name, ok := errors.AsType[*net.DNSError](err); ok && name.IsNotFound {
+		return noName
+	}
+	slow, timed := errors.AsType[net.Error](err)
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return refused
+	case errors.Is(err, context.DeadlineExceeded), timed && slow.Timeout(), errtext.TooLate(err):
+		return noAnswer
+	case errors.Is(err, syscall.ENETUNREACH):
+		return unreachable
+	}
+
+	return ""
 }
 
 // meets reports whether the reply is as expected; addresses maps the words for client to addresses.
 func (e expectation) meets(r reply, addresses map[string]string) bool {
 	switch {
 	case e.unresolved:
-		return len(r.servers) == 0 && short(r.err) == "the name does not resolve"
+		return len(r.servers) == 0 && short(r.err) == noName
 	case e.resolved:
-		return len(r.servers) == 0 && short(r.err) != "the name does not resolve"
+		return len(r.servers) == 0 && short(r.err) != noName
 	case e.none:
 		return len(r.servers) == 0
 	case len(r.servers) < e.requests():

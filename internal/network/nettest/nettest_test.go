@@ -3,9 +3,13 @@ package nettest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -17,7 +21,7 @@ import (
 
 func TestMeets(t *testing.T) {
 	own := map[string]string{clientOwn: "10.0.0.1", clientNode: "10.0.0.9"}
-	noHost := errors.New("lookup web.default: no such host")
+	noHost := &net.DNSError{Err: "no such host", Name: "web.default", IsNotFound: true}
 	tests := []struct {
 		name string
 		want expectation
@@ -145,8 +149,27 @@ func TestShort(t *testing.T) {
 		"connect: no route to host: network is unreachable":                   "unreachable",
 		"something else": "something else",
 	} {
-		if got := short(errors.New(in)); got != want {
+		if got := short(&podError{in}); got != want {
 			t.Errorf("short(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestFaults holds that the causes of calls made here are told as those that pods tell of in words.
+func TestFaults(t *testing.T) {
+	for want, errs := range map[string][]error{
+		noName:      {&net.DNSError{Err: "no such host", Name: "web", IsNotFound: true}},
+		refused:     {&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, fmt.Errorf("ask: %w", syscall.ECONNREFUSED)},
+		unreachable: {&net.OpError{Op: "dial", Err: syscall.ENETUNREACH}},
+		noAnswer: {
+			nil, fmt.Errorf("ask: %w", context.DeadlineExceeded), &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded},
+		},
+		"it is refused here": {errors.New("it is refused\nhere")},
+	} {
+		for _, err := range errs {
+			if got := short(err); got != want {
+				t.Errorf("%v is told as %q, want %q", err, got, want)
+			}
 		}
 	}
 }

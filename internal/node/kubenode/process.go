@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
 )
 
@@ -36,10 +37,21 @@ func (c Config) Process(part string, s proc.Spec, write func() error) *Process {
 	return &Process{Process: proc.New(s), logDir: filepath.Dir(s.LogPath), write: write}
 }
 
+// PrepareError says that a part of a node was not started, because its files were not written.
+type PrepareError struct {
+	Part component.ID
+	Err  error
+}
+
+func (e *PrepareError) Error() string { return fmt.Sprintf("prepare %s: %v", e.Part, e.Err) }
+
+// Unwrap gives the cause.
+func (e *PrepareError) Unwrap() error { return e.Err }
+
 // Start writes the files, starts the process and completes it.
 func (p *Process) Start(ctx context.Context) error {
 	if err := p.prepare(); err != nil {
-		return fmt.Errorf("prepare %s: %w", p.ID(), err)
+		return &PrepareError{Part: p.ID(), Err: err}
 	}
 	if err := p.Process.Start(ctx); err != nil || p.Complete == nil {
 		return err

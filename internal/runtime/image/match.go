@@ -39,6 +39,26 @@ func (e *MismatchError) Error() string {
 // Unwrap classes the error as a failed precondition.
 func (e *MismatchError) Unwrap() error { return errdefs.ErrFailedPrecondition }
 
+// SystemError says that an image has no manifest for Windows.
+type SystemError struct {
+	// Node is the node's platform, Offered are the image's.
+	Node    string
+	Offered []string
+}
+
+func (e *SystemError) Error() string {
+	return fmt.Sprintf("no match for platform in manifest: %v: the node is %s, the image has %v", errdefs.ErrNotFound,
+		e.Node, e.Offered)
+}
+
+// Unwrap classes the error as something that is not there.
+func (e *SystemError) Unwrap() error { return errdefs.ErrNotFound }
+
+// Linux reports whether the image is one for Linux.
+func (e *SystemError) Linux() bool {
+	return len(e.Offered) > 0 && strings.HasPrefix(e.Offered[0], "linux")
+}
+
 // matcher chooses among the manifests of an index as containerd's platforms.Default does on a Windows machine
 // (https://github.com/containerd/platforms/blob/v1.0.0-rc.5/defaults_windows.go): only windows/amd64, only a build that
 // the node's accepts, and of those the highest os.version, compared as text.
@@ -113,7 +133,6 @@ func checkPlatform(p ocispec.Platform, node string, iso Isolation) error {
 // https://github.com/containerd/containerd/issues/6989); if Windows images of other builds are offered, Windows' own
 // words follow.
 func noMatch(offered []ocispec.Platform, node string, iso Isolation) error {
-	base := fmt.Errorf("no match for platform in manifest: %w", errdefs.ErrNotFound)
 	var names []string
 	builds := false
 	var first string
@@ -133,10 +152,10 @@ func noMatch(offered []ocispec.Platform, node string, iso Isolation) error {
 		want += " or older"
 	}
 	if builds {
-		return fmt.Errorf("%w: the node is %s, the image has %v: %w", base, want, names, &MismatchError{
+		return fmt.Errorf("%w: %w", &SystemError{Node: want, Offered: names}, &MismatchError{
 			Image: first,
 			Node:  node,
 		})
 	}
-	return fmt.Errorf("%w: the node is %s, the image has %v", base, want, names)
+	return &SystemError{Node: want, Offered: names}
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"syscall"
 
 	"github.com/containerd/containerd/v2/core/content"
 	"github.com/containerd/containerd/v2/core/mount"
@@ -20,6 +19,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/opencontainers/go-digest"
 	"github.com/opencontainers/image-spec/identity"
+
+	"mullion.dev/mullion/internal/base/errtext"
 )
 
 // labelChecked, on a layer's blob, is the diff ID with which the blob was read to its end and found good. It saves
@@ -47,7 +48,7 @@ var ErrDiskFull = errors.New("no space left on the disk of the image store")
 
 // diskFull wraps an out-of-space error, which containerd passes on as text only, in ErrDiskFull.
 func diskFull(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || strings.Contains(err.Error(), syscall.ENOSPC.Error()) {
+	if errtext.DiskFull(err) {
 		return fmt.Errorf("%w: %w", ErrDiskFull, err)
 	}
 	return err

@@ -3,6 +3,7 @@
 package kubenodetest
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
 )
@@ -34,7 +36,7 @@ func Units(t *testing.T, units []component.Unit) string {
 		if err == nil {
 			t.Fatalf("%s started without a host", u.ID())
 		}
-		if strings.HasPrefix(err.Error(), "prepare ") {
+		if _, ok := errors.AsType[*kubenode.PrepareError](err); ok {
 			fmt.Fprintf(&b, "  %v\n", err)
 		}
 	}
