@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -12,24 +13,24 @@ import (
 	"mullion.dev/mullion/internal/process/proc"
 )
 
-// etcdOf returns etcd with a program in its place, which makes the data's folder and never ends by itself.
+// etcdOf returns etcd with a program in its place that never ends by itself. Who asks whether it serves makes its data.
 func etcdOf(dir string, serves bool) etcd {
 	data := filepath.Join(dir, "member")
 	ready := func(context.Context) error {
-		if !serves {
-			return errors.New("it has no leader")
+		if err := os.MkdirAll(data, 0o700); err != nil || serves {
+			return err
 		}
-		_, err := os.Stat(data)
-		return err
+		return errors.New("it has no leader")
 	}
 	return etcd{dir: dir, Process: proc.New(proc.Spec{
 		ID:           component.Sole(Etcd),
-		Path:         "/bin/sh",
-		Args:         []string{"-c", `mkdir -p "$0" && exec sleep 1000`, data},
+		Path:         "/bin/sleep",
+		Args:         []string{"1000"},
 		Env:          os.Environ(),
 		LogPath:      filepath.Join(dir, "etcd.log"),
 		Ready:        ready,
 		ReadyTimeout: time.Second,
+		StopSignal:   syscall.SIGKILL,
 	})}
 }
 
