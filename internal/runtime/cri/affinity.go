@@ -51,12 +51,11 @@ func firstGroup(cpus cpuset.CPUSet) (mask uint64) {
 const spreadTimeout = 10 * time.Second
 
 // spreadAffinity tells the Windows of a running container which processors it has now, if they are others than before:
-// the kernel keeps programs to them by then, but wineserver answers for itself. In the host other programs run too, so
-// a HostProcess container is left alone. Wine knows one group of processors.
+// the kernel keeps programs to them by then, but wineserver answers for itself. Wine knows one group of processors.
 func (s *Server) spreadAffinity(ctx context.Context, c store.Container, r *runtimeapi.WindowsContainerResources) error {
 	before, after := s.cpusOf(c.Config.GetWindows().GetResources().GetAffinityCpus()), s.cpusOf(r.GetAffinityCpus())
 	mask := firstGroup(after)
-	if c.State() != runtimeapi.ContainerState_CONTAINER_RUNNING || c.HostProcess || s.cfg.Launch.Run == "" ||
+	if c.State() != runtimeapi.ContainerState_CONTAINER_RUNNING || s.cfg.Launch.Run == "" ||
 		before.Equals(after) || mask == 0 {
 		return nil
 	}
@@ -65,7 +64,7 @@ func (s *Server) spreadAffinity(ctx context.Context, c store.Container, r *runti
 	args := append([]string{}, s.cfg.Launch.Loader...)
 	exit, err := s.cfg.Engine.Exec(ctx, c.ID, engine.ExecSpec{
 		ID:      newID()[:16],
-		UID:     uidOf(c),
+		UID:     s.uidOf(c),
 		Dir:     s.driveOf(c),
 		Env:     s.loaderEnv(c),
 		FIFODir: s.fifoDir(),

@@ -3,9 +3,11 @@ package cri
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"mullion.dev/mullion/internal/runtime/cri/store"
 	"mullion.dev/mullion/internal/runtime/engine"
 	"mullion.dev/mullion/internal/windows/jobobject"
 )
@@ -22,27 +24,21 @@ type ComputeSystem struct {
 // (https://github.com/microsoft/hcsshim/blob/v0.15.0-rc.4/cmd/containerd-shim-runhcs-v1/pod.go).
 const machineSuffix = "@vm"
 
-// ComputeSystems returns the running containers and, as Windows has a container for each, the sandboxes of ready pods.
-// A
-// pod with Hyper-V isolation is its virtual machine: what runs in there the host does not see. HostProcess containers
-// are not among them: on Windows they are jobs of the host.
+// ComputeSystems returns the sandboxes of ready pods and the running containers, as far as the host sees them: the pods'
+// kinds say which. Sandboxes come first.
 func (s *Server) ComputeSystems() []ComputeSystem {
-	var out []ComputeSystem
-	inMachine := map[string]bool{}
-	for _, sb := range s.readySandboxes() {
-		switch inMachine[sb.ID] = isIsolated(sb); {
-		case isIsolated(sb):
-			out = append(out, ComputeSystem{ID: sb.ID + machineSuffix, Started: sb.CreatedAt, Machine: true})
-		case !isHostProcess(sb):
-			out = append(out, ComputeSystem{ID: sb.ID, Started: sb.CreatedAt})
-		}
-	}
+	running := map[string][]store.Container{}
 	for _, c := range s.containers.List(isRunning) {
-		if !c.HostProcess && !inMachine[c.SandboxID] {
-			out = append(out, ComputeSystem{ID: c.ID, Started: c.StartedAt})
-		}
+		running[c.SandboxID] = append(running[c.SandboxID], c)
 	}
-	return out
+
+	var out, inPods []ComputeSystem
+	for _, sb := range s.sandboxes.List(nil) {
+		pod, containers := s.kindOf(sb.ID).systems(sb, running[sb.ID])
+		out, inPods = append(out, pod...), append(inPods, containers...)
+	}
+	slices.SortFunc(inPods, func(a, b ComputeSystem) int { return strings.Compare(a.ID, b.ID) })
+	return append(out, inPods...)
 }
 
 // ComputeUsage returns what one of the ComputeSystems uses. A sandbox, which has no process here, uses

@@ -1,12 +1,12 @@
 package cri
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -44,10 +44,8 @@ func (s *Server) CreateContainer(ctx context.Context,
 		return nil, fmt.Errorf("create container %q: sandbox %q is not running: %w", name, sb.ID,
 			errdefs.ErrFailedPrecondition)
 	}
-	if config.GetWindows().GetSecurityContext().GetHostProcess() != isHostProcess(sb) {
-		// containerd's words (internal/cri/server/container_create.go).
-		return nil, fmt.Errorf(
-			"create container %q: pod spec and all containers inside must have the HostProcess field set to be valid: %w", name, errdefs.ErrInvalidArgument)
+	if err := checkAlike(sb, config); err != nil {
+		return nil, fmt.Errorf("create container %q: %w", name, err)
 	}
 	if err := s.checkAlone(sb.ID); err != nil {
 		return nil, fmt.Errorf("create container %q: %w", name, err)
@@ -83,38 +81,16 @@ func (s *Server) createContainer(ctx context.Context, sb store.Sandbox,
 	if err != nil {
 		return store.Container{}, fmt.Errorf("find image: %w", err)
 	}
-	// A HostProcess container brings no Windows of its own, so its image may be of any build.
-	if err := s.cfg.Images.Check(img, sb.Handler); err != nil && !isHostProcess(sb) {
-		return store.Container{}, fmt.Errorf("check image %q: %w", config.GetImage().GetImage(), err)
-	}
-	c := store.Container{
-		ID:          newID(),
-		SandboxID:   sb.ID,
-		Config:      store.ContainerConfig{ContainerConfig: config},
-		ImageID:     img.ID,
-		ImageName:   config.GetImage().GetUserSpecifiedImage(),
-		CreatedAt:   time.Now(),
-		HostProcess: isHostProcess(sb),
-		User:        userName(sb, config, img.Config.User),
-		Env:         mergeEnv(img.Config.Env, config.GetEnvs()),
-		Dir:         workingDir(config, img),
-	}
-	if c.ImageName == "" {
-		c.ImageName = config.GetImage().GetImage()
-	}
-	if c.Program, c.Raw, err = commandLine(config, img); err != nil {
-		return store.Container{}, err
-	}
-	if c.HostProcess {
-		s.cfg.HostProcess.adapt(&c, img)
-	} else if c.Account, err = s.imageAccount(ctx, c.ID, img.ChainID, c.User); err != nil {
+	k := s.kindOf(sb.ID)
+	c, err := k.record(ctx, sb, config, img)
+	if err != nil {
 		return store.Container{}, err
 	}
 	c.NodeLogPath = nodeLogPath(sb, config)
 	if c.LogPath, err = s.logPath(c.NodeLogPath); err != nil {
 		return store.Container{}, err
 	}
-	if err := errors.Join(s.checkPipes(c), checkInMachine(sb, config)); err != nil {
+	if err := cmp.Or(k.admit(sb, config), s.checkPipes(c)); err != nil {
 		return store.Container{}, err
 	}
 	mounts, err := s.mounts(config)
@@ -127,6 +103,23 @@ func (s *Server) createContainer(ctx context.Context, sb store.Sandbox,
 	}
 	s.sayLacks(c, img)
 	return c, nil
+}
+
+// newContainer is the record of a new container of an image, which a kind completes.
+func newContainer(sb store.Sandbox, config *runtimeapi.ContainerConfig, img image.Info) (c store.Container, err error) {
+	c = store.Container{
+		ID:        newID(),
+		SandboxID: sb.ID,
+		Config:    store.ContainerConfig{ContainerConfig: config},
+		ImageID:   img.ID,
+		ImageName: cmp.Or(config.GetImage().GetUserSpecifiedImage(), config.GetImage().GetImage()),
+		CreatedAt: time.Now(),
+		User:      askedUser(sb, config, img.Config.User),
+		Env:       mergeEnv(img.Config.Env, config.GetEnvs()),
+		Dir:       workingDir(config, img),
+	}
+	c.Program, c.Raw, err = commandLine(config, img)
+	return c, err
 }
 
 // ReasonStandIn is the reason of the event of a pod whose image another stands in for.
@@ -150,17 +143,9 @@ func (s *Server) makeContainer(ctx context.Context, sb store.Sandbox, c store.Co
 			s.log.Error("container not undone", "container", c.ID, "error", err)
 		}
 	}()
-	uid := uidOf(c)
 	undo.Add(func() error { return s.removeFiles(c) })
-	runDir, err := s.makeRunDir(c, uid)
-	if err != nil {
-		return err
-	}
 	pipes, err := s.makePipesDir(c)
 	if err != nil {
-		return err
-	}
-	if err := s.boundFiles(sb, &c, mounts, runDir); err != nil {
 		return err
 	}
 	spec := engine.Container{
@@ -172,29 +157,24 @@ func (s *Server) makeContainer(ctx context.Context, sb store.Sandbox, c store.Co
 		Args:        s.initArgs(sb, c),
 		Env:         s.loaderEnv(c),
 		Dir:         s.driveOf(c),
-		UID:         uid,
+		UID:         s.uidOf(c),
 		Hostname:    hostName(sb),
 		NetNS:       sb.NetNS,
 		Mounts:      mounts,
 		SystemFiles: append([]engine.BindMount{{Source: s.resolvConf(sb.ID), Target: "/etc/resolv.conf"}}, pipes...),
-		WorkDir:     runDir,
+		WorkDir:     s.runDir(c),
 		Terminal:    c.Config.GetTty(),
 		Resources:   s.resourcesOf(c.Config.GetWindows().GetResources()),
 	}
-	if c.Account != nil {
-		passwd, err := s.writePasswd(c, c.Account.Name, uid)
-		if err != nil {
-			return err
-		}
-		spec.Account, spec.SystemFiles = c.Account.Name, append(spec.SystemFiles, passwd)
+	k := s.kindOf(sb.ID)
+	if err := k.complete(sb, &c, &spec); err != nil {
+		return err
 	}
-	if isIsolated(sb) {
-		spec.Machine = sb.ID
+	if err := k.tellLimits(ctx, c, c.Config.GetWindows().GetResources()); err != nil {
+		return err
 	}
-	if c.HostProcess {
-		if spec, err = s.inHost(c, spec); err != nil {
-			return err
-		}
+	if err := s.writeEnvFile(spec.WorkDir, c.Env); err != nil {
+		return err
 	}
 	if spec.Shares, err = s.openShares(ctx, sb, c); err != nil {
 		return err
@@ -213,52 +193,17 @@ func (s *Server) makeContainer(ctx context.Context, sb store.Sandbox, c store.Co
 	return nil
 }
 
-// boundFiles puts files of the container's own in the place of those that the kubelet keeps for it on the node's disk,
-// and that it may write to. A HostProcess container is root, and has no small folder of its own.
-func (*Server) boundFiles(sb store.Sandbox, c *store.Container, mounts []engine.Mount, runDir string) (err error) {
-	if c.HostProcess {
-		return nil
-	}
-	if c.TerminationLog, err = boundTermination(c.Config.ContainerConfig, mounts, runDir); err != nil {
-		return err
-	}
-	return boundHosts(sb.Config.GetMetadata().GetUid(), c.Config.ContainerConfig, mounts, runDir)
-}
-
-// makeRunDir makes the folder that the container's user can write to and that only the machine's root can reach.
-func (s *Server) makeRunDir(c store.Container, uid uint32) (string, error) {
-	dir := s.runDir(c)
-	if c.HostProcess { // root in the host, which would not see a mount of its own
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return "", fmt.Errorf("make working folder: %w", err)
-		}
-		if err := os.Chown(dir, int(uid), int(uid)); err != nil {
-			return "", fmt.Errorf("give working folder to the container's user: %w", err)
-		}
-	} else if err := s.cfg.Engine.MakeWorkDir(dir); err != nil {
-		return "", fmt.Errorf("make working folder: %w", err)
-	}
-	if err := s.writeJob(c, c.Config.GetWindows().GetResources()); err != nil {
-		return "", err
-	}
-	return dir, s.writeEnvFile(dir, c.Env)
-}
-
-// runDir is a container's working folder. For a HostProcess container it has the same path on the machine, in the host
-// and in the container, because the container's root file system is read-only except for the run folder.
+// runDir is a container's working folder, which the container's user can write to and, on the machine, root alone can
+// reach.
 func (s *Server) runDir(c store.Container) string {
-	if c.HostProcess {
-		return filepath.Join(s.cfg.HostProcessWork, c.ID)
-	}
-	return filepath.Join(s.containerDir(c.ID), "run")
+	dir, _ := s.kindOf(c.SandboxID).folder(c)
+	return dir
 }
 
 // workTarget is the path at which the container's programs see the working folder.
 func (s *Server) workTarget(c store.Container) string {
-	if c.HostProcess {
-		return s.runDir(c)
-	}
-	return engine.WorkDirTarget
+	_, dir := s.kindOf(c.SandboxID).folder(c)
+	return dir
 }
 
 // removeFiles removes a container's own files.

@@ -53,11 +53,10 @@ func (s *Server) exec(ctx context.Context, c store.Container, kind admission.Kin
 	if len(cmd) == 0 || cmd[0] == "" {
 		return 0, fmt.Errorf("exec in container %q: no command: %w", c.ID, errdefs.ErrInvalidArgument)
 	}
-	if err := s.checkUser(c); err != nil {
+	k := s.kindOf(c.SandboxID)
+	uid, err := k.user(c)
+	if err != nil {
 		return 0, err
-	}
-	if c.HostProcess {
-		cmd = s.cfg.HostProcess.arguments(c.ID, cmd)
 	}
 	id := newID()[:16]
 	name := "exec-" + id
@@ -67,7 +66,7 @@ func (s *Server) exec(ctx context.Context, c store.Container, kind admission.Kin
 	}
 	x := engine.ExecSpec{
 		ID:      id,
-		UID:     uidOf(c),
+		UID:     uid,
 		Dir:     s.driveOf(c),
 		Env:     env,
 		FIFODir: s.fifoDir(),
@@ -75,7 +74,7 @@ func (s *Server) exec(ctx context.Context, c store.Container, kind admission.Kin
 			report: path.Join(s.workTarget(c), name),
 			env:    path.Join(s.workTarget(c), envFileName),
 			dir:    c.Dir,
-			args:   cmd,
+			args:   k.arguments(c, cmd),
 		}),
 		Stdin:    streams.in,
 		Stdout:   streams.out,

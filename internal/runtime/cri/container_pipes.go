@@ -50,10 +50,6 @@ func pipesOf(config *runtimeapi.ContainerConfig) []*runtimeapi.Mount {
 func (s *Server) checkPipes(c store.Container) error {
 	for _, m := range pipesOf(c.Config.ContainerConfig) {
 		switch {
-		case c.HostProcess:
-			// hcsshim's words (internal/jobcontainers/mounts.go, v0.15.0-rc.4).
-			return fmt.Errorf("mount named pipe %q: named pipe mounts not supported for job containers"+
-				" - interact with the pipe directly: %w", m.GetHostPath(), errdefs.ErrInvalidArgument)
 		case s.cfg.HostPipe == nil || s.cfg.Launch.Run == "":
 			return fmt.Errorf("mount named pipe %q: this runtime has no pipes: %w", m.GetHostPath(),
 				errdefs.ErrNotImplemented)
@@ -107,7 +103,7 @@ func (s *Server) openPipes(c store.Container) error {
 		return nil
 	}
 	user := piperelay.Unprivileged
-	if uidOf(c) == uidAdministrator {
+	if s.uidOf(c) == uidAdministrator {
 		user = piperelay.Administrator
 	}
 	ctx, cancel := context.WithCancel(s.life())

@@ -80,7 +80,7 @@ func startError(err error) end {
 // startContainer returns when the program runs. started says that the engine has started the container, whatever came
 // of it: then its watch records its end.
 func (s *Server) startContainer(ctx context.Context, c store.Container) (started bool, err error) {
-	if err := s.checkUser(c); err != nil {
+	if _, err := s.kindOf(c.SandboxID).user(c); err != nil {
 		return false, err
 	}
 	if err := s.logon(ctx, c); err != nil {
@@ -132,13 +132,13 @@ func (s *Server) startContainer(ctx context.Context, c store.Container) (started
 	return true, nil
 }
 
-// share records in the pod's network that a container runs, or no longer does. A HostProcess container has the host's.
+// share records in the pod's network that a container runs, or no longer does.
 func (s *Server) share(ctx context.Context, c store.Container, runs bool) {
 	sb, err := s.sandboxes.Get(c.SandboxID)
-	if err != nil || isHostProcess(sb) {
+	if err != nil {
 		return
 	}
-	if err := s.cfg.Network.Share(ctx, podOf(sb), c.ID, runs); err != nil {
+	if err := s.kindOf(sb.ID).network().Share(ctx, podOf(sb), c.ID, runs); err != nil {
 		s.log.Warn("container not recorded in its pod's network", "container", c.ID, "runs", runs, "error", err)
 	}
 }

@@ -117,7 +117,7 @@ func (s *Server) askToEnd(ctx context.Context, c store.Container) {
 	if args != nil {
 		x := engine.ExecSpec{
 			ID:      newID()[:16],
-			UID:     uidOf(c),
+			UID:     s.uidOf(c),
 			Dir:     s.driveOf(c),
 			Env:     s.loaderEnv(c),
 			FIFODir: s.fifoDir(),

@@ -2,7 +2,6 @@ package cri
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/containerd/errdefs"
@@ -36,7 +35,12 @@ func (s *Server) UpdateContainerResources(ctx context.Context,
 		merged.AffinityCpus = nil
 	}
 	proto.Merge(merged, change)
-	if err := s.checkUpdate(c, merged); err != nil {
+	sb, err := s.sandboxes.Get(c.SandboxID)
+	if err != nil {
+		return nil, fmt.Errorf("update container %q: %w", c.ID, err)
+	}
+	k := s.kindOf(sb.ID)
+	if err := k.admit(sb, withResources(c.Config, merged).ContainerConfig); err != nil {
 		return nil, fmt.Errorf("update container %q: %w", c.ID, err)
 	}
 	switch c.State() {
@@ -46,7 +50,7 @@ func (s *Server) UpdateContainerResources(ctx context.Context,
 		if err := s.cfg.Engine.Update(ctx, c.ID, s.resourcesOf(merged)); err != nil {
 			return nil, err
 		}
-		if err := errors.Join(s.writeJob(c, merged), s.spreadAffinity(ctx, c, merged)); err != nil {
+		if err := k.tellLimits(ctx, c, merged); err != nil {
 			return nil, fmt.Errorf("update container %q: %w", c.ID, err)
 		}
 	}

@@ -17,35 +17,41 @@ import (
 	"mullion.dev/mullion/internal/windows/wire/credspec"
 )
 
-// credentialSpec is a container's credential spec, "" without one.
-func credentialSpec(c store.Container) string {
+// askedCredential is the credential spec that a container asks for, "" if it asks for none.
+func askedCredential(c store.Container) string {
 	return c.Config.GetWindows().GetSecurityContext().GetCredentialSpec()
 }
+
+// credentialSpec is the one that a container has, "" if there is none or it cannot be honoured, which is the matter of
+// its start.
+func (s *Server) credentialSpec(c store.Container) string {
+	text, err := s.kindOf(c.SandboxID).credential(c)
+	if err != nil {
+		return ""
+	}
+	return text
+}
+
+// noCredential begins what is said of a credential spec that cannot be honoured.
+const noCredential = "failed to generate container credential guard instance: hcs::ModifyServiceSettings: "
 
 // logon puts a container into the domain of its credential spec before it starts: its programs are told of the domain,
 // and where the node has the account's keys they get a ticket. The error says what cannot be honoured: hcsshim's words
 // (https://github.com/microsoft/hcsshim/blob/v0.13.0/internal/credentials/credentials.go), Windows' error, and why.
 func (s *Server) logon(ctx context.Context, c store.Container) error {
-	text := credentialSpec(c)
-	if text == "" {
-		return nil
-	}
-	const words = "failed to generate container credential guard instance: hcs::ModifyServiceSettings: "
-	if c.HostProcess {
-		// A job container has its host's identity. Windows starts such a container, with another identity than the
-		// one that was asked for.
-		return errors.New(words +
-			"The request is not supported. (0x80070032): a HostProcess container has its host's identity")
+	text, err := s.kindOf(c.SandboxID).credential(c)
+	if text == "" || err != nil {
+		return err
 	}
 	spec, err := credspec.Parse(text)
 	switch {
 	case errors.Is(err, credspec.ErrPlugin):
-		return fmt.Errorf(words+"Class not registered (0x80040154): %w", err)
+		return fmt.Errorf(noCredential+"Class not registered (0x80040154): %w", err)
 	case err != nil:
-		return fmt.Errorf(words+"The parameter is incorrect. (0x80070057): %w", err)
+		return fmt.Errorf(noCredential+"The parameter is incorrect. (0x80070057): %w", err)
 	}
 	if _, err := s.writeTicket(ctx, c, spec); err != nil {
-		return fmt.Errorf(words+"%w", err)
+		return fmt.Errorf(noCredential+"%w", err)
 	}
 	return nil
 }
@@ -53,8 +59,8 @@ func (s *Server) logon(ctx context.Context, c store.Container) error {
 // openShares mounts the SMB shares that a container's programs use as the account of its credential spec; nil: it has
 // none. A spec that cannot be read is the matter of its start.
 func (s *Server) openShares(ctx context.Context, sb store.Sandbox, c store.Container) (*os.File, error) {
-	text := credentialSpec(c)
-	if text == "" || c.HostProcess || s.cfg.Shares == nil {
+	text := s.credentialSpec(c)
+	if text == "" || s.cfg.Shares == nil {
 		return nil, nil
 	}
 	spec, err := credspec.Parse(text)
@@ -143,7 +149,7 @@ type renewals struct{ due, ends map[string]time.Time }
 func (s *Server) renewDue(ctx context.Context, r renewals, now time.Time) {
 	running := map[string]bool{}
 	for _, c := range s.containers.List(nil) {
-		if c.State() != runtimeapi.ContainerState_CONTAINER_RUNNING || c.HostProcess || credentialSpec(c) == "" {
+		if c.State() != runtimeapi.ContainerState_CONTAINER_RUNNING || s.credentialSpec(c) == "" {
 			continue
 		}
 		running[c.ID] = true
@@ -161,7 +167,7 @@ func (s *Server) renewDue(ctx context.Context, r renewals, now time.Time) {
 }
 
 func (s *Server) renew(ctx context.Context, r renewals, c store.Container, now time.Time) error {
-	spec, err := credspec.Parse(credentialSpec(c))
+	spec, err := credspec.Parse(s.credentialSpec(c))
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ type Explanation struct {
 	ID, Name string
 	Met      []explain.Met
 	More     int
-	// Off says that the pod did not ask for it, or is a HostProcess pod.
+	// Off says that the pod did not ask for it, or is of a kind of which it is not kept.
 	Off bool
 }
 
@@ -39,14 +39,14 @@ func Explained(stateDir, namespace, pod string) ([]Explanation, error) {
 		if types.GetPodName(labels) != pod || types.GetPodNamespace(labels) != namespace {
 			continue
 		}
-		e := Explanation{ID: c.ID, Name: c.Config.GetMetadata().GetName(), Off: true}
+		file := ""
 		for _, sb := range sandboxes {
-			if sb.ID == c.SandboxID && asksToExplain(sb, c) {
-				e.Off = false
+			if sb.ID == c.SandboxID && asksToExplain(sb) {
+				file = choose(nil, sb).explanation(stateDir, c.ID)
 			}
 		}
+		e := Explanation{ID: c.ID, Name: c.Config.GetMetadata().GetName(), Off: file == ""}
 		if !e.Off {
-			file := filepath.Join(stateDir, "work", c.ID, "run", explain.Name)
 			if e.Met, e.More, err = explain.Read(file); err != nil && !errors.Is(err, os.ErrNotExist) {
 				return nil, err
 			}
@@ -56,7 +56,7 @@ func Explained(stateDir, namespace, pod string) ([]Explanation, error) {
 	return out, nil
 }
 
-// asksToExplain reports whether what Wine says of a container is to be kept.
-func asksToExplain(sb store.Sandbox, c store.Container) bool {
-	return sb.Config.GetAnnotations()[explain.Annotation] == "true" && !c.HostProcess
+// asksToExplain reports whether a pod asks that what Wine says of its containers is kept.
+func asksToExplain(sb store.Sandbox) bool {
+	return sb.Config.GetAnnotations()[explain.Annotation] == "true"
 }

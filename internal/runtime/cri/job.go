@@ -17,11 +17,8 @@ import (
 const jobFileName = "job"
 
 // writeJob tells a container's programs their limits. The folder is the container's: what it has put in the file's
-// place is replaced. A HostProcess container's programs are the host's, and have no such file.
+// place is replaced.
 func (s *Server) writeJob(c store.Container, r *runtimeapi.WindowsContainerResources) error {
-	if c.HostProcess {
-		return nil
-	}
 	file := filepath.Join(s.runDir(c), jobFileName)
 	if err := atomicfile.Write(file, jobobject.File(s.jobLimits(r)), 0o644); err != nil {
 		return fmt.Errorf("write what the job object answers: %w", err)

@@ -25,16 +25,12 @@ import (
 // drive, Wine gives a program the current directory "unix".
 const driveRoot = "/Files"
 
-// prefixVariable names the Wine prefix: the root of a container, or the view that a HostProcess container has of the
-// host's.
+// prefixVariable names the Wine prefix.
 const prefixVariable = "WINEPREFIX="
 
 // driveOf is the Linux path of C:\ for a container's programs.
 func (s *Server) driveOf(c store.Container) string {
-	if c.HostProcess {
-		return s.cfg.Engine.View(c.ID) + driveRoot
-	}
-	return driveRoot
+	return s.kindOf(c.SandboxID).prefix(c) + driveRoot
 }
 
 // commandLine is what runs in a container: the container's command and arguments in place of the image's entry point
@@ -58,53 +54,30 @@ func commandLine(config *runtimeapi.ContainerConfig, img image.Info) (args []str
 	return args, raw, nil
 }
 
-// initArgs is the command line of a container's PID 1. It writes the pod's DNS suffixes into the container's registry,
-// where agnhost's dns-suffix and others look for them; a HostProcess container has the host's registry, and leaves it
-// alone.
+// initArgs is the command line of a container's first process.
 func (s *Server) initArgs(sb store.Sandbox, c store.Container) []string {
-	var searches []string
-	if !c.HostProcess {
-		searches = podOf(sb).DNS.Searches
-	}
-	explained := s.explained(sb, c)
-	program := s.cfg.Launch.programArgs(runSpec{
-		explain:  explained,
-		report:   path.Join(s.workTarget(c), reportName),
-		env:      path.Join(s.workTarget(c), envFileName),
-		dir:      c.Dir,
-		raw:      c.Raw,
-		args:     c.Program,
-		memory:   c.Config.GetWindows().GetResources().GetMemoryLimitInBytes(),
-		searches: searches,
-		pipes:    containerPipes(pipesOf(c.Config.ContainerConfig)),
+	return s.kindOf(sb.ID).firstProcess(sb, c, runSpec{
+		report: path.Join(s.workTarget(c), reportName),
+		env:    path.Join(s.workTarget(c), envFileName),
+		dir:    c.Dir,
+		raw:    c.Raw,
+		args:   c.Program,
+		memory: c.Config.GetWindows().GetResources().GetMemoryLimitInBytes(),
+		pipes:  containerPipes(pipesOf(c.Config.ContainerConfig)),
 	})
-	// In the host the container's first process is not PID 1, and has nobody to signal but its own program.
-	if s.cfg.Launch.Init == "" || c.HostProcess {
-		return program
-	}
-	if explained {
-		return append([]string{s.cfg.Launch.Init, "--explain", path.Join(s.workTarget(c), explain.Name), "--"}, program...)
-	}
-	return append([]string{s.cfg.Launch.Init}, program...)
-}
-
-// explained reports whether what Wine says of a container's programs is kept: the pod asks for it, and there is a first
-// process to count it.
-func (s *Server) explained(sb store.Sandbox, c store.Container) bool {
-	return asksToExplain(sb, c) && s.cfg.Launch.Init != "" && s.cfg.Launch.Run != ""
 }
 
 // loaderEnv is the Linux environment of a container's programs.
 func (s *Server) loaderEnv(c store.Container) []string {
 	env := append([]string{}, s.cfg.Launch.Env...)
-	if c.HostProcess {
+	if prefix := s.kindOf(c.SandboxID).prefix(c); prefix != "" {
 		env = slices.DeleteFunc(env, func(e string) bool { return strings.HasPrefix(e, prefixVariable) })
-		env = append(env, prefixVariable+s.cfg.Engine.View(c.ID))
+		env = append(env, prefixVariable+prefix)
 	}
 	if c.Config.GetTty() {
 		env = append(env, "TERM=xterm")
 	}
-	if credentialSpec(c) != "" && !c.HostProcess {
+	if s.credentialSpec(c) != "" {
 		env = append(env, "KRB5CCNAME=FILE:"+credspec.CacheFile, "KRB5_CONFIG="+credspec.ConfigFile)
 	}
 	if s.cfg.Launch.Run == "" {

@@ -92,7 +92,7 @@ func (s *Server) recoverContainer(ctx context.Context, c store.Container, info e
 func (s *Server) recoverSandbox(ctx context.Context, sb store.Sandbox) error {
 	if !sb.Ready {
 		s.log.Info("removing half-made pod", "sandbox", sb.ID)
-		if err := s.removeMachine(ctx, sb); err != nil {
+		if err := s.kindOf(sb.ID).stop(ctx, sb); err != nil {
 			return err
 		}
 		if err := s.disconnect(ctx, sb); err != nil {
@@ -105,7 +105,7 @@ func (s *Server) recoverSandbox(ctx context.Context, sb store.Sandbox) error {
 	}
 	if _, err := os.Stat(sb.NetNS); err == nil {
 		s.lifts.Recover(sb.ID)
-		s.watchMachine(sb) //nolint:contextcheck // The watch outlives the call.
+		s.kindOf(sb.ID).watch(sb) //nolint:contextcheck // The watch outlives the call.
 		return nil
 	}
 	s.log.Info("network namespace of pod is gone, stopping it", "sandbox", sb.ID, "netns", sb.NetNS)
@@ -155,7 +155,7 @@ func (s *Server) removeOrphans(ctx context.Context) error {
 	return errors.Join(append(errs, s.removeStaleRunDirs())...)
 }
 
-// removeStaleRunDirs removes the working folders of HostProcess containers that no longer exist.
+// removeStaleRunDirs removes the working folders, among those in the host, of containers that no longer exist.
 func (s *Server) removeStaleRunDirs() error {
 	work := s.cfg.HostProcessWork
 	entries, err := os.ReadDir(work)

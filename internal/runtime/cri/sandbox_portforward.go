@@ -4,15 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
-	"strconv"
 	"time"
 
 	"github.com/containerd/errdefs"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
-
-	"mullion.dev/mullion/internal/runtime/cri/store"
-	"mullion.dev/mullion/internal/runtime/engine"
 )
 
 // PortForward prepares a connection to a port of a pod at the returned address.
@@ -32,14 +27,6 @@ func (s *Server) PortForward(_ context.Context, req *runtimeapi.PortForwardReque
 // dialTimeout is how long a pod may take to accept a forwarded connection.
 const dialTimeout = 10 * time.Second
 
-// dial connects to a port of a pod's own loopback addresses.
-func (s *Server) dial(ctx context.Context, sb store.Sandbox, port uint16) (net.Conn, error) {
-	if isIsolated(sb) {
-		return s.cfg.Engine.DialMachine(ctx, sb.ID, port)
-	}
-	return engine.DialIn(ctx, sb.NetNS, net.JoinHostPort("localhost", strconv.Itoa(int(port))))
-}
-
 // PortForward implements the streaming server's runtime: it connects stream to localhost:port inside the pod.
 func (r streamRuntime) PortForward(ctx context.Context, id string, port int32, stream io.ReadWriteCloser) error {
 	defer stream.Close()
@@ -52,7 +39,7 @@ func (r streamRuntime) PortForward(ctx context.Context, id string, port int32, s
 	}
 	dialCtx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	conn, err := r.s.dial(dialCtx, sb, uint16(port))
+	conn, err := r.s.kindOf(sb.ID).dial(dialCtx, sb, uint16(port))
 	if err != nil {
 		return fmt.Errorf("forward port %d of pod %q: %w", port, sb.Config.GetMetadata().GetName(), err)
 	}

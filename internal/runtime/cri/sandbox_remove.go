@@ -38,7 +38,7 @@ func (s *Server) removeSandbox(ctx context.Context, sb store.Sandbox) error {
 			return err
 		}
 	}
-	if err := s.removeMachine(ctx, sb); err != nil {
+	if err := s.kindOf(sb.ID).stop(ctx, sb); err != nil {
 		return err
 	}
 	if err := s.cfg.Engine.RemovePod(sb.ID); err != nil {
@@ -51,6 +51,7 @@ func (s *Server) removeSandbox(ctx context.Context, sb store.Sandbox) error {
 		return err
 	}
 	s.lifts.Forget(sb.ID)
+	s.kinds.forget(sb.ID)
 	s.emit(sb.ID, sb.ID, runtimeapi.ContainerEventType_CONTAINER_DELETED_EVENT)
 	return nil
 }

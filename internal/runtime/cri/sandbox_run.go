@@ -30,14 +30,15 @@ func (s *Server) RunPodSandbox(ctx context.Context,
 	}
 	name := config.GetMetadata().GetNamespace() + "/" + config.GetMetadata().GetName()
 	handler := handlerOf(req)
-	if err := s.checkSandbox(ctx, config, handler); err != nil {
-		return nil, fmt.Errorf("run sandbox of pod %q: %w", name, err)
-	}
 	sb := store.Sandbox{
 		ID:        newID(),
 		Config:    store.SandboxConfig{PodSandboxConfig: config},
 		Handler:   handler,
 		CreatedAt: time.Now(),
+	}
+	k := choose(s, sb)
+	if err := s.checkSandbox(ctx, sb, k); err != nil {
+		return nil, fmt.Errorf("run sandbox of pod %q: %w", name, err)
 	}
 	meta := config.GetMetadata()
 	place, err := s.queue.Enter(ctx, admission.Ask{Kind: admission.Start, Pod: admission.Pod{
@@ -47,7 +48,7 @@ func (s *Server) RunPodSandbox(ctx context.Context,
 		return nil, fmt.Errorf("run sandbox of pod %q: %w", name, err)
 	}
 	defer place.Leave()
-	if err := s.runSandbox(ctx, sb); err != nil {
+	if err := s.runSandbox(ctx, sb, k); err != nil {
 		return nil, fmt.Errorf("run sandbox of pod %q: %w", name, err)
 	}
 	s.emit(sb.ID, sb.ID, runtimeapi.ContainerEventType_CONTAINER_CREATED_EVENT)
@@ -55,24 +56,21 @@ func (s *Server) RunPodSandbox(ctx context.Context,
 	return &runtimeapi.RunPodSandboxResponse{PodSandboxId: sb.ID}, nil
 }
 
-// checkSandbox returns an error if a pod of this node cannot be run as config and handler ask.
-func (s *Server) checkSandbox(ctx context.Context, config *runtimeapi.PodSandboxConfig, handler string) error {
-	if handler != "" && !slices.Contains(s.cfg.Handlers, handler) {
-		return fmt.Errorf("no runtime for %q is configured (known: %s): %w", handler,
+// checkSandbox returns an error if a pod of this node cannot be run as it asks to be.
+func (s *Server) checkSandbox(ctx context.Context, sb store.Sandbox, k kind) error {
+	if sb.Handler != "" && !slices.Contains(s.cfg.Handlers, sb.Handler) {
+		return fmt.Errorf("no runtime for %q is configured (known: %s): %w", sb.Handler,
 			strings.Join(s.cfg.Handlers, ", "), errdefs.ErrInvalidArgument)
 	}
-	if config.GetWindows().GetSecurityContext().GetHostProcess() && s.cfg.HostProcess == nil {
-		return fmt.Errorf("the host's Windows has no HostProcess containers: %w", errdefs.ErrNotImplemented)
-	}
-	for _, p := range config.GetPortMappings() {
+	for _, p := range sb.Config.GetPortMappings() {
 		if p.GetHostPort() < 0 || p.GetHostPort() > 65535 {
 			return fmt.Errorf("host port %d is no port: %w", p.GetHostPort(), errdefs.ErrInvalidArgument)
 		}
 	}
-	return s.checkIsolation(ctx, config, handler)
+	return k.check(ctx, sb)
 }
 
-func (s *Server) runSandbox(ctx context.Context, sb store.Sandbox) error {
+func (s *Server) runSandbox(ctx context.Context, sb store.Sandbox, k kind) error {
 	// Not while its volumes are being emptied (HoldPod).
 	defer s.locks.lock(volumesOf(sb.Config.GetMetadata().GetUid()))()
 	// The pod is listed from now on. Whoever stops or removes it waits until it is made, or undone.
@@ -83,6 +81,13 @@ func (s *Server) runSandbox(ctx context.Context, sb store.Sandbox) error {
 			s.log.Error("pod not undone", "sandbox", sb.ID, "error", err)
 		}
 	}()
+	s.kinds.put(sb.ID, k)
+	undo.Add(func() error {
+		if _, err := s.sandboxes.Get(sb.ID); errors.Is(err, store.ErrNotFound) {
+			s.kinds.forget(sb.ID)
+		}
+		return nil
+	})
 	// On disk first: whatever follows is found again after a crash.
 	if err := s.sandboxes.Put(sb.ID, sb); err != nil {
 		return err
@@ -106,7 +111,7 @@ func (s *Server) runSandbox(ctx context.Context, sb store.Sandbox) error {
 	if err := s.writeResolvConf(sb); err != nil {
 		return err
 	}
-	network, err := s.connect(ctx, sb)
+	network, err := k.network().Setup(ctx, podOf(sb))
 	if err != nil {
 		return fmt.Errorf("connect to network: %w", err)
 	}
@@ -117,26 +122,17 @@ func (s *Server) runSandbox(ctx context.Context, sb store.Sandbox) error {
 		connected = err != nil
 		return err
 	})
-	if err := s.startMachine(ctx, sb); err != nil {
+	if err := k.start(ctx, sb); err != nil {
 		return err
 	}
-	undo.Add(func() error { return s.removeMachine(context.WithoutCancel(ctx), sb) })
+	undo.Add(func() error { return k.stop(context.WithoutCancel(ctx), sb) })
 	sb.Ready = true
 	if err := s.sandboxes.Put(sb.ID, sb); err != nil {
 		return err
 	}
 	undo.Release()
-	s.watchMachine(sb) //nolint:contextcheck // The watch outlives the call.
+	k.watch(sb) //nolint:contextcheck // The watch outlives the call.
 	return nil
-}
-
-// connect puts a pod on its network. A HostProcess pod is on the host's network. No addresses are returned for it, as
-// in containerd: the kubelet knows the host's.
-func (s *Server) connect(ctx context.Context, sb store.Sandbox) (PodNetwork, error) {
-	if isHostProcess(sb) {
-		return PodNetwork{NetNS: s.cfg.HostProcess.NetNS}, nil
-	}
-	return s.cfg.Network.Setup(ctx, podOf(sb))
 }
 
 // podOf is what a network needs to know of a sandbox.

@@ -2,6 +2,7 @@ package cri
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -94,11 +95,14 @@ func (s *Server) sandboxStats(ctx context.Context, sb store.Sandbox) *runtimeapi
 	}
 }
 
+// errNoEndpoint says that a pod has no endpoint of its own.
+var errNoEndpoint = errors.New("the pod has no endpoint of its own")
+
 func (s *Server) networkUsage(ctx context.Context, sb store.Sandbox) *runtimeapi.WindowsNetworkUsage {
-	if isHostProcess(sb) {
-		return nil // as containerd: it has no endpoint of its own
+	stats, err := s.kindOf(sb.ID).network().Stats(ctx, podOf(sb))
+	if errors.Is(err, errNoEndpoint) {
+		return nil // as containerd
 	}
-	stats, err := s.cfg.Network.Stats(ctx, podOf(sb))
 	if err != nil {
 		s.log.Debug("network of pod not measured", "sandbox", sb.ID, "error", err)
 		return nil

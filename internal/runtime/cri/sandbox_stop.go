@@ -35,7 +35,7 @@ func (s *Server) stopSandbox(ctx context.Context, sb store.Sandbox) error {
 	current, err := s.sandboxes.Get(sb.ID)
 	if err == nil && current.StoppedAt.IsZero() {
 		// First, with all that runs in it: a guest may say that it ends containers and not do it.
-		if err := s.removeMachine(ctx, current); err != nil {
+		if err := s.kindOf(sb.ID).stop(ctx, current); err != nil {
 			return err
 		}
 	}
@@ -85,12 +85,9 @@ func (s *Server) stopContainersOf(ctx context.Context, sandbox string) error {
 	return errors.Join(errs...)
 }
 
-// disconnect takes a pod off its network. The network of a HostProcess pod is the host's and stays.
+// disconnect takes a pod off its network.
 func (s *Server) disconnect(ctx context.Context, sb store.Sandbox) error {
-	if isHostProcess(sb) {
-		return nil
-	}
-	return s.cfg.Network.Teardown(ctx, podOf(sb), networkOf(sb))
+	return s.kindOf(sb.ID).network().Teardown(ctx, podOf(sb), networkOf(sb))
 }
 
 func (s *Server) containersOf(sandbox string) []store.Container {

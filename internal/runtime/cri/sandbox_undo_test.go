@@ -24,7 +24,7 @@ func TestRunSandboxRemovesItsFolder(t *testing.T) {
 	if err := os.MkdirAll(s.resolvConf(sb.ID), 0o700); err != nil { // a folder where the file is to be
 		t.Fatal(err)
 	}
-	if err := s.runSandbox(t.Context(), sb); err == nil {
+	if err := s.runSandbox(t.Context(), sb, choose(s, sb)); err == nil {
 		t.Error("no error")
 	}
 	if _, err := os.Stat(s.containerDir(sb.ID)); !errors.Is(err, fs.ErrNotExist) {

@@ -6,7 +6,9 @@
 //
 // Each RPC is in a file of its own, named after its subject: sandbox_stop.go, container_exec.go.
 //
-// A pod has no process of its own: its network namespace is the sandbox. A container is a runc container in it.
+// A pod has no process of its own: its network namespace is the sandbox. A container is a runc container in it. What is
+// otherwise with the pods of one kind, as those of the Windows host or of a virtual machine, is in the kind's file,
+// kind_<name>.go; kind.go says what a kind is, and chooses it.
 package cri
 
 import (
@@ -48,6 +50,7 @@ type Server struct {
 	locks      keyedMutex
 	queue      *admission.Queue
 	lifts      *admission.Lifts
+	kinds      kinds
 
 	// life returns the context of the background work. It ends with Serve, not with a call.
 	life     func() context.Context
@@ -90,6 +93,9 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	var err error
 	if s.sandboxes, err = store.Open[store.Sandbox](filepath.Join(cfg.StateDir, "sandboxes")); err != nil {
 		return nil, err
+	}
+	for _, sb := range s.sandboxes.List(nil) {
+		s.kinds.put(sb.ID, choose(s, sb))
 	}
 	if s.containers, err = store.Open[store.Container](filepath.Join(cfg.StateDir, "containers")); err != nil {
 		return nil, err

@@ -30,11 +30,15 @@ func (s *Server) boundUnread(ctx context.Context) {
 	killing := &underWay{ids: map[string]bool{}}
 	for {
 		begun := time.Now()
-		for _, sb := range s.sandboxes.List(hasOwnSockets) {
+		for _, sb := range s.readySandboxes() {
 			if ctx.Err() != nil {
 				return
 			}
-			got, err := s.cfg.Engine.Unread(sb.NetNS, engine.MostUnread)
+			netns := s.kindOf(sb.ID).sockets(sb)
+			if netns == "" {
+				continue
+			}
+			got, err := s.cfg.Engine.Unread(netns, engine.MostUnread)
 			if err != nil {
 				s.log.Debug("sockets of a pod not looked at", "pod", sb.ID, "error", err) // it goes, most often
 				continue
@@ -51,11 +55,6 @@ func (s *Server) boundUnread(ctx context.Context) {
 		case <-wait.C:
 		}
 	}
-}
-
-// hasOwnSockets reports whether a sandbox is that of a pod that runs and has a network namespace of its own.
-func hasOwnSockets(sb store.Sandbox) bool {
-	return sb.State() == runtimeapi.PodSandboxState_SANDBOX_READY && sb.NetNS != "" && !isHostProcess(sb)
 }
 
 // endUnread kills the containers of a pod in the background, and says why.

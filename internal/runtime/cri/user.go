@@ -1,13 +1,17 @@
 package cri
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"mullion.dev/mullion/internal/runtime/cri/store"
+	"mullion.dev/mullion/internal/runtime/engine"
 	"mullion.dev/mullion/internal/windows/sam"
 )
 
@@ -38,6 +42,11 @@ func Users() map[string][]uint32 {
 // userName is the user that a container's program runs as: what the container or its pod asks for, else what the image
 // says, else ContainerAdministrator, the default of Windows images other than nanoserver's.
 func userName(sb store.Sandbox, config *runtimeapi.ContainerConfig, imageUser string) string {
+	return cmp.Or(askedUser(sb, config, imageUser), userAdministrator)
+}
+
+// askedUser is the user that the container, its pod or the image asks for, "" if none does.
+func askedUser(sb store.Sandbox, config *runtimeapi.ContainerConfig, imageUser string) string {
 	for _, name := range []string{
 		config.GetWindows().GetSecurityContext().GetRunAsUsername(),
 		sb.Config.GetWindows().GetSecurityContext().GetRunAsUsername(),
@@ -47,10 +56,20 @@ func userName(sb store.Sandbox, config *runtimeapi.ContainerConfig, imageUser st
 			return name
 		}
 	}
-	if isHostProcess(sb) {
-		return "" // hcsshim asks for a user of the host
+	return ""
+}
+
+// writePasswd writes the /etc/passwd of a container, from which Wine takes the name of its user.
+func (s *Server) writePasswd(c store.Container, name string, uid uint32) (engine.BindMount, error) {
+	passwd := engine.BindMount{Source: filepath.Join(s.containerDir(c.ID), "passwd"), Target: "/etc/passwd"}
+	if err := os.MkdirAll(filepath.Dir(passwd.Source), 0o700); err != nil {
+		return passwd, fmt.Errorf("make files of container: %w", err)
 	}
-	return userAdministrator
+	line := fmt.Sprintf("%s:x:%d:%[2]d::/:/\n", name, uid)
+	if err := os.WriteFile(passwd.Source, []byte(line), 0o644); err != nil {
+		return passwd, fmt.Errorf("write account of container: %w", err)
+	}
+	return passwd, nil
 }
 
 // imageAccount finds the account of a container's image that its user is; nil if the user is one of every container, or
@@ -64,6 +83,13 @@ func (s *Server) imageAccount(ctx context.Context, id, chainID, name string) (*s
 		return nil, err
 	}
 	return &a, nil
+}
+
+// uidOf is the Linux user of a container's programs, in the container. One that does not exist is the start's error, as
+// on Windows.
+func (s *Server) uidOf(c store.Container) uint32 {
+	uid, _ := s.kindOf(c.SandboxID).user(c)
+	return uid
 }
 
 // accountUID is the id of an account of an image: all programs of a container have one user, with the rights of

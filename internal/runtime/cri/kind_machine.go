@@ -1,6 +1,7 @@
 package cri
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -53,27 +54,33 @@ type Machines interface {
 	DialMachine(ctx context.Context, id string, port uint16) (net.Conn, error)
 }
 
-// checkIsolation refuses a pod that would get less isolation than it asks for. The first words are Windows' own, of
+// machine is the kind of pod that has a virtual machine for itself: Hyper-V isolation. Its containers are like ordinary
+// ones, on the guest's kernel.
+type machine struct{ process }
+
+// machineOf is the kind of a pod that asks for a virtual machine, else nil.
+func machineOf(s *Server, sb store.Sandbox) kind {
+	if sb.Handler == hypervisorHandler && sb.Config.GetAnnotations()[IsolationAnnotation] != "process" {
+		return machine{process{s}}
+	}
+	return nil
+}
+
+// check refuses a pod that would get less isolation than it asks for. The first words are Windows' own, of
 // STATUS_HV_NOT_PRESENT (https://learn.microsoft.com/openspecs/windows_protocols/ms-erref), which a Windows Server
 // without Hyper-V says of such a container.
-func (s *Server) checkIsolation(ctx context.Context, config *runtimeapi.PodSandboxConfig, handler string) error {
-	if handler != hypervisorHandler {
-		return nil
-	}
-	switch asked := config.GetAnnotations()[IsolationAnnotation]; asked {
-	case "process":
-		return nil
-	case "":
-	default:
+func (m machine) check(ctx context.Context, sb store.Sandbox) error {
+	if asked := sb.Config.GetAnnotations()[IsolationAnnotation]; asked != "" {
 		return fmt.Errorf("annotation %s is %q; it can be process: %w", IsolationAnnotation, asked, errdefs.ErrInvalidArgument)
 	}
-	if config.GetWindows().GetSecurityContext().GetHostProcess() {
-		return fmt.Errorf("a HostProcess pod runs in the host, not in a virtual machine: %w", errdefs.ErrInvalidArgument)
+	if other := hostProcessOf(m.s, sb); other != nil {
+		return cmp.Or(other.check(ctx, sb),
+			fmt.Errorf("a HostProcess pod runs in the host, not in a virtual machine: %w", errdefs.ErrInvalidArgument))
 	}
-	if _, _, err := machineSize(config); err != nil {
+	if _, _, err := machineSize(sb.Config.PodSandboxConfig); err != nil {
 		return err
 	}
-	if err := s.cfg.Engine.MachinesReady(ctx); err != nil {
+	if err := m.s.cfg.Engine.MachinesReady(ctx); err != nil {
 		return fmt.Errorf("no hypervisor is present on this system (0xc0351000): %w; to run the pod in process isolation, "+
 			"with the machine's kernel, give it the annotation %s: process", err, IsolationAnnotation)
 	}
@@ -89,11 +96,6 @@ func handlerOf(req *runtimeapi.RunPodSandboxRequest) string {
 		return hypervisorHandler
 	}
 	return ""
-}
-
-// isIsolated reports whether a pod has a virtual machine for itself.
-func isIsolated(sb store.Sandbox) bool {
-	return sb.Handler == hypervisorHandler && sb.Config.GetAnnotations()[IsolationAnnotation] == ""
 }
 
 // machineSize returns the processors of a pod's virtual machine, and its memory in bytes.
@@ -120,18 +122,15 @@ func sizeOf(config *runtimeapi.PodSandboxConfig, annotation string, without, lea
 	return n, nil
 }
 
-// startMachine boots the virtual machine of a connected pod and watches it. A pod without one needs none.
-func (s *Server) startMachine(ctx context.Context, sb store.Sandbox) error {
-	if !isIsolated(sb) {
-		return nil
-	}
+// start boots the pod's virtual machine.
+func (m machine) start(ctx context.Context, sb store.Sandbox) error {
 	cpus, memory, err := machineSize(sb.Config.PodSandboxConfig)
 	if err != nil {
 		return err
 	}
-	return s.cfg.Engine.StartMachine(ctx, engine.Machine{
+	return m.s.cfg.Engine.StartMachine(ctx, engine.Machine{
 		ID:       sb.ID,
-		Labels:   map[string]string{labelNode: s.cfg.Node, labelSandbox: sb.ID},
+		Labels:   map[string]string{labelNode: m.s.cfg.Node, labelSandbox: sb.ID},
 		NetNS:    sb.NetNS,
 		Hostname: hostName(sb),
 		CPUs:     cpus,
@@ -139,12 +138,10 @@ func (s *Server) startMachine(ctx context.Context, sb store.Sandbox) error {
 	})
 }
 
-// watchMachine stops a pod when its virtual machine ends: a machine does not start again, so the kubelet has to make
-// the pod anew.
-func (s *Server) watchMachine(sb store.Sandbox) {
-	if !isIsolated(sb) {
-		return
-	}
+// watch stops the pod when its virtual machine ends: a machine does not start again, so the kubelet has to make the pod
+// anew.
+func (m machine) watch(sb store.Sandbox) {
+	s := m.s
 	s.watchers.Go(func() {
 		ctx := s.life()
 		_, err := s.cfg.Engine.Wait(ctx, sb.ID)
@@ -161,22 +158,34 @@ func (s *Server) watchMachine(sb store.Sandbox) {
 	})
 }
 
-// removeMachine ends and removes the virtual machine of a pod that has one.
-func (s *Server) removeMachine(ctx context.Context, sb store.Sandbox) error {
-	if !isIsolated(sb) {
-		return nil
-	}
-	if err := s.cfg.Engine.Remove(ctx, sb.ID); err != nil {
+// stop ends and removes the pod's virtual machine.
+func (m machine) stop(ctx context.Context, sb store.Sandbox) error {
+	if err := m.s.cfg.Engine.Remove(ctx, sb.ID); err != nil {
 		return fmt.Errorf("remove virtual machine: %w", err)
 	}
 	return nil
 }
 
-// checkInMachine refuses what a container in a virtual machine would not get.
-func checkInMachine(sb store.Sandbox, config *runtimeapi.ContainerConfig) error {
-	if !isIsolated(sb) {
-		return nil
+func (m machine) dial(ctx context.Context, sb store.Sandbox, port uint16) (net.Conn, error) {
+	return m.s.cfg.Engine.DialMachine(ctx, sb.ID, port)
+}
+
+// systems has the virtual machine: what runs in there the host does not see.
+func (machine) systems(sb store.Sandbox, _ []store.Container) (pod, containers []ComputeSystem) {
+	if sb.State() != runtimeapi.PodSandboxState_SANDBOX_READY {
+		return nil, nil
 	}
+	return []ComputeSystem{{ID: sb.ID + machineSuffix, Started: sb.CreatedAt, Machine: true}}, nil
+}
+
+// complete has the container made in the virtual machine.
+func (m machine) complete(sb store.Sandbox, c *store.Container, spec *engine.Container) error {
+	spec.Machine = sb.ID
+	return m.process.complete(sb, c, spec)
+}
+
+// admit refuses what a container in a virtual machine would not get.
+func (machine) admit(sb store.Sandbox, config *runtimeapi.ContainerConfig) error {
 	if len(pipesOf(config)) > 0 {
 		return fmt.Errorf("a pod with Hyper-V isolation cannot mount named pipes of the host: %w", errdefs.ErrNotImplemented)
 	}
@@ -184,15 +193,6 @@ func checkInMachine(sb store.Sandbox, config *runtimeapi.ContainerConfig) error 
 		return fmt.Errorf("a pod with Hyper-V isolation cannot have a credential spec: %w", errdefs.ErrNotImplemented)
 	}
 	return checkFits(sb, config.GetWindows().GetResources())
-}
-
-// checkUpdate refuses limits that a container in a virtual machine would not get.
-func (s *Server) checkUpdate(c store.Container, r *runtimeapi.WindowsContainerResources) error {
-	sb, err := s.sandboxes.Get(c.SandboxID)
-	if err != nil || !isIsolated(sb) {
-		return err
-	}
-	return checkFits(sb, r)
 }
 
 func checkFits(sb store.Sandbox, r *runtimeapi.WindowsContainerResources) error {

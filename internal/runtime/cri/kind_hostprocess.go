@@ -1,6 +1,7 @@
 package cri
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/containerd/errdefs"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"mullion.dev/mullion/internal/runtime/cri/store"
@@ -45,9 +47,158 @@ type Views interface {
 // mountPointVariable is the environment variable that holds the path of a container's image.
 const mountPointVariable = "CONTAINER_SANDBOX_MOUNT_POINT"
 
-// isHostProcess reports whether a pod runs in the Windows host.
-func isHostProcess(sb store.Sandbox) bool {
-	return sb.Config.GetWindows().GetSecurityContext().GetHostProcess()
+// hostProcess is the kind of pod that runs in the Windows host.
+type hostProcess struct{ process }
+
+// hostProcessOf is the kind of a pod that asks to run in the host, else nil.
+func hostProcessOf(s *Server, sb store.Sandbox) kind {
+	if sb.Config.GetWindows().GetSecurityContext().GetHostProcess() {
+		return hostProcess{process{s}}
+	}
+	return nil
+}
+
+// checkAlike refuses a container that asks to run in the host when its pod does not, and the other way round. The words
+// are containerd's (internal/cri/server/container_create.go).
+func checkAlike(sb store.Sandbox, config *runtimeapi.ContainerConfig) error {
+	if config.GetWindows().GetSecurityContext().GetHostProcess() ==
+		sb.Config.GetWindows().GetSecurityContext().GetHostProcess() {
+		return nil
+	}
+	return fmt.Errorf("pod spec and all containers inside must have the HostProcess field set to be valid: %w",
+		errdefs.ErrInvalidArgument)
+}
+
+func (h hostProcess) check(context.Context, store.Sandbox) error {
+	if h.s.cfg.HostProcess == nil {
+		return fmt.Errorf("the host's Windows has no HostProcess containers: %w", errdefs.ErrNotImplemented)
+	}
+	return nil
+}
+
+func (h hostProcess) network() Network { return hostNetwork{h.s.cfg.Network, h.s} }
+
+// hostNetwork is the host's own network, to which a HostProcess pod neither is connected nor adds anything.
+type hostNetwork struct {
+	Network
+	s *Server
+}
+
+// Setup returns no addresses, as in containerd: the kubelet knows the host's.
+func (n hostNetwork) Setup(context.Context, Pod) (PodNetwork, error) {
+	return PodNetwork{NetNS: n.s.cfg.HostProcess.NetNS}, nil
+}
+
+func (hostNetwork) Teardown(context.Context, Pod, PodNetwork) error { return nil }
+
+func (hostNetwork) Share(context.Context, Pod, string, bool) error { return nil }
+
+func (hostNetwork) Stats(context.Context, Pod) (NetworkStats, error) {
+	return NetworkStats{}, errNoEndpoint
+}
+
+// sockets has none: those of the host's network are the host's, too.
+func (hostProcess) sockets(store.Sandbox) string { return "" }
+
+// systems has none: on Windows a HostProcess container is a job of the host.
+func (hostProcess) systems(store.Sandbox, []store.Container) (pod, containers []ComputeSystem) {
+	return nil, nil
+}
+
+func (hostProcess) admit(_ store.Sandbox, config *runtimeapi.ContainerConfig) error {
+	for _, m := range pipesOf(config) {
+		// hcsshim's words (internal/jobcontainers/mounts.go, v0.15.0-rc.4).
+		return fmt.Errorf("mount named pipe %q: named pipe mounts not supported for job containers"+
+			" - interact with the pipe directly: %w", m.GetHostPath(), errdefs.ErrInvalidArgument)
+	}
+	return nil
+}
+
+// record has the program of a HostProcess container. It brings no Windows of its own, so its image may be of any build;
+// its user is one of the host's, and without a name hcsshim asks for one.
+func (h hostProcess) record(_ context.Context, sb store.Sandbox, config *runtimeapi.ContainerConfig, img image.Info,
+) (store.Container, error) {
+	c, err := newContainer(sb, config, img)
+	if err != nil {
+		return store.Container{}, err
+	}
+	c.HostProcess = true
+	h.s.cfg.HostProcess.adapt(&c, img)
+	return c, nil
+}
+
+// complete makes a working folder that the host sees, too: a mount of the container's own it would not.
+func (h hostProcess) complete(_ store.Sandbox, c *store.Container, spec *engine.Container) error {
+	if err := os.MkdirAll(spec.WorkDir, 0o755); err != nil {
+		return fmt.Errorf("make working folder: %w", err)
+	}
+	if err := os.Chown(spec.WorkDir, int(spec.UID), int(spec.UID)); err != nil {
+		return fmt.Errorf("give working folder to the container's user: %w", err)
+	}
+	files, err := h.s.hostFiles(*c)
+	if err != nil {
+		return err
+	}
+	host := h.s.cfg.HostProcess
+	spec.SystemFiles, spec.Hostname, spec.NetNS = files, "", host.NetNS
+	spec.HostProcess = &engine.HostProcess{
+		MountPoint: host.mountPoint(c.ID),
+		AtTargets:  host.BindFilter,
+		Dirs:       []string{c.Dir},
+	}
+	if a, err := host.account(c.User, c.ID); err == nil {
+		spec.HostProcess.Dirs = append(spec.HostProcess.Dirs, a.temp, a.profile+`\AppData\Roaming`,
+			a.profile+`\AppData\Local`)
+	}
+	return nil
+}
+
+// tellLimits tells nothing: the container's programs are the host's, beside others, and have no job of their own.
+func (hostProcess) tellLimits(context.Context, store.Container, *runtimeapi.WindowsContainerResources) error {
+	return nil
+}
+
+// folder has the same path on the machine, in the host and in the container, because the container's root file system is
+// read-only except for the run folder.
+func (h hostProcess) folder(c store.Container) (machine, inside string) {
+	dir := filepath.Join(h.s.cfg.HostProcessWork, c.ID)
+	return dir, dir
+}
+
+// prefix is the view that the container has of the host's prefix.
+func (h hostProcess) prefix(c store.Container) string { return h.s.cfg.Engine.View(c.ID) }
+
+// explanation is not kept: the host's wineserver is not the container's.
+func (hostProcess) explanation(string, string) string { return "" }
+
+// user is the same Linux user for all accounts of the host: a prefix belongs to one user.
+func (h hostProcess) user(c store.Container) (uint32, error) {
+	host := h.s.cfg.HostProcess
+	if host == nil { // its Windows is another now
+		return uidAdministrator, errors.New("the host's Windows has no HostProcess containers any more")
+	}
+	_, err := host.account(c.User, c.ID)
+	return uidAdministrator, err
+}
+
+// credential refuses a credential spec: a job container has its host's identity. Windows starts such a container, with
+// another identity than the one that was asked for.
+func (hostProcess) credential(c store.Container) (string, error) {
+	if askedCredential(c) == "" {
+		return "", nil
+	}
+	return "", errors.New(noCredential +
+		"The request is not supported. (0x80070032): a HostProcess container has its host's identity")
+}
+
+// firstProcess is the program itself. In the host it is not PID 1, and has nobody to signal but its own program; the
+// registry is the host's and is left alone.
+func (h hostProcess) firstProcess(_ store.Sandbox, _ store.Container, program runSpec) []string {
+	return h.s.cfg.Launch.programArgs(program)
+}
+
+func (h hostProcess) arguments(c store.Container, args []string) []string {
+	return h.s.cfg.HostProcess.arguments(c.ID, args)
 }
 
 // mountPoint is where a HostProcess container sees its image, with a back slash at the end, as in hcsshim.
@@ -108,7 +259,7 @@ func (h *HostProcess) environment(c *store.Container, point string) []string {
 		base = append(base, &runtimeapi.KeyValue{Key: name, Value: []byte(expand(value, point))})
 	}
 	a, err := h.account(c.User, c.ID)
-	if err == nil { // otherwise the start fails, see checkUser
+	if err == nil { // otherwise the start fails, see user
 		for _, v := range a.variables() {
 			set(v[0], v[1])
 		}
@@ -198,30 +349,6 @@ func (h *HostProcess) account(asked, id string) (account, error) {
 		prefix + "failed to logon user: The user name or password is incorrect. (0x52e): the host has no account " + asked)
 }
 
-// checkUser returns an error if a container's user does not exist: in the container, or for HostProcess in the host.
-func (s *Server) checkUser(c store.Container) error {
-	var err error
-	if c.HostProcess {
-		_, err = s.cfg.HostProcess.account(c.User, c.ID)
-	} else if c.Account == nil {
-		_, err = lookupUser(c.User)
-	}
-	return err
-}
-
-// uidOf is the Linux user of a container's programs, in the container. All programs of the host have the same Linux
-// user, whatever their account: a prefix belongs to one user.
-func uidOf(c store.Container) uint32 {
-	if c.HostProcess {
-		return uidAdministrator
-	}
-	if c.Account != nil {
-		return accountUID(*c.Account)
-	}
-	uid, _ := lookupUser(c.User) // an unknown one is the start's error, as on Windows
-	return uid
-}
-
 // hostFiles are the files that a HostProcess container has in its /etc: the host's own, with its account in place of
 // the host's user.
 func (s *Server) hostFiles(c store.Container) ([]engine.BindMount, error) {
@@ -238,37 +365,4 @@ func (s *Server) hostFiles(c store.Container) ([]engine.BindMount, error) {
 	}
 	passwd, err := s.writePasswd(c, name, uidAdministrator)
 	return append(files, passwd), err
-}
-
-// writePasswd writes the /etc/passwd of a container, from which Wine takes the name of its user.
-func (s *Server) writePasswd(c store.Container, name string, uid uint32) (engine.BindMount, error) {
-	passwd := engine.BindMount{Source: filepath.Join(s.containerDir(c.ID), "passwd"), Target: "/etc/passwd"}
-	if err := os.MkdirAll(filepath.Dir(passwd.Source), 0o700); err != nil {
-		return passwd, fmt.Errorf("make files of container: %w", err)
-	}
-	line := fmt.Sprintf("%s:x:%d:%[2]d::/:/\n", name, uid)
-	if err := os.WriteFile(passwd.Source, []byte(line), 0o644); err != nil {
-		return passwd, fmt.Errorf("write account of container: %w", err)
-	}
-	return passwd, nil
-}
-
-// inHost turns the specification of an ordinary container into that of a HostProcess container.
-func (s *Server) inHost(c store.Container, spec engine.Container) (engine.Container, error) {
-	files, err := s.hostFiles(c)
-	if err != nil {
-		return spec, err
-	}
-	h := s.cfg.HostProcess
-	spec.SystemFiles, spec.Hostname, spec.NetNS = files, "", h.NetNS
-	spec.HostProcess = &engine.HostProcess{
-		MountPoint: h.mountPoint(c.ID),
-		AtTargets:  h.BindFilter,
-		Dirs:       []string{c.Dir},
-	}
-	if a, err := h.account(c.User, c.ID); err == nil {
-		spec.HostProcess.Dirs = append(spec.HostProcess.Dirs, a.temp, a.profile+`\AppData\Roaming`,
-			a.profile+`\AppData\Local`)
-	}
-	return spec, nil
 }
