@@ -11,6 +11,7 @@ import (
 
 	"mullion.dev/mullion/internal/runtime/cri"
 	"mullion.dev/mullion/internal/runtime/cri/critest"
+	"mullion.dev/mullion/internal/runtime/engine"
 )
 
 // TestHostProcessContainer has a pod in the Windows host.
@@ -41,7 +42,8 @@ func TestHostProcessContainer(t *testing.T) {
 		}
 	})
 	c, _ := n.Engine.Container(id)
-	if c.HostProcess == nil || c.HostProcess.MountPoint != `C:\hpc\` || c.NetNS != n.Config.StateDir ||
+	inHost, ok := c.Kind.(*engine.HostProcess)
+	if !ok || inHost.MountPoint != `C:\hpc\` || c.NetNS != n.Config.StateDir ||
 		c.Hostname != "" {
 		t.Errorf("the engine's container: %+v", c)
 	}

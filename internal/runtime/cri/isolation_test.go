@@ -14,6 +14,7 @@ import (
 
 	"mullion.dev/mullion/internal/runtime/cri"
 	"mullion.dev/mullion/internal/runtime/cri/critest"
+	"mullion.dev/mullion/internal/runtime/engine"
 )
 
 const hypervisor = "runhcs-wcow-hypervisor"
@@ -107,8 +108,8 @@ func TestIsolationByAnnotation(t *testing.T) {
 				t.Fatal(err)
 			}
 			made, _ := n.Engine.Container(n.Run(t, resp.GetPodSandboxId(), "app"))
-			if got := made.Machine != ""; got != tc.machine {
-				t.Errorf("the container is in machine %q; want one: %t", made.Machine, tc.machine)
+			if got := made.Kind != nil; got != tc.machine {
+				t.Errorf("the container is of kind %+v; want a machine: %t", made.Kind, tc.machine)
 			}
 		})
 	}
@@ -131,8 +132,8 @@ func TestProcessIsolation(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := n.Run(t, pod, "app")
-	if made, _ := n.Engine.Container(c); made.Machine != "" {
-		t.Errorf("the container is in machine %q", made.Machine)
+	if made, _ := n.Engine.Container(c); made.Kind != nil {
+		t.Errorf("the container is of kind %+v", made.Kind)
 	}
 }
 
@@ -148,8 +149,8 @@ func TestMachineBesideItsPod(t *testing.T) {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 	c := n.Run(t, pod, "app")
-	if made, _ := n.Engine.Container(c); made.Machine != pod {
-		t.Errorf("the container is in machine %q", made.Machine)
+	if made, _ := n.Engine.Container(c); made.Kind != (engine.InMachine{ID: pod}) {
+		t.Errorf("the container is of kind %+v", made.Kind)
 	}
 	var systems []string
 	for _, s := range n.Server.ComputeSystems() {

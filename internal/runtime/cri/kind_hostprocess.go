@@ -141,15 +141,12 @@ func (h hostProcess) complete(_ store.Sandbox, c *store.Container, spec *engine.
 	}
 	host := h.s.cfg.HostProcess
 	spec.SystemFiles, spec.Hostname, spec.NetNS = files, "", host.NetNS
-	spec.HostProcess = &engine.HostProcess{
-		MountPoint: host.mountPoint(c.ID),
-		AtTargets:  host.BindFilter,
-		Dirs:       []string{c.Dir},
-	}
+	dirs := []string{c.Dir}
 	if a, err := host.account(c.User, c.ID); err == nil {
-		spec.HostProcess.Dirs = append(spec.HostProcess.Dirs, a.temp, a.profile+`\AppData\Roaming`,
+		dirs = append(dirs, a.temp, a.profile+`\AppData\Roaming`,
 			a.profile+`\AppData\Local`)
 	}
+	spec.Kind = &engine.HostProcess{MountPoint: host.mountPoint(c.ID), AtTargets: host.BindFilter, Dirs: dirs}
 	return nil
 }
 

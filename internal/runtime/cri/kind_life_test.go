@@ -25,14 +25,14 @@ var everyKind = []struct {
 	// systems are those of the Host Compute Service, with "pod" and "app" for the ids.
 	systems []string
 	// engine says whether the engine's container is of the kind.
-	engine func(c engine.Container, pod string) bool
+	engine func(k engine.Kind, pod string) bool
 }{
 	{
 		name:    "process",
 		config:  critest.PodConfig,
 		made:    []string{"Network.Setup", "Network.Share", "Network.Share", "Network.Teardown"},
 		systems: []string{"pod", "app"},
-		engine:  func(c engine.Container, _ string) bool { return c.HostProcess == nil && c.Machine == "" },
+		engine:  func(k engine.Kind, _ string) bool { return k == nil },
 	},
 	{
 		name:   "host-process",
@@ -42,7 +42,7 @@ var everyKind = []struct {
 				HostProcess: true, RunAsUsername: `NT AUTHORITY\SYSTEM`,
 			}
 		},
-		engine: func(c engine.Container, _ string) bool { return c.HostProcess != nil && c.Machine == "" },
+		engine: func(k engine.Kind, _ string) bool { _, ok := k.(*engine.HostProcess); return ok },
 	},
 	{
 		name:    "machine",
@@ -52,7 +52,7 @@ var everyKind = []struct {
 			"MachinesReady", "Network.Setup", "StartMachine", "Network.Share", "Network.Share", "Network.Teardown",
 		},
 		systems: []string{"pod@vm"},
-		engine:  func(c engine.Container, pod string) bool { return c.HostProcess == nil && c.Machine == pod },
+		engine:  func(k engine.Kind, pod string) bool { return k == engine.InMachine{ID: pod} },
 	},
 }
 
@@ -80,7 +80,7 @@ func TestEveryKind(t *testing.T) {
 				change = append(change, tc.container)
 			}
 			app := n.Run(t, pod, "app", change...)
-			if c, running := n.Engine.Container(app); !running || !tc.engine(c, pod) {
+			if c, running := n.Engine.Container(app); !running || !tc.engine(c.Kind, pod) {
 				t.Errorf("the engine's container, running %t: %+v", running, c)
 			}
 
@@ -93,7 +93,7 @@ func TestEveryKind(t *testing.T) {
 				t.Errorf("compute systems (-want +got):\n%s", diff)
 			}
 			second := n.Create(t, pod, "second", change...)
-			if c, _ := n.Engine.Container(second); !tc.engine(c, pod) {
+			if c, _ := n.Engine.Container(second); !tc.engine(c.Kind, pod) {
 				t.Errorf("the engine's container after the server's restart: %+v", c)
 			}
 			stop(t, n, pod)

@@ -180,7 +180,7 @@ func (machine) systems(sb store.Sandbox, _ []store.Container) (pod, containers [
 
 // complete has the container made in the virtual machine.
 func (m machine) complete(sb store.Sandbox, c *store.Container, spec *engine.Container) error {
-	spec.Machine = sb.ID
+	spec.Kind = engine.InMachine{ID: sb.ID}
 	return m.process.complete(sb, c, spec)
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -68,25 +67,21 @@ func (e *Engine) Create(ctx context.Context, c Container) error {
 	if err != nil {
 		return err
 	}
-	targets, err := e.prepareFiles(&c, mounts)
+	k := e.kindOf(c)
+	targets, err := k.prepare(&c, mounts)
 	if err != nil {
 		return fmt.Errorf("prepare file system of container %q: %w", c.ID, err)
 	}
-	undo.Add(func() error { return removeView(e.View(c.ID)) })
+	undo.Add(func() error { return e.removeTraces(c.ID) })
 	sources, err := e.bindMapped(&c)
 	if err != nil {
 		return err
 	}
 	undo.Add(func() error { return e.removeSources(c.ID) })
-	if err := e.giveWorkDir(c); err != nil {
+	spec := e.spec(c, sources, targets)
+	runtime, err := k.finish(&c, spec)
+	if err != nil {
 		return err
-	}
-	spec, runtime := e.spec(c, sources, targets), Runtime
-	if c.Machine != "" {
-		runtime = e.opts.Machines.shim()
-		if err := e.inMachine(&c, spec); err != nil {
-			return err
-		}
 	}
 	_, err = e.client.NewContainer(ctx, c.ID, append(e.snapshotOptions(c),
 		client.WithContainerLabels(c.Labels),
@@ -115,33 +110,14 @@ func (e *Engine) limitPod(pod string) error {
 // RemovePod removes what the containers of a pod shared and is called when they are removed. A pod that is gone is no
 // error.
 func (e *Engine) RemovePod(pod string) error {
-	if err := e.removeMachineCgroup(pod); err != nil {
+	if err := e.removePodTraces(pod); err != nil {
 		return err
 	}
 	return cgroup.Remove(path.Join(e.opts.CgroupParent, pod))
 }
 
 // owner is the id on the machine of the container's user, as its programs have it.
-func (e *Engine) owner(c Container) uint32 {
-	if c.HostProcess != nil {
-		return c.UID
-	}
-	return e.runIDs(c).Base + c.UID
-}
-
-// prepareFiles makes the container's files ready and returns where runc is to mount c.Mounts.
-func (e *Engine) prepareFiles(c *Container, mounts []mount.Mount) ([]string, error) {
-	if c.HostProcess == nil {
-		return e.prepareUpper(*c, mounts)
-	}
-	labels, err := e.makeView(*c, mounts)
-	if err != nil {
-		return nil, err
-	}
-	maps.Copy(labels, c.Labels)
-	c.Labels, c.Mounts = labels, nil // its mounts are in the view
-	return nil, nil
-}
+func (e *Engine) owner(c Container) uint32 { return e.kindOf(c).owner(c) }
 
 // nameServerFolder lets several of a container's programs start at once.
 func nameServerFolder(upper string, uid int) error {
@@ -318,7 +294,11 @@ type IO struct {
 // container is as before.
 func (e *Engine) Start(ctx context.Context, id string, stdio IO) (uint32, error) {
 	ctx = e.with(ctx)
-	created, err := e.createTask(ctx, id, stdio)
+	k, err := e.kindIn(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	created, err := e.createTask(ctx, k, id, stdio)
 	if err != nil {
 		return 0, err
 	}
@@ -327,11 +307,7 @@ func (e *Engine) Start(ctx context.Context, id string, stdio IO) (uint32, error)
 	if err := e.removeSources(id); err != nil {
 		e.opts.Log.Error("binds of container not removed", "container", id, "error", err)
 	}
-	machine, err := e.machineOf(ctx, id)
-	// A HostProcess container is in the machine's user namespace, and one in a virtual machine in another kernel's.
-	if err == nil && machine == "" && !e.isHostProcess(id) {
-		err = errors.Join(limitUsers(ctx, created.Pid), e.limitSocketsOf(ctx, id))
-	}
+	err = k.limit(ctx, id, created.Pid)
 	var started *tasksapi.StartResponse
 	if err == nil {
 		started, err = tasks.Start(ctx, &tasksapi.StartRequest{ContainerID: id})
@@ -344,19 +320,11 @@ func (e *Engine) Start(ctx context.Context, id string, stdio IO) (uint32, error)
 }
 
 // createTask has runc make a container, whose PID 1 waits for its start.
-func (e *Engine) createTask(ctx context.Context, id string, stdio IO) (_ *tasksapi.CreateTaskResponse, err error) {
+func (e *Engine) createTask(ctx context.Context, k kind, id string, stdio IO,
+) (_ *tasksapi.CreateTaskResponse, err error) {
 	views := e.layers.forContainer()
 	defer func() { err = errors.Join(err, views.remove()) }()
-	var rootfs *typesapi.Mount
-	if e.isHostProcess(id) {
-		rootfs, err = e.hostProcessRoot(ctx, id)
-	} else {
-		var s *specs.Spec
-		if s, err = e.specOf(ctx, id); err == nil {
-			run := s.Linux.UIDMappings[0]
-			rootfs, err = e.rootfs(ctx, id, IDRange{Base: run.HostID, Size: run.Size}, views)
-		}
-	}
+	rootfs, err := k.rootfs(ctx, id, views)
 	if err != nil {
 		return nil, err
 	}
@@ -394,7 +362,7 @@ func (e *Engine) Remove(ctx context.Context, id string) error {
 	if err := e.killTask(ctx, id); err != nil {
 		return err
 	}
-	if err := errors.Join(removeView(e.View(id)), e.removeSources(id)); err != nil {
+	if err := errors.Join(e.removeTraces(id), e.removeSources(id)); err != nil {
 		return err
 	}
 	if err := e.client.ContainerService().Delete(ctx, id); err != nil && !errdefs.IsNotFound(err) {

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"fmt"
 	"hash/fnv"
 	"os"
@@ -34,14 +33,8 @@ func podRange(pod string) IDRange {
 	return IDRange{Base: podIDsBase + name.Sum32()%podIDsMany*podIDsSize, Size: podIDsSize}
 }
 
-// runIDs is the range that a container's programs have. A virtual machine has a kernel of its own. A container that
-// mounts what cannot be mounted with other ids has those that are on disk.
-func (e *Engine) runIDs(c Container) IDRange {
-	if c.Machine != "" || c.DiskIDs {
-		return e.opts.IDs
-	}
-	return podRange(cmp.Or(c.Pod, c.ID))
-}
+// runIDs is the range that a container's programs have.
+func (e *Engine) runIDs(c Container) IDRange { return e.kindOf(c).ids(c) }
 
 // mapping maps ids that are on disk to those of programs, in the form of mount.GetUsernsFD: disk:program:count, several
 // of them with commas between.

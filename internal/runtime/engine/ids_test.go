@@ -33,7 +33,7 @@ func TestPodRange(t *testing.T) {
 func TestRunIDs(t *testing.T) {
 	e := &Engine{opts: Options{IDs: DefaultIDs()}}
 	first, second := e.runIDs(Container{ID: "a", Pod: "p"}), e.runIDs(Container{ID: "b", Pod: "p"})
-	alone, isolated := e.runIDs(Container{ID: "a"}), e.runIDs(Container{ID: "a", Pod: "p", Machine: "p"})
+	alone, isolated := e.runIDs(Container{ID: "a"}), e.runIDs(Container{ID: "a", Pod: "p", Kind: InMachine{"p"}})
 	if first != second || first == alone || isolated != DefaultIDs() {
 		t.Errorf("%+v and %+v in a pod, %+v alone, %+v in a virtual machine", first, second, alone, isolated)
 	}

@@ -9,7 +9,6 @@ import (
 	tasksapi "github.com/containerd/containerd/api/services/tasks/v1"
 	"github.com/containerd/errdefs"
 	"github.com/containerd/errdefs/pkg/errgrpc"
-	"github.com/containerd/typeurl/v2"
 
 	"mullion.dev/mullion/internal/base/cleanup"
 )
@@ -19,9 +18,9 @@ import (
 // by its name and the container's. Of x, the streams are not looked at.
 func (e *Engine) StartExec(ctx context.Context, id string, x ExecSpec, stdio IO) (err error) {
 	ctx = e.with(context.WithoutCancel(ctx)) // a program that is half started has no use
-	process, err := typeurl.MarshalAnyToProto(e.execProcess(id, x))
+	process, err := e.encodeExec(ctx, id, x)
 	if err != nil {
-		return fmt.Errorf("encode program for container %q: %w", id, err)
+		return err
 	}
 	var undo cleanup.Stack
 	defer func() { err = errors.Join(err, undo.Clean()) }()

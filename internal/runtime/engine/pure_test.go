@@ -127,7 +127,7 @@ func TestSpecIsBounded(t *testing.T) {
 			t.Errorf("processes: %v", pids)
 		}
 		for what, process := range map[string]*specs.Process{
-			"the first process": s.Process, "a program of an exec": e.execProcess("c", ExecSpec{}),
+			"the first process": s.Process, "a program of an exec": e.execProcess(process{e}, ExecSpec{}),
 		} {
 			for kind, want := range map[string]uint64{"RLIMIT_SIGPENDING": mostTasks, "RLIMIT_MSGQUEUE": 0, "RLIMIT_CORE": 1} {
 				if !slices.Contains(process.Rlimits, specs.POSIXRlimit{Type: kind, Hard: want, Soft: want}) {
@@ -364,13 +364,13 @@ func TestSpecOfNodeMemory(t *testing.T) {
 		Memory:       4 << 30,
 		MemoryMounts: []BindMount{{Source: "/sys/fs/cgroup/n/memory.max", Target: "/run/mullion-memory/limit"}},
 	}}
-	for machine, want := range map[string]bool{"": true, "m": false} {
-		s := e.spec(Container{ID: "c", Machine: machine}, nil, nil)
+	for kind, want := range map[Kind]bool{nil: true, InMachine{"m"}: false} {
+		s := e.spec(Container{ID: "c", Kind: kind}, nil, nil)
 		shown := slices.ContainsFunc(s.Mounts, func(m specs.Mount) bool {
 			return m.Destination == "/run/mullion-memory/limit" && slices.Contains(m.Options, "ro")
 		})
 		if shown != want {
-			t.Errorf("in machine %q the node's memory is shown: %v", machine, shown)
+			t.Errorf("kind %+v: the node's memory is shown: %v", kind, shown)
 		}
 		i := slices.IndexFunc(s.Mounts, func(m specs.Mount) bool { return m.Destination == "/tmp" })
 		if i < 0 || !slices.Contains(s.Mounts[i].Options, "size=1073741824") {

@@ -54,10 +54,8 @@ type Container struct {
 	Terminal bool
 	// Resources are the limits.
 	Resources Resources
-	// Machine, unless "", is the id of the virtual machine that the container runs in; NetNS is the machine's.
-	Machine string
-	// HostProcess, unless nil, makes the container run in the Windows host; UID must be 0 and NetNS the host's.
-	HostProcess *HostProcess
+	// Kind, unless nil, has the container run elsewhere than on the machine's own kernel.
+	Kind Kind
 
 	// DiskIDs gives its programs the ids that are on disk instead of those of its pod; Create sets it if a mount knows
 	// no others.
@@ -86,7 +84,8 @@ type Mount struct {
 // spec returns the OCI specification. sources are the paths on the machine of c.Mounts, and targets their places in the
 // root file system, in the same order.
 func (e *Engine) spec(c Container, sources, targets []string) *specs.Spec {
-	ids := e.runIDs(c)
+	k := e.kindOf(c)
+	ids := k.ids(c)
 	idMap := []specs.LinuxIDMapping{{ContainerID: 0, HostID: ids.Base, Size: ids.Size}}
 	spaces := []specs.LinuxNamespace{
 		{Type: specs.UserNamespace},
@@ -108,7 +107,7 @@ func (e *Engine) spec(c Container, sources, targets []string) *specs.Spec {
 			Args:            c.Args,
 			Env:             c.Env,
 			Cwd:             c.Dir,
-			Capabilities:    e.capabilities(c.HostProcess != nil),
+			Capabilities:    k.capabilities(),
 			NoNewPrivileges: true,
 			OOMScoreAdj:     &score, // or that of containerd's shim is inherited, which is next to containerd's
 			// Open files are limited as containerd itself is, whose limit cannot be raised from inside a user
@@ -126,9 +125,7 @@ func (e *Engine) spec(c Container, sources, targets []string) *specs.Spec {
 			ReadonlyPaths: []string{"/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"},
 		},
 	}
-	if c.HostProcess != nil {
-		e.inHost(c, s, c.Labels[labelHostPID])
-	}
+	k.adapt(c, s)
 	s.Linux.Resources.Devices = append([]specs.LinuxDeviceCgroup{{
 		Allow:  false,
 		Access: "rwm",
@@ -202,10 +199,8 @@ func (e *Engine) systemMounts(c Container) []specs.Mount {
 	for _, m := range slices.Concat(e.opts.SystemMounts, c.SystemFiles) {
 		mounts = append(mounts, readOnlyBind(m))
 	}
-	if c.Machine == "" {
-		for _, m := range e.opts.MemoryMounts {
-			mounts = append(mounts, readOnlyBind(m))
-		}
+	for _, m := range e.kindOf(c).memoryMounts() {
+		mounts = append(mounts, readOnlyBind(m))
 	}
 	return mounts
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/containerd/typeurl/v2"
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 	"golang.org/x/sys/unix"
+	"google.golang.org/protobuf/types/known/anypb"
 
 	"mullion.dev/mullion/internal/base/procfile"
 	"mullion.dev/mullion/internal/runtime/vm/link"
@@ -160,17 +161,30 @@ func (x ExecSpec) over(ended int) {
 
 // execProcess is a program in a container as runc takes it. It has the limits that the container's first process has:
 // runc sets none of its own accord, and whoever makes a pod can have programs run so, by a probe.
-func (e *Engine) execProcess(id string, x ExecSpec) *specs.Process {
+func (*Engine) execProcess(k kind, x ExecSpec) *specs.Process {
 	return &specs.Process{
 		Terminal:        x.Terminal,
 		User:            specs.User{UID: x.UID, GID: x.UID},
 		Args:            x.Args,
 		Env:             append(slices.Clip(x.Env), link.ExecMarker+x.ID),
 		Cwd:             x.Dir,
-		Capabilities:    e.capabilities(e.isHostProcess(id)),
+		Capabilities:    k.capabilities(),
 		NoNewPrivileges: true,
 		Rlimits:         userRlimits(),
 	}
+}
+
+// encodeExec is a program in a container as containerd takes it.
+func (e *Engine) encodeExec(ctx context.Context, id string, x ExecSpec) (*anypb.Any, error) {
+	k, err := e.kindIn(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	process, err := typeurl.MarshalAnyToProto(e.execProcess(k, x))
+	if err != nil {
+		return nil, fmt.Errorf("encode program for container %q: %w", id, err)
+	}
+	return process, nil
 }
 
 // Exec runs a program in a container and returns when it has ended and its output has been copied. If ctx ends before,
@@ -186,10 +200,10 @@ func (e *Engine) Exec(ctx context.Context, id string, x ExecSpec) (Exit, error) 
 		return Exit{}, fmt.Errorf("make streams of program in container %q: %w", id, err)
 	}
 	tasks := e.client.TaskService()
-	process, err := typeurl.MarshalAnyToProto(e.execProcess(id, x))
+	process, err := e.encodeExec(ctx, id, x)
 	if err != nil {
 		x.over(0)
-		return Exit{}, errors.Join(fmt.Errorf("encode program for container %q: %w", id, err), stdio.Close())
+		return Exit{}, errors.Join(err, stdio.Close())
 	}
 	cfg := stdio.Config()
 	_, err = tasks.Exec(ctx, &tasksapi.ExecProcessRequest{
@@ -289,26 +303,16 @@ const (
 	killPause  = 100 * time.Millisecond
 )
 
-// killExec kills a program with all that it has started, and returns how many processes these were. It finds them by
-// link.ExecMarker, because a Windows process is, on Linux, no child of the process that started it.
+// killExec kills a program with all that it has started, and returns how many processes these were.
 func (e *Engine) killExec(ctx context.Context, id, exec string) (int, error) {
-	machine, err := e.machineOf(ctx, id)
+	k, err := e.kindIn(ctx, id)
 	if errdefs.IsNotFound(err) {
 		return 0, nil
 	}
 	if err != nil {
 		return 0, err
 	}
-	if machine != "" { // whose guest finds them
-		_, err := e.client.TaskService().Kill(ctx, &tasksapi.KillRequest{
-			ContainerID: id, ExecID: exec, Signal: uint32(unix.SIGKILL), All: true,
-		})
-		if err = errgrpc.ToNative(err); errdefs.IsNotFound(err) {
-			return 0, nil
-		}
-		return 0, err
-	}
-	return e.killMarked(ctx, id, link.ExecMarker+exec)
+	return k.killExec(ctx, id, exec)
 }
 
 // killMarked kills the processes of a container with a variable in their environment, and returns how many it found.

@@ -28,9 +28,9 @@ func (*Engine) MakeWorkDir(dir string) error {
 	return nil
 }
 
-// giveWorkDir gives a container's user its working folder. A HostProcess container's is its own already.
+// giveWorkDir gives a container's user its working folder.
 func (e *Engine) giveWorkDir(c Container) error {
-	if c.WorkDir == "" || c.HostProcess != nil {
+	if c.WorkDir == "" {
 		return nil
 	}
 	owner := int(e.owner(c))

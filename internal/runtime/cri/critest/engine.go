@@ -184,7 +184,7 @@ func (e *Engine) Remove(_ context.Context, id string) error {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		for _, c := range e.containers {
-			if c.Machine == id && c.task != nil {
+			if c.Kind == (engine.InMachine{ID: id}) && c.task != nil {
 				c.task.End(exitKilled)
 			}
 		}

@@ -54,8 +54,74 @@ type Machine struct {
 	CPUs, Memory int64
 }
 
+// InMachine makes a container run in a virtual machine, whose network namespace is the container's.
+type InMachine struct {
+	// ID is the machine's.
+	ID string
+}
+
+func (m InMachine) in(e *Engine) kind { return machine{process{e}, m.ID} }
+
+// machine is the kind of container that runs in the virtual machine of an id.
+type machine struct {
+	process
+	id string
+}
+
 // labelMachine of a container names the machine that it is in.
 const labelMachine = "mullion.dev/machine"
+
+// machineTrace finds a container in a machine by its label.
+func (e *Engine) machineTrace() trace {
+	return trace{
+		find: func(ctx context.Context, id string) (kind, error) {
+			if e.opts.Machines == nil {
+				return nil, nil
+			}
+			record, err := e.client.ContainerService().Get(ctx, id)
+			if err != nil {
+				return nil, fmt.Errorf("look at container %q: %w", id, err)
+			}
+			if of := record.Labels[labelMachine]; of != "" {
+				return machine{process{e}, of}, nil
+			}
+			return nil, nil
+		},
+		removePod: e.removeMachineCgroup,
+	}
+}
+
+// memoryMounts are none: a machine has a memory of its own.
+func (machine) memoryMounts() []BindMount { return nil }
+
+// finish labels the container's record, and tells the shim whose the container is. The shim has the rest already.
+func (m machine) finish(c *Container, s *specs.Spec) (runtime string, err error) {
+	if _, err := m.process.finish(c, s); err != nil {
+		return "", err
+	}
+	labels := map[string]string{labelMachine: m.id}
+	maps.Copy(labels, c.Labels)
+	c.Labels = labels
+	s.Annotations, err = machineAnnotations(m.id, vm.Spec{Dir: m.e.machineDir(m.id)})
+	return m.e.opts.Machines.shim(), err
+}
+
+// ids are those that are on disk: a machine has a kernel of its own.
+func (m machine) ids(Container) IDRange { return m.e.opts.IDs }
+
+// limit sets none: the container is in another kernel.
+func (machine) limit(context.Context, string, uint32) error { return nil }
+
+// killExec has the guest find the processes.
+func (m machine) killExec(ctx context.Context, id, exec string) (int, error) {
+	_, err := m.e.client.TaskService().Kill(ctx, &tasksapi.KillRequest{
+		ContainerID: id, ExecID: exec, Signal: uint32(unix.SIGKILL), All: true,
+	})
+	if err = errgrpc.ToNative(err); errdefs.IsNotFound(err) {
+		return 0, nil
+	}
+	return 0, err
+}
 
 // boots is what is found out once about the machine's virtual machines.
 type boots struct {
@@ -228,29 +294,6 @@ func (e *Engine) removeMachineCgroup(pod string) error {
 		}
 		time.Sleep(20 * time.Millisecond) //nolint:forbidigo // The kernel does not tell when a cgroup is empty.
 	}
-}
-
-// inMachine makes c's record and specification those of a container in a virtual machine.
-func (e *Engine) inMachine(c *Container, s *specs.Spec) error {
-	labels := map[string]string{labelMachine: c.Machine}
-	maps.Copy(labels, c.Labels)
-	c.Labels = labels
-	// The shim has the rest already.
-	annotations, err := machineAnnotations(c.Machine, vm.Spec{Dir: e.machineDir(c.Machine)})
-	s.Annotations = annotations
-	return err
-}
-
-// machineOf returns the machine that a container is in, "" if it is in none.
-func (e *Engine) machineOf(ctx context.Context, id string) (string, error) {
-	if e.opts.Machines == nil {
-		return "", nil
-	}
-	record, err := e.client.ContainerService().Get(ctx, id)
-	if err != nil {
-		return "", fmt.Errorf("look at container %q: %w", id, err)
-	}
-	return record.Labels[labelMachine], nil
 }
 
 // DialMachine connects to a port of a machine's guest, on its loopback addresses.

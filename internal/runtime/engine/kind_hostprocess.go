@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -51,6 +52,51 @@ type HostProcess struct {
 	Dirs []string
 }
 
+func (h *HostProcess) in(e *Engine) kind { return hostProcess{process{e}, h} }
+
+// hostProcess is the kind of container that runs in the Windows host. asked is nil of one that containerd has.
+type hostProcess struct {
+	process
+	asked *HostProcess
+}
+
+// hostProcessTrace finds a HostProcess container by its view of the host.
+func (e *Engine) hostProcessTrace() trace {
+	return trace{
+		find: func(_ context.Context, id string) (kind, error) {
+			view := e.View(id)
+			if view == "" {
+				return nil, nil
+			}
+			if _, err := os.Lstat(view); err != nil {
+				return nil, nil //nolint:nilerr // it has no view
+			}
+			return hostProcess{process: process{e}}, nil
+		},
+		remove: func(id string) error { return removeView(e.View(id)) },
+	}
+}
+
+// prepare makes the view, in which the container's mounts are.
+func (h hostProcess) prepare(c *Container, mounts []mount.Mount) ([]string, error) {
+	labels, err := h.makeView(*c, mounts)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(labels, c.Labels)
+	c.Labels, c.Mounts = labels, nil
+	return nil, nil
+}
+
+// finish leaves the working folder, which is the user's already.
+func (hostProcess) finish(*Container, *specs.Spec) (runtime string, err error) { return Runtime, nil }
+
+// owner is the machine's: the container is in its user namespace.
+func (hostProcess) owner(c Container) uint32 { return c.UID }
+
+// limit sets none: the user namespace and the network are those of others, too.
+func (hostProcess) limit(context.Context, string, uint32) error { return nil }
+
 // labelHostPID holds the process id of the host for which a container was made: the id changes when the host is started
 // again.
 const labelHostPID = "mullion.dev/host-pid"
@@ -64,17 +110,9 @@ func (e *Engine) View(id string) string {
 	return filepath.Join(e.opts.Host.Shared, id[:min(16, len(id))])
 }
 
-func (e *Engine) isHostProcess(id string) bool {
-	view := e.View(id)
-	if view == "" {
-		return false
-	}
-	_, err := os.Lstat(view)
-	return err == nil
-}
-
 // makeView mounts a container's view and returns the labels that its record needs.
-func (e *Engine) makeView(c Container, mounts []mount.Mount) (map[string]string, error) {
+func (h hostProcess) makeView(c Container, mounts []mount.Mount) (map[string]string, error) {
+	e := h.e
 	host := e.opts.Host
 	if host == nil {
 		return nil, fmt.Errorf("make HostProcess container %q: the engine knows no Windows host: %w", c.ID,
@@ -98,19 +136,19 @@ func (e *Engine) makeView(c Container, mounts []mount.Mount) (map[string]string,
 	if err := os.Mkdir(view, 0o755); err != nil {
 		return nil, fmt.Errorf("make view of host: %w", err)
 	}
-	if err := e.mountView(c, o, view); err != nil {
+	if err := h.mountView(c, o, view); err != nil {
 		return nil, fmt.Errorf("make view of host for container %q: %w", c.ID, err)
 	}
 	undo.Release()
 	return map[string]string{labelHostPID: strconv.Itoa(pid)}, nil
 }
 
-func (e *Engine) mountView(c Container, o overlay, view string) error {
+func (h hostProcess) mountView(c Container, o overlay, view string) error {
 	root, err := unix.Open(view, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
-	err = bindmount.PathOver(e.opts.Host.Prefix, root, 0)
+	err = bindmount.PathOver(h.e.opts.Host.Prefix, root, 0)
 	_ = unix.Close(root)
 	if err != nil {
 		return err
@@ -124,7 +162,7 @@ func (e *Engine) mountView(c Container, o overlay, view string) error {
 		defer unix.Close(target)
 		return do(target)
 	}
-	if err := at(c.HostProcess.MountPoint, true, func(target int) error { return mountImage(o, target) }); err != nil {
+	if err := at(h.asked.MountPoint, true, func(target int) error { return mountImage(o, target) }); err != nil {
 		return err
 	}
 	for _, m := range c.Mounts {
@@ -137,10 +175,10 @@ func (e *Engine) mountView(c Container, o overlay, view string) error {
 		// read-only; scripts that deploy kube-proxy write into their ConfigMap there (github.com/Microsoft/hcsshim
 		// v0.15.0-rc.4, internal/jobcontainers/mounts.go).
 		link := func(target int) error { return bindmount.Over(m.Source, target, attr) }
-		if err := at(below(c.HostProcess.MountPoint, m.Target), info.IsDir(), link); err != nil {
+		if err := at(below(h.asked.MountPoint, m.Target), info.IsDir(), link); err != nil {
 			return err
 		}
-		if !c.HostProcess.AtTargets {
+		if !h.asked.AtTargets {
 			continue
 		}
 		asked := attr
@@ -152,7 +190,7 @@ func (e *Engine) mountView(c Container, o overlay, view string) error {
 			return err
 		}
 	}
-	for _, dir := range c.HostProcess.Dirs {
+	for _, dir := range h.asked.Dirs {
 		if err := at(dir, true, func(int) error { return nil }); err != nil {
 			return err
 		}
@@ -281,9 +319,9 @@ func removeView(view string) error {
 	return nil
 }
 
-// hostProcessRoot is the root file system of a HostProcess container: the system layers, read-only. The container's C:
-// is in the view, not here.
-func (e *Engine) hostProcessRoot(ctx context.Context, id string) (*typesapi.Mount, error) {
+// rootfs has the system layers, read-only. The container's C: is in the view, not here.
+func (h hostProcess) rootfs(ctx context.Context, id string, _ *containerViews) (*typesapi.Mount, error) {
+	e := h.e
 	record, err := e.client.ContainerService().Get(ctx, id)
 	if err != nil {
 		return nil, fmt.Errorf("look at container %q: %w", id, err)
@@ -307,9 +345,9 @@ func (e *Engine) hostProcessRoot(ctx context.Context, id string) (*typesapi.Moun
 	}, nil
 }
 
-// hostProcessCapabilities are what a HostProcess container's root may do on Linux: use all files it sees, which are the
-// host's C:, low ports and raw sockets. It gets none over the machine: no mounts, no devices, no network configuration.
-func hostProcessCapabilities() *specs.LinuxCapabilities {
+// capabilities are what a HostProcess container's root may do on Linux: use all files it sees, which are the host's C:,
+// low ports and raw sockets. It gets none over the machine: no mounts, no devices, no network configuration.
+func (hostProcess) capabilities() *specs.LinuxCapabilities {
 	list := []string{
 		"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_KILL", "CAP_NET_BIND_SERVICE",
 		"CAP_NET_RAW",
@@ -317,16 +355,9 @@ func hostProcessCapabilities() *specs.LinuxCapabilities {
 	return &specs.LinuxCapabilities{Bounding: list, Effective: list, Permitted: list}
 }
 
-func (e *Engine) capabilities(hostProcess bool) *specs.LinuxCapabilities {
-	if hostProcess {
-		return hostProcessCapabilities()
-	}
-	return &specs.LinuxCapabilities{}
-}
-
-// inHost turns the specification of a container into that of a HostProcess container: the host's processes, name and
-// temporary folder, no user namespace.
-func (e *Engine) inHost(c Container, s *specs.Spec, pid string) {
+// adapt has the container share the host's processes, name and temporary folder, without a user namespace.
+func (h hostProcess) adapt(c Container, s *specs.Spec) {
+	e, pid := h.e, c.Labels[labelHostPID]
 	ns := func(name string) string { return "/proc/" + pid + "/ns/" + name }
 	s.Hostname = ""
 	s.Root.Readonly = true
