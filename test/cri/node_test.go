@@ -37,6 +37,8 @@ type node struct {
 	engine  *engine.Engine
 	host    *winhost.Host // nil: a folder stands for the host's C:
 	address string        // the server's
+	// machines says how virtual machines are made; nil: there are none.
+	machines *engine.Machines
 	// processors is how many the host shows; 0: the machine's.
 	processors int
 	// memory is what the node has, in bytes; 0: the machine's.
@@ -144,6 +146,7 @@ func (n *node) config(ctx context.Context, t *testing.T) (cri.Config, func()) {
 		Memory:       n.memory,
 		MemoryMounts: n.memoryMounts(t),
 		Host:         n.engineHost(),
+		Machines:     n.machines,
 		Log:          logger,
 	})
 	if err != nil {

@@ -19,11 +19,25 @@ type Subject struct {
 	Engine cri.Engine
 	// Container describes a container whose program runs until it is killed. The suite sets ID and Labels.
 	Container engine.Container
+	// As, unless nil, makes a container, whose ID and Pod are set, one of the kind under test.
+	As func(c engine.Container) engine.Container
+	// Pod, unless nil, makes what the containers of a pod are in, and returns what ends it when they are removed.
+	Pod func(t *testing.T, pod string) (end func() error)
 	// Processes, unless nil, counts a container's processes.
 	Processes func(id string) int
 	// PodTasks, unless nil, counts the processes and threads of a pod's containers together, and says how many there
 	// may be.
 	PodTasks func(pod string) (count, most int)
+}
+
+// named is the container under test with an id. The engine tells ids apart by their beginnings.
+func (s Subject) named(id string) engine.Container {
+	c := s.Container
+	c.ID = id
+	if s.As != nil {
+		c = s.As(c)
+	}
+	return c
 }
 
 const suiteLabel = "mullion.dev/suite"
@@ -42,7 +56,8 @@ func EngineSuite(t *testing.T, open func(t *testing.T) Subject) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, id := open(t), "suite-"+name
-			s.Container.ID, s.Container.Labels = id, map[string]string{suiteLabel: name}
+			s.Container.Labels = map[string]string{suiteLabel: name}
+			s.Container = s.named(id)
 			t.Cleanup(func() {
 				if err := s.Engine.Remove(context.WithoutCancel(t.Context()), id); err != nil {
 					t.Errorf("Remove: %v", err)
@@ -60,11 +75,10 @@ func EngineSuite(t *testing.T, open func(t *testing.T) Subject) {
 func suitePod(t *testing.T, s Subject, id string) {
 	t.Helper()
 	const pod = "suite-of-two"
-	second := s.Container
-	second.ID = id + "-2"
+	other, end := "2nd-"+id, func() error { return nil }
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
-		err := errors.Join(s.Engine.Remove(ctx, id), s.Engine.Remove(ctx, second.ID), s.Engine.RemovePod(pod))
+		err := errors.Join(s.Engine.Remove(ctx, id), s.Engine.Remove(ctx, other), end(), s.Engine.RemovePod(pod))
 		if err != nil {
 			t.Errorf("Remove: %v", err)
 		}
@@ -73,8 +87,11 @@ func suitePod(t *testing.T, s Subject, id string) {
 	if err := s.Engine.Remove(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
-	s.Container.Pod, second.Pod = pod, pod
-	for _, c := range []engine.Container{s.Container, second} {
+	if s.Pod != nil {
+		end = s.Pod(t, pod)
+	}
+	s.Container.Pod = pod
+	for _, c := range []engine.Container{s.named(id), s.named(other)} {
 		if err := s.Engine.Create(t.Context(), c); err != nil {
 			t.Fatalf("Create: %v", err)
 		}
@@ -93,7 +110,7 @@ func suitePod(t *testing.T, s Subject, id string) {
 	if err := s.Engine.RemovePod(pod); err == nil {
 		t.Error("RemovePod while a container of the pod runs is no error")
 	}
-	if err := s.Engine.Remove(t.Context(), second.ID); err != nil {
+	if err := errors.Join(s.Engine.Remove(t.Context(), other), end()); err != nil {
 		t.Errorf("Remove: %v", err)
 	}
 	for range 2 {
