@@ -203,7 +203,8 @@ func TestKindProblems(t *testing.T) {
 		{"an answer", "kind.go", `type kind interface { folder() string }`, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			file, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x\n"+tc.code, parser.SkipObjectResolution)
+			code := "package x\n" + tc.code
+			file, err := parser.ParseFile(token.NewFileSet(), "x.go", code, parser.SkipObjectResolution)
 			if err != nil {
 				t.Fatal(err)
 			}

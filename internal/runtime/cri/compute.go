@@ -24,8 +24,8 @@ type ComputeSystem struct {
 // (https://github.com/microsoft/hcsshim/blob/v0.15.0-rc.4/cmd/containerd-shim-runhcs-v1/pod.go).
 const machineSuffix = "@vm"
 
-// ComputeSystems returns the sandboxes of ready pods and the running containers, as far as the host sees them: the pods'
-// kinds say which. Sandboxes come first.
+// ComputeSystems returns the sandboxes of ready pods and the running containers, as far as the host sees them: the
+// pods' kinds say which. Sandboxes come first.
 func (s *Server) ComputeSystems() []ComputeSystem {
 	running := map[string][]store.Container{}
 	for _, c := range s.containers.List(isRunning) {

@@ -13,8 +13,8 @@ import (
 )
 
 // kind is what a pod is made of on this node: programs of the node's own kernel, of the Windows host, of a virtual
-// machine. Each kind has a file, kind_<name>.go, and nothing outside these files asks of what kind a pod is. The kind is
-// chosen once, when the pod is made or read back from disk. The containers of a pod are of its kind.
+// machine. Each kind has a file, kind_<name>.go, and nothing outside these files asks of what kind a pod is. The kind
+// is chosen once, when the pod is made or read back from disk. The containers of a pod are of its kind.
 type kind interface {
 	podLife
 	podNetwork

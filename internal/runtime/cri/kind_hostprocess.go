@@ -155,8 +155,8 @@ func (hostProcess) tellLimits(context.Context, store.Container, *runtimeapi.Wind
 	return nil
 }
 
-// folder has the same path on the machine, in the host and in the container, because the container's root file system is
-// read-only except for the run folder.
+// folder has the same path on the machine, in the host and in the container, because the container's root file system
+// is read-only except for the run folder.
 func (h hostProcess) folder(c store.Container) (machine, inside string) {
 	dir := filepath.Join(h.s.cfg.HostProcessWork, c.ID)
 	return dir, dir

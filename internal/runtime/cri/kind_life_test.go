@@ -56,8 +56,8 @@ var everyKind = []struct {
 	},
 }
 
-// TestEveryKind has a pod of each kind live from its making to its removal. Between, another server takes it over, which
-// chooses its kind from what lies on disk.
+// TestEveryKind has a pod of each kind live from its making to its removal. Between, another server takes it over,
+// which chooses its kind from what lies on disk.
 func TestEveryKind(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("the files of a HostProcess container belong to root")

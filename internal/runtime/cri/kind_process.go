@@ -66,8 +66,8 @@ func (p process) record(ctx context.Context, sb store.Sandbox, config *runtimeap
 	return c, nil
 }
 
-// complete puts files of the container's own in the place of those that the kubelet keeps for it on the node's disk, and
-// that it may write to.
+// complete puts files of the container's own in the place of those that the kubelet keeps for it on the node's disk,
+// and that it may write to.
 func (p process) complete(sb store.Sandbox, c *store.Container, spec *engine.Container) (err error) {
 	if err := p.s.cfg.Engine.MakeWorkDir(spec.WorkDir); err != nil {
 		return fmt.Errorf("make working folder: %w", err)

@@ -105,7 +105,7 @@ func (s *Server) recoverSandbox(ctx context.Context, sb store.Sandbox) error {
 	}
 	if _, err := os.Stat(sb.NetNS); err == nil {
 		s.lifts.Recover(sb.ID)
-		s.kindOf(sb.ID).watch(sb) //nolint:contextcheck // The watch outlives the call.
+		s.kindOf(sb.ID).watch(sb)
 		return nil
 	}
 	s.log.Info("network namespace of pod is gone, stopping it", "sandbox", sb.ID, "netns", sb.NetNS)

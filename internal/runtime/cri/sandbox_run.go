@@ -131,7 +131,7 @@ func (s *Server) runSandbox(ctx context.Context, sb store.Sandbox, k kind) error
 		return err
 	}
 	undo.Release()
-	k.watch(sb) //nolint:contextcheck // The watch outlives the call.
+	k.watch(sb)
 	return nil
 }
 

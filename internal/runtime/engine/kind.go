@@ -14,9 +14,9 @@ type Kind interface {
 	in(e *Engine) kind
 }
 
-// kind is what a container is made of: of the machine's kernel, of a Windows host, of a virtual machine. Each kind has a
-// file, kind_<name>.go, and nothing outside these files asks of what kind a container is. Who makes a container says the
-// kind; of one that containerd has, it is read from what was left there.
+// kind is what a container is made of: of the machine's kernel, of a Windows host, of a virtual machine. Each kind has
+// a file, kind_<name>.go, and nothing outside these files asks of what kind a container is. Who makes a container says
+// the kind; of one that containerd has, it is read from what was left there.
 type kind interface {
 	making
 	identity
@@ -64,8 +64,8 @@ type trace struct {
 	remove, removePod func(id string) error
 }
 
-// traces are those of all kinds but the ordinary one, which leaves none. A further kind has a line here and a file of its
-// own.
+// traces are those of all kinds but the ordinary one, which leaves none. A further kind has a line here and a file of
+// its own.
 func (e *Engine) traces() []trace { return []trace{e.hostProcessTrace(), e.machineTrace()} }
 
 // kindOf is the kind of a container that is to be made.
