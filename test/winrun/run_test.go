@@ -63,6 +63,7 @@ func TestWinrun(t *testing.T) {
 	t.Run("powershell_registry", func(t *testing.T) { testRegistry(t, p) })
 	t.Run("powershell_web_server", func(t *testing.T) { testWebServer(t, p) })
 	t.Run("powershell_adapters", func(t *testing.T) { testAdapters(t, p) })
+	t.Run("addresses", func(t *testing.T) { testAddresses(t, p) })
 	t.Run("get_acl", func(t *testing.T) { testGetACL(t, p) })
 	t.Run("set_acl", func(t *testing.T) { testSetACL(t, p) })
 }

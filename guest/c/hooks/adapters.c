@@ -45,6 +45,18 @@ static ULONG list(ULONG family, ULONG flags, void *reserved, IP_ADAPTER_ADDRESSE
     return error;
 }
 
+/* An adapter that says that it has no DHCP has no addresses of DHCP: Wine says so of all. */
+static void tell_origin(IP_ADAPTER_ADDRESSES *adapter)
+{
+    for (; adapter; adapter = adapter->Next)
+        for (IP_ADAPTER_UNICAST_ADDRESS *a = adapter->FirstUnicastAddress; a; a = a->Next)
+            if (!(adapter->Flags & IP_ADAPTER_DHCP_ENABLED) && a->PrefixOrigin == IpPrefixOriginDhcp)
+            {
+                a->PrefixOrigin = IpPrefixOriginManual;
+                a->SuffixOrigin = IpSuffixOriginManual;
+            }
+}
+
 static void name_adapters(IP_ADAPTER_ADDRESSES *adapter, struct named *names)
 {
     int used = 0;
@@ -82,6 +94,7 @@ static ULONG WINAPI hook_GetAdaptersAddresses(ULONG family, ULONG flags, void *r
         ULONG_PTR end = ((ULONG_PTR)adapters + *size) & ~(ULONG_PTR)1;
 
         name_adapters(adapters, (struct named *)end - NAMED);
+        tell_origin(adapters);
     }
     return error;
 }

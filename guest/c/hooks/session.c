@@ -1,5 +1,6 @@
 /*
- * Session 0 of a host: NtQuerySystemInformation, ProcessIdToSessionId. The first also says what memory a node has (memory.c), and the time zone (timezone.c).
+ * Session 0 of a host: NtQuerySystemInformation, ProcessIdToSessionId. The first also says what memory a node has (memory.c), which processors (topology.c), and the time
+ * zone (timezone.c).
  *
  * Windows runs services.exe and what it starts in session 0, and people's programs in others; in containers all are in another
  * (https://github.com/golang/go/issues/56335). Libraries go by that: Go's svc.IsWindowsService asks whether the parent is a services.exe of session 0. Facts (Wine
@@ -14,6 +15,7 @@
 #include "path.h"
 #include "table.h"
 #include "timezone.h"
+#include "topology.h"
 
 #define TOKEN "/c:/ProgramData/Mullion/hns.token"
 #define PROCESSES 5 /* SystemProcessInformation */
@@ -63,7 +65,7 @@ static NTSTATUS WINAPI hook_NtQuerySystemInformation(ULONG class, void *informat
 {
     NTSTATUS status = original_query(class, information, size, returned);
 
-    if (status || !information)
+    if (topology_list(class, status, information, size, returned, &status) || status || !information)
         return status;
     if (own_memory)
         memory_correct(class, information, size);

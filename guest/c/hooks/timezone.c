@@ -15,6 +15,8 @@
 #define STANDARD L"MullionStandardName"
 #define KEY L"\\Registry\\Machine\\System\\CurrentControlSet\\Control\\TimeZoneInformation"
 
+#define SECOND 10000000 /* in 100 ns */
+
 enum
 {
     TIME_OF_DAY = 3,    /* SystemTimeOfDayInformation */
@@ -108,8 +110,11 @@ void timezone_correct(ULONG class, void *information, ULONG size)
     HANDLE key;
     LONG bias;
 
+    if (class == TIME_OF_DAY &&
+        size >= FIELD_OFFSET(struct time_of_day, bias)) /* Wine says when its server has started; this is the second that GetTickCount64 means */
+        now->boot.QuadPart = (now->now.QuadPart - (LONGLONG)GetTickCount64() * 10000) / SECOND * SECOND;
     if (class == TIME_OF_DAY && size >= sizeof(*now) && (key = open_key()) && value(key, L"ActiveTimeBias", &bias, sizeof(bias)))
-        now->bias.QuadPart = (LONGLONG)bias * 60 * 10000000;
+        now->bias.QuadPart = (LONGLONG)bias * 60 * SECOND;
     else if (class == CURRENT_ZONE && size >= FIELD_OFFSET(struct zone, name) && read_zone(&zone))
         memcpy(information, &zone, FIELD_OFFSET(struct zone, name));
     else if (class == DYNAMIC_ZONE && size >= sizeof(zone) && read_zone(&zone))

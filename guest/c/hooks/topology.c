@@ -3,8 +3,10 @@
  *
  * A node of cluster.yaml may have other processors than the machine, so that the kubelet's CPU, memory and topology managers can be tried anywhere. The file
  * TOPOLOGY on the host's C: says how many: sockets, which are NUMA nodes too, cores of each, threads of each core; at most 64 together, which
- * is one processor group. Without the file Wine's own answer stays. Facts (Wine 8.0 to 10.0, dlls/kernelbase/memory.c, dlls/kernel32/process.c):
- * GetLogicalProcessorInformationEx, GetActiveProcessorCount and their like ask NtQuerySystemInformationEx; GetNumaHighestNodeNumber says 0.
+ * is one processor group. Without the file Wine's own answer stays, but where it knows nothing: it reads /sys, which containers do not have; there the processors
+ * that it counts are the cores of one socket. Facts (Wine 8.0 to 10.0, dlls/kernelbase/memory.c, dlls/kernel32/process.c): GetLogicalProcessorInformationEx,
+ * GetActiveProcessorCount and their like ask NtQuerySystemInformationEx, GetLogicalProcessorInformation NtQuerySystemInformation (session.c);
+ * GetNumaHighestNodeNumber says 0.
  * Layouts: https://learn.microsoft.com/windows/win32/api/winnt/ns-winnt-system_logical_processor_information_ex.
  */
 #include <string.h>
@@ -15,6 +17,7 @@
 #include "topology.h"
 
 #define TOPOLOGY "/c:/ProgramData/Mullion/processors"
+#define LOGICAL_PROCESSORS 73     /* SystemLogicalProcessorInformation */
 #define LOGICAL_PROCESSORS_EX 107 /* SystemLogicalProcessorInformationEx */
 #define MOST 64
 
@@ -113,15 +116,69 @@ static void add_group(struct out *out, ULONG asked, unsigned all)
     add(out, &record);
 }
 
-static NTSTATUS WINAPI hook_NtQuerySystemInformationEx(ULONG class, void *query, ULONG query_size, void *information, ULONG size, ULONG *returned)
+/* The processors that are shown: the host's own, or those that Wine counts if it does not know more of them. */
+static BOOL shown_for(NTSTATUS wines, struct topology *shown)
+{
+    SYSTEM_INFO system;
+
+    if (topology_read(shown))
+        return TRUE;
+    if (wines != STATUS_NOT_IMPLEMENTED && wines != STATUS_NOT_SUPPORTED)
+        return FALSE;
+    GetSystemInfo(&system);
+    shown->sockets = shown->threads = 1;
+    shown->cores = min(max(system.dwNumberOfProcessors, 1), MOST);
+    return TRUE;
+}
+
+/* Adds the older record of each run of count processors. */
+static void add_older(struct out *out, ULONG kind, unsigned all, unsigned count, BYTE flags)
+{
+    SYSTEM_LOGICAL_PROCESSOR_INFORMATION record;
+
+    for (unsigned first = 0; first < all; first += count)
+    {
+        memset(&record, 0, sizeof(record));
+        record.ProcessorMask = mask_of(first, count);
+        record.Relationship = kind;
+        if (kind == RelationNumaNode)
+            record.NumaNode.NodeNumber = first / count;
+        else if (kind == RelationProcessorCore)
+            record.ProcessorCore.Flags = flags;
+        if (out->used + sizeof(record) <= out->room)
+            memcpy(out->at + out->used, &record, sizeof(record));
+        out->used += sizeof(record);
+    }
+}
+
+BOOL topology_list(ULONG class, NTSTATUS wines, void *information, ULONG size, ULONG *returned, NTSTATUS *status)
 {
     struct out out = {information, information ? size : 0, 0};
     struct topology shown;
     unsigned all;
+
+    if (class != LOGICAL_PROCESSORS || !shown_for(wines, &shown))
+        return FALSE;
+    all = shown.sockets * shown.cores * shown.threads;
+    add_older(&out, RelationProcessorCore, all, shown.threads, shown.threads > 1 ? LTP_PC_SMT : 0);
+    add_older(&out, RelationNumaNode, all, shown.cores * shown.threads, 0);
+    add_older(&out, RelationProcessorPackage, all, shown.cores * shown.threads, 0);
+    if (returned)
+        *returned = out.used;
+    *status = out.used <= out.room ? STATUS_SUCCESS : STATUS_INFO_LENGTH_MISMATCH;
+    return TRUE;
+}
+
+static NTSTATUS WINAPI hook_NtQuerySystemInformationEx(ULONG class, void *query, ULONG query_size, void *information, ULONG size, ULONG *returned)
+{
+    struct out out = {information, information ? size : 0, 0};
+    struct topology shown;
+    NTSTATUS status = original_query(class, query, query_size, information, size, returned);
+    unsigned all;
     ULONG asked;
 
-    if (class != LOGICAL_PROCESSORS_EX || !query || query_size < sizeof(asked) || !topology_read(&shown))
-        return original_query(class, query, query_size, information, size, returned);
+    if (class != LOGICAL_PROCESSORS_EX || !query || query_size < sizeof(asked) || !shown_for(status, &shown))
+        return status;
     memcpy(&asked, query, sizeof(asked));
     all = shown.sockets * shown.cores * shown.threads;
     add_runs(&out, asked, RelationProcessorCore, all, shown.threads, shown.threads > 1 ? LTP_PC_SMT : 0);

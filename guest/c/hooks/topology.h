@@ -12,4 +12,10 @@ struct topology
 /* What the host shows instead of the machine's processors; FALSE: it shows those. */
 BOOL topology_read(struct topology *shown);
 
+/*
+ * Answers NtQuerySystemInformation's class of logical processors where the host shows other processors than the machine's, or where Wine's answer, its
+ * status, is that it knows none. FALSE: the answer stays.
+ */
+BOOL topology_list(ULONG class, NTSTATUS wines, void *information, ULONG size, ULONG *returned, NTSTATUS *status);
+
 #endif

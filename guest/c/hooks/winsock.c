@@ -101,6 +101,13 @@ static void patch_advapi32(HMODULE module)
     keep(module);
     eventlog_start(module);
     etw_older_start(module);
+    account_start(module);
+}
+
+static void patch_secur32(HMODULE module)
+{
+    keep(module);
+    account_user_start(module);
 }
 
 static void patch_sechost(HMODULE module)
@@ -138,6 +145,8 @@ static void CALLBACK dll_loaded(ULONG reason, const struct dll_notification *dat
         patch_sechost(data->base);
     else if (is_dll(data->base_name, L"netapi32.dll"))
         patch_netapi32(data->base);
+    else if (is_dll(data->base_name, L"secur32.dll"))
+        patch_secur32(data->base);
 }
 
 void winsock_start(BOOL with_unix)
@@ -163,6 +172,8 @@ void winsock_start(BOOL with_unix)
         patch_sechost(loaded);
     if ((loaded = GetModuleHandleW(L"netapi32.dll")))
         patch_netapi32(loaded);
+    if ((loaded = GetModuleHandleW(L"secur32.dll")))
+        patch_secur32(loaded);
     if (notify)
         notify(0, dll_loaded, NULL, &cookie);
 }

@@ -75,6 +75,10 @@ void eccsignature_start(HMODULE crypt32);
 /* domain.c: the domain that a container is in. */
 void domain_start(HMODULE netapi32);
 
+/* account.c: the domain of a container's accounts. */
+void account_start(HMODULE advapi32);
+void account_user_start(HMODULE secur32);
+
 /* eventlog.c: writing and reading the event log. */
 void eventlog_start(HMODULE advapi32);
 

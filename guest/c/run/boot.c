@@ -287,6 +287,10 @@ static void set_names(void)
     key = volatile_key(L"\\Registry\\Machine\\System\\CurrentControlSet\\Control\\ComputerName\\ActiveComputerName");
     set_value(key, L"ComputerName", name);
     CloseHandle(key);
+    /* Windows' name after its next start: Wine's is that of the machine on which the prefix was made */
+    key = volatile_key(L"\\Registry\\Machine\\System\\CurrentControlSet\\Control\\ComputerName\\ComputerName");
+    set_value(key, L"ComputerName", name);
+    CloseHandle(key);
 }
 
 /*

@@ -82,7 +82,7 @@ static void set_user(void)
                    {L"LOCALAPPDATA", L"\\AppData\\Local"},
                    {L"TEMP", L"\\AppData\\Local\\Temp"},
                    {L"TMP", L"\\AppData\\Local\\Temp"}};
-    WCHAR user[256], computer[MAX_COMPUTERNAME_LENGTH + 1];
+    WCHAR user[256], computer[MAX_COMPUTERNAME_LENGTH + 1] = L"";
     DWORD size = MAX_COMPUTERNAME_LENGTH + 1;
 
     if (GetComputerNameW(computer, &size))
@@ -90,7 +90,11 @@ static void set_user(void)
     if (!GetEnvironmentVariableW(L"WINEUSERNAME", user, 256))
         return;
     set_default(L"USERNAME", user);
-    set_default(L"USERDOMAIN", L"User Manager"); /* as in Windows containers, whose accounts the User Manager service makes */
+    /* the User Manager service makes the accounts of Windows' containers; others are the computer's (hooks/account.c) */
+    if (str_equal(user, L"ContainerAdministrator") || str_equal(user, L"ContainerUser"))
+        set_default(L"USERDOMAIN", L"User Manager");
+    else
+        set_default(L"USERDOMAIN", computer);
     set_default(L"HOMEDRIVE", L"C:");
     set_default(L"HOMEPATH", str_concat(L"\\Users\\", user, L""));
     for (unsigned i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
