@@ -6,6 +6,7 @@ import (
 	"net"
 
 	"mullion.dev/mullion/guest/eventlog"
+	"mullion.dev/mullion/guest/wmi"
 	"mullion.dev/mullion/internal/windows/wire/hostdisk"
 	"mullion.dev/mullion/internal/windows/wire/hostiscsi"
 	"mullion.dev/mullion/internal/windows/wire/smbmapping"
@@ -110,7 +111,7 @@ func Windows() *Calls {
 		Zone:     currentZone,
 		SetZone:  setZone,
 		Registry: theRegistry(),
-		WMI:      queryWMI,
+		WMI:      wmi.Query,
 		Events:   eventlog.System{},
 	}
 }

@@ -115,7 +115,8 @@ func (l local) Describe() (Machine, error) {
 	}, nil
 }
 
-// processors are the processors' descriptions.
+// processors are the processors' descriptions. The registry has one for each that runs threads; systeminfo shows those
+// that are put into sockets.
 func processors() []string {
 	const path = `HARDWARE\DESCRIPTION\System\CentralProcessor`
 	root, err := registry.OpenKey(registry.LOCAL_MACHINE, path, registry.ENUMERATE_SUB_KEYS)
@@ -132,6 +133,9 @@ func processors() []string {
 		}
 		vendor, _ := local{}.Value(`HKLM\`+path+`\`+name, "VendorIdentifier") // some processors do not have it
 		found = append(found, strings.TrimSpace(text+" "+vendor))
+	}
+	if n := program.Count(program.Packages); n > 0 {
+		found = found[:min(n, len(found))]
 	}
 	return found
 }

@@ -10,6 +10,9 @@ func HostName() string { return "" }
 // ComputerName is the computer's name, of which only Windows is asked.
 func ComputerName() string { return "" }
 
+// Count returns 0: only Windows is asked.
+func Count(Processors) int { return 0 }
+
 // Adapters returns an error: only Windows is asked.
 func Adapters() ([]Adapter, error) { return nil, errors.ErrUnsupported }
 

@@ -33,6 +33,30 @@ func ComputerName() string {
 	return name
 }
 
+// Count is how many of a kind of processor there are, 0 if it is not known.
+func Count(kind Processors) (n int) {
+	const sizeAt = 4 // where a record has its size
+	call := windows.NewLazySystemDLL("kernel32.dll").NewProc("GetLogicalProcessorInformationEx")
+	var size uint32
+	_, _, _ = call.Call(uintptr(kind), 0, uintptr(unsafe.Pointer(&size))) // says the size
+	if size == 0 {
+		return 0
+	}
+	buffer := make([]byte, size)
+	ok, _, _ := call.Call(uintptr(kind), uintptr(unsafe.Pointer(&buffer[0])), uintptr(unsafe.Pointer(&size)))
+	if ok == 0 {
+		return 0
+	}
+	for at := uint32(0); at+sizeAt < size; n++ {
+		step := *(*uint32)(unsafe.Pointer(&buffer[at+sizeAt]))
+		if step == 0 {
+			return n
+		}
+		at += step
+	}
+	return n
+}
+
 // Adapters returns the adapters, the loopback among them. The error may be the number of a Windows error.
 func Adapters() ([]Adapter, error) {
 	buffer, err := adapterRecords()

@@ -2,5 +2,5 @@
 
 package wmic
 
-// Piped implements System: only Windows is asked.
-func (local) Piped() bool { return false }
+// Output implements System: only Windows is asked.
+func (local) Output() Output { return Pipe }

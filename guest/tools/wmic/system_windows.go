@@ -6,8 +6,13 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Piped implements System.
-func (local) Piped() bool {
-	kind, err := windows.GetFileType(windows.Handle(os.Stdout.Fd()))
-	return err == nil && kind == windows.FILE_TYPE_PIPE
+// Output implements System.
+func (local) Output() Output {
+	switch kind, _ := windows.GetFileType(windows.Handle(os.Stdout.Fd())); kind {
+	case windows.FILE_TYPE_PIPE:
+		return Pipe
+	case windows.FILE_TYPE_DISK:
+		return File
+	}
+	return Console
 }

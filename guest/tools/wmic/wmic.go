@@ -1,25 +1,63 @@
-// Package wmic owns wmic.exe, which is Wine's with the output of Windows'.
+// Package wmic owns wmic.exe (https://learn.microsoft.com/windows/win32/wmisdk/wmic): `get` and `list full` of the classes
+// that WMI has here, in the formats of Windows' program. What else there is to be asked of it goes to Wine's own.
 package wmic
 
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"io"
 	"unicode/utf16"
 
 	"mullion.dev/mullion/guest/tools/program"
 )
 
-// wmicFailed is the exit code if Wine's wmic cannot be run.
-const wmicFailed = 1
+// Exit codes: the program cannot do its work; an alias or a class is not known, as of Windows' program.
+const (
+	exitFailed  = 1
+	exitUnknown = 44135
+)
 
-// Run is Wine's own wmic (https://learn.microsoft.com/windows/win32/wmisdk/wmic), whose output is UTF-16 with a mark
-// wherever it goes. That of Windows is so in a file only: in a pipe, from which programs read it, it is in the
-// console's code page. Characters beyond ASCII become question marks there.
+// Run carries out a line. Into a file Windows' program writes UTF-16 with a mark; in a pipe, from which programs read
+// it, its output is in the console's code page. Characters beyond ASCII become question marks there.
 func Run(e program.Env, sys System, args []string) int {
+	r, err := parse(args)
+	switch {
+	case errors.Is(err, errOther):
+		return runWines(e, sys, args)
+	case err != nil:
+		e.Complain("%v", err)
+		return exitUnknown
+	}
+	found, err := sys.Query(r.namespace, r.query())
+	if err != nil {
+		e.Complain("Node - %s\r\nERROR:\r\nDescription = %v", sys.Computer(), err)
+		return exitUnknown
+	}
+	if len(found) == 0 {
+		e.Complain("No Instance(s) Available.")
+		return 0
+	}
+	text := utf16.Encode([]rune("\ufeff" + r.print(sys.Computer(), found)))
+	var out []byte
+	for _, unit := range text {
+		out = binary.LittleEndian.AppendUint16(out, unit)
+	}
+	if sys.Output() != File {
+		out = []byte(inConsolesPage(out))
+	}
+	if _, err := e.Stdout.Write(out); err != nil {
+		e.Complain("wmic: %v", err)
+		return exitFailed
+	}
+	return 0
+}
+
+// runWines runs Wine's own program, whose output is UTF-16 with a mark wherever it goes.
+func runWines(e program.Env, sys System, args []string) int {
 	out := e.Stdout
 	var said bytes.Buffer
-	if sys.Piped() {
+	if sys.Output() == Pipe {
 		e.Stdout = &said
 	}
 	code, err := sys.WMIC(e, args)
@@ -28,7 +66,7 @@ func Run(e program.Env, sys System, args []string) int {
 	}
 	if err != nil {
 		e.Complain("wmic: %v", err)
-		return wmicFailed
+		return exitFailed
 	}
 	return code
 }

@@ -5,21 +5,32 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
 
 	"mullion.dev/mullion/guest/tools/program"
 	"mullion.dev/mullion/guest/tools/program/programtest"
+	"mullion.dev/mullion/guest/wmi"
 )
 
 // fake is a Windows whose answers a test sets.
 type fake struct {
-	piped bool // standard output is a pipe
-	err   error
+	output Output
+	asked  string // of which namespace, and the query
+	found  []wmi.Object
+	err    error
 }
 
-func (w *fake) Piped() bool { return w.piped }
+func (w *fake) Output() Output { return w.output }
+
+func (w *fake) Computer() string { return "WIN-1" }
+
+func (w *fake) Query(namespace, query string) ([]wmi.Object, error) {
+	w.asked = namespace + ": " + query
+	return w.found, w.err
+}
 
 // WMIC prints what Wine's wmic does: UTF-16 with a mark.
 func (w *fake) WMIC(e program.Env, args []string) (int, error) {
@@ -32,10 +43,10 @@ func (w *fake) WMIC(e program.Env, args []string) (int, error) {
 
 type result = programtest.Result
 
-// run runs wmic on a fake; the first argument is its name.
-func run(t *testing.T, w *fake, input string, args ...string) result {
+// run runs wmic on a fake.
+func run(t *testing.T, w *fake, args ...string) result {
 	t.Helper()
-	return programtest.Run(input, func(e program.Env) int { return Run(e, w, args[1:]) })
+	return programtest.Run("", func(e program.Env) int { return Run(e, w, args) })
 }
 
 // utf16Bytes is a text in UTF-16.
@@ -47,18 +58,23 @@ func utf16Bytes(s string) []byte {
 	return b
 }
 
-func TestWMIC(t *testing.T) {
-	args := []string{"wmic", "bios", "get", "serialnumber"}
+// TestWines has lines that Wine's program carries out.
+func TestWines(t *testing.T) {
 	for name, tc := range map[string]struct {
 		system fake
+		line   string
 		want   result
 	}{
-		"pipe":   {fake{piped: true}, result{Code: 7, Out: "SerialNumber\nbios get serialnumber ?\n"}},
-		"broken": {fake{piped: true, err: errors.New("no wmic1.exe")}, result{Code: 1, Err: "wmic: no wmic1.exe\n"}},
-		"file":   {fake{}, result{Code: 7, Out: string(utf16Bytes("\ufeffSerialNumber\r\nbios get serialnumber é\r\n"))}},
+		"pipe":    {fake{output: Pipe}, "process call create x", result{Code: 7, Out: "SerialNumber\nprocess call create x ?\n"}},
+		"broken":  {fake{output: Pipe, err: errors.New("no wmic1.exe")}, "/?", result{Code: 1, Err: "wmic: no wmic1.exe\n"}},
+		"file":    {fake{output: File}, "os list brief", result{Code: 7, Out: string(utf16Bytes("\ufeffSerialNumber\r\nos list brief é\r\n"))}},
+		"nothing": {fake{output: Pipe}, "", result{Code: 7, Out: "SerialNumber\n ?\n"}},
+		"verb":    {fake{output: Pipe}, "os", result{Code: 7, Out: "SerialNumber\nos ?\n"}},
+		"class":   {fake{output: Pipe}, "path a;b get", result{Code: 7, Out: "SerialNumber\npath a;b get ?\n"}},
+		"switch":  {fake{output: Pipe}, "/node:x os get name", result{Code: 7, Out: "SerialNumber\n/node:x os get name ?\n"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, run(t, &tc.system, "", args...)); diff != "" {
+			if diff := cmp.Diff(tc.want, run(t, &tc.system, strings.Fields(tc.line)...)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -68,5 +84,69 @@ func TestWMIC(t *testing.T) {
 	}
 	if got := inConsolesPage([]byte("\xff\xfea\x00b")); got != "a" {
 		t.Errorf("half a character: %q", got)
+	}
+}
+
+// TestQuery looks at what WMI is asked for.
+func TestQuery(t *testing.T) {
+	const cimv2 = `root\cimv2: `
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"os", "get"}, cimv2 + "SELECT * FROM Win32_OperatingSystem"},
+		{[]string{"OS", "GET", "Caption,Version", "/value"}, cimv2 + "SELECT Caption, Version FROM Win32_OperatingSystem"},
+		{[]string{"cpu", "get", "Name,", "NumberOfCores"}, cimv2 + "SELECT Name, NumberOfCores FROM Win32_Processor"},
+		{[]string{"os", "list", "full"}, cimv2 + "SELECT * FROM Win32_OperatingSystem"},
+		{[]string{"path", "Win32_Thing", "get", "*"}, cimv2 + "SELECT * FROM Win32_Thing"},
+		{[]string{`/namespace:\\root\wmi`, "path", "X", "get", "Y"}, `root\wmi: SELECT Y FROM X`},
+		{[]string{"process", "where", "name=cmd.exe", "get", "ProcessId"}, cimv2 + `SELECT ProcessId FROM Win32_Process WHERE name = "cmd.exe"`},
+		{[]string{"process", "where", "ProcessId=4", "get", "Name"}, cimv2 + `SELECT Name FROM Win32_Process WHERE ProcessId=4`},
+		{[]string{"process", "where", "(name='a' or name='b')", "get", "Name"}, cimv2 + `SELECT Name FROM Win32_Process WHERE (name='a' or name='b')`},
+		{[]string{"process", "where", `ExecutablePath=C:\a b.exe`, "get", "Name"}, cimv2 + `SELECT Name FROM Win32_Process WHERE ExecutablePath = "C:\\a b.exe"`},
+		{[]string{"process", "where", `name like %s%`, "get", "Name"}, cimv2 + `SELECT Name FROM Win32_Process WHERE name like "%s%"`},
+	} {
+		w := &fake{output: Pipe}
+		got := run(t, w, tt.args...)
+		if w.asked != tt.want || got.Code != 0 || got.Err != "No Instance(s) Available.\n" {
+			t.Errorf("%q asks for %q, want %q; %+v", tt.args, w.asked, tt.want, got)
+		}
+	}
+}
+
+// TestFormats prints two objects, of which one has no address.
+func TestFormats(t *testing.T) {
+	at := time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
+	found := []wmi.Object{
+		{Names: []string{"Up", "Name", "Since", "Address"}, Props: []any{true, "eth0", at, []any{"192.0.2.1", "fe80::1"}}},
+		{Names: []string{"Up", "Name", "Since", "Address"}, Props: []any{false, "é", nil, nil}},
+	}
+	for format, want := range map[string]string{
+		"": "Address                   Name  Since                      Up     \n" +
+			`{"192.0.2.1", "fe80::1"}  eth0  20240506070809.000000+000  TRUE   ` + "\n" +
+			"                          ?                                FALSE  \n\n",
+		"/value": "\n\n" + `Address={"192.0.2.1","fe80::1"}` + "\nName=eth0\nSince=20240506070809.000000+000\nUp=TRUE\n" +
+			"\n\nAddress=\nName=?\nSince=\nUp=FALSE\n\n\n\n",
+		"/format:csv": "\nNode,Address,Name,Since,Up\nWIN-1,{192.0.2.1;fe80::1},eth0,20240506070809.000000+000,TRUE\nWIN-1,,?,,FALSE\n",
+	} {
+		got := run(t, &fake{output: Pipe, found: found}, append([]string{"nic", "get"}, strings.Fields(format)...)...)
+		if diff := cmp.Diff(result{Out: want}, got); diff != "" {
+			t.Errorf("%s: %s", format, diff)
+		}
+	}
+	got := run(t, &fake{output: File, found: found[:1]}, "nic", "get", "/format:list")
+	if !strings.HasPrefix(got.Out, "\xff\xfe\r\x00\n\x00") {
+		t.Errorf("in a file: %q", got.Out)
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	want := result{Code: 44135, Err: "nothing - Alias not found.\n"}
+	if diff := cmp.Diff(want, run(t, &fake{}, "nothing", "get")); diff != "" {
+		t.Error(diff)
+	}
+	want = result{Code: 44135, Err: "Node - WIN-1\nERROR:\nDescription = Invalid class\n"}
+	if diff := cmp.Diff(want, run(t, &fake{err: wmi.ErrClass}, "path", "Win32_None", "get")); diff != "" {
+		t.Error(diff)
 	}
 }

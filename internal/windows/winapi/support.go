@@ -276,7 +276,9 @@ func programRows() []support.Row {
 			Level: support.Partly,
 			Ref:   commands + "windows-commands",
 			Note: "Mullion's: fc without /u; setx without /s and /f; systeminfo without BIOS, disks, hotfixes, time zone; tasklist with /fi (imagename, pid, session, " +
-				"sessionname, memusage), /fo and /nh; other options are refused; wmic is Wine's, whose output in a pipe is not UTF-16. A newer Wine's real ones are kept",
+				"sessionname, memusage), /fo and /nh; other options are refused. A newer Wine's real ones are kept. wmic: get and list full of an alias or of path CLASS, with where, /value and /format (table, list, csv), /namespace; " +
+				"other verbs (call, delete, list brief) are Wine's. What both and PowerShell's cmdlets say of the edition, the user, the processors and the adapters is what the registry and the calls say; " +
+				"programs that ask WMI by COM or mi.dll are told by Wine's that the edition is Windows 10 Pro",
 		},
 		{
 			Name:  "tar",
@@ -340,13 +342,13 @@ func programRows() []support.Row {
 			Name:  "tzutil, w32tm, more, chcp",
 			Level: support.Partly,
 			Ref:   commands + "tzutil",
-			Note:  "Mullion's: tzutil /g, /l and, for ContainerAdministrator, /s: a container has a zone of its own, UTC at first, and a host too. TZ has no effect. Set-TimeZone and SetDynamicTimeZoneInformation are not there. w32tm /tz; everything else says that the time service is not started. more.com prints without waiting after a page. chcp shows the console's code page, and 437 where there is none; there a code page that is set has no effect",
+			Note:  "Mullion's: tzutil /g, /l and, for ContainerAdministrator, /s: a container has a zone of its own, UTC at first, and a host too. Set-TimeZone does the same. TZ has no effect. SetTimeZoneInformation and SetDynamicTimeZoneInformation are not there. w32tm /tz; everything else says that the time service is not started. more.com prints without waiting after a page. chcp shows the console's code page, and 437 where there is none; there a code page that is set has no effect",
 		},
 		{
 			Name:  "whoami, hostname",
 			Level: support.Supported,
 			Ref:   commands + "whoami",
-			Note:  "Mullion's: hostname prints the pod's or node's name as it is; whoami, in Windows' layouts: /user, /groups, /priv, /all, /claims, /logonid, /fo, /nh; nobody is a domain's user. Names, groups and privileges are those of Wine's access token",
+			Note:  "Mullion's: hostname prints the pod's or node's name as it is; whoami, in Windows' layouts: /user, /groups, /priv, /all, /claims, /logonid, /fo, /nh; nobody is a domain's user. The domain of ContainerAdministrator and ContainerUser is User Manager, as in USERDOMAIN; SIDs, groups and privileges are those of Wine's access token",
 		},
 		{
 			Name:  "netstat, route",

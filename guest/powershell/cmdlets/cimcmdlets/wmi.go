@@ -2,8 +2,6 @@ package cimcmdlets
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +9,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/provider"
 	"mullion.dev/mullion/guest/powershell/system"
+	"mullion.dev/mullion/guest/wmi"
 	"mullion.dev/mullion/internal/base/lazyregexp"
 )
 
@@ -109,44 +108,25 @@ func withNumbers(query string) (with string, added bool) {
 	return "SELECT " + m[1] + ", " + processNumber + m[2], true
 }
 
-// correct replaces what Wine's WMI says of another Windows than the registry, the edition and the machine's number, and
-// fills in what it does not know: the command lines of other processes.
+// correct replaces what Wine's WMI says of another Windows than the registry, and fills in what it does not know: the
+// command lines of other processes.
 func correct(c *cmdlet.Call, o system.WMIObject) {
 	const current = `HKEY_LOCAL_MACHINE\SOFTWARE\Microsoft\Windows NT\CurrentVersion`
-	var right map[string]any
-	switch strings.ToLower(o.Class) {
-	case "win32_operatingsystem":
-		name := registryText(c, current, "ProductName")
-		if name == "" {
-			return
-		}
-		const server, datacenter = 3, 8
-		name = "Microsoft " + name
-		right = map[string]any{
-			"caption": name, "name": name + `|C:\Windows|\Device\Harddisk0\Partition1`, "csdversion": nil,
-			"servicepackmajorversion": int64(0), "producttype": int64(server), "operatingsystemsku": int64(datacenter),
-		}
-	case "win32_process":
-		at := slices.IndexFunc(o.Names, func(name string) bool { return strings.EqualFold(name, processNumber) })
-		if at < 0 {
-			return
-		}
-		id, _ := o.Props[at].(int64)
-		line, err := c.State.System.CommandLine(id)
-		if err != nil { // as for a process that may not be opened
-			return
-		}
-		right = map[string]any{"commandline": line}
-	case "win32_computersystemproduct":
-		id := registryText(c, `HKEY_LOCAL_MACHINE\SYSTEM\HardwareConfig`, "LastConfig")
-		if id == "" {
-			return
-		}
-		right = map[string]any{"uuid": strings.ToUpper(strings.Trim(id, "{}"))}
+	wmi.Correct(o, wmi.Machine{
+		Product: registryText(c, current, "ProductName"),
+		UUID:    registryText(c, `HKEY_LOCAL_MACHINE\SYSTEM\HardwareConfig`, "LastConfig"),
+	})
+	id, is := o.Value(processNumber).(int64)
+	if !is || !strings.EqualFold(o.Class, "Win32_Process") {
+		return
+	}
+	line, err := c.State.System.CommandLine(id)
+	if err != nil { // as for a process that may not be opened
+		return
 	}
 	for i, name := range o.Names {
-		if v, wrong := right[strings.ToLower(name)]; wrong {
-			o.Props[i] = v
+		if strings.EqualFold(name, "CommandLine") {
+			o.Props[i] = line
 		}
 	}
 }
@@ -166,7 +146,7 @@ func wmiValue(c *cmdlet.Call, v any) object.Value {
 	switch v := v.(type) {
 	case time.Time:
 		if c.Name == "Get-WmiObject" {
-			return cimTime(v)
+			return wmi.TimeText(v)
 		}
 		return object.DateTime{At: v}
 	case []any:
@@ -177,13 +157,6 @@ func wmiValue(c *cmdlet.Call, v any) object.Value {
 		return list
 	}
 	return v
-}
-
-// cimTime is a time in WMI's form: yyyymmddHHMMSS.mmmmmmsUUU, with the minutes from UTC at the end
-// (https://learn.microsoft.com/en-us/windows/win32/wmisdk/cim-datetime).
-func cimTime(t time.Time) string {
-	_, seconds := t.Zone()
-	return fmt.Sprintf("%s%+04d", t.Format("20060102150405.000000"), seconds/60)
 }
 
 // Cmdlets are the cmdlets of this package.

@@ -1,4 +1,4 @@
-package system
+package wmi
 
 import (
 	"context"
@@ -54,11 +54,11 @@ func wmiError(result uintptr, doing string) error {
 	code := uint32(result) // a HRESULT has 32 bits
 	switch code {
 	case invalidClass, notFound:
-		return ErrWMIClass
+		return ErrClass
 	case invalidNamespace:
-		return ErrWMINamespace
+		return ErrNamespace
 	case invalidQuery, unparsableQuery:
-		return ErrWMIQuery
+		return ErrQuery
 	}
 	if int32(code) < 0 { // the same
 		return fmt.Errorf("%s: %w", doing, ole.NewError(result))
@@ -73,17 +73,15 @@ func invoke(of *ole.IUnknown, method uintptr, args ...uintptr) uintptr {
 	return result
 }
 
-// queryWMI returns the objects that a query in WQL finds in a namespace.
-func queryWMI(ctx context.Context, namespace, query string) ([]WMIObject, error) {
+// Query returns the objects that a query in WQL finds in a namespace, corrected.
+func Query(ctx context.Context, namespace, query string) ([]Object, error) {
 	type answer struct {
-		found []WMIObject
+		found []Object
 		err   error
 	}
 	done := make(chan answer, 1)
 	go func() {
-		runtime.LockOSThread() // COM belongs to a thread
-		defer runtime.UnlockOSThread()
-		found, err := askWMI(namespace, query)
+		found, err := Ask(namespace, query)
 		done <- answer{found, err}
 	}()
 	select {
@@ -94,7 +92,10 @@ func queryWMI(ctx context.Context, namespace, query string) ([]WMIObject, error)
 	}
 }
 
-func askWMI(namespace, query string) (found []WMIObject, err error) {
+// Ask is Query for programs that wait as long as WMI takes.
+func Ask(namespace, query string) (found []Object, err error) {
+	runtime.LockOSThread() // COM belongs to a thread
+	defer runtime.UnlockOSThread()
 	const falseResult = 1 // S_FALSE: COM is there already
 	if err := ole.CoInitializeEx(0, ole.COINIT_MULTITHREADED); err != nil {
 		if failed, ok := errors.AsType[*ole.OleError](err); !ok || failed.Code() != falseResult {
@@ -124,6 +125,7 @@ func askWMI(namespace, query string) (found []WMIObject, err error) {
 		return nil, err
 	}
 	defer objects.Release()
+	machine := thisMachine()
 	for {
 		var one *ole.IUnknown
 		var count uint32
@@ -143,6 +145,7 @@ func askWMI(namespace, query string) (found []WMIObject, err error) {
 		if err != nil {
 			return nil, err
 		}
+		Correct(o, machine)
 		found = append(found, o)
 	}
 }
@@ -154,7 +157,7 @@ var fromClass = lazyregexp.New(`(?i)\bFROM\s+([A-Z_0-9]+)`)
 func knownClass(services *ole.IUnknown, query string) (err error) {
 	m := fromClass.FindStringSubmatch(query)
 	if m == nil {
-		return ErrWMIQuery
+		return ErrQuery
 	}
 	name := ole.SysAllocString(m[1])
 	defer func() { err = errors.Join(err, ole.SysFreeString(name)) }()
@@ -168,8 +171,8 @@ func knownClass(services *ole.IUnknown, query string) (err error) {
 }
 
 // readWMI reads the properties of an object.
-func readWMI(from *ole.IUnknown) (WMIObject, error) {
-	o := WMIObject{}
+func readWMI(from *ole.IUnknown) (Object, error) {
+	o := Object{}
 	name, err := syscall.UTF16PtrFromString("__CLASS")
 	if err != nil {
 		return o, err
@@ -240,7 +243,7 @@ func wmiText(s string, kind int32) any {
 			return n
 		}
 	case cimDateTime:
-		if t, ok := ParseCIMTime(s); ok {
+		if t, ok := ParseTime(s); ok {
 			return t
 		}
 	}
