@@ -51,6 +51,8 @@ func main() {
 		*nothing = 1
 	case "size":
 		size()
+	case "facts":
+		facts()
 	case "wait", "deaf":
 		wait(os.Args[1] == "deaf")
 	}
