@@ -61,6 +61,7 @@ void barrier_start(void);     /* barrier.c: NtFlushProcessWriteBuffers */
 void numa_start(void);        /* numa.c: GetNumaAvailableMemoryNodeEx */
 void topology_start(void);    /* topology.c: NtQuerySystemInformationEx, GetNumaHighestNodeNumber */
 void session_start(void);     /* session.c: NtQuerySystemInformation, ProcessIdToSessionId, on hosts; memory_start */
+void machinekey_start(void);  /* machinekey.c: NtOpenKey, NtOpenKeyEx, NtCreateKey, for ContainerUser; after session_start, whose timezone.c opens a key */
 void job_start(void);         /* job.c: NtOpenJobObject, NtQueryInformationJobObject, NtIsProcessInJob */
 void token_start(void);       /* token.c: NtOpenProcessToken, NtOpenProcessTokenEx, NtDuplicateToken, NtQueryInformationToken; after info_start */
 void priority_start(void);    /* priority.c: NtSetInformationProcess */

@@ -115,6 +115,7 @@ BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved)
     {
         topology_start();
         session_start();
+        machinekey_start();
     }
     job_start();
     priority_start();

@@ -88,6 +88,7 @@ static void patch_crypt32(HMODULE module)
     sslpolicy_start(module);
     eccsignature_start(module);
     certkey_start(module);
+    machinestore_start(module);
 }
 
 static void patch_bcrypt(HMODULE module)

@@ -72,6 +72,9 @@ void sslpolicy_start(HMODULE crypt32);
 /* eccsignature.c: certificates that are signed by elliptic curves. */
 void eccsignature_start(HMODULE crypt32);
 
+/* machinestore.c: keeps the machine's stores from ContainerUser. */
+void machinestore_start(HMODULE crypt32);
+
 /* domain.c: the domain that a container is in. */
 void domain_start(HMODULE netapi32);
 

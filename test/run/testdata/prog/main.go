@@ -51,6 +51,8 @@ func main() {
 		*nothing = 1
 	case "size":
 		size()
+	case "registry", "stores":
+		boundary(os.Args[1])
 	case "facts":
 		facts()
 	case "wait", "deaf":
