@@ -106,6 +106,13 @@ func abilities() []subject {
 			judge: judge{apparmor},
 			seen:  func(Facts, Want) string { return "no profile confines this process" },
 		},
+		{
+			name:   "selinux",
+			means:  "Wine executes memory that it has written, which a policy may refuse",
+			judge:  judge{selinux},
+			seen:   func(f Facts, _ Want) string { return f.SELinux.text() },
+			hidden: hiddenSELinux,
+		},
 	}
 }
 

@@ -52,7 +52,7 @@ func TestExamineWithoutRoot(t *testing.T) {
 	got := Examine(f, want())
 	wanted := map[string]State{
 		"kernel": Failed, "programs": Unseen, "namespaces": Passed, "folders": Unseen, "cgroups": Failed,
-		"network": Unseen, "seccomp": Passed, "apparmor": Passed, "memory": Passed, "disk": Unseen, "inotify": Passed,
+		"network": Unseen, "seccomp": Passed, "apparmor": Passed, "selinux": Passed, "memory": Passed, "disk": Unseen, "inotify": Passed,
 		"subnets": Passed, "firewall": Unseen,
 	}
 	if diff := cmp.Diff(wanted, states(got)); diff != "" {
@@ -83,6 +83,7 @@ func TestFindingsAreOfTheirCheck(t *testing.T) {
 		CgroupWritable:  fs.ErrPermission,
 		Network:         map[string]error{"a bridge": fs.ErrPermission},
 		AppArmorProfile: "confined",
+		SELinux:         SELinux{Enforcing: true, ExecMem: errors.New("refused")},
 		MemoryTotal:     1 << 30,
 		MemoryAvailable: 1 << 20, InotifyInstances: 1, InotifyWatches: 1,
 		Routes:   []Route{{want().Subnets["podSubnet"][0], "eth0"}},

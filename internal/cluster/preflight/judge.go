@@ -54,6 +54,7 @@ type Facts struct {
 	Seccomp bool
 	// AppArmorProfile is the profile that this process is confined by, "" for none.
 	AppArmorProfile string
+	SELinux         SELinux
 	// MemoryAvailable and MemoryTotal are in bytes, 0 where they could not be read.
 	MemoryAvailable, MemoryTotal uint64
 	// InotifyInstances and InotifyWatches are the limits for each user, 0 where they could not be read.

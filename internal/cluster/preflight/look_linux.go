@@ -55,6 +55,7 @@ func Look(ctx context.Context, o Options) Facts {
 		ModulesLocked:     number("/proc/sys/kernel/modules_disabled", 0) == 1,
 		Seccomp:           exists("/proc/sys/kernel/seccomp/actions_avail"),
 		AppArmorProfile:   profile(),
+		SELinux:           trySELinux(lookSELinux("/")),
 		MemoryAvailable:   meminfo("MemAvailable:"),
 		MemoryTotal:       meminfo("MemTotal:"),
 		InotifyInstances:  number("/proc/sys/fs/inotify/max_user_instances", 0),

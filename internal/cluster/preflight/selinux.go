@@ -1,0 +1,90 @@
+package preflight
+
+import (
+	"fmt"
+	"strings"
+)
+
+// SELinux is what was found out about it.
+type SELinux struct {
+	// Enforcing says that a policy is loaded, and that what it does not allow is refused.
+	Enforcing bool
+	// Domain is the type of this process, for example "unconfined_t", "" if it could not be read.
+	Domain string
+	// DenyExecMem is the boolean deny_execmem, NoExecMod that selinuxuser_execmod is off.
+	DenyExecMem, NoExecMod bool
+	// ExecMem and ExecMod are the attempts to have memory that is written and executed, and to execute what was written
+	// into a file's private mapping: permissions of the class process and of the class file
+	// (https://github.com/SELinuxProject/selinux-notebook/blob/main/src/object_classes_permissions.md). Wine's loader
+	// needs both for every program and library of Windows.
+	ExecMem, ExecMod error
+}
+
+// unconfined reports whether the policy leaves the domain alone. Without a domain that is not known.
+func (s SELinux) unconfined() bool {
+	switch s.Domain {
+	case "", "kernel_t", "initrc_t", "spc_t", "sysadm_t":
+		return true
+	}
+	return strings.HasPrefix(s.Domain, "unconfined")
+}
+
+func (s SELinux) text() string {
+	switch {
+	case !s.Enforcing:
+		return "nothing is enforced"
+	case s.Domain == "":
+		return "it is enforcing, and this process may do what Wine does"
+	}
+	return fmt.Sprintf("it is enforcing, and %s may do what Wine does", s.Domain)
+}
+
+// allow is how a person lets a domain do what was denied, whatever the policy is.
+const allow = "`ausearch -m avc -ts recent | audit2allow -M mullion && semodule -i mullion.pp` allows what was denied"
+
+func selinux(f Facts, _ Want) []Finding {
+	s := f.SELinux
+	if !s.Enforcing {
+		return nil
+	}
+	domain := "this process's domain"
+	if s.Domain != "" {
+		domain = "domain " + s.Domain
+	}
+	const elsewhere = "run mullion in an unconfined domain (`id -Z` ends with unconfined_t there); or " + allow
+	one := Finding{Check: "selinux", Fatal: true}
+	switch {
+	case s.ExecMem != nil:
+		one.Problem = fmt.Sprintf("SELinux refuses memory that is written and executed (execmem) to %s, and Wine runs no "+
+			"program without: %v", domain, s.ExecMem)
+		one.Remedy = elsewhere
+		if s.DenyExecMem {
+			one.Problem += "; its boolean deny_execmem is on, which refuses it to all"
+			one.Remedy = "setsebool -P deny_execmem off"
+		}
+	case s.ExecMod != nil:
+		one.Problem = fmt.Sprintf("SELinux refuses to execute what was written into a library's memory (execmod) to %s, as "+
+			"Wine's loader does: %v", domain, s.ExecMod)
+		one.Remedy = elsewhere
+		if s.NoExecMod {
+			one.Problem += "; its boolean selinuxuser_execmod is off"
+			one.Remedy = "setsebool -P selinuxuser_execmod on"
+		}
+	case !f.Unprivileged && !s.unconfined():
+		one.Fatal = false
+		one.Problem = fmt.Sprintf("SELinux is enforcing and confines this process (%s), which may forbid mounts, "+
+			"namespaces and links that a cluster makes", domain)
+		one.Remedy = "if something is refused, " + elsewhere
+	default:
+		return nil
+	}
+	return []Finding{one}
+}
+
+// hiddenSELinux is what an ordinary user cannot see: root's programs may be in another domain than that user's.
+func hiddenSELinux(f Facts) string {
+	if !f.SELinux.Enforcing {
+		return ""
+	}
+	return "what SELinux allows to the programs that root starts"
+}
