@@ -7,12 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// factsScript asks each program, cmdlet and key that tells a fact of the machine. What it prints is one section for each,
-// after a line that begins with "== ".
+// factsScript asks each program, cmdlet and key that tells a fact of the machine. What it prints is one section for
+// each, after a line that begins with "== ".
 const factsScript = `@echo off
 echo == ver& ver
 echo == hostname& hostname
@@ -71,7 +72,8 @@ func tell(t *testing.T, r *room, before string, args ...string) told {
 	}
 	script := strings.Replace(factsScript, "@echo off\n", "@echo off\n"+before, 1)
 	for name, text := range map[string]string{"facts.cmd": script, "facts.ps1": factsCmdlets} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.ReplaceAll(text, "\n", "\r\n")), 0o644); err != nil {
+		text = strings.ReplaceAll(text, "\n", "\r\n")
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -106,6 +108,10 @@ func TestFacts(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			o := tell(t, r, tt.before, tt.args...)
 			sameFacts(t, o)
+			given := slices.Contains(tt.args, "TZ=Europe/Berlin")
+			if has := strings.Contains(o["environment"], "\nTZ="); has != given { // Wine's server has one of its own
+				t.Errorf("the program has TZ: %v, want %v", has, given)
+			}
 			for what, got := range map[string][2]string{
 				"whoami":          {strings.TrimSpace(o["whoami"]), strings.ToLower(`User Manager\` + tt.user)},
 				"the user's name": {o.value("environment", "USERNAME"), tt.user},

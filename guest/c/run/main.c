@@ -75,6 +75,7 @@ static int run(void)
             return usage(L"bad option: ", argv[i]);
         i += taken;
     }
+    SetEnvironmentVariableW(L"TZ", NULL); /* it is for Wine's server, which runs by now; a container's own comes with its variables */
     opt.first = boot_prefix();
     set_dns_search(opt.dns_search);
     if (opt.ctrl)

@@ -89,9 +89,11 @@ const noDesktop = "winemenubuilder.exe,explorer.exe,mscoree,mshtml=d"
 
 // ContainerEnv is the environment of the loader in a container, whose root is the prefix. Every program of a container
 // is started through mullion-run.exe, which does the necessary part of wineboot's work in its own process. So wineboot,
-// and the services that it would start, stay off. mullion-run.exe also sets a container's own variables.
+// and the services that it would start, stay off. mullion-run.exe also sets a container's own variables. TZ is for
+// Wine's server, which computes local time each second for as long as it runs, and would look for /etc/localtime each
+// time (https://gitlab.winehq.org/wine/wine/-/blob/wine-8.0/server/fd.c, set_user_shared_data_time); programs do not have it.
 func (s *System) ContainerEnv() []string {
-	return append(s.environment("/"), "WINEDLLOVERRIDES=wineboot.exe,"+noDesktop, "HOME=/",
+	return append(s.environment("/"), "WINEDLLOVERRIDES=wineboot.exe,"+noDesktop, "HOME=/", "TZ=UTC0",
 		"PATH="+filepath.Dir(s.Install.Loader)+":/usr/bin")
 }
 
