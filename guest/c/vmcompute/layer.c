@@ -135,6 +135,11 @@ HRESULT WINAPI ImportLayer(const struct driver *driver, const WCHAR *id, const W
     return path ? ask_above("ImportLayer", driver, id, path, layers, count) : E_POINTER;
 }
 
+HRESULT WINAPI ExportLayer(const struct driver *driver, const WCHAR *id, const WCHAR *path, const struct descriptor *layers, ULONG_PTR count)
+{
+    return path ? ask_above("ExportLayer", driver, id, path, layers, count) : E_POINTER;
+}
+
 HRESULT WINAPI ProcessBaseImage(const WCHAR *path)
 {
     return ask("ProcessBaseImage", NULL, path, NULL, NULL, NULL);

@@ -314,7 +314,14 @@ func layerCalls() []Call {
 		},
 		{Name: "CopyLayer", Level: none, Note: noteNotYet},
 		{Name: "ExpandSandboxSize", Level: none, Note: noteNotYet},
-		{Name: "ExportLayer", Level: none, Note: noteNotYet},
+		{
+			Name: "ExportLayer", Level: partly, texts: 3,
+			Note: "data, names, hard links, deletions and times of files; of a container's scratch the registry is not exported, and what is a link or has a name that Windows has not got is " +
+				"refused. Attributes, security descriptors, extended attributes and alternate streams are dropped",
+			do: onLayer(func(l *layers, path string, rest []string) (string, error) {
+				return "", l.exportLayer(path, rest[0], pathsOf(rest[1]))
+			}),
+		},
 		{Name: "GetBaseImages", Level: none, Note: noteNotYet},
 		{Name: "GrantVmAccess", Level: none, Note: noteMachines},
 		{

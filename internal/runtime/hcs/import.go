@@ -12,6 +12,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/google/uuid"
 	"golang.org/x/sys/unix"
@@ -46,14 +47,10 @@ type record struct {
 // importer imports a layer.
 type importer struct {
 	from, to, system *os.Root
-	below            []level
+	below            levels
 	record           record
-}
-
-// level is a layer below.
-type level struct {
-	folder *os.Root
-	hidden *os.Root // nil: it hides nothing
+	// links are the files with several names that are imported already.
+	links map[inode]string
 }
 
 // importLayer makes a layer of a folder in the transport form.
@@ -64,7 +61,7 @@ func (l *layers) importLayer(winPath, folder string, parents []string) error {
 	if err := l.createFolder(winPath); err != nil {
 		return err
 	}
-	im := importer{record: record{Hidden: uuid.NewString()}}
+	im := importer{record: record{Hidden: uuid.NewString()}, links: map[inode]string{}}
 	defer im.close()
 	var err error
 	if im.to, err = l.openRoot(winPath); err != nil {
@@ -76,15 +73,8 @@ func (l *layers) importLayer(winPath, folder string, parents []string) error {
 	if im.system, err = os.OpenRoot(l.cfg.SystemDrive); err != nil {
 		return fmt.Errorf("open the system's drive: %w", err)
 	}
-	for _, p := range parents {
-		one := level{}
-		if one.folder, err = l.openRoot(p); err != nil {
-			return err
-		}
-		im.below = append(im.below, one)
-		if im.below[len(im.below)-1].hidden, err = l.hide(one.folder); err != nil {
-			return err
-		}
+	if im.below, err = l.openBelow(parents); err != nil {
+		return err
 	}
 	if err := im.folder(files, files, "."); err != nil {
 		return err
@@ -119,12 +109,7 @@ func (im *importer) close() {
 			_ = root.Close()
 		}
 	}
-	for _, one := range im.below {
-		_ = one.folder.Close()
-		if one.hidden != nil {
-			_ = one.hidden.Close()
-		}
-	}
+	im.below.close()
 }
 
 // names are the entries of a folder by their lower case; none if there is no such folder.
@@ -136,34 +121,6 @@ func names(root *os.Root, at string) map[string]fs.DirEntry {
 	all := map[string]fs.DirEntry{}
 	for _, e := range entries {
 		all[strings.ToLower(e.Name())] = e
-	}
-	return all
-}
-
-// found is an entry of the layers below, and which of them has it on top.
-type found struct {
-	name  string
-	isDir bool
-	level *os.Root
-}
-
-// merged are the entries of a folder of all layers below, by their lower case.
-func (im *importer) merged(at string) map[string]found {
-	all, hidden := map[string]found{}, map[string]bool{}
-	for _, one := range im.below {
-		for lower, e := range names(one.folder, at) {
-			if _, above := all[lower]; !above && !hidden[lower] {
-				all[lower] = found{name: e.Name(), isDir: e.IsDir(), level: one.folder}
-			}
-		}
-		if one.hidden == nil {
-			continue
-		}
-		for lower, e := range names(one.hidden, at) {
-			if e.Type()&fs.ModeCharDevice != 0 {
-				hidden[lower] = true
-			}
-		}
 	}
 	return all
 }
@@ -180,12 +137,20 @@ func (im *importer) folder(from, to, below string) error {
 	if err := im.to.MkdirAll(to, 0o755); err != nil {
 		return fmt.Errorf("make folder of layer: %w", err)
 	}
-	others, system := im.merged(to), names(im.system, below)
+	others, system := im.below.merged(to), names(im.system, below)
+	seen := map[string]bool{}
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), folderSuffix) {
 			continue
 		}
 		lower, name := strings.ToLower(e.Name()), e.Name()
+		if err := checkName(name); err != nil {
+			return err
+		}
+		if seen[lower] {
+			return refuse(AlreadyThere, "%q is there twice, in two letter cases", filepath.Join(from, name))
+		}
+		seen[lower] = true
 		if s, ok := system[lower]; ok {
 			name = s.Name()
 		}
@@ -250,11 +215,25 @@ func (im *importer) link(level *os.Root, at string) error {
 
 // file imports a file from its attributes and streams.
 func (im *importer) file(from, to string) error {
-	source, err := im.regular(from)
+	source, err := openRegular(im.from, from)
 	if err != nil {
 		return err
 	}
 	defer source.Close()
+	info, err := source.Stat()
+	if err != nil {
+		return err
+	}
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Nlink > 1 {
+		id := inode{stat.Dev, stat.Ino}
+		if first, there := im.links[id]; there {
+			if err := im.to.Link(first, to); err != nil {
+				return fmt.Errorf("link file of layer: %w", err)
+			}
+			return nil
+		}
+		im.links[id] = to
+	}
 	target, err := im.to.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
 	if err != nil {
 		return fmt.Errorf("make file of layer: %w", err)
@@ -263,16 +242,12 @@ func (im *importer) file(from, to string) error {
 	if err = errors.Join(err, target.Close()); err != nil {
 		return err
 	}
-	info, err := source.Stat()
-	if err != nil {
-		return err
-	}
 	return im.to.Chtimes(to, info.ModTime(), info.ModTime())
 }
 
-// regular opens a file in the folder that is imported: a pipe in its place would hold up the service.
-func (im *importer) regular(name string) (*os.File, error) {
-	f, err := im.from.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+// openRegular opens a file of a folder in which others write: a pipe in its place would hold up the service.
+func openRegular(root *os.Root, name string) (*os.File, error) {
+	f, err := root.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, refuse(InvalidArg, "read %q of layer: %v", name, err)
 	}
@@ -402,8 +377,8 @@ func makeHidden(dir string, folder *os.Root, shared []string) error {
 		return err
 	}
 	for _, name := range shared {
-		if name != path.Clean(name) || !strings.HasPrefix(name, files+"/") {
-			return refuse(InvalidArg, "%q is no name in a layer", name)
+		if err := checkShared(name); err != nil {
+			return err
 		}
 		if _, err := folder.Lstat(filepath.FromSlash(name)); !errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -411,6 +386,14 @@ func makeHidden(dir string, folder *os.Root, shared []string) error {
 		if err := whiteout(root, name); err != nil {
 			return fmt.Errorf("hide %q: %w", name, err)
 		}
+	}
+	return nil
+}
+
+// checkShared refuses a name of a record that leads out of the layer.
+func checkShared(name string) error {
+	if name != path.Clean(name) || !strings.HasPrefix(name, files+"/") {
+		return refuse(InvalidArg, "%q is no name in a layer", name)
 	}
 	return nil
 }

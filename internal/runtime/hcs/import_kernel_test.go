@@ -140,6 +140,11 @@ func TestImportOfEnemies(t *testing.T) {
 			t.Errorf("the file %q is imported", name)
 		}
 	}
+	for name, want := range map[string]Code{"a\nb": InvalidName, `..\x`: InvalidName, "A": AlreadyThere} {
+		h.put(t, "tmp/names", map[string]string{"Files/a": transport("x"), "Files/" + name: transport("y")})
+		h.refused(t, want, "ImportLayer", `C:\layers\names`, `C:\tmp\names`, baseLayer+"\n")
+		must(t, os.Remove(filepath.Join(h.drive, "tmp/names/Files", name)), os.RemoveAll(h.drive+"/layers/names"))
+	}
 	h.put(t, "tmp/pipe", map[string]string{"Files/": ""})
 	if err := unix.Mkfifo(filepath.Join(h.drive, "tmp/pipe/Files/a"), 0o600); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,372 @@
+package hcs
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/base/beneath"
+	"mullion.dev/mullion/internal/windows/regf"
+)
+
+// A layer is exported into the transport form that import.go describes. What a container wrote is the upper folder of
+// its overlay: the whiteouts in it, and what an opaque folder hides, become lines of a file. A layer that was imported
+// has names of the layers below as links; those that are left as they were are none of its own.
+const (
+	tombstones = "tombstones.txt"
+	// tombstonesHead is the file's first line, with the mark of UTF-8
+	// (https://github.com/microsoft/hcsshim/blob/v0.15.0-rc.3/internal/wclayer/legacy.go, readTombstones).
+	tombstonesHead = "\xef\xbb\xbfVersion 1.0\n"
+	// deepestName is how deep folders of a layer lie at most: as many as a path of Windows has room for, near enough.
+	deepestName = 1024
+
+	attributeFolder  = 0x10
+	attributeArchive = 0x20
+)
+
+// hiveNames are the files of a layer's registry, which have to be there.
+func hiveNames() []string {
+	return []string{
+		"DefaultUser_Delta", "Sam_Delta", "Security_Delta", "Software_Delta", "System_Delta",
+	}
+}
+
+// exporter exports a layer.
+type exporter struct {
+	from, to *os.Root
+	below    levels
+	// shared are the names of an imported layer that it had of those below.
+	shared map[string]bool
+	gone   []string
+	// links are the files with several names that are there already.
+	links map[inode]string
+}
+
+type inode struct{ dev, ino uint64 }
+
+// exportLayer writes a layer, or what a container has written to its scratch, into a folder.
+func (l *layers) exportLayer(winPath, folder string, parents []string) (err error) {
+	ex := exporter{links: map[inode]string{}, shared: map[string]bool{}}
+	defer ex.close()
+	if err := l.createFolder(folder); err != nil {
+		return err
+	}
+	if ex.to, err = l.openRoot(folder); err != nil {
+		return err
+	}
+	if ex.below, err = l.openBelow(parents); err != nil {
+		return err
+	}
+	if err := ex.source(l, winPath); err != nil {
+		return err
+	}
+	if err := ex.to.MkdirAll(files, 0o755); err != nil {
+		return fmt.Errorf("make folder of exported layer: %w", err)
+	}
+	if err := ex.folder(files, 0); err != nil {
+		return err
+	}
+	if err := ex.hives(); err != nil {
+		return err
+	}
+	return ex.tombstones()
+}
+
+func (ex *exporter) close() {
+	for _, root := range []*os.Root{ex.from, ex.to} {
+		if root != nil {
+			_ = root.Close()
+		}
+	}
+	ex.below.close()
+}
+
+// source opens what is exported: the layer's own folder if it has been imported, also into that of a scratch, and else
+// what was written to the scratch.
+func (ex *exporter) source(l *layers, winPath string) (err error) {
+	if ex.from, err = l.openRoot(winPath); err != nil {
+		return err
+	}
+	text, err := beneath.Read(ex.from, recordName, maxRecord)
+	if err == nil {
+		return ex.readShared(text)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return refuse(InvalidArg, "read %s of layer: %v", recordName, err)
+	}
+	if _, err := ex.from.Lstat(sandboxDisk); err != nil {
+		return nil //nolint:nilerr // It is the first layer of an image, of files alone.
+	}
+	s, err := l.activate(winPath)
+	if err != nil {
+		return err
+	}
+	_ = ex.from.Close()
+	if ex.from, err = os.OpenRoot(filepath.Join(s.dir, "fs")); err != nil {
+		return fmt.Errorf("open scratch: %w", err)
+	}
+	return nil
+}
+
+func (ex *exporter) readShared(text []byte) error {
+	var r record
+	if err := json.Unmarshal(text, &r); err != nil {
+		return refuse(InvalidArg, "read %s of layer: %v", recordName, err)
+	}
+	for _, name := range r.Shared {
+		if err := checkShared(name); err != nil {
+			return err
+		}
+		ex.shared[name] = true
+		if _, err := ex.from.Lstat(filepath.FromSlash(name)); errors.Is(err, fs.ErrNotExist) {
+			ex.gone = append(ex.gone, name)
+		}
+	}
+	return nil
+}
+
+// folder exports what is in a folder.
+func (ex *exporter) folder(at string, depth int) error {
+	if depth > deepestName {
+		return refuse(InvalidName, "the folders of the layer are too deep")
+	}
+	entries, err := fs.ReadDir(ex.from.FS(), filepath.ToSlash(at))
+	if errors.Is(err, fs.ErrNotExist) && at == files {
+		return nil // nothing was written
+	}
+	if err != nil {
+		return fmt.Errorf("read folder of layer: %w", err)
+	}
+	below, hidden := ex.under(at, depth)
+	seen := map[string]bool{}
+	for _, e := range entries {
+		lower := strings.ToLower(e.Name())
+		if strings.ContainsRune(lower, ':') {
+			continue // an alternate stream, which has no place in a layer
+		}
+		if err := checkName(e.Name()); err != nil {
+			return err
+		}
+		if seen[lower] {
+			return refuse(AlreadyThere, "%q is there twice, in two letter cases", filepath.Join(at, e.Name()))
+		}
+		seen[lower] = true
+		info, err := e.Info()
+		if err != nil {
+			return fmt.Errorf("look at file of layer: %w", err)
+		}
+		if !isWhiteout(info) {
+			delete(hidden, lower)
+		}
+		if err := ex.entry(filepath.Join(at, e.Name()), info, below[lower], depth); err != nil {
+			return err
+		}
+	}
+	for _, o := range hidden {
+		ex.gone = append(ex.gone, filepath.ToSlash(filepath.Join(at, o.name)))
+	}
+	return nil
+}
+
+// under are the entries of a folder in the layers below, by their lower case, if they matter, and those of them that
+// the folder hides.
+func (ex *exporter) under(at string, depth int) (below, hidden map[string]found) {
+	if len(ex.shared) > 0 {
+		below = ex.below.merged(at)
+	}
+	if depth > 0 && ex.isOpaque(at) {
+		hidden = ex.below.merged(at)
+	}
+	return below, hidden
+}
+
+// entry exports a file or a folder; below is what the layers below have by its name, if they have something.
+func (ex *exporter) entry(at string, info fs.FileInfo, below found, depth int) error {
+	name := filepath.ToSlash(at)
+	switch {
+	case isWhiteout(info):
+		ex.gone = append(ex.gone, name)
+		return nil
+	case info.Mode()&fs.ModeSocket != 0:
+		return nil // of a program that has ended
+	case info.IsDir():
+		if ex.shared[name] && ex.isBare(at) {
+			return nil
+		}
+		if err := ex.to.MkdirAll(at, 0o755); err != nil {
+			return fmt.Errorf("make folder of exported layer: %w", err)
+		}
+		if err := ex.write(at+folderSuffix, info, attributeFolder, nil); err != nil {
+			return err
+		}
+		return ex.folder(at, depth+1)
+	case !info.Mode().IsRegular():
+		return refuse(NotSupported, "%q of the layer is a link or no file, which layers do not have", at)
+	case ex.shared[name] && below.is(at, info):
+		return nil
+	}
+	return ex.file(at)
+}
+
+// isBare reports whether a folder has nothing in it.
+func (ex *exporter) isBare(at string) bool {
+	f, err := ex.from.Open(at)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	_, err = f.Readdirnames(1)
+	return errors.Is(err, io.EOF)
+}
+
+// isOpaque reports whether a folder hides that of the layers below.
+func (ex *exporter) isOpaque(at string) bool {
+	f, err := ex.from.Open(at)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var value [1]byte
+	n, err := unix.Fgetxattr(int(f.Fd()), "trusted.overlay.opaque", value[:])
+	return err == nil && n == 1 && value[0] == 'y'
+}
+
+// file exports a file. A further name of one that is there is a link.
+func (ex *exporter) file(at string) error {
+	source, err := openRegular(ex.from, at)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	info, err := source.Stat()
+	if err != nil {
+		return err
+	}
+	stat, _ := info.Sys().(*syscall.Stat_t)
+	if stat != nil && stat.Nlink > 1 {
+		id := inode{stat.Dev, stat.Ino}
+		if first, there := ex.links[id]; there {
+			if err := ex.to.Link(first, at); err != nil {
+				return fmt.Errorf("link file of exported layer: %w", err)
+			}
+			return nil
+		}
+		ex.links[id] = at
+	}
+	return ex.write(at, info, attributeArchive, source)
+}
+
+// write writes a file of the transport form.
+func (ex *exporter) write(at string, info fs.FileInfo, attributes uint32, source *os.File) error {
+	target, err := ex.to.OpenFile(at, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("make file of exported layer: %w", err)
+	}
+	head := binary.LittleEndian.AppendUint32(nil, attributes)
+	if source != nil {
+		head = binary.LittleEndian.AppendUint32(head, streamData)
+		head = binary.LittleEndian.AppendUint32(head, 0)
+		head = binary.LittleEndian.AppendUint64(head, uint64(info.Size()))
+		head = binary.LittleEndian.AppendUint32(head, 0)
+	}
+	_, err = target.Write(head)
+	if err == nil && source != nil {
+		err = copySparse(target, source, int64(len(head)), info.Size())
+	}
+	if err = errors.Join(err, target.Close()); err != nil {
+		return fmt.Errorf("export %q: %w", at, err)
+	}
+	return ex.to.Chtimes(at, info.ModTime(), info.ModTime())
+}
+
+// copySparse copies so many bytes of a file to an offset of another. What is a hole, of any size, stays one.
+func copySparse(to, from *os.File, offset, size int64) error {
+	if size > 1<<62 {
+		return refuse(NotSupported, "a file of %d bytes is too large", size)
+	}
+	for at := int64(0); at < size; {
+		begin, err := unix.Seek(int(from.Fd()), at, unix.SEEK_DATA)
+		if errors.Is(err, unix.ENXIO) || begin >= size {
+			break // a hole up to the end
+		}
+		if err != nil {
+			return err
+		}
+		end, err := unix.Seek(int(from.Fd()), begin, unix.SEEK_HOLE)
+		if err != nil {
+			return err
+		}
+		end = min(end, size)
+		n, err := io.Copy(io.NewOffsetWriter(to, offset+begin), io.NewSectionReader(from, begin, end-begin))
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			break // it has become shorter
+		}
+		at = begin + n
+	}
+	return to.Truncate(offset + size)
+}
+
+// hives exports the files of the layer's registry. Those of a scratch change nothing.
+func (ex *exporter) hives() error {
+	for _, name := range hiveNames() {
+		at := filepath.Join(hives, name)
+		text, err := beneath.Read(ex.from, at, maxRecord)
+		if errors.Is(err, fs.ErrNotExist) {
+			text, err = regf.Empty(), nil
+		}
+		if err != nil {
+			return refuse(InvalidArg, "read hive %q of layer: %v", name, err)
+		}
+		if err := beneath.Write(ex.to, at, text, 0o644); err != nil {
+			return fmt.Errorf("write hive of exported layer: %w", err)
+		}
+	}
+	return nil
+}
+
+// tombstones writes what the layer deletes from those below, as paths from C:.
+func (ex *exporter) tombstones() error {
+	slices.Sort(ex.gone)
+	text := bytes.NewBufferString(tombstonesHead)
+	for _, name := range slices.Compact(ex.gone) {
+		if err := checkName(path.Base(name)); err != nil {
+			return err
+		}
+		text.WriteString(strings.ReplaceAll(strings.TrimPrefix(name, files), "/", `\`) + "\n")
+	}
+	if err := beneath.Write(ex.to, tombstones, text.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("write what the layer deletes: %w", err)
+	}
+	return nil
+}
+
+// checkName refuses a name that Windows has not got, or that means something else in the transport form: a container's
+// programs may make any name of Linux.
+func checkName(name string) error {
+	if strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || strings.ContainsRune(`\/:*?"<>|`, r) }) ||
+		strings.HasSuffix(strings.ToLower(name), folderSuffix) || name == "." || name == ".." {
+		return refuse(InvalidName, "%q is no name in a layer", name)
+	}
+	return nil
+}
+
+// isWhiteout reports whether an entry hides what is below it: a character device 0/0.
+func isWhiteout(info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && info.Mode()&fs.ModeCharDevice != 0 && stat.Rdev == 0
+}
