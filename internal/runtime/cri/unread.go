@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
@@ -18,18 +17,10 @@ import (
 // ReasonUnread is the reason of the event of a pod whose containers were killed for what their sockets hold.
 const ReasonUnread = "UnreadAnswers"
 
-const (
-	// lookForUnread is the time between two looks, and unreadPause how many times as long as a look took nothing is
-	// looked at.
-	lookForUnread = 500 * time.Millisecond
-	unreadPause   = 50
-)
-
 // boundUnread holds the node's pods to what may wait in their sockets, until ctx ends.
 func (s *Server) boundUnread(ctx context.Context) {
 	killing := &underWay{ids: map[string]bool{}}
-	for {
-		begun := time.Now()
+	engine.LookForUnread(ctx, func() {
 		for _, sb := range s.readySandboxes() {
 			if ctx.Err() != nil {
 				return
@@ -47,14 +38,7 @@ func (s *Server) boundUnread(ctx context.Context) {
 				s.endUnread(ctx, sb, killing)
 			}
 		}
-		wait := time.NewTimer(max(lookForUnread, unreadPause*time.Since(begun)))
-		select {
-		case <-ctx.Done():
-			wait.Stop()
-			return
-		case <-wait.C:
-		}
-	}
+	})
 }
 
 // endUnread kills the containers of a pod in the background, and says why.

@@ -30,7 +30,8 @@ func Bounds() []Bound {
 			"cgroup v2 counts them as memory"},
 		{
 			"answers in sockets of netlink and ping, not yet read", strconv.Itoa(MostUnread>>20) + " MiB; a pod that has more " +
-				"is ended", "as many times that", "a look at each pod twice a second",
+				"is ended", "as many times that",
+			"a look twice a second at each pod, and at each container of the Host Compute Service",
 		},
 		{"bytes in Unix sockets and pipes", counted, "", "Linux counts them as memory"},
 		{

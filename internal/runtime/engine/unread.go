@@ -2,12 +2,17 @@ package engine
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strconv"
 	"strings"
+	"time"
+
+	tasksapi "github.com/containerd/containerd/api/services/tasks/v1"
+	"github.com/containerd/errdefs/pkg/errgrpc"
 
 	"mullion.dev/mullion/internal/base/netns"
 )
@@ -21,6 +26,37 @@ const MostUnread = 16 << 20
 
 // ownBytes is what a socket counts for itself, so that there is an end of empty ones too.
 const ownBytes = 4096
+
+const (
+	// lookForUnread is the time between two looks, and unreadPause how many times as long as a look took nothing is
+	// looked at.
+	lookForUnread = 500 * time.Millisecond
+	unreadPause   = 50
+)
+
+// LookForUnread calls look, which looks at what waits in sockets, again and again until ctx ends.
+func LookForUnread(ctx context.Context, look func()) {
+	for ctx.Err() == nil {
+		begun := time.Now()
+		look()
+		wait := time.NewTimer(max(lookForUnread, unreadPause*time.Since(begun)))
+		select {
+		case <-ctx.Done():
+			wait.Stop()
+			return
+		case <-wait.C:
+		}
+	}
+}
+
+// UnreadOf is Unread for the network namespace of a container that runs, also one without a path.
+func (e *Engine) UnreadOf(ctx context.Context, id string, most int64) (int64, error) {
+	got, err := e.client.TaskService().Get(e.with(ctx), &tasksapi.GetRequest{ContainerID: id})
+	if err != nil {
+		return 0, fmt.Errorf("look at container %q: %w", id, errgrpc.ToNative(err))
+	}
+	return e.Unread(fmt.Sprintf("/proc/%d/ns/net", got.GetProcess().GetPid()), most)
+}
 
 // unreadLists are the kernel's lists of such sockets of a network namespace, with the column that has the bytes, in
 // decimal and of netlink alone, or as "tx:rx" in hexadecimal

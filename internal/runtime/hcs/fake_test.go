@@ -26,6 +26,7 @@ type fakeEngine struct {
 	containers map[string]*fakeContainer
 	created    []engine.Container
 	limits     []engine.Resources
+	unread     map[string]int64
 	pid        uint32
 	// refuse, unless "", is what the report of the next program says.
 	refuse string
@@ -232,6 +233,12 @@ func (f *fakeEngine) Update(_ context.Context, _ string, r engine.Resources) err
 	defer f.mu.Unlock()
 	f.limits = append(f.limits, r)
 	return nil
+}
+
+func (f *fakeEngine) UnreadOf(_ context.Context, id string, _ int64) (int64, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.unread[id], nil
 }
 
 func (f *fakeEngine) Usage(context.Context, string) (engine.Usage, error) {

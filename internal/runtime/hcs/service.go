@@ -54,6 +54,7 @@ type Execs interface {
 type Limits interface {
 	Update(ctx context.Context, id string, r engine.Resources) error
 	Usage(ctx context.Context, id string) (engine.Usage, error)
+	UnreadOf(ctx context.Context, id string, most int64) (int64, error)
 }
 
 // Folders is the part of an engine that makes the folders by which a container and the machine tell each other things.
@@ -116,6 +117,7 @@ type Service struct {
 	// life ends the background work, background waits for it.
 	life       context.Context //nolint:containedctx // What runs in a container outlives the call that began it.
 	background sync.WaitGroup
+	looks      sync.WaitGroup // of what has an end only with life
 	supervise  sync.Once
 
 	mu      sync.Mutex
@@ -132,6 +134,7 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 	if err := s.takeOver(ctx); err != nil {
 		return nil, err
 	}
+	s.looks.Go(s.boundUnread)
 	return s, nil
 }
 
@@ -209,7 +212,10 @@ func (s *Service) running() (all []*process) {
 }
 
 // Close waits for what the service does in the background; the context of New has to have ended.
-func (s *Service) Close() { s.background.Wait() }
+func (s *Service) Close() {
+	s.looks.Wait() // which may begin further work
+	s.background.Wait()
+}
 
 // nameOf is the name in the engine of a compute system, whose own may be anything.
 func (s *Service) nameOf(id string) string {
