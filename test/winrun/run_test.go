@@ -50,6 +50,7 @@ func TestWinrun(t *testing.T) {
 	t.Run("service_control", func(t *testing.T) { testServiceControl(t, p) })
 	t.Run("service_known", func(t *testing.T) { testServiceKnown(t, p) })
 	t.Run("service_host", func(t *testing.T) { testServiceHost(t, p) })
+	t.Run("backup", func(t *testing.T) { testBackup(t, p) })
 	t.Run("service_kept", func(t *testing.T) { testServiceKept(t, p) })
 	t.Run("service_end", func(t *testing.T) { testServiceEnd(t, p) })
 	t.Run("service_settings", func(t *testing.T) { testServiceSettings(t, p) })

@@ -1,7 +1,7 @@
 /*
- * BackupWrite, which makes a file of its streams: data and reparse point.
+ * BackupWrite, which makes a file of its streams: data and reparse point; BackupRead, which makes the stream of its data.
  *
- * Facts: Wine's answers ERROR_NOT_SUPPORTED. hcsshim writes the files of a base layer by it
+ * Facts: Wine's answer ERROR_NOT_SUPPORTED. hcsshim writes the files of a base layer by it
  * (https://github.com/microsoft/hcsshim/blob/v0.15.0-rc.3/internal/wclayer/baselayerwriter.go). A stream is a
  * WIN32_STREAM_ID, its name and its bytes, and may come in any number of calls; the last call says abort and has no
  * bytes (https://learn.microsoft.com/windows/win32/api/winbase/nf-winbase-backupwrite). Extended attributes, alternate
@@ -136,10 +136,90 @@ static BOOL WINAPI hook_BackupWrite(HANDLE file, const BYTE *data, DWORD size, D
     return TRUE;
 }
 
+/* What is left of a file to be read. */
+struct reading
+{
+    BYTE header[HEADER_SIZE];
+    DWORD told; /* bytes of the header that were given */
+    ULONG64 left;
+};
+
+/* A folder has no streams. */
+static BOOL begin_reading(struct reading *r, HANDLE file)
+{
+    BY_HANDLE_FILE_INFORMATION info;
+    DWORD id = BACKUP_DATA;
+
+    if (!GetFileInformationByHandle(file, &info))
+        return FALSE;
+    r->told = HEADER_SIZE;
+    if (info.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY)
+        return TRUE;
+    r->told = 0;
+    r->left = (ULONG64)info.nFileSizeHigh << 32 | info.nFileSizeLow;
+    memcpy(r->header, &id, 4);
+    memcpy(r->header + 8, &r->left, 8);
+    return TRUE;
+}
+
+static BOOL WINAPI hook_BackupRead(HANDLE file, BYTE *data, DWORD size, DWORD *read, BOOL abort, BOOL security, void **context)
+{
+    struct reading *r = context ? *context : NULL;
+    DWORD used, got = 0;
+
+    (void)security;
+    if (read)
+        *read = 0;
+    if (!context || (!abort && !read))
+    {
+        SetLastError(ERROR_INVALID_PARAMETER);
+        return FALSE;
+    }
+    if (abort)
+    {
+        heap_free(r);
+        *context = NULL;
+        return TRUE;
+    }
+    if (!r)
+    {
+        if (!(r = heap_alloc(sizeof(*r))))
+        {
+            SetLastError(ERROR_NOT_ENOUGH_MEMORY);
+            return FALSE;
+        }
+        memset(r, 0, sizeof(*r));
+        if (!begin_reading(r, file))
+        {
+            heap_free(r);
+            return FALSE;
+        }
+        *context = r;
+    }
+    used = less(size, HEADER_SIZE - r->told);
+    memcpy(data, r->header + r->told, used);
+    r->told += used;
+    if (r->told == HEADER_SIZE && r->left && size > used)
+    {
+        if (!ReadFile(file, data + used, less(size - used, r->left), &got, NULL))
+            return FALSE;
+        if (!got) /* it has become shorter than its header says */
+        {
+            SetLastError(ERROR_HANDLE_EOF);
+            return FALSE;
+        }
+        r->left -= got;
+    }
+    *read = used + got;
+    return TRUE;
+}
+
 void backup_start(void)
 {
     HMODULE kernel32 = GetModuleHandleW(L"kernel32.dll");
 
-    if (GetFileAttributesW(L"C:\\ProgramData\\Mullion\\hns.token") != INVALID_FILE_ATTRIBUTES) /* of a host */
-        replace_function(kernel32, "BackupWrite", hook_BackupWrite);
+    if (GetFileAttributesW(L"C:\\ProgramData\\Mullion\\hns.token") == INVALID_FILE_ATTRIBUTES)
+        return; /* no host */
+    replace_function(kernel32, "BackupRead", hook_BackupRead);
+    replace_function(kernel32, "BackupWrite", hook_BackupWrite);
 }

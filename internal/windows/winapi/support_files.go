@@ -39,7 +39,7 @@ func fileRows() []support.Row {
 			Level: support.Partly,
 			Ref:   win32 + "api/winbase/nf-winbase-backupwrite",
 			Note: "on a host BackupWrite writes the data and the reparse point of a file; security descriptors, extended attributes, alternate streams and object ids are dropped, sparse " +
-				"blocks refused. BackupRead is refused",
+				"blocks refused. BackupRead reads the data of a file",
 		},
 		{
 			Name:  "alternate data streams",

@@ -30,6 +30,7 @@ func main() {
 		"priority":   priority,
 		"size":       size,
 		"volume":     volume,
+		"backup":     backup,
 		"addrs":      addresses,
 		"mountpoint": mountPoint,
 		"iphlpapi":   helperAPI,
