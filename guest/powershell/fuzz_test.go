@@ -192,13 +192,13 @@ func printStmt(s lang.Stmt) string {
 		}
 		return b.String()
 	case *lang.WhileStmt:
-		return fmt.Sprintf("while %s {\n%s\n}", printExpr(s.Cond), printBlock(s.Body))
+		return printLabel(s.Label) + fmt.Sprintf("while %s {\n%s\n}", printExpr(s.Cond), printBlock(s.Body))
 	case *lang.ForeachStmt:
 		in := printBlock(s.In.(*lang.SubExpr).Body)
-		return fmt.Sprintf("foreach (${%s} in %s) {\n%s\n}", s.Name, in, printBlock(s.Body))
+		return printLabel(s.Label) + fmt.Sprintf("foreach (${%s} in %s) {\n%s\n}", s.Name, in, printBlock(s.Body))
 	case *lang.DoStmt:
 		word := map[bool]string{false: "while", true: "until"}[s.Until]
-		return fmt.Sprintf("do {\n%s\n} %s %s", printBlock(s.Body), word, printExpr(s.Cond))
+		return printLabel(s.Label) + fmt.Sprintf("do {\n%s\n} %s %s", printBlock(s.Body), word, printExpr(s.Cond))
 	case *lang.ForStmt:
 		part := func(s lang.Stmt) string {
 			if s == nil {
@@ -210,7 +210,7 @@ func printStmt(s lang.Stmt) string {
 		if s.Cond != nil {
 			cond = printBlock(s.Cond.(*lang.SubExpr).Body)
 		}
-		return fmt.Sprintf("for (%s; %s; %s) {\n%s\n}", part(s.First), cond, part(s.Step), printBlock(s.Body))
+		return printLabel(s.Label) + fmt.Sprintf("for (%s; %s; %s) {\n%s\n}", part(s.First), cond, part(s.Step), printBlock(s.Body))
 	case *lang.TryStmt:
 		b := fmt.Sprintf("try {\n%s\n} ", printBlock(s.Body))
 		for _, one := range s.Catches {
@@ -240,6 +240,9 @@ func printStmt(s lang.Stmt) string {
 	case *lang.FunctionStmt:
 		return fmt.Sprintf("function %s {%s\n}", s.Name, printScript(s.Script))
 	case *lang.LeaveStmt:
+		if s.To != nil {
+			return s.Word + " " + printExpr(s.To)
+		}
 		if s.X == nil {
 			return s.Word
 		}
@@ -248,8 +251,15 @@ func printStmt(s lang.Stmt) string {
 	return fmt.Sprintf("<%T>", s)
 }
 
+func printLabel(l lang.Label) string {
+	if l == "" {
+		return ""
+	}
+	return ":" + string(l) + " "
+}
+
 func printSwitch(s *lang.SwitchStmt) string {
-	b := "switch "
+	b := printLabel(s.Label) + "switch "
 	if s.How != "" {
 		b += "-" + s.How + " "
 	}

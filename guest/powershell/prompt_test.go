@@ -43,7 +43,7 @@ func TestPrompt(t *testing.T) {
 			"Optimize-Volume\n'on'\n",
 			"PS> Optimize-Volume : The term 'Optimize-Volume' is not recognized as the name of a cmdlet, function, script " +
 				"file, or operable program. Check the spelling of the name, or if a path was included, verify that the path " +
-				"is correct and try again. In Mullion: the cmdlet Optimize-Volume is not part of Mullion's PowerShell.\n" +
+				"is correct and try again. In Mullion: Windows has the cmdlet Optimize-Volume, which is not part of Mullion's PowerShell.\n" +
 				"PS> on\nPS> \n", 0,
 		},
 		"functions are kept": {"function f($a) {\n$a * 2 }\nf 4\n", "PS> >> PS> 8\nPS> \n", 0},

@@ -6,11 +6,7 @@ import (
 	"strings"
 
 	"mullion.dev/mullion/guest/powershell/words"
-	"mullion.dev/mullion/internal/base/lazyregexp"
 )
-
-// CmdletName matches names that look like a cmdlet's; an unknown one is a cmdlet that is not implemented.
-var CmdletName = lazyregexp.New(`^[A-Za-z]+-[A-Za-z]+$`)
 
 // aliases are PowerShell's aliases of cmdlets that are not implemented, and its own functions
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.utility/get-alias); a program with such a
@@ -23,15 +19,22 @@ const aliases = " " +
 	"rujb rwmi sal sbp sc scb shcm si stz sujb swmi " +
 	"trcm "
 
-// Unknown refuses a command of PowerShell that is not implemented. All other words are programs.
+// Unknown says of a command of Windows' PowerShell that it is not here. All other words are programs, or typing errors.
 func Unknown(word string) error {
 	switch {
-	case CmdletName.MatchString(word):
-		return fmt.Errorf("the cmdlet %s is not part of Mullion's PowerShell", word)
+	case Cmdlet(word):
+		return fmt.Errorf("Windows has the cmdlet %s, which is not part of Mullion's PowerShell", word)
 	case strings.Contains(aliases, " "+strings.ToLower(word)+" "):
 		return fmt.Errorf("%s, a name of a cmdlet, is not part of Mullion's PowerShell", word)
 	}
 	return nil
+}
+
+// Alias reports whether a word is an alias that every session of PowerShell begins with, of a cmdlet that is not here.
+func Alias(word string) bool {
+	functions := []string{"more", "oss", "pause", "prompt"}
+	word = strings.ToLower(word)
+	return word != "" && strings.Contains(aliases, " "+word+" ") && !slices.Contains(functions, word)
 }
 
 // Missing are the variables of PowerShell's own that are not implemented: they must not be taken for empty variables of

@@ -70,6 +70,15 @@ func (t Table) Lookup(name string) (Cmdlet, bool) {
 	return Cmdlet{}, false
 }
 
+// Alias reports whether a name, in lower case, is an alias that every session begins with. help is a function there, and
+// alias no name at all: Get-Alias is found by it.
+func (t Table) Alias(name string) bool {
+	if name == "help" || name == "alias" {
+		return false
+	}
+	return slices.ContainsFunc(t, func(c Cmdlet) bool { return slices.Contains(c.Aliases, name) })
+}
+
 // Parameter finds a parameter by its name or the beginning of its name.
 func (c Cmdlet) Parameter(name string) (full string, flag bool, err error) {
 	if other, ok := c.Also[name]; ok {

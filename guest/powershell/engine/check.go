@@ -217,6 +217,9 @@ func (c *checker) checkLeave(s *lang.LeaveStmt) {
 	if s.X != nil {
 		c.check(s.X)
 	}
+	if s.To != nil {
+		c.check(s.To)
+	}
 }
 
 func (c *checker) checkPipeline(s *lang.Pipeline) {

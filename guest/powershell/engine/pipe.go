@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"mullion.dev/mullion/guest/powershell/absent"
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/format"
 	"mullion.dev/mullion/guest/powershell/lang"
@@ -72,7 +73,7 @@ func (f *frame) streaming(s lang.Stage, out *object.Sink) (*cmdlet.Call, error) 
 	if s.Word == "" || s.File != nil || s.Errors != "" || len(s.Others) > 0 || splats(s.Args) {
 		return nil, nil
 	}
-	if _, shadowed := f.function(strings.ToLower(s.Word)); shadowed {
+	if _, shadowed := f.script(s.Word); shadowed {
 		return nil, nil
 	}
 	cmd, ok := f.in.cmdlets.Lookup(strings.ToLower(s.Word))
@@ -141,7 +142,18 @@ func (f *frame) script(name object.Value) (*lang.Script, bool) {
 	if block, ok := name.(*object.ScriptBlock); ok {
 		return scriptOf(block), true
 	}
-	return f.function(strings.ToLower(object.Text(name)))
+	word := strings.ToLower(object.Text(name))
+	fn, ok := f.function(word)
+	if ok && f.aliased(word, fn) {
+		return nil, false
+	}
+	return fn, ok
+}
+
+// aliased reports whether a word means an alias of PowerShell's own, though there is a function of this name: aliases go
+// first (about_Command_Precedence). A function's own alias replaces it.
+func (f *frame) aliased(word string, fn *lang.Script) bool {
+	return strings.EqualFold(fn.Name, word) && (f.in.cmdlets.Alias(word) || absent.Alias(word))
 }
 
 // runHere runs a block or a script file in this scope: its variables and functions stay.

@@ -346,12 +346,12 @@ func (f *frame) runIf(s *lang.IfStmt, out *object.Sink) error {
 }
 
 // loop runs a body once and reports whether the loop goes on.
-func loop(f *frame, body lang.Block, out *object.Sink) (bool, error) {
+func loop(f *frame, label lang.Label, body lang.Block, out *object.Sink) (bool, error) {
 	if err := f.in.Context.Err(); err != nil {
 		return false, err
 	}
 	err := f.runBlock(body, out)
-	if left, ok := errors.AsType[*object.Leaving](err); ok {
+	if left, ok := errors.AsType[*object.Leaving](err); ok && left.For(string(label)) {
 		switch left.Word {
 		case "break":
 			return false, nil
@@ -369,7 +369,7 @@ func again(err error) error {
 
 func (f *frame) runDo(s *lang.DoStmt, out *object.Sink) error {
 	for {
-		if again, err := loop(f, s.Body, out); err != nil || !again {
+		if again, err := loop(f, s.Label, s.Body, out); err != nil || !again {
 			return err
 		}
 		v, err := f.value(s.Cond)
@@ -392,7 +392,7 @@ func (f *frame) runFor(s *lang.ForStmt, out *object.Sink) error {
 				return err
 			}
 		}
-		if again, err := loop(f, s.Body, out); err != nil || !again {
+		if again, err := loop(f, s.Label, s.Body, out); err != nil || !again {
 			return err
 		}
 		if s.Step != nil {
@@ -409,7 +409,7 @@ func (f *frame) runWhile(s *lang.WhileStmt, out *object.Sink) error {
 		if err != nil || !object.Truth(v) {
 			return err
 		}
-		if again, err := loop(f, s.Body, out); err != nil || !again {
+		if again, err := loop(f, s.Label, s.Body, out); err != nil || !again {
 			return err
 		}
 	}
@@ -422,7 +422,7 @@ func (f *frame) runForeach(s *lang.ForeachStmt, out *object.Sink) error {
 	}
 	for item := range object.Each(v) {
 		f.vars[s.Name] = item
-		if again, err := loop(f, s.Body, out); err != nil || !again {
+		if again, err := loop(f, s.Label, s.Body, out); err != nil || !again {
 			return err
 		}
 	}
@@ -446,6 +446,13 @@ func (f *frame) runFunction(s *lang.FunctionStmt, _ *object.Sink) error {
 func (f *frame) runLeave(s *lang.LeaveStmt, out *object.Sink) error {
 	f.in.at(s.Line)
 	l := &object.Leaving{Word: s.Word}
+	if s.To != nil {
+		v, err := f.value(s.To)
+		if err != nil {
+			return err
+		}
+		l.Label = object.Text(v)
+	}
 	if s.X == nil {
 		if n := len(f.in.caught); s.Word == "throw" && n > 0 {
 			return again(f.in.caught[n-1])

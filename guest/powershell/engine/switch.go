@@ -58,9 +58,11 @@ func (f *frame) runSwitch(s *lang.SwitchStmt, out *object.Sink) error {
 	}
 	for _, item := range items {
 		err := f.switchOn(s, item, out)
-		if left, ok := errors.AsType[*object.Leaving](err); ok && left.Word == "break" {
+		left, leaves := errors.AsType[*object.Leaving](err)
+		switch leaves = leaves && left.For(string(s.Label)); {
+		case leaves && left.Word == "break":
 			return nil
-		} else if ok && left.Word == "continue" {
+		case leaves && left.Word == "continue":
 			continue
 		}
 		if err != nil {

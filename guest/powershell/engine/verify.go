@@ -171,7 +171,7 @@ func (c *checker) command(s *lang.Stage, piped bool) {
 		return
 	}
 	if !ok {
-		if err := absent.Unknown(word); err != nil && (!c.sources || !absent.CmdletName.MatchString(word)) {
+		if err := absent.Unknown(word); err != nil && (!c.sources || !absent.Cmdlet(word)) {
 			c.lack("%v", err)
 		}
 		return

@@ -125,11 +125,13 @@ type (
 	}
 	// WhileStmt is while ( … ) { … }.
 	WhileStmt struct {
+		Label
 		Cond Expr
 		Body Block
 	}
 	// ForeachStmt is foreach ($name in … ) { … }.
 	ForeachStmt struct {
+		Label
 		Name string
 		In   Expr
 		Body Block
@@ -141,12 +143,14 @@ type (
 	}
 	// DoStmt is do { … } while ( … ), or until.
 	DoStmt struct {
+		Label
 		Body  Block
 		Cond  Expr
 		Until bool
 	}
 	// ForStmt is for ( …; …; … ) { … }.
 	ForStmt struct {
+		Label
 		First, Step Stmt // or nil
 		Cond        Expr // or nil
 		Body        Block
@@ -156,6 +160,7 @@ type (
 		Line int
 		Word string
 		X    Stmt // or nil
+		To   Expr // the label of a break or continue, or nil
 	}
 )
 

@@ -55,6 +55,7 @@ func (p *parser) forStatement() (Stmt, error) {
 
 // SwitchStmt is switch ( … ) { pattern { … } default { … } }.
 type SwitchStmt struct {
+	Label
 	How      string // "", wildcard or regex
 	Exact    bool
 	File     bool // in is the path of a file, whose lines are compared

@@ -205,7 +205,7 @@ func (p *parser) statement() (Stmt, error) {
 			"do": p.do, "for": p.forStatement, "function": p.function,
 		}[word]()
 	case "break", "continue":
-		return &LeaveStmt{Line: line, Word: word}, nil
+		return p.leaves(line, word)
 	case "return", "throw", "exit":
 		l := &LeaveStmt{Line: line, Word: word}
 		p.blanks()
@@ -217,6 +217,9 @@ func (p *parser) statement() (Stmt, error) {
 		return l, err
 	}
 	if s, err := p.unbuilt(); s != nil || err != nil {
+		return s, err
+	}
+	if s, err := p.labelled(); s != nil || err != nil {
 		return s, err
 	}
 	if word := p.keyword("begin", "process", "end", "until", "dynamicparam"); word != "" {
@@ -232,7 +235,7 @@ func (p *parser) while() (Stmt, error) {
 		return nil, err
 	}
 	body, err := p.braces()
-	return &WhileStmt{x, body}, err
+	return &WhileStmt{Cond: x, Body: body}, err
 }
 
 // assignment reads $name = …, or a pipeline.
@@ -347,7 +350,7 @@ func (p *parser) foreach() (Stmt, error) {
 		return nil, err
 	}
 	body, err := p.braces()
-	return &ForeachStmt{v.Name, &SubExpr{Body: Block{in}}, body}, err
+	return &ForeachStmt{Name: v.Name, In: &SubExpr{Body: Block{in}}, Body: body}, err
 }
 
 // filter reads what follows the word filter: a function whose statements are those of process.

@@ -74,12 +74,16 @@ const (
 // Leaving is the error by which return, throw, exit, break or continue ends what runs.
 type Leaving struct {
 	Word      string
+	Label     string // of the loop that break or continue means, or ""
 	Code      int
 	What      Value
 	Trace     string // where it was thrown, if that is not in what
 	own       bool   // a message of PowerShell's or this package's, not of a script
 	Statement bool   // it ends one statement, not the script
 }
+
+// For reports whether a break or continue is for a loop with a label, or none: one without a label is for any loop.
+func (l *Leaving) For(label string) bool { return l.Label == "" || strings.EqualFold(l.Label, label) }
 
 // Error is what a script threw.
 func (l *Leaving) Error() string {
