@@ -49,7 +49,7 @@ func Casts() map[string]func(v object.Value) (object.Value, error) {
 		"double": func(v object.Value) (object.Value, error) { return of(object.Floating(v)) },
 		"int":    int32s, "int32": int32s, "long": int64s, "int64": int64s, "uint32": uint32s,
 		"byte":   whole(0, math.MaxUint8, "System.Byte"),
-		"object": same, "psobject": same,
+		"object": same, "psobject": same, "ref": object.ToReference,
 		"void":     func(object.Value) (object.Value, error) { return nil, nil },
 		"array":    list("object"),
 		"object[]": list("object"), "string[]": list("string"), "int[]": list("int"), "byte[]": list("byte"),

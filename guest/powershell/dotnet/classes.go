@@ -71,7 +71,7 @@ func Classes() []*object.Class {
 		directoryClass(), object.EncodingClass(), object.StreamClass(), object.ReaderClass(), object.WriterClass(),
 		object.URIClass(), object.AddressClass(), endPointClass(), object.DNSClass(), listenerClass(),
 		prefixesClass(), contextClass(), requestClass(), responseClass(), object.PairsClass(), object.HeadersClass(),
-		object.RecordClass(), ProcessClass(), managerClass(), webClientClass(), object.VersionClass(),
+		object.RecordClass(), object.ReferenceClass(), ProcessClass(), managerClass(), webClientClass(), object.VersionClass(),
 		provider.KeyClass(), SecureClass(), credentialClass(), blockClass(), provider.ItemClass(),
 		aclClass(), ruleClass(), accountClass("NTAccount"), accountClass("SecurityIdentifier"),
 		object.ExceptionClass("System.Exception"),

@@ -121,6 +121,9 @@ func (f *frame) unaryValue(x *lang.Unary) (object.Value, error) {
 }
 
 func (f *frame) castValue(x *lang.Cast) (object.Value, error) {
+	if x.To == "ref" {
+		return f.referenceValue(x)
+	}
 	v, err := f.value(x.X)
 	if err != nil {
 		return nil, err

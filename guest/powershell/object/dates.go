@@ -225,6 +225,7 @@ func makeDate(c *Call) (Value, error) {
 func dateCalls() []Method {
 	return []Method{
 		{Name: "Parse", Least: 1, Most: 1, Do: func(c *Call) (Value, error) { return ParseDate(c.Text(0)) }},
+		tryParse(func() Value { return DateTime{} }, ParseDate),
 		{
 			Name:  "IsLeapYear",
 			Least: 1,

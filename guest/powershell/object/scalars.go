@@ -19,8 +19,8 @@ func constant(name string, v Value) Field {
 	return Field{Name: name, Get: func(*session.State, Value) (Value, error) { return v, nil }}
 }
 
-// parse is the static method Parse of numbers.
-func parse(do func(s string) (Value, error)) []Method {
+// parse are the static methods Parse and TryParse of numbers.
+func parse(none Value, do func(s string) (Value, error)) []Method {
 	return []Method{{
 		Name:  "Parse",
 		Least: 1,
@@ -32,7 +32,7 @@ func parse(do func(s string) (Value, error)) []Method {
 			}
 			return v, nil
 		},
-	}}
+	}, tryParse(func() Value { return none }, func(s string) (Value, error) { return do(strings.TrimSpace(s)) })}
 }
 
 // numberMethods are those of numbers: ToString with a format.
@@ -58,7 +58,7 @@ func IntegerClass() *Class {
 		Name:   "System.Int32",
 		Others: []string{"int", "int32"},
 		Fields: []Field{constant("MaxValue", int64(math.MaxInt32)), constant("MinValue", int64(math.MinInt32))},
-		Calls:  parse(func(s string) (Value, error) { return strconv.ParseInt(s, 10, 32) }),
+		Calls:  parse(int64(0), func(s string) (Value, error) { return strconv.ParseInt(s, 10, 32) }),
 	}
 }
 
@@ -68,7 +68,7 @@ func LongClass() *Class {
 		Name:    "System.Int64",
 		Others:  []string{"long", "int64"},
 		Fields:  []Field{constant("MaxValue", int64(math.MaxInt64)), constant("MinValue", int64(math.MinInt64))},
-		Calls:   parse(func(s string) (Value, error) { return strconv.ParseInt(s, 10, 64) }),
+		Calls:   parse(int64(0), func(s string) (Value, error) { return strconv.ParseInt(s, 10, 64) }),
 		Methods: numberMethods(),
 	}
 }
@@ -81,7 +81,7 @@ func DoubleClass() *Class {
 		Fields: []Field{
 			constant("MaxValue", math.MaxFloat64), constant("MinValue", -math.MaxFloat64), constant("NaN", math.NaN()),
 		},
-		Calls:   parse(func(s string) (Value, error) { return strconv.ParseFloat(strings.ReplaceAll(s, ",", ""), 64) }),
+		Calls:   parse(0.0, func(s string) (Value, error) { return strconv.ParseFloat(strings.ReplaceAll(s, ",", ""), 64) }),
 		Methods: numberMethods(),
 	}
 }
@@ -92,7 +92,7 @@ func BooleanClass() *Class {
 		Name:   "System.Boolean",
 		Others: []string{"bool"},
 		Fields: []Field{constant("TrueString", "True"), constant("FalseString", "False")},
-		Calls: parse(func(s string) (Value, error) {
+		Calls: parse(false, func(s string) (Value, error) {
 			if !strings.EqualFold(s, "true") && !strings.EqualFold(s, "false") {
 				return nil, BadFormat()
 			}
@@ -253,7 +253,7 @@ func GUIDClass() *Class {
 	c.Fields = []Field{{
 		Name: "Empty",
 		Get: func(*session.State, Value) (Value, error) {
-			return &Instance{GUIDClass(), "00000000-0000-0000-0000-000000000000"}, nil
+			return emptyGUID(), nil
 		},
 	}}
 	c.Calls = []Method{
@@ -271,10 +271,13 @@ func GUIDClass() *Class {
 			},
 		},
 		{Name: "Parse", Least: 1, Most: 1, Do: func(c *Call) (Value, error) { return ParseGUID(c.Text(0)) }},
+		tryParse(emptyGUID, ParseGUID),
 	}
 	c.Make = &Method{Least: 1, Most: 1, Do: c.Calls[1].Do}
 	return c
 }
+
+func emptyGUID() Value { return &Instance{GUIDClass(), "00000000-0000-0000-0000-000000000000"} }
 
 // ParseGUID reads a GUID, perhaps in brackets.
 func ParseGUID(s string) (Value, error) {

@@ -1,0 +1,56 @@
+package engine
+
+import (
+	"mullion.dev/mullion/guest/powershell/lang"
+	"mullion.dev/mullion/guest/powershell/object"
+)
+
+// referenceValue is [ref] of a variable, or of a value that is in none.
+func (f *frame) referenceValue(x *lang.Cast) (object.Value, error) {
+	to, isVariable := x.X.(*lang.Variable)
+	if !isVariable || to.Env {
+		v, err := f.value(x.X)
+		if err != nil || object.Own[*object.Reference](v) != nil {
+			return v, err
+		}
+		return object.Held(object.Plain(v)), nil
+	}
+	home := f.holder(*to)
+	if home == nil {
+		if v, own := f.own(to.Name); own {
+			return object.Held(v), nil
+		}
+		return nil, &object.Exception{
+			Class:    object.RuntimeException,
+			ID:       "NonExistingVariableReference",
+			Category: object.InvalidOperating,
+			Target:   to.Name,
+			Message:  "[ref] cannot be applied to a variable that does not exist.",
+		}
+	}
+	return (&object.Reference{
+		Get: func() object.Value { return home.vars[to.Name] },
+		Set: func(v object.Value) error { return home.assign(lang.Variable{Name: to.Name}, object.Plain(v)) },
+	}).Object(), nil
+}
+
+// holder is the scope that has a variable, nil if none has it.
+func (f *frame) holder(v lang.Variable) *frame {
+	if v.Scope != "" {
+		if s := f.scope(v.Scope); s.has(v.Name) {
+			return s
+		}
+		return nil
+	}
+	for s := f; s != nil; s = s.parent {
+		if s.has(v.Name) {
+			return s
+		}
+	}
+	return nil
+}
+
+func (f *frame) has(name string) bool {
+	_, there := f.vars[name]
+	return there
+}
