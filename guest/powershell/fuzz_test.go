@@ -32,6 +32,8 @@ func FuzzParse(f *testing.F) {
 		"[io.path]::combine(", "@{a=1;'b'=2;$c=3}.a", "[ordered]@{\na = @(1)\n}", "try{1}catch[exception]{2}finally{3}",
 		"switch -regex ($a) { 'x' {1} 2 {3} {$_} {4} default {5} }", "do{1}until(2)", "for($i=0;$i-lt3;$i++){1}",
 		"for(;;){}", "f @a -b", "$a[1]++", "$a -isnot [string]", "[guid]::empty", "echo a(1)", "$a.b((1,2),3)", "'{0}' -f 1,2", "[int]$x = 5",
+		":a foreach ($i in 1) { break a }", ":a do { continue $x } while (1)", "enum e { a = 1; b }",
+		"[Flags()] enum e { a\nb = -2 }", "class c : b { [int] $x = 1; hidden static $y; c() : base(1) { } static [void] m($a) { 1 } }",
 		"function f { [CmdletBinding()] param([Parameter(Mandatory=$true)][ValidateSet('a',\"b'\")][Alias('c')][string]$x) }",
 	} {
 		f.Add(seed)
@@ -78,18 +80,6 @@ func isPlace(p cmp.Path) bool {
 }
 
 func printScript(s *lang.Script) string {
-	var params []string
-	for _, p := range s.Params {
-		one := "${" + p.Name + "}"
-		if p.To != "" {
-			one = "[" + p.To + "]" + one
-		}
-		one = printAttributes(p) + one
-		if p.Fallback != nil {
-			one += " = " + printExpr(p.Fallback)
-		}
-		params = append(params, one)
-	}
 	head := ""
 	if s.Strict {
 		head = map[bool]string{
@@ -100,8 +90,8 @@ func printScript(s *lang.Script) string {
 	for _, name := range s.Aliases {
 		head += "[alias(" + printExpr(&lang.Literal{V: name}) + ")]"
 	}
-	if params != nil || s.Strict || s.Aliases != nil {
-		head += "param(" + strings.Join(params, ", ") + ")\n"
+	if len(s.Params) > 0 || s.Strict || s.Aliases != nil {
+		head += "param(" + printParams(s) + ")\n"
 	}
 	if s.Sections {
 		for _, one := range []struct {
@@ -115,6 +105,22 @@ func printScript(s *lang.Script) string {
 		return head
 	}
 	return head + printBlock(s.Body)
+}
+
+func printParams(s *lang.Script) string {
+	var params []string
+	for _, p := range s.Params {
+		one := "${" + p.Name + "}"
+		if p.To != "" {
+			one = "[" + p.To + "]" + one
+		}
+		one = printAttributes(p) + one
+		if p.Fallback != nil {
+			one += " = " + printExpr(p.Fallback)
+		}
+		params = append(params, one)
+	}
+	return strings.Join(params, ", ")
 }
 
 func printAttributes(p lang.Param) string {
@@ -235,6 +241,17 @@ func printStmt(s lang.Stmt) string {
 			return s.What
 		}
 		return s.What + " { }"
+	case *lang.ClassStmt:
+		return printClass(s)
+	case *lang.EnumStmt:
+		b := map[bool]string{true: "[flags()] "}[s.Flags] + "enum " + s.Name + " {\n"
+		for _, one := range s.Items {
+			if b += one.Name; one.X != nil {
+				b += " = " + printExpr(one.X)
+			}
+			b += "\n"
+		}
+		return b + "}"
 	case *lang.SwitchStmt:
 		return printSwitch(s)
 	case *lang.FunctionStmt:
@@ -249,6 +266,37 @@ func printStmt(s lang.Stmt) string {
 		return s.Word + " " + printStmt(s.X)
 	}
 	return fmt.Sprintf("<%T>", s)
+}
+
+func printClass(s *lang.ClassStmt) string {
+	b := "class " + s.Name
+	if s.Bases != nil {
+		b += " : " + strings.Join(s.Bases, ", ") + " "
+	}
+	b += " {\n"
+	for _, p := range s.Props {
+		b += printAttributes(p.Param) + printHead(p.Static, p.Hidden, p.To) + "${" + p.Name + "}"
+		if p.Fallback != nil {
+			b += " = " + printExpr(p.Fallback)
+		}
+		b += "\n"
+	}
+	for _, m := range s.Methods {
+		b += printHead(m.Static, m.Hidden, m.To) + m.Name + "(" + printParams(m.Script) + ")"
+		if m.Base != nil {
+			b += " : base(" + printExprs(m.Base) + ")"
+		}
+		b += " {\n" + printBlock(m.Script.Body) + "\n}\n"
+	}
+	return b + "}"
+}
+
+func printHead(static, hidden bool, to string) string {
+	b := map[bool]string{true: "static "}[static] + map[bool]string{true: "hidden "}[hidden]
+	if to != "" {
+		b += "[" + to + "]"
+	}
+	return b
 }
 
 func printLabel(l lang.Label) string {

@@ -80,7 +80,7 @@ func accelerators() []string {
 		"cultureinfo", "decimal", "float", "initialsessionstate", "int16", "ipendpoint", "mailaddress",
 		"physicaladdress", "powershell", "pslistmodifier", "psmoduleinfo", "psprimitivedictionary", "psreference",
 		"pstypenameattribute", "psvariable", "ref", "runspace", "runspacefactory", "sbyte", "securestring", "short",
-		"single", "type", "uint16", "uint64", "ulong", "ushort", "wmi", "wmiclass", "wmisearcher",
+		"single", "uint16", "uint64", "ulong", "ushort", "wmi", "wmiclass", "wmisearcher",
 		"x500distinguishedname", "x509certificate", "xml",
 	}
 }

@@ -38,6 +38,8 @@ type Cmdlet struct {
 	Variables, ManyVariables bool
 	// Refuses is the error for a value that a parameter cannot have; nil: what Allowed permits.
 	Refuses func(parameter, v string) error
+	// Lists is the error for a value of which only the run shows whether it is there, for the list of what a script lacks.
+	Lists func(parameter, v string) error
 
 	About string
 	Run   func(c *Call) error

@@ -104,7 +104,7 @@ func ConvertedByName(to string, v object.Value) (object.Value, error) {
 	if t := object.EnumOf(to); t != nil {
 		e, ok := t.Parsed(object.Plain(v))
 		if !ok {
-			return nil, object.CannotConvert(v, "System."+t.Name)
+			return nil, object.CannotConvert(v, t.FullName())
 		}
 		return e, nil
 	}

@@ -71,7 +71,7 @@ func Classes() []*object.Class {
 		directoryClass(), object.EncodingClass(), object.StreamClass(), object.ReaderClass(), object.WriterClass(),
 		object.URIClass(), object.AddressClass(), endPointClass(), object.DNSClass(), listenerClass(),
 		prefixesClass(), contextClass(), requestClass(), responseClass(), object.PairsClass(), object.HeadersClass(),
-		object.RecordClass(), object.ReferenceClass(), ProcessClass(), managerClass(), webClientClass(), object.VersionClass(),
+		object.RecordClass(), object.ReferenceClass(), enumClass(), ProcessClass(), managerClass(), webClientClass(), object.VersionClass(),
 		provider.KeyClass(), SecureClass(), credentialClass(), blockClass(), provider.ItemClass(),
 		aclClass(), ruleClass(), accountClass("NTAccount"), accountClass("SecurityIdentifier"),
 		object.ExceptionClass("System.Exception"),
@@ -83,9 +83,12 @@ func Construct(s *session.State, name string, args []object.Value) (object.Value
 	if exception := object.ExceptionName(name); exception != "" {
 		return object.NewException(exception).Do(&object.Call{State: s, Args: args})
 	}
-	c := ClassNamed(name)
+	c := Defined(s).Class(name)
+	if c == nil {
+		c = ClassNamed(name)
+	}
 	if c == nil || c.Make == nil {
-		return nil, object.Thrown("New-Object %s is not part of Mullion's PowerShell.", name)
+		return nil, object.NoTypeToMake(name)
 	}
 	return makeObject(s, c, args)
 }

@@ -45,14 +45,14 @@ func (f *frame) runAssignTo(s *lang.AssignTo, _ *object.Sink) error {
 		}
 		return f.put(found, v)
 	case *lang.Static:
-		if err := staticLacks(to); err != nil {
+		if err := f.staticLacks(to); err != nil {
 			return err
 		}
-		of := object.FindField(dotnet.ClassNamed(to.Of).Fields, to.Name)
+		of := object.FindField(f.in.class(to.Of).Fields, to.Name)
 		if of.Set == nil {
 			return object.Thrown("Setting [%s]::%s of .NET is not part of Mullion's PowerShell.", to.Written, to.Member)
 		}
-		return of.Set(nil, v)
+		return object.Around(of.Set(nil, v), "Exception setting \""+of.Name+"\": ")
 	}
 	return errors.ErrUnsupported
 }
@@ -75,6 +75,11 @@ func (f *frame) setMember(to *lang.Member, v object.Value) error {
 		return object.SetProperty(o, name, v)
 	}
 	o, ok := of.(*object.Object)
+	if ok && o.Class != nil {
+		if p := object.FindField(o.Class().Props, name); p != nil && p.Set != nil {
+			return object.Around(p.Set(o, v), "Exception setting \""+p.Name+"\": ")
+		}
+	}
 	if !ok || o.Kind != object.Custom || !o.Has(name) {
 		return object.Thrown(
 			"The property '%s' cannot be found on this object. Verify that the property exists and can be set.",

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"mullion.dev/mullion/guest/powershell/dotnet"
 	"mullion.dev/mullion/guest/powershell/lang"
 	"mullion.dev/mullion/guest/powershell/object"
 )
@@ -162,8 +161,10 @@ func (f *frame) fill(s *lang.Script, given map[string]bool, rest []object.Value,
 				return nil, err
 			}
 		}
-		if err := f.give(p, v); err != nil {
+		if err := f.give(p, v); err != nil && p.Fallback != nil {
 			return nil, err
+		} else if err != nil { // of a type that has no value for none
+			f.vars[p.Name] = nil
 		}
 	}
 	if advanced(s) && len(rest) > 0 {
@@ -190,7 +191,7 @@ func (f *frame) give(p lang.Param, v object.Value) error {
 		if s, ok := v.(string); ok && (p.To == "bool" || p.To == "switch") {
 			return object.Thrown("Cannot convert value %q to type System.Boolean.", s)
 		}
-		if v, err = dotnet.Converted(p.To, v); err != nil {
+		if v, err = f.in.types().Converted(p.To, v); err != nil {
 			return err
 		}
 	}

@@ -23,6 +23,7 @@ type checker struct {
 	// shows whether a name is a function.
 	sources bool
 	lacks   []Lack
+	types   map[string]bool // that the script defines
 }
 
 // Lack is something that a script uses and that is not part of Mullion's PowerShell. The script runs all the same; the
@@ -37,7 +38,13 @@ func (l Lack) String() string { return fmt.Sprintf("line %d: %s", l.Line, l.What
 
 // Lacks lists what a script lacks: commands, parameters, types, members and variables.
 func Lacks(s *lang.Script, table cmdlet.Table) []Lack {
-	c := &checker{cmdlets: table, functions: map[string]bool{}, line: 1, sources: s.Sources}
+	c := &checker{
+		cmdlets:   table,
+		functions: map[string]bool{},
+		line:      1,
+		sources:   s.Sources,
+		types:     map[string]bool{},
+	}
 	c.script(s)
 	return c.lacks
 }
@@ -61,8 +68,13 @@ func (c *checker) script(s *lang.Script) {
 	c.functions = maps.Clone(outer) // functions of a block are local to it
 	defer func() { c.functions = outer }()
 	for _, st := range s.Body { // functions may be called above their definition
-		if f, ok := st.(*lang.FunctionStmt); ok {
-			c.functions[f.Bare()] = true
+		switch s := st.(type) {
+		case *lang.FunctionStmt:
+			c.functions[s.Bare()] = true
+		case *lang.ClassStmt:
+			c.types[words.TypeName(s.Name)] = true
+		case *lang.EnumStmt:
+			c.types[words.TypeName(s.Name)] = true
 		}
 	}
 	for _, what := range s.Lacking {
@@ -100,7 +112,7 @@ func (c *checker) checkSub(x *lang.SubExpr) { c.checkBlock(x.Body) }
 
 func (c *checker) checkCast(x *lang.Cast) {
 	c.check(x.X)
-	if !dotnet.KnownType(x.To) {
+	if !c.types[x.To] && !c.types[strings.TrimSuffix(x.To, "[]")] && !dotnet.KnownType(x.To) {
 		c.lack("the type [%s] is %s", x.Written, words.NotHere)
 	}
 }
@@ -261,6 +273,8 @@ func (c *checker) check(x any) { //nolint:funlen,gocyclo // a row for each kind 
 		c.checkBlockLiteral(x)
 	case *lang.Cast:
 		c.checkCast(x)
+	case *lang.ClassStmt:
+		c.checkClass(x)
 	case *lang.DoStmt:
 		c.checkDo(x)
 	case *lang.ForStmt:

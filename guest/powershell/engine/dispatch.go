@@ -59,6 +59,8 @@ func (f *frame) run(s lang.Stmt, out *object.Sink) error { //nolint:gocyclo // a
 		return f.runAssignSeveral(s, out)
 	case *lang.AssignTo:
 		return f.runAssignTo(s, out)
+	case *lang.ClassStmt, *lang.EnumStmt:
+		return nil // the block that has it has defined it
 	case *lang.DoStmt:
 		return f.runDo(s, out)
 	case *lang.ForStmt:

@@ -33,7 +33,7 @@ func (f *frame) RunOn(cmdlet string, b *object.ScriptBlock, item object.Value, o
 	before, had := f.vars["_"]
 	f.vars["_"] = item
 	leave := f.in.Enter(script)
-	err := f.runBlock(script.Body, out)
+	err := f.runBlock(script.Body, out.Apart())
 	f.in.mark(err)
 	leave()
 	delete(f.vars, "_")

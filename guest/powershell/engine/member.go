@@ -27,6 +27,9 @@ func (f *frame) memberValue(x *lang.Member) (object.Value, error) {
 	if err != nil {
 		return nil, err
 	}
+	if v, is, err := f.baseCall(x, of, args); is {
+		return v, err
+	}
 	return f.Method(object.Plain(of), name, args)
 }
 

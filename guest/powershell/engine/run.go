@@ -17,6 +17,9 @@ import (
 )
 
 func (f *frame) runBlock(b lang.Block, out *object.Sink) error {
+	if err := f.defineTypes(b); err != nil {
+		return err
+	}
 	if traps := traps(b); traps != nil {
 		for _, s := range b {
 			if err := f.trapped(s, traps, out); err != nil {
@@ -56,6 +59,7 @@ type Interpreter struct {
 	depth    int                   // of nested calls
 	tries    int                   // how many try blocks are running
 	caught   []error               // for which catch blocks are running
+	classes  map[*object.Class]*scriptClass
 }
 
 // frame is a scope of variables and functions.
@@ -175,11 +179,10 @@ func (in *Interpreter) callScript(f *frame, s *lang.Script, args []lang.Argument
 	return f.within(scope, s, args, fed, out)
 }
 
-// within runs a function, a script block or a script file in a scope, which may be that of the caller.
-func (f *frame) within(scope *frame, s *lang.Script, args []lang.Argument, fed Feed, out *object.Sink) error {
-	in := f.in
+// descend enters a call, and refuses one that is nested too deep. The function that it returns leaves it.
+func (in *Interpreter) descend() (rise func(), err error) {
 	if in.depth >= deepest {
-		return &object.Exception{
+		return nil, &object.Exception{
 			Class:    object.DepthException,
 			ID:       "CallDepthOverflow",
 			Category: object.InvalidOperating,
@@ -188,7 +191,17 @@ func (f *frame) within(scope *frame, s *lang.Script, args []lang.Argument, fed F
 		}
 	}
 	in.depth++
-	defer func() { in.depth-- }()
+	return func() { in.depth-- }, nil
+}
+
+// within runs a function, a script block or a script file in a scope, which may be that of the caller.
+func (f *frame) within(scope *frame, s *lang.Script, args []lang.Argument, fed Feed, out *object.Sink) error {
+	in := f.in
+	rise, err := in.descend()
+	if err != nil {
+		return err
+	}
+	defer rise()
 	if s.File != "" && scope == f {
 		defer scope.set(map[string]object.Value{"myinvocation": invocation(s)})()
 	}
@@ -220,7 +233,7 @@ func (f *frame) within(scope *frame, s *lang.Script, args []lang.Argument, fed F
 func (f *frame) runWithin(scope *frame, s *lang.Script, open []lang.Param, fed Feed, out *object.Sink) error {
 	in := f.in
 	defer in.Enter(s)()
-	err := scope.RunScript(s, open, fed, out)
+	err := scope.RunScript(s, open, fed, out.Apart())
 	if left, ok := errors.AsType[*object.Leaving](err); ok && left.Word == "return" {
 		err = nil
 	}
@@ -463,6 +476,9 @@ func (f *frame) runLeave(s *lang.LeaveStmt, out *object.Sink) error {
 		return l
 	}
 	if s.Word == "return" {
+		if out.Returns != nil {
+			out = out.Returns
+		}
 		if err := f.run(s.X, out); err != nil {
 			return err
 		}

@@ -9,18 +9,15 @@ import (
 
 // converted is a value converted to a type, which the error of an unknown one names as it is written.
 func (f *frame) converted(to, written string, v object.Value) (object.Value, error) {
-	if do, known := dotnet.Casts()[to]; known {
-		return do(v)
-	}
-	if !dotnet.KnownType(to) {
+	if !f.in.types().Known(to) {
 		return nil, object.NoType(written)
 	}
-	return dotnet.ConvertedByName(to, v)
+	return f.in.types().Converted(to, v)
 }
 
 func (c *checker) checkTypeTest(x *lang.TypeTest) {
 	c.check(x.X)
-	if !typeKnown(x) {
+	if !c.types[x.Of] && !typeKnown(x) {
 		c.lack("-is [%s] is %s", x.Written, words.NotHere)
 	}
 }
@@ -35,18 +32,25 @@ func (f *frame) typeTestValue(x *lang.TypeTest) (object.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !typeKnown(x) {
+	if !typeKnown(x) && !f.in.types().Known(x.Of) {
 		return nil, object.NoType(x.Written)
 	}
-	return dotnet.IsType(object.Plain(v), x.Of) != x.Not, nil
+	return f.in.types().Is(object.Plain(v), x.Of) != x.Not, nil
+}
+
+// class finds a class by its name: of the session's scripts, or of .NET.
+func (in *Interpreter) class(name string) *object.Class {
+	if c := in.types().Class(name); c != nil {
+		return c
+	}
+	return dotnet.ClassNamed(name)
 }
 
 // staticKnown reports whether the class has the member.
-func staticKnown(x *lang.Static) bool {
+func staticKnown(x *lang.Static, c *object.Class) bool {
 	if x.Call && x.Name == "new" && object.ExceptionName(x.Of) != "" {
 		return len(x.Args) <= 1
 	}
-	c := dotnet.ClassNamed(x.Of)
 	switch {
 	case c == nil:
 		return false
@@ -59,12 +63,11 @@ func staticKnown(x *lang.Static) bool {
 }
 
 // staticLacks is the error of a member that is not here, nil for others.
-func staticLacks(x *lang.Static) error {
+func (f *frame) staticLacks(x *lang.Static) error {
 	switch {
-	case staticKnown(x):
+	case staticKnown(x, f.in.class(x.Of)):
 		return nil
-	case dotnet.ClassNamed(x.Of) == nil && object.EnumOf(x.Of) == nil && object.ExceptionName(x.Of) == "" &&
-		!dotnet.KnownCast(x.Of):
+	case !f.in.types().Known(x.Of):
 		return object.NoType(x.Written)
 	case x.Call:
 		return object.NoMethod(x.Written, x.Member, len(x.Args))
@@ -73,7 +76,7 @@ func staticLacks(x *lang.Static) error {
 }
 
 func (c *checker) checkStatic(x *lang.Static) {
-	if !staticKnown(x) {
+	if !c.types[x.Of] && !staticKnown(x, dotnet.ClassNamed(x.Of)) {
 		c.lack("[%s]::%s of .NET is %s", x.Written, x.Member, words.NotHere)
 	}
 	for _, a := range x.Args {
@@ -82,14 +85,19 @@ func (c *checker) checkStatic(x *lang.Static) {
 }
 
 func (f *frame) staticValue(x *lang.Static) (object.Value, error) {
-	if err := staticLacks(x); err != nil {
+	if t := f.in.types().Enum(x.Of); t != nil && !x.Call {
+		if v, ok := t.Named(x.Name); ok {
+			return v, nil
+		}
+	}
+	if err := f.staticLacks(x); err != nil {
 		return nil, err
 	}
 	args, err := values(f, x.Args)
 	if err != nil {
 		return nil, err
 	}
-	c := dotnet.ClassNamed(x.Of)
+	c := f.in.class(x.Of)
 	switch {
 	case x.Call && x.Name == "new":
 		return dotnet.Construct(f.in.State, x.Of, args)
@@ -115,23 +123,15 @@ func values(f *frame, xs []lang.Expr) ([]object.Value, error) {
 }
 
 func (c *checker) checkTypeValue(x *lang.TypeLiteral) {
-	if !dotnet.KnownType(x.Name) {
+	if !c.types[words.TypeName(x.Name)] && !dotnet.KnownType(x.Name) {
 		c.lack("the type [%s] is %s", x.Name, words.NotHere)
 	}
 }
 
-func (*frame) typeLiteralValue(x *lang.TypeLiteral) (object.Value, error) {
-	if c := dotnet.ClassNamed(x.Name); c != nil {
-		return object.TypeObject(c.Name), nil
-	}
-	if exception := object.ExceptionName(x.Name); exception != "" {
-		return object.TypeObject(exception), nil
-	}
-	if t := object.EnumOf(x.Name); t != nil {
-		return object.TypeObject("System." + t.Name), nil
-	}
-	if !dotnet.KnownType(x.Name) {
+func (f *frame) typeLiteralValue(x *lang.TypeLiteral) (object.Value, error) {
+	o := f.in.types().Object(x.Name)
+	if o == nil {
 		return nil, object.NoType(x.Name)
 	}
-	return object.TypeObject("System." + x.Name), nil
+	return o, nil
 }

@@ -8,7 +8,6 @@ import (
 
 	"mullion.dev/mullion/guest/powershell/absent"
 	"mullion.dev/mullion/guest/powershell/cmdlet"
-	"mullion.dev/mullion/guest/powershell/dotnet"
 	"mullion.dev/mullion/guest/powershell/lang"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/provider"
@@ -185,7 +184,7 @@ func (f *frame) assign(to lang.Variable, v object.Value) error {
 	}
 	if of := f.types[to.Name]; of != "" {
 		var err error
-		if v, err = dotnet.Converted(of, v); err != nil {
+		if v, err = f.in.types().Converted(of, v); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/lang"
 	"mullion.dev/mullion/guest/powershell/provider"
+	"mullion.dev/mullion/guest/powershell/words"
 )
 
 // verifyKeys is RefusesKey for what is known before the script runs.
@@ -179,7 +180,9 @@ func (c *checker) command(s *lang.Stage, piped bool) {
 	c.sources = c.sources || cmd.Name == "Import-Module"
 	if err := checkCall(cmd, s.Args, piped); err != nil {
 		c.lack("%v", err)
+		return
 	}
+	c.listed(cmd, s.Args)
 }
 
 // checkCall refuses a call with parameters that are not there. If some are in a variable, @name, only those that are
@@ -198,4 +201,23 @@ func checkCall(c cmdlet.Cmdlet, args []lang.Argument, piped bool) error {
 		return err
 	}
 	return verify(c, b, piped)
+}
+
+// listed lists the values of parameters that are not here, but for names of types that the script defines.
+func (c *checker) listed(cmd cmdlet.Cmdlet, args []lang.Argument) {
+	b, err := bind(cmd, args)
+	if err != nil || cmd.Lists == nil {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(b)) {
+		for _, x := range b[name] {
+			s, whole := lang.Beginning(x)
+			if !whole || c.types[words.TypeName(s)] {
+				continue
+			}
+			if err := cmd.Lists(name, s); err != nil {
+				c.lack("%v", err)
+			}
+		}
+	}
 }

@@ -22,8 +22,8 @@ type parser struct {
 	oneValue bool
 	// depth is the nesting depth of the part being read; blockEnd is where the last } of a block ends.
 	depth, blockEnd int
-	// ends are where the lines end.
-	ends []int
+	// lineEnds are where the lines end.
+	lineEnds []int
 	// known holds the values that have been read, by their beginnings, so that a statement that turns out to be no
 	// assignment is not read twice.
 	known map[int]reading
@@ -75,15 +75,15 @@ func (p *parser) deeper() (func(), error) {
 }
 
 func (p *parser) line() int {
-	if p.ends == nil {
-		p.ends = []int{}
+	if p.lineEnds == nil {
+		p.lineEnds = []int{}
 		for i, r := range p.src {
 			if r == '\n' {
-				p.ends = append(p.ends, i)
+				p.lineEnds = append(p.lineEnds, i)
 			}
 		}
 	}
-	n, _ := slices.BinarySearch(p.ends, min(p.at, len(p.src)))
+	n, _ := slices.BinarySearch(p.lineEnds, min(p.at, len(p.src)))
 	return p.first + n + 1
 }
 

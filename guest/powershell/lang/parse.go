@@ -216,6 +216,9 @@ func (p *parser) statement() (Stmt, error) {
 		l.X = s
 		return l, err
 	}
+	if s, err := p.defined(); s != nil || err != nil {
+		return s, err
+	}
 	if s, err := p.unbuilt(); s != nil || err != nil {
 		return s, err
 	}

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// unbuilt reads a statement of PowerShell's whose meaning is not here: class, enum, data, workflow and using. The whole
+// unbuilt reads a statement of PowerShell's whose meaning is not here: data, workflow and using. The whole
 // of it is an error when it is reached. It returns nil for anything else.
 func (p *parser) unbuilt() (Stmt, error) {
 	line := p.line()
-	word := p.keyword("class", "enum", "data", "workflow", "using")
+	word := p.keyword("data", "workflow", "using")
 	if word == "" {
 		return nil, nil
 	}

@@ -41,8 +41,21 @@ type Class struct {
 	Same    func(v any) string  // equal objects have the same; nil: each object is equal to itself only
 	Each    func(v any) []Value // what an object is when it is enumerated; nil: itself
 	Item    *Indexer            // $object[…]
+	// Base is the class that a script's class is derived from, or nil. Convert makes an object of it of a value.
+	Base    *Class
+	Convert func(v Value) (Value, error)
 	// byProperties says that an object is shown by its properties, though it has a text.
 	byProperties bool
+}
+
+// Descends reports whether the class is another one, or derived from it.
+func (c *Class) Descends(from *Class) bool {
+	for ; c != nil; c = c.Base {
+		if c == from {
+			return true
+		}
+	}
+	return false
 }
 
 // ShownAsText reports whether an object is shown as its text.
@@ -161,6 +174,9 @@ func Around(err error, words string) error {
 		return err
 	}
 	inner := RecordOf(err)
+	if inner.Class == DepthException || inner.Class == MethodException {
+		return err // of the call itself, not of what it calls
+	}
 	return &Leaving{Word: "throw", Statement: true, What: inner.outer(words + `"` + inner.Message + `"`)}
 }
 
@@ -207,12 +223,15 @@ func TypeName(v Value) string {
 	case bool:
 		return "System.Boolean"
 	case Enum:
-		return "System." + v.Of.Name
+		return v.Of.FullName()
 	case []Value, Range:
 		return "System.Object[]"
 	case *ScriptBlock:
 		return "System.Management.Automation.ScriptBlock"
 	case *Object:
+		if v.Kind == Custom && v.Class != nil {
+			return v.Class().Name
+		}
 		if v.Kind == Custom {
 			return "System.Management.Automation.PSCustomObject"
 		}

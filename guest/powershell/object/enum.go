@@ -11,6 +11,7 @@ import (
 type EnumType struct {
 	Name   string
 	Flags  bool // its values are sums of named values
+	Own    bool // a script defines it: it is in no namespace
 	Values []EnumName
 }
 
@@ -105,6 +106,28 @@ func accessTypes() []*EnumType {
 	}
 }
 
+// FullName is the enumeration's name with its namespace.
+func (t *EnumType) FullName() string {
+	if t.Own {
+		return t.Name
+	}
+	return "System." + t.Name
+}
+
+// Has reports whether a value has a name: a name, as it is written, or a number.
+func (t *EnumType) Has(v Value) bool {
+	return slices.ContainsFunc(t.Values, func(one EnumName) bool {
+		switch v := Plain(v).(type) {
+		case string:
+			return v == one.Name
+		case Enum:
+			return v.N == one.N
+		}
+		n, err := Integer(v)
+		return err == nil && n == one.N
+	})
+}
+
 // EnumOf finds an enumeration by its name, with or without System.
 func EnumOf(name string) *EnumType {
 	name = strings.TrimPrefix(strings.ToLower(name), "system.")
@@ -184,6 +207,9 @@ func (t *EnumType) Parsed(v Value) (e Enum, known bool) {
 	if e, ok := v.(Enum); ok {
 		return e, e.Of.Name == t.Name
 	}
+	if sum, ok := t.sum(v); ok {
+		return sum, true
+	}
 	if s, ok := v.(string); ok && s != "" {
 		if e, ok := t.Named(s); ok {
 			return e, true
@@ -199,8 +225,39 @@ func (t *EnumType) Parsed(v Value) (e Enum, known bool) {
 		}
 	}
 	n, err := Integer(v)
-	is := func(one EnumName) bool { return one.N == n }
+	is := func(one EnumName) bool { return one.N == n || t.Own && t.Flags && n&^t.all() == 0 }
 	return Enum{t, n}, err == nil && v != nil && v != "" && slices.ContainsFunc(t.Values, is)
+}
+
+// all are the bits of all values.
+func (t *EnumType) all() (n int64) {
+	for _, one := range t.Values {
+		n |= one.N
+	}
+	return n
+}
+
+// sum is the value of several names, in a list or parted by commas.
+func (t *EnumType) sum(v Value) (e Enum, ok bool) {
+	items, ok := v.([]Value)
+	if s, isText := v.(string); isText && strings.Contains(s, ",") {
+		ok = true
+		for part := range strings.SplitSeq(s, ",") {
+			items = append(items, strings.TrimSpace(part))
+		}
+	}
+	if !ok || len(items) == 0 {
+		return Enum{}, false
+	}
+	e.Of = t
+	for _, item := range items {
+		one, known := t.Parsed(item)
+		if !known {
+			return Enum{}, false
+		}
+		e.N |= one.N
+	}
+	return e, true
 }
 
 func (e Enum) property(name string) (Value, error) {

@@ -39,6 +39,7 @@ const (
 	DepthException      = "System.Management.Automation.ScriptCallDepthException"
 	ParseException      = "System.Management.Automation.ParseException"
 	sessionException    = "System.Management.Automation.SessionStateUnauthorizedAccessException"
+	MethodException     = "System.Management.Automation.MethodException"
 	NoPropertyException = "System.Management.Automation.PropertyNotFoundException"
 )
 
@@ -170,6 +171,7 @@ func exceptions() map[string]string {
 		"Microsoft.PowerShell.Cmdletization.Cim.CimJobException":     RuntimeException,
 		"System.Management.Automation.ActionPreferenceStopException": RuntimeException,
 		CommandException:                                             RuntimeException,
+		MethodException:                                              RuntimeException,
 		RemoteException:                                              RuntimeException,
 		NoPropertyException:                                          RuntimeException,
 		DepthException:                                               system,

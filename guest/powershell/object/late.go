@@ -1,6 +1,7 @@
 package object
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -54,6 +55,26 @@ func NoType(name string) error {
 		Target:   name,
 		Message:  fmt.Sprintf("Unable to find type [%s].%s", name, absent.Elsewhere(name)),
 	}
+}
+
+// NoTypeToMake is the error of New-Object for a type that is not here, or of which no object can be made.
+func NoTypeToMake(name string) error {
+	why := absent.Elsewhere(name)
+	if why == "" {
+		why = fmt.Sprintf(" New-Object %s is %s.", name, words.NotHere)
+	}
+	return &Exception{
+		Class:    "System.Management.Automation.PSArgumentException",
+		ID:       NoTypeID,
+		Category: "InvalidType",
+		Message:  fmt.Sprintf("Cannot find type [%s]: verify that the assembly containing this type is loaded.%s", name, why),
+	}
+}
+
+// IsNoType reports whether an error is that of a type that is not here.
+func IsNoType(err error) bool {
+	e, ok := errors.AsType[*Exception](err)
+	return ok && e.ID == NoTypeID
 }
 
 // NoMethod is the error of a method that an object does not have.

@@ -83,7 +83,7 @@ func nothing() Value { return nil }
 func notReferred(n int) error {
 	r := &ErrorRecord{
 		Message:  fmt.Sprintf("Argument: '%d' should be a %s. Use [ref].", n, ReferenceName),
-		Class:    "System.Management.Automation.MethodException",
+		Class:    MethodException,
 		ID:       "NonRefArgumentToRefParameterMsg",
 		Category: notSpecified,
 	}

@@ -42,8 +42,20 @@ type Sink struct {
 	Put func(Value) error
 	// Direct says that the objects go straight to standard output, so a native program may write there itself.
 	Direct bool
+	// Returns is where return of a class's method puts its value, nil elsewhere: with the other output.
+	Returns *Sink
 	// Ranges says that a range may be put as a span, not as its numbers.
 	Ranges bool
+}
+
+// Apart is the sink for what is called: its return puts its value with its other output.
+func (s *Sink) Apart() *Sink {
+	if s.Returns == nil {
+		return s
+	}
+	apart := *s
+	apart.Returns = nil
+	return &apart
 }
 
 // Number is a number as an argument; a native program gets it as it was written.

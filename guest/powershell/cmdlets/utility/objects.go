@@ -18,6 +18,9 @@ func newObjectCmdlet(c *cmdlet.Call) error {
 		args = []object.Value{v}
 	}
 	made, err := dotnet.Construct(c.State, name, args)
+	if object.IsNoType(err) {
+		return c.Unbound(err)
+	}
 	if err != nil {
 		return err
 	}

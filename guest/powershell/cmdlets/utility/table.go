@@ -155,7 +155,7 @@ func otherCmdlets() []cmdlet.Cmdlet {
 		},
 		{
 			Name:      "New-Object",
-			Refuses:   permitsType,
+			Lists:     permitsType,
 			About:     "an object of one of the types that are here, or one with any properties",
 			Run:       newObjectCmdlet,
 			Values:    []string{"typename", "argumentlist", "property"},

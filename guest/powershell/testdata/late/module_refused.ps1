@@ -1,1 +1,1 @@
-Set-Content m.psm1 "class x {}"; Import-Module ./m.psm1
+Set-Content m.psm1 "workflow x {}"; Import-Module ./m.psm1

@@ -1,5 +1,5 @@
-class Point { [int]$X; Point([int]$x) { $this.X = "}" } }
-enum Colour { Red; Green }
+workflow Point { [int]$X; Point([int]$x) { $this.X = "}" } }
+data Colour { Red; Green }
 try { [Point]::new(1) } catch { "$($_.FullyQualifiedErrorId)" }
 try { 'x'::Nothing } catch { "$($_.FullyQualifiedErrorId)" }
 try { $null::Nothing } catch { "$($_.FullyQualifiedErrorId)" }
