@@ -13,9 +13,9 @@ import (
 // name must be called with .exe.
 const aliases = " " +
 	"asnp cfs clc clhy cli clp cnsn chdir cvpa dbp dnsn ebp epal epsn etsn " +
-	"exsn fc fhx fw gbp gcb gcs gdr ghy gin gmo gsn gsnp gtz h history " +
+	"exsn fc fhx fw gbp gcb gcs gdr ghy gin gsn gsnp gtz h history " +
 	"ihy ii invoke ipal ipsn ise iwmi lp more mount mp nal ndr " +
-	"nmo npssc nsn ogv oss pause prompt pumo r rbp rcsn rdr rmo rnp rsn rsnp " +
+	"nmo npssc nsn ogv oss pause prompt pumo r rbp rcsn rdr rnp rsn rsnp " +
 	"rujb rwmi sal sbp sc scb shcm si stz sujb swmi " +
 	"trcm "
 

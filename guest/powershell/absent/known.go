@@ -31,3 +31,36 @@ func Cmdlet(name string) bool {
 	}
 	return false
 }
+
+// moduleNames are the modules of Windows Server whose commands cmdlets.txt has, and which are not here.
+const moduleNames = " " +
+	"activedirectory adcsadministration adcsdeployment addsdeployment adfs adrms adrmsadmin " +
+	"appbackgroundtask applocker appvclient appvsequencer appx assignedaccess bestpractices bitlocker " +
+	"bitstransfer booteventcollector branchcache clusterawareupdating configci dcbqos deduplication " +
+	"defender defenderperformance deliveryoptimization devicehealthattestation dfsn dfsr dhcpserver " +
+	"directaccessclientcomponents dism dnsserver eventtracingmanagement failoverclusters " +
+	"failoverclusterset fileserverresourcemanager gatewaytunnel grouppolicy hardwarecertification " +
+	"hgsattestation hgsclient hgsdiagnostics hgskeyprotection hgsserver hnvdiagnostics hostcomputeservice " +
+	"hyper-v iisadministration international ipamserver iscsitarget ise kds languagepackmanagement laps " +
+	"microsoft.diagnosticdataviewer microsoft.powershell.localaccounts microsoft.powershell.odatautils " +
+	"microsoft.refsdedup.commands microsoft.servercore.sconfig microsoft.windows.bcd.cmdlets " +
+	"microsoft.windows.servermanager.migration microsoft.wsman.management mmagent mpio msdtc msmq " +
+	"multipoint multipointvdi nanoserverimagegenerator netconnection neteventpacketcapture netlbfo " +
+	"netlldpagent netnat netqos netswitchteam netwnv networkatc networkconnectivitystatus " +
+	"networkcontroller networkcontrollerdiagnostics networkcontrollerfc networkloadbalancingclusters " +
+	"networkswitchmanager networktransition nfs nps osconfiguration packagemanagement pcsvdevice " +
+	"persistentmemory pester pki platformidentifier pnpdevice powershellget printmanagement " +
+	"processmitigations provisioning psdesiredstateconfiguration psdiagnostics psreadline psscheduledjob " +
+	"psworkflow rdmgmt remoteaccess remotedesktop remotedesktopservices scheduledtasks secureboot " +
+	"securitycmdlets servercore servermanager servermanagertasks shieldedvmcmdlets shieldedvmdatafile " +
+	"shieldedvmprovisioning shieldedvmtemplate smbwitness smisconfig softwareinventorylogging startlayout " +
+	"storagebuscache storagemigrationservice storageqos storagereplica syncshare systeminsights tls " +
+	"troubleshootingpack trustedplatformmodule uev updateservices useraccesslogging vamt vmdirectstorage " +
+	"vpnclient wdac wds webadministration webapplicationproxy whea windowsdeveloperlicense " +
+	"windowsdiagnosticdata windowserrorreporting windowssearch windowsserverbackup windowsupdate " +
+	"winhttpproxy "
+
+// Module reports whether Windows Server has a module of a name.
+func Module(name string) bool {
+	return name != "" && strings.Contains(moduleNames, " "+strings.ToLower(name)+" ")
+}

@@ -34,6 +34,24 @@ type messages interface {
 	Settle()
 }
 
+// Import is how a module is imported.
+type Import struct {
+	Prefix    string       // before the nouns of its commands
+	Functions []string     // patterns of the functions that are wanted; nil: all
+	Least     object.Value // the version that it must have, or nil
+	Global    bool         // also where a module asks for it
+}
+
+// Modules are the modules of Windows whose cmdlets are here, as far as they are.
+func Modules() []string {
+	return []string{
+		"cimcmdlets", "dnsclient", "hostnetworkingservice", "iscsi", "microsoft.powershell.archive",
+		"microsoft.powershell.core", "microsoft.powershell.diagnostics", "microsoft.powershell.management",
+		"microsoft.powershell.security", "microsoft.powershell.utility", "netadapter", "netsecurity", "nettcpip",
+		"smbshare", "storage",
+	}
+}
+
 // commands are the variables and functions that the script has.
 type commands interface { //nolint:interfacebloat // one subject
 	// Preference is what a preference asks for, in lower case.
@@ -41,8 +59,8 @@ type commands interface { //nolint:interfacebloat // one subject
 	SetNamed(name string, v object.Value) error
 	// FunctionTexts are the functions that can be called: their texts by their names as they are written.
 	FunctionTexts() map[string]string
-	// ImportFile runs a file as a module.
-	ImportFile(name string, out *object.Sink) error
+	// ImportModule runs a module of a file or folder, and returns it as an object.
+	ImportModule(name string, how Import, out *object.Sink) (object.Value, error)
 	// Table are the cmdlets of the session.
 	Table() Table
 	// Succeeded is $?.

@@ -1,21 +1,12 @@
 package engine
 
 import (
-	"maps"
-	"slices"
 	"strings"
 
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/lang"
 	"mullion.dev/mullion/guest/powershell/object"
-	"mullion.dev/mullion/guest/powershell/words"
 )
-
-// module is a module of a file, while and after it runs.
-type module struct {
-	exported []string // patterns of Export-ModuleMember
-	chosen   bool     // it was called
-}
 
 // scope is the frame that a name before a colon means: $global:x, $script:x, $local:x.
 func (f *frame) scope(name string) *frame {
@@ -39,47 +30,6 @@ func (f *frame) moduleFrame() *frame {
 		if s.module != nil {
 			return s
 		}
-	}
-	return nil
-}
-
-// ImportFile runs a file as a module: its functions can be called afterwards, its variables only they see.
-func (f *frame) ImportFile(name string, out *object.Sink) error {
-	in := f.in
-	script, err := in.readFile(name)
-	if err != nil {
-		return late(err)
-	}
-	m := in.Top.child()
-	m.module, m.file = &module{}, true
-	if err := in.Top.within(m, script, nil, Feed{}, out); err != nil {
-		return err
-	}
-	for _, fn := range slices.Sorted(maps.Keys(m.functions)) {
-		exported := !m.module.chosen
-		for _, pattern := range m.module.exported {
-			re, err := object.Wildcard(pattern)
-			if err != nil {
-				return err
-			}
-			exported = exported || re.MatchString(fn)
-		}
-		if exported {
-			in.Top.functions[fn] = m.functions[fn]
-		}
-	}
-	return nil
-}
-
-// exportMembers says which functions of a module can be called from outside.
-func exportMembers(c *cmdlet.Call) error {
-	m := frameOf(c).moduleFrame()
-	if m == nil {
-		return c.Fail(words.Errorf("The Export-ModuleMember cmdlet can only be called from inside a module."))
-	}
-	m.module.chosen = true
-	for _, v := range c.Items("function") {
-		m.module.exported = append(m.module.exported, object.Text(v))
 	}
 	return nil
 }
@@ -163,9 +113,39 @@ func moduleCmdlets() []cmdlet.Cmdlet {
 			Name:      "Export-ModuleMember",
 			About:     "says which functions of a module can be called from outside",
 			Run:       exportMembers,
-			Values:    []string{"function"},
+			Values:    []string{"function", "alias", "variable"},
 			Positions: []string{"function"},
 			Takes:     "function",
+		},
+		{
+			Name:      "Get-Module",
+			Aliases:   []string{"gmo"},
+			About:     "the modules of files that are imported, or those in the folders of modules",
+			Run:       getModule,
+			Values:    []string{"name"},
+			Flags:     []string{"listavailable"},
+			Positions: []string{"name"},
+			Takes:     "name",
+		},
+		{
+			Name:      "Remove-Module",
+			Aliases:   []string{"rmo"},
+			About:     "takes away the functions of modules",
+			Run:       removeModule,
+			Values:    []string{"name"},
+			Flags:     []string{"force"},
+			Positions: []string{"name"},
+			Takes:     "name",
+			Needs:     []string{"name"},
+		},
+		{
+			Name:      "Import-PowerShellDataFile",
+			About:     "the hash table of a .psd1 file, which may have nothing but data",
+			Run:       importDataFile,
+			Values:    []string{"path", "literalpath"},
+			Positions: []string{"path"},
+			Takes:     "path",
+			Needs:     []string{"path"},
 		},
 		{
 			Name:    "Set-StrictMode",

@@ -60,6 +60,8 @@ type Interpreter struct {
 	tries    int                   // how many try blocks are running
 	caught   []error               // for which catch blocks are running
 	classes  map[*object.Class]*scriptClass
+	modules  []*object.Object // that are imported
+	nested   int              // modules that are being loaded
 }
 
 // frame is a scope of variables and functions.

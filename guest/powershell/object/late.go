@@ -71,6 +71,22 @@ func NoTypeToMake(name string) error {
 	}
 }
 
+// NoModule is the error of a module that is in none of the folders of modules.
+func NoModule(name string) error {
+	message := fmt.Sprintf("The specified module '%s' was not loaded because no valid module file was found in any module "+
+		"directory.", name)
+	if absent.Module(name) {
+		message += fmt.Sprintf(" The module %s is %s.", name, words.NotHere)
+	}
+	return &Exception{
+		Class:    "System.IO.FileNotFoundException",
+		ID:       "Modules_ModuleNotFound",
+		Category: "ResourceUnavailable",
+		Target:   name,
+		Message:  message,
+	}
+}
+
 // IsNoType reports whether an error is that of a type that is not here.
 func IsNoType(err error) bool {
 	e, ok := errors.AsType[*Exception](err)

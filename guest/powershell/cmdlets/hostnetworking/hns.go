@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"mullion.dev/mullion/guest/powershell/cmdlet"
@@ -26,49 +27,65 @@ const hnsFile = "hns.psm1"
 // hnsFunction recognizes Microsoft's file: each version has one of these two functions.
 var hnsFunction = lazyregexp.New(`(?i)\bfunction\s+(invoke-hnsrequest|get-hnsnetwork)\b`)
 
-// knownModule refuses a module that is neither Windows' own nor a file.
-func knownModule(parameter, name string) error {
-	if parameter != "name" {
-		return nil
+// importModule imports modules: those whose cmdlets are here are imported already. Of a file hns.psm1 that is Microsoft's
+// the cmdlets here come in its place.
+func importModule(c *cmdlet.Call) error {
+	how := cmdlet.Import{Prefix: c.Text("prefix"), Global: c.Flags["global"] || strings.EqualFold(c.Text("scope"), "global")}
+	for v := range object.Each(c.Values["function"]) {
+		how.Functions = append(how.Functions, object.Text(v))
 	}
-	base := strings.ToLower(path.Base(strings.ReplaceAll(name, `\`, "/")))
-	if strings.ToLower(name) != "hostnetworkingservice" && !isModuleFile(base) {
-		return fmt.Errorf("the module %s is not part of Mullion's PowerShell", name)
+	for _, key := range []string{"minimumversion", "requiredversion"} {
+		if v, ok := c.Values[key]; ok {
+			text := object.Text(v)
+			if !strings.Contains(text, ".") { // of the number 2.0
+				text += ".0"
+			}
+			least, err := object.ParseVersion(text)
+			if err != nil {
+				return c.Unbound(err)
+			}
+			how.Least = least
+		}
+	}
+	for _, v := range c.Items("name") {
+		name := object.Text(v)
+		if o, ok := v.(*object.Object); ok && o.Props["path"] != nil {
+			name = object.Text(o.Props["path"])
+		}
+		if err := importOne(c, name, how); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// importModule accepts Windows' own module, and a file hns.psm1 that exists and is Microsoft's. It runs other files.
-// Microsoft's are not run: the cmdlets here come in their place.
-func importModule(c *cmdlet.Call) error {
-	for _, v := range c.Items("name") {
-		name := object.Text(v)
-		if err := knownModule("name", name); err != nil {
-			return object.Thrown("Import-Module : %v.", err)
-		}
-		if strings.ToLower(name) == "hostnetworkingservice" {
-			continue
-		}
+func importOne(c *cmdlet.Call, name string, how cmdlet.Import) error {
+	if slices.Contains(cmdlet.Modules(), strings.ToLower(name)) {
+		return nil
+	}
+	isPath := strings.ContainsAny(name, `/\:`)
+	if isPath {
 		if err := c.KnownPath(name); err != nil {
 			return err
 		}
-		if strings.ToLower(path.Base(strings.ReplaceAll(name, `\`, "/"))) != hnsFile { // its content does not matter
-			if err := c.Scope.ImportFile(name, c.Out); err != nil {
-				return err
-			}
-			continue
-		}
+	}
+	if strings.ToLower(path.Base(strings.ReplaceAll(name, `\`, "/"))) == hnsFile {
 		source, err := os.ReadFile(c.State.Path(name))
 		if err != nil {
 			return object.Thrown("Import-Module : %v", provider.Because(name, err))
 		}
-		if !hnsFunction.Match(source) { // not Microsoft's
-			if err := c.Scope.ImportFile(name, c.Out); err != nil {
-				return err
-			}
+		if hnsFunction.Match(source) { // Microsoft's
+			return nil
 		}
 	}
-	return nil
+	o, err := c.Scope.ImportModule(name, how, c.Out)
+	if e, ok := errors.AsType[*object.Exception](err); ok && e.ID == "Modules_ModuleNotFound" {
+		return c.Fail(err)
+	}
+	if err != nil || !c.Flags["passthru"] {
+		return err
+	}
+	return c.Output(o)
 }
 
 // hns calls HNS and returns the objects in its answer, or HNS's error.
@@ -164,20 +181,23 @@ func hnsCmdlets() []cmdlet.Cmdlet {
 	}
 	return append(all, cmdlet.Cmdlet{
 		Name:      "Import-Module",
-		Refuses:   knownModule,
+		Lists:     listedModule,
 		Aliases:   []string{"ipmo"},
-		Values:    []string{"name"},
-		Flags:     []string{"force", "disablenamechecking", "global"},
+		Values:    []string{"name", "prefix", "function", "minimumversion", "requiredversion", "scope"},
+		Flags:     []string{"force", "disablenamechecking", "global", "passthru"},
+		Allowed:   map[string][]string{"scope": {"global"}},
 		Positions: []string{"name"},
 		Takes:     "name",
 		Needs:     []string{"name"},
 		Run:       importModule,
-		About:     "HostNetworkingService, or a file hns.psm1 in its place, or another file of functions",
+		About:     "a module of functions: a file, a manifest, a folder, or a name in a folder of modules",
 	})
 }
 
-// isModuleFile reports whether Import-Module is given a file.
-func isModuleFile(name string) bool {
-	low := strings.ToLower(name)
-	return strings.HasSuffix(low, ".psm1") || strings.HasSuffix(low, ".ps1")
+// listedModule is the error of a module of Windows that is not here, for the list of what a script lacks.
+func listedModule(parameter, name string) error {
+	if parameter != "name" || strings.ContainsAny(name, `/\.`) || slices.Contains(cmdlet.Modules(), strings.ToLower(name)) {
+		return nil
+	}
+	return fmt.Errorf("the module %s is not part of Mullion's PowerShell", name)
 }
