@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf16"
@@ -155,8 +156,23 @@ func (s *Session) state(ctx context.Context) *session.State {
 			st.Env[strings.ToUpper(name)] = v
 		}
 	}
+	st.Core = core(s.Self, st.Env["PROGRAMFILES"])
 	st.Dir, _ = os.Getwd() // without a current folder, relative paths fail later
 	return st
+}
+
+// core reports whether the program stands for PowerShell 6 or later: by its own name, or because the image's powershell.exe
+// is that one, as in upstream's test images
+// (https://github.com/kubernetes/kubernetes/blob/v1.36.3/test/images/busybox/Dockerfile_windows).
+func core(self, programs string) bool {
+	if strings.EqualFold(filepath.Base(strings.ReplaceAll(self, `\`, "/")), "pwsh.exe") {
+		return true
+	}
+	if programs == "" {
+		return false
+	}
+	_, err := os.Lstat(filepath.Join(programs, "PowerShell", "powershell.exe"))
+	return err == nil
 }
 
 // Run runs the script that the arguments name, and returns the exit code.

@@ -189,7 +189,10 @@ func marked(c *object.Call, n int, s string) string {
 // fileText reads a file as text.
 func fileText(c *object.Call, path string) (string, error) {
 	data, err := os.ReadFile(path)
-	return strings.TrimPrefix(encoded(c, 1).Decode(data), "\uFEFF"), err
+	if text, marked := provider.MarkedText(data); marked {
+		return text, err
+	}
+	return encoded(c, 1).Decode(data), err
 }
 
 // fileClass is System.IO.File (https://learn.microsoft.com/en-us/dotnet/api/system.io.file).

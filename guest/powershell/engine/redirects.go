@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 
 	"mullion.dev/mullion/guest/powershell/format"
 	"mullion.dev/mullion/guest/powershell/lang"
@@ -83,11 +82,7 @@ func (f *frame) writeOutput(file lang.Expr, more bool, got []object.Value) error
 	if err != nil {
 		return err
 	}
-	how := os.O_TRUNC
-	if more {
-		how = os.O_APPEND
-	}
-	if err := provider.WriteFile(f.in.Path(object.Text(path)), content, how, false); err != nil {
+	if err := provider.WriteShown(f.in.State, f.in.Path(object.Text(path)), content, "", more, false); err != nil {
 		return f.complain("out-file", provider.Because(object.Text(path), err))
 	}
 	return nil

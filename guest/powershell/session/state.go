@@ -20,6 +20,8 @@ type State struct {
 	Context context.Context //nolint:containedctx // a session is one call of Run, and every statement of it ends with that
 	// Newline ends lines: "\r\n" on Windows.
 	Newline string
+	// Core says that it is PowerShell 6 or later, which writes UTF-8 where Windows PowerShell writes UTF-16.
+	Core bool
 	// Self is the program's own file, with which jobs are run.
 	Self   string
 	Stdin  io.Reader

@@ -1,7 +1,6 @@
 package management
 
 import (
-	"bytes"
 	"io/fs"
 	"math"
 	"os"
@@ -70,10 +69,8 @@ func lineCounts(c *cmdlet.Call) (first, last int64, err error) {
 
 // decoded is what a file holds as text: in the encoding of its mark, or of -Encoding, or UTF-8.
 func decoded(c *cmdlet.Call, data []byte) string {
-	for mark, name := range map[string]string{"\xff\xfe": "utf-16", "\xfe\xff": "utf-16be", "\xef\xbb\xbf": "utf-8"} {
-		if rest, marked := bytes.CutPrefix(data, []byte(mark)); marked {
-			return object.EncodingNamed(name).Decode(rest)
-		}
+	if text, marked := provider.MarkedText(data); marked {
+		return text
 	}
 	if e := contentEncoding(c.Text("encoding")); e != nil {
 		return e.Decode(data)
@@ -81,7 +78,7 @@ func decoded(c *cmdlet.Call, data []byte) string {
 	return string(data)
 }
 
-// contentEncodings are the values of -Encoding of the cmdlets for content. utf8 writes no mark.
+// contentEncodings are the values of -Encoding of the cmdlets for content. utf8 writes a mark, as Windows PowerShell.
 func contentEncodings() []string {
 	return []string{"utf8", "utf8nobom", "ascii", "unicode", "bigendianunicode", "default"}
 }
@@ -97,17 +94,13 @@ func contentEncoding(name string) *object.Encoding {
 	return object.EncodingNamed(name)
 }
 
-// encoded is a text in the encoding of -Encoding; a new file of UTF-16 begins with its mark.
+// encoded is a text in the encoding of -Encoding; a new file of UTF-16 or UTF-8 begins with its mark.
 func encoded(c *cmdlet.Call, content string, begins bool) string {
-	name := strings.ToLower(c.Text("encoding"))
-	e := contentEncoding(name)
-	if e == nil {
-		return content
+	name := c.Text("encoding")
+	if name == "" {
+		name = "utf8nobom"
 	}
-	if begins && strings.HasSuffix(name, "unicode") {
-		content = "\uFEFF" + content
-	}
-	return string(e.Encode(content))
+	return provider.Encoded(c.State, content, name, begins)
 }
 
 func setContent(c *cmdlet.Call) error { return write(c, os.O_TRUNC) }

@@ -90,8 +90,7 @@ func copyTo(c *cmdlet.Call, from, to string) error {
 	return err
 }
 
-// outFile writes to a file what would be shown. It writes UTF-8 for every encoding that -Encoding allows; ascii and oem
-// are refused for text beyond ASCII.
+// outFile writes to a file what would be shown; oem is refused for text beyond ASCII.
 func outFile(c *cmdlet.Call) error {
 	newline := c.State.Newline
 	if c.Flags["nonewline"] {
@@ -101,12 +100,9 @@ func outFile(c *cmdlet.Call) error {
 	if err != nil {
 		return err
 	}
-	how := os.O_TRUNC
-	if c.Flags["append"] {
-		how = os.O_APPEND
-	}
-	if e := strings.ToLower(c.Text("encoding")); (e == "ascii" || e == "oem") && !object.IsASCII(content) {
-		return object.Thrown("%s : -Encoding %s of text beyond ASCII is not part of Mullion's PowerShell.", c.Name, e)
+	encoding := strings.ToLower(c.Text("encoding"))
+	if encoding == "oem" && !object.IsASCII(content) {
+		return object.Thrown("%s : -Encoding %s of text beyond ASCII is not part of Mullion's PowerShell.", c.Name, encoding)
 	}
 	path := c.Text("filepath")
 	if err := c.KnownPath(path); err != nil {
@@ -115,7 +111,8 @@ func outFile(c *cmdlet.Call) error {
 	if path == "" || provider.HasWildcard(path) {
 		return object.Thrown("%s : a path without wild cards is missing.", c.Name)
 	}
-	if err := provider.WriteFile(c.State.Path(path), content, how, c.Flags["force"]); err != nil {
+	err = provider.WriteShown(c.State, c.State.Path(path), content, encoding, c.Flags["append"], c.Flags["force"])
+	if err != nil {
 		return c.Fail(provider.Because(path, err))
 	}
 	return nil

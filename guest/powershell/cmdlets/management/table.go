@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"mullion.dev/mullion/guest/powershell/cmdlet"
+	"mullion.dev/mullion/guest/powershell/provider"
 )
 
 // Cmdlets are the cmdlets of this package.
@@ -74,14 +75,14 @@ func fileCmdlets() []cmdlet.Cmdlet {
 		}),
 		{
 			Name:      "Out-File",
-			About:     "writes what would be shown to a file, UTF-8",
+			About:     "writes what would be shown to a file, UTF-16 with a mark (as pwsh.exe: UTF-8 without), or as -Encoding says",
 			Run:       outFile,
 			Values:    []string{"filepath", cmdlet.ObjectName, "encoding"},
 			Flags:     []string{"append", "force", "nonewline"},
 			Positions: []string{"filepath", "encoding"},
 			Takes:     cmdlet.ObjectName,
 			Needs:     []string{"filepath", cmdlet.ObjectName},
-			Allowed:   map[string][]string{"encoding": {"utf8", "utf8nobom", "ascii", "default", "oem"}},
+			Allowed:   map[string][]string{"encoding": provider.ShownEncodings()},
 		},
 	}
 }

@@ -165,7 +165,7 @@ func importCSV(c *cmdlet.Call) error {
 		if err != nil {
 			return err
 		}
-		return putCSV(c, strings.TrimPrefix(string(data), "\uFEFF"))
+		return putCSV(c, provider.FileText(data))
 	})
 }
 

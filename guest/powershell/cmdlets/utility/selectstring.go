@@ -9,6 +9,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/format"
 	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/provider"
 )
 
 // selectString outputs the lines of files or texts that match.
@@ -69,7 +70,7 @@ func selectInFile(c *cmdlet.Call, t cmdlet.Target, patterns []*object.Pattern) e
 		return err
 	}
 	n := int64(0)
-	for line := range strings.Lines(strings.TrimPrefix(string(data), "\uFEFF")) {
+	for line := range strings.Lines(provider.FileText(data)) {
 		n++
 		if err := selectLine(c, strings.TrimRight(line, "\r\n"), t.Full, n, patterns); err != nil {
 			return err

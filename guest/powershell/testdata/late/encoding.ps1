@@ -1,1 +1,1 @@
-echo x | Out-File f -Encoding Unicode
+echo x | Out-File f -Encoding UTF7

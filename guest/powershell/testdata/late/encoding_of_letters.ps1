@@ -1,1 +1,1 @@
-$t = "ä"; $t | Out-File f -Encoding ascii
+$t = "ä"; $t | Out-File f -Encoding oem

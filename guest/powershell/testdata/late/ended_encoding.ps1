@@ -1,1 +1,1 @@
-$e = 'Unicode'; 'x' | Out-File f -Encoding $e
+$e = 'UTF7'; 'x' | Out-File f -Encoding $e
