@@ -24,6 +24,9 @@ type Cmdlet struct {
 	Needs []string
 	// Stream says that Run is called for each object of the pipeline as it comes.
 	Stream bool
+	// Enough is after how many objects of the pipeline it needs no more, by its parameters: what is before it ends then.
+	// Those whose values are not known yet are nil.
+	Enough func(given map[string]object.Value) (most int, ok bool)
 	// Also are further names of parameters.
 	Also map[string]string
 	// Allowed are the values that a parameter may have, in lower case.

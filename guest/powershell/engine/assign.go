@@ -168,6 +168,11 @@ func invokeExpression(c *cmdlet.Call) error {
 		if err != nil {
 			return late(err)
 		}
+		rise, err := f.in.descend()
+		if err != nil {
+			return err
+		}
+		defer rise()
 		leave := f.in.Enter(script)
 		err = f.RunScript(script, nil, Feed{}, c.Out)
 		f.in.mark(err)

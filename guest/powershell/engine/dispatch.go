@@ -6,7 +6,16 @@ import (
 )
 
 // value is the result of an expression.
-func (f *frame) value(x lang.Expr) (object.Value, error) { //nolint:gocyclo // a row for each kind of expression
+func (f *frame) value(x lang.Expr) (object.Value, error) {
+	if f.in.levels >= mostLevels {
+		return nil, tooDeep()
+	}
+	f.in.levels++
+	defer func() { f.in.levels-- }()
+	return f.valueOf(x)
+}
+
+func (f *frame) valueOf(x lang.Expr) (object.Value, error) { //nolint:gocyclo // a row for each kind of expression
 	switch x := x.(type) {
 	case *lang.Binary:
 		return f.binaryValue(x)
@@ -51,7 +60,14 @@ func (f *frame) value(x lang.Expr) (object.Value, error) { //nolint:gocyclo // a
 }
 
 // run runs a statement.
-func (f *frame) run(s lang.Stmt, out *object.Sink) error { //nolint:gocyclo // a row for each kind of statement
+func (f *frame) run(s lang.Stmt, out *object.Sink) error {
+	if err := f.in.step(); err != nil {
+		return err
+	}
+	return f.runOf(s, out)
+}
+
+func (f *frame) runOf(s lang.Stmt, out *object.Sink) error { //nolint:gocyclo // a row for each kind of statement
 	switch s := s.(type) {
 	case *lang.Assign:
 		return f.runAssign(s, out)

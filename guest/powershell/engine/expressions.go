@@ -53,15 +53,15 @@ func (f *frame) look(v lang.Variable) (got object.Value, there bool) {
 }
 
 func (f *frame) templateValue(x *lang.Template) (object.Value, error) {
-	var b strings.Builder
+	var parts []string
 	for _, part := range x.Parts {
 		v, err := f.value(part)
 		if err != nil {
 			return nil, err
 		}
-		b.WriteString(object.Text(v))
+		parts = append(parts, object.Text(v))
 	}
-	return b.String(), nil
+	return object.TextOf(parts, "")
 }
 
 func (f *frame) listValue(x *lang.List) (object.Value, error) {

@@ -30,10 +30,15 @@ func (f *frame) RunOn(cmdlet string, b *object.ScriptBlock, item object.Value, o
 	if len(script.Params) > 0 {
 		return object.Thrown("%s : a script block with parameters is not part of Mullion's PowerShell here.", cmdlet)
 	}
+	rise, err := f.in.descend()
+	if err != nil {
+		return err
+	}
+	defer rise()
 	before, had := f.vars["_"]
 	f.vars["_"] = item
 	leave := f.in.Enter(script)
-	err := f.runBlock(script.Body, out.Apart())
+	err = f.runBlock(script.Body, out.Apart())
 	f.in.mark(err)
 	leave()
 	delete(f.vars, "_")

@@ -27,7 +27,7 @@ func (f *frame) runPipeline(s *lang.Pipeline, out *object.Sink) error {
 	if err != nil {
 		return err
 	}
-	if err := f.step(s.Stages[0], nil, false, head, &failed); err != nil {
+	if err := f.step(s.Stages[0], nil, false, head, &failed); err != nil && !isEnough(err, &failed) {
 		return err
 	}
 	if err := finish(); err != nil {
@@ -60,12 +60,63 @@ func (f *frame) feed(s *lang.Pipeline, n int, out *object.Sink, failed *bool) (*
 		}}, finish, nil
 	}
 	var got []object.Value
+	if most, ok := f.enough(st); ok {
+		return upTo(most, &got, failed), func() error {
+			if err := f.step(st, got, true, next, failed); err != nil && !isEnough(err, failed) {
+				return err
+			}
+			return finish()
+		}, nil
+	}
 	return object.Collect(&got), func() error {
-		if err := f.step(st, got, true, next, failed); err != nil {
+		if err := f.step(st, got, true, next, failed); err != nil && !isEnough(err, failed) {
 			return err
 		}
 		return finish()
 	}, nil
+}
+
+// enough is after how many objects a stage needs no more, as Select-Object -First says.
+func (f *frame) enough(s lang.Stage) (most int, ok bool) {
+	if _, shadowed := f.script(s.Word); shadowed || s.Word == "" || splats(s.Args) {
+		return 0, false
+	}
+	cmd, found := f.in.cmdlets.Lookup(strings.ToLower(s.Word))
+	if !found || cmd.Enough == nil {
+		return 0, false
+	}
+	b, err := bind(cmd, s.Args)
+	if err != nil {
+		return 0, false
+	}
+	given := map[string]object.Value{}
+	for name, xs := range b {
+		given[name] = nil
+		switch x := xs[0].(type) { // what has no effect when it is computed once more
+		case *lang.Literal, *lang.Variable:
+			if given[name], err = f.value(x); err != nil {
+				return 0, false
+			}
+		}
+	}
+	return cmd.Enough(given)
+}
+
+// upTo takes objects until there are enough: then it ends what is before it in the pipeline, which a pointer stands for.
+func upTo(most int, got *[]object.Value, pipeline *bool) *object.Sink {
+	return &object.Sink{Put: func(v object.Value) error {
+		*got = append(*got, v)
+		if len(*got) >= most {
+			return &object.Leaving{Word: "enough", What: pipeline}
+		}
+		return nil
+	}}
+}
+
+// isEnough reports whether an error only says that a stage of a pipeline has enough.
+func isEnough(err error, pipeline *bool) bool {
+	left, ok := errors.AsType[*object.Leaving](err)
+	return ok && left.Word == "enough" && left.What == object.Value(pipeline)
 }
 
 // streaming returns the call of a stage that takes objects one by one, nil for other stages.
@@ -233,7 +284,7 @@ func (f *frame) output(s lang.Stage, out *object.Sink) error {
 		return out.Put(r)
 	}
 	for item := range object.Each(object.Plain(v)) {
-		if err := f.in.Context.Err(); err != nil {
+		if err := f.in.step(); err != nil {
 			return err
 		}
 		if err := out.Put(item); err != nil {

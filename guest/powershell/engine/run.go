@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"maps"
 	"path/filepath"
@@ -57,6 +58,7 @@ type Interpreter struct {
 	matches  *object.Object        // $Matches, nil before the first
 	failures *object.ArrayList     // $Error, the newest first
 	depth    int                   // of nested calls
+	levels   int                   // of expressions that are being computed
 	tries    int                   // how many try blocks are running
 	caught   []error               // for which catch blocks are running
 	classes  map[*object.Class]*scriptClass
@@ -167,8 +169,36 @@ func (f *frame) ended(err error) error {
 	return f.reported(action, r)
 }
 
-// deepest is how deep calls may be nested.
-const deepest = 1000
+// deepest is how deep calls may be nested, and mostLevels how deep what they compute is nested in all of them together.
+const (
+	deepest    = 1000
+	mostLevels = 100_000
+)
+
+// tooDeep is the error of calls that are nested too deep.
+func tooDeep() error {
+	return &object.Exception{
+		Class:    object.DepthException,
+		ID:       "CallDepthOverflow",
+		Category: object.InvalidOperating,
+		Target:   int64(deepest),
+		Message:  "The script failed due to call depth overflow.",
+	}
+}
+
+// step counts a statement, or an object that is output. When all that the session may run are used up, or it is ended,
+// nothing runs any more.
+func (in *Interpreter) step() error {
+	if in.Steps > 0 {
+		if in.Steps--; in.Steps == 0 {
+			in.Steps = -1
+		}
+	}
+	if in.Steps < 0 {
+		return context.Canceled
+	}
+	return in.Context.Err()
+}
 
 // callScript runs a function, a script block or a script file in a scope of its own.
 func (in *Interpreter) callScript(f *frame, s *lang.Script, args []lang.Argument, fed Feed, out *object.Sink) error {
@@ -184,13 +214,7 @@ func (in *Interpreter) callScript(f *frame, s *lang.Script, args []lang.Argument
 // descend enters a call, and refuses one that is nested too deep. The function that it returns leaves it.
 func (in *Interpreter) descend() (rise func(), err error) {
 	if in.depth >= deepest {
-		return nil, &object.Exception{
-			Class:    object.DepthException,
-			ID:       "CallDepthOverflow",
-			Category: object.InvalidOperating,
-			Target:   int64(deepest),
-			Message:  "The script failed due to call depth overflow.",
-		}
+		return nil, tooDeep()
 	}
 	in.depth++
 	return func() { in.depth-- }, nil
@@ -362,7 +386,7 @@ func (f *frame) runIf(s *lang.IfStmt, out *object.Sink) error {
 
 // loop runs a body once and reports whether the loop goes on.
 func loop(f *frame, label lang.Label, body lang.Block, out *object.Sink) (bool, error) {
-	if err := f.in.Context.Err(); err != nil {
+	if err := f.in.step(); err != nil {
 		return false, err
 	}
 	err := f.runBlock(body, out)

@@ -108,6 +108,11 @@ func (f *frame) switchFits(s *lang.SwitchStmt, x lang.Expr, item object.Value) (
 	}
 	v = object.Plain(v)
 	if b, ok := v.(*object.ScriptBlock); ok {
+		rise, err := f.in.descend()
+		if err != nil {
+			return false, err
+		}
+		defer rise()
 		got, err := capture(scriptOf(b).Body, f, false)
 		return object.Truth(object.One(got)), err
 	}

@@ -19,7 +19,11 @@ type Formatter struct {
 	kind    string // of the table that is being shown
 	dir     string // or what else the rows of a table have in common
 	grid    *Grid  // the table, if it is one of properties
+	depth   int    // of lists within lists that are being shown
 }
+
+// mostNested is how deep lists are shown: one may contain itself.
+const mostNested = 100
 
 func (f *Formatter) screen() int { return cmp.Or(f.Width, screenWidth) }
 
@@ -59,6 +63,11 @@ func (f *Formatter) Put(v object.Value) error {
 		}
 		return f.line(long)
 	case []object.Value, object.Range, *object.ArrayList:
+		if f.depth >= mostNested {
+			return f.line(object.TypeName(v))
+		}
+		f.depth++
+		defer func() { f.depth-- }()
 		for item := range object.Each(v) {
 			if err := f.Put(item); err != nil {
 				return err

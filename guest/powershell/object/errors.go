@@ -140,6 +140,7 @@ func exceptions() map[string]string {
 		"System.SystemException":                                     "System.Exception",
 		"System.ApplicationException":                                "System.Exception",
 		"System.ArgumentException":                                   system,
+		"System.OutOfMemoryException":                                system,
 		"System.ArgumentNullException":                               argument,
 		"System.ArgumentOutOfRangeException":                         argument,
 		"System.ArithmeticException":                                 system,

@@ -92,7 +92,7 @@ func (o *Object) Text() string {
 	if o.Kind == Custom {
 		var parts []string
 		for _, name := range o.Names {
-			parts = append(parts, name+"="+Text(o.Props[strings.ToLower(name)]))
+			parts = append(parts, name+"="+within(o.Props[strings.ToLower(name)], true))
 		}
 		return "@{" + strings.Join(parts, "; ") + "}"
 	}

@@ -29,7 +29,10 @@ func StringClass() *Class {
 			Most:  2,
 			Do: func(c *Call) (Value, error) {
 				n, err := c.Whole(1)
-				if err != nil || n < 0 || n > longestText {
+				if n > longestText {
+					return nil, TooLarge()
+				}
+				if err != nil || n < 0 {
 					return nil, Raise("System.ArgumentOutOfRangeException",
 						"'count' must be non-negative.\nParameter name: count")
 				}
@@ -40,7 +43,7 @@ func StringClass() *Class {
 }
 
 // longestText bounds the texts that a script makes by one call.
-const longestText = 1 << 24
+const longestText = MostText / 4
 
 // stringCalls are the static methods of strings.
 func stringCalls() []Method {
@@ -297,7 +300,10 @@ func padMethods() []Method {
 			Most:  2,
 			Do: onText(func(s string, c *Call) (Value, error) {
 				n, err := c.Whole(0)
-				if err != nil || n < 0 || n > longestText {
+				if n > longestText {
+					return nil, TooLarge()
+				}
+				if err != nil || n < 0 {
 					return nil, Raise("System.ArgumentOutOfRangeException",
 						"Non-negative number required.\nParameter name: totalWidth")
 				}
@@ -377,6 +383,9 @@ func partMethods() []Method {
 			Do: onText(func(s string, c *Call) (Value, error) {
 				if c.Text(0) == "" {
 					return nil, Raise(ArgumentException, "String cannot be of zero length.\nParameter name: oldValue")
+				}
+				if strings.Count(s, c.Text(0))*len(c.Text(1)) > MostText {
+					return nil, TooLarge()
 				}
 				return strings.ReplaceAll(s, c.Text(0), c.Text(1)), nil
 			}),

@@ -123,7 +123,7 @@ func (i *Instance) Text() string {
 func joinedText(v Value) string {
 	var parts []string
 	for item := range Each(v) {
-		parts = append(parts, Text(item))
+		parts = append(parts, within(item, false))
 	}
 	return strings.Join(parts, " ")
 }

@@ -114,17 +114,20 @@ func Arithmetic(op string, a, b object.Value) (object.Value, error) {
 		return v, err
 	}
 	if op == "+" {
+		if s, ok := a.(string); ok {
+			return object.TextOf([]string{s, object.Text(b)}, "")
+		}
 		if v, ok := object.Joined(a, b); ok {
 			return v, nil
 		}
 	}
-	if x, ok := a.(string); ok && op == "*" {
-		const longest = 1 << 24
+	_, isText := a.(string)
+	if _, isList := a.([]object.Value); op == "*" && (isText || isList) {
 		n, err := object.Integer(b)
-		if err != nil || n < 0 || n > longest/int64(max(len(x), 1)) {
+		if err != nil || n < 0 {
 			return nil, object.Thrown("Cannot repeat a string %s times.", object.Text(b))
 		}
-		return strings.Repeat(x, int(n)), nil
+		return object.Repeated(a, n)
 	}
 	x, y := object.Whole(a), object.Whole(b)
 	if x != nil && y != nil {

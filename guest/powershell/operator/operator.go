@@ -152,6 +152,14 @@ func bits(op string, a, b object.Value) (object.Value, error) {
 	}
 	switch op {
 	case "..":
+		for _, v := range []struct {
+			v object.Value
+			n int64
+		}{{a, m}, {b, n}} {
+			if int64(int32(v.n)) != v.n { // the numbers of a range are of 32 bits
+				return nil, object.CannotConvert(v.v, "System.Int32")
+			}
+		}
 		return object.Range{From: m, To: n}, nil
 	case "-shl":
 		return m << (n & 63), nil
@@ -173,7 +181,7 @@ func Lists(op string, exact bool, a, b object.Value) (object.Value, error) {
 		for item := range object.Each(a) {
 			parts = append(parts, object.Text(item))
 		}
-		return strings.Join(parts, object.Text(b)), nil
+		return object.TextOf(parts, object.Text(b))
 	case "-contains", "-notcontains", "-in", "-notin":
 		if strings.HasSuffix(op, "in") {
 			a, b = b, a

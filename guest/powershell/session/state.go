@@ -35,7 +35,9 @@ type State struct {
 	Closers []func()
 	// Read reads a text as a script block.
 	Read func(text string) (any, error)
-	kept map[reflect.Type]any
+	// Steps is how many statements may run, and objects be output, before the session ends; 0: any number.
+	Steps int
+	kept  map[reflect.Type]any
 }
 
 // Keep is what a group of cmdlets keeps in a session, of a type of its own: empty at first.

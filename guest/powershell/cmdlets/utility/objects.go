@@ -53,6 +53,26 @@ func permitsType(parameter, name string) error {
 	return nil
 }
 
+// enoughSelected is how many objects Select-Object -First needs, with those that it skips
+// (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.utility/select-object).
+func enoughSelected(given map[string]object.Value) (most int, ok bool) {
+	n := int64(0)
+	for name, v := range given {
+		switch name {
+		case "first", "skip":
+			one, err := object.Integer(object.Plain(v))
+			if v == nil || err != nil || one < 0 || one > object.MostItems {
+				return 0, false
+			}
+			n += one
+		case "last", "unique", cmdlet.ObjectName:
+			return 0, false
+		}
+	}
+	_, ok = given["first"]
+	return int(n), ok && n > 0
+}
+
 // selectObject takes the first objects, or properties of them.
 func selectObject(c *cmdlet.Call) error {
 	if c.Values["property"] != nil && c.Values["expandproperty"] != nil {

@@ -114,6 +114,7 @@ func pipelineCmdlets() []cmdlet.Cmdlet {
 			Name:      "Select-Object",
 			Aliases:   []string{"select"},
 			Run:       selectObject,
+			Enough:    enoughSelected,
 			About:     "the first, last or different objects, or properties of them",
 			Values:    []string{"property", "first", "last", "skip", "expandproperty"},
 			Flags:     []string{"unique"},
