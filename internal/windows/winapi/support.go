@@ -192,13 +192,15 @@ func programRows() []support.Row {
 				"properties, operators with -f, -is and splatting, if, switch, while, do, for, foreach, functions " +
 				"with begin, process and end and parameters of the pipeline, filters, try, catch, trap, throw, $Error " +
 				"with its calls (ScriptStackTrace), category and FullyQualifiedErrorId, redirections of all streams, " +
-				"strict mode, pipelines, script files, also in this scope (. file), modules of files, native " +
+				"strict mode, classes and enumerations, [ref], labels of loops, pipelines, script files, also in this scope (. file), " +
+				"modules of files, with manifests, native " +
 				"programs, and a prompt. Only a text that cannot be read is refused before it runs, with its line and " +
 				"column. What else a script needs and is not here (another cmdlet, alias or parameter; another " +
 				"variable of PowerShell's own; wild cards in paths but for those of the cmdlets for files; other " +
-				"types and members of .NET; class, enum, data, workflow, DynamicParam and parameter sets) is an error " +
+				"types and members of .NET; bases of classes that are .NET's, data, workflow, DynamicParam and parameter sets) is an error " +
 				"of the statement that needs it, when it is reached: try catches it, and its text says that it is " +
-				"not part of Mullion's PowerShell. Labels of loops are not read. Integers " +
+				"not part of Mullion's PowerShell. Of a command that is not found it is said that Windows has it, if it does. > and Out-File write " +
+				"UTF-16 with a mark (pwsh.exe, and powershell.exe where an image's is PowerShell 6: UTF-8 without). Integers " +
 				"have 64 bits, hash tables keep the order in which they were filled, hidden files are always shown, a " +
 				"function has all its input before its first process block. The prompt has the terminal's line to " +
 				"edit, and no history, completion or profile",
@@ -215,20 +217,20 @@ func programRows() []support.Row {
 				"Get-FileHash, Get-Help, Get-HnsEndpoint, " +
 				"Get-HnsNetwork, Get-HnsPolicyList, Get-InitiatorPort, Get-IscsiConnection, Get-IscsiSession, Get-IscsiTarget, Get-IscsiTargetPortal, " +
 				"Get-Item, Get-ItemProperty, Get-ItemPropertyValue, Get-Job, " +
-				"Get-Location, Get-Member, Get-NetAdapter, Get-NetFirewallRule, Get-NetIPAddress, Get-NetIPInterface, Get-NetRoute, Get-Partition, Get-PartitionSupportedSize, Get-Process, Get-Random, " +
-				"Get-Service, Get-SmbGlobalMapping, Get-SmbMapping, Get-TimeZone, Get-Unique, Get-Variable, Get-Volume, Get-WinEvent, Get-WmiObject, Group-Object, Import-Csv, Import-Module, Initialize-Disk, " +
+				"Get-Location, Get-Member, Get-Module, Get-NetAdapter, Get-NetFirewallRule, Get-NetIPAddress, Get-NetIPInterface, Get-NetRoute, Get-Partition, Get-PartitionSupportedSize, Get-Process, Get-Random, " +
+				"Get-Service, Get-SmbGlobalMapping, Get-SmbMapping, Get-TimeZone, Get-Unique, Get-Variable, Get-Volume, Get-WinEvent, Get-WmiObject, Group-Object, Import-Csv, Import-Module, Import-PowerShellDataFile, Initialize-Disk, " +
 				"Invoke-Command, Invoke-Expression, Invoke-RestMethod, Invoke-WebRequest, Join-Path, Measure-Command, " +
 				"Measure-Object, mkdir, Move-Item, New-EventLog, New-Guid, New-IscsiTargetPortal, New-Item, New-ItemProperty, New-NetFirewallRule, New-NetRoute, New-Object, New-Partition, New-Service, New-SmbGlobalMapping, New-SmbMapping, " +
 				"New-TimeSpan, New-Variable, Out-File, Out-Host, Out-Null, Out-String, Pop-Location, Push-Location, " +
 				"Receive-Job, Register-IscsiSession, Remove-HnsEndpoint, Remove-HnsNetwork, Remove-HnsPolicyList, Remove-IscsiTargetPortal, Remove-Item, Remove-NetRoute, " +
-				"Remove-ItemProperty, Remove-Job, Remove-NetFirewallRule, Remove-Partition, Remove-PartitionAccessPath, Remove-Service, Remove-SmbGlobalMapping, Remove-SmbMapping, Remove-Variable, Rename-Item, Resize-Partition, Resolve-DnsName, Resolve-Path, " +
+				"Remove-ItemProperty, Remove-Job, Remove-Module, Remove-NetFirewallRule, Remove-Partition, Remove-PartitionAccessPath, Remove-Service, Remove-SmbGlobalMapping, Remove-SmbMapping, Remove-Variable, Rename-Item, Resize-Partition, Resolve-DnsName, Resolve-Path, " +
 				"Restart-Computer, Restart-Service, Select-Object, Select-String, Set-Acl, Set-Content, Set-Disk, Set-ExecutionPolicy, Set-IscsiChapSecret, Set-ItemProperty, " +
 				"Set-Location, Set-NetFirewallProfile, Set-NetIPInterface, Set-Service, Set-StrictMode, Set-TimeZone, Set-Variable, Sort-Object, Split-Path, Start-Job, " +
 				"Start-Process, Start-Service, Start-Sleep, Stop-Computer, Stop-Job, Stop-Process, Stop-Service, Tee-Object, " +
 				"Test-NetConnection, Test-Path, Unblock-File, Unregister-IscsiSession, Update-Disk, Update-HostStorageCache, Update-IscsiTarget, Update-IscsiTargetPortal, Wait-Job, Wait-Process, Where-Object, Write-Debug, " +
 				"Write-Error, Write-EventLog, Write-Host, Write-Output, Write-Verbose, Write-VolumeCache, Write-Warning. Import-Module takes " +
-				"HostNetworkingService, hns.psm1 (which must be there and is not run: the cmdlets here come in its " +
-				"place) and files of functions. Cmdlets for items and their properties know the registry's HKLM: and " +
+				"names of Windows' modules whose cmdlets are here, hns.psm1 (which must be there and is not run: the cmdlets here come in its " +
+				"place), files of functions, manifests and folders of them. Cmdlets for items and their properties know the registry's HKLM: and " +
 				"HKCU:, without wild cards; Test-Path, Get-ChildItem, Get-Item and Remove-Item know env:. " +
 				"Those for disks, partitions and volumes work on a host's data disks, those for iSCSI have the disks of targets as such; C: is a volume on no disk. Get-CimInstance and Get-WmiObject read Wine's WMI, and the command lines of processes from these. Nothing filters packets for the Windows Firewall: its rules can be made, listed and removed if they allow, and others are refused. Get-WinEvent has -LogName, -ProviderName, -MaxEvents, " +
 				"-FilterHashtable, -FilterXPath, -ListLog, -ListProvider and -Oldest. Add-Type takes names of assemblies, no code; " +
