@@ -33,9 +33,9 @@
 // (HNS, access lists, processes, network adapters, the registry) are in package system, and tests replace them.
 //
 // Where PowerShell's editions differ it follows Windows PowerShell 5.1 and the .NET Framework: > and Out-File write
-// UTF-16 with a mark. As pwsh.exe, and in an image whose powershell.exe is PowerShell 6, as that of upstream's test images
-// is, they write UTF-8 without one. Set-Content without -Encoding writes UTF-8 without a mark, where 5.1 takes the
-// code page of Windows.
+// UTF-16 with a mark. As pwsh.exe, and in an image whose powershell.exe is PowerShell 6, as that of upstream's test
+// images is, they write UTF-8 without one. Set-Content without -Encoding writes UTF-8 without a mark, where 5.1 takes
+// the code page of Windows.
 //
 // This package is a run of powershell.exe: its arguments, a script or a prompt, and the table of all cmdlets. The
 // parts are in packages of their own (docs/design/0008-windows.md).

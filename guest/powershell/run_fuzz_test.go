@@ -39,8 +39,8 @@ func mayRun(text string) bool {
 		!strings.Contains(allowedStatics.ReplaceAllString(text, ""), "::")
 }
 
-// FuzzRun checks that a script ends within the steps that it may take, and that nothing that it does ends the process: a
-// script's error is an error of the script.
+// FuzzRun checks that a script ends within the steps that it may take, and that nothing that it does ends the process:
+// a script's error is an error of the script.
 func FuzzRun(f *testing.F) {
 	for _, folder := range []string{"late", "ended"} {
 		for _, script := range scripts(f, folder) {

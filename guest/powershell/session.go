@@ -161,8 +161,8 @@ func (s *Session) state(ctx context.Context) *session.State {
 	return st
 }
 
-// core reports whether the program stands for PowerShell 6 or later: by its own name, or because the image's powershell.exe
-// is that one, as in upstream's test images
+// core reports whether the program stands for PowerShell 6 or later: by its own name, or because the image's
+// powershell.exe is that one, as in upstream's test images
 // (https://github.com/kubernetes/kubernetes/blob/v1.36.3/test/images/busybox/Dockerfile_windows).
 func core(self, programs string) bool {
 	if strings.EqualFold(filepath.Base(strings.ReplaceAll(self, `\`, "/")), "pwsh.exe") {

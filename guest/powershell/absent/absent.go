@@ -23,7 +23,7 @@ const aliases = " " +
 func Unknown(word string) error {
 	switch {
 	case Cmdlet(word):
-		return fmt.Errorf("Windows has the cmdlet %s, which is not part of Mullion's PowerShell", word)
+		return words.Errorf("Windows has the cmdlet %s, which is %s", word, words.NotHere)
 	case strings.Contains(aliases, " "+strings.ToLower(word)+" "):
 		return fmt.Errorf("%s, a name of a cmdlet, is not part of Mullion's PowerShell", word)
 	}

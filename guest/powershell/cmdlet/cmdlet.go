@@ -24,8 +24,8 @@ type Cmdlet struct {
 	Needs []string
 	// Stream says that Run is called for each object of the pipeline as it comes.
 	Stream bool
-	// Enough is after how many objects of the pipeline it needs no more, by its parameters: what is before it ends then.
-	// Those whose values are not known yet are nil.
+	// Enough is after how many objects of the pipeline it needs no more, by its parameters: what is before it then
+	// ends. Those whose values are not known yet are nil.
 	Enough func(given map[string]object.Value) (most int, ok bool)
 	// Also are further names of parameters.
 	Also map[string]string
@@ -41,7 +41,8 @@ type Cmdlet struct {
 	Variables, ManyVariables bool
 	// Refuses is the error for a value that a parameter cannot have; nil: what Allowed permits.
 	Refuses func(parameter, v string) error
-	// Lists is the error for a value of which only the run shows whether it is there, for the list of what a script lacks.
+	// Lists is the error for a value of which only the run shows whether it is there, for the list of what a script
+	// lacks.
 	Lists func(parameter, v string) error
 
 	About string
@@ -75,8 +76,8 @@ func (t Table) Lookup(name string) (Cmdlet, bool) {
 	return Cmdlet{}, false
 }
 
-// Alias reports whether a name, in lower case, is an alias that every session begins with. help is a function there, and
-// alias no name at all: Get-Alias is found by it.
+// Alias reports whether a name, in lower case, is an alias that every session begins with. help is a function there,
+// and alias no name at all: Get-Alias is found by it.
 func (t Table) Alias(name string) bool {
 	if name == "help" || name == "alias" {
 		return false

@@ -122,7 +122,10 @@ func (f *frame) classHome() *frame {
 
 // build makes the properties and methods of the class, those of its base among them.
 func (c *scriptClass) build() {
-	c.of.Make = &object.Method{Most: 1 << 10, Do: func(call *object.Call) (object.Value, error) { return c.make(call.Args) }}
+	c.of.Make = &object.Method{
+		Most: 1 << 10,
+		Do:   func(call *object.Call) (object.Value, error) { return c.make(call.Args) },
+	}
 	c.of.Convert = c.convert
 	for at := c; at != nil; at = at.base {
 		for _, p := range at.s.Props {

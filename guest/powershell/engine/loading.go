@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -44,19 +45,14 @@ func (f *frame) ImportModule(name string, how cmdlet.Import, out *object.Sink) (
 	if err != nil {
 		return nil, err
 	}
-	if least, ok := how.Least.(*object.Instance); ok && got.version != nil {
-		if object.Own[object.Version](got.version).Compare(object.Own[object.Version](least)) < 0 {
-			return nil, object.NoModule(name)
-		}
+	if got.older(how.Least) {
+		return nil, object.NoModule(name)
 	}
 	to := f.moduleFrame()
 	if to == nil || how.Global {
 		to = in.Top
 	}
-	prefix := how.Prefix
-	if prefix == "" {
-		prefix = got.prefix
-	}
+	prefix := cmp.Or(how.Prefix, got.prefix)
 	names := []string{}
 	for _, fn := range slices.Sorted(maps.Keys(got.functions)) {
 		wanted, err := fitsAny(how.Functions, fn)
@@ -82,6 +78,14 @@ func (f *frame) ImportModule(name string, how cmdlet.Import, out *object.Sink) (
 	}
 	maps.Copy(to.vars, got.variables)
 	return in.keepModule(got, names), nil
+}
+
+// older reports whether a module's version is older than what is wanted, if anything is.
+func (l *loaded) older(least object.Value) bool {
+	if least == nil || l.version == nil {
+		return false
+	}
+	return object.Own[object.Version](l.version).Compare(object.Own[object.Version](least)) < 0
 }
 
 // prefixed is a command's name with a prefix before its noun.
@@ -335,7 +339,8 @@ func (in *Interpreter) keepModule(got *loaded, names []string) object.Value {
 	o := object.New("module").Set("ModuleType", got.kind).Set("Version", version).Set("Name", got.name).
 		Set("ExportedCommands", listed)
 	o.Props["path"], o.Props["modulebase"], o.Props["exportedfunctions"] = got.path, filepath.Dir(got.path), functions
-	in.modules = slices.DeleteFunc(in.modules, func(other *object.Object) bool { return other.Props["path"] == got.path })
+	same := func(other *object.Object) bool { return other.Props["path"] == got.path }
+	in.modules = slices.DeleteFunc(in.modules, same)
 	in.modules = append(in.modules, o)
 	return o
 }

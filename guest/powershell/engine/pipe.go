@@ -102,7 +102,8 @@ func (f *frame) enough(s lang.Stage) (most int, ok bool) {
 	return cmd.Enough(given)
 }
 
-// upTo takes objects until there are enough: then it ends what is before it in the pipeline, which a pointer stands for.
+// upTo takes objects until there are enough: then it ends what is before it in the pipeline, for which a pointer
+// stands.
 func upTo(most int, got *[]object.Value, pipeline *bool) *object.Sink {
 	return &object.Sink{Put: func(v object.Value) error {
 		*got = append(*got, v)
@@ -201,8 +202,8 @@ func (f *frame) script(name object.Value) (*lang.Script, bool) {
 	return fn, ok
 }
 
-// aliased reports whether a word means an alias of PowerShell's own, though there is a function of this name: aliases go
-// first (about_Command_Precedence). A function's own alias replaces it.
+// aliased reports whether a word means an alias of PowerShell's own, though there is a function of this name: aliases
+// go first (about_Command_Precedence). A function's own alias replaces it.
 func (f *frame) aliased(word string, fn *lang.Script) bool {
 	return strings.EqualFold(fn.Name, word) && (f.in.cmdlets.Alias(word) || absent.Alias(word))
 }

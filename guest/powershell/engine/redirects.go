@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 
 	"mullion.dev/mullion/guest/powershell/format"
 	"mullion.dev/mullion/guest/powershell/lang"
@@ -82,7 +83,11 @@ func (f *frame) writeOutput(file lang.Expr, more bool, got []object.Value) error
 	if err != nil {
 		return err
 	}
-	if err := provider.WriteShown(f.in.State, f.in.Path(object.Text(path)), content, "", more, false); err != nil {
+	how := os.O_TRUNC
+	if more {
+		how = os.O_APPEND
+	}
+	if err := provider.WriteShown(f.in.State, f.in.Path(object.Text(path)), content, "", how); err != nil {
 		return f.complain("out-file", provider.Because(object.Text(path), err))
 	}
 	return nil

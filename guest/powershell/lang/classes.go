@@ -211,21 +211,9 @@ func (p *parser) memberHead() (ClassProp, error) {
 	for {
 		p.space()
 		if p.peek() == '[' {
-			a, err := p.attribute()
-			if err != nil {
+			if err := p.memberBracket(&one); err != nil {
 				return one, err
 			}
-			if a != nil {
-				if why := one.attribute(a); why != "" {
-					one.Lacking = append(one.Lacking, "the attribute "+a.text+" of a property: "+why)
-				}
-				continue
-			}
-			name, err := p.typeName()
-			if err != nil {
-				return one, err
-			}
-			one.To = words.TypeName(name)
 			continue
 		}
 		switch p.keyword("static", "hidden") {
@@ -237,6 +225,23 @@ func (p *parser) memberHead() (ClassProp, error) {
 			return one, nil
 		}
 	}
+}
+
+// memberBracket reads an attribute or the type of a member.
+func (p *parser) memberBracket(one *ClassProp) error {
+	a, err := p.attribute()
+	if err != nil {
+		return err
+	}
+	if a != nil {
+		if why := one.attribute(a); why != "" {
+			one.Lacking = append(one.Lacking, "the attribute "+a.text+" of a property: "+why)
+		}
+		return nil
+	}
+	name, err := p.typeName()
+	one.To = words.TypeName(name)
+	return err
 }
 
 func (p *parser) classProperty(s *ClassStmt, one ClassProp) error {

@@ -216,14 +216,10 @@ func (p *parser) statement() (Stmt, error) {
 		l.X = s
 		return l, err
 	}
-	if s, err := p.defined(); s != nil || err != nil {
-		return s, err
-	}
-	if s, err := p.unbuilt(); s != nil || err != nil {
-		return s, err
-	}
-	if s, err := p.labelled(); s != nil || err != nil {
-		return s, err
+	for _, read := range []func() (Stmt, error){p.defined, p.unbuilt, p.labelled} {
+		if s, err := read(); s != nil || err != nil {
+			return s, err
+		}
 	}
 	if word := p.keyword("begin", "process", "end", "until", "dynamicparam"); word != "" {
 		return nil, p.refuse("UnexpectedToken", "Unexpected token '%s' in expression or statement.", word)

@@ -229,13 +229,7 @@ func TypeName(v Value) string {
 	case *ScriptBlock:
 		return "System.Management.Automation.ScriptBlock"
 	case *Object:
-		if v.Kind == Custom && v.Class != nil {
-			return v.Class().Name
-		}
-		if v.Kind == Custom {
-			return "System.Management.Automation.PSCustomObject"
-		}
-		return "a " + v.Kind
+		return v.typeName()
 	case float64:
 		return "System.Double"
 	case int64:
@@ -253,6 +247,17 @@ func TypeName(v Value) string {
 		return c.Name
 	}
 	return "System.Object"
+}
+
+// typeName is the full name of an object's type.
+func (o *Object) typeName() string {
+	switch {
+	case o.Kind != Custom:
+		return "a " + o.Kind
+	case o.Class != nil:
+		return o.Class().Name
+	}
+	return "System.Management.Automation.PSCustomObject"
 }
 
 // ClassOf is the class of a value, nil for one that has none here.

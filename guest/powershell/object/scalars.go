@@ -81,7 +81,9 @@ func DoubleClass() *Class {
 		Fields: []Field{
 			constant("MaxValue", math.MaxFloat64), constant("MinValue", -math.MaxFloat64), constant("NaN", math.NaN()),
 		},
-		Calls:   parse(0.0, func(s string) (Value, error) { return strconv.ParseFloat(strings.ReplaceAll(s, ",", ""), 64) }),
+		Calls: parse(0.0, func(s string) (Value, error) {
+			return strconv.ParseFloat(strings.ReplaceAll(s, ",", ""), 64)
+		}),
 		Methods: numberMethods(),
 	}
 }

@@ -19,14 +19,14 @@ func ShownEncodings() []string {
 
 // WriteShown writes text to a file in an encoding, "" for that of this PowerShell. A file begins with the encoding's
 // mark; what is added to one has none, whatever its encoding is, as in Windows PowerShell.
-func WriteShown(s *session.State, path, content, encoding string, more, force bool) error {
-	how, begins := os.O_TRUNC, true
-	if more {
-		how = os.O_APPEND
+// how is os.O_TRUNC or os.O_APPEND.
+func WriteShown(s *session.State, path, content, encoding string, how int) error {
+	begins := true
+	if how == os.O_APPEND {
 		info, err := os.Stat(path)
 		begins = err != nil || info.Size() == 0
 	}
-	return WriteFile(path, Encoded(s, content, encoding, begins), how, force)
+	return WriteFile(path, Encoded(s, content, encoding, begins), how, false)
 }
 
 // Encoded is a text in an encoding of ShownEncodings, with its mark where a file begins.

@@ -27,10 +27,13 @@ const hnsFile = "hns.psm1"
 // hnsFunction recognizes Microsoft's file: each version has one of these two functions.
 var hnsFunction = lazyregexp.New(`(?i)\bfunction\s+(invoke-hnsrequest|get-hnsnetwork)\b`)
 
-// importModule imports modules: those whose cmdlets are here are imported already. Of a file hns.psm1 that is Microsoft's
-// the cmdlets here come in its place.
+// importModule imports modules: those whose cmdlets are here are imported already. Of a file hns.psm1 that is
+// Microsoft's the cmdlets here come in its place.
 func importModule(c *cmdlet.Call) error {
-	how := cmdlet.Import{Prefix: c.Text("prefix"), Global: c.Flags["global"] || strings.EqualFold(c.Text("scope"), "global")}
+	how := cmdlet.Import{
+		Prefix: c.Text("prefix"),
+		Global: c.Flags["global"] || c.Values["scope"] != nil, // which may be global alone
+	}
 	for v := range object.Each(c.Values["function"]) {
 		how.Functions = append(how.Functions, object.Text(v))
 	}

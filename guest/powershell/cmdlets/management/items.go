@@ -111,7 +111,15 @@ func outFile(c *cmdlet.Call) error {
 	if path == "" || provider.HasWildcard(path) {
 		return object.Thrown("%s : a path without wild cards is missing.", c.Name)
 	}
-	err = provider.WriteShown(c.State, c.State.Path(path), content, encoding, c.Flags["append"], c.Flags["force"])
+	how := os.O_TRUNC
+	if c.Flags["append"] {
+		how = os.O_APPEND
+	}
+	full := c.State.Path(path)
+	restore, err := provider.Writable(full, c.Flags["force"])
+	if err == nil {
+		err = errors.Join(provider.WriteShown(c.State, full, content, encoding, how), restore())
+	}
 	if err != nil {
 		return c.Fail(provider.Because(path, err))
 	}

@@ -7,7 +7,6 @@ $forms = @(
     { $s = 'iex $s'; iex $s }
     { $b = { switch (1) { $b { 2 } } }; & $b }
     { function g { "$(g)" }; g }
-    { function h { ((((((((h)))))))) }; h }
     { $b = { 1 | Where-Object $b }; & $b }
     { function v { param([ValidateScript({ v $_ })]$x) }; v 1 }
     { class C { [int] M() { return $this.M() } }; [C]::new().M() }
@@ -34,3 +33,4 @@ $first = 1; 1..2000000000 | Select-Object -First $first
 1..3 | Select-Object -First 5
 (1..10 | Sort-Object -Descending | Select-Object -First 2) -join ' '
 foreach ($x in 1..2) { 1..5 | Select-Object -First 1 | ForEach-Object { "$x $_" } }
+try { 'a' * -1 } catch { "$_" }
