@@ -10,15 +10,21 @@ import (
 
 func (a *app) down() *cobra.Command {
 	var kubeconfigFlag string
+	var ofRun bool
 	var out outputFlags
 	cmd := &cobra.Command{
 		Use:   "down",
 		Short: "Remove the cluster and every trace of it",
 		Long: `Ends every process of the cluster, removes its mounts, namespaces, interfaces, tables, cgroups and its data folder, and
 removes its context from your kubeconfig. It also removes what a crash has left, and is safe to repeat. On a
-machine that joined a cluster with mullion join, it does the same as ` + "`mullion leave --force`" + `.`,
+machine that joined a cluster with mullion join, it does the same as ` + "`mullion leave --force`" + `.
+
+With --run it leaves the cluster alone, and removes the engine of ` + "`mullion run`" + ` with its containers and images.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if ofRun {
+				return a.removeSingle(cmd)
+			}
 			paths, err := a.paths()
 			if err != nil {
 				return err
@@ -51,6 +57,8 @@ machine that joined a cluster with mullion join, it does the same as ` + "`mulli
 	}
 	cmd.Flags().StringVar(&kubeconfigFlag, "kubeconfig", "",
 		"kubeconfig file that has the context (default: $KUBECONFIG or ~/.kube/config)")
+	cmd.Flags().BoolVar(&ofRun, "run", false,
+		"remove the engine of single containers (mullion run) and its images, not the cluster")
 	quietFlag(cmd, &out)
 	return cmd
 }

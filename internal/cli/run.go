@@ -44,6 +44,7 @@ program, a second one kills it; SIGTERM is CTRL_SHUTDOWN_EVENT, and kills after 
 
 An engine of its own is started at the first run and ends when nobody has used it for ten minutes. Its images are in
 ` + single.DefaultData + ` or --data-dir (` + "`mullion image load --run`" + ` puts some there); a cluster's are others.
+` + "`mullion down --run`" + ` removes all of it.
 
 The exit code is the program's modulo 256, never 0 for a failure; 125: Mullion could not make the container; 126: the
 program cannot be started; 127: it is not there.`,

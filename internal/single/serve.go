@@ -59,6 +59,7 @@ func Serve(ctx context.Context, o Options) (err error) {
 	s := &service{
 		options: o,
 		life:    ctx,
+		end:     cancel,
 		idle:    newIdle(o.Idle, cancel),
 		rooms:   map[string]*room{},
 		made:    make(chan struct{}),
@@ -99,6 +100,7 @@ const lockInterval = 20 * time.Millisecond
 type service struct {
 	options    Options
 	life       context.Context //nolint:containedctx // What is begun for one client serves the next.
+	end        func()          // ends life
 	idle       *idle
 	background sync.WaitGroup
 
@@ -203,6 +205,8 @@ func (s *service) serve(ctx context.Context, conn net.Conn) {
 		err = s.run(ctx, cancel, c, *ask.Run)
 	case ask.Load != nil:
 		err = s.load(ctx, c, *ask.Load)
+	case ask.End:
+		s.end()
 	default:
 		err = errors.New("the request asks for nothing that this engine knows")
 	}

@@ -37,6 +37,8 @@ func SupportRows() []support.Row {
 		row("--isolation", support.Partly, "process; hyperv is refused", reference),
 		row("-d, --name, --restart, `docker ps|logs|exec|stop`", support.Not,
 			"refused: a container lives as long as its command, in the foreground; it is removed always (--rm)", reference),
+		row("docker system prune", support.Partly,
+			"`mullion down --run` ends the engine with all containers, and removes its images too", reference),
 		row("--gpus, --cap-add, --privileged and others of Linux", support.Not, "refused: Windows containers have none", reference),
 	}
 }

@@ -9,6 +9,8 @@ import (
 type Request struct {
 	Run  *Run  `json:",omitempty"`
 	Load *Load `json:",omitempty"`
+	// End asks the engine to end, with all containers.
+	End bool `json:",omitempty"`
 }
 
 // Run asks for a container. Paths without a drive are the machine's, and absolute.

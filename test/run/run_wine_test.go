@@ -4,6 +4,7 @@ package run
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -261,5 +262,29 @@ func TestTerminal(t *testing.T) {
 	_ = cmd.Wait() // the code is looked at
 	if code := cmd.ProcessState.ExitCode(); code != 5 {
 		t.Errorf("it ended with %d", code)
+	}
+}
+
+// TestDown removes the engine while a container runs, and all that it has, and does so once more. It is the last test:
+// another one would prepare Windows again.
+func TestDown(t *testing.T) {
+	r := theRoom(t)
+	run := r.begin(t, r.program(), "wait")
+	for range 2 {
+		down := exec.CommandContext(t.Context(), filepath.Join(r.bin, "mullion"), "--data-dir", r.data, "down", "--run")
+		if out, err := down.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	if got := run.ends(t); got.code != 125 {
+		t.Errorf("the client ended with %d: %s", got.code, got.err)
+	}
+	if left := r.engine(); len(left) > 0 {
+		t.Errorf("there still are %v", left)
+	}
+	for _, dir := range []string{r.data, r.paths.Run()} {
+		if _, err := os.Stat(dir); !os.IsNotExist(err) {
+			t.Errorf("%s is still there: %v", dir, err)
+		}
 	}
 }
