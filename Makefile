@@ -193,6 +193,7 @@ bench: build sample kube-linter ## measure the figures, print a table
 lint: ## golangci-lint with the repository's rules, clang-format with those of guest/c
 	@command -v $(CLANG_FORMAT) >/dev/null || { echo "clang-format 14 is not installed, which says whether the C of guest/c is formatted: make lint-deps" >&2; exit 1; }
 	$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)
+	@cd hack/lint && $(GO) test ./...
 	@$(BUILD) golangci-lint
 	$(BIN)/golangci-lint run ./...
 

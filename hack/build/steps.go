@@ -371,8 +371,8 @@ func fields() []step {
 			module: "hack/kubelinter", packages: []string{"tool"}, to: "kube-linter", ldflags: strip,
 		},
 		{
-			name: "golangci-lint", why: "`make lint`", sets: []string{"golangci-lint"}, system: "linux",
-			module: "hack/lint", packages: []string{"tool"}, to: "golangci-lint",
+			name: "golangci-lint", why: "`make lint`, with the analyzer of hack/lint/breathe", sets: []string{"golangci-lint"}, system: "linux",
+			module: "hack/lint", packages: []string{"."}, to: "golangci-lint",
 		},
 	}
 	return append(steps, csi()...)

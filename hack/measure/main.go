@@ -1,4 +1,4 @@
-// Command measure counts how Go code is set: whether it has paragraphs, how much stands on one line, how comments begin.
+// Command measure counts how Go code is set: whether it has paragraphs, what stands on one line, how comments begin.
 //
 //	go run ./hack/measure [-depth 2] [-tests] [-receivers 5] [FOLDER]
 //
