@@ -46,6 +46,7 @@ func (r *Record) Describe() (Description, error) {
 	if r.Schema == nil {
 		return d, errNotDescribed
 	}
+
 	m := reader{rest: sized(r.Schema)}
 	m.tags()
 	d.Name = m.text()
@@ -53,25 +54,27 @@ func (r *Record) Describe() (Description, error) {
 	for len(m.rest) > 0 && !m.short && v.err == nil {
 		v.field(0)
 	}
+
 	d.Fields = v.fields
 	if v.err == nil && (m.short || v.data.short) {
 		v.err = ErrTruncated
 	}
+
 	return d, v.err
 }
 
-// providerName is the name in the provider's traits; empty: it has none.
+// providerName returns the name in the provider's traits; empty: it has none.
 func (r *Record) providerName() string {
 	t := reader{rest: sized(r.Traits)}
 	return t.text()
 }
 
-// Text is the text of an event that is nothing else.
+// Text returns the text of an event that is nothing else.
 func (r *Record) Text() string {
 	return strings.TrimRight(utf16Text(r.Data), "\x00")
 }
 
-// sized are the bytes behind a size, which counts itself; a size that cannot be leaves all.
+// sized returns the bytes behind a size, which counts itself; a size that cannot be leaves all.
 func sized(b []byte) []byte {
 	if len(b) < 2 {
 		return nil
@@ -152,12 +155,14 @@ func (r *reader) next() schema {
 			r.tags()
 		}
 	}
+
 	switch s.kind {
 	case fixedArray:
 		s.count = r.number(2)
 	case custom:
 		r.take(int(r.number(2)))
 	}
+
 	return s
 }
 
@@ -191,6 +196,7 @@ func (v *values) field(depth int) {
 	if v.err != nil || v.schema.short {
 		return
 	}
+
 	count := uint64(1)
 	switch s.kind {
 	case fixedArray:
@@ -201,10 +207,12 @@ func (v *values) field(depth int) {
 		v.add(s.name, hexBytes(v.data.take(int(v.data.number(2)))))
 		return
 	}
+
 	if s.in == inStruct {
 		v.structure(depth, s, count)
 		return
 	}
+
 	for ; count > 0 && v.err == nil && !v.data.short; count-- {
 		value, err := v.value(s.in, s.out)
 		if err != nil {
@@ -226,6 +234,7 @@ func (v *values) structure(depth int, s schema, count uint64) {
 		v.schema.skip(int(s.out), depth)
 		return
 	}
+
 	for ; count > 0 && v.err == nil && !v.data.short && !v.schema.short; count-- {
 		v.schema.rest = begin
 		v.add(s.name, "")
@@ -281,6 +290,7 @@ func (v *values) value(in, out byte) (string, error) {
 	if text, is := v.figure(in, out); is {
 		return text, nil
 	}
+
 	d := v.data
 	switch in {
 	case inUnicode:
@@ -304,6 +314,7 @@ func (v *values) value(in, out byte) (string, error) {
 	case inSID:
 		return d.sid(), nil
 	}
+
 	return "", fmt.Errorf("its type %d is not known", in)
 }
 
@@ -330,10 +341,11 @@ func (v *values) figure(in, out byte) (text string, is bool) {
 	case inBool32:
 		return strconv.FormatBool(d.number(4) != 0), true
 	}
+
 	return "", false
 }
 
-// Braced is a GUID as Windows writes it.
+// Braced returns a GUID as Windows writes it.
 func Braced(id guid.GUID) string { return "{" + strings.ToUpper(id.String()) + "}" }
 
 func integer(n uint64, bits int, signed bool, out byte) string {
@@ -360,6 +372,7 @@ func integer(n uint64, bits int, signed bool, out byte) string {
 	if signed {
 		return strconv.FormatInt(int64(n<<(64-bits))>>(64-bits), 10)
 	}
+
 	return strconv.FormatUint(n, 10)
 }
 
@@ -379,7 +392,7 @@ func hexBytes(b []byte) string {
 	return "0x" + strings.ToUpper(hex.EncodeToString(b))
 }
 
-// Hex are the data of an event that does not describe itself.
+// Hex returns the data of an event that does not describe itself.
 func (r *Record) Hex() string { return hexBytes(r.Data) }
 
 func utf16Text(b []byte) string {
@@ -407,6 +420,7 @@ func (r *reader) sid() string {
 	if len(head) < 8 {
 		return ""
 	}
+
 	var authority [8]byte
 	copy(authority[2:], head[2:])
 	var text strings.Builder
@@ -417,18 +431,19 @@ func (r *reader) sid() string {
 		}
 		fmt.Fprintf(&text, "-%d", r.number(4))
 	}
+
 	return text.String()
 }
 
 const timeForm = "2006-01-02T15:04:05.0000000Z"
 
-// fileTime is a time in units of 100 ns since 1601.
+// fileTime returns a time in units of 100 ns since 1601.
 func fileTime(n uint64) string {
 	const seconds, since1601 = 10_000_000, 11_644_473_600
 	return time.Unix(int64(n/seconds)-since1601, int64(n%seconds)*100).UTC().Format(timeForm)
 }
 
-// systemTime is a SYSTEMTIME: year, month, day of the week, day, hour, minute, second, millisecond.
+// systemTime returns a SYSTEMTIME: year, month, day of the week, day, hour, minute, second, millisecond.
 func systemTime(b []byte) string {
 	var n [8]int
 	for i := range n {

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// recorded is an event with every type of field that go-winio's package etw has, as a session delivered it.
+// recorded returns an event with every type of field that go-winio's package etw has, as a session delivered it.
 func recorded(tb testing.TB) *Record {
 	tb.Helper()
 	text, err := os.ReadFile("testdata/go-winio.json")
@@ -39,6 +39,7 @@ func TestDescribeRecorded(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
+
 	const want = `Mullion.Recorded AllTypes
 bool=true
 bools=false
@@ -82,6 +83,7 @@ func TestDescribeCut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, part := range []string{"data", "schema"} {
 		for n := range recorded(t).Schema {
 			r := recorded(t)
@@ -90,6 +92,7 @@ func TestDescribeCut(t *testing.T) {
 			} else {
 				r.Schema = r.Schema[:n]
 			}
+
 			d, err := r.Describe()
 			if part == "data" && !errors.Is(err, ErrTruncated) {
 				t.Errorf("%s of %d bytes: %v", part, n, err)
@@ -101,7 +104,7 @@ func TestDescribeCut(t *testing.T) {
 	}
 }
 
-// described is an event with fields, each described by bytes behind its name, a.
+// described returns an event with fields, each described by bytes behind its name, a.
 func described(data string, fields ...string) *Record {
 	schema := "\x00\x00\x00e\x00"
 	for _, f := range fields {
@@ -185,8 +188,13 @@ func FuzzDescribe(f *testing.F) {
 	f.Add(r.Schema, r.Traits, r.Data)
 	s := described("\x02\x00\x01\x02\x03\x04\x09", "\xd8\x02", "\x04", "\x98\x01", "\x04", "\x04")
 	f.Add(s.Schema, []byte(nil), s.Data)
+
 	f.Fuzz(func(t *testing.T, schema, traits, data []byte) {
-		r := &Record{Schema: schema, Traits: traits, Data: data}
+		r := &Record{
+			Schema: schema,
+			Traits: traits,
+			Data:   data,
+		}
 		d, err := r.Describe()
 		if len(d.Fields) > mostFields {
 			t.Errorf("%d fields, %v", len(d.Fields), err)

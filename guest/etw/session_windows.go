@@ -45,7 +45,12 @@ type properties struct {
 }
 
 func newProperties() *properties {
-	p := &properties{clock: 1, flags: tracedGUID, mode: realTime, flush: 1}
+	p := &properties{
+		clock: 1,
+		flags: tracedGUID,
+		mode:  realTime,
+		flush: 1,
+	}
 	p.bufferBytes = uint32(unsafe.Sizeof(*p))
 	p.nameOffset = uint32(unsafe.Offsetof(p.name))
 	p.fileOffset = uint32(unsafe.Offsetof(p.file))
@@ -120,11 +125,17 @@ func call(name string, args ...uintptr) error {
 
 // Start starts a session, in the place of one of this name, and enables providers for it.
 func Start(name string, providers []Provider) (*Session, error) {
-	s := &Session{name: name, records: make(chan Record, mostWaiting), ended: make(chan error, 1)}
+	s := &Session{
+		name:    name,
+		records: make(chan Record, mostWaiting),
+		ended:   make(chan error, 1),
+	}
+
 	wide, err := windows.UTF16PtrFromString(name)
 	if err != nil {
 		return nil, err
 	}
+
 	start := func() error {
 		return call("StartTraceW", uintptr(unsafe.Pointer(&s.handle)), uintptr(unsafe.Pointer(wide)),
 			uintptr(unsafe.Pointer(newProperties())))
@@ -134,9 +145,11 @@ func Start(name string, providers []Provider) (*Session, error) {
 			err = start()
 		}
 	}
+
 	if err != nil {
 		return nil, fmt.Errorf("start the trace session %q: %w", name, err)
 	}
+
 	for _, p := range providers {
 		id := windows.GUID(p.ID)
 		err := call("EnableTraceEx2", uintptr(s.handle), uintptr(unsafe.Pointer(&id)), enable, uintptr(p.Level),
@@ -145,9 +158,11 @@ func Start(name string, providers []Provider) (*Session, error) {
 			return nil, errors.Join(fmt.Errorf("enable the provider %s: %w", p.ID, err), Stop(name))
 		}
 	}
+
 	if err := s.read(wide); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the trace session %q: %w", name, err), Stop(name))
 	}
+
 	return s, nil
 }
 
@@ -167,16 +182,24 @@ func (s *Session) read(name *uint16) error {
 		sessions.callback = windows.NewCallback(arrived)
 		sessions.all = map[uintptr]*Session{}
 	}
+
 	sessions.last++
 	number := sessions.last
 	sessions.all[number] = s
 	sessions.Unlock()
-	file := &logfile{name: name, mode: realTime | eventRecords, record: sessions.callback, context: number}
+	file := &logfile{
+		name:    name,
+		mode:    realTime | eventRecords,
+		record:  sessions.callback,
+		context: number,
+	}
+
 	r, _, err := windows.NewLazySystemDLL("advapi32.dll").NewProc("OpenTraceW").Call(uintptr(unsafe.Pointer(file)))
 	if s.trace = uint64(r); s.trace == invalidHandle {
 		forget(number)
 		return err
 	}
+
 	go func() {
 		handle := s.trace
 		err := call("ProcessTrace", uintptr(unsafe.Pointer(&handle)), 1, 0, 0)
@@ -202,12 +225,14 @@ func arrived(e *eventRecord) uintptr {
 	if s == nil {
 		return 0
 	}
+
 	r := Record{
 		Provider: guid.GUID(e.provider), ID: e.id, Version: e.version, Channel: e.channel, Level: e.level,
 		Opcode: e.opcode, Task: e.task, Keyword: e.keyword, Activity: guid.GUID(e.activity), Process: e.process,
 		Thread: e.thread, Time: time.Unix(0, e.time.Nanoseconds()), StringOnly: e.flags&stringOnly != 0,
 		Data: copied(e.data, e.dataSize),
 	}
+
 	if e.items > 0 {
 		for _, item := range unsafe.Slice(e.item, e.items) {
 			switch item.kind {
@@ -229,7 +254,7 @@ func copied(data *byte, size uint16) []byte {
 	return append([]byte(nil), unsafe.Slice(data, size)...)
 }
 
-// Records are the events as they come. It is closed when the session has ended.
+// Records returns the events as they come, in a channel that is closed when the session has ended.
 func (s *Session) Records() <-chan Record { return s.records }
 
 // Close stops the session. What it still has comes by Records, which somebody has to read; lost says how many events it

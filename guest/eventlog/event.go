@@ -85,6 +85,7 @@ func Parse(text string) (Event, error) {
 	if err := xml.Unmarshal([]byte(text), &r); err != nil {
 		return Event{}, fmt.Errorf("parse event: %w", err)
 	}
+
 	s := r.System
 	e := Event{
 		Log: s.Channel, Provider: s.Provider.Name, Computer: s.Computer, User: s.Security.UserID,
@@ -98,12 +99,12 @@ func Parse(text string) (Event, error) {
 	return e, nil
 }
 
-// LevelName is the name of the event's level.
+// LevelName returns the name of the event's level.
 func (e Event) LevelName() string {
 	return map[byte]string{0: "Information", 1: "Critical", 2: "Error", 3: "Warning", 4: "Information", 5: "Verbose"}[e.Level]
 }
 
-// Kind is the type of the event, as the older programs name it.
+// Kind returns the type of the event, as the older programs name it.
 func (e Event) Kind() string {
 	const success, failure = 1 << 53, 1 << 52
 	switch {
@@ -116,6 +117,7 @@ func (e Event) Kind() string {
 	case e.Level == 3:
 		return "Warning"
 	}
+
 	return "Information"
 }
 
@@ -155,7 +157,7 @@ type Filter struct {
 // errQuote says that a name cannot be asked for.
 var errQuote = errors.New("a provider's name has both kinds of quotes")
 
-// XPath is the filter as a query.
+// XPath returns the filter as a query.
 func (f Filter) XPath() (string, error) {
 	var all []string
 	either := func(one []string) {
@@ -163,6 +165,7 @@ func (f Filter) XPath() (string, error) {
 			all = append(all, "("+strings.Join(one, " or ")+")")
 		}
 	}
+
 	var names, ids, levels []string
 	for _, name := range f.Providers {
 		quote := "'"
@@ -174,12 +177,14 @@ func (f Filter) XPath() (string, error) {
 		}
 		names = append(names, "@Name="+quote+name+quote)
 	}
+
 	if len(names) > 0 {
 		all = append(all, "Provider["+strings.Join(names, " or ")+"]")
 	}
 	for _, id := range f.IDs {
 		ids = append(ids, fmt.Sprint("EventID=", id))
 	}
+
 	either(ids)
 	for _, level := range f.Levels {
 		levels = append(levels, fmt.Sprint("Level=", level))
@@ -188,11 +193,13 @@ func (f Filter) XPath() (string, error) {
 	if !f.Start.IsZero() {
 		all = append(all, "TimeCreated[@SystemTime>='"+f.Start.UTC().Format(time.RFC3339Nano)+"']")
 	}
+
 	if !f.End.IsZero() {
 		all = append(all, "TimeCreated[@SystemTime<='"+f.End.UTC().Format(time.RFC3339Nano)+"']")
 	}
 	if len(all) == 0 {
 		return "*", nil
 	}
+
 	return "*[System[" + strings.Join(all, " and ") + "]]", nil
 }

@@ -27,6 +27,7 @@ func TestParse(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v\n%s", err, diff)
 	}
+
 	for _, wrong := range []string{"", "<Event>", "<Event></Event>"} {
 		if e, err := Parse(wrong); err == nil {
 			t.Errorf("%q is the event %+v", wrong, e)

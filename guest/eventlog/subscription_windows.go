@@ -30,6 +30,7 @@ func (System) Subscribe(q Query, oldest bool) (*Subscription, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	signal, err := windows.CreateEvent(nil, 1, 0, nil) // EvtSubscribe wants one
 	if err != nil {
 		return nil, coded(err)
@@ -38,6 +39,7 @@ func (System) Subscribe(q Query, oldest bool) (*Subscription, error) {
 	if oldest {
 		origin = oldestRecord
 	}
+
 	set, err := evt("EvtSubscribe", 0, uintptr(signal), at(log), at(query), 0, 0, 0, origin)
 	if err != nil {
 		_ = windows.CloseHandle(signal)
@@ -61,6 +63,7 @@ func (s *Subscription) Read(f func(Event)) error {
 		if err != nil {
 			return errors.Join(unread, err)
 		}
+
 		e, err := read(handle)
 		closeHandle(handle)
 		if err != nil {

@@ -44,7 +44,7 @@ func coded(err error) error {
 	return err
 }
 
-// wide is a text for Windows; the caller keeps it until the call ends.
+// wide returns a text for Windows; the caller keeps it until the call ends.
 func wide(text string) (*uint16, error) {
 	p, err := windows.UTF16PtrFromString(text)
 	if err != nil {
@@ -72,6 +72,7 @@ func names(open, next string) ([]string, error) {
 		return nil, err
 	}
 	defer closeHandle(list)
+
 	var all []string
 	for {
 		var used uint32
@@ -97,6 +98,7 @@ func (System) Events(q Query, f func(Event) bool) error {
 	if err != nil {
 		return err
 	}
+
 	flags := uintptr(byChannel)
 	if q.Newest {
 		flags |= backward
@@ -106,6 +108,7 @@ func (System) Events(q Query, f func(Event) bool) error {
 		return err
 	}
 	defer closeHandle(set)
+
 	for {
 		var handles [batch]uintptr
 		var returned uint32
@@ -116,6 +119,7 @@ func (System) Events(q Query, f func(Event) bool) error {
 		if err != nil {
 			return err
 		}
+
 		more, err := each(handles[:returned], f)
 		if err != nil || !more {
 			return err
@@ -148,6 +152,7 @@ func read(handle uintptr) (Event, error) {
 	if _, err := evt("EvtRender", 0, handle, asXML, uintptr(used), at(&buffer[0]), at(&used), at(&properties)); err != nil {
 		return Event{}, err
 	}
+
 	e, err := Parse(windows.UTF16ToString(buffer))
 	if err != nil {
 		return Event{}, err
@@ -156,7 +161,7 @@ func read(handle uintptr) (Event, error) {
 	return e, nil
 }
 
-// message is the text that the source has for an event, or empty.
+// message returns the text that the source has for an event, or empty.
 func message(provider string, handle uintptr) string {
 	name, err := wide(provider)
 	if err != nil {
@@ -167,17 +172,20 @@ func message(provider string, handle uintptr) string {
 		return ""
 	}
 	defer closeHandle(publisher)
+
 	var used uint32
 	_, err = evt("EvtFormatMessage", publisher, handle, 0, 0, 0, eventMessage, 0, 0, at(&used))
 	if !errors.Is(err, winerr.Code(windows.ERROR_INSUFFICIENT_BUFFER)) {
 		return ""
 	}
+
 	buffer := make([]uint16, used+1)
 	const unresolved = winerr.Code(15029) // the text is there, with a place for a string that is not
 	_, err = evt("EvtFormatMessage", publisher, handle, 0, 0, 0, eventMessage, uintptr(used), at(&buffer[0]), at(&used))
 	if err != nil && !errors.Is(err, unresolved) {
 		return ""
 	}
+
 	return windows.UTF16ToString(buffer)
 }
 
@@ -208,11 +216,13 @@ func (System) Info(log string) (Info, error) {
 		return Info{}, err
 	}
 	defer closeHandle(config)
+
 	open, err := evt("EvtOpenLog", 0, at(name), 1)
 	if err != nil {
 		return Info{}, err
 	}
 	defer closeHandle(open)
+
 	var used uint32
 	buffer := make([]variant, propertyBytes/16)
 	setting := func(property uintptr) uint64 {
@@ -220,15 +230,23 @@ func (System) Info(log string) (Info, error) {
 		err = errors.Join(err, failed)
 		return buffer[0].value
 	}
+
 	is := func(property uintptr) uint64 {
 		_, failed := evt("EvtGetLogInfo", open, property, propertyBytes, at(&buffer[0]), at(&used))
 		err = errors.Join(err, failed)
 		return buffer[0].value
 	}
-	info := Info{MaxBytes: setting(8), Bytes: is(3), Records: is(5), Oldest: is(6)} // EVT_LOG_PROPERTY_ID
+
+	info := Info{
+		MaxBytes: setting(8),
+		Bytes:    is(3),
+		Records:  is(5),
+		Oldest:   is(6),
+	} // EVT_LOG_PROPERTY_ID
 	if setting(9); err == nil {
 		info.Path = windows.UTF16PtrToString(*(**uint16)(unsafe.Pointer(&buffer[0].value)))
 	}
+
 	return info, err
 }
 
@@ -241,6 +259,7 @@ func (s System) Write(e Entry) error {
 			return err
 		}
 	}
+
 	name, err := wide(e.Source)
 	if err != nil {
 		return err
@@ -249,6 +268,7 @@ func (s System) Write(e Entry) error {
 	if err != nil {
 		return err
 	}
+
 	handle, err := windows.RegisterEventSource(nil, name)
 	if err != nil {
 		return coded(err)
@@ -257,6 +277,7 @@ func (s System) Write(e Entry) error {
 	if len(e.Data) > 0 {
 		data = &e.Data[0]
 	}
+
 	// Bounded by ReportEvent.
 	err = windows.ReportEvent(handle, e.Type, e.Category, e.ID, 0, 1, uint32(len(e.Data)), &text, data)
 	_ = windows.DeregisterEventSource(handle)
@@ -280,6 +301,7 @@ func (s System) LogOf(source string) (string, bool) {
 	if err != nil || strings.Contains(source, `\`) {
 		return "", false
 	}
+
 	for _, log := range logs {
 		if strings.EqualFold(log, source) {
 			return log, true
@@ -290,5 +312,6 @@ func (s System) LogOf(source string) (string, bool) {
 			return log, true
 		}
 	}
+
 	return "", false
 }

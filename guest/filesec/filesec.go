@@ -66,25 +66,48 @@ func (l List) Inherit(folder bool, owner string) []Entry {
 		if folder && e.Flags&NoPropagate == 0 {
 			below = e.Flags & (ObjectInherit | ContainerInherit)
 		}
+
 		creator := e.SID == creatorOwner || e.SID == creatorGroup
 		switch {
 		case direct && creator:
-			of := Entry{Deny: e.Deny, Flags: Inherited, Mask: e.Mask, SID: owner}
+			of := Entry{
+				Deny:  e.Deny,
+				Flags: Inherited,
+				Mask:  e.Mask,
+				SID:   owner,
+			}
 			if of.Mask == genericAll { // as what holds for the file itself says it
 				of.Mask = FullAccess
 			}
 			if e.SID == creatorOwner && owner != "" && !slices.Contains(got, of) { // an owner that is named too is listed once
 				got = append(got, of)
 			}
+
 			if below != 0 {
-				got = append(got, Entry{Deny: e.Deny, Flags: Inherited | InheritOnly | below, Mask: e.Mask, SID: e.SID})
+				got = append(got, Entry{
+					Deny:  e.Deny,
+					Flags: Inherited | InheritOnly | below,
+					Mask:  e.Mask,
+					SID:   e.SID,
+				})
 			}
 		case direct:
-			got = append(got, Entry{Deny: e.Deny, Flags: Inherited | below, Mask: e.Mask, SID: e.SID})
+			got = append(got, Entry{
+				Deny:  e.Deny,
+				Flags: Inherited | below,
+				Mask:  e.Mask,
+				SID:   e.SID,
+			})
 		case below != 0:
-			got = append(got, Entry{Deny: e.Deny, Flags: Inherited | InheritOnly | below, Mask: e.Mask, SID: e.SID})
+			got = append(got, Entry{
+				Deny:  e.Deny,
+				Flags: Inherited | InheritOnly | below,
+				Mask:  e.Mask,
+				SID:   e.SID,
+			})
 		}
 	}
+
 	return got
 }
 
@@ -103,8 +126,8 @@ func (l *List) Sort() {
 	slices.SortStableFunc(l.Entries, func(a, b Entry) int { return rank(a) - rank(b) })
 }
 
-// containerAccounts are the users of Windows containers by SID, which Windows' User Manager service makes. Wine does
-// not know their names
+// containerAccounts returns the users of Windows containers by SID, which Windows' User Manager service makes. Wine
+// does not know their names
 // (https://learn.microsoft.com/virtualization/windowscontainers/manage-containers/container-security).
 func containerAccounts() map[string]string {
 	return map[string]string{
@@ -113,7 +136,7 @@ func containerAccounts() map[string]string {
 	}
 }
 
-// containerAccount is the SID of a container's user, named with or without its domain; "" for every other name.
+// containerAccount returns the SID of a container's user, named with or without its domain; "" for every other name.
 func containerAccount(name string) string {
 	for sid, full := range containerAccounts() {
 		_, short, _ := strings.Cut(full, `\`)

@@ -17,6 +17,7 @@ func TestInherit(t *testing.T) {
 		{Flags: both, Mask: 6, SID: creatorGroup},
 		{Mask: 7, SID: "here"},
 	}}
+
 	for _, tc := range []struct {
 		name   string
 		folder bool

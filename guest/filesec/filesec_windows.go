@@ -19,6 +19,7 @@ func Of(path string) (List, error) {
 	if err != nil {
 		return List{}, err
 	}
+
 	found := List{Protected: control&windows.SE_DACL_PROTECTED != 0}
 	if owner, _, err := sd.Owner(); err == nil && owner != nil {
 		found.Owner = owner.String()
@@ -28,6 +29,7 @@ func Of(path string) (List, error) {
 		found.Entries = []Entry{{Mask: FullAccess, SID: "S-1-1-0"}}
 		return found, nil
 	}
+
 	for i := range uint32(list.AceCount) {
 		var ace *windows.ACCESS_ALLOWED_ACE
 		if err := windows.GetAce(list, i, &ace); err != nil {
@@ -36,6 +38,7 @@ func Of(path string) (List, error) {
 		if ace.Header.AceType > windows.ACCESS_DENIED_ACE_TYPE { // others have their SID at another place
 			continue
 		}
+
 		found.Entries = append(found.Entries, Entry{
 			Deny:  ace.Header.AceType == windows.ACCESS_DENIED_ACE_TYPE,
 			Flags: ace.Header.AceFlags,
@@ -43,6 +46,7 @@ func Of(path string) (List, error) {
 			SID:   (*windows.SID)(unsafe.Pointer(&ace.SidStart)).String(),
 		})
 	}
+
 	return found, nil
 }
 
@@ -56,6 +60,7 @@ func Set(path string, l List) error {
 	if err != nil {
 		return err
 	}
+
 	which := uintptr(windows.DACL_SECURITY_INFORMATION)
 	if l.Protected {
 		which |= windows.PROTECTED_DACL_SECURITY_INFORMATION
@@ -65,6 +70,7 @@ func Set(path string, l List) error {
 	if ok == 0 {
 		return err
 	}
+
 	return nil
 }
 
@@ -78,7 +84,7 @@ func SetOwner(path, sid string) error {
 		nil, nil, nil)
 }
 
-// Account is the name of the account with a SID; the SID, if it has none.
+// Account returns the name of the account with a SID; the SID, if it has none.
 func Account(sid string) string {
 	s, err := windows.StringToSid(sid)
 	if err != nil {
@@ -87,6 +93,7 @@ func Account(sid string) string {
 	if name, is := containerAccounts()[s.String()]; is {
 		return name
 	}
+
 	name, domain, _, err := s.LookupAccount("")
 	switch {
 	case err != nil || name == "":
@@ -94,10 +101,11 @@ func Account(sid string) string {
 	case domain == "":
 		return name
 	}
+
 	return domain + `\` + name
 }
 
-// Lookup is the SID of an account, which is named, or a SID after a *.
+// Lookup returns the SID of an account, which is named, or a SID after a *.
 func Lookup(account string) (string, error) {
 	if text, ok := strings.CutPrefix(account, "*"); ok {
 		sid, err := windows.StringToSid(text)
@@ -106,6 +114,7 @@ func Lookup(account string) (string, error) {
 		}
 		return sid.String(), nil
 	}
+
 	if sid := containerAccount(account); sid != "" {
 		return sid, nil
 	}

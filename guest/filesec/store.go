@@ -23,6 +23,7 @@ func Replace(s Store, path string, l List) error {
 	if err != nil {
 		return err
 	}
+
 	if !l.Protected {
 		above, err := s.Access(filepath.Dir(path))
 		if err != nil {
@@ -31,10 +32,12 @@ func Replace(s Store, path string, l List) error {
 		l.Entries = slices.DeleteFunc(slices.Clone(l.Entries), func(e Entry) bool { return !e.Explicit() })
 		l.Entries = append(l.Entries, above.Inherit(info.IsDir(), l.Owner)...)
 	}
+
 	l.Sort()
 	if err := s.SetAccess(path, l); err != nil || !info.IsDir() {
 		return err
 	}
+
 	return HandOn(s, path, l)
 }
 
@@ -45,6 +48,7 @@ func HandOn(s Store, folder string, list List) error {
 		if entry.Type()&fs.ModeSymlink != 0 {
 			continue
 		}
+
 		path := filepath.Join(folder, entry.Name())
 		of, err := s.Access(path)
 		if err != nil {
@@ -53,6 +57,7 @@ func HandOn(s Store, folder string, list List) error {
 		if of.Protected {
 			continue
 		}
+
 		before := slices.Clone(of.Entries)
 		of.Entries = slices.DeleteFunc(of.Entries, func(e Entry) bool { return !e.Explicit() })
 		of.Entries = append(of.Entries, list.Inherit(entry.IsDir(), of.Owner)...)
@@ -61,16 +66,18 @@ func HandOn(s Store, folder string, list List) error {
 				return err
 			}
 		}
+
 		if entry.IsDir() {
 			if err := HandOn(s, path, of); err != nil {
 				return err
 			}
 		}
 	}
+
 	return nil
 }
 
-// Text is a list in the language of security descriptors, with its owner if it says one
+// Text returns a list in the language of security descriptors, with its owner if it says one
 // (https://learn.microsoft.com/windows/win32/secauthz/security-descriptor-string-format).
 func (l List) Text() string {
 	var b strings.Builder
@@ -81,12 +88,14 @@ func (l List) Text() string {
 	if l.Protected {
 		b.WriteString("P")
 	}
+
 	b.WriteString("AI")
 	for _, e := range l.Entries {
 		kind := "A"
 		if e.Deny {
 			kind = "D"
 		}
+
 		var flags strings.Builder
 		for _, f := range []struct {
 			bit  uint8
@@ -98,6 +107,7 @@ func (l List) Text() string {
 		}
 		fmt.Fprintf(&b, "(%s;%s;0x%x;;;%s)", kind, flags.String(), e.Mask, e.SID)
 	}
+
 	return b.String()
 }
 

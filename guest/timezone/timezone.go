@@ -45,13 +45,14 @@ func Parse(tzi []byte) (Rule, error) {
 	return r, nil
 }
 
-// WithoutDaylight is the rule with one time, that of winter.
+// WithoutDaylight returns the rule with one time, that of winter.
 func (r Rule) WithoutDaylight() Rule {
-	r.DaylightBias, r.Standard, r.Daylight = r.StandardBias, Date{}, Date{}
+	r.DaylightBias = r.StandardBias
+	r.Standard, r.Daylight = Date{}, Date{}
 	return r
 }
 
-// Fields is a date in the order that the key TimeZoneInformation has: TIME_FIELDS, the weekday last.
+// Fields returns a date in the order that the key TimeZoneInformation has: TIME_FIELDS, the weekday last.
 func (d Date) Fields() []byte {
 	var out []byte
 	for _, field := range []uint16{d.Year, d.Month, d.Day, d.Hour, d.Minute, d.Second, d.Millisecond, d.Weekday} {
@@ -60,7 +61,7 @@ func (d Date) Fields() []byte {
 	return out
 }
 
-// in is the date in a year, as if its time were UTC.
+// in returns the date in a year, as if its time were UTC.
 func (d Date) in(year int) time.Time {
 	at := func(day int) time.Time {
 		return time.Date(year, time.Month(d.Month), day, int(d.Hour), int(d.Minute), int(d.Second), 0, time.UTC)
@@ -68,20 +69,23 @@ func (d Date) in(year int) time.Time {
 	if d.Year != 0 {
 		return at(int(d.Day))
 	}
+
 	first := at(1)
 	day := 1 + (int(d.Weekday)-int(first.Weekday())+7)%7 + 7*(max(int(d.Day), 1)-1)
 	for at(day).Month() != first.Month() {
 		day -= 7
 	}
+
 	return at(day)
 }
 
-// Active is the bias at a moment.
+// Active returns the bias at a moment.
 func (r Rule) Active(now time.Time) int32 {
 	winter, summer := r.Bias+r.StandardBias, r.Bias+r.DaylightBias
 	if r.Daylight.Month == 0 || r.Standard.Month == 0 {
 		return winter
 	}
+
 	minutes := func(n int32) time.Duration { return time.Duration(n) * time.Minute }
 	year := now.UTC().Add(-minutes(winter)).Year()
 	begins, ends := r.Daylight.in(year).Add(minutes(winter)), r.Standard.in(year).Add(minutes(summer))
@@ -92,5 +96,6 @@ func (r Rule) Active(now time.Time) int32 {
 	if isSummer {
 		return summer
 	}
+
 	return winter
 }

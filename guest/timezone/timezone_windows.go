@@ -32,6 +32,7 @@ func Set(id string, winter bool) error {
 	if isContainerUser() {
 		return ErrPrivilege
 	}
+
 	zone, err := registry.OpenKey(registry.LOCAL_MACHINE, zones+`\`+id, registry.QUERY_VALUE)
 	if errors.Is(err, registry.ErrNotExist) || id == "" {
 		return fmt.Errorf("%q: %w", id, ErrUnknown)
@@ -40,6 +41,7 @@ func Set(id string, winter bool) error {
 		return fmt.Errorf("open time zone %q: %w", id, err)
 	}
 	defer zone.Close()
+
 	tzi, _, err := zone.GetBinaryValue("TZI")
 	if err != nil {
 		return fmt.Errorf("read time zone %q: %w", id, err)
@@ -48,6 +50,7 @@ func Set(id string, winter bool) error {
 	if err != nil {
 		return err
 	}
+
 	if winter {
 		rule = rule.WithoutDaylight()
 	}
@@ -56,6 +59,7 @@ func Set(id string, winter bool) error {
 	if err := errors.Join(errStandard, errDaylight); err != nil {
 		return fmt.Errorf("read time zone %q: %w", id, err)
 	}
+
 	return rule.write(id, standard, daylight, winter)
 }
 
@@ -78,6 +82,7 @@ func (r Rule) write(id, standard, daylight string, winter bool) error {
 	if winter {
 		off = 1
 	}
+
 	err = errors.Join(
 		number("Bias", r.Bias), number("StandardBias", r.StandardBias), number("DaylightBias", r.DaylightBias),
 		number("ActiveTimeBias", r.Active(time.Now())), number("DynamicDaylightTimeDisabled", off),
@@ -88,5 +93,6 @@ func (r Rule) write(id, standard, daylight string, winter bool) error {
 	if err != nil {
 		return fmt.Errorf("set the time zone: %w", err)
 	}
+
 	return nil
 }

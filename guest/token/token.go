@@ -27,7 +27,7 @@ type Privilege struct {
 	Enabled bool
 }
 
-// Description is the privilege's name for people
+// Description returns the privilege's name for people
 // (https://learn.microsoft.com/windows/win32/secauthz/privilege-constants).
 func (p Privilege) Description() string {
 	return map[string]string{

@@ -15,6 +15,7 @@ func Current() (Identity, error) {
 		return Identity{}, fmt.Errorf("open the access token: %w", err)
 	}
 	defer current.Close()
+
 	user, err := current.GetTokenUser()
 	if err != nil {
 		return Identity{}, fmt.Errorf("read the user of the access token: %w", err)
@@ -23,11 +24,17 @@ func Current() (Identity, error) {
 	if err != nil {
 		return Identity{}, fmt.Errorf("read the groups of the access token: %w", err)
 	}
+
 	privileges, err := privilegesOf(current)
 	if err != nil {
 		return Identity{}, fmt.Errorf("read the privileges of the access token: %w", err)
 	}
-	who := Identity{User: userName(user.User.Sid), SID: user.User.Sid.String(), Privileges: privileges}
+	who := Identity{
+		User:       userName(user.User.Sid),
+		SID:        user.User.Sid.String(),
+		Privileges: privileges,
+	}
+
 	for _, g := range groups.AllGroups() {
 		if g.Attributes&windows.SE_GROUP_LOGON_ID == windows.SE_GROUP_LOGON_ID {
 			who.Logon = g.Sid.String()
@@ -35,10 +42,11 @@ func Current() (Identity, error) {
 		}
 		who.Groups = append(who.Groups, newGroup(g))
 	}
+
 	return who, nil
 }
 
-// userName is the user's name with the domain.
+// userName returns the user's name with the domain.
 func userName(sid *windows.SID) string {
 	name := make([]uint16, 512)
 	size := uint32(len(name))
@@ -66,6 +74,7 @@ func newGroup(g windows.SIDAndAttributes) Group {
 			windows.SidTypeAlias: "Alias", windows.SidTypeWellKnownGroup: "Well-known group", windows.SidTypeLabel: "Label",
 		}[use]
 	}
+
 	for _, a := range []struct {
 		bit  uint32
 		text string
@@ -80,6 +89,7 @@ func newGroup(g windows.SIDAndAttributes) Group {
 			made.Attributes = append(made.Attributes, a.text)
 		}
 	}
+
 	return made
 }
 
@@ -95,15 +105,17 @@ func privilegesOf(t windows.Token) ([]Privilege, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		var all []Privilege
 		for _, p := range (*windows.Tokenprivileges)(unsafe.Pointer(&buffer[0])).AllPrivileges() {
 			all = append(all, Privilege{Name: privilegeName(p.Luid), Enabled: p.Attributes&windows.SE_PRIVILEGE_ENABLED != 0})
 		}
+
 		return all, nil
 	}
 }
 
-// privilegeName is the name of a privilege by its number on this machine.
+// privilegeName returns the name of a privilege by its number on this machine.
 func privilegeName(luid windows.LUID) string {
 	name := make([]uint16, 64)
 	size := uint32(len(name))

@@ -34,7 +34,7 @@ const (
 	StateEstablished = 5
 )
 
-// StateName is the name of a state, as netstat prints it.
+// StateName returns the name of a state, as netstat prints it.
 func StateName(state uint32) string {
 	names := []string{
 		"", "CLOSED", "LISTENING", "SYN_SENT", "SYN_RECEIVED", "ESTABLISHED", "FIN_WAIT_1", "FIN_WAIT_2", "CLOSE_WAIT",

@@ -23,6 +23,7 @@ func Routes() ([]Route, error) {
 		return nil, fmt.Errorf("list the routes: %w", err)
 	}
 	defer windows.FreeMibTable(unsafe.Pointer(table))
+
 	var all []Route
 	for _, r := range table.Rows() {
 		to, hop := addressOf(&r.DestinationPrefix.Prefix), addressOf(&r.NextHop)
@@ -35,6 +36,7 @@ func Routes() ([]Route, error) {
 				hop = netip.IPv6Unspecified()
 			}
 		}
+
 		all = append(all, Route{
 			Index:   r.InterfaceIndex,
 			Prefix:  netip.PrefixFrom(to, int(r.DestinationPrefix.PrefixLength)),
@@ -43,10 +45,11 @@ func Routes() ([]Route, error) {
 			Publish: r.Publish != 0,
 		})
 	}
+
 	return all, nil
 }
 
-// addressOf is the address in a SOCKADDR_INET, invalid if it has none.
+// addressOf returns the address in a SOCKADDR_INET, invalid if it has none.
 func addressOf(at *windows.RawSockaddrInet) netip.Addr {
 	switch at.Family {
 	case windows.AF_INET:
@@ -82,6 +85,7 @@ func Sockets() ([]Socket, error) {
 			table = table[t.size:]
 		}
 	}
+
 	return all, nil
 }
 
@@ -118,19 +122,39 @@ func word(row []byte, at int) uint32 { return binary.LittleEndian.Uint32(row[at:
 
 // The rows are MIB_TCPROW_OWNER_PID, MIB_TCP6ROW_OWNER_PID, MIB_UDPROW_OWNER_PID and MIB_UDP6ROW_OWNER_PID.
 func tcp4(row []byte) Socket {
-	return Socket{Protocol: "TCP", Local: end4(row, 4, 8), Remote: end4(row, 12, 16), State: word(row, 0), PID: word(row, 20)}
+	return Socket{
+		Protocol: "TCP",
+		Local:    end4(row, 4, 8),
+		Remote:   end4(row, 12, 16),
+		State:    word(row, 0),
+		PID:      word(row, 20),
+	}
 }
 
 func tcp6(row []byte) Socket {
-	return Socket{Protocol: "TCP", Local: end6(row, 0, 20), Remote: end6(row, 24, 44), State: word(row, 48), PID: word(row, 52)}
+	return Socket{
+		Protocol: "TCP",
+		Local:    end6(row, 0, 20),
+		Remote:   end6(row, 24, 44),
+		State:    word(row, 48),
+		PID:      word(row, 52),
+	}
 }
 
 func udp4(row []byte) Socket {
-	return Socket{Protocol: "UDP", Local: end4(row, 0, 4), PID: word(row, 8)}
+	return Socket{
+		Protocol: "UDP",
+		Local:    end4(row, 0, 4),
+		PID:      word(row, 8),
+	}
 }
 
 func udp6(row []byte) Socket {
-	return Socket{Protocol: "UDP", Local: end6(row, 0, 20), PID: word(row, 24)}
+	return Socket{
+		Protocol: "UDP",
+		Local:    end6(row, 0, 20),
+		PID:      word(row, 24),
+	}
 }
 
 // Count returns the traffic of the interfaces.
@@ -140,11 +164,13 @@ func Count() (Traffic, error) {
 		return Traffic{}, fmt.Errorf("list the interfaces: %w", windows.Errno(rc))
 	}
 	defer windows.FreeMibTable(unsafe.Pointer(table))
+
 	var t Traffic
 	for _, r := range unsafe.Slice(&table.first, table.n) {
 		if r.Type == windows.IF_TYPE_SOFTWARE_LOOPBACK {
 			continue
 		}
+
 		t.BytesIn += r.InOctets
 		t.UnicastIn += r.InUcastPkts
 		t.OtherIn += r.InNUcastPkts
@@ -157,6 +183,7 @@ func Count() (Traffic, error) {
 		t.DiscardsOut += r.OutDiscards
 		t.ErrorsOut += r.OutErrors
 	}
+
 	return t, nil
 }
 
@@ -173,7 +200,12 @@ func CountProtocols(six bool) (Protocols, error) {
 	if six {
 		family = windows.AF_INET6
 	}
-	p := Protocols{IP: make([]uint32, 23), TCP: make([]uint32, 15), UDP: make([]uint32, 5)}
+	p := Protocols{
+		IP:  make([]uint32, 23),
+		TCP: make([]uint32, 15),
+		UDP: make([]uint32, 5),
+	}
+
 	for _, c := range []struct {
 		call string
 		into []uint32
@@ -184,6 +216,7 @@ func CountProtocols(six bool) (Protocols, error) {
 			return p, fmt.Errorf("%s: %w", c.call, windows.Errno(rc))
 		}
 	}
+
 	return p, nil
 }
 
@@ -198,6 +231,7 @@ func changeRoute(call string, r Route) error {
 	if !r.Prefix.Addr().Is4() || !r.Hop.Is4() {
 		return windows.ERROR_NOT_SUPPORTED
 	}
+
 	dest, hop := r.Prefix.Addr().As4(), r.Hop.As4()
 	row := forwardRow{
 		dest:    binary.LittleEndian.Uint32(dest[:]), // as it lies in memory
@@ -211,6 +245,7 @@ func changeRoute(call string, r Route) error {
 	if rc, _, _ := iphlpapi(call).Call(uintptr(unsafe.Pointer(&row))); rc != 0 {
 		return windows.Errno(rc)
 	}
+
 	return nil
 }
 

@@ -15,17 +15,20 @@ func CommandLine(id uint32) (string, error) {
 		return "", fmt.Errorf("open process %d: %w", id, err)
 	}
 	defer windows.CloseHandle(process) //nolint:errcheck // it was only read
+
 	var basic windows.PROCESS_BASIC_INFORMATION
 	err = windows.NtQueryInformationProcess(process, windows.ProcessBasicInformation, unsafe.Pointer(&basic),
 		uint32(unsafe.Sizeof(basic)), nil)
 	if err != nil {
 		return "", fmt.Errorf("ask for process %d: %w", id, err)
 	}
+
 	read := func(from uintptr, to unsafe.Pointer, size uintptr) {
 		if err == nil && size > 0 {
 			err = windows.ReadProcessMemory(process, from, (*byte)(to), size, nil)
 		}
 	}
+
 	var parameters uintptr
 	read(uintptr(unsafe.Pointer(basic.PebBaseAddress))+unsafe.Offsetof(windows.PEB{}.ProcessParameters),
 		unsafe.Pointer(&parameters), unsafe.Sizeof(parameters))
@@ -33,6 +36,7 @@ func CommandLine(id uint32) (string, error) {
 		Length, MaximumLength uint16
 		Buffer                uintptr
 	}
+
 	read(parameters+unsafe.Offsetof(windows.RTL_USER_PROCESS_PARAMETERS{}.CommandLine), unsafe.Pointer(&line),
 		unsafe.Sizeof(line))
 	units := make([]uint16, line.Length/2)
@@ -40,5 +44,6 @@ func CommandLine(id uint32) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read process %d: %w", id, err)
 	}
+
 	return windows.UTF16ToString(units), nil
 }

@@ -14,6 +14,7 @@ func List() ([]Process, error) {
 		return nil, err
 	}
 	defer windows.CloseHandle(snapshot) //nolint:errcheck // it was only read
+
 	entry := windows.ProcessEntry32{}
 	entry.Size = uint32(unsafe.Sizeof(entry))
 	var found []Process
@@ -23,5 +24,6 @@ func List() ([]Process, error) {
 	if !errors.Is(err, windows.ERROR_NO_MORE_FILES) {
 		return nil, err
 	}
+
 	return found, nil
 }

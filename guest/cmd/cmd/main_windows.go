@@ -16,6 +16,7 @@ func run() int {
 	if err != nil {
 		dir = `C:\`
 	}
+
 	pressed := interrupts()
 	return int(shell.Main(context.Background(), shell.Options{
 		Host:        host.Host{Interrupts: pressed},

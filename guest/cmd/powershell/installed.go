@@ -9,9 +9,9 @@ import (
 // insteadOf is the variable with the file that runs in place of Mullion's pwsh.exe. That may be a copy of it.
 const insteadOf = "MULLION_PWSH"
 
-// installed is the pwsh.exe that an image or a person put onto the drive, which runs in place of Mullion's own: on the
-// PATH, or in the folders of Microsoft's installer (PowerShell\7) and of its images (PowerShell). It is empty if self,
-// the file that runs, is not pwsh.exe, or is the only one.
+// installed returns the pwsh.exe that an image or a person put onto the drive, which runs in place of Mullion's own: on
+// the PATH, or in the folders of Microsoft's installer (PowerShell\7) and of its images (PowerShell). It is empty if
+// self, the file that runs, is not pwsh.exe, or is the only one.
 func installed(self string, variable func(string) string) string {
 	const name = "pwsh.exe"
 	mine, err := os.Stat(self)
@@ -22,6 +22,7 @@ func installed(self string, variable func(string) string) string {
 	if programs := variable("ProgramFiles"); programs != "" {
 		folders = append(folders, filepath.Join(programs, "PowerShell", "7"), filepath.Join(programs, "PowerShell"))
 	}
+
 	for _, folder := range folders {
 		if !filepath.IsAbs(folder) {
 			continue
@@ -32,10 +33,11 @@ func installed(self string, variable func(string) string) string {
 			return file
 		}
 	}
+
 	return ""
 }
 
-// afterProgram is a command line without its first word, as CommandLineToArgvW takes them apart.
+// afterProgram returns a command line without its first word, as CommandLineToArgvW takes them apart.
 func afterProgram(line string) string {
 	if rest, ok := strings.CutPrefix(line, `"`); ok {
 		_, after, _ := strings.Cut(rest, `"`)

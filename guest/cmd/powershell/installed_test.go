@@ -19,17 +19,20 @@ func TestInstalled(t *testing.T) {
 		}
 		return name
 	}
+
 	ours, powershell := file("system/pwsh.exe"), file("system/powershell.exe")
 	variables := map[string]string{
 		"PATH":         "relative" + string(filepath.ListSeparator) + filepath.Join(dir, "system"),
 		"ProgramFiles": filepath.Join(dir, "programs"),
 	}
+
 	expect := func(what, self, want string) {
 		t.Helper()
 		if got := installed(self, func(name string) string { return variables[name] }); got != want {
 			t.Errorf("%s: %q, want %q", what, got, want)
 		}
 	}
+
 	expect("alone", ours, "")
 	images := file("programs/PowerShell/pwsh.exe")
 	expect("an image's", ours, images)

@@ -16,6 +16,7 @@ func main() {
 	if runtime.GOOS == "windows" {
 		newline = "\r\n"
 	}
+
 	self, err := os.Executable()
 	if err != nil {
 		self = os.Args[0]
@@ -23,6 +24,7 @@ func main() {
 	if other := installed(self, os.Getenv); runtime.GOOS == "windows" && other != "" {
 		os.Exit(instead(other))
 	}
+
 	s := powershell.Session{
 		Args:    os.Args[1:],
 		Environ: os.Environ(),

@@ -15,6 +15,7 @@ func main() {
 	if self, err := os.Executable(); err == nil {
 		name = self
 	}
+
 	env := program.Env{
 		Getenv:  os.Getenv,
 		Environ: os.Environ,

@@ -56,6 +56,7 @@ func Evaluate(text string, vars Variables) (int32, error) {
 	if p.skip(); p.at == len(p.text) {
 		return 0, noOperand()
 	}
+
 	for {
 		value, err := p.assignment()
 		if err != nil {
@@ -64,6 +65,7 @@ func Evaluate(text string, vars Variables) (int32, error) {
 		if p.skip(); p.at == len(p.text) {
 			return value, nil
 		}
+
 		switch p.text[p.at] {
 		case ',':
 			p.at++
@@ -90,7 +92,7 @@ func (p *parser) take(op string) bool {
 	return true
 }
 
-// assignments are the operators that change a variable, the longer ones first.
+// assignments returns the operators that change a variable, the longer ones first.
 func assignments() []string {
 	return []string{"<<=", ">>=", "*=", "/=", "%=", "+=", "-=", "&=", "^=", "|=", "="}
 }
@@ -101,6 +103,7 @@ func (p *parser) assignment() (int32, error) {
 		return 0, noOperand()
 	}
 	defer func() { p.nested-- }()
+
 	start := p.at
 	name := p.name()
 	for _, op := range assignments() {
@@ -128,7 +131,7 @@ func (p *parser) assign(name, op string) (int32, error) {
 	return value, nil
 }
 
-// levels are the operators of two values, those that bind least first.
+// levels returns the operators of two values, those that bind least first.
 func levels() [][]string {
 	return [][]string{{"|"}, {"^"}, {"&"}, {"<<", ">>"}, {"+", "-"}, {"*", "/", "%"}}
 }
@@ -141,6 +144,7 @@ func (p *parser) binary(level int) (int32, error) {
 	if err != nil {
 		return 0, err
 	}
+
 	for {
 		op := ""
 		for _, o := range levels()[level] {
@@ -151,6 +155,7 @@ func (p *parser) binary(level int) (int32, error) {
 		if op == "" {
 			return left, nil
 		}
+
 		right, err := p.binary(level + 1)
 		if err != nil {
 			return 0, err
@@ -187,12 +192,14 @@ func apply(op string, a, b int32) (int32, error) {
 	case "*":
 		return a * b, nil
 	}
+
 	if b == 0 {
 		return 0, byZero()
 	}
 	if op == "/" {
 		return a / b, nil
 	}
+
 	return a % b, nil
 }
 
@@ -206,6 +213,7 @@ func (p *parser) unary() (int32, error) {
 	if strings.IndexByte("!~-+(", c) < 0 {
 		return p.operand()
 	}
+
 	p.at++
 	if p.nested++; p.nested > deepest {
 		return 0, noOperand()
@@ -214,10 +222,12 @@ func (p *parser) unary() (int32, error) {
 	if c == '(' {
 		return p.group()
 	}
+
 	value, err := p.unary()
 	if err != nil {
 		return 0, err
 	}
+
 	switch c {
 	case '!':
 		if value == 0 {
@@ -229,6 +239,7 @@ func (p *parser) unary() (int32, error) {
 	case '-':
 		return -value, nil
 	}
+
 	return value, nil
 }
 
@@ -242,6 +253,7 @@ func (p *parser) group() (int32, error) {
 		if p.take(")") {
 			return value, nil
 		}
+
 		if !p.take(",") {
 			if p.at == len(p.text) {
 				return 0, unbalanced()
@@ -279,19 +291,21 @@ func (p *parser) operand() (int32, error) {
 	return constant(p.text[start:p.at])
 }
 
-// value is the number that a variable has; what is none counts as 0, and what follows a number does not count.
+// value returns the number that a variable has; what is none counts as 0, and what follows a number does not count.
 func (p *parser) value(name string) (int32, error) {
 	text := strings.TrimSpace(p.vars.Get(name))
 	end := 0
 	for letters := "+-0123456789"; end < len(text) && strings.IndexByte(letters, text[end]) >= 0; end++ {
 		letters = "0123456789xXabcdefABCDEF"
 	}
+
 	for ; end > 0; end-- {
 		n, err := strconv.ParseInt(text[:end], 0, 64)
 		if err == nil {
 			return clamp(n)
 		}
 	}
+
 	return 0, nil
 }
 
@@ -309,7 +323,7 @@ func constant(text string) (int32, error) {
 	return clamp(n)
 }
 
-// clamp is a number of 32 bits; hexadecimal ones may use the highest bit.
+// clamp returns a number of 32 bits; hexadecimal ones may use the highest bit.
 func clamp(n int64) (int32, error) {
 	if n > 0xFFFFFFFF || n < -0x80000000 {
 		return 0, tooLarge()

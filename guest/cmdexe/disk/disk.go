@@ -75,6 +75,7 @@ func (d Disk) Open(path string, how How) (*os.File, error) {
 	if strings.HasPrefix(path, `\\.\`) { // a device or a pipe is there, or not
 		flags &^= os.O_CREATE | os.O_TRUNC | os.O_APPEND
 	}
+
 	f, err := os.OpenFile(d.device(path, how), flags, 0o666)
 	if err != nil {
 		return nil, d.code(err, path)
@@ -98,9 +99,9 @@ func (d Disk) Stat(path string) (Info, error) {
 	return info(i), nil
 }
 
-// trailing is the backslash that the root of a drive keeps.
+// trailing returns the backslash that the root of a drive keeps.
 func trailing(path string) string {
-	if len(path) == 3 && path[1] == ':' || path == `\` {
+	if (len(path) == 3 && path[1] == ':') || path == `\` {
 		return `\`
 	}
 	return ""
@@ -130,12 +131,14 @@ func (d Disk) List(folder string) ([]Info, error) {
 	if err != nil {
 		return nil, d.code(err, folder)
 	}
+
 	var all []Info
 	for _, e := range entries {
 		if i, err := e.Info(); err == nil { // gone since, else
 			all = append(all, info(i))
 		}
 	}
+
 	return all, nil
 }
 
@@ -212,7 +215,7 @@ func (d Disk) Link(name, target string, kind Kind) error {
 	return d.code(d.symlink(target, name, kind == FolderLink), name)
 }
 
-// Target is what a link leads to; empty if it is none.
+// Target returns what a link leads to; empty if it is none.
 func (d Disk) Target(path string) string {
 	target, err := os.Readlink(d.host(path))
 	if err != nil {
@@ -236,7 +239,7 @@ func valid(path string) error {
 	return nil
 }
 
-// code is an error with a number of Windows.
+// code returns an error with a number of Windows.
 func (d Disk) code(err error, path string) error {
 	if err == nil {
 		return nil
@@ -247,6 +250,7 @@ func (d Disk) code(err error, path string) error {
 	if number := systemCode(err); number != 0 {
 		return number
 	}
+
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if up := strings.LastIndexByte(strings.TrimRight(path, `\`), '\\'); up > 2 && !d.IsFolder(path[:up]) {
@@ -258,5 +262,6 @@ func (d Disk) code(err error, path string) error {
 	case errors.Is(err, fs.ErrPermission):
 		return AccessDenied
 	}
+
 	return err
 }

@@ -13,12 +13,13 @@ import (
 	"mullion.dev/mullion/internal/windows/wire/winerr"
 )
 
-// host is the name of a file of a drive on this system.
+// host returns the name of a file of a drive on this system.
 func (d Disk) host(path string) string {
 	path = strings.ReplaceAll(path, `\`, "/")
 	if strings.EqualFold(filepath.Base(path), "nul") {
 		return os.DevNull
 	}
+
 	path = strings.Replace(path, ":", "", 1)
 	at := d.Root
 	for name := range strings.SplitSeq(path, "/") {
@@ -26,16 +27,18 @@ func (d Disk) host(path string) string {
 			at = filepath.Join(at, spelling(at, name))
 		}
 	}
+
 	return at
 }
 
 func (d Disk) device(path string, _ How) string { return d.host(path) }
 
-// spelling is a name as its folder has it.
+// spelling returns a name as its folder has it.
 func spelling(folder, name string) string {
 	if _, err := os.Lstat(filepath.Join(folder, name)); err == nil {
 		return name
 	}
+
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return name
@@ -45,11 +48,17 @@ func spelling(folder, name string) string {
 			return e.Name()
 		}
 	}
+
 	return name
 }
 
 func info(i fs.FileInfo) Info {
-	out := Info{Name: i.Name(), Size: i.Size(), Modified: i.ModTime()}
+	out := Info{
+		Name:     i.Name(),
+		Size:     i.Size(),
+		Modified: i.ModTime(),
+	}
+
 	switch {
 	case i.IsDir():
 		out.Attributes = Directory
@@ -62,6 +71,7 @@ func info(i fs.FileInfo) Info {
 	if i.Mode()&0o200 == 0 && !i.IsDir() {
 		out.Attributes |= ReadOnly
 	}
+
 	return out
 }
 

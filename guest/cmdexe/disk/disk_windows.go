@@ -12,7 +12,7 @@ import (
 
 func (d Disk) host(path string) string { return path }
 
-// device is the name by which a file or a device is opened.
+// device returns the name by which a file or a device is opened.
 func (d Disk) device(path string, how How) string {
 	switch name := Device(path); {
 	case name == "CON" && how == Read:
@@ -26,7 +26,12 @@ func (d Disk) device(path string, how How) string {
 }
 
 func info(i fs.FileInfo) Info {
-	out := Info{Name: i.Name(), Size: i.Size(), Modified: i.ModTime()}
+	out := Info{
+		Name:     i.Name(),
+		Size:     i.Size(),
+		Modified: i.ModTime(),
+	}
+
 	if data, ok := i.Sys().(*syscall.Win32FileAttributeData); ok {
 		out.Attributes = data.FileAttributes
 	} else if i.IsDir() {
@@ -35,6 +40,7 @@ func info(i fs.FileInfo) Info {
 	if i.Mode()&fs.ModeSymlink != 0 {
 		out.Attributes |= Link
 	}
+
 	return out
 }
 
@@ -60,10 +66,12 @@ func (d Disk) symlink(target, name string, folder bool) error {
 	if err != nil {
 		return BadName
 	}
+
 	flags := uint32(unprivileged)
 	if folder {
 		flags |= windows.SYMBOLIC_LINK_FLAG_DIRECTORY
 	}
+
 	return windows.CreateSymbolicLink(from, to, flags)
 }
 

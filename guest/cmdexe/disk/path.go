@@ -2,7 +2,7 @@ package disk
 
 import "strings"
 
-// Full is the whole name of a file that is named from a folder on. drives has the folder of each other drive.
+// Full returns the whole name of a file that is named from a folder on. drives has the folder of each other drive.
 func Full(name, folder string, drives func(drive byte) string) string {
 	name = strings.ReplaceAll(name, "/", `\`)
 	switch {
@@ -19,12 +19,13 @@ func Full(name, folder string, drives func(drive byte) string) string {
 	case strings.HasPrefix(name, `\`):
 		return clean(volume(folder) + name)
 	}
+
 	return clean(folder + `\` + name)
 }
 
 func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// volume is the drive of a path, or its server and share.
+// volume returns the drive of a path, or its server and share.
 func volume(path string) string {
 	if !strings.HasPrefix(path, `\\`) {
 		if len(path) >= 2 && path[1] == ':' {
@@ -32,6 +33,7 @@ func volume(path string) string {
 		}
 		return ""
 	}
+
 	rest := path[2:]
 	server := strings.IndexByte(rest, '\\')
 	if server < 0 {
@@ -40,10 +42,11 @@ func volume(path string) string {
 	if share := strings.IndexByte(rest[server+1:], '\\'); share >= 0 {
 		return path[:2+server+1+share]
 	}
+
 	return path
 }
 
-// Volume is the drive of a whole name, or its server and share.
+// Volume returns the drive of a whole name, or its server and share.
 func Volume(path string) string { return volume(path) }
 
 // clean takes . and .. out of a whole name, dots and blanks off the ends of its parts, and names devices by themselves.
@@ -51,6 +54,7 @@ func clean(path string) string {
 	if strings.HasPrefix(path, `\\?\`) || strings.HasPrefix(path, `\\.\`) {
 		return path
 	}
+
 	drive := volume(path)
 	var parts []string
 	names := strings.Split(path[len(drive):], `\`)
@@ -66,9 +70,11 @@ func clean(path string) string {
 			parts = append(parts, trimmed)
 		}
 	}
+
 	if len(parts) == 0 {
 		return drive + `\`
 	}
+
 	return drive + `\` + strings.Join(parts, `\`)
 }
 
@@ -81,7 +87,7 @@ func device(name string) bool {
 	return false
 }
 
-// Device is the short name of a device, "NUL" or "CON"; empty for a file.
+// Device returns the short name of a device, "NUL" or "CON"; empty for a file.
 func Device(path string) string {
 	name, ok := strings.CutPrefix(path, `\\.\`)
 	if !ok || !device(name) {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// substring is the part of a value that START or START,LENGTH name. Numbers below zero count from the end.
+// substring returns the part of a value that START or START,LENGTH name. Numbers below zero count from the end.
 func substring(value, numbers string) string {
 	first, second, both := strings.Cut(numbers, ",")
 	letters := []rune(value)
@@ -16,11 +16,13 @@ func substring(value, numbers string) string {
 			letters = append(letters, rune(c))
 		}
 	}
+
 	size := len(letters)
 	start := number(first)
 	if start < 0 {
 		start = max(0, size+start)
 	}
+
 	start = min(start, size)
 	end := size
 	if both {
@@ -30,9 +32,11 @@ func substring(value, numbers string) string {
 			end = min(size, start+min(length, size))
 		}
 	}
+
 	if utf8.ValidString(value) {
 		return string(letters[start:end])
 	}
+
 	return value[start:end]
 }
 
@@ -53,6 +57,7 @@ func replace(value, search, by string) string {
 		}
 		return value
 	}
+
 	var b strings.Builder
 	for {
 		at := index(value, search)

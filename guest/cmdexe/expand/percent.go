@@ -31,6 +31,7 @@ func Percent(line string, s Scope) (string, error) {
 	if strings.IndexByte(line, '%') < 0 {
 		return line, nil
 	}
+
 	var b strings.Builder
 	batch := s.Argument != nil
 	for at := 0; at < len(line); {
@@ -39,6 +40,7 @@ func Percent(line string, s Scope) (string, error) {
 			at++
 			continue
 		}
+
 		rest := line[at+1:]
 		if batch {
 			if text, length, ok := argument(rest, s); ok {
@@ -47,6 +49,7 @@ func Percent(line string, s Scope) (string, error) {
 				continue
 			}
 		}
+
 		text, length, found, err := variable(rest, '%', s, batch)
 		if err != nil {
 			return "", err
@@ -56,11 +59,13 @@ func Percent(line string, s Scope) (string, error) {
 			at += 1 + length
 			continue
 		}
+
 		if !batch {
 			b.WriteByte('%')
 		}
 		at++
 	}
+
 	return b.String(), nil
 }
 
@@ -85,12 +90,13 @@ func argument(rest string, s Scope) (text string, length int, ok bool) {
 			return s.Modify(value(int(rest[end]-'0')), rest[1:end]), end + 1, true
 		}
 	}
+
 	return "", 0, false
 }
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 
-// modifiersEnd is where the modifiers of a path end: letters, and a variable with folders such as $PATH:.
+// modifiersEnd returns where the modifiers of a path end: letters, and a variable with folders such as $PATH:.
 func modifiersEnd(text string) int {
 	at := 0
 	for at < len(text) {
@@ -107,6 +113,7 @@ func modifiersEnd(text string) int {
 			return at
 		}
 	}
+
 	return at
 }
 
@@ -120,6 +127,7 @@ func variable(rest string, sign byte, s Scope, drop bool) (text string, length i
 	if rest[end] == ':' && end+1 < len(rest) && rest[end+1] == sign {
 		end++
 	}
+
 	name := rest[:end]
 	value, defined := s.Lookup(name)
 	if rest[end] == sign {
@@ -128,9 +136,11 @@ func variable(rest string, sign byte, s Scope, drop bool) (text string, length i
 		}
 		return value, end + 1, true, nil
 	}
+
 	if !defined {
 		return "", end + 1, drop, nil
 	}
+
 	size := strings.IndexByte(rest[end+1:], sign)
 	if size < 0 {
 		return "", 0, false, nil
@@ -140,10 +150,12 @@ func variable(rest string, sign byte, s Scope, drop bool) (text string, length i
 	if from, is := strings.CutPrefix(how, "~"); is {
 		return substring(value, from), length, true, nil
 	}
+
 	search, by, ok := strings.Cut(how, "=")
 	if !ok || search == "" || search == "*" {
 		return "", 0, false, &SyntaxError{At: how + string([]byte{sign})}
 	}
+
 	return replace(value, search, by), length, true, nil
 }
 
@@ -152,6 +164,7 @@ func Delayed(text string, s Scope) string {
 	if strings.IndexByte(text, '!') < 0 {
 		return text
 	}
+
 	var b strings.Builder
 	for at := 0; at < len(text); {
 		switch c := text[at]; c {
@@ -176,6 +189,7 @@ func Delayed(text string, s Scope) string {
 			at++
 		}
 	}
+
 	return b.String()
 }
 
@@ -196,6 +210,7 @@ func Loop(text string, get func(name byte) (string, bool), modify func(value, mo
 		b.WriteByte(text[at])
 		at++
 	}
+
 	return b.String()
 }
 
@@ -205,6 +220,7 @@ func loopVariable(rest string, get func(byte) (string, bool), modify func(string
 		value, ok := get(rest[0])
 		return value, 1, ok
 	}
+
 	for end := modifiersEnd(rest[1:]) + 1; end >= 1; end-- {
 		if end >= len(rest) {
 			continue
@@ -213,5 +229,6 @@ func loopVariable(rest string, get func(byte) (string, bool), modify func(string
 			return modify(value, rest[1:end]), end + 1, true
 		}
 	}
+
 	return "", 0, false
 }

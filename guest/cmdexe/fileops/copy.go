@@ -52,6 +52,7 @@ func sources(names []string) (groups [][]string) {
 			if part == "" {
 				continue
 			}
+
 			if joined && len(groups) > 0 {
 				groups[len(groups)-1] = append(groups[len(groups)-1], part)
 			} else {
@@ -60,6 +61,7 @@ func sources(names []string) (groups [][]string) {
 			joined = false
 		}
 	}
+
 	return groups
 }
 
@@ -69,21 +71,25 @@ func copyFiles(e *Env, args string) int32 {
 	if unknown != "" {
 		return e.invalid(unknown)
 	}
+
 	groups := sources(names)
-	if len(groups) == 0 || len(groups) > 2 || len(groups) == 2 && len(groups[1]) > 1 {
+	if len(groups) == 0 || len(groups) > 2 || (len(groups) == 2 && len(groups[1]) > 1) {
 		e.say(incorrect)
 		return 1
 	}
+
 	to := "."
 	if len(groups) == 2 {
 		to = groups[1][0]
 	} else if len(groups[0]) > 1 {
 		to = groups[0][0]
 	}
+
 	ask := e.overwrite(set)
 	if len(groups) == 1 && len(groups[0]) > 1 {
 		ask.yes = true // the first file is the target
 	}
+
 	copied, err := e.copyAll(groups[0], to, ask)
 	if err != nil {
 		e.say("%v", err)
@@ -92,6 +98,7 @@ func copyFiles(e *Env, args string) int32 {
 	if err != nil || copied == 0 {
 		return 1
 	}
+
 	return 0
 }
 
@@ -101,6 +108,7 @@ func (e *Env) copyAll(from []string, to string, ask *overwrite) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+
 	target := e.Full(to)
 	folder := e.Disk.IsFolder(target)
 	one := !folder && !wild.Has(target)
@@ -110,10 +118,12 @@ func (e *Env) copyAll(from []string, to string, ask *overwrite) (int, error) {
 	if one && len(all) > 1 {
 		return e.join(all, target, ask)
 	}
+
 	shown := func(found) {}
 	if pattern {
 		shown = func(f found) { e.print("%s", shownAs(from[0], f)) }
 	}
+
 	return e.copyEach(all, func(f found) string { return place(target, folder, f) }, shown, ask)
 }
 
@@ -128,6 +138,7 @@ func (e *Env) gather(from []string) (all []found, pattern bool, err error) {
 		if err != nil && len(from) == 1 {
 			return nil, false, err
 		}
+
 		pattern = pattern || wild.Has(name)
 		for _, f := range files {
 			if !f.info.Folder() {
@@ -138,6 +149,7 @@ func (e *Env) gather(from []string) (all []found, pattern bool, err error) {
 	if len(all) == 0 {
 		return nil, false, disk.FileNotFound
 	}
+
 	return all, pattern, nil
 }
 
@@ -147,6 +159,7 @@ func (e *Env) copyEach(all []found, to func(found) string, shown func(found), as
 		if e.Stopped() {
 			break
 		}
+
 		shown(f)
 		name := to(f)
 		if strings.EqualFold(name, f.path) {
@@ -161,17 +174,18 @@ func (e *Env) copyEach(all []found, to func(found) string, shown func(found), as
 		}
 		copied++
 	}
+
 	return copied, nil
 }
 
-// shownAs is a file as COPY lists it: with the folder that was typed.
+// shownAs returns a file as COPY lists it: with the folder that was typed.
 func shownAs(typed string, f found) string {
 	at := strings.LastIndexAny(typed, `\/:`) + 1
 	_, name := disk.Split(f.path)
 	return typed[:at] + name
 }
 
-// place is where a file goes.
+// place returns where a file goes.
 func place(target string, folder bool, f found) string {
 	name := f.info.Name
 	if folder {
@@ -191,6 +205,7 @@ func (e *Env) copyOne(f found, to string) error {
 		return err
 	}
 	defer in.Close()
+
 	out, err := e.Disk.Open(to, disk.Write)
 	if err != nil {
 		return err
@@ -205,6 +220,7 @@ func (e *Env) copyOne(f found, to string) error {
 	if disk.Device(f.path) == "" && disk.Device(to) == "" {
 		_ = e.Disk.Touch(to, f.info.Modified) // the content is what counts
 	}
+
 	return nil
 }
 
@@ -219,11 +235,13 @@ func (e *Env) join(all []found, to string, ask *overwrite) (int, error) {
 		how = disk.Append
 		all = all[1:]
 	}
+
 	out, err := e.Disk.Open(to, how)
 	if err != nil {
 		return 0, err
 	}
 	defer out.Close()
+
 	for _, f := range all {
 		in, err := e.Disk.Open(f.path, disk.Read)
 		if err != nil {
@@ -235,6 +253,7 @@ func (e *Env) join(all []found, to string, ask *overwrite) (int, error) {
 			return 0, err
 		}
 	}
+
 	return 1, nil
 }
 
@@ -261,11 +280,13 @@ func (e *Env) move(names []string, ask *overwrite) int32 {
 	if err != nil {
 		return e.fail(err)
 	}
+
 	folder := e.Disk.IsFolder(to)
 	if len(all) > 1 && !folder && !wild.Has(to) {
 		e.say("Cannot move multiple files to a single file.")
 		return 1
 	}
+
 	moved, kind := 0, "file"
 	for _, f := range all {
 		if f.info.Folder() && wild.Has(names[0]) { // a pattern means files
@@ -278,6 +299,7 @@ func (e *Env) move(names []string, ask *overwrite) int32 {
 		if wild.Has(names[0]) {
 			e.print("%s", f.path)
 		}
+
 		if err := e.moveOne(f, name); err != nil {
 			return e.fail(err)
 		}
@@ -286,10 +308,12 @@ func (e *Env) move(names []string, ask *overwrite) int32 {
 		}
 		moved++
 	}
+
 	e.print("%9d %s(s) moved.", moved, kind)
 	if moved == 0 {
 		return 1
 	}
+
 	return 0
 }
 
@@ -318,6 +342,7 @@ func rename(e *Env, args string) int32 {
 	if err != nil {
 		return e.fail(err)
 	}
+
 	code := int32(0)
 	for _, f := range all {
 		if f.info.Folder() && wild.Has(names[0]) {
@@ -331,5 +356,6 @@ func rename(e *Env, args string) int32 {
 			code = e.fail(err)
 		}
 	}
+
 	return code
 }

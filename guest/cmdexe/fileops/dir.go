@@ -29,7 +29,7 @@ type listing struct {
 	out        bytes.Buffer
 }
 
-// attribute is the attribute that a letter stands for.
+// attribute returns the attribute that a letter stands for.
 func attribute(letter byte) (uint32, bool) {
 	switch letter {
 	case 'd':
@@ -47,6 +47,7 @@ func attribute(letter byte) (uint32, bool) {
 	case 'i', 'o':
 		return 0, true
 	}
+
 	return 0, false
 }
 
@@ -60,6 +61,7 @@ func attributeFilter(text string) (want, hide uint32, ok bool) {
 				return 0, 0, false
 			}
 		}
+
 		bit, known := attribute(text[i])
 		if !known {
 			return 0, 0, false
@@ -70,6 +72,7 @@ func attributeFilter(text string) (want, hide uint32, ok bool) {
 			want |= bit
 		}
 	}
+
 	return want, hide, true
 }
 
@@ -106,6 +109,7 @@ func (l *listing) read(switches []string) (wrong string) {
 			return s
 		}
 	}
+
 	return ""
 }
 
@@ -118,6 +122,7 @@ func dir(e *Env, args string) int32 {
 	if len(names) == 0 {
 		names = []string{"."}
 	}
+
 	code := int32(0)
 	volume := ""
 	for _, name := range names {
@@ -131,6 +136,7 @@ func dir(e *Env, args string) int32 {
 			code = e.fail(err)
 		}
 	}
+
 	if !l.bare && l.listed {
 		l.total(names)
 	}
@@ -147,7 +153,7 @@ func (l *listing) total(names []string) {
 	fmt.Fprintf(&l.out, "%16d Dir(s) %15s bytes free\r\n", l.folders, l.number(int64(min(free, 1<<62))))
 }
 
-// number is a number with commas.
+// number returns a number with commas.
 func (l *listing) number(n int64) string {
 	text := strconv.FormatInt(n, 10)
 	if l.noCommas {
@@ -171,6 +177,7 @@ func (l *listing) show(path string) error {
 	if !l.e.Disk.IsFolder(folder) {
 		return notFound(l, folder)
 	}
+
 	any, err := l.folder(strings.TrimRight(folder, `\`), pattern, 0)
 	if err != nil {
 		return err
@@ -178,6 +185,7 @@ func (l *listing) show(path string) error {
 	if !any {
 		return errNotFound{}
 	}
+
 	return nil
 }
 
@@ -207,6 +215,7 @@ func (l *listing) folder(folder, pattern string, depth int) (bool, error) {
 		}
 		return false, err
 	}
+
 	shown := l.selfAndParent(folder, pattern)
 	start := len(shown)
 	for _, i := range all {
@@ -214,6 +223,7 @@ func (l *listing) folder(folder, pattern string, depth int) (bool, error) {
 			shown = append(shown, i)
 		}
 	}
+
 	l.sort(shown[start:])
 	any := len(shown) > 0
 	if any {
@@ -251,6 +261,7 @@ func (l *listing) children(folder, pattern string, all []disk.Info, depth int) (
 			any = any || more
 		}
 	}
+
 	return any, nil
 }
 
@@ -259,6 +270,7 @@ func (l *listing) sort(files []disk.Info) {
 	if l.order == "" {
 		return
 	}
+
 	slices.SortStableFunc(files, func(a, b disk.Info) int {
 		sign := 1
 		for i := range len(l.order) {
@@ -278,11 +290,13 @@ func (l *listing) sort(files []disk.Info) {
 			case 'g':
 				how = cmp.Compare(b.Attributes&disk.Directory, a.Attributes&disk.Directory)
 			}
+
 			if how != 0 {
 				return how * sign
 			}
 			sign = 1
 		}
+
 		return 0
 	})
 }
@@ -304,11 +318,13 @@ func (l *listing) list(folder string, files []disk.Info) {
 		}
 		return
 	}
+
 	l.listed = true
 	where := folder
 	if !strings.Contains(where, `\`) {
 		where += `\`
 	}
+
 	fmt.Fprintf(&l.out, "\r\n Directory of %s\r\n\r\n", where)
 	count, size := 0, int64(0)
 	for n, i := range files {
@@ -318,6 +334,7 @@ func (l *listing) list(folder string, files []disk.Info) {
 			count++
 			size += i.Size
 		}
+
 		if l.wide {
 			name := i.Name
 			if i.Folder() {
@@ -331,6 +348,7 @@ func (l *listing) list(folder string, files []disk.Info) {
 		}
 		l.line(folder, i)
 	}
+
 	fmt.Fprintf(&l.out, "%16d File(s) %14s bytes\r\n", count, l.number(size))
 	l.files += count
 	l.bytes += size

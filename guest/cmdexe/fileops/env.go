@@ -44,7 +44,7 @@ type Env struct {
 	Batch   bool // a batch file runs
 }
 
-// Commands are the builtins by name.
+// Commands returns the builtins by name.
 func Commands() map[string]func(e *Env, args string) int32 {
 	return map[string]func(e *Env, args string) int32{
 		"assoc": assoc, "copy": copyFiles, "del": del, "dir": dir, "erase": del, "ftype": ftype, "md": makeFolders,
@@ -65,10 +65,11 @@ func (e *Env) fail(err error) int32 {
 	return 1
 }
 
-// arguments are the switches and the names of a command. A slash begins a switch wherever it stands outside of quotes.
+// arguments returns the switches and the names of a command. A slash begins a switch wherever it stands outside of
+// quotes.
 func arguments(args string) (switches, names []string) {
 	var b strings.Builder
-	quoted, isSwitch, any := false, false, false
+	var quoted, isSwitch, any bool
 	flush := func() {
 		switch {
 		case isSwitch:
@@ -79,6 +80,7 @@ func arguments(args string) (switches, names []string) {
 		b.Reset()
 		isSwitch, any = false, false
 	}
+
 	for i := range len(args) {
 		c := args[i]
 		switch {
@@ -136,11 +138,13 @@ func (e *Env) match(name string) ([]found, error) {
 		}
 		return []found{{path, info}}, nil
 	}
+
 	folder, pattern := disk.Split(path)
 	entries, err := e.Disk.List(folder)
 	if err != nil {
 		return nil, err
 	}
+
 	var all []found
 	for _, i := range entries {
 		if wild.Match(pattern, i.Name) {
@@ -150,6 +154,7 @@ func (e *Env) match(name string) ([]found, error) {
 	if len(all) == 0 {
 		return nil, disk.FileNotFound
 	}
+
 	return all, nil
 }
 
@@ -183,10 +188,12 @@ func vol(e *Env, args string) int32 {
 			return e.fail(disk.BadName)
 		}
 	}
+
 	if !e.volume(path) {
 		e.say("The system cannot find the path specified.")
 		return 1
 	}
+
 	return 0
 }
 
@@ -200,6 +207,7 @@ func (e *Env) volume(path string) bool {
 	if err != nil {
 		return true // a share need not say
 	}
+
 	name := strings.ToUpper(strings.TrimSuffix(drive, ":"))
 	if label == "" {
 		e.print(" Volume in drive %s has no label.", name)
@@ -225,6 +233,7 @@ func (e *Env) association(args string, command bool, none string) int32 {
 		e.say("Access is denied.")
 		return 5
 	}
+
 	value, ok := e.System.Association(name, command)
 	if !ok {
 		e.say(none, name)

@@ -51,11 +51,13 @@ func play(t *testing.T, files map[string]string, steps []step) {
 			t.Fatal(err)
 		}
 	}
+
 	for _, s := range steps {
 		name := s.line[:strings.IndexAny(s.line+" ", " /")]
 		args := s.line[len(name):]
 		var out, errs bytes.Buffer
 		input := strings.Split(s.input, "\n")
+
 		e := &Env{
 			Disk: disk.Disk{Root: root}, System: windows{}, Dir: `C:\w`, Out: &out, Err: &errs,
 			Full: func(name string) string {
@@ -72,6 +74,7 @@ func play(t *testing.T, files map[string]string, steps []step) {
 			Stopped: func() bool { return false },
 			Default: func(string) string { return "" },
 		}
+
 		code := Commands()[name](e, args)
 		got := step{s.line, s.input, clean(out.String()), clean(errs.String()), code}
 		if got != s {
@@ -86,6 +89,7 @@ func clean(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 func TestDir(t *testing.T) {
 	const head = " Volume in drive C has no label.\n Volume Serial Number is 1234-5678\n\n Directory of C:\\w\n\n"
 	files := map[string]string{"a.txt": "12345", "b.log": strings.Repeat("x", 1234), "s/c.txt": "c"}
+
 	play(t, files, []step{
 		{line: `dir /b`, out: "a.txt\nb.log\ns\n"},
 		{line: `dir/b *.txt`, out: "a.txt\n"},
@@ -119,6 +123,7 @@ func TestDir(t *testing.T) {
 
 func TestCopy(t *testing.T) {
 	files := map[string]string{"a.txt": "a", "b.txt": "b", "s/x": "x", "c.log": "c"}
+
 	play(t, files, []step{
 		{line: `copy a.txt n.txt`, out: "        1 file(s) copied.\n"},
 		{line: `type n.txt`, out: "a"},

@@ -14,6 +14,7 @@ func makeFolders(e *Env, args string) int32 {
 		e.say(incorrect)
 		return 1
 	}
+
 	code := int32(0)
 	for _, name := range names {
 		err := e.makeFolder(name)
@@ -25,11 +26,13 @@ func makeFolders(e *Env, args string) int32 {
 		default:
 			e.say("%v", err)
 		}
+
 		code = 1
 		if len(names) > 1 {
 			e.say("Error occurred while processing: %s.", name)
 		}
 	}
+
 	return code
 }
 
@@ -47,7 +50,7 @@ func (e *Env) makeFolder(name string) error {
 	return disk.BadName
 }
 
-// code is the number of an error of Windows.
+// code returns the number of an error of Windows.
 func code(err error) int32 {
 	if number, ok := err.(winerr.Code); ok { //nolint:errorlint // package disk wraps none
 		return int32(number) //nolint:gosec // they are small
@@ -65,6 +68,7 @@ func removeFolders(e *Env, args string) int32 {
 		e.say(incorrect)
 		return 1
 	}
+
 	last := int32(0)
 	for _, name := range names {
 		path := e.Full(name)
@@ -80,11 +84,13 @@ func removeFolders(e *Env, args string) int32 {
 		case set["q"] || e.answer(name+", Are you sure (Y/N)? ", "yn") == 'y':
 			err = e.removeTree(path, info, 0)
 		}
+
 		if err != nil {
 			e.say("%v", err)
 			last = code(err)
 		}
 	}
+
 	return last
 }
 
@@ -97,10 +103,12 @@ func (e *Env) removeTree(path string, info disk.Info, depth int) error {
 	if err != nil {
 		return err
 	}
+
 	for _, i := range entries {
 		if e.Stopped() {
 			return nil
 		}
+
 		at := strings.TrimRight(path, `\`) + `\` + i.Name
 		if i.Folder() {
 			err = e.removeTree(at, i, depth+1)
@@ -110,10 +118,12 @@ func (e *Env) removeTree(path string, info disk.Info, depth int) error {
 			}
 			err = e.Disk.RemoveFile(at)
 		}
+
 		if err != nil && !is(err, disk.FileNotFound) {
 			e.say("%s - %v", at, err)
 		}
 	}
+
 	return e.Disk.RemoveFolder(path)
 }
 
@@ -135,11 +145,13 @@ func del(e *Env, args string) int32 {
 		e.say(incorrect)
 		return 1
 	}
+
 	for _, name := range names {
 		if err := d.name(e.Full(name)); err != nil {
 			return e.fail(err)
 		}
 	}
+
 	return 0
 }
 
@@ -165,6 +177,7 @@ func (d *deletion) read(switches []string) (wrong string) {
 			return s
 		}
 	}
+
 	return ""
 }
 
@@ -178,6 +191,7 @@ func (d *deletion) name(path string) error {
 	if all && !d.quiet && !d.prompt && d.e.answer(folder+pattern+", Are you sure (Y/N)? ", "yn") != 'y' {
 		return nil
 	}
+
 	count, err := d.in(folder, pattern, 0)
 	if err == nil && count == 0 && !all {
 		d.e.say("Could Not Find %s", path)
@@ -201,12 +215,14 @@ func (d *deletion) in(folder, pattern string, depth int) (int, error) {
 	} else {
 		entries, err = d.e.Disk.List(folder)
 	}
+
 	if err != nil {
 		if depth > 0 { // one that may not be read
 			return 0, nil
 		}
 		return 0, err
 	}
+
 	count := 0
 	for _, i := range entries {
 		if d.e.Stopped() || depth > deepest {
@@ -219,11 +235,13 @@ func (d *deletion) in(folder, pattern string, depth int) (int, error) {
 			}
 			continue
 		}
+
 		if d.takes(i) && wild.Match(pattern, i.Name) {
 			count++
 			d.one(folder+i.Name, i)
 		}
 	}
+
 	return count, nil
 }
 
@@ -242,6 +260,7 @@ func (d *deletion) one(path string, i disk.Info) {
 	if d.force && i.Attributes&disk.ReadOnly != 0 {
 		_ = d.e.Disk.SetAttributes(path, 0, disk.ReadOnly) // the removal tells
 	}
+
 	if err := d.e.Disk.RemoveFile(path); err != nil {
 		d.e.say("%s\r\n%v", path, err)
 		return

@@ -19,6 +19,7 @@ func typeFiles(e *Env, args string) int32 {
 		e.say(incorrect)
 		return 1
 	}
+
 	last := int32(0)
 	for _, name := range names {
 		several := len(names) > 1 || wild.Has(name)
@@ -34,6 +35,7 @@ func typeFiles(e *Env, args string) int32 {
 			last = 1
 		}
 	}
+
 	return last
 }
 
@@ -50,6 +52,7 @@ func (e *Env) typeAll(files []found, typed string, several bool) error {
 		if err != nil {
 			return err
 		}
+
 		if several {
 			e.say("\r\n%s\r\n\r\n", shownAs(typed, f))
 		}
@@ -59,6 +62,7 @@ func (e *Env) typeAll(files []found, typed string, several bool) error {
 			return nil
 		}
 	}
+
 	return nil
 }
 
@@ -83,6 +87,7 @@ func (e *Env) typeOne(in *os.File) {
 		fmt.Fprint(e.Out, string(utf16.Decode(units)))
 		return
 	}
+
 	_, _ = e.Out.Write(mark[:n])
 	_, _ = io.Copy(e.Out, in) // nobody reads it any more, else
 }
@@ -97,16 +102,20 @@ func mklink(e *Env, args string) int32 {
 		e.say(incorrect)
 		return 1
 	}
+
 	name, target := e.Full(names[0]), names[1]
 	kind, what := disk.FileLink, "symbolic link created"
 	switch {
 	case set["h"]:
-		kind, what, target = disk.HardLink, "Hardlink created", e.Full(target)
+		kind, what = disk.HardLink, "Hardlink created"
+		target = e.Full(target)
 	case set["j"]:
-		kind, what, target = disk.FolderLink, "Junction created", e.Full(target)
+		kind, what = disk.FolderLink, "Junction created"
+		target = e.Full(target)
 	case set["d"]:
 		kind = disk.FolderLink
 	}
+
 	if err := e.Disk.Link(name, strings.ReplaceAll(target, "/", `\`), kind); err != nil {
 		return e.fail(err)
 	}

@@ -35,6 +35,7 @@ func (Host) Start(_ context.Context, p shell.Program) (func() (uint32, error), e
 	if p.Apart {
 		attr.Sys.CreationFlags = windows.CREATE_NEW_PROCESS_GROUP
 	}
+
 	process, err := os.StartProcess(p.File, nil, attr)
 	if number, ok := errors.AsType[syscall.Errno](err); ok {
 		if number == windows.ERROR_BAD_EXE_FORMAT {
@@ -45,6 +46,7 @@ func (Host) Start(_ context.Context, p shell.Program) (func() (uint32, error), e
 	if err != nil {
 		return nil, err
 	}
+
 	return func() (uint32, error) {
 		state, err := process.Wait()
 		if err != nil {
@@ -62,6 +64,7 @@ func (Host) Graphical(file string) bool {
 		subsystem = 0x5C // in it
 		windowed  = 2
 	)
+
 	f, err := os.Open(file)
 	if err != nil {
 		return false
@@ -71,6 +74,7 @@ func (Host) Graphical(file string) bool {
 	if _, err := io.ReadFull(f, header[:]); err != nil {
 		return false
 	}
+
 	var kind [2]byte
 	if _, err := f.ReadAt(kind[:], int64(binary.LittleEndian.Uint32(header[place:]))+subsystem); err != nil {
 		return false
@@ -92,6 +96,7 @@ func (h Host) Console(what, text string, out *os.File) error {
 	case "key":
 		return h.key(out)
 	}
+
 	return errors.ErrUnsupported
 }
 
@@ -115,6 +120,7 @@ func clearScreen(out *os.File) error {
 		_, err := out.WriteString("\f")
 		return err
 	}
+
 	var done uint32
 	cells := uintptr(uint16(info.Size.X)) * uintptr(uint16(info.Size.Y)) //nolint:gosec // sizes are not below zero
 	for _, fill := range []struct {
@@ -125,6 +131,7 @@ func clearScreen(out *os.File) error {
 			return err
 		}
 	}
+
 	return windows.SetConsoleCursorPosition(handle, windows.Coord{})
 }
 
@@ -133,7 +140,7 @@ type System struct{}
 
 const currentVersion = `SOFTWARE\Microsoft\Windows NT\CurrentVersion`
 
-// Version is the version with its revision.
+// Version returns the version with its revision.
 func (System) Version() string {
 	v := windows.RtlGetVersion()
 	revision := uint64(0)
@@ -177,6 +184,7 @@ func (System) Association(name string, command bool) (string, bool) {
 	if command {
 		name += `\shell\open\command`
 	}
+
 	k, err := registry.OpenKey(registry.CLASSES_ROOT, name, registry.QUERY_VALUE)
 	if err != nil {
 		return "", false
@@ -192,5 +200,5 @@ func (System) Terminal(f *os.File) bool {
 	return windows.GetConsoleMode(windows.Handle(f.Fd()), &mode) == nil
 }
 
-// CommandLine is the command line of this process as it was given.
+// CommandLine returns the command line of this process as it was given.
 func CommandLine() string { return windows.UTF16PtrToString(windows.GetCommandLine()) }

@@ -34,6 +34,7 @@ func (h Host) key(in *os.File) error {
 	if in == nil {
 		return errors.ErrUnsupported
 	}
+
 	console := windows.Handle(in.Fd())
 	var mode uint32
 	if err := windows.GetConsoleMode(console, &mode); err != nil {
@@ -43,6 +44,7 @@ func (h Host) key(in *os.File) error {
 	if err := windows.SetConsoleMode(console, raw); err != nil {
 		return err
 	}
+
 	return errors.Join(h.await(console), windows.SetConsoleMode(console, mode))
 }
 
@@ -58,12 +60,14 @@ func (h Host) await(console windows.Handle) error {
 		if got != windows.WAIT_OBJECT_0 {
 			continue
 		}
+
 		var record keyRecord
 		var read uint32
 		if err := call("ReadConsoleInputW", uintptr(console), uintptr(unsafe.Pointer(&record)), 1,
 			uintptr(unsafe.Pointer(&read))); err != nil {
 			return err
 		}
+
 		switch {
 		case read != 1 || record.kind != keyEvent || record.down == 0 || record.char == 0:
 		case record.char == ctrlC:

@@ -41,7 +41,7 @@ func (f *frame) argument(number int) string {
 	return ""
 }
 
-// path is an argument as %~f sees it: the whole name of the file for %0, as long as SHIFT leaves that alone.
+// path returns an argument as %~f sees it: the whole name of the file for %0, as long as SHIFT leaves that alone.
 func (f *frame) path(number int) string {
 	if number == 0 && len(f.shift) > 0 && f.shift[0] == f.args[0] {
 		return f.file
@@ -59,6 +59,7 @@ func (f *frame) line() (string, bool) {
 	if f.at >= len(f.text) {
 		return "", false
 	}
+
 	rest := f.text[f.at:]
 	end := bytes.IndexByte(rest, '\n')
 	if end < 0 {
@@ -85,10 +86,11 @@ func (f *frame) label(name string) (int, bool) {
 			}
 		}
 	}
+
 	return 0, false
 }
 
-// labelName is the label that a text begins with.
+// labelName returns the label that a text begins with.
 func labelName(text string) string {
 	text = strings.TrimLeft(text, delimiters)
 	if end := strings.IndexAny(text, delimiters+":+&|<>\""); end >= 0 {
@@ -154,7 +156,12 @@ func (s *Shell) newFrame(file, name, args string) (*frame, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &frame{file: file, text: text, all: strings.TrimLeft(args, " \t")}
+	f := &frame{
+		file: file,
+		text: text,
+		all:  strings.TrimLeft(args, " \t"),
+	}
+
 	f.args = append([]string{name}, words(args)...)
 	f.shift = f.args
 	return f, nil
@@ -169,25 +176,35 @@ func (s *Shell) enter(ctx context.Context, f *frame) (int32, flow) {
 		s.code = 1
 		return 1, abort
 	}
-	outer, loops, redirections := s.frame, s.loops, s.redirections
+
+	outer := s.frame
+	loops := s.loops
+	redirections := s.redirections
 	if outer == nil { // ECHO OFF of a batch file ends with it, and not with one that it calls
 		defer func(echo bool) { s.echo = echo }(s.echo)
 	}
+
 	s.depth++
 	how := next
 	for f != nil {
-		s.frame, s.loops, s.redirections = f, 0, 0
+		s.frame = f
+		s.loops = 0
+		s.redirections = 0
 		how = s.runFrame(ctx)
 		for len(f.locals) > 0 {
 			s.endLocal()
 		}
 		f, s.follows = s.follows, nil
 	}
+
 	s.depth--
-	s.frame, s.loops, s.redirections = outer, loops, redirections
+	s.frame = outer
+	s.loops = loops
+	s.redirections = redirections
 	if how == jump || how == leave {
 		how = next
 	}
+
 	return s.code, how
 }
 
@@ -199,6 +216,7 @@ func (s *Shell) runFrame(ctx context.Context) flow {
 				return how
 			}
 		}
+
 		lines := &batchLines{s: s}
 		n, err := syntax.Parse(lines)
 		if lines.err != nil {
@@ -207,6 +225,7 @@ func (s *Shell) runFrame(ctx context.Context) flow {
 		if errors.Is(err, io.EOF) {
 			return next
 		}
+
 		if err != nil {
 			s.say(err.Error())
 			s.code = syntaxCode
@@ -234,6 +253,7 @@ func (s *Shell) show(n syntax.Node) {
 	if n == nil || !s.echo {
 		return
 	}
+
 	switch n := n.(type) {
 	case *syntax.Quiet:
 		return
@@ -252,12 +272,14 @@ func (s *Shell) goTo(name string) (int32, flow) {
 	if s.extensions && colon && strings.EqualFold(labelName(bare), "eof") {
 		return s.code, leave
 	}
+
 	label := labelName(bare)
 	if label == "" {
 		s.say("No batch label specified to GOTO command.")
 		s.code = 1
 		return 1, abort
 	}
+
 	at, ok := s.frame.label(label)
 	if !ok {
 		s.say("The system cannot find the batch label specified - " + label)
@@ -275,15 +297,22 @@ func (s *Shell) subroutine(ctx context.Context, text string) (int32, flow) {
 		s.code = 1
 		return 1, next
 	}
+
 	name := labelName(text[1:])
 	rest := strings.TrimLeft(text[1:], delimiters)[len(name):]
 	outer := s.frame
-	f := &frame{file: outer.file, text: outer.text, all: strings.TrimLeft(rest, " \t")}
+	f := &frame{
+		file: outer.file,
+		text: outer.text,
+		all:  strings.TrimLeft(rest, " \t"),
+	}
+
 	f.args = append([]string{":" + name}, words(rest)...)
 	f.shift = f.args
 	if strings.EqualFold(name, "eof") {
 		return s.code, next
 	}
+
 	at, ok := outer.label(name)
 	if !ok {
 		s.say("The system cannot find the batch label specified - " + name)
@@ -299,6 +328,7 @@ func (s *Shell) setLocal(args string) int32 {
 	if s.frame == nil {
 		return 0
 	}
+
 	s.frame.locals = append(s.frame.locals, local{s.env.clone(), s.dir, s.delayed, s.extensions})
 	code := int32(0)
 	for _, word := range words(strings.ToLower(args)) {
@@ -315,9 +345,11 @@ func (s *Shell) setLocal(args string) int32 {
 			code = 1
 		}
 	}
+
 	if args != "" {
 		s.code = code
 	}
+
 	return code
 }
 
@@ -329,5 +361,8 @@ func (s *Shell) endLocal() {
 	last := len(s.frame.locals) - 1
 	was := s.frame.locals[last]
 	s.frame.locals = s.frame.locals[:last]
-	s.env, s.dir, s.delayed, s.extensions = was.env, was.dir, was.delayed, was.extensions
+	s.env = was.env
+	s.dir = was.dir
+	s.delayed = was.delayed
+	s.extensions = was.extensions
 }

@@ -24,12 +24,12 @@ type builtin struct {
 	run   func(s *Shell, ctx context.Context, args string) (int32, flow)
 }
 
-// plain is a builtin that only has a code.
+// plain returns a builtin that only has a code.
 func plain(k keeps, run func(s *Shell, args string) int32) builtin {
 	return builtin{k, func(s *Shell, _ context.Context, args string) (int32, flow) { return run(s, args), next }}
 }
 
-// onFiles is a builtin of package fileops.
+// onFiles returns a builtin of package fileops.
 func onFiles(k keeps, run func(e *fileops.Env, args string) int32) builtin {
 	return builtin{k, func(s *Shell, ctx context.Context, args string) (int32, flow) {
 		code := run(s.fileEnv(ctx), args)
@@ -40,7 +40,7 @@ func onFiles(k keeps, run func(e *fileops.Env, args string) int32) builtin {
 	}}
 }
 
-// fileEnv is what the builtins of package fileops see of the shell.
+// fileEnv returns what the builtins of package fileops see of the shell.
 func (s *Shell) fileEnv(ctx context.Context) *fileops.Env {
 	return &fileops.Env{
 		Disk: s.o.Disk, System: s.o.System, Full: s.full, Dir: s.dir, Out: s.out(), Err: s.writer(2),
@@ -54,7 +54,7 @@ func (s *Shell) fileEnv(ctx context.Context) *fileops.Env {
 	}
 }
 
-// languageBuiltins are the builtins that change the shell itself.
+// languageBuiltins returns the builtins that change the shell itself.
 func languageBuiltins() map[string]builtin {
 	return map[string]builtin{
 		"break":    plain(leaves, func(*Shell, string) int32 { return 0 }),
@@ -84,7 +84,7 @@ func languageBuiltins() map[string]builtin {
 	}
 }
 
-// builtins are all builtins by name.
+// builtins returns all builtins by name.
 func builtins() map[string]builtin {
 	all := languageBuiltins()
 	for name, run := range fileops.Commands() {
@@ -97,6 +97,7 @@ func builtins() map[string]builtin {
 		}
 		all[name] = onFiles(k, run)
 	}
+
 	return all
 }
 
@@ -107,15 +108,17 @@ func (s *Shell) runBuiltin(ctx context.Context, name, args string) (int32, flow)
 		s.print("%s: see https://learn.microsoft.com/windows-server/administration/windows-commands/%[1]s\r\n", name)
 		return 0, next
 	}
+
 	code, how := b.run(s, ctx, args)
 	switch b.keeps {
 	case sets:
 		s.code = code
 	case setsFailed, setsInCmd:
-		if code != 0 || b.keeps == setsInCmd && s.frame.command() {
+		if code != 0 || (b.keeps == setsInCmd && s.frame.command()) {
 			s.code = code
 		}
 	}
+
 	return code, how
 }
 
@@ -126,12 +129,12 @@ func (s *Shell) console(what, text string) int32 {
 	return 0
 }
 
-// echoCommand is ECHO. One character after its name belongs to it.
+// echoCommand carries out ECHO. One character after its name belongs to it.
 func (s *Shell) echoCommand(args string) int32 {
 	switch word := strings.ToLower(strings.Trim(args, delimiters)); {
 	case word == "/?" && args != "./?":
 		s.print("echo: see https://learn.microsoft.com/windows-server/administration/windows-commands/echo\r\n")
-	case args == "" || word == "" && delimiter(args[0]):
+	case args == "" || (word == "" && delimiter(args[0])):
 		s.print("ECHO is %s.\r\n", onOff(s.echo))
 	case delimiter(args[0]) && (word == "on" || word == "off"):
 		s.echo = word == "on"
@@ -140,6 +143,7 @@ func (s *Shell) echoCommand(args string) int32 {
 	default:
 		s.print("%s\r\n", args[1:])
 	}
+
 	return 0
 }
 
@@ -150,7 +154,7 @@ func onOff(on bool) string {
 	return "off"
 }
 
-// goToCommand is GOTO, which means nothing on the command line.
+// goToCommand carries out GOTO, which means nothing on the command line.
 func (s *Shell) goToCommand(_ context.Context, args string) (int32, flow) {
 	if s.frame == nil {
 		return 0, next
@@ -158,7 +162,7 @@ func (s *Shell) goToCommand(_ context.Context, args string) (int32, flow) {
 	return s.goTo(args)
 }
 
-// exit is EXIT.
+// exit carries out EXIT.
 func (s *Shell) exit(_ context.Context, args string) (int32, flow) {
 	list := words(args)
 	inBatch := false
@@ -169,6 +173,7 @@ func (s *Shell) exit(_ context.Context, args string) (int32, flow) {
 		inBatch = true
 		list[0] = list[0][2:]
 	}
+
 	if len(list) > 0 {
 		if n, ok := leading(unquoted(list[0])); ok {
 			s.code = int32(uint32(n)) //nolint:gosec // wraps around, as an exit code does
@@ -177,10 +182,11 @@ func (s *Shell) exit(_ context.Context, args string) (int32, flow) {
 	if inBatch && s.frame != nil {
 		return s.code, leave
 	}
+
 	return s.code, quit
 }
 
-// shift is SHIFT, perhaps from a later argument on.
+// shift carries out SHIFT, perhaps from a later argument on.
 func (s *Shell) shift(args string) int32 {
 	if s.frame == nil {
 		return 0
@@ -192,24 +198,26 @@ func (s *Shell) shift(args string) int32 {
 		s.say("Invalid parameter to SHIFT command")
 		return 1
 	}
+
 	f := s.frame
 	if from < len(f.shift) {
 		f.shift = append(append([]string(nil), f.shift[:from]...), f.shift[from+1:]...)
 	}
+
 	return 0
 }
 
-// color is COLOR, which changes nothing here but refuses what Windows refuses.
+// color carries out COLOR, which changes nothing here but refuses what Windows refuses.
 func (s *Shell) color(args string) int32 {
 	word := strings.Trim(args, delimiters)
 	if len(word) > 2 || strings.Trim(strings.ToLower(word), "0123456789abcdef") != "" ||
-		len(word) == 2 && strings.EqualFold(word[:1], word[1:]) {
+		(len(word) == 2 && strings.EqualFold(word[:1], word[1:])) {
 		return 1
 	}
 	return 0
 }
 
-// verify is VERIFY, whose state changes nothing.
+// verify carries out VERIFY, whose state changes nothing.
 func (s *Shell) verify(args string) int32 {
 	switch strings.ToLower(strings.Trim(args, delimiters)) {
 	case "":
@@ -222,10 +230,11 @@ func (s *Shell) verify(args string) int32 {
 		s.say("An incorrect parameter was\r\nentered for the command.")
 		return 1
 	}
+
 	return 0
 }
 
-// clockCommand is DATE and TIME. The clock is the machine's, and cannot be set.
+// clockCommand carries out DATE and TIME. The clock is the machine's, and cannot be set.
 func (s *Shell) clockCommand(name, now, args string) int32 {
 	list := words(strings.ToLower(args))
 	short := len(list) > 0 && list[0] == "/t"
@@ -249,10 +258,11 @@ func (s *Shell) clockCommand(name, now, args string) int32 {
 			return 1
 		}
 	}
+
 	return 0
 }
 
-// pause is PAUSE.
+// pause carries out PAUSE.
 func (s *Shell) pause(string) int32 {
 	s.print("Press any key to continue . . . ")
 	err := s.o.Host.Console("key", "", s.files[0])

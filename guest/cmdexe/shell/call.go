@@ -8,12 +8,13 @@ import (
 	"mullion.dev/mullion/guest/cmdexe/syntax"
 )
 
-// call is CALL: percent signs are expanded once more, and a batch file comes back.
+// call carries out CALL: percent signs are expanded once more, and a batch file comes back.
 func (s *Shell) call(ctx context.Context, args string) (int32, flow) {
 	text, err := s.percent(strings.TrimLeft(args, delimiters))
 	if err != nil {
 		return s.fail(err)
 	}
+
 	text = doubled(text)
 	if text == "" {
 		s.code = 0
@@ -22,11 +23,13 @@ func (s *Shell) call(ctx context.Context, args string) (int32, flow) {
 	if text[0] == ':' {
 		return s.subroutine(ctx, text)
 	}
+
 	name, rest := command(text)
 	switch strings.ToLower(name) {
 	case "if", "for":
 		return s.unknown(name, disk.FileNotFound)
 	}
+
 	s.calls++
 	defer func() { s.calls-- }()
 	if file, err := s.find(unquoted(name)); err == nil && isBatch(file) {
@@ -36,14 +39,16 @@ func (s *Shell) call(ctx context.Context, args string) (int32, flow) {
 		s.calls = calls
 		return code, how
 	}
+
 	return s.simple(ctx, text)
 }
 
-// doubled is what CALL makes of carets: in quotes each becomes two.
+// doubled returns what CALL makes of carets: in quotes each becomes two.
 func doubled(text string) string {
 	if !strings.Contains(text, "^") {
 		return text
 	}
+
 	var b strings.Builder
 	quoted := false
 	for i := range len(text) {
@@ -56,16 +61,18 @@ func doubled(text string) string {
 		}
 		b.WriteByte(c)
 	}
+
 	return b.String()
 }
 
-// start is START: a program that is not waited for.
+// start carries out START: a program that is not waited for.
 func (s *Shell) start(ctx context.Context, args string) (int32, flow) {
 	rest := strings.TrimLeft(args, delimiters)
 	if strings.HasPrefix(rest, `"`) { // the title
 		_, rest = command(rest)
 		rest = strings.TrimLeft(rest, delimiters)
 	}
+
 	wait, apart := false, true
 	dir := s.dir
 	for strings.HasPrefix(rest, "/") {
@@ -93,11 +100,14 @@ func (s *Shell) start(ctx context.Context, args string) (int32, flow) {
 			s.say("Invalid switch - \"" + word + "\".")
 			return 1, next
 		}
+
 		rest = after
 	}
+
 	if rest == "" {
 		rest = "cmd"
 	}
+
 	return s.launch(ctx, rest, dir, wait, apart)
 }
 
@@ -105,7 +115,7 @@ func (s *Shell) start(ctx context.Context, args string) (int32, flow) {
 func (s *Shell) launch(ctx context.Context, line, dir string, wait, apart bool) (int32, flow) {
 	name, _ := command(line)
 	file, err := s.find(unquoted(name))
-	if _, _, is := s.builtin(line); is || err == nil && isBatch(file) {
+	if _, _, is := s.builtin(line); is || (err == nil && isBatch(file)) {
 		shell, _ := s.env.get("COMSPEC")
 		if shell == "" {
 			shell, err = s.find("cmd.exe")
@@ -118,7 +128,15 @@ func (s *Shell) launch(ctx context.Context, line, dir string, wait, apart bool) 
 		s.say("The system cannot find the file " + unquoted(name) + ".")
 		return unknownCode, next
 	}
-	p := Program{File: file, Line: line, Dir: dir, Environ: s.env.environ(), Apart: apart && !wait}
+
+	p := Program{
+		File:    file,
+		Line:    line,
+		Dir:     dir,
+		Environ: s.env.environ(),
+		Apart:   apart && !wait,
+	}
+
 	copy(p.Files[:], s.files[:3])
 	done, err := s.o.Host.Start(ctx, p)
 	if err != nil {
@@ -128,10 +146,12 @@ func (s *Shell) launch(ctx context.Context, line, dir string, wait, apart bool) 
 		go func() { _, _ = done() }() // its end is nobody's concern
 		return 0, next
 	}
+
 	code, err := done()
 	if err != nil {
 		return s.fail(err)
 	}
+
 	return int32(code), next //nolint:gosec // an exit code has 32 bits, and ERRORLEVEL a sign
 }
 
@@ -155,6 +175,7 @@ func (s *Shell) line(ctx context.Context, text string) (int32, flow) {
 	if err != nil {
 		return s.fail(err)
 	}
+
 	n, err := syntax.Parse(&oneLine{text: text})
 	if err != nil {
 		s.say(err.Error())

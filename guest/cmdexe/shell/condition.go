@@ -37,6 +37,7 @@ func (s *Shell) holds(n *syntax.If) bool {
 		number, _ := leading(left)
 		return extensionVersion >= number
 	}
+
 	right := s.late(n.Right)
 	if n.Kind == "==" {
 		if n.Fold {
@@ -44,6 +45,7 @@ func (s *Shell) holds(n *syntax.If) bool {
 		}
 		return left == right
 	}
+
 	how := compare(left, right, n.Fold)
 	switch n.Kind {
 	case "EQU":
@@ -57,6 +59,7 @@ func (s *Shell) holds(n *syntax.If) bool {
 	case "GTR":
 		return how > 0
 	}
+
 	return how >= 0
 }
 
@@ -73,7 +76,7 @@ func compare(left, right string, fold bool) int {
 	return -strings.Compare(left, right) // as Windows sorts: small letters before capitals
 }
 
-// whole is a number, decimal, octal or hexadecimal, of 32 bits.
+// whole returns a number, decimal, octal or hexadecimal, of 32 bits.
 func whole(text string) (int64, bool) {
 	if strings.Contains(text, "_") {
 		return 0, false
@@ -85,7 +88,7 @@ func whole(text string) (int64, bool) {
 	return max(-1<<31, min(n, 1<<31-1)), true
 }
 
-// leading is the decimal number that a text begins with.
+// leading returns the decimal number that a text begins with.
 func leading(text string) (int64, bool) {
 	text = strings.TrimSpace(text)
 	end := 0
@@ -106,6 +109,7 @@ func (s *Shell) exists(name string) bool {
 	if disk.Device(path) != "" {
 		return true
 	}
+
 	folder, last := disk.Split(path)
 	if !wild.Has(last) {
 		if strings.HasSuffix(name, `\`) || strings.HasSuffix(name, "/") {
@@ -113,6 +117,7 @@ func (s *Shell) exists(name string) bool {
 		}
 		return s.o.Disk.Exists(path)
 	}
+
 	entries, err := s.o.Disk.List(folder)
 	if err != nil {
 		return false
@@ -122,5 +127,6 @@ func (s *Shell) exists(name string) bool {
 			return true
 		}
 	}
+
 	return wild.Match(last, ".") && len(folder) > 3 // every folder but a root has . and ..
 }

@@ -14,9 +14,12 @@ const help = "Starts a new instance of the Windows command interpreter\r\n\r\n" 
 // Main runs cmd.exe with a command line, and returns its exit code.
 func Main(ctx context.Context, o Options) int32 {
 	asked := switches.Parse(o.CommandLine, New(o).isProgram)
-	o.Quiet, o.Delayed, o.Extensions = asked.Quiet, asked.Delayed, !asked.NoExtensions
+	o.Quiet = asked.Quiet
+	o.Delayed = asked.Delayed
+	o.Extensions = !asked.NoExtensions
 	s := New(o)
 	s.complete()
+
 	if asked.Help {
 		s.print("%s", help)
 		return 1
@@ -25,6 +28,7 @@ func Main(ctx context.Context, o Options) int32 {
 		s.print("Microsoft Windows [Version %s]\r\n", o.System.Version())
 		return s.Prompt(ctx)
 	}
+
 	code, ended := s.Line(ctx, asked.Command)
 	if asked.Keep && !ended {
 		return s.Prompt(ctx)
@@ -47,6 +51,7 @@ func (s *Shell) complete() {
 			s.env.set(name, value)
 		}
 	}
+
 	if _, ok := s.env.get("COMSPEC"); !ok {
 		if root, ok := s.env.get("SystemRoot"); ok {
 			s.env.set("COMSPEC", strings.TrimRight(root, `\`)+`\system32\cmd.exe`)

@@ -51,7 +51,7 @@ func (e environment) set(name, value string) {
 	e.all[key] = variable{name, value}
 }
 
-// sorted are the variables whose names begin with a prefix.
+// sorted returns the variables whose names begin with a prefix.
 func (e environment) sorted(prefix string) []variable {
 	var found []variable
 	prefix = strings.ToUpper(prefix)
@@ -63,7 +63,7 @@ func (e environment) sorted(prefix string) []variable {
 	return found
 }
 
-// environ is what a program gets.
+// environ returns what a program gets.
 func (e environment) environ() []string {
 	var lines []string
 	for _, v := range e.sorted("") {
@@ -75,7 +75,7 @@ func (e environment) environ() []string {
 // extensionVersion is the version of the command extensions.
 const extensionVersion = 2
 
-// lookup is the value of a variable, or of one that cmd.exe makes up.
+// lookup returns the value of a variable, or of one that cmd.exe makes up.
 func (s *Shell) lookup(name string) (string, bool) {
 	if value, ok := s.env.get(name); ok {
 		return value, true
@@ -83,6 +83,7 @@ func (s *Shell) lookup(name string) (string, bool) {
 	if !s.extensions {
 		return "", false
 	}
+
 	switch strings.ToUpper(name) {
 	case "CD":
 		return s.dir, true
@@ -101,6 +102,7 @@ func (s *Shell) lookup(name string) (string, bool) {
 	case "HIGHESTNUMANODENUMBER":
 		return "0", true
 	}
+
 	return "", false
 }
 
@@ -110,7 +112,7 @@ func clock(t time.Time) string {
 	return fmt.Sprintf("%2d:%02d:%02d.%02d", t.Hour(), t.Minute(), t.Second(), t.Nanosecond()/10_000_000)
 }
 
-// scope is what names mean in the batch file that runs, or on the command line.
+// scope returns what names mean in the batch file that runs, or on the command line.
 func (s *Shell) scope() expand.Scope {
 	scope := expand.Scope{Lookup: s.lookup, Modify: s.modify}
 	if f := s.frame; f != nil {
@@ -143,12 +145,13 @@ func (s *Shell) inLoop(text string) string {
 	}, s.modify)
 }
 
-// modify is what %~ and its modifiers make of a value.
+// modify returns what %~ and its modifiers make of a value.
 func (s *Shell) modify(value, modifiers string) string {
 	value = trimQuotes(value)
 	if modifiers == "" {
 		return value
 	}
+
 	how, list, found := strings.Cut(strings.ToLower(modifiers), "$")
 	if found {
 		if value = s.findIn(strings.TrimSuffix(list, ":"), value); value == "" {
@@ -170,11 +173,13 @@ func (s *Shell) describe(path, how string, whole bool) string {
 	if strings.ContainsAny(how, "atz") {
 		parts = s.facts(path, how)
 	}
+
 	folder, name := disk.Split(path)
 	ending := ""
 	if dot := strings.LastIndexByte(name, '.'); dot >= 0 {
 		name, ending = name[:dot], name[dot:]
 	}
+
 	drive := disk.Volume(path)
 	place := ""
 	for _, part := range []struct{ letter, text string }{
@@ -184,16 +189,18 @@ func (s *Shell) describe(path, how string, whole bool) string {
 			place += part.text
 		}
 	}
+
 	if has("f") || (whole && !strings.ContainsAny(how, "dpnx")) {
 		place = path
 	}
 	if place != "" {
 		parts = append(parts, place)
 	}
+
 	return strings.Join(parts, " ")
 }
 
-// facts are the attributes, the time and the size of a file, as asked for.
+// facts returns the attributes, the time and the size of a file, as asked for.
 func (s *Shell) facts(path, how string) []string {
 	info, err := s.o.Disk.Stat(path)
 	if err != nil {
@@ -203,12 +210,14 @@ func (s *Shell) facts(path, how string) []string {
 	if strings.Contains(how, "a") {
 		parts = append(parts, attributes(info))
 	}
+
 	if strings.Contains(how, "t") {
 		parts = append(parts, info.Modified.Format("01/02/2006 03:04 PM"))
 	}
 	if strings.Contains(how, "z") {
 		parts = append(parts, strconv.FormatInt(info.Size, 10))
 	}
+
 	return parts
 }
 
@@ -226,10 +235,11 @@ func attributes(i disk.Info) string {
 	if i.Attributes&disk.Link != 0 {
 		shown[8] = 'l'
 	}
+
 	return string(shown)
 }
 
-// spelled is a path whose last name is spelled as its folder has it, as long as there is such a file.
+// spelled returns a path whose last name is spelled as its folder has it, as long as there is such a file.
 func (s *Shell) spelled(path string) string {
 	folder, name := disk.Split(path)
 	if name == "" {
@@ -241,7 +251,7 @@ func (s *Shell) spelled(path string) string {
 	return path
 }
 
-// findIn is the first file of that name in the folders of a variable.
+// findIn returns the first file of that name in the folders of a variable.
 func (s *Shell) findIn(list, name string) string {
 	folders, _ := s.env.get(list)
 	for _, folder := range append([]string{s.dir}, strings.Split(folders, ";")...) {

@@ -28,6 +28,7 @@ func (s *Shell) exec(ctx context.Context, n syntax.Node) (int32, flow) {
 			return code, how
 		}
 	}
+
 	switch n := n.(type) {
 	case *syntax.Quiet:
 		return s.exec(ctx, n.Node)
@@ -47,6 +48,7 @@ func (s *Shell) exec(ctx context.Context, n syntax.Node) (int32, flow) {
 	case *syntax.Simple:
 		return s.redirected(n.Redirects, func() (int32, flow) { return s.simple(ctx, s.late(n.Text)) })
 	}
+
 	return 0, next
 }
 
@@ -76,6 +78,7 @@ func (s *Shell) redirected(redirects []syntax.Redirect, run func() (int32, flow)
 	if len(redirects) == 0 {
 		return run()
 	}
+
 	s.redirections++
 	defer func() { s.redirections-- }()
 	saved := s.files
@@ -86,6 +89,7 @@ func (s *Shell) redirected(redirects []syntax.Redirect, run func() (int32, flow)
 			_ = f.Close() // what was written is written
 		}
 	}()
+
 	for _, r := range redirects {
 		if r.Dup {
 			from := s.files[r.Target[0]-'0']
@@ -97,6 +101,7 @@ func (s *Shell) redirected(redirects []syntax.Redirect, run func() (int32, flow)
 			s.files[r.Handle] = from
 			continue
 		}
+
 		f, err := s.open(r)
 		if err != nil {
 			return s.fail(err)
@@ -104,6 +109,7 @@ func (s *Shell) redirected(redirects []syntax.Redirect, run func() (int32, flow)
 		opened = append(opened, f)
 		s.files[r.Handle] = f
 	}
+
 	return run()
 }
 
@@ -123,6 +129,7 @@ func (s *Shell) pipe(ctx context.Context, n *syntax.Binary) (int32, flow) {
 	if err != nil {
 		return s.fail(err)
 	}
+
 	left, right := s.side(n.Left), s.side(n.Right)
 	left.files[1], right.files[0] = w, r
 	var wg sync.WaitGroup
@@ -131,6 +138,7 @@ func (s *Shell) pipe(ctx context.Context, n *syntax.Binary) (int32, flow) {
 		defer w.Close()
 		_, ended = left.exec(ctx, n.Left)
 	})
+
 	code, how := right.exec(ctx, n.Right)
 	_ = r.Close() // the left side may write no more
 	wg.Wait()
@@ -139,14 +147,16 @@ func (s *Shell) pipe(ctx context.Context, n *syntax.Binary) (int32, flow) {
 		s.pressed = true
 		return code, next
 	}
+
 	if how != abort {
 		how = next
 	}
+
 	return code, how
 }
 
-// side is the shell of a side of a pipe. In Windows it is a cmd.exe of its own, which starts without delayed expansion;
-// only a command that is no block has been expanded before.
+// side returns the shell of a side of a pipe. In Windows it is a cmd.exe of its own, which starts without delayed
+// expansion; only a command that is no block has been expanded before.
 func (s *Shell) side(n syntax.Node) *Shell {
 	c := s.clone()
 	switch n.(type) {
@@ -167,15 +177,18 @@ func (s *Shell) simple(ctx context.Context, text string) (int32, flow) {
 	if len(text) >= 2 && text[1] == ':' && strings.Trim(text[2:], " \t") == "" {
 		return s.changeDrive(text[0])
 	}
+
 	name, args, found := s.builtin(text)
 	if found {
 		return s.runBuiltin(ctx, name, args)
 	}
+
 	name, args = command(text)
 	file, err := s.find(unquoted(name))
 	if slash := strings.IndexByte(name, '/'); err != nil && slash > 0 && name[0] != '"' { // cmd/c
 		if other, wrong := s.find(name[:slash]); wrong == nil {
-			file, err, name, args = other, nil, name[:slash], name[slash:]+args
+			file, err = other, nil
+			name, args = name[:slash], name[slash:]+args
 		}
 	}
 	if err != nil {
@@ -184,6 +197,7 @@ func (s *Shell) simple(ctx context.Context, text string) (int32, flow) {
 	if isBatch(file) {
 		return s.chain(ctx, file, name, args)
 	}
+
 	return s.program(ctx, file, text)
 }
 
@@ -201,8 +215,8 @@ func command(text string) (name, args string) {
 	return text, ""
 }
 
-// builtin is the name of the builtin that a text begins with. A name with a dot, a colon or a backslash after it is one
-// only if there is no program of the whole name.
+// builtin returns the name of the builtin that a text begins with. A name with a dot, a colon or a backslash after it
+// is one only if there is no program of the whole name.
 func (s *Shell) builtin(text string) (name, args string, found bool) {
 	end := 0
 	for end < len(text) && text[end]|0x20 >= 'a' && text[end]|0x20 <= 'z' {
@@ -212,6 +226,7 @@ func (s *Shell) builtin(text string) (name, args string, found bool) {
 	if _, ok := s.table[name]; !ok {
 		return "", "", false
 	}
+
 	args = text[end:]
 	if args == "" || delimiter(args[0]) || strings.IndexByte(`/+[]("`, args[0]) >= 0 {
 		return name, args, true
@@ -219,10 +234,12 @@ func (s *Shell) builtin(text string) (name, args string, found bool) {
 	if strings.IndexByte(`.:\`, args[0]) < 0 {
 		return "", "", false
 	}
+
 	word, _ := command(text)
 	if _, err := s.find(unquoted(word)); err == nil {
 		return "", "", false
 	}
+
 	return name, args, true
 }
 
@@ -235,6 +252,7 @@ func (s *Shell) unknown(name string, err error) (int32, flow) {
 	} else {
 		s.say(err.Error())
 	}
+
 	s.code = unknownCode
 	if !errors.Is(err, disk.FileNotFound) {
 		s.code = 1
@@ -242,6 +260,7 @@ func (s *Shell) unknown(name string, err error) (int32, flow) {
 	if s.frame != nil {
 		code = s.code
 	}
+
 	return code, next
 }
 
@@ -254,6 +273,7 @@ func (s *Shell) chain(ctx context.Context, file, name, args string) (int32, flow
 		defer func() { s.calls = calls }()
 		return s.batch(ctx, file, name, args)
 	}
+
 	if s.redirections == 0 && !s.frame.side {
 		f, err := s.newFrame(file, name, args)
 		if err != nil {
@@ -262,6 +282,7 @@ func (s *Shell) chain(ctx context.Context, file, name, args string) (int32, flow
 		s.follows = f
 		return s.code, leave
 	}
+
 	code, how := s.batch(ctx, file, name, args) // its handles end with it
 	if how == next {
 		how = leave
@@ -271,7 +292,13 @@ func (s *Shell) chain(ctx context.Context, file, name, args string) (int32, flow
 
 // program runs a program and waits for its end.
 func (s *Shell) program(ctx context.Context, file, line string) (int32, flow) {
-	p := Program{File: file, Line: line, Dir: s.dir, Environ: s.env.environ()}
+	p := Program{
+		File:    file,
+		Line:    line,
+		Dir:     s.dir,
+		Environ: s.env.environ(),
+	}
+
 	copy(p.Files[:], s.files[:3])
 	wait, err := s.o.Host.Start(ctx, p)
 	if err != nil {
@@ -280,6 +307,7 @@ func (s *Shell) program(ctx context.Context, file, line string) (int32, flow) {
 	if s.prompting && s.frame == nil && s.o.Host.Graphical(file) {
 		return 0, next
 	}
+
 	code, err := wait()
 	if err != nil {
 		return s.fail(err)

@@ -12,7 +12,7 @@ func isBatch(file string) bool {
 	return strings.HasSuffix(file, ".bat") || strings.HasSuffix(file, ".cmd")
 }
 
-// endings are what a program's name may lack.
+// endings returns what a program's name may lack.
 func (s *Shell) endings() []string {
 	list, ok := s.env.get("PATHEXT")
 	if !ok {
@@ -37,6 +37,7 @@ func (s *Shell) find(name string) (string, error) {
 		}
 		return "", disk.FileNotFound
 	}
+
 	path, _ := s.env.get("PATH")
 	for _, folder := range append([]string{s.dir}, strings.Split(path, ";")...) {
 		folder = strings.TrimSpace(unquoted(folder))
@@ -47,10 +48,11 @@ func (s *Shell) find(name string) (string, error) {
 			return file, nil
 		}
 	}
+
 	return "", disk.FileNotFound
 }
 
-// program1 is the file that a path means, with the ending that it may lack; empty if there is none.
+// program1 returns the file that a path means, with the ending that it may lack; empty if there is none.
 func (s *Shell) program1(path string) string {
 	_, name := disk.Split(path)
 	if strings.Contains(name, ".") && s.isFile(path) {

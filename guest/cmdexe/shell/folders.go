@@ -23,7 +23,7 @@ func (s *Shell) changeDrive(drive byte) (int32, flow) {
 	return 0, next
 }
 
-// changeDir is CD. Blanks belong to the name of a folder.
+// changeDir carries out CD. Blanks belong to the name of a folder.
 func (s *Shell) changeDir(args string) int32 {
 	name, other := folderName(args)
 	switch {
@@ -34,6 +34,7 @@ func (s *Shell) changeDir(args string) int32 {
 		s.print("%s\r\n", s.driveDir(name[0]))
 		return 0
 	}
+
 	dir, code := s.folder(name)
 	if code != 0 {
 		return code
@@ -50,7 +51,7 @@ func (s *Shell) changeDir(args string) int32 {
 	return 0
 }
 
-// folderName is the folder that CD names; other says that another drive may become the current one.
+// folderName returns the folder that CD names; other says that another drive may become the current one.
 func folderName(args string) (name string, other bool) {
 	name = strings.Trim(args, delimiters)
 	if len(name) >= 2 && strings.EqualFold(name[:2], "/d") && (len(name) == 2 || delimiter(name[2]) || name[2] == '"') {
@@ -60,7 +61,7 @@ func folderName(args string) (name string, other bool) {
 	return strings.TrimRight(unquoted(name), " \t"), other
 }
 
-// folder is the folder that a name means, with wild cards the first that matches.
+// folder returns the folder that a name means, with wild cards the first that matches.
 func (s *Shell) folder(name string) (string, int32) {
 	path := s.full(name)
 	if wild.Has(path) {
@@ -84,13 +85,14 @@ func (s *Shell) folder(name string) (string, int32) {
 	return s.spelledWhole(path), 0
 }
 
-// spelledWhole is a path with each name spelled as its folder has it.
+// spelledWhole returns a path with each name spelled as its folder has it.
 func (s *Shell) spelledWhole(path string) string {
 	drive := disk.Volume(path)
 	at := strings.ToUpper(drive)
 	if strings.HasPrefix(drive, `\\`) {
 		at = drive
 	}
+
 	for name := range strings.SplitSeq(strings.Trim(path[len(drive):], `\`), `\`) {
 		if name != "" {
 			at = s.spelled(at + `\` + name)
@@ -99,10 +101,11 @@ func (s *Shell) spelledWhole(path string) string {
 	if at == strings.ToUpper(drive) || at == drive {
 		at += `\`
 	}
+
 	return at
 }
 
-// pushDir is PUSHD. A share has no drive letter here: its own name becomes the current folder.
+// pushDir carries out PUSHD. A share has no drive letter here: its own name becomes the current folder.
 func (s *Shell) pushDir(args string) int32 {
 	name := strings.TrimRight(unquoted(strings.Trim(args, delimiters)), " \t")
 	if name == "" {
@@ -111,6 +114,7 @@ func (s *Shell) pushDir(args string) int32 {
 		}
 		return 0
 	}
+
 	dir, code := s.folder(name)
 	if code != 0 {
 		return code
@@ -120,7 +124,7 @@ func (s *Shell) pushDir(args string) int32 {
 	return 0
 }
 
-// popDir is POPD.
+// popDir carries out POPD.
 func (s *Shell) popDir(string) int32 {
 	if len(s.stack) == 0 {
 		return 1
@@ -135,7 +139,7 @@ func (s *Shell) popDir(string) int32 {
 	return 0
 }
 
-// path is PATH.
+// path carries out PATH.
 func (s *Shell) path(args string) int32 {
 	value := strings.TrimLeft(args, " \t=")
 	switch strings.TrimSpace(value) {
@@ -150,5 +154,6 @@ func (s *Shell) path(args string) int32 {
 	default:
 		s.env.set("PATH", value)
 	}
+
 	return 0
 }

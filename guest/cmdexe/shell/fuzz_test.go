@@ -21,6 +21,7 @@ func FuzzBatch(f *testing.F) {
 	f.Add("call %0\n%0|%0")
 	f.Add(strings.Repeat("(", 2000) + "\n" + strings.Repeat("if 1==1 ", 900) + "\n" + strings.Repeat("a&", 3000))
 	f.Add("set /a " + strings.Repeat("(", 3000) + "\nset /a " + strings.Repeat("-", 3000) + "1")
+
 	f.Fuzz(func(t *testing.T, script string) {
 		m := newMachine(t)
 		m.write("w/t.cmd", script)
@@ -29,6 +30,7 @@ func FuzzBatch(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer null.Close()
+
 		o := m.options([]string{`PATH=C:\bin`}, `C:\w`, [3]*os.File{null, null, null})
 		o.CommandLine = "cmd /v:on /c t.cmd a b"
 		var steps atomic.Int64

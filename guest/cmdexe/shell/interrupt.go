@@ -50,6 +50,7 @@ func (s *Shell) terminates() bool {
 		if s.files[0] != nil && !s.o.System.Terminal(s.files[0]) {
 			s.print("%s\r\n", line)
 		}
+
 		switch strings.ToUpper(strings.TrimLeft(line, " \t") + " ")[0] {
 		case 'Y':
 			return true
@@ -74,6 +75,7 @@ func (s *Shell) stopped(ok bool) bool {
 	if s.o.Interrupts == nil {
 		return false
 	}
+
 	for range tries {
 		if s.o.Interrupts() {
 			return true
@@ -83,5 +85,6 @@ func (s *Shell) stopped(ok bool) bool {
 		}
 		<-time.After(pause)
 	}
+
 	return false
 }

@@ -14,8 +14,13 @@ func (s *Shell) loop(ctx context.Context, n *syntax.For) (int32, flow) {
 	set := s.late(n.Set)
 	s.loops++
 	defer func() { s.loops-- }()
-	run := &iteration{s: s, ctx: ctx, n: n}
+	run := &iteration{
+		s:   s,
+		ctx: ctx,
+		n:   n,
+	}
 	defer run.keep(n.Variable, 1)()
+
 	switch n.Kind {
 	case 'l':
 		run.count(set)
@@ -34,6 +39,7 @@ func (s *Shell) loop(ctx context.Context, n *syntax.For) (int32, flow) {
 			}
 		}
 	}
+
 	return run.code, run.how
 }
 
@@ -57,6 +63,7 @@ func (r *iteration) keep(first byte, count int) func() {
 			had[name] = true
 		}
 	}
+
 	return func() {
 		for name, value := range old {
 			if had[name] {
@@ -92,8 +99,11 @@ func (r *iteration) count(set string) {
 			}
 		}
 	}
-	start, step, end := numbers[0], numbers[1], numbers[2]
-	for i := start; step >= 0 && i <= end || step < 0 && i >= end; i += step {
+
+	start := numbers[0]
+	step := numbers[1]
+	end := numbers[2]
+	for i := start; (step >= 0 && i <= end) || (step < 0 && i >= end); i += step {
 		if !r.body(itoa(int(i))) {
 			return
 		}
@@ -116,8 +126,9 @@ func (r *iteration) files(folder, pattern, prefix string) bool {
 	if err != nil {
 		return true // as for a pattern that matches nothing
 	}
+
 	for _, e := range entries {
-		isFolder := e.Folder() || e.Attributes&disk.Link != 0 && r.s.o.Disk.IsFolder(folder+`\`+e.Name)
+		isFolder := e.Folder() || (e.Attributes&disk.Link != 0 && r.s.o.Disk.IsFolder(folder+`\`+e.Name))
 		if isFolder != r.n.Folders || e.Attributes&(disk.Hidden|disk.System) != 0 || !wild.Match(pattern, e.Name) {
 			continue
 		}
@@ -125,6 +136,7 @@ func (r *iteration) files(folder, pattern, prefix string) bool {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -145,6 +157,7 @@ func (r *iteration) tree(folder string, set []string, depth int) bool {
 			return false
 		}
 	}
+
 	entries, err := r.s.o.Disk.List(folder)
 	if err != nil || depth >= deepestTree {
 		return true
@@ -154,5 +167,6 @@ func (r *iteration) tree(folder string, set []string, depth int) bool {
 			return false
 		}
 	}
+
 	return true
 }

@@ -26,9 +26,15 @@ type textOptions struct {
 
 // parseTextOptions reads the options. wrong is what cannot be read.
 func parseTextOptions(text string) (o textOptions, wrong string) {
-	o = textOptions{eol: ';', delims: " \t", tokens: []int{1}}
+	o = textOptions{
+		eol:    ';',
+		delims: " \t",
+		tokens: []int{1},
+	}
+
 	for {
 		text = strings.TrimLeft(text, " \t,;")
+
 		lower := strings.ToLower(text)
 		switch {
 		case text == "":
@@ -84,6 +90,7 @@ func (o *textOptions) parseTokens(text string) bool {
 		o.tokens = nil
 		return o.rest
 	}
+
 	var numbers []int
 	for part := range strings.SplitSeq(strings.TrimSuffix(text, ","), ",") {
 		first, last, isRange := strings.Cut(part, "-")
@@ -95,6 +102,7 @@ func (o *textOptions) parseTokens(text string) bool {
 		if err1 != nil || err2 != nil || from < 1 || to > most || from > to {
 			return false
 		}
+
 		for n := from; n <= to; n++ {
 			numbers = append(numbers, n)
 		}
@@ -114,6 +122,7 @@ func (s *Shell) loopText(run *iteration, set string) (int32, flow) {
 	if wrong != "" {
 		return s.fail(&syntax.Error{Message: wrong + `" was unexpected at this time.`})
 	}
+
 	texts, err := s.texts(run, o, strings.Trim(set, " \t"))
 	if err != nil {
 		return s.fail(err)
@@ -122,28 +131,32 @@ func (s *Shell) loopText(run *iteration, set string) (int32, flow) {
 	if o.rest {
 		count++
 	}
+
 	defer run.keep(run.n.Variable, count)()
 	for _, text := range texts {
 		if !run.lines(o, text) {
 			break
 		}
 	}
+
 	return run.code, run.how
 }
 
-// texts are what FOR /F reads: files, a string or the output of a command.
+// texts returns what FOR /F reads: files, a string or the output of a command.
 func (s *Shell) texts(run *iteration, o textOptions, set string) ([][]byte, error) {
 	quote := func(q string) bool { return len(set) > 1 && strings.HasPrefix(set, q) && strings.HasSuffix(set, q) }
 	text, command := `"`, "'"
 	if o.backward {
 		text, command = "'", "`"
 	}
+
 	switch {
 	case quote(command):
 		return [][]byte{s.output(run, set[1:len(set)-1])}, nil
 	case quote(text):
 		return [][]byte{[]byte(set[1 : len(set)-1])}, nil
 	}
+
 	var texts [][]byte
 	for _, name := range words(set) {
 		f, err := s.o.Disk.Open(s.full(unquoted(name)), disk.Read)
@@ -153,6 +166,7 @@ func (s *Shell) texts(run *iteration, o textOptions, set string) ([][]byte, erro
 			}
 			return nil, err
 		}
+
 		content, err := io.ReadAll(f)
 		_ = f.Close() // it was only read
 		if err != nil {
@@ -160,34 +174,42 @@ func (s *Shell) texts(run *iteration, o textOptions, set string) ([][]byte, erro
 		}
 		texts = append(texts, content)
 	}
+
 	return texts, nil
 }
 
-// output is what a command prints. It runs in a shell of its own, as on the command line.
+// output returns what a command prints. It runs in a shell of its own, as on the command line.
 func (s *Shell) output(run *iteration, line string) []byte {
 	r, w, err := os.Pipe()
 	if err != nil {
 		s.say(err.Error())
 		return nil
 	}
+
 	var text []byte
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		text, _ = io.ReadAll(r) // up to an error: there is no more
 		_ = r.Close()
 	})
+
 	c := s.clone()
-	c.frame, c.loops, c.echo, c.delayed = nil, 0, false, s.o.Delayed
+	c.frame = nil
+	c.loops = 0
+	c.echo = false
+	c.delayed = s.o.Delayed
 	c.files[1] = w
 	_, how := c.line(run.ctx, line)
 	_ = w.Close() // the reader sees the end
 	wg.Wait()
+
 	switch {
 	case how == abort && c.code == interruptedCode:
 		s.pressed = true
 	case how == abort:
 		run.how = abort
 	}
+
 	return text
 }
 
@@ -227,10 +249,12 @@ func (o textOptions) split(line string) ([]string, bool) {
 			at++
 		}
 	}
+
 	skip()
-	if at == len(line) || o.eol != 0 && line[at] == o.eol {
+	if at == len(line) || (o.eol != 0 && line[at] == o.eol) {
 		return nil, false
 	}
+
 	var values []string
 	found := false
 	number := 1
@@ -247,6 +271,7 @@ func (o textOptions) split(line string) ([]string, bool) {
 			}
 			skip()
 		}
+
 		if number <= wanted {
 			value = ""
 		} else {
@@ -254,9 +279,11 @@ func (o textOptions) split(line string) ([]string, bool) {
 		}
 		values = append(values, value)
 	}
+
 	if o.rest {
 		values = append(values, line[at:])
 		found = found || at < len(line)
 	}
+
 	return values, found
 }

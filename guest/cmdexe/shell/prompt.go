@@ -42,6 +42,7 @@ func (s *Shell) Prompt(ctx context.Context) int32 {
 		case n == nil:
 			continue
 		}
+
 		s.pressed = false
 		_ = s.told() // a Ctrl+C before this line was read has ended another command, and nothing else
 		if _, how := s.exec(ctx, n); how == quit {
@@ -64,6 +65,7 @@ func (p *promptLines) Next() (string, bool) {
 	if p.err != nil {
 		return "", false
 	}
+
 	if s.echo {
 		if p.number == 0 {
 			s.print("\r\n%s", s.promptText())
@@ -71,6 +73,7 @@ func (p *promptLines) Next() (string, bool) {
 			s.print("More? ")
 		}
 	}
+
 	p.number++
 	line, ok := s.readLine()
 	if line == "" && s.stopped(ok) {
@@ -81,6 +84,7 @@ func (p *promptLines) Next() (string, bool) {
 		p.ended = true
 		return "", false
 	}
+
 	if s.echo && s.files[0] != nil && !s.o.System.Terminal(s.files[0]) {
 		s.print("%s\r\n", line)
 	}
@@ -88,18 +92,19 @@ func (p *promptLines) Next() (string, bool) {
 	return line, p.err == nil
 }
 
-// setPrompt is PROMPT.
+// setPrompt carries out PROMPT.
 func (s *Shell) setPrompt(args string) int32 {
 	s.env.set("PROMPT", strings.TrimLeft(args, delimiters))
 	return 0
 }
 
-// promptText is the prompt, as the variable PROMPT describes it.
+// promptText returns the prompt, as the variable PROMPT describes it.
 func (s *Shell) promptText() string {
 	format, ok := s.env.get("PROMPT")
 	if !ok {
 		format = "$P$G"
 	}
+
 	var b strings.Builder
 	for i := 0; i < len(format); i++ {
 		if format[i] != '$' || i+1 == len(format) {
@@ -109,10 +114,11 @@ func (s *Shell) promptText() string {
 		i++
 		b.WriteString(s.promptPart(format[i] | 0x20))
 	}
+
 	return b.String()
 }
 
-// promptPart is what a letter after $ stands for.
+// promptPart returns what a letter after $ stands for.
 func (s *Shell) promptPart(letter byte) string {
 	switch letter {
 	case 'p':
@@ -135,5 +141,6 @@ func (s *Shell) promptPart(letter byte) string {
 	if at := strings.IndexByte("abceflgqs$", letter); at >= 0 {
 		return string("&|(\x1b)<>= $"[at])
 	}
+
 	return ""
 }

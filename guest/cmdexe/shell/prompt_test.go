@@ -22,6 +22,7 @@ func promptFile(t *testing.T, line, input, batch string, interrupts func() bool)
 	if batch != "" {
 		m.write("w/b.cmd", batch)
 	}
+
 	in, out := m.file("input"), m.file("output")
 	if _, err := in.WriteString(input); err != nil {
 		t.Fatal(err)
@@ -29,6 +30,7 @@ func promptFile(t *testing.T, line, input, batch string, interrupts func() bool)
 	if _, err := in.Seek(0, 0); err != nil {
 		t.Fatal(err)
 	}
+
 	o := m.options([]string{`PATH=C:\bin`, `PATHEXT=.EXE;.CMD`}, `C:\w`, [3]*os.File{in, out, out})
 	o.CommandLine, o.Interrupts = line, interrupts
 	code := shell.Main(t.Context(), o)
@@ -126,6 +128,7 @@ func TestTerminateBatchJob(t *testing.T) {
 			check(t, promptFile(t, "cmd /q /c b.cmd", tt.input, tt.batch, nil), result{tt.out, "", tt.code})
 		})
 	}
+
 	// A line that is no batch file's ends without a question.
 	check(t, prompt(t, "cmd /q /c \""+ctrlC+" & echo x\"", "n\n", nil), result{"", "", ended})
 }

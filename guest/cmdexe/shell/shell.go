@@ -115,7 +115,7 @@ func New(o Options) *Shell {
 	return s
 }
 
-// clone is a shell for a side of a pipe or a command of FOR /F: what it changes stays its own.
+// clone returns a shell for a side of a pipe or a command of FOR /F: what it changes stays its own.
 func (s *Shell) clone() *Shell {
 	c := *s
 	c.env = s.env.clone()
@@ -145,12 +145,12 @@ func (s *Shell) print(format string, args ...any) { fmt.Fprintf(s.out(), format,
 // say writes a line to standard error.
 func (s *Shell) say(text string) { fmt.Fprint(s.writer(2), text+"\r\n") }
 
-// full is the whole name of a file that is named from the current folder on.
+// full returns the whole name of a file that is named from the current folder on.
 func (s *Shell) full(name string) string {
 	return disk.Full(name, s.dir, s.driveDir)
 }
 
-// driveDir is the current folder of a drive.
+// driveDir returns the current folder of a drive.
 func (s *Shell) driveDir(drive byte) string {
 	letter := strings.ToUpper(string([]byte{drive})) + ":"
 	if dir, ok := s.env.get("=" + letter); ok {
@@ -167,7 +167,7 @@ func (s *Shell) setDir(dir string) {
 	}
 }
 
-// unquoted is a text without quotes.
+// unquoted returns a text without quotes.
 func unquoted(text string) string { return strings.ReplaceAll(text, `"`, "") }
 
 func delimiter(c byte) bool { return c == ' ' || c == '\t' || c == ',' || c == ';' || c == '=' }
@@ -193,8 +193,10 @@ func words(text string) []string {
 		}
 		b.WriteByte(c)
 	}
+
 	if b.Len() > 0 {
 		all = append(all, b.String())
 	}
+
 	return all
 }

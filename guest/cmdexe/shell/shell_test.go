@@ -66,6 +66,7 @@ func (m *machine) Start(ctx context.Context, p shell.Program) (func() (uint32, e
 	if name == "broken" {
 		return nil, winerr.Code(193)
 	}
+
 	args := arguments(p.Line)
 	for i, f := range p.Files {
 		if f == nil {
@@ -80,7 +81,9 @@ func (m *machine) Start(ctx context.Context, p shell.Program) (func() (uint32, e
 // arguments takes a command line apart at blanks, roughly as programs do.
 func arguments(line string) []string {
 	var all []string
-	word, quoted, any := "", false, false
+	word := ""
+	quoted := false
+	any := false
 	for _, c := range line {
 		switch {
 		case c == '"':
@@ -94,9 +97,11 @@ func arguments(line string) []string {
 			word += string(c)
 		}
 	}
+
 	if word != "" || any {
 		all = append(all, word)
 	}
+
 	return all
 }
 
@@ -137,6 +142,7 @@ func (m *machine) run(ctx context.Context, name string, args []string, p shell.P
 				break
 			}
 		}
+
 		if name == "sort" {
 			slices.Sort(lines)
 		}
@@ -147,6 +153,7 @@ func (m *machine) run(ctx context.Context, name string, args []string, p shell.P
 			return 1
 		}
 	}
+
 	return 0
 }
 
@@ -166,6 +173,7 @@ func newMachine(t *testing.T) *machine {
 	} {
 		m.write("bin/"+name+".exe", "MZ")
 	}
+
 	for _, dir := range []string{"w", "tmp"} {
 		if err := os.MkdirAll(filepath.Join(m.root, "C", dir), 0o755); err != nil {
 			t.Fatal(err)
@@ -174,6 +182,7 @@ func newMachine(t *testing.T) *machine {
 	if err := os.MkdirAll(filepath.Join(m.root, "D", "data"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	return m
 }
 
@@ -211,12 +220,14 @@ func (m *machine) cmd(line, input string) result {
 			wg.Go(func() { _, _ = io.WriteString(w, input); _ = w.Close() })
 			continue
 		}
+
 		files[i] = w
 		wg.Go(func() {
 			b, _ := io.ReadAll(r)
 			texts[i] = strings.ReplaceAll(string(b), "\r\n", "\n")
 		})
 	}
+
 	o := m.options([]string{`PATH=C:\bin`, "OS=Windows_NT", `COMSPEC=C:\bin\cmd.exe`, `PATHEXT=.COM;.EXE;.BAT;.CMD`}, `C:\w`, files)
 	o.CommandLine = line
 	ctx, cancel := context.WithTimeout(m.t.Context(), 20*time.Second)

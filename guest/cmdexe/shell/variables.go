@@ -7,7 +7,7 @@ import (
 	"mullion.dev/mullion/guest/cmdexe/arith"
 )
 
-// set is SET.
+// set carries out SET.
 func (s *Shell) set(args string) int32 {
 	text := strings.TrimLeft(args, delimiters)
 	lower := strings.ToLower(text)
@@ -22,6 +22,7 @@ func (s *Shell) set(args string) int32 {
 			text = text[:end]
 		}
 	}
+
 	name, value, assigns := strings.Cut(text, "=")
 	if !assigns || name == "" {
 		return s.list(strings.TrimRight(text, " \t"))
@@ -42,6 +43,7 @@ func (s *Shell) list(prefix string) int32 {
 			b.WriteString(v.name + "=" + v.value + "\r\n")
 		}
 	}
+
 	if b.Len() == 0 && prefix != "" {
 		s.say("Environment variable " + prefix + " not defined")
 		return 1
@@ -60,7 +62,7 @@ func (n numbers) Get(name string) string {
 
 func (n numbers) Set(name, value string) { n.s.env.set(name, value) }
 
-// calculate is SET /A. On the command line it prints the result.
+// calculate carries out SET /A. On the command line it prints the result.
 func (s *Shell) calculate(text string) int32 {
 	value, err := arith.Evaluate(text, numbers{s})
 	if wrong, ok := errors.AsType[*arith.Error](err); ok {
@@ -73,7 +75,7 @@ func (s *Shell) calculate(text string) int32 {
 	return 0
 }
 
-// ask is SET /P.
+// ask carries out SET /P.
 func (s *Shell) ask(text string) int32 {
 	if strings.HasPrefix(text, `"`) {
 		text = text[1:]
@@ -81,17 +83,20 @@ func (s *Shell) ask(text string) int32 {
 			text = text[:end]
 		}
 	}
+
 	name, prompt, ok := strings.Cut(text, "=")
 	if !ok || name == "" {
 		s.say("The syntax of the command is incorrect.")
 		return 1
 	}
+
 	prompt = strings.TrimLeft(prompt, " \t")
 	if len(prompt) > 1 && strings.HasPrefix(prompt, `"`) {
 		if end := strings.LastIndexByte(prompt, '"'); end > 0 {
 			prompt = prompt[1:end]
 		}
 	}
+
 	s.print("%s", prompt)
 	line, ok := s.readLine()
 	s.awaitInterrupt(line, ok)
@@ -113,6 +118,7 @@ func (s *Shell) readLine() (string, bool) {
 	if s.o.System.Terminal(f) {
 		size = 16 << 10 // a terminal gives one line at a time
 	}
+
 	var line []byte
 	buffer := make([]byte, size)
 	for {

@@ -22,12 +22,14 @@ type Options struct {
 func Parse(line string, program func(name string) bool) Options {
 	var o Options
 	rest := afterName(line)
+
 	strip := false
 	for {
 		at := strings.IndexByte(rest, '/')
 		if at < 0 || at+1 == len(rest) {
 			return o
 		}
+
 		rest = rest[at+1:]
 		switch letter := rest[0] | 0x20; letter {
 		case 'c', 'r', 'k':
@@ -54,7 +56,7 @@ func Parse(line string, program func(name string) bool) Options {
 
 func off(text string) bool { return strings.HasPrefix(strings.ToLower(text), ":off") }
 
-// afterName is a command line without its program.
+// afterName returns a command line without its program.
 func afterName(line string) string {
 	line = strings.TrimLeft(line, " \t")
 	if rest, ok := strings.CutPrefix(line, `"`); ok {
@@ -67,6 +69,7 @@ func afterName(line string) string {
 	if end := strings.IndexAny(line, " \t"); end >= 0 {
 		return line[end:]
 	}
+
 	return ""
 }
 
@@ -76,6 +79,7 @@ func unquote(command string, strip bool, program func(name string) bool) string 
 	if !strings.HasPrefix(command, `"`) {
 		return command
 	}
+
 	last := strings.LastIndexByte(command, '"')
 	if last == 0 {
 		return command[1:]
@@ -85,5 +89,6 @@ func unquote(command string, strip bool, program func(name string) bool) string 
 		strings.ContainsAny(inside, " \t") && program(inside) {
 		return command
 	}
+
 	return inside + command[last+1:]
 }

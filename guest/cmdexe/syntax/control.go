@@ -2,7 +2,7 @@ package syntax
 
 import "strings"
 
-// comparisons are the operators of IF that are words.
+// comparisons returns the operators of IF that are words.
 func comparisons() []string { return []string{"EQU", "NEQ", "LSS", "LEQ", "GTR", "GEQ"} }
 
 // condition reads an IF, whose name has been taken.
@@ -37,6 +37,7 @@ func (p *parser) test(n *If) error {
 		n.Left = p.word()
 		return nil
 	}
+
 	if p.special(p.cur()) {
 		return p.surprise()
 	}
@@ -44,6 +45,7 @@ func (p *parser) test(n *If) error {
 	for delimiter(p.cur()) && p.cur() != '=' {
 		p.at++
 	}
+
 	if p.cur() == '=' && p.ahead() == '=' {
 		p.at += 2
 		n.Kind = "=="
@@ -58,6 +60,7 @@ func (p *parser) test(n *If) error {
 			return p.wrong(word)
 		}
 	}
+
 	if p.skip(); p.special(p.cur()) {
 		return p.surprise()
 	}
@@ -77,6 +80,7 @@ func (p *parser) branches(n *If) (Node, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	n.Then = then
 	if p.skip(); p.keyword() != "else" {
 		return n, nil
@@ -100,6 +104,7 @@ func (p *parser) loop() (Node, error) {
 	if len(name) != 2 || name[0] != '%' {
 		return nil, p.wrong(name)
 	}
+
 	n.Variable = name[1]
 	if err := p.expect("in"); err != nil {
 		return nil, err
@@ -107,11 +112,13 @@ func (p *parser) loop() (Node, error) {
 	if p.cur() != '(' {
 		return nil, p.surprise()
 	}
+
 	p.at++
 	set, err := p.set()
 	if err != nil {
 		return nil, err
 	}
+
 	n.Set = set
 	if err := p.expect("do"); err != nil {
 		return nil, err
@@ -146,10 +153,12 @@ func (p *parser) kind(n *For) error {
 			p.skip()
 		}
 	}
+
 	if n.Kind == 'f' && p.cur() != '%' {
 		n.Option = p.word()
 		p.skip()
 	}
+
 	return nil
 }
 
@@ -172,6 +181,7 @@ func (n *For) takes(letter byte) bool {
 func (p *parser) set() (string, error) {
 	p.parens++
 	defer func() { p.parens-- }()
+
 	var b strings.Builder
 	quoted := false
 	for {
@@ -196,6 +206,7 @@ func (p *parser) set() (string, error) {
 		case p.special(c):
 			return "", p.surprise()
 		}
+
 		b.WriteByte(c)
 		p.at++
 	}

@@ -16,6 +16,7 @@ func Parse(lines Lines) (Node, error) {
 	if p.cur() == '\n' {
 		return nil, nil //nolint:nilnil // an empty line is no command, and no error
 	}
+
 	n, err := p.sequence()
 	if err != nil {
 		return nil, err
@@ -23,6 +24,7 @@ func Parse(lines Lines) (Node, error) {
 	if p.cur() != '\n' {
 		return nil, p.surprise()
 	}
+
 	return n, nil
 }
 
@@ -36,6 +38,7 @@ func (p *parser) sequence() (Node, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	all := []Node{first}
 	for p.cur() == '&' {
 		p.at++
@@ -49,21 +52,23 @@ func (p *parser) sequence() (Node, error) {
 		}
 		all = append(all, next)
 	}
+
 	if len(all) == 1 {
 		return first, nil
 	}
+
 	return &Sequence{Nodes: all}, nil
 }
 
 // ends reports whether the line or the block ends here.
-func (p *parser) ends() bool { return p.cur() == '\n' || p.cur() == ')' && p.parens > 0 }
+func (p *parser) ends() bool { return p.cur() == '\n' || (p.cur() == ')' && p.parens > 0) }
 
-// operators are those between commands, the one that binds least first.
+// operators returns those between commands, the one that binds least first.
 func operators() []string { return []string{"||", "&&", "|"} }
 
 // operator takes an operator, if it comes next.
 func (p *parser) operator(op string) bool {
-	if !strings.HasPrefix(p.text[p.at:], op) || op == "|" && p.ahead() == '|' {
+	if !strings.HasPrefix(p.text[p.at:], op) || (op == "|" && p.ahead() == '|') {
 		return false
 	}
 	p.at += len(op)
@@ -79,18 +84,25 @@ func (p *parser) binary(level int) (Node, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	op := operators()[level]
 	for p.operator(op) {
 		p.skip()
 		if p.ends() {
 			return nil, p.surprise()
 		}
+
 		right, err := p.binary(level + 1)
 		if err != nil {
 			return nil, err
 		}
-		left = &Binary{Op: op, Left: left, Right: right}
+		left = &Binary{
+			Op:    op,
+			Left:  left,
+			Right: right,
+		}
 	}
+
 	return left, nil
 }
 
@@ -118,6 +130,7 @@ func (p *parser) command() (Node, error) {
 	case '&', '|', '\n':
 		return nil, p.surprise()
 	}
+
 	return p.named()
 }
 
@@ -135,6 +148,7 @@ func (p *parser) named() (Node, error) {
 	case word == "rem" && (delimiter(end) || end == '\n'):
 		return p.rem()
 	}
+
 	return p.simple()
 }
 
@@ -165,6 +179,7 @@ func (p *parser) simple() (Node, error) {
 	s := &Simple{}
 	var b strings.Builder
 	quoted := false
+
 	last := byte('\n')
 	for {
 		c := p.cur()
@@ -189,6 +204,7 @@ func (p *parser) simple() (Node, error) {
 		case p.special(c):
 			return p.simpleEnd(s, b.String())
 		}
+
 		b.WriteByte(c)
 		last = c
 		p.at++
@@ -221,6 +237,7 @@ func (p *parser) block() (Node, error) {
 		if p.cur() == ')' {
 			break
 		}
+
 		n, err := p.sequence()
 		if err != nil {
 			return nil, err
@@ -230,6 +247,7 @@ func (p *parser) block() (Node, error) {
 			return nil, p.surprise()
 		}
 	}
+
 	p.at++
 	p.parens--
 	p.ifs = outer
@@ -244,8 +262,10 @@ func (p *parser) block() (Node, error) {
 		}
 		b.Redirects = append(b.Redirects, r)
 	}
+
 	if c := p.cur(); !p.special(c) && (p.ifs == 0 || p.keyword() != "else") {
 		return nil, p.surprise()
 	}
+
 	return b, nil
 }

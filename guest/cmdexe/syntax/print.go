@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Text is a command as cmd.exe shows it before it runs it, while ECHO is on. fill gives each of its texts as it is by
-// then.
+// Text returns a command as cmd.exe shows it before it runs it, while ECHO is on. fill gives each of its texts as it is
+// by then.
 func Text(n Node, fill func(text string) string) string {
 	p := &printer{fill: fill}
 	p.write(n)
@@ -85,12 +85,14 @@ func (p *printer) writeIf(n *If) {
 	if n.Not {
 		p.WriteString("not ")
 	}
+
 	switch n.Kind {
 	case "exist", "defined", "errorlevel", "cmdextversion":
 		p.WriteString(n.Kind + " " + p.fill(n.Left) + " ")
 	default:
 		p.WriteString(p.fill(n.Left) + " " + n.Kind + " " + p.fill(n.Right) + " ")
 	}
+
 	p.write(n.Then)
 	if n.Else != nil {
 		p.WriteString(" else ")
@@ -106,6 +108,7 @@ func (p *printer) writeFor(n *For) {
 	if n.Kind != 0 {
 		p.WriteString("/" + strings.ToUpper(string([]byte{n.Kind})) + " ")
 	}
+
 	if n.Option != "" {
 		p.WriteString(p.fill(n.Option) + " ")
 	}

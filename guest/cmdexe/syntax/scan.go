@@ -33,10 +33,10 @@ type parser struct {
 	nested int
 }
 
-// cur is the character that is read next; a newline at the end of the line.
+// cur returns the character that is read next; a newline at the end of the line.
 func (p *parser) cur() byte { return p.text[p.at] }
 
-// ahead is the character after cur.
+// ahead returns the character after cur.
 func (p *parser) ahead() byte {
 	if p.at+1 < len(p.text) {
 		return p.text[p.at+1]
@@ -64,7 +64,7 @@ func blank(c byte) bool { return c == ' ' || c == '\t' }
 
 // special reports whether a character ends a word outside of quotes. A closing parenthesis does so only in a block.
 func (p *parser) special(c byte) bool {
-	return c == '\n' || c == '&' || c == '|' || c == '<' || c == '>' || c == ')' && p.parens > 0
+	return c == '\n' || c == '&' || c == '|' || c == '<' || c == '>' || (c == ')' && p.parens > 0)
 }
 
 // skip goes over what stands between words.
@@ -86,6 +86,7 @@ func (p *parser) escaped() string {
 			return ""
 		}
 	}
+
 	c := p.cur()
 	p.at++
 	return string([]byte{c})
@@ -112,7 +113,7 @@ func (p *parser) word() string {
 	}
 }
 
-// keyword is the word that comes next in small letters, which is not taken.
+// keyword returns the word that comes next in small letters, which is not taken.
 func (p *parser) keyword() string {
 	end := p.at
 	for c := p.text[end]; !delimiter(c) && !p.special(c) && c != '(' && c != '"'; c = p.text[end] {
@@ -121,7 +122,7 @@ func (p *parser) keyword() string {
 	return lower(p.text[p.at:end])
 }
 
-// lower is a text with small letters of ASCII; the length stays.
+// lower returns a text with small letters of ASCII; the length stays.
 func lower(text string) string {
 	small := []byte(text)
 	for i, c := range small {
@@ -132,7 +133,7 @@ func lower(text string) string {
 	return string(small)
 }
 
-// surprise is the error that what comes next cannot stand here.
+// surprise returns the error that what comes next cannot stand here.
 func (p *parser) surprise() error {
 	c := p.cur()
 	switch {
@@ -146,10 +147,11 @@ func (p *parser) surprise() error {
 	if word := p.word(); word != "" {
 		return unexpected(word)
 	}
+
 	return incorrect()
 }
 
-// wrong is the error that a word, which has been taken, cannot stand there.
+// wrong returns the error that a word, which has been taken, cannot stand there.
 func (p *parser) wrong(word string) error {
 	if word == "" {
 		return p.surprise()
@@ -164,18 +166,21 @@ func (p *parser) redirect() (Redirect, error) {
 		r.Handle = int(c - '0')
 		p.at++
 	}
+
 	r.Op = string([]byte{p.cur()})
 	p.at++
 	if r.Op == ">" && p.cur() == '>' {
 		r.Op = ">>"
 		p.at++
 	}
+
 	if r.Handle < 0 {
 		r.Handle = 1
 		if r.Op == "<" {
 			r.Handle = 0
 		}
 	}
+
 	if p.cur() == '&' {
 		p.at++
 		p.skip()
@@ -187,6 +192,7 @@ func (p *parser) redirect() (Redirect, error) {
 		r.Dup, r.Target = true, string([]byte{c})
 		return r, nil
 	}
+
 	p.skip()
 	if p.special(p.cur()) {
 		return r, p.surprise()

@@ -108,6 +108,7 @@ func TestParseErrors(t *testing.T) {
 			}
 		})
 	}
+
 	if _, err := Parse(&text{}); !errors.Is(err, io.EOF) {
 		t.Errorf("without a line: %v, want io.EOF", err)
 	}
@@ -121,6 +122,7 @@ func FuzzParse(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
+
 	f.Fuzz(func(t *testing.T, input string) {
 		lines := &text{strings.Split(input, "\n")}
 		for range len(input) + 2 {

@@ -40,7 +40,7 @@ func match(p, n []rune) bool {
 		case i < len(p) && p[i] == '*':
 			star, mark = i, j
 			i++
-		case i < len(p) && (p[i] == n[j] || p[i] == '?' && n[j] != '.'):
+		case i < len(p) && (p[i] == n[j] || (p[i] == '?' && n[j] != '.')):
 			i++
 			j++
 		case i < len(p) && p[i] == '?' && n[j] == '.': // ? matches nothing before a dot
@@ -52,13 +52,15 @@ func match(p, n []rune) bool {
 			return false
 		}
 	}
+
 	for i < len(p) && (p[i] == '*' || p[i] == '?') {
 		i++
 	}
+
 	return i == len(p)
 }
 
-// Rename is the new name that a pattern makes of an old one: ? takes one letter of the old name, * the rest of it.
+// Rename returns the new name that a pattern makes of an old one: ? takes one letter of the old name, * the rest of it.
 func Rename(old, pattern string) string {
 	base, ending, dot := cut(pattern)
 	oldBase, oldEnding, _ := cut(old)
@@ -101,5 +103,6 @@ func fill(old, pattern string) string {
 			at++
 		}
 	}
+
 	return b.String()
 }
