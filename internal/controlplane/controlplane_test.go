@@ -49,17 +49,20 @@ func TestDualStackFlags(t *testing.T) {
 	if err := c.Validate(); err != nil {
 		t.Error(err)
 	}
+
 	had := map[string]bool{}
 	for _, f := range slices.Concat(config().Flags(controlplane.APIServer),
 		config().Flags(controlplane.ControllerManager)) {
 		had[f] = true
 	}
+
 	var got []string
 	for _, f := range slices.Concat(c.Flags(controlplane.APIServer), c.Flags(controlplane.ControllerManager)) {
 		if !had[f] {
 			got = append(got, f)
 		}
 	}
+
 	want := []string{
 		"--service-cluster-ip-range=10.96.0.0/16,fd00:10:96::/112", "--cluster-cidr=10.244.0.0/16,fd00:10:244::/56",
 		"--node-cidr-mask-size-ipv4=24", "--node-cidr-mask-size-ipv6=64",
@@ -78,6 +81,7 @@ func TestUnits(t *testing.T) {
 	if _, err := component.Order(units); err == nil || !strings.Contains(err.Error(), `"fabric"`) {
 		t.Errorf("nothing waits for the units of After: %v", err)
 	}
+
 	c := config()
 	c.After = nil
 	if units, err = controlplane.Units(c); err != nil {
@@ -87,6 +91,7 @@ func TestUnits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := component.Soles(
 		"certificates", "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "bootstrap",
 		"serving-approver",
@@ -102,6 +107,7 @@ func TestSANs(t *testing.T) {
 	if diff := cmp.Diff(wantIPs, got.IPs); diff != "" {
 		t.Errorf("addresses (-want +got):\n%s", diff)
 	}
+
 	wantDNS := []string{
 		"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local",
 		"localhost", "builder.example",
@@ -125,6 +131,7 @@ func TestValidate(t *testing.T) {
 		},
 		{"socket", func(c *controlplane.Config) { c.RunDir = "/" + strings.Repeat("x", 100) }, "107 are possible"},
 	}
+
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			c := config()

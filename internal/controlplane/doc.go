@@ -115,6 +115,7 @@ func (c Config) Validate() error {
 			errs = append(errs, fmt.Errorf("check control plane: %s is not set", s.name))
 		}
 	}
+
 	if !c.Address.IsValid() {
 		errs = append(errs, errors.New("check control plane: Address is not set"))
 	}
@@ -122,43 +123,47 @@ func (c Config) Validate() error {
 		errs = append(errs, fmt.Errorf("check control plane: pod subnet %s has no room for a /%d", c.PodSubnet,
 			nodeMask))
 	}
+
 	if !c.ServiceSubnet.IsValid() {
 		errs = append(errs, errors.New("check control plane: ServiceSubnet is not set"))
 	}
 	if c.PodSubnet6.IsValid() != c.ServiceSubnet6.IsValid() {
 		errs = append(errs, errors.New("check control plane: only one of PodSubnet6 and ServiceSubnet6 is set"))
 	}
+
 	if c.PodSubnet6.Bits() > spec.NodeBits6 {
 		errs = append(errs, fmt.Errorf("check control plane: pod subnet %s has no room for a /%d", c.PodSubnet6,
 			spec.NodeBits6))
 	}
+
 	const longest = 107 // sizeof(sockaddr_un.sun_path) - 1
 	if n := len(c.etcdSocket()); n > longest {
 		errs = append(
 			errs, fmt.Errorf("check control plane: the path of etcd's socket %q has %d bytes, %d are possible",
 				c.etcdSocket(), n, longest))
 	}
+
 	return errors.Join(errs...)
 }
 
-// PKIDir is the folder of certificates.
+// PKIDir returns the folder of certificates.
 func (c Config) PKIDir() string { return filepath.Join(c.Dir, "pki") }
 
-// Kubeconfig is the path of the file with which user talks to the API server.
+// Kubeconfig returns the path of the file with which user talks to the API server.
 func (c Config) Kubeconfig(user pki.User) string {
 	return filepath.Join(c.Dir, "kubeconfig", user.File+".kubeconfig")
 }
 
-// BootstrapKubeconfig is the path of the file with a bootstrap token, with which a new node asks for its certificate.
-// Package bootstrap writes it.
+// BootstrapKubeconfig returns the path of the file with a bootstrap token, with which a new node asks for its
+// certificate. Package bootstrap writes it.
 func (c Config) BootstrapKubeconfig() string {
 	return filepath.Join(c.Dir, "kubeconfig", "bootstrap.kubeconfig")
 }
 
-// Server is the API server's URL on the underlay.
+// Server returns the API server's URL on the underlay.
 func (c Config) Server() string { return "https://" + c.Address.String() }
 
-// SANs are the names and addresses in the API server's certificate.
+// SANs returns the names and addresses in the API server's certificate.
 func (c Config) SANs() pki.SANs {
 	s := pki.SANs{
 		DNS: []string{
@@ -167,6 +172,7 @@ func (c Config) SANs() pki.SANs {
 		},
 		IPs: []string{"127.0.0.1", c.Address.Addr().String(), c.ServiceSubnet.Masked().Addr().Next().String()},
 	}
+
 	for _, extra := range c.ExtraSANs {
 		if _, err := netip.ParseAddr(extra); err == nil {
 			s.IPs = append(s.IPs, extra)
@@ -174,6 +180,7 @@ func (c Config) SANs() pki.SANs {
 			s.DNS = append(s.DNS, extra)
 		}
 	}
+
 	return s
 }
 

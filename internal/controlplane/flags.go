@@ -50,6 +50,7 @@ func (c Config) etcdFlags() []string {
 
 func (c Config) apiServerFlags() []string {
 	certs := func(name string) string { return filepath.Join(c.PKIDir(), name) }
+
 	return []string{
 		"--advertise-address=" + c.Address.Addr().String(),
 		"--bind-address=" + c.Address.Addr().String(),
@@ -97,6 +98,7 @@ func (c Config) controllerManagerFlags() []string {
 			fmt.Sprintf("--node-cidr-mask-size-ipv6=%d", spec.NodeBits6),
 		}
 	}
+
 	return slices.Concat(c.loopbackFlags(kubeconfig, pki.ControllerManagerServing, controllerManagerPort), []string{
 		"--controllers=*,bootstrapsigner,tokencleaner",
 		"--use-service-account-credentials=true",
@@ -118,7 +120,7 @@ func (c Config) schedulerFlags() []string {
 	return c.loopbackFlags(c.Kubeconfig(pki.Scheduler()), pki.SchedulerServing, schedulerPort)
 }
 
-// loopbackFlags are the flags of a client of the API server that serves health and metrics on the loopback.
+// loopbackFlags returns the flags of a client of the API server that serves health and metrics on the loopback.
 func (c Config) loopbackFlags(kubeconfig, serving string, port int) []string {
 	return []string{
 		"--kubeconfig=" + kubeconfig,

@@ -25,11 +25,13 @@ func Units(c Config) ([]component.Unit, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
+
 	program := func(name string, ready func(context.Context) error) *proc.Process {
 		path := filepath.Join(c.Programs, name)
 		if name == Etcd {
 			path = cmp.Or(c.Etcd, path)
 		}
+
 		spec := proc.Spec{
 			ID:      component.Sole(name),
 			Path:    path,
@@ -42,16 +44,20 @@ func Units(c Config) ([]component.Unit, error) {
 			Cgroup:  c.Cgroup,
 			Ready:   ready,
 		}
+
 		if c.Notify != nil {
 			spec.Notify = func(s proc.State) { c.Notify(name, s) }
 		}
+
 		return proc.New(spec)
 	}
+
 	apiServer := func(ctx context.Context) error { return c.probeTLS(ctx, c.Address.String(), "/readyz") }
 	loopback := func(port int, path string) func(context.Context) error {
 		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 		return func(ctx context.Context) error { return c.probeTLS(ctx, address, path) }
 	}
+
 	return []component.Unit{
 		{Component: &certificates{config: c}, After: c.After},
 		{
@@ -90,7 +96,7 @@ func (c Config) bootstrap() bootstrap.Config {
 	}
 }
 
-// OwnAddresses are the cluster's own, which no Service may take.
+// OwnAddresses returns the cluster's own, which no Service may take.
 func (c Config) OwnAddresses() bootstrap.OwnAddresses {
 	return bootstrap.OwnAddresses{
 		API: []netip.Prefix{
@@ -101,8 +107,8 @@ func (c Config) OwnAddresses() bootstrap.OwnAddresses {
 	}
 }
 
-// environment is a program's environment besides the marker. The control plane idles most of the time, and its memory
-// counts more than its processor time: the Go runtime collects garbage when the heap has grown by half.
+// environment returns a program's environment besides the marker. The control plane idles most of the time, and its
+// memory counts more than its processor time: the Go runtime collects garbage when the heap has grown by half.
 func environment() []string {
 	return []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "GOGC=50"}
 }
@@ -137,6 +143,7 @@ func (u *certificates) Start(context.Context) error {
 			return fmt.Errorf("make folder of the control plane: %w", err)
 		}
 	}
+
 	// Only the folder's mode keeps others from etcd, so it must not depend on the umask or on an existing folder.
 	if err := os.Chmod(c.etcdDir(), 0o700); err != nil {
 		return fmt.Errorf("close folder of etcd's sockets: %w", err)
@@ -145,6 +152,7 @@ func (u *certificates) Start(context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	for _, user := range []pki.User{
 		pki.SuperAdmin(), pki.ControllerManager(), pki.Scheduler(), pki.ServingApprover(),
 		pki.KubeProxy(),
@@ -153,10 +161,12 @@ func (u *certificates) Start(context.Context) error {
 			return err
 		}
 	}
+
 	adminServer := c.AdminServer
 	if adminServer == "" {
 		adminServer = c.Server()
 	}
+
 	return bundle.WriteKubeconfig(c.Kubeconfig(pki.Admin()), pki.Admin(), c.Name, adminServer)
 }
 

@@ -10,6 +10,7 @@ func (v *validator) bare(i int, n Node) {
 	if !n.Bare {
 		return
 	}
+
 	for _, f := range []struct {
 		name string
 		set  bool
@@ -46,12 +47,14 @@ func (v *validator) bareLinux(c Cluster) {
 				"pods of the bare Linux host %s could send into the tunnel between the machines; bring it up on one machine, in a cluster of its own",
 				n.Name)
 		}
+
 		return
 	}
 }
 
-// Endpoint is the address on the underlay behind which the API servers of the bare Linux hosts are, if somebody makes
-// control planes of them by kubeadm: its --control-plane-endpoint. It is not valid in a cluster without such hosts.
+// Endpoint returns the address on the underlay behind which the API servers of the bare Linux hosts are, if somebody
+// makes control planes of them by kubeadm: its --control-plane-endpoint. It is not valid in a cluster without such
+// hosts.
 func (c Cluster) Endpoint() netip.Addr {
 	if !slices.ContainsFunc(c.Nodes, func(n Node) bool { return n.Bare && n.Linux() }) {
 		return netip.Addr{}
@@ -59,7 +62,7 @@ func (c Cluster) Endpoint() netip.Addr {
 	return Nth(c.Networking.PartAddress(c.Part()), Endpoint)
 }
 
-// Bare are the names of the bare hosts.
+// Bare returns the names of the bare hosts.
 func (c Cluster) Bare() []string {
 	var names []string
 	for _, n := range c.Nodes {

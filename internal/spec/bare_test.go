@@ -19,6 +19,7 @@ func TestBare(t *testing.T) {
 	if got := c.Endpoint(); got.IsValid() {
 		t.Errorf("without bare Linux hosts their endpoint is %s", got)
 	}
+
 	for field, value := range map[string]string{
 		"kubernetesVersion": "v1.36.3", "taint": "true", "labels": "{a: b}", "systemReserved": "{cpu: 1}",
 		"kubeReserved": "{cpu: 1}", "kubeletConfiguration": "{maxPods: 3}",
@@ -45,6 +46,7 @@ func TestBareLinux(t *testing.T) {
 	if got := c.Endpoint().String(); got != "10.213.0.10" {
 		t.Errorf("their endpoint is %s", got)
 	}
+
 	for text, want := range map[string]string{
 		"networking: {mode: overlay}\n": "networking.mode: pods of the bare Linux host linux-1 could send into the overlay",
 		"networking: {advertiseAddress: 192.0.2.1, apiServerAddress: 192.0.2.1, apiServerPort: 6443, podSubnet: 10.244.0.0/16}\n": "could send into the tunnel",

@@ -9,7 +9,7 @@ const ClusterDomain = "cluster.local"
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/cmd/kubeadm/app/constants/constants.go GetDNSIP
 const clusterDNSIndex = 10
 
-// ClusterDNS is the ClusterIP of the cluster's DNS. The cluster must have been validated.
+// ClusterDNS returns the ClusterIP of the cluster's DNS. The cluster must have been validated.
 func (n Networking) ClusterDNS() netip.Addr {
 	addr := n.Services().Addr()
 	for range clusterDNSIndex {

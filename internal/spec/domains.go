@@ -41,6 +41,7 @@ func (v *validator) domains(all []Domain) {
 		case seen[name]:
 			v.fail(at("name"), "%q is there twice", d.Name)
 		}
+
 		seen[name] = true
 		for _, kdc := range d.KDCs {
 			host, port, err := net.SplitHostPort(kdc)
@@ -51,6 +52,7 @@ func (v *validator) domains(all []Domain) {
 				v.fail(at("kdcs"), "%q is no name or IPv4 address, with or without a port", kdc)
 			}
 		}
+
 		if !filepath.IsAbs(d.Keytab) || filepath.Clean(d.Keytab) != d.Keytab {
 			v.fail(at("keytab"), "%q is no absolute path of a file", d.Keytab)
 		}

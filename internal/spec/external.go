@@ -14,7 +14,7 @@ func externalNode(text string) (netip.Prefix, error) {
 	return p.Masked(), err
 }
 
-// External are the networks of ExternalNodes, an address as one of its own.
+// External returns the networks of ExternalNodes, an address as one of its own.
 func (n Networking) External() []netip.Prefix {
 	var all []netip.Prefix
 	for _, text := range n.ExternalNodes {
@@ -34,6 +34,7 @@ func (v *validator) externalNodes(n Networking) {
 	if n.Mode != ModeL2Bridge {
 		v.fail(at, "nodes outside have a way to the pods only in mode %s; leave it out", ModeL2Bridge)
 	}
+
 	if n.DualStack() {
 		v.fail(at, "nodes outside have IPv4 alone; leave out the IPv6 subnets, or this")
 	}
@@ -43,6 +44,7 @@ func (v *validator) externalNodes(n Networking) {
 	if len(v.errs) > 0 {
 		return
 	}
+
 	others := []netip.Prefix{n.Underlay(), n.Pods(), n.Services()}
 	for i, text := range n.ExternalNodes {
 		p, err := externalNode(text)

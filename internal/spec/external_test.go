@@ -31,6 +31,7 @@ func TestExternalNodes(t *testing.T) {
 			t.Errorf("%s: %v", tc.networking, c.Networking.External())
 		}
 	}
+
 	loopback := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nnodes: [{windowsVersion: ltsc2022}]\n" +
 		"networking: {externalNodes: [192.0.2.7]}\n"
 	if _, err := spec.Load(strings.NewReader(loopback)); err == nil ||

@@ -27,7 +27,7 @@ type Foreign struct {
 // Foreign reports whether the machine's nodes are part of a cluster that Mullion did not make.
 func (c Cluster) Foreign() bool { return c.Join != nil && c.Join.Foreign != nil }
 
-// DNS is the ClusterIP of the cluster's DNS, not valid if there is none. The cluster must have been validated.
+// DNS returns the ClusterIP of the cluster's DNS, not valid if there is none. The cluster must have been validated.
 func (c Cluster) DNS() netip.Addr {
 	if !c.Foreign() {
 		return c.Networking.ClusterDNS()
@@ -36,7 +36,7 @@ func (c Cluster) DNS() netip.Addr {
 	return addr
 }
 
-// Domain is the domain of Services and pods.
+// Domain returns the domain of Services and pods.
 func (c Cluster) Domain() string {
 	if !c.Foreign() {
 		return ClusterDomain
@@ -66,6 +66,7 @@ func (v *validator) foreign(c Cluster) {
 		v.fail([]any{"join", "nodeAddresses"}, "%d addresses for %d nodes; each node needs one", len(f.Addresses),
 			len(c.Nodes))
 	}
+
 	if c.Networking.Mode != ModeL2Bridge {
 		v.fail([]any{"networking", "mode"}, "in a cluster that Mullion did not make, nodes have to use mode %s", ModeL2Bridge)
 	}

@@ -7,7 +7,7 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// foreign is a machine with two nodes in a cluster as kubeadm makes it.
+// foreign returns a machine with two nodes in a cluster as kubeadm makes it.
 func foreign() spec.Cluster {
 	return spec.Cluster{
 		APIVersion: spec.APIVersion,
@@ -41,6 +41,7 @@ func TestForeign(t *testing.T) {
 	if !c.Foreign() || c.SeveralMachines() || c.DNS().String() != "10.96.0.10" || c.Nodes[1].Name != "rack-win-2" {
 		t.Errorf("read as %+v", c)
 	}
+
 	for name, tt := range map[string]struct {
 		change func(*spec.Cluster)
 		want   string

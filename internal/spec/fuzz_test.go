@@ -22,6 +22,7 @@ func FuzzLoad(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
+
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := Load(strings.NewReader(text))
 		if err != nil {
@@ -32,6 +33,7 @@ func FuzzLoad(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q is read and cannot be written: %v", text, err)
 		}
+
 		again, err := Load(strings.NewReader(string(written)))
 		if err != nil {
 			t.Fatalf("%q is read, and written as %s: %v", text, written, err)

@@ -19,7 +19,7 @@ type Arg struct {
 	Value string `yaml:"value" json:"value"`
 }
 
-// Flag is the flag as the program reads it.
+// Flag returns the flag as the program reads it.
 func (a Arg) Flag() string { return "--" + a.Name + "=" + a.Value }
 
 // Fields are those of a configuration file of Kubernetes, as JSON has them.

@@ -36,6 +36,7 @@ func Load(r io.Reader) (Cluster, error) {
 	if len(data) > MaxFile {
 		return Cluster{}, fmt.Errorf("larger than %d bytes", MaxFile)
 	}
+
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	dec.KnownFields(true)
 	var c Cluster
@@ -45,10 +46,12 @@ func Load(r io.Reader) (Cluster, error) {
 		}
 		return Cluster{}, friendly(err)
 	}
+
 	var more any
 	if err := dec.Decode(&more); !errors.Is(err, io.EOF) && (err != nil || more != nil) {
 		return Cluster{}, errors.New("the file has a second document, after ---")
 	}
+
 	var root yaml.Node
 	if err := yaml.Unmarshal(data, &root); err != nil {
 		return Cluster{}, friendly(err)
@@ -58,6 +61,7 @@ func Load(r io.Reader) (Cluster, error) {
 	if len(v.errs) > 0 {
 		return Cluster{}, errors.Join(v.errs...)
 	}
+
 	return c.withDefaults(), nil
 }
 
@@ -77,6 +81,7 @@ func friendly(err error) error {
 			part := regexp.MustCompile(`field (\S+) not found in type spec\.(\w+)`).FindStringSubmatch(m)
 			return fmt.Sprintf("unknown field %q in %s", part[1], strings.ToLower(part[2]))
 		})
+
 	text = regexp.MustCompile("cannot unmarshal !!\\w+ (`[^`]*` )?into spec\\.(\\w+)").ReplaceAllString(text,
 		"${1}is not a $2")
 	text = regexp.MustCompile("cannot unmarshal !!\\w+ (`[^`]*` )?into (\\[\\])?(spec\\.)?(\\w+)").ReplaceAllString(
@@ -86,6 +91,7 @@ func friendly(err error) error {
 	for i := range lines {
 		lines[i] = strings.TrimSpace(lines[i])
 	}
+
 	return errors.New(strings.Join(lines, "\n"))
 }
 
@@ -112,6 +118,7 @@ func (v *validator) cluster(c Cluster) {
 	if c.Kind != Kind {
 		v.fail([]any{"kind"}, "is %q, want %q", c.Kind, Kind)
 	}
+
 	if c.Name != "" && (!nameForm.MatchString(c.Name) || len(c.Name) > 40) {
 		v.fail([]any{"name"}, "%q is not a DNS label of at most 40 characters", c.Name)
 	}
@@ -119,6 +126,7 @@ func (v *validator) cluster(c Cluster) {
 	if c.Wine != "" && (!filepath.IsAbs(c.Wine) || filepath.Clean(c.Wine) != c.Wine) {
 		v.fail([]any{"wine"}, "%q is not the absolute path of a folder, for example /opt/wine-10", c.Wine)
 	}
+
 	v.proxy(c.Proxy)
 	if c.Foreign() {
 		v.foreignSubnets(c.withDefaults().Networking)
@@ -128,6 +136,7 @@ func (v *validator) cluster(c Cluster) {
 	if len(c.Nodes) == 0 && (!c.SeveralMachines() || c.Join != nil) {
 		v.fail([]any{"nodes"}, "a cluster needs at least one node")
 	}
+
 	for i, n := range c.Nodes {
 		v.kubernetesVersion(n.KubernetesVersion, "nodes", i, "kubernetesVersion")
 		v.node(i, n)
@@ -154,11 +163,13 @@ func (v *validator) expanded(c Cluster) {
 	if !c.Foreign() {
 		v.pool(c)
 	}
+
 	v.machines(c)
 	if c.Join != nil && len(c.Bare()) > 0 {
 		v.fail([]any{"nodes"},
 			"bare hosts are of the machine that has the control plane, and this one joins another's cluster")
 	}
+
 	v.bareLinux(c)
 	seen := map[string]bool{}
 	for _, n := range c.Nodes {
@@ -183,6 +194,7 @@ func (v *validator) networking(n Networking) {
 	if n.APIServerPort < 0 || n.APIServerPort > 65535 {
 		v.fail([]any{"networking", "apiServerPort"}, "%d is not a TCP port", n.APIServerPort)
 	}
+
 	oneOf(v, "mode", d.Mode, Modes())
 	oneOf(v, "profile", d.Profile, Profiles())
 	if n.EnableDSR && !d.Mode.Services() {
@@ -206,6 +218,7 @@ func (v *validator) deployed(n Networking, mode Mode) {
 		v.fail([]any{"networking", "enableDSR"},
 			"is for Mullion's own kube-proxy, but kubeProxyMode none leaves that out; give --enable-dsr to your own kube-proxy")
 	}
+
 	if n.DisableDefaultCNI && !mode.Services() {
 		v.fail([]any{"networking", "disableDefaultCNI"}, "mode %s has no CNI plugin to leave out", mode)
 	}
@@ -224,6 +237,7 @@ func (v *validator) policies(n Networking, mode Mode) {
 	if n.NetworkPolicy == nil || !*n.NetworkPolicy {
 		return
 	}
+
 	at := []any{"networking", "networkPolicy"}
 	switch {
 	case mode == ModeNAT:
@@ -240,6 +254,7 @@ func oneOf[T ~string](v *validator, field string, value T, values []T) {
 	if slices.Contains(values, value) {
 		return
 	}
+
 	var names []string
 	for _, known := range values {
 		if strings.EqualFold(string(known), string(value)) {
@@ -256,6 +271,7 @@ func (v *validator) node(i int, n Node) {
 	if n.Name != "" && !nameForm.MatchString(n.Name) {
 		v.fail(at("name"), "%q is not a DNS label", n.Name)
 	}
+
 	switch n.OS {
 	case "", Windows:
 	case Linux:
@@ -265,11 +281,13 @@ func (v *validator) node(i int, n Node) {
 	default:
 		v.fail(at("os"), "%q is not an operating system of a node: windows or linux", n.OS)
 	}
+
 	if n.WindowsVersion != "" {
 		if _, err := winver.Lookup(n.WindowsVersion); err != nil {
 			v.fail(at("windowsVersion"), "%v", err)
 		}
 	}
+
 	v.reserved(at("systemReserved"), n.SystemReserved)
 	v.reserved(at("kubeReserved"), n.KubeReserved)
 	v.programs(i, n)
@@ -321,15 +339,17 @@ func pathString(path []any) string {
 			b.WriteString(p)
 		}
 	}
+
 	return b.String()
 }
 
-// lineOf is the line of the deepest part of path that the document has.
+// lineOf returns the line of the deepest part of path that the document has.
 func lineOf(n *yaml.Node, path []any) int {
 	line := max(n.Line, 1)
 	if n.Kind == yaml.DocumentNode && len(n.Content) > 0 {
 		n = n.Content[0]
 	}
+
 	for _, p := range path {
 		next := child(n, p)
 		if next == nil {
@@ -337,6 +357,7 @@ func lineOf(n *yaml.Node, path []any) int {
 		}
 		n, line = next, next.Line
 	}
+
 	return line
 }
 
@@ -353,5 +374,6 @@ func child(n *yaml.Node, key any) *yaml.Node {
 			}
 		}
 	}
+
 	return nil
 }

@@ -25,6 +25,7 @@ func TestLoad(t *testing.T) {
 	for _, n := range c.Nodes {
 		got = append(got, n.Name+" "+n.WindowsVersion)
 	}
+
 	if diff := cmp.Diff([]string{"win-1 ltsc2019", "win-2 ltsc2019", "big ltsc2025"}, got); diff != "" {
 		t.Error(diff)
 	}
@@ -77,6 +78,7 @@ func TestPolicies(t *testing.T) {
 			t.Errorf("%q: %t, %v", text, c.Networking.Policies(), err)
 		}
 	}
+
 	c, err := spec.Load(strings.NewReader(head + "networking: {windowsNetworkPolicy: external}\nnodes: [{}]\n"))
 	if err != nil || !c.Networking.Policies() || c.Networking.WindowsPolicies() {
 		t.Errorf("external: %t, %t, %v", c.Networking.Policies(), c.Networking.WindowsPolicies(), err)
@@ -115,6 +117,7 @@ func TestMixedNodes(t *testing.T) {
 	for _, n := range c.Nodes {
 		got = append(got, n.OS+" "+n.Name+" "+n.WindowsVersion)
 	}
+
 	want := []string{
 		"windows win-1 ltsc2025", "windows win-2 ltsc2025", "linux linux-1 ", "linux linux-2 ",
 		"linux a-linux-node-with-a-long-name ",
@@ -407,6 +410,7 @@ func TestLoadNamesLineAndField(t *testing.T) {
 		},
 		{"not_yaml", "a: [", "line 1"},
 	}
+
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := spec.Load(strings.NewReader(tt.in))
@@ -422,6 +426,7 @@ func TestSeveralMachines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	n := c.Networking
 	if len(c.Nodes) != 0 || n.APIServerAddress != "192.0.2.1" || n.APIServerPort != 6443 || n.Parts() != 256 ||
 		n.AdvertisedServer() != "https://192.0.2.1:6443" {
@@ -430,7 +435,13 @@ func TestSeveralMachines(t *testing.T) {
 	if got := n.LoadBalancers().String(); got != "10.213.0.224/28" {
 		t.Errorf("load balancers' addresses are %s", got)
 	}
-	c.Join = &spec.Join{Server: n.AdvertisedServer(), Part: 3, Address: "192.0.2.4"}
+
+	c.Join = &spec.Join{
+		Server:  n.AdvertisedServer(),
+		Part:    3,
+		Address: "192.0.2.4",
+	}
+
 	c.Nodes = []spec.Node{{Count: 2}, {OS: spec.Linux}}
 	joined := c.WithDefaults()
 	if err := joined.Validate(); err != nil {
@@ -440,6 +451,7 @@ func TestSeveralMachines(t *testing.T) {
 	for _, node := range joined.Nodes {
 		names = append(names, node.Name)
 	}
+
 	if diff := cmp.Diff([]string{"m3-win-1", "m3-win-2", "m3-linux-1"}, names); diff != "" {
 		t.Error(diff)
 	}
@@ -447,6 +459,7 @@ func TestSeveralMachines(t *testing.T) {
 		c.Part() != 3 {
 		t.Errorf("the machine is at %s of the underlay, reached at %s", at, joined.Address())
 	}
+
 	for name, j := range map[string]spec.Join{
 		"the server's part": {
 			Part:    0,

@@ -40,7 +40,7 @@ func (c Cluster) Part() int {
 	return c.Join.Part
 }
 
-// Address is the address at which other machines reach this one; the zero Addr if there can be no others.
+// Address returns the address at which other machines reach this one; the zero Addr if there can be no others.
 func (c Cluster) Address() netip.Addr {
 	at := c.Networking.AdvertiseAddress
 	if c.Join != nil {
@@ -50,15 +50,15 @@ func (c Cluster) Address() netip.Addr {
 	return addr
 }
 
-// AdvertisedServer is the API server's URL for other machines.
+// AdvertisedServer returns the API server's URL for other machines.
 func (n Networking) AdvertisedServer() string {
 	return "https://" + net.JoinHostPort(n.AdvertiseAddress, strconv.Itoa(n.APIServerPort))
 }
 
-// Parts is the number of machines for which the underlay has room.
+// Parts returns the number of machines for which the underlay has room.
 func (n Networking) Parts() int { return min(1<<max(0, partBits-n.Underlay().Bits()), maxParts) }
 
-// PartAddress is the first address of a part of the underlay.
+// PartAddress returns the first address of a part of the underlay.
 func (n Networking) PartAddress(part int) netip.Addr { return Nth(n.Underlay().Addr(), part*partSize) }
 
 // machines checks the fields for several machines.
@@ -67,6 +67,7 @@ func (v *validator) machines(c Cluster) {
 		v.foreign(c)
 		return
 	}
+
 	n := c.Networking
 	at, err := netip.ParseAddr(n.AdvertiseAddress)
 	switch {
@@ -79,6 +80,7 @@ func (v *validator) machines(c Cluster) {
 		v.fail([]any{"networking", "underlaySubnet"},
 			"%s has room for one machine only; with advertiseAddress it has to be a /23 or larger, because each machine gets a /24 of it", n.UnderlaySubnet)
 	}
+
 	if c.Join == nil || len(v.errs) > 0 {
 		return
 	}
@@ -86,6 +88,7 @@ func (v *validator) machines(c Cluster) {
 		v.fail([]any{"join", "address"}, "%q is not an IPv4 address at which other machines reach this one",
 			c.Join.Address)
 	}
+
 	if c.Join.Part < 1 || c.Join.Part >= n.Parts() {
 		v.fail([]any{"join", "part"}, "%d is not a part of the underlay %s, which has %d", c.Join.Part,
 			n.UnderlaySubnet, n.Parts())
@@ -96,8 +99,8 @@ func reachable(a netip.Addr) bool {
 	return a.Is4() && !a.IsUnspecified() && !a.IsLoopback() && !a.IsMulticast() && !a.IsLinkLocalUnicast()
 }
 
-// prefix is the beginning of generated node names. On a machine that joined, it contains the machine's part, so that
-// names differ between machines.
+// prefix returns the beginning of generated node names. On a machine that joined, it contains the machine's part, so
+// that names differ between machines.
 func (c Cluster) prefix(os string) string {
 	name := Linux
 	if os == Windows {
@@ -109,7 +112,7 @@ func (c Cluster) prefix(os string) string {
 	return name
 }
 
-// HostPort is the host:port of an API server's URL.
+// HostPort returns the host:port of an API server's URL.
 func HostPort(server string) (string, error) {
 	u, err := url.Parse(server)
 	if err != nil {

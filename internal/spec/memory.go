@@ -21,7 +21,7 @@ const (
 // they are on. Left out, a node shows the machine's memory.
 type Memory string
 
-// Bytes is the amount, in whole pages; 0: the machine's, also of what is no quantity, which no description has.
+// Bytes returns the amount, in whole pages; 0: the machine's, also of what is no quantity, which no description has.
 func (m Memory) Bytes() int64 {
 	n, ok := m.parse()
 	if !ok || !n.IsInt64() {
@@ -30,7 +30,7 @@ func (m Memory) Bytes() int64 {
 	return n.Int64() &^ (pageSize - 1)
 }
 
-// parse is how many bytes a quantity is, rounded down.
+// parse returns how many bytes a quantity is, rounded down.
 func (m Memory) parse() (*big.Int, bool) {
 	if !quantityForm.MatchString(string(m)) || strings.HasSuffix(string(m), "m") {
 		return nil, false
@@ -40,6 +40,7 @@ func (m Memory) parse() (*big.Int, bool) {
 	if !ok {
 		return nil, false
 	}
+
 	unit, binary := strings.CutSuffix(string(m)[len(digits):], "i")
 	step := int64(1000)
 	if binary {
@@ -49,9 +50,11 @@ func (m Memory) parse() (*big.Int, bool) {
 	if unit != "" {
 		power = 1 + strings.Index("KMGT", strings.ToUpper(unit))
 	}
+
 	for range power {
 		n.Mul(n, big.NewRat(step, 1))
 	}
+
 	return new(big.Int).Quo(n.Num(), n.Denom()), true
 }
 
@@ -69,5 +72,6 @@ func (m Memory) valid() string {
 	case n.Cmp(big.NewInt(mostMemory)) > 0:
 		return fmt.Sprintf("%s is more than any machine has", m)
 	}
+
 	return ""
 }

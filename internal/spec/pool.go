@@ -22,7 +22,7 @@ const (
 // maxPoolBits bounds a pool: it has at most 65536 addresses.
 const maxPoolBits = 16
 
-// Nth is the n-th address after a.
+// Nth returns the n-th address after a.
 func Nth(a netip.Addr, n int) netip.Addr {
 	for range n {
 		a = a.Next()
@@ -30,7 +30,7 @@ func Nth(a netip.Addr, n int) netip.Addr {
 	return a
 }
 
-// Last is the last address of a network.
+// Last returns the last address of a network.
 func Last(p netip.Prefix) netip.Addr {
 	b := p.Masked().Addr().AsSlice()
 	for i := p.Bits(); i < 8*len(b); i++ {
@@ -43,10 +43,10 @@ func Last(p netip.Prefix) netip.Addr {
 // controlPlanes is what Endpoint leads to.
 const controlPlanes = "the control planes of bare Linux hosts"
 
-// LoadBalancers is the pool of load balancers' IPv4 addresses, of a validated cluster.
+// LoadBalancers returns the pool of load balancers' IPv4 addresses, of a validated cluster.
 func (n Networking) LoadBalancers() netip.Prefix { return n.prefix(n.LoadBalancerPool) }
 
-// LoadBalancers6 is the pool of load balancers' IPv6 addresses; valid only in a dual-stack cluster.
+// LoadBalancers6 returns the pool of load balancers' IPv6 addresses; valid only in a dual-stack cluster.
 func (n Networking) LoadBalancers6() netip.Prefix { return n.prefix6(n.LoadBalancerPool) }
 
 // defaultPool returns "" for an invalid subnet, whose error is reported for the subnet.
@@ -59,7 +59,8 @@ func defaultPool(underlay string) string {
 	return netip.PrefixFrom(Nth(subnet.Masked().Addr(), poolFirst), poolBits).String()
 }
 
-// defaultPool6 is the pool of IPv6 addresses with the same numbers as those of defaultPool; "" for an invalid subnet.
+// defaultPool6 returns the pool of IPv6 addresses with the same numbers as those of defaultPool; "" for an invalid
+// subnet.
 func defaultPool6(underlay string) string {
 	_, six := split(underlay)
 	subnet, err := netip.ParsePrefix(six)
@@ -75,7 +76,7 @@ type use struct {
 	first, last netip.Addr
 }
 
-// uses are the ranges of the underlay's addresses that a pool may not have: numbers are the same in both families.
+// uses returns the ranges of the underlay's addresses that a pool may not have: numbers are the same in both families.
 func (c Cluster) uses(underlay netip.Prefix) []use {
 	n := c.Networking
 	first := underlay.Addr()
@@ -84,6 +85,7 @@ func (c Cluster) uses(underlay netip.Prefix) []use {
 		{"nodes", Nth(first, FirstNode), Nth(first, FirstNode+len(c.Nodes)-1)},
 		{"the machine", Nth(first, Machine), Nth(first, Machine+1)},
 	}
+
 	if c.Endpoint().IsValid() {
 		all = append(all, use{controlPlanes, Nth(first, Endpoint), Nth(first, Endpoint)})
 	}
@@ -93,6 +95,7 @@ func (c Cluster) uses(underlay netip.Prefix) []use {
 	if n.AdvertiseAddress != "" && n.Parts() > 1 {
 		all = append(all, use{"other machines", Nth(first, partSize), Nth(first, n.Parts()*partSize-1)})
 	}
+
 	return all
 }
 
@@ -124,13 +127,14 @@ func (v *validator) poolOf(c Cluster, text string, like netip.Addr, underlay net
 		v.failPool("%q is not an %s subnet of at most 65536 addresses, such as %s", text, family, example)
 		return
 	}
+
 	pool = pool.Masked()
 	for _, other := range others {
 		if pool.Overlaps(other) {
 			v.failPool("%s overlaps %s", pool, other)
 		}
 	}
-	if a := pool.Addr(); a.Is6() && !a.IsGlobalUnicast() || a.Is4In6() {
+	if a := pool.Addr(); (a.Is6() && !a.IsGlobalUnicast()) || a.Is4In6() {
 		v.failPool("%s: choose addresses that can be routed, such as %s", pool, example)
 	}
 	v.poolUses(c, pool, underlay)

@@ -50,6 +50,7 @@ func TestLoadBalancerPool(t *testing.T) {
 			t.Errorf("pool of %q = %s, want %s", tt.in, got, tt.want)
 		}
 	}
+
 	for _, mode := range spec.Modes() {
 		if _, err := spec.Load(
 			strings.NewReader(
@@ -57,6 +58,7 @@ func TestLoadBalancerPool(t *testing.T) {
 			t.Errorf("Linux and Windows nodes in mode %s: %v", mode, err)
 		}
 	}
+
 	if _, err := spec.Load(
 		strings.NewReader(head + "networking: {mode: transparent}\nnodes: [{count: 100}]\n")); err != nil {
 		t.Errorf("the default pool: %v", err)

@@ -15,7 +15,7 @@ type Processors struct {
 	ThreadsPerCore int `yaml:"threadsPerCore,omitempty" json:"threadsPerCore,omitempty"`
 }
 
-// Count is the number of processors shown; 0: the machine's.
+// Count returns the number of processors shown; 0: the machine's.
 func (p Processors) Count() int {
 	if p == (Processors{}) {
 		return 0
@@ -23,8 +23,8 @@ func (p Processors) Count() int {
 	return max(p.Sockets, 1) * max(p.CoresPerSocket, 1) * max(p.ThreadsPerCore, 1)
 }
 
-// File is the file by which the host's programs know what the host shows (guest/c/hooks/topology.c reads it); "" if it
-// shows the machine's processors.
+// File returns the file by which the host's programs know what the host shows (guest/c/hooks/topology.c reads it); ""
+// if it shows the machine's processors.
 func (p Processors) File() string {
 	if p.Count() == 0 {
 		return ""

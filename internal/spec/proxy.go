@@ -21,8 +21,8 @@ type Proxy struct {
 	NoProxy string `yaml:"noProxy,omitempty" json:"noProxy,omitempty"`
 }
 
-// ProxyFrom is the proxy of a process's environment (NAME=value), nil if it has none. Names in lower case count too. It
-// is an error if nodes cannot use the proxy.
+// ProxyFrom returns the proxy of a process's environment (NAME=value), nil if it has none. Names in lower case count
+// too. It is an error if nodes cannot use the proxy.
 func ProxyFrom(environ []string) (*Proxy, error) {
 	get := func(name string) string {
 		var upper, low string
@@ -36,19 +36,26 @@ func ProxyFrom(environ []string) (*Proxy, error) {
 		}
 		return cmp.Or(upper, low)
 	}
-	p := &Proxy{HTTPProxy: get("HTTP_PROXY"), HTTPSProxy: get("HTTPS_PROXY"), NoProxy: get("NO_PROXY")}
+
+	p := &Proxy{
+		HTTPProxy:  get("HTTP_PROXY"),
+		HTTPSProxy: get("HTTPS_PROXY"),
+		NoProxy:    get("NO_PROXY"),
+	}
 	if p.HTTPProxy == "" && p.HTTPSProxy == "" {
 		return nil, nil //nolint:nilnil // there is none, which is no error
 	}
+
 	for _, s := range []string{p.HTTPProxy, p.HTTPSProxy} {
 		if _, err := proxyURL(s); err != nil {
 			return nil, err
 		}
 	}
+
 	return p, nil
 }
 
-// WithoutProxy is an environment without the variables of a proxy, for programs that speak with the cluster only.
+// WithoutProxy returns an environment without the variables of a proxy, for programs that speak with the cluster only.
 func WithoutProxy(environ []string) []string {
 	var left []string
 	for _, e := range environ {
@@ -68,6 +75,7 @@ func proxyURL(s string) (*url.URL, error) {
 	if !strings.Contains(s, "://") {
 		s = "http://" + s
 	}
+
 	u, err := url.Parse(s)
 	switch {
 	case err != nil: // its text has the URL, which may have a password
@@ -80,15 +88,16 @@ func proxyURL(s string) (*url.URL, error) {
 		return nil, fmt.Errorf("%s is each node's own loopback address: name the proxy by an address that nodes reach",
 			u.Hostname())
 	}
+
 	return u, nil
 }
 
 func loopback(host string) bool {
 	addr, err := netip.ParseAddr(host)
-	return strings.EqualFold(host, "localhost") || err == nil && addr.IsLoopback()
+	return strings.EqualFold(host, "localhost") || (err == nil && addr.IsLoopback())
 }
 
-// WithoutUsers is the proxy without users and passwords, to be shown.
+// WithoutUsers returns the proxy without users and passwords, to be shown.
 func (p Proxy) WithoutUsers() Proxy {
 	for _, s := range []*string{&p.HTTPProxy, &p.HTTPSProxy} {
 		if u, err := proxyURL(*s); err != nil {
@@ -100,17 +109,17 @@ func (p Proxy) WithoutUsers() Proxy {
 	return p
 }
 
-// String is where images go through, without passwords.
+// String returns where images go through, without passwords.
 func (p Proxy) String() string {
 	p = p.WithoutUsers()
 	all := slices.DeleteFunc([]string{p.HTTPSProxy, p.HTTPProxy}, func(s string) bool { return s == "" })
 	return strings.Join(slices.Compact(all), " and ")
 }
 
-// PullEnviron are the variables (NAME=value) by which a node's container runtime finds the proxy, none without one. The
-// cluster's own subnets and names are reached directly.
+// PullEnviron returns the variables (NAME=value) by which a node's container runtime finds the proxy, none without one.
+// The cluster's own subnets and names are reached directly.
 func (c Cluster) PullEnviron() []string {
-	if c.Proxy == nil || c.Proxy.HTTPProxy == "" && c.Proxy.HTTPSProxy == "" {
+	if c.Proxy == nil || (c.Proxy.HTTPProxy == "" && c.Proxy.HTTPSProxy == "") {
 		return nil
 	}
 	n := c.Networking
@@ -120,6 +129,7 @@ func (c Cluster) PullEnviron() []string {
 	if c.Proxy.NoProxy != "" {
 		direct = append([]string{c.Proxy.NoProxy}, direct...)
 	}
+
 	all := []string{"NO_PROXY=" + strings.ReplaceAll(strings.Join(direct, ","), " ", "")}
 	for name, v := range map[string]string{"HTTP_PROXY": c.Proxy.HTTPProxy, "HTTPS_PROXY": c.Proxy.HTTPSProxy} {
 		if v != "" {

@@ -60,11 +60,13 @@ func TestPullEnviron(t *testing.T) {
 		}
 		return c
 	}
+
 	for _, text := range []string{"", "proxy: {}\n", "proxy: {noProxy: x}\n"} {
 		if got := load(text).PullEnviron(); got != nil {
 			t.Errorf("%q gives %q, not nothing", text, got)
 		}
 	}
+
 	c := load("proxy: {httpsProxy: 'http://me:secret@proxy.example:3128', noProxy: '.corp, 192.0.2.0/24'}\n" +
 		"networking: {podSubnet: '10.1.0.0/16,fd00:1::/56', serviceSubnet: '10.2.0.0/16,fd00:2::/112', " +
 		"underlaySubnet: '10.3.0.0/24,fd00:3::/64'}\n")
@@ -77,12 +79,14 @@ func TestPullEnviron(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+
 	if shown := c.Proxy.String(); shown != "http://proxy.example:3128" {
 		t.Errorf("the proxy is shown as %q", shown)
 	}
 	if both := (spec.Proxy{HTTPProxy: "a:1", HTTPSProxy: "b:2"}).String(); both != "http://b:2 and http://a:1" {
 		t.Errorf("two proxies are shown as %q", both)
 	}
+
 	for text, want := range map[string]string{
 		"proxy: {httpProxy: 'http://localhost:1'}\n":   "line 4: proxy.httpProxy: localhost is each node's own loopback",
 		"proxy: {httpsProxy: 'gopher://x'}\n":          `line 4: proxy.httpsProxy: "gopher" is none of http, https, socks5`,

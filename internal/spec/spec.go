@@ -137,7 +137,7 @@ const (
 	ModeTransparent Mode = "transparent"
 )
 
-// Modes are all network modes.
+// Modes returns all network modes.
 func Modes() []Mode {
 	return []Mode{ModeL2Bridge, ModeOverlay, ModeL2Tunnel, ModeNAT, ModeTransparent}
 }
@@ -157,7 +157,7 @@ const (
 	ProfileModern Profile = "modern"
 )
 
-// Profiles are all profiles.
+// Profiles returns all profiles.
 func Profiles() []Profile { return []Profile{ProfileFaithful, ProfileModern} }
 
 // Operating systems of nodes.
@@ -204,21 +204,36 @@ type Node struct {
 	KubeProxyExtraArgs []Arg `yaml:"kubeProxyExtraArgs,omitempty" json:"kubeProxyExtraArgs,omitempty"`
 }
 
-// Default is the cluster that `mullion up` makes without a file: a Linux node, and a Windows node of each of
+// Default returns the cluster that `mullion up` makes without a file: a Linux node, and a Windows node of each of
 // windowsVersions, or two of Windows Server 2025 if there are none. With server it has no nodes. With an address to
 // advertise, other machines can join.
 func Default(windowsVersions []string, server bool, advertise string) Cluster {
-	c := Cluster{APIVersion: APIVersion, Kind: Kind, Networking: Networking{AdvertiseAddress: advertise}}
+	c := Cluster{
+		APIVersion: APIVersion,
+		Kind:       Kind,
+		Networking: Networking{AdvertiseAddress: advertise},
+	}
 	if server {
 		return c.withDefaults()
 	}
+
 	c.Nodes = []Node{{OS: Linux}}
 	if len(windowsVersions) == 0 {
-		c.Nodes = append(c.Nodes, Node{OS: Windows, WindowsVersion: winver.Default(), Count: 2})
+		c.Nodes = append(c.Nodes, Node{
+			OS:             Windows,
+			WindowsVersion: winver.Default(),
+			Count:          2,
+		})
 	}
+
 	for _, v := range windowsVersions {
-		c.Nodes = append(c.Nodes, Node{OS: Windows, WindowsVersion: v, Count: 1})
+		c.Nodes = append(c.Nodes, Node{
+			OS:             Windows,
+			WindowsVersion: v,
+			Count:          1,
+		})
 	}
+
 	return c.withDefaults()
 }
 
@@ -231,6 +246,7 @@ func (c Cluster) withDefaults() Cluster {
 			*p = v
 		}
 	}
+
 	set(&c.Name, "mullion")
 	if c.SeveralMachines() {
 		set(&c.Networking.APIServerAddress, c.Networking.AdvertiseAddress)
@@ -239,6 +255,7 @@ func (c Cluster) withDefaults() Cluster {
 			c.Networking.APIServerPort = 6443 // other machines use it, so it should not change
 		}
 	}
+
 	set(&c.Networking.APIServerAddress, "127.0.0.1")
 	set(&c.Networking.UnderlaySubnet, "10.213.0.0/24")
 	set(&c.Networking.LoadBalancerPool, defaultPool(c.Networking.UnderlaySubnet))
@@ -247,12 +264,14 @@ func (c Cluster) withDefaults() Cluster {
 	c.Networking.completeDual()
 	set((*string)(&c.Networking.Mode), string(ModeL2Bridge))
 	set((*string)(&c.Networking.Profile), string(ProfileFaithful))
+
 	yes := true
 	for _, addon := range []**bool{&c.Addons.MetricsServer, &c.Addons.LocalStorage, &c.Addons.GMSA} {
 		if *addon == nil {
 			*addon = &yes
 		}
 	}
+
 	var nodes []Node
 	of := map[string]int{} // how many nodes there are of an operating system
 	for _, n := range c.Nodes {
@@ -260,6 +279,7 @@ func (c Cluster) withDefaults() Cluster {
 		if n.OS == Windows {
 			set(&n.WindowsVersion, winver.Default())
 		}
+
 		for i := range max(n.Count, 1) {
 			one := n
 			one.Count = 1
@@ -283,7 +303,7 @@ func (n Node) Linux() bool { return n.OS == Linux }
 // Build returns the catalogue's row for a Windows node's version.
 func (n Node) Build() (winver.Build, error) { return winver.Lookup(n.WindowsVersion) }
 
-// NodeNames are the names of the machine's nodes, in the order of the specification.
+// NodeNames returns the names of the machine's nodes, in the order of the specification.
 func (c Cluster) NodeNames() []string {
 	names := make([]string, len(c.Nodes))
 	for i, n := range c.Nodes {

@@ -53,22 +53,22 @@ func (n Networking) prefix6(s string) netip.Prefix {
 	return netip.MustParsePrefix(six).Masked()
 }
 
-// Underlay is the subnet that joins the nodes and the control plane.
+// Underlay returns the subnet that joins the nodes and the control plane.
 func (n Networking) Underlay() netip.Prefix { return n.prefix(n.UnderlaySubnet) }
 
-// Pods is the subnet of which each node gets a part for its pods.
+// Pods returns the subnet of which each node gets a part for its pods.
 func (n Networking) Pods() netip.Prefix { return n.prefix(n.PodSubnet) }
 
-// Services is the subnet of ClusterIPs.
+// Services returns the subnet of ClusterIPs.
 func (n Networking) Services() netip.Prefix { return n.prefix(n.ServiceSubnet) }
 
-// Underlay6 is the IPv6 subnet of the nodes. It, Pods6 and Services6 are valid only in a dual-stack cluster.
+// Underlay6 returns the IPv6 subnet of the nodes. It, Pods6 and Services6 are valid only in a dual-stack cluster.
 func (n Networking) Underlay6() netip.Prefix { return n.prefix6(n.UnderlaySubnet) }
 
-// Pods6 is the IPv6 subnet of which each node gets a part for its pods.
+// Pods6 returns the IPv6 subnet of which each node gets a part for its pods.
 func (n Networking) Pods6() netip.Prefix { return n.prefix6(n.PodSubnet) }
 
-// Services6 is the IPv6 subnet of ClusterIPs.
+// Services6 returns the IPv6 subnet of ClusterIPs.
 func (n Networking) Services6() netip.Prefix { return n.prefix6(n.ServiceSubnet) }
 
 // DualStack reports whether the cluster has IPv6 beside IPv4.
@@ -96,6 +96,7 @@ func (n *Networking) completeDual() {
 			*fields[i] += "," + six
 		}
 	}
+
 	if six := defaultPool6(n.UnderlaySubnet); six != "" && !strings.Contains(n.LoadBalancerPool, ",") {
 		n.LoadBalancerPool += "," + six
 	}
@@ -128,11 +129,13 @@ func (v *validator) subnets(d Networking) {
 			v.fail([]any{"networking", s.field}, "%q: the IPv4 subnet has to come first", s.value)
 			continue
 		}
+
 		parsed = v.subnet(s.field, four, s.four, parsed)
 		if strings.Contains(s.value, ",") {
 			parsed = v.subnet(s.field, six, s.six, parsed)
 		}
 	}
+
 	if strings.Contains(d.PodSubnet, ",") {
 		v.dualStackMode(d.Mode)
 	}
@@ -155,11 +158,13 @@ func (v *validator) subnet(field, value string, b bounds, others []netip.Prefix)
 	case p.Addr().IsLinkLocalUnicast() || p.Addr().IsMulticast() || p.Addr().IsLoopback():
 		v.fail(at, "%q: choose a subnet of addresses that can be routed, such as %s", value, pods6)
 	}
+
 	for _, other := range others {
 		if other.Overlaps(p) {
 			v.fail(at, "%s overlaps %s", p, other)
 		}
 	}
+
 	return append(others, p)
 }
 
@@ -197,6 +202,7 @@ func Address6(subnet, subnet6 netip.Prefix, addr netip.Addr) (netip.Addr, error)
 	for i := range a {
 		six[12+i] |= a[i] &^ first[i]
 	}
+
 	out := netip.AddrFrom16(six)
 	if !subnet6.Contains(out) {
 		return netip.Addr{}, fmt.Errorf("address of number %s in %s: the subnet is too small", addr, subnet6)

@@ -29,6 +29,7 @@ func WriteIn(folder *os.Root, name string, data []byte, perm os.FileMode) error 
 	if err != nil {
 		return fmt.Errorf("write %q in %q: %w", name, folder.Name(), err)
 	}
+
 	_, err = f.Write(data)
 	err = errors.Join(err, f.Chmod(perm), f.Sync(), f.Close())
 	if err == nil {
@@ -37,6 +38,7 @@ func WriteIn(folder *os.Root, name string, data []byte, perm os.FileMode) error 
 	if err != nil {
 		return errors.Join(fmt.Errorf("write %q in %q: %w", name, folder.Name(), err), folder.Remove(temporary))
 	}
+
 	return nil
 }
 

@@ -19,6 +19,7 @@ func TestWriteReplacesWholeWithItsMode(t *testing.T) {
 			t.Errorf("content = %q, %v", got, err)
 		}
 	}
+
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("mode = %v, %v", info.Mode(), err)
@@ -34,6 +35,7 @@ func TestFailedWriteLeavesTheOldAndNothingElse(t *testing.T) {
 	if err := atomicfile.Write(target, []byte("x"), 0o600); err == nil {
 		t.Error("no error")
 	}
+
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 1 {
 		t.Errorf("left behind: %v, %v", entries, err)

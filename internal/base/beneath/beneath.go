@@ -55,6 +55,7 @@ func Create(folder *os.Root, name string, perm os.FileMode) (*os.File, error) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
+
 	file, err := folder.OpenFile(name, os.O_WRONLY|os.O_CREATE|syscall.O_NONBLOCK, perm)
 	if err != nil {
 		return nil, err

@@ -28,11 +28,13 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, name := range []string{"file", "link"} {
 		if got, err := beneath.ReadIn(dir, name, 5); err != nil || string(got) != "12345" {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
+
 	for _, name := range []string{"pipe", "folder", "file"} { // four bytes of five
 		if _, err := beneath.ReadIn(dir, name, 4); !errors.Is(err, beneath.ErrUnfit) {
 			t.Errorf("%s: %v", name, err)
@@ -41,6 +43,7 @@ func TestRead(t *testing.T) {
 	if _, err := beneath.ReadIn(dir, "none", 4); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
+
 	for _, name := range []string{"out", "../" + filepath.Base(outside) + "/secret"} {
 		if got, err := beneath.ReadIn(dir, name, 5); err == nil {
 			t.Errorf("%s: %q", name, got)
@@ -57,6 +60,7 @@ func TestOpenPath(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer socket.Close()
+
 	err = errors.Join(
 		os.WriteFile(at("file"), []byte("12345"), 0o600),
 		os.Symlink(at("file"), at("link")),
@@ -65,11 +69,13 @@ func TestOpenPath(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, name := range []string{"file", "link"} {
 		if got, err := beneath.ReadPath(at(name), 5); err != nil || string(got) != "12345" {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
+
 	for name, want := range map[string]string{
 		"pipe": "a named pipe", "zero": "a device", "socket": "a socket", "": "a folder",
 		"file": "larger than 4 bytes", "/proc/version": "larger than 4 bytes", // which has the size 0
@@ -85,6 +91,7 @@ func TestOpenPath(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
 	}
+
 	if _, _, err := beneath.OpenPath(at("none")); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
@@ -99,12 +106,14 @@ func TestWrite(t *testing.T) {
 	if err := errors.Join(write("a/b/file", "old"), write("a/b/file", "new")); err != nil {
 		t.Fatal(err)
 	}
+
 	if got, err := beneath.ReadIn(dir, "a/b/file", 10); err != nil || string(got) != "new" {
 		t.Errorf("%q, %v", got, err)
 	}
 	if err := os.Symlink(outside, filepath.Join(dir, "out")); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, name := range []string{"out/file", "../file"} {
 		if err := write(name, "x"); err == nil {
 			t.Errorf("%s was written", name)
@@ -126,6 +135,7 @@ func TestOpenGiven(t *testing.T) {
 	if err := errors.Join(writeErr, write.Close()); err != nil {
 		t.Fatal(err)
 	}
+
 	own, err := beneath.OpenGiven("/dev/fd/" + strconv.Itoa(int(read.Fd())))
 	if err != nil {
 		t.Fatal(err)
@@ -158,11 +168,13 @@ func TestCreate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer root.Close()
+
 	write := func(name string) error {
 		file, err := beneath.Create(root, name, 0o600)
 		if err != nil {
@@ -171,6 +183,7 @@ func TestCreate(t *testing.T) {
 		_, err = file.WriteString("new")
 		return errors.Join(err, file.Close())
 	}
+
 	for name, holds := range map[string]string{"old": "old", "link": "old", "fresh": "fresh"} {
 		if err := write(name); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -179,11 +192,13 @@ func TestCreate(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
+
 	for _, name := range []string{"pipe", "folder"} {
 		if err := write(name); !errors.Is(err, beneath.ErrUnfit) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+
 	for _, name := range []string{"out", "../x", "none/x"} {
 		if err := write(name); err == nil {
 			t.Errorf("%s was written", name)

@@ -83,10 +83,12 @@ func open(name string, stat func() (fs.FileInfo, error), open func(flag int) (*o
 	if err != nil {
 		return nil, nil, err
 	}
+
 	file, err := open(os.O_RDONLY | syscall.O_NONBLOCK)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	info, err = file.Stat()
 	if err == nil {
 		err = fit(name, info)
@@ -117,6 +119,7 @@ func fit(name string, info fs.FileInfo) error {
 	if mode.IsRegular() {
 		return nil
 	}
+
 	what := "neither file nor folder"
 	switch {
 	case mode.IsDir():
@@ -128,6 +131,7 @@ func fit(name string, info fs.FileInfo) error {
 	case mode&fs.ModeSocket != 0:
 		what = "a socket"
 	}
+
 	return &UnfitError{
 		Path:   name,
 		What:   what + ", and only regular files are read",

@@ -29,6 +29,7 @@ func RemoveAll(folder *os.Root, name string) error {
 	if err := removeAt(int(parent.Fd()), filepath.Base(name)); err != nil {
 		return fmt.Errorf("remove %q in %q: %w", name, folder.Name(), err)
 	}
+
 	return nil
 }
 
@@ -43,7 +44,12 @@ func removeAt(parent int, name string) error {
 		return ignoreGone(err)
 	}
 	defer top.Close()
-	r := remover{top: int(top.Fd()), open: openFolder, stop: func() error { return nil }}
+
+	r := remover{
+		top:  int(top.Fd()),
+		open: openFolder,
+		stop: func() error { return nil },
+	}
 	r.emptyTop(top)
 	r.note(unix.Unlinkat(parent, name, unix.AT_REMOVEDIR))
 	return r.first
@@ -63,11 +69,17 @@ func Empty(ctx context.Context, folder *os.Root, name string) (int, error) {
 		return 0, ignoreGone(err)
 	}
 	defer top.Close()
-	r := remover{top: int(top.Fd()), open: openOnSameMount, stop: ctx.Err}
+
+	r := remover{
+		top:  int(top.Fd()),
+		open: openOnSameMount,
+		stop: ctx.Err,
+	}
 	r.emptyTop(top)
 	if r.first != nil {
 		return r.removed, fmt.Errorf("empty %q in %q: %w", name, folder.Name(), r.first)
 	}
+
 	return r.removed, nil
 }
 
@@ -116,6 +128,7 @@ func (r *remover) empty(folder *os.File, depth int) {
 		for _, name := range names {
 			r.remove(int(folder.Fd()), name, depth)
 		}
+
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
 				r.note(err)
@@ -135,6 +148,7 @@ func (r *remover) remove(parent int, name string, depth int) {
 		r.move(parent, name)
 		return
 	}
+
 	folder, err := r.open(parent, name)
 	if err != nil {
 		r.note(err)

@@ -22,6 +22,7 @@ func deep(t *testing.T, dir string, levels int) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for i := range levels {
 		name := "d" + strconv.Itoa(i%3)
 		if err := errors.Join(unix.Mkdirat(at, name, 0o700), unix.Symlinkat("/", at, "link")); err != nil {
@@ -46,16 +47,19 @@ func TestRemoveAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = unix.Setrlimit(unix.RLIMIT_NOFILE, &limit) }()
+
 	dir := t.TempDir()
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer root.Close()
+
 	outside := filepath.Join(t.TempDir(), "kept")
 	if err := os.WriteFile(outside, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	for name, make := range map[string]func(at string) error{
 		"nothing":  func(string) error { return nil },
 		"a file":   func(at string) error { return os.WriteFile(at, nil, 0o600) },
@@ -85,6 +89,7 @@ func TestRemoveAll(t *testing.T) {
 			if err := beneath.RemoveAll(root, "in/it"); err != nil {
 				t.Error(err)
 			}
+
 			if _, err := os.Lstat(filepath.Join(dir, "in", "it")); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("it is still there: %v", err)
 			}
@@ -96,6 +101,7 @@ func TestRemoveAll(t *testing.T) {
 			}
 		})
 	}
+
 	if err := beneath.RemoveAll(root, "../x"); err == nil {
 		t.Error("a name outside of the folder was taken")
 	}
@@ -108,6 +114,7 @@ func TestEmpty(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
+
 	at := filepath.Join(dir, "pod", "volume")
 	outside := filepath.Join(dir, "kept")
 	err = errors.Join(os.MkdirAll(at, 0o700), os.WriteFile(outside, nil, 0o600),
@@ -116,6 +123,7 @@ func TestEmpty(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	deep(t, at, 300)
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
@@ -125,6 +133,7 @@ func TestEmpty(t *testing.T) {
 	if _, err := beneath.Empty(t.Context(), root, "pod/link"); err == nil {
 		t.Error("a link was followed")
 	}
+
 	if left, err := os.ReadDir(at); err != nil || len(left) != 5 {
 		t.Errorf("it went on: %v, %v", left, err)
 	}
@@ -134,6 +143,7 @@ func TestEmpty(t *testing.T) {
 	if left, err := os.ReadDir(at); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
 	}
+
 	if _, err := os.Stat(outside); err != nil {
 		t.Error(err)
 	}

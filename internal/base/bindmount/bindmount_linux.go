@@ -31,6 +31,7 @@ func Mapped(source *os.File, target int, attributes uint64, users *os.File) (map
 	if err := unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, set); err != nil {
 		return false, fmt.Errorf("bind %q: %w", source.Name(), err)
 	}
+
 	if users != nil {
 		if mapped, err = mapIDs(tree, users); err != nil {
 			return false, fmt.Errorf("bind %q: map ids: %w", source.Name(), err)
@@ -40,6 +41,7 @@ func Mapped(source *os.File, target int, attributes uint64, users *os.File) (map
 		unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH); err != nil {
 		return false, fmt.Errorf("bind %q: %w", source.Name(), err)
 	}
+
 	return mapped, nil
 }
 

@@ -39,6 +39,7 @@ func mounted(text io.Reader) ([]Hierarchy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list cgroup hierarchies: %w", err)
 	}
+
 	var all []Hierarchy
 	for _, m := range mounts {
 		// one that is mounted over another, as Docker does with -v /sys:/sys, is named twice
@@ -50,6 +51,7 @@ func mounted(text io.Reader) ([]Hierarchy, error) {
 	if len(all) == 0 {
 		return nil, errors.New("no cgroup hierarchy is mounted below /sys/fs/cgroup")
 	}
+
 	return all, nil
 }
 
@@ -75,10 +77,12 @@ func (h Hierarchy) Make(cgroup string) (string, error) {
 		default:
 			err = inheritCPUs(path, parent)
 		}
+
 		if err != nil {
 			return "", err
 		}
 	}
+
 	return path, nil
 }
 
@@ -100,9 +104,11 @@ func (h Hierarchy) MakeWith(cgroup, inner string) error {
 	if err := mkdir(own); err != nil {
 		return err
 	}
+
 	if h.V2 {
 		return takeBack(path)
 	}
+
 	return inheritCPUs(own, path)
 }
 
@@ -118,12 +124,14 @@ func Remove(cgroup string) error {
 	if err != nil {
 		return fmt.Errorf("remove cgroup %q: %w", cgroup, err)
 	}
+
 	var errs []error
 	for _, h := range all {
 		if err := os.Remove(filepath.Join(h.Dir, cgroup)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}
 	}
+
 	return errors.Join(errs...)
 }
 
@@ -142,7 +150,7 @@ func takeBack(dir string) error {
 	return nil
 }
 
-// needed are the controllers without which a kubelet does not start:
+// needed returns the controllers without which a kubelet does not start:
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/cm/cgroup_v2_manager_linux.go
 func needed() []string { return []string{"cpu", "cpuset", "memory", "pids"} }
 
@@ -157,9 +165,11 @@ func (h Hierarchy) passOnMissing(parent, child string) error {
 	if !slices.ContainsFunc(needed(), func(c string) bool { return !slices.Contains(there, c) }) {
 		return nil
 	}
+
 	if err := h.leaveRoot(parent); err != nil {
 		return err
 	}
+
 	return PassOn(parent)
 }
 
@@ -180,6 +190,7 @@ func (h Hierarchy) leaveRoot(dir string) error {
 		if err := mkdir(to); err != nil {
 			return err
 		}
+
 		for pid := range strings.FieldsSeq(string(text)) {
 			err := os.WriteFile(filepath.Join(to, "cgroup.procs"), []byte(pid), 0)
 			if err != nil && !errors.Is(err, unix.ESRCH) { // it has ended
@@ -187,6 +198,7 @@ func (h Hierarchy) leaveRoot(dir string) error {
 			}
 		}
 	}
+
 	return fmt.Errorf("move processes to cgroup %q: there are always new ones in the one above", to)
 }
 
@@ -218,6 +230,7 @@ func inheritCPUs(dir, parent string) error {
 		if strings.TrimSpace(string(have)) != "" {
 			continue
 		}
+
 		value, err := os.ReadFile(filepath.Join(parent, name))
 		if err != nil {
 			return err
@@ -226,5 +239,6 @@ func inheritCPUs(dir, parent string) error {
 			return err
 		}
 	}
+
 	return nil
 }

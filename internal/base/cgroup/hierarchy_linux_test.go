@@ -49,6 +49,7 @@ func TestHierarchies(t *testing.T) {
 			}
 		})
 	}
+
 	if _, err := mounted(strings.NewReader("23 1 8:1 / / rw - ext4 /dev/sda1 rw\n")); err == nil {
 		t.Error("a machine without cgroups is none to complain of")
 	}
@@ -67,12 +68,14 @@ func tree(t *testing.T, files map[string]string) string {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
+
 		if dir != path {
 			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
+
 	return root
 }
 
@@ -96,6 +99,7 @@ func TestCgroupV2PassesControllersOnAboveTheHost(t *testing.T) {
 	if err := (Hierarchy{Dir: root, V2: true}).MakeWith("/m/linux-1", "own"); err != nil {
 		t.Fatal(err)
 	}
+
 	for file, want := range map[string]string{
 		"cgroup.subtree_control": "+pids", "m/cgroup.subtree_control": "+pids",
 		"m/linux-1/cgroup.subtree_control": "-memory", // or no process may be in the host's cgroup
@@ -132,6 +136,7 @@ func TestCgroupV1FillsCpusets(t *testing.T) {
 	if err := (Hierarchy{Dir: root}).MakeWith("/m/linux-1", "own"); err != nil {
 		t.Fatal(err)
 	}
+
 	for file, want := range map[string]string{
 		"m/cpuset.cpus": "0-1\n", "m/cpuset.mems": "0\n",
 		"m/linux-1/cpuset.cpus": "1\n", "m/linux-1/cpuset.mems": "0\n",
@@ -193,9 +198,10 @@ func TestLimitCgroup(t *testing.T) {
 				t.Fatal(err)
 			}
 			err := setting{"memory", "old", "new", 800, 800}.in([]Hierarchy{{Dir: dir, V2: tt.v2}}, "/m/win-1")
-			if errors.Is(err, ErrNoController) != (tt.want == "") || err != nil && tt.want != "" {
+			if errors.Is(err, ErrNoController) != (tt.want == "") || (err != nil && tt.want != "") {
 				t.Fatalf("in() = %v", err)
 			}
+
 			if tt.want == "" {
 				return
 			}

@@ -25,6 +25,7 @@ func TestLimitTasksHolds(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
+
 	cluster := fmt.Sprintf("/mullion-test-tasks-%d", os.Getpid())
 	t.Cleanup(func() { remove(t, cluster+"/n1", cluster+"/n2", cluster) })
 	const limit = 20
@@ -37,6 +38,7 @@ func TestLimitTasksHolds(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	in := func(node, script string) error {
 		dir := pidsFolder(cluster + node)
 		t.Cleanup(func() { killAll(t, dir) })
@@ -46,6 +48,7 @@ func TestLimitTasksHolds(t *testing.T) {
 	if err := in("/n1", "for i in $(seq 60); do sleep 300 & done >/dev/null 2>&1"); err == nil {
 		t.Error("60 programs were started, and no start failed")
 	}
+
 	text, err := os.ReadFile(filepath.Join(pidsFolder(cluster+"/n1"), "pids.current"))
 	if n, _ := strconv.Atoi(strings.TrimSpace(string(text))); err != nil || n > limit || n < limit-3 {
 		t.Errorf("%q programs run, want about %d (%v)", text, limit, err)
@@ -61,6 +64,7 @@ func TestLimitMemoryHolds(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
+
 	cluster := fmt.Sprintf("/mullion-test-memory-%d", os.Getpid())
 	t.Cleanup(func() { remove(t, cluster+"/n1", cluster+"/n2", cluster) })
 	err := cgroup.LimitMemory(cluster+"/n1", 64<<20)
@@ -70,6 +74,7 @@ func TestLimitMemoryHolds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	dir := folderOf("memory", cluster+"/n1")
 	t.Cleanup(func() { killAll(t, dir) })
 	in := func(script string) *exec.Cmd {
@@ -79,6 +84,7 @@ func TestLimitMemoryHolds(t *testing.T) {
 	if err := neighbour.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	// tail keeps in memory what has no line ends
 	greedy := in("echo 1000 > /proc/self/oom_score_adj; head -c 400M /dev/zero | tail -n 1 > /dev/null")
 	_ = greedy.Run()
@@ -97,6 +103,7 @@ func TestLimitMemoryKeepsFromSwap(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
+
 	counts, err := cgroup.CountsSwap()
 	if err != nil {
 		t.Fatal(err)
@@ -104,6 +111,7 @@ func TestLimitMemoryKeepsFromSwap(t *testing.T) {
 	if !counts {
 		t.Skip("the kernel does not count swap")
 	}
+
 	name := fmt.Sprintf("/mullion-test-swap-%d", os.Getpid())
 	t.Cleanup(func() { remove(t, name) })
 	for _, most := range []int{64 << 20, 128 << 20, 32 << 20} {
@@ -114,12 +122,14 @@ func TestLimitMemoryKeepsFromSwap(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		limit := strconv.Itoa(most)
 		want := map[string]string{"memory.limit_in_bytes": limit, "memory.memsw.limit_in_bytes": limit} // cgroup v1
 		dir := folderOf("memory", name)
 		if exists(filepath.Join(dir, "memory.max")) {
 			want = map[string]string{"memory.max": limit, "memory.swap.max": "0"}
 		}
+
 		for file, value := range want {
 			got, err := os.ReadFile(filepath.Join(dir, file))
 			if errors.Is(err, os.ErrNotExist) && file == "memory.swap.max" {
@@ -137,6 +147,7 @@ func TestMakeLeavesTheRoot(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
+
 	v2 := "/sys/fs/cgroup"
 	if exists(v2 + "/unified") {
 		v2 += "/unified"
@@ -144,11 +155,13 @@ func TestMakeLeavesTheRoot(t *testing.T) {
 	if !exists(v2 + "/cgroup.procs") {
 		t.Skip("no cgroup v2")
 	}
+
 	root := filepath.Join(v2, fmt.Sprintf("mullion-test-root-%d", os.Getpid()))
 	init, made := filepath.Join(root, "init"), filepath.Join(root, "a", "b")
 	if err := os.Mkdir(root, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		killAll(t, init)
 		for _, dir := range []string{made, filepath.Dir(made), init, root} {
@@ -157,12 +170,14 @@ func TestMakeLeavesTheRoot(t *testing.T) {
 			}
 		}
 	})
+
 	inside := exec.CommandContext(t.Context(), "sh", "-c", "echo $$ > "+root+"/cgroup.procs && exec sleep 300")
 	if err := inside.Start(); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = inside.Wait() }()
 	defer func() { _ = inside.Process.Kill() }()
+
 	pid := strconv.Itoa(inside.Process.Pid) + "\n"
 	for text := ""; text != pid; {
 		read, err := os.ReadFile(filepath.Join(root, "cgroup.procs"))
@@ -171,6 +186,7 @@ func TestMakeLeavesTheRoot(t *testing.T) {
 		}
 		text = string(read)
 	}
+
 	if _, err := (cgroup.Hierarchy{Dir: root, V2: true}).Make("/a/b"); err != nil {
 		t.Fatal(err)
 	}
@@ -194,10 +210,10 @@ func remove(t *testing.T, cgroups ...string) {
 	}
 }
 
-// pidsFolder is where the cgroup's processes are counted.
+// pidsFolder returns where the cgroup's processes are counted.
 func pidsFolder(cgroup string) string { return folderOf("pids", cgroup) }
 
-// folderOf is where a controller keeps the cgroup.
+// folderOf returns where a controller keeps the cgroup.
 func folderOf(controller, cgroup string) string {
 	if dir := "/sys/fs/cgroup/" + controller + cgroup; exists(dir) {
 		return dir
@@ -221,6 +237,7 @@ func killAll(t *testing.T, dir string) {
 		if len(text) == 0 {
 			return
 		}
+
 		for line := range strings.Lines(string(text)) {
 			if pid, err := strconv.Atoi(strings.TrimSpace(line)); err == nil {
 				_ = unix.Kill(pid, unix.SIGKILL)

@@ -86,7 +86,8 @@ func limitSockets(all []Hierarchy, cgroup string, most int64) error {
 	return setting{"memory", "memory.kmem.tcp.limit_in_bytes", "", most, most}.in(all, cgroup)
 }
 
-// SocketMemory is how many bytes the sockets of the whole machine may hold before the kernel begins to keep them short
+// SocketMemory returns how many bytes the sockets of the whole machine may hold before the kernel begins to keep them
+// short
 // (https://docs.kernel.org/networking/ip-sysctl.html, tcp_mem: pressure). The setting is the machine's own network
 // namespace's; elsewhere it is what the kernel takes without one, a sixteenth of the memory
 // (https://github.com/torvalds/linux/blob/v6.12/net/ipv4/tcp.c, tcp_init_mem).
@@ -101,6 +102,7 @@ func SocketMemory() (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("look at what sockets may hold: %w", err)
 	}
+
 	var least, pressure int64
 	if _, err := fmt.Sscan(string(text), &least, &pressure); err != nil {
 		return 0, fmt.Errorf("look at what sockets may hold: read %q: %w", file, err)
@@ -143,6 +145,7 @@ func (s setting) in(all []Hierarchy, cgroup string) error {
 	if all[i].V2 {
 		name, most = s.file2, s.most2
 	}
+
 	if name == "" {
 		return ErrNoController // this version of cgroups has no such thing
 	}
@@ -150,6 +153,7 @@ func (s setting) in(all []Hierarchy, cgroup string) error {
 	if err != nil {
 		return err
 	}
+
 	file, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ErrNoController

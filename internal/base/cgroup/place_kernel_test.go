@@ -20,6 +20,7 @@ func TestPlace(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
+
 	node := fmt.Sprintf("/mullion-test-place-%d", os.Getpid())
 	own := node + "/" + cgroup.Own
 	t.Cleanup(func() { remove(t, own, node) })
@@ -34,10 +35,12 @@ func TestPlace(t *testing.T) {
 	if err := cgroup.MakeOwn(node); err != nil {
 		t.Fatal(err)
 	}
+
 	files, err := cgroup.FindMemoryFiles(node)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	number := func(file string) (n int64) {
 		text, err := os.ReadFile(file)
 		if _, scan := fmt.Sscan(string(text), &n); err != nil || scan != nil {
@@ -48,6 +51,7 @@ func TestPlace(t *testing.T) {
 	if got := number(files.Limit); got != limit {
 		t.Errorf("the limit is %d, want %d", got, limit)
 	}
+
 	before := number(files.Usage)
 	// tail keeps in memory what has no line ends, until the pipe is closed
 	cmd := exec.Command("sh", "-c", "(head -c 32M /dev/zero; echo; echo ready >&2; sleep 300) | tail -n 1")
@@ -65,6 +69,7 @@ func TestPlace(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		killAll(t, folderOf("memory", own))
 		_ = cmd.Wait()
@@ -72,6 +77,7 @@ func TestPlace(t *testing.T) {
 	if _, err := stderr.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
+
 	place := func(pid any) string {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%v/cgroup", pid))
 		if err != nil {
@@ -82,10 +88,12 @@ func TestPlace(t *testing.T) {
 	if got := place(cmd.Process.Pid); !strings.Contains(got, ":"+own+"\n") {
 		t.Errorf("it is in %q", got)
 	}
+
 	next, err := exec.Command("cat", "/proc/self/cgroup").Output()
 	if err != nil || strings.Contains(string(next), node) || strings.Contains(place("self"), node) {
 		t.Errorf("the caller is in %q, and its next program in %q (%v)", place("self"), next, err)
 	}
+
 	if used := number(files.Usage) - before; used < 32<<20 {
 		t.Errorf("it uses %d bytes, and took 32 MiB", used)
 	}

@@ -34,12 +34,14 @@ func Place(cmd *exec.Cmd, cgroup string) (*os.File, error) {
 		cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(group.Fd())
 		return group, nil
 	}
+
 	for _, h := range all {
 		dir := filepath.Join(h.Dir, cgroup)
 		if err := os.WriteFile(filepath.Join(dir, "tasks"), []byte(strconv.Itoa(unix.Gettid())), 0); err != nil {
 			return nil, fmt.Errorf("enter cgroup %q: %w", dir, err)
 		}
 	}
+
 	return nil, nil //nolint:nilnil // nothing is to be closed
 }
 
@@ -83,6 +85,7 @@ func memoryFiles(all []Hierarchy, cgroup string) (MemoryFiles, error) {
 		Usage: filepath.Join(dir, "memory.usage_in_bytes"),
 		Stat:  filepath.Join(dir, "memory.stat"),
 	}
+
 	if all[i].V2 {
 		files.Limit, files.Usage = filepath.Join(dir, "memory.max"), filepath.Join(dir, "memory.current")
 	}
@@ -91,5 +94,6 @@ func memoryFiles(all []Hierarchy, cgroup string) (MemoryFiles, error) {
 	} else if err != nil {
 		return MemoryFiles{}, fmt.Errorf("find the memory of cgroup: %w", err)
 	}
+
 	return files, nil
 }

@@ -20,6 +20,7 @@ func TestProcessorsHold(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
+
 	parent := fmt.Sprintf("/mullion-test-processors-%d", os.Getpid())
 	first, last := parent+"/first", parent+"/last"
 	t.Cleanup(func() { remove(t, first, last, parent) })
@@ -32,6 +33,7 @@ func TestProcessorsHold(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	p, err := cgroup.FindProcessors()
 	if err != nil {
 		t.Fatal(err)
@@ -40,6 +42,7 @@ func TestProcessorsHold(t *testing.T) {
 	if err := p.Weigh(first, 50*cgroup.UsualShare); err != nil {
 		t.Fatal(err)
 	}
+
 	counts(t, first, favourite.Process.Pid)
 	before, began := used(t, rival), used(t, favourite)
 	var gave, got time.Duration
@@ -47,6 +50,7 @@ func TestProcessorsHold(t *testing.T) {
 		<-time.After(50 * time.Millisecond)
 		gave, got = used(t, rival)-before, used(t, favourite)-began
 	}
+
 	if got < 8*gave {
 		t.Errorf("with fifty times the weight a program had %s of one processor, its rival %s", got, gave)
 	}

@@ -44,6 +44,7 @@ func processorsOf(all []Hierarchy) (Processors, error) {
 		}
 		return all[i], nil
 	}
+
 	weighed, err := find("cpu")
 	if err != nil {
 		return Processors{}, err
@@ -51,6 +52,7 @@ func processorsOf(all []Hierarchy) (Processors, error) {
 	if weighed.V2 {
 		return Processors{file{weighed.Dir, "cpu.weight"}, file{weighed.Dir, "cpu.stat"}, true}, nil
 	}
+
 	counted, err := find("cpuacct")
 	if err != nil {
 		return Processors{}, err
@@ -72,12 +74,12 @@ func (p Processors) Weigh(cgroup string, share int64) error {
 	if err != nil {
 		return fmt.Errorf("weigh cgroup %q: %w", cgroup, err)
 	}
+
 	return nil
 }
 
-// Time is how much of all processors a cgroup has had since it was made, with all below it. If it is not there, the
-// error is fs.ErrNotExist.
-// https://docs.kernel.org/admin-guide/cgroup-v2.html#cpu-interface-files
+// Time returns how much of all processors a cgroup has had since it was made, with all below it. If it is not there,
+// the error is fs.ErrNotExist. https://docs.kernel.org/admin-guide/cgroup-v2.html#cpu-interface-files
 // https://docs.kernel.org/admin-guide/cgroup-v1/cpuacct.html
 func (p Processors) Time(cgroup string) (time.Duration, error) {
 	text, err := os.ReadFile(p.times.of(cgroup))
@@ -88,6 +90,7 @@ func (p Processors) Time(cgroup string) (time.Duration, error) {
 	if p.v2 {
 		number, unit = lineOf(string(text), "usage_usec"), time.Microsecond
 	}
+
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
 		return 0, fmt.Errorf("read processor time of cgroup %q: %w", cgroup, err)
@@ -95,7 +98,7 @@ func (p Processors) Time(cgroup string) (time.Duration, error) {
 	return time.Duration(n) * unit, nil
 }
 
-// lineOf is what follows a key in a file of lines with a key each, "" without the key.
+// lineOf returns what follows a key in a file of lines with a key each, "" without the key.
 func lineOf(text, key string) string {
 	for line := range strings.Lines(text) {
 		if value, ok := strings.CutPrefix(line, key+" "); ok {

@@ -20,6 +20,7 @@ func TestProcessors(t *testing.T) {
 	v2 := tree(t, map[string]string{
 		"m/pod/cpu.weight": "100\n", "m/pod/cpu.stat": "core_sched.force_idle_usec 3\nusage_usec 2500000\nuser_usec 7\n",
 	})
+
 	for _, tt := range []struct {
 		name        string
 		all         []Hierarchy
@@ -44,6 +45,7 @@ func TestProcessors(t *testing.T) {
 			if err := p.Weigh("/m/pod", 5000); err != nil {
 				t.Error(err)
 			}
+
 			if got := last(t, tt.file); got != tt.share {
 				t.Errorf("the share is %q, want %q", got, tt.share)
 			}
@@ -53,6 +55,7 @@ func TestProcessors(t *testing.T) {
 			if err := p.Weigh("/m/gone", 5000); !IsGone(err) {
 				t.Errorf("Weigh() of a cgroup that is gone: %v", err)
 			}
+
 			if _, err := p.Time("/m/gone"); !IsGone(err) {
 				t.Errorf("Time() of a cgroup that is gone: %v", err)
 			}
@@ -71,6 +74,7 @@ func TestProcessorsMissing(t *testing.T) {
 			t.Errorf("processorsOf(%v): %v", dirs, err)
 		}
 	}
+
 	p, err := processorsOf([]Hierarchy{{Dir: tree(t, map[string]string{"m/cpu.stat": "nr_periods 0\n"}), V2: true}})
 	if err != nil {
 		t.Fatal(err)

@@ -35,6 +35,7 @@ func TestLimitSocketsHolds(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
+
 	top := fmt.Sprintf("/mullion-test-sockets-%d", os.Getpid())
 	t.Cleanup(func() { remove(t, top+"/limited", top+"/open", top) })
 	for _, name := range []string{"/limited", "/open"} {
@@ -44,11 +45,13 @@ func TestLimitSocketsHolds(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := cgroup.LimitSockets(top+"/limited", most); errors.Is(err, cgroup.ErrNoController) {
 		t.Skip(err)
 	} else if err != nil {
 		t.Fatal(err)
 	}
+
 	v2 := exists("/sys/fs/cgroup/cgroup.controllers")
 	if got := filledIn(t, top+"/limited"); got > 5*most {
 		t.Errorf("%d MiB were sent, of %d MiB", got>>20, most>>20)
@@ -58,7 +61,7 @@ func TestLimitSocketsHolds(t *testing.T) {
 	}
 }
 
-// filledIn is how many bytes are sent by a program in the cgroup; by one that the kernel ends, until then.
+// filledIn returns how many bytes are sent by a program in the cgroup; by one that the kernel ends, until then.
 func filledIn(t *testing.T, name string) int64 {
 	t.Helper()
 	dir := folderOf("memory", name)
@@ -72,9 +75,11 @@ func filledIn(t *testing.T, name string) int64 {
 	for s := bufio.NewScanner(strings.NewReader(string(out))); s.Scan(); {
 		_, _ = fmt.Sscanf(s.Text(), "sent %d", &sent)
 	}
+
 	if err != nil && (!errors.As(err, new(*exec.ExitError)) || sent == 0) {
 		t.Fatalf("%v\n%s", err, out)
 	}
+
 	return sent
 }
 
@@ -86,6 +91,7 @@ func fillSockets(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Close()
+
 	chunk := make([]byte, 1<<20)
 	sent := 0
 	for sent < filled {
@@ -94,6 +100,7 @@ func fillSockets(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
+
 		_ = conn.SetWriteDeadline(time.Now().Add(200 * time.Millisecond))
 		n, _ := conn.Write(chunk)
 		sent += n
@@ -114,6 +121,7 @@ func TestSocketMemoryInANamespace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	err = netns.OnThread(func() error {
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 			return err

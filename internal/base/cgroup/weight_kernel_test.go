@@ -24,6 +24,7 @@ func TestWeighHolds(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
+
 	parent := fmt.Sprintf("/mullion-test-weight-%d", os.Getpid())
 	first, last := parent+"/@first", parent+"/last"
 	t.Cleanup(func() { remove(t, first, last, parent) })
@@ -36,6 +37,7 @@ func TestWeighHolds(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	for _, name := range []string{first, last} {
 		if there, err := cgroup.There(name); err != nil || !there {
 			t.Errorf("There(%q) = %t, %v", name, there, err)
@@ -91,6 +93,7 @@ func spin(t *testing.T, name string) *exec.Cmd {
 	}); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
@@ -98,13 +101,14 @@ func spin(t *testing.T, name string) *exec.Cmd {
 	return cmd
 }
 
-// used is how much time of processors a program has had (proc_pid_stat(5)).
+// used returns how much time of processors a program has had (proc_pid_stat(5)).
 func used(t *testing.T, cmd *exec.Cmd) time.Duration {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(cmd.Process.Pid), "stat"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	const user, tick = 11, 10 * time.Millisecond
 	n, err := strconv.Atoi(fields[user])

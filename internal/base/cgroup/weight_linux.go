@@ -34,11 +34,11 @@ const (
 	OwnShare = MostShare
 )
 
-// shares1 is what cgroup v1 calls a share, of which one busy thread has 1024, and 2 is the least
+// shares1 returns what cgroup v1 calls a share, of which one busy thread has 1024, and 2 is the least
 // (https://docs.kernel.org/scheduler/sched-design-CFS.html).
 func shares1(share int64) int64 { return max(share*1024/UsualShare, 2) }
 
-// blkio1 is a share in the range of cgroup v1's blkio.weight, 10 to 1000
+// blkio1 returns a share in the range of cgroup v1's blkio.weight, 10 to 1000
 // (https://docs.kernel.org/admin-guide/cgroup-v1/blkio-controller.html).
 func blkio1(share int64) int64 { return min(max(share, 10), 1000) }
 
@@ -55,11 +55,13 @@ func Weigh(cgroup string, w Weight) error {
 	if err := limitCgroup(cgroup, cpu); err != nil {
 		return err
 	}
+
 	for _, s := range rest {
 		if err := limitCgroup(cgroup, s); err != nil && !errors.Is(err, ErrNoController) {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -90,12 +92,14 @@ func Prefer(cmd *exec.Cmd, cgroup string) (*os.File, error) {
 	if all[0].V2 {
 		return placeV2(cmd, filepath.Join(all[0].Dir, cgroup))
 	}
+
 	for _, h := range slices.DeleteFunc(all, func(h Hierarchy) bool { return !h.weighs() }) {
 		err := os.WriteFile(filepath.Join(h.Dir, cgroup, "tasks"), []byte(strconv.Itoa(unix.Gettid())), 0)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("enter cgroup %q: %w", cgroup, err)
 		}
 	}
+
 	return nil, nil //nolint:nilnil // nothing is to be closed
 }
 
@@ -108,6 +112,7 @@ func placeV2(cmd *exec.Cmd, dir string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("enter cgroup: %w", err)
 	}
+
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
@@ -121,6 +126,7 @@ func There(cgroup string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("look for cgroup %q: %w", cgroup, err)
 	}
+
 	for _, h := range all {
 		if _, err := os.Stat(filepath.Join(h.Dir, cgroup)); err == nil {
 			return true, nil
@@ -128,5 +134,6 @@ func There(cgroup string) (bool, error) {
 			return false, err
 		}
 	}
+
 	return false, nil
 }

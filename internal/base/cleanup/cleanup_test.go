@@ -22,6 +22,7 @@ func TestStackCleansInReverseAndGoesOnAfterErrors(t *testing.T) {
 			return nil
 		})
 	}
+
 	if err := stack.Clean(); !errors.Is(err, boom) {
 		t.Errorf("Clean() = %v, want %v", err, boom)
 	}

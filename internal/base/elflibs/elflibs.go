@@ -32,6 +32,7 @@ func Closure(programs, libs, byName, without []string) ([]string, error) {
 		}
 		return nil
 	}
+
 	for _, p := range programs {
 		interp, err := interpreter(p)
 		if err != nil {
@@ -41,6 +42,7 @@ func Closure(programs, libs, byName, without []string) ([]string, error) {
 			return nil, err
 		}
 	}
+
 	for _, name := range byName {
 		if p := findLibrary(dirs, name); p != "" {
 			if err := add(p); err != nil {
@@ -48,12 +50,14 @@ func Closure(programs, libs, byName, without []string) ([]string, error) {
 			}
 		}
 	}
+
 	queue = append(queue, slices.Concat(programs, libs)...)
 	for len(queue) > 0 {
 		needed, err := importsOf(queue[0])
 		if err != nil {
 			return nil, err
 		}
+
 		for _, name := range needed {
 			if slices.Contains(without, name) {
 				continue
@@ -84,13 +88,14 @@ func importsOf(path string) ([]string, error) {
 	return libs, nil
 }
 
-// interpreter is the dynamic loader that a program names, for example /lib64/ld-linux-x86-64.so.2.
+// interpreter returns the dynamic loader that a program names, for example /lib64/ld-linux-x86-64.so.2.
 func interpreter(path string) (string, error) {
 	f, err := elf.Open(path)
 	if err != nil {
 		return "", fmt.Errorf("read ELF file %q: %w", path, err)
 	}
 	defer f.Close()
+
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP {
 			b := make([]byte, p.Filesz)
@@ -100,16 +105,18 @@ func interpreter(path string) (string, error) {
 			return strings.TrimRight(string(b), "\x00"), nil
 		}
 	}
+
 	return "", fmt.Errorf("read ELF file %q: it names no dynamic loader", path)
 }
 
-// libraryDirs are the folders that ld.so searches: the configured ones, then the built-in ones.
+// libraryDirs returns the folders that ld.so searches: the configured ones, then the built-in ones.
 func libraryDirs() []string {
 	var dirs []string
 	files, err := filepath.Glob("/etc/ld.so.conf.d/*.conf")
 	if err != nil {
 		files = nil // only for a malformed pattern
 	}
+
 	for _, file := range append(files, "/etc/ld.so.conf") {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -121,6 +128,7 @@ func libraryDirs() []string {
 			}
 		}
 	}
+
 	return append(dirs, "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib",
 		"/usr/lib")
 }
@@ -138,5 +146,6 @@ func findLibrary(dirs []string, name string) string {
 			return p
 		}
 	}
+
 	return ""
 }

@@ -34,12 +34,14 @@ func New(from, to string, mode fs.FileMode) (fs.FileInfo, error) {
 		return nil, err
 	}
 	defer func() { _ = in.Close() }() // it was only read
+
 	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	if err := write(in, to, os.O_EXCL, mode); err != nil {
 		return nil, err
 	}
+
 	return info, os.Chmod(to, mode)
 }
 

@@ -28,6 +28,7 @@ func holds(t *testing.T, path, text string, mode fs.FileMode) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	info, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +40,9 @@ func holds(t *testing.T, path, text string, mode fs.FileMode) {
 
 func TestCopies(t *testing.T) {
 	dir := t.TempDir()
-	from, to, other := filepath.Join(dir, "from"), filepath.Join(dir, "to"), filepath.Join(dir, "other")
+	from := filepath.Join(dir, "from")
+	to := filepath.Join(dir, "to")
+	other := filepath.Join(dir, "other")
 	place(t, from, "new", 0o750)
 	place(t, to, "old and longer", 0o640)
 	if err := os.Link(to, other); err != nil {

@@ -73,7 +73,7 @@ func watch(parent context.Context, signals <-chan os.Signal, grace time.Duration
 	})
 }
 
-// of is the context's guard, nil if nothing watches.
+// of returns the context's guard, nil if nothing watches.
 func of(ctx context.Context) *guard {
 	g, _ := ctx.Value(key{}).(*guard)
 	return g
@@ -121,7 +121,7 @@ func (c *Cause) Error() string { return "ended by a signal: " + c.Signal.String(
 // Is makes it the error of any context that is over.
 func (c *Cause) Is(err error) bool { return err == context.Canceled }
 
-// Code is the exit code of a process that a signal ended, as shells count.
+// Code returns the exit code of a process that a signal ended, as shells count.
 func Code(s os.Signal) int {
 	const signalled = 128
 	if n, ok := s.(syscall.Signal); ok {

@@ -122,7 +122,11 @@ func TestSignals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := &watched{t: t, signals: make(chan os.Signal), ended: make(chan os.Signal, 8)}
+				w := &watched{
+					t:       t,
+					signals: make(chan os.Signal),
+					ended:   make(chan os.Signal, 8),
+				}
 				ctx, stop := Watch(t.Context(), w.signals, func(s os.Signal) { w.ended <- s })
 				defer stop()
 				w.ctx = ctx
@@ -135,7 +139,12 @@ func TestSignals(t *testing.T) {
 // TestStopped: a command that ends in time is not ended again.
 func TestStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &watched{t: t, signals: make(chan os.Signal), ended: make(chan os.Signal, 8)}
+		w := &watched{
+			t:       t,
+			signals: make(chan os.Signal),
+			ended:   make(chan os.Signal, 8),
+		}
+
 		ctx, stop := Watch(t.Context(), w.signals, func(s os.Signal) { w.ended <- s })
 		w.send(os.Interrupt)
 		stop()

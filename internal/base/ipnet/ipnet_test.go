@@ -29,7 +29,7 @@ func TestPrefix(t *testing.T) {
 		"ipv6-mask-of-four": {&net.IPNet{IP: net.ParseIP("fd00::1"), Mask: net.CIDRMask(24, 32)}, ""},
 	} {
 		got, ok := Prefix(tt.n)
-		if ok != (tt.want != "") || ok && got.String() != tt.want {
+		if ok != (tt.want != "") || (ok && got.String() != tt.want) {
 			t.Errorf("%s: %s, %v", name, got, ok)
 		}
 	}

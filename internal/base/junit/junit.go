@@ -48,7 +48,12 @@ func NewWriter(w io.Writer, name string) *Writer { return &Writer{w: w, name: na
 
 // Suite writes a suite, whose numbers are counted from its cases.
 func (w *Writer) Suite(name string, cases []Case) error {
-	s := suite{Name: name, Tests: len(cases), Cases: cases}
+	s := suite{
+		Name:  name,
+		Tests: len(cases),
+		Cases: cases,
+	}
+
 	for _, c := range cases {
 		switch {
 		case c.Error != nil:
@@ -59,6 +64,7 @@ func (w *Writer) Suite(name string, cases []Case) error {
 			s.Skipped++
 		}
 	}
+
 	if err := w.begin(); err != nil {
 		return err
 	}

@@ -35,9 +35,11 @@ func Record(ctx context.Context, client Interface, about Object, e Event) error 
 	if namespace == "" {
 		namespace = metav1.NamespaceDefault // where kubectl looks for those of objects without one
 	}
+
 	if len(e.Message) > maxMessage {
 		e.Message = e.Message[:maxMessage]
 	}
+
 	now, name := metav1.NewTime(time.Now()), nameOf(about, e)
 	events := client.CoreV1().Events(namespace)
 	version, kind := kinds[0].ToAPIVersionAndKind()
@@ -66,10 +68,11 @@ func Record(ctx context.Context, client Interface, about Object, e Event) error 
 	if err != nil {
 		return fmt.Errorf("record event %s of %s %q: %w", e.Reason, kind, about.GetName(), err)
 	}
+
 	return nil
 }
 
-// nameOf is an event's name: the same for the same words.
+// nameOf returns an event's name: the same for the same words.
 func nameOf(about Object, e Event) string {
 	h := fnv.New64a()
 	for _, part := range []string{string(about.GetUID()), e.Component, e.Type, e.Reason, e.Message} {

@@ -30,7 +30,11 @@ func (g group) RESTClient() rest.Interface { return g.via.REST(g.version) }
 
 // in returns the resource of a group; namespace is "" for a kind without one.
 func in[T Object, L runtime.Object](g group, resource, namespace string) Resource[T, L] {
-	return Resource[T, L]{via: g.via, resource: g.version.WithResource(resource), namespace: namespace}
+	return Resource[T, L]{
+		via:       g.via,
+		resource:  g.version.WithResource(resource),
+		namespace: namespace,
+	}
 }
 
 // Admissionregistration is the group admissionregistration.k8s.io.
@@ -50,7 +54,9 @@ func (g Admissionregistration) MutatingWebhookConfigurations() Resource[
 
 // ValidatingWebhookConfigurations are of no namespace.
 func (g Admissionregistration) ValidatingWebhookConfigurations() Resource[
-	*admissionregistrationv1.ValidatingWebhookConfiguration, *admissionregistrationv1.ValidatingWebhookConfigurationList] {
+	*admissionregistrationv1.ValidatingWebhookConfiguration,
+	*admissionregistrationv1.ValidatingWebhookConfigurationList,
+] {
 	return in[*admissionregistrationv1.ValidatingWebhookConfiguration,
 		*admissionregistrationv1.ValidatingWebhookConfigurationList](g.group, "validatingwebhookconfigurations", "")
 }
@@ -76,17 +82,17 @@ type Apps struct{ group }
 // AppsV1 implements Interface.
 func (c *Client) AppsV1() Apps { return Apps{group{c.via, appsv1.SchemeGroupVersion}} }
 
-// DaemonSets are those of a namespace, or of all.
+// DaemonSets returns the requests for those of a namespace, or of all.
 func (g Apps) DaemonSets(namespace string) Resource[*appsv1.DaemonSet, *appsv1.DaemonSetList] {
 	return in[*appsv1.DaemonSet, *appsv1.DaemonSetList](g.group, "daemonsets", namespace)
 }
 
-// Deployments are those of a namespace, or of all.
+// Deployments returns the requests for those of a namespace, or of all.
 func (g Apps) Deployments(namespace string) Resource[*appsv1.Deployment, *appsv1.DeploymentList] {
 	return in[*appsv1.Deployment, *appsv1.DeploymentList](g.group, "deployments", namespace)
 }
 
-// StatefulSets are those of a namespace, or of all.
+// StatefulSets returns the requests for those of a namespace, or of all.
 func (g Apps) StatefulSets(namespace string) Resource[*appsv1.StatefulSet, *appsv1.StatefulSetList] {
 	return in[*appsv1.StatefulSet, *appsv1.StatefulSetList](g.group, "statefulsets", namespace)
 }
@@ -157,12 +163,12 @@ type Core struct{ group }
 // CoreV1 implements Interface.
 func (c *Client) CoreV1() Core { return Core{group{c.via, corev1.SchemeGroupVersion}} }
 
-// ConfigMaps are those of a namespace, or of all.
+// ConfigMaps returns the requests for those of a namespace, or of all.
 func (g Core) ConfigMaps(namespace string) Resource[*corev1.ConfigMap, *corev1.ConfigMapList] {
 	return in[*corev1.ConfigMap, *corev1.ConfigMapList](g.group, "configmaps", namespace)
 }
 
-// Events are those of a namespace, or of all.
+// Events returns the requests for those of a namespace, or of all.
 func (g Core) Events(namespace string) Resource[*corev1.Event, *corev1.EventList] {
 	return in[*corev1.Event, *corev1.EventList](g.group, "events", namespace)
 }
@@ -177,7 +183,7 @@ func (g Core) Nodes() Resource[*corev1.Node, *corev1.NodeList] {
 	return in[*corev1.Node, *corev1.NodeList](g.group, "nodes", "")
 }
 
-// PersistentVolumeClaims are those of a namespace, or of all.
+// PersistentVolumeClaims returns the requests for those of a namespace, or of all.
 func (g Core) PersistentVolumeClaims(namespace string) Resource[
 	*corev1.PersistentVolumeClaim, *corev1.PersistentVolumeClaimList] {
 	return in[*corev1.PersistentVolumeClaim, *corev1.PersistentVolumeClaimList](
@@ -194,28 +200,28 @@ type Pods struct {
 	Resource[*corev1.Pod, *corev1.PodList]
 }
 
-// Pods are those of a namespace, or of all.
+// Pods returns the requests for those of a namespace, or of all.
 func (g Core) Pods(namespace string) Pods {
 	return Pods{in[*corev1.Pod, *corev1.PodList](g.group, "pods", namespace)}
 }
 
-// GetLogs is a request for the output of a pod's container.
+// GetLogs returns a request for the output of a pod's container.
 func (p Pods) GetLogs(name string, o *corev1.PodLogOptions) *rest.Request {
 	return p.via.REST(corev1.SchemeGroupVersion).Get().Namespace(p.namespace).Resource("pods").Name(name).
 		SubResource("log").VersionedParams(o, ParameterCodec())
 }
 
-// Secrets are those of a namespace, or of all.
+// Secrets returns the requests for those of a namespace, or of all.
 func (g Core) Secrets(namespace string) Resource[*corev1.Secret, *corev1.SecretList] {
 	return in[*corev1.Secret, *corev1.SecretList](g.group, "secrets", namespace)
 }
 
-// ServiceAccounts are those of a namespace, or of all.
+// ServiceAccounts returns the requests for those of a namespace, or of all.
 func (g Core) ServiceAccounts(namespace string) Resource[*corev1.ServiceAccount, *corev1.ServiceAccountList] {
 	return in[*corev1.ServiceAccount, *corev1.ServiceAccountList](g.group, "serviceaccounts", namespace)
 }
 
-// Services are those of a namespace, or of all.
+// Services returns the requests for those of a namespace, or of all.
 func (g Core) Services(namespace string) Resource[*corev1.Service, *corev1.ServiceList] {
 	return in[*corev1.Service, *corev1.ServiceList](g.group, "services", namespace)
 }
@@ -228,7 +234,7 @@ func (c *Client) DiscoveryV1() Discovery {
 	return Discovery{group{c.via, discoveryv1.SchemeGroupVersion}}
 }
 
-// EndpointSlices are those of a namespace, or of all.
+// EndpointSlices returns the requests for those of a namespace, or of all.
 func (g Discovery) EndpointSlices(namespace string) Resource[
 	*discoveryv1.EndpointSlice, *discoveryv1.EndpointSliceList] {
 	return in[*discoveryv1.EndpointSlice, *discoveryv1.EndpointSliceList](g.group, "endpointslices", namespace)
@@ -242,7 +248,7 @@ func (c *Client) NetworkingV1() Networking {
 	return Networking{group{c.via, networkingv1.SchemeGroupVersion}}
 }
 
-// NetworkPolicies are those of a namespace, or of all.
+// NetworkPolicies returns the requests for those of a namespace, or of all.
 func (g Networking) NetworkPolicies(namespace string) Resource[
 	*networkingv1.NetworkPolicy, *networkingv1.NetworkPolicyList] {
 	return in[*networkingv1.NetworkPolicy, *networkingv1.NetworkPolicyList](g.group, "networkpolicies", namespace)
@@ -275,12 +281,12 @@ func (g Rbac) ClusterRoleBindings() Resource[*rbacv1.ClusterRoleBinding, *rbacv1
 	return in[*rbacv1.ClusterRoleBinding, *rbacv1.ClusterRoleBindingList](g.group, "clusterrolebindings", "")
 }
 
-// Roles are those of a namespace, or of all.
+// Roles returns the requests for those of a namespace, or of all.
 func (g Rbac) Roles(namespace string) Resource[*rbacv1.Role, *rbacv1.RoleList] {
 	return in[*rbacv1.Role, *rbacv1.RoleList](g.group, "roles", namespace)
 }
 
-// RoleBindings are those of a namespace, or of all.
+// RoleBindings returns the requests for those of a namespace, or of all.
 func (g Rbac) RoleBindings(namespace string) Resource[*rbacv1.RoleBinding, *rbacv1.RoleBindingList] {
 	return in[*rbacv1.RoleBinding, *rbacv1.RoleBindingList](g.group, "rolebindings", namespace)
 }

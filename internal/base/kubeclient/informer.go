@@ -18,6 +18,7 @@ func (r Resource[T, L]) ListWatch(narrow func(*metav1.ListOptions)) cache.Lister
 		}
 		return o
 	}
+
 	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			return r.List(ctx, restrict(o))
@@ -34,7 +35,7 @@ func (r Resource[T, L]) Informer(resync time.Duration) cache.SharedIndexInformer
 		cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 }
 
-// Stored are the objects of type T in an informer's store.
+// Stored returns the objects of type T in an informer's store.
 func Stored[T Object](store cache.Store) []T {
 	var all []T
 	for _, one := range store.List() {

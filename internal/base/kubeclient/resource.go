@@ -47,7 +47,13 @@ func do[T runtime.Object](ctx context.Context, via Backend, r Request) (T, error
 }
 
 func (r Resource[T, L]) request(verb Verb, name string, options runtime.Object) Request {
-	return Request{Verb: verb, Resource: r.resource, Namespace: r.namespace, Name: name, Options: options}
+	return Request{
+		Verb:      verb,
+		Resource:  r.resource,
+		Namespace: r.namespace,
+		Name:      name,
+		Options:   options,
+	}
 }
 
 // Get returns an object by its name.
@@ -70,7 +76,7 @@ func (r Resource[T, L]) Watch(ctx context.Context, o metav1.ListOptions) (watch.
 	return r.via.Watch(ctx, q)
 }
 
-// timeout is how long the server is to take at most.
+// timeout returns how long the server is to take at most.
 func timeout(o metav1.ListOptions) time.Duration {
 	if o.TimeoutSeconds == nil {
 		return 0
@@ -106,7 +112,8 @@ func (r Resource[T, L]) Patch(ctx context.Context, name string, kind types.Patch
 	o metav1.PatchOptions, part ...string,
 ) (T, error) {
 	q := r.request(Patch, name, &o)
-	q.Subresources, q.PatchType, q.Patch = part, kind, patch
+	q.Subresources = part
+	q.PatchType, q.Patch = kind, patch
 	return do[T](ctx, r.via, q)
 }
 
@@ -119,7 +126,7 @@ func (r Resource[T, L]) Apply(ctx context.Context, object T, o metav1.ApplyOptio
 	return r.Patch(ctx, object.GetName(), types.ApplyYAMLPatchType, body, o.ToPatchOptions())
 }
 
-// applied is the text of an object with the fields that are set.
+// applied returns the text of an object with the fields that are set.
 func applied(object runtime.Object) ([]byte, error) {
 	kinds, _, err := Scheme().ObjectKinds(object)
 	if err != nil {
@@ -129,6 +136,7 @@ func applied(object runtime.Object) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	fields["apiVersion"], fields["kind"] = kinds[0].ToAPIVersionAndKind()
 	delete(fields, "status")
 	if spec, ok := fields["spec"].(map[string]any); ok && len(spec) == 0 {
@@ -137,6 +145,7 @@ func applied(object runtime.Object) ([]byte, error) {
 	if meta, ok := fields["metadata"].(map[string]any); ok && meta["creationTimestamp"] == nil {
 		delete(meta, "creationTimestamp")
 	}
+
 	return json.Marshal(fields)
 }
 

@@ -25,6 +25,7 @@ func NewForConfig(c *rest.Config) (*Client, error) {
 	if known.err != nil {
 		return nil, known.err
 	}
+
 	config := *c
 	if config.UserAgent == "" {
 		config.UserAgent = rest.DefaultKubernetesUserAgent()
@@ -33,6 +34,7 @@ func NewForConfig(c *rest.Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a client of %s: %w", config.Host, err)
 	}
+
 	if config.RateLimiter == nil && config.QPS > 0 {
 		if config.Burst <= 0 {
 			return nil, errors.New("a limit of requests a second needs one of requests at once")
@@ -52,6 +54,7 @@ func NewForConfig(c *rest.Config) (*Client, error) {
 			return nil, fmt.Errorf("make a client of %s for group %s: %w", config.Host, group, err)
 		}
 	}
+
 	return New(s), nil
 }
 
@@ -72,7 +75,7 @@ func (s server) Watch(ctx context.Context, r Request) (watch.Interface, error) {
 	return s.request(r).Watch(ctx)
 }
 
-// request is how client-go's typed clients ask:
+// request asks as client-go's typed clients do:
 // https://github.com/kubernetes/client-go/blob/v0.37.1/gentype/type.go
 func (s server) request(r Request) *rest.Request {
 	client := s.groups[r.Resource.GroupVersion()]
@@ -89,6 +92,7 @@ func (s server) request(r Request) *rest.Request {
 	case Get, List, Watch:
 		q = client.Get()
 	}
+
 	q.UseProtobufAsDefaultIfPreferred(true).NamespaceIfScoped(r.Namespace, r.Namespace != "").
 		Resource(r.Resource.Resource)
 	switch r.Verb {
@@ -96,16 +100,19 @@ func (s server) request(r Request) *rest.Request {
 		q.Name(r.Name) // it refuses a request without one
 	case List, Create, DeleteCollection, Watch:
 	}
+
 	q.SubResource(r.Subresources...).Timeout(r.Timeout)
 	if r.Options != nil {
 		q.VersionedParams(r.Options, ParameterCodec())
 	}
+
 	switch {
 	case r.Body != nil:
 		q.Body(r.Body)
 	case r.Patch != nil:
 		q.Body(r.Patch)
 	}
+
 	return q
 }
 

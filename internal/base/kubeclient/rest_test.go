@@ -21,7 +21,7 @@ import (
 	"mullion.dev/mullion/internal/base/kubeclient"
 )
 
-// answering is a client of a server that answers every request so, and what it was asked last.
+// answering returns a client of a server that answers every request so, and what it was asked last.
 func answering(t *testing.T, code int, answer string) (client *kubeclient.Client, asked, sent *string) {
 	t.Helper()
 	asked, sent = new(string), new(string)
@@ -35,6 +35,7 @@ func answering(t *testing.T, code int, answer string) (client *kubeclient.Client
 		w.WriteHeader(code)
 		io.WriteString(w, answer)
 	}))
+
 	t.Cleanup(server.Close)
 	client, err := kubeclient.NewForConfig(&rest.Config{Host: server.URL, QPS: -1})
 	if err != nil {
@@ -46,6 +47,7 @@ func answering(t *testing.T, code int, answer string) (client *kubeclient.Client
 // The requests are those of Kubernetes' API.
 func TestRequests(t *testing.T) {
 	ctx := t.Context()
+
 	ten := int64(10)
 	for name, tt := range map[string]struct {
 		ask  func(c kubeclient.Interface) error
@@ -60,7 +62,8 @@ func TestRequests(t *testing.T) {
 			return err
 		}, "GET /api/v1/pods?labelSelector=a%3Db&timeout=10s&timeoutSeconds=10"},
 		"create": {func(c kubeclient.Interface) error {
-			_, err := c.RbacV1().ClusterRoles().Create(ctx, &rbacv1.ClusterRole{}, metav1.CreateOptions{FieldManager: "m"})
+			o := metav1.CreateOptions{FieldManager: "m"}
+			_, err := c.RbacV1().ClusterRoles().Create(ctx, &rbacv1.ClusterRole{}, o)
 			return err
 		}, "POST /apis/rbac.authorization.k8s.io/v1/clusterroles?fieldManager=m"},
 		"update": {func(c kubeclient.Interface) error {
@@ -132,6 +135,7 @@ func TestApplied(t *testing.T) {
 	if _, err := client.CoreV1().Namespaces().Apply(t.Context(), namespace, force); err != nil {
 		t.Fatal(err)
 	}
+
 	want := map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "n"}}
 	var got map[string]any
 	if err := json.Unmarshal([]byte(*sent), &got); err != nil {
@@ -151,6 +155,7 @@ func TestAnswers(t *testing.T) {
 	if _, err := client.ServerVersion(t.Context()); err == nil || !strings.Contains(err.Error(), "server's version") {
 		t.Errorf("a version that is no JSON: %v", err)
 	}
+
 	client, _, _ = answering(t, http.StatusForbidden,
 		`{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"Forbidden","code":403,"message":"you may not"}`)
 	got, err := client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
@@ -160,6 +165,7 @@ func TestAnswers(t *testing.T) {
 	if _, err := client.CoreV1().Nodes().Get(t.Context(), "", metav1.GetOptions{}); err == nil {
 		t.Error("an object without a name is read")
 	}
+
 	for _, config := range []*rest.Config{{Host: "::"}, {QPS: 1}} {
 		if _, err := kubeclient.NewForConfig(config); err == nil {
 			t.Errorf("there is a client of %+v", config)

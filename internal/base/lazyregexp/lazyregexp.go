@@ -24,37 +24,37 @@ func (re *Regexp) Match(b []byte) bool { return re.compiled().Match(b) }
 // MatchString is that of package regexp.
 func (re *Regexp) MatchString(s string) bool { return re.compiled().MatchString(s) }
 
-// FindString is that of package regexp.
+// FindString does what that of package regexp does.
 func (re *Regexp) FindString(s string) string { return re.compiled().FindString(s) }
 
-// FindStringSubmatch is that of package regexp.
+// FindStringSubmatch does what that of package regexp does.
 func (re *Regexp) FindStringSubmatch(s string) []string { return re.compiled().FindStringSubmatch(s) }
 
-// FindAllString is that of package regexp.
+// FindAllString does what that of package regexp does.
 func (re *Regexp) FindAllString(s string, n int) []string { return re.compiled().FindAllString(s, n) }
 
-// FindAllStringSubmatch is that of package regexp.
+// FindAllStringSubmatch does what that of package regexp does.
 func (re *Regexp) FindAllStringSubmatch(s string, n int) [][]string {
 	return re.compiled().FindAllStringSubmatch(s, n)
 }
 
-// FindAllStringIndex is that of package regexp.
+// FindAllStringIndex does what that of package regexp does.
 func (re *Regexp) FindAllStringIndex(s string, n int) [][]int {
 	return re.compiled().FindAllStringIndex(s, n)
 }
 
-// FindIndex is that of package regexp.
+// FindIndex does what that of package regexp does.
 func (re *Regexp) FindIndex(b []byte) []int { return re.compiled().FindIndex(b) }
 
-// FindStringSubmatchIndex is that of package regexp.
+// FindStringSubmatchIndex does what that of package regexp does.
 func (re *Regexp) FindStringSubmatchIndex(s string) []int {
 	return re.compiled().FindStringSubmatchIndex(s)
 }
 
-// ReplaceAll is that of package regexp.
+// ReplaceAll does what that of package regexp does.
 func (re *Regexp) ReplaceAll(b, to []byte) []byte { return re.compiled().ReplaceAll(b, to) }
 
-// ReplaceAllString is that of package regexp.
+// ReplaceAllString does what that of package regexp does.
 func (re *Regexp) ReplaceAllString(s, to string) string { return re.compiled().ReplaceAllString(s, to) }
 
 // ReplaceAllStringFunc is regexp's.
@@ -62,10 +62,10 @@ func (re *Regexp) ReplaceAllStringFunc(s string, to func(string) string) string 
 	return re.compiled().ReplaceAllStringFunc(s, to)
 }
 
-// ReplaceAllLiteralString is that of package regexp.
+// ReplaceAllLiteralString does what that of package regexp does.
 func (re *Regexp) ReplaceAllLiteralString(s, to string) string {
 	return re.compiled().ReplaceAllLiteralString(s, to)
 }
 
-// String is that of package regexp.
+// String does what that of package regexp does.
 func (re *Regexp) String() string { return re.compiled().String() }

@@ -18,6 +18,7 @@ func Load(path string) (Level, error) {
 	if err != nil {
 		return Info, fmt.Errorf("read the log level: %w", err)
 	}
+
 	level, err := Parse(strings.TrimSuffix(string(text), "\n"))
 	if err != nil {
 		return Info, fmt.Errorf("read %q: %w", path, err)

@@ -22,10 +22,10 @@ const (
 	Error = Level(slog.LevelError)
 )
 
-// Names are the names of the levels, from the one that logs the most.
+// Names returns the names of the levels, from the one that logs the most.
 func Names() []string { return []string{"debug", "info", "warn", "error"} }
 
-// levels are those of Names, in the same order.
+// levels returns those of Names, in the same order.
 func levels() []Level { return []Level{Debug, Info, Warn, Error} }
 
 // Parse returns the level of that name.
@@ -37,7 +37,7 @@ func Parse(name string) (Level, error) {
 	return levels()[i], nil
 }
 
-// String is the level's name.
+// String returns the level's name.
 func (l Level) String() string {
 	if i := slices.Index(levels(), l); i >= 0 {
 		return Names()[i]
@@ -83,7 +83,7 @@ func (d *Dial) Level() slog.Level { return d.now.Level() }
 // Now is Level, as one of the four.
 func (d *Dial) Now() Level { return Level(d.now.Level()) }
 
-// Usual is the level at which the Dial stands while nobody holds it at a lower one.
+// Usual returns the level at which the Dial stands while nobody holds it at a lower one.
 func (d *Dial) Usual() Level {
 	d.mu.Lock()
 	defer d.mu.Unlock()

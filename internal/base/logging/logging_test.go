@@ -23,6 +23,7 @@ func TestLevelsByName(t *testing.T) {
 		if err != nil || string(text) != `"`+name+`"` {
 			t.Errorf("%s as JSON: %s, %v", name, text, err)
 		}
+
 		var back logging.Level
 		if err := json.Unmarshal(text, &back); err != nil || back != level {
 			t.Errorf("%s from JSON: %s, %v", text, back, err)
@@ -52,6 +53,7 @@ func TestHold(t *testing.T) {
 			t.Errorf("%s: %s, want %s", when, d.Now(), want)
 		}
 	}
+
 	is(logging.Warn, "at first")
 	first, second := d.Hold(logging.Debug), d.Hold(logging.Debug)
 	info, high := d.Hold(logging.Info), d.Hold(logging.Error)
@@ -66,6 +68,7 @@ func TestHold(t *testing.T) {
 	if d.Usual() != logging.Error {
 		t.Errorf("the usual level is %s", d.Usual())
 	}
+
 	info()
 	is(logging.Error, "held at what is usual")
 	high()
@@ -87,6 +90,7 @@ func TestManyHold(t *testing.T) {
 			}
 		})
 	}
+
 	all.Wait()
 	if d.Now() != logging.Info {
 		t.Errorf("nobody holds it, and it is %s", d.Now())
@@ -103,6 +107,7 @@ func TestLog(t *testing.T) {
 	if !log.Enabled(t.Context(), slog.LevelDebug) {
 		t.Error("debug is not enabled while it is held")
 	}
+
 	log.Debug("during")
 	release()
 	log.Debug("after")
@@ -120,6 +125,7 @@ func TestFile(t *testing.T) {
 	if level, err := logging.Load(path); err != nil || level != logging.Info {
 		t.Errorf("without a file: %s, %v", level, err)
 	}
+
 	for _, name := range logging.Names() {
 		level, err := logging.Parse(name)
 		if err != nil {
@@ -132,14 +138,17 @@ func TestFile(t *testing.T) {
 			t.Errorf("saved %s, loaded %s, %v", level, got, err)
 		}
 	}
+
 	for _, text := range []string{"", "\n", "loud\n", "debug\ninfo\n", "\x00\xff"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if level, err := logging.Load(path); err == nil || level != logging.Info || !strings.Contains(err.Error(), path) {
+		level, err := logging.Load(path)
+		if err == nil || level != logging.Info || !strings.Contains(err.Error(), path) {
 			t.Errorf("%q: %s, %v", text, level, err)
 		}
 	}
+
 	if level, err := logging.Load(filepath.Dir(path)); err == nil || level != logging.Info {
 		t.Errorf("a folder: %s, %v", level, err)
 	}

@@ -56,10 +56,11 @@ func Release() error {
 			return fmt.Errorf("give back the program's pages from %#x to %#x: madvise: %w", m.from, m.to, e)
 		}
 	}
+
 	return nil
 }
 
-// own are the mappings of this process.
+// own returns the mappings of this process.
 func own() ([]mapping, error) {
 	program, err := os.Readlink("/proc/self/exe")
 	if err != nil {
@@ -92,6 +93,7 @@ func read(smaps io.Reader, program string) ([]mapping, error) {
 			}
 		}
 	}
+
 	return found, lines.Err()
 }
 

@@ -28,6 +28,7 @@ Anonymous:             0 kB
 ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]
 Anonymous:             0 kB
 `
+
 	got, err := read(strings.NewReader(smaps), program)
 	want := []mapping{{0x400000, 0x500000}, {0x500000, 0x600000}}
 	if err != nil || !slices.Equal(got, want) {
@@ -44,6 +45,7 @@ func TestReadOfNonsense(t *testing.T) {
 			t.Errorf("%q is read as %x", smaps, got)
 		}
 	}
+
 	for _, smaps := range []string{"", "Anonymous: 0 kB\n", "\n\n", "00500000-00400000 r-xp 0 fe:00 7 /opt/mull ion\nAnonymous: 0 kB\n"} {
 		if got, err := read(strings.NewReader(smaps), program); err != nil || len(got) > 0 {
 			t.Errorf("%q is read as %x, %v", smaps, got, err)
@@ -67,13 +69,14 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// ofFiles is how much of files this process has in its memory, in kB.
+// ofFiles returns how much of files this process has in its memory, in kB.
 func ofFiles(t *testing.T) int {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_, rest, _ := strings.Cut(string(status), "RssFile:")
 	fields := strings.Fields(rest)
 	if len(fields) == 0 {
@@ -83,5 +86,6 @@ func ofFiles(t *testing.T) int {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return size
 }

@@ -28,6 +28,7 @@ func TestPin(t *testing.T) {
 			t.Fatalf("Ensure = %v, %v; want made %v", made, err, wantMade)
 		}
 	}
+
 	var inside, flags string
 	err := netns.Do(path, func() error {
 		inside = inode(t, "/proc/thread-self/ns/net")
@@ -38,12 +39,14 @@ func TestPin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if outside := inode(t, netns.Self); inside == outside {
 		t.Errorf("Do ran in the caller's own namespace %s", outside)
 	}
 	if flags == "" {
 		t.Error("no interfaces in the namespace")
 	}
+
 	for range 2 {
 		if err := netns.Remove(path); err != nil {
 			t.Fatal(err)

@@ -60,6 +60,7 @@ func create(path string) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
+
 	return OnThread(func() error {
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 			return err
@@ -84,6 +85,7 @@ func Remove(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
+
 	return nil
 }
 
@@ -129,6 +131,7 @@ func loopbackUp() error {
 		return fmt.Errorf("set loopback up: %w", err)
 	}
 	defer func() { _ = unix.Close(s) }()
+
 	req, err := unix.NewIfreq("lo")
 	if err != nil {
 		return fmt.Errorf("set loopback up: %w", err)
@@ -136,10 +139,12 @@ func loopbackUp() error {
 	if err := unix.IoctlIfreq(s, unix.SIOCGIFFLAGS, req); err != nil {
 		return fmt.Errorf("set loopback up: %w", err)
 	}
+
 	req.SetUint16(req.Uint16() | unix.IFF_UP)
 	if err := unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, req); err != nil {
 		return fmt.Errorf("set loopback up: %w", err)
 	}
+
 	return nil
 }
 
@@ -155,9 +160,11 @@ func Sysctl(key, value string) (string, error) {
 	if was == value {
 		return was, nil
 	}
+
 	if err := os.WriteFile(path, []byte(value), 0); err != nil {
 		return "", fmt.Errorf("set sysctl %q: %w", key, err)
 	}
+
 	return was, nil
 }
 

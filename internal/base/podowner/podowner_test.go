@@ -20,10 +20,15 @@ func TestOf(t *testing.T) {
 		"a DaemonSet":      {"DaemonSet", "agent", "", "daemonset ns/agent"},
 		"a hash elsewhere": {"ReplicaSet", "web", "5d9c", "deployment ns/web"},
 	} {
-		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", Labels: map[string]string{}}}
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns",
+			Name:      "p",
+			Labels:    map[string]string{},
+		}}
 		if tt.kind != "" {
 			p.OwnerReferences = []metav1.OwnerReference{{Kind: tt.kind, Name: tt.owner, Controller: &yes}}
 		}
+
 		if tt.hash != "" {
 			p.Labels["pod-template-hash"] = tt.hash
 		}

@@ -14,7 +14,7 @@ import (
 // of both (a quarter of the 8 MiB of a stack, and at most 6 MiB: execve(2)).
 const mostBytes = 6 << 20
 
-// Path is the name of a process's file: "/proc/17/environ".
+// Path returns the name of a process's file: "/proc/17/environ".
 func Path(pid int, name string) string { return filepath.Join("/proc", strconv.Itoa(pid), name) }
 
 // Read returns a file of a process, and no more than its first 6 MiB.

@@ -32,16 +32,19 @@ func showHuge() int {
 	if err != nil {
 		return 3
 	}
+
 	stat, err := os.ReadFile("/proc/self/stat")
 	if err != nil {
 		return 4
 	}
+
 	// field is a field of proc_pid_stat(5), by its number there; the name before field 3 may hold anything.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	field := func(n int) uint64 {
 		v, _ := strconv.ParseUint(fields[n-3], 10, 64)
 		return v
 	}
+
 	brk, _, _ := unix.Syscall(unix.SYS_BRK, 0, 0, 0)
 	start := uint64(uintptr(unsafe.Pointer(unsafe.SliceData(room))))
 	// struct prctl_mm_map of linux/prctl.h
@@ -52,6 +55,7 @@ func showHuge() int {
 		field(26), field(27), field(45), field(46), field(47), uint64(brk), field(28), field(48), field(49),
 		start, start + size, 0, 0, ^uint32(0),
 	}
+
 	err = unix.Prctl(unix.PR_SET_MM, unix.PR_SET_MM_MAP, uintptr(unsafe.Pointer(&m)), unsafe.Sizeof(m), 0)
 	if err != nil {
 		_, _ = os.Stdout.WriteString(err.Error())
@@ -69,6 +73,7 @@ func TestHasVariable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -80,6 +85,7 @@ func TestHasVariable(t *testing.T) {
 	if _, err := out.Read(make([]byte, 1)); err != nil { // Start may return before the environment is there
 		t.Fatal(err)
 	}
+
 	for variable, want := range map[string]bool{"MARK=yes": true, "MARK=ye": false, "MARK": false, "B=1": false} {
 		if got := HasVariable(cmd.Process.Pid, variable); got != want {
 			t.Errorf("%s: %v, want %v", variable, got, want)
@@ -98,6 +104,7 @@ func TestReadIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -105,12 +112,14 @@ func TestReadIsBounded(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	said := make([]byte, 16)
 	n, _ := out.Read(said)
 	if !strings.HasPrefix(string(said[:n]), "ready") {
 		_, _ = in.Close(), cmd.Wait()
 		t.Fatalf("the process did not change what is shown of it: %s, %s", said[:n], cmd.ProcessState)
 	}
+
 	environ, err := Read(cmd.Process.Pid, "environ")
 	if err != nil || len(environ) != mostBytes {
 		t.Errorf("read %d bytes, want %d: %v", len(environ), mostBytes, err)

@@ -15,9 +15,9 @@ type Config struct {
 	Searches, Options []string
 }
 
-// files are the files with a machine's name servers; the first file that names a usable one counts. systemd-resolved
-// and NetworkManager put a server of their own on the loopback into the first file and write the real servers to a file
-// of theirs: systemd-resolved.service(8), NetworkManager.conf(5) under rc-manager.
+// files returns the files with a machine's name servers; the first file that names a usable one counts.
+// systemd-resolved and NetworkManager put a server of their own on the loopback into the first file and write the real
+// servers to a file of theirs: systemd-resolved.service(8), NetworkManager.conf(5) under rc-manager.
 func files() []string {
 	return []string{"/etc/resolv.conf", "/run/systemd/resolve/resolv.conf", "/run/NetworkManager/no-stub-resolv.conf"}
 }
@@ -48,6 +48,7 @@ func Parse(text string) Config {
 		if len(fields) < 2 || strings.HasPrefix(fields[0], "#") || strings.HasPrefix(fields[0], ";") {
 			continue
 		}
+
 		switch fields[0] {
 		case "nameserver":
 			if addr, err := netip.ParseAddr(fields[1]); err == nil {
@@ -61,6 +62,7 @@ func Parse(text string) Config {
 			c.Options = append(c.Options, fields[1:]...)
 		}
 	}
+
 	return c
 }
 
@@ -77,7 +79,7 @@ func (c Config) Elsewhere() Config {
 	return c
 }
 
-// String is the text of the file.
+// String returns the text of the file.
 func (c Config) String() string {
 	var b strings.Builder
 	for _, s := range c.Servers {

@@ -38,6 +38,7 @@ func TestFirst(t *testing.T) {
 		}
 		return path
 	}
+
 	stub := write("stub", "nameserver 127.0.0.53\nsearch stub.example\n")
 	upstream := write("upstream", "nameserver 192.0.2.9\nsearch real.example\n")
 	if got, want := first([]string{stub, filepath.Join(dir, "missing"), upstream}).String(),

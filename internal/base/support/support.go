@@ -55,6 +55,7 @@ func Check(rows []Row) error {
 		}
 		seen[key] = true
 	}
+
 	return nil
 }
 
@@ -90,6 +91,7 @@ func Markdown(w io.Writer, rows []Row) error {
 		}
 		byArea[r.Area] = append(byArea[r.Area], r)
 	}
+
 	var b strings.Builder
 	for i, area := range areas {
 		if i > 0 {

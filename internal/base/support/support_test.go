@@ -16,6 +16,7 @@ func TestMarkdown(t *testing.T) {
 	if err := support.Markdown(&b, rows); err != nil {
 		t.Fatal(err)
 	}
+
 	want := "## CRI\n\n| what | support | note |\n|---|---|---|\n" +
 		"| [`Version`](https://x/a) | supported |  |\n| [`Checkpoint`](https://x/b) | not | a\\|b |\n"
 	if got := b.String(); got != want {
@@ -24,7 +25,14 @@ func TestMarkdown(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	good := support.Row{Area: "A", Name: "n", Level: support.Partly, Note: "half", Ref: "https://x"}
+	good := support.Row{
+		Area:  "A",
+		Name:  "n",
+		Level: support.Partly,
+		Note:  "half",
+		Ref:   "https://x",
+	}
+
 	for _, tc := range []struct {
 		name string
 		rows []support.Row
@@ -42,7 +50,7 @@ func TestCheck(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			err := support.Check(tc.rows)
-			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
+			if (tc.want == "" && err != nil) || (tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want))) {
 				t.Errorf("Check() = %v, want %q", err, tc.want)
 			}
 		})

@@ -52,6 +52,7 @@ func Answer(ctx context.Context, l net.Listener, within time.Duration, answer fu
 		if err != nil {
 			return err
 		}
+
 		open.Go(func() {
 			defer conn.Close()
 			_ = conn.SetDeadline(time.Now().Add(within)) // a socket has deadlines
@@ -94,12 +95,14 @@ func (c *Client) Call(ctx context.Context, method, path string, v any) error {
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }() // all that is needed has been read
+
 	if v == nil {
 		return nil
 	}
 	if err := json.NewDecoder(resp.Body).Decode(v); err != nil {
 		return fmt.Errorf("read the answer to %s %s: %w", method, path, err)
 	}
+
 	return nil
 }
 
@@ -110,6 +113,7 @@ func (c *Client) Open(ctx context.Context, method, path string) (*http.Response,
 	if err != nil {
 		return nil, err
 	}
+
 	resp, err := c.transport.RoundTrip(req)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", method, path, err)
@@ -117,7 +121,11 @@ func (c *Client) Open(ctx context.Context, method, path string) (*http.Response,
 	if resp.StatusCode >= http.StatusMultipleChoices {
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, mostText)) // the error has the status in any case
 		_ = resp.Body.Close()
-		refusal := &StatusError{Code: resp.StatusCode, Status: resp.Status, Text: strings.TrimSpace(string(text))}
+		refusal := &StatusError{
+			Code:   resp.StatusCode,
+			Status: resp.Status,
+			Text:   strings.TrimSpace(string(text)),
+		}
 		return nil, fmt.Errorf("%s %s: %w", method, path, refusal)
 	}
 	return resp, nil

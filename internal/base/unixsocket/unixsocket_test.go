@@ -22,12 +22,14 @@ func serve(t *testing.T, h http.Handler) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	server := &http.Server{Handler: h}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
 		_ = server.Serve(l) // it ends when it is closed
 	}()
+
 	t.Cleanup(func() {
 		_ = server.Close()
 		<-served
@@ -41,6 +43,7 @@ func TestClient(t *testing.T) {
 		_,
 			_ = w.Write([]byte(`{"word":"yes"}`))
 	})
+
 	mux.HandleFunc("GET /text", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("yes")) })
 	mux.HandleFunc("POST /good", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
 	mux.HandleFunc("GET /bad", func(w http.ResponseWriter,
@@ -55,12 +58,14 @@ func TestClient(t *testing.T) {
 	if err := client.Call(t.Context(), http.MethodGet, "/good", &got); err != nil || got.Word != "yes" {
 		t.Errorf("Call = %+v, %v", got, err)
 	}
+
 	if err := client.Call(t.Context(), http.MethodPost, "/good", nil); err != nil {
 		t.Errorf("Call = %v", err)
 	}
 	if err := client.Call(t.Context(), http.MethodGet, "/text", &got); err == nil {
 		t.Error("text was taken for JSON")
 	}
+
 	err := client.Call(t.Context(), http.MethodGet, "/bad", nil)
 	if err == nil || !strings.Contains(err.Error(), "409 Conflict: no room") {
 		t.Errorf("Call = %v", err)
@@ -70,6 +75,7 @@ func TestClient(t *testing.T) {
 	if err := client.Call(ctx, http.MethodGet, "/silent", nil); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Call = %v", err)
 	}
+
 	hasty := unixsocket.NewClient(serve(t, mux), 50*time.Millisecond)
 	if err := hasty.Call(t.Context(), http.MethodGet, "/silent", nil); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Call = %v", err)
@@ -92,6 +98,7 @@ func TestListen(t *testing.T) {
 		if err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%v, %v", info, err)
 		}
+
 		if u, ok := l.(*net.UnixListener); ok {
 			u.SetUnlinkOnClose(false) // as if the process was killed
 		}

@@ -7,7 +7,7 @@ import "strings"
 // k8s.io/kubernetes in upstream/kubernetes/go.mod; a test compares the two.
 const Kubernetes = "v1.37.1"
 
-// KubernetesMinor is the minor version, as "1.37".
+// KubernetesMinor returns the minor version, as "1.37".
 func KubernetesMinor() string {
 	text := strings.TrimPrefix(Kubernetes, "v")
 	return text[:strings.LastIndexByte(text, '.')]

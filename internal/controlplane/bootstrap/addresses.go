@@ -57,6 +57,7 @@ func within(address string, networks []netip.Prefix) string {
 	if len(single) > 0 {
 		either = append(either, fmt.Sprintf("string(ip(%s)) in [%s]", address, strings.Join(single, ", ")))
 	}
+
 	if len(several) > 0 {
 		either = append(either,
 			fmt.Sprintf("[%s].exists(n, cidr(n).containsIP(%s))", strings.Join(several, ", "), address))
@@ -64,6 +65,7 @@ func within(address string, networks []netip.Prefix) string {
 	if len(either) == 0 {
 		return "false"
 	}
+
 	return "(" + strings.Join(either, " || ") + ")"
 }
 
@@ -85,6 +87,7 @@ func ProtectAddresses(ctx context.Context, client kubeclient.Interface, own OwnA
 			"what is meant for a kubelet or a machine's own programs; leave externalIPs out and use type LoadBalancer or NodePort"
 	)
 	policy := newPolicy(addressPolicy, []string{"services", "services/status"})
+
 	policy.Spec.Validations = []admissionv1.Validation{
 		{
 			Expression: "!has(object.spec.externalIPs) || object.spec.externalIPs.all(a, " + outside("a", own.API) + ")",
@@ -102,6 +105,7 @@ func ProtectAddresses(ctx context.Context, client kubeclient.Interface, own OwnA
 			Message: api,
 		},
 	}
+
 	return enforce(ctx, client, metav1.ApplyOptions{FieldManager: fieldManager, Force: true}, policy)
 }
 
@@ -115,6 +119,7 @@ func applyPortPolicy(ctx context.Context, client kubeclient.Interface, force met
 	if len(ports) == 0 {
 		return nil
 	}
+
 	own := strings.ReplaceAll(fmt.Sprint(ports), " ", ", ")
 	containers := func(kind string) admissionv1.Validation {
 		return admissionv1.Validation{
@@ -125,6 +130,7 @@ func applyPortPolicy(ctx context.Context, client kubeclient.Interface, force met
 				"would not reach the kubelet; choose another",
 		}
 	}
+
 	pods := newPolicy(portPolicy+"-pods", []string{"pods"})
 	pods.Spec.Validations = []admissionv1.Validation{containers("containers"), containers("initContainers")}
 	services := newPolicy(portPolicy+"-services", []string{"services"})
@@ -133,13 +139,15 @@ func applyPortPolicy(ctx context.Context, client kubeclient.Interface, force met
 			"object.spec.ports.all(p, !has(p.nodePort) || !(p.nodePort in %s))", own),
 		Message: "a nodePort cannot be a port of the nodes' own programs (" + own + ")",
 	}}
+
 	if err := enforce(ctx, client, force, pods); err != nil {
 		return err
 	}
+
 	return enforce(ctx, client, force, services)
 }
 
-// newPolicy is a policy of things of API group core/v1 that are created or changed.
+// newPolicy returns a policy of things of API group core/v1 that are created or changed.
 func newPolicy(name string, resources []string) *admissionv1.ValidatingAdmissionPolicy {
 	fail := admissionv1.Fail
 	changed := admissionv1.RuleWithOperations{
@@ -150,6 +158,7 @@ func newPolicy(name string, resources []string) *admissionv1.ValidatingAdmission
 			Resources:   resources,
 		},
 	}
+
 	return &admissionv1.ValidatingAdmissionPolicy{
 		ObjectMeta: named(name, ""),
 		Spec: admissionv1.ValidatingAdmissionPolicySpec{
@@ -169,6 +178,7 @@ func enforce(ctx context.Context, client kubeclient.Interface, force metav1.Appl
 	if _, err := admission.ValidatingAdmissionPolicies().Apply(ctx, policy, force); err != nil {
 		return fmt.Errorf("apply policy %q: %w", policy.Name, err)
 	}
+
 	binding := &admissionv1.ValidatingAdmissionPolicyBinding{
 		ObjectMeta: named(policy.Name, ""),
 		Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
@@ -179,5 +189,6 @@ func enforce(ctx context.Context, client kubeclient.Interface, force metav1.Appl
 	if _, err := admission.ValidatingAdmissionPolicyBindings().Apply(ctx, binding, force); err != nil {
 		return fmt.Errorf("apply binding of policy %q: %w", policy.Name, err)
 	}
+
 	return nil
 }

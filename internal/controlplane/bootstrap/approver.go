@@ -46,11 +46,13 @@ func newApprover(client kubeclient.Interface, policy ServingPolicy, log *slog.Lo
 		queue: workqueue.NewTypedRateLimitingQueue(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](retryFirst, retryMost)),
 	}
+
 	add := func(object any) {
 		if csr, ok := object.(*certv1.CertificateSigningRequest); ok {
 			a.queue.Add(csr.Name)
 		}
 	}
+
 	a.store, a.ctrl = cache.NewInformerWithOptions(cache.InformerOptions{
 		ListerWatcher: client.CertificatesV1().CertificateSigningRequests().ListWatch(func(o *metav1.ListOptions) {
 			o.FieldSelector = fields.OneTermEqualSelector("spec.signerName", certv1.KubeletServingSignerName).String()
@@ -61,6 +63,7 @@ func newApprover(client kubeclient.Interface, policy ServingPolicy, log *slog.Lo
 			UpdateFunc: func(_, object any) { add(object) },
 		},
 	})
+
 	return a
 }
 
@@ -85,6 +88,7 @@ func (a *approver) next(ctx context.Context) bool {
 		return false
 	}
 	defer a.queue.Done(name)
+
 	again, err := a.handle(ctx, name)
 	switch {
 	case ctx.Err() != nil:
@@ -97,6 +101,7 @@ func (a *approver) next(ctx context.Context) bool {
 			a.log.WarnContext(ctx, "left a request for a serving certificate pending", "request", name, "reason", err)
 		}
 	}
+
 	return true
 }
 
@@ -110,10 +115,12 @@ func (a *approver) handle(ctx context.Context, name string) (again bool, err err
 	if !ok || len(csr.Status.Conditions) > 0 {
 		return false, nil
 	}
+
 	nodeName, err := nodeOf(csr)
 	if err != nil {
 		return false, err
 	}
+
 	young := time.Since(csr.CreationTimestamp.Time) < retryUntil
 	node, err := a.client.CoreV1().Nodes().Get(ctx, nodeName, metav1.GetOptions{})
 	if err != nil {
@@ -122,6 +129,7 @@ func (a *approver) handle(ctx context.Context, name string) (again bool, err err
 	if err := a.policy.Check(csr, node); err != nil {
 		return young && errors.Is(err, errNotYet), err
 	}
+
 	approved := csr.DeepCopy()
 	approved.Status.Conditions = append(approved.Status.Conditions, certv1.CertificateSigningRequestCondition{
 		Type:    certv1.CertificateApproved,
@@ -129,6 +137,7 @@ func (a *approver) handle(ctx context.Context, name string) (again bool, err err
 		Reason:  "KubeletServing",
 		Message: "The node asks for its own name and addresses.",
 	})
+
 	_, err = a.client.CertificatesV1().CertificateSigningRequests().UpdateApproval(ctx, name, approved,
 		metav1.UpdateOptions{})
 	if apierrors.IsNotFound(err) {
@@ -137,5 +146,6 @@ func (a *approver) handle(ctx context.Context, name string) (again bool, err err
 	if err != nil {
 		return young, fmt.Errorf("approve request %q: %w", name, err)
 	}
+
 	return false, nil
 }

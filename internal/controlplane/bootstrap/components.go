@@ -56,6 +56,7 @@ func Client(kubeconfig string, dial func(ctx context.Context, network, address s
 	if err != nil {
 		return nil, fmt.Errorf("read kubeconfig %q: %w", kubeconfig, err)
 	}
+
 	config.Dial = dial
 	config.QPS = -1
 	config.UserAgent = "mullion"
@@ -89,6 +90,7 @@ func (o *Objects) Start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read authority: %w", err)
 	}
+
 	tick := time.NewTicker(applyEvery)
 	defer tick.Stop()
 	for {
@@ -102,6 +104,7 @@ func (o *Objects) Start(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
+
 		select {
 		case <-ctx.Done():
 			return errors.Join(err, ctx.Err())
@@ -137,6 +140,7 @@ func (a *Approver) Start(ctx context.Context) error {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
+
 	worker := newApprover(client, a.config.Policy, log)
 	runCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	a.cancel, a.done = cancel, make(chan struct{})

@@ -41,7 +41,7 @@ func dnsGrant() grant {
 	}
 }
 
-// ports are the ports in the form of a Service.
+// ports returns the ports in the form of a Service.
 func (d DNS) ports() []corev1.ServicePort {
 	return []corev1.ServicePort{
 		{Name: "dns", Protocol: corev1.ProtocolUDP, Port: d.Port},
@@ -60,6 +60,7 @@ func (d DNS) apply(ctx context.Context, client kubeclient.Interface, force metav
 		ObjectMeta: named(dnsService, metav1.NamespaceSystem),
 		Spec:       corev1.ServiceSpec{ClusterIP: d.ClusterIP.String()},
 	}
+
 	service.Labels = map[string]string{
 		"k8s-app": dnsService, "kubernetes.io/cluster-service": "true", "kubernetes.io/name": "CoreDNS",
 	}
@@ -67,22 +68,29 @@ func (d DNS) apply(ctx context.Context, client kubeclient.Interface, force metav
 		"prometheus.io/scrape": "true",
 		"prometheus.io/port":   fmt.Sprint(d.MetricsPort),
 	}
+
 	slice := endpoint(dnsService, d.Address)
 	for _, p := range d.ports() {
-		slice.Ports = append(slice.Ports, discoveryv1.EndpointPort{Name: &p.Name, Protocol: &p.Protocol, Port: &p.Port})
+		slice.Ports = append(slice.Ports, discoveryv1.EndpointPort{
+			Name:     &p.Name,
+			Protocol: &p.Protocol,
+			Port:     &p.Port,
+		})
 		p.TargetPort = intstr.FromInt32(p.Port)
 		service.Spec.Ports = append(service.Spec.Ports, p)
 	}
+
 	if _, err := client.CoreV1().Services(metav1.NamespaceSystem).Apply(ctx, service, force); err != nil {
 		return fmt.Errorf("apply service %q: %w", dnsService, err)
 	}
 	if _, err := client.DiscoveryV1().EndpointSlices(metav1.NamespaceSystem).Apply(ctx, slice, force); err != nil {
 		return fmt.Errorf("apply endpoint slice %q: %w", dnsService, err)
 	}
+
 	return nil
 }
 
-// endpoint is the one address of a Service without a selector; its ports are missing.
+// endpoint returns the one address of a Service without a selector; its ports are missing.
 func endpoint(service string, address netip.Addr) *discoveryv1.EndpointSlice {
 	ready := true
 	slice := &discoveryv1.EndpointSlice{

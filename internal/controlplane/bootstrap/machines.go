@@ -26,9 +26,9 @@ type Machines struct {
 
 func (m Machines) enabled() bool { return m.Address.IsValid() }
 
-// machineGrants are the rights of kubelets on machines that joined, besides upstream's. kube-proxy and the machine's
-// work on its network use the kubelet's certificate, and a machine that leaves deletes its nodes. The admission plugin
-// NodeRestriction lets a node delete only itself.
+// machineGrants returns the rights of kubelets on machines that joined, besides upstream's. kube-proxy and the
+// machine's work on its network use the kubelet's certificate, and a machine that leaves deletes its nodes. The
+// admission plugin NodeRestriction lets a node delete only itself.
 func machineGrants() []grant {
 	return []grant{
 		{name: "mullion:node-proxier", role: "system:node-proxier", subject: group(nodesGroup)},
@@ -61,12 +61,14 @@ func (m Machines) apply(ctx context.Context, client kubeclient.Interface, force 
 			return err
 		}
 	}
+
 	for _, namespace := range []string{machines.Namespace, machines.VolumesNamespace} {
 		object := &corev1.Namespace{ObjectMeta: named(namespace, "")}
 		if _, err := client.CoreV1().Namespaces().Apply(ctx, object, force); err != nil {
 			return fmt.Errorf("apply namespace %q: %w", namespace, err)
 		}
 	}
+
 	// By name, so that nobody who joins can change the record of the control plane's machine.
 	claims := func(verbs ...string) rbacv1.PolicyRule {
 		var names []string
@@ -75,6 +77,7 @@ func (m Machines) apply(ctx context.Context, client kubeclient.Interface, force 
 		}
 		return only(rule("", "configmaps", verbs...), names...)
 	}
+
 	for _, r := range []struct {
 		name, namespace, group string
 		rules                  []rbacv1.PolicyRule
@@ -99,6 +102,7 @@ func (m Machines) apply(ctx context.Context, client kubeclient.Interface, force 
 		if _, err := client.RbacV1().Roles(r.namespace).Apply(ctx, object, force); err != nil {
 			return fmt.Errorf("apply role %q: %w", r.name, err)
 		}
+
 		binding := &rbacv1.RoleBinding{
 			ObjectMeta: named(r.name, r.namespace),
 			Subjects:   []rbacv1.Subject{group(r.group)},
@@ -108,6 +112,7 @@ func (m Machines) apply(ctx context.Context, client kubeclient.Interface, force 
 			return fmt.Errorf("apply role binding %q: %w", r.name, err)
 		}
 	}
+
 	for name, data := range map[string]map[string]string{
 		machines.Cluster:      {machines.SpecKey: m.Specification},
 		machines.ClaimName(0): machines.ClaimData(m.Address, "control plane"),
@@ -117,5 +122,6 @@ func (m Machines) apply(ctx context.Context, client kubeclient.Interface, force 
 			return fmt.Errorf("apply config map %q: %w", name, err)
 		}
 	}
+
 	return nil
 }

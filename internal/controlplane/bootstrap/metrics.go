@@ -33,7 +33,7 @@ const (
 	metricsPort    = 443
 )
 
-// metricsGrants are the rights of metrics-server: to read its data, and to ask the API server to authenticate and
+// metricsGrants returns the rights of metrics-server: to read its data, and to ask the API server to authenticate and
 // authorize its clients.
 func metricsGrants() []grant {
 	return []grant{
@@ -63,6 +63,7 @@ func (m MetricsAPI) Apply(ctx context.Context, client kubeclient.Interface) erro
 		ObjectMeta: named(reader, ""),
 		Rules:      []rbacv1.PolicyRule{and(rule("metrics.k8s.io", "pods", "get", "list", "watch"), "nodes")},
 	}
+
 	role.Labels = map[string]string{
 		"rbac.authorization.k8s.io/aggregate-to-view":  "true",
 		"rbac.authorization.k8s.io/aggregate-to-edit":  "true",
@@ -71,6 +72,7 @@ func (m MetricsAPI) Apply(ctx context.Context, client kubeclient.Interface) erro
 	if _, err := client.RbacV1().ClusterRoles().Apply(ctx, role, force); err != nil {
 		return fmt.Errorf("apply cluster role %q: %w", reader, err)
 	}
+
 	portName, protocol := "https", corev1.ProtocolTCP
 	service := &corev1.Service{
 		ObjectMeta: named(metricsService, metav1.NamespaceSystem),
@@ -82,6 +84,7 @@ func (m MetricsAPI) Apply(ctx context.Context, client kubeclient.Interface) erro
 			AppProtocol: &portName,
 		}}},
 	}
+
 	service.Labels = map[string]string{"k8s-app": metricsService}
 	if _, err := client.CoreV1().Services(metav1.NamespaceSystem).Apply(ctx, service, force); err != nil {
 		return fmt.Errorf("apply service %q: %w", metricsService, err)
@@ -91,6 +94,7 @@ func (m MetricsAPI) Apply(ctx context.Context, client kubeclient.Interface) erro
 	if _, err := client.DiscoveryV1().EndpointSlices(metav1.NamespaceSystem).Apply(ctx, slice, force); err != nil {
 		return fmt.Errorf("apply endpoint slice %q: %w", metricsService, err)
 	}
+
 	return m.applyAPIService(ctx, client)
 }
 
@@ -115,15 +119,18 @@ func (m MetricsAPI) applyAPIService(ctx context.Context, client kubeclient.Inter
 			"versionPriority":      100,
 		},
 	}
+
 	body, err := json.Marshal(object)
 	if err != nil {
 		return fmt.Errorf("encode API service %q: %w", name, err)
 	}
+
 	err = client.RESTClient().Patch(types.ApplyYAMLPatchType).
 		AbsPath("/apis/apiregistration.k8s.io/v1/apiservices/"+name).
 		Param("fieldManager", fieldManager).Param("force", "true").Body(body).Do(ctx).Error()
 	if err != nil {
 		return fmt.Errorf("apply API service %q: %w", name, err)
 	}
+
 	return nil
 }

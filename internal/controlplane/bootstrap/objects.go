@@ -32,37 +32,53 @@ type grant struct {
 }
 
 func group(name string) rbacv1.Subject {
-	return rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: name}
+	return rbacv1.Subject{
+		APIGroup: rbacv1.GroupName,
+		Kind:     rbacv1.GroupKind,
+		Name:     name,
+	}
 }
 
 func user(name string) rbacv1.Subject {
-	return rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name}
+	return rbacv1.Subject{
+		APIGroup: rbacv1.GroupName,
+		Kind:     rbacv1.UserKind,
+		Name:     name,
+	}
 }
 
 func rule(apiGroup, resource string, verbs ...string) rbacv1.PolicyRule {
-	return rbacv1.PolicyRule{APIGroups: []string{apiGroup}, Resources: []string{resource}, Verbs: verbs}
+	return rbacv1.PolicyRule{
+		APIGroups: []string{apiGroup},
+		Resources: []string{resource},
+		Verbs:     verbs,
+	}
 }
 
-// and is a rule for one more resource.
+// and returns a rule for one more resource.
 func and(r rbacv1.PolicyRule, resources ...string) rbacv1.PolicyRule {
 	r.Resources = append(r.Resources, resources...)
 	return r
 }
 
-// only is a rule for objects of these names alone.
+// only returns a rule for objects of these names alone.
 func only(r rbacv1.PolicyRule, names ...string) rbacv1.PolicyRule {
 	r.ResourceNames = names
 	return r
 }
 
-// named is the metadata of an object; namespace is "" for a kind without one.
+// named returns the metadata of an object; namespace is "" for a kind without one.
 func named(name, namespace string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: name, Namespace: namespace}
 }
 
 // role refers to a role of a kind.
 func role(kind, name string) rbacv1.RoleRef {
-	return rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: name}
+	return rbacv1.RoleRef{
+		APIGroup: rbacv1.GroupName,
+		Kind:     kind,
+		Name:     name,
+	}
 }
 
 // grants are kubeadm's ClusterRoleBindings, under kubeadm's names, so that `kubeadm join` works as documented, and
@@ -116,6 +132,7 @@ func (o *Objects) apply(ctx context.Context, client kubeclient.Interface, ca []b
 			return err
 		}
 	}
+
 	server, m := o.config.Server, o.config.Machines
 	if m.enabled() {
 		server = m.Server
@@ -123,6 +140,7 @@ func (o *Objects) apply(ctx context.Context, client kubeclient.Interface, ca []b
 	if err := applyClusterInfo(ctx, client, force, server, ca); err != nil {
 		return err
 	}
+
 	if err := o.config.DNS.apply(ctx, client, force); err != nil {
 		return err
 	}
@@ -132,6 +150,7 @@ func (o *Objects) apply(ctx context.Context, client kubeclient.Interface, ca []b
 	if err := ProtectAddresses(ctx, client, o.config.Addresses); err != nil {
 		return err
 	}
+
 	return m.apply(ctx, client, force)
 }
 
@@ -142,6 +161,7 @@ func (g grant) apply(ctx context.Context, client kubeclient.Interface, force met
 			return fmt.Errorf("apply cluster role %q: %w", g.role, err)
 		}
 	}
+
 	binding := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: named(g.name, ""),
 		Subjects:   []rbacv1.Subject{g.subject},
@@ -150,6 +170,7 @@ func (g grant) apply(ctx context.Context, client kubeclient.Interface, force met
 	if _, err := client.RbacV1().ClusterRoleBindings().Apply(ctx, binding, force); err != nil {
 		return fmt.Errorf("apply cluster role binding %q: %w", g.name, err)
 	}
+
 	return nil
 }
 
@@ -166,6 +187,7 @@ func applyClusterInfo(ctx context.Context, client kubeclient.Interface, force me
 	if err != nil {
 		return fmt.Errorf("encode cluster-info: %w", err)
 	}
+
 	info := &corev1.ConfigMap{
 		ObjectMeta: named(name, metav1.NamespacePublic),
 		Data:       map[string]string{"kubeconfig": string(text)},
@@ -173,6 +195,7 @@ func applyClusterInfo(ctx context.Context, client kubeclient.Interface, force me
 	if _, err := client.CoreV1().ConfigMaps(metav1.NamespacePublic).Apply(ctx, info, force); err != nil {
 		return fmt.Errorf("apply config map %q: %w", name, err)
 	}
+
 	reader := &rbacv1.Role{
 		ObjectMeta: named(roleName, metav1.NamespacePublic),
 		Rules:      []rbacv1.PolicyRule{only(rule("", "configmaps", "get"), name)},
@@ -180,6 +203,7 @@ func applyClusterInfo(ctx context.Context, client kubeclient.Interface, force me
 	if _, err := client.RbacV1().Roles(metav1.NamespacePublic).Apply(ctx, reader, force); err != nil {
 		return fmt.Errorf("apply role %q: %w", roleName, err)
 	}
+
 	binding := &rbacv1.RoleBinding{
 		ObjectMeta: named(roleName, metav1.NamespacePublic),
 		Subjects:   []rbacv1.Subject{user("system:anonymous")},
@@ -188,5 +212,6 @@ func applyClusterInfo(ctx context.Context, client kubeclient.Interface, force me
 	if _, err := client.RbacV1().RoleBindings(metav1.NamespacePublic).Apply(ctx, binding, force); err != nil {
 		return fmt.Errorf("apply role binding %q: %w", roleName, err)
 	}
+
 	return nil
 }

@@ -26,11 +26,11 @@ const (
 // found.
 const versionLabel = "mullion.dev/windows-version"
 
-// VersionClass is the name of the RuntimeClass that places pods on nodes of a Windows version, for example
+// VersionClass returns the name of the RuntimeClass that places pods on nodes of a Windows version, for example
 // "windows-ltsc2022".
 func VersionClass(b winver.Build) string { return "windows-" + strings.ToLower(b.Name) }
 
-// versionClass is the RuntimeClass that Kubernetes' guide recommends for each version:
+// versionClass returns the RuntimeClass that Kubernetes' guide recommends for each version:
 // https://kubernetes.io/docs/concepts/windows/user-guide/#handling-multiple-windows-versions-in-the-same-cluster
 func versionClass(b winver.Build) *nodev1.RuntimeClass {
 	class := windowsClass(VersionClass(b), processHandler)
@@ -46,7 +46,7 @@ func versionClass(b winver.Build) *nodev1.RuntimeClass {
 	return class
 }
 
-// windowsClass is a RuntimeClass of all Windows nodes.
+// windowsClass returns a RuntimeClass of all Windows nodes.
 func windowsClass(name, handler string) *nodev1.RuntimeClass {
 	return &nodev1.RuntimeClass{
 		ObjectMeta: named(name, ""),
@@ -62,6 +62,7 @@ func applyClasses(ctx context.Context, client kubeclient.Interface, windows []wi
 	for _, b := range windows {
 		classes = append(classes, versionClass(b))
 	}
+
 	wanted := map[string]bool{}
 	for _, class := range classes {
 		wanted[class.Name] = true
@@ -69,10 +70,12 @@ func applyClasses(ctx context.Context, client kubeclient.Interface, windows []wi
 			return fmt.Errorf("apply runtime class %q: %w", class.Name, err)
 		}
 	}
+
 	have, err := client.NodeV1().RuntimeClasses().List(ctx, metav1.ListOptions{LabelSelector: versionLabel})
 	if err != nil {
 		return fmt.Errorf("list runtime classes: %w", err)
 	}
+
 	for _, class := range have.Items {
 		if wanted[class.Name] {
 			continue
@@ -82,5 +85,6 @@ func applyClasses(ctx context.Context, client kubeclient.Interface, windows []wi
 			return fmt.Errorf("remove runtime class %q: %w", class.Name, err)
 		}
 	}
+
 	return nil
 }

@@ -21,10 +21,12 @@ func TestRuntimeClasses(t *testing.T) {
 		}
 		builds[name] = b
 	}
+
 	client := fake.NewClientset(&nodev1.RuntimeClass{
 		ObjectMeta: metav1.ObjectMeta{Name: "windows-mine"},
 		Handler:    "somebody-elses",
 	})
+
 	for _, step := range []struct {
 		versions, want []string
 	}{
@@ -44,6 +46,7 @@ func TestRuntimeClasses(t *testing.T) {
 		if err := applyClasses(t.Context(), client, windows); err != nil {
 			t.Fatal(err)
 		}
+
 		list, err := client.NodeV1().RuntimeClasses().List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -52,6 +55,7 @@ func TestRuntimeClasses(t *testing.T) {
 		for _, c := range list.Items {
 			got[c.Name] = true
 		}
+
 		want := map[string]bool{}
 		for _, name := range step.want {
 			want[name] = true
@@ -60,10 +64,12 @@ func TestRuntimeClasses(t *testing.T) {
 			t.Errorf("with versions %v (-want +got):\n%s", step.versions, diff)
 		}
 	}
+
 	class, err := client.NodeV1().RuntimeClasses().Get(t.Context(), "windows-ltsc2022", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := &nodev1.Scheduling{
 		NodeSelector: map[string]string{
 			"kubernetes.io/os":                 "windows",

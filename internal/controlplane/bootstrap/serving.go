@@ -55,6 +55,7 @@ func (p ServingPolicy) Check(csr *certv1.CertificateSigningRequest, node *corev1
 	if name != node.Name {
 		return fmt.Errorf("the requester is node %q, not %q", name, node.Name)
 	}
+
 	request, err := parseRequest(csr.Spec.Request)
 	if err != nil {
 		return err
@@ -78,6 +79,7 @@ func parseRequest(text []byte) (*x509.CertificateRequest, error) {
 	if block == nil || block.Type != "CERTIFICATE REQUEST" || len(strings.TrimSpace(string(rest))) > 0 {
 		return nil, errors.New("the request is not one PEM certificate request")
 	}
+
 	request, err := x509.ParseCertificateRequest(block.Bytes)
 	if err != nil {
 		return nil, fmt.Errorf("parse request: %w", err)
@@ -102,6 +104,7 @@ func checkUsages(usages []certv1.KeyUsage) error {
 	if !serves {
 		return fmt.Errorf("the usage %q is missing", certv1.UsageServerAuth)
 	}
+
 	return nil
 }
 
@@ -112,16 +115,19 @@ func (p ServingPolicy) checkNames(request *x509.CertificateRequest, node *corev1
 	if len(request.DNSNames)+len(request.IPAddresses) == 0 {
 		return errors.New("the certificate would be for no name or address")
 	}
+
 	for _, dns := range request.DNSNames {
 		if !strings.EqualFold(dns, node.Name) {
 			return fmt.Errorf("the DNS name %q is not the node's name", dns)
 		}
 	}
+
 	for _, raw := range request.IPAddresses {
 		ip, ok := netip.AddrFromSlice(raw)
 		if !ok {
 			return fmt.Errorf("the address %v is none", raw)
 		}
+
 		ip = ip.Unmap()
 		if slices.Contains(p.Reserved, ip) {
 			return fmt.Errorf("the address %s is reserved", ip)
@@ -134,6 +140,7 @@ func (p ServingPolicy) checkNames(request *x509.CertificateRequest, node *corev1
 			return fmt.Errorf("address %s: %w", ip, errNotYet)
 		}
 	}
+
 	return nil
 }
 

@@ -60,6 +60,7 @@ func TestCheck(t *testing.T) {
 	ip := func(text string) func(*good) {
 		return func(g *good) { g.request.IPAddresses = append(g.request.IPAddresses, net.ParseIP(text)) }
 	}
+
 	tests := []struct {
 		name  string
 		spoil func(*good)
@@ -130,10 +131,12 @@ func TestCheck(t *testing.T) {
 		},
 		{name: "no-policy", spoil: func(g *good) { g.policy = ServingPolicy{}; ip("192.0.2.1")(g) }},
 	}
+
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			g := newGood()
@@ -142,6 +145,7 @@ func TestCheck(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			g.csr.Spec.Request = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})
 			err = g.policy.Check(&g.csr, &g.node)
 			if tt.want == "" {
@@ -150,6 +154,7 @@ func TestCheck(t *testing.T) {
 				}
 				return
 			}
+
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("got %v, want a refusal with %q", err, tt.want)
 			}
@@ -158,6 +163,7 @@ func TestCheck(t *testing.T) {
 			}
 		})
 	}
+
 	t.Run("damaged", func(t *testing.T) {
 		g := newGood()
 		g.csr.Spec.Request = []byte("nothing")

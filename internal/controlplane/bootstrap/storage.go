@@ -29,6 +29,7 @@ func ApplyStorageClass(ctx context.Context, client kubeclient.Interface, name, p
 		VolumeBindingMode:    &binding,
 		AllowVolumeExpansion: &expansion,
 	}
+
 	have, err := client.StorageV1().StorageClasses().Get(ctx, name, metav1.GetOptions{})
 	if err != nil || have.Annotations[defaultClass] != "false" {
 		class.Annotations = map[string]string{defaultClass: "true"}
@@ -39,5 +40,6 @@ func ApplyStorageClass(ctx context.Context, client kubeclient.Interface, name, p
 	}); err != nil {
 		return fmt.Errorf("apply storage class %q: %w", name, err)
 	}
+
 	return nil
 }

@@ -64,6 +64,7 @@ func CreateToken(ctx context.Context, client kubeclient.Interface, t Token, life
 			"description":                    description,
 		},
 	}
+
 	if life != 0 {
 		t.Ends = time.Now().Add(life).UTC().Truncate(time.Second)
 		object.StringData["expiration"] = t.Ends.Format(time.RFC3339)
@@ -72,6 +73,7 @@ func CreateToken(ctx context.Context, client kubeclient.Interface, t Token, life
 		metav1.CreateOptions{}); err != nil {
 		return Token{}, fmt.Errorf("create bootstrap token: %w", err)
 	}
+
 	return t, nil
 }
 
@@ -99,6 +101,7 @@ func EnsureKubeconfig(ctx context.Context, client kubeclient.Interface, path, se
 			return Token{}, err
 		}
 	}
+
 	t, err := NewToken(ctx, client, DefaultTokenLife, "nodes of this machine")
 	if err != nil {
 		return Token{}, err
@@ -108,6 +111,7 @@ func EnsureKubeconfig(ctx context.Context, client kubeclient.Interface, path, se
 	if err != nil {
 		return Token{}, fmt.Errorf("encode kubeconfig %q: %w", path, err)
 	}
+
 	return t, atomicfile.Write(path, text, 0o600)
 }
 
@@ -162,6 +166,7 @@ func tokenState(ctx context.Context, client kubeclient.Interface, t Token) (Toke
 	if string(object.Data["token-secret"]) != t.Secret {
 		return t, nil
 	}
+
 	ends, err := time.Parse(time.RFC3339, string(object.Data["expiration"]))
 	if err != nil {
 		return t, nil //nolint:nilerr // a token that somebody has damaged is replaced

@@ -31,6 +31,7 @@ func Tokens(ctx context.Context, client kubeclient.Interface) ([]TokenInfo, erro
 	if err != nil {
 		return nil, fmt.Errorf("list bootstrap tokens: %w", err)
 	}
+
 	tokens := []TokenInfo{}
 	for _, s := range list.Items {
 		t := TokenInfo{ID: string(s.Data["token-id"]), Description: string(s.Data["description"])}

@@ -6,11 +6,12 @@ import (
 	"mullion.dev/mullion/internal/controlplane/pki"
 )
 
-// viewerGrants are the rights of those who read the cluster without root: Kubernetes' own role view, which has no
+// viewerGrants returns the rights of those who read the cluster without root: Kubernetes' own role view, which has no
 // secrets, no exec and no port-forward, and what of the cluster as a whole a reader asks for. nodes/proxy is not in it:
 // by that, kubelets run programs.
 func viewerGrants() []grant {
 	read := []string{"get", "list", "watch"}
+
 	return []grant{
 		{name: pki.ViewerGroup, role: "view", subject: group(pki.ViewerGroup)},
 		{

@@ -17,12 +17,14 @@ func TestViewersOnlyRead(t *testing.T) {
 		if g.rules == nil && g.role != "view" {
 			t.Errorf("%s grants the role %s", g.name, g.role)
 		}
+
 		for _, r := range g.rules {
 			for _, verb := range r.Verbs {
 				if !slices.Contains([]string{"get", "list", "watch"}, verb) {
 					t.Errorf("%s grants %s of %v", g.name, verb, r.Resources)
 				}
 			}
+
 			for _, resource := range append(r.Resources, r.APIGroups...) {
 				if slices.Contains([]string{
 					"*", "secrets", "nodes/proxy", "pods/exec", "pods/attach", "pods/portforward", "pods/proxy", "services/proxy",

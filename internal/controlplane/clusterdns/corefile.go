@@ -35,6 +35,7 @@ func (c Config) Corefile(upstreams []netip.Addr, zones []Zone) string {
 	if len(upstreams) > 0 {
 		fmt.Fprintf(&b, "    %s {\n        max_concurrent 1000\n    }\n", forward(upstreams))
 	}
+
 	fmt.Fprintf(&b, "    cache 30 {\n        disable success %[1]s\n        disable denial %[1]s\n    }\n", c.Domain)
 	fmt.Fprintf(&b, "    reload 5s 2s\n")
 	fmt.Fprintf(&b, "    loadbalance\n")
@@ -43,6 +44,7 @@ func (c Config) Corefile(upstreams []netip.Addr, zones []Zone) string {
 		fmt.Fprintf(&b, "%s:%d {\n    bind %s\n    errors\n    %s\n    cache 30\n}\n", z.Name, Port, c.Address,
 			forward(z.Servers))
 	}
+
 	return b.String()
 }
 

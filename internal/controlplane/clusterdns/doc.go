@@ -76,5 +76,6 @@ func (c Config) Validate() error {
 	if !c.Address.IsValid() {
 		return errors.New("check cluster DNS: Address is not set")
 	}
+
 	return nil
 }

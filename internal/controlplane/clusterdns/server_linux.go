@@ -45,6 +45,7 @@ func New(c Config, log *slog.Logger) (*Server, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
+
 	return &Server{
 		config:  c,
 		machine: resolvconf.Machine,
@@ -85,6 +86,7 @@ func (c Config) probe(ctx context.Context) error {
 	if err := ready.Check(ctx); err != nil {
 		return err
 	}
+
 	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return proc.DialIn(c.Netns)(ctx, network, netip.AddrPortFrom(c.Address, Port).String())
 	}}
@@ -100,6 +102,7 @@ func (s *Server) Start(ctx context.Context) error {
 	if err := s.writeKubeconfig(); err != nil {
 		return err
 	}
+
 	text, err := s.writeCorefile("")
 	if err != nil {
 		return err
@@ -107,6 +110,7 @@ func (s *Server) Start(ctx context.Context) error {
 	if err := s.Process.Start(ctx); err != nil {
 		return err
 	}
+
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.cancel = cancel
 	s.watching.Go(func() { s.follow(run, text) })
@@ -151,18 +155,21 @@ func (s *Server) writeCorefile(text string) (string, error) {
 		s.told = problem.Error()
 		s.log.Warn("leave zones of the cluster's DNS out", "error", problem)
 	}
+
 	if now == text {
 		return now, nil
 	}
 	if err := atomicfile.Write(s.config.corefile(), []byte(now), confined.FileMode); err != nil {
 		return text, err
 	}
+
 	if len(upstreams) == 0 {
 		s.log.Warn(
 			"the machine's resolv.conf names no server that can be reached from the cluster: only names of the cluster resolve")
 	} else {
 		s.log.Info("the cluster's DNS forwards to", "servers", upstreams)
 	}
+
 	return now, nil
 }
 

@@ -32,6 +32,7 @@ func Zones(dir, domain string) ([]Zone, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read zones of the cluster's DNS: %w", err)
 	}
+
 	var zones []Zone
 	var errs []error
 	for _, e := range entries {
@@ -45,6 +46,7 @@ func Zones(dir, domain string) ([]Zone, error) {
 		}
 		zones = append(zones, z)
 	}
+
 	return zones, errors.Join(errs...)
 }
 
@@ -55,6 +57,7 @@ func readZone(dir, name, domain string) (Zone, error) {
 	if name == domain || strings.HasSuffix(name, "."+domain) {
 		return Zone{}, fmt.Errorf("it is in the cluster's own domain %s", domain)
 	}
+
 	data, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
 		return Zone{}, err
@@ -64,6 +67,7 @@ func readZone(dir, name, domain string) (Zone, error) {
 		return Zone{}, errors.New(
 			"no line names a server that can be reached from the cluster: want nameserver ADDRESS")
 	}
+
 	return z, nil
 }
 

@@ -15,6 +15,7 @@ func TestZones(t *testing.T) {
 	if zones, err := Zones(dir, "cluster.local"); len(zones) != 0 || err != nil {
 		t.Errorf("without a folder: %v, %v", zones, err)
 	}
+
 	want := Zone{
 		Name:    "corp.example",
 		Servers: []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")},
@@ -22,6 +23,7 @@ func TestZones(t *testing.T) {
 	if err := WriteZone(dir, want); err != nil {
 		t.Fatal(err)
 	}
+
 	for name, text := range map[string]string{
 		"evil {}":               "nameserver 192.0.2.9\n",
 		"loop.example":          "nameserver 127.0.0.1\n",
@@ -33,6 +35,7 @@ func TestZones(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	zones, err := Zones(dir, "cluster.local")
 	if diff := cmp.Diff([]Zone{want}, zones, cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -42,6 +45,7 @@ func TestZones(t *testing.T) {
 			t.Errorf("the error does not name %q: %v", name, err)
 		}
 	}
+
 	if err := RemoveZone(dir, want.Name); err != nil {
 		t.Error(err)
 	}

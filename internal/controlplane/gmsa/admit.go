@@ -52,7 +52,7 @@ type place struct {
 	options *corev1.WindowsSecurityContextOptions
 }
 
-// places are those of a pod that name a credential spec or have one.
+// places returns those of a pod that name a credential spec or have one.
 func places(pod *corev1.Pod) []place {
 	var all []place
 	add := func(what, path string, o *corev1.WindowsSecurityContextOptions) {
@@ -60,6 +60,7 @@ func places(pod *corev1.Pod) []place {
 			all = append(all, place{what, path, o})
 		}
 	}
+
 	of := func(c *corev1.SecurityContext) *corev1.WindowsSecurityContextOptions {
 		if c == nil {
 			return nil
@@ -69,6 +70,7 @@ func places(pod *corev1.Pod) []place {
 	if c := pod.Spec.SecurityContext; c != nil {
 		add(fmt.Sprintf("pod %q", pod.Name), "/spec", c.WindowsOptions)
 	}
+
 	for i, c := range pod.Spec.InitContainers {
 		add(fmt.Sprintf("initContainer %q", c.Name), fmt.Sprintf("/spec/initContainers/%d", i), of(c.SecurityContext))
 	}
@@ -78,6 +80,7 @@ func places(pod *corev1.Pod) []place {
 	for _, c := range pod.Spec.EphemeralContainers {
 		add(fmt.Sprintf("ephemeralContainer %q", c.Name), "", of(c.SecurityContext))
 	}
+
 	return all
 }
 
@@ -94,6 +97,7 @@ func (a admitter) mutate(ctx context.Context, r *admissionv1.AdmissionRequest) (
 	if err != nil {
 		return nil, err
 	}
+
 	var patch []operation
 	for _, p := range places(pod) {
 		if p.path == "" || p.options.GMSACredentialSpecName == nil || p.options.GMSACredentialSpec != nil {
@@ -105,6 +109,7 @@ func (a admitter) mutate(ctx context.Context, r *admissionv1.AdmissionRequest) (
 		}
 		patch = append(patch, operation{"add", p.path + "/securityContext/windowsOptions/gmsaCredentialSpec", text})
 	}
+
 	return patch, nil
 }
 
@@ -130,6 +135,7 @@ func (a admitter) check(ctx context.Context, namespace, account string, p place)
 	if p.options.GMSACredentialSpecName == nil {
 		return a.checkUnnamed(p)
 	}
+
 	name := *p.options.GMSACredentialSpecName
 	if err := a.mayUse(ctx, namespace, account, name); err != nil {
 		return err
@@ -137,6 +143,7 @@ func (a admitter) check(ctx context.Context, namespace, account string, p place)
 	if p.options.GMSACredentialSpec == nil {
 		return nil
 	}
+
 	text, err := a.api.Spec(ctx, name)
 	if err != nil {
 		return err
@@ -145,6 +152,7 @@ func (a admitter) check(ctx context.Context, namespace, account string, p place)
 		return refuse(http.StatusUnprocessableEntity,
 			"the GMSA cred spec contents for %s does not match the contents of GMSA resource %q", p.what, name)
 	}
+
 	return nil
 }
 
@@ -168,6 +176,7 @@ func (a admitter) mayUse(ctx context.Context, namespace, account, name string) e
 	if account == "" {
 		account = "default"
 	}
+
 	const serviceAccounts = "system:serviceaccounts"
 	review, err := a.api.Review(ctx, &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User:   "system:serviceaccount:" + namespace + ":" + account,
@@ -187,6 +196,7 @@ func (a admitter) mayUse(ctx context.Context, namespace, account, name string) e
 		return refuse(http.StatusForbidden,
 			"service account %q is not authorized to `use` GMSA cred spec %q", account, name)
 	}
+
 	return nil
 }
 

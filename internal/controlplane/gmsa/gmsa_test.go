@@ -55,6 +55,7 @@ func ask(t *testing.T, api API, path, namespace, spec string) *admissionv1.Admis
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	w := httptest.NewRecorder()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, bytes.NewReader(body))
 	admitter{api: api, domains: []string{"Contoso.com"}}.handler().ServeHTTP(w, r)
@@ -63,10 +64,11 @@ func ask(t *testing.T, api API, path, namespace, spec string) *admissionv1.Admis
 	if err != nil || review.Response == nil || review.Response.UID != "u1" {
 		t.Fatalf("answer %d %s: %v", w.Code, w.Body, err)
 	}
+
 	return review.Response
 }
 
-// options are the Windows options of a security context.
+// options returns the Windows options of a security context.
 func options(name, spec string) string {
 	o := map[string]string{}
 	if name != "" {
@@ -89,6 +91,7 @@ func TestMutate(t *testing.T) {
 	if err := json.Unmarshal(got.Patch, &patch); err != nil || !got.Allowed {
 		t.Fatalf("%+v: %v", got, err)
 	}
+
 	const field = "/securityContext/windowsOptions/gmsaCredentialSpec"
 	want := []operation{
 		{"add", "/spec" + field, web1}, {"add", "/spec/initContainers/1" + field, web1}, {"add", "/spec/containers/2" + field, web1},
@@ -96,6 +99,7 @@ func TestMutate(t *testing.T) {
 	if diff := cmp.Diff(want, patch); diff != "" {
 		t.Error(diff)
 	}
+
 	if got := ask(t, fakeAPI{}, "/mutate", "shop", `{"containers": [{"name": "a"}]}`); !got.Allowed || got.Patch != nil {
 		t.Errorf("a pod without: %+v", got)
 	}
@@ -109,6 +113,7 @@ func TestValidate(t *testing.T) {
 	pod := func(name, spec string) string {
 		return `{"serviceAccountName": "web", "securityContext": ` + options(name, spec) + `}`
 	}
+
 	for _, c := range []struct {
 		name, namespace, spec string
 		api                   fakeAPI
@@ -173,6 +178,7 @@ func TestWrongRequests(t *testing.T) {
 			t.Errorf("%.10q: %d", body, w.Code)
 		}
 	}
+
 	for _, body := range []string{
 		`{"request": {"uid": "u", "resource": {"version": "v1", "resource": "nodes"}}}`,
 		`{"request": {"uid": "u", "resource": {"version": "v1", "resource": "pods"}, "object": 7}}`,

@@ -16,7 +16,7 @@ import (
 // object is a part of a manifest.
 type object = map[string]any
 
-// definition is the CustomResourceDefinition, as windows-gmsa has it: v1 is stored, v1alpha1 served too.
+// definition returns the CustomResourceDefinition, as windows-gmsa has it: v1 is stored, v1alpha1 served too.
 func definition() object {
 	text := object{"type": "string"}
 	texts := func(names ...string) object {
@@ -26,11 +26,13 @@ func definition() object {
 		}
 		return object{"type": "object", "properties": all}
 	}
+
 	list := func(of object) object { return object{"type": "array", "items": of} }
 	directory := object{"type": "object", "properties": object{
 		"GroupManagedServiceAccounts": list(texts("Name", "Scope")),
 		"HostAccountConfig":           texts("PluginGUID", "PluginInput", "PortableCcgVersion"),
 	}}
+
 	schema := object{"openAPIV3Schema": object{"type": "object", "properties": object{
 		"apiVersion": text, "kind": text, "metadata": object{"type": "object"},
 		"credspec": object{"type": "object", "description": "GMSA Credential Spec", "properties": object{
@@ -39,9 +41,11 @@ func definition() object {
 			"DomainJoinConfig":      texts("DnsName", "DnsTreeName", "Guid", "MachineAccountName", "NetBiosName", "Sid"),
 		}},
 	}}}
+
 	version := func(name string, storage bool) object {
 		return object{"name": name, "served": true, "storage": storage, "schema": schema}
 	}
+
 	return object{
 		"apiVersion": "apiextensions.k8s.io/v1",
 		"kind":       "CustomResourceDefinition",
@@ -67,12 +71,14 @@ func apply(ctx context.Context, client kubeclient.Interface, ca []byte) error {
 	if err != nil {
 		return fmt.Errorf("encode definition of %s: %w", kind, err)
 	}
+
 	err = client.RESTClient().Patch(types.ApplyYAMLPatchType).
 		AbsPath("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"+resource+"."+group).
 		Param("fieldManager", fieldManager).Param("force", "true").Body(body).Do(ctx).Error()
 	if err != nil {
 		return fmt.Errorf("apply definition of %s: %w", kind, err)
 	}
+
 	force := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
 	mutating, validating := webhooks(ca)
 	configurations := client.AdmissionregistrationV1()
@@ -83,15 +89,17 @@ func apply(ctx context.Context, client kubeclient.Interface, ca []byte) error {
 	if err != nil {
 		return fmt.Errorf("apply validating webhook %q: %w", webhookName, err)
 	}
+
 	return nil
 }
 
-// webhooks are the webhook's configurations.
+// webhooks returns the webhook's configurations.
 func webhooks(ca []byte) (*admissionv1.MutatingWebhookConfiguration, *admissionv1.ValidatingWebhookConfiguration) {
 	fail, none := admissionv1.Fail, admissionv1.SideEffectClassNone
 	equivalent, ifNeeded := admissionv1.Equivalent, admissionv1.IfNeededReinvocationPolicy
 	seconds := int32(10)
 	meta := metav1.ObjectMeta{Name: webhookName}
+
 	mutating := &admissionv1.MutatingWebhookConfiguration{
 		ObjectMeta: meta,
 		Webhooks: []admissionv1.MutatingWebhook{{
@@ -108,6 +116,7 @@ func webhooks(ca []byte) (*admissionv1.MutatingWebhookConfiguration, *admissionv
 			MatchConditions:         condition(),
 		}},
 	}
+
 	added := rules(admissionv1.Update, "pods/ephemeralcontainers")
 	validating := &admissionv1.ValidatingWebhookConfiguration{
 		ObjectMeta: meta,
@@ -124,6 +133,7 @@ func webhooks(ca []byte) (*admissionv1.MutatingWebhookConfiguration, *admissionv
 			MatchConditions:         condition(),
 		}},
 	}
+
 	return mutating, validating
 }
 
@@ -143,7 +153,7 @@ func rules(o admissionv1.OperationType, resource string) []admissionv1.RuleWithO
 	}}
 }
 
-// namespaces are all but those that upstream's webhook passes by.
+// namespaces returns all but those that upstream's webhook passes by.
 func namespaces() *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
 		Key:      optOut,

@@ -39,6 +39,7 @@ func (a admitter) handler() http.Handler {
 		response.Patch, err = json.Marshal(patch)
 		return err
 	}))
+
 	mux.HandleFunc("POST /validate", a.answer(func(ctx context.Context, r *admissionv1.AdmissionRequest,
 		_ *admissionv1.AdmissionResponse,
 	) error {
@@ -60,12 +61,14 @@ func (admitter) answer(f decide) http.HandlerFunc {
 			http.Error(w, "the body is no AdmissionReview with a request", http.StatusBadRequest)
 			return
 		}
+
 		ctx, cancel := context.WithTimeout(r.Context(), askTimeout)
 		defer cancel()
 		response := &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
 		if err := f(ctx, review.Request, response); err != nil {
 			response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Result: statusOf(err)}
 		}
+
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(admissionv1.AdmissionReview{ // the API server refuses the pod without an answer
 			TypeMeta: metav1.TypeMeta{Kind: "AdmissionReview", APIVersion: "admission.k8s.io/v1"},
@@ -74,7 +77,7 @@ func (admitter) answer(f decide) http.HandlerFunc {
 	}
 }
 
-// statusOf is what the person is told: a refusal's own code, or that of the API server's answer.
+// statusOf returns what the person is told: a refusal's own code, or that of the API server's answer.
 func statusOf(err error) *metav1.Status {
 	s := &metav1.Status{Message: err.Error(), Code: http.StatusInternalServerError}
 	var refused *refusal
@@ -100,6 +103,7 @@ func (c cluster) Spec(ctx context.Context, name string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read cred spec %q: %w", name, err)
 	}
+
 	var object struct {
 		CredSpec json.RawMessage `json:"credspec"`
 	}

@@ -37,6 +37,7 @@ func (w *Webhook) Start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read authority: %w", err)
 	}
+
 	cert, err := tls.LoadX509KeyPair(w.cfg.CertFile, w.cfg.KeyFile)
 	if err != nil {
 		return fmt.Errorf("read certificate of the GMSA webhook: %w", err)
@@ -45,6 +46,7 @@ func (w *Webhook) Start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listen for the GMSA webhook: %w", err)
 	}
+
 	w.server = &http.Server{
 		Handler:           admitter{api: cluster{client}, domains: w.cfg.Domains}.handler(),
 		ReadHeaderTimeout: slowHeaders,
@@ -52,6 +54,7 @@ func (w *Webhook) Start(ctx context.Context) error {
 		WriteTimeout:      2 * askTimeout,
 		IdleTimeout:       time.Minute,
 	}
+
 	secured := tls.NewListener(l, &tls.Config{
 		Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
 	})

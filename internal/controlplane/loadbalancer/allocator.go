@@ -30,7 +30,11 @@ type allocator struct {
 }
 
 func newAllocator(pools []netip.Prefix, services func() []*corev1.Service) *allocator {
-	return &allocator{pools: pools, services: services, given: map[types.UID][]netip.Addr{}}
+	return &allocator{
+		pools:    pools,
+		services: services,
+		given:    map[types.UID][]netip.Addr{},
+	}
 }
 
 // give gives the Service an address of each of its families, in their order: the one that it asks for
@@ -44,6 +48,7 @@ func (c *allocator) give(s *corev1.Service) ([]corev1.LoadBalancerIngress, error
 		return nil, fmt.Errorf("give service %q its spec.loadBalancerIP %q: the Service is of %s alone",
 			s.Namespace+"/"+s.Name, s.Spec.LoadBalancerIP, families(s)[0])
 	}
+
 	var given []netip.Addr
 	var status []corev1.LoadBalancerIngress
 	vip := corev1.LoadBalancerIPModeVIP
@@ -59,7 +64,7 @@ func (c *allocator) give(s *corev1.Service) ([]corev1.LoadBalancerIngress, error
 	return status, nil
 }
 
-// families are a Service's families in their order.
+// families returns a Service's families in their order.
 func families(s *corev1.Service) []corev1.IPFamily {
 	if len(s.Spec.IPFamilies) == 0 { // the API server sets them; one that has no default is of the cluster's first
 		return []corev1.IPFamily{corev1.IPv4Protocol}
@@ -67,7 +72,7 @@ func families(s *corev1.Service) []corev1.IPFamily {
 	return s.Spec.IPFamilies
 }
 
-// familyOf is an address' family in the API's words.
+// familyOf returns an address' family in the API's words.
 func familyOf(a netip.Addr) corev1.IPFamily {
 	if a.Is6() {
 		return corev1.IPv6Protocol
@@ -75,7 +80,7 @@ func familyOf(a netip.Addr) corev1.IPFamily {
 	return corev1.IPv4Protocol
 }
 
-// pool is the pool of a family; not valid if there is none.
+// pool returns the pool of a family; not valid if there is none.
 func (c *allocator) pool(family corev1.IPFamily) netip.Prefix {
 	for _, p := range c.pools {
 		if familyOf(p.Addr()) == family {
@@ -97,6 +102,7 @@ func (c *allocator) choose(s *corev1.Service, family corev1.IPFamily, taken map[
 	if !pool.IsValid() {
 		return netip.Addr{}, fmt.Errorf("give service %q an address: the cluster has no pool of %s addresses", name, family)
 	}
+
 	if want := s.Spec.LoadBalancerIP; want != "" {
 		addr, err := netip.ParseAddr(want)
 		switch {
@@ -112,16 +118,19 @@ func (c *allocator) choose(s *corev1.Service, family corev1.IPFamily, taken map[
 			return addr, nil
 		}
 	}
+
 	for _, addr := range ingress(pool, s) {
 		if taken[addr] == "" {
 			return addr, nil
 		}
 	}
+
 	for addr := pool.Addr(); pool.Contains(addr); addr = addr.Next() {
 		if taken[addr] == "" {
 			return addr, nil
 		}
 	}
+
 	return netip.Addr{}, &takenError{fmt.Sprintf(
 		"give service %q an address: all %d of the pool %s are taken; delete a Service of type LoadBalancer, or bring the cluster up with a larger networking.loadBalancerPool",
 		name, 1<<(pool.Addr().BitLen()-pool.Bits()), pool)}
@@ -142,11 +151,13 @@ func (c *allocator) taken(but types.UID) map[netip.Addr]string {
 			taken[addr] = s.Namespace + "/" + s.Name
 		}
 	}
+
 	for uid := range c.given {
 		if !live[uid] && uid != but {
 			delete(c.given, uid)
 		}
 	}
+
 	return taken
 }
 

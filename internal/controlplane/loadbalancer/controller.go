@@ -63,7 +63,7 @@ func valid(all []netip.Prefix) (kept []netip.Prefix) {
 	return kept
 }
 
-// ID is the component's.
+// ID returns the component's.
 func (c *Controller) ID() component.ID { return component.Sole("load-balancer") }
 
 // Start returns when the existing objects have been read; addresses and routes follow later.
@@ -72,6 +72,7 @@ func (c *Controller) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	services := client.CoreV1().Services("").Informer(0)
 	nodes := client.CoreV1().Nodes().Informer(0)
 	slices := client.DiscoveryV1().EndpointSlices("").Informer(0)
@@ -88,17 +89,20 @@ func (c *Controller) Start(ctx context.Context) error {
 		}
 		synced = append(synced, registered.HasSynced)
 	}
+
 	var addresses *balancer
 	if !c.cfg.RoutesOnly {
 		if addresses, err = newBalancer(c.cfg, client, services); err != nil {
 			return fmt.Errorf("watch services: %w", err)
 		}
 	}
+
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c.cancel = cancel
 	for _, informer := range all {
 		c.done.Go(func() { informer.RunWithContext(run) })
 	}
+
 	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
 		cancel()
 		c.done.Wait()
@@ -107,6 +111,7 @@ func (c *Controller) Start(ctx context.Context) error {
 	if addresses != nil {
 		c.done.Go(func() { addresses.run(run) })
 	}
+
 	c.done.Go(func() {
 		c.follow(run, func() state {
 			return state{
@@ -116,6 +121,7 @@ func (c *Controller) Start(ctx context.Context) error {
 			}
 		})
 	})
+
 	return nil
 }
 
@@ -149,6 +155,7 @@ func (c *Controller) follow(ctx context.Context, read func() state) {
 		case <-c.wake:
 		case <-repair.C:
 		}
+
 		settle := time.NewTimer(gather)
 		select {
 		case <-ctx.Done():

@@ -35,7 +35,7 @@ func (c *Config) routes(s state) []Route {
 	return slices.CompactFunc(routes, func(a, b Route) bool { return a.Address == b.Address })
 }
 
-// routesOf are the routes to the addresses of one pool, by nodes' addresses of the same family.
+// routesOf returns the routes to the addresses of one pool, by nodes' addresses of the same family.
 func (c *Config) routesOf(pool netip.Prefix, s state) (routes []Route) {
 	nodes := map[string]netip.Addr{}
 	for _, n := range s.nodes {
@@ -44,6 +44,7 @@ func (c *Config) routesOf(pool netip.Prefix, s state) (routes []Route) {
 			nodes[n.Name] = addr
 		}
 	}
+
 	for _, svc := range s.services {
 		if !ours(svc) {
 			continue
@@ -52,12 +53,14 @@ func (c *Config) routesOf(pool netip.Prefix, s state) (routes []Route) {
 		if svc.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal {
 			candidates = withEndpoint(nodes, svc, discoveryv1.AddressType(familyOf(pool.Addr())), s.slices)
 		}
+
 		for _, addr := range ingress(pool, svc) {
 			if via, ok := pick(addr, candidates); ok {
 				routes = append(routes, Route{Address: addr, Via: via})
 			}
 		}
 	}
+
 	return routes
 }
 
@@ -99,8 +102,9 @@ func withEndpoint(nodes map[string]netip.Addr, svc *corev1.Service, family disco
 			slice.AddressType != family {
 			continue
 		}
+
 		for _, e := range slice.Endpoints {
-			if e.NodeName == nil || e.Conditions.Ready != nil && !*e.Conditions.Ready {
+			if e.NodeName == nil || (e.Conditions.Ready != nil && !*e.Conditions.Ready) {
 				continue
 			}
 			if addr, ok := nodes[*e.NodeName]; ok {
@@ -108,6 +112,7 @@ func withEndpoint(nodes map[string]netip.Addr, svc *corev1.Service, family disco
 			}
 		}
 	}
+
 	return local
 }
 
@@ -121,9 +126,13 @@ func pick(addr netip.Addr, nodes map[string]netip.Addr) (via netip.Addr, ok bool
 		// FNV alone changes few high bits at the end of its input.
 		sum := h.Sum64() * 0x9e3779b97f4a7c15
 		sum ^= sum >> 32
-		if !ok || sum > best || sum == best && strings.Compare(n, name) < 0 {
-			best, name, via, ok = sum, n, at, true
+		if !ok || sum > best || (sum == best && strings.Compare(n, name) < 0) {
+			best = sum
+			name = n
+			via = at
+			ok = true
 		}
 	}
+
 	return via, ok
 }

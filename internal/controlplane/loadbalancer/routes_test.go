@@ -36,10 +36,12 @@ func node(name, os string, addresses ...string) *corev1.Node {
 			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
 		},
 	}
+
 	for _, address := range addresses {
 		at := corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: address}
 		n.Status.Addresses = append(n.Status.Addresses, at)
 	}
+
 	return n
 }
 
@@ -63,12 +65,14 @@ func endpoints(service, namespace string, ready bool, nodes ...string) *discover
 		},
 		AddressType: discoveryv1.AddressTypeIPv4,
 	}
+
 	for _, n := range nodes {
 		slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{
 			NodeName:   &n,
 			Conditions: discoveryv1.EndpointConditions{Ready: &ready},
 		})
 	}
+
 	return slice
 }
 
@@ -82,6 +86,7 @@ func TestRoutes(t *testing.T) {
 	excluded.Labels[corev1.LabelNodeExcludeBalancers] = "true"
 	far := node("far", spec.Linux, "192.0.2.7")
 	both := node("both", spec.Windows, "10.213.0.15", "fd00:213::f")
+
 	sixOn := endpoints("s", "default", true, "both")
 	sixOn.AddressType = discoveryv1.AddressTypeIPv6
 	classed := service("s", addr, cluster)
@@ -209,25 +214,29 @@ func TestRoutesSpreadAndStay(t *testing.T) {
 		s.services = append(s.services, service(fmt.Sprintf("s%d", i), fmt.Sprintf("10.213.0.%d", 192+i),
 			corev1.ServiceExternalTrafficPolicyCluster))
 	}
+
 	before, share := map[netip.Addr]netip.Addr{}, map[netip.Addr]int{}
 	for _, r := range c.routes(s) {
 		before[r.Address] = r.Via
 		share[r.Via]++
 	}
+
 	for _, n := range s.nodes {
 		addr, _ := c.address(n, corev1.IPv4Protocol)
 		if share[addr] < 5 {
 			t.Errorf("node %s has %d of 60 addresses", n.Name, share[addr])
 		}
 	}
+
 	gone, _ := c.address(s.nodes[0], corev1.IPv4Protocol)
 	s.nodes = s.nodes[1:]
 	routes := c.routes(s)
 	if len(routes) != 60 {
 		t.Errorf("%d routes, want 60", len(routes))
 	}
+
 	for _, r := range routes {
-		if r.Via == gone || before[r.Address] != gone && r.Via != before[r.Address] {
+		if r.Via == gone || (before[r.Address] != gone && r.Via != before[r.Address]) {
 			t.Errorf("%s went from %s to %s", r.Address, before[r.Address], r.Via)
 		}
 	}

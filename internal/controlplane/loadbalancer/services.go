@@ -57,9 +57,11 @@ func newBalancer(cfg Config, client kubeclient.Interface, services cache.SharedI
 		queue: workqueue.NewTypedRateLimitingQueue(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](retryFirst, retryMost)),
 	}
+
 	b.addresses = newAllocator(cfg.Pools, func() []*corev1.Service {
 		return kubeclient.Stored[*corev1.Service](b.services)
 	})
+
 	_, err := services.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		// What changed while no controller ran is seen here.
 		AddFunc: func(object any) {
@@ -75,6 +77,7 @@ func newBalancer(cfg Config, client kubeclient.Interface, services cache.SharedI
 		},
 		// A Service is gone only when its finalizer is, and then its address is free.
 	})
+
 	return b, err
 }
 
@@ -124,6 +127,7 @@ func (b *balancer) next(ctx context.Context) bool {
 		b.log.WarnContext(ctx, "give a service its address", "service", key, "error", err)
 		b.queue.AddRateLimited(key)
 	}
+
 	return true
 }
 
@@ -139,9 +143,11 @@ func (b *balancer) sync(ctx context.Context, key string) error {
 	} else {
 		err = b.remove(ctx, s)
 	}
+
 	if err != nil {
 		b.say(ctx, s, corev1.EventTypeWarning, "SyncLoadBalancerFailed", "Error syncing load balancer: "+err.Error())
 	}
+
 	return err
 }
 
@@ -154,6 +160,7 @@ func (b *balancer) ensure(ctx context.Context, s *corev1.Service) error {
 			return fmt.Errorf("add the finalizer: %w", err)
 		}
 	}
+
 	given, err := b.addresses.give(s)
 	if err != nil {
 		return fmt.Errorf("ensure load balancer: %w", err)
@@ -168,6 +175,7 @@ func (b *balancer) remove(ctx context.Context, s *corev1.Service) error {
 		b.say(ctx, s, corev1.EventTypeNormal, "DeletingLoadBalancer", "Deleting load balancer")
 		b.addresses.free(s)
 	}
+
 	if slices.Contains(s.Finalizers, finalizer) {
 		err := b.patch(ctx, s, map[string]any{"metadata": map[string]any{
 			"$deleteFromPrimitiveList/finalizers": []string{finalizer},
@@ -202,17 +210,24 @@ func (b *balancer) setStatus(ctx context.Context, s *corev1.Service, addresses [
 	if err != nil {
 		return err
 	}
+
 	_, err = b.client.CoreV1().Services(s.Namespace).Patch(ctx, s.Name, types.MergePatchType, text,
 		metav1.PatchOptions{}, "status")
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("write the load balancer's status: %w", err)
 	}
+
 	return nil
 }
 
 // say tells of an event; that it cannot be told keeps nobody from an address.
 func (b *balancer) say(ctx context.Context, s *corev1.Service, kind, reason, message string) {
-	event := kubeclient.Event{Component: eventSource, Type: kind, Reason: reason, Message: message}
+	event := kubeclient.Event{
+		Component: eventSource,
+		Type:      kind,
+		Reason:    reason,
+		Message:   message,
+	}
 	if err := kubeclient.Record(ctx, b.client, s, event); err != nil && ctx.Err() == nil {
 		b.log.WarnContext(ctx, "tell of a service's event", "service", s.Namespace+"/"+s.Name, "error", err)
 	}

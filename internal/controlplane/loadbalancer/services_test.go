@@ -49,6 +49,7 @@ func (w *world) start(pool string) (stop func()) {
 		}
 		return nil
 	}
+
 	c := New(cfg)
 	if err := c.Start(w.Context()); err != nil {
 		w.Fatal(err)
@@ -61,13 +62,18 @@ func (w *world) start(pool string) (stop func()) {
 func (w *world) create(name string, change func(*corev1.Service)) {
 	w.Helper()
 	s := &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(name)},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:      name,
+			Namespace: "default",
+			UID:       types.UID(name),
+		},
 		Spec: corev1.ServiceSpec{
 			Type:       corev1.ServiceTypeLoadBalancer,
 			IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol},
 			Ports:      []corev1.ServicePort{{Port: 80, NodePort: 30080, Protocol: corev1.ProtocolTCP}},
 		},
 	}
+
 	if change != nil {
 		change(s)
 	}
@@ -155,6 +161,7 @@ func TestAddresses(t *testing.T) {
 	if got := w.get("a").Finalizers; !slices.Contains(got, "service.kubernetes.io/load-balancer-cleanup") {
 		t.Errorf("finalizers = %q", got)
 	}
+
 	w.create("asks", func(s *corev1.Service) { s.Spec.LoadBalancerIP = "10.213.0.226" })
 	w.has("asks", "10.213.0.226")
 	w.create("b", nil)
@@ -191,6 +198,7 @@ func TestFamilies(t *testing.T) {
 		families(corev1.IPv6Protocol, corev1.IPv4Protocol)(s)
 		s.Spec.LoadBalancerIP = "10.213.0.226"
 	})
+
 	w.has("asks", "fd00:213::e1 10.213.0.226")
 	w.create("four", nil)
 	w.has("four", "10.213.0.224")
@@ -237,6 +245,7 @@ func TestRestart(t *testing.T) {
 		client: fake.NewClientset(node("linux-1", spec.Linux, "10.213.0.11")),
 		routes: make(chan []Route, 100),
 	}
+
 	stop := w.start("10.213.0.224/28")
 	w.create("a", nil)
 	w.has("a", "10.213.0.224")
@@ -259,6 +268,7 @@ func TestRoutesFollow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	n.Status.Conditions[0].Status = corev1.ConditionUnknown
 	if _, err := w.client.CoreV1().Nodes().UpdateStatus(t.Context(), n, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)

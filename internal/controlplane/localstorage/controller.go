@@ -70,7 +70,7 @@ func New(cfg Config) *Controller {
 	return &Controller{cfg: cfg, work: provisioner{cfg.Place, cfg.Elsewhere}}
 }
 
-// ID is the component's.
+// ID returns the component's.
 func (c *Controller) ID() component.ID { return component.Sole("local-storage") }
 
 // Start begins to watch claims and volumes.
@@ -79,6 +79,7 @@ func (c *Controller) Start(ctx context.Context) error {
 	if c.client, err = c.cfg.Client(); err != nil {
 		return err
 	}
+
 	newQueue := func() queue {
 		return workqueue.NewTypedRateLimitingQueue(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](retryFirst, retryMost))
@@ -103,6 +104,7 @@ func (c *Controller) Start(ctx context.Context) error {
 			return err
 		}
 	}
+
 	c.cancel = cancel
 	c.done.Go(func() { claims.RunWithContext(run) })
 	c.done.Go(func() { volumes.RunWithContext(run) })
@@ -116,6 +118,7 @@ func (c *Controller) Start(ctx context.Context) error {
 			c.done.Go(func() { c.follow(run, c.volumeQueue, "volume", c.syncVolume) })
 		}
 	})
+
 	return nil
 }
 
@@ -137,6 +140,7 @@ func (c *Controller) follow(ctx context.Context, q queue, kind string, sync func
 		if shutdown {
 			return
 		}
+
 		err := sync(ctx, key)
 		switch {
 		case err == nil:
@@ -154,6 +158,7 @@ func (c *Controller) syncClaim(ctx context.Context, key string) error {
 	if err := c.saveAgain(ctx, key); err != nil {
 		return err
 	}
+
 	object, exists, err := c.claims.GetByKey(key)
 	claim, ok := object.(*corev1.PersistentVolumeClaim)
 	if err != nil || !exists || !ok || !asked(claim) {
@@ -163,6 +168,7 @@ func (c *Controller) syncClaim(ctx context.Context, key string) error {
 	if err != nil {
 		return fmt.Errorf("read the class of claim %q: %w", key, err)
 	}
+
 	node := claim.Annotations[nodeAnnotation]
 	waits := class.VolumeBindingMode != nil && *class.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer
 	name := "pvc-" + string(claim.UID)
@@ -173,11 +179,17 @@ func (c *Controller) syncClaim(ctx context.Context, key string) error {
 
 	c.say(ctx, claim, corev1.EventTypeNormal, "Provisioning", fmt.Sprintf(
 		"External provisioner is provisioning volume for claim %q", key))
-	volume, err := c.work.Provision(ctx, request{StorageClass: class, PVName: name, PVC: claim, SelectedNodeName: node})
+	volume, err := c.work.Provision(ctx, request{
+		StorageClass:     class,
+		PVName:           name,
+		PVC:              claim,
+		SelectedNodeName: node,
+	})
 	if err != nil {
 		c.say(ctx, claim, corev1.EventTypeWarning, "ProvisioningFailed", err.Error())
 		return err
 	}
+
 	volume.Finalizers = []string{finalizer}
 	volume.Annotations = map[string]string{madeByAnnotation: Provisioner}
 	volume.Spec.StorageClassName = class.Name
@@ -189,6 +201,7 @@ func (c *Controller) syncClaim(ctx context.Context, key string) error {
 		UID:             claim.UID,
 		ResourceVersion: claim.ResourceVersion,
 	}
+
 	c.unsaved.Store(key, volume)
 	if err := c.saveAgain(ctx, key); err != nil {
 		return err
@@ -206,7 +219,7 @@ func asked(claim *corev1.PersistentVolumeClaim) bool {
 	return claim.Spec.VolumeName == "" && by == Provisioner
 }
 
-// classOf is the name of a claim's class.
+// classOf returns the name of a claim's class.
 func classOf(claim *corev1.PersistentVolumeClaim) string {
 	if class, ok := claim.Annotations[corev1.BetaStorageClassAnnotation]; ok {
 		return class
@@ -240,6 +253,7 @@ func (c *Controller) syncVolume(ctx context.Context, name string) error {
 	if err != nil || !exists || !ok || volume.Annotations[madeByAnnotation] != Provisioner {
 		return err
 	}
+
 	kept := slices.Contains(volume.Finalizers, finalizer)
 	if volume.Spec.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimDelete {
 		if kept {
@@ -247,6 +261,7 @@ func (c *Controller) syncVolume(ctx context.Context, name string) error {
 		}
 		return nil
 	}
+
 	switch {
 	case volume.Status.Phase == corev1.VolumeBound && volume.DeletionTimestamp == nil && !kept:
 		return c.patch(ctx, name, "finalizers")
@@ -260,6 +275,7 @@ func (c *Controller) syncVolume(ctx context.Context, name string) error {
 		c.say(ctx, volume, corev1.EventTypeWarning, "VolumeFailedDelete", err.Error())
 		return err
 	}
+
 	err = c.client.CoreV1().PersistentVolumes().Delete(ctx, name, metav1.DeleteOptions{})
 	if err == nil && kept {
 		err = c.patch(ctx, name, "$deleteFromPrimitiveList/finalizers")
@@ -267,6 +283,7 @@ func (c *Controller) syncVolume(ctx context.Context, name string) error {
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("remove the object of volume %q: %w", name, err)
 	}
+
 	return nil
 }
 
@@ -280,7 +297,12 @@ func (c *Controller) patch(ctx context.Context, volume, how string) error {
 
 // say tells of an event; that it cannot be told keeps nobody from a volume.
 func (c *Controller) say(ctx context.Context, about kubeclient.Object, kind, reason, message string) {
-	event := kubeclient.Event{Component: Provisioner, Type: kind, Reason: reason, Message: message}
+	event := kubeclient.Event{
+		Component: Provisioner,
+		Type:      kind,
+		Reason:    reason,
+		Message:   message,
+	}
 	if err := kubeclient.Record(ctx, c.client, about, event); err != nil && ctx.Err() == nil {
 		c.cfg.Log.WarnContext(ctx, "tell of an event of local storage", "error", err)
 	}

@@ -42,12 +42,19 @@ func newWorld(t *testing.T) *world {
 			VolumeBindingMode: new(storagev1.VolumeBindingWaitForFirstConsumer),
 		}
 	}
-	w := &world{T: t, client: fake.NewClientset(class(Class, Provisioner), class("other", "example.com/other")), folder: folder}
+
+	w := &world{
+		T:      t,
+		client: fake.NewClientset(class(Class, Provisioner), class("other", "example.com/other")),
+		folder: folder,
+	}
+
 	c := New(Config{Client: func() (kubeclient.Interface, error) { return w.client, nil }, Place: p.place})
 	if err := c.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Stop(context.WithoutCancel(t.Context())) })
+
 	// A fake API does not tell a watcher of changes made before the watch.
 	w.eventually("claims and volumes are watched", func() bool {
 		seen := map[string]bool{}
@@ -86,6 +93,7 @@ func (w *world) claims(name string, change func(*corev1.PersistentVolumeClaim)) 
 			}},
 		},
 	}
+
 	if change != nil {
 		change(claim)
 	}
@@ -95,7 +103,7 @@ func (w *world) claims(name string, change func(*corev1.PersistentVolumeClaim)) 
 	}
 }
 
-// volume is the volume of a claim; nil: there is none.
+// volume returns the volume of a claim; nil: there is none.
 func (w *world) volume(claim string) *corev1.PersistentVolume {
 	w.Helper()
 	v, err := w.client.CoreV1().PersistentVolumes().Get(w.Context(), "pvc-"+claim, metav1.GetOptions{})
@@ -156,6 +164,7 @@ func TestControllerMakesAndRemoves(t *testing.T) {
 		v.Spec.StorageClassName != Class || ref == nil || ref.Namespace != "shop" || ref.Name != "a" || ref.UID != "a" {
 		t.Errorf("the volume is %+v", v)
 	}
+
 	w.eventually("it is told", func() bool {
 		return w.says("a", "Provisioning", `"shop/a"`) && w.says("a", "ProvisioningSucceeded", "pvc-a")
 	})
@@ -204,6 +213,7 @@ func TestControllerLeavesAlone(t *testing.T) {
 		}
 		c.Spec.StorageClassName = nil
 	})
+
 	w.made("beta")
 	w.eventually("the refusal is told", func() bool { return w.says("many", "ProvisioningFailed", "ReadWriteMany") })
 	for _, name := range []string{"others", "class", "waits", "bound", "many"} {
@@ -216,6 +226,7 @@ func TestControllerLeavesAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	waits.Annotations[nodeAnnotation] = "win-1"
 	if _, err := w.client.CoreV1().PersistentVolumeClaims("shop").Update(t.Context(), waits,
 		metav1.UpdateOptions{}); err != nil {
@@ -234,6 +245,7 @@ func TestControllerSavesAgain(t *testing.T) {
 		}
 		return true, nil, apierrors.NewServiceUnavailable("etcd has no leader")
 	})
+
 	w.claims("a", nil)
 	w.eventually("it is refused", func() bool { return refused.Load() > 0 })
 	if err := w.client.CoreV1().PersistentVolumeClaims("shop").Delete(t.Context(), "a",

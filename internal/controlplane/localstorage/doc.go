@@ -1,9 +1,9 @@
 // Package localstorage makes the volumes of the StorageClass "local": for each claim a folder on the node that the
 // scheduler chose for the claim's first pod. Annotations, finalizer and events are those of
-// sig-storage-lib-external-provisioner, on which Kubernetes' out-of-tree provisioners are built, so that a volume of either
-// is one of the other. As with Rancher's
-// local-path-provisioner, which k3s and kind have, a volume is of the kind hostPath and tied to its node. The package
-// owns the folders; it does not mount them, and does not enforce the requested size.
+// sig-storage-lib-external-provisioner, on which Kubernetes' out-of-tree provisioners are built, so that a volume of
+// either is one of the other. As with Rancher's local-path-provisioner, which k3s and kind have, a volume is of the
+// kind hostPath and tied to its node. The package owns the folders; it does not mount them, and does not enforce the
+// requested size.
 //
 //	claim ─▶ scheduler chooses a node ─▶ folder on that node ─▶ PersistentVolume ─▶ pod
 package localstorage

@@ -43,6 +43,7 @@ func (p provisioner) Provision(ctx context.Context, o request) (*corev1.Persiste
 	if err != nil {
 		return nil, err
 	}
+
 	kind := corev1.HostPathDirectoryOrCreate
 	return &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: o.PVName},
@@ -73,12 +74,14 @@ func check(o request) error {
 	case len(o.StorageClass.Parameters) > 0:
 		return fmt.Errorf("the StorageClass %q has parameters; this provisioner knows none", o.StorageClass.Name)
 	}
+
 	for _, mode := range o.PVC.Spec.AccessModes {
 		if !slices.Contains([]corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce, corev1.ReadWriteOncePod}, mode) {
 			return fmt.Errorf(
 				"access mode %s is not supported: a local volume is on one node; ask for ReadWriteOnce or ReadWriteOncePod", mode)
 		}
 	}
+
 	return nil
 }
 
@@ -88,6 +91,7 @@ func (p provisioner) Delete(ctx context.Context, volume *corev1.PersistentVolume
 	if err != nil {
 		return err
 	}
+
 	place, ok := p.place(node)
 	if !ok {
 		return p.removeElsewhere(ctx, node, volume)
@@ -108,6 +112,7 @@ func (p provisioner) make(ctx context.Context, node, volume string) (string, err
 		return "", fmt.Errorf(
 			"node %q is not a node of this machine: make a PersistentVolume of the kind local there, by hand", node)
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, elsewhereTimeout)
 	defer cancel()
 	at, err := p.elsewhere(ctx, node, volume, false)
@@ -139,7 +144,7 @@ func affinity(node string) *corev1.VolumeNodeAffinity {
 	}}}}
 }
 
-// nodeOf is the node that affinity tied a volume to.
+// nodeOf returns the node that affinity tied a volume to.
 func nodeOf(volume *corev1.PersistentVolume) (string, error) {
 	if a := volume.Spec.NodeAffinity; a != nil && a.Required != nil {
 		for _, term := range a.Required.NodeSelectorTerms {
@@ -160,6 +165,7 @@ func (p Place) Make(volume string) error {
 		return err
 	}
 	defer root.Close()
+
 	name := path.Join(p.Folder, volume)
 	if err := root.Mkdir(name, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("make folder of volume %q: %w", volume, err)
@@ -167,6 +173,7 @@ func (p Place) Make(volume string) error {
 	if err := root.Chmod(name, 0o777); err != nil { // whatever the umask is
 		return fmt.Errorf("open folder of volume %q: %w", volume, err)
 	}
+
 	return nil
 }
 

@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// disk is a provisioner with one node, win-1, whose folder of volumes exists.
+// disk returns a provisioner with one node, win-1, whose folder of volumes exists.
 func disk(t *testing.T) (provisioner, string) {
 	t.Helper()
 	root := t.TempDir()
@@ -23,8 +23,13 @@ func disk(t *testing.T) (provisioner, string) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	return provisioner{place: func(node string) (Place, bool) {
-		return Place{Root: root, Folder: "var/volumes", Path: `C:\var\volumes\`}, node == "win-1"
+		return Place{
+			Root:   root,
+			Folder: "var/volumes",
+			Path:   `C:\var\volumes\`,
+		}, node == "win-1"
 	}}, folder
 }
 
@@ -41,9 +46,11 @@ func options(change func(*request)) request {
 			}},
 		}},
 	}
+
 	if change != nil {
 		change(&o)
 	}
+
 	return o
 }
 
@@ -57,6 +64,7 @@ func TestProvisionAndDelete(t *testing.T) {
 		}
 		volume = made
 	}
+
 	kind := corev1.HostPathDirectoryOrCreate
 	want := corev1.PersistentVolumeSpec{
 		PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimRetain,
@@ -71,6 +79,7 @@ func TestProvisionAndDelete(t *testing.T) {
 	if diff := cmp.Diff(want, volume.Spec); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+
 	info, err := os.Stat(filepath.Join(folder, "pvc-1"))
 	if err != nil || info.Mode().Perm() != 0o777 {
 		t.Errorf("the volume's folder: %v, %v, want one that everybody may write to", info, err)
@@ -80,6 +89,7 @@ func TestProvisionAndDelete(t *testing.T) {
 			t.Error(err)
 		}
 	}
+
 	if left, err := os.ReadDir(folder); err != nil || len(left) != 0 {
 		t.Errorf("left: %v, %v", left, err)
 	}
@@ -121,6 +131,7 @@ func TestProvisionRefuses(t *testing.T) {
 			}
 		})
 	}
+
 	if left, err := os.ReadDir(folder); err != nil || len(left) != 0 {
 		t.Errorf("made: %v, %v", left, err)
 	}
@@ -133,6 +144,7 @@ func TestProvisionStaysOnTheDisk(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(outside, "precious"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.Remove(folder); err != nil {
 		t.Fatal(err)
 	}
@@ -143,6 +155,7 @@ func TestProvisionStaysOnTheDisk(t *testing.T) {
 	if err := os.Symlink(outside, folder); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := p.Provision(t.Context(), options(nil)); err == nil {
 		t.Error("a volume was made outside of the node's disk")
 	}
@@ -152,6 +165,7 @@ func TestProvisionStaysOnTheDisk(t *testing.T) {
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	volume, err := p.Provision(t.Context(), options(nil))
 	if err != nil {
 		t.Fatal(err)
@@ -180,6 +194,7 @@ func TestElsewhere(t *testing.T) {
 		}
 		return `C:\far\` + volume, nil
 	}
+
 	far := func(o *request) { o.SelectedNodeName = "far" }
 	volume, err := p.Provision(t.Context(), options(far))
 	if err != nil || volume.Spec.HostPath.Path != `C:\far\pvc-1` {
@@ -188,6 +203,7 @@ func TestElsewhere(t *testing.T) {
 	if err := p.Delete(t.Context(), volume); err != nil {
 		t.Error(err)
 	}
+
 	gone = true
 	if _, err := p.Provision(t.Context(), options(far)); err == nil || !strings.Contains(err.Error(), "is no more") {
 		t.Errorf("a volume of a node that is no more: %v", err)
@@ -195,6 +211,7 @@ func TestElsewhere(t *testing.T) {
 	if err := p.Delete(t.Context(), volume); err != nil {
 		t.Error(err)
 	}
+
 	if diff := cmp.Diff([]string{"farpvc-1false", "farpvc-1true", "farpvc-1false", "farpvc-1true"}, asked); diff != "" {
 		t.Errorf("-want +asked:\n%s", diff)
 	}
@@ -208,6 +225,7 @@ func TestDeleteRefuses(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(folder, "pvc-1"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, tt := range []struct {
 		name, want string
 		node, path string
@@ -227,6 +245,7 @@ func TestDeleteRefuses(t *testing.T) {
 			}
 		})
 	}
+
 	if _, err := os.Stat(filepath.Join(folder, "pvc-1")); err != nil {
 		t.Errorf("a refused removal removed: %v", err)
 	}

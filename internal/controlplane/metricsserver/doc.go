@@ -74,14 +74,19 @@ func (c Config) Validate() error {
 
 // confined runs metrics-server as a user of its own, without capabilities.
 func (c Config) confined() confined.Program {
-	return confined.Program{Name: Name, Dir: filepath.Join(c.RunDir, Name), UserID: UserID}
+	return confined.Program{
+		Name:   Name,
+		Dir:    filepath.Join(c.RunDir, Name),
+		UserID: UserID,
+	}
 }
 
-// Flags are those of upstream's deployment, with other paths of certificates, and with the API server's client
+// Flags returns those of upstream's deployment, with other paths of certificates, and with the API server's client
 // authority given instead of looked up:
 // https://github.com/kubernetes-sigs/metrics-server/blob/v0.9.0/manifests/base/deployment.yaml
 func (c Config) Flags() []string {
 	file := c.confined().File
+
 	return []string{
 		"--kubeconfig=" + file(kubeconfigFile),
 		"--authentication-kubeconfig=" + file(kubeconfigFile),
@@ -104,7 +109,7 @@ func (c Config) Flags() []string {
 	}
 }
 
-// url is one of the server's own pages.
+// url returns one of the server's own pages.
 func (c Config) url(path string) string {
 	return "https://" + net.JoinHostPort(c.Address.String(), strconv.Itoa(Port)) + path
 }

@@ -30,6 +30,7 @@ func New(c Config, register func(context.Context) error) (*Server, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
+
 	return &Server{
 		config:   c,
 		register: register,
@@ -63,6 +64,7 @@ func (s *Server) Start(ctx context.Context) error {
 	if err := s.Process.Start(ctx); err != nil {
 		return err
 	}
+
 	tick := time.NewTicker(registerEvery)
 	defer tick.Stop()
 	for {
@@ -93,6 +95,7 @@ func (c Config) writeFiles() error {
 		c.Cluster, c.Server); err != nil {
 		return err
 	}
+
 	for _, f := range []struct{ name, from string }{
 		{caFile, bundle.Cert(pki.CA)},
 		{frontProxyCAFile, bundle.Cert(pki.FrontProxyCA)},
@@ -107,6 +110,7 @@ func (c Config) writeFiles() error {
 			return err
 		}
 	}
+
 	return nil
 }
 

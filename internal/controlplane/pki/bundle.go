@@ -45,6 +45,7 @@ func Ensure(dir string, apiServer SANs, now time.Time) (*Bundle, error) {
 		}
 		authorities[name] = authority
 	}
+
 	for _, l := range leaves(apiServer) {
 		if err := ensureLeaf(filepath.Join(dir, l.path), l, authorities[l.signer], now); err != nil {
 			return nil, err
@@ -53,6 +54,7 @@ func Ensure(dir string, apiServer SANs, now time.Time) (*Bundle, error) {
 	if err := ensureServiceAccountKey(dir); err != nil {
 		return nil, err
 	}
+
 	return Open(dir)
 }
 
@@ -74,6 +76,7 @@ func ensureFolder(dir string) error {
 			return fmt.Errorf("make folder for certificates: %w", err)
 		}
 	}
+
 	path := filepath.Join(dir, "version")
 	found, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -86,6 +89,7 @@ func ensureFolder(dir string) error {
 		return fmt.Errorf("open certificates %q: the folder has layout %q, this program knows %q", dir, got,
 			layoutVersion)
 	}
+
 	return nil
 }
 
@@ -123,7 +127,7 @@ func (b *Bundle) Kubeconfig(user User, clusterName, server string) (*clientcmdap
 	return b.configOf(user, clusterName, server, cert, key), nil
 }
 
-// configOf is the configuration of a user with a certificate and its key, both PEM.
+// configOf returns the configuration of a user with a certificate and its key, both PEM.
 func (b *Bundle) configOf(user User, clusterName, server string, cert, key []byte) *clientcmdapi.Config {
 	contextName := user.Name + "@" + clusterName
 	return &clientcmdapi.Config{
@@ -145,6 +149,7 @@ func (b *Bundle) WriteKubeconfigMode(path string, mode fs.FileMode, user User, c
 	if err != nil {
 		return err
 	}
+
 	text, err := clientcmd.Write(*config)
 	if err != nil {
 		return fmt.Errorf("encode kubeconfig %q: %w", path, err)
@@ -164,6 +169,7 @@ func ensureAuthority(base, name string, now time.Time) (*pair, error) {
 		}
 		return made, made.write(base)
 	}
+
 	found, err := readPair(base)
 	if err != nil {
 		return nil, fmt.Errorf(
@@ -212,5 +218,6 @@ func fault(cert *x509.Certificate, l leaf, signer *x509.Certificate, now time.Ti
 	case sanKey(cert) != sanKey(want):
 		return "other names or addresses"
 	}
+
 	return ""
 }

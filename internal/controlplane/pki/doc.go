@@ -61,20 +61,30 @@ type User struct {
 // ClusterAdminsGroupAndClusterRoleBinding.
 const AdminGroup = "kubeadm:cluster-admins"
 
-// Admin is the person who uses the cluster.
-func Admin() User { return User{File: "admin", Name: "kubernetes-admin", Groups: []string{AdminGroup}} }
+// Admin returns the person who uses the cluster.
+func Admin() User {
+	return User{
+		File:   "admin",
+		Name:   "kubernetes-admin",
+		Groups: []string{AdminGroup},
+	}
+}
 
 // SuperAdmin does not depend on RBAC objects: it is for the bring-up, which makes them, and for repairs.
 func SuperAdmin() User {
-	return User{File: "super-admin", Name: "kubernetes-super-admin", Groups: []string{"system:masters"}}
+	return User{
+		File:   "super-admin",
+		Name:   "kubernetes-super-admin",
+		Groups: []string{"system:masters"},
+	}
 }
 
-// ControllerManager is the kube-controller-manager, whose rights are in the API server's default policy.
+// ControllerManager returns the kube-controller-manager, whose rights are in the API server's default policy.
 func ControllerManager() User {
 	return User{File: "controller-manager", Name: "system:kube-controller-manager"}
 }
 
-// Scheduler is the kube-scheduler, whose rights are in the API server's default policy.
+// Scheduler returns the kube-scheduler, whose rights are in the API server's default policy.
 func Scheduler() User { return User{File: "scheduler", Name: "system:kube-scheduler"} }
 
 // ServingApprover approves kubelets' requests for serving certificates; package bootstrap gives it no other right.
@@ -82,11 +92,12 @@ func ServingApprover() User {
 	return User{File: "serving-approver", Name: "mullion:kubelet-serving-approver"}
 }
 
-// KubeProxy is the kube-proxy of every node, whose rights (the role system:node-proxier) are in the API server's
+// KubeProxy returns the kube-proxy of every node, whose rights (the role system:node-proxier) are in the API server's
 // default policy.
 func KubeProxy() User { return User{File: "kube-proxy", Name: "system:kube-proxy"} }
 
-// CoreDNS is the cluster's DNS server; package bootstrap gives it the right to read the objects that it answers from.
+// CoreDNS returns the cluster's DNS server; package bootstrap gives it the right to read the objects that it answers
+// from.
 func CoreDNS() User { return User{File: "coredns", Name: "system:coredns"} }
 
 // MetricsServer is metrics-server; package bootstrap gives it the right to read nodes, pods and kubelets' figures.
@@ -121,6 +132,7 @@ type leaf struct {
 // leaves returns all certificates that are signed by an authority of the folder.
 func leaves(apiServer SANs) []leaf {
 	loopback := SANs{DNS: []string{"localhost"}, IPs: []string{"127.0.0.1"}}
+
 	all := []leaf{
 		{path: APIServer, signer: CA, name: "kube-apiserver", usage: x509.ExtKeyUsageServerAuth, sans: apiServer},
 		{
@@ -143,6 +155,7 @@ func leaves(apiServer SANs) []leaf {
 		{path: APIServerKubeletClient, signer: CA, name: KubeletClientName, usage: x509.ExtKeyUsageClientAuth},
 		{path: FrontProxyClient, signer: FrontProxyCA, name: FrontProxyClientName, usage: x509.ExtKeyUsageClientAuth},
 	}
+
 	for _, u := range users() {
 		all = append(all, leaf{
 			path:   "clients/" + u.File,
@@ -152,6 +165,7 @@ func leaves(apiServer SANs) []leaf {
 			usage:  x509.ExtKeyUsageClientAuth,
 		})
 	}
+
 	return all
 }
 

@@ -43,6 +43,7 @@ func newAuthority(name string, now time.Time) (*pair, error) {
 	if name != CA {
 		commonName = name
 	}
+
 	template := &x509.Certificate{
 		Subject:               pkix.Name{CommonName: commonName},
 		DNSNames:              []string{commonName},
@@ -65,6 +66,7 @@ func (l leaf) template(now time.Time) (*x509.Certificate, error) {
 		ExtKeyUsage: []x509.ExtKeyUsage{l.usage},
 		DNSNames:    l.sans.DNS,
 	}
+
 	for _, text := range l.sans.IPs {
 		ip := net.ParseIP(text)
 		if ip == nil {
@@ -72,6 +74,7 @@ func (l leaf) template(now time.Time) (*x509.Certificate, error) {
 		}
 		t.IPAddresses = append(t.IPAddresses, ip)
 	}
+
 	return t, nil
 }
 
@@ -88,6 +91,7 @@ func newLeafUntil(l leaf, signer *pair, now, end time.Time) (*pair, error) {
 	if template.NotAfter.After(signer.cert.NotAfter) {
 		template.NotAfter = signer.cert.NotAfter
 	}
+
 	key, err := newKey()
 	if err != nil {
 		return nil, err
@@ -108,6 +112,7 @@ func sign(template *x509.Certificate, key *ecdsa.PrivateKey, parent *x509.Certif
 	if err != nil {
 		return nil, fmt.Errorf("sign certificate %q: %w", template.Subject.CommonName, err)
 	}
+
 	cert, err := x509.ParseCertificate(der)
 	if err != nil {
 		return nil, fmt.Errorf("read signed certificate %q: %w", template.Subject.CommonName, err)
@@ -138,6 +143,7 @@ func readPair(base string) (*pair, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %q: %w", base+".crt", err)
 	}
+
 	key, err := readKey(base + ".key")
 	if err != nil {
 		return nil, err
@@ -157,6 +163,7 @@ func readKey(path string) (*ecdsa.PrivateKey, error) {
 	if block == nil {
 		return nil, fmt.Errorf("read %q: not PEM", path)
 	}
+
 	key, err := x509.ParseECPrivateKey(block.Bytes)
 	if err != nil {
 		return nil, fmt.Errorf("read %q: %w", path, err)
@@ -184,6 +191,7 @@ func ensureServiceAccountKey(dir string) error {
 		return fmt.Errorf(
 			"read service-account key: %w (tokens in use were signed with it, so it is not replaced; delete the file to start anew)", err)
 	}
+
 	der, err := x509.MarshalPKIXPublicKey(key.Public())
 	if err != nil {
 		return fmt.Errorf("encode service-account key: %w", err)
@@ -193,6 +201,7 @@ func ensureServiceAccountKey(dir string) error {
 	if old, err := os.ReadFile(pubPath); err == nil && string(old) == string(public) {
 		return nil
 	}
+
 	return atomicfile.Write(pubPath, public, 0o600)
 }
 
@@ -221,6 +230,7 @@ func parseCerts(text []byte) ([]*x509.Certificate, error) {
 	if len(certs) == 0 {
 		return nil, errors.New("no certificate in it")
 	}
+
 	return certs, nil
 }
 

@@ -45,6 +45,7 @@ func contents(t *testing.T, dir string) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return files
 }
 
@@ -85,6 +86,7 @@ func TestEnsureMakesWhatServersAndClientsNeed(t *testing.T) {
 			t.Errorf("%s: %v", host, err)
 		}
 	}
+
 	if _, err := server.Verify(x509.VerifyOptions{Roots: roots, DNSName: "example.com"}); err == nil {
 		t.Error("the server's certificate is good for a name it must not be good for")
 	}
@@ -92,6 +94,7 @@ func TestEnsureMakesWhatServersAndClientsNeed(t *testing.T) {
 	if _, err := client.Verify(x509.VerifyOptions{Roots: roots}); err == nil {
 		t.Error("a client's certificate passes as a server's")
 	}
+
 	front := certOf(t, b.Cert(pki.FrontProxyClient))
 	if _, err := front.Verify(x509.VerifyOptions{
 		Roots:     roots,
@@ -99,6 +102,7 @@ func TestEnsureMakesWhatServersAndClientsNeed(t *testing.T) {
 	}); err == nil {
 		t.Error("the front proxy's certificate is signed by the cluster's authority: it would pass as a user")
 	}
+
 	for _, name := range []string{
 		pki.APIServer, pki.APIServerKubeletClient, pki.FrontProxyClient,
 		pki.ControllerManagerServing, "clients/admin",
@@ -107,6 +111,7 @@ func TestEnsureMakesWhatServersAndClientsNeed(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+
 	for name := range contents(t, dir) {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err != nil || info.Mode().Perm() != 0o600 {
@@ -128,6 +133,7 @@ func TestEnsureKeepsWhatIsGood(t *testing.T) {
 
 func TestEnsureRenews(t *testing.T) {
 	now := time.Now()
+
 	tests := []struct {
 		name   string
 		spoil  func(t *testing.T, dir string)
@@ -179,6 +185,7 @@ func TestEnsureRenews(t *testing.T) {
 			},
 		},
 	}
+
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -187,6 +194,7 @@ func TestEnsureRenews(t *testing.T) {
 			if tt.spoil != nil {
 				tt.spoil(t, dir)
 			}
+
 			b := ensure(t, dir, tt.sans, tt.now)
 			after := contents(t, dir)
 			got := changed(before, after)
@@ -201,6 +209,7 @@ func TestEnsureRenews(t *testing.T) {
 					}
 				}
 			}
+
 			if before["ca.crt"] != after["ca.crt"] || before["sa.key"] != after["sa.key"] {
 				t.Error("the authority or the service-account key was replaced")
 			}
@@ -249,6 +258,7 @@ func TestEnsureRefuses(t *testing.T) {
 			want:  `layout "99"`,
 		},
 	}
+
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -261,6 +271,7 @@ func TestEnsureRefuses(t *testing.T) {
 			}
 		})
 	}
+
 	if _, err := pki.Ensure(t.TempDir(), sans("not-an-address"), time.Now()); err == nil {
 		t.Error("a bad address is no error")
 	}
@@ -272,6 +283,7 @@ func TestKubeconfig(t *testing.T) {
 	if err := b.WriteKubeconfig(path, pki.Admin(), "mullion", "https://127.0.0.1:6443"); err != nil {
 		t.Fatal(err)
 	}
+
 	config, err := clientcmd.BuildConfigFromFlags("", path)
 	if err != nil {
 		t.Fatal(err)
@@ -279,6 +291,7 @@ func TestKubeconfig(t *testing.T) {
 	if config.Host != "https://127.0.0.1:6443" || string(config.CAData) != string(b.CAPEM()) {
 		t.Errorf("host %q, or another authority", config.Host)
 	}
+
 	block, _ := pem.Decode(config.CertData)
 	cert, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {
@@ -287,6 +300,7 @@ func TestKubeconfig(t *testing.T) {
 	if diff := cmp.Diff([]string{pki.AdminGroup}, cert.Subject.Organization); diff != "" {
 		t.Errorf("groups (-want +got):\n%s", diff)
 	}
+
 	hash, err := b.CAHash()
 	if err != nil || !strings.HasPrefix(hash, "sha256:") || len(hash) != 7+64 {
 		t.Errorf("hash %q, %v", hash, err)

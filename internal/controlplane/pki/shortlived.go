@@ -18,7 +18,12 @@ func (b *Bundle) ShortLived(user User, clusterName, server string, now time.Time
 	if err != nil {
 		return nil, err
 	}
-	l := leaf{name: user.Name, groups: user.Groups, usage: x509.ExtKeyUsageClientAuth}
+	l := leaf{
+		name:   user.Name,
+		groups: user.Groups,
+		usage:  x509.ExtKeyUsageClientAuth,
+	}
+
 	made, err := newLeafUntil(l, authority, now, now.Add(life))
 	if err != nil {
 		return nil, err

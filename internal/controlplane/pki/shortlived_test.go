@@ -17,6 +17,7 @@ func TestShortLived(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	authority := x509.NewCertPool()
 	authority.AppendCertsFromPEM(bundle.CAPEM())
 	keys := map[string]bool{}
@@ -25,12 +26,14 @@ func TestShortLived(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		user := config.AuthInfos[config.Contexts[config.CurrentContext].AuthInfo]
 		block, _ := pem.Decode(user.ClientCertificateData)
 		cert, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		options := x509.VerifyOptions{
 			Roots:       authority,
 			CurrentTime: now.Add(time.Hour - time.Second),
@@ -39,6 +42,7 @@ func TestShortLived(t *testing.T) {
 		if _, err := cert.Verify(options); err != nil {
 			t.Error(err)
 		}
+
 		options.CurrentTime = now.Add(time.Hour + time.Second)
 		if _, err := cert.Verify(options); err == nil {
 			t.Error("it has no end")
@@ -47,6 +51,7 @@ func TestShortLived(t *testing.T) {
 		if _, err := cert.Verify(options); err == nil || cert.IsCA {
 			t.Error("a server may show it")
 		}
+
 		if got := cert.Subject.String(); got != "CN=mullion:viewer,O=mullion:viewers" {
 			t.Errorf("its subject is %s", got)
 		}

@@ -28,7 +28,7 @@ type Note struct {
 	Text string
 }
 
-// String is the note as a line.
+// String returns the note as a line.
 func (n Note) String() string { return n.Path + ": " + n.Text }
 
 // Bounds of a model: aks-engine's own for pools and masters
@@ -63,6 +63,7 @@ func Read(text []byte) (spec.Cluster, []Note, error) {
 	if err := r.err(); err != nil {
 		return spec.Cluster{}, nil, err
 	}
+
 	if err := c.Validate(); err != nil {
 		return spec.Cluster{}, nil, errors.New(strings.NewReplacer(
 			"networking.podSubnet", kubernetesConfigPath+".clusterSubnet",
@@ -72,6 +73,7 @@ func Read(text []byte) (spec.Cluster, []Note, error) {
 	if r.unsaid > 0 {
 		r.notes = append(r.notes, Note{Path: "properties", Text: fmt.Sprintf("%d more fields are ignored", r.unsaid)})
 	}
+
 	return c.WithDefaults(), r.notes, nil
 }
 
@@ -92,9 +94,11 @@ func decode(text []byte) (any, error) {
 		}
 		return nil, err
 	}
+
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("something follows the model's last brace")
 	}
+
 	return root, nil
 }
 
@@ -107,6 +111,7 @@ func (r *reader) model(root object) spec.Cluster {
 	if properties.fields == nil {
 		r.fail("properties", "is missing")
 	}
+
 	pods := r.orchestrator(properties.object("orchestratorProfile"), &c)
 	r.master(properties.object("masterProfile"), &c)
 	windows := r.windows(properties.object("windowsProfile"))
@@ -118,6 +123,7 @@ func (r *reader) model(root object) spec.Cluster {
 		r.fail(path, "%d pools, at most %d", len(pools), maxCount)
 		return c
 	}
+
 	names := map[string]bool{}
 	for i, pool := range pools {
 		node := r.pool(r.object(fmt.Sprintf("%s[%d]", path, i), pool), names)
@@ -132,6 +138,7 @@ func (r *reader) model(root object) spec.Cluster {
 		}
 		c.Nodes = append(c.Nodes, node)
 	}
+
 	properties.rest(map[string]string{
 		"linuxProfile":            "nodes have no accounts to log in to; `mullion node shell` opens a prompt",
 		"servicePrincipalProfile": "nothing here calls Azure",
@@ -143,6 +150,7 @@ func (r *reader) model(root object) spec.Cluster {
 		"telemetryProfile":        "nothing is sent anywhere",
 		"provisioningState":       "it is Azure's",
 	})
+
 	root.rest(map[string]string{
 		"location": "the cluster is on this machine", "name": "masterProfile.dnsPrefix is the cluster's name",
 		"id": "it is Azure's", "plan": "it is Azure's", "tags": "it is Azure's", "type": "it is Azure's",
@@ -161,6 +169,7 @@ func (r *reader) orchestrator(o object, c *spec.Cluster) (pods int) {
 				quoted(version))
 		}
 	}
+
 	k := o.object("kubernetesConfig")
 	r.network(k, c)
 	pods, _, _ = k.number("maxPods", maxPods)
@@ -170,6 +179,7 @@ func (r *reader) orchestrator(o object, c *spec.Cluster) (pods int) {
 	if on, set, path := k.flag("enableAggregatedAPIs"); set && !on {
 		r.note(path, "aggregated APIs are always on")
 	}
+
 	switch name, path := k.text("containerRuntime"); name {
 	case "", "containerd":
 	default:
@@ -178,6 +188,7 @@ func (r *reader) orchestrator(o object, c *spec.Cluster) (pods int) {
 	if name, path := k.text("kubeProxyMode"); name != "" {
 		r.note(path, "kube-proxy is in mode kernelspace on Windows nodes, and in mode nftables on Linux nodes")
 	}
+
 	k.rest(ignoredConfig())
 	o.rest(map[string]string{"dcosConfig": "it is not Kubernetes'"})
 	return pods
@@ -197,9 +208,11 @@ func (r *reader) network(k object, c *spec.Cluster) {
 	default:
 		r.note(path, "%s is not there: Windows pods have win-bridge (mode l2bridge)", quoted(plugin))
 	}
+
 	if policy, path := k.text("networkPolicy"); policy != "" && policy != "none" {
 		r.note(path, "%s is not there: NetworkPolicies have no effect", quoted(policy))
 	}
+
 	c.Networking.PodSubnet = r.subnet(k, "clusterSubnet")
 	c.Networking.ServiceSubnet = r.subnet(k, "serviceCidr")
 	if dns, path := k.text("dnsServiceIP"); dns != "" {
@@ -262,6 +275,7 @@ func (r *reader) windows(o object) windowsVersion {
 		"sshEnabled":     "`mullion node shell` opens a prompt", "enableAutomaticUpdates": "nodes have no updates",
 		"secrets": "nothing here calls Azure",
 	})
+
 	for _, text := range []string{sku, offer, image} {
 		for _, word := range versionWord.FindAllString(strings.ToLower(text), -1) {
 			if b, err := winver.Lookup(word); err == nil {
@@ -269,11 +283,17 @@ func (r *reader) windows(o object) windowsVersion {
 			}
 		}
 	}
+
 	// https://github.com/Azure/aks-engine/blob/v0.80.2/docs/topics/windows-and-kubernetes.md
-	w := windowsVersion{version: "ltsc2019", path: path, why: "left out, so the nodes are of Windows Server 2019, as by default in AKS Engine"}
+	w := windowsVersion{
+		version: "ltsc2019",
+		path:    path,
+		why:     "left out, so the nodes are of Windows Server 2019, as by default in AKS Engine",
+	}
 	if sku+offer+image != "" {
 		w.why = "names no Windows version that Mullion knows, so the nodes are of Windows Server 2019"
 	}
+
 	return w
 }
 
@@ -290,9 +310,11 @@ func (r *reader) pool(o object, names map[string]bool) spec.Node {
 	default:
 		r.fail(path, "%s is neither Linux nor Windows", quoted(system))
 	}
+
 	if value, path := o.take("count"); value == nil {
 		r.fail(path, "is missing")
 	}
+
 	count, _, _ := o.number("count", maxCount)
 	n.Count = count
 	name, path := o.text("name")
@@ -305,9 +327,11 @@ func (r *reader) pool(o object, names map[string]bool) spec.Node {
 	default:
 		n.Name = lower
 	}
+
 	if names[lower] = true; labelValue.MatchString(lower) {
 		n.Labels["agentpool"] = lower // as AKS Engine labels them
 	}
+
 	r.labels(o, n.Labels)
 	k := o.object("kubernetesConfig")
 	if pods, _, ok := k.number("maxPods", maxPods); ok {
@@ -340,13 +364,14 @@ var (
 	labelValue = lazyregexp.New(`^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$`)
 )
 
-// azureMachine are the fields of masters and pools that describe machines of Azure's.
+// azureMachine returns the fields of masters and pools that describe machines of Azure's.
 func azureMachine() map[string]string {
 	const azure = "nodes are on this machine, not Azure's"
 	reasons := map[string]string{
 		"extensions": "nodes run no scripts of a model", "preProvisionExtension": "nodes run no scripts of a model",
 		"customFiles": "the control plane takes no files of a model", "role": "it is Azure's", "kubernetesConfig": "there is one for the cluster",
 	}
+
 	for _, name := range []string{
 		"HTTPSourceAddressPrefix", "acceleratedNetworkingEnabled", "acceleratedNetworkingEnabledWindows", "agentSubnet",
 		"agentVnetSubnetID", "auditDEnabled", "availabilityProfile", "availabilityZones", "cosmosEtcd", "customVMTags",
@@ -358,10 +383,11 @@ func azureMachine() map[string]string {
 	} {
 		reasons[name] = azure
 	}
+
 	return reasons
 }
 
-// ignoredConfig are the fields of a kubernetesConfig that have no equal here.
+// ignoredConfig returns the fields of a kubernetesConfig that have no equal here.
 func ignoredConfig() map[string]string {
 	const programs, azure = "the programs are those that Mullion comes with", "nothing here calls Azure"
 	const flags = "flags are not taken from a model; nodes[].kubeletExtraArgs of cluster.yaml has the kubelet's"
@@ -376,6 +402,7 @@ func ignoredConfig() map[string]string {
 		"gcLowThreshold": "it is the kubelet's default", "networkMode": "the plugin has its own",
 		"privateCluster": "the API server listens on this machine alone, unless --listen says otherwise",
 	}
+
 	for _, name := range []string{
 		"azureCNIURLLinux", "azureCNIURLWindows", "azureCNIVersion", "containerdVersion", "customCcmImage", "customHyperkubeImage",
 		"customKubeAPIServerImage", "customKubeBinaryURL", "customKubeControllerManagerImage", "customKubeProxyImage",
@@ -385,6 +412,7 @@ func ignoredConfig() map[string]string {
 	} {
 		reasons[name] = programs
 	}
+
 	for _, name := range []string{
 		"cloudProviderBackoff", "cloudProviderBackoffDuration", "cloudProviderBackoffExponent", "cloudProviderBackoffJitter",
 		"cloudProviderBackoffMode", "cloudProviderBackoffRetries", "cloudProviderDisableOutboundSNAT", "cloudProviderRateLimit",
@@ -395,5 +423,6 @@ func ignoredConfig() map[string]string {
 	} {
 		reasons[name] = azure
 	}
+
 	return reasons
 }

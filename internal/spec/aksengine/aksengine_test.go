@@ -22,6 +22,7 @@ func TestModels(t *testing.T) {
 	if err != nil || len(models) == 0 {
 		t.Fatalf("no models: %v", err)
 	}
+
 	for _, file := range models {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
 			text, err := os.ReadFile(file)
@@ -31,6 +32,7 @@ func TestModels(t *testing.T) {
 			if !aksengine.Is(text) {
 				t.Error("it is not taken for a model")
 			}
+
 			c, notes, err := aksengine.Read(text)
 			if err != nil {
 				t.Fatal(err)
@@ -39,6 +41,7 @@ func TestModels(t *testing.T) {
 			for _, n := range notes {
 				fmt.Fprintln(&b, n)
 			}
+
 			described, err := yaml.Marshal(c)
 			if err != nil {
 				t.Fatal(err)
@@ -52,7 +55,7 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// model is a model with a pool, whose other parts are given.
+// model returns a model with a pool, whose other parts are given.
 func model(orchestrator, pool, rest string) string {
 	return `{"apiVersion": "vlabs", "properties": {"orchestratorProfile": {` + orchestrator + `}, "agentPoolProfiles": [{` +
 		pool + `}]` + rest + `}}`
@@ -62,6 +65,7 @@ func model(orchestrator, pool, rest string) string {
 func TestNotes(t *testing.T) {
 	const pool, windows = `"name": "p", "count": 1`, `"name": "w", "count": 1, "osType": "windows"`
 	config := func(fields string) string { return `"kubernetesConfig": {"networkPlugin": "kubenet", ` + fields + `}` }
+
 	const at = "properties.orchestratorProfile.kubernetesConfig."
 	for _, tc := range []struct {
 		name, model string
@@ -172,6 +176,7 @@ func TestNotes(t *testing.T) {
 			for _, n := range notes {
 				got = append(got, n.String())
 			}
+
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("notes (-want +got):\n%s", diff)
 			}
@@ -274,6 +279,7 @@ func FuzzRead(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
+
 	f.Fuzz(func(t *testing.T, text []byte) {
 		c, notes, err := aksengine.Read(text)
 		said := ""
@@ -282,6 +288,7 @@ func FuzzRead(f *testing.F) {
 		} else if err := c.Validate(); err != nil {
 			t.Errorf("%q is read, and not valid: %v", text, err)
 		}
+
 		for _, n := range notes {
 			said += n.String()
 		}

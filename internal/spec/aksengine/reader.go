@@ -52,10 +52,15 @@ type object struct {
 
 // object makes an object of a value; a missing one is empty.
 func (r *reader) object(path string, value any) object {
-	o := object{r: r, path: path, taken: map[string]bool{}}
+	o := object{
+		r:     r,
+		path:  path,
+		taken: map[string]bool{},
+	}
 	if value == nil {
 		return o
 	}
+
 	fields, ok := value.(map[string]any)
 	if !ok {
 		r.fail(path, "is %s, want an object", kind(value))
@@ -78,7 +83,7 @@ func (o object) take(name string) (value any, path string) {
 	return value, path
 }
 
-// at is the path of a field.
+// at returns the path of a field.
 func (o object) at(key string) string {
 	if !plainKey.MatchString(key) {
 		key = fmt.Sprintf("%.60q", key)
@@ -126,6 +131,7 @@ func (o object) number(name string, most int) (n int, path string, ok bool) {
 		o.r.fail(path, "is %s, want a number", kind(value))
 		return 0, path, false
 	}
+
 	n, err := strconv.Atoi(number.String())
 	if err != nil || n < 1 || n > most {
 		o.r.fail(path, "%.20s is not a whole number from 1 to %d", number.String(), most)
@@ -177,6 +183,7 @@ func empty(value any) bool {
 		}
 		return true
 	}
+
 	return false
 }
 
@@ -194,10 +201,11 @@ func kind(value any) string {
 	case []any:
 		return "a list"
 	}
+
 	return "an object"
 }
 
-// quoted is the text of a value that names a plugin or a version, shortened; any other text stays unsaid.
+// quoted returns the text of a value that names a plugin or a version, shortened; any other text stays unsaid.
 func quoted(text string) string {
 	if len(text) <= 40 && plainKey.MatchString(text) {
 		return strconv.Quote(text)

@@ -57,6 +57,7 @@ func NewClientset(objects ...runtime.Object) *Clientset {
 			c.PrependReactor("*", "*", func(testing.Action) (bool, runtime.Object, error) { return true, nil, err })
 		}
 	}
+
 	c.AddWatchReactor("*", func(action testing.Action) (bool, watch.Interface, error) {
 		var o metav1.ListOptions
 		if w, ok := action.(testing.WatchActionImpl); ok {
@@ -83,6 +84,7 @@ func (b backend) Do(_ context.Context, r kubeclient.Request, into runtime.Object
 	if err != nil {
 		return nil, err
 	}
+
 	got, err := b.c.Invokes(action, into)
 	if got == nil {
 		return into, err
@@ -93,9 +95,11 @@ func (b backend) Do(_ context.Context, r kubeclient.Request, into runtime.Object
 	return got, err
 }
 
-// actionOf is a request in the words of client-go's fake.
+// actionOf returns a request in the words of client-go's fake.
 func actionOf(r kubeclient.Request, into runtime.Object) (testing.Action, error) {
-	what, in, part := r.Resource, r.Namespace, strings.Join(r.Subresources, "/")
+	what := r.Resource
+	in := r.Namespace
+	part := strings.Join(r.Subresources, "/")
 	switch o := r.Options.(type) {
 	case *metav1.GetOptions:
 		return testing.NewGetActionWithOptions(what, in, r.Name, *o), nil
@@ -119,14 +123,16 @@ func actionOf(r kubeclient.Request, into runtime.Object) (testing.Action, error)
 			return testing.NewDeleteCollectionActionWithOptions(what, in, *d, *o), nil
 		}
 	}
+
 	if d, ok := r.Body.(*metav1.DeleteOptions); ok && r.Verb == kubeclient.Delete {
 		return testing.NewDeleteActionWithOptions(what, in, r.Name, *d), nil
 	}
+
 	return nil, fmt.Errorf("carry out %s %s with options of type %T: no action is like it", r.Verb, what.Resource,
 		r.Options)
 }
 
-// selected are the objects of a list that the request's labels select.
+// selected returns the objects of a list that the request's labels select.
 func selected(r kubeclient.Request, list, into runtime.Object) (runtime.Object, error) {
 	o, ok := r.Options.(*metav1.ListOptions)
 	if !ok || o.LabelSelector == "" {
@@ -136,6 +142,7 @@ func selected(r kubeclient.Request, list, into runtime.Object) (runtime.Object, 
 	if err != nil {
 		return nil, err
 	}
+
 	all, err := meta.ExtractList(list)
 	if err != nil {
 		return nil, err
@@ -146,6 +153,7 @@ func selected(r kubeclient.Request, list, into runtime.Object) (runtime.Object, 
 			kept = append(kept, one)
 		}
 	}
+
 	return into, meta.SetList(into, kept)
 }
 

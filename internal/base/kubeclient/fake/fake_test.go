@@ -28,6 +28,7 @@ func TestReactors(t *testing.T) {
 	if got, err := nodes.Get(t.Context(), "n", metav1.GetOptions{}); err != nil || got.Name != "n" {
 		t.Errorf("got %v, %v", got, err)
 	}
+
 	actions := client.Actions()
 	if len(actions) != 2 || !actions[0].Matches("delete", "nodes") || !actions[1].Matches("get", "nodes") {
 		t.Errorf("it was asked %v", actions)

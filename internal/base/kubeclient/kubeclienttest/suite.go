@@ -37,8 +37,12 @@ func Suite(t *testing.T, client kubeclient.Interface) {
 
 func configMap(name, value string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, Labels: map[string]string{"suite": name}},
-		Data:       map[string]string{"key": value},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:      name,
+			Namespace: namespace,
+			Labels:    map[string]string{"suite": name},
+		},
+		Data: map[string]string{"key": value},
 	}
 }
 
@@ -51,12 +55,14 @@ func objects(t *testing.T, client kubeclient.Interface) {
 			t.Fatalf("create %s: %v, %v", name, got, err)
 		}
 	}
+
 	if _, err := maps.Create(ctx, configMap("suite-a", "2"), metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
 		t.Errorf("create one that is there: %v", err)
 	}
 	if _, err := maps.Get(ctx, "suite-none", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("read one that is not there: %v", err)
 	}
+
 	value := func(want string) {
 		t.Helper()
 		if got, err := maps.Get(ctx, "suite-a", metav1.GetOptions{}); err != nil || got.Data["key"] != want {
@@ -77,6 +83,7 @@ func objects(t *testing.T, client kubeclient.Interface) {
 	if _, err := maps.Update(ctx, configMap("suite-a", "3"), metav1.UpdateOptions{}); err != nil {
 		t.Error(err)
 	}
+
 	value("3")
 	for i, kind := range []types.PatchType{types.MergePatchType, types.StrategicMergePatchType} {
 		want := fmt.Sprint("patched ", i)
@@ -105,7 +112,11 @@ func apply(t *testing.T, client kubeclient.Interface) {
 	t.Cleanup(func() { _ = slices.Delete(context.WithoutCancel(ctx), "suite", metav1.DeleteOptions{}) })
 	slice := func(labels map[string]string, ready bool) *discoveryv1.EndpointSlice {
 		return &discoveryv1.EndpointSlice{
-			ObjectMeta:  metav1.ObjectMeta{Name: "suite", Namespace: namespace, Labels: labels},
+			ObjectMeta: metav1.ObjectMeta{
+				Name:      "suite",
+				Namespace: namespace,
+				Labels:    labels,
+			},
 			AddressType: discoveryv1.AddressTypeIPv4,
 			Endpoints: []discoveryv1.Endpoint{{
 				Addresses:  []string{"192.0.2.1"},
@@ -116,6 +127,7 @@ func apply(t *testing.T, client kubeclient.Interface) {
 	if _, err := slices.Apply(ctx, slice(map[string]string{"a": "1", "b": "1"}, false), force); err != nil {
 		t.Fatal(err)
 	}
+
 	got, err := slices.Apply(ctx, slice(map[string]string{"a": "2"}, true), force)
 	if err != nil {
 		t.Fatal(err)
@@ -148,6 +160,7 @@ func watches(t *testing.T, client kubeclient.Interface) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	go informer.RunWithContext(ctx)
 	if !cache.WaitForCacheSync(ctx.Done(), handled.HasSynced) {
 		t.Fatal("the list did not arrive")
@@ -157,6 +170,7 @@ func watches(t *testing.T, client kubeclient.Interface) {
 		t.Fatal(err)
 	}
 	defer follows.Stop()
+
 	if _, err := maps.Create(ctx, configMap("suite-w", "1"), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -164,6 +178,7 @@ func watches(t *testing.T, client kubeclient.Interface) {
 	if c, ok := event.Object.(*corev1.ConfigMap); !ok || c.Name != "suite-w" || event.Type != "ADDED" {
 		t.Errorf("the watch shows %+v", event)
 	}
+
 	if got := <-seen; got != "added" {
 		t.Errorf("the informer has %s it", got)
 	}
@@ -171,6 +186,7 @@ func watches(t *testing.T, client kubeclient.Interface) {
 	if len(stored) == 0 {
 		t.Error("the informer's store is empty")
 	}
+
 	if err := maps.Delete(ctx, "suite-w", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -187,6 +203,7 @@ func events(t *testing.T, client kubeclient.Interface) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = maps.Delete(context.WithoutCancel(ctx), "suite-e", metav1.DeleteOptions{}) })
 	for _, message := range []string{"one", "one", "two"} {
 		err := kubeclient.Record(ctx, client, about, kubeclient.Event{
@@ -199,10 +216,12 @@ func events(t *testing.T, client kubeclient.Interface) {
 			t.Fatal(err)
 		}
 	}
+
 	list, err := client.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got := map[string]int32{}
 	for _, e := range list.Items {
 		o := e.InvolvedObject
@@ -217,6 +236,7 @@ func events(t *testing.T, client kubeclient.Interface) {
 			t.Error(err)
 		}
 	}
+
 	if diff := cmp.Diff(map[string]int32{"one": 2, "two": 1}, got); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}

@@ -54,6 +54,7 @@ func Serve(t *testing.T, ns, name, addr string) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { s.closed.Store(true); _ = l.Close(); _ = p.Close() })
 	go func() {
 		for {
@@ -65,6 +66,7 @@ func Serve(t *testing.T, ns, name, addr string) *Server {
 			_ = c.Close()
 		}
 	}()
+
 	go func() {
 		b := make([]byte, 2048)
 		for {
@@ -75,6 +77,7 @@ func Serve(t *testing.T, ns, name, addr string) *Server {
 			_, _ = p.WriteTo(fmt.Appendf(nil, "%s %s\n", name, from), from)
 		}
 	}()
+
 	return s
 }
 
@@ -90,6 +93,7 @@ func Ask(ns, network, addr string, timeout time.Duration) (name string, seen net
 		return "", netip.Addr{}, err
 	}
 	defer func() { _ = c.Close() }()
+
 	if err := c.SetDeadline(time.Now().Add(timeout)); err != nil {
 		return "", netip.Addr{}, err
 	}
@@ -98,6 +102,7 @@ func Ask(ns, network, addr string, timeout time.Duration) (name string, seen net
 			return "", netip.Addr{}, err
 		}
 	}
+
 	line, err := bufio.NewReader(c).ReadString('\n')
 	if err != nil {
 		return "", netip.Addr{}, err
@@ -115,7 +120,7 @@ func Flow(t *testing.T, ns, addr, wantName, wantSeen string) {
 		switch {
 		case err != nil:
 			t.Errorf("%s to %s: %v", network, addr, err)
-		case name != wantName || wantSeen != "" && seen.String() != wantSeen:
+		case name != wantName || (wantSeen != "" && seen.String() != wantSeen):
 			t.Errorf("%s to %s: answered by %q which saw %s; want %q, %s", network, addr, name, seen, wantName,
 				wantSeen)
 		}
