@@ -36,6 +36,7 @@ func accessTiers(f family, list []netplan.ACL, in bool) (chains map[string]acces
 		if first != "" {
 			allow = "goto " + first
 		}
+
 		for _, n := range slices.Backward(slices.Sorted(maps.Keys(tiers))) {
 			tier := accessTier{rules: accessRules(f, tiers[n], allow, first), next: first}
 			if len(tier.rules) == 0 {
@@ -48,11 +49,12 @@ func accessTiers(f family, list []netplan.ACL, in bool) (chains map[string]acces
 			chains[first] = tier
 		}
 	}
+
 	return chains, first
 }
 
-// accessRules are the rules of one tier and direction, in the order that they decide. allow is what becomes of a packet
-// that they let pass; next is the next tier's chain, "" if there is none.
+// accessRules returns the rules of one tier and direction, in the order that they decide. allow is what becomes of a
+// packet that they let pass; next is the next tier's chain, "" if there is none.
 func accessRules(f family, list []netplan.ACL, allow, next string) []string {
 	sorted := slices.Clone(list)
 	slices.SortStableFunc(sorted, func(a, b netplan.ACL) int {
@@ -64,6 +66,7 @@ func accessRules(f family, list []netplan.ACL, allow, next string) []string {
 		}
 		return int(a.Priority) - int(b.Priority)
 	})
+
 	var rules []string
 	for _, a := range sorted {
 		match, ok := accessMatch(f, a)
@@ -78,6 +81,7 @@ func accessRules(f family, list []netplan.ACL, allow, next string) []string {
 			rules = append(rules, strings.TrimSpace(match+" "+verdict))
 		}
 	}
+
 	return rules
 }
 
@@ -91,10 +95,12 @@ func accessMatch(f family, a netplan.ACL) (string, bool) {
 	case ports:
 		parts = append(parts, "meta l4proto { tcp, udp }")
 	}
+
 	local, remote := "s", "d" // source and destination, as the pod sends
 	if a.In {
 		local, remote = remote, local
 	}
+
 	for _, side := range []struct {
 		which string
 		addrs []netip.Prefix
@@ -111,6 +117,7 @@ func accessMatch(f family, a netplan.ACL) (string, bool) {
 			parts = append(parts, fmt.Sprintf("th %sport %s", side.which, matchPorts(side.ports)))
 		}
 	}
+
 	return strings.Join(parts, " "), true
 }
 
@@ -134,6 +141,7 @@ func matchPorts(list []netplan.PortRange) string {
 		}
 		merged = append(merged, r)
 	}
+
 	var all []string
 	for _, r := range merged {
 		if r.First == r.Last {
@@ -142,5 +150,6 @@ func matchPorts(list []netplan.PortRange) string {
 			all = append(all, fmt.Sprintf("%d-%d", r.First, r.Last))
 		}
 	}
+
 	return "{ " + strings.Join(all, ", ") + " }"
 }

@@ -19,17 +19,23 @@ func TestAdapterName(t *testing.T) {
 	open := func() {
 		t.Helper()
 		var err error
-		h.Plane, err = dataplane.New(dataplane.Config{Netns: h.ns, PinDir: h.pins, Adapter: "Ethernet"})
+		h.Plane, err = dataplane.New(dataplane.Config{
+			Netns:   h.ns,
+			PinDir:  h.pins,
+			Adapter: "Ethernet",
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	want := func(what, name string) {
 		t.Helper()
 		if out := run(t, h.ns, "ip link show eth0"); !strings.HasSuffix(strings.TrimSpace(out), "alias "+name) {
 			t.Errorf("%s: the adapter is not %q:\n%s", what, name, out)
 		}
 	}
+
 	change := func(c netplan.Change) {
 		t.Helper()
 		if err := h.ApplyChange(t.Context(), c); err != nil {

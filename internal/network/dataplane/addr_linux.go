@@ -22,7 +22,7 @@ type linkAddr struct {
 	alone bool
 }
 
-// switchAddrs are the addresses of a network's switch. Gateways' addresses carry a label.
+// switchAddrs returns the addresses of a network's switch. Gateways' addresses carry a label.
 func switchAddrs(b netplan.Bridge) []linkAddr {
 	name := bridgeLink(b.ID)
 	var all []linkAddr
@@ -35,17 +35,21 @@ func switchAddrs(b netplan.Bridge) []linkAddr {
 	return all
 }
 
-// podAddrs are the addresses of a pod's interface. They come without a route to their subnet, because its pods are
+// podAddrs returns the addresses of a pod's interface. They come without a route to their subnet, because its pods are
 // reached by way of the switch; only pods of a Transparent network reach their subnet directly.
 func podAddrs(s *portSpec) []linkAddr {
 	var all []linkAddr
 	for _, a := range s.Addrs {
-		all = append(all, linkAddr{Prefix: a, label: s.Name, alone: s.bridge.Mode != netplan.Transparent})
+		all = append(all, linkAddr{
+			Prefix: a,
+			label:  s.Name,
+			alone:  s.bridge.Mode != netplan.Transparent,
+		})
 	}
 	return all
 }
 
-// flags are the flags of an IPv6 address. HNS assigns the addresses, so duplicate address detection is off.
+// flags returns the flags of an IPv6 address. HNS assigns the addresses, so duplicate address detection is off.
 func (a linkAddr) flags() int {
 	if a.Addr().Is4() {
 		return 0
@@ -59,8 +63,8 @@ func (a linkAddr) flags() int {
 
 // is reports whether have, an address of the link, is this one and has the right label (IPv4) or route (IPv6).
 func (a linkAddr) is(have netlink.Addr) bool {
-	return a.Addr().Is4() && a.label == have.Label || a.Addr().Is6() &&
-		have.Flags&unix.IFA_F_NOPREFIXROUTE == a.flags()&unix.IFA_F_NOPREFIXROUTE
+	return (a.Addr().Is4() && a.label == have.Label) ||
+		(a.Addr().Is6() && have.Flags&unix.IFA_F_NOPREFIXROUTE == a.flags()&unix.IFA_F_NOPREFIXROUTE)
 }
 
 // syncAddrs gives the link these addresses and no others but its own link-local one.
@@ -69,6 +73,7 @@ func syncAddrs(h *netlink.Handle, link netlink.Link, addrs []linkAddr) error {
 	if err != nil {
 		return err
 	}
+
 	want := map[netip.Prefix]linkAddr{}
 	for _, a := range addrs {
 		if _, twice := want[a.Prefix]; !twice {
@@ -78,6 +83,7 @@ func syncAddrs(h *netlink.Handle, link netlink.Link, addrs []linkAddr) error {
 	if err := removeOthers(h, link, have, want); err != nil {
 		return err
 	}
+
 	for _, a := range addrs {
 		if want[a.Prefix] != a {
 			continue
@@ -91,6 +97,7 @@ func syncAddrs(h *netlink.Handle, link netlink.Link, addrs []linkAddr) error {
 			return fmt.Errorf("set address %s: %w", a.Prefix, err)
 		}
 	}
+
 	return nil
 }
 
@@ -107,10 +114,12 @@ func removeOthers(h *netlink.Handle, link netlink.Link, have []netlink.Addr, wan
 		if ownLinkLocal(got) && !wanted {
 			continue
 		}
+
 		if err := h.AddrDel(link, &have[i]); err != nil && !errors.Is(err, unix.EADDRNOTAVAIL) {
 			return fmt.Errorf("remove address %s: %w", have[i].IPNet, err)
 		}
 	}
+
 	return nil
 }
 

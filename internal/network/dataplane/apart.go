@@ -20,7 +20,7 @@ const (
 	wayOut = "eth0"
 )
 
-// wayOutAddrs are the addresses of the pair, the host's first: link-local ones (RFC 3927), which no subnet has.
+// wayOutAddrs returns the addresses of the pair, the host's first: link-local ones (RFC 3927), which no subnet has.
 func wayOutAddrs(number uint16) (near, far netip.Prefix) {
 	addr := func(last uint16) netip.Prefix {
 		return netip.PrefixFrom(netip.AddrFrom4([4]byte{
@@ -30,7 +30,7 @@ func wayOutAddrs(number uint16) (near, far netip.Prefix) {
 	return addr(1), addr(2)
 }
 
-// wayOutNumber is the number of the network that has an address on its way out.
+// wayOutNumber returns the number of the network that has an address on its way out.
 func wayOutNumber(far netip.Prefix) (number uint16, ok bool) {
 	if !far.Addr().Is4() {
 		return 0, false
@@ -41,8 +41,8 @@ func wayOutNumber(far netip.Prefix) (number uint16, ok bool) {
 	return number, number > 0 && want == far
 }
 
-// apartItem are the elements of the host's own table for a network that is apart: what comes out of it is hidden behind
-// the host, and no pod sends frames to its hosts.
+// apartItem returns the elements of the host's own table for a network that is apart: what comes out of it is hidden
+// behind the host, and no pod sends frames to its hosts.
 func apartItem(b netplan.Bridge) item {
 	it := item{}
 	it.put("hidden", b.ID, pack(ifname(apartLink(b.ID))), "")
@@ -71,6 +71,7 @@ func (o homes) split(c netplan.Change, apart func(bridge string) bool,
 		}
 		return parts[home]
 	}
+
 	own := of(homeless)
 	own.Set.Namespaces, own.Removed.Namespaces = c.Set.Namespaces, c.Removed.Namespaces
 	set := map[string]bool{}
@@ -81,6 +82,7 @@ func (o homes) split(c netplan.Change, apart func(bridge string) bool,
 		}
 		of(home).Set.Bridges = append(of(home).Set.Bridges, b)
 	}
+
 	for _, id := range c.Removed.Bridges {
 		if apart(id) {
 			gone = append(gone, id)
@@ -88,12 +90,14 @@ func (o homes) split(c netplan.Change, apart func(bridge string) bool,
 			own.Removed.Bridges = append(own.Removed.Bridges, id)
 		}
 	}
+
 	where := func(bridge string) string {
 		if set[bridge] || apart(bridge) {
 			return bridge
 		}
 		return homeless
 	}
+
 	divide(o.peers, pair[netplan.Peer]{c.Set.Peers, c.Removed.Peers}, where,
 		func(p netplan.Peer) (string, string) { return p.ID, p.Bridge },
 		func(home string) (*[]netplan.Peer, *[]string) { x := of(home); return &x.Set.Peers, &x.Removed.Peers })
@@ -106,6 +110,7 @@ func (o homes) split(c netplan.Change, apart func(bridge string) bool,
 			x := of(home)
 			return &x.Set.LoadBalancers, &x.Removed.LoadBalancers
 		})
+
 	return parts, gone
 }
 
@@ -125,6 +130,7 @@ func divide[T any](homeOf map[string]string, c pair[T], where func(bridge string
 		*list = append(*list, id)
 		delete(homeOf, id)
 	}
+
 	for _, x := range c.set {
 		id, bridge := names(x)
 		home := where(bridge)

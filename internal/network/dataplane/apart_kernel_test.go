@@ -16,13 +16,17 @@ import (
 
 const twin = "1D3A2E1C-7D7F-4A0B-9C55-0F6B1E6A0002"
 
-// second is what a second overlay, with the subnet of the first and another VNI, adds to the plan of the host at
+// second returns what a second overlay, with the subnet of the first and another VNI, adds to the plan of the host at
 // 10.213.0.<last>: pods at .5 and .7.
 func second(subnet, last string, peers ...netplan.Peer) netplan.Plan {
 	p := overlay(subnet, last)
 	b := &p.Bridges[0]
-	b.ID, b.MAC, b.Apart, b.Overlay.VNI = twin, "00:15:5d:00:01:02", 1, 4097
+	b.ID = twin
+	b.MAC = "00:15:5d:00:01:02"
+	b.Apart = 1
+	b.Overlay.VNI = 4097
 	b.Overlay.MAC = "00:15:5d:bb:00:" + last
+
 	p.Namespaces = nil
 	for i := range p.Ports {
 		port := &p.Ports[i]
@@ -32,11 +36,13 @@ func second(subnet, last string, peers ...netplan.Peer) netplan.Plan {
 		port.Addrs = []netip.Prefix{netip.MustParsePrefix(fmt.Sprintf("%s.%d/24", subnet, 5+2*i))}
 		p.Namespaces = append(p.Namespaces, port.Namespace)
 	}
+
 	for _, peer := range peers {
 		peer.ID, peer.Bridge = "twin of "+peer.ID, twin
 		peer.MAC = strings.Replace(peer.MAC, ":aa:", ":bb:", 1)
 		p.Peers = append(p.Peers, peer)
 	}
+
 	for _, proto := range []netplan.Protocol{netplan.TCP, netplan.UDP} {
 		p.LoadBalancers = append(p.LoadBalancers, netplan.LoadBalancer{
 			ID:       fmt.Sprint("shop", proto),
@@ -71,6 +77,7 @@ func TestOverlaysWithOneSubnet(t *testing.T) {
 	netnstest.Serve(t, x7, "x7", "10.244.1.7:80")
 	netnstest.Serve(t, y5, "y5", "10.244.2.5:80")
 	netnstest.Serve(t, u.a.ns, "host", "10.213.0.11:81")
+
 	check := func(t *testing.T) {
 		t.Helper()
 		netnstest.Flow(t, a5, "10.244.1.6:80", "a6", "10.244.1.5")
@@ -85,6 +92,7 @@ func TestOverlaysWithOneSubnet(t *testing.T) {
 		netnstest.Flow(t, x5, "10.96.0.77:80", "x7", "10.244.1.5")
 		netnstest.Flow(t, u.a.ns, "10.244.1.5:80", "a5", "10.244.1.1")
 	}
+
 	check(t)
 	netnstest.NoFlow(t, a5, "10.244.1.7:80") // only the second has it
 	netnstest.NoFlow(t, x5, "10.244.1.6:80") // only the first has it
@@ -95,6 +103,7 @@ func TestOverlaysWithOneSubnet(t *testing.T) {
 			t.Errorf("statistics of %s: %+v, %v", port, st, err)
 		}
 	}
+
 	// What a pod of one sends to the port of the tunnels does not reach another host, which would believe it.
 	run(t, u.b.ns, `nft add table ip c
 		nft 'add chain ip c i { type filter hook prerouting priority -500; }'
@@ -102,6 +111,7 @@ func TestOverlaysWithOneSubnet(t *testing.T) {
 	for _, pod := range []string{a5, x5} {
 		run(t, pod, `bash -c 'exec 3<>/dev/udp/10.213.0.12/4789; printf xxxxxxxx >&3; printf xxxxxxxx >&3' 2>&1 || true`)
 	}
+
 	run(t, x5, "ping -c1 -W2 10.244.2.5 >&2") // what was sent before has come
 	if got := run(t, u.b.ns, "nft list table ip c"); !strings.Contains(got, "packets 0 ") {
 		t.Errorf("pods' frames reached another host:\n%s", got)
@@ -124,6 +134,7 @@ func TestOverlaysWithOneSubnet(t *testing.T) {
 		dataplanetest.Expect(t, u.a, planA)
 		check(t)
 	})
+
 	t.Run("Remove", func(t *testing.T) {
 		gone := netplan.Removed{Bridges: []string{twin}, LoadBalancers: []string{"shop6", "shop17"}}
 		for _, p := range twinA.Ports {
@@ -132,6 +143,7 @@ func TestOverlaysWithOneSubnet(t *testing.T) {
 		for _, p := range twinA.Peers {
 			gone.Peers = append(gone.Peers, p.ID)
 		}
+
 		u.a.change(t, &planA, netplan.Change{Removed: gone})
 		if got := run(t, u.a.ns, "ip -o link | grep -o ' va[0-9a-f]*' || true; ls "+u.a.pins+" | grep apart || true"); got != "" {
 			t.Errorf("left of the network:\n%s", got)
@@ -139,6 +151,7 @@ func TestOverlaysWithOneSubnet(t *testing.T) {
 		netnstest.Flow(t, a5, "10.244.2.5:80", "b5", "10.244.1.5")
 		u.a.change(t, &planA, netplan.Change{Set: twinA}) // the VNI is free at once
 	})
+
 	u.a = u.a.reopen(t)
 	u.a.apply(t, netplan.Plan{})
 	nothingLeft(t, u.a)

@@ -55,6 +55,7 @@ func (p *Plane) removeStrayAparts(ctx context.Context, parts map[string]*netplan
 	if err != nil {
 		return err
 	}
+
 	for _, name := range names {
 		if id, ok := strings.CutPrefix(name, apartPin); ok && parts[id] == nil {
 			if err := p.removeApart(ctx, id); err != nil {
@@ -62,6 +63,7 @@ func (p *Plane) removeStrayAparts(ctx context.Context, parts map[string]*netplan
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -84,6 +86,7 @@ func (p *Plane) ensureApart(b netplan.Bridge) error {
 	if err := checkName(b.ID); err != nil {
 		return err
 	}
+
 	pin := p.Pin(apartPin + b.ID)
 	made, err := netns.Ensure(pin)
 	if err != nil {
@@ -92,6 +95,7 @@ func (p *Plane) ensureApart(b netplan.Bridge) error {
 	if err := p.ensureWayOut(b, pin); err != nil {
 		return fmt.Errorf("make its way out: %w", err)
 	}
+
 	child := p.apart[b.ID]
 	if child == nil || made {
 		if child, err = p.newApart(b.ID, pin); err != nil {
@@ -112,10 +116,12 @@ func (p *Plane) changeApart(ctx context.Context, parts map[string]*netplan.Chang
 		}
 		delete(parts, id)
 	}
+
 	fresh := map[string]bool{}
 	for id := range parts {
 		fresh[id] = id != homeless && !p.isApart(id)
 	}
+
 	if err := p.ensureAparts(parts); err != nil {
 		return err
 	}
@@ -125,10 +131,12 @@ func (p *Plane) changeApart(ctx context.Context, parts map[string]*netplan.Chang
 	if err := p.applyChange(ctx, *parts[homeless]); err != nil {
 		return err
 	}
+
 	for id, part := range parts {
 		if id == homeless {
 			continue
 		}
+
 		child := p.apart[id]
 		var err error
 		if fresh[id] {
@@ -137,10 +145,12 @@ func (p *Plane) changeApart(ctx context.Context, parts map[string]*netplan.Chang
 		} else {
 			err = child.applyChange(ctx, *part)
 		}
+
 		if err != nil {
 			return fmt.Errorf("network %s, apart: %w", id, err)
 		}
 	}
+
 	return nil
 }
 
@@ -155,9 +165,11 @@ func (p *Plane) setApartRules(ctx context.Context, parts map[string]*netplan.Cha
 			p.rules.set("apart "+id, apartItem(p.apart[id].bridge), d)
 		}
 	}
+
 	if d.empty() {
 		return nil
 	}
+
 	return p.table.change(ctx, p.rules, d)
 }
 
@@ -166,8 +178,14 @@ func (p *Plane) newApart(id, pin string) (*Plane, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return &Plane{
-		cfg:      Config{Netns: pin, PinDir: p.cfg.PinDir, Uplink: wayOut, Users: p.cfg.Users},
+		cfg: Config{
+			Netns:  pin,
+			PinDir: p.cfg.PinDir,
+			Uplink: wayOut,
+			Users:  p.cfg.Users,
+		},
 		table:    table,
 		podRules: p.podRules,
 		parent:   p,
@@ -179,11 +197,13 @@ func (p *Plane) newApart(id, pin string) (*Plane, error) {
 func (p *Plane) ensureWayOut(b netplan.Bridge, pin string) error {
 	near, far := wayOutAddrs(b.Apart)
 	name := apartLink(b.ID)
+
 	return p.bothEnds(pin, func(h, inside *netlink.Handle) error {
 		mtu := 1500
 		if uplink, err := lookup(h, p.uplink(b)); err == nil && uplink != nil {
 			mtu = uplink.Attrs().MTU
 		}
+
 		if err := ensurePair(h, inside, name, pin, mtu); err != nil {
 			return err
 		}
@@ -193,6 +213,7 @@ func (p *Plane) ensureWayOut(b netplan.Bridge, pin string) error {
 		if err := setEnd(inside, wayOut, far, mtu, pin); err != nil {
 			return err
 		}
+
 		link, err := inside.LinkByName(wayOut)
 		if err != nil {
 			return err
@@ -206,6 +227,7 @@ func (p *Plane) ensureWayOut(b netplan.Bridge, pin string) error {
 		if link, err = h.LinkByName(name); err != nil {
 			return err
 		}
+
 		return h.LinkSetAlias(link, aliasApart+b.ID)
 	})
 }
@@ -222,6 +244,7 @@ func ensurePair(h, inside *netlink.Handle, name, pin string, mtu int) error {
 	if err != nil {
 		return err
 	}
+
 	far, err := lookup(inside, wayOut)
 	if err != nil {
 		return err
@@ -229,6 +252,7 @@ func ensurePair(h, inside *netlink.Handle, name, pin string, mtu int) error {
 	if near != nil && far != nil && far.Attrs().ParentIndex == near.Attrs().Index {
 		return nil
 	}
+
 	if near != nil {
 		if err := removeLink(h, near); err != nil {
 			return err
@@ -237,11 +261,13 @@ func ensurePair(h, inside *netlink.Handle, name, pin string, mtu int) error {
 	if err := dropLink(inside, wayOut); err != nil {
 		return err
 	}
+
 	ns, err := os.Open(pin)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = ns.Close() }()
+
 	return h.LinkAdd(&netlink.Veth{
 		LinkAttrs:     netlink.LinkAttrs{Name: name, MTU: mtu},
 		PeerName:      wayOut,
@@ -261,6 +287,7 @@ func setEnd(h *netlink.Handle, name string, addr netip.Prefix, mtu int, ns strin
 			return fmt.Errorf("set MTU %d: %w", mtu, err)
 		}
 	}
+
 	err = netns.Do(ns, func() error {
 		return sysctls([][2]string{
 			{"net/ipv4/conf/" + name + "/rp_filter", "0"},
@@ -274,6 +301,7 @@ func setEnd(h *netlink.Handle, name string, addr netip.Prefix, mtu int, ns strin
 	if err := h.AddrReplace(link, &netlink.Addr{IPNet: ipnet.Of(addr)}); err != nil {
 		return fmt.Errorf("set address %s: %w", addr, err)
 	}
+
 	return h.LinkSetUp(link)
 }
 
@@ -286,6 +314,7 @@ func (p *Plane) observeApart(h *netlink.Handle, bridges []netplan.Bridge) error 
 	if err != nil || link == nil {
 		return err
 	}
+
 	addrs, err := addrsOf(h, link)
 	for _, a := range addrs {
 		for i := range bridges {
@@ -294,6 +323,7 @@ func (p *Plane) observeApart(h *netlink.Handle, bridges []netplan.Bridge) error 
 			}
 		}
 	}
+
 	return err
 }
 
@@ -323,12 +353,14 @@ func (p *Plane) removeApart(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
+
 	child := p.apart[id]
 	if there && child == nil {
 		if child, err = p.newApart(id, pin); err != nil {
 			return err
 		}
 	}
+
 	if there {
 		if err := child.apply(ctx, netplan.Plan{}); err != nil {
 			return fmt.Errorf("remove network %s, apart: %w", id, err)
@@ -353,7 +385,7 @@ func (p *Plane) addVXLAN(h *netlink.Handle, x *netlink.Vxlan) error {
 	return netns.Netlink(p.parent.cfg.Netns, func(outer *netlink.Handle) error { return outer.LinkAdd(x) })
 }
 
-// tunnelUplink is the number of the interface by which an overlay's packets leave the host, 0 if it is not there.
+// tunnelUplink returns the number of the interface by which an overlay's packets leave the host, 0 if it is not there.
 func (p *Plane) tunnelUplink(h *netlink.Handle, b netplan.Bridge) (int, error) {
 	if p.parent != nil {
 		var index int
@@ -363,6 +395,7 @@ func (p *Plane) tunnelUplink(h *netlink.Handle, b netplan.Bridge) (int, error) {
 		})
 		return index, err
 	}
+
 	link, err := lookup(h, p.parentName(b))
 	if err != nil || link == nil {
 		return 0, err

@@ -24,6 +24,7 @@ func TestSplit(t *testing.T) {
 		}
 		return got, gone
 	}
+
 	lb := func(bridge string) []netplan.LoadBalancer { return []netplan.LoadBalancer{{ID: "lb", Bridge: bridge}} }
 	bridges := []netplan.Bridge{{ID: "a"}, {ID: "b", Apart: 1}}
 	port := []netplan.Port{{ID: "p", Bridge: "b"}}
@@ -31,6 +32,7 @@ func TestSplit(t *testing.T) {
 	got, _ := split(netplan.Change{Set: netplan.Plan{
 		Bridges: bridges, Namespaces: []string{"n"}, Ports: port, Peers: peer, LoadBalancers: lb(""),
 	}})
+
 	want := map[string]netplan.Change{
 		homeless: {Set: netplan.Plan{
 			Bridges: bridges[:1], Namespaces: []string{"n"}, Peers: peer, LoadBalancers: lb(""),
@@ -40,6 +42,7 @@ func TestSplit(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmpopts.EquateComparable(netip.Prefix{}, netip.Addr{})); diff != "" {
 		t.Errorf("first change (-want +got):\n%s", diff)
 	}
+
 	aparts["b"] = true
 	got, _ = split(netplan.Change{Set: netplan.Plan{LoadBalancers: lb("b")}})
 	want = map[string]netplan.Change{
@@ -49,10 +52,12 @@ func TestSplit(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmpopts.EquateComparable(netip.Prefix{}, netip.Addr{})); diff != "" {
 		t.Errorf("a load balancer that moves (-want +got):\n%s", diff)
 	}
+
 	got, gone := split(netplan.Change{Removed: netplan.Removed{
 		Bridges: []string{"b"}, Namespaces: []string{"n"}, Ports: []string{"p"}, LoadBalancers: []string{"lb"},
 		Peers: []string{"p"},
 	}})
+
 	want = map[string]netplan.Change{
 		homeless: {Removed: netplan.Removed{Namespaces: []string{"n"}, Peers: []string{"p"}}},
 		"b":      {Removed: netplan.Removed{Ports: []string{"p"}, LoadBalancers: []string{"lb"}}},
@@ -60,6 +65,7 @@ func TestSplit(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmpopts.EquateComparable(netip.Prefix{}, netip.Addr{})); diff != "" {
 		t.Errorf("a network that is removed (-want +got):\n%s", diff)
 	}
+
 	if !slices.Equal(gone, []string{"b"}) {
 		t.Errorf("gone is %q", gone)
 	}
@@ -78,6 +84,7 @@ func TestWayOutAddrs(t *testing.T) {
 		}
 		seen[far.Masked()] = true
 	}
+
 	for _, other := range []string{"10.244.1.2/24", "fe80::1/64", "169.254.128.2/16", "169.254.128.1/30"} {
 		if n, ok := wayOutNumber(netip.MustParsePrefix(other)); ok {
 			t.Errorf("%s is the way out of %d", other, n)

@@ -10,8 +10,8 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// balancerItem are the elements of a load balancer; none without backends. A virtual address or node port has only the
-// backends of its own family.
+// balancerItem returns the elements of a load balancer; none without backends. A virtual address or node port has only
+// the backends of its own family.
 func balancerItem(lb netplan.LoadBalancer) item {
 	it := item{}
 	for _, f := range families() {
@@ -34,6 +34,7 @@ func (it item) putBalancer(f family, lb netplan.LoadBalancer, backends []netip.A
 		it.putKept(f, lb, backends)
 		return
 	}
+
 	if len(lb.VIPs) == 0 {
 		chain := chainName(f.name("node"), lb.ByClient, len(backends))
 		key := pack(lb.Protocol, lb.Port)
@@ -47,10 +48,12 @@ func (it item) putBalancer(f family, lb netplan.LoadBalancer, backends []netip.A
 		}
 		return
 	}
+
 	for _, vip := range lb.VIPs {
 		if !f.has(vip) {
 			continue
 		}
+
 		chain := chainName(f.name("vip"), lb.ByClient, len(backends))
 		key := pack(vip, lb.Protocol, lb.Port)
 		it.put(f.name("vip"), lb.ID, key, chain)
@@ -59,6 +62,7 @@ func (it item) putBalancer(f family, lb netplan.LoadBalancer, backends []netip.A
 		if lb.External {
 			it.put(f.name("external"), lb.ID, key, chain)
 		}
+
 		if source != "" {
 			it.put(f.name("vip_source"), "", key, source)
 		}
@@ -81,6 +85,7 @@ func (it item) putKept(f family, lb netplan.LoadBalancer, backends []netip.AddrP
 		if lb.External {
 			it.put(f.name("kept_external"), lb.ID, key, chain)
 		}
+
 		it.put(f.name("kept_vips"), "", pack(vip), "")
 		for i, b := range backends {
 			it.put(f.name("kept_to"), b.String(), key+pack(index(i)), pack(keptMark(b.Addr())))
@@ -88,10 +93,11 @@ func (it item) putKept(f family, lb netplan.LoadBalancer, backends []netip.AddrP
 	}
 }
 
-// keptMark is the mark of packets to a pod that keeps their destination; load balancers' own marks are small numbers.
+// keptMark returns the mark of packets to a pod that keeps their destination; load balancers' own marks are small
+// numbers.
 func keptMark(a netip.Addr) index { return 0x4d000000 | index(hash(a.String())&0xffffff) }
 
-// sourceMark is the connection mark for a source VIP: an IPv4 address itself, a hash of an IPv6 address.
+// sourceMark returns the connection mark for a source VIP: an IPv4 address itself, a hash of an IPv6 address.
 func sourceMark(a netip.Addr) index {
 	if a.Is4() {
 		b := a.As4()
@@ -106,7 +112,7 @@ func (it item) putBackends(set, key string, backends []netip.AddrPort) {
 	}
 }
 
-// chainName is the name of the chain that picks one of n backends, at random or by the client's address.
+// chainName returns the name of the chain that picks one of n backends, at random or by the client's address.
 func chainName(kind string, byClient bool, n int) string {
 	if byClient {
 		return fmt.Sprintf("%s_client_%d", kind, n)
@@ -114,9 +120,9 @@ func chainName(kind string, byClient bool, n int) string {
 	return fmt.Sprintf("%s_%d", kind, n)
 }
 
-// balance are the rules of such a chain: they look up the backend by the key of the load balancer and a number below n.
-// In HNS client affinity is on or off (DistributionType) and has no timeout, so a hash of the client's address suffices
-// and no state is kept for each client.
+// balance returns the rules of such a chain: they look up the backend by the key of the load balancer and a number
+// below n. In HNS client affinity is on or off (DistributionType) and has no timeout, so a hash of the client's address
+// suffices and no state is kept for each client.
 func balance(name string) []string {
 	kind, rest, _ := strings.Cut(name, "_")
 	rest, byClient := strings.CutPrefix(rest, "client_")
@@ -125,10 +131,12 @@ func balance(name string) []string {
 	if byClient {
 		pick = f.in("jhash {ip} saddr")
 	}
+
 	key := "meta l4proto . th dport"
 	if kind != "node" {
 		key = f.in("{ip} daddr . ") + key
 	}
+
 	if kind == "kept" { // the connection and each of its packets get the mark of the pod
 		return []string{
 			fmt.Sprintf("ct mark 0 meta mark set %s mod %s", pick, rest),
@@ -137,6 +145,7 @@ func balance(name string) []string {
 			"meta mark set ct mark",
 		}
 	}
+
 	return []string{
 		fmt.Sprintf("meta mark set %s mod %s", pick, rest),
 		fmt.Sprintf("meta l4proto { tcp, udp } dnat %s to %s . meta mark map @%s", f, key, f.name(kind+"_to")),

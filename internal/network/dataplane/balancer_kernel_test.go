@@ -21,10 +21,15 @@ import (
 func both(id, vip string, port uint16, f func(lb *netplan.LoadBalancer), backends ...string) []netplan.LoadBalancer {
 	var all []netplan.LoadBalancer
 	for _, proto := range []netplan.Protocol{netplan.TCP, netplan.UDP} {
-		lb := netplan.LoadBalancer{ID: fmt.Sprint(id, "-", proto), Protocol: proto, Port: port}
+		lb := netplan.LoadBalancer{
+			ID:       fmt.Sprint(id, "-", proto),
+			Protocol: proto,
+			Port:     port,
+		}
 		if vip != "" {
 			lb.VIPs = []netip.Addr{netip.MustParseAddr(vip)}
 		}
+
 		for _, b := range backends {
 			lb.Backends = append(lb.Backends, netip.MustParseAddrPort(b))
 		}
@@ -33,6 +38,7 @@ func both(id, vip string, port uint16, f func(lb *netplan.LoadBalancer), backend
 		}
 		all = append(all, lb)
 	}
+
 	return all
 }
 
@@ -45,6 +51,7 @@ func TestBalancersOfAnOverlay(t *testing.T) {
 	external := func(lb *netplan.LoadBalancer) {
 		lb.External, lb.SourceVIP = true, netip.MustParseAddr("10.244.1.9")
 	}
+
 	planA.LoadBalancers = slices.Concat(
 		both("node-near", "", 30001, external, "10.244.1.5:80"),
 		both("node-far", "", 30002, external, "10.244.2.5:80"),
@@ -54,6 +61,7 @@ func TestBalancersOfAnOverlay(t *testing.T) {
 			func(lb *netplan.LoadBalancer) { lb.SourceVIP = netip.MustParseAddr("10.244.1.9") }, "10.244.2.5:80"),
 		both("self", "10.96.0.2", 80, nil, "10.244.1.5:80"),
 	)
+
 	planA.Normalize()
 	u.a.apply(t, planA)
 	u.b.apply(t, planB)
@@ -63,6 +71,7 @@ func TestBalancersOfAnOverlay(t *testing.T) {
 	netnstest.Flow(t, u.router, "10.213.0.11:30002", "b5", "10.244.1.9")
 	netnstest.Flow(t, u.router, "203.0.113.7:80", "b5", "10.244.1.9")
 	netnstest.Flow(t, u.router, "203.0.113.8:80", "a5", "10.213.0.100")
+
 	netnstest.NoFlow(t, u.router, "10.96.0.1:80") // not external
 	netnstest.Flow(t, a6, "10.96.0.1:80", "b5", "10.244.1.6")
 	netnstest.Flow(t, a5, "10.96.0.2:80", "a5", "10.244.1.1")
@@ -73,6 +82,7 @@ func TestBalancersOfAnOverlay(t *testing.T) {
 	for _, addr := range []string{"10.213.0.11:30001", "203.0.113.8:80", "10.96.0.2:80"} {
 		netnstest.NoFlow(t, u.a.ns, addr) // never from the host itself
 	}
+
 	planA.Bridges[0].HostVIPs = true // as from Windows Server 2022 on
 	u.a.apply(t, planA)
 	netnstest.Flow(t, u.a.ns, "10.96.0.2:80", "a5", "10.244.1.1")
@@ -137,6 +147,7 @@ func TestUDPFlowsMove(t *testing.T) {
 	vip, node := "10.96.0.53:53", "10.213.0.11:30053"
 	_, _ = inside.c.WriteTo([]byte("?"), net.UDPAddrFromAddrPort(netip.MustParseAddrPort(vip)))
 	_, _ = fromOutside.c.WriteTo([]byte("?"), net.UDPAddrFromAddrPort(netip.MustParseAddrPort(node)))
+
 	for _, backend := range []struct{ name, addr string }{
 		{"near", "10.244.1.6:53"},
 		{"far", "10.244.2.5:53"},
@@ -148,12 +159,14 @@ func TestUDPFlowsMove(t *testing.T) {
 		inside.answeredBy(vip, backend.name)
 		fromOutside.answeredBy(node, backend.name)
 	}
+
 	// One more backend does not change the flow to the other backend.
 	a.change(t, &plan, netplan.Change{Set: netplan.Plan{LoadBalancers: both("dns", "10.96.0.53", 53, nil,
 		"10.244.1.6:53", "10.244.2.5:53")}})
 	for range 20 {
 		inside.answeredBy(vip, "near")
 	}
+
 	// Another balancer for the same address.
 	a.change(t, &plan, netplan.Change{
 		Set:     netplan.Plan{LoadBalancers: both("other", "10.96.0.53", 53, nil, "10.244.2.5:53")},
@@ -171,6 +184,7 @@ func TestTCPConnectionsStay(t *testing.T) {
 	h.apply(t, plan)
 	var l net.Listener
 	var c net.Conn
+
 	err := netns.Do(h.Pin(dataplanetest.NSB), func() (err error) {
 		l, err = net.Listen("tcp4", "10.244.1.6:81")
 		return err
@@ -178,6 +192,7 @@ func TestTCPConnectionsStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = l.Close() })
 	err = netns.Do(h.Pin(dataplanetest.NSA), func() (err error) {
 		c, err = net.DialTimeout("tcp4", "10.96.0.1:80", 3*time.Second)
@@ -186,17 +201,20 @@ func TestTCPConnectionsStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = c.Close() })
 	far, err := l.Accept()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = far.Close() })
 	h.change(t, &plan, netplan.Change{Removed: netplan.Removed{LoadBalancers: []string{"x-6"}}})
 	_ = far.SetDeadline(time.Now().Add(3 * time.Second))
 	if _, err := c.Write([]byte("still")); err != nil {
 		t.Fatal(err)
 	}
+
 	b := make([]byte, 5)
 	if _, err := far.Read(b); err != nil || string(b) != "still" {
 		t.Errorf("read %q, %v", b, err)
@@ -215,11 +233,13 @@ func TestICMP(t *testing.T) {
 		"10.244.1.6": true, "10.244.2.5": true, "10.244.1.2": true, "10.213.0.11": true,
 		"198.51.100.1": false, "10.213.0.12": false,
 	}
+
 	for to, answered := range want {
 		if got := ping(to); got != answered {
 			t.Errorf("ping of %s answered: %v", to, got)
 		}
 	}
+
 	plan := dataplanetest.Plan("10.244.1")
 	port := plan.Ports[0]
 	port.NAT = []netplan.NAT{{Except: port.NAT[0].Except, ICMP: true}}

@@ -35,18 +35,21 @@ func ways(b *testing.B) map[string]way {
 		if n == 10 {
 			all["pod"] = way{from, to, "10.244.1.6:8080", "10.244.1.6:8080"}
 		}
+
 		one := service(0)
 		one.Backends = one.Backends[:1]
 		if err := h.ApplyChange(b.Context(),
 			netplan.Change{Set: netplan.Plan{LoadBalancers: []netplan.LoadBalancer{one}}}); err != nil {
 			b.Fatal(err)
 		}
+
 		through := way{from, to, "10.96.1.0:80", "10.244.1.6:8080"}
 		if n == 10 {
 			through.listen = "" // the server is pod's
 		}
 		all[fmt.Sprintf("clusterip-of-%d", n)] = through
 	}
+
 	return all
 }
 
@@ -64,6 +67,7 @@ func benchHost(b *testing.B) *dataplane.Plane {
 	if _, err := netns.Ensure(ns); err != nil {
 		b.Fatal(err)
 	}
+
 	b.Cleanup(func() {
 		entries, _ := os.ReadDir(pins)
 		for _, e := range entries {
@@ -71,6 +75,7 @@ func benchHost(b *testing.B) *dataplane.Plane {
 		}
 		_ = netns.Remove(ns)
 	})
+
 	p, err := dataplane.New(dataplane.Config{Netns: ns, PinDir: pins})
 	if err != nil {
 		b.Fatal(err)
@@ -89,6 +94,7 @@ func bare(b *testing.B) way {
 		}
 		b.Cleanup(func() { _ = netns.Remove(ns) })
 	}
+
 	command(
 		b, w.from, fmt.Sprintf(
 			"exec 3<%s; ip link add eth0 type veth peer name eth0 netns /proc/$$/fd/3; ip link set eth0 up; ip addr add 10.1.0.1/24 dev eth0", w.to))
@@ -105,6 +111,7 @@ func (w way) server(b *testing.B, each func(net.Conn)) {
 	if err := netns.Do(w.to, func() (err error) { l, err = net.Listen("tcp4", w.listen); return err }); err != nil {
 		b.Fatal(err)
 	}
+
 	b.Cleanup(func() { _ = l.Close() })
 	go func() {
 		for {
@@ -142,6 +149,7 @@ func BenchmarkThroughput(b *testing.B) {
 	for _, name := range order {
 		sends[name] = all[name].sender(b)
 	}
+
 	took, cost := map[string][]float64{}, map[string][]float64{}
 	for i := 0; b.Loop(); i++ {
 		for _, name := range rotated(i) {
@@ -149,6 +157,7 @@ func BenchmarkThroughput(b *testing.B) {
 			took[name], cost[name] = append(took[name], t), append(cost[name], c)
 		}
 	}
+
 	for _, name := range order {
 		b.ReportMetric(portion/1e6/median(took[name]), name+"-MB/s")
 		b.ReportMetric(median(cost[name])/portion*(1<<20)*1e6, name+"-cpu-µs/MiB")
@@ -205,6 +214,7 @@ func (w way) sender(b *testing.B) func() (took, cost float64) {
 			}
 		}
 	})
+
 	block := make([]byte, 1<<20)
 	return func() (took, cost float64) {
 		c := w.call(b)
@@ -231,8 +241,8 @@ func send(b *testing.B, c net.Conn, block []byte) (took, cost float64) {
 	return time.Since(started).Seconds(), (processor(b) - before).Seconds()
 }
 
-// processor is the time that this process took of all processors: the kernel's work for a veth pair is done on it, so
-// it says what a byte costs also where other programs run.
+// processor returns the time that this process took of all processors: the kernel's work for a veth pair is done on it,
+// so it says what a byte costs also where other programs run.
 func processor(b *testing.B) time.Duration {
 	b.Helper()
 	var u unix.Rusage
@@ -249,6 +259,7 @@ func BenchmarkConnect(b *testing.B) {
 	for _, name := range order {
 		connects[name] = all[name].connecter(b)
 	}
+
 	took, added := map[string][]float64{}, map[string][]float64{}
 	for i := 0; b.Loop(); i++ {
 		for _, name := range rotated(i) {
@@ -260,6 +271,7 @@ func BenchmarkConnect(b *testing.B) {
 			}
 		}
 	}
+
 	for _, name := range order {
 		b.ReportMetric(median(took[name]), name+"-median-µs")
 		if len(added[name]) > 0 {
@@ -273,8 +285,11 @@ func BenchmarkConnect(b *testing.B) {
 func (w way) connecter(b *testing.B) func() float64 {
 	b.Helper()
 	w.server(b, func(c net.Conn) { _, _ = c.Write([]byte{1}); _ = c.Close() })
-	begin, done, failed := make(chan struct{}), make(chan float64), make(chan error, 1)
+	begin := make(chan struct{})
+	done := make(chan float64)
+	failed := make(chan error, 1)
 	b.Cleanup(func() { close(begin) })
+
 	go func() {
 		failed <- netns.Do(w.from, func() error {
 			one := make([]byte, 1)
@@ -290,9 +305,11 @@ func (w way) connecter(b *testing.B) func() float64 {
 				done <- float64(time.Since(start).Nanoseconds()) / 1000
 				_ = c.Close()
 			}
+
 			return nil
 		})
 	}()
+
 	return func() float64 {
 		begin <- struct{}{}
 		select {
@@ -313,6 +330,7 @@ func BenchmarkChange(b *testing.B) {
 			if err := p.Apply(b.Context(), services(n)); err != nil {
 				b.Fatal(err)
 			}
+
 			var took []time.Duration
 			for b.Loop() {
 				lb := service(len(took) % 10)

@@ -14,7 +14,7 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// parentName is the interface that the network goes through: its uplink, or the uplink's interface for its VLAN.
+// parentName returns the interface that the network goes through: its uplink, or the uplink's interface for its VLAN.
 func (p *Plane) parentName(b netplan.Bridge) string {
 	if b.VLAN != 0 {
 		return vlanLink(p.uplink(b), b.VLAN)
@@ -54,6 +54,7 @@ func (p *Plane) nameUplink() error {
 	if p.carries() {
 		alias = "vEthernet (" + alias + ")"
 	}
+
 	return netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error {
 		link, err := lookup(h, p.cfg.Uplink)
 		if err != nil || link == nil || link.Attrs().Alias == alias {
@@ -67,7 +68,7 @@ func vlanLink(uplink string, tag uint16) string {
 	return fmt.Sprintf("%s%08x", vlanPrefix, uint32(hash(fmt.Sprint(uplink, " ", tag))))
 }
 
-// mtu is the largest packet on the network: the uplink's, less what an overlay adds.
+// mtu returns the largest packet on the network: the uplink's, less what an overlay adds.
 func (p *Plane) mtu(h *netlink.Handle, b netplan.Bridge) int {
 	mtu := 1500
 	if link, err := lookup(h, p.uplink(b)); err == nil && link != nil {
@@ -79,8 +80,8 @@ func (p *Plane) mtu(h *netlink.Handle, b netplan.Bridge) int {
 	return mtu
 }
 
-// podMTU is the size of a pod's largest packet: the uplink's, less the overhead in the port's policy; in an overlay,
-// less VXLAN's overhead if that is larger.
+// podMTU returns the size of a pod's largest packet: the uplink's, less the overhead in the port's policy; in an
+// overlay, less VXLAN's overhead if that is larger.
 func (p *Plane) podMTU(h *netlink.Handle, b netplan.Bridge, port netplan.Port) int {
 	mtu := p.mtu(h, b)
 	if b.Mode == netplan.Overlay {
@@ -106,6 +107,7 @@ func (p *Plane) ensureBridge(h *netlink.Handle, b netplan.Bridge) error {
 			return fmt.Errorf("tag %d on %q: %w", b.VLAN, p.uplink(b), err)
 		}
 	}
+
 	link, err := p.ensureSwitch(h, b)
 	if err != nil {
 		return err
@@ -126,6 +128,7 @@ func (p *Plane) ensureBridge(h *netlink.Handle, b netplan.Bridge) error {
 	if err := setUp(h, link); err != nil {
 		return err
 	}
+
 	if b.Mode == netplan.Overlay {
 		if err := p.ensureVXLAN(h, b); err != nil {
 			return err
@@ -134,6 +137,7 @@ func (p *Plane) ensureBridge(h *netlink.Handle, b netplan.Bridge) error {
 	if err := p.syncGateway(h, b); err != nil {
 		return err
 	}
+
 	return p.syncPolicyRoutes(h, b)
 }
 
@@ -147,6 +151,7 @@ func (p *Plane) ensureSwitch(h *netlink.Handle, b netplan.Bridge) (netlink.Link,
 	if err != nil {
 		return nil, err
 	}
+
 	alias := bridgeAlias(b)
 	if link != nil && link.Attrs().Alias == alias && link.Type() == made.Type() {
 		return link, nil
@@ -156,6 +161,7 @@ func (p *Plane) ensureSwitch(h *netlink.Handle, b netplan.Bridge) (netlink.Link,
 			return nil, err
 		}
 	}
+
 	if err := h.LinkAdd(made); err != nil {
 		return nil, err
 	}
@@ -165,6 +171,7 @@ func (p *Plane) ensureSwitch(h *netlink.Handle, b netplan.Bridge) (netlink.Link,
 	if err := p.inHost(func() error { return modeSysctls(link.Attrs().Name, b.Mode) }); err != nil {
 		return nil, err
 	}
+
 	return link, h.LinkSetAlias(link, alias)
 }
 
@@ -204,7 +211,7 @@ func switchSysctls(name string) error {
 	return errors.Join(err, sysctls6(name))
 }
 
-// bridgeMAC is the bridge's address: a fixed one, as the kernel would change its own with the ports.
+// bridgeMAC returns the bridge's address: a fixed one, as the kernel would change its own with the ports.
 func bridgeMAC(b netplan.Bridge) net.HardwareAddr {
 	if mac, err := net.ParseMAC(b.MAC); err == nil {
 		return mac
@@ -229,10 +236,12 @@ func (p *Plane) removeBridge(h *netlink.Handle, id string, want *state) error {
 	for _, b := range want.bridges {
 		keep[p.parentName(b)] = true
 	}
+
 	links, err := h.LinkList()
 	if err != nil {
 		return fmt.Errorf("list links: %w", err)
 	}
+
 	var errs []error
 	for _, l := range links {
 		name := l.Attrs().Name
@@ -243,6 +252,7 @@ func (p *Plane) removeBridge(h *netlink.Handle, id string, want *state) error {
 			errs = append(errs, removeLink(h, l))
 		}
 	}
+
 	return errors.Join(errs...)
 }
 
@@ -265,6 +275,7 @@ func (p *Plane) removeStrangers(h *netlink.Handle, want *state) error {
 	for id := range want.ports {
 		keep[portLink(id)] = true
 	}
+
 	for id := range p.apart {
 		keep[apartLink(id)] = true
 	}
@@ -272,9 +283,10 @@ func (p *Plane) removeStrangers(h *netlink.Handle, want *state) error {
 	if err != nil {
 		return fmt.Errorf("list links: %w", err)
 	}
+
 	var errs []error
 	for _, l := range links {
-		if a := l.Attrs(); !keep[a.Name] && (ours(a.Alias) || a.Alias == "" && halfMade(l)) {
+		if a := l.Attrs(); !keep[a.Name] && (ours(a.Alias) || (a.Alias == "" && halfMade(l))) {
 			errs = append(errs, removeTag(h, l)) // removes l, tag or not
 		}
 	}

@@ -41,6 +41,7 @@ func newStaleFlows(was *state, c netplan.Change) *staleFlows {
 	for _, lb := range c.Set.LoadBalancers {
 		forget(lb.ID)
 	}
+
 	for _, lb := range c.Set.LoadBalancers {
 		backends := map[netip.AddrPort]bool{}
 		for _, b := range lb.Backends {
@@ -48,6 +49,7 @@ func newStaleFlows(was *state, c netplan.Change) *staleFlows {
 		}
 		s.add(lb, backends)
 	}
+
 	return s
 }
 
@@ -81,6 +83,7 @@ func (s *staleFlows) MatchConntrackFlow(f *netlink.ConntrackFlow) bool {
 	if !ok || !byOK {
 		return false
 	}
+
 	to, by = to.Unmap(), by.Unmap()
 	backend := netip.AddrPortFrom(by, f.Reverse.SrcPort)
 	if backends, ok := s.vips[netip.AddrPortFrom(to, f.Forward.DstPort)]; ok {
@@ -101,6 +104,7 @@ func (p *Plane) forget(s *staleFlows) error {
 	if err := p.setLocal(s); err != nil {
 		return err
 	}
+
 	err := p.inHost(func() error {
 		if len(s.vips)+len(s.nodes) > few {
 			return unix.EOPNOTSUPP
@@ -110,16 +114,19 @@ func (p *Plane) forget(s *staleFlows) error {
 				return err
 			}
 		}
+
 		for node := range s.nodes {
 			if err := s.forgetTo(node.family, netip.Addr{}, node.port); err != nil {
 				return err
 			}
 		}
+
 		return nil
 	})
 	if err == nil {
 		return nil
 	}
+
 	// There are many, or the kernel is too old to filter: read them all.
 	return netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error {
 		for _, f := range []netlink.InetFamily{netlink.FAMILY_V4, netlink.FAMILY_V6} {
@@ -136,6 +143,7 @@ func (p *Plane) setLocal(s *staleFlows) error {
 	if len(s.nodes) == 0 {
 		return nil
 	}
+
 	return netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error {
 		addrs, err := h.AddrList(nil, netlink.FAMILY_ALL)
 		if err != nil {

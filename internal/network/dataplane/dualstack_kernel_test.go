@@ -79,9 +79,11 @@ func TestIPv6LoadBalancing(t *testing.T) {
 		both("node-remote", "", 30081, nil, "[fd00:244:1:2::5]:8080"),
 		both("node-4", "", 30080, nil, "10.244.1.6:8080"),
 	)
+
 	for i := range plan.LoadBalancers[len(plan.LoadBalancers)-2:] { // the same port of the other family
 		plan.LoadBalancers[len(plan.LoadBalancers)-2+i].ID += "-4"
 	}
+
 	plan.Normalize()
 	a.apply(t, plan)
 	podA := a.Pin(dataplanetest.NSA)
@@ -101,6 +103,7 @@ func TestIPv6LoadBalancing(t *testing.T) {
 	netnstest.NoFlow(t, a.ns, "[fd00:96::1]:80")         // a host does not reach service addresses
 	netnstest.NoFlow(t, a.ns, "[fd00:213::11]:30080")    // nor its own node port
 	netnstest.NoFlow(t, outside, "[fd00:213::12]:30080") // which the other host has not
+
 	first := ""
 	for range 10 {
 		name, _, err := netnstest.Ask(podA, "tcp", "[fd00:96::6]:80", 300*time.Millisecond)
@@ -121,6 +124,7 @@ func TestIPv6AccessRules(t *testing.T) {
 	h := newHost(t)
 	plan := dataplanetest.Dual("10.244.1", "fd00:244:1:1")
 	plan.LoadBalancers = nil
+
 	plan.Ports[1].ACL = []netplan.ACL{
 		{
 			Priority: 100,
@@ -137,11 +141,13 @@ func TestIPv6AccessRules(t *testing.T) {
 		{Priority: 200, In: true, Block: true},
 		{Priority: 200, Block: true},
 	}
+
 	h.apply(t, plan)
 	a, b := h.Pin(dataplanetest.NSA), h.Pin(dataplanetest.NSB)
 	netnstest.Serve(t, b, "b6", "[fd00:244:1:1::6]:8080")
 	netnstest.Serve(t, b, "b4", "10.244.1.6:8080")
 	netnstest.Serve(t, a, "a6", "[fd00:244:1:1::5]:8080")
+
 	for _, tt := range []struct {
 		ns, network, addr string
 		passes            bool
@@ -158,6 +164,7 @@ func TestIPv6AccessRules(t *testing.T) {
 			t.Errorf("%s to %s: %v; want it to pass: %t", tt.network, tt.addr, err, tt.passes)
 		}
 	}
+
 	// The pod still is found after its neighbour entry is gone.
 	run(t, h.ns, "ip -6 neigh flush all")
 	if _, _, err := netnstest.Ask(a, "tcp", "[fd00:244:1:1::6]:8080", 300*time.Millisecond); err != nil {

@@ -75,6 +75,7 @@ func differing(want, have string) []string {
 		}
 		return set
 	}
+
 	var found []string
 	w, h := lines(want), lines(have)
 	for line := range w {
@@ -82,6 +83,7 @@ func differing(want, have string) []string {
 			found = append(found, "missing: "+line)
 		}
 	}
+
 	for line := range h {
 		if !w[line] {
 			found = append(found, "left over: "+line)
@@ -103,14 +105,14 @@ func (f *Fake) Stats(_ context.Context, port string) (netplan.Stats, error) {
 	return netplan.Stats{}, fmt.Errorf("read statistics of endpoint %s: no such port", port)
 }
 
-// Dump is the plan as text, one line an object.
+// Dump returns the plan as text, one line an object.
 func (f *Fake) Dump() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return Dump(f.plan)
 }
 
-// Dump is a plan as text, one line an object.
+// Dump returns a plan as text, one line an object.
 func Dump(p netplan.Plan) string {
 	var b strings.Builder
 	for _, x := range p.Bridges {
@@ -119,6 +121,7 @@ func Dump(p netplan.Plan) string {
 	for _, x := range p.Peers {
 		fmt.Fprintf(&b, "peer %s %s of %s at %s %s\n", x.ID, x.Subnet, x.Bridge, x.VTEP, x.MAC)
 	}
+
 	for _, x := range p.Namespaces {
 		fmt.Fprintf(&b, "namespace %s\n", x)
 	}
@@ -128,6 +131,7 @@ func Dump(p netplan.Plan) string {
 	for _, x := range p.LoadBalancers {
 		dumpBalancer(&b, x)
 	}
+
 	return b.String()
 }
 
@@ -139,6 +143,7 @@ func dumpBridge(b *strings.Builder, x netplan.Bridge) {
 	if x.Overlay != nil {
 		fmt.Fprintf(b, " vni %d port %d vtep %s mac %s", x.Overlay.VNI, x.Overlay.Port, x.Overlay.VTEP, x.Overlay.MAC)
 	}
+
 	if x.Uplink != "" {
 		fmt.Fprintf(b, " uplink %s", x.Uplink)
 	}
@@ -148,12 +153,14 @@ func dumpBridge(b *strings.Builder, x netplan.Bridge) {
 	if x.VLAN != 0 {
 		fmt.Fprintf(b, " vlan %d", x.VLAN)
 	}
+
 	if x.DNSProxy {
 		b.WriteString(" dns")
 	}
 	if x.DHCP {
 		b.WriteString(" dhcp")
 	}
+
 	if x.Apart != 0 {
 		fmt.Fprintf(b, " apart %d", x.Apart)
 	}
@@ -165,6 +172,7 @@ func dumpPort(b *strings.Builder, x netplan.Port) {
 	for _, r := range x.Routes {
 		fmt.Fprintf(b, " %s->%s", r.Dst, r.Via)
 	}
+
 	for _, n := range x.NAT {
 		fmt.Fprintf(b, " nat(except %v only %v", n.Except, n.Only)
 		if n.To.IsValid() {
@@ -175,6 +183,7 @@ func dumpPort(b *strings.Builder, x netplan.Port) {
 		}
 		b.WriteByte(')')
 	}
+
 	for _, a := range x.ACL {
 		fmt.Fprintf(b, " acl%+v", a)
 	}
@@ -184,6 +193,7 @@ func dumpPort(b *strings.Builder, x netplan.Port) {
 	if x.EgressBPS > 0 {
 		fmt.Fprintf(b, " egress %d bit/s", x.EgressBPS)
 	}
+
 	if x.EncapOverhead > 0 {
 		fmt.Fprintf(b, " overhead %d", x.EncapOverhead)
 	}
@@ -201,6 +211,7 @@ func dumpBalancer(b *strings.Builder, x netplan.LoadBalancer) {
 			b.WriteString(" " + flag.name)
 		}
 	}
+
 	if x.SourceVIP.IsValid() {
 		fmt.Fprintf(b, " source %s", x.SourceVIP)
 	}
@@ -225,10 +236,14 @@ func visible(p netplan.Plan) netplan.Plan {
 			DHCP:     b.DHCP,
 		})
 	}
+
 	for _, port := range p.Ports {
-		port.ACL, port.Proxies, port.EncapOverhead = nil, nil, 0
+		port.ACL = nil
+		port.Proxies = nil
+		port.EncapOverhead = 0
 		out.Ports = append(out.Ports, port)
 	}
+
 	for _, lb := range p.LoadBalancers {
 		if len(lb.Backends) == 0 {
 			continue
@@ -236,6 +251,7 @@ func visible(p netplan.Plan) netplan.Plan {
 		lb.DSR, lb.PreserveDIP = false, lb.PreserveDIP && len(lb.VIPs) > 0
 		out.LoadBalancers = append(out.LoadBalancers, lb)
 	}
+
 	return out
 }
 
@@ -248,12 +264,14 @@ func (f *Fake) HoldPorts(p netplan.HeldPorts) (io.Closer, error) {
 			return nil, fmt.Errorf("port %d is in use", port)
 		}
 	}
+
 	if f.InUse == nil {
 		f.InUse = map[uint16]bool{}
 	}
 	for port := int(p.First); port <= int(p.Last); port++ {
 		f.InUse[uint16(port)] = true
 	}
+
 	return closer(func() error {
 		f.mu.Lock()
 		defer f.mu.Unlock()

@@ -24,7 +24,7 @@ func familyOf(a netip.Addr) family {
 	return ipv6
 }
 
-// name is the family's name of the set, map or chain s.
+// name returns the family's name of the set, map or chain s.
 func (f family) name(s string) string {
 	if f == ipv6 {
 		return s + "6"
@@ -40,7 +40,7 @@ func familyOfSet(set string) (string, family) {
 	return set, ipv4
 }
 
-// addrLen is how many bytes an address has.
+// addrLen returns how many bytes an address has.
 func (f family) addrLen() int {
 	if f == ipv6 {
 		return 16
@@ -67,7 +67,7 @@ func forEach(rule string) []string {
 	return rules
 }
 
-// lastAddr is the last address of a network.
+// lastAddr returns the last address of a network.
 func lastAddr(p netip.Prefix) netip.Addr {
 	b := p.Masked().Addr().AsSlice()
 	for i := p.Bits(); i < 8*len(b); i++ {

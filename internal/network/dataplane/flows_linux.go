@@ -26,7 +26,7 @@ const (
 	filterProtoDstPort = 1 << 5
 )
 
-// number is the family as the kernel's headers have it.
+// number returns the family as the kernel's headers have it.
 func (f family) number() uint8 {
 	if f == ipv6 {
 		return unix.AF_INET6
@@ -47,6 +47,7 @@ func flowsTo(f family, addr netip.Addr, port uint16, found func(flow *netlink.Co
 		flags |= filterIPDst
 		ip.AddRtAttr(nl.CTA_IP_V4_DST, addr.AsSlice())
 	}
+
 	proto := tuple.AddRtAttr(unix.NLA_F_NESTED|nl.CTA_TUPLE_PROTO, nil)
 	proto.AddRtAttr(nl.CTA_PROTO_NUM, []byte{byte(netplan.UDP)})
 	proto.AddRtAttr(nl.CTA_PROTO_DST_PORT, binary.BigEndian.AppendUint16(nil, port))
@@ -58,6 +59,7 @@ func flowsTo(f family, addr netip.Addr, port uint16, found func(flow *netlink.Co
 	if err != nil && !errors.Is(err, nl.ErrDumpInterrupted) {
 		return err
 	}
+
 	for _, m := range answers {
 		if len(m) < nl.SizeofNfgenmsg {
 			continue
@@ -70,6 +72,7 @@ func flowsTo(f family, addr netip.Addr, port uint16, found func(flow *netlink.Co
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -79,6 +82,7 @@ func parseFlow(b []byte) (*netlink.ConntrackFlow, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+
 	var flow netlink.ConntrackFlow
 	var name []byte
 	for _, a := range attrs {
@@ -95,6 +99,7 @@ func parseFlow(b []byte) (*netlink.ConntrackFlow, []byte, error) {
 			return nil, nil, err
 		}
 	}
+
 	return &flow, name, nil
 }
 
@@ -103,11 +108,13 @@ func parseTuple(b []byte, t *netlink.IPTuple) error {
 	if err != nil {
 		return err
 	}
+
 	for _, part := range parts {
 		fields, err := nl.ParseRouteAttr(part.Value)
 		if err != nil {
 			return err
 		}
+
 		for _, f := range fields {
 			switch [2]uint16{part.Attr.Type &^ unix.NLA_F_NESTED, f.Attr.Type} {
 			case [2]uint16{nl.CTA_TUPLE_IP, nl.CTA_IP_V4_SRC}, [2]uint16{nl.CTA_TUPLE_IP, nl.CTA_IP_V6_SRC}:
@@ -123,6 +130,7 @@ func parseTuple(b []byte, t *netlink.IPTuple) error {
 			}
 		}
 	}
+
 	return nil
 }
 

@@ -19,7 +19,7 @@ var verdictMaps = sync.OnceValue(func() map[string]bool { return verdictMapNames
 //nolint:gochecknoglobals // a constant, made when it is used first; Go has no constant maps
 var accessMaps = sync.OnceValue(func() map[string]bool { return verdictMapNames(accessPrefix) })
 
-// verdictMapNames are the names of the maps of verdicts that begin with a prefix.
+// verdictMapNames returns the names of the maps of verdicts that begin with a prefix.
 func verdictMapNames(prefix string) map[string]bool {
 	names := map[string]bool{}
 	_, mapped := sets()
@@ -31,7 +31,7 @@ func verdictMapNames(prefix string) map[string]bool {
 	return names
 }
 
-// sets are the table's sets and maps; ranges: keys may be ranges.
+// sets returns the table's sets and maps; ranges: keys may be ranges.
 func sets() (fixed []knftables.Set, mapped []knftables.Map) {
 	fixed = []knftables.Set{
 		{Name: "uplinks", Type: "ifname"},                         // where the underlay's packets come in
@@ -40,6 +40,7 @@ func sets() (fixed []knftables.Set, mapped []knftables.Map) {
 		{Name: "tunnel_ports", Type: "inet_proto . inet_service"}, // where hosts get overlays' frames
 		{Name: "balancing", Type: "ifname"},                       // uplinks by which the host's own packets to virtual addresses would leave
 	}
+
 	for _, f := range families() {
 		sets, maps := familySets()
 		for _, s := range sets {
@@ -51,10 +52,11 @@ func sets() (fixed []knftables.Set, mapped []knftables.Map) {
 			mapped = append(mapped, m)
 		}
 	}
+
 	return fixed, mapped
 }
 
-// familySets are the sets and maps that each family has.
+// familySets returns the sets and maps that each family has.
 func familySets() (fixed []knftables.Set, mapped []knftables.Map) {
 	const (
 		addr    = "{proto}_addr"
@@ -62,6 +64,7 @@ func familySets() (fixed []knftables.Set, mapped []knftables.Map) {
 		port    = "inet_proto . inet_service"
 		service = addr + " . " + port
 	)
+
 	ranges := []knftables.SetFlag{knftables.IntervalFlag}
 	fixed = []knftables.Set{
 		{Name: "self", Type: pair},                      // each pod's address, twice
@@ -74,6 +77,7 @@ func familySets() (fixed []knftables.Set, mapped []knftables.Map) {
 		{Name: "tunnel_vips", Type: service},            // what may come back to them from the router
 		{Name: "kept_vips", Type: addr},                 // virtual addresses that pods take for their own
 	}
+
 	mapped = []knftables.Map{
 		{Name: "vip", Type: service + " : verdict"},
 		{Name: "vip_to", Type: service + " . mark : " + addr + " . inet_service"},
@@ -93,10 +97,11 @@ func familySets() (fixed []knftables.Set, mapped []knftables.Map) {
 		{Name: "nat_to", Type: addr + " : " + addr},
 		{Name: "nat_only_to", Type: pair + " : " + addr, Flags: ranges},
 	}
+
 	return fixed, mapped
 }
 
-// setNames are the names of all sets and maps.
+// setNames returns the names of all sets and maps.
 func setNames() []string {
 	var names []string
 	fixed, mapped := sets()
@@ -121,6 +126,7 @@ func frame(tx *knftables.Transaction) {
 	for _, m := range mapped {
 		tx.Add(&m)
 	}
+
 	tx.Add(&knftables.Set{Name: sealSet, Type: "mark"})
 	for _, c := range []knftables.Chain{
 		base("raw", knftables.FilterType, knftables.PreroutingHook, knftables.RawPriority),
@@ -142,6 +148,7 @@ func frame(tx *knftables.Transaction) {
 	} {
 		tx.Add(&c)
 	}
+
 	for _, r := range frameRules() {
 		for _, rule := range forEach(r[1]) {
 			tx.Add(&knftables.Rule{Chain: r[0], Rule: rule})
@@ -152,7 +159,12 @@ func frame(tx *knftables.Transaction) {
 func base(name string, kind knftables.BaseChainType, hook knftables.BaseChainHook,
 	prio knftables.BaseChainPriority,
 ) knftables.Chain {
-	return knftables.Chain{Name: name, Type: &kind, Hook: &hook, Priority: &prio}
+	return knftables.Chain{
+		Name:     name,
+		Type:     &kind,
+		Hook:     &hook,
+		Priority: &prio,
+	}
 }
 
 // neighbours lets neighbour discovery pass (RFC 4861).
@@ -166,6 +178,7 @@ func frameRules() [][2]string {
 		aparts   = `"` + apartPrefix + `*"`
 		service  = "{ip} daddr . meta l4proto . th dport"
 	)
+
 	return [][2]string{
 		{"raw", "iifname " + switches + " ip daddr 127.0.0.0/8 drop"}, // route_localnet is on for NAT networks
 		// What comes out of a network that is apart is behind the address of its way out: others' pods may have those

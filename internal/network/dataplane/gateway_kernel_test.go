@@ -31,6 +31,7 @@ func nameServer(t *testing.T, ns, at string) {
 	}); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = c.Close() })
 	go func() {
 		m := make([]byte, 512)
@@ -86,12 +87,14 @@ func TestDNSAtGateway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	plan := network(netplan.WinNAT, "172.20.1")
 	u.a.apply(t, plan)
 	pod := u.a.Pin(dataplanetest.NSA)
 	if resolves(pod) {
 		t.Error("the gateway answers unasked")
 	}
+
 	with := plan.Bridges[0]
 	with.DNSProxy = true
 	u.a.change(t, &plan, netplan.Change{Set: netplan.Plan{Bridges: []netplan.Bridge{with}}})
@@ -99,16 +102,19 @@ func TestDNSAtGateway(t *testing.T) {
 	if !resolves(pod) || resolves(u.linux) {
 		t.Error("a pod resolves no name at the gateway, or another host does")
 	}
+
 	run(t, u.a.ns, "ip link del $(ip -o link | grep -o 'hns[0-9a-f]*' | head -1)")
 	found, err := u.a.Differences(t.Context(), plan)
 	if err != nil || !strings.Contains(strings.Join(found, "\n"), "at the gateway") {
 		t.Errorf("without the switch: %q, %v", found, err)
 	}
+
 	u.a.apply(t, plan)
 	dataplanetest.Expect(t, u.a, plan)
 	if !resolves(pod) {
 		t.Error("after the repair, a pod resolves no name at the gateway")
 	}
+
 	u.a.apply(t, netplan.Plan{})
 	nothingLeft(t, u.a)
 	if got := run(t, u.a.ns, "ss -Hlnut sport = :53"); got != "" {
@@ -128,6 +134,7 @@ func lease(t *testing.T, ns, link string) *dhcpv4.DHCPv4 {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
+
 	got, err := c.Request(t.Context())
 	if err != nil {
 		return nil
@@ -135,7 +142,7 @@ func lease(t *testing.T, ns, link string) *dhcpv4.DHCPv4 {
 	return got.ACK
 }
 
-// informed is what a program of a pod is told that has an ordinary UDP socket and the pod's address.
+// informed returns what a program of a pod is told that has an ordinary UDP socket and the pod's address.
 func informed(t *testing.T, ns, addr string, of net.HardwareAddr) *dhcpv4.DHCPv4 {
 	t.Helper()
 	var c net.PacketConn
@@ -147,6 +154,7 @@ func informed(t *testing.T, ns, addr string, of net.HardwareAddr) *dhcpv4.DHCPv4
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
+
 	m, err := dhcpv4.NewInform(of, net.ParseIP(addr))
 	if err != nil {
 		t.Fatal(err)
@@ -155,6 +163,7 @@ func informed(t *testing.T, ns, addr string, of net.HardwareAddr) *dhcpv4.DHCPv4
 	if _, err := c.WriteTo(m.ToBytes(), &net.UDPAddr{IP: net.IPv4bcast, Port: 67}); err != nil {
 		t.Fatal(err)
 	}
+
 	data := make([]byte, 1500)
 	n, _, err := c.ReadFrom(data)
 	if err != nil {
@@ -164,6 +173,7 @@ func informed(t *testing.T, ns, addr string, of net.HardwareAddr) *dhcpv4.DHCPv4
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return reply
 }
 
@@ -174,12 +184,18 @@ func TestDHCPAtGateway(t *testing.T) {
 	u.a.Plane, err = dataplane.New(dataplane.Config{
 		Netns: u.a.ns, PinDir: u.a.pins,
 		DHCP: func(link string, server netip.Addr, of func(net.HardwareAddr) (dhcp.Lease, bool)) (io.Closer, error) {
-			return dhcp.Listen(dhcp.Config{Netns: u.a.ns, Link: link, Server: server, Lease: of})
+			return dhcp.Listen(dhcp.Config{
+				Netns:  u.a.ns,
+				Link:   link,
+				Server: server,
+				Lease:  of,
+			})
 		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	plan := network(netplan.WinNAT, "172.20.1")
 	u.a.apply(t, plan)
 	podA, podB := u.a.Pin(dataplanetest.NSA), u.a.Pin(dataplanetest.NSB)
@@ -189,6 +205,7 @@ func TestDHCPAtGateway(t *testing.T) {
 	with := plan.Bridges[0]
 	with.DHCP = true
 	u.a.change(t, &plan, netplan.Change{Set: netplan.Plan{Bridges: []netplan.Bridge{with}}})
+
 	check := func(when string) {
 		t.Helper()
 		for ns, want := range map[string]string{podA: "172.20.1.5", podB: "172.20.1.6"} {
@@ -202,6 +219,7 @@ func TestDHCPAtGateway(t *testing.T) {
 			}
 		}
 	}
+
 	check("started")
 	mac, err := net.ParseMAC(plan.Ports[0].MAC)
 	if err != nil {
@@ -210,6 +228,7 @@ func TestDHCPAtGateway(t *testing.T) {
 	if got := informed(t, podA, "172.20.1.5", mac); got == nil || got.MessageType() != dhcpv4.MessageTypeAck {
 		t.Errorf("a program with an address of its own is not told the rest: %v", got)
 	}
+
 	run(t, u.a.ns, "ip link del $(ip -o link | grep -o 'hns[0-9a-f]*' | head -1)")
 	u.a.apply(t, plan)
 	dataplanetest.Expect(t, u.a, plan)

@@ -29,10 +29,10 @@ func (g *gateway) close() error {
 	return errors.Join(errs...)
 }
 
-// wantedGateway is what is to answer at a network's gateways, without key if nothing is.
+// wantedGateway returns what is to answer at a network's gateways, without key if nothing is.
 func (p *Plane) wantedGateway(h *netlink.Handle, b netplan.Bridge) (gateway, error) {
 	want := gateway{dns: b.DNSProxy && p.cfg.DNS != nil, dhcp: b.DHCP && p.cfg.DHCP != nil}
-	if len(b.Gateways) == 0 || !want.dns && !want.dhcp {
+	if len(b.Gateways) == 0 || (!want.dns && !want.dhcp) {
 		return gateway{}, nil
 	}
 	link, err := lookup(h, bridgeLink(b.ID))
@@ -77,11 +77,12 @@ func (p *Plane) syncGateway(h *netlink.Handle, b netplan.Bridge) error {
 		}
 		want.closers = append(want.closers, c)
 	}
+
 	p.gateways[b.ID] = want
 	return nil
 }
 
-// gateway4 is the network's first gateway of IPv4; not valid if it has none.
+// gateway4 returns the network's first gateway of IPv4; not valid if it has none.
 func gateway4(b netplan.Bridge) netip.Addr {
 	for _, g := range b.Gateways {
 		if g.Addr().Is4() {
@@ -91,13 +92,14 @@ func gateway4(b netplan.Bridge) netip.Addr {
 	return netip.Addr{}
 }
 
-// lease is what a DHCP client is told whose hardware address is that of a port of the network.
+// lease returns what a DHCP client is told whose hardware address is that of a port of the network.
 func (p *Plane) lease(bridge string, mac net.HardwareAddr) (dhcp.Lease, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.want == nil {
 		return dhcp.Lease{}, false
 	}
+
 	b, port := p.want.bridges[bridge], p.want.portOf(bridge, mac.String())
 	for _, a := range port.Addrs {
 		if !a.Addr().Is4() {
@@ -109,6 +111,7 @@ func (p *Plane) lease(bridge string, mac net.HardwareAddr) (dhcp.Lease, bool) {
 		}
 		return lease, true
 	}
+
 	return dhcp.Lease{}, false
 }
 

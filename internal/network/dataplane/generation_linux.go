@@ -17,7 +17,7 @@ const (
 	getGeneration = unix.NFNL_SUBSYS_NFTABLES<<8 | unix.NFT_MSG_GETGEN
 )
 
-// generation is the number of a namespace's nftables rules; the kernel raises it with each transaction.
+// generation returns the number of a namespace's nftables rules; the kernel raises it with each transaction.
 func generation(ns string) (number uint32, err error) {
 	err = netns.Do(ns, func() error {
 		req := nl.NewNetlinkRequest(getGeneration, 0)
@@ -26,6 +26,7 @@ func generation(ns string) (number uint32, err error) {
 		if err != nil {
 			return err
 		}
+
 		for _, m := range answers {
 			if len(m) < nl.SizeofNfgenmsg {
 				continue
@@ -34,6 +35,7 @@ func generation(ns string) (number uint32, err error) {
 			if err != nil {
 				return err
 			}
+
 			for _, a := range attrs {
 				if a.Attr.Type == unix.NFTA_GEN_ID && len(a.Value) == 4 {
 					number = binary.BigEndian.Uint32(a.Value)
@@ -41,10 +43,12 @@ func generation(ns string) (number uint32, err error) {
 				}
 			}
 		}
+
 		return errors.New("no number in the answer")
 	})
 	if err != nil {
 		return 0, fmt.Errorf("ask for the generation of nftables: %w", err)
 	}
+
 	return number, nil
 }

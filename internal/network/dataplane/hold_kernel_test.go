@@ -25,6 +25,7 @@ func (h host) bind(network, addr string) error {
 			}
 			return err
 		}
+
 		l, err := net.Listen(network, addr)
 		if err == nil {
 			err = l.Close()
@@ -35,20 +36,27 @@ func (h host) bind(network, addr string) error {
 
 func TestHoldPorts(t *testing.T) {
 	h := newHost(t)
-	held, err := h.HoldPorts(netplan.HeldPorts{First: 8080, Last: 8081, TCP: true})
+	held, err := h.HoldPorts(netplan.HeldPorts{
+		First: 8080,
+		Last:  8081,
+		TCP:   true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, addr := range []string{":8080", "0.0.0.0:8081", "127.0.0.1:8080", "[::1]:8081"} {
 		if err := h.bind("tcp", addr); !errors.Is(err, syscall.EADDRINUSE) {
 			t.Errorf("bind %s: %v", addr, err)
 		}
 	}
+
 	for network, addr := range map[string]string{"udp": ":8080", "tcp": ":8082"} {
 		if err := h.bind(network, addr); err != nil {
 			t.Errorf("bind what nobody holds: %v", err)
 		}
 	}
+
 	err = netns.Do(h.ns, func() error {
 		c, err := net.DialTimeout("tcp", "127.0.0.1:8080", time.Second)
 		if err == nil {
@@ -76,6 +84,7 @@ func TestHoldPortsInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
+
 	before := openFiles(t)
 	if _, err := h.HoldPorts(netplan.HeldPorts{
 		First: 9000,
@@ -85,6 +94,7 @@ func TestHoldPortsInUse(t *testing.T) {
 	}); !errors.Is(err, syscall.EADDRINUSE) {
 		t.Errorf("ports of which one is in use: %v", err)
 	}
+
 	if after := openFiles(t); after != before {
 		t.Errorf("%d open files, before %d", after, before)
 	}
@@ -101,6 +111,7 @@ func TestHoldPortsLeavesFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &before) }()
+
 	files := openFiles(t)
 	if _, err := h.HoldPorts(netplan.HeldPorts{
 		First: 50000,
@@ -110,10 +121,17 @@ func TestHoldPortsLeavesFiles(t *testing.T) {
 	}); !errors.Is(err, syscall.EMFILE) {
 		t.Errorf("2002 sockets of a process that may have 512 files: %v", err)
 	}
+
 	if after := openFiles(t); after != files {
 		t.Errorf("%d open files, before %d", after, files)
 	}
-	held, err := h.HoldPorts(netplan.HeldPorts{First: 50000, Last: 50063, TCP: true, UDP: true})
+
+	held, err := h.HoldPorts(netplan.HeldPorts{
+		First: 50000,
+		Last:  50063,
+		TCP:   true,
+		UDP:   true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,17 +144,24 @@ func TestHoldPortsLeavesFiles(t *testing.T) {
 func TestHeldPortsAreNotEphemeral(t *testing.T) {
 	h := newHost(t)
 	run(t, h.ns, `echo 50000 50009 > /proc/sys/net/ipv4/ip_local_port_range`)
-	held, err := h.HoldPorts(netplan.HeldPorts{First: 50000, Last: 50007, TCP: true, UDP: true})
+	held, err := h.HoldPorts(netplan.HeldPorts{
+		First: 50000,
+		Last:  50007,
+		TCP:   true,
+		UDP:   true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = held.Close() }()
+
 	err = netns.Do(h.ns, func() error {
 		l, err := net.Listen("tcp4", "127.0.0.1:7000")
 		if err != nil {
 			return err
 		}
 		defer func() { _ = l.Close() }()
+
 		for range 2 {
 			c, err := net.Dial("tcp4", "127.0.0.1:7000")
 			if err != nil {
@@ -150,6 +175,7 @@ func TestHeldPortsAreNotEphemeral(t *testing.T) {
 		if c, err := net.DialTimeout("tcp4", "127.0.0.1:7000", time.Second); err == nil {
 			return fmt.Errorf("a third connection has port %d", c.LocalAddr().(*net.TCPAddr).Port)
 		}
+
 		return nil
 	})
 	if err != nil {

@@ -21,6 +21,7 @@ func (p *Plane) HoldPorts(ports netplan.HeldPorts) (io.Closer, error) {
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err != nil {
 		return nil, err
 	}
+
 	err := p.inHost(func() error {
 		for port := int(ports.First); port <= int(ports.Last); port++ {
 			for kind, wanted := range map[int]bool{unix.SOCK_STREAM: ports.TCP, unix.SOCK_DGRAM: ports.UDP} {
@@ -32,17 +33,20 @@ func (p *Plane) HoldPorts(ports netplan.HeldPorts) (io.Closer, error) {
 					return fmt.Errorf("bind port %d: %w", port, err)
 				}
 				held = append(held, fd)
+
 				// the kernel gives the lowest free descriptor, so half of them are left to the rest of the process
 				if uint64(fd) > files.Cur/2 {
 					return fmt.Errorf("hold port %d: %w", port, unix.EMFILE)
 				}
 			}
 		}
+
 		return nil
 	})
 	if err != nil {
 		return nil, errors.Join(err, held.Close())
 	}
+
 	return held, nil
 }
 
@@ -57,6 +61,7 @@ func bindEverywhere(kind, port int) (fd int, err error) {
 		addr = &unix.SockaddrInet4{Port: port}
 		fd, err = unix.Socket(unix.AF_INET, kind|unix.SOCK_CLOEXEC, 0)
 	}
+
 	if err != nil {
 		if fd >= 0 {
 			err = errors.Join(err, unix.Close(fd))
@@ -66,12 +71,14 @@ func bindEverywhere(kind, port int) (fd int, err error) {
 	if kind == unix.SOCK_DGRAM {
 		err = dropAll(fd)
 	}
+
 	if err == nil {
 		err = unix.Bind(fd, addr)
 	}
 	if err != nil {
 		return -1, errors.Join(err, unix.Close(fd))
 	}
+
 	return fd, nil
 }
 

@@ -32,6 +32,7 @@ func TestPreserveDIP(t *testing.T) {
 	netnstest.Serve(t, first, "a5", "203.0.113.20:80")
 	netnstest.Serve(t, second, "a6", "203.0.113.20:80")
 	netnstest.Serve(t, first, "plain", "10.244.1.5:80")
+
 	answered := map[string]int{}
 	for range 40 {
 		for _, network := range []string{"tcp", "udp"} {
@@ -42,9 +43,11 @@ func TestPreserveDIP(t *testing.T) {
 			answered[network+" "+name]++
 		}
 	}
+
 	if len(answered) != 4 {
 		t.Errorf("answered by %v, want both pods over both protocols", answered)
 	}
+
 	netnstest.Flow(t, outside, "203.0.113.21:80", "plain", "10.213.0.100") // the other balancers are as ever
 	netnstest.Flow(t, first, "203.0.113.20:80", "a5", "203.0.113.20")      // a backend calls itself
 	netnstest.NoFlow(t, outside, "203.0.113.20:81")                        // no port of it
@@ -53,6 +56,7 @@ func TestPreserveDIP(t *testing.T) {
 	for range 10 {
 		netnstest.Flow(t, outside, "203.0.113.20:80", "a6", "10.213.0.100")
 	}
+
 	netnstest.Flow(t, first, "203.0.113.20:80", "a6", "10.244.1.5") // it is no backend any more
 	// a pod of another host, hidden behind that
 	netnstest.Flow(t, b.Pin(dataplanetest.NSA), "203.0.113.20:80", "a6", "10.213.0.12")
@@ -60,6 +64,7 @@ func TestPreserveDIP(t *testing.T) {
 	a.change(t, &plan, netplan.Change{Removed: netplan.Removed{LoadBalancers: []string{"kept-6", "kept-17"}}})
 	netnstest.NoFlow(t, outside, "203.0.113.20:80")
 	dataplanetest.Expect(t, a, plan)
+
 	if left := run(t, a.ns, "ip rule; ip route show table all"); strings.Contains(left, "0x4d") ||
 		strings.Contains(left, "203.0.113.20") {
 		t.Errorf("left over:\n%s", left)
@@ -79,6 +84,7 @@ func TestPreserveDIPRepair(t *testing.T) {
 	run(t, outside, "ip route add 203.0.113.20 via 10.213.0.11")
 	pod := a.Pin(dataplanetest.NSA)
 	netnstest.Serve(t, pod, "a5", "203.0.113.20:80")
+
 	for _, harm := range []struct{ ns, command, told string }{
 		{a.ns, "ip rule del prio 19967", "missing: routing rule to 10.244.1.5"},
 		{pod, "ip route del local 203.0.113.20 table local", "missing: virtual address 203.0.113.20"},
@@ -104,6 +110,7 @@ func TestPreserveDIPAccess(t *testing.T) {
 		{Priority: 100, In: true, Remote: []netip.Prefix{netip.MustParsePrefix("10.213.0.100/32")}},
 		{Priority: 200, In: true, Block: true},
 	}
+
 	plan.Normalize()
 	a.apply(t, plan)
 	run(t, outside, "ip route add 203.0.113.20 via 10.213.0.11")
@@ -129,6 +136,7 @@ func TestPreserveDIP6(t *testing.T) {
 	a.apply(t, plan)
 	dataplanetest.Expect(t, a, plan)
 	run(t, outside, "ip -6 route add 2001:db8::20 via fd00:213::11")
+
 	// With IPv6, Linux does not bind to an address that is local by its route only, so the server listens at all
 	// addresses.
 	netnstest.Serve(t, a.Pin(dataplanetest.NSA), "a5", "[::]:80")
@@ -136,7 +144,7 @@ func TestPreserveDIP6(t *testing.T) {
 	first := ""
 	for range 10 {
 		name, seen, err := netnstest.Ask(outside, "tcp", "[2001:db8::20]:80", 3*time.Second)
-		if err != nil || seen.String() != "fd00:213::100" || first != "" && name != first {
+		if err != nil || seen.String() != "fd00:213::100" || (first != "" && name != first) {
 			t.Errorf("answered by %q, and before by %q, which saw %s: %v", name, first, seen, err)
 		}
 		first = name

@@ -47,6 +47,7 @@ func (s *state) keptWays() []keptWay {
 	if len(vips) == 0 {
 		return nil
 	}
+
 	var ways []keptWay
 	for _, port := range sorted(s.ports) {
 		for _, a := range port.Addrs {
@@ -56,6 +57,7 @@ func (s *state) keptWays() []keptWay {
 			}
 		}
 	}
+
 	return ways
 }
 
@@ -69,17 +71,20 @@ func (p *Plane) syncKept(h *netlink.Handle, want *state, before []keptWay) error
 	if err := syncKeptRules(h, ways); err != nil {
 		return err
 	}
+
 	pods := map[string]netplan.Port{}
 	for _, w := range slices.Concat(before, ways) {
 		if port, ok := want.ports[w.port.ID]; ok {
 			pods[port.ID] = port
 		}
 	}
+
 	for _, port := range sorted(pods) {
 		if err := p.syncKeptAddrs(port, ways); err != nil {
 			return fmt.Errorf("set local routes for virtual addresses in the pod of endpoint %s: %w", port.ID, err)
 		}
 	}
+
 	return nil
 }
 
@@ -97,7 +102,7 @@ func (p *Plane) syncAllKept(h *netlink.Handle, want *state) error {
 	return nil
 }
 
-// keptTable is a pod's routing table, by its address; its number is the mark too.
+// keptTable returns a pod's routing table, by its address; its number is the mark too.
 func keptTable(a netip.Addr) int { return int(keptMark(a)) }
 
 func netlinkFamily(a netip.Addr) int {
@@ -109,7 +114,10 @@ func netlinkFamily(a netip.Addr) int {
 
 func keptRule(family, table int) *netlink.Rule {
 	r := netlink.NewRule()
-	r.Family, r.Priority, r.Mark, r.Table = family, keptPriority, uint32(table), table // made of a mark
+	r.Family = family
+	r.Priority = keptPriority
+	r.Mark = uint32(table)
+	r.Table = table // made of a mark
 	return r
 }
 
@@ -122,12 +130,14 @@ func keptRules(h *netlink.Handle, family int) (map[int]bool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list routing rules: %w", err)
 	}
+
 	found := map[int]bool{}
 	for _, r := range rules {
 		if r.Priority == keptPriority {
 			found[r.Table] = true
 		}
 	}
+
 	return found, nil
 }
 
@@ -137,6 +147,7 @@ func syncKeptRules(h *netlink.Handle, ways []keptWay) error {
 		if err != nil {
 			return err
 		}
+
 		for _, w := range ways {
 			if netlinkFamily(w.addr) != family {
 				continue
@@ -144,6 +155,7 @@ func syncKeptRules(h *netlink.Handle, ways []keptWay) error {
 			if err := setKeptRoute(h, w); err != nil {
 				return fmt.Errorf("set route to %s by its mark: %w", w.addr, err)
 			}
+
 			table := keptTable(w.addr)
 			if !have[table] {
 				if err := h.RuleAdd(keptRule(family, table)); err != nil {
@@ -152,12 +164,14 @@ func syncKeptRules(h *netlink.Handle, ways []keptWay) error {
 			}
 			delete(have, table)
 		}
+
 		for table := range have {
 			if err := dropKeptRule(h, family, table); err != nil {
 				return err
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -171,6 +185,7 @@ func setKeptRoute(h *netlink.Handle, w keptWay) error {
 	if w.addr.Is6() {
 		all = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
 	}
+
 	r := &netlink.Route{
 		LinkIndex: link.Attrs().Index,
 		Dst:       ipnet.Of(all),
@@ -186,6 +201,7 @@ func dropKeptRule(h *netlink.Handle, family, table int) error {
 	if err := h.RuleDel(keptRule(family, table)); err != nil && !errors.Is(err, unix.ENOENT) {
 		return fmt.Errorf("remove routing rule of mark %#x: %w", table, err)
 	}
+
 	routes, err := h.RouteListFiltered(family, &netlink.Route{Table: table}, netlink.RT_FILTER_TABLE)
 	if err != nil {
 		return fmt.Errorf("list routes: %w", err)
@@ -195,10 +211,11 @@ func dropKeptRule(h *netlink.Handle, family, table int) error {
 			return fmt.Errorf("remove route to %s: %w", r.Gw, err)
 		}
 	}
+
 	return nil
 }
 
-// keptAddrs are the virtual addresses that a pod is to take for its own.
+// keptAddrs returns the virtual addresses that a pod is to take for its own.
 func keptAddrs(port netplan.Port, ways []keptWay) map[netip.Addr]bool {
 	want := map[netip.Addr]bool{}
 	for _, w := range ways {
@@ -213,18 +230,25 @@ func keptAddrs(port netplan.Port, ways []keptWay) map[netip.Addr]bool {
 
 // observeKept returns the virtual addresses that the pod takes for its own at present.
 func observeKept(pod *netlink.Handle, link netlink.Link) (map[netip.Addr]netlink.Route, error) {
-	filter := &netlink.Route{LinkIndex: link.Attrs().Index, Table: unix.RT_TABLE_LOCAL, Protocol: keptProtocol}
+	filter := &netlink.Route{
+		LinkIndex: link.Attrs().Index,
+		Table:     unix.RT_TABLE_LOCAL,
+		Protocol:  keptProtocol,
+	}
+
 	list, err := pod.RouteListFiltered(netlink.FAMILY_ALL, filter,
 		netlink.RT_FILTER_OIF|netlink.RT_FILTER_TABLE|netlink.RT_FILTER_PROTOCOL)
 	if err != nil {
 		return nil, fmt.Errorf("list routes: %w", err)
 	}
+
 	have := map[netip.Addr]netlink.Route{}
 	for _, r := range list {
 		if dst, ok := ipnet.Prefix(r.Dst); ok {
 			have[dst.Addr()] = r
 		}
 	}
+
 	return have, nil
 }
 
@@ -238,6 +262,7 @@ func (p *Plane) syncKeptAddrs(port netplan.Port, ways []keptWay) error {
 		if err != nil {
 			return err
 		}
+
 		want := keptAddrs(port, ways)
 		for vip, r := range have {
 			if want[vip] {
@@ -247,6 +272,7 @@ func (p *Plane) syncKeptAddrs(port netplan.Port, ways []keptWay) error {
 				return fmt.Errorf("remove route to %s: %w", vip, err)
 			}
 		}
+
 		for vip := range want {
 			if _, there := have[vip]; there {
 				continue
@@ -263,6 +289,7 @@ func (p *Plane) syncKeptAddrs(port netplan.Port, ways []keptWay) error {
 				return fmt.Errorf("set route to %s: %w", vip, err)
 			}
 		}
+
 		return nil
 	})
 }
@@ -277,6 +304,7 @@ func (p *Plane) keptDifferences() ([]string, error) {
 			if err != nil {
 				return err
 			}
+
 			for _, w := range ways {
 				if netlinkFamily(w.addr) == family && !have[keptTable(w.addr)] {
 					found = append(found, "missing: routing rule to "+w.addr.String())
@@ -287,11 +315,13 @@ func (p *Plane) keptDifferences() ([]string, error) {
 				found = append(found, fmt.Sprintf("left over: %d routing rules to pods", len(have)))
 			}
 		}
+
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
+
 	for _, w := range ways {
 		err := netns.Netlink(p.Pin(w.port.Namespace), func(pod *netlink.Handle) error {
 			link, err := pod.LinkByName(w.port.Name)
@@ -310,5 +340,6 @@ func (p *Plane) keptDifferences() ([]string, error) {
 			found = append(found, fmt.Sprintf("unknown: virtual addresses of endpoint %s: %v", w.port.ID, err))
 		}
 	}
+
 	return found, nil
 }

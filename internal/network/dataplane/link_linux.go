@@ -42,7 +42,7 @@ func parseBridgeAlias(alias string) (id string, mode netplan.Mode, ok bool) {
 	return id, netplan.Mode(m), ok
 }
 
-// portID is the ID in a port's alias, "" if it is no port's.
+// portID returns the ID in a port's alias, "" if it is no port's.
 func portID(alias string) string {
 	rest, _ := strings.CutPrefix(alias, aliasPort)
 	id, _, _ := strings.Cut(rest, " ")
@@ -52,7 +52,7 @@ func portID(alias string) string {
 	return id
 }
 
-// portBridge is the ID of the network in a port's alias.
+// portBridge returns the ID of the network in a port's alias.
 func portBridge(alias string) string {
 	parts := strings.Fields(strings.TrimPrefix(alias, aliasPort))
 	if len(parts) < 2 {
@@ -79,7 +79,7 @@ func mustMAC(s string) net.HardwareAddr {
 	return mac
 }
 
-// lookup is the link of that name, or nil.
+// lookup returns the link of that name, or nil.
 func lookup(h *netlink.Handle, name string) (netlink.Link, error) {
 	link, err := h.LinkByName(name)
 	if _, missing := errors.AsType[netlink.LinkNotFoundError](err); missing {
@@ -95,6 +95,7 @@ func routesOf(h *netlink.Handle, link netlink.Link, mark netlink.RouteProtocol) 
 	if err != nil {
 		return nil, fmt.Errorf("list routes: %w", err)
 	}
+
 	var routes []netplan.Route
 	for _, r := range list {
 		dst, ok := ipnet.Prefix(r.Dst)
@@ -103,6 +104,7 @@ func routesOf(h *netlink.Handle, link netlink.Link, mark netlink.RouteProtocol) 
 			routes = append(routes, netplan.Route{Dst: dst, Via: via.Unmap()})
 		}
 	}
+
 	return routes, nil
 }
 
@@ -111,6 +113,7 @@ func syncRoutes(h *netlink.Handle, link netlink.Link, want []netplan.Route) erro
 	if err != nil {
 		return err
 	}
+
 	for _, r := range have {
 		if !slices.Contains(want, r) {
 			if err := h.RouteDel(route(link, r)); err != nil && !errors.Is(err, unix.ESRCH) {
@@ -118,6 +121,7 @@ func syncRoutes(h *netlink.Handle, link netlink.Link, want []netplan.Route) erro
 			}
 		}
 	}
+
 	for _, r := range want {
 		if !slices.Contains(have, r) {
 			if err := h.RouteReplace(route(link, r)); err != nil {
@@ -125,6 +129,7 @@ func syncRoutes(h *netlink.Handle, link netlink.Link, want []netplan.Route) erro
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -142,8 +147,8 @@ func route(link netlink.Link, r netplan.Route) *netlink.Route {
 	return x
 }
 
-// metric is that of a route by one of a pod's interfaces. Those of the first are preferred; where all had the same, the
-// kernel would keep one route to a place, and the last to be set would take the others' place.
+// metric returns that of a route by one of a pod's interfaces. Those of the first are preferred; where all had the
+// same, the kernel would keep one route to a place, and the last to be set would take the others' place.
 func metric(link netlink.Link, r netplan.Route) int {
 	const usual6 = 1024 // what the kernel makes of 0 in IPv6
 	number, ok := strings.CutPrefix(link.Attrs().Name, "eth")

@@ -33,10 +33,12 @@ func newUnderlay(t *testing.T) *underlay {
 		router: netnstest.New(t, "router"),
 		wire:   netnstest.New(t, "wire"),
 	}
+
 	run(t, u.wire, "ip link add sw0 type bridge mcast_snooping 0; ip link set sw0 up")
 	for i, ns := range []string{u.a.ns, u.b.ns, u.linux, u.router} {
 		plug(t, u.wire, ns, i)
 	}
+
 	for last, ns := range map[string]string{"11": u.a.ns, "12": u.b.ns, "13": u.linux, "100": u.router} {
 		run(t, ns, "ip addr add 10.213.0."+last+"/24 dev eth0; ip link set eth0 up")
 		if ns != u.router {
@@ -56,6 +58,7 @@ func plug(t *testing.T, wire, ns string, i int) {
 		t.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
+
 	err = netns.Do(wire, func() error {
 		cmd := exec.Command("sh", "-ec",
 			`ip link add p$0 type veth peer name eth0 netns /proc/$$/fd/3; ip link set p$0 master sw0 up`, fmt.Sprint(i))
@@ -67,7 +70,8 @@ func plug(t *testing.T, wire, ns string, i int) {
 	}
 }
 
-// network is the plan of a network of some mode with pods at .5 and .6 of a subnet as "10.244.1", whose gateway is .1.
+// network returns the plan of a network of some mode with pods at .5 and .6 of a subnet as "10.244.1", whose gateway is
+// .1.
 func network(mode netplan.Mode, subnet string) netplan.Plan {
 	p := dataplanetest.Plan(subnet)
 	p.LoadBalancers = nil
@@ -81,6 +85,7 @@ func network(mode netplan.Mode, subnet string) netplan.Plan {
 		}}
 		p.Ports[i].NAT = nil
 	}
+
 	return p
 }
 
@@ -112,7 +117,9 @@ func peer(id, subnet, last string) netplan.Peer {
 // serve starts a server in each pod of both hosts: 10.244.<n>.5 and .6, port 80.
 func (u *underlay) serve(t *testing.T) (a5, a6, b5 string) {
 	t.Helper()
-	a5, a6, b5 = u.a.Pin(dataplanetest.NSA), u.a.Pin(dataplanetest.NSB), u.b.Pin(dataplanetest.NSA)
+	a5 = u.a.Pin(dataplanetest.NSA)
+	a6 = u.a.Pin(dataplanetest.NSB)
+	b5 = u.b.Pin(dataplanetest.NSA)
 	netnstest.Serve(t, a5, "a5", "10.244.1.5:80")
 	netnstest.Serve(t, a6, "a6", "10.244.1.6:80")
 	netnstest.Serve(t, b5, "b5", "10.244.2.5:80")
@@ -128,6 +135,7 @@ func TestOverlay(t *testing.T) {
 	planB.Peers = []netplan.Peer{peer("a", "10.244.1.0/24", "11")}
 	u.a.apply(t, planA)
 	u.b.apply(t, planB)
+
 	run(t, u.linux, `ip link add flannel.4096 address 00:15:5d:aa:00:13 type vxlan id 4096 local 10.213.0.13 dev eth0 dstport 4789 nolearning
 		ip addr add 10.244.3.0/32 dev flannel.4096; ip link set flannel.4096 up mtu 1450
 		ip addr add 10.244.3.5/32 dev lo
@@ -144,11 +152,13 @@ func TestOverlay(t *testing.T) {
 	netnstest.Flow(t, u.linux, "10.244.1.5:80", "a5", "10.244.3.5")
 	netnstest.Flow(t, u.a.ns, "10.244.1.5:80", "a5", "10.244.1.1")
 	netnstest.Flow(t, a5, "198.51.100.1:80", "outside", "10.213.0.11")
+
 	got := run(
 		t, a5, "ip -o link show eth0; ping -c1 -W2 -M do -s 1422 10.244.2.5 >/dev/null; ping -c1 -W2 10.244.1.1 >/dev/null")
 	if !strings.Contains(got, " mtu 1450 ") {
 		t.Errorf("a pod's interface is %s", got)
 	}
+
 	// The underlay sees VXLAN, not pods.
 	netnstest.NoFlow(t, u.router, "10.244.1.5:80")
 
@@ -158,6 +168,7 @@ func TestOverlay(t *testing.T) {
 	step := netplan.Change{Set: netplan.Plan{Peers: []netplan.Peer{remote}}}
 	u.a.change(t, &planA, step)
 	netnstest.Flow(t, a5, "10.244.2.5:80", "b5", "10.244.1.5")
+
 	// When the host leaves, no way to its pods is left.
 	u.a.change(t, &planA, netplan.Change{Removed: netplan.Removed{Peers: []string{"b", "remote"}}})
 	netnstest.NoFlow(t, a5, "10.244.2.5:80")
@@ -200,6 +211,7 @@ func TestL2Tunnel(t *testing.T) {
 		}
 		return p
 	}
+
 	p := plan("10.244.1")
 	for i, backend := range []string{"10.244.1.6:80", "10.244.2.5:80", "10.244.1.5:80"} {
 		vip := netip.AddrFrom4([4]byte{10, 96, 0, byte(i + 1)})
@@ -213,6 +225,7 @@ func TestL2Tunnel(t *testing.T) {
 			})
 		}
 	}
+
 	p.Normalize()
 	u.a.apply(t, p)
 	u.b.apply(t, plan("10.244.2"))
@@ -221,6 +234,7 @@ func TestL2Tunnel(t *testing.T) {
 	if got := run(t, u.router, "nft list table ip count"); strings.Contains(got, "packets 0 ") {
 		t.Errorf("packets between pods did not pass the router:\n%s", got)
 	}
+
 	netnstest.Flow(t, a6, "10.244.2.5:80", "b5", "10.244.1.6")
 	netnstest.Flow(t, b5, "10.244.1.5:80", "a5", "10.244.2.5")
 	netnstest.Flow(t, a5, "198.51.100.1:80", "outside", "10.213.0.11")
@@ -247,6 +261,7 @@ func TestTransparent(t *testing.T) {
 		}
 		return p
 	}
+
 	before := run(t, u.a.ns, "ip -4 -o addr show dev eth0; ip route")
 	planA := plan(50)
 	u.a.apply(t, planA)
@@ -258,6 +273,7 @@ func TestTransparent(t *testing.T) {
 	netnstest.Serve(t, u.b.Pin(dataplanetest.NSA), "far", "10.213.0.60:80")
 	netnstest.Serve(t, u.a.ns, "host", "10.213.0.11:80")
 	netnstest.Serve(t, u.router, "outside", "198.51.100.1:80")
+
 	netnstest.Flow(t, a5, "10.213.0.51:80", "next", "10.213.0.50")
 	netnstest.Flow(t, a5, "10.213.0.60:80", "far", "10.213.0.50")
 	netnstest.Flow(t, a5, "10.213.0.11:80", "host", "10.213.0.50")
@@ -266,16 +282,19 @@ func TestTransparent(t *testing.T) {
 	netnstest.Flow(t, u.router, "10.213.0.50:80", "pod", "10.213.0.100")
 	netnstest.Flow(t, a5, "198.51.100.1:80", "outside", "10.213.0.50")
 	run(t, a5, "ping -c1 -W2 198.51.100.1 >&2")
+
 	if got := run(t, u.router, "ip neigh show 10.213.0.50"); !strings.Contains(got, "00:15:5d:00:00:32") {
 		t.Errorf("the underlay knows the pod as %s", got)
 	}
 	if st, err := u.a.Stats(t.Context(), dataplanetest.EpA); err != nil || st.RxBytes == 0 || st.TxBytes == 0 {
 		t.Errorf("statistics %+v, %v", st, err)
 	}
+
 	u.a.change(t, &planA, netplan.Change{Removed: netplan.Removed{
 		Ports:      []string{dataplanetest.EpA},
 		Namespaces: []string{dataplanetest.NSA},
 	}})
+
 	netnstest.NoFlow(t, u.router, "10.213.0.50:80")
 	u.a = u.a.reopen(t)
 	u.a.apply(t, netplan.Plan{})
@@ -298,6 +317,7 @@ func TestNAT(t *testing.T) {
 			Backends: []netip.AddrPort{netip.MustParseAddrPort("172.20.1.5:80")},
 		})
 	}
+
 	u.a.apply(t, plan)
 	pod, other := u.a.Pin(dataplanetest.NSA), u.a.Pin(dataplanetest.NSB)
 	netnstest.Serve(t, pod, "pod", "172.20.1.5:80")
@@ -341,6 +361,7 @@ func TestVLAN(t *testing.T) {
 			if mode == netplan.Transparent {
 				subnet, want = "10.99.0", "10.99.0.5"
 			}
+
 			plan := network(mode, subnet)
 			plan.Bridges[0].VLAN, plan.Bridges[0].Gateways = 42, nil
 			if mode == netplan.L2Bridge {
@@ -350,6 +371,7 @@ func TestVLAN(t *testing.T) {
 				run(
 					t, u.linux, "ip addr add 10.213.0.13/32 dev tagged; ip route add 10.244.1.0/24 via 10.213.0.11 dev tagged onlink; for f in /proc/sys/net/ipv4/conf/*/rp_filter; do echo 0 > $f; done; ip addr add 10.99.1.1/32 dev lo")
 			}
+
 			u.a.apply(t, plan)
 			pod, other := u.a.Pin(dataplanetest.NSA), u.a.Pin(dataplanetest.NSB)
 			netnstest.Serve(t, other, "other", subnet+".6:80")
@@ -358,6 +380,7 @@ func TestVLAN(t *testing.T) {
 			if mode == netplan.L2Bridge {
 				addr = "10.99.1.1:80"
 			}
+
 			netnstest.Serve(t, u.linux, "tagged", addr)
 			run(
 				t, u.linux, "nft add table netdev c; nft 'add chain netdev c i { type filter hook ingress device tagged priority 0; }'; nft add rule netdev c i ip saddr "+want+" counter")

@@ -16,7 +16,7 @@ func (p *Plane) ensureNamespace(id string, deep bool) error {
 	}
 	pin := p.Pin(id)
 	made, err := netns.Ensure(pin)
-	if err != nil || !made && !deep {
+	if err != nil || (!made && !deep) {
 		return err
 	}
 	return netns.Do(pin, podSysctls)
@@ -45,16 +45,19 @@ func hostSysctls() error {
 		{"net/ipv4/conf/all/rp_filter", "0"},
 		{"net/ipv4/conf/all/send_redirects", "0"},
 	})
+
 	if _, statErr := os.Stat("/proc/sys/net/ipv6"); statErr == nil {
 		err = errors.Join(err, sysctls6("all"), sysctls6("default"),
 			sysctls([][2]string{{"net/ipv6/conf/all/forwarding", "1"}}))
 	}
+
 	// With br_netfilter loaded, bridged packets would pass the rules twice.
 	for _, key := range []string{"net/bridge/bridge-nf-call-iptables", "net/bridge/bridge-nf-call-ip6tables"} {
 		if _, statErr := os.Stat("/proc/sys/" + key); statErr == nil {
 			err = errors.Join(err, sysctls([][2]string{{key, "0"}}))
 		}
 	}
+
 	return err
 }
 
@@ -81,7 +84,7 @@ func (p *Plane) removeNamespaces(keep map[string]bool) error {
 	return err
 }
 
-// pins are the names of the pins of pods' namespaces.
+// pins returns the names of the pins of pods' namespaces.
 func (p *Plane) pins() ([]string, error) {
 	names, err := p.allPins()
 	return slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, apartPin) }), err

@@ -22,7 +22,7 @@ import (
 // 0x4f free).
 const subnetProtocol = 0x4f
 
-// linkLocal is the address that a hardware address has on its link (RFC 4291, appendix A).
+// linkLocal returns the address that a hardware address has on its link (RFC 4291, appendix A).
 func linkLocal(mac net.HardwareAddr) netip.Addr {
 	return netip.AddrFrom16([16]byte{
 		0xfe, 0x80, 8: mac[0] ^ 2, 9: mac[1], 10: mac[2], 11: 0xff, 12: 0xfe, 13: mac[3],
@@ -30,7 +30,7 @@ func linkLocal(mac net.HardwareAddr) netip.Addr {
 	})
 }
 
-// subnetRoutes are the routes to a pod's own IPv6 subnets.
+// subnetRoutes returns the routes to a pod's own IPv6 subnets.
 func subnetRoutes(s *portSpec) []netplan.Route {
 	var routes []netplan.Route
 	if s.bridge.Mode == netplan.Transparent { // the underlay is there for everybody
@@ -44,7 +44,7 @@ func subnetRoutes(s *portSpec) []netplan.Route {
 	return routes
 }
 
-// fixedNeighbours are the IPv6 next hops of a pod.
+// fixedNeighbours returns the IPv6 next hops of a pod.
 func fixedNeighbours(s *portSpec) map[netip.Addr]bool {
 	all := map[netip.Addr]bool{}
 	if s.bridge.Mode == netplan.Transparent {
@@ -72,11 +72,13 @@ func syncNeighbours(pod *netlink.Handle, link netlink.Link, s *portSpec) error {
 			return fmt.Errorf("set neighbour %s: %w", via, err)
 		}
 	}
+
 	want := subnetRoutes(s)
 	have, err := routesOf(pod, link, subnetProtocol)
 	if err != nil {
 		return err
 	}
+
 	for _, r := range have {
 		x := route(link, r)
 		x.Protocol = subnetProtocol
@@ -87,6 +89,7 @@ func syncNeighbours(pod *netlink.Handle, link netlink.Link, s *portSpec) error {
 			return fmt.Errorf("remove route to %s: %w", r.Dst, err)
 		}
 	}
+
 	for _, r := range want {
 		x := route(link, r)
 		x.Protocol = subnetProtocol
@@ -94,6 +97,7 @@ func syncNeighbours(pod *netlink.Handle, link netlink.Link, s *portSpec) error {
 			return fmt.Errorf("set route to %s by the switch: %w", r.Dst, err)
 		}
 	}
+
 	return nil
 }
 
@@ -109,6 +113,7 @@ func (p *Plane) neighbourDifferences() ([]string, error) {
 		if there, err := netns.Exists(p.Pin(port.Namespace)); err != nil || !there {
 			continue
 		}
+
 		err := netns.Netlink(p.Pin(port.Namespace), func(pod *netlink.Handle) error {
 			link, err := lookup(pod, s.Name)
 			if err != nil || link == nil {
@@ -124,6 +129,7 @@ func (p *Plane) neighbourDifferences() ([]string, error) {
 			return nil, err
 		}
 	}
+
 	return found, nil
 }
 
@@ -136,6 +142,7 @@ func neighboursRight(pod *netlink.Handle, link netlink.Link, s *portSpec) (bool,
 	if err != nil {
 		return false, fmt.Errorf("list neighbours: %w", err)
 	}
+
 	missing := fixedNeighbours(s)
 	for _, n := range neighbours {
 		addr, _ := netip.AddrFromSlice(n.IP)

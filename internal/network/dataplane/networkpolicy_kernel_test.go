@@ -33,7 +33,10 @@ func newPoliced(ns string) *policed {
 		"a5": {"10.244.1.5", "fd00:244:1:1::5"}, "a6": {"10.244.1.6", "fd00:244:1:1::6"}, "b5": {"10.244.2.5"},
 	} {
 		pod := &corev1.Pod{}
-		pod.Name, pod.Namespace, pod.UID, pod.Labels = name, "default", types.UID(name), map[string]string{"pod": name}
+		pod.Name = name
+		pod.Namespace = "default"
+		pod.UID = types.UID(name)
+		pod.Labels = map[string]string{"pod": name}
 		pod.Spec.NodeName = name[:1]
 		pod.Spec.Containers = []corev1.Container{{Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: 80}}}}
 		for _, a := range addrs {
@@ -41,6 +44,7 @@ func newPoliced(ns string) *policed {
 		}
 		p.objects.Pods = append(p.objects.Pods, pod)
 	}
+
 	return p
 }
 
@@ -101,10 +105,12 @@ func tcp(port any, last ...int32) networkingv1.NetworkPolicyPort {
 	case string:
 		read = intstr.FromString(p)
 	}
+
 	np := networkingv1.NetworkPolicyPort{Port: &read}
 	if len(last) > 0 {
 		np.EndPort = &last[0]
 	}
+
 	return np
 }
 
@@ -126,7 +132,10 @@ func TestNetworkPolicy(t *testing.T) {
 	plan.LoadBalancers = both("lb", "10.96.0.9", 80, func(*netplan.LoadBalancer) {}, "10.244.1.5:80")
 	plan.Normalize()
 	a.apply(t, plan)
-	a5, a6, b5 := a.Pin(dataplanetest.NSA), a.Pin(dataplanetest.NSB), b.Pin(dataplanetest.NSA)
+	a5 := a.Pin(dataplanetest.NSA)
+	a6 := a.Pin(dataplanetest.NSB)
+	b5 := b.Pin(dataplanetest.NSA)
+
 	netnstest.Serve(t, a5, "a5", "10.244.1.5:80")
 	netnstest.Serve(t, a5, "high", "10.244.1.5:8080")
 	netnstest.Serve(t, a6, "a6", "10.244.1.6:80")
@@ -177,6 +186,7 @@ func TestNetworkPolicy(t *testing.T) {
 	if want := netip.MustParseAddr("10.244.1.6"); err != nil || len(found) != 1 || found["a6"][0] != want {
 		t.Errorf("found %v, %v, want %s for a6", found, err, want)
 	}
+
 	p.set(t)
 	netnstest.Flow(t, a6, "10.244.1.5:8080", "high", "")
 	run(t, a.ns, "nft delete table inet "+policy.Table)
@@ -213,6 +223,7 @@ func TestNetworkPolicyL2Tunnel(t *testing.T) {
 		p.Bridges[0].Addrs, p.Bridges[0].Gateways = []netip.Prefix{netip.MustParsePrefix(subnet + ".2/24")}, nil
 		return p
 	}
+
 	u.a.apply(t, plan("10.244.1"))
 	u.b.apply(t, plan("10.244.2"))
 	_, a6, b5 := u.serve(t)

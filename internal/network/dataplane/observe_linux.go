@@ -40,6 +40,7 @@ func (p *Plane) observe() (netplan.Plan, error) {
 	if err != nil {
 		return plan, fmt.Errorf("look at nftables: %w", err)
 	}
+
 	observeRules(&plan, entries)
 	for i := range plan.LoadBalancers {
 		plan.LoadBalancers[i].Bridge = p.only
@@ -57,6 +58,7 @@ func (p *Plane) observeLinks() (plan netplan.Plan, down []string, err error) {
 	if plan.Namespaces, err = p.observeNamespaces(); err != nil {
 		return plan, nil, err
 	}
+
 	bridges := map[int]string{} // interface number to ID
 	masters := map[string]int{} // port ID to its bridge's interface number
 	err = netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error {
@@ -64,6 +66,7 @@ func (p *Plane) observeLinks() (plan netplan.Plan, down []string, err error) {
 		if err != nil {
 			return err
 		}
+
 		for _, l := range links {
 			a := l.Attrs()
 			id := portID(a.Alias)
@@ -77,11 +80,13 @@ func (p *Plane) observeLinks() (plan netplan.Plan, down []string, err error) {
 				down = append(down, id)
 			}
 		}
+
 		return p.observeApart(h, plan.Bridges)
 	})
 	if err != nil {
 		return plan, nil, fmt.Errorf("look at the host's links: %w", err)
 	}
+
 	for _, ns := range plan.Namespaces {
 		ports, err := p.observePorts(ns)
 		if err != nil {
@@ -95,6 +100,7 @@ func (p *Plane) observeLinks() (plan netplan.Plan, down []string, err error) {
 			plan.Ports = append(plan.Ports, port)
 		}
 	}
+
 	if p.parent != nil {
 		plan.Namespaces = nil // they are the parent's
 	}
@@ -107,11 +113,17 @@ func observeBridge(h *netlink.Handle, l netlink.Link) (netplan.Bridge, bool) {
 	if !ok {
 		return netplan.Bridge{}, false
 	}
-	b := netplan.Bridge{ID: id, Mode: mode, MAC: l.Attrs().HardwareAddr.String()}
+	b := netplan.Bridge{
+		ID:   id,
+		Mode: mode,
+		MAC:  l.Attrs().HardwareAddr.String(),
+	}
+
 	list, err := h.AddrList(l, netlink.FAMILY_ALL)
 	if err != nil {
 		return b, true // without its addresses the bridge counts as different
 	}
+
 	for _, a := range list {
 		prefix, ok := ipnet.Prefix(a.IPNet)
 		switch {
@@ -122,6 +134,7 @@ func observeBridge(h *netlink.Handle, l netlink.Link) (netplan.Bridge, bool) {
 			b.Addrs = append(b.Addrs, prefix)
 		}
 	}
+
 	return b, true
 }
 
@@ -130,6 +143,7 @@ func (p *Plane) observeNamespaces() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var found []string
 	for _, name := range names {
 		there, err := netns.Exists(p.Pin(name))
@@ -140,25 +154,35 @@ func (p *Plane) observeNamespaces() ([]string, error) {
 			found = append(found, name)
 		}
 	}
+
 	return found, nil
 }
 
 func (p *Plane) observePorts(ns string) ([]netplan.Port, error) {
 	var ports []netplan.Port
+
 	err := netns.Netlink(p.Pin(ns), func(h *netlink.Handle) error {
 		links, err := h.LinkList()
 		if err != nil {
 			return err
 		}
+
 		for _, l := range links {
 			id := portID(l.Attrs().Alias)
 			if id == "" || !p.mine(portBridge(l.Attrs().Alias)) {
 				continue
 			}
-			port := netplan.Port{ID: id, Namespace: ns, Name: l.Attrs().Name, MAC: l.Attrs().HardwareAddr.String()}
+
+			port := netplan.Port{
+				ID:        id,
+				Namespace: ns,
+				Name:      l.Attrs().Name,
+				MAC:       l.Attrs().HardwareAddr.String(),
+			}
 			if l.Type() == "macvlan" {
 				port.Bridge = portBridge(l.Attrs().Alias)
 			}
+
 			if port.Addrs, err = addrsOf(h, l); err != nil {
 				return err
 			}
@@ -170,8 +194,10 @@ func (p *Plane) observePorts(ns string) ([]netplan.Port, error) {
 			}
 			ports = append(ports, port)
 		}
+
 		return nil
 	})
+
 	return ports, err
 }
 
@@ -199,7 +225,7 @@ func observeRules(plan *netplan.Plan, entries map[slot]entry) {
 	plan.LoadBalancers = observeBalancers(entries)
 }
 
-// observeNAT is the address translation of endpoints, by their IDs.
+// observeNAT returns the address translation of endpoints, by their IDs.
 func observeNAT(entries map[slot]entry) map[string]*netplan.NAT {
 	nat := map[string]*netplan.NAT{}
 	of := func(id string) *netplan.NAT {
@@ -208,6 +234,7 @@ func observeNAT(entries map[slot]entry) map[string]*netplan.NAT {
 		}
 		return nat[id]
 	}
+
 	for s, e := range entries {
 		set, f := familyOfSet(s.set)
 		switch set {
@@ -223,15 +250,17 @@ func observeNAT(entries map[slot]entry) map[string]*netplan.NAT {
 			of(e.id).Only = append(of(e.id).Only, rangeOf(f, s))
 		}
 	}
+
 	byAddr := func(a, b netip.Prefix) int { return a.Addr().Compare(b.Addr()) }
 	for _, n := range nat {
 		slices.SortFunc(n.Except, byAddr)
 		slices.SortFunc(n.Only, byAddr)
 	}
+
 	return nat
 }
 
-// observeBalancers are the load balancers, in order of their IDs.
+// observeBalancers returns the load balancers, in order of their IDs.
 func observeBalancers(entries map[slot]entry) (all []netplan.LoadBalancer) {
 	balancers := map[string]*netplan.LoadBalancer{}
 	for s, e := range entries {
@@ -239,6 +268,7 @@ func observeBalancers(entries map[slot]entry) (all []netplan.LoadBalancer) {
 		if set != "vip" && set != "node" && set != "kept" {
 			continue
 		}
+
 		lb := balancers[e.id]
 		if lb == nil {
 			lb = &netplan.LoadBalancer{
@@ -250,10 +280,12 @@ func observeBalancers(entries map[slot]entry) (all []netplan.LoadBalancer) {
 		}
 		observeBalancer(lb, s, entries)
 	}
+
 	for _, lb := range sorted(balancers) {
 		slices.SortFunc(lb.VIPs, netip.Addr.Compare)
 		all = append(all, *lb)
 	}
+
 	return all
 }
 
@@ -270,6 +302,7 @@ func observeBalancer(lb *netplan.LoadBalancer, s slot, entries map[slot]entry) {
 	default:
 		_, lb.FromHost = entries[slot{set: f.name("from_host"), key: s.key}]
 	}
+
 	lb.Protocol, lb.Port = netplan.Protocol(rest[0]), portAt(rest, 4)
 	lb.Backends = nil
 	for i := index(0); ; i++ {
@@ -284,6 +317,7 @@ func observeBalancer(lb *netplan.LoadBalancer, s slot, entries map[slot]entry) {
 		}
 		lb.Backends = append(lb.Backends, netip.AddrPortFrom(addrAt(f, b.value, 0), portAt(b.value, f.addrLen())))
 	}
+
 	if mark, ok := entries[slot{set: f.name(set + "_source"), key: s.key}]; ok {
 		lb.SourceVIP = addrAt(f, entries[slot{set: f.name("source"), key: mark.value}].value, 0)
 	}
@@ -304,7 +338,7 @@ func portAt(s string, at int) uint16 {
 	return binary.BigEndian.Uint16([]byte(s[at : at+2]))
 }
 
-// rangeOf is the network that the second part of a range's key spans.
+// rangeOf returns the network that the second part of a range's key spans.
 func rangeOf(f family, s slot) netip.Prefix {
 	first, last := addrAt(f, s.key, f.addrLen()), addrAt(f, s.end, f.addrLen())
 	if !first.IsValid() || !last.IsValid() {
@@ -329,6 +363,7 @@ func (p *Plane) Differences(_ context.Context, plan netplan.Plan) ([]string, err
 	if err != nil {
 		return nil, err
 	}
+
 	delete(parts, homeless)
 	for id, part := range parts {
 		child := p.apart[id]
@@ -340,12 +375,14 @@ func (p *Plane) Differences(_ context.Context, plan netplan.Plan) ([]string, err
 		if err != nil {
 			return nil, err
 		}
+
 		found = append(found, more...)
 		if more, err = p.wayOutDifferences(id); err != nil {
 			return nil, err
 		}
 		found = append(found, more...)
 	}
+
 	return found, nil
 }
 
@@ -358,9 +395,11 @@ func (p *Plane) differences(plan netplan.Plan) ([]string, error) {
 	for _, id := range down {
 		found = append(found, "down: "+id)
 	}
+
 	if p.want == nil {
 		return append(found, "unknown: the last change did not succeed"), nil
 	}
+
 	more, err := p.switchDifferences()
 	if err != nil {
 		return nil, err
@@ -369,6 +408,7 @@ func (p *Plane) differences(plan netplan.Plan) ([]string, error) {
 	if more, err = p.neighbourDifferences(); err != nil {
 		return nil, err
 	}
+
 	found = append(found, more...)
 	if p.parent == nil { // it looks for all
 		if more, err = p.podRuleDifferences(); err != nil {
@@ -376,6 +416,7 @@ func (p *Plane) differences(plan netplan.Plan) ([]string, error) {
 		}
 		found = append(found, more...)
 	}
+
 	if more, err = p.keptDifferences(); err != nil {
 		return nil, err
 	}
@@ -384,12 +425,14 @@ func (p *Plane) differences(plan netplan.Plan) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return append(found, rules...), nil
 }
 
 // switchDifferences returns the differences in overlays and routing tables.
 func (p *Plane) switchDifferences() ([]string, error) {
 	var found []string
+
 	err := netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error {
 		for _, b := range sorted(p.want.bridges) {
 			if whole, err := p.gatewayIsWhole(h, b); err != nil || !whole {
@@ -398,6 +441,7 @@ func (p *Plane) switchDifferences() ([]string, error) {
 			if b.VLAN != 0 && !p.tagIsWhole(h, b) {
 				found = append(found, "missing: tag of "+b.ID)
 			}
+
 			missing, left, rule, err := p.policyDifferences(h, b)
 			if err != nil {
 				found = append(found, "unknown: routes of "+b.ID+": "+err.Error())
@@ -405,9 +449,11 @@ func (p *Plane) switchDifferences() ([]string, error) {
 			if n := len(missing) + len(left); n > 0 || rule {
 				found = append(found, fmt.Sprintf("changed: routing table of %s", b.ID))
 			}
+
 			if b.Mode != netplan.Overlay {
 				continue
 			}
+
 			link, err := lookup(h, vxlanLink(b.ID))
 			if err != nil {
 				return err
@@ -416,6 +462,7 @@ func (p *Plane) switchDifferences() ([]string, error) {
 				found = append(found, "missing: VXLAN interface of "+b.ID)
 				continue
 			}
+
 			want, err := wantedWays(p.want, b.ID)
 			if err != nil {
 				return err
@@ -426,8 +473,10 @@ func (p *Plane) switchDifferences() ([]string, error) {
 			}
 			found = append(found, want.differences(have)...)
 		}
+
 		return nil
 	})
+
 	return found, err
 }
 
@@ -447,6 +496,7 @@ func linksOnly(plan netplan.Plan) netplan.Plan {
 			MAC:      bridgeMAC(b).String(),
 		})
 	}
+
 	for _, port := range plan.Ports {
 		out.Ports = append(out.Ports, netplan.Port{
 			ID:        port.ID,

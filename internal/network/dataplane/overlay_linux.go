@@ -34,6 +34,7 @@ func (p *Plane) ensureVXLAN(h *netlink.Handle, b netplan.Bridge) error {
 	if err != nil {
 		return err
 	}
+
 	alias := fmt.Sprintf("%s%s %016x", aliasVXLAN, b.ID, hash(fmt.Sprint(*b.Overlay, want.VtepDevIndex, want.MTU)))
 	link, err := lookup(h, want.Name)
 	if err != nil {
@@ -59,6 +60,7 @@ func (p *Plane) ensureVXLAN(h *netlink.Handle, b netplan.Bridge) error {
 	if err := h.LinkSetUp(link); err != nil {
 		return err
 	}
+
 	return h.LinkSetAlias(link, alias)
 }
 
@@ -70,12 +72,18 @@ func (p *Plane) vxlan(h *netlink.Handle, b netplan.Bridge) (*netlink.Vxlan, erro
 	if err != nil {
 		return nil, fmt.Errorf("hardware address of the overlay's router: %w", err)
 	}
+
 	x := &netlink.Vxlan{
-		LinkAttrs: netlink.LinkAttrs{Name: vxlanLink(b.ID), HardwareAddr: mac, MTU: p.mtu(h, b)},
-		VxlanId:   int(b.Overlay.VNI),
-		Port:      int(b.Overlay.Port),
-		UDPCSum:   true,
+		LinkAttrs: netlink.LinkAttrs{
+			Name:         vxlanLink(b.ID),
+			HardwareAddr: mac,
+			MTU:          p.mtu(h, b),
+		},
+		VxlanId: int(b.Overlay.VNI),
+		Port:    int(b.Overlay.Port),
+		UDPCSum: true,
 	}
+
 	if b.Overlay.VTEP.IsValid() {
 		x.SrcAddr = b.Overlay.VTEP.AsSlice()
 	}
@@ -115,6 +123,7 @@ func wantedWays(s *state, bridge string) (*ways, error) {
 		w.neighbours[subnet.Addr()] = mac.String()
 		w.forwarding[mac.String()] = peer.VTEP
 	}
+
 	return w, nil
 }
 
@@ -128,6 +137,7 @@ func observeWays(h *netlink.Handle, link netlink.Link) (*ways, error) {
 	for _, r := range routes {
 		w.routes[r.Dst] = r.Via
 	}
+
 	neighbours, err := h.NeighList(link.Attrs().Index, unix.AF_INET)
 	if err != nil {
 		return nil, fmt.Errorf("list neighbours: %w", err)
@@ -137,6 +147,7 @@ func observeWays(h *netlink.Handle, link netlink.Link) (*ways, error) {
 			w.neighbours[addr] = n.HardwareAddr.String()
 		}
 	}
+
 	forwarding, err := h.NeighList(link.Attrs().Index, unix.AF_BRIDGE)
 	if err != nil {
 		return nil, fmt.Errorf("list forwarding entries: %w", err)
@@ -146,6 +157,7 @@ func observeWays(h *netlink.Handle, link netlink.Link) (*ways, error) {
 			w.forwarding[n.HardwareAddr.String()] = addr
 		}
 	}
+
 	return w, nil
 }
 
@@ -164,6 +176,7 @@ func mapDifferences[K comparable, V comparable](kind string, want, have map[K]V)
 			found = append(found, fmt.Sprintf("missing: %s %v by %v", kind, k, v))
 		}
 	}
+
 	for k, v := range have {
 		if _, ok := want[k]; !ok {
 			found = append(found, fmt.Sprintf("left over: %s %v by %v", kind, k, v))
@@ -183,14 +196,17 @@ func (p *Plane) syncPeers(h *netlink.Handle, b netplan.Bridge, s *state) error {
 	if err != nil {
 		return err
 	}
+
 	have, err := observeWays(h, link)
 	if err != nil {
 		return err
 	}
+
 	// Removals come first: an address may be another host's now.
 	if err := dropWays(h, link, want, have); err != nil {
 		return err
 	}
+
 	return setWays(h, link, want, have)
 }
 
@@ -207,6 +223,7 @@ func dropWays(h *netlink.Handle, link netlink.Link, want, have *ways) error {
 			}
 		}
 	}
+
 	for addr := range have.neighbours {
 		if _, ok := want.neighbours[addr]; !ok {
 			if err := h.NeighDel(neighbour(index, addr, "")); err != nil && !errors.Is(err, unix.ENOENT) {
@@ -214,6 +231,7 @@ func dropWays(h *netlink.Handle, link netlink.Link, want, have *ways) error {
 			}
 		}
 	}
+
 	for mac, vtep := range have.forwarding {
 		if want.forwarding[mac] != vtep {
 			if err := h.NeighDel(forwarding(index, mac, vtep)); err != nil && !errors.Is(err, unix.ENOENT) {
@@ -221,6 +239,7 @@ func dropWays(h *netlink.Handle, link netlink.Link, want, have *ways) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -234,6 +253,7 @@ func setWays(h *netlink.Handle, link netlink.Link, want, have *ways) error {
 			}
 		}
 	}
+
 	for addr, mac := range want.neighbours {
 		if have.neighbours[addr] != mac {
 			if err := h.NeighSet(neighbour(index, addr, mac)); err != nil {
@@ -241,6 +261,7 @@ func setWays(h *netlink.Handle, link netlink.Link, want, have *ways) error {
 			}
 		}
 	}
+
 	for _, dst := range slices.SortedFunc(maps.Keys(want.routes),
 		func(a, b netip.Prefix) int { return a.Bits() - b.Bits() }) {
 		if have.routes[dst] != want.routes[dst] {
@@ -251,6 +272,7 @@ func setWays(h *netlink.Handle, link netlink.Link, want, have *ways) error {
 			}
 		}
 	}
+
 	return nil
 }
 

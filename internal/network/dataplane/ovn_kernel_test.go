@@ -32,6 +32,7 @@ func TestTransparentByOVN(t *testing.T) {
 			t.Skipf("%v: make ovn installs it", err)
 		}
 	}
+
 	wire := netnstest.New(t, "wire")
 	run(t, wire, "ip link add sw0 type bridge mcast_snooping 0; ip link set sw0 up; "+
 		"ip addr add 192.0.2.10/24 dev sw0; ethtool -K sw0 tx off")
@@ -40,6 +41,7 @@ func TestTransparentByOVN(t *testing.T) {
 	for i, h := range []host{a, b} {
 		central.addChassis(t, h, i+1)
 	}
+
 	central.nb(t, "ls-add", "pods")
 	plan := func(last int) netplan.Plan {
 		p := network(netplan.Transparent, "10.213.0")
@@ -51,6 +53,7 @@ func TestTransparentByOVN(t *testing.T) {
 		}
 		return p
 	}
+
 	for i, h := range []host{a, b} {
 		// A host's uplink is one port of the switch, which has the addresses of all that is behind it.
 		name := fmt.Sprintf("host-%d", i+1)
@@ -63,22 +66,27 @@ func TestTransparentByOVN(t *testing.T) {
 		central.nb(t, append([]string{"lsp-set-addresses", name}, addresses...)...)
 		h.apply(t, p)
 	}
+
 	central.nb(t, "lr-add", "router", "--",
 		"lrp-add", "router", "to-pods", "00:15:5d:00:00:64", "10.213.0.100/24", "--",
 		"lsp-add", "pods", "to-router", "--", "lsp-set-type", "to-router", "router", "--",
 		"lsp-set-addresses", "to-router", "router", "--", "lsp-set-options", "to-router", "router-port=to-pods")
+
 	for _, protocol := range []string{"tcp", "udp"} {
 		central.nb(t, "lb-add", "web-"+protocol, "172.30.0.1:80", "10.213.0.60:80", protocol, "--",
 			"ls-lb-add", "pods", "web-"+protocol)
 	}
 	central.nb(t, "--wait=hv", "--timeout=60", "acl-add", "pods", "to-lport", "1000", "ip4.dst == 10.213.0.61", "drop")
 
-	pod, far, forbidden := a.Pin(dataplanetest.NSA), b.Pin(dataplanetest.NSA), b.Pin(dataplanetest.NSB)
+	pod := a.Pin(dataplanetest.NSA)
+	far := b.Pin(dataplanetest.NSA)
+	forbidden := b.Pin(dataplanetest.NSB)
 	netnstest.Serve(t, pod, "pod", "10.213.0.50:80")
 	netnstest.Serve(t, far, "far", "10.213.0.60:80")
 	netnstest.Serve(t, forbidden, "forbidden", "10.213.0.61:80")
 	netnstest.Serve(t, b.ns, "host", "10.213.0.12:80")
 	before := geneve(t, wire)
+
 	netnstest.Flow(t, pod, "10.213.0.60:80", "far", "10.213.0.50")
 	netnstest.Flow(t, far, "10.213.0.50:80", "pod", "10.213.0.60")
 	netnstest.Flow(t, pod, "10.213.0.12:80", "host", "10.213.0.50")
@@ -112,6 +120,7 @@ func newCentral(t *testing.T, wire string) central {
 	for _, db := range []string{"nb", "sb"} {
 		does(t, "ovsdb-tool", "create", c.dir+"/"+db+".db", "/usr/share/ovn/ovn-"+db+".ovsschema")
 	}
+
 	daemon(t, wire, c.dir, "ovsdb-server", "--remote=punix:"+c.dir+"/nb.sock", c.dir+"/nb.db")
 	daemon(t, wire, c.dir, "ovsdb-server", "--remote=punix:"+c.dir+"/sb.sock", "--remote=ptcp:6642:192.0.2.10",
 		c.dir+"/sb.db")
@@ -137,6 +146,7 @@ func (c central) addChassis(t *testing.T, h host, number int) {
 	run(t, h.ns, fmt.Sprintf("ethtool -K eth0 tx off; ip addr add 10.213.0.%d/24 dev eth0; "+
 		"ip link set eth0 address 00:15:5d:00:01:%02d mtu 1400 up; "+
 		"ip route add default via 10.213.0.100", 10+number, number))
+
 	db := "unix:" + dir + "/db.sock"
 	does(t, "ovsdb-tool", "create", dir+"/conf.db", "/usr/share/openvswitch/vswitch.ovsschema")
 	daemon(t, ns, dir, "ovsdb-server", "--remote=p"+db, dir+"/conf.db")
@@ -164,6 +174,7 @@ func plugInto(t *testing.T, ns, other string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
+
 	cmd := exec.Command("nsenter", "--net="+ns, "sh", "-ec",
 		"ip link add host type veth peer name eth0 netns /proc/$$/fd/3")
 	cmd.ExtraFiles = []*os.File{f}
@@ -172,7 +183,7 @@ func plugInto(t *testing.T, ns, other string) {
 	}
 }
 
-// short is a folder with a name that leaves room for a socket's.
+// short returns a folder with a name that leaves room for a socket's.
 func short(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "ovn")
@@ -200,10 +211,12 @@ func daemon(t *testing.T, ns, dir, name string, args ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		stop := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })

@@ -51,6 +51,7 @@ func (h host) reopen(t *testing.T) host {
 	}); err != nil {
 		t.Fatal(err)
 	}
+
 	return h
 }
 
@@ -146,6 +147,7 @@ func TestRepairs(t *testing.T) {
 			}
 		},
 	}
+
 	for name, harm := range damage {
 		for _, how := range []string{"same-process", "new-process"} {
 			t.Run(name+"/"+how, func(t *testing.T) {
@@ -156,6 +158,7 @@ func TestRepairs(t *testing.T) {
 				if found, err := h.Differences(t.Context(), plan); err != nil || (len(found) > 0) != (name != "none") {
 					t.Errorf("differences: %q, %v", found, err)
 				}
+
 				if how == "new-process" {
 					h = h.reopen(t)
 				}
@@ -202,6 +205,7 @@ func TestPodSurvivesRestart(t *testing.T) {
 	next := dataplanetest.Clone(plan)
 	next.Ports, next.Namespaces = next.Ports[:1], next.Namespaces[:1]
 	h.apply(t, next)
+
 	if after := run(t, h.Pin(dataplanetest.NSA),
 		"ip -o link show eth0; stat -Lc %i /proc/self/ns/net"); after != before {
 		t.Errorf("the pod's interface or namespace is another one:\n%s%s", before, after)
@@ -221,14 +225,18 @@ func TestPodsBindLowPortsAndPing(t *testing.T) {
 // two hosts on a wire, with an outside that knows the hosts' addresses only.
 func fabric(t *testing.T) (a, b host, outside string) {
 	t.Helper()
-	a, b, outside = newHost(t), newHost(t), netnstest.New(t, "outside")
+	a = newHost(t)
+	b = newHost(t)
+	outside = netnstest.New(t, "outside")
 	wire := netnstest.New(t, "wire")
 	run(t, wire, "ip link add sw0 type bridge; ip link set sw0 up")
+
 	for i, ns := range []string{a.ns, b.ns, outside} {
 		f, err := os.Open(ns)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		err = netns.Do(wire, func() error {
 			cmd := exec.Command("sh", "-ec",
 				`ip link add p$0 type veth peer name eth0 netns /proc/$$/fd/3; ip link set p$0 master sw0 up`, string(rune('0'+i)))
@@ -240,6 +248,7 @@ func fabric(t *testing.T) (a, b host, outside string) {
 			t.Fatal(err)
 		}
 	}
+
 	run(
 		t, a.ns, "ip addr add 10.213.0.11/24 dev eth0; ip link set eth0 up; ip route add 10.244.2.0/24 via 10.213.0.12; ip route add default via 10.213.0.100")
 	run(
@@ -274,6 +283,7 @@ func TestLoadBalancing(t *testing.T) {
 	for _, proto := range []netplan.Protocol{netplan.TCP, netplan.UDP} {
 		id := map[netplan.Protocol]string{netplan.TCP: "tcp", netplan.UDP: "udp"}[proto]
 		vip := func(s string) []netip.Addr { return []netip.Addr{netip.MustParseAddr(s)} }
+
 		plan.LoadBalancers = append(plan.LoadBalancers,
 			netplan.LoadBalancer{
 				ID:       id + "-local",
@@ -332,6 +342,7 @@ func TestLoadBalancing(t *testing.T) {
 			},
 		)
 	}
+
 	plan.Normalize()
 	a.apply(t, plan)
 	podA := a.Pin(dataplanetest.NSA)
@@ -359,6 +370,7 @@ func TestLoadBalancing(t *testing.T) {
 			seen[name]++
 		}
 	}
+
 	if len(spread) != 2 || len(sticky) != 1 {
 		t.Errorf("40 connections went to %v, with affinity to %v", spread, sticky)
 	}

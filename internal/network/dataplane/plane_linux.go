@@ -82,6 +82,7 @@ func New(cfg Config) (*Plane, error) {
 	if cfg.PinDir == "" {
 		return nil, errors.New("open data plane: no folder for pods' namespaces")
 	}
+
 	p := &Plane{
 		cfg:      cfg,
 		podRules: map[string]uint32{},
@@ -89,14 +90,16 @@ func New(cfg Config) (*Plane, error) {
 		apart:    map[string]*Plane{},
 		homes:    newHomes(),
 	}
+
 	var err error
 	if p.table, err = openTable(cfg.Netns); err != nil {
 		return nil, fmt.Errorf("open data plane: %w", err)
 	}
+
 	return p, nil
 }
 
-// Pin is the path of a pod's namespace.
+// Pin returns the path of a pod's namespace.
 func (p *Plane) Pin(namespace string) string { return filepath.Join(p.cfg.PinDir, namespace) }
 
 // Apply makes the kernel match the plan, whatever is there: every object is looked at in depth, and what the plan does
@@ -109,6 +112,7 @@ func (p *Plane) Apply(ctx context.Context, plan netplan.Plan) error {
 	if err := p.removeStrayAparts(ctx, parts); err != nil { // another network may have its VNI now
 		return err
 	}
+
 	maps.DeleteFunc(p.apart, func(id string, _ *Plane) bool { return parts[id] == nil })
 	if err := p.ensureAparts(parts); err != nil {
 		return err
@@ -116,6 +120,7 @@ func (p *Plane) Apply(ctx context.Context, plan netplan.Plan) error {
 	if err := p.apply(ctx, parts[homeless].Set); err != nil {
 		return err
 	}
+
 	if err := p.applyApart(ctx, parts); err != nil {
 		p.want = nil
 		return err
@@ -124,6 +129,7 @@ func (p *Plane) Apply(ctx context.Context, plan netplan.Plan) error {
 		p.want = nil
 		return err
 	}
+
 	return nil
 }
 
@@ -147,6 +153,7 @@ func (p *Plane) ApplyChange(ctx context.Context, c netplan.Change) error {
 	if p.want == nil {
 		return errors.New("change the host's network: no whole plan was applied before")
 	}
+
 	parts, gone := p.homes.split(c, p.isApart)
 	err := p.changeApart(ctx, parts, gone)
 	if err == nil && len(c.Set.Bridges)+len(c.Removed.Bridges) > 0 {
@@ -164,6 +171,7 @@ func (p *Plane) applyChange(ctx context.Context, c netplan.Change) error {
 	if want == nil {
 		return errors.New("change the host's network: no whole plan was applied before")
 	}
+
 	p.want = nil
 	if err := p.applyStep(ctx, want, c); err != nil {
 		if err := p.applyAll(ctx, want); err != nil {
@@ -183,6 +191,7 @@ func (p *Plane) applyStep(ctx context.Context, want *state, c netplan.Change) er
 			gone = append(gone, port)
 		}
 	}
+
 	overlays := map[string]bool{}
 	want.peersChanged(c, overlays)
 	kept := want.keptWays()
@@ -192,17 +201,20 @@ func (p *Plane) applyStep(ctx context.Context, want *state, c netplan.Change) er
 	if err := p.stepLinks(ctx, want, step{c, gone, overlays}); err != nil {
 		return err
 	}
+
 	if len(kept)+len(want.kept) > 0 {
 		if err := netns.Netlink(p.cfg.Netns,
 			func(h *netlink.Handle) error { return p.syncKept(h, want, kept) }); err != nil {
 			return err
 		}
 	}
+
 	d := &delta{add: map[slot]entry{}}
 	p.changeRules(want, c, d)
 	if err := p.table.change(ctx, p.rules, d); err != nil {
 		return err
 	}
+
 	return p.forget(stale)
 }
 
@@ -215,12 +227,14 @@ func withPorts(c netplan.Change, want *state) netplan.Change {
 	for _, b := range c.Set.Bridges {
 		changed[b.ID] = true
 	}
+
 	var ports []netplan.Port
 	for _, port := range c.Set.Ports {
 		if !changed[port.Bridge] {
 			ports = append(ports, port)
 		}
 	}
+
 	for _, port := range sorted(want.ports) {
 		if changed[port.Bridge] {
 			ports = append(ports, port)
@@ -246,6 +260,7 @@ func (p *Plane) stepLinks(ctx context.Context, want *state, c step) error {
 			return err
 		}
 	}
+
 	if len(s.Bridges)+len(s.Ports)+len(r.Bridges)+len(c.gone)+len(c.overlays) > 0 {
 		err := netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error {
 			for _, port := range c.gone {
@@ -262,12 +277,14 @@ func (p *Plane) stepLinks(ctx context.Context, want *state, c step) error {
 			return err
 		}
 	}
+
 	for _, id := range r.Namespaces {
 		delete(p.podRules, id)
 		if err := netns.Remove(p.Pin(id)); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -277,12 +294,14 @@ func (p *Plane) stepSwitches(h *netlink.Handle, want *state, c step) error {
 			return fmt.Errorf("remove bridge of network %s: %w", id, err)
 		}
 	}
+
 	for _, b := range c.Set.Bridges {
 		if err := p.ensureBridge(h, b); err != nil {
 			return fmt.Errorf("make bridge of network %s: %w", b.ID, err)
 		}
 		c.overlays[b.ID] = true
 	}
+
 	for id := range c.overlays {
 		if b, ok := want.bridges[id]; ok && b.Mode == netplan.Overlay {
 			if err := p.syncPeers(h, b, want); err != nil {
@@ -290,6 +309,7 @@ func (p *Plane) stepSwitches(h *netlink.Handle, want *state, c step) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -315,6 +335,7 @@ func (p *Plane) changeRules(want *state, c netplan.Change, d *delta) {
 	for _, id := range c.Removed.LoadBalancers {
 		p.rules.set("balancer "+id, nil, d)
 	}
+
 	for _, b := range c.Set.Bridges {
 		p.rules.set("bridge "+b.ID, bridgeItem(b, p.parentName(b)), d)
 	}
@@ -351,9 +372,11 @@ func (p *Plane) applyAll(ctx context.Context, want *state) error {
 			return err
 		}
 	}
+
 	if err := netns.Do(p.cfg.Netns, hostSysctls); err != nil {
 		return err
 	}
+
 	err := netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error {
 		if err := errors.Join(p.closeStrayGateways(want), p.removeStrangers(h, want)); err != nil {
 			return err
@@ -368,16 +391,19 @@ func (p *Plane) applyAll(ctx context.Context, want *state) error {
 		if err := p.stepPorts(ctx, h, want, all); err != nil {
 			return err
 		}
+
 		return p.syncAllKept(h, want)
 	})
 	if err != nil {
 		return err
 	}
+
 	for id := range want.namespaces {
 		if err := p.removeStrayPorts(id, want); err != nil {
 			return err
 		}
 	}
+
 	if p.parent == nil {
 		if err := p.removeNamespaces(want.namespaces); err != nil {
 			return err
@@ -387,5 +413,6 @@ func (p *Plane) applyAll(ctx context.Context, want *state) error {
 	if err := p.table.replace(ctx, p.rules); err != nil {
 		return fmt.Errorf("set nftables table %q: %w", tableName, err)
 	}
+
 	return p.forget(allFlows(want))
 }

@@ -28,11 +28,13 @@ func (p *Plane) ensurePodRules(ctx context.Context, s *portSpec) error {
 	if len(chains) == 0 && current <= freshGeneration {
 		return nil // nobody ever committed anything there
 	}
+
 	err = netns.Do(pin, func() error {
 		nft, err := knftables.New(knftables.InetFamily, "hns_"+s.Name)
 		if err != nil {
 			return err
 		}
+
 		tx := nft.NewTransaction()
 		tx.Add(&knftables.Table{})
 		tx.Delete(&knftables.Table{})
@@ -42,11 +44,13 @@ func (p *Plane) ensurePodRules(ctx context.Context, s *portSpec) error {
 		if err := nft.Run(ctx, tx); err != nil {
 			return fmt.Errorf("set rules in the pod's namespace: %w", err)
 		}
+
 		return nil
 	})
 	if err != nil {
 		return err
 	}
+
 	current, err = generation(pin)
 	p.podRules[s.Namespace] = current
 	return err
@@ -67,6 +71,7 @@ func (p *Plane) podRuleDifferences() ([]string, error) {
 			found = append(found, "changed: rules in namespace "+id)
 		}
 	}
+
 	return found, nil
 }
 
@@ -84,12 +89,14 @@ func podTable(tx *knftables.Transaction, comment string, chains map[string][]str
 	} {
 		tx.Add(&c)
 	}
+
 	names := slices.Sorted(maps.Keys(chains))
 	for _, name := range names {
 		if strings.HasPrefix(name, accessPrefix) {
 			tx.Add(&knftables.Chain{Name: name})
 		}
 	}
+
 	for _, name := range names {
 		for _, rule := range chains[name] {
 			tx.Add(&knftables.Rule{Chain: name, Rule: rule})
@@ -97,7 +104,7 @@ func podTable(tx *knftables.Transaction, comment string, chains map[string][]str
 	}
 }
 
-// podChains are the rules of a port's chains in its pod.
+// podChains returns the rules of a port's chains in its pod.
 func podChains(s *portSpec, users Users) map[string][]string {
 	chains := map[string][]string{}
 	for _, x := range s.Proxies {
@@ -111,6 +118,7 @@ func podChains(s *portSpec, users Users) map[string][]string {
 			}
 		}
 	}
+
 	for chain, direction := range map[string]string{"in": "iifname", "out": "oifname"} {
 		var rules []string
 		for _, f := range families() {
@@ -126,6 +134,7 @@ func podChains(s *portSpec, users Users) map[string][]string {
 			chains[chain] = append([]string{neighbours, "ct state established,related accept"}, rules...)
 		}
 	}
+
 	return chains
 }
 
@@ -149,6 +158,7 @@ func proxyRule(f family, link string, x netplan.Proxy, users Users) (string, boo
 		f.in("meta nfproto {proto}"), direction, `"` + link + `"`,
 		fmt.Sprintf("meta l4proto %d", x.Protocol),
 	}
+
 	if len(x.Remote) > 0 {
 		match, ok := f.matchAddrs(x.Remote)
 		if !ok {
@@ -156,6 +166,7 @@ func proxyRule(f family, link string, x netplan.Proxy, users Users) (string, boo
 		}
 		parts = append(parts, remote, match)
 	}
+
 	if match, ok := f.matchAddrs(x.Except); ok {
 		parts = append(parts, remote, "!=", match)
 	}
@@ -165,9 +176,11 @@ func proxyRule(f family, link string, x netplan.Proxy, users Users) (string, boo
 	if len(x.ExceptPorts) > 0 {
 		parts = append(parts, "th dport !=", matchPorts(x.ExceptPorts))
 	}
+
 	if uids := users.BySID[x.ExceptUser]; len(uids) > 0 && !x.In {
 		parts = append(parts, users.otherThan(uids))
 	}
+
 	switch {
 	case !x.Addr.IsValid():
 		parts = append(parts, fmt.Sprintf("redirect to :%d", x.Port))
@@ -176,5 +189,6 @@ func proxyRule(f family, link string, x netplan.Proxy, users Users) (string, boo
 	default:
 		return "", false
 	}
+
 	return strings.Join(parts, " "), true
 }

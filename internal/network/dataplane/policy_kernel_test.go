@@ -25,7 +25,8 @@ func prefixes(list ...string) []netip.Prefix {
 	return all
 }
 
-// accessHost is a host with pods at 10.244.1.5 and .6 that all serve, a load balancer 10.96.0.1:80 to .6 among them.
+// accessHost returns a host with pods at 10.244.1.5 and .6 that all serve, a load balancer 10.96.0.1:80 to .6 among
+// them.
 func accessHost(t *testing.T, mode netplan.Mode) (h host, plan netplan.Plan,
 	reach func(from, to string, timeout time.Duration) bool,
 ) {
@@ -37,6 +38,7 @@ func accessHost(t *testing.T, mode netplan.Mode) (h host, plan netplan.Plan,
 			t, h.ns, "ip link add eth0 type dummy || ip link add eth0 type bridge; ip link set eth0 up; ip addr add 10.244.1.1/24 dev eth0")
 		plan.Bridges[0].Gateways = nil
 	}
+
 	plan.LoadBalancers = both("x", "10.96.0.1", 80, nil, "10.244.1.6:80")
 	plan.Normalize()
 	h.apply(t, plan)
@@ -45,6 +47,7 @@ func accessHost(t *testing.T, mode netplan.Mode) (h host, plan netplan.Plan,
 	netnstest.Serve(t, at["6"], "6", "10.244.1.6:80")
 	netnstest.Serve(t, at["6"], "6", "10.244.1.6:81")
 	netnstest.Serve(t, at["host"], "host", "10.244.1.1:80")
+
 	return h, plan, func(from, to string, timeout time.Duration) bool {
 		t.Helper()
 		answered := 0
@@ -64,6 +67,7 @@ func TestAccessRules(t *testing.T) {
 	const to6, to6at81, to5, toHost, toVIP = "10.244.1.6:80", "10.244.1.6:81", "10.244.1.5:80", "10.244.1.1:80",
 		"10.96.0.1:80"
 	block := func(a netplan.ACL) netplan.ACL { a.Block = true; return a }
+
 	cases := map[string]struct {
 		acl  []netplan.ACL // of pod .6
 		want map[[2]string]bool
@@ -119,17 +123,33 @@ func TestAccessRules(t *testing.T) {
 					LocalPorts: []netplan.PortRange{{First: 80, Last: 80}},
 				},
 				{Tier: 1, Priority: 20, In: true, Remote: prefixes("10.244.1.5/32"), Pass: true},
-				block(netplan.ACL{Tier: 1, Priority: 30, In: true}),
-				block(netplan.ACL{Tier: 2, Priority: 1, In: true}),
+				block(netplan.ACL{
+					Tier:     1,
+					Priority: 30,
+					In:       true,
+				}),
+				block(netplan.ACL{
+					Tier:     2,
+					Priority: 1,
+					In:       true,
+				}),
 			},
 			map[[2]string]bool{{"5", to6}: true, {"5", to6at81}: false, {"host", to6}: false},
 		},
 		"pass-to-the-next-tier": {
 			[]netplan.ACL{
 				{Tier: 1, Priority: 20, In: true, Remote: prefixes("10.244.1.5/32"), Pass: true},
-				block(netplan.ACL{Tier: 1, Priority: 30, In: true}),
+				block(netplan.ACL{
+					Tier:     1,
+					Priority: 30,
+					In:       true,
+				}),
 				{Tier: 2, Priority: 1, In: true, LocalPorts: []netplan.PortRange{{First: 81, Last: 81}}},
-				block(netplan.ACL{Tier: 2, Priority: 2, In: true}),
+				block(netplan.ACL{
+					Tier:     2,
+					Priority: 2,
+					In:       true,
+				}),
 			},
 			map[[2]string]bool{{"5", to6}: false, {"5", to6at81}: true, {"host", to6at81}: false},
 		},
@@ -154,10 +174,15 @@ func TestAccessRules(t *testing.T) {
 			map[[2]string]bool{{"5", to6}: true, {"5", to6at81}: false},
 		},
 		"not-this-pod": {
-			[]netplan.ACL{block(netplan.ACL{Priority: 10, In: true, Local: prefixes("10.244.1.7/32")})},
+			[]netplan.ACL{block(netplan.ACL{
+				Priority: 10,
+				In:       true,
+				Local:    prefixes("10.244.1.7/32"),
+			})},
 			map[[2]string]bool{{"5", to6}: true},
 		},
 	}
+
 	for _, mode := range []netplan.Mode{netplan.WinNAT, netplan.Transparent} {
 		h, plan, reach := accessHost(t, mode)
 		for name, c := range cases {
@@ -179,6 +204,7 @@ func TestAccessRules(t *testing.T) {
 				}
 			})
 		}
+
 		port := plan.Ports[1]
 		port.ACL = nil
 		h.change(t, &plan, netplan.Change{Set: netplan.Plan{Ports: []netplan.Port{port}}})
@@ -195,6 +221,7 @@ func TestEgressLimit(t *testing.T) {
 	plan.Ports[0].EgressBPS = 8_000_000
 	h.apply(t, plan)
 	const size = 2_000_000
+
 	took := func(from, to, addr string) time.Duration {
 		t.Helper()
 		var l net.Listener
@@ -203,6 +230,7 @@ func TestEgressLimit(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = l.Close() }()
+
 		if err := netns.Do(from, func() (err error) {
 			c,
 				err = net.DialTimeout("tcp4", addr, 3*time.Second)
@@ -210,6 +238,7 @@ func TestEgressLimit(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
+
 		start := time.Now()
 		go func() { _, _ = c.Write(make([]byte, size)); _ = c.Close() }()
 		far, err := l.Accept()
@@ -220,8 +249,10 @@ func TestEgressLimit(t *testing.T) {
 		if n, err := io.Copy(io.Discard, far); err != nil || n != size {
 			t.Fatalf("%d bytes, %v", n, err)
 		}
+
 		return time.Since(start)
 	}
+
 	a, b := h.Pin(dataplanetest.NSA), h.Pin(dataplanetest.NSB)
 	if d := took(a, b, "10.244.1.6:90"); d < 1500*time.Millisecond {
 		t.Errorf("%d bytes at 8 Mbit/s took %v", size, d)
@@ -229,6 +260,7 @@ func TestEgressLimit(t *testing.T) {
 	if d := took(b, a, "10.244.1.5:90"); d > 1500*time.Millisecond {
 		t.Errorf("what the pod receives took %v", d)
 	}
+
 	port := plan.Ports[0]
 	port.EgressBPS = 0
 	h.change(t, &plan, netplan.Change{Set: netplan.Plan{Ports: []netplan.Port{port}}})
@@ -244,6 +276,7 @@ const proxyUser, proxyGroup = "1912749032", "S-1-5-32-545"
 func TestProxies(t *testing.T) {
 	h := newHost(t)
 	plan := dataplanetest.Plan("10.244.1")
+
 	plan.Ports[0].Proxies = []netplan.Proxy{
 		{
 			Protocol:   netplan.TCP,
@@ -261,6 +294,7 @@ func TestProxies(t *testing.T) {
 			Ports:      []netplan.PortRange{{First: 80, Last: 80}},
 		},
 	}
+
 	h.apply(t, plan)
 	a, b := h.Pin(dataplanetest.NSA), h.Pin(dataplanetest.NSB)
 	netnstest.Serve(t, a, "proxy-out", "0.0.0.0:15001")
@@ -269,18 +303,21 @@ func TestProxies(t *testing.T) {
 	netnstest.Serve(t, b, "b", "10.244.1.6:80")
 	netnstest.Serve(t, b, "b", "10.244.1.6:90")
 	netnstest.Serve(t, h.ns, "host", "10.244.1.2:80")
+
 	ask := func(ns, network, to, want string) {
 		t.Helper()
 		if name, _, err := netnstest.Ask(ns, network, to, 3*time.Second); err != nil || name != want {
 			t.Errorf("%s to %s is answered by %q, %v; want %s", network, to, name, err, want)
 		}
 	}
+
 	ask(a, "tcp4", "10.244.1.6:80", "proxy-out")
 	ask(a, "udp4", "10.244.1.6:80", "b")
 	ask(a, "tcp4", "10.244.1.6:90", "b")
 	ask(a, "tcp4", "10.244.1.2:80", "host")
 	ask(b, "tcp4", "10.244.1.5:80", "proxy-in")
 	ask(h.ns, "tcp4", "10.244.1.5:80", "a")
+
 	answeredAs := func(user, want string) {
 		t.Helper()
 		got := run(
@@ -289,6 +326,7 @@ func TestProxies(t *testing.T) {
 			t.Errorf("user %s is answered by %q, want %s", user, got, want)
 		}
 	}
+
 	answeredAs(proxyUser, "b") // the proxy's own connections are let through
 	answeredAs("1001", "proxy-out")
 	group := plan.Ports[0]
@@ -302,6 +340,7 @@ func TestProxies(t *testing.T) {
 	if found, err := h.Differences(t.Context(), plan); err != nil || len(found) == 0 {
 		t.Errorf("differences without the pod's rules: %q, %v", found, err)
 	}
+
 	h.apply(t, plan)
 	dataplanetest.Expect(t, h, plan)
 	ask(a, "tcp4", "10.244.1.6:80", "proxy-out")

@@ -21,11 +21,12 @@ const rulePriority = 0x4e00
 
 func policyTable(id string) int { return 0x4e000000 | int(hash(id)&0xffffff) }
 
-// policyRoutes are the routes of a switch's own table; none where it needs no table.
+// policyRoutes returns the routes of a switch's own table; none where it needs no table.
 func (p *Plane) policyRoutes(h *netlink.Handle, b netplan.Bridge) ([]netlink.Route, error) {
 	if b.Mode != netplan.L2Tunnel && (b.Mode != netplan.L2Bridge || b.VLAN == 0) {
 		return nil, nil
 	}
+
 	uplink, err := h.LinkByName(p.uplink(b))
 	if err != nil {
 		return nil, err
@@ -34,16 +35,19 @@ func (p *Plane) policyRoutes(h *netlink.Handle, b netplan.Bridge) ([]netlink.Rou
 	if err != nil {
 		return nil, err
 	}
+
 	add := func(list []netlink.Route, r netlink.Route) []netlink.Route {
 		r.Table, r.Protocol = policyTable(b.ID), routeProtocol
 		return append(list, r)
 	}
+
 	var routes []netlink.Route
 	if b.Mode == netplan.L2Bridge {
 		if routes, err = p.neighbourRoutes(h, b, uplink, parent, add); err != nil {
 			return nil, err
 		}
 	}
+
 	gateway, err := defaultGateway(h, uplink)
 	if err != nil {
 		return nil, err
@@ -57,14 +61,16 @@ func (p *Plane) policyRoutes(h *netlink.Handle, b netplan.Bridge) ([]netlink.Rou
 		r.SetFlag(netlink.FLAG_ONLINK)
 		return add(routes, r), nil
 	}
+
 	if b.Mode == netplan.L2Tunnel {
 		return nil, fmt.Errorf(
 			"uplink %q has no default gateway, which pods of an L2Tunnel network reach each other by", p.uplink(b))
 	}
+
 	return routes, nil
 }
 
-// neighbourRoutes are the routes to the switch's own pods, and to the underlay's hosts over the tag's interface.
+// neighbourRoutes returns the routes to the switch's own pods, and to the underlay's hosts over the tag's interface.
 func (p *Plane) neighbourRoutes(h *netlink.Handle, b netplan.Bridge, uplink, parent netlink.Link,
 	add func([]netlink.Route, netlink.Route) []netlink.Route,
 ) ([]netlink.Route, error) {
@@ -72,6 +78,7 @@ func (p *Plane) neighbourRoutes(h *netlink.Handle, b netplan.Bridge, uplink, par
 	if err != nil {
 		return nil, err
 	}
+
 	var routes []netlink.Route
 	for _, a := range onlyIPv4(b.Addrs) {
 		routes = add(routes, netlink.Route{
@@ -80,10 +87,12 @@ func (p *Plane) neighbourRoutes(h *netlink.Handle, b netplan.Bridge, uplink, par
 			Scope:     netlink.SCOPE_LINK,
 		})
 	}
+
 	addrs, err := addrsOf(h, uplink)
 	if err != nil {
 		return nil, err
 	}
+
 	for _, a := range onlyIPv4(addrs) {
 		routes = add(routes, netlink.Route{
 			LinkIndex: parent.Attrs().Index,
@@ -91,6 +100,7 @@ func (p *Plane) neighbourRoutes(h *netlink.Handle, b netplan.Bridge, uplink, par
 			Scope:     netlink.SCOPE_LINK,
 		})
 	}
+
 	return routes, nil
 }
 
@@ -103,11 +113,13 @@ func defaultGateway(h *netlink.Handle, uplink netlink.Link) (net.IP, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list routes: %w", err)
 	}
+
 	for _, r := range routes {
 		if r.Gw != nil && (r.Dst == nil || r.Dst.IP.IsUnspecified()) {
 			return r.Gw, nil
 		}
 	}
+
 	return nil, nil
 }
 
@@ -125,22 +137,26 @@ func (p *Plane) policyDifferences(h *netlink.Handle, b netplan.Bridge) (missing,
 	if err != nil {
 		return nil, nil, false, fmt.Errorf("list routes: %w", err)
 	}
+
 	key := func(r netlink.Route) string { return fmt.Sprint(r.LinkIndex, r.Dst, r.Gw) }
 	there := map[string]bool{}
 	for _, r := range have {
 		there[key(r)] = true
 	}
+
 	wanted := map[string]bool{}
 	for _, r := range want {
 		if wanted[key(r)] = true; !there[key(r)] {
 			missing = append(missing, r)
 		}
 	}
+
 	for _, r := range have {
 		if !wanted[key(r)] {
 			left = append(left, r)
 		}
 	}
+
 	rules, err := p.policyRules(h)
 	if err != nil {
 		return nil, nil, false, err
@@ -159,11 +175,13 @@ func (p *Plane) syncPolicyRoutes(h *netlink.Handle, b netplan.Bridge) error {
 			return fmt.Errorf("remove route to %s: %w", r.Dst, err)
 		}
 	}
+
 	for _, r := range missing {
 		if err := h.RouteReplace(&r); err != nil {
 			return fmt.Errorf("set route to %s in the switch's table: %w", r.Dst, err)
 		}
 	}
+
 	want, err := p.policyRoutes(h, b)
 	switch {
 	case err != nil:
@@ -180,16 +198,20 @@ func (p *Plane) syncPolicyRoutes(h *netlink.Handle, b netplan.Bridge) error {
 	case rule:
 		return p.dropRule(h, bridgeLink(b.ID), policyTable(b.ID))
 	}
+
 	return nil
 }
 
 func policyRule(link string, table int) *netlink.Rule {
 	r := netlink.NewRule()
-	r.Family, r.Priority, r.IifName, r.Table = netlink.FAMILY_V4, rulePriority, link, table
+	r.Family = netlink.FAMILY_V4
+	r.Priority = rulePriority
+	r.IifName = link
+	r.Table = table
 	return r
 }
 
-// policyRules are the rules made here: the switch's interface to its table.
+// policyRules returns the rules made here: the switch's interface to its table.
 func (p *Plane) policyRules(h *netlink.Handle) (map[string]int, error) {
 	rules, err := h.RuleList(netlink.FAMILY_V4)
 	if err != nil {
@@ -223,6 +245,7 @@ func (p *Plane) dropPolicyRoutes(h *netlink.Handle, id string) error {
 			return fmt.Errorf("remove route to %s: %w", r.Dst, err)
 		}
 	}
+
 	rules, err := p.policyRules(h)
 	if err != nil {
 		return err
@@ -230,6 +253,7 @@ func (p *Plane) dropPolicyRoutes(h *netlink.Handle, id string) error {
 	if table, ok := rules[bridgeLink(id)]; ok {
 		return p.dropRule(h, bridgeLink(id), table)
 	}
+
 	return nil
 }
 
@@ -243,6 +267,7 @@ func (p *Plane) removePolicyRoutes(h *netlink.Handle, want *state) error {
 	for id := range want.bridges {
 		keep[bridgeLink(id)] = true
 	}
+
 	for link, table := range rules {
 		if keep[link] {
 			continue
@@ -251,6 +276,7 @@ func (p *Plane) removePolicyRoutes(h *netlink.Handle, want *state) error {
 		if err != nil {
 			return fmt.Errorf("list routes: %w", err)
 		}
+
 		for _, r := range routes {
 			if err := h.RouteDel(&r); err != nil && !errors.Is(err, unix.ESRCH) {
 				return fmt.Errorf("remove route to %s: %w", r.Dst, err)
@@ -260,5 +286,6 @@ func (p *Plane) removePolicyRoutes(h *netlink.Handle, want *state) error {
 			return err
 		}
 	}
+
 	return nil
 }

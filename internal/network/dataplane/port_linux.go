@@ -31,7 +31,7 @@ func (s *portSpec) alias() string {
 	return fmt.Sprintf("%s%s %s %016x", aliasPort, s.ID, s.Bridge, sum)
 }
 
-// podACL are the access rules that hold inside the pod's namespace: where its packets do not pass the host's.
+// podACL returns the access rules that hold inside the pod's namespace: where its packets do not pass the host's.
 func (s *portSpec) podACL() []netplan.ACL {
 	if s.bridge.Mode == netplan.Transparent {
 		return s.ACL
@@ -46,10 +46,16 @@ func (p *Plane) ensurePort(ctx context.Context, h *netlink.Handle, port netplan.
 	if !ok {
 		return fmt.Errorf("no network %q", port.Bridge)
 	}
-	s := &portSpec{Port: port, bridge: b, mtu: p.podMTU(h, b, port)}
+	s := &portSpec{
+		Port:   port,
+		bridge: b,
+		mtu:    p.podMTU(h, b, port),
+	}
+
 	if b.Mode == netplan.Transparent {
 		return p.ensureMacvlanPort(ctx, h, s, deep)
 	}
+
 	near, err := lookup(h, portLink(port.ID))
 	if err != nil {
 		return err
@@ -63,10 +69,12 @@ func (p *Plane) ensurePort(ctx context.Context, h *netlink.Handle, port netplan.
 	if err := p.ensurePodRules(ctx, s); err != nil {
 		return err
 	}
+
 	link, err := h.LinkByName(portLink(port.ID))
 	if err != nil {
 		return err
 	}
+
 	return h.LinkSetAlias(link, s.alias())
 }
 
@@ -80,6 +88,7 @@ func (p *Plane) attach(h *netlink.Handle, s *portSpec) error {
 	if err != nil {
 		return err
 	}
+
 	bridge, err := h.LinkByName(bridgeLink(s.Bridge))
 	if err != nil {
 		return err
@@ -93,6 +102,7 @@ func (p *Plane) attach(h *netlink.Handle, s *portSpec) error {
 	if err := fixPlace(h, link, bridge, s); err != nil {
 		return err
 	}
+
 	if link.Attrs().MTU != s.mtu {
 		if err := h.LinkSetMTU(link, s.mtu); err != nil {
 			return fmt.Errorf("set MTU %d: %w", s.mtu, err)
@@ -101,6 +111,7 @@ func (p *Plane) attach(h *netlink.Handle, s *portSpec) error {
 	if err := h.LinkSetUp(link); err != nil {
 		return err
 	}
+
 	return netns.Netlink(pin, func(pod *netlink.Handle) error { return configure(pod, s) })
 }
 
@@ -120,6 +131,7 @@ func fixPlace(h *netlink.Handle, link, bridge netlink.Link, s *portSpec) error {
 	if err := h.NeighSet(place); err != nil {
 		return fmt.Errorf("set the port of %s: %w", s.MAC, err)
 	}
+
 	for _, a := range s.Addrs {
 		n := &netlink.Neigh{
 			LinkIndex:    bridge.Attrs().Index,
@@ -131,6 +143,7 @@ func fixPlace(h *netlink.Handle, link, bridge netlink.Link, s *portSpec) error {
 			return fmt.Errorf("set neighbour %s: %w", a.Addr(), err)
 		}
 	}
+
 	return nil
 }
 
@@ -156,11 +169,13 @@ func (p *Plane) ensureVeth(h *netlink.Handle, s *portSpec, pin string) error {
 		return err
 	}
 	defer func() { _ = ns.Close() }()
+
 	return netns.Netlink(pin, func(pod *netlink.Handle) error {
 		near, err := lookup(h, portLink(s.ID))
 		if err != nil {
 			return err
 		}
+
 		far, err := lookup(pod, s.Name)
 		if err != nil {
 			return err
@@ -168,6 +183,7 @@ func (p *Plane) ensureVeth(h *netlink.Handle, s *portSpec, pin string) error {
 		if near != nil && far != nil && far.Attrs().ParentIndex == near.Attrs().Index {
 			return nil
 		}
+
 		if near != nil {
 			if err := h.LinkDel(near); err != nil {
 				return err
@@ -176,6 +192,7 @@ func (p *Plane) ensureVeth(h *netlink.Handle, s *portSpec, pin string) error {
 		if err := dropLink(pod, s.Name); err != nil {
 			return err
 		}
+
 		return h.LinkAdd(&netlink.Veth{
 			LinkAttrs:        netlink.LinkAttrs{Name: portLink(s.ID), MTU: s.mtu},
 			PeerName:         s.Name,
@@ -206,6 +223,7 @@ func (p *Plane) removePort(h *netlink.Handle, port netplan.Port) error {
 	if there, err := netns.Exists(p.Pin(port.Namespace)); err != nil || !there {
 		return err
 	}
+
 	return netns.Netlink(p.Pin(port.Namespace), func(pod *netlink.Handle) error {
 		link, err := lookup(pod, port.Name)
 		if err != nil || link == nil || portID(link.Attrs().Alias) != port.ID {
@@ -221,6 +239,7 @@ func configure(pod *netlink.Handle, s *portSpec) error {
 	if err != nil {
 		return err
 	}
+
 	mac, err := net.ParseMAC(s.MAC)
 	if err != nil {
 		return err
@@ -230,11 +249,13 @@ func configure(pod *netlink.Handle, s *portSpec) error {
 			return err
 		}
 	}
+
 	if link.Attrs().MTU != s.mtu {
 		if err := pod.LinkSetMTU(link, s.mtu); err != nil {
 			return fmt.Errorf("set MTU %d: %w", s.mtu, err)
 		}
 	}
+
 	if err := syncAddrs(pod, link, podAddrs(s)); err != nil {
 		return err
 	}
@@ -244,12 +265,14 @@ func configure(pod *netlink.Handle, s *portSpec) error {
 	if err := syncNeighbours(pod, link, s); err != nil {
 		return err
 	}
+
 	if err := syncRoutes(pod, link, s.Routes); err != nil {
 		return err
 	}
 	if err := limitEgress(pod, link, s.EgressBPS); err != nil {
 		return fmt.Errorf("limit to %d bit/s: %w", s.EgressBPS, err)
 	}
+
 	return pod.LinkSetAlias(link, s.alias())
 }
 
@@ -272,18 +295,21 @@ func limitEgress(pod *netlink.Handle, link netlink.Link, bps uint64) error {
 		return q.Type() == "tbf" &&
 			q.Attrs().Parent == netlink.HANDLE_ROOT
 	})
+
 	if bps == 0 {
 		if i < 0 {
 			return nil
 		}
 		return pod.QdiscDel(list[i])
 	}
+
 	want := egressQueue(link.Attrs().Index, bps)
 	if i >= 0 {
 		if have, ok := list[i].(*netlink.Tbf); ok && have.Rate == want.Rate {
 			return nil
 		}
 	}
+
 	return pod.QdiscReplace(want)
 }
 
@@ -291,15 +317,19 @@ func egressQueue(index int, bps uint64) *netlink.Tbf {
 	rate := max(bps/8, 1)
 	bucket := uint32(min(max(rate/bucketFraction, bucketMin), 1<<30))
 	return &netlink.Tbf{
-		QdiscAttrs: netlink.QdiscAttrs{LinkIndex: index, Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT},
-		Rate:       rate,
-		Limit:      uint32(min(rate/waitFraction, 1<<30)) + bucket,
-		Buffer:     netlink.Xmittime(rate, bucket),
+		QdiscAttrs: netlink.QdiscAttrs{
+			LinkIndex: index,
+			Handle:    netlink.MakeHandle(1, 0),
+			Parent:    netlink.HANDLE_ROOT,
+		},
+		Rate:   rate,
+		Limit:  uint32(min(rate/waitFraction, 1<<30)) + bucket,
+		Buffer: netlink.Xmittime(rate, bucket),
 	}
 }
 
-// newMacvlan is an interface on the underlay itself: the host's, to reach the pods of a Transparent network. The uplink
-// and its addresses stay as they are; the two do not reach each other otherwise.
+// newMacvlan returns an interface on the underlay itself: the host's, to reach the pods of a Transparent network. The
+// uplink and its addresses stay as they are; the two do not reach each other otherwise.
 func (p *Plane) newMacvlan(h *netlink.Handle, b netplan.Bridge, attrs netlink.LinkAttrs) (*netlink.Macvlan, error) {
 	parent, err := h.LinkByName(p.parentName(b))
 	if err != nil {
@@ -319,6 +349,7 @@ func (p *Plane) ensureMacvlanPort(ctx context.Context, h *netlink.Handle, s *por
 		return err
 	}
 	defer func() { _ = ns.Close() }()
+
 	link, err := p.newMacvlan(h, s.bridge, netlink.LinkAttrs{
 		Name:         s.Name,
 		MTU:          s.mtu,
@@ -328,11 +359,13 @@ func (p *Plane) ensureMacvlanPort(ctx context.Context, h *netlink.Handle, s *por
 	if err != nil {
 		return err
 	}
+
 	err = netns.Netlink(p.Pin(s.Namespace), func(pod *netlink.Handle) error {
 		have, err := lookup(pod, s.Name)
 		if err != nil {
 			return err
 		}
+
 		right := have != nil && have.Type() == "macvlan" && have.Attrs().ParentIndex == link.ParentIndex
 		if right && have.Attrs().Alias == s.alias() && !deep {
 			return nil
@@ -340,12 +373,14 @@ func (p *Plane) ensureMacvlanPort(ctx context.Context, h *netlink.Handle, s *por
 		if right {
 			return configure(pod, s)
 		}
+
 		if err := dropLink(pod, s.Name); err != nil {
 			return err
 		}
 		if err := h.LinkAdd(link); err != nil {
 			return err
 		}
+
 		return configure(pod, s)
 	})
 	if err != nil {
@@ -354,6 +389,7 @@ func (p *Plane) ensureMacvlanPort(ctx context.Context, h *netlink.Handle, s *por
 	if err := p.ensurePodRules(ctx, s); err != nil {
 		return err
 	}
+
 	return p.routeToPod(h, s)
 }
 
@@ -366,6 +402,7 @@ func (p *Plane) routeToPod(h *netlink.Handle, s *portSpec) error {
 	if err != nil {
 		return err
 	}
+
 	for _, a := range s.Addrs {
 		r := &netlink.Route{
 			LinkIndex: link.Attrs().Index,
@@ -377,6 +414,7 @@ func (p *Plane) routeToPod(h *netlink.Handle, s *portSpec) error {
 			return fmt.Errorf("set route to %s: %w", a.Addr(), err)
 		}
 	}
+
 	return nil
 }
 
@@ -391,6 +429,7 @@ func (p *Plane) Stats(_ context.Context, port string) (netplan.Stats, error) {
 	if on.want != nil {
 		at = on.want.ports[port]
 	}
+
 	p.mu.Unlock()
 	var st netplan.Stats
 	err := netns.Netlink(on.cfg.Netns, func(h *netlink.Handle) error {
@@ -408,6 +447,7 @@ func (p *Plane) Stats(_ context.Context, port string) (netplan.Stats, error) {
 		if at.ID == "" {
 			return errors.New("no such port")
 		}
+
 		return netns.Netlink(p.Pin(at.Namespace), func(pod *netlink.Handle) error {
 			link, err := pod.LinkByName(at.Name)
 			if err == nil {
@@ -419,6 +459,7 @@ func (p *Plane) Stats(_ context.Context, port string) (netplan.Stats, error) {
 	if err != nil {
 		return st, fmt.Errorf("read statistics of endpoint %s: %w", port, err)
 	}
+
 	return st, nil
 }
 
@@ -427,6 +468,7 @@ func counters(link netlink.Link) (netplan.Stats, error) {
 	if s == nil {
 		return netplan.Stats{}, errors.New("the kernel gave no statistics")
 	}
+
 	return netplan.Stats{
 		RxBytes:   s.RxBytes,
 		TxBytes:   s.TxBytes,
@@ -444,16 +486,18 @@ func (p *Plane) removeStrayPorts(id string, want *state) error {
 		if err != nil {
 			return err
 		}
+
 		for _, l := range links {
 			port := portID(l.Attrs().Alias)
 			if wanted := want.ports[port]; port == "" || !p.mine(portBridge(l.Attrs().Alias)) ||
-				wanted.Namespace == id && wanted.Name == l.Attrs().Name {
+				(wanted.Namespace == id && wanted.Name == l.Attrs().Name) {
 				continue
 			}
 			if err := removeLink(pod, l); err != nil && !errors.Is(err, unix.ENODEV) {
 				return err
 			}
 		}
+
 		return nil
 	})
 }

@@ -25,6 +25,7 @@ func TestRepairsOfAnOverlay(t *testing.T) {
 	planB.Peers = []netplan.Peer{peer("a", "10.244.1.0/24", "11")}
 	u.a.apply(t, planA)
 	u.b.apply(t, planB)
+
 	a5, _, _ := u.serve(t)
 	for name, c := range map[string]struct{ harm, want string }{
 		"forwarding": {
@@ -90,6 +91,7 @@ func busy() []netplan.Plan {
 	for _, p := range []*netplan.Plan{&first, &second, &third, &fourth} {
 		p.Normalize()
 	}
+
 	return []netplan.Plan{first, second, third, fourth, {}}
 }
 
@@ -106,6 +108,7 @@ func TestKilled(t *testing.T) {
 		}
 		t.Fatal(err)
 	}
+
 	u := newUnderlay(t)
 	plans := busy()
 	for i := range 20 {
@@ -114,12 +117,14 @@ func TestKilled(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
+
 		timer := time.NewTimer(time.Duration(40+17*i) * time.Millisecond)
 		<-timer.C
 		_ = cmd.Process.Kill()
 		if err := cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
 			t.Fatalf("the process ended by itself: %v", err)
 		}
+
 		plan := plans[i%len(plans)]
 		h := u.a.reopen(t)
 		h.apply(t, plan)

@@ -45,7 +45,7 @@ type index uint32
 // ifname is the name of an interface.
 type ifname string
 
-// pack is a concatenation as nf_tables has it: each part filled up to 4 bytes.
+// pack returns a concatenation as nf_tables has it: each part filled up to 4 bytes.
 func pack(parts ...any) string {
 	var b []byte
 	for _, part := range parts {
@@ -65,6 +65,7 @@ func pack(parts ...any) string {
 			b = append(b, make([]byte, 16-len(x))...)
 		}
 	}
+
 	return string(b)
 }
 
@@ -100,6 +101,7 @@ func (r *ruleset) set(name string, next item, d *delta) {
 			r.claims[s] = slices.DeleteFunc(r.claims[s], func(n string) bool { return n == name })
 		}
 	}
+
 	for s := range next {
 		if _, had := was[s]; had {
 			continue
@@ -107,6 +109,7 @@ func (r *ruleset) set(name string, next item, d *delta) {
 		at, _ := slices.BinarySearch(r.claims[s], name)
 		r.claims[s] = slices.Insert(r.claims[s], at, name)
 	}
+
 	if r.items[name] = next; next == nil {
 		delete(r.items, name)
 	}
@@ -130,6 +133,7 @@ func (r *ruleset) settle(s slot, d *delta) {
 		}
 		return
 	}
+
 	want := r.items[claims[0]][s]
 	if there && have == want {
 		return
@@ -149,11 +153,13 @@ func between(have, want map[slot]entry) *delta {
 			d.del = append(d.del, s)
 		}
 	}
+
 	for s, e := range want {
 		if h, ok := have[s]; !ok || h != e {
 			d.add[s] = e
 		}
 	}
+
 	return d
 }
 
@@ -181,6 +187,7 @@ func (d *delta) describe() []string {
 			left[s.set]++
 		}
 	}
+
 	var lines []string
 	for set, n := range missing {
 		lines = append(lines, fmt.Sprintf("missing: %d elements of nftables set %s", n, set))
@@ -192,8 +199,8 @@ func (d *delta) describe() []string {
 	return lines
 }
 
-// portItem are the elements of a pod's interface. beside are the pod's interfaces before this one: what has the address
-// of one may leave by another.
+// portItem returns the elements of a pod's interface. beside are the pod's interfaces before this one: what has the
+// address of one may leave by another.
 func (r *ruleset) portItem(p netplan.Port, mode netplan.Mode, beside []netplan.Port) item {
 	it := item{}
 	it.putOwn(p, p)
@@ -201,6 +208,7 @@ func (r *ruleset) portItem(p netplan.Port, mode netplan.Mode, beside []netplan.P
 		it.putOwn(p, other)
 		it.putOwn(other, p)
 	}
+
 	for _, f := range families() {
 		in, out := r.accessChain(f, p.ACL, true), r.accessChain(f, p.ACL, false)
 		for _, prefix := range p.Addrs {
@@ -213,6 +221,7 @@ func (r *ruleset) portItem(p netplan.Port, mode netplan.Mode, beside []netplan.P
 				it.put(f.name("acl_in"), p.ID, pack(a), in)
 				it.put(f.name("acl_kept"), p.ID, pack(keptMark(a)), in)
 			}
+
 			if out != "" {
 				it.put(f.name("acl_out"), p.ID, pack(a), out)
 			}
@@ -224,6 +233,7 @@ func (r *ruleset) portItem(p netplan.Port, mode netplan.Mode, beside []netplan.P
 			}
 		}
 	}
+
 	return it
 }
 
@@ -243,12 +253,13 @@ func (it item) putOwn(p, by netplan.Port) {
 func (it item) putNAT(id string, a netip.Addr, n netplan.NAT) {
 	f := familyOf(a)
 	only := f.outermost(n.Only)
-	if n.To.IsValid() && !f.has(n.To) || len(n.Only) > 0 && len(only) == 0 {
+	if (n.To.IsValid() && !f.has(n.To)) || (len(n.Only) > 0 && len(only) == 0) {
 		return
 	}
 	if !n.ICMP {
 		it.put(f.name("nat_tcp_udp"), id, pack(a), "")
 	}
+
 	for _, only := range only {
 		it.putRange(f.name("nat_only"), id, pack(a), only, "")
 		if n.To.IsValid() {
@@ -258,6 +269,7 @@ func (it item) putNAT(id string, a netip.Addr, n netplan.NAT) {
 	if len(n.Only) > 0 {
 		return
 	}
+
 	it.put(f.name("nat_src"), id, pack(a), "")
 	if n.To.IsValid() {
 		it.put(f.name("nat_to"), id, pack(a), pack(n.To))
@@ -267,7 +279,7 @@ func (it item) putNAT(id string, a netip.Addr, n netplan.NAT) {
 	}
 }
 
-// bridgeItem are the elements of a network's switch.
+// bridgeItem returns the elements of a network's switch.
 func bridgeItem(b netplan.Bridge, uplink string) item {
 	it := item{}
 	it.put("uplinks", "", pack(ifname(uplink)), "")
@@ -277,23 +289,25 @@ func bridgeItem(b netplan.Bridge, uplink string) item {
 	if b.ID != "" && b.Mode != netplan.Transparent {
 		it.put("switched", b.ID, pack(ifname(bridgeLink(b.ID))), "")
 	}
+
 	if b.Overlay != nil {
 		it.put("tunnel_ports", "", pack(netplan.UDP, b.Overlay.Port), "")
 	}
 	if b.Mode == netplan.WinNAT {
 		it.put("hidden", b.ID, pack(ifname(bridgeLink(b.ID))), "")
 	}
+
 	return it
 }
 
-// accessChain is the chain that holds the access rules of one family and direction, "" if there are none.
+// accessChain returns the chain that holds the access rules of one family and direction, "" if there are none.
 func (r *ruleset) accessChain(f family, list []netplan.ACL, in bool) string {
 	chains, first := accessTiers(f, list, in)
 	maps.Copy(r.access, chains)
 	return first
 }
 
-// chainRules are the rules of a chain that entries go to.
+// chainRules returns the rules of a chain that entries go to.
 func (r *ruleset) chainRules(name string) []string {
 	if tier, ok := r.access[name]; ok {
 		return tier.rules
@@ -310,7 +324,7 @@ func (r *ruleset) withNext(chains map[string]bool) {
 	}
 }
 
-// usedAccess are the chains of access rules that entries go to.
+// usedAccess returns the chains of access rules that entries go to.
 func (r *ruleset) usedAccess() map[string]bool {
 	used := map[string]bool{}
 	for s, e := range r.entries {

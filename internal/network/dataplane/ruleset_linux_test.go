@@ -35,12 +35,14 @@ func TestChangeIsSmall(t *testing.T) {
 	for s := range d.add {
 		got["add "+s.set]++
 	}
+
 	for _, s := range d.del {
 		got["del "+s.set]++
 	}
 	if diff := cmp.Diff(map[string]int{"add vip": 1, "del vip": 1, "add vip_to": 1}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+
 	same := &delta{add: map[slot]entry{}}
 	r.set("a", balancerItem(balancer("a", "10.0.0.1:80", "10.0.0.2:80", "10.0.0.3:80")), same)
 	if !same.empty() {
@@ -61,12 +63,14 @@ func TestRivals(t *testing.T) {
 			} else {
 				r.set(name, balancerItem(balancer(name, "10.0.0.1:80")), d)
 			}
+
 			for _, s := range d.del {
 				if _, there := kernel[s]; !there {
 					t.Errorf("%q: deletes %q, which is not there", name, s)
 				}
 				delete(kernel, s)
 			}
+
 			for s, e := range d.add {
 				if _, there := kernel[s]; there {
 					t.Errorf("%q: adds %q, which is there", name, s)
@@ -74,17 +78,21 @@ func TestRivals(t *testing.T) {
 				kernel[s] = e
 			}
 		}
+
 		if diff := cmp.Diff(r.entries, kernel, cmp.AllowUnexported(slot{}, entry{})); diff != "" {
 			t.Errorf("%q: the changes do not add up (-want +got):\n%s", names, diff)
 		}
+
 		return kernel
 	}
+
 	want := apply("a", "b")
 	for _, order := range [][]string{{"b", "a"}, {"b", "c", "a", "-c"}, {"a", "b", "a"}} {
 		if got := apply(order...); !maps.Equal(got, want) {
 			t.Errorf("%q: %v, want %v", order, got, want)
 		}
 	}
+
 	for _, e := range apply("a", "b", "-a") {
 		if e.id == "a" {
 			t.Error("a slot is still of the one that left")
@@ -128,6 +136,7 @@ func TestAccessTiers(t *testing.T) {
 		{Tier: 0, Priority: 10, In: true, Pass: true, Protocol: 1},
 		{Tier: 7, Priority: 1, In: true, Block: true, RemotePorts: []netplan.PortRange{{First: 1, Last: 9}}},
 	}, true)
+
 	next := chains[first].next
 	want := map[string]accessTier{
 		first: {
@@ -145,6 +154,7 @@ func TestAccessTiers(t *testing.T) {
 	if diff := cmp.Diff(want, chains, cmp.AllowUnexported(accessTier{})); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+
 	if none, first := accessTiers(ipv4, nil, true); first != "" || len(none) > 0 {
 		t.Errorf("no rules make %v", none)
 	}
@@ -158,6 +168,7 @@ func TestAccessRulesOfHost(t *testing.T) {
 		{Priority: 1000, In: true, Protocol: netplan.TCP},
 		{Priority: 1001, In: true, Block: true},
 	}, true)
+
 	host := chains[first].next
 	want := map[string]accessTier{
 		first: {rules: []string{"meta l4proto 6 goto " + host, "drop", "goto " + host}, next: host},
@@ -179,10 +190,12 @@ func TestBehind(t *testing.T) {
 			MAC:    "00:15:5d:00:00:01",
 		}
 	}
+
 	s := newState(netplan.Plan{Peers: []netplan.Peer{
 		peer("host", "10.244.2.0/24", "10.213.0.12"), peer("pod", "10.244.2.5/32", "10.213.0.12"),
 		peer("moved", "10.244.2.6/32", "10.213.0.13"), peer("alone", "10.244.9.9/32", "10.213.0.14"),
 	}})
+
 	ways := func() []string {
 		w, err := wantedWays(s, "n")
 		if err != nil {
@@ -198,6 +211,7 @@ func TestBehind(t *testing.T) {
 	if diff := cmp.Diff([]string{"10.244.2.0/24", "10.244.2.6/32", "10.244.9.9/32"}, ways()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+
 	touched := map[string]bool{}
 	s.peersChanged(netplan.Change{Set: netplan.Plan{Peers: []netplan.Peer{peer("new", "10.244.2.7/32",
 		"10.213.0.12")}}}, touched)
@@ -205,6 +219,7 @@ func TestBehind(t *testing.T) {
 	if len(touched) > 0 {
 		t.Error("a pod behind a peer changes the ways of its network")
 	}
+
 	s.change(netplan.Change{Removed: netplan.Removed{Peers: []string{"host"}}})
 	if diff := cmp.Diff([]string{"10.244.2.5/32", "10.244.2.6/32", "10.244.9.9/32"}, ways()); diff != "" {
 		t.Errorf("without the host -want +got:\n%s", diff)

@@ -60,10 +60,12 @@ func TestScale(t *testing.T) {
 		}
 		return time.Since(start)
 	}
+
 	var took []time.Duration
 	for i := range many {
 		took = append(took, step(netplan.Change{Set: netplan.Plan{LoadBalancers: []netplan.LoadBalancer{service(i)}}}))
 	}
+
 	t.Logf("first sync: %v for each of the first 100, %v for each of the last 100", median(took[:100]),
 		median(took[many-100:]))
 	dataplanetest.Expect(t, h, services(many))
@@ -75,6 +77,7 @@ func TestScale(t *testing.T) {
 		took = append(took, step(netplan.Change{Removed: netplan.Removed{LoadBalancers: []string{lb.ID}}}))
 		took = append(took, step(netplan.Change{Set: netplan.Plan{LoadBalancers: []netplan.LoadBalancer{service(i)}}}))
 	}
+
 	t.Logf("a change of one among %d: median %v, worst %v", many, median(took), slices.Max(took))
 	whole := services(many)
 	start := time.Now()
@@ -86,6 +89,7 @@ func TestScale(t *testing.T) {
 			t.Fatal(found, err)
 		}
 	}
+
 	t.Logf("looking for differences where nobody changed anything: %v", time.Since(start)/10)
 	for name, harm := range map[string]string{
 		"elements":   "nft delete element inet hns vip { 10.96.1.0 . tcp . 80 }; nft add element inet hns vip { 10.96.255.0 . tcp . 80 : goto vip_4 }",

@@ -31,27 +31,32 @@ func (t *table) list() (sum []byte, err error) {
 		for _, c := range chains {
 			t.chains[strings.TrimRight(c[unix.NFTA_CHAIN_NAME], "\x00")] = true
 		}
+
 		rules, err := dump(unix.NFT_MSG_GETRULE, unix.NFT_MSG_NEWRULE, unix.NFTA_RULE_TABLE,
 			unix.NFTA_RULE_CHAIN, unix.NFTA_RULE_HANDLE, unix.NFTA_RULE_EXPRESSIONS)
 		if err != nil {
 			return fmt.Errorf("list rules: %w", err)
 		}
+
 		sets, err := dump(unix.NFT_MSG_GETSET, unix.NFT_MSG_NEWSET, unix.NFTA_SET_TABLE,
 			unix.NFTA_SET_NAME, unix.NFTA_SET_FLAGS, unix.NFTA_SET_KEY_TYPE, unix.NFTA_SET_KEY_LEN,
 			unix.NFTA_SET_DATA_TYPE, unix.NFTA_SET_DATA_LEN)
 		if err != nil {
 			return fmt.Errorf("list sets: %w", err)
 		}
+
 		for _, object := range slices.Concat(chains, rules, sets) {
 			for _, attr := range sortedKeys(object) {
 				_, _ = io.WriteString(all, fmt.Sprintf("%d %q\n", attr, object[attr]))
 			}
 		}
+
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look at nftables table %q: %w", tableName, err)
 	}
+
 	return binary.NativeEndian.AppendUint32(nil, uint32(all.Sum64())), nil
 }
 
@@ -72,6 +77,7 @@ func dump(get, answer int, tableAttr uint16, attrs ...uint16) ([]map[uint16]stri
 			return nil, got
 		}
 	}
+
 	return nil, err
 }
 
@@ -85,6 +91,7 @@ func parse(answers [][]byte, tableAttr uint16, attrs []uint16) ([]map[uint16]str
 		if err != nil {
 			return nil, err
 		}
+
 		object := map[uint16]string{}
 		ours := false
 		for _, a := range list {
@@ -96,10 +103,12 @@ func parse(answers [][]byte, tableAttr uint16, attrs []uint16) ([]map[uint16]str
 				object[kind] = string(a.Value)
 			}
 		}
+
 		if ours {
 			objects = append(objects, object)
 		}
 	}
+
 	return objects, nil
 }
 

@@ -45,6 +45,7 @@ func (s *state) change(c netplan.Change) {
 	for _, id := range c.Removed.Namespaces {
 		delete(s.namespaces, id)
 	}
+
 	for _, id := range c.Removed.Ports {
 		delete(s.ports, id)
 	}
@@ -52,9 +53,11 @@ func (s *state) change(c netplan.Change) {
 		delete(s.balancers, id)
 		delete(s.kept, id)
 	}
+
 	for _, b := range c.Set.Bridges {
 		s.bridges[b.ID] = b
 	}
+
 	for _, p := range c.Set.Peers {
 		s.dropPeer(p.ID)
 		if s.peers[p.Bridge] == nil {
@@ -65,12 +68,14 @@ func (s *state) change(c netplan.Change) {
 		}
 		s.peers[p.Bridge][p.ID], s.peerBridge[p.ID] = p, p.Bridge
 	}
+
 	for _, id := range c.Set.Namespaces {
 		s.namespaces[id] = true
 	}
 	for _, p := range c.Set.Ports {
 		s.ports[p.ID] = p
 	}
+
 	for _, lb := range c.Set.LoadBalancers {
 		s.balancers[lb.ID] = lb
 		delete(s.kept, lb.ID)
@@ -104,7 +109,8 @@ func (s *state) behind(p netplan.Peer) bool {
 	return false
 }
 
-// beside are the ports of the pod of a port that are named before it. A pod's first is eth0, and most have no other.
+// beside returns the ports of the pod of a port that are named before it. A pod's first is eth0, and most have no
+// other.
 func (s *state) beside(port netplan.Port) []netplan.Port {
 	if port.Name == "eth0" {
 		return nil
@@ -130,6 +136,7 @@ func (s *state) peersChanged(c netplan.Change, found map[string]bool) {
 	for _, p := range c.Set.Peers {
 		ids = append(slices.Clip(ids), p.ID)
 	}
+
 	for _, id := range ids {
 		if p, ok := s.peers[s.peerBridge[id]][id]; ok && !s.behind(p) {
 			found[p.Bridge] = true
@@ -137,7 +144,7 @@ func (s *state) peersChanged(c netplan.Change, found map[string]bool) {
 	}
 }
 
-// sorted are a map's values in the order of their IDs.
+// sorted returns a map's values in the order of their IDs.
 func sorted[T any](m map[string]T) []T {
 	all := make([]T, 0, len(m))
 	for _, id := range slices.Sorted(maps.Keys(m)) {

@@ -93,6 +93,7 @@ func listing(t *testing.T, ns, table string) []string {
 	if err := json.Unmarshal([]byte(nft(t, ns, "-j", "list", "table", "inet", table)), &answer); err != nil {
 		t.Fatal(err)
 	}
+
 	var lines []string
 	for _, entry := range answer.Nftables {
 		for kind, object := range entry {
@@ -105,6 +106,7 @@ func listing(t *testing.T, ns, table string) []string {
 			if object["name"] == sealSet {
 				elements = nil
 			}
+
 			lines = append(lines, text(t, kind, object))
 			var list []string
 			for _, e := range elements {
@@ -114,6 +116,7 @@ func listing(t *testing.T, ns, table string) []string {
 			lines = append(lines, list...)
 		}
 	}
+
 	return lines
 }
 

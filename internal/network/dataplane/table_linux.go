@@ -47,6 +47,7 @@ func openTable(ns string) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	tx := t.nft.NewTransaction()
 	frame(tx)
 	t.text = tx.String()
@@ -60,6 +61,7 @@ func (t *table) replace(ctx context.Context, want *ruleset) error {
 	if err != nil {
 		return err
 	}
+
 	right, err := t.framed()
 	if err != nil {
 		return err
@@ -72,6 +74,7 @@ func (t *table) replace(ctx context.Context, want *ruleset) error {
 			return err
 		}
 	}
+
 	have, err := t.dump()
 	if err != nil {
 		return err
@@ -80,6 +83,7 @@ func (t *table) replace(ctx context.Context, want *ruleset) error {
 	if err := t.change(ctx, want, between(have, want.entries)); err != nil {
 		return err
 	}
+
 	return t.tidy(ctx, want)
 }
 
@@ -92,12 +96,14 @@ func (t *table) change(ctx context.Context, want *ruleset, d *delta) error {
 			return err
 		}
 	}
+
 	if err := t.commit(d); err != nil {
 		return err
 	}
 	if len(fresh) > 0 && len(want.access) > len(want.usedAccess())+spare {
 		return t.tidy(ctx, want)
 	}
+
 	return nil
 }
 
@@ -122,6 +128,7 @@ func (t *table) tidy(ctx context.Context, want *ruleset) error {
 			gone = append(gone, name)
 		}
 	}
+
 	if len(gone) == 0 {
 		return nil
 	}
@@ -131,6 +138,7 @@ func (t *table) tidy(ctx context.Context, want *ruleset) error {
 	for _, name := range gone {
 		tx.Delete(&knftables.Chain{Name: name})
 	}
+
 	return t.runSealed(ctx, tx)
 }
 
@@ -140,6 +148,7 @@ func (t *table) runSealed(ctx context.Context, tx *knftables.Transaction) error 
 	if err != nil {
 		return err
 	}
+
 	known := t.known && current == t.generation
 	t.known = false
 	if err := t.run(ctx, tx); err != nil {
@@ -148,6 +157,7 @@ func (t *table) runSealed(ctx context.Context, tx *knftables.Transaction) error 
 	if err := t.seal(); err != nil {
 		return err
 	}
+
 	after, err := generation(t.netns)
 	t.known, t.generation = known && after == current+2, after // one transaction for the rules, one for the seal
 	return err
@@ -157,9 +167,10 @@ func (t *table) runSealed(ctx context.Context, tx *knftables.Transaction) error 
 // transaction since the last look or change.
 func (t *table) look(want *ruleset) ([]string, error) {
 	current, err := generation(t.netns)
-	if err != nil || t.known && current == t.generation {
+	if err != nil || (t.known && current == t.generation) {
 		return nil, err
 	}
+
 	var found []string
 	right, err := t.framed()
 	if err != nil {
@@ -168,6 +179,7 @@ func (t *table) look(want *ruleset) ([]string, error) {
 	if !right {
 		found = append(found, "changed: rules of nftables table "+tableName)
 	}
+
 	have, err := t.dump()
 	if err != nil {
 		return nil, err
@@ -223,6 +235,7 @@ func (t *table) seal() error {
 	if err != nil {
 		return err
 	}
+
 	return t.send(func(c *nftables.Conn) error {
 		if len(old) > 0 {
 			if err := c.SetDeleteElements(setOf(sealSet), old); err != nil {
@@ -306,6 +319,7 @@ func (t *table) dump() (map[slot]entry, error) {
 			all[slot{name, string(e.Key), string(e.KeyEnd)}] = entry{value: value, id: e.Comment}
 		}
 	}
+
 	return all, nil
 }
 
@@ -336,6 +350,7 @@ func (t *table) commit(d *delta) error {
 	if err != nil {
 		return err
 	}
+
 	known := t.known && before == t.generation
 	t.known = false
 	changes := d.messages()
@@ -357,6 +372,7 @@ func (t *table) commit(d *delta) error {
 		changes = changes[n:]
 		sent++
 	}
+
 	after, err := generation(t.netns)
 	if err != nil {
 		return err
@@ -379,7 +395,7 @@ func (m message) send(c *nftables.Conn) error {
 	return c.SetAddElements(setOf(m.set), m.elements)
 }
 
-// messages are the messages of a delta, deletions first, because the same key may be added again.
+// messages returns the messages of a delta, deletions first, because the same key may be added again.
 func (d *delta) messages() []message {
 	var all []message
 	open := map[string]int{} // set to its last message
@@ -391,12 +407,19 @@ func (d *delta) messages() []message {
 		}
 		all[i].elements = append(all[i].elements, e)
 	}
+
 	for _, s := range d.del {
 		put(s.set, true, nftables.SetElement{Key: []byte(s.key), KeyEnd: []byte(s.end)})
 	}
+
 	clear(open)
 	for s, e := range d.add {
-		element := nftables.SetElement{Key: []byte(s.key), KeyEnd: []byte(s.end), Comment: e.id}
+		element := nftables.SetElement{
+			Key:     []byte(s.key),
+			KeyEnd:  []byte(s.end),
+			Comment: e.id,
+		}
+
 		if verdictMaps()[s.set] {
 			kind := expr.VerdictGoto
 			if accessMaps()[s.set] {
@@ -408,5 +431,6 @@ func (d *delta) messages() []message {
 		}
 		put(s.set, false, element)
 	}
+
 	return all
 }

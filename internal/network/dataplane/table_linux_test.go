@@ -12,15 +12,15 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the nftables tables in testdata")
 
-// tablePlane is a plane without a kernel.
+// tablePlane returns a plane without a kernel.
 func tablePlane() *Plane {
 	return &Plane{cfg: Config{Uplink: "eth0", Users: Users{BySID: map[string][]uint32{"S-1-5-93-2-2": {1000}}, Mask: 2047}}}
 }
 
-// golden is the file of a table.
+// golden returns the file of a table.
 func golden(name string) string { return filepath.Join("testdata", name+".nft") }
 
-// tableTexts are the tables of all plans, by the names of their files: of the host, and of each pod that has one.
+// tableTexts returns the tables of all plans, by the names of their files: of the host, and of each pod that has one.
 func tableTexts(t *testing.T) map[string]string {
 	t.Helper()
 	texts := map[string]string{}
@@ -33,6 +33,7 @@ func tableTexts(t *testing.T) map[string]string {
 			}
 		}
 	}
+
 	return texts
 }
 
@@ -46,6 +47,7 @@ func TestTable(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		want, err := os.ReadFile(golden(name))
 		if err != nil {
 			t.Fatal(err)
@@ -54,6 +56,7 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", golden(name), diff)
 		}
 	}
+
 	files, err := filepath.Glob(golden("*"))
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 // 10.244.2.7, is on another host. The plans' IDs are readable names, not GUIDs, because they appear as comments in the
 // goldens.
 
-// tablePlans are a plan for each mode of networks.
+// tablePlans returns a plan for each mode of networks.
 func tablePlans() map[string]netplan.Plan {
 	return map[string]netplan.Plan{
 		"l2bridge":    l2bridgePlan(),
@@ -45,9 +45,10 @@ func networks(list ...string) []netip.Prefix {
 	return all
 }
 
-// planOf is a plan of one network with the pods web and db, without load balancers.
+// planOf returns a plan of one network with the pods web and db, without load balancers.
 func planOf(b netplan.Bridge) netplan.Plan {
 	b.ID = "net"
+
 	return netplan.Plan{
 		Bridges:    []netplan.Bridge{b},
 		Namespaces: []string{"ns-db", "ns-web"},
@@ -149,7 +150,7 @@ func services(source netip.Addr) []netplan.LoadBalancer {
 	}
 }
 
-// webPolicy are the access rules of web. The first tier blocks two networks and passes the nodes' network on to the
+// webPolicy returns the access rules of web. The first tier blocks two networks and passes the nodes' network on to the
 // second tier, which lets pods connect to web's ports, and lets web connect to db and look up names.
 func webPolicy() []netplan.ACL {
 	return []netplan.ACL{
@@ -190,6 +191,7 @@ func l2bridgePlan() netplan.Plan {
 		Addrs:    networks("10.244.1.2/24", "fd00:244:0:1::2/64"),
 		HostVIPs: true,
 	})
+
 	db, web := &p.Ports[0], &p.Ports[1]
 	db.Addrs = append(db.Addrs, networks("fd00:244:0:1::6/64")...)
 	web.Addrs = append(web.Addrs, networks("fd00:244:0:1::5/64")...)
@@ -200,6 +202,7 @@ func l2bridgePlan() netplan.Plan {
 		{Only: networks("198.51.100.0/24", "198.51.100.9/32", "192.0.2.1/32"), To: addrs("10.213.0.99")[0]},
 	}
 	web.ACL = webPolicy()
+
 	p.LoadBalancers = append(services(netip.Addr{}),
 		netplan.LoadBalancer{
 			ID:        "web6",
@@ -228,6 +231,7 @@ func l2bridgePlan() netplan.Plan {
 			Backends: addrPorts("[fd00:244:0:1::5]:8080"),
 			External: true,
 		})
+
 	web.Proxies = webProxies()
 	p.Normalize()
 	return p
@@ -266,6 +270,7 @@ func overlayPlan() netplan.Plan {
 			MAC:  "00:15:5d:00:00:01",
 		},
 	})
+
 	p.Peers = []netplan.Peer{{
 		ID:     "other",
 		Bridge: "net",
@@ -273,6 +278,7 @@ func overlayPlan() netplan.Plan {
 		VTEP:   addrs("10.213.0.12")[0],
 		MAC:    "00:15:5d:00:02:01",
 	}}
+
 	for i := range p.Ports {
 		p.Ports[i].NAT = []netplan.NAT{{Except: networks("10.244.0.0/16", "10.96.0.0/16")}}
 	}
@@ -291,6 +297,7 @@ func l2tunnelPlan() netplan.Plan {
 	for i := range p.Ports {
 		p.Ports[i].NAT = []netplan.NAT{{Except: networks("10.244.0.0/16", "10.96.0.0/16", "10.213.0.0/24")}}
 	}
+
 	p.Ports[1].ACL = webPolicy()
 	p.LoadBalancers = services(netip.Addr{})
 	p.Normalize()
@@ -303,6 +310,7 @@ func natPlan() netplan.Plan {
 		Mode:     netplan.WinNAT,
 		Gateways: networks("10.244.1.1/24"),
 	})
+
 	p.Ports[1].ACL = webPolicy()
 	p.LoadBalancers = append(services(netip.Addr{}), netplan.LoadBalancer{
 		ID:       "web-map",

@@ -59,16 +59,18 @@ func newTableText(t *testing.T, transaction string, messages []message) *tableTe
 			})
 		}
 	}
+
 	for _, m := range messages {
 		if m.del || text.named(m.set) == nil {
 			t.Fatalf("no text for elements of %q", m.set)
 		}
 		text.elements[m.set] = append(text.elements[m.set], m.elements...)
 	}
+
 	return text
 }
 
-// inBraces are the statements between braces.
+// inBraces returns the statements between braces.
 func inBraces(s string) []string {
 	s = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(s), "{"), "}")
 	var all []string
@@ -100,6 +102,7 @@ func (t *tableText) String() string {
 			}
 			continue
 		}
+
 		lines := o.lines(t.elements[o.name])
 		short := o.kind != "chain" && len(lines) == len(o.body)
 		if !short || !wasShort {
@@ -110,12 +113,14 @@ func (t *tableText) String() string {
 			fmt.Fprintf(&b, "\t%s %s { %s; }\n", o.kind, o.name, strings.Join(lines, "; "))
 			continue
 		}
+
 		fmt.Fprintf(&b, "\t%s %s {\n", o.kind, o.name)
 		for _, line := range lines {
 			fmt.Fprintf(&b, "\t\t%s\n", line)
 		}
 		b.WriteString("\t}\n")
 	}
+
 	b.WriteString("}\n")
 	return b.String()
 }
@@ -128,6 +133,7 @@ func (o *object) lines(elements []nftables.SetElement) []string {
 	if len(elements) == 0 {
 		return o.body
 	}
+
 	slices.SortFunc(elements, func(a, b nftables.SetElement) int {
 		return cmp.Or(bytes.Compare(a.Key, b.Key), bytes.Compare(a.KeyEnd, b.KeyEnd))
 	})
@@ -136,15 +142,17 @@ func (o *object) lines(elements []nftables.SetElement) []string {
 	for _, e := range elements {
 		lines = append(lines, "\t"+element(e, key, value)+",")
 	}
+
 	return append(lines, "}")
 }
 
-// element is one element, with the types of its key and its value, which is empty in a set.
+// element returns one element, with the types of its key and its value, which is empty in a set.
 func element(e nftables.SetElement, key, value string) string {
 	s := keyText(key, e.Key, e.KeyEnd)
 	if e.Comment != "" {
 		s += fmt.Sprintf(" comment %q", e.Comment)
 	}
+
 	switch {
 	case e.VerdictData != nil:
 		verbs := map[expr.VerdictKind]string{expr.VerdictGoto: "goto", expr.VerdictJump: "jump"}
@@ -152,6 +160,7 @@ func element(e nftables.SetElement, key, value string) string {
 	case value != "":
 		s += " : " + keyText(value, e.Val, nil)
 	}
+
 	return s
 }
 
@@ -166,6 +175,7 @@ func keyText(kind string, b, end []byte) string {
 		if len(b) < size {
 			return fmt.Sprintf("%d bytes are no %s", len(b), kind)
 		}
+
 		text := partText(part, b[:size])
 		if len(end) >= size {
 			if text != partText(part, end[:size]) {
@@ -178,6 +188,7 @@ func keyText(kind string, b, end []byte) string {
 	if len(b) > 0 {
 		return fmt.Sprintf("%d bytes too many for %s", len(b), kind)
 	}
+
 	return strings.Join(parts, " . ")
 }
 
@@ -206,10 +217,11 @@ func partText(kind string, b []byte) string {
 		}
 		return fmt.Sprintf("0x%08x", binary.NativeEndian.Uint32(b))
 	}
+
 	return "no text for " + kind
 }
 
-// commonBits is the length of the network from the first to the last address.
+// commonBits returns the length of the network from the first to the last address.
 func commonBits(first, last []byte) int {
 	n := 0
 	for i := range first {
@@ -221,7 +233,7 @@ func commonBits(first, last []byte) int {
 	return n
 }
 
-// hostText is the table of a host with a plan, as Apply makes it if there is none.
+// hostText returns the table of a host with a plan, as Apply makes it if there is none.
 func hostText(t *testing.T, p *Plane, plan netplan.Plan) *tableText {
 	t.Helper()
 	p.askAll(newState(plan))
@@ -234,7 +246,7 @@ func hostText(t *testing.T, p *Plane, plan netplan.Plan) *tableText {
 	})
 }
 
-// podText is the table of a port in its pod's namespace; nil if there is none.
+// podText returns the table of a port in its pod's namespace; nil if there is none.
 func podText(t *testing.T, plan netplan.Plan, port netplan.Port, users Users) *tableText {
 	t.Helper()
 	s := &portSpec{Port: port, bridge: newState(plan).bridges[port.Bridge]}

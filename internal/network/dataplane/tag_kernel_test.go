@@ -19,6 +19,7 @@ func watchTags(t *testing.T, u *underlay) (tagged, untagged func() bool) {
 		nft 'add chain netdev c i { type filter hook ingress device p0 priority 0; }'
 		nft add rule netdev c i vlan id 42 ip protocol tcp counter comment tagged
 		nft add rule netdev c i ether type ip ip protocol tcp counter comment untagged`)
+
 	seen := func(comment string) func() bool {
 		return func() bool {
 			for line := range strings.Lines(run(t, u.wire, "nft list table netdev c")) {
@@ -30,10 +31,11 @@ func watchTags(t *testing.T, u *underlay) (tagged, untagged func() bool) {
 			return false
 		}
 	}
+
 	return seen("tagged"), seen("untagged")
 }
 
-// transparent is a network whose pods are at .<n> and .<n+1> of 10.99.0.0/24, with a tag.
+// transparent returns a network whose pods are at .<n> and .<n+1> of 10.99.0.0/24, with a tag.
 func transparent(tag uint16, n byte) netplan.Plan {
 	p := network(netplan.Transparent, "10.99.0")
 	p.Bridges[0].VLAN, p.Bridges[0].Gateways = tag, nil
@@ -60,6 +62,7 @@ func TestTaggedPods(t *testing.T) {
 	if !tagged() || untagged() {
 		t.Errorf("frames on the wire: tagged %v, untagged %v", tagged(), untagged())
 	}
+
 	run(t, u.linux, "ip addr add 10.99.0.13/24 dev eth0")
 	netnstest.NoFlow(t, u.linux, "10.99.0.6:80") // without the tag
 	u.b.apply(t, transparent(43, 7))
@@ -92,6 +95,7 @@ func TestTaggedRoutes(t *testing.T) {
 		p.Bridges[0].Addrs = []netip.Prefix{netip.MustParsePrefix(subnet + ".2/24")}
 		return p
 	}
+
 	run(t, u.a.ns, "ip route replace default via 10.213.0.12") // each is the other's router
 	run(t, u.b.ns, "ip route replace default via 10.213.0.11")
 	u.a.apply(t, plan("10.244.1"))
@@ -104,6 +108,7 @@ func TestTaggedRoutes(t *testing.T) {
 	if !tagged() || untagged() {
 		t.Errorf("frames on the wire: tagged %v, untagged %v", tagged(), untagged())
 	}
+
 	netnstest.Serve(t, u.linux, "linux", "10.213.0.13:80")
 	// the host itself is on the underlay without a tag
 	netnstest.Flow(t, u.a.ns, "10.213.0.13:80", "linux", "10.213.0.11")
@@ -130,6 +135,7 @@ func TestTagIsRepaired(t *testing.T) {
 			if found, err := u.a.Differences(t.Context(), transparent(42, 5)); err != nil || len(found) > 0 {
 				t.Errorf("what is whole differs: %q, %v", found, err)
 			}
+
 			run(t, u.a.ns, harm)
 			if found, err := u.a.Differences(t.Context(), transparent(42, 5)); err != nil || len(found) == 0 {
 				t.Errorf("nothing differs, %v", err)

@@ -22,7 +22,7 @@ import (
 // the pair gets the tag (IEEE 802.1Q) and leaves by the uplink; what comes from the uplink with the tag loses it and
 // goes into the pair. The kernel's own VLAN interfaces would do the same, but not every kernel has them.
 
-// taggedEnd is the other end of a tag's interface.
+// taggedEnd returns the other end of a tag's interface.
 func taggedEnd(link string) string { return "vt" + strings.TrimPrefix(link, vlanPrefix) }
 
 // ensureVLAN makes the uplink's interface for a tag, or repairs it.
@@ -36,10 +36,12 @@ func (p *Plane) ensureVLAN(h *netlink.Handle, uplink string, tag uint16) error {
 	if err != nil {
 		return err
 	}
+
 	end, err := h.LinkByName(taggedEnd(name))
 	if err != nil {
 		return err
 	}
+
 	for _, l := range []netlink.Link{link, end} {
 		if mtu := parent.Attrs().MTU; l.Attrs().MTU != mtu {
 			if err := h.LinkSetMTU(l, mtu); err != nil {
@@ -50,11 +52,13 @@ func (p *Plane) ensureVLAN(h *netlink.Handle, uplink string, tag uint16) error {
 			return err
 		}
 	}
+
 	for _, f := range tagFilters(end, parent, tag) {
 		if err := f.ensure(h); err != nil {
 			return err
 		}
 	}
+
 	return h.LinkSetAlias(link, vlanAlias(uplink, tag))
 }
 
@@ -67,11 +71,13 @@ func (p *Plane) tagIsWhole(h *netlink.Handle, b netplan.Bridge) bool {
 	if err != nil || endErr != nil || parentErr != nil || link.Attrs().Flags&end.Attrs().Flags&net.FlagUp == 0 {
 		return false
 	}
+
 	for _, f := range tagFilters(end, parent, b.VLAN) {
 		if there, err := f.exists(h); err != nil || !there {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -102,6 +108,7 @@ func (p *Plane) ensureTagPair(h *netlink.Handle, name string, parent netlink.Lin
 	if link != nil && link.Type() == "veth" && link.Attrs().HardwareAddr.String() == mac.String() {
 		return link, nil
 	}
+
 	if link != nil {
 		if err := h.LinkDel(link); err != nil {
 			return nil, err
@@ -111,9 +118,11 @@ func (p *Plane) ensureTagPair(h *netlink.Handle, name string, parent netlink.Lin
 	if err := h.LinkAdd(pair); err != nil {
 		return nil, err
 	}
+
 	if link, err = h.LinkByName(name); err != nil {
 		return nil, err
 	}
+
 	return link, p.inHost(func() error {
 		return errors.Join(tagSysctls(name), silence(taggedEnd(name)))
 	})
@@ -185,6 +194,7 @@ func (f filter) ensure(h *netlink.Handle) error {
 		return fmt.Errorf("load program %q: %w", f.name, err)
 	}
 	defer func() { _ = unix.Close(fd) }()
+
 	queue := &netlink.Clsact{QdiscAttrs: netlink.QdiscAttrs{
 		LinkIndex: f.index,
 		Handle:    netlink.MakeHandle(0xffff, 0),
@@ -193,6 +203,7 @@ func (f filter) ensure(h *netlink.Handle) error {
 	if err := h.QdiscAdd(queue); err != nil && !errors.Is(err, unix.EEXIST) {
 		return fmt.Errorf("make a place for filters: %w", err)
 	}
+
 	return h.FilterReplace(&netlink.BpfFilter{
 		FilterAttrs: netlink.FilterAttrs{
 			LinkIndex: f.index,
@@ -242,13 +253,49 @@ const (
 	verdictDrop = 2
 )
 
-func set(to uint8, value int32) insn           { return insn{code: 0xb7, regs: to, imm: value} }
-func load(to, from uint8, at int16) insn       { return insn{code: 0x61, regs: to | from<<4, off: at} }
-func and(to uint8, value int32) insn           { return insn{code: 0x57, regs: to, imm: value} }
-func skipIfNot(r uint8, v int32, n int16) insn { return insn{code: 0x55, regs: r, off: n, imm: v} }
-func skipIf(r uint8, v int32, n int16) insn    { return insn{code: 0x15, regs: r, off: n, imm: v} }
-func helper(number int32) insn                 { return insn{code: 0x85, imm: number} }
-func exit() insn                               { return insn{code: 0x95} }
+func set(to uint8, value int32) insn {
+	return insn{
+		code: 0xb7,
+		regs: to,
+		imm:  value,
+	}
+}
+
+func load(to, from uint8, at int16) insn {
+	return insn{
+		code: 0x61,
+		regs: to | from<<4,
+		off:  at,
+	}
+}
+
+func and(to uint8, value int32) insn {
+	return insn{
+		code: 0x57,
+		regs: to,
+		imm:  value,
+	}
+}
+
+func skipIfNot(r uint8, v int32, n int16) insn {
+	return insn{
+		code: 0x55,
+		regs: r,
+		off:  n,
+		imm:  v,
+	}
+}
+
+func skipIf(r uint8, v int32, n int16) insn {
+	return insn{
+		code: 0x15,
+		regs: r,
+		off:  n,
+		imm:  v,
+	}
+}
+func helper(number int32) insn { return insn{code: 0x85, imm: number} }
+func exit() insn               { return insn{code: 0x95} }
 
 // pushTag sends all that comes in out by another interface, with the tag.
 func pushTag(tag uint16, to int) []insn {
@@ -287,11 +334,13 @@ func loadProgram(program []insn) (int, error) {
 		license:      uint64(uintptr(unsafe.Pointer(&license[0]))),
 		name:         [16]byte{'h', 'n', 's', '_', 't', 'a', 'g'},
 	}
+
 	fd, _, errno := unix.Syscall(unix.SYS_BPF, unix.BPF_PROG_LOAD, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr))
 	runtime.KeepAlive(program)
 	runtime.KeepAlive(&license)
 	if errno != 0 {
 		return -1, errno
 	}
+
 	return int(fd), nil
 }

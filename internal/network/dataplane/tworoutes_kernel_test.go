@@ -22,10 +22,12 @@ func TestTwoDefaultRoutes(t *testing.T) {
 	p.Name, p.MAC = "eth1", "00:15:5d:00:02:05"
 	plan.Bridges, plan.Ports = append(plan.Bridges, second.Bridges[0]), append(plan.Ports, p)
 	plan.Normalize()
+
 	for range 2 { // the second time all is there
 		u.a.apply(t, plan)
 		dataplanetest.Expect(t, u.a, plan)
 	}
+
 	routes := run(t, u.a.Pin(dataplanetest.NSA), "ip route show default; ip route get 198.51.100.1")
 	for _, want := range []string{
 		"default via 172.20.1.1 dev eth0", "default via 172.20.2.1 dev eth1", "198.51.100.1 via 172.20.1.1",

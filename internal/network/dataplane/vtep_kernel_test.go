@@ -37,6 +37,7 @@ func TestLinuxNodeOnOverlay(t *testing.T) {
 			MAC:  "00:15:5d:aa:00:13",
 		},
 	}
+
 	windows := peer("a", "10.244.1.0/24", "11")
 	apply := func(keep []netip.Prefix, peers ...netplan.Peer) {
 		t.Helper()
@@ -44,11 +45,13 @@ func TestLinuxNodeOnOverlay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	link := func() string {
 		t.Helper()
 		return run(
 			t, u.linux, "ip -d -o link show vxlan0; ip -4 addr show vxlan0; ip route; bridge fdb; ip neigh show nud permanent")
 	}
+
 	apply(nil, windows)
 	before := link()
 	for _, want := range []string{
@@ -59,15 +62,18 @@ func TestLinuxNodeOnOverlay(t *testing.T) {
 			t.Errorf("want %q in\n%s", want, before)
 		}
 	}
+
 	netnstest.Flow(t, a5, "10.244.3.5:80", "linux", "10.244.1.5")
 	netnstest.Flow(t, u.linux, "10.244.1.5:80", "a5", "10.244.3.0")
 	apply(nil, windows)
 	if after := link(); after != before {
 		t.Errorf("a second time changed\n%s\nto\n%s", before, after)
 	}
+
 	// The way to a host that is unknown at the moment stays, also when another peer is added.
 	apply([]netip.Prefix{windows.Subnet}, peer("b", "10.244.2.0/24", "12"))
 	netnstest.Flow(t, u.linux, "10.244.1.5:80", "a5", "10.244.3.0")
+
 	// A peer that leaves leaves nothing, and changes by others are undone.
 	run(
 		t, u.linux, "ip addr add 10.244.9.9/32 dev vxlan0; ip neigh replace 10.244.2.0 lladdr 00:15:5d:aa:00:99 dev vxlan0 nud permanent")
@@ -76,6 +82,7 @@ func TestLinuxNodeOnOverlay(t *testing.T) {
 		strings.Contains(got, "10.244.9.9") || strings.Contains(got, "00:15:5d:aa:00:99") {
 		t.Errorf("after the peer left there is\n%s", got)
 	}
+
 	netnstest.NoFlow(t, u.linux, "10.244.1.5:80")
 	// An interface with other settings is replaced.
 	run(t, u.linux, "ip link del vxlan0; ip link add vxlan0 type vxlan id 7 dstport 8472")

@@ -31,7 +31,7 @@ type VTEP struct {
 	Subnet netip.Prefix
 }
 
-// OverlayMTU is the largest packet in an overlay on an underlay that carries packets of mtu bytes.
+// OverlayMTU returns the largest packet in an overlay on an underlay that carries packets of mtu bytes.
 func OverlayMTU(mtu int) int { return mtu - encapOverhead }
 
 // Apply makes the interface, with ways to these peers and no others, except that the ways to the subnets in keep stay
@@ -41,6 +41,7 @@ func (v VTEP) Apply(_ context.Context, peers []netplan.Peer, keep []netip.Prefix
 	for i := range plan.Peers {
 		plan.Peers[i].Bridge = v.Link
 	}
+
 	err := netns.Netlink(v.Netns, func(h *netlink.Handle) error {
 		link, err := v.ensure(h)
 		if err != nil {
@@ -50,6 +51,7 @@ func (v VTEP) Apply(_ context.Context, peers []netplan.Peer, keep []netip.Prefix
 		if err != nil {
 			return err
 		}
+
 		have, err := observeWays(h, link)
 		if err != nil {
 			return err
@@ -58,11 +60,13 @@ func (v VTEP) Apply(_ context.Context, peers []netplan.Peer, keep []netip.Prefix
 		if err := dropWays(h, link, want, have); err != nil {
 			return err
 		}
+
 		return setWays(h, link, want, have)
 	})
 	if err != nil {
 		return fmt.Errorf("join the overlay with interface %q of %q: %w", v.Link, v.Netns, err)
 	}
+
 	return nil
 }
 
@@ -93,14 +97,20 @@ func (v VTEP) ensure(h *netlink.Handle) (netlink.Link, error) {
 	if err != nil {
 		return nil, fmt.Errorf("hardware address of the node's router: %w", err)
 	}
+
 	want := &netlink.Vxlan{
-		LinkAttrs:    netlink.LinkAttrs{Name: v.Link, HardwareAddr: mac, MTU: OverlayMTU(uplink.Attrs().MTU)},
+		LinkAttrs: netlink.LinkAttrs{
+			Name:         v.Link,
+			HardwareAddr: mac,
+			MTU:          OverlayMTU(uplink.Attrs().MTU),
+		},
 		VxlanId:      int(v.Overlay.VNI),
 		Port:         int(v.Overlay.Port),
 		SrcAddr:      v.Overlay.VTEP.AsSlice(),
 		VtepDevIndex: uplink.Attrs().Index,
 		UDPCSum:      true,
 	}
+
 	link, err := lookup(h, v.Link)
 	if err != nil {
 		return nil, err
@@ -122,6 +132,7 @@ func (v VTEP) ensure(h *netlink.Handle) (netlink.Link, error) {
 	if err := v.ensureAddress(h, link); err != nil {
 		return nil, err
 	}
+
 	return link, setUp(h, link)
 }
 
@@ -140,23 +151,27 @@ func (v VTEP) ensureAddress(h *netlink.Handle, link netlink.Link) error {
 	if err != nil {
 		return fmt.Errorf("list addresses: %w", err)
 	}
+
 	stale := map[netip.Addr]*netlink.Addr{}
 	for i := range have {
 		if addr, ok := netip.AddrFromSlice(have[i].IP.To4()); ok {
 			stale[addr] = &have[i]
 		}
 	}
+
 	if _, there := stale[want]; !there {
 		if err := h.AddrReplace(link, &netlink.Addr{IPNet: ipnet.Of(netip.PrefixFrom(want,
 			want.BitLen()))}); err != nil {
 			return fmt.Errorf("set address %s: %w", want, err)
 		}
 	}
+
 	delete(stale, want)
 	for addr := range maps.Keys(stale) {
 		if err := h.AddrDel(link, stale[addr]); err != nil && !errors.Is(err, unix.EADDRNOTAVAIL) {
 			return fmt.Errorf("remove address %s: %w", addr, err)
 		}
 	}
+
 	return nil
 }

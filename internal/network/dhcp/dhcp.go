@@ -59,6 +59,7 @@ func Listen(cfg Config) (io.Closer, error) {
 		})
 		return errors.Join(controlErr, err)
 	}}
+
 	var c net.PacketConn
 	err := netns.Do(cfg.Netns, func() (err error) {
 		at := fmt.Sprintf("0.0.0.0:%d", dhcpv4.ServerPort)
@@ -83,6 +84,7 @@ func serve(c net.PacketConn, cfg Config) {
 			time.Sleep(10 * time.Millisecond)
 			continue
 		}
+
 		message, err := dhcpv4.FromBytes(data[:n])
 		if err != nil {
 			continue
@@ -95,8 +97,8 @@ func serve(c net.PacketConn, cfg Config) {
 	}
 }
 
-// to is where an answer goes (RFC 2131, section 4.1). Clients without an address get it as a broadcast: one by their
-// hardware address alone is more than a UDP socket can send.
+// to returns where an answer goes (RFC 2131, section 4.1). Clients without an address get it as a broadcast: one by
+// their hardware address alone is more than a UDP socket can send.
 func to(message, reply *dhcpv4.DHCPv4) net.Addr {
 	at := &net.UDPAddr{IP: net.IPv4bcast, Port: dhcpv4.ClientPort}
 	if reply.MessageType() != dhcpv4.MessageTypeNak && !message.ClientIPAddr.IsUnspecified() {
@@ -113,6 +115,7 @@ func Answer(message *dhcpv4.DHCPv4, server netip.Addr, leases func(net.HardwareA
 	if of := message.ServerIdentifier(); of != nil && !of.Equal(server.AsSlice()) {
 		return nil // it chose another server
 	}
+
 	lease, ok := leases(message.ClientHWAddr)
 	if !ok {
 		return nil
@@ -122,9 +125,11 @@ func Answer(message *dhcpv4.DHCPv4, server netip.Addr, leases func(net.HardwareA
 		dhcpv4.WithOption(dhcpv4.OptServerIdentifier(server.AsSlice())),
 		dhcpv4.WithNetmask(net.CIDRMask(lease.Addr.Bits(), 32)),
 	}
+
 	if lease.Router.IsValid() {
 		told = append(told, dhcpv4.WithRouter(lease.Router.AsSlice()))
 	}
+
 	if len(lease.DNS) > 0 {
 		var servers []net.IP
 		for _, s := range lease.DNS {
@@ -132,6 +137,7 @@ func Answer(message *dhcpv4.DHCPv4, server netip.Addr, leases func(net.HardwareA
 		}
 		told = append(told, dhcpv4.WithDNS(servers...))
 	}
+
 	addr := net.IP(lease.Addr.Addr().AsSlice())
 	given := append(slices.Clip(told), dhcpv4.WithYourIP(addr),
 		dhcpv4.WithLeaseTime(uint32(leaseTime.Seconds())))

@@ -16,7 +16,11 @@ var (
 )
 
 func leases(of net.HardwareAddr) (dhcp.Lease, bool) {
-	lease := dhcp.Lease{Addr: netip.MustParsePrefix("172.20.1.2/24"), Router: gateway, DNS: []netip.Addr{gateway}}
+	lease := dhcp.Lease{
+		Addr:   netip.MustParsePrefix("172.20.1.2/24"),
+		Router: gateway,
+		DNS:    []netip.Addr{gateway},
+	}
 	return lease, of.String() == mac.String()
 }
 
@@ -93,6 +97,7 @@ func TestAnswer(t *testing.T) {
 			if got.TransactionID != test.message.TransactionID || !got.ServerIdentifier().Equal(gateway.AsSlice()) {
 				t.Errorf("the answer is not one to the message: %s", got.Summary())
 			}
+
 			if test.want == dhcpv4.MessageTypeNak {
 				return
 			}
@@ -112,6 +117,7 @@ func FuzzAnswer(f *testing.F) {
 		}
 		f.Add(m.ToBytes())
 	}
+
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, err := dhcpv4.FromBytes(data)
 		if err != nil {

@@ -59,13 +59,19 @@ func Listen(cfg Config) (*Proxy, error) {
 	if cfg.Netns == "" {
 		cfg.Netns = netns.Self
 	}
-	p := &Proxy{cfg: cfg, udp: make(chan struct{}, mostDatagrams), tcp: make(chan struct{}, mostConnections)}
+	p := &Proxy{
+		cfg: cfg,
+		udp: make(chan struct{}, mostDatagrams),
+		tcp: make(chan struct{}, mostConnections),
+	}
+
 	p.ctx, p.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // the proxy lives until Close
 	for _, at := range cfg.At {
 		if err := p.listen(at); err != nil {
 			return nil, errors.Join(fmt.Errorf("answer DNS questions at %s: %w", at, err), p.Close())
 		}
 	}
+
 	return p, nil
 }
 
@@ -88,6 +94,7 @@ func (p *Proxy) listen(at netip.AddrPort) error {
 		controlErr := c.Control(func(fd uintptr) { err = unix.BindToDevice(int(fd), p.cfg.Link) })
 		return errors.Join(controlErr, err)
 	}}
+
 	return netns.Do(p.cfg.Netns, func() error {
 		packets, err := lc.ListenPacket(p.ctx, "udp", at.String())
 		if err != nil {
@@ -98,6 +105,7 @@ func (p *Proxy) listen(at netip.AddrPort) error {
 		if err != nil {
 			return err
 		}
+
 		p.closers = append(p.closers, streams)
 		p.running.Go(func() { p.serveUDP(packets) })
 		p.running.Go(func() { p.serveTCP(streams) })
@@ -118,6 +126,7 @@ func (p *Proxy) serveUDP(c net.PacketConn) {
 		if _, ok := questionEnd(question[:n]); !ok {
 			continue
 		}
+
 		select {
 		case p.udp <- struct{}{}:
 		default:
@@ -139,12 +148,14 @@ func (p *Proxy) serveTCP(l net.Listener) {
 			}
 			continue
 		}
+
 		select {
 		case p.tcp <- struct{}{}:
 		default:
 			_ = c.Close()
 			continue
 		}
+
 		p.running.Go(func() {
 			defer func() { _ = c.Close(); <-p.tcp }()
 			stop := context.AfterFunc(p.ctx, func() { _ = c.Close() })
@@ -206,6 +217,7 @@ func (p *Proxy) ask(network string, server netip.AddrPort, question []byte) ([]b
 		return nil, err
 	}
 	defer func() { _ = c.Close() }()
+
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
 	defer stop()
 	sent := append([]byte(nil), question...)
@@ -217,6 +229,7 @@ func (p *Proxy) ask(network string, server netip.AddrPort, question []byte) ([]b
 	} else if _, err := c.Write(sent); err != nil {
 		return nil, err
 	}
+
 	for {
 		reply, err := receive(network, c)
 		if err != nil {
@@ -279,6 +292,7 @@ func questionEnd(m []byte) (end int, ok bool) {
 		}
 		at += label
 	}
+
 	return 0, false
 }
 
@@ -289,7 +303,7 @@ func isReply(m, question []byte) bool {
 		string(m[headerLen:end]) == string(question[headerLen:end])
 }
 
-// failure is the answer to a question that no server answers.
+// failure returns the answer to a question that no server answers.
 func failure(question []byte) []byte {
 	end, _ := questionEnd(question)
 	m := append([]byte(nil), question[:end]...)

@@ -19,18 +19,20 @@ import (
 
 var loopback = netip.MustParseAddrPort("127.0.0.1:0")
 
-// server is a name server that answers every question with 192.0.2.7 if it knows, and nothing else.
+// server returns a name server that answers every question with 192.0.2.7 if it knows, and nothing else.
 func server(t *testing.T, knows bool) (at netip.AddrPort, asked *atomic.Int32) {
 	t.Helper()
 	asked = &atomic.Int32{}
 	packets, streams := free(t)
 	t.Cleanup(func() { _ = packets.Close(); _ = streams.Close() })
+
 	reply := func(m []byte) []byte {
 		asked.Add(1)
 		var q dnsmessage.Message
 		if q.Unpack(m) != nil || !knows {
 			return nil
 		}
+
 		q.Response, q.RCode = true, dnsmessage.RCodeSuccess
 		q.Answers = []dnsmessage.Resource{{
 			Header: dnsmessage.ResourceHeader{Name: q.Questions[0].Name, Class: dnsmessage.ClassINET},
@@ -39,6 +41,7 @@ func server(t *testing.T, knows bool) (at netip.AddrPort, asked *atomic.Int32) {
 		out, _ := q.Pack()
 		return out
 	}
+
 	go func() {
 		buf := make([]byte, 4096)
 		for {
@@ -54,12 +57,14 @@ func server(t *testing.T, knows bool) (at netip.AddrPort, asked *atomic.Int32) {
 			}
 		}
 	}()
+
 	go func() {
 		for {
 			c, err := streams.Accept()
 			if err != nil {
 				return
 			}
+
 			var length [2]byte
 			_, _ = io.ReadFull(c, length[:])
 			m := make([]byte, int(length[0])<<8|int(length[1]))
@@ -70,6 +75,7 @@ func server(t *testing.T, knows bool) (at netip.AddrPort, asked *atomic.Int32) {
 			_ = c.Close()
 		}
 	}()
+
 	return streams.Addr().(*net.TCPAddr).AddrPort(), asked
 }
 
@@ -103,6 +109,7 @@ func start(t *testing.T, servers ...netip.AddrPort) netip.AddrPort {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if err := p.Close(); err != nil {
 			t.Error(err)
@@ -131,6 +138,7 @@ func TestProxy(t *testing.T) {
 			if silentAsked.Load() == 0 || goodAsked.Load() == 0 {
 				t.Error("a server was not asked")
 			}
+
 			_, err = lookup(t, start(t), network)
 			if e, ok := errors.AsType[*net.DNSError](err); !ok || !e.IsTemporary {
 				t.Errorf("without a server: %v", err)
@@ -156,6 +164,7 @@ func TestHostileQuestions(t *testing.T) {
 		"label-beyond":   append(header(1, 1), 63, 'a'),
 		"cut-off":        append(header(1, 1), 1, 'a', 0, 0, 1),
 	}
+
 	for name, m := range bad {
 		t.Run(name, func(t *testing.T) {
 			c, err := net.Dial("udp", at.String())
@@ -166,6 +175,7 @@ func TestHostileQuestions(t *testing.T) {
 			if _, err := c.Write(m); err != nil {
 				t.Fatal(err)
 			}
+
 			s, err := net.Dial("tcp", at.String())
 			if err != nil {
 				t.Fatal(err)
@@ -178,6 +188,7 @@ func TestHostileQuestions(t *testing.T) {
 			}
 		})
 	}
+
 	if n := asked.Load(); n != 0 {
 		t.Errorf("%d of them were passed on", n)
 	}

@@ -21,6 +21,7 @@ func (p *portPolicies) accessRule(raw json.RawMessage) error {
 	if s.Action == wire.ActionPass {
 		return wire.Errorf(wire.InvalidPolicy, "action %s is for tiers", s.Action)
 	}
+
 	return p.rule(s.Action, s.Direction, netplan.ACL{
 		Host:     s.RuleType == wire.RuleHost,
 		Priority: s.Priority,
@@ -41,6 +42,7 @@ func (p *portPolicies) tier(raw json.RawMessage) error {
 	if s.Direction != wire.DirectionIn && s.Direction != wire.DirectionOut {
 		return wire.Errorf(wire.InvalidPolicy, "direction %.64q of tier %.64q", s.Direction, s.Name)
 	}
+
 	for _, r := range s.TierAclRules {
 		err := p.rule(r.TierAclRuleAction, s.Direction, netplan.ACL{
 			Tier:     s.Order,
@@ -56,6 +58,7 @@ func (p *portPolicies) tier(raw json.RawMessage) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -70,9 +73,11 @@ func (p *portPolicies) rule(action, direction string, base netplan.ACL, match wi
 	default:
 		return wire.Errorf(wire.InvalidPolicy, "action %.64q", action)
 	}
+
 	if direction != wire.DirectionIn && direction != wire.DirectionOut {
 		return wire.Errorf(wire.InvalidPolicy, "direction %.64q", direction)
 	}
+
 	base.In = direction == wire.DirectionIn
 	var err error
 	if base.LocalPorts, err = parsePorts(match.LocalPorts); err != nil {
@@ -81,10 +86,12 @@ func (p *portPolicies) rule(action, direction string, base netplan.ACL, match wi
 	if base.RemotePorts, err = parsePorts(match.RemotePorts); err != nil {
 		return err
 	}
+
 	protocols, err := parseProtocols(match.Protocols, len(base.LocalPorts)+len(base.RemotePorts) > 0)
 	if err != nil {
 		return err
 	}
+
 	var never [2]bool
 	if base.Local, never[0], err = p.addresses(match.LocalAddresses); err != nil {
 		return err
@@ -95,11 +102,13 @@ func (p *portPolicies) rule(action, direction string, base netplan.ACL, match wi
 	if never[0] || never[1] {
 		return nil
 	}
+
 	for _, protocol := range protocols {
 		r := base
 		r.Protocol = protocol
 		p.acl = append(p.acl, r)
 	}
+
 	return nil
 }
 
@@ -116,18 +125,21 @@ func parseProtocols(s string, ports bool) ([]netplan.Protocol, error) {
 		if n == anyProtocol {
 			n = 0
 		}
+
 		protocol := netplan.Protocol(n)
 		if ports && protocol != 0 && protocol != netplan.TCP && protocol != netplan.UDP {
 			return nil, wire.Errorf(wire.InvalidPolicy, "protocol %d has no ports", protocol)
 		}
 		all = append(all, protocol)
 	}
+
 	if len(all) == 0 {
 		all = append(all, 0)
 	}
 	if ports && len(all) == 1 && all[0] == 0 {
 		all = []netplan.Protocol{netplan.TCP, netplan.UDP}
 	}
+
 	return all, nil
 }
 
@@ -146,6 +158,7 @@ func (p *portPolicies) addresses(s string) (all []netip.Prefix, never bool, err 
 		if p.sets == nil {
 			p.sets = p.network.sets()
 		}
+
 		members, ok := p.members(strings.ToLower(item), map[string]bool{})
 		if !ok {
 			return nil, false, wire.Errorf(wire.InvalidPolicy,
@@ -156,6 +169,7 @@ func (p *portPolicies) addresses(s string) (all []netip.Prefix, never bool, err 
 		}
 		all = append(all, members...)
 	}
+
 	return all, len(items) > 0 && len(all) == 0, nil
 }
 
@@ -165,6 +179,7 @@ func (p *portPolicies) members(id string, seen map[string]bool) ([]netip.Prefix,
 	if !ok || seen[id] {
 		return nil, ok
 	}
+
 	seen[id] = true
 	var all []netip.Prefix
 	for _, item := range list(s.Values) {
@@ -175,6 +190,7 @@ func (p *portPolicies) members(id string, seen map[string]bool) ([]netip.Prefix,
 			all = append(all, found)
 		}
 	}
+
 	return all, true
 }
 

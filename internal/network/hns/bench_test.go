@@ -13,13 +13,18 @@ func atScale(tb testing.TB, services int) (*hns.Model, []string) {
 	tb.Helper()
 	m := hns.New(newest())
 	call := func(function, object, text string) string {
-		r, err := m.Call(hns.Request{Function: function, Object: object, Text: []string{text}})
+		r, err := m.Call(hns.Request{
+			Function: function,
+			Object:   object,
+			Text:     []string{text},
+		})
 		if err != nil {
 			tb.Fatal(err)
 		}
 		m.Commit()
 		return r.Object
 	}
+
 	net := call("HcnCreateNetwork", "", network("cbr0", "10.244.1.0/24", "10.244.1.1"))
 	var eps []string
 	for i := range services * 4 {
@@ -29,6 +34,7 @@ func atScale(tb testing.TB, services int) (*hns.Model, []string) {
 	for i := range services {
 		call("HcnCreateLoadBalancer", "", service(i, eps))
 	}
+
 	return m, eps
 }
 
@@ -47,6 +53,7 @@ func BenchmarkModel(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
+
 		if m.Changed() {
 			m.Change()
 			if _, err := m.Records(); err != nil {
@@ -54,14 +61,17 @@ func BenchmarkModel(b *testing.B) {
 			}
 			m.Commit()
 		}
+
 		return reply
 	}
+
 	b.Run("create-and-delete-balancer", func(b *testing.B) {
 		for b.Loop() {
 			made := call(b, hns.Request{Function: "HcnCreateLoadBalancer", Text: []string{service(65000, eps)}})
 			call(b, hns.Request{Function: "HcnDeleteLoadBalancer", Object: made.Object})
 		}
 	})
+
 	b.Run("query-endpoint", func(b *testing.B) {
 		for b.Loop() {
 			call(b, hns.Request{Function: "HcnQueryEndpointProperties", Object: eps[7]})
@@ -72,6 +82,7 @@ func BenchmarkModel(b *testing.B) {
 			call(b, hns.Request{Function: "HcnEnumerateEndpoints"})
 		}
 	})
+
 	b.Run("enumerate-endpoint-by-id", func(b *testing.B) {
 		for b.Loop() {
 			call(b, hns.Request{
@@ -80,6 +91,7 @@ func BenchmarkModel(b *testing.B) {
 			})
 		}
 	})
+
 	b.Run("all-endpoints-version-1", func(b *testing.B) {
 		for b.Loop() {
 			call(b, hns.Request{Function: "HNSCall", Text: []string{"GET", "/endpoints/"}})
@@ -90,6 +102,7 @@ func BenchmarkModel(b *testing.B) {
 			m.Plan()
 		}
 	})
+
 	b.Run("save", func(b *testing.B) {
 		for b.Loop() {
 			if _, err := m.Save(); err != nil {

@@ -83,6 +83,7 @@ func calls() []Call {
 	hnslib, events := source{ref: refHnslib + "hcn/hcn.go"}, source{ref: refEvents}
 	guests := source{ref: refReference + "HcnCreateGuestNetworkService"}
 	const full, partly, none = support.Supported, support.Partly, support.Not
+
 	return []Call{
 		{"HcnEnumerateNetworks", Networks, Enumerate, docs, partly, "filters by ID, name and type"},
 		{"HcnCreateNetwork", Networks, Create, docs, full, ""},

@@ -50,6 +50,7 @@ func (m *Model) Change() netplan.Change {
 		differ(old.LoadBalancers, now.LoadBalancers, &s.LoadBalancers, &gone.LoadBalancers,
 			func(x netplan.LoadBalancer) string { return x.ID })
 	}
+
 	return c
 }
 
@@ -58,6 +59,7 @@ func differ[T any](old, now []T, set *[]T, removed *[]string, id func(T) string)
 	for _, x := range old {
 		had[id(x)] = x
 	}
+
 	for _, x := range now {
 		before, ok := had[id(x)]
 		delete(had, id(x))

@@ -64,6 +64,7 @@ func (s *script) netPolicy() string {
 
 func (s *script) request() hns.Request {
 	modify := pick(s, "Add", "Remove", "Update", "Refresh")
+
 	switch s.next(14) {
 	case 0:
 		n := s.next(4)
@@ -144,6 +145,7 @@ func (s *script) run(t *testing.T, m *hns.Model) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for step := 0; len(s.data) > 0; step++ {
 		r := s.request()
 		before := m.Plan()
@@ -151,6 +153,7 @@ func (s *script) run(t *testing.T, m *hns.Model) {
 		if step%3 == 0 {
 			twin = reloaded(t, m)
 		}
+
 		reply, err := m.Call(r)
 		if twin != nil {
 			if _, other := twin.Call(r); !sameCode(err, other) {
@@ -161,22 +164,26 @@ func (s *script) run(t *testing.T, m *hns.Model) {
 				t.Fatalf("%+v: the plan is not that of the state (-state +plan):\n%s", r, cmp.Diff(want, got, prefixes))
 			}
 		}
+
 		if bad := (*wire.Error)(nil); err != nil && !errors.As(err, &bad) {
 			t.Fatalf("%s: an error without a code: %v", r.Function, err)
 		}
 		if err != nil && m.Changed() {
 			t.Fatalf("%s failed and left a change: %v", r.Function, err)
 		}
+
 		change, plan := m.Change(), m.Plan()
 		if got := before.With(change); !equal(got, plan) {
 			t.Fatalf("%+v: the change leads elsewhere than the plan is (-change +plan):\n%s", r,
 				cmp.Diff(got, plan, prefixes))
 		}
+
 		checkPlan(t, plan)
 		records, recErr := m.Records()
 		if recErr != nil {
 			t.Fatal(recErr)
 		}
+
 		if s.next(8) == 7 { // as if the kernel refused
 			m.Rollback()
 			if got := m.Plan(); !equal(got, before) {
@@ -184,12 +191,14 @@ func (s *script) run(t *testing.T, m *hns.Model) {
 			}
 			continue
 		}
+
 		m.Commit()
 		state = append(state, hns.Line(records)...)
 		if reply.Object != "" {
 			s.ids = append(s.ids, reply.Object)
 		}
 	}
+
 	loaded, err := hns.Load(newest(), state)
 	if err != nil {
 		t.Fatal(err)
@@ -197,6 +206,7 @@ func (s *script) run(t *testing.T, m *hns.Model) {
 	if got, want := loaded.Plan(), m.Plan(); !equal(got, want) {
 		t.Fatalf("the plan of the saved state (-model +loaded):\n%s", cmp.Diff(want, got, prefixes))
 	}
+
 	one, _ := m.Save()
 	two, _ := loaded.Save()
 	if !bytes.Equal(one, two) {
@@ -239,16 +249,20 @@ var prefixes = cmp.Transformer("json", func(p netplan.Plan) string {
 // checkPlan looks whether everything that the plan names is in it.
 func checkPlan(t *testing.T, p netplan.Plan) {
 	t.Helper()
-	bridges, spaces, seen := map[string]netplan.Mode{}, map[string]bool{}, map[string]bool{}
+	bridges := map[string]netplan.Mode{}
+	spaces := map[string]bool{}
+	seen := map[string]bool{}
 	for _, b := range p.Bridges {
 		bridges[b.ID] = b.Mode
 		if (b.Overlay != nil) != (b.Mode == netplan.Overlay) {
 			t.Errorf("bridge %s of mode %s has overlay %v", b.ID, b.Mode, b.Overlay)
 		}
 	}
+
 	for _, n := range p.Namespaces {
 		spaces[n] = true
 	}
+
 	for _, port := range p.Ports {
 		where := port.Namespace + "/" + port.Name
 		if bridges[port.Bridge] == "" || !spaces[port.Namespace] || seen[where] || len(port.Addrs) == 0 {
@@ -257,11 +271,13 @@ func checkPlan(t *testing.T, p netplan.Plan) {
 		}
 		seen[where] = true
 	}
+
 	for _, peer := range p.Peers {
 		if bridges[peer.Bridge] != netplan.Overlay || !peer.VTEP.IsValid() {
 			t.Errorf("peer %+v is on a bridge of mode %q", peer, bridges[peer.Bridge])
 		}
 	}
+
 	for _, lb := range p.LoadBalancers {
 		for _, b := range lb.Backends {
 			if len(lb.VIPs) > 0 && b.Addr().Is4() != lb.VIPs[0].Is4() {
@@ -303,6 +319,7 @@ func FuzzCall(f *testing.F) {
 		"HcnModifyNetwork", `{"ResourceType":"Policy","RequestType":"Add","Settings":{"Policies":[{"Type":"SetPolicy","Settings":{"Id":"a","PolicyType":"NESTEDIPSET","Values":"a,b"}}]}}`, "")
 	f.Add("HNSCall", "/policylists/", `{"References":["/endpoints/x"],"Policies":[{"Type":"ELB","Protocol":6}]}`)
 	f.Add("HcnEnumerateEndpoints", `{"Filter":"{\"ID\":\"x\"}"}`, "")
+
 	f.Fuzz(func(t *testing.T, function, one, two string) {
 		m := hns.New(newest())
 		made, err := m.Call(hns.Request{
@@ -312,19 +329,26 @@ func FuzzCall(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		m.Commit()
 		before, _ := m.Save()
 		text := []string{one, two}
 		if function == "HNSCall" {
 			text = []string{"POST", one, two}
 		}
-		_, err = m.Call(hns.Request{Function: function, Object: made.Object, Text: text})
+
+		_, err = m.Call(hns.Request{
+			Function: function,
+			Object:   made.Object,
+			Text:     text,
+		})
 		if bad := (*wire.Error)(nil); err != nil && !errors.As(err, &bad) {
 			t.Fatalf("an error without a code: %v", err)
 		}
 		if after, _ := m.Save(); err != nil && !bytes.Equal(before, after) {
 			t.Fatalf("%v, and it changed the state", err)
 		}
+
 		plan := m.Plan()
 		checkPlan(t, plan)
 		m.Commit()
@@ -332,6 +356,7 @@ func FuzzCall(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		loaded, err := hns.Load(newest(), state)
 		if err != nil || !equal(loaded.Plan(), plan) {
 			t.Fatalf("loaded: %v", err)

@@ -17,6 +17,7 @@ func (m *Model) createEndpoint(id string, r Request) (string, error) {
 	if !ok {
 		return "", wire.Errorf(wire.NetworkNotFound, "network %s", netID)
 	}
+
 	var e endpoint
 	if err := decode(r.text(0), &e.Endpoint); err != nil {
 		return "", err
@@ -25,13 +26,19 @@ func (m *Model) createEndpoint(id string, r Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	if e.HostComputeNetwork != "" {
 		if given, err := canonical(e.HostComputeNetwork); err != nil || given != netID {
 			return "", wire.Errorf(wire.InvalidEndpoint, "network %.64q is not the one it is made on",
 				e.HostComputeNetwork)
 		}
 	}
-	e.ID, e.HostComputeNetwork, e.HostComputeNamespace, e.SchemaVersion, e.Health = id, netID, "", schema2, nil
+
+	e.ID = id
+	e.HostComputeNetwork = netID
+	e.HostComputeNamespace = ""
+	e.SchemaVersion = schema2
+	e.Health = nil
 	if err := m.placeEndpoint(n, &e); err != nil {
 		return "", err
 	}
@@ -64,6 +71,7 @@ func (m *Model) placeEndpoint(n *network, e *endpoint) error {
 		}
 		e.IpConfigurations = configs
 	}
+
 	if err := m.checkAddrs(n, e); err != nil {
 		return err
 	}
@@ -71,17 +79,20 @@ func (m *Model) placeEndpoint(n *network, e *endpoint) error {
 	if err != nil {
 		return err
 	}
+
 	e.MacAddress = mac
 	for _, r := range e.Routes {
 		if _, _, err := parseRoute(r); err != nil {
 			return err
 		}
 	}
+
 	if len(e.Routes) == 0 && !e.remote() {
 		for _, via := range n.gateways() {
 			e.Routes = append(e.Routes, wire.Route{NextHop: via.String(), DestinationPrefix: defaultRoute(via)})
 		}
 	}
+
 	return nil
 }
 
@@ -117,6 +128,7 @@ func (m *Model) checkAddrs(n *network, e *endpoint) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -141,9 +153,11 @@ func parseRoute(r wire.Route) (dst netip.Prefix, via netip.Addr, err error) {
 	if via, err = netip.ParseAddr(r.NextHop); err != nil || via.Is4() != dst.Addr().Is4() {
 		return dst, via, wire.Errorf(wire.InvalidEndpoint, "route to %s via %.64q", dst, r.NextHop)
 	}
+
 	if via.IsUnspecified() {
 		via = netip.Addr{}
 	}
+
 	return dst.Masked(), via, nil
 }
 
@@ -159,6 +173,7 @@ func (m *Model) checkAddr(n *network, e *endpoint, addr netip.Addr, c *wire.IpCo
 		}
 		return nil
 	}
+
 	prefixes := n.prefixes()
 	if len(prefixes) == 0 { // a transparent network, whose subnet is known to the underlay alone
 		if c.PrefixLength == 0 || int(c.PrefixLength) > addr.BitLen() {
@@ -167,6 +182,7 @@ func (m *Model) checkAddr(n *network, e *endpoint, addr netip.Addr, c *wire.IpCo
 		}
 		return nil
 	}
+
 	i := slices.IndexFunc(prefixes, func(p netip.Prefix) bool { return p.Contains(addr) })
 	if i < 0 {
 		return wire.Errorf(wire.InvalidIP, "address %s, subnets %v", addr, prefixes)
@@ -184,7 +200,7 @@ func reserved(p netip.Prefix, addr netip.Addr) bool {
 	if p.Bits() >= addr.BitLen()-1 {
 		return false
 	}
-	return addr == p.Masked().Addr() || addr.Is4() && !p.Contains(addr.Next())
+	return addr == p.Masked().Addr() || (addr.Is4() && !p.Contains(addr.Next()))
 }
 
 // freeAddrs returns the first free address of each family that the network's subnets have.
@@ -204,9 +220,11 @@ func (m *Model) freeAddrs(n *network) ([]wire.IpConfig, error) {
 			}
 		}
 	}
+
 	if len(found) == 0 {
 		return nil, wire.Errorf(wire.AddrInvalidOrReserved, "no address is free in %v", n.prefixes())
 	}
+
 	return found, nil
 }
 
@@ -215,6 +233,7 @@ func (m *Model) modifyEndpoint(id, settings string) error {
 	if err := decode(settings, &req); err != nil {
 		return err
 	}
+
 	e := *m.endpoints.objects[id]
 	switch {
 	case req.ResourceType != "Policy":
@@ -222,6 +241,7 @@ func (m *Model) modifyEndpoint(id, settings string) error {
 	case e.remote():
 		return wire.Errorf(wire.InvalidRemoteOperation, "endpoint %s", id)
 	}
+
 	policies, err := modifyPolicies(e.Policies, req)
 	if err != nil {
 		return err
@@ -247,6 +267,7 @@ func (m *Model) deleteEndpoint(id string) {
 		changed.HostComputeEndpoints = except(changed.HostComputeEndpoints, id)
 		m.loadBalancers.put(lbID, &changed)
 	}
+
 	for _, rid := range m.routing.of(id) {
 		changed := *m.routes.objects[rid]
 		changed.HostComputeEndpoints = except(changed.HostComputeEndpoints, id)

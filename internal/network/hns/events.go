@@ -39,7 +39,12 @@ type Event struct {
 }
 
 func event(t EventType, of, object string) Event {
-	return Event{Type: t, Of: of, Object: object, Text: encode(wire.Notification{ID: object})}
+	return Event{
+		Type:   t,
+		Of:     of,
+		Object: object,
+		Text:   encode(wire.Notification{ID: object}),
+	}
 }
 
 // Events returns the events for the calls since the last Commit: those sent before the change is made, and those after.
@@ -87,6 +92,7 @@ func endpointEvents(id string, old, now *endpoint) (before, after []Event) {
 	if now != nil {
 		to = now.HostComputeNamespace
 	}
+
 	if from == to {
 		return nil, nil
 	}
@@ -96,5 +102,6 @@ func endpointEvents(id string, old, now *endpoint) (before, after []Event) {
 	if to != "" {
 		after = append(after, event(EndpointAttached, now.HostComputeNetwork, id))
 	}
+
 	return nil, after
 }

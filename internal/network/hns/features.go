@@ -94,7 +94,7 @@ func (m *Model) has(f feature) bool {
 }
 
 func older(a, b wire.Version) bool {
-	return a.Major < b.Major || a.Major == b.Major && a.Minor < b.Minor
+	return a.Major < b.Major || (a.Major == b.Major && a.Minor < b.Minor)
 }
 
 // maxDestinations is how many different backends a load balancer without direct server return may have

@@ -8,7 +8,7 @@ import (
 	"mullion.dev/mullion/internal/network/netplan"
 )
 
-// guestStates are those that a guest network service can be in
+// guestStates returns those that a guest network service can be in
 // (https://github.com/microsoft/WSL/blob/2.5.9/src/shared/inc/hns_schema.h).
 func guestStates() []string {
 	return []string{
@@ -26,13 +26,17 @@ func (m *Model) createGuest(id string, r Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	if g.VirtualMachineId == "" {
 		g.VirtualMachineId = id
 	}
 	if g.VirtualMachineId, err = canonical(g.VirtualMachineId); err != nil {
 		return "", err
 	}
-	g.ID, g.State, g.SchemaVersion = id, wire.GuestCreated, schema2
+
+	g.ID = id
+	g.State = wire.GuestCreated
+	g.SchemaVersion = schema2
 	m.guests.put(id, &g)
 	return id, nil
 }
@@ -46,6 +50,7 @@ func (m *Model) modifyGuest(id, settings string) error {
 		return wire.Errorf(wire.RequestUnsupported, "%.64q of a guest network service's %.64q", req.RequestType,
 			req.ResourceType)
 	}
+
 	var wanted wire.GuestState
 	if err := decode(string(req.Settings), &wanted); err != nil {
 		return err
@@ -53,6 +58,7 @@ func (m *Model) modifyGuest(id, settings string) error {
 	if !slices.Contains(guestStates(), wanted.State) {
 		return wire.Errorf(wire.EInvalidArg, "state %.64q", wanted.State)
 	}
+
 	g := *m.guests.objects[id]
 	g.State = wanted.State
 	m.guests.put(id, &g)
@@ -88,6 +94,7 @@ func (m *Model) Reserve(service, settings string, try func(Reservation) error) (
 	if !ok {
 		return Reservation{}, wire.Errorf(wire.ENotFound, "%s %s", GuestNetworkServices, id)
 	}
+
 	var want wire.ReservePort
 	if err := decode(settings, &want); err != nil {
 		return Reservation{}, err
@@ -96,21 +103,25 @@ func (m *Model) Reserve(service, settings string, try func(Reservation) error) (
 	if res.ID, err = canonical(m.cfg.NewID()); err != nil {
 		return Reservation{}, err
 	}
+
 	if want.PortCount > 0 {
 		return m.reserveRange(res, want.PortCount, try)
 	}
+
 	return m.reservePort(res, want, try)
 }
 
 func (m *Model) reservePort(res Reservation, want wire.ReservePort, try func(Reservation) error) (Reservation, error) {
 	const both = wire.PortTCP | wire.PortUDP
-	if want.Protocol == 0 || want.Protocol&^both != 0 || want.Access != wire.PortExclusive &&
-		want.Access != wire.PortShared || want.Port == 0 {
+	if want.Protocol == 0 || want.Protocol&^both != 0 ||
+		(want.Access != wire.PortExclusive && want.Access != wire.PortShared) || want.Port == 0 {
 		return res, wire.Errorf(wire.EInvalidArg, "port %d of protocols %d, access %d", want.Port, want.Protocol,
 			want.Access)
 	}
-	res.TCP, res.UDP, res.Shared = want.Protocol&wire.PortTCP != 0, want.Protocol&wire.PortUDP != 0,
-		want.Access == wire.PortShared
+
+	res.TCP = want.Protocol&wire.PortTCP != 0
+	res.UDP = want.Protocol&wire.PortUDP != 0
+	res.Shared = want.Access == wire.PortShared
 	res.First, res.Last = want.Port, want.Port
 	if port, by := m.inTheWay(res); port != 0 {
 		return res, wire.Errorf(wire.PortAlreadyExists, "port %d: %s has it", port, by)
@@ -140,6 +151,7 @@ func (m *Model) reserveRange(res Reservation, count uint16, try func(Reservation
 		}
 		first += int(count) + 1
 	}
+
 	return res, wire.Errorf(wire.PortAlreadyExists, "no %d ports from %d on are free together", int(count)+1,
 		dynamicFirst)
 }
@@ -154,11 +166,13 @@ func (m *Model) inTheWay(res Reservation) (uint16, string) {
 	if res.Shared {
 		return 0, ""
 	}
+
 	for port := int(res.Last); port >= int(res.First); port-- {
 		if owner := m.listening(res, uint16(port)); owner != "" {
 			return uint16(port), owner
 		}
 	}
+
 	return 0, ""
 }
 
@@ -172,18 +186,24 @@ func (m *Model) listening(res Reservation, port uint16) string {
 		f.protocol = uint32(protocol)
 		for _, addr := range append(slices.Clip(m.cfg.Addresses), f.addr) {
 			for _, ipv6 := range []bool{false, true} {
-				if owner, ok := m.fronts[front{addr: addr, ipv6: ipv6, protocol: f.protocol, port: port}]; ok {
+				if owner, ok := m.fronts[front{
+					addr:     addr,
+					ipv6:     ipv6,
+					protocol: f.protocol,
+					port:     port,
+				}]; ok {
 					return owner
 				}
 			}
 		}
 	}
+
 	return ""
 }
 
 // meets reports whether two reservations exclude each other.
 func (r Reservation) meets(other Reservation) bool {
-	return (r.TCP && other.TCP || r.UDP && other.UDP) && (!r.Shared || !other.Shared) && r.First <= other.Last &&
+	return ((r.TCP && other.TCP) || (r.UDP && other.UDP)) && (!r.Shared || !other.Shared) && r.First <= other.Last &&
 		other.First <= r.Last
 }
 
@@ -198,11 +218,13 @@ func (m *Model) reservedFor(f front) string {
 		First: f.port,
 		Last:  f.port,
 	}
+
 	for _, r := range m.reserved {
 		if !r.Shared && want.meets(r) {
 			return r.ID
 		}
 	}
+
 	return ""
 }
 

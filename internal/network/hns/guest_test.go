@@ -12,7 +12,7 @@ import (
 
 const machine = "6B29FC40-CA47-1067-B31D-00DD010662DA"
 
-// guest is a host with a guest network service.
+// guest returns a host with a guest network service.
 func guest(t *testing.T) (host, string) {
 	t.Helper()
 	h := host{Model: hns.New(newest())}
@@ -27,7 +27,7 @@ func free(hns.Reservation) error { return nil }
 func (h host) reserve(t *testing.T, want wire.HRESULT, service, settings string) hns.Reservation {
 	t.Helper()
 	res, err := h.Reserve(service, settings, free)
-	if want == wire.OK && err != nil || want != wire.OK && !errors.Is(err, &wire.Error{Code: want}) {
+	if (want == wire.OK && err != nil) || (want != wire.OK && !errors.Is(err, &wire.Error{Code: want})) {
 		t.Errorf("reserve %s: %v, want 0x%08x", settings, err, uint32(want))
 	}
 	return res
@@ -42,6 +42,7 @@ func TestGuestStates(t *testing.T) {
 	h.fails(t, wire.RequestUnsupported, "HcnModifyGuestNetworkService", id,
 		`{"ResourceType":"Port","RequestType":"Add"}`)
 	h.fails(t, wire.EInvalidArg, "HcnCreateGuestNetworkService", "", `{"VirtualMachineId":"mine"}`)
+
 	text := h.ok(t, "HcnQueryGuestNetworkServiceProperties", id).Text
 	want := fmt.Sprintf(
 		`{"ID":%q,"VirtualMachineId":%q,"MirrorHostNetworking":true,"GnsRpcServerInformation":{"EndpointType":"LRpc",`+
@@ -49,10 +50,12 @@ func TestGuestStates(t *testing.T) {
 	if text != want {
 		t.Errorf("properties %s, want %s", text, want)
 	}
+
 	saved, err := h.Save()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	again, err := hns.Load(newest(), saved)
 	if err != nil {
 		t.Fatal(err)
@@ -69,6 +72,7 @@ func TestReservePort(t *testing.T) {
 	if first.Machine != machine || !first.TCP || first.UDP {
 		t.Errorf("reservation %+v", first)
 	}
+
 	h.reserve(t, wire.PortAlreadyExists, id, `{`+tcp+`,"Port":8080}`)
 	h.reserve(t, wire.PortAlreadyExists, id, `{`+both+`,"Port":8080}`)
 	h.reserve(t, wire.PortAlreadyExists, id, `{"Protocol":1,"Access":2,"Port":8080}`)
@@ -76,12 +80,14 @@ func TestReservePort(t *testing.T) {
 	h.reserve(t, wire.OK, id, `{"Protocol":2,"Access":2,"Port":5353}`)
 	h.reserve(t, wire.OK, id, `{"Protocol":2,"Access":2,"Port":5353}`)
 	h.reserve(t, wire.PortAlreadyExists, id, `{`+udp+`,"Port":5353}`)
+
 	for _, bad := range []string{
 		`{"Access":1,"Port":1}`, `{"Protocol":4,"Access":1,"Port":1}`,
 		`{"Protocol":1,"Port":1}`, `{` + tcp + `}`,
 	} {
 		h.reserve(t, wire.EInvalidArg, id, bad)
 	}
+
 	h.reserve(t, wire.InvalidJSON, id, `{`)
 	h.reserve(t, wire.ENotFound, machine, `{`+tcp+`,"Port":1}`)
 	h.Release(first.ID)
@@ -102,6 +108,7 @@ func TestReservedNodePorts(t *testing.T) {
 		return fmt.Sprintf(
 			`{"HostComputeEndpoints":[%q],"FrontendVIPs":[%s],"PortMappings":[{"Protocol":6,"InternalPort":80,"ExternalPort":%d}]}`, ep, vips, port)
 	}
+
 	h.reserve(t, wire.OK, id, `{"Protocol":1,"Access":1,"Port":30080}`)
 	h.fails(t, wire.PortAlreadyExists, "HcnCreateLoadBalancer", "", balancer("", 30080))
 	h.fails(t, wire.PortAlreadyExists, "HcnCreateLoadBalancer", "", balancer(`"192.168.0.5"`, 30080))
@@ -119,6 +126,7 @@ func TestReserveRange(t *testing.T) {
 	h.ok(t, "HcnCreateLoadBalancer", "",
 		fmt.Sprintf(
 			`{"HostComputeEndpoints":[%q],"PortMappings":[{"Protocol":17,"InternalPort":53,"ExternalPort":49200}]}`, ep))
+
 	h.reserve(t, wire.OK, id, `{"Protocol":1,"Access":1,"Port":50000}`)
 	var tried []uint16
 	res, err := h.Reserve(id, `{"PortCount":4095}`, func(res hns.Reservation) error {
@@ -132,6 +140,7 @@ func TestReserveRange(t *testing.T) {
 		!res.TCP || !res.UDP {
 		t.Errorf("%+v after %v: %v", res, tried, err)
 	}
+
 	h.reserve(t, wire.OK, id, `{"PortCount":4095}`) // the range that the program had
 	h.reserve(t, wire.OK, id, `{"PortCount":3999}`) // behind
 	h.reserve(t, wire.PortAlreadyExists, id, `{"PortCount":4095}`)
@@ -139,6 +148,7 @@ func TestReserveRange(t *testing.T) {
 	if orphans := h.Orphans(); len(orphans) != 0 {
 		t.Errorf("orphans %v", orphans)
 	}
+
 	h.ok(t, "HcnDeleteGuestNetworkService", id)
 	if orphans := h.Orphans(); len(orphans) != 4 {
 		t.Errorf("%d reservations of a service that is gone, want 4", len(orphans))
@@ -149,17 +159,24 @@ func TestEvents(t *testing.T) {
 	h, id := guest(t)
 	told := func(function, object string, text ...string) string {
 		t.Helper()
-		if _, err := h.Call(hns.Request{Function: function, Object: object, Text: text}); err != nil {
+		if _, err := h.Call(hns.Request{
+			Function: function,
+			Object:   object,
+			Text:     text,
+		}); err != nil {
 			t.Fatalf("%s: %v", function, err)
 		}
+
 		before, after := h.Events()
 		h.Commit()
 		said := ""
 		for _, e := range slices.Concat(before, after) {
 			said += fmt.Sprintf("%x of %q: %s\n", uint32(e.Type), e.Of, e.Text)
 		}
+
 		return said
 	}
+
 	note := func(kind int, of, object string) string {
 		return fmt.Sprintf("%x of %q: {\"ID\":%q,\"Flags\":0}\n", kind, of, object)
 	}
@@ -180,6 +197,7 @@ func TestEvents(t *testing.T) {
 			t.Errorf("told\n%swant\n%s", c.got, c.want)
 		}
 	}
+
 	said := told("HcnCreateNetwork", "", network("cbr1", "10.244.2.0/24", "10.244.2.1"))
 	made := h.ok(t, "HcnEnumerateNetworks", "").Listed[0]
 	if want := note(0x1, "", made) + note(0x2, "", made); said != want {
@@ -189,6 +207,7 @@ func TestEvents(t *testing.T) {
 
 func FuzzReserve(f *testing.F) {
 	f.Add(`{"Protocol":3,"Access":1,"Port":80}`, `{"PortCount":100}`)
+
 	f.Fuzz(func(t *testing.T, one, two string) {
 		h, id := guest(t)
 		for _, settings := range []string{one, two, one} {
@@ -200,10 +219,11 @@ func FuzzReserve(f *testing.F) {
 				t.Fatalf("%s gives %+v", settings, res)
 			}
 		}
+
 		all := h.Reservations()
 		for i, a := range all {
 			for _, b := range all[i+1:] {
-				if a.Last >= b.First && (a.TCP && b.TCP || a.UDP && b.UDP) && (!a.Shared || !b.Shared) {
+				if a.Last >= b.First && ((a.TCP && b.TCP) || (a.UDP && b.UDP)) && (!a.Shared || !b.Shared) {
 					t.Fatalf("%+v and %+v at the same time", a, b)
 				}
 			}

@@ -50,7 +50,7 @@ type Request struct {
 	Text []string
 }
 
-// text is the i-th string argument.
+// text returns the i-th string argument.
 func (r Request) text(i int) string {
 	if i < len(r.Text) {
 		return r.Text[i]
@@ -126,6 +126,7 @@ func empty(cfg Config) *Model {
 	if cfg.NewID == nil {
 		cfg.NewID = uuid.NewString
 	}
+
 	m := &Model{
 		cfg:      cfg,
 		calls:    Calls(),
@@ -140,6 +141,7 @@ func empty(cfg Config) *Model {
 		dirty:    map[ref]bool{},
 		parts:    map[ref]netplan.Plan{},
 	}
+
 	m.makeTables()
 	return m
 }
@@ -166,6 +168,7 @@ func (m *Model) call(r Request) (Reply, error) {
 	case Open, Query, Modify, Delete, Close:
 		return m.callOf(c, r)
 	}
+
 	return Reply{}, wire.Errorf(wire.ENotImpl, "function %.64q", r.Function)
 }
 
@@ -175,6 +178,7 @@ func (m *Model) callOf(c Call, r Request) (Reply, error) {
 	if err != nil {
 		return Reply{}, err
 	}
+
 	switch c.Operation {
 	case Open:
 		return Reply{Object: id}, nil
@@ -185,6 +189,7 @@ func (m *Model) callOf(c Call, r Request) (Reply, error) {
 	case Delete:
 		return Reply{}, m.tables[c.Kind].remove(id)
 	}
+
 	return Reply{}, nil // Close
 }
 

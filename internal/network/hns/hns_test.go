@@ -44,7 +44,11 @@ func network(name, subnet, gateway string) string {
 
 func (h host) ok(t *testing.T, function, object string, text ...string) hns.Reply {
 	t.Helper()
-	r, err := h.Call(hns.Request{Function: function, Object: object, Text: text})
+	r, err := h.Call(hns.Request{
+		Function: function,
+		Object:   object,
+		Text:     text,
+	})
 	if err != nil {
 		t.Fatalf("%s: %v", function, err)
 	}
@@ -55,10 +59,15 @@ func (h host) ok(t *testing.T, function, object string, text ...string) hns.Repl
 func (h host) fails(t *testing.T, want wire.HRESULT, function, object string, text ...string) {
 	t.Helper()
 	before, _ := h.Save()
-	_, err := h.Call(hns.Request{Function: function, Object: object, Text: text})
+	_, err := h.Call(hns.Request{
+		Function: function,
+		Object:   object,
+		Text:     text,
+	})
 	if !errors.Is(err, &wire.Error{Code: want}) {
 		t.Errorf("%s: %v, want 0x%08x", function, err, uint32(want))
 	}
+
 	if after, _ := h.Save(); string(before) != string(after) || h.Changed() {
 		t.Errorf("%s failed and changed the state:\n%s", function, cmp.Diff(string(before), string(after)))
 	}
@@ -82,16 +91,20 @@ func attach(endpoint string) string {
 
 func TestPodPlan(t *testing.T) {
 	h := newHost(t)
-	hostEP, podEP, ns := h.endpoint(t, "10.244.1.2"), h.endpoint(t, "10.244.1.5"), h.namespace(t)
+	hostEP := h.endpoint(t, "10.244.1.2")
+	podEP := h.endpoint(t, "10.244.1.5")
+	ns := h.namespace(t)
 	h.ok(t, "HNSCall", "", "POST", "/endpoints/"+hostEP+"/attach", `{"SystemType":"Host","CompartmentId":1}`)
 	if got := dataplane.Dump(h.Plan()); strings.Contains(got, "port") {
 		t.Errorf("an endpoint that is not attached has a port:\n%s", got)
 	}
+
 	h.ok(t, "HcnModifyNamespace", ns, attach(podEP))
 	want := "bridge " + h.network + " L2Bridge [10.244.1.2/24]"
 	if got := dataplane.Dump(h.Plan()); !strings.HasPrefix(got, want) {
 		t.Errorf("plan:\n%swant it to begin with %q", got, want)
 	}
+
 	want = " [10.244.1.5/24] 0.0.0.0/0->10.244.1.2 nat(except [10.244.0.0/16 10.96.0.1/32] only [])\n"
 	if got := dataplane.Dump(h.Plan()); !strings.Contains(got, "port "+podEP+" "+ns+"/eth0 on "+h.network) ||
 		!strings.Contains(got, want) {
@@ -101,6 +114,7 @@ func TestPodPlan(t *testing.T) {
 	if got := h.Plan(); len(got.Ports)+len(got.Namespaces) > 0 {
 		t.Errorf("plan after the namespace is deleted:\n%s", dataplane.Dump(got))
 	}
+
 	h.ok(t, "HcnOpenEndpoint", podEP) // detached, not deleted
 	if _, err := h.Call(hns.Request{
 		Function: "HNSCall",
@@ -108,6 +122,7 @@ func TestPodPlan(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
+
 	if c := h.Change(); len(c.Set.Bridges) != 1 || len(c.Set.Bridges[0].Addrs) != 0 {
 		t.Errorf("change when the host leaves the switch: %+v", c)
 	}
@@ -128,6 +143,7 @@ func TestLoadBalancerPlan(t *testing.T) {
 	if got := dataplane.Dump(h.Plan()); !strings.Contains(got, want) {
 		t.Errorf("plan:\n%swant %s", got, want)
 	}
+
 	again := fmt.Sprintf(
 		`{"HostComputeEndpoints":[%q],"FrontendVIPs":["10.96.0.1"],"PortMappings":[{"Protocol":6,"InternalPort":1,"ExternalPort":443}]}`, local)
 	h.fails(t, wire.PortAlreadyExists, "HcnCreateLoadBalancer", "", again)
@@ -136,6 +152,7 @@ func TestLoadBalancerPlan(t *testing.T) {
 	if got := h.Plan().LoadBalancers; len(got) != 1 || len(got[0].Backends) != 0 {
 		t.Errorf("a deleted endpoint is still a backend: %+v", got)
 	}
+
 	h.ok(t, "HcnDeleteLoadBalancer", lb)
 	if got := h.Plan().LoadBalancers; len(got) != 0 {
 		t.Errorf("plan has %+v", got)
@@ -144,13 +161,16 @@ func TestLoadBalancerPlan(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	h := newHost(t)
-	ep, other, ns := h.endpoint(t, "10.244.1.5"), h.endpoint(t, "10.244.1.6"), h.namespace(t)
+	ep := h.endpoint(t, "10.244.1.5")
+	other := h.endpoint(t, "10.244.1.6")
+	ns := h.namespace(t)
 	remote := h.ok(t, "HcnCreateEndpoint", h.network,
 		`{"Flags":1,"IpConfigurations":[{"IpAddress":"10.9.9.9"}]}`).Object
 	h.ok(t, "HcnModifyNamespace", ns, attach(ep))
 	missing := "11111111-2222-3333-4444-555555555555"
 	addr := func(a string) string { return fmt.Sprintf(`{"IpConfigurations":[{"IpAddress":%q}]}`, a) }
 	policy := func(p string) string { return `{"Policies":[` + p + `]}` }
+
 	tests := []struct {
 		name             string
 		want             wire.HRESULT
@@ -206,6 +226,7 @@ func TestErrors(t *testing.T) {
 		},
 		{"filter-not-json", wire.InvalidJSON, "HcnEnumerateNetworks", "", `{"Filter":"x"}`},
 	}
+
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) { h.fails(t, tt.want, tt.function, tt.object, tt.text) })
 	}
@@ -220,6 +241,7 @@ func TestQueries(t *testing.T) {
 		q, _ := json.Marshal(wire.Query{Filter: string(f)})
 		return string(q)
 	}
+
 	tests := map[string]struct {
 		function, query string
 		want            int
@@ -234,6 +256,7 @@ func TestQueries(t *testing.T) {
 		"networks":         {"HcnEnumerateNetworks", filter("Name", "cbr0"), 1},
 		"namespaces":       {"HcnEnumerateNamespaces", filter("Type", "HostDefault"), 1},
 	}
+
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			var ids []string
@@ -253,6 +276,7 @@ func TestStateSurvives(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	loaded, err := hns.Load(config(), data)
 	if err != nil {
 		t.Fatal(err)
@@ -260,6 +284,7 @@ func TestStateSurvives(t *testing.T) {
 	if diff := cmp.Diff(dataplane.Dump(h.Plan()), dataplane.Dump(loaded.Plan())); diff != "" {
 		t.Errorf("plan after Load (-before +after):\n%s", diff)
 	}
+
 	for name, data := range map[string]string{
 		"damaged": `{"version":1,`, "newer": `{"version":2}`, "null": `{"version":1,"endpoints":[null]}`,
 		"no-network": `{"version":1,"endpoints":[{"ID":"` + ep + `","HostComputeNetwork":"` + h.network + `"}]}`,
@@ -281,10 +306,12 @@ func TestStateOfVersion1(t *testing.T) {
 		"namespaces":[{"ID":"` + ns + `","NamespaceId":2,"Type":"Host","Resources":[{"Type":"Endpoint","Data":{"Id":"` + ep + `"}}],"SchemaVersion":{"Major":2,"Minor":0}}],
 		"loadBalancers":[{"ID":"` + lb + `","HostComputeEndpoints":["` + ep + `"],"FrontendVIPs":["10.96.0.1"],"PortMappings":[{"Protocol":6,"InternalPort":80,"ExternalPort":8080}],
 		"SchemaVersion":{"Major":2,"Minor":0}}],"routes":null}`
+
 	m, err := hns.Load(config(), []byte(strings.Join(strings.Fields(data), ""))) // it was one line
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got := dataplane.Dump(m.Plan())
 	for _, want := range []string{
 		"bridge " + net, "namespace " + ns, "port " + ep + " " + ns + "/eth1",
@@ -294,6 +321,7 @@ func TestStateOfVersion1(t *testing.T) {
 			t.Errorf("plan lacks %q:\n%s", want, got)
 		}
 	}
+
 	data2, err := m.Save()
 	if err != nil {
 		t.Fatal(err)

@@ -33,6 +33,7 @@ func (m *Model) makeTables() {
 		plan:       m.planNetwork,
 		events:     networkEvents,
 	})
+
 	m.endpoints = newTable(m, Endpoints, rules[endpoint]{
 		id:         func(e *endpoint) string { return e.ID },
 		create:     m.createEndpoint,
@@ -45,6 +46,7 @@ func (m *Model) makeTables() {
 		plan:       m.planEndpoint,
 		events:     endpointEvents,
 	})
+
 	m.namespaces = newTable(m, Namespaces, rules[namespace]{
 		id:       func(n *namespace) string { return n.ID },
 		create:   m.createNamespace,
@@ -55,6 +57,7 @@ func (m *Model) makeTables() {
 		plan:     m.planNamespace,
 		events:   namespaceEvents,
 	})
+
 	m.loadBalancers = newTable(m, LoadBalancers, rules[wire.LoadBalancer]{
 		id:       func(lb *wire.LoadBalancer) string { return lb.ID },
 		create:   m.createLoadBalancer,
@@ -63,6 +66,7 @@ func (m *Model) makeTables() {
 		changed:  m.loadBalancerChanged,
 		plan:     func(lb *wire.LoadBalancer, p *netplan.Plan) { p.LoadBalancers = m.sparing(m.balancers(lb)) },
 	})
+
 	m.routes = newTable(m, SdnRoutes, rules[wire.SdnRoute]{ // in the plan, endpoints' ports have them
 		id:       func(r *wire.SdnRoute) string { return r.ID },
 		create:   m.createRoute,
@@ -70,6 +74,7 @@ func (m *Model) makeTables() {
 		property: routeProperty,
 		changed:  m.routeChanged,
 	})
+
 	m.guests = newTable(m, GuestNetworkServices, rules[wire.GuestNetworkService]{
 		id:       func(g *wire.GuestNetworkService) string { return g.ID },
 		create:   m.createGuest,

@@ -70,6 +70,7 @@ func (m *Model) setLoadBalancer(id string, lb wire.LoadBalancer) error {
 	if err := m.checkBlocks(&lb, id); err != nil {
 		return err
 	}
+
 	m.loadBalancers.put(id, &lb)
 	return nil
 }
@@ -105,15 +106,16 @@ func (m *Model) checkBlocks(lb *wire.LoadBalancer, id string) error {
 // checkFlags refuses what the host's HNS cannot do. An older HNS does not know the field for distribution by client, so
 // there it has no effect.
 func (m *Model) checkFlags(lb *wire.LoadBalancer) error {
-	if lb.Flags&wire.LoadBalancerDSR != 0 && !m.has(directReturn) || lb.Flags&wire.LoadBalancerIPv6 != 0 &&
-		!m.has(dualStack) {
+	if (lb.Flags&wire.LoadBalancerDSR != 0 && !m.has(directReturn)) ||
+		(lb.Flags&wire.LoadBalancerIPv6 != 0 && !m.has(dualStack)) {
 		return wire.Errorf(wire.EInvalidArg, "load balancer's flags %d, HNS %d.%d", lb.Flags, m.cfg.Version.Major,
 			m.cfg.Version.Minor)
 	}
+
 	for i := range lb.PortMappings {
 		p := &lb.PortMappings[i]
-		if p.ExternalPort == 0 || p.InternalPort == 0 || p.Protocol != uint32(netplan.TCP) &&
-			p.Protocol != uint32(netplan.UDP) {
+		if p.ExternalPort == 0 || p.InternalPort == 0 ||
+			(p.Protocol != uint32(netplan.TCP) && p.Protocol != uint32(netplan.UDP)) {
 			return wire.Errorf(wire.InvalidPolicy, "protocol %d, ports %d and %d", p.Protocol, p.ExternalPort,
 				p.InternalPort)
 		}
@@ -124,6 +126,7 @@ func (m *Model) checkFlags(lb *wire.LoadBalancer) error {
 			p.DistributionType = 0
 		}
 	}
+
 	return nil
 }
 
@@ -139,6 +142,7 @@ func (m *Model) checkBackends(lb *wire.LoadBalancer) error {
 		if !ok {
 			return wire.Errorf(wire.ENotFound, "endpoint %s", eid)
 		}
+
 		lb.HostComputeEndpoints[i] = eid
 		n := m.networks.objects[backend.HostComputeNetwork]
 		if first == nil {
@@ -148,15 +152,18 @@ func (m *Model) checkBackends(lb *wire.LoadBalancer) error {
 			return wire.Errorf(wire.EInvalidArg, "endpoints of networks %s and %s, which do not reach each other",
 				first.ID, n.ID)
 		}
+
 		for _, c := range backend.IpConfigurations {
 			destinations[c.IpAddress] = true
 		}
 	}
+
 	limited := lb.Flags&wire.LoadBalancerDSR == 0 && m.cfg.Profile != Modern
-	if len(destinations) == 0 || limited && len(destinations) > maxDestinations {
+	if len(destinations) == 0 || (limited && len(destinations) > maxDestinations) {
 		// The words are those of Windows: https://github.com/microsoft/Windows-Containers/issues/93.
 		return wire.Errorf(wire.EInvalidArg, "Unable to initialize VFP LB rule: invalid number of destinations.")
 	}
+
 	return nil
 }
 
@@ -165,11 +172,12 @@ func checkFront(lb *wire.LoadBalancer) error {
 	ipv6 := lb.Flags&wire.LoadBalancerIPv6 != 0
 	for i, vip := range lb.FrontendVIPs {
 		addr, err := netip.ParseAddr(vip)
-		if err != nil || addr.Zone() != "" || ipv6 && addr.Is4() {
+		if err != nil || addr.Zone() != "" || (ipv6 && addr.Is4()) {
 			return wire.Errorf(wire.InvalidIP, "virtual address %.64q", vip)
 		}
 		lb.FrontendVIPs[i] = addr.Unmap().String()
 	}
+
 	if lb.SourceVIP != "" {
 		addr, err := netip.ParseAddr(lb.SourceVIP)
 		if err != nil || addr.Zone() != "" || addr.IsUnspecified() ||
@@ -178,6 +186,7 @@ func checkFront(lb *wire.LoadBalancer) error {
 		}
 		lb.SourceVIP = addr.Unmap().String()
 	}
+
 	return nil
 }
 
@@ -185,7 +194,12 @@ func checkFront(lb *wire.LoadBalancer) error {
 func frontsOf(lb *wire.LoadBalancer) []front {
 	var all []front
 	for _, p := range lb.PortMappings {
-		f := front{protocol: p.Protocol, port: p.ExternalPort, ipv6: lb.Flags&wire.LoadBalancerIPv6 != 0}
+		f := front{
+			protocol: p.Protocol,
+			port:     p.ExternalPort,
+			ipv6:     lb.Flags&wire.LoadBalancerIPv6 != 0,
+		}
+
 		for _, vip := range lb.FrontendVIPs {
 			if addr, err := netip.ParseAddr(vip); err == nil {
 				f.addr, f.ipv6 = addr, addr.Is6()
@@ -196,6 +210,7 @@ func frontsOf(lb *wire.LoadBalancer) []front {
 			all = append(all, f)
 		}
 	}
+
 	return all
 }
 
@@ -224,6 +239,7 @@ func (m *Model) setRoute(id string, r wire.SdnRoute) error {
 	if len(r.Setting) == 0 || len(r.HostComputeEndpoints) == 0 {
 		return wire.Errorf(wire.InvalidPolicy, "a route needs endpoints and a setting")
 	}
+
 	for i, e := range r.HostComputeEndpoints {
 		eid, err := canonical(strings.TrimPrefix(e, "/endpoints/"))
 		if err != nil {
@@ -234,6 +250,7 @@ func (m *Model) setRoute(id string, r wire.SdnRoute) error {
 		}
 		r.HostComputeEndpoints[i] = eid
 	}
+
 	for _, s := range r.Setting {
 		if _, _, err := parseRoute(wire.Route{DestinationPrefix: s.DestinationPrefix, NextHop: s.NextHop}); err != nil {
 			return err

@@ -77,12 +77,14 @@ func (m *Model) endpointChanged(id string, old, now *endpoint) {
 				delete(m.addrs, key)
 			}
 		}
+
 		if !old.remote() {
 			delete(m.macs, old.MacAddress)
 		}
 		m.leave(old.fronts(), id)
 		m.dirtyHost(old)
 	}
+
 	if now != nil {
 		m.named.add(ref{Endpoints, now.Name}, id)
 		m.onNetwork.add(now.HostComputeNetwork, id)
@@ -112,6 +114,7 @@ func (m *Model) namespaceChanged(id string, old, now *namespace) {
 			m.holding.remove(strings.ToLower(c), id)
 		}
 	}
+
 	if now != nil {
 		if now.Type == wire.NamespaceHostDefault {
 			m.hosts[id] = true
@@ -135,6 +138,7 @@ func (m *Model) loadBalancerChanged(id string, old, now *wire.LoadBalancer) {
 		}
 		m.leave(frontsOf(old), id)
 	}
+
 	if now != nil {
 		for _, e := range now.HostComputeEndpoints {
 			m.balancing.add(e, id)
@@ -153,6 +157,7 @@ func (m *Model) routeChanged(id string, old, now *wire.SdnRoute) {
 			m.dirty[ref{Endpoints, e}] = true
 		}
 	}
+
 	if now != nil {
 		for _, e := range now.HostComputeEndpoints {
 			m.routing.add(e, id)
@@ -187,6 +192,7 @@ func (m *Model) free(fronts []front, owner string) error {
 		if id := m.reservedFor(f); !taken && id != "" {
 			other, taken = "reservation "+id, true
 		}
+
 		if taken && other != owner {
 			at := "every address of the host"
 			if f.addr.IsValid() {
@@ -196,5 +202,6 @@ func (m *Model) free(fronts []front, owner string) error {
 				other)
 		}
 	}
+
 	return nil
 }

@@ -22,12 +22,14 @@ func (m *Model) hardwareAddr(n *network, e *endpoint) (string, error) {
 		}
 		return text, nil
 	}
+
 	first, size := uint64(0x00155d000000), uint64(1)<<24
 	if n.MacPool != nil && len(n.MacPool.Ranges) > 0 {
 		r := n.MacPool.Ranges[0]
 		first = macNumber(r.StartMacAddress)
 		size = macNumber(r.EndMacAddress) - first + 1
 	}
+
 	sum := sha256.Sum256([]byte(e.ID))
 	start := binary.BigEndian.Uint64(sum[:])
 	for i := range min(size, 1<<16) {
@@ -36,6 +38,7 @@ func (m *Model) hardwareAddr(n *network, e *endpoint) (string, error) {
 			return text, nil
 		}
 	}
+
 	return "", wire.Errorf(wire.InvalidEndpoint, "no hardware address is free")
 }
 
@@ -79,5 +82,6 @@ func checkPool(pool *wire.MacPool) error {
 				r.EndMacAddress)
 		}
 	}
+
 	return nil
 }

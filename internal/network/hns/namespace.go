@@ -21,6 +21,7 @@ func (m *Model) ensureHostNamespace() {
 	if err != nil {
 		return
 	}
+
 	m.host = id
 	m.namespaces.put(id, &namespace{
 		ID:            id,
@@ -41,6 +42,7 @@ func (m *Model) createNamespace(id string, r Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	switch n.Type {
 	case "":
 		n.Type = wire.NamespaceHost
@@ -48,7 +50,11 @@ func (m *Model) createNamespace(id string, r Request) (string, error) {
 	default:
 		return "", wire.Errorf(wire.EInvalidArg, "namespace type %.64q", n.Type)
 	}
-	n.ID, n.Resources, n.SchemaVersion, n.NamespaceId = id, nil, schema2, defaultCompartment
+
+	n.ID = id
+	n.Resources = nil
+	n.SchemaVersion = schema2
+	n.NamespaceId = defaultCompartment
 	if n.Type != wire.NamespaceHostDefault {
 		n.NamespaceId = m.freeCompartment()
 	}
@@ -73,12 +79,14 @@ func (m *Model) modifyNamespace(id, settings string) error {
 	if err := decode(settings, &req); err != nil {
 		return err
 	}
+
 	var what wire.NamespaceModify
 	if len(req.Settings) > 0 {
 		if err := decode(string(req.Settings), &what); err != nil {
 			return err
 		}
 	}
+
 	switch req.ResourceType + "/" + req.RequestType {
 	case "Endpoint/Add":
 		return m.withEndpoint(what.EndpointId, func(eid string) error { return m.attach(id, eid) })
@@ -97,6 +105,7 @@ func (m *Model) modifyNamespace(id, settings string) error {
 	case "Endpoint/Refresh", "Container/Refresh":
 		return nil
 	}
+
 	return wire.Errorf(wire.EInvalidArg, "%.64q of %.64q", req.RequestType, req.ResourceType)
 }
 
@@ -123,6 +132,7 @@ func (m *Model) attach(nsID, eid string) error {
 	case e.remote():
 		return wire.Errorf(wire.InvalidRemoteOperation, "endpoint %s", eid)
 	}
+
 	e.Interface = m.freeInterface(nsID)
 	e.HostComputeNamespace = nsID
 	m.endpoints.put(eid, &e)
@@ -156,6 +166,7 @@ func (m *Model) detach(eid string) {
 	if nsID == "" {
 		return
 	}
+
 	e.HostComputeNamespace, e.Interface = "", 0
 	m.endpoints.put(eid, &e)
 	if old, ok := m.namespaces.objects[nsID]; ok {

@@ -31,6 +31,7 @@ func (m *Model) setPolicies(n *network, policies []wire.Policy) error {
 	if err != nil {
 		return err
 	}
+
 	n.Policies, n.Adapter = policies, p.adapter
 	if n.Adapter == "" && n.Type != wire.NetworkNAT {
 		if len(m.cfg.Adapters) == 0 {
@@ -65,6 +66,7 @@ func (m *Model) readNetworkPolicy(n *network, policy wire.Policy, out *networkPo
 		return wire.Errorf(wire.InvalidPolicyType, "policy type %s needs a newer HNS than %d.%d",
 			policy.Type, m.cfg.Version.Major, m.cfg.Version.Minor)
 	}
+
 	switch policy.Type {
 	case wire.PolicyNetAdapterName, wire.PolicyInterfaceConstraint:
 		return m.readAdapter(policy.Settings, out)
@@ -82,6 +84,7 @@ func (m *Model) readNetworkPolicy(n *network, policy wire.Policy, out *networkPo
 	case wire.PolicyNetworkACL, wire.PolicyL4Proxy: // readPolicies reads them
 		return nil
 	}
+
 	return wire.Errorf(wire.InvalidPolicyType, "policy type %.64q of a network", policy.Type)
 }
 
@@ -93,10 +96,12 @@ func (m *Model) readAdapter(raw json.RawMessage, out *networkPolicies) error {
 	if err != nil {
 		return err
 	}
+
 	name := s.NetworkAdapterName + s.InterfaceAlias
 	if name == "" && s.InterfaceConstraintSetting == (wire.InterfaceConstraintSetting{}) {
 		return nil
 	}
+
 	i := slices.IndexFunc(m.cfg.Adapters, func(a string) bool {
 		return strings.EqualFold(a, name) || strings.EqualFold("vEthernet ("+a+")", name)
 	})
@@ -150,10 +155,12 @@ func readRemoteSubnet(n *network, raw json.RawMessage, out *networkPolicies) err
 	if n.Type != wire.NetworkOverlay {
 		return wire.Errorf(wire.InvalidPolicy, "RemoteSubnetRoute on a network of type %s", n.Type)
 	}
+
 	prefix, ok := parseNetwork(s.DestinationPrefix)
 	if !ok {
 		return wire.Errorf(wire.InvalidPolicy, "subnet %.64q", s.DestinationPrefix)
 	}
+
 	vtep, err := parseAddr(s.ProviderAddress)
 	if err != nil {
 		return err
@@ -162,14 +169,23 @@ func readRemoteSubnet(n *network, raw json.RawMessage, out *networkPolicies) err
 	if err != nil {
 		return err
 	}
+
 	if subnets := n.subnets(); len(subnets) > 0 && s.IsolationId != subnets[0].vsid {
 		return wire.Errorf(wire.InvalidPolicy, "RemoteSubnetRoute of VSID %d on a network of VSID %d", s.IsolationId,
 			subnets[0].vsid)
 	}
-	peer := netplan.Peer{ID: n.ID + "/" + prefix.String(), Bridge: n.ID, Subnet: prefix, VTEP: vtep, MAC: linuxMAC(mac)}
+
+	peer := netplan.Peer{
+		ID:     n.ID + "/" + prefix.String(),
+		Bridge: n.ID,
+		Subnet: prefix,
+		VTEP:   vtep,
+		MAC:    linuxMAC(mac),
+	}
 	if out.seen[peer.ID] {
 		return wire.Errorf(wire.PolicyAlreadyExists, "RemoteSubnetRoute to %s", prefix)
 	}
+
 	out.seen[peer.ID] = true
 	out.peers = append(out.peers, peer)
 	return nil

@@ -20,7 +20,10 @@ func (m *Model) createNetwork(id string, r Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	n.ID, n.SchemaVersion, n.Health = id, schema2, nil
+
+	n.ID = id
+	n.SchemaVersion = schema2
+	n.Health = nil
 	if n.Type, err = networkType(n.Type); err != nil {
 		return "", err
 	}
@@ -58,12 +61,14 @@ func networkType(t string) (string, error) {
 			return known, nil
 		}
 	}
+
 	switch {
 	case t == "":
 		return wire.NetworkNAT, nil
 	case strings.EqualFold(t, wire.NetworkICS):
 		return "", wire.Errorf(wire.ICSDisabled, "")
 	}
+
 	return "", wire.Errorf(wire.InvalidNetworkType, "type %.64q", t)
 }
 
@@ -80,6 +85,7 @@ func (m *Model) checkSubnets(n *network) error {
 	if err != nil {
 		return err
 	}
+
 	var seen []netip.Prefix
 	n.Apart = 0
 	for _, s := range all {
@@ -92,11 +98,13 @@ func (m *Model) checkSubnets(n *network) error {
 		if len(s.gateways) == 0 && n.Type == wire.NetworkNAT {
 			return wire.Errorf(wire.InvalidNetwork, "subnet %s of a NAT network has no next hop", s.prefix)
 		}
+
 		for _, other := range seen {
 			if other.Overlaps(s.prefix) {
 				return wire.Errorf(wire.InvalidNetwork, "subnet %s overlaps %s", s.prefix, other)
 			}
 		}
+
 		seen = append(seen, s.prefix)
 		if err := checkIsolation(n.Type, s, all[0]); err != nil {
 			return err
@@ -105,9 +113,11 @@ func (m *Model) checkSubnets(n *network) error {
 			return err
 		}
 	}
+
 	if len(seen) == 0 && n.Type != wire.NetworkTransparent {
 		return wire.Errorf(wire.InvalidNetwork, "a network of type %s needs a subnet", n.Type)
 	}
+
 	return nil
 }
 
@@ -123,6 +133,7 @@ func (m *Model) checkBeside(n *network, s subnet) error {
 			if overlays && o.vsid == s.vsid {
 				return wire.Errorf(wire.InvalidNetwork, "VSID %d is that of network %s", s.vsid, other.ID)
 			}
+
 			if !o.prefix.Overlaps(s.prefix) {
 				continue
 			}
@@ -132,6 +143,7 @@ func (m *Model) checkBeside(n *network, s subnet) error {
 			if other.Apart != 0 || n.Apart != 0 {
 				continue
 			}
+
 			var free bool
 			if n.Apart, free = m.freeApart(); !free {
 				return wire.Errorf(wire.InvalidNetwork, "subnet %s overlaps %s, as those of %d networks do", s.prefix,
@@ -139,6 +151,7 @@ func (m *Model) checkBeside(n *network, s subnet) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -175,6 +188,7 @@ func checkIsolation(networkType string, s, first subnet) error {
 	case s.vsid != first.vsid:
 		return wire.Errorf(wire.EInvalidArg, "VSIDs %d and %d on one network", first.vsid, s.vsid)
 	}
+
 	return nil
 }
 
@@ -192,6 +206,7 @@ func readSubnets(n *network) ([]subnet, error) {
 			all = append(all, one)
 		}
 	}
+
 	return all, nil
 }
 
@@ -201,6 +216,7 @@ func readSubnet(s wire.Subnet) (subnet, error) {
 	if err != nil || p.Addr().Is4In6() || !hosts(p.Masked().Addr()) {
 		return out, wire.Errorf(wire.InvalidNetwork, "subnet %.64q", s.IpAddressPrefix)
 	}
+
 	out.prefix = p
 	for _, r := range s.Routes {
 		via, err := netip.ParseAddr(r.NextHop)
@@ -209,11 +225,13 @@ func readSubnet(s wire.Subnet) (subnet, error) {
 		}
 		out.gateways = append(out.gateways, via)
 	}
+
 	for _, policy := range s.Policies {
 		id, err := setting[wire.IsolationSetting](policy.Settings)
 		if err != nil {
 			return out, err
 		}
+
 		switch policy.Type {
 		case wire.PolicyVSID:
 			out.vsid = id.IsolationId
@@ -223,13 +241,15 @@ func readSubnet(s wire.Subnet) (subnet, error) {
 			return out, wire.Errorf(wire.InvalidPolicyType, "policy type %.64q of a subnet", policy.Type)
 		}
 	}
+
 	return out, nil
 }
 
 // hosts reports whether a subnet that begins with the address can be one of hosts: not of loopback, multicast or
 // addresses of a link alone, which no router forwards.
 func hosts(a netip.Addr) bool {
-	return !a.IsLoopback() && !a.IsMulticast() && !a.IsLinkLocalUnicast() && a.As16() != netip.IPv6Unspecified().As16() &&
+	return !a.IsLoopback() && !a.IsMulticast() && !a.IsLinkLocalUnicast() &&
+		a.As16() != netip.IPv6Unspecified().As16() &&
 		!netip.PrefixFrom(netip.AddrFrom4([4]byte{127}), 8).Contains(a)
 }
 
@@ -270,6 +290,7 @@ func (m *Model) giveSubnet(n *network) error {
 	for _, a := range m.cfg.Addresses {
 		used = append(used, netip.PrefixFrom(a, a.BitLen()))
 	}
+
 	for third := 16; third < 32; third++ {
 		for fourth := 0; fourth < 256; fourth += 16 {
 			p := netip.PrefixFrom(netip.AddrFrom4([4]byte{172, byte(third), byte(fourth), 0}), 20)
@@ -284,6 +305,7 @@ func (m *Model) giveSubnet(n *network) error {
 			return nil
 		}
 	}
+
 	return wire.Errorf(wire.InvalidNetwork, "no subnet of 172.16.0.0/12 is free")
 }
 
@@ -292,6 +314,7 @@ func (m *Model) modifyNetwork(id, settings string) error {
 	if err := decode(settings, &req); err != nil {
 		return err
 	}
+
 	n := *m.networks.objects[id]
 	switch req.ResourceType {
 	case "Policy":
@@ -341,6 +364,7 @@ func modifyPolicies(have []wire.Policy, req wire.Modify) ([]wire.Policy, error) 
 			return nil, err
 		}
 	}
+
 	named := make(map[string]bool, len(change.Policies))
 	for _, p := range change.Policies {
 		if req.RequestType == "Update" {
@@ -349,6 +373,7 @@ func modifyPolicies(have []wire.Policy, req wire.Modify) ([]wire.Policy, error) 
 			named[normal(p)] = true
 		}
 	}
+
 	kept := slices.DeleteFunc(slices.Clone(have), func(p wire.Policy) bool { return named[normal(p)] || named[p.Type] })
 	switch req.RequestType {
 	case "Add", "Update":
@@ -358,6 +383,7 @@ func modifyPolicies(have []wire.Policy, req wire.Modify) ([]wire.Policy, error) 
 	case "Refresh":
 		return have, nil
 	}
+
 	return nil, wire.Errorf(wire.EInvalidArg, "request type %.64q", req.RequestType)
 }
 

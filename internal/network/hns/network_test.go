@@ -42,6 +42,7 @@ func TestOverlay(t *testing.T) {
 	if err := json.Unmarshal([]byte(h.ok(t, "HcnQueryNetworkProperties", h.network).Text), &n); err != nil {
 		t.Fatal(err)
 	}
+
 	router := ""
 	for _, p := range n.Policies {
 		if p.Type == wire.PolicyDrMacAddress {
@@ -52,6 +53,7 @@ func TestOverlay(t *testing.T) {
 			router = s.Address
 		}
 	}
+
 	if !strings.HasPrefix(router, "00-15-5D-") {
 		t.Errorf("DrMacAddress %q", router)
 	}
@@ -59,6 +61,7 @@ func TestOverlay(t *testing.T) {
 		return fmt.Sprintf(`{"ResourceType":"Policy","RequestType":"Add","Settings":{"Policies":[{"Type":"RemoteSubnetRoute","Settings":{
 			"DestinationPrefix":%q,"IsolationId":4096,"ProviderAddress":%q,"DistributedRouterMacAddress":"00-15-5d-aa-bb-cc"}}]}}`, prefix, host)
 	}
+
 	h.ok(t, "HcnModifyNetwork", h.network, remote("10.244.4.0/24", "192.168.0.6"))
 	h.ok(t, "HcnModifyNetwork", h.network, remote("10.244.4.0/24", "192.168.0.6")) // again is no harm
 	h.fails(t, wire.PolicyAlreadyExists, "HcnModifyNetwork", h.network, remote("10.244.4.0/24", "192.168.0.7"))
@@ -67,6 +70,7 @@ func TestOverlay(t *testing.T) {
 	// behind the subnet's host
 	h.ok(t, "HcnCreateEndpoint", h.network, `{"Flags":1,"IpConfigurations":[{"IpAddress":"10.244.4.9"}]}`)
 	mac := strings.ToLower(strings.ReplaceAll(router, "-", ":"))
+
 	want := netplan.Plan{
 		Bridges: []netplan.Bridge{{
 			ID:       h.network,
@@ -74,7 +78,12 @@ func TestOverlay(t *testing.T) {
 			Uplink:   "Ethernet",
 			HostVIPs: true,
 			Gateways: []netip.Prefix{prefix("10.244.3.1/24")},
-			Overlay:  &netplan.VXLAN{VNI: 4096, Port: 4789, VTEP: netip.MustParseAddr("192.168.0.5"), MAC: mac},
+			Overlay: &netplan.VXLAN{
+				VNI:  4096,
+				Port: 4789,
+				VTEP: netip.MustParseAddr("192.168.0.5"),
+				MAC:  mac,
+			},
 		}},
 		Peers: []netplan.Peer{
 			{
@@ -93,11 +102,13 @@ func TestOverlay(t *testing.T) {
 			},
 		},
 	}
+
 	want.Normalize()
 	if diff := cmp.Diff(want, h.Plan(), compareNets(),
 		cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
 		t.Errorf("plan (-want +got):\n%s", diff)
 	}
+
 	h.ok(t, "HcnModifyNetwork", h.network,
 		strings.Replace(remote("10.244.4.0/24", "192.168.0.6"), `"Add"`, `"Remove"`, 1))
 	h.ok(t, "HcnDeleteEndpoint", ep)
@@ -110,6 +121,7 @@ func TestNetworkTypes(t *testing.T) {
 	typed := func(kind, subnet, gateway string) string {
 		return strings.Replace(network("n", subnet, gateway), "L2Bridge", kind, 1)
 	}
+
 	tests := []struct {
 		name, settings string
 		version        wire.Version
@@ -193,6 +205,7 @@ func TestNetworkTypes(t *testing.T) {
 			want:     wire.AdapterNotFound,
 		},
 	}
+
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := newest()
@@ -204,6 +217,7 @@ func TestNetworkTypes(t *testing.T) {
 				h.fails(t, tt.want, "HcnCreateNetwork", "", tt.settings)
 				return
 			}
+
 			h.ok(t, "HcnCreateNetwork", "", tt.settings)
 			if got := h.Plan().Bridges; len(got) != 1 || got[0].Mode != tt.mode || len(got[0].Gateways) != tt.gateways {
 				t.Errorf("bridges %+v", got)
@@ -219,6 +233,7 @@ func TestFeatures(t *testing.T) {
 	}
 	tier := policy(`{"Type":"TierAcl","Settings":{"Name":"t","Direction":"In","Order":1}}`)
 	set := policy(`{"Type":"SetPolicy","Settings":{"Id":"s","PolicyType":"IPSET","Values":"10.0.0.1"}}`)
+
 	tests := []struct {
 		name         string
 		major, minor uint32
@@ -233,6 +248,7 @@ func TestFeatures(t *testing.T) {
 		{"modify-balancer-15.4", 15, 4, "HcnModifyLoadBalancer", "", false},
 		{"modify-balancer-15.5", 15, 5, "HcnModifyLoadBalancer", "", true},
 	}
+
 	for _, tt := range tests {
 		for _, profile := range []hns.Profile{hns.Faithful, hns.Modern} {
 			t.Run(tt.name+"-"+string(profile), func(t *testing.T) {
@@ -249,7 +265,12 @@ func TestFeatures(t *testing.T) {
 					text = balancer(ep)
 					object = h.ok(t, "HcnCreateLoadBalancer", "", text).Object
 				}
-				_, err := h.Call(hns.Request{Function: tt.function, Object: object, Text: []string{text}})
+
+				_, err := h.Call(hns.Request{
+					Function: tt.function,
+					Object:   object,
+					Text:     []string{text},
+				})
 				if want := tt.has || profile == hns.Modern; (err == nil) != want {
 					t.Errorf("%v; want success %v", err, want)
 				}
@@ -278,6 +299,7 @@ func TestGatewayFlags(t *testing.T) {
 				b.DHCP != (nat && flags&wire.NetworkEnableDHCPServer != 0) {
 				t.Errorf("%s with the flags %d: DNS at the gateway %t, DHCP %t", kind, flags, b.DNSProxy, b.DHCP)
 			}
+
 			if text := h.ok(t, "HcnQueryNetworkProperties", id).Text; flags != 0 &&
 				!strings.Contains(text, fmt.Sprintf(`"Flags":%d`, flags)) {
 				t.Errorf("flags %d are not kept: %s", flags, text)
@@ -303,6 +325,7 @@ func TestOverlaysWithOneSubnet(t *testing.T) {
 	if diff := cmp.Diff(map[string]uint16{first: 0, second: 1, third: 2}, apart()); diff != "" {
 		t.Errorf("networks apart (-want +got):\n%s", diff)
 	}
+
 	h.fails(t, wire.InvalidNetwork, "HcnCreateNetwork", "", overlay("d", "10.244.3.0/24", "10.244.3.1", 4096))
 	h.fails(t, wire.InvalidNetwork, "HcnCreateNetwork", "", overlay("d", "10.245.3.0/24", "10.245.3.1", 4097))
 	h.fails(t, wire.InvalidNetwork, "HcnCreateNetwork", "", network("d", "10.244.3.0/24", "10.244.3.2"))
@@ -311,6 +334,7 @@ func TestOverlaysWithOneSubnet(t *testing.T) {
 		return h.ok(t, "HcnCreateEndpoint", net, `{"IpConfigurations":[{"IpAddress":"10.244.3.9","PrefixLength":24}],
 			"Policies":[`+policies+`]}`).Object
 	}
+
 	here, there := endpoint(first, ""), endpoint(second, `{"Type":"OutBoundNAT","Settings":{}}`)
 	mapped := `{"IpConfigurations":[{"IpAddress":"10.244.3.10","PrefixLength":24}],"Policies":[{"Type":%q,"Settings":%s}]}`
 	h.fails(t, wire.RequestUnsupported, "HcnCreateEndpoint", second,
@@ -322,6 +346,7 @@ func TestOverlaysWithOneSubnet(t *testing.T) {
 		return fmt.Sprintf(`{"HostComputeEndpoints":%s,"FrontendVIPs":[%q],
 			"PortMappings":[{"Protocol":6,"InternalPort":80,"ExternalPort":80}],"SchemaVersion":{"Major":2,"Minor":0}}`, list, vip)
 	}
+
 	h.fails(t, wire.EInvalidArg, "HcnCreateLoadBalancer", "", balancer("10.96.0.1", here, there))
 	own := h.ok(t, "HcnCreateLoadBalancer", "", balancer("10.96.0.1", here)).Object
 	apartLB := h.ok(t, "HcnCreateLoadBalancer", "", balancer("10.96.0.2", there)).Object
@@ -329,6 +354,7 @@ func TestOverlaysWithOneSubnet(t *testing.T) {
 	for _, lb := range h.Plan().LoadBalancers {
 		of[lb.ID] = lb.Bridge
 	}
+
 	if diff := cmp.Diff(map[string]string{own: "", apartLB: second}, of); diff != "" {
 		t.Errorf("networks of load balancers (-want +got):\n%s", diff)
 	}
@@ -341,6 +367,7 @@ func TestOverlaysWithOneSubnet(t *testing.T) {
 	if h.Model, err = hns.Load(newest(), saved); err != nil {
 		t.Fatal(err)
 	}
+
 	h.ok(t, "HcnDeleteNetwork", second)
 	fourth := h.ok(t, "HcnCreateNetwork", "", overlay("d", "10.244.3.0/25", "10.244.3.1", 4099)).Object
 	if diff := cmp.Diff(map[string]uint16{first: 0, third: 2, fourth: 1}, apart()); diff != "" {

@@ -26,6 +26,7 @@ func (m *Model) sparing(all []netplan.LoadBalancer) []netplan.LoadBalancer {
 			left = append(left, lb)
 		}
 	}
+
 	return left
 }
 
@@ -43,6 +44,7 @@ func (m *Model) Withheld() []string {
 	if len(m.cfg.OwnPorts) == 0 {
 		return nil
 	}
+
 	var found []string
 	look := func(what, id string, all []netplan.LoadBalancer) {
 		for _, lb := range all {
@@ -52,9 +54,11 @@ func (m *Model) Withheld() []string {
 			}
 		}
 	}
+
 	for id, lb := range m.loadBalancers.objects {
 		look("load balancer", id, m.balancers(lb))
 	}
+
 	for id, e := range m.endpoints.objects {
 		if n := m.networks.objects[e.HostComputeNetwork]; n != nil {
 			if policies, err := m.readPolicies(n, e.Policies); err == nil {

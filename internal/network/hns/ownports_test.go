@@ -20,15 +20,21 @@ func TestOwnPortsAreSpared(t *testing.T) {
 		Addresses: []netip.Addr{netip.MustParseAddr("10.213.0.12")},
 		OwnPorts:  []uint16{10250},
 	})
+
 	call := func(t *testing.T, function, object, text string) string {
 		t.Helper()
-		made, err := m.Call(hns.Request{Function: function, Object: object, Text: []string{text}})
+		made, err := m.Call(hns.Request{
+			Function: function,
+			Object:   object,
+			Text:     []string{text},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		m.Commit()
 		return made.Object
 	}
+
 	on := call(t, "HcnCreateNetwork", "", network("cbr0", "10.244.1.0/24", "10.244.1.1"))
 	backend := call(t, "HcnCreateEndpoint", on, `{"Flags":1,"IpConfigurations":[{"IpAddress":"10.244.2.9"}]}`)
 	const foreign = "203.0.113.7"
@@ -57,6 +63,7 @@ func TestOwnPortsAreSpared(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
+
 			said := m.Withheld()
 			if spared := tt.want == nil || strings.Contains(tt.vips, ","); (len(said) == 1) != spared {
 				t.Errorf("it says %q", said)

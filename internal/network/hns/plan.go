@@ -27,6 +27,7 @@ func (m *Model) planNetwork(n *network, p *netplan.Plan) {
 	if err != nil { // it was right when it was set
 		return
 	}
+
 	b := netplan.Bridge{
 		ID:     n.ID,
 		Mode:   netplan.Mode(n.Type),
@@ -37,10 +38,12 @@ func (m *Model) planNetwork(n *network, p *netplan.Plan) {
 		DNSProxy: n.Type == wire.NetworkNAT && n.Flags&wire.NetworkEnableDNSProxy != 0,
 		DHCP:     n.Type == wire.NetworkNAT && n.Flags&wire.NetworkEnableDHCPServer != 0,
 	}
+
 	switch n.Type {
 	case wire.NetworkL2Bridge, wire.NetworkL2Tunnel, wire.NetworkOverlay:
 		b.HostVIPs = m.has(hostVIPs)
 	}
+
 	for _, s := range n.subnets() {
 		if s.vlan != 0 {
 			b.VLAN = uint16(s.vlan)
@@ -50,6 +53,7 @@ func (m *Model) planNetwork(n *network, p *netplan.Plan) {
 				b.Gateways = append(b.Gateways, netip.PrefixFrom(via, s.prefix.Bits()))
 			}
 		}
+
 		if n.Type == wire.NetworkOverlay {
 			b.Overlay = &netplan.VXLAN{
 				VNI:  s.vsid,
@@ -59,6 +63,7 @@ func (m *Model) planNetwork(n *network, p *netplan.Plan) {
 			}
 		}
 	}
+
 	for _, e := range m.onHost(n.ID) {
 		if b.MAC == "" {
 			b.MAC = linuxMAC(e.MacAddress)
@@ -78,11 +83,13 @@ func (m *Model) onHost(network string) []*endpoint {
 			}
 		}
 	}
+
 	slices.Sort(ids)
 	all := make([]*endpoint, len(ids))
 	for i, eid := range ids {
 		all[i] = m.endpoints.objects[eid]
 	}
+
 	return all
 }
 
@@ -111,13 +118,14 @@ func (m *Model) planEndpoint(e *endpoint, p *netplan.Plan) {
 	n := m.networks.objects[e.HostComputeNetwork]
 	inPod := e.HostComputeNamespace != "" && !m.hosts[e.HostComputeNamespace]
 	isPeer := e.remote() && n != nil && n.Type == wire.NetworkOverlay
-	if n == nil || !inPod && !isPeer {
+	if n == nil || (!inPod && !isPeer) {
 		return
 	}
 	policies, err := m.readPolicies(n, e.Policies)
 	if err != nil { // they were right when they were set
 		return
 	}
+
 	if isPeer {
 		// For an endpoint beyond the overlay kube-proxy names the host itself as the provider: the host's own routes
 		// lead there.
@@ -143,6 +151,7 @@ func (m *Model) planPort(n *network, e *endpoint, policies *portPolicies, p *net
 		EncapOverhead: policies.overhead,
 		Proxies:       policies.proxies,
 	}
+
 	for _, r := range append(slices.Clone(e.Routes), policies.routes...) {
 		addRoute(&port, r)
 	}
@@ -151,6 +160,7 @@ func (m *Model) planPort(n *network, e *endpoint, policies *portPolicies, p *net
 			addRoute(&port, wire.Route{DestinationPrefix: s.DestinationPrefix, NextHop: s.NextHop})
 		}
 	}
+
 	p.Ports, p.LoadBalancers = []netplan.Port{port}, m.sparing(e.portMappings(policies.maps))
 	for i := range p.LoadBalancers { // from Windows Server 2019 on, the host reaches the ports that a NAT network maps
 		lb := &p.LoadBalancers[i]
@@ -174,6 +184,7 @@ func (e *endpoint) peers(provider netip.Addr) []netplan.Peer {
 			MAC:    linuxMAC(e.MacAddress),
 		})
 	}
+
 	return all
 }
 
@@ -193,6 +204,7 @@ func (e *endpoint) portMappings(maps []portMap) []netplan.LoadBalancer {
 		if len(addrs) == 0 {
 			continue
 		}
+
 		lb := netplan.LoadBalancer{
 			ID:       e.ID + "-map" + strconv.Itoa(i),
 			Protocol: netplan.Protocol(s.Protocol),
@@ -200,11 +212,13 @@ func (e *endpoint) portMappings(maps []portMap) []netplan.LoadBalancer {
 			External: true,
 			Backends: []netip.AddrPort{netip.AddrPortFrom(addrs[0], s.InternalPort)},
 		}
+
 		if s.vip.IsValid() {
 			lb.VIPs = []netip.Addr{s.vip}
 		}
 		all = append(all, lb)
 	}
+
 	return all
 }
 
@@ -230,6 +244,7 @@ func (m *Model) balancers(lb *wire.LoadBalancer) []netplan.LoadBalancer {
 			families[family(addr)] = append(families[family(addr)], addr)
 		}
 	}
+
 	var all []netplan.LoadBalancer
 	for _, mapping := range lb.PortMappings {
 		for f, vips := range families {
@@ -241,6 +256,7 @@ func (m *Model) balancers(lb *wire.LoadBalancer) []netplan.LoadBalancer {
 			}
 		}
 	}
+
 	return all
 }
 
@@ -263,6 +279,7 @@ func (m *Model) balancer(lb *wire.LoadBalancer, mapping wire.PortMapping, f int,
 		DSR:         lb.Flags&wire.LoadBalancerDSR != 0,
 		PreserveDIP: mapping.Flags&wire.PortPreserveDIP != 0,
 	}
+
 	if source, err := netip.ParseAddr(lb.SourceVIP); err == nil && family(source) == f {
 		b.SourceVIP = source
 	}
@@ -276,5 +293,6 @@ func (m *Model) balancer(lb *wire.LoadBalancer, mapping wire.PortMapping, f int,
 			}
 		}
 	}
+
 	return b
 }

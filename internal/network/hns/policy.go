@@ -69,6 +69,7 @@ func (m *Model) readPolicies(n *network, policies []wire.Policy) (*portPolicies,
 	if n.Apart != 0 && slices.ContainsFunc(policies, mapsPort) {
 		return nil, wire.Errorf(wire.RequestUnsupported, "PortMapping on a network whose subnet another has too")
 	}
+
 	for _, list := range [][]wire.Policy{policies, n.portPolicies()} {
 		for _, policy := range list {
 			t, ok := m.policies[policy.Type]
@@ -80,6 +81,7 @@ func (m *Model) readPolicies(n *network, policies []wire.Policy) (*portPolicies,
 			}
 		}
 	}
+
 	return p, nil
 }
 
@@ -110,11 +112,13 @@ func (p *portPolicies) outBoundNAT(raw json.RawMessage) error {
 		return wire.Errorf(wire.RequestUnsupported, "OutBoundNAT behind %.64q on a network whose subnet another has too",
 			s.VirtualIP)
 	}
+
 	if s.VirtualIP != "" {
 		if nat.To, err = parseAddr(s.VirtualIP); err != nil {
 			return err
 		}
 	}
+
 	if nat.Except, err = parseNetworks(s.Exceptions); err != nil {
 		return err
 	}
@@ -144,11 +148,12 @@ func (p *portPolicies) portMapping(raw json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	if s.Protocol != uint32(netplan.TCP) && s.Protocol != uint32(netplan.UDP) || s.InternalPort == 0 ||
+	if (s.Protocol != uint32(netplan.TCP) && s.Protocol != uint32(netplan.UDP)) || s.InternalPort == 0 ||
 		s.ExternalPort == 0 {
 		return wire.Errorf(wire.InvalidPolicy, "PortMapping of protocol %d, port %d to %d", s.Protocol, s.ExternalPort,
 			s.InternalPort)
 	}
+
 	mapped := portMap{PortMappingSetting: s}
 	if s.VIP != "" {
 		vip, err := parseAddr(s.VIP)
@@ -174,9 +179,15 @@ func (e *endpoint) fronts() []front {
 		if p.portMapping(policy.Settings) == nil {
 			s := p.maps[0]
 			ipv6 := s.Flags&wire.NATIPv6 != 0 || s.vip.Is6()
-			all = append(all, front{addr: s.vip, ipv6: ipv6, protocol: s.Protocol, port: s.ExternalPort})
+			all = append(all, front{
+				addr:     s.vip,
+				ipv6:     ipv6,
+				protocol: s.Protocol,
+				port:     s.ExternalPort,
+			})
 		}
 	}
+
 	return all
 }
 
@@ -222,22 +233,26 @@ func (p *portPolicies) l4Proxy(raw json.RawMessage) error {
 	if s.Protocol != 0 {
 		out.Protocol = netplan.Protocol(s.Protocol)
 	}
+
 	if s.Protocol != 0 && s.Protocol != uint32(netplan.TCP) && s.Protocol != uint32(netplan.UDP) {
 		return wire.Errorf(wire.InvalidPolicy, "L4Proxy of protocol %d", s.Protocol)
 	}
 	if out.Port, err = parsePort(s.Port); err != nil {
 		return err
 	}
+
 	if s.IP != "" {
 		if out.Addr, err = parseAddr(s.IP); err != nil {
 			return err
 		}
 	}
+
 	if s.Destination != "" {
 		if out.Remote, err = parseNetworks(strings.Split(s.Destination, ",")); err != nil {
 			return err
 		}
 	}
+
 	if out.Except, err = parseNetworks(s.Exceptions); err != nil {
 		return err
 	}
@@ -256,6 +271,7 @@ func (p *portPolicies) wfpProxy(raw json.RawMessage) error {
 	if s.FilterTuple.Protocols != "" && s.FilterTuple.Protocols != "6" {
 		return wire.Errorf(wire.InvalidPolicy, "L4WFPPROXY of protocol %.64q; 6 is possible", s.FilterTuple.Protocols)
 	}
+
 	for _, side := range []struct {
 		in     bool
 		port   string
@@ -268,7 +284,12 @@ func (p *portPolicies) wfpProxy(raw json.RawMessage) error {
 		if side.port == "" {
 			continue
 		}
-		out := netplan.Proxy{In: side.in, Protocol: netplan.TCP, ExceptUser: s.UserSID}
+
+		out := netplan.Proxy{
+			In:         side.in,
+			Protocol:   netplan.TCP,
+			ExceptUser: s.UserSID,
+		}
 		if out.Port, err = parsePort(side.port); err != nil {
 			return err
 		}
@@ -286,6 +307,7 @@ func (p *portPolicies) wfpProxy(raw json.RawMessage) error {
 		}
 		p.proxies = append(p.proxies, out)
 	}
+
 	return nil
 }
 
@@ -309,12 +331,14 @@ func parsePorts(s string) ([]netplan.PortRange, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		b, err := parsePort(last)
 		if err != nil || b < a {
 			return nil, wire.Errorf(wire.InvalidPolicy, "ports %.64q", item)
 		}
 		all = append(all, netplan.PortRange{First: a, Last: b})
 	}
+
 	return all, nil
 }
 

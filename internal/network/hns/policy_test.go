@@ -23,6 +23,7 @@ func TestEndpointPolicies(t *testing.T) {
 		}
 		return out
 	}
+
 	tests := []struct {
 		name, policy string
 		fails        wire.HRESULT
@@ -215,6 +216,7 @@ func TestEndpointPolicies(t *testing.T) {
 		{name: "l2-driver", policy: `"L2Driver"`},
 		{name: "unknown", policy: `"Teleport"`, fails: wire.InvalidPolicyType},
 	}
+
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			h := host{Model: hns.New(newest())}
@@ -224,6 +226,7 @@ func TestEndpointPolicies(t *testing.T) {
 				{"Type":"SetPolicy","Settings":{"Id":"all","PolicyType":"NESTEDIPSET","Values":"five,six,all"}},
 				{"Type":"SetPolicy","Settings":{"Id":"six","PolicyType":"IPSET","Values":"10.6.0.0/16"}},
 				{"Type":"SetPolicy","Settings":{"Id":"none","PolicyType":"IPSET"}}],"Ipams"`, 1)).Object
+
 			h.ok(t, "HcnCreateEndpoint", h.network,
 				`{"Policies":[{"Type":"PortMapping","Settings":{"Protocol":6,"InternalPort":80,"ExternalPort":9999}}]}`)
 			settings := `{"MacAddress":"00-15-5d-00-00-05","IpConfigurations":[{"IpAddress":"10.244.1.5"}],"Policies":[{"Type":` + tt.policy + `}]}`
@@ -231,15 +234,21 @@ func TestEndpointPolicies(t *testing.T) {
 				h.fails(t, tt.fails, "HcnCreateEndpoint", h.network, settings)
 				return
 			}
+
 			ep, ns := h.ok(t, "HcnCreateEndpoint", h.network, settings).Object, h.namespace(t)
 			h.ok(t, "HcnModifyNamespace", ns, attach(ep))
 			want := tt.want
-			want.ID, want.Bridge, want.Namespace, want.Name, want.MAC = ep, h.network, ns, "eth0", "00:15:5d:00:00:05"
+			want.ID = ep
+			want.Bridge = h.network
+			want.Namespace = ns
+			want.Name = "eth0"
+			want.MAC = "00:15:5d:00:00:05"
 			want.Addrs = nets("10.244.1.5/24")
 			want.Routes = append([]netplan.Route{{
 				Dst: prefix("0.0.0.0/0"),
 				Via: netip.MustParseAddr("10.244.1.1"),
 			}}, want.Routes...)
+
 			plan := h.Plan()
 			if got, exp := jsonOf(plan.Ports), jsonOf([]netplan.Port{want}); got != exp {
 				t.Errorf("port (-want +got):\n%s", cmp.Diff(exp, got))
@@ -249,6 +258,7 @@ func TestEndpointPolicies(t *testing.T) {
 				tt.lb.ID = ep + "-map0"
 				lbs = append(lbs, *tt.lb)
 			}
+
 			if got, exp := jsonOf(plan.LoadBalancers), jsonOf(lbs); got != exp {
 				t.Errorf("load balancers (-want +got):\n%s", cmp.Diff(exp, got))
 			}
@@ -272,11 +282,13 @@ func TestNetworkPoliciesReachEndpoints(t *testing.T) {
 		return fmt.Sprintf(`{"Type":"SetPolicy","Settings":{"Id":"db","Name":"db","PolicyType":"IPSET","Values":%q}}`,
 			values)
 	}
+
 	ep, ns := h.endpoint(t, "10.244.1.5"), h.namespace(t)
 	h.ok(t, "HcnModifyNamespace", ns, attach(ep))
 	h.ok(t, "HcnModifyNetwork", h.network, modify("Add", set("10.5.0.1")))
 	h.ok(t, "HcnModifyEndpoint", ep, modify("Add",
 		`{"Type":"ACL","Settings":{"Action":"Block","Direction":"Out","RemoteAddresses":"db"}}`))
+
 	if _, err := h.Call(hns.Request{
 		Function: "HcnModifyNetwork",
 		Object:   h.network,
@@ -284,10 +296,12 @@ func TestNetworkPoliciesReachEndpoints(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
+
 	change := h.Change()
 	if len(change.Set.Ports) != 1 || len(change.Set.Ports[0].ACL) != 1 || len(change.Set.Ports[0].ACL[0].Remote) != 2 {
 		t.Errorf("the change of a set: %+v", change)
 	}
+
 	h.Commit()
 	// a rule names it
 	h.fails(t, wire.InvalidPolicy, "HcnModifyNetwork", h.network, modify("Remove", set("10.5.0.1,10.5.0.2")))
@@ -308,6 +322,7 @@ func TestLoadBalancers(t *testing.T) {
 	}
 	v6 := h.ok(t, "HcnCreateEndpoint", h.network, `{"Flags":1,"IpConfigurations":[{"IpAddress":"fd00::9"}]}`).Object
 	list := jsonOf(eps)
+
 	tests := []struct {
 		name, settings string
 		fails          wire.HRESULT
@@ -391,6 +406,7 @@ func TestLoadBalancers(t *testing.T) {
 			},
 		},
 	}
+
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.fails != 0 {
@@ -402,6 +418,7 @@ func TestLoadBalancers(t *testing.T) {
 			if got, exp := jsonOf(h.Plan().LoadBalancers), jsonOf([]netplan.LoadBalancer{tt.want}); got != exp {
 				t.Errorf("plan (-want +got):\n%s", cmp.Diff(exp, got))
 			}
+
 			h.fails(t, wire.PortAlreadyExists, "HcnCreateLoadBalancer", "", `{`+tt.settings+`}`)
 			h.ok(t, "HcnModifyLoadBalancer", id, `{`+tt.settings+`}`) // as hnslib sends it: without a request around it
 			h.ok(t, "HcnDeleteLoadBalancer", id)
@@ -409,11 +426,13 @@ func TestLoadBalancers(t *testing.T) {
 			h.ok(t, "HcnDeleteLoadBalancer", h.ok(t, "HcnCreateLoadBalancer", "", `{`+tt.settings+`}`).Object)
 		})
 	}
+
 	_, err := h.Call(hns.Request{Function: "HcnCreateLoadBalancer", Text: []string{`{` + tests[0].settings + `}`}})
 	const words = `The parameter is incorrect. Unable to initialize VFP LB rule: invalid number of destinations.`
 	if e, ok := err.(*wire.Error); !ok || e.Text() != words { //nolint:errorlint // the model returns them bare
 		t.Errorf("65 destinations: %v; want the words of Windows, %q", err, words)
 	}
+
 	h.ok(t, "HcnCreateLoadBalancer", "", `{"Flags":1,`+tests[0].settings+`}`) // direct server return has no such limit
 	modern := newest()
 	modern.Profile = hns.Modern
@@ -449,6 +468,7 @@ func TestBalancersTakePorts(t *testing.T) {
 				`{"HostComputeEndpoints":[%q],"FrontendVIPs":["10.96.%d.%d"],"PortMappings":[{"Protocol":%d,"InternalPort":80,"ExternalPort":80}]}`,
 				ep, i>>8, i&255, protocol)
 		}
+
 		var first string
 		for i := range 256 {
 			first = h.ok(t, "HcnCreateLoadBalancer", "", balancer(i, 6)).Object
@@ -458,6 +478,7 @@ func TestBalancersTakePorts(t *testing.T) {
 			h.ok(t, "HcnCreateLoadBalancer", "", balancer(256, 6))
 			continue
 		}
+
 		h.fails(t, wire.PortAlreadyExists, "HcnCreateLoadBalancer", "", balancer(256, 6))
 		h.ok(t, "HcnDeleteLoadBalancer", first)
 		h.ok(t, "HcnCreateLoadBalancer", "", balancer(256, 6))

@@ -85,10 +85,12 @@ func parseFilter(query string) (filter, error) {
 	if err := decode(query, &q); err != nil || q.Filter == "" {
 		return nil, err
 	}
+
 	values := map[string]any{}
 	if err := decode(q.Filter, &values); err != nil {
 		return nil, err
 	}
+
 	f := filter{}
 	for name, v := range values {
 		s, ok := v.(string)
@@ -97,6 +99,7 @@ func parseFilter(query string) (filter, error) {
 		}
 		f[strings.ToLower(name)] = s
 	}
+
 	return f, nil
 }
 
@@ -110,7 +113,7 @@ type value struct {
 func (f filter) match(property func(name string) value) bool {
 	for name, want := range f {
 		got := property(name)
-		if got.exact && got.text != want || !got.exact && !strings.EqualFold(got.text, strings.Trim(want, "{}")) {
+		if (got.exact && got.text != want) || (!got.exact && !strings.EqualFold(got.text, strings.Trim(want, "{}"))) {
 			return false
 		}
 	}
@@ -144,6 +147,7 @@ func endpointProperty(e *endpoint, name string) value {
 	case "macaddress":
 		return value{text: e.MacAddress}
 	}
+
 	return value{exact: true}
 }
 

@@ -48,6 +48,7 @@ func appendLine(data []byte, records []Record) []byte {
 		}
 		data = append(data, '}')
 	}
+
 	return append(data, "]\n"...)
 }
 
@@ -60,6 +61,7 @@ func Load(cfg Config, data []byte) (*Model, error) {
 	if err := json.Unmarshal(first, &h); err != nil {
 		return nil, fmt.Errorf("read HNS state: %w", err)
 	}
+
 	var err error
 	switch {
 	case h.Version == 1:
@@ -71,6 +73,7 @@ func Load(cfg Config, data []byte) (*Model, error) {
 	default:
 		err = fmt.Errorf("version %d, this program knows %d", h.Version, stateVersion)
 	}
+
 	if err == nil {
 		err = m.check()
 	}
@@ -89,6 +92,7 @@ func (m *Model) readLines(data []byte) error {
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
+
 		var records []Record
 		if err := json.Unmarshal(line, &records); err != nil {
 			return fmt.Errorf("line %d: %w", n, err)
@@ -119,6 +123,7 @@ func (m *Model) readVersion1(data []byte) error {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return err
 	}
+
 	for k, objects := range map[Kind][]json.RawMessage{
 		Networks:      s.Networks,
 		Endpoints:     s.Endpoints,
@@ -131,11 +136,16 @@ func (m *Model) readVersion1(data []byte) error {
 			if err := json.Unmarshal(o, &named); err != nil {
 				return err
 			}
-			if err := m.apply(Record{Kind: string(k), ID: named.ID, Object: o}); err != nil {
+			if err := m.apply(Record{
+				Kind:   string(k),
+				ID:     named.ID,
+				Object: o,
+			}); err != nil {
 				return err
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -150,6 +160,7 @@ func (m *Model) check() error {
 			return fmt.Errorf("endpoint %s is in namespace %q, which is not there", id, e.HostComputeNamespace)
 		}
 	}
+
 	for id, lb := range m.loadBalancers.objects {
 		for _, e := range lb.HostComputeEndpoints {
 			if !m.endpoints.has(e) {
@@ -157,6 +168,7 @@ func (m *Model) check() error {
 			}
 		}
 	}
+
 	for id, n := range m.namespaces.objects {
 		for _, r := range n.Resources {
 			if e := m.endpoints.objects[r.Data.ID]; r.Type == wire.ResourceEndpoint &&
@@ -165,5 +177,6 @@ func (m *Model) check() error {
 			}
 		}
 	}
+
 	return nil
 }

@@ -65,11 +65,23 @@ func callRows() []support.Row {
 		if c.from.since != 0 {
 			ref += c.Name
 		}
-		all = append(all, support.Row{Name: c.Name, Level: c.Level, Note: c.Note, Ref: ref})
+		all = append(all, support.Row{
+			Name:  c.Name,
+			Level: c.Level,
+			Note:  c.Note,
+			Ref:   ref,
+		})
 	}
+
 	for _, p := range paths() {
-		all = append(all, support.Row{Name: "HNSCall /" + p.name, Level: p.level, Note: p.note, Ref: refHnslib + p.file})
+		all = append(all, support.Row{
+			Name:  "HNSCall /" + p.name,
+			Level: p.level,
+			Note:  p.note,
+			Ref:   refHnslib + p.file,
+		})
 	}
+
 	return all
 }
 
@@ -112,6 +124,7 @@ func functionsByBuild() support.Row {
 			documented, since = documented+1, max(since, c.from.since)
 		}
 	}
+
 	return support.Row{
 		Name:  "functions by build",
 		Level: support.Partly,

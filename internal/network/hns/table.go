@@ -101,7 +101,12 @@ type table[T any] struct {
 
 // newTable makes the table of a kind and adds it to the model's.
 func newTable[T any](m *Model, k Kind, r rules[T]) *table[T] {
-	t := &table[T]{model: m, kind: k, rules: r, objects: map[string]*T{}}
+	t := &table[T]{
+		model:   m,
+		kind:    k,
+		rules:   r,
+		objects: map[string]*T{},
+	}
 	m.kinds = append(m.kinds, k)
 	m.tables[k] = t
 	return t
@@ -123,6 +128,7 @@ func (t *table[T]) set(id string, v *T) {
 			t.ids, t.listed = slices.Insert(t.ids, i, id), ""
 		}
 	}
+
 	if t.rules.changed != nil {
 		t.rules.changed(id, old, v)
 	}
@@ -192,6 +198,7 @@ func (t *table[T]) newID(want string) (string, error) {
 	if want == "" || want == zeroID {
 		return canonical(t.model.cfg.NewID())
 	}
+
 	id, err := canonical(want)
 	if err != nil {
 		return "", err
@@ -242,6 +249,7 @@ func (t *table[T]) load(rec Record) error {
 		t.set(rec.ID, nil)
 		return nil
 	}
+
 	v := new(T)
 	if err := json.Unmarshal(rec.Object, v); err != nil {
 		return fmt.Errorf("%s %.64q: %w", rec.Kind, rec.ID, err)
@@ -286,7 +294,7 @@ func (x index[K]) remove(key K, id string) {
 	}
 }
 
-// of are the IDs in order.
+// of returns the IDs in order.
 func (x index[K]) of(key K) []string {
 	ids := make([]string, 0, len(x[key]))
 	for id := range x[key] {

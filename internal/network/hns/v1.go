@@ -45,6 +45,7 @@ func (m *Model) v1Route(method, path, body string) (any, error) {
 		}
 		return m.cfg.Version, nil
 	}
+
 	r := v1Request{method: method, body: body}
 	if len(parts) > 1 && parts[1] != "" {
 		var err error
@@ -52,12 +53,14 @@ func (m *Model) v1Route(method, path, body string) (any, error) {
 			return nil, err
 		}
 	}
+
 	if len(parts) > 2 {
 		r.action = parts[2]
 	}
 	if p := m.paths[strings.ToLower(parts[0])]; p.do != nil {
 		return p.do(m, r)
 	}
+
 	return nil, wire.Errorf(wire.ENotImpl, "%.16s %.128s", method, path)
 }
 
@@ -78,6 +81,7 @@ func (m *Model) v1Networks(r v1Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		reply, err := m.create(Networks, Request{New: in.ID, Text: []string{encode(n)}})
 		if err != nil {
 			return nil, err
@@ -96,6 +100,7 @@ func (m *Model) v1Networks(r v1Request) (any, error) {
 		}
 		return m.networkV1(r.id), nil
 	}
+
 	return nil, wire.Errorf(wire.ENotImpl, "%.16s of a network", r.method)
 }
 
@@ -109,8 +114,13 @@ func (m *Model) v1UpdateNetwork(id, body string) error {
 	if err != nil {
 		return err
 	}
+
 	settings := json.RawMessage(encode(wire.Policies{Policies: policies}))
-	return m.modifyNetwork(id, encode(wire.Modify{ResourceType: "Policy", RequestType: "Add", Settings: settings}))
+	return m.modifyNetwork(id, encode(wire.Modify{
+		ResourceType: "Policy",
+		RequestType:  "Add",
+		Settings:     settings,
+	}))
 }
 
 func (m *Model) networkV1(id string) wire.V1Network {
@@ -122,6 +132,7 @@ func (m *Model) networkV1(id string) wire.V1Network {
 		NetworkAdapterName: n.Adapter,
 		Policies:           policiesToV1(n.Policies),
 	}
+
 	for _, ipam := range n.Ipams {
 		for _, s := range ipam.Subnets {
 			sub := wire.V1Subnet{AddressPrefix: s.IpAddressPrefix, Policies: policiesToV1(s.Policies)}
@@ -131,6 +142,7 @@ func (m *Model) networkV1(id string) wire.V1Network {
 			out.Subnets = append(out.Subnets, sub)
 		}
 	}
+
 	if n.MacPool != nil {
 		for _, r := range n.MacPool.Ranges {
 			out.MacPools = append(out.MacPools, wire.V1MacPool(r))
@@ -139,17 +151,25 @@ func (m *Model) networkV1(id string) wire.V1Network {
 	if n.Dns != nil {
 		out.DNSSuffix, out.DNSServerList = strings.Join(n.Dns.Search, ","), strings.Join(n.Dns.ServerList, ",")
 	}
+
 	if policies, err := m.readNetworkPolicies(n, n.Policies); err == nil {
 		out.SourceMac = policies.mac
 	}
 	if n.Adapter != "" && len(m.cfg.Addresses) > 0 {
 		out.ManagementIP = m.cfg.Addresses[0].String()
 	}
+
 	return out
 }
 
 func networkFromV1(in wire.V1Network) (wire.Network, error) {
-	out := wire.Network{ID: in.ID, Name: in.Name, Type: in.Type, Dns: dnsFromV1("", in.DNSSuffix, in.DNSServerList)}
+	out := wire.Network{
+		ID:   in.ID,
+		Name: in.Name,
+		Type: in.Type,
+		Dns:  dnsFromV1("", in.DNSSuffix, in.DNSServerList),
+	}
+
 	var subnets []wire.Subnet
 	var err error
 	for _, s := range in.Subnets {
@@ -161,23 +181,27 @@ func networkFromV1(in wire.V1Network) (wire.Network, error) {
 			}
 			sub.Routes = []wire.Route{{NextHop: s.GatewayAddress, DestinationPrefix: destination}}
 		}
+
 		if sub.Policies, err = policiesFromV1(s.Policies); err != nil {
 			return out, err
 		}
 		subnets = append(subnets, sub)
 	}
+
 	if len(subnets) > 0 {
 		out.Ipams = []wire.Ipam{{Type: "Static", Subnets: subnets}}
 	}
 	if out.Policies, err = policiesFromV1(in.Policies); err != nil {
 		return out, err
 	}
+
 	if len(in.MacPools) > 0 {
 		out.MacPool = &wire.MacPool{}
 		for _, r := range in.MacPools {
 			out.MacPool.Ranges = append(out.MacPool.Ranges, wire.MacRange(r))
 		}
 	}
+
 	add := func(policyType string, v any) {
 		out.Policies = append(out.Policies, wire.Policy{Type: policyType, Settings: json.RawMessage(encode(v))})
 	}
@@ -187,6 +211,7 @@ func networkFromV1(in wire.V1Network) (wire.Network, error) {
 	if in.SourceMac != "" {
 		add(wire.PolicySourceMacAddress, wire.SourceMacAddressSetting{SourceMacAddress: in.SourceMac})
 	}
+
 	return out, nil
 }
 
@@ -194,7 +219,11 @@ func dnsFromV1(domain, suffix, servers string) *wire.Dns {
 	if domain == "" && suffix == "" && servers == "" {
 		return nil
 	}
-	return &wire.Dns{Domain: domain, Search: list(suffix), ServerList: list(servers)}
+	return &wire.Dns{
+		Domain:     domain,
+		Search:     list(suffix),
+		ServerList: list(servers),
+	}
 }
 
 func namespaceV1(n *namespace) *wire.V1Namespace {
@@ -214,6 +243,7 @@ func (m *Model) v1Namespaces(r v1Request) (any, error) {
 	if !ok {
 		return nil, wire.Errorf(wire.ENotFound, "namespace %s", r.id)
 	}
+
 	switch r.method + " " + r.action {
 	case "GET ":
 		return namespaceV1(n), nil
@@ -228,12 +258,15 @@ func (m *Model) v1Namespaces(r v1Request) (any, error) {
 		if r.action == "removeresource" {
 			req.RequestType = "Remove"
 		}
+
 		req.Settings = json.RawMessage(encode(wire.NamespaceModify{EndpointId: res.Data.ID, ContainerId: res.Data.ID}))
 		if err := m.modifyNamespace(r.id, encode(req)); err != nil {
 			return nil, err
 		}
+
 		return namespaceV1(m.namespaces.objects[r.id]), nil
 	}
+
 	return nil, wire.Errorf(wire.ENotImpl, "%.16s %.64s of a namespace", r.method, r.action)
 }
 
@@ -252,6 +285,7 @@ func (m *Model) v1AllNamespaces(r v1Request) (any, error) {
 				return nil, err
 			}
 		}
+
 		wanted := wire.Namespace{Type: wire.NamespaceHost}
 		if in.IsDefault {
 			wanted.Type = wire.NamespaceHostDefault
@@ -262,5 +296,6 @@ func (m *Model) v1AllNamespaces(r v1Request) (any, error) {
 		}
 		return namespaceV1(m.namespaces.objects[reply.Object]), nil
 	}
+
 	return nil, wire.Errorf(wire.ENotImpl, "%.16s of namespaces", r.method)
 }

@@ -34,6 +34,7 @@ func TestVersion1Endpoints(t *testing.T) {
 	if msg := h.v1(t, "GET", "/globals/version", "", &v); msg != "" || v.Major != 15 {
 		t.Errorf("version %+v, %s", v, msg)
 	}
+
 	var made, got wire.V1Endpoint
 	body := fmt.Sprintf(`{"Name":"v1","VirtualNetwork":%q,"IPAddress":"10.244.1.7","GatewayAddress":"10.244.1.2","DNSServerList":"10.96.0.10",
 		"Policies":[{"Type":"OutBoundNAT","ExceptionList":["10.244.0.0/16"]},{"Type":"NAT","Protocol":"TCP","InternalPort":80,"ExternalPort":8080},
@@ -41,9 +42,11 @@ func TestVersion1Endpoints(t *testing.T) {
 	if msg := h.v1(t, "POST", "/endpoints/", body, &made); msg != "" {
 		t.Fatal(msg)
 	}
+
 	if msg := h.v1(t, "GET", "/endpoints/"+strings.ToLower(made.ID), "", &got); msg != "" {
 		t.Fatal(msg)
 	}
+
 	policies := jsonOf(got.Policies)
 	if got.IPAddress != "10.244.1.7" || got.GatewayAddress != "10.244.1.2" || got.VirtualNetworkName != "cbr0" ||
 		got.DNSServerList != "10.96.0.10" ||
@@ -52,6 +55,7 @@ func TestVersion1Endpoints(t *testing.T) {
 		!strings.Contains(policies, `"TCP"`) || !strings.Contains(policies, `"PA": "192.168.0.5"`) {
 		t.Errorf("endpoint = %+v\n%s", got, policies)
 	}
+
 	var two wire.Endpoint
 	if err := json.Unmarshal([]byte(h.ok(t, "HcnQueryEndpointProperties", made.ID).Text), &two); err != nil {
 		t.Fatal(err)
@@ -60,6 +64,7 @@ func TestVersion1Endpoints(t *testing.T) {
 		!strings.Contains(text, `"Protocol": 6`) || !strings.Contains(text, `"Exceptions"`) {
 		t.Errorf("the same in schema 2: %s", text)
 	}
+
 	if msg := h.v1(t, "POST", "/endpoints/"+made.ID+"/attach", `{"SystemType":"Host","CompartmentId":1}`,
 		nil); msg != "" {
 		t.Error(msg)
@@ -68,12 +73,14 @@ func TestVersion1Endpoints(t *testing.T) {
 		!got.Namespace.IsDefault {
 		t.Errorf("attached endpoint = %+v", got)
 	}
+
 	if msg := h.v1(t, "POST", "/endpoints/"+made.ID+"/detach", `{"SystemType":"Host"}`, nil); msg != "" {
 		t.Error(msg)
 	}
 	if msg := h.v1(t, "POST", "/endpoints/"+made.ID+"/attach", `{"SystemType":"VirtualMachine"}`, nil); msg == "" {
 		t.Error("attached to a virtual machine")
 	}
+
 	// As hnslib's ApplyACLPolicy: the endpoint with its policies, and one more.
 	got.Policies = append(
 		got.Policies, json.RawMessage(
@@ -81,6 +88,7 @@ func TestVersion1Endpoints(t *testing.T) {
 	if msg := h.v1(t, "POST", "/endpoints/"+made.ID, jsonOf(got), &got); msg != "" || len(got.Policies) != 4 {
 		t.Errorf("%s, %d policies", msg, len(got.Policies))
 	}
+
 	// As Calico's Felix calls it: only the access rules are there, and the other policies stay.
 	if msg := h.v1(t, "POST", "/endpoints/"+made.ID,
 		`{"ID":"`+made.ID+`","Policies":[{"Type":"ACL","Id":"allow-host-to-endpoint","Protocol":256,"Action":"Allow","Direction":"In",
@@ -90,6 +98,7 @@ func TestVersion1Endpoints(t *testing.T) {
 		&got); msg != "" || len(got.Policies) != 6 || !strings.Contains(jsonOf(got.Policies), `"ExceptionList"`) {
 		t.Errorf("%s, policies %s", msg, jsonOf(got.Policies))
 	}
+
 	if msg := h.v1(t, "POST", "/endpoints/"+made.ID, `{"ID":"`+made.ID+`"}`, &got); msg != "" ||
 		strings.Contains(jsonOf(got.Policies), "ACL") || len(got.Policies) != 3 {
 		t.Errorf("%s, policies after an update without any: %s", msg, jsonOf(got.Policies))
@@ -98,12 +107,14 @@ func TestVersion1Endpoints(t *testing.T) {
 		`{"Policies":[{"Type":"ACL","Protocol":6,"LocalPort":80,"Action":"Block","Direction":"In","Priority":100}]}`, &got); msg != "" {
 		t.Error(msg)
 	}
+
 	ns := h.namespace(t)
 	h.ok(t, "HcnModifyNamespace", ns, attach(made.ID))
 	if acl := h.Plan().Ports[0].ACL; len(acl) != 1 || acl[0].Protocol != 6 || len(acl[0].LocalPorts) != 1 ||
 		acl[0].LocalPorts[0].First != 80 {
 		t.Errorf("rule of version 1: %+v", acl)
 	}
+
 	if msg := h.v1(t, "GET", "/endpoints/11111111-2222-3333-4444-555555555555", "", nil); !strings.HasPrefix(msg,
 		"Element not found.") {
 		t.Errorf("a missing endpoint gives %q", msg)
@@ -111,6 +122,7 @@ func TestVersion1Endpoints(t *testing.T) {
 	if msg := h.v1(t, "DELETE", "/endpoints/"+made.ID, "", &got); msg != "" {
 		t.Error(msg)
 	}
+
 	var list []wire.V1Endpoint
 	if msg := h.v1(t, "GET", "/endpoints/", "", &list); msg != "" || len(list) != 0 {
 		t.Errorf("endpoints after delete: %v %s", list, msg)
@@ -120,16 +132,20 @@ func TestVersion1Endpoints(t *testing.T) {
 // A container shares the endpoints of its namespace; an answer that was cached before shows that too.
 func TestVersion1Containers(t *testing.T) {
 	h := newHost(t)
-	ep, other, ns := h.endpoint(t, "10.244.1.5"), h.endpoint(t, "10.244.1.6"), h.namespace(t)
+	ep := h.endpoint(t, "10.244.1.5")
+	other := h.endpoint(t, "10.244.1.6")
+	ns := h.namespace(t)
 	h.ok(t, "HcnModifyNamespace", ns, attach(ep))
 	var list []wire.V1Endpoint
 	h.v1(t, "GET", "/endpoints", "", &list)
 	h.ok(
 		t, "HcnModifyNamespace", ns, `{"ResourceType":"Container","RequestType":"Add","Settings":{"ContainerId":"abc"}}`)
+
 	var got wire.V1Endpoint
 	if h.v1(t, "GET", "/endpoints/"+ep, "", &got); len(got.SharedContainers) != 1 || got.SharedContainers[0] != "abc" {
 		t.Errorf("endpoint of a container: %+v", got)
 	}
+
 	if msg := h.v1(t, "POST", "/endpoints/"+other+"/attach", `{"SystemType":"Container","ContainerId":"ABC"}`,
 		nil); msg != "" {
 		t.Error(msg)
@@ -141,6 +157,7 @@ func TestVersion1Containers(t *testing.T) {
 		nil); msg == "" {
 		t.Error("attached to a container that there is not")
 	}
+
 	var made wire.V1Namespace
 	if msg := h.v1(t, "POST", "/namespaces/", `{}`, &made); msg != "" {
 		t.Fatal(msg)
@@ -162,11 +179,13 @@ func TestVersion1Networks(t *testing.T) {
 	if msg != "" {
 		t.Fatal(msg)
 	}
+
 	if n.ManagementIP != "192.168.0.5" || n.Type != "Overlay" || len(n.Subnets) != 1 ||
 		n.Subnets[0].GatewayAddress != "10.244.3.1" ||
 		!strings.Contains(jsonOf(n.Subnets[0].Policies), `"VSID": 4097`) {
 		t.Errorf("network = %+v", n)
 	}
+
 	if b := h.Plan().Bridges; len(b) != 1 || b[0].Overlay == nil || b[0].Overlay.VNI != 4097 {
 		t.Errorf("plan %+v", b)
 	}
@@ -178,6 +197,7 @@ func TestVersion1Networks(t *testing.T) {
 		nil); !strings.HasPrefix(msg, "A network already exists") {
 		t.Errorf("an ID that is taken: %q", msg)
 	}
+
 	var all []wire.V1Network
 	if h.v1(t, "GET", "/networks", "", &all); len(all) != 1 || all[0].Name != "vx" {
 		t.Errorf("networks %+v", all)
@@ -201,6 +221,7 @@ func TestVersion1PolicyLists(t *testing.T) {
 		`{"References":["/endpoints/`+ep+`"],"Policies":[{"Type":"ROUTE","DestinationPrefix":"10.7.0.0/16","NextHop":"10.244.1.9"}]}`, &route); msg != "" {
 		t.Fatal(msg)
 	}
+
 	plan := h.Plan()
 	if len(plan.LoadBalancers) != 1 || plan.LoadBalancers[0].Port != 8080 || len(plan.Ports[0].Routes) != 2 {
 		t.Errorf("plan %s", jsonOf(plan))
@@ -210,10 +231,12 @@ func TestVersion1PolicyLists(t *testing.T) {
 		got.References[0] != "/endpoints/"+ep || !strings.Contains(jsonOf(got.Policies), `"ILB": true`) {
 		t.Errorf("policy list %s", jsonOf(got))
 	}
+
 	var all []wire.V1PolicyList
 	if h.v1(t, "GET", "/policylists/", "", &all); len(all) != 2 {
 		t.Errorf("%d policy lists", len(all))
 	}
+
 	for _, bad := range []string{
 		`{"Policies":[]}`, `{"Policies":[{"Type":"VLAN"}]}`,
 		`{"References":["/endpoints/x"],"Policies":[{"Type":"ELB"}]}`,
@@ -222,6 +245,7 @@ func TestVersion1PolicyLists(t *testing.T) {
 			t.Errorf("%s was taken", bad)
 		}
 	}
+
 	for _, id := range []string{lb.ID, route.ID} {
 		if msg := h.v1(t, "DELETE", "/policylists/"+id, "", nil); msg != "" {
 			t.Error(msg)

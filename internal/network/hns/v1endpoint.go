@@ -18,6 +18,7 @@ func (m *Model) v1Endpoints(r v1Request) (any, error) {
 	case !m.endpoints.has(r.id):
 		return nil, wire.Errorf(wire.ENotFound, "endpoint %s", r.id)
 	}
+
 	switch r.method + " " + r.action {
 	case "GET ":
 		return m.endpointV1(r.id), nil
@@ -33,6 +34,7 @@ func (m *Model) v1Endpoints(r v1Request) (any, error) {
 	case "POST attach", "POST detach":
 		return wire.V1Reply{Success: true}, m.v1Attach(r.id, r.action, r.body)
 	}
+
 	return nil, wire.Errorf(wire.ENotImpl, "%.16s %.64s of an endpoint", r.method, r.action)
 }
 
@@ -45,11 +47,13 @@ func (m *Model) v1CreateEndpoint(body string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	out := wire.Endpoint{
 		Name:       in.Name,
 		MacAddress: in.MacAddress,
 		Dns:        dnsFromV1(in.DNSDomain, in.DNSSuffix, in.DNSServerList),
 	}
+
 	for _, a := range []string{in.IPAddress, in.IPv6Address} {
 		if a != "" {
 			out.IpConfigurations = append(out.IpConfigurations, wire.IpConfig{
@@ -58,6 +62,7 @@ func (m *Model) v1CreateEndpoint(body string) (any, error) {
 			})
 		}
 	}
+
 	for _, r := range []wire.Route{
 		{
 			NextHop:           in.GatewayAddress,
@@ -68,20 +73,28 @@ func (m *Model) v1CreateEndpoint(body string) (any, error) {
 			out.Routes = append(out.Routes, r)
 		}
 	}
+
 	if in.IsRemoteEndpoint {
 		out.Flags = wire.EndpointRemote
 	}
 	if out.Policies, err = policiesFromV1(in.Policies); err != nil {
 		return nil, err
 	}
+
 	if in.EncapOverhead != 0 {
 		s := encode(wire.EncapOverheadSetting{Overhead: in.EncapOverhead})
 		out.Policies = append(out.Policies, wire.Policy{Type: wire.PolicyEncapOverhead, Settings: json.RawMessage(s)})
 	}
-	reply, err := m.create(Endpoints, Request{Object: netID, New: in.ID, Text: []string{encode(out)}})
+
+	reply, err := m.create(Endpoints, Request{
+		Object: netID,
+		New:    in.ID,
+		Text:   []string{encode(out)},
+	})
 	if err != nil {
 		return nil, err
 	}
+
 	return m.endpointV1(reply.Object), nil
 }
 
@@ -98,6 +111,7 @@ func (m *Model) v1UpdateEndpoint(id, body string) error {
 	if e.remote() {
 		return wire.Errorf(wire.InvalidRemoteOperation, "endpoint %s", id)
 	}
+
 	policies, err := policiesFromV1(in.Policies)
 	if err != nil {
 		return err
@@ -106,6 +120,7 @@ func (m *Model) v1UpdateEndpoint(id, body string) error {
 	for _, p := range policies {
 		replaced[p.Type] = true
 	}
+
 	kept := slices.DeleteFunc(slices.Clone(e.Policies), func(p wire.Policy) bool { return replaced[p.Type] })
 	e.Policies = append(kept, policies...)
 	return m.replaceEndpoint(&e)
@@ -119,6 +134,7 @@ func (m *Model) v1Attach(id, action, body string) error {
 	if err := decode(body, &req); err != nil {
 		return err
 	}
+
 	target := m.host
 	switch req.SystemType {
 	case "Host":
@@ -131,10 +147,12 @@ func (m *Model) v1Attach(id, action, body string) error {
 	default:
 		return wire.Errorf(wire.RequestUnsupported, "%s of an endpoint to a %.64q", action, req.SystemType)
 	}
+
 	if action == "detach" {
 		m.detach(id)
 		return nil
 	}
+
 	return m.attach(target, id)
 }
 
@@ -175,9 +193,11 @@ func (m *Model) makeEndpointV1(id string) wire.V1Endpoint {
 		SharedContainers: m.containersOf(e),
 		Policies:         policiesToV1(e.Policies),
 	}
+
 	if n, ok := m.networks.objects[e.HostComputeNetwork]; ok {
 		out.VirtualNetworkName = n.Name
 	}
+
 	for _, c := range e.IpConfigurations {
 		if addr, err := netip.ParseAddr(c.IpAddress); err == nil && addr.Is6() {
 			out.IPv6Address, out.IPv6PrefixLength = c.IpAddress, c.PrefixLength
@@ -185,6 +205,7 @@ func (m *Model) makeEndpointV1(id string) wire.V1Endpoint {
 			out.IPAddress, out.PrefixLength = c.IpAddress, c.PrefixLength
 		}
 	}
+
 	for _, r := range e.Routes {
 		switch r.DestinationPrefix {
 		case "0.0.0.0/0":
@@ -193,10 +214,12 @@ func (m *Model) makeEndpointV1(id string) wire.V1Endpoint {
 			out.GatewayAddressV6 = r.NextHop
 		}
 	}
+
 	if e.Dns != nil {
 		out.DNSDomain, out.DNSSuffix = e.Dns.Domain, strings.Join(e.Dns.Search, ",")
 		out.DNSServerList = strings.Join(e.Dns.ServerList, ",")
 	}
+
 	if ns, ok := m.namespaces.objects[e.HostComputeNamespace]; ok {
 		out.State = wire.V1StateAttached
 		if len(out.SharedContainers) > 1 {
@@ -204,5 +227,6 @@ func (m *Model) makeEndpointV1(id string) wire.V1Endpoint {
 		}
 		out.Namespace = namespaceV1(ns)
 	}
+
 	return out
 }

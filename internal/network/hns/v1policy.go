@@ -49,6 +49,7 @@ func policyFromV1(raw json.RawMessage) (wire.Policy, error) {
 	if json.Unmarshal(fields["Type"], &p.Type) != nil || p.Type == "" {
 		return p, wire.Errorf(wire.InvalidPolicy, "a policy without a type")
 	}
+
 	delete(fields, "Type")
 	for _, t := range v1Policies() {
 		if t.v1 == p.Type {
@@ -59,6 +60,7 @@ func policyFromV1(raw json.RawMessage) (wire.Policy, error) {
 			break
 		}
 	}
+
 	switch p.Type {
 	case wire.PolicyPortMapping:
 		if err := protocolFromV1(fields); err != nil {
@@ -93,6 +95,7 @@ func protocolFromV1(fields map[string]json.RawMessage) error {
 	if _, err := strconv.ParseUint(name, 10, 8); err == nil {
 		number, ok = name, true
 	}
+
 	if !ok {
 		return wire.Errorf(wire.InvalidPolicy, "NAT of protocol %.64q", name)
 	}
@@ -120,9 +123,10 @@ func policiesToV1(policies []wire.Policy) []json.RawMessage {
 
 func policyToV1(p wire.Policy) json.RawMessage {
 	fields := map[string]json.RawMessage{}
-	if len(p.Settings) > 0 && json.Unmarshal(p.Settings, &fields) != nil || fields == nil {
+	if (len(p.Settings) > 0 && json.Unmarshal(p.Settings, &fields) != nil) || fields == nil {
 		fields = map[string]json.RawMessage{}
 	}
+
 	name := p.Type
 	for _, t := range v1Policies() {
 		if t.v2 == p.Type {
@@ -133,6 +137,7 @@ func policyToV1(p wire.Policy) json.RawMessage {
 			break
 		}
 	}
+
 	if p.Type == wire.PolicyPortMapping {
 		for number, protocol := range map[string]string{"6": `"TCP"`, "17": `"UDP"`} {
 			if string(fields["Protocol"]) == number {
@@ -159,6 +164,7 @@ func (m *Model) v1PolicyLists(r v1Request) (any, error) {
 	case r.method == "POST" && r.id == "":
 		return m.v1CreatePolicyList(r.body)
 	}
+
 	var out wire.V1PolicyList
 	var of collection = m.loadBalancers
 	switch {
@@ -169,12 +175,14 @@ func (m *Model) v1PolicyLists(r v1Request) (any, error) {
 	default:
 		return nil, wire.Errorf(wire.ENotFound, "policy list %s", r.id)
 	}
+
 	switch r.method {
 	case "GET":
 		return out, nil
 	case "DELETE":
 		return out, of.remove(r.id)
 	}
+
 	return nil, wire.Errorf(wire.ENotImpl, "%.16s of a policy list", r.method)
 }
 
@@ -184,6 +192,7 @@ func (m *Model) v1CreatePolicyList(body string) (any, error) {
 	if err := decode(body, &in); err != nil {
 		return nil, err
 	}
+
 	route := wire.SdnRoute{ID: in.ID, HostComputeEndpoints: in.References}
 	var lb *wire.LoadBalancer
 	for _, raw := range in.Policies {
@@ -195,6 +204,7 @@ func (m *Model) v1CreatePolicyList(body string) (any, error) {
 		if err := decode(string(raw), &p); err != nil {
 			return nil, err
 		}
+
 		switch {
 		case p.Type == wire.V1PolicyELB && lb == nil:
 			lb = balancerFromV1(in, p.V1ELB)
@@ -208,9 +218,11 @@ func (m *Model) v1CreatePolicyList(body string) (any, error) {
 			return nil, wire.Errorf(wire.InvalidPolicyType, "policy type %.64q of a policy list", p.Type)
 		}
 	}
-	if lb != nil && len(route.Setting) > 0 || lb == nil && len(route.Setting) == 0 {
+
+	if (lb != nil && len(route.Setting) > 0) || (lb == nil && len(route.Setting) == 0) {
 		return nil, wire.Errorf(wire.InvalidPolicy, "a policy list has one policy ELB, or policies ROUTE")
 	}
+
 	if lb != nil {
 		reply, err := m.create(LoadBalancers, Request{Text: []string{encode(lb)}})
 		if err != nil {
@@ -218,10 +230,12 @@ func (m *Model) v1CreatePolicyList(body string) (any, error) {
 		}
 		return balancerV1(m.loadBalancers.objects[reply.Object]), nil
 	}
+
 	reply, err := m.create(SdnRoutes, Request{Text: []string{encode(route)}})
 	if err != nil {
 		return nil, err
 	}
+
 	return routeV1(m.routes.objects[reply.Object]), nil
 }
 
@@ -237,12 +251,14 @@ func balancerFromV1(in wire.V1PolicyList, p wire.V1ELB) *wire.LoadBalancer {
 			ExternalPort: p.ExternalPort,
 		}},
 	}
+
 	if p.ILB {
 		lb.PortMappings[0].Flags = wire.PortILB
 	}
 	if p.IsDSR {
 		lb.Flags = wire.LoadBalancerDSR
 	}
+
 	return lb
 }
 
@@ -260,6 +276,7 @@ func balancerV1(lb *wire.LoadBalancer) wire.V1PolicyList {
 			ExternalPort: p.ExternalPort,
 		})))
 	}
+
 	return out
 }
 

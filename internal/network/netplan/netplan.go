@@ -268,12 +268,14 @@ func with[T any](have, set []T, removed []string, id func(T) string) []T {
 	for _, x := range removed {
 		gone[x] = true
 	}
+
 	var out []T
 	for _, x := range have {
 		if !gone[id(x)] {
 			out = append(out, x)
 		}
 	}
+
 	return append(out, set...)
 }
 

@@ -58,6 +58,7 @@ func newBed(cfg Config) (*bed, error) {
 		pods:      map[string]podAt{},
 		services:  map[string]serviceAt{},
 	}
+
 	for i, n := range cfg.Nodes {
 		switch {
 		case n.OS != spec.Windows && b.linux == nil:
@@ -72,6 +73,7 @@ func newBed(cfg Config) (*bed, error) {
 	if b.one == nil {
 		return nil, errors.New("the cluster has no Windows node")
 	}
+
 	return b, nil
 }
 
@@ -91,23 +93,25 @@ func (b *bed) address(place string) string {
 	if b.six {
 		at = at6
 	}
+
 	if !at.IsValid() {
 		return ""
 	}
+
 	return at.String()
 }
 
 // dual reports whether the cluster has both families.
 func (b *bed) dual() bool { return b.cfg.Outside.Address6.IsValid() }
 
-// over6 is the bed as flows over IPv6 see it.
+// over6 returns the bed as flows over IPv6 see it.
 func (b *bed) over6() *bed {
 	six := *b
 	six.six = true
 	return &six
 }
 
-// pod is a test pod's address.
+// pod returns a test pod's address.
 func (b *bed) pod(name string) string {
 	if b.six {
 		return b.pods[name].ip6
@@ -146,7 +150,7 @@ func placeOf(pod string) string {
 	return map[string]string{podOneA: nodeOne, podOneB: nodeOne, podTwoA: nodeTwo, podLinux: nodeLinux}[pod]
 }
 
-// podNode is the node that a test pod runs on.
+// podNode returns the node that a test pod runs on.
 func (b *bed) podNode(pod string) *Node { return b.node(placeOf(pod)) }
 
 func (b *bed) client() kubeclient.Interface { return b.cfg.Client }
@@ -160,6 +164,7 @@ func (b *bed) make(ctx context.Context) error {
 	if _, err := b.client().CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("create namespace %q: %w", b.namespace, err)
 	}
+
 	for _, p := range b.podSpecs() {
 		if err := b.createPod(ctx, p); err != nil {
 			return err
@@ -170,6 +175,7 @@ func (b *bed) make(ctx context.Context) error {
 			return err
 		}
 	}
+
 	b.dns = b.hasDNS(ctx)
 	if err := b.waitForPods(ctx); err != nil {
 		return err
@@ -199,6 +205,7 @@ func (b *bed) createService(ctx context.Context, s *corev1.Service) error {
 		nodePorts:   map[Protocol]int32{},
 		healthCheck: made.Spec.HealthCheckNodePort,
 	}
+
 	for _, p := range made.Spec.Ports {
 		at.nodePorts[Protocol(p.Protocol)] = p.NodePort
 	}
@@ -218,6 +225,7 @@ func (b *bed) waitForBalancers(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
+
 			ingress := got.Status.LoadBalancer.Ingress
 			if len(ingress) == 0 {
 				return fmt.Errorf("service %s has none", s.Name)
@@ -226,11 +234,14 @@ func (b *bed) waitForBalancers(ctx context.Context) error {
 			at.ingress = ingress[0].IP
 			b.services[s.Name] = at
 		}
+
 		return nil
 	})
+
 	if ctx.Err() != nil {
 		return err
 	}
+
 	return nil
 }
 
@@ -241,6 +252,7 @@ func (b *bed) hasDNS(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
+
 	for _, slice := range e.Items {
 		for _, ep := range slice.Endpoints {
 			if ep.Conditions.Ready != nil && *ep.Conditions.Ready {
@@ -248,6 +260,7 @@ func (b *bed) hasDNS(ctx context.Context) bool {
 			}
 		}
 	}
+
 	return false
 }
 
@@ -257,6 +270,7 @@ func (b *bed) waitForPods(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+
 		for i := range list.Items {
 			p := &list.Items[i]
 			if _, err := netip.ParseAddr(p.Status.PodIP); err != nil || !podReady(p) {
@@ -267,6 +281,7 @@ func (b *bed) waitForPods(ctx context.Context) error {
 		if len(b.pods) < len(b.podSpecs()) {
 			return fmt.Errorf("%d of %d pods are there", len(b.pods), len(b.podSpecs()))
 		}
+
 		return nil
 	})
 }
@@ -321,6 +336,7 @@ func poll(ctx context.Context, within time.Duration, what string, try func(conte
 	defer cancel()
 	tick := time.NewTicker(pollingStep)
 	defer tick.Stop()
+
 	var last error
 	for {
 		err := try(limit)
@@ -330,6 +346,7 @@ func poll(ctx context.Context, within time.Duration, what string, try func(conte
 		if last == nil || (limit.Err() == nil && !errtext.TooLate(err)) {
 			last = err
 		}
+
 		select {
 		case <-limit.Done():
 			if ctx.Err() != nil {

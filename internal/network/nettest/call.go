@@ -33,7 +33,7 @@ const (
 // carry carries a flow out once.
 func (b *bed) carry(ctx context.Context, f Flow, p Protocol) reply {
 	host, port := f.to(b, p)
-	if host == "" || p != ICMP && port == 0 {
+	if host == "" || (p != ICMP && port == 0) {
 		return reply{err: errors.New("the flow has no target")}
 	}
 	if _, isPod := b.pods[f.from]; isPod {
@@ -80,6 +80,7 @@ func (b *bed) dial(ctx context.Context, pod string, query url.Values) reply {
 	if err == nil && len(answer.Errors) > 0 {
 		r.err = &podError{answer.Errors[len(answer.Errors)-1]}
 	}
+
 	for _, name := range answer.Responses {
 		if query.Get("request") == string(hostname) && b.known(name) != nil {
 			r.err = b.known(name)
@@ -87,6 +88,7 @@ func (b *bed) dial(ctx context.Context, pod string, query url.Values) reply {
 		}
 		r.servers = append(r.servers, name)
 	}
+
 	return r
 }
 
@@ -107,6 +109,7 @@ func (b *bed) netexec(ctx context.Context, pod, path string, v any) error {
 		DialContext:       dialer(b.control(pod), callTimeout),
 		DisableKeepAlives: true,
 	}}
+
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet,
 		"http://"+net.JoinHostPort(b.pods[pod].ip, strconv.Itoa(httpPort))+path, nil)
 	if err != nil {
@@ -117,11 +120,13 @@ func (b *bed) netexec(ctx context.Context, pod, path string, v any) error {
 		return fmt.Errorf("ask pod %s: %w", pod, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
+
 	// 400: a name that does not resolve
 	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusExpectationFailed {
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 		return fmt.Errorf("ask pod %s: %s: %s", pod, resp.Status, strings.TrimSpace(string(text)))
 	}
+
 	return json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(v)
 }
 
@@ -160,6 +165,7 @@ func (b *bed) fromNetns(ctx context.Context, f Flow, p Protocol, address string)
 	if p == UDP {
 		ask = askUDP
 	}
+
 	dial := dialer(b.place(f.from), callTimeout)
 	var r reply
 	for range f.want.requests() {
@@ -173,10 +179,12 @@ func (b *bed) fromNetns(ctx context.Context, f Flow, p Protocol, address string)
 		}
 		r.servers = append(r.servers, name)
 	}
+
 	if f.want.client != "" && !f.want.none {
 		seen, err := ask(ctx, dial, address, clientIP)
 		r.client, r.err = hostOf(seen), err
 	}
+
 	return r
 }
 
@@ -193,6 +201,7 @@ func askHTTP(ctx context.Context, dial dialFunc, address string, r request) (str
 		return "", err
 	}
 	defer func() { _ = resp.Body.Close() }()
+
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if r == health && err == nil {
 		return map[int]string{http.StatusOK: withPod, http.StatusServiceUnavailable: withoutPod}[resp.StatusCode], nil
@@ -206,6 +215,7 @@ func askUDP(ctx context.Context, dial dialFunc, address string, r request) (stri
 		return "", err
 	}
 	defer func() { _ = conn.Close() }()
+
 	if err := conn.SetDeadline(time.Now().Add(callTimeout)); err != nil {
 		return "", err
 	}
@@ -217,7 +227,7 @@ func askUDP(ctx context.Context, dial dialFunc, address string, r request) (stri
 	return strings.TrimSpace(string(answer[:n])), err
 }
 
-// hostOf is the address of "address:port".
+// hostOf returns the address of "address:port".
 func hostOf(s string) string {
 	if ap, err := netip.ParseAddrPort(s); err == nil {
 		return ap.Addr().Unmap().String()
@@ -236,10 +246,12 @@ func (b *bed) ping(ctx context.Context, pod, host string) reply {
 			Stdout:  true,
 			Stderr:  true,
 		}, kubeclient.ParameterCodec())
+
 	exec, err := remotecommand.NewWebSocketExecutor(b.cfg.REST, http.MethodGet, req.URL().String())
 	if err != nil {
 		return reply{err: err}
 	}
+
 	var out bytes.Buffer
 	err = exec.StreamWithContext(ctx, remotecommand.StreamOptions{Stdout: &out, Stderr: &out})
 	switch {
@@ -248,6 +260,7 @@ func (b *bed) ping(ctx context.Context, pod, host string) reply {
 	case err != nil && out.Len() == 0:
 		return reply{err: err}
 	}
+
 	return reply{}
 }
 

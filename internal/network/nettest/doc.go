@@ -28,7 +28,7 @@ const (
 	externalIP6 = "2001:db8:113::10"
 )
 
-// ExternalAddresses are the addresses for which the world outside must have routes to the first node, by the node's
+// ExternalAddresses returns the addresses for which the world outside must have routes to the first node, by the node's
 // address of the same family.
 func ExternalAddresses() []netip.Addr {
 	return []netip.Addr{netip.MustParseAddr(externalIP), netip.MustParseAddr(externalIP6)}
@@ -42,10 +42,10 @@ const (
 	farName6 = "far6." + Zone
 )
 
-// FarAddress is an address beyond the cluster's own networks at which the world outside answers.
+// FarAddress returns an address beyond the cluster's own networks at which the world outside answers.
 func FarAddress() netip.Addr { return netip.MustParseAddr("198.51.100.10") }
 
-// FarAddress6 is the IPv6 address of that kind.
+// FarAddress6 returns the IPv6 address of that kind.
 func FarAddress6() netip.Addr { return netip.MustParseAddr("2001:db8:100::10") }
 
 // Protocol is the protocol of a flow.

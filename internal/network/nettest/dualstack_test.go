@@ -11,7 +11,7 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// testBed is a bed of two Windows nodes and a Linux one; six are the nodes' IPv6 addresses and the outside's, none
+// testBed returns a bed of two Windows nodes and a Linux one; six are the nodes' IPv6 addresses and the outside's, none
 // where they end.
 func testBed(t *testing.T, dual bool, nodes6 ...string) *bed {
 	t.Helper()
@@ -23,6 +23,7 @@ func testBed(t *testing.T, dual bool, nodes6 ...string) *bed {
 	if dual {
 		cfg.Outside.Address6 = netip.MustParseAddr("fd00:213::fa")
 	}
+
 	for i, os := range []string{spec.Windows, spec.Windows, spec.Linux} {
 		n := Node{
 			Name:    []string{"win-1", "win-2", "linux-1"}[i],
@@ -34,6 +35,7 @@ func testBed(t *testing.T, dual bool, nodes6 ...string) *bed {
 		}
 		cfg.Nodes = append(cfg.Nodes, n)
 	}
+
 	b, err := newBed(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -51,6 +53,7 @@ func TestFlows6(t *testing.T) {
 		}
 		want[f.Name] = f.want
 	}
+
 	fails := 0
 	for _, f := range Flows6(spec.ModeL2Bridge, spec.ProfileFaithful) {
 		name, marked := strings.CutSuffix(f.Name, ", IPv6")
@@ -61,11 +64,13 @@ func TestFlows6(t *testing.T) {
 		if known && (four.none != f.want.none || !slices.Equal(four.servers, f.want.servers)) {
 			t.Errorf("%q: %s, and over IPv4 %s", f.Name, f.want, four)
 		}
+
 		delete(want, name)
 		if f.want.none {
 			fails++
 		}
 	}
+
 	if fails < 6 {
 		t.Errorf("%d flows must fail", fails)
 	}
@@ -83,6 +88,7 @@ func TestTargets6(t *testing.T) {
 	for _, pod := range []string{podOneA, podOneB, podTwoA, podLinux} {
 		b.pods[pod] = podAt{ip: "10.244.1.5", ip6: "fd00:244::5"}
 	}
+
 	for _, s := range b.serviceSpecs() {
 		at := serviceAt{
 			ip:          "10.96.0.1",
@@ -95,6 +101,7 @@ func TestTargets6(t *testing.T) {
 		}
 		b.services[s.Name] = at
 	}
+
 	for six, flows := range map[bool][]Flow{
 		false: Flows(spec.ModeL2Bridge, spec.ProfileFaithful),
 		true:  Flows6(spec.ModeL2Bridge, spec.ProfileFaithful),
@@ -103,12 +110,13 @@ func TestTargets6(t *testing.T) {
 		if six {
 			view = b.over6()
 		}
+
 		for _, f := range flows {
 			for _, p := range f.Protocols {
 				host, port := f.to(view, p)
 				addr, err := netip.ParseAddr(host)
 				switch {
-				case host == "" || p != ICMP && port == 0:
+				case host == "" || (p != ICMP && port == 0):
 					t.Errorf("%q, %s: no target: %q, %d", f.Name, p, host, port)
 				case err == nil && addr.Is6() != six:
 					t.Errorf("%q, %s goes to %s", f.Name, p, addr)
@@ -116,6 +124,7 @@ func TestTargets6(t *testing.T) {
 					t.Errorf("%q, %s goes to %s", f.Name, p, host)
 				}
 			}
+
 			client := view.addresses(f.from)
 			for word, address := range client {
 				if addr, err := netip.ParseAddr(address); err != nil || addr.Is6() != six {
@@ -140,10 +149,12 @@ func TestServicesOfFamilies(t *testing.T) {
 		slices.Sort(all)
 		return all
 	}
+
 	four := names(testBed(t, false))
 	if slices.ContainsFunc(four, func(n string) bool { return strings.HasSuffix(n, suffix6) }) {
 		t.Errorf("a cluster of one family has %q", four)
 	}
+
 	both := names(testBed(t, true, "fd00:213::b", "fd00:213::c", "fd00:213::d"))
 	for _, name := range four {
 		if !slices.Contains(both, name) {
@@ -177,6 +188,7 @@ func TestPinged(t *testing.T) {
 		"Request timed out.\r\n",
 		"\nPing statistics for ::1:\n    Packets: Sent = 1, Received = 0, Lost = 1 (100% loss),\n",
 	}
+
 	for _, out := range append(unanswered, answered...) {
 		if want := slices.Contains(answered, out); pinged(out) != want {
 			t.Errorf("pinged(%q) = %v", out, !want)

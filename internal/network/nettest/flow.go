@@ -140,6 +140,7 @@ func (e expectation) String() string {
 	case e.none:
 		return "no answer"
 	}
+
 	var b strings.Builder
 	switch {
 	case e.each:
@@ -154,6 +155,7 @@ func (e expectation) String() string {
 	if e.client != "" {
 		fmt.Fprintf(&b, " to %s address", e.client)
 	}
+
 	return b.String()
 }
 
@@ -174,9 +176,11 @@ func (r reply) String() string {
 	if r.client != "" {
 		text += " to " + r.client
 	}
+
 	if r.err != nil {
 		text += ", then " + short(r.err)
 	}
+
 	return text
 }
 
@@ -193,7 +197,7 @@ type podError struct{ text string }
 
 func (e *podError) Error() string { return e.text }
 
-// fault is what the words mean, "" for what is not known.
+// fault returns what the words mean, "" for what is not known.
 func (e *podError) fault() string {
 	for _, known := range []struct{ part, fault string }{
 		{"no such host", noName},
@@ -221,7 +225,7 @@ func short(err error) string {
 	return cmp.Or(faultOf(err), strings.ReplaceAll(err.Error(), "\n", " "))
 }
 
-// faultOf is what an error of a call means, "" for what is not known.
+// faultOf returns what an error of a call means, "" for what is not known.
 func faultOf(err error) string {
 	if pod, ok := errors.AsType[*podError](err); ok {
 		return pod.fault()
@@ -232,6 +236,7 @@ func faultOf(err error) string {
 	if name, ok := errors.AsType[*net.DNSError](err); ok && name.IsNotFound {
 		return noName
 	}
+
 	slow, timed := errors.AsType[net.Error](err)
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -257,14 +262,16 @@ func (e expectation) meets(r reply, addresses map[string]string) bool {
 	case len(r.servers) < e.requests():
 		return false
 	}
+
 	names := slices.Clone(r.servers)
 	slices.Sort(names)
 	names = slices.Compact(names)
 	if len(e.servers) > 0 && slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(e.servers, n) }) {
 		return false
 	}
-	if e.each && len(names) != len(e.servers) || e.same && len(names) != 1 {
+	if (e.each && len(names) != len(e.servers)) || (e.same && len(names) != 1) {
 		return false
 	}
+
 	return e.client == "" || addresses[e.client] == r.client
 }

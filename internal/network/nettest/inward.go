@@ -10,6 +10,7 @@ func inwardFlows() []Flow {
 		return b.externalIP(), pick(p, serviceTCP, serviceUDP)
 	}
 	web := answers(podOneB, podTwoA)
+
 	return []Flow{
 		{
 			Name:      "outside → NodePort",
@@ -108,11 +109,13 @@ func balancerFlows() []Flow {
 		"Create an External Load Balancer: Preserving the client source IP",
 		"https://kubernetes.io/docs/tasks/access-application-cluster/create-external-load-balancer/#preserving-the-client-source-ip",
 	}
+
 	web := answers(podOneB, podTwoA)
 	check := func(node string) target {
 		return func(b *bed, _ Protocol) (string, int32) { return b.address(node), b.service("outward").healthCheck }
 	}
 	kept := func(b *bed, _ Protocol) (string, int32) { return b.service("kept").ingress, httpPort }
+
 	return []Flow{
 		{
 			Name:      "outside → load balancer's IP",

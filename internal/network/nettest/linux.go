@@ -2,8 +2,9 @@ package nettest
 
 import "mullion.dev/mullion/internal/spec"
 
-// linuxFlows are the flows from, to and through a Linux node. The node has Services in every mode. Its pods are reached
-// wherever the underlay or the overlay leads to them, and reach Windows pods that are not hidden behind their nodes.
+// linuxFlows returns the flows from, to and through a Linux node. The node has Services in every mode. Its pods are
+// reached wherever the underlay or the overlay leads to them, and reach Windows pods that are not hidden behind their
+// nodes.
 func linuxFlows(mode spec.Mode) []Flow {
 	flows := append(linuxPodFlows(mode), linuxServiceFlows()...)
 	for i := range flows {
@@ -23,6 +24,7 @@ func linuxPodFlows(mode spec.Mode) []Flow {
 	case spec.ModeOverlay:
 		near = clientNode
 	}
+
 	return []Flow{
 		{
 			Name:      "pod → pod on a Linux node",
@@ -125,6 +127,7 @@ func linuxServiceFlows() []Flow {
 		"Virtual IPs and Service Proxies: nftables proxy mode",
 		"https://kubernetes.io/docs/reference/networking/virtual-ips/#proxy-mode-nftables",
 	}
+
 	ranges := service("type: LoadBalancer", "loadbalancer")
 	linuxDNS := Source{
 		"DNS for Services and Pods: Namespaces of Services",
@@ -132,6 +135,7 @@ func linuxServiceFlows() []Flow {
 	}
 	d := need{dns: true}
 	web, own := answers(podOneB, podTwoA), answers(podLinux)
+
 	return []Flow{
 		{
 			Name:      "pod → ClusterIP, backend on a Linux node",

@@ -21,7 +21,7 @@ func List(w io.Writer, mode spec.Mode, profile spec.Profile, dual bool) error {
 	return t.Flush()
 }
 
-// flowsOf are the flows of a mode; dual adds those over IPv6.
+// flowsOf returns the flows of a mode; dual adds those over IPv6.
 func flowsOf(mode spec.Mode, profile spec.Profile, dual bool) []Flow {
 	flows := Flows(mode, profile)
 	if dual {
@@ -78,9 +78,11 @@ func Markdown(w io.Writer) error {
 			return err
 		}
 	}
+
 	if err := markdown6(w); err != nil {
 		return err
 	}
+
 	fmt.Fprint(
 		w, "\nWith `profile: modern` limits of Windows are lifted, and these flows go otherwise:\n\n| flow | expected |\n|---|---|\n")
 	for _, r := range rows() {
@@ -88,12 +90,14 @@ func Markdown(w io.Writer) error {
 			fmt.Fprintf(w, "| %s | %s |\n", r.flow.Name, r.flow.modern)
 		}
 	}
+
 	fmt.Fprint(w, "\nBefore Windows Server 2022 these flows go otherwise:\n\n| flow | expected |\n|---|---|\n")
 	for _, r := range rows() {
 		if r.flow.older != nil {
 			fmt.Fprintf(w, "| %s | %s |\n", r.flow.Name, r.flow.older)
 		}
 	}
+
 	return nil
 }
 

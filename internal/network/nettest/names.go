@@ -68,6 +68,7 @@ func answerName(query []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	name := strings.ToLower(strings.TrimSuffix(q.Name.String(), "."))
 	known := name == farName || name == farName6
 	header = dnsmessage.Header{
@@ -76,9 +77,11 @@ func answerName(query []byte) ([]byte, error) {
 		Authoritative:    true,
 		RecursionDesired: header.RecursionDesired,
 	}
+
 	if !known {
 		header.RCode = dnsmessage.RCodeNameError
 	}
+
 	b := dnsmessage.NewBuilder(nil, header)
 	if err := b.StartQuestions(); err != nil {
 		return nil, err
@@ -89,7 +92,13 @@ func answerName(query []byte) ([]byte, error) {
 	if err := b.StartAnswers(); err != nil {
 		return nil, err
 	}
-	h := dnsmessage.ResourceHeader{Name: q.Name, Class: dnsmessage.ClassINET, TTL: namesTTL}
+
+	h := dnsmessage.ResourceHeader{
+		Name:  q.Name,
+		Class: dnsmessage.ClassINET,
+		TTL:   namesTTL,
+	}
+
 	switch {
 	case name == farName && q.Type == dnsmessage.TypeA:
 		err = b.AResource(h, dnsmessage.AResource{A: FarAddress().As4()})
@@ -99,6 +108,7 @@ func answerName(query []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return b.Finish()
 }
 

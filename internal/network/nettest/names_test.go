@@ -22,6 +22,7 @@ func TestAnswerName(t *testing.T) {
 		{"no_such_record_of_ipv6", "far6.outside.test.", dnsmessage.TypeA, dnsmessage.RCodeSuccess, netip.Addr{}},
 		{"no_such_name", "near.outside.test.", dnsmessage.TypeA, dnsmessage.RCodeNameError, netip.Addr{}},
 	}
+
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			query := dnsmessage.Message{
@@ -32,6 +33,7 @@ func TestAnswerName(t *testing.T) {
 					Class: dnsmessage.ClassINET,
 				}},
 			}
+
 			packed, err := query.Pack()
 			if err != nil {
 				t.Fatal(err)
@@ -40,6 +42,7 @@ func TestAnswerName(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			var got dnsmessage.Message
 			if err := got.Unpack(answer); err != nil {
 				t.Fatal(err)
@@ -47,6 +50,7 @@ func TestAnswerName(t *testing.T) {
 			if got.ID != 7 || !got.Response || got.RCode != tt.code || len(got.Questions) != 1 {
 				t.Errorf("answer %s", got.GoString())
 			}
+
 			var address netip.Addr
 			for _, r := range got.Answers {
 				switch a := r.Body.(type) {
@@ -56,11 +60,13 @@ func TestAnswerName(t *testing.T) {
 					address = netip.AddrFrom16(a.AAAA)
 				}
 			}
+
 			if address != tt.address {
 				t.Errorf("address %s, want %s", address, tt.address)
 			}
 		})
 	}
+
 	if _, err := answerName([]byte("no query")); err == nil {
 		t.Error("answered what is no query")
 	}

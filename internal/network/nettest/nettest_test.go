@@ -21,7 +21,12 @@ import (
 
 func TestMeets(t *testing.T) {
 	own := map[string]string{clientOwn: "10.0.0.1", clientNode: "10.0.0.9"}
-	noHost := &net.DNSError{Err: "no such host", Name: "web.default", IsNotFound: true}
+	noHost := &net.DNSError{
+		Err:        "no such host",
+		Name:       "web.default",
+		IsNotFound: true,
+	}
+
 	tests := []struct {
 		name string
 		want expectation
@@ -56,6 +61,7 @@ func TestMeets(t *testing.T) {
 		{"sticky", expectation{same: true}, reply{servers: turns(podTwoA, podTwoA)}, true},
 		{"not_sticky", expectation{same: true}, reply{servers: turns(podOneB, podTwoA)}, false},
 	}
+
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := tt.want.meets(tt.got, own); got != tt.met {
@@ -76,16 +82,20 @@ func TestChosen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var all []string
 		for _, f := range flows {
 			all = append(all, f.Name)
 		}
+
 		return all
 	}
+
 	all, dual := names("", false), names("", true)
 	if len(all) == 0 || len(dual) <= len(all) {
 		t.Errorf("%d flows, with IPv6 %d", len(all), len(dual))
 	}
+
 	if diff := cmp.Diff([]string{"node → NodePort of another node", "node → its own NodePort"},
 		names("^node → .*NodePort", false)); diff != "" {
 		t.Errorf("flows that match (-want +got):\n%s", diff)
@@ -93,6 +103,7 @@ func TestChosen(t *testing.T) {
 	if six := names("IPv6", true); len(six) == 0 || len(six) >= len(dual) {
 		t.Errorf("%d flows over IPv6 of %d", len(six), len(dual))
 	}
+
 	if _, err := chosen(Config{
 		Mode:    spec.ModeL2Bridge,
 		Profile: spec.ProfileFaithful,
@@ -117,6 +128,7 @@ func TestTable(t *testing.T) {
 			func(f Flow) bool { return f.want.unresolved && !strings.Contains(f.Name, "does not know") }) {
 			t.Errorf("%s: the profile modern leaves a name unresolved", mode)
 		}
+
 		flows := Flows(mode, spec.ProfileFaithful)
 		seen := map[string]bool{}
 		fails := false
@@ -124,6 +136,7 @@ func TestTable(t *testing.T) {
 			if seen[f.Name] {
 				t.Errorf("%s: two flows are called %q", mode, f.Name)
 			}
+
 			seen[f.Name] = true
 			fails = fails || f.want.none
 			switch {
@@ -135,6 +148,7 @@ func TestTable(t *testing.T) {
 				t.Errorf("%s: %q: a name that does not resolve gets no answer", mode, f.Name)
 			}
 		}
+
 		if !fails && mode != spec.ModeTransparent {
 			t.Errorf("%s: no flow has to fail", mode)
 		}
@@ -176,6 +190,7 @@ func TestFaults(t *testing.T) {
 
 func TestReportText(t *testing.T) {
 	page := limitations()
+
 	r := Report{
 		Mode:    spec.ModeL2Bridge,
 		Profile: spec.ProfileFaithful,
@@ -217,6 +232,7 @@ func TestReportText(t *testing.T) {
 			},
 		},
 	}
+
 	var b strings.Builder
 	if err := r.Text(&b); err != nil {
 		t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// podSpecs are the test pods: two on the first Windows node, one on the second, one on a Linux node. one-b and two-a
-// are the Services' endpoints, so that one-a, which calls, is none of them.
+// podSpecs returns the test pods: two on the first Windows node, one on the second, one on a Linux node. one-b and
+// two-a are the Services' endpoints, so that one-a, which calls, is none of them.
 func (b *bed) podSpecs() []*corev1.Pod {
 	specs := []*corev1.Pod{
 		b.podSpec(podOneA, nil),
@@ -33,10 +33,12 @@ func (b *bed) podSpec(name string, labels map[string]string) *corev1.Pod {
 	if name == podOneB {
 		ports[0].HostPort, ports[1].HostPort = hostPortTCP, hostPortUDP
 	}
+
 	image := b.cfg.Image
 	if name == podLinux {
 		image = b.cfg.LinuxImage
 	}
+
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
 		Spec: corev1.PodSpec{
@@ -62,7 +64,7 @@ func (b *bed) podSpec(name string, labels map[string]string) *corev1.Pod {
 	}
 }
 
-// serviceSpecs are the Services by the names that flows use; in a mode without Services on Windows nodes, only the
+// serviceSpecs returns the Services by the names that flows use; in a mode without Services on Windows nodes, only the
 // Linux node's. In a cluster with both families each Service that flows reach over IPv6 exists a second time, with
 // IPv6.
 func (b *bed) serviceSpecs() []*corev1.Service {
@@ -84,7 +86,7 @@ func (b *bed) views() []*bed {
 // suffix6 ends the names of the IPv6 Services.
 const suffix6 = "-6"
 
-// familyServices are the Services that exist for each family.
+// familyServices returns the Services that exist for each family.
 func (b *bed) familyServices() []*corev1.Service {
 	var all []*corev1.Service
 	if b.cfg.Mode.Services() {
@@ -103,6 +105,7 @@ func (b *bed) windowsServices() []*corev1.Service {
 	web := map[string]string{"app": "web"}
 	local := corev1.ServiceInternalTrafficPolicyLocal
 	_, far := b.far()
+
 	return []*corev1.Service{
 		b.named("web", corev1.ServiceSpec{
 			Type:        corev1.ServiceTypeNodePort,
@@ -129,12 +132,13 @@ func (b *bed) windowsServices() []*corev1.Service {
 	}
 }
 
-// balancers are the other Services of type LoadBalancer.
+// balancers returns the other Services of type LoadBalancer.
 func (b *bed) balancers() []*corev1.Service {
 	nowhere := nowhere
 	if b.six {
 		nowhere = nowhere6
 	}
+
 	all := []*corev1.Service{
 		b.named("balanced", corev1.ServiceSpec{
 			Type:     corev1.ServiceTypeLoadBalancer,
@@ -143,16 +147,18 @@ func (b *bed) balancers() []*corev1.Service {
 		b.named("closed", closed(podOneB, nowhere)),
 		b.kept(),
 	}
+
 	if b.linux != nil {
 		here := netip.MustParseAddr(b.address(outside))
 		all = append(all, b.named("closed-linux", closed(podLinux, nowhere)),
 			b.named("open-linux", closed(podLinux, netip.PrefixFrom(here, here.BitLen()).String())))
 	}
+
 	return all
 }
 
-// kept is a load balancer whose packets keep their destination address and port: nobody listens at the target port, to
-// which they would be translated otherwise.
+// kept returns a load balancer whose packets keep their destination address and port: nobody listens at the target
+// port, to which they would be translated otherwise.
 func (b *bed) kept() *corev1.Service {
 	s := b.named("kept", corev1.ServiceSpec{
 		Type:                  corev1.ServiceTypeLoadBalancer,
@@ -169,7 +175,7 @@ func only(pod string) map[string]string { return map[string]string{"only": pod} 
 // nowhere and nowhere6 are networks of documentation (RFC 5737, RFC 3849), in which no caller of the test is.
 const nowhere, nowhere6 = "192.0.2.0/24", "2001:db8:dead::/48"
 
-// closed is a load balancer on the node of the pod, for callers in one network.
+// closed returns a load balancer on the node of the pod, for callers in one network.
 func closed(pod, to string) corev1.ServiceSpec {
 	return corev1.ServiceSpec{
 		Type:                     corev1.ServiceTypeLoadBalancer,
@@ -179,7 +185,7 @@ func closed(pod, to string) corev1.ServiceSpec {
 	}
 }
 
-// named is a Service of the bed's family, by the flows' name for it.
+// named returns a Service of the bed's family, by the flows' name for it.
 func (b *bed) named(name string, s corev1.ServiceSpec) *corev1.Service {
 	if len(s.Ports) == 0 && s.Type != corev1.ServiceTypeExternalName {
 		s.Ports = ports(serviceTCP, serviceUDP)

@@ -19,9 +19,11 @@ func (r Report) Text(w io.Writer) error {
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", x.Flow, x.Protocol, x.Expected, x.Seen, took, x.Outcome)
 	}
+
 	if err := t.Flush(); err != nil {
 		return err
 	}
+
 	told := map[Source]bool{}
 	for _, x := range r.Results {
 		if x.Outcome != Different || told[x.Source] {
@@ -33,6 +35,7 @@ func (r Report) Text(w io.Writer) error {
 		told[x.Source] = true
 		fmt.Fprintf(w, "  %s\n    %s\n", x.Source.Title, x.Source.URL)
 	}
+
 	_, err := fmt.Fprintf(w, "\n%d flows as documented, %d not, %d skipped (mode %s, profile %s)\n",
 		r.Count(AsDocumented), r.Count(Different), r.Count(Skipped), r.Mode, r.Profile)
 	return err

@@ -64,12 +64,14 @@ func Run(ctx context.Context, cfg Config) (report Report, err error) {
 	if err != nil {
 		return report, err
 	}
+
 	var undo cleanup.Stack
 	defer func() { err = errors.Join(err, undo.Clean()) }()
 	undo.Add(func() error {
 		cfg.Step("removing pods and Services")
 		return b.remove(context.WithoutCancel(ctx))
 	})
+
 	cfg.Step("starting pods and Services")
 	if err := b.serve(ctx, &undo); err != nil {
 		return report, err
@@ -82,7 +84,7 @@ func Run(ctx context.Context, cfg Config) (report Report, err error) {
 	return report, ctx.Err()
 }
 
-// chosen are the flows of the cluster's mode that cfg.Only matches; dual adds those over IPv6.
+// chosen returns the flows of the cluster's mode that cfg.Only matches; dual adds those over IPv6.
 func chosen(cfg Config, dual bool) ([]Flow, error) {
 	flows := flowsOf(cfg.Mode, cfg.Profile, dual)
 	if cfg.Only == nil {
@@ -108,6 +110,7 @@ func (b *bed) serve(ctx context.Context, undo *cleanup.Stack) error {
 		if place == outside {
 			addresses = append(addresses, FarAddress())
 		}
+
 		if place == outside && b.dual() {
 			addresses = append(addresses, FarAddress6())
 		}
@@ -117,6 +120,7 @@ func (b *bed) serve(ctx context.Context, undo *cleanup.Stack) error {
 		}
 		undo.Add(s.close)
 	}
+
 	n, err := serveNames(ctx, b.cfg.Outside.Netns, b.cfg.Outside.Address)
 	if err != nil {
 		return err
@@ -141,6 +145,7 @@ func (b *bed) all(ctx context.Context, flows []Flow) []Result {
 			jobs = append(jobs, job{f, p, len(jobs)})
 		}
 	}
+
 	results := make([]Result, len(jobs))
 	done := 0
 	var mu sync.Mutex
@@ -151,6 +156,7 @@ func (b *bed) all(ctx context.Context, flows []Flow) []Result {
 			if j.flow.want.none != failing {
 				continue
 			}
+
 			slots <- struct{}{}
 			wg.Go(func() {
 				defer func() { <-slots }()
@@ -164,6 +170,7 @@ func (b *bed) all(ctx context.Context, flows []Flow) []Result {
 		}
 		wg.Wait()
 	}
+
 	return results
 }
 
@@ -176,7 +183,14 @@ func (b *bed) result(ctx context.Context, j job) Result {
 	if f.older != nil && !b.one.Server2022 {
 		f.want = *f.older
 	}
-	r := Result{Flow: f.Name, Protocol: j.protocol, Expected: f.want.String(), Source: f.source}
+
+	r := Result{
+		Flow:     f.Name,
+		Protocol: j.protocol,
+		Expected: f.want.String(),
+		Source:   f.source,
+	}
+
 	why := b.lacks(f.needs)
 	if why == "" && f.six {
 		why = b.lacks6(f)
@@ -185,12 +199,15 @@ func (b *bed) result(ctx context.Context, j job) Result {
 		r.Outcome, r.Seen = Skipped, why
 		return r
 	}
+
 	addresses := b.addresses(f.from)
 	settled := time.Now().Add(settling)
 	for {
 		started := time.Now()
 		got := b.carry(ctx, f, j.protocol)
-		r.Took, r.Seen, r.Outcome = time.Since(started), got.String(), Different
+		r.Took = time.Since(started)
+		r.Seen = got.String()
+		r.Outcome = Different
 		switch {
 		case f.want.meets(got, addresses):
 			r.Outcome = AsDocumented
@@ -198,6 +215,7 @@ func (b *bed) result(ctx context.Context, j job) Result {
 		case f.want.none || ctx.Err() != nil || time.Now().After(settled):
 			return r
 		}
+
 		select {
 		case <-ctx.Done():
 			return r
@@ -242,5 +260,6 @@ func (b *bed) lacks(n need) string {
 	case n.affinity && !b.one.Server2022:
 		return fmt.Sprintf("session affinity came with Windows Server 2022; node %s is older", b.one.Name)
 	}
+
 	return ""
 }

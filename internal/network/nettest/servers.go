@@ -51,6 +51,7 @@ func (s *server) listen(ctx context.Context, path, name, address string) error {
 	if err != nil {
 		return err
 	}
+
 	s.packets = append(s.packets, packets)
 	s.done.Go(func() { _ = s.http.Serve(l) })
 	s.done.Go(func() { answerPackets(packets, name) })

@@ -15,6 +15,7 @@ func Flows(mode spec.Mode, profile spec.Profile) []Flow {
 	} {
 		all = append(all, group...)
 	}
+
 	all = slices.DeleteFunc(all, func(f Flow) bool {
 		return len(f.modes) > 0 && !slices.Contains(f.modes, mode)
 	})
@@ -23,6 +24,7 @@ func Flows(mode spec.Mode, profile spec.Profile) []Flow {
 			all[i].want = *all[i].modern
 		}
 	}
+
 	return all
 }
 
@@ -36,11 +38,13 @@ func Flows6(mode spec.Mode, profile spec.Profile) []Flow {
 		}
 		all = append(all, f)
 	}
+
 	all = append(all, familyFlows()...)
 	for i := range all {
 		all[i].Name += ", IPv6"
 		all[i].six = true
 	}
+
 	return all
 }
 
@@ -94,12 +98,13 @@ func inCluster() Source {
 
 func both() []Protocol { return []Protocol{TCP, UDP} }
 
-// joined are the modes in which the pods of all nodes have a network in common and Services.
+// joined returns the modes in which the pods of all nodes have a network in common and Services.
 func joined() []spec.Mode { return []spec.Mode{spec.ModeL2Bridge, spec.ModeL2Tunnel, spec.ModeOverlay} }
 
 func podFlows() []Flow {
 	two := need{twoNodes: true}
 	reach := append(joined(), spec.ModeTransparent)
+
 	return []Flow{
 		{
 			Name:      "pod → pod, same node",
@@ -193,6 +198,7 @@ func outward(mode spec.Mode) (near, far string) {
 // wayOutFlows leave the cluster. ICMP cannot where policies of HNS translate the source address.
 func wayOutFlows(mode spec.Mode) []Flow {
 	near, far := outward(mode)
+
 	return []Flow{
 		{
 			Name:      "pod → outside, underlay",
@@ -235,6 +241,7 @@ func serviceFlows() []Flow {
 	spread := expectation{servers: []string{podOneB, podTwoA}, each: true}
 	sticky := expectation{servers: []string{podOneB, podTwoA}, same: true}
 	two := need{twoNodes: true}
+
 	return []Flow{
 		{
 			Name:      "pod → ClusterIP",
@@ -322,6 +329,7 @@ func nameFlows(mode spec.Mode) []Flow {
 			modes:     joined(),
 		}
 	}
+
 	headless := func(b *bed, p Protocol) (string, int32) { return b.host("headless"), portOfPod(p) }
 	elsewhere := func(b *bed, p Protocol) (string, int32) {
 		return b.host("elsewhere") + "." + b.namespace + ".svc." + b.domain, portOfPod(p)
@@ -332,6 +340,7 @@ func nameFlows(mode spec.Mode) []Flow {
 	beyond := func(b *bed, _ Protocol) (string, int32) { return b.host("beyond"), portOfNode }
 	unknown := func(*bed, Protocol) (string, int32) { return "no-such." + Zone, portOfNode }
 	unresolved := expectation{none: true, unresolved: true}
+
 	return []Flow{
 		at("pod → Service by short name", byName("web"), answers(podOneB, podTwoA)),
 		at("pod → Service by FQDN", fqdn, answers(podOneB, podTwoA)),

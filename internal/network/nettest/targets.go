@@ -31,7 +31,7 @@ func dns() Source {
 	}
 }
 
-// plugin is a CNI plugin's page; win-bridge has the capability portMappings, win-overlay has not.
+// plugin returns a CNI plugin's page; win-bridge has the capability portMappings, win-overlay has not.
 func plugin(name string) Source {
 	return Source{"CNI plugin " + name, "https://www.cni.dev/plugins/current/main/" + name + "/"}
 }

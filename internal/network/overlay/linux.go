@@ -15,7 +15,7 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// linuxRouter is the hardware address of a Linux node's VXLAN interface, made from the node's address: locally
+// linuxRouter returns the hardware address of a Linux node's VXLAN interface, made from the node's address: locally
 // administered, with the prefix that the kubelet and CNI's bridge have used for such addresses.
 func linuxRouter(a netip.Addr) net.HardwareAddr {
 	b := a.As4()
@@ -33,6 +33,7 @@ func (o *Overlay) syncLinux(ctx context.Context, all ends) error {
 			errs = append(errs, err)
 			continue
 		}
+
 		var peers []netplan.Peer
 		for _, e := range all.known {
 			if e.subnet != subnet {
@@ -44,6 +45,7 @@ func (o *Overlay) syncLinux(ctx context.Context, all ends) error {
 				})
 			}
 		}
+
 		vtep := dataplane.VTEP{
 			Netns:  pin,
 			Link:   podnet.NetworkName(spec.ModeOverlay),
@@ -60,5 +62,6 @@ func (o *Overlay) syncLinux(ctx context.Context, all ends) error {
 			errs = append(errs, fmt.Errorf("set the remote subnets of node %q: %w", h.Name, err))
 		}
 	}
+
 	return errors.Join(errs...)
 }

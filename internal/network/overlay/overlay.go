@@ -104,6 +104,7 @@ type ends struct {
 func (o *Overlay) Set(ctx context.Context, n Node) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+
 	o.record(n)
 	ctx, cancel := context.WithTimeout(ctx, hnsTimeout)
 	defer cancel()
@@ -113,6 +114,7 @@ func (o *Overlay) Set(ctx context.Context, n Node) error {
 			_ = h.hns.Close()
 		}
 	}()
+
 	if err != nil {
 		return err
 	}
@@ -120,11 +122,17 @@ func (o *Overlay) Set(ctx context.Context, n Node) error {
 	for _, h := range hosts {
 		all.known = append(all.known, h.self)
 	}
+
 	for _, h := range o.Linux {
 		if subnet := o.subnets[h.Name]; subnet.IsValid() {
-			all.known = append(all.known, end{subnet: subnet, address: h.Address, router: linuxRouter(h.Address)})
+			all.known = append(all.known, end{
+				subnet:  subnet,
+				address: h.Address,
+				router:  linuxRouter(h.Address),
+			})
 		}
 	}
+
 	for _, e := range o.elsewhere {
 		if e.router == nil {
 			all.unknown = append(all.unknown, e.subnet)
@@ -132,12 +140,14 @@ func (o *Overlay) Set(ctx context.Context, n Node) error {
 		}
 		all.known = append(all.known, e)
 	}
+
 	errs := []error{o.tellAll(ctx, hosts)}
 	for _, h := range hosts {
 		if err := h.sync(ctx, all); err != nil {
 			errs = append(errs, fmt.Errorf("set the remote subnets of node %q: %w", h.name, err))
 		}
 	}
+
 	return errors.Join(append(errs, o.syncLinux(ctx, all))...)
 }
 
@@ -149,6 +159,7 @@ func (o *Overlay) record(n Node) {
 	if !n.Pods.IsValid() {
 		return
 	}
+
 	subnet := n.Pods.Masked()
 	if o.isOwn(n.Name) {
 		o.subnets[n.Name], o.told[n.Name] = subnet, n.Router
@@ -179,6 +190,7 @@ func (o *Overlay) openAll(ctx context.Context) (hosts []*windowsHost, down []net
 		if !o.subnets[h.Name].IsValid() {
 			continue
 		}
+
 		host, err := o.open(ctx, h)
 		if err != nil {
 			return hosts, nil, err
@@ -189,6 +201,7 @@ func (o *Overlay) openAll(ctx context.Context) (hosts []*windowsHost, down []net
 		}
 		hosts = append(hosts, host)
 	}
+
 	return hosts, down, nil
 }
 
@@ -201,11 +214,13 @@ func (o *Overlay) tellAll(ctx context.Context, hosts []*windowsHost) error {
 	for _, h := range hosts {
 		routers[h.name] = h.self.router
 	}
+
 	for _, h := range o.Linux {
 		if o.subnets[h.Name].IsValid() {
 			routers[h.Name] = linuxRouter(h.Address)
 		}
 	}
+
 	var errs []error
 	for name, router := range routers {
 		if o.told[name] == router.String() {
@@ -217,5 +232,6 @@ func (o *Overlay) tellAll(ctx context.Context, hosts []*windowsHost) error {
 		}
 		o.told[name] = router.String()
 	}
+
 	return errors.Join(errs...)
 }

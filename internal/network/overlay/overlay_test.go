@@ -67,13 +67,14 @@ func (h *testHNS) createNetwork(t *testing.T, pods netip.Prefix) {
 	}
 }
 
-// policies are the values of the network's policies of a type.
+// policies returns the values of the network's policies of a type.
 func policies[T any](t *testing.T, h *testHNS, kind string, value func(T) string) []string {
 	t.Helper()
 	networks, err := hcn.List[wire.Network](t.Context(), h, hcn.Network)
 	if err != nil || len(networks) != 1 {
 		t.Fatalf("networks %v, %v", networks, err)
 	}
+
 	var values []string
 	for _, p := range networks[0].Policies {
 		if p.Type != kind {
@@ -116,20 +117,36 @@ func TestWindowsHosts(t *testing.T) {
 			return all[host], nil
 		},
 	})
+
 	set := func(n Node) {
 		t.Helper()
 		if err := o.Set(t.Context(), n); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	want := func(h *testHNS, routes ...string) {
 		t.Helper()
 		if diff := cmp.Diff(routes, h.routes(t)); diff != "" {
 			t.Errorf("routes, -want +got:\n%s", diff)
 		}
 	}
-	nodeA, nodeB := Node{Name: "a", Address: addressA, Pods: podsA}, Node{Name: "b", Address: addressB, Pods: podsB}
-	far := Node{Name: "far", Address: netip.MustParseAddr("10.213.1.10"), Pods: podsFar}
+
+	nodeA, nodeB := Node{
+		Name:    "a",
+		Address: addressA,
+		Pods:    podsA,
+	}, Node{
+		Name:    "b",
+		Address: addressB,
+		Pods:    podsB,
+	}
+
+	far := Node{
+		Name:    "far",
+		Address: netip.MustParseAddr("10.213.1.10"),
+		Pods:    podsFar,
+	}
 
 	set(nodeA) // no host has a network yet
 	a.createNetwork(t, podsA)
@@ -174,14 +191,23 @@ func TestDialFails(t *testing.T) {
 		Windows: []Host{{Name: "a", Address: addressA}},
 		Dial:    func(context.Context, string) (HNS, error) { return nil, context.DeadlineExceeded },
 	})
-	if err := o.Set(t.Context(), Node{Name: "a", Address: addressA, Pods: podsA}); err == nil {
+	if err := o.Set(t.Context(), Node{
+		Name:    "a",
+		Address: addressA,
+		Pods:    podsA,
+	}); err == nil {
 		t.Error("Set returned no error")
 	}
 }
 
 // Others find a Linux node's router by the address that its interface has, in HNS' spelling.
 func TestLinuxEnd(t *testing.T) {
-	e := end{subnet: podsB, address: addressB, router: linuxRouter(addressB)}
+	e := end{
+		subnet:  podsB,
+		address: addressB,
+		router:  linuxRouter(addressB),
+	}
+
 	got := e.setting()
 	if got.DestinationPrefix != "10.244.2.0/24" || got.ProviderAddress != "10.213.0.11" || got.IsolationId != 4096 ||
 		got.DistributedRouterMacAddress != "0A-58-0A-D5-00-0B" {
@@ -190,6 +216,7 @@ func TestLinuxEnd(t *testing.T) {
 	if got := linuxRouter(addressB).String(); got != "0a:58:0a:d5:00:0b" {
 		t.Errorf("the interface's address is %s", got)
 	}
+
 	same := got
 	same.DistributedRouterMacAddress = "0a-58-0a-d5-00-0b"
 	if !sameRoute(got, same) {
@@ -205,11 +232,13 @@ func TestOtherMachines(t *testing.T) {
 		Linux: []Host{{Name: "here", Address: addressB}},
 		Tell:  func(_ context.Context, node, router string) error { told[node] = router; return nil },
 	})
+
 	there := Node{
 		Name:    "there",
 		Address: netip.MustParseAddr("10.213.1.11"),
 		Pods:    netip.MustParsePrefix("10.244.1.7/24"),
 	}
+
 	for router, known := range map[string]bool{
 		"": false, "00:15:5d:01:02:03": true, "01:15:5d:01:02:03": false,
 		"x": false, "02:00:5e:10:00:00:00:01": false,
@@ -221,7 +250,13 @@ func TestOtherMachines(t *testing.T) {
 			t.Errorf("router %q: %+v", router, e)
 		}
 	}
-	o.record(Node{Name: "here", Address: addressB, Pods: podsA})
+
+	o.record(Node{
+		Name:    "here",
+		Address: addressB,
+		Pods:    podsA,
+	})
+
 	for range 2 {
 		if err := o.tellAll(t.Context(), nil); err != nil || told["here"] != "0a:58:0a:d5:00:0b" {
 			t.Errorf("told %v, %v", told, err)
@@ -231,6 +266,7 @@ func TestOtherMachines(t *testing.T) {
 			return nil
 		}
 	}
+
 	there.Pods = netip.Prefix{}
 	if o.record(there); len(o.elsewhere) != 0 || len(o.subnets) != 1 {
 		t.Errorf("of a node that is gone: %v, %v", o.elsewhere, o.subnets)

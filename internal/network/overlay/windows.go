@@ -32,11 +32,17 @@ func (o *Overlay) open(ctx context.Context, h Host) (*windowsHost, error) {
 	if err != nil {
 		return nil, err
 	}
-	host := &windowsHost{name: h.Name, hns: conn, self: end{subnet: o.subnets[h.Name], address: h.Address}}
+
+	host := &windowsHost{
+		name: h.Name,
+		hns:  conn,
+		self: end{subnet: o.subnets[h.Name], address: h.Address},
+	}
 	there, err := host.read(ctx)
 	if err != nil || !there {
 		return nil, errors.Join(err, conn.Close())
 	}
+
 	return host, nil
 }
 
@@ -51,6 +57,7 @@ func (h *windowsHost) read(ctx context.Context) (bool, error) {
 	if err := hcn.Query(ctx, h.hns, hcn.Network, h.network, &n); err != nil {
 		return false, err
 	}
+
 	for _, p := range n.Policies {
 		switch p.Type {
 		case wire.PolicyRemoteSubnetRoute:
@@ -65,9 +72,11 @@ func (h *windowsHost) read(ctx context.Context) (bool, error) {
 			}
 		}
 	}
+
 	if h.self.router == nil {
 		return false, fmt.Errorf("HNS network %s of node %q names no distributed router", h.network, h.name)
 	}
+
 	return true, nil
 }
 
@@ -82,6 +91,7 @@ func (h *windowsHost) sync(ctx context.Context, all ends) error {
 	for _, subnet := range all.unknown {
 		untouched[subnet.String()] = true
 	}
+
 	var stale, missing []wire.Policy
 	for _, p := range h.have {
 		var have wire.RemoteSubnetRouteSetting
@@ -97,6 +107,7 @@ func (h *windowsHost) sync(ctx context.Context, all ends) error {
 		}
 		stale = append(stale, p)
 	}
+
 	for _, w := range want {
 		p, err := hcn.Policy(wire.PolicyRemoteSubnetRoute, w)
 		if err != nil {
@@ -104,6 +115,7 @@ func (h *windowsHost) sync(ctx context.Context, all ends) error {
 		}
 		missing = append(missing, p)
 	}
+
 	for _, change := range []struct {
 		request  string
 		policies []wire.Policy
@@ -116,10 +128,11 @@ func (h *windowsHost) sync(ctx context.Context, all ends) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
-// setting is the route to an end, as HNS spells it.
+// setting returns the route to an end, as HNS spells it.
 func (e end) setting() wire.RemoteSubnetRouteSetting {
 	return wire.RemoteSubnetRouteSetting{
 		DestinationPrefix:           e.subnet.String(),

@@ -38,6 +38,7 @@ func (c cni) add(ctx context.Context, conf *libcni.NetworkConfigList, id string,
 	if err != nil {
 		return nil, err
 	}
+
 	var ips []netip.Addr
 	for _, ip := range result.IPs {
 		if addr, ok := netip.AddrFromSlice(ip.Address.IP); ok {
@@ -47,15 +48,17 @@ func (c cni) add(ctx context.Context, conf *libcni.NetworkConfigList, id string,
 	if len(ips) == 0 {
 		return nil, errors.New("the CNI plugin gave no address")
 	}
+
 	return ips, nil
 }
 
-// used are the configurations by which a pod was connected, and not disconnected since.
+// used returns the configurations by which a pod was connected, and not disconnected since.
 func (c cni) used(id string, pod Pod) ([]*libcni.NetworkConfigList, error) {
 	attachments, err := c.GetCachedAttachments(pod.ID)
 	if err != nil {
 		return nil, err
 	}
+
 	var all []*libcni.NetworkConfigList
 	for _, a := range attachments {
 		if a.NetNS != id {
@@ -67,6 +70,7 @@ func (c cni) used(id string, pod Pod) ([]*libcni.NetworkConfigList, error) {
 		}
 		all = append(all, conf)
 	}
+
 	return all, nil
 }
 
@@ -86,6 +90,7 @@ func runtimeConf(id string, pod Pod) *libcni.RuntimeConf {
 			"dns": map[string]any{"servers": pod.DNS.Servers, "searches": pod.DNS.Searches, "options": pod.DNS.Options},
 		},
 	}
+
 	var ports []map[string]any
 	for _, p := range pod.Ports {
 		if p.HostPort > 0 {
@@ -95,9 +100,11 @@ func runtimeConf(id string, pod Pod) *libcni.RuntimeConf {
 			})
 		}
 	}
+
 	if len(ports) > 0 {
 		rt.CapabilityArgs["portMappings"] = ports
 	}
+
 	return rt
 }
 
@@ -123,6 +130,7 @@ func (p plugins) ExecPlugin(ctx context.Context, path string, stdin []byte, envi
 			env = append(env, kv)
 		}
 	}
+
 	out, err := p.exec.Run(ctx, path, env, stdin)
 	if err == nil {
 		return out, nil
@@ -131,5 +139,6 @@ func (p plugins) ExecPlugin(ctx context.Context, path string, stdin []byte, envi
 	if json.Unmarshal(out, &told) == nil && told.Msg != "" {
 		return nil, &told
 	}
+
 	return nil, fmt.Errorf("run CNI plugin %q: %w", path, err)
 }

@@ -30,6 +30,7 @@ func newDirect(cfg Config) (*direct, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var cidrs []netip.Prefix
 	for part := range strings.SplitSeq(strings.TrimSpace(string(data)), ",") {
 		p, err := netip.ParsePrefix(part)
@@ -41,10 +42,11 @@ func newDirect(cfg Config) (*direct, error) {
 	if d.held, err = pick(cidrs, cfg.DualStack); err != nil {
 		return nil, fmt.Errorf("read pod CIDR %q: %w", d.rangePath(), err)
 	}
+
 	return d, nil
 }
 
-// rangePath is the file of the ranges, which other connectors store in the CNI configuration.
+// rangePath returns the file of the ranges, which other connectors store in the CNI configuration.
 func (d *direct) rangePath() string { return filepath.Join(d.cfg.CacheDir, "pod-cidr") }
 
 // SetRange implements connector.
@@ -63,6 +65,7 @@ func (d *direct) SetRange(ctx context.Context, cidrs ...netip.Prefix) error {
 func (d *direct) Add(ctx context.Context, namespace string, pod Pod) ([]netip.Addr, error) {
 	d.mu.Lock() // no two pods choose the same address
 	defer d.mu.Unlock()
+
 	network, err := hcn.Find(ctx, d.cfg.HNS, hcn.Network, NetworkName(d.cfg.Mode))
 	if err != nil {
 		return nil, err
@@ -70,6 +73,7 @@ func (d *direct) Add(ctx context.Context, namespace string, pod Pod) ([]netip.Ad
 	if network == "" {
 		return nil, fmt.Errorf("HNS has no network %q", NetworkName(d.cfg.Mode))
 	}
+
 	endpoints, err := hcn.List[wire.Endpoint](ctx, d.cfg.HNS, hcn.Endpoint)
 	if err != nil {
 		return nil, err
@@ -78,11 +82,17 @@ func (d *direct) Add(ctx context.Context, namespace string, pod Pod) ([]netip.Ad
 	if err != nil {
 		return nil, err
 	}
+
 	e := wire.Endpoint{
-		Name:          d.endpointName(pod),
-		Dns:           &wire.Dns{ServerList: pod.DNS.Servers, Search: pod.DNS.Searches, Options: pod.DNS.Options},
+		Name: d.endpointName(pod),
+		Dns: &wire.Dns{
+			ServerList: pod.DNS.Servers,
+			Search:     pod.DNS.Searches,
+			Options:    pod.DNS.Options,
+		},
 		SchemaVersion: wire.SchemaVersion{Major: 2},
 	}
+
 	for i, ip := range ips {
 		e.IpConfigurations = append(e.IpConfigurations, wire.IpConfig{IpAddress: ip.String()})
 		e.Routes = append(e.Routes, defaultRoute(gateways[i]))
@@ -90,6 +100,7 @@ func (d *direct) Add(ctx context.Context, namespace string, pod Pod) ([]netip.Ad
 	if e.Policies, err = d.policies(ips, pod.Ports); err != nil {
 		return nil, err
 	}
+
 	id, err := hcn.Create(ctx, d.cfg.HNS, hcn.Endpoint, network, e)
 	if err != nil {
 		return nil, err
@@ -99,10 +110,11 @@ func (d *direct) Add(ctx context.Context, namespace string, pod Pod) ([]netip.Ad
 	if err != nil {
 		return nil, errors.Join(err, hcn.Delete(context.WithoutCancel(ctx), d.cfg.HNS, hcn.Endpoint, id))
 	}
+
 	return ips, nil
 }
 
-// endpointName is the name of a pod's endpoint, by which an endpoint that was never attached is found.
+// endpointName returns the name of a pod's endpoint, by which an endpoint that was never attached is found.
 func (d *direct) endpointName(pod Pod) string { return pod.ID + "_" + NetworkName(d.cfg.Mode) }
 
 // Del implements connector: it removes the pod's endpoints: those in its namespace, and one that a crash left before it
@@ -115,6 +127,7 @@ func (d *direct) Del(ctx context.Context, namespace string, pod Pod, there bool)
 	if err != nil {
 		return err
 	}
+
 	endpoints, err := hcn.List[wire.Endpoint](ctx, d.cfg.HNS, hcn.Endpoint)
 	if err != nil {
 		return err
@@ -125,10 +138,12 @@ func (d *direct) Del(ctx context.Context, namespace string, pod Pod, there bool)
 			ids = append(ids, e.ID)
 		}
 	}
+
 	var errs []error
 	for _, id := range ids {
 		errs = append(errs, hcn.Delete(ctx, d.cfg.HNS, hcn.Endpoint, id))
 	}
+
 	return errors.Join(errs...)
 }
 
@@ -142,6 +157,7 @@ func (d *direct) free(endpoints []wire.Endpoint) (ips, gateways []netip.Addr, er
 			}
 		}
 	}
+
 	for _, r := range d.shares() {
 		i := r.First
 		for ; r.Subnet.Contains(i) && (!r.Last.IsValid() || i.Compare(r.Last) <= 0); i = i.Next() {
@@ -149,15 +165,16 @@ func (d *direct) free(endpoints []wire.Endpoint) (ips, gateways []netip.Addr, er
 				break
 			}
 		}
-		if !r.Subnet.Contains(i) || r.Last.IsValid() && i.Compare(r.Last) > 0 {
+		if !r.Subnet.Contains(i) || (r.Last.IsValid() && i.Compare(r.Last) > 0) {
 			return nil, nil, fmt.Errorf("no address of %s is free", r.Subnet)
 		}
 		ips, gateways = append(ips, i), append(gateways, r.Gateway)
 	}
+
 	return ips, gateways, nil
 }
 
-// shares are the ranges of pods' addresses, one of each family.
+// shares returns the ranges of pods' addresses, one of each family.
 func (d *direct) shares() []Shared {
 	if d.cfg.Mode == spec.ModeTransparent {
 		return []Shared{d.cfg.Shared}
@@ -167,16 +184,22 @@ func (d *direct) shares() []Shared {
 		if !cidr.IsValid() {
 			continue
 		}
-		r := Shared{Subnet: cidr, Gateway: cidr.Addr().Next(), First: cidr.Addr().Next().Next()}
+		r := Shared{
+			Subnet:  cidr,
+			Gateway: cidr.Addr().Next(),
+			First:   cidr.Addr().Next().Next(),
+		}
+
 		if hasHostEndpoint(d.cfg.Mode) {
 			r.Gateway, r.First = hostAddress(cidr), hostAddress(cidr).Next()
 		}
 		all = append(all, r)
 	}
+
 	return all
 }
 
-// policies are the policies of a pod's endpoint: on a bridge the translation of what leaves the cluster, as
+// policies returns the policies of a pod's endpoint: on a bridge the translation of what leaves the cluster, as
 // win-bridge.exe's configuration has it, and hostPorts. On a transparent network the host is not in the packets' way.
 func (d *direct) policies(ips []netip.Addr, ports []PortMapping) ([]wire.Policy, error) {
 	var all []wire.Policy
@@ -187,13 +210,15 @@ func (d *direct) policies(ips []netip.Addr, ports []PortMapping) ([]wire.Policy,
 		}
 		all = append(all, nat)
 	}
+
 	if d.cfg.Mode == spec.ModeTransparent {
 		return all, nil
 	}
+
 	for _, p := range ports {
 		for _, ip := range ips {
 			hostIP, err := netip.ParseAddr(p.HostIP)
-			if p.HostPort <= 0 || err == nil && !hostIP.IsUnspecified() && hostIP.Is6() != ip.Is6() {
+			if p.HostPort <= 0 || (err == nil && !hostIP.IsUnspecified() && hostIP.Is6() != ip.Is6()) {
 				continue
 			}
 			setting := wire.PortMappingSetting{
@@ -202,6 +227,7 @@ func (d *direct) policies(ips []netip.Addr, ports []PortMapping) ([]wire.Policy,
 				ExternalPort: uint16(p.HostPort),
 				VIP:          p.HostIP,
 			}
+
 			if ip.Is6() {
 				setting.Flags = wire.NATIPv6
 			}
@@ -212,5 +238,6 @@ func (d *direct) policies(ips []netip.Addr, ports []PortMapping) ([]wire.Policy,
 			all = append(all, mapping)
 		}
 	}
+
 	return all, nil
 }

@@ -62,14 +62,21 @@ func open(t *testing.T, h host, dir string, dual bool) *podnet.Network {
 
 func setup(t *testing.T, n *podnet.Network, id string, ports ...podnet.PortMapping) string {
 	t.Helper()
-	r, err := n.Setup(t.Context(), podnet.Pod{ID: id, Name: id, Namespace: "default", Ports: ports})
+	r, err := n.Setup(t.Context(), podnet.Pod{
+		ID:        id,
+		Name:      id,
+		Namespace: "default",
+		Ports:     ports,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var all []string
 	for _, ip := range r.IPs {
 		all = append(all, ip.String())
 	}
+
 	return strings.Join(all, " ")
 }
 
@@ -80,12 +87,14 @@ func TestDualStack(t *testing.T) {
 		!strings.Contains(err.Error(), "IPv6") {
 		t.Errorf("a dual-stack node with a range of IPv4 alone: %v", err)
 	}
+
 	ranges := prefixes(t, "10.244.1.0/24", "fd00:244:0:1::/64")
 	for range 2 { // the second time there is nothing to do
 		if err := n.SetPodCIDR(t.Context(), ranges...); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	got := []string{setup(t, n, "a", podnet.PortMapping{
 		Protocol:      "TCP",
 		HostPort:      8080,
@@ -94,8 +103,14 @@ func TestDualStack(t *testing.T) {
 	if err := n.Teardown(t.Context(), podnet.Pod{ID: "a"}); err != nil {
 		t.Fatal(err)
 	}
+
 	n = open(t, h, dir, true) // another process, which remembers the ranges
-	got = append(got, setup(t, n, "c", podnet.PortMapping{Protocol: "TCP", HostPort: 8080, ContainerPort: 80}))
+	got = append(got, setup(t, n, "c", podnet.PortMapping{
+		Protocol:      "TCP",
+		HostPort:      8080,
+		ContainerPort: 80,
+	}))
+
 	want := []string{"10.244.1.3 fd00:244:0:1::3", "10.244.1.4 fd00:244:0:1::4", "10.244.1.3 fd00:244:0:1::3"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("pods' addresses: %s", diff)
@@ -109,6 +124,7 @@ func TestDualStack(t *testing.T) {
 	if diff := cmp.Diff(prefixes(t, "10.244.1.2/24", "fd00:244:0:1::2/64"), plan.Bridges[0].Addrs, equal); diff != "" {
 		t.Errorf("the host's addresses: %s", diff)
 	}
+
 	for _, port := range plan.Ports {
 		routes := []netplan.Route{
 			{Dst: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr("10.244.1.2")},
@@ -122,10 +138,12 @@ func TestDualStack(t *testing.T) {
 			t.Errorf("translation of %v: %s", port.Addrs, diff)
 		}
 	}
+
 	var backends []netip.AddrPort
 	for _, lb := range plan.LoadBalancers {
 		backends = append(backends, lb.Backends...)
 	}
+
 	hostPorts := []netip.AddrPort{
 		netip.MustParseAddrPort("10.244.1.3:80"),
 		netip.MustParseAddrPort("[fd00:244:0:1::3]:80"),
@@ -145,6 +163,7 @@ func TestSingleStackNode(t *testing.T) {
 	if got := n.PodCIDR().String(); got != "10.244.1.0/24" {
 		t.Errorf("the pod CIDR is %s", got)
 	}
+
 	if got := h.Plan().Bridges[0].Addrs; len(got) != 1 {
 		t.Errorf("the host's addresses are %v", got)
 	}

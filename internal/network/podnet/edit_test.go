@@ -17,16 +17,19 @@ func TestEditedConfiguration(t *testing.T) {
 	if err := n.SetPodCIDR(t.Context(), prefixes(t, "10.244.1.0/24")...); err != nil {
 		t.Fatal(err)
 	}
+
 	one, two := podA(), podA()
 	two.ID, two.Name = strings.Repeat("b", 64), "two"
 	if _, err := n.Setup(t.Context(), one); err != nil {
 		t.Fatal(err)
 	}
+
 	file := filepath.Join(r.dir, "c", "Program Files/containerd/cni/conf/10-cbr0.conflist")
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	put(t, file, strings.Replace(string(text), `"win-bridge"`, `"mine"`, 1))
 	r.since()
 	if _, err := n.Setup(t.Context(), two); err != nil {
@@ -35,12 +38,14 @@ func TestEditedConfiguration(t *testing.T) {
 	if calls := strings.Join(r.since(), "\n"); !strings.Contains(calls, `\mine.exe`) || strings.Contains(calls, "win-bridge.exe") {
 		t.Errorf("a pod that comes after the change: %s", calls)
 	}
+
 	if err := n.Teardown(t.Context(), one); err != nil {
 		t.Fatal(err)
 	}
 	if calls := strings.Join(r.since(), "\n"); !strings.Contains(calls, `\win-bridge.exe`) || strings.Contains(calls, "mine.exe") {
 		t.Errorf("a pod that came before the change: %s", calls)
 	}
+
 	put(t, file, "{")
 	three := podA()
 	three.ID, three.Name = strings.Repeat("c", 64), "three"

@@ -85,6 +85,7 @@ func (n *installed) configuration() (*libcni.NetworkConfigList, error) {
 		return nil, err
 	}
 	defer drive.Close()
+
 	entries, err := fs.ReadDir(drive.FS(), installedConf)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrNoCNI
@@ -92,6 +93,7 @@ func (n *installed) configuration() (*libcni.NetworkConfigList, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoCNI, err)
 	}
+
 	for _, e := range entries { // by name
 		if !slices.Contains([]string{".conf", ".conflist", ".json"}, filepath.Ext(e.Name())) {
 			continue
@@ -102,6 +104,7 @@ func (n *installed) configuration() (*libcni.NetworkConfigList, error) {
 		}
 		return conf, nil
 	}
+
 	return nil, ErrNoCNI
 }
 
@@ -111,6 +114,7 @@ func readConf(drive *os.Root, name string) (*libcni.NetworkConfigList, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if filepath.Ext(name) == ".conflist" {
 		conf, err := libcni.NetworkConfFromBytes(data)
 		if err == nil && len(conf.Plugins) == 0 {
@@ -118,10 +122,12 @@ func readConf(drive *os.Root, name string) (*libcni.NetworkConfigList, error) {
 		}
 		return conf, err
 	}
+
 	one, err := libcni.NetworkPluginConfFromBytes(data)
 	if err != nil {
 		return nil, err
 	}
+
 	list, err := json.Marshal(map[string]any{
 		"name": one.Network.Name, "cniVersion": one.Network.CNIVersion,
 		"plugins": []json.RawMessage{data},
@@ -142,6 +148,7 @@ func (n *installed) used(id string, pod Pod, there bool) ([]*libcni.NetworkConfi
 	if len(all) > 0 || !there {
 		return all, nil
 	}
+
 	conf, err := n.configuration()
 	if errors.Is(err, ErrNoCNI) {
 		return nil, nil // no plugin was run for the pod

@@ -27,6 +27,7 @@ func (p *plugin) Run(_ context.Context, program string, env []string, stdin []by
 	if command == "VERSION" {
 		return []byte(`{"cniVersion":"1.0.0","supportedVersions":["0.3.0","1.0.0"]}`), nil
 	}
+
 	marker := ""
 	if strings.Contains(string(stdin), `"mark":"`) {
 		_, rest, _ := strings.Cut(string(stdin), `"mark":"`)
@@ -44,12 +45,14 @@ func TestInstalled(t *testing.T) {
 	if err := os.MkdirAll(conf, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	put := func(name, text string) {
 		t.Helper()
 		if err := os.WriteFile(filepath.Join(conf, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	p := &plugin{}
 	n, err := podnet.New(podnet.Config{
 		HNS:       newHost(wire.Version{Major: 13, Minor: 2}),
@@ -71,6 +74,7 @@ func TestInstalled(t *testing.T) {
 	if _, err := n.Setup(t.Context(), podnet.Pod{ID: "early"}); !errors.Is(err, podnet.ErrNoCNI) {
 		t.Errorf("a pod without a plugin: %v", err)
 	}
+
 	put("readme.txt", "no configuration")
 	put("10-one.conf", `{"cniVersion":"1.0.0","name":"one","type":"win-bridge","mark":"one"}`)
 	put("20-two.conflist", `{"cniVersion":"1.0.0","name":"two","plugins":[{"type":"sdnoverlay.exe","mark":"two"}]}`)
@@ -80,12 +84,14 @@ func TestInstalled(t *testing.T) {
 	if err := os.Remove(filepath.Join(conf, "10-one.conf")); err != nil {
 		t.Fatal(err)
 	}
+
 	setup(t, n, "b")
 	for _, id := range []string{"a", "b", "early"} {
 		if err := n.Teardown(t.Context(), podnet.Pod{ID: id}); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	const bin = `C:\opt\cni\bin\`
 	want := "ADD " + bin + "win-bridge.exe one\nADD " + bin + "sdnoverlay.exe two\nDEL " + bin + "win-bridge.exe one\nDEL " + bin + "sdnoverlay.exe two"
 	if got := strings.Join(p.asked, "\n"); got != want {
@@ -114,10 +120,16 @@ func TestInstalledWrong(t *testing.T) {
 			if err := errors.Join(os.MkdirAll(conf, 0o755), write(filepath.Join(conf, "10-x.conflist"))); err != nil {
 				t.Fatal(err)
 			}
-			n, err := podnet.New(podnet.Config{Installed: true, Drive: dir, CacheDir: filepath.Join(dir, "cni")})
+
+			n, err := podnet.New(podnet.Config{
+				Installed: true,
+				Drive:     dir,
+				CacheDir:  filepath.Join(dir, "cni"),
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			err = n.Ready(t.Context())
 			if !errors.Is(err, podnet.ErrNoCNI) || !strings.Contains(err.Error(), `C:\etc\cni\net.d\10-x.conflist`) {
 				t.Errorf("%v", err)

@@ -9,7 +9,7 @@ const (
 	VXLANPort = 4789
 )
 
-// NetworkName is the name of the HNS network and of the CNI network; kube-proxy.exe gets it as --network-name.
+// NetworkName returns the name of the HNS network and of the CNI network; kube-proxy.exe gets it as --network-name.
 func NetworkName(mode spec.Mode) string {
 	switch mode {
 	case spec.ModeOverlay:
@@ -28,7 +28,7 @@ func hasHostEndpoint(mode spec.Mode) bool {
 	return mode == spec.ModeL2Bridge || mode == spec.ModeL2Tunnel
 }
 
-// exceptions are the networks that pods reach with their own address.
+// exceptions returns the networks that pods reach with their own address.
 func (c *Config) exceptions() []string {
 	all := []string{}
 	for _, p := range c.Local {

@@ -17,6 +17,7 @@ func (n *ranged) ensureNetwork(ctx context.Context, r ranges) error {
 	if err != nil {
 		return err
 	}
+
 	id, err := hcn.Find(ctx, n.cfg.HNS, hcn.Network, want.Name)
 	if err != nil {
 		return err
@@ -38,6 +39,7 @@ func (n *ranged) ensureNetwork(ctx context.Context, r ranges) error {
 			return fmt.Errorf("make HNS network %q: %w", want.Name, err)
 		}
 	}
+
 	if !hasHostEndpoint(n.cfg.Mode) {
 		return nil
 	}
@@ -45,14 +47,15 @@ func (n *ranged) ensureNetwork(ctx context.Context, r ranges) error {
 	if r.six.IsValid() {
 		host = append(host, wire.IpConfig{IpAddress: hostAddress(r.six).String()})
 	}
+
 	return n.ensureHostEndpoint(ctx, id, host)
 }
 
-// hostAddress is the host's own address on its pods' network: the third of the range (.2), which win-bridge.exe makes
-// the pods' gateway.
+// hostAddress returns the host's own address on its pods' network: the third of the range (.2), which win-bridge.exe
+// makes the pods' gateway.
 func hostAddress(cidr netip.Prefix) netip.Addr { return cidr.Addr().Next().Next() }
 
-// subnetsOf are a network's subnets.
+// subnetsOf returns a network's subnets.
 func subnetsOf(w wire.Network) []string {
 	var all []string
 	for _, ipam := range w.Ipams {
@@ -92,6 +95,7 @@ func (n *ranged) wanted(r ranges) (wire.Network, error) {
 		Type:          wire.NetworkL2Bridge,
 		SchemaVersion: wire.SchemaVersion{Major: 2},
 	}
+
 	var policies []wire.Policy
 	switch n.cfg.Mode {
 	case spec.ModeL2Tunnel:
@@ -112,11 +116,13 @@ func (n *ranged) wanted(r ranges) (wire.Network, error) {
 		}
 		policies = append(policies, vsid)
 	}
+
 	subnets := []wire.Subnet{{
 		IpAddressPrefix: subnet.String(),
 		Policies:        policies,
 		Routes:          []wire.Route{defaultRoute(gateway)},
 	}}
+
 	if r.six.IsValid() {
 		subnets = append(subnets, wire.Subnet{
 			IpAddressPrefix: r.six.String(),
@@ -127,7 +133,7 @@ func (n *ranged) wanted(r ranges) (wire.Network, error) {
 	return w, nil
 }
 
-// defaultRoute is the default route of the gateway's family.
+// defaultRoute returns the default route of the gateway's family.
 func defaultRoute(gateway netip.Addr) wire.Route {
 	if gateway.Is6() {
 		return wire.Route{NextHop: gateway.String(), DestinationPrefix: "::/0"}

@@ -35,6 +35,7 @@ func newOwnPlugin(cfg Config) (*ownPlugin, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	conf, err := libcni.ConfListFromBytes(data)
 	if err == nil {
 		p.held.four, err = cidrOf(data)
@@ -46,22 +47,23 @@ func newOwnPlugin(cfg Config) (*ownPlugin, error) {
 	return p, nil
 }
 
-// confPath is the CNI configuration on this machine.
+// confPath returns the CNI configuration on this machine.
 func (p *ownPlugin) confPath() string { return filepath.Join(p.cfg.Drive, p.confName()) }
 
-// confName is the CNI configuration below the host's drive.
+// confName returns the CNI configuration below the host's drive.
 func (p *ownPlugin) confName() string {
 	return path.Join(confFolder, "10-"+NetworkName(p.cfg.Mode)+".conflist")
 }
 
-// configuration is the CNI configuration for the plugin, as it is now: a person's changes hold for the pods that come.
-// It is nil until there is a range.
+// configuration returns the CNI configuration for the plugin, as it is now: a person's changes hold for the pods that
+// come. It is nil until there is a range.
 func (p *ownPlugin) configuration() (*libcni.NetworkConfigList, error) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	if p.conf == nil {
 		return nil, nil // there is none, and nothing is wrong
 	}
+
 	drive, err := os.OpenRoot(p.cfg.Drive) // links must not lead out of the drive
 	if err != nil {
 		return nil, err
@@ -71,6 +73,7 @@ func (p *ownPlugin) configuration() (*libcni.NetworkConfigList, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read CNI configuration %q: %w", p.confPath(), err)
 	}
+
 	return conf, nil
 }
 
@@ -98,11 +101,13 @@ func (p *ownPlugin) Del(ctx context.Context, namespace string, pod Pod, there bo
 		}
 		confs = append(confs, conf)
 	}
+
 	for _, conf := range confs {
 		if err := p.cni.DelNetworkList(ctx, conf, runtimeConf(namespace, pod)); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -121,12 +126,14 @@ func (p *ownPlugin) remember(ctx context.Context, r ranges) error {
 	if err != nil {
 		return err
 	}
+
 	// The configuration is written last: pods get addresses only when the host has its own.
 	if p.cfg.Mode == spec.ModeOverlay {
 		if err := p.ensureSourceVIP(ctx, r.four); err != nil {
 			return err
 		}
 	}
+
 	if err := writeOf(p.cfg.Drive, p.confName(), data); err != nil {
 		return err
 	}
@@ -134,14 +141,14 @@ func (p *ownPlugin) remember(ctx context.Context, r ranges) error {
 	return nil
 }
 
-// ConfList is the CNI configuration of a host with that pod CIDR, for win-bridge.exe, or win-overlay.exe in mode
+// ConfList returns the CNI configuration of a host with that pod CIDR, for win-bridge.exe, or win-overlay.exe in mode
 // overlay. Of cfg only Mode, Address, Local, Pods and Services are read.
 func ConfList(cfg Config, cidr netip.Prefix) ([]byte, error) {
 	return (&ownPlugin{ranged: ranged{cfg: cfg}}).confList(cidr)
 }
 
-// confList is the CNI configuration of a host with that pod CIDR. Pods do not get .1, the HNS network's gateway, nor,
-// on a bridge, .2, the host itself, which win-bridge.exe makes the pods' gateway.
+// confList returns the CNI configuration of a host with that pod CIDR. Pods do not get .1, the HNS network's gateway,
+// nor, on a bridge, .2, the host itself, which win-bridge.exe makes the pods' gateway.
 func (p *ownPlugin) confList(cidr netip.Prefix) ([]byte, error) {
 	exceptions := p.cfg.exceptions()
 	conf := map[string]any{
@@ -150,6 +157,7 @@ func (p *ownPlugin) confList(cidr netip.Prefix) ([]byte, error) {
 		"capabilities": map[string]bool{"dns": true, "portMappings": true},
 		"ipam":         p.ipam(cidr),
 	}
+
 	policies := []any{policy(wire.PolicyOutBoundNAT, wire.OutBoundNATSetting{Exceptions: exceptions})}
 	if p.cfg.Mode == spec.ModeOverlay {
 		// As flannel delegates to win-overlay: beyond the overlay packets carry the host's address, also on the
@@ -165,6 +173,7 @@ func (p *ownPlugin) confList(cidr netip.Prefix) ([]byte, error) {
 		}
 		conf["type"], conf["capabilities"] = "win-overlay", map[string]bool{"dns": true}
 	}
+
 	conf["policies"] = policies
 	list := map[string]any{"cniVersion": "1.0.0", "name": NetworkName(p.cfg.Mode), "plugins": []any{conf}}
 	return json.MarshalIndent(list, "", "  ")

@@ -131,8 +131,8 @@ func New(cfg Config) (*Network, error) {
 	return &Network{cfg: cfg, way: way}, nil
 }
 
-// namespaceOf is the GUID of a pod's HNS namespace. It follows from the sandbox's ID, so that a pod whose Setup was cut
-// short by a crash can be found.
+// namespaceOf returns the GUID of a pod's HNS namespace. It follows from the sandbox's ID, so that a pod whose Setup
+// was cut short by a crash can be found.
 func namespaceOf(podID string) string {
 	space := uuid.MustParse("6d756c6c-696f-6e20-706f-64206e657473")
 	return strings.ToUpper(uuid.NewSHA1(space, []byte(podID)).String())
@@ -168,11 +168,16 @@ func (n *Network) setup(ctx context.Context, pod Pod) (Result, error) {
 	if err := n.createNamespace(ctx, id, pod.ID); err != nil {
 		return Result{}, err
 	}
+
 	ips, err := n.way.Add(ctx, id, pod)
 	if err != nil {
 		return Result{}, err
 	}
-	return Result{NetNS: filepath.Join(n.cfg.PinDir, id), HNSNamespace: id, IPs: ips}, nil
+	return Result{
+		NetNS:        filepath.Join(n.cfg.PinDir, id),
+		HNSNamespace: id,
+		IPs:          ips,
+	}, nil
 }
 
 // Teardown undoes Setup, also a Setup that a crash interrupted. It is no error if the pod is not connected.
@@ -195,7 +200,7 @@ func (n *Network) teardown(ctx context.Context, pod Pod) error {
 // Ready returns nil if pods can be connected, and otherwise the reason.
 func (n *Network) Ready(context.Context) error { return n.way.Ready() }
 
-// PodCIDR is the host's range of pod addresses; the zero Prefix when there is none yet.
+// PodCIDR returns the host's range of pod addresses; the zero Prefix when there is none yet.
 func (n *Network) PodCIDR() netip.Prefix { return n.way.Range() }
 
 // createNamespace makes a pod's HNS namespace.
@@ -204,10 +209,16 @@ func (n *Network) createNamespace(ctx context.Context, id, podID string) error {
 	if err != nil {
 		return err
 	}
-	_, err = n.cfg.HNS.Call(ctx, hns.Request{Function: "HcnCreateNamespace", New: id, Text: []string{string(settings)}})
+
+	_, err = n.cfg.HNS.Call(ctx, hns.Request{
+		Function: "HcnCreateNamespace",
+		New:      id,
+		Text:     []string{string(settings)},
+	})
 	if err != nil {
 		return err
 	}
+
 	return n.share(ctx, id, podID, "Add") // as the pause container does on Windows
 }
 

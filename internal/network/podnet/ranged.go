@@ -13,7 +13,7 @@ import (
 // ranges are a host's ranges of pod addresses, one of each family. six is valid only with dual stack.
 type ranges struct{ four, six netip.Prefix }
 
-// String is the form of the ranges in errors and files.
+// String returns the form of the ranges in errors and files.
 func (r ranges) String() string { return spec.JoinSubnets(r.four, r.six) }
 
 // pick returns the first range of each family; without dual stack it ignores IPv6.
@@ -27,12 +27,14 @@ func pick(cidrs []netip.Prefix, dualStack bool) (ranges, error) {
 			r.six = p.Masked()
 		}
 	}
+
 	switch {
 	case !r.four.IsValid() || r.four.Bits() > 29:
 		return r, errors.New("not an IPv4 network of at least 8 addresses")
 	case dualStack && (!r.six.IsValid() || r.six.Bits() > 125):
 		return r, errors.New("no IPv6 network of at least 8 addresses beside it, which a dual-stack node needs")
 	}
+
 	return r, nil
 }
 
@@ -66,6 +68,7 @@ func (n *ranged) set(ctx context.Context, cidrs []netip.Prefix, remember func(co
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
+
 	if err := n.ensureNetwork(ctx, r); err != nil {
 		return fmt.Errorf("set pod CIDR %s: %w", r, err)
 	}

@@ -57,6 +57,7 @@ func (r *rig) Call(ctx context.Context, req hns.Request) (hns.Reply, error) {
 	case call == "HNSCall":
 		call += " " + req.Text[0]
 	}
+
 	reads := []string{"Enumerate", "Query", "Open"}
 	if !slices.ContainsFunc(reads, func(verb string) bool { return strings.HasPrefix(call, verb) }) {
 		r.calls = append(r.calls, call)
@@ -64,6 +65,7 @@ func (r *rig) Call(ctx context.Context, req hns.Request) (hns.Reply, error) {
 	if r.fails(call) {
 		return hns.Reply{}, errAsked
 	}
+
 	return r.host.Call(ctx, req)
 }
 
@@ -78,6 +80,7 @@ func (r *rig) Run(ctx context.Context, program string, env []string, _ []byte) (
 			command = v
 		}
 	}
+
 	if command == "VERSION" {
 		return []byte(`{"cniVersion":"1.0.0","supportedVersions":["1.0.0"]}`), nil
 	}
@@ -86,17 +89,18 @@ func (r *rig) Run(ctx context.Context, program string, env []string, _ []byte) (
 	if r.fails(call) {
 		return []byte(`{"cniVersion":"1.0.0","code":11,"msg":"the plugin was asked to fail"}`), errAsked
 	}
+
 	return []byte(`{"cniVersion":"1.0.0","ips":[{"address":"10.244.1.9/24"}]}`), nil
 }
 
-// since are the calls since the last time.
+// since returns the calls since the last time.
 func (r *rig) since() []string {
 	calls := r.calls
 	r.calls = nil
 	return calls
 }
 
-// left are the namespaces and endpoints in HNS that are not the host's own.
+// left returns the namespaces and endpoints in HNS that are not the host's own.
 func (r *rig) left(t *testing.T) []string {
 	t.Helper()
 	namespaces, err := hcn.List[wire.Namespace](t.Context(), r.host, hcn.Namespace)
@@ -107,17 +111,20 @@ func (r *rig) left(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var all []string
 	for _, n := range namespaces {
 		if n.Type != wire.NamespaceHostDefault {
 			all = append(all, n.ID)
 		}
 	}
+
 	for _, e := range endpoints {
 		if e.Name != "cbr0_ep" {
 			all = append(all, e.Name)
 		}
 	}
+
 	return all
 }
 
@@ -134,10 +141,13 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// open is a process's view of the network.
+// open returns a process's view of the network.
 func (r *rig) open(t *testing.T, cfg podnet.Config) *podnet.Network {
 	t.Helper()
-	cfg.HNS, cfg.Exec, cfg.Drive, cfg.PinDir = r, r, filepath.Join(r.dir, "c"), filepath.Join(r.dir, "pins")
+	cfg.HNS = r
+	cfg.Exec = r
+	cfg.Drive = filepath.Join(r.dir, "c")
+	cfg.PinDir = filepath.Join(r.dir, "pins")
 	cfg.CacheDir, cfg.Local = filepath.Join(r.dir, "cni"), prefixes(t, "10.244.0.0/16")
 	n, err := podnet.New(cfg)
 	if err != nil {
@@ -182,7 +192,13 @@ func expect(t *testing.T, what string, want, got []string) {
 	}
 }
 
-// namespaceMade are the calls that make a pod's namespace.
+// namespaceMade returns the calls that make a pod's namespace.
 func namespaceMade() []string { return []string{"CreateNamespace", "ModifyNamespace Add Container"} }
 
-func podA() podnet.Pod { return podnet.Pod{ID: "a", Name: "a", Namespace: "default"} }
+func podA() podnet.Pod {
+	return podnet.Pod{
+		ID:        "a",
+		Name:      "a",
+		Namespace: "default",
+	}
+}

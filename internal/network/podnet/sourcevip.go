@@ -71,11 +71,13 @@ func (p *ownPlugin) ensureSourceVIP(ctx context.Context, cidr netip.Prefix) erro
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
+
 	conf := map[string]any{"cniVersion": "1.0.0", "name": NetworkName(spec.ModeOverlay), "ipam": p.ipam(cidr)}
 	stdin, err := json.Marshal(conf)
 	if err != nil {
 		return err
 	}
+
 	// DEL first: a crash may have come between ADD and the file.
 	var answer []byte
 	for _, command := range []string{"DEL", "ADD"} {
@@ -87,8 +89,10 @@ func (p *ownPlugin) ensureSourceVIP(ctx context.Context, cidr netip.Prefix) erro
 			return fmt.Errorf("reserve the source VIP in %s: %w", cidr, err)
 		}
 	}
+
 	if _, err := addressIn(answer); err != nil {
 		return err
 	}
+
 	return writeOf(p.cfg.Drive, sourceVIPFile, answer)
 }

@@ -18,6 +18,7 @@ func TestSourceVIPOfHostilePrograms(t *testing.T) {
 	if err := os.WriteFile(outside, []byte(answer), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	for name, c := range map[string]struct {
 		put  func(file string) error
 		good bool
@@ -68,6 +69,7 @@ func TestRangeOfHostilePrograms(t *testing.T) {
 			if err := os.Symlink(outside, folder); err != nil {
 				t.Fatal(err)
 			}
+
 			if err := n.SetPodCIDR(t.Context(), prefixes(t, "10.244.1.0/24")...); err == nil {
 				t.Error("the range was written through a link out of the drive")
 			}

@@ -22,6 +22,7 @@ func (n *Network) Stats(ctx context.Context, pod Pod) ([]InterfaceStats, error) 
 	if err != nil {
 		return nil, fmt.Errorf("count traffic of pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
+
 	var all []InterfaceStats
 	for _, id := range endpoints {
 		var e wire.Endpoint
@@ -33,6 +34,7 @@ func (n *Network) Stats(ctx context.Context, pod Pod) ([]InterfaceStats, error) 
 		if err != nil {
 			return nil, fmt.Errorf("count traffic of pod %s/%s: %w", pod.Namespace, pod.Name, err)
 		}
+
 		all = append(all, InterfaceStats{
 			Name:      e.Name,
 			RxBytes:   s.BytesReceived,
@@ -41,10 +43,11 @@ func (n *Network) Stats(ctx context.Context, pod Pod) ([]InterfaceStats, error) 
 			TxDropped: s.DroppedPacketsOutgoing,
 		})
 	}
+
 	return all, nil
 }
 
-// endpointsOf are the IDs of the endpoints in a namespace.
+// endpointsOf returns the IDs of the endpoints in a namespace.
 func endpointsOf(ctx context.Context, h HNS, namespace string) ([]string, error) {
 	var ns wire.Namespace
 	if err := hcn.Query(ctx, h, hcn.Namespace, namespace, &ns); err != nil {
@@ -66,6 +69,7 @@ func (n *Network) Prune(ctx context.Context, keep map[string]bool) ([]string, er
 	if err != nil {
 		return nil, err
 	}
+
 	var gone []string
 	var errs []error
 	for _, id := range ids {
@@ -74,6 +78,7 @@ func (n *Network) Prune(ctx context.Context, keep map[string]bool) ([]string, er
 			errs = append(errs, err)
 			continue
 		}
+
 		for _, r := range ns.Resources {
 			// Others' namespaces, whose GUID does not follow from the container's ID, are not touched.
 			if r.Type != wire.ResourceContainer || keep[r.Data.ID] || namespaceOf(r.Data.ID) != id {
@@ -86,5 +91,6 @@ func (n *Network) Prune(ctx context.Context, keep map[string]bool) ([]string, er
 			gone = append(gone, r.Data.ID)
 		}
 	}
+
 	return gone, errors.Join(errs...)
 }

@@ -33,6 +33,7 @@ func ways() []way {
 		own    = ` C:\Program Files\containerd\cni\bin\win-bridge.exe`
 		others = ` C:\opt\cni\bin\others.exe`
 	)
+
 	return []way{
 		{
 			name:    "plugin",
@@ -72,6 +73,7 @@ func TestOrderOfCalls(t *testing.T) {
 			if len(result.IPs) != 1 || result.NetNS != filepath.Join(r.dir, "pins", result.HNSNamespace) {
 				t.Errorf("the connected pod is %+v", result)
 			}
+
 			expect(t, "connecting", slices.Concat(namespaceMade(), w.add), r.since())
 			if err := n.Teardown(t.Context(), podA()); err != nil {
 				t.Fatal(err)
@@ -90,6 +92,7 @@ func TestShare(t *testing.T) {
 	if _, err := n.Setup(t.Context(), podA()); err != nil {
 		t.Fatal(err)
 	}
+
 	shared := func() []string {
 		t.Helper()
 		endpoints, err := hcn.List[wire.Endpoint](t.Context(), r.host, hcn.Endpoint)
@@ -103,6 +106,7 @@ func TestShare(t *testing.T) {
 		}
 		return nil
 	}
+
 	for _, step := range []struct {
 		container string
 		runs      bool
@@ -118,12 +122,14 @@ func TestShare(t *testing.T) {
 		}
 		expect(t, "shared", step.want, shared())
 	}
+
 	if gone, err := n.Prune(t.Context(), map[string]bool{podA().ID: true}); err != nil || len(gone) > 0 {
 		t.Errorf("disconnected %q, %v", gone, err)
 	}
 	if err := n.Teardown(t.Context(), podA()); err != nil {
 		t.Fatal(err)
 	}
+
 	expect(t, "left in HNS", nil, r.left(t))
 	if err := n.Share(t.Context(), podA(), "side", false); err != nil {
 		t.Errorf("a container's end after its pod: %v", err)
@@ -160,12 +166,14 @@ func TestEndpointThatWasNotAttached(t *testing.T) {
 	for _, call := range []string{"ModifyNamespace Add Endpoint", "DeleteEndpoint", "DeleteNamespace"} {
 		r.failing[call] = true
 	}
+
 	if _, err := n.Setup(t.Context(), podA()); err == nil {
 		t.Fatal("the endpoint was attached")
 	}
 	if left := r.left(t); !slices.Contains(left, "a_nat") {
 		t.Fatalf("HNS has %q, and no endpoint of the pod", left)
 	}
+
 	clear(r.failing)
 	if _, err := n.Setup(t.Context(), podA()); err != nil {
 		t.Fatal(err)
@@ -183,12 +191,14 @@ func TestUndo(t *testing.T) {
 		step string
 		undo []string
 	}
+
 	for _, w := range ways() {
 		// A plugin's DEL is run even if its ADD was not: a plugin that does not know the pod returns no error.
 		unplug := w.del
 		if w.name == "direct" {
 			unplug = nil
 		}
+
 		failures := []failure{
 			{step: "CreateNamespace"},
 			{step: "ModifyNamespace Add Container", undo: slices.Concat(unplug, gone)},
@@ -197,12 +207,14 @@ func TestUndo(t *testing.T) {
 		if w.name == "direct" {
 			failures = append(failures, failure{step: w.add[1], undo: slices.Concat(w.del, gone)})
 		}
+
 		for _, f := range failures {
 			for _, cancelled := range []bool{false, true} {
 				name := w.name + "/" + f.step
 				if cancelled {
 					name += "/cancelled"
 				}
+
 				t.Run(name, func(t *testing.T) {
 					r := newRig(t)
 					n := r.open(t, w.config)
@@ -213,6 +225,7 @@ func TestUndo(t *testing.T) {
 					if cancelled {
 						r.cancel = cancel
 					}
+
 					_, err := n.Setup(ctx, podA())
 					for _, part := range []string{"connect pod default/a: ", "asked to fail"} {
 						if err == nil || !strings.Contains(err.Error(), part) {
@@ -237,12 +250,14 @@ func TestTeardownAgain(t *testing.T) {
 			if _, err := n.Setup(t.Context(), podA()); err != nil {
 				t.Fatal(err)
 			}
+
 			r.since()
 			r.failing[w.del[0]] = true
 			err := n.Teardown(t.Context(), podA())
 			if err == nil || !strings.Contains(err.Error(), "disconnect pod default/a: ") {
 				t.Errorf("disconnecting: %v", err)
 			}
+
 			expect(t, "the first time", w.del, r.since())
 			clear(r.failing)
 			if err := n.Teardown(t.Context(), podA()); err != nil {
@@ -282,12 +297,14 @@ func TestLostNamespace(t *testing.T) {
 			if _, err := n.Setup(t.Context(), podA()); err != nil {
 				t.Fatal(err)
 			}
+
 			r.since()
 			r.loseHNS()
 			var want []string
 			if w.name != "direct" {
 				want = w.del
 			}
+
 			for _, want := range [][]string{want, nil} { // the second time the plugin does not know it either
 				if err := n.Teardown(t.Context(), podA()); err != nil {
 					t.Fatal(err)
@@ -309,12 +326,14 @@ func TestReady(t *testing.T) {
 			if _, err := n.Setup(t.Context(), podA()); !errors.Is(err, w.unready) {
 				t.Errorf("connecting at first: %v, want %v", err, w.unready)
 			}
+
 			expect(t, "calls", nil, r.since())
 			r.prepare(t, w, n)
 			var cidr netip.Prefix
 			if w.ranged {
 				cidr = netip.MustParsePrefix("10.244.1.0/24")
 			}
+
 			for _, n := range []*podnet.Network{n, r.open(t, w.config)} {
 				if err := n.Ready(t.Context()); err != nil {
 					t.Error(err)
@@ -341,6 +360,7 @@ func TestRefusedRange(t *testing.T) {
 				expect(t, "calls", nil, r.since())
 				return
 			}
+
 			if err == nil || !strings.Contains(err.Error(), "set pod CIDR 10.244.1.0/24: ") {
 				t.Errorf("setting the range: %v", err)
 			}
@@ -349,6 +369,7 @@ func TestRefusedRange(t *testing.T) {
 					t.Errorf("ready without a network: %v", err)
 				}
 			}
+
 			for _, wrong := range [][]string{{}, {"10.244.1.0/30"}, {"fd00::/64"}} {
 				if err := n.SetPodCIDR(t.Context(), prefixes(t, wrong...)...); err == nil {
 					t.Errorf("the range %q was taken", wrong)
@@ -365,6 +386,7 @@ func TestRangeChanges(t *testing.T) {
 		`DEL C:\Program Files\containerd\cni\bin\host-local.exe`,
 		`ADD C:\Program Files\containerd\cni\bin\host-local.exe`,
 	}
+
 	for _, c := range []struct {
 		name        string
 		config      podnet.Config
@@ -383,6 +405,7 @@ func TestRangeChanges(t *testing.T) {
 				}
 				return r.since()
 			}
+
 			expect(t, "the first range", slices.Concat([]string{"CreateNetwork"}, c.first), set("10.244.1.0/24"))
 			expect(t, "the same range", c.same, set("10.244.1.0/24"))
 			expect(t, "another range", slices.Concat([]string{"DeleteNetwork", "CreateNetwork"}, c.first),
@@ -401,6 +424,7 @@ func TestNoSourceVIP(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "the plugin was asked to fail") {
 		t.Errorf("setting the range: %v", err)
 	}
+
 	for _, n := range []*podnet.Network{n, r.open(t, cfg)} {
 		if err := n.Ready(t.Context()); !errors.Is(err, podnet.ErrNoPodCIDR) {
 			t.Errorf("ready without the source VIP: %v", err)
@@ -440,6 +464,7 @@ func TestPrune(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+
 			theirs, err := hcn.Create(t.Context(), r.host, hcn.Namespace, "", wire.Namespace{Type: wire.NamespaceHost})
 			if err != nil {
 				t.Fatal(err)
@@ -449,6 +474,7 @@ func TestPrune(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			expect(t, "disconnected", []string{"b"}, gone)
 			expect(t, "calls", slices.Concat(w.del, []string{"DeleteNamespace"}), r.since())
 			if left := r.left(t); !slices.Contains(left, theirs) {
@@ -469,6 +495,7 @@ func TestRangeUsedUp(t *testing.T) {
 	for _, id := range []string{"a", "b", "c", "d", "e"} {
 		got = append(got, setup(t, n, id))
 	}
+
 	expect(t, "addresses", []string{"10.244.1.2", "10.244.1.3", "10.244.1.4", "10.244.1.5", "10.244.1.6"}, got)
 	r.since()
 	_, err := n.Setup(t.Context(), podnet.Pod{ID: "f"})

@@ -58,6 +58,7 @@ func (c *Cluster) rule(namespace string, peers []networkingv1.NetworkPolicyPeer,
 			r.Blocks = append(r.Blocks, b)
 		}
 	}
+
 	if len(selected) > 0 {
 		r.Group = c.group(namespace, selected)
 	}
@@ -66,6 +67,7 @@ func (c *Cluster) rule(namespace string, peers []networkingv1.NetworkPolicyPeer,
 			r.Ports = append(r.Ports, read)
 		}
 	}
+
 	return r
 }
 
@@ -75,6 +77,7 @@ func block(b *networkingv1.IPBlock) (Block, bool) {
 	if err != nil {
 		return Block{}, false
 	}
+
 	read := Block{CIDR: cidr.Masked()}
 	for _, text := range b.Except {
 		except, err := netip.ParsePrefix(text)
@@ -83,6 +86,7 @@ func block(b *networkingv1.IPBlock) (Block, bool) {
 		}
 		read.Except = append(read.Except, except.Masked())
 	}
+
 	return read, true
 }
 
@@ -92,6 +96,7 @@ func (c *Cluster) ports(p networkingv1.NetworkPolicyPort) (Ports, bool) {
 	if p.Protocol != nil {
 		read.Protocol = cmp.Or(*p.Protocol, corev1.ProtocolTCP)
 	}
+
 	switch {
 	case read.Protocol != corev1.ProtocolTCP && read.Protocol != corev1.ProtocolUDP &&
 		read.Protocol != corev1.ProtocolSCTP:
@@ -103,6 +108,7 @@ func (c *Cluster) ports(p networkingv1.NetworkPolicyPort) (Ports, bool) {
 		read.Named = c.port(read.Protocol, p.Port.StrVal)
 		return read, p.EndPort == nil
 	}
+
 	first, last := p.Port.IntVal, p.Port.IntVal
 	if p.EndPort != nil {
 		last = *p.EndPort
@@ -151,11 +157,13 @@ func (c *Cluster) access(p pod) (in, out *Access) {
 		}
 		(*sum).Rules = append((*sum).Rules, more.Rules...)
 	}
+
 	for _, policy := range c.policies {
 		if policy.namespace == p.namespace && policy.selects.Matches(p.labels) {
 			add(&in, policy.in)
 			add(&out, policy.out)
 		}
 	}
+
 	return in, out
 }

@@ -58,12 +58,14 @@ func Compile(o Objects) *Cluster {
 	for _, n := range o.Namespaces {
 		c.namespaces[n.Name] = n.Labels
 	}
+
 	sorted := slices.SortedFunc(slices.Values(o.Policies), func(a, b *networkingv1.NetworkPolicy) int {
 		return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
 	})
 	for _, p := range sorted {
 		c.policies = append(c.policies, c.read(p))
 	}
+
 	return c
 }
 
@@ -80,12 +82,14 @@ func (c *Cluster) read(p *networkingv1.NetworkPolicy) policy {
 			read.in.Rules = append(read.in.Rules, c.rule(p.Namespace, r.From, r.Ports))
 		}
 	}
+
 	if out {
 		read.out = &Access{}
 		for _, r := range p.Spec.Egress {
 			read.out.Rules = append(read.out.Rules, c.rule(p.Namespace, r.To, r.Ports))
 		}
 	}
+
 	return read
 }
 
@@ -106,6 +110,7 @@ func (c *Cluster) group(namespace string, peers []networkingv1.NetworkPolicyPeer
 		all  []chosen
 		text []string
 	)
+
 	for _, p := range peers {
 		one := chosen{pods: labels.Everything()}
 		if p.PodSelector != nil {
@@ -118,11 +123,13 @@ func (c *Cluster) group(namespace string, peers []networkingv1.NetworkPolicyPeer
 		}
 		all, text = append(all, one), append(text, where+" pods "+describe(one.pods))
 	}
+
 	slices.Sort(text)
 	key := hash(strings.Join(slices.Compact(text), "\n"))
 	if _, known := c.peers[key]; known {
 		return key
 	}
+
 	var addrs []netip.Addr
 	for _, p := range c.pods {
 		if slices.ContainsFunc(all, func(one chosen) bool {
@@ -154,6 +161,7 @@ func (c *Cluster) port(protocol corev1.Protocol, name string) string {
 	if _, known := c.named[key]; known {
 		return key
 	}
+
 	ends := []Endpoint{}
 	for _, p := range c.pods {
 		for _, port := range p.ports {

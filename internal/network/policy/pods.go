@@ -29,8 +29,8 @@ type namedPort struct {
 // Addresses are a pod's addresses by its UID.
 type Addresses map[types.UID][]netip.Addr
 
-// podsOf are the pods that policies can select: those with addresses of their own. A pod that has ended has none: its
-// address may be another pod's by now. known are addresses that the API does not tell yet, which count more.
+// podsOf returns the pods that policies can select: those with addresses of their own. A pod that has ended has none:
+// its address may be another pod's by now. known are addresses that the API does not tell yet, which count more.
 func podsOf(all []*corev1.Pod, known Addresses) []pod {
 	held := map[netip.Addr]types.UID{}
 	for uid, addrs := range known {
@@ -38,12 +38,14 @@ func podsOf(all []*corev1.Pod, known Addresses) []pod {
 			held[a] = uid
 		}
 	}
+
 	var out []pod
 	for _, p := range all {
 		if p.Spec.HostNetwork || hostProcess(p) ||
 			p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
 			continue
 		}
+
 		addrs := known[p.UID]
 		if len(addrs) == 0 {
 			addrs = slices.DeleteFunc(Reported(p), func(a netip.Addr) bool { return held[a] != "" })
@@ -59,6 +61,7 @@ func podsOf(all []*corev1.Pod, known Addresses) []pod {
 			})
 		}
 	}
+
 	return out
 }
 
@@ -68,7 +71,7 @@ func hostProcess(p *corev1.Pod) bool {
 	return s != nil && s.WindowsOptions != nil && s.WindowsOptions.HostProcess != nil && *s.WindowsOptions.HostProcess
 }
 
-// Reported are the addresses that a pod's status names.
+// Reported returns the addresses that a pod's status names.
 func Reported(p *corev1.Pod) []netip.Addr {
 	var addrs []netip.Addr
 	for _, ip := range p.Status.PodIPs {
@@ -79,7 +82,7 @@ func Reported(p *corev1.Pod) []netip.Addr {
 	return addrs
 }
 
-// portsOf are the pod's ports with names. An init container has them only if it goes on beside the others.
+// portsOf returns the pod's ports with names. An init container has them only if it goes on beside the others.
 func portsOf(p *corev1.Pod) []namedPort {
 	var ports []namedPort
 	add := func(c corev1.Container) {
@@ -93,6 +96,7 @@ func portsOf(p *corev1.Pod) []namedPort {
 			}
 		}
 	}
+
 	for _, c := range p.Spec.InitContainers {
 		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
 			add(c)
@@ -101,5 +105,6 @@ func portsOf(p *corev1.Pod) []namedPort {
 	for _, c := range p.Spec.Containers {
 		add(c)
 	}
+
 	return ports
 }

@@ -29,6 +29,7 @@ func objects(t *testing.T, policies ...string) Objects {
 		namespace.Name, namespace.Labels = n, map[string]string{"kubernetes.io/metadata.name": n, "team": n[:1]}
 		o.Namespaces = append(o.Namespaces, namespace)
 	}
+
 	for i, p := range []struct {
 		name, labels string
 		change       func(*corev1.Pod)
@@ -44,11 +45,14 @@ func objects(t *testing.T, policies ...string) Objects {
 	} {
 		pod := &corev1.Pod{}
 		pod.Namespace, pod.Name, _ = strings.Cut(p.name, "/")
-		pod.UID, pod.Spec.NodeName, pod.Labels = types.UID(p.name), "one", map[string]string{}
+		pod.UID = types.UID(p.name)
+		pod.Spec.NodeName = "one"
+		pod.Labels = map[string]string{}
 		for pair := range strings.SplitSeq(p.labels, ",") {
 			key, value, _ := strings.Cut(pair, "=")
 			pod.Labels[key] = value
 		}
+
 		pod.Status.PodIPs = []corev1.PodIP{{IP: fmt.Sprintf("10.0.0.%d", i+1)}, {IP: fmt.Sprintf("fd00::%d", i+1)}}
 		pod.Spec.Containers = []corev1.Container{{Ports: []corev1.ContainerPort{
 			{Name: "serve", ContainerPort: int32(8000 + i)}, {Name: "dns", ContainerPort: 53, Protocol: corev1.ProtocolUDP},
@@ -58,6 +62,7 @@ func objects(t *testing.T, policies ...string) Objects {
 		}
 		o.Pods = append(o.Pods, pod)
 	}
+
 	for i, text := range policies {
 		p := &networkingv1.NetworkPolicy{}
 		if err := yaml.UnmarshalStrict([]byte(text), &p.Spec); err != nil {
@@ -66,6 +71,7 @@ func objects(t *testing.T, policies ...string) Objects {
 		p.Namespace, p.Name = "default", fmt.Sprint("p", i)
 		o.Policies = append(o.Policies, p)
 	}
+
 	return o
 }
 
@@ -85,12 +91,14 @@ func (c *Cluster) passes(t *testing.T, packet string) bool {
 			t.Fatal(err)
 		}
 	}
+
 	for _, pod := range c.Node("one") {
-		if pod.Addr == from && pod.Out != nil && !c.allows(*pod.Out, to, Endpoint{to, protocol(f[3]), port}) ||
-			pod.Addr == to && pod.In != nil && !c.allows(*pod.In, from, Endpoint{to, protocol(f[3]), port}) {
+		if (pod.Addr == from && pod.Out != nil && !c.allows(*pod.Out, to, Endpoint{to, protocol(f[3]), port})) ||
+			(pod.Addr == to && pod.In != nil && !c.allows(*pod.In, from, Endpoint{to, protocol(f[3]), port})) {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -98,7 +106,7 @@ func protocol(name string) corev1.Protocol { return corev1.Protocol(strings.ToUp
 
 func (c *Cluster) allows(a Access, other netip.Addr, end Endpoint) bool {
 	return slices.ContainsFunc(a.Rules, func(r Rule) bool {
-		peer := r.Anyone || r.Group != "" && slices.Contains(c.peers[r.Group], other) ||
+		peer := r.Anyone || (r.Group != "" && slices.Contains(c.peers[r.Group], other)) ||
 			slices.ContainsFunc(r.Blocks, func(b Block) bool {
 				return b.CIDR.Contains(other) &&
 					!slices.ContainsFunc(b.Except, func(p netip.Prefix) bool { return p.Contains(other) })
@@ -364,6 +372,7 @@ func TestKnownAddresses(t *testing.T) {
 		"other/starts": {netip.MustParseAddr("10.0.0.3")},
 		"other/host":   {netip.MustParseAddr("10.0.0.9")},
 	}
+
 	c := Compile(o)
 	if c.passes(t, "9.9.9.9 > 10.0.0.3 tcp 80") {
 		t.Error("the pod that starts is open")
@@ -411,13 +420,14 @@ func TestRulesStay(t *testing.T) {
 	}
 }
 
-// text is a ruleset for people.
+// text returns a ruleset for people.
 func (r Ruleset) text() string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(r.Sets)) {
 		fmt.Fprintf(&b, "set %s (%s): %s\n", name, r.Sets[name].Type,
 			strings.Join(slices.Sorted(maps.Keys(r.Sets[name].Elements)), ", "))
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(r.Verdicts)) {
 		for _, a := range slices.SortedFunc(maps.Keys(r.Verdicts[name]), netip.Addr.Compare) {
 			fmt.Fprintf(&b, "map %s: %s jump %s # %s\n", name, a, r.Verdicts[name][a].Chain, r.Verdicts[name][a].Pod)
@@ -426,6 +436,7 @@ func (r Ruleset) text() string {
 	for _, name := range slices.Sorted(maps.Keys(r.Chains)) {
 		fmt.Fprintf(&b, "chain %s\n  %s\n", name, strings.Join(r.Chains[name], "\n  "))
 	}
+
 	return b.String()
 }
 
@@ -437,6 +448,7 @@ func golden(t *testing.T, name, got string) {
 			t.Fatal(err)
 		}
 	}
+
 	want, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

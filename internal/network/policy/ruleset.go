@@ -50,7 +50,7 @@ type Set struct {
 	Elements map[string]bool
 }
 
-// Families are the suffixes of sets' names and the names in rules of both address families.
+// Families returns the suffixes of sets' names and the names in rules of both address families.
 func Families() []Family { return []Family{{"", "ip"}, {"6", "ip6"}} }
 
 // Family is an address family.
@@ -64,7 +64,7 @@ func Of(a netip.Addr) Family {
 	return Families()[1]
 }
 
-// Type is the type of its addresses in sets.
+// Type returns the type of its addresses in sets.
 func (f Family) Type() string {
 	if f.Name == "ip" {
 		return "ipv4_addr"
@@ -88,16 +88,23 @@ func Frame() [][2]string {
 			rules = append(rules, [2]string{"forward", strings.NewReplacer("{ip}", f.Name, "{6}", f.Suffix).Replace(rule)})
 		}
 	}
+
 	return rules
 }
 
 // Ruleset returns what a node's table has.
 func (c *Cluster) Ruleset(node string) Ruleset {
-	r := Ruleset{Verdicts: map[string]map[netip.Addr]Verdict{}, Sets: map[string]Set{}, Chains: map[string][]string{}}
+	r := Ruleset{
+		Verdicts: map[string]map[netip.Addr]Verdict{},
+		Sets:     map[string]Set{},
+		Chains:   map[string][]string{},
+	}
+
 	for _, f := range Families() {
 		r.Sets[Self+f.Suffix] = Set{f.Type() + " . " + f.Type(), map[string]bool{}}
 		r.Verdicts[In+f.Suffix], r.Verdicts[Out+f.Suffix] = map[netip.Addr]Verdict{}, map[netip.Addr]Verdict{}
 	}
+
 	for _, pod := range c.Node(node) {
 		f := Of(pod.Addr)
 		r.Sets[Self+f.Suffix].Elements[fmt.Sprintf("%s . %s", pod.Addr, pod.Addr)] = true
@@ -108,6 +115,7 @@ func (c *Cluster) Ruleset(node string) Ruleset {
 			r.Verdicts[Out+f.Suffix][pod.Addr] = Verdict{c.chain(&r, pod.Out, "daddr"), string(pod.Pod)}
 		}
 	}
+
 	return r
 }
 
@@ -127,6 +135,7 @@ func (c *Cluster) chain(r *Ruleset, access *Access, side string) string {
 			}
 		}
 	}
+
 	rules = append(rules, "drop")
 	name := accessPrefix + hash(strings.Join(rules, "\n"))
 	r.Chains[name] = rules
@@ -140,6 +149,7 @@ func (c *Cluster) peerMatches(r *Ruleset, rule Rule, side string) []match {
 	if rule.Anyone {
 		return []match{{}}
 	}
+
 	var all []match
 	if rule.Group != "" {
 		for _, f := range Families() {
@@ -154,6 +164,7 @@ func (c *Cluster) peerMatches(r *Ruleset, rule Rule, side string) []match {
 			all = append(all, match{f.Name, fmt.Sprintf("%s %s @%s", f.Name, side, name)})
 		}
 	}
+
 	for _, b := range rule.Blocks {
 		f := Of(b.CIDR.Addr())
 		text := "meta nfproto ipv" + map[string]string{"ip": "4", "ip6": "6"}[f.Name]
@@ -165,6 +176,7 @@ func (c *Cluster) peerMatches(r *Ruleset, rule Rule, side string) []match {
 		}
 		all = append(all, match{f.Name, text})
 	}
+
 	return all
 }
 
@@ -178,6 +190,7 @@ func (c *Cluster) portMatches(r *Ruleset, rule Rule) []match {
 			all = append(all, match{text: text})
 		}
 	}
+
 	for _, p := range rule.Ports {
 		if p.Named == "" {
 			continue
@@ -194,10 +207,11 @@ func (c *Cluster) portMatches(r *Ruleset, rule Rule) []match {
 			all = append(all, match{f.Name, fmt.Sprintf("%s daddr . meta l4proto . th dport @%s", f.Name, name)})
 		}
 	}
+
 	return all
 }
 
-// protocolNumber is the protocol's number: not every machine has the file by which nft knows the names.
+// protocolNumber returns the protocol's number: not every machine has the file by which nft knows the names.
 func protocolNumber(p corev1.Protocol) int {
 	return map[corev1.Protocol]int{corev1.ProtocolTCP: 6, corev1.ProtocolUDP: 17, corev1.ProtocolSCTP: 132}[p]
 }
@@ -214,6 +228,7 @@ func ranges(ports []Ports, protocol corev1.Protocol) string {
 	if len(list) == 0 {
 		return ""
 	}
+
 	slices.SortFunc(list, func(a, b Ports) int { return cmp.Compare(a.First, b.First) })
 	merged := list[:1]
 	for _, p := range list[1:] {
@@ -223,9 +238,11 @@ func ranges(ports []Ports, protocol corev1.Protocol) string {
 			merged = append(merged, p)
 		}
 	}
+
 	if merged[0].First <= 1 && merged[0].Last == lastPort {
 		return "meta l4proto " + strconv.Itoa(protocolNumber(protocol))
 	}
+
 	var texts []string
 	for _, p := range merged {
 		text := strconv.Itoa(int(p.First))
@@ -234,5 +251,6 @@ func ranges(ports []Ports, protocol corev1.Protocol) string {
 		}
 		texts = append(texts, text)
 	}
+
 	return fmt.Sprintf("%s dport { %s }", strings.ToLower(string(protocol)), strings.Join(texts, ", "))
 }

@@ -22,6 +22,7 @@ func CheckAPIServer(dial func(ctx context.Context, network, address string) (net
 		MaxResponseHeaderBytes: answerBytes,
 		TLSClientConfig:        &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}, // see above
 	}
+
 	return func(ctx context.Context, address string) error {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+"/readyz", http.NoBody)
 		if err != nil {
@@ -32,10 +33,12 @@ func CheckAPIServer(dial func(ctx context.Context, network, address string) (net
 			return err
 		}
 		defer answer.Body.Close()
+
 		switch answer.StatusCode {
 		case http.StatusOK, http.StatusUnauthorized, http.StatusForbidden:
 			return nil
 		}
+
 		// without the words of answer.Status, which are the server's own and come on a terminal
 		return fmt.Errorf("GET /readyz: %d %s", answer.StatusCode, http.StatusText(answer.StatusCode))
 	}

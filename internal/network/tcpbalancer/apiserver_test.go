@@ -50,14 +50,16 @@ func TestCheckAPIServer(t *testing.T) {
 			if c.name == "says nothing" {
 				limit = 300 * time.Millisecond
 			}
+
 			ctx, cancel := context.WithTimeout(t.Context(), limit)
 			defer cancel()
 			err := CheckAPIServer(dial)(ctx, server.Listener.Addr().String())
-			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			if (c.want == "" && err != nil) || (c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want))) {
 				t.Errorf("error %v, want %q", err, c.want)
 			}
 		})
 	}
+
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
 	if err := CheckAPIServer(dial)(t.Context(), plain.Listener.Addr().String()); err == nil {

@@ -98,8 +98,14 @@ func (b *Balancer) States() []State {
 	defer b.mu.Unlock()
 	states := make([]State, len(b.servers))
 	for i, s := range b.servers {
-		states[i] = State{Server: s.Server, Up: s.up, Err: s.err, Connections: len(s.conns)}
+		states[i] = State{
+			Server:      s.Server,
+			Up:          s.up,
+			Err:         s.err,
+			Connections: len(s.conns),
+		}
 	}
+
 	return states
 }
 
@@ -116,6 +122,7 @@ func (b *Balancer) Serve(ctx context.Context, l net.Listener) error {
 	for _, s := range b.servers {
 		work.Go(func() { b.watch(ctx, s) })
 	}
+
 	stopped := context.AfterFunc(ctx, func() { l.Close() })
 	defer stopped()
 	for {
@@ -133,6 +140,7 @@ func (b *Balancer) Serve(ctx context.Context, l net.Listener) error {
 			wait(ctx, acceptPause)
 			continue
 		}
+
 		if !b.admit(client) {
 			client.Close()
 			continue
@@ -156,7 +164,7 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// source is the address of a connection's other side.
+// source returns the address of a connection's other side.
 func source(c net.Conn) netip.Addr {
 	at, err := netip.ParseAddrPort(c.RemoteAddr().String())
 	if err != nil {
@@ -177,6 +185,7 @@ func (b *Balancer) admit(c net.Conn) bool {
 		}
 		return false
 	}
+
 	b.all++
 	b.from[at]++
 	return true
@@ -201,6 +210,7 @@ func (b *Balancer) serve(ctx context.Context, client net.Conn) {
 		if s == nil {
 			return
 		}
+
 		tried = append(tried, s)
 		dialing, cancel := context.WithTimeout(ctx, b.cfg.DialTimeout)
 		conn, err := b.cfg.Dial(dialing, "tcp", s.Address)
@@ -209,6 +219,7 @@ func (b *Balancer) serve(ctx context.Context, client net.Conn) {
 			b.cfg.Log.Debug("connect to a server", "name", s.Name, "error", err)
 			continue
 		}
+
 		l := &link{client: client, server: conn}
 		if !b.join(s, l) {
 			conn.Close()
@@ -277,9 +288,12 @@ func (b *Balancer) judge(s *server, err error) {
 		if !s.up {
 			b.cfg.Log.Info("a server answers", "name", s.Name, "address", s.Address)
 		}
-		s.up, s.failed, s.err = true, 0, nil
+		s.up = true
+		s.failed = 0
+		s.err = nil
 		return
 	}
+
 	s.failed++
 	if s.up && s.failed < b.cfg.Fall {
 		return
@@ -288,6 +302,7 @@ func (b *Balancer) judge(s *server, err error) {
 		b.cfg.Log.Warn("a server does not answer any longer", "name", s.Name, "address", s.Address, "error", err,
 			"connections", len(s.conns))
 	}
+
 	s.up, s.err = false, err
 	for l := range s.conns {
 		l.close()

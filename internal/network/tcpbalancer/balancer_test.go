@@ -44,6 +44,7 @@ func (b *backend) start(t *testing.T) {
 	b.mu.Lock()
 	b.listener, b.address = l, l.Addr().String()
 	b.mu.Unlock()
+
 	go func() {
 		for {
 			c, err := l.Accept()
@@ -106,6 +107,7 @@ func speaks(ctx context.Context, address string) error {
 	if end, ok := ctx.Deadline(); ok {
 		_ = c.SetDeadline(end)
 	}
+
 	if _, err := c.Write([]byte("?")); err != nil {
 		return err
 	}
@@ -119,16 +121,21 @@ func start(t *testing.T, cfg Config, backends ...*backend) (*Balancer, string) {
 	for _, b := range backends {
 		cfg.Servers = append(cfg.Servers, Server{b.name, b.address})
 	}
-	cfg.Dial, cfg.Check, cfg.Log = (&net.Dialer{}).DialContext, speaks, slog.New(slog.DiscardHandler)
+
+	cfg.Dial = (&net.Dialer{}).DialContext
+	cfg.Check = speaks
+	cfg.Log = slog.New(slog.DiscardHandler)
 	cfg.Interval, cfg.CheckTimeout = 10*time.Millisecond, 500*time.Millisecond
 	b := New(cfg)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- b.Serve(ctx, l) }()
+
 	t.Cleanup(func() {
 		cancel()
 		select {
@@ -140,6 +147,7 @@ func start(t *testing.T, cfg Config, backends ...*backend) (*Balancer, string) {
 			t.Error("Serve did not end")
 		}
 	})
+
 	return b, l.Addr().String()
 }
 
@@ -234,6 +242,7 @@ func TestServerGoneAndBack(t *testing.T) {
 		c := connect(t, address)
 		held[ask(t, c)] = c
 	}
+
 	one.stop()
 	if _, err := asks(held["a"]); err == nil {
 		t.Error("a connection outlives its server")
@@ -243,6 +252,7 @@ func TestServerGoneAndBack(t *testing.T) {
 			t.Errorf("%s answers", got)
 		}
 	}
+
 	up(t, b, "b")
 	if got := ask(t, held["b"]); got != "b" {
 		t.Errorf("%s answers", got)
@@ -264,6 +274,7 @@ func TestSilentServer(t *testing.T) {
 		c := connect(t, address)
 		held[ask(t, c)] = c
 	}
+
 	one.hush(true)
 	up(t, b, "b")
 	if _, err := held["a"].Read(make([]byte, 1)); err == nil || errors.Is(err, context.DeadlineExceeded) {
@@ -283,6 +294,7 @@ func TestSilentServer(t *testing.T) {
 func TestOneFailedCheck(t *testing.T) {
 	b := New(Config{Servers: []Server{{"a", "192.0.2.1:1"}}, Log: slog.New(slog.DiscardHandler)})
 	s := b.servers[0]
+
 	steps := []struct {
 		err error
 		up  bool
@@ -298,6 +310,7 @@ func TestOneFailedCheck(t *testing.T) {
 		{nil, true},
 		{io.EOF, true},
 	}
+
 	for i, step := range steps {
 		b.judge(s, step.err)
 		if got := b.States()[0].Up; got != step.up {
@@ -317,6 +330,7 @@ func TestNoServer(t *testing.T) {
 		}
 		return nil
 	})
+
 	if _, err := connect(t, address).Read(make([]byte, 1)); err == nil || errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("read: %v", err)
 	}
@@ -346,6 +360,7 @@ func TestHalfClose(t *testing.T) {
 	if _, err := c.Read(make([]byte, 1)); err == nil || errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("half a connection: %v", err)
 	}
+
 	until(t, func() error {
 		if n := b.States()[0].Connections; n > 0 {
 			return fmt.Errorf("%d connections", n)
@@ -363,12 +378,14 @@ func TestManyConnections(t *testing.T) {
 		ask(t, c)
 		held = append(held, c)
 	}
+
 	if name, err := asks(connect(t, address)); err == nil {
 		t.Errorf("server %s answers one connection too many", name)
 	}
 	for _, c := range held {
 		c.Close()
 	}
+
 	until(t, func() error {
 		_, err := asks(connect(t, address))
 		return err
@@ -395,6 +412,7 @@ func TestMost(t *testing.T) {
 		}
 		defer c.Close()
 	}
+
 	until(t, func() error {
 		b.mu.Lock()
 		defer b.mu.Unlock()

@@ -12,7 +12,12 @@ import (
 type link struct{ client, server net.Conn }
 
 // keepAlive finds the other side of a connection gone after about half a minute.
-var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}
+var keepAlive = net.KeepAliveConfig{
+	Enable:   true,
+	Idle:     15 * time.Second,
+	Interval: 5 * time.Second,
+	Count:    3,
+}
 
 // copy copies both ways until both sides have ended, one of them has failed, or ctx ends. After the end of one side the
 // other has halfOpen to end too.
@@ -24,6 +29,7 @@ func (l *link) copy(ctx context.Context, halfOpen time.Duration) {
 			_ = tcp.SetKeepAliveConfig(keepAlive) // a connection that has ended already
 		}
 	}
+
 	var both sync.WaitGroup
 	half := func(to, from net.Conn) {
 		if !pass(to, from) {
@@ -34,6 +40,7 @@ func (l *link) copy(ctx context.Context, halfOpen time.Duration) {
 		_ = l.client.SetDeadline(end) // as above
 		_ = l.server.SetDeadline(end)
 	}
+
 	both.Go(func() { half(l.server, l.client) })
 	both.Go(func() { half(l.client, l.server) })
 	both.Wait()

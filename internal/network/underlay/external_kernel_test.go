@@ -36,6 +36,7 @@ func TestExternal(t *testing.T) {
 			Pods:  netip.MustParsePrefix("10.244.0.0/16"),
 		},
 	}
+
 	open := func(c underlay.Config) *underlay.Underlay {
 		u, err := underlay.New(c)
 		if err != nil {
@@ -43,12 +44,14 @@ func TestExternal(t *testing.T) {
 		}
 		return u
 	}
+
 	u := open(config)
 	down := func() {
 		if err := u.Down(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
 		}
 	}
+
 	t.Cleanup(down)
 	ours, theirs := netip.MustParsePrefix("10.244.1.0/24"), netip.MustParsePrefix("10.244.2.0/24")
 	for range 2 { // the second time nothing changes
@@ -64,6 +67,7 @@ func TestExternal(t *testing.T) {
 			}
 		}
 	}
+
 	wantWhole(t, u, u.Config().MachineNetns)
 	ns := u.HostNetns("host")
 	run(t, ns, "ip", "addr", "add", "10.244.1.5/32", "dev", "lo")
@@ -78,6 +82,7 @@ func TestExternal(t *testing.T) {
 	netnstest.Flow(t, ns, "198.51.100.3:80", "stranger", "198.51.100.1") // masqueraded
 	run(t, server, "ip", "route", "add", "10.213.0.0/24", "via", "198.51.100.1", "src", "198.51.100.2")
 	netnstest.Flow(t, server, "10.213.0.11:80", "host", "198.51.100.2")
+
 	for _, from := range []struct {
 		source string
 		passes bool
@@ -98,6 +103,7 @@ func TestExternal(t *testing.T) {
 			t.Errorf("packets of %s arrive: %v", from.source, arrived)
 		}
 	}
+
 	// A pod's own address leaves for nodes and pods alone.
 	run(t, ns, "ip", "route", "add", "198.51.100.3/32", "via", "10.213.0.254", "src", "10.244.1.5")
 	netnstest.NoFlow(t, ns, "198.51.100.3:80")
@@ -111,10 +117,12 @@ func TestExternal(t *testing.T) {
 	if err := u.SetPodRoute(t.Context(), node, netip.MustParsePrefix("10.96.0.0/24")); err == nil {
 		t.Error("a route to what is no pods' network")
 	}
+
 	routes := func() string { return run(t, machine, "ip", "route") }
 	if got := routes(); !strings.Contains(got, "10.244.2.0/24 via 198.51.100.2") || strings.Contains(got, "10.244.3.0") {
 		t.Errorf("routes:\n%s", got)
 	}
+
 	if err := u.SetPodRoute(t.Context(), node); err != nil {
 		t.Fatal(err)
 	}
@@ -124,6 +132,7 @@ func TestExternal(t *testing.T) {
 	if err := u.SetPodRoute(t.Context(), node, theirs); err != nil {
 		t.Fatal(err)
 	}
+
 	// A node that was deleted while nobody looked.
 	for _, nodes := range [][]netip.Addr{{host, node}, {host}} {
 		if err := u.KeepExternalRoutes(t.Context(), nodes); err != nil {
@@ -133,6 +142,7 @@ func TestExternal(t *testing.T) {
 			t.Errorf("with the nodes %v:\n%s", nodes, got)
 		}
 	}
+
 	if err := u.SetPodRoute(t.Context(), node, theirs); err != nil {
 		t.Fatal(err)
 	}
@@ -140,6 +150,7 @@ func TestExternal(t *testing.T) {
 	if err := open(config).Up(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	if got := routes(); strings.Contains(got, "10.244.2.0") {
 		t.Errorf("without external nodes:\n%s", got)
 	}
@@ -149,6 +160,7 @@ func TestExternal(t *testing.T) {
 	if err := u.Up(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := u.SetPodRoute(t.Context(), node, theirs); err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +170,7 @@ func TestExternal(t *testing.T) {
 	}
 }
 
-// datagrams is how many datagrams of UDP programs of a namespace have been sent.
+// datagrams returns how many datagrams of UDP programs of a namespace have been sent.
 func datagrams(t *testing.T, ns string) int {
 	t.Helper()
 	for line := range strings.Lines(run(t, ns, "cat", "/proc/net/snmp")) {

@@ -49,10 +49,11 @@ func (e External) check(subnet netip.Prefix) error {
 			return fmt.Errorf("underlay: network %s of external nodes overlaps another", p)
 		}
 	}
+
 	return nil
 }
 
-// set is a set of nftables: the addresses of external nodes and of all pods.
+// set returns a set of nftables: the addresses of external nodes and of all pods.
 func (e External) set() string {
 	texts := []string{e.Pods.String()}
 	for _, p := range e.Nodes {
@@ -61,9 +62,9 @@ func (e External) set() string {
 	return "{ " + strings.Join(texts, ", ") + " }"
 }
 
-// externalRules are the rules of the chain forward with external nodes. These and pods may open connections into the
-// fabric, if the machine would answer them by the interface on which they came; pods of the fabric's reach nobody else
-// with their own addresses.
+// externalRules returns the rules of the chain forward with external nodes. These and pods may open connections into
+// the fabric, if the machine would answer them by the interface on which they came; pods of the fabric's reach nobody
+// else with their own addresses.
 func (u *Underlay) externalRules(link string) []string {
 	all, pods := u.cfg.External.set(), u.cfg.External.Pods.String()
 	return []string{
@@ -85,6 +86,7 @@ func (u *Underlay) setExternalRoute(_ context.Context, node netip.Addr, cidrs []
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
+
 	return netns.Netlink(u.cfg.MachineNetns, func(h *netlink.Handle) error {
 		err := u.removeOutside(h, podProtocol, func(r Route) bool {
 			return r.Via == node && !slices.Contains(cidrs, r.CIDR)
@@ -92,6 +94,7 @@ func (u *Underlay) setExternalRoute(_ context.Context, node netip.Addr, cidrs []
 		if err != nil || len(cidrs) == 0 {
 			return err
 		}
+
 		ways, err := h.RouteGet(node.AsSlice())
 		if err != nil {
 			return fmt.Errorf("find the way to node %s: %w", node, err)
@@ -99,6 +102,7 @@ func (u *Underlay) setExternalRoute(_ context.Context, node netip.Addr, cidrs []
 		if len(ways) == 0 || ways[0].Gw != nil {
 			return fmt.Errorf("set pod route of node %s: %w", node, ErrNoNeighbour)
 		}
+
 		for _, cidr := range cidrs {
 			route := &netlink.Route{
 				LinkIndex: ways[0].LinkIndex, Dst: ipnet.Of(cidr.Masked()), Gw: node.AsSlice(), Protocol: podProtocol,
@@ -108,6 +112,7 @@ func (u *Underlay) setExternalRoute(_ context.Context, node netip.Addr, cidrs []
 				return fmt.Errorf("set pod route of node %s to %s: %w", node, cidr, err)
 			}
 		}
+
 		return nil
 	})
 }
@@ -137,6 +142,7 @@ func (u *Underlay) removeOutside(h *netlink.Handle, protocol netlink.RouteProtoc
 	if err != nil {
 		return err
 	}
+
 	var errs []error
 	for i := range have {
 		cidr, _ := ipnet.Prefix(have[i].Dst)
@@ -145,5 +151,6 @@ func (u *Underlay) removeOutside(h *netlink.Handle, protocol netlink.RouteProtoc
 			errs = append(errs, h.RouteDel(&have[i]))
 		}
 	}
+
 	return errors.Join(errs...)
 }

@@ -20,7 +20,7 @@ import (
 // filterTable is iptables' table, of family ip, and ip6tables', of family ip6.
 const filterTable = "filter"
 
-// forwardChains are the chains for the accept rules, the best first.
+// forwardChains returns the chains for the accept rules, the best first.
 func forwardChains() []string { return []string{"DOCKER-USER", "FORWARD"} }
 
 // acceptForwarding lets the fabric's packets pass iptables' chains, where there are any.
@@ -29,10 +29,12 @@ func (u *Underlay) acceptForwarding(ctx context.Context) error {
 	if u.cfg.Subnet6.IsValid() {
 		families = append(families, knftables.IPv6Family)
 	}
+
 	return u.inFilterTables(ctx, families, func(nft knftables.Interface, chains []string) error {
 		if u.forwarding(ctx, nft, chains) {
 			return nil
 		}
+
 		tx := nft.NewTransaction()
 		u.dropAccepts(ctx, nft, tx, chains)
 		for _, chain := range forwardChains() {
@@ -48,6 +50,7 @@ func (u *Underlay) acceptForwarding(ctx context.Context) error {
 			}
 			break
 		}
+
 		return nft.Run(ctx, tx)
 	})
 }
@@ -125,6 +128,7 @@ func inFilterTable(ctx context.Context, family knftables.Family,
 	if err != nil {
 		return fmt.Errorf("use nftables: %w", err)
 	}
+
 	chains, err := nft.List(ctx, "chains")
 	if err != nil && ctx.Err() == nil {
 		return nil // no such table, or one that nft cannot show and we cannot change

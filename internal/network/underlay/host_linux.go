@@ -22,12 +22,14 @@ func (u *Underlay) AddHost(_ context.Context, name string, addr netip.Addr) erro
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
+
 	if err := u.addHost(name, addr); err != nil {
 		return fmt.Errorf("add host %q to the underlay: %w", name, err)
 	}
 	if err := u.announce(addr); err != nil {
 		return fmt.Errorf("add host %q to the underlay: %w", name, err)
 	}
+
 	u.hosts[name] = addr
 	for _, protocol := range routeProtocols() {
 		routes, err := u.routes(protocol)
@@ -38,6 +40,7 @@ func (u *Underlay) AddHost(_ context.Context, name string, addr netip.Addr) erro
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -59,6 +62,7 @@ func (u *Underlay) addHost(name string, addr netip.Addr) error {
 	if err := u.ensureHostLink(pin, portName(name)); err != nil {
 		return err
 	}
+
 	return netns.Netlink(pin, func(h *netlink.Handle) error {
 		link, err := h.LinkByName(HostLink)
 		if err != nil {
@@ -80,6 +84,7 @@ func (u *Underlay) addHost(name string, addr netip.Addr) error {
 		if err := u.ensureUp(h, link, addr); err != nil {
 			return err
 		}
+
 		return u.ensureGateway(h, HostLink)
 	})
 }
@@ -92,6 +97,7 @@ func (u *Underlay) ensureHostLink(pin, port string) error {
 		return err
 	}
 	defer func() { _ = ns.Close() }()
+
 	return netns.Netlink(u.FabricNetns(), func(fabric *netlink.Handle) error {
 		err := netns.Netlink(pin, func(host *netlink.Handle) error {
 			near, nearErr := fabric.LinkByName(port)
@@ -110,9 +116,11 @@ func (u *Underlay) ensureHostLink(pin, port string) error {
 			default:
 				nearErr = nil
 			}
+
 			if nearErr != nil {
 				return nearErr
 			}
+
 			return fabric.LinkAdd(&netlink.Veth{
 				LinkAttrs:     netlink.LinkAttrs{Name: port},
 				PeerName:      HostLink,
@@ -122,6 +130,7 @@ func (u *Underlay) ensureHostLink(pin, port string) error {
 		if err != nil {
 			return fmt.Errorf("make link: %w", err)
 		}
+
 		return enslave(fabric, port)
 	})
 }
@@ -131,6 +140,7 @@ func enslave(h *netlink.Handle, port string) error {
 	if err != nil {
 		return err
 	}
+
 	bridge, err := h.LinkByName(bridgeName)
 	if err != nil {
 		return err
@@ -138,6 +148,7 @@ func enslave(h *netlink.Handle, port string) error {
 	if err := h.LinkSetMaster(link, bridge); err != nil {
 		return err
 	}
+
 	return h.LinkSetUp(link)
 }
 
@@ -146,6 +157,7 @@ func removeOtherAddrs(h *netlink.Handle, link netlink.Link, keep netip.Addr) err
 	if err != nil {
 		return err
 	}
+
 	for i := range addrs {
 		if !addrs[i].IP.Equal(keep.AsSlice()) {
 			if err := h.AddrDel(link, &addrs[i]); err != nil {
@@ -153,6 +165,7 @@ func removeOtherAddrs(h *netlink.Handle, link netlink.Link, keep netip.Addr) err
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -196,6 +209,7 @@ func (u *Underlay) hostAddr(name string) (netip.Addr, error) {
 	if err != nil || !there {
 		return netip.Addr{}, err
 	}
+
 	var addr netip.Addr
 	err = netns.Netlink(pin, func(h *netlink.Handle) error {
 		link, err := h.LinkByName(HostLink)
@@ -205,18 +219,20 @@ func (u *Underlay) hostAddr(name string) (netip.Addr, error) {
 		if err != nil {
 			return err
 		}
+
 		addrs, err := h.AddrList(link, netlink.FAMILY_V4)
 		for _, a := range addrs {
 			if got, ok := netip.AddrFromSlice(a.IP.To4()); ok && u.cfg.Subnet.Contains(got) {
 				addr = got
 			}
 		}
+
 		return err
 	})
 	return addr, err
 }
 
-// portName is the bridge's port of a host: interface names have 15 bytes, host names more.
+// portName returns the bridge's port of a host: interface names have 15 bytes, host names more.
 func portName(host string) string {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(host))

@@ -25,25 +25,32 @@ func TestLAN(t *testing.T) {
 			"ip neigh show proxy; ip addr show dev uplink | grep 'inet '")
 	}
 	before := lanState()
+
 	open := func() *underlay.Underlay {
 		u, err := underlay.New(underlay.Config{
 			RunDir:       t.TempDir(),
 			MachineNetns: machine,
 			Subnet:       netip.MustParsePrefix("198.51.100.0/24"),
 			Machine:      netip.MustParseAddr("198.51.100.1"),
-			LAN:          underlay.LAN{Link: "uplink", MTU: 1400, Pods: netip.MustParsePrefix("10.244.0.0/16")},
+			LAN: underlay.LAN{
+				Link: "uplink",
+				MTU:  1400,
+				Pods: netip.MustParsePrefix("10.244.0.0/16"),
+			},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return u
 	}
+
 	u := open()
 	down := func() {
 		if err := u.Down(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
 		}
 	}
+
 	t.Cleanup(down)
 	host, other := netip.MustParseAddr("198.51.100.50"), netip.MustParseAddr("198.51.100.2")
 	ours, theirs := netip.MustParsePrefix("10.244.1.0/24"), netip.MustParsePrefix("10.244.2.0/24")
@@ -60,6 +67,7 @@ func TestLAN(t *testing.T) {
 			}
 		}
 	}
+
 	wantWhole(t, u, u.Config().MachineNetns)
 	ns := u.HostNetns("host")
 	// A pod here, a pod of the neighbour's, and the route there that flannel's backend host-gw or kindnet would make.
@@ -80,6 +88,7 @@ func TestLAN(t *testing.T) {
 	if !strings.Contains(run(t, ns, "ip", "link", "show", "eth0"), "mtu 1400") {
 		t.Error("the host's interface takes more than the network carries")
 	}
+
 	if out := run(t, neighbour, "sh", "-c",
 		"ping -c1 -W1 198.51.100.51; ip neigh show 198.51.100.51"); strings.Contains(out, "lladdr") {
 		t.Errorf("the machine answers for an address that is no host's: %s", out)
@@ -95,6 +104,7 @@ func TestLAN(t *testing.T) {
 	if err := u.SetPodRoute(t.Context(), other, theirs); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := u.RemoveHost(t.Context(), "host"); err != nil {
 		t.Fatal(err)
 	}
@@ -104,6 +114,7 @@ func TestLAN(t *testing.T) {
 	if err := u.AddHost(t.Context(), "host", host); err != nil {
 		t.Fatal(err)
 	}
+
 	down()
 	if diff := cmp.Diff(before, lanState()); diff != "" {
 		t.Errorf("left behind:\n%s", diff)

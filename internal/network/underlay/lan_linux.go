@@ -47,8 +47,8 @@ func (cfg Config) checkLAN() error {
 // hostProtocol marks the machine's routes to single hosts.
 const hostProtocol = 0x4f
 
-// lanPriority is the metric of the machine's routes to other nodes' pods. It is computed from the run folder, so that
-// Down finds this cluster's routes.
+// lanPriority returns the metric of the machine's routes to other nodes' pods. It is computed from the run folder, so
+// that Down finds this cluster's routes.
 func (u *Underlay) lanPriority() int {
 	sum := fnv.New32a()
 	_, _ = sum.Write([]byte(u.cfg.RunDir))
@@ -61,6 +61,7 @@ func (u *Underlay) ensureLAN() error {
 	if !u.cfg.LAN.enabled() {
 		return nil
 	}
+
 	err := netns.Do(u.cfg.MachineNetns, func() error {
 		for key, value := range map[string]string{
 			"net/ipv4/conf/" + u.cfg.Link + "/proxy_arp":    "1",
@@ -75,6 +76,7 @@ func (u *Underlay) ensureLAN() error {
 	if err != nil {
 		return err
 	}
+
 	return netns.Netlink(u.FabricNetns(), func(h *netlink.Handle) error {
 		link, err := h.LinkByName(bridgeName)
 		if err != nil {
@@ -83,6 +85,7 @@ func (u *Underlay) ensureLAN() error {
 		if err := h.LinkSetUp(link); err != nil {
 			return err
 		}
+
 		return ensureRoute(h, bridgeName, &netlink.Route{
 			Dst:      ipnet.Of(u.cfg.Subnet),
 			Scope:    netlink.SCOPE_LINK,
@@ -96,11 +99,13 @@ func (u *Underlay) announce(addr netip.Addr) error {
 	if !u.cfg.LAN.enabled() {
 		return nil
 	}
+
 	return netns.Netlink(u.cfg.MachineNetns, func(h *netlink.Handle) error {
 		lan, err := h.LinkByName(u.cfg.LAN.Link)
 		if err != nil {
 			return fmt.Errorf("look for interface %q: %w", u.cfg.LAN.Link, err)
 		}
+
 		route := &netlink.Route{
 			Dst:      ipnet.Of(netip.PrefixFrom(addr, 32)),
 			Scope:    netlink.SCOPE_LINK,
@@ -112,6 +117,7 @@ func (u *Underlay) announce(addr netip.Addr) error {
 		if err := h.NeighSet(proxyEntry(lan.Attrs().Index, addr)); err != nil {
 			return fmt.Errorf("answer for %s on %q: %w", addr, u.cfg.LAN.Link, err)
 		}
+
 		return nil
 	})
 }
@@ -137,11 +143,13 @@ func (u *Underlay) renounce(gone func(netip.Addr) bool) error {
 		if err != nil {
 			return err
 		}
+
 		filter := &netlink.Route{LinkIndex: link.Attrs().Index, Protocol: hostProtocol}
 		routes, err := h.RouteListFiltered(netlink.FAMILY_V4, filter, netlink.RT_FILTER_OIF|netlink.RT_FILTER_PROTOCOL)
 		if err != nil {
 			return err
 		}
+
 		entries, err := h.NeighProxyList(0, unix.AF_INET)
 		errs := []error{err}
 		for i := range routes {
@@ -156,6 +164,7 @@ func (u *Underlay) renounce(gone func(netip.Addr) bool) error {
 			}
 			errs = append(errs, h.RouteDel(&routes[i]))
 		}
+
 		return errors.Join(errs...)
 	})
 }
@@ -170,6 +179,7 @@ func (u *Underlay) syncMachineRoutes(protocol netlink.RouteProtocol, want []Rout
 	if err != nil {
 		return err
 	}
+
 	var inside, outside []Route
 	for _, r := range want {
 		if slices.Contains(own, r.Via) {
@@ -178,6 +188,7 @@ func (u *Underlay) syncMachineRoutes(protocol netlink.RouteProtocol, want []Rout
 			outside = append(outside, r)
 		}
 	}
+
 	return errors.Join(u.syncRoutes(u.cfg.MachineNetns, u.cfg.Link, protocol, inside), u.syncOutside(protocol, outside))
 }
 
@@ -187,6 +198,7 @@ func (u *Underlay) hostAddrs() ([]netip.Addr, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var all []netip.Addr
 	for _, name := range names {
 		addr, err := u.hostAddr(name)
@@ -195,6 +207,7 @@ func (u *Underlay) hostAddrs() ([]netip.Addr, error) {
 		}
 		all = append(all, addr)
 	}
+
 	return all, nil
 }
 
@@ -244,10 +257,12 @@ func Answers(ctx context.Context, link string, address netip.Addr) bool {
 	if _, err := conn.Write([]byte{0}); err != nil {
 		return false
 	}
+
 	index, err := netlink.LinkByName(link)
 	if err != nil {
 		return false
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	for {
@@ -255,6 +270,7 @@ func Answers(ctx context.Context, link string, address netip.Addr) bool {
 		if err != nil {
 			return false
 		}
+
 		for _, e := range entries {
 			switch {
 			case !e.IP.Equal(address.AsSlice()):
@@ -264,6 +280,7 @@ func Answers(ctx context.Context, link string, address netip.Addr) bool {
 				return true
 			}
 		}
+
 		select {
 		case <-ctx.Done():
 			return false

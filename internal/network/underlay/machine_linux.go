@@ -90,6 +90,7 @@ func (u *Underlay) former() (was switches, err error) {
 	if err != nil {
 		return was, err
 	}
+
 	err = netns.Do(u.cfg.MachineNetns, func() error {
 		for key, value := range map[string]*string{
 			forwardKey: &was.four, redirectsKey: &was.redirects, forwardKey6: &was.six,
@@ -103,8 +104,10 @@ func (u *Underlay) former() (was switches, err error) {
 			}
 			*value = cmp.Or(*value, strings.TrimSpace(string(b)))
 		}
+
 		return nil
 	})
+
 	return was, err
 }
 
@@ -124,14 +127,16 @@ func (u *Underlay) checkSubnet() error {
 	if u.cfg.LAN.enabled() {
 		return nil
 	}
+
 	return netns.Netlink(u.cfg.MachineNetns, func(h *netlink.Handle) error {
 		routes, err := h.RouteList(nil, netlink.FAMILY_ALL)
 		if err != nil {
 			return fmt.Errorf("list the machine's routes: %w", err)
 		}
+
 		for _, r := range routes {
 			dst, ok := ipnet.Prefix(r.Dst)
-			if !ok || dst.Bits() == 0 || !dst.Overlaps(u.cfg.Subnet) && !dst.Overlaps(u.cfg.Subnet6) {
+			if !ok || dst.Bits() == 0 || (!dst.Overlaps(u.cfg.Subnet) && !dst.Overlaps(u.cfg.Subnet6)) {
 				continue
 			}
 			link, err := h.LinkByIndex(r.LinkIndex)
@@ -140,6 +145,7 @@ func (u *Underlay) checkSubnet() error {
 					spec.JoinSubnets(u.cfg.Subnet, u.cfg.Subnet6), ErrSubnetTaken, dst, link.Attrs().Name)
 			}
 		}
+
 		return nil
 	})
 }
@@ -166,6 +172,7 @@ func (u *Underlay) ensureMachineLink() error {
 	if err := u.allowIPv6(); err != nil {
 		return err
 	}
+
 	return netns.Netlink(u.cfg.MachineNetns, func(h *netlink.Handle) error {
 		link, err := h.LinkByName(u.cfg.Link)
 		if err != nil {
@@ -205,6 +212,7 @@ func (u *Underlay) machineLink() (was switches, whole bool, err error) {
 	if err != nil {
 		return was, false, err
 	}
+
 	err = netns.Netlink(u.cfg.MachineNetns, func(h *netlink.Handle) error {
 		link, err := h.LinkByName(u.cfg.Link)
 		if isNotFound(err) {
@@ -213,6 +221,7 @@ func (u *Underlay) machineLink() (was switches, whole bool, err error) {
 		if err != nil {
 			return err
 		}
+
 		remembered, owner, ok := parseAlias(link.Attrs().Alias)
 		if !ok || owner != u.cfg.RunDir {
 			return fmt.Errorf("%w by something else (alias %q); choose another name", ErrLinkTaken, link.Attrs().Alias)
@@ -221,11 +230,13 @@ func (u *Underlay) machineLink() (was switches, whole bool, err error) {
 			whole = true
 			return nil
 		}
+
 		return h.LinkDel(link)
 	})
 	if err != nil || found {
 		return was, whole, err
 	}
+
 	if was, ok := u.keptSwitches(); ok { // somebody has deleted the link
 		return was, false, nil
 	}
@@ -243,6 +254,7 @@ func (u *Underlay) makeMachineLink(was switches) error {
 		return err
 	}
 	defer func() { _ = machine.Close() }()
+
 	return netns.Netlink(u.FabricNetns(), func(h *netlink.Handle) error {
 		for _, name := range []string{machinePort, u.cfg.Link} { // halves that a crash left here
 			if link, err := h.LinkByName(name); err == nil {
@@ -251,6 +263,7 @@ func (u *Underlay) makeMachineLink(was switches) error {
 				}
 			}
 		}
+
 		veth := &netlink.Veth{
 			LinkAttrs:        netlink.LinkAttrs{Name: machinePort},
 			PeerName:         u.cfg.Link,
@@ -259,6 +272,7 @@ func (u *Underlay) makeMachineLink(was switches) error {
 		if err := h.LinkAdd(veth); err != nil {
 			return err
 		}
+
 		peer, err := h.LinkByName(u.cfg.Link)
 		if err != nil {
 			return err
@@ -269,6 +283,7 @@ func (u *Underlay) makeMachineLink(was switches) error {
 		if err := h.LinkSetNsFd(peer, int(machine.Fd())); err != nil {
 			return fmt.Errorf("move it to the machine: %w", err)
 		}
+
 		return nil
 	})
 }
@@ -285,6 +300,7 @@ func (u *Underlay) ensureMachineRules(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("use nftables: %w", err)
 		}
+
 		tx := u.rules(nft)
 		if err := u.guardNetworks(tx, func(was switches) bool { return was.four != "0" }); err != nil {
 			return err
@@ -295,6 +311,7 @@ func (u *Underlay) ensureMachineRules(ctx context.Context) error {
 		_, err = netns.Sysctl(forwardKey, "1")
 		return err
 	})
+
 	return errors.Join(err, u.wayOut6(ctx), u.acceptForwarding(ctx), u.rememberTables(ctx))
 }
 
@@ -310,10 +327,12 @@ func (u *Underlay) rules(nft knftables.Interface) *knftables.Transaction {
 		friends, own = "{ "+link+`, "`+u.cfg.LAN.Link+`" }`, "{ "+subnet+", "+u.cfg.LAN.Pods.String()+" }"
 		masquerade = knftables.Concat("iifname", link, "oifname !=", friends, "masquerade")
 	}
+
 	guard := []string{
 		"oifname " + link + " iifname != " + friends + " ct state != { established, related } drop",
 		"iifname " + link + " oifname != " + link + " ip saddr != " + own + " drop",
 	}
+
 	if u.cfg.External.enabled() {
 		masquerade = knftables.Concat("ip saddr", subnet, "oifname !=", link, "ip daddr !=", u.cfg.External.set(), "masquerade")
 		guard = u.externalRules(link)
@@ -336,6 +355,7 @@ func (u *Underlay) table(nft knftables.Interface, masquerade string, guard []str
 		Hook:     knftables.PtrTo(knftables.PostroutingHook),
 		Priority: knftables.PtrTo(knftables.SNATPriority),
 	})
+
 	tx.Add(&knftables.Rule{Chain: "postrouting", Rule: masquerade})
 	tx.Add(&knftables.Chain{
 		Name:     "forward",
@@ -343,12 +363,14 @@ func (u *Underlay) table(nft knftables.Interface, masquerade string, guard []str
 		Hook:     knftables.PtrTo(knftables.ForwardHook),
 		Priority: knftables.PtrTo(knftables.FilterPriority),
 	})
+
 	for _, rule := range append(guard,
 		"iifname "+link+" tcp flags syn tcp option maxseg size set rt mtu",
 		"oifname "+link+" tcp flags syn tcp option maxseg size set rt mtu",
 	) {
 		tx.Add(&knftables.Rule{Chain: "forward", Rule: rule})
 	}
+
 	return tx
 }
 
@@ -364,6 +386,7 @@ func (u *Underlay) guardNetworks(tx *knftables.Transaction, forwarded func(switc
 		if err != nil {
 			return fmt.Errorf("list the machine's interfaces: %w", err)
 		}
+
 		for _, l := range links {
 			name := l.Attrs().Name
 			if was, _, ok := parseAlias(l.Attrs().Alias); ok {
@@ -375,11 +398,13 @@ func (u *Underlay) guardNetworks(tx *knftables.Transaction, forwarded func(switc
 				networks = append(networks, `"`+name+`"`)
 			}
 		}
+
 		return nil
 	})
 	if err != nil || router || len(networks) < 2 {
 		return err
 	}
+
 	slices.Sort(networks)
 	set := "{ " + strings.Join(networks, ", ") + " }"
 	tx.Add(&knftables.Rule{
@@ -401,6 +426,7 @@ func (u *Underlay) removeMachineSide(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+
 		was, owner, ok := parseAlias(link.Attrs().Alias)
 		if !ok || owner != u.cfg.RunDir {
 			foreign = true
@@ -412,9 +438,11 @@ func (u *Underlay) removeMachineSide(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look at interface %q: %w", u.cfg.Link, err)
 	}
+
 	if foreign { // the link is another cluster's, and so are the tables
 		return nil
 	}
+
 	err = netns.Do(u.cfg.MachineNetns, func() error {
 		if err := back.putBack4(); err != nil {
 			return err
@@ -426,6 +454,7 @@ func (u *Underlay) removeMachineSide(ctx context.Context) error {
 		}
 		return errors.Join(u.removeTable(ctx, knftables.IPv4Family), u.removeTable(ctx, knftables.IPv6Family))
 	})
+
 	return errors.Join(err, u.removeAccepts(ctx), u.removeMachineLink())
 }
 
@@ -486,6 +515,7 @@ func (u *Underlay) removeMachineLink() error {
 		if err := h.LinkDel(link); err != nil && !errors.Is(err, unix.ENODEV) {
 			return err
 		}
+
 		return nil
 	})
 }

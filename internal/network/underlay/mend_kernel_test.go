@@ -14,7 +14,8 @@ import (
 	"mullion.dev/mullion/internal/network/underlay"
 )
 
-// whole is all that a cluster has in the machine's network and in the fabric, in a form that does not change by itself.
+// whole returns all that a cluster has in the machine's network and in the fabric, in a form that does not change by
+// itself.
 func whole(t *testing.T, e env) string {
 	t.Helper()
 	script := `ip -br addr | sed 's/@[^ ]*//' | sort; ip route | sed 's/ linkdown//' | sort; nft -s list ruleset; ` +
@@ -29,17 +30,20 @@ func TestMend(t *testing.T) {
 	e := newEnv(t)
 	e.subnet6 = netip.MustParsePrefix("fd00:213::/64")
 	e.u = e.open(t)
+
 	// As Docker leaves a machine: iptables' forward chain drops, and has a chain for the user's own rules. With
 	// iptables-nft they are chains of nftables.
 	docker := `nft 'add table ip filter; add chain ip filter FORWARD { type filter hook forward priority 0; policy drop; }
 		add chain ip filter DOCKER-USER; flush table ip filter
 		add rule ip filter DOCKER-USER counter return; add rule ip filter FORWARD counter jump DOCKER-USER'; `
+
 	run(t, e.machine, "sh", "-c", docker)
 	e.up(t)
 	pods := netip.MustParsePrefix("10.244.1.0/24")
 	if err := e.u.SetPodRoute(t.Context(), netip.MustParseAddr("10.213.0.11"), pods); err != nil {
 		t.Fatal(err)
 	}
+
 	before := whole(t, e)
 	if said, err := e.u.Mend(t.Context()); err != nil || len(said) > 0 {
 		t.Fatalf("with nothing to mend: %q, %v", said, err)
@@ -47,6 +51,7 @@ func TestMend(t *testing.T) {
 	if whole(t, e) != before {
 		t.Error("a look has changed something")
 	}
+
 	netnstest.Serve(t, e.outside, "outside", "198.51.100.2:80")
 	inside := e.u.HostNetns("win-a")
 	for _, tt := range []struct{ name, does, says string }{
@@ -88,6 +93,7 @@ func TestMend(t *testing.T) {
 			if err != nil || !slices.Equal(said, faults) {
 				t.Errorf("mended %q, %v", said, err)
 			}
+
 			if after := whole(t, e); after != before {
 				t.Errorf("it was\n%s\nand is\n%s", before, after)
 			}
@@ -97,6 +103,7 @@ func TestMend(t *testing.T) {
 			}
 		})
 	}
+
 	run(t, e.u.FabricNetns(), "sh", "-c", "ip link del $(ip -br link | grep -o '^h[0-9a-f]*' | head -1)")
 	said, err := e.u.Mend(t.Context())
 	if err != nil || len(said) == 0 || !strings.Contains(said[0], "the link of node") {
@@ -112,6 +119,7 @@ func wantWhole(t *testing.T, u *underlay.Underlay, machine string) {
 	if faults, err := u.Faults(t.Context()); err != nil || len(faults) > 0 {
 		t.Errorf("nobody has touched it, and it lacks %q, %v", faults, err)
 	}
+
 	before := run(t, machine, "nft", "-s", "list", "ruleset")
 	run(t, machine, "nft", "flush", "ruleset")
 	if said, err := u.Mend(t.Context()); err != nil || len(said) == 0 {
@@ -156,10 +164,12 @@ func TestWatch(t *testing.T) {
 			looks <- said
 		}, func(err error) { t.Error(err) })
 	}()
+
 	defer func() {
 		cancel()
 		<-ended
 	}()
+
 	for _, does := range []string{"nft flush ruleset", "ip link del mullion0", "nft flush ruleset"} {
 		begin := time.Now()
 		run(t, e.machine, "sh", "-c", does)
@@ -173,6 +183,7 @@ func TestWatch(t *testing.T) {
 		}
 		t.Logf("%s: mended after %s", does, time.Since(begin).Round(time.Millisecond))
 	}
+
 	quiet := time.After(4 * time.Second)
 	for n := 0; ; n++ {
 		select {

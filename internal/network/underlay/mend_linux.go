@@ -22,9 +22,9 @@ import (
 )
 
 // Others change the machine's network beside a cluster: a firewall that restarts flushes tables that are not its own
-// (`nft flush ruleset` in nftables.service), ufw, firewalld and Docker write theirs anew, without the rules that let the
-// cluster's packets pass, and somebody deletes a link. Mend compares what is there with what Up, AddHost and the routes
-// have made, and makes again what is missing.
+// (`nft flush ruleset` in nftables.service), ufw, firewalld and Docker write theirs anew, without the rules that let
+// the cluster's packets pass, and somebody deletes a link. Mend compares what is there with what Up, AddHost and the
+// routes have made, and makes again what is missing.
 
 // Faults says what is missing of the underlay, a line each, and changes nothing. It is nil before Up has succeeded.
 func (u *Underlay) Faults(ctx context.Context) ([]string, error) {
@@ -44,6 +44,7 @@ func (u *Underlay) Mend(ctx context.Context) (mended []string, err error) {
 	if !u.made {
 		return nil, nil
 	}
+
 	mended, err = u.faults(ctx)
 	if err != nil || len(mended) == 0 {
 		return nil, err
@@ -52,6 +53,7 @@ func (u *Underlay) Mend(ctx context.Context) (mended []string, err error) {
 	if err := u.mend(ctx); err != nil {
 		return nil, fmt.Errorf("mend the network (%s): %w", was, err)
 	}
+
 	left, err := u.faults(ctx)
 	if err != nil {
 		return mended, err
@@ -59,6 +61,7 @@ func (u *Underlay) Mend(ctx context.Context) (mended []string, err error) {
 	if len(left) > 0 {
 		return mended, fmt.Errorf("mend the network (%s): it is still so: %s", was, strings.Join(left, "; "))
 	}
+
 	return mended, nil
 }
 
@@ -71,6 +74,7 @@ func (u *Underlay) mend(ctx context.Context) error {
 	if err := u.make(ctx); err != nil {
 		return err
 	}
+
 	var errs []error
 	for name, addr := range u.hosts {
 		if err := u.addHost(name, addr); err != nil {
@@ -79,16 +83,18 @@ func (u *Underlay) mend(ctx context.Context) error {
 		}
 		errs = append(errs, u.announce(addr))
 	}
+
 	for protocol, want := range routes {
 		errs = append(errs, u.setRoutes(protocol, want))
 	}
 	if len(u.machines) > 0 {
 		errs = append(errs, u.flood(u.machines), u.admit(ctx, u.machines), u.rememberTables(ctx))
 	}
+
 	return errors.Join(errs...)
 }
 
-// allRoutes are the routes of one kind that any namespace of the underlay has.
+// allRoutes returns the routes of one kind that any namespace of the underlay has.
 func (u *Underlay) allRoutes(protocol netlink.RouteProtocol) []Route {
 	var all []Route
 	collect := func(path, link string) {
@@ -102,11 +108,13 @@ func (u *Underlay) allRoutes(protocol netlink.RouteProtocol) []Route {
 			return err // a link that is missing has no routes
 		})
 	}
+
 	collect(u.FabricNetns(), bridgeName)
 	collect(u.cfg.MachineNetns, u.cfg.Link)
 	for name := range u.hosts {
 		collect(u.HostNetns(name), HostLink)
 	}
+
 	return all
 }
 
@@ -116,6 +124,7 @@ func (u *Underlay) faults(ctx context.Context) ([]string, error) {
 		return nil, errors.Join(err, fmt.Errorf("the cluster's network namespace %s is gone; `mullion stop` and `mullion up` make it anew",
 			u.FabricNetns()))
 	}
+
 	var found []string
 	for _, look := range []func(context.Context) ([]string, error){
 		u.fabricFaults, u.machineFaults, u.hostFaults, u.routeFaults, u.tableFaults, u.switchFaults,
@@ -126,6 +135,7 @@ func (u *Underlay) faults(ctx context.Context) ([]string, error) {
 		}
 		found = append(found, some...)
 	}
+
 	return found, nil
 }
 
@@ -141,6 +151,7 @@ func linkFault(h *netlink.Handle, where, name string, addrs ...netip.Addr) (stri
 	if !isUp(link) {
 		return fmt.Sprintf("link %q %s was down", name, where), nil
 	}
+
 	have, err := h.AddrList(link, netlink.FAMILY_ALL)
 	if err != nil {
 		return "", err
@@ -151,6 +162,7 @@ func linkFault(h *netlink.Handle, where, name string, addrs ...netip.Addr) (stri
 			return fmt.Sprintf("link %q %s had lost its address %s", name, where, addr), nil
 		}
 	}
+
 	return "", nil
 }
 
@@ -163,6 +175,7 @@ func (u *Underlay) fabricFaults(context.Context) (found []string, err error) {
 		if u.cfg.Fabric.IsValid() {
 			addrs = append(addrs, u.addr6(u.cfg.Fabric))
 		}
+
 		text, err := linkFault(h, where, bridgeName, addrs...)
 		if err != nil || text != "" {
 			found = add(found, text)
@@ -172,6 +185,7 @@ func (u *Underlay) fabricFaults(context.Context) (found []string, err error) {
 		if u.cfg.Tunnel.enabled() {
 			ports = append(ports, tunnelPort)
 		}
+
 		for _, port := range ports {
 			if text, err = linkFault(h, where, port); err != nil {
 				return err
@@ -181,12 +195,15 @@ func (u *Underlay) fabricFaults(context.Context) (found []string, err error) {
 		if u.cfg.LAN.enabled() {
 			return nil
 		}
+
 		way, err := hasDefault(h, bridgeName, u.cfg.Machine)
 		if err == nil && !way {
 			found = append(found, "the control plane had lost its default route")
 		}
+
 		return err
 	})
+
 	return found, err
 }
 
@@ -205,7 +222,7 @@ func hasDefault(h *netlink.Handle, name string, via netip.Addr) (bool, error) {
 	routes, err := h.RouteList(link, netlink.FAMILY_V4)
 	return slices.ContainsFunc(routes, func(r netlink.Route) bool {
 		dst, ok := ipnet.Prefix(r.Dst)
-		return (r.Dst == nil || ok && dst.Bits() == 0) && r.Gw.Equal(via.AsSlice())
+		return (r.Dst == nil || (ok && dst.Bits() == 0)) && r.Gw.Equal(via.AsSlice())
 	}), err
 }
 
@@ -236,6 +253,7 @@ func (u *Underlay) hostFaults(context.Context) (found []string, err error) {
 		}
 		return nil
 	})
+
 	return found, err
 }
 
@@ -244,6 +262,7 @@ func (u *Underlay) routeFaults(context.Context) (found []string, err error) {
 	if u.cfg.LAN.enabled() {
 		return nil, nil // the fabric has none
 	}
+
 	for _, protocol := range routeProtocols() {
 		all := u.allRoutes(protocol)
 		for path, link := range map[string]string{u.FabricNetns(): bridgeName, u.cfg.MachineNetns: u.cfg.Link} {
@@ -273,7 +292,7 @@ func ignoreGone(err error) error {
 	return err
 }
 
-// families are the families of nftables in which the machine has a table of the cluster's.
+// families returns the families of nftables in which the machine has a table of the cluster's.
 func (u *Underlay) families() []knftables.Family {
 	if u.cfg.Subnet6.IsValid() {
 		return []knftables.Family{knftables.IPv4Family, knftables.IPv6Family}
@@ -295,6 +314,7 @@ func (u *Underlay) tableFaults(ctx context.Context) (found []string, err error) 
 			found = append(found, fmt.Sprintf("nftables table %s %s was changed by somebody", family, u.tableName()))
 		}
 	}
+
 	err = u.inFilterTables(ctx, u.families(), func(nft knftables.Interface, chains []string) error {
 		if !u.forwarding(ctx, nft, chains) {
 			found = append(found, "the rules that let the cluster's packets pass the firewall's forward chain were gone")
@@ -304,7 +324,7 @@ func (u *Underlay) tableFaults(ctx context.Context) (found []string, err error) 
 	return slices.Compact(found), err
 }
 
-// tableText is one of the machine's tables as nft shows it, without its counters; "" if it is not there.
+// tableText returns one of the machine's tables as nft shows it, without its counters; "" if it is not there.
 func (u *Underlay) tableText(ctx context.Context, family knftables.Family) (text string, err error) {
 	err = netns.Do(u.cfg.MachineNetns, func() error {
 		cmd := exec.CommandContext(ctx, "nft", "--stateless", "list", "table", string(family), u.tableName())
@@ -321,6 +341,7 @@ func (u *Underlay) tableText(ctx context.Context, family knftables.Family) (text
 		text = string(out)
 		return nil
 	})
+
 	return text, err
 }
 

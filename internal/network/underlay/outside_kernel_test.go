@@ -23,6 +23,7 @@ func TestOutside(t *testing.T) {
 		return run(t, a, "sh", "-c", "ip route; ip -6 route show proto static") + run(t, e.machine, "sh", "-c",
 			"ip route; ip -6 route show proto static")
 	}
+
 	before := routes()
 	o := underlay.Outside{
 		Name:     "net.test",
@@ -34,17 +35,20 @@ func TestOutside(t *testing.T) {
 			{CIDR: netip.MustParsePrefix("2001:db8:113::10/128"), Via: netip.MustParseAddr("fd00:213::b")},
 		},
 	}
+
 	for range 2 { // the second time there is nothing to do
 		if err := e.u.AddOutside(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	outside := e.u.HostNetns(o.Name)
 	for _, addr := range []string{"10.213.0.250:80", "192.0.2.10:80", "[fd00:213::fa]:80", "[2001:db8:100::10]:80"} {
 		netnstest.Serve(t, outside, "outside", addr)
 		netnstest.Flow(t, a, addr, "outside", "")
 		netnstest.Flow(t, e.machine, addr, "outside", "")
 	}
+
 	run(
 		t, a, "sh", "-c", "ip addr add 203.0.113.10/32 dev lo; ip addr add 2001:db8:113::10/128 dev lo; ip link set lo up")
 	netnstest.Serve(t, a, "four", "203.0.113.10:80")
@@ -52,6 +56,7 @@ func TestOutside(t *testing.T) {
 	netnstest.Flow(t, outside, "203.0.113.10:80", "four", "10.213.0.250")
 	netnstest.Flow(t, outside, "[2001:db8:113::10]:80", "six", "2001:db8:100::10") // the nearer of its addresses
 	run(t, a, "sh", "-c", "ip addr del 203.0.113.10/32 dev lo; ip addr del 2001:db8:113::10/128 dev lo")
+
 	for range 2 {
 		if err := e.u.RemoveOutside(t.Context(), o); err != nil {
 			t.Fatal(err)

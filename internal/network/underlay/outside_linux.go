@@ -35,11 +35,13 @@ func (u *Underlay) AddOutside(ctx context.Context, o Outside) error {
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
+
 	err := netns.Netlink(u.HostNetns(o.Name), func(h *netlink.Handle) error {
 		link, err := h.LinkByName(HostLink)
 		if err != nil {
 			return err
 		}
+
 		for _, far := range o.Far {
 			x := &netlink.Addr{IPNet: ipnet.Of(netip.PrefixFrom(far, far.BitLen()))}
 			if far.Is6() {
@@ -49,6 +51,7 @@ func (u *Underlay) AddOutside(ctx context.Context, o Outside) error {
 				return fmt.Errorf("set address %s: %w", far, err)
 			}
 		}
+
 		for _, r := range o.Routes {
 			if err := ensureRoute(h, HostLink, &netlink.Route{
 				Dst:      ipnet.Of(r.CIDR),
@@ -58,17 +61,20 @@ func (u *Underlay) AddOutside(ctx context.Context, o Outside) error {
 				return err
 			}
 		}
+
 		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("add %q to the underlay: %w", o.Name, err)
 	}
+
 	return u.eachOther(o.Name, func(h *netlink.Handle, link string) error {
 		for _, far := range o.Far {
 			via := o.Address
 			if far.Is6() {
 				via = o.Address6
 			}
+
 			err := ensureRoute(h, link, &netlink.Route{
 				Dst:      ipnet.Of(netip.PrefixFrom(far, far.BitLen())),
 				Gw:       via.AsSlice(),
@@ -78,6 +84,7 @@ func (u *Underlay) AddOutside(ctx context.Context, o Outside) error {
 				return fmt.Errorf("set route to %s: %w", far, err)
 			}
 		}
+
 		return nil
 	})
 }
@@ -85,6 +92,7 @@ func (u *Underlay) AddOutside(ctx context.Context, o Outside) error {
 // RemoveOutside removes the place and the hosts' routes to it. A place that does not exist is no error.
 func (u *Underlay) RemoveOutside(ctx context.Context, o Outside) error {
 	u.mu.Lock()
+
 	err := u.eachOther(o.Name, func(h *netlink.Handle, name string) error {
 		link, err := h.LinkByName(name)
 		if isNotFound(err) {
@@ -93,6 +101,7 @@ func (u *Underlay) RemoveOutside(ctx context.Context, o Outside) error {
 		if err != nil {
 			return err
 		}
+
 		for _, far := range o.Far {
 			gone := h.RouteDel(&netlink.Route{
 				LinkIndex: link.Attrs().Index,
@@ -103,8 +112,10 @@ func (u *Underlay) RemoveOutside(ctx context.Context, o Outside) error {
 				err = errors.Join(err, gone)
 			}
 		}
+
 		return err
 	})
+
 	u.mu.Unlock()
 	return errors.Join(err, u.RemoveHost(ctx, o.Name))
 }
@@ -123,5 +134,6 @@ func (u *Underlay) eachOther(but string, do func(h *netlink.Handle, link string)
 			errs = append(errs, fmt.Errorf("route of host %q: %w", host, err))
 		}
 	}
+
 	return errors.Join(errs...)
 }

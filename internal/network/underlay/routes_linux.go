@@ -34,7 +34,7 @@ func (u *Underlay) SetServiceRoutes(_ context.Context, routes []Route) error {
 
 func (u *Underlay) setChecked(protocol netlink.RouteProtocol, routes []Route) error {
 	for _, r := range routes {
-		if !r.CIDR.IsValid() || !u.cfg.Subnet.Contains(r.Via) && !u.cfg.Subnet6.Contains(r.Via) {
+		if !r.CIDR.IsValid() || (!u.cfg.Subnet.Contains(r.Via) && !u.cfg.Subnet6.Contains(r.Via)) {
 			return fmt.Errorf("set route %s via %s: not a network behind an address of %s", r.CIDR, r.Via, u.cfg.Subnet)
 		}
 	}
@@ -52,6 +52,7 @@ func (u *Underlay) SetPodRoute(ctx context.Context, host netip.Addr, cidrs ...ne
 	if !u.cfg.Subnet.Contains(host) {
 		return fmt.Errorf("set pod route of host %s: not an address of %s", host, u.cfg.Subnet)
 	}
+
 	var routes []Route
 	for _, cidr := range cidrs {
 		via := host
@@ -65,10 +66,11 @@ func (u *Underlay) SetPodRoute(ctx context.Context, host netip.Addr, cidrs ...ne
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
+
 	return u.replaceRoutes(podProtocol, host, routes)
 }
 
-// routeProtocols are the kinds of routes that are removed with a host.
+// routeProtocols returns the kinds of routes that are removed with a host.
 func routeProtocols() []netlink.RouteProtocol {
 	return []netlink.RouteProtocol{podProtocol, serviceProtocol}
 }
@@ -91,6 +93,7 @@ func (u *Underlay) setRoutes(protocol netlink.RouteProtocol, routes []Route) err
 		u.syncRoutes(u.FabricNetns(), bridgeName, protocol, routes),
 		u.syncMachineRoutes(protocol, routes),
 	}
+
 	hosts, err := u.pins()
 	errs = append(errs, err)
 	for _, host := range hosts {
@@ -100,10 +103,11 @@ func (u *Underlay) setRoutes(protocol netlink.RouteProtocol, routes []Route) err
 		}
 		errs = append(errs, err)
 	}
+
 	return errors.Join(errs...)
 }
 
-// routes are the routes of one kind as the fabric's kernel table has them.
+// routes returns the routes of one kind as the fabric's kernel table has them.
 func (u *Underlay) routes(protocol netlink.RouteProtocol) ([]Route, error) {
 	var routes []Route
 	err := netns.Netlink(u.FabricNetns(), func(h *netlink.Handle) error {
@@ -124,6 +128,7 @@ func routesOf(h *netlink.Handle, linkName string, protocol netlink.RouteProtocol
 	if err != nil {
 		return nil, fmt.Errorf("list routes of link %q: %w", linkName, err)
 	}
+
 	var routes []Route
 	for _, r := range list {
 		via, ok := netip.AddrFromSlice(r.Gw)
@@ -132,6 +137,7 @@ func routesOf(h *netlink.Handle, linkName string, protocol netlink.RouteProtocol
 			routes = append(routes, Route{CIDR: cidr, Via: via.Unmap()})
 		}
 	}
+
 	return routes, nil
 }
 
@@ -147,10 +153,12 @@ func (u *Underlay) syncRoutes(path, linkName string, protocol netlink.RouteProto
 		if err != nil {
 			return err
 		}
+
 		own, err := h.AddrList(link, netlink.FAMILY_ALL)
 		if err != nil {
 			return err
 		}
+
 		want := slices.DeleteFunc(slices.Clone(want), func(r Route) bool {
 			return slices.ContainsFunc(own, func(a netlink.Addr) bool { return a.IP.Equal(r.Via.AsSlice()) })
 		})
@@ -160,6 +168,7 @@ func (u *Underlay) syncRoutes(path, linkName string, protocol netlink.RouteProto
 				errs = append(errs, deleteRoute(h, link, protocol, r))
 			}
 		}
+
 		for _, r := range want {
 			if !slices.Contains(have, r) {
 				errs = append(errs, ensureRoute(h, linkName, &netlink.Route{
@@ -169,6 +178,7 @@ func (u *Underlay) syncRoutes(path, linkName string, protocol netlink.RouteProto
 				}))
 			}
 		}
+
 		return errors.Join(errs...)
 	})
 }

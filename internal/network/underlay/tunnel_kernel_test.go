@@ -29,7 +29,12 @@ type machine struct {
 func newMachine(t *testing.T, ns, at string, part byte) machine {
 	t.Helper()
 	addr := func(last byte) netip.Addr { return netip.AddrFrom4([4]byte{10, 213, part, last}) }
-	m := machine{ns: ns, at: netip.MustParseAddr(at), host: addr(11)}
+	m := machine{
+		ns:   ns,
+		at:   netip.MustParseAddr(at),
+		host: addr(11),
+	}
+
 	var err error
 	m.u, err = underlay.New(underlay.Config{
 		RunDir:       t.TempDir(),
@@ -38,11 +43,16 @@ func newMachine(t *testing.T, ns, at string, part byte) machine {
 		Subnet6:      netip.MustParsePrefix("fd00:213::/64"),
 		Fabric:       addr(1),
 		Machine:      addr(254),
-		Tunnel:       underlay.Tunnel{Local: m.at, Port: 6443, VNI: 77},
+		Tunnel: underlay.Tunnel{
+			Local: m.at,
+			Port:  6443,
+			VNI:   77,
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if err := m.u.Down(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
@@ -96,6 +106,7 @@ func TestSeveralMachines(t *testing.T) {
 	if !strings.Contains(run(t, a.u.HostNetns("host"), "ip", "link", "show", "eth0"), "mtu 1450") {
 		t.Error("a host's interface does not leave room for the tunnel's headers")
 	}
+
 	t.Run("ipv6", func(t *testing.T) { overIPv6(t, a, b) })
 	// Pods on the underlay itself send frames of an Ethernet's size, and the way between the machines carries no more
 	// than that, with VXLAN's headers. If a frame must not be fragmented, the kernel answers with the size that fits
@@ -105,6 +116,7 @@ func TestSeveralMachines(t *testing.T) {
 	if !a.reaches(t, b.host, "-s", "1472", "-M", "dont") {
 		t.Error("a full frame is lost between the machines")
 	}
+
 	if a.reaches(t, b.host, "-s", "1472", "-M", "do") {
 		t.Error("a full frame that must not be fragmented was")
 	}
@@ -123,6 +135,7 @@ func TestSeveralMachines(t *testing.T) {
 			t.Error("after a second Up the hosts do not reach each other")
 		}
 	})
+
 	t.Run("left", func(t *testing.T) {
 		a.knows(t) // b has left but does not know it: its packets count as a stranger's
 		if a.reaches(t, b.host) || b.reaches(t, a.host) {
@@ -133,6 +146,7 @@ func TestSeveralMachines(t *testing.T) {
 			t.Error("a machine that came back is not reached")
 		}
 	})
+
 	t.Run("down", func(t *testing.T) {
 		if err := a.u.Down(t.Context()); err != nil {
 			t.Fatal(err)
@@ -157,6 +171,7 @@ func overIPv6(t *testing.T, a, b machine) {
 			t.Fatal(err)
 		}
 	}
+
 	run(t, b.u.HostNetns("host"), "sh", "-c", "ip link set lo up; for a in fd00:244:0:1::2 "+service.String()+
 		"; do ip addr add $a/128 dev lo; done")
 	for _, to := range []string{"fd00:213::10b", "fd00:244:0:1::2", service.String()} {
@@ -166,6 +181,7 @@ func overIPv6(t *testing.T, a, b machine) {
 		run(t, a.u.FabricNetns(), "ping", "-c1", "-W2", to)
 		run(t, a.ns, "ping", "-c1", "-W2", to)
 	}
+
 	if !a.reaches(t, netip.MustParseAddr("fd00:244:0:1::2"), "-s", "3000", "-M", "dont") {
 		t.Error("a packet that its sender has to fragment does not arrive")
 	}
@@ -194,6 +210,7 @@ func TestPodsCannotSendFrames(t *testing.T) {
 	if !b.reaches(t, a.host) {
 		t.Fatal("the hosts of two machines do not reach each other")
 	}
+
 	// Else the kernel ignores what it is told of a neighbour within a second.
 	run(t, b.u.HostNetns("host"), "sysctl", "-q", "-w", "net.ipv4.neigh.eth0.locktime=0")
 	neighbour := func() string {
@@ -203,6 +220,7 @@ func TestPodsCannotSendFrames(t *testing.T) {
 		}
 		return "unknown"
 	}
+
 	forged := net.HardwareAddr{0x02, 0xde, 0xad, 0xbe, 0xef, 0x01}
 	before := neighbour()
 	err := netns.Do(a.u.HostNetns("host"), func() error {
@@ -217,6 +235,7 @@ func TestPodsCannotSendFrames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if !b.reaches(t, a.host) { // by now the frame has arrived, or it never does
 		t.Error("the hosts do not reach each other any more")
 	}
@@ -225,7 +244,7 @@ func TestPodsCannotSendFrames(t *testing.T) {
 	}
 }
 
-// forgedAnswer is a VXLAN packet's payload with an ARP answer that says that somebody is at a hardware address.
+// forgedAnswer returns a VXLAN packet's payload with an ARP answer that says that somebody is at a hardware address.
 func forgedAnswer(vni byte, at net.HardwareAddr, somebody, to netip.Addr) []byte {
 	frame := []byte{0x08, 0, 0, 0, 0, 0, vni, 0}                       // RFC 7348, section 5
 	frame = append(frame, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)          // to all

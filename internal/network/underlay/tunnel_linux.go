@@ -48,7 +48,7 @@ func (t Tunnel) check() error {
 	return nil
 }
 
-// tunnelLink is the tunnel's name while it is on its way through the machine's namespace, unique as Link is.
+// tunnelLink returns the tunnel's name while it is on its way through the machine's namespace, unique as Link is.
 func (u *Underlay) tunnelLink() string {
 	return "vx" + u.cfg.Link[max(0, len(u.cfg.Link)-13):]
 }
@@ -62,6 +62,7 @@ func (u *Underlay) ensureTunnel() error {
 	if err := u.removeStrandedTunnel(); err != nil {
 		return err
 	}
+
 	whole := false
 	err := netns.Netlink(u.FabricNetns(), func(h *netlink.Handle) error {
 		link, err := h.LinkByName(tunnelPort)
@@ -79,11 +80,13 @@ func (u *Underlay) ensureTunnel() error {
 	if err != nil {
 		return fmt.Errorf("look for the tunnel to other machines: %w", err)
 	}
+
 	if !whole {
 		if err := u.makeTunnel(); err != nil {
 			return fmt.Errorf("make the tunnel to other machines: %w", err)
 		}
 	}
+
 	return netns.Netlink(u.FabricNetns(), func(h *netlink.Handle) error { return enslave(h, tunnelPort) })
 }
 
@@ -99,6 +102,7 @@ func (u *Underlay) makeTunnel() error {
 		return err
 	}
 	defer func() { _ = fabric.Close() }()
+
 	t := u.cfg.Tunnel
 	err = netns.Netlink(u.cfg.MachineNetns, func(h *netlink.Handle) error {
 		err := h.LinkAdd(&netlink.Vxlan{
@@ -115,6 +119,7 @@ func (u *Underlay) makeTunnel() error {
 		if err != nil {
 			return err
 		}
+
 		link, err := h.LinkByName(u.tunnelLink())
 		if err != nil {
 			return err
@@ -124,6 +129,7 @@ func (u *Underlay) makeTunnel() error {
 	if err != nil {
 		return err
 	}
+
 	return netns.Netlink(u.FabricNetns(), func(h *netlink.Handle) error {
 		link, err := h.LinkByName(u.tunnelLink())
 		if err != nil {
@@ -142,6 +148,7 @@ func (u *Underlay) removeStrandedTunnel() error {
 			errs = append(errs, err)
 			continue
 		}
+
 		errs = append(errs, netns.Netlink(path, func(h *netlink.Handle) error {
 			link, err := h.LinkByName(u.tunnelLink())
 			if isNotFound(err) {
@@ -153,6 +160,7 @@ func (u *Underlay) removeStrandedTunnel() error {
 			return h.LinkDel(link)
 		}))
 	}
+
 	return errors.Join(errs...)
 }
 
@@ -168,6 +176,7 @@ func (u *Underlay) SetMachines(ctx context.Context, machines []netip.Addr) error
 	machines = slices.Compact(machines)
 	u.mu.Lock()
 	defer u.mu.Unlock()
+
 	if err := u.flood(machines); err != nil {
 		return fmt.Errorf("set the other machines: %w", err)
 	}
@@ -191,6 +200,7 @@ func (u *Underlay) flood(machines []netip.Addr) error {
 		if err != nil {
 			return err
 		}
+
 		var have []netip.Addr
 		var errs []error
 		for _, e := range entries {
@@ -198,7 +208,9 @@ func (u *Underlay) flood(machines []netip.Addr) error {
 			switch {
 			case e.Flags&netlink.NTF_SELF == 0 || !ok:
 			case !slices.Contains(machines, to):
-				e.LinkIndex, e.Family, e.Flags = index, unix.AF_BRIDGE, netlink.NTF_SELF
+				e.LinkIndex = index
+				e.Family = unix.AF_BRIDGE
+				e.Flags = netlink.NTF_SELF
 				if err := h.NeighDel(&e); err != nil && !errors.Is(err, unix.ENOENT) {
 					errs = append(errs, err)
 				}
@@ -206,6 +218,7 @@ func (u *Underlay) flood(machines []netip.Addr) error {
 				have = append(have, to)
 			}
 		}
+
 		for _, m := range machines {
 			if slices.Contains(have, m) {
 				continue
@@ -219,6 +232,7 @@ func (u *Underlay) flood(machines []netip.Addr) error {
 				HardwareAddr: make(net.HardwareAddr, 6),
 			}))
 		}
+
 		return errors.Join(errs...)
 	})
 }
@@ -242,6 +256,7 @@ func (u *Underlay) admit(ctx context.Context, machines []netip.Addr) error {
 	if err != nil {
 		return fmt.Errorf("let the other machines' packets in: %w", err)
 	}
+
 	return nil
 }
 
@@ -262,6 +277,7 @@ func (u *Underlay) guardTunnel(tx *knftables.Transaction) {
 		Hook:     knftables.PtrTo(knftables.InputHook),
 		Priority: knftables.PtrTo(knftables.FilterPriority),
 	})
+
 	tx.Add(&knftables.Rule{Chain: "input", Rule: knftables.Concat(
 		"udp dport", u.cfg.Tunnel.Port, "ip daddr", u.cfg.Tunnel.Local.String(), "ip saddr != @"+machinesSet, "drop")})
 	// The cluster's machines send to Local only, so packets to another address are a stranger's.
@@ -271,7 +287,7 @@ func (u *Underlay) guardTunnel(tx *knftables.Transaction) {
 		"udp dport", u.cfg.Tunnel.Port, "ip daddr @"+machinesSet, "drop")})
 }
 
-// mtu is the MTU of nodes' interfaces.
+// mtu returns the MTU of nodes' interfaces.
 func (u *Underlay) mtu() int {
 	switch {
 	case u.cfg.Tunnel.enabled():

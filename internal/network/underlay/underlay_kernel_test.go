@@ -50,6 +50,7 @@ func runWith(t *testing.T, ns, other, script string) {
 			return err
 		}
 		defer f.Close()
+
 		cmd := exec.Command("sh", "-c", script)
 		cmd.ExtraFiles = []*os.File{f}
 		out, err := cmd.CombinedOutput()
@@ -82,7 +83,12 @@ type env struct {
 
 func newEnv(t *testing.T) env {
 	t.Helper()
-	e := env{machine: netnstest.New(t, "machine"), outside: netnstest.New(t, "outside"), dir: t.TempDir()}
+	e := env{
+		machine: netnstest.New(t, "machine"),
+		outside: netnstest.New(t, "outside"),
+		dir:     t.TempDir(),
+	}
+
 	connect(t, e.machine, e.outside)
 	e.u = e.open(t)
 	t.Cleanup(func() {
@@ -151,6 +157,7 @@ func TestEndpoint(t *testing.T) {
 	if err := e.u.AddHost(t.Context(), "third", e.endpoint); err == nil {
 		t.Error("a host has the fabric's address")
 	}
+
 	netnstest.Serve(t, e.u.FabricNetns(), "endpoint", "10.213.0.10:80")
 	netnstest.Serve(t, e.u.FabricNetns(), "api", "10.213.0.1:80")
 	netnstest.Flow(t, e.u.HostNetns("win-a"), "10.213.0.10:80", "endpoint", "10.213.0.11")
@@ -184,6 +191,7 @@ func TestDualStack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	netnstest.Serve(t, a, "pod", "[fd00:244:1::2]:80")
 	netnstest.Serve(t, a, "pod4", "10.244.1.2:80")
 	if err := e.u.AddHost(t.Context(), "late", netip.MustParseAddr("10.213.0.13")); err != nil {
@@ -193,6 +201,7 @@ func TestDualStack(t *testing.T) {
 		netnstest.Flow(t, from, "[fd00:244:1::2]:80", "pod", "")
 		netnstest.Flow(t, from, "10.244.1.2:80", "pod4", "")
 	}
+
 	if err := e.u.RemoveHost(t.Context(), "win-a"); err != nil {
 		t.Fatal(err)
 	}
@@ -202,6 +211,7 @@ func TestDualStack(t *testing.T) {
 	if err := e.u.Down(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	if after := run(t, e.machine, "sh", "-c",
 		"cat /proc/sys/net/ipv6/conf/all/forwarding; ip -6 route show proto static"); after != before {
 		t.Errorf("the machine's IPv6 before:\n%s\nand after:\n%s", before, after)
@@ -220,6 +230,7 @@ func TestPodRoutes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	netnstest.Serve(t, a, "pod", "10.244.1.2:80")
 	for _, from := range []string{b, e.u.FabricNetns(), e.machine} {
 		netnstest.Flow(t, from, "10.244.1.2:80", "pod", "")
@@ -227,12 +238,14 @@ func TestPodRoutes(t *testing.T) {
 			t.Errorf("the former pod network is still routed:\n%s", got)
 		}
 	}
+
 	if got := run(t, a, "ip", "route", "show", "10.244.1.0/24"); strings.Contains(got, "via") {
 		t.Errorf("a host routes its own pods away: %s", got)
 	}
 	if err := e.u.AddHost(ctx, "late", netip.MustParseAddr("10.213.0.13")); err != nil {
 		t.Fatal(err)
 	}
+
 	netnstest.Flow(t, e.u.HostNetns("late"), "10.244.1.2:80", "pod", "10.213.0.13")
 	if err := e.u.RemoveHost(ctx, "win-a"); err != nil {
 		t.Fatal(err)
@@ -252,12 +265,14 @@ func TestServiceRoutes(t *testing.T) {
 		run(
 			t, host, "sh", "-c", "ip link add svc type dummy || ip link add svc type bridge; ip addr add "+service+"/32 dev svc; ip link set svc up")
 	}
+
 	netnstest.Serve(t, a, "a", service+":80")
 	netnstest.Serve(t, b, "b", service+":80")
 	if err := e.u.SetPodRoute(ctx, netip.MustParseAddr("10.213.0.11"),
 		netip.MustParsePrefix("10.244.1.0/24")); err != nil {
 		t.Fatal(err)
 	}
+
 	to := func(via string) []underlay.Route {
 		return []underlay.Route{{CIDR: netip.MustParsePrefix(service + "/32"), Via: netip.MustParseAddr(via)}}
 	}
@@ -269,12 +284,14 @@ func TestServiceRoutes(t *testing.T) {
 			netnstest.Flow(t, from, service+":80", via.name, "")
 		}
 	}
+
 	if got := run(t, b, "ip", "route"); !strings.Contains(got, "10.244.1.0/24 via 10.213.0.11") {
 		t.Errorf("the routes of Services replaced a route to pods:\n%s", got)
 	}
 	if err := e.u.AddHost(ctx, "late", netip.MustParseAddr("10.213.0.13")); err != nil {
 		t.Fatal(err)
 	}
+
 	netnstest.Flow(t, e.u.HostNetns("late"), service+":80", "b", "10.213.0.13")
 	if err := e.u.RemoveHost(ctx, "win-b-with-a-long-name"); err != nil {
 		t.Fatal(err)
@@ -284,6 +301,7 @@ func TestServiceRoutes(t *testing.T) {
 			t.Errorf("an address of a Service is still routed to a removed host:\n%s", got)
 		}
 	}
+
 	if err := e.u.SetServiceRoutes(ctx, to("10.214.0.1")); err == nil {
 		t.Error("a route by way of an address beyond the underlay was taken")
 	}
@@ -296,6 +314,7 @@ func TestLeavesNothingBehind(t *testing.T) {
 	if got := state(t, e.machine); got == before {
 		t.Fatal("up changed nothing, so this test checks nothing")
 	}
+
 	for range 2 {
 		if err := e.u.Down(t.Context()); err != nil {
 			t.Fatal(err)
@@ -304,6 +323,7 @@ func TestLeavesNothingBehind(t *testing.T) {
 			t.Errorf("machine after Down (-before +after):\n%s", diff)
 		}
 	}
+
 	left, err := os.ReadDir(e.dir)
 	if err != nil || len(left) > 0 {
 		t.Errorf("run folder holds %v, %v", left, err)
@@ -339,6 +359,7 @@ func TestUpRepairs(t *testing.T) {
 			run(t, e.u.FabricNetns(), "ip", "link", "add", "machine", "type", "veth", "peer", "name", "mullion0")
 		},
 	}
+
 	for name, harm := range damage {
 		t.Run(name, func(t *testing.T) {
 			e := newEnv(t)
@@ -355,6 +376,7 @@ func TestUpRepairs(t *testing.T) {
 			if err := e.u.Down(t.Context()); err != nil {
 				t.Fatal(err)
 			}
+
 			// in those cases the former value of the switch is gone with the link
 			if name != "link-deleted" && name != "half-made-in-fabric" {
 				if diff := cmp.Diff(before, state(t, e.machine)); diff != "" {
@@ -377,6 +399,7 @@ func TestTaken(t *testing.T) {
 		}
 		run(t, e.machine, "ip", "link", "show", "mullion0") // a stranger's link is still there
 	})
+
 	t.Run("subnet", func(t *testing.T) {
 		e := newEnv(t)
 		run(
@@ -394,6 +417,7 @@ func TestForwardingIsDropped(t *testing.T) {
 		chain DOCKER-USER { counter return; }
 		chain FORWARD { type filter hook forward priority 0; policy drop; jump DOCKER-USER; }
 	}`
+
 	const plain = `table ip filter { chain FORWARD { type filter hook forward priority 0; policy drop; }; }`
 	for name, rules := range map[string]string{"docker": docker, "plain": plain} {
 		t.Run(name, func(t *testing.T) {
@@ -407,6 +431,7 @@ func TestForwardingIsDropped(t *testing.T) {
 			for range 2 { // a second time changes nothing
 				e.up(t)
 			}
+
 			if got := iptables(); strings.Count(got, "mullion0") != 4 { // two rules with a comment each
 				t.Errorf("iptables' table is now\n%s", got)
 			}
@@ -438,6 +463,7 @@ func TestNoRouter(t *testing.T) {
 						subnet, side.at))
 				}
 			}
+
 			// The second network's neighbour is somebody else than the first one's.
 			private := netnstest.New(t, "private")
 			runWith(t, e.outside, private, "ip link set net6 netns /proc/$$/fd/3")
@@ -447,6 +473,7 @@ func TestNoRouter(t *testing.T) {
 			e.up(t)
 			netnstest.Serve(t, private, "private", "192.0.2.2:80")
 			netnstest.Serve(t, e.outside, "outside", "198.51.100.2:80")
+
 			if want {
 				netnstest.Flow(t, e.outside, "192.0.2.2:80", "private", "203.0.113.2")
 			} else {
@@ -471,6 +498,7 @@ func TestRedirectsAsBefore(t *testing.T) {
 			if err := again.Up(t.Context()); err != nil {
 				t.Fatal(err)
 			}
+
 			if got := run(t, e.machine, "cat", "/proc/sys/net/ipv4/ip_forward"); got != "1\n" {
 				t.Errorf("control: ip_forward is %q", got)
 			}
@@ -497,6 +525,7 @@ func TestTwoClusters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	e.up(t)
 	if err := second.Up(t.Context()); err != nil {
 		t.Fatal(err)
@@ -504,6 +533,7 @@ func TestTwoClusters(t *testing.T) {
 	if err := e.u.Down(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	if got := run(t, e.machine, "cat", "/proc/sys/net/ipv4/ip_forward"); strings.TrimSpace(got) != "1" {
 		t.Error("the first Down took forwarding away from the second cluster")
 	}

@@ -102,6 +102,7 @@ func New(cfg Config) (*Underlay, error) {
 	if !cfg.Subnet.IsValid() {
 		cfg.Subnet = netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 213, 0, 0}), 24)
 	}
+
 	cfg.Subnet = cfg.Subnet.Masked()
 	if !cfg.Fabric.IsValid() && !cfg.LAN.enabled() {
 		cfg.Fabric = cfg.Subnet.Addr().Next()
@@ -125,7 +126,7 @@ func (cfg Config) check() error {
 		return errors.New("underlay: run folder is empty")
 	case len(cfg.Link) > 15 || strings.ContainsAny(cfg.Link, "/ :\t\n\""):
 		return fmt.Errorf("underlay: %q is no interface name", cfg.Link)
-	case !cfg.Subnet.Addr().Is4() || cfg.Subnet.Bits() > 28 && !cfg.LAN.enabled():
+	case !cfg.Subnet.Addr().Is4() || (cfg.Subnet.Bits() > 28 && !cfg.LAN.enabled()):
 		return fmt.Errorf("underlay: subnet %s is not an IPv4 network of at least 16 addresses", cfg.Subnet)
 	case cfg.LAN.enabled():
 		return cfg.checkLAN()
@@ -133,6 +134,7 @@ func (cfg Config) check() error {
 	if err := cfg.checkAddrs(); err != nil {
 		return err
 	}
+
 	return cfg.External.check(cfg.Subnet)
 }
 
@@ -150,13 +152,13 @@ func (cfg Config) checkAddrs() error {
 	return nil
 }
 
-// Config is the configuration with its defaults filled in.
+// Config returns the configuration with its defaults filled in.
 func (u *Underlay) Config() Config { return u.cfg }
 
-// FabricNetns is the pin of the fabric's namespace, where the control plane runs.
+// FabricNetns returns the pin of the fabric's namespace, where the control plane runs.
 func (u *Underlay) FabricNetns() string { return u.pin(FabricName) }
 
-// HostNetns is the pin of a host's namespace.
+// HostNetns returns the pin of a host's namespace.
 func (u *Underlay) HostNetns(name string) string { return u.pin(name) }
 
 func (u *Underlay) pin(name string) string { return filepath.Join(u.cfg.RunDir, "netns", name) }
@@ -183,6 +185,7 @@ func (u *Underlay) make(ctx context.Context) error {
 	if err := netns.Netlink(u.FabricNetns(), u.ensureBridge); err != nil {
 		return fmt.Errorf("make bridge %q: %w", bridgeName, err)
 	}
+
 	if err := u.ensureMachineLink(); err != nil {
 		return fmt.Errorf("make interface %q: %w", u.cfg.Link, err)
 	}
@@ -192,6 +195,7 @@ func (u *Underlay) make(ctx context.Context) error {
 	if err := u.ensureLAN(); err != nil {
 		return fmt.Errorf("join network %s: %w", u.cfg.Subnet, err)
 	}
+
 	if err := u.pruneExternal(); err != nil {
 		return fmt.Errorf("remove routes to nodes that are gone: %w", err)
 	}
@@ -202,6 +206,7 @@ func (u *Underlay) make(ctx context.Context) error {
 		func(h *netlink.Handle) error { return u.ensureGateway(h, bridgeName) }); err != nil {
 		return err
 	}
+
 	return u.ensureMachineRules(ctx)
 }
 
@@ -217,6 +222,7 @@ func (u *Underlay) Down(ctx context.Context) error {
 	for _, name := range names {
 		errs = append(errs, u.removeHost(name))
 	}
+
 	errs = append(errs, netns.Remove(u.FabricNetns()))
 	if err := os.Remove(u.switchesFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		errs = append(errs, err)
@@ -224,10 +230,11 @@ func (u *Underlay) Down(ctx context.Context) error {
 	if err := os.Remove(filepath.Join(u.cfg.RunDir, "netns")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		errs = append(errs, err)
 	}
+
 	return errors.Join(errs...)
 }
 
-// pins are the names of the hosts whose namespaces are, or were, pinned.
+// pins returns the names of the hosts whose namespaces are, or were, pinned.
 func (u *Underlay) pins() ([]string, error) {
 	entries, err := os.ReadDir(filepath.Join(u.cfg.RunDir, "netns"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -258,12 +265,14 @@ func (u *Underlay) ensureBridge(h *netlink.Handle) error {
 	if err != nil || !u.cfg.Fabric.IsValid() {
 		return err
 	}
+
 	if u.cfg.Endpoint.IsValid() {
 		endpoint := &netlink.Addr{IPNet: ipnet.Of(netip.PrefixFrom(u.cfg.Endpoint, 32))}
 		if err := h.AddrReplace(link, endpoint); err != nil {
 			return fmt.Errorf("set address %s: %w", u.cfg.Endpoint, err)
 		}
 	}
+
 	return u.ensureUp(h, link, u.cfg.Fabric)
 }
 
@@ -275,12 +284,14 @@ func (u *Underlay) ensureUp(h *netlink.Handle, link netlink.Link, addr netip.Add
 	if err := h.LinkSetUp(link); err != nil {
 		return err
 	}
+
 	if six := u.addr6(addr); six.IsValid() {
 		x := &netlink.Addr{IPNet: ipnet.Of(netip.PrefixFrom(six, u.cfg.Subnet6.Bits())), Flags: unix.IFA_F_NODAD}
 		if err := h.AddrReplace(link, x); err != nil {
 			return fmt.Errorf("set address %s: %w", six, err)
 		}
 	}
+
 	return nil
 }
 
@@ -292,10 +303,18 @@ func (u *Underlay) addr6(addr netip.Addr) netip.Addr {
 
 // ensureGateway sets the default routes, by way of the machine.
 func (u *Underlay) ensureGateway(h *netlink.Handle, link string) error {
-	err := ensureRoute(h, link, &netlink.Route{Dst: anywhere(), Gw: u.cfg.Machine.AsSlice(), Protocol: podProtocol})
+	err := ensureRoute(h, link, &netlink.Route{
+		Dst:      anywhere(),
+		Gw:       u.cfg.Machine.AsSlice(),
+		Protocol: podProtocol,
+	})
 	if six := u.addr6(u.cfg.Machine); err == nil && six.IsValid() {
 		all := &net.IPNet{IP: net.IPv6zero, Mask: net.CIDRMask(0, 128)}
-		err = ensureRoute(h, link, &netlink.Route{Dst: all, Gw: six.AsSlice(), Protocol: podProtocol})
+		err = ensureRoute(h, link, &netlink.Route{
+			Dst:      all,
+			Gw:       six.AsSlice(),
+			Protocol: podProtocol,
+		})
 	}
 	return err
 }

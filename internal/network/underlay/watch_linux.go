@@ -56,6 +56,7 @@ func (u *Underlay) Watch(ctx context.Context, look func(), told func(error)) {
 			hear(ctx, socket, changed)
 		})
 	}
+
 	defer listeners.Wait()
 	for {
 		select {
@@ -101,6 +102,7 @@ func listen(ns string, protocol int, groups uint32) (socket *os.File, err error)
 		socket = os.NewFile(uintptr(fd), "netlink")
 		return nil
 	})
+
 	return socket, err
 }
 

@@ -17,7 +17,7 @@ import (
 	"mullion.dev/mullion/internal/network/underlay"
 )
 
-// state6 is what a cluster could leave of IPv6 in the machine's namespace.
+// state6 returns what a cluster could leave of IPv6 in the machine's namespace.
 func state6(t *testing.T, ns string) string {
 	t.Helper()
 	return run(t, ns, "sh", "-c", "cd /proc/sys/net/ipv6/conf; grep . */forwarding */accept_ra | grep -v ^mullion; "+
@@ -52,6 +52,7 @@ func TestWayOut6(t *testing.T) {
 	if out, err := e.u.FollowRoutes6(t.Context()); err != nil || out || forwards() != "0" {
 		t.Errorf("without IPv6: a way out: %t, %v; forwarding is %s", out, err, forwards())
 	}
+
 	a, b := e.u.HostNetns("win-a"), e.u.HostNetns("win-b-with-a-long-name")
 	netnstest.Serve(t, a, "a", "[fd00:213::b]:80")
 	netnstest.Flow(t, b, "[fd00:213::b]:80", "a", "fd00:213::c")
@@ -71,6 +72,7 @@ func TestWayOut6(t *testing.T) {
 			t.Errorf("with IPv6: a way out: %t, %v; forwarding is %s", out, err, forwards())
 		}
 	}
+
 	if out, err := e.u.HasWayOut6(); err != nil || !out {
 		t.Errorf("there is no way out: %v", err)
 	}
@@ -78,6 +80,7 @@ func TestWayOut6(t *testing.T) {
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Errorf("the way out changes more than the switch (-before +after):\n%s", diff)
 	}
+
 	a = e.u.HostNetns("win-a")
 	netnstest.Serve(t, a, "a", "[fd00:213::b]:80")
 	netnstest.Serve(t, e.outside, "outside", "[2001:db8::2]:80")
@@ -86,6 +89,7 @@ func TestWayOut6(t *testing.T) {
 	netnstest.NoFlow(t, e.outside, "[fd00:213::b]:80") // the guard
 	run(t, a, "sh", "-c", "ip addr add fd00:244:1::2/128 dev eth0 nodad")
 	run(t, e.machine, "ip", "route", "add", "fd00:244:1::/64", "via", "fd00:213::b")
+
 	for from, lost := range map[string]string{"fd00:213::b": " 0% packet loss", "fd00:244:1::2": "100% packet loss"} {
 		if out := run(t, a, "sh", "-c", "ping -c1 -W1 -I "+from+" 2001:db8::2 || true"); !strings.Contains(out, lost) {
 			t.Errorf("of packets from %s:\n%s, want%s", from, out, lost)
@@ -112,10 +116,12 @@ func TestWayOut6OfTwoClusters(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			e.up(t)
 			if err := second.Up(t.Context()); err != nil {
 				t.Fatal(err)
 			}
+
 			e.u = e.open(t) // a new process, which remembers nothing
 			e.up(t)
 			order := []*underlay.Underlay{e.u, second}
@@ -125,11 +131,13 @@ func TestWayOut6OfTwoClusters(t *testing.T) {
 			if err := order[0].Down(t.Context()); err != nil {
 				t.Fatal(err)
 			}
+
 			for _, key := range []string{"net/ipv4/ip_forward", "net/ipv6/conf/all/forwarding"} {
 				if got := run(t, e.machine, "cat", "/proc/sys/"+key); strings.TrimSpace(got) != "1" {
 					t.Errorf("the first Down took %s away from the second cluster", key)
 				}
 			}
+
 			if err := order[1].Down(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -147,12 +155,14 @@ func TestWayOut6KeepsLearned(t *testing.T) {
 		return run(t, e.machine, "sh", "-c", "ip -6 route show default proto ra | cut -d' ' -f1-5; "+
 			"ip -6 -o addr show dev uplink scope global | grep -o '2001:db8:[0-9]*' || true")
 	}
+
 	advertise(t, e, 1, func() bool { return strings.Contains(learned(), "2001:db8:1") })
 	before := learned()
 	e.up(t)
 	if diff := cmp.Diff(before, learned()); diff != "" || !strings.HasPrefix(before, "default via fe80::") {
 		t.Errorf("what the machine learned before:\n%s\nand with a cluster (-before +after):\n%s", before, diff)
 	}
+
 	advertise(t, e, 2, func() bool { return strings.Contains(learned(), "2001:db8:2") })
 	if err := e.u.Down(t.Context()); err != nil {
 		t.Fatal(err)
@@ -168,17 +178,20 @@ func advertise(t *testing.T, e env, number byte, learned func() bool) {
 	message := []byte{134, 0, 0, 0, 64, 0, 0x07, 0x08, 0, 0, 0, 0, 0, 0, 0, 0} // RFC 4861, section 4.2: 1800 s
 	message = append(message, 3, 4, 64, 0xc0, 0, 0, 0x07, 0x08, 0, 0, 0x07, 0x08, 0, 0, 0, 0)
 	message = append(message, 0x20, 0x01, 0x0d, 0xb8, 0, number, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+
 	deadline := time.Now().Add(20 * time.Second)
 	for !learned() {
 		if time.Now().After(deadline) {
 			t.Fatal("the machine does not learn of an advertised network")
 		}
+
 		err := netns.Do(e.outside, func() error {
 			conn, err := net.ListenPacket("ip6:ipv6-icmp", "::")
 			if err != nil {
 				return err
 			}
 			defer conn.Close()
+
 			link, err := net.InterfaceByName("eth0")
 			if err != nil {
 				return err
@@ -205,6 +218,7 @@ func TestForwardingOfIPv6IsDropped(t *testing.T) {
 	e.up(t)
 	netnstest.Serve(t, e.outside, "outside", "[2001:db8::2]:80")
 	netnstest.Flow(t, e.u.HostNetns("win-a"), "[2001:db8::2]:80", "outside", "2001:db8::1")
+
 	if err := e.u.Down(t.Context()); err != nil {
 		t.Fatal(err)
 	}

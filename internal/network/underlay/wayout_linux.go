@@ -52,6 +52,7 @@ func (u *Underlay) wayOut6(ctx context.Context) error {
 	if !u.cfg.Subnet6.IsValid() {
 		return nil
 	}
+
 	routes, err := u.routes6()
 	if err != nil {
 		return err
@@ -61,11 +62,13 @@ func (u *Underlay) wayOut6(ctx context.Context) error {
 			return err
 		}
 	}
+
 	return netns.Do(u.cfg.MachineNetns, func() error {
 		nft, err := knftables.New(knftables.IPv6Family, u.tableName())
 		if err != nil {
 			return fmt.Errorf("use nftables: %w", err)
 		}
+
 		tx := u.rules6(nft)
 		if err := u.guardNetworks(tx, func(was switches) bool { return was.six != "0" }); err != nil {
 			return err
@@ -76,6 +79,7 @@ func (u *Underlay) wayOut6(ctx context.Context) error {
 		if !routes {
 			return nil
 		}
+
 		return setForwarding6("1")
 	})
 }
@@ -95,6 +99,7 @@ func (u *Underlay) routes6() (bool, error) {
 		return false, nil
 	}
 	found := false
+
 	err := netns.Netlink(u.cfg.MachineNetns, func(h *netlink.Handle) error {
 		routes, err := h.RouteListFiltered(netlink.FAMILY_V6, &netlink.Route{Table: unix.RT_TABLE_UNSPEC},
 			netlink.RT_FILTER_TABLE)
@@ -105,18 +110,22 @@ func (u *Underlay) routes6() (bool, error) {
 		if err != nil {
 			return fmt.Errorf("list the machine's interfaces: %w", err)
 		}
+
 		skip := map[int]bool{0: true}
 		for _, l := range links {
 			_, _, cluster := parseAlias(l.Attrs().Alias)
 			skip[l.Attrs().Index] = cluster || l.Attrs().Name == "lo"
 		}
+
 		found = slices.ContainsFunc(routes, func(r netlink.Route) bool {
 			dst, ok := ipnet.Prefix(r.Dst)
-			return r.Type == unix.RTN_UNICAST && (r.Dst == nil || ok && !dst.Addr().IsLinkLocalUnicast() &&
-				!dst.Addr().IsMulticast()) && (!skip[r.LinkIndex] || len(r.MultiPath) > 0)
+			return r.Type == unix.RTN_UNICAST &&
+				(r.Dst == nil || (ok && !dst.Addr().IsLinkLocalUnicast() && !dst.Addr().IsMulticast())) &&
+				(!skip[r.LinkIndex] || len(r.MultiPath) > 0)
 		})
 		return nil
 	})
+
 	return found, err
 }
 
@@ -126,6 +135,7 @@ func (u *Underlay) remember6() error {
 	if err != nil {
 		return err
 	}
+
 	return netns.Netlink(u.cfg.MachineNetns, func(h *netlink.Handle) error {
 		link, err := h.LinkByName(u.cfg.Link)
 		if err != nil {
@@ -135,6 +145,7 @@ func (u *Underlay) remember6() error {
 		if was.six != "" {
 			return nil
 		}
+
 		was.six = former.six
 		if err := u.keepSwitches(u.alias(was)); err != nil {
 			return err
@@ -158,12 +169,14 @@ func setForwarding6(value string) error {
 	if err != nil {
 		return err
 	}
+
 	type setting struct{ key, value string }
 	var after []setting
 	for _, e := range entries {
 		if e.Name() == "all" {
 			continue
 		}
+
 		forwarding, ra := filepath.Join(conf, e.Name(), "forwarding"), filepath.Join(conf, e.Name(), "accept_ra")
 		own, err := os.ReadFile(filepath.Join("/proc/sys", forwarding))
 		if errors.Is(err, os.ErrNotExist) {
@@ -172,6 +185,7 @@ func setForwarding6(value string) error {
 		if err != nil {
 			return err
 		}
+
 		after = append(after, setting{forwarding, string(own[:1])})
 		if learns, err := os.ReadFile(filepath.Join("/proc/sys", ra)); err == nil && string(learns) == "1\n" {
 			if _, err := netns.Sysctl(ra, "2"); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -180,6 +194,7 @@ func setForwarding6(value string) error {
 			after = append(after, setting{ra, "1"})
 		}
 	}
+
 	_, err = netns.Sysctl(forwardKey6, value)
 	errs := []error{err}
 	for _, s := range after {
@@ -187,5 +202,6 @@ func setForwarding6(value string) error {
 			errs = append(errs, err)
 		}
 	}
+
 	return errors.Join(errs...)
 }

@@ -35,7 +35,7 @@ const (
 	Node = "1D3A2E1C-7D7F-4A0B-9C55-0F6B1E6A0098"
 )
 
-// Plan is a network with two pods and two load balancers; subnet is a /24 as "10.244.1".
+// Plan returns a network with two pods and two load balancers; subnet is a /24 as "10.244.1".
 func Plan(subnet string) netplan.Plan {
 	p := netplan.Plan{
 		Bridges: []netplan.Bridge{{
@@ -65,6 +65,7 @@ func Plan(subnet string) netplan.Plan {
 			},
 		},
 	}
+
 	for _, pod := range []struct{ ns, ep, last string }{{NSA, EpA, "5"}, {NSB, EpB, "6"}} {
 		p.Ports = append(p.Ports, netplan.Port{
 			ID:        pod.ep,
@@ -103,6 +104,7 @@ func addDual(p *netplan.Plan, subnet6 string) {
 		})
 		port.NAT[0].Except = append(port.NAT[0].Except, netip.MustParsePrefix("fd00:244::/32"))
 	}
+
 	p.LoadBalancers = append(p.LoadBalancers, netplan.LoadBalancer{
 		ID:        LB + "-1",
 		VIPs:      []netip.Addr{netip.MustParseAddr("fd00:96::10")},
@@ -121,6 +123,7 @@ func addDual(p *netplan.Plan, subnet6 string) {
 			netip.MustParseAddrPort("[" + subnet6 + "::6]:8080"),
 		},
 	})
+
 	p.Normalize()
 }
 
@@ -147,6 +150,7 @@ func Expect(t *testing.T, plane Plane, want netplan.Plan) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	opts := cmp.Options{
 		cmpopts.IgnoreFields(netplan.LoadBalancer{}, "DSR"),
 		cmpopts.IgnoreFields(netplan.Port{}, "ACL", "Proxies", "EncapOverhead"),
@@ -244,6 +248,7 @@ func Suite(t *testing.T, open func(t *testing.T) Plane) {
 				if _, err := plane.Stats(t.Context(), EpA); err != nil {
 					t.Error(err)
 				}
+
 				next := Clone(plan)
 				change(&next)
 				step(t, plane, plan, next)
@@ -253,6 +258,7 @@ func Suite(t *testing.T, open func(t *testing.T) Plane) {
 			})
 		}
 	}
+
 	t.Run("no-such-port", func(t *testing.T) {
 		if _, err := open(t).Stats(t.Context(), EpA); err == nil {
 			t.Error("statistics of a port that is not there")
@@ -260,7 +266,7 @@ func Suite(t *testing.T, open func(t *testing.T) Plane) {
 	})
 }
 
-// Between is the change that leads from one plan to another.
+// Between returns the change that leads from one plan to another.
 func Between(from, to netplan.Plan) netplan.Change {
 	var c netplan.Change
 	c.Set.Bridges, c.Removed.Bridges = between(from.Bridges, to.Bridges, func(x netplan.Bridge) string { return x.ID })

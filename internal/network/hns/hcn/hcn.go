@@ -39,6 +39,7 @@ func IDs(ctx context.Context, c Caller, kind Kind, filter map[string]string) ([]
 		}
 		query.Filter = string(text)
 	}
+
 	text, err := json.Marshal(query)
 	if err != nil {
 		return nil, err
@@ -75,6 +76,7 @@ func List[T any](ctx context.Context, c Caller, kind Kind) ([]T, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list HNS objects %s: %w", kind, err)
 	}
+
 	all := make([]T, 0, len(ids))
 	for _, id := range ids {
 		var v T
@@ -87,6 +89,7 @@ func List[T any](ctx context.Context, c Caller, kind Kind) ([]T, error) {
 		}
 		all = append(all, v)
 	}
+
 	return all, nil
 }
 
@@ -112,10 +115,16 @@ func Modify(ctx context.Context, c Caller, kind Kind, id, request, resource stri
 	if err != nil {
 		return err
 	}
-	modify, err := json.Marshal(wire.Modify{ResourceType: resource, RequestType: request, Settings: text})
+
+	modify, err := json.Marshal(wire.Modify{
+		ResourceType: resource,
+		RequestType:  request,
+		Settings:     text,
+	})
 	if err != nil {
 		return err
 	}
+
 	_, err = c.Call(ctx, hns.Request{
 		Function: hns.Function(hns.Modify, kind),
 		Object:   id,
@@ -144,10 +153,12 @@ func V1(ctx context.Context, c Caller, method, path string, body, out any) error
 			return err
 		}
 	}
+
 	reply, err := c.Call(ctx, hns.Request{Function: "HNSCall", Text: []string{method, path, string(text)}})
 	if err != nil {
 		return err
 	}
+
 	var envelope wire.V1Reply
 	if err := json.Unmarshal([]byte(reply.Text), &envelope); err != nil {
 		return err
@@ -158,10 +169,11 @@ func V1(ctx context.Context, c Caller, method, path string, body, out any) error
 	if out == nil {
 		return nil
 	}
+
 	return json.Unmarshal(envelope.Output, out)
 }
 
-// Policy is a policy with that setting.
+// Policy returns a policy with that setting.
 func Policy(kind string, setting any) (wire.Policy, error) {
 	text, err := json.Marshal(setting)
 	return wire.Policy{Type: kind, Settings: text}, err

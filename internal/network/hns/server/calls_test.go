@@ -184,6 +184,7 @@ func newTold(t *testing.T) *told {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return &told{
 		Service:  s,
 		state:    &state,
@@ -211,11 +212,13 @@ func (s *told) step(t *testing.T, w io.Writer, line string) {
 	if !named {
 		name, call = "", line
 	}
+
 	words := strings.SplitN(call, " ", 3)
 	fields := [][]byte{[]byte(words[0]), nil, nil}
 	if words[1] != "-" {
 		fields[1] = encodeGUID(words[1])
 	}
+
 	if len(words) > 2 {
 		texts := []string{words[2]}
 		if words[0] == "HNSCall" {
@@ -225,6 +228,7 @@ func (s *told) step(t *testing.T, w io.Writer, line string) {
 			fields = append(fields, encodeText(text))
 		}
 	}
+
 	frame, events := s.answer(t.Context(), s.peer, fields, true)
 	if events != nil {
 		s.watching = append(s.watching, call)
@@ -252,12 +256,14 @@ func (s *told) write(t *testing.T, w io.Writer, function, name string, frame []b
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s.ids[name] = object
 	fmt.Fprintf(w, "  0x%08x %s\n", binary.LittleEndian.Uint32(fields[0]), object)
 	if strings.Contains(function, "Port") {
 		fmt.Fprintf(w, "  %x\n", fields[2])
 		fields[2] = nil
 	}
+
 	for _, f := range fields[2:4] {
 		text, err := decodeText(f)
 		if err != nil {
@@ -270,6 +276,7 @@ func (s *told) write(t *testing.T, w io.Writer, function, name string, frame []b
 			s.ids[name] = found[1]
 		}
 	}
+
 	for i, f := range fields[4:] { // the first is the generation, a random number
 		if i > 0 {
 			id, err := decodeGUID(f[:16])
@@ -290,6 +297,7 @@ func golden(t *testing.T, name, got string) {
 			t.Fatal(err)
 		}
 	}
+
 	want, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -307,6 +315,7 @@ func TestCalls(t *testing.T) {
 	for _, line := range steps {
 		s.step(t, &b, line)
 	}
+
 	fmt.Fprintf(&b, "\nstate\n%s", *s.state)
 	s.mu.Lock()
 	s.disconnectWatchers()
@@ -320,7 +329,7 @@ func TestCalls(t *testing.T) {
 	golden(t, "calls.txt", b.String())
 }
 
-// exports are the functions of the libraries of HNS.
+// exports returns the functions of the libraries of HNS.
 func exports(t *testing.T) []string {
 	t.Helper()
 	var all []string
@@ -337,6 +346,7 @@ func exports(t *testing.T) []string {
 			}
 		}
 	}
+
 	return all
 }
 
@@ -368,12 +378,17 @@ func TestStateOfAllKinds(t *testing.T) {
 func (s *told) code(t *testing.T, function, object string, within bool) wire.HRESULT {
 	t.Helper()
 	if within {
-		_, err := s.Call(t.Context(), hns.Request{Function: function, Object: object, Text: []string{"{}"}})
+		_, err := s.Call(t.Context(), hns.Request{
+			Function: function,
+			Object:   object,
+			Text:     []string{"{}"},
+		})
 		if err != nil {
 			return hresult(err)
 		}
 		return wire.OK
 	}
+
 	fields := [][]byte{[]byte(function), guidOrNone(object), nil, encodeText("{}")}
 	frame, _ := s.answer(t.Context(), s.peer, fields, false)
 	return wire.HRESULT(binary.LittleEndian.Uint32(fieldsOf(frame)[0]))
@@ -413,6 +428,7 @@ func TestTableIsCarriedOut(t *testing.T) {
 			t.Errorf("%s, operation %q: 0x%08x", name, c.Operation, uint32(code))
 		}
 	}
+
 	s, _ := withObjects(t)
 	for _, row := range hns.SupportRows() {
 		path, ok := strings.CutPrefix(row.Name, "HNSCall ")

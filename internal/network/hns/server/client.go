@@ -44,6 +44,7 @@ func (c *Client) Call(ctx context.Context, r hns.Request) (hns.Reply, error) {
 	for _, text := range r.Text {
 		fields = append(fields, encodeText(text))
 	}
+
 	_, err := c.conn.Write(makeFrame(fields...))
 	var answer [][]byte
 	if err == nil {
@@ -52,6 +53,7 @@ func (c *Client) Call(ctx context.Context, r hns.Request) (hns.Reply, error) {
 	if err != nil {
 		return hns.Reply{}, fmt.Errorf("ask HNS %s: %w", r.Function, errors.Join(ctx.Err(), err))
 	}
+
 	return decodeResponse(r.Function, answer)
 }
 
@@ -70,6 +72,7 @@ func decodeResponse(function string, fields [][]byte) (hns.Reply, error) {
 	if err != nil {
 		return hns.Reply{}, err
 	}
+
 	text, err := decodeText(fields[2])
 	if err != nil {
 		return hns.Reply{}, err
@@ -78,8 +81,10 @@ func decodeResponse(function string, fields [][]byte) (hns.Reply, error) {
 	if err != nil {
 		return hns.Reply{}, err
 	}
+
 	if code := wire.HRESULT(binary.LittleEndian.Uint32(fields[0])); code != wire.OK {
 		return hns.Reply{}, wire.Errorf(code, "%s: %s", function, record)
 	}
+
 	return hns.Reply{Object: object, Text: text}, nil
 }

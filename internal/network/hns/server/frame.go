@@ -14,9 +14,9 @@ import (
 	"mullion.dev/mullion/internal/network/hns/wire"
 )
 
-// The protocol between the DLLs (guest/c/computenetwork, guest/c/vmcompute) and the server, over one TCP connection. Numbers
-// are 32 bits, little endian. A frame is its length in bytes, then that many bytes: fields, each a length and its
-// bytes.
+// The protocol between the DLLs (guest/c/computenetwork, guest/c/vmcompute) and the server, over one TCP connection.
+// Numbers are 32 bits, little endian. A frame is its length in bytes, then that many bytes: fields, each a length and
+// its bytes.
 //
 //	hello     client: "MHN1", token [, "copies"]                       (once; a wrong one closes the connection)
 //	request   client: function, object GUID, new GUID, text …          (GUIDs 16 bytes as in memory on Windows, or none;
@@ -50,6 +50,7 @@ func readFrame(r io.Reader, max uint32) ([][]byte, error) {
 	if size > max {
 		return nil, fmt.Errorf("read frame: %d bytes, at most %d allowed", size, max)
 	}
+
 	// Read in steps, so that a client that only announces much does not make the server allocate it.
 	body, err := io.ReadAll(io.LimitReader(r, int64(size)))
 	if err == nil && len(body) < int(size) {
@@ -74,6 +75,7 @@ func splitFields(body []byte) ([][]byte, error) {
 		}
 		fields, body = append(fields, body[:size]), body[size:]
 	}
+
 	return fields, nil
 }
 
@@ -96,6 +98,7 @@ func decodeRequest(fields [][]byte) (hns.Request, error) {
 	if len(fields) < 3 || len(fields) > 3+maxTexts || len(fields[0]) > 64 {
 		return hns.Request{}, fmt.Errorf("decode request: %d fields", len(fields))
 	}
+
 	r := hns.Request{Function: string(fields[0])}
 	var err error
 	if r.Object, err = decodeGUID(fields[1]); err != nil {
@@ -104,6 +107,7 @@ func decodeRequest(fields [][]byte) (hns.Request, error) {
 	if r.New, err = decodeGUID(fields[2]); err != nil {
 		return r, err
 	}
+
 	for _, f := range fields[3:] {
 		text, err := decodeText(f)
 		if err != nil {
@@ -111,6 +115,7 @@ func decodeRequest(fields [][]byte) (hns.Request, error) {
 		}
 		r.Text = append(r.Text, text)
 	}
+
 	return r, nil
 }
 
@@ -165,13 +170,14 @@ func encodeText(s string) []byte {
 	return b
 }
 
-// response is the frame for a call's outcome; copies are further fields.
+// response returns the frame for a call's outcome; copies are further fields.
 func response(reply hns.Reply, copies [][]byte, err error) []byte {
 	code, record := wire.OK, ""
 	if err != nil {
 		code, record = hresult(err), recordOf(err)
 		reply = hns.Reply{}
 	}
+
 	text := reply.Raw
 	if text == nil {
 		text = encodeText(reply.Text)
@@ -183,7 +189,7 @@ func response(reply hns.Reply, copies [][]byte, err error) []byte {
 	return makeFrame(append(fields, copies...)...)
 }
 
-// recordOf is the record of an error: HNS', or that of the service that the error is of.
+// recordOf returns the record of an error: HNS', or that of the service that the error is of.
 func recordOf(err error) string {
 	var own interface{ Record() string }
 	if errors.As(err, &own) {

@@ -26,6 +26,7 @@ func TestRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	r, err := decodeRequest(fields)
 	if err != nil {
 		t.Fatal(err)
@@ -59,6 +60,7 @@ func TestBadFrames(t *testing.T) {
 		"short-guid":        makeFrame([]byte("HNSCall"), []byte{1}, nil),
 		"long-name":         frameOf(string(make([]byte, 65)), nil, nil),
 	}
+
 	for name, data := range tests {
 		t.Run(name, func(t *testing.T) {
 			fields, err := readFrame(bytes.NewReader(data), maxRequest)
@@ -82,6 +84,7 @@ func FuzzRequest(f *testing.F) {
 		`{"VirtualNetwork":"`+id+`","Policies":[{"Type":"OutBoundNAT","ExceptionList":["10.0.0.0/8"]}]}`))
 	f.Add(frameOf("HNSCall", nil, nil, "GET", "/networks/", ""))
 	f.Add(frameOf("HcnDeleteNetwork", encodeGUID(id), nil))
+
 	f.Fuzz(func(t *testing.T, data []byte) {
 		fields, err := readFrame(bytes.NewReader(data), maxRequest)
 		if err != nil {
@@ -91,12 +94,14 @@ func FuzzRequest(f *testing.F) {
 		if err != nil {
 			return
 		}
+
 		m := hns.New(hns.Config{Version: wire.Version{Major: 15}, Adapters: []string{"Ethernet"}})
 		reply, err := m.Call(r)
 		answer, frameErr := readFrame(bytes.NewReader(response(reply, nil, err)), 1<<30)
 		if frameErr != nil || len(answer) != 4 {
 			t.Fatalf("answer has %d fields, %v", len(answer), frameErr)
 		}
+
 		m.Plan()
 		state, err := m.Save()
 		if err != nil {

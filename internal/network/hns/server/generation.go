@@ -57,6 +57,7 @@ func OpenGenerationFile(drive string) (*os.File, error) {
 		return nil, fmt.Errorf("open drive: %w", err)
 	}
 	defer func() { _ = root.Close() }()
+
 	if info, err := root.Lstat(GenerationFile); err == nil && !info.Mode().IsRegular() {
 		if err := root.RemoveAll(GenerationFile); err != nil {
 			return nil, err
@@ -64,6 +65,7 @@ func OpenGenerationFile(drive string) (*os.File, error) {
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+
 	f, err := root.OpenFile(GenerationFile, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the generation of HNS: %w", err)

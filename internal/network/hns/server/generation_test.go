@@ -14,13 +14,14 @@ import (
 	"mullion.dev/mullion/internal/network/hns/wire"
 )
 
-// withGeneration is a service that keeps a generation in a file below drive.
+// withGeneration returns a service that keeps a generation in a file below drive.
 func withGeneration(t *testing.T, drive string) (*Service, *os.File) {
 	t.Helper()
 	file, err := OpenGenerationFile(drive)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = file.Close() })
 	s, err := Open(t.Context(), Config{
 		Model:      hns.Config{Version: wire.Version{Major: 15}},
@@ -62,6 +63,7 @@ func TestCopies(t *testing.T) {
 		for _, x := range text {
 			fields = append(fields, encodeText(x))
 		}
+
 		frame, _ := s.answer(t.Context(), &session{}, fields, withCopies)
 		var got [][]byte
 		for rest := frame[4:]; len(rest) > 0; {
@@ -71,8 +73,10 @@ func TestCopies(t *testing.T) {
 		if code := binary.LittleEndian.Uint32(got[0]); code != 0 {
 			t.Fatalf("%s: %#x", function, code)
 		}
+
 		return got
 	}
+
 	first := read(t, file)
 	made := ask(true, "HcnCreateNamespace", `{"Type":"Host"}`)
 	if now := read(t, file); now == first || len(made) != 6 || binary.LittleEndian.Uint64(made[4]) != now {
@@ -81,6 +85,7 @@ func TestCopies(t *testing.T) {
 	if !bytes.HasPrefix(made[5], made[1]) || !bytes.Contains(made[5], []byte(`"Type":"Host"`)) {
 		t.Errorf("the copy of %x is %q", made[1], made[5])
 	}
+
 	now := read(t, file)
 	if listed := ask(true, "HcnEnumerateNamespaces", ""); len(listed) != 4+1+2 { // the host's own is one
 		t.Errorf("listed: %d fields", len(listed))
@@ -88,6 +93,7 @@ func TestCopies(t *testing.T) {
 	if listed := ask(false, "HcnEnumerateNamespaces", ""); len(listed) != 4 {
 		t.Errorf("listed for a client without copies: %d fields", len(listed))
 	}
+
 	if read(t, file) != now {
 		t.Error("reading makes a new generation")
 	}
@@ -113,6 +119,7 @@ func TestNoGeneration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	before := len(s.Plan().Namespaces)
 	disk.err = errors.New("no space")
 	if _, err := s.Call(t.Context(), hns.Request{
@@ -121,6 +128,7 @@ func TestNoGeneration(t *testing.T) {
 	}); hresult(err) != wire.EFail {
 		t.Errorf("err = %v", err)
 	}
+
 	if got := len(s.Plan().Namespaces); got != before {
 		t.Errorf("%d namespaces, before %d", got, before)
 	}
@@ -137,6 +145,7 @@ func TestGenerationFile(t *testing.T) {
 	if err := os.Symlink(outside, path); err != nil {
 		t.Fatal(err)
 	}
+
 	_, file := withGeneration(t, drive)
 	if data, err := os.ReadFile(outside); err != nil || string(data) != "mine" {
 		t.Errorf("outside: %q, %v", data, err)
@@ -145,6 +154,7 @@ func TestGenerationFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	number := read(t, file)
 	_, again := withGeneration(t, drive)
 	after, err := os.Stat(path)

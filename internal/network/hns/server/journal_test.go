@@ -23,7 +23,11 @@ import (
 
 func call(t *testing.T, s *Service, function, object string, text ...string) hns.Reply {
 	t.Helper()
-	r, err := s.Call(t.Context(), hns.Request{Function: function, Object: object, Text: text})
+	r, err := s.Call(t.Context(), hns.Request{
+		Function: function,
+		Object:   object,
+		Text:     text,
+	})
 	if err != nil {
 		t.Fatalf("%s: %v", function, err)
 	}
@@ -53,6 +57,7 @@ func TestStateCutAnywhere(t *testing.T) {
 		}
 		return len(data)
 	}
+
 	start := size()
 	plans := map[int]string{start: dataplane.Dump(s.Plan())} // by the size of the file
 	note := func() { plans[size()] = dataplane.Dump(s.Plan()) }
@@ -61,6 +66,7 @@ func TestStateCutAnywhere(t *testing.T) {
 	ep := call(t, s, "HcnCreateEndpoint", net, `{}`).Object
 	note()
 	ns := call(t, s, "HcnCreateNamespace", "", `{"Type":"Host"}`).Object
+
 	note()
 	call(t, s, "HcnModifyNamespace", ns,
 		fmt.Sprintf(`{"ResourceType":"Endpoint","RequestType":"Add","Settings":{"EndpointId":%q}}`, ep))
@@ -69,6 +75,7 @@ func TestStateCutAnywhere(t *testing.T) {
 	note()
 	call(t, s, "HcnDeleteEndpoint", ep)
 	note()
+
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -76,13 +83,20 @@ func TestStateCutAnywhere(t *testing.T) {
 	if len(plans) != 7 {
 		t.Fatalf("%d states in a file of %d bytes", len(plans), len(data))
 	}
+
 	want := ""
 	for cut := start; cut <= len(data); cut++ {
 		if p, ok := plans[cut]; ok {
 			want = p
 		}
 		torn, fake := bytes.Clone(data[:cut]), &dataplane.Fake{}
-		cfg := Config{Model: s.cfg.Model, Store: memory{&torn}, DataPlane: fake, Log: slog.New(slog.DiscardHandler)}
+		cfg := Config{
+			Model:     s.cfg.Model,
+			Store:     memory{&torn},
+			DataPlane: fake,
+			Log:       slog.New(slog.DiscardHandler),
+		}
+
 		again, err := Open(t.Context(), cfg)
 		if err != nil {
 			t.Fatal(err)
@@ -90,6 +104,7 @@ func TestStateCutAnywhere(t *testing.T) {
 		if got := fake.Dump(); got != want {
 			t.Fatalf("cut at %d of %d:\n%swant\n%s", cut, len(data), got, want)
 		}
+
 		if cut%97 == 0 { // what follows a torn line is read again
 			made := call(t, again, "HcnCreateNamespace", "", `{}`)
 			third, err := Open(t.Context(), cfg)
@@ -99,6 +114,7 @@ func TestStateCutAnywhere(t *testing.T) {
 			call(t, third, "HcnOpenNamespace", made.Object)
 		}
 	}
+
 	for name, damaged := range map[string][]byte{
 		"in-the-middle": bytes.Replace(data, []byte(`"kind":"Network"`), []byte(`"kind":"Net`), 1),
 		"empty":         {},
@@ -142,11 +158,17 @@ func TestDiskFull(t *testing.T) {
 	fail := false
 	store := failing{memory{&data}, &fail}
 	fake := &dataplane.Fake{}
-	cfg := Config{Store: store, DataPlane: fake, Log: slog.New(slog.DiscardHandler)}
+	cfg := Config{
+		Store:     store,
+		DataPlane: fake,
+		Log:       slog.New(slog.DiscardHandler),
+	}
+
 	s, err := Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	before := fake.Dump()
 	fail = true
 	if _, err := s.Call(t.Context(), hns.Request{
@@ -155,6 +177,7 @@ func TestDiskFull(t *testing.T) {
 	}); err == nil || !strings.Contains(err.Error(), "no space") {
 		t.Errorf("err = %v", err)
 	}
+
 	if got := fake.Dump(); got != before {
 		t.Errorf("what could not be written stays in the kernel:\n%s", got)
 	}
@@ -176,6 +199,7 @@ func TestJournalIsWrittenAnew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	long := strings.Repeat("x", 200<<10)
 	largest := 0
 	for range 60 {
@@ -208,9 +232,11 @@ func TestBalancersFollow(t *testing.T) {
 	for i := range 200 {
 		ids = append(ids, call(t, s, "HcnCreateLoadBalancer", "", balancer(ep, 1000+i)).Object)
 	}
+
 	for _, id := range ids[:100] {
 		call(t, s, "HcnDeleteLoadBalancer", id)
 	}
+
 	until(t, func() bool {
 		return fake.Dump() == dataplane.Dump(s.Plan()) && strings.Count(fake.Dump(), "lb ") == 100
 	})
@@ -219,6 +245,7 @@ func TestBalancersFollow(t *testing.T) {
 	if strings.Contains(fake.Dump(), ids[150]) {
 		t.Error("a call that was applied at once left behind what waited")
 	}
+
 	pod := call(t, s, "HcnCreateEndpoint", net,
 		`{"Policies":[{"Type":"PortMapping","Settings":{"Protocol":6,"InternalPort":80,"ExternalPort":8080}}]}`).Object
 	ns := call(t, s, "HcnCreateNamespace", "", `{}`).Object
@@ -227,6 +254,7 @@ func TestBalancersFollow(t *testing.T) {
 	if !strings.Contains(fake.Dump(), "lb "+pod) {
 		t.Errorf("a pod is attached without its host port:\n%s", fake.Dump())
 	}
+
 	fake.Err = errors.New("not now")
 	call(t, s, "HcnDeleteLoadBalancer", ids[151])
 	s.Flush(t.Context())
@@ -263,6 +291,7 @@ func TestRestart(t *testing.T) {
 	if err := s.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	if got := fake.Dump(); got != dataplane.Dump(s.Plan()) || !strings.Contains(got, lb) ||
 		!strings.Contains(got, net) {
 		t.Errorf("after the restart:\n%s", got)
@@ -271,6 +300,7 @@ func TestRestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	made := call(t, s, "HcnCreateNamespace", "", `{}`).Object
 	if err := os.WriteFile(path, whole, 0o600); err != nil {
 		t.Fatal(err)
@@ -281,6 +311,7 @@ func TestRestart(t *testing.T) {
 	if strings.Contains(fake.Dump(), made) {
 		t.Error("what is not on disk is still there after the restart")
 	}
+
 	if _, err := s.Call(t.Context(), hns.Request{Function: "HcnOpenNamespace", Object: made}); err == nil {
 		t.Error("what is not on disk is still answered after the restart")
 	}
@@ -290,6 +321,7 @@ func TestRestart(t *testing.T) {
 	if err := s.Restart(t.Context()); err == nil {
 		t.Error("restarted with a damaged state")
 	}
+
 	call(t, s, "HcnOpenNetwork", net) // the state that it had
 	if err := os.WriteFile(path, whole, 0o600); err != nil {
 		t.Fatal(err)
@@ -330,6 +362,7 @@ func TestManyAtOnce(t *testing.T) {
 				}); err != nil {
 					t.Error(err)
 				}
+
 				switch {
 				case n%300 == 0:
 					if err := s.Restart(t.Context()); err != nil {
@@ -343,6 +376,7 @@ func TestManyAtOnce(t *testing.T) {
 			}
 		})
 	}
+
 	wg.Wait()
 	s.Flush(t.Context())
 	want := dataplane.Dump(s.Plan())
@@ -351,6 +385,7 @@ func TestManyAtOnce(t *testing.T) {
 		t.Errorf("the kernel has %d load balancers and %d namespaces, as planned: %v", strings.Count(got, "lb "),
 			strings.Count(got, "namespace "), got == want)
 	}
+
 	_, again := open(t, path)
 	if again.Dump() != want {
 		t.Error("the state on disk is another")
@@ -372,15 +407,22 @@ func BenchmarkCall(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	must := func(r hns.Reply, err error) string {
 		if err != nil {
 			b.Fatal(err)
 		}
 		return r.Object
 	}
+
 	do := func(function, object, text string) string {
-		return must(s.Call(b.Context(), hns.Request{Function: function, Object: object, Text: []string{text}}))
+		return must(s.Call(b.Context(), hns.Request{
+			Function: function,
+			Object:   object,
+			Text:     []string{text},
+		}))
 	}
+
 	net := do("HcnCreateNetwork", "", l2bridge)
 	var eps []string
 	for i := range 20000 {
@@ -389,6 +431,7 @@ func BenchmarkCall(b *testing.B) {
 	for i := range 5000 {
 		do("HcnCreateLoadBalancer", "", balancer(eps[i], 1+i))
 	}
+
 	b.Run("create-and-delete-balancer", func(b *testing.B) {
 		for b.Loop() {
 			do("HcnDeleteLoadBalancer", do("HcnCreateLoadBalancer", "", balancer(eps[7], 65000)), "")
@@ -399,6 +442,7 @@ func BenchmarkCall(b *testing.B) {
 			do("HcnDeleteEndpoint", do("HcnCreateEndpoint", net, remote(65000)), "")
 		}
 	})
+
 	b.Run("open", func(b *testing.B) {
 		for b.Loop() {
 			do("HcnOpenEndpoint", eps[7], "")

@@ -86,6 +86,7 @@ func (s *Service) Flush(ctx context.Context) {
 		s.mu.Unlock()
 		return
 	}
+
 	change := s.later.take()
 	s.mu.Unlock() // calls go on meanwhile
 	err := s.cfg.DataPlane.ApplyChange(ctx, change)

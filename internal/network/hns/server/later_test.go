@@ -38,6 +38,7 @@ func TestFlushWaits(t *testing.T) {
 		s.Flush(t.Context())
 		flushed <- plane.done.Load()
 	}()
+
 	close(plane.let)
 	if n := <-flushed; n != 1 {
 		t.Errorf("Flush returned when the kernel had %d load balancers of 1", n)

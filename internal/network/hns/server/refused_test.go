@@ -26,6 +26,7 @@ func TestRefusedIsLogged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	peer := &session{remote: "127.0.0.1:4711"}
 	answer := func(fields ...[]byte) {
 		s.answer(t.Context(), peer, fields, false)
@@ -41,6 +42,7 @@ func TestRefusedIsLogged(t *testing.T) {
 	if said.Len() > 0 {
 		t.Errorf("of a request that is carried out it logs %s", &said)
 	}
+
 	answer(missing...)
 	for _, want := range []string{
 		"level=DEBUG msg=\"HNS request refused\" remote=127.0.0.1:4711 function=HcnOpenNetwork took=", " object=", " error=",

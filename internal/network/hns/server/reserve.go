@@ -36,6 +36,7 @@ func (s *Service) reserve(peer *session, r hns.Request) (hns.Reply, error) {
 	if len(r.Text) > 0 {
 		settings = r.Text[0]
 	}
+
 	var ports io.Closer
 	res, err := s.model.Reserve(r.Object, settings, func(res hns.Reservation) error {
 		var err error
@@ -45,7 +46,12 @@ func (s *Service) reserve(peer *session, r hns.Request) (hns.Reply, error) {
 	if err != nil {
 		return hns.Reply{}, err
 	}
-	s.held[res.ID] = held{ports: ports, count: portCount(res), owner: peer}
+
+	s.held[res.ID] = held{
+		ports: ports,
+		count: portCount(res),
+		owner: peer,
+	}
 	raw := binary.LittleEndian.AppendUint16(nil, res.First)
 	return hns.Reply{Object: res.ID, Raw: binary.LittleEndian.AppendUint16(raw, res.Last)}, nil
 }
@@ -64,7 +70,13 @@ func (s *Service) hold(res hns.Reservation) (io.Closer, error) {
 	if count > maxHeld {
 		return nil, errors.New("too many ports are reserved")
 	}
-	return s.cfg.DataPlane.HoldPorts(netplan.HeldPorts{First: res.First, Last: res.Last, TCP: res.TCP, UDP: res.UDP})
+
+	return s.cfg.DataPlane.HoldPorts(netplan.HeldPorts{
+		First: res.First,
+		Last:  res.Last,
+		TCP:   res.TCP,
+		UDP:   res.UDP,
+	})
 }
 
 // release ends a reservation of the client.
@@ -118,6 +130,7 @@ func (s *Service) closed(err error) {
 func (s *Service) listReserved() hns.Reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	b := []byte{}
 	for _, r := range s.model.Reservations() {
 		var protocol, sharing uint32
@@ -130,6 +143,7 @@ func (s *Service) listReserved() hns.Reply {
 		if r.Shared {
 			sharing = 1
 		}
+
 		b = append(b, encodeGUID(r.Machine)...) // OwningPartitionId
 		b = append(b, encodeGUID(r.Machine)...) // TargetPartitionId
 		for _, n := range []uint32{
@@ -141,5 +155,6 @@ func (s *Service) listReserved() hns.Reply {
 		b = binary.LittleEndian.AppendUint16(b, r.First)
 		b = binary.LittleEndian.AppendUint16(b, r.Last)
 	}
+
 	return hns.Reply{Raw: b}
 }

@@ -39,6 +39,7 @@ func serveOpen(t *testing.T) served {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -62,7 +63,7 @@ func (s served) guest(t *testing.T) string {
 	return made.Object
 }
 
-// raw is a response's code, GUID and the bytes of its text.
+// raw returns a response's code, GUID and the bytes of its text.
 func raw(t *testing.T, c net.Conn, frame []byte) (wire.HRESULT, []byte, []byte) {
 	t.Helper()
 	if _, err := c.Write(frame); err != nil {
@@ -98,9 +99,11 @@ func TestReservationsEndWithTheClient(t *testing.T) {
 	if code, _, _ := raw(t, other, frameOf(reservePortRange, service, nil, `{"PortCount":63}`)); code != wire.OK {
 		t.Errorf("range: 0x%08x", uint32(code))
 	}
+
 	if err := s.Restart(t.Context()); err != nil { // reservations outlive a restart
 		t.Fatal(err)
 	}
+
 	_, _, entries := raw(t, other, frameOf(listPorts, nil, nil))
 	want := append(encodeGUID(id), encodeGUID(id)...)
 	want = append(want, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x90, 0x1f,
@@ -108,17 +111,20 @@ func TestReservationsEndWithTheClient(t *testing.T) {
 	if len(entries) != 128 || !bytes.Equal(entries[:64], want) {
 		t.Errorf("entries % x, want first % x", entries, want)
 	}
+
 	_ = one.Close()
 	until(t, func() bool { return !s.fake.Holds(8080) })
 	if code, _, _ := raw(t, other, port); code != wire.OK {
 		t.Errorf("the port of a client that is gone: 0x%08x", uint32(code))
 	}
+
 	if _, err := s.Call(t.Context(), hns.Request{
 		Function: "HcnDeleteGuestNetworkService",
 		Object:   swapGUID([16]byte(service)).String(),
 	}); err != nil {
 		t.Fatal(err)
 	}
+
 	if s.fake.Holds(8080) || s.fake.Holds(49152) {
 		t.Error("ports are held for a service that is gone")
 	}
@@ -145,6 +151,7 @@ func TestWatch(t *testing.T) {
 	if code, _, _ := raw(t, all, frameOf(watchService, nil, nil)); code != wire.OK {
 		t.Fatalf("0x%08x", uint32(code))
 	}
+
 	guest := s.guest(t)
 	if code, _, _ := raw(t, some, frameOf(watchGuest, encodeGUID(id), nil)); code != wire.ENotFound {
 		t.Errorf("watch what is not there: 0x%08x", uint32(code))
@@ -152,6 +159,7 @@ func TestWatch(t *testing.T) {
 	if code, _, _ := raw(t, some, frameOf(watchGuest, encodeGUID(guest), nil)); code != wire.OK {
 		t.Errorf("0x%08x", uint32(code))
 	}
+
 	modify := hns.Request{
 		Function: "HcnModifyGuestNetworkService",
 		Object:   guest,
@@ -162,6 +170,7 @@ func TestWatch(t *testing.T) {
 	if _, err := s.Call(t.Context(), modify); err != nil {
 		t.Fatal(err)
 	}
+
 	for c, want := range map[net.Conn]hns.EventType{all: hns.GuestCreate, some: hns.GuestStateChanged} {
 		code, object, data := next(t, c)
 		text, err := decodeText(data)
@@ -170,9 +179,11 @@ func TestWatch(t *testing.T) {
 			t.Errorf("told %x of % x: %s %v, want %x", uint32(code), object, text, err, uint32(want))
 		}
 	}
+
 	if err := s.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, c := range []net.Conn{all, some} {
 		if _, err := c.Read(make([]byte, 1)); err == nil || strings.Contains(err.Error(), "timeout") {
 			t.Errorf("after a restart: %v, want the connection's end", err)
@@ -180,6 +191,7 @@ func TestWatch(t *testing.T) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	if len(s.watchers) != 0 {
 		t.Errorf("%d watch still", len(s.watchers))
 	}
@@ -196,6 +208,7 @@ func TestDeafWatcher(t *testing.T) {
 	for range maxWaiting + 1 {
 		s.tell([]hns.Event{{Type: hns.NetworkCreate}})
 	}
+
 	left := len(s.watchers)
 	s.mu.Unlock()
 	if left != 0 {
@@ -204,6 +217,7 @@ func TestDeafWatcher(t *testing.T) {
 	for range maxWaiting {
 		<-w.events
 	}
+
 	if _, more := <-w.events; more {
 		t.Error("the channel is open")
 	}

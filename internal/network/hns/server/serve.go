@@ -35,6 +35,7 @@ func (s *Service) Serve(ctx context.Context, l net.Listener, token string) error
 	defer wg.Wait()
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
+
 	slots := make(chan struct{}, maxClients)
 	for {
 		select {
@@ -42,6 +43,7 @@ func (s *Service) Serve(ctx context.Context, l net.Listener, token string) error
 		case <-ctx.Done():
 			return nil
 		}
+
 		c, err := l.Accept()
 		if err != nil {
 			cancel()
@@ -50,6 +52,7 @@ func (s *Service) Serve(ctx context.Context, l net.Listener, token string) error
 			}
 			return err
 		}
+
 		wg.Go(func() {
 			defer func() { <-slots }()
 			s.converse(ctx, c, token)
@@ -68,6 +71,7 @@ func (s *Service) converse(ctx context.Context, c net.Conn, token string) {
 		s.cfg.Log.Warn("HNS client refused", "remote", c.RemoteAddr().String())
 		return
 	}
+
 	peer := &session{remote: c.RemoteAddr().String()}
 	defer s.releaseAll(peer)
 	copies := len(hello) > 2 && string(hello[2]) == withCopies
@@ -76,6 +80,7 @@ func (s *Service) converse(ctx context.Context, c net.Conn, token string) {
 		if ctx.Err() != nil { // if ctx ended since the check above, the line before has overwritten its deadline
 			return
 		}
+
 		fields, err := readFrame(&patient{c: c}, maxRequest)
 		if err != nil {
 			return
@@ -85,6 +90,7 @@ func (s *Service) converse(ctx context.Context, c net.Conn, token string) {
 		if _, err = c.Write(answer); err != nil {
 			s.forget(events)
 		}
+
 		if peer.then != nil { // it is told of a connection that has failed by the connection
 			s.hand(ctx, c, peer.then)
 			return
@@ -145,10 +151,12 @@ func (s *Service) answer(ctx context.Context, peer *session, fields [][]byte, wi
 	default:
 		reply, copies, err = s.call(context.WithoutCancel(ctx), r, withCopies)
 	}
+
 	s.traced(begun, peer, r, reply, err)
 	if err != nil {
 		s.refused(ctx, begun, peer, r, err)
 	}
+
 	return response(reply, copies, err), events
 }
 
@@ -162,9 +170,11 @@ func (s *Service) refused(ctx context.Context, begun time.Time, peer *session, r
 		slog.String("function", r.Function),
 		slog.Duration("took", time.Since(begun)),
 	}
+
 	if r.Object != "" {
 		attrs = append(attrs, slog.String("object", r.Object))
 	}
+
 	// The model's answers are what a program of Windows reads; Text is what it asked for.
 	for _, text := range r.Text {
 		attrs = append(attrs, slog.String("text", shortened(text)))

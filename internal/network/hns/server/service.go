@@ -106,16 +106,19 @@ func (s *Service) Restart(ctx context.Context) error {
 	defer s.mu.Unlock()
 	s.kernel.Lock()
 	defer s.kernel.Unlock()
+
 	data, err := s.cfg.Store.Load()
 	if err != nil {
 		return err
 	}
+
 	var model *hns.Model
 	if data == nil {
 		model = hns.New(s.cfg.Model)
 	} else if model, err = hns.Load(s.cfg.Model, data); err != nil {
 		return err
 	}
+
 	if err := s.journal.rewrite(model); err != nil {
 		return err
 	}
@@ -126,10 +129,13 @@ func (s *Service) Restart(ctx context.Context) error {
 		s.behind = true
 		return fmt.Errorf("apply the HNS state: %w", err)
 	}
+
 	if s.model != nil {
 		model.TakeOver(s.model)
 	}
-	s.model, s.later, s.behind = model, later{}, false
+	s.model = model
+	s.later = later{}
+	s.behind = false
 	s.dropOrphans()
 	s.disconnectWatchers()
 	return nil
@@ -155,6 +161,7 @@ func (s *Service) call(ctx context.Context, r hns.Request, withCopies bool) (hns
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	reply, err := s.carryOut(ctx, r)
 	if err != nil || !withCopies {
 		return reply, nil, err
@@ -168,6 +175,7 @@ func (s *Service) carryOut(ctx context.Context, r hns.Request) (hns.Reply, error
 	if err != nil || !s.model.Changed() {
 		return reply, err
 	}
+
 	change := s.model.Change()
 	before, after := s.model.Events()
 	s.tell(before)
@@ -182,12 +190,14 @@ func (s *Service) carryOut(ctx context.Context, r hns.Request) (hns.Reply, error
 		s.takeBack(ctx, r, isUrgent(change))
 		return hns.Reply{}, wire.Errorf(wire.EFail, "%v", err)
 	}
+
 	s.model.Commit()
 	s.tell(after)
 	s.dropOrphans()
 	if !isUrgent(change) {
 		s.applySoon(ctx, change)
 	}
+
 	return reply, nil
 }
 
@@ -203,11 +213,16 @@ func (s *Service) applyNow(ctx context.Context, change netplan.Change) error {
 		}
 		return err
 	}
+
 	s.later.add(change)
 	all := s.later.take()
-	all.Set.Bridges, all.Set.Namespaces, all.Set.Ports = change.Set.Bridges, change.Set.Namespaces, change.Set.Ports
-	all.Removed.Bridges, all.Removed.Namespaces, all.Removed.Ports = change.Removed.Bridges, change.Removed.Namespaces,
-		change.Removed.Ports
+	all.Set.Bridges = change.Set.Bridges
+	all.Set.Namespaces = change.Set.Namespaces
+	all.Set.Ports = change.Set.Ports
+	all.Removed.Bridges = change.Removed.Bridges
+	all.Removed.Namespaces = change.Removed.Namespaces
+	all.Removed.Ports = change.Removed.Ports
+
 	return s.cfg.DataPlane.ApplyChange(ctx, all)
 }
 
@@ -219,6 +234,7 @@ func (s *Service) takeBack(ctx context.Context, r hns.Request, urgent bool) {
 	}
 	s.kernel.Lock()
 	defer s.kernel.Unlock()
+
 	s.later = later{}
 	err := s.cfg.DataPlane.Apply(context.WithoutCancel(ctx), s.model.Plan())
 	s.behind = err != nil
@@ -238,6 +254,7 @@ func (s *Service) Repair(ctx context.Context) error {
 	plan := s.model.Plan()
 	s.kernel.Lock()
 	defer s.kernel.Unlock()
+
 	found, err := s.cfg.DataPlane.Differences(ctx, plan)
 	if err == nil && len(found) == 0 && !s.behind {
 		return nil
@@ -249,8 +266,13 @@ func (s *Service) Repair(ctx context.Context) error {
 		s.behind = true
 		return fmt.Errorf("put right the host's network (%s): %w", strings.Join(found, "; "), err)
 	}
+
 	s.behind, s.later = false, later{}
-	s.repairs = hns.Repairs{Count: s.repairs.Count + 1, Last: time.Now(), Found: found}
+	s.repairs = hns.Repairs{
+		Count: s.repairs.Count + 1,
+		Last:  time.Now(),
+		Found: found,
+	}
 	s.cfg.Log.Warn("the host's network was not as planned and is put right", "found", found, "repairs", s.repairs.Count)
 	return nil
 }

@@ -30,6 +30,7 @@ func open(t *testing.T, path string) (*Service, *dataplane.Fake) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return s, fake
 }
 
@@ -41,6 +42,7 @@ func TestKernelRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := fake.Dump()
 	fake.Err = errors.New("no more namespaces")
 	if _, err := s.Call(t.Context(), namespace); err == nil || !strings.Contains(err.Error(), "no more namespaces") {
@@ -49,6 +51,7 @@ func TestKernelRefuses(t *testing.T) {
 	if got := fake.Dump(); got != want {
 		t.Errorf("plan after the refusal:\n%swant\n%s", got, want)
 	}
+
 	again, fake := open(t, path) // what a restart finds
 	if got := fake.Dump(); got != want || !strings.Contains(got, first.Object) {
 		t.Errorf("plan after a restart:\n%swant\n%s", got, want)
@@ -70,6 +73,7 @@ func TestRepair(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	made, err := s.Call(t.Context(), hns.Request{Function: "HcnCreateNamespace", Text: []string{`{"Type":"Host"}`}})
 	if err != nil {
 		t.Fatal(err)
@@ -77,6 +81,7 @@ func TestRepair(t *testing.T) {
 	if err := s.Repair(t.Context()); err != nil || said.Len() > 0 {
 		t.Errorf("repair of what is whole: %v, said %s", err, &said)
 	}
+
 	want := fake.Dump()
 	fake.Forget()
 	fake.Err = errors.New("not now")
@@ -86,12 +91,14 @@ func TestRepair(t *testing.T) {
 	if err := s.Repair(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	if got := fake.Dump(); got != want {
 		t.Errorf("after the repair:\n%swant\n%s", got, want)
 	}
 	if !strings.Contains(said.String(), "missing: namespace "+made.Object) {
 		t.Errorf("the log does not say what was put right: %s", &said)
 	}
+
 	r := s.Own().Repairs
 	if r.Count != 1 || len(r.Found) != 1 || !strings.Contains(r.Found[0], made.Object) || r.Last.IsZero() {
 		t.Errorf("it counts %+v", r)
@@ -110,6 +117,7 @@ func dial(t *testing.T, addr, token string) net.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = c.Close() })
 	if err := c.SetDeadline(time.Now().Add(60 * time.Second)); err != nil {
 		t.Fatal(err)
@@ -117,6 +125,7 @@ func dial(t *testing.T, addr, token string) net.Conn {
 	if _, err := c.Write(makeFrame([]byte(helloMagic), []byte(token))); err != nil {
 		t.Fatal(err)
 	}
+
 	return c
 }
 
@@ -147,6 +156,7 @@ func TestServe(t *testing.T) {
 			t.Errorf("0x%08x %v", uint32(code), err)
 		}
 	})
+
 	t.Run("million-bytes", func(t *testing.T) {
 		code, _, err := ask(dial(t, addr, "secret"),
 			frameOf("HcnCreateNetwork", nil, nil, `{"Name":"`+strings.Repeat("x", 1_000_000)))
@@ -154,6 +164,7 @@ func TestServe(t *testing.T) {
 			t.Errorf("0x%08x %v", uint32(code), err)
 		}
 	})
+
 	for name, c := range map[string]func(t *testing.T) net.Conn{
 		"wrong-token": func(t *testing.T) net.Conn { t.Helper(); return dial(t, addr, "guess") },
 		"no-token":    func(t *testing.T) net.Conn { t.Helper(); return dial(t, addr, "") },
@@ -170,6 +181,7 @@ func TestServe(t *testing.T) {
 			}
 		})
 	}
+
 	t.Run("client-dies-in-mid-call", func(t *testing.T) {
 		before := runtime.NumGoroutine()
 		frame := frameOf("HcnCreateNamespace", nil, nil, `{"Type":"Host"}`)
@@ -178,12 +190,14 @@ func TestServe(t *testing.T) {
 			_, _ = c.Write(frame[:n])
 			_ = c.Close()
 		}
+
 		until(t, func() bool { return runtime.NumGoroutine() <= before })
 		_, text, err := ask(dial(t, addr, "secret"), frameOf("HcnEnumerateNamespaces", nil, nil, ""))
 		if n := strings.Count(text, `","`) + 1; err != nil || n != 1 { // the host's own
 			t.Errorf("%d namespaces, %v; want 1", n, err)
 		}
 	})
+
 	t.Run("many-clients", func(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 200 {
@@ -198,6 +212,7 @@ func TestServe(t *testing.T) {
 				}
 			})
 		}
+
 		wg.Wait()
 		_, text, err := ask(dial(t, addr, "secret"), frameOf("HcnEnumerateNamespaces", nil, nil, ""))
 		if n := strings.Count(text, `","`) + 1; err != nil || n != 2001 {

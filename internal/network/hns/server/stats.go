@@ -29,9 +29,11 @@ func (s *Service) stats(ctx context.Context, endpoint string) (hns.Reply, error)
 	if attached {
 		st, err = s.cfg.DataPlane.Stats(ctx, id)
 	}
+
 	if err != nil {
 		return hns.Reply{}, err
 	}
+
 	text, err := json.Marshal(wire.V1Stats{
 		BytesReceived:          st.RxBytes,
 		BytesSent:              st.TxBytes,
@@ -42,6 +44,7 @@ func (s *Service) stats(ctx context.Context, endpoint string) (hns.Reply, error)
 		EndpointId:             id,
 		InstanceId:             id,
 	})
+
 	return hns.Reply{Object: id, Text: string(text)}, err
 }
 

@@ -72,6 +72,7 @@ func (j *journal) append(m *hns.Model) error {
 	if err != nil {
 		return err
 	}
+
 	line := hns.Line(records)
 	if err := j.store.Append(line); err != nil {
 		j.torn = true
@@ -91,6 +92,9 @@ func (j *journal) rewrite(m *hns.Model) error {
 		j.torn = true
 		return err
 	}
-	j.whole, j.appended, j.torn = len(data), 0, false
+
+	j.whole = len(data)
+	j.appended = 0
+	j.torn = false
 	return nil
 }

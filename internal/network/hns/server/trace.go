@@ -44,6 +44,7 @@ func (s *Service) traced(begun time.Time, peer *session, r hns.Request, reply hn
 	if len(s.tracers) == 0 {
 		return
 	}
+
 	c := hns.TracedCall{
 		At:       begun,
 		Took:     time.Since(begun),
@@ -54,12 +55,14 @@ func (s *Service) traced(begun time.Time, peer *session, r hns.Request, reply hn
 		Reply:    shortened(reply.Text),
 		Listed:   len(reply.Listed),
 	}
+
 	for _, text := range r.Text {
 		c.Text = append(c.Text, shortened(text))
 	}
 	if err != nil {
 		c.Error = err.Error()
 	}
+
 	for t := range s.tracers {
 		c.Dropped = t.dropped
 		select {

@@ -26,6 +26,7 @@ func TestTrace(t *testing.T) {
 		}
 		return call
 	}
+
 	if code, _, err := ask(c, frameOf("HcnCreateNamespace", nil, nil, `{"Type":"Host"}`)); err != nil || code != wire.OK {
 		t.Fatalf("0x%08x %v", uint32(code), err)
 	}
@@ -34,12 +35,14 @@ func TestTrace(t *testing.T) {
 		got.Took <= 0 || got.Client != c.LocalAddr().String() {
 		t.Errorf("%+v", got)
 	}
+
 	if _, _, err := ask(c, frameOf("HcnOpenNetwork", encodeGUID(id), nil)); err != nil {
 		t.Fatal(err)
 	}
 	if got := next(); got.Error == "" || !strings.EqualFold(got.Object, id) {
 		t.Errorf("%+v", got)
 	}
+
 	const missed = 5
 	for range mostTraced + missed {
 		if _, _, err := ask(c, frameOf("HcnEnumerateNetworks", nil, nil, "")); err != nil {
@@ -49,6 +52,7 @@ func TestTrace(t *testing.T) {
 	for range mostTraced {
 		next()
 	}
+
 	if _, _, err := ask(c, frameOf("HcnEnumerateNetworks", nil, nil, strings.Repeat("x", 2*mostOfTrace))); err != nil {
 		t.Fatal(err)
 	}

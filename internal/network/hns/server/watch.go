@@ -79,6 +79,7 @@ func (s *Service) report(ctx context.Context, c net.Conn, w *watcher) {
 		defer cancel()
 		_, _ = c.Read(make([]byte, 1))
 	}()
+
 	for {
 		select {
 		case e, more := <-w.events:
@@ -95,7 +96,7 @@ func (s *Service) report(ctx context.Context, c net.Conn, w *watcher) {
 	}
 }
 
-// EventFrame is an event of the Host Compute Service as its libraries read it.
+// EventFrame returns an event of the Host Compute Service as its libraries read it.
 func EventFrame(number uint32, text string) []byte {
 	return makeFrame(binary.LittleEndian.AppendUint32(nil, number), encodeGUID(""), encodeText(text), nil)
 }

@@ -16,7 +16,7 @@ import (
 	"mullion.dev/mullion/internal/network/hns/wire"
 )
 
-// kinds are the kinds of objects under names for people.
+// kinds returns the kinds of objects under names for people.
 func kinds() []struct {
 	name string
 	kind hcn.Kind
@@ -44,7 +44,7 @@ func Kind(name string) (hcn.Kind, bool) {
 	return "", false
 }
 
-// KindNames are the names of all kinds.
+// KindNames returns the names of all kinds.
 func KindNames() []string {
 	var names []string
 	for _, k := range kinds() {
@@ -114,6 +114,7 @@ func (o Objects) Only(names []string) Objects {
 			out.Routes = o.Routes
 		}
 	}
+
 	return out
 }
 
@@ -128,6 +129,7 @@ func (o Objects) Find(what string) []any {
 			found = append(found, n)
 		}
 	}
+
 	for _, e := range o.Endpoints {
 		names := []string{e.Name}
 		for _, c := range e.IpConfigurations {
@@ -137,21 +139,25 @@ func (o Objects) Find(what string) []any {
 			found = append(found, e)
 		}
 	}
+
 	for _, n := range o.Namespaces {
 		if is(n.ID) {
 			found = append(found, n)
 		}
 	}
+
 	for _, l := range o.LoadBalancers {
 		if is(l.ID, l.FrontendVIPs...) {
 			found = append(found, l)
 		}
 	}
+
 	for _, r := range o.Routes {
 		if is(r.ID) {
 			found = append(found, r)
 		}
 	}
+
 	return found
 }
 
@@ -180,10 +186,12 @@ func (o Objects) Print(w io.Writer, names []string) error {
 				}
 			}
 		}
+
 		if err := t.Flush(); err != nil { // each table has columns of its own
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -216,6 +224,7 @@ func policyWords(policies []wire.Policy) []string {
 			words = append(words, p.Type)
 			continue
 		}
+
 		switch p.Type {
 		case wire.PolicyRemoteSubnetRoute:
 			words = append(words, fmt.Sprintf("%s via %s", s.DestinationPrefix, s.ProviderAddress))
@@ -226,6 +235,7 @@ func policyWords(policies []wire.Policy) []string {
 				s.NetworkAdapterName, s.Name)))
 		}
 	}
+
 	return words
 }
 
@@ -242,6 +252,7 @@ func (o Objects) printEndpoints(t io.Writer) {
 	for _, n := range o.Networks {
 		networks[n.ID] = n.Name
 	}
+
 	fmt.Fprintln(t, "ENDPOINT\tADDRESS\tMAC\tNETWORK\tWHERE\tNAME")
 	for _, e := range o.Endpoints {
 		where := "not attached"
@@ -283,6 +294,7 @@ func (o Objects) printLoadBalancers(t io.Writer) {
 	for _, e := range o.Endpoints {
 		addresses[e.ID] = addressesOf(e)
 	}
+
 	fmt.Fprintln(t, "LOADBALANCER\tADDRESS\tPORT\tTO\tBACKENDS\tFLAGS")
 	for _, l := range o.LoadBalancers {
 		vips := strings.Join(l.FrontendVIPs, ",")
@@ -293,6 +305,7 @@ func (o Objects) printLoadBalancers(t io.Writer) {
 		for _, e := range l.HostComputeEndpoints {
 			backends = append(backends, addresses[e])
 		}
+
 		for _, p := range l.PortMappings {
 			fmt.Fprintf(t, "%s\t%s\t%d/%s\t%d\t%s\t%s\n", shortID(l.ID), vips, p.ExternalPort, protocolName(p.Protocol),
 				p.InternalPort,
@@ -325,6 +338,7 @@ func balancerFlags(l wire.LoadBalancer, p wire.PortMapping) []string {
 			flags = append(flags, f.name)
 		}
 	}
+
 	return flags
 }
 

@@ -72,6 +72,7 @@ func objects() Objects {
 			}},
 		}},
 	}
+
 	o.sort()
 	return o
 }
@@ -81,6 +82,7 @@ func TestTables(t *testing.T) {
 	if err := objects().Print(&b, []string{"network", "endpoints", "namespace", "LoadBalancer"}); err != nil {
 		t.Fatal(err)
 	}
+
 	want := `NETWORK   NAME    TYPE     SUBNETS        POLICIES
 AAAA0000  vxlan0  Overlay  10.244.0.0/24  VSID 4096, 10.244.1.0/24 via 10.213.0.12, DrMacAddress 00-15-5D-00-00-01
 

@@ -60,6 +60,7 @@ func ask(ctx context.Context, socket string, pod Pod) error {
 		return err
 	}
 	defer func() { _ = conn.Close() }() // everything has been read
+
 	if deadline, ok := ctx.Deadline(); ok {
 		if err := conn.SetDeadline(deadline); err != nil {
 			return err
@@ -68,6 +69,7 @@ func ask(ctx context.Context, socket string, pod Pod) error {
 	if err := json.NewEncoder(conn).Encode(pod); err != nil {
 		return err
 	}
+
 	var a answer
 	if err := json.NewDecoder(io.LimitReader(conn, largest)).Decode(&a); err != nil {
 		return fmt.Errorf("read the answer: %w", err)
@@ -75,6 +77,7 @@ func ask(ctx context.Context, socket string, pod Pod) error {
 	if a.Error != "" {
 		return errors.New(a.Error)
 	}
+
 	return nil
 }
 
@@ -102,6 +105,7 @@ func Serve(ctx context.Context, socket string, cover func(context.Context, Pod) 
 	if err != nil {
 		return err
 	}
+
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
 	var busy sync.WaitGroup
@@ -114,6 +118,7 @@ func Serve(ctx context.Context, socket string, cover func(context.Context, Pod) 
 			}
 			return err
 		}
+
 		busy.Go(func() {
 			if err := handle(ctx, conn, cover); err != nil && ctx.Err() == nil {
 				log.Error("answer about a pod's network policies", "error", err)
@@ -129,6 +134,7 @@ func handle(ctx context.Context, conn net.Conn, cover func(context.Context, Pod)
 	if err := conn.SetDeadline(time.Now().Add(handleTime)); err != nil {
 		return err
 	}
+
 	var pod Pod
 	if err := json.NewDecoder(io.LimitReader(conn, largest)).Decode(&pod); err != nil {
 		return fmt.Errorf("read a request: %w", err)
@@ -137,5 +143,6 @@ func handle(ctx context.Context, conn net.Conn, cover func(context.Context, Pod)
 	if err := cover(ctx, pod); err != nil {
 		a.Error = err.Error()
 	}
+
 	return json.NewEncoder(conn).Encode(a)
 }

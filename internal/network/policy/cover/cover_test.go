@@ -45,12 +45,14 @@ func TestAsk(t *testing.T) {
 		got = p
 		return nil
 	})
+
 	if err := <-asked; err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(pod, got, cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
 		t.Error(diff)
 	}
+
 	err := Ask(t.Context(), socket, Pod{Namespace: "default", Name: "refused"})
 	if err == nil || !strings.Contains(err.Error(), "pod default/refused: not on this node") {
 		t.Errorf("got %v", err)
@@ -79,6 +81,7 @@ func TestHostile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for name, text := range map[string]string{
 		"no JSON": "hello\n", "a list": "[1]", "no address": `{"addresses":["everything"]}`,
 		"endless": `{"name":"` + strings.Repeat("x", 2*largest),
@@ -89,6 +92,7 @@ func TestHostile(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = conn.Close() }()
+
 			_, _ = conn.Write([]byte(text)) // the other side may have hung up
 			var a answer
 			if err := json.NewDecoder(conn).Decode(&a); err == nil {
@@ -98,6 +102,7 @@ func TestHostile(t *testing.T) {
 			}
 		})
 	}
+
 	if err := Ask(t.Context(), socket, Pod{Name: "web"}); err != nil {
 		t.Error(err)
 	}

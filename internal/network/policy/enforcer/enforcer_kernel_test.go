@@ -35,7 +35,7 @@ func pod(name, node, ip string) *corev1.Pod {
 	return p
 }
 
-// table is the text of the namespace's table.
+// table returns the text of the namespace's table.
 func table(t *testing.T, ns string) string {
 	t.Helper()
 	var out []byte
@@ -79,10 +79,12 @@ func TestCover(t *testing.T) {
 		}
 		return e
 	}
+
 	e := start()
 	if text := table(t, ns); strings.Contains(text, "10.0.") {
 		t.Errorf("the table is\n%s", text)
 	}
+
 	of := cover.Pod{
 		Namespace: "default", Name: "web", UID: "uid-web", Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.1")},
 	}
@@ -92,6 +94,7 @@ func TestCover(t *testing.T) {
 	if text := table(t, ns); !strings.Contains(text, `10.0.0.1 comment "uid-web" : jump `) {
 		t.Errorf("the pod is not covered:\n%s", text)
 	}
+
 	for _, bad := range []struct {
 		name, uid string
 		addrs     []netip.Addr
@@ -101,15 +104,27 @@ func TestCover(t *testing.T) {
 		{"web", "uid-other", of.Addresses, "has the UID"},
 		{"web", "uid-web", nil, "has a namespace, "},
 	} {
-		pod := cover.Pod{Namespace: "default", Name: bad.name, UID: bad.uid, Addresses: bad.addrs}
+		pod := cover.Pod{
+			Namespace: "default",
+			Name:      bad.name,
+			UID:       bad.uid,
+			Addresses: bad.addrs,
+		}
 		if err := cover.Ask(t.Context(), socket, pod); err == nil || !strings.Contains(err.Error(), bad.want) {
 			t.Errorf("%+v: %v, want %q", pod, err, bad.want)
 		}
 	}
-	unknown := cover.Pod{Namespace: "default", Name: "crictl", UID: "x", Addresses: of.Addresses[:1]}
+
+	unknown := cover.Pod{
+		Namespace: "default",
+		Name:      "crictl",
+		UID:       "x",
+		Addresses: of.Addresses[:1],
+	}
 	if err := cover.Ask(t.Context(), socket, unknown); err != nil {
 		t.Errorf("a pod that the API does not know: %v", err)
 	}
+
 	if err := e.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -124,10 +139,12 @@ func TestCover(t *testing.T) {
 	if err := e.Probe(t.Context()); err != nil {
 		t.Error(err)
 	}
+
 	err := netns.Do(ns, func() error { return exec.Command("nft", "flush", "ruleset").Run() })
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	deadline := time.Now().Add(3 * repairEvery)
 	for repaired := false; !repaired; {
 		_ = netns.Do(ns, func() error {
@@ -140,10 +157,12 @@ func TestCover(t *testing.T) {
 		}
 		<-time.After(50 * time.Millisecond)
 	}
+
 	ctx := t.Context()
 	if err := client.NetworkingV1().NetworkPolicies("default").Delete(ctx, "deny", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
+
 	eventually(t, ns, func(text string) bool {
 		return !strings.Contains(text, "10.0.0.1") && strings.Contains(text, "hook forward")
 	})

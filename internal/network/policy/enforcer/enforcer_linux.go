@@ -82,7 +82,11 @@ type known struct {
 
 // New returns the component, not started.
 func New(cfg Config) *Enforcer {
-	e := &Enforcer{cfg: cfg, wake: make(chan struct{}, 1), known: map[types.UID]known{}}
+	e := &Enforcer{
+		cfg:   cfg,
+		wake:  make(chan struct{}, 1),
+		known: map[types.UID]known{},
+	}
 	for _, n := range cfg.Nodes {
 		e.filters = append(e.filters, &filter.Filter{Netns: n.Netns})
 	}
@@ -95,6 +99,7 @@ func (e *Enforcer) Start(ctx context.Context) error {
 	if e.client, err = e.cfg.Client(); err != nil {
 		return err
 	}
+
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	e.cancel = cancel
 	if err := e.watch(ctx, run); err != nil {
@@ -106,10 +111,12 @@ func (e *Enforcer) Start(ctx context.Context) error {
 	if err := e.sync(ctx); err != nil {
 		return err
 	}
+
 	e.done.Go(func() { e.follow(run) })
 	for i, n := range e.cfg.Nodes {
 		e.done.Go(func() { e.serve(run, i, n.Socket) })
 	}
+
 	return nil
 }
 
@@ -156,6 +163,7 @@ func (e *Enforcer) watch(ctx, run context.Context) error {
 		if err := informer.SetTransform(lean); err != nil {
 			return err
 		}
+
 		registered, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 			AddFunc:    func(any) { e.changed() },
 			UpdateFunc: func(_, _ any) { e.changed() },
@@ -166,12 +174,14 @@ func (e *Enforcer) watch(ctx, run context.Context) error {
 		}
 		synced = append(synced, registered.HasSynced)
 	}
+
 	for _, informer := range all {
 		e.done.Go(func() { informer.RunWithContext(run) })
 	}
 	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
 		return errors.Join(errors.New("read pods, namespaces and network policies: the lists did not arrive"), ctx.Err())
 	}
+
 	return nil
 }
 
@@ -191,13 +201,18 @@ func lean(obj any) (any, error) {
 	case metav1.Object:
 		o.SetManagedFields(nil)
 	}
+
 	return obj, nil
 }
 
 func leanContainers(all []corev1.Container) []corev1.Container {
 	var out []corev1.Container
 	for _, c := range all {
-		out = append(out, corev1.Container{Name: c.Name, Ports: c.Ports, RestartPolicy: c.RestartPolicy})
+		out = append(out, corev1.Container{
+			Name:          c.Name,
+			Ports:         c.Ports,
+			RestartPolicy: c.RestartPolicy,
+		})
 	}
 	return out
 }
@@ -222,6 +237,7 @@ func (e *Enforcer) recall(ctx context.Context) error {
 			e.known[uid] = known{found[uid], time.Now()}
 		}
 	}
+
 	return nil
 }
 
@@ -229,11 +245,13 @@ func (e *Enforcer) recall(ctx context.Context) error {
 func (e *Enforcer) follow(ctx context.Context) {
 	repair := time.NewTicker(repairEvery)
 	defer repair.Stop()
+
 	for {
 		var again <-chan time.Time
 		if e.Probe(ctx) != nil {
 			again = time.After(retryAfter)
 		}
+
 		select {
 		case <-ctx.Done():
 			return
@@ -273,11 +291,13 @@ func (e *Enforcer) sync(ctx context.Context) error {
 		Namespaces: kubeclient.Stored[*corev1.Namespace](e.namespaces),
 		Policies:   kubeclient.Stored[*networkingv1.NetworkPolicy](e.policies),
 	}
+
 	e.forget(objects.Pods)
 	objects.Known = policy.Addresses{}
 	for uid, k := range e.known {
 		objects.Known[uid] = k.addrs
 	}
+
 	cluster := policy.Compile(objects)
 	var errs []error
 	for i, f := range e.filters {
@@ -299,7 +319,7 @@ func (e *Enforcer) forget(pods []*corev1.Pod) {
 	}
 	for uid, k := range e.known {
 		alive, seen := there[uid]
-		if seen && !alive || !seen && time.Since(k.at) > forgetAfter {
+		if (seen && !alive) || (!seen && time.Since(k.at) > forgetAfter) {
 			delete(e.known, uid)
 		}
 	}
@@ -310,6 +330,7 @@ func (e *Enforcer) cover(ctx context.Context, node int, p cover.Pod) error {
 	if len(p.Addresses) == 0 || p.Namespace == "" || p.Name == "" {
 		return fmt.Errorf("a pod has a namespace, a name and addresses, not %+v", p)
 	}
+
 	found, err := e.find(ctx, p)
 	if found == nil || err != nil {
 		return err
@@ -339,6 +360,7 @@ func (e *Enforcer) find(ctx context.Context, p cover.Pod) (*corev1.Pod, error) {
 	if pod := e.seen(p); pod != nil {
 		return pod, nil
 	}
+
 	pod, err := e.client.CoreV1().Pods(p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
@@ -348,6 +370,7 @@ func (e *Enforcer) find(ctx context.Context, p cover.Pod) (*corev1.Pod, error) {
 	case !is(pod, p.UID):
 		return nil, fmt.Errorf("pod %s/%s has the UID %s by now, not %s", p.Namespace, p.Name, pod.UID, p.UID)
 	}
+
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for late := time.After(seenSoon); ; {
@@ -376,5 +399,5 @@ func (e *Enforcer) seen(p cover.Pod) *corev1.Pod {
 // pod's object in the API names in an annotation
 // (https://github.com/kubernetes/kubernetes/blob/v1.37.1/pkg/kubelet/types/pod_update.go, ConfigHashAnnotationKey).
 func is(pod *corev1.Pod, uid string) bool {
-	return string(pod.UID) == uid || uid != "" && pod.Annotations["kubernetes.io/config.hash"] == uid
+	return string(pod.UID) == uid || (uid != "" && pod.Annotations["kubernetes.io/config.hash"] == uid)
 }

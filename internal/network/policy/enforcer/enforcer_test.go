@@ -20,10 +20,12 @@ func TestNotice(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer events.Stop()
+
 	n := &Notice{Client: func() (kubeclient.Interface, error) { return client, nil }, Why: "nothing does"}
 	if err := n.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	expect := func(name string) {
 		t.Helper()
 		select {
@@ -37,6 +39,7 @@ func TestNotice(t *testing.T) {
 			t.Fatalf("no event about %s", name)
 		}
 	}
+
 	expect("old")
 	young := old.DeepCopy()
 	young.Name = "young"
@@ -44,6 +47,7 @@ func TestNotice(t *testing.T) {
 	if _, err := policies.Create(t.Context(), young, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+
 	expect("young")
 	if err := n.Stop(t.Context()); err != nil {
 		t.Error(err)
@@ -55,6 +59,7 @@ func TestIs(t *testing.T) {
 	mirror := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		UID: "1", Annotations: map[string]string{"kubernetes.io/config.hash": "2"},
 	}}
+
 	for _, tc := range []struct {
 		name string
 		pod  *corev1.Pod

@@ -32,6 +32,7 @@ func (n *Notice) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	n.cancel = cancel
 	say := func(obj any) {
@@ -39,6 +40,7 @@ func (n *Notice) Start(ctx context.Context) error {
 		if !ok {
 			return
 		}
+
 		_ = wait.ExponentialBackoffWithContext(run, patience(), func(ctx context.Context) (bool, error) {
 			return kubeclient.Record(ctx, client, p, kubeclient.Event{
 				Component: "mullion",
@@ -48,6 +50,7 @@ func (n *Notice) Start(ctx context.Context) error {
 			}) == nil, nil
 		}) // an API that takes no events for so long has other troubles
 	}
+
 	policies := client.NetworkingV1().NetworkPolicies("").Informer(0)
 	_, err = policies.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: say,
@@ -75,7 +78,11 @@ func (n *Notice) Stop(context.Context) error {
 	return nil
 }
 
-// patience is how often an event is tried, within half a minute.
+// patience returns how often an event is tried, within half a minute.
 func patience() wait.Backoff {
-	return wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Steps: 7}
+	return wait.Backoff{
+		Duration: 500 * time.Millisecond,
+		Factor:   2,
+		Steps:    7,
+	}
 }

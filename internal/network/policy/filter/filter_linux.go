@@ -39,6 +39,7 @@ func (f *Filter) Apply(ctx context.Context, want policy.Ruleset) (changed bool, 
 		}
 		f.have = nil
 	}
+
 	err = f.do(func() error {
 		tx := f.nft.NewTransaction()
 		replace(tx)
@@ -58,6 +59,7 @@ func (f *Filter) Check(ctx context.Context) error {
 	if f.have == nil || len(f.have.Chains) == 0 {
 		return nil
 	}
+
 	return f.do(func() error {
 		chains, err := f.nft.List(ctx, "chains")
 		if err != nil && !knftables.IsNotFound(err) {
@@ -71,7 +73,7 @@ func (f *Filter) Check(ctx context.Context) error {
 	})
 }
 
-// Addresses are those of the pods that an earlier process isolated, as the table has them.
+// Addresses returns those of the pods that an earlier process isolated, as the table has them.
 func (f *Filter) Addresses(ctx context.Context) (policy.Addresses, error) {
 	found := policy.Addresses{}
 	err := f.do(func() error {
@@ -87,11 +89,13 @@ func (f *Filter) Addresses(ctx context.Context) (policy.Addresses, error) {
 				add(found, list)
 			}
 		}
+
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the network policies of network namespace %q: %w", f.Netns, err)
 	}
+
 	return found, nil
 }
 
@@ -132,6 +136,7 @@ func replace(tx *knftables.Transaction) {
 		Hook:     new(knftables.ForwardHook),
 		Priority: new(knftables.FilterPriority),
 	})
+
 	for _, f := range policy.Families() {
 		for _, name := range []string{policy.In, policy.Out} {
 			tx.Add(&knftables.Map{Name: name + f.Suffix, Type: f.Type() + " : verdict"})
@@ -152,6 +157,7 @@ func change(tx *knftables.Transaction, have, want policy.Ruleset) {
 		}
 		changeElements(tx, name, have.Sets[name].Elements, want.Sets[name].Elements)
 	}
+
 	for _, name := range added(have.Chains, want.Chains) {
 		tx.Add(&knftables.Chain{Name: name})
 		for _, rule := range want.Chains[name] {
@@ -161,6 +167,7 @@ func change(tx *knftables.Transaction, have, want policy.Ruleset) {
 	for _, name := range slices.Sorted(maps.Keys(want.Verdicts)) {
 		changeVerdicts(tx, name, have.Verdicts[name], want.Verdicts[name])
 	}
+
 	for _, name := range added(want.Chains, have.Chains) {
 		tx.Flush(&knftables.Chain{Name: name})
 		tx.Delete(&knftables.Chain{Name: name})
@@ -170,7 +177,7 @@ func change(tx *knftables.Transaction, have, want policy.Ruleset) {
 	}
 }
 
-// added are the keys that only the second map has, in order.
+// added returns the keys that only the second map has, in order.
 func added[V any](have, want map[string]V) []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(want)) {
@@ -201,6 +208,7 @@ func changeVerdicts(tx *knftables.Transaction, name string, have, want map[netip
 			tx.Delete(&knftables.Element{Map: name, Key: []string{addr.String()}})
 		}
 	}
+
 	for _, addr := range slices.SortedFunc(maps.Keys(want), netip.Addr.Compare) {
 		if verdict := want[addr]; verdict != have[addr] {
 			tx.Add(&knftables.Element{

@@ -16,18 +16,22 @@ import (
 	"mullion.dev/mullion/internal/network/policy"
 )
 
-// ruleset is what a node has with some pods and policies.
+// ruleset returns what a node has with some pods and policies.
 func ruleset(t *testing.T, pods string, policies ...string) policy.Ruleset {
 	t.Helper()
 	var o policy.Objects
 	for i, name := range strings.Fields(pods) {
 		p := &corev1.Pod{}
-		p.Namespace, p.Name, p.UID, p.Labels = "default", name, types.UID(name), map[string]string{"app": name}
+		p.Namespace = "default"
+		p.Name = name
+		p.UID = types.UID(name)
+		p.Labels = map[string]string{"app": name}
 		p.Spec.NodeName = "one"
 		p.Spec.Containers = []corev1.Container{{Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: 80}}}}
 		p.Status.PodIPs = []corev1.PodIP{{IP: fmt.Sprintf("10.0.0.%d", i+1)}, {IP: fmt.Sprintf("fd00::%d", i+1)}}
 		o.Pods = append(o.Pods, p)
 	}
+
 	for i, text := range policies {
 		p := &networkingv1.NetworkPolicy{}
 		if err := yaml.UnmarshalStrict([]byte(text), &p.Spec); err != nil {
@@ -36,10 +40,11 @@ func ruleset(t *testing.T, pods string, policies ...string) policy.Ruleset {
 		p.Namespace, p.Name = "default", fmt.Sprint(i)
 		o.Policies = append(o.Policies, p)
 	}
+
 	return policy.Compile(o).Ruleset("one")
 }
 
-// lines are what is in the table, in no order: elements have none.
+// lines returns what is in the table, in no order: elements have none.
 func lines(nft *knftables.Fake) []string { return slices.Sorted(strings.Lines(nft.Dump())) }
 
 // A change of any kind leaves the table as if it had been made anew, and the second time there is nothing to change.
@@ -49,6 +54,7 @@ func TestChanges(t *testing.T) {
 		named = "podSelector: {matchLabels: {app: a}}\ningress: [{from: [{podSelector: {matchLabels: {app: b}}}], ports: [{port: web}]}]\n"
 		block = "podSelector: {matchLabels: {app: b}}\negress: [{to: [{ipBlock: {cidr: 10.0.0.0/8, except: [10.1.0.0/16]}}]}]\n"
 	)
+
 	states := map[string]policy.Ruleset{
 		"nothing":       ruleset(t, ""),
 		"pods":          ruleset(t, "a b"),
@@ -59,12 +65,14 @@ func TestChanges(t *testing.T) {
 		"all":           ruleset(t, "a b c", deny, named, block),
 		"deny, no pods": ruleset(t, "", deny),
 	}
+
 	run := func(nft *knftables.Fake, tx *knftables.Transaction) {
 		t.Helper()
 		if err := nft.Run(t.Context(), tx); err != nil {
 			t.Fatalf("%v in\n%s", err, tx)
 		}
 	}
+
 	anew := func(nft *knftables.Fake, want policy.Ruleset) {
 		t.Helper()
 		tx := nft.NewTransaction()
@@ -72,6 +80,7 @@ func TestChanges(t *testing.T) {
 		change(tx, policy.Ruleset{}, want)
 		run(nft, tx)
 	}
+
 	for from, have := range states {
 		for to, want := range states {
 			t.Run(from+"/"+to, func(t *testing.T) {
@@ -85,6 +94,7 @@ func TestChanges(t *testing.T) {
 				if diff := cmp.Diff(lines(fresh), lines(nft)); diff != "" {
 					t.Error(diff)
 				}
+
 				again := nft.NewTransaction()
 				if change(again, want, want); again.NumOperations() > 0 {
 					t.Errorf("the same again is a change:\n%s", again)
