@@ -111,6 +111,7 @@ func Information(class Class, l Limits, u Usage) ([]byte, bool) {
 	case IOAttribution: // the times in queues and devices are not known
 		return words(nil, ioEnable, u.Reads.Count, 0, 0, u.Reads.Bytes, u.Writes.Count, 0, 0, u.Writes.Bytes), true
 	}
+
 	return nil, false
 }
 
@@ -122,7 +123,7 @@ func words(b []byte, values ...uint64) []byte {
 	return b
 }
 
-// pair is a 64-bit number of two of 32 bits, as they lie in memory one behind the other.
+// pair returns a 64-bit number of two of 32 bits, as they lie in memory one behind the other.
 func pair(first, second uint64) uint64 {
 	return first&0xffffffff | second<<32
 }
@@ -164,8 +165,8 @@ func rate(l Limits) []byte {
 	}
 }
 
-// File is what a container's programs answer questions about their own job from: for each class that the limits decide
-// its number, the size of its structure, and that (guest/c/hooks/job.c reads it).
+// File returns what a container's programs answer questions about their own job from: for each class that the limits
+// decide its number, the size of its structure, and that (guest/c/hooks/job.c reads it).
 func File(l Limits) []byte {
 	var b []byte
 	classes := []Class{BasicLimits, ExtendedLimits, Groups, GroupAffinities, CPURateControl, NetRateControl}

@@ -18,6 +18,7 @@ func TestInformation(t *testing.T) {
 		Memory:    200 << 20,
 		Affinity:  []jobobject.GroupAffinity{{Group: 0, Mask: 0b101}, {Group: 3, Mask: 1 << 63}},
 	}
+
 	usage := jobobject.Usage{
 		User:       3 * time.Second,
 		Kernel:     time.Second,
@@ -27,6 +28,7 @@ func TestInformation(t *testing.T) {
 		Reads:      jobobject.Transfers{Count: 10, Bytes: 100},
 		Writes:     jobobject.Transfers{Count: 20, Bytes: 200},
 	}
+
 	weight := limits
 	weight.CPURate = 0
 	for name, tt := range map[string]struct {
@@ -61,6 +63,7 @@ func TestInformation(t *testing.T) {
 			if !ok || len(b) != tt.size {
 				t.Fatalf("%d bytes, %t, want %d", len(b), ok, tt.size)
 			}
+
 			got := map[int]uint64{}
 			for at := 0; at < len(b); at += 8 {
 				if v := binary.LittleEndian.Uint64(b[at:]); v != 0 {
@@ -72,6 +75,7 @@ func TestInformation(t *testing.T) {
 			}
 		})
 	}
+
 	groups, ok := jobobject.Information(jobobject.Groups, limits, usage)
 	if diff := cmp.Diff([]byte{0, 0, 3, 0}, groups); !ok || diff != "" {
 		t.Errorf("groups (-want +got):\n%s", diff)
@@ -89,11 +93,13 @@ func TestFile(t *testing.T) {
 	for group := range uint16(64) { // as many as Windows has at most
 		all.Affinity = append(all.Affinity, jobobject.GroupAffinity{Group: group, Mask: ^uint64(0)})
 	}
+
 	for _, limits := range []jobobject.Limits{{}, {Memory: 1, CPURate: 1}, all} {
 		b := jobobject.File(limits)
 		if len(b) > 4096 {
 			t.Errorf("%d bytes", len(b))
 		}
+
 		seen := map[jobobject.Class]bool{}
 		for len(b) > 0 {
 			class, size := jobobject.Class(binary.LittleEndian.Uint32(b)), binary.LittleEndian.Uint32(b[4:])

@@ -97,6 +97,7 @@ func Read(r io.ReaderAt) (*File, error) {
 	if f.Exports, err = f.exports(dirs[pe.IMAGE_DIRECTORY_ENTRY_EXPORT]); err != nil {
 		return nil, fmt.Errorf("read the exports: %w", err)
 	}
+
 	return f, nil
 }
 
@@ -107,6 +108,7 @@ func (f *File) header() (dirs [16]pe.DataDirectory, err error) {
 	if _, err := f.r.ReadAt(dos[:], 0); err != nil || dos[0] != 'M' || dos[1] != 'Z' {
 		return dirs, ErrNot
 	}
+
 	at := int64(binary.LittleEndian.Uint32(dos[0x3c:]))
 	var head struct {
 		Signature [4]byte
@@ -116,6 +118,7 @@ func (f *File) header() (dirs [16]pe.DataDirectory, err error) {
 	if err := f.struc(at, &head); err != nil || head.Signature != [4]byte{'P', 'E'} {
 		return dirs, ErrNot // a program of DOS, or of 16-bit Windows
 	}
+
 	f.Machine, f.Library = head.Machine, head.Characteristics&pe.IMAGE_FILE_DLL != 0
 	at += int64(binary.Size(head)) - 2
 	var count uint32
@@ -123,14 +126,21 @@ func (f *File) header() (dirs [16]pe.DataDirectory, err error) {
 	case 0x20b:
 		var o pe.OptionalHeader64
 		err = f.struc(at, &o)
-		f.Subsystem, f.headers, dirs, count = o.Subsystem, o.SizeOfHeaders, o.DataDirectory, o.NumberOfRvaAndSizes
+		f.Subsystem = o.Subsystem
+		f.headers = o.SizeOfHeaders
+		dirs = o.DataDirectory
+		count = o.NumberOfRvaAndSizes
 	case 0x10b:
 		var o pe.OptionalHeader32
 		err = f.struc(at, &o)
-		f.Subsystem, f.headers, dirs, count = o.Subsystem, o.SizeOfHeaders, o.DataDirectory, o.NumberOfRvaAndSizes
+		f.Subsystem = o.Subsystem
+		f.headers = o.SizeOfHeaders
+		dirs = o.DataDirectory
+		count = o.NumberOfRvaAndSizes
 	default:
 		return dirs, fmt.Errorf("the optional header has the unknown form %#x", head.Magic)
 	}
+
 	if err != nil {
 		return dirs, fmt.Errorf("read the optional header: %w", err)
 	}
@@ -140,10 +150,12 @@ func (f *File) header() (dirs [16]pe.DataDirectory, err error) {
 	if head.NumberOfSections > maxSections {
 		return dirs, fmt.Errorf("it has %d sections, at most %d are allowed", head.NumberOfSections, maxSections)
 	}
+
 	table := make([]pe.SectionHeader32, head.NumberOfSections)
 	if err := f.struc(at+int64(head.SizeOfOptionalHeader), table); err != nil {
 		return dirs, fmt.Errorf("read the section headers: %w", err)
 	}
+
 	for _, s := range table {
 		size := s.VirtualSize
 		if size == 0 {
@@ -151,6 +163,7 @@ func (f *File) header() (dirs [16]pe.DataDirectory, err error) {
 		}
 		f.sections = append(f.sections, section{s.VirtualAddress, size, s.PointerToRawData, s.SizeOfRawData})
 	}
+
 	return dirs, nil
 }
 
@@ -170,6 +183,7 @@ func (f *File) Bytes(rva uint32, n int) ([]byte, error) {
 	if left == 0 && zero == 0 {
 		return nil, fmt.Errorf("address %#x lies in no section", rva)
 	}
+
 	buf := make([]byte, min(uint64(n), uint64(left)+uint64(zero)))
 	read := buf[:min(len(buf), int(left))]
 	if got, err := f.r.ReadAt(read, at); got < len(read) && !errors.Is(err, io.EOF) {
@@ -177,6 +191,7 @@ func (f *File) Bytes(rva uint32, n int) ([]byte, error) {
 	} else if got < len(read) {
 		buf = buf[:got]
 	}
+
 	return buf, nil
 }
 
@@ -197,6 +212,7 @@ func (f *File) place(rva uint32) (at int64, left, zero uint32) {
 	if rva < f.headers {
 		return int64(rva), f.headers - rva, 0
 	}
+
 	return 0, 0, 0
 }
 
@@ -232,6 +248,7 @@ func (f *File) Text(rva uint32) (string, error) {
 		}
 		out = append(out, buf...)
 	}
+
 	return "", fmt.Errorf("the name at %#x has no end", rva)
 }
 
@@ -249,13 +266,18 @@ func (f *File) clr(dir pe.DataDirectory) error {
 	if err := f.at(dir.VirtualAddress, &h); err != nil {
 		return err
 	}
+
 	const ilOnly, requires32 = 1, 2
 	f.Managed, f.ILOnly = true, h.Flags&ilOnly != 0 && h.Flags&requires32 == 0
 	return nil
 }
 
 // Forget lets go of the exports, and of the reader: Bytes, Text and Slots must not be called any more.
-func (f *File) Forget() { f.r, f.sections, f.Exports = nil, nil, nil }
+func (f *File) Forget() {
+	f.r = nil
+	f.sections = nil
+	f.Exports = nil
+}
 
 // wide reports whether addresses have 64 bits.
 func (f *File) wide() bool {

@@ -35,6 +35,7 @@ func TestRead(t *testing.T) {
 		if f.Machine != machine || !f.Library || f.Managed || f.Subsystem != pe.IMAGE_SUBSYSTEM_WINDOWS_CUI {
 			t.Errorf("machine %#x: %+v", machine, f)
 		}
+
 		imports := [][]pefile.Import{f.Imports, f.Delayed}
 		if diff := cmp.Diff([][]pefile.Import{want.Imports, want.Delayed}, imports); diff != "" {
 			t.Errorf("machine %#x: imports (-want +got):\n%s", machine, diff)
@@ -43,6 +44,7 @@ func TestRead(t *testing.T) {
 		for _, e := range f.Exports {
 			exports = append(exports, e.Name)
 		}
+
 		if diff := cmp.Diff(want.Exports, exports); diff != "" {
 			t.Errorf("machine %#x: exports (-want +got):\n%s", machine, diff)
 		}
@@ -81,6 +83,7 @@ func TestMalformed(t *testing.T) {
 			}
 		})
 	}
+
 	for _, text := range []string{"", "MZ", "#!/bin/sh\n", "MZ" + string(make([]byte, 200))} {
 		if _, err := pefile.Read(bytes.NewReader([]byte(text))); !errors.Is(err, pefile.ErrNot) {
 			t.Errorf("%.10q: %v", text, err)

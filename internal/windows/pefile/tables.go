@@ -14,6 +14,7 @@ func (f *File) imports(dir pe.DataDirectory) ([]Import, error) {
 	if dir.VirtualAddress == 0 {
 		return nil, nil
 	}
+
 	var out []Import
 	for n := 0; ; n++ {
 		var d struct{ Lookup, Stamp, Chain, Name, Table uint32 }
@@ -24,9 +25,11 @@ func (f *File) imports(dir pe.DataDirectory) ([]Import, error) {
 		if err := f.at(at, &d); err != nil {
 			return nil, err
 		}
+
 		if d.Name == 0 || d.Table == 0 {
 			return out, nil
 		}
+
 		table := d.Lookup
 		if table == 0 {
 			table = d.Table
@@ -45,6 +48,7 @@ func (f *File) delayed(dir pe.DataDirectory) ([]Import, error) {
 	if dir.VirtualAddress == 0 || dir.Size == 0 {
 		return nil, nil
 	}
+
 	var out []Import
 	for n := 0; ; n++ {
 		var d struct{ Attributes, Name, Handle, Table, Names, Bound, Unload, Stamp uint32 }
@@ -55,12 +59,14 @@ func (f *File) delayed(dir pe.DataDirectory) ([]Import, error) {
 		if err := f.at(at, &d); err != nil {
 			return nil, err
 		}
+
 		if d.Name == 0 || d.Names == 0 {
 			return out, nil
 		}
 		if d.Attributes&1 == 0 {
 			return out, nil // absolute addresses of old 32-bit linkers
 		}
+
 		one, err := f.library(d.Name, d.Names, out)
 		if err != nil {
 			return nil, err
@@ -79,6 +85,7 @@ func (f *File) library(name, table uint32, before []Import) (Import, error) {
 	if one.Library, err = f.Text(name); err != nil {
 		return one, err
 	}
+
 	total := 0
 	for _, b := range before {
 		total += len(b.Functions)
@@ -87,6 +94,7 @@ func (f *File) library(name, table uint32, before []Import) (Import, error) {
 	if f.wide() {
 		size = 8
 	}
+
 	for n := 0; ; n++ {
 		if total+n >= maxFunctions {
 			return one, fmt.Errorf("it names more than %d functions", maxFunctions)
@@ -95,6 +103,7 @@ func (f *File) library(name, table uint32, before []Import) (Import, error) {
 		if !ok {
 			return one, errWraps
 		}
+
 		buf, err := f.Bytes(at, size)
 		if err != nil {
 			return one, err
@@ -102,6 +111,7 @@ func (f *File) library(name, table uint32, before []Import) (Import, error) {
 		if len(buf) < size {
 			return one, fmt.Errorf("the table at %#x has no end", table)
 		}
+
 		v := uint64(binary.LittleEndian.Uint32(buf))
 		if size == 8 {
 			v = binary.LittleEndian.Uint64(buf)
@@ -109,6 +119,7 @@ func (f *File) library(name, table uint32, before []Import) (Import, error) {
 		if v == 0 {
 			return one, nil
 		}
+
 		fn := Function{Ordinal: uint16(v)}
 		if v>>(uint(size)*8-1) == 0 {
 			fn.Ordinal = 0
@@ -132,6 +143,7 @@ func (f *File) Slots() (map[uint32]Slot, error) {
 	if f.wide() {
 		size = 8
 	}
+
 	for n, i := range f.Imports {
 		var d struct{ Lookup, Stamp, Chain, Name, Table uint32 }
 		if err := f.at(dir.VirtualAddress+uint32(n*binary.Size(d)), &d); err != nil {
@@ -141,6 +153,7 @@ func (f *File) Slots() (map[uint32]Slot, error) {
 			out[d.Table+uint32(k*size)] = Slot{i.Library, fn}
 		}
 	}
+
 	return out, nil
 }
 
@@ -155,6 +168,7 @@ func (f *File) exports(dir pe.DataDirectory) ([]Export, error) {
 	if dir.VirtualAddress == 0 || dir.Size == 0 {
 		return nil, nil
 	}
+
 	var d struct {
 		Flags, Stamp                       uint32
 		Major, Minor                       uint16
@@ -167,6 +181,7 @@ func (f *File) exports(dir pe.DataDirectory) ([]Export, error) {
 	if d.Functions > maxFunctions || d.Names > maxFunctions {
 		return nil, fmt.Errorf("it has more than %d exports", maxFunctions)
 	}
+
 	table, err := f.numbers(d.FunctionTable, d.Functions, 4)
 	if err != nil {
 		return nil, err
@@ -175,6 +190,7 @@ func (f *File) exports(dir pe.DataDirectory) ([]Export, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var out []Export
 	for i, rva := range table {
 		if rva == 0 {
@@ -187,6 +203,7 @@ func (f *File) exports(dir pe.DataDirectory) ([]Export, error) {
 			}
 			e.RVA = 0
 		}
+
 		if len(names[i]) == 0 {
 			out = append(out, e)
 		}
@@ -195,6 +212,7 @@ func (f *File) exports(dir pe.DataDirectory) ([]Export, error) {
 			out = append(out, e)
 		}
 	}
+
 	return out, nil
 }
 
@@ -208,6 +226,7 @@ func (f *File) exportNames(entries int, nameTable, ordinalTable, count uint32) (
 	if err != nil {
 		return nil, err
 	}
+
 	names := make([][]string, entries)
 	for i, place := range places {
 		name, err := f.Text(place)
@@ -218,6 +237,7 @@ func (f *File) exportNames(entries int, nameTable, ordinalTable, count uint32) (
 			names[n] = append(names[n], name)
 		}
 	}
+
 	return names, nil
 }
 
@@ -233,6 +253,7 @@ func (f *File) numbers(rva, count uint32, size int) ([]uint32, error) {
 	if len(buf) < int(count)*size {
 		return nil, fmt.Errorf("the section ends within the table at %#x", rva)
 	}
+
 	out := make([]uint32, count)
 	for i := range out {
 		if size == 2 {
@@ -241,5 +262,6 @@ func (f *File) numbers(rva, count uint32, size int) ([]uint32, error) {
 			out[i] = binary.LittleEndian.Uint32(buf[4*i:])
 		}
 	}
+
 	return out, nil
 }

@@ -109,6 +109,7 @@ func open(file []byte) (*hive, uint32, error) {
 	if len(file) < baseBlock || string(file[:4]) != "regf" || binary.LittleEndian.Uint32(file[20:]) != 1 {
 		return nil, 0, ErrFormat
 	}
+
 	bins := file[baseBlock:]
 	size := binary.LittleEndian.Uint32(file[40:])
 	if uint64(size) > uint64(len(bins)) {
@@ -136,6 +137,7 @@ func (h *hive) walk(offset uint32, parent string, depth int, visit func(Key) err
 	if h.keys++; h.keys > maxKeys || depth > maxDepth {
 		return ErrTooLarge
 	}
+
 	node, err := h.cell(offset, keyNode)
 	if err != nil {
 		return err
@@ -143,6 +145,7 @@ func (h *hive) walk(offset uint32, parent string, depth int, visit func(Key) err
 	if string(node[:2]) != "nk" {
 		return fmt.Errorf("cell at %#x is no key: %w", offset, ErrFormat)
 	}
+
 	key := Key{Path: parent, Layer: Layer(node[13] & 3)}
 	if depth > 0 { // the root's name is not part of a path
 		name, ok := nameOf(node)
@@ -153,6 +156,7 @@ func (h *hive) walk(offset uint32, parent string, depth int, visit func(Key) err
 			key.Path = parent + `\` + name
 		}
 	}
+
 	if h.data += len(key.Path); h.data > maxData { // a key may lie in itself
 		return ErrTooLarge
 	}
@@ -161,16 +165,18 @@ func (h *hive) walk(offset uint32, parent string, depth int, visit func(Key) err
 			return fmt.Errorf("values of key %q: %w", key.Path, err)
 		}
 	}
+
 	if err := visit(key); err != nil {
 		return err
 	}
 	if key.Layer == Tombstone || u32(node, 20) == 0 {
 		return nil
 	}
+
 	return h.subkeys(u32(node, 28), true, func(child uint32) error { return h.walk(child, key.Path, depth+1, visit) })
 }
 
-// nameOf is the name of a key, if it is one that a key can have.
+// nameOf returns the name of a key, if it is one that a key can have.
 func nameOf(node []byte) (string, bool) {
 	if u16(node, 72) > maxName {
 		return "", false
@@ -185,6 +191,7 @@ func (h *hive) subkeys(offset uint32, lists bool, each func(uint32) error) error
 	if err != nil {
 		return err
 	}
+
 	size, do := 4, each
 	switch kind := string(list[:2]); {
 	case kind == "lf" || kind == "lh":
@@ -200,6 +207,7 @@ func (h *hive) subkeys(offset uint32, lists bool, each func(uint32) error) error
 	default:
 		return fmt.Errorf("list of keys at %#x is of kind %q: %w", offset, kind, ErrFormat)
 	}
+
 	count := u16(list, 2)
 	if 4+count*size > len(list) {
 		return fmt.Errorf("list of keys at %#x: %w", offset, ErrFormat)
@@ -209,6 +217,7 @@ func (h *hive) subkeys(offset uint32, lists bool, each func(uint32) error) error
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -220,10 +229,12 @@ func (h *hive) valuesOf(node []byte) ([]Value, error) {
 	if h.values += int(min(count, maxValues)); h.values > maxValues {
 		return nil, ErrTooLarge
 	}
+
 	list, err := h.cell(u32(node, 40), 4*int(min(count, maxValues)))
 	if err != nil {
 		return nil, err
 	}
+
 	values := make([]Value, 0, count)
 	for i := range int(count) {
 		v, err := h.value(u32(list, 4*i))
@@ -232,6 +243,7 @@ func (h *hive) valuesOf(node []byte) ([]Value, error) {
 		}
 		values = append(values, v)
 	}
+
 	return values, nil
 }
 
@@ -243,6 +255,7 @@ func (h *hive) value(offset uint32) (Value, error) {
 	if string(cell[:2]) != "vk" {
 		return Value{}, fmt.Errorf("cell at %#x is no value: %w", offset, ErrFormat)
 	}
+
 	flags := u16(cell, 16)
 	if h.data += u16(cell, 2); h.data > maxData {
 		return Value{}, ErrTooLarge
@@ -251,18 +264,25 @@ func (h *hive) value(offset uint32) (Value, error) {
 	if err != nil {
 		return Value{}, fmt.Errorf("name of the value at %#x: %w", offset, err)
 	}
-	v := Value{Name: name, Type: u32(cell, 12), Tombstone: flags&valueTombstone != 0}
+
+	v := Value{
+		Name:      name,
+		Type:      u32(cell, 12),
+		Tombstone: flags&valueTombstone != 0,
+	}
 	if v.Tombstone {
 		return v, nil
 	}
+
 	v.Data, err = h.dataOf(cell)
 	if err != nil {
 		return Value{}, fmt.Errorf("data of the value at %#x: %w", offset, err)
 	}
+
 	return v, nil
 }
 
-// dataOf is the data of a value: in its own cell, in another, or in several.
+// dataOf returns the data of a value: in its own cell, in another, or in several.
 func (h *hive) dataOf(cell []byte) ([]byte, error) {
 	const inline = 1 << 31
 	size, offset := u32(cell, 4), u32(cell, 8)
@@ -285,6 +305,7 @@ func (h *hive) dataOf(cell []byte) ([]byte, error) {
 		}
 		return data[:size], nil
 	}
+
 	head, err := h.cell(offset, 8)
 	if err != nil {
 		return nil, err
@@ -292,6 +313,7 @@ func (h *hive) dataOf(cell []byte) ([]byte, error) {
 	if string(head[:2]) != "db" {
 		return nil, ErrFormat
 	}
+
 	return h.segments(head, int(size))
 }
 
@@ -301,6 +323,7 @@ func (h *hive) segments(head []byte, size int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var data []byte
 	for i := range count {
 		want := min(size-len(data), bigSegment)
@@ -313,12 +336,13 @@ func (h *hive) segments(head []byte, size int) ([]byte, error) {
 	if len(data) != size {
 		return nil, ErrFormat
 	}
+
 	return data, nil
 }
 
-// text is a name: one byte for each character (ISO 8859-1), or UTF-16.
+// text returns a name: one byte for each character (ISO 8859-1), or UTF-16.
 func text(b []byte, size int, narrow bool) (string, error) {
-	if size > len(b) || !narrow && size%2 != 0 {
+	if size > len(b) || (!narrow && size%2 != 0) {
 		return "", ErrFormat
 	}
 	if narrow {
@@ -328,9 +352,11 @@ func text(b []byte, size int, narrow bool) (string, error) {
 		}
 		return string(runes), nil
 	}
+
 	units := make([]uint16, size/2)
 	for i := range units {
 		units[i] = uint16(u16(b, 2*i))
 	}
+
 	return string(utf16.Decode(units)), nil
 }

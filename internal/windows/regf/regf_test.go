@@ -46,6 +46,7 @@ func TestWalk(t *testing.T) {
 		}},
 		{Path: `Programs\Below`},
 	}
+
 	file := regftest.Build(want[1:]...)
 	if out := os.Getenv("REGF_OUT"); out != "" { // to look at it with other programs
 		if err := os.WriteFile(out, file, 0o600); err != nil {
@@ -83,6 +84,7 @@ func TestDamaged(t *testing.T) {
 			t.Errorf("cut at %d: %v", i, err)
 		}
 	}
+
 	for i := range used {
 		for _, change := range []byte{0x00, 0x01, 0x7f, 0x80, 0xff} {
 			damaged := bytes.Clone(file)
@@ -126,6 +128,7 @@ func TestWithoutEnd(t *testing.T) {
 			keys = append(keys, regf.Key{Path: strings.TrimPrefix(strings.Repeat(`\k`, i)+fmt.Sprintf(`\v%d`, j), `\`)})
 		}
 	}
+
 	wide := regftest.Build(keys...)
 	// Every list of 41 keys gets 41 times its first key, which is "k" but for the last.
 	at := 4096
@@ -139,6 +142,7 @@ func TestWithoutEnd(t *testing.T) {
 			copy(wide[at+8*j:], wide[at:at+4])
 		}
 	}
+
 	if err := regf.Walk(wide, none); !errors.Is(err, regf.ErrTooLarge) {
 		t.Errorf("keys in many places: %v", err)
 	}
@@ -153,7 +157,7 @@ func FuzzWalk(f *testing.F) {
 			depth = max(depth, strings.Count(k.Path, `\`))
 			return nil
 		})
-		if err != nil && !errors.Is(err, regf.ErrFormat) && !errors.Is(err, regf.ErrTooLarge) || depth > 512 {
+		if (err != nil && !errors.Is(err, regf.ErrFormat) && !errors.Is(err, regf.ErrTooLarge)) || depth > 512 {
 			t.Errorf("%v, %d keys deep", err, depth)
 		}
 	})
@@ -164,8 +168,13 @@ func TestLongNames(t *testing.T) {
 	const times = 10_000
 	values := []regf.Value{{Name: strings.Repeat("n", 60_000), Type: 4, Data: []byte{1}}}
 	for i := range times {
-		values = append(values, regf.Value{Name: fmt.Sprint(i), Type: 4, Data: []byte{1}})
+		values = append(values, regf.Value{
+			Name: fmt.Sprint(i),
+			Type: 4,
+			Data: []byte{1},
+		})
 	}
+
 	file := regftest.Build(regf.Key{Path: "a", Values: values})
 	u32 := func(at int) int { return int(binary.LittleEndian.Uint32(file[at:])) }
 	root := 4096 + u32(36) + 4
@@ -174,6 +183,7 @@ func TestLongNames(t *testing.T) {
 	for i := range times {
 		copy(file[list+4*i:], file[list:list+4])
 	}
+
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	err := regf.Walk(file, none)

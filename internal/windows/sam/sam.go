@@ -59,6 +59,7 @@ func (a *Accounts) Apply(hive []byte) error {
 	if err := a.count(len(hive)); err != nil {
 		return err
 	}
+
 	return regf.Walk(hive, func(k regf.Key) error {
 		if err := a.count(sizeOf(k)); err != nil {
 			return err
@@ -67,6 +68,7 @@ func (a *Accounts) Apply(hive []byte) error {
 		if i := strings.LastIndexByte(k.Path, '\\'); i >= 0 {
 			parent, name = k.Path[:i], k.Path[i+1:]
 		}
+
 		switch {
 		case strings.EqualFold(k.Path, namesKey) && k.Layer != regf.Merge && k.Layer != regf.Replace:
 			a.users = nil
@@ -75,6 +77,7 @@ func (a *Accounts) Apply(hive []byte) error {
 		case strings.EqualFold(k.Path, administrators):
 			return a.applyGroup(k)
 		}
+
 		return nil
 	})
 }
@@ -101,6 +104,7 @@ func (a *Accounts) applyName(name string, k regf.Key) error {
 		delete(a.users, strings.ToLower(name))
 		return nil
 	}
+
 	for _, v := range k.Values {
 		if v.Name != "" || v.Tombstone || v.Type < firstAdded || !mayBeName(name) {
 			continue
@@ -113,6 +117,7 @@ func (a *Accounts) applyName(name string, k regf.Key) error {
 		}
 		a.users[strings.ToLower(name)] = user{name, v.Type}
 	}
+
 	return nil
 }
 
@@ -137,6 +142,7 @@ func (a *Accounts) applyGroup(k regf.Key) error {
 		a.members = nil
 		return nil
 	}
+
 	for _, v := range k.Values {
 		if !strings.EqualFold(v.Name, "C") || v.Tombstone {
 			continue
@@ -144,6 +150,7 @@ func (a *Accounts) applyGroup(k regf.Key) error {
 		if len(v.Data) < groupHead {
 			return fmt.Errorf("%w: a group of %d bytes", regf.ErrFormat, len(v.Data))
 		}
+
 		at := uint64(binary.LittleEndian.Uint32(v.Data[membersAt:])) + groupHead
 		end := at + uint64(binary.LittleEndian.Uint32(v.Data[membersBytes:]))
 		if end > uint64(len(v.Data)) {
@@ -154,10 +161,11 @@ func (a *Accounts) applyGroup(k regf.Key) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
-// members are the relative ids of the local accounts (S-1-5-21-…) among SIDs
+// members returns the relative ids of the local accounts (S-1-5-21-…) among SIDs
 // (https://learn.microsoft.com/openspecs/windows_protocols/ms-dtyp, 2.4.2.2).
 func members(sids []byte) (map[uint32]bool, error) {
 	const head, part, accountParts = 8, 4, 5
@@ -168,6 +176,7 @@ func members(sids []byte) (map[uint32]bool, error) {
 		if sids[0] != 1 || len(sids) < size {
 			break
 		}
+
 		if parts == accountParts && binary.LittleEndian.Uint32(sids[head:]) == 21 {
 			ids[binary.LittleEndian.Uint32(sids[size-part:])] = true
 			if len(ids) > mostAccounts {
@@ -176,6 +185,7 @@ func members(sids []byte) (map[uint32]bool, error) {
 		}
 		sids = sids[size:]
 	}
+
 	return ids, nil
 }
 

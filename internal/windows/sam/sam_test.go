@@ -24,6 +24,7 @@ func TestAccounts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	for name, want := range map[string]sam.Account{
 		"APP": {Name: "app"}, "boss": {Name: "Boss", Administrator: true}, "later": {Name: "later", Administrator: true},
 	} {
@@ -31,6 +32,7 @@ func TestAccounts(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, got, ok)
 		}
 	}
+
 	for _, name := range []string{"gone", "Administrator", "", "Names"} {
 		if got, ok := a.Find(name); ok {
 			t.Errorf("%s: %+v", name, got)
@@ -42,6 +44,7 @@ func TestAccounts(t *testing.T) {
 func TestDamaged(t *testing.T) {
 	short, far := samtest.Administrators(1000), samtest.Administrators(1000)
 	short.Values[0].Data = short.Values[0].Data[:20]
+
 	binary.LittleEndian.PutUint32(far.Values[0].Data[0x28:], 0xffffffff)
 	cut := samtest.Administrators(1000)
 	cut.Values[0].Data[0x34+28+1] = 200 // a SID of more parts than there are
@@ -73,6 +76,7 @@ func TestNames(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	for _, name := range names {
 		if got, ok := a.Find(name); ok {
 			t.Errorf("%q: %+v", name, got)
@@ -102,6 +106,7 @@ func TestBounded(t *testing.T) {
 	for id := range uint32(2000) {
 		ids = append(ids, 1000+id)
 	}
+
 	for name, hive := range map[string][]byte{
 		"a large hive": regftest.Build(regf.Key{
 			Path: "a", Values: []regf.Value{{Name: "v", Type: 3, Data: make([]byte, 30<<20)}},

@@ -22,6 +22,7 @@ func SupportRows() []support.Row {
 			rows = append(rows, r)
 		}
 	}
+
 	add("Windows API: files", fileRows())
 	add("Windows API: network and pipes", networkRows())
 	add("Windows API: network and pipes", routeRows())

@@ -2,7 +2,7 @@ package winapi
 
 import "mullion.dev/mullion/internal/base/support"
 
-// cmdRow is the row of cmd.exe.
+// cmdRow returns the row of cmd.exe.
 func cmdRow() support.Row {
 	return support.Row{
 		Name:  "cmd.exe",

@@ -4,6 +4,7 @@ import "mullion.dev/mullion/internal/base/support"
 
 func cryptoRows() []support.Row {
 	const cng = win32 + "seccng/"
+
 	return []support.Row{
 		{
 			Name:  "CertCreateCertificateChainEngine",

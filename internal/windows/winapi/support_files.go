@@ -4,6 +4,7 @@ import "mullion.dev/mullion/internal/base/support"
 
 func fileRows() []support.Row {
 	const fileInfo = drivers + "ddi/ntddk/ns-ntddk-_file_disposition_information_ex"
+
 	return []support.Row{
 		{
 			Name:  "CreateSymbolicLinkW, junctions, reparse points",

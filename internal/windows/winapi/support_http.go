@@ -4,6 +4,7 @@ import "mullion.dev/mullion/internal/base/support"
 
 func httpRows() []support.Row {
 	const http = win32 + "http/"
+
 	return []support.Row{
 		{
 			Name:  "HTTP Server API (httpapi.dll, http.sys)",

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// newTestWine is a Wine whose wineboot fails as often as told. What it has started goes on, and makes what is needed of
-// a prefix by the time that wineserver -w returns.
+// newTestWine returns a Wine whose wineboot fails as often as told. What it has started goes on, and makes what is
+// needed of a prefix by the time that wineserver -w returns.
 func newTestWine(t *testing.T, failures int) (Options, *bytes.Buffer) {
 	t.Helper()
 	dir := t.TempDir()
@@ -23,6 +23,7 @@ func newTestWine(t *testing.T, failures int) (Options, *bytes.Buffer) {
 		return path
 	}
 	var said bytes.Buffer
+
 	return Options{
 		Install: Install{
 			Loader: script("wine", fmt.Sprintf(`
@@ -52,10 +53,11 @@ func TestBootIsTriedAgain(t *testing.T) {
 		tmp := t.TempDir()
 		base := filepath.Join(tmp, "base")
 		err := o.boot(t.Context(), tmp, base)
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		if (err == nil) != (want == "") || (err != nil && !strings.Contains(err.Error(), want)) {
 			t.Errorf("after %d failures: %v", failures, err)
 			continue
 		}
+
 		if warned := strings.Contains(said.String(), "try again"); warned != (failures > 0) {
 			t.Errorf("after %d failures the log says %q", failures, said)
 		}

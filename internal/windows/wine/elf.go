@@ -10,7 +10,7 @@ func consoleLibs() []string {
 	}
 }
 
-// openedLibs are the libraries that Wine and glibc open by name at run time. libgcc_s is for pthread_exit. Without
+// openedLibs returns the libraries that Wine and glibc open by name at run time. libgcc_s is for pthread_exit. Without
 // freetype Wine complains on standard error even with WINEDEBUG=-all. Without fontconfig win32u.so calls a missing
 // function, and every program with user32.dll (cmd.exe too) dies. From glibc 2.34 on the nss libraries are part of
 // libc, except the compat ones.

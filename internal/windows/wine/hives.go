@@ -21,7 +21,7 @@ const (
 
 const currentVersion = `Software\Microsoft\Windows NT\CurrentVersion`
 
-// machineKeys are the changes to HKEY_LOCAL_MACHINE (system.reg) that all builds share.
+// machineKeys returns the changes to HKEY_LOCAL_MACHINE (system.reg) that all builds share.
 func machineKeys() []Key {
 	keys := []Key{
 		{Path: `System\CurrentControlSet\Control\ProductOptions`, Values: []Value{SZ("ProductType", "ServerNT")}},
@@ -40,6 +40,7 @@ func machineKeys() []Key {
 		},
 		msiscsi(),
 	}
+
 	// The server of a prefix holds the registry in memory. Keys that only 32-bit programs, marshalling between COM
 	// apartments and media players read are left out, which saves 4.2 of 6.5 MB.
 	for _, path := range []string{
@@ -48,13 +49,15 @@ func machineKeys() []Key {
 	} {
 		keys = append(keys, Key{Path: path, Delete: true})
 	}
+
 	return append(keys, Key{Path: profileLink, Link: `\Registry\Machine\` + currentVersion + `\ProfileList`})
 }
 
-// ServiceTimeout is the change to HKEY_LOCAL_MACHINE that gives the program of a service a time, in whole milliseconds,
-// to answer the service control manager after its start. Windows gives it 30 s (event 7009 of the manager,
-// https://learn.microsoft.com/previous-versions/windows/it-pro/windows-server-2008-R2-and-2008/cc756342(v=ws.10)),
-// Wine without the value 10 s. Windows reads a number here, Wine a string (programs/services/services.c,
+// ServiceTimeout returns the change to HKEY_LOCAL_MACHINE that gives the program of a service a time, in whole
+// milliseconds, to answer the service control manager after its start. Windows gives it 30 s (event 7009 of the
+// manager,
+// https://learn.microsoft.com/previous-versions/windows/it-pro/windows-server-2008-R2-and-2008/cc756342(v=ws.10)), Wine
+// without the value 10 s. Windows reads a number here, Wine a string (programs/services/services.c,
 // load_registry_parameters).
 func ServiceTimeout(d time.Duration) Key {
 	return Key{Path: controlKey, Values: []Value{SZ("ServicesPipeTimeout", fmt.Sprint(d.Milliseconds()))}}
@@ -71,7 +74,7 @@ const profileLink = `Software\Wow6432Node\Microsoft\Windows NT\CurrentVersion\Pr
 
 const servicesKey = `System\CurrentControlSet\Services\`
 
-// serviceKeys are the changes to a system.reg that keep Wine's services and drivers from starting with the first
+// serviceKeys returns the changes to a system.reg that keep Wine's services and drivers from starting with the first
 // program: each would be a process of 5 to 15 MB. nsiproxy (network interfaces) and MountMgr (volumes) are asked for by
 // programs without windows.
 func serviceKeys(systemReg string) ([]Key, error) {
@@ -79,6 +82,7 @@ func serviceKeys(systemReg string) ([]Key, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var keys []Key
 	for _, k := range h.keys {
 		name, ok := strings.CutPrefix(k.path, strings.ToLower(servicesKey))
@@ -87,17 +91,19 @@ func serviceKeys(systemReg string) ([]Key, error) {
 		}
 		keys = append(keys, Key{Path: servicesKey + name, Values: []Value{DWORD("Start", 4)}}) // SERVICE_DISABLED
 	}
+
 	return keys, nil
 }
 
-// userKeys are the changes to HKEY_CURRENT_USER (user.reg). overrides names the DLLs (without ending) for which ours
-// takes the place of Wine's own. `Software\Wine` `Version` must not be set: it would win over the build of the machine
-// keys.
+// userKeys returns the changes to HKEY_CURRENT_USER (user.reg). overrides names the DLLs (without ending) for which
+// ours takes the place of Wine's own. `Software\Wine` `Version` must not be set: it would win over the build of the
+// machine keys.
 func userKeys(overrides []string) []Key {
 	dlls := Key{Path: `Software\Wine\DllOverrides`}
 	for _, name := range overrides {
 		dlls.Values = append(dlls.Values, SZ(name, "native,builtin"))
 	}
+
 	return []Key{
 		dlls,
 		{Path: `Software\Wine`, Drop: []string{"Version"}},
@@ -112,18 +118,19 @@ func userKeys(overrides []string) []Key {
 	}
 }
 
-// ProfileKey is the change to HKEY_CURRENT_USER (user.reg) for programs that run as a Windows user other than
+// ProfileKey returns the change to HKEY_CURRENT_USER (user.reg) for programs that run as a Windows user other than
 // AdminUser. The paths are literal: Wine puts the user's environment together before %USERPROFILE% is known.
 func ProfileKey(user string) Key {
 	temp := `C:\users\` + user + `\AppData\Local\Temp`
 	return Key{Path: `Environment`, Values: []Value{SZ("TEMP", temp), SZ("TMP", temp)}}
 }
 
-// buildKeys are the changes to HKEY_LOCAL_MACHINE that make Wine answer as one Windows build. Wine 8.0's ntdll takes
-// the version from CurrentVersion and CurrentBuildNumber (dlls/ntdll/version.c, get_nt_registry_version) so
+// buildKeys returns the changes to HKEY_LOCAL_MACHINE that make Wine answer as one Windows build. Wine 8.0's ntdll
+// takes the version from CurrentVersion and CurrentBuildNumber (dlls/ntdll/version.c, get_nt_registry_version) so
 // CurrentVersion must be 10.0, although Windows itself leaves it at 6.3.
 func buildKeys(b winver.Build) []Key {
 	number := fmt.Sprint(b.Version.Build)
+
 	key := Key{
 		Path: currentVersion,
 		Drop: []string{"CSDVersion", "DisplayVersion"},
@@ -144,9 +151,11 @@ func buildKeys(b winver.Build) []Key {
 			SZ("CurrentType", "Multiprocessor Free"),
 		},
 	}
+
 	if b.DisplayVersion != "" {
 		key.Values = append(key.Values, SZ("DisplayVersion", b.DisplayVersion))
 	}
+
 	return []Key{
 		key,
 		utc(),
@@ -157,8 +166,8 @@ func buildKeys(b winver.Build) []Key {
 	}
 }
 
-// utc is the time zone of hosts and containers until one sets another (guest/c/hooks/timezone.c), whatever that of the
-// machine is.
+// utc returns the time zone of hosts and containers until one sets another (guest/c/hooks/timezone.c), whatever that of
+// the machine is.
 func utc() Key {
 	const name = "Coordinated Universal Time"
 	return Key{
@@ -179,7 +188,7 @@ type HostIdentity struct {
 	BootID uint32
 }
 
-// HostKeys are the changes to HKEY_LOCAL_MACHINE that a host makes in its own prefix before it starts.
+// HostKeys returns the changes to HKEY_LOCAL_MACHINE that a host makes in its own prefix before it starts.
 func HostKeys(id HostIdentity) []Key {
 	return []Key{
 		// kubelet.exe is a program of 90 MB. It answers after more than ten seconds on an emulated machine. While a
@@ -213,7 +222,7 @@ func replaceUser(text, from, to string) string {
 // layoutVersion is part of the layer's key. Increase it with every change of what Prepare makes.
 const layoutVersion = 9
 
-// etcFiles are the files below etc of the base layer. Wine takes the Windows user name from passwd.
+// etcFiles returns the files below etc of the base layer. Wine takes the Windows user name from passwd.
 func etcFiles() map[string]string {
 	return map[string]string{
 		"etc/passwd":        AdminUser + ":x:0:0::/:/\n" + User + ":x:1000:1000::/:/\n",
@@ -227,7 +236,7 @@ func etcFiles() map[string]string {
 	}
 }
 
-// fontsConfig is a configuration of fontconfig with a folder for its caches and with folders of fonts.
+// fontsConfig returns a configuration of fontconfig with a folder for its caches and with folders of fonts.
 func fontsConfig(cache string, fonts ...string) string {
 	var dirs strings.Builder
 	for _, d := range fonts {
@@ -237,7 +246,7 @@ func fontsConfig(cache string, fonts ...string) string {
 		"<cachedir>" + cache + "</cachedir></fontconfig>\n"
 }
 
-// profileDirs are the folders of a user's profile, as wineboot makes them without links to the machine's folders.
+// profileDirs returns the folders of a user's profile, as wineboot makes them without links to the machine's folders.
 func profileDirs(user string) []string {
 	var dirs []string
 	for _, d := range []string{
@@ -251,5 +260,6 @@ func profileDirs(user string) []string {
 	} {
 		dirs = append(dirs, filepath.Join("Files/users", user, d))
 	}
+
 	return dirs
 }

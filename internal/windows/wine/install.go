@@ -49,13 +49,13 @@ type Install struct {
 	DataDir string `json:"dataDir"`
 }
 
-// UnixDir is the folder of Wine's ELF libraries.
+// UnixDir returns the folder of Wine's ELF libraries.
 func (i Install) UnixDir() string { return filepath.Join(i.LibDir, "x86_64-unix") }
 
-// WindowsDir is the folder of Wine's builtin DLLs and programs.
+// WindowsDir returns the folder of Wine's builtin DLLs and programs.
 func (i Install) WindowsDir() string { return filepath.Join(i.LibDir, "x86_64-windows") }
 
-// Elsewhere are the folders outside of /usr that hold this Wine: those of WineHQ's packages are below /opt.
+// Elsewhere returns the folders outside of /usr that hold this Wine: those of WineHQ's packages are below /opt.
 func (i Install) Elsewhere() []string {
 	var dirs []string
 	for _, dir := range []string{filepath.Dir(i.Loader), filepath.Dir(i.Server), i.LibDir, i.DataDir} {
@@ -78,11 +78,13 @@ func Find(dir string) (Install, error) {
 	if err != nil {
 		return Install{}, fmt.Errorf("find wine: %w", err)
 	}
+
 	for _, own := range []string{"/tmp", "/run", "/dev", "/proc", "/sys"} {
 		if real == own || strings.HasPrefix(real, own+"/") {
 			return Install{}, fmt.Errorf("%w: %q is below %q", ErrHidden, dir, own)
 		}
 	}
+
 	inst, err := find(dir, append([]string{"lib/wine/wine64", "bin/wine64", "bin/wine"}, places()...), askVersion)
 	if errors.Is(err, ErrNotFound) {
 		err = fmt.Errorf("%w in %q: it needs bin/wine64, bin/wine or usr/lib/wine/wine64, with wineserver, the libraries and share/wine of the same build",
@@ -91,7 +93,7 @@ func Find(dir string) (Install, error) {
 	return inst, err
 }
 
-// places are where packages have the loader.
+// places returns where packages have the loader.
 func places() []string {
 	return []string{
 		"usr/lib/wine/wine64", "usr/bin/wine64", "usr/local/bin/wine64", "opt/wine-stable/bin/wine64",
@@ -123,6 +125,7 @@ func find(root string, loaders []string, version func(loader string) (string, er
 	if tooOld != nil {
 		return Install{}, tooOld
 	}
+
 	return Install{}, ErrNotFound
 }
 
@@ -132,6 +135,7 @@ func inspect(root, loader string) (Install, error) {
 	if err != nil {
 		return Install{}, err
 	}
+
 	elf, err := isELF(real)
 	if err != nil {
 		return Install{}, err
@@ -139,6 +143,7 @@ func inspect(root, loader string) (Install, error) {
 	if !elf { // a script that chooses a loader: the loader is on the list too
 		return Install{}, fs.ErrNotExist
 	}
+
 	dir := filepath.Dir(real)
 	inst := Install{Loader: real}
 	if inst.LibDir, err = firstWith("x86_64-unix/ntdll.so",
@@ -147,6 +152,7 @@ func inspect(root, loader string) (Install, error) {
 		filepath.Join(dir, "../lib/x86_64-linux-gnu/wine"), dir); err != nil {
 		return Install{}, err
 	}
+
 	for _, path := range []string{
 		real + "-preloader", filepath.Join(dir, "wine64-preloader"), filepath.Join(inst.UnixDir(), "wine-preloader"),
 	} {
@@ -154,11 +160,13 @@ func inspect(root, loader string) (Install, error) {
 			inst.Preloader = path
 		}
 	}
+
 	if inst.DataDir, err = firstWith("nls/l_intl.nls",
 		filepath.Join(dir, "../share/wine"), filepath.Join(dir, "../../share/wine"),
 		filepath.Join(root, "usr/share/wine")); err != nil {
 		return Install{}, err
 	}
+
 	for _, server := range []string{"wineserver64", "wineserver"} {
 		path := filepath.Join(dir, server)
 		if isProgram(path) {
@@ -166,6 +174,7 @@ func inspect(root, loader string) (Install, error) {
 			return inst, nil
 		}
 	}
+
 	return Install{}, fmt.Errorf("wineserver beside %q: %w", real, fs.ErrNotExist)
 }
 
@@ -222,12 +231,14 @@ func checkVersion(version string) error {
 	if err != nil {
 		return err
 	}
+
 	minor, err := strconv.Atoi(m[2])
 	if err != nil {
 		return err
 	}
-	if major < minMajor || major == minMajor && minor < minMinor {
+	if major < minMajor || (major == minMajor && minor < minMinor) {
 		return fmt.Errorf("version %s: %w", version, ErrTooOld)
 	}
+
 	return nil
 }

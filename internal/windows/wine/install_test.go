@@ -39,10 +39,12 @@ func TestFind(t *testing.T) {
 		"usr/bin/wine64", "usr/bin/wineserver64", "usr/lib64/wine/x86_64-unix/ntdll.so",
 		"usr/share/wine/nls/l_intl.nls", "usr/bin/wine.sh",
 	}
+
 	winehq := []string{
 		"opt/wine-stable/bin/wine", "opt/wine-stable/bin/wineserver", "opt/wine-stable/lib/wine/x86_64-unix/ntdll.so",
 		"opt/wine-stable/share/wine/nls/l_intl.nls", "opt/wine-stable/lib/wine/x86_64-unix/wine-preloader",
 	}
+
 	for _, tt := range []struct {
 		name    string
 		files   []string
@@ -72,6 +74,7 @@ func TestFind(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			fakeWine(t, root, tt.files...)
 			got, err := find(root, places(), func(string) (string, error) { return tt.version, nil })
 			if !errors.Is(err, tt.err) {
@@ -80,6 +83,7 @@ func TestFind(t *testing.T) {
 			if err != nil {
 				return
 			}
+
 			for _, p := range []*string{
 				&tt.want.Loader, &tt.want.Server, &tt.want.Preloader, &tt.want.LibDir, &tt.want.DataDir,
 			} {
@@ -102,6 +106,7 @@ func TestFindInFolder(t *testing.T) {
 		"usr/lib/wine/wine64", "usr/lib/wine/wineserver64", "usr/lib/x86_64-linux-gnu/wine/x86_64-unix/ntdll.so",
 		"usr/share/wine/nls/l_intl.nls",
 	}
+
 	for _, tt := range []struct {
 		name  string
 		files []string
@@ -174,6 +179,7 @@ func TestBuildKeysText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := `WINE REGISTRY Version 2
 
 [Software\\Microsoft\\Windows NT\\CurrentVersion] 0
@@ -232,6 +238,7 @@ func TestServiceKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got, err := EditRegistry(hive, keys)
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ const (
 	regLink     = 6
 )
 
-// Data is a value of any type. What is a whole text, or a number, is written as such, all else as bytes
+// Data returns a value of any type. What is a whole text, or a number, is written as such, all else as bytes
 // (https://gitlab.winehq.org/wine/wine/-/blob/wine-8.0/server/registry.c, dump_value).
 func Data(name string, kind uint32, data []byte) Value {
 	switch kind {
@@ -36,11 +36,13 @@ func Data(name string, kind uint32, data []byte) Value {
 			return DWORD(name, binary.LittleEndian.Uint32(data))
 		}
 	}
+
 	var b strings.Builder
 	b.WriteString("hex")
 	if kind != regBinary {
 		fmt.Fprintf(&b, "(%x)", kind)
 	}
+
 	b.WriteByte(':')
 	for i, c := range data {
 		if i > 0 {
@@ -48,10 +50,11 @@ func Data(name string, kind uint32, data []byte) Value {
 		}
 		fmt.Fprintf(&b, "%02x", c)
 	}
+
 	return Value{name, b.String()}
 }
 
-// wholeText is the text of a value, if it is UTF-16 with one end, after its last character.
+// wholeText returns the text of a value, if it is UTF-16 with one end, after its last character.
 func wholeText(data []byte) (string, bool) {
 	if len(data) < 2 || len(data)%2 != 0 {
 		return "", false
@@ -60,6 +63,7 @@ func wholeText(data []byte) (string, bool) {
 	for i := range units {
 		units[i] = binary.LittleEndian.Uint16(data[2*i:])
 	}
+
 	if slices.Index(units, 0) != len(units)-1 {
 		return "", false
 	}
@@ -96,18 +100,22 @@ func LayerHives() []LayerHive {
 	}
 }
 
-// Changes are the changes that a hive of an image's layer makes to h.Hive, in the order in which they are to be made.
-// Of what Windows itself wrote into the layer while the image was built, what describes that machine and its Windows is
-// left out: Mullion's describes this one. What they take is taken from room, which is MaxChanges for a whole image; if
-// there is no more, the error is regf.ErrTooLarge.
+// Changes returns the changes that a hive of an image's layer makes to h.Hive, in the order in which they are to be
+// made. Of what Windows itself wrote into the layer while the image was built, what describes that machine and its
+// Windows is left out: Mullion's describes this one. What they take is taken from room, which is MaxChanges for a whole
+// image; if there is no more, the error is regf.ErrTooLarge.
 func (h LayerHive) Changes(hive []byte, room *int) ([]Key, error) {
 	if h.Hive == DefaultHive {
 		return hiveChanges(hive, room, userFilter(""))
 	}
-	return hiveChanges(hive, room, hiveFilter{root: h.Root + `\`, key: ofImage, drop: ofMachine})
+	return hiveChanges(hive, room, hiveFilter{
+		root: h.Root + `\`,
+		key:  ofImage,
+		drop: ofMachine,
+	})
 }
 
-// UserChanges are what a user's own hive (NTUSER.DAT of the profile) makes of HKEY_CURRENT_USER. room is that of
+// UserChanges returns what a user's own hive (NTUSER.DAT of the profile) makes of HKEY_CURRENT_USER. room is that of
 // LayerHive.Changes.
 func UserChanges(hive []byte, user string, room *int) ([]Key, error) {
 	f := userFilter(user)
@@ -136,6 +144,7 @@ func userFilter(user string) hiveFilter {
 		},
 		drop: func(string, string) bool { return false },
 	}
+
 	if user != "" {
 		f.data = func(path string, v regf.Value) regf.Value {
 			if text, ok := wholeText(v.Data); ok && v.Type == regExpandSZ && strings.EqualFold(path, "Environment") {
@@ -144,12 +153,13 @@ func userFilter(user string) hiveFilter {
 			return v
 		}
 	}
+
 	return f
 }
 
 var userProfile = lazyregexp.New(`(?i)%USERPROFILE%`)
 
-// utf16Bytes is a text as values of type REG_SZ have it, with its end.
+// utf16Bytes returns a text as values of type REG_SZ have it, with its end.
 func utf16Bytes(text string) []byte {
 	var b []byte
 	for _, unit := range utf16.Encode([]rune(text)) {
@@ -160,6 +170,7 @@ func utf16Bytes(text string) []byte {
 
 func hiveChanges(hive []byte, room *int, f hiveFilter) ([]Key, error) {
 	var keys []Key
+
 	err := regf.Walk(hive, func(k regf.Key) error {
 		path := f.root + k.Path
 		if *room -= keyCost + len(path); *room < 0 {
@@ -169,10 +180,12 @@ func hiveChanges(hive []byte, room *int, f hiveFilter) ([]Key, error) {
 		if k.Path == "" || !f.key(path) {
 			return nil
 		}
+
 		key := Key{Path: path}
 		if f.whole {
 			k.Layer = regf.Merge
 		}
+
 		switch k.Layer {
 		case regf.Tombstone:
 			key.Delete = true
@@ -181,6 +194,7 @@ func hiveChanges(hive []byte, room *int, f hiveFilter) ([]Key, error) {
 		case regf.Replace:
 			key.Clear = true
 		}
+
 		for _, v := range k.Values {
 			switch {
 			case f.drop(path, v.Name) || v.Type == regLink:
@@ -194,10 +208,12 @@ func hiveChanges(hive []byte, room *int, f hiveFilter) ([]Key, error) {
 				*room -= keyCost + len(v.Name) + len(key.Values[len(key.Values)-1].text)
 			}
 		}
+
 		// A key without anything may only lead to others, or it may be meant.
 		keys = append(keys, key)
 		return nil
 	})
+
 	return keys, err
 }
 
@@ -218,8 +234,9 @@ const environmentKey = `System\CurrentControlSet\Control\Session Manager\Environ
 func ofImage(path string) bool {
 	if within(path, "System") {
 		return within(path, environmentKey) ||
-			len(path) > len(servicesKey) && within(path, strings.TrimSuffix(servicesKey, `\`))
+			(len(path) > len(servicesKey) && within(path, strings.TrimSuffix(servicesKey, `\`)))
 	}
+
 	for _, own := range []string{
 		`Software\Wine`, currentVersion + `\ProfileList`, profileLink, currentVersion + `\AeDebug`,
 		`Software\Microsoft\Windows\CurrentVersion\Component Based Servicing`,
@@ -232,6 +249,7 @@ func ofImage(path string) bool {
 			return false
 		}
 	}
+
 	return true
 }
 

@@ -19,8 +19,13 @@ func system(hive []byte, room *int) ([]Key, error) { return LayerHives()[2].Chan
 
 func TestLayerChanges(t *testing.T) {
 	text := func(name, value string) regf.Value {
-		return regf.Value{Name: name, Type: 1, Data: regftest.UTF16(value)}
+		return regf.Value{
+			Name: name,
+			Type: 1,
+			Data: regftest.UTF16(value),
+		}
 	}
+
 	lower := `WINE REGISTRY Version 2
 
 [Software\\Cleared] 1
@@ -44,9 +49,14 @@ func TestLayerChanges(t *testing.T) {
 "PATH"=str(2):"%SystemRoot%"
 "gone"="x"
 `
+
 	room := MaxChanges
 	changes, err := software(regftest.Build(
-		regf.Key{Path: "Cleared", Layer: regf.Replace, Values: []regf.Value{text("new", "y")}},
+		regf.Key{
+			Path:   "Cleared",
+			Layer:  regf.Replace,
+			Values: []regf.Value{text("new", "y")},
+		},
 		regf.Key{Path: "Deleted", Layer: regf.Tombstone},
 		regf.Key{Path: `Microsoft\Windows NT\CurrentVersion`, Values: []regf.Value{text("ProductName", "another")}},
 		regf.Key{Path: `Microsoft\Windows NT\CurrentVersion\ProfileList\S-1`, Values: []regf.Value{text("a", "b")}},
@@ -63,6 +73,7 @@ func TestLayerChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	of, err := system(regftest.Build(
 		regf.Key{Path: `ControlSet001\Control\Session Manager\Environment`, Values: []regf.Value{
 			{Name: "Path", Type: 2, Data: regftest.UTF16(`%SystemRoot%;C:\own`)},
@@ -75,10 +86,12 @@ func TestLayerChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got, left, err := ApplyLayers(lower, append(changes, of...))
 	if err != nil || len(left) > 0 {
 		t.Fatal(err, left)
 	}
+
 	want := `WINE REGISTRY Version 2
 
 [Software\\Cleared] 1
@@ -121,6 +134,7 @@ func TestLayerChangesAreBounded(t *testing.T) {
 	if _, err := software(regftest.Build(keys...), &room); !errors.Is(err, regf.ErrTooLarge) {
 		t.Error(err)
 	}
+
 	// Several hives of an image share the room, also for keys that are not applied.
 	room = 3000
 	small := regftest.Build(regf.Key{Path: `ControlSet001\Enum\a`}, regf.Key{Path: `ControlSet001\Enum\b`})
@@ -129,9 +143,10 @@ func TestLayerChangesAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	for room > 0 {
 		before := room
-		if _, err := system(small, &room); err != nil && room >= 0 || room == before {
+		if _, err := system(small, &room); (err != nil && room >= 0) || room == before {
 			t.Fatal(err, room)
 		}
 	}
@@ -150,6 +165,7 @@ func TestManyChanges(t *testing.T) {
 		one.Values = append(one.Values, DWORD(fmt.Sprint(i), 1))
 		one.Drop = append(one.Drop, fmt.Sprint(i))
 	}
+
 	begin := time.Now()
 	got, err := EditRegistry("WINE REGISTRY Version 2\n", append(changes, one, Key{Path: one.Path, Drop: one.Drop}))
 	if err != nil || strings.Count(got, "\n") != 3 {

@@ -31,11 +31,12 @@ func ApplyLayers(text string, changes []Key) (edited string, left []string, err 
 			own[name] = true
 		}
 	}
+
 	added := &hive{tree: map[string]*branch{"": {}}} // services alone: a layer may change what one below it adds
 	for _, c := range changes {
 		name := serviceName(c.Path)
 		switch {
-		case name == "" || within(c.Path, eventLogKey) && len(c.Path) > len(eventLogKey):
+		case name == "" || (within(c.Path, eventLogKey) && len(c.Path) > len(eventLogKey)):
 			h.apply(c)
 		case !own[name]:
 			added.apply(c)
@@ -57,23 +58,26 @@ func (h *hive) addServices(added *hive) (left []string) {
 	for name, k := range services {
 		reasons[name] = k.notAdded()
 	}
+
 	for _, k := range added.keys {
 		name := serviceName(k.path)
 		if reason, ok := reasons[name]; ok && reason == "" && !k.gone {
 			h.add(k)
 		}
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(reasons)) {
 		if reason := reasons[name]; reason != "" && reason != noService {
 			left = append(left, fmt.Sprintf("%q: %s", name, reason))
 		}
 	}
+
 	return left
 }
 
 const eventLogKey = servicesKey + "EventLog"
 
-// serviceName is the name, in lower case, of the service that a key of HKEY_LOCAL_MACHINE is about; "" if there is
+// serviceName returns the name, in lower case, of the service that a key of HKEY_LOCAL_MACHINE is about; "" if there is
 // none.
 func serviceName(path string) string {
 	if len(path) <= len(servicesKey) || !strings.EqualFold(path[:len(servicesKey)], servicesKey) {
@@ -99,6 +103,7 @@ func (k *hiveKey) notAdded() string {
 	case kind&serviceUser != 0 || kind&serviceWin32 == 0:
 		return "a service of each user"
 	}
+
 	_, path, _ = strings.Cut(path, `"`)
 	path = strings.ToLower(strings.TrimLeft(unescape(strings.TrimSuffix(path, `"`)), `" `))
 	path = strings.TrimPrefix(strings.ReplaceAll(path, "/", `\`), `\??\`)
@@ -107,13 +112,15 @@ func (k *hiveKey) notAdded() string {
 			return "its program is of Windows"
 		}
 	}
+
 	if !strings.HasPrefix(path, `c:\`) && !strings.HasPrefix(path, "%") {
 		return "its program is not on C:"
 	}
+
 	return ""
 }
 
-// text is what stands after a value's name; "" if there is no such value.
+// text returns what stands after a value's name; "" if there is no such value.
 func (k *hiveKey) text(name string) string {
 	i := k.find(name)
 	if i < 0 {

@@ -21,7 +21,7 @@ const servicesBelow = `
 "Type"=dword:00000110
 `
 
-// service is a service as sc create and installers write it.
+// service returns a service as sc create and installers write it.
 func service(name string, kind byte, image string, more ...regf.Value) regf.Key {
 	return regf.Key{Path: `ControlSet001\Services\` + name, Values: append([]regf.Value{
 		{Name: "Type", Type: 4, Data: []byte{kind, 0, 0, 0}},
@@ -33,7 +33,11 @@ func service(name string, kind byte, image string, more ...regf.Value) regf.Key 
 // TestServicesOfLayers has two layers: the upper one changes and deletes services that the lower one adds.
 func TestServicesOfLayers(t *testing.T) {
 	lower := regftest.Build(
-		service("Own", 0x10, `"C:\Program Files\own\own.exe" run`, regf.Value{Name: "ObjectName", Type: 1, Data: regftest.UTF16("LocalSystem")}),
+		service("Own", 0x10, `"C:\Program Files\own\own.exe" run`, regf.Value{
+			Name: "ObjectName",
+			Type: 1,
+			Data: regftest.UTF16("LocalSystem"),
+		}),
 		regf.Key{Path: `ControlSet001\Services\Own\Parameters`, Values: []regf.Value{{Name: "a", Type: 1, Data: regftest.UTF16("b")}}},
 		service("shared", 0x20, `%ProgramFiles%\shared.exe`),
 		service("gone", 0x10, `C:\gone.exe`),
@@ -49,11 +53,13 @@ func TestServicesOfLayers(t *testing.T) {
 			{Name: "Type", Type: 3, Data: []byte{0x10}}, {Name: "ImagePath", Type: 3, Data: []byte{1}},
 		}},
 	)
+
 	upper := regftest.Build(
 		regf.Key{Path: `ControlSet001\Services\own`, Values: []regf.Value{{Name: "Start", Type: 4, Data: []byte{3, 0, 0, 0}}}},
 		regf.Key{Path: `ControlSet001\Services\gone`, Layer: regf.Tombstone},
 		regf.Key{Path: `ControlSet001\Services\spooler`, Layer: regf.Tombstone},
 	)
+
 	room := MaxChanges
 	var changes []Key
 	for _, layer := range [][]byte{lower, upper} {
@@ -63,10 +69,12 @@ func TestServicesOfLayers(t *testing.T) {
 		}
 		changes = append(changes, c...)
 	}
+
 	got, left, err := ApplyLayers("WINE REGISTRY Version 2"+servicesBelow, changes)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := "WINE REGISTRY Version 2" + servicesBelow + `
 [System\\CurrentControlSet\\Services\\EventLog] 0
 
@@ -92,6 +100,7 @@ func TestServicesOfLayers(t *testing.T) {
 	if diff := cmp.Diff(strings.ReplaceAll(want, "[System\\\\CurrentControlSet\\\\Services\\\\EventLog] 0\n\n", ""), got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+
 	if diff := cmp.Diff([]string{
 		`"driver": a driver`, `"host": its program is of Windows`, `"quoted": its program is of Windows`,
 		`"remote": its program is not on C:`, `"user_1a2b": a service of each user`,
@@ -116,10 +125,12 @@ func TestUserChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got, err := EditRegistry("WINE REGISTRY Version 2\n\n[Environment] 1\n\"TEMP\"=\"x\"\n\n[Layered\\\\Below] 1\n", keys)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := `WINE REGISTRY Version 2
 
 [Environment] 1
@@ -147,6 +158,7 @@ func FuzzLayers(f *testing.F) {
 	f.Add(regftest.Build(service("own", 0x10, `C:\own.exe`), service("x", 0x1, "\x00\"]\n[Software]")))
 	f.Add(regftest.Build(regf.Key{Path: `Wine\x`, Values: []regf.Value{{Name: "a\"=\n[b]\\", Type: 1, Data: regftest.UTF16("c")}}}))
 	f.Add(regftest.Build(regf.Key{Path: "Environment", Values: []regf.Value{{Name: "P", Type: 2, Data: regftest.UTF16("%USERPROFILE%")}}}))
+
 	f.Fuzz(func(t *testing.T, file []byte) {
 		room := MaxChanges
 		var all []Key
@@ -156,6 +168,7 @@ func FuzzLayers(f *testing.F) {
 				all = append(all, keys...)
 			}
 		}
+
 		text, _, err := ApplyLayers("WINE REGISTRY Version 2"+servicesBelow, all)
 		if err != nil {
 			t.Fatal(err)
@@ -165,6 +178,7 @@ func FuzzLayers(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
+
 		h, err := parseHive(text)
 		if err != nil {
 			t.Fatal(err)

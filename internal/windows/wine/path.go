@@ -24,6 +24,7 @@ func splitWindows(p string) ([]string, error) {
 	if strings.ContainsRune(p, 0) {
 		return nil, errors.New("holds a NUL character")
 	}
+
 	p = strings.ReplaceAll(p, "/", `\`)
 	verbatim := strings.HasPrefix(p, `\\?\`)
 	p = strings.TrimPrefix(p, `\\?\`)
@@ -36,6 +37,7 @@ func splitWindows(p string) ([]string, error) {
 		}
 		p = p[2:]
 	}
+
 	var parts []string
 	for c := range strings.SplitSeq(p, `\`) {
 		switch {
@@ -50,6 +52,7 @@ func splitWindows(p string) ([]string, error) {
 		case strings.ContainsAny(c, `:*?"<>|`):
 			return nil, fmt.Errorf("component %q has a character that file names do not have", c)
 		}
+
 		if !verbatim {
 			// Win32 ignores dots and spaces at the end of a component.
 			if c = strings.TrimRight(c, ". "); c == "" {
@@ -58,6 +61,7 @@ func splitWindows(p string) ([]string, error) {
 		}
 		parts = append(parts, c)
 	}
+
 	return parts, nil
 }
 
@@ -94,7 +98,7 @@ func (m Mounted) find(device string) (parts []string, root string) {
 	return nil, ""
 }
 
-// errLeaves is the error for a path that leaves the folder.
+// errLeaves returns the error for a path that leaves the folder.
 func (b bound) errLeaves() error {
 	if len(b.parts) == 0 {
 		return ErrLeavesDrive
@@ -108,8 +112,8 @@ const shares = "unc"
 // volumes is how the names of volumes begin there.
 const volumes = "volume{"
 
-// VolumeDevice is the name, in a prefix's dosdevices, of the volume of a partition's GUID: Wine finds \\?\Volume{GUID}\
-// there.
+// VolumeDevice returns the name, in a prefix's dosdevices, of the volume of a partition's GUID: Wine finds
+// \\?\Volume{GUID}\ there.
 func VolumeDevice(guid string) string { return volumes + guid + "}" }
 
 // follow says where a link in a folder leads, as Windows does: the link's text is put after the folder's path, .. goes
@@ -128,10 +132,12 @@ func (b bound) follow(dir []string, text string) (parts []string, root string, e
 	if !path.IsAbs(text) {
 		target = path.Join(b.drive, path.Join(b.parts...), path.Join(dir...), text)
 	}
+
 	devices := path.Join(path.Dir(b.drive), "dosdevices")
 	if parts, root := b.mounted.find(strings.TrimPrefix(target, devices+"/")); root != "" {
 		return parts, root, nil
 	}
+
 	for _, root := range []string{b.drive, path.Join(devices, "c:")} {
 		var parts []string
 		if below, ok := strings.CutPrefix(target, root+"/"); ok {
@@ -145,6 +151,7 @@ func (b bound) follow(dir []string, text string) (parts []string, root string, e
 			}
 		}
 	}
+
 	return nil, "", fmt.Errorf("symbolic link to %q: %w", text, b.errLeaves())
 }
 

@@ -36,11 +36,13 @@ func unixPath(drive, winPath string) (string, error) {
 		return "", err
 	}
 	defer unix.Close(t.root)
+
 	p, err := t.find(parts)
 	if err != nil {
 		return "", err
 	}
 	defer unix.Close(p.fd)
+
 	return filepath.Join(p.drive, filepath.Join(p.parts...), filepath.Join(p.missing...)), nil
 }
 
@@ -71,6 +73,7 @@ func openSource(drive, winPath string, patterns []string, mounted Mounted) (*os.
 		return nil, err
 	}
 	defer unix.Close(t.root)
+
 	t.mounted = mounted
 	if n := volumeRoot(parts, patterns); n > 0 {
 		p, err := t.open(parts[:n])
@@ -78,13 +81,19 @@ func openSource(drive, winPath string, patterns []string, mounted Mounted) (*os.
 			return nil, err
 		}
 		defer unix.Close(p.fd)
-		t = tree{root: p.fd, bound: bound{drive: p.drive, parts: p.parts, asked: parts[:n]}}
+		t = tree{root: p.fd, bound: bound{
+			drive: p.drive,
+			parts: p.parts,
+			asked: parts[:n],
+		}}
 		parts = parts[n:]
 	}
+
 	p, err := t.open(parts)
 	if err != nil {
 		return nil, err
 	}
+
 	return os.NewFile(uintptr(p.fd), filepath.Join(p.drive, filepath.Join(t.parts...), filepath.Join(p.parts...))), nil
 }
 
@@ -95,6 +104,7 @@ func OpenDevices(prefix string) (*os.Root, error) {
 		return nil, err
 	}
 	defer root.Close()
+
 	info, err := root.Lstat("dosdevices")
 	if err == nil && !info.IsDir() {
 		err = errors.New("it is no folder")
@@ -102,6 +112,7 @@ func OpenDevices(prefix string) (*os.Root, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the drives of %q: %w", prefix, err)
 	}
+
 	return root.OpenRoot("dosdevices") // a link that was put there since leads no further than the prefix
 }
 
@@ -133,9 +144,14 @@ func openDrive(drive string) (tree, error) {
 	if real, err = filepath.Abs(real); err != nil {
 		return tree{}, err
 	}
+
 	fd, err := unix.Open(real, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return tree{}, &os.PathError{Op: "open", Path: real, Err: err}
+		return tree{}, &os.PathError{
+			Op:   "open",
+			Path: real,
+			Err:  err,
+		}
 	}
 	return tree{bound: bound{drive: real}, root: fd}, nil
 }
@@ -151,6 +167,7 @@ func (t tree) find(parts []string) (place, error) {
 			p.links, p.drive = links, t.drive
 			return p, nil
 		}
+
 		parts = next.parts
 		if next.root != "" {
 			if t, err = openDrive(next.root); err != nil {
@@ -159,6 +176,7 @@ func (t tree) find(parts []string) (place, error) {
 			defer unix.Close(t.root) // once: no link leads out of there
 		}
 	}
+
 	return place{}, errors.New("too many symbolic links")
 }
 
@@ -174,16 +192,23 @@ func (t tree) walk(parts []string) (p place, next *way, err error) {
 	if err != nil {
 		return place{}, nil, err
 	}
+
 	done := make([]string, 0, len(parts))
 	for i, part := range parts {
 		name, fd, err := openEntry(at, part)
 		if errors.Is(err, fs.ErrNotExist) {
-			return place{fd: at, parts: done, missing: parts[i:]}, nil, nil
+			return place{
+				fd:      at,
+				parts:   done,
+				missing: parts[i:],
+			}, nil, nil
 		}
+
 		_ = unix.Close(at)
 		if err != nil {
 			return place{}, nil, fmt.Errorf("look at %q: %w", part, err)
 		}
+
 		text, isLink, err := readLink(fd)
 		if err == nil && isLink {
 			_ = unix.Close(fd)
@@ -198,6 +223,7 @@ func (t tree) walk(parts []string) (p place, next *way, err error) {
 		}
 		at, done = fd, append(done, name)
 	}
+
 	return place{fd: at, parts: done}, nil, nil
 }
 
@@ -219,6 +245,7 @@ func (t tree) open(parts []string) (place, error) {
 		} else {
 			last = p.make()
 		}
+
 		_ = unix.Close(p.fd)
 		if last != nil && !errors.Is(last, fs.ErrExist) && !errors.Is(last, fs.ErrNotExist) {
 			break
@@ -227,6 +254,7 @@ func (t tree) open(parts []string) (place, error) {
 	if last == nil {
 		last = errors.New("it is removed as soon as it is made")
 	}
+
 	return place{}, last
 }
 
@@ -234,16 +262,26 @@ func (t tree) open(parts []string) (place, error) {
 func (p place) make() error {
 	name := p.missing[0]
 	if err := unix.Mkdirat(p.fd, name, 0o755); err != nil {
-		return &os.PathError{Op: "make folder", Path: name, Err: err}
+		return &os.PathError{
+			Op:   "make folder",
+			Path: name,
+			Err:  err,
+		}
 	}
 	if len(p.missing) > 1 {
 		return nil
 	}
+
 	fd, err := openat(p.fd, name, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
-		return &os.PathError{Op: "open", Path: name, Err: err}
+		return &os.PathError{
+			Op:   "open",
+			Path: name,
+			Err:  err,
+		}
 	}
 	defer unix.Close(fd)
+
 	return unix.Fchmod(fd, 0o777) // whatever the umask is
 }
 
@@ -275,6 +313,7 @@ func openEntry(dir int, name string) (string, int, error) {
 	if err != nil {
 		return "", -1, err
 	}
+
 	folder := os.NewFile(uintptr(list), name)
 	defer folder.Close()
 	for {
@@ -287,6 +326,7 @@ func openEntry(dir int, name string) (string, int, error) {
 				return n, fd, err
 			}
 		}
+
 		if errors.Is(err, io.EOF) {
 			err = unix.ENOENT
 		}
@@ -305,6 +345,7 @@ func readLink(fd int) (text string, isLink bool, err error) {
 	if stat.Mode&unix.S_IFMT != unix.S_IFLNK {
 		return "", false, nil
 	}
+
 	buf := make([]byte, unix.PathMax+1)
 	n, err := unix.Readlinkat(fd, "", buf)
 	if err != nil {

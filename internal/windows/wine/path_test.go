@@ -20,12 +20,14 @@ func TestUnixPath(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	write := func(p string) {
 		t.Helper()
 		if err := os.WriteFile(filepath.Join(drive, p), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	write("Windows/System32/drivers/etc/hosts")
 	write("k/Kubelet.exe")
 	link := func(target, p string) {
@@ -34,10 +36,12 @@ func TestUnixPath(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	v := "var/lib/kubelet/pods/UID/v/"
 	if err := os.Mkdir(filepath.Join(drive, v, "..2026"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	write(v + "..2026/key")
 	link("..2026", v+"..data")
 	link("..data/key", v+"key")
@@ -91,6 +95,7 @@ func TestUnixPath(t *testing.T) {
 				}
 				return
 			}
+
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,6 +114,7 @@ func TestUnixPath(t *testing.T) {
 			t.Errorf("UnixPath(%q) = %q, %v; want ErrLeavesDrive", in, got, err)
 		}
 	}
+
 	for in, word := range map[string]string{
 		`D:\x`: "no drive D:", `\\server\share`: "network", `\\.\pipe\x`: "device", "C:\\a\x00b": "NUL", `C:\a:stream`: "character",
 		`C:\loop1`: "too many", `C:\back`: "back slash", `\\?\UNC\server\share`: "", `C:\a*`: "character",
@@ -125,6 +131,7 @@ func TestUnixPath(t *testing.T) {
 			t.Errorf("UnixPath(%q) = %q, %v; want an error with %q", in, got, err, word)
 		}
 	}
+
 	if _, err := UnixPath(filepath.Join(prefix, "none"), `C:\`); err == nil {
 		t.Error("a drive that is not there was mapped")
 	}
@@ -140,6 +147,7 @@ func FuzzUnixPath(f *testing.F) {
 			f.Fatal(err)
 		}
 	}
+
 	for _, s := range []string{`C:\a\up\a`, `a/b/upup`, `abs/passwd`, `in/upup/..`, `C:\in\..\..`} {
 		f.Add(s)
 	}
@@ -159,6 +167,7 @@ func TestLinksOfWindowsPrograms(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(drive, "a"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	for name, target := range map[string]string{
 		"link": "../../dosdevices/c:/b/file", "junction": "../../dosdevices/./c:/b", "root": "../../dosdevices/c:",
 		"out": "../../dosdevices/c:/../x",
@@ -168,6 +177,7 @@ func TestLinksOfWindowsPrograms(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	for path, want := range map[string]string{
 		`C:\a\link`: "b/file", `C:\a\junction\c`: "b/c", `C:\a\root\d`: "d",
 		`C:\a\deep`: "dosdevices/c:/b",
@@ -177,6 +187,7 @@ func TestLinksOfWindowsPrograms(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %s", path, got, err, want)
 		}
 	}
+
 	for _, path := range []string{`C:\a\out`, `C:\a\etc`, `C:\a\high`} {
 		if got, err := UnixPath(drive, path); !errors.Is(err, ErrLeavesDrive) {
 			t.Errorf("%s: %q, %v", path, got, err)

@@ -43,6 +43,7 @@ func Prepare(ctx context.Context, o Options) (*System, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+
 	if o.Install == (Install{}) {
 		inst, err := Find(o.InstallDir)
 		if err != nil {
@@ -50,6 +51,7 @@ func Prepare(ctx context.Context, o Options) (*System, error) {
 		}
 		o.Install = inst
 	}
+
 	key, err := o.key()
 	if err != nil {
 		return nil, fmt.Errorf("prepare wine system layer: %w", err)
@@ -57,26 +59,30 @@ func Prepare(ctx context.Context, o Options) (*System, error) {
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return nil, fmt.Errorf("prepare wine system layer: %w", err)
 	}
+
 	unlock, err := lockFolder(o.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("prepare wine system layer: %w", err)
 	}
 	defer unlock()
+
 	s := &System{Dir: filepath.Join(o.Dir, key), Install: o.Install}
 	if _, err := os.Stat(filepath.Join(s.Dir, systemFile)); errors.Is(err, fs.ErrNotExist) {
 		if err := o.makeSystem(ctx, s); err != nil {
 			return nil, fmt.Errorf("prepare wine system layer %q: %w", s.Dir, err)
 		}
 	}
+
 	for _, b := range o.Builds {
 		if err := s.addBuild(b); err != nil {
 			return nil, fmt.Errorf("prepare registry of windows %s: %w", b.Name, err)
 		}
 	}
+
 	return s, nil
 }
 
-// key is a hash of everything that goes into the layer. Wine's own files count by version, size and time, because
+// key returns a hash of everything that goes into the layer. Wine's own files count by version, size and time, because
 // reading half a gigabyte at each start would take a second.
 func (o Options) key() (string, error) {
 	h := sha256.New()
@@ -88,6 +94,7 @@ func (o Options) key() (string, error) {
 	if o.Install.Preloader != "" {
 		files = append(files, o.Install.Preloader)
 	}
+
 	for _, f := range files {
 		info, err := os.Stat(f)
 		if err != nil {
@@ -95,6 +102,7 @@ func (o Options) key() (string, error) {
 		}
 		fmt.Fprintf(h, "%s %d %d\n", f, info.Size(), info.ModTime().UnixNano())
 	}
+
 	made, err := o.shims()
 	if err != nil {
 		return "", err
@@ -102,6 +110,7 @@ func (o Options) key() (string, error) {
 	if o.InitBinary != "" {
 		made = append(made, o.InitBinary)
 	}
+
 	for _, f := range made {
 		sum, err := sumFile(f)
 		if err != nil {
@@ -109,6 +118,7 @@ func (o Options) key() (string, error) {
 		}
 		fmt.Fprintf(h, "%s %x\n", filepath.Base(f), sum)
 	}
+
 	return hex.EncodeToString(h.Sum(nil))[:16], nil
 }
 
@@ -134,12 +144,14 @@ func (o Options) shims() ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read shims: %w; build them with `make shims`", err)
 	}
+
 	var files []string
 	for _, e := range entries {
 		if ext := strings.ToLower(filepath.Ext(e.Name())); ext == ".dll" || ext == ".exe" {
 			files = append(files, filepath.Join(o.ShimDir, e.Name()))
 		}
 	}
+
 	return files, nil
 }
 
@@ -152,6 +164,7 @@ func (o Options) makeSystem(ctx context.Context, s *System) error {
 	if err := o.fill(ctx, tmp); err != nil {
 		return errors.Join(err, os.RemoveAll(tmp))
 	}
+
 	data, err := json.MarshalIndent(o.Install, "", "  ")
 	if err != nil {
 		return err
@@ -162,6 +175,7 @@ func (o Options) makeSystem(ctx context.Context, s *System) error {
 	if err := syncTree(tmp); err != nil {
 		return err
 	}
+
 	return os.Rename(tmp, s.Dir)
 }
 
@@ -174,6 +188,7 @@ func (o Options) fill(ctx context.Context, tmp string) error {
 		func() error { return o.boot(ctx, tmp, base) }); err != nil {
 		return err
 	}
+
 	if err := o.step("link builtin programs",
 		func() error {
 			return linkBuiltins(o.Install.WindowsDir(),
@@ -181,12 +196,14 @@ func (o Options) fill(ctx context.Context, tmp string) error {
 		}); err != nil {
 		return err
 	}
+
 	if err := o.step("copy elf libraries", func() error { return o.copyUnix(base) }); err != nil {
 		return err
 	}
 	if err := o.step("install shims", func() error { return o.finish(base) }); err != nil {
 		return err
 	}
+
 	return readable(base)
 }
 
@@ -204,6 +221,7 @@ func (s *System) addBuild(b winver.Build) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
 	}
+
 	tmp := dir + ".tmp"
 	if err := os.RemoveAll(tmp); err != nil {
 		return err
@@ -211,10 +229,12 @@ func (s *System) addBuild(b winver.Build) error {
 	if err := os.MkdirAll(tmp, 0o755); err != nil {
 		return err
 	}
+
 	text, err := os.ReadFile(filepath.Join(s.Base(), "system.reg"))
 	if err != nil {
 		return err
 	}
+
 	edited, err := EditRegistry(string(text), buildKeys(b))
 	if err != nil {
 		return err
@@ -225,6 +245,7 @@ func (s *System) addBuild(b winver.Build) error {
 	if err := syncTree(tmp); err != nil {
 		return err
 	}
+
 	return os.Rename(tmp, dir)
 }
 
@@ -235,6 +256,7 @@ func (o Options) finish(base string) error {
 	if err != nil {
 		return err
 	}
+
 	if o.InitBinary != "" {
 		if err := copyFile(o.InitBinary, filepath.Join(base, "sbin/mullion-init"), 0o755); err != nil {
 			return err
@@ -244,6 +266,7 @@ func (o Options) finish(base string) error {
 	if err != nil {
 		return err
 	}
+
 	services, err := serviceKeys(string(systemReg))
 	if err != nil {
 		return err
@@ -251,6 +274,7 @@ func (o Options) finish(base string) error {
 	if err := EditHive(filepath.Join(base, "system.reg"), append(services, machineKeys()...)); err != nil {
 		return err
 	}
+
 	return EditHive(filepath.Join(base, "user.reg"), userKeys(overrides))
 }
 
@@ -260,6 +284,7 @@ func (o Options) installShims(system32 string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var overrides []string
 	for _, f := range files {
 		name := filepath.Base(f)

@@ -21,9 +21,11 @@ func lockFolder(dir string) (func(), error) {
 			break
 		}
 	}
+
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("lock %q: %w", dir, err), f.Close())
 	}
+
 	return func() { _ = f.Close() }, nil
 }
 
@@ -46,15 +48,21 @@ func readable(base string) error {
 		}
 		var st unix.Stat_t
 		if err := unix.Lstat(path, &st); err != nil {
-			return &fs.PathError{Op: "lstat", Path: path, Err: err}
+			return &fs.PathError{
+				Op:   "lstat",
+				Path: path,
+				Err:  err,
+			}
 		}
+
 		add := uint32(0o444)
 		if e.IsDir() {
 			add = 0o555
 		}
-		if st.Mode&add == add || !e.IsDir() && st.Nlink > 1 {
+		if st.Mode&add == add || (!e.IsDir() && st.Nlink > 1) {
 			return nil
 		}
+
 		return unix.Chmod(path, st.Mode&0o7777|add)
 	})
 }

@@ -31,6 +31,7 @@ func prepared(t *testing.T) *System {
 		}
 		return left
 	}
+
 	before, start := servers(), time.Now()
 	s, err := Prepare(t.Context(), Options{Dir: dir, Builds: winver.All()})
 	if err != nil {
@@ -40,6 +41,7 @@ func prepared(t *testing.T) *System {
 	if diff := cmp.Diff(before, servers()); diff != "" {
 		t.Errorf("folders of wineservers outside of their runtime folder (-before +after):\n%s", diff)
 	}
+
 	return s
 }
 
@@ -56,18 +58,21 @@ func overlaid(t *testing.T, s *System, b winver.Build) func(args ...string) stri
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	dir := t.TempDir()
 	for _, d := range []string{"upper", "work", "prefix"} {
 		if err := os.Mkdir(filepath.Join(dir, d), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	prefix := filepath.Join(dir, "prefix")
 	options := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", strings.Join(layers, ":"), filepath.Join(dir, "upper"),
 		filepath.Join(dir, "work"))
 	if err := unix.Mount("overlay", prefix, "overlay", 0, options); err != nil {
 		t.Fatal(err)
 	}
+
 	run := func(cmd *exec.Cmd) error {
 		cmd.Env = s.HostEnv(prefix)
 		if err := startWithRuntimeDir(cmd, dir); err != nil {
@@ -75,6 +80,7 @@ func overlaid(t *testing.T, s *System, b winver.Build) func(args ...string) stri
 		}
 		return cmd.Wait()
 	}
+
 	t.Cleanup(func() {
 		for _, flag := range []string{"-k", "-w"} {
 			// It fails when the server has ended by itself.
@@ -84,6 +90,7 @@ func overlaid(t *testing.T, s *System, b winver.Build) func(args ...string) stri
 			t.Error(err)
 		}
 	})
+
 	return func(args ...string) string {
 		t.Helper()
 		argv := append(s.LoaderArgv(), args...)
@@ -98,6 +105,7 @@ func overlaid(t *testing.T, s *System, b winver.Build) func(args ...string) stri
 		if err != nil && !errors.Is(err, exec.ErrWaitDelay) {
 			t.Fatalf("%v: %v: %s", args, err, out.Bytes())
 		}
+
 		return out.String()
 	}
 }
@@ -123,6 +131,7 @@ func TestVersionOfEachBuild(t *testing.T) {
 				"ver&set&reg query HKLM\\System\\CurrentControlSet\\Control\\ProductOptions&cd /d C:\\windows&cd") +
 				runIn(t, s, b, "reg", "query", `HKLM\`+currentVersion) +
 				runIn(t, s, b, "reg", "query", `HKLM\`+controlKey, "/v", "ServicesPipeTimeout")
+
 			for _, want := range []string{
 				fmt.Sprintf("Microsoft Windows 10.0.%d", b.Version.Build), b.ProductName,
 				fmt.Sprintf("UBR    REG_DWORD    0x%x", b.Version.Revision),
@@ -132,6 +141,7 @@ func TestVersionOfEachBuild(t *testing.T) {
 					t.Errorf("output lacks %q:\n%s", want, out)
 				}
 			}
+
 			for _, wrong := range []string{"Z:", "scratch"} {
 				if strings.Contains(out, wrong) {
 					t.Errorf("output has %q of the machine that made the layer:\n%s", wrong, out)
@@ -151,6 +161,7 @@ func TestPrepareAgain(t *testing.T) {
 	if *again != *s {
 		t.Errorf("second Prepare gave %+v, first %+v", again, s)
 	}
+
 	t.Logf("second Prepare in %v", time.Since(start).Round(time.Microsecond))
 	opened, err := Open(s.Dir)
 	if err != nil {
@@ -166,6 +177,7 @@ func TestBaseLayerIsSelfContained(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(s.Base(), "wineserver")); err == nil {
 		t.Error("the layer carries a file of a wineserver that ran")
 	}
+
 	err := filepath.WalkDir(s.Base(), func(path string, e os.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -187,15 +199,18 @@ func TestBaseLayerIsSelfContained(t *testing.T) {
 		if want := os.FileMode(0o444); info.Mode()&want != want {
 			t.Errorf("%s: mode %v is not readable by all", path, info.Mode())
 		}
+
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	// The libraries work without the machine's: Wine starts with the layer as root.
 	if err := os.MkdirAll(filepath.Join(s.Base(), s.Install.LibDir), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	target := filepath.Join(s.Base(), s.Install.LibDir)
 	if err := unix.Mount(s.Install.LibDir, target, "", unix.MS_BIND, ""); err != nil {
 		t.Fatal(err)
@@ -205,6 +220,7 @@ func TestBaseLayerIsSelfContained(t *testing.T) {
 			t.Error(err)
 		}
 	}()
+
 	procfs := filepath.Join(s.Base(), "proc") // the loader finds itself through /proc/self/exe
 	if err := unix.Mount("/proc", procfs, "", unix.MS_BIND, ""); err != nil {
 		t.Fatal(err)
@@ -214,6 +230,7 @@ func TestBaseLayerIsSelfContained(t *testing.T) {
 			t.Error(err)
 		}
 	}()
+
 	cmd := exec.CommandContext(t.Context(), s.Install.Loader, "--version")
 	cmd.SysProcAttr = &unix.SysProcAttr{Chroot: s.Base()}
 	cmd.Env = s.ContainerEnv()

@@ -29,13 +29,13 @@ type Value struct {
 	text string
 }
 
-// SZ is a string value.
+// SZ returns a string value.
 func SZ(name, data string) Value { return Value{name, `"` + escape(data, true) + `"`} }
 
-// ExpandSZ is a string value in which %variables% are replaced on read.
+// ExpandSZ returns a string value in which %variables% are replaced on read.
 func ExpandSZ(name, data string) Value { return Value{name, `str(2):"` + escape(data, true) + `"`} }
 
-// MultiSZ is a list of strings.
+// MultiSZ returns a list of strings.
 func MultiSZ(name string, data ...string) Value {
 	var list strings.Builder
 	for _, s := range data {
@@ -44,7 +44,7 @@ func MultiSZ(name string, data ...string) Value {
 	return Value{name, `str(7):"` + list.String() + `"`}
 }
 
-// DWORD is a 32-bit value.
+// DWORD returns a 32-bit value.
 func DWORD(name string, data uint32) Value { return Value{name, fmt.Sprintf("dword:%08x", data)} }
 
 // escape writes text as Wine does: back slash always, the double quote within quotes, and what is not printable ASCII
@@ -56,7 +56,7 @@ func escape(s string, quotes bool) string {
 		case r == '\\', r == '"' && quotes, !quotes && (r == '[' || r == ']'):
 			b.WriteByte('\\')
 			b.WriteRune(r)
-		case r < ' ' || r > '~' && r < 0x10000:
+		case r < ' ' || (r > '~' && r < 0x10000):
 			fmt.Fprintf(&b, `\x%04x`, r)
 		case r >= 0x10000:
 			fmt.Fprintf(&b, `\x%04x\x%04x`, 0xd800+(r-0x10000)>>10, 0xdc00+(r-0x10000)&0x3ff)
@@ -64,10 +64,11 @@ func escape(s string, quotes bool) string {
 			b.WriteRune(r)
 		}
 	}
+
 	return b.String()
 }
 
-// linkText is a REG_LINK as the bytes of its UTF-16, which ends without a zero character.
+// linkText returns a REG_LINK as the bytes of its UTF-16, which ends without a zero character.
 func linkText(target string) string {
 	var b strings.Builder
 	b.WriteString("hex(6):")
@@ -122,6 +123,7 @@ func parseHive(text string) (*hive, error) {
 	if !strings.HasPrefix(lines[0], "WINE REGISTRY Version 2") {
 		return nil, fmt.Errorf("parse registry: first line is %.40q, want WINE REGISTRY Version 2", lines[0])
 	}
+
 	h := &hive{tree: map[string]*branch{"": {}}}
 	var key *hiveKey
 	for i := 0; i < len(lines); i++ {
@@ -144,6 +146,7 @@ func parseHive(text string) (*hive, error) {
 			key.lines = append(key.lines, line)
 		}
 	}
+
 	return h, nil
 }
 
@@ -154,6 +157,7 @@ func unescape(s string) string {
 			b.WriteByte(s[i])
 			continue
 		}
+
 		i++
 		if s[i] == 'x' && i+4 < len(s) {
 			if n, err := strconv.ParseUint(s[i+1:i+5], 16, 16); err == nil {
@@ -164,6 +168,7 @@ func unescape(s string) string {
 		}
 		b.WriteByte(s[i])
 	}
+
 	return b.String()
 }
 
@@ -212,6 +217,7 @@ func (h *hive) apply(c Key) {
 	if at.key == nil {
 		h.add(&hiveKey{path: path, header: "[" + escape(c.Path, false) + "] 0"})
 	}
+
 	if c.Clear {
 		at.key.lines, at.key.values = nil, nil
 	}
@@ -221,12 +227,13 @@ func (h *hive) apply(c Key) {
 	for _, name := range c.Drop {
 		at.key.drop(name)
 	}
+
 	for _, v := range c.Values {
 		at.key.set(v)
 	}
 }
 
-// valuePrefix is the beginning of a value's line: @= for the default value, which has no name.
+// valuePrefix returns the beginning of a value's line: @= for the default value, which has no name.
 func valuePrefix(name string) string {
 	if name == "" {
 		return "@="
@@ -234,7 +241,7 @@ func valuePrefix(name string) string {
 	return `"` + escape(name, true) + `"=`
 }
 
-// valueKey is the beginning of a value's line in lower case, up to the equals sign; "" if the line is no value's.
+// valueKey returns the beginning of a value's line in lower case, up to the equals sign; "" if the line is no value's.
 func valueKey(line string) string {
 	if strings.HasPrefix(line, "@=") {
 		return "@="
@@ -242,6 +249,7 @@ func valueKey(line string) string {
 	if !strings.HasPrefix(line, `"`) {
 		return ""
 	}
+
 	for i := 1; i < len(line); i++ {
 		switch line[i] {
 		case '\\':
@@ -250,6 +258,7 @@ func valueKey(line string) string {
 			return strings.ToLower(line[:i+1]) + "="
 		}
 	}
+
 	return ""
 }
 
@@ -266,6 +275,7 @@ func (k *hiveKey) find(name string) int {
 	if i, ok := k.values[strings.ToLower(valuePrefix(name))]; ok {
 		return i
 	}
+
 	return -1
 }
 
@@ -293,6 +303,7 @@ func (h *hive) String() string {
 		b.WriteString(line)
 		b.WriteByte('\n')
 	}
+
 	text := strings.TrimRight(b.String(), "\n")
 	b.Reset()
 	b.WriteString(text)
@@ -301,6 +312,7 @@ func (h *hive) String() string {
 		if k.gone {
 			continue
 		}
+
 		b.WriteByte('\n')
 		b.WriteString(k.header)
 		b.WriteByte('\n')
@@ -311,5 +323,6 @@ func (h *hive) String() string {
 			}
 		}
 	}
+
 	return b.String()
 }

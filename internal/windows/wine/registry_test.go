@@ -66,6 +66,7 @@ func TestEditRegistry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := `WINE REGISTRY Version 2
 ;; All keys relative to REGISTRY\\Machine
 

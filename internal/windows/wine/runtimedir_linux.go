@@ -36,6 +36,7 @@ func privateRuntimeDir(dir string) error {
 	if err := os.MkdirAll(filepath.Join(dir, own), 0o700); err != nil {
 		return err
 	}
+
 	// The deepest of these that the machine has is covered, and nothing is made on the machine.
 	covered := "/" + own
 	for covered != "/run" {
@@ -44,11 +45,13 @@ func privateRuntimeDir(dir string) error {
 		}
 		covered = filepath.Dir(covered)
 	}
+
 	if err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS); err != nil {
 		return err
 	}
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
 		return err
 	}
+
 	return unix.Mount(filepath.Join(dir, covered), covered, "", unix.MS_BIND, "")
 }

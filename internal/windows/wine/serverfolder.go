@@ -36,5 +36,6 @@ func NameServerFolder(prefix *os.Root, uid int) error {
 	if err != nil {
 		return fmt.Errorf("name the folder of Wine's server: %w", err)
 	}
+
 	return nil
 }

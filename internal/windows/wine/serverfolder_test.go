@@ -25,6 +25,7 @@ func TestNameServerFolder(t *testing.T) {
 			if err := before(path); err != nil {
 				t.Fatal(err)
 			}
+
 			prefix, err := os.OpenRoot(dir)
 			if err != nil {
 				t.Fatal(err)

@@ -3,7 +3,7 @@ package wine
 // w3svcKey is the service's key in the hive of HKEY_LOCAL_MACHINE.
 const w3svcKey = `System\CurrentControlSet\Services\W3SVC`
 
-// W3SVC is the service of an image with IIS, whose program is Mullion's (package w3svc). What the image has of the
+// W3SVC returns the service of an image with IIS, whose program is Mullion's (package w3svc). What the image has of the
 // service is replaced: IIS' is a library in a process of Windows' own. It is started on demand, by ServiceMonitor.exe
 // as a rule; that of Windows starts by itself.
 func W3SVC() Key {
@@ -11,13 +11,13 @@ func W3SVC() Key {
 		"Mullion's server of static files, in the place of IIS")
 }
 
-// msiscsi is the service by which scripts start the iSCSI initiator (package msiscsi).
+// msiscsi returns the service by which scripts start the iSCSI initiator (package msiscsi).
 func msiscsi() Key {
 	return onDemand(servicesKey+"MSiSCSI", "msiscsi.exe", "Microsoft iSCSI Initiator Service",
 		"Mullion's iSCSI initiator, which is there without it too")
 }
 
-// onDemand is a service with a program of its own, in system32, that is started on demand.
+// onDemand returns a service with a program of its own, in system32, that is started on demand.
 func onDemand(key, program, name, about string) Key {
 	const (
 		ownProcess    = 0x10

@@ -32,7 +32,7 @@ func opens(t *testing.T, drive, winPath string) (string, error) {
 	return realPath(t, int(file.Fd())), nil
 }
 
-// realPath is where an open file is by now.
+// realPath returns where an open file is by now.
 func realPath(t *testing.T, fd int) string {
 	t.Helper()
 	path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
@@ -50,6 +50,7 @@ func TestOpenSource(t *testing.T) {
 		winPod = `C:\var\lib\kubelet\pods\uid\volumes\`
 		winV   = winPod + `kubernetes.io~empty-dir\v\`
 	)
+
 	prefix := t.TempDir()
 	drive := filepath.Join(prefix, "Files")
 	for _, d := range []string{
@@ -60,6 +61,7 @@ func TestOpenSource(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	const up = "../../../../../../../../"
 	for name, text := range map[string]string{
 		v + "..data": "..2026", v + "key": "..data/key", v + "..2026/key": "../sub",
@@ -80,6 +82,7 @@ func TestOpenSource(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	for path, want := range map[string]string{
 		winV: v, winV + `sub\deep`: v + "sub/deep", winV + `SUB\Deep`: v + "sub/deep", winV + `key`: v + "sub",
 		winV + `in`: v + "sub/deep", winV + `self\in`: v + "sub/deep", winV + `sub\root\in`: v + "sub/deep",
@@ -100,6 +103,7 @@ func TestOpenSource(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %s", path, got, err, want)
 		}
 	}
+
 	for path, want := range map[string]error{
 		winV + `up`: ErrLeavesVolume, winV + `up\var`: ErrLeavesVolume, winV + `y`: ErrLeavesVolume,
 		winV + `parent`: ErrLeavesVolume, winV + `parent\v\sub`: ErrLeavesVolume, winV + `dos-out`: ErrLeavesVolume,
@@ -113,11 +117,13 @@ func TestOpenSource(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %v", path, got, err, want)
 		}
 	}
+
 	for path, words := range map[string]string{winV + "loop": "too many", winV + "named": "back slash"} {
 		if got, err := opens(t, drive, path); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%s: %q, %v, want %s", path, got, err, words)
 		}
 	}
+
 	if _, err := os.Lstat(filepath.Join(drive, v, "nowhere")); err == nil {
 		t.Error("what a link leads to was made")
 	}
@@ -136,10 +142,12 @@ func TestOpenSourceMounted(t *testing.T) {
 		empty = "var/lib/kubelet/pods/uid/volumes/kubernetes.io~empty-dir/v"
 		up    = "../../../../../../../../"
 	)
+
 	prefix, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, d := range []string{
 		"Files/staged", "Files/" + csi, "Files/" + empty, "shares/server/share/sub", "volumes/" + guid + "/sub", "volumes/" + other,
 		"secret", "dosdevices",
@@ -148,6 +156,7 @@ func TestOpenSourceMounted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	for name, text := range map[string]string{
 		"Files/staged/v":                  "../../dosdevices/./volume{" + guid + "}/",
 		"Files/staged/s":                  "../../dosdevices/unc/server/share",
@@ -165,6 +174,7 @@ func TestOpenSourceMounted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	winEmpty := `C:\` + strings.ReplaceAll(empty, "/", `\`)
 	for path, want := range map[string]string{
 		`C:\staged\v`: "volumes/" + guid, `C:\staged\V\SUB`: "volumes/" + guid + "/sub", `C:\staged\v\in`: "volumes/" + guid + "/sub",
@@ -172,7 +182,7 @@ func TestOpenSourceMounted(t *testing.T) {
 		`C:\staged\none`: "", `C:\staged\odd`: "", `C:\staged\v\next`: "", `C:\staged\v\again`: "", winEmpty + `\v`: "",
 	} {
 		got, err := opens(t, filepath.Join(prefix, "Files"), path)
-		if err == nil != (want != "") || err == nil && got != filepath.Join(prefix, want) {
+		if err == nil != (want != "") || (err == nil && got != filepath.Join(prefix, want)) {
 			t.Errorf("%s: %q, %v, want %q", path, got, err, want)
 		}
 	}
@@ -201,10 +211,12 @@ func (j jungle) text() string {
 			parts = append(parts, "..")
 		}
 	}
+
 	text := strings.Join(parts, "/")
 	if !j.plain && j.random.IntN(8) == 0 {
 		text = filepath.Join(j.drive, text)
 	}
+
 	return text
 }
 
@@ -237,12 +249,14 @@ func (j jungle) check(t *testing.T) {
 	for range 1 + j.random.IntN(4) {
 		parts = append(parts, j.name())
 	}
+
 	winPath := `C:\` + strings.ReplaceAll(j.volume, "/", `\`) + `\` + strings.Join(parts, `\`)
 	at, err := unix.Open(root, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer unix.Close(at)
+
 	linux, linuxErr := unix.Openat2(at, strings.Join(parts, "/"), &unix.OpenHow{
 		Flags:   unix.O_PATH | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS,
@@ -252,6 +266,7 @@ func (j jungle) check(t *testing.T) {
 		want = realPath(t, linux)
 		_ = unix.Close(linux)
 	}
+
 	got, err := opens(t, j.drive, winPath)
 	if err == nil && got != root && !strings.HasPrefix(got, root+"/") {
 		t.Fatalf("%s: %s is outside the volume", winPath, got)
@@ -271,6 +286,7 @@ func tryJungle(t *testing.T, seed uint64, paths int) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	random := rand.New(rand.NewPCG(seed, 0))
 	j := jungle{
 		random: random,
@@ -278,6 +294,7 @@ func tryJungle(t *testing.T, seed uint64, paths int) {
 		volume: "var/lib/kubelet/pods/u/volumes/p/n",
 		plain:  seed%2 == 0,
 	}
+
 	for _, dir := range []string{j.volume, "a/b", "c", "var/lib/kubelet/pods/u/volumes/p/a/b"} {
 		if err := os.MkdirAll(filepath.Join(j.drive, dir), 0o755); err != nil {
 			t.Fatal(err)
@@ -311,6 +328,7 @@ func FuzzFollow(f *testing.F) {
 	} {
 		f.Add("a/b", text)
 	}
+
 	f.Fuzz(func(t *testing.T, dir, text string) {
 		var parts []string
 		for part := range strings.SplitSeq(dir, "/") {
@@ -318,7 +336,13 @@ func FuzzFollow(f *testing.F) {
 				parts = append(parts, part)
 			}
 		}
-		b := bound{drive: "/d/Files", parts: []string{"v", "n"}, asked: []string{"l"}}
+
+		b := bound{
+			drive: "/d/Files",
+			parts: []string{"v", "n"},
+			asked: []string{"l"},
+		}
+
 		got, _, err := b.follow(parts, text)
 		for _, part := range got {
 			if part == "" || part == "." || part == ".." || strings.Contains(part, "/") || err != nil {

@@ -10,7 +10,7 @@ import (
 // refusal is the shim that takes the place of Wine's empty programs.
 const refusal = "refuse.exe"
 
-// emptyPrograms are the console programs whose main function in Wine 8.0 has nothing but a FIXME in it
+// emptyPrograms returns the console programs whose main function in Wine 8.0 has nothing but a FIXME in it
 // (programs/<name>/main.c): they print nothing and end with 0. Others of the kind are in guest/tools.
 func emptyPrograms() []string {
 	return []string{

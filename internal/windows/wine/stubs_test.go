@@ -18,6 +18,7 @@ func TestRefuseEmpty(t *testing.T) {
 		filepath.Join(windows, "dism.exe"):  "MZ stub: but " + string(make([]byte, 300<<10)),
 		shim:                                "MZ refusal",
 	}
+
 	for path, text := range files {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -26,6 +27,7 @@ func TestRefuseEmpty(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	got, err := Options{Install: Install{LibDir: lib}}.refuseEmpty(shim, system32)
 	if err != nil {
 		t.Fatal(err)
@@ -33,6 +35,7 @@ func TestRefuseEmpty(t *testing.T) {
 	if diff := cmp.Diff([]string{"arp.exe"}, got); diff != "" {
 		t.Error(diff)
 	}
+
 	entries, err := os.ReadDir(system32)
 	if err != nil || len(entries) != 1 || entries[0].Name() != "arp.exe" {
 		t.Errorf("system32 holds %v, %v", entries, err)
@@ -60,6 +63,7 @@ func TestInstallTools(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	got, err := Options{Install: Install{LibDir: lib}}.installTools(shim, system32)
 	if err != nil {
 		t.Fatal(err)
@@ -67,6 +71,7 @@ func TestInstallTools(t *testing.T) {
 	if diff := cmp.Diff([]string{"ipconfig.exe", "net.exe", "where.exe", "wmic.exe"}, got); diff != "" {
 		t.Error(diff)
 	}
+
 	for name, want := range map[string]string{
 		"net.exe": "MZ tools", "where.exe": "MZ tools", "timeout.exe": "MZ tools", "net1.exe": "MZ Wine's net",
 		"findstr.exe": "", "ipconfig.exe": "MZ tools", "nslookup.exe": "MZ tools",

@@ -41,10 +41,10 @@ func Open(dir string) (*System, error) {
 	return s, nil
 }
 
-// Base is the folder of the layer that all builds share.
+// Base returns the folder of the layer that all builds share.
 func (s *System) Base() string { return filepath.Join(s.Dir, "base") }
 
-// Layers are the lower folders of an overlay that is Windows of one build, the top one first.
+// Layers returns the lower folders of an overlay that is Windows of one build, the top one first.
 func (s *System) Layers(b winver.Build) ([]string, error) {
 	dir := s.buildDir(b)
 	if _, err := os.Stat(dir); err != nil {
@@ -60,20 +60,20 @@ func (s *System) buildDir(b winver.Build) string {
 	return filepath.Join(s.Dir, fmt.Sprintf("build-%d", b.Version.Build))
 }
 
-// Mounts are the folders that a container must bind over its layers: Wine's own libraries. The targets exist in the
+// Mounts returns the folders that a container must bind over its layers: Wine's own libraries. The targets exist in the
 // base layer.
 func (s *System) Mounts() []Mount {
 	return []Mount{{Source: s.Install.LibDir, Target: s.Install.LibDir, ReadOnly: true}}
 }
 
-// LoaderArgv is the beginning of the command line that runs a Windows program, followed by its Windows path.
+// LoaderArgv returns the beginning of the command line that runs a Windows program, followed by its Windows path.
 func (s *System) LoaderArgv() []string { return []string{s.Install.Loader} }
 
-// ServerPath is the wineserver program, for waiting for (-w) and ending (-k) all programs of a prefix.
+// ServerPath returns the wineserver program, for waiting for (-w) and ending (-k) all programs of a prefix.
 func (s *System) ServerPath() string { return s.Install.Server }
 
-// environment is what Wine needs wherever it runs: its own server rather than a script, quiet diagnostics (they would
-// be mixed into a program's standard error), UTF-8 file names (the base layer has the locale).
+// environment returns what Wine needs wherever it runs: its own server rather than a script, quiet diagnostics (they
+// would be mixed into a program's standard error), UTF-8 file names (the base layer has the locale).
 func (s *System) environment(prefix string) []string {
 	return []string{
 		"WINEPREFIX=" + prefix,
@@ -87,24 +87,25 @@ func (s *System) environment(prefix string) []string {
 // noDesktop keeps Wine from making menus and a desktop, and from offering to download Mono and Gecko.
 const noDesktop = "winemenubuilder.exe,explorer.exe,mscoree,mshtml=d"
 
-// ContainerEnv is the environment of the loader in a container, whose root is the prefix. Every program of a container
-// is started through mullion-run.exe, which does the necessary part of wineboot's work in its own process. So wineboot,
-// and the services that it would start, stay off. mullion-run.exe also sets a container's own variables. TZ is for
-// Wine's server, which computes local time each second for as long as it runs, and would look for /etc/localtime each
-// time (https://gitlab.winehq.org/wine/wine/-/blob/wine-8.0/server/fd.c, set_user_shared_data_time); programs do not have it.
+// ContainerEnv returns the environment of the loader in a container, whose root is the prefix. Every program of a
+// container is started through mullion-run.exe, which does the necessary part of wineboot's work in its own process. So
+// wineboot, and the services that it would start, stay off. mullion-run.exe also sets a container's own variables. TZ
+// is for Wine's server, which computes local time each second for as long as it runs, and would look for /etc/localtime
+// each time (https://gitlab.winehq.org/wine/wine/-/blob/wine-8.0/server/fd.c, set_user_shared_data_time); programs do
+// not have it.
 func (s *System) ContainerEnv() []string {
 	return append(s.environment("/"), "WINEDLLOVERRIDES=wineboot.exe,"+noDesktop, "HOME=/", "TZ=UTC0",
 		"PATH="+filepath.Dir(s.Install.Loader)+":/usr/bin")
 }
 
-// HostEnv is the environment of the loader on a Windows host, whose prefix is mounted at prefix. It has no TMPDIR: with
-// one, and without a runtime folder, Debian's Wine 10.0 aborts ("free(): invalid pointer").
+// HostEnv returns the environment of the loader on a Windows host, whose prefix is mounted at prefix. It has no TMPDIR:
+// with one, and without a runtime folder, Debian's Wine 10.0 aborts ("free(): invalid pointer").
 func (s *System) HostEnv(prefix string) []string {
 	return append(s.environment(prefix), "WINEDLLOVERRIDES="+noDesktop, "HOME="+prefix,
 		"PATH="+filepath.Dir(s.Install.Loader)+":/usr/sbin:/usr/bin:/sbin:/bin")
 }
 
-// Drive is the folder that is C: of the prefix at prefix.
+// Drive returns the folder that is C: of the prefix at prefix.
 func Drive(prefix string) string { return filepath.Join(prefix, "Files") }
 
 // EditHive applies changes to the hive file (system.reg, user.reg) of a prefix in which no program runs. The file is
@@ -136,5 +137,5 @@ const PipeProgram = `C:\Windows\System32\mullion-pipe.exe`
 // ServiceProgram is the Windows path of mullion-service.exe, which keeps a host's program as a service.
 const ServiceProgram = `C:\Windows\System32\mullion-service.exe`
 
-// UnixName is the name by which Windows programs reach a file of Linux, whatever drives there are.
+// UnixName returns the name by which Windows programs reach a file of Linux, whatever drives there are.
 func UnixName(path string) string { return `\\?\unix` + strings.ReplaceAll(path, "/", `\`) }

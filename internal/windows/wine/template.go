@@ -32,11 +32,13 @@ func (o Options) boot(ctx context.Context, tmp, base string) error {
 			return err
 		}
 	}
+
 	// Of the machine's fonts a cache would be left in /var/cache.
 	fonts := filepath.Join(scratch, "fonts.conf")
 	if err := os.WriteFile(fonts, []byte(fontsConfig(scratch, "/usr/share/fonts")), 0o644); err != nil {
 		return err
 	}
+
 	env := []string{
 		"WINEPREFIX=" + prefix, "FONTCONFIG_FILE=" + fonts, "WINEARCH=win64", "WINELOADER=" + o.Install.Loader, "WINESERVER=" + o.Install.Server,
 		"WINEDEBUG=-all",
@@ -45,6 +47,7 @@ func (o Options) boot(ctx context.Context, tmp, base string) error {
 		// Wine links profile folders to those below HOME.
 		"HOME=" + scratch, "LANG=C.UTF-8", "PATH=/usr/bin:/bin",
 	}
+
 	run := func(ctx context.Context, program string, args ...string) error {
 		cmd := exec.CommandContext(ctx, program, args...)
 		cmd.Env = env
@@ -61,8 +64,10 @@ func (o Options) boot(ctx context.Context, tmp, base string) error {
 			return fmt.Errorf("run %s %s: %w: %s", program, strings.Join(args, " "), err,
 				strings.TrimSpace(out.String()))
 		}
+
 		return nil
 	}
+
 	var err error
 	for try := 1; ; try++ {
 		err = run(ctx, o.Install.Loader, "wineboot", "--init")
@@ -75,6 +80,7 @@ func (o Options) boot(ctx context.Context, tmp, base string) error {
 		}
 		o.Log.Warn("make a windows folder with wineboot: try again", "error", failed)
 	}
+
 	if err != nil {
 		killCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
@@ -83,6 +89,7 @@ func (o Options) boot(ctx context.Context, tmp, base string) error {
 	if err := adopt(prefix, base); err != nil {
 		return err
 	}
+
 	return errors.Join(os.RemoveAll(prefix), os.RemoveAll(scratch))
 }
 
@@ -97,6 +104,7 @@ func adopt(prefix, base string) error {
 			return err
 		}
 	}
+
 	if err := os.Rename(filepath.Join(prefix, "drive_c"), filepath.Join(base, "Files")); err != nil {
 		return err
 	}
@@ -105,6 +113,7 @@ func adopt(prefix, base string) error {
 			return err
 		}
 	}
+
 	for link, target := range map[string]string{
 		"dosdevices/c:": "../Files", "lib": "usr/lib", "lib64": "usr/lib64",
 		"bin": "usr/bin",
@@ -113,6 +122,7 @@ func adopt(prefix, base string) error {
 			return err
 		}
 	}
+
 	for name, text := range etcFiles() {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(base, name)), 0o755); err != nil {
 			return err
@@ -121,9 +131,11 @@ func adopt(prefix, base string) error {
 			return err
 		}
 	}
+
 	if err := makeProfiles(base); err != nil {
 		return err
 	}
+
 	// All users write events.
 	for _, dir := range []string{"tmp", "Files/windows/temp", "Files/windows/system32/winevt/Logs"} {
 		path := filepath.Join(base, dir)
@@ -134,6 +146,7 @@ func adopt(prefix, base string) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -144,6 +157,7 @@ func makeProfiles(base string) error {
 	if err != nil {
 		return err
 	}
+
 	for _, e := range entries {
 		if e.Name() == "Public" {
 			continue
@@ -151,6 +165,7 @@ func makeProfiles(base string) error {
 		if err := os.RemoveAll(filepath.Join(users, e.Name())); err != nil {
 			return err
 		}
+
 		for _, hive := range []string{"system.reg", "user.reg", "userdef.reg"} {
 			path := filepath.Join(base, hive)
 			text, err := os.ReadFile(path)
@@ -162,6 +177,7 @@ func makeProfiles(base string) error {
 			}
 		}
 	}
+
 	for _, user := range []string{AdminUser, User, HostUser} {
 		for _, dir := range profileDirs(user) {
 			if err := os.MkdirAll(filepath.Join(base, dir), 0o755); err != nil {
@@ -169,6 +185,7 @@ func makeProfiles(base string) error {
 			}
 		}
 	}
+
 	return filepath.WalkDir(filepath.Join(users, User), func(path string, _ fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -190,6 +207,7 @@ func linkBuiltins(builtins, windows string) error {
 		if err != nil || !same {
 			return err
 		}
+
 		tmp := path + ".link"
 		if err := os.Link(builtin, tmp); err != nil {
 			return nil //nolint:nilerr // another file system, or too many links: the copy stays
@@ -208,6 +226,7 @@ func sameContent(a, b string) (bool, error) {
 		return false, err
 	}
 	defer fb.Close()
+
 	fa, err := os.Open(a)
 	if err != nil {
 		return false, err
@@ -217,6 +236,7 @@ func sameContent(a, b string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+
 	ib, err := fb.Stat()
 	if err != nil {
 		return false, err
@@ -224,6 +244,7 @@ func sameContent(a, b string) (bool, error) {
 	if ia.Size() != ib.Size() || !ib.Mode().IsRegular() {
 		return false, nil
 	}
+
 	bufA, bufB := make([]byte, 256<<10), make([]byte, 256<<10)
 	for {
 		n, errA := io.ReadFull(fa, bufA)
@@ -250,6 +271,7 @@ func (o Options) copyUnix(base string) error {
 			libs = append(libs, path)
 		}
 	}
+
 	programs := []string{o.Install.Loader, o.Install.Server}
 	// Wine's own libraries are beside the library that needs them, and it works without openedLibs that the machine has
 	// not.
@@ -257,6 +279,7 @@ func (o Options) copyUnix(base string) error {
 	if err != nil {
 		return err
 	}
+
 	if o.Install.Preloader != "" { // it is linked statically
 		files = append(files, o.Install.Preloader)
 	}
@@ -265,17 +288,20 @@ func (o Options) copyUnix(base string) error {
 			return err
 		}
 	}
+
 	for _, f := range []string{"/etc/ld.so.cache", filepath.Join(o.Install.DataDir, "wine.inf")} {
 		if err := copyFile(f, filepath.Join(base, f), 0o644); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
+
 	if err := os.MkdirAll(filepath.Join(base, o.Install.LibDir), 0o755); err != nil {
 		return err
 	}
 	if err := copyTree(utf8Locale, base); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err // without one in the distribution, glibc's built-in one is used
 	}
+
 	return copyTree(filepath.Join(o.Install.DataDir, "nls"), base)
 }
 

@@ -43,6 +43,7 @@ func (o Options) installTools(shim, system32 string) ([]string, error) {
 		if builtin && !ourOwn(name) && !o.Install.isEmpty(file) {
 			continue
 		}
+
 		folder := system32
 		if name == "wmic" {
 			folder = filepath.Join(system32, wbem)
@@ -50,6 +51,7 @@ func (o Options) installTools(shim, system32 string) ([]string, error) {
 				return nil, err
 			}
 		}
+
 		if kept := map[string]string{"net": netOfWine, "wmic": wmicOfWine}[name]; builtin && kept != "" {
 			if err := copyFile(filepath.Join(o.Install.WindowsDir(), file), filepath.Join(folder, kept),
 				0o755); err != nil {
@@ -59,10 +61,12 @@ func (o Options) installTools(shim, system32 string) ([]string, error) {
 		if err := linkOrCopy(shim, &first, filepath.Join(folder, file)); err != nil {
 			return nil, err
 		}
+
 		if builtin {
 			names = append(names, file)
 		}
 	}
+
 	return names, linkOrCopy(shim, &first, filepath.Join(system32, "../..", serviceMonitor))
 }
 

@@ -47,6 +47,7 @@ func Write(w io.Writer, wines []*Wine) error {
 			sets[name] = true
 		}
 	}
+
 	fmt.Fprintln(b)
 	for _, name := range slices.Sorted(maps.Keys(sets)) {
 		fmt.Fprint(b, "!", name)
@@ -62,14 +63,18 @@ func Write(w io.Writer, wines []*Wine) error {
 		}
 		fmt.Fprintln(b)
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		writeLibrary(b, name, wines)
 	}
+
 	return b.Flush()
 }
 
 func writeLibrary(b *bufio.Writer, name string, wines []*Wine) {
-	there, all, stubs := "", []string{"#"}, []string{"~"}
+	there := ""
+	all := []string{"#"}
+	stubs := []string{"~"}
 	functions := map[string]bool{}
 	for i, one := range wines {
 		l, ok := one.Libraries[name]
@@ -81,12 +86,14 @@ func writeLibrary(b *bufio.Writer, name string, wines []*Wine) {
 				bad = append(bad, n)
 			}
 		}
+
 		space := map[bool]string{false: "", true: " "}[i > 0]
 		all, stubs = append(all, space+ranges(every)), append(stubs, space+ranges(bad))
 		for f := range l.Functions {
 			functions[f] = true
 		}
 	}
+
 	fmt.Fprintf(b, "@%s %s\n%s\n%s\n", name, there, strings.Join(all, ""), strings.Join(stubs, ""))
 	for _, f := range slices.Sorted(maps.Keys(functions)) {
 		for _, one := range wines {
@@ -100,7 +107,7 @@ func writeLibrary(b *bufio.Writer, name string, wines []*Wine) {
 	}
 }
 
-// ranges is the text of numbers, "-" for none.
+// ranges returns the text of numbers, "-" for none.
 func ranges(ns []uint32) string {
 	slices.Sort(ns)
 	var out []string
@@ -116,9 +123,11 @@ func ranges(ns []uint32) string {
 		out = append(out, text)
 		i = k + 1
 	}
+
 	if len(out) == 0 {
 		return "-"
 	}
+
 	return strings.Join(out, ",")
 }
 
@@ -131,6 +140,7 @@ func parseRanges(text string) (out [][2]uint32, err error) {
 		if !both {
 			to = from
 		}
+
 		var r [2]uint32
 		for i, s := range []string{from, to} {
 			n, err := strconv.ParseUint(s, 10, 32)
@@ -141,6 +151,7 @@ func parseRanges(text string) (out [][2]uint32, err error) {
 		}
 		out = append(out, r)
 	}
+
 	return out, nil
 }
 
@@ -153,6 +164,7 @@ func parse(text string) (*API, error) {
 		if line == "" {
 			continue
 		}
+
 		wrong := fmt.Errorf("read the list of Wine's functions: the line %.80q is not understood", line)
 		words := strings.Split(line[1:], " ")
 		switch first := line[0]; first {
@@ -177,10 +189,11 @@ func parse(text string) (*API, error) {
 			}
 		}
 	}
+
 	return a, nil
 }
 
-// newLibrary is a library that is in the versions that have "1".
+// newLibrary returns a library that is in the versions that have "1".
 func newLibrary(versions string) *library {
 	l := &library{functions: map[string]string{}, ordinals: make([]ordinals, len(versions))}
 	for _, c := range versions {
@@ -196,9 +209,10 @@ func (l *library) line(first byte, line string, words []string) (ok bool) {
 		l.functions[line[n:]] = line[:n]
 		return true
 	}
-	if first != '#' && first != '~' || len(words) != n {
+	if (first != '#' && first != '~') || len(words) != n {
 		return false
 	}
+
 	for v, w := range words {
 		rs, err := parseRanges(w)
 		if err != nil {
@@ -210,5 +224,6 @@ func (l *library) line(first byte, line string, words []string) (ok bool) {
 			l.ordinals[v].stubs = rs
 		}
 	}
+
 	return true
 }

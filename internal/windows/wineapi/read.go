@@ -42,11 +42,12 @@ func ReadFolder(version, folder string) (*Wine, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	w := &Wine{Version: version, Libraries: map[string]Library{}}
 	files := map[string]*file{}
 	for _, path := range names {
 		f, err := readFile(path)
-		if errors.Is(err, pefile.ErrNot) || err == nil && !f.Library {
+		if errors.Is(err, pefile.ErrNot) || (err == nil && !f.Library) {
 			continue
 		}
 		if err != nil {
@@ -54,12 +55,14 @@ func ReadFolder(version, folder string) (*Wine, error) {
 		}
 		files[strings.ToLower(filepath.Base(path))] = f
 	}
+
 	if files["kernel32.dll"] == nil {
 		return nil, fmt.Errorf("folder %q has no kernel32.dll of Wine", folder)
 	}
 	if w.Sets, err = apiSets(filepath.Join(folder, "apisetschema.dll")); err != nil {
 		return nil, err
 	}
+
 	for name, f := range files {
 		l := Library{map[string]State{}, map[uint32]State{}}
 		for i := range f.Exports {
@@ -75,6 +78,7 @@ func ReadFolder(version, folder string) (*Wine, error) {
 		}
 		w.Libraries[name] = l
 	}
+
 	return w, nil
 }
 
@@ -87,10 +91,16 @@ func readFile(path string) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &file{File: p, name: filepath.Base(path), byName: map[string]*pefile.Export{}}
+
+	f := &file{
+		File:   p,
+		name:   filepath.Base(path),
+		byName: map[string]*pefile.Export{},
+	}
 	if f.slots, err = p.Slots(); err != nil {
 		return nil, err
 	}
+
 	for i := range p.Exports {
 		e := &p.Exports[i]
 		f.byName["#"+strconv.FormatUint(uint64(e.Ordinal), 10)] = e
@@ -98,6 +108,7 @@ func readFile(path string) (*file, error) {
 			f.byName[e.Name] = e
 		}
 	}
+
 	return f, nil
 }
 
@@ -118,9 +129,11 @@ func (w *Wine) state(files map[string]*file, f *file, e *pefile.Export, depth in
 			other = f.slots[slot]
 		}
 	}
+
 	if other.Library == "" || depth == maxForwards {
 		return There
 	}
+
 	name := strings.ToLower(other.Library)
 	if !strings.Contains(name, ".") {
 		name += ".dll"
@@ -131,10 +144,12 @@ func (w *Wine) state(files map[string]*file, f *file, e *pefile.Export, depth in
 	if files[name] == nil {
 		return NoLibrary
 	}
+
 	next := files[name].byName[other.String()]
 	if next == nil {
 		return NoFunction
 	}
+
 	return w.state(files, files[name], next, depth+1)
 }
 
@@ -164,6 +179,7 @@ func stubForm(code []byte) bool {
 	case rest[0] == 0xba: // mov $ORDINAL,%edx
 		return rest[5] == 0xe8 && rest[10] == 0x90
 	}
+
 	return false
 }
 
@@ -187,16 +203,19 @@ func apiSets(path string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	wrong := func(what string) error { return fmt.Errorf("read the API sets of %q: %s", path, what) }
 	name := []byte(".apiset\x00")
 	i := bytes.Index(text[:min(len(text), 4096)], name)
 	if i < 0 || i+40 > len(text) {
 		return nil, wrong("it has no section .apiset")
 	}
+
 	from := binary.LittleEndian.Uint32(text[i+20:])
 	if int(from)+28 > len(text) {
 		return nil, wrong("the section lies beyond the file")
 	}
+
 	text = text[from:]
 	number := func(at uint32) uint32 {
 		if int(at)+4 > len(text) {
@@ -204,6 +223,7 @@ func apiSets(path string) (map[string]string, error) {
 		}
 		return binary.LittleEndian.Uint32(text[at:])
 	}
+
 	word := func(at, length uint32) string {
 		if int(at)+int(length) > len(text) {
 			return ""
@@ -214,9 +234,11 @@ func apiSets(path string) (map[string]string, error) {
 		}
 		return strings.ToLower(string(utf16.Decode(units)))
 	}
+
 	if number(0) != 6 {
 		return nil, wrong("its version is " + strconv.Itoa(int(number(0))) + ", 6 is known")
 	}
+
 	out := map[string]string{}
 	for n := range number(12) {
 		entry := number(16) + n*24
@@ -228,8 +250,10 @@ func apiSets(path string) (map[string]string, error) {
 		}
 		out[set] = host
 	}
+
 	if len(out) == 0 {
 		return nil, wrong("there are none")
 	}
+
 	return out, nil
 }

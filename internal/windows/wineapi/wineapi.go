@@ -76,6 +76,7 @@ func (a *API) Library(version, name string) (host string, ok, final bool) {
 	if v < 0 {
 		return "", false, false
 	}
+
 	host = strings.ToLower(name)
 	if !strings.Contains(host, ".") {
 		host += ".dll"
@@ -87,14 +88,16 @@ func (a *API) Library(version, name string) (host string, ok, final bool) {
 			}
 		}
 	}
+
 	l := a.libraries[host]
 	if l == nil || !l.there[v] {
 		return "", false, false
 	}
+
 	return host, true, false
 }
 
-// contract is the name of an API set without the last number and the ending, by which Windows and Wine look it up
+// contract returns the name of an API set without the last number and the ending, by which Windows and Wine look it up
 // (https://learn.microsoft.com/windows/win32/apiindex/api-set-loader-operation).
 func contract(name string) string {
 	name = strings.TrimSuffix(name, ".dll")
@@ -110,6 +113,7 @@ func (a *API) Function(version, name string, f pefile.Function) State {
 	if !ok {
 		return NoLibrary
 	}
+
 	v, l := slices.Index(a.versions, version), a.libraries[host]
 	if f.Name == "" {
 		return l.ordinals[v].state(uint32(f.Ordinal))
@@ -117,6 +121,7 @@ func (a *API) Function(version, name string, f pefile.Function) State {
 	if s, ok := l.functions[f.Name]; ok {
 		return State(s[v] - '0')
 	}
+
 	return NoFunction
 }
 
@@ -141,6 +146,7 @@ func (a *API) Working(library string) []string {
 	if l == nil {
 		return nil
 	}
+
 	var out []string
 	for name, states := range l.functions {
 		if strings.Contains(states, strconv.Itoa(int(There))) {

@@ -24,6 +24,7 @@ func TestFunction(t *testing.T) {
 	if diff := cmp.Diff([]string{"8.0", "10.0"}, api.Versions()); diff != "" {
 		t.Fatal(diff)
 	}
+
 	for _, tc := range []struct {
 		library, name string
 		ordinal       uint16
@@ -55,6 +56,7 @@ func TestExporters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for function, want := range map[string]string{
 		"GetPointerDevices": "user32.dll", "CreateFileW": "kernel32.dll", "NtQuerySystemInformation": "ntdll.dll",
 		"BCryptHash": "bcrypt.dll",
@@ -79,6 +81,7 @@ func TestListIsThatOfTheMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	version := ""
 	for _, v := range api.Versions() {
 		if bytes.Contains(text, []byte("wine-"+v+" (Debian ")) { // wine_get_build_id
@@ -88,10 +91,12 @@ func TestListIsThatOfTheMachine(t *testing.T) {
 	if version == "" {
 		t.Skipf("Wine here is none of %v", api.Versions())
 	}
+
 	wine, err := wineapi.ReadFolder(version, folder)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	checked, stubs := 0, 0
 	for name, l := range wine.Libraries {
 		if _, ok, _ := api.Library(version, name); !ok {
@@ -106,6 +111,7 @@ func TestListIsThatOfTheMachine(t *testing.T) {
 				t.Errorf("%s %s is %d in the list, %d in Wine %s", name, f, got, want, version)
 			}
 		}
+
 		for n, want := range l.Ordinals {
 			if n > 0xffff {
 				continue
@@ -115,6 +121,7 @@ func TestListIsThatOfTheMachine(t *testing.T) {
 			}
 		}
 	}
+
 	if checked < 50_000 || stubs < 5_000 {
 		t.Errorf("only %d functions, %d stubs were compared", checked, stubs)
 	}
@@ -123,6 +130,7 @@ func TestListIsThatOfTheMachine(t *testing.T) {
 // TestWrite writes a small list of two Wines that differ in everything.
 func TestWrite(t *testing.T) {
 	var b bytes.Buffer
+
 	err := wineapi.Write(&b, []*wineapi.Wine{
 		{
 			Version: "1.0",
@@ -143,6 +151,7 @@ func TestWrite(t *testing.T) {
 			},
 		},
 	})
+
 	want := "wine 1.0 2.0\n!api-a-l1-1 a.dll -\n!api-b-l1-1 - .\n" +
 		"@a.dll 11\n#1-3,9 -\n~2 -\n31F\n23G\n@b.dll 01\n#- -\n~- -\n"
 	if err != nil || b.String() != want {

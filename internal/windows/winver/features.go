@@ -49,6 +49,7 @@ func Features() []FeatureRow {
 		services = "https://kubernetes.io/docs/concepts/services-networking/windows-networking/"
 		intro    = "https://kubernetes.io/docs/concepts/windows/intro/"
 	)
+
 	return []FeatureRow{
 		{
 			SharedNetwork, 16299, "the containers of a pod share its network; before, a pod has one container",

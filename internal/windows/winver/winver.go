@@ -43,7 +43,7 @@ type HNSVersion struct {
 	Major, Minor int
 }
 
-// String is the four-part form used as os.version in image manifests, for example "10.0.20348.2762".
+// String returns the four-part form used as os.version in image manifests, for example "10.0.20348.2762".
 func (v Version) String() string {
 	return fmt.Sprintf("%d.%d.%d.%d", v.Major, v.Minor, v.Build, v.Revision)
 }
@@ -57,6 +57,7 @@ func ParseVersion(s string) (Version, error) {
 	if len(parts) != 3 && len(parts) != 4 {
 		return Version{}, fmt.Errorf("parse windows version %q: want the form 10.0.20348 or 10.0.20348.2762", s)
 	}
+
 	var n [4]uint32
 	for i, p := range parts {
 		u, err := strconv.ParseUint(p, 10, 32)
@@ -65,7 +66,13 @@ func ParseVersion(s string) (Version, error) {
 		}
 		n[i] = uint32(u)
 	}
-	return Version{Major: n[0], Minor: n[1], Build: n[2], Revision: n[3]}, nil
+
+	return Version{
+		Major:    n[0],
+		Minor:    n[1],
+		Build:    n[2],
+		Revision: n[3],
+	}, nil
 }
 
 // Lookup finds a build by name, alias (both without regard to case), build number ("20348") or version
@@ -76,6 +83,7 @@ func Lookup(name string) (Build, error) {
 	if v, err := ParseVersion(want); err == nil && v.Major == 10 && v.Minor == 0 {
 		number = strconv.FormatUint(uint64(v.Build), 10)
 	}
+
 	for _, b := range All() {
 		if b.Name == want || strconv.FormatUint(uint64(b.Version.Build), 10) == number {
 			return b, nil
@@ -84,6 +92,7 @@ func Lookup(name string) (Build, error) {
 			return b, nil
 		}
 	}
+
 	return Build{}, fmt.Errorf("look up windows version %q: not known; known are %s", name, strings.Join(Names(), ", "))
 }
 
@@ -96,7 +105,7 @@ func Names() []string {
 	return names
 }
 
-// Default is the build used where none is asked for.
+// Default returns the build used where none is asked for.
 func Default() string { return "ltsc2025" }
 
 // stableABI lists the long-term releases, oldest first, whose containers newer hosts still run.
@@ -114,11 +123,13 @@ func (b Build) Accepts(image Version) bool {
 	if image.Major != b.Version.Major || image.Minor != b.Version.Minor {
 		return false
 	}
+
 	oldest := b.Version.Build
 	for _, lts := range stableABI() {
 		if lts < b.Version.Build {
 			oldest = lts
 		}
 	}
+
 	return oldest <= image.Build && image.Build <= b.Version.Build
 }

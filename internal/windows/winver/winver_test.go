@@ -25,6 +25,7 @@ func TestLookup(t *testing.T) {
 			}
 		})
 	}
+
 	for _, in := range []string{"", "2012", "ltsc2099", "10.1.20348", "10.0", "20348.1"} {
 		_, err := Lookup(in)
 		if err == nil {
@@ -46,6 +47,7 @@ func TestCatalogue(t *testing.T) {
 		if b.Version.Build <= last {
 			t.Errorf("%s: builds are not in ascending order", b.Name)
 		}
+
 		last = b.Version.Build
 		for _, n := range append([]string{b.Name}, b.Aliases...) {
 			if other, ok := seen[n]; ok {
@@ -56,6 +58,7 @@ func TestCatalogue(t *testing.T) {
 			}
 			seen[n] = b.Name
 		}
+
 		if b.Version.Revision == 0 || b.ProductName == "" || b.ReleaseID == "" || b.BuildLab == "" ||
 			!strings.HasPrefix(b.Source, "https://") {
 			t.Errorf("%s: incomplete row %+v", b.Name, b)
@@ -64,6 +67,7 @@ func TestCatalogue(t *testing.T) {
 			t.Errorf("%s: DisplayVersion %q", b.Name, b.DisplayVersion)
 		}
 	}
+
 	if _, err := Lookup(Default()); err != nil {
 		t.Error(err)
 	}
@@ -77,14 +81,14 @@ func TestCatalogue(t *testing.T) {
 // TestHNSFeatures compares the rows with the version ranges that Windows programs themselves apply.
 func TestHNSFeatures(t *testing.T) {
 	atLeast := func(v HNSVersion, major, minor int) bool {
-		return v.Major > major || v.Major == major && v.Minor >= minor
+		return v.Major > major || (v.Major == major && v.Minor >= minor)
 	}
 	for _, b := range All() {
 		v := b.HNS
 		for f, want := range map[Feature]bool{
 			HNSv2:           atLeast(v, 9, 2),
 			Overlay:         atLeast(v, 9, 2),
-			DSR:             v.Major == 9 && v.Minor >= 3 || atLeast(v, 10, 2),
+			DSR:             (v.Major == 9 && v.Minor >= 3) || atLeast(v, 10, 2),
 			DualStack:       atLeast(v, 11, 10),
 			SessionAffinity: atLeast(v, 12, 0),
 			SetPolicy:       atLeast(v, 13, 0),
@@ -96,6 +100,7 @@ func TestHNSFeatures(t *testing.T) {
 			}
 		}
 	}
+
 	if (Build{}).Supports(DSR) || All()[0].Supports("no-such-feature") {
 		t.Error("something is supported that is not")
 	}
@@ -134,6 +139,7 @@ func TestAccepts(t *testing.T) {
 			}
 		})
 	}
+
 	if !All()[0].Accepts(Version{}) {
 		t.Error("an image without os.version is refused")
 	}

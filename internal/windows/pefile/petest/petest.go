@@ -18,7 +18,7 @@ const (
 	Base     = 0x1000 // the section's address
 )
 
-// Directory is where the entry of a data directory lies in a 64-bit file.
+// Directory returns where the entry of a data directory lies in a 64-bit file.
 func Directory(n int) int { return Optional + 112 + 8*n }
 
 // File says what the tables hold.
@@ -66,6 +66,7 @@ func (b *builder) thunks(fs []pefile.Function) uint32 {
 		b.put(uint16(0))
 		b.text(f.Name)
 	}
+
 	at := b.here()
 	for _, v := range append(values, 0) {
 		if b.word == 8 {
@@ -74,10 +75,11 @@ func (b *builder) thunks(fs []pefile.Function) uint32 {
 			b.put(uint32(v))
 		}
 	}
+
 	return at
 }
 
-// Bytes is the file.
+// Bytes returns the file.
 func (f File) Bytes() []byte {
 	f.Machine = cmp.Or(f.Machine, pe.IMAGE_FILE_MACHINE_AMD64)
 	f.Subsystem = cmp.Or(f.Subsystem, pe.IMAGE_SUBSYSTEM_WINDOWS_CUI)
@@ -85,16 +87,19 @@ func (f File) Bytes() []byte {
 	if f.Machine == pe.IMAGE_FILE_MACHINE_I386 {
 		b.word = 4
 	}
+
 	b.Write(bytes.Repeat([]byte{0xcc}, 0x40))
 	var dirs [16]pe.DataDirectory
 	if len(f.Exports) > 0 {
 		dirs[pe.IMAGE_DIRECTORY_ENTRY_EXPORT] = f.exports(b)
 	}
+
 	if len(f.Imports) > 0 {
 		dirs[pe.IMAGE_DIRECTORY_ENTRY_IMPORT] = table(b, f.Imports, func(name, thunks uint32) {
 			b.put(thunks, uint32(0), uint32(0), name, thunks)
 		}, 20)
 	}
+
 	if len(f.Delayed) > 0 {
 		dirs[pe.IMAGE_DIRECTORY_ENTRY_DELAY_IMPORT] = table(b, f.Delayed, func(name, thunks uint32) {
 			b.put(uint32(1), name, uint32(0), thunks, thunks, uint32(0), uint32(0), uint32(0))
@@ -104,6 +109,7 @@ func (f File) Bytes() []byte {
 		dirs[pe.IMAGE_DIRECTORY_ENTRY_COM_DESCRIPTOR] = pe.DataDirectory{VirtualAddress: b.here(), Size: 72}
 		b.put(uint32(72), uint16(2), uint16(5), uint64(0), f.CLRFlags, make([]byte, 52))
 	}
+
 	return f.whole(b.Bytes(), dirs)
 }
 
@@ -131,6 +137,7 @@ func (f File) exports(b *builder) pe.DataDirectory {
 	for range names {
 		b.put(uint32(Base))
 	}
+
 	pointers := b.here()
 	b.put(at)
 	ordinals := b.here()
@@ -153,12 +160,14 @@ func (f File) whole(data []byte, dirs [16]pe.DataDirectory) []byte {
 	if f.Library {
 		flags |= pe.IMAGE_FILE_DLL
 	}
+
 	size := uint32(len(data))
 	var optional any = pe.OptionalHeader64{
 		Magic: 0x20b, Subsystem: f.Subsystem, SizeOfHeaders: Data, ImageBase: 0x140000000, SizeOfImage: Base + size,
 		SectionAlignment: 0x1000, FileAlignment: 0x200, NumberOfRvaAndSizes: 16, DataDirectory: dirs,
 		MajorSubsystemVersion: 6, MajorOperatingSystemVersion: 6,
 	}
+
 	if f.Machine == pe.IMAGE_FILE_MACHINE_I386 {
 		optional = pe.OptionalHeader32{
 			Magic: 0x10b, Subsystem: f.Subsystem, SizeOfHeaders: Data, ImageBase: 0x400000, SizeOfImage: Base + size,
@@ -166,6 +175,7 @@ func (f File) whole(data []byte, dirs [16]pe.DataDirectory) []byte {
 			MajorSubsystemVersion: 6, MajorOperatingSystemVersion: 6,
 		}
 	}
+
 	out.put(pe.FileHeader{
 		Machine:              f.Machine,
 		NumberOfSections:     1,
@@ -175,6 +185,7 @@ func (f File) whole(data []byte, dirs [16]pe.DataDirectory) []byte {
 		Name: [8]uint8{'.', 'd', 'a', 't', 'a'}, VirtualSize: size, VirtualAddress: Base, SizeOfRawData: size,
 		PointerToRawData: Data, Characteristics: pe.IMAGE_SCN_MEM_READ | pe.IMAGE_SCN_CNT_INITIALIZED_DATA,
 	})
+
 	out.Write(make([]byte, Data-out.Len()))
 	out.Write(data)
 	return out.Bytes()

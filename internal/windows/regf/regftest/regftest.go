@@ -23,6 +23,7 @@ func Build(keys ...regf.Key) []byte {
 		}
 		at.key = k
 	}
+
 	b := &builder{bins: make([]byte, 32)}
 	offset := b.write(root, 0, true)
 	const page = 4096
@@ -31,6 +32,7 @@ func Build(keys ...regf.Key) []byte {
 		b.bins = append(b.bins, make([]byte, free)...)
 		binary.LittleEndian.PutUint32(b.bins[len(b.bins)-free:], uint32(free)) // a cell that is not in use
 	}
+
 	copy(b.bins, "hbin")
 	binary.LittleEndian.PutUint32(b.bins[8:], uint32(len(b.bins)))
 	base := make([]byte, page)
@@ -38,6 +40,7 @@ func Build(keys ...regf.Key) []byte {
 	for at, value := range map[int]uint32{4: 1, 8: 1, 20: 1, 24: 5, 32: 1, 36: offset, 40: uint32(len(b.bins)), 44: 1} {
 		binary.LittleEndian.PutUint32(base[at:], value)
 	}
+
 	sum := uint32(0)
 	for i := 0; i < 508; i += 4 {
 		sum ^= binary.LittleEndian.Uint32(base[i:])
@@ -46,7 +49,7 @@ func Build(keys ...regf.Key) []byte {
 	return append(base, b.bins...)
 }
 
-// UTF16 is a text as values of type REG_SZ have it, with its end.
+// UTF16 returns a text as values of type REG_SZ have it, with its end.
 func UTF16(text string) []byte {
 	return append(wide(text), 0, 0)
 }
@@ -106,6 +109,7 @@ func (b *builder) write(n *node, parent uint32, root bool) uint32 {
 	for _, c := range n.children {
 		children = append(children, b.write(c, offset, false))
 	}
+
 	for _, v := range n.key.Values {
 		values = append(values, b.value(v))
 	}
@@ -113,9 +117,11 @@ func (b *builder) write(n *node, parent uint32, root bool) uint32 {
 	if len(children) > 0 {
 		list = b.list(n.children, children)
 	}
+
 	if len(values) > 0 {
 		valueList = b.numbers(values)
 	}
+
 	security := b.security()
 	cell := b.bins[offset+4:]
 	copy(cell, "nk")
@@ -134,7 +140,7 @@ func (b *builder) write(n *node, parent uint32, root bool) uint32 {
 	return offset
 }
 
-// list is a list of keys with hashes of their names.
+// list returns a list of keys with hashes of their names.
 func (b *builder) list(nodes []*node, offsets []uint32) uint32 {
 	offset, cell := b.cell(4 + 8*len(offsets))
 	copy(cell, "lh")
@@ -147,10 +153,11 @@ func (b *builder) list(nodes []*node, offsets []uint32) uint32 {
 		put32(cell, 4+8*i, o)
 		put32(cell, 8+8*i, hash)
 	}
+
 	return offset
 }
 
-// security is a security descriptor with nothing in it, and its own list.
+// security returns a security descriptor with nothing in it, and its own list.
 func (b *builder) security() uint32 {
 	offset, cell := b.cell(20 + 20)
 	copy(cell, "sk")
@@ -171,6 +178,7 @@ func (b *builder) value(v regf.Value) uint32 {
 	if v.Tombstone {
 		flags |= 2
 	}
+
 	offset, _ := b.cell(20 + len(name))
 	size, data := uint32(len(v.Data)), uint32(0)
 	var inline [4]byte
@@ -184,6 +192,7 @@ func (b *builder) value(v regf.Value) uint32 {
 	default:
 		data = b.segments(v.Data)
 	}
+
 	cell := b.bins[offset+4:]
 	copy(cell, "vk")
 	put16(cell, 2, len(name))
@@ -216,7 +225,7 @@ func (b *builder) segments(data []byte) uint32 {
 	return offset
 }
 
-// encode is a name in one byte for each character, with the flag that says so, or in UTF-16.
+// encode returns a name in one byte for each character, with the flag that says so, or in UTF-16.
 func encode(name string) (encoded []byte, flags int) {
 	for _, r := range name {
 		if r > 0xff {

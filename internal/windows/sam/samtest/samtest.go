@@ -11,12 +11,12 @@ import (
 // Names is the key of the accounts' names.
 const Names = `SAM\Domains\Account\Users\Names`
 
-// User is the key of an account's name.
+// User returns the key of an account's name.
 func User(name string, id uint32) regf.Key {
 	return regf.Key{Path: Names + `\` + name, Values: []regf.Value{{Type: id}}}
 }
 
-// Administrators is the key of the local group with these members.
+// Administrators returns the key of the local group with these members.
 func Administrators(ids ...uint32) regf.Key {
 	const head = 0x34
 	name := strings.Repeat("n\x00", 14)
@@ -24,6 +24,7 @@ func Administrators(ids ...uint32) regf.Key {
 	binary.LittleEndian.PutUint32(data[0x14:], uint32(len(name)))
 	binary.LittleEndian.PutUint32(data[0x28:], uint32(len(name)))
 	binary.LittleEndian.PutUint32(data[0x30:], uint32(len(ids)))
+
 	data = append(data, name...)
 	for _, id := range ids {
 		sid := []byte{1, 5, 0, 0, 0, 0, 0, 5}
@@ -32,6 +33,7 @@ func Administrators(ids ...uint32) regf.Key {
 		}
 		data = append(data, sid...)
 	}
+
 	binary.LittleEndian.PutUint32(data[0x2c:], uint32(len(data)-head-len(name)))
 	return regf.Key{
 		Path: `SAM\Domains\Builtin\Aliases\00000220`, Values: []regf.Value{{Name: "C", Type: 3, Data: data}},

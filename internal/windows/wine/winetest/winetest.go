@@ -33,6 +33,7 @@ func New(t *testing.T, shims ...string) *Prefix {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	p := &Prefix{Dir: filepath.Join(t.TempDir(), "prefix"), Install: install}
 	boot := exec.CommandContext(t.Context(), install.Loader, "wineboot", "-i")
 	boot.Env = append(os.Environ(), //nolint:forbidigo // a test, which has no cli.Env
@@ -41,11 +42,13 @@ func New(t *testing.T, shims ...string) *Prefix {
 	if out, err := boot.CombinedOutput(); err != nil {
 		t.Fatalf("make a Wine prefix: %v\n%s", err, out)
 	}
+
 	p.Stop()
 	t.Cleanup(p.Stop)
 	for _, name := range append([]string{"mullion-run.exe", "mullionhook.dll", "bcryptprimitives.dll", "cmd.exe"}, shims...) {
 		p.CopyShim(t, name, "windows/system32/"+name)
 	}
+
 	keys := []wine.Key{wine.ServiceTimeout(30 * time.Second), {
 		Path: `Software\Microsoft\Windows NT\CurrentVersion`,
 		Values: []wine.Value{
@@ -58,10 +61,11 @@ func New(t *testing.T, shims ...string) *Prefix {
 	if err := wine.EditHive(filepath.Join(p.Dir, "system.reg"), keys); err != nil {
 		t.Fatal(err)
 	}
+
 	return p
 }
 
-// Path is the Linux name of a file of drive C:.
+// Path returns the Linux name of a file of drive C:.
 func (p *Prefix) Path(name string) string { return filepath.Join(p.Dir, "drive_c", name) }
 
 // CopyShim copies a file of bin/windows/shim to drive C:. Wine takes a module of its name from there.
@@ -115,7 +119,7 @@ func (p *Prefix) Keep(t *testing.T) {
 	}
 }
 
-// Env is the environment of the prefix's programs, as containers have it.
+// Env returns the environment of the prefix's programs, as containers have it.
 func (p *Prefix) Env() []string {
 	return []string{
 		"WINEPREFIX=" + p.Dir, "WINELOADER=" + p.Install.Loader, "WINESERVER=" + p.Install.Server, "WINEDEBUG=-all",
@@ -125,7 +129,7 @@ func (p *Prefix) Env() []string {
 	}
 }
 
-// Command is a command line of Linux that runs a program of Windows on drive C:.
+// Command returns a command line of Linux that runs a program of Windows on drive C:.
 func (p *Prefix) Command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, p.Install.Loader, args...)
 	cmd.Env = p.Env()
@@ -134,7 +138,7 @@ func (p *Prefix) Command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// root is the folder of the repository.
+// root returns the folder of the repository.
 func root(t *testing.T) string {
 	t.Helper()
 	dir, err := os.Getwd()

@@ -27,6 +27,7 @@ func ParseCache(data []byte) ([]Cached, error) {
 	if r.number(2) != 0x0504 {
 		return nil, errCache
 	}
+
 	r.bytes(int(r.number(2))) // the header
 	r.principal()             // whose cache it is
 	var all []Cached
@@ -37,24 +38,30 @@ func ParseCache(data []byte) ([]Cached, error) {
 		c.Kind = int(r.number(2))
 		r.text()
 		r.number(4) // when it was got
-		c.Start, c.End, c.RenewTill = r.time(), r.time(), r.time()
+		c.Start = r.time()
+		c.End = r.time()
+		c.RenewTill = r.time()
 		r.number(1) // whether it is encrypted in another ticket's key
 		c.Flags = uint32(r.number(4))
+
 		for range 2 { // addresses and authorization data
 			for n := r.number(4); n > 0 && !r.bad; n-- {
 				r.number(2)
 				r.text()
 			}
 		}
+
 		r.text()
 		r.text()
 		if !r.bad && c.ServerRealm != "X-CACHECONF:" {
 			all = append(all, c)
 		}
 	}
+
 	if r.bad {
 		return nil, errCache
 	}
+
 	return all, nil
 }
 
@@ -74,7 +81,7 @@ func (r *reader) bytes(n int) []byte {
 	return head
 }
 
-// number is a number of so many bytes, the highest first; 0 after the end.
+// number returns a number of so many bytes, the highest first; 0 after the end.
 func (r *reader) number(bytes int) uint64 {
 	var whole [8]byte
 	copy(whole[8-bytes:], r.bytes(bytes))

@@ -24,7 +24,7 @@ func principal(realm string, parts ...string) []byte {
 	return b
 }
 
-// ticket is a credential that begins at 1000 and ends at 2000.
+// ticket returns a credential that begins at 1000 and ends at 2000.
 func ticket(server []byte) []byte {
 	b := append(principal("CONTOSO.COM", "webapp1$"), server...)
 	b = append(binary.BigEndian.AppendUint16(b, 18), data("key")...)

@@ -66,6 +66,7 @@ func Parse(text string) (Spec, error) {
 	if len(text) > MaxSize {
 		return Spec{}, fmt.Errorf("the credential spec has %d bytes, and may have %d", len(text), MaxSize)
 	}
+
 	var s Spec
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
 		return Spec{}, fmt.Errorf("the credential spec is no such JSON: %w", err)
@@ -76,21 +77,25 @@ func Parse(text string) (Spec, error) {
 	if err := s.DomainJoinConfig.check(); err != nil {
 		return Spec{}, err
 	}
+
 	accounts := s.ActiveDirectoryConfig.GroupManagedServiceAccounts
 	if len(accounts) == 0 {
 		return Spec{}, errors.New("GroupManagedServiceAccounts names no account")
 	}
+
 	for _, a := range accounts {
 		if !accountForm.MatchString(a.Name) {
 			return Spec{}, fmt.Errorf("the Name of a group managed service account is %q", short(a.Name))
 		}
-		if !dnsForm.MatchString(a.Scope) && !netbiosForm.MatchString(a.Scope) || len(a.Scope) > 255 {
+		if (!dnsForm.MatchString(a.Scope) && !netbiosForm.MatchString(a.Scope)) || len(a.Scope) > 255 {
 			return Spec{}, fmt.Errorf("the Scope of a group managed service account is %q", short(a.Scope))
 		}
 	}
+
 	if h := strings.TrimSpace(string(s.ActiveDirectoryConfig.HostAccountConfig)); h != "" && h != "null" {
 		return Spec{}, ErrPlugin
 	}
+
 	return s, nil
 }
 
@@ -114,13 +119,14 @@ func (d *DomainJoin) check() error {
 			return fmt.Errorf("the %s of DomainJoinConfig is %q", f.name, short(f.value))
 		}
 	}
+
 	d.GUID = guidForm.FindStringSubmatch(d.GUID)[1]
 	d.DNSName, d.DNSTreeName = strings.TrimSuffix(d.DNSName, "."), strings.TrimSuffix(d.DNSTreeName, ".")
 	return nil
 }
 
-// Account is the account that a container's programs are on the network: the first of the domain that the container
-// is a member of, else the first. Without the $.
+// Account returns the account that a container's programs are on the network: the first of the domain that the
+// container is a member of, else the first. Without the $.
 func (s Spec) Account() Account {
 	accounts := s.ActiveDirectoryConfig.GroupManagedServiceAccounts
 	d := s.DomainJoinConfig
@@ -133,7 +139,7 @@ func (s Spec) Account() Account {
 	return Account{Name: strings.TrimSuffix(accounts[0].Name, "$"), Scope: strings.TrimSuffix(accounts[0].Scope, ".")}
 }
 
-// short is what an error shows of a value.
+// short returns what an error shows of a value.
 func short(value string) string {
 	if r := []rune(value); len(r) > 64 {
 		return string(r[:64]) + "…"

@@ -33,6 +33,7 @@ func TestParse(t *testing.T) {
 	if got, want := s.Account(), (credspec.Account{Name: "WebApp1", Scope: "contoso.com"}); got != want {
 		t.Errorf("account: got %v, want %v", got, want)
 	}
+
 	want := credspec.Domain{
 		DomainJoin: credspec.DomainJoin{
 			SID: "S-1-5-21-2126449477-2524075714-3094792973", GUID: "244818ae-87ca-4fcd-92ec-e79e5252348a",
@@ -41,11 +42,15 @@ func TestParse(t *testing.T) {
 		Account: "WebApp1",
 		Status:  credspec.NoLogonServers,
 	}
+
 	got := s.Domain()
 	if diff := cmp.Diff(want, got, cmpopts.EquateComparable(netip.Addr{})); diff != "" {
 		t.Error(diff)
 	}
-	got.Controller, got.Address, got.Status = "dc1.contoso.com", netip.MustParseAddr("10.0.0.5"), 0
+
+	got.Controller = "dc1.contoso.com"
+	got.Address = netip.MustParseAddr("10.0.0.5")
+	got.Status = 0
 	again, err := credspec.ParseDomain(got.Text())
 	if err != nil {
 		t.Fatal(err)
@@ -86,6 +91,7 @@ func TestRefused(t *testing.T) {
 			}
 		})
 	}
+
 	_, err := credspec.Parse(strings.Replace(sample, `{"GroupM`, `{"HostAccountConfig": {"PortableCcgVersion": "1",
 		"PluginGUID": "{859E1386-BDB4-49E8-85C7-3070B13920E1}", "PluginInput": "x"}, "GroupM`, 1))
 	if !errors.Is(err, credspec.ErrPlugin) {

@@ -32,13 +32,17 @@ type Domain struct {
 	Status int
 }
 
-// Domain is the domain of a spec's containers, of which no controller is known yet.
+// Domain returns the domain of a spec's containers, of which no controller is known yet.
 func (s Spec) Domain() Domain {
-	return Domain{DomainJoin: s.DomainJoinConfig, Account: s.Account().Name, Status: NoLogonServers}
+	return Domain{
+		DomainJoin: s.DomainJoinConfig,
+		Account:    s.Account().Name,
+		Status:     NoLogonServers,
+	}
 }
 
-// Text is the content of a Domain's file: a line "key=value" for each of its values, ended by \n. The values have no
-// control characters (see Parse).
+// Text returns the content of a Domain's file: a line "key=value" for each of its values, ended by \n. The values have
+// no control characters (see Parse).
 func (d Domain) Text() []byte {
 	var b strings.Builder
 	for _, f := range d.fields() {
@@ -56,6 +60,7 @@ func (d Domain) fields() []field {
 	if d.Address.IsValid() {
 		address = d.Address.String()
 	}
+
 	return []field{
 		{"netbios", d.NetBiosName},
 		{"dns", d.DNSName},
@@ -77,6 +82,7 @@ func ParseDomain(text []byte) (Domain, error) {
 		"netbios": &d.NetBiosName, "dns": &d.DNSName, "tree": &d.DNSTreeName, "guid": &d.GUID, "sid": &d.SID,
 		"machine": &d.MachineAccountName, "account": &d.Account, "dc": &d.Controller,
 	}
+
 	for line := range strings.Lines(string(text)) {
 		key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
 		switch p := into[key]; {
@@ -93,5 +99,6 @@ func ParseDomain(text []byte) (Domain, error) {
 	if d.DNSName == "" || d.NetBiosName == "" {
 		return Domain{}, fmt.Errorf("read domain of the container: %q names none", short(string(text)))
 	}
+
 	return d, nil
 }

@@ -45,7 +45,7 @@ const (
 	Detach Do = "detach" // takes a disk away, with its bytes
 )
 
-// Operators are the requests of the operator: they change what the machine gives to the host.
+// Operators returns the requests of the operator: they change what the machine gives to the host.
 func Operators() []Do { return []Do{Attach, Grow, Detach} }
 
 // Request is what a program asks for.
@@ -89,7 +89,7 @@ type Disk struct {
 	Fault string `json:"fault,omitempty"`
 }
 
-// Path is the name of the disk's device, which programs open to ask for its number and its identifiers.
+// Path returns the name of the disk's device, which programs open to ask for its number and its identifiers.
 func (d Disk) Path() string { return fmt.Sprintf(`\\.\PHYSICALDRIVE%d`, d.Number) }
 
 // Part is a partition, and the volume on it.
@@ -116,10 +116,10 @@ type Part struct {
 	Fault string `json:"fault,omitempty"`
 }
 
-// Volume is the volume's name.
+// Volume returns the volume's name.
 func (p Part) Volume() string { return VolumeName(p.GUID) }
 
-// Letter is the volume's drive letter, such as E, or empty.
+// Letter returns the volume's drive letter, such as E, or empty.
 func (p Part) Letter() string {
 	for _, path := range p.Paths {
 		if letter.MatchString(path) {
@@ -129,7 +129,7 @@ func (p Part) Letter() string {
 	return ""
 }
 
-// VolumeName is the name of the volume of a partition's GUID.
+// VolumeName returns the name of the volume of a partition's GUID.
 func VolumeName(guid string) string { return `\\?\Volume{` + guid + `}\` }
 
 // Answer is what the agent answers: the disks as they are then, or an error in Windows' words.
@@ -169,7 +169,7 @@ func isAccessPath(path string) bool {
 // IsLetter reports whether an access path is a drive letter.
 func IsLetter(path string) bool { return letter.MatchString(path) }
 
-// CleanPath is an access path as it is kept: a letter as E:, a folder without a backslash at its end.
+// CleanPath returns an access path as it is kept: a letter as E:, a folder without a backslash at its end.
 func CleanPath(path string) string {
 	path = strings.TrimRight(strings.ReplaceAll(path, "/", `\`), `\`)
 	if letter.MatchString(path) {
@@ -197,6 +197,7 @@ func (r Request) Check() error {
 	case (r.Do == Attach || r.Do == Grow) && r.Size < LeastDisk:
 		return fmt.Errorf("a disk has at least %d MiB", LeastDisk>>20)
 	}
+
 	return nil
 }
 

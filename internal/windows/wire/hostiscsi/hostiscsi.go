@@ -126,8 +126,8 @@ var (
 		`^(iqn\.[0-9]{4}-[0-9]{2}\.[a-z0-9][a-z0-9.:-]*|eui\.[0-9a-f]{16}|naa\.[0-9a-f]{16}([0-9a-f]{16})?)$`)
 )
 
-// CleanTarget is the name of a target, or of an initiator, in small letters, or an error for what is none (RFC 7143,
-// 4.2.7). Of the letters of other scripts that it could have, none is taken.
+// CleanTarget returns the name of a target, or of an initiator, in small letters, or an error for what is none (RFC
+// 7143, 4.2.7). Of the letters of other scripts that it could have, none is taken.
 func CleanTarget(name string) (string, error) {
 	const most = 223
 	small := strings.ToLower(name)
@@ -137,7 +137,7 @@ func CleanTarget(name string) (string, error) {
 	return small, nil
 }
 
-// CleanAddress is the address of a portal as it is kept: one of IP in its usual form, a name in small letters.
+// CleanAddress returns the address of a portal as it is kept: one of IP in its usual form, a name in small letters.
 func CleanAddress(address string) (string, error) {
 	if ip, err := netip.ParseAddr(address); err == nil && ip.Zone() == "" {
 		return ip.Unmap().String(), nil
@@ -163,6 +163,7 @@ func (r *Request) Check() error {
 	default:
 		return fmt.Errorf("%.20q is none of NONE, ONEWAYCHAP, MUTUALCHAP", r.Authentication)
 	}
+
 	switch {
 	case len(r.User) > mostUser || strings.ContainsFunc(r.User, unicode.IsControl):
 		return fmt.Errorf("the user's name has more than %d bytes, or control characters", mostUser)
@@ -171,6 +172,7 @@ func (r *Request) Check() error {
 	case !chap && r.Do != SetSecret && (r.User != "" || r.Secret != ""):
 		return errors.New("a name or a secret of CHAP is given without -AuthenticationType")
 	}
+
 	return nil
 }
 
@@ -184,6 +186,7 @@ func (r *Request) checkNames() (err error) {
 			r.Port = Port
 		}
 	}
+
 	if r.Target != "" {
 		if r.Target, err = CleanTarget(r.Target); err != nil {
 			return err
@@ -192,6 +195,7 @@ func (r *Request) checkNames() (err error) {
 	if r.Session != "" && !sessionID.MatchString(r.Session) {
 		return fmt.Errorf("%.40q is not the identifier of a session", r.Session)
 	}
+
 	switch r.Do {
 	case Get, SetSecret:
 	case AddPortal, UpdatePortal, RemovePortal:
@@ -209,6 +213,7 @@ func (r *Request) checkNames() (err error) {
 	default:
 		return fmt.Errorf("%.20q is not a request for the iSCSI initiator", r.Do)
 	}
+
 	return nil
 }
 

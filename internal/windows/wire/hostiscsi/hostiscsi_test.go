@@ -36,7 +36,7 @@ func TestHear(t *testing.T) {
 		`{"do":"format"}`:                                                                                                       "not a request",
 	} {
 		_, err := Hear(strings.NewReader(in))
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		if (err == nil) != (want == "") || (err != nil && !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v, want %q", in, err, want)
 		}
 		if err != nil && strings.Contains(err.Error(), "hush") {

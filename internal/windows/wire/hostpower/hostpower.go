@@ -41,6 +41,7 @@ func Ask(file string, r Request) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
+
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return ErrPending
@@ -75,8 +76,9 @@ func Read(drive string) (r Request, ok bool, err error) {
 		return r, false, err
 	}
 	defer root.Close()
+
 	text, err := beneath.Read(root, Path[1:], mostBytes)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && len(text) == 0 {
+	if errors.Is(err, fs.ErrNotExist) || (err == nil && len(text) == 0) {
 		return r, false, nil
 	}
 	if err != nil {
@@ -85,6 +87,7 @@ func Read(drive string) (r Request, ok bool, err error) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		return r, false, fmt.Errorf("read %q in %q: %w", Path, drive, err)
 	}
+
 	return r, true, nil
 }
 

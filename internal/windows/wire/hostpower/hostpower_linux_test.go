@@ -19,6 +19,7 @@ func TestRequest(t *testing.T) {
 			t.Errorf("without a request: %+v, %v, %v", r, ok, err)
 		}
 	}
+
 	none(drive)
 	none(filepath.Join(drive, "none"))
 	if there, err := Cancel(file); there || err != nil {
@@ -28,6 +29,7 @@ func TestRequest(t *testing.T) {
 	if err := Ask(file, want); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := Ask(file, Request{}); !errors.Is(err, ErrPending) {
 		t.Errorf("a second request: %v", err)
 	}
@@ -37,6 +39,7 @@ func TestRequest(t *testing.T) {
 	if there, err := Cancel(file); !there || err != nil {
 		t.Errorf("it is not cancelled: %v, %v", there, err)
 	}
+
 	if err := Ask(file, want); err != nil {
 		t.Fatal(err)
 	}
@@ -53,6 +56,7 @@ func TestHostile(t *testing.T) {
 	if err := os.WriteFile(victim, []byte(`{"restart":true}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	text := func(text string) func(file string) error {
 		return func(file string) error { return os.WriteFile(file, []byte(text), 0o600) }
 	}
@@ -75,6 +79,7 @@ func TestHostile(t *testing.T) {
 		}
 		_ = Clear(drive) // what is left is looked at below
 	}
+
 	if _, err := os.Stat(victim); err != nil {
 		t.Errorf("a file outside of the drive: %v", err)
 	}
@@ -83,6 +88,7 @@ func TestHostile(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), text("")(file)); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, ok, err := Read(drive); ok || err != nil {
 		t.Errorf("a file that is being written: %v, %v", ok, err)
 	}

@@ -1,6 +1,6 @@
 package localgroup
 
-// BuiltIn are the groups that every Windows Server has, by name
+// BuiltIn returns the groups that every Windows Server has, by name
 // (https://learn.microsoft.com/windows-server/identity/ad-ds/manage/understand-security-groups).
 func BuiltIn() Groups {
 	return Groups{
@@ -94,7 +94,7 @@ func BuiltIn() Groups {
 	}
 }
 
-// Accounts are the accounts of a new Windows Server; only they and the well-known names can be members
+// Accounts returns the accounts of a new Windows Server; only they and the well-known names can be members
 // (https://learn.microsoft.com/windows-server/identity/ad-ds/manage/understand-default-user-accounts).
 func Accounts() []string {
 	return []string{"Administrator", "DefaultAccount", "Guest", "WDAGUtilityAccount"}

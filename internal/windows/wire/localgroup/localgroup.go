@@ -64,6 +64,7 @@ func (g Groups) Add(name, comment string) (Groups, error) {
 	if g.index(name) >= 0 {
 		return g, ErrExists
 	}
+
 	g = append(slices.Clone(g), Group{Name: name, Comment: comment})
 	slices.SortStableFunc(g, func(a, b Group) int {
 		return strings.Compare(strings.ToLower(a.Name),
@@ -150,6 +151,7 @@ func Read(file string) (Groups, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read local groups: %w", err)
 	}
+
 	var groups Groups
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimRight(line, "\r\n")
@@ -157,8 +159,13 @@ func Read(file string) (Groups, error) {
 		if len(fields) < 2 || !valid(fields[0]) {
 			return nil, fmt.Errorf("read local groups: %q is no line of %s", line, file)
 		}
-		groups = append(groups, Group{Name: fields[0], Comment: fields[1], Members: fields[2:]})
+		groups = append(groups, Group{
+			Name:    fields[0],
+			Comment: fields[1],
+			Members: fields[2:],
+		})
 	}
+
 	return groups, nil
 }
 

@@ -71,6 +71,7 @@ func TestChanges(t *testing.T) {
 		}
 		g = next
 	}
+
 	got, ok := g.Find("builders")
 	if diff := cmp.Diff(localgroup.Group{
 		Name:    "Builders",
@@ -79,6 +80,7 @@ func TestChanges(t *testing.T) {
 	}, got); !ok || diff != "" {
 		t.Error(diff)
 	}
+
 	g, err := g.Delete("builders")
 	if diff := cmp.Diff(localgroup.BuiltIn(), g); err != nil || diff != "" {
 		t.Error(err, diff)
@@ -95,6 +97,7 @@ func TestFile(t *testing.T) {
 	if err := localgroup.Write(file, g); err != nil {
 		t.Fatal(err)
 	}
+
 	got, err := localgroup.Read(file)
 	if diff := cmp.Diff(g, got, cmp.Comparer(func(a,
 		b []string,
@@ -103,6 +106,7 @@ func TestFile(t *testing.T) {
 	})); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
+
 	for _, bad := range []string{"one field\n", "a/b\tcomment\n", "\n"} {
 		if err := os.WriteFile(file, []byte(bad), 0o600); err != nil {
 			t.Fatal(err)

@@ -6,7 +6,7 @@ package ourprograms
 const Page = "<!DOCTYPE html>\r\n<html><head><title>Mullion's W3SVC</title></head>\r\n<body><h1>It serves</h1>\r\n" +
 	"<p>Mullion's W3SVC stands in for IIS here: it serves the static files of C:\\inetpub\\wwwroot.</p></body></html>\r\n"
 
-// Names are the programs that the one program wintools.exe has, sorted.
+// Names returns the programs that the one program wintools.exe has, sorted.
 func Names() []string {
 	return []string{
 		"certutil", "chcp", "choice", "curl", "eventcreate", "fc", "find", "findstr", "getmac", "hostname", "icacls", "ipconfig",
@@ -17,7 +17,7 @@ func Names() []string {
 	}
 }
 
-// File is the name of a program's file on Windows.
+// File returns the name of a program's file on Windows.
 func File(name string) string {
 	if name == "chcp" || name == "more" {
 		return name + ".com"

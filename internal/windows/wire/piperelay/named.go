@@ -60,6 +60,7 @@ func hear(conn net.Conn) (User, string, error) {
 			return "", "", errors.New("the request does not end")
 		}
 	}
+
 	user, pipe, _ := strings.Cut(line.String(), " ")
 	if User(user) != Administrator && User(user) != Unprivileged {
 		return "", "", fmt.Errorf("%.60q is no user", user)

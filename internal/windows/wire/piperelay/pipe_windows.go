@@ -26,6 +26,7 @@ func dialPipeFor(ctx context.Context, user User, name string) (net.Conn, error) 
 	if err != nil {
 		return nil, err
 	}
+
 	if user == Administrator {
 		return conn, nil // has what this program has
 	}
@@ -33,6 +34,7 @@ func dialPipeFor(ctx context.Context, user User, name string) (net.Conn, error) 
 		_ = conn.Close()
 		return nil, fmt.Errorf("open %s: %w", name, err)
 	}
+
 	return conn, nil
 }
 
@@ -49,11 +51,13 @@ func admits(conn net.Conn) error {
 	if err != nil {
 		return fmt.Errorf("read the security descriptor: %w", err)
 	}
+
 	token, err := unprivileged()
 	if err != nil {
 		return err
 	}
 	defer token.Close()
+
 	return accessCheck(sd, token, windows.FILE_GENERIC_READ|windows.FILE_GENERIC_WRITE)
 }
 
@@ -64,6 +68,7 @@ func unprivileged() (windows.Token, error) {
 		return 0, fmt.Errorf("open the access token: %w", err)
 	}
 	defer own.Close()
+
 	user, err := own.GetTokenUser()
 	if err != nil {
 		return 0, fmt.Errorf("read the user of the access token: %w", err)
@@ -72,6 +77,7 @@ func unprivileged() (windows.Token, error) {
 	if err != nil {
 		return 0, err
 	}
+
 	const disableMaxPrivilege = 1
 	disabled := []windows.SIDAndAttributes{{Sid: administrators}, {Sid: user.User.Sid}}
 	var less, token windows.Token
@@ -82,10 +88,12 @@ func unprivileged() (windows.Token, error) {
 		return 0, fmt.Errorf("make a token of a user: %w", err)
 	}
 	defer less.Close()
+
 	if err := windows.DuplicateTokenEx(less, windows.TOKEN_ALL_ACCESS, nil, windows.SecurityIdentification,
 		windows.TokenImpersonation, &token); err != nil {
 		return 0, fmt.Errorf("make a token of a user: %w", err)
 	}
+
 	return token, nil
 }
 
@@ -105,9 +113,11 @@ func accessCheck(sd *windows.SECURITY_DESCRIPTOR, token windows.Token, access ui
 	if r == 0 {
 		return fmt.Errorf("check access: %w", err)
 	}
+
 	if allowed == 0 {
 		return windows.ERROR_ACCESS_DENIED
 	}
+
 	return nil
 }
 

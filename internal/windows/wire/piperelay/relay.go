@@ -46,7 +46,7 @@ type Options struct {
 	Relays []Relay
 }
 
-// Args are the program's arguments, for Parse.
+// Args returns the program's arguments, for Parse.
 func (o Options) Args() []string {
 	var args []string
 	for _, flag := range [][2]string{{securityFlag, o.Security}, {eventFlag, o.Event}} {
@@ -79,12 +79,14 @@ func Parse(args []string) (Options, error) {
 		}
 		args = args[2:]
 	}
+
 	if len(args) == 0 || len(args)%2 != 0 {
 		return o, errors.New("give pairs of a pipe or socket to listen on, and one to connect to")
 	}
 	for i := 0; i < len(args); i += 2 {
 		o.Relays = append(o.Relays, Relay{Listen: args[i], Dial: args[i+1]})
 	}
+
 	return o, nil
 }
 
@@ -103,6 +105,7 @@ func Run(ctx context.Context, o Options) error {
 		defer l.Close()
 		go func() { ended <- serve(ctx, l, r.Dial) }()
 	}
+
 	if o.Event != "" {
 		if err := setEvent(o.Event); err != nil {
 			return fmt.Errorf("set event %q: %w", o.Event, err)
@@ -113,6 +116,7 @@ func Run(ctx context.Context, o Options) error {
 	case <-ctx.Done():
 	case err = <-ended:
 	}
+
 	return err
 }
 
@@ -144,6 +148,7 @@ func serve(ctx context.Context, l net.Listener, to string) error {
 		if err != nil {
 			return fmt.Errorf("accept on %s: %w", l.Addr(), err)
 		}
+
 		go func() {
 			other, err := open(ctx, conn, to)
 			if err != nil {
@@ -172,6 +177,7 @@ func Join(ctx context.Context, conn, other net.Conn) {
 	defer conn.Close()
 	defer other.Close()
 	defer context.AfterFunc(ctx, func() { _, _ = conn.Close(), other.Close() })() // so that both copies end
+
 	// A pipe has no half that can be closed: what one end has sent is delivered, then both are closed.
 	var copies sync.WaitGroup
 	for _, c := range [][2]net.Conn{{other, conn}, {conn, other}} {

@@ -44,7 +44,12 @@ func TestParse(t *testing.T) {
 			if tt.wrong {
 				return
 			}
-			want := piperelay.Options{Security: tt.security, Event: tt.event, Relays: tt.relays}
+
+			want := piperelay.Options{
+				Security: tt.security,
+				Event:    tt.event,
+				Relays:   tt.relays,
+			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("options (-want +got):\n%s", diff)
 			}
@@ -65,6 +70,7 @@ func start(t *testing.T) (from, to string) {
 	go func() {
 		ended <- piperelay.Run(ctx, piperelay.Options{Relays: []piperelay.Relay{{Listen: from, Dial: to}}})
 	}()
+
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -89,6 +95,7 @@ func dial(t *testing.T, path string) net.Conn {
 		if !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.ECONNREFUSED) { // bound, and not listening yet
 			t.Fatal(err)
 		}
+
 		select {
 		case <-t.Context().Done():
 			t.Fatal(err)
@@ -105,6 +112,7 @@ func serve(t *testing.T, path string, f func(net.Conn)) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
+
 	go func() {
 		for {
 			conn, err := l.Accept()
@@ -144,6 +152,7 @@ func TestEnds(t *testing.T) {
 		said, _ := io.ReadAll(c) // ends with the client
 		heard <- string(said)
 	})
+
 	conn := dial(t, from)
 	if _, err := conn.Write([]byte("hello")); err != nil {
 		t.Fatal(err)
@@ -152,9 +161,11 @@ func TestEnds(t *testing.T) {
 	if _, err := io.ReadFull(conn, got); err != nil || string(got) != "bye" {
 		t.Errorf("%q, %v", got, err)
 	}
+
 	if err := conn.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	select {
 	case said := <-heard:
 		if said != "hello" {

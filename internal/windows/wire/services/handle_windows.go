@@ -34,10 +34,12 @@ func (h handle) Start(args []string) error {
 		}
 		list = append(list, p)
 	}
+
 	var first **uint16
 	if len(list) > 0 {
 		first = &list[0]
 	}
+
 	return code(windows.StartService(h.Handle, uint32(len(list)), first)) // there are few
 }
 
@@ -59,7 +61,7 @@ func (h handle) Control(control uint32) (Status, error) {
 // Delete implements Life.
 func (h handle) Delete() error { return code(windows.DeleteService(h.Handle)) }
 
-// display is the name that people see: the service's own, if it was made without one. Wine leaves it empty.
+// display returns the name that people see: the service's own, if it was made without one. Wine leaves it empty.
 func display(text *uint16, name string) string { return cmp.Or(windows.UTF16PtrToString(text), name) }
 
 // Dependents implements Life.
@@ -73,6 +75,7 @@ func (h handle) Dependents(states uint32) ([]Service, error) {
 	if err != nil || count == 0 {
 		return nil, err
 	}
+
 	var list []Service
 	for _, s := range unsafe.Slice((*windows.ENUM_SERVICE_STATUS)(unsafe.Pointer(&b[0])), count) {
 		is := s.ServiceStatus
@@ -91,6 +94,7 @@ func (h handle) Dependents(states uint32) ([]Service, error) {
 			},
 		})
 	}
+
 	return list, nil
 }
 
@@ -103,6 +107,7 @@ func (h handle) Config() (Config, error) {
 	if err != nil {
 		return Config{}, err
 	}
+
 	c := (*windows.QUERY_SERVICE_CONFIG)(unsafe.Pointer(&b[0]))
 	return Config{
 		Type:         c.ServiceType,
@@ -176,14 +181,21 @@ func (h handle) Failure() (Failure, error) {
 	if err != nil {
 		return Failure{}, err
 	}
+
 	is := (*windows.SERVICE_FAILURE_ACTIONS)(unsafe.Pointer(&b[0]))
 	reboot, command := windows.UTF16PtrToString(is.RebootMsg), windows.UTF16PtrToString(is.Command)
-	f := Failure{Reset: is.ResetPeriod, Reboot: &reboot, Command: &command}
+	f := Failure{
+		Reset:   is.ResetPeriod,
+		Reboot:  &reboot,
+		Command: &command,
+	}
+
 	if is.Actions != nil {
 		for _, a := range unsafe.Slice(is.Actions, is.ActionsCount) {
 			f.Actions = append(f.Actions, Action{Type: a.Type, Delay: a.Delay})
 		}
 	}
+
 	return f, nil
 }
 
@@ -193,7 +205,12 @@ func (h handle) SetFailure(f Failure) error {
 	if err != nil {
 		return InvalidParameter
 	}
-	info := windows.SERVICE_FAILURE_ACTIONS{ResetPeriod: f.Reset, RebootMsg: p[0], Command: p[1]}
+	info := windows.SERVICE_FAILURE_ACTIONS{
+		ResetPeriod: f.Reset,
+		RebootMsg:   p[0],
+		Command:     p[1],
+	}
+
 	actions := make([]windows.SC_ACTION, len(f.Actions), len(f.Actions)+1)
 	for i, a := range f.Actions {
 		actions[i] = windows.SC_ACTION{Type: a.Type, Delay: a.Delay}
@@ -201,5 +218,6 @@ func (h handle) SetFailure(f Failure) error {
 	if f.Actions != nil { // an address and a count of 0: no actions
 		info.ActionsCount, info.Actions = uint32(len(actions)), &actions[:1][0] // there are few
 	}
+
 	return h.change(windows.SERVICE_CONFIG_FAILURE_ACTIONS, unsafe.Pointer(&info))
 }

@@ -12,7 +12,7 @@ import (
 	"mullion.dev/mullion/internal/windows/wire/winerr"
 )
 
-// Local is the service control manager of this Windows.
+// Local returns the service control manager of this Windows.
 func Local() Manager { return local{} }
 
 type local struct{}
@@ -53,11 +53,13 @@ func buffer(size uint32, f func(b *byte, size uint32) (uint32, error)) ([]byte, 
 // List implements Manager.
 func (local) List(types, states uint32, group *string) ([]Service, error) {
 	var list []Service
+
 	err := manager(windows.SC_MANAGER_CONNECT|windows.SC_MANAGER_ENUMERATE_SERVICE, func(m windows.Handle) error {
 		in, err := pointer(group)
 		if err != nil {
 			return err
 		}
+
 		count := uint32(0)
 		b, err := buffer(4<<10, func(b *byte, size uint32) (need uint32, err error) {
 			err = windows.EnumServicesStatusEx(m, windows.SC_ENUM_PROCESS_INFO, types, states, b, size, &need, &count,
@@ -67,6 +69,7 @@ func (local) List(types, states uint32, group *string) ([]Service, error) {
 		if err != nil || count == 0 {
 			return err
 		}
+
 		for _, s := range unsafe.Slice((*windows.ENUM_SERVICE_STATUS_PROCESS)(unsafe.Pointer(&b[0])), count) {
 			name := windows.UTF16PtrToString(s.ServiceName)
 			list = append(list, Service{
@@ -75,8 +78,10 @@ func (local) List(types, states uint32, group *string) ([]Service, error) {
 				Status:  status(&s.ServiceStatusProcess),
 			})
 		}
+
 		return nil
 	})
+
 	return list, err
 }
 
@@ -123,10 +128,12 @@ func multi(texts []string) *uint16 {
 	for _, text := range texts {
 		list = append(append(list, utf16.Encode([]rune(text))...), 0)
 	}
+
 	list = append(list, 0)
 	if len(texts) == 0 {
 		list = append(list, 0)
 	}
+
 	return &list[0]
 }
 
@@ -172,6 +179,7 @@ func (local) Open(name string, rights uint32) (Handle, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return opened, nil
 }
 

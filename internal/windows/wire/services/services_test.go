@@ -31,6 +31,7 @@ func TestAwait(t *testing.T) {
 
 		return is, nil
 	}
+
 	for _, c := range []struct {
 		name  string
 		is    func(since time.Duration) (services.Status, error)

@@ -84,6 +84,7 @@ func (r Request) Check() error {
 			return err
 		}
 	}
+
 	switch {
 	case r.Do != New && r.Do != Get && r.Do != Remove:
 		return fmt.Errorf("%.20q is none of new, get, remove", r.Do)
@@ -92,6 +93,7 @@ func (r Request) Check() error {
 	case len(r.User) > mostText || len(r.Password) > mostText:
 		return fmt.Errorf("the user's name or the password has more than %d bytes", mostText)
 	}
+
 	return nil
 }
 

@@ -30,7 +30,7 @@ func TestHear(t *testing.T) {
 		`{`: "EOF",
 	} {
 		_, err := Hear(strings.NewReader(in))
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		if (err == nil) != (want == "") || (err != nil && !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v, want %q", in, err, want)
 		}
 	}

@@ -51,17 +51,24 @@ func Run(ctx context.Context, m services.Manager, system System, o Options, out 
 		return fmt.Errorf("make service %s: %w", o.Name, err)
 	}
 	defer func() { _ = h.Close() }() // nothing is lost
-	k := &keeper{Options: o, service: h, out: out}
+
+	k := &keeper{
+		Options: o,
+		service: h,
+		out:     out,
+	}
 	if err := k.openLog(); err != nil {
 		return err
 	}
 	defer func() { _ = k.log.Close() }() // it was read
+
 	if err := k.say(Starting); err != nil {
 		return err
 	}
 	if err := start(h); err != nil && !errors.Is(err, services.AlreadyRunning) {
 		return errors.Join(fmt.Errorf("start service %s: %w", o.Name, err), k.copyLog())
 	}
+
 	return k.keep(ctx)
 }
 
@@ -75,6 +82,7 @@ func prepare(m services.Manager, system System, o Options) (services.Handle, err
 		Binary:       &binary,
 		Account:      &account,
 	}
+
 	h, err := m.Open(o.Name, rights)
 	if errors.Is(err, services.DoesNotExist) {
 		if err := m.Create(o.Name, change); err != nil {
@@ -85,12 +93,14 @@ func prepare(m services.Manager, system System, o Options) (services.Handle, err
 	if err != nil {
 		return nil, err
 	}
+
 	err = errors.Join(stop(h), h.Change(change), h.Describe(o.Description),
 		h.SetFailure(services.Failure{Actions: []services.Action{{Type: services.ActionRestart, Delay: restartDelay}}}),
 		system.Output(o.Name, o.Log))
 	if err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
+
 	return h, nil
 }
 
@@ -146,6 +156,7 @@ func (k *keeper) copyLog() error {
 	if _, err := io.Copy(k.out, k.log); err != nil {
 		return fmt.Errorf("copy the log of service %s: %w", k.Name, err)
 	}
+
 	at, err := k.log.Seek(0, io.SeekCurrent)
 	if err != nil || at < logSize {
 		return err
@@ -162,6 +173,7 @@ func (k *keeper) say(state string) error {
 	if state == k.said {
 		return nil
 	}
+
 	k.said = state
 	if err := os.MkdirAll(filepath.Dir(k.State), 0o700); err != nil {
 		return err
@@ -177,6 +189,7 @@ func (k *keeper) say(state string) error {
 func (k *keeper) keep(ctx context.Context) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
+
 	begin, last := time.Now(), services.Status{}
 	for {
 		is, err := k.service.Status()
@@ -197,6 +210,7 @@ func (k *keeper) keep(ctx context.Context) error {
 			case is.State != services.Running:
 				state, said = k.said, ""
 			}
+
 			if said != "" {
 				fmt.Fprintf(k.out, "mullion-service: %s %s\n", k.Name, said)
 			}
@@ -204,6 +218,7 @@ func (k *keeper) keep(ctx context.Context) error {
 				return err
 			}
 		}
+
 		select {
 		case <-ctx.Done():
 			return nil

@@ -62,13 +62,16 @@ func TestRunMakesTheService(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, s, o := &servicestest.Manager{Services: there}, system{}, options(t)
+			m := &servicestest.Manager{Services: there}
+			s := system{}
+			o := options(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel() // it looks once
 			var out bytes.Buffer
 			if err := keeper.Run(ctx, m, s, o, &out); err != nil {
 				t.Fatal(err)
 			}
+
 			made := m.Find("kubelet")
 			if made == nil || made.Config.Binary != `C:\k\kubelet.exe --windows-service` ||
 				made.Status.State != services.Running || s["kubelet"] != o.Log {
@@ -97,7 +100,7 @@ func TestRunStartsALateService(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		err := keeper.Run(ctx, m, system{}, o, &bytes.Buffer{})
-		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
+		if (says == "" && err != nil) || (says != "" && (err == nil || !strings.Contains(err.Error(), says))) {
 			t.Errorf("late %d times: %v, want %q", late, err, says)
 		}
 	}
@@ -118,13 +121,15 @@ func TestRunTellsOfTheEnd(t *testing.T) {
 				Service: services.Service{Name: "kubelet", Status: services.Status{State: services.Stopped}},
 				Ends:    &services.Status{State: services.Stopped, Exit: tt.exit},
 			}}}, options(t)
+
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
 			var out bytes.Buffer
 			err := keeper.Run(ctx, m, system{}, o, &out)
-			if tt.says == "" && err != nil || tt.says != "" && (err == nil || !strings.Contains(err.Error(), tt.says)) {
+			if (tt.says == "" && err != nil) || (tt.says != "" && (err == nil || !strings.Contains(err.Error(), tt.says))) {
 				t.Errorf("%v, want %q", err, tt.says)
 			}
+
 			text, readErr := os.ReadFile(o.State)
 			if readErr != nil || keeper.ReadState(text) != tt.halted {
 				t.Errorf("its state is %q, %v", text, readErr)

@@ -27,7 +27,7 @@ const (
 	Stopped  = "stopped"
 )
 
-// Args are the arguments that Parse reads.
+// Args returns the arguments that Parse reads.
 func (o Options) Args() []string {
 	args := []string{"--name", o.Name, "--description", o.Description, "--log", o.Log, "--state", o.State, "--"}
 	return append(args, o.Command...)
@@ -45,6 +45,7 @@ func Parse(args []string) (Options, error) {
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
+
 	o.Command = flags.Args()
 	if o.Name == "" || o.Log == "" || o.State == "" || len(o.Command) == 0 {
 		return o, errors.New("usage: mullion-service --name NAME --description TEXT --log FILE --state FILE -- PROGRAM [ARG…]")

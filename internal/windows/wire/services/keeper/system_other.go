@@ -9,7 +9,7 @@ import (
 	"mullion.dev/mullion/internal/windows/wire/services"
 )
 
-// Local is a System whose Output fails: services are a matter of Windows.
+// Local returns a System whose Output fails: services are a matter of Windows.
 func Local() System { return nowhere{} }
 
 type nowhere struct{}

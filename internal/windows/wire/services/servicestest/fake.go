@@ -63,6 +63,7 @@ func (m *Manager) List(types, states uint32, group *string) ([]services.Service,
 	if list == nil && group != nil {
 		return nil, services.DoesNotExist
 	}
+
 	return list, m.Err
 }
 
@@ -83,9 +84,15 @@ func (m *Manager) Create(name string, c services.Change) error {
 	case strings.ContainsAny(name, `/\`):
 		return services.InvalidName
 	}
+
 	s := &Service{Numbers: map[uint32]uint32{}}
 	s.Name, s.Display = name, name
-	s.Status = services.Status{Type: c.Type, State: services.Stopped, Exit: uint32(services.NeverStarted)}
+	s.Status = services.Status{
+		Type:  c.Type,
+		State: services.Stopped,
+		Exit:  uint32(services.NeverStarted),
+	}
+
 	s.Config = services.Config{Account: "LocalSystem", Display: name}
 	s.change(c)
 	m.Services = append(m.Services, s)
@@ -149,6 +156,7 @@ func (h handle) Start(args []string) error {
 	case h.Service.Status.State != services.Stopped:
 		return services.AlreadyRunning
 	}
+
 	h.Args = args
 	h.Service.Status = services.Status{
 		Type:    h.Service.Status.Type,
@@ -201,6 +209,7 @@ func (s *Service) change(c services.Change) {
 			*number.to = number.from
 		}
 	}
+
 	for _, one := range []struct {
 		from *string
 		to   *string
