@@ -31,6 +31,7 @@ func (s *Server) open(r *record) (disk, error) {
 	if r.Remote != "" { // who serves it may be broken: it leads nowhere else
 		mode |= unix.O_NOFOLLOW | unix.O_NONBLOCK
 	}
+
 	f, err := os.OpenFile(s.file(*r), mode, 0)
 	if err != nil {
 		return disk{}, fmt.Errorf("open the disk: %w", err)
@@ -41,7 +42,7 @@ func (s *Server) open(r *record) (disk, error) {
 	return disk{s, r, f}, nil
 }
 
-// volume is that of one of the disk's partitions.
+// volume returns that of one of the disk's partitions.
 func (d disk) volume(p hostdisk.Part) volume {
 	return volume{
 		disk: d.file, part: p, mount: filepath.Join(d.Mounts, p.GUID),
@@ -59,6 +60,7 @@ func (d disk) describe(ctx context.Context, to *hostdisk.Disk) error {
 	if err != nil || t == nil {
 		return err
 	}
+
 	to.GUID = strings.ToLower(t.GUID)
 	for _, entry := range t.Partitions {
 		p := partOf(t, entry, to.Size)
@@ -67,6 +69,7 @@ func (d disk) describe(ctx context.Context, to *hostdisk.Disk) error {
 			to.Partitions = append(to.Partitions, p)
 			continue
 		}
+
 		p.Paths = slices.Clone(d.state.Paths[p.GUID])
 		if err := d.describeVolume(ctx, &p); err != nil {
 			p.Fault = err.Error()
@@ -74,6 +77,7 @@ func (d disk) describe(ctx context.Context, to *hostdisk.Disk) error {
 		}
 		to.Partitions = append(to.Partitions, p)
 	}
+
 	return nil
 }
 
@@ -82,6 +86,7 @@ func (d disk) describeVolume(ctx context.Context, p *hostdisk.Part) error {
 	if d.record.Offline || p.Type != "Basic" {
 		return nil
 	}
+
 	v := d.volume(*p)
 	ours, err := v.ours()
 	if err != nil {
@@ -100,6 +105,7 @@ func (d disk) describeVolume(ctx context.Context, p *hostdisk.Part) error {
 	if err := v.open(); err != nil {
 		return err
 	}
+
 	return errors.Join(d.name(*p), v.figures(p))
 }
 
@@ -136,16 +142,18 @@ func (d disk) remove() error {
 // closeAll unmounts the disk's volumes. With forget their access paths go too.
 func (d disk) closeAll(forget bool) error {
 	t, err := readTable(d.file)
-	if errors.Is(err, errForeign) || err == nil && t == nil {
+	if errors.Is(err, errForeign) || (err == nil && t == nil) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
+
 	size, err := sizeOf(d.file)
 	if err != nil {
 		return err
 	}
+
 	for _, entry := range t.Partitions {
 		if d.own(strings.ToLower(entry.GUID)) != nil {
 			continue
@@ -154,6 +162,7 @@ func (d disk) closeAll(forget bool) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -166,9 +175,11 @@ func (d disk) closeVolume(p hostdisk.Part, forget bool) error {
 	if l := p.Letter(); l != "" {
 		names = append(names, strings.ToLower(l)+":")
 	}
+
 	if forget {
 		delete(d.state.Paths, p.GUID)
 	}
+
 	return errors.Join(d.unname(names...), d.write(p.GUID+pathFile, ""))
 }
 
@@ -181,15 +192,17 @@ func (d disk) set(ctx context.Context, r hostdisk.Request) error {
 	if r.ReadOnly != nil {
 		d.record.ReadOnly = *r.ReadOnly || d.remote[d.record.Remote].ReadOnly
 	}
+
 	if *d.record == was {
 		return nil
 	}
-	if d.record.Offline && !was.Offline || d.record.ReadOnly != was.ReadOnly {
+	if (d.record.Offline && !was.Offline) || d.record.ReadOnly != was.ReadOnly {
 		if err := d.closeAll(false); err != nil {
 			*d.record = was
 			return err
 		}
 	}
+
 	if err := d.save(); err != nil {
 		*d.record = was
 		return err
@@ -222,6 +235,7 @@ func (d disk) changeTable(ctx context.Context, r hostdisk.Request) (uint32, erro
 	if t == nil {
 		return 0, refused(41000, "The disk has not been initialized.")
 	}
+
 	size, err := sizeOf(d.file)
 	if err != nil {
 		return 0, err
@@ -229,6 +243,7 @@ func (d disk) changeTable(ctx context.Context, r hostdisk.Request) (uint32, erro
 	if r.Do == hostdisk.Partition {
 		return d.makePartition(t, size, r.Size)
 	}
+
 	i := slices.IndexFunc(t.Partitions, func(p *gpt.Partition) bool { return p.Index == int(r.Partition) })
 	if i < 0 {
 		return 0, refused(5, fmt.Sprintf("Disk %d has no partition %d.", r.Disk, r.Partition))
@@ -237,10 +252,12 @@ func (d disk) changeTable(ctx context.Context, r hostdisk.Request) (uint32, erro
 	if err := d.own(p.GUID); err != nil {
 		return 0, err
 	}
+
 	p.Paths = d.state.Paths[p.GUID]
 	if p.Type != "Basic" && r.Do != hostdisk.Delete {
 		return 0, refused(41006, "A parameter is not valid for this type of partition.")
 	}
+
 	switch r.Do {
 	case hostdisk.Delete:
 		if err := d.closeVolume(p, true); err != nil {
@@ -251,6 +268,7 @@ func (d disk) changeTable(ctx context.Context, r hostdisk.Request) (uint32, erro
 	case hostdisk.Resize:
 		return 0, d.resize(ctx, t, t.Partitions[i], p, r.Size)
 	}
+
 	return 0, d.changeVolume(ctx, p, r)
 }
 
@@ -289,6 +307,7 @@ func (d disk) resize(ctx context.Context, t *gpt.Table, entry *gpt.Partition, p 
 	case size > p.Most:
 		return refused(4097, fmt.Sprintf("Size Not Supported: there is room for %d bytes.", p.Most))
 	}
+
 	place(entry, p.Offset, size)
 	if err := writeTable(d.file, t); err != nil {
 		return err
@@ -298,6 +317,7 @@ func (d disk) resize(ctx context.Context, t *gpt.Table, entry *gpt.Partition, p 
 	if ours, err := v.ours(); err != nil || !ours {
 		return err
 	}
+
 	return v.grow(ctx)
 }
 
@@ -308,6 +328,7 @@ func (d disk) changeVolume(ctx context.Context, p hostdisk.Part, r hostdisk.Requ
 	if err != nil {
 		return err
 	}
+
 	switch {
 	case r.Do == hostdisk.Format:
 		foreign, err := v.foreign(ctx)
@@ -325,6 +346,7 @@ func (d disk) changeVolume(ctx context.Context, p hostdisk.Part, r hostdisk.Requ
 	case !ours:
 		return refused(43005, "The volume has no file system that this host reads.")
 	}
+
 	return v.flush()
 }
 
@@ -337,6 +359,7 @@ func (d disk) addPath(p hostdisk.Part, path string) error {
 			return refused(42002, "The requested access path is already in use.")
 		}
 	}
+
 	if hostdisk.IsLetter(path) {
 		free, err := d.letterFree(path)
 		if err != nil {
@@ -346,6 +369,7 @@ func (d disk) addPath(p hostdisk.Part, path string) error {
 			return refused(42002, "The requested access path is already in use.")
 		}
 	}
+
 	if d.state.Paths == nil {
 		d.state.Paths = map[string][]string{}
 	}
@@ -361,6 +385,7 @@ func (d disk) removePath(p hostdisk.Part, path string) error {
 	if len(kept) == len(p.Paths) {
 		return refused(42007, "The access path is not valid.")
 	}
+
 	if hostdisk.IsLetter(path) {
 		if err := d.unname(strings.ToLower(path)); err != nil {
 			return err

@@ -42,6 +42,7 @@ func newHost(t *testing.T) *host {
 			t.Skipf("needs %s: %v", tool, err)
 		}
 	}
+
 	h := &host{dir: t.TempDir()}
 	for _, dir := range []string{h.mounts(), filepath.Join(h.dir, "prefix", "dosdevices")} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -51,6 +52,7 @@ func newHost(t *testing.T) *host {
 	if err := unix.Mount(h.mounts(), h.mounts(), "", unix.MS_BIND, ""); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		h.end()
 		entries, _ := os.ReadDir(h.mounts())
@@ -64,25 +66,28 @@ func newHost(t *testing.T) *host {
 			t.Errorf("loop devices are left: %s", left)
 		}
 	})
+
 	h.start(t)
 	return h
 }
 
 func (h *host) mounts() string { return filepath.Join(h.dir, "volumes") }
 
-// loops are the loop devices of the host's disks.
+// loops returns the loop devices of the host's disks.
 func (h *host) loops(t *testing.T) string {
 	t.Helper()
 	files, err := filepath.Glob("/sys/block/loop*/loop/backing_file")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	found := ""
 	for _, f := range files {
 		if data, err := os.ReadFile(f); err == nil && strings.HasPrefix(string(data), h.dir) {
 			found += string(data)
 		}
 	}
+
 	return found
 }
 
@@ -99,6 +104,7 @@ func (h *host) start(t *testing.T) {
 	if err := s.Open(ctx); err != nil {
 		t.Fatal(err)
 	}
+
 	h.server = s
 	done := make(chan error, 2)
 	for _, name := range []string{"host", "operator"} {
@@ -108,6 +114,7 @@ func (h *host) start(t *testing.T) {
 		}
 		go func(l net.Listener) { done <- s.Serve(ctx, l, name == "operator") }(l)
 	}
+
 	h.end = func() {
 		cancel()
 		if err := errors.Join(<-done, <-done); err != nil {
@@ -161,7 +168,12 @@ func (h *host) formatted(t *testing.T) hostdisk.Part {
 	disk := h.must(t, hostdisk.Request{Do: hostdisk.Attach, Size: 400 * mib}).Number
 	h.must(t, hostdisk.Request{Do: hostdisk.Initialize, Disk: disk})
 	number := h.must(t, hostdisk.Request{Do: hostdisk.Partition, Disk: disk}).Number
-	a := h.must(t, hostdisk.Request{Do: hostdisk.Format, Disk: disk, Partition: number, Label: "größe"})
+	a := h.must(t, hostdisk.Request{
+		Do:        hostdisk.Format,
+		Disk:      disk,
+		Partition: number,
+		Label:     "größe",
+	})
 	return partOf(t, a, disk, number)
 }
 
@@ -190,17 +202,35 @@ func TestDisk(t *testing.T) {
 		p.VolumeSize < 300*mib {
 		t.Errorf("the volume is %+v", p)
 	}
+
 	// what Linux' own tools see
 	const reserved, basic = "e3c9e316-0b5c-4db8-817d-f92df00215ae", "ebd0a0a2-b9e5-4433-87c0-68b6b72699c7"
 	out, err := exec.Command("partx", "-g", "-o", "START,TYPE,UUID", h.images(t)[0]).CombinedOutput()
 	if want := []string{"34", reserved, "32768", basic, p.GUID}; err != nil || !containsAll(string(out), want) {
 		t.Errorf("the partition table: %v\n%s", err, out)
 	}
-	on := func(do hostdisk.Do) hostdisk.Request { return hostdisk.Request{Do: do, Disk: 1, Partition: 2} }
+
+	on := func(do hostdisk.Do) hostdisk.Request {
+		return hostdisk.Request{
+			Do:        do,
+			Disk:      1,
+			Partition: 2,
+		}
+	}
+
 	h.refused(t, 41001, on(hostdisk.Initialize))
 	h.refused(t, 40000, on(hostdisk.Partition))
-	h.refused(t, 5, hostdisk.Request{Do: hostdisk.Format, Disk: 1, Partition: 3})
-	h.refused(t, 41006, hostdisk.Request{Do: hostdisk.Format, Disk: 1, Partition: 1})
+	h.refused(t, 5, hostdisk.Request{
+		Do:        hostdisk.Format,
+		Disk:      1,
+		Partition: 3,
+	})
+
+	h.refused(t, 41006, hostdisk.Request{
+		Do:        hostdisk.Format,
+		Disk:      1,
+		Partition: 1,
+	})
 	h.refused(t, 5, hostdisk.Request{Do: hostdisk.Initialize, Disk: 9})
 
 	if err := os.WriteFile(h.file(p, "kept"), []byte("bytes"), 0o600); err != nil {
@@ -212,33 +242,76 @@ func TestDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer used.Close()
+
 	h.refused(t, hostdisk.InUse, on(hostdisk.Detach))
 	h.refused(t, hostdisk.InUse, on(hostdisk.Format))
-	h.must(t, hostdisk.Request{Do: hostdisk.Grow, Disk: 1, Size: 600 * mib})
-	h.refused(t, 4097, hostdisk.Request{Do: hostdisk.Grow, Disk: 1, Size: 500 * mib})
-	h.refused(t, 4097, hostdisk.Request{Do: hostdisk.Resize, Disk: 1, Partition: 2, Size: 800 * mib})
-	h.refused(t, 4097, hostdisk.Request{Do: hostdisk.Resize, Disk: 1, Partition: 2, Size: p.Size - mib})
+	h.must(t, hostdisk.Request{
+		Do:   hostdisk.Grow,
+		Disk: 1,
+		Size: 600 * mib,
+	})
+
+	h.refused(t, 4097, hostdisk.Request{
+		Do:   hostdisk.Grow,
+		Disk: 1,
+		Size: 500 * mib,
+	})
+	h.refused(t, 4097, hostdisk.Request{
+		Do:        hostdisk.Resize,
+		Disk:      1,
+		Partition: 2,
+		Size:      800 * mib,
+	})
+
+	h.refused(t, 4097, hostdisk.Request{
+		Do:        hostdisk.Resize,
+		Disk:      1,
+		Partition: 2,
+		Size:      p.Size - mib,
+	})
+
 	most := partOf(t, h.must(t, on(hostdisk.Get)), 1, 2).Most
-	larger := h.must(t, hostdisk.Request{Do: hostdisk.Resize, Disk: 1, Partition: 2, Size: most})
+	larger := h.must(t, hostdisk.Request{
+		Do:        hostdisk.Resize,
+		Disk:      1,
+		Partition: 2,
+		Size:      most,
+	})
 	if got := partOf(t, larger, 1, 2); got.VolumeSize < p.VolumeSize+190*mib {
 		t.Errorf("the volume has %d bytes, and had %d", got.VolumeSize, p.VolumeSize)
 	}
 	used.Close()
 
 	yes, no := true, false
-	h.must(t, hostdisk.Request{Do: hostdisk.Set, Disk: 1, ReadOnly: &yes})
+	h.must(t, hostdisk.Request{
+		Do:       hostdisk.Set,
+		Disk:     1,
+		ReadOnly: &yes,
+	})
 	if err := os.WriteFile(h.file(p, "kept"), nil, 0o600); !errors.Is(err, unix.EROFS) {
 		t.Errorf("a read-only disk is written to: %v", err)
 	}
-	h.must(t, hostdisk.Request{Do: hostdisk.Set, Disk: 1, ReadOnly: &no, Offline: &yes})
+
+	h.must(t, hostdisk.Request{
+		Do:       hostdisk.Set,
+		Disk:     1,
+		ReadOnly: &no,
+		Offline:  &yes,
+	})
 	if _, err := os.Stat(h.file(p, "")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the volume of an offline disk is there: %v", err)
 	}
+
 	h.refused(t, 41003, on(hostdisk.Flush))
-	h.must(t, hostdisk.Request{Do: hostdisk.Set, Disk: 1, Offline: &no})
+	h.must(t, hostdisk.Request{
+		Do:      hostdisk.Set,
+		Disk:    1,
+		Offline: &no,
+	})
 	if data, err := os.ReadFile(h.file(p, "kept")); string(data) != "bytes" {
 		t.Errorf("what was written is %q, %v", data, err)
 	}
+
 	h.must(t, on(hostdisk.Detach))
 	if left := h.images(t); len(left) > 0 || h.loops(t) != "" {
 		t.Errorf("of the disk is left: %v, %s", left, h.loops(t))
@@ -267,12 +340,14 @@ func TestFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
+
 	block := make([]byte, mib)
 	for range 500 {
 		if _, err = f.Write(block); err != nil {
 			break
 		}
 	}
+
 	if !errors.Is(err, unix.ENOSPC) {
 		t.Errorf("more than the volume has: %v", err)
 	}
@@ -286,10 +361,33 @@ func TestFull(t *testing.T) {
 func TestServerEnds(t *testing.T) {
 	h := newHost(t)
 	p := h.formatted(t)
-	h.must(t, hostdisk.Request{Do: hostdisk.AddPath, Disk: 1, Partition: 2, Path: `C:\data\`})
-	h.must(t, hostdisk.Request{Do: hostdisk.AddPath, Disk: 1, Partition: 2, Path: "e:"})
-	h.refused(t, 42002, hostdisk.Request{Do: hostdisk.AddPath, Disk: 1, Partition: 2, Path: `C:\DATA`})
-	h.refused(t, 42002, hostdisk.Request{Do: hostdisk.AddPath, Disk: 1, Partition: 2, Path: "F:"})
+	h.must(t, hostdisk.Request{
+		Do:        hostdisk.AddPath,
+		Disk:      1,
+		Partition: 2,
+		Path:      `C:\data\`,
+	})
+
+	h.must(t, hostdisk.Request{
+		Do:        hostdisk.AddPath,
+		Disk:      1,
+		Partition: 2,
+		Path:      "e:",
+	})
+
+	h.refused(t, 42002, hostdisk.Request{
+		Do:        hostdisk.AddPath,
+		Disk:      1,
+		Partition: 2,
+		Path:      `C:\DATA`,
+	})
+	h.refused(t, 42002, hostdisk.Request{
+		Do:        hostdisk.AddPath,
+		Disk:      1,
+		Partition: 2,
+		Path:      "F:",
+	})
+
 	container := filepath.Join(h.dir, "container")
 	if err := os.Mkdir(container, 0o700); err != nil {
 		t.Fatal(err)
@@ -297,21 +395,25 @@ func TestServerEnds(t *testing.T) {
 	if err := unix.Mount(h.file(p, ""), container, "", unix.MS_BIND, ""); err != nil {
 		t.Fatal(err)
 	}
+
 	h.end()
 	h.start(t)
 	again := partOf(t, h.must(t, hostdisk.Request{Do: hostdisk.Get}), 1, 2)
 	if fmt.Sprint(again.Paths) != `[C:\data E:]` || again.Fault != "" {
 		t.Errorf("the volume is %+v", again)
 	}
+
 	for _, name := range []string{"e:", "volume{" + p.GUID + "}"} {
 		if to, err := os.Readlink(filepath.Join(h.dir, "prefix", "dosdevices", name)); to != filepath.Join(h.mounts(), p.GUID) {
 			t.Errorf("%s leads to %q, %v", name, to, err)
 		}
 	}
+
 	// the container alone has it now
 	if err := unix.Unmount(filepath.Join(h.mounts(), p.GUID), 0); err != nil {
 		t.Fatal(err)
 	}
+
 	h.refused(t, hostdisk.InUse, hostdisk.Request{Do: hostdisk.Detach, Disk: 1})
 	if err := os.WriteFile(filepath.Join(container, "new"), []byte("by the container"), 0o600); err != nil {
 		t.Error(err)
@@ -322,8 +424,20 @@ func TestServerEnds(t *testing.T) {
 	if err := unix.Unmount(container, 0); err != nil {
 		t.Fatal(err)
 	}
-	h.must(t, hostdisk.Request{Do: hostdisk.RemovePath, Disk: 1, Partition: 2, Path: "E:"})
-	h.refused(t, 42007, hostdisk.Request{Do: hostdisk.RemovePath, Disk: 1, Partition: 2, Path: "E:"})
+
+	h.must(t, hostdisk.Request{
+		Do:        hostdisk.RemovePath,
+		Disk:      1,
+		Partition: 2,
+		Path:      "E:",
+	})
+
+	h.refused(t, 42007, hostdisk.Request{
+		Do:        hostdisk.RemovePath,
+		Disk:      1,
+		Partition: 2,
+		Path:      "E:",
+	})
 	h.must(t, hostdisk.Request{Do: hostdisk.Detach, Disk: 1})
 }
 
@@ -336,11 +450,13 @@ func TestForeign(t *testing.T) {
 	if err := unix.Unmount(filepath.Join(h.mounts(), p.GUID), 0); err != nil {
 		t.Fatal(err)
 	}
+
 	f, err := os.OpenFile(image, os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
+
 	boot := make([]byte, 512) // the beginning of an NTFS volume, as far as blkid looks
 	copy(boot, "\xeb\x52\x90NTFS    \x00\x02\x08")
 	boot[510], boot[511] = 0x55, 0xaa
@@ -350,24 +466,47 @@ func TestForeign(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	write(make([]byte, 4*mib), p.Offset)
 	ext := exec.Command("mkfs.ext4", "-q", "-F", "-E", fmt.Sprintf("offset=%d", p.Offset), image, "50M")
 	if out, err := ext.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+
 	h.start(t)
 	got := partOf(t, h.must(t, hostdisk.Request{Do: hostdisk.Get}), 1, 2)
 	if got.FileSystem != "ext4" || got.Fault == "" {
 		t.Errorf("a volume of ext4 is %+v", got)
 	}
-	h.refused(t, 43002, hostdisk.Request{Do: hostdisk.Format, Disk: 1, Partition: 2})
-	h.refused(t, 43005, hostdisk.Request{Do: hostdisk.Flush, Disk: 1, Partition: 2})
-	h.must(t, hostdisk.Request{Do: hostdisk.Format, Disk: 1, Partition: 2, Force: true})
+
+	h.refused(t, 43002, hostdisk.Request{
+		Do:        hostdisk.Format,
+		Disk:      1,
+		Partition: 2,
+	})
+	h.refused(t, 43005, hostdisk.Request{
+		Do:        hostdisk.Flush,
+		Disk:      1,
+		Partition: 2,
+	})
+
+	h.must(t, hostdisk.Request{
+		Do:        hostdisk.Format,
+		Disk:      1,
+		Partition: 2,
+		Force:     true,
+	})
+
 	h.refused(t, 6, hostdisk.Request{Do: hostdisk.Clear, Disk: 1})
-	h.must(t, hostdisk.Request{Do: hostdisk.Clear, Disk: 1, Force: true})
+	h.must(t, hostdisk.Request{
+		Do:    hostdisk.Clear,
+		Disk:  1,
+		Force: true,
+	})
 	if d := h.must(t, hostdisk.Request{Do: hostdisk.Get}).Disks[0]; d.GUID != "" || len(d.Partitions) > 0 {
 		t.Errorf("a cleared disk is %+v", d)
 	}
+
 	write(boot, 0) // no table at all
 	if d := h.must(t, hostdisk.Request{Do: hostdisk.Get}).Disks[0]; d.GUID != "" || d.Fault == "" {
 		t.Errorf("a disk of another system is %+v", d)
@@ -401,12 +540,15 @@ func TestLinks(t *testing.T) {
 	h := newHost(t)
 	h.formatted(t)
 	served := t.TempDir()
-	regular, link, fifo := filepath.Join(served, "disk0"), filepath.Join(served, "disk1"), filepath.Join(served, "disk2")
+	regular := filepath.Join(served, "disk0")
+	link := filepath.Join(served, "disk1")
+	fifo := filepath.Join(served, "disk2")
 	err := os.WriteFile(regular, nil, 0o600)
 	err = errors.Join(err, os.Truncate(regular, 400*mib), os.Symlink(h.images(t)[0], link), unix.Mkfifo(fifo, 0o600))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, file := range []string{regular, link, fifo} {
 		for _, readOnly := range []bool{false, true} {
 			key := fmt.Sprint(file, readOnly)

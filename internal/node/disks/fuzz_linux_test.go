@@ -17,6 +17,7 @@ var guid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 // files. What was read can be written and read again.
 func FuzzReadTable(f *testing.F) {
 	const size = 4 << 20 // for the tables; what a table has between is not read
+
 	sample := func(partitions int) []byte {
 		disk := inMemory(f)
 		defer disk.Close()
@@ -27,6 +28,7 @@ func FuzzReadTable(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
+
 		for range partitions {
 			if _, err := addPartition(t, size+firstData, alignment); err != nil {
 				f.Fatal(err)
@@ -35,15 +37,18 @@ func FuzzReadTable(f *testing.F) {
 		if err := writeTable(disk, t); err != nil {
 			f.Fatal(err)
 		}
+
 		data := make([]byte, 34*sector)
 		if _, err := disk.ReadAt(data, 0); err != nil {
 			f.Fatal(err)
 		}
 		return data
 	}
+
 	f.Add(sample(0), []byte{})
 	f.Add(sample(2), bytes.Repeat([]byte{0xff}, sector))
 	f.Add(sample(1), append(make([]byte, 32*sector), sample(1)[sector:2*sector]...))
+
 	f.Fuzz(func(t *testing.T, begin, end []byte) {
 		disk := inMemory(t)
 		defer disk.Close()
@@ -51,6 +56,7 @@ func FuzzReadTable(f *testing.F) {
 		if err := disk.Truncate(size + firstData); err != nil {
 			t.Fatal(err)
 		}
+
 		_, beginErr := disk.WriteAt(begin, 0)
 		_, endErr := disk.WriteAt(end, size+firstData-int64(len(end)))
 		if err := errors.Join(beginErr, endErr); err != nil {
@@ -60,6 +66,7 @@ func FuzzReadTable(f *testing.F) {
 		if err != nil || table == nil {
 			return
 		}
+
 		checkTable(t, table, size+firstData)
 		if err := writeTable(disk, table); err != nil {
 			return // the library refuses what it would not write so
@@ -71,7 +78,7 @@ func FuzzReadTable(f *testing.F) {
 	})
 }
 
-// inMemory is an empty file without a disk, on which each Sync would take its time.
+// inMemory returns an empty file without a disk, on which each Sync would take its time.
 func inMemory(tb testing.TB) *os.File {
 	tb.Helper()
 	fd, err := unix.MemfdCreate("disk", unix.MFD_CLOEXEC)
@@ -86,6 +93,7 @@ func checkTable(t *testing.T, table *gpt.Table, size int64) {
 	if len(table.Partitions) > mostPartitions {
 		t.Errorf("%d partitions", len(table.Partitions))
 	}
+
 	at := int64(0)
 	for _, entry := range table.Partitions {
 		p := partOf(table, entry, size)

@@ -31,17 +31,20 @@ func attach(file *os.File, e extent) (*os.File, error) {
 		return nil, fmt.Errorf("make a loop device, which the machine's kernel has to have: %w", err)
 	}
 	defer control.Close()
+
 	config := unix.LoopConfig{Fd: uint32(file.Fd())} // a descriptor
 	config.Info = unix.LoopInfo64{
 		Offset:    uint64(e.offset), // within the file
 		Sizelimit: uint64(e.size),   // within the file
 		Flags:     unix.LO_FLAGS_AUTOCLEAR,
 	}
+
 	mode := os.O_RDWR
 	if e.readOnly {
 		config.Info.Flags |= unix.LO_FLAGS_READ_ONLY
 		mode = os.O_RDONLY
 	}
+
 	for range loopTries {
 		n, err := unix.IoctlRetInt(int(control.Fd()), unix.LOOP_CTL_GET_FREE)
 		if err != nil {
@@ -51,6 +54,7 @@ func attach(file *os.File, e extent) (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		err = unix.IoctlLoopConfigure(int(device.Fd()), &config)
 		if err == nil {
 			return device, nil
@@ -60,6 +64,7 @@ func attach(file *os.File, e extent) (*os.File, error) {
 			return nil, fmt.Errorf("attach %q to %q: %w", file.Name(), device.Name(), err)
 		}
 	}
+
 	return nil, errors.New("find a free loop device: others take each at once")
 }
 
@@ -73,6 +78,7 @@ func attached(file *os.File, offset int64) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	for _, k := range known {
 		device, err := os.OpenFile(filepath.Join("/dev", filepath.Base(filepath.Dir(filepath.Dir(k)))), os.O_RDONLY, 0)
 		if err != nil {
@@ -85,6 +91,7 @@ func attached(file *os.File, offset int64) (*os.File, error) {
 		}
 		_ = device.Close()
 	}
+
 	return nil, nil // there is none
 }
 

@@ -33,7 +33,12 @@ type Remote struct {
 
 // describe fills in what is known of the disk without its bytes.
 func (r Remote) describe(ctx context.Context, d *hostdisk.Disk) {
-	d.Name, d.Serial, d.ID, d.Bus, d.Location, d.Session = r.Name, r.Serial, r.ID, r.Bus, r.Location, r.Session
+	d.Name = r.Name
+	d.Serial = r.Serial
+	d.ID = r.ID
+	d.Bus = r.Bus
+	d.Location = r.Location
+	d.Session = r.Session
 	d.Fault = r.Fault(ctx)
 }
 
@@ -43,7 +48,7 @@ func (s *Server) has(r record) bool {
 	return r.Remote == "" || known
 }
 
-// there are the disks that are there.
+// there returns the disks that are there.
 func (s *Server) there() []record {
 	return slices.DeleteFunc(slices.Clone(s.state.Disks), func(r record) bool { return !s.has(r) })
 }
@@ -77,16 +82,18 @@ func (s *Server) Attach(ctx context.Context, all []Remote) error {
 			i = len(s.state.Disks)
 			s.state.Disks = append(s.state.Disks, record{Number: s.free(), Remote: r.Key})
 		}
+
 		s.state.Disks[i].ReadOnly = s.state.Disks[i].ReadOnly || r.ReadOnly
 		s.remote[r.Key] = r
 		if d := s.describe(ctx, s.state.Disks[i]); d.Fault != "" {
 			errs = append(errs, fmt.Errorf("disk %d: %s", d.Number, d.Fault))
 		}
 	}
+
 	return errors.Join(append(errs, s.save())...)
 }
 
-// Numbers are the numbers of remote disks that are there.
+// Numbers returns the numbers of remote disks that are there.
 func (s *Server) Numbers(keys []string) []uint32 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,6 +116,7 @@ func (s *Server) Release(ctx context.Context, keys []string) error {
 		if !slices.Contains(keys, r.Remote) || !s.has(r) {
 			continue
 		}
+
 		d, err := s.open(&s.state.Disks[i])
 		if err == nil {
 			err = errors.Join(d.closeAll(false), d.file.Close())
@@ -121,11 +129,13 @@ func (s *Server) Release(ctx context.Context, keys []string) error {
 		}
 		gone = append(gone, r)
 	}
+
 	var errs []error
 	for _, r := range gone {
 		errs = append(errs, s.vanish(r))
 		s.state.Disks = slices.DeleteFunc(s.state.Disks, func(d record) bool { return d.Number == r.Number })
 	}
+
 	return errors.Join(append(errs, s.save())...)
 }
 
@@ -146,6 +156,7 @@ func (s *Server) Lose(prefix string) error {
 		}
 		errs = append(errs, s.vanish(r))
 	}
+
 	return errors.Join(errs...)
 }
 
@@ -162,10 +173,12 @@ func (s *Server) drop(guid string) error {
 	if errors.Is(err, os.ErrNotExist) {
 		err = nil
 	}
+
 	names := []string{wine.VolumeDevice(guid)}
 	if l := (hostdisk.Part{Paths: s.state.Paths[guid]}).Letter(); l != "" {
 		names = append(names, strings.ToLower(l)+":")
 	}
+
 	return errors.Join(err, s.unname(names...), s.write(guid+pathFile, ""))
 }
 
@@ -189,6 +202,7 @@ func (s *Server) Forget(keep func(key string) bool) error {
 		errs = append(errs, s.vanish(r))
 		return true
 	})
+
 	entries, err := os.ReadDir(s.Mounts)
 	errs = append(errs, err)
 	for _, e := range entries {
@@ -197,6 +211,7 @@ func (s *Server) Forget(keep func(key string) bool) error {
 			errs = append(errs, s.drop(e.Name()))
 		}
 	}
+
 	return errors.Join(append(errs, s.save())...)
 }
 

@@ -56,6 +56,7 @@ func (s *Server) Open(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	var err error
 	if s.state, err = load(s.Dir); err != nil {
 		return err
@@ -66,6 +67,7 @@ func (s *Server) Open(ctx context.Context) error {
 			s.Log.Error("disk of the host", "number", d.Number, "error", d.Fault)
 		}
 	}
+
 	return nil
 }
 
@@ -86,6 +88,7 @@ func (s *Server) answer(ctx context.Context, conn io.Reader, operator bool) (a h
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	if a.Number, err = s.carryOut(ctx, request); err != nil {
 		s.Log.Warn("disks", "do", request.Do, "disk", request.Disk, "error", err)
 		a.Error, a.Code = answerOf(err)
@@ -94,6 +97,7 @@ func (s *Server) answer(ctx context.Context, conn io.Reader, operator bool) (a h
 	for _, r := range s.there() {
 		a.Disks = append(a.Disks, s.describe(ctx, r))
 	}
+
 	return a
 }
 
@@ -105,11 +109,13 @@ func (s *Server) carryOut(ctx context.Context, r hostdisk.Request) (uint32, erro
 	case hostdisk.Attach:
 		return s.attachDisk(r)
 	}
+
 	d, err := s.find(ctx, r)
 	if err != nil {
 		return 0, err
 	}
 	defer d.file.Close()
+
 	switch r.Do {
 	case hostdisk.Grow:
 		return 0, d.growFile(r.Size)
@@ -118,6 +124,7 @@ func (s *Server) carryOut(ctx context.Context, r hostdisk.Request) (uint32, erro
 	case hostdisk.Set:
 		return 0, d.set(ctx, r)
 	}
+
 	switch {
 	case d.record.Offline:
 		return 0, refused(41003, "The disk is offline.")
@@ -126,6 +133,7 @@ func (s *Server) carryOut(ctx context.Context, r hostdisk.Request) (uint32, erro
 	case r.Do == hostdisk.Initialize:
 		return 0, d.initialize()
 	}
+
 	return d.changeTable(ctx, r)
 }
 
@@ -149,17 +157,24 @@ func (s *Server) attachDisk(r hostdisk.Request) (uint32, error) {
 	if _, err := exec.LookPath(maker); err != nil { // nobody could use the disk
 		return 0, fmt.Errorf("attach a disk that cannot be formatted: %w", missing(err))
 	}
+
 	id := make([]byte, 8)
 	_, _ = rand.Read(id) // never fails
-	made := record{Number: s.free(), Serial: strings.ToUpper(hex.EncodeToString(id)), Name: r.Label}
+	made := record{
+		Number: s.free(),
+		Serial: strings.ToUpper(hex.EncodeToString(id)),
+		Name:   r.Label,
+	}
 	if made.Name == "" {
 		made.Name = "Mullion Virtual Disk"
 	}
+
 	file := s.file(made)
 	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return 0, err
 	}
+
 	err = errors.Join(f.Truncate(r.Size), f.Close())
 	if err == nil {
 		s.state.Disks = append(s.state.Disks, made)
@@ -181,7 +196,7 @@ func (s *Server) file(r record) string {
 	return filepath.Join(s.Dir, r.Serial+".img")
 }
 
-// describe is a disk as it is now. Its volumes are mounted, if they are not.
+// describe returns a disk as it is now. Its volumes are mounted, if they are not.
 func (s *Server) describe(ctx context.Context, r record) hostdisk.Disk {
 	d := hostdisk.Disk{
 		Number: r.Number, Name: r.Name, Serial: r.Serial, ID: identifier(r.Serial), Bus: "SAS",
@@ -189,11 +204,13 @@ func (s *Server) describe(ctx context.Context, r record) hostdisk.Disk {
 		Offline:  r.Offline,
 		ReadOnly: r.ReadOnly,
 	}
+
 	if r.Remote != "" {
 		if s.remote[r.Remote].describe(ctx, &d); d.Fault != "" {
 			return d
 		}
 	}
+
 	opened, err := s.open(&r)
 	if err == nil {
 		defer opened.file.Close()
@@ -202,10 +219,11 @@ func (s *Server) describe(ctx context.Context, r record) hostdisk.Disk {
 	if err != nil {
 		d.Fault = err.Error()
 	}
+
 	return d
 }
 
-// identifier is a disk's name for SCSI: NAA, locally assigned (SPC-4, 7.8.6.6.4), of its serial number.
+// identifier returns a disk's name for SCSI: NAA, locally assigned (SPC-4, 7.8.6.6.4), of its serial number.
 func identifier(serial string) string {
 	id, err := hex.DecodeString(serial)
 	if err != nil || len(id) != 8 {
@@ -222,6 +240,7 @@ func (s *Server) link(target string, names ...string) error {
 		return err
 	}
 	defer devices.Close()
+
 	target = filepath.Join(s.Mounts, target)
 	for _, name := range names {
 		if text, err := devices.Readlink(name); err == nil && text == target {
@@ -234,11 +253,12 @@ func (s *Server) link(target string, names ...string) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
-// device is the name of a disk's device, below Mounts and in the prefix. Its file says what the disk answers of itself
-// (guest/c/hooks/disk.c).
+// device returns the name of a disk's device, below Mounts and in the prefix. Its file says what the disk answers of
+// itself (guest/c/hooks/disk.c).
 func device(r record) string { return fmt.Sprintf("physicaldrive%d", r.Number) }
 
 // nameDisk gives the disk the name by which programs open it.
@@ -272,7 +292,7 @@ func (s *Server) write(name, text string) error {
 	switch {
 	case text == "" && err == nil:
 		return os.Remove(file)
-	case text == "" || err == nil && string(have) == text:
+	case text == "" || (err == nil && string(have) == text):
 		return nil
 	}
 	return atomicfile.Write(file, []byte(text), 0o644)

@@ -52,6 +52,7 @@ func load(dir string) (state, error) {
 	if err != nil {
 		return s, fmt.Errorf("read the disks of the host: %w", err)
 	}
+
 	return s, nil
 }
 
@@ -63,7 +64,7 @@ func (s *Server) save() error {
 	return nil
 }
 
-// free is the smallest number that no disk has. Number 0 is that of Windows' own disk, which is not there.
+// free returns the smallest number that no disk has. Number 0 is that of Windows' own disk, which is not there.
 func (s *Server) free() uint32 {
 	n := uint32(1)
 	for slices.ContainsFunc(s.state.Disks, func(r record) bool { return r.Number == n }) {

@@ -1,6 +1,7 @@
 package disks
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -43,10 +44,12 @@ func readTable(f *os.File) (*gpt.Table, error) {
 		}
 		return nil, nil // a raw disk has none
 	}
+
 	size, err := sizeOf(f)
 	if err != nil {
 		return nil, err
 	}
+
 	second := make([]byte, sector)
 	if _, err := f.ReadAt(second, size-sector); err != nil {
 		return nil, fmt.Errorf("read the partition table's copy: %w", err)
@@ -54,16 +57,18 @@ func readTable(f *os.File) (*gpt.Table, error) {
 	if isLarge(head[sector:]) || isLarge(second) {
 		return nil, errForeign
 	}
+
 	t, err := gpt.Read(f, sector, sector)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errForeign, err)
 	}
+
 	t.Partitions = slices.DeleteFunc(t.Partitions, func(p *gpt.Partition) bool { return p.Type == gpt.Unused })
-	// Only the sign.
-	slices.SortFunc(t.Partitions, func(a, b *gpt.Partition) int { return int(min(1, max(-1, int64(a.Start)-int64(b.Start)))) })
+	slices.SortFunc(t.Partitions, func(a, b *gpt.Partition) int { return cmp.Compare(a.Start, b.Start) })
 	if err := checkPlaces(t, size); err != nil {
 		return nil, err
 	}
+
 	return t, nil
 }
 
@@ -110,6 +115,7 @@ func writeNewTable(f *os.File) error {
 	if err != nil {
 		return err
 	}
+
 	t := gpt.Table{
 		LogicalSectorSize:  sector,
 		PhysicalSectorSize: sector,
@@ -123,6 +129,7 @@ func writeNewTable(f *os.File) error {
 	if err := t.Write(f, size); err != nil {
 		return fmt.Errorf("write the partition table: %w", err)
 	}
+
 	return nil
 }
 
@@ -139,7 +146,7 @@ func clearTable(f *os.File) error {
 	return errors.Join(err, f.Sync())
 }
 
-// partOf is a partition of a table of a disk of that size.
+// partOf returns a partition of a table of a disk of that size.
 func partOf(t *gpt.Table, p *gpt.Partition, size int64) hostdisk.Part {
 	kind := "Unknown"
 	switch p.Type {
@@ -148,6 +155,7 @@ func partOf(t *gpt.Table, p *gpt.Partition, size int64) hostdisk.Part {
 	case gpt.MicrosoftReserved:
 		kind = "Reserved"
 	}
+
 	offset := int64(p.Start) * sector // within the disk
 	return hostdisk.Part{
 		Number: uint32(p.Index), // at most mostPartitions
@@ -159,7 +167,7 @@ func partOf(t *gpt.Table, p *gpt.Partition, size int64) hostdisk.Part {
 	}
 }
 
-// endOfRoom is where the room for a partition ends: at the next one, or at the end of the disk.
+// endOfRoom returns where the room for a partition ends: at the next one, or at the end of the disk.
 func endOfRoom(t *gpt.Table, p *gpt.Partition, size int64) int64 {
 	end := (size - tail) / alignment * alignment
 	for _, other := range t.Partitions {
@@ -179,6 +187,7 @@ func addPartition(t *gpt.Table, size, want int64) (*gpt.Partition, error) {
 			begin, room = at, end-at
 		}
 	}
+
 	for _, p := range t.Partitions {
 		consider(int64(p.Start) * sector / alignment * alignment)            // within the disk
 		at = (int64(p.End+1)*sector + alignment - 1) / alignment * alignment // within the disk
@@ -187,6 +196,7 @@ func addPartition(t *gpt.Table, size, want int64) (*gpt.Partition, error) {
 	if want == 0 {
 		want = room
 	}
+
 	want = (want + alignment - 1) / alignment * alignment
 	if want < alignment || want > room {
 		return nil, refused(40000, "Not enough available capacity")
@@ -195,6 +205,7 @@ func addPartition(t *gpt.Table, size, want int64) (*gpt.Partition, error) {
 	for slices.ContainsFunc(t.Partitions, func(p *gpt.Partition) bool { return p.Index == number }) {
 		number++
 	}
+
 	if number > mostPartitions {
 		return nil, refused(41004, "The disk's partition limit has been reached.")
 	}

@@ -46,7 +46,11 @@ type volume struct {
 }
 
 func (v volume) extent() extent {
-	return extent{offset: v.part.Offset, size: v.part.Size, readOnly: v.readOnly}
+	return extent{
+		offset:   v.part.Offset,
+		size:     v.part.Size,
+		readOnly: v.readOnly,
+	}
 }
 
 // superName is where XFS' superblock, which begins with XFSB, has the file system's name, of 12 bytes
@@ -65,7 +69,7 @@ func (v volume) ours() (bool, error) {
 // probeID is the user and the group of what reads the bytes of another machine; nothing else uses it.
 const probeID = 65530
 
-// foreign is the file system that another system has made, by blkid's name; empty: none that is known. What reads
+// foreign returns the file system that another system has made, by blkid's name; empty: none that is known. What reads
 // another machine's bytes is a user without rights.
 func (v volume) foreign(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, toolTimeout)
@@ -85,6 +89,7 @@ func (v volume) foreign(ctx context.Context) (string, error) {
 		}
 		return cmd.Run()
 	})
+
 	const nothing = 2 // and also what is ambivalent, as its manual says
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == nothing {
 		return "", nil
@@ -92,13 +97,14 @@ func (v volume) foreign(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("look for a file system with blkid: %w", err)
 	}
+
 	return strings.TrimSpace(said.String()), nil
 }
 
 // maker is the tool that formats volumes.
 const maker = "mkfs.xfs"
 
-// missing is the error of a tool for file systems that the machine does not have.
+// missing returns the error of a tool for file systems that the machine does not have.
 func missing(err error) error { return fmt.Errorf("%w (Debian's package xfsprogs has it)", err) }
 
 // run runs a tool for file systems.
@@ -152,6 +158,7 @@ func (v volume) open() error {
 	if err != nil || there {
 		return err
 	}
+
 	device, err := attach(v.disk, v.extent())
 	if err != nil {
 		return err
@@ -160,15 +167,18 @@ func (v volume) open() error {
 	if err := os.Mkdir(v.mount, 0o711); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
+
 	flags := uintptr(unix.MS_NOSUID | unix.MS_NODEV)
 	if v.readOnly {
 		flags |= unix.MS_RDONLY
 	}
+
 	// discard: what is deleted is no longer in the file. nouuid: a copy of a disk may be there too.
 	err = unix.Mount(device.Name(), v.mount, "xfs", flags, "discard,nouuid")
 	if err != nil {
 		return errors.Join(fmt.Errorf("mount the volume %s: %w", v.part.GUID, err), os.Remove(v.mount))
 	}
+
 	return nil
 }
 
@@ -187,6 +197,7 @@ func (v volume) close() error {
 			return fmt.Errorf("unmount the volume %s: %w", v.part.GUID, err)
 		}
 	}
+
 	free, err := freed(v.disk, v.part.Offset, freePause)
 	if err != nil {
 		return err
@@ -194,10 +205,12 @@ func (v volume) close() error {
 	if !free {
 		return errors.Join(ErrInUse, v.open())
 	}
+
 	// Without its folder, links to it lead nowhere.
 	if err := os.Remove(v.mount); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
+
 	return nil
 }
 
@@ -211,17 +224,20 @@ func (v volume) format(ctx context.Context, label string) error {
 		return err
 	}
 	defer device.Close()
+
 	if err := run(ctx, maker, "-q", "-f", "-L", mark, device.Name()); err != nil {
 		return err
 	}
 	if err := v.open(); err != nil {
 		return err
 	}
+
 	root, err := os.OpenRoot(v.mount)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
+
 	// Everybody may write there, as on a volume that Windows has formatted.
 	return errors.Join(root.Chmod(".", 0o777), v.setLabel(label))
 }

@@ -2,10 +2,10 @@
 // sessions, and gives the disks of the sessions' targets to the host (package disks). The cmdlets of the host ask for
 // it.
 //
-// Each session is a process of its own ("keep-disks"), which is logged in to the target (package iscsi) and shows each of
-// its disks as a file by FUSE, below which the host's volumes have loop devices. It outlives the agent. It runs in the
-// host's network namespace, as a user without rights: nobody else reads the messages of iSCSI and SCSI. What the agent
-// reads of the process, which may be broken into, it does not trust: it follows no link that is served.
+// Each session is a process of its own ("keep-disks"), which is logged in to the target (package iscsi) and shows each
+// of its disks as a file by FUSE, below which the host's volumes have loop devices. It outlives the agent. It runs in
+// the host's network namespace, as a user without rights: nobody else reads the messages of iSCSI and SCSI. What the
+// agent reads of the process, which may be broken into, it does not trust: it follows no link that is served.
 //
 // The bytes of a target's disks have other readers (package disks): the agent, as root and in Go, reads the partition
 // table and the mark of a file system; blkid, as a user without rights, what a file system without the mark is;

@@ -81,11 +81,13 @@ func (f *folder) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*
 		looks := &said{kept: f.kept, rescan: true}
 		return f.NewInode(ctx, looks, fs.StableAttr{Mode: syscall.S_IFREG, Ino: rescanInode}), 0
 	}
+
 	text, is := strings.CutPrefix(name, diskFile)
 	n, err := strconv.ParseUint(text, 10, 16)
 	if !is || err != nil {
 		return nil, syscall.ENOENT
 	}
+
 	d := &disk{kept: f.kept, number: uint32(n)}
 	u, there := d.unit()
 	if !there {
@@ -119,6 +121,7 @@ func (s *said) Read(ctx context.Context, _ fs.FileHandle, dest []byte, offset in
 			fault = plaintext.OneLine(err.Error())
 		}
 	}
+
 	is := s.kept.status()
 	is.Rescan = fault
 	data, err := json.Marshal(is)
@@ -197,7 +200,7 @@ func whole(u iscsi.Unit, n int, offset int64) bool {
 	return offset%u.Block == 0 && int64(n)%u.Block == 0 && n <= iscsi.MostBytes
 }
 
-// around are the blocks that a place is in: where they begin, and room for them.
+// around returns the blocks that a place is in: where they begin, and room for them.
 func around(u iscsi.Unit, n int, offset int64) (int64, []byte) {
 	begin := offset / u.Block * u.Block
 	end := (offset + int64(n) + u.Block - 1) / u.Block * u.Block
@@ -214,6 +217,7 @@ func (d *disk) Read(ctx context.Context, _ fs.FileHandle, dest []byte, offset in
 	if whole(u, len(dest), offset) {
 		return fuse.ReadResultData(dest), d.move(ctx, (*iscsi.Session).ReadAt, dest, offset)
 	}
+
 	begin, blocks := around(u, len(dest), offset)
 	errno := d.move(ctx, (*iscsi.Session).ReadAt, blocks, begin)
 	copy(dest, blocks[offset-begin:])
@@ -250,12 +254,14 @@ func (d *disk) Write(ctx context.Context, _ fs.FileHandle, data []byte, offset i
 	}
 	d.kept.partial.Lock()
 	defer d.kept.partial.Unlock()
+
 	begin, blocks := around(u, len(data), offset)
 	errno := d.move(ctx, (*iscsi.Session).ReadAt, blocks, begin)
 	copy(blocks[offset-begin:], data)
 	if errno == 0 {
 		errno = d.move(ctx, (*iscsi.Session).WriteAt, blocks, begin)
 	}
+
 	return uint32(len(data)), errno // at most MostBytes
 }
 
@@ -276,5 +282,5 @@ func (d *disk) Allocate(ctx context.Context, _ fs.FileHandle, offset, size uint6
 	})
 }
 
-// diskName is the name of a disk's file.
+// diskName returns the name of a disk's file.
 func diskName(number uint32) string { return fmt.Sprintf("%s%d", diskFile, number) }

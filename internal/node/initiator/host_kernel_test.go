@@ -68,6 +68,7 @@ func newHost(t *testing.T) *host {
 	if _, err := exec.LookPath("mkfs.xfs"); err != nil {
 		t.Skipf("needs mkfs.xfs: %v", err)
 	}
+
 	dir, err := os.MkdirTemp("", "iscsi") //nolint:usetesting // a path that is short enough for sockets
 	if err != nil {
 		t.Fatal(err)
@@ -76,6 +77,7 @@ func newHost(t *testing.T) *host {
 	if _, err := netns.Ensure(h.netns); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, dir := range []string{h.mounts(), filepath.Join(h.dir, "prefix", "dosdevices")} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -84,6 +86,7 @@ func newHost(t *testing.T) *host {
 	if err := unix.Mount(h.mounts(), h.mounts(), "", unix.MS_BIND, ""); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		h.end()
 		for _, pid := range h.keepers(t) {
@@ -95,6 +98,7 @@ func newHost(t *testing.T) *host {
 				_ = unix.Unmount(f, unix.MNT_DETACH)
 			}
 		}
+
 		h.eventually(t, "no loop device is left", func() error {
 			if left := h.loops(t); left != "" {
 				return errors.New(left)
@@ -105,6 +109,7 @@ func newHost(t *testing.T) *host {
 			t.Error(err)
 		}
 	})
+
 	h.server = iscsitest.Start(t, h.netns, "127.0.0.1")
 	h.start(t)
 	return h
@@ -118,12 +123,14 @@ func (h *host) loops(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	found := ""
 	for _, f := range files {
 		if data, err := os.ReadFile(f); err == nil && strings.Contains(string(data), filepath.Base(h.dir)) {
 			found += string(data)
 		}
 	}
+
 	return found
 }
 
@@ -136,7 +143,14 @@ func (h *host) start(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &disks.Server{Dir: filepath.Join(h.dir, "disks"), Mounts: h.mounts(), Prefix: filepath.Join(h.dir, "prefix"), Log: log}
+
+	d := &disks.Server{
+		Dir:    filepath.Join(h.dir, "disks"),
+		Mounts: h.mounts(),
+		Prefix: filepath.Join(h.dir, "prefix"),
+		Log:    log,
+	}
+
 	i := &initiator.Server{
 		Dir: filepath.Join(h.dir, "state"), Folder: filepath.Join(h.dir, "iscsi"), Name: initiator.NameOf("win-1"),
 		Program: program, Netns: h.netns, Hold: hold, Disks: d, Log: log,
@@ -144,6 +158,7 @@ func (h *host) start(t *testing.T) {
 	if err := errors.Join(d.Open(ctx), i.Open(ctx)); err != nil {
 		t.Fatal(err)
 	}
+
 	done := make(chan error, 3)
 	listen := func(name string) net.Listener {
 		l, err := unixsocket.Listen(ctx, filepath.Join(h.dir, name))
@@ -152,6 +167,7 @@ func (h *host) start(t *testing.T) {
 		}
 		return l
 	}
+
 	disk, iscsi := listen("disk.sock"), listen("iscsi.sock")
 	go func() { done <- d.Serve(ctx, disk, false) }()
 	go func() { done <- i.Serve(ctx, iscsi) }()
@@ -159,6 +175,7 @@ func (h *host) start(t *testing.T) {
 		i.Watch(ctx)
 		done <- nil
 	}()
+
 	h.end = func() {
 		cancel()
 		if err := errors.Join(<-done, <-done, <-done); err != nil {
@@ -224,7 +241,12 @@ func (h *host) volume(t *testing.T, number uint32) string {
 	t.Helper()
 	h.disk(t, hostdisk.Request{Do: hostdisk.Initialize, Disk: number})
 	p := h.disk(t, hostdisk.Request{Do: hostdisk.Partition, Disk: number}).Number
-	a := h.disk(t, hostdisk.Request{Do: hostdisk.Format, Disk: number, Partition: p})
+	a := h.disk(t, hostdisk.Request{
+		Do:        hostdisk.Format,
+		Disk:      number,
+		Partition: p,
+	})
+
 	for _, d := range a.Disks {
 		if d.Number == number {
 			return filepath.Join(h.mounts(), d.Partitions[len(d.Partitions)-1].GUID)
@@ -234,13 +256,14 @@ func (h *host) volume(t *testing.T, number uint32) string {
 	return ""
 }
 
-// keepers are the processes of the host's sessions.
+// keepers returns the processes of the host's sessions.
 func (h *host) keepers(t *testing.T) []int {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var found []int
 	for _, f := range files {
 		data, _ := os.ReadFile(f)
@@ -249,6 +272,7 @@ func (h *host) keepers(t *testing.T) []int {
 			found = append(found, pid)
 		}
 	}
+
 	return found
 }
 

@@ -43,27 +43,32 @@ func TestSession(t *testing.T) {
 	if len(all) != 2 || all[0].Bus != "iSCSI" || all[0].Size != iscsitest.DiskSize || all[0].Fault != "" || all[0].Serial == "" {
 		t.Fatalf("the disks are %+v", all)
 	}
+
 	h.refused(t, "already been logged in", hostiscsi.Request{Do: hostiscsi.Connect, Target: iscsitest.Open})
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil || strings.Contains(string(mounts), h.dir+"/iscsi/") && !strings.Contains(string(mounts), "nosymfollow") {
+	if err != nil || (strings.Contains(string(mounts), h.dir+"/iscsi/") && !strings.Contains(string(mounts), "nosymfollow")) {
 		t.Errorf("links of what keeps the session are followed: %v\n%s", err, mounts)
 	}
+
 	folder := h.volume(t, s.Disks[0])
 	file := filepath.Join(folder, "kept")
 	if err := os.WriteFile(file, []byte("bytes"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	used, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer used.Close()
+
 	end := hostiscsi.Request{Do: hostiscsi.Disconnect, Session: s.ID}
 	h.refused(t, "currently being used", end)
 	h.end() // the session outlives the agent
 	if err := os.WriteFile(filepath.Join(folder, "meanwhile"), []byte("without an agent"), 0o600); err != nil {
 		t.Error(err)
 	}
+
 	h.start(t)
 	if a := h.must(t, hostiscsi.Request{Do: hostiscsi.Get}); len(a.Sessions) != 1 || len(a.Sessions[0].Disks) != 2 {
 		t.Errorf("the sessions are %+v", a.Sessions)
@@ -73,13 +78,20 @@ func TestSession(t *testing.T) {
 	if all := h.disk(t, hostdisk.Request{Do: hostdisk.Get}).Disks; len(all) != 0 {
 		t.Errorf("disks are left: %+v", all)
 	}
+
 	h.eventually(t, "the session is over", func() error {
 		if left := h.keepers(t); len(left) > 0 || strings.Contains(h.server.Sessions(), "win-1") {
 			return fmt.Errorf("%v\n%s", left, h.server.Sessions())
 		}
 		return nil
 	})
-	h.must(t, hostiscsi.Request{Do: hostiscsi.Connect, Target: iscsitest.Open, Address: "127.0.0.1"})
+
+	h.must(t, hostiscsi.Request{
+		Do:      hostiscsi.Connect,
+		Target:  iscsitest.Open,
+		Address: "127.0.0.1",
+	})
+
 	if err := reads(file, "bytes")(); err != nil {
 		t.Error(err)
 	}
@@ -105,6 +117,7 @@ func TestKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	write("before")
 	container := filepath.Join(h.dir, "container")
 	if err := os.Mkdir(container, 0o700); err != nil {
@@ -114,6 +127,7 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Unmount(container, unix.MNT_DETACH)
+
 	kill := func() {
 		t.Helper()
 		all := h.keepers(t)
@@ -124,6 +138,7 @@ func TestKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	kill()
 	h.eventually(t, "the container gets errors", func() error {
 		if f, err := os.Create(filepath.Join(container, "new")); err == nil {
@@ -135,6 +150,7 @@ func TestKilled(t *testing.T) {
 		}
 		return nil
 	})
+
 	h.eventually(t, "the volume is back", reads(file, "before"))
 	write("between")
 	kill()
@@ -164,6 +180,7 @@ func TestTargetGone(t *testing.T) {
 	if err := write("before"); err != nil {
 		t.Fatal(err)
 	}
+
 	h.server.Stop()
 	waits := make(chan error, 1)
 	go func() { waits <- write("while it was away") }()
@@ -173,6 +190,7 @@ func TestTargetGone(t *testing.T) {
 		}
 		return nil
 	})
+
 	begin := time.Now()
 	all := h.disk(t, hostdisk.Request{Do: hostdisk.Get}).Disks
 	if len(all) != 2 || !strings.Contains(all[0].Fault, "does not answer") {
@@ -181,6 +199,7 @@ func TestTargetGone(t *testing.T) {
 	if took := time.Since(begin); took > 2*time.Second {
 		t.Errorf("listing disks took %s", took)
 	}
+
 	h.server.Again()
 	if err := <-waits; err != nil {
 		t.Errorf("who writes does not wait: %v", err)
@@ -194,18 +213,26 @@ func TestTargetGone(t *testing.T) {
 	if err := write("lost"); err == nil {
 		t.Error("it writes without a target")
 	}
+
 	if took := time.Since(begin); took > 2*hold+10*time.Second {
 		t.Errorf("who writes waits for %s", took)
 	} else {
 		t.Logf("who writes gets an error after %s", took)
 	}
+
 	h.eventually(t, "the disks are gone", func() error {
 		if all := h.disk(t, hostdisk.Request{Do: hostdisk.Get}).Disks; len(all) > 0 {
 			return fmt.Errorf("%+v", all)
 		}
 		return nil
 	})
-	h.refused(t, "Connection Failed", hostiscsi.Request{Do: hostiscsi.Connect, Target: iscsitest.Guarded, Address: "127.0.0.1"})
+
+	h.refused(t, "Connection Failed", hostiscsi.Request{
+		Do:      hostiscsi.Connect,
+		Target:  iscsitest.Guarded,
+		Address: "127.0.0.1",
+	})
+
 	h.server.Again()
 	h.eventually(t, "the volume is back", reads(file, "while it was away"))
 	h.server.Pause() // it is there, and says nothing
@@ -218,6 +245,7 @@ func TestTargetGone(t *testing.T) {
 		}
 		return nil
 	})
+
 	begin = time.Now()
 	a := h.must(t, hostiscsi.Request{Do: hostiscsi.Get})
 	h.must(t, hostiscsi.Request{Do: hostiscsi.Disconnect, Session: a.Sessions[0].ID})
@@ -236,7 +264,13 @@ func TestAgentBeginsWithoutTarget(t *testing.T) {
 	if err := os.WriteFile(file, []byte("bytes"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h.disk(t, hostdisk.Request{Do: hostdisk.Flush, Disk: s.Disks[0], Partition: 2})
+
+	h.disk(t, hostdisk.Request{
+		Do:        hostdisk.Flush,
+		Disk:      s.Disks[0],
+		Partition: 2,
+	})
+
 	h.server.Stop()
 	h.eventually(t, "the session says that the target does not answer", func() error {
 		if a := h.must(t, hostiscsi.Request{Do: hostiscsi.Get}); a.Sessions[0].Connected {
@@ -244,6 +278,7 @@ func TestAgentBeginsWithoutTarget(t *testing.T) {
 		}
 		return nil
 	})
+
 	h.end()
 	h.start(t)
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
@@ -252,11 +287,13 @@ func TestAgentBeginsWithoutTarget(t *testing.T) {
 	}
 	h.server.Again()
 	h.eventually(t, "the volume is there", reads(file, "bytes"))
+
 	// What is mounted of no disk is taken away then.
 	stray := filepath.Join(h.mounts(), "0b3ad1b3-8e0e-4f0c-9b56-a2f0a5e6d3c1")
 	if err := os.Mkdir(stray, 0o700); err != nil {
 		t.Fatal(err)
 	}
+
 	h.end()
 	h.start(t)
 	h.eventually(t, "what belongs to no disk is gone", func() error {
@@ -265,6 +302,7 @@ func TestAgentBeginsWithoutTarget(t *testing.T) {
 		}
 		return nil
 	})
+
 	if err := reads(file, "bytes")(); err != nil {
 		t.Error(err)
 	}
@@ -278,6 +316,7 @@ func TestSecrets(t *testing.T) {
 		Do: hostiscsi.Connect, Target: iscsitest.Guarded, Authentication: hostiscsi.OneWayCHAP, User: iscsitest.User,
 		Secret: "wrong-hush-test",
 	}
+
 	h.refused(t, "Authentication Failure", hostiscsi.Request{Do: hostiscsi.Connect, Target: iscsitest.Guarded})
 	h.refused(t, "Authentication Failure", chap)
 	chap.Secret = iscsitest.Secret
@@ -288,10 +327,12 @@ func TestSecrets(t *testing.T) {
 	h.must(t, hostiscsi.Request{Do: hostiscsi.SetSecret, Secret: "another-hush-of"})
 	h.refused(t, "does not prove who it is", chap)
 	h.must(t, hostiscsi.Request{Do: hostiscsi.SetSecret, Secret: iscsitest.TargetSecret})
+
 	a = h.must(t, chap)
 	if a.Sessions[0].Authentication != hostiscsi.MutualCHAP || len(a.Sessions[0].Disks) != 1 {
 		t.Errorf("the session is %+v", a.Sessions)
 	}
+
 	for _, pid := range h.keepers(t) {
 		for _, file := range []string{"cmdline", "environ"} {
 			if data, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file)); err != nil || strings.Contains(string(data), "hush") {
@@ -299,6 +340,7 @@ func TestSecrets(t *testing.T) {
 			}
 		}
 	}
+
 	if info, err := os.Stat(filepath.Join(h.dir, "state", "iscsi.json")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the state: %v, %v", info.Mode(), err)
 	}
@@ -309,6 +351,7 @@ func TestPersistent(t *testing.T) {
 	h := newHost(t)
 	s := h.connected(t)
 	state := filepath.Join(h.dir, "state", "iscsi.json")
+
 	reboot := func() {
 		t.Helper()
 		h.end()
@@ -319,6 +362,7 @@ func TestPersistent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		data, err := os.ReadFile(state)
 		if err == nil {
 			another := strings.ReplaceAll(string(data), strings.TrimSpace(string(boot)), "another boot")
@@ -329,6 +373,7 @@ func TestPersistent(t *testing.T) {
 		}
 		h.start(t)
 	}
+
 	h.must(t, hostiscsi.Request{Do: hostiscsi.Register, Session: s.ID})
 	reboot()
 	back := func() error {
@@ -338,24 +383,33 @@ func TestPersistent(t *testing.T) {
 		}
 		return nil
 	}
+
 	h.eventually(t, "the session is back", back)
 	h.must(t, hostiscsi.Request{Do: hostiscsi.Disconnect, Session: s.ID})
 	if a := h.must(t, hostiscsi.Request{Do: hostiscsi.Get}); len(a.Sessions) != 0 {
 		t.Errorf("the sessions are %+v", a.Sessions)
 	}
+
 	// An attempt that fails changes nothing of it, and one that succeeds takes its place.
 	h.refused(t, "Authentication Failure", hostiscsi.Request{
 		Do: hostiscsi.Connect, Target: iscsitest.Open, Authentication: hostiscsi.OneWayCHAP, User: iscsitest.User,
 		Secret: "wrong-hush-test",
 	})
+
 	reboot()
 	h.eventually(t, "the session is back", back)
 	s = h.must(t, hostiscsi.Request{Do: hostiscsi.Get}).Sessions[0]
 	h.must(t, hostiscsi.Request{Do: hostiscsi.Disconnect, Session: s.ID})
-	s = h.must(t, hostiscsi.Request{Do: hostiscsi.Connect, Target: iscsitest.Open, Persistent: true}).Sessions[0]
+	s = h.must(t, hostiscsi.Request{
+		Do:         hostiscsi.Connect,
+		Target:     iscsitest.Open,
+		Persistent: true,
+	}).Sessions[0]
+
 	if data, err := os.ReadFile(state); err != nil || strings.Count(string(data), `"isid"`) != 1 {
 		t.Errorf("the state is %s, %v", data, err)
 	}
+
 	reboot()
 	h.eventually(t, "the session is back", back)
 	h.must(t, hostiscsi.Request{Do: hostiscsi.Unregister, Session: s.ID})
@@ -376,12 +430,14 @@ func TestCopies(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "of-the-first"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	h.must(t, hostiscsi.Request{Do: hostiscsi.Disconnect, Session: s.ID})
 	h.server.Stop()
 	copied := exec.Command("cp", "--sparse=always", filepath.Join(h.server.Dir, "open-1"), filepath.Join(h.server.Dir, "open-2"))
 	if out, err := copied.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+
 	h.server.Again()
 	s = h.must(t, hostiscsi.Request{Do: hostiscsi.Connect, Target: iscsitest.Open}).Sessions[0]
 	all := h.disk(t, hostdisk.Request{Do: hostdisk.Get}).Disks
@@ -399,7 +455,13 @@ func TestGrow(t *testing.T) {
 	if err := os.WriteFile(file, []byte("bytes"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h.disk(t, hostdisk.Request{Do: hostdisk.Flush, Disk: s.Disks[0], Partition: 2})
+
+	h.disk(t, hostdisk.Request{
+		Do:        hostdisk.Flush,
+		Disk:      s.Disks[0],
+		Partition: 2,
+	})
+
 	const larger = 2 * iscsitest.DiskSize
 	h.server.Grow(larger)
 	h.must(t, hostiscsi.Request{Do: hostiscsi.Rescan, Session: s.ID})
@@ -407,10 +469,17 @@ func TestGrow(t *testing.T) {
 	if d.Size != larger || d.Partitions[1].Most < larger-32<<20 {
 		t.Fatalf("the disk is %+v", d)
 	}
-	a := h.disk(t, hostdisk.Request{Do: hostdisk.Resize, Disk: d.Number, Partition: 2, Size: d.Partitions[1].Most})
+
+	a := h.disk(t, hostdisk.Request{
+		Do:        hostdisk.Resize,
+		Disk:      d.Number,
+		Partition: 2,
+		Size:      d.Partitions[1].Most,
+	})
 	if p := a.Disks[0].Partitions[1]; p.VolumeSize < larger-100<<20 || p.Fault != "" {
 		t.Errorf("the volume is %+v", p)
 	}
+
 	if err := reads(file, "bytes")(); err != nil {
 		t.Error(err)
 	}
@@ -440,22 +509,26 @@ func TestForeign(t *testing.T) {
 	if out, err := ext.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+
 	h.server.Again()
 	h.must(t, hostiscsi.Request{Do: hostiscsi.Connect, Target: iscsitest.Open})
 	if p := h.disk(t, hostdisk.Request{Do: hostdisk.Get}).Disks[0].Partitions[1]; p.FileSystem != "ext4" {
 		t.Errorf("the volume is %+v", p)
 	}
+
 	tools, err := os.MkdirTemp("", "tools") //nolint:usetesting // a folder that each user reads
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(tools)
+
 	script := "#!/bin/sh\necho $(id -u) $(id -G) $(grep -h -e CapEff -e NoNewPrivs /proc/self/status)\n"
 	// As above.
 	err = errors.Join(os.Chmod(tools, 0o755), os.WriteFile(filepath.Join(tools, "blkid"), []byte(script), 0o755))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Setenv("PATH", tools+":"+os.Getenv("PATH"))
 	p := h.disk(t, hostdisk.Request{Do: hostdisk.Get}).Disks[0].Partitions[1]
 	if want := "65530 65530 CapEff: 0000000000000000 NoNewPrivs: 1"; p.FileSystem != want {
@@ -471,6 +544,7 @@ func TestSettle(t *testing.T) {
 	if err := os.WriteFile(file, []byte("cached"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	h.end()
 	if err := initiator.Settle(t.Context(), h.dir); err != nil {
 		t.Fatal(err)
@@ -490,6 +564,7 @@ func TestSettle(t *testing.T) {
 		}
 		waits <- err
 	}()
+
 	begin := time.Now()
 	h.end()
 	if err := initiator.Settle(t.Context(), h.dir); err != nil {
@@ -501,6 +576,7 @@ func TestSettle(t *testing.T) {
 	if took := time.Since(begin); took > hold {
 		t.Errorf("it took %s", took)
 	}
+
 	h.eventually(t, "the process has ended", func() error {
 		if left := h.keepers(t); len(left) > 0 {
 			return fmt.Errorf("%v", left)

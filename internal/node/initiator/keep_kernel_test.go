@@ -22,6 +22,7 @@ func TestTake(t *testing.T) {
 	if _, err := netns.Ensure(path); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = netns.Remove(path) })
 	server := iscsitest.Start(t, path, "127.0.0.1")
 	k := &kept{lost: make(chan struct{}), asked: asked{Login: iscsi.Login{
@@ -35,17 +36,20 @@ func TestTake(t *testing.T) {
 		}
 		return k.now()
 	}
+
 	first := login()
 	defer first.Close()
 	if err := k.take(first, k.units); err != nil {
 		t.Errorf("what is there is not looked at anew: %v", err)
 	}
+
 	k.session = nil // as watch does when it is over
 	second := login()
 	defer second.Close()
 	if err := k.take(first, k.units); err == nil || k.now() != second {
 		t.Errorf("a session that another has followed is taken: %v", err)
 	}
+
 	second.Close()
 	k.session = nil
 	if err := k.take(second, k.units); err == nil || k.now() != nil {

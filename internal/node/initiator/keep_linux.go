@@ -66,11 +66,13 @@ func Find(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := json.NewDecoder(in).Decode(&a); err != nil {
 		return fmt.Errorf("read what portal to ask: %w", err)
 	}
+
 	targets, err := iscsi.Discover(ctx, a.Login)
 	answer := answered{Targets: targets}
 	if err != nil {
 		answer.Error = words(err)
 	}
+
 	return json.NewEncoder(out).Encode(answer)
 }
 
@@ -86,6 +88,7 @@ func Keep(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := input.Decode(&k.asked); err != nil {
 		return fmt.Errorf("read what to log in to: %w", err)
 	}
+
 	k.changed.L = &k.mu
 	logging, cancel := context.WithTimeout(ctx, askTimeout)
 	err := k.login(logging)
@@ -94,6 +97,7 @@ func Keep(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err != nil {
 		answer.Error = words(err)
 	}
+
 	if err := errors.Join(err, json.NewEncoder(out).Encode(answer)); err != nil {
 		return err
 	}
@@ -101,6 +105,7 @@ func Keep(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := input.Decode(&mounted); err != nil || !mounted {
 		return fmt.Errorf("hear that the disks are mounted: %w", err)
 	}
+
 	server, err := k.serve()
 	if err != nil {
 		return err
@@ -110,17 +115,20 @@ func Keep(ctx context.Context, in io.Reader, out io.Writer) error {
 		server.Wait()
 		close(unmounted)
 	}()
+
 	go k.watch(ctx)
 	select {
 	case <-k.lost: // the kernel gives errors when the process has ended
 		return fmt.Errorf("the session with %s is lost: %w", k.Login.Target, errors.New(k.status().Fault))
 	case <-unmounted:
 	}
+
 	if s := k.now(); s != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), attemptPause)
 		defer cancel()
 		return s.Logout(ctx)
 	}
+
 	return nil
 }
 
@@ -146,6 +154,7 @@ func (k *kept) login(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	units, err := s.Units(ctx)
 	if err == nil {
 		err = k.take(s, units)
@@ -170,13 +179,17 @@ func (k *kept) take(s *iscsi.Session, units []iscsi.Unit) error {
 	if k.session != nil && k.session != s {
 		return errors.New("the session with the target was made anew meanwhile")
 	}
+
 	for _, was := range k.units {
 		is, found := unitOf(units, was.Number)
 		if !found || is.Serial != was.Serial || is.NAA != was.NAA || is.Block != was.Block || is.Size < was.Size {
 			return errOthers
 		}
 	}
-	k.session, k.units, k.fault = s, units, nil
+
+	k.session = s
+	k.units = units
+	k.fault = nil
 	k.local = s.LocalAddr().String()
 	k.changed.Broadcast()
 	return nil
@@ -200,6 +213,7 @@ func (k *kept) watch(ctx context.Context) {
 			return
 		case <-s.Ended():
 		}
+
 		k.mu.Lock()
 		k.session, k.fault = nil, s.Err()
 		k.mu.Unlock()
@@ -223,6 +237,7 @@ func (k *kept) again(ctx context.Context) bool {
 		if err == nil {
 			return true
 		}
+
 		k.mu.Lock()
 		k.fault = err
 		k.mu.Unlock()
@@ -234,7 +249,7 @@ func (k *kept) again(ctx context.Context) bool {
 	}
 }
 
-// now is the session as it is; nil: the target does not answer.
+// now returns the session as it is; nil: the target does not answer.
 func (k *kept) now() *iscsi.Session {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -270,6 +285,7 @@ func (k *kept) do(ctx context.Context, number uint32, what deed) error {
 		if !there {
 			return errOthers
 		}
+
 		err := what(ctx, s, u)
 		if err == nil || s.Err() == nil || time.Since(begin) > k.Hold {
 			return err
@@ -290,17 +306,23 @@ func (k *kept) look(ctx context.Context) error {
 	return k.take(s, units)
 }
 
-// status is what the process says.
+// status returns what the process says.
 func (k *kept) status() status {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	is := status{Connected: k.session != nil, Units: k.units, Local: k.local}
+	is := status{
+		Connected: k.session != nil,
+		Units:     k.units,
+		Local:     k.local,
+	}
+
 	if k.fault != nil {
 		is.Fault = words(k.fault)
 	}
 	if k.session != nil {
 		is.TSIH = k.session.TSIH
 	}
+
 	return is
 }
 

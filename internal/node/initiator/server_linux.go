@@ -79,14 +79,17 @@ type attempts struct {
 	fault string
 }
 
-// NameOf is the name of the initiator of a host, as Windows has it that nobody has named.
+// NameOf returns the name of the initiator of a host, as Windows has it that nobody has named.
 func NameOf(host string) string { return "iqn.1991-05.com.microsoft:" + host }
 
 // Open reads what there is, and takes over the sessions that live.
 func (s *Server) Open(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tries, s.busy, s.pending = map[string]attempts{}, map[string]bool{}, map[string]bool{}
+
+	s.tries = map[string]attempts{}
+	s.busy = map[string]bool{}
+	s.pending = map[string]bool{}
 	var err error
 	if err = errors.Join(os.MkdirAll(s.Dir, 0o700), os.MkdirAll(s.Folder, 0o700)); err != nil {
 		return err
@@ -94,6 +97,7 @@ func (s *Server) Open(ctx context.Context) error {
 	if s.state, err = load(s.Dir); err != nil {
 		return err
 	}
+
 	for _, one := range s.state.Sessions {
 		if one.Ended != "" {
 			continue
@@ -108,6 +112,7 @@ func (s *Server) Open(ctx context.Context) error {
 			s.pending[one.ID] = true
 		}
 	}
+
 	return errors.Join(s.tidy(), s.sweep(), s.save())
 }
 
@@ -154,12 +159,14 @@ func (s *Server) answer(ctx context.Context, conn io.Reader) hostiscsi.Answer {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	made, err := s.carryOut(ctx, request)
 	if err != nil {
 		s.Log.Warn("iSCSI", "do", request.Do, "address", request.Address, "target", request.Target, "session", request.Session,
 			"error", err)
 		return hostiscsi.Answer{Error: err.Error()}
 	}
+
 	a := hostiscsi.Answer{Initiator: s.Name, Session: made}
 	for _, p := range s.state.Portals {
 		a.Portals = append(a.Portals, p.show())
@@ -169,6 +176,7 @@ func (s *Server) answer(ctx context.Context, conn io.Reader) hostiscsi.Answer {
 			a.Sessions = append(a.Sessions, s.show(ctx, one))
 		}
 	}
+
 	return a
 }
 
@@ -180,7 +188,7 @@ func (p portal) show() hostiscsi.Portal {
 	return is
 }
 
-// show is a session as it is now.
+// show returns a session as it is now.
 func (s *Server) show(ctx context.Context, one session) hostiscsi.Session {
 	is := hostiscsi.Session{
 		ID:             one.ID + ofSession,
@@ -193,11 +201,15 @@ func (s *Server) show(ctx context.Context, one session) hostiscsi.Session {
 		Persistent:     one.Persistent,
 		Fault:          s.tries[one.ID].fault,
 	}
+
 	status, err := s.statusOf(ctx, one, statusFile)
 	if err != nil {
 		return is
 	}
-	is.Connected, is.Fault, is.TSIH = status.Connected, plaintext.OneLine(status.Fault), fmt.Sprintf("%x", status.TSIH)
+
+	is.Connected = status.Connected
+	is.Fault = plaintext.OneLine(status.Fault)
+	is.TSIH = fmt.Sprintf("%x", status.TSIH)
 	if host, port, err := net.SplitHostPort(status.Local); err == nil {
 		n, _ := strconv.ParseUint(port, 10, 16)
 		is.LocalAddress, is.LocalPort = host, uint16(n)
@@ -229,12 +241,14 @@ func (s *Server) carryOut(ctx context.Context, r hostiscsi.Request) (string, err
 	case hostiscsi.Connect:
 		return s.connect(ctx, r)
 	}
+
 	i := slices.IndexFunc(s.state.Sessions, func(one session) bool {
 		return one.Ended == "" && one.ID+ofSession == r.Session
 	})
 	if i < 0 {
 		return "", refused("The specified session does not exist.")
 	}
+
 	switch r.Do {
 	case hostiscsi.Register, hostiscsi.Unregister:
 		s.state.Sessions[i].Persistent = r.Do == hostiscsi.Register
@@ -249,10 +263,11 @@ func (s *Server) carryOut(ctx context.Context, r hostiscsi.Request) (string, err
 		}
 		return "", err
 	}
+
 	return "", s.disconnect(ctx, i)
 }
 
-// chapOf is how the initiator proves who it is by a request; nil: it does not.
+// chapOf returns how the initiator proves who it is by a request; nil: it does not.
 func (s *Server) chapOf(r hostiscsi.Request) (*iscsi.CHAP, error) {
 	if r.Authentication == hostiscsi.NoAuthentication {
 		return nil, nil // there is none
@@ -261,12 +276,14 @@ func (s *Server) chapOf(r hostiscsi.Request) (*iscsi.CHAP, error) {
 	if chap.User == "" {
 		chap.User = s.Name
 	}
+
 	if r.Authentication == hostiscsi.MutualCHAP {
 		if s.state.Secret == "" {
 			return nil, refused("Authentication Failure: mutual CHAP needs a secret of the initiator: Set-IscsiChapSecret")
 		}
 		chap.Mutual = s.state.Secret
 	}
+
 	return chap, nil
 }
 
@@ -276,7 +293,11 @@ func (s *Server) addPortal(ctx context.Context, r hostiscsi.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.discover(ctx, portal{Address: r.Address, Port: r.Port, CHAP: chap})
+	return s.discover(ctx, portal{
+		Address: r.Address,
+		Port:    r.Port,
+		CHAP:    chap,
+	})
 }
 
 func (s *Server) portalIndex(address string, port uint16) int {
@@ -294,6 +315,7 @@ func (s *Server) discover(ctx context.Context, p portal) error {
 	if err != nil {
 		return err
 	}
+
 	switch i := s.portalIndex(p.Address, p.Port); {
 	case i >= 0:
 		s.state.Portals[i] = p
@@ -302,12 +324,19 @@ func (s *Server) discover(ctx context.Context, p portal) error {
 	default:
 		s.state.Portals = append(s.state.Portals, p)
 	}
+
 	return s.save()
 }
 
-// login is how a session is made.
+// login returns how a session is made.
 func (s *Server) login(one session) iscsi.Login {
-	return iscsi.Login{Portal: one.portal(), Initiator: s.Name, Target: one.Target, ISID: one.ISID, CHAP: one.CHAP}
+	return iscsi.Login{
+		Portal:    one.portal(),
+		Initiator: s.Name,
+		Target:    one.Target,
+		ISID:      one.ISID,
+		CHAP:      one.CHAP,
+	}
 }
 
 // connect makes a session with a target.
@@ -321,6 +350,7 @@ func (s *Server) connect(ctx context.Context, r hostiscsi.Request) (string, erro
 			return "", err
 		}
 	}
+
 	one := newSession(r)
 	one.CHAP = chap
 	same := func(other session) bool { return other.Ended == "" && other.prefix() == one.prefix() }
@@ -330,6 +360,7 @@ func (s *Server) connect(ctx context.Context, r hostiscsi.Request) (string, erro
 	if len(s.state.Sessions) >= mostSessions {
 		return "", refused("Not enough resources: the host has %d sessions.", mostSessions)
 	}
+
 	// It is known before it is there: whatever is killed, nothing of it is left.
 	s.state.Sessions = append(s.state.Sessions, one)
 	is, err := s.make(ctx, one)
@@ -351,6 +382,7 @@ func (s *Server) make(ctx context.Context, one session) (is status, err error) {
 		is, err = s.start(ctx, one)
 		return err
 	})
+
 	delete(s.busy, one.ID)
 	switch {
 	case err != nil:
@@ -359,6 +391,7 @@ func (s *Server) make(ctx context.Context, one session) (is status, err error) {
 		return is, errors.Join(errors.New("the session was logged out meanwhile"), s.unmount(one.ID))
 	}
 	s.give(ctx, one, is)
+
 	// It takes the place of a persistent one that was logged out.
 	s.state.Sessions = slices.DeleteFunc(s.state.Sessions, func(other session) bool {
 		return other.Ended != "" && other.prefix() == one.prefix()
@@ -366,10 +399,11 @@ func (s *Server) make(ctx context.Context, one session) (is status, err error) {
 	if err := s.save(); err != nil { // the session is there
 		s.Log.Error("iSCSI session", "id", one.ID, "error", err)
 	}
+
 	return is, nil
 }
 
-// portalOf is the portal where a target was found.
+// portalOf returns the portal where a target was found.
 func (s *Server) portalOf(target string) (string, uint16, error) {
 	for _, p := range s.state.Portals {
 		if slices.ContainsFunc(p.Targets, func(t iscsi.Target) bool { return t.Name == target }) {
@@ -396,6 +430,7 @@ func (s *Server) disconnect(ctx context.Context, i int) error {
 			return err
 		}
 	}
+
 	if s.state.Sessions[i].Ended = boot(); !one.Persistent {
 		s.state.Sessions = slices.Delete(s.state.Sessions, i, i+1)
 	}

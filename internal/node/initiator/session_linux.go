@@ -47,10 +47,12 @@ func (s *Server) find(ctx context.Context, login iscsi.Login) ([]iscsi.Target, e
 	}
 	defer output.Close()
 	defer input.Close()
+
 	found, err := ask(input, output, asked{Login: login})
 	if err != nil {
 		return nil, errors.Join(err, ended(kept.Kill()))
 	}
+
 	// Who has asked has read what anybody may have written.
 	return slices.DeleteFunc(found.Targets[:min(len(found.Targets), iscsi.MostTargets)], func(t iscsi.Target) bool {
 		name, err := hostiscsi.CleanTarget(t.Name)
@@ -58,7 +60,7 @@ func (s *Server) find(ctx context.Context, login iscsi.Login) ([]iscsi.Target, e
 	}), nil
 }
 
-// ended is the error of ending a process, but that it had ended.
+// ended returns the error of ending a process, but that it had ended.
 func ended(err error) error {
 	if errors.Is(err, os.ErrProcessDone) {
 		return nil
@@ -79,9 +81,11 @@ func ask(input io.Writer, output *os.File, what asked) (answered, error) {
 	if err != nil {
 		return a, fmt.Errorf("hear of %s: %w", what.Login.Portal, err)
 	}
+
 	if a.Error != "" {
 		return a, errors.New(plaintext.OneLine(a.Error))
 	}
+
 	return a, nil
 }
 
@@ -95,11 +99,13 @@ func (s *Server) start(ctx context.Context, one session) (status, error) {
 	if err := os.Mkdir(s.mount(one.ID), 0o700); err != nil {
 		return status{}, err
 	}
+
 	device, err := keeper.OpenDevice()
 	if err != nil {
 		return status{}, err
 	}
 	defer device.Close() // the process has it then
+
 	kept, input, output, err := keeper.Process{
 		Program: s.Program,
 		Command: KeepCommand,
@@ -113,6 +119,7 @@ func (s *Server) start(ctx context.Context, one session) (status, error) {
 	}
 	defer output.Close()
 	defer input.Close() // without a word it ends
+
 	_, err = ask(input, output, asked{Login: s.login(one), Hold: s.Hold})
 	if err == nil {
 		err = s.mountSession(one, device)
@@ -123,6 +130,7 @@ func (s *Server) start(ctx context.Context, one session) (status, error) {
 	if err != nil {
 		return status{}, errors.Join(err, ended(kept.Kill()))
 	}
+
 	return s.statusOf(ctx, one, statusFile)
 }
 
@@ -171,6 +179,7 @@ func (s *Server) statusOf(ctx context.Context, one session, file string) (status
 	if file == rescanFile {
 		patience = scanTimeout
 	}
+
 	done := make(chan result, 1)
 	go func() {
 		var r result
@@ -180,6 +189,7 @@ func (s *Server) statusOf(ctx context.Context, one session, file string) (status
 		}
 		done <- r
 	}()
+
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
@@ -223,7 +233,7 @@ func keyOf(one session, u iscsi.Unit) string {
 	return fmt.Sprintf("%s%d", one.prefix(), u.Number)
 }
 
-// prefix is how the keys of a session's disks begin.
+// prefix returns how the keys of a session's disks begin.
 func (s session) prefix() string { return fmt.Sprintf("iscsi %s %s ", s.Target, s.portal()) }
 
 // give gives the disks of a session to the host. If the target does not answer, the session is pending.
@@ -251,6 +261,7 @@ func (s *Server) give(ctx context.Context, one session, is status) {
 			},
 		})
 	}
+
 	if err := s.Disks.Attach(ctx, all); err != nil {
 		s.Log.Error("disks of the target", "target", one.Target, "error", err)
 	}
@@ -259,7 +270,7 @@ func (s *Server) give(ctx context.Context, one session, is status) {
 	}
 }
 
-// place is the number of a session among the host's.
+// place returns the number of a session among the host's.
 func (s *Server) place(one session) int {
 	for i, other := range s.state.Sessions {
 		if other.ID == one.ID {
@@ -269,8 +280,8 @@ func (s *Server) place(one session) int {
 	return len(s.state.Sessions)
 }
 
-// identifier is a disk's name for SCSI, of 8 bytes: its own, or one that is made of what tells it from others, of the
-// type of those that are assigned locally.
+// identifier returns a disk's name for SCSI, of 8 bytes: its own, or one that is made of what tells it from others, of
+// the type of those that are assigned locally.
 func identifier(one session, u iscsi.Unit) string {
 	if own, err := hex.DecodeString(u.NAA); err == nil && len(own) == 8 {
 		return hex.EncodeToString(own)
@@ -293,6 +304,7 @@ func (s *Server) Watch(ctx context.Context) {
 				s.revive(ctx, one)
 			}
 		}
+
 		select {
 		case <-ctx.Done():
 			return
@@ -304,14 +316,16 @@ func (s *Server) Watch(ctx context.Context) {
 // revive makes a session again whose process is dead, and gives its disks to the host when the target answers.
 func (s *Server) revive(ctx context.Context, one session) {
 	is, err := s.statusOf(ctx, one, statusFile)
-	if err == nil && !is.Connected || errors.Is(err, errSilent) || ctx.Err() != nil {
+	if (err == nil && !is.Connected) || errors.Is(err, errSilent) || ctx.Err() != nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	if s.place(one) == len(s.state.Sessions) || s.busy[one.ID] { // it was logged out, or is being made
 		return
 	}
+
 	if err == nil && !s.pending[one.ID] {
 		return
 	}
@@ -320,10 +334,12 @@ func (s *Server) revive(ctx context.Context, one session) {
 			s.Log.Error("take away what belongs to no session", "error", err)
 		}
 	}()
+
 	if err == nil {
 		s.give(ctx, one, is)
 		return
 	}
+
 	delete(s.pending, one.ID)
 	tried, again := s.tries[one.ID]
 	if !again {
@@ -335,6 +351,7 @@ func (s *Server) revive(ctx context.Context, one session) {
 	if time.Now().Before(tried.next) {
 		return
 	}
+
 	if _, err := s.make(ctx, one); err != nil {
 		tried.pause = min(max(leastAttempt, 2*tried.pause), mostAttempt)
 		tried.next, tried.fault = time.Now().Add(tried.pause), err.Error()

@@ -14,7 +14,9 @@ import (
 // nobody waits for one.
 func TestReadStatus(t *testing.T) {
 	dir := t.TempDir()
-	regular, link, fifo := filepath.Join(dir, "regular"), filepath.Join(dir, "link"), filepath.Join(dir, "fifo")
+	regular := filepath.Join(dir, "regular")
+	link := filepath.Join(dir, "link")
+	fifo := filepath.Join(dir, "fifo")
 	err := errors.Join(os.WriteFile(regular, []byte("{}"), 0o600), os.Symlink(regular, link), unix.Mkfifo(fifo, 0o600))
 	if err != nil {
 		t.Fatal(err)
@@ -22,12 +24,14 @@ func TestReadStatus(t *testing.T) {
 	if data, err := readStatus(regular); string(data) != "{}" || err != nil {
 		t.Errorf("the status is %q, %v", data, err)
 	}
+
 	for _, file := range []string{link, fifo} {
 		done := make(chan error, 1)
 		go func() {
 			_, err := readStatus(file)
 			done <- err
 		}()
+
 		select {
 		case err := <-done:
 			if err == nil {

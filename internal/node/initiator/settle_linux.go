@@ -26,6 +26,7 @@ func Settle(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
+
 	var sessions, volumes []string
 	for _, m := range mounts {
 		if m.FSType == "xfs" {
@@ -34,6 +35,7 @@ func Settle(ctx context.Context, dir string) error {
 			sessions = append(sessions, m.Mountpoint)
 		}
 	}
+
 	if len(sessions) == 0 {
 		return nil
 	}
@@ -41,11 +43,13 @@ func Settle(ctx context.Context, dir string) error {
 	for _, volume := range volumes {
 		all.Go(func() { writeBack(volume) })
 	}
+
 	done := make(chan struct{})
 	go func() {
 		all.Wait()
 		close(done)
 	}()
+
 	timer := time.NewTimer(settleTimeout)
 	defer timer.Stop()
 	select {
@@ -54,10 +58,12 @@ func Settle(ctx context.Context, dir string) error {
 	case <-ctx.Done():
 	case <-timer.C:
 	}
+
 	var errs []error
 	for _, session := range sessions {
 		errs = append(errs, detach(session, unix.MNT_FORCE))
 	}
+
 	return errors.Join(errs...)
 }
 

@@ -65,6 +65,7 @@ const (
 func newSession(r hostiscsi.Request) session {
 	id := make([]byte, 8+5)
 	_, _ = rand.Read(id) // never fails
+
 	// ISIDs of the kind that has a random part (RFC 7143, 11.12.5).
 	return session{
 		ID:             hex.EncodeToString(id[:8]),
@@ -78,7 +79,7 @@ func newSession(r hostiscsi.Request) session {
 	}
 }
 
-// portal is the session's portal as a network names it.
+// portal returns the session's portal as a network names it.
 func (s session) portal() string { return at(s.Address, s.Port) }
 
 func at(address string, port uint16) string {
@@ -113,6 +114,7 @@ func load(dir string) (state, error) {
 	if err != nil {
 		return s, fmt.Errorf("read the iSCSI sessions of the host: %w", err)
 	}
+
 	now := boot()
 	kept := make([]session, 0, len(s.Sessions))
 	for _, one := range s.Sessions {
@@ -124,6 +126,7 @@ func load(dir string) (state, error) {
 		case one.Boot != now:
 			continue
 		}
+
 		// An attempt to log in that was cut short has left the one, before it, whose place it would have taken.
 		if slices.ContainsFunc(kept, func(other session) bool {
 			return other.Ended == "" && one.Ended == "" && other.prefix() == one.prefix()

@@ -21,6 +21,7 @@ func TestLoad(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		s, err := load(dir)
 		got := ""
 		for _, one := range s.Sessions {

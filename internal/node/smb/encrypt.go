@@ -32,15 +32,16 @@ func encrypt(session *smb2.Session) error {
 		!capabilities.CanUint() {
 		return errors.New("this version of the SMB library cannot be told to encrypt")
 	}
+
 	// Of SMB 3.0 the library makes keys for each server; with SMB 3.1.1 it has none without a cipher of the server's.
-	if encrypter.IsNil() || dialect.Uint() != dialect311 && capabilities.Uint()&capEncryption == 0 {
+	if encrypter.IsNil() || (dialect.Uint() != dialect311 && capabilities.Uint()&capEncryption == 0) {
 		return ErrNotEncrypted
 	}
 	*(*uint16)(unsafe.Pointer(flags.UnsafeAddr())) |= sessionFlagEncryptData
 	return nil
 }
 
-// field is a field of what a pointer leads to, or nothing.
+// field returns a field of what a pointer leads to, or nothing.
 func field(of reflect.Value, name string) reflect.Value {
 	if !of.IsValid() || of.Kind() != reflect.Pointer || of.IsNil() || of.Elem().Kind() != reflect.Struct {
 		return reflect.Value{}

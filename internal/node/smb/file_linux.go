@@ -51,7 +51,7 @@ type place struct {
 	doomed bool // it was removed, which is done when it is closed
 }
 
-// place is the path of a file. ESTALE says that it was removed, or that another was moved over it.
+// place returns the path of a file. ESTALE says that it was removed, or that another was moved over it.
 func (o *openFiles) place(f *file) (string, syscall.Errno) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -108,10 +108,12 @@ func (o *openFiles) hold(at string) (there []*file, release func()) {
 			there = append(there, f)
 		}
 	}
+
 	o.mu.Unlock()
 	for _, f := range held {
 		f.use.Lock()
 	}
+
 	return there, func() {
 		for _, f := range held {
 			f.use.Unlock()
@@ -143,7 +145,7 @@ func (s *share) open(ctx context.Context, at string, flags int) (*file, syscall.
 	return f, 0
 }
 
-// opened is the file's handle and the number of its connection. flags are how it is opened if it has none.
+// opened returns the file's handle and the number of its connection. flags are how it is opened if it has none.
 func (f *file) opened(ctx context.Context, flags int) (*smb2.File, int, syscall.Errno) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -154,6 +156,7 @@ func (f *file) opened(ctx context.Context, flags int) (*smb2.File, int, syscall.
 	if errno != 0 {
 		return nil, 0, errno
 	}
+
 	errno = f.share.do(ctx, func(tree *smb2.Share) (err error) {
 		handle, err := tree.OpenFile(at, flags, 0o666)
 		if err == nil {
@@ -187,6 +190,7 @@ func (f *file) do(ctx context.Context, request func(*smb2.File) error) syscall.E
 		if errno != 0 {
 			return errno
 		}
+
 		err := f.share.answered(number, func() error { return request(handle) })
 		if err == nil {
 			return 0
@@ -194,6 +198,7 @@ func (f *file) do(ctx context.Context, request func(*smb2.File) error) syscall.E
 		if !isLost(err) {
 			return errnoOf(err)
 		}
+
 		f.share.lost(number)
 		f.lost(handle)
 		if try > 0 {
@@ -255,6 +260,7 @@ func (f *file) Flush(ctx context.Context) syscall.Errno {
 		defer f.use.Unlock()
 		f.close()
 	}()
+
 	timer := time.NewTimer(flushTimeout)
 	defer timer.Stop()
 	select {
@@ -262,6 +268,7 @@ func (f *file) Flush(ctx context.Context) syscall.Errno {
 	case <-ctx.Done():
 	case <-timer.C:
 	}
+
 	return 0
 }
 
@@ -276,6 +283,7 @@ func (f *file) Release(ctx context.Context) syscall.Errno {
 	if f.share.files.forgetUnlessDoomed(f) {
 		return 0
 	}
+
 	// Nobody makes a file of that name before the server has answered.
 	f.share.files.change.Lock()
 	defer f.share.files.change.Unlock()
@@ -323,6 +331,7 @@ func (o *openFiles) forget(f *file) {
 func (s *share) move(ctx context.Context, from, to string, over bool) syscall.Errno {
 	s.files.change.Lock()
 	defer s.files.change.Unlock()
+
 	same := strings.EqualFold(from, to)
 	if !over && !same {
 		errno := s.do(ctx, func(tree *smb2.Share) error {
@@ -333,6 +342,7 @@ func (s *share) move(ctx context.Context, from, to string, over bool) syscall.Er
 			return syscall.EEXIST
 		}
 	}
+
 	there, release := s.files.hold(from)
 	defer release()
 	rename := func(tree *smb2.Share) error { return tree.Rename(from, to) }
@@ -355,6 +365,7 @@ func (s *share) move(ctx context.Context, from, to string, over bool) syscall.Er
 	if errno != 0 {
 		return errno
 	}
+
 	if !same {
 		s.files.update(to, func(place, string) place { return place{} })
 	}
@@ -378,5 +389,6 @@ func (s *share) remove(ctx context.Context, at string) syscall.Errno {
 	if errno == 0 {
 		s.files.update(at, func(place, string) place { return place{} })
 	}
+
 	return errno
 }

@@ -11,11 +11,13 @@ func TestRelease(t *testing.T) {
 	for _, f := range []*file{first, second} {
 		s.files.set(f, place{at: "removed", doomed: true})
 	}
+
 	for _, f := range []*file{made, first} {
 		if errno := f.Release(t.Context()); errno != 0 {
 			t.Errorf("%v: %v", f, errno)
 		}
 	}
+
 	if len(s.files.all) != 1 || !s.files.doomed("Removed") {
 		t.Errorf("open files: %v", s.files.all)
 	}

@@ -25,19 +25,33 @@ func TestForget(t *testing.T) {
 	if _, err := netns.Ensure(ns); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if err := netns.Remove(ns); err != nil {
 			t.Error(err)
 		}
 	})
+
 	server := smbtest.Start(t, ns, "127.0.0.1", smbtest.Options{})
 	for i := range files {
 		if err := os.WriteFile(filepath.Join(server.Dir, fmt.Sprint(i)), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	target := Target{Server: "127.0.0.1", Share: smbtest.Share, User: smbtest.User, Password: smbtest.Password}
-	s := &share{target: target, way: target.byPassword(), known: known{most: most}}
+
+	target := Target{
+		Server:   "127.0.0.1",
+		Share:    smbtest.Share,
+		User:     smbtest.User,
+		Password: smbtest.Password,
+	}
+
+	s := &share{
+		target: target,
+		way:    target.byPassword(),
+		known:  known{most: most},
+	}
+
 	s.way.dial = proc.DialIn(ns)
 	dir, timeout := t.TempDir(), cached
 	mounted, err := fs.Mount(dir, &node{share: s}, &fs.Options{
@@ -47,21 +61,25 @@ func TestForget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if err := mounted.Unmount(); err != nil {
 			t.Error(err)
 		}
 	})
+
 	open, err := os.OpenFile(filepath.Join(dir, "0"), os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer open.Close()
+
 	for i := range files {
 		if _, err := os.Stat(filepath.Join(dir, fmt.Sprint(i))); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		n := s.known.count.Load()
 		if n <= most && n > 0 {
@@ -71,6 +89,7 @@ func TestForget(t *testing.T) {
 			t.Fatalf("%d files are known", n)
 		}
 	}
+
 	if _, err := open.WriteString("open"); err != nil {
 		t.Errorf("a file that is open: %v", err)
 	}

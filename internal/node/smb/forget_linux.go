@@ -36,6 +36,7 @@ func (k *known) shrink(root *fs.Inode) {
 	if !k.asking.CompareAndSwap(false, true) {
 		return
 	}
+
 	go func() {
 		asked := forget(root)
 		time.AfterFunc(forgetPause, func() {

@@ -48,7 +48,7 @@ var (
 	_ fs.NodeOnForgetter = (*node)(nil)
 )
 
-// at is the node's path in the share, or that of an entry in it.
+// at returns the node's path in the share, or that of an entry in it.
 func (n *node) at(names ...string) (string, syscall.Errno) {
 	for _, name := range names {
 		// A separator of SMB, and what Windows' names do not have.
@@ -63,8 +63,8 @@ func (n *node) at(names ...string) (string, syscall.Errno) {
 	return p, 0
 }
 
-// of is the path in the share of an open file, or the node's where none is open: a file that was moved knows where it
-// is, also where its node was found by another spelling of its name.
+// of returns the path in the share of an open file, or the node's where none is open: a file that was moved knows where
+// it is, also where its node was found by another spelling of its name.
 func (n *node) of(handle fs.FileHandle) (string, syscall.Errno) {
 	if f, ok := handle.(*file); ok {
 		return n.share.files.place(f)
@@ -84,6 +84,7 @@ func fill(info os.FileInfo, out *fuse.Attr) {
 	default:
 		out.Mode |= 0o111
 	}
+
 	out.Size = uint64(max(0, info.Size()))
 	out.Blocks = (out.Size + 511) / 512
 	out.Nlink = 1
@@ -91,8 +92,8 @@ func fill(info os.FileInfo, out *fuse.Attr) {
 	out.SetTimes(&at, &at, &at)
 }
 
-// child is an entry of a folder: the same inode as long as the kernel knows it, by whose number Wine finds who else has
-// a file open.
+// child returns an entry of a folder: the same inode as long as the kernel knows it, by whose number Wine finds who
+// else has a file open.
 func (n *node) child(ctx context.Context, name string, info os.FileInfo, out *fuse.EntryOut) *fs.Inode {
 	fill(info, &out.Attr)
 	out.SetEntryTimeout(cached)
@@ -110,6 +111,7 @@ func (n *node) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fs
 	if errno != 0 || n.share.files.doomed(at) {
 		return nil, syscall.ENOENT
 	}
+
 	var info os.FileInfo
 	errno = n.share.do(ctx, func(tree *smb2.Share) (err error) {
 		info, err = tree.Stat(at)
@@ -118,6 +120,7 @@ func (n *node) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fs
 	if errno != 0 {
 		return nil, errno
 	}
+
 	return n.child(ctx, name, info, out), 0
 }
 
@@ -127,6 +130,7 @@ func (n *node) Getattr(ctx context.Context, handle fs.FileHandle, out *fuse.Attr
 	if errno != 0 {
 		return errno
 	}
+
 	var info os.FileInfo
 	errno = n.share.do(ctx, func(tree *smb2.Share) (err error) {
 		info, err = tree.Stat(at)
@@ -149,6 +153,7 @@ func (n *node) Setattr(ctx context.Context, handle fs.FileHandle, in *fuse.SetAt
 	if size, ok := in.GetSize(); ok {
 		errno = n.truncate(ctx, handle, at, int64(min(size, 1<<62)))
 	}
+
 	if mtime, ok := in.GetMTime(); ok && errno == 0 {
 		errno = n.share.do(ctx, func(tree *smb2.Share) error { return tree.Chtimes(at, mtime, mtime) })
 	}
@@ -158,6 +163,7 @@ func (n *node) Setattr(ctx context.Context, handle fs.FileHandle, in *fuse.SetAt
 	if errno != 0 {
 		return errno
 	}
+
 	return n.Getattr(ctx, handle, out)
 }
 
@@ -174,6 +180,7 @@ func (n *node) Readdir(ctx context.Context) (fs.DirStream, syscall.Errno) {
 	if errno != 0 {
 		return nil, errno
 	}
+
 	var entries []fuse.DirEntry
 	errno = n.share.do(ctx, func(tree *smb2.Share) error {
 		infos, err := tree.ReadDir(at)
@@ -189,11 +196,13 @@ func (n *node) Readdir(ctx context.Context) (fs.DirStream, syscall.Errno) {
 			}
 			entries = append(entries, fuse.DirEntry{Name: name, Mode: mode})
 		}
+
 		return err
 	})
 	if errno != 0 {
 		return nil, errno
 	}
+
 	return fs.NewListDirStream(entries), 0
 }
 
@@ -203,6 +212,7 @@ func (n *node) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.Entry
 	if errno != 0 {
 		return nil, errno
 	}
+
 	var info os.FileInfo
 	errno = n.share.do(ctx, func(tree *smb2.Share) error {
 		err := tree.Mkdir(at, 0o777)
@@ -214,6 +224,7 @@ func (n *node) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.Entry
 	if errno != 0 {
 		return nil, errno
 	}
+
 	return n.child(ctx, name, info, out), 0
 }
 
@@ -245,6 +256,7 @@ func (n *node) Rename(
 	if flags&^renameNoReplace != 0 {
 		return syscall.EINVAL
 	}
+
 	from, errno := n.at(name)
 	if errno != 0 {
 		return errno
@@ -265,7 +277,9 @@ func (n *node) Statfs(ctx context.Context, out *fuse.StatfsOut) syscall.Errno {
 		}
 		size := info.BlockSize() * max(1, info.FragmentSize())
 		out.Bsize, out.Frsize = uint32(size), uint32(size) // a cluster of a disk
-		out.Blocks, out.Bfree, out.Bavail = info.TotalBlockCount(), info.FreeBlockCount(), info.AvailableBlockCount()
+		out.Blocks = info.TotalBlockCount()
+		out.Bfree = info.FreeBlockCount()
+		out.Bavail = info.AvailableBlockCount()
 		out.NameLen = 255
 		return nil
 	})
@@ -296,10 +310,12 @@ func (n *node) Create(ctx context.Context, name string, flags, mode uint32, out 
 	if n.share.files.doomed(at) {
 		return nil, nil, 0, syscall.EACCES // as Windows answers while a file that was removed is still open
 	}
+
 	f, errno := n.share.open(ctx, at, int(flags)|os.O_CREATE)
 	if errno != 0 {
 		return nil, nil, 0, errno
 	}
+
 	var info os.FileInfo
 	// Who opened it to write alone may not ask by that handle.
 	errno = n.share.do(ctx, func(tree *smb2.Share) (err error) {
@@ -310,6 +326,7 @@ func (n *node) Create(ctx context.Context, name string, flags, mode uint32, out 
 		_ = f.Release(ctx)
 		return nil, nil, 0, errno
 	}
+
 	fill(info, &out.Attr)
 	out.SetEntryTimeout(cached)
 	out.SetAttrTimeout(cached)

@@ -24,11 +24,13 @@ func TestShareFull(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "small"), []byte("small"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	f, err := os.Create(filepath.Join(dir, "large"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
+
 	written := 0
 	for err == nil && written < 64*mib {
 		n := 0
@@ -38,6 +40,7 @@ func TestShareFull(t *testing.T) {
 			err = f.Sync()
 		}
 	}
+
 	if !errors.Is(err, unix.ENOSPC) || written < 8*mib || written > 16*mib {
 		t.Errorf("after %d bytes of 16 MiB: %v, want that there is no room", written, err)
 	}
@@ -45,12 +48,14 @@ func TestShareFull(t *testing.T) {
 	if err := unix.Statfs(dir, &left); err != nil || left.Bavail*uint64(left.Bsize) > mib { // not negative
 		t.Errorf("a full share has %d free blocks of %d bytes, %v", left.Bavail, left.Bsize, err)
 	}
+
 	if text, err := os.ReadFile(filepath.Join(dir, "small")); string(text) != "small" || err != nil {
 		t.Errorf("the other file of a full share: %q, %v", text, err)
 	}
 	if err := os.Remove(filepath.Join(dir, "large")); err != nil {
 		t.Fatal(err)
 	}
+
 	_ = f.Close()
 	if err := os.WriteFile(filepath.Join(dir, "next"), bytes.Repeat([]byte("y"), mib), 0o600); err != nil {
 		t.Errorf("with room again: %v", err)

@@ -34,7 +34,13 @@ func Keep(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := input.Decode(&target); err != nil {
 		return fmt.Errorf("read what to connect to: %w", err)
 	}
-	s := &share{target: target, way: target.byPassword(), known: known{most: mostKnown}}
+
+	s := &share{
+		target: target,
+		way:    target.byPassword(),
+		known:  known{most: mostKnown},
+	}
+
 	answer := smbmapping.Answer{}
 	_, _, err := s.connection(ctx)
 	if err != nil {
@@ -44,10 +50,12 @@ func Keep(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := errors.Join(err, json.NewEncoder(out).Encode(answer)); err != nil {
 		return err
 	}
+
 	var mounted bool
 	if err := input.Decode(&mounted); err != nil || !mounted {
 		return fmt.Errorf("hear that the share is mounted: %w", err)
 	}
+
 	server, err := serve(&node{share: s}, cached)
 	if err != nil {
 		return err
@@ -90,5 +98,6 @@ func words(err error) (string, uint32) {
 	case errors.As(err, &dns) || errors.As(err, &transport) || errors.Is(err, context.DeadlineExceeded):
 		return "The network path was not found: " + err.Error(), 53
 	}
+
 	return err.Error(), 59 // ERROR_UNEXP_NET_ERR
 }

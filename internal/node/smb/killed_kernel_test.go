@@ -23,6 +23,7 @@ func TestKeeperKilled(t *testing.T) {
 	request := mapAs(smbtest.User)
 	request.Local = "g:"
 	dir := h.mapped(t, request)
+
 	pid, err := strconv.Atoi(filepath.Base(processOf(t, smb.KeepCommand, h.folder)))
 	if err != nil {
 		t.Fatal(err)
@@ -30,6 +31,7 @@ func TestKeeperKilled(t *testing.T) {
 	if err := unix.Kill(pid, unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
+
 	deadline := time.Now().Add(10 * time.Second)
 	for h.get(t)[0].Connected {
 		if time.Now().After(deadline) {
@@ -37,6 +39,7 @@ func TestKeeperKilled(t *testing.T) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
+
 	if _, err := os.ReadDir(dir); err == nil {
 		t.Error("a share without its process can be read")
 	}
@@ -44,10 +47,16 @@ func TestKeeperKilled(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "again"), nil, 0o600); err != nil {
 		t.Error(err)
 	}
+
 	if _, err := os.Stat(filepath.Join(s.Dir, "again")); err != nil {
 		t.Error(err)
 	}
-	want := smbmapping.Mapping{Remote: mapAs("").Remote, Local: "G:", Connected: true}
+
+	want := smbmapping.Mapping{
+		Remote:    mapAs("").Remote,
+		Local:     "G:",
+		Connected: true,
+	}
 	if all := h.get(t); len(all) != 1 || all[0] != want {
 		t.Errorf("mappings %+v, want %+v", all, want)
 	}

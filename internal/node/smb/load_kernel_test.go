@@ -35,11 +35,13 @@ func TestManyAtOnce(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(s.Dir, "data"), make([]byte, size), 0o600); err != nil {
 				t.Fatal(err)
 			}
+
 			page, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer func() { _ = unix.Munmap(page) }()
+
 			var files []*os.File
 			for i := range load.threads {
 				file := "data"
@@ -53,11 +55,13 @@ func TestManyAtOnce(t *testing.T) {
 				defer f.Close()
 				files = append(files, f)
 			}
+
 			resume := s.Pause()
 			time.AfterFunc(8*time.Second, resume) // less than a request may take
 			var all sync.WaitGroup
 			var failed atomic.Int32
 			begin := time.Now()
+
 			for _, f := range files {
 				all.Go(func() {
 					if _, err := load.ask(f, page, 0); err != nil {
@@ -65,10 +69,12 @@ func TestManyAtOnce(t *testing.T) {
 					}
 				})
 			}
+
 			all.Wait()
 			if n := failed.Load(); n > 0 {
 				t.Logf("%d of %d failed, after %v", n, len(files), time.Since(begin))
 			}
+
 			if err := os.WriteFile(filepath.Join(dir, "after"), []byte("after"), 0o600); err != nil {
 				t.Errorf("the share serves no more: %v", err)
 			}
@@ -85,13 +91,14 @@ func checkKeeper(t *testing.T, h host) {
 	checkStatus(t, processOf(t, smb.KeepCommand, h.folder))
 }
 
-// processOf is the folder in /proc of the process that keeps shares for what the folder of state belongs to.
+// processOf returns the folder in /proc of the process that keeps shares for what the folder of state belongs to.
 func processOf(t *testing.T, command, folder string) string {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, file := range all {
 		args, err := os.ReadFile(file)
 		if err == nil && strings.Contains(string(args), command+"\x00"+folder) {
@@ -109,6 +116,7 @@ func checkStatus(t *testing.T, process string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	checkHidden(t, process)
 	for _, line := range []string{
 		"Uid:\t65531\t65531\t65531\t65531\n", "Gid:\t65531\t65531\t65531\t65531\n", "CapEff:\t0000000000000000\n",

@@ -22,6 +22,7 @@ func (n Names) dial(ctx context.Context, network, address string) (net.Conn, err
 	if err != nil {
 		return nil, err
 	}
+
 	d := net.Dialer{KeepAlive: dialTimeout, Resolver: n.resolver()}
 	names := []string{host + "."} // as it is: the machine's own suffixes are not the container's
 	switch {
@@ -34,6 +35,7 @@ func (n Names) dial(ctx context.Context, network, address string) (net.Conn, err
 		}
 		names = append(names, host+".")
 	}
+
 	var errs []error
 	for _, name := range names {
 		conn, err := d.DialContext(ctx, network, net.JoinHostPort(name, port))
@@ -46,6 +48,7 @@ func (n Names) dial(ctx context.Context, network, address string) (net.Conn, err
 			break
 		}
 	}
+
 	return nil, errors.Join(errs...)
 }
 

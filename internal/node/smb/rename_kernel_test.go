@@ -100,11 +100,13 @@ func TestRenameOpen(t *testing.T) {
 	s.hasNot(t, "one")
 	sameFile(t, f, s.open(t, "two"))
 	write(t, f, "ONE and more", nil)
+
 	if data := make([]byte, 3); true {
 		if _, err := second.ReadAt(data, 0); err != nil || string(data) != "ONE" {
 			t.Errorf("read by another descriptor: %q, %v", data, err)
 		}
 	}
+
 	if info, err := f.Stat(); err != nil || info.Size() != 12 {
 		t.Errorf("what is open: %v, %v", info, err)
 	}
@@ -118,6 +120,7 @@ func TestRenameOpen(t *testing.T) {
 	if err := os.Mkdir(s.at("folder"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	s.rename(t, "two", "old", nil)
 	s.rename(t, "OLD", "folder/new", nil)
 	write(t, f, "1", nil)
@@ -140,6 +143,7 @@ func TestRenameOpen(t *testing.T) {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
+
 	s.has(t, "folder/New", "3NE")
 	err := unix.Renameat2(unix.AT_FDCWD, s.at("folder/New"), unix.AT_FDCWD, s.at("free"), unix.RENAME_NOREPLACE)
 	if err != nil {
@@ -164,6 +168,7 @@ func TestRenameRefused(t *testing.T) {
 	if err := os.MkdirAll(s.at("a/b"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	s.write(t, "a/b/c", "c")
 	within := s.open(t, "a/b/c")
 	s.rename(t, "a", "z", fs.ErrPermission)
@@ -172,6 +177,7 @@ func TestRenameRefused(t *testing.T) {
 	if err := within.Close(); err != nil {
 		t.Error(err)
 	}
+
 	s.rename(t, "a", "z", nil) // at once
 	s.has(t, "z/b/c", "C")
 	if err := errors.Join(f.Close(), os.RemoveAll(s.at("z"))); err != nil {
@@ -188,6 +194,7 @@ func TestRenameDescriptor(t *testing.T) {
 	if err := os.Mkdir(s.at("a"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	s.write(t, "a/one", "one")
 	f := s.open(t, "a/one")
 	closeSecond := func() {
@@ -200,6 +207,7 @@ func TestRenameDescriptor(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	closeSecond()
 	s.rename(t, "a", "b", nil)
 	write(t, f, "O", nil)
@@ -219,6 +227,7 @@ func TestRemoveOpen(t *testing.T) {
 	if err := os.Remove(s.at("one")); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, name := range []string{"one", "ONE"} {
 		if _, err := os.Stat(s.at(name)); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s is there: %v", name, err)
@@ -227,6 +236,7 @@ func TestRemoveOpen(t *testing.T) {
 	if err := os.WriteFile(s.at("one"), nil, 0o600); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("made anew: %v", err)
 	}
+
 	write(t, f, "O", nil)
 	data := make([]byte, 3)
 	if _, err := second.ReadAt(data, 0); err != nil || string(data) != "One" {
@@ -235,10 +245,12 @@ func TestRemoveOpen(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Error(err)
 	}
+
 	s.has(t, "one", "One")
 	if err := second.Close(); err != nil {
 		t.Error(err)
 	}
+
 	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) { // nobody waits for Release
 		if _, err := os.Lstat(filepath.Join(s.server.Dir, "one")); errors.Is(err, fs.ErrNotExist) {
 			break
@@ -268,6 +280,7 @@ func TestSave(t *testing.T) {
 			}
 		}
 	}
+
 	if t.Failed() {
 		return
 	}

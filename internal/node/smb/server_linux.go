@@ -76,6 +76,7 @@ func (s *Server) answer(ctx context.Context, conn io.Reader) smbmapping.Answer {
 func (s *Server) carryOut(ctx context.Context, request smbmapping.Request) (smbmapping.Answer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	all, err := s.mappings()
 	if err != nil {
 		return smbmapping.Answer{}, err
@@ -83,16 +84,19 @@ func (s *Server) carryOut(ctx context.Context, request smbmapping.Request) (smbm
 	if request.Do == smbmapping.Get && request.Remote == "" {
 		return smbmapping.Answer{Mappings: all}, nil
 	}
+
 	server, share, err := smbmapping.Split(request.Remote)
 	if err != nil {
 		return smbmapping.Answer{}, err
 	}
+
 	var there []smbmapping.Mapping
 	for _, m := range all {
 		if m.Remote == `\\`+server+`\`+share {
 			there = append(there, m)
 		}
 	}
+
 	switch request.Do {
 	case smbmapping.New:
 		if len(there) > 0 && s.abandoned(server, share) {
@@ -112,10 +116,11 @@ func (s *Server) carryOut(ctx context.Context, request smbmapping.Request) (smbm
 			}
 		}
 	}
+
 	return smbmapping.Answer{Mappings: there}, nil
 }
 
-// room is the error of a new mapping, where there are so many of the share and in all; none if it can be made.
+// room returns the error of a new mapping, where there are so many of the share and in all; none if it can be made.
 func room(there, all int) smbmapping.Answer {
 	switch {
 	case there > 0:
@@ -127,7 +132,7 @@ func room(there, all int) smbmapping.Answer {
 	return smbmapping.Answer{}
 }
 
-// mappings are the shares that are mounted.
+// mappings returns the shares that are mounted.
 func (s *Server) mappings() ([]smbmapping.Mapping, error) {
 	mounts, err := mountinfo.GetMounts(func(m *mountinfo.Info) (skip, stop bool) {
 		return m.FSType != fsType || !strings.HasPrefix(m.Mountpoint, s.Folder+"/"), false
@@ -135,10 +140,12 @@ func (s *Server) mappings() ([]smbmapping.Mapping, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	letters, err := s.letters()
 	if err != nil {
 		return nil, err
 	}
+
 	var all []smbmapping.Mapping
 	var points []string
 	for _, m := range mounts {
@@ -152,6 +159,7 @@ func (s *Server) mappings() ([]smbmapping.Mapping, error) {
 		})
 		points = append(points, m.Mountpoint)
 	}
+
 	var asked sync.WaitGroup
 	for i, point := range points {
 		asked.Go(func() { all[i].Connected = look(point) == nil })
@@ -187,13 +195,14 @@ func (s *Server) abandoned(server, share string) bool {
 // throughUNC is how the link of a drive letter leads to a share.
 const throughUNC = "unc/"
 
-// letters are the drive letters of shares, as "server/share".
+// letters returns the drive letters of shares, as "server/share".
 func (s *Server) letters() (map[string]string, error) {
 	devices, err := wine.OpenDevices(s.Prefix)
 	if err != nil {
 		return nil, err
 	}
 	defer devices.Close()
+
 	found := map[string]string{}
 	for letter := 'd'; letter <= 'z'; letter++ {
 		text, err := devices.Readlink(string(letter) + ":")
@@ -201,6 +210,7 @@ func (s *Server) letters() (map[string]string, error) {
 			found[place] = strings.ToUpper(string(letter)) + ":"
 		}
 	}
+
 	return found, nil
 }
 
@@ -212,22 +222,26 @@ func (s *Server) make(ctx context.Context, request smbmapping.Request, server, s
 		return answer, err
 	}
 	defer devices.Close()
+
 	letter := strings.ToLower(request.Local)
 	if letter != "" {
 		if _, err := devices.Lstat(letter); !errors.Is(err, fs.ErrNotExist) {
 			return smbmapping.Answer{Error: "The local device name is already in use.", Code: 85}, nil
 		}
 	}
+
 	place := filepath.Join(server, share)
 	folder, err := s.makeFolder(place)
 	if err != nil {
 		return answer, err
 	}
 	defer folder.Close()
+
 	target := Target{
 		Server: server, Share: share, User: request.User, Password: request.Password,
 		Privacy: request.Privacy, Integrity: request.Integrity,
 	}
+
 	answer, err = s.start(ctx, target, folder)
 	if err == nil && answer.Error == "" && letter != "" {
 		err = devices.Symlink(throughUNC+place, letter)
@@ -235,6 +249,7 @@ func (s *Server) make(ctx context.Context, request smbmapping.Request, server, s
 	if err != nil || answer.Error != "" {
 		return answer, err
 	}
+
 	answer.Mappings = []smbmapping.Mapping{
 		{Remote: `\\` + server + `\` + share, Local: strings.ToUpper(letter), Connected: true},
 	}
@@ -266,12 +281,17 @@ func (s *Server) openFolder(place string) (*os.File, error) {
 		return nil, err
 	}
 	defer dir.Close()
+
 	fd, err := unix.Openat2(int(dir.Fd()), place, &unix.OpenHow{
 		Flags:   unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS,
 	})
 	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: place, Err: err}
+		return nil, &os.PathError{
+			Op:   "open",
+			Path: place,
+			Err:  err,
+		}
 	}
 	return os.NewFile(uintptr(fd), place), nil
 }
@@ -283,6 +303,7 @@ func (s *Server) start(ctx context.Context, target Target, folder *os.File) (ans
 		return answer, err
 	}
 	defer device.Close() // the process has it then; when that ends, who uses the share gets errors
+
 	kept, input, output, err := keeper.Process{
 		Program: s.Program,
 		Command: KeepCommand,
@@ -294,20 +315,24 @@ func (s *Server) start(ctx context.Context, target Target, folder *os.File) (ans
 	}
 	defer output.Close()
 	defer input.Close() // without a word it ends
+
 	say := json.NewEncoder(input)
 	if err := errors.Join(say.Encode(target), output.SetReadDeadline(time.Now().Add(makeTimeout))); err != nil {
 		return answer, errors.Join(err, kept.Kill())
 	}
+
 	if err := json.NewDecoder(output).Decode(&answer); err != nil {
 		return answer, errors.Join(fmt.Errorf("hear of the mapping: %w", err), kept.Kill())
 	}
 	if answer.Error != "" {
 		return answer, nil
 	}
+
 	source := `\\` + target.Server + `\` + target.Share
 	if err := keeper.MountOver(folder, device, source, kind); err != nil {
 		return answer, fmt.Errorf("mount %s: %w", source, err)
 	}
+
 	return answer, say.Encode(true)
 }
 
@@ -323,6 +348,7 @@ func (s *Server) remove(server, share, letter string) error {
 			return err
 		}
 	}
+
 	folder, err := s.openFolder(filepath.Join(server, share))
 	if err != nil {
 		return err
@@ -331,5 +357,6 @@ func (s *Server) remove(server, share, letter string) error {
 	if err := unix.Unmount(fmt.Sprintf("/proc/self/fd/%d", folder.Fd()), unix.MNT_DETACH); err != nil {
 		return fmt.Errorf(`unmount \\%s\%s: %w`, server, share, err)
 	}
+
 	return nil
 }

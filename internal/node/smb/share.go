@@ -48,13 +48,17 @@ type way struct {
 	logon func(ctx context.Context) (smb2.Initiator, error)
 }
 
-// byPassword is the way of a mapping.
+// byPassword returns the way of a mapping.
 func (t Target) byPassword() way {
 	return way{
 		dial: (&net.Dialer{KeepAlive: dialTimeout}).DialContext,
 		logon: func(context.Context) (smb2.Initiator, error) {
 			domain, user := splitUser(t.User)
-			return &smb2.NTLMInitiator{User: user, Password: t.Password, Domain: domain}, nil
+			return &smb2.NTLMInitiator{
+				User:     user,
+				Password: t.Password,
+				Domain:   domain,
+			}, nil
 		},
 	}
 }
@@ -84,6 +88,7 @@ func (s *share) connection(ctx context.Context) (*smb2.Share, int, error) {
 	if time.Since(s.failed) < pause {
 		return nil, 0, s.last
 	}
+
 	conn, tree, err := s.target.dial(ctx, s.way)
 	if err != nil {
 		if ctx.Err() == nil { // who asked for it waits for the answer
@@ -96,7 +101,7 @@ func (s *share) connection(ctx context.Context) (*smb2.Share, int, error) {
 	return tree, s.number, nil
 }
 
-// current is the number of the connection.
+// current returns the number of the connection.
 func (s *share) current() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,7 +123,7 @@ func (s *share) isThere() bool {
 		return false
 	}
 	defer s.mu.Unlock()
-	return s.number > 0 || s.last != nil && errnoOf(s.last) == syscall.EACCES
+	return s.number > 0 || (s.last != nil && errnoOf(s.last) == syscall.EACCES)
 }
 
 // lost forgets a connection that does not work. What still waits for an answer by it gets an error.
@@ -139,12 +144,14 @@ func (t Target) dial(ctx context.Context, w way) (_ io.Closer, _ *smb2.Share, er
 			err = &smb2.InternalError{Message: fmt.Sprintf("the server's answer is not understood: %.200v", panicked)}
 		}
 	}()
+
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	port := t.Port
 	if port == "" {
 		port = "445"
 	}
+
 	tcp, err := w.dial(ctx, "tcp", net.JoinHostPort(t.Server, port))
 	if err != nil {
 		return nil, nil, &smb2.TransportError{Err: err}
@@ -154,10 +161,12 @@ func (t Target) dial(ctx context.Context, w way) (_ io.Closer, _ *smb2.Share, er
 	if err != nil {
 		return nil, nil, errors.Join(err, tcp.Close())
 	}
+
 	d := smb2.Dialer{
 		Negotiator: smb2.Negotiator{RequireMessageSigning: t.Integrity},
 		Initiator:  initiator,
 	}
+
 	// The session has only the time that is left, and an answer that never comes ends with it.
 	stop := context.AfterFunc(ctx, func() { _ = tcp.Close() })
 	defer stop()
@@ -165,11 +174,13 @@ func (t Target) dial(ctx context.Context, w way) (_ io.Closer, _ *smb2.Share, er
 	if err != nil {
 		return nil, nil, errors.Join(err, tcp.Close())
 	}
+
 	if t.Privacy {
 		if err := encrypt(conn); err != nil {
 			return nil, nil, errors.Join(err, tcp.Close())
 		}
 	}
+
 	tree, err := conn.WithContext(ctx).Mount(`\\` + t.Server + `\` + t.Share)
 	if err == nil {
 		_, err = tree.WithContext(ctx).Stat(".")
@@ -183,6 +194,7 @@ func (t Target) dial(ctx context.Context, w way) (_ io.Closer, _ *smb2.Share, er
 	if err != nil {
 		return nil, nil, errors.Join(err, tcp.Close())
 	}
+
 	return tcp, tree, nil
 }
 
@@ -207,6 +219,7 @@ func (s *share) do(ctx context.Context, request func(tree *smb2.Share) error) sy
 		if !isLost(err) {
 			return errnoOf(err)
 		}
+
 		s.lost(number)
 		if try > 0 || ctx.Err() != nil {
 			return syscall.EIO
@@ -233,6 +246,7 @@ func isLost(err error) bool {
 	if errors.Is(err, credspec.ErrRefused) || errors.Is(err, credspec.ErrUnreachable) {
 		return false
 	}
+
 	return !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrExist) && !errors.Is(err, os.ErrPermission) &&
 		!errors.Is(err, io.EOF) && !errors.Is(err, os.ErrInvalid)
 }
@@ -260,7 +274,7 @@ const (
 	statusNameInvalid        = 0xC0000033
 )
 
-// errnoOf is what Linux says in place of the server.
+// errnoOf returns what Linux says in place of the server.
 func errnoOf(err error) syscall.Errno {
 	if response, ok := errors.AsType[*smb2.ResponseError](err); ok {
 		errno, known := map[uint32]syscall.Errno{
@@ -282,6 +296,7 @@ func errnoOf(err error) syscall.Errno {
 			return errno
 		}
 	}
+
 	switch {
 	case errors.Is(err, credspec.ErrRefused), errors.Is(err, credspec.ErrUnreachable):
 		return syscall.EACCES
@@ -294,6 +309,7 @@ func errnoOf(err error) syscall.Errno {
 	case errors.Is(err, os.ErrInvalid):
 		return syscall.EINVAL
 	}
+
 	return syscall.EIO
 }
 
@@ -316,6 +332,7 @@ func (c *lookedAt) Read(b []byte) (int, error) {
 			rest, c.left = rest[skipped:], c.left-skipped
 			continue
 		}
+
 		c.head, rest = append(c.head, rest[0]), rest[1:]
 		if len(c.head) < 5 {
 			continue
@@ -324,6 +341,7 @@ func (c *lookedAt) Read(b []byte) (int, error) {
 		c.left = int(binary.BigEndian.Uint32(c.head)&0xFFFFFF) - 1
 		c.head = c.head[:0]
 	}
+
 	return n, err
 }
 

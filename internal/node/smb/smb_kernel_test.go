@@ -39,6 +39,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+
 	if len(os.Args) > 1 && os.Args[1] == smb.KeepTreeCommand {
 		if err := smb.KeepTree(os.Stdin); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -46,6 +47,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+
 	if len(os.Args) == 5 && os.Args[1] == serveCommand {
 		serve(os.Args[2], os.Args[3], os.Args[4])
 		return
@@ -59,7 +61,13 @@ const serveCommand = "serve-smb"
 
 func serve(socket, folder, prefix string) {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	server := &smb.Server{Folder: folder, Prefix: prefix, Program: os.Args[0], Log: log}
+	server := &smb.Server{
+		Folder:  folder,
+		Prefix:  prefix,
+		Program: os.Args[0],
+		Log:     log,
+	}
+
 	l, err := unixsocket.Listen(context.Background(), socket)
 	if err == nil {
 		err = server.Serve(context.Background(), l)
@@ -84,28 +92,33 @@ func newHost(tb testing.TB) host {
 		prefix: filepath.Join(dir, "prefix"),
 		socket: filepath.Join(dir, "smb.sock"),
 	}
+
 	for _, folder := range []string{filepath.Join(h.prefix, "dosdevices"), h.folder} {
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			tb.Fatal(err)
 		}
 	}
+
 	if err := os.Symlink(h.folder, filepath.Join(h.prefix, "dosdevices", "unc")); err != nil {
 		tb.Fatal(err)
 	}
 	if _, err := netns.Ensure(h.netns); err != nil {
 		tb.Fatal(err)
 	}
+
 	tb.Cleanup(func() {
 		if err := netns.Remove(h.netns); err != nil {
 			tb.Error(err)
 		}
 	})
+
 	agent := exec.CommandContext(context.WithoutCancel(tb.Context()), "nsenter", "--net="+h.netns, os.Args[0],
 		serveCommand, h.socket, h.folder, h.prefix)
 	agent.Stdout, agent.Stderr = tb.Output(), tb.Output()
 	if err := agent.Start(); err != nil {
 		tb.Fatal(err)
 	}
+
 	tb.Cleanup(func() {
 		for _, m := range h.get(tb) {
 			h.ask(tb, smbmapping.Request{Do: smbmapping.Remove, Remote: m.Remote})
@@ -113,6 +126,7 @@ func newHost(tb testing.TB) host {
 		_ = agent.Process.Kill()
 		_ = agent.Wait()
 	})
+
 	for deadline := time.Now().Add(10 * time.Second); ; {
 		conn, err := unixsocket.Dialer(h.socket)(tb.Context(), "", "")
 		if err == nil {
@@ -148,7 +162,12 @@ func (h host) get(tb testing.TB) []smbmapping.Mapping {
 const remote = `\\` + loopback + `\` + smbtest.Share
 
 func mapOf(remote string) smbmapping.Request {
-	return smbmapping.Request{Do: smbmapping.New, Remote: remote, User: smbtest.User, Password: smbtest.Password}
+	return smbmapping.Request{
+		Do:       smbmapping.New,
+		Remote:   remote,
+		User:     smbtest.User,
+		Password: smbtest.Password,
+	}
 }
 
 func private(request smbmapping.Request) smbmapping.Request {
@@ -157,7 +176,12 @@ func private(request smbmapping.Request) smbmapping.Request {
 }
 
 func mapAs(user string) smbmapping.Request {
-	return smbmapping.Request{Do: smbmapping.New, Remote: remote, User: user, Password: smbtest.Password}
+	return smbmapping.Request{
+		Do:       smbmapping.New,
+		Remote:   remote,
+		User:     user,
+		Password: smbtest.Password,
+	}
 }
 
 func (h host) mapped(tb testing.TB, request smbmapping.Request) string {
@@ -188,17 +212,24 @@ func TestMapping(t *testing.T) {
 			t.Errorf("%s as %q: %+v, want error %d", tc.request.Remote, tc.request.User, a, tc.code)
 		}
 	}
+
 	if all := h.get(t); len(all) > 0 {
 		t.Fatalf("mappings that were not made: %+v", all)
 	}
+
 	request := mapAs(`MYSERVER\` + smbtest.User)
 	request.Local, request.Integrity = "g:", true
 	folder := h.mapped(t, request)
 	checkKeeper(t, h)
-	want := smbmapping.Mapping{Remote: remote, Local: "G:", Connected: true}
+	want := smbmapping.Mapping{
+		Remote:    remote,
+		Local:     "G:",
+		Connected: true,
+	}
 	if all := h.get(t); len(all) != 1 || all[0] != want {
 		t.Errorf("mappings %+v, want %+v", all, want)
 	}
+
 	if a := h.ask(t, mapAs(smbtest.User)); a.Code != 1219 {
 		t.Errorf("mapped twice: %+v", a)
 	}
@@ -208,6 +239,7 @@ func TestMapping(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(s.Dir, "by-letter")); err != nil {
 		t.Error(err)
 	}
+
 	h.ask(t, smbmapping.Request{Do: smbmapping.Remove, Remote: remote})
 	if all := h.get(t); len(all) > 0 {
 		t.Errorf("mappings after all are removed: %+v", all)
@@ -231,6 +263,7 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%s: %v, want %v", what, err, want)
 		}
 	}
+
 	in := func(name string) string { return filepath.Join(dir, name) }
 	check("make a folder", os.Mkdir(in("a"), 0o755), nil)
 	check("make it again", os.Mkdir(in("a"), 0o755), fs.ErrExist)
@@ -239,6 +272,7 @@ func TestFiles(t *testing.T) {
 	if data, err := os.ReadFile(in("a/one.txt")); string(data) != "1" || err != nil {
 		t.Errorf("read %q, %v", data, err)
 	}
+
 	f, err := os.OpenFile(in("a/one.txt"), os.O_WRONLY|os.O_APPEND, 0)
 	check("open to append", err, nil)
 	_, err = f.WriteString("23")
@@ -246,6 +280,7 @@ func TestFiles(t *testing.T) {
 	if data, err := os.ReadFile(filepath.Join(s.Dir, "a/one.txt")); string(data) != "123" || err != nil {
 		t.Errorf("on the server: %q, %v", data, err)
 	}
+
 	check("truncate", os.Truncate(in("a/one.txt"), 2), nil)
 	_, err = os.OpenFile(in("a/one.txt"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	check("make what is there", err, fs.ErrExist)
@@ -254,6 +289,7 @@ func TestFiles(t *testing.T) {
 	err = unix.Renameat2(unix.AT_FDCWD, in("a/one.txt"), unix.AT_FDCWD, in("a"), unix.RENAME_NOREPLACE)
 	check("move without replacing", err, fs.ErrExist)
 	check("remove a full folder", os.Remove(in("a")), syscall.ENOTEMPTY)
+
 	_, err = os.ReadFile(in("none"))
 	check("read what is not there", err, fs.ErrNotExist)
 	check("a name that is none", os.WriteFile(in(`a\..\b`), nil, 0o600), syscall.EINVAL)
@@ -261,12 +297,14 @@ func TestFiles(t *testing.T) {
 	if info, err := os.Stat(in("a/one.txt")); err != nil || info.Mode().Perm()&0o200 != 0 {
 		t.Errorf("read-only: %v, %v", info, err)
 	}
+
 	check("make writable", os.Chmod(in("a/one.txt"), 0o644), nil)
 	at := time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)
 	check("set the time", os.Chtimes(in("a/one.txt"), at, at), nil)
 	if info, err := os.Stat(in("a/one.txt")); err != nil || !info.ModTime().Equal(at) || info.Size() != 3 {
 		t.Errorf("time and size: %v, %v", info, err)
 	}
+
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil || st.Blocks == 0 || st.Bavail > st.Blocks {
 		t.Errorf("room: %+v, %v", st, err)
@@ -274,6 +312,7 @@ func TestFiles(t *testing.T) {
 	for i := range 300 {
 		check("write many", os.WriteFile(in(fmt.Sprintf("a/many-%d", i)), nil, 0o600), nil)
 	}
+
 	if entries, err := os.ReadDir(in("a")); err != nil || len(entries) != 301 {
 		t.Errorf("%d entries, %v", len(entries), err)
 	}
@@ -292,6 +331,7 @@ func TestReader(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(s.Dir, "text"), []byte("text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	dir := h.mapped(t, private(mapAs(smbtest.Reader)))
 	if data, err := os.ReadFile(filepath.Join(dir, "text")); string(data) != "text" || err != nil {
 		t.Errorf("read %q, %v", data, err)
@@ -322,9 +362,11 @@ func TestPrivacy(t *testing.T) {
 			if a := h.ask(t, request); a.Code != tc.code {
 				t.Fatalf("%+v, want code %d", a, tc.code)
 			}
+
 			if tc.code != 0 {
 				return
 			}
+
 			file := filepath.Join(h.folder, loopback, smbtest.Share, "text")
 			for _, again := range []bool{false, true} {
 				if again {
@@ -337,6 +379,7 @@ func TestPrivacy(t *testing.T) {
 				if data, err := os.ReadFile(filepath.Join(s.Dir, "text")); string(data) != "text" || err != nil {
 					t.Errorf("on the server: %q, %v", data, err)
 				}
+
 				clients := s.Clients(t)
 				if got := regexp.MustCompile(`(?m)^data .* AES-128-GCM +\S+ *$`).MatchString(clients); got != tc.cipher {
 					t.Errorf("encrypted: %t, want %t:\n%s", got, tc.cipher, clients)
@@ -356,6 +399,7 @@ func TestServerGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
+
 	if _, err := f.WriteString("before "); err != nil {
 		t.Fatal(err)
 	}
@@ -364,6 +408,7 @@ func TestServerGone(t *testing.T) {
 	if _, err := f.WriteString("lost"); err == nil {
 		t.Error("written without a server")
 	}
+
 	if _, err := os.ReadFile(filepath.Join(dir, "none")); err == nil || errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("read without a server: %v", err)
 	}
@@ -373,6 +418,7 @@ func TestServerGone(t *testing.T) {
 	if all := h.get(t); len(all) != 1 || all[0].Connected {
 		t.Errorf("without a server: %+v", all)
 	}
+
 	s.Run(t)
 	deadline := time.Now().Add(20 * time.Second)
 	for {
@@ -382,6 +428,7 @@ func TestServerGone(t *testing.T) {
 		}
 		time.Sleep(200 * time.Millisecond)
 	}
+
 	if err != nil {
 		t.Fatalf("written when the server is back: %v", err)
 	}
@@ -426,11 +473,13 @@ func TestHostile(t *testing.T) {
 	if err := os.Symlink(outside, devices); err != nil {
 		t.Fatal(err)
 	}
+
 	request := mapAs(smbtest.User)
 	request.Local = "H:"
 	if a := h.ask(t, request); a.Error == "" {
 		t.Errorf("mapped with a drive elsewhere: %+v", a)
 	}
+
 	if entries, err := os.ReadDir(outside); err != nil || len(entries) > 0 {
 		t.Errorf("made outside: %v, %v", entries, err)
 	}
@@ -447,6 +496,7 @@ func BenchmarkShare(b *testing.B) {
 	if _, err := exec.LookPath("smbclient"); err != nil {
 		b.Skip("smbclient is not installed")
 	}
+
 	const size = 1 << 30
 	h := newHost(b)
 	s := smbtest.Start(b, h.netns, loopback, smbtest.Options{})
@@ -456,6 +506,7 @@ func BenchmarkShare(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	want := sha256.New()
 	if _, err := io.CopyN(io.MultiWriter(f, want), rand.Reader, size); err != nil {
 		b.Fatal(err)
@@ -463,6 +514,7 @@ func BenchmarkShare(b *testing.B) {
 	if err := f.Close(); err != nil {
 		b.Fatal(err)
 	}
+
 	client := func(command string) {
 		cmd := exec.CommandContext(b.Context(), "nsenter", "--net="+h.netns, "smbclient", "-s", "/dev/null",
 			"-U", smbtest.User+"%"+smbtest.Password, "//"+loopback+"/"+smbtest.Share, "-c", command)
@@ -470,11 +522,13 @@ func BenchmarkShare(b *testing.B) {
 			b.Fatalf("smbclient: %v\n%s", err, out)
 		}
 	}
+
 	copied := func(from, to string) {
 		if out, err := exec.CommandContext(b.Context(), "cp", from, to).CombinedOutput(); err != nil {
 			b.Fatalf("cp: %v\n%s", err, out)
 		}
 	}
+
 	for _, way := range []struct {
 		name string
 		do   func()
@@ -491,6 +545,7 @@ func BenchmarkShare(b *testing.B) {
 			}
 		})
 	}
+
 	for _, file := range []string{
 		filepath.Join(s.Dir, "mount"), filepath.Join(s.Dir, "client"), local + ".mount", local + ".client",
 	} {

@@ -52,7 +52,7 @@ func newAccount(t *testing.T) *account {
 	return a
 }
 
-// newTree is an account without keys.
+// newTree returns an account without keys.
 func newTree(t *testing.T, names smb.Names) *account {
 	t.Helper()
 	dir := t.TempDir()
@@ -62,16 +62,19 @@ func newTree(t *testing.T, names smb.Names) *account {
 	if _, err := netns.Ensure(a.netns); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if err := netns.Remove(a.netns); err != nil {
 			t.Error(err)
 		}
 	})
+
 	for _, folder := range []string{a.files, a.folder} {
 		if err := os.Mkdir(folder, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	mount, err := smb.Tree{
 		Program: os.Args[0], Container: a.folder, NetNS: a.netns, Files: a.files, Names: names,
 	}.Mount(t.Context())
@@ -79,6 +82,7 @@ func newTree(t *testing.T, names smb.Names) *account {
 		t.Fatal(err)
 	}
 	defer mount.Close()
+
 	if err := unix.MoveMount(int(mount.Fd()), "", unix.AT_FDCWD, a.folder, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
 		t.Fatal(err)
 	}
@@ -101,6 +105,7 @@ func (a *account) logon(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for name, data := range map[string][]byte{credspec.CacheFile: ticket.Cache, credspec.ConfigFile: ticket.Config} {
 		if err := os.WriteFile(filepath.Join(a.files, filepath.Base(name)), data, 0o644); err != nil {
 			t.Fatal(err)
@@ -143,12 +148,14 @@ func TestTree(t *testing.T) {
 	if err := os.WriteFile(file, []byte("text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	if data, err := os.ReadFile(filepath.Join(s.Dir, "text")); string(data) != "text" || err != nil {
 		t.Errorf("on the server: %q, %v", data, err)
 	}
 	if err := os.Rename(file, a.at(loopback, smbtest.Share, "moved")); err != nil {
 		t.Error(err)
 	}
+
 	for _, name := range []string{"", "text", "new"} {
 		file := a.at(loopback, smbtest.Closed, name)
 		_, statErr := os.Stat(file)
@@ -168,6 +175,7 @@ func TestTreeActiveDirectory(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "nsenter", args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+
 	d := adtest.Start(t, a.netns, controller, "webapp1$")
 	a.keys = tickets.Keys{
 		Domains: []spec.Domain{{
@@ -175,12 +183,14 @@ func TestTreeActiveDirectory(t *testing.T) {
 		}},
 		Dial: proc.DialIn(a.netns),
 	}
+
 	d.AddManaged("webapp1$")
 	a.logon(t)
 	file := a.at(adtest.Controller, adtest.Share, "text")
 	if err := os.WriteFile(file, []byte("text"), 0o600); err != nil {
 		t.Errorf("%v\n%s", err, d.Log())
 	}
+
 	if data, err := os.ReadFile(filepath.Join(d.Dir, "text")); string(data) != "text" || err != nil {
 		t.Errorf("on the server: %q, %v", data, err)
 	}
@@ -214,6 +224,7 @@ func TestTreeWithoutRight(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+
 	if err := os.RemoveAll(filepath.Join(a.files, filepath.Base(credspec.CacheFile))); err != nil {
 		t.Fatal(err)
 	}
@@ -222,6 +233,7 @@ func TestTreeWithoutRight(t *testing.T) {
 	if _, err := os.ReadFile(a.at("127.0.0.3", smbtest.Share, "text")); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("a server that the domain does not know: %v", err)
 	}
+
 	for _, names := range [][]string{
 		{loopback, "none"},
 		{"127.0.0.9", smbtest.Share},
@@ -235,6 +247,7 @@ func TestTreeWithoutRight(t *testing.T) {
 			t.Errorf("%.20q: %v", names, err)
 		}
 	}
+
 	if _, err := os.ReadFile(a.at(loopback, smbtest.Share, "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
 	}
@@ -246,7 +259,7 @@ func TestTreeWithoutRight(t *testing.T) {
 	}
 }
 
-// hugeCache is a credential cache whose first name has two milliards of parts.
+// hugeCache returns a credential cache whose first name has two milliards of parts.
 func hugeCache() []byte {
 	return []byte("\x05\x04\x00\x00\x00\x00\x00\x01\x7f\xff\xff\xff\x00\x00\x00\x00")
 }
@@ -259,6 +272,7 @@ func TestTreeBounds(t *testing.T) {
 	if err := os.WriteFile(a.at(loopback, smbtest.Share, "text"), []byte("text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	for i := range 200 {
 		if _, err := os.Stat(a.at("127.0.0.9", fmt.Sprint("share", i))); !errors.Is(err, fs.ErrNotExist) {
 			t.Fatalf("share %d: %v", i, err)
@@ -278,10 +292,12 @@ func TestTreeServerGone(t *testing.T) {
 	if err := os.WriteFile(file, []byte("text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	s.Stop()
 	if data, err := os.ReadFile(file); err == nil {
 		t.Errorf("read %q without a server", data)
 	}
+
 	a.listen(t, "127.0.0.2")
 	a.kdc.Add(t, "cifs/127.0.0.2")
 	begin := time.Now()
@@ -291,6 +307,7 @@ func TestTreeServerGone(t *testing.T) {
 	if took := time.Since(begin); took > 20*time.Second {
 		t.Errorf("it took %s", took)
 	}
+
 	s.Run(t)
 	deadline := time.Now().Add(20 * time.Second)
 	for {
@@ -313,6 +330,7 @@ func TestTreeKeeperKilled(t *testing.T) {
 	if err := unix.Kill(pid, unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
+
 	deadline := time.Now().Add(10 * time.Second)
 	for {
 		_, err := os.Stat(a.at(loopback, smbtest.Share))
@@ -341,7 +359,7 @@ func TestTreeEnds(t *testing.T) {
 	}
 }
 
-// keeper is the process that keeps the tree.
+// keeper returns the process that keeps the tree.
 func (a *account) keeper(t *testing.T) int {
 	t.Helper()
 	pid, err := strconv.Atoi(filepath.Base(processOf(t, smb.KeepTreeCommand, a.folder)))

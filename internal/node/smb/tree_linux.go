@@ -50,6 +50,7 @@ func (t Tree) Mount(ctx context.Context) (_ *os.File, err error) {
 		return nil, err
 	}
 	defer device.Close()
+
 	mount, err := keeper.MakeMount(device, "smb", kind)
 	if err != nil {
 		return nil, fmt.Errorf("mount SMB shares: %w", err)
@@ -59,11 +60,13 @@ func (t Tree) Mount(ctx context.Context) (_ *os.File, err error) {
 			err = errors.Join(err, mount.Close())
 		}
 	}()
+
 	files, err := os.OpenFile(t.Files, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer files.Close()
+
 	_, input, output, err := keeper.Process{
 		Program: t.Program,
 		Command: KeepTreeCommand,
@@ -74,6 +77,7 @@ func (t Tree) Mount(ctx context.Context) (_ *os.File, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("start what keeps SMB shares: %w", err)
 	}
+
 	return mount, errors.Join(json.NewEncoder(input).Encode(t.Names), input.Close(), output.Close())
 }
 
@@ -89,6 +93,7 @@ func KeepTree(in io.Reader) error {
 	if err := json.NewDecoder(in).Decode(&t.names); err != nil {
 		return fmt.Errorf("read how names are resolved: %w", err)
 	}
+
 	server, err := serve(&top{tree: t}, 0)
 	if err != nil {
 		return err
@@ -118,10 +123,12 @@ func (t *tree) find(server, name string) (*share, syscall.Errno) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+
 	key := path.Join(server, name)
 	if s := t.shares[key]; s != nil {
 		return s, 0
 	}
+
 	if len(t.shares) >= mostShares {
 		for key, s := range t.shares {
 			if s.neverConnected() {
@@ -129,22 +136,29 @@ func (t *tree) find(server, name string) (*share, syscall.Errno) {
 			}
 		}
 	}
+
 	if len(t.shares) >= mostShares {
 		return nil, syscall.EMFILE
 	}
+
 	s := &share{
-		known:  known{most: mostKnown},
-		target: Target{Server: server, Share: name, Integrity: true},
+		known: known{most: mostKnown},
+		target: Target{
+			Server:    server,
+			Share:     name,
+			Integrity: true,
+		},
 		way: way{
 			dial:  t.names.dial,
 			logon: func(ctx context.Context) (smb2.Initiator, error) { return t.logon(ctx, "cifs/"+server) },
 		},
 	}
+
 	t.shares[key] = s
 	return s, 0
 }
 
-// logon is what logs on to a service as the container's account.
+// logon returns what logs on to a service as the container's account.
 func (t *tree) logon(ctx context.Context, service string) (smb2.Initiator, error) {
 	cache, err := t.read(path.Base(credspec.CacheFile))
 	if err != nil {
@@ -154,6 +168,7 @@ func (t *tree) logon(ctx context.Context, service string) (smb2.Initiator, error
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", credspec.ErrRefused, err)
 	}
+
 	client, err := tickets.Service(ctx, cache, config, service, t.names.dial)
 	if err != nil {
 		return nil, err
@@ -171,13 +186,19 @@ func (t *tree) read(name string) ([]byte, error) {
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_XDEV,
 	})
 	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: name, Err: err}
+		return nil, &os.PathError{
+			Op:   "open",
+			Path: name,
+			Err:  err,
+		}
 	}
+
 	file := os.NewFile(uintptr(fd), name)
 	defer file.Close()
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no file", name)
 	}
+
 	return io.ReadAll(io.LimitReader(file, mostBytes))
 }
 
@@ -266,6 +287,7 @@ func (s *server) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*
 		out.SetEntryTimeout(cached) // and no time for the attributes: Getattr is asked, which refuses
 		return s.NewInode(ctx, &closed{}, fs.StableAttr{Mode: syscall.S_IFDIR}), 0
 	}
+
 	var info os.FileInfo
 	errno = share.do(ctx, func(tree *smb2.Share) (err error) {
 		info, err = tree.Stat(".")
@@ -274,6 +296,7 @@ func (s *server) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*
 	if errno != 0 {
 		return nil, errno
 	}
+
 	fill(info, &out.Attr)
 	out.SetEntryTimeout(cached)
 	out.SetAttrTimeout(cached)
@@ -282,6 +305,7 @@ func (s *server) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*
 			return known, 0
 		}
 	}
+
 	child := &node{share: share}
 	child.top = &child.Inode
 	return s.NewInode(ctx, child, fs.StableAttr{Mode: syscall.S_IFDIR}), 0
@@ -296,7 +320,7 @@ func (s *server) Readdir(context.Context) (fs.DirStream, syscall.Errno) {
 	return fs.NewListDirStream(entries), 0
 }
 
-// sharesOf are the shares of a server that are there.
+// sharesOf returns the shares of a server that are there.
 func (t *tree) sharesOf(server string) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

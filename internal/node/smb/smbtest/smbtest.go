@@ -44,8 +44,8 @@ type Server struct {
 type Options struct {
 	// Encrypt is Samba's word for it: off, required, or if_required, which leaves it to the client and is meant by "".
 	Encrypt string
-	// Keytab has the server's keys of Kerberos; "": only passwords are taken. Account is a Kerberos principal that may use
-	// Share, as name@REALM.
+	// Keytab has the server's keys of Kerberos; "": only passwords are taken. Account is a Kerberos principal that may
+	// use Share, as name@REALM.
 	Keytab, Account string
 	// Space is how many bytes the share holds, in memory; 0: as many as there is room for on the disk.
 	Space int
@@ -60,13 +60,20 @@ func Start(tb testing.TB, netns, host string, o Options) *Server {
 			tb.Skipf("%s is not installed: Samba's server is in Debian's package samba", program)
 		}
 	}
-	s := &Server{dir: tb.TempDir(), netns: netns, host: host}
+
+	s := &Server{
+		dir:   tb.TempDir(),
+		netns: netns,
+		host:  host,
+	}
+
 	s.Dir = filepath.Join(s.dir, "share")
 	for _, folder := range []string{"share", "private", "state", "run"} {
 		if err := os.Mkdir(filepath.Join(s.dir, folder), 0o700); err != nil {
 			tb.Fatal(err)
 		}
 	}
+
 	if o.Space > 0 {
 		limit := fmt.Sprintf("size=%d", o.Space)
 		if err := unix.Mount("share", s.Dir, "tmpfs", unix.MS_NODEV|unix.MS_NOSUID, limit); err != nil {
@@ -78,7 +85,10 @@ func Start(tb testing.TB, netns, host string, o Options) *Server {
 			}
 		})
 	}
-	encrypt, kerberos, account := cmp.Or(o.Encrypt, "if_required"), "", ""
+
+	encrypt := cmp.Or(o.Encrypt, "if_required")
+	kerberos := ""
+	account := ""
 	if o.Keytab != "" {
 		name, realm, _ := strings.Cut(o.Account, "@")
 		workgroup, _, _ := strings.Cut(realm, ".")
@@ -86,6 +96,7 @@ func Start(tb testing.TB, netns, host string, o Options) *Server {
 		kerberos = fmt.Sprintf(" realm = %s\n workgroup = %s\n kerberos method = dedicated keytab\n"+
 			" dedicated keytab file = %s\n", realm, workgroup, o.Keytab)
 	}
+
 	// Samba wants a user of Linux for each of its own; who reads and writes on the disk is root.
 	for name, text := range map[string]string{
 		"users": "games = " + User + account + "\nnews = " + Reader + "\n",
@@ -124,6 +135,7 @@ func Start(tb testing.TB, netns, host string, o Options) *Server {
 			tb.Fatal(err)
 		}
 	}
+
 	for _, user := range []string{"games", "news"} {
 		cmd := exec.CommandContext(tb.Context(), "pdbedit", "-s", s.config(), "-a", "-t", "-u", user)
 		cmd.Stdin = strings.NewReader(Password + "\n" + Password + "\n")
@@ -137,8 +149,8 @@ func Start(tb testing.TB, netns, host string, o Options) *Server {
 
 func (s *Server) config() string { return filepath.Join(s.dir, "smb.conf") }
 
-// Clients is a table of the shares in use, as Samba prints it: who uses each, and the cipher if all requests about it
-// were encrypted ("partial" before it means some of them, "-" none).
+// Clients returns a table of the shares in use, as Samba prints it: who uses each, and the cipher if all requests about
+// it were encrypted ("partial" before it means some of them, "-" none).
 func (s *Server) Clients(tb testing.TB) string {
 	tb.Helper()
 	out, err := exec.CommandContext(tb.Context(), "smbstatus", "-s", s.config(), "--shares").CombinedOutput()
@@ -159,6 +171,7 @@ func (s *Server) Run(tb testing.TB) {
 	if err := cmd.Start(); err != nil {
 		tb.Fatal(err)
 	}
+
 	s.cmd = cmd
 	tb.Cleanup(s.Stop)
 	var err error
@@ -173,6 +186,7 @@ func (s *Server) Run(tb testing.TB) {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+
 	log, _ := os.ReadFile(filepath.Join(s.dir, "log"))
 	s.Stop()
 	tb.Fatalf("wait for smbd: %v\n%s\n%s", err, said.Bytes(), log)
