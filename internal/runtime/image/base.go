@@ -27,6 +27,7 @@ func planLayers(m ocispec.Manifest, spec ocispec.Image) ([]layer, error) {
 			blobs = append(blobs, l)
 		}
 	}
+
 	if len(blobs) != len(spec.RootFS.DiffIDs) {
 		return nil, fmt.Errorf("number of layers and diffIDs don't match: %d != %d: %w", len(blobs),
 			len(spec.RootFS.DiffIDs), errMalformed)
@@ -35,6 +36,7 @@ func planLayers(m ocispec.Manifest, spec ocispec.Image) ([]layer, error) {
 	for i, b := range blobs {
 		layers[i] = layer{blob: b, diffID: spec.RootFS.DiffIDs[i]}
 	}
+
 	markBase(layers, spec.History)
 	for i := range layers {
 		// An address in an image is not for us to ask: it may be one that only the node reaches.
@@ -42,6 +44,7 @@ func planLayers(m ocispec.Manifest, spec ocispec.Image) ([]layer, error) {
 			layers[i].blob.URLs = nil
 		}
 	}
+
 	return layers, checkSizes(layers)
 }
 
@@ -72,6 +75,7 @@ func markBase(layers []layer, history []ocispec.History) {
 	if len(created) != len(layers) { // such a history does not tell which layer is which
 		created = make([]string, len(layers))
 	}
+
 	for i := range layers {
 		switch d := layers[i].blob; {
 		case images.IsNonDistributable(d.MediaType):

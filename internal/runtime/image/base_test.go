@@ -16,6 +16,7 @@ func TestBaseLayers(t *testing.T) {
 		oci     = "application/vnd.oci.image.layer.nondistributable.v1.tar+gzip"
 		cp      = "cmd /S /C #(nop) COPY file:22c7 in C: "
 	)
+
 	tests := []struct {
 		name    string
 		types   []string
@@ -48,6 +49,7 @@ func TestBaseLayers(t *testing.T) {
 		},
 		{"base-only", []string{plain}, []string{"Apply image 10.0.20348.1"}, 1},
 	}
+
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var m ocispec.Manifest
@@ -57,6 +59,7 @@ func TestBaseLayers(t *testing.T) {
 				m.Layers = append(m.Layers, ocispec.Descriptor{MediaType: mt, Digest: d})
 				spec.RootFS.DiffIDs = append(spec.RootFS.DiffIDs, d)
 			}
+
 			for _, h := range tt.history {
 				spec.History = append(spec.History, ocispec.History{CreatedBy: h, EmptyLayer: h == "-"})
 			}
@@ -64,6 +67,7 @@ func TestBaseLayers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			got := 0
 			for _, l := range layers {
 				if l.base != "" {
@@ -75,6 +79,7 @@ func TestBaseLayers(t *testing.T) {
 			}
 		})
 	}
+
 	if _, err := planLayers(ocispec.Manifest{},
 		ocispec.Image{RootFS: ocispec.RootFS{DiffIDs: []digest.Digest{"x"}}}); err == nil {
 		t.Error("layers and diff IDs that do not fit are accepted")

@@ -61,7 +61,11 @@ func tarLayer(t *testing.T, file, body string) v1.Layer {
 	t.Helper()
 	var buf bytes.Buffer
 	tw := tar.NewWriter(&buf)
-	if err := tw.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: file, Size: int64(len(body))}); err != nil {
+	if err := tw.WriteHeader(&tar.Header{
+		Typeflag: tar.TypeReg,
+		Name:     file,
+		Size:     int64(len(body)),
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.WriteString(tw, body); err != nil {
@@ -70,6 +74,7 @@ func tarLayer(t *testing.T, file, body string) v1.Layer {
 	if err := tw.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	l, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(buf.Bytes())),
 			nil
@@ -91,6 +96,7 @@ func testImage(t *testing.T, os, version string, history []string, layers ...v1.
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for i, l := range layers {
 		if img, err = mutate.Append(img, mutate.Addendum{
 			Layer:   l,
@@ -99,6 +105,7 @@ func testImage(t *testing.T, os, version string, history []string, layers ...v1.
 			t.Fatal(err)
 		}
 	}
+
 	return img
 }
 
@@ -119,20 +126,32 @@ func indexOf(t *testing.T, told bool, images ...v1.Image) rawIndex {
 		if err != nil {
 			t.Fatal(err)
 		}
-		desc := v1.Descriptor{MediaType: types.DockerManifestSchema2, Digest: d, Size: size}
+
+		desc := v1.Descriptor{
+			MediaType: types.DockerManifestSchema2,
+			Digest:    d,
+			Size:      size,
+		}
+
 		if told {
 			cfg, err := img.ConfigFile()
 			if err != nil {
 				t.Fatal(err)
 			}
-			desc.Platform = &v1.Platform{OS: cfg.OS, Architecture: cfg.Architecture, OSVersion: cfg.OSVersion}
+			desc.Platform = &v1.Platform{
+				OS:           cfg.OS,
+				Architecture: cfg.Architecture,
+				OSVersion:    cfg.OSVersion,
+			}
 		}
 		m.Manifests = append(m.Manifests, desc)
 	}
+
 	raw, err := json.Marshal(m)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return raw
 }
 
@@ -144,12 +163,14 @@ func TestFetch(t *testing.T) {
 	var asked []string
 	broken := map[string]func(body []byte) []byte{}
 	inner := registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)))
+
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, blob, _ := strings.Cut(r.URL.Path, "/blobs/")
 		if r.Method != http.MethodGet || blob == "" {
 			inner.ServeHTTP(w, r)
 			return
 		}
+
 		mu.Lock()
 		asked = append(asked, blob)
 		breaks := broken[blob]
@@ -164,6 +185,7 @@ func TestFetch(t *testing.T) {
 		_, _ = w.Write(body)
 	}))
 	defer srv.Close()
+
 	host := strings.TrimPrefix(srv.URL, "http://")
 
 	base, app := tarLayer(t, "Files/Windows/System32/ntdll.dll", "windows"), tarLayer(t, "Files/app.exe", "app")
@@ -171,6 +193,7 @@ func TestFetch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	good := testImage(t, "windows", v2022, []string{"Apply image 10.0.20348.1", "copy"}, base, app)
 	old := testImage(t, "windows", v2019, []string{"copy"}, app)
 	linux := testImage(t, "linux", "", []string{"copy"}, tarLayer(t, "bin/sh", "sh"))
@@ -186,12 +209,14 @@ func TestFetch(t *testing.T) {
 		}
 		broken[d.String()] = breaks
 	}
+
 	push := func(ref string, what remote.Taggable) {
 		t.Helper()
 		tag, err := name.NewTag(host + "/" + ref)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if img, ok := what.(v1.Image); ok {
 			err = remote.Write(tag, img, remote.WithContext(t.Context()))
 		} else {
@@ -201,6 +226,7 @@ func TestFetch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	push("x:good", good)
 	push("x:old", old)
 	push("x:linux", linux)
@@ -226,28 +252,37 @@ func TestFetch(t *testing.T) {
 		{"x:flipped", nil, "unexpected commit digest"},
 		{"x:cut", nil, "fetch sha256:"},
 	}
+
 	for _, tt := range tests {
 		t.Run(strings.ReplaceAll(tt.ref, ":", "_"), func(t *testing.T) {
 			store, err := local.NewLabeledStore(t.TempDir(), &memLabels{kept: map[digest.Digest]map[string]string{}})
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			s := &Store{cfg: Config{OSVersion: v2022}}
 			resolver := Registries{}.resolver(t.Context(), nil)
 			ref, desc, err := resolver.Resolve(t.Context(), host+"/"+tt.ref)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			fetcher, err := resolver.Fetcher(t.Context(), ref)
 			if err != nil {
 				t.Fatal(err)
 			}
-			f := &fetch{content: store, fetcher: fetcher, progress: func(Progress) {}}
+			f := &fetch{
+				content:  store,
+				fetcher:  fetcher,
+				progress: func(Progress) {},
+			}
+
 			sel, err := f.image(t.Context(), desc, s.pick(newMatcher(v2022, Process), ""))
 			f.abort(t.Context())
 			if half, err := store.ListStatuses(t.Context()); err != nil || len(half) != 0 {
 				t.Errorf("half-fetched blobs %v, %v", half, err)
 			}
+
 			if tt.want == nil {
 				if err == nil || !strings.Contains(err.Error(), tt.says) {
 					t.Errorf("error %v, want %q", err, tt.says)
@@ -257,6 +292,7 @@ func TestFetch(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			id, err := tt.want.ConfigName()
 			if err != nil || sel.config.Digest.String() != id.String() {
 				t.Errorf("got %s, want %s, %v", sel.config.Digest, id, err)
@@ -266,6 +302,7 @@ func TestFetch(t *testing.T) {
 					t.Errorf("layer %s is not there: %v", l.blob.Digest, err)
 				}
 			}
+
 			checks := 0
 			check := func(l layer) error {
 				return (&Store{content: store}).checkOnce(t.Context(), l, newBudget(), func(Progress) { checks++ })
@@ -273,6 +310,7 @@ func TestFetch(t *testing.T) {
 			if err := errors.Join(check(sel.own()[0]), check(sel.own()[0])); err != nil || checks != 1 {
 				t.Errorf("check layer: %v, read %d times, want once", err, checks)
 			}
+
 			wrong := sel.own()[0]
 			wrong.diffID = digest.FromString("another")
 			for range 2 {
@@ -282,6 +320,7 @@ func TestFetch(t *testing.T) {
 			}
 		})
 	}
+
 	if slices.Contains(asked, baseDigest.String()) {
 		t.Error("the base layer has been asked for")
 	}

@@ -24,29 +24,43 @@ func FuzzLayerEntry(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
+
 	types := map[byte]byte{
 		'f': tar.TypeReg, 'd': tar.TypeDir, 's': tar.TypeSymlink, 'l': tar.TypeLink, 'c': tar.TypeChar,
 		'p': tar.TypeFifo,
 	}
+
 	f.Fuzz(func(t *testing.T, text string) {
 		if len(text) > 4096 {
 			return
 		}
-		filter := &layerFilter{names: drives(t), owner: -1, room: newBudget()}
+		filter := &layerFilter{
+			names: drives(t),
+			owner: -1,
+			room:  newBudget(),
+		}
+
 		for line := range strings.Lines(text) {
 			line = strings.TrimSuffix(line, "\n")
 			if line == "" {
 				continue
 			}
+
 			name, link, _ := strings.Cut(line[1:], "\t")
-			hdr := &tar.Header{Typeflag: types[line[0]], Name: name, Linkname: link}
+			hdr := &tar.Header{
+				Typeflag: types[line[0]],
+				Name:     name,
+				Linkname: link,
+			}
 			if ok, err := filter.entry(hdr); err != nil || !ok {
 				continue
 			}
+
 			top, _, _ := strings.Cut(hdr.Name, "/")
-			if !filepath.IsLocal(hdr.Name) || top != "Files" && top != "Hives" {
+			if !filepath.IsLocal(hdr.Name) || (top != "Files" && top != "Hives") {
 				t.Fatalf("%q is written to %q", line, hdr.Name)
 			}
+
 			to := ""
 			switch hdr.Typeflag {
 			case tar.TypeLink:
@@ -59,6 +73,7 @@ func FuzzLayerEntry(f *testing.F) {
 			default:
 				continue
 			}
+
 			if !under(to, "Files") {
 				t.Fatalf("%q at %q links to %q", line, hdr.Name, hdr.Linkname)
 			}
@@ -77,18 +92,21 @@ func FuzzPlanLayers(f *testing.F) {
 		`{"rootfs":{"diff_ids":["`+digest+`","`+digest+`"]},"history":[{"created_by":"Apply image 1"},{}]}`)
 	f.Add(`{"layers":[{},{}]}`, `{"rootfs":{"diff_ids":["","x"]},"history":[{"empty_layer":true},{},{},{}]}`)
 	f.Add(`{}`, `{}`)
+
 	f.Fuzz(func(t *testing.T, manifest, config string) {
 		var m ocispec.Manifest
 		var c ocispec.Image
 		if json.Unmarshal([]byte(manifest), &m) != nil || json.Unmarshal([]byte(config), &c) != nil {
 			return
 		}
+
 		want := 0
 		for _, l := range m.Layers {
 			if images.IsLayerType(l.MediaType) {
 				want++
 			}
 		}
+
 		layers, err := planLayers(m, c)
 		if err == nil && len(layers) != want {
 			t.Fatalf("%d layers planned of %d", len(layers), want)

@@ -94,8 +94,8 @@ type Registries struct {
 
 func (r Registries) silence() time.Duration { return cmp.Or(r.BaseSilence, 10*time.Second) }
 
-// DefaultHandlers are the runtime handlers of containerd's own configuration on Windows, and that of dockershim, which
-// the sample in Kubernetes' documentation names: it was Docker's default, process isolation
+// DefaultHandlers returns the runtime handlers of containerd's own configuration on Windows, and that of dockershim,
+// which the sample in Kubernetes' documentation names: it was Docker's default, process isolation
 // (https://github.com/containerd/containerd/blob/v2.4.2/internal/cri/config/config_windows.go).
 func DefaultHandlers() map[string]Isolation {
 	return map[string]Isolation{
@@ -129,11 +129,13 @@ func New(c *client.Client, namespace string, cfg Config) (*Store, error) {
 	if cfg.Registries.HostDirs == nil {
 		cfg.Registries.HostDirs = []string{"/etc/containerd/certs.d", "/etc/docker/certs.d"}
 	}
+
 	if cfg.OSVersion != "" {
 		if _, err := parseVersion(cfg.OSVersion); err != nil {
 			return nil, fmt.Errorf("make image store: %w", err)
 		}
 	}
+
 	return &Store{
 		cfg:        cfg,
 		namespace:  namespace,
@@ -172,13 +174,13 @@ type Info struct {
 	Pinned bool
 }
 
-// Snapshotter is the name of containerd's snapshotter that the images are unpacked in.
+// Snapshotter returns the name of containerd's snapshotter that the images are unpacked in.
 func (s *Store) Snapshotter() string { return s.cfg.Snapshotter }
 
-// OSVersion is the node's Windows version.
+// OSVersion returns the node's Windows version.
 func (s *Store) OSVersion() string { return s.cfg.OSVersion }
 
-// isolation is what a runtime handler stands for.
+// isolation returns what a runtime handler stands for.
 func (s *Store) isolation(handler string) Isolation { return s.cfg.Handlers[handler] }
 
 func (s *Store) context(ctx context.Context) context.Context {

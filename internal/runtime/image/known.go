@@ -29,12 +29,14 @@ func (k *known) find(key knownKey, read func() (selection, error)) (selection, e
 	if ok {
 		return sel, nil
 	}
+
 	sel, err := read()
 	if err != nil {
 		return sel, err
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+
 	if k.seen == nil || len(k.seen) >= maxKnown {
 		k.seen = map[knownKey]selection{}
 	}

@@ -55,6 +55,7 @@ func (f *layerFilter) entry(hdr *tar.Header) (bool, error) {
 	if err := f.fits(hdr); err != nil {
 		return false, err
 	}
+
 	name := strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(hdr.Name, `\`, "/")), "/")
 	top, rest, _ := strings.Cut(name, "/")
 	switch {
@@ -68,11 +69,13 @@ func (f *layerFilter) entry(hdr *tar.Header) (bool, error) {
 		return false, fmt.Errorf("entry %q lies outside Files and Hives, this is not a Windows layer: %w", hdr.Name,
 			errdefs.ErrInvalidArgument)
 	}
+
 	switch hdr.Typeflag {
 	case tar.TypeReg, tar.TypeDir, tar.TypeSymlink, tar.TypeLink:
 	default:
 		return false, nil
 	}
+
 	win := strings.ToLower(rest)
 	if hdr.Typeflag == tar.TypeReg && win == "windows/system32/ntdll.dll" && !f.windows {
 		return false, errWindowsInside
@@ -80,6 +83,7 @@ func (f *layerFilter) entry(hdr *tar.Header) (bool, error) {
 	if !f.wanted(win) {
 		return false, nil
 	}
+
 	if err := f.rename(hdr, rest); err != nil {
 		return false, err
 	}
@@ -119,12 +123,18 @@ func (f *layerFilter) hive(hdr *tar.Header, rest string) bool {
 	if f.windows || strings.Contains(rest, "/") || (hdr.Typeflag != tar.TypeReg && hdr.Typeflag != tar.TypeDir) {
 		return false
 	}
+
 	hdr.Name = path.Join("Hives", rest)
-	hdr.Uid, hdr.Gid, hdr.Uname, hdr.Gname, hdr.PAXRecords = f.owner, f.owner, "", "", nil
+	hdr.Uid = f.owner
+	hdr.Gid = f.owner
+	hdr.Uname = ""
+	hdr.Gname = ""
+	hdr.PAXRecords = nil
 	hdr.Mode = 0o644
 	if hdr.Typeflag == tar.TypeDir {
 		hdr.Mode = 0o755
 	}
+
 	return true
 }
 
@@ -160,10 +170,12 @@ func (f *layerFilter) rename(hdr *tar.Header, rest string) error {
 	if base != whiteoutOpaque && strings.HasPrefix(base, whiteoutPrefix) {
 		prefix, base = whiteoutPrefix, strings.TrimPrefix(base, whiteoutPrefix)
 	}
+
 	whole, err := f.names.resolve(path.Join(dir, base), prefix == "" && base != whiteoutOpaque)
 	if err != nil {
 		return err
 	}
+
 	folder, base := path.Split(whole)
 	hdr.Name = path.Join("Files", folder, prefix+base)
 	switch hdr.Typeflag {
@@ -181,6 +193,7 @@ func (f *layerFilter) rename(hdr *tar.Header, rest string) error {
 	case tar.TypeSymlink:
 		hdr.Linkname, err = f.linkTarget(folder, hdr.Linkname)
 	}
+
 	return err
 }
 
@@ -191,6 +204,7 @@ func (f *layerFilter) linkTarget(folder, target string) (string, error) {
 	for _, p := range []string{"//?/", "/??/"} {
 		t = strings.TrimPrefix(t, p)
 	}
+
 	absolute := path.Join("/", folder, t)
 	switch {
 	case len(t) >= 2 && t[1] == ':':
@@ -203,6 +217,7 @@ func (f *layerFilter) linkTarget(folder, target string) (string, error) {
 	case strings.HasPrefix(t, "/"):
 		absolute = path.Clean(t)
 	}
+
 	resolved, err := f.names.resolve(strings.TrimPrefix(absolute, "/"), false)
 	if err != nil {
 		return "", err
@@ -219,6 +234,7 @@ func relative(folder, target string) string {
 	if target != "" {
 		to = strings.Split(target, "/")
 	}
+
 	same := 0
 	for same < len(from) && same < len(to) && from[same] == to[same] {
 		same++
@@ -227,21 +243,26 @@ func relative(folder, target string) string {
 	for range from[same:] {
 		parts = append(parts, "..")
 	}
+
 	if parts = append(parts, to[same:]...); len(parts) == 0 {
 		return "."
 	}
+
 	return strings.Join(parts, "/")
 }
 
 // access sets owner, mode and attributes of an entry with path win (lower case, relative to the drive).
 func (f *layerFilter) access(hdr *tar.Header, win string) {
 	attr, _ := strconv.ParseUint(hdr.PAXRecords[paxFileAttr], 10, 32) // absent: no attributes
-	hdr.PAXRecords, hdr.Uname, hdr.Gname = nil, "", ""
+	hdr.PAXRecords = nil
+	hdr.Uname = ""
+	hdr.Gname = ""
 	hdr.Uid, hdr.Gid = f.owner, f.owner
 	if under(win, "users/containeruser") {
 		hdr.Uid, hdr.Gid = f.owner+ContainerUserID, f.owner+ContainerUserID
 	}
-	closed := under(win, "windows") && !under(win, "windows/temp") || under(win, "program files") ||
+
+	closed := (under(win, "windows") && !under(win, "windows/temp")) || under(win, "program files") ||
 		under(win, "program files (x86)") || win == "users" || under(win, "users/containeruser") ||
 		under(win, "users/containeradministrator")
 	switch {
@@ -252,6 +273,7 @@ func (f *layerFilter) access(hdr *tar.Header, win string) {
 	default:
 		hdr.Mode = 0o755
 	}
+
 	if hidden := attr & (attrHidden | attrSystem); hidden != 0 &&
 		(hdr.Typeflag == tar.TypeReg || hdr.Typeflag == tar.TypeDir) {
 		hdr.PAXRecords = map[string]string{paxDOSAttrib: fmt.Sprintf("0x%x", hidden)}

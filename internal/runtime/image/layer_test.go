@@ -11,7 +11,9 @@ import (
 // drives makes a system drive, a lower layer and the layer being written.
 func drives(t *testing.T) *names {
 	t.Helper()
-	system, lower, upper := t.TempDir(), t.TempDir(), t.TempDir()
+	system := t.TempDir()
+	lower := t.TempDir()
+	upper := t.TempDir()
 	for _, f := range []string{
 		filepath.Join(system, "windows/system32/kernel32.dll"), filepath.Join(system, "windows/system32/msvcp140.dll"),
 		filepath.Join(system, "users/Public/x"), filepath.Join(lower, "Files/App/Data/x"),
@@ -23,6 +25,7 @@ func drives(t *testing.T) *names {
 			t.Fatal(err)
 		}
 	}
+
 	if err := os.Symlink("/etc", filepath.Join(lower, "Files/outside")); err != nil {
 		t.Fatal(err)
 	}
@@ -36,10 +39,14 @@ func drives(t *testing.T) *names {
 
 func TestLayerEntry(t *testing.T) {
 	uid := os.Getuid() // folders are really made, and only root can give them away
-	reg, dir, sym, hard := byte(tar.TypeReg), byte(tar.TypeDir), byte(tar.TypeSymlink), byte(tar.TypeLink)
+	reg := byte(tar.TypeReg)
+	dir := byte(tar.TypeDir)
+	sym := byte(tar.TypeSymlink)
+	hard := byte(tar.TypeLink)
 	attr := func(v string) map[string]string {
 		return map[string]string{"MSWINDOWS.fileattr": v, "MSWINDOWS.rawsd": "AA=="}
 	}
+
 	tests := []struct {
 		name string
 		in   tar.Header
@@ -158,6 +165,7 @@ func TestLayerEntry(t *testing.T) {
 			Typeflag: reg,
 		}, tar.Header{Name: "Files/outside/PASSWD", Mode: 0o755}},
 	}
+
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			hdr := tt.in
@@ -172,6 +180,7 @@ func TestLayerEntry(t *testing.T) {
 			if !ok {
 				return
 			}
+
 			if hdr.Name != tt.want.Name || hdr.Mode != tt.want.Mode || hdr.Linkname != tt.want.Linkname ||
 				hdr.Uid != uid ||
 				len(hdr.PAXRecords) != len(tt.want.PAXRecords) ||
@@ -189,6 +198,7 @@ func TestLayerRefused(t *testing.T) {
 			t.Errorf("%q: taken %v", name, ok)
 		}
 	}
+
 	f := &layerFilter{names: drives(t)}
 	if _, err := f.entry(&tar.Header{
 		Name:     "Files/Windows/System32/ntdll.dll",
@@ -196,7 +206,11 @@ func TestLayerRefused(t *testing.T) {
 	}); !errors.Is(err, errWindowsInside) {
 		t.Errorf("ntdll: %v", err)
 	}
-	if _, err := f.entry(&tar.Header{Name: "Files", Typeflag: tar.TypeSymlink, Linkname: "x"}); err == nil {
+	if _, err := f.entry(&tar.Header{
+		Name:     "Files",
+		Typeflag: tar.TypeSymlink,
+		Linkname: "x",
+	}); err == nil {
 		t.Error("a link is taken for the drive")
 	}
 	if _, err := f.entry(&tar.Header{

@@ -83,6 +83,7 @@ func checkSizes(layers []layer) error {
 		}
 		room -= l.blob.Size
 	}
+
 	return nil
 }
 
@@ -109,7 +110,7 @@ type budget struct {
 	files  int64 // as files on the disk: those of a sparse archive are larger than their part of the stream
 }
 
-// newBudget is the budget of one image.
+// newBudget returns the budget of one image.
 func newBudget() *budget { return &budget{stream: maxUnpacked, files: maxUnpacked} }
 
 // block is what a file of any size takes on the disk.

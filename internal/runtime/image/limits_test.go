@@ -45,9 +45,14 @@ func (b *blobs) put(t *testing.T, mediaType string, v any) ocispec.Descriptor {
 			t.Fatal(err)
 		}
 	}
+
 	d := digest.FromBytes(data)
 	b.have[d] = data
-	return ocispec.Descriptor{MediaType: mediaType, Digest: d, Size: int64(len(data))}
+	return ocispec.Descriptor{
+		MediaType: mediaType,
+		Digest:    d,
+		Size:      int64(len(data)),
+	}
 }
 
 // TestFetchIsBounded: what an image says of itself is judged before it is fetched, and holds while it is.
@@ -80,7 +85,9 @@ func TestFetchIsBounded(t *testing.T) {
 			"sends more", nil,
 		},
 		{"addresses", func(m *ocispec.Manifest, _ *ocispec.Image, d *ocispec.Descriptor) {
-			d.URLs, m.Config.URLs, m.Layers[1].URLs = []string{evil}, []string{evil}, []string{evil}
+			d.URLs = []string{evil}
+			m.Config.URLs = []string{evil}
+			m.Layers[1].URLs = []string{evil}
 		}, "", []string{"{\"sch", "{\"arc", "one", "two", "three"}},
 		{"many layers", func(m *ocispec.Manifest, img *ocispec.Image, _ *ocispec.Descriptor) {
 			for range 300 {
@@ -94,13 +101,19 @@ func TestFetchIsBounded(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			b := &blobs{have: map[digest.Digest][]byte{}}
 			var img ocispec.Image
-			img.Platform = ocispec.Platform{OS: "windows", Architecture: "amd64", OSVersion: "10.0.1.1"}
+			img.Platform = ocispec.Platform{
+				OS:           "windows",
+				Architecture: "amd64",
+				OSVersion:    "10.0.1.1",
+			}
+
 			m := ocispec.Manifest{MediaType: ocispec.MediaTypeImageManifest}
 			m.SchemaVersion = 2
 			for _, text := range []string{"one", "two", "three"} {
 				m.Layers = append(m.Layers, b.put(t, ocispec.MediaTypeImageLayer, text))
 				img.RootFS.DiffIDs = append(img.RootFS.DiffIDs, digest.FromString(text))
 			}
+
 			m.Config.MediaType = ocispec.MediaTypeImageConfig
 			var told ocispec.Descriptor
 			if tc.change != nil {
@@ -110,21 +123,28 @@ func TestFetchIsBounded(t *testing.T) {
 			if m.Config.Size != 0 {
 				config.Size = m.Config.Size
 			}
+
 			config.URLs, m.Config = m.Config.URLs, config
 			m.Config.URLs = config.URLs
 			desc := b.put(t, ocispec.MediaTypeImageManifest, m)
 			if desc.URLs = told.URLs; told.Size != 0 {
 				desc.Size = told.Size
 			}
+
 			store, err := local.NewLabeledStore(t.TempDir(), &memLabels{kept: map[digest.Digest]map[string]string{}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			f := &fetch{content: store, fetcher: b, progress: func(Progress) {}}
+			f := &fetch{
+				content:  store,
+				fetcher:  b,
+				progress: func(Progress) {},
+			}
+
 			s := &Store{cfg: Config{OSVersion: "10.0.1.1"}}
 			_, err = f.image(t.Context(), desc, s.pick(newMatcher("10.0.1.1", Process), ""))
 			f.abort(t.Context())
-			if (err == nil) != (tc.fail == "") || err != nil && !strings.Contains(err.Error(), tc.fail) {
+			if (err == nil) != (tc.fail == "") || (err != nil && !strings.Contains(err.Error(), tc.fail)) {
 				t.Errorf("error %v, want %q", err, tc.fail)
 			}
 			if diff := cmp.Diff(tc.asked, b.asked, cmpSorted()); diff != "" && tc.asked != nil {
@@ -159,18 +179,28 @@ func TestUnpackingIsBounded(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		if err := errors.Join(w.Close(), zip.Close()); err != nil {
 			t.Fatal(err)
 		}
+
 		return out.String()
 	}
+
 	file := func(name string, size int64) *tar.Header {
-		return &tar.Header{Typeflag: tar.TypeReg, Name: "Files/" + name, Size: size, Mode: 0o644}
+		return &tar.Header{
+			Typeflag: tar.TypeReg,
+			Name:     "Files/" + name,
+			Size:     size,
+			Mode:     0o644,
+		}
 	}
+
 	var many []*tar.Header
 	for i := range 20 {
 		many = append(many, file(fmt.Sprint(i), 0))
 	}
+
 	for _, tc := range []struct {
 		name string
 		blob string
@@ -187,18 +217,25 @@ func TestUnpackingIsBounded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			b := &blobs{have: map[digest.Digest][]byte{}}
 			l := layer{blob: b.put(t, ocispec.MediaTypeImageLayerGzip, tc.blob), diffID: "sha256:other"}
-			f := &fetch{content: store, fetcher: b, progress: func(Progress) {}}
+			f := &fetch{
+				content:  store,
+				fetcher:  b,
+				progress: func(Progress) {},
+			}
 			if err := f.fetchBlob(t.Context(), l.blob); err != nil {
 				t.Fatal(err)
 			}
+
 			err = (&Store{content: store}).checkLayer(t.Context(), l, &tc.room)
 			if errors.Is(err, ErrTooLarge) == tc.fits {
 				t.Errorf("checkLayer: %v", err)
 			}
 		})
 	}
+
 	if err := newBudget().file(&tar.Header{Size: 1 << 50}); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("a sparse file of 1 PiB: %v", err)
 	}
@@ -210,12 +247,18 @@ func TestReadSmall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	b := &blobs{have: map[digest.Digest][]byte{}}
 	desc := b.put(t, ocispec.MediaTypeImageConfig, strings.Repeat(" ", maxJSON+1)+"{}")
-	f := &fetch{content: store, fetcher: b, progress: func(Progress) {}}
+	f := &fetch{
+		content:  store,
+		fetcher:  b,
+		progress: func(Progress) {},
+	}
 	if err := f.fetchBlob(t.Context(), desc); err != nil {
 		t.Fatal(err)
 	}
+
 	desc.Size = 2
 	var v any
 	if err := readJSON(t.Context(), store, desc, &v); !errors.Is(err, ErrTooLarge) {
@@ -250,6 +293,7 @@ func TestNamesAreBounded(t *testing.T) {
 			}
 		})
 	}
+
 	n := &names{folders: map[string]map[string]string{}}
 	var err error
 	for i := 0; err == nil && i < maxNames; i++ {

@@ -51,6 +51,7 @@ func (s *Store) Load(ctx context.Context, r io.Reader, opts LoadOptions) ([]Load
 	if opts.Progress == nil {
 		opts.Progress = func(Progress) {}
 	}
+
 	var out []Loaded
 	err := s.inLease(ctx, func(ctx context.Context) error {
 		desc, err := archive.ImportIndex(ctx, s.content, r)
@@ -61,12 +62,14 @@ func (s *Store) Load(ctx context.Context, r io.Reader, opts LoadOptions) ([]Load
 		if err := readJSON(ctx, s.content, desc, &index); err != nil {
 			return err
 		}
+
 		todo := make([]loadItem, len(index.Manifests))
 		for i, d := range index.Manifests {
 			if todo[i], err = s.loadItem(ctx, d, opts); err != nil {
 				return err
 			}
 		}
+
 		for _, item := range todo { // references last: without one, an error leaves nothing behind
 			l, err := s.recordLoaded(ctx, item, opts)
 			if err != nil {
@@ -74,15 +77,17 @@ func (s *Store) Load(ctx context.Context, r io.Reader, opts LoadOptions) ([]Load
 			}
 			out = append(out, l)
 		}
+
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("load image archive: %w", diskFull(err))
 	}
+
 	return out, nil
 }
 
-// labels are what the references of a loaded image carry.
+// labels returns what the references of a loaded image carry.
 func (o LoadOptions) labels() map[string]string {
 	labels := map[string]string{}
 	if !o.Unpinned {
@@ -113,6 +118,7 @@ func (s *Store) loadItem(ctx context.Context, d ocispec.Descriptor, opts LoadOpt
 		return loadItem{}, fmt.Errorf("image %s in the archive has no name, give one: %w", d.Digest,
 			errdefs.ErrInvalidArgument)
 	}
+
 	ref, err := Normalize(name)
 	if err != nil {
 		return loadItem{}, err
@@ -122,17 +128,20 @@ func (s *Store) loadItem(ctx context.Context, d ocispec.Descriptor, opts LoadOpt
 	if item.builds, offered, err = s.windowsManifests(ctx, d); err != nil {
 		return item, err
 	}
+
 	if err := s.labelAll(ctx, d); err != nil {
 		return item, err
 	}
 	if len(item.builds) == 0 {
 		return item, fmt.Errorf("image %q: %w", ref, noMatch(offered, s.cfg.OSVersion, Process))
 	}
+
 	for _, sel := range item.builds {
 		if err := s.finish(ctx, sel, opts.Progress); err != nil {
 			return item, fmt.Errorf("image %q: %w", ref, err)
 		}
 	}
+
 	return item, nil
 }
 
@@ -166,6 +175,7 @@ func (s *Store) labelAll(ctx context.Context, desc ocispec.Descriptor) error {
 	if err := images.Walk(ctx, handler, desc); err != nil {
 		return fmt.Errorf("label children of %s: %w", desc.Digest, err)
 	}
+
 	return nil
 }
 
@@ -191,6 +201,7 @@ func (w *manifestWalk) walk(ctx context.Context, desc ocispec.Descriptor, depth 
 	if w.seen[desc.Digest] {
 		return nil
 	}
+
 	w.seen[desc.Digest] = true
 	switch {
 	case depth > 8:
@@ -200,6 +211,7 @@ func (w *manifestWalk) walk(ctx context.Context, desc ocispec.Descriptor, depth 
 		if err := readJSON(ctx, w.store.content, desc, &index); err != nil {
 			return err
 		}
+
 		for _, d := range index.Manifests {
 			if _, err := w.store.content.Info(ctx, d.Digest); errdefs.IsNotFound(err) {
 				continue // `docker save --platform` and others leave manifests out
@@ -218,6 +230,7 @@ func (w *manifestWalk) walk(ctx context.Context, desc ocispec.Descriptor, depth 
 			w.found = append(w.found, sel)
 		}
 	}
+
 	return nil
 }
 
@@ -228,6 +241,7 @@ func (s *Store) manifest(ctx context.Context, desc ocispec.Descriptor) (selectio
 	if err := readJSON(ctx, s.content, desc, &m); err != nil {
 		return sel, err
 	}
+
 	sel.config = m.Config
 	if !images.IsConfigType(m.Config.MediaType) { // an attestation or another artifact
 		return sel, nil
@@ -235,6 +249,7 @@ func (s *Store) manifest(ctx context.Context, desc ocispec.Descriptor) (selectio
 	if err := readJSON(ctx, s.content, m.Config, &sel.spec); err != nil {
 		return sel, err
 	}
+
 	others := slices.ContainsFunc(m.Layers, func(l ocispec.Descriptor) bool { return !images.IsLayerType(l.MediaType) })
 	if others && sel.spec.OS != "windows" {
 		return sel, nil

@@ -88,7 +88,11 @@ func newMatcher(osVersion string, iso Isolation) matcher {
 	if iso == HyperV {
 		return matcher{hyperVMatcher(osVersion)}
 	}
-	return matcher{platforms.NewMatcher(ocispec.Platform{OS: "windows", Architecture: "amd64", OSVersion: osVersion})}
+	return matcher{platforms.NewMatcher(ocispec.Platform{
+		OS:           "windows",
+		Architecture: "amd64",
+		OSVersion:    osVersion,
+	})}
 }
 
 // hyperVMatcher accepts windows/amd64 of any build up to its own.
@@ -104,6 +108,7 @@ func (h hyperVMatcher) Match(p ocispec.Platform) bool {
 	if p.OSVersion == "" || h == "" {
 		return true
 	}
+
 	host, err := parseVersion(string(h))
 	if err != nil {
 		return false
@@ -128,7 +133,7 @@ func checkPlatform(p ocispec.Platform, node string, iso Isolation) error {
 	return &MismatchError{Image: p.OSVersion, Node: node}
 }
 
-// noMatch is the error for a reference without a manifest that the node can use. It begins with containerd's words
+// noMatch returns the error for a reference without a manifest that the node can use. It begins with containerd's words
 // (https://github.com/containerd/containerd/blob/v2.4.2/core/images/handlers.go, LimitManifests; as a pod event:
 // https://github.com/containerd/containerd/issues/6989); if Windows images of other builds are offered, Windows' own
 // words follow.
@@ -147,15 +152,22 @@ func noMatch(offered []ocispec.Platform, node string, iso Isolation) error {
 			names = append(names, name)
 		}
 	}
-	want := platforms.FormatAll(ocispec.Platform{OS: "windows", Architecture: "amd64", OSVersion: node})
+
+	want := platforms.FormatAll(ocispec.Platform{
+		OS:           "windows",
+		Architecture: "amd64",
+		OSVersion:    node,
+	})
 	if iso == HyperV {
 		want += " or older"
 	}
+
 	if builds {
 		return fmt.Errorf("%w: %w", &SystemError{Node: want, Offered: names}, &MismatchError{
 			Image: first,
 			Node:  node,
 		})
 	}
+
 	return &SystemError{Node: want, Offered: names}
 }

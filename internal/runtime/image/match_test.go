@@ -11,7 +11,12 @@ import (
 )
 
 func windows(version string, features ...string) ocispec.Platform {
-	return ocispec.Platform{OS: "windows", Architecture: "amd64", OSVersion: version, OSFeatures: features}
+	return ocispec.Platform{
+		OS:           "windows",
+		Architecture: "amd64",
+		OSVersion:    version,
+		OSFeatures:   features,
+	}
 }
 
 // TestMatch holds the compatibility table of Windows containers
@@ -23,6 +28,7 @@ func TestMatch(t *testing.T) {
 		w23h2 = "10.0.25398.1189"
 		w2025 = "10.0.26100.2314"
 	)
+
 	tests := []struct {
 		node            string
 		image           ocispec.Platform
@@ -50,6 +56,7 @@ func TestMatch(t *testing.T) {
 		{"", windows(w2019), true, true}, // the store of all builds
 		{"", windows(w2025), true, true},
 	}
+
 	for _, tt := range tests {
 		t.Run(tt.node+"_runs_"+tt.image.OS+tt.image.OSVersion, func(t *testing.T) {
 			if got := newMatcher(tt.node, Process).Match(tt.image); got != tt.process {
@@ -74,6 +81,7 @@ func TestPickFromIndex(t *testing.T) {
 		}
 		return out
 	}
+
 	tests := []struct {
 		name, node string
 		iso        Isolation
@@ -92,6 +100,7 @@ func TestPickFromIndex(t *testing.T) {
 		{"server-2016-takes-no-other", "10.0.14393.8783", Process, offer("10.0.26100.7", "10.0.16299.1"), ""},
 		{"linux-only", "10.0.20348.1", Process, offer(), ""},
 	}
+
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := &Store{cfg: Config{OSVersion: tt.node, Handlers: map[string]Isolation{"h": tt.iso}}}
@@ -108,6 +117,7 @@ func TestPickFromIndex(t *testing.T) {
 				}
 				return
 			}
+
 			if err != nil || got.Platform.OSVersion != tt.want {
 				t.Errorf("got %v, %v; want %s", got.Platform, err, tt.want)
 			}
@@ -125,12 +135,14 @@ func TestMismatchWords(t *testing.T) {
 			t.Errorf("error %v lacks %q", err, want)
 		}
 	}
+
 	if !errdefs.IsFailedPrecondition(err) {
 		t.Errorf("class of %v", err)
 	}
 	if err := checkPlatform(windows("10.0.17763.1"), "10.0.20348.2762", HyperV); err != nil {
 		t.Errorf("hyper-v: %v", err)
 	}
+
 	if err := checkPlatform(ocispec.Platform{
 		OS:           "linux",
 		Architecture: "amd64",

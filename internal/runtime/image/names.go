@@ -43,6 +43,7 @@ func newNames(upper string, lower []string, system string) (*names, error) {
 		}
 		n.system = root
 	}
+
 	for _, dir := range slices.Backward(append([]string{upper}, lower...)) {
 		root, err := os.OpenRoot(dir)
 		if err != nil {
@@ -50,6 +51,7 @@ func newNames(upper string, lower []string, system string) (*names, error) {
 		}
 		n.layers = append(n.layers, root)
 	}
+
 	return n, nil
 }
 
@@ -72,6 +74,7 @@ func (n *names) resolve(p string, add bool) (string, error) {
 	if p == "" {
 		return "", nil
 	}
+
 	done, missing := "", false
 	for part := range strings.SplitSeq(p, "/") {
 		if missing && !add {
@@ -82,6 +85,7 @@ func (n *names) resolve(p string, add bool) (string, error) {
 		if err != nil {
 			return "", err
 		}
+
 		key := strings.ToLower(part)
 		spelled, ok := children[key]
 		if !ok {
@@ -95,10 +99,11 @@ func (n *names) resolve(p string, add bool) (string, error) {
 		}
 		done = path.Join(done, spelled)
 	}
+
 	return done, nil
 }
 
-// children are the names in folder dir, by lower case. missing says that there is no such folder yet.
+// children returns the names in folder dir, by lower case. missing says that there is no such folder yet.
 func (n *names) children(dir string, missing bool) (map[string]string, error) {
 	if c, ok := n.folders[dir]; ok {
 		return c, nil
@@ -108,6 +113,7 @@ func (n *names) children(dir string, missing bool) (map[string]string, error) {
 		n.folders[dir] = c
 		return c, n.keep(len(dir))
 	}
+
 	if n.system != nil {
 		if err := addNames(c, n.system, path.Join(".", dir)); err != nil {
 			return nil, err
@@ -118,11 +124,13 @@ func (n *names) children(dir string, missing bool) (map[string]string, error) {
 			return nil, err
 		}
 	}
+
 	n.folders[dir] = c
 	size := len(dir)
 	for name := range c {
 		size += 2*len(name) + perName
 	}
+
 	return c, n.keep(size)
 }
 
@@ -135,12 +143,14 @@ func addNames(to map[string]string, root *os.Root, dir string) error {
 	if err != nil {
 		return fmt.Errorf("list %q in %q: %w", dir, root.Name(), err)
 	}
+
 	for _, e := range entries {
 		key := strings.ToLower(e.Name())
 		if _, ok := to[key]; !ok {
 			to[key] = e.Name()
 		}
 	}
+
 	return nil
 }
 
@@ -163,6 +173,7 @@ func (n *names) mkdir(dir string, hdr *tar.Header) error {
 	if len(n.layers) == 0 { // nothing is being written
 		return nil
 	}
+
 	top := n.layers[len(n.layers)-1]
 	if _, err := top.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return err

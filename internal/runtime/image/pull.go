@@ -62,7 +62,11 @@ type Progress struct {
 //
 // Where a registry cannot be reached, another image stands in for some of Microsoft's: see standIn.
 func (s *Store) Pull(ctx context.Context, ref string, auth *Auth, handler string) (Info, error) {
-	return s.PullRequest(ctx, Request{Ref: ref, Auth: auth, Handler: handler})
+	return s.PullRequest(ctx, Request{
+		Ref:     ref,
+		Auth:    auth,
+		Handler: handler,
+	})
 }
 
 // PullRequest is Pull with all options.
@@ -75,6 +79,7 @@ func (s *Store) PullRequest(ctx context.Context, req Request) (Info, error) {
 	if req.Progress == nil {
 		req.Progress = func(Progress) {}
 	}
+
 	if info, ok, err := s.local(ctx, ref, req.Handler); err != nil || ok {
 		return info, err
 	}
@@ -83,6 +88,7 @@ func (s *Store) PullRequest(ctx context.Context, req Request) (Info, error) {
 	if replaceable {
 		silence = s.cfg.Registries.silence()
 	}
+
 	info, err := s.fromRegistry(ctx, ref, req, silence)
 	if ctx.Err() == nil && unreachable(err) {
 		if replaceable {
@@ -117,8 +123,14 @@ func (s *Store) fromRegistry(ctx context.Context, ref string, req Request, silen
 		if err != nil {
 			return fmt.Errorf("get fetcher for %q: %w", name, err)
 		}
-		f := &fetch{content: s.content, fetcher: fetcher, progress: req.Progress}
+
+		f := &fetch{
+			content:  s.content,
+			fetcher:  fetcher,
+			progress: req.Progress,
+		}
 		defer f.abort(context.WithoutCancel(ctx))
+
 		m := newMatcher(s.cfg.OSVersion, s.isolation(req.Handler))
 		if found, err = f.image(ctx, desc, s.pick(m, req.Handler)); err != nil {
 			return err
@@ -126,11 +138,13 @@ func (s *Store) fromRegistry(ctx context.Context, ref string, req Request, silen
 		if err := s.finish(ctx, found, req.Progress); err != nil {
 			return err
 		}
+
 		return s.record(ctx, ref, desc, found.config.Digest.String(), nil)
 	})
 	if err != nil {
 		return Info{}, err
 	}
+
 	return s.Get(ctx, found.config.Digest.String())
 }
 
@@ -153,7 +167,7 @@ func resolve(ctx context.Context, r remotes.Resolver, ref string, silence time.D
 // local finds an image that was loaded with LoadOptions.Local.
 func (s *Store) local(ctx context.Context, ref, handler string) (info Info, ok bool, err error) {
 	img, err := s.images.Get(ctx, ref)
-	if errdefs.IsNotFound(err) || err == nil && img.Labels[labelLocal] != valueLocal {
+	if errdefs.IsNotFound(err) || (err == nil && img.Labels[labelLocal] != valueLocal) {
 		return Info{}, false, nil
 	}
 	if err == nil {
@@ -177,9 +191,11 @@ func (s *Store) inLease(ctx context.Context, do func(context.Context) error) err
 	if err != nil {
 		opts = append(opts, leases.SynchronousDelete)
 	}
+
 	if delErr := s.leases.Delete(context.WithoutCancel(ctx), l, opts...); err == nil && delErr != nil {
 		err = fmt.Errorf("delete lease %q: %w", l.ID, delErr)
 	}
+
 	return err
 }
 
@@ -193,6 +209,7 @@ func (s *Store) record(ctx context.Context, ref string, target ocispec.Descripto
 	if err != nil {
 		return fmt.Errorf("parse image reference %q: %w", ref, err)
 	}
+
 	names := []string{id}
 	if _, ok := named.(reference.NamedTagged); ok {
 		names = append(names, named.String())
@@ -202,13 +219,23 @@ func (s *Store) record(ctx context.Context, ref string, target ocispec.Descripto
 	} else {
 		names = append(names, named.Name()+"@"+target.Digest.String())
 	}
-	target.Annotations, target.URLs, target.Data, target.Platform = nil, nil, nil, nil
+
+	target.Annotations = nil
+	target.URLs = nil
+	target.Data = nil
+	target.Platform = nil
 	slices.Sort(names)
+
 	for _, name := range slices.Compact(names) {
-		if err := s.recordOne(ctx, images.Image{Name: name, Target: target, Labels: labels}); err != nil {
+		if err := s.recordOne(ctx, images.Image{
+			Name:   name,
+			Target: target,
+			Labels: labels,
+		}); err != nil {
 			return fmt.Errorf("record image reference %q: %w", name, err)
 		}
 	}
+
 	return nil
 }
 
@@ -221,9 +248,11 @@ func (s *Store) recordOne(ctx context.Context, img images.Image) error {
 	for k := range img.Labels {
 		paths = append(paths, "labels."+k)
 	}
+
 	if _, err = s.images.Update(ctx, img, paths...); errdefs.IsNotFound(err) { // removed in between
 		_, err = s.images.Create(ctx, img)
 	}
+
 	return err
 }
 
@@ -235,7 +264,7 @@ type selection struct {
 	snapshot         string // the snapshot that it is unpacked into; empty: none yet
 }
 
-// own are the layers that are not Windows' base.
+// own returns the layers that are not Windows' base.
 func (s selection) own() []layer {
 	return slices.DeleteFunc(slices.Clone(s.layers), func(l layer) bool { return l.base != "" })
 }
@@ -248,9 +277,10 @@ type picker struct {
 	config func(p ocispec.Platform, byIndex bool) error
 }
 
-// pick is the node's picker.
+// pick returns the node's picker.
 func (s *Store) pick(m matcher, handler string) picker {
 	iso := s.isolation(handler)
+
 	return picker{
 		index: func(offered []ocispec.Descriptor) (ocispec.Descriptor, error) {
 			var all []ocispec.Platform
@@ -264,6 +294,7 @@ func (s *Store) pick(m matcher, handler string) picker {
 					best = &offered[i]
 				}
 			}
+
 			if best == nil { // as containerd: a manifest without a platform is a last resort
 				if i := slices.IndexFunc(offered,
 					func(d ocispec.Descriptor) bool { return d.Platform == nil }); i >= 0 {
@@ -271,11 +302,12 @@ func (s *Store) pick(m matcher, handler string) picker {
 				}
 				return ocispec.Descriptor{}, noMatch(all, s.cfg.OSVersion, iso)
 			}
+
 			return *best, nil
 		},
 		config: func(p ocispec.Platform, byIndex bool) error {
 			p = platforms.Normalize(p)
-			if p.OS != "windows" || p.Architecture != "amd64" || byIndex && !m.Match(p) {
+			if p.OS != "windows" || p.Architecture != "amd64" || (byIndex && !m.Match(p)) {
 				return noMatch([]ocispec.Platform{p}, s.cfg.OSVersion, iso)
 			}
 			return nil
@@ -298,6 +330,7 @@ func (f *fetch) image(ctx context.Context, desc ocispec.Descriptor, p picker) (s
 	if sel.manifest, err = f.manifest(ctx, desc, p); err != nil {
 		return sel, err
 	}
+
 	var m ocispec.Manifest
 	if err := readJSON(ctx, f.content, sel.manifest, &m); err != nil {
 		return sel, err
@@ -306,6 +339,7 @@ func (f *fetch) image(ctx context.Context, desc ocispec.Descriptor, p picker) (s
 	if err := f.json(ctx, m.Config); err != nil {
 		return sel, err
 	}
+
 	sel.config = m.Config
 	if err := readJSON(ctx, f.content, m.Config, &sel.spec); err != nil {
 		return sel, err
@@ -314,12 +348,14 @@ func (f *fetch) image(ctx context.Context, desc ocispec.Descriptor, p picker) (s
 	if err := p.config(sel.spec.Platform, byIndex); err != nil {
 		return sel, err
 	}
+
 	if sel.layers, err = planLayers(m, sel.spec); err != nil {
 		return sel, err
 	}
 	if err := f.labelChildren(ctx, sel.manifest); err != nil {
 		return sel, err
 	}
+
 	return sel, f.layers(ctx, sel.layers)
 }
 
@@ -340,6 +376,7 @@ func (f *fetch) manifest(ctx context.Context, desc ocispec.Descriptor, p picker)
 		if err := f.labelChildren(ctx, desc); err != nil {
 			return desc, err
 		}
+
 		var index ocispec.Index
 		if err := readJSON(ctx, f.content, desc, &index); err != nil {
 			return desc, err
@@ -350,17 +387,24 @@ func (f *fetch) manifest(ctx context.Context, desc ocispec.Descriptor, p picker)
 		}
 		desc = next
 	}
+
 	return desc, fmt.Errorf("image index %v is nested too deeply: %w", desc.Digest, errdefs.ErrInvalidArgument)
 }
 
 func (f *fetch) layers(ctx context.Context, layers []layer) error {
 	for _, l := range layers {
 		if l.base != "" {
-			f.progress(Progress{Step: "skip", Digest: l.blob.Digest.String(), Total: l.blob.Size, Note: l.base})
+			f.progress(Progress{
+				Step:   "skip",
+				Digest: l.blob.Digest.String(),
+				Total:  l.blob.Size,
+				Note:   l.base,
+			})
 			continue
 		}
 		f.begun = append(f.begun, l.blob)
 	}
+
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallelLayers)
 	for _, l := range layers {
@@ -368,6 +412,7 @@ func (f *fetch) layers(ctx context.Context, layers []layer) error {
 			group.Go(func() error { return f.fetchBlob(ctx, l.blob) })
 		}
 	}
+
 	return group.Wait()
 }
 
@@ -385,7 +430,12 @@ func (f *fetch) fetchBlob(ctx context.Context, desc ocispec.Descriptor) error {
 	if err != nil {
 		return fmt.Errorf("fetch %s: %w", desc.Digest, err)
 	}
-	f.progress(Progress{Step: "fetch", Digest: desc.Digest.String(), Done: desc.Size, Total: desc.Size})
+	f.progress(Progress{
+		Step:   "fetch",
+		Digest: desc.Digest.String(),
+		Done:   desc.Size,
+		Total:  desc.Size,
+	})
 	return nil
 }
 
@@ -429,7 +479,11 @@ func (c counter) Fetch(ctx context.Context, desc ocispec.Descriptor) (io.ReadClo
 	if err != nil {
 		return nil, err
 	}
-	return &countingReader{ReadCloser: rc, desc: desc, progress: c.progress}, nil
+	return &countingReader{
+		ReadCloser: rc,
+		desc:       desc,
+		progress:   c.progress,
+	}, nil
 }
 
 // errLonger says that a registry sends more than the image says that there is.

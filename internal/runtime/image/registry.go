@@ -31,6 +31,7 @@ func (a *Auth) credentials(host string) (user, secret string, err error) {
 	if a == nil {
 		return "", "", nil
 	}
+
 	if a.ServerAddress != "" {
 		address := a.ServerAddress
 		if !strings.Contains(address, "://") {
@@ -44,6 +45,7 @@ func (a *Auth) credentials(host string) (user, secret string, err error) {
 			return "", "", nil
 		}
 	}
+
 	switch {
 	case a.Username != "":
 		return a.Username, a.Password, nil
@@ -61,6 +63,7 @@ func (a *Auth) credentials(host string) (user, secret string, err error) {
 		}
 		return user, strings.TrimRight(secret, "\x00"), nil
 	}
+
 	return "", "", nil
 }
 

@@ -19,6 +19,7 @@ import (
 
 func TestCredentials(t *testing.T) {
 	basic := base64.StdEncoding.EncodeToString([]byte("u:p:q"))
+
 	tests := []struct {
 		name, host, user, secret string
 		auth                     *Auth
@@ -28,17 +29,26 @@ func TestCredentials(t *testing.T) {
 		{name: "password", host: "h", auth: &Auth{Username: "u", Password: "p"}, user: "u", secret: "p"},
 		{name: "token", host: "h", auth: &Auth{IdentityToken: "t"}, secret: "t"},
 		{name: "basic", host: "h", auth: &Auth{Auth: basic}, user: "u", secret: "p:q"},
-		{name: "other-host", host: "evil", auth: &Auth{Username: "u", Password: "p", ServerAddress: "https://h/v1"}},
+		{name: "other-host", host: "evil", auth: &Auth{
+			Username:      "u",
+			Password:      "p",
+			ServerAddress: "https://h/v1",
+		}},
 		{
-			name:   "bare-host",
-			host:   "h:5000",
-			auth:   &Auth{Username: "u", Password: "p", ServerAddress: "h:5000"},
+			name: "bare-host",
+			host: "h:5000",
+			auth: &Auth{
+				Username:      "u",
+				Password:      "p",
+				ServerAddress: "h:5000",
+			},
 			user:   "u",
 			secret: "p",
 		},
 		{name: "no-base64", host: "h", auth: &Auth{Auth: "!"}, fails: true},
 		{name: "no-colon", host: "h", auth: &Auth{Auth: "dQ=="}, fails: true},
 	}
+
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			user, secret, err := tt.auth.credentials(tt.host)
@@ -62,6 +72,7 @@ func TestResolve(t *testing.T) {
 		inner.ServeHTTP(w, r)
 	}))
 	defer srv.Close()
+
 	host := strings.TrimPrefix(srv.URL, "http://")
 	tag, err := name.ParseReference(host + "/x:v1")
 	if err != nil {
@@ -80,10 +91,12 @@ func TestResolve(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(mirrors, "mirrored.example", "hosts.toml"), []byte(toml), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	want, err := empty.Image.Digest()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	tests := []struct {
 		name, ref string
 		reg       Registries
@@ -100,6 +113,7 @@ func TestResolve(t *testing.T) {
 		{"no-password", host + "/x:v1", Registries{}, nil, "no basic auth credentials"},
 		{"not-there", host + "/y:v1", Registries{}, &Auth{Username: "me", Password: "secret"}, "not found"},
 	}
+
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())

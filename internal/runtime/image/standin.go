@@ -45,15 +45,20 @@ const (
 	anyTag
 )
 
-// bases are the images that have a stand-in, by their repository. microsoft/… are their names until 2018.
+// bases returns the images that have a stand-in, by their repository. microsoft/… are their names until 2018.
 // https://learn.microsoft.com/virtualization/windowscontainers/manage-containers/container-base-images,
 // https://github.com/microsoft/iis-docker, https://github.com/microsoft/windows-host-process-containers-base-image,
 // https://github.com/PowerShell/PowerShell-Docker, https://github.com/dotnet/dotnet-docker,
 // https://github.com/microsoft/dotnet-framework-docker
 func bases() map[string]base {
 	const user = "ContainerUser"
-	dotnet := base{user: user, of: partOfTag, lacks: "dotnet.exe and .NET's libraries"}
+	dotnet := base{
+		user:  user,
+		of:    partOfTag,
+		lacks: "dotnet.exe and .NET's libraries",
+	}
 	framework := base{of: partOfTag, lacks: ".NET Framework"}
+
 	return map[string]base{
 		"mcr.microsoft.com/windows/nanoserver":     {user: user},
 		"mcr.microsoft.com/windows/servercore":     {},
@@ -84,7 +89,7 @@ const (
 	latest = "latest"
 )
 
-// sites are the files of the image of IIS: a page, and the folder by which a container gets Mullion's W3SVC.
+// sites returns the files of the image of IIS: a page, and the folder by which a container gets Mullion's W3SVC.
 func sites() map[string]string {
 	return map[string]string{
 		"inetpub/wwwroot/iisstart.htm":         ourprograms.Page,
@@ -106,21 +111,29 @@ func StandIn(ref string) (spec imagebuild.Spec, files map[string]string, ok bool
 	if _, digested := named.(reference.Digested); !known || !ok || digested {
 		return imagebuild.Spec{}, nil, false
 	}
-	spec = imagebuild.Spec{Tags: []string{ref}, Cmd: of.cmd, User: of.user}
+
+	spec = imagebuild.Spec{
+		Tags: []string{ref},
+		Cmd:  of.cmd,
+		User: of.user,
+	}
 	if spec.Cmd == nil {
 		spec.Cmd = []string{`c:\windows\system32\cmd.exe`}
 	}
+
 	if of.lacks != "" {
 		spec.Labels = map[string]string{LabelLacks: of.lacks}
 	}
 	if !of.named(&spec, strings.TrimSuffix(tagged.Tag(), "-amd64")) {
 		return imagebuild.Spec{}, nil, false
 	}
+
 	if of.iis {
 		files = sites()
 		spec.Cmd, spec.Entrypoint = nil, []string{`C:\ServiceMonitor.exe`, "w3svc"}
 		spec.ExposedPorts = []string{"80/tcp"}
 	}
+
 	return spec, files, true
 }
 
@@ -135,12 +148,14 @@ func (b base) named(spec *imagebuild.Spec, tag string) bool {
 	case b.of == partOfTag:
 		return b.namedInPart(spec, tag)
 	}
+
 	if b.iis {
 		var ok bool
 		if tag, ok = strings.CutPrefix(tag, iisTag); !ok {
 			return false
 		}
 	}
+
 	build, err := winver.Lookup(tag)
 	if err != nil {
 		return false
@@ -166,6 +181,7 @@ func (b base) namedInPart(spec *imagebuild.Spec, tag string) bool {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -184,7 +200,7 @@ func (i Info) Lacks() string {
 	return i.Config.Labels[LabelLacks]
 }
 
-// noStandIn is what the error of an image whose registry cannot be reached says beside it.
+// noStandIn returns what the error of an image whose registry cannot be reached says beside it.
 func noStandIn(ref string) string {
 	return fmt.Sprintf("Mullion has no image that stands in for it; make one of your program's files by "+
 		"`mullion image build FOLDER --tag %s`", ref)
@@ -208,7 +224,7 @@ var errSilent = errors.New("the registry does not answer")
 func unreachable(err error) bool {
 	var dns *net.DNSError
 	var op *net.OpError
-	return errors.Is(err, errSilent) || errors.As(err, &dns) || errors.As(err, &op) && op.Op == "dial"
+	return errors.Is(err, errSilent) || errors.As(err, &dns) || (errors.As(err, &op) && op.Op == "dial")
 }
 
 // makeStandIn stores an image for a base image whose registry cannot be reached. Nothing is lost by one without files:
@@ -224,10 +240,12 @@ func (s *Store) makeStandIn(ctx context.Context, spec imagebuild.Spec, files map
 	if err := writeFiles(dir, files); err != nil {
 		return Info{}, fmt.Errorf("make a stand-in: %w", err)
 	}
+
 	built, err := imagebuild.Build(ctx, imagebuild.Options{Dir: dir, Spec: spec})
 	if err != nil {
 		return Info{}, err
 	}
+
 	r, w := io.Pipe()
 	go func() { w.CloseWithError(built.WriteArchive(w)) }()
 	_, err = s.Load(ctx, r, LoadOptions{Local: true, Unpinned: true})
@@ -235,11 +253,16 @@ func (s *Store) makeStandIn(ctx context.Context, spec imagebuild.Spec, files map
 	if err != nil {
 		return Info{}, fmt.Errorf("make a stand-in: %w", err)
 	}
+
 	info, err := s.GetFor(ctx, spec.Tags[0], req.Handler)
 	if errdefs.IsNotFound(err) { // as of an index without a manifest for the node's build
 		var offered []ocispec.Platform
 		for _, v := range built.OSVersions {
-			offered = append(offered, ocispec.Platform{OS: built.OS, Architecture: "amd64", OSVersion: v})
+			offered = append(offered, ocispec.Platform{
+				OS:           built.OS,
+				Architecture: "amd64",
+				OSVersion:    v,
+			})
 		}
 		err = noMatch(offered, s.cfg.OSVersion, s.isolation(req.Handler))
 	}

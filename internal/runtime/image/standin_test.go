@@ -45,6 +45,7 @@ func TestStandIn(t *testing.T) {
 			t.Errorf("%s: a stand-in of %q, want %q", ref, got, build)
 		}
 	}
+
 	for ref, want := range map[string]string{ // builds and user
 		"mcr.microsoft.com/oss/kubernetes/windows-host-process-containers-base-image:v1.0.0": ",",
 		"mcr.microsoft.com/powershell:lts-nanoserver-ltsc2022":                               "ltsc2022,ContainerUser",
@@ -70,6 +71,7 @@ func TestStandIn(t *testing.T) {
 			t.Errorf("%s: a stand-in of %q, want %q", ref, got, want)
 		}
 	}
+
 	if spec, files, ok := StandIn("docker.io/microsoft/iis:latest"); !ok || len(spec.OSVersions) > 0 || len(files) == 0 {
 		t.Errorf("the image of IIS without a build is %+v with %d files", spec, len(files))
 	}
@@ -81,7 +83,12 @@ func TestStandIn(t *testing.T) {
 const hexDigits = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 func TestUnreachable(t *testing.T) {
-	dial := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	dial := &net.OpError{
+		Op:  "dial",
+		Net: "tcp",
+		Err: os.NewSyscallError("connect", syscall.ECONNREFUSED),
+	}
+
 	for _, tt := range []struct {
 		err  error
 		want bool

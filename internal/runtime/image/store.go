@@ -57,6 +57,7 @@ func (s *Store) GetFor(ctx context.Context, idOrRef, handler string) (Info, erro
 	if named, err := Normalize(idOrRef); err == nil {
 		want = named
 	}
+
 	for _, r := range recs {
 		if r.name == want {
 			return s.info(r.sel, recs), r.err
@@ -66,6 +67,7 @@ func (s *Store) GetFor(ctx context.Context, idOrRef, handler string) (Info, erro
 	if !hexadecimal(hex) {
 		return Info{}, fmt.Errorf("image %q: %w", idOrRef, errdefs.ErrNotFound)
 	}
+
 	if s.isolation(handler) == Process { // the ID may belong to an image pulled for Hyper-V isolation
 		more, err := s.records(ctx, HyperV)
 		if err != nil {
@@ -73,6 +75,7 @@ func (s *Store) GetFor(ctx context.Context, idOrRef, handler string) (Info, erro
 		}
 		recs = append(recs, more...)
 	}
+
 	var found *record
 	for i, r := range recs {
 		if !strings.HasPrefix(r.sel.config.Digest.Encoded(), hex) {
@@ -83,9 +86,11 @@ func (s *Store) GetFor(ctx context.Context, idOrRef, handler string) (Info, erro
 		}
 		found = &recs[i]
 	}
+
 	if found == nil {
 		return Info{}, fmt.Errorf("image %q: %w", idOrRef, errdefs.ErrNotFound)
 	}
+
 	return s.info(found.sel, recs), found.err
 }
 
@@ -101,6 +106,7 @@ func (s *Store) GetAny(ctx context.Context, idOrRef, handler string) (Info, erro
 	if named, err := Normalize(idOrRef); err == nil {
 		want = named
 	}
+
 	ctx = s.context(ctx)
 	for _, iso := range []Isolation{HyperV, anyBuild} {
 		recs, err := s.records(ctx, iso)
@@ -113,6 +119,7 @@ func (s *Store) GetAny(ctx context.Context, idOrRef, handler string) (Info, erro
 			}
 		}
 	}
+
 	return Info{}, err
 }
 
@@ -132,6 +139,7 @@ func (s *Store) List(ctx context.Context) ([]Info, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if slices.Contains(slices.Collect(maps.Values(s.cfg.Handlers)), HyperV) {
 		more, err := s.records(ctx, HyperV)
 		if err != nil {
@@ -139,6 +147,7 @@ func (s *Store) List(ctx context.Context) ([]Info, error) {
 		}
 		recs = append(recs, more...)
 	}
+
 	var out []Info
 	seen := map[digest.Digest]bool{}
 	for _, r := range recs {
@@ -163,11 +172,13 @@ func (s *Store) Remove(ctx context.Context, idOrRef string) error {
 	if err != nil {
 		return err
 	}
+
 	ctx = s.context(ctx)
 	all, err := s.images.List(ctx)
 	if err != nil {
 		return fmt.Errorf("list images: %w", err)
 	}
+
 	names := append(append([]string{info.ID}, info.RepoDigests...), info.RepoTags...)
 	var refs []string
 	kept := false
@@ -183,11 +194,13 @@ func (s *Store) Remove(ctx context.Context, idOrRef string) error {
 			kept = true
 		}
 	}
+
 	if kept { // the configuration blob stays, so remove the label that says it is unpacked
 		if err := s.forget(ctx, info.ID); err != nil {
 			return err
 		}
 	}
+
 	return s.deleteRefs(ctx, refs)
 }
 
@@ -248,6 +261,7 @@ func (s *Store) FsInfo(ctx context.Context) (Usage, error) {
 		if info.Kind != snapshots.KindCommitted {
 			return nil
 		}
+
 		use, err := s.snapshots.Usage(ctx, info.Name)
 		if err != nil {
 			if errdefs.IsNotFound(err) {
@@ -262,6 +276,7 @@ func (s *Store) FsInfo(ctx context.Context) (Usage, error) {
 	if err != nil {
 		return Usage{}, fmt.Errorf("measure images: %w", err)
 	}
+
 	u.Path, err = s.snapshotterPath(ctx)
 	return u, err
 }
@@ -296,6 +311,7 @@ func (s *Store) records(ctx context.Context, iso Isolation) ([]record, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list images: %w", err)
 	}
+
 	unpacked := map[digest.Digest]string{}
 	err = s.content.Walk(ctx, func(i content.Info) error {
 		unpacked[i.Digest] = i.Labels[labelSnapshot]
@@ -304,10 +320,16 @@ func (s *Store) records(ctx context.Context, iso Isolation) ([]record, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list image configurations: %w", err)
 	}
+
 	m := newMatcher(s.cfg.OSVersion, iso)
 	var out []record
 	for _, img := range all {
-		r := record{name: img.Name, pinned: img.Labels[labelPinned] == valuePinned, target: img.Target}
+		r := record{
+			name:   img.Name,
+			pinned: img.Labels[labelPinned] == valuePinned,
+			target: img.Target,
+		}
+
 		r.sel, err = s.known.find(knownKey{img.Target.Digest, iso},
 			func() (selection, error) { return s.find(ctx, img.Target, m) })
 		if errors.Is(err, errdefs.ErrNotFound) || unreadable(err) {
@@ -316,14 +338,16 @@ func (s *Store) records(ctx context.Context, iso Isolation) ([]record, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read image %q: %w", img.Name, err)
 		}
+
 		id := r.sel.config.Digest
-		if unpacked[id] == "" || isID(img.Name) && img.Name != id.String() {
+		if unpacked[id] == "" || (isID(img.Name) && img.Name != id.String()) {
 			continue // not complete, or the ID of another build's image
 		}
 		if iso == anyBuild {
 			out = append(out, r)
 			continue
 		}
+
 		if unpacked[id], err = s.ready(ctx, r.sel, unpacked[id]); err != nil {
 			r.err = err
 		}
@@ -332,6 +356,7 @@ func (s *Store) records(ctx context.Context, iso Isolation) ([]record, error) {
 		}
 		out = append(out, r)
 	}
+
 	return out, nil
 }
 
@@ -355,6 +380,7 @@ func (s *Store) find(ctx context.Context, desc ocispec.Descriptor, m matcher) (s
 	if err != nil {
 		return sel, err
 	}
+
 	sel.config = manifest.Config
 	if err := readJSON(ctx, s.content, manifest.Config, &sel.spec); err != nil {
 		return sel, err
@@ -380,6 +406,7 @@ func (*Store) info(sel selection, recs []record) Info {
 		OSVersion: sel.spec.OSVersion,
 		ChainID:   sel.snapshot,
 	}
+
 	i.Size = uint64(max(sel.config.Size, 0))
 	for _, l := range sel.layers {
 		if l.base != "" {
@@ -388,10 +415,12 @@ func (*Store) info(sel selection, recs []record) Info {
 		}
 		i.Size += uint64(max(l.blob.Size, 0))
 	}
+
 	for _, r := range recs {
 		if r.sel.config.Digest != sel.config.Digest {
 			continue
 		}
+
 		i.Target = r.target
 		i.Pinned = i.Pinned || r.pinned
 		parsed, err := reference.ParseAnyReference(r.name)
@@ -404,9 +433,11 @@ func (*Store) info(sel selection, recs []record) Info {
 			i.RepoTags = append(i.RepoTags, parsed.String())
 		}
 	}
+
 	for _, l := range []*[]string{&i.RepoTags, &i.RepoDigests} {
 		slices.Sort(*l)
 		*l = slices.Compact(*l)
 	}
+
 	return i
 }

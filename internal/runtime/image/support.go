@@ -9,9 +9,17 @@ func SupportRows() []support.Row {
 		layers   = "https://github.com/opencontainers/image-spec/blob/v1.1.1/layer.md"
 		tarForm  = "https://github.com/microsoft/go-winio/blob/v0.6.2/backuptar/tar.go"
 	)
+
 	row := func(name string, level support.Level, note, ref string) support.Row {
-		return support.Row{Area: "Images", Name: name, Level: level, Note: note, Ref: ref}
+		return support.Row{
+			Area:  "Images",
+			Name:  name,
+			Level: level,
+			Note:  note,
+			Ref:   ref,
+		}
 	}
+
 	return []support.Row{
 		row("selection by os.version", support.Supported, "",
 			"https://github.com/containerd/platforms/blob/v1.0.0-rc.5/platform_windows_compat.go"),

@@ -34,14 +34,16 @@ func (s *Store) Tags(ctx context.Context) ([]Tag, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list images: %w", err)
 	}
+
 	var out []Tag
 	for _, img := range all {
 		named, err := reference.ParseNormalizedNamed(img.Name)
 		if _, tagged := named.(reference.Tagged); err != nil || !tagged || isID(img.Name) {
 			continue
 		}
+
 		tag, err := s.tag(ctx, img)
-		if errdefs.IsNotFound(err) || unreadable(err) || len(tag.Images) == 0 && err == nil {
+		if errdefs.IsNotFound(err) || unreadable(err) || (len(tag.Images) == 0 && err == nil) {
 			continue // for Linux, or half removed
 		}
 		if err != nil {
@@ -54,11 +56,17 @@ func (s *Store) Tags(ctx context.Context) ([]Tag, error) {
 }
 
 func (s *Store) tag(ctx context.Context, img images.Image) (Tag, error) {
-	tag := Tag{Ref: img.Name, Digest: img.Target.Digest.String(), Pinned: img.Labels[labelPinned] == valuePinned}
+	tag := Tag{
+		Ref:    img.Name,
+		Digest: img.Target.Digest.String(),
+		Pinned: img.Labels[labelPinned] == valuePinned,
+	}
+
 	found, _, err := s.windowsManifests(ctx, img.Target)
 	if err != nil {
 		return tag, err
 	}
+
 	counted := map[digest.Digest]bool{}
 	for _, sel := range found {
 		info, err := s.content.Info(ctx, sel.config.Digest)
@@ -68,6 +76,7 @@ func (s *Store) tag(ctx context.Context, img images.Image) (Tag, error) {
 		if info.Labels[labelSnapshot] == "" {
 			continue // fetched, but not (or no longer) unpacked
 		}
+
 		tag.Images = append(tag.Images, LoadedImage{ID: sel.config.Digest.String(), OSVersion: sel.spec.OSVersion})
 		for _, l := range sel.own() {
 			if !counted[l.blob.Digest] {

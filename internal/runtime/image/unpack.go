@@ -54,7 +54,7 @@ func diskFull(err error) error {
 	return err
 }
 
-// snapshotName is the name of the snapshot that holds the layers with these diff IDs, lowest first.
+// snapshotName returns the name of the snapshot that holds the layers with these diff IDs, lowest first.
 func snapshotName(diffIDs []digest.Digest) string {
 	return snapshotPrefix + identity.ChainID(diffIDs).String()
 }
@@ -66,6 +66,7 @@ func (s *Store) finish(ctx context.Context, sel selection, progress func(Progres
 		_, err := s.unpack(ctx, sel, progress)
 		return err
 	}
+
 	info, err := s.content.Info(ctx, sel.config.Digest)
 	if err != nil {
 		return fmt.Errorf("look at image configuration %s: %w", sel.config.Digest, err)
@@ -73,12 +74,14 @@ func (s *Store) finish(ctx context.Context, sel selection, progress func(Progres
 	if info.Labels[labelSnapshot] != "" {
 		return nil
 	}
+
 	room := newBudget()
 	for _, l := range sel.own() {
 		if err := s.checkOnce(ctx, l, room, progress); err != nil {
 			return fmt.Errorf("check layer %s: %w", l.blob.Digest, err)
 		}
 	}
+
 	return s.label(ctx, sel.config.Digest, map[string]string{labelSnapshot: notUnpacked})
 }
 
@@ -123,22 +126,30 @@ func (s *Store) unpack(ctx context.Context, sel selection, progress func(Progres
 		} else if !errdefs.IsNotFound(err) {
 			return "", fmt.Errorf("stat snapshot %q: %w", name, err)
 		}
-		progress(Progress{Step: "unpack", Digest: l.blob.Digest.String(), Total: l.blob.Size})
+
+		progress(Progress{
+			Step:   "unpack",
+			Digest: l.blob.Digest.String(),
+			Total:  l.blob.Size,
+		})
 		if err := s.unpackLayer(ctx, l, name, parent, room); err != nil {
 			return "", fmt.Errorf("unpack layer %s: %w", l.blob.Digest, err)
 		}
 		parent = name
 	}
+
 	labels := map[string]string{labelSnapshot: noSnapshot}
 	if parent != "" {
 		labels = map[string]string{labelSnapshot: parent, "containerd.io/gc.ref.snapshot." + s.cfg.Snapshotter: parent}
 	}
+
 	return parent, s.label(ctx, sel.config.Digest, labels)
 }
 
 // unpackLayer makes snapshot name from parent and one layer.
 func (s *Store) unpackLayer(ctx context.Context, l layer, name, parent string, room *budget) error {
 	windows := false
+
 	before := *room
 	for {
 		*room = before
@@ -147,6 +158,7 @@ func (s *Store) unpackLayer(ctx context.Context, l layer, name, parent string, r
 		if err != nil {
 			return fmt.Errorf("prepare snapshot: %w", err)
 		}
+
 		err = s.applyLayer(ctx, mounts, l, windows, room)
 		if err == nil {
 			err = s.snapshots.Commit(ctx, name, key)
@@ -157,6 +169,7 @@ func (s *Store) unpackLayer(ctx context.Context, l layer, name, parent string, r
 		if rmErr := s.snapshots.Remove(context.WithoutCancel(ctx), key); rmErr != nil && !errdefs.IsNotFound(rmErr) {
 			err = errors.Join(err, fmt.Errorf("remove snapshot %q: %w", key, rmErr))
 		}
+
 		switch {
 		case errdefs.IsAlreadyExists(err): // another store unpacked the same layer meanwhile
 			return nil
@@ -180,10 +193,17 @@ func (s *Store) applyLayer(ctx context.Context, mounts []mount.Mount, l layer, w
 		return err
 	}
 	defer func() { err = errors.Join(err, names.Close()) }()
-	filter := &layerFilter{names: names, owner: s.cfg.Owner, windows: windows, room: room}
+
+	filter := &layerFilter{
+		names:   names,
+		owner:   s.cfg.Owner,
+		windows: windows,
+		room:    room,
+	}
 	if err := filter.folders("Files"); err != nil { // even an empty layer has the folder of C:
 		return err
 	}
+
 	opts := []archive.ApplyOpt{
 		archive.WithFilter(filter.entry),
 		archive.WithConvertWhiteout(archive.OverlayConvertWhiteout),
@@ -191,6 +211,7 @@ func (s *Store) applyLayer(ctx context.Context, mounts []mount.Mount, l layer, w
 	if len(lower) > 0 {
 		opts = append(opts, archive.WithParents(lower))
 	}
+
 	return s.readLayer(ctx, l, room, func(r io.Reader) error {
 		_, err := archive.Apply(ctx, upper, r, opts...)
 		return err
@@ -206,10 +227,16 @@ func (s *Store) checkOnce(ctx context.Context, l layer, room *budget, progress f
 	if info.Labels[labelChecked] == l.diffID.String() {
 		return nil
 	}
-	progress(Progress{Step: "check", Digest: l.blob.Digest.String(), Total: l.blob.Size})
+
+	progress(Progress{
+		Step:   "check",
+		Digest: l.blob.Digest.String(),
+		Total:  l.blob.Size,
+	})
 	if err := s.checkLayer(ctx, l, room); err != nil {
 		return err
 	}
+
 	return s.label(ctx, l.blob.Digest, map[string]string{labelChecked: l.diffID.String()})
 }
 
@@ -248,6 +275,7 @@ func (s *Store) readLayer(ctx context.Context, l layer, room *budget, do func(io
 		return fmt.Errorf("decompress: %w", err)
 	}
 	defer func() { err = errors.Join(err, plain.Close()) }()
+
 	digester := digest.Canonical.Digester()
 	r := io.TeeReader(room.reader(plain), digester.Hash())
 	if err := do(r); err != nil {
@@ -256,10 +284,12 @@ func (s *Store) readLayer(ctx context.Context, l layer, room *budget, do func(io
 	if _, err := io.Copy(io.Discard, r); err != nil { // what follows the archive's end counts for the digest
 		return fmt.Errorf("read layer to its end: %w", err)
 	}
+
 	if got := digester.Digest(); got != l.diffID {
 		return fmt.Errorf("wrong diff id %s calculated on extraction, the image says %s: %w", got, l.diffID,
 			errdefs.ErrInvalidArgument)
 	}
+
 	return nil
 }
 
@@ -274,6 +304,7 @@ func decompress(r io.Reader) (io.ReadCloser, error) {
 	if compression.DetectCompression(head) != compression.Zstd {
 		return compression.DecompressStream(buffered)
 	}
+
 	// Without "low memory" it keeps twice the window, and need not move all of it for each block.
 	z, err := zstd.NewReader(buffered, zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderConcurrency(1),
 		zstd.WithDecoderLowmem(false))
@@ -304,6 +335,7 @@ func snapshotFolders(mounts []mount.Mount) (upper string, lower []string, err er
 			return upper, lower, nil
 		}
 	}
+
 	return "", nil, fmt.Errorf("snapshot mount of type %q: want bind or a writable overlay: %w", m.Type,
 		errdefs.ErrNotImplemented)
 }

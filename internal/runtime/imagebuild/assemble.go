@@ -43,11 +43,20 @@ func Assemble(p Parts) (*Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	img := &Image{OS: p.OS, OSVersions: p.OSVersions, Refs: refs}
+	img := &Image{
+		OS:         p.OS,
+		OSVersions: p.OSVersions,
+		Refs:       refs,
+	}
 
 	img.Index = mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, version := range p.OSVersions {
-		platform := &v1.Platform{OS: p.OS, Architecture: "amd64", OSVersion: version}
+		platform := &v1.Platform{
+			OS:           p.OS,
+			Architecture: "amd64",
+			OSVersion:    version,
+		}
+
 		made, err := p.manifest(platform)
 		if err != nil {
 			return nil, fmt.Errorf("make manifest for %s: %w", platform, err)
@@ -57,6 +66,7 @@ func Assemble(p Parts) (*Image, error) {
 			Descriptor: v1.Descriptor{Platform: platform},
 		})
 	}
+
 	return img, nil
 }
 
@@ -74,6 +84,7 @@ func references(tags []string) ([]string, error) {
 		}
 		refs = append(refs, named.String())
 	}
+
 	return refs, nil
 }
 
@@ -112,10 +123,11 @@ func (p Parts) manifest(platform *v1.Platform) (v1.Image, error) {
 		}
 		adds = append(adds, add)
 	}
+
 	return mutate.Append(img, adds...)
 }
 
-// Config is the configuration that a description asks for. It is checked.
+// Config returns the configuration that a description asks for. It is checked.
 func (s Spec) Config() v1.Config {
 	config := v1.Config{
 		User:       s.User,
@@ -142,5 +154,6 @@ func (s Spec) Config() v1.Config {
 		}
 		config.Volumes[volume] = struct{}{}
 	}
+
 	return config
 }

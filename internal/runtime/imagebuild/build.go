@@ -65,7 +65,7 @@ type Image struct {
 	OS string
 }
 
-// Digest is the digest of the index.
+// Digest returns the digest of the index.
 func (i *Image) Digest() (string, error) {
 	h, err := i.Index.Digest()
 	if err != nil {
@@ -82,13 +82,20 @@ func Build(ctx context.Context, o Options) (*Image, error) {
 	if _, err := references(o.Spec.Tags); err != nil {
 		return nil, fmt.Errorf("build image from %q: %w", o.Dir, err)
 	}
+
 	o.Created = whole(o.Created)
 	if info, err := os.Stat(o.Dir); err == nil && o.Spec.linux() && info.Mode().IsRegular() &&
 		len(o.Spec.Entrypoint) == 0 {
 		o.Spec.Entrypoint = []string{path.Join("/", o.Spec.Target, filepath.Base(o.Dir))}
 	}
 
-	parts := Parts{Tags: o.Spec.Tags, OS: cmp.Or(o.Spec.OS, Windows), Config: o.Spec.Config(), Created: o.Created}
+	parts := Parts{
+		Tags:    o.Spec.Tags,
+		OS:      cmp.Or(o.Spec.OS, Windows),
+		Config:  o.Spec.Config(),
+		Created: o.Created,
+	}
+
 	var err error
 	if parts.OSVersions, err = o.Spec.Versions(); err != nil {
 		return nil, fmt.Errorf("build image from %q: %w", o.Dir, err)
@@ -101,6 +108,7 @@ func Build(ctx context.Context, o Options) (*Image, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build image from %q: %w", o.Dir, err)
 	}
+
 	return img, nil
 }
 
@@ -160,7 +168,7 @@ func makeSteps(ctx context.Context, o Options) ([]Step, error) {
 	return append(all, Step{Layer: own, By: own.by}), nil
 }
 
-// BaseStep is the first step of a Windows image: the layer that stands in for Windows' own. It has no files.
+// BaseStep returns the first step of a Windows image: the layer that stands in for Windows' own. It has no files.
 func BaseStep(ctx context.Context, at time.Time) (Step, error) {
 	base, err := WindowsLayer(ctx, nil, at)
 	if err != nil {

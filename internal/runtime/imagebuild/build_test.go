@@ -41,6 +41,7 @@ func folder(t *testing.T, at time.Time) string {
 			t.Fatal(err)
 		}
 	}
+
 	if err := os.Chmod(filepath.Join(dir, "app/Data/readme.txt"), 0o444); err != nil {
 		t.Fatal(err)
 	}
@@ -49,6 +50,7 @@ func folder(t *testing.T, at time.Time) string {
 			t.Fatal(err)
 		}
 	}
+
 	return dir
 }
 
@@ -79,7 +81,7 @@ func build(t *testing.T, o Options) *Image {
 	return img
 }
 
-// describeImage is the image as text: layers entry by entry, diff IDs, configuration. What Go's compressor decides
+// describeImage returns the image as text: layers entry by entry, diff IDs, configuration. What Go's compressor decides
 // (blob digests) is left out, for it may change with Go.
 func describeImage(t *testing.T, i *Image) string {
 	t.Helper()
@@ -88,6 +90,7 @@ func describeImage(t *testing.T, i *Image) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	fmt.Fprintf(&b, "refs %s\nindex %s\n", strings.Join(i.Refs, " "), m.MediaType)
 	for n, d := range m.Manifests {
 		img, err := i.Index.Image(d.Digest)
@@ -98,6 +101,7 @@ func describeImage(t *testing.T, i *Image) string {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		id, err := img.ConfigName()
 		if err != nil {
 			t.Fatal(err)
@@ -107,6 +111,7 @@ func describeImage(t *testing.T, i *Image) string {
 		if n > 0 {
 			continue // the layers are the same
 		}
+
 		layers, err := img.Layers()
 		if err != nil {
 			t.Fatal(err)
@@ -115,6 +120,7 @@ func describeImage(t *testing.T, i *Image) string {
 			describeLayer(t, &b, l)
 		}
 	}
+
 	return b.String()
 }
 
@@ -128,12 +134,14 @@ func describeLayer(t *testing.T, b *strings.Builder, l v1.Layer) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	fmt.Fprintf(b, "layer %s %s\n", mt, id)
 	r, err := l.Uncompressed()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
+
 	tr := tar.NewReader(r)
 	for {
 		h, err := tr.Next()
@@ -143,6 +151,7 @@ func describeLayer(t *testing.T, b *strings.Builder, l v1.Layer) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		kind := map[byte]string{tar.TypeReg: "file", tar.TypeDir: "folder", tar.TypeSymlink: "link"}[h.Typeflag]
 		fmt.Fprintf(b, "  %s %o %s size=%d attr=%s created=%s sd=%d", kind, h.Mode, h.Name, h.Size,
 			h.PAXRecords[paxFileAttr], h.PAXRecords[paxCreationTime], len(h.PAXRecords[paxRawSD]))
@@ -170,6 +179,7 @@ func TestDeterministic(t *testing.T) {
 	if !bytes.Equal(a.Bytes(), b.Bytes()) {
 		t.Error("the same files make different archives")
 	}
+
 	o := goldenOptions(folder(t, time.Unix(1, 0)))
 	if err := os.WriteFile(filepath.Join(o.Dir, "more"), nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -178,6 +188,7 @@ func TestDeterministic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	d2, err := build(t, o).Digest()
 	if err != nil {
 		t.Fatal(err)
@@ -194,6 +205,7 @@ func TestArchive(t *testing.T) {
 	if err := img.WriteArchive(&buf); err != nil {
 		t.Fatal(err)
 	}
+
 	dir := t.TempDir()
 	tr := tar.NewReader(&buf)
 	for {
@@ -204,10 +216,12 @@ func TestArchive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		body, err := io.ReadAll(tr)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		file := filepath.Join(dir, h.Name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
@@ -216,6 +230,7 @@ func TestArchive(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	index, err := layout.ImageIndexFromPath(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -224,6 +239,7 @@ func TestArchive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var names []string
 	for _, d := range top.Manifests {
 		names = append(names, d.Annotations[annotationRefName])
@@ -235,6 +251,7 @@ func TestArchive(t *testing.T) {
 			t.Errorf("archive is not sound: %v", err)
 		}
 	}
+
 	if want := []string{"mullion.local/golden:v1", "docker.io/library/golden:latest"}; !slices.Equal(names, want) {
 		t.Errorf("names %v, want %v", names, want)
 	}
@@ -248,12 +265,14 @@ func TestBelow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	alone := o
 	alone.Dir, alone.Below = "", []*Layer{below}
 	one, two := build(t, o), build(t, alone)
 	if a, b := describeImage(t, one), describeImage(t, two); a != b {
 		t.Errorf("on a layer made before:\n%s\nwant\n%s", b, a)
 	}
+
 	more := alone
 	more.Dir = t.TempDir()
 	if err := os.WriteFile(filepath.Join(more.Dir, "more.txt"), []byte("more"), 0o644); err != nil {
@@ -263,11 +282,13 @@ func TestBelow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	h, err := below.layer.Digest()
 	if _, ok := blobs[h]; err != nil || !ok ||
 		!strings.Contains(describeImage(t, build(t, more)), "file 100000 Files/more.txt size=4") {
 		t.Errorf("files above a layer: %v, %v", blobs, err)
 	}
+
 	more.Spec = Spec{OS: Linux, Tags: []string{"x"}}
 	if _, err := Build(t.Context(), more); !errors.Is(err, errdefs.ErrInvalidArgument) ||
 		!strings.Contains(err.Error(), "another system") {
@@ -276,6 +297,7 @@ func TestBelow(t *testing.T) {
 	if _, err := Build(t.Context(), Options{Spec: more.Spec}); err == nil {
 		t.Error("an image is made of nothing")
 	}
+
 	if _, err := MakeLayer(t.Context(), Options{Dir: filepath.Join(o.Dir, "none")}); err == nil ||
 		!strings.Contains(err.Error(), "make layer from") {
 		t.Errorf("a layer of no folder: %v", err)
@@ -339,6 +361,7 @@ func TestRefused(t *testing.T) {
 		{"other-drive", nil, func(s *Spec) { s.Target = `D:\x` }, "C:"},
 		{"target-up", nil, func(s *Spec) { s.Target = `C:\x\..\..\y` }, "not a Windows file name"},
 	}
+
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			o := goldenOptions(folder(t, time.Now()))
@@ -350,6 +373,7 @@ func TestRefused(t *testing.T) {
 			if tt.spec != nil {
 				tt.spec(&o.Spec)
 			}
+
 			if _, err := Build(t.Context(), o); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want %q", err, tt.want)
 			}
@@ -362,6 +386,7 @@ func TestReadSpec(t *testing.T) {
 	if err != nil || got.Target != `C:\app` || got.User != "ContainerUser" || len(got.Tags) != 1 {
 		t.Errorf("sample: %+v, %v", got, err)
 	}
+
 	file := filepath.Join(t.TempDir(), SpecFile)
 	if err := os.WriteFile(file, []byte("tags: [a]\nentrypont: [x]\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -395,6 +420,7 @@ func TestGzip(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
+
 	if _, err := gzip.NewReader(r); err != nil {
 		t.Error(err)
 	}

@@ -41,8 +41,8 @@ const mostFiles = 1_000_000
 
 // Scan lists the files of a folder for a Windows image, sorted, with their names below target; the folders that lead to
 // target come first. skip leaves out files by their names in the folder, with slashes; what is in a folder that is left
-// out is asked for too. Names that Windows does not have, links that lead out of the folder, and what is neither a file, a folder
-// nor a link are errors.
+// out is asked for too. Names that Windows does not have, links that lead out of the folder, and what is neither a
+// file, a folder nor a link are errors.
 func Scan(ctx context.Context, dir, target string, skip func(rel string) (bool, error)) ([]File, error) {
 	return scan(ctx, dir, target, windowsNames{folded: map[string]string{}}, skip)
 }
@@ -59,14 +59,20 @@ func scan(ctx context.Context, dir, target string, names naming, skip func(strin
 	if !info.IsDir() {
 		return nil, fmt.Errorf("read folder: %q is not one: %w", dir, errdefs.ErrInvalidArgument)
 	}
+
 	var files []File
 	at := ""
 	if target != "" {
 		for part := range strings.SplitSeq(target, "/") {
 			at = path.Join(at, part)
-			files = append(files, File{Name: at, Kind: fs.ModeDir, Mode: 0o755})
+			files = append(files, File{
+				Name: at,
+				Kind: fs.ModeDir,
+				Mode: 0o755,
+			})
 		}
 	}
+
 	err = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -74,10 +80,12 @@ func scan(ctx context.Context, dir, target string, names naming, skip func(strin
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+
 		rel, err := filepath.Rel(dir, p)
 		if err != nil {
 			return err
 		}
+
 		rel = filepath.ToSlash(rel)
 		if rel == "." {
 			return nil
@@ -85,12 +93,14 @@ func scan(ctx context.Context, dir, target string, names naming, skip func(strin
 		if left, err := skip(rel); left || err != nil {
 			return err
 		}
+
 		if len(files) >= mostFiles {
 			return fmt.Errorf("it has more than %d files: %w", mostFiles, errdefs.ErrInvalidArgument)
 		}
 		if err := names.check(rel); err != nil {
 			return fmt.Errorf("file %q: %w", rel, err)
 		}
+
 		f, err := scanOne(dir, rel, p, d)
 		if err != nil {
 			return err
@@ -111,7 +121,12 @@ func scanOne(dir, rel, p string, d fs.DirEntry) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	f := File{Source: p, Kind: info.Mode().Type(), Mode: permissions(info)}
+	f := File{
+		Source: p,
+		Kind:   info.Mode().Type(),
+		Mode:   permissions(info),
+	}
+
 	switch f.Kind {
 	case 0:
 		f.Size = info.Size()
@@ -125,10 +140,11 @@ func scanOne(dir, rel, p string, d fs.DirEntry) (File, error) {
 		return File{}, fmt.Errorf("file %q is a %s, which an image cannot hold: %w", rel, kindName(f.Kind),
 			errdefs.ErrInvalidArgument)
 	}
+
 	return f, nil
 }
 
-// kindName is a word for a file that is no file.
+// kindName returns a word for a file that is no file.
 func kindName(kind fs.FileMode) string {
 	switch {
 	case kind&fs.ModeNamedPipe != 0:
@@ -152,6 +168,7 @@ func scanLink(dir, rel, p string) (target string, toDir bool, err error) {
 		return "", false, fmt.Errorf("link %q leads to %q: only relative links can become part of an image: %w", rel,
 			target, errdefs.ErrInvalidArgument)
 	}
+
 	to := path.Join(path.Dir(rel), target)
 	if to == ".." || strings.HasPrefix(to, "../") {
 		return "", false, fmt.Errorf("link %q leads out of the folder, to %q: %w", rel, target,
@@ -186,6 +203,7 @@ func CheckName(name string) error {
 		strings.HasSuffix(name, " ") {
 		return fmt.Errorf("%q: %w", name, errNames)
 	}
+
 	stem, _, _ := strings.Cut(strings.ToUpper(name), ".")
 	switch stem = strings.TrimRight(stem, " "); stem {
 	case "CON", "PRN", "AUX", "NUL":
@@ -195,6 +213,7 @@ func CheckName(name string) error {
 		stem[3] <= '9' {
 		return fmt.Errorf("%q names a device: %w", name, errNames)
 	}
+
 	return nil
 }
 

@@ -25,6 +25,7 @@ func TestKeysInTheGuide(t *testing.T) {
 	for _, row := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| .+ \\|$").FindAllStringSubmatch(table, -1) {
 		got = append(got, row[1])
 	}
+
 	for field := range reflect.TypeFor[Spec]().Fields() {
 		want = append(want, field.Tag.Get("yaml"))
 	}
@@ -45,6 +46,7 @@ func TestExampleInTheGuide(t *testing.T) {
 	if err := os.WriteFile(file, []byte(example), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	s, err := ReadSpec(file)
 	if err != nil || s.check() != nil || len(s.OSVersions) != 2 || s.Target != `C:\app` {
 		t.Errorf("%+v, %v, %v of\n%s", s, err, s.check(), example)

@@ -41,6 +41,7 @@ func writeLayer(ctx context.Context, w io.Writer, files []File, at time.Time) er
 			return fmt.Errorf("write %s: %w", name, err)
 		}
 	}
+
 	for _, f := range files {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -52,6 +53,7 @@ func writeLayer(ctx context.Context, w io.Writer, files []File, at time.Time) er
 	if err := tw.Close(); err != nil {
 		return fmt.Errorf("end layer: %w", err)
 	}
+
 	return nil
 }
 
@@ -89,26 +91,35 @@ func header(name string, f File, at time.Time, secured bool) *tar.Header {
 		ModTime:    at,
 		PAXRecords: map[string]string{paxCreationTime: fmt.Sprintf("%d.0", at.Unix())},
 	}
+
 	attr := 0
 	switch f.Kind {
 	case fs.ModeDir:
-		h.Typeflag, h.Mode, attr = tar.TypeDir, modeDir, attrDirectory
+		h.Typeflag = tar.TypeDir
+		h.Mode = modeDir
+		attr = attrDirectory
 	case fs.ModeSymlink:
-		h.Typeflag, h.Mode, attr = tar.TypeSymlink, modeLink, attrReparsePoint
+		h.Typeflag = tar.TypeSymlink
+		h.Mode = modeLink
+		attr = attrReparsePoint
 		h.Linkname = f.Link
 		if f.ToDir {
 			h.Mode, attr = modeDir|modeLink, attrReparsePoint|attrDirectory
 		}
 	default:
-		h.Typeflag, h.Mode, attr = tar.TypeReg, modeFile, attrArchive
+		h.Typeflag = tar.TypeReg
+		h.Mode = modeFile
+		attr = attrArchive
 		h.Size = f.Size
 		if f.ReadOnly {
 			attr |= attrReadOnly
 		}
 	}
+
 	h.PAXRecords[paxFileAttr] = strconv.Itoa(attr)
 	if secured {
 		h.PAXRecords[paxRawSD] = base64.StdEncoding.EncodeToString(securityDescriptor(f.Kind == fs.ModeDir))
 	}
+
 	return h
 }

@@ -25,7 +25,7 @@ func (linuxNames) check(rel string) error {
 	return nil
 }
 
-// linuxTarget is where the files go, relative to the root.
+// linuxTarget returns where the files go, relative to the root.
 func linuxTarget(target string) (string, error) {
 	if target == "" {
 		return "", nil
@@ -33,11 +33,13 @@ func linuxTarget(target string) (string, error) {
 	if !path.IsAbs(target) {
 		return "", fmt.Errorf("target: %q: want a folder such as /app: %w", target, errdefs.ErrInvalidArgument)
 	}
+
 	for part := range strings.SplitSeq(target, "/") {
 		if part == ".." || strings.HasPrefix(part, ".wh.") || strings.ContainsRune(part, 0) {
 			return "", fmt.Errorf("target: %q: want a folder such as /app: %w", target, errdefs.ErrInvalidArgument)
 		}
 	}
+
 	return strings.Trim(path.Clean(target), "/"), nil
 }
 
@@ -52,7 +54,11 @@ func linuxLayer(ctx context.Context, o Options, target string) (*Layer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Layer{linux: true, layer: own, by: "mullion image build: files to /" + target}, nil
+	return &Layer{
+		linux: true,
+		layer: own,
+		by:    "mullion image build: files to /" + target,
+	}, nil
 }
 
 // scanLinux lists a folder, or a single program.
@@ -68,13 +74,19 @@ func scanLinux(ctx context.Context, dir, target string) ([]File, error) {
 		return nil, fmt.Errorf("read program %q: it is neither a folder nor a program: %w", dir,
 			errdefs.ErrInvalidArgument)
 	}
+
 	var files []File
 	at := ""
 	for part := range strings.SplitSeq(target, "/") {
 		if at = path.Join(at, part); at != "" {
-			files = append(files, File{Name: at, Kind: fs.ModeDir, Mode: 0o755})
+			files = append(files, File{
+				Name: at,
+				Kind: fs.ModeDir,
+				Mode: 0o755,
+			})
 		}
 	}
+
 	return append(files, File{
 		Name:   path.Join(target, filepath.Base(dir)),
 		Source: dir,
@@ -83,7 +95,7 @@ func scanLinux(ctx context.Context, dir, target string) ([]File, error) {
 	}), nil
 }
 
-// permissions are a file's own, but everyone may read it: the builder's umask must not keep the program's user out.
+// permissions returns a file's own, but everyone may read it: the builder's umask must not keep the program's user out.
 func permissions(info fs.FileInfo) int64 {
 	mode := info.Mode().Perm() | 0o444
 	if info.IsDir() || mode&0o111 != 0 {
@@ -107,21 +119,31 @@ func writeLinuxLayer(ctx context.Context, w io.Writer, files []File, at time.Tim
 	if err := tw.Close(); err != nil {
 		return fmt.Errorf("end layer: %w", err)
 	}
+
 	return nil
 }
 
 func writeLinuxFile(tw *tar.Writer, f File, at time.Time) error {
-	h := &tar.Header{Format: tar.FormatPAX, Name: f.Name, ModTime: at, Mode: f.Mode}
+	h := &tar.Header{
+		Format:  tar.FormatPAX,
+		Name:    f.Name,
+		ModTime: at,
+		Mode:    f.Mode,
+	}
+
 	switch f.Kind {
 	case fs.ModeDir:
 		h.Typeflag, h.Name = tar.TypeDir, f.Name+"/"
 	case fs.ModeSymlink:
-		h.Typeflag, h.Linkname, h.Mode = tar.TypeSymlink, f.Link, 0o777
+		h.Typeflag = tar.TypeSymlink
+		h.Linkname = f.Link
+		h.Mode = 0o777
 	default:
 		h.Typeflag, h.Size = tar.TypeReg, f.Size
 	}
 	if err := tw.WriteHeader(h); err != nil || f.Kind != 0 {
 		return err
 	}
+
 	return f.copy(tw)
 }

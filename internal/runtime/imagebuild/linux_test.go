@@ -14,7 +14,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// theImage is the only manifest of a Linux image, with its platform.
+// theImage returns the only manifest of a Linux image, with its platform.
 func theImage(t *testing.T, i *Image) (v1.Image, *v1.Platform) {
 	t.Helper()
 	m, err := i.Index.IndexManifest()
@@ -28,7 +28,7 @@ func theImage(t *testing.T, i *Image) (v1.Image, *v1.Platform) {
 	return img, m.Manifests[0].Platform
 }
 
-// entries are the files of the image's only layer: mode, owner, name and a link's target.
+// entries returns the files of the image's only layer: mode, owner, name and a link's target.
 func entries(t *testing.T, img v1.Image) []string {
 	t.Helper()
 	layers, err := img.Layers()
@@ -40,6 +40,7 @@ func entries(t *testing.T, img v1.Image) []string {
 		t.Fatal(err)
 	}
 	defer r.Close()
+
 	var got []string
 	for tr := tar.NewReader(r); ; {
 		h, err := tr.Next()
@@ -70,18 +71,28 @@ func TestLinuxFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := os.Symlink("server", filepath.Join(dir, "bin/alias")); err != nil {
 		t.Fatal(err)
 	}
+
 	o := Options{
-		Dir:  dir,
-		Spec: Spec{OS: Linux, Tags: []string{"app:v1"}, Target: "/opt/app/", User: "1000:1000", Cmd: []string{"x"}},
+		Dir: dir,
+		Spec: Spec{
+			OS:     Linux,
+			Tags:   []string{"app:v1"},
+			Target: "/opt/app/",
+			User:   "1000:1000",
+			Cmd:    []string{"x"},
+		},
 	}
+
 	built := build(t, o)
 	img, platform := theImage(t, built)
 	if platform.OS != "linux" || platform.Architecture != "amd64" || platform.OSVersion != "" {
 		t.Errorf("platform %v", platform)
 	}
+
 	want := []string{
 		"drwxr-xr-x opt/", "drwxr-xr-x opt/app/", "drwxr-xr-x opt/app/bin/", "Lrwxrwxrwx opt/app/bin/alias server",
 		"-rwxr-xr-x opt/app/bin/server",
@@ -91,10 +102,12 @@ func TestLinuxFolder(t *testing.T) {
 	if diff := cmp.Diff(want, entries(t, img)); diff != "" {
 		t.Error(diff)
 	}
+
 	cfg, err := img.ConfigFile()
 	if err != nil || cfg.OS != "linux" || cfg.Config.User != "1000:1000" || cfg.Config.Labels[LabelBase] != "" {
 		t.Errorf("configuration %+v, %v", cfg, err)
 	}
+
 	first, err := built.Digest()
 	if err != nil {
 		t.Fatal(err)
@@ -123,6 +136,7 @@ func TestLinuxRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, tt := range []struct {
 		name, dir, want string
 		spec            Spec

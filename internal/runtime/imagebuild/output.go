@@ -29,16 +29,19 @@ func (i *Image) WriteArchive(w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("describe image: %w", err)
 	}
+
 	top := v1.IndexManifest{SchemaVersion: 2, MediaType: types.OCIImageIndex}
 	for _, ref := range i.Refs {
 		d := *root
 		d.Annotations = map[string]string{annotationRefName: ref, annotationImageName: ref}
 		top.Manifests = append(top.Manifests, d)
 	}
+
 	index, err := json.Marshal(top)
 	if err != nil {
 		return fmt.Errorf("write index: %w", err)
 	}
+
 	a := archive{tw: tar.NewWriter(w)}
 	a.bytes("oci-layout", []byte(`{"imageLayoutVersion":"1.0.0"}`))
 	a.bytes("index.json", index)
@@ -46,6 +49,7 @@ func (i *Image) WriteArchive(w io.Writer) error {
 	if err != nil {
 		return err
 	}
+
 	for _, h := range slices.SortedFunc(maps.Keys(blobs), func(a, b v1.Hash) int { return compareHash(a, b) }) {
 		a.blob(h, blobs[h])
 	}
@@ -55,6 +59,7 @@ func (i *Image) WriteArchive(w io.Writer) error {
 	if a.err != nil {
 		return fmt.Errorf("write image archive: %w", a.err)
 	}
+
 	return nil
 }
 
@@ -68,7 +73,7 @@ type blob struct {
 	open func() (io.ReadCloser, error)
 }
 
-// blobs are all parts of the image by digest.
+// blobs returns all parts of the image by digest.
 func (i *Image) blobs() (map[v1.Hash]blob, error) {
 	all := map[v1.Hash]blob{}
 	m, err := i.Index.IndexManifest()
@@ -78,6 +83,7 @@ func (i *Image) blobs() (map[v1.Hash]blob, error) {
 	if err := addRaw(all, i.Index.Digest, i.Index.RawManifest); err != nil {
 		return nil, err
 	}
+
 	for _, d := range m.Manifests {
 		img, err := i.Index.Image(d.Digest)
 		if err != nil {
@@ -89,10 +95,12 @@ func (i *Image) blobs() (map[v1.Hash]blob, error) {
 		if err := addRaw(all, img.ConfigName, img.RawConfigFile); err != nil {
 			return nil, err
 		}
+
 		layers, err := img.Layers()
 		if err != nil {
 			return nil, fmt.Errorf("read layers of %s: %w", d.Digest, err)
 		}
+
 		for _, l := range layers {
 			h, err := l.Digest()
 			if err != nil {
@@ -105,6 +113,7 @@ func (i *Image) blobs() (map[v1.Hash]blob, error) {
 			all[h] = blob{size, l.Compressed}
 		}
 	}
+
 	return all, nil
 }
 
@@ -152,6 +161,7 @@ func (a *archive) blob(h v1.Hash, b blob) {
 	if a.err != nil {
 		return
 	}
+
 	r, err := b.open()
 	if err != nil {
 		a.err = err

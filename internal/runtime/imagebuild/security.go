@@ -74,6 +74,7 @@ func securityDescriptor(folder bool) []byte {
 			{containerInherit, addFile, users},
 		}
 	}
+
 	var list []byte
 	for _, a := range aces {
 		list = append(list, a.encode()...)

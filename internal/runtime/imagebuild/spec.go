@@ -94,18 +94,20 @@ const (
 
 func (s Spec) linux() bool { return s.OS == Linux }
 
-// Versions are the os.version strings of the image's manifests; Linux has none, and one manifest.
+// Versions returns the os.version strings of the image's manifests; Linux has none, and one manifest.
 func (s Spec) Versions() ([]string, error) {
 	var out []string
 	if s.linux() {
 		return []string{""}, nil
 	}
+
 	if len(s.OSVersions) == 0 {
 		for _, b := range winver.All() {
 			out = append(out, b.Version.String())
 		}
 		return out, nil
 	}
+
 	seen := map[string]bool{}
 	for _, name := range s.OSVersions {
 		v := name
@@ -116,12 +118,14 @@ func (s Spec) Versions() ([]string, error) {
 			}
 			v = b.Version.String()
 		}
+
 		if seen[v] {
 			return nil, fmt.Errorf("osVersions: %s is listed twice: %w", v, errdefs.ErrInvalidArgument)
 		}
 		seen[v] = true
 		out = append(out, v)
 	}
+
 	return out, nil
 }
 
@@ -133,6 +137,7 @@ func (s Spec) check() error {
 			errs = append(errs, fmt.Errorf("env: %q: want NAME=value: %w", e, errdefs.ErrInvalidArgument))
 		}
 	}
+
 	for _, p := range s.ExposedPorts {
 		m := portLine.FindStringSubmatch(p)
 		if m == nil {
@@ -142,6 +147,7 @@ func (s Spec) check() error {
 				errdefs.ErrInvalidArgument))
 		}
 	}
+
 	if slices.Contains(s.Volumes, "") {
 		errs = append(errs, fmt.Errorf("volumes: one is empty: %w", errdefs.ErrInvalidArgument))
 	}
@@ -149,6 +155,7 @@ func (s Spec) check() error {
 	if _, err := s.target(); err != nil {
 		errs = append(errs, err)
 	}
+
 	return errors.Join(errs...)
 }
 
@@ -165,7 +172,7 @@ func (s Spec) checkSystem() error {
 	return nil
 }
 
-// target is where the files go, relative to the drive or the root, with slashes.
+// target returns where the files go, relative to the drive or the root, with slashes.
 func (s Spec) target() (string, error) {
 	if s.linux() {
 		return linuxTarget(s.Target)
@@ -177,6 +184,7 @@ func (s Spec) target() (string, error) {
 		}
 		t = t[2:]
 	}
+
 	t = strings.Trim(t, "/")
 	if t == "" {
 		return "", nil
@@ -186,5 +194,6 @@ func (s Spec) target() (string, error) {
 			return "", fmt.Errorf("target: %q: %w", s.Target, err)
 		}
 	}
+
 	return t, nil
 }

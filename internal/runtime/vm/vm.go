@@ -44,11 +44,11 @@ type Spec struct {
 	Cgroup string `json:"cgroup"`
 }
 
-// Share is the folder that the guest sees as link.SharedAt.
+// Share returns the folder that the guest sees as link.SharedAt.
 func (s Spec) Share() string { return filepath.Join(s.Dir, "share") }
 
-// Shared is what the guest sees of a container: its root file system, mounts and specification.
+// Shared returns what the guest sees of a container: its root file system, mounts and specification.
 func (s Spec) Shared(container string) string { return filepath.Join(s.Share(), container) }
 
-// PortSocket is the Unix socket by which others connect to ports of the guest: link.Dial, without the stream.
+// PortSocket returns the Unix socket by which others connect to ports of the guest: link.Dial, without the stream.
 func (s Spec) PortSocket() string { return filepath.Join(s.Dir, "ports.sock") }

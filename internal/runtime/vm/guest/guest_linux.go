@@ -50,6 +50,7 @@ func serve(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+
 	session, err := link.NewGuest(channel)
 	if err != nil {
 		return err
@@ -59,6 +60,7 @@ func serve(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+
 	for {
 		stream, err := session.Accept()
 		if err != nil {
@@ -84,6 +86,7 @@ func settle() error {
 	if err := leaveInitial(); err != nil {
 		return fmt.Errorf("leave the initial file system: %w", err)
 	}
+
 	for _, m := range []struct{ at, kind, source, data string }{
 		{"/proc", "proc", "proc", ""},
 		{"/sys", "sysfs", "sysfs", ""},
@@ -98,17 +101,20 @@ func settle() error {
 			return err
 		}
 	}
+
 	if err := loadModules(Modules); err != nil {
 		return err
 	}
 	if err := mount(link.Share, link.SharedAt, "virtiofs", ""); err != nil {
 		return err
 	}
+
 	for _, dir := range []string{bundles, link.FIFOs} {
 		if err := os.MkdirAll(dir, 0o711); err != nil {
 			return err
 		}
 	}
+
 	// As the host's pods have it: dataplane's podSysctls.
 	for name, value := range map[string]string{
 		"net/ipv4/ip_unprivileged_port_start": "0",
@@ -118,6 +124,7 @@ func settle() error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -142,6 +149,7 @@ func leaveInitial() error {
 	if err := unix.Mount("root", root, "tmpfs", 0, "mode=0755"); err != nil {
 		return err
 	}
+
 	for _, dir := range []string{filepath.Dir(Runc), Modules} {
 		if err := os.CopyFS(filepath.Join(root, dir), os.DirFS(dir)); err != nil {
 			return err
@@ -150,6 +158,7 @@ func leaveInitial() error {
 			return err
 		}
 	}
+
 	if err := os.Chdir(root); err != nil {
 		return err
 	}
@@ -159,6 +168,7 @@ func leaveInitial() error {
 	if err := unix.Chroot("."); err != nil {
 		return err
 	}
+
 	return os.Chdir("/")
 }
 
@@ -186,6 +196,7 @@ func loadModule(path string) error {
 	if !strings.HasSuffix(path, ".ko") { // the kernel unpacks what it was packed for
 		flags = unix.MODULE_INIT_COMPRESSED_FILE
 	}
+
 	err = unix.FinitModule(int(f.Fd()), "", flags)
 	if errors.Is(err, unix.EEXIST) {
 		return nil

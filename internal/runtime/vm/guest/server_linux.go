@@ -128,17 +128,20 @@ func (s *server) copyFIFO(ctx context.Context, stream net.Conn, r link.Request) 
 	if r.Kind == link.Input {
 		flags = unix.O_WRONLY
 	}
+
 	f, err := fifo.OpenFifo(ctx, path, flags|unix.O_CREAT|unix.O_NONBLOCK, 0o600)
 	if replyErr := link.Reply(stream, err); err != nil || replyErr != nil {
 		return errors.Join(err, replyErr)
 	}
 	defer os.Remove(path)
 	defer f.Close()
+
 	if r.Kind == link.Input {
 		_, err = io.Copy(f, stream)
 	} else {
 		_, err = io.Copy(stream, f)
 	}
+
 	return err
 }
 
@@ -165,7 +168,7 @@ func (l *listener) Close() error {
 	return nil
 }
 
-// Addr is no address.
+// Addr returns no address.
 func (*listener) Addr() net.Addr { return &net.UnixAddr{} }
 
 // tasks is containerd's task service with what differs in a machine.
@@ -177,6 +180,7 @@ func (t tasks) Create(ctx context.Context, r *taskapi.CreateTaskRequest) (*taska
 	if err := os.Mkdir(bundle, 0o711); err != nil {
 		return nil, fmt.Errorf("make bundle: %w", err)
 	}
+
 	spec, err := os.ReadFile(filepath.Join(r.GetBundle(), "config.json"))
 	if err == nil {
 		err = os.WriteFile(filepath.Join(bundle, "config.json"), spec, 0o600)
@@ -184,6 +188,7 @@ func (t tasks) Create(ctx context.Context, r *taskapi.CreateTaskRequest) (*taska
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("make bundle: %w", err), os.RemoveAll(bundle))
 	}
+
 	r.Bundle = bundle
 	created, err := t.TTRPCTaskService.Create(ctx, r)
 	if err != nil {
@@ -211,6 +216,7 @@ func (t tasks) Kill(ctx context.Context, r *taskapi.KillRequest) (*emptypb.Empty
 	if err != nil {
 		return nil, err
 	}
+
 	for _, p := range pids.GetProcesses() {
 		if !procfile.HasVariable(int(p.GetPid()), link.ExecMarker+r.GetExecID()) {
 			continue
@@ -219,6 +225,7 @@ func (t tasks) Kill(ctx context.Context, r *taskapi.KillRequest) (*emptypb.Empty
 			return nil, errgrpc.ToGRPC(fmt.Errorf("kill process %d: %w", p.GetPid(), err))
 		}
 	}
+
 	return &emptypb.Empty{}, nil
 }
 

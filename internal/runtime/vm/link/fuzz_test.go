@@ -40,11 +40,13 @@ func FuzzHost(f *testing.F) {
 	} {
 		f.Add(bytes.Join(frames, nil))
 	}
+
 	f.Fuzz(func(t *testing.T, says []byte) {
 		host, err := link.NewHost(hostile{bytes.NewReader(says), make(chan struct{})})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
@@ -53,6 +55,7 @@ func FuzzHost(f *testing.F) {
 			}
 			_ = host.Close()
 		}()
+
 		select {
 		case <-ended:
 		case <-time.After(20 * time.Second):

@@ -161,6 +161,7 @@ func ask(stream net.Conn, r Request, timeout time.Duration) error {
 	if err := json.NewEncoder(stream).Encode(r); err != nil {
 		return err
 	}
+
 	var a Answer
 	if err := readLine(stream, &a); err != nil {
 		return fmt.Errorf("read the answer: %w", err)
@@ -168,14 +169,15 @@ func ask(stream net.Conn, r Request, timeout time.Duration) error {
 	if a.Error != "" {
 		return errors.New(Bounded(a.Error))
 	}
+
 	return stream.SetDeadline(time.Time{})
 }
 
 // maxText is how much is kept of a text of the guest.
 const maxText = 2048
 
-// Bounded is a text that comes from the guest, cut, and without what draws on a terminal. It is UTF-8, which messages
-// of protobuf have to be: a shim that answers with another text loses its connection to containerd.
+// Bounded returns a text that comes from the guest, cut, and without what draws on a terminal. It is UTF-8, which
+// messages of protobuf have to be: a shim that answers with another text loses its connection to containerd.
 func Bounded(text string) string { return plaintext.OneLine(text[:min(len(text), maxText)]) }
 
 // Guest is the guest's end.

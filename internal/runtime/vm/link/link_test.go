@@ -25,6 +25,7 @@ func pair(t *testing.T, serve func(stream net.Conn)) *link.Host {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _, _ = host.Close(), b.Close() })
 	go func() {
 		for {
@@ -52,6 +53,7 @@ func TestStreams(t *testing.T) {
 			_, _ = io.Copy(stream, stream)
 		}
 	})
+
 	want := link.Request{Kind: link.Configure, Config: &link.Config{
 		Hostname: "web",
 		Interfaces: []link.Interface{{
@@ -60,16 +62,19 @@ func TestStreams(t *testing.T) {
 			Neighbours: []link.Neighbour{{Address: "10.244.1.1", MAC: "00:15:5d:00:00:02"}},
 		}},
 	}}
+
 	stream, err := host.Open(want)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff(want, <-asked); diff != "" {
 		t.Errorf("request (-want +got):\n%s", diff)
 	}
 	if _, err := io.WriteString(stream, "hello"); err != nil {
 		t.Fatal(err)
 	}
+
 	said := make([]byte, 5)
 	if _, err := io.ReadFull(stream, said); err != nil || string(said) != "hello" {
 		t.Errorf("said %q, %v", said, err)
@@ -128,6 +133,7 @@ func TestEvents(t *testing.T) {
 	if diff := cmp.Diff([]string{"a", "b"}, seen); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
+
 	for _, text := range []string{"no\n", `{"outOfMemory":"` + strings.Repeat("x", 1<<16) + `"}`} {
 		if err := link.ReadEvents(strings.NewReader(text), see); err == nil {
 			t.Errorf("events %.20q were read", text)

@@ -26,7 +26,7 @@ const probeTimeout = 10 * time.Second
 // probeCode is what the probe's guest says by the debug exit device; QEMU's own status is twice that and 1.
 const probeCode = 0x2a
 
-// probeFirmware is a firmware that says probeCode and stops. A processor begins 16 bytes below the firmware's end:
+// probeFirmware returns a firmware that says probeCode and stops. A processor begins 16 bytes below the firmware's end:
 // mov al, probeCode; out 0xf4, al; hlt.
 func probeFirmware() []byte {
 	const size = 64 << 10 // the smallest that QEMU takes
@@ -46,6 +46,7 @@ func (p Parts) Probe(ctx context.Context, a Accelerator, user User) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+
 	firmware := filepath.Join(dir, "firmware")
 	if err := os.WriteFile(firmware, probeFirmware(), 0o644); err != nil {
 		return err
@@ -53,6 +54,7 @@ func (p Parts) Probe(ctx context.Context, a Accelerator, user User) (err error) 
 	if err := os.Chmod(dir, 0o755); err != nil { // QEMU is another user
 		return err
 	}
+
 	cmd := exec.CommandContext(ctx, p.QEMU, "-nodefaults", "-no-user-config", "-display", "none", "-machine", "pc",
 		"-accel", string(a), "-m", "16", "-bios", firmware, "-device", "isa-debug-exit,iobase=0xf4,iosize=4")
 	cmd.Env = []string{}
@@ -61,9 +63,11 @@ func (p Parts) Probe(ctx context.Context, a Accelerator, user User) (err error) 
 	if cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == probeCode<<1|1 {
 		return nil
 	}
+
 	if ctx.Err() != nil {
 		err = ctx.Err()
 	}
+
 	return fmt.Errorf("boot a guest with %s: %w: %s", a, err, bytes.TrimSpace(out))
 }
 

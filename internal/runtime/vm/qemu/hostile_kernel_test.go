@@ -27,6 +27,7 @@ func TestHostileGuest(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	dir := t.TempDir()
 	parts.Agent = filepath.Join(dir, "init")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", parts.Agent, "./testdata/hostile")
@@ -34,7 +35,13 @@ func TestHostileGuest(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	user := User{ID: 0x7100_0000, Files: 0x7000_0000, Size: 65536}
+
+	user := User{
+		ID:    0x7100_0000,
+		Files: 0x7000_0000,
+		Size:  65536,
+	}
+
 	share := sharedFolder(t, dir, user)
 	initrd := filepath.Join(dir, "initrd")
 	if err := parts.WriteInitrd(initrd); err != nil {
@@ -44,6 +51,7 @@ func TestHostileGuest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	m, err := Start(Options{
 		Parts: parts, Accelerator: accelerator, User: user, Initrd: initrd, Dir: filepath.Dir(share), Share: share,
 		CPUs: 1, Memory: 256 << 20,
@@ -52,12 +60,14 @@ func TestHostileGuest(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Kill()
+
 	go func() { _, _ = io.Copy(io.Discard, m.Channel) }()
 	select {
 	case <-m.Ended:
 	case <-time.After(3 * time.Minute):
 		t.Errorf("the guest does not end")
 	}
+
 	for line := range strings.Lines(m.Log()) {
 		if strings.Contains(line, "hostile: could") || strings.Contains(line, "hostile: error") {
 			t.Error(strings.TrimSpace(line))
@@ -80,12 +90,14 @@ func sharedFolder(t *testing.T, dir string, user User) string {
 			t.Fatal(err)
 		}
 	}
+
 	own, readonly := filepath.Join(share, "own"), filepath.Join(share, "readonly")
 	for name, text := range map[string]string{"secret": "secret", "share/config.json": "machine"} {
 		if err := os.WriteFile(filepath.Join(machine, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	for _, d := range []string{own, readonly} {
 		if err := os.Chown(d, int(user.Files), int(user.Files)); err != nil {
 			t.Fatal(err)
@@ -94,6 +106,7 @@ func sharedFolder(t *testing.T, dir string, user User) string {
 	if err := unix.Mount(share, share, "", unix.MS_BIND, ""); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = unix.Unmount(share, unix.MNT_DETACH) })
 	if err := unix.Mount(readonly, readonly, "", unix.MS_BIND, ""); err != nil {
 		t.Fatal(err)
@@ -102,11 +115,13 @@ func sharedFolder(t *testing.T, dir string, user User) string {
 	if err := unix.Mount("", readonly, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY, ""); err != nil {
 		t.Fatal(err)
 	}
+
 	for path := dir; path != "/" && strings.HasPrefix(path, os.TempDir()); path = filepath.Dir(path) {
 		if err := os.Chmod(path, 0o711); err != nil { // virtiofsd is another user
 			t.Fatal(err)
 		}
 	}
+
 	return share
 }
 
@@ -121,17 +136,19 @@ func checkShared(t *testing.T, share string, user User) {
 			t.Errorf("%s: %v, %v", name, entries, err)
 		}
 	}
+
 	entries, err := os.ReadDir(filepath.Join(share, "own"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, e := range entries {
 		info, err := e.Info()
 		if err != nil {
 			t.Fatal(err)
 		}
 		owner := info.Sys().(*syscall.Stat_t).Uid
-		if owner != user.ID+1 && owner-user.Files >= user.Size || info.Mode()&os.ModeDevice != 0 {
+		if (owner != user.ID+1 && owner-user.Files >= user.Size) || info.Mode()&os.ModeDevice != 0 {
 			t.Errorf("%s: %v of user %d", e.Name(), info.Mode(), owner)
 		}
 	}

@@ -22,12 +22,20 @@ func (p Parts) WriteInitrd(path string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
+
 	buffered := bufio.NewWriter(f)
 	a := archive{w: buffered}
 	for _, dir := range []string{"bin", "dev", "lib", guestModules} {
 		a.add(entry{name: dir, mode: modeFolder | 0o755})
 	}
-	a.add(entry{name: "dev/console", mode: modeDevice | 0o600, major: 5, minor: 1})
+
+	a.add(entry{
+		name:  "dev/console",
+		mode:  modeDevice | 0o600,
+		major: 5,
+		minor: 1,
+	})
+
 	a.addFile("init", p.Agent)
 	a.addFile(guestRunc, p.Runc)
 	for i, m := range p.Modules {
@@ -37,6 +45,7 @@ func (p Parts) WriteInitrd(path string) (err error) {
 	if a.err != nil {
 		return fmt.Errorf("write the guest's initial file system: %w", a.err)
 	}
+
 	return buffered.Flush()
 }
 
@@ -70,18 +79,26 @@ func (a *archive) addFile(name, path string) {
 		return
 	}
 	defer f.Close()
+
 	info, err := f.Stat()
 	if err != nil {
 		a.err = errors.Join(a.err, err)
 		return
 	}
-	a.add(entry{name: name, mode: modeFile | 0o755, size: info.Size(), content: f})
+
+	a.add(entry{
+		name:    name,
+		mode:    modeFile | 0o755,
+		size:    info.Size(),
+		content: f,
+	})
 }
 
 func (a *archive) add(e entry) {
 	if a.err != nil {
 		return
 	}
+
 	a.last++
 	header := fmt.Sprintf("070701%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%s\x00",
 		a.last, e.mode, 0, 0, 1, 0, e.size, 0, 0, e.major, e.minor, len(e.name)+1, 0, e.name)

@@ -13,6 +13,7 @@ import (
 // unpack lists what an archive holds, as the kernel reads it.
 func unpack(t *testing.T, data []byte) []string {
 	t.Helper()
+
 	var all []string
 	for at := 0; ; {
 		var magic string
@@ -21,7 +22,12 @@ func unpack(t *testing.T, data []byte) []string {
 			&f[1], &f[2], &f[3], &f[4], &f[5], &f[6], &f[7], &f[8], &f[9], &f[10], &f[11], &f[12]); err != nil {
 			t.Fatalf("header at %d: %v", at, err)
 		}
-		mode, size, major, minor, nameSize := f[1], f[6], f[9], f[10], f[11]
+
+		mode := f[1]
+		size := f[6]
+		major := f[9]
+		minor := f[10]
+		nameSize := f[11]
 		name := strings.TrimRight(string(data[at+110:at+110+nameSize]), "\x00")
 		at = (at + 110 + nameSize + 3) &^ 3
 		if name == "TRAILER!!!" {
@@ -41,10 +47,12 @@ func TestWriteInitrd(t *testing.T) {
 		}
 		return path
 	}
+
 	p := Parts{
 		Agent: write("mullion-vm", "agent"), Runc: write("runc", "r"),
 		Modules: []string{write("b.ko.xz", "first"), write("a.ko", "second")},
 	}
+
 	path := filepath.Join(dir, "initrd")
 	if err := p.WriteInitrd(path); err != nil {
 		t.Fatal(err)
@@ -53,6 +61,7 @@ func TestWriteInitrd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := []string{
 		"bin 40755 0:0", "dev 40755 0:0", "lib 40755 0:0", "lib/modules 40755 0:0", "dev/console 20600 5:1",
 		"init 100755 0:0 agent", "bin/runc 100755 0:0 r", "lib/modules/00-b.ko.xz 100755 0:0 first",
@@ -61,6 +70,7 @@ func TestWriteInitrd(t *testing.T) {
 	if diff := cmp.Diff(want, unpack(t, data)); diff != "" {
 		t.Errorf("archive (-want +got):\n%s", diff)
 	}
+
 	p.Runc = filepath.Join(dir, "missing")
 	if err := p.WriteInitrd(path); err == nil {
 		t.Error("an archive without runc was written")

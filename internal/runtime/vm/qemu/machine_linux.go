@@ -33,6 +33,7 @@ func (u User) attributes() *syscall.SysProcAttr {
 	if unix.Stat("/dev/kvm", &kvm) == nil && kvm.Gid != 0 && kvm.Mode&0o060 == 0o060 {
 		credential.Groups = []uint32{kvm.Gid}
 	}
+
 	// A namespace of processes of its own hides those of other machines' QEMUs, which are the same user.
 	return &syscall.SysProcAttr{
 		Credential: credential,
@@ -69,7 +70,7 @@ type Machine struct {
 	log             *tail
 }
 
-// Log is the end of what QEMU, virtiofsd and the guest's kernel have said.
+// Log returns the end of what QEMU, virtiofsd and the guest's kernel have said.
 func (m *Machine) Log() string { return m.log.String() }
 
 // PID is QEMU's process id.
@@ -93,22 +94,26 @@ func Start(o Options) (*Machine, error) {
 		return nil, fmt.Errorf("start virtiofsd: %w", err)
 	}
 	defer files.Close()
+
 	undo.Add(func() error {
 		err := virtiofsd.Process.Kill()
 		_ = virtiofsd.Wait() // it was killed
 		return err
 	})
+
 	ours, theirs, err := socketPair()
 	if err != nil {
 		return nil, err
 	}
 	defer theirs.Close()
+
 	undo.Add(ours.Close)
 	kernel, err := os.Open(o.Parts.Kernel)
 	if err != nil {
 		return nil, err
 	}
 	defer kernel.Close()
+
 	initrd, err := os.Open(o.Initrd)
 	if err != nil {
 		return nil, err
@@ -124,20 +129,29 @@ func Start(o Options) (*Machine, error) {
 	if err := startLocked(cmd); err != nil {
 		return nil, fmt.Errorf("start QEMU: %w", err)
 	}
+
 	ended, filesEnded := make(chan struct{}), make(chan struct{})
 	go func() {
 		_ = virtiofsd.Wait()
 		_ = cmd.Process.Kill() // without its files a guest only stands still
 		close(filesEnded)
 	}()
+
 	go func() {
 		_ = cmd.Wait() // what it said is in its log
 		_ = virtiofsd.Process.Kill()
 		<-filesEnded
 		close(ended)
 	}()
+
 	undo.Release()
-	return &Machine{Channel: ours, Ended: ended, qemu: cmd, virtiofsd: virtiofsd, log: log}, nil
+	return &Machine{
+		Channel:   ours,
+		Ended:     ended,
+		qemu:      cmd,
+		virtiofsd: virtiofsd,
+		log:       log,
+	}, nil
 }
 
 // startLocked starts a process on a thread that lives as long as this process: the kernel sends Pdeathsig when the
@@ -176,6 +190,7 @@ func (u User) virtiofsdUser() *syscall.SysProcAttr {
 		{ContainerID: 0, HostID: int(u.ID + 1), Size: 1},
 		{ContainerID: int(u.Files), HostID: int(u.Files), Size: int(u.Size)},
 	}
+
 	return &syscall.SysProcAttr{
 		Cloneflags:                 unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWIPC,
 		UidMappings:                ids,
@@ -195,11 +210,13 @@ func startVirtiofsd(o Options, log io.Writer) (*os.File, *exec.Cmd, error) {
 		return nil, nil, err
 	}
 	defer listener.Close() // which removes the socket
+
 	f, err := listener.File()
 	if err != nil {
 		return nil, nil, err
 	}
 	defer f.Close()
+
 	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
 		return nil, nil, err
@@ -209,6 +226,7 @@ func startVirtiofsd(o Options, log io.Writer) (*os.File, *exec.Cmd, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+
 	// Options in the form that both virtiofsds take. The limit of open files is ours.
 	cmd := exec.Command(o.Parts.Virtiofsd, "--fd=3", "-o", // Kill ends it.
 		"source="+o.Share+",sandbox=namespace,xattr,announce_submounts", "--rlimit-nofile=0")
@@ -219,6 +237,7 @@ func startVirtiofsd(o Options, log io.Writer) (*os.File, *exec.Cmd, error) {
 	if err := startLocked(cmd); err != nil {
 		return nil, nil, errors.Join(err, qemuEnd.Close())
 	}
+
 	return qemuEnd, cmd, nil
 }
 
@@ -234,6 +253,7 @@ func (o Options) arguments(fd int) []string {
 		accelerator, cpu = "tcg,thread=multi,tb-size="+strconv.Itoa(translations>>20), "max,-smap,-smep,-pku,-fsgsbase,-la57"
 		kernel += " tsc=reliable clocksource=tsc mitigations=off highres=off"
 	}
+
 	of := func(i int) string { return "/proc/self/fd/" + strconv.Itoa(fd+i) }
 	args := []string{
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-machine", "q35", "-accel", accelerator,
@@ -248,17 +268,19 @@ func (o Options) arguments(fd int) []string {
 		"-serial", "stdio",
 		"-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny",
 	}
+
 	for i, mac := range o.MACs {
 		args = append(args, "-netdev", fmt.Sprintf("tap,id=net%d,fd=%d", i, fd+4+i), "-device",
 			fmt.Sprintf("virtio-net-pci,netdev=net%d,mac=%s,romfile=", i, mac))
 	}
+
 	return args
 }
 
 // translations is how much memory QEMU may use for translated instructions, in bytes.
 const translations = 512 << 20
 
-// Overhead is the memory that QEMU and virtiofsd may use beside the guest's own, in bytes.
+// Overhead returns the memory that QEMU and virtiofsd may use beside the guest's own, in bytes.
 func Overhead(a Accelerator) int64 {
 	const own = 256 << 20
 	if a == TCG {

@@ -10,7 +10,13 @@ import (
 )
 
 func TestArguments(t *testing.T) {
-	o := Options{Accelerator: TCG, CPUs: 3, Memory: 512 << 20, MACs: []string{"00:15:5d:00:00:01", "00:15:5d:00:00:02"}}
+	o := Options{
+		Accelerator: TCG,
+		CPUs:        3,
+		Memory:      512 << 20,
+		MACs:        []string{"00:15:5d:00:00:01", "00:15:5d:00:00:02"},
+	}
+
 	got := strings.Join(o.arguments(3), " ")
 	for _, want := range []string{
 		"-smp 3 -m 512M", "size=512M,share=on", "-kernel /proc/self/fd/3 -initrd /proc/self/fd/4",
@@ -21,6 +27,7 @@ func TestArguments(t *testing.T) {
 			t.Errorf("arguments lack %q: %s", want, got)
 		}
 	}
+
 	o.Accelerator = KVM
 	if args := o.arguments(3); !slices.Contains(args, "host") || strings.Contains(strings.Join(args, " "), "mitigations=off") {
 		t.Errorf("with KVM: %v", args)
@@ -33,6 +40,7 @@ func TestProbe(t *testing.T) {
 	if qemu == "" || os.Geteuid() != 0 {
 		t.Skip("needs qemu-system-x86_64 and root")
 	}
+
 	p := Parts{QEMU: qemu}
 	user := User{ID: 0x70010000}
 	if err := p.Probe(t.Context(), TCG, user); err != nil {
@@ -55,6 +63,7 @@ func TestUsersApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _, _ = victim.Process.Kill(), victim.Wait() }()
+
 	for id, seen := range map[uint32]bool{0x70010000: true, 0x70010002: false} {
 		look := exec.Command("/bin/ls", fmt.Sprintf("/proc/%d/fd/0", victim.Process.Pid))
 		look.SysProcAttr = User{ID: id}.attributes()

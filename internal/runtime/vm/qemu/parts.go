@@ -52,6 +52,7 @@ func Find(bin string) (Parts, error) {
 		Agent:     first([]string{filepath.Join(bin, "mullion-vm")}),
 		Runc:      first([]string{filepath.Join(bin, "runc")}),
 	}
+
 	var missing []string
 	for _, part := range []struct{ what, path string }{
 		{"QEMU (Debian's package qemu-system-x86)", p.QEMU},
@@ -64,6 +65,7 @@ func Find(bin string) (Parts, error) {
 			missing = append(missing, part.what)
 		}
 	}
+
 	modules, err := os.ReadDir(filepath.Join(dir, "modules"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return p, err
@@ -71,9 +73,11 @@ func Find(bin string) (Parts, error) {
 	for _, m := range modules { // by name, which is the order
 		p.Modules = append(p.Modules, filepath.Join(dir, "modules", m.Name()))
 	}
+
 	if len(missing) > 0 {
 		return p, &Missing{missing}
 	}
+
 	return p, nil
 }
 

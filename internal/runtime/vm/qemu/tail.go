@@ -25,7 +25,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String is what is kept, as text.
+// String returns what is kept, as text.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -29,7 +29,7 @@ type hostile struct {
 	bytes int // how large answers are
 }
 
-// filled is a field that nobody knows, of so many bytes in all.
+// filled returns a field that nobody knows, of so many bytes in all.
 func filled(bytes int) []byte {
 	const head = 6 // number and length
 	return protowire.AppendBytes(protowire.AppendTag(nil, 1000, protowire.BytesType), make([]byte, bytes-head))
@@ -54,13 +54,19 @@ func TestAnswers(t *testing.T) {
 		"large answers":            {bytes: largest},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := &machine{id: "machine", tasks: guest, qemu: &qemu.Machine{Ended: make(chan struct{})}}
+			m := &machine{
+				id:    "machine",
+				tasks: guest,
+				qemu:  &qemu.Machine{Ended: make(chan struct{})},
+			}
+
 			ours, _ := net.Pipe()
 			var err error
 			if m.host, err = link.NewHost(ours); err != nil {
 				t.Fatal(err)
 			}
 			defer m.host.Close()
+
 			s := &service{machine: m, containers: map[string]*container{"c": {}}}
 			tasks := served(t, s)
 			for range 2 {
@@ -77,7 +83,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// served is a client of the service, as containerd is.
+// served returns a client of the service, as containerd is.
 func served(t *testing.T, s *service) taskapi.TTRPCTaskService {
 	t.Helper()
 	server, err := ttrpc.NewServer()
@@ -87,11 +93,13 @@ func served(t *testing.T, s *service) taskapi.TTRPCTaskService {
 	if err := s.RegisterTTRPC(server); err != nil {
 		t.Fatal(err)
 	}
+
 	path := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	go func() { _ = server.Serve(t.Context(), l) }()
 	conn, err := net.Dial("unix", path)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// within is a time that the guest tells, as one of the machine's life until now: containerd and the node write it down,
-// and what has no year of four digits cannot be written.
+// within returns a time that the guest tells, as one of the machine's life until now: containerd and the node write it
+// down, and what has no year of four digits cannot be written.
 func (m *machine) within(t *timestamppb.Timestamp) *timestamppb.Timestamp {
 	now := time.Now()
 	at := t.AsTime()
@@ -47,17 +47,21 @@ func (l *boundedLog) Write(line []byte) (int, error) {
 	defer l.mu.Unlock()
 	if now := l.now(); now.Sub(l.began) >= time.Minute {
 		out := l.out
-		l.began, l.lines, l.out = now, 0, 0
+		l.began = now
+		l.lines = 0
+		l.out = 0
 		if out > 0 {
 			if _, err := fmt.Fprintf(l.to, "%d lines were left out\n", out); err != nil {
 				return 0, err
 			}
 		}
 	}
+
 	if l.lines++; l.lines > mostLines {
 		l.out++
 		return len(line), nil
 	}
+
 	return l.to.Write(line)
 }
 

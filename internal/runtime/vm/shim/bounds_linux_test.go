@@ -58,12 +58,14 @@ func TestFlood(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	_ = guests.Close()
 	<-closed
 	_ = client.Close()
 	if lines := bytes.Count(written.Bytes(), []byte("\n")); lines != mostLines {
 		t.Errorf("%d lines are written of %d answers", lines, answers)
 	}
+
 	written.Reset()
 	now = now.Add(time.Minute)
 	log.L.Error("the next minute")
@@ -84,6 +86,7 @@ func TestOOMScore(t *testing.T) {
 	if err := setOOMScore(999); err != nil {
 		t.Fatal(err)
 	}
+
 	out, err := exec.CommandContext(t.Context(), "cat", file).Output()
 	if err != nil || string(out) != "999\n" {
 		t.Errorf("the score is %q, %v", out, err)

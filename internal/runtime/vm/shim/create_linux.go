@@ -30,6 +30,7 @@ func (s *service) Create(ctx context.Context, r *taskapi.CreateTaskRequest) (*ta
 	if id == r.GetID() {
 		return s.createMachine(ctx, id, spec)
 	}
+
 	m, err := s.running()
 	if err != nil {
 		return nil, err
@@ -47,6 +48,7 @@ func (s *service) createMachine(ctx context.Context, id string, spec vm.Spec) (*
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	if s.machine != nil {
 		return nil, errgrpc.ToGRPC(errors.Join(fmt.Errorf("the machine is there: %w", errdefs.ErrAlreadyExists), m.remove()))
 	}
@@ -71,6 +73,7 @@ func (s *service) forwardEvents(ctx context.Context, m *machine) {
 			}
 		})
 	}
+
 	if err != nil && m.ended().IsZero() {
 		log.G(ctx).WithError(err).Warn("events of the guest are not read any more")
 	}
@@ -80,22 +83,30 @@ func (s *service) createContainer(ctx context.Context, m *machine, r *taskapi.Cr
 	if err := share(m.spec, r.GetID(), r.GetBundle(), r.GetRootfs()); err != nil {
 		return errgrpc.ToGRPC(err)
 	}
-	c := &container{bundle: r.GetBundle(), processes: map[string]*streams{}, terminal: map[string]bool{}}
+
+	c := &container{
+		bundle:    r.GetBundle(),
+		processes: map[string]*streams{},
+		terminal:  map[string]bool{},
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, removeShared(m.spec, r.GetID()))
 		}
 	}()
+
 	streams, err := connect(context.WithoutCancel(ctx), m, r)
 	if err != nil {
 		return errgrpc.ToGRPC(fmt.Errorf("connect the streams of container %q: %w", r.GetID(), err))
 	}
+
 	c.processes[""], c.terminal[""] = streams, r.GetTerminal()
 	inGuest, err := guestOptions(r.GetOptions())
 	if err != nil {
 		streams.close()
 		return errgrpc.ToGRPC(err)
 	}
+
 	_, err = forward(ctx, m, m.tasks.Create, &taskapi.CreateTaskRequest{
 		ID: r.GetID(), Bundle: link.SharedAt + "/" + r.GetID(), Terminal: r.GetTerminal(),
 		Stdin: streams.stdin, Stdout: streams.stdout, Stderr: streams.stderr, Options: inGuest,
@@ -104,13 +115,14 @@ func (s *service) createContainer(ctx context.Context, m *machine, r *taskapi.Cr
 		streams.close()
 		return err
 	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.containers[r.GetID()] = c
 	return nil
 }
 
-// guestOptions are the options of containerd's shim for runc with the guest's paths.
+// guestOptions returns the options of containerd's shim for runc with the guest's paths.
 func guestOptions(hosts *anypb.Any) (*anypb.Any, error) {
 	o := &options.Options{}
 	if hosts != nil {
@@ -124,6 +136,7 @@ func guestOptions(hosts *anypb.Any) (*anypb.Any, error) {
 		}
 		o.IoUid, o.IoGid = given.GetIoUid(), given.GetIoGid()
 	}
+
 	o.BinaryName, o.Root = vm.GuestRunc, "/run/runc"
 	encoded, err := typeurl.MarshalAnyToProto(o)
 	if err != nil {

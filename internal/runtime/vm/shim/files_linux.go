@@ -35,6 +35,7 @@ func makeDirs(spec vm.Spec) error {
 	if err := unix.Mount(spec.Share(), spec.Share(), "", unix.MS_BIND, ""); err != nil {
 		return fmt.Errorf("mount %q: %w", spec.Share(), err)
 	}
+
 	// First private, because the machine's own mounts are nobody else's.
 	for _, propagation := range []uintptr{unix.MS_PRIVATE, unix.MS_SHARED} {
 		if err := unix.Mount("", spec.Share(), "", propagation, ""); err != nil {
@@ -44,6 +45,7 @@ func makeDirs(spec vm.Spec) error {
 	if err := os.Chown(spec.Dir, 0, int(spec.User.ID+1)); err != nil {
 		return err
 	}
+
 	return os.Chmod(spec.Dir, 0o710)
 }
 
@@ -56,6 +58,7 @@ func share(spec vm.Spec, id, bundle string, rootfs []*types.Mount) (err error) {
 			err = errors.Join(fmt.Errorf("share the files of container %q: %w", id, err), removeShared(spec, id))
 		}
 	}()
+
 	s, err := readOCI(bundle)
 	if err != nil {
 		return err
@@ -64,13 +67,20 @@ func share(spec vm.Spec, id, bundle string, rootfs []*types.Mount) (err error) {
 	if err := os.MkdirAll(root, 0o711); err != nil {
 		return err
 	}
+
 	var mounts []mount.Mount
 	for _, m := range rootfs {
-		mounts = append(mounts, mount.Mount{Type: m.GetType(), Source: m.GetSource(), Options: m.GetOptions()})
+		mounts = append(mounts, mount.Mount{
+			Type:    m.GetType(),
+			Source:  m.GetSource(),
+			Options: m.GetOptions(),
+		})
 	}
+
 	if err := mount.All(mounts, root); err != nil {
 		return fmt.Errorf("mount root: %w", err)
 	}
+
 	for i, m := range s.Mounts {
 		if m.Type != "bind" {
 			continue
@@ -81,14 +91,16 @@ func share(spec vm.Spec, id, bundle string, rootfs []*types.Mount) (err error) {
 		}
 		s.Mounts[i].Source = path.Join(link.SharedAt, id, name)
 	}
+
 	text, err := json.Marshal(guestSpec(s, id))
 	if err != nil {
 		return err
 	}
+
 	return os.WriteFile(filepath.Join(spec.Shared(id), "config.json"), text, 0o644)
 }
 
-// guestSpec is a container's specification for the guest, whose network is the pod's.
+// guestSpec returns a container's specification for the guest, whose network is the pod's.
 func guestSpec(s *specs.Spec, id string) *specs.Spec {
 	s.Annotations = nil
 	s.Root.Path = path.Join(link.SharedAt, id, "rootfs")
@@ -113,6 +125,7 @@ func bind(m specs.Mount, at string) error {
 	if err != nil {
 		return err
 	}
+
 	target, err := unix.Open(at, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err
@@ -122,5 +135,6 @@ func bind(m specs.Mount, at string) error {
 	if slices.Contains(m.Options, "ro") {
 		attributes |= unix.MOUNT_ATTR_RDONLY
 	}
+
 	return bindmount.PathOver(m.Source, target, attributes)
 }

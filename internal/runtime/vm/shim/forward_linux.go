@@ -66,6 +66,7 @@ func bounded(err error) error {
 	if err == nil {
 		return nil
 	}
+
 	native := errgrpc.ToNative(err)
 	text := link.Bounded(native.Error())
 	for _, kind := range []error{
@@ -76,5 +77,6 @@ func bounded(err error) error {
 			return errgrpc.ToGRPC(fmt.Errorf("in the guest: %s: %w", text, kind))
 		}
 	}
+
 	return errgrpc.ToGRPC(errors.New("in the guest: " + text))
 }

@@ -51,6 +51,7 @@ func boot(ctx context.Context, id string, spec vm.Spec) (*machine, error) {
 	if err := makeDirs(spec); err != nil {
 		return nil, fmt.Errorf("make the machine's folder: %w", err)
 	}
+
 	taps, interfaces, err := vmnet.Attach(spec.NetNS)
 	if err != nil {
 		return nil, err
@@ -59,23 +60,31 @@ func boot(ctx context.Context, id string, spec vm.Spec) (*machine, error) {
 	for _, i := range interfaces {
 		macs = append(macs, i.MAC)
 	}
-	m := &machine{id: id, spec: spec, began: time.Now()}
+
+	m := &machine{
+		id:    id,
+		spec:  spec,
+		began: time.Now(),
+	}
 	m.qemu, err = qemu.Start(qemu.Options{
 		Parts: spec.Parts, Accelerator: spec.Accelerator, User: spec.User, Initrd: spec.Initrd, Dir: spec.Dir,
 		Share: spec.Share(), CPUs: spec.CPUs, Memory: spec.Memory, Taps: taps, MACs: macs,
 	})
+
 	for _, tap := range taps {
 		err = errors.Join(err, tap.Close())
 	}
 	if m.qemu != nil {
 		undo.Add(func() error { m.qemu.Kill(); return nil })
 	}
+
 	if err != nil {
 		return nil, err
 	}
 	if m.host, err = link.NewHost(m.qemu.Channel); err != nil {
 		return nil, err
 	}
+
 	undo.Add(m.host.Close)
 	if err := m.greet(ctx, &link.Config{Hostname: spec.Hostname, Interfaces: interfaces}); err != nil {
 		return nil, fmt.Errorf("%w; its console: %s", err, m.qemu.Log())
@@ -83,6 +92,7 @@ func boot(ctx context.Context, id string, spec vm.Spec) (*machine, error) {
 	if m.ports, err = m.servePorts(); err != nil {
 		return nil, err
 	}
+
 	go m.watch()
 	undo.Release()
 	return m, nil
@@ -106,6 +116,7 @@ func (m *machine) greet(ctx context.Context, c *link.Config) error {
 	if err != nil {
 		return fmt.Errorf("boot the guest: %w", errors.Join(err, ctx.Err()))
 	}
+
 	_ = configured.Close()
 	tasks, err := m.host.Open(link.Request{Kind: link.Tasks})
 	if err != nil {
@@ -162,6 +173,7 @@ func (m *machine) servePorts() (net.Listener, error) {
 	if err := os.Chmod(m.spec.PortSocket(), 0o600); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
+
 	go func() {
 		for {
 			conn, err := l.Accept()

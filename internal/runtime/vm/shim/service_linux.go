@@ -38,7 +38,12 @@ type container struct {
 }
 
 func newService(_ context.Context, publisher shim.Publisher, end shutdown.Service) *service {
-	s := &service{publisher: publisher, shutdown: end, containers: map[string]*container{}}
+	s := &service{
+		publisher:  publisher,
+		shutdown:   end,
+		containers: map[string]*container{},
+	}
+
 	end.RegisterCallback(func(context.Context) error {
 		if m, err := s.running(); err == nil {
 			return m.remove()
@@ -112,6 +117,7 @@ func (s *service) Start(ctx context.Context, r *taskapi.StartRequest) (*taskapi.
 			return nil, err
 		}
 	}
+
 	m, err := s.running()
 	if err != nil {
 		return nil, err
@@ -129,6 +135,7 @@ func (s *service) Exec(ctx context.Context, r *taskapi.ExecProcessRequest) (*emp
 	if err != nil {
 		return nil, errgrpc.ToGRPC(fmt.Errorf("connect the streams of a process in container %q: %w", r.GetID(), err))
 	}
+
 	_, err = forward(ctx, m, m.tasks.Exec, &taskapi.ExecProcessRequest{
 		ID: r.GetID(), ExecID: r.GetExecID(), Terminal: r.GetTerminal(), Spec: r.GetSpec(),
 		Stdin: streams.stdin, Stdout: streams.stdout, Stderr: streams.stderr,
@@ -137,6 +144,7 @@ func (s *service) Exec(ctx context.Context, r *taskapi.ExecProcessRequest) (*emp
 		streams.close()
 		return nil, err
 	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.processes[r.GetExecID()], c.terminal[r.GetExecID()] = streams, r.GetTerminal()
@@ -149,6 +157,7 @@ func (s *service) Delete(ctx context.Context, r *taskapi.DeleteRequest) (*taskap
 	if err != nil {
 		return nil, err
 	}
+
 	out := &taskapi.DeleteResponse{Pid: uint32(m.qemu.PID()), ExitStatus: killed}
 	if m.id == r.GetID() {
 		if err := m.remove(); err != nil {
@@ -160,10 +169,12 @@ func (s *service) Delete(ctx context.Context, r *taskapi.DeleteRequest) (*taskap
 		s.deleted = true
 		return out, nil
 	}
+
 	c, err := s.container(r.GetID())
 	if err != nil {
 		return nil, err
 	}
+
 	deleted, err := forward(ctx, m, m.tasks.Delete, r)
 	switch at := m.ended(); {
 	case err == nil:
@@ -173,9 +184,11 @@ func (s *service) Delete(ctx context.Context, r *taskapi.DeleteRequest) (*taskap
 	default: // it ended with its machine
 		out.ExitedAt = timestamppb.New(at)
 	}
+
 	if streams := s.streams(r.GetID(), r.GetExecID()); streams != nil {
 		streams.end()
 	}
+
 	if r.GetExecID() == "" {
 		if err := removeShared(m.spec, r.GetID()); err != nil {
 			return nil, errgrpc.ToGRPC(err)
@@ -183,10 +196,12 @@ func (s *service) Delete(ctx context.Context, r *taskapi.DeleteRequest) (*taskap
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	delete(c.processes, r.GetExecID())
 	if r.GetExecID() == "" {
 		delete(s.containers, r.GetID())
 	}
+
 	return out, nil
 }
 
@@ -196,7 +211,12 @@ func (s *service) State(ctx context.Context, r *taskapi.StateRequest) (*taskapi.
 	if err != nil {
 		return nil, err
 	}
-	out := &taskapi.StateResponse{ID: r.GetID(), Pid: uint32(m.qemu.PID()), Status: task.Status_RUNNING}
+	out := &taskapi.StateResponse{
+		ID:     r.GetID(),
+		Pid:    uint32(m.qemu.PID()),
+		Status: task.Status_RUNNING,
+	}
+
 	if m.id != r.GetID() {
 		c, err := s.container(r.GetID())
 		if err != nil {
@@ -206,6 +226,7 @@ func (s *service) State(ctx context.Context, r *taskapi.StateRequest) (*taskapi.
 		s.mu.Lock()
 		out.Terminal = c.terminal[r.GetExecID()]
 		s.mu.Unlock()
+
 		state, err := forward(ctx, m, m.tasks.State, r)
 		if err != nil && m.ended().IsZero() {
 			return nil, err
@@ -216,9 +237,13 @@ func (s *service) State(ctx context.Context, r *taskapi.StateRequest) (*taskapi.
 			return out, nil
 		}
 	}
+
 	if at := m.ended(); !at.IsZero() {
-		out.Status, out.ExitStatus, out.ExitedAt = task.Status_STOPPED, killed, timestamppb.New(at)
+		out.Status = task.Status_STOPPED
+		out.ExitStatus = killed
+		out.ExitedAt = timestamppb.New(at)
 	}
+
 	return out, nil
 }
 
@@ -247,6 +272,7 @@ func (s *service) Wait(ctx context.Context, r *taskapi.WaitRequest) (*taskapi.Wa
 			return nil, bounded(err)
 		}
 	}
+
 	return &taskapi.WaitResponse{ExitStatus: killed, ExitedAt: timestamppb.New(m.ended())}, nil
 }
 

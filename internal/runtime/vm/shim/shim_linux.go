@@ -55,6 +55,7 @@ func Main(ctx context.Context) {
 			return newService(ic.Context, publisher.(shim.Publisher), end.(shutdown.Service)), nil
 		},
 	})
+
 	shim.RunShim(ctx, keeper{manager.NewShimManager("mullion-vm")}, func(c *shim.Config) {
 		c.NoReaper, c.NoSubreaper = true, true // QEMU and virtiofsd are waited for one by one
 	})
@@ -70,6 +71,7 @@ func (keeper) Stop(_ context.Context, id string) (shim.StopStatus, error) {
 	if err != nil {
 		return shim.StopStatus{}, err
 	}
+
 	spec, machine, err := readSpec(filepath.Join(filepath.Dir(bundle), id))
 	if err != nil {
 		return shim.StopStatus{}, err
@@ -94,6 +96,7 @@ func endProcesses(name string) error {
 	if err != nil {
 		return err
 	}
+
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for deadline := time.Now().Add(endPatience); ; <-tick.C {
@@ -103,6 +106,7 @@ func endProcesses(name string) error {
 			if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, unix.ENODEV) {
 				return err
 			}
+
 			for line := range strings.FieldsSeq(string(text)) {
 				pid, err := strconv.Atoi(line)
 				if err != nil || pid <= 1 {
@@ -114,6 +118,7 @@ func endProcesses(name string) error {
 				}
 			}
 		}
+
 		switch {
 		case left == 0:
 			return nil
@@ -158,13 +163,16 @@ func removeMachine(spec vm.Spec) error {
 			return err
 		}
 	}
+
 	if err := mount.UnmountRecursive(spec.Share(), unmountFlags); err != nil {
 		return fmt.Errorf("unmount what the machine shares: %w", err)
 	}
+
 	// Remove, not RemoveAll: a container that is being made may have mounted a volume there, which that would empty.
 	if err := os.Remove(spec.Share()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
+
 	return os.RemoveAll(spec.Dir)
 }
 
@@ -175,6 +183,7 @@ func removeShared(spec vm.Spec, id string) error {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
+
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		if err := mount.UnmountRecursive(path, unmountFlags); err != nil {
@@ -188,5 +197,6 @@ func removeShared(spec vm.Spec, id string) error {
 	if err := os.Remove(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
+
 	return nil
 }

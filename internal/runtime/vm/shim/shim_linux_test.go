@@ -32,6 +32,7 @@ func TestGuestSpec(t *testing.T) {
 			},
 		},
 	}, "c1")
+
 	want := &specs.Spec{
 		Root: &specs.Root{Path: "/share/c1/rootfs"},
 		Linux: &specs.Linux{
@@ -54,6 +55,7 @@ func TestGuestOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got, err := typeurl.UnmarshalAny(encoded)
 	if err != nil {
 		t.Fatal(err)
@@ -82,6 +84,7 @@ func TestReadSpec(t *testing.T) {
 	if _, _, err := readSpec(bundle); err == nil {
 		t.Error("a bundle without a specification was read")
 	}
+
 	text, err := json.Marshal(specs.Spec{Annotations: map[string]string{
 		vm.GroupAnnotation: "m1", vm.Annotation: `{"dir":"/run/mullion/1/vm/m1","memory":1073741824}`,
 	}})
@@ -91,6 +94,7 @@ func TestReadSpec(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(bundle, "config.json"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	spec, machine, err := readSpec(bundle)
 	if err != nil || machine != "m1" || spec.Share() != "/run/mullion/1/vm/m1/share" || spec.Memory != 1<<30 {
 		t.Errorf("machine %q, %+v, %v", machine, spec, err)

@@ -23,6 +23,7 @@ func (s *service) Stats(ctx context.Context, r *taskapi.StatsRequest) (*taskapi.
 	if m.id != r.GetID() {
 		return s.containerStats(ctx, r)
 	}
+
 	used, err := usage(m.spec.Cgroup)
 	if err != nil {
 		return nil, errgrpc.ToGRPC(fmt.Errorf("measure the machine: %w", err))
@@ -37,7 +38,7 @@ func (s *service) Stats(ctx context.Context, r *taskapi.StatsRequest) (*taskapi.
 // mostStats is more than figures of a container take, in bytes.
 const mostStats = 64 << 10
 
-// containerStats are the guest's figures of a container, and nothing else that it may say.
+// containerStats returns the guest's figures of a container, and nothing else that it may say.
 func (s *service) containerStats(ctx context.Context, r *taskapi.StatsRequest) (*taskapi.StatsResponse, error) {
 	m, _, err := s.find(r.GetID())
 	if err != nil {
@@ -47,6 +48,7 @@ func (s *service) containerStats(ctx context.Context, r *taskapi.StatsRequest) (
 	if err != nil {
 		return nil, err
 	}
+
 	said := answer.GetStats()
 	if len(said.GetTypeUrl()) > mostStats || len(said.GetValue()) > mostStats {
 		return nil, errgrpc.ToGRPC(fmt.Errorf("measure container %q: the guest says more than %d bytes: %w", r.GetID(),
@@ -63,6 +65,7 @@ func usage(cgroup string) (any, error) {
 		}
 		return c.Stat()
 	}
+
 	c, err := cgroup1.Load(cgroup1.StaticPath(cgroup))
 	if err != nil {
 		return nil, err

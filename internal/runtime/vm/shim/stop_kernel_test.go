@@ -29,6 +29,7 @@ func TestStopEndsTheMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var enter []string
 	for _, h := range all {
 		dir, err := h.Make(name)
@@ -37,16 +38,19 @@ func TestStopEndsTheMachine(t *testing.T) {
 		}
 		enter = append(enter, "echo $$ >"+filepath.Join(dir, "cgroup.procs"))
 	}
+
 	t.Cleanup(func() {
 		if err := cgroup.Remove(name); err != nil {
 			t.Error(err)
 		}
 	})
+
 	script := strings.Join(append(enter, "exec sleep 60"), " && ")
 	machine := exec.CommandContext(t.Context(), "sh", "-c", script)
 	if err := machine.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	ended := make(chan error, 1)
 	go func() { ended <- machine.Wait() }()
 	for deadline := time.Now().Add(10 * time.Second); ; {
@@ -58,12 +62,14 @@ func TestStopEndsTheMachine(t *testing.T) {
 			t.Fatalf("%q, %v", comm, err)
 		}
 	}
+
 	bundles := t.TempDir()
 	bundle := filepath.Join(bundles, "m1")
 	spec, err := json.Marshal(vm.Spec{Dir: filepath.Join(bundles, "dir"), Cgroup: name})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	text, err := json.Marshal(specs.Spec{
 		Annotations: map[string]string{vm.GroupAnnotation: "m1", vm.Annotation: string(spec)},
 	})
@@ -76,10 +82,12 @@ func TestStopEndsTheMachine(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(bundle, "config.json"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Chdir(bundle)
 	if _, err := (keeper{}).Stop(t.Context(), "m1"); err != nil {
 		t.Error(err)
 	}
+
 	select {
 	case <-ended:
 	case <-time.After(5 * time.Second):

@@ -48,6 +48,7 @@ func connect(ctx context.Context, m *machine, r request) (*streams, error) {
 		s.close()
 		return nil, err
 	}
+
 	return s, nil
 }
 
@@ -62,6 +63,7 @@ func (s *streams) input(ctx context.Context, host *link.Host, number int, from s
 	if s.keep, err = s.open(ctx, from, unix.O_WRONLY); err != nil {
 		return "", err
 	}
+
 	stream, name, err := s.stream(host, link.Input, number)
 	if err != nil {
 		return "", err
@@ -81,6 +83,7 @@ func (s *streams) output(ctx context.Context, host *link.Host, number int, to st
 	if err != nil {
 		return "", err
 	}
+
 	// With a reader of its own the FIFO takes what comes while nobody else reads.
 	reader, err := s.open(ctx, to, unix.O_RDONLY)
 	if err != nil {
@@ -90,9 +93,12 @@ func (s *streams) output(ctx context.Context, host *link.Host, number int, to st
 	if err != nil {
 		return "", err
 	}
+
 	s.outputs.Go(func() {
 		_, _ = io.Copy(out, stream) // its end is the end of the output
-		_, _, _ = stream.Close(), out.Close(), reader.Close()
+		_ = stream.Close()
+		_ = out.Close()
+		_ = reader.Close()
 	})
 	return name, nil
 }

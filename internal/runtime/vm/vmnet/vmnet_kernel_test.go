@@ -41,6 +41,7 @@ func pod(t *testing.T) (inside, outside string) {
 			}
 		})
 	}
+
 	far, err := os.Open(outside)
 	if err != nil {
 		t.Fatal(err)
@@ -50,16 +51,27 @@ func pod(t *testing.T) (inside, outside string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	err = netns.Do(inside, func() error {
 		veth := &netlink.Veth{
-			LinkAttrs: netlink.LinkAttrs{Name: "vp1", MTU: 1400, HardwareAddr: mac}, PeerName: "far",
+			LinkAttrs: netlink.LinkAttrs{
+				Name:         "vp1",
+				MTU:          1400,
+				HardwareAddr: mac,
+			}, PeerName: "far",
 			PeerNamespace: netlink.NsFd(far.Fd()),
 		}
+
 		addr := &netlink.Addr{IPNet: &net.IPNet{IP: net.IPv4(10, 9, 0, 3), Mask: net.CIDRMask(24, 32)}}
-		neighbour := &netlink.Neigh{IP: net.IPv4(10, 9, 0, 1), HardwareAddr: mac, State: netlink.NUD_PERMANENT}
+		neighbour := &netlink.Neigh{
+			IP:           net.IPv4(10, 9, 0, 1),
+			HardwareAddr: mac,
+			State:        netlink.NUD_PERMANENT,
+		}
 		if err := errors.Join(netlink.LinkAdd(veth), netlink.LinkSetUp(veth), netlink.AddrAdd(veth, addr)); err != nil {
 			return err
 		}
+
 		neighbour.LinkIndex = veth.Attrs().Index
 		return errors.Join(netlink.NeighSet(neighbour),
 			netlink.RouteAdd(&netlink.Route{LinkIndex: veth.Attrs().Index, Gw: net.IPv4(10, 9, 0, 1)}))
@@ -76,6 +88,7 @@ func pod(t *testing.T) (inside, outside string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return inside, outside
 }
 
@@ -103,7 +116,7 @@ func wire(t *testing.T, outside string) *os.File {
 	return f
 }
 
-// frame is an Ethernet frame to everybody with these words.
+// frame returns an Ethernet frame to everybody with these words.
 func frame(words string) []byte {
 	head := []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0x15, 0x5d, 0, 0, 9, 0x88, 0xb5} // 0x88b5: for experiments
 	return append(head, append([]byte(words), make([]byte, 50)...)...)
@@ -115,6 +128,7 @@ func arrives(t *testing.T, at *os.File, words string) {
 	if err := at.SetReadDeadline(time.Now().Add(5 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
+
 	for buffer := make([]byte, 4096); ; {
 		n, err := at.Read(buffer)
 		if err != nil {
@@ -136,6 +150,7 @@ func TestAttach(t *testing.T) {
 		Routes:     []link.Route{{Gateway: "10.9.0.1"}},
 		Neighbours: []link.Neighbour{{Address: "10.9.0.1", MAC: podMAC}},
 	}}
+
 	for range 2 {
 		taps, interfaces, err := vmnet.Attach(inside)
 		if err != nil {
@@ -144,6 +159,7 @@ func TestAttach(t *testing.T) {
 		if diff := cmp.Diff(want, interfaces); diff != "" {
 			t.Errorf("interfaces (-want +got):\n%s", diff)
 		}
+
 		const header = 10 // struct virtio_net_hdr
 		if _, err := taps[0].Write(append(make([]byte, header), frame("from the guest")...)); err != nil {
 			t.Fatal(err)
@@ -152,11 +168,13 @@ func TestAttach(t *testing.T) {
 		if _, err := far.Write(frame("to the guest")); err != nil {
 			t.Fatal(err)
 		}
+
 		arrives(t, taps[0], "to the guest")
 		if err := taps[0].Close(); err != nil {
 			t.Error(err)
 		}
 	}
+
 	// What QEMU had open is gone with it.
 	err := netns.Do(inside, func() error {
 		links, err := netlink.LinkList()

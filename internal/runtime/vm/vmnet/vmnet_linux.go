@@ -35,6 +35,7 @@ func Attach(path string) (taps []*os.File, interfaces []link.Interface, err erro
 			taps = nil
 		}
 	}()
+
 	err = netns.Do(path, func() error {
 		if err := noRules(); err != nil {
 			return err
@@ -43,6 +44,7 @@ func Attach(path string) (taps []*os.File, interfaces []link.Interface, err erro
 		if err != nil {
 			return fmt.Errorf("list the pod's interfaces: %w", err)
 		}
+
 		for _, l := range links {
 			if l.Attrs().Flags&net.FlagLoopback != 0 || l.Attrs().Flags&net.FlagUp == 0 ||
 				strings.HasPrefix(l.Attrs().Name, tapPrefix) {
@@ -52,6 +54,7 @@ func Attach(path string) (taps []*os.File, interfaces []link.Interface, err erro
 			if err != nil {
 				return fmt.Errorf("look at the pod's interface %s: %w", l.Attrs().Name, err)
 			}
+
 			tap, err := beside(l, fmt.Sprintf("%s%d", tapPrefix, len(taps)))
 			if tap != nil {
 				taps = append(taps, tap)
@@ -61,8 +64,10 @@ func Attach(path string) (taps []*os.File, interfaces []link.Interface, err erro
 			}
 			interfaces = append(interfaces, description)
 		}
+
 		return nil
 	})
+
 	return taps, interfaces, err
 }
 
@@ -73,6 +78,7 @@ func noRules() error {
 	if err != nil {
 		return err
 	}
+
 	tables, err := conn.ListTables()
 	if err != nil {
 		return fmt.Errorf("look for rules in the pod's network namespace: %w", err)
@@ -81,6 +87,7 @@ func noRules() error {
 		return fmt.Errorf("policies of HNS lie in the pod's own network namespace (table %s), where they would not act on a "+
 			"virtual machine: %w", tables[0].Name, errdefs.ErrNotImplemented)
 	}
+
 	return nil
 }
 
@@ -97,11 +104,13 @@ func beside(l netlink.Link, name string) (*os.File, error) {
 	if err := netlink.LinkAdd(tap); err != nil {
 		return nil, fmt.Errorf("make TAP device: %w", err)
 	}
+
 	f := tap.Fds[0]
 	made, err := netlink.LinkByName(name)
 	if err != nil {
 		return f, err
 	}
+
 	err = errors.Join(
 		os.WriteFile("/proc/sys/net/ipv6/conf/"+name+"/disable_ipv6", []byte("1"), 0), // the device is no host
 		netlink.LinkSetMTU(made, l.Attrs().MTU),
@@ -110,6 +119,7 @@ func beside(l netlink.Link, name string) (*os.File, error) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return f, err
 	}
+
 	return f, errors.Join(redirect(l, made), redirect(made, l))
 }
 
@@ -125,6 +135,7 @@ func redirect(from, to netlink.Link) error {
 	if err := netlink.QdiscAdd(ingress); err != nil {
 		return fmt.Errorf("take what comes in on %s: %w", from.Attrs().Name, err)
 	}
+
 	err := netlink.FilterAdd(&netlink.U32{
 		FilterAttrs: netlink.FilterAttrs{
 			LinkIndex: from.Attrs().Index, Parent: ingress.Handle, Priority: 1, Protocol: unix.ETH_P_ALL,
@@ -134,12 +145,18 @@ func redirect(from, to netlink.Link) error {
 	if err != nil {
 		return fmt.Errorf("pass what comes in on %s to %s: %w", from.Attrs().Name, to.Attrs().Name, err)
 	}
+
 	return nil
 }
 
 // describe says what a guest needs to know of an interface.
 func describe(l netlink.Link) (link.Interface, error) {
-	out := link.Interface{Name: l.Attrs().Name, MAC: l.Attrs().HardwareAddr.String(), MTU: l.Attrs().MTU}
+	out := link.Interface{
+		Name: l.Attrs().Name,
+		MAC:  l.Attrs().HardwareAddr.String(),
+		MTU:  l.Attrs().MTU,
+	}
+
 	addrs, err := netlink.AddrList(l, netlink.FAMILY_ALL)
 	if err != nil {
 		return out, err
@@ -149,6 +166,7 @@ func describe(l netlink.Link) (link.Interface, error) {
 			out.Addresses = append(out.Addresses, a.IPNet.String())
 		}
 	}
+
 	routes, err := netlink.RouteList(l, netlink.FAMILY_ALL)
 	if err != nil {
 		return out, err
@@ -158,16 +176,19 @@ func describe(l netlink.Link) (link.Interface, error) {
 			out.Routes = append(out.Routes, routeOf(r))
 		}
 	}
+
 	neighbours, err := netlink.NeighList(l.Attrs().Index, netlink.FAMILY_ALL)
 	if err != nil {
 		return out, err
 	}
+
 	for _, n := range neighbours {
 		if n.State == netlink.NUD_PERMANENT && n.HardwareAddr != nil && n.IP != nil {
 			known := link.Neighbour{Address: n.IP.String(), MAC: n.HardwareAddr.String()}
 			out.Neighbours = append(out.Neighbours, known)
 		}
 	}
+
 	return out, nil
 }
 
