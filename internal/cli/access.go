@@ -27,9 +27,9 @@ type access struct {
 	viewer bool
 }
 
-// readerAccess is how one who is not root asks the API server: by the context that `up` has put into the person's own
-// kubeconfig, with the administrator's rights; where there is none, by a kubeconfig of the cluster's socket, which may
-// only read.
+// readerAccess returns how one who is not root asks the API server: by the context that `up` has put into the person's
+// own kubeconfig, with the administrator's rights; where there is none, by a kubeconfig of the cluster's socket, which
+// may only read.
 func (a *app) readerAccess(ctx context.Context, paths layout.Paths) (access, error) {
 	var told view.Cluster
 	askErr := a.ask(ctx, paths, "cluster", nil, &told)
@@ -40,14 +40,19 @@ func (a *app) readerAccess(ctx context.Context, paths layout.Paths) (access, err
 	if askErr != nil {
 		return access{}, askErr
 	}
+
 	config, err := a.viewerConfig(ctx, paths)
 	if err != nil {
 		return access{}, errors.Join(err, findErr)
 	}
-	return access{config: config, version: told.Spec.KubernetesVersion, viewer: true}, nil
+	return access{
+		config:  config,
+		version: told.Spec.KubernetesVersion,
+		viewer:  true,
+	}, nil
 }
 
-// ownContext is the cluster's context in the person's own kubeconfig.
+// ownContext returns the cluster's context in the person's own kubeconfig.
 func (a *app) ownContext(paths layout.Paths) (kubeconfig.Found, bool, error) {
 	target, err := kubeconfig.Locate(a.env.Environ)
 	if err != nil {
@@ -69,7 +74,7 @@ func current(config *clientcmdapi.Config, told view.Cluster) bool {
 	return true
 }
 
-// viewerConfig is the kubeconfig of the cluster's socket.
+// viewerConfig returns the kubeconfig of the cluster's socket.
 func (a *app) viewerConfig(ctx context.Context, paths layout.Paths) (*clientcmdapi.Config, error) {
 	answer, err := a.calls.view(paths).Open(ctx, "kubeconfig", nil)
 	if err != nil {
@@ -82,8 +87,8 @@ func (a *app) viewerConfig(ctx context.Context, paths layout.Paths) (*clientcmda
 	return clientcmd.Load(text)
 }
 
-// unnamedFile is a file in memory that this process has, and what it starts or becomes. It goes with them, so that a
-// key is never on a disk.
+// unnamedFile returns a file in memory that this process has, and what it starts or becomes. It goes with them, so that
+// a key is never on a disk.
 func unnamedFile(name string, text []byte) (path string, err error) {
 	fd, err := unix.MemfdCreate(name, 0)
 	if err != nil {
@@ -96,7 +101,7 @@ func unnamedFile(name string, text []byte) (path string, err error) {
 	return path, nil
 }
 
-// file is a file with the kubeconfig.
+// file returns a file with the kubeconfig.
 func (x access) file() (string, error) {
 	text, err := clientcmd.Write(*x.config)
 	if err != nil {

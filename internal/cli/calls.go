@@ -55,7 +55,7 @@ type calls struct {
 	apiPatience       time.Duration // bounds what is asked of the API
 }
 
-// realCalls are those of the program.
+// realCalls returns those of the program.
 func realCalls() calls {
 	return calls{
 		preflight:         cluster.Preflight,

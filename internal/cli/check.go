@@ -24,11 +24,13 @@ func (a *app) check() *cobra.Command {
 			return []string{program} // with the user's own configuration
 		},
 	})
+
 	for _, sub := range cmd.Commands() {
 		if sub.Name() != "programs" {
 			sub.Args = noArgs
 		}
 	}
+
 	return cmd
 }
 
@@ -43,10 +45,12 @@ func endCheck(got command.Outcome, err error) error {
 	case got.Code() == ExitOK:
 		return nil
 	}
+
 	remedy := "`mullion check --explain RULE` explains a rule"
 	if got.Unreadable {
 		remedy = "correct the places listed above; everything else was checked"
 	}
+
 	return &Error{
 		Code:   got.Code(),
 		Err:    fmt.Errorf("check manifests: %s", got.Message()),

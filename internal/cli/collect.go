@@ -26,6 +26,7 @@ import (
 
 func (a *app) collect() *cobra.Command {
 	var f diagnoseFlags
+
 	cmd := &cobra.Command{
 		Use:   "collect [NODE…]",
 		Short: "Make an archive of what Windows nodes say of themselves, and of the cluster, to send or to keep",
@@ -52,6 +53,7 @@ flags, 3 if the cluster could not be asked.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runCollect(cmd.Context(), f, args) },
 	}
+
 	f.addTo(cmd)
 	cmd.Flags().StringVarP(&f.output, "output", "o", "",
 		"the archive's file, which must not be there (default: mullion-collect-TIME.tar.gz in this folder)")
@@ -69,6 +71,7 @@ func (a *app) runCollect(ctx context.Context, f diagnoseFlags, nodes []string) e
 	if name == "" {
 		name = "mullion-collect-" + time.Now().UTC().Format("20060102T150405Z") + ".tar.gz"
 	}
+
 	client, err := a.diagnoseClient(ctx, f)
 	if err != nil {
 		return err
@@ -77,16 +80,19 @@ func (a *app) runCollect(ctx context.Context, f diagnoseFlags, nodes []string) e
 	if err != nil {
 		return err
 	}
+
 	var looked []string
 	for _, n := range picture.Nodes {
 		if picture.Looked(n.Name) {
 			looked = append(looked, n.Name)
 		}
 	}
+
 	out, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return usage(fmt.Errorf("make the archive: %w", err), "name another file with --output")
 	}
+
 	err = a.collectInto(ctx, out, f, client, looked)
 	if err = errors.Join(err, out.Close()); err != nil {
 		return errors.Join(err, os.Remove(name))
@@ -103,13 +109,20 @@ func (a *app) collectInto(ctx context.Context, out io.Writer, f diagnoseFlags, c
 		return err
 	}
 	defer os.RemoveAll(dir)
+
 	texts, missing := a.nodesFiles(ctx, f, client, nodes)
-	o := export.Options{Client: client, Texts: texts, Missing: missing}
+	o := export.Options{
+		Client:  client,
+		Texts:   texts,
+		Missing: missing,
+	}
+
 	if f.own() {
 		if err := a.addOwn(ctx, dir, &o); err != nil {
 			return err
 		}
 	}
+
 	patience, cancel := context.WithTimeout(ctx, exportPatience)
 	defer cancel()
 	notWritten, err := export.Gather(patience, dir, o)
@@ -119,6 +132,7 @@ func (a *app) collectInto(ctx context.Context, out io.Writer, f diagnoseFlags, c
 	for _, m := range notWritten {
 		fmt.Fprintf(a.env.Err, "warning: not collected: %s\n", m)
 	}
+
 	return archive(ctx, out, dir, "mullion-collect")
 }
 
@@ -130,6 +144,7 @@ func (a *app) addOwn(ctx context.Context, dir string, o *export.Options) error {
 	if err != nil {
 		return err
 	}
+
 	look, err := a.lookAt(ctx, paths, c)
 	if err != nil {
 		return err
@@ -139,7 +154,7 @@ func (a *app) addOwn(ctx context.Context, dir string, o *export.Options) error {
 	return a.ownFiles(ctx, dir, paths, o)
 }
 
-// nodesFiles are the files of the nodes, and what could not be had.
+// nodesFiles returns the files of the nodes, and what could not be had.
 func (a *app) nodesFiles(ctx context.Context, f diagnoseFlags, client kubeclient.Interface, nodes []string,
 ) (files map[string][]byte, missing []error) {
 	files = map[string][]byte{}
@@ -159,11 +174,13 @@ func (a *app) nodesFiles(ctx context.Context, f diagnoseFlags, client kubeclient
 	default:
 		return files, []error{errors.New("what the nodes say of themselves: --node-pods asks them by a HostProcess pod on each")}
 	}
+
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	room := make(chan struct{}, nodesAtOnce)
 	for _, node := range nodes {
 		fmt.Fprintf(a.env.Err, "asking node %s\n", node)
+
 		all.Go(func() {
 			room <- struct{}{}
 			defer func() { <-room }()
@@ -174,6 +191,7 @@ func (a *app) nodesFiles(ctx context.Context, f diagnoseFlags, client kubeclient
 			}
 			mu.Lock()
 			defer mu.Unlock()
+
 			if err != nil {
 				missing = append(missing, err)
 			}
@@ -200,6 +218,7 @@ func archive(ctx context.Context, out io.Writer, dir, below string) error {
 	if err != nil {
 		return err
 	}
+
 	slices.Sort(names)
 	for _, name := range names {
 		inside, err := filepath.Rel(dir, name)
@@ -211,5 +230,6 @@ func archive(ctx context.Context, out io.Writer, dir, below string) error {
 			return err
 		}
 	}
+
 	return errors.Join(files.Close(), compressed.Close())
 }

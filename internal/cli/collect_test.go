@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// unpacked are the files of an archive of `mullion collect`, by name.
+// unpacked returns the files of an archive of `mullion collect`, by name.
 func unpacked(t *testing.T, file string) map[string]string {
 	t.Helper()
 	in, err := os.Open(file)
@@ -22,10 +22,12 @@ func unpacked(t *testing.T, file string) map[string]string {
 	if info, err := in.Stat(); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
+
 	plain, err := gzip.NewReader(in)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	files := map[string]string{}
 	for archive := tar.NewReader(plain); ; {
 		h, err := archive.Next()
@@ -35,6 +37,7 @@ func unpacked(t *testing.T, file string) map[string]string {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		text, err := io.ReadAll(archive)
 		if err != nil {
 			t.Fatal(err)
@@ -57,6 +60,7 @@ func TestCollectOfAnotherCluster(t *testing.T) {
 		!strings.Contains(files["mullion-collect/missing.txt"], "events of the API server") {
 		t.Errorf("%v", files)
 	}
+
 	for name := range files {
 		if strings.Contains(name, "logs/") || strings.Contains(name, "machine") {
 			t.Errorf("%s of this machine is in another cluster's archive", name)

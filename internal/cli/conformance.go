@@ -33,6 +33,7 @@ the images are stand-ins; the page of results names them.
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+
 	cmd.AddCommand(a.conformanceRun(), a.conformanceCritest(), a.conformanceSuites(), a.conformanceList(),
 		a.conformanceImages(), a.conformanceReport())
 	return cmd
@@ -73,12 +74,20 @@ func (s *selectionFlags) suite(cmd *cobra.Command, args []string) (suite.Suite, 
 	if err != nil {
 		return found, usage(err, "`mullion conformance suites` describes each of them")
 	}
+
 	if cmd.Flags().Changed("focus") {
-		found.Name, found.Focus, found.Skip, found.Source = customSuite, s.focus, "", "--focus and --skip"
+		found.Name = customSuite
+		found.Focus = s.focus
+		found.Skip = ""
+		found.Source = "--focus and --skip"
 	}
+
 	if cmd.Flags().Changed("skip") {
-		found.Name, found.Skip, found.Source = customSuite, s.skip, "--focus and --skip"
+		found.Name = customSuite
+		found.Skip = s.skip
+		found.Source = "--focus and --skip"
 	}
+
 	for _, driver := range s.drivers {
 		if _, err := os.Stat(driver); err != nil {
 			return found, usage(fmt.Errorf("--storage-driver: %w", err), "name a file as test/e2e/testdata/csidriver/e2e.yaml")
@@ -88,6 +97,7 @@ func (s *selectionFlags) suite(cmd *cobra.Command, args []string) (suite.Suite, 
 		}
 		found.Drivers = append(found.Drivers, driver)
 	}
+
 	return found, nil
 }
 
@@ -125,6 +135,7 @@ func (a *app) conformanceSuites() *cobra.Command {
 					return err
 				}
 			}
+
 			return nil
 		},
 	}
@@ -132,6 +143,7 @@ func (a *app) conformanceSuites() *cobra.Command {
 
 func (a *app) conformanceList() *cobra.Command {
 	var flags selectionFlags
+
 	cmd := &cobra.Command{
 		Use:   "list [SUITE]",
 		Short: "List the specs that a suite selects; no cluster is needed",
@@ -145,6 +157,7 @@ func (a *app) conformanceList() *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			names, err := runner.List(cmd.Context(), program, s)
 			if err != nil {
 				return conformanceError(err)
@@ -153,6 +166,7 @@ func (a *app) conformanceList() *cobra.Command {
 			return err
 		},
 	}
+
 	flags.register(cmd)
 	return cmd
 }
@@ -160,6 +174,7 @@ func (a *app) conformanceList() *cobra.Command {
 func (a *app) conformanceReport() *cobra.Command {
 	var results string
 	var keep int
+
 	cmd := &cobra.Command{
 		Use:   "report [SUITE]",
 		Short: "Write the page of a suite's newest run again, for example after the list of known causes has changed",
@@ -169,6 +184,7 @@ func (a *app) conformanceReport() *cobra.Command {
 			if len(args) > 0 {
 				name = args[0]
 			}
+
 			runs, err := result.History(results, name)
 			if err != nil {
 				return err
@@ -183,6 +199,7 @@ func (a *app) conformanceReport() *cobra.Command {
 			return a.writePage(runs[0], results, name, keep)
 		},
 	}
+
 	resultsFlag(cmd, &results)
 	cmd.Flags().IntVar(&keep, "history", 10, "how many earlier runs the page shows beside this one")
 	return cmd
@@ -202,6 +219,7 @@ func (a *app) writePage(folder, results, suiteName string, keep int) error {
 	if err != nil {
 		return err
 	}
+
 	file, err := page.Write(folder, runs[:min(len(runs), keep+1)], causes)
 	if err != nil {
 		return err
@@ -210,12 +228,14 @@ func (a *app) writePage(folder, results, suiteName string, keep int) error {
 	if err != nil {
 		return err
 	}
+
 	fmt.Fprintf(a.env.Out, "\n%d specs:", p.Total)
 	for _, s := range result.States() {
 		if n := p.Counts[s]; n > 0 {
 			fmt.Fprintf(a.env.Out, " %d %s", n, s)
 		}
 	}
+
 	fmt.Fprintln(a.env.Out)
 	for _, c := range p.Causes {
 		fmt.Fprintf(a.env.Out, "  %d failed: %s\n", c.Count, c.Class)
@@ -227,7 +247,11 @@ func (a *app) writePage(folder, results, suiteName string, keep int) error {
 // conformanceError adds the remedy and exit code to an error of the runner.
 func conformanceError(err error) error {
 	if own, ok := errors.AsType[*runner.Error](err); ok {
-		return &Error{Code: ExitRequirement, Err: own.Err, Remedy: own.Remedy}
+		return &Error{
+			Code:   ExitRequirement,
+			Err:    own.Err,
+			Remedy: own.Remedy,
+		}
 	}
 	return err
 }

@@ -17,7 +17,16 @@ import (
 // ran writes a run of the suite smoke into a folder of results, and gives its own folder.
 func ran(t *testing.T, results, id string, end result.End, states ...result.State) string {
 	t.Helper()
-	run := result.Run{ID: id, Suite: "smoke", Server: "v1.36.3", Test: "v1.36.3", Processes: 1, End: end, Emulated: true}
+	run := result.Run{
+		ID:        id,
+		Suite:     "smoke",
+		Server:    "v1.36.3",
+		Test:      "v1.36.3",
+		Processes: 1,
+		End:       end,
+		Emulated:  true,
+	}
+
 	run.Start = seenAt
 	for _, s := range states {
 		run.Planned = append(run.Planned, "[sig-node] spec "+string(s))
@@ -26,8 +35,16 @@ func ran(t *testing.T, results, id string, end result.End, states ...result.Stat
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for i, s := range states {
-		one := result.Spec{Number: i + 1, Name: run.Planned[i], State: s, Seconds: 1.5, Start: run.Start}
+		one := result.Spec{
+			Number:  i + 1,
+			Name:    run.Planned[i],
+			State:   s,
+			Seconds: 1.5,
+			Start:   run.Start,
+		}
+
 		if s == result.Failed {
 			one.Message = "it was not to be"
 		}
@@ -35,9 +52,11 @@ func ran(t *testing.T, results, id string, end result.End, states ...result.Stat
 			t.Fatal(err)
 		}
 	}
+
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	return f.Path
 }
 
@@ -103,7 +122,8 @@ func TestConformanceEnd(t *testing.T) {
 			if own, ok := errors.AsType[*Error](err); ok {
 				remedy = own.Remedy
 			}
-			if ExitCode(err) != tt.code || tt.text != "" && err.Error() != tt.text || remedy != tt.remedy {
+
+			if ExitCode(err) != tt.code || (tt.text != "" && err.Error() != tt.text) || remedy != tt.remedy {
 				t.Errorf("exit code %d, %v, %q", ExitCode(err), err, remedy)
 			}
 			if page := strings.Contains(out.String(), "index.html"); page != (folder != "") {
@@ -137,6 +157,7 @@ func TestConformanceRefusals(t *testing.T) {
 		m.run("conformance", "run", flag).refused(t, ExitUsage, "--nodes and --flake-attempts want at least 1",
 			"see `mullion conformance run --help`")
 	}
+
 	m.run("conformance", "list").refused(t, ExitRequirement, `no e2e tests at "BIN/e2e/e2e.test"`,
 		"install the package mullion-e2e; in a checkout, `make e2e` builds them; or name an e2e.test with --e2e-test")
 	m.run("conformance", "run").has(t, ExitNotFound, `mullion: no cluster in "DATA"`)
@@ -160,6 +181,7 @@ for a in "$@"; do case $a in
 	--ginkgo.focus=*|--ginkgo.skip=*|--storage.testdriver=*) echo "$a" >> "$0.asked" ;;
 esac; done
 `
+
 	m.write(program, script)
 	driver := filepath.Join(m.paths.Bin, "driver.yaml")
 	m.run("conformance", "list", "--storage-driver", driver).refused(t, ExitUsage, "--storage-driver: stat BIN/driver.yaml: no such file or directory",
@@ -178,15 +200,25 @@ esac; done
 func TestConformanceProgress(t *testing.T) {
 	steps := []runner.Progress{
 		{Text: "ask the cluster"},
-		{Spec: &result.Spec{Name: "good", State: result.Passed, Seconds: 1.25}, Done: 9, Total: 20},
+		{Spec: &result.Spec{
+			Name:    "good",
+			State:   result.Passed,
+			Seconds: 1.25,
+		}, Done: 9, Total: 20},
 		{
-			Spec:   &result.Spec{Name: "bad", State: result.Failed, Seconds: 61, Message: "first line\nsecond"},
+			Spec: &result.Spec{
+				Name:    "bad",
+				State:   result.Failed,
+				Seconds: 61,
+				Message: "first line\nsecond",
+			},
 			Done:   10,
 			Total:  20,
 			Failed: 1,
 			Left:   4 * time.Minute,
 		},
 	}
+
 	const good, bad = "ok         9/20    1.2s  good\n", "FAIL      10/20   61.0s  bad\n"
 	const message = "                         first line\n"
 	for terminal, want := range map[bool]string{
@@ -212,16 +244,18 @@ func TestWithRepoList(t *testing.T) {
 	if err := os.WriteFile(file, []byte("promoterE2eRegistry: registry.example.com/e2e\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	environ := []string{"HOME=/root"}
 	for list, want := range map[string]string{
 		"": "", file: "KUBE_TEST_REPO_LIST=" + file,
 		"https://example.com/repos.yaml": "KUBE_TEST_REPO_LIST=https://example.com/repos.yaml",
 	} {
 		got, err := withRepoList(environ, list)
-		if err != nil || want == "" && len(got) != 1 || want != "" && (len(got) != 2 || got[1] != want) {
+		if err != nil || (want == "" && len(got) != 1) || (want != "" && (len(got) != 2 || got[1] != want)) {
 			t.Errorf("%q: %v, %v", list, got, err)
 		}
 	}
+
 	if err := os.WriteFile(file, []byte("- a list\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -51,6 +51,7 @@ like those of a suite, under the name critest. The exit code is 7 if a test fail
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runCritest(cmd.Context(), c, program) },
 	}
+
 	cmd.Flags().StringVar(&c.Node, "node", "", "the node (default: the first Windows node)")
 	cmd.Flags().StringVar(&c.Focus, "focus", "", "regular expression of the tests to run")
 	cmd.Flags().StringVar(&c.Skip, "skip", "", "regular expression of tests to leave out")
@@ -63,10 +64,18 @@ func (a *app) runCritest(ctx context.Context, c runner.Critest, program string) 
 	if program == "" {
 		program = filepath.Join(filepath.Dir(a.env.Executable), filepath.FromSlash(critestProgram))
 	}
+
 	if _, err := os.Stat(program); err != nil {
-		return &Error{Code: ExitRequirement, Err: err, Remedy: "`make critest` builds it; --critest names another critest.exe"}
+		return &Error{
+			Code:   ExitRequirement,
+			Err:    err,
+			Remedy: "`make critest` builds it; --critest names another critest.exe",
+		}
 	}
-	c.Mullion, c.StandIns, c.Progress = version.Mullion(), images.StandIns(), a.conformanceProgress(time.Now)
+
+	c.Mullion = version.Mullion()
+	c.StandIns = images.StandIns()
+	c.Progress = a.conformanceProgress(time.Now)
 	if err := a.ownCluster(ctx, &c.Config); err != nil {
 		return err
 	}
@@ -74,12 +83,14 @@ func (a *app) runCritest(ctx context.Context, c runner.Critest, program string) 
 	if err != nil {
 		return err
 	}
+
 	c.Exec = func(ctx context.Context, node string, args []string, log io.Writer) ([]byte, error) {
 		drive := wine.Drive(cluster.HostPrefix(paths, node))
 		dir, err := wine.UnixPath(drive, critestDir)
 		if err != nil {
 			return nil, err
 		}
+
 		resume, err := pauseKubelet(ctx, paths, node)
 		if err != nil {
 			return nil, err
@@ -90,6 +101,7 @@ func (a *app) runCritest(ctx context.Context, c runner.Critest, program string) 
 		})
 		return report, errors.Join(err, os.RemoveAll(dir))
 	}
+
 	folder, err := c.Run(ctx)
 	return a.conformanceEnd(folder, runner.CritestSuite, c.Results, err)
 }
@@ -121,7 +133,7 @@ type critestRun struct {
 // mostOfReport bounds the report of critest, in bytes.
 const mostOfReport = 64 << 20
 
-// place is the place of a file of the folder.
+// place returns the place of a file of the folder.
 func (r critestRun) place(name string) filePlace {
 	return filePlace{path: filepath.Join(r.dir, name), drive: r.drive}
 }
@@ -138,6 +150,7 @@ func (a *app) critestOn(ctx context.Context, r critestRun) ([]byte, error) {
 	if err := copyFile(filePlace{path: r.program}, r.place("critest.exe")); err != nil {
 		return nil, err
 	}
+
 	h, err := a.host(r.node)
 	if err != nil {
 		return nil, err
@@ -147,19 +160,24 @@ func (a *app) critestOn(ctx context.Context, r critestRun) ([]byte, error) {
 		"-image-endpoint=" + winnode.CRIEndpoint, "-test-images-file=" + critestDir + `\images.yaml`,
 		"-ginkgo.json-report=" + critestDir + `\report.json`,
 	}, r.args...)
+
 	child := h.Command(context.WithoutCancel(ctx), wine.RunProgram, argv...)
-	child.Stdin, child.Stdout, child.Stderr = nil, r.log, r.log
+	child.Stdin = nil
+	child.Stdout = r.log
+	child.Stderr = r.log
 	stop := context.AfterFunc(ctx, func() {
 		if child.Process != nil {
 			_ = child.Process.Kill() // a program that has ended needs no signal
 		}
 	})
 	defer stop()
+
 	err = h.Run(context.WithoutCancel(ctx), child)
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) { // a test that failed is in the report
 		return nil, err
 	}
+
 	var report []byte
 	err = r.place("report.json").within(func(drive *os.Root, name string) (err error) {
 		report, err = beneath.Read(drive, name, mostOfReport)
@@ -168,5 +186,6 @@ func (a *app) critestOn(ctx context.Context, r critestRun) ([]byte, error) {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
+
 	return report, err
 }

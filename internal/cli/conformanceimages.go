@@ -48,11 +48,17 @@ func (a *app) loadConformanceImages(ctx context.Context, paths layout.Paths, c s
 	if err != nil {
 		return err
 	}
+
 	built := filepath.Join(filepath.Dir(a.env.Executable), filepath.Dir(filepath.FromSlash(e2eTest)))
 	if err := images.Missing(built); err != nil {
 		return conformanceImageError(err)
 	}
-	l := images.Loader{Builder: images.NewBuilder(built), Out: a.env.Out, EveryOne: everyOne}
+	l := images.Loader{
+		Builder:  images.NewBuilder(built),
+		Out:      a.env.Out,
+		EveryOne: everyOne,
+	}
+
 	for _, img := range images.All() {
 		if to.Windows {
 			err := a.withImages(ctx, "",
@@ -61,6 +67,7 @@ func (a *app) loadConformanceImages(ctx context.Context, paths layout.Paths, c s
 				return err
 			}
 		}
+
 		err := a.withLinuxImages(ctx, to.Linux, func(node string, i *linuxnode.Images) error {
 			if err := l.Put(ctx, img, linuxStore(ctx, i)); err != nil {
 				return fmt.Errorf("node %q: %w", node, err)
@@ -71,18 +78,24 @@ func (a *app) loadConformanceImages(ctx context.Context, paths layout.Paths, c s
 			return err
 		}
 	}
+
 	return l.Registries(ctx, registryHosts(paths, c))
 }
 
-// registryHosts are the Windows nodes, each with its C: drive: agnhost's registry is on those alone.
+// registryHosts returns the Windows nodes, each with its C: drive: agnhost's registry is on those alone.
 func registryHosts(paths layout.Paths, c spec.Cluster) []images.Host {
 	var hosts []images.Host
 	for _, n := range c.Nodes {
 		if !n.Linux() {
 			prefix := cluster.HostPrefix(paths, n.Name)
-			hosts = append(hosts, images.Host{Name: n.Name, Root: prefix, Drive: wine.Drive(".")})
+			hosts = append(hosts, images.Host{
+				Name:  n.Name,
+				Root:  prefix,
+				Drive: wine.Drive("."),
+			})
 		}
 	}
+
 	return hosts
 }
 
@@ -97,7 +110,7 @@ func conformanceImageError(err error) error {
 	return err
 }
 
-// windowsStore is the store of the Windows nodes as it takes the tests' images.
+// windowsStore returns the store of the Windows nodes as it takes the tests' images.
 func windowsStore(ctx context.Context, s *image.Store) images.Store {
 	return images.Store{
 		System: images.Windows,
@@ -112,7 +125,7 @@ func windowsStore(ctx context.Context, s *image.Store) images.Store {
 	}
 }
 
-// linuxStore is the store of a Linux node as it takes the tests' images.
+// linuxStore returns the store of a Linux node as it takes the tests' images.
 func linuxStore(ctx context.Context, i *linuxnode.Images) images.Store {
 	return images.Store{
 		System: images.Linux,

@@ -35,6 +35,7 @@ type conformanceFlags struct {
 
 func (a *app) conformanceRun() *cobra.Command {
 	var f conformanceFlags
+
 	cmd := &cobra.Command{
 		Use:   "run [SUITE]",
 		Short: "Run a suite (smoke if none is named) and write a page with the results",
@@ -54,6 +55,7 @@ is 7 if a spec failed.`,
 			if cmd.Flags().Changed("nodes") {
 				s.Processes = f.nodes
 			}
+
 			if cmd.Flags().Changed("flake-attempts") {
 				s.Attempts = f.attempts
 			}
@@ -61,9 +63,11 @@ is 7 if a spec failed.`,
 				return usage(errors.New("--nodes and --flake-attempts want at least 1"),
 					"see `mullion conformance run --help`")
 			}
+
 			return a.runConformance(cmd.Context(), s, f)
 		},
 	}
+
 	f.register(cmd)
 	resultsFlag(cmd, &f.results)
 	cmd.Flags().StringVar(&f.kubeconfig, "kubeconfig", "",
@@ -93,6 +97,7 @@ func (a *app) runConformance(ctx context.Context, s suite.Suite, f conformanceFl
 		Hurry:      func() <-chan struct{} { return interrupt.Next(ctx) },
 		Progress:   a.conformanceProgress(time.Now),
 	}
+
 	var err error
 	if config.Program, err = a.e2eTest(f.program); err != nil {
 		return err
@@ -103,16 +108,19 @@ func (a *app) runConformance(ctx context.Context, s suite.Suite, f conformanceFl
 	if config.Kubeconfig, err = filepath.Abs(f.kubeconfig); err != nil {
 		return err
 	}
+
 	if f.kubeconfig == "" {
 		if err := a.ownCluster(ctx, &config); err != nil {
 			return err
 		}
 	}
+
 	if f.resume {
 		if config.Resume, err = resumable(f.results, s.Name); err != nil {
 			return err
 		}
 	}
+
 	if config.Kubectl, err = a.kubectlProgram(); err != nil {
 		return err
 	}
@@ -134,7 +142,7 @@ func withRepoList(environ []string, list string) ([]string, error) {
 	if list == "" {
 		return environ, nil
 	}
-	if u, err := url.Parse(list); err != nil || u.Scheme != "http" && u.Scheme != "https" {
+	if u, err := url.Parse(list); err != nil || (u.Scheme != "http" && u.Scheme != "https") {
 		data, err := beneath.ReadPath(list, mostOfRepoList)
 		if err == nil {
 			var names map[string]string
@@ -148,6 +156,7 @@ func withRepoList(environ []string, list string) ([]string, error) {
 				"name a file of YAML, for example with the line: promoterE2eRegistry: registry.example.com/e2e-test-images")
 		}
 	}
+
 	return append(slices.Clone(environ), repoListVariable+"="+list), nil
 }
 
@@ -159,6 +168,7 @@ func (a *app) conformanceEnd(folder, suiteName, results string, err error) error
 	if pageErr := a.writePage(folder, results, suiteName, 10); pageErr != nil {
 		return errors.Join(err, pageErr)
 	}
+
 	if err != nil {
 		if _, ok := errors.AsType[*runner.Error](err); ok {
 			return conformanceError(err)
@@ -167,8 +177,14 @@ func (a *app) conformanceEnd(folder, suiteName, results string, err error) error
 		if suiteName == customSuite {
 			remedy = "the same command with --resume continues it"
 		}
-		return &Error{Code: ExitInternal, Err: fmt.Errorf("the run is partial: %w", err), Remedy: remedy}
+
+		return &Error{
+			Code:   ExitInternal,
+			Err:    fmt.Errorf("the run is partial: %w", err),
+			Remedy: remedy,
+		}
 	}
+
 	done, err := result.Load(folder)
 	if err != nil {
 		return err
@@ -176,6 +192,7 @@ func (a *app) conformanceEnd(folder, suiteName, results string, err error) error
 	if result.Count(done.All())[result.Failed] > 0 {
 		return &silentError{code: ExitDifferent}
 	}
+
 	return nil
 }
 
@@ -188,6 +205,7 @@ func (a *app) ownCluster(ctx context.Context, config *runner.Config) error {
 	if err != nil {
 		return err
 	}
+
 	config.Kubeconfig, config.Emulated = paths.AdminKubeconfig(), true
 	config.NodeLogs = func(node string) []string {
 		files, err := filepath.Glob(filepath.Join(paths.Logs(), "*", node+".log"))
@@ -212,6 +230,7 @@ func resumable(results, suiteName string) (string, error) {
 			Remedy: "leave out --resume, or name the folder of the results with --results",
 		}
 	}
+
 	newest, err := result.Load(runs[0])
 	if err != nil {
 		return "", err
@@ -223,6 +242,7 @@ func resumable(results, suiteName string) (string, error) {
 			Remedy: "leave out --resume to run the suite again",
 		}
 	}
+
 	return runs[0], nil
 }
 
@@ -235,6 +255,7 @@ func (a *app) conformanceProgress(now func() time.Time) func(runner.Progress) {
 		}
 		fmt.Fprintln(a.env.Out, text)
 	}
+
 	return func(p runner.Progress) {
 		if p.Spec == nil {
 			line("…    " + p.Text)
@@ -244,6 +265,7 @@ func (a *app) conformanceProgress(now func() time.Time) func(runner.Progress) {
 		if p.Left > 0 {
 			left = fmt.Sprintf(", about %s left", p.Left.Round(time.Minute/2))
 		}
+
 		word := map[result.State]string{
 			result.Passed: "ok", result.Failed: "FAIL", result.Flaky: "flaky",
 			result.Skipped: "skip",
@@ -254,6 +276,7 @@ func (a *app) conformanceProgress(now func() time.Time) func(runner.Progress) {
 			message, _, _ := strings.Cut(p.Spec.Message, "\n")
 			line("                         " + message)
 		}
+
 		if a.env.Terminal {
 			fmt.Fprintf(a.env.Out, "%s, %d failed, %s%s", at, p.Failed, now().Sub(begun).Round(time.Second), left)
 		} else if p.Done%10 == 0 && left != "" {

@@ -47,6 +47,7 @@ func (f diagnoseFlags) own() bool { return f.kubeconfig == "" && f.context == ""
 
 func (a *app) diagnoseNodes() *cobra.Command {
 	var f diagnoseFlags
+
 	cmd := &cobra.Command{
 		Use:   "diagnose [NODE…]",
 		Short: "Find the known troubles of Windows nodes in this or any cluster, with cause and remedy",
@@ -81,6 +82,7 @@ or not all of it and nothing was found.`,
 			return a.runDiagnose(cmd.Context(), f, args)
 		},
 	}
+
 	f.addTo(cmd)
 	cmd.Flags().StringVarP(&f.output, "output", "o", "text", "text, json or junit")
 	cmd.Flags().BoolVar(&f.all, "all", false, "name the probes that found nothing, too")
@@ -96,6 +98,7 @@ or not all of it and nothing was found.`,
 func (a *app) diagnoseProbes() *cobra.Command {
 	var output string
 	formats := []string{"text", "markdown"}
+
 	cmd := &cobra.Command{
 		Use:   "probes",
 		Short: "List the troubles that are looked for",
@@ -111,15 +114,17 @@ func (a *app) diagnoseProbes() *cobra.Command {
 				fmt.Sprintf("see `%s --help`", cmd.CommandPath()))
 		},
 	}
+
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or markdown")
 	if err := cmd.RegisterFlagCompletionFunc("output",
 		cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		cmd.PrintErrln(err)
 	}
+
 	return cmd
 }
 
-// windowsNodes are the Windows nodes of this machine's cluster that are not among args, for the shell to complete.
+// windowsNodes returns the Windows nodes of this machine's cluster that are not among args, for the shell to complete.
 // Another cluster is not asked.
 func (a *app) windowsNodes(ctx context.Context, f diagnoseFlags, args []string) []string {
 	if !f.own() {
@@ -129,12 +134,14 @@ func (a *app) windowsNodes(ctx context.Context, f diagnoseFlags, args []string) 
 	if err != nil {
 		return nil
 	}
+
 	var names []string
 	for _, n := range c.Nodes {
 		if !n.Linux() && !slices.Contains(args, n.Name) {
 			names = append(names, n.Name)
 		}
 	}
+
 	return names
 }
 
@@ -147,6 +154,7 @@ func (a *app) runDiagnose(ctx context.Context, f diagnoseFlags, nodes []string) 
 	if err != nil {
 		return err
 	}
+
 	gather.Nodes(ctx, picture, a.nodeAsker(f, client))
 	gather.Later(ctx, client, picture)
 	r := report.Report{
@@ -154,6 +162,7 @@ func (a *app) runDiagnose(ctx context.Context, f diagnoseFlags, nodes []string) 
 		Server:  picture.Version,
 		All:     f.all,
 	}
+
 	for i := range picture.Nodes {
 		if picture.Looked(picture.Nodes[i].Name) {
 			r.Nodes = append(r.Nodes, picture.Nodes[i].Name)
@@ -162,6 +171,7 @@ func (a *app) runDiagnose(ctx context.Context, f diagnoseFlags, nodes []string) 
 	if err := r.Write(a.env.Out, f.output); err != nil {
 		return err
 	}
+
 	if !f.nodePods {
 		delete(picture.Missing, diagnose.Facts) // nobody asked for them
 	}
@@ -169,10 +179,11 @@ func (a *app) runDiagnose(ctx context.Context, f diagnoseFlags, nodes []string) 
 	if own, ok := errors.AsType[*Error](err); ok && a.reads() && f.own() && own.Code == ExitRequirement {
 		own.Remedy = "an administrator may look at all: " + a.withSudo()
 	}
+
 	return err
 }
 
-// pictureOf is what the API server says of a cluster, whose Windows nodes it narrows to those that are named.
+// pictureOf returns what the API server says of a cluster, whose Windows nodes it narrows to those that are named.
 func (a *app) pictureOf(ctx context.Context, client kubeclient.Interface, nodes []string) (*diagnose.Picture, error) {
 	patience, cancel := context.WithTimeout(ctx, a.calls.apiPatience)
 	defer cancel()
@@ -201,6 +212,7 @@ func (a *app) nodeAsker(f diagnoseFlags, client kubeclient.Interface) gather.Ask
 	case f.own():
 		return gather.Asker{Ask: a.askHost}
 	}
+
 	return gather.Asker{Refused: "only the nodes themselves know; --node-pods asks them by a HostProcess pod on each"}
 }
 
@@ -238,6 +250,7 @@ func (a *app) answerOfHost(ctx context.Context, patience time.Duration, node, qu
 	if _, err := a.host(node); err != nil {
 		return "", err
 	}
+
 	paths, err := a.paths()
 	if err != nil {
 		return "", err
@@ -246,13 +259,14 @@ func (a *app) answerOfHost(ctx context.Context, patience time.Duration, node, qu
 	return text, nodeDown(node, err)
 }
 
-// diagnoseEnd is the error, with its exit code, that results end with: nothing was found only where all that the API
-// server was asked for could be had.
+// diagnoseEnd returns the error, with its exit code, that results end with: nothing was found only where all that the
+// API server was asked for could be had.
 func diagnoseEnd(results []diagnose.Result, picture *diagnose.Picture) error {
 	found := 0
 	for _, r := range results {
 		found += len(r.Findings)
 	}
+
 	switch refused := slices.Sorted(maps.Keys(picture.Missing)); {
 	case found > 0:
 		return &Error{
@@ -267,10 +281,11 @@ func diagnoseEnd(results []diagnose.Result, picture *diagnose.Picture) error {
 			Remedy: "use a kubeconfig whose user may read pods, events and Services in all namespaces",
 		}
 	}
+
 	return nil
 }
 
-// cannotAsk is the error where a cluster could not be asked.
+// cannotAsk returns the error where a cluster could not be asked.
 func cannotAsk(err error) error {
 	return &Error{
 		Code: ExitRequirement,
@@ -293,6 +308,7 @@ func (a *app) diagnoseClient(ctx context.Context, f diagnoseFlags) (kubeclient.I
 		}
 		return client, err
 	}
+
 	cfg, err := a.foreignConfig(f)
 	if err != nil {
 		return nil, usage(err, "`kubectl config get-contexts` lists the contexts")
@@ -311,6 +327,7 @@ func (a *app) foreignConfig(f diagnoseFlags) (*rest.Config, error) {
 		}
 		rules.Precedence = target.Paths
 	}
+
 	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
 		&clientcmd.ConfigOverrides{CurrentContext: f.context}).ClientConfig()
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 // that nobody may read.
 func (m *machine) serveNodes(ready, forbidden string) (url string) {
 	m.t.Helper()
+
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		var body string
@@ -37,8 +38,10 @@ func (m *machine) serveNodes(ready, forbidden string) (url string) {
 			w.WriteHeader(http.StatusNotFound)
 			body = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","message":"no","code":404}`
 		}
+
 		_, _ = w.Write([]byte(body))
 	}))
+
 	m.t.Cleanup(server.Close)
 	return server.URL
 }
@@ -72,6 +75,7 @@ func TestDiagnoseFinds(t *testing.T) {
 		"43 probes on 1 Windows node: 1 found something, 39 nothing, 3 cannot tell",
 		"mullion: diagnose: 1 trouble(s) found",
 	)
+
 	got := m.run("diagnose", "-o", "json")
 	var out struct {
 		Server string `json:"serverVersion"`

@@ -23,6 +23,7 @@ type doctorReport struct {
 
 func (a *app) doctor() *cobra.Command {
 	var f upFlags
+
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say whether this machine has what a cluster needs, and what to do if not",
@@ -41,6 +42,7 @@ root (whether root looked) and checks (check, state, means, seen, notSeen, findi
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runDoctor(cmd, f) },
 	}
+
 	flags := cmd.Flags()
 	flags.StringVarP(&f.file, "file", "f", "", "cluster.yaml of the cluster to come (- for standard input)")
 	flags.StringSliceVar(&f.versions, "windows-version", nil, "as with mullion up: the cluster to come has these Windows nodes")
@@ -57,6 +59,7 @@ func (a *app) runDoctor(cmd *cobra.Command, f upFlags) error {
 	if err := f.out.check(); err != nil {
 		return err
 	}
+
 	paths, err := a.paths()
 	if err != nil {
 		return err
@@ -65,6 +68,7 @@ func (a *app) runDoctor(cmd *cobra.Command, f upFlags) error {
 	if err != nil {
 		return err
 	}
+
 	o := a.preflightOptions(paths, want)
 	checks := a.calls.examine(cmd.Context(), o)
 	if f.out.json() {
@@ -75,6 +79,7 @@ func (a *app) runDoctor(cmd *cobra.Command, f upFlags) error {
 		})
 		return errors.Join(err, unfit(checks))
 	}
+
 	if !f.out.quiet {
 		a.sayUnread(paths)
 	}
@@ -82,7 +87,7 @@ func (a *app) runDoctor(cmd *cobra.Command, f upFlags) error {
 	return unfit(checks)
 }
 
-// unfit is the error of a machine on which a cluster cannot come up.
+// unfit returns the error of a machine on which a cluster cannot come up.
 func unfit(checks []preflight.Check) error {
 	failed := failedOf(checks)
 	if len(failed) == 0 {
@@ -95,7 +100,7 @@ func unfit(checks []preflight.Check) error {
 	}
 }
 
-// failedOf are the names of the checks that keep a cluster from coming up.
+// failedOf returns the names of the checks that keep a cluster from coming up.
 func failedOf(checks []preflight.Check) []string {
 	var names []string
 	for _, c := range checks {
@@ -120,9 +125,11 @@ func (a *app) printChecks(checks []preflight.Check, f outputFlags) {
 		}
 		s.Print(a.checkLines(c, f.verbose)...)
 	}
+
 	if f.quiet {
 		return
 	}
+
 	parts := []string{fmt.Sprintf("\n%d of %d checks are right", count[preflight.Passed], len(checks))}
 	for _, more := range []struct {
 		state preflight.State
@@ -134,6 +141,7 @@ func (a *app) printChecks(checks []preflight.Check, f outputFlags) {
 			parts = append(parts, fmt.Sprintf(more.text, n))
 		}
 	}
+
 	s.Print(screen.Line{Text: strings.Join(parts, ", ") + "."})
 	if hidden(checks) {
 		s.Print(screen.Line{Text: "With root, all is looked at: sudo " + a.command() + " doctor"})
@@ -150,7 +158,7 @@ func hidden(checks []preflight.Check) bool {
 	return false
 }
 
-// checkLines are the lines of a check.
+// checkLines returns the lines of a check.
 func (a *app) checkLines(c preflight.Check, verbose bool) []screen.Line {
 	var all []screen.Line
 	add := func(l screen.Line, text string) {
@@ -161,10 +169,12 @@ func (a *app) checkLines(c preflight.Check, verbose bool) []screen.Line {
 		l.Text = screen.Pad(name, checkColumns-5) + screen.Hang(text, checkColumns, a.columns()-1)
 		all = append(all, l)
 	}
+
 	blank := screen.Line{Mark: " "}
 	if c.State == preflight.Passed {
 		add(screen.Line{Mark: "ok", Tone: screen.Good}, c.Seen)
 	}
+
 	for _, f := range c.Findings {
 		mark := screen.Line{Mark: "warn", Tone: screen.Notice}
 		if f.Fatal {
@@ -173,11 +183,13 @@ func (a *app) checkLines(c preflight.Check, verbose bool) []screen.Line {
 		add(mark, f.Problem)
 		add(blank, "→ "+f.Remedy)
 	}
+
 	if c.NotSeen != "" {
 		add(screen.Line{Mark: "?"}, "not seen without root: "+c.NotSeen)
 	}
 	if verbose || c.State == preflight.Failed || c.State == preflight.Warned {
 		add(blank, "("+c.Means+")")
 	}
+
 	return all
 }

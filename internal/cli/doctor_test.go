@@ -22,10 +22,21 @@ func (m *machine) examined(checks ...preflight.Check) *cluster.PreflightOptions 
 	return &asked
 }
 
-// aCheck is one in a state, with a text of each kind.
+// aCheck returns one in a state, with a text of each kind.
 func aCheck(name string, state preflight.State) preflight.Check {
-	c := preflight.Check{Name: name, State: state, Means: "a cluster needs " + name}
-	finding := preflight.Finding{Check: name, Problem: "there is too little", Remedy: "get more", Fatal: state == preflight.Failed}
+	c := preflight.Check{
+		Name:  name,
+		State: state,
+		Means: "a cluster needs " + name,
+	}
+
+	finding := preflight.Finding{
+		Check:   name,
+		Problem: "there is too little",
+		Remedy:  "get more",
+		Fatal:   state == preflight.Failed,
+	}
+
 	switch state {
 	case preflight.Passed:
 		c.Seen = "plenty"
@@ -34,12 +45,14 @@ func aCheck(name string, state preflight.State) preflight.Check {
 	default:
 		c.Findings = []preflight.Finding{finding}
 	}
+
 	return c
 }
 
 func TestDoctor(t *testing.T) {
 	good, warned := aCheck("kernel", preflight.Passed), aCheck("memory", preflight.Warned)
 	bad, unseen := aCheck("cgroups", preflight.Failed), aCheck("network", preflight.Unseen)
+
 	const badLines = "FAIL cgroups      there is too little\n                  → get more\n                  (a cluster needs cgroups)\n"
 	for _, tt := range []struct {
 		name   string
@@ -101,6 +114,7 @@ func TestDoctorForPrograms(t *testing.T) {
 	if got.code != ExitRequirement || report.Fit || report.Root || len(report.Checks) != 2 {
 		t.Errorf("exit code %d, %+v", got.code, report)
 	}
+
 	if !asked.Unprivileged || len(asked.Nodes) != 3 || asked.Networking.PodSubnet == "" {
 		t.Errorf("asked for %+v", asked)
 	}
@@ -120,7 +134,10 @@ func TestDoctorAndUpAgree(t *testing.T) {
 		m.calls.preflight = func(context.Context, cluster.PreflightOptions) []preflight.Finding {
 			return preflight.Findings(checks)
 		}
-		doctor, up, dry := m.run("doctor"), m.run("up"), m.run("up", "--dry-run")
+
+		doctor := m.run("doctor")
+		up := m.run("up")
+		dry := m.run("up", "--dry-run")
 		if doctor.code != up.code || dry.code != up.code {
 			t.Errorf("%s: doctor ends with %d, up with %d, up --dry-run with %d", state, doctor.code, up.code, dry.code)
 		}
@@ -174,10 +191,16 @@ func TestColourOfTheEnvironment(t *testing.T) {
 func TestUpForPrograms(t *testing.T) {
 	m := newMachine(t)
 	m.comesUp()
-	hint := preflight.Finding{Check: "memory", Problem: "little is free", Remedy: "end something"}
+	hint := preflight.Finding{
+		Check:   "memory",
+		Problem: "little is free",
+		Remedy:  "end something",
+	}
+
 	m.calls.preflight = func(context.Context, cluster.PreflightOptions) []preflight.Finding {
 		return []preflight.Finding{hint}
 	}
+
 	last := func(got outcome) map[string]any {
 		t.Helper()
 		all := strings.Split(strings.TrimSpace(got.out), "\n")
@@ -189,10 +212,12 @@ func TestUpForPrograms(t *testing.T) {
 			e = map[string]any{}
 			_ = json.Unmarshal([]byte(line), &e)
 		}
+
 		delete(e, "time")
 		delete(e, "seconds")
 		return e
 	}
+
 	got := m.run("up", "-o", "json", "--windows-version", "ltsc2022")
 	node := func(name, os, address string, more ...string) map[string]any {
 		n := map[string]any{"name": name, "os": os, "address": address, "kubernetesVersion": "v1.37.1"}
@@ -201,6 +226,7 @@ func TestUpForPrograms(t *testing.T) {
 		}
 		return n
 	}
+
 	nodes := []any{
 		node("linux-1", "linux", "10.213.0.11"), node("win-1", "windows", "10.213.0.12", "ltsc2022", "10.0.20348.2762"),
 	}
@@ -211,22 +237,26 @@ func TestUpForPrograms(t *testing.T) {
 	if diff := cmp.Diff(want, last(got)); diff != "" || got.code != ExitOK {
 		t.Errorf("exit code %d: %s", got.code, diff)
 	}
+
 	if !strings.Contains(got.out, `"type":"warning","unit":"memory","seconds":0,"message":"little is free","remedy":"end something"`) ||
 		got.err != "warning: memory: little is free\n  → end something\n" {
 		t.Errorf("of the warning:\n%s%s", got.out, got.err)
 	}
+
 	want["type"] = "plan"
 	delete(want, "kubeconfig")
 	delete(want, "context")
 	if diff := cmp.Diff(want, last(m.run("up", "-o", "json", "--windows-version", "ltsc2022", "--dry-run"))); diff != "" {
 		t.Error(diff)
 	}
+
 	want = map[string]any{"type": "cluster", "kubeconfig": "DATA/pki/admin.conf", "context": "admin"}
 	for key, value := range last(m.run("up", "-o", "json", "--kubeconfig", "none")) {
 		if expected, ok := want[key]; ok && key != "kubeconfig" && expected != value {
 			t.Errorf("%s is %v, want %v", key, value, expected)
 		}
 	}
+
 	hint.Fatal = true
 	got = m.run("up", "-o", "json")
 	want = map[string]any{"type": "error", "message": "little is free", "remedy": "end something", "code": 3.0}

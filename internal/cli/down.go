@@ -12,6 +12,7 @@ func (a *app) down() *cobra.Command {
 	var kubeconfigFlag string
 	var ofRun bool
 	var out outputFlags
+
 	cmd := &cobra.Command{
 		Use:   "down",
 		Short: "Remove the cluster and every trace of it",
@@ -32,19 +33,22 @@ With --run it leaves the cluster alone, and removes the engine of ` + "`mullion 
 			if err := a.requireRoot("ends the cluster's processes and removes what they made"); err != nil {
 				return err
 			}
+
 			ctx, held, err := a.hold(cmd.Context(), paths)
 			if err != nil {
 				return err
 			}
 			defer held.Release()
+
 			name := ""
-			if c, err := paths.LoadSpec(); err == nil && c.Join != nil || paths.Leftover() {
+			if c, err := paths.LoadSpec(); (err == nil && c.Join != nil) || paths.Leftover() {
 				return a.runLeave(ctx, "", true) // its nodes are removed too, if possible
 			} else if err == nil {
 				name = c.Name
 			} else if !errors.Is(err, os.ErrNotExist) {
 				fmt.Fprintf(a.env.Err, "mullion: %v; removing what is there anyway\n", err)
 			}
+
 			if err := a.calls.down(ctx, paths, a.steps(out)); err != nil {
 				return err
 			}
@@ -52,9 +56,11 @@ With --run it leaves the cluster alone, and removes the engine of ` + "`mullion 
 			if err != nil || name == "" {
 				return err
 			}
+
 			return person.remove(ctx, paths, name)
 		},
 	}
+
 	cmd.Flags().StringVar(&kubeconfigFlag, "kubeconfig", "",
 		"kubeconfig file that has the context (default: $KUBECONFIG or ~/.kube/config)")
 	cmd.Flags().BoolVar(&ofRun, "run", false,

@@ -62,7 +62,7 @@ type nodeEvent struct {
 	product string
 }
 
-// text is what a person is told of the node.
+// text returns what a person is told of the node.
 func (n nodeEvent) text() string { return n.product + ", " + n.Address }
 
 // events writes events, one a line.

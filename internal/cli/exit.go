@@ -6,8 +6,8 @@ import (
 	"mullion.dev/mullion/internal/check/command"
 )
 
-// Exit codes of mullion; docs/guide/start.md lists them. `mullion kubectl` and `mullion node exec` pass on the exit code
-// of the program that they ran.
+// Exit codes of mullion; docs/guide/start.md lists them. `mullion kubectl` and `mullion node exec` pass on the exit
+// code of the program that they ran.
 const (
 	ExitOK          = 0
 	ExitInternal    = 1 // something went wrong that has no code of its own
@@ -58,4 +58,10 @@ func ExitCode(err error) int {
 	}
 }
 
-func usage(err error, remedy string) error { return &Error{Code: ExitUsage, Err: err, Remedy: remedy} }
+func usage(err error, remedy string) error {
+	return &Error{
+		Code:   ExitUsage,
+		Err:    err,
+		Remedy: remedy,
+	}
+}

@@ -33,6 +33,7 @@ type explained struct {
 
 func (a *app) explainPod() *cobra.Command {
 	var namespace, output string
+
 	cmd := &cobra.Command{
 		Use:   "explain POD",
 		Short: "Print what the programs of a Windows pod asked of Windows that Wine has not",
@@ -55,6 +56,7 @@ pods; programs that ` + "`kubectl exec`" + ` starts are not explained.`,
 			return printExplained(a.env.Out, found)
 		},
 	}
+
 	cmd.Flags().StringVarP(&namespace, "namespace", "n", "default", "the pod's namespace")
 	outputFlag(cmd, &output)
 	return cmd
@@ -70,10 +72,18 @@ func (a *app) explained(ctx context.Context, namespace, pod string) ([]explained
 	if err != nil {
 		return nil, err
 	}
+
 	var out []explained
 	for _, n := range kept {
 		for _, one := range n.Containers {
-			e := explained{Node: n.Node, Container: one.Name, ID: one.ID, More: one.More, Off: one.Off}
+			e := explained{
+				Node:      n.Node,
+				Container: one.Name,
+				ID:        one.ID,
+				More:      one.More,
+				Off:       one.Off,
+			}
+
 			e.Findings = explain.Findings(one.Met, api.Exporters)
 			for i := range e.Findings {
 				e.Findings[i].Row = rowAbout(e.Findings[i])
@@ -81,6 +91,7 @@ func (a *app) explained(ctx context.Context, namespace, pod string) ([]explained
 			out = append(out, e)
 		}
 	}
+
 	if len(out) == 0 {
 		return nil, &Error{
 			Code:   ExitNotFound,
@@ -88,10 +99,11 @@ func (a *app) explained(ctx context.Context, namespace, pod string) ([]explained
 			Remedy: "`mullion kubectl get pods -A -o wide` lists the pods with their nodes, `mullion status` says whether the cluster is up",
 		}
 	}
+
 	return out, nil
 }
 
-// keptOfPod is what the nodes have kept of a pod.
+// keptOfPod returns what the nodes have kept of a pod.
 func (a *app) keptOfPod(ctx context.Context, namespace, pod string) (kept []cluster.Explained, err error) {
 	if !a.reads() {
 		paths, _, err := a.cluster()
@@ -100,6 +112,7 @@ func (a *app) keptOfPod(ctx context.Context, namespace, pod string) (kept []clus
 		}
 		return cluster.ExplainPod(paths, namespace, pod)
 	}
+
 	paths, err := a.paths()
 	if err != nil {
 		return nil, err
@@ -108,7 +121,7 @@ func (a *app) keptOfPod(ctx context.Context, namespace, pod string) (kept []clus
 	return kept, err
 }
 
-// rowAbout is the support row that names a function, by its API or in its name; "" if there is none.
+// rowAbout returns the support row that names a function, by its API or in its name; "" if there is none.
 func rowAbout(f explain.Finding) string {
 	if f.Function == "" {
 		return ""
@@ -118,6 +131,7 @@ func rowAbout(f explain.Finding) string {
 		return slices.Contains(words, f.Function) ||
 			slices.ContainsFunc(r.API, func(n string) bool { return strings.EqualFold(n, f.Library+" "+f.Function) })
 	}
+
 	rows := winapi.SupportRows()
 	i := slices.IndexFunc(rows, about)
 	switch {
@@ -126,6 +140,7 @@ func rowAbout(f explain.Finding) string {
 	case rows[i].Level == support.Supported: // Wine is asked first, and says so
 		return rows[i].Name + ": supported, Mullion answers in Wine's place"
 	}
+
 	return rows[i].Name + ": " + rows[i].Note
 }
 
@@ -139,6 +154,7 @@ func printExplained(w io.Writer, all []explained) error {
 		case len(e.Findings) == 0:
 			b.WriteString("  Wine said nothing of its programs\n")
 		}
+
 		for _, f := range e.Findings {
 			fmt.Fprintf(&b, "  %s\n", plaintext.OneLine(plaintext.Shortened(f.String(), 1000)))
 			if f.Row != "" {
@@ -149,6 +165,7 @@ func printExplained(w io.Writer, all []explained) error {
 			fmt.Fprintf(&b, "  and %d lines of more kinds than are kept\n", e.More)
 		}
 	}
+
 	_, err := io.WriteString(w, plaintext.Printable(b.String())) // the lines come from a container
 	return err
 }

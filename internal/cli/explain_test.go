@@ -18,12 +18,14 @@ func TestPrintExplained(t *testing.T) {
 	for i := range found {
 		found[i].Row = rowAbout(found[i])
 	}
+
 	var b strings.Builder
 	err := printExplained(&b, []explained{
 		{Node: "win-1", Container: "app", ID: "0123456789abcdef", Findings: found, More: 7},
 		{Node: "win-1", Container: "idle", ID: "1"},
 		{Node: "win-2", Container: "off", ID: "2", Off: true},
 	})
+
 	const numa = "GetNumaAvailableMemoryNodeEx, GetNumaNodeProcessorMask2"
 	want := `container app (0123456789abc) on win-1
   user32.dll EndTask: not implemented (met once)

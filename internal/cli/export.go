@@ -77,6 +77,7 @@ func (a *app) writeLogs(ctx context.Context, dir string, paths layout.Paths, c s
 	if err != nil {
 		return err
 	}
+
 	o := export.Options{Cluster: c, Texts: a.pictures(ctx, look, paths, c)}
 	if o.Client, err = a.clientOf(ctx, look, paths); err != nil {
 		return err
@@ -84,6 +85,7 @@ func (a *app) writeLogs(ctx context.Context, dir string, paths layout.Paths, c s
 	if err := a.ownFiles(ctx, dir, paths, &o); err != nil {
 		return err
 	}
+
 	missing, err := export.Gather(ctx, dir, o)
 	if err != nil {
 		return fmt.Errorf("write to %q: %w", dir, err)
@@ -95,7 +97,7 @@ func (a *app) writeLogs(ctx context.Context, dir string, paths layout.Paths, c s
 	return nil
 }
 
-// clientOf is the client of a cluster that has an API server of its own, which answers; nil for another.
+// clientOf returns the client of a cluster that has an API server of its own, which answers; nil for another.
 func (a *app) clientOf(ctx context.Context, look view.Status, paths layout.Paths) (kubeclient.Interface, error) {
 	if look.APIError != "" {
 		return nil, nil // there is no error, and nobody to ask
@@ -107,7 +109,7 @@ func (a *app) clientOf(ctx context.Context, look view.Status, paths layout.Paths
 	return client, err
 }
 
-// pictures are the files that say how the cluster is.
+// pictures returns the files that say how the cluster is.
 func (a *app) pictures(ctx context.Context, s view.Status, paths layout.Paths, c spec.Cluster) map[string][]byte {
 	var text, forPrograms, lacks bytes.Buffer
 	_ = a.printStatus(&text, s, paths, "text") // its error is what it prints
@@ -115,6 +117,7 @@ func (a *app) pictures(ctx context.Context, s view.Status, paths layout.Paths, c
 	for _, f := range a.calls.preflight(ctx, a.preflightOptions(paths, c)) {
 		fmt.Fprintf(&lacks, "%s: %s\n", f.Check, f.Problem)
 	}
+
 	return map[string][]byte{
 		"version.txt":   fmt.Appendf(nil, "mullion %s\nkubernetes %s\n", version.Mullion(), version.Kubernetes),
 		"status.txt":    text.Bytes(),

@@ -15,7 +15,7 @@ import (
 	"mullion.dev/mullion/internal/cluster/preflight"
 )
 
-// exporting is a machine with a described cluster, of which change says how it is.
+// exporting returns a machine with a described cluster, of which change says how it is.
 func exporting(t *testing.T, change func(*health.Observed)) *machine {
 	t.Helper()
 	m := newMachine(t)
@@ -49,7 +49,9 @@ func TestExportLogs(t *testing.T) {
 func TestExportLogsOfDownCluster(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	m := exporting(t, func(o *health.Observed) {
-		o.Supervisor, o.SupervisorError, o.APIError = nil, "no such file", "refused"
+		o.Supervisor = nil
+		o.SupervisorError = "no such file"
+		o.APIError = "refused"
 	})
 	got := m.run("export", "logs")
 	dir := strings.TrimSpace(got.out)

@@ -32,7 +32,7 @@ replaced nor removed. Which faults there are only the cluster knows.`,
 	return cmd
 }
 
-// faultNames are the faults that are not among args, for the shell to complete.
+// faultNames returns the faults that are not among args, for the shell to complete.
 func faultNames(args []string) []string {
 	var names []string
 	for _, f := range fault.All() {
@@ -82,27 +82,34 @@ func (a *app) faultList() *cobra.Command {
 			return printFaults(a.env.Out, output, a.madeFaults(ctx))
 		},
 	}
+
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
 	a.completeFlags(cmd, map[string][]string{"output": {"text", "json"}})
 	return cmd
 }
 
-// madeFaults are all faults; without a cluster that answers it is not known which there are.
+// madeFaults returns all faults; without a cluster that answers it is not known which there are.
 func (a *app) madeFaults(ctx context.Context) []listedFault {
 	var made []string
 	client, _, err := a.faultClient(ctx)
 	if err == nil {
 		made, err = fault.Made(ctx, client)
 	}
+
 	var all []listedFault
 	for _, f := range fault.All() {
-		l := listedFault{ID: f.ID, Title: f.Title, Does: f.Does}
+		l := listedFault{
+			ID:    f.ID,
+			Title: f.Title,
+			Does:  f.Does,
+		}
 		if err == nil {
 			is := slices.Contains(made, f.ID)
 			l.Made = &is
 		}
 		all = append(all, l)
 	}
+
 	return all
 }
 
@@ -112,6 +119,7 @@ func printFaults(out io.Writer, output string, all []listedFault) error {
 		e.SetIndent("", "  ")
 		return e.Encode(all)
 	}
+
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "FAULT\tMADE\tWHAT IS DONE")
 	for _, f := range all {
@@ -121,6 +129,7 @@ func printFaults(out io.Writer, output string, all []listedFault) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\n", f.ID, made, f.Does)
 	}
+
 	return w.Flush()
 }
 
@@ -154,10 +163,12 @@ func (a *app) makeFaults(ctx context.Context, ids []string) error {
 	if err := a.requireRoot("loads the images of its pods into the nodes' stores"); err != nil {
 		return err
 	}
+
 	client, c, err := a.faultClient(ctx)
 	if err != nil {
 		return err
 	}
+
 	v := fault.Values{WindowsImage: nettest.Image, LinuxImage: nettest.LinuxImage}
 	for _, n := range slices.Backward(c.Nodes) { // the first of each system
 		switch {
@@ -168,6 +179,7 @@ func (a *app) makeFaults(ctx context.Context, ids []string) error {
 			v.WindowsNode = n.Name
 		}
 	}
+
 	paths, _, err := a.cluster()
 	if err != nil {
 		return err
@@ -175,6 +187,7 @@ func (a *app) makeFaults(ctx context.Context, ids []string) error {
 	if err := a.agnhostImages(ctx, paths, c, func(step string) { fmt.Fprintln(a.env.Err, "…", step) }); err != nil {
 		return err
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, a.calls.apiPatience)
 	defer cancel()
 	err = fault.Make(ctx, client, ids, v)
@@ -184,9 +197,11 @@ func (a *app) makeFaults(ctx context.Context, ids []string) error {
 	if err != nil {
 		return err
 	}
+
 	for _, id := range ids {
 		fmt.Fprintf(a.env.Out, "made %s\n", id)
 	}
+
 	return nil
 }
 
@@ -210,6 +225,7 @@ func (a *app) faultUndo() *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			undone, err := fault.Undo(ctx, client, args)
 			for _, id := range undone {
 				fmt.Fprintf(a.env.Out, "undone %s\n", id)
@@ -217,6 +233,7 @@ func (a *app) faultUndo() *cobra.Command {
 			if unknown, is := errors.AsType[*fault.UnknownError](err); is {
 				return unknownFault(unknown)
 			}
+
 			return err
 		},
 	}

@@ -18,6 +18,7 @@ func helpIn(root *cobra.Command, columns int) {
 		_, err := fmt.Fprint(cmd.OutOrStderr(), usageText(cmd, columns))
 		return err
 	})
+
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		text := cmd.Long
 		if text == "" {
@@ -28,7 +29,7 @@ func helpIn(root *cobra.Command, columns int) {
 	})
 }
 
-// usageText is what cobra's own template says, broken at so many columns.
+// usageText returns what cobra's own template says, broken at so many columns.
 func usageText(cmd *cobra.Command, columns int) string {
 	var b strings.Builder
 	section := func(title, text string) {
@@ -36,6 +37,7 @@ func usageText(cmd *cobra.Command, columns int) string {
 			fmt.Fprintf(&b, "\n%s\n%s\n", title, text)
 		}
 	}
+
 	b.WriteString("Usage:\n")
 	if cmd.Runnable() {
 		fmt.Fprintf(&b, "  %s\n", screen.Hang(cmd.UseLine(), 4, columns))
@@ -43,6 +45,7 @@ func usageText(cmd *cobra.Command, columns int) string {
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "  %s [command]\n", cmd.CommandPath())
 	}
+
 	section("Examples:", cmd.Example)
 	for _, g := range cmd.Groups() {
 		section(g.Title, commandList(cmd, g.ID, columns))
@@ -51,16 +54,18 @@ func usageText(cmd *cobra.Command, columns int) string {
 	if len(cmd.Groups()) > 0 {
 		title = "Additional Commands:"
 	}
+
 	section(title, commandList(cmd, "", columns))
 	section("Flags:", cmd.LocalFlags().FlagUsagesWrapped(columns))
 	section("Global Flags:", cmd.InheritedFlags().FlagUsagesWrapped(columns))
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "\nUse \"%s [command] --help\" for more information about a command.\n", cmd.CommandPath())
 	}
+
 	return b.String()
 }
 
-// commandList is a line for each command below one, of a group.
+// commandList returns a line for each command below one, of a group.
 func commandList(cmd *cobra.Command, group string, columns int) string {
 	var b strings.Builder
 	for _, c := range cmd.Commands() {

@@ -32,16 +32,18 @@ commands ask the HNS of a node what hnsdiag and the HNS PowerShell module ask on
 		Args:    noArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+
 	cmd.AddCommand(a.hnsList(), a.hnsShow(), a.hnsDiag(), a.hnsTrace(), a.hnsRestart())
 	return cmd
 }
 
-// hnsObjects are the objects of a node's HNS.
+// hnsObjects returns the objects of a node's HNS.
 func (a *app) hnsObjects(ctx context.Context, node string) (o show.Objects, err error) {
 	paths, err := a.paths()
 	if err != nil {
 		return o, err
 	}
+
 	if a.reads() {
 		err := a.ask(ctx, paths, view.Path("hns", node), nil, &o)
 		return o, err
@@ -49,6 +51,7 @@ func (a *app) hnsObjects(ctx context.Context, node string) (o show.Objects, err 
 	if err := a.knowsNode(paths, node); err != nil {
 		return o, err
 	}
+
 	client, err := a.calls.hns(ctx, paths, node)
 	if err != nil {
 		return o, a.hnsError(node, err)
@@ -90,6 +93,7 @@ func (a *app) hnsError(node string, err error) error {
 
 func (a *app) hnsList() *cobra.Command {
 	var output string
+
 	cmd := &cobra.Command{
 		Use:     "ls NODE [KIND…]",
 		Aliases: []string{"list"},
@@ -115,12 +119,15 @@ func (a *app) hnsList() *cobra.Command {
 			if len(kinds) == 0 {
 				kinds = show.KindNames()
 			}
+
 			if output == "json" {
 				return json.NewEncoder(a.env.Out).Encode(o.Only(kinds))
 			}
+
 			return o.Print(a.env.Out, kinds)
 		},
 	}
+
 	outputFlag(cmd, &output)
 	return cmd
 }
@@ -139,6 +146,7 @@ func (a *app) hnsShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			found := o.Find(args[1])
 			if len(found) == 0 {
 				return &Error{
@@ -147,6 +155,7 @@ func (a *app) hnsShow() *cobra.Command {
 					Remedy: "`mullion hns ls " + args[0] + "` lists them",
 				}
 			}
+
 			enc := json.NewEncoder(a.env.Out)
 			enc.SetIndent("", "  ")
 			for _, v := range found {
@@ -154,6 +163,7 @@ func (a *app) hnsShow() *cobra.Command {
 					return err
 				}
 			}
+
 			return nil
 		},
 	}
@@ -174,6 +184,7 @@ programs that call HNS.`,
 			if err != nil {
 				return err
 			}
+
 			agent, err := a.calls.agent(paths, args[0])
 			if err != nil {
 				return a.hnsError(args[0], err)

@@ -36,6 +36,7 @@ kubeproxy_sync_proxy_rules_duration_seconds_count{ip_family="IPv4"} 4
 kubeproxy_sync_proxy_rules_last_timestamp_seconds{ip_family="IPv4"} 1.7e+09
 kubeproxy_sync_proxy_rules_last_timestamp_seconds{ip_family="IPv6"} 0
 `))
+
 	var b strings.Builder
 	if err := p.print(&b, time.Unix(1_700_000_012, 0)); err != nil {
 		t.Fatal(err)
@@ -62,17 +63,24 @@ func (m *machine) withHNS() *dataplane.Fake {
 	if err != nil {
 		m.t.Fatal(err)
 	}
+
 	create := func(function, object, text string) string {
-		reply, err := service.Call(m.t.Context(), hns.Request{Function: function, Object: object, Text: []string{text}})
+		reply, err := service.Call(m.t.Context(), hns.Request{
+			Function: function,
+			Object:   object,
+			Text:     []string{text},
+		})
 		if err != nil {
 			m.t.Fatalf("%s: %v", function, err)
 		}
 		return reply.Object
 	}
+
 	network := create("HcnCreateNetwork", "", `{"Name": "cbr0", "Type": "L2Bridge", "SchemaVersion": {"Major": 2},
 		"Policies": [{"Type": "NetAdapterName", "Settings": {"NetworkAdapterName": "Ethernet"}}],
 		"Ipams": [{"Type": "Static", "Subnets": [{"IpAddressPrefix": "10.244.0.0/24",
 			"Routes": [{"NextHop": "10.244.0.1", "DestinationPrefix": "0.0.0.0/0"}]}]}]}`)
+
 	endpoint := create("HcnCreateEndpoint", network, `{"Name": "web", "SchemaVersion": {"Major": 2},
 		"HostComputeNetwork": "`+network+`", "IpConfigurations": [{"IpAddress": "10.244.0.5", "PrefixLength": 24}]}`)
 	create("HcnCreateLoadBalancer", "", `{"SchemaVersion": {"Major": 2}, "HostComputeEndpoints": ["`+endpoint+`"],
@@ -85,9 +93,15 @@ func (m *machine) withHNS() *dataplane.Fake {
 	if err != nil {
 		m.t.Fatal(err)
 	}
+
 	ctx, cancel := context.WithCancel(m.t.Context())
 	m.level = logging.NewDial(logging.Info)
-	looked := admin.Agent{HNS: service, Level: m.level, Log: quiet}
+	looked := admin.Agent{
+		HNS:   service,
+		Level: m.level,
+		Log:   quiet,
+	}
+
 	served := make(chan error, 1)
 	go func() { served <- admin.Serve(ctx, admin.Socket(dir), looked) }()
 	m.awaitFile(admin.Socket(dir))
@@ -157,6 +171,7 @@ func TestHNSListForPrograms(t *testing.T) {
 	m := newMachine(t)
 	m.describe(nil)
 	m.withHNS()
+
 	for args, want := range map[string][]string{
 		"":                     {"endpoints", "loadBalancers", "namespaces", "networks"},
 		"endpoint":             {"endpoints"},
@@ -168,6 +183,7 @@ func TestHNSListForPrograms(t *testing.T) {
 		if err := json.Unmarshal([]byte(got.out), &kinds); err != nil || got.code != ExitOK || got.err != "" {
 			t.Fatalf("%q: exit code %d, %v: %s%s", args, got.code, err, got.out, got.err)
 		}
+
 		var names []string
 		for _, name := range slices.Sorted(maps.Keys(kinds)) {
 			names = append(names, name)
@@ -228,6 +244,7 @@ func proxyPages(health error, metrics string) func(context.Context, layout.Paths
 func TestHNSDiag(t *testing.T) {
 	const metrics = "kubeproxy_sync_proxy_rules_duration_seconds_count 2\n" +
 		"kubeproxy_sync_proxy_rules_duration_seconds_sum 1\n"
+
 	const whole = "  the kernel is as HNS plans it\n"
 	for _, tt := range []struct {
 		name    string
@@ -277,6 +294,7 @@ func TestHNSDiag(t *testing.T) {
 			if tt.forget {
 				kernel.Forget()
 			}
+
 			m.calls.proxyPage = proxyPages(tt.health, tt.metrics)
 			got := m.run("hns", "diag", "win-1")
 			const counts = "HNS of node win-1: 1 network, 0 pod's endpoints on the node, 1 load balancer, " +
@@ -293,12 +311,17 @@ func TestHNSDiag(t *testing.T) {
 func TestHNSDiagTellsOfRepairs(t *testing.T) {
 	var out strings.Builder
 	d := hnsDiagnosis{
-		Node: "win-1", Repairs: hns.Repairs{Count: 3, Last: time.Unix(0, 0).UTC(), Found: []string{"missing: table"}},
+		Node: "win-1", Repairs: hns.Repairs{
+			Count: 3,
+			Last:  time.Unix(0, 0).UTC(),
+			Found: []string{"missing: table"},
+		},
 		Proxy: &proxyHealth{Healthy: true},
 	}
 	if err := d.print(&out, time.Unix(60, 0)); err != nil {
 		t.Fatal(err)
 	}
+
 	const want = "  somebody else has changed the network, and 3 repairs put it right, " +
 		"the last at 1970-01-01T00:00:00Z: missing: table\n"
 	if !strings.Contains(out.String(), want) {
@@ -319,6 +342,7 @@ func TestHNSOfNodesThatHaveNone(t *testing.T) {
 			"mullion: node win-1: "+winhost.ErrDown.Error(),
 			"→ `mullion status` shows what is wrong with it, `mullion up` brings it back")
 	}
+
 	m.run("hns", "ls", "linux-1").refused(t, ExitUsage, "not a Windows node: linux-1",
 		"a Linux node has no HNS; name a Windows node")
 	m.run("hns", "ls", "win-7").refused(t, ExitNotFound, `no node "win-7"; there are linux-1, win-1`, "")
@@ -351,6 +375,7 @@ func TestHNSTrace(t *testing.T) {
 			t.Errorf("%s: %q, want %q (%v)", name, got, tt.want, err)
 		}
 	}
+
 	m := newMachine(t)
 	m.run("hns", "trace").has(t, ExitUsage, "mullion: `mullion hns trace` takes NODE")
 	m.withHNS()

@@ -49,6 +49,7 @@ type proxyHealth struct {
 
 func (a *app) hnsDiag() *cobra.Command {
 	var output string
+
 	cmd := &cobra.Command{
 		Use:   "diag NODE",
 		Short: "Compare a node's network with the plan of its HNS, and check the health of kube-proxy.exe",
@@ -68,12 +69,15 @@ stays. The exit code is 7 if there is a difference, or if kube-proxy is not heal
 			} else {
 				err = d.print(a.env.Out, time.Now())
 			}
-			if err == nil && (len(d.Differences) > 0 || d.Proxy != nil && !d.Proxy.Healthy) {
+
+			if err == nil && (len(d.Differences) > 0 || (d.Proxy != nil && !d.Proxy.Healthy)) {
 				err = &silentError{code: ExitDifferent}
 			}
+
 			return err
 		},
 	}
+
 	outputFlag(cmd, &output)
 	return cmd
 }
@@ -87,6 +91,7 @@ func (a *app) diagnose(ctx context.Context, node string) (hnsDiagnosis, error) {
 	if err != nil {
 		return hnsDiagnosis{}, err
 	}
+
 	d := diagnosisOf(node, told)
 	switch {
 	case c.Networking.KubeProxy() && !slices.Contains(c.Bare(), node):
@@ -96,10 +101,11 @@ func (a *app) diagnose(ctx context.Context, node string) (hnsDiagnosis, error) {
 			d.Proxy = p
 		}
 	}
+
 	return d, nil
 }
 
-// hnsDiagnosis is what the agent of a node says of its HNS.
+// hnsDiagnosis returns what the agent of a node says of its HNS.
 func (a *app) hnsDiagnosis(ctx context.Context, paths layout.Paths, node string) (admin.Diagnosis, error) {
 	if a.reads() {
 		var told admin.Diagnosis
@@ -109,6 +115,7 @@ func (a *app) hnsDiagnosis(ctx context.Context, paths layout.Paths, node string)
 	if err := a.knowsNode(paths, node); err != nil {
 		return admin.Diagnosis{}, err
 	}
+
 	agent, err := a.calls.agent(paths, node)
 	if err != nil {
 		return admin.Diagnosis{}, a.hnsError(node, err)
@@ -120,7 +127,7 @@ func (a *app) hnsDiagnosis(ctx context.Context, paths layout.Paths, node string)
 	return told, nil
 }
 
-// proxyPage is a page of a node's kube-proxy.
+// proxyPage returns a page of a node's kube-proxy.
 func (a *app) proxyPage(ctx context.Context, paths layout.Paths, node, page string) ([]byte, error) {
 	if !a.reads() {
 		return a.calls.proxyPage(ctx, paths, node, page)
@@ -154,6 +161,7 @@ func (a *app) askProxy(ctx context.Context, paths layout.Paths, node string) *pr
 		p.Problem = err.Error()
 		return p
 	}
+
 	p.Healthy = true
 	metrics, err := a.proxyPage(ctx, paths, node, "/metrics")
 	if err != nil {
@@ -176,6 +184,7 @@ func (p *proxyHealth) read(metrics []byte) {
 		if !ok || err != nil {
 			continue
 		}
+
 		switch name {
 		case "kubeproxy_sync_proxy_rules_duration_seconds_count":
 			p.Syncs += int(v)
@@ -198,6 +207,7 @@ func (d hnsDiagnosis) print(w io.Writer, now time.Time) error {
 		fmt.Fprintf(w, "  somebody else has changed the network, and %s put it right, the last at %s: %s\n",
 			count(r.Count, "repair"), r.Last.Format(time.RFC3339), strings.Join(r.Found, "; "))
 	}
+
 	for _, text := range d.Withheld {
 		fmt.Fprintf(w, "  not carried out, so that the control plane reaches the node: %s\n", text)
 	}
@@ -206,9 +216,11 @@ func (d hnsDiagnosis) print(w io.Writer, now time.Time) error {
 	} else {
 		fmt.Fprintln(w, "  the kernel differs from HNS' plan:")
 	}
+
 	for _, text := range d.Differences {
 		fmt.Fprintf(w, "    %s\n", text)
 	}
+
 	return d.Proxy.print(w, now)
 }
 
@@ -226,6 +238,7 @@ func (p *proxyHealth) print(w io.Writer, now time.Time) error {
 			w, "kube-proxy.exe: healthy, carried out Services %d times, on average in %.3f s, last %s ago\n",
 			p.Syncs, p.SyncSeconds/float64(p.Syncs), now.Sub(p.LastSync).Round(time.Second))
 	}
+
 	return err
 }
 

@@ -18,6 +18,7 @@ import (
 func (a *app) hnsTrace() *cobra.Command {
 	var output string
 	var whole bool
+
 	cmd := &cobra.Command{
 		Use:   "trace NODE",
 		Short: "Show the calls that programs make of a node's HNS, as they come",
@@ -36,6 +37,7 @@ for it: where they come faster than they can be told, it says how many are missi
 			})
 		},
 	}
+
 	outputFlag(cmd, &output)
 	cmd.Flags().BoolVar(&whole, "whole", false, "print the texts of calls and answers, too")
 	return cmd
@@ -47,6 +49,7 @@ func (a *app) traceHNS(ctx context.Context, node string, told func(hns.TracedCal
 	if err != nil {
 		return err
 	}
+
 	if a.reads() {
 		err = a.readTrace(ctx, paths, node, told)
 	} else {
@@ -64,13 +67,14 @@ func (a *app) traceHNS(ctx context.Context, node string, told func(hns.TracedCal
 	if errors.Is(err, io.ErrClosedPipe) {
 		return nil
 	}
+
 	return err
 }
 
 // mostOfCall is how many characters of a call's own texts are in its line.
 const mostOfCall = 120
 
-// onOneLine is a text whose line ends and indentation are spaces.
+// onOneLine returns a text whose line ends and indentation are spaces.
 func onOneLine(text string) string { return plaintext.OneLine(strings.Join(strings.Fields(text), " ")) }
 
 // printCall prints a call on one line; whole prints its texts below it.
@@ -83,6 +87,7 @@ func printCall(out io.Writer, c hns.TracedCall, whole bool) error {
 	if c.Object != "" {
 		b.WriteString(" " + c.Object)
 	}
+
 	if !whole {
 		text := []rune(onOneLine(strings.Join(c.Text, " ")))
 		if len(text) > mostOfCall {
@@ -92,6 +97,7 @@ func printCall(out io.Writer, c hns.TracedCall, whole bool) error {
 			b.WriteString(" " + string(text))
 		}
 	}
+
 	switch {
 	case c.Error != "":
 		b.WriteString(" → " + onOneLine(c.Error))
@@ -100,6 +106,7 @@ func printCall(out io.Writer, c hns.TracedCall, whole bool) error {
 	case c.Made != "":
 		b.WriteString(" → " + c.Made)
 	}
+
 	b.WriteString("\n")
 	if whole {
 		for _, text := range c.Text {

@@ -45,6 +45,7 @@ func (a *app) withImages(ctx context.Context, node string, do func(*image.Store)
 	if _, err := paths.LoadSpec(); err != nil {
 		return noCluster(paths.Data, err)
 	}
+
 	err = cluster.ReachImages(ctx, paths, "")
 	if err == nil {
 		store, closeStore, openErr := cluster.Images(paths, node)
@@ -65,6 +66,7 @@ func silentStore(err error) error {
 	if _, ofNode := errors.AsType[*cluster.LinuxStoreError](err); ofNode {
 		whose = "the node's"
 	}
+
 	return &Error{
 		Code:   ExitNotReady,
 		Err:    err,
@@ -108,6 +110,7 @@ func (a *app) loadForRun(cmd *cobra.Command, file string) error {
 		return err
 	}
 	defer archive.Close()
+
 	client, err := a.singleClient(cmd)
 	if err != nil {
 		return err
@@ -116,9 +119,11 @@ func (a *app) loadForRun(cmd *cobra.Command, file string) error {
 	if err != nil {
 		return fmt.Errorf("load %s: %w", file, err)
 	}
+
 	for _, ref := range refs {
 		fmt.Fprintf(a.env.Out, "%s is there for `mullion run`\n", ref)
 	}
+
 	return nil
 }
 
@@ -139,6 +144,7 @@ func (a *app) imagePull() *cobra.Command {
 	var nodes []string
 	var user string
 	var passwordStdin bool
+
 	cmd := &cobra.Command{
 		Use:   "pull REFERENCE",
 		Short: "Pull an image for the cluster's nodes",
@@ -157,6 +163,7 @@ func (a *app) imagePull() *cobra.Command {
 			return a.pull(cmd.Context(), c, nodes, args[0], auth)
 		},
 	}
+
 	cmd.Flags().StringSliceVar(&nodes, "node", nil, "pull for these nodes only (default: all)")
 	cmd.Flags().StringVar(&user, "user", "", "name for the registry; needs --password-stdin")
 	cmd.Flags().BoolVar(&passwordStdin, "password-stdin", false,
@@ -182,6 +189,7 @@ func (a *app) registryAuth(user string, passwordStdin bool) (*image.Auth, error)
 	case !passwordStdin:
 		return nil, usage(errors.New("--user needs --password-stdin"), remedy)
 	}
+
 	data, err := io.ReadAll(io.LimitReader(a.env.In, maxPassword))
 	if err != nil {
 		return nil, fmt.Errorf("read password from standard input: %w", err)
@@ -202,6 +210,7 @@ func (a *app) pull(ctx context.Context, c spec.Cluster, nodes []string, ref stri
 	if _, err := cluster.ImageStoresOf(c, nodes); err != nil {
 		return notFound(err)
 	}
+
 	var pulls cluster.Pulls
 	for _, n := range c.Nodes {
 		if len(nodes) > 0 && !slices.Contains(nodes, n.Name) {
@@ -214,11 +223,13 @@ func (a *app) pull(ctx context.Context, c spec.Cluster, nodes []string, ref stri
 		} else {
 			err = a.withImages(ctx, n.Name, func(s *image.Store) error { return a.pullFor(ctx, s, n.Name, ref, auth) })
 		}
+
 		if err != nil && (len(nodes) > 0 || !errdefs.IsNotFound(err)) {
 			return notFound(err)
 		}
 		pulls.Add(n.OS, err)
 	}
+
 	return notFound(pulls.Err())
 }
 

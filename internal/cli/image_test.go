@@ -20,7 +20,12 @@ import (
 
 func TestImageTable(t *testing.T) {
 	id := "sha256:" + strings.Repeat("0123456789abcdef", 4)
-	linux := image.Info{ID: id, RepoDigests: []string{"example.com/b@" + id}, Size: 1_234_567}
+	linux := image.Info{
+		ID:          id,
+		RepoDigests: []string{"example.com/b@" + id},
+		Size:        1_234_567,
+	}
+
 	linux.Spec.OS = spec.Linux
 	list := []image.Info{
 		{
@@ -33,10 +38,12 @@ func TestImageTable(t *testing.T) {
 		linux,
 		{ID: id, Size: 5}, // nobody could name it
 	}
+
 	var out strings.Builder
 	if err := printImages(&out, list); err != nil {
 		t.Fatal(err)
 	}
+
 	b := "example.com/b@" + id
 	pad := func(s string) string { return fmt.Sprintf("%-*s", len(b)+2, s) }
 	want := pad("IMAGE") + "ID                   OS VERSION       SIZE\n" +
@@ -64,6 +71,7 @@ func TestImagesOfAClusterThatIsDown(t *testing.T) {
 	if err := os.WriteFile(archive, []byte("no matter"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	const remedy = "containerd does not answer: see `mullion status`, or bring the cluster back with `mullion up`"
 	for system, who := range map[string]string{spec.Windows: "the cluster's", spec.Linux: "the node's"} {
 		m := newMachine(t)
@@ -74,6 +82,7 @@ func TestImagesOfAClusterThatIsDown(t *testing.T) {
 				}
 			}
 		})
+
 		for _, args := range [][]string{
 			{"image", "ls"}, {"image", "load", archive}, {"image", "rm", "a:b"}, {"image", "pull", "example.com/a:b"},
 		} {
@@ -125,6 +134,7 @@ func TestArchiveFromStandardInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
+
 	for range 2 {
 		if _, err := f.Seek(0, io.SeekStart); err != nil {
 			t.Fatal(err)
@@ -133,6 +143,7 @@ func TestArchiveFromStandardInput(t *testing.T) {
 			t.Errorf("read %q, %v", text, err)
 		}
 	}
+
 	if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
 		t.Errorf("left %v, %v", files, err)
 	}

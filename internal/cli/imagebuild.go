@@ -21,6 +21,7 @@ func (a *app) imageBuild() *cobra.Command {
 	var over imagebuild.Spec
 	var docker dockerfileFlags
 	var file, output string
+
 	cmd := &cobra.Command{
 		Use:   "build FOLDER",
 		Short: "Make a Windows image from a Dockerfile or a folder of files, the same bytes each time",
@@ -53,6 +54,7 @@ With --os linux the image is for linux/amd64, and FOLDER may also be one program
 			return a.placeImage(cmd.Context(), img, output)
 		},
 	}
+
 	f := cmd.Flags()
 	f.StringVarP(&file, "file", "f", "", "the Dockerfile, or the description if it ends with .yaml "+
 		"(default: Dockerfile or image.yaml in the folder, if there is one)")
@@ -62,6 +64,7 @@ With --os linux the image is for linux/amd64, and FOLDER may also be one program
 	f.StringArrayVar(&docker.args, "build-arg", nil, "value of an ARG of the Dockerfile, NAME=VALUE")
 	f.StringVar(&docker.target, "target", "", "the Dockerfile's stage that becomes the image (default: the last one)")
 	f.StringVar(&over.OS, "os", "", "windows or linux (default: windows)")
+
 	f.StringSliceVar(&over.OSVersions, "windows-version", nil,
 		"Windows versions that the image is for (default: all of the catalogue)")
 	f.StringArrayVar(&over.Entrypoint, "entrypoint", nil, "program and leading arguments; give the flag once for each")
@@ -120,6 +123,7 @@ func (a *app) buildImage(ctx context.Context, dir, file string, over imagebuild.
 	if err != nil {
 		return nil, err
 	}
+
 	override(&s.Tags, over.Tags)
 	override(&s.OSVersions, over.OSVersions)
 	override(&s.Entrypoint, over.Entrypoint)
@@ -130,12 +134,14 @@ func (a *app) buildImage(ctx context.Context, dir, file string, over imagebuild.
 	if over.WorkingDir != "" {
 		s.WorkingDir = over.WorkingDir
 	}
+
 	if over.User != "" {
 		s.User = over.User
 	}
 	if over.OS != "" {
 		s.OS = over.OS
 	}
+
 	o := imagebuild.Options{Dir: dir, Spec: s}
 	if o.Created, err = a.sourceDate(); err != nil {
 		return nil, err
@@ -152,7 +158,7 @@ func parseEpoch(epoch string) (time.Time, error) {
 	return time.Unix(seconds, 0).UTC(), nil
 }
 
-// labelsOf are the labels of a description, to be added to.
+// labelsOf returns the labels of a description, to be added to.
 func labelsOf(s *imagebuild.Spec) map[string]string {
 	if s.Labels == nil {
 		s.Labels = map[string]string{}
@@ -176,6 +182,7 @@ func (a *app) placeImage(ctx context.Context, img *imagebuild.Image, output stri
 	if err := img.WriteArchive(&archive); err != nil {
 		return err
 	}
+
 	where := output
 	if output != "" {
 		if err := atomicfile.Write(output, archive.Bytes(), 0o644); err != nil {
@@ -187,6 +194,7 @@ func (a *app) placeImage(ctx context.Context, img *imagebuild.Image, output stri
 			return err
 		}
 	}
+
 	for _, ref := range img.Refs {
 		what := fmt.Sprintf("%d Windows version(s)", len(img.OSVersions))
 		if img.OS == imagebuild.Linux {
@@ -194,5 +202,6 @@ func (a *app) placeImage(ctx context.Context, img *imagebuild.Image, output stri
 		}
 		fmt.Fprintf(a.env.Out, "%s@%s for %s, in %s\n", ref, digest, what, where)
 	}
+
 	return nil
 }

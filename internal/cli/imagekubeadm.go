@@ -37,6 +37,7 @@ func (a *app) loadKubeadm(ctx context.Context, names []string) error {
 	if err := a.requireRoot("loads images into the nodes' stores"); err != nil {
 		return err
 	}
+
 	paths, c, err := a.cluster()
 	if err != nil {
 		return err
@@ -45,6 +46,7 @@ func (a *app) loadKubeadm(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
+
 	bundle := paths.Kubernetes(c.KubernetesVersion)
 	images, err := kubeimages.Maker{
 		Server:  bundle.Server(),
@@ -63,6 +65,7 @@ func (a *app) loadKubeadm(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
+
 	return a.withLinuxImages(ctx, nodes, func(node string, store *linuxnode.Images) error {
 		for _, img := range images {
 			refs, err := loadImage(ctx, store, img)
@@ -77,7 +80,7 @@ func (a *app) loadKubeadm(ctx context.Context, names []string) error {
 	})
 }
 
-// bareLinux are the bare Linux hosts of a cluster, or those of them that are named.
+// bareLinux returns the bare Linux hosts of a cluster, or those of them that are named.
 func bareLinux(c spec.Cluster, names []string) ([]string, error) {
 	var all []string
 	for _, n := range c.Nodes {
@@ -85,12 +88,14 @@ func bareLinux(c spec.Cluster, names []string) ([]string, error) {
 			all = append(all, n.Name)
 		}
 	}
+
 	for _, name := range names {
 		if !slices.Contains(all, name) {
 			return nil, usage(fmt.Errorf("%s is not a bare Linux host of the cluster", name),
 				"such a node has os: linux and bare: true in cluster.yaml")
 		}
 	}
+
 	if len(all) == 0 {
 		return nil, usage(errors.New("the cluster has no bare Linux host"),
 			"such a node has os: linux and bare: true in cluster.yaml")
@@ -98,6 +103,7 @@ func bareLinux(c spec.Cluster, names []string) ([]string, error) {
 	if len(names) > 0 {
 		return names, nil
 	}
+
 	return all, nil
 }
 

@@ -37,6 +37,7 @@ func (a *app) imageList() *cobra.Command {
 			return printImages(a.env.Out, list)
 		},
 	}
+
 	cmd.Flags().StringVar(&node, "node", "", "only the images that this node sees")
 	outputFlag(cmd, &output)
 	return cmd
@@ -57,6 +58,7 @@ func printImages(w io.Writer, list []image.Info) error {
 			fmt.Fprintf(t, "%s\t%.19s\t%s\t%.1f MB\n", named(ref), i.ID, named(version), float64(i.Size)/1e6)
 		}
 	}
+
 	return t.Flush()
 }
 
@@ -71,6 +73,7 @@ func (a *app) allImages(ctx context.Context, node string) ([]image.Info, error) 
 		err = a.ask(ctx, paths, "images", url.Values{"node": {node}}, &list)
 		return list, err
 	}
+
 	paths, _, err := a.cluster()
 	if err != nil {
 		return nil, err
@@ -107,6 +110,7 @@ func (a *app) removeEverywhere(ctx context.Context, ref string) error {
 	if err := a.requireRoot("removes images from the nodes' stores"); err != nil {
 		return err
 	}
+
 	_, c, err := a.cluster()
 	if err != nil {
 		return err
@@ -115,6 +119,7 @@ func (a *app) removeEverywhere(ctx context.Context, ref string) error {
 	if err != nil {
 		return err
 	}
+
 	var missing []error
 	removed := false
 	note := func(err error) error {
@@ -128,16 +133,19 @@ func (a *app) removeEverywhere(ctx context.Context, ref string) error {
 		}
 		return nil
 	}
+
 	if from.Windows {
 		if err := note(a.withImages(ctx, "", func(s *image.Store) error { return removeOne(ctx, s, ref) })); err != nil {
 			return err
 		}
 	}
+
 	err = a.withLinuxImages(ctx, from.Linux,
 		func(_ string, i *linuxnode.Images) error { return note(i.Remove(ctx, ref)) })
 	if err != nil {
 		return err
 	}
+
 	if !removed {
 		return notFound(errors.Join(missing...))
 	}

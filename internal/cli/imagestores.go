@@ -35,6 +35,7 @@ func (a *app) withLinuxImages(ctx context.Context, nodes []string,
 	if err != nil {
 		return err
 	}
+
 	for _, node := range nodes {
 		err := cluster.ReachImages(ctx, paths, node)
 		if err == nil {
@@ -51,6 +52,7 @@ func (a *app) withLinuxImages(ctx context.Context, nodes []string,
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -60,6 +62,7 @@ func (a *app) loadImages(ctx context.Context, archive io.ReadSeeker, system stri
 	if err := a.requireRoot("loads images into the nodes' stores"); err != nil {
 		return err
 	}
+
 	_, c, err := a.cluster()
 	if err != nil {
 		return err
@@ -68,6 +71,7 @@ func (a *app) loadImages(ctx context.Context, archive io.ReadSeeker, system stri
 	if err != nil {
 		return err
 	}
+
 	to := all.For(system)
 	var attempts []func() error
 	if to.Windows {
@@ -75,9 +79,11 @@ func (a *app) loadImages(ctx context.Context, archive io.ReadSeeker, system stri
 			return a.withImages(ctx, "", func(s *image.Store) error { return a.loadWindows(ctx, s, archive) })
 		})
 	}
+
 	if len(to.Linux) > 0 {
 		attempts = append(attempts, func() error { return a.loadLinux(ctx, to.Linux, archive) })
 	}
+
 	if len(attempts) == 0 {
 		return &Error{
 			Code:   ExitNotFound,
@@ -85,6 +91,7 @@ func (a *app) loadImages(ctx context.Context, archive io.ReadSeeker, system stri
 			Remedy: "write it to a file with --output",
 		}
 	}
+
 	var errs []error
 	for _, attempt := range attempts {
 		if _, err := archive.Seek(0, io.SeekStart); err != nil {
@@ -92,6 +99,7 @@ func (a *app) loadImages(ctx context.Context, archive io.ReadSeeker, system stri
 		}
 		errs = append(errs, attempt())
 	}
+
 	return cluster.LoadError(errs...)
 }
 
@@ -100,6 +108,7 @@ func (a *app) loadWindows(ctx context.Context, s *image.Store, archive io.Reader
 	if err != nil {
 		return err
 	}
+
 	for _, l := range loaded {
 		var builds []string
 		for _, i := range l.Images {
@@ -107,10 +116,11 @@ func (a *app) loadWindows(ctx context.Context, s *image.Store, archive io.Reader
 		}
 		fmt.Fprintf(a.env.Out, "loaded %s (windows/amd64 %s)\n", named(l.Ref), named(buildsText(builds)))
 	}
+
 	return nil
 }
 
-// named is a name that an archive gives: a reference has 383 characters at most.
+// named returns a name that an archive gives: a reference has 383 characters at most.
 func named(name string) string { return plaintext.OneLine(plaintext.Shortened(name, 400)) }
 
 // buildsText names builds of Windows, of many the first and the last.
@@ -145,6 +155,7 @@ func (a *app) openArchive(ctx context.Context, file string) (*os.File, error) {
 		}
 		return f, nil
 	}
+
 	f, err := os.CreateTemp("", "mullion-images-*.tar")
 	if err != nil {
 		return nil, err
@@ -153,5 +164,6 @@ func (a *app) openArchive(ctx context.Context, file string) (*os.File, error) {
 	if err := errors.Join(err, os.Remove(f.Name())); err != nil { // the file exists as long as it is open
 		return nil, errors.Join(err, f.Close())
 	}
+
 	return f, nil
 }

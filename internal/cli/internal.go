@@ -10,10 +10,11 @@ import (
 	"mullion.dev/mullion/internal/cluster"
 )
 
-// supervise is the command of the supervisor, the process that `up` leaves behind.
+// supervise returns the command of the supervisor, the process that `up` leaves behind.
 func (a *app) supervise() *cobra.Command {
 	var limit time.Duration
 	var held uint
+
 	cmd := &cobra.Command{
 		Use:    "supervise",
 		Short:  "Run the supervisor of the data folder's cluster in the foreground",
@@ -27,6 +28,7 @@ func (a *app) supervise() *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			interrupt.Serving(cmd.Context())
 			usual, err := logging.Load(paths.LogLevel())
 			level := logging.NewDial(usual)
@@ -34,6 +36,7 @@ func (a *app) supervise() *cobra.Command {
 			if err != nil {
 				log.Warn("log at the usual level", "error", err)
 			}
+
 			return cluster.Supervise(cmd.Context(), cluster.SuperviseOptions{
 				Paths:      paths,
 				Log:        log,
@@ -44,6 +47,7 @@ func (a *app) supervise() *cobra.Command {
 			})
 		},
 	}
+
 	cmd.Flags().UintVar(&held, "held", 0, "descriptor by which the starter hands the cluster over")
 	cmd.Flags().DurationVar(&limit, "start-limit", 5*time.Minute, "how long each part may take to start")
 	return cmd

@@ -40,6 +40,7 @@ type joinFlags struct {
 
 func (a *app) join() *cobra.Command {
 	var f joinFlags
+
 	cmd := &cobra.Command{
 		Use:   "join --server HOST:PORT --token TOKEN --ca-cert-hash sha256:HASH",
 		Short: "Add nodes on this machine to a cluster on another machine",
@@ -69,6 +70,7 @@ after a reboot, and ` + "`mullion leave`" + ` takes them out of the cluster.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runJoin(cmd.Context(), f) },
 	}
+
 	flags := cmd.Flags()
 	flags.StringVar(&f.server, "server", "", "where the cluster's API server answers, host:port")
 	flags.StringVar(&f.token, "token", "", "bootstrap token")
@@ -80,6 +82,7 @@ after a reboot, and ` + "`mullion leave`" + ` takes them out of the cluster.`,
 		"in a cluster that Mullion did not make: \"none\" leaves kube-proxy to a DaemonSet of the cluster")
 	flags.BoolVar(&f.noCNI, "disable-default-cni", false,
 		"in a cluster that Mullion did not make: leave the CNI plugin to a DaemonSet of the cluster; the nodes are not Ready until it is installed")
+
 	flags.StringSliceVar(&f.hashes, "ca-cert-hash", nil,
 		"hash of the cluster's certificate authority, sha256:…; may be repeated, then one of them has to match")
 	flags.BoolVar(&f.unpinned, "unsafe-skip-ca-verification", false,
@@ -91,6 +94,7 @@ after a reboot, and ` + "`mullion leave`" + ` takes them out of the cluster.`,
 	flags.IntVar(&f.node.Count, "count", 1, "how many nodes")
 	bundleFlag(cmd, &f.bundles)
 	wineFlag(cmd, &f.wine)
+
 	flags.StringVar(&f.advertise, "advertise-address", "",
 		"IPv4 address at which other machines reach this one (default: the address from which it reaches the server)")
 	flags.DurationVar(&f.wait, "wait", 5*time.Minute, "how long to wait for the nodes to be Ready")
@@ -129,6 +133,7 @@ func (f joinFlags) options() (o join.Options, err error) {
 	if err != nil {
 		return o, err
 	}
+
 	for _, text := range f.addresses {
 		a, err := netip.ParseAddr(text)
 		if err != nil || !a.Is4() {
@@ -137,23 +142,32 @@ func (f joinFlags) options() (o join.Options, err error) {
 		}
 		o.NodeAddresses = append(o.NodeAddresses, a)
 	}
+
 	if f.advertise != "" {
 		if o.Address, err = netip.ParseAddr(f.advertise); err != nil {
 			return o, usage(fmt.Errorf("--advertise-address: %w", err), "name an IPv4 address of this machine")
 		}
 	}
+
 	// The nodes are checked as those of a cluster.yaml are.
-	c := spec.Cluster{APIVersion: spec.APIVersion, Kind: spec.Kind, Nodes: []spec.Node{f.node}}
+	c := spec.Cluster{
+		APIVersion: spec.APIVersion,
+		Kind:       spec.Kind,
+		Nodes:      []spec.Node{f.node},
+	}
 	if err := c.Validate(); err != nil || f.node.Count < 1 {
 		return o, usage(fmt.Errorf("read the flags about nodes (--os, --windows-version, --name, --count): %w",
 			errors.Join(err, countError(f.node.Count))), "see `mullion join --help`")
 	}
+
 	if f.proxyMode != "" && f.proxyMode != string(spec.KubeProxyNone) {
 		return o, usage(fmt.Errorf("--kube-proxy-mode %q is not %q", f.proxyMode, spec.KubeProxyNone),
 			"leave it out for Mullion's own kube-proxy")
 	}
-	o.Nodes, o.Retain, o.KubeProxyMode, o.DisableDefaultCNI = c.Nodes, f.retain, spec.KubeProxyMode(f.proxyMode),
-		f.noCNI
+
+	o.Nodes, o.Retain = c.Nodes, f.retain
+	o.KubeProxyMode = spec.KubeProxyMode(f.proxyMode)
+	o.DisableDefaultCNI = f.noCNI
 	return o, nil
 }
 
@@ -182,6 +196,7 @@ func (f joinFlags) byToken(o *join.Options) error {
 	if err != nil || host == "" || port == "" {
 		return usage(fmt.Errorf("--server %q is not host:port", f.server), help)
 	}
+
 	o.Discovery = discovery.Config{Server: f.server, Patience: f.patience}
 	if o.Discovery.Token, err = discovery.ParseToken(f.token); err != nil {
 		return usage(fmt.Errorf("--token: %w", err), help)
@@ -191,6 +206,7 @@ func (f joinFlags) byToken(o *join.Options) error {
 			errors.New(
 				"--ca-cert-hash is missing: without it somebody between the machines could pose as the cluster"), help)
 	}
+
 	for _, text := range f.hashes {
 		hash, err := discovery.ParseHash(text)
 		if err != nil {
@@ -198,6 +214,7 @@ func (f joinFlags) byToken(o *join.Options) error {
 		}
 		o.Discovery.Hashes = append(o.Discovery.Hashes, hash)
 	}
+
 	return nil
 }
 
@@ -225,6 +242,7 @@ func (a *app) runJoin(ctx context.Context, f joinFlags) (err error) {
 	if o.Wine, err = wineFolder(f.wine); err != nil {
 		return err
 	}
+
 	r := a.progress(ctx, f.out)
 	defer r.close()
 	version := ""
@@ -239,6 +257,7 @@ func (a *app) runJoin(ctx context.Context, f joinFlags) (err error) {
 			}
 		}()
 	}
+
 	if err := a.preflight(ctx, cluster.PreflightOptions{
 		Paths:      o.Paths,
 		Nodes:      o.Nodes,
@@ -247,7 +266,11 @@ func (a *app) runJoin(ctx context.Context, f joinFlags) (err error) {
 	}, r); err != nil {
 		return err
 	}
-	o.Executable, o.Environ, o.Progress, o.Said = a.env.Executable, a.env.Environ, r.told, r.ok
+
+	o.Executable = a.env.Executable
+	o.Environ = a.env.Environ
+	o.Progress = r.told
+	o.Said = r.ok
 	started := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, f.wait)
 	defer cancel()
@@ -257,16 +280,19 @@ func (a *app) runJoin(ctx context.Context, f joinFlags) (err error) {
 	if err != nil {
 		return a.joinError(err, o)
 	}
+
 	r.say("\nThis machine is part of cluster %q after %.1fs, with %d node(s).", c.Name,
 		time.Since(started).Seconds(), len(c.Nodes))
 	for _, node := range a.calls.waitingForRights(ctx, o.Paths, c) {
 		fmt.Fprintf(
 			a.env.Out, "\nServices and connections to other nodes' pods do not work until an administrator of the cluster runs:\n\n  %s\n", kubeadm.GrantCommand(node))
 	}
+
 	for _, missing := range a.calls.waitingForServing(ctx, o.Paths, c) {
 		fmt.Fprintf(
 			a.env.Out, "\nLogs, exec and metrics of the pods of %s do not work until an administrator of the cluster runs:\n\n  %s\n", missing.Node, missing.Command())
 	}
+
 	return nil
 }
 
@@ -277,7 +303,12 @@ func (a *app) bundleToJoin(ctx context.Context, o *join.Options, sources []strin
 	if _, err := join.Vacant(o.Paths); err != nil {
 		return "", nil, a.joinError(err, *o)
 	}
-	use := bundleUse{command: "mullion join", sources: sources, nodesOnly: true}
+	use := bundleUse{
+		command:   "mullion join",
+		sources:   sources,
+		nodesOnly: true,
+	}
+
 	own, discard, err := a.takeBundle(ctx, o.Paths, use, r)
 	if err != nil {
 		return "", nil, err
@@ -285,6 +316,7 @@ func (a *app) bundleToJoin(ctx context.Context, o *join.Options, sources []strin
 	for i := range o.Nodes {
 		o.Nodes[i].KubernetesVersion = own.Version
 	}
+
 	return own.Version, discard, nil
 }
 
@@ -364,9 +396,14 @@ func (a *app) joinError(err error, o join.Options) error {
 		{join.ErrLeft, ExitNotReady, "`mullion leave` removes it when the server answers again; the next `mullion join` also tries to"},
 	} {
 		if errors.Is(err, known.is) {
-			return &Error{Code: known.code, Err: err, Remedy: known.remedy}
+			return &Error{
+				Code:   known.code,
+				Err:    err,
+				Remedy: known.remedy,
+			}
 		}
 	}
+
 	if errors.Is(err, context.DeadlineExceeded) && !o.Retain {
 		return &Error{
 			Code:   ExitNotReady,
@@ -374,5 +411,6 @@ func (a *app) joinError(err error, o join.Options) error {
 			Remedy: "what the join had made is removed again; join with a larger --wait, or with --retain to keep the logs",
 		}
 	}
+
 	return a.upError(err, o.Paths)
 }

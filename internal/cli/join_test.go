@@ -39,6 +39,7 @@ func TestJoinSaysWhatIsToBeDone(t *testing.T) {
 		o.Said("found the cluster")
 		return spec.Cluster{Name: "theirs", Nodes: []spec.Node{{Name: "win-a"}, {Name: "win-b"}}}, nil
 	}
+
 	m.calls.waitingForRights = func(context.Context, layout.Paths, spec.Cluster) []string { return []string{"win-a"} }
 	m.calls.waitingForServing = func(context.Context, layout.Paths, spec.Cluster) []*kubeadm.ServingError {
 		return []*kubeadm.ServingError{{Node: "win-b", Request: "csr-7"}}
@@ -67,12 +68,14 @@ func TestJoinIsAskedWhatTheFlagsSay(t *testing.T) {
 		asked = o
 		return spec.Cluster{}, errors.New("enough")
 	}
+
 	m.run(byToken("--os", "linux", "--name", "build", "--count", "2", "--advertise-address", "192.0.2.20",
 		"--discovery-timeout", "7s")...).refused(t, ExitInternal, "enough", "")
 	if d := asked.Discovery; d.Server != "192.0.2.10:6443" || d.Token.ID != "abcdef" || len(d.Hashes) != 1 ||
 		d.Patience != 7*time.Second {
 		t.Errorf("discovery %+v", d)
 	}
+
 	if asked.Address != netip.MustParseAddr("192.0.2.20") || asked.Paths != m.paths || asked.Retain ||
 		asked.Executable != m.env.Executable {
 		t.Errorf("asked for %+v", asked)
@@ -80,9 +83,11 @@ func TestJoinIsAskedWhatTheFlagsSay(t *testing.T) {
 	if n := asked.Nodes; len(n) != 1 || n[0].OS != spec.Linux || n[0].Name != "build" || n[0].Count != 2 {
 		t.Errorf("nodes %+v", n)
 	}
+
 	m.run("join", "--kubeconfig", "admin.conf", "--server", "192.0.2.9:6443", "--node-address",
 		"192.0.2.50,192.0.2.51", "--kube-proxy-mode", "none", "--disable-default-cni", "--retain")
 	want := []netip.Addr{netip.MustParseAddr("192.0.2.50"), netip.MustParseAddr("192.0.2.51")}
+
 	if asked.Kubeconfig != "admin.conf" || asked.Server != "192.0.2.9:6443" || !asked.Retain ||
 		asked.KubeProxyMode != spec.KubeProxyNone || !asked.DisableDefaultCNI {
 		t.Errorf("asked for %+v", asked)
@@ -99,6 +104,7 @@ func TestJoinErrors(t *testing.T) {
 		fresh = "get a new one on the server: `mullion token create --print-join-command`"
 		at    = "192.0.2.10:6443"
 	)
+
 	for _, tt := range []struct {
 		err    error
 		code   int
@@ -171,6 +177,7 @@ func TestJoinByFileNamesTheFile(t *testing.T) {
 func TestLeave(t *testing.T) {
 	refused := fmt.Errorf("node win-1: %w", join.ErrNodesStay)
 	away := fmt.Errorf("read the node's certificate: %w", os.ErrNotExist)
+
 	silent := errors.New("dial tcp 192.0.2.10:6443: connection refused")
 	for _, tt := range []struct {
 		name     string
@@ -231,6 +238,7 @@ func TestLeave(t *testing.T) {
 				}
 				return tt.err
 			}
+
 			m.run("leave", fmt.Sprintf("--force=%v", tt.force)).check(t, tt.code, tt.out, tt.say)
 			if diff := cmp.Diff(tt.did, *did); diff != "" {
 				t.Error(diff)
@@ -248,6 +256,7 @@ func TestLeaveAsAdministrator(t *testing.T) {
 		as = admin
 		return nil
 	}
+
 	m.run("leave", "--kubeconfig", filepath.Join(m.paths.Data, "absent")).has(t, ExitUsage,
 		"mullion: --kubeconfig: ", "→ name the kubeconfig of an administrator of the cluster")
 	if len(*did) > 0 {

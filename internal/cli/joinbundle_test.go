@@ -29,6 +29,7 @@ func TestJoinWithABundle(t *testing.T) {
 		needed = o.Kubernetes
 		return nil
 	}
+
 	var asked []spec.Node
 	m.calls.join = func(_ context.Context, o join.Options) (spec.Cluster, error) {
 		asked = o.Nodes
@@ -38,6 +39,7 @@ func TestJoinWithABundle(t *testing.T) {
 	m.calls.waitingForServing = func(context.Context, layout.Paths, spec.Cluster) []*kubeadm.ServingError { return nil }
 	got := m.run(byToken("--bundle", release(t))...)
 	got.has(t, ExitOK, "ok   bundle ", `This machine is part of cluster "theirs"`)
+
 	if len(asked) != 1 || asked[0].KubernetesVersion != ownVersion || strings.Contains(got.out, "etcd") {
 		t.Errorf("asked for %+v, said %s", asked, got.out)
 	}
@@ -71,6 +73,7 @@ func TestJoinThatDoesNotUseABundle(t *testing.T) {
 				}
 				return []preflight.Finding{{Check: "kernel", Problem: tt.unfit.Error(), Remedy: "take another", Fatal: true}}
 			}
+
 			m.calls.join = func(context.Context, join.Options) (spec.Cluster, error) {
 				if !bundle.At(m.paths.Data, ownVersion).There() {
 					t.Error("the bundle is not there")
@@ -90,6 +93,7 @@ func TestJoinRefusesABundle(t *testing.T) {
 	half := bundletest.Put(t, t.TempDir(), map[string][]byte{
 		"node/bin/kubelet.exe": bundletest.Windows(ownVersion), "node/bin/kube-proxy.exe": bundletest.Windows(ownVersion),
 	})
+
 	for name, tt := range map[string]struct {
 		bundle string
 		change func(*machine)
@@ -132,9 +136,10 @@ func TestJoinRefusesABundle(t *testing.T) {
 			if tt.change != nil {
 				tt.change(m)
 			}
+
 			m.run(byToken("--bundle", tt.bundle)...).has(t, tt.code, tt.lines...)
 			left, err := os.ReadDir(filepath.Join(m.paths.Data, "kubernetes"))
-			if err != nil && !errors.Is(err, os.ErrNotExist) || len(left) > 0 {
+			if (err != nil && !errors.Is(err, os.ErrNotExist)) || len(left) > 0 {
 				t.Errorf("it left %v, %v", left, err)
 			}
 		})

@@ -32,6 +32,7 @@ only read, and no secrets; it ends after twelve hours.`,
 			if a.reads() {
 				return a.printOwnKubeconfig(cmd.Context(), paths)
 			}
+
 			text, err := os.ReadFile(paths.AdminKubeconfig())
 			if err != nil {
 				return noCluster(paths.Data, err)
@@ -52,6 +53,7 @@ func (a *app) printOwnKubeconfig(ctx context.Context, paths layout.Paths) error 
 	if err != nil {
 		return err
 	}
+
 	if x.viewer {
 		fmt.Fprintln(a.env.Err, "mullion: this kubeconfig may only read; `sudo mullion kubeconfig` prints the administrator's")
 	}
@@ -84,7 +86,11 @@ func (a *app) personal(flag string) (personal, error) {
 // check reads the files, so that a broken one is found before anything is brought up.
 func (p personal) check() error {
 	if err := kubeconfig.Check(p.target); err != nil {
-		return &Error{Code: ExitUsage, Err: err, Remedy: "correct or move that file, or use --kubeconfig"}
+		return &Error{
+			Code:   ExitUsage,
+			Err:    err,
+			Remedy: "correct or move that file, or use --kubeconfig",
+		}
 	}
 	return nil
 }
@@ -96,7 +102,7 @@ type place struct {
 	own bool
 }
 
-// text is a sentence about it; program is how a person calls this program.
+// text returns a sentence about it; program is how a person calls this program.
 func (p place) text(program string) string {
 	if !p.own {
 		return fmt.Sprintf("No kubeconfig was changed; `%s kubeconfig` prints one.", program)
@@ -104,7 +110,7 @@ func (p place) text(program string) string {
 	return fmt.Sprintf("The context %q in %s is the current one.", p.context, p.file)
 }
 
-// absolute is the path of a file from everywhere; "" stays so.
+// absolute returns the path of a file from everywhere; "" stays so.
 func absolute(file string) string {
 	if path, err := filepath.Abs(file); err == nil && file != "" {
 		return path
@@ -124,6 +130,7 @@ func (p personal) merge(ctx context.Context, paths layout.Paths, name string) (p
 	case !p.set:
 		return place{file: paths.AdminKubeconfig(), context: config.CurrentContext}, nil
 	}
+
 	file, err := kubeconfig.Merge(ctx, p.target, name, paths.Data, config)
 	if err != nil {
 		return place{}, &Error{
@@ -132,7 +139,12 @@ func (p personal) merge(ctx context.Context, paths layout.Paths, name string) (p
 			Remedy: "the cluster is up: `mullion kubectl` works; rename the context in that file, or use --kubeconfig",
 		}
 	}
-	return place{file: file, context: name, own: true}, nil
+
+	return place{
+		file:    file,
+		context: name,
+		own:     true,
+	}, nil
 }
 
 func (p personal) remove(ctx context.Context, paths layout.Paths, name string) error {

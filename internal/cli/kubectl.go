@@ -61,13 +61,15 @@ func (a *app) kubectlRun(ctx context.Context, args []string) (kubectlRun, error)
 	if c, err := paths.LoadSpec(); err == nil {
 		version = c.KubernetesVersion
 	}
+
 	named := slices.ContainsFunc(args,
 		func(s string) bool { return s == "--kubeconfig" || strings.HasPrefix(s, "--kubeconfig=") })
 	if !named && !(a.reads() && needsNoCluster(args)) {
 		flags, environ, of, err := a.kubectlAccess(ctx, paths)
 		switch {
 		case err == nil:
-			run.args, run.environ, version = append(flags, args...), environ, cmp.Or(version, of)
+			run.args, run.environ = append(flags, args...), environ
+			version = cmp.Or(version, of)
 		case !needsNoCluster(args):
 			return run, err
 		}
@@ -76,7 +78,7 @@ func (a *app) kubectlRun(ctx context.Context, args []string) (kubectlRun, error)
 	return run, err
 }
 
-// kubectlAccess are the flags and the environment by which kubectl asks this cluster, and the cluster's version.
+// kubectlAccess returns the flags and the environment by which kubectl asks this cluster, and the cluster's version.
 func (a *app) kubectlAccess(ctx context.Context, paths layout.Paths) (
 	flags, environ []string, version string, err error,
 ) {
@@ -88,12 +90,14 @@ func (a *app) kubectlAccess(ctx context.Context, paths layout.Paths) (
 		file, err := x.file()
 		return []string{"--kubeconfig=" + file}, a.env.Environ, x.version, err // the cache is the person's own
 	}
+
 	if c, err := paths.LoadSpec(); err == nil && c.Join != nil {
 		return nil, nil, "", noControlPlane(c)
 	}
 	if _, err := os.Stat(paths.AdminKubeconfig()); err != nil {
 		return nil, nil, "", noCluster(paths.Data, err)
 	}
+
 	return []string{"--kubeconfig=" + paths.AdminKubeconfig()}, withCache(a.env.Environ, paths), "", nil
 }
 
@@ -106,6 +110,7 @@ func needsNoCluster(args []string) bool {
 	if end := slices.Index(args, "--"); end >= 0 {
 		flags = args[:end]
 	}
+
 	if slices.Contains(flags, "-h") || slices.Contains(flags, "--help") {
 		return true
 	}
@@ -113,6 +118,7 @@ func needsNoCluster(args []string) bool {
 	if len(words) == 0 {
 		return false
 	}
+
 	switch words[0] {
 	case "version":
 		return slices.Contains(flags, "--client") || slices.Contains(flags, "--client=true")
@@ -120,6 +126,7 @@ func needsNoCluster(args []string) bool {
 		cobra.ShellCompNoDescRequestCmd:
 		return true
 	}
+
 	return false
 }
 
@@ -135,6 +142,7 @@ func (a *app) completeKubectl(ctx context.Context, args []string, prefix string)
 		}
 		run.args = append(slices.Clone(args), prefix)
 	}
+
 	cmd := exec.CommandContext(ctx, run.program, append([]string{cobra.ShellCompRequestCmd}, run.args...)...)
 	cmd.Args[0], cmd.Env = "kubectl", run.environ
 	out, err := cmd.Output()
@@ -174,6 +182,7 @@ func noCluster(data string, err error) error {
 			Remedy: "run it with sudo, or use your own kubeconfig with kubectl",
 		}
 	}
+
 	return &Error{
 		Code:   ExitNotFound,
 		Err:    fmt.Errorf("no cluster in %q", data),
@@ -181,7 +190,7 @@ func noCluster(data string, err error) error {
 	}
 }
 
-// kubectlProgram is the kubectl of the cluster's version of Kubernetes.
+// kubectlProgram returns the kubectl of the cluster's version of Kubernetes.
 func (a *app) kubectlProgram() (string, error) {
 	paths, err := a.paths()
 	if err != nil {
@@ -194,13 +203,14 @@ func (a *app) kubectlProgram() (string, error) {
 	return kubectlOf(paths, version)
 }
 
-// kubectlOf is the kubectl of a version of Kubernetes. A bundle of a person's own is in the data folder, where only
-// root finds it; the others have Mullion's kubectl then.
+// kubectlOf returns the kubectl of a version of Kubernetes. A bundle of a person's own is in the data folder, where
+// only root finds it; the others have Mullion's kubectl then.
 func kubectlOf(paths layout.Paths, version string) (string, error) {
 	program := paths.Kubernetes(version).Kubectl()
 	if _, err := os.Stat(program); err == nil {
 		return program, nil
 	}
+
 	program = paths.Kubernetes("").Kubectl()
 	if _, err := os.Stat(program); err != nil {
 		return "", &Error{
@@ -222,8 +232,11 @@ func (a *app) runKubectl(ctx context.Context, args ...string) error {
 	if err != nil {
 		return err
 	}
+
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Env, cmd.Stdout, cmd.Stderr = withCache(a.env.Environ, paths), a.env.Out, a.env.Err
+	cmd.Env = withCache(a.env.Environ, paths)
+	cmd.Stdout = a.env.Out
+	cmd.Stderr = a.env.Err
 	err = cmd.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && ctx.Err() == nil {
 		return &silentError{code: max(exit.ExitCode(), 1)}

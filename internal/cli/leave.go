@@ -26,6 +26,7 @@ mullion kubectl drain NODE --ignore-daemonsets`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runLeave(cmd.Context(), kubeconfig, force) },
 	}
+
 	cmd.Flags().BoolVar(&force, "force", false,
 		"go on if the cluster cannot be reached; an administrator then has to delete the nodes in the cluster")
 	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "",
@@ -41,12 +42,14 @@ func (a *app) runLeave(ctx context.Context, kubeconfig string, force bool) error
 	if err := a.requireRoot("takes this machine's nodes down"); err != nil {
 		return err
 	}
+
 	var admin kubeclient.Interface
 	if kubeconfig != "" {
 		if admin, err = bootstrap.Client(kubeconfig, nil); err != nil {
 			return usage(fmt.Errorf("--kubeconfig: %w", err), "name the kubeconfig of an administrator of the cluster")
 		}
 	}
+
 	ctx, held, err := a.hold(ctx, paths)
 	if err != nil {
 		return err
@@ -56,6 +59,7 @@ func (a *app) runLeave(ctx context.Context, kubeconfig string, force bool) error
 	if err := a.calls.stop(ctx, paths, said); err != nil {
 		return err
 	}
+
 	leaving, cancel := context.WithTimeout(ctx, a.calls.apiPatience)
 	defer cancel()
 	err = a.calls.leave(leaving, paths, admin)
@@ -83,6 +87,7 @@ func (a *app) runLeave(ctx context.Context, kubeconfig string, force bool) error
 			Remedy: "try again when the server answers; or `mullion leave --force` here, and `kubectl delete node` on the server",
 		}
 	}
+
 	return a.calls.down(ctx, paths, said)
 }
 
@@ -92,6 +97,7 @@ func (a *app) joined() (layout.Paths, error) {
 	if err != nil || paths.Leftover() {
 		return paths, err
 	}
+
 	paths, c, err := a.cluster()
 	if err == nil && c.Join == nil {
 		err = &Error{

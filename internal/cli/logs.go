@@ -20,6 +20,7 @@ import (
 func (a *app) logs() *cobra.Command {
 	var follow, debug bool
 	var tail int
+
 	cmd := &cobra.Command{
 		Use:   "logs COMPONENT",
 		Short: "Print the log of one of the cluster's parts",
@@ -47,6 +48,7 @@ programs log that much, until another level is named; ` + "`mullion status -o js
 			if debug {
 				return a.debugLog(cmd.Context(), paths, args[0], tail)
 			}
+
 			names, err := a.logNames(cmd.Context(), paths)
 			if ExitCode(err) == ExitNotFound && len(args) == 0 {
 				return exactArgs("COMPONENT")(cmd, args)
@@ -54,9 +56,11 @@ programs log that much, until another level is named; ` + "`mullion status -o js
 			if err != nil {
 				return err
 			}
+
 			if len(args) == 0 {
 				return usage(errors.New("name one of the cluster's parts"), "there are: "+strings.Join(names, ", "))
 			}
+
 			if !slices.Contains(names, args[0]) {
 				return &Error{
 					Code:   ExitNotFound,
@@ -64,9 +68,11 @@ programs log that much, until another level is named; ` + "`mullion status -o js
 					Remedy: "there are: " + strings.Join(names, ", "),
 				}
 			}
+
 			if a.reads() {
 				return a.readLog(cmd.Context(), paths, args[0], tail, follow)
 			}
+
 			return partlog.Print(cmd.Context(), a.env.Out, partlog.File(paths.Logs(), args[0]), tail, follow)
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
@@ -77,6 +83,7 @@ programs log that much, until another level is named; ` + "`mullion status -o js
 			if err != nil {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
+
 			ctx, cancel := context.WithTimeout(cmd.Context(), completionPatience)
 			defer cancel()
 			names, err := a.logNames(ctx, paths)
@@ -86,13 +93,14 @@ programs log that much, until another level is named; ` + "`mullion status -o js
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 	}
+
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep printing what is added")
 	cmd.Flags().BoolVar(&debug, "debug", false, "have a Windows node's agent log at debug meanwhile, and follow its log")
 	cmd.Flags().IntVar(&tail, "tail", -1, "print only this number of lines from the end; -1 for all")
 	return cmd
 }
 
-// logNames are the names of the parts that have a log.
+// logNames returns the names of the parts that have a log.
 func (a *app) logNames(ctx context.Context, paths layout.Paths) ([]string, error) {
 	var names []string
 	if a.reads() {

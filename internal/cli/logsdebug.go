@@ -34,6 +34,7 @@ func (a *app) debugLog(ctx context.Context, paths layout.Paths, node string, tai
 	} else if err != nil {
 		return a.hnsError(node, missingHost(paths, err))
 	}
+
 	ended, err := a.holdDebug(ctx, paths, node)
 	if err != nil {
 		return a.hnsError(node, err)
@@ -78,6 +79,7 @@ func (a *app) keepDebug(ctx context.Context, paths layout.Paths, node string, en
 		if ctx.Err() != nil {
 			return
 		}
+
 		fmt.Fprintf(a.env.Err, "the agent of node %s has ended; it will log at debug again when it is back\n", node)
 		var err error
 		for lost := time.Now(); ; {

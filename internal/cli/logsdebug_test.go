@@ -43,6 +43,7 @@ func TestLogsDebug(t *testing.T) {
 	for i, name := range []string{"win-1", "agent/win-1", "win-1", "win-1", "win-1"} {
 		all.Go(func() { got[i] = m.runIn(ctx, "logs", "--debug", name) })
 	}
+
 	until(t, "the level is debug", func() bool { return m.level.Now() == logging.Debug })
 	last := m.runIn(ended(t), "logs", "--debug", "win-1", "--tail", "1")
 	last.check(t, ExitOK, "before\n", "the agent of node win-1 logs at debug until this command ends\n")
@@ -55,6 +56,7 @@ func TestLogsDebug(t *testing.T) {
 	if err := os.Rename(log, log+".1"); err != nil {
 		t.Fatal(err)
 	}
+
 	add(t, log+".1", "second\n")
 	add(t, log, "third\n")
 	<-time.After(time.Second) // for all to have read it
@@ -66,7 +68,7 @@ func TestLogsDebug(t *testing.T) {
 	until(t, "the level is as before", func() bool { return m.level.Now() == logging.Info })
 }
 
-// ended is a context that ends soon.
+// ended returns a context that ends soon.
 func ended(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
@@ -110,6 +112,7 @@ func TestLogsDebugRefused(t *testing.T) {
 			t.Errorf("%q: it is not one line, with a remedy or without:\n%s%s", args, got.out, got.err)
 		}
 	}
+
 	m.env.Euid = 1000
 	m.run("logs", "--debug", "win-1").has(t, ExitRequirement, "mullion: this needs root, as it changes how much the node's agent logs: sudo BIN/mullion --data-dir DATA logs --debug win-1")
 }

@@ -35,6 +35,7 @@ func (a *app) net() *cobra.Command {
 func (a *app) netFlows() *cobra.Command {
 	var mode, profile, output string
 	var dual bool
+
 	cmd := &cobra.Command{
 		Use:   "flows",
 		Short: "List the flows that `mullion net test` carries out, with the expected result of each and where it is documented",
@@ -50,13 +51,16 @@ func (a *app) netFlows() *cobra.Command {
 			case !slices.Contains(profileNames(), profile):
 				return usage(fmt.Errorf("--profile %q", profile), "choose one of "+strings.Join(profileNames(), ", "))
 			}
+
 			if dual && mode != string(spec.ModeL2Bridge) {
 				return usage(fmt.Errorf("--dual-stack with --mode %s", mode),
 					"choose --mode "+string(spec.ModeL2Bridge)+": no other mode has both families")
 			}
+
 			return nettest.List(a.env.Out, spec.Mode(mode), spec.Profile(profile), dual)
 		},
 	}
+
 	cmd.Flags().StringVar(&mode, "mode", string(spec.ModeL2Bridge), "the network mode whose flows are listed")
 	cmd.Flags().StringVar(&profile, "profile", string(spec.ProfileFaithful),
 		"the profile whose expectations are listed")
@@ -66,6 +70,7 @@ func (a *app) netFlows() *cobra.Command {
 		"mode": modeNames(), "profile": profileNames(),
 		"output": {"text", "markdown"},
 	})
+
 	return cmd
 }
 
@@ -106,6 +111,7 @@ not. A flow that needs something that the cluster lacks is skipped, with the rea
 		Args:    noArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.runNetTest(cmd.Context(), f) },
 	}
+
 	flags := cmd.Flags()
 	flags.StringVar(&f.mode, "mode", "",
 		"the network mode to test; if the cluster has another one (networking.mode of cluster.yaml), nothing is tested")
@@ -137,6 +143,7 @@ func (a *app) runNetTest(ctx context.Context, f netTestFlags) error {
 	if f.output != "text" && f.output != "json" {
 		return usage(fmt.Errorf("--output %q", f.output), "choose text or json")
 	}
+
 	var only *regexp.Regexp
 	if f.flows != "" {
 		var err error
@@ -144,9 +151,11 @@ func (a *app) runNetTest(ctx context.Context, f netTestFlags) error {
 			return usage(fmt.Errorf("--flows: %w", err), "give a regular expression, as --flows 'ClusterIP|NodePort'")
 		}
 	}
+
 	if err := a.requireRoot("makes network namespaces and loads images"); err != nil {
 		return err
 	}
+
 	paths, c, err := a.cluster()
 	if err != nil {
 		return err
@@ -155,17 +164,24 @@ func (a *app) runNetTest(ctx context.Context, f netTestFlags) error {
 		return usage(fmt.Errorf("cluster %q has network mode %s, not %s", c.Name, c.Networking.Mode, f.mode),
 			"bring up a cluster whose cluster.yaml says so (networking.mode)")
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
 	p := &netProgress{a: a, quiet: f.output == "json"}
 	if err := a.agnhostImages(ctx, paths, c, p.step); err != nil {
 		return err
 	}
-	report, err := a.calls.netTest(ctx, paths, nettest.Config{Only: only, Step: p.step, Done: p.done})
+
+	report, err := a.calls.netTest(ctx, paths, nettest.Config{
+		Only: only,
+		Step: p.step,
+		Done: p.done,
+	})
 	p.end()
 	if errors.Is(err, nettest.ErrNoFlow) {
 		return usage(err, "`mullion net flows` lists the names")
 	}
+
 	if err != nil {
 		return a.upError(err, paths)
 	}
@@ -173,12 +189,14 @@ func (a *app) runNetTest(ctx context.Context, f netTestFlags) error {
 	if f.output == "json" {
 		write = report.JSON
 	}
+
 	if err := write(a.env.Out); err != nil {
 		return err
 	}
 	if report.Count(nettest.Different) > 0 {
 		return &silentError{code: ExitDifferent}
 	}
+
 	return nil
 }
 
@@ -189,6 +207,7 @@ func (a *app) agnhostImages(ctx context.Context, paths layout.Paths, c spec.Clus
 	if err != nil {
 		return err
 	}
+
 	pods := agnhost.Images{Paths: paths, Step: step}
 	if to.Windows {
 		err := a.withImages(ctx, "", func(s *image.Store) error { return pods.ForWindows(ctx, s) })
@@ -196,6 +215,7 @@ func (a *app) agnhostImages(ctx context.Context, paths layout.Paths, c spec.Clus
 			return notBuilt(err)
 		}
 	}
+
 	return notBuilt(a.withLinuxImages(ctx, to.Linux[:min(len(to.Linux), 1)],
 		func(_ string, i *linuxnode.Images) error { return pods.ForLinux(ctx, i) }))
 }
@@ -205,7 +225,11 @@ func notBuilt(err error) error {
 	if _, ok := errors.AsType[*agnhost.NotBuiltError](err); !ok {
 		return err
 	}
-	return &Error{Code: ExitNotFound, Err: err, Remedy: "`make agnhost` builds agnhost"}
+	return &Error{
+		Code:   ExitNotFound,
+		Err:    err,
+		Remedy: "`make agnhost` builds agnhost",
+	}
 }
 
 // netProgress prints the test's progress to standard error, so that standard output has only the result: on a terminal

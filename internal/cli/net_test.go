@@ -21,7 +21,7 @@ import (
 // withoutNodes is a cluster whose stores of images need nothing.
 func withoutNodes(c *spec.Cluster) { *c = spec.Default(nil, true, "192.0.2.10").WithDefaults() }
 
-// flow is a result of the network test.
+// flow returns a result of the network test.
 func flow(name string, o nettest.Outcome) nettest.Result {
 	return nettest.Result{
 		Flow:     name,
@@ -41,16 +41,23 @@ func (m *machine) reporting(err error, results ...nettest.Result) {
 		for i, r := range results {
 			c.Done(i+1, len(results), r)
 		}
-		return nettest.Report{Mode: spec.ModeL2Bridge, Profile: spec.ProfileFaithful, Results: results}, err
+		return nettest.Report{
+			Mode:    spec.ModeL2Bridge,
+			Profile: spec.ProfileFaithful,
+			Results: results,
+		}, err
 	}
 }
 
 func TestNetTestReports(t *testing.T) {
-	good, bad, left := flow("pod to pod", nettest.AsDocumented), flow("pod to node port", nettest.Different),
-		flow("outside", nettest.Skipped)
+	good := flow("pod to pod", nettest.AsDocumented)
+	bad := flow("pod to node port", nettest.Different)
+	left := flow("outside", nettest.Skipped)
+
 	const table = `FLOW              PROTOCOL  EXPECTED  SEEN     TIME  RESULT
 pod to pod        TCP       answered  seen so  3ms   as documented
 `
+
 	const reset = "\r\033[K"
 	for _, tt := range []struct {
 		name     string
@@ -108,6 +115,7 @@ func TestNetTestForPrograms(t *testing.T) {
 	if diff := cmp.Diff([]nettest.Result{flow("a", nettest.Different)}, report.Results); diff != "" {
 		t.Error(diff)
 	}
+
 	if got.code != ExitDifferent || got.err != "" {
 		t.Errorf("exit code %d, said %q", got.code, got.err)
 	}
@@ -142,6 +150,7 @@ func TestNetTestRefusals(t *testing.T) {
 	m.run("net", "test", "--mode", "overlay").refused(t, ExitUsage,
 		`cluster "mullion" has network mode l2bridge, not overlay`,
 		"bring up a cluster whose cluster.yaml says so (networking.mode)")
+
 	m.reporting(fmt.Errorf("choose flows: %w", nettest.ErrNoFlow))
 	m.run("net", "test").has(t, ExitUsage, "mullion: choose flows: "+nettest.ErrNoFlow.Error(),
 		"→ `mullion net flows` lists the names")
@@ -163,6 +172,7 @@ func TestNetFlowsRefusals(t *testing.T) {
 	} {
 		m.run(append([]string{"net", "flows"}, strings.Fields(args)...)...).refused(t, ExitUsage, want[0], want[1])
 	}
+
 	m.run("net", "flows").has(t, ExitOK, "FLOW ")
 	m.run("net", "flows", "-o", "markdown").has(t, ExitOK, "| ")
 	one, both := m.run("net", "flows"), m.run("net", "flows", "--dual-stack")
@@ -180,6 +190,7 @@ func TestTestPodsImageIsNotBuilt(t *testing.T) {
 		err.Error() != "build the test pods' image: "+cause.Error() {
 		t.Errorf("%#v", err)
 	}
+
 	if got := notBuilt(cause); !errors.Is(got, cause) || ExitCode(got) != ExitInternal {
 		t.Errorf("another error became %#v", got)
 	}

@@ -71,6 +71,7 @@ A bare host (bare: true in cluster.yaml) is prepared by hand in this way. exit e
 			} else if linux {
 				shell, run = "sh", []string{"-c"}
 			}
+
 			switch command := args[1:]; {
 			case len(command) == 0:
 				run = nil
@@ -79,6 +80,7 @@ A bare host (bare: true in cluster.yaml) is prepared by hand in this way. exit e
 			default:
 				run = append(run, command...)
 			}
+
 			return a.runOnHost(cmd, args[0], shell, run...)
 		},
 	}
@@ -86,7 +88,7 @@ A bare host (bare: true in cluster.yaml) is prepared by hand in this way. exit e
 
 // shellArgs takes a node, and after -- the words of a command.
 func shellArgs(cmd *cobra.Command, args []string) error {
-	if at := cmd.ArgsLenAtDash(); len(args) == 0 || at == 0 || at < 0 && len(args) > 1 || at > 1 {
+	if at := cmd.ArgsLenAtDash(); len(args) == 0 || at == 0 || (at < 0 && len(args) > 1) || at > 1 {
 		return usage(errors.New("`mullion node shell` takes a node, and after -- a command"),
 			"for example: mullion node shell win-1 -- dir C:\\k")
 	}
@@ -139,6 +141,7 @@ func (a *app) linuxHost(name string) (linuxhost.Host, bool, error) {
 	if err := a.requireRoot("enters the namespaces and the files of a node's host"); err != nil {
 		return linuxhost.Host{}, false, err
 	}
+
 	h, linux, err := cluster.LoadLinuxHost(paths, name)
 	if errors.Is(err, os.ErrNotExist) {
 		return h, false, noCluster(paths.Data, err)
@@ -168,16 +171,22 @@ func (a *app) hostRunner(ctx context.Context, node string, argv []string) (func(
 	if isLinux {
 		child := linux.Command(ctx, argv[0], argv[1:]...)
 		child.Env = append(child.Env, proc.MarkerVariable+"="+a.dataDir, "TERM="+a.env.Getenv("TERM"))
-		child.Stdin, child.Stdout, child.Stderr = a.env.In, a.env.Out, a.env.Err
+		child.Stdin = a.env.In
+		child.Stdout = a.env.Out
+		child.Stderr = a.env.Err
 		return func() error { return linux.Exec(ctx, child) }, nil
 	}
+
 	h, err := a.host(node)
 	if err != nil {
 		return nil, err
 	}
+
 	// mullion-run.exe finds the program as Windows does and loads the hooks into it, as in a container
 	child := h.Command(ctx, wine.RunProgram, append([]string{"--"}, argv...)...)
-	child.Stdin, child.Stdout, child.Stderr = a.env.In, a.env.Out, a.env.Err
+	child.Stdin = a.env.In
+	child.Stdout = a.env.Out
+	child.Stderr = a.env.Err
 	return func() error { return h.Run(ctx, child) }, nil
 }
 
@@ -192,6 +201,7 @@ func (a *app) nodeCopy() *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			to, err := a.copyPlace(args[1])
 			if err != nil {
 				return err
@@ -214,6 +224,7 @@ func (a *app) copyPlace(arg string) (filePlace, error) {
 	if !ok || strings.ContainsAny(node, `/\.`) {
 		return filePlace{path: arg}, nil
 	}
+
 	paths, err := a.paths()
 	if err != nil {
 		return filePlace{}, err
@@ -229,6 +240,7 @@ func (a *app) copyPlace(arg string) (filePlace, error) {
 	if _, err := a.host(node); err != nil {
 		return filePlace{}, err
 	}
+
 	drive := wine.Drive(cluster.HostPrefix(paths, node))
 	unix, err := wine.UnixPath(drive, path)
 	if err != nil {

@@ -25,6 +25,7 @@ func TestNodeThatIsNotMadeYet(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+
 			for _, args := range []string{"hns ls win-1", "hns diag win-1", "node exec win-1 -- cmd", "node shell win-1"} {
 				got := m.run(strings.Fields(args)...)
 				if got.code != ExitNotReady || !strings.Contains(got.err, "→ `mullion ") ||
@@ -54,6 +55,7 @@ func TestCopyRefusals(t *testing.T) {
 	m.host()
 	dir := filepath.Join(filepath.Dir(m.paths.Data), "here")
 	m.write(filepath.Join(dir, "a.txt"), "text")
+
 	file := filepath.Join(dir, "a.txt")
 	for _, tt := range []struct {
 		from, to     string
@@ -89,6 +91,7 @@ func TestCopyOddFiles(t *testing.T) {
 	drive := wine.Drive(cluster.HostPrefix(m.paths, "win-1"))
 	m.write(filepath.Join(drive, "v", "a.txt"), "text")
 	m.write(filepath.Join(dir, "a.txt"), "text")
+
 	for _, fifo := range []string{filepath.Join(dir, "fifo"), filepath.Join(drive, "v", "fifo")} {
 		if err := unix.Mkfifo(fifo, 0o666); err != nil {
 			t.Fatal(err)
@@ -98,6 +101,7 @@ func TestCopyOddFiles(t *testing.T) {
 	if err := os.Symlink("/dev/zero", zero); err != nil {
 		t.Fatal(err)
 	}
+
 	out, file := filepath.Join(dir, "out"), filepath.Join(dir, "a.txt")
 	for _, tt := range []struct{ from, to, what string }{
 		{"win-1:C:/v/fifo", out, "a named pipe"},
@@ -110,6 +114,7 @@ func TestCopyOddFiles(t *testing.T) {
 			t.Errorf("%s to %s: exit code %d, said %s", tt.from, tt.to, got.code, got.err)
 		}
 	}
+
 	if _, err := os.Stat(out); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file was made: %v", err)
 	}
@@ -130,6 +135,7 @@ func TestCopy(t *testing.T) {
 	if err := os.Symlink(victim, filepath.Join(drive, "planted", "a.txt")); err != nil {
 		t.Fatal(err)
 	}
+
 	m.run("node", "cp", filepath.Join(dir, "a.txt"), `win-1:C:\tools\B.txt`).check(t, ExitOK, "", "")
 	m.run("node", "cp", filepath.Join(dir, "a.txt"), "win-1:C:/tools").check(t, ExitOK, "", "")
 	m.run("node", "cp", filepath.Join(dir, "a.txt"), "win-1:C:/planted").has(t, ExitUsage,
@@ -138,6 +144,7 @@ func TestCopy(t *testing.T) {
 	if _, err := os.Stat(victim); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a link was followed: %v", err)
 	}
+
 	back := filepath.Join(filepath.Dir(m.paths.Data), "back")
 	m.write(filepath.Join(back, "old"), "")
 	m.run("node", "cp", "win-1:c:/TOOLS/b.txt", back).check(t, ExitOK, "", "")
@@ -155,6 +162,7 @@ func TestCommandsOnHostsThatAreDown(t *testing.T) {
 	for _, args := range []string{"node exec win-1 -- cmd /c ver", "node shell win-1", "node exec linux-1 -- true"} {
 		m.run(strings.Fields(args)...).has(t, ExitNotReady, "mullion: node ", "→ `mullion up` brings it back")
 	}
+
 	released := 0
 	m.env.ReleaseInterrupt = func() { released++ }
 	m.run("node", "shell", "linux-1")

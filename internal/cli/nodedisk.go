@@ -32,6 +32,7 @@ A disk is a sparse file in the data folder, which takes the room of what is writ
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+
 	cmd.AddCommand(a.diskAdd(), a.diskList(), a.diskGrow(), a.diskRemove())
 	return cmd
 }
@@ -64,6 +65,7 @@ func diskNumber(arg string) (uint32, error) {
 
 func (a *app) diskAdd() *cobra.Command {
 	var size, name string
+
 	cmd := &cobra.Command{
 		Use:               "add NODE --size SIZE",
 		Short:             "Attach a new disk to a node's host",
@@ -74,7 +76,12 @@ func (a *app) diskAdd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			request := hostdisk.Request{Do: hostdisk.Attach, Size: bytes, Label: name}
+			request := hostdisk.Request{
+				Do:    hostdisk.Attach,
+				Size:  bytes,
+				Label: name,
+			}
+
 			answer, err := a.askDisks(cmd.Context(), args[0], request)
 			if err != nil {
 				return err
@@ -84,9 +91,11 @@ func (a *app) diskAdd() *cobra.Command {
 					fmt.Fprintf(a.env.Out, "node %s has disk %d, serial number %s\n", args[0], d.Number, d.Serial)
 				}
 			}
+
 			return nil
 		},
 	}
+
 	sizeFlag(cmd, &size)
 	cmd.Flags().StringVar(&name, "name", "", "the disk's friendly name")
 	return cmd
@@ -125,6 +134,7 @@ func (a *app) printDisks(disks []hostdisk.Disk) error {
 		if d.ReadOnly {
 			state += ", read-only"
 		}
+
 		fmt.Fprintf(w, "%d\t\t%s\t\t%s\t%s\t%s\n", d.Number, binary(d.Size),
 			plaintext.OneLine(cmp.Or(d.Fault, state)), plaintext.OneLine(d.Name), d.Serial)
 		for _, p := range d.Partitions {
@@ -136,6 +146,7 @@ func (a *app) printDisks(disks []hostdisk.Disk) error {
 				plaintext.OneLine(strings.Join(p.Paths, ", ")))
 		}
 	}
+
 	return w.Flush()
 }
 
@@ -195,9 +206,11 @@ func (a *app) askDisks(ctx context.Context, node string, request hostdisk.Reques
 		err := a.ask(ctx, paths, view.Path("disks", node), nil, &answer)
 		return answer, err
 	}
+
 	if err := a.requireRoot("changes the disks of a node's host"); err != nil {
 		return hostdisk.Answer{}, err
 	}
+
 	answer, err := a.calls.disks(ctx, paths, node, request)
 	switch {
 	case errors.Is(err, cluster.ErrNotWindows):
@@ -215,5 +228,6 @@ func (a *app) askDisks(ctx context.Context, node string, request hostdisk.Reques
 			Remedy: "see `mullion node disk ls " + node + "`; what a pod uses goes with the pod",
 		}
 	}
+
 	return answer, nil
 }

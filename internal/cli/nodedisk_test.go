@@ -11,7 +11,7 @@ import (
 	"mullion.dev/mullion/internal/windows/wire/hostdisk"
 )
 
-// someDisks are a raw disk, and one with a volume.
+// someDisks returns a raw disk, and one with a volume.
 func someDisks() []hostdisk.Disk {
 	return []hostdisk.Disk{
 		{Number: 1, Name: "raw", Serial: "S1", Size: 1 << 30},

@@ -79,10 +79,12 @@ func copyFile(from, to filePlace) error {
 	if err != nil {
 		return err
 	}
+
 	_, err = io.Copy(out, in)
 	if err = errors.Join(err, out.Close()); err != nil {
 		return fmt.Errorf("copy %s to %s: %w", from.path, to.path, err)
 	}
+
 	return nil
 }
 

@@ -78,6 +78,7 @@ func (a *app) powerCommand(use, short, long, example string,
 			if err := a.requireRoot("starts and stops the processes of a node"); err != nil {
 				return err
 			}
+
 			s, err := a.calls.nodeSwitch(paths)
 			if err != nil {
 				return powerError(paths, err)
@@ -87,6 +88,7 @@ func (a *app) powerCommand(use, short, long, example string,
 				return err
 			}
 			defer held.Release()
+
 			ctx, cancel := context.WithTimeout(ctx, nodePowerWait)
 			defer cancel()
 			return powerError(paths, do(ctx, s, args[0]))
@@ -124,9 +126,14 @@ func powerError(paths layout.Paths, err error) error {
 			Remedy: fmt.Sprintf("`mullion logs kubelet/%s --tail 50` may say why; try it again then", start.Node),
 		}
 	case errors.Is(err, cluster.ErrNotUp):
-		return &Error{Code: ExitNotReady, Err: err, Remedy: "`mullion up` brings it back"}
+		return &Error{
+			Code:   ExitNotReady,
+			Err:    err,
+			Remedy: "`mullion up` brings it back",
+		}
 	case errors.Is(err, os.ErrNotExist):
 		return noCluster(paths.Data, err)
 	}
+
 	return notFound(err)
 }

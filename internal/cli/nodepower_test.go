@@ -81,6 +81,7 @@ func TestNodePowerRefusals(t *testing.T) {
 			m.run("node", "restart", "win-1").refused(t, tt.code, tt.what, tt.remedy)
 		})
 	}
+
 	newMachine(t).run("node", "stop").refused(t, ExitUsage, "`mullion node stop` takes NODE, got 0 argument(s)",
 		"see `mullion node stop --help`")
 }

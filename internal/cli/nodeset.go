@@ -23,6 +23,7 @@ type nodeSetFlags struct {
 
 func (a *app) nodeSet() *cobra.Command {
 	var f nodeSetFlags
+
 	cmd := &cobra.Command{
 		Use:   "set NODE",
 		Short: "Give a node a kubelet or kube-proxy of your own",
@@ -45,6 +46,7 @@ The node keeps the program over ` + "`mullion stop`" + ` and ` + "`mullion up`" 
 			return a.runNodeSet(cmd.Context(), args[0], f)
 		},
 	}
+
 	flags := cmd.Flags()
 	flags.StringVar(&f.kubelet, "kubelet", "", "your kubelet.exe, or on a Linux node your kubelet")
 	flags.StringVar(&f.proxy, "kube-proxy", "", "your kube-proxy.exe, or on a Linux node your kube-proxy")
@@ -62,11 +64,13 @@ func (f nodeSetFlags) check() error {
 		return usage(errors.New("`mullion node set` takes --kubelet, --kube-proxy or --default"),
 			"for example: mullion node set win-1 --kubelet ./kubelet.exe")
 	}
+
 	for _, file := range []string{f.kubelet, f.proxy} {
 		if _, err := os.Stat(file); file != "" && err != nil {
 			return usage(fmt.Errorf("read the program: %w", err), "name a program that you have built")
 		}
 	}
+
 	return nil
 }
 
@@ -74,6 +78,7 @@ func (a *app) runNodeSet(ctx context.Context, node string, f nodeSetFlags) error
 	if err := f.check(); err != nil {
 		return err
 	}
+
 	paths, err := a.paths()
 	if err != nil {
 		return err
@@ -81,6 +86,7 @@ func (a *app) runNodeSet(ctx context.Context, node string, f nodeSetFlags) error
 	if err := a.requireRoot("puts a program into a node's host"); err != nil {
 		return err
 	}
+
 	own, err := cluster.OwnProgramsOf(paths, node)
 	if err != nil {
 		return setError(paths, node, "", err)
@@ -90,9 +96,11 @@ func (a *app) runNodeSet(ctx context.Context, node string, f nodeSetFlags) error
 		return err
 	}
 	defer held.Release()
+
 	if f.upstream && len(own) == 0 {
 		fmt.Fprintf(a.env.Out, "node %s has upstream's kubelet and kube-proxy already\n", node)
 	}
+
 	for _, p := range []struct{ part, file string }{{kubenode.Kubelet, f.kubelet}, {kubenode.KubeProxy, f.proxy}} {
 		if p.file == "" && (!f.upstream || !slices.Contains(own, p.part)) {
 			continue
@@ -101,6 +109,7 @@ func (a *app) runNodeSet(ctx context.Context, node string, f nodeSetFlags) error
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -116,6 +125,7 @@ func (a *app) setProgram(ctx context.Context, paths layout.Paths, node, part, fi
 	if err != nil {
 		return setError(paths, node, part, err)
 	}
+
 	what := "a copy of " + file
 	if file == "" {
 		what = "upstream's again"
@@ -125,6 +135,7 @@ func (a *app) setProgram(ctx context.Context, paths layout.Paths, node, part, fi
 	} else {
 		fmt.Fprintf(a.env.Out, "%s of node %s is %s, from the next `mullion up` on\n", part, node, what)
 	}
+
 	return nil
 }
 
@@ -150,5 +161,6 @@ func setError(paths layout.Paths, node, part string, err error) error {
 	case errors.Is(err, os.ErrNotExist):
 		return noCluster(paths.Data, err)
 	}
+
 	return notFound(err)
 }

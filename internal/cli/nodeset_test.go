@@ -70,6 +70,7 @@ func TestNodeSet(t *testing.T) {
 					tt.args[i] = m.program(arg)
 				}
 			}
+
 			got := m.run(append([]string{"node", "set"}, tt.args...)...)
 			got.out = untimed(got.out)
 			got.check(t, ExitOK, tt.said, "")
@@ -145,6 +146,7 @@ func TestNodeSetRefusals(t *testing.T) {
 			m.run(args...).refused(t, tt.code, tt.what, tt.remedy)
 		})
 	}
+
 	m := newMachine(t)
 	m.run("node", "set", "win-1", "--default").refused(t, ExitNotFound, `no cluster in "DATA"`,
 		"bring one up with `mullion up`, or name its folder with --data-dir")

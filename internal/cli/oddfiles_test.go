@@ -21,6 +21,7 @@ func TestOddFilesAsArguments(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer socket.Close()
+
 	if err := unix.Mkfifo(filepath.Join(dir, "a named pipe"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -50,6 +51,7 @@ func TestOddFilesAsArguments(t *testing.T) {
 			for word := range strings.FieldsSeq(command) {
 				args = append(args, here.Replace(word))
 			}
+
 			got := m.run(args...)
 			said := strings.Join(strings.Fields(got.out+got.err), " ")
 			if got.code == ExitOK || got.code == ExitInternal || !strings.Contains(said, what) ||
@@ -71,6 +73,7 @@ func TestLongFilesAsArguments(t *testing.T) {
 	app := filepath.Join(dir, "app")
 	m.write(filepath.Join(app, "app.exe"), "MZ")
 	m.write(filepath.Join(dir, "pod.yaml"), "kind: Pod")
+
 	for _, text := range []string{
 		long,
 		`"` + strings.ReplaceAll(long, "\x1b", `\e`) + `": x`,
@@ -78,6 +81,7 @@ func TestLongFilesAsArguments(t *testing.T) {
 		`{"` + strings.ReplaceAll(long, "\x1b", `\u001b`) + `": 1}`,
 	} {
 		m.write(file, text)
+
 		for _, command := range []string{
 			"up --dry-run -f FILE",
 			"image load FILE",

@@ -20,7 +20,7 @@ type outputFlags struct {
 	format         string // "" where the command has no -o
 }
 
-// colours are what --color takes.
+// colours returns what --color takes.
 func colours() []string { return []string{"auto", "always", "never"} }
 
 // quietFlag is --quiet.
@@ -69,6 +69,7 @@ func (f outputFlags) check() error {
 		return usage(errors.New("-o json excludes --quiet and --verbose: it has everything, for programs"),
 			"leave one of them out")
 	}
+
 	return nil
 }
 
@@ -83,7 +84,7 @@ func (a *app) coloured(f outputFlags) bool {
 	return a.env.Terminal && a.env.Getenv("NO_COLOR") == ""
 }
 
-// screen is where a command's lines go.
+// screen returns where a command's lines go.
 func (a *app) screen(f outputFlags) *screen.Screen {
 	var size func() screen.Size
 	if a.env.Terminal && !f.json() {
@@ -92,7 +93,7 @@ func (a *app) screen(f outputFlags) *screen.Screen {
 	return screen.New(a.env.Out, size, a.coloured(f))
 }
 
-// size is the terminal's.
+// size returns the terminal's.
 func (a *app) size() screen.Size {
 	if a.env.Size == nil {
 		return screen.Size{}
@@ -101,7 +102,7 @@ func (a *app) size() screen.Size {
 	return screen.Size{Columns: columns, Rows: rows}
 }
 
-// columns are how wide what is printed may be.
+// columns returns how wide what is printed may be.
 func (a *app) columns() int {
 	if n := a.size().Columns; a.env.Terminal && n > 0 {
 		return n
@@ -155,10 +156,10 @@ func (a *app) onPath() bool {
 	return false
 }
 
-// quoted is a word for a shell: as it is, if no character of it means anything to one, else in single quotes.
+// quoted returns a word for a shell: as it is, if no character of it means anything to one, else in single quotes.
 func quoted(word string) string {
 	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+		return (r >= 'a' && r <= 'z') || (r >= 'A' && r <= 'Z') || (r >= '0' && r <= '9') ||
 			strings.ContainsRune("/._-+@%,:=", r)
 	}
 	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {

@@ -12,6 +12,7 @@ func TestCommandAsItIsTyped(t *testing.T) {
 	m := &machine{t: t}
 	m.write(filepath.Join(bin, "mullion"), "")
 	m.write(filepath.Join(dir, "other", "mullion"), "")
+
 	for _, tt := range []struct {
 		name, typed, path, data string
 		want, root              string
@@ -32,6 +33,7 @@ func TestCommandAsItIsTyped(t *testing.T) {
 			if got := a.rootCommand(); got != tt.root {
 				t.Errorf("with root it is %q, want %q", got, tt.root)
 			}
+
 			a.env.Environ = a.env.Environ[:1]
 			if got := a.rootCommand(); got != tt.want {
 				t.Errorf("for root itself it is %q, want %q", got, tt.want)

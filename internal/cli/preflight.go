@@ -11,7 +11,7 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// preflightOptions are those of a cluster on this machine.
+// preflightOptions returns those of a cluster on this machine.
 func (a *app) preflightOptions(paths layout.Paths, c spec.Cluster) cluster.PreflightOptions {
 	return cluster.PreflightOptions{
 		Paths:        paths,
@@ -37,10 +37,12 @@ func (a *app) preflight(ctx context.Context, o cluster.PreflightOptions, r *prog
 			Message: f.Problem,
 			Remedy:  f.Remedy,
 		})
+
 		if !r.flags.quiet {
 			fmt.Fprintf(a.env.Err, "warning: %s: %s\n  → %s\n", f.Check, f.Problem, f.Remedy)
 		}
 	}
+
 	return lacking(preflight.Fatal(findings))
 }
 
@@ -50,12 +52,18 @@ func lacking(fatal []preflight.Finding) error {
 		return nil
 	}
 	if len(fatal) == 1 {
-		return &Error{Code: ExitRequirement, Err: errors.New(fatal[0].Problem), Remedy: fatal[0].Remedy}
+		return &Error{
+			Code:   ExitRequirement,
+			Err:    errors.New(fatal[0].Problem),
+			Remedy: fatal[0].Remedy,
+		}
 	}
+
 	var errs []error
 	for _, f := range fatal {
 		errs = append(errs, fmt.Errorf("%s: %s\n  → %s", f.Check, f.Problem, f.Remedy))
 	}
+
 	return &Error{
 		Code:   ExitRequirement,
 		Err:    fmt.Errorf("this machine lacks what a cluster needs:\n%w", errors.Join(errs...)),

@@ -66,6 +66,7 @@ func (a *app) progress(ctx context.Context, f outputFlags) *progress {
 	if f.quiet {
 		r.screen = screen.New(io.Discard, nil, false)
 	}
+
 	ctx, r.end = context.WithCancel(ctx)
 	var resized <-chan struct{}
 	if a.env.Resized != nil && r.screen.Live() {
@@ -128,6 +129,7 @@ func (r *progress) begin(name string) func(text string, err error) {
 	r.step = s
 	r.emitStep(name, component.Starting, 0, "")
 	r.draw()
+
 	return func(text string, err error) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -138,6 +140,7 @@ func (r *progress) begin(name string) func(text string, err error) {
 			r.draw()
 			return
 		}
+
 		r.emitStep(name, component.Ready, took, text)
 		r.print(row{
 			name:    name,
@@ -161,7 +164,11 @@ func (r *progress) ok(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.emitStep("", component.Ready, 0, text)
-	r.printLines(screen.Line{Mark: "ok", Tone: screen.Good, Text: text})
+	r.printLines(screen.Line{
+		Mark: "ok",
+		Tone: screen.Good,
+		Text: text,
+	})
 }
 
 // say prints a text for people, whole.
@@ -216,6 +223,7 @@ func (r *progress) told(p cluster.Progress) {
 		r.known[u.ID] = u.State
 		r.changed(u, now)
 	}
+
 	if !r.flags.verbose && !r.screen.Live() {
 		r.printGroups()
 	}
@@ -234,6 +242,7 @@ func (r *progress) changed(u supervisor.UnitStatus, now time.Time) {
 		Seconds: u.Seconds,
 		Message: message,
 	})
+
 	switch u.State {
 	case component.Starting:
 		r.since[u.ID] = now
@@ -249,6 +258,7 @@ func (r *progress) changed(u supervisor.UnitStatus, now time.Time) {
 	default:
 		return
 	}
+
 	if r.flags.verbose {
 		r.printLines(unitLine(u, message))
 	}
@@ -288,6 +298,7 @@ func (r *progress) draw() {
 		r.screen.Draw([]screen.Line{{Mark: "…", Text: fmt.Sprintf("%.0fs %s", r.elapsed().Seconds(), busy)}})
 		return
 	}
+
 	if r.step != nil {
 		took := r.now().Sub(r.step.begun).Seconds()
 		rows = append(rows, row{
@@ -308,6 +319,7 @@ func (r *progress) remind() {
 	if r.step != nil {
 		after = r.now().Sub(r.step.begun)
 	}
+
 	if busy == "" {
 		busy = "the supervisor"
 	}
@@ -321,8 +333,8 @@ func (r *progress) remind() {
 
 func (r *progress) elapsed() time.Duration { return r.now().Sub(r.begun) }
 
-// waitedFor are the units that are starting, each with how long it has taken if that is long; or the step that is under
-// way.
+// waitedFor returns the units that are starting, each with how long it has taken if that is long; or the step that is
+// under way.
 func (r *progress) waitedFor() string {
 	var busy []string
 	if r.step != nil {
@@ -336,7 +348,7 @@ func (r *progress) waitedFor() string {
 	return strings.Join(busy, ", ")
 }
 
-// long is how long a unit has been starting, if that is worth a word.
+// long returns how long a unit has been starting, if that is worth a word.
 func (r *progress) long(unit component.ID) string {
 	const worth = 10 * time.Second
 	begun, ok := r.since[unit]

@@ -28,7 +28,7 @@ type told struct {
 	begun time.Time
 }
 
-// reported is the progress of two Windows nodes, on a terminal of so many columns, or on none.
+// reported returns the progress of two Windows nodes, on a terminal of so many columns, or on none.
 func reported(f outputFlags, columns int) told {
 	c := &clock{at: time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)}
 	var out strings.Builder
@@ -40,14 +40,21 @@ func reported(f outputFlags, columns int) told {
 	if f.json() {
 		r.events, r.screen = &events{out: &out, now: c.now}, screen.New(&strings.Builder{}, nil, false)
 	}
+
 	r.version = "v1.37.1"
 	for i := range 2 {
 		r.nodes = append(r.nodes, nodeEvent{
 			Name: fmt.Sprintf("win-%d", i+1), product: "Windows Server 2025", Address: fmt.Sprintf("10.213.0.1%d", i+2),
 		})
 	}
+
 	r.watch()
-	return told{progress: r, clock: c, out: &out, begun: c.at}
+	return told{
+		progress: r,
+		clock:    c,
+		out:      &out,
+		begun:    c.at,
+	}
 }
 
 // after tells of units so long after the beginning.
@@ -56,7 +63,7 @@ func (t told) after(elapsed time.Duration, units ...supervisor.UnitStatus) {
 	t.told(cluster.Progress{Elapsed: elapsed, Units: units})
 }
 
-// printed is what was printed since the last call.
+// printed returns what was printed since the last call.
 func (t told) printed() string {
 	text := t.out.String()
 	t.out.Reset()
@@ -69,10 +76,15 @@ func unit(name string, state component.State, after ...string) supervisor.UnitSt
 		panic(err)
 	}
 
-	return supervisor.UnitStatus{ID: id, State: state, Seconds: 1.25, After: component.Soles(after...)}
+	return supervisor.UnitStatus{
+		ID:      id,
+		State:   state,
+		Seconds: 1.25,
+		After:   component.Soles(after...),
+	}
 }
 
-// stages are a small cluster on its way.
+// stages returns a small cluster on its way.
 func stages() [][]supervisor.UnitStatus {
 	cluster := func(states ...component.State) []supervisor.UnitStatus {
 		return []supervisor.UnitStatus{
@@ -84,6 +96,7 @@ func stages() [][]supervisor.UnitStatus {
 			unit("coredns", states[5], "kube-apiserver"),
 		}
 	}
+
 	const waiting, starting, ready = component.Waiting, component.Starting, component.Ready
 	return [][]supervisor.UnitStatus{
 		cluster(starting, starting, waiting, waiting, waiting, waiting),
@@ -108,6 +121,7 @@ func TestProgressWithoutATerminal(t *testing.T) {
 	r.after(64*time.Second, s[3]...)
 	r.settle()
 	r.close()
+
 	const want = `ok   control plane    2.5s  Kubernetes v1.37.1
 …    after 32s, waiting for wine (31s), coredns (30s)
 …    after 62s, waiting for wine (61s), coredns (60s)
@@ -119,6 +133,7 @@ ok   win-2            3.8s  Windows Server 2025, 10.213.0.13
 	if diff := cmp.Diff(want, r.printed()); diff != "" {
 		t.Error(diff)
 	}
+
 	r.clock.at = r.begun.Add(time.Hour) // a cluster that is up, with --foreground
 	r.tick()
 	if got := r.printed(); got != "" {
@@ -140,11 +155,13 @@ func TestProgressOnATerminal(t *testing.T) {
 	if diff := cmp.Diff(first, r.printed()); diff != "" {
 		t.Error(diff)
 	}
+
 	r.after(20*time.Second, s[1]...)
 	const up = "\x1b[5A\r\x1b[J"
 	if got := r.printed(); !strings.HasPrefix(got, up+"…    machine         20.0s  0 of 1  wine (makes Windows' folder once) (19s)\nok   control plane    2.5s  Kub") {
 		t.Errorf("drawn again: %q", got)
 	}
+
 	r.after(21*time.Second, s[3]...)
 	r.printed()
 	r.settle()
@@ -157,6 +174,7 @@ ok   addons           3.8s  coredns
 	if diff := cmp.Diff(last, up+r.printed()); diff != "" {
 		t.Error(diff)
 	}
+
 	r.close()
 	if got := r.printed(); got != "" {
 		t.Errorf("at its end: %q", got)
@@ -171,17 +189,20 @@ func TestProgressOfManyNodes(t *testing.T) {
 		state := []component.State{component.Ready, component.Starting, component.Waiting}[i%3]
 		units = append(units, unit(fmt.Sprintf("kubelet/win-%d", i+1), state))
 	}
+
 	r.after(time.Second, units...)
 	rows := strings.Split(strings.TrimSuffix(r.printed(), "\n"), "\n")
 	if len(rows) != mostRows {
 		t.Errorf("%d rows:\n%s", len(rows), strings.Join(rows, "\n"))
 	}
+
 	all := strings.Join(rows, "\n")
 	for _, want := range []string{"…    win-2 ", "10 ready", "10 more"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %q in:\n%s", want, all)
 		}
 	}
+
 	for _, row := range rows {
 		if n := screen.Width(row); n > 79 {
 			t.Errorf("%d columns: %s", n, row)
@@ -205,6 +226,7 @@ func TestProgressOfAFailure(t *testing.T) {
 		r.after(2*time.Second, unit("kubelet/win-1", component.Stopped), cancelled)
 		r.after(3*time.Second, unit("kubelet/win-1", component.Stopped), unit("kubelet/win-2", component.Stopped))
 		r.close()
+
 		got := r.printed()
 		if !strings.Contains(got, "FAIL win-1            1.0s  kubelet: exit status 1: ·[2J\n") ||
 			strings.Contains(got, "\x1b[2J") || strings.Contains(got, "fine") || strings.Contains(got, "FAIL win-2") {
@@ -240,6 +262,7 @@ func TestEvents(t *testing.T) {
 	r.emit(event{Type: eventCluster, Seconds: 41, clusterEvent: &clusterEvent{
 		Name: "mullion", KubernetesVersion: "v1.37.1", Nodes: r.nodes, Context: "mullion",
 	}})
+
 	var got []string
 	for line := range strings.Lines(r.printed()) {
 		var e struct {
@@ -255,12 +278,14 @@ func TestEvents(t *testing.T) {
 		if e.Time.Before(r.begun) || e.Time.After(r.clock.at) {
 			t.Errorf("at %s: %s", e.Time, line)
 		}
+
 		words := []string{e.Type, e.Unit, e.Node, e.State, e.Message, e.Name}
 		got = append(got, strings.TrimSpace(strings.Join(words, " ")))
 		if e.Type == eventCluster && (len(e.Nodes) != 2 || e.Nodes[0].Address != "10.213.0.12") {
 			t.Errorf("nodes %+v", e.Nodes)
 		}
 	}
+
 	want := []string{
 		"step bundle  starting",
 		"step bundle  ready Kubernetes v1.37.1",

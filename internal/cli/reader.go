@@ -35,7 +35,7 @@ func (a *app) reads() bool { return a.env.Euid != 0 }
 // completionPatience bounds what a shell waits for words to complete.
 const completionPatience = 3 * time.Second
 
-// forCompletion is the cluster, for a shell that waits; an error means that nothing is completed.
+// forCompletion returns the cluster, for a shell that waits; an error means that nothing is completed.
 func (a *app) forCompletion(ctx context.Context) (spec.Cluster, error) {
 	ctx, cancel := context.WithTimeout(ctx, completionPatience)
 	defer cancel()
@@ -68,6 +68,7 @@ func (a *app) readError(paths layout.Paths, err error) error {
 	if !ok {
 		return a.silentSocket(paths, err)
 	}
+
 	switch refused.Kind {
 	case view.Stranger:
 		return &Error{
@@ -75,7 +76,11 @@ func (a *app) readError(paths layout.Paths, err error) error {
 			Err:  fmt.Errorf("read the cluster in %s: %w: %s", paths.Data, refused, a.withSudo()),
 		}
 	case view.Busy:
-		return &Error{Code: ExitNotReady, Err: refused, Remedy: "try it again in a moment"}
+		return &Error{
+			Code:   ExitNotReady,
+			Err:    refused,
+			Remedy: "try it again in a moment",
+		}
 	case view.NotFound:
 		return &Error{Code: ExitNotFound, Err: refused}
 	case view.NotWindows:
@@ -94,10 +99,12 @@ func (a *app) readError(paths layout.Paths, err error) error {
 		}
 	case view.Internal:
 	}
+
 	return fmt.Errorf("read the cluster: %w", refused)
 }
 
-// silentSocket is the error where nobody answers: there is no cluster, it is not up, or its supervisor stands still.
+// silentSocket returns the error where nobody answers: there is no cluster, it is not up, or its supervisor stands
+// still.
 func (a *app) silentSocket(paths layout.Paths, err error) error {
 	_, isNet := errors.AsType[*net.OpError](err)
 	switch {
@@ -115,6 +122,7 @@ func (a *app) silentSocket(paths layout.Paths, err error) error {
 	if _, statErr := os.Stat(paths.Data); errors.Is(statErr, fs.ErrNotExist) {
 		return noCluster(paths.Data, statErr)
 	}
+
 	return &Error{
 		Code: ExitRequirement,
 		Err: fmt.Errorf("nothing answers for a cluster in %s, and what is in that folder only root may see: %s",
@@ -163,12 +171,12 @@ const (
 	questionCollect  = "collect"
 )
 
-// questions are the programs with their arguments, all of which only read.
+// questions returns the programs with their arguments, all of which only read.
 func questions() map[string][]string {
 	return map[string][]string{questionDiagnose: nodefacts.Command(), questionCollect: collect.Command()}
 }
 
-// readAnswer is what a Windows node says of itself, by the cluster's socket.
+// readAnswer returns what a Windows node says of itself, by the cluster's socket.
 func (a *app) readAnswer(ctx context.Context, node, question string) (string, error) {
 	paths, err := a.paths()
 	if err != nil {
@@ -191,16 +199,19 @@ func (a *app) ownFiles(ctx context.Context, dir string, paths layout.Paths, o *e
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
+
 	to, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
 	defer to.Close()
+
 	archive, err := a.calls.view(paths).Open(ctx, "files", nil)
 	if err != nil {
 		return a.readError(paths, err)
 	}
 	defer func() { _ = archive.Close() }() // it is only read
+
 	files := tar.NewReader(archive)
 	for {
 		head, err := files.Next()
@@ -246,6 +257,7 @@ func (a *app) readTrace(ctx context.Context, paths layout.Paths, node string, to
 		return a.readError(paths, err)
 	}
 	defer func() { _ = lines.Close() }() // it is only read
+
 	for calls := json.NewDecoder(lines); ; {
 		var call hns.TracedCall
 		switch err := calls.Decode(&call); {

@@ -51,6 +51,7 @@ func (m *machine) readBy(all answers) {
 	if err := view.Note(c.Viewers, []string{fmt.Sprintf("SUDO_UID=%d", os.Getuid())}); err != nil {
 		m.t.Fatal(err)
 	}
+
 	for path, answer := range all {
 		c.Requests = append(c.Requests, view.Request{
 			Path:   path,
@@ -61,6 +62,7 @@ func (m *machine) readBy(all answers) {
 			Answer: func(_ context.Context, ask view.Ask, to io.Writer) error { return answer(ask, to) },
 		})
 	}
+
 	ctx, cancel := context.WithCancel(m.t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- view.Serve(ctx, c) }()
@@ -70,6 +72,7 @@ func (m *machine) readBy(all answers) {
 			m.t.Error(err)
 		}
 	})
+
 	deadline := time.Now().Add(10 * time.Second)
 	for {
 		if info, err := os.Stat(c.Socket); err == nil && info.Mode().Perm() == 0o666 {
@@ -89,7 +92,7 @@ func jsonOf[T any](v T) func(view.Ask, io.Writer) error {
 	return func(ask view.Ask, to io.Writer) error { return write(context.Background(), ask, to) }
 }
 
-// described is the answer about the usual cluster.
+// described returns the answer about the usual cluster.
 func described(url string) func(view.Ask, io.Writer) error {
 	return jsonOf(view.Cluster{
 		Spec:      spec.Default([]string{"ltsc2022"}, false, "").WithDefaults(),
@@ -109,6 +112,7 @@ func TestReaderStatus(t *testing.T) {
 	if got := m.run("status", "-o", "json"); !strings.Contains(got.out, `"cgroupParent":"/mullion-x"`) {
 		t.Errorf("as JSON: %s", got.out)
 	}
+
 	m.readBy(answers{"status": refuses(view.Stranger, "user 7 is a stranger")})
 	m.env.Args = nil
 	m.run("--data-dir", m.paths.Data, "status").refused(t, ExitRequirement,
@@ -125,6 +129,7 @@ func TestReaderLogs(t *testing.T) {
 			return err
 		},
 	})
+
 	m.run("logs", "kubelet/win-1", "--tail", "3", "-f").check(t, ExitOK, "kubelet/win-1 tail 3 follow true\n", "")
 	m.run("logs", "etcd").check(t, ExitOK, "etcd tail -1 follow false\n", "")
 	m.run("logs", "none").refused(t, ExitNotFound, `no log of a component "none"`, "there are: etcd, kubelet/win-1")
@@ -173,11 +178,13 @@ users:
 - {name: other, user: {token: other-token}}
 `, server, mark)
 	}
+
 	m.write(own, marked(url))
 	got := m.run("kubeconfig")
 	if !strings.Contains(got.out, "own-token") || strings.Contains(got.out, "other") || got.err != "" {
 		t.Errorf("the own context: %s%s", got.out, got.err)
 	}
+
 	m.write(own, marked("https://127.0.0.1:1"))
 	if got := m.run("kubeconfig"); strings.Contains(got.out, "own-token") || got.code != ExitOK {
 		t.Errorf("a context of an earlier cluster: %s%s", got.out, got.err)
@@ -202,6 +209,7 @@ func TestReaderKubectl(t *testing.T) {
 		argv, environ = args, env
 		return nil
 	}
+
 	m.readBy(answers{"cluster": described(url), "kubeconfig": said(adminKubeconfig(url))})
 	m.run("kubectl", "get", "pods").check(t, ExitOK, "", "")
 	file, ok := strings.CutPrefix(argv[1], "--kubeconfig=/proc/self/fd/")
@@ -211,11 +219,13 @@ func TestReaderKubectl(t *testing.T) {
 	if text, err := os.ReadFile("/proc/self/fd/" + file); err != nil || !strings.Contains(string(text), url) {
 		t.Errorf("its kubeconfig: %s, %v", text, err)
 	}
+
 	for _, line := range environ {
 		if strings.HasPrefix(line, "KUBECACHEDIR=") {
 			t.Errorf("a person's kubectl has the cache %q", line)
 		}
 	}
+
 	none := newMachine(t)
 	none.env.Exec, none.env.Euid = m.env.Exec, 1000
 	none.calls.view = realCalls().view
@@ -232,6 +242,7 @@ func TestReaderKubectl(t *testing.T) {
 			}
 		}
 	}
+
 	for _, args := range []string{"get pods", "version", "explain pods", "exec web -- sh --help"} {
 		none.run(append([]string{"kubectl"}, strings.Fields(args)...)...).has(t, ExitNotFound, `mullion: no cluster in "DATA"`)
 	}
@@ -249,6 +260,7 @@ func TestKubectlCompletes(t *testing.T) {
 			t.Errorf("as %d: exit code %d, %q, %s", euid, got.code, got.out, got.err)
 		}
 	}
+
 	m.write(m.paths.Kubernetes("").Kubectl(), "#!/bin/sh\necho noise\n")
 	if got := m.run("__complete", "kubectl", "get", ""); got.out != ":4\n" {
 		t.Errorf("of noise: %q", got.out)
@@ -272,6 +284,7 @@ func TestReaderImagesAndPods(t *testing.T) {
 		"disks/{node}":     said(`{"disks": [{"number": 1, "size": 1073741824, "serial": "S1"}]}`),
 		"hns/{node}/trace": said(`{"at": "2026-01-02T03:04:05Z", "function": "HcnCreateEndpoint"}` + "\n"),
 	})
+
 	m.run("image", "ls", "--node", "win-1").has(t, ExitOK, "app:win-1  sha256:1  10.0        1.0 MB")
 	m.run("explain", "web", "-n", "shop").has(t, ExitOK, "container shop-web (1) on win-1")
 	m.run("hns", "ls", "win-1", "network").has(t, ExitOK, "4F2A")
@@ -288,16 +301,28 @@ func TestPictureCrossesTheSocket(t *testing.T) {
 	m := newMachine(t)
 	m.describe(nil)
 	m.calls.observe = func(_ context.Context, paths layout.Paths, c spec.Cluster) health.Observed {
-		return health.Observed{Spec: c, Data: paths.Data, SupervisorError: "it is gone", APIError: "refused"}
+		return health.Observed{
+			Spec:            c,
+			Data:            paths.Data,
+			SupervisorError: "it is gone",
+			APIError:        "refused",
+		}
 	}
-	_, look, err := (&app{env: m.env, calls: m.calls, dataDir: m.paths.Data}).looker()
+
+	_, look, err := (&app{
+		env:     m.env,
+		calls:   m.calls,
+		dataDir: m.paths.Data,
+	}).looker()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	told, err := look(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, output := range []string{"text", "json", "yaml"} {
 		m.env.Euid = 0
 		want := m.run("status", "-o", output)
@@ -308,7 +333,7 @@ func TestPictureCrossesTheSocket(t *testing.T) {
 	}
 }
 
-// serveAPI is an API server that answers with no object.
+// serveAPI returns an API server that answers with no object.
 func serveAPI(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -332,6 +357,7 @@ func TestReaderExportsLogs(t *testing.T) {
 			"logs/etcd.log": "one\n", "missing.txt": "HNS of node win-1: it is down\n",
 		})),
 	})
+
 	dir := filepath.Join(t.TempDir(), "logs")
 	m.run("export", "logs", dir).has(t, ExitOK, dir, "warning: not written: HNS of node win-1: it is down")
 	for file, want := range map[string]string{
@@ -341,6 +367,7 @@ func TestReaderExportsLogs(t *testing.T) {
 			t.Errorf("%s: %q, %v", file, text, err)
 		}
 	}
+
 	m.readBy(answers{
 		"cluster": described(url), "kubeconfig": said(adminKubeconfig(url)), "status": jsonOf(view.Status{}),
 		"files": said(archived(t, map[string]string{"../../out.log": "x"})),
@@ -350,21 +377,27 @@ func TestReaderExportsLogs(t *testing.T) {
 	}
 }
 
-// archived is a tar archive of files.
+// archived returns a tar archive of files.
 func archived(t *testing.T, files map[string]string) string {
 	t.Helper()
 	var b strings.Builder
 	w := tar.NewWriter(&b)
 	for name, text := range files {
-		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(text))}); err != nil {
+		if err := w.WriteHeader(&tar.Header{
+			Name: name,
+			Mode: 0o600,
+			Size: int64(len(text)),
+		}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := io.WriteString(w, text); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	return b.String()
 }

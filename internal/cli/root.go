@@ -33,7 +33,7 @@ func Run(ctx context.Context, env Env) error {
 	return (&app{env: env, calls: realCalls()}).run(ctx)
 }
 
-// Command is the command with all below it, for documents to be made of.
+// Command returns the command with all below it, for documents to be made of.
 func Command() *cobra.Command { return (&app{calls: realCalls()}).root() }
 
 func (a *app) run(ctx context.Context) error {
@@ -47,21 +47,24 @@ func (a *app) run(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
+
 	if a.events != nil {
 		a.events.failed(err)
 	}
 	if _, silent := errors.AsType[*silentError](err); !silent {
 		printError(env, err)
 	}
+
 	return err
 }
 
 // explain adds the remedy to an error that can occur in any command.
 func (a *app) explain(err error) error {
 	var own *Error
-	if err == nil || errors.As(err, &own) && own.Remedy != "" {
+	if err == nil || (errors.As(err, &own) && own.Remedy != "") {
 		return err
 	}
+
 	if errtext.DiskFull(err) {
 		return &Error{
 			Code: ExitRequirement,
@@ -70,6 +73,7 @@ func (a *app) explain(err error) error {
 				"the disk that holds %s is full: free some space there, and try again; `mullion status` says how much is left", a.dataDir),
 		}
 	}
+
 	return err
 }
 
@@ -108,10 +112,12 @@ of Windows beyond that.
 		Args:             noArgs,
 		RunE:             func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+
 	data := a.env.Getenv("MULLION_DATA_DIR")
 	if data == "" {
 		data = defaultDataDir
 	}
+
 	root.PersistentFlags().StringVar(&a.dataDir, "data-dir", data,
 		"folder of the cluster's state (environment: MULLION_DATA_DIR)")
 	// Kubernetes' libraries add a --version of their own to every command of a program, unless the name is taken.
@@ -119,6 +125,7 @@ of Windows beyond that.
 	if err := root.PersistentFlags().MarkHidden("version"); err != nil {
 		root.PrintErrln(err)
 	}
+
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.Flags().Changed("version") {
 			return usage(errors.New("unknown flag: --version"), "`mullion version` prints the versions")
@@ -126,6 +133,7 @@ of Windows beyond that.
 		cmd.SetContext(a.as(cmd.Context(), cmd.CommandPath()))
 		return nil
 	}
+
 	root.SetFlagErrorFunc(flagError)
 	helpIn(root, min(a.columns(), widestHelp))
 	root.AddGroup(&cobra.Group{
@@ -135,6 +143,7 @@ of Windows beyond that.
 		ID:    "machines",
 		Title: "Several machines:",
 	}, &cobra.Group{ID: "use", Title: "Using it:"}, &cobra.Group{ID: "about", Title: "About Mullion:"})
+
 	a.add(root, "cluster", a.doctor(), a.up(), a.stop(), a.down(), a.status(), a.logs(), a.export())
 	a.add(root, "machines", a.server(), a.token(), a.join(), a.leave())
 	a.add(root, "use", a.runSingle(), a.kubectl(), a.kubeconfig(), a.node(), a.image(), a.net(), a.hns())
@@ -144,11 +153,13 @@ of Windows beyond that.
 	root.SetCompletionCommandGroupID("about")
 	root.AddCommand(a.supervise(), a.runEngine())
 	root.InitDefaultCompletionCmd()
+
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" { // cobra's own, which takes an unknown shell for a wish for help
 			cmd.Args, cmd.RunE = noArgs, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		}
 	}
+
 	return root
 }
 

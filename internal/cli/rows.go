@@ -36,7 +36,7 @@ func saidOf(what string) string {
 	return what
 }
 
-// groupOf is the group of a unit. What is none of a node's, the machine's or the control plane's is an addon.
+// groupOf returns the group of a unit. What is none of a node's, the machine's or the control plane's is an addon.
 func groupOf(unit component.ID) string {
 	if unit.Node != "" {
 		return unit.Node
@@ -51,12 +51,13 @@ func groupOf(unit component.ID) string {
 	return groupAddons
 }
 
-// unitRows are a row for each group of units, in the order machine, control plane, nodes, addons.
+// unitRows returns a row for each group of units, in the order machine, control plane, nodes, addons.
 func (r *progress) unitRows() []row {
 	order := []string{groupMachine, groupControl}
 	for _, n := range r.nodes {
 		order = append(order, n.Name)
 	}
+
 	groups := map[string][]supervisor.UnitStatus{}
 	for _, u := range r.units {
 		name := groupOf(u.ID)
@@ -65,6 +66,7 @@ func (r *progress) unitRows() []row {
 		}
 		groups[name] = append(groups[name], u)
 	}
+
 	ready := r.readyAfter()
 	var rows []row
 	for _, name := range append(order, groupAddons) {
@@ -72,16 +74,18 @@ func (r *progress) unitRows() []row {
 			rows = append(rows, r.groupRow(name, units, ready))
 		}
 	}
+
 	return rows
 }
 
-// readyAfter is how long after the beginning each unit that is ready was so: a unit begins as soon as those that it
-// waits for are ready.
+// readyAfter returns how long after the beginning each unit that is ready was so: a unit begins as soon as those that
+// it waits for are ready.
 func (r *progress) readyAfter() map[component.ID]float64 {
 	units := map[component.ID]supervisor.UnitStatus{}
 	for _, u := range r.units {
 		units[u.ID] = u
 	}
+
 	after := map[component.ID]float64{}
 	var of func(unit component.ID) float64
 	of = func(unit component.ID) float64 {
@@ -96,13 +100,15 @@ func (r *progress) readyAfter() map[component.ID]float64 {
 		after[unit] = begun + units[unit].Seconds
 		return after[unit]
 	}
+
 	for _, u := range r.units {
 		of(u.ID)
 	}
+
 	return after
 }
 
-// groupRow is the row of a group.
+// groupRow returns the row of a group.
 func (r *progress) groupRow(name string, units []supervisor.UnitStatus, readyAfter map[component.ID]float64) row {
 	w := row{name: name, state: component.Waiting}
 	var ready, busy, broken []string
@@ -119,6 +125,7 @@ func (r *progress) groupRow(name string, units []supervisor.UnitStatus, readyAft
 			busy = append(busy, saidOf(what)+r.long(u.ID))
 		}
 	}
+
 	counted := fmt.Sprintf("%d of %d  ", len(ready), len(units))
 	switch {
 	case len(broken) > 0:
@@ -159,6 +166,7 @@ func (r *progress) blockers(group string, units []supervisor.UnitStatus) string 
 		default:
 			continue
 		}
+
 		for _, before := range u.After {
 			if r.known[before] != component.Ready && groupOf(before) != group && !slices.Contains(blocking, before) {
 				blocking = append(blocking, before)
@@ -168,6 +176,7 @@ func (r *progress) blockers(group string, units []supervisor.UnitStatus) string 
 	if len(blocking) == 0 {
 		return "waits"
 	}
+
 	return "waits for " + strings.Join(component.Texts(blocking), ", ")
 }
 
@@ -176,6 +185,7 @@ func (r *progress) fold(rows []row, most int) []row {
 	if len(rows) <= most {
 		return rows
 	}
+
 	rows = foldReady(rows)
 	if len(rows) <= most {
 		return rows
@@ -185,6 +195,7 @@ func (r *progress) fold(rows []row, most int) []row {
 	for _, w := range rows[most-1:] {
 		names = append(names, w.name)
 	}
+
 	last := row{
 		name:    fmt.Sprintf("%d more", len(names)),
 		state:   component.Starting,
@@ -220,6 +231,7 @@ func foldReady(rows []row) []row {
 		names = append(names, w.name)
 		all.seconds = max(all.seconds, w.seconds)
 	}
+
 	if len(names) < 2 {
 		return rows
 	}
@@ -236,6 +248,7 @@ func lines(rows []row) []screen.Line {
 	for _, w := range rows {
 		widest = max(widest, min(screen.Width(w.name), longestName))
 	}
+
 	var all []screen.Line
 	for _, w := range rows {
 		l := marked(w.state)
@@ -247,10 +260,11 @@ func lines(rows []row) []screen.Line {
 		l.Text = fmt.Sprintf("%s %7s  %s", screen.Pad(w.name, widest), seconds, w.text)
 		all = append(all, l)
 	}
+
 	return all
 }
 
-// marked is a line with the mark of a state, and no text.
+// marked returns a line with the mark of a state, and no text.
 func marked(state component.State) screen.Line {
 	switch state {
 	case component.Ready:
@@ -263,7 +277,7 @@ func marked(state component.State) screen.Line {
 	return screen.Line{Mark: "·"}
 }
 
-// unitLine is the line of a single part, as --verbose prints it.
+// unitLine returns the line of a single part, as --verbose prints it.
 func unitLine(u supervisor.UnitStatus, message string) screen.Line {
 	l := marked(u.State)
 	l.Text = fmt.Sprintf("%-44s %7.1fs", u.ID, u.Seconds)

@@ -39,6 +39,7 @@ func (a *app) deploySample(ctx context.Context, paths layout.Paths, r *progress)
 			}
 		}
 	}
+
 	end := r.begin("sample")
 	url, err = a.runSample(ctx, paths, archive, manifest)
 	if err != nil {
@@ -73,6 +74,7 @@ func (a *app) runSample(ctx context.Context, paths layout.Paths, archive, manife
 	if deadline, ok := ctx.Deadline(); ok {
 		patience = max(patience, time.Until(deadline).Round(time.Second))
 	}
+
 	admin := "--kubeconfig=" + paths.AdminKubeconfig()
 	for _, args := range [][]string{
 		{admin, "apply", "-f", manifest},
@@ -82,12 +84,14 @@ func (a *app) runSample(ctx context.Context, paths layout.Paths, archive, manife
 			return "", err
 		}
 	}
+
 	var at bytes.Buffer
 	silent.env.Out = &at
 	if err := silent.runKubectl(ctx, admin, "get", "pods,services", "-l", "app="+sampleName, "-o",
 		"jsonpath={.items[*].status.hostIP} {.items[*].spec.ports[0].nodePort}"); err != nil {
 		return "", err
 	}
+
 	fields := strings.Fields(at.String()) // a host for each pod, then the port
 	if len(fields) < 2 {
 		return "", nil
@@ -96,6 +100,7 @@ func (a *app) runSample(ctx context.Context, paths layout.Paths, archive, manife
 	if !answersAt(ctx, url) {
 		return "", nil
 	}
+
 	return url, nil
 }
 
@@ -128,8 +133,10 @@ func get(ctx context.Context, client *http.Client, url string) error {
 		return err
 	}
 	defer response.Body.Close()
+
 	if response.StatusCode != http.StatusOK {
 		return errors.New(response.Status)
 	}
+
 	return nil
 }

@@ -34,6 +34,7 @@ so use a network that you trust, or a VPN.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runServer(cmd.Context(), f) },
 	}
+
 	flags := cmd.Flags()
 	flags.StringVarP(&f.file, "file", "f", "", "cluster.yaml (- for standard input)")
 	flags.StringVar(&f.advertise, "advertise-address", "",
@@ -53,6 +54,7 @@ func (a *app) runServer(ctx context.Context, f upFlags) error {
 	if err != nil {
 		return err
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, a.calls.apiPatience)
 	defer cancel()
 	client, c, err := a.admin(paths)
@@ -63,6 +65,7 @@ func (a *app) runServer(ctx context.Context, f upFlags) error {
 	if err != nil {
 		return err
 	}
+
 	line, err := joinCommand(paths, c, t)
 	if err != nil {
 		return err
@@ -114,7 +117,7 @@ func joinCommand(paths layout.Paths, c spec.Cluster, t bootstrap.Token) (string,
 		c.Networking.APIServerPort, t, hash), nil
 }
 
-// authorityHash is the hash of the cluster's certificate authority.
+// authorityHash returns the hash of the cluster's certificate authority.
 func authorityHash(paths layout.Paths) (string, error) {
 	bundle, err := pki.Open(filepath.Join(paths.Data, "pki"))
 	if err != nil {

@@ -35,6 +35,7 @@ type statusReport struct {
 func (a *app) status() *cobra.Command {
 	var output string
 	var watch, verbose bool
+
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show the state of the cluster's parts, nodes and pods, what is wrong and what to do",
@@ -58,6 +59,7 @@ problem or is not up, and 6 if there is no cluster. Pods that fail on their own 
 			if verbose && output == "text" {
 				output = "verbose"
 			}
+
 			if watch {
 				return a.watchStatus(cmd.Context(), paths, look, output)
 			}
@@ -68,6 +70,7 @@ problem or is not up, and 6 if there is no cluster. Pods that fail on their own 
 			return a.printStatus(a.env.Out, s, paths, output)
 		},
 	}
+
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text, json or yaml")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "print also who gives way to whom on a busy machine, and what waits")
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "look again every two seconds, until Ctrl-C")
@@ -76,6 +79,7 @@ problem or is not up, and 6 if there is no cluster. Pods that fail on their own 
 		cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		cmd.PrintErrln(err)
 	}
+
 	cmd.PreRunE = func(c *cobra.Command, _ []string) error {
 		if !slices.Contains(formats, output) {
 			return usage(fmt.Errorf("--output %q is none of text, json, yaml", output),
@@ -96,6 +100,7 @@ func (a *app) printStatus(w io.Writer, s view.Status, paths layout.Paths, output
 		Load:         s.Load,
 		Supervisor:   s.Supervisor,
 	}
+
 	var err error
 	switch output {
 	case "json":
@@ -110,9 +115,11 @@ func (a *app) printStatus(w io.Writer, s view.Status, paths layout.Paths, output
 			_, err = io.WriteString(w, s.Weights.Text()+s.Load.Text())
 		}
 	}
+
 	if err != nil {
 		return err
 	}
+
 	return statusError(s, paths)
 }
 
@@ -123,6 +130,7 @@ func statusError(s view.Status, paths layout.Paths) error {
 			problems++
 		}
 	}
+
 	switch p.State {
 	case health.Healthy:
 		return nil
@@ -154,6 +162,7 @@ func (a *app) watchStatus(ctx context.Context, paths layout.Paths,
 ) error {
 	tick := time.NewTicker(a.calls.watchEvery)
 	defer tick.Stop()
+
 	for {
 		s, err := look(ctx)
 		if ctx.Err() != nil {
@@ -162,6 +171,7 @@ func (a *app) watchStatus(ctx context.Context, paths layout.Paths,
 		if err != nil {
 			return err
 		}
+
 		var text bytes.Buffer
 		human := output == "text" || output == "verbose"
 		if a.env.Terminal && human {
@@ -171,6 +181,7 @@ func (a *app) watchStatus(ctx context.Context, paths layout.Paths,
 		if human {
 			fmt.Fprintf(&text, "\n%s\n", s.At.Format(time.TimeOnly))
 		}
+
 		if _, err := a.env.Out.Write(text.Bytes()); err != nil {
 			return err
 		}

@@ -24,7 +24,7 @@ import (
 // seenAt is when the pictures of these tests were made.
 var seenAt = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// seen is a cluster of one Linux node of which all works, unless change says otherwise.
+// seen returns a cluster of one Linux node of which all works, unless change says otherwise.
 func seen(c spec.Cluster, change func(*health.Observed)) health.Observed {
 	c.Nodes = []spec.Node{{Name: "linux-1", OS: spec.Linux}}
 	ready := corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionTrue}
@@ -41,9 +41,11 @@ func seen(c spec.Cluster, change func(*health.Observed)) health.Observed {
 			Status:     corev1.NodeStatus{Conditions: []corev1.NodeCondition{ready}},
 		}},
 	}
+
 	if change != nil {
 		change(&o)
 	}
+
 	return o
 }
 
@@ -58,6 +60,7 @@ func TestStatusOfEachState(t *testing.T) {
 	const pods = "\nPods: none\nNetwork policies: carried out by Mullion\n"
 	nodes := "\nNODE     READY  PODS  NETWORK  HOST  RUNTIME  HNS  KUBELET  KUBE-PROXY  ADDRESS  SYSTEM\n" +
 		"linux-1  yes    0/0   -        ok    -        -    ok       -           -\n"
+
 	parts := "\nPART            STATE  PID  RESTARTS  WHY\nkube-apiserver  ok     11   0\n"
 	for _, tt := range []struct {
 		name     string
@@ -72,7 +75,9 @@ func TestStatusOfEachState(t *testing.T) {
 		{
 			name: "down",
 			change: func(o *health.Observed) {
-				o.Supervisor, o.SupervisorError, o.APIError = nil, "connect: no such file or directory", "refused"
+				o.Supervisor = nil
+				o.SupervisorError = "connect: no such file or directory"
+				o.APIError = "refused"
 			},
 			code: ExitNotReady,
 			out: "Cluster mullion: down\n\nWhat is wrong:\n" +
@@ -106,6 +111,7 @@ func TestStatusOfProblems(t *testing.T) {
 		o.Supervisor.Units[0].Problem = "it answers 500"
 		o.Supervisor.Units[2].State = supervisor.Restarting
 	})
+
 	got := m.run("status")
 	got.has(t, ExitNotReady, "Cluster mullion: unhealthy", "What is wrong:",
 		"mullion: cluster \"mullion\" is not healthy: 2 problem(s)",
@@ -136,10 +142,12 @@ func TestStatusForPrograms(t *testing.T) {
 	if asJSON.code != ExitOK || asYAML.code != ExitOK || asJSON.err != "" {
 		t.Fatalf("codes %d and %d, said %s", asJSON.code, asYAML.code, asJSON.err)
 	}
+
 	var fromJSON, fromYAML map[string]any
 	if err := json.Unmarshal([]byte(asJSON.out), &fromJSON); err != nil {
 		t.Fatal(err)
 	}
+
 	text, ok := strings.CutPrefix(asYAML.out, "---\n")
 	if !ok {
 		t.Errorf("YAML does not begin a document: %.20q", asYAML.out)
@@ -147,6 +155,7 @@ func TestStatusForPrograms(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(text), &fromYAML); err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff(fromJSON, fromYAML); diff != "" {
 		t.Errorf("YAML says other things than JSON:\n%s", diff)
 	}
@@ -155,6 +164,7 @@ func TestStatusForPrograms(t *testing.T) {
 			t.Errorf("no %q in %s", name, asJSON.out)
 		}
 	}
+
 	picture, ok := fromJSON["health"].(map[string]any)
 	if !ok || picture["state"] != "healthy" || picture["name"] != "mullion" {
 		t.Errorf("health says %v", picture)
@@ -186,6 +196,7 @@ func TestWatch(t *testing.T) {
 					}
 				})
 			}
+
 			got := m.runIn(ctx, "status", "--watch")
 			got.has(t, ExitOK, tt.clear+"Cluster mullion: stopping", tt.clear+"Cluster mullion: healthy",
 				"12:00:00")
@@ -209,6 +220,7 @@ func TestWatchForPrograms(t *testing.T) {
 		}
 		return seen(c, nil)
 	}
+
 	got := m.runIn(ctx, "status", "-w", "-o", "json")
 	lines := strings.Split(strings.TrimSuffix(got.out, "\n"), "\n")
 	if len(lines) != 2 {
@@ -235,7 +247,9 @@ func TestOutputThatBreaks(t *testing.T) {
 		m.describe(nil)
 		m.observing(nil)
 		m.calls.watchEvery = time.Hour
-		m.env.Args, m.env.Out, m.env.Err = args, broken{syscall.EPIPE}, &strings.Builder{}
+		m.env.Args = args
+		m.env.Out = broken{syscall.EPIPE}
+		m.env.Err = &strings.Builder{}
 		err := (&app{env: m.env, calls: m.calls}).run(t.Context())
 		if !errors.Is(err, syscall.EPIPE) || ExitCode(err) != ExitInternal {
 			t.Errorf("%v: %v, code %d", args, err, ExitCode(err))

@@ -26,7 +26,7 @@ func (a *app) needsRoot(why string) error {
 	}
 }
 
-// stateError is the error where the data folder cannot be read: there is no cluster, or it is root's.
+// stateError returns the error where the data folder cannot be read: there is no cluster, or it is root's.
 func (a *app) stateError(data string, err error) error {
 	if errors.Is(err, os.ErrPermission) {
 		return a.needsRoot("reads the cluster's state in " + data)
@@ -34,8 +34,8 @@ func (a *app) stateError(data string, err error) error {
 	return noCluster(data, err)
 }
 
-// withSudo is the command that was typed, with sudo. sudo keeps no environment, so a data folder that was named there
-// is named as a flag.
+// withSudo returns the command that was typed, with sudo. sudo keeps no environment, so a data folder that was named
+// there is named as a flag.
 func (a *app) withSudo() string {
 	words := []string{"sudo", a.program()}
 	named := slices.ContainsFunc(a.env.Args, func(s string) bool {
@@ -44,9 +44,11 @@ func (a *app) withSudo() string {
 	if data := a.env.Getenv("MULLION_DATA_DIR"); data != "" && !named {
 		words = append(words, "--data-dir", data)
 	}
+
 	words = append(words, a.env.Args...)
 	for i, word := range words {
 		words[i] = quoted(plaintext.OneLine(word))
 	}
+
 	return strings.Join(words, " ")
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// otherWords are what people type who come from other tools, by the command that does it here.
+// otherWords returns what people type who come from other tools, by the command that does it here.
 func otherWords() map[string][]string {
 	return map[string][]string{
 		"up":          {"create", "start", "init"},
@@ -44,8 +44,8 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return usage(fmt.Errorf("`%s` has no command %q", cmd.CommandPath(), args[0]), help)
 }
 
-// meantCommands are the commands that somebody may have meant by a word: those that other tools call so; else the one
-// whose name is nearly the word, and those further down that have the name; else those whose names begin with it.
+// meantCommands returns the commands that somebody may have meant by a word: those that other tools call so; else the
+// one whose name is nearly the word, and those further down that have the name; else those whose names begin with it.
 func meantCommands(cmd *cobra.Command, word string) []string {
 	word = strings.ToLower(word)
 	var theirs, near, below, longer []string
@@ -59,6 +59,7 @@ func meantCommands(cmd *cobra.Command, word string) []string {
 		if d := distance(word, c.Name()); d < best {
 			best, near = d, []string{path}
 		}
+
 		for _, sub := range c.Commands() {
 			if sub.Name() == word && sub.IsAvailableCommand() {
 				below = append(below, "`"+sub.CommandPath()+"`")
@@ -68,16 +69,18 @@ func meantCommands(cmd *cobra.Command, word string) []string {
 			longer = append(longer, path)
 		}
 	}
+
 	switch {
 	case len(theirs) > 0:
 		return theirs
 	case len(near)+len(below) > 0:
 		return append(near, below...)
 	}
+
 	return longer
 }
 
-// calledSo are a command, and those below it, that other tools call so.
+// calledSo returns a command, and those below it, that other tools call so.
 func calledSo(cmd *cobra.Command, word string) []string {
 	var all []string
 	for _, c := range append([]*cobra.Command{cmd}, cmd.Commands()...) {
@@ -93,7 +96,7 @@ func pathBelowRoot(c *cobra.Command) string {
 	return path
 }
 
-// flagError is the error of flags that are not right, with what was meant.
+// flagError returns the error of flags that are not right, with what was meant.
 func flagError(cmd *cobra.Command, err error) error {
 	// A flag behind a word that is no command belongs to that word, so the word is what is wrong.
 	if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
@@ -108,7 +111,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usage(err, help)
 }
 
-// meantFlag is the flag that somebody may have meant by a name, "" if none is near.
+// meantFlag returns the flag that somebody may have meant by a name, "" if none is near.
 func meantFlag(cmd *cobra.Command, name string) string {
 	theirs := map[string]string{"config": "file", "timeout": "wait", "format": "output", "follow": "watch"}
 	near, best := "", len(name)/3+1 // letters
@@ -127,12 +130,14 @@ func meantFlag(cmd *cobra.Command, name string) string {
 	return near
 }
 
-// distance is how many letters have to be put in, taken out or replaced to make one word of the other (Levenshtein).
+// distance returns how many letters have to be put in, taken out or replaced to make one word of the other
+// (Levenshtein).
 func distance(a, b string) int {
 	before := make([]int, len(b)+1)
 	for j := range before {
 		before[j] = j
 	}
+
 	for i := range len(a) {
 		row := make([]int, len(b)+1)
 		row[0] = i + 1
@@ -145,5 +150,6 @@ func distance(a, b string) int {
 		}
 		before = row
 	}
+
 	return before[len(b)]
 }

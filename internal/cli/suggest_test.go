@@ -100,12 +100,14 @@ func TestHelpIsBroken(t *testing.T) {
 	for _, columns := range []int{80, 200} {
 		root := Command()
 		helpIn(root, columns)
+
 		everyCommand(root, func(c *cobra.Command) {
 			var out strings.Builder
 			root.SetOut(&out)
 			if err := c.Help(); err != nil {
 				t.Fatal(err)
 			}
+
 			example := false
 			for line := range strings.Lines(out.String()) {
 				line = strings.TrimSuffix(line, "\n")

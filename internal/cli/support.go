@@ -25,7 +25,7 @@ import (
 	"mullion.dev/mullion/internal/windows/winver"
 )
 
-// supportTables are the tables that `mullion support` prints, each from the rows of the packages that do the work.
+// supportTables returns the tables that `mullion support` prints, each from the rows of the packages that do the work.
 func supportTables() map[string]func() []support.Row {
 	return map[string]func() []support.Row{
 		"cri":          cri.SupportRows,
@@ -46,6 +46,7 @@ func imageRows() []support.Row { return slices.Concat(image.SupportRows(), docke
 func (a *app) support() *cobra.Command {
 	var output string
 	names := append(slices.Sorted(maps.Keys(supportTables())), "windows-versions")
+
 	cmd := &cobra.Command{
 		Use:       "support [" + strings.Join(names, "|") + "]",
 		Short:     "Print what is supported of Windows and Kubernetes, in full or in part",
@@ -68,6 +69,7 @@ func (a *app) support() *cobra.Command {
 					rows = append(rows, supportTables()[name]()...)
 				}
 			}
+
 			if len(args) == 1 && len(rows) == 0 {
 				return usage(fmt.Errorf("no support table %q", args[0]), "there are: "+strings.Join(names, ", "))
 			}
@@ -79,9 +81,11 @@ func (a *app) support() *cobra.Command {
 			case "markdown":
 				return support.Markdown(a.env.Out, rows)
 			}
+
 			return badSupportOutput(output)
 		},
 	}
+
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text, json or markdown")
 	return cmd
 }
@@ -102,11 +106,13 @@ func printVersions(w io.Writer, output string) error {
 	default:
 		return badSupportOutput(output)
 	}
+
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(t, "NAME\tALIASES\tBUILD\tPRODUCT")
 	for _, b := range winver.All() {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", b.Name, strings.Join(b.Aliases, ","), b.Version, b.ProductName)
 	}
+
 	return t.Flush()
 }
 

@@ -25,6 +25,7 @@ func (a *app) tokenCreate() *cobra.Command {
 	var ttl time.Duration
 	var description string
 	var command, windows bool
+
 	cmd := &cobra.Command{
 		Use:     "create [TOKEN]",
 		Short:   "Make a token, or add one of your own to the cluster, and print it",
@@ -50,6 +51,7 @@ func (a *app) tokenCreate() *cobra.Command {
 			return a.createToken(cmd.Context(), args, ttl, description, shape)
 		},
 	}
+
 	cmd.Flags().DurationVar(&ttl, "ttl", bootstrap.DefaultTokenLife, "how long the token is valid; 0 is for ever")
 	cmd.Flags().StringVar(&description, "description", "", "a note on what the token is for")
 	cmd.Flags().BoolVar(&command, "print-join-command", false,
@@ -71,8 +73,8 @@ func (a *app) tokenForMachine(paths layout.Paths, c spec.Cluster) (tokenText, er
 	return func(t bootstrap.Token) (string, error) { return joinCommand(paths, c, t) }, nil
 }
 
-// tokenForWindows is one line of PowerShell. The agent is brought to the server by hand; the line holds it to the file
-// that lies beside mullion, so that it does not matter by which way it came.
+// tokenForWindows returns one line of PowerShell. The agent is brought to the server by hand; the line holds it to the
+// file that lies beside mullion, so that it does not matter by which way it came.
 func (a *app) tokenForWindows(paths layout.Paths, c spec.Cluster) (tokenText, error) {
 	agent := filepath.Join(filepath.Dir(a.env.Executable), "windows", "mullion-agent.exe")
 	data, err := os.ReadFile(agent)
@@ -83,10 +85,12 @@ func (a *app) tokenForWindows(paths layout.Paths, c spec.Cluster) (tokenText, er
 			Remedy: "`make agent` builds it",
 		}
 	}
+
 	hash, err := authorityHash(paths)
 	if err != nil {
 		return nil, err
 	}
+
 	return func(t bootstrap.Token) (string, error) {
 		fmt.Fprintf(a.env.Err, "Copy %s and the bundles of programs to a folder on the Windows Server, "+
 			"and run this there as administrator:\n", agent)
@@ -103,6 +107,7 @@ func (a *app) createToken(ctx context.Context, args []string, ttl time.Duration,
 	if ttl < 0 {
 		return usage(fmt.Errorf("--ttl %s is in the past", ttl), "for example --ttl 2h; 0 is for ever")
 	}
+
 	var own discovery.Token
 	if len(args) > 0 {
 		var err error
@@ -110,10 +115,12 @@ func (a *app) createToken(ctx context.Context, args []string, ttl time.Duration,
 			return usage(fmt.Errorf("read the token: %w", err), "leave the token out to have one made")
 		}
 	}
+
 	paths, err := a.paths()
 	if err != nil {
 		return err
 	}
+
 	client, c, err := a.admin(paths)
 	if err != nil {
 		return err
@@ -121,10 +128,12 @@ func (a *app) createToken(ctx context.Context, args []string, ttl time.Duration,
 	if err := requireJoinable(c); err != nil {
 		return err
 	}
+
 	text, err := line(a, paths, c)
 	if err != nil {
 		return err
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, a.calls.apiPatience)
 	defer cancel()
 	var t bootstrap.Token
@@ -133,6 +142,7 @@ func (a *app) createToken(ctx context.Context, args []string, ttl time.Duration,
 	} else {
 		t, err = bootstrap.NewToken(ctx, client, ttl, description)
 	}
+
 	if apierrors.IsAlreadyExists(err) {
 		return &Error{
 			Code:   ExitConflict,
@@ -140,6 +150,7 @@ func (a *app) createToken(ctx context.Context, args []string, ttl time.Duration,
 			Remedy: "delete it first (`mullion token delete " + own.ID + "`), or choose another ID (the first six characters)",
 		}
 	}
+
 	if err != nil {
 		return err
 	}
@@ -153,6 +164,7 @@ func (a *app) createToken(ctx context.Context, args []string, ttl time.Duration,
 
 func (a *app) tokenList() *cobra.Command {
 	var output string
+
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the cluster's tokens, without their secrets",
@@ -165,6 +177,7 @@ func (a *app) tokenList() *cobra.Command {
 			if output == "json" {
 				return json.NewEncoder(a.env.Out).Encode(tokens)
 			}
+
 			t := tabwriter.NewWriter(a.env.Out, 0, 4, 2, ' ', 0)
 			fmt.Fprintln(t, "TOKEN\tEXPIRES\tDESCRIPTION")
 			for _, token := range tokens {
@@ -174,9 +187,11 @@ func (a *app) tokenList() *cobra.Command {
 				}
 				fmt.Fprintf(t, "%s\t%s\t%s\n", token.ID, ends, token.Description)
 			}
+
 			return t.Flush()
 		},
 	}
+
 	outputFlag(cmd, &output)
 	return cmd
 }
@@ -233,6 +248,7 @@ func (a *app) deleteToken(ctx context.Context, id string) error {
 			Remedy: "`mullion token list` lists them",
 		}
 	}
+
 	paths, err := a.paths()
 	if err != nil {
 		return err
@@ -241,6 +257,7 @@ func (a *app) deleteToken(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, a.calls.apiPatience)
 	defer cancel()
 	return bootstrap.RemoveToken(ctx, client, id)

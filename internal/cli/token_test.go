@@ -46,6 +46,7 @@ func (m *machine) serveSecrets() *secrets {
 func (s *secrets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	const all = "/api/v1/namespaces/kube-system/secrets"
 	name := path.Base(r.URL.Path)
+
 	_, there := s.kept[name]
 	switch {
 	case r.Method == s.silent:
@@ -64,6 +65,7 @@ func (s *secrets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			s.t.Error(err)
 		}
+
 		var secret corev1.Secret
 		if _, _, err := kubeclient.Codecs().UniversalDeserializer().Decode(body, nil, &secret); err != nil {
 			s.t.Error(err)
@@ -72,7 +74,10 @@ func (s *secrets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			s.refuse(w, http.StatusConflict, metav1.StatusReasonAlreadyExists)
 			return
 		}
-		secret.APIVersion, secret.Kind, secret.Data = "v1", "Secret", map[string][]byte{}
+
+		secret.APIVersion = "v1"
+		secret.Kind = "Secret"
+		secret.Data = map[string][]byte{}
 		for key, value := range secret.StringData {
 			secret.Data[key] = []byte(value)
 		}
@@ -87,7 +92,12 @@ func (s *secrets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *secrets) refuse(w http.ResponseWriter, code int, reason metav1.StatusReason) {
-	status := metav1.Status{Status: metav1.StatusFailure, Reason: reason, Message: string(reason), Code: int32(code)}
+	status := metav1.Status{
+		Status:  metav1.StatusFailure,
+		Reason:  reason,
+		Message: string(reason),
+		Code:    int32(code),
+	}
 	status.APIVersion, status.Kind = "v1", "Status"
 	s.answer(w, code, status)
 }
@@ -117,6 +127,7 @@ func TestTokens(t *testing.T) {
 	if !ok || !regexp.MustCompile(`^[a-z0-9]{6}\.[a-z0-9]{16}\n$`).MatchString(made.out) || made.code != ExitOK {
 		t.Errorf("made %q, exit code %d: %s", made.out, made.code, made.err)
 	}
+
 	ends := string(kept.kept["bootstrap-token-"+id].Data["expiration"])
 	if at, err := time.Parse(time.RFC3339, ends); err != nil || time.Until(at) > time.Hour ||
 		time.Until(at) < 59*time.Minute {
@@ -128,11 +139,13 @@ func TestTokens(t *testing.T) {
 		!regexp.MustCompile(`(?m)^`+id+` +`+ends+` *$`).MatchString(list.out) {
 		t.Errorf("list says:\n%s", list.out)
 	}
+
 	asJSON := m.run("token", "list", "-o", "json")
 	var told []map[string]any
 	if err := json.Unmarshal([]byte(asJSON.out), &told); err != nil || len(told) != 2 {
 		t.Errorf("%v: %s", err, asJSON.out)
 	}
+
 	for _, text := range []string{list.out, asJSON.out} {
 		if strings.Contains(text, "0123456789abcdef") {
 			t.Errorf("a list tells a secret:\n%s", text)
@@ -144,6 +157,7 @@ func TestTokens(t *testing.T) {
 	if len(kept.kept) > 0 {
 		t.Errorf("kept %v", kept.kept)
 	}
+
 	m.run("token", "delete", "abcdef").refused(t, ExitNotFound, "the cluster has no such token",
 		"`mullion token list` lists them")
 	m.run("token", "delete").refused(t, ExitUsage, "`mullion token delete` takes TOKEN, got 0 argument(s)",
@@ -206,11 +220,13 @@ func TestServer(t *testing.T) {
 	if _, err := pki.Ensure(dir, pki.SANs{}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
+
 	m.calls.up = func(_ context.Context, o cluster.UpOptions) (spec.Cluster, error) {
 		o.Spec.Networking.APIServerPort = 6443
 		m.describe(func(c *spec.Cluster) { *c = o.Spec })
 		return o.Spec, nil
 	}
+
 	got := m.run("server", "--advertise-address", "192.0.2.10", "--kubeconfig", "none")
 	got.out = untimed(got.out)
 	line := regexp.MustCompile(`(?m)^  (mullion join --server 192\.0\.2\.10:6443 --token [a-z0-9]{6}\.[a-z0-9]{16} ` +
@@ -218,12 +234,14 @@ func TestServer(t *testing.T) {
 	if line == nil || got.code != ExitOK {
 		t.Fatalf("exit code %d, no command:\n%s%s", got.code, got.out, got.err)
 	}
+
 	got.has(t, ExitOK, "Cluster \"mullion\" is ready after N.Ns: 0 node(s). No kubeconfig was changed",
 		"On another machine, as root, within "+bootstrap.DefaultTokenLife.String()+":",
 		"Later: mullion token create --print-join-command")
 	if len(kept.kept) != 1 {
 		t.Errorf("the API has %d tokens", len(kept.kept))
 	}
+
 	// Nodes that Mullion does not run are named on a cluster that is up.
 	m.run("server", "--external-nodes", "192.0.2.77,192.0.2.96/28", "--kubeconfig", "none").has(t, ExitOK, `Cluster "mullion" is ready`)
 	if c, err := m.paths.LoadSpec(); err != nil || len(c.Networking.External()) != 2 {
@@ -239,7 +257,8 @@ func TestServer(t *testing.T) {
 
 	other := newMachine(t)
 	other.env.Euid = 1000
-	other.run(strings.Fields(line[1])[1:]...).has(t, ExitRequirement, "mullion: this needs root, as it makes network namespaces")
+	other.run(strings.Fields(line[1])[1:]...).has(t, ExitRequirement,
+		"mullion: this needs root, as it makes network namespaces")
 
 	again := m.run("token", "create", ownToken, "--print-join-command")
 	want := strings.Replace(line[1], strings.Fields(line[1])[5], ownToken, 1) + "\n"
@@ -255,11 +274,13 @@ func TestTokenForWindows(t *testing.T) {
 	if _, err := pki.Ensure(filepath.Join(m.paths.Data, "pki"), pki.SANs{}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
+
 	create := []string{"token", "create", ownToken, "--print-windows"}
 	m.run(create...).has(t, ExitRequirement, "mullion: read the agent for Windows: ", "→ `make agent` builds it")
 	if len(kept.kept) > 0 {
 		t.Errorf("kept %v", kept.kept)
 	}
+
 	agent := filepath.Join(m.paths.Bin, "windows", "mullion-agent.exe")
 	m.write(agent, "MZ")
 	got := m.run(create...)
@@ -272,6 +293,7 @@ func TestTokenForWindows(t *testing.T) {
 		!strings.HasPrefix(got.err, "Copy BIN/windows/mullion-agent.exe ") {
 		t.Errorf("exit code %d, printed\n%swant\n%ssaid\n%s", got.code, got.out, want, got.err)
 	}
+
 	m.run("token", "create", "--print-windows", "--print-join-command").refused(t, ExitUsage,
 		"--print-join-command and --print-windows exclude each other",
 		"the first is for a machine with Mullion, the second for a Windows Server")

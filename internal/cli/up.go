@@ -47,6 +47,7 @@ type upFlags struct {
 
 func (a *app) up() *cobra.Command {
 	var f upFlags
+
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Bring up a cluster with Windows nodes, or bring one back",
@@ -68,6 +69,7 @@ can be given it by their kubernetesVersion.
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runUp(cmd.Context(), f) },
 	}
+
 	flags := cmd.Flags()
 	flags.StringVarP(&f.file, "file", "f", "", "cluster.yaml, or an API model of AKS Engine such as windows.json (- for standard input)")
 	flags.StringSliceVar(&f.versions, "windows-version", nil,
@@ -78,6 +80,7 @@ can be given it by their kubernetesVersion.
 		"address, or address:port, of this machine on which the API server answers (default 127.0.0.1: this machine only)")
 	flags.StringVar(&f.advertise, "advertise-address", "",
 		"IPv4 address of this machine at which other machines may join, as with mullion server (default: none may)")
+
 	flags.BoolVar(&f.sample, "sample", false, "also deploy the sample web server, and print how to reach it")
 	a.formatFlag(cmd, &f.out, "text, or json: events, one a line")
 	a.upOptions(cmd, &f)
@@ -85,6 +88,7 @@ can be given it by their kubernetesVersion.
 	if there, err := bundle.Versions(filepath.Dir(a.env.Executable)); err == nil {
 		a.completeValues(cmd, "kubernetes-version", there)
 	}
+
 	return cmd
 }
 
@@ -100,6 +104,7 @@ func (a *app) upOptions(cmd *cobra.Command, f *upFlags) {
 		"print what would be brought up, and what of it the machine lacks (as mullion doctor does), and stop")
 	flags.BoolVar(&f.foreground, "foreground", false,
 		"stay until Ctrl-C or SIGTERM, then stop the cluster and keep its state: for units, containers and CI")
+
 	flags.StringVar(&f.logLevel, "log-level", "",
 		"how much Mullion's programs and containerd log: debug, info, warn or error; it stays so (default: as before, at first info)")
 	a.completeValues(cmd, "log-level", logging.Names())
@@ -114,6 +119,7 @@ func (a *app) runUp(ctx context.Context, f upFlags) (err error) {
 	if _, err := f.level(); err != nil {
 		return err
 	}
+
 	paths, err := a.paths()
 	if err != nil {
 		return err
@@ -121,11 +127,16 @@ func (a *app) runUp(ctx context.Context, f upFlags) (err error) {
 	if err := f.out.check(); err != nil {
 		return err
 	}
+
 	r := a.progress(ctx, f.out)
 	defer r.close()
 	if len(f.bundles) > 0 {
 		var discard func() error
-		use := bundleUse{command: "mullion up", sources: f.bundles, dryRun: f.dryRun}
+		use := bundleUse{
+			command: "mullion up",
+			sources: f.bundles,
+			dryRun:  f.dryRun,
+		}
 		if f.own, discard, err = a.takeBundle(ctx, paths, use, r); err != nil {
 			return err
 		}
@@ -135,26 +146,31 @@ func (a *app) runUp(ctx context.Context, f upFlags) (err error) {
 			}
 		}()
 	}
+
 	want, err := a.wanted(ctx, paths, f)
 	if err != nil {
 		return err
 	}
+
 	if f.dryRun {
 		return a.dryRun(ctx, paths, want, f, r)
 	}
 	if err := a.requireRoot("makes network namespaces, mounts and cgroups"); err != nil {
 		return err
 	}
+
 	ctx, held, err := a.hold(ctx, paths)
 	if err != nil {
 		return err
 	}
 	defer held.Release()
+
 	if held.Waited() && f.asksNothing() { // the cluster that is there may be another now
 		if want, err = a.wanted(ctx, paths, f); err != nil {
 			return err
 		}
 	}
+
 	return a.bringUp(ctx, paths, want, f, r)
 }
 
@@ -166,6 +182,7 @@ func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster
 	if err := a.preflight(ctx, a.preflightOptions(paths, want), r); err != nil {
 		return err
 	}
+
 	person, err := a.personal(f.kubeconfig)
 	if err != nil {
 		return err
@@ -173,6 +190,7 @@ func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster
 	if err := person.check(); err != nil {
 		return err
 	}
+
 	r.nodes, r.version = nodesOf(want, paths), kubernetesOf(want)
 	level, err := f.level()
 	if err != nil {
@@ -182,6 +200,7 @@ func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster
 	waitCtx, cancel := context.WithTimeout(ctx, f.wait)
 	defer cancel()
 	r.watch()
+
 	resolved, err := a.calls.up(waitCtx, cluster.UpOptions{
 		Spec:       want,
 		Paths:      paths,
@@ -193,6 +212,7 @@ func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster
 		Mended:     r.ok,
 		Nice:       f.nice.to,
 	})
+
 	r.settle()
 	if err != nil {
 		return a.interrupted(ctx, a.upError(err, paths))
@@ -201,6 +221,7 @@ func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster
 	if err != nil {
 		return err
 	}
+
 	seconds := time.Since(started).Seconds()
 	r.say("\nCluster %q is ready after %.1fs: %s. %s", resolved.Name, seconds, nodesAndHosts(resolved), at.text(a.command()))
 	a.sayProxy(resolved, r)
@@ -210,6 +231,7 @@ func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster
 	} else if url, err = a.deploySample(waitCtx, paths, r); err != nil {
 		return err
 	}
+
 	r.ended(seconds, clusterEvent{
 		Name:              resolved.Name,
 		KubernetesVersion: kubernetesOf(resolved),
@@ -218,13 +240,15 @@ func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster
 		Context:           at.context,
 		URL:               url,
 	})
+
 	if f.foreground {
 		return a.stay(ctx, paths, r)
 	}
+
 	return nil
 }
 
-// level is the log level that the flag names; nil without the flag.
+// level returns the log level that the flag names; nil without the flag.
 func (f upFlags) level() (*logging.Level, error) {
 	if f.logLevel == "" {
 		return nil, nil
@@ -271,6 +295,7 @@ func (a *app) sayNext(c spec.Cluster, r *progress) {
 	if bare := c.Bare(); len(bare) > 0 {
 		r.say("A bare host is yours to prepare:\n  %s node shell %s", a.rootCommand(), bare[0])
 	}
+
 	if c.Join == nil {
 		r.say("Try:\n  %s kubectl get nodes -o wide", a.command())
 	}
@@ -291,6 +316,7 @@ func (a *app) wanted(ctx context.Context, paths layout.Paths, f upFlags) (spec.C
 		return spec.Cluster{}, usage(errors.New("--file and --windows-version exclude each other"),
 			"name the versions in the file (nodes[].windowsVersion), or leave --file out")
 	}
+
 	if f.asksNothing() {
 		if c, there, err := a.keptSpec(ctx, paths, f); there {
 			if err == nil {
@@ -299,6 +325,7 @@ func (a *app) wanted(ctx context.Context, paths layout.Paths, f upFlags) (spec.C
 			return c, cmp.Or(err, f.sampleFits(c))
 		}
 	}
+
 	c, err := a.describedSpec(ctx, f)
 	if err != nil {
 		return c, err
@@ -306,11 +333,13 @@ func (a *app) wanted(ctx context.Context, paths layout.Paths, f upFlags) (spec.C
 	if c, err = f.complete(c); err != nil {
 		return c, err
 	}
+
 	dirs := []string{paths.Data, paths.Bin}
 	if f.own != nil {
 		dirs[0] = f.own.Dir
 		c.KubernetesVersion = cmp.Or(c.KubernetesVersion, f.own.Version)
 	}
+
 	if c, err = cluster.ResolveVersions(c, dirs...); err != nil {
 		return c, versionError(err)
 	}
@@ -318,6 +347,7 @@ func (a *app) wanted(ctx context.Context, paths layout.Paths, f upFlags) (spec.C
 		return c, usage(fmt.Errorf("no part of the cluster has Kubernetes %s, which --bundle brings", f.own.Version),
 			"name that version where it is to be: --kubernetes-version, or kubernetesVersion in the file; or leave --bundle out")
 	}
+
 	return c, f.sampleFits(c)
 }
 
@@ -332,7 +362,7 @@ func wineFlag(cmd *cobra.Command, dir *string) {
 		"folder with the Wine that the Windows nodes run on: where you installed your own build, or unpacked packages (default: the Wine that is installed)")
 }
 
-// wineFolder is the absolute path of a folder that somebody named. An error says that no Wine is in it.
+// wineFolder returns the absolute path of a folder that somebody named. An error says that no Wine is in it.
 func wineFolder(dir string) (string, error) {
 	if dir == "" {
 		return "", nil
@@ -392,6 +422,7 @@ func (f upFlags) complete(c spec.Cluster) (spec.Cluster, error) {
 			errors.New("--advertise-address is missing: the address at which other machines reach this one"),
 			"for example: mullion server --advertise-address 192.0.2.10")
 	}
+
 	if err := c.Validate(); err != nil {
 		return c, usage(err, describesFile)
 	}
@@ -401,6 +432,7 @@ func (f upFlags) complete(c spec.Cluster) (spec.Cluster, error) {
 			return c, usage(fmt.Errorf("--kubernetes-version: %w", err), "for example: --kubernetes-version 1.35")
 		}
 	}
+
 	c, err := f.withExternalNodes(c)
 	if err != nil {
 		return c, err
@@ -408,6 +440,7 @@ func (f upFlags) complete(c spec.Cluster) (spec.Cluster, error) {
 	if c.Wine, err = wineFolder(cmp.Or(f.wine, c.Wine)); err != nil {
 		return c, err
 	}
+
 	if f.listen != "" {
 		c.Networking.APIServerAddress = f.listen
 		if at, err := netip.ParseAddrPort(f.listen); err == nil {
@@ -417,6 +450,7 @@ func (f upFlags) complete(c spec.Cluster) (spec.Cluster, error) {
 			return c, usage(fmt.Errorf("--listen: %w", err), "name an IP address of this machine, with a port if it matters: 0.0.0.0:6443")
 		}
 	}
+
 	return c, nil
 }
 
@@ -429,6 +463,7 @@ func (f upFlags) withExternalNodes(c spec.Cluster) (spec.Cluster, error) {
 		return c, usage(errors.New("--external-nodes and --file exclude each other"),
 			"name the addresses in the file (networking.externalNodes)")
 	}
+
 	c.Networking.ExternalNodes = f.external
 	if err := c.Validate(); err != nil {
 		return c, usage(fmt.Errorf("--external-nodes: %w", err), "for example: --external-nodes 192.0.2.77,192.0.2.78")
@@ -452,7 +487,11 @@ func (a *app) upError(err error, paths layout.Paths) error {
 	var conflict *cluster.ConflictError
 	switch {
 	case errors.As(err, &conflict):
-		return &Error{Code: ExitConflict, Err: err, Remedy: conflict.Remedy}
+		return &Error{
+			Code:   ExitConflict,
+			Err:    err,
+			Remedy: conflict.Remedy,
+		}
 	case errors.Is(err, context.DeadlineExceeded):
 		return &Error{
 			Code: ExitNotReady,
@@ -480,11 +519,13 @@ func (a *app) upError(err error, paths layout.Paths) error {
 				Remedy: "the failed cluster is removed again; `mullion up --retain` keeps it and its logs",
 			}
 		}
+
 		return &Error{
 			Code:   ExitNotReady,
 			Err:    err,
 			Remedy: fmt.Sprintf("see %s, then `mullion down` or `mullion up` again", paths.Logs()),
 		}
 	}
+
 	return err
 }

@@ -19,7 +19,7 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// adminKubeconfig is that of a cluster whose API server answers at server.
+// adminKubeconfig returns that of a cluster whose API server answers at server.
 func adminKubeconfig(server string) string {
 	return `apiVersion: v1
 kind: Config
@@ -133,6 +133,7 @@ func TestUpIsAskedWhatTheFlagsSay(t *testing.T) {
 		asked, patience = o, time.Until(deadline)
 		return o.Spec, context.DeadlineExceeded
 	}
+
 	m.run("up", "--windows-version", "ltsc2025,ltsc2019", "--listen", "192.0.2.7:6443", "--wait", "90s", "--retain")
 	var versions []string
 	for _, n := range asked.Spec.Nodes {
@@ -140,6 +141,7 @@ func TestUpIsAskedWhatTheFlagsSay(t *testing.T) {
 			versions = append(versions, n.WindowsVersion)
 		}
 	}
+
 	if diff := cmp.Diff([]string{"ltsc2025", "ltsc2019"}, versions); diff != "" {
 		t.Error(diff)
 	}
@@ -240,9 +242,26 @@ func TestUpThatIsInterrupted(t *testing.T) {
 }
 
 func TestUpOnAMachineThatLacksSomething(t *testing.T) {
-	hint := preflight.Finding{Check: "memory", Problem: "1 GB is free", Remedy: "end something"}
-	wine := preflight.Finding{Check: "wine", Problem: "no Wine", Remedy: "install it", Fatal: true}
-	kernel := preflight.Finding{Check: "kernel", Problem: "no nftables", Remedy: "load nf_tables", Fatal: true}
+	hint := preflight.Finding{
+		Check:   "memory",
+		Problem: "1 GB is free",
+		Remedy:  "end something",
+	}
+
+	wine := preflight.Finding{
+		Check:   "wine",
+		Problem: "no Wine",
+		Remedy:  "install it",
+		Fatal:   true,
+	}
+
+	kernel := preflight.Finding{
+		Check:   "kernel",
+		Problem: "no nftables",
+		Remedy:  "load nf_tables",
+		Fatal:   true,
+	}
+
 	const warning = "warning: memory: 1 GB is free\n  → end something\n"
 	for _, tt := range []struct {
 		name     string
@@ -273,6 +292,7 @@ func TestUpOnAMachineThatLacksSomething(t *testing.T) {
 				asked = o
 				return tt.findings
 			}
+
 			got := m.run("up", "--kubeconfig", "none")
 			if got.code != tt.code || got.err != tt.want {
 				t.Errorf("exit code %d, said:\n%s", got.code, got.err)
@@ -295,6 +315,7 @@ func TestUpReadsTheKubeconfigFirst(t *testing.T) {
 		t.Error("it was brought up all the same")
 		return spec.Cluster{}, nil
 	}
+
 	file := filepath.Join(filepath.Dir(m.paths.Data), "broken")
 	m.write(file, "clusters: [\n")
 	got := m.run("up", "--kubeconfig", file)
@@ -388,6 +409,7 @@ func TestUpInTheForeground(t *testing.T) {
 		cancel() // as SIGTERM does
 		return nil
 	}
+
 	got := m.runIn(ctx, "up", "--foreground")
 	got.has(t, ExitOK, "")
 	if !strings.HasSuffix(got.out, "as `mullion stop` does.\nok   ended things (stop)\n") {
@@ -396,6 +418,7 @@ func TestUpInTheForeground(t *testing.T) {
 	if diff := cmp.Diff([]string{"stop"}, *did); diff != "" {
 		t.Error(diff)
 	}
+
 	did = m.ended(nil)
 	m.calls.await = func(context.Context, layout.Paths) error { return cluster.ErrEnded }
 	m.run("up", "--foreground").has(t, ExitNotReady, "mullion: the supervisor ended\n→ `mullion up` again picks up")
@@ -411,12 +434,14 @@ func TestDown(t *testing.T) {
 	if got := m.run("up"); got.code != ExitOK {
 		t.Fatal(got)
 	}
+
 	m.describe(nil)
 	did := m.ended(nil)
 	m.run("down").check(t, ExitOK, "ok   ended things (down)\n", "")
 	if diff := cmp.Diff([]string{"down"}, *did); diff != "" {
 		t.Error(diff)
 	}
+
 	config := filepath.Join(filepath.Dir(m.paths.Data), ".kube", "config")
 	if text, err := os.ReadFile(config); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the kubeconfig says %s, %v", text, err)

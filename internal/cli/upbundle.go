@@ -48,6 +48,7 @@ func (a *app) takeBundle(ctx context.Context, paths layout.Paths, use bundleUse,
 		err = bundleError(err, use.command)
 		discard = func() error { return own.Discard(ctx) }
 	}
+
 	if err != nil {
 		end("", err)
 		return nil, nil, err
@@ -57,6 +58,7 @@ func (a *app) takeBundle(ctx context.Context, paths layout.Paths, use bundleUse,
 	for _, note := range own.Notes {
 		r.note(note)
 	}
+
 	return own, discard, nil
 }
 
@@ -82,7 +84,11 @@ func bundleError(err error, command string) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &conflict):
-		return &Error{Code: ExitConflict, Err: err, Remedy: conflict.Remedy}
+		return &Error{
+			Code:   ExitConflict,
+			Err:    err,
+			Remedy: conflict.Remedy,
+		}
 	case errors.Is(err, context.Canceled):
 		return err
 	case errors.As(err, &incomplete):
@@ -93,6 +99,7 @@ func bundleError(err error, command string) error {
 		return usage(fmt.Errorf("--bundle: %w", err), "upstream's releases have them in "+other+
 			": name it with another --bundle")
 	}
+
 	return usage(fmt.Errorf("--bundle: %w", err),
 		"name a folder or archives in the layout of upstream's releases; see `"+command+" --help`")
 }

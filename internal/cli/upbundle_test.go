@@ -41,6 +41,7 @@ func TestUpWithABundle(t *testing.T) {
 		asked = o.Spec
 		return up(ctx, o)
 	}
+
 	got := m.run("up", "--bundle", release(t), "--kubeconfig", "none")
 	got.has(t, ExitOK, "ok   bundle ", "     it has no etcd; that of Kubernetes v1.37.1", `Cluster "mullion" is ready`)
 	if asked.KubernetesVersion != ownVersion {
@@ -90,6 +91,7 @@ func TestUpThatDoesNotUseABundle(t *testing.T) {
 				m.env.In = strings.NewReader(tt.file)
 				args = append(args, "-f", "-")
 			}
+
 			taken := false
 			m.takes()
 			take := m.calls.takeBundle
@@ -97,6 +99,7 @@ func TestUpThatDoesNotUseABundle(t *testing.T) {
 				taken = true
 				return take(ctx, p, from)
 			}
+
 			m.run(args...).has(t, tt.code, tt.lines...)
 			if !taken || bundle.At(m.paths.Data, ownVersion).There() {
 				t.Errorf("taken: %v; it is still there", taken)
@@ -130,6 +133,7 @@ func TestBundleRefusals(t *testing.T) {
 	if err := os.Remove(filepath.Join(lacking, "node/bin/kubelet.exe")); err != nil {
 		t.Fatal(err)
 	}
+
 	for name, tt := range map[string]struct {
 		args         []string
 		euid, code   int

@@ -28,6 +28,7 @@ func (a *app) loadSpec(ctx context.Context, file string) (spec.Cluster, error) {
 		defer f.Close()
 		in = interrupt.Reader(ctx, f)
 	}
+
 	text, err := io.ReadAll(io.LimitReader(in, spec.MaxFile+1))
 	if err != nil {
 		return spec.Cluster{}, fmt.Errorf("read %q: %w", file, err)
@@ -35,6 +36,7 @@ func (a *app) loadSpec(ctx context.Context, file string) (spec.Cluster, error) {
 	if len(text) <= spec.MaxFile && aksengine.Is(text) {
 		return a.loadModel(file, text)
 	}
+
 	c, err := spec.Load(bytes.NewReader(text))
 	if err == nil {
 		err = cluster.CheckPrograms(c)
@@ -58,5 +60,6 @@ func (a *app) loadModel(file string, text []byte) (spec.Cluster, error) {
 	for _, n := range notes {
 		fmt.Fprintf(a.env.Err, "%s: %s\n", file, n)
 	}
+
 	return c, nil
 }

@@ -23,11 +23,13 @@ func (a *app) keptSpec(ctx context.Context, paths layout.Paths, f upFlags) (c sp
 			return c, false, nil //nolint:nilerr // it was said
 		}
 	}
+
 	switch {
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, os.ErrPermission):
 		return c, false, nil
 	case err == nil && f.server:
 		err = errors.Join(noControlPlane(c), requireJoinable(c))
 	}
+
 	return c, true, err
 }

@@ -31,7 +31,7 @@ const eventsHelp = `With -o json each line of standard output is an event, an ob
 
 Errors and warnings are on standard error as well, for people.`
 
-// kubernetesOf is the version of a cluster's control plane.
+// kubernetesOf returns the version of a cluster's control plane.
 func kubernetesOf(c spec.Cluster) string { return cmp.Or(c.KubernetesVersion, version.Kubernetes) }
 
 // nodesOf describe the nodes of a cluster, in the order of its specification; none if they cannot be worked out.
@@ -40,6 +40,7 @@ func nodesOf(c spec.Cluster, paths layout.Paths) []nodeEvent {
 	if err != nil {
 		return []nodeEvent{} // whoever brings it up says so
 	}
+
 	nodes := map[string]nodeEvent{}
 	for _, h := range plan.Hosts {
 		nodes[h.Name] = nodeEvent{
@@ -50,6 +51,7 @@ func nodesOf(c spec.Cluster, paths layout.Paths) []nodeEvent {
 			product:        strings.TrimSuffix(h.Build.ProductName, " Datacenter"),
 		}
 	}
+
 	for _, h := range plan.LinuxHosts {
 		nodes[h.Name] = nodeEvent{
 			OS:      spec.Linux,
@@ -57,12 +59,14 @@ func nodesOf(c spec.Cluster, paths layout.Paths) []nodeEvent {
 			product: "Linux",
 		}
 	}
+
 	all := make([]nodeEvent, 0, len(c.Nodes))
 	for _, n := range c.Nodes {
 		node := nodes[n.Name]
 		node.Name, node.KubernetesVersion = n.Name, cmp.Or(n.KubernetesVersion, kubernetesOf(c))
 		all = append(all, node)
 	}
+
 	return all
 }
 
@@ -77,16 +81,19 @@ func (a *app) dryRun(ctx context.Context, paths layout.Paths, want spec.Cluster,
 		_, printed := fmt.Fprint(a.env.Out, text)
 		err = errors.Join(err, printed)
 	}
+
 	if err != nil {
 		return err
 	}
 	if !f.out.quiet {
 		a.sayUnread(paths)
 	}
+
 	o := a.preflightOptions(paths, want)
 	if own := f.own; own != nil { // it was looked through already, and is not in its place
 		o.Kubernetes = slices.DeleteFunc(o.Kubernetes, func(v string) bool { return v == own.Version })
 	}
+
 	lacks := a.preflight(ctx, o, r)
 	r.emit(event{Type: eventPlan, clusterEvent: &clusterEvent{
 		Name:              want.Name,

@@ -24,11 +24,16 @@ func TestKubeconfig(t *testing.T) {
 
 // TestStateThatIsNotTheUsers needs a folder that the user may not read, which root may.
 func TestStateThatIsNotTheUsers(t *testing.T) {
-	err := noCluster("/data", &os.PathError{Op: "open", Path: "/data/cluster.json", Err: os.ErrPermission})
+	err := noCluster("/data", &os.PathError{
+		Op:   "open",
+		Path: "/data/cluster.json",
+		Err:  os.ErrPermission,
+	})
 	if text := err.Error(); text != `read the cluster's state in "/data": open /data/cluster.json: permission denied` ||
 		ExitCode(err) != ExitRequirement {
 		t.Errorf("exit code %d: %s", ExitCode(err), text)
 	}
+
 	if os.Geteuid() == 0 {
 		t.Skip("root reads everything")
 	}
@@ -59,6 +64,7 @@ func TestKubectl(t *testing.T) {
 		became, environ = append([]string{program}, argv...), env
 		return nil
 	}
+
 	for _, tt := range []struct{ args, want []string }{
 		{[]string{"get", "pods", "-A"}, []string{"--kubeconfig=" + m.paths.AdminKubeconfig(), "get", "pods", "-A"}},
 		{[]string{"--kubeconfig", "own", "get"}, []string{"--kubeconfig", "own", "get"}},
@@ -74,6 +80,7 @@ func TestKubectl(t *testing.T) {
 			t.Errorf("kubectl %v has the environment %q; of the cluster's own: %t", tt.args, environ, own)
 		}
 	}
+
 	m.env.Environ = append(m.env.Environ, "KUBECACHEDIR=/elsewhere")
 	m.run("kubectl", "get", "pods").check(t, ExitOK, "", "")
 	if !slices.Equal(environ, m.env.Environ) {
@@ -93,6 +100,7 @@ func TestKubectlOfCheck(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: %s", err, got.err)
 	}
+
 	for line := range strings.Lines(string(text)) {
 		if line != "get\n" {
 			t.Errorf("asked by %q", line)
@@ -106,6 +114,7 @@ func TestLogs(t *testing.T) {
 	m.write(filepath.Join(m.paths.Logs(), "etcd.log"), "one\ntwo\nthree\n")
 	m.write(filepath.Join(m.paths.Logs(), "kubelet", "win-1.log"), "no end of line")
 	m.write(filepath.Join(m.paths.Logs(), "notes.txt"), "")
+
 	for args, want := range map[string]string{
 		"etcd":                   "one\ntwo\nthree\n",
 		"etcd --tail 2":          "two\nthree\n",
@@ -127,6 +136,7 @@ func TestVersion(t *testing.T) {
 	if err := json.Unmarshal([]byte(m.run("version", "-o", "json").out), &told); err != nil {
 		t.Fatal(err)
 	}
+
 	want := map[string]string{"mullion": version.Mullion(), "kubernetes": version.Kubernetes, "go": runtime.Version()}
 	if diff := cmp.Diff(want, told); diff != "" {
 		t.Error(diff)

@@ -39,6 +39,7 @@ func outputFlag(cmd *cobra.Command, output *string) {
 		cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		cmd.PrintErrln(err)
 	}
+
 	pre := cmd.PreRunE
 	cmd.PreRunE = func(c *cobra.Command, args []string) error {
 		if *output != "text" && *output != "json" {

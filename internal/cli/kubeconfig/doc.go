@@ -39,6 +39,7 @@ func Locate(environ []string) (Target, error) {
 			env[name] = value
 		}
 	}
+
 	home, owner, err := person(env)
 	if err != nil {
 		return Target{}, err
@@ -49,12 +50,14 @@ func Locate(environ []string) (Target, error) {
 			target.Paths = append(target.Paths, path)
 		}
 	}
+
 	if len(target.Paths) == 0 {
 		if home == "" {
 			return Target{}, errors.New("find kubeconfig: neither KUBECONFIG nor HOME is set")
 		}
 		target.Paths = []string{filepath.Join(home, ".kube", "config")}
 	}
+
 	return target, nil
 }
 
@@ -68,6 +71,7 @@ func person(env map[string]string) (string, *Owner, error) {
 	if err != nil {
 		return "", nil, fmt.Errorf("find kubeconfig of %q, who called sudo: %w", name, err)
 	}
+
 	uid, uidErr := strconv.Atoi(u.Uid)
 	gid, gidErr := strconv.Atoi(u.Gid)
 	if err := errors.Join(uidErr, gidErr); err != nil {

@@ -27,16 +27,22 @@ func Find(target Target, cluster string) (Found, bool, error) {
 			errs = append(errs, fmt.Errorf("find the cluster in kubeconfig %q: %w", path, err))
 			continue
 		}
+
 		for _, name := range slices.Sorted(maps.Keys(file.Contexts)) {
 			if only := alone(file, name, cluster); only != nil {
-				return Found{Path: path, Context: name, Config: only}, true, nil
+				return Found{
+					Path:    path,
+					Context: name,
+					Config:  only,
+				}, true, nil
 			}
 		}
 	}
+
 	return Found{}, false, errors.Join(errs...)
 }
 
-// alone is a configuration of one context, nil if not all of it is the cluster's.
+// alone returns a configuration of one context, nil if not all of it is the cluster's.
 func alone(file *clientcmdapi.Config, name, cluster string) *clientcmdapi.Config {
 	x := file.Contexts[name]
 	c, u := file.Clusters[x.Cluster], file.AuthInfos[x.AuthInfo]
@@ -44,6 +50,7 @@ func alone(file *clientcmdapi.Config, name, cluster string) *clientcmdapi.Config
 		ownerOf(u.Extensions) != cluster {
 		return nil
 	}
+
 	return &clientcmdapi.Config{
 		Clusters:       map[string]*clientcmdapi.Cluster{x.Cluster: c},
 		AuthInfos:      map[string]*clientcmdapi.AuthInfo{x.AuthInfo: u},

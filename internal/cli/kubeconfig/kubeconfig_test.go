@@ -85,6 +85,7 @@ func only(t *testing.T, dir string, names ...string) {
 	for _, e := range entries {
 		got = append(got, e.Name())
 	}
+
 	if diff := cmp.Diff(names, got); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
@@ -95,6 +96,7 @@ func TestMergeAndRemoveKeepTheRest(t *testing.T) {
 	path := filepath.Join(dir, "config")
 	write(t, path, other)
 	target := kubeconfig.Target{Paths: []string{path}}
+
 	// Twice, as `up` does; the second time with another port.
 	for _, server := range []string{"https://127.0.0.1:1", "https://127.0.0.1:2"} {
 		got, err := kubeconfig.Merge(t.Context(), target, "mullion", "/data", admin(server))
@@ -102,6 +104,7 @@ func TestMergeAndRemoveKeepTheRest(t *testing.T) {
 			t.Fatalf("got %q, %v", got, err)
 		}
 	}
+
 	config := load(t, path)
 	if config.CurrentContext != "mullion" || config.Clusters["mullion"].Server != "https://127.0.0.1:2" {
 		t.Errorf("current context %q, cluster %+v", config.CurrentContext, config.Clusters["mullion"])
@@ -110,6 +113,7 @@ func TestMergeAndRemoveKeepTheRest(t *testing.T) {
 		len(config.Clusters["work"].Extensions) != 1 {
 		t.Errorf("the other context lost something:\n%s", read(t, path))
 	}
+
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
@@ -117,12 +121,14 @@ func TestMergeAndRemoveKeepTheRest(t *testing.T) {
 	if err := kubeconfig.Remove(t.Context(), target, "mullion", "/another"); err != nil {
 		t.Fatal(err)
 	}
+
 	if load(t, path).Contexts["mullion"] == nil {
 		t.Error("another cluster's down removed the context")
 	}
 	if err := kubeconfig.Remove(t.Context(), target, "mullion", "/data"); err != nil {
 		t.Fatal(err)
 	}
+
 	config = load(t, path)
 	if len(config.Clusters) != 1 || len(config.Contexts) != 1 || len(config.AuthInfos) != 1 ||
 		config.CurrentContext != "" {
@@ -141,6 +147,7 @@ func TestNewFileGoesAway(t *testing.T) {
 	if load(t, path).CurrentContext != "mullion" {
 		t.Error("the context is not there")
 	}
+
 	for range 2 {
 		if err := kubeconfig.Remove(t.Context(), target, "mullion", "/data"); err != nil {
 			t.Fatal(err)
@@ -157,6 +164,7 @@ func TestBadFileIsLeftAlone(t *testing.T) {
 		{"not-a-config", "just some words\n", "line 1"},
 		{"kind", "apiVersion: v1\nkind: Pod\n", "Pod"},
 	}
+
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -171,6 +179,7 @@ func TestBadFileIsLeftAlone(t *testing.T) {
 				!strings.Contains(err.Error(), path) {
 				t.Errorf("check: got error %v, want one with %q and the path", err, tt.want)
 			}
+
 			if got := read(t, path); got != tt.text {
 				t.Errorf("the file was changed:\n%s", got)
 			}
@@ -190,6 +199,7 @@ func TestForeignEntriesAreNotOverwritten(t *testing.T) {
 	if err := kubeconfig.Remove(t.Context(), target, "work", "/data"); err != nil {
 		t.Fatal(err)
 	}
+
 	if got := read(t, path); got != other {
 		t.Errorf("the file was changed:\n%s", got)
 	}
@@ -209,6 +219,7 @@ func TestWhichFile(t *testing.T) {
 		got != b {
 		t.Errorf("none exists: wrote %q, %v, want the last", got, err)
 	}
+
 	write(t, a, other)
 	if got, err := kubeconfig.Merge(t.Context(), target, "x", "/data", admin("https://127.0.0.1:1")); err != nil ||
 		got != a {
@@ -217,6 +228,7 @@ func TestWhichFile(t *testing.T) {
 	if err := kubeconfig.Remove(t.Context(), target, "x", "/data"); err != nil {
 		t.Fatal(err)
 	}
+
 	only(t, dir, "a")
 	target, err = kubeconfig.Locate([]string{"HOME=/home/someone"})
 	if err != nil || target.Paths[0] != "/home/someone/.kube/config" || target.Owner != nil {
@@ -236,6 +248,7 @@ func TestUnderSudoTheFileIsThePersons(t *testing.T) {
 	if err != nil || target.Owner == nil || target.Paths[0] != filepath.Join(nobody.HomeDir, ".kube/config") {
 		t.Fatalf("got %+v, %v", target, err)
 	}
+
 	if os.Geteuid() != 0 {
 		t.Skip("giving files away needs root")
 	}
@@ -244,12 +257,14 @@ func TestUnderSudoTheFileIsThePersons(t *testing.T) {
 	if _, err := kubeconfig.Merge(t.Context(), target, "mullion", "/data", admin("https://127.0.0.1:1")); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, p := range []string{path, filepath.Dir(path)} {
 		info, err := os.Stat(p)
 		if err != nil || int(info.Sys().(*syscall.Stat_t).Uid) != target.Owner.UID {
 			t.Errorf("%s is not nobody's: %v", p, err)
 		}
 	}
+
 	// Later, as root without sudo, the owner stays.
 	target.Owner = nil
 	if _, err := kubeconfig.Merge(t.Context(), target, "mullion", "/data", admin("https://127.0.0.1:2")); err != nil {
@@ -272,6 +287,7 @@ func TestSymbolicLinkIsKept(t *testing.T) {
 		admin("https://127.0.0.1:1")); err != nil {
 		t.Fatal(err)
 	}
+
 	if got, err := os.Readlink(link); err != nil || got != real {
 		t.Errorf("link: %q, %v", got, err)
 	}
@@ -292,10 +308,12 @@ func TestLock(t *testing.T) {
 			}
 		})
 	}
+
 	wg.Wait()
 	if got := len(load(t, path).Contexts); got != 6 {
 		t.Errorf("got %d contexts, want 6: a merge was lost", got)
 	}
+
 	write(t, path+".lock", "")
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()

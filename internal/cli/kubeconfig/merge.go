@@ -36,6 +36,7 @@ func Merge(ctx context.Context, target Target, name, cluster string, config *cli
 		return path, fmt.Errorf("merge context %q into %q: the new configuration has no complete current context", name,
 			path)
 	}
+
 	err := target.edit(ctx, path, func(file *clientcmdapi.Config) error {
 		if foreign(file, name) {
 			return fmt.Errorf(
@@ -45,17 +46,23 @@ func Merge(ctx context.Context, target Target, name, cluster string, config *cli
 		if err != nil {
 			return err
 		}
+
 		made := map[string]runtime.Object{extension: &runtime.Unknown{Raw: text, ContentType: runtime.ContentTypeJSON}}
 		c, u := config.Clusters[source.Cluster].DeepCopy(), config.AuthInfos[source.AuthInfo].DeepCopy()
 		c.Extensions, u.Extensions = made, made
 		file.Clusters[name], file.AuthInfos[name] = c, u
-		file.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name, Extensions: made}
+		file.Contexts[name] = &clientcmdapi.Context{
+			Cluster:    name,
+			AuthInfo:   name,
+			Extensions: made,
+		}
 		file.CurrentContext = name
 		return nil
 	})
 	if err != nil {
 		return path, fmt.Errorf("merge context %q into %q: %w", name, path, err)
 	}
+
 	return path, nil
 }
 
@@ -78,6 +85,7 @@ func Remove(ctx context.Context, target Target, name, cluster string) error {
 			errs = append(errs, fmt.Errorf("remove context %q from %q: %w", name, path, err))
 		}
 	}
+
 	return errors.Join(errs...)
 }
 
@@ -106,6 +114,7 @@ func remove(file *clientcmdapi.Config, name, cluster string) bool {
 		delete(file.AuthInfos, name)
 		changed = true
 	}
+
 	if c := file.Contexts[name]; c != nil && ownerOf(c.Extensions) == cluster {
 		delete(file.Contexts, name)
 		changed = true
@@ -113,15 +122,18 @@ func remove(file *clientcmdapi.Config, name, cluster string) bool {
 			file.CurrentContext = ""
 		}
 	}
+
 	return changed
 }
 
 // foreign reports whether there are entries of that name that are not marked as Mullion's.
 func foreign(file *clientcmdapi.Config, name string) bool {
-	c, u, x := file.Clusters[name], file.AuthInfos[name], file.Contexts[name]
-	return c != nil && ownerOf(c.Extensions) == "" ||
-		u != nil && ownerOf(u.Extensions) == "" ||
-		x != nil && ownerOf(x.Extensions) == ""
+	c := file.Clusters[name]
+	u := file.AuthInfos[name]
+	x := file.Contexts[name]
+	return (c != nil && ownerOf(c.Extensions) == "") ||
+		(u != nil && ownerOf(u.Extensions) == "") ||
+		(x != nil && ownerOf(x.Extensions) == "")
 }
 
 // ownerOf returns the data folder in an entry's extension, "" if it has none.
@@ -145,11 +157,13 @@ func (t Target) edit(ctx context.Context, path string, change func(*clientcmdapi
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real // the link is kept
 	}
+
 	unlock, err := lock(ctx, path)
 	if err != nil {
 		return err
 	}
 	defer unlock()
+
 	file, err := read(path)
 	if err != nil {
 		return err
@@ -162,10 +176,12 @@ func (t Target) edit(ctx context.Context, path string, change func(*clientcmdapi
 	if len(file.Clusters)+len(file.AuthInfos)+len(file.Contexts) == 0 {
 		return os.Remove(path)
 	}
+
 	text, err := clientcmd.Write(*file)
 	if err != nil {
 		return fmt.Errorf("encode: %w", err)
 	}
+
 	return t.write(path, text)
 }
 
@@ -183,6 +199,7 @@ func (t Target) makeFolder(dir string) error {
 	if t.Owner == nil {
 		return nil
 	}
+
 	return os.Lchown(dir, t.Owner.UID, t.Owner.GID)
 }
 
@@ -194,6 +211,7 @@ func (t Target) write(path string, text []byte) (err error) {
 			owner = &Owner{UID: int(stat.Uid), GID: int(stat.Gid)}
 		}
 	}
+
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // mode 0600
 	if err != nil {
 		return err
@@ -203,6 +221,7 @@ func (t Target) write(path string, text []byte) (err error) {
 			err = errors.Join(err, os.Remove(f.Name()))
 		}
 	}()
+
 	if _, err := f.Write(text); err != nil {
 		return errors.Join(err, f.Close())
 	}
@@ -211,9 +230,11 @@ func (t Target) write(path string, text []byte) (err error) {
 			return errors.Join(err, f.Close())
 		}
 	}
+
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return err
 	}
+
 	return os.Rename(f.Name(), path)
 }
 
@@ -244,6 +265,7 @@ func read(path string) (*clientcmdapi.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	const remedy = "it was left as it is; correct it, or set KUBECONFIG to another file"
 	if err := yaml.Unmarshal(text, &shape{}); err != nil {
 		return nil, fmt.Errorf("read: %w (%s)", err, remedy)
@@ -269,6 +291,7 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 	defer cancel()
 	tick := time.NewTicker(lockInterval)
 	defer tick.Stop()
+
 	for {
 		f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL, 0)
 		if err == nil {
@@ -280,6 +303,7 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 		if !errors.Is(err, os.ErrExist) {
 			return nil, err
 		}
+
 		select {
 		case <-ctx.Done():
 			return nil, fmt.Errorf("another program holds the lock %q; if none is running, remove that file", name)

@@ -49,15 +49,19 @@ type Screen struct {
 	drawn []int  // the widths of the lines of the block that is there
 }
 
-// New is a screen. size is nil where nothing can be drawn again.
+// New returns a screen. size is nil where nothing can be drawn again.
 func New(out io.Writer, size func() Size, colour bool) *Screen {
-	return &Screen{out: out, size: size, colour: colour}
+	return &Screen{
+		out:    out,
+		size:   size,
+		colour: colour,
+	}
 }
 
 // Live says that blocks are drawn.
 func (s *Screen) Live() bool { return s.size != nil }
 
-// Columns are how wide the screen is.
+// Columns returns how wide the screen is.
 func (s *Screen) Columns() int {
 	if s.size != nil {
 		if n := s.size().Columns; n > 0 {
@@ -67,7 +71,7 @@ func (s *Screen) Columns() int {
 	return DefaultColumns
 }
 
-// rows is how high the screen is; a terminal that does not say is taken for an old one.
+// rows returns how high the screen is; a terminal that does not say is taken for an old one.
 func (s *Screen) rows() int {
 	const old = 24
 	if n := s.size().Rows; n > 0 {
@@ -105,7 +109,7 @@ func (s *Screen) Again() {
 	s.again()
 }
 
-// Room is how many rows a block can have, of those that it may have.
+// Room returns how many rows a block can have, of those that it may have.
 func (s *Screen) Room(most int) int {
 	if s.size == nil {
 		return most
@@ -148,7 +152,7 @@ func (s *Screen) draw(b *strings.Builder) {
 	}
 }
 
-// lasting is a line that stays, as it is written.
+// lasting returns a line that stays, as it is written.
 func (s *Screen) lasting(l Line) string {
 	switch {
 	case s.size == nil:
@@ -158,6 +162,7 @@ func (s *Screen) lasting(l Line) string {
 	case l.Mark != "":
 		return s.styled(l, 0)
 	}
+
 	var lines []string
 	for line := range strings.SplitSeq(l.Text, "\n") {
 		if line != "" && line[0] != ' ' {
@@ -165,10 +170,11 @@ func (s *Screen) lasting(l Line) string {
 		}
 		lines = append(lines, line)
 	}
+
 	return strings.Join(lines, "\n")
 }
 
-// whole is the text of a line, with its mark.
+// whole returns the text of a line, with its mark.
 func whole(l Line) string {
 	if l.Mark == "" {
 		return l.Text
@@ -176,7 +182,7 @@ func whole(l Line) string {
 	return Pad(l.Mark, markColumns) + l.Text
 }
 
-// styled is a line as it is written: cut to so many columns, or not if they are 0.
+// styled returns a line as it is written: cut to so many columns, or not if they are 0.
 func (s *Screen) styled(l Line, columns int) string {
 	text := strings.TrimRight(whole(l), " ")
 	if columns > 0 {
@@ -189,7 +195,7 @@ func (s *Screen) styled(l Line, columns int) string {
 	return Paint(l.Mark, l.Tone) + rest
 }
 
-// Paint is a text in its tone's colour.
+// Paint returns a text in its tone's colour.
 func Paint(text string, tone Tone) string {
 	code := map[Tone]string{Good: "32", Bad: "1;31", Notice: "1"}[tone]
 	if code == "" {

@@ -63,11 +63,13 @@ func TestWrap(t *testing.T) {
 			t.Errorf("%q at %d: %s", tt.text, tt.columns, diff)
 		}
 	}
+
 	const text = "One paragraph\nin two lines.\n\n  an example that stays whole\n\nAnother."
 	const want = "One paragraph\nin two lines.\n\n  an example that stays whole\n\nAnother."
 	if diff := cmp.Diff(want, screen.Paragraphs(text, 14)); diff != "" {
 		t.Error(diff)
 	}
+
 	const table = "  name   what it is and does, in words\n  other  short"
 	const broken = "  name   what it is and does, in\n         words\n  other  short"
 	if diff := cmp.Diff(broken, screen.Paragraphs(table, 34)); diff != "" {
@@ -117,6 +119,7 @@ func (s *terminal) Write(p []byte) (int, error) {
 			text = text[len(string(r)):]
 		}
 	}
+
 	return len(p), nil
 }
 
@@ -135,15 +138,28 @@ func (s *terminal) resize(columns int) {
 // TestBlock draws a block again and again, under lines that stay, on a terminal that becomes narrower and wider.
 func TestBlock(t *testing.T) {
 	for _, colour := range []bool{false, true} {
-		term := &terminal{columns: 40, rows: 24, lines: []string{""}}
+		term := &terminal{
+			columns: 40,
+			rows:    24,
+			lines:   []string{""},
+		}
+
 		s := screen.New(term, func() screen.Size { return screen.Size{Columns: term.columns, Rows: term.rows} }, colour)
-		line := func(mark, text string) screen.Line { return screen.Line{Mark: mark, Tone: screen.Good, Text: text} }
+		line := func(mark, text string) screen.Line {
+			return screen.Line{
+				Mark: mark,
+				Tone: screen.Good,
+				Text: text,
+			}
+		}
+
 		shows := func(when string, want ...string) {
 			t.Helper()
 			if diff := cmp.Diff(append(want, ""), term.lines); diff != "" {
 				t.Errorf("%s: %s", when, diff)
 			}
 		}
+
 		s.Draw([]screen.Line{line("…", "first"), line("…", "second")})
 		shows("a block", "…    first", "…    second")
 		s.Print(line("ok", "done"))
@@ -153,6 +169,7 @@ func TestBlock(t *testing.T) {
 		term.resize(15)
 		s.Again()
 		shows("a narrower terminal", "ok   done", "…    long lon…")
+
 		term.resize(30)
 		s.Again()
 		shows("a wider one", "ok   done", "…    "+strings.Repeat("long ", 4)+"lon…")
@@ -165,12 +182,17 @@ func TestBlock(t *testing.T) {
 
 // TestLowTerminal holds that a block is never higher than the terminal, which could not be drawn again.
 func TestLowTerminal(t *testing.T) {
-	term := &terminal{columns: 40, rows: 4, lines: []string{""}}
+	term := &terminal{
+		columns: 40,
+		rows:    4,
+		lines:   []string{""},
+	}
 	s := screen.New(term, func() screen.Size { return screen.Size{Columns: term.columns, Rows: term.rows} }, false)
 	block := make([]screen.Line, 12)
 	for i := range block {
 		block[i].Text = strings.Repeat("x", i+1)
 	}
+
 	for range 3 {
 		s.Draw(block)
 	}
@@ -189,9 +211,22 @@ func TestColours(t *testing.T) {
 	} {
 		var out strings.Builder
 		screen.New(&out, nil, colour).Print(
-			screen.Line{Mark: "ok", Tone: screen.Good, Text: "good"}, screen.Line{Mark: "FAIL", Tone: screen.Bad, Text: "bad"},
-			screen.Line{Mark: "warn", Tone: screen.Notice, Text: "look"}, screen.Line{Mark: "…", Text: "plain"},
+			screen.Line{
+				Mark: "ok",
+				Tone: screen.Good,
+				Text: "good",
+			}, screen.Line{
+				Mark: "FAIL",
+				Tone: screen.Bad,
+				Text: "bad",
+			},
+			screen.Line{
+				Mark: "warn",
+				Tone: screen.Notice,
+				Text: "look",
+			}, screen.Line{Mark: "…", Text: "plain"},
 			screen.Line{Text: "no mark"})
+
 		if diff := cmp.Diff(want, out.String()); diff != "" {
 			t.Errorf("colour %v: %s", colour, diff)
 		}

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/text/width"
 )
 
-// cells is how many columns of a terminal a character takes.
+// cells returns how many columns of a terminal a character takes.
 func cells(r rune) int {
 	switch {
 	case r < 0x20, r == 0x7f, unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
@@ -15,6 +15,7 @@ func cells(r rune) int {
 	case r < 0x300:
 		return 1
 	}
+
 	switch width.LookupRune(r).Kind() {
 	case width.EastAsianWide, width.EastAsianFullwidth:
 		return 2
@@ -23,7 +24,7 @@ func cells(r rune) int {
 	}
 }
 
-// Width is how many columns of a terminal a text takes.
+// Width returns how many columns of a terminal a text takes.
 func Width(text string) int {
 	n := 0
 	for _, r := range text {
@@ -32,7 +33,7 @@ func Width(text string) int {
 	return n
 }
 
-// Cut is the text, or as much of its beginning as has room in so many columns, with an ellipsis at the end.
+// Cut returns the text, or as much of its beginning as has room in so many columns, with an ellipsis at the end.
 func Cut(text string, columns int) string {
 	if Width(text) <= columns {
 		return text
@@ -40,16 +41,18 @@ func Cut(text string, columns int) string {
 	if columns < 1 {
 		return ""
 	}
+
 	used := 0
 	for i, r := range text {
 		if used += cells(r); used > columns-1 {
 			return text[:i] + "…"
 		}
 	}
+
 	return text
 }
 
-// Pad is the text with blanks up to so many columns.
+// Pad returns the text with blanks up to so many columns.
 func Pad(text string, columns int) string {
 	return text + strings.Repeat(" ", max(columns-Width(text), 0))
 }
@@ -69,9 +72,11 @@ func Wrap(text string, columns int) []string {
 		}
 		line, used = line+word, used+n
 	}
+
 	if line != "" || len(lines) == 0 {
 		lines = append(lines, line)
 	}
+
 	return lines
 }
 
@@ -85,6 +90,7 @@ func Paragraphs(text string, columns int) string {
 			paragraph = nil
 		}
 	}
+
 	for line := range strings.SplitSeq(text, "\n") {
 		if line == "" || line[0] == ' ' {
 			flush()
@@ -97,13 +103,13 @@ func Paragraphs(text string, columns int) string {
 	return strings.Join(out, "\n")
 }
 
-// Hang is a text beside a column that is so wide already: broken at the width, each further line below the first.
+// Hang returns a text beside a column that is so wide already: broken at the width, each further line below the first.
 func Hang(text string, indent, columns int) string {
 	const least = 24 // narrower than that is worse than a terminal's own breaks
 	return strings.Join(Wrap(text, max(columns-indent, least)), "\n"+strings.Repeat(" ", indent))
 }
 
-// row is a row of a table, whose columns are parted by two blanks and more.
+// row returns a row of a table, whose columns are parted by two blanks and more.
 func row(line string, columns int) string {
 	gap := strings.LastIndex(strings.TrimRight(line, " "), "  ") + len("  ")
 	if Width(line) <= columns || strings.TrimSpace(line[:gap]) == "" {
