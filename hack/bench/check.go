@@ -36,12 +36,14 @@ func spend(ctx context.Context, program string, args ...string) (cost, error) {
 	if err := cmd.Start(); err != nil {
 		return cost{}, err
 	}
+
 	peak := watch(cmd.Process.Pid)
 	err := cmd.Wait()
 	c := cost{wall: time.Since(started).Seconds(), rss: peak()}
 	if ended, ok := errors.AsType[*exec.ExitError](err); ok && (ended.ExitCode() == 8 || ended.ExitCode() == 1) {
 		err = nil
 	}
+
 	if err != nil {
 		return c, fmt.Errorf("%s %s: %w\n%s", program, strings.Join(args, " "), err, errs.String())
 	}
@@ -64,6 +66,7 @@ func (c *counter) Write(p []byte) (int, error) {
 // of the process that started it.)
 func watch(pid int) (peak func() float64) {
 	stop, done := make(chan struct{}), make(chan float64)
+
 	go func() {
 		tick := time.NewTicker(20 * time.Millisecond)
 		defer tick.Stop()
@@ -76,6 +79,7 @@ func watch(pid int) (peak func() float64) {
 					largest = kib / 1024
 				}
 			}
+
 			select {
 			case <-tick.C:
 			case <-stop:
@@ -84,6 +88,7 @@ func watch(pid int) (peak func() float64) {
 			}
 		}
 	}()
+
 	return func() float64 {
 		close(stop)
 		return <-done
@@ -97,6 +102,7 @@ func (b *bench) check(ctx context.Context) ([]figure, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
+
 	files := map[int]string{}
 	for _, n := range []int{1_000, 10_000, 50_000} {
 		files[n] = filepath.Join(dir, fmt.Sprintf("%d.yaml", n))
@@ -104,22 +110,30 @@ func (b *bench) check(ctx context.Context) ([]figure, error) {
 			return nil, err
 		}
 	}
+
 	checker := filepath.Join(b.bin, "kubectl-mullion")
 	speed := figure{
 		what:  "mullion check, all rules, manifests a second of 10,000 on 2 processors",
 		asked: "≥ 5000/s",
 		unit:  "/s",
 	}
+
 	perCPU := figure{
 		what:  "the same by processor time, of two processors (which other load does not slow down)",
 		asked: "≥ 5000/s",
 		unit:  "/s",
 	}
+
 	linter := figure{what: "kube-linter on the same manifests, a file each, by processor time of two", unit: "/s"}
 	ratio := figure{what: "mullion check on these files is so many times as fast as kube-linter", unit: "×"}
 	out := []figure{}
 	for _, n := range []int{1_000, 10_000, 50_000} {
-		f := figure{what: fmt.Sprintf("mullion check, largest RSS on %d manifests", n), asked: "flat", unit: "MiB"}
+		f := figure{
+			what:  fmt.Sprintf("mullion check, largest RSS on %d manifests", n),
+			asked: "flat",
+			unit:  "MiB",
+		}
+
 		for range b.runs {
 			c, err := spend(ctx, checker, "check", "--offline", "-o", "json", files[n])
 			if err != nil {
@@ -133,10 +147,12 @@ func (b *bench) check(ctx context.Context) ([]figure, error) {
 		}
 		out = append(out, f)
 	}
+
 	folder := filepath.Join(dir, "each")
 	if err := splitCorpus(files[10_000], folder); err != nil {
 		return out, err
 	}
+
 	for range b.runs {
 		ours, err := spend(ctx, checker, "check", "--offline", "-o", "json", folder)
 		if err != nil {
@@ -171,6 +187,7 @@ func splitCorpus(from, folder string) error {
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		return err
 	}
+
 	n := 0
 	for doc := range bytes.SplitSeq(text, []byte("---\n")) {
 		if len(doc) == 0 {
@@ -181,6 +198,7 @@ func splitCorpus(from, folder string) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -192,6 +210,7 @@ func (b *bench) firstFinding(ctx context.Context, checker string) (figure, error
 		asked: "≤ 50 ms",
 		unit:  "ms",
 	}
+
 	const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {nodeSelector: {kubernetes.io/os: windows}, hostPID: true}\n---\n"
 	for range 3 * b.runs {
 		cmd := exec.CommandContext(ctx, checker, "check", "--offline", "-")
@@ -203,6 +222,7 @@ func (b *bench) firstFinding(ctx context.Context, checker string) (figure, error
 		if err != nil {
 			return f, err
 		}
+
 		started := time.Now()
 		if err := cmd.Start(); err != nil {
 			return f, err
@@ -211,6 +231,7 @@ func (b *bench) firstFinding(ctx context.Context, checker string) (figure, error
 		if err == nil {
 			_, err = out.Read(make([]byte, 1))
 		}
+
 		f.values = append(f.values, time.Since(started).Seconds()*1000)
 		in.Close()
 		_, _ = io.Copy(io.Discard, out)
@@ -218,5 +239,6 @@ func (b *bench) firstFinding(ctx context.Context, checker string) (figure, error
 			return f, fmt.Errorf("first finding: %w", err)
 		}
 	}
+
 	return f, nil
 }

@@ -43,11 +43,13 @@ func (b *bench) cni(ctx context.Context) ([]figure, error) {
 		return nil, err
 	}
 	defer client.Close()
+
 	conf, err := pluginConf(filepath.Join(wine.Drive(cluster.HostPrefix(b.paths(), "win-1")),
 		"Program Files/containerd/cni/conf/10-"+podnet.NetworkName("l2bridge")+".conflist"))
 	if err != nil {
 		return nil, err
 	}
+
 	run := func(program, command, id string) (float64, error) {
 		started := time.Now()
 		_, err := host.Output(ctx, conf, []string{
@@ -56,7 +58,13 @@ func (b *bench) cni(ctx context.Context) ([]figure, error) {
 		}, podnet.BinDir+`\`+program+".exe")
 		return time.Since(started).Seconds() * 1000, err
 	}
-	add := figure{what: "CNI ADD, win-bridge.exe with host-local.exe", asked: "≤ 250 ms", unit: "ms"}
+
+	add := figure{
+		what:  "CNI ADD, win-bridge.exe with host-local.exe",
+		asked: "≤ 250 ms",
+		unit:  "ms",
+	}
+
 	version := figure{what: "of which: start of win-bridge.exe (CNI VERSION)", unit: "ms"}
 	ipam := figure{what: "of which: host-local.exe (CNI VERSION)", unit: "ms"}
 	for i := range b.runs*2 + 1 {
@@ -68,6 +76,7 @@ func (b *bench) cni(ctx context.Context) ([]figure, error) {
 		}); err != nil {
 			return nil, err
 		}
+
 		ms, err := run("win-bridge", "ADD", id)
 		if err == nil {
 			_, err = run("win-bridge", "DEL", id)
@@ -75,6 +84,7 @@ func (b *bench) cni(ctx context.Context) ([]figure, error) {
 		if err = errors.Join(err, hcn.Delete(ctx, client, hcn.Namespace, id)); err != nil {
 			return nil, err
 		}
+
 		start, err := run("win-bridge", "VERSION", "")
 		if err != nil {
 			return nil, err
@@ -83,20 +93,23 @@ func (b *bench) cni(ctx context.Context) ([]figure, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		if i > 0 { // the first fills caches
 			add.values, version.values, ipam.values = append(add.values, ms), append(version.values, start),
 				append(ipam.values, local)
 		}
 	}
+
 	return []figure{add, version, ipam}, nil
 }
 
-// pluginConf is the first plugin's configuration, as libcni hands it to the plugin.
+// pluginConf returns the first plugin's configuration, as libcni hands it to the plugin.
 func pluginConf(path string) ([]byte, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
+
 	var list struct {
 		CNIVersion, Name string
 		Plugins          []map[string]any

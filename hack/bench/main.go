@@ -36,6 +36,7 @@ func main() {
 	runs := flag.Int("runs", 5, "how often each figure is measured")
 	only := flag.String("only", "", "measure these alone: "+strings.Join(names(), ", ")+" (with commas)")
 	flag.Parse()
+
 	bin, err := filepath.Abs("bin")
 	if err == nil {
 		var data string
@@ -49,6 +50,7 @@ func main() {
 				out:  os.Stdout,
 				log:  os.Stderr,
 			}
+
 			err = b.run(ctx)
 			stop()
 			os.RemoveAll(data)
@@ -91,11 +93,13 @@ func (b *bench) run(ctx context.Context) error {
 			fmt.Fprintln(b.log, err)
 		}
 	}()
+
 	for _, name := range b.only {
 		if !slices.Contains(names(), name) {
 			return fmt.Errorf("-only %s: there are %s", name, strings.Join(names(), ", "))
 		}
 	}
+
 	onCluster := slices.ContainsFunc(b.only, func(name string) bool {
 		return name != "check" && name != "network" && name != "proxy" && name != "twenty"
 	})
@@ -110,6 +114,7 @@ func (b *bench) run(ctx context.Context) error {
 			}
 			continue
 		}
+
 		got, err := m.measure(b, ctx)
 		figures = append(figures, got...)
 		b.print(got)
@@ -117,10 +122,12 @@ func (b *bench) run(ctx context.Context) error {
 			return err
 		}
 	}
+
 	fmt.Fprintf(b.out, "\n| what | asked | median | spread | runs |\n|---|---|---|---|---|\n")
 	for _, f := range figures {
 		fmt.Fprintf(b.out, "| %s | %s | %s |\n", f.what, f.asked, f.cells())
 	}
+
 	return nil
 }
 
@@ -183,13 +190,24 @@ func (b *bench) image(ctx context.Context) error {
 
 // up measures a warm `up`: the programs are built, the cluster's state is there, nothing runs.
 func (b *bench) up(ctx context.Context) ([]figure, error) {
-	cold := figure{what: "cold up (no state) of a Linux and two Windows nodes, DNS answering", asked: "", unit: "s"}
-	warm := figure{what: "warm up of a Linux and two Windows nodes, DNS answering", asked: "≤ 40 s", unit: "s"}
+	cold := figure{
+		what:  "cold up (no state) of a Linux and two Windows nodes, DNS answering",
+		asked: "",
+		unit:  "s",
+	}
+
+	warm := figure{
+		what:  "warm up of a Linux and two Windows nodes, DNS answering",
+		asked: "≤ 40 s",
+		unit:  "s",
+	}
+
 	args := []string{"up", "-f", "-", "--kubeconfig", "none"}
 	s, err := b.answering(ctx, args...)
 	if err != nil {
 		return nil, err
 	}
+
 	cold.values = append(cold.values, s)
 	for range b.runs {
 		if err := b.mullion(ctx, "", "stop"); err != nil {
@@ -201,6 +219,7 @@ func (b *bench) up(ctx context.Context) ([]figure, error) {
 		}
 		warm.values = append(warm.values, s)
 	}
+
 	return []figure{cold, warm}, nil
 }
 
@@ -219,11 +238,21 @@ const podSpec = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q,"labels":
 "readinessProbe":{"httpGet":{"path":"/healthz","port":80},"periodSeconds":1}}]}}`
 
 func (b *bench) pods(ctx context.Context) ([]figure, error) {
-	one := figure{what: "pod created to Ready, one", asked: "≤ 2 s", unit: "s"}
-	ten := figure{what: "pod created to Ready, the last of ten at once", asked: "≤ 6 s", unit: "s"}
+	one := figure{
+		what:  "pod created to Ready, one",
+		asked: "≤ 2 s",
+		unit:  "s",
+	}
+
+	ten := figure{
+		what:  "pod created to Ready, the last of ten at once",
+		asked: "≤ 6 s",
+		unit:  "s",
+	}
 	if err := b.image(ctx); err != nil {
 		return nil, err
 	}
+
 	for i := range b.runs + 1 {
 		s, err := b.readyAfter(ctx, podSpec, []string{fmt.Sprintf("one-%d", i)})
 		if err != nil {
@@ -233,6 +262,7 @@ func (b *bench) pods(ctx context.Context) ([]figure, error) {
 			one.values = append(one.values, s)
 		}
 	}
+
 	for i := range b.runs {
 		var names []string
 		for n := range 10 {
@@ -244,6 +274,7 @@ func (b *bench) pods(ctx context.Context) ([]figure, error) {
 		}
 		ten.values = append(ten.values, s)
 	}
+
 	return []figure{one, ten}, nil
 }
 
@@ -254,6 +285,7 @@ func (b *bench) readyAfter(ctx context.Context, spec string, names []string) (fl
 	for _, n := range names {
 		fmt.Fprintf(&pods, spec+"\n", n)
 	}
+
 	started := time.Now()
 	if err := b.mullion(ctx, pods.String(), "kubectl", "create", "-f", "-"); err != nil {
 		return 0, err
@@ -262,19 +294,26 @@ func (b *bench) readyAfter(ctx context.Context, spec string, names []string) (fl
 		"--timeout=120s"); err != nil {
 		return 0, err
 	}
+
 	took := time.Since(started).Seconds()
 	err := b.mullion(ctx, "", "kubectl", "delete", "pod", "-l", "app=bench", "--wait=true", "--timeout=120s")
 	return took, err
 }
 
 func (b *bench) exec(ctx context.Context) ([]figure, error) {
-	f := figure{what: "kubectl exec … cmd /c ver", asked: "≤ 0.5 s", unit: "s"}
+	f := figure{
+		what:  "kubectl exec … cmd /c ver",
+		asked: "≤ 0.5 s",
+		unit:  "s",
+	}
+
 	if err := b.mullion(ctx, fmt.Sprintf(podSpec, "exec"), "kubectl", "create", "-f", "-"); err != nil {
 		return nil, err
 	}
 	if err := b.mullion(ctx, "", "kubectl", "wait", "--for=condition=Ready", "pod/exec", "--timeout=120s"); err != nil {
 		return nil, err
 	}
+
 	for range b.runs * 2 {
 		s, err := b.timed(ctx, "", "kubectl", "exec", "exec", "--", "cmd", "/c", "ver")
 		if err != nil {
@@ -287,19 +326,31 @@ func (b *bench) exec(ctx context.Context) ([]figure, error) {
 }
 
 func (b *bench) memory(ctx context.Context) ([]figure, error) {
-	idle := figure{what: "idle cluster with two Windows nodes, RSS of all processes", asked: "≤ 1.8 GiB", unit: "GiB"}
+	idle := figure{
+		what:  "idle cluster with two Windows nodes, RSS of all processes",
+		asked: "≤ 1.8 GiB",
+		unit:  "GiB",
+	}
+
 	idlePSS := figure{what: "the same, PSS (shared pages counted once)", unit: "GiB"}
-	pod := figure{what: "a further idle Windows pod, PSS", asked: "≤ 40 MB", unit: "MB"}
+	pod := figure{
+		what:  "a further idle Windows pod, PSS",
+		asked: "≤ 40 MB",
+		unit:  "MB",
+	}
+
 	rss, pss, err := b.resident()
 	if err != nil {
 		return nil, err
 	}
+
 	idle.values, idlePSS.values = append(idle.values, rss/(1<<30)), append(idlePSS.values, pss/(1<<30))
 	const more = 5
 	var pods strings.Builder
 	for n := range more {
 		fmt.Fprintf(&pods, podSpec+"\n", fmt.Sprintf("idle-%d", n))
 	}
+
 	if err := b.mullion(ctx, pods.String(), "kubectl", "create", "-f", "-"); err != nil {
 		return nil, err
 	}
@@ -307,6 +358,7 @@ func (b *bench) memory(ctx context.Context) ([]figure, error) {
 		"--timeout=120s"); err != nil {
 		return nil, err
 	}
+
 	_, with, err := b.resident()
 	pod.values = append(pod.values, (with-pss)/more/1e6)
 	return []figure{idle, idlePSS, pod}, err
@@ -344,11 +396,13 @@ func (b *bench) resident() (rss, pss float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
+
 	for _, dir := range dirs {
 		environ, err := os.ReadFile(filepath.Join(dir, "environ"))
 		if err != nil {
 			continue // it is gone
 		}
+
 		cgroup, err := os.ReadFile(filepath.Join(dir, "cgroup"))
 		if err != nil {
 			continue
@@ -360,6 +414,7 @@ func (b *bench) resident() (rss, pss float64, err error) {
 		r, p := rollup(dir)
 		rss, pss = rss+r, pss+p
 	}
+
 	return rss, pss, nil
 }
 
@@ -368,6 +423,7 @@ func rollup(dir string) (rss, pss float64) {
 	if err != nil {
 		return 0, 0
 	}
+
 	for line := range strings.Lines(string(text)) {
 		f := strings.Fields(line)
 		if len(f) < 2 {
@@ -377,6 +433,7 @@ func rollup(dir string) (rss, pss float64) {
 		if err != nil {
 			continue
 		}
+
 		switch f[0] {
 		case "Rss:":
 			rss += kib * 1024
@@ -384,5 +441,6 @@ func rollup(dir string) (rss, pss float64) {
 			pss += kib * 1024
 		}
 	}
+
 	return rss, pss
 }

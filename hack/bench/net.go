@@ -23,13 +23,25 @@ func (b *bench) network(ctx context.Context) ([]figure, error) {
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build the data plane's benchmarks: %w\n%s", err, out)
 	}
-	throughput := figure{what: "TCP throughput pod to pod, of a bare veth pair's", asked: "≥ 0.9", unit: "×"}
+
+	throughput := figure{
+		what:  "TCP throughput pod to pod, of a bare veth pair's",
+		asked: "≥ 0.9",
+		unit:  "×",
+	}
+
 	cost := figure{what: "processor time of a byte pod to pod, of a bare veth pair's", unit: "×"}
-	change := figure{what: "one change among 5,000 load balancers with 20,000 backends", asked: "≤ 20 ms", unit: "ms"}
+	change := figure{
+		what:  "one change among 5,000 load balancers with 20,000 backends",
+		asked: "≤ 20 ms",
+		unit:  "ms",
+	}
+
 	look := figure{what: "looking for differences at 5,000 load balancers", unit: "ms"}
 	services := []string{"10", "1000", "5000"}
-	through, costs, latency := make([]figure, len(services)), make([]figure, len(services)),
-		make([]figure, len(services))
+	through := make([]figure, len(services))
+	costs := make([]figure, len(services))
+	latency := make([]figure, len(services))
 	for i, n := range services {
 		through[i] = figure{
 			what:  "TCP throughput through one ClusterIP of " + n + ", of pod to pod's",
@@ -40,8 +52,14 @@ func (b *bench) network(ctx context.Context) ([]figure, error) {
 			what: "processor time of a byte through one ClusterIP of " + n + ", of pod to pod's",
 			unit: "×",
 		}
-		latency[i] = figure{what: "added to a new connection by one ClusterIP of " + n, asked: "≤ 50 µs", unit: "µs"}
+
+		latency[i] = figure{
+			what:  "added to a new connection by one ClusterIP of " + n,
+			asked: "≤ 50 µs",
+			unit:  "µs",
+		}
 	}
+
 	for range b.runs {
 		got, err := runBenchmarks(ctx, program)
 		if err != nil {
@@ -52,6 +70,7 @@ func (b *bench) network(ctx context.Context) ([]figure, error) {
 		}
 		take(&throughput, "Throughput", "pod-speed", 1)
 		take(&cost, "Throughput", "pod-cpu", 1)
+
 		for i, n := range services {
 			take(&through[i], "Throughput", "clusterip-of-"+n+"-speed", 1)
 			take(&costs[i], "Throughput", "clusterip-of-"+n+"-cpu", 1)
@@ -60,6 +79,7 @@ func (b *bench) network(ctx context.Context) ([]figure, error) {
 		take(&change, "Change/of-5000", "median-µs", 1e-3)
 		take(&look, "Differences", "ns/op", 1e-6)
 	}
+
 	return slices.Concat([]figure{throughput, cost}, through, costs, latency, []figure{change, look}), nil
 }
 
@@ -76,6 +96,7 @@ func runBenchmarks(ctx context.Context, program string) (benchmarks, error) {
 	if err != nil {
 		return nil, fmt.Errorf("run the data plane's benchmarks: %w\n%s%s", err, out, errs.String())
 	}
+
 	got := benchmarks{}
 	for _, line := range benchmarkLine.FindAllStringSubmatch(string(out), -1) {
 		for _, v := range valueUnit.FindAllStringSubmatch(line[2], -1) {
@@ -84,5 +105,6 @@ func runBenchmarks(ctx context.Context, program string) (benchmarks, error) {
 			}
 		}
 	}
+
 	return got, nil
 }

@@ -27,6 +27,7 @@ func (b *bench) packets(ctx context.Context) ([]figure, error) {
 	for i, node := range []string{"win-1", "win-1", "win-2"} {
 		pods.WriteString(fmt.Sprintf(onNode(podSpec, node), fmt.Sprintf("packets-%d", i)) + "\n")
 	}
+
 	if err := b.mullion(ctx, pods.String(), "kubectl", "create", "-f", "-"); err != nil {
 		return nil, err
 	}
@@ -34,10 +35,12 @@ func (b *bench) packets(ctx context.Context) ([]figure, error) {
 		"pod/packets-2", "--timeout=180s"); err != nil {
 		return nil, err
 	}
+
 	one, err := b.podPlaces(ctx, "win-1")
 	if err != nil {
 		return nil, err
 	}
+
 	two, err := b.podPlaces(ctx, "win-2")
 	if err != nil {
 		return nil, err
@@ -45,6 +48,7 @@ func (b *bench) packets(ctx context.Context) ([]figure, error) {
 	if len(one) < 2 || len(two) < 1 {
 		return nil, fmt.Errorf("%d and %d pods on the nodes, two and one are needed", len(one), len(two))
 	}
+
 	for range b.runs {
 		for _, m := range []struct {
 			f  *figure
@@ -57,6 +61,7 @@ func (b *bench) packets(ctx context.Context) ([]figure, error) {
 			m.f.values = append(m.f.values, rate)
 		}
 	}
+
 	return []figure{same, across}, nil
 }
 
@@ -78,6 +83,7 @@ func (b *bench) podPlaces(ctx context.Context, node string) ([]place, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var all []place
 	for _, e := range endpoints {
 		path := filepath.Join(b.paths().Run(), "nodes", node, "netns", e.HostComputeNamespace)
@@ -85,6 +91,7 @@ func (b *bench) podPlaces(ctx context.Context, node string) ([]place, error) {
 			all = append(all, place{path, e.IpConfigurations[0].IpAddress})
 		}
 	}
+
 	return all, nil
 }
 
@@ -100,6 +107,7 @@ func gigabits(from, to place) (float64, error) {
 		return 0, err
 	}
 	defer l.Close()
+
 	var conn net.Conn
 	err = netns.Do(from.netns, func() error {
 		var err error
@@ -110,6 +118,7 @@ func gigabits(from, to place) (float64, error) {
 		return 0, err
 	}
 	defer conn.Close()
+
 	end := time.Now().Add(throughput)
 	go func() {
 		block := make([]byte, 256<<10)
@@ -120,6 +129,7 @@ func gigabits(from, to place) (float64, error) {
 		}
 		_ = conn.Close()
 	}()
+
 	in, err := l.Accept()
 	if err != nil {
 		return 0, err

@@ -47,7 +47,12 @@ func (b *bench) resolves(ctx context.Context) error {
 // see the same load. Kubelets look at their containers once a second and ask for their readiness as often, so one pod's
 // time says little.
 func (b *bench) against(ctx context.Context) ([]figure, error) {
-	ratio := figure{what: "a Windows pod created to Ready, of a Linux pod's median", asked: "≤ 1.5", unit: "×"}
+	ratio := figure{
+		what:  "a Windows pod created to Ready, of a Linux pod's median",
+		asked: "≤ 1.5",
+		unit:  "×",
+	}
+
 	windows := figure{what: "a Windows pod created to Ready", unit: "s"}
 	linux := figure{what: "a Linux pod created to Ready", unit: "s"}
 	program := filepath.Join(filepath.Dir(b.data), "webserver")
@@ -56,10 +61,12 @@ func (b *bench) against(ctx context.Context) ([]figure, error) {
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build the Linux web server: %w\n%s", err, out)
 	}
+
 	if err := b.mullion(ctx, "", "image", "build", "--os", "linux", program, "-t",
 		"mullion.local/bench-linux:v1"); err != nil {
 		return nil, err
 	}
+
 	for i := range b.runs*inTurn + 1 {
 		l, err := b.readyAfter(ctx, linuxPodSpec, []string{fmt.Sprintf("linux-%d", i)})
 		if err != nil {
@@ -73,10 +80,12 @@ func (b *bench) against(ctx context.Context) ([]figure, error) {
 			linux.values, windows.values = append(linux.values, l), append(windows.values, w)
 		}
 	}
+
 	middle := slices.Sorted(slices.Values(linux.values))[len(linux.values)/2]
 	for _, w := range windows.values {
 		ratio.values = append(ratio.values, w/middle)
 	}
+
 	return []figure{linux, windows, ratio}, nil
 }
 
@@ -88,11 +97,13 @@ func (b *bench) hundred(ctx context.Context) ([]figure, error) {
 		asked: "≤ 150 s",
 		unit:  "s",
 	}
+
 	each := figure{
 		what:  fmt.Sprintf("each of %d idle Windows pods on one node, PSS", many),
 		asked: "≤ 40 MB",
 		unit:  "MB",
 	}
+
 	_, before, err := b.resident()
 	if err != nil {
 		return nil, err
@@ -101,6 +112,7 @@ func (b *bench) hundred(ctx context.Context) ([]figure, error) {
 	for i := range many {
 		fmt.Fprintf(&pods, onNode(podSpec, "win-1")+"\n", fmt.Sprintf("many-%d", i))
 	}
+
 	started := time.Now()
 	if err := b.mullion(ctx, pods.String(), "kubectl", "create", "-f", "-"); err != nil {
 		return nil, err
@@ -109,6 +121,7 @@ func (b *bench) hundred(ctx context.Context) ([]figure, error) {
 		"--timeout="+toCome.String()); err != nil {
 		return nil, err
 	}
+
 	all.values = append(all.values, time.Since(started).Seconds())
 	_, with, err := b.resident()
 	if err != nil {
@@ -130,7 +143,12 @@ nodes: [{windowsVersion: ltsc2022, count: %d}]
 // often in ten minutes `mullion status` finds a problem.
 func (b *bench) twenty(ctx context.Context) ([]figure, error) {
 	up := figure{what: fmt.Sprintf("cold up of %d Windows nodes, all Ready", crowd), unit: "s"}
-	memory := figure{what: fmt.Sprintf("%d Windows nodes, PSS of all processes", crowd), asked: "≤ 24 GiB", unit: "GiB"}
+	memory := figure{
+		what:  fmt.Sprintf("%d Windows nodes, PSS of all processes", crowd),
+		asked: "≤ 24 GiB",
+		unit:  "GiB",
+	}
+
 	unwell := figure{
 		what:  fmt.Sprintf("of %d looks in %s, those that found it unwell", int(stays/looks), stays),
 		asked: "0",
@@ -139,6 +157,7 @@ func (b *bench) twenty(ctx context.Context) ([]figure, error) {
 	if err := b.mullion(ctx, "", "down", "--kubeconfig", "none"); err != nil {
 		return nil, err
 	}
+
 	took, err := b.timed(ctx, fmt.Sprintf(crowdSpec, crowd), "up", "-f", "-", "--kubeconfig", "none", "--wait",
 		toCome.String(), "--retain")
 	if err != nil {
@@ -148,12 +167,14 @@ func (b *bench) twenty(ctx context.Context) ([]figure, error) {
 	bad := 0.0
 	tick := time.NewTicker(looks)
 	defer tick.Stop()
+
 	for end := time.Now().Add(stays); time.Now().Before(end); {
 		select {
 		case <-ctx.Done():
 			return []figure{up}, ctx.Err()
 		case <-tick.C:
 		}
+
 		found, err := b.findings(ctx)
 		if err != nil {
 			return []figure{up}, err
@@ -163,13 +184,14 @@ func (b *bench) twenty(ctx context.Context) ([]figure, error) {
 			fmt.Fprintf(b.log, "%s unwell: %s\n", time.Now().Format(time.TimeOnly), strings.Join(found, "; "))
 		}
 	}
+
 	unwell.values = append(unwell.values, bad)
 	_, pss, err := b.resident()
 	memory.values = append(memory.values, pss/(1<<30))
 	return []figure{up, memory, unwell}, err
 }
 
-// findings are the problems that `mullion status` finds.
+// findings returns the problems that `mullion status` finds.
 func (b *bench) findings(ctx context.Context) ([]string, error) {
 	out, err := exec.CommandContext(ctx, filepath.Join(b.bin, "mullion"), "--data-dir", b.data, "status", "-o",
 		"json").Output()
@@ -177,6 +199,7 @@ func (b *bench) findings(ctx context.Context) ([]string, error) {
 	if err != nil && !errors.As(err, &ended) {
 		return nil, err
 	}
+
 	var report struct {
 		Health struct {
 			Findings []struct{ Severity, Object, What string }
@@ -185,11 +208,13 @@ func (b *bench) findings(ctx context.Context) ([]string, error) {
 	if err := json.Unmarshal(out, &report); err != nil {
 		return nil, fmt.Errorf("read mullion status: %w", err)
 	}
+
 	var found []string
 	for _, f := range report.Health.Findings {
 		if f.Severity == "problem" {
 			found = append(found, f.Object+": "+f.What)
 		}
 	}
+
 	return slices.Clip(found), nil
 }

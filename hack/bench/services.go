@@ -49,7 +49,7 @@ networking: {underlaySubnet: 10.215.0.0/24, podSubnet: 10.246.0.0/16, serviceSub
 nodes: [{windowsVersion: ltsc2022}]
 `
 
-// steeredPods are the pods that the endpoint changes between.
+// steeredPods returns the pods that the endpoint changes between.
 func steeredPods() []string { return []string{"steered-1", "steered-2"} }
 
 // proxy takes the cluster down and measures kube-proxy.exe with many Services in a cluster of its own: the first
@@ -61,6 +61,7 @@ func (b *bench) proxy(ctx context.Context) ([]figure, error) {
 		asked: "≤ 60 s",
 		unit:  "s",
 	}
+
 	if err := b.mullion(ctx, "", "down", "--kubeconfig", "none"); err != nil {
 		return nil, err
 	}
@@ -70,6 +71,7 @@ func (b *bench) proxy(ctx context.Context) ([]figure, error) {
 	if err := b.image(ctx); err != nil {
 		return nil, err
 	}
+
 	client, err := b.client()
 	if err != nil {
 		return nil, err
@@ -77,6 +79,7 @@ func (b *bench) proxy(ctx context.Context) ([]figure, error) {
 	if err := b.steered(ctx, client); err != nil {
 		return nil, err
 	}
+
 	alone, err := b.changes(ctx, client, "with no other Services")
 	if err != nil {
 		return alone, err
@@ -84,6 +87,7 @@ func (b *bench) proxy(ctx context.Context) ([]figure, error) {
 	if err := fill(ctx, client); err != nil {
 		return alone, err
 	}
+
 	for range min(b.runs, 2) { // each takes long
 		s, err := b.firstSync(ctx)
 		if err != nil {
@@ -91,6 +95,7 @@ func (b *bench) proxy(ctx context.Context) ([]figure, error) {
 		}
 		first.values = append(first.values, s)
 	}
+
 	crowded, err := b.changes(ctx, client,
 		fmt.Sprintf("among %d Services with %d endpoints", services, services*backends))
 	return append(append([]figure{first}, alone...), crowded...), err
@@ -102,6 +107,7 @@ func (b *bench) steered(ctx context.Context, client kubeclient.Interface) error 
 	for _, name := range steeredPods() {
 		pods.WriteString(fmt.Sprintf(podSpec, name) + "\n")
 	}
+
 	if err := b.mullion(ctx, pods.String(), "kubectl", "create", "-f", "-"); err != nil {
 		return err
 	}
@@ -109,6 +115,7 @@ func (b *bench) steered(ctx context.Context, client kubeclient.Interface) error 
 		"pod/"+steeredPods()[1], "--timeout=120s"); err != nil {
 		return err
 	}
+
 	_, err := client.CoreV1().Services("default").Create(ctx, &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "steered"},
 		Spec: corev1.ServiceSpec{
@@ -124,7 +131,10 @@ func (b *bench) steered(ctx context.Context, client kubeclient.Interface) error 
 }
 
 func slice(service string, addresses []string) *discoveryv1.EndpointSlice {
-	name, port, tcp, ready := "", int32(80), corev1.ProtocolTCP, true
+	name := ""
+	port := int32(80)
+	tcp := corev1.ProtocolTCP
+	ready := true
 	s := &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:   service + "-1",
@@ -133,29 +143,38 @@ func slice(service string, addresses []string) *discoveryv1.EndpointSlice {
 		AddressType: discoveryv1.AddressTypeIPv4,
 		Ports:       []discoveryv1.EndpointPort{{Name: &name, Port: &port, Protocol: &tcp}},
 	}
+
 	for _, a := range addresses {
 		s.Endpoints = append(s.Endpoints, discoveryv1.Endpoint{
 			Addresses:  []string{a},
 			Conditions: discoveryv1.EndpointConditions{Ready: &ready},
 		})
 	}
+
 	return s
 }
 
 // changes sends the Service to the two pods in turn, and measures the time from the API's answer to the new pod's first
 // answer. Beside it stand the time that kube-proxy.exe reports for it, and its processor time.
 func (b *bench) changes(ctx context.Context, client kubeclient.Interface, among string) ([]figure, error) {
-	all := figure{what: "one endpoint changed until packets follow, " + among, asked: "≤ 1 s", unit: "s"}
+	all := figure{
+		what:  "one endpoint changed until packets follow, " + among,
+		asked: "≤ 1 s",
+		unit:  "s",
+	}
+
 	sync := figure{what: "of which: kube-proxy.exe's synchronisation, by its own count", unit: "s"}
 	cpu := figure{what: "processor time of kube-proxy.exe meanwhile", unit: "s"}
 	node, err := client.CoreV1().Nodes().Get(ctx, "win-1", metav1.GetOptions{})
 	if err != nil {
 		return nil, err
 	}
+
 	pid, err := b.pidOf("kube-proxy/win-1")
 	if err != nil {
 		return nil, err
 	}
+
 	address := net.JoinHostPort(node.Status.Addresses[0].Address, strconv.Itoa(steeredPort))
 	for i := range b.runs*2 + 1 {
 		if err := pause(ctx, betweenSyncs+200*time.Millisecond); err != nil {
@@ -165,17 +184,20 @@ func (b *bench) changes(ctx context.Context, client kubeclient.Interface, among 
 		if err != nil {
 			return nil, err
 		}
+
 		used := processorTime(pid)
 		started, err := b.steer(ctx, client, steeredPods()[i%2], address)
 		if err != nil {
 			return []figure{all, sync, cpu}, err
 		}
+
 		took := time.Since(started).Seconds()
 		cost := processorTime(pid) - used
 		after, err := b.proxySyncs(ctx)
 		if err != nil {
 			return nil, err
 		}
+
 		if i > 0 { // the first sees the Service made
 			all.values, cpu.values = append(all.values, took), append(cpu.values, cost)
 			if n := after.count - before.count; n > 0 {
@@ -183,6 +205,7 @@ func (b *bench) changes(ctx context.Context, client kubeclient.Interface, among 
 			}
 		}
 	}
+
 	return []figure{all, sync, cpu}, nil
 }
 
@@ -198,10 +221,12 @@ func (b *bench) steer(ctx context.Context, client kubeclient.Interface, name, ad
 	if _, err := client.DiscoveryV1().EndpointSlices("default").Update(ctx, to, metav1.UpdateOptions{}); err != nil {
 		return time.Time{}, err
 	}
+
 	started := time.Now()
 	if err := until(ctx, 2*time.Minute, asksEvery, func() bool { return answers(address, name) }); err != nil {
 		return started, fmt.Errorf("wait for %s to answer at %s: %w", name, address, err)
 	}
+
 	return started, nil
 }
 
@@ -214,13 +239,14 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// processorTime is what a process took of the processors, in seconds; fields 14 and 15 of proc_pid_stat(5), 100 a
+// processorTime returns what a process took of the processors, in seconds; fields 14 and 15 of proc_pid_stat(5), 100 a
 // second.
 func processorTime(pid int) float64 {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0
 	}
+
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	var ticks float64
 	for _, i := range []int{11, 12} {
@@ -229,6 +255,7 @@ func processorTime(pid int) float64 {
 			ticks += n
 		}
 	}
+
 	return ticks / 100
 }
 
@@ -260,6 +287,7 @@ func until(ctx context.Context, within, every time.Duration, done func() bool) e
 		case <-tick.C:
 		}
 	}
+
 	return nil
 }
 
@@ -275,9 +303,11 @@ func fill(ctx context.Context, client kubeclient.Interface) error {
 			}
 		})
 	}
+
 	for i := range services {
 		work <- i
 	}
+
 	close(work)
 	wg.Wait()
 	close(errs)
@@ -286,6 +316,7 @@ func fill(ctx context.Context, client kubeclient.Interface) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -298,6 +329,7 @@ func makeService(ctx context.Context, client kubeclient.Interface, i int) error 
 	if err != nil {
 		return err
 	}
+
 	var addresses []string
 	for n := range backends {
 		k := i*backends + n
@@ -314,6 +346,7 @@ func (b *bench) firstSync(ctx context.Context) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
+
 	p, err := os.FindProcess(pid)
 	if err != nil {
 		return 0, err
@@ -321,6 +354,7 @@ func (b *bench) firstSync(ctx context.Context) (float64, error) {
 	if err := p.Kill(); err != nil {
 		return 0, err
 	}
+
 	var seconds float64
 	err = until(ctx, 20*time.Minute, time.Second/4, func() bool {
 		now, err := b.pidOf("kube-proxy/win-1")
@@ -335,6 +369,7 @@ func (b *bench) firstSync(ctx context.Context) (float64, error) {
 		seconds = done.sum
 		return done.count > 0
 	})
+
 	return seconds, err
 }
 
@@ -361,6 +396,7 @@ func syncs(metrics []byte) (s synced) {
 		if !strings.Contains(name, `ip_family="IPv4"`) {
 			continue
 		}
+
 		v, err := strconv.ParseFloat(value, 64)
 		switch {
 		case err != nil:
@@ -370,5 +406,6 @@ func syncs(metrics []byte) (s synced) {
 			s.count = v
 		}
 	}
+
 	return s
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// checkout is a root with the file that marks one, and the module files of upstream's that the tests name.
+// checkout returns a root with the file that marks one, and the module files of upstream's that the tests name.
 func checkout(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -27,6 +27,7 @@ func checkout(t *testing.T, files map[string]string) string {
 			t.Fatal(err)
 		}
 	}
+
 	return root
 }
 
@@ -47,7 +48,14 @@ func TestTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &builder{root: root, bin: filepath.Join(root, "bin"), version: "v1.2.3", jobs: 2}
+
+	b := &builder{
+		root:    root,
+		bin:     filepath.Join(root, "bin"),
+		version: "v1.2.3",
+		jobs:    2,
+	}
+
 	seen := map[string]bool{}
 	for _, s := range table() {
 		if seen[s.name] || len(s.sets) == 0 || s.why == "" {
@@ -58,6 +66,7 @@ func TestTable(t *testing.T) {
 				t.Errorf("%s needs %q, which is not before it", s.name, need)
 			}
 		}
+
 		seen[s.name] = true
 		if s.run != nil {
 			continue
@@ -91,6 +100,7 @@ func TestChoose(t *testing.T) {
 		{name: "c", sets: []string{"all"}, needs: []string{"b"}},
 		{name: "d", sets: []string{"other"}},
 	}
+
 	for name, test := range map[string]struct {
 		names []string
 		want  []string
@@ -149,6 +159,7 @@ func TestSides(t *testing.T) {
 	if err := b.build(t.Context(), steps, 2); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
+
 	for _, want := range []string{"ok   one ", "ok   after ", "ok   two ", "ok   last "} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in:\n%s", want, out.String())
@@ -176,6 +187,7 @@ func TestFails(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "broken: exit status") {
 				t.Fatalf("error %v", err)
 			}
+
 			text := out.String() + err.Error()
 			if !strings.Contains(text, test.want) || !strings.Contains(text, "FAIL broken") {
 				t.Errorf("no %q in:\n%s", test.want, text)
@@ -198,6 +210,7 @@ func TestInterrupted(t *testing.T) {
 		}
 		stop()
 	}()
+
 	start := time.Now()
 	err := b.build(ctx, []step{{
 		name: "long", system: "linux", run: []string{"sh", "-c", "trap 'touch undone; exit 1' INT; touch begun; sleep 60 & wait"},
@@ -206,6 +219,7 @@ func TestInterrupted(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || took > 9*time.Second || strings.Contains(out.String(), "FAIL") {
 		t.Errorf("after %s: %v\n%s", took, err, out.String())
 	}
+
 	if _, err := os.Stat(filepath.Join(root, "undone")); err != nil {
 		t.Errorf("the step was not interrupted, so it could undo nothing: %v", err)
 	}
@@ -216,10 +230,17 @@ func TestUpToDate(t *testing.T) {
 	root := checkout(t, map[string]string{"upstream/x/go.mod": "module x\n", "bin/x": "program"})
 	var out bytes.Buffer
 	b := builderOf(t, root, &out)
-	s := step{name: "x", module: "upstream/x", packages: []string{"."}, to: "x", system: "linux"}
+	s := step{
+		name:     "x",
+		module:   "upstream/x",
+		packages: []string{"."},
+		to:       "x",
+		system:   "linux",
+	}
 	if b.upToDate(s) {
 		t.Error("up to date before it was ever made")
 	}
+
 	stamp, err := b.stamp(s)
 	if err != nil {
 		t.Fatal(err)
@@ -227,6 +248,7 @@ func TestUpToDate(t *testing.T) {
 	if err := b.record.keep(s.name, made{Stamp: stamp}); err != nil {
 		t.Fatal(err)
 	}
+
 	b.record = readRecord(b.record.file)
 	if !b.upToDate(s) {
 		t.Error("not up to date after it was made")
@@ -237,6 +259,7 @@ func TestUpToDate(t *testing.T) {
 	if b.upToDate(changed) {
 		t.Error("up to date with other flags")
 	}
+
 	if err := os.WriteFile(filepath.Join(root, "upstream/x/go.mod"), []byte("module x\n\ngo 1.26\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -246,6 +269,7 @@ func TestUpToDate(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "upstream/x/go.mod"), []byte("module x\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.Remove(filepath.Join(root, "bin/x")); err != nil {
 		t.Fatal(err)
 	}
@@ -270,13 +294,19 @@ func TestRecordOfAnother(t *testing.T) {
 
 // TestStatus: how far a step is, by what the go command prints of it.
 func TestStatus(t *testing.T) {
-	r := &running{step: step{name: "x"}, cold: made{Packages: 3}, from: time.Now()}
+	r := &running{
+		step: step{name: "x"},
+		cold: made{Packages: 3},
+		from: time.Now(),
+	}
+
 	check := func(want string) {
 		t.Helper()
 		if got := r.status(); !strings.Contains(got, want) {
 			t.Errorf("no %q in %q", want, got)
 		}
 	}
+
 	r.line("go: downloading k8s.io/api v0.37.1")
 	check("downloading module 1, k8s.io/api@v0.37.1")
 	r.line("internal/cpu")
@@ -289,6 +319,7 @@ func TestStatus(t *testing.T) {
 	if want := "# mullion.dev/mullion/cmd/mullion\ncmd/mullion/main.go:1:1: expected 'package'\n"; r.text() != want {
 		t.Errorf("said %q", r.text())
 	}
+
 	r.line(strings.Repeat("long ", lastOutput))
 	if len(r.text()) > lastOutput {
 		t.Errorf("%d bytes are kept", len(r.text()))
@@ -334,6 +365,7 @@ func TestCountStep(t *testing.T) {
 			"x/leaf\tx@" + version + "\t" + dir + "\ta.go \terrors \n" +
 			"y\ty@v1.0.0\t" + dir + "\ta.go \tx/leaf \n")
 	}
+
 	seen := map[[32]byte]bool{}
 	for _, tt := range []struct {
 		system, version string

@@ -46,6 +46,7 @@ func newBuilder(root string, environ []string, out io.Writer) (*builder, error) 
 	if err := os.MkdirAll(b.temporary(), 0o755); err != nil {
 		return nil, err
 	}
+
 	lock, err := os.OpenFile(filepath.Join(bin, ".build.lock"), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, err
@@ -68,7 +69,8 @@ func newBuilder(root string, environ []string, out io.Writer) (*builder, error) 
 
 func (b *builder) close() { b.lock.Close() }
 
-// temporary is where the go command links, on the file system of bin: so it renames a program, and does not copy it.
+// temporary returns where the go command links, on the file system of bin: so it renames a program, and does not copy
+// it.
 func (b *builder) temporary() string { return filepath.Join(b.bin, ".tmp") }
 
 // build makes the steps that are not up to date, those of different systems side by side, and ends at the first that
@@ -80,6 +82,7 @@ func (b *builder) build(ctx context.Context, steps []step, lanes int) error {
 			todo = append(todo, s)
 		}
 	}
+
 	b.announce(len(steps), todo)
 	if len(todo) == 0 {
 		return nil
@@ -92,6 +95,7 @@ func (b *builder) build(ctx context.Context, steps []step, lanes int) error {
 	for _, s := range todo {
 		done[s.name] = make(chan struct{})
 	}
+
 	slots := make(chan struct{}, max(lanes, 1))
 	var wait sync.WaitGroup
 	for _, lane := range lanesIn(todo) {
@@ -114,6 +118,7 @@ func (b *builder) build(ctx context.Context, steps []step, lanes int) error {
 	if err == nil {
 		b.summary(todo, time.Since(start))
 	}
+
 	return err
 }
 
@@ -132,7 +137,7 @@ func (b *builder) summary(steps []step, took time.Duration) {
 
 var errDone = errors.New("done")
 
-// lanesIn are the steps by system, in the order of the first of each.
+// lanesIn returns the steps by system, in the order of the first of each.
 func lanesIn(steps []step) [][]step {
 	var order []string
 	by := map[string][]step{}
@@ -142,10 +147,12 @@ func lanesIn(steps []step) [][]step {
 		}
 		by[s.system] = append(by[s.system], s)
 	}
+
 	var lanes [][]step
 	for _, system := range order {
 		lanes = append(lanes, by[system])
 	}
+
 	return lanes
 }
 
@@ -162,6 +169,7 @@ func (b *builder) after(ctx context.Context, s step, done map[string]chan struct
 			return context.Cause(ctx)
 		}
 	}
+
 	select {
 	case slots <- struct{}{}:
 	case <-ctx.Done():
@@ -190,6 +198,7 @@ func (b *builder) make(ctx context.Context, s step) error {
 	if err != nil {
 		return err
 	}
+
 	took, err := b.execute(ctx, command, run)
 	if err == nil {
 		err = b.link(s)
@@ -202,6 +211,7 @@ func (b *builder) make(ctx context.Context, s step) error {
 		b.screen.fail(run, took)
 		return fmt.Errorf("%s: %w%s", s.name, err, remedy(run.text()))
 	}
+
 	b.screen.end(run, took)
 	return b.record.keep(s.name, made{
 		Stamp:     stamp,
@@ -244,15 +254,17 @@ func (b *builder) execute(ctx context.Context, command *exec.Cmd, run *running) 
 		_ = unix.Kill(-command.Process.Pid, unix.SIGKILL)
 		err = errors.Join(ctx.Err(), err)
 	}
+
 	out.flush()
 	took := times{wall: time.Since(start)}
 	if state := command.ProcessState; state != nil {
 		took.processor = state.UserTime() + state.SystemTime()
 	}
+
 	return took, err
 }
 
-// command is what makes a step.
+// command returns what makes a step.
 func (b *builder) command(s step) (*exec.Cmd, error) {
 	if s.run != nil {
 		args := make([]string, len(s.run))
@@ -272,6 +284,7 @@ func (b *builder) command(s step) (*exec.Cmd, error) {
 	if s.test {
 		args = []string{"test", "-c", "-v", "-vet=off"}
 	}
+
 	if s.modfile != "" {
 		args = append(args, "-modfile="+s.modfile)
 	}
@@ -289,10 +302,11 @@ func (b *builder) command(s step) (*exec.Cmd, error) {
 	if trailing(s.to) == "" {
 		to = filepath.Dir(to)
 	}
+
 	return c, os.MkdirAll(to, 0o755)
 }
 
-// cgo is the value of CGO_ENABLED for a step.
+// cgo returns the value of CGO_ENABLED for a step.
 func cgo(s step) string {
 	if s.cgo {
 		return "1"
@@ -300,7 +314,7 @@ func cgo(s step) string {
 	return "0"
 }
 
-// trailing is the slash that filepath.Join takes from the name of a folder.
+// trailing returns the slash that filepath.Join takes from the name of a folder.
 func trailing(to string) string {
 	if strings.HasSuffix(to, "/") {
 		return "/"
@@ -308,7 +322,7 @@ func trailing(to string) string {
 	return ""
 }
 
-// variable is the value of a variable of an environment, "" if it has none.
+// variable returns the value of a variable of an environment, "" if it has none.
 func variable(environ []string, name string) string {
 	for _, entry := range slices.Backward(environ) {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
@@ -331,9 +345,11 @@ func (b *builder) expand(s step) (string, error) {
 		if err != nil {
 			problem = err
 		}
+
 		if bare {
 			return strings.TrimPrefix(version, "v")
 		}
+
 		return version
 	})
 	return text, problem
@@ -353,6 +369,7 @@ func (b *builder) link(s step) error {
 			return err
 		}
 	}
+
 	return nil
 }
 

@@ -45,7 +45,7 @@ func (b *builder) count(ctx context.Context, steps []step, out io.Writer) error 
 	return t.Flush()
 }
 
-// packagesOf is what go list says of a step's packages and all that they import.
+// packagesOf returns what go list says of a step's packages and all that they import.
 func (b *builder) packagesOf(ctx context.Context, s step) ([]byte, error) {
 	args := []string{"list", "-deps", "-f", counted}
 	if s.modfile != "" {
@@ -56,6 +56,7 @@ func (b *builder) packagesOf(ctx context.Context, s step) ([]byte, error) {
 			args = append(args, f)
 		}
 	}
+
 	c := exec.CommandContext(ctx, "go", append(args, s.packages...)...)
 	c.Dir = filepath.Join(b.root, s.module)
 	c.Env = append(slices.Clone(b.environ), "GOOS="+s.system, "CGO_ENABLED="+cgo(s))
@@ -65,6 +66,7 @@ func (b *builder) packagesOf(ctx context.Context, s step) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the packages of %s: %w\n%s", s.name, err, problem.Bytes())
 	}
+
 	return text, nil
 }
 
@@ -78,6 +80,7 @@ func countStep(s step, text []byte, seen map[[sha256.Size]byte]bool) (packages, 
 		if len(fields) != 5 || fields[0] == "unsafe" {
 			continue
 		}
+
 		h := sha256.New()
 		fmt.Fprintln(h, fields[0], s.system, s.flags, cmp.Or(fields[1], "std"))
 		for imported := range strings.FieldsSeq(fields[4]) {
@@ -90,6 +93,7 @@ func countStep(s step, text []byte, seen map[[sha256.Size]byte]bool) (packages, 
 		if seen[key] {
 			continue
 		}
+
 		seen[key] = true
 		compiled++
 		for file := range strings.FieldsSeq(fields[3]) {
@@ -98,5 +102,6 @@ func countStep(s step, text []byte, seen map[[sha256.Size]byte]bool) (packages, 
 			}
 		}
 	}
+
 	return packages, compiled, size
 }

@@ -47,6 +47,7 @@ func run(ctx context.Context, args, environ []string, out io.Writer) error {
 	force := flags.Bool("force", false, "make also what is up to date")
 	lanes := flags.Int("j", sideBySide, "how many steps run side by side")
 	kube := flags.String("kubernetes", "", "a version of Kubernetes whose bundle is made, for example v1.35.8")
+
 	flags.Usage = func() {
 		fmt.Fprintf(flags.Output(), "usage: go run ./hack/build [flags] SET|STEP...\n\n")
 		flags.PrintDefaults()
@@ -63,6 +64,7 @@ func run(ctx context.Context, args, environ []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+
 	steps := table()
 	if *kube != "" {
 		more, err := bundleOf(root, *kube)
@@ -71,6 +73,7 @@ func run(ctx context.Context, args, environ []string, out io.Writer) error {
 		}
 		steps = append(steps, more...)
 	}
+
 	if *list {
 		return printTable(out, steps)
 	}
@@ -84,6 +87,7 @@ func run(ctx context.Context, args, environ []string, out io.Writer) error {
 		return err
 	}
 	defer b.close()
+
 	if *count {
 		return b.count(ctx, chosen, out)
 	}
@@ -95,12 +99,13 @@ func run(ctx context.Context, args, environ []string, out io.Writer) error {
 // fill the time in which it links, or compiles the one large package that all wait for.
 const sideBySide = 3
 
-// repository is the root of the checkout that the working directory is in.
+// repository returns the root of the checkout that the working directory is in.
 func repository() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", err
 	}
+
 	for {
 		if _, err := os.Stat(filepath.Join(dir, "hack/build/steps.go")); err == nil {
 			return dir, nil
@@ -117,6 +122,7 @@ func choose(steps []step, names []string) ([]step, error) {
 	if len(names) == 0 {
 		return nil, errors.New("name what to build; -h lists the sets, -list the steps")
 	}
+
 	wanted := map[string]bool{}
 	for _, name := range names {
 		found := false
@@ -138,16 +144,18 @@ func choose(steps []step, names []string) ([]step, error) {
 			}
 		}
 	}
+
 	var chosen []step
 	for _, s := range steps {
 		if wanted[s.name] {
 			chosen = append(chosen, s)
 		}
 	}
+
 	return chosen, nil
 }
 
-// sets are the names of all sets, sorted.
+// sets returns the names of all sets, sorted.
 func sets(steps []step) []string {
 	var all []string
 	for _, s := range steps {

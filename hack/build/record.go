@@ -40,7 +40,11 @@ type made struct {
 
 // readRecord reads the record. One that cannot be read is as none: then everything is built.
 func readRecord(file string) *record {
-	r := &record{file: file, cold: map[string]made{}, all: map[string]made{}}
+	r := &record{
+		file: file,
+		cold: map[string]made{},
+		all:  map[string]made{},
+	}
 	_ = json.Unmarshal(coldRecord, &r.cold) // TestColdRecord
 	text, err := os.ReadFile(file)
 	if err != nil || json.Unmarshal(text, &r.all) != nil || r.all == nil {
@@ -87,6 +91,7 @@ func (b *builder) stamp(s step) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	h := sha256.New()
 	fmt.Fprintf(h, "%s %s %s %s %q %q %q %q %v\n", b.goVersion, b.flags, s.system, s.modfile, s.packages, s.flags, ldflags, s.to, s.cgo)
 	folder := filepath.Join(b.root, s.module)
@@ -112,6 +117,7 @@ func (b *builder) there(s step) bool {
 			files = append(files, s.to+p)
 		}
 	}
+
 	for name := range s.links {
 		files = append(files, name)
 	}
@@ -120,15 +126,17 @@ func (b *builder) there(s step) bool {
 			return false
 		}
 	}
+
 	return true
 }
 
-// programs are the names of the programs that a step puts into its folder.
+// programs returns the names of the programs that a step puts into its folder.
 func (b *builder) programs(s step) []string {
 	packages := s.packages
 	if len(packages) == 1 && packages[0] == "tool" {
 		packages = toolsIn(filepath.Join(b.root, s.module, "go.mod"))
 	}
+
 	var names []string
 	for _, p := range packages {
 		name := filepath.Base(p)
@@ -140,6 +148,7 @@ func (b *builder) programs(s step) []string {
 		}
 		names = append(names, name)
 	}
+
 	return names
 }
 

@@ -57,7 +57,12 @@ func newScreen(out io.Writer) *screen {
 
 // begin adds a step to those that run.
 func (s *screen) begin(of step, last, cold made) *running {
-	r := &running{step: of, last: last, cold: cold, from: time.Now()}
+	r := &running{
+		step: of,
+		last: last,
+		cold: cold,
+		from: time.Now(),
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.active = append(s.active, r)
@@ -101,6 +106,7 @@ func (s *screen) draw(ctx context.Context) {
 	if s.terminal >= 0 {
 		every = redraw
 	}
+
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
@@ -136,6 +142,7 @@ func (s *screen) rewrite(line string) {
 	if line != "" {
 		b.WriteString(line + "\n")
 	}
+
 	if s.terminal >= 0 {
 		width, _, err := term.GetSize(s.terminal)
 		if err != nil || width <= 0 {
@@ -157,7 +164,7 @@ func cut(line string, columns int) string {
 	return string([]rune(line)[:max(columns-1, 0)]) + "…"
 }
 
-// status is how far a step is, on one line.
+// status returns how far a step is, on one line.
 func (r *running) status() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -178,6 +185,7 @@ func (r *running) status() string {
 	if r.last.Seconds >= 5 {
 		text += fmt.Sprintf("  (last time %s)", seconds(time.Duration(r.last.Seconds*float64(time.Second))))
 	}
+
 	return text
 }
 
@@ -190,6 +198,7 @@ func (r *running) line(line string) {
 		r.loaded++
 		return
 	}
+
 	if line == "" || strings.ContainsAny(line, " \t:#") {
 		r.output = append(r.output, line...)
 		r.output = append(r.output, '\n')
@@ -208,7 +217,7 @@ func (r *running) packages() int {
 	return r.compiled
 }
 
-// text is what the step said besides how far it was, and the module that it was downloading last.
+// text returns what the step said besides how far it was, and the module that it was downloading last.
 func (r *running) text() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -249,7 +258,7 @@ func (l *lines) flush() {
 	}
 }
 
-// seconds is a time as the lines show it.
+// seconds returns a time as the lines show it.
 func seconds(d time.Duration) string {
 	if d < time.Minute {
 		return fmt.Sprintf("%.1fs", d.Seconds())
@@ -270,6 +279,7 @@ func remedy(output string) string {
 	if strings.Contains(output, "no space left on device") {
 		return "\nthe disk is full: compiled packages need some 5 GB (`go env GOCACHE`), modules 2 GB (`go env GOMODCACHE`), bin 1 GB"
 	}
+
 	return ""
 }
 
@@ -289,7 +299,7 @@ func (b *builder) announce(all int, todo []step) {
 	b.screen.print(text)
 }
 
-// timeOf is the processor time that steps took from empty caches, zero if one of them was never measured.
+// timeOf returns the processor time that steps took from empty caches, zero if one of them was never measured.
 func (r *record) timeOf(steps []step) time.Duration {
 	sum := 0.0
 	for _, s := range steps {

@@ -53,8 +53,8 @@ const (
 	testImages        = "k8s.io/kubernetes/test/images/"
 )
 
-// table is all that can be built. Within a system the largest comes first, so that what the small ones share with it is
-// there when they begin.
+// table returns all that can be built. Within a system the largest comes first, so that what the small ones share with
+// it is there when they begin.
 func table() []step {
 	return slices.Concat(bundle(kubernetesVersion, "", linuxModfile), own(), upstream(), tests(), fields())
 }
@@ -63,7 +63,7 @@ func table() []step {
 // package is compiled once for all programs of Linux. The programs for Windows have exactly upstream's.
 const linuxModfile = "linux.mod"
 
-// kubernetesLD are the flags with which Kubernetes' programs say their version, as its own build sets them.
+// kubernetesLD returns the flags with which Kubernetes' programs say their version, as its own build sets them.
 func kubernetesLD(version string) string {
 	const pkg = "k8s.io/component-base/version"
 	minor := strings.TrimPrefix(semver.MajorMinor(version), "v1.")
@@ -75,16 +75,20 @@ func kubernetesLD(version string) string {
 		{"gitCommit", version},
 		{"buildDate", "1970-01-01T00:00:00Z"},
 	}
+
 	flags := []string{strip}
 	for _, v := range values {
 		flags = append(flags, fmt.Sprintf("-X %s.%s=%s", pkg, v[0], v[1]))
 	}
+
 	return strings.Join(flags, " ")
 }
 
-// bundle are the programs of a version of Kubernetes.
+// bundle returns the programs of a version of Kubernetes.
 func bundle(version, windowsModfile, linuxModfile string) []step {
-	dir, suffix, in := "kubernetes/"+version, "", []string{"up", "build", "kubernetes"}
+	dir := "kubernetes/" + version
+	suffix := ""
+	in := []string{"up", "build", "kubernetes"}
 	if version != kubernetesVersion {
 		suffix, in = "-"+version, []string{"bundle"}
 	}
@@ -92,6 +96,7 @@ func bundle(version, windowsModfile, linuxModfile string) []step {
 	for _, name := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy"} {
 		links[dir+"/server/bin/"+name] = "hyperkube"
 	}
+
 	return []step{
 		{
 			name: "hyperkube" + suffix, why: "control plane, etcd, kubelet and kube-proxy in one, and kubectl, " + version, sets: in,
@@ -108,7 +113,7 @@ func bundle(version, windowsModfile, linuxModfile string) []step {
 	}
 }
 
-// bundleOf are the steps of another version of Kubernetes, whose module file `go run ./hack/kubemod` has written.
+// bundleOf returns the steps of another version of Kubernetes, whose module file `go run ./hack/kubemod` has written.
 func bundleOf(root, version string) ([]step, error) {
 	if version == kubernetesVersion {
 		return nil, nil
@@ -117,6 +122,7 @@ func bundleOf(root, version string) ([]step, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var there []string
 	for _, file := range files {
 		got, err := versionIn(file, "k8s.io/kubernetes")
@@ -134,7 +140,7 @@ func bundleOf(root, version string) ([]step, error) {
 		kubernetes, version, strings.Join(slices.Compact(there), ", "), version)
 }
 
-// versionIn is the version of a module that a go.mod requires.
+// versionIn returns the version of a module that a go.mod requires.
 func versionIn(file, module string) (string, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -144,11 +150,13 @@ func versionIn(file, module string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	for _, r := range parsed.Require {
 		if r.Mod.Path == module {
 			return r.Mod.Version, nil
 		}
 	}
+
 	return "", fmt.Errorf("%s does not require %s", file, module)
 }
 
@@ -200,6 +208,7 @@ func own() []step {
 func upstream() []step {
 	const containerd, coredns, metrics = "github.com/containerd/containerd/v2", "upstream/coredns", "sigs.k8s.io/metrics-server"
 	in := []string{"up", "build", "upstream"}
+
 	return []step{
 		{
 			name: "containerd", why: "the engine of all containers, and its shim of runc", sets: in, system: "linux",
@@ -251,11 +260,12 @@ func upstream() []step {
 	}
 }
 
-// tests are the programs of Kubernetes' own tests.
+// tests returns the programs of Kubernetes' own tests.
 func tests() []step {
 	ld := kubernetesLD(kubernetesVersion)
 	images := []string{testImages + "agnhost", testImages + "resource-consumer", testImages + "resource-consumer/consume-cpu"}
 	const tools = "upstream/cri-tools"
+
 	return []step{
 		{
 			name: "e2e.test", why: "Kubernetes' e2e tests, for `mullion conformance`", sets: []string{"e2e"}, system: "linux",
@@ -311,9 +321,10 @@ func tests() []step {
 	}
 }
 
-// fields are the programs of the field that examples and tests run.
+// fields returns the programs of the field that examples and tests run.
 func fields() []step {
 	const containerd = "github.com/containerd/containerd/v2"
+
 	steps := []step{
 		{
 			name: "windows_exporter.exe", why: "its test (test/exporter)", sets: []string{"exporter"}, system: "windows",
@@ -375,6 +386,7 @@ func fields() []step {
 			module: "hack/lint", packages: []string{"."}, to: "golangci-lint",
 		},
 	}
+
 	return append(steps, csi()...)
 }
 
@@ -396,13 +408,15 @@ func csi() []step {
 			ldflags: strip + " -X main.version={" + module + p.module + "}",
 		})
 	}
+
 	return append(steps, step{
 		name: "manifests of CSI", why: "tests of CSI", sets: []string{"csi"}, system: "data",
 		run: []string{"hack/csi.sh", "{bin}/csi"},
 	})
 }
 
-// toolsIn are the packages that a go.mod names as tools; none if it cannot be read, which the go command says better.
+// toolsIn returns the packages that a go.mod names as tools; none if it cannot be read, which the go command says
+// better.
 func toolsIn(file string) []string {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -412,9 +426,11 @@ func toolsIn(file string) []string {
 	if err != nil {
 		return nil
 	}
+
 	var all []string
 	for _, t := range parsed.Tool {
 		all = append(all, t.Path)
 	}
+
 	return all
 }

@@ -27,6 +27,7 @@ func write(what string) error {
 		}
 		return documents.WriteStatements(os.Stdout, areas)
 	}
+
 	results, err := documents.ReadResults(what)
 	if err != nil {
 		return err

@@ -1,6 +1,6 @@
 // Command figures writes the numbers that README.md and the documents quote, between markers, from the results that the
-// repository keeps: the lists of specs in docs/conformance, the table of statements, the support pages, and the tables of
-// rules, probes and flows. With -check it writes nothing and fails if a number is another one.
+// repository keeps: the lists of specs in docs/conformance, the table of statements, the support pages, and the tables
+// of rules, probes and flows. With -check it writes nothing and fails if a number is another one.
 package main
 
 import (
@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// quotes are the files with quoted numbers, and the blocks that each has.
+// quotes returns the files with quoted numbers, and the blocks that each has.
 func quotes() map[string][]string {
 	return map[string][]string{
 		"README.md":           {"tested"},
@@ -36,6 +36,7 @@ func run(root string, check bool) error {
 	if err != nil {
 		return err
 	}
+
 	var stale []string
 	for name, wanted := range quotes() {
 		path := filepath.Join(root, name)
@@ -43,6 +44,7 @@ func run(root string, check bool) error {
 		if err != nil {
 			return fmt.Errorf("read a file that quotes results: %w", err)
 		}
+
 		now := string(text)
 		for _, block := range wanted {
 			if now, err = put(now, block, blocks[block]); err != nil {
@@ -52,6 +54,7 @@ func run(root string, check bool) error {
 		if now == string(text) {
 			continue
 		}
+
 		stale = append(stale, name)
 		if check {
 			continue
@@ -60,10 +63,12 @@ func run(root string, check bool) error {
 			return fmt.Errorf("write a file that quotes results: %w", err)
 		}
 	}
+
 	if check && len(stale) > 0 {
 		return fmt.Errorf("%s: not what the kept results say: run `go run ./hack/figures` and commit the result",
 			strings.Join(stale, ", "))
 	}
+
 	return nil
 }
 

@@ -20,6 +20,7 @@ func TestPut(t *testing.T) {
 	if want := strings.Replace(page, "old", "new", 1); err != nil || got != want {
 		t.Errorf("got %q, %v", got, err)
 	}
+
 	for name, text := range map[string]string{
 		"no marker":  "a\n",
 		"no end":     "<!-- figures: x (written by hack/figures) -->\nold\n",
@@ -38,6 +39,7 @@ func TestReadSuite(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	write := func(text string) {
 		t.Helper()
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -47,11 +49,21 @@ func TestReadSuite(t *testing.T) {
 	if _, err := readSuite(root, "serial"); err == nil {
 		t.Error("a list that is not there was read")
 	}
+
 	write("# Results.\n# 2026-11-28, somewhere.\npassed 0.1 1 a\nfailed 1 2 b\nskipped 0 1 c\nflaky 3 2 d\n\n")
-	want := suite{name: "serial", date: "2026-11-28", selected: 4, passed: 1, flaky: 1, failed: 1, other: 1}
+	want := suite{
+		name:     "serial",
+		date:     "2026-11-28",
+		selected: 4,
+		passed:   1,
+		flaky:    1,
+		failed:   1,
+		other:    1,
+	}
 	if got, err := readSuite(root, "serial"); err != nil || got != want {
 		t.Errorf("got %+v, %v", got, err)
 	}
+
 	for _, text := range []string{"", "# 2026-11-28, x\n", "passed 0.1 1 a\n", "# 2026-11-28, x\nbroken 1 1 a\n"} {
 		write(text)
 		if got, err := readSuite(root, "serial"); err == nil {

@@ -32,6 +32,7 @@ func readSuite(root, name string) (suite, error) {
 		return suite{}, fmt.Errorf("read the results of the suite %s: %w", name, err)
 	}
 	defer f.Close()
+
 	s := suite{name: name}
 	date := regexp.MustCompile(`^# (\d{4}-\d\d-\d\d),`)
 	lines := bufio.NewScanner(f)
@@ -47,12 +48,14 @@ func readSuite(root, name string) (suite, error) {
 			return s, fmt.Errorf("%s: %w", file, err)
 		}
 	}
+
 	if err := lines.Err(); err != nil {
 		return s, fmt.Errorf("read %s: %w", file, err)
 	}
 	if s.selected == 0 || s.date == "" {
 		return s, fmt.Errorf("%s has no specs, or no date", file)
 	}
+
 	return s, nil
 }
 
@@ -71,10 +74,11 @@ func (s *suite) count(state string) error {
 	default:
 		return fmt.Errorf("a spec is %q", state)
 	}
+
 	return nil
 }
 
-// flows is the number of calls that `mullion net test` makes in a mode, with those over IPv6.
+// flows returns the number of calls that `mullion net test` makes in a mode, with those over IPv6.
 func flows(mode spec.Mode) int {
 	n := 0
 	for _, f := range append(nettest.Flows(mode, spec.ProfileFaithful), nettest.Flows6(mode, spec.ProfileFaithful)...) {
@@ -89,6 +93,7 @@ func statements() (map[documents.Level]int, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
+
 	levels, all := map[documents.Level]int{}, 0
 	for _, a := range areas {
 		for _, s := range a.Rows {
@@ -96,6 +101,7 @@ func statements() (map[documents.Level]int, int, error) {
 			all++
 		}
 	}
+
 	return levels, all, nil
 }
 
@@ -105,6 +111,7 @@ func programs(root string) (whole, all int, err error) {
 	if err != nil {
 		return 0, 0, fmt.Errorf("read the page of programs: %w", err)
 	}
+
 	cell := regexp.MustCompile(`\| (\d+) of (\d+) `)
 	for line := range strings.Lines(string(text)) {
 		cells := cell.FindAllStringSubmatch(line, -1)
@@ -116,10 +123,12 @@ func programs(root string) (whole, all int, err error) {
 		for _, c := range cells {
 			passed = passed && c[1] == c[2]
 		}
+
 		if passed {
 			whole++
 		}
 	}
+
 	return whole, all, nil
 }
 
@@ -133,6 +142,7 @@ func blocks(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	tested, err := tested(root, parallel, serial)
 	if err != nil {
 		return nil, err
@@ -154,6 +164,7 @@ func tested(root string, parallel, serial suite) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	var b strings.Builder
 	fmt.Fprintf(&b, "* Kubernetes %s's own Windows e2e tests, unpatched: parallel [%d of %d](docs/conformance/parallel-%s.txt), "+
 		"serial [%d of %d](docs/conformance/serial-%s.txt); [what fails, and why](docs/conformance.md)\n",
@@ -166,7 +177,7 @@ func tested(root string, parallel, serial suite) (string, error) {
 	return b.String(), nil
 }
 
-// suites is the table of the page about Kubernetes' own tests.
+// suites returns the table of the page about Kubernetes' own tests.
 func suites(all ...suite) string {
 	var b strings.Builder
 	b.WriteString("| suite | of | selected | passed | flaky | failed | skipped |\n|---|---|---|---|---|---|---|\n")

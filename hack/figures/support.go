@@ -16,13 +16,14 @@ type area struct {
 	levels     map[string]int
 }
 
-// support is the table of docs/features.md: the rows of `mullion support`, counted by area. It reads the pages that
-// `make verify` compares with what the program prints.
+// support returns the table of docs/features.md: the rows of `mullion support`, counted by area. It reads the pages
+// that `make verify` compares with what the program prints.
 func support(root string) (string, error) {
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "compat", "*.md"))
 	if err != nil {
 		return "", fmt.Errorf("list the support pages: %w", err)
 	}
+
 	slices.Sort(pages)
 	var all []area
 	for _, page := range pages {
@@ -34,6 +35,7 @@ func support(root string) (string, error) {
 			all = append(all, areas(filepath.Base(page), string(text))...)
 		}
 	}
+
 	if len(all) == 0 {
 		return "", errors.New("docs/compat has no support page")
 	}
@@ -42,6 +44,7 @@ func support(root string) (string, error) {
 	for _, a := range all {
 		fmt.Fprintf(&b, "| [%s](compat/%s) | %d | %d | %d |\n", a.name, a.page, a.levels["supported"], a.levels["partly"], a.levels["not"])
 	}
+
 	return b.String(), nil
 }
 
@@ -51,12 +54,17 @@ func areas(page, text string) []area {
 	var all []area
 	for line := range strings.Lines(text) {
 		if name, ok := strings.CutPrefix(line, "## "); ok {
-			all = append(all, area{name: strings.TrimSpace(name), page: page, levels: map[string]int{}})
+			all = append(all, area{
+				name:   strings.TrimSpace(name),
+				page:   page,
+				levels: map[string]int{},
+			})
 			continue
 		}
 		if m := level.FindStringSubmatch(line); m != nil && len(all) > 0 {
 			all[len(all)-1].levels[m[1]]++
 		}
 	}
+
 	return slices.DeleteFunc(all, func(a area) bool { return len(a.levels) == 0 })
 }

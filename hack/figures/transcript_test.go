@@ -24,8 +24,8 @@ esac
 `
 )
 
-// transcript runs hack/transcript.sh with a mullion and a sudo that only print, and returns the page afterwards. Root runs it
-// for the user nobody.
+// transcript runs hack/transcript.sh with a mullion and a sudo that only print, and returns the page afterwards. Root
+// runs it for the user nobody.
 func transcript(t *testing.T, page, mullion string) (string, string, error) {
 	t.Helper()
 	dir := t.TempDir()
@@ -34,11 +34,13 @@ func transcript(t *testing.T, page, mullion string) (string, string, error) {
 			t.Fatal(err)
 		}
 	}
+
 	for name, text := range map[string]string{"sudo": fakeSudo, "mullion": mullion, "page.md": page} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil { //nolint:gosec // programs
 			t.Fatal(err)
 		}
 	}
+
 	cmd := exec.CommandContext(t.Context(), "../transcript.sh", filepath.Join(dir, "page.md"))
 	cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "MULLION="+filepath.Join(dir, "mullion"),
 		"TRANSCRIPT_USER=nobody", "TRANSCRIPT_FLAGS=--data-dir /data", "TRANSCRIPT_UP=-f cluster.yaml")

@@ -38,10 +38,12 @@ func run(args []string) error {
 	if *version == "" || *layer == "" || *out == "" || *seconds <= 0 {
 		return errors.New("needs -version, -time, -layer and -o")
 	}
+
 	image, err := build(*version, *layer, time.Unix(*seconds, 0).UTC())
 	if err != nil {
 		return err
 	}
+
 	// "+" may stand in a version and not in a tag.
 	tag, err := name.NewTag("mullion:" + strings.ReplaceAll(strings.TrimPrefix(*version, "v"), "+", "-"))
 	if err != nil {
@@ -55,6 +57,7 @@ func build(version, layer string, created time.Time) (v1.Image, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read layer %q: %w", layer, err)
 	}
+
 	image, err := mutate.Append(empty.Image, mutate.Addendum{
 		Layer:   l,
 		History: v1.History{Created: v1.Time{Time: created}, CreatedBy: "make image"},
@@ -62,6 +65,7 @@ func build(version, layer string, created time.Time) (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	c, err := image.ConfigFile()
 	if err != nil {
 		return nil, err
@@ -74,6 +78,7 @@ func build(version, layer string, created time.Time) (v1.Image, error) {
 func configured(c *v1.ConfigFile, version string, created time.Time) *v1.ConfigFile {
 	c.OS, c.Architecture = "linux", "amd64"
 	c.Created = v1.Time{Time: created}
+
 	c.Config = v1.Config{
 		Entrypoint:   []string{"/usr/lib/mullion/mullion-init", "--", "/usr/bin/mullion"},
 		Cmd:          []string{"up", "--foreground", "--listen", "0.0.0.0:6443"},
@@ -96,5 +101,6 @@ func configured(c *v1.ConfigFile, version string, created time.Time) *v1.ConfigF
 			"org.opencontainers.image.created":     created.Format(time.RFC3339),
 		},
 	}
+
 	return c
 }

@@ -31,7 +31,7 @@ type row struct {
 	replacement   string // the version that has the kind now, "" if it is gone for good
 }
 
-// byHand are the rows for types that are not in k8s.io/api any more, or never were.
+// byHand returns the rows for types that are not in k8s.io/api any more, or never were.
 // https://kubernetes.io/docs/reference/using-api/deprecation-guide/
 func byHand() []row {
 	return []row{
@@ -65,10 +65,12 @@ func run() error {
 	for _, r := range rows {
 		fmt.Fprintf(&b, "{%q, %q}: {%d, %q},\n", r.version, r.kind, r.gone, r.replacement)
 	}
+
 	b.WriteString("}\n}\n")
 	if err := write("zz_apiversions.go", []byte(b.String())); err != nil {
 		return err
 	}
+
 	gates := exec.Command("go", "-C", "upstream/kubernetes", "run", "./gates")
 	gates.Stderr = os.Stderr
 	text, err := gates.Output()
@@ -95,12 +97,18 @@ func byType() []row {
 		if !ok || strings.HasSuffix(gvk.Kind, "List") {
 			continue
 		}
-		r := row{version: gvk.GroupVersion().String(), kind: gvk.Kind, gone: gone}
+		r := row{
+			version: gvk.GroupVersion().String(),
+			kind:    gvk.Kind,
+			gone:    gone,
+		}
+
 		if next := replacement(gvk); !next.Empty() {
 			r.replacement = next.GroupVersion().String()
 		}
 		rows = append(rows, r)
 	}
+
 	return rows
 }
 
@@ -109,7 +117,7 @@ type lifecycle interface {
 	APILifecycleRemoved() (major, minor int)
 }
 
-// removed is the minor version in which a kind goes.
+// removed returns the minor version in which a kind goes.
 func removed(gvk schema.GroupVersionKind) (int, bool) {
 	object, err := scheme.Scheme.New(gvk)
 	if err != nil {
@@ -123,7 +131,7 @@ func removed(gvk schema.GroupVersionKind) (int, bool) {
 	return minor, true
 }
 
-// replacement is the newest version of a kind that stays: the one that the type names, or else that of its group.
+// replacement returns the newest version of a kind that stays: the one that the type names, or else that of its group.
 func replacement(gvk schema.GroupVersionKind) schema.GroupVersionKind {
 	object, err := scheme.Scheme.New(gvk)
 	if err != nil {
@@ -138,6 +146,7 @@ func replacement(gvk schema.GroupVersionKind) schema.GroupVersionKind {
 		}
 		return replacement(next)
 	}
+
 	var best schema.GroupVersionKind
 	for _, gv := range scheme.Scheme.PrioritizedVersionsForGroup(gvk.Group) {
 		one := gv.WithKind(gvk.Kind)
@@ -146,10 +155,11 @@ func replacement(gvk schema.GroupVersionKind) schema.GroupVersionKind {
 			best = one
 		}
 	}
+
 	return best
 }
 
-// module is the version of a module that the program is built with.
+// module returns the version of a module that the program is built with.
 func module(path string) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

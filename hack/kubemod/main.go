@@ -43,6 +43,7 @@ func run(version string) error {
 	if err != nil {
 		return err
 	}
+
 	ours, err := os.ReadFile(filepath.Join(folder, "go.mod"))
 	if err != nil {
 		return err
@@ -51,21 +52,26 @@ func run(version string) error {
 	if err != nil {
 		return err
 	}
+
 	name := strings.TrimPrefix(semver.MajorMinor(version), "v")
 	if err := os.WriteFile(filepath.Join(folder, name+".mod"), text, 0o644); err != nil {
 		return err
 	}
+
 	// The programs' sums, of both systems.
 	for system, packages := range map[string][]string{
 		"linux":   {"./hyperkube", "k8s.io/kubernetes/test/images/agnhost"},
 		"windows": {"k8s.io/kubernetes/cmd/kubelet", "k8s.io/kubernetes/cmd/kube-proxy"},
 	} {
 		list := exec.Command("go", append([]string{"list", "-mod=mod", "-modfile=" + name + ".mod", "-deps"}, packages...)...)
-		list.Dir, list.Env, list.Stderr = folder, append(os.Environ(), "GOOS="+system, "CGO_ENABLED=0"), os.Stderr
+		list.Dir = folder
+		list.Env = append(os.Environ(), "GOOS="+system, "CGO_ENABLED=0")
+		list.Stderr = os.Stderr
 		if err := list.Run(); err != nil {
 			return fmt.Errorf("find what the programs for %s are made of: %w", system, err)
 		}
 	}
+
 	return nil
 }
 
@@ -93,6 +99,7 @@ func module(version string, theirs, ours []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	staging := map[string]bool{}
 	for _, r := range from.Replace {
 		if !strings.HasPrefix(r.New.Path, "./staging/") {
@@ -100,16 +107,19 @@ func module(version string, theirs, ours []byte) ([]byte, error) {
 		}
 		staging[r.Old.Path] = true
 	}
+
 	published := "v0" + strings.TrimPrefix(version, "v1")
 	f := new(modfile.File)
 	if err := errors.Join(f.AddModuleStmt(like.Module.Mod.Path), f.AddGoStmt(from.Go.Version)); err != nil {
 		return nil, err
 	}
+
 	for _, tool := range like.Tool {
 		if err := f.AddTool(tool.Path); err != nil {
 			return nil, err
 		}
 	}
+
 	f.AddNewRequire("k8s.io/kubernetes", version, false)
 	for _, r := range from.Require {
 		v := r.Mod.Version
@@ -118,10 +128,12 @@ func module(version string, theirs, ours []byte) ([]byte, error) {
 		}
 		f.AddNewRequire(r.Mod.Path, v, r.Indirect)
 	}
+
 	var replaced []string
 	for path := range staging {
 		replaced = append(replaced, path)
 	}
+
 	slices.Sort(replaced)
 	for _, path := range replaced {
 		if err := f.AddReplace(path, "", path, published); err != nil {

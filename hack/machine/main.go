@@ -23,6 +23,7 @@ func main() {
 		}
 		return
 	}
+
 	if len(os.Args) != 2 {
 		fmt.Fprintln(os.Stderr, "usage: machine NAME, or machine table FOLDER; the names are")
 		for _, m := range guest.Machines() {
@@ -30,6 +31,7 @@ func main() {
 		}
 		os.Exit(2)
 	}
+
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1])
 	stop()
@@ -57,6 +59,7 @@ func run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+
 	packages, err := guest.Needs(ctx, ".")
 	if err != nil {
 		return err
@@ -65,6 +68,7 @@ func run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+
 	work, err := os.MkdirTemp(cache, "run-")
 	if err != nil {
 		return err
@@ -74,6 +78,7 @@ func run(ctx context.Context, name string) error {
 	if err := guest.Payload(".", payload); err != nil {
 		return err
 	}
+
 	fmt.Printf("boot %s (Linux %s), console in %s\n", m.Name, disk.Version, filepath.Join(work, "console.log"))
 	g, err := guest.Boot(ctx, guest.Options{
 		Machine:     m,
@@ -83,6 +88,7 @@ func run(ctx context.Context, name string) error {
 		Accelerator: os.Getenv("MULLION_MACHINES_ACCEL"),
 	})
 	defer g.Stop()
+
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ func TestWrite(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	for page, words := range map[string]string{
 		"mullion.1":           `.TH "MULLION" "1" "Jan 2026" "Mullion `,
 		"mullion-up.1":        "windows-version",

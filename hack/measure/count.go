@@ -134,6 +134,7 @@ func (c *counts) function(set *token.FileSet, f *ast.FuncDecl, lines [][]byte) {
 		}
 		run = 0
 	}
+
 	for n := first; n <= last; n++ {
 		c.inside++
 
@@ -191,6 +192,7 @@ func receiver(f *ast.FuncDecl) string {
 	if name, ok := t.(*ast.Ident); ok {
 		return name.Name
 	}
+
 	return ""
 }
 

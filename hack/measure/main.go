@@ -88,11 +88,13 @@ func measure(root string, depth int, tests bool) (map[string]*counts, error) {
 		if rooms[room] == nil {
 			rooms[room] = newCounts()
 		}
+
 		return rooms[room].add(relative, source)
 	})
 	if err != nil {
 		return nil, err
 	}
+
 	if len(rooms) == 0 {
 		return nil, errors.New("no Go files are below " + root)
 	}
@@ -136,5 +138,6 @@ func printed(out io.Writer, rooms map[string]*counts, receivers int) error {
 			return fmt.Errorf("print the types: %w", err)
 		}
 	}
+
 	return nil
 }

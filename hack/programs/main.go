@@ -13,6 +13,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: programs FOLDER")
 		os.Exit(2)
 	}
+
 	results, err := programs.ReadAll(os.Args[1])
 	if err == nil {
 		err = programs.WritePage(os.Stdout, programs.Rows(), results)

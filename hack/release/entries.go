@@ -26,20 +26,20 @@ type entry struct {
 // lib is where all programs lie, beside each other.
 const lib = "lib/mullion"
 
-// programs are the files that a cluster needs beside Kubernetes', as `make build sample` leaves them in bin.
+// programs returns the files that a cluster needs beside Kubernetes', as `make build sample` leaves them in bin.
 func (r release) programs() ([]entry, error) {
 	return r.found("make build sample", "mullion", "mullion-node", "mullion-init", "mullion-pause", "mullion-vm", "kubectl-mullion",
 		"containerd", "containerd-shim-runc-v2", "runc", "coredns", "metrics-server", "webserver.tar", "win-webserver.yaml",
 		"cni/*", "linux/*", "windows/*.exe", "windows/shim/*.dll", "windows/shim/*.exe")
 }
 
-// bundle are the files of a bundle of Kubernetes, as `make bundle` leaves them in bin.
+// bundle returns the files of a bundle of Kubernetes, as `make bundle` leaves them in bin.
 func (r release) bundle(version string) ([]entry, error) {
 	dir := "kubernetes/" + version
 	return r.found("make bundle VERSION="+version, dir+"/server/bin/*", dir+"/node/bin/*")
 }
 
-// e2e are the files of Kubernetes' e2e tests, as `make e2e` leaves them in bin.
+// e2e returns the files of Kubernetes' e2e tests, as `make e2e` leaves them in bin.
 func (r release) e2e() ([]entry, error) {
 	patterns := []string{"e2e/e2e.test", "e2e/data/*.*", "e2e/data/*/*"}
 	for _, name := range []string{"agnhost", "busybox", "consume-cpu", "resource-consumer"} {
@@ -48,7 +48,7 @@ func (r release) e2e() ([]entry, error) {
 	return r.found("make e2e", patterns...)
 }
 
-// found are the files of bin of these patterns. Each has to have one, which make leaves there.
+// found returns the files of bin of these patterns. Each has to have one, which make leaves there.
 func (r release) found(made string, patterns ...string) ([]entry, error) {
 	var all []entry
 	for _, pattern := range patterns {
@@ -59,6 +59,7 @@ func (r release) found(made string, patterns ...string) ([]entry, error) {
 		if len(found) == 0 {
 			return nil, fmt.Errorf("%s is not there: run %s", filepath.Join(r.bin, pattern), made)
 		}
+
 		for _, file := range found {
 			e, err := r.program(file)
 			if err != nil {
@@ -67,10 +68,11 @@ func (r release) found(made string, patterns ...string) ([]entry, error) {
 			all = append(all, e)
 		}
 	}
+
 	return all, nil
 }
 
-// program is the entry of a file of bin. A link to a file beside it stays one.
+// program returns the entry of a file of bin. A link to a file beside it stays one.
 func (r release) program(file string) (entry, error) {
 	name, err := filepath.Rel(r.bin, file)
 	if err != nil {
@@ -81,6 +83,7 @@ func (r release) program(file string) (entry, error) {
 		e.link = to
 		return e, nil
 	}
+
 	e.source = file
 	info, err := os.Stat(file)
 	if err != nil {
@@ -89,10 +92,11 @@ func (r release) program(file string) (entry, error) {
 	if info.Mode()&0o100 != 0 {
 		e.mode = 0o755
 	}
+
 	return e, nil
 }
 
-// links are what lies on PATH.
+// links returns what lies on PATH.
 func links() []entry {
 	var all []entry
 	for _, name := range []string{"mullion", "kubectl-mullion"} {
@@ -112,12 +116,18 @@ func (r release) documents(ctx context.Context, made string) ([]entry, error) {
 		if err != nil {
 			return nil, fmt.Errorf("mullion completion %s: %w", shell, err)
 		}
+
 		source := filepath.Join(made, shell)
 		if err := os.WriteFile(source, text, 0o600); err != nil {
 			return nil, err
 		}
-		all = append(all, entry{path: file, source: source, mode: 0o644})
+		all = append(all, entry{
+			path:   file,
+			source: source,
+			mode:   0o644,
+		})
 	}
+
 	pages, err := r.manual(made)
 	if err != nil {
 		return nil, err
@@ -125,7 +135,7 @@ func (r release) documents(ctx context.Context, made string) ([]entry, error) {
 	return append(all, pages...), nil
 }
 
-// pages are the files of docs that a person reads, below the repository's folder: README.md and messages name them.
+// pages returns the files of docs that a person reads, below the repository's folder: README.md and messages name them.
 func (r release) pages() ([]string, error) {
 	var all []string
 	for _, pattern := range []string{"docs/*.md", "docs/*.svg", "docs/guide/*.md", "docs/compat/*.md", "docs/conformance/*.txt"} {
@@ -136,6 +146,7 @@ func (r release) pages() ([]string, error) {
 		if len(found) == 0 {
 			return nil, fmt.Errorf("%s: there is no such page in %q", pattern, r.root)
 		}
+
 		for _, file := range found {
 			name, err := filepath.Rel(r.root, file)
 			if err != nil {
@@ -144,21 +155,28 @@ func (r release) pages() ([]string, error) {
 			all = append(all, filepath.ToSlash(name))
 		}
 	}
+
 	return all, nil
 }
 
-// papers are what a parcel has in share/doc: texts of the repository, and, made in the folder made, the bill of
+// papers returns what a parcel has in share/doc: texts of the repository, and, made in the folder made, the bill of
 // materials and the licences of its programs.
 func (r release) papers(made string, p parcel, texts ...string) ([]entry, error) {
 	modules, err := readModules(p.entries)
 	if err != nil {
 		return nil, fmt.Errorf("package %s: %w", p.name, err)
 	}
+
 	var all []entry
 	doc := "share/doc/" + p.name + "/"
 	for _, name := range append(texts, "LICENSE") {
-		all = append(all, entry{path: doc + name, source: filepath.Join(r.root, name), mode: 0o644})
+		all = append(all, entry{
+			path:   doc + name,
+			source: filepath.Join(r.root, name),
+			mode:   0o644,
+		})
 	}
+
 	for name, write := range map[string]func(file string) error{
 		"sbom.spdx.json":  func(file string) error { return r.writeSBOM(file, p, modules) },
 		"THIRD-PARTY.txt": func(file string) error { return writeLicences(file, modules) },
@@ -167,12 +185,17 @@ func (r release) papers(made string, p parcel, texts ...string) ([]entry, error)
 		if err := write(source); err != nil {
 			return nil, err
 		}
-		all = append(all, entry{path: doc + name, source: source, mode: 0o644})
+		all = append(all, entry{
+			path:   doc + name,
+			source: source,
+			mode:   0o644,
+		})
 	}
+
 	return all, nil
 }
 
-// manual are the manual pages, compressed as distributions have them.
+// manual returns the manual pages, compressed as distributions have them.
 func (r release) manual(made string) ([]entry, error) {
 	pages, err := filepath.Glob(filepath.Join(r.man, "*.1"))
 	if err != nil {
@@ -181,12 +204,14 @@ func (r release) manual(made string) ([]entry, error) {
 	if len(pages) == 0 {
 		return nil, fmt.Errorf("%s has no manual pages", r.man)
 	}
+
 	var all []entry
 	for _, page := range pages {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			return nil, err
 		}
+
 		var z bytes.Buffer
 		w := gzip.NewWriter(&z)
 		if _, err := w.Write(text); err != nil {
@@ -195,12 +220,18 @@ func (r release) manual(made string) ([]entry, error) {
 		if err := w.Close(); err != nil {
 			return nil, err
 		}
+
 		source := filepath.Join(made, filepath.Base(page)+".gz")
 		if err := os.WriteFile(source, z.Bytes(), 0o600); err != nil {
 			return nil, err
 		}
-		all = append(all, entry{path: "share/man/man1/" + filepath.Base(source), source: source, mode: 0o644})
+		all = append(all, entry{
+			path:   "share/man/man1/" + filepath.Base(source),
+			source: source,
+			mode:   0o644,
+		})
 	}
+
 	return all, nil
 }
 

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/mod/module"
 )
 
-// allowed are the licences that a module of a shipped program may have, by SPDX's names, each with what it asks of who passes a program on beside its
-// own text. A module with another one ends the release.
+// allowed are the licences that a module of a shipped program may have, by SPDX's names, each with what it asks of who
+// passes a program on beside its own text. A module with another one ends the release.
 var allowed = map[string]string{
 	"Apache-2.0":   "",
 	"BSD-2-Clause": "",
@@ -51,10 +51,10 @@ type licence struct {
 	files []string // paths of the files
 }
 
-// expression is the licence as SPDX writes it.
+// expression returns the licence as SPDX writes it.
 func (l licence) expression() string { return strings.Join(l.ids, " AND ") }
 
-// asks are what its licences ask beside their texts, a sentence each.
+// asks returns what its licences ask beside their texts, a sentence each.
 func (l licence) asks() []string {
 	var all []string
 	for _, id := range l.ids {
@@ -76,6 +76,7 @@ func licenceOf(cache string, m debug.Module) (licence, error) {
 	if err != nil {
 		return licence{}, err
 	}
+
 	texts, err := filepath.Glob(filepath.Join(cache, path+"@"+version, "*"))
 	if err != nil {
 		return licence{}, err
@@ -98,6 +99,7 @@ func licenceOf(cache string, m debug.Module) (licence, error) {
 		l.ids = append(l.ids, ids...)
 		l.files = append(l.files, file)
 	}
+
 	slices.Sort(l.ids)
 	l.ids = slices.Compact(l.ids)
 	if len(l.ids) == 0 {
@@ -143,7 +145,7 @@ type library struct {
 	name, licence, debian string
 }
 
-// libraries are those of C that a program of Go with cgo is linked with: runc, and nothing else.
+// libraries returns those of C that a program of Go with cgo is linked with: runc, and nothing else.
 func libraries(p program) []library {
 	if !p.cgo {
 		return nil
@@ -155,7 +157,8 @@ func libraries(p program) []library {
 	}
 }
 
-// writeLicences writes the licences and notices of all modules, from the module cache, and of the libraries of C, from the machine that built them.
+// writeLicences writes the licences and notices of all modules, from the module cache, and of the libraries of C, from
+// the machine that built them.
 func writeLicences(file string, programs []program) error {
 	cache, err := moduleCache()
 	if err != nil {
@@ -175,6 +178,7 @@ func writeLicences(file string, programs []program) error {
 		for _, ask := range l.asks() {
 			fmt.Fprintf(&out, "    %s\n", ask)
 		}
+
 		lesser = lesser || slices.Contains(l.ids, "LGPL-3.0")
 		for _, f := range l.files {
 			if err := addText(&texts, name(m)+": "+filepath.Base(f), f); err != nil {
@@ -182,6 +186,7 @@ func writeLicences(file string, programs []program) error {
 			}
 		}
 	}
+
 	if lesser {
 		fmt.Fprintf(&texts, "\n==== GPL-3.0, which the LGPL 3 adds to ====\n\n%s", gpl)
 	}

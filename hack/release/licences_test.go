@@ -16,6 +16,7 @@ func TestBuiltPrograms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	r := release{bin: "../../bin", root: "../.."}
 	built, err := r.programs()
 	if err != nil {
@@ -61,6 +62,7 @@ func TestLicences(t *testing.T) {
 			if err := os.MkdirAll(folder, 0o755); err != nil {
 				t.Fatal(err)
 			}
+
 			for file, text := range c.files {
 				if err := os.WriteFile(filepath.Join(folder, file), []byte(text), 0o600); err != nil {
 					t.Fatal(err)
@@ -89,6 +91,7 @@ func TestLesserLicence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, want := range []string{
 		": LGPL-3.0\n", sourceOfModule, relink, "GNU LESSER GENERAL PUBLIC LICENSE", "==== GPL-3.0, which the LGPL 3 adds to ====",
 	} {
@@ -98,13 +101,14 @@ func TestLesserLicence(t *testing.T) {
 	}
 }
 
-// versionOf is a module's version in the repository's go.mod.
+// versionOf returns a module's version in the repository's go.mod.
 func versionOf(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile("../../go.mod")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for line := range strings.Lines(string(text)) {
 		if words := strings.Fields(line); len(words) > 1 && words[0] == path {
 			return words[1]
@@ -152,6 +156,7 @@ func TestLibrariesOfC(t *testing.T) {
 	if err := errors.Join(writeLicences(texts, []program{runc}), release{}.writeSBOM(bill, of, []program{runc})); err != nil {
 		t.Fatal(err)
 	}
+
 	for file, want := range map[string][]string{
 		texts: {"libseccomp: LGPL-2.1, linked statically into lib/mullion/runc", "glibc: LGPL-2.1", relink},
 		bill:  {`"pkg:deb/debian/libseccomp-dev"`, `"licenseDeclared": "LGPL-2.1"`, `"STATIC_LINK"`},

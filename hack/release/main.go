@@ -57,12 +57,14 @@ func run(ctx context.Context, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+
 	r.time = time.Unix(*seconds, 0).UTC()
 	r.others = strings.Fields(*others)
 	version := regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
 	if !version.MatchString(r.version) || !version.MatchString(r.kubernetes) || *seconds <= 0 {
 		return errors.New("needs -version vX.Y.Z, -kubernetes vX.Y.Z and -time SECONDS")
 	}
+
 	of := map[string]bool{}
 	for _, v := range append([]string{r.kubernetes}, r.others...) {
 		if !version.MatchString(v) || of[minor(v)] {
@@ -70,6 +72,7 @@ func run(ctx context.Context, args []string) error {
 		}
 		of[minor(v)] = true
 	}
+
 	if err := os.MkdirAll(r.dist, 0o755); err != nil {
 		return err
 	}
@@ -78,10 +81,12 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer os.RemoveAll(made)
+
 	parcels, err := r.parcels(ctx, made)
 	if err != nil {
 		return err
 	}
+
 	var files []string
 	for _, p := range parcels {
 		for _, write := range []func(parcel) (string, error){r.tarball, r.deb, r.rpm} {
@@ -92,6 +97,7 @@ func run(ctx context.Context, args []string) error {
 			files = append(files, file)
 		}
 	}
+
 	plugins, err := r.plugins(made)
 	if err != nil {
 		return err
@@ -100,7 +106,8 @@ func run(ctx context.Context, args []string) error {
 	return checksums(filepath.Join(r.dist, "SHA256SUMS"), files)
 }
 
-// parcels are what is packed: Mullion, bundles of Kubernetes, and Kubernetes' e2e tests. They are installed below the same prefix.
+// parcels returns what is packed: Mullion, bundles of Kubernetes, and Kubernetes' e2e tests. They are installed below
+// the same prefix.
 func (r release) parcels(ctx context.Context, made string) ([]parcel, error) {
 	programs, err := r.programs()
 	if err != nil {
@@ -111,6 +118,7 @@ func (r release) parcels(ctx context.Context, made string) ([]parcel, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	papers, err := r.papers(made, mullion, append(pages, "README.md", "SECURITY.md", "CHANGELOG.md")...)
 	if err != nil {
 		return nil, err
@@ -119,6 +127,7 @@ func (r release) parcels(ctx context.Context, made string) ([]parcel, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	mullion.entries = slices.Concat(programs, papers, documents, links())
 	all := []parcel{mullion}
 	for _, version := range append([]string{r.kubernetes}, r.others...) {
@@ -134,6 +143,7 @@ func (r release) parcels(ctx context.Context, made string) ([]parcel, error) {
 		bundle.entries = append(bundle.entries, papers...)
 		all = append(all, bundle)
 	}
+
 	programs, err = r.e2e()
 	if err != nil {
 		return nil, err
@@ -143,10 +153,12 @@ func (r release) parcels(ctx context.Context, made string) ([]parcel, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	tests.entries = append(tests.entries, papers...)
 	all = append(all, tests)
 	for _, p := range all {
 		sortEntries(p.entries)
 	}
+
 	return all, nil
 }

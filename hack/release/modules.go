@@ -31,7 +31,12 @@ func readModules(entries []entry) ([]program, error) {
 			continue // C, or no program
 		}
 		cgo := slices.Contains(info.Settings, debug.BuildSetting{Key: "CGO_ENABLED", Value: "1"})
-		p := program{path: e.path, main: info.Path, cgo: cgo}
+		p := program{
+			path: e.path,
+			main: info.Path,
+			cgo:  cgo,
+		}
+
 		for _, m := range info.Deps {
 			if m.Replace != nil {
 				m = m.Replace
@@ -42,13 +47,15 @@ func readModules(entries []entry) ([]program, error) {
 		}
 		all = append(all, p)
 	}
+
 	if len(all) == 0 {
 		return nil, fmt.Errorf("no program says of which modules it was built")
 	}
+
 	return all, nil
 }
 
-// distinct are the modules of all programs, each once.
+// distinct returns the modules of all programs, each once.
 func distinct(programs []program) []debug.Module {
 	var all []debug.Module
 	for _, p := range programs {
@@ -70,6 +77,7 @@ func (r release) writeSBOM(file string, of parcel, programs []program) error {
 	if err != nil {
 		return err
 	}
+
 	none := "NOASSERTION"
 	document := of.name + "-" + strings.TrimPrefix(of.version, "v")
 	doc := v2_3.Document{
@@ -83,6 +91,7 @@ func (r release) writeSBOM(file string, of parcel, programs []program) error {
 			Created:  r.time.Format("2006-01-02T15:04:05Z"),
 		},
 	}
+
 	add := func(id common.ElementID, name, version, licence, purl string) {
 		p := &v2_3.Package{
 			PackageName:             name,
@@ -93,6 +102,7 @@ func (r release) writeSBOM(file string, of parcel, programs []program) error {
 			PackageLicenseDeclared:  licence,
 			PackageCopyrightText:    none,
 		}
+
 		if purl != "" {
 			p.PackageExternalReferences = []*v2_3.PackageExternalReference{{
 				Category: common.CategoryPackageManager,
@@ -102,6 +112,7 @@ func (r release) writeSBOM(file string, of parcel, programs []program) error {
 		}
 		doc.Packages = append(doc.Packages, p)
 	}
+
 	relate := func(a common.ElementID, kind string, b common.ElementID) {
 		doc.Relationships = append(doc.Relationships, &v2_3.Relationship{
 			RefA:         common.MakeDocElementID("", string(a)),
@@ -109,6 +120,7 @@ func (r release) writeSBOM(file string, of parcel, programs []program) error {
 			Relationship: kind,
 		})
 	}
+
 	self := common.ElementID(of.name)
 	add(self, of.name, of.version, own, "")
 	relate("DOCUMENT", common.TypeRelationshipDescribe, self)
@@ -119,6 +131,7 @@ func (r release) writeSBOM(file string, of parcel, programs []program) error {
 		}
 		add(id("module", name(m)), m.Path, m.Version, l.expression(), "pkg:golang/"+name(m))
 	}
+
 	for _, p := range programs {
 		program := id("program", p.path)
 		add(program, p.path, of.version, own, "")
@@ -131,14 +144,16 @@ func (r release) writeSBOM(file string, of parcel, programs []program) error {
 			relate(program, common.TypeRelationshipDependsOn, id("module", name(m)))
 		}
 	}
+
 	text, err := json.MarshalIndent(doc, "", " ")
 	if err != nil {
 		return err
 	}
+
 	return os.WriteFile(file, append(text, '\n'), 0o600)
 }
 
-// id is an identifier of SPDX: letters, digits, dots and dashes.
+// id returns an identifier of SPDX: letters, digits, dots and dashes.
 func id(kind, name string) common.ElementID {
 	return common.ElementID(kind + "-" + regexp.MustCompile(`[^A-Za-z0-9.]+`).ReplaceAllString(name, "-"))
 }

@@ -23,6 +23,7 @@ type parcel struct {
 // hack/deps.sh installs for a machine that only runs Mullion, and on the same by Fedora's names.
 func (r release) mullion(entries []entry) parcel {
 	bundle := r.kubernetesParcel(r.kubernetes, nil)
+
 	return parcel{
 		name:    "mullion",
 		version: r.version,
@@ -46,9 +47,9 @@ kubelet.exe, kube-proxy.exe and CNI plugins run under Wine.`,
 	}
 }
 
-// kubernetesParcel is a bundle of Kubernetes. Those of several minor versions can be installed at once, and a minor
-// version has one. The number of the package has Mullion's behind it, as what is beside upstream's programs (etcd, the
-// program that they share) is Mullion's choice.
+// kubernetesParcel returns a bundle of Kubernetes. Those of several minor versions can be installed at once, and a
+// minor version has one. The number of the package has Mullion's behind it, as what is beside upstream's programs
+// (etcd, the program that they share) is Mullion's choice.
 func (r release) kubernetesParcel(version string, entries []entry) parcel {
 	number := strings.TrimPrefix(version, "v")
 	none := func() ([]string, error) { return nil, nil }
@@ -81,7 +82,7 @@ are stand-ins, which the page of results names.`,
 	}
 }
 
-// minor is the first two numbers of a version: "1.36".
+// minor returns the first two numbers of a version: "1.36".
 func minor(version string) string {
 	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
 	return strings.Join(parts[:len(parts)-1], ".")

@@ -16,7 +16,7 @@ const plugin = "kubectl-mullion"
 // platform is what a plugin is built for.
 type platform struct{ os, arch string }
 
-// platforms are those that `make plugins` builds for. The words are Go's, which krew uses too.
+// platforms returns those that `make plugins` builds for. The words are Go's, which krew uses too.
 func platforms() []platform {
 	var all []platform
 	for _, os := range []string{"linux", "darwin", "windows"} {
@@ -27,7 +27,7 @@ func platforms() []platform {
 	return all
 }
 
-// program is the plugin's file name.
+// program returns the plugin's file name.
 func (p platform) program() string {
 	if p.os == "windows" {
 		return plugin + ".exe"
@@ -35,7 +35,7 @@ func (p platform) program() string {
 	return plugin
 }
 
-// pluginParcel is the plugin for one platform, with the licences of what it was built from.
+// pluginParcel returns the plugin for one platform, with the licences of what it was built from.
 func (r release) pluginParcel(made string, p platform) (parcel, error) {
 	file := filepath.Join(r.bin, "plugin", p.os+"-"+p.arch, p.program())
 	if _, err := os.Stat(file); err != nil {
@@ -45,12 +45,14 @@ func (r release) pluginParcel(made string, p platform) (parcel, error) {
 	if err := os.Mkdir(made, 0o700); err != nil {
 		return parcel{}, err
 	}
+
 	of := parcel{
 		name:    plugin,
 		version: r.version,
 		folder:  strings.Join([]string{plugin, strings.TrimPrefix(r.version, "v"), p.os, p.arch}, "-"),
 		entries: []entry{{path: p.program(), source: file, mode: 0o755}},
 	}
+
 	papers, err := r.papers(made, of)
 	if err != nil {
 		return parcel{}, err
@@ -76,6 +78,7 @@ func (r release) plugins(made string) (files []string, err error) {
 		if err != nil {
 			return nil, err
 		}
+
 		sum, err := sha256Of(file)
 		if err != nil {
 			return nil, err
@@ -86,6 +89,7 @@ func (r release) plugins(made string) (files []string, err error) {
 			Folder: of.folder, Program: p.program(),
 		})
 	}
+
 	if r.url == "" {
 		return files, nil
 	}
@@ -128,7 +132,7 @@ spec:
 {{- end}}
 `))
 
-// sha256Of is the checksum of a file, in hexadecimal.
+// sha256Of returns the checksum of a file, in hexadecimal.
 func sha256Of(file string) (string, error) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -25,6 +25,7 @@ func fakeBin(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	bin := t.TempDir()
 	for _, name := range []string{
 		"mullion", "mullion-node", "mullion-init", "mullion-pause", "mullion-vm", "kubectl-mullion", "containerd-shim-runc-v2", "runc",
@@ -47,6 +48,7 @@ func fakeBin(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
+
 	links := map[string]string{
 		"containerd": self, "kubernetes/v1.36.3/server/bin/hyperkube": self, "kubernetes/v1.36.3/server/bin/kubelet": "hyperkube",
 		"kubernetes/v1.35.8/server/bin/hyperkube": self, "e2e/e2e.test": self,
@@ -54,6 +56,7 @@ func fakeBin(t *testing.T) string {
 	for _, p := range platforms() {
 		links[filepath.Join("plugin", p.os+"-"+p.arch, p.program())] = self
 	}
+
 	for link, to := range links {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(bin, link)), 0o755); err != nil {
 			t.Fatal(err)
@@ -62,6 +65,7 @@ func fakeBin(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
+
 	return bin
 }
 
@@ -85,6 +89,7 @@ func TestRelease(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	left, err := os.ReadDir(dists[0])
 	if err != nil {
 		t.Fatal(err)
@@ -93,6 +98,7 @@ func TestRelease(t *testing.T) {
 	for i, f := range left {
 		names[i] = f.Name()
 	}
+
 	if want := []string{
 		"SHA256SUMS", "kubectl-mullion-1.2.3-darwin-amd64.tar.gz", "kubectl-mullion-1.2.3-darwin-arm64.tar.gz",
 		"kubectl-mullion-1.2.3-linux-amd64.tar.gz", "kubectl-mullion-1.2.3-linux-arm64.tar.gz",
@@ -105,6 +111,7 @@ func TestRelease(t *testing.T) {
 	}; !slices.Equal(names, want) {
 		t.Errorf("dist has %q, want %q", names, want)
 	}
+
 	for _, f := range left {
 		a, errA := os.ReadFile(filepath.Join(dists[0], f.Name()))
 		b, errB := os.ReadFile(filepath.Join(dists[1], f.Name()))
@@ -112,6 +119,7 @@ func TestRelease(t *testing.T) {
 			t.Errorf("%s is another one the second time (%v, %v)", f.Name(), errA, errB)
 		}
 	}
+
 	files := untar(t, filepath.Join(dists[0], "mullion-1.2.3-linux-amd64.tar.gz"))
 	for name, want := range map[string]string{
 		"bin/mullion": "-> ../lib/mullion/mullion", "lib/mullion/mullion": "0755", "lib/mullion/webserver.tar": "0644", "share/man/man1/mullion.1.gz": "0644",
@@ -124,6 +132,7 @@ func TestRelease(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
+
 	bundle := untar(t, filepath.Join(dists[0], "mullion-kubernetes-1.36.3-linux-amd64.tar.gz"))
 	const folder = "mullion-kubernetes-1.36.3-linux-amd64/"
 	for name, want := range map[string]string{
@@ -139,6 +148,7 @@ func TestRelease(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
+
 	tests := untar(t, filepath.Join(dists[0], "mullion-e2e-1.2.3-linux-amd64.tar.gz"))
 	for name, want := range map[string]string{
 		"lib/mullion/e2e/e2e.test": "0755", "lib/mullion/e2e/windows/agnhost.exe": "0755", "lib/mullion/e2e/linux/busybox": "0755",
@@ -149,6 +159,7 @@ func TestRelease(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
+
 	materials(t, bundle[folder+"share/doc/mullion-kubernetes-1.36/sbom.spdx.json"].content)
 	text := files["mullion-1.2.3-linux-amd64/share/doc/mullion/sbom.spdx.json"].content
 	materials(t, text)
@@ -157,6 +168,7 @@ func TestRelease(t *testing.T) {
 		!strings.Contains(files["mullion-1.2.3-linux-amd64/share/doc/mullion/THIRD-PARTY.txt"].content, "==== "+module) {
 		t.Errorf("%s is not named, or its licence is not there", module)
 	}
+
 	// with exactly the bundle that mullion was built to come with
 	depends := control(t, filepath.Join(dists[0], "mullion_1.2.3_amd64.deb"))
 	if !strings.Contains(depends, "\nDepends: mullion-kubernetes-1.36 (= 1.36.3+mullion1.2.3), wine") {
@@ -165,6 +177,7 @@ func TestRelease(t *testing.T) {
 	if says := control(t, filepath.Join(dists[0], "mullion-e2e_1.2.3_amd64.deb")); !strings.Contains(says, "\nDepends: mullion (= 1.2.3)\n") {
 		t.Errorf("the package of the tests says\n%s", says)
 	}
+
 	says := control(t, filepath.Join(dists[0], "mullion-kubernetes-1.36_1.36.3+mullion1.2.3_amd64.deb"))
 	if !strings.Contains(says, "\nVersion: 1.36.3+mullion1.2.3\n") || strings.Contains(says, "Depends:") {
 		t.Errorf("the bundle's says\n%s", says)
@@ -174,11 +187,19 @@ func TestRelease(t *testing.T) {
 // TestPlugin checks the checker's tarballs and krew's manifest, which has their checksums.
 func TestPlugin(t *testing.T) {
 	dist := t.TempDir()
-	r := release{version: "v1.2.3", url: "https://example.com/v1.2.3", bin: fakeBin(t), root: "../..", dist: dist}
+	r := release{
+		version: "v1.2.3",
+		url:     "https://example.com/v1.2.3",
+		bin:     fakeBin(t),
+		root:    "../..",
+		dist:    dist,
+	}
+
 	files, err := r.plugins(t.TempDir())
 	if err != nil || len(files) != 7 {
 		t.Fatalf("%q, %v", files, err)
 	}
+
 	const folder = "kubectl-mullion-1.2.3-windows-arm64"
 	tarball := filepath.Join(dist, folder+".tar.gz")
 	packed := untar(t, tarball)
@@ -189,9 +210,11 @@ func TestPlugin(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
+
 	if len(packed) != 4 {
 		t.Errorf("the tarball has %d files", len(packed))
 	}
+
 	sum, err := sha256Of(tarball)
 	if err != nil {
 		t.Fatal(err)
@@ -200,6 +223,7 @@ func TestPlugin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := `  - selector:
       matchLabels:
         os: windows
@@ -219,11 +243,20 @@ func TestPlugin(t *testing.T) {
 // TestPluginWithoutURL checks that there is no manifest for krew if nobody says where the files will be.
 func TestPluginWithoutURL(t *testing.T) {
 	dist := t.TempDir()
-	files, err := (release{version: "v1.2.3", bin: fakeBin(t), root: "../..", dist: dist}).plugins(t.TempDir())
+	files, err := (release{
+		version: "v1.2.3",
+		bin:     fakeBin(t),
+		root:    "../..",
+		dist:    dist,
+	}).plugins(t.TempDir())
 	if err != nil || len(files) != 6 {
 		t.Fatalf("%q, %v", files, err)
 	}
-	if _, err := (release{version: "v1.2.3", bin: t.TempDir(), dist: dist}).plugins(t.TempDir()); err == nil ||
+	if _, err := (release{
+		version: "v1.2.3",
+		bin:     t.TempDir(),
+		dist:    dist,
+	}).plugins(t.TempDir()); err == nil ||
 		!strings.Contains(err.Error(), "run make plugins") {
 		t.Errorf("without programs: %v", err)
 	}
@@ -236,6 +269,7 @@ func materials(t *testing.T, text string) {
 	if err := json.Unmarshal([]byte(text), &sbom); err != nil {
 		t.Fatal(err)
 	}
+
 	seen := map[string]bool{}
 	for _, p := range sbom.Packages {
 		if seen[string(p.PackageSPDXIdentifier)] {
@@ -248,19 +282,21 @@ func materials(t *testing.T, text string) {
 	}
 }
 
-// control is the control file of a Debian package: an archive of ar, in which control.tar.gz has it.
+// control returns the control file of a Debian package: an archive of ar, in which control.tar.gz has it.
 func control(t *testing.T, file string) string {
 	t.Helper()
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for rest := bytes.TrimPrefix(data, []byte("!<arch>\n")); len(rest) > 60; {
 		name, header := strings.Trim(string(rest[:16]), " /"), strings.Fields(string(rest[48:58]))
 		size, err := strconv.Atoi(header[0])
 		if err != nil || len(rest) < 60+size {
 			t.Fatalf("%s: an entry of %v bytes, %v", file, header, err)
 		}
+
 		if name == "control.tar.gz" {
 			made := filepath.Join(t.TempDir(), name)
 			if err := os.WriteFile(made, rest[60:60+size], 0o600); err != nil {
@@ -279,6 +315,7 @@ func TestReleaseIsRefused(t *testing.T) {
 	if err := os.Remove(filepath.Join(bin, "coredns")); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, tt := range []struct{ args, words string }{
 		{"-version 1.2 -kubernetes v1.36.3 -time 1", "-version vX.Y.Z"},
 		{"-version v1.2.3 -time 1", "-kubernetes vX.Y.Z"},
@@ -308,10 +345,12 @@ func untar(t *testing.T, file string) map[string]packed {
 		t.Fatal(err)
 	}
 	defer f.Close()
+
 	z, err := pgzip.NewReader(f)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	all := map[string]packed{}
 	for r := tar.NewReader(z); ; {
 		h, err := r.Next()
@@ -325,6 +364,7 @@ func untar(t *testing.T, file string) map[string]packed {
 			all[h.Name] = packed{what: "-> " + h.Linkname}
 			continue
 		}
+
 		content, err := io.ReadAll(r)
 		if err != nil {
 			t.Fatal(err)

@@ -34,11 +34,19 @@ func (r release) tarball(p parcel) (file string, err error) {
 }
 
 func (r release) addTo(t *tar.Writer, folder string, e entry) error {
-	h := &tar.Header{Name: path.Join(folder, e.path), ModTime: r.time, Format: tar.FormatGNU}
+	h := &tar.Header{
+		Name:    path.Join(folder, e.path),
+		ModTime: r.time,
+		Format:  tar.FormatGNU,
+	}
+
 	if e.link != "" {
-		h.Typeflag, h.Linkname, h.Mode = tar.TypeSymlink, e.link, 0o777
+		h.Typeflag = tar.TypeSymlink
+		h.Linkname = e.link
+		h.Mode = 0o777
 		return t.WriteHeader(h)
 	}
+
 	f, err := os.Open(e.source)
 	if err != nil {
 		return err
@@ -48,7 +56,10 @@ func (r release) addTo(t *tar.Writer, folder string, e entry) error {
 	if err != nil {
 		return err
 	}
-	h.Typeflag, h.Mode, h.Size = tar.TypeReg, int64(e.mode), info.Size()
+
+	h.Typeflag = tar.TypeReg
+	h.Mode = int64(e.mode)
+	h.Size = info.Size()
 	if err := t.WriteHeader(h); err != nil {
 		return err
 	}
@@ -74,11 +85,15 @@ func (r release) rpm(p parcel) (file string, err error) {
 		return "", err
 	}
 	summary, _, _ := strings.Cut(p.description, "\n")
-	info.RPM = nfpm.RPM{Compression: "zstd", BuildHost: "localhost", Summary: summary}
+	info.RPM = nfpm.RPM{
+		Compression: "zstd",
+		BuildHost:   "localhost",
+		Summary:     summary,
+	}
 	return r.pack("rpm", rpm.DefaultRPM, info)
 }
 
-// info is what both packages have. They are installed below /usr.
+// info returns what both packages have. They are installed below /usr.
 func (r release) info(p parcel) *nfpm.Info {
 	info := &nfpm.Info{
 		Name:            p.name,
@@ -91,15 +106,19 @@ func (r release) info(p parcel) *nfpm.Info {
 		DisableGlobbing: true,
 		MTime:           r.time,
 	}
+
 	for _, e := range p.entries {
 		c := &files.Content{Source: e.source, Destination: "/usr/" + e.path, Type: files.TypeFile, FileInfo: &files.ContentFileInfo{
 			Owner: "root", Group: "root", Mode: e.mode, MTime: r.time,
 		}}
 		if e.link != "" {
-			c.Source, c.Type, c.FileInfo.Mode = e.link, files.TypeSymlink, 0o777
+			c.Source = e.link
+			c.Type = files.TypeSymlink
+			c.FileInfo.Mode = 0o777
 		}
 		info.Contents = append(info.Contents, c)
 	}
+
 	return info
 }
 
@@ -138,7 +157,7 @@ func checksums(file string, of []string) error {
 	return os.WriteFile(file, []byte(text.String()), 0o644)
 }
 
-// moduleCache is the folder of the modules.
+// moduleCache returns the folder of the modules.
 func moduleCache() (string, error) {
 	out, err := exec.Command("go", "env", "GOMODCACHE").Output()
 	if err != nil {

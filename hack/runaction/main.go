@@ -28,7 +28,12 @@ func (i inputs) Set(text string) error {
 }
 
 func main() {
-	r := runner{Inputs: inputs{}, Environ: os.Environ(), Out: os.Stdout}
+	r := runner{
+		Inputs:  inputs{},
+		Environ: os.Environ(),
+		Out:     os.Stdout,
+	}
+
 	flag.Var(inputs(r.Inputs), "input", "NAME=VALUE of an input of the action, several times")
 	flag.StringVar(&r.Repository, "repository", "mullion/mullion", "the action's repository")
 	flag.StringVar(&r.Ref, "ref", "", "the tag or branch at which the action is used")
@@ -38,6 +43,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: runaction [-input NAME=VALUE]… FOLDER-OF-ACTION")
 		os.Exit(2)
 	}
+
 	r.Action = flag.Arg(0)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	got, err := r.Run(ctx)
@@ -45,6 +51,7 @@ func main() {
 	for name, value := range got.Outputs {
 		fmt.Printf("output %s=%s\n", name, value)
 	}
+
 	fmt.Print(got.Summary)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "runaction:", err)

@@ -56,6 +56,7 @@ func load(dir string) (action, error) {
 		return a, err
 	}
 	defer f.Close()
+
 	decoder := yaml.NewDecoder(f)
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&a); err != nil {
@@ -64,6 +65,7 @@ func load(dir string) (action, error) {
 	if a.Runs.Using != "composite" {
 		return a, fmt.Errorf("read %q: it runs %q, not composite", f.Name(), a.Runs.Using)
 	}
+
 	return a, nil
 }
 
@@ -100,10 +102,12 @@ func (r runner) Run(ctx context.Context) (result, error) {
 	if err != nil {
 		return got, err
 	}
+
 	values, err := r.values(a, dir)
 	if err != nil {
 		return got, err
 	}
+
 	var failed error
 	for i, s := range a.Runs.Steps {
 		run, err := wanted(s.If, failed == nil, values)
@@ -118,12 +122,14 @@ func (r runner) Run(ctx context.Context) (result, error) {
 			failed = errors.Join(failed, fmt.Errorf("step %q: %w", s.Name, err))
 		}
 	}
+
 	got.Outputs = map[string]string{}
 	for name, out := range a.Outputs {
 		if got.Outputs[name], err = expand(out.Value, values); err != nil {
 			return got, err
 		}
 	}
+
 	text, err := os.ReadFile(r.summary())
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return got, err
@@ -132,7 +138,7 @@ func (r runner) Run(ctx context.Context) (result, error) {
 	return got, failed
 }
 
-// values are what expressions can name before the first step.
+// values returns what expressions can name before the first step.
 func (r runner) values(a action, dir string) (map[string]string, error) {
 	values := map[string]string{
 		"github.action_path": dir, "github.action_ref": r.Ref, "github.action_repository": r.Repository,
@@ -141,16 +147,18 @@ func (r runner) values(a action, dir string) (map[string]string, error) {
 	for name, in := range a.Inputs {
 		values["inputs."+name] = in.Default
 	}
+
 	for name, value := range r.Inputs {
 		if _, ok := a.Inputs[name]; !ok {
 			return nil, fmt.Errorf("the action has no input %q", name)
 		}
 		values["inputs."+name] = value
 	}
+
 	return values, nil
 }
 
-// summary is the file that steps write the job's summary to.
+// summary returns the file that steps write the job's summary to.
 func (r runner) summary() string { return filepath.Join(r.Temp, "summary.md") }
 
 // step runs one step, and adds its outputs to values.
@@ -166,6 +174,7 @@ func (r runner) step(ctx context.Context, i int, s step, values map[string]strin
 		got.Uses = append(got.Uses, used)
 		return nil
 	}
+
 	if s.Shell != "bash" {
 		return fmt.Errorf("its shell is %q, not bash", s.Shell)
 	}
@@ -173,11 +182,13 @@ func (r runner) step(ctx context.Context, i int, s step, values map[string]strin
 	if err != nil {
 		return err
 	}
+
 	file := filepath.Join(r.Temp, fmt.Sprintf("step-%d.sh", i))
 	outputs := file + ".outputs"
 	if err := errors.Join(os.WriteFile(file, []byte(script), 0o600), os.WriteFile(outputs, nil, 0o600)); err != nil {
 		return err
 	}
+
 	cmd := exec.CommandContext(ctx, "bash", "--noprofile", "--norc", "-e", "-o", "pipefail", file)
 	cmd.Stdout, cmd.Stderr = r.Out, r.Out
 	cmd.Env = append(slices.Clone(r.Environ), "GITHUB_OUTPUT="+outputs, "GITHUB_STEP_SUMMARY="+r.summary(),
@@ -189,9 +200,11 @@ func (r runner) step(ctx context.Context, i int, s step, values map[string]strin
 		}
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}
+
 	if err := cmd.Run(); err != nil {
 		return err
 	}
+
 	text, err := os.ReadFile(outputs)
 	if err != nil {
 		return err
@@ -201,6 +214,7 @@ func (r runner) step(ctx context.Context, i int, s step, values map[string]strin
 			values["steps."+s.ID+".outputs."+name] = value
 		}
 	}
+
 	return nil
 }
 
@@ -232,6 +246,7 @@ func wanted(condition string, success bool, values map[string]string) (bool, err
 	case "always()":
 		return true, nil
 	}
+
 	parts := comparison.FindStringSubmatch(condition)
 	if parts == nil {
 		return false, fmt.Errorf("the condition %q is none of those that are known here", condition)

@@ -47,12 +47,14 @@ func newJob(t *testing.T, environ ...string) *job {
 	if err := os.Mkdir(bin, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	for name, body := range stubs {
 		script := fmt.Sprintf("#!/bin/bash\necho %s \"$@\" >>%q\n%s\n", name, filepath.Join(j.dir, "calls"), body)
 		if err := os.WriteFile(filepath.Join(bin, name), []byte(script), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	j.runner = runner{
 		Action: root, Inputs: map[string]string{}, Repository: "mullion/mullion", Temp: t.TempDir(), Out: j.out,
 		Environ: append([]string{
@@ -63,7 +65,7 @@ func newJob(t *testing.T, environ ...string) *job {
 	return j
 }
 
-// calls are the command lines, without sudo's.
+// calls returns the command lines, without sudo's.
 func (j *job) calls(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(j.dir, "calls"))
@@ -79,6 +81,7 @@ func TestAction(t *testing.T) {
 	if err := os.WriteFile(deb, []byte("DEB\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	const (
 		update   = "apt-get -q update"
 		install  = "apt-get -q install -y --no-install-recommends "
@@ -87,6 +90,7 @@ func TestAction(t *testing.T) {
 		askedToo = "mullion version -o json"
 		download = "gh release download v0.3.0 --repo mullion/mullion --dir TEMP/mullion-v0.3.0 --pattern mullion*_amd64.deb --pattern SHA256SUMS"
 	)
+
 	for _, tt := range []struct {
 		name    string
 		inputs  map[string]string
@@ -179,20 +183,23 @@ func TestAction(t *testing.T) {
 			maps.Copy(j.Inputs, tt.inputs)
 			j.Ref = tt.ref
 			got, err := j.Run(t.Context())
-			if (err != nil) != (tt.failed != "") || err != nil && !strings.Contains(err.Error(), tt.failed) {
+			if (err != nil) != (tt.failed != "") || (err != nil && !strings.Contains(err.Error(), tt.failed)) {
 				t.Fatalf("ended with %v, want %q\n%s", err, tt.failed, j.out)
 			}
+
 			if tt.calls != nil {
 				if calls := j.calls(t); !slices.Equal(calls, tt.calls) {
 					t.Errorf("called:\n%s\nwant:\n%s", strings.Join(calls, "\n"), strings.Join(tt.calls, "\n"))
 				}
 			}
+
 			if !strings.Contains(j.out.String(), tt.says) || !strings.Contains(got.Summary, tt.summary) {
 				t.Errorf("the log does not say %q, or the summary not %q:\n%s\n%s", tt.says, tt.summary, j.out, got.Summary)
 			}
 			if tt.failed != "" {
 				return
 			}
+
 			want := "/home/runner/.kube/config"
 			switch {
 			case j.Inputs["install_only"] == "true":
@@ -200,6 +207,7 @@ func TestAction(t *testing.T) {
 			case len(tt.environ) > 0:
 				want = "/k"
 			}
+
 			if got.Outputs["version"] != "v0.3.0" || got.Outputs["kubeconfig"] != want {
 				t.Errorf("outputs %v, want kubeconfig %q", got.Outputs, want)
 			}
@@ -221,6 +229,7 @@ func TestActionCaches(t *testing.T) {
 			t.Errorf("uses %+v", got.Uses)
 		}
 	}
+
 	if calls := strings.Join(j.calls(t), "\n"); strings.Count(calls, "gh release download") != 1 {
 		t.Errorf("called:\n%s", calls)
 	}
@@ -233,6 +242,7 @@ func TestLogsAction(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, j.out)
 	}
+
 	folder := filepath.Join(j.Temp, "mullion-logs")
 	if !strings.Contains(got.Summary, "Cluster mullion: healthy") || len(got.Uses) != 1 ||
 		got.Uses[0].With["path"] != folder || got.Uses[0].With["name"] != "mullion-logs" {
@@ -255,10 +265,12 @@ func TestActionsUseTheirInputs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		names := map[string]bool{}
 		for _, match := range used.FindAllStringSubmatch(string(text), -1) {
 			names[match[1]] = true
 		}
+
 		for name, in := range a.Inputs {
 			if !names[name] || in.Description == "" {
 				t.Errorf("%s: input %q is not used, or not described", dir, name)
@@ -280,6 +292,7 @@ func TestExpressions(t *testing.T) {
 			t.Errorf("%s: %q, %v", text, got, err)
 		}
 	}
+
 	for _, text := range []string{"${{ inputs.b }}", "${{ toJSON(inputs) }}"} {
 		if got, err := expand(text, values); err == nil {
 			t.Errorf("%s: %q", text, got)
@@ -290,6 +303,7 @@ func TestExpressions(t *testing.T) {
 			t.Errorf("%q after a failure: %t, %v", condition, got, err)
 		}
 	}
+
 	for _, condition := range []string{"inputs.b == 'x'", "failure()", "inputs.a == 'x' && always()"} {
 		if _, err := wanted(condition, true, values); err == nil {
 			t.Errorf("%q is understood", condition)

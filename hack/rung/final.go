@@ -22,7 +22,7 @@ func words(list string) *regexp.Regexp {
 	return regexp.MustCompile(`(^Test|/|[a-z0-9_])(` + list + `)`)
 }
 
-// finalKinds are the kinds of tests that have no second try.
+// finalKinds returns the kinds of tests that have no second try.
 func finalKinds() []finalKind {
 	return []finalKind{
 		{regexp.MustCompile(`^test/attack$`), nil, "an attack that succeeds once succeeds"},
@@ -69,6 +69,7 @@ func (r *result) final(f failure) string {
 			return k.why
 		}
 	}
+
 	for test := f.test; ; { // a test says it for its parts
 		if out := r.output[f.pkg+" "+test]; out != nil {
 			if _, why, ok := strings.Cut(out.String(), mark); ok {

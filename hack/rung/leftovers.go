@@ -27,7 +27,7 @@ func takeDownLeftovers(ctx context.Context, root string, w io.Writer) error {
 	return nil
 }
 
-// leftovers are the data folders of clusters of tests whose supervisor does not live. A test's folder is that of
+// leftovers returns the data folders of clusters of tests whose supervisor does not live. A test's folder is that of
 // testing.T.TempDir. root is the parent of run folders.
 func leftovers(root string) []string {
 	runs, _ := filepath.Glob(filepath.Join(root, "*")) // the pattern is well formed

@@ -23,17 +23,20 @@ func TestLeftovers(t *testing.T) {
 		if data == "" {
 			continue // made by a version that did not write down its data folder
 		}
+
 		for file, text := range map[string]string{layout.DataFile: data + "\n", layout.LockFile: ""} {
 			if err := os.WriteFile(filepath.Join(run, file), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
+
 	lock, err := os.Open(filepath.Join(root, "b", layout.LockFile))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer lock.Close()
+
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
 		t.Fatal(err)
 	}

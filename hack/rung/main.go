@@ -72,6 +72,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
+
 	ok := runAll(ctx, os.Args[1:], end, os.Stdout)
 	stop()
 	if !ok {
@@ -105,6 +106,7 @@ func runAll(ctx context.Context, stages []string, end time.Time, w io.Writer) bo
 			results[i] = newResult(name)
 			running.Go(func() { failed[i] = results[i].run(ctx, end, w) })
 		}
+
 		running.Wait()
 		for i, r := range results {
 			if failed[i] != nil {
@@ -114,10 +116,12 @@ func runAll(ctx context.Context, stages []string, end time.Time, w io.Writer) bo
 			times = append(times, fmt.Sprintf("%s %.0fs", r.rung, r.took.Seconds()))
 		}
 	}
+
 	fmt.Fprintf(w, "== all rungs took %.0fs: %s\n", time.Since(began).Seconds(), strings.Join(times, ", "))
 	if len(errs) == 0 {
 		return true
 	}
+
 	fmt.Fprintln(w, "== what failed")
 	for _, f := range withReasons(failures) {
 		f.print(w)
@@ -138,7 +142,7 @@ func (l *lockedWriter) Write(p []byte) (int, error) {
 	return l.w.Write(p)
 }
 
-// rungs are the rungs, from the one that needs least. Field, the long tests, is no part of `make test`.
+// rungs returns the rungs, from the one that needs least. Field, the long tests, is no part of `make test`.
 func rungs() []string {
 	return []string{"pure", "kernel", "wine", "cluster", "conformance", "machines", "field"}
 }
@@ -146,8 +150,8 @@ func rungs() []string {
 // leastTime is what a rung needs to be worth a beginning.
 const leastTime = 30 * time.Second
 
-// limit is the time that a package of the rung may take: some three times what it takes on two cores. A test that hangs
-// then fails and is named. All machines, emulated, take hours.
+// limit returns the time that a package of the rung may take: some three times what it takes on two cores. A test that
+// hangs then fails and is named. All machines, emulated, take hours.
 func limit(rung string) time.Duration {
 	switch rung {
 	case "machines":
@@ -160,8 +164,8 @@ func limit(rung string) time.Duration {
 	return 25 * time.Minute
 }
 
-// timeFor is the time that a package of the rung may take, when all has to be done by end. It is zero if too little is
-// left.
+// timeFor returns the time that a package of the rung may take, when all has to be done by end. It is zero if too
+// little is left.
 func timeFor(rung string, now, end time.Time) time.Duration {
 	if end.IsZero() {
 		return limit(rung)
@@ -189,6 +193,7 @@ func (r *result) run(ctx context.Context, end time.Time, w io.Writer) error {
 	if limit == 0 {
 		return errors.New("not run: the time for all tests is over (MULLION_TESTS_END)")
 	}
+
 	// vet would analyse all of Kubernetes for its printf check; `make lint` runs it where it matters
 	args := []string{"test", "-json", "-count=1", "-vet=off", "-timeout=" + limit.String()}
 	packages := []string{"./..."}
@@ -202,16 +207,19 @@ func (r *result) run(ctx context.Context, end time.Time, w io.Writer) error {
 		}
 		args = append(args, "-p=1", "-tags="+tagOf(r.rung), chosen(r.rung))
 	}
+
 	fmt.Fprintf(w, "== rung %s\n", r.rung)
 	if err := r.clear(ctx, w); err != nil {
 		return err
 	}
+
 	started := time.Now()
 	if !end.IsZero() {
 		var done context.CancelFunc
 		ctx, done = context.WithDeadline(ctx, end)
 		defer done()
 	}
+
 	cmd := endable(ctx, append(args, packages...))
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -220,6 +228,7 @@ func (r *result) run(ctx context.Context, end time.Time, w io.Writer) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
+
 	r.read(out, w)
 	waitErr := cmd.Wait()
 	r.took = time.Since(started)
@@ -234,6 +243,7 @@ func (r *result) run(ctx context.Context, end time.Time, w io.Writer) error {
 	case r.passed == 0:
 		return fmt.Errorf("every test was skipped, or there was none")
 	}
+
 	return nil
 }
 
@@ -256,7 +266,7 @@ func endable(ctx context.Context, args []string) *exec.Cmd {
 // fieldTests are the names of the tests of rung field. They stand among those of rung cluster, whose helpers they use.
 const fieldTests = "^TestField"
 
-// tagOf is the build tag of a rung's tests.
+// tagOf returns the build tag of a rung's tests.
 func tagOf(rung string) string {
 	if rung == "field" {
 		return "cluster"
@@ -264,7 +274,7 @@ func tagOf(rung string) string {
 	return rung
 }
 
-// chosen is the flag of go test that chooses the rung's tests among those with its tag.
+// chosen returns the flag of go test that chooses the rung's tests among those with its tag.
 func chosen(rung string) string {
 	if rung == "field" {
 		return "-run=" + fieldTests
@@ -275,6 +285,7 @@ func chosen(rung string) string {
 // tagged lists the packages with test files that carry the build tag.
 func tagged(tag string) ([]string, error) {
 	var packages []string
+
 	err := filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -285,10 +296,12 @@ func tagged(tag string) ([]string, error) {
 		if !strings.HasSuffix(path, "_test.go") {
 			return nil
 		}
+
 		text, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
+
 		for line := range strings.Lines(string(text)) {
 			if strings.HasPrefix(line, "package ") {
 				break
@@ -299,8 +312,10 @@ func tagged(tag string) ([]string, error) {
 				packages = append(packages, "./"+filepath.Dir(path))
 			}
 		}
+
 		return nil
 	})
+
 	slices.Sort(packages)
 	return slices.Compact(packages), err
 }
@@ -308,6 +323,7 @@ func tagged(tag string) ([]string, error) {
 func (r *result) read(in io.Reader, w io.Writer) {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<24)
+
 	for lines.Scan() {
 		var e event
 		if json.Unmarshal(lines.Bytes(), &e) != nil {
@@ -318,6 +334,7 @@ func (r *result) read(in io.Reader, w io.Writer) {
 		if r.output[key] == nil {
 			r.output[key] = &strings.Builder{}
 		}
+
 		switch e.Action {
 		case "run":
 			r.running[key] = true
@@ -340,6 +357,7 @@ func (r *result) ended(e event, key string, w io.Writer) {
 			fmt.Fprintf(w, "%-4s %-60s %7.1fs\n", map[string]string{"pass": "ok", "fail": "FAIL"}[e.Action], e.Package,
 				e.Elapsed)
 		}
+
 		if e.Action == "fail" {
 			fmt.Fprint(w, text)
 			if !r.failedIn[e.Package] {
@@ -350,11 +368,14 @@ func (r *result) ended(e event, key string, w io.Writer) {
 				})
 			}
 		}
+
 		return
 	}
+
 	if took := time.Duration(e.Elapsed * float64(time.Second)); took >= slowFrom {
 		r.slow = append(r.slow, slowTest{name: e.Test, took: took})
 	}
+
 	switch e.Action {
 	case "pass":
 		r.passed++
@@ -377,7 +398,7 @@ func (r *result) ended(e event, key string, w io.Writer) {
 	}
 }
 
-// reason is what a test said when it skipped.
+// reason returns what a test said when it skipped.
 func reason(output string) string {
 	var said []string
 	for line := range strings.Lines(output) {

@@ -83,12 +83,14 @@ func reasons(pkg, output string) []string {
 		}
 		current = nil
 	}
+
 	lines := strings.Split(strings.TrimRight(output, "\n"), "\n")
 	for i, line := range lines {
 		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
 			end()
 			return append(found, compact(lines[i:min(len(lines), i+20)]))
 		}
+
 		m := record.FindStringSubmatch(line)
 		switch {
 		case m != nil:
@@ -112,6 +114,7 @@ func isNote(file, number, text string) bool {
 	if strings.HasPrefix(text, "==") {
 		return true
 	}
+
 	source, err := os.ReadFile(file)
 	if err != nil {
 		return false // a script's engine, for example
@@ -121,6 +124,7 @@ func isNote(file, number, text string) bool {
 	if err != nil || n < 1 || n > len(lines) {
 		return false
 	}
+
 	return strings.Contains(lines[n-1], ".Log(") || strings.Contains(lines[n-1], ".Logf(")
 }
 
@@ -129,6 +133,7 @@ func compact(lines []string) string {
 		left := fmt.Sprintf("    … %d lines …", len(lines)-headLines-tailLines)
 		lines = append(append(append([]string{}, lines[:headLines]...), left), lines[len(lines)-tailLines:]...)
 	}
+
 	cut := make([]string, len(lines))
 	for i, line := range lines {
 		if len(line) > maxWidth {
@@ -136,6 +141,7 @@ func compact(lines []string) string {
 		}
 		cut[i] = line
 	}
+
 	return strings.Join(cut, "\n")
 }
 

@@ -20,10 +20,12 @@ func TestReasons(t *testing.T) {
 	if err := os.WriteFile(source, []byte("t.Errorf()\nt.Logf()\nhelper(t)\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	var long strings.Builder
 	for i := range 30 {
 		fmt.Fprintf(&long, "        line %d\n", i)
 	}
+
 	for _, tc := range []struct {
 		name, output string
 		want         []string
@@ -59,12 +61,14 @@ func TestSummaryEndsWithReasons(t *testing.T) {
 {"ImportPath":"z","Action":"build-output","Output":"z.go:1: undefined: zz\n"}
 {"Action":"fail","Package":"mullion.dev/mullion/test/z","FailedBuild":"z"}
 `
+
 	r := newResult("wine")
 	r.read(strings.NewReader(in), &strings.Builder{})
 	var got strings.Builder
 	for _, f := range withReasons(r.failures) {
 		f.print(&got)
 	}
+
 	want := `FAILED wine: mullion.dev/mullion/test/x TestA/sub
     a_test.go:7: got 1
 FAILED wine: mullion.dev/mullion/test/y 
@@ -97,6 +101,7 @@ func TestTimeForARung(t *testing.T) {
 			}
 		})
 	}
+
 	if _, err := endOf("soon"); err == nil {
 		t.Error("a time that is no number was taken")
 	}
@@ -134,6 +139,7 @@ func TestSlowest(t *testing.T) {
 		fmt.Fprintf(&in, `{"Action":"pass","Package":"mullion.dev/mullion/test/x","Test":"Test%d","Elapsed":%d}`+"\n", i,
 			20+i)
 	}
+
 	r := newResult("pure")
 	var out strings.Builder
 	r.read(strings.NewReader(in.String()), &out)
@@ -145,6 +151,7 @@ func TestSlowest(t *testing.T) {
 			t.Errorf("the summary lacks %q:\n%s", want, out.String())
 		}
 	}
+
 	if strings.Contains(out.String(), "TestShort") {
 		t.Errorf("the summary names a short test:\n%s", out.String())
 	}

@@ -29,10 +29,12 @@ func (r *result) secondTry(ctx context.Context, args []string, w io.Writer) bool
 			return false
 		}
 	}
+
 	failed := toTry(r.failures)
 	if len(failed) == 0 || len(failed) > maxTries {
 		return false
 	}
+
 	for _, f := range failed {
 		again := append(slices.Clone(args), "-run="+pattern(f.test), f.pkg)
 		out, err := exec.CommandContext(ctx, "go", again...).CombinedOutput()
@@ -41,10 +43,12 @@ func (r *result) secondTry(ctx context.Context, args []string, w io.Writer) bool
 			return false
 		}
 	}
+
 	for _, f := range withReasons(r.failures) {
 		fmt.Fprint(w, "FLAKY, passed at the second try: ")
 		f.print(w)
 	}
+
 	r.passed += r.failed
 	r.failed = 0
 	r.failures = nil
@@ -68,6 +72,7 @@ func toTry(failures []failure) []failure {
 			out = append(out, f)
 		}
 	}
+
 	return out
 }
 
@@ -76,7 +81,7 @@ func (f failure) holds(g failure) bool {
 	return f.pkg == g.pkg && strings.HasPrefix(g.test, f.test+"/")
 }
 
-// pattern is what go test's -run selects a test by, part by part.
+// pattern returns what go test's -run selects a test by, part by part.
 func pattern(test string) string {
 	parts := strings.Split(test, "/")
 	for i, part := range parts {

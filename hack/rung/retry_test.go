@@ -14,6 +14,7 @@ func TestSecondTry(t *testing.T) {
 	if !again { t.Run("sub", func(t *testing.T) { t.Error("the first time") }) }
 }
 `
+
 	for _, tc := range []struct {
 		name, tests string
 		ok          bool
@@ -54,11 +55,13 @@ import (
 var again = func() bool { _, err := os.Stat("flag"); os.WriteFile("flag", nil, 0o600); return err == nil }()
 
 ` + tc.tests
+
 			for name, text := range map[string]string{"go.mod": "module m\n", "m_test.go": source} {
 				if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
+
 			var out strings.Builder
 			if ok := runAll(t.Context(), []string{"pure"}, time.Time{}, &out); ok != tc.ok {
 				t.Errorf("passed is %v, not %v:\n%s", ok, tc.ok, out.String())
@@ -103,6 +106,7 @@ func TestToTry(t *testing.T) {
 			}
 		})
 	}
+
 	if got, want := pattern("TestA/scripts/x.y"), `^TestA$/^scripts$/^x\.y$`; got != want {
 		t.Errorf("pattern is %q, not %q", got, want)
 	}
@@ -120,10 +124,12 @@ func TestFinal(t *testing.T) {
 		"internal/runtime/engine":  {"TestStreamOrder", "TestHostileRegistry", "TestKillLeftovers"},
 		"internal/windows/x":       {"TestHTTPCancelRace", "TestNothingIsLostOverARestart"},
 	}
+
 	once := map[string][]string{
 		"test/e2e": {"TestCluster/scripts/storage", "TestCluster", "TestCluster/guide"},
 		"internal": {"TestTrace", "TestClosed", "TestBrace", "TestWhole", "TestReorganise", "TestTracing", "TestForget"},
 	}
+
 	for want, tests := range map[bool]map[string][]string{true: never, false: once} {
 		for pkg, names := range tests {
 			for _, name := range names {

@@ -25,6 +25,7 @@ func run(args []string) error {
 	if len(args) == 0 {
 		return errors.New("name the Wines: VERSION=FOLDER")
 	}
+
 	var wines []*wineapi.Wine
 	for _, arg := range args {
 		version, folder, ok := strings.Cut(arg, "=")
@@ -37,6 +38,7 @@ func run(args []string) error {
 		}
 		wines = append(wines, w)
 	}
+
 	var text strings.Builder
 	z, err := gzip.NewWriterLevel(&text, gzip.BestCompression)
 	if err != nil {
@@ -48,5 +50,6 @@ func run(args []string) error {
 	if err := z.Close(); err != nil {
 		return err
 	}
+
 	return atomicfile.Write("internal/windows/wineapi/wine.gz", []byte(text.String()), 0o644)
 }
