@@ -55,17 +55,17 @@ type Plane struct {
 	table *table
 	want  *state   // nil: nothing was applied, or the last call did not succeed
 	rules *ruleset // what want asks of table
-	// podRules are the generations of the pods' namespaces that have rules of their own.
+	// podRules has the generations of the rules in pods' namespaces, of those that have any.
 	podRules map[string]uint32
 
-	// gateways are who answers at the gateways of networks, by the networks' IDs.
+	// gateways has the servers at the gateways of networks, by the IDs of the networks.
 	gateways map[string]gateway
 
-	// apart are the networks with a namespace of their own by their IDs, homes what belongs to them.
+	// apart has the Planes of isolated networks by their IDs; homes says which network an object belongs to.
 	apart map[string]*Plane
 	homes homes
-	// parent is the Plane of the host's own namespace if this one is that of a network which is apart; only is the
-	// network's ID then, and bridge its switch.
+	// An isolated network has a namespace and a Plane of its own: parent is the host's Plane then, only the network's
+	// ID, and bridge its switch. They are zero in the host's Plane.
 	parent *Plane
 	only   string
 	bridge netplan.Bridge

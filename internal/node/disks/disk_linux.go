@@ -286,7 +286,7 @@ func (d disk) clear(t *gpt.Table, force bool) error {
 	return errors.Join(clearTable(d.file), d.save())
 }
 
-// makePartition makes a partition without a volume: what was there before is not one.
+// makePartition makes a partition without a volume: old data there is not taken for one.
 func (d disk) makePartition(t *gpt.Table, size, want int64) (uint32, error) {
 	p, err := addPartition(t, size, want)
 	if err != nil {
@@ -350,8 +350,8 @@ func (d disk) changeVolume(ctx context.Context, p hostdisk.Part, r hostdisk.Requ
 	return v.flush()
 }
 
-// addPath notes where programs find the volume, and makes a drive letter. A folder's link is made by who asks: what is
-// on the host's drives is the host's.
+// addPath records where programs find the volume, and makes a drive letter. A folder's link is made by the program that
+// asks, because the host's drives are its own.
 func (d disk) addPath(p hostdisk.Part, path string) error {
 	path = hostdisk.CleanPath(path)
 	for _, paths := range d.state.Paths {

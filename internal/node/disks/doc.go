@@ -3,8 +3,8 @@
 //
 // A disk is a sparse file. It has the partition table that Windows writes, GPT, and in each formatted partition a file
 // system of the kernel's, XFS, which programs see as NTFS. So a volume has a size that the kernel keeps to, and what
-// was flushed survives whatever is killed: nothing but the kernel is between a program and the file. XFS and not ext4,
-// which grows while it is used only for who has CAP_SYS_RESOURCE.
+// was flushed survives whatever is killed: nothing but the kernel is between a program and the file. XFS and not ext4:
+// only a process with CAP_SYS_RESOURCE can grow ext4 while it is mounted.
 //
 //	RAW --Initialize--> GPT --Partition--> partition --Format--> volume, mounted at <Mounts>/<GUID>
 //

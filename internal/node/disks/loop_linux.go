@@ -19,8 +19,9 @@ type extent struct {
 	readOnly     bool
 }
 
-// attach gives a loop device of a part of a file: the one that there is, as two would be two file systems of the same
-// bytes, or a new one. The device is freed with its last user: the returned file, a mount.
+// attach returns the loop device of a part of a file. It uses the existing device, because two devices would be two
+// file systems on the same bytes, or makes one. The kernel frees the device with its last user: the returned file, or a
+// mount.
 func attach(file *os.File, e extent) (*os.File, error) {
 	device, err := attached(file, e.offset)
 	if err != nil || device != nil {
@@ -68,7 +69,7 @@ func attach(file *os.File, e extent) (*os.File, error) {
 	return nil, errors.New("find a free loop device: others take each at once")
 }
 
-// attached finds the loop device of a part of a file, nil if there is none.
+// attached returns the loop device of a part of a file, nil without one.
 func attached(file *os.File, offset int64) (*os.File, error) {
 	var want unix.Stat_t
 	if err := unix.Fstat(int(file.Fd()), &want); err != nil {

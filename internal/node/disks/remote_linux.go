@@ -21,17 +21,17 @@ import (
 type Remote struct {
 	// Key tells it from others.
 	Key string
-	// File is where its bytes are read and written while it is there.
+	// File has its bytes, while the disk is there.
 	File string
 	// What the disk says of itself, as hostdisk.Disk has it.
 	Name, Serial, ID, Bus, Location, Session string
 	// ReadOnly says that nothing can be written to it.
 	ReadOnly bool
-	// Fault says why its bytes cannot be had now, "" where they can; nobody waits for them then.
+	// Fault says why its bytes cannot be read now, "" if they can. While there is a fault, nobody waits for them.
 	Fault func(ctx context.Context) string
 }
 
-// describe fills in what is known of the disk without its bytes.
+// describe fills in what the disk says of itself, without reading it.
 func (r Remote) describe(ctx context.Context, d *hostdisk.Disk) {
 	d.Name = r.Name
 	d.Serial = r.Serial
@@ -42,7 +42,7 @@ func (r Remote) describe(ctx context.Context, d *hostdisk.Disk) {
 	d.Fault = r.Fault(ctx)
 }
 
-// has reports whether a disk is there: a remote one may not be.
+// has reports whether a disk is there. A remote one may be gone.
 func (s *Server) has(r record) bool {
 	_, known := s.remote[r.Remote]
 	return r.Remote == "" || known

@@ -101,7 +101,7 @@ func (s *Server) answer(ctx context.Context, conn io.Reader, operator bool) (a h
 	return a
 }
 
-// carryOut does what is asked for. It returns the number of what was made.
+// carryOut carries out a request. It returns the number of the new disk or partition.
 func (s *Server) carryOut(ctx context.Context, r hostdisk.Request) (uint32, error) {
 	switch r.Do {
 	case hostdisk.Get:
@@ -196,7 +196,7 @@ func (s *Server) file(r record) string {
 	return filepath.Join(s.Dir, r.Serial+".img")
 }
 
-// describe returns a disk as it is now. Its volumes are mounted, if they are not.
+// describe describes a disk. Its volumes are mounted, if they are not yet.
 func (s *Server) describe(ctx context.Context, r record) hostdisk.Disk {
 	d := hostdisk.Disk{
 		Number: r.Number, Name: r.Name, Serial: r.Serial, ID: identifier(r.Serial), Bus: "SAS",

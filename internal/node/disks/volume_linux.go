@@ -136,8 +136,8 @@ func (v volume) mounted() (bool, error) {
 	return here.Dev != above.Dev, nil
 }
 
-// live reports whether what is mounted is of the disk as it is now, and unmounts it otherwise: a remote disk has come
-// back.
+// live reports whether the mounted volume is still of this disk. If a remote disk has come back meanwhile, it unmounts
+// the old one.
 func (v volume) live() (bool, error) {
 	device, err := attached(v.disk, v.part.Offset)
 	if err != nil {
@@ -173,7 +173,7 @@ func (v volume) open() error {
 		flags |= unix.MS_RDONLY
 	}
 
-	// discard: what is deleted is no longer in the file. nouuid: a copy of a disk may be there too.
+	// discard: deleted data leaves the file. nouuid: a copy of a disk may be there too.
 	err = unix.Mount(device.Name(), v.mount, "xfs", flags, "discard,nouuid")
 	if err != nil {
 		return errors.Join(fmt.Errorf("mount the volume %s: %w", v.part.GUID, err), os.Remove(v.mount))

@@ -105,12 +105,12 @@ type said struct {
 	rescan bool
 }
 
-// Open has each who opens it hear what is then.
+// Open turns the cache off: whoever opens the file reads what holds now.
 func (s *said) Open(context.Context, uint32) (fs.FileHandle, uint32, syscall.Errno) {
 	return nil, fuse.FOPEN_DIRECT_IO, 0
 }
 
-// Read reads it: who wants all of it reads it at once.
+// Read asks the session at offset 0, and returns the whole answer at once.
 func (s *said) Read(ctx context.Context, _ fs.FileHandle, dest []byte, offset int64) (fuse.ReadResult, syscall.Errno) {
 	if offset > 0 {
 		return fuse.ReadResultData(nil), 0
@@ -270,7 +270,7 @@ func (d *disk) Fsync(ctx context.Context, _ fs.FileHandle, _ uint32) syscall.Err
 	return d.do(ctx, func(ctx context.Context, s *iscsi.Session, u iscsi.Unit) error { return s.Flush(ctx, u) })
 }
 
-// Allocate discards what is punched out; the disk has all its bytes.
+// Allocate discards a hole that is punched. Other requests are refused: the disk has all its bytes.
 func (d *disk) Allocate(ctx context.Context, _ fs.FileHandle, offset, size uint64, mode uint32) syscall.Errno {
 	u, there := d.unit()
 	if !there || !u.Thin || mode != unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE ||

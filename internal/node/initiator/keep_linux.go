@@ -32,11 +32,11 @@ const (
 // asked is what a process is told.
 type asked struct {
 	Login iscsi.Login `json:"login"`
-	// Hold is how long who uses the disks waits for a target that does not answer.
+	// Hold is how long I/O blocks while a target does not answer.
 	Hold time.Duration `json:"hold"`
 }
 
-// answered is what a process answers: what is wrong in Windows' words, or what it has found.
+// answered is a process's answer: an error in Windows' words, or the targets that it found.
 type answered struct {
 	Error   string         `json:"error,omitempty"`
 	Targets []iscsi.Target `json:"targets,omitempty"`
@@ -54,8 +54,8 @@ type status struct {
 	Rescan string `json:"rescan,omitempty"`
 }
 
-// Find is a process that asks a portal for its targets, as a user without rights. It reads what it is asked from in,
-// and answers on out.
+// Find asks a portal for its targets. It runs in a process of its own, as a user without rights: it reads its input
+// from in, and answers on out.
 func Find(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := keeper.Settle(); err != nil {
 		return err
@@ -76,8 +76,8 @@ func Find(ctx context.Context, in io.Reader, out io.Writer) error {
 	return json.NewEncoder(out).Encode(answer)
 }
 
-// Keep is a process that keeps a session, as a user without rights. It reads what it is asked from in, logs in, and
-// answers on out. When it reads that its file system is mounted, it serves it by its descriptor 3 until it is
+// Keep keeps a session. It runs in a process of its own, as a user without rights: it reads its input from in, logs in,
+// and answers on out. Then it waits to read that its file system is mounted, and serves it by descriptor 3 until it is
 // unmounted, and logs out, or until the target has not answered for too long.
 func Keep(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := keeper.Settle(); err != nil {
@@ -168,8 +168,8 @@ func (k *kept) login(ctx context.Context) error {
 // errOthers says that a target has other disks than before.
 var errOthers = errors.New("the target has other disks than before under the same numbers")
 
-// take has a session and its disks from now on. It is not one that is over, or that another has followed: nobody would
-// see its end.
+// take makes this the session from now on. A session that has ended, or that another has followed, is refused: nobody
+// would see its end.
 func (k *kept) take(s *iscsi.Session, units []iscsi.Unit) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -249,7 +249,7 @@ func (k *kept) again(ctx context.Context) bool {
 	}
 }
 
-// now returns the session as it is; nil: the target does not answer.
+// now returns the session, nil while the target does not answer.
 func (k *kept) now() *iscsi.Session {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -266,11 +266,11 @@ func (k *kept) wait(not *iscsi.Session) *iscsi.Session {
 	return k.session
 }
 
-// deed is something that is done with a disk.
+// deed reads, writes or asks something of a disk.
 type deed func(ctx context.Context, s *iscsi.Session, u iscsi.Unit) error
 
-// do does something with a disk, again on the next connection if this one ends meanwhile, as long as who uses the disk
-// has to wait.
+// do carries out a deed. If the connection ends meanwhile, it tries again on the next one, for as long as I/O may
+// block.
 func (k *kept) do(ctx context.Context, number uint32, what deed) error {
 	ctx = context.WithoutCancel(ctx) // that the kernel no longer asks does not end the connection
 	begin := time.Now()

@@ -27,7 +27,7 @@ const (
 	mostSessions = 32
 )
 
-// Hold is how long Windows has who uses a disk wait for a target that does not answer
+// Hold is how long I/O blocks while a target does not answer, as on Windows
 // (https://learn.microsoft.com/archive/blogs/san/microsoft-iscsi-software-initiator-and-isns-server-timers-quick-reference:
 // MaxRequestHoldTime).
 const Hold = time.Minute
@@ -48,7 +48,7 @@ type Server struct {
 	Program string
 	// Netns is the path of the network namespace from which targets are reached; "" is this process's.
 	Netns string
-	// Hold is how long who uses a disk waits for a target that does not answer.
+	// Hold is how long I/O blocks while a target does not answer.
 	Hold time.Duration
 	// Disks are the host's, which get those of the sessions.
 	Disks *disks.Server
@@ -64,8 +64,8 @@ type Server struct {
 	tidied  bool
 }
 
-// waiting does what waits for a target, while others ask: what it needs of the state it has, and what it finds then may
-// be another.
+// waiting runs do with s.mu unlocked, so that others are answered meanwhile. do must not use the state; read it again
+// afterwards.
 func (s *Server) waiting(do func() error) error {
 	s.mu.Unlock()
 	defer s.mu.Lock()
@@ -79,10 +79,10 @@ type attempts struct {
 	fault string
 }
 
-// NameOf returns the name of the initiator of a host, as Windows has it that nobody has named.
+// NameOf returns Windows' default initiator name for a host.
 func NameOf(host string) string { return "iqn.1991-05.com.microsoft:" + host }
 
-// Open reads what there is, and takes over the sessions that live.
+// Open reads the state, and takes over the sessions whose processes live.
 func (s *Server) Open(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,8 +116,8 @@ func (s *Server) Open(ctx context.Context) error {
 	return errors.Join(s.tidy(), s.sweep(), s.save())
 }
 
-// tidy has the disks forget what belongs to no session, once they have those of all sessions that live: before, nobody
-// knows which volumes are theirs.
+// tidy has the host forget the disks of sessions that are gone. It waits until all living sessions have theirs: before
+// that, nobody knows which volumes are whose.
 func (s *Server) tidy() error {
 	if s.tidied || len(s.pending) > 0 {
 		return nil
@@ -188,7 +188,7 @@ func (p portal) show() hostiscsi.Portal {
 	return is
 }
 
-// show returns a session as it is now.
+// show describes a session.
 func (s *Server) show(ctx context.Context, one session) hostiscsi.Session {
 	is := hostiscsi.Session{
 		ID:             one.ID + ofSession,
@@ -218,7 +218,7 @@ func (s *Server) show(ctx context.Context, one session) hostiscsi.Session {
 	return is
 }
 
-// carryOut does what is asked for. It returns the identifier of the session that was made.
+// carryOut carries out a request. It returns the identifier of a new session.
 func (s *Server) carryOut(ctx context.Context, r hostiscsi.Request) (string, error) {
 	switch r.Do {
 	case hostiscsi.Get:
@@ -361,7 +361,7 @@ func (s *Server) connect(ctx context.Context, r hostiscsi.Request) (string, erro
 		return "", refused("Not enough resources: the host has %d sessions.", mostSessions)
 	}
 
-	// It is known before it is there: whatever is killed, nothing of it is left.
+	// The session is recorded before it exists, so that nothing of it is left when this process is killed.
 	s.state.Sessions = append(s.state.Sessions, one)
 	is, err := s.make(ctx, one)
 	if err != nil {

@@ -168,8 +168,8 @@ func (s *Server) unmount(id string) error {
 	return nil
 }
 
-// statusOf asks a session's process what the session is: by the file status, or by rescan. An error says that there is
-// no process, or that it does not answer.
+// statusOf asks a session's process for its status; by rescan, after it has looked at the disks anew. An error says
+// that there is no process, or that it does not answer.
 func (s *Server) statusOf(ctx context.Context, one session, file string) (status, error) {
 	type result struct {
 		is  status
@@ -202,10 +202,10 @@ func (s *Server) statusOf(ctx context.Context, one session, file string) (status
 	}
 }
 
-// errSilent says that a process is there and does not answer.
+// errSilent says that the process of a session lives, but does not answer.
 var errSilent = errors.New("what keeps the session does not answer")
 
-// readStatus reads such a file at once. Who serves it may be broken: it is no link, and nothing that is waited for.
+// readStatus reads a status file without waiting, and follows no link: the process that serves it may be hostile.
 func readStatus(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {

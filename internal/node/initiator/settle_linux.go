@@ -15,9 +15,9 @@ import (
 // settleTimeout bounds how long Settle waits for targets.
 const settleTimeout = 10 * time.Second
 
-// Settle writes to the targets what is cached of the volumes on their disks, for all file systems of sessions that are
-// mounted below a folder. Where a target does not take it in time, all that waits for it gets errors, and its disks
-// are gone. So what uses them can be ended, and keepers can, without a loss.
+// Settle writes the cached data of all volumes below dir to their targets, so that their users and keepers can be ended
+// without a loss. If a target does not take it in time, its disks are detached, and whatever waits for them gets
+// errors.
 func Settle(ctx context.Context, dir string) error {
 	mounts, err := mountinfo.GetMounts(func(m *mountinfo.Info) (skip, stop bool) {
 		ours := m.FSType == "xfs" || m.FSType == "fuse."+kind
@@ -67,7 +67,7 @@ func Settle(ctx context.Context, dir string) error {
 	return errors.Join(errs...)
 }
 
-// writeBack writes what is cached of a volume. That it cannot is no matter to who ends it.
+// writeBack writes the cached data of a volume. Errors are ignored: the host is going away.
 func writeBack(mount string) {
 	dir, err := os.Open(mount)
 	if err != nil {

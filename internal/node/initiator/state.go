@@ -22,7 +22,7 @@ import (
 // stateVersion is that of the file.
 const stateVersion = 1
 
-// state is what is kept of an initiator. It has secrets: nobody but root reads the file.
+// state is kept on the disk. It has secrets: only root reads the file.
 type state struct {
 	Version  int       `json:"version"`
 	Portals  []portal  `json:"portals,omitempty"`
@@ -39,7 +39,7 @@ type portal struct {
 	Targets []iscsi.Target `json:"targets,omitempty"`
 }
 
-// session is a session that is there, or is to be made.
+// session is one that exists, or that is to be made again.
 type session struct {
 	// ID is its name for Windows, without the part that is the same for all.
 	ID             string      `json:"id"`

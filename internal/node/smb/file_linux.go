@@ -45,7 +45,7 @@ type openFiles struct {
 	all map[*file]place
 }
 
-// place is the path of an open file in its share; "": it is there no more.
+// place is the path of an open file in its share, "" once the file is gone.
 type place struct {
 	at     string
 	doomed bool // it was removed, which is done when it is closed
@@ -306,7 +306,7 @@ func (o *openFiles) forgetUnlessDoomed(f *file) (forgotten bool) {
 	return true
 }
 
-// last returns where a removed file is, and whether nobody else has it open.
+// last returns the path of a removed file, and whether nobody else has it open.
 func (o *openFiles) last(f *file) (at string, last bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -319,15 +319,15 @@ func (o *openFiles) last(f *file) (at string, last bool) {
 	return at, true
 }
 
-// forget ends that a file is open.
+// forget notes that a file is closed.
 func (o *openFiles) forget(f *file) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.all, f)
 }
 
-// move renames a file or a folder; over replaces what is there, unless somebody has it open. Files that are open here
-// are the same files afterwards. With a file open below it, here or elsewhere, a server does not rename a folder.
+// move renames a file or a folder. over replaces an existing file, unless somebody has it open. Files that are open
+// here stay the same files. A server does not rename a folder while a file below it is open, here or elsewhere.
 func (s *share) move(ctx context.Context, from, to string, over bool) syscall.Errno {
 	s.files.change.Lock()
 	defer s.files.change.Unlock()
@@ -373,8 +373,8 @@ func (s *share) move(ctx context.Context, from, to string, over bool) syscall.Er
 	return 0
 }
 
-// remove removes a file or an empty folder. A file that is open here is removed when it is closed, as on Windows where
-// whoever opened it allows that, which nobody knows here: until then nobody opens it, though a listing has it.
+// remove removes a file or an empty folder. A file that is open here is removed when it is closed, as on Windows if its
+// opener allows deletion, which SMB does not tell us. Until then it is listed, but nobody can open it.
 func (s *share) remove(ctx context.Context, at string) syscall.Errno {
 	s.files.change.Lock()
 	defer s.files.change.Unlock()

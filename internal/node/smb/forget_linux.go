@@ -48,8 +48,8 @@ func (k *known) shrink(root *fs.Inode) {
 	}()
 }
 
-// forget has the kernel forget the files in a folder and below it that nobody has open, and reports whether there are
-// any. It knows them again when they are looked up.
+// forget has the kernel forget the files in and below a folder, except those that are open, and reports whether some
+// are. A forgotten file is known again after its next lookup.
 func forget(folder *fs.Inode) (asked bool) {
 	for name, child := range folder.Children() {
 		n, ok := child.Operations().(*node)

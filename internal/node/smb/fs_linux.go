@@ -14,7 +14,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// cached is how long the kernel believes what it was told of a name: another client may change it.
+// cached bounds how long the kernel trusts an answer about a name: another client may change it.
 const cached = time.Second
 
 // node is a file or folder of a share. Its place is its inode's place below top, which is the share itself; nil: the
@@ -72,8 +72,8 @@ func (n *node) of(handle fs.FileHandle) (string, syscall.Errno) {
 	return n.at()
 }
 
-// fill says what a file is. Who may what is the server's matter, so everybody may all; a file that is read-only says
-// so.
+// fill sets the attributes of a file. The server decides who may do what, so the mode allows everything, except that a
+// read-only file says so.
 func fill(info os.FileInfo, out *fuse.Attr) {
 	out.Mode = syscall.S_IFREG | 0o666
 	switch {

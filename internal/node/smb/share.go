@@ -78,7 +78,7 @@ type share struct {
 	last   error
 }
 
-// connection returns the share by its connection, which is made if there is none, and its number.
+// connection returns the connection to the share, and its number. It connects if need be.
 func (s *share) connection(ctx context.Context) (*smb2.Share, int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -345,7 +345,7 @@ func (c *lookedAt) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// errorf adds to an error what was done.
+// errorf adds the operation to an error.
 func (t Target) errorf(err error) error {
 	return fmt.Errorf(`connect to \\%s\%s: %w`, t.Server, t.Share, err)
 }

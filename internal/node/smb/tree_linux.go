@@ -311,7 +311,7 @@ func (s *server) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*
 	return s.NewInode(ctx, child, fs.StableAttr{Mode: syscall.S_IFDIR}), 0
 }
 
-// Readdir lists the shares that are connected, and those that are closed: Wine looks here for what it cannot look at.
+// Readdir lists the connected shares, and the closed ones: Wine searches this list for a name that it cannot open.
 func (s *server) Readdir(context.Context) (fs.DirStream, syscall.Errno) {
 	var entries []fuse.DirEntry
 	for _, name := range s.tree.sharesOf(s.name) {

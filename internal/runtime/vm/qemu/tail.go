@@ -8,7 +8,7 @@ import (
 // maxTail is how much is kept of what a machine says: the guest may write to its console without end.
 const maxTail = 4 << 10
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of the bytes that are written to it.
 type tail struct {
 	mu   sync.Mutex
 	kept []byte
@@ -25,7 +25,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns what is kept, as text.
+// String returns these bytes as text.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

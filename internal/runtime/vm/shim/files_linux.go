@@ -23,8 +23,8 @@ import (
 // unmountFlags: virtiofsd may have files open.
 const unmountFlags = unix.MNT_DETACH | unix.UMOUNT_NOFOLLOW
 
-// makeDirs makes a machine's folder and what it shares. virtiofsd, which is in a group of its own, sees what is mounted
-// there later.
+// makeDirs makes a machine's folder and the folder that it shares. virtiofsd, in a group of its own, sees what is
+// mounted there later.
 func makeDirs(spec vm.Spec) error {
 	if err := os.Mkdir(spec.Dir, 0o700); err != nil {
 		return err
@@ -36,7 +36,7 @@ func makeDirs(spec vm.Spec) error {
 		return fmt.Errorf("mount %q: %w", spec.Share(), err)
 	}
 
-	// First private, because the machine's own mounts are nobody else's.
+	// The mount is private first, so that the mounts of this machine reach nobody else.
 	for _, propagation := range []uintptr{unix.MS_PRIVATE, unix.MS_SHARED} {
 		if err := unix.Mount("", spec.Share(), "", propagation, ""); err != nil {
 			return fmt.Errorf("share mounts in %q: %w", spec.Share(), err)
@@ -49,9 +49,9 @@ func makeDirs(spec vm.Spec) error {
 	return os.Chmod(spec.Dir, 0o710)
 }
 
-// share mounts what the guest is to see of a container: its root file system, and the sources of its binds, each as
-// writable as the container's specification says, because a guest can undo what it mounts itself. It writes the
-// specification for the guest beside them.
+// share mounts a container's root file system and the sources of its binds for the guest. Each is as writable as the
+// container's specification says, because a guest can undo its own mounts. It writes the specification for the guest
+// beside them.
 func share(spec vm.Spec, id, bundle string, rootfs []*types.Mount) (err error) {
 	defer func() {
 		if err != nil {

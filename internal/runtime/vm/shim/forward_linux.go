@@ -14,8 +14,8 @@ import (
 	"mullion.dev/mullion/internal/runtime/vm/link"
 )
 
-// toContainer passes a call for a container on to the guest. Of its answer nothing is passed back: with fields that
-// nobody knows it may be as large as a message can be, and with the shim's own words larger.
+// toContainer passes a call for a container on to the guest. The guest's answer is dropped: with unknown fields it may
+// be as large as a message can be, and with the shim's own words larger.
 func toContainer[Q interface{ GetID() string }](ctx context.Context, s *service, request Q,
 	call func(taskapi.TTRPCTaskService, context.Context, Q) (*emptypb.Empty, error),
 ) (*emptypb.Empty, error) {

@@ -151,7 +151,7 @@ func (s *service) Exec(ctx context.Context, r *taskapi.ExecProcessRequest) (*emp
 	return &emptypb.Empty{}, nil
 }
 
-// Delete removes what is left of an ended process. With the machine's own, all is gone.
+// Delete removes an ended process. If it is the machine itself, everything of the machine goes.
 func (s *service) Delete(ctx context.Context, r *taskapi.DeleteRequest) (*taskapi.DeleteResponse, error) {
 	m, err := s.running()
 	if err != nil {

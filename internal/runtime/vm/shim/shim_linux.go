@@ -87,7 +87,7 @@ func (keeper) Stop(_ context.Context, id string) (shim.StopStatus, error) {
 // endPatience is how long killed processes may take to end.
 const endPatience = 5 * time.Second
 
-// endProcesses kills what is in a cgroup, and returns when nothing is. A cgroup that is gone is no error.
+// endProcesses kills the processes of a cgroup, and returns when none is left. A missing cgroup is no error.
 func endProcesses(name string) error {
 	if path.Clean("/"+name) == "/" { // in which is everything
 		return fmt.Errorf("end the processes of a machine without a cgroup: %w", errdefs.ErrInvalidArgument)

@@ -84,7 +84,7 @@ func (s *streams) output(ctx context.Context, host *link.Host, number int, to st
 		return "", err
 	}
 
-	// With a reader of its own the FIFO takes what comes while nobody else reads.
+	// The shim keeps the FIFO open for reading, so that it takes output while nobody else reads.
 	reader, err := s.open(ctx, to, unix.O_RDONLY)
 	if err != nil {
 		return "", err
