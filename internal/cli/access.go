@@ -27,8 +27,8 @@ type access struct {
 	viewer bool
 }
 
-// readerAccess returns how one who is not root asks the API server: by the context that `up` has put into the person's
-// own kubeconfig, with the administrator's rights; where there is none, by a kubeconfig of the cluster's socket, which
+// readerAccess returns how one without root's rights asks the API server: by the context that `up` has put into the
+// person's own kubeconfig, with the administrator's rights. Without that context, a kubeconfig of the cluster's socket
 // may only read.
 func (a *app) readerAccess(ctx context.Context, paths layout.Paths) (access, error) {
 	var told view.Cluster

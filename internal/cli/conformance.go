@@ -61,7 +61,7 @@ func (s *selectionFlags) register(cmd *cobra.Command) {
 	}
 }
 
-// customSuite is the name of what --focus or --skip selects; it is none that can be asked for.
+// customSuite is the name of the specs that --focus or --skip selects. Nobody can ask for it by name.
 const customSuite = "custom"
 
 // suite returns the suite that the arguments name, with expressions replaced by those of the flags.

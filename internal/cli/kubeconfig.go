@@ -61,14 +61,13 @@ func (a *app) printOwnKubeconfig(ctx context.Context, paths layout.Paths) error 
 	return err
 }
 
-// personal is the kubeconfig of the person who uses the cluster; the zero value is none.
+// personal is the kubeconfig of the person who uses the cluster; its zero value stands for no file.
 type personal struct {
 	target kubeconfig.Target
 	set    bool
 }
 
-// personal finds the person's kubeconfig: the file of the flag, or the one that kubectl would use. With "none" there is
-// none.
+// personal finds the person's kubeconfig: the file of the flag, or the one that kubectl would use. "none" turns it off.
 func (a *app) personal(flag string) (personal, error) {
 	switch flag {
 	case "none":

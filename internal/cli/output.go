@@ -156,7 +156,7 @@ func (a *app) onPath() bool {
 	return false
 }
 
-// quoted returns a word for a shell: as it is, if no character of it means anything to one, else in single quotes.
+// quoted returns a word for a shell: in single quotes if a character of it means something there, else unchanged.
 func quoted(word string) string {
 	plain := func(r rune) bool {
 		return (r >= 'a' && r <= 'z') || (r >= 'A' && r <= 'Z') || (r >= '0' && r <= '9') ||

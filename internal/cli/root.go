@@ -136,14 +136,13 @@ of Windows beyond that.
 
 	root.SetFlagErrorFunc(flagError)
 	helpIn(root, min(a.columns(), widestHelp))
-	root.AddGroup(&cobra.Group{
-		ID:    "cluster",
-		Title: "The cluster:",
-	}, &cobra.Group{
-		ID:    "machines",
-		Title: "Several machines:",
-	}, &cobra.Group{ID: "use", Title: "Using it:"}, &cobra.Group{ID: "about", Title: "About Mullion:"})
 
+	root.AddGroup(
+		&cobra.Group{ID: "cluster", Title: "The cluster:"},
+		&cobra.Group{ID: "machines", Title: "Several machines:"},
+		&cobra.Group{ID: "use", Title: "Using it:"},
+		&cobra.Group{ID: "about", Title: "About Mullion:"},
+	)
 	a.add(root, "cluster", a.doctor(), a.up(), a.stop(), a.down(), a.status(), a.logs(), a.export())
 	a.add(root, "machines", a.server(), a.token(), a.join(), a.leave())
 	a.add(root, "use", a.runSingle(), a.kubectl(), a.kubeconfig(), a.node(), a.image(), a.net(), a.hns())

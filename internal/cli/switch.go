@@ -2,8 +2,7 @@ package cli
 
 import "strconv"
 
-// aSwitch is a flag that turns something on (--x) or off (--x=false), and leaves it as it is where it is not given. It
-// is a pflag.Value.
+// aSwitch is a flag that turns something on (--x) or off (--x=false); without the flag it stays. It is a pflag.Value.
 type aSwitch struct{ to *bool }
 
 // String implements pflag.Value.

@@ -58,7 +58,7 @@ func (m Memory) parse() (*big.Int, bool) {
 	return new(big.Int).Quo(n.Num(), n.Denom()), true
 }
 
-// valid says what is wrong with the quantity; "" if nothing is. How much the machine has is not known here.
+// valid names the fault of the quantity, "" without one. The memory of the machine is not known here.
 func (m Memory) valid() string {
 	if m == "" {
 		return ""

@@ -32,7 +32,7 @@ func (p Processors) File() string {
 	return fmt.Sprintln(max(p.Sockets, 1), max(p.CoresPerSocket, 1), max(p.ThreadsPerCore, 1))
 }
 
-// valid says what is wrong with the fields; "" if nothing is.
+// valid names the fault of the fields, "" without one.
 func (p Processors) valid() string {
 	for _, n := range []int{p.Sockets, p.CoresPerSocket, p.ThreadsPerCore} {
 		if n < 0 || n > mostProcessors {

@@ -70,8 +70,8 @@ func create(path string) error {
 	})
 }
 
-// Remove unpins the namespace and removes the file; it is no error when there is none. The namespace itself lives on
-// while a process is inside.
+// Remove unpins the namespace and removes the file; a missing file is no error. The namespace itself lives on while a
+// process is inside.
 func Remove(path string) error {
 	for {
 		err := unix.Unmount(path, unix.MNT_DETACH)

@@ -61,7 +61,7 @@ type User struct {
 // ClusterAdminsGroupAndClusterRoleBinding.
 const AdminGroup = "kubeadm:cluster-admins"
 
-// Admin returns the person who uses the cluster.
+// Admin returns the identity of the person who uses the cluster.
 func Admin() User {
 	return User{
 		File:   "admin",

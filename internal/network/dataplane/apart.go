@@ -52,7 +52,8 @@ func apartItem(b netplan.Bridge) item {
 	return it
 }
 
-// homes are the networks that are apart by the IDs of what belongs to them, homeless for what belongs to none.
+// homes has the isolated networks, by the IDs of the objects that belong to them; homeless is that of all other
+// objects.
 type homes struct{ peers, ports, balancers map[string]string }
 
 func newHomes() homes { return homes{map[string]string{}, map[string]string{}, map[string]string{}} }
@@ -60,8 +61,8 @@ func newHomes() homes { return homes{map[string]string{}, map[string]string{}, m
 // homeless is the key of the part of a change that is in the host's own namespace.
 const homeless = ""
 
-// split divides a change by the networks that are apart, and notes what belongs to them from now on. apart says which
-// networks were apart before the change; those that it removes are in gone.
+// split divides a change by isolated networks, and notes which objects belong to them from now on. apart says which
+// networks were isolated before the change; gone has those that the change removes.
 func (o homes) split(c netplan.Change, apart func(bridge string) bool,
 ) (parts map[string]*netplan.Change, gone []string) {
 	parts = map[string]*netplan.Change{homeless: {}}

@@ -112,7 +112,7 @@ func newTable[T any](m *Model, k Kind, r rules[T]) *table[T] {
 	return t
 }
 
-// set stores v under id, or removes what is there when v is nil.
+// set stores v under id, or removes the object if v is nil.
 func (t *table[T]) set(id string, v *T) {
 	old := t.objects[id]
 	i, found := slices.BinarySearch(t.ids, id)
@@ -137,7 +137,7 @@ func (t *table[T]) set(id string, v *T) {
 	t.model.dirty[r] = true
 }
 
-// put stores v under id, or removes what is there when v is nil, and records how to undo that.
+// put stores v under id, or removes the object if v is nil, and records how to undo that.
 func (t *table[T]) put(id string, v *T) {
 	m, old := t.model, t.objects[id]
 	t.set(id, v)

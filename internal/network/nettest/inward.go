@@ -208,7 +208,7 @@ func natICMP() Source {
 	}
 }
 
-// isolatedFlows show what is and is not reached in the modes without a network of the cluster's own.
+// isolatedFlows show which places are reached, and which not, in the modes without a network of the cluster's own.
 func isolatedFlows() []Flow {
 	return []Flow{
 		{

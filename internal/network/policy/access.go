@@ -71,7 +71,7 @@ func (c *Cluster) rule(namespace string, peers []networkingv1.NetworkPolicyPeer,
 	return r
 }
 
-// block reads a range of addresses; false if it is none, which lets nothing pass.
+// block reads a range of addresses. It returns false for another text, which lets nothing pass.
 func block(b *networkingv1.IPBlock) (Block, bool) {
 	cidr, err := netip.ParsePrefix(b.CIDR)
 	if err != nil {

@@ -26,7 +26,7 @@ import (
 // the cluster's packets pass, and somebody deletes a link. Mend compares what is there with what Up, AddHost and the
 // routes have made, and makes again what is missing.
 
-// Faults says what is missing of the underlay, a line each, and changes nothing. It is nil before Up has succeeded.
+// Faults names what the underlay lacks, a line each, and changes nothing. Before Up has succeeded it returns nil.
 func (u *Underlay) Faults(ctx context.Context) ([]string, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

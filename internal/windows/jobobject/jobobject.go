@@ -43,7 +43,7 @@ type GroupAffinity struct {
 	Mask  uint64
 }
 
-// Limits are those of a job; what is zero is not limited.
+// Limits are the limits of a job; 0 is none.
 type Limits struct {
 	// CPURate is a share of all processors in hundredths of a percent.
 	CPURate uint32

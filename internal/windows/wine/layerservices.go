@@ -87,7 +87,7 @@ func serviceName(path string) string {
 	return strings.ToLower(name)
 }
 
-// noService is why the key of a service is not added if it is none: a layer has what Windows wrote for its own.
+// noService says why a key is not added as a service: a layer has keys that Windows wrote for its own services.
 const noService = "no service"
 
 // notAdded is why a service of an image is not added; "" if it is.

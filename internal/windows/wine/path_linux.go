@@ -231,7 +231,8 @@ func (t tree) walk(parts []string) (p place, next *way, err error) {
 // meanwhile.
 const maxTries = 100
 
-// open is find, and makes what is missing. What a link leads to is not made: on Windows the link is in the way, too.
+// open finds a file as find does, and makes it if it is missing. The target of a link is not made: on Windows, too, the
+// link is in the way.
 func (t tree) open(parts []string) (place, error) {
 	var last error
 	for range maxTries {

@@ -19,7 +19,7 @@ type Key struct {
 	Delete bool
 	// Clear removes the values that the key has before Values are set. Its subkeys stay.
 	Clear bool
-	// Link is the whole name of the key that this one is a symbolic link to; "": it is none.
+	// Link is the whole name of the key to which this symbolic link leads, "" if it is no link.
 	Link string
 }
 

@@ -97,8 +97,8 @@ func (o Options) boot(ctx context.Context, tmp, base string) error {
 // of a container.
 func adopt(prefix, base string) error {
 	for _, dir := range []string{
-		"dosdevices", "etc", "dev", "proc", "sys", "run/mullion", "usr/lib", "usr/lib64",
-		"usr/bin", "sbin",
+		"dosdevices", "etc", "dev", "proc", "sys", "run/mullion",
+		"usr/lib", "usr/lib64", "usr/bin", "sbin",
 	} {
 		if err := os.MkdirAll(filepath.Join(base, dir), 0o755); err != nil {
 			return err
@@ -115,8 +115,10 @@ func adopt(prefix, base string) error {
 	}
 
 	for link, target := range map[string]string{
-		"dosdevices/c:": "../Files", "lib": "usr/lib", "lib64": "usr/lib64",
-		"bin": "usr/bin",
+		"dosdevices/c:": "../Files",
+		"lib":           "usr/lib",
+		"lib64":         "usr/lib64",
+		"bin":           "usr/bin",
 	} {
 		if err := os.Symlink(target, filepath.Join(base, link)); err != nil {
 			return err

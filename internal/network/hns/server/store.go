@@ -12,7 +12,7 @@ import (
 
 // Store keeps the model's state: a whole state, and after it a line for each call that changed something.
 type Store interface {
-	// Load returns all of it; nil when there is none yet.
+	// Load returns all objects, nil before the first one was stored.
 	Load() ([]byte, error)
 	// Replace replaces everything by a new whole state.
 	Replace(data []byte) error
@@ -23,7 +23,7 @@ type Store interface {
 // FileStore keeps the state in one file.
 type FileStore struct{ Path string }
 
-// Load reads the file; nil when there is none.
+// Load reads the file, nil without one.
 func (f FileStore) Load() ([]byte, error) {
 	data, err := os.ReadFile(f.Path)
 	if errors.Is(err, os.ErrNotExist) {

@@ -8,8 +8,8 @@ import (
 	"mullion.dev/mullion/internal/network/hns"
 )
 
-// Bounds of what is kept for those who trace: calls that wait for one who does not take them, after which the rest is
-// dropped and counted, and bytes of each text.
+// Bounds of a trace: how many calls wait for a reader, after which the rest is dropped and counted, and how many bytes
+// of each text are kept.
 const (
 	mostTraced  = 1024
 	mostOfTrace = 32 << 10

@@ -61,7 +61,7 @@ var (
 	accountForm = lazyregexp.New(`^[^\x00-\x1f\x7f"/\\\[\]:;|=,+*?<>@$]{1,256}\$?$`)
 )
 
-// Parse reads a credential spec. The error says what is wrong with it; ErrPlugin is one of them.
+// Parse reads a credential spec. An error names the fault in it; ErrPlugin is one of them.
 func Parse(text string) (Spec, error) {
 	if len(text) > MaxSize {
 		return Spec{}, fmt.Errorf("the credential spec has %d bytes, and may have %d", len(text), MaxSize)

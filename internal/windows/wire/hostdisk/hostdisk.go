@@ -169,7 +169,7 @@ func isAccessPath(path string) bool {
 // IsLetter reports whether an access path is a drive letter.
 func IsLetter(path string) bool { return letter.MatchString(path) }
 
-// CleanPath returns an access path as it is kept: a letter as E:, a folder without a backslash at its end.
+// CleanPath returns an access path in its usual form: a letter as E:, a folder without a backslash at its end.
 func CleanPath(path string) string {
 	path = strings.TrimRight(strings.ReplaceAll(path, "/", `\`), `\`)
 	if letter.MatchString(path) {
@@ -178,7 +178,7 @@ func CleanPath(path string) string {
 	return path
 }
 
-// Check returns an error if the request is none that can be carried out.
+// Check returns an error for a request that cannot be carried out.
 func (r Request) Check() error {
 	onDisks := []Do{Get, Attach, Grow, Detach, Initialize, Clear, Partition, Set}
 	onPartitions := []Do{Delete, Resize, Format, Flush, AddPath, RemovePath}

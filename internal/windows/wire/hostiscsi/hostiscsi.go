@@ -126,8 +126,8 @@ var (
 		`^(iqn\.[0-9]{4}-[0-9]{2}\.[a-z0-9][a-z0-9.:-]*|eui\.[0-9a-f]{16}|naa\.[0-9a-f]{16}([0-9a-f]{16})?)$`)
 )
 
-// CleanTarget returns the name of a target, or of an initiator, in small letters, or an error for what is none (RFC
-// 7143, 4.2.7). Of the letters of other scripts that it could have, none is taken.
+// CleanTarget returns the name of a target or an initiator in small letters, an error for a name that is not one (RFC
+// 7143, 4.2.7). Letters of other scripts, which the RFC allows, are refused.
 func CleanTarget(name string) (string, error) {
 	const most = 223
 	small := strings.ToLower(name)
@@ -137,7 +137,7 @@ func CleanTarget(name string) (string, error) {
 	return small, nil
 }
 
-// CleanAddress returns the address of a portal as it is kept: one of IP in its usual form, a name in small letters.
+// CleanAddress returns the address of a portal in its usual form: an IP address shortened, a name in small letters.
 func CleanAddress(address string) (string, error) {
 	if ip, err := netip.ParseAddr(address); err == nil && ip.Zone() == "" {
 		return ip.Unmap().String(), nil
@@ -148,7 +148,7 @@ func CleanAddress(address string) (string, error) {
 	return strings.ToLower(address), nil
 }
 
-// Check returns an error if the request is none that can be carried out. It makes names and addresses clean.
+// Check returns an error for a request that cannot be carried out. It brings names and addresses into their usual form.
 func (r *Request) Check() error {
 	if err := r.checkNames(); err != nil {
 		return err

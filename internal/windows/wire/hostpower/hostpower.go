@@ -55,7 +55,7 @@ func Ask(file string, r Request) error {
 	return f.Close()
 }
 
-// Cancel takes a request back. It returns false if there is none.
+// Cancel takes a request back, and reports whether there was one.
 func Cancel(file string) (bool, error) {
 	err := os.Remove(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -91,7 +91,7 @@ func Read(drive string) (r Request, ok bool, err error) {
 	return r, true, nil
 }
 
-// Clear removes the request on a host's C:. That there is none any more is no error.
+// Clear removes the request on a host's C:. A missing request is no error.
 func Clear(drive string) error {
 	root, err := os.OpenRoot(drive)
 	if err != nil {

@@ -77,7 +77,7 @@ func Split(remote string) (server, share string, err error) {
 	return strings.ToLower(server), strings.ToLower(share), nil
 }
 
-// Check returns an error if the request is none that can be carried out.
+// Check returns an error for a request that cannot be carried out.
 func (r Request) Check() error {
 	if r.Remote != "" || r.Do != Get {
 		if _, _, err := Split(r.Remote); err != nil {
