@@ -287,7 +287,7 @@ const (
 
 // value takes a value and says it in words, as TdhFormatProperty does.
 func (v *values) value(in, out byte) (string, error) {
-	if text, is := v.figure(in, out); is {
+	if text, known := v.figure(in, out); known {
 		return text, nil
 	}
 
@@ -319,7 +319,7 @@ func (v *values) value(in, out byte) (string, error) {
 }
 
 // figure takes a value of a type of numbers. is reports whether in is one.
-func (v *values) figure(in, out byte) (text string, is bool) {
+func (v *values) figure(in, out byte) (text string, known bool) {
 	d := v.data
 	switch in {
 	case inInt8, inUint8:

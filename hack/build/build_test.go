@@ -286,7 +286,7 @@ func TestRecordOfAnother(t *testing.T) {
 	root := checkout(t, map[string]string{"bin/.build.json": "{not json", "bin/null.json": "null"})
 	for _, name := range []string{".build.json", "null.json", "none.json"} {
 		r := readRecord(filepath.Join(root, "bin", name))
-		if err := r.keep("a", made{Packages: 1}); err != nil || r.of("a").Packages != 1 {
+		if err := r.keep("a", made{Packages: 1}); err != nil || r.made("a").Packages != 1 {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

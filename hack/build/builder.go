@@ -129,7 +129,7 @@ func (b *builder) summary(steps []step, took time.Duration) {
 	}
 	processor := 0.0
 	for _, s := range steps {
-		processor += b.record.of(s.name).Processor
+		processor += b.record.made(s.name).Processor
 	}
 	b.screen.print(fmt.Sprintf("built in %s, with %s of processor time", seconds(took),
 		seconds(time.Duration(processor*float64(time.Second)))))
@@ -193,7 +193,7 @@ func (b *builder) make(ctx context.Context, s step) error {
 	if err != nil {
 		return err
 	}
-	run := b.screen.begin(s, b.record.of(s.name), b.record.cold[s.name])
+	run := b.screen.begin(s, b.record.made(s.name), b.record.cold[s.name])
 	command, err := b.command(s)
 	if err != nil {
 		return err

@@ -53,7 +53,7 @@ func readRecord(file string) *record {
 	return r
 }
 
-func (r *record) of(name string) made {
+func (r *record) made(name string) made {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.all[name]
@@ -79,7 +79,7 @@ func (r *record) keep(name string, m made) error {
 // Mullion's own programs the go command knows, in a second, what has changed.
 func (b *builder) upToDate(s step) bool {
 	stamp, err := b.stamp(s)
-	return err == nil && stamp != "" && stamp == b.record.of(s.name).Stamp && b.there(s)
+	return err == nil && stamp != "" && stamp == b.record.made(s.name).Stamp && b.there(s)
 }
 
 // stamp says what a step is made from, "" if it has to be looked at each time.

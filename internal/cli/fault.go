@@ -104,8 +104,8 @@ func (a *app) madeFaults(ctx context.Context) []listedFault {
 			Does:  f.Does,
 		}
 		if err == nil {
-			is := slices.Contains(made, f.ID)
-			l.Made = &is
+			isMade := slices.Contains(made, f.ID)
+			l.Made = &isMade
 		}
 		all = append(all, l)
 	}
@@ -191,7 +191,7 @@ func (a *app) makeFaults(ctx context.Context, ids []string) error {
 	ctx, cancel := context.WithTimeout(ctx, a.calls.apiPatience)
 	defer cancel()
 	err = fault.Make(ctx, client, ids, v)
-	if taken, is := errors.AsType[*fault.TakenError](err); is {
+	if taken, ok := errors.AsType[*fault.TakenError](err); ok {
 		return usage(taken, "remove it, or leave this fault out")
 	}
 	if err != nil {
@@ -230,7 +230,7 @@ func (a *app) faultUndo() *cobra.Command {
 			for _, id := range undone {
 				fmt.Fprintf(a.env.Out, "undone %s\n", id)
 			}
-			if unknown, is := errors.AsType[*fault.UnknownError](err); is {
+			if unknown, ok := errors.AsType[*fault.UnknownError](err); ok {
 				return unknownFault(unknown)
 			}
 

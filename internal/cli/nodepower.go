@@ -101,11 +101,11 @@ func (a *app) switchOn(ctx context.Context, s nodeSwitch, node string) error {
 	if err := s.On(ctx, node); err != nil {
 		return err
 	}
-	is := "node %s is Ready after %.1fs\n"
+	told := "node %s is Ready after %.1fs\n"
 	if a.bareHost(node) {
-		is = "bare host %s is on after %.1fs\n"
+		told = "bare host %s is on after %.1fs\n"
 	}
-	fmt.Fprintf(a.env.Out, is, node, time.Since(started).Seconds())
+	fmt.Fprintf(a.env.Out, told, node, time.Since(started).Seconds())
 	return nil
 }
 

@@ -147,7 +147,7 @@ func variable(rest string, sign byte, s Scope, drop bool) (text string, length i
 	}
 	how := rest[end+1 : end+1+size]
 	length = end + 1 + size + 1
-	if from, is := strings.CutPrefix(how, "~"); is {
+	if from, cut := strings.CutPrefix(how, "~"); cut {
 		return substring(value, from), length, true, nil
 	}
 

@@ -349,7 +349,7 @@ func rename(e *Env, args string) int32 {
 			continue
 		}
 		folder, old := disk.Split(f.path)
-		if err := e.Disk.Rename(f.path, folder+wild.Rename(old, names[1]), false); is(err, disk.Exists) {
+		if err := e.Disk.Rename(f.path, folder+wild.Rename(old, names[1]), false); hasCode(err, disk.Exists) {
 			e.say("A duplicate file name exists, or the file\r\ncannot be found.")
 			code = 1
 		} else if err != nil {

@@ -243,5 +243,5 @@ func (e *Env) association(args string, command bool, none string) int32 {
 	return 0
 }
 
-// is reports whether an error is one of Windows' numbers.
-func is(err error, code error) bool { return errors.Is(err, code) }
+// hasCode reports whether an error is one of Windows' numbers.
+func hasCode(err error, code error) bool { return errors.Is(err, code) }

@@ -21,7 +21,7 @@ func makeFolders(e *Env, args string) int32 {
 		switch {
 		case err == nil:
 			continue
-		case is(err, disk.Exists):
+		case hasCode(err, disk.Exists):
 			e.say("A subdirectory or file %s already exists.", name)
 		default:
 			e.say("%v", err)
@@ -43,7 +43,7 @@ func (e *Env) makeFolder(name string) error {
 		return e.Disk.MakeFolder(path)
 	}
 	if good := strings.LastIndexByte(path[:strings.IndexAny(path, "*?")], '\\'); good > 2 {
-		if err := e.Disk.MakeFolder(path[:good]); err != nil && !is(err, disk.Exists) {
+		if err := e.Disk.MakeFolder(path[:good]); err != nil && !hasCode(err, disk.Exists) {
 			return err
 		}
 	}
@@ -119,7 +119,7 @@ func (e *Env) removeTree(path string, info disk.Info, depth int) error {
 			err = e.Disk.RemoveFile(at)
 		}
 
-		if err != nil && !is(err, disk.FileNotFound) {
+		if err != nil && !hasCode(err, disk.FileNotFound) {
 			e.say("%s - %v", at, err)
 		}
 	}
@@ -209,7 +209,7 @@ func (d *deletion) in(folder, pattern string, depth int) (int, error) {
 			one.Name = pattern
 			entries = []disk.Info{one}
 		}
-		if is(err, disk.FileNotFound) {
+		if hasCode(err, disk.FileNotFound) {
 			err = nil
 		}
 	} else {

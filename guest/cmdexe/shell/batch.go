@@ -81,7 +81,7 @@ func (f *frame) label(name string) (int, bool) {
 				break
 			}
 			line = strings.TrimLeft(line, delimiters)
-			if rest, is := strings.CutPrefix(line, ":"); is && strings.EqualFold(labelName(rest), name) {
+			if rest, labelled := strings.CutPrefix(line, ":"); labelled && strings.EqualFold(labelName(rest), name) {
 				return look.at, true
 			}
 		}

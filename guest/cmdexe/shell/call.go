@@ -115,7 +115,7 @@ func (s *Shell) start(ctx context.Context, args string) (int32, flow) {
 func (s *Shell) launch(ctx context.Context, line, dir string, wait, apart bool) (int32, flow) {
 	name, _ := command(line)
 	file, err := s.find(unquoted(name))
-	if _, _, is := s.builtin(line); is || (err == nil && isBatch(file)) {
+	if _, _, found := s.builtin(line); found || (err == nil && isBatch(file)) {
 		shell, _ := s.env.get("COMSPEC")
 		if shell == "" {
 			shell, err = s.find("cmd.exe")

@@ -242,10 +242,10 @@ func (r *iteration) line(o textOptions, line string) bool {
 
 // split gives the tokens that are asked for; false if the line has none of them.
 func (o textOptions) split(line string) ([]string, bool) {
-	is := func(c byte) bool { return strings.IndexByte(o.delims, c) >= 0 }
+	delimits := func(c byte) bool { return strings.IndexByte(o.delims, c) >= 0 }
 	at := 0
 	skip := func() {
-		for at < len(line) && is(line[at]) {
+		for at < len(line) && delimits(line[at]) {
 			at++
 		}
 	}
@@ -262,7 +262,7 @@ func (o textOptions) split(line string) ([]string, bool) {
 		value := ""
 		for ; number <= wanted && at < len(line); number++ {
 			start := at
-			for at < len(line) && !is(line[at]) {
+			for at < len(line) && !delimits(line[at]) {
 				at++
 			}
 			value = line[start:at]

@@ -15,7 +15,7 @@ import (
 )
 
 // Processors says where the kernel takes the share of processors that a cgroup has, and where it counts their time. It
-// is for who asks often: the machine's mounts, which grow with its containers, are read once.
+// is for callers that ask often: the machine's mounts, which grow with its containers, are read once.
 type Processors struct {
 	// shares and times are the files' folders and names; both have the cgroup's name between them.
 	shares, times file
@@ -25,7 +25,7 @@ type Processors struct {
 // file is one of a cgroup, below the root of a hierarchy.
 type file struct{ root, name string }
 
-func (f file) of(cgroup string) string { return filepath.Join(f.root, cgroup, f.name) }
+func (f file) in(cgroup string) string { return filepath.Join(f.root, cgroup, f.name) }
 
 // FindProcessors finds them. Without the controllers the error is ErrNoController.
 func FindProcessors() (Processors, error) {
@@ -66,7 +66,7 @@ func (p Processors) Weigh(cgroup string, share int64) error {
 	if !p.v2 {
 		share = shares1(share)
 	}
-	f, err := os.OpenFile(p.shares.of(cgroup), os.O_WRONLY, 0)
+	f, err := os.OpenFile(p.shares.in(cgroup), os.O_WRONLY, 0)
 	if err == nil {
 		_, err = f.WriteString(strconv.FormatInt(share, 10))
 		err = errors.Join(err, f.Close())
@@ -82,7 +82,7 @@ func (p Processors) Weigh(cgroup string, share int64) error {
 // the error is fs.ErrNotExist. https://docs.kernel.org/admin-guide/cgroup-v2.html#cpu-interface-files
 // https://docs.kernel.org/admin-guide/cgroup-v1/cpuacct.html
 func (p Processors) Time(cgroup string) (time.Duration, error) {
-	text, err := os.ReadFile(p.times.of(cgroup))
+	text, err := os.ReadFile(p.times.in(cgroup))
 	if err != nil {
 		return 0, fmt.Errorf("read processor time of cgroup %q: %w", cgroup, err)
 	}

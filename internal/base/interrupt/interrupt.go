@@ -73,8 +73,8 @@ func watch(parent context.Context, signals <-chan os.Signal, grace time.Duration
 	})
 }
 
-// of returns the context's guard, nil if nothing watches.
-func of(ctx context.Context) *guard {
+// guardOf returns the context's guard, nil if nothing watches.
+func guardOf(ctx context.Context) *guard {
 	g, _ := ctx.Value(key{}).(*guard)
 	return g
 }
@@ -82,7 +82,7 @@ func of(ctx context.Context) *guard {
 // Finishing says that what follows puts things back when ctx is over, and ends by itself: the time does not end the
 // process until done is called. A second signal still does.
 func Finishing(ctx context.Context) (done func()) {
-	g := of(ctx)
+	g := guardOf(ctx)
 	if g == nil {
 		return func() {}
 	}
@@ -93,7 +93,7 @@ func Finishing(ctx context.Context) (done func()) {
 // Serving says that the process is a service, which others wait for, and which takes what it takes to stop. From now on
 // signals only end ctx.
 func Serving(ctx context.Context) {
-	if g := of(ctx); g != nil {
+	if g := guardOf(ctx); g != nil {
 		g.mu.Lock()
 		g.serving = true
 		g.rearm()
@@ -105,7 +105,7 @@ func Serving(ctx context.Context) {
 // never closed.
 func Next(ctx context.Context) <-chan struct{} {
 	next := make(chan struct{})
-	if g := of(ctx); g != nil {
+	if g := guardOf(ctx); g != nil {
 		g.mu.Lock()
 		g.next = append(g.next, next)
 		g.mu.Unlock()

@@ -47,32 +47,32 @@ func TestNoLevel(t *testing.T) {
 // TestHold: the lowest level that anybody holds counts, and the usual one is back when nobody holds any.
 func TestHold(t *testing.T) {
 	d := logging.NewDial(logging.Warn)
-	is := func(want logging.Level, when string) {
+	expect := func(want logging.Level, when string) {
 		t.Helper()
 		if d.Now() != want {
 			t.Errorf("%s: %s, want %s", when, d.Now(), want)
 		}
 	}
 
-	is(logging.Warn, "at first")
+	expect(logging.Warn, "at first")
 	first, second := d.Hold(logging.Debug), d.Hold(logging.Debug)
 	info, high := d.Hold(logging.Info), d.Hold(logging.Error)
-	is(logging.Debug, "held by two")
+	expect(logging.Debug, "held by two")
 	first()
 	first()
-	is(logging.Debug, "held by one, whatever the other releases twice")
+	expect(logging.Debug, "held by one, whatever the other releases twice")
 	second()
-	is(logging.Info, "held at info")
+	expect(logging.Info, "held at info")
 	d.Set(logging.Error)
-	is(logging.Info, "held at info, with another usual level")
+	expect(logging.Info, "held at info, with another usual level")
 	if d.Usual() != logging.Error {
 		t.Errorf("the usual level is %s", d.Usual())
 	}
 
 	info()
-	is(logging.Error, "held at what is usual")
+	expect(logging.Error, "held at what is usual")
 	high()
-	is(logging.Error, "held by nobody")
+	expect(logging.Error, "held by nobody")
 }
 
 // TestManyHold: whoever comes and goes at once, the level is the usual one in the end, and was debug for each of them.

@@ -61,7 +61,7 @@ func places(pod *corev1.Pod) []place {
 		}
 	}
 
-	of := func(c *corev1.SecurityContext) *corev1.WindowsSecurityContextOptions {
+	windowsOptions := func(c *corev1.SecurityContext) *corev1.WindowsSecurityContextOptions {
 		if c == nil {
 			return nil
 		}
@@ -72,13 +72,13 @@ func places(pod *corev1.Pod) []place {
 	}
 
 	for i, c := range pod.Spec.InitContainers {
-		add(fmt.Sprintf("initContainer %q", c.Name), fmt.Sprintf("/spec/initContainers/%d", i), of(c.SecurityContext))
+		add(fmt.Sprintf("initContainer %q", c.Name), fmt.Sprintf("/spec/initContainers/%d", i), windowsOptions(c.SecurityContext))
 	}
 	for i, c := range pod.Spec.Containers {
-		add(fmt.Sprintf("container %q", c.Name), fmt.Sprintf("/spec/containers/%d", i), of(c.SecurityContext))
+		add(fmt.Sprintf("container %q", c.Name), fmt.Sprintf("/spec/containers/%d", i), windowsOptions(c.SecurityContext))
 	}
 	for _, c := range pod.Spec.EphemeralContainers {
-		add(fmt.Sprintf("ephemeralContainer %q", c.Name), "", of(c.SecurityContext))
+		add(fmt.Sprintf("ephemeralContainer %q", c.Name), "", windowsOptions(c.SecurityContext))
 	}
 
 	return all

@@ -61,8 +61,8 @@ func (a linkAddr) flags() int {
 	return flags
 }
 
-// is reports whether have, an address of the link, is this one and has the right label (IPv4) or route (IPv6).
-func (a linkAddr) is(have netlink.Addr) bool {
+// matches reports whether have, an address of the link, is this one and has the right label (IPv4) or route (IPv6).
+func (a linkAddr) matches(have netlink.Addr) bool {
 	return (a.Addr().Is4() && a.label == have.Label) ||
 		(a.Addr().Is6() && have.Flags&unix.IFA_F_NOPREFIXROUTE == a.flags()&unix.IFA_F_NOPREFIXROUTE)
 }
@@ -107,7 +107,7 @@ func removeOthers(h *netlink.Handle, link netlink.Link, have []netlink.Addr, wan
 	for i := range have {
 		got, ok := ipnet.Prefix(have[i].IPNet)
 		a, wanted := want[got]
-		if ok && wanted && a.is(have[i]) {
+		if ok && wanted && a.matches(have[i]) {
 			delete(want, got)
 			continue
 		}

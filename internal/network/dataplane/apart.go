@@ -66,14 +66,14 @@ const homeless = ""
 func (o homes) split(c netplan.Change, apart func(bridge string) bool,
 ) (parts map[string]*netplan.Change, gone []string) {
 	parts = map[string]*netplan.Change{homeless: {}}
-	of := func(home string) *netplan.Change {
+	part := func(home string) *netplan.Change {
 		if parts[home] == nil {
 			parts[home] = &netplan.Change{}
 		}
 		return parts[home]
 	}
 
-	own := of(homeless)
+	own := part(homeless)
 	own.Set.Namespaces, own.Removed.Namespaces = c.Set.Namespaces, c.Removed.Namespaces
 	set := map[string]bool{}
 	for _, b := range c.Set.Bridges {
@@ -81,7 +81,7 @@ func (o homes) split(c netplan.Change, apart func(bridge string) bool,
 		if b.Apart != 0 {
 			home, set[b.ID] = b.ID, true
 		}
-		of(home).Set.Bridges = append(of(home).Set.Bridges, b)
+		part(home).Set.Bridges = append(part(home).Set.Bridges, b)
 	}
 
 	for _, id := range c.Removed.Bridges {
@@ -101,14 +101,14 @@ func (o homes) split(c netplan.Change, apart func(bridge string) bool,
 
 	divide(o.peers, pair[netplan.Peer]{c.Set.Peers, c.Removed.Peers}, where,
 		func(p netplan.Peer) (string, string) { return p.ID, p.Bridge },
-		func(home string) (*[]netplan.Peer, *[]string) { x := of(home); return &x.Set.Peers, &x.Removed.Peers })
+		func(home string) (*[]netplan.Peer, *[]string) { x := part(home); return &x.Set.Peers, &x.Removed.Peers })
 	divide(o.ports, pair[netplan.Port]{c.Set.Ports, c.Removed.Ports}, where,
 		func(p netplan.Port) (string, string) { return p.ID, p.Bridge },
-		func(home string) (*[]netplan.Port, *[]string) { x := of(home); return &x.Set.Ports, &x.Removed.Ports })
+		func(home string) (*[]netplan.Port, *[]string) { x := part(home); return &x.Set.Ports, &x.Removed.Ports })
 	divide(o.balancers, pair[netplan.LoadBalancer]{c.Set.LoadBalancers, c.Removed.LoadBalancers}, where,
 		func(lb netplan.LoadBalancer) (string, string) { return lb.ID, lb.Bridge },
 		func(home string) (*[]netplan.LoadBalancer, *[]string) {
-			x := of(home)
+			x := part(home)
 			return &x.Set.LoadBalancers, &x.Removed.LoadBalancers
 		})
 

@@ -228,7 +228,7 @@ func observeRules(plan *netplan.Plan, entries map[slot]entry) {
 // observeNAT returns the address translation of endpoints, by their IDs.
 func observeNAT(entries map[slot]entry) map[string]*netplan.NAT {
 	nat := map[string]*netplan.NAT{}
-	of := func(id string) *netplan.NAT {
+	natOf := func(id string) *netplan.NAT {
 		if nat[id] == nil {
 			nat[id] = &netplan.NAT{ICMP: true}
 		}
@@ -239,15 +239,15 @@ func observeNAT(entries map[slot]entry) map[string]*netplan.NAT {
 		set, f := familyOfSet(s.set)
 		switch set {
 		case "nat_src":
-			of(e.id)
+			natOf(e.id)
 		case "nat_tcp_udp":
-			of(e.id).ICMP = false
+			natOf(e.id).ICMP = false
 		case "nat_to", "nat_only_to":
-			of(e.id).To = addrAt(f, e.value, 0)
+			natOf(e.id).To = addrAt(f, e.value, 0)
 		case "nat_except":
-			of(e.id).Except = append(of(e.id).Except, rangeOf(f, s))
+			natOf(e.id).Except = append(natOf(e.id).Except, rangeOf(f, s))
 		case "nat_only":
-			of(e.id).Only = append(of(e.id).Only, rangeOf(f, s))
+			natOf(e.id).Only = append(natOf(e.id).Only, rangeOf(f, s))
 		}
 	}
 

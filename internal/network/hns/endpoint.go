@@ -262,13 +262,13 @@ func (m *Model) replaceEndpoint(e *endpoint) error {
 // deleteEndpoint removes the endpoint, also from its namespace, its load balancers and its routes.
 func (m *Model) deleteEndpoint(id string) {
 	m.detach(id)
-	for _, lbID := range m.balancing.of(id) {
+	for _, lbID := range m.balancing.sorted(id) {
 		changed := *m.loadBalancers.objects[lbID]
 		changed.HostComputeEndpoints = except(changed.HostComputeEndpoints, id)
 		m.loadBalancers.put(lbID, &changed)
 	}
 
-	for _, rid := range m.routing.of(id) {
+	for _, rid := range m.routing.sorted(id) {
 		changed := *m.routes.objects[rid]
 		changed.HostComputeEndpoints = except(changed.HostComputeEndpoints, id)
 		m.routes.put(rid, &changed)

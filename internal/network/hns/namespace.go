@@ -201,7 +201,7 @@ func (m *Model) deleteNamespace(id string) error {
 	if id == m.host {
 		return wire.Errorf(wire.EAccessDenied, "the host's own namespace stays")
 	}
-	for _, eid := range m.inSpace.of(id) {
+	for _, eid := range m.inSpace.sorted(id) {
 		m.detach(eid)
 	}
 	m.namespaces.put(id, nil)

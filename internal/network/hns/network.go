@@ -398,7 +398,7 @@ func normal(p wire.Policy) string {
 
 // deleteNetwork removes the network with its endpoints, as HNS does, unless a pod still uses one.
 func (m *Model) deleteNetwork(id string) error {
-	all := m.onNetwork.of(id)
+	all := m.onNetwork.sorted(id)
 	for _, eid := range all {
 		if ns := m.endpoints.objects[eid].HostComputeNamespace; ns != "" && !m.hosts[ns] {
 			return wire.Errorf(wire.EntityHasReferences, "endpoint %s is attached to namespace %s", eid, ns)

@@ -155,7 +155,7 @@ func (m *Model) planPort(n *network, e *endpoint, policies *portPolicies, p *net
 	for _, r := range append(slices.Clone(e.Routes), policies.routes...) {
 		addRoute(&port, r)
 	}
-	for _, id := range m.routing.of(e.ID) {
+	for _, id := range m.routing.sorted(e.ID) {
 		for _, s := range m.routes.objects[id].Setting {
 			addRoute(&port, wire.Route{DestinationPrefix: s.DestinationPrefix, NextHop: s.NextHop})
 		}

@@ -127,7 +127,7 @@ func networkProperty(n *network, name string) value {
 // networksOf returns the networks of the name in a filter.
 func (m *Model) networksOf(f filter) ([]string, bool) {
 	if name, ok := f["name"]; ok {
-		return m.named.of(ref{Networks, name}), true
+		return m.named.sorted(ref{Networks, name}), true
 	}
 	return nil, false
 }
@@ -154,11 +154,11 @@ func endpointProperty(e *endpoint, name string) value {
 // endpointsOf returns the endpoints of the name or on the network in a filter.
 func (m *Model) endpointsOf(f filter) ([]string, bool) {
 	if name, ok := f["name"]; ok {
-		return m.named.of(ref{Endpoints, name}), true
+		return m.named.sorted(ref{Endpoints, name}), true
 	}
 	for _, field := range []string{"virtualnetwork", "hostcomputenetwork"} {
 		if id, err := canonical(f[field]); err == nil {
-			return m.onNetwork.of(id), true
+			return m.onNetwork.sorted(id), true
 		}
 	}
 	return nil, false

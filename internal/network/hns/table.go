@@ -294,8 +294,8 @@ func (x index[K]) remove(key K, id string) {
 	}
 }
 
-// of returns the IDs in order.
-func (x index[K]) of(key K) []string {
+// sorted returns the IDs in order.
+func (x index[K]) sorted(key K) []string {
 	ids := make([]string, 0, len(x[key]))
 	for id := range x[key] {
 		ids = append(ids, id)

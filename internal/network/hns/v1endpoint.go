@@ -139,7 +139,7 @@ func (m *Model) v1Attach(id, action, body string) error {
 	switch req.SystemType {
 	case "Host":
 	case "Container":
-		spaces := m.holding.of(strings.ToLower(req.ContainerId))
+		spaces := m.holding.sorted(strings.ToLower(req.ContainerId))
 		if len(spaces) == 0 {
 			return wire.Errorf(systemNotFound, "container %.64q", req.ContainerId)
 		}

@@ -82,9 +82,9 @@ func (f *folder) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*
 		return f.NewInode(ctx, looks, fs.StableAttr{Mode: syscall.S_IFREG, Ino: rescanInode}), 0
 	}
 
-	text, is := strings.CutPrefix(name, diskFile)
+	text, ok := strings.CutPrefix(name, diskFile)
 	n, err := strconv.ParseUint(text, 10, 16)
-	if !is || err != nil {
+	if !ok || err != nil {
 		return nil, syscall.ENOENT
 	}
 
@@ -122,9 +122,9 @@ func (s *said) Read(ctx context.Context, _ fs.FileHandle, dest []byte, offset in
 		}
 	}
 
-	is := s.kept.status()
-	is.Rescan = fault
-	data, err := json.Marshal(is)
+	said := s.kept.status()
+	said.Rescan = fault
+	data, err := json.Marshal(said)
 	if err != nil || len(data) > len(dest) {
 		return nil, syscall.EIO
 	}

@@ -310,20 +310,20 @@ func (k *kept) look(ctx context.Context) error {
 func (k *kept) status() status {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	is := status{
+	said := status{
 		Connected: k.session != nil,
 		Units:     k.units,
 		Local:     k.local,
 	}
 
 	if k.fault != nil {
-		is.Fault = words(k.fault)
+		said.Fault = words(k.fault)
 	}
 	if k.session != nil {
-		is.TSIH = k.session.TSIH
+		said.TSIH = k.session.TSIH
 	}
 
-	return is
+	return said
 }
 
 // words are Windows' words for why a target cannot be used

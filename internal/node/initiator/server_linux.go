@@ -124,8 +124,8 @@ func (s *Server) tidy() error {
 	}
 	s.tidied = true
 	known := func(key string) bool {
-		of := func(one session) bool { return strings.HasPrefix(key, one.prefix()) }
-		return slices.ContainsFunc(s.state.Sessions, of)
+		belongs := func(one session) bool { return strings.HasPrefix(key, one.prefix()) }
+		return slices.ContainsFunc(s.state.Sessions, belongs)
 	}
 	return s.Disks.Forget(known)
 }
@@ -137,8 +137,8 @@ func (s *Server) sweep() error {
 		return err
 	}
 	for _, e := range entries {
-		of := func(one session) bool { return one.ID == e.Name() && one.Ended == "" }
-		if !slices.ContainsFunc(s.state.Sessions, of) {
+		current := func(one session) bool { return one.ID == e.Name() && one.Ended == "" }
+		if !slices.ContainsFunc(s.state.Sessions, current) {
 			err = errors.Join(err, s.unmount(e.Name()))
 		}
 	}
@@ -181,16 +181,16 @@ func (s *Server) answer(ctx context.Context, conn io.Reader) hostiscsi.Answer {
 }
 
 func (p portal) show() hostiscsi.Portal {
-	is := hostiscsi.Portal{Address: p.Address, Port: p.Port}
+	shown := hostiscsi.Portal{Address: p.Address, Port: p.Port}
 	for _, t := range p.Targets {
-		is.Targets = append(is.Targets, t.Name)
+		shown.Targets = append(shown.Targets, t.Name)
 	}
-	return is
+	return shown
 }
 
 // show describes a session.
 func (s *Server) show(ctx context.Context, one session) hostiscsi.Session {
-	is := hostiscsi.Session{
+	shown := hostiscsi.Session{
 		ID:             one.ID + ofSession,
 		Connection:     one.ID + ofConnection,
 		Target:         one.Target,
@@ -204,18 +204,18 @@ func (s *Server) show(ctx context.Context, one session) hostiscsi.Session {
 
 	status, err := s.statusOf(ctx, one, statusFile)
 	if err != nil {
-		return is
+		return shown
 	}
 
-	is.Connected = status.Connected
-	is.Fault = plaintext.OneLine(status.Fault)
-	is.TSIH = fmt.Sprintf("%x", status.TSIH)
+	shown.Connected = status.Connected
+	shown.Fault = plaintext.OneLine(status.Fault)
+	shown.TSIH = fmt.Sprintf("%x", status.TSIH)
 	if host, port, err := net.SplitHostPort(status.Local); err == nil {
 		n, _ := strconv.ParseUint(port, 10, 16)
-		is.LocalAddress, is.LocalPort = host, uint16(n)
+		shown.LocalAddress, shown.LocalPort = host, uint16(n)
 	}
-	is.Disks = s.Disks.Numbers(s.keys(one, status))
-	return is
+	shown.Disks = s.Disks.Numbers(s.keys(one, status))
+	return shown
 }
 
 // carryOut carries out a request. It returns the identifier of a new session.

@@ -63,9 +63,9 @@ func (n *node) at(names ...string) (string, syscall.Errno) {
 	return p, 0
 }
 
-// of returns the path in the share of an open file, or the node's where none is open: a file that was moved knows where
-// it is, also where its node was found by another spelling of its name.
-func (n *node) of(handle fs.FileHandle) (string, syscall.Errno) {
+// place returns the path in the share of an open file, or the node's where none is open: a file that was moved knows
+// where it is, also where its node was found by another spelling of its name.
+func (n *node) place(handle fs.FileHandle) (string, syscall.Errno) {
 	if f, ok := handle.(*file); ok {
 		return n.share.files.place(f)
 	}
@@ -126,7 +126,7 @@ func (n *node) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fs
 
 // Getattr says what a file is.
 func (n *node) Getattr(ctx context.Context, handle fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
-	at, errno := n.of(handle)
+	at, errno := n.place(handle)
 	if errno != 0 {
 		return errno
 	}
@@ -146,7 +146,7 @@ func (n *node) Getattr(ctx context.Context, handle fs.FileHandle, out *fuse.Attr
 // Setattr changes the size, the times, and whether a file is read-only. Owners are not changed, and that is not said:
 // the server knows none of ours.
 func (n *node) Setattr(ctx context.Context, handle fs.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
-	at, errno := n.of(handle)
+	at, errno := n.place(handle)
 	if errno != 0 {
 		return errno
 	}

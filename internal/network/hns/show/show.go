@@ -121,11 +121,11 @@ func (o Objects) Only(names []string) Objects {
 // Find returns the objects with that name or address, or with an ID that begins with what.
 func (o Objects) Find(what string) []any {
 	var found []any
-	is := func(id string, names ...string) bool {
+	named := func(id string, names ...string) bool {
 		return strings.HasPrefix(id, strings.ToUpper(strings.Trim(what, "{}"))) || slices.Contains(names, what)
 	}
 	for _, n := range o.Networks {
-		if is(n.ID, n.Name) {
+		if named(n.ID, n.Name) {
 			found = append(found, n)
 		}
 	}
@@ -135,25 +135,25 @@ func (o Objects) Find(what string) []any {
 		for _, c := range e.IpConfigurations {
 			names = append(names, c.IpAddress)
 		}
-		if is(e.ID, names...) {
+		if named(e.ID, names...) {
 			found = append(found, e)
 		}
 	}
 
 	for _, n := range o.Namespaces {
-		if is(n.ID) {
+		if named(n.ID) {
 			found = append(found, n)
 		}
 	}
 
 	for _, l := range o.LoadBalancers {
-		if is(l.ID, l.FrontendVIPs...) {
+		if named(l.ID, l.FrontendVIPs...) {
 			found = append(found, l)
 		}
 	}
 
 	for _, r := range o.Routes {
-		if is(r.ID) {
+		if named(r.ID) {
 			found = append(found, r)
 		}
 	}

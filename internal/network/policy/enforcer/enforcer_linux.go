@@ -367,7 +367,7 @@ func (e *Enforcer) find(ctx context.Context, p cover.Pod) (*corev1.Pod, error) {
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case !is(pod, p.UID):
+	case !calledBy(pod, p.UID):
 		return nil, fmt.Errorf("pod %s/%s has the UID %s by now, not %s", p.Namespace, p.Name, pod.UID, p.UID)
 	}
 
@@ -389,15 +389,15 @@ func (e *Enforcer) find(ctx context.Context, p cover.Pod) (*corev1.Pod, error) {
 
 func (e *Enforcer) seen(p cover.Pod) *corev1.Pod {
 	obj, _, err := e.pods.GetByKey(p.Namespace + "/" + p.Name)
-	if pod, ok := obj.(*corev1.Pod); ok && err == nil && is(pod, p.UID) {
+	if pod, ok := obj.(*corev1.Pod); ok && err == nil && calledBy(pod, p.UID) {
 		return pod
 	}
 	return nil
 }
 
-// is reports whether a kubelet calls the pod by that UID. It has a static pod under the hash of its file, which the
-// pod's object in the API names in an annotation
+// calledBy reports whether a kubelet calls the pod by that UID. It has a static pod under the hash of its file, which
+// the pod's object in the API names in an annotation
 // (https://github.com/kubernetes/kubernetes/blob/v1.37.1/pkg/kubelet/types/pod_update.go, ConfigHashAnnotationKey).
-func is(pod *corev1.Pod, uid string) bool {
+func calledBy(pod *corev1.Pod, uid string) bool {
 	return string(pod.UID) == uid || (uid != "" && pod.Annotations["kubernetes.io/config.hash"] == uid)
 }

@@ -73,7 +73,7 @@ func TestIs(t *testing.T) {
 		{"another static pod's", mirror, "3", false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := is(tc.pod, tc.uid); got != tc.want {
+			if got := calledBy(tc.pod, tc.uid); got != tc.want {
 				t.Errorf("got %t", got)
 			}
 		})

@@ -254,13 +254,13 @@ func (o Options) arguments(fd int) []string {
 		kernel += " tsc=reliable clocksource=tsc mitigations=off highres=off"
 	}
 
-	of := func(i int) string { return "/proc/self/fd/" + strconv.Itoa(fd+i) }
+	descriptor := func(i int) string { return "/proc/self/fd/" + strconv.Itoa(fd+i) }
 	args := []string{
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-machine", "q35", "-accel", accelerator,
 		"-cpu", cpu, "-smp", strconv.FormatInt(o.CPUs, 10), "-m", fmt.Sprintf("%dM", o.Memory>>20),
 		"-object", fmt.Sprintf("memory-backend-memfd,id=memory,size=%dM,share=on", o.Memory>>20),
 		"-numa", "node,memdev=memory",
-		"-kernel", of(0), "-initrd", of(1), "-append", kernel,
+		"-kernel", descriptor(0), "-initrd", descriptor(1), "-append", kernel,
 		"-chardev", "socket,id=files,fd=" + strconv.Itoa(fd+2),
 		"-device", "vhost-user-fs-pci,chardev=files,tag=" + link.Share,
 		"-chardev", "socket,id=link,fd=" + strconv.Itoa(fd+3),
