@@ -29,9 +29,9 @@ func (a *app) imageBuild() *cobra.Command {
 loaded into the cluster that is up, or written to a file with --output. All timestamps in the image are the time in the
 environment variable SOURCE_DATE_EPOCH (seconds), or the start of 1970.
 
-A Dockerfile may have everything but RUN: Mullion starts no program while it builds. A stage begins with scratch, with
-another stage, or with one of Microsoft's base images, such as mcr.microsoft.com/windows/nanoserver:ltsc2022, in whose
-place a stand-in without Windows' files is. .dockerignore leaves files out.
+RUN runs in a container as of ` + "`mullion run`" + `, which needs root. A stage begins with scratch, with another stage, or with one of
+Microsoft's base images, such as mcr.microsoft.com/windows/nanoserver:ltsc2022, in whose place a stand-in without
+Windows' files is. .dockerignore leaves files out.
 
 Without a Dockerfile the image has the folder's files and one manifest for each Windows version. An image.yaml in the
 folder describes it (tags, os, osVersions, target, entrypoint, cmd, env, workingDir, user, exposedPorts, volumes,
@@ -47,7 +47,7 @@ With --os linux the image is for linux/amd64, and FOLDER may also be one program
   mullion image build --os linux ./server -t mullion.local/server:v1`,
 		Args: exactArgs("FOLDER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			img, err := a.buildAny(cmd.Context(), args[0], file, docker, over)
+			img, err := a.buildAny(cmd, args[0], file, docker, over)
 			if err != nil {
 				return err
 			}
@@ -77,7 +77,7 @@ With --os linux the image is for linux/amd64, and FOLDER may also be one program
 }
 
 // buildAny makes an image as a Dockerfile or a description says.
-func (a *app) buildAny(ctx context.Context, dir, file string, docker dockerfileFlags, over imagebuild.Spec) (
+func (a *app) buildAny(cmd *cobra.Command, dir, file string, docker dockerfileFlags, over imagebuild.Spec) (
 	*imagebuild.Image, error,
 ) {
 	by, err := dockerfileOf(dir, file)
@@ -85,7 +85,7 @@ func (a *app) buildAny(ctx context.Context, dir, file string, docker dockerfileF
 		return nil, usage(err, "")
 	}
 	if by != "" {
-		img, err := a.buildDockerfile(ctx, dir, by, docker, over)
+		img, err := a.buildDockerfile(cmd, dir, by, docker, over)
 		if err != nil {
 			return nil, usage(err, "")
 		}
@@ -95,7 +95,7 @@ func (a *app) buildAny(ctx context.Context, dir, file string, docker dockerfileF
 	if name := docker.given(); name != "" {
 		return nil, usage(fmt.Errorf("%s is for a Dockerfile, and %q has none", name, dir), "name it by -f")
 	}
-	img, err := a.buildImage(ctx, dir, file, over)
+	img, err := a.buildImage(cmd.Context(), dir, file, over)
 	if err != nil {
 		return nil, usage(err, "`mullion image build --help` describes image.yaml")
 	}

@@ -2,18 +2,25 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/base/plaintext"
 	"mullion.dev/mullion/internal/runtime/dockerfile"
 	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/runtime/imagebuild"
+	"mullion.dev/mullion/internal/single"
+	"mullion.dev/mullion/internal/windows/winver"
 )
 
 // dockerfileName is what docker build looks for in a folder.
@@ -73,7 +80,7 @@ func dockerfileOf(dir, file string) (string, error) {
 }
 
 // buildDockerfile makes the image of a Dockerfile, and says each step.
-func (a *app) buildDockerfile(ctx context.Context, dir, file string, flags dockerfileFlags, over imagebuild.Spec) (
+func (a *app) buildDockerfile(cmd *cobra.Command, dir, file string, flags dockerfileFlags, over imagebuild.Spec) (
 	_ *imagebuild.Image, err error,
 ) {
 	if name := instead(over); name != "" {
@@ -88,13 +95,17 @@ func (a *app) buildDockerfile(ctx context.Context, dir, file string, flags docke
 		return nil, err
 	}
 
-	scratch, err := os.MkdirTemp("", "mullion-build-")
+	client, err := a.singleClient(cmd)
+	if err != nil {
+		return nil, err
+	}
+	scratch, err := a.buildFolder(client)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
 	name := filepath.Base(file)
-	return dockerfile.Build(ctx, dockerfile.Options{
+	return dockerfile.Build(cmd.Context(), dockerfile.Options{
 		File:       file,
 		Name:       name,
 		Context:    dir,
@@ -107,9 +118,72 @@ func (a *app) buildDockerfile(ctx context.Context, dir, file string, flags docke
 			spec, files, ok := image.StandIn(ref)
 			return dockerfile.Base{Spec: spec, Files: files}, ok
 		},
+		Run: func(ctx context.Context, img *imagebuild.Image) (string, error) {
+			return a.buildRun(ctx, client, img, scratch)
+		},
 		Created: created,
 		Say:     func(e dockerfile.Event) { a.sayBuild(name, e) },
 	})
+}
+
+// buildFolder makes a folder for the files of a build: where the engine of RUN's containers finds them, or, for a user
+// who has none, wherever temporary files are.
+func (a *app) buildFolder(client *single.Client) (string, error) {
+	at := ""
+	if a.env.Euid == 0 {
+		if err := client.Paths.Prepare(); err != nil {
+			return "", err
+		}
+		at = client.Paths.Data
+	}
+	return os.MkdirTemp(at, "build-")
+}
+
+// buildRun runs the command of RUN in a container of the image so far, as `mullion run` does, and returns the file with
+// the layer of what it has changed.
+func (a *app) buildRun(ctx context.Context, client *single.Client, img *imagebuild.Image, scratch string) (
+	layer string, err error,
+) {
+	if err := a.requireRoot("makes containers for RUN"); err != nil {
+		return "", err
+	}
+
+	archive, into := io.Pipe()
+	go func() { into.CloseWithError(img.WriteArchive(into)) }()
+	if _, err := client.Load(ctx, archive); err != nil {
+		return "", errors.Join(err, archive.Close())
+	}
+
+	ask := single.Run{
+		Image:   img.Refs[0],
+		Pull:    single.PullNever,
+		Windows: buildOf(img.OSVersions),
+		Layer:   filepath.Join(scratch, strings.ToLower(rand.Text())+".layer"),
+		Once:    true,
+	}
+	end, err := client.Run(ctx, ask, single.Streams{Out: a.env.Out, Err: a.env.Err})
+	if err != nil {
+		return "", err
+	}
+	if code := end.ExitCode(); code != 0 {
+		return "", fmt.Errorf("the command ended with exit code %d", code)
+	}
+	return ask.Layer, nil
+}
+
+// buildOf is the version of Windows in which RUN's containers run: one that the image is for, the usual one if it can
+// be.
+func buildOf(osVersions []string) string {
+	var names []string
+	for _, b := range winver.All() {
+		if slices.Contains(osVersions, b.Version.String()) {
+			names = append(names, b.Name)
+		}
+	}
+	if len(names) == 0 || slices.Contains(names, winver.Default()) {
+		return winver.Default()
+	}
+	return names[0]
 }
 
 // instead is the name of a flag whose place in a Dockerfile an instruction has; "": none was given.

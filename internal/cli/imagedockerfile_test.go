@@ -17,7 +17,7 @@ func TestImageBuildByDockerfile(t *testing.T) {
 		return m.run(append([]string{"image", "build", dir, "-t", "mullion.local/app:v1", "-o", out}, more...)...)
 	}
 	write("app.exe", "MZ")
-	write("Dockerfile", "FROM scratch AS one\nARG V=1\nENV V=$V\nCOPY app.exe /\nFROM one\nRUN setup.exe\n")
+	write("Dockerfile", "FROM scratch AS one\nARG V=1\nENV V=$V\nCOPY app.exe /\nFROM one\nRUN --network=host setup.exe\n")
 
 	if got := build("--target", "one", "--build-arg", "V=2"); got.code != ExitOK ||
 		!strings.Contains(got.err, "[one 3/3] COPY app.exe /\n") {
@@ -26,7 +26,7 @@ func TestImageBuildByDockerfile(t *testing.T) {
 	if _, err := os.Stat(out); err != nil {
 		t.Error(err)
 	}
-	build().has(t, ExitUsage, "mullion: Dockerfile:6: RUN setup.exe: Mullion starts no program")
+	build().has(t, ExitUsage, "mullion: Dockerfile:6: RUN --network=host setup.exe: --network of RUN")
 	build("--target", "three").has(t, ExitUsage, `mullion: Dockerfile has no stage "three", but one`)
 	build("--target", "one", "--cmd", "x").has(t, ExitUsage, "mullion: --cmd is for a folder without a Dockerfile")
 	build("--target", "one", "--build-arg", "=x").has(t, ExitUsage, `mullion: --build-arg "=x": want NAME=VALUE`)

@@ -266,8 +266,8 @@ func checkProgram(file string) error {
 func (a *app) folderImage(ctx context.Context, client *single.Client, dir, version string) (string, error) {
 	described := exists(filepath.Join(dir, imagebuild.SpecFile))
 	if exists(filepath.Join(dir, "Dockerfile")) && !described {
-		return "", failedRun(fmt.Errorf("make an image of %q: it has a Dockerfile, and those are not built yet", dir),
-			"describe the image in an "+imagebuild.SpecFile+": see `mullion image build --help`")
+		return "", failedRun(fmt.Errorf("make an image of %q: it has a Dockerfile", dir),
+			"build it: `mullion image build "+dir+" -t app:v1 -o app.tar && mullion image load --run app.tar`, and run app:v1")
 	}
 	description, err := readDescription(dir, "")
 	if err != nil {

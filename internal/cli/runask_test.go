@@ -137,7 +137,7 @@ func TestRunRefuses(t *testing.T) {
 		{"./none.exe", 127, "it is not there\n→ name a program, a folder that begins with a dot or a slash, or an image"},
 		{"text.exe", 126, "it is no Windows program\n→ "},
 		{"arm.exe", 126, "it is for ARM processors\n→ build it for amd64; with Go: GOOS=windows GOARCH=amd64"},
-		{"./app", 125, "it has a Dockerfile, and those are not built yet\n→ describe the image in an image.yaml"},
+		{"./app", 125, "it has a Dockerfile\n→ build it: `mullion image build "},
 		{"./linux", 125, "its image is for Linux\n→ `docker run` runs such images"},
 		{"-it app", 125, "give the program a console: standard input is no terminal\n→ leave -t out, and pipe with -i alone"},
 	} {

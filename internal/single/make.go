@@ -53,6 +53,7 @@ func (k *container) make(ctx context.Context, undo *cleanup.Stack) error {
 		}
 	}
 	undo.Add(func() error { return k.remove(context.WithoutCancel(ctx), k.service.options.Paths, k.id) })
+	k.user = userOf(uid)
 	if err := k.files(config, inherited.Env); err != nil {
 		return err
 	}
@@ -74,6 +75,7 @@ func (k *container) make(ctx context.Context, undo *cleanup.Stack) error {
 			Args:   inherited.Args,
 			Raw:    inherited.Raw,
 			Memory: k.ask.Memory,
+			Settle: k.ask.Layer != "",
 		}),
 		Env:      launch.Env,
 		Dir:      cri.Drive,

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/cleanup"
+	"mullion.dev/mullion/internal/runtime/commit"
 	"mullion.dev/mullion/internal/runtime/cri"
 	"mullion.dev/mullion/internal/runtime/engine"
 )
@@ -27,6 +28,9 @@ type container struct {
 	id      string
 	ended   chan struct{} // closed when PID 1 has ended
 	exit    engine.Exit
+	// user is the Windows user of its programs, before the registry with which it began.
+	user   string
+	before commit.Registry
 }
 
 // run makes a container for a client and returns when it is gone. cancel ends ctx.
@@ -55,6 +59,9 @@ func (s *service) run(ctx context.Context, cancel func(), c *client, ask Run) (e
 	if !ask.Terminal {
 		stdio.Stderr = filepath.Join(p.streams(ask.Streams), "stderr")
 	}
+	if err := k.remember(ctx); err != nil {
+		return err
+	}
 	if _, err := r.engine.Start(ctx, k.id, stdio); err != nil {
 		return err
 	}
@@ -65,6 +72,11 @@ func (s *service) run(ctx context.Context, cancel func(), c *client, ask Run) (e
 	end, err := k.live(ctx, cancel)
 	if err != nil {
 		return err
+	}
+	if ask.Layer != "" && end == (End{}) {
+		if err := k.writeLayer(ctx); err != nil {
+			return err
+		}
 	}
 	if err := undo.Clean(); err != nil {
 		return err

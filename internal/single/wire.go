@@ -40,6 +40,9 @@ type Run struct {
 	Streams string
 	// StopTimeout is how long the program has after CTRL_SHUTDOWN.
 	StopTimeout time.Duration
+	// Layer is a file of the machine into which the engine writes the layer of what the container has changed, once its
+	// program has ended with 0; "": none is written.
+	Layer string
 	// Once removes the image afterwards: it was made for this container.
 	Once bool
 }

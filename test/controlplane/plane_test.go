@@ -186,10 +186,16 @@ func (p *plane) clientFor(t *testing.T, config *rest.Config) *kubeclient.Client 
 	return client
 }
 
-func (p *plane) process(tb testing.TB, name string) *proc.Process {
+// stated is a unit that is a process.
+type stated interface {
+	component.Component
+	State() proc.State
+}
+
+func (p *plane) process(tb testing.TB, name string) stated {
 	tb.Helper()
 	for _, u := range p.units {
-		if pr, ok := u.Component.(*proc.Process); ok && u.ID() == component.Sole(name) {
+		if pr, ok := u.Component.(stated); ok && u.ID() == component.Sole(name) {
 			return pr
 		}
 	}

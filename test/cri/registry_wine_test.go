@@ -12,12 +12,11 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"mullion.dev/mullion/internal/windows/regf"
-	"mullion.dev/mullion/internal/windows/regf/regftest"
 	"mullion.dev/mullion/internal/windows/sam/samtest"
 )
 
 func text(name, value string) regf.Value {
-	return regf.Value{Name: name, Type: 1, Data: regftest.UTF16(value)}
+	return regf.Value{Name: name, Type: 1, Data: regf.UTF16(value)}
 }
 
 // TestRegistryOfImage runs programs on an image whose layers change the registry, as layers of `RUN setx /M` and of
@@ -26,10 +25,10 @@ func TestRegistryOfImage(t *testing.T) {
 	n := newNode(t)
 	const environment = `ControlSet001\Control\Session Manager\Environment`
 	first, err := windowsLayer(
-		file{"Hives/System_Delta", regftest.Build(regf.Key{Path: environment, Values: []regf.Value{
-			{Name: "Path", Type: 2, Data: regftest.UTF16(`%SystemRoot%\system32;%SystemRoot%;C:\own`)}, text("OWN", "of the image"), text("OTHER", "first"), text("NUMBER_OF_PROCESSORS", "99"),
+		file{"Hives/System_Delta", regf.Build(regf.Key{Path: environment, Values: []regf.Value{
+			{Name: "Path", Type: 2, Data: regf.UTF16(`%SystemRoot%\system32;%SystemRoot%;C:\own`)}, text("OWN", "of the image"), text("OTHER", "first"), text("NUMBER_OF_PROCESSORS", "99"),
 		}})},
-		file{"Hives/Software_Delta", regftest.Build(
+		file{"Hives/Software_Delta", regf.Build(
 			regf.Key{Path: `Own\Kept`, Values: []regf.Value{{Name: "Number", Type: 4, Data: []byte{42, 0, 0, 0}}, text("Gone", "x")}},
 			regf.Key{Path: `Own\Deleted\Below`, Values: []regf.Value{text("a", "b")}},
 			regf.Key{Path: `Wine\Own`, Values: []regf.Value{text("a", "not for an image to say")}},
@@ -39,8 +38,8 @@ func TestRegistryOfImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	second, err := windowsLayer(
-		file{"Hives/System_Delta", regftest.Build(regf.Key{Path: environment, Values: []regf.Value{{Name: "OTHER", Tombstone: true}}})},
-		file{"Hives/Software_Delta", regftest.Build(
+		file{"Hives/System_Delta", regf.Build(regf.Key{Path: environment, Values: []regf.Value{{Name: "OTHER", Tombstone: true}}})},
+		file{"Hives/Software_Delta", regf.Build(
 			regf.Key{Path: `Own\Kept`, Values: []regf.Value{{Name: "Gone", Tombstone: true}}},
 			regf.Key{Path: `Own\Deleted`, Layer: regf.Tombstone},
 		)})
@@ -93,8 +92,8 @@ func TestServicesAndUsersOfImage(t *testing.T) {
 		return regf.Value{Name: name, Type: 4, Data: []byte{value, 0, 0, 0}}
 	}
 	setting := func(of string) []byte {
-		return regftest.Build(
-			regf.Key{Path: "Environment", Values: []regf.Value{{Name: "OF_USER", Type: 2, Data: regftest.UTF16("%USERPROFILE% " + of)}}},
+		return regf.Build(
+			regf.Key{Path: "Environment", Values: []regf.Value{{Name: "OF_USER", Type: 2, Data: regf.UTF16("%USERPROFILE% " + of)}}},
 			regf.Key{Path: `Software\Wine`, Values: []regf.Value{text("a", "not for an image to say")}})
 	}
 	const services = `ControlSet001\Services\`
@@ -103,19 +102,19 @@ func TestServicesAndUsersOfImage(t *testing.T) {
 		file{"Files/own/wait.ps1", []byte(`while (-not ((Get-Content C:\own.log -ErrorAction SilentlyContinue) -match "started")) { Start-Sleep 1 }; Get-Content C:\own.log`)},
 		file{"Files/Users/ContainerAdministrator/NTUSER.DAT", setting("administrator")},
 		file{"Files/Users/Default/NTUSER.DAT", setting("of a new user")},
-		file{"Hives/DefaultUser_Delta", regftest.Build(regf.Key{Path: `Software\Own`, Values: []regf.Value{text("a", "of the system")}})},
-		file{"Hives/System_Delta", regftest.Build(
+		file{"Hives/DefaultUser_Delta", regf.Build(regf.Key{Path: `Software\Own`, Values: []regf.Value{text("a", "of the system")}})},
+		file{"Hives/System_Delta", regf.Build(
 			regf.Key{Path: services + "own", Values: []regf.Value{
 				number("Type", 0x10), number("Start", 3), number("ErrorControl", 1), text("ObjectName", "LocalSystem"), text("DisplayName", "Own service"),
-				{Name: "ImagePath", Type: 2, Data: regftest.UTF16(`C:\own\service.exe service own C:\own.log s`)},
+				{Name: "ImagePath", Type: 2, Data: regf.UTF16(`C:\own\service.exe service own C:\own.log s`)},
 			}},
 			regf.Key{Path: services + "filter", Values: []regf.Value{
-				number("Type", 1), number("Start", 1), {Name: "ImagePath", Type: 2, Data: regftest.UTF16(`\SystemRoot\filter.sys`)},
+				number("Type", 1), number("Start", 1), {Name: "ImagePath", Type: 2, Data: regf.UTF16(`\SystemRoot\filter.sys`)},
 			}})})
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := windowsLayer(file{"Hives/System_Delta", regftest.Build(
+	second, err := windowsLayer(file{"Hives/System_Delta", regf.Build(
 		regf.Key{Path: services + "own", Values: []regf.Value{number("Start", 2)}})}) // sc config own start= auto
 	if err != nil {
 		t.Fatal(err)
@@ -156,14 +155,14 @@ func TestServicesAndUsersOfImage(t *testing.T) {
 // TestAccountsOfImage runs programs as accounts that an image's layers add, as layers of `RUN net user NAME /add` do.
 func TestAccountsOfImage(t *testing.T) {
 	n := newNode(t)
-	first, err := windowsLayer(file{"Hives/Sam_Delta", regftest.Build(samtest.User("App", 1000), samtest.User("boss", 1001),
+	first, err := windowsLayer(file{"Hives/Sam_Delta", regf.Build(samtest.User("App", 1000), samtest.User("boss", 1001),
 		samtest.User("gone", 1002), samtest.Administrators(500, 1001))})
 	if err != nil {
 		t.Fatal(err)
 	}
 	second, err := windowsLayer(
-		file{"Files/Users/Default/NTUSER.DAT", regftest.Build(regf.Key{Path: "Environment", Values: []regf.Value{text("OF_USER", "of a new user")}})},
-		file{"Hives/Sam_Delta", regftest.Build(regf.Key{Path: samtest.Names + `\gone`, Layer: regf.Tombstone})})
+		file{"Files/Users/Default/NTUSER.DAT", regf.Build(regf.Key{Path: "Environment", Values: []regf.Value{text("OF_USER", "of a new user")}})},
+		file{"Hives/Sam_Delta", regf.Build(regf.Key{Path: samtest.Names + `\gone`, Layer: regf.Tombstone})})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,6 +46,16 @@ func TestParseExplain(t *testing.T) {
 	}
 }
 
+func TestParseSettle(t *testing.T) {
+	got, err := Parse([]string{"--explain", "/run/x", "--settle", "--", "/bin/sh", "--settle"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(Config{Explain: "/run/x", Settle: true, Argv: []string{"/bin/sh", "--settle"}}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestReport(t *testing.T) {
 	run := `C:\windows\system32\mullion-run.exe`
 	for name, tt := range map[string]struct {

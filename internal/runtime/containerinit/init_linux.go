@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
+	"strings"
 	"syscall"
 	"unsafe"
 
@@ -34,26 +35,40 @@ func Run(cfg Config, errOut io.Writer) (int, error) {
 		return 0, fmt.Errorf("start %q: %w", cfg.Argv[0], err)
 	}
 	terminal := isTerminal(0)
-	end := 0 // the process that ends the services, once the main program has ended
+	end := 0    // the process that ends the services, once the main program has ended
+	server := 0 // Wine's server, once it has been told to end
 	result := 0
+	over := func(code int) (ends bool) {
+		noteLeft(cfg, procfs)
+		result, main, end = code, 0, 0
+		server = settle(cfg, procfs)
+		return server == 0
+	}
 	for sig := range signals {
 		number, ok := sig.(syscall.Signal)
 		switch {
 		case !ok:
 		case number == syscall.SIGCHLD:
+			if server != 0 {
+				if reapUntil(server) {
+					return result, nil
+				}
+				continue
+			}
 			code, ended, dead := reap(main, end, errOut)
 			switch {
 			case end != 0 && (ended || dead):
-				noteLeft(cfg, procfs)
-				return result, nil
+				if over(result) {
+					return result, nil
+				}
 			case dead:
 				return code, nil
 			case ended:
-				if end = endServices(cfg, procfs); end == 0 {
-					noteLeft(cfg, procfs)
+				if end = endServices(cfg, procfs); end != 0 {
+					result, main = code, 0
+				} else if over(code) {
 					return code, nil
 				}
-				result, main = code, 0
 			}
 		case terminal && (number == syscall.SIGINT || number == syscall.SIGQUIT):
 			// typed on the terminal, so the kernel has sent it to the whole foreground group, the main program included
@@ -96,6 +111,53 @@ func endServices(cfg Config, proc string) int {
 		return 0 // Wine is gone, and the services with it
 	}
 	return pid
+}
+
+// settle tells Wine's server to end, which then writes the registry, and returns its process; 0: it is not to, or there
+// is none. SIGTERM is the server's word for it
+// (https://gitlab.winehq.org/wine/wine/-/blob/wine-8.0/server/signal.c, sigterm_callback).
+func settle(cfg Config, proc string) int {
+	if !cfg.Settle {
+		return 0
+	}
+	names, err := os.ReadDir(proc)
+	if err != nil {
+		return 0
+	}
+
+	for _, name := range names {
+		pid, err := strconv.Atoi(name.Name())
+		if err != nil {
+			continue
+		}
+		stat, err := os.ReadFile(proc + "/" + name.Name() + "/stat")
+		if err != nil || !ownServer(string(stat), os.Getpid()) {
+			continue
+		}
+		if syscall.Kill(pid, syscall.SIGTERM) == nil {
+			return pid
+		}
+	}
+	return 0
+}
+
+// ownServer reports whether a process is Wine's server and a child of the parent, by its line in /proc/PID/stat:
+// "12 (wineserver64) S 1 …". The server leaves its own parent, so in a container it is PID 1's child.
+func ownServer(stat string, parent int) bool {
+	_, rest, _ := strings.Cut(stat, "(")
+	end := strings.LastIndexByte(rest, ')')
+	if end < 0 || !orphans.IsWineServer(rest[:end]) {
+		return false
+	}
+	fields := strings.Fields(rest[end+1:])
+	return len(fields) > 1 && fields[1] == strconv.Itoa(parent)
+}
+
+// reapUntil collects every child that has ended, and reports whether a process was among them.
+func reapUntil(pid int) bool {
+	found := false
+	orphans.Reap(func(ended int, _ string, _ syscall.WaitStatus) { found = found || ended == pid })
+	return found
 }
 
 // servicesRun reports whether Wine's service control manager runs in the container.

@@ -123,6 +123,29 @@ func TestRunEndsWithWineServer(t *testing.T) {
 	}
 }
 
+// TestRunSettles: Wine's server has its time to end after the main program, and the exit code stays that one's.
+func TestRunSettles(t *testing.T) {
+	shell, err := filepath.EvalSymlinks("/bin/sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	server, written := filepath.Join(dir, "wineserver64"), filepath.Join(dir, "written")
+	if err := os.Symlink(shell, server); err != nil {
+		t.Fatal(err)
+	}
+	script := fmt.Sprintf(`trap 'sleep 0.3; echo registry >%[2]s; exit 1' TERM; : >%[2]s.on; while :; do sleep 0.1; done`, server, written)
+	main := fmt.Sprintf(`(%s -c '%s' >/dev/null 2>&1 &); until [ -e %s.on ]; do sleep 0.05; done; exit 7`, server,
+		strings.ReplaceAll(script, "'", `'\''`), written)
+
+	if got := code(t, command(t, "--settle", "--", "/bin/sh", "-c", main).Run()); got != 7 {
+		t.Errorf("exit code %d, want 7", got)
+	}
+	if text, err := os.ReadFile(written); err != nil || string(text) != "registry\n" {
+		t.Errorf("what the server wrote at its end: %q, %v", text, err)
+	}
+}
+
 func code(t *testing.T, err error) int {
 	t.Helper()
 	var exit *exec.ExitError
@@ -133,6 +156,22 @@ func code(t *testing.T, err error) int {
 		return 0
 	}
 	return exit.ExitCode()
+}
+
+func TestOwnServer(t *testing.T) {
+	for stat, want := range map[string]bool{
+		"12 (wineserver64) S 7 1 1": true,
+		"12 (wineserver) S 7 1 1":   true,
+		"12 (wineserver) S 8 1 1":   false,
+		"12 (a) wineserver) S 7":    false,
+		"12 (wineserver64":          false,
+		"12 (wineserver64) S":       false,
+		"":                          false,
+	} {
+		if got := ownServer(stat, 7); got != want {
+			t.Errorf("%q: %t", stat, got)
+		}
+	}
 }
 
 // TestNoteLeft names the programs that run as the container ends: not those of Wine, nor what has ended.

@@ -18,6 +18,8 @@ type Program struct {
 	// suffixes. Both are the container's, and said with its first program.
 	Memory   int64
 	Searches []string
+	// Settle says that the registry is to be in the container's files once the program has ended.
+	Settle bool
 }
 
 // Arguments is the Linux command line that runs a program in a running container.
@@ -42,7 +44,11 @@ func (l Launch) FirstArguments(p Program) []string {
 	if l.Init == "" {
 		return l.Arguments(p)
 	}
-	return append([]string{l.Init}, l.Arguments(p)...)
+	first := []string{l.Init}
+	if p.Settle {
+		first = append(first, "--settle", "--")
+	}
+	return append(first, l.Arguments(p)...)
 }
 
 // Outcome is how a program of a container fared, as it says itself.

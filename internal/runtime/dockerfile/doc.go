@@ -6,10 +6,10 @@
 //
 //	Dockerfile ─▶ stages ─▶ instructions ─▶ layers and a configuration ─▶ package imagebuild ─▶ image
 //	                             ▲
-//	        folder (.dockerignore), stages before, archives, addresses
+//	        folder (.dockerignore), stages before, archives, addresses, containers of RUN
 //
-// RUN is not carried out: nothing of this package starts a program. It does not own the form of layers and images
-// (package imagebuild), which images Mullion can build on (Options.Base), or where an image goes.
+// It does not own the form of layers and images (package imagebuild), which images Mullion can build on (Options.Base),
+// how a command is run (Options.Run), or where an image goes.
 package dockerfile
 
 import (
@@ -41,6 +41,9 @@ type Options struct {
 	Target string
 	// Base finds an image that a stage builds on, by its full reference.
 	Base func(ref string) (Base, bool)
+	// Run runs the command of an image in a container, and returns the file with the layer of what it has changed, which
+	// imagebuild.WriteWindowsLayer has written. nil: RUN is refused.
+	Run func(ctx context.Context, img *imagebuild.Image) (layer string, err error)
 	// Created is the time in the image and of its files.
 	Created time.Time
 	// Say tells what is done, and what is odd.

@@ -30,8 +30,7 @@ func (s *stage) do(ctx context.Context, number int, c instructions.Command) erro
 	case *instructions.AddCommand:
 		return s.add(ctx, c)
 	case *instructions.RunCommand:
-		return refuse(errdefs.ErrNotImplemented,
-			"Mullion starts no program while it builds an image: prepare the files before, and COPY them")
+		return s.run(ctx, c)
 	}
 	if err := s.configure(c); err != nil {
 		return err

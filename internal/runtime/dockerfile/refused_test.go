@@ -12,7 +12,7 @@ func TestRefused(t *testing.T) {
 	for name, tt := range map[string]struct{ text, want string }{
 		"RUN": {
 			nano + "COPY a.txt /\nRUN setup.exe",
-			"Dockerfile:3: RUN setup.exe: Mullion starts no program",
+			"Dockerfile:3: RUN setup.exe: no program is started",
 		},
 		"an image for Linux": {
 			"FROM alpine:3\n",

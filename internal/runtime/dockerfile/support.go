@@ -24,6 +24,7 @@ func SupportRows() []support.Row {
 			"from the folder, from a stage, of heredocs, with patterns, --exclude and --link; --chown and --chmod do nothing, which a warning says; --parents is refused. A file of C:\\Windows that a stand-in has not is left out with a warning: the container has Wine's", "#copy"),
 		row("ADD", support.Partly,
 			"as COPY; archives (tar, gzip, bzip2, zstd) are unpacked below the target, addresses fetched and held against --checksum; xz and Git repositories are refused", "#add"),
-		row("RUN", support.Not, "refused, with the line: no program is started while an image is built", "#run"),
+		row("RUN", support.Partly,
+			"in a container as of `mullion run`, so as root and without a network; what it changes on C: and in the registry (HKLM\\Software, the machine's environment, services, the user's settings) is a layer. Accounts that it adds are not, and links that lead off C: end the build. No step is kept from one build for the next. --mount, --network and --security are refused", "#run"),
 	}
 }

@@ -327,7 +327,7 @@ func (ex *exporter) hives() error {
 		at := filepath.Join(hives, name)
 		text, err := beneath.Read(ex.from, at, maxRecord)
 		if errors.Is(err, fs.ErrNotExist) {
-			text, err = regf.Empty(), nil
+			text, err = regf.Build(), nil
 		}
 		if err != nil {
 			return refuse(InvalidArg, "read hive %q of layer: %v", name, err)

@@ -72,7 +72,7 @@ func SupportRows() []support.Row {
 		row("configuration: STOPSIGNAL", support.Not,
 			"not looked at: a container is stopped by CTRL_SHUTDOWN, which is containerd's SIGTERM on Windows", "https://github.com/opencontainers/image-spec/blob/v1.1.1/config.md"),
 		row("image build", support.Partly,
-			"from a Dockerfile without RUN, or from a folder and image.yaml; the base layer is a stand-in, with which real Windows does not run the image",
+			"from a Dockerfile, or from a folder and image.yaml; the base layer is a stand-in, with which real Windows does not run the image",
 			"https://github.com/opencontainers/image-spec/blob/v1.1.1/config.md"),
 	}
 }

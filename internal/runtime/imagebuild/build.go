@@ -28,6 +28,8 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/types"
+
+	"mullion.dev/mullion/internal/base/beneath"
 )
 
 // Labels that tell where an image comes from.
@@ -179,7 +181,24 @@ func BaseStep(ctx context.Context, at time.Time) (Step, error) {
 
 // WindowsLayer makes a layer of files on C:, a folder before what is in it. All have one time.
 func WindowsLayer(ctx context.Context, files []File, at time.Time) (*Layer, error) {
-	layer, err := makeLayer(func(w io.Writer) error { return writeLayer(ctx, w, files, whole(at)) })
+	layer, err := makeLayer(func(w io.Writer) error { return WriteWindowsLayer(ctx, w, files, nil, at) })
+	if err != nil {
+		return nil, err
+	}
+	return &Layer{layer: layer}, nil
+}
+
+// LayerOf is the layer that WriteWindowsLayer has written to a file.
+func LayerOf(name string) (*Layer, error) {
+	layer, err := makeLayer(func(w io.Writer) error {
+		file, _, err := beneath.OpenPath(name)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = file.Close() }()
+		_, err = io.Copy(w, file)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

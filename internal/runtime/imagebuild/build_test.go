@@ -411,7 +411,7 @@ func TestSecurityDescriptor(t *testing.T) {
 
 // TestGzip makes sure that layers really are what their media type says.
 func TestGzip(t *testing.T) {
-	l, err := makeLayer(func(w io.Writer) error { return writeLayer(t.Context(), w, nil, time.Unix(0, 0)) })
+	l, err := makeLayer(func(w io.Writer) error { return WriteWindowsLayer(t.Context(), w, nil, nil, time.Unix(0, 0)) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -33,11 +35,18 @@ const (
 	attrReparsePoint = 0x400
 )
 
-// writeLayer writes a Windows layer: the folders Files and Hives, then files below Files.
-func writeLayer(ctx context.Context, w io.Writer, files []File, at time.Time) error {
+// WriteWindowsLayer writes a Windows layer, a tar archive: the folders Files and Hives, hives by their names, then files
+// below Files, a folder before what is in it. All have one time.
+func WriteWindowsLayer(ctx context.Context, w io.Writer, files []File, hives map[string][]byte, at time.Time) error {
+	at = whole(at)
 	tw := tar.NewWriter(w)
 	for _, name := range []string{"Files", "Hives"} {
 		if err := tw.WriteHeader(header(name, File{Kind: fs.ModeDir}, at, false)); err != nil {
+			return fmt.Errorf("write %s: %w", name, err)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(hives)) {
+		if err := writeHive(tw, name, hives[name], at); err != nil {
 			return fmt.Errorf("write %s: %w", name, err)
 		}
 	}
@@ -55,6 +64,14 @@ func writeLayer(ctx context.Context, w io.Writer, files []File, at time.Time) er
 	}
 
 	return nil
+}
+
+func writeHive(tw *tar.Writer, name string, hive []byte, at time.Time) error {
+	f := File{Data: hive, Size: int64(len(hive))}
+	if err := tw.WriteHeader(header("Hives/"+name, f, at, false)); err != nil {
+		return err
+	}
+	return f.copy(tw)
 }
 
 func writeFile(tw *tar.Writer, f File, at time.Time) error {

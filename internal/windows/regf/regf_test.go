@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mullion.dev/mullion/internal/windows/regf"
-	"mullion.dev/mullion/internal/windows/regf/regftest"
 )
 
 func read(t *testing.T, file []byte) []regf.Key {
@@ -33,21 +32,21 @@ func TestWalk(t *testing.T) {
 	want := []regf.Key{
 		{},
 		{Path: "Gone", Layer: regf.Tombstone},
-		{Path: "New", Layer: regf.Replace, Values: []regf.Value{{Name: "", Type: 1, Data: regftest.UTF16("default")}}},
+		{Path: "New", Layer: regf.Replace, Values: []regf.Value{{Name: "", Type: 1, Data: regf.UTF16("default")}}},
 		{Path: `New\Łódź`, Layer: regf.ReplaceTree},
 		{Path: "Programs", Values: []regf.Value{
-			{Name: "Path", Type: 2, Data: regftest.UTF16(`%SystemRoot%;C:\a`)},
+			{Name: "Path", Type: 2, Data: regf.UTF16(`%SystemRoot%;C:\a`)},
 			{Name: "Small", Type: 4, Data: []byte{1, 2, 3, 4}},
 			{Name: "Nothing", Type: 3, Data: []byte{}},
 			{Name: "Large", Type: 3, Data: large},
-			{Name: "größe", Type: 1, Data: regftest.UTF16("x")},
-			{Name: "漢字", Type: 7, Data: regftest.UTF16("a\x00b\x00")},
+			{Name: "größe", Type: 1, Data: regf.UTF16("x")},
+			{Name: "漢字", Type: 7, Data: regf.UTF16("a\x00b\x00")},
 			{Name: "Old", Tombstone: true},
 		}},
 		{Path: `Programs\Below`},
 	}
 
-	file := regftest.Build(want[1:]...)
+	file := regf.Build(want[1:]...)
 	if out := os.Getenv("REGF_OUT"); out != "" { // to look at it with other programs
 		if err := os.WriteFile(out, file, 0o600); err != nil {
 			t.Fatal(err)
@@ -61,7 +60,7 @@ func TestWalk(t *testing.T) {
 func TestWalkEnds(t *testing.T) {
 	stop := errors.New("stop")
 	seen := 0
-	err := regf.Walk(regftest.Build(regf.Key{Path: `a\b`}), func(regf.Key) error {
+	err := regf.Walk(regf.Build(regf.Key{Path: `a\b`}), func(regf.Key) error {
 		if seen++; seen == 2 {
 			return stop
 		}
@@ -76,8 +75,8 @@ func none(regf.Key) error { return nil }
 
 // TestDamaged cuts a hive at each length, and changes each byte of it: nothing worse than an error may come of it.
 func TestDamaged(t *testing.T) {
-	file := regftest.Build(
-		regf.Key{Path: `a\b`, Values: []regf.Value{{Name: "n", Type: 1, Data: regftest.UTF16("a text")}}}, regf.Key{Path: "c"})
+	file := regf.Build(
+		regf.Key{Path: `a\b`, Values: []regf.Value{{Name: "n", Type: 1, Data: regf.UTF16("a text")}}}, regf.Key{Path: "c"})
 	used := len(bytes.TrimRight(file, "\x00"))
 	for i := range file {
 		if err := regf.Walk(file[:i], none); !errors.Is(err, regf.ErrFormat) {
@@ -100,7 +99,7 @@ func TestDamaged(t *testing.T) {
 func TestNoHive(t *testing.T) {
 	for name, file := range map[string][]byte{
 		"empty": nil, "text": []byte(strings.Repeat("WINE REGISTRY Version 2\n", 400)), "noise": bytes.Repeat([]byte{0xa5}, 9000),
-		"head alone": regftest.Build()[:4096],
+		"head alone": regf.Build()[:4096],
 	} {
 		if err := regf.Walk(file, none); !errors.Is(err, regf.ErrFormat) {
 			t.Errorf("%s: %v", name, err)
@@ -114,7 +113,7 @@ func TestNoHive(t *testing.T) {
 // TestWithoutEnd makes hives that a reader without bounds would read for ever: a key that is its own child, and lists
 // in which each key stands many times.
 func TestWithoutEnd(t *testing.T) {
-	file := regftest.Build(regf.Key{Path: "a"})
+	file := regf.Build(regf.Key{Path: "a"})
 	root := 4096 + int(binary.LittleEndian.Uint32(file[36:]))
 	list := 4096 + int(binary.LittleEndian.Uint32(file[root+4+28:]))
 	binary.LittleEndian.PutUint32(file[list+4+4:], uint32(root-4096))
@@ -129,7 +128,7 @@ func TestWithoutEnd(t *testing.T) {
 		}
 	}
 
-	wide := regftest.Build(keys...)
+	wide := regf.Build(keys...)
 	// Every list of 41 keys gets 41 times its first key, which is "k" but for the last.
 	at := 4096
 	for {
@@ -149,8 +148,8 @@ func TestWithoutEnd(t *testing.T) {
 }
 
 func FuzzWalk(f *testing.F) {
-	f.Add(regftest.Build(regf.Key{Path: `a\b`, Values: []regf.Value{{Name: "n", Type: 1, Data: regftest.UTF16("a text")}}}))
-	f.Add(regftest.Build(regf.Key{Path: "gone", Layer: regf.Tombstone}, regf.Key{Path: `x\y\z`, Layer: regf.ReplaceTree}))
+	f.Add(regf.Build(regf.Key{Path: `a\b`, Values: []regf.Value{{Name: "n", Type: 1, Data: regf.UTF16("a text")}}}))
+	f.Add(regf.Build(regf.Key{Path: "gone", Layer: regf.Tombstone}, regf.Key{Path: `x\y\z`, Layer: regf.ReplaceTree}))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		var depth int
 		err := regf.Walk(file, func(k regf.Key) error {
@@ -175,7 +174,7 @@ func TestLongNames(t *testing.T) {
 		})
 	}
 
-	file := regftest.Build(regf.Key{Path: "a", Values: values})
+	file := regf.Build(regf.Key{Path: "a", Values: values})
 	u32 := func(at int) int { return int(binary.LittleEndian.Uint32(file[at:])) }
 	root := 4096 + u32(36) + 4
 	key := 4096 + u32(4096+u32(root+28)+4+4) + 4 // the first of the root's list

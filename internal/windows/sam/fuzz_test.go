@@ -6,16 +6,15 @@ import (
 	"testing"
 
 	"mullion.dev/mullion/internal/windows/regf"
-	"mullion.dev/mullion/internal/windows/regf/regftest"
 	"mullion.dev/mullion/internal/windows/sam"
 	"mullion.dev/mullion/internal/windows/sam/samtest"
 )
 
 // FuzzApply: whatever a hive has, an account that is found has a name that is one folder and part of one line.
 func FuzzApply(f *testing.F) {
-	f.Add(regftest.Build(samtest.User("app", 1000), samtest.User("boss", 1001), samtest.Administrators(500, 1001)), "app")
-	f.Add(regftest.Build(samtest.User("a:b", 1000), samtest.User("..", 1001), samtest.User("x\ny", 1002)), "a:b")
-	f.Add(regftest.Build(regf.Key{Path: samtest.Names, Layer: regf.Replace}, samtest.User("Łódź", 1000)), "łódź")
+	f.Add(regf.Build(samtest.User("app", 1000), samtest.User("boss", 1001), samtest.Administrators(500, 1001)), "app")
+	f.Add(regf.Build(samtest.User("a:b", 1000), samtest.User("..", 1001), samtest.User("x\ny", 1002)), "a:b")
+	f.Add(regf.Build(regf.Key{Path: samtest.Names, Layer: regf.Replace}, samtest.User("Łódź", 1000)), "łódź")
 
 	f.Fuzz(func(t *testing.T, hive []byte, name string) {
 		var a sam.Accounts

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"mullion.dev/mullion/internal/windows/regf"
-	"mullion.dev/mullion/internal/windows/regf/regftest"
 	"mullion.dev/mullion/internal/windows/sam"
 	"mullion.dev/mullion/internal/windows/sam/samtest"
 )
@@ -15,9 +14,9 @@ import (
 func TestAccounts(t *testing.T) {
 	var a sam.Accounts
 	for _, hive := range [][]byte{
-		regftest.Build(samtest.User("app", 1000), samtest.User("Boss", 1001), samtest.User("gone", 1002),
+		regf.Build(samtest.User("app", 1000), samtest.User("Boss", 1001), samtest.User("gone", 1002),
 			samtest.User("Administrator", 500), samtest.Administrators(500, 1001)),
-		regftest.Build(regf.Key{Path: samtest.Names + `\GONE`, Layer: regf.Tombstone}, samtest.User("later", 1003),
+		regf.Build(regf.Key{Path: samtest.Names + `\GONE`, Layer: regf.Tombstone}, samtest.User("later", 1003),
 			samtest.Administrators(500, 1001, 1003)),
 	} {
 		if err := a.Apply(hive); err != nil {
@@ -53,9 +52,9 @@ func TestDamaged(t *testing.T) {
 		err  error
 	}{
 		"no hive":         {[]byte("regf, but no more"), regf.ErrFormat},
-		"a short group":   {regftest.Build(short), regf.ErrFormat},
-		"members outside": {regftest.Build(far), regf.ErrFormat},
-		"a broken SID":    {regftest.Build(cut, samtest.User("app", 1000)), nil},
+		"a short group":   {regf.Build(short), regf.ErrFormat},
+		"members outside": {regf.Build(far), regf.ErrFormat},
+		"a broken SID":    {regf.Build(cut, samtest.User("app", 1000)), nil},
 	} {
 		var a sam.Accounts
 		if err := a.Apply(tt.hive); !errors.Is(err, tt.err) {
@@ -72,7 +71,7 @@ func TestNames(t *testing.T) {
 	var a sam.Accounts
 	names := []string{"..", ".hidden", "a:b", "a/b", "a\nroot", "a*", " a", "a."}
 	for _, name := range names {
-		if err := a.Apply(regftest.Build(samtest.User(name, 1000))); err != nil {
+		if err := a.Apply(regf.Build(samtest.User(name, 1000))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -90,14 +89,14 @@ func TestMost(t *testing.T) {
 		keys = append(keys, samtest.User(string(rune(0x4e00+i)), uint32(1000+i)))
 	}
 	var a sam.Accounts
-	if err := a.Apply(regftest.Build(keys...)); !errors.Is(err, regf.ErrTooLarge) {
+	if err := a.Apply(regf.Build(keys...)); !errors.Is(err, regf.ErrTooLarge) {
 		t.Errorf("1001 accounts: %v", err)
 	}
 }
 
 // TestBounded: the hives of all layers of an image cost no more than those of one may, however small their files are.
 func TestBounded(t *testing.T) {
-	deep := regftest.Build(regf.Key{Path: samtest.Names + `\` + strings.Repeat("x", 200)})
+	deep := regf.Build(regf.Key{Path: samtest.Names + `\` + strings.Repeat("x", 200)})
 	// A key that is its own child is read as many times as a hive may have keys.
 	root := 4096 + int(binary.LittleEndian.Uint32(deep[36:]))
 	list := 4096 + int(binary.LittleEndian.Uint32(deep[root+4+28:]))
@@ -108,11 +107,11 @@ func TestBounded(t *testing.T) {
 	}
 
 	for name, hive := range map[string][]byte{
-		"a large hive": regftest.Build(regf.Key{
+		"a large hive": regf.Build(regf.Key{
 			Path: "a", Values: []regf.Value{{Name: "v", Type: 3, Data: make([]byte, 30<<20)}},
 		}),
 		"a key in itself": deep,
-		"a large group":   regftest.Build(samtest.Administrators(ids...)),
+		"a large group":   regf.Build(samtest.Administrators(ids...)),
 	} {
 		var a sam.Accounts
 		var err error

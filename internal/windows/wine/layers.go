@@ -253,9 +253,15 @@ func ofImage(path string) bool {
 	return true
 }
 
+// tcpipKey has the name of the machine.
+const tcpipKey = servicesKey + `Tcpip\Parameters`
+
 // ofMachine reports whether a value describes the Windows or the machine that a layer was made on.
 func ofMachine(path, name string) bool {
 	if strings.EqualFold(path, currentVersion) {
+		return true
+	}
+	if within(path, tcpipKey) && (strings.EqualFold(name, "Hostname") || strings.EqualFold(name, "NV Hostname")) {
 		return true
 	}
 	return strings.EqualFold(path, environmentKey) &&

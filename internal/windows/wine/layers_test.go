@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mullion.dev/mullion/internal/windows/regf"
-	"mullion.dev/mullion/internal/windows/regf/regftest"
 )
 
 func software(hive []byte, room *int) ([]Key, error) { return LayerHives()[1].Changes(hive, room) }
@@ -22,7 +21,7 @@ func TestLayerChanges(t *testing.T) {
 		return regf.Value{
 			Name: name,
 			Type: 1,
-			Data: regftest.UTF16(value),
+			Data: regf.UTF16(value),
 		}
 	}
 
@@ -51,7 +50,7 @@ func TestLayerChanges(t *testing.T) {
 `
 
 	room := MaxChanges
-	changes, err := software(regftest.Build(
+	changes, err := software(regf.Build(
 		regf.Key{
 			Path:   "Cleared",
 			Layer:  regf.Replace,
@@ -63,7 +62,7 @@ func TestLayerChanges(t *testing.T) {
 		regf.Key{Path: "Replaced", Layer: regf.ReplaceTree, Values: []regf.Value{
 			{Name: "Binary", Type: 3, Data: []byte{1, 0xff}},
 			{Name: "Half", Type: 1, Data: []byte{'x'}},
-			{Name: "List", Type: 7, Data: regftest.UTF16("a\x00")},
+			{Name: "List", Type: 7, Data: regf.UTF16("a\x00")},
 			{Name: "None", Data: nil},
 			{Name: "Number", Type: 4, Data: []byte{1, 2, 0, 0}},
 			text("", "say \"hi\"\n[x]"),
@@ -74,9 +73,9 @@ func TestLayerChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	of, err := system(regftest.Build(
+	of, err := system(regf.Build(
 		regf.Key{Path: `ControlSet001\Control\Session Manager\Environment`, Values: []regf.Value{
-			{Name: "Path", Type: 2, Data: regftest.UTF16(`%SystemRoot%;C:\own`)},
+			{Name: "Path", Type: 2, Data: regf.UTF16(`%SystemRoot%;C:\own`)},
 			{Name: "Gone", Tombstone: true},
 			text("PROCESSOR_LEVEL", "99"), text("Number_Of_Processors", "99"),
 		}},
@@ -131,13 +130,13 @@ func TestLayerChangesAreBounded(t *testing.T) {
 		keys = append(keys, regf.Key{Path: fmt.Sprintf("k%d", i), Values: []regf.Value{{Name: "v", Type: 3, Data: data}}})
 	}
 	room := MaxChanges
-	if _, err := software(regftest.Build(keys...), &room); !errors.Is(err, regf.ErrTooLarge) {
+	if _, err := software(regf.Build(keys...), &room); !errors.Is(err, regf.ErrTooLarge) {
 		t.Error(err)
 	}
 
 	// Several hives of an image share the room, also for keys that are not applied.
 	room = 3000
-	small := regftest.Build(regf.Key{Path: `ControlSet001\Enum\a`}, regf.Key{Path: `ControlSet001\Enum\b`})
+	small := regf.Build(regf.Key{Path: `ControlSet001\Enum\a`}, regf.Key{Path: `ControlSet001\Enum\b`})
 	for range 2 {
 		if _, err := system(small, &room); err != nil {
 			t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mullion.dev/mullion/internal/windows/regf"
-	"mullion.dev/mullion/internal/windows/regf/regftest"
 )
 
 const servicesBelow = `
@@ -26,19 +25,19 @@ func service(name string, kind byte, image string, more ...regf.Value) regf.Key 
 	return regf.Key{Path: `ControlSet001\Services\` + name, Values: append([]regf.Value{
 		{Name: "Type", Type: 4, Data: []byte{kind, 0, 0, 0}},
 		{Name: "Start", Type: 4, Data: []byte{2, 0, 0, 0}},
-		{Name: "ImagePath", Type: 2, Data: regftest.UTF16(image)},
+		{Name: "ImagePath", Type: 2, Data: regf.UTF16(image)},
 	}, more...)}
 }
 
 // TestServicesOfLayers has two layers: the upper one changes and deletes services that the lower one adds.
 func TestServicesOfLayers(t *testing.T) {
-	lower := regftest.Build(
+	lower := regf.Build(
 		service("Own", 0x10, `"C:\Program Files\own\own.exe" run`, regf.Value{
 			Name: "ObjectName",
 			Type: 1,
-			Data: regftest.UTF16("LocalSystem"),
+			Data: regf.UTF16("LocalSystem"),
 		}),
-		regf.Key{Path: `ControlSet001\Services\Own\Parameters`, Values: []regf.Value{{Name: "a", Type: 1, Data: regftest.UTF16("b")}}},
+		regf.Key{Path: `ControlSet001\Services\Own\Parameters`, Values: []regf.Value{{Name: "a", Type: 1, Data: regf.UTF16("b")}}},
 		service("shared", 0x20, `%ProgramFiles%\shared.exe`),
 		service("gone", 0x10, `C:\gone.exe`),
 		service("driver", 0x1, `\SystemRoot\System32\drivers\x.sys`),
@@ -47,14 +46,14 @@ func TestServicesOfLayers(t *testing.T) {
 		service("user_1a2b", 0xd0, `C:\x.exe`),
 		service("remote", 0x10, `\\server\share\x.exe`),
 		service("Spooler", 0x10, `C:\evil.exe`),
-		regf.Key{Path: `ControlSet001\Services\Tcpip\Parameters`, Values: []regf.Value{{Name: "Hostname", Type: 1, Data: regftest.UTF16("builder")}}},
+		regf.Key{Path: `ControlSet001\Services\Tcpip\Parameters`, Values: []regf.Value{{Name: "Hostname", Type: 1, Data: regf.UTF16("builder")}}},
 		regf.Key{Path: `ControlSet001\Services\EventLog\Application\Own`, Values: []regf.Value{{Name: "TypesSupported", Type: 4, Data: []byte{7, 0, 0, 0}}}},
 		regf.Key{Path: `ControlSet001\Services\odd`, Values: []regf.Value{
 			{Name: "Type", Type: 3, Data: []byte{0x10}}, {Name: "ImagePath", Type: 3, Data: []byte{1}},
 		}},
 	)
 
-	upper := regftest.Build(
+	upper := regf.Build(
 		regf.Key{Path: `ControlSet001\Services\own`, Values: []regf.Value{{Name: "Start", Type: 4, Data: []byte{3, 0, 0, 0}}}},
 		regf.Key{Path: `ControlSet001\Services\gone`, Layer: regf.Tombstone},
 		regf.Key{Path: `ControlSet001\Services\spooler`, Layer: regf.Tombstone},
@@ -111,14 +110,14 @@ func TestServicesOfLayers(t *testing.T) {
 
 func TestUserChanges(t *testing.T) {
 	room := MaxChanges
-	keys, err := UserChanges(regftest.Build(
+	keys, err := UserChanges(regf.Build(
 		regf.Key{Path: "Environment", Values: []regf.Value{
-			{Name: "Path", Type: 2, Data: regftest.UTF16(`%UserProfile%\bin;%OWN%`)},
-			{Name: "OWN", Type: 1, Data: regftest.UTF16(`%USERPROFILE%`)},
+			{Name: "Path", Type: 2, Data: regf.UTF16(`%UserProfile%\bin;%OWN%`)},
+			{Name: "OWN", Type: 1, Data: regf.UTF16(`%USERPROFILE%`)},
 		}},
-		regf.Key{Path: `Software\Own`, Values: []regf.Value{{Name: "a", Type: 2, Data: regftest.UTF16(`%USERPROFILE%`)}}},
+		regf.Key{Path: `Software\Own`, Values: []regf.Value{{Name: "a", Type: 2, Data: regf.UTF16(`%USERPROFILE%`)}}},
 		regf.Key{Path: `Software\Classes`, Values: []regf.Value{{Name: "SymbolicLinkValue", Type: 6, Data: []byte{1, 2}}}},
-		regf.Key{Path: `Software\Wine\DllOverrides`, Values: []regf.Value{{Name: "mullionhook", Type: 1, Data: regftest.UTF16("")}}},
+		regf.Key{Path: `Software\Wine\DllOverrides`, Values: []regf.Value{{Name: "mullionhook", Type: 1, Data: regf.UTF16("")}}},
 		regf.Key{Path: `Volatile Environment\1`},
 		regf.Key{Path: "Layered", Layer: regf.ReplaceTree}, // a hive that lies over no other has no such thing
 	), User, &room)
@@ -155,9 +154,9 @@ func TestUserChanges(t *testing.T) {
 // FuzzLayers gives the hive of an image to all that reads it: what comes of it is a registry that can be read again,
 // and no key of Wine's own is in it.
 func FuzzLayers(f *testing.F) {
-	f.Add(regftest.Build(service("own", 0x10, `C:\own.exe`), service("x", 0x1, "\x00\"]\n[Software]")))
-	f.Add(regftest.Build(regf.Key{Path: `Wine\x`, Values: []regf.Value{{Name: "a\"=\n[b]\\", Type: 1, Data: regftest.UTF16("c")}}}))
-	f.Add(regftest.Build(regf.Key{Path: "Environment", Values: []regf.Value{{Name: "P", Type: 2, Data: regftest.UTF16("%USERPROFILE%")}}}))
+	f.Add(regf.Build(service("own", 0x10, `C:\own.exe`), service("x", 0x1, "\x00\"]\n[Software]")))
+	f.Add(regf.Build(regf.Key{Path: `Wine\x`, Values: []regf.Value{{Name: "a\"=\n[b]\\", Type: 1, Data: regf.UTF16("c")}}}))
+	f.Add(regf.Build(regf.Key{Path: "Environment", Values: []regf.Value{{Name: "P", Type: 2, Data: regf.UTF16("%USERPROFILE%")}}}))
 
 	f.Fuzz(func(t *testing.T, file []byte) {
 		room := MaxChanges

@@ -1,18 +1,16 @@
-// Package regftest writes registry hives for tests, as Windows would: one bin, keys in lists with hashes, large data in
-// segments.
-package regftest
+package regf
 
 import (
 	"encoding/binary"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf16"
-
-	"mullion.dev/mullion/internal/windows/regf"
 )
 
-// Build writes a hive with these keys; keys between them and the root are added. Paths are separated by back slashes.
-func Build(keys ...regf.Key) []byte {
+// Build writes a hive as Windows would: one bin, keys in lists with hashes, large data in segments. Keys between those
+// that are given and the root are added. Paths are separated by back slashes.
+func Build(keys ...Key) []byte {
 	root := &node{}
 	for _, k := range keys {
 		at := root
@@ -54,29 +52,36 @@ func UTF16(text string) []byte {
 	return append(wide(text), 0, 0)
 }
 
+// node is a key with those below it, by their names in capitals.
 type node struct {
 	name     string
-	key      regf.Key
-	children []*node
+	key      Key
+	children map[string]*node
 }
 
 func (n *node) child(name string) *node {
-	for _, c := range n.children {
-		if strings.EqualFold(c.name, name) {
-			return c
-		}
+	folded := strings.ToUpper(name)
+	if c := n.children[folded]; c != nil {
+		return c
+	}
+	if n.children == nil {
+		n.children = map[string]*node{}
 	}
 	c := &node{name: name}
-	n.children = append(n.children, c)
-	slices.SortFunc(n.children, func(a, b *node) int {
-		return strings.Compare(strings.ToUpper(a.name), strings.ToUpper(b.name))
-	})
+	n.children[folded] = c
 	return c
 }
 
-type builder struct{ bins []byte }
+// sorted are the keys below a key, as Windows looks for them.
+func (n *node) sorted() []*node {
+	var list []*node
+	for _, folded := range slices.Sorted(maps.Keys(n.children)) {
+		list = append(list, n.children[folded])
+	}
+	return list
+}
 
-const none = 0xffffffff
+type builder struct{ bins []byte }
 
 // cell adds a cell and returns its offset and its data.
 func (b *builder) cell(size int) (uint32, []byte) {
@@ -106,7 +111,8 @@ func (b *builder) write(n *node, parent uint32, root bool) uint32 {
 	}
 	offset, _ := b.cell(76 + len(name))
 	var children, values []uint32
-	for _, c := range n.children {
+	below := n.sorted()
+	for _, c := range below {
 		children = append(children, b.write(c, offset, false))
 	}
 
@@ -115,7 +121,7 @@ func (b *builder) write(n *node, parent uint32, root bool) uint32 {
 	}
 	list, valueList := uint32(none), uint32(none)
 	if len(children) > 0 {
-		list = b.list(n.children, children)
+		list = b.list(below, children)
 	}
 
 	if len(values) > 0 {
@@ -170,7 +176,7 @@ func (b *builder) security() uint32 {
 	return offset
 }
 
-func (b *builder) value(v regf.Value) uint32 {
+func (b *builder) value(v Value) uint32 {
 	name, flags := encode(v.Name)
 	if flags != 0 {
 		flags = 1
@@ -187,7 +193,7 @@ func (b *builder) value(v regf.Value) uint32 {
 		copy(inline[:], v.Data)
 		size |= 1 << 31
 		data = binary.LittleEndian.Uint32(inline[:])
-	case len(v.Data) <= segment:
+	case len(v.Data) <= bigSegment:
 		data = b.raw(v.Data)
 	default:
 		data = b.segments(v.Data)
@@ -204,8 +210,6 @@ func (b *builder) value(v regf.Value) uint32 {
 	return offset
 }
 
-const segment = 16344
-
 func (b *builder) raw(data []byte) uint32 {
 	offset, cell := b.cell(len(data))
 	copy(cell, data)
@@ -214,7 +218,7 @@ func (b *builder) raw(data []byte) uint32 {
 
 func (b *builder) segments(data []byte) uint32 {
 	var parts []uint32
-	for part := range slices.Chunk(data, segment) {
+	for part := range slices.Chunk(data, bigSegment) {
 		parts = append(parts, b.raw(part))
 	}
 	list := b.numbers(parts)

@@ -1,0 +1,155 @@
+package commit
+
+import (
+	"archive/tar"
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/windows/wine"
+)
+
+const registry = "WINE REGISTRY Version 2\n;; All keys\n\n#arch=win64\n"
+
+func noRegistry() Registry {
+	return Registry{wine.MachineHive: registry, wine.DefaultHive: registry, wine.UserHive: registry}
+}
+
+// layerOf writes the layer of changes and lists its entries: "name text".
+func layerOf(t *testing.T, c Changes) ([]string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	if err := c.WriteLayer(t.Context(), &out); err != nil {
+		return nil, err
+	}
+	var list []string
+	for r := tar.NewReader(&out); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			slices.Sort(list)
+			return list, nil
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case h.Typeflag == tar.TypeDir:
+			text = []byte("/")
+		case h.Typeflag == tar.TypeSymlink:
+			text = []byte("->" + h.Linkname)
+		case strings.HasPrefix(string(text), "regf"):
+			text = []byte("hive")
+		}
+		list = append(list, h.Name+" "+string(text))
+	}
+}
+
+func write(t *testing.T, dir, name, text string) {
+	t.Helper()
+	at := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(at, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What was written, linked and deleted is in the layer, without what goes with the container.
+func TestFiles(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "app/new.txt", "N")
+	write(t, dir, "windows/Temp/x", "gone")
+	write(t, dir, "users/ContainerUser/AppData/Local/Temp/x", "gone")
+	if err := os.Symlink("new.txt", filepath.Join(dir, "app", "link")); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"Files /", "Files/app /", "Files/app/link ->new.txt", "Files/app/new.txt N", "Files/users /",
+		"Files/users/ContainerUser /", "Files/users/ContainerUser/AppData /", "Files/users/ContainerUser/AppData/Local /",
+		"Files/windows /", "Hives /",
+	}
+	if os.Geteuid() == 0 { // others cannot make what overlayfs makes
+		if err := unix.Mknod(filepath.Join(dir, "app", "old.txt"), unix.S_IFCHR, 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Lsetxattr(filepath.Join(dir, "app"), "trusted.overlay.opaque", []byte("y"), 0); err == nil {
+			want = append(want, "Files/app/.wh..wh..opq ")
+		}
+		want = append(want, "Files/app/.wh.old.txt ")
+	}
+
+	got, err := layerOf(t, Changes{Drive: dir, Before: noRegistry(), After: noRegistry(), System: noRegistry()})
+	slices.Sort(want)
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v\n%s\nwant\n%s", err, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// A container that wrote nothing has an empty layer.
+func TestNothing(t *testing.T) {
+	c := Changes{Drive: filepath.Join(t.TempDir(), "none"), Before: noRegistry(), After: noRegistry(), System: noRegistry()}
+	if got, err := layerOf(t, c); err != nil || !slices.Equal(got, []string{"Files /", "Hives /"}) {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// What a container's programs can make beside the calls of Windows is no file of an image, and leads nowhere.
+func TestHostile(t *testing.T) {
+	for name, tt := range map[string]struct {
+		make func(dir string) error
+		want string
+	}{
+		"a link out":       {func(dir string) error { return os.Symlink("../../etc/shadow", filepath.Join(dir, "x")) }, "cannot hold"},
+		"an absolute link": {func(dir string) error { return os.Symlink("/etc/shadow", filepath.Join(dir, "x")) }, "cannot hold"},
+		"a pipe":           {func(dir string) error { return unix.Mkfifo(filepath.Join(dir, "x"), 0o600) }, "neither a file"},
+		"a star":           {func(dir string) error { return os.WriteFile(filepath.Join(dir, "a*b"), nil, 0o600) }, "not a Windows file name"},
+		"a deletion": {
+			func(dir string) error { return os.WriteFile(filepath.Join(dir, ".wh.windows"), nil, 0o600) },
+			"means a deletion",
+		},
+	} {
+		dir := t.TempDir()
+		if err := tt.make(dir); err != nil {
+			t.Fatal(err)
+		}
+		_, err := layerOf(t, Changes{Drive: dir, Before: noRegistry(), After: noRegistry(), System: noRegistry()})
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", name, err, tt.want)
+		}
+	}
+
+	c := Changes{Drive: t.TempDir(), Before: noRegistry(), After: noRegistry(), System: noRegistry()}
+	c.After[wine.MachineHive] = "not Wine's"
+	if _, err := layerOf(t, c); err == nil {
+		t.Error("a registry that is none is taken")
+	}
+}
+
+// The registry's changes are hives, the user's own in the user's profile.
+func TestHives(t *testing.T) {
+	c := Changes{
+		Drive: t.TempDir(), Before: noRegistry(), After: noRegistry(), System: noRegistry(), User: wine.AdminUser,
+	}
+	c.After[wine.MachineHive] += "\n[Software\\\\Own] 1\n\"a\"=\"1\"\n"
+	c.After[wine.UserHive] += "\n[Environment] 1\n\"a\"=\"1\"\n"
+	got, err := layerOf(t, c)
+	want := []string{
+		"Files /", "Files/users /", "Files/users/ContainerAdministrator /",
+		"Files/users/ContainerAdministrator/NTUSER.DAT hive", "Hives /", "Hives/Software_Delta hive",
+	}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v\n%s", err, strings.Join(got, "\n"))
+	}
+}

@@ -1,0 +1,59 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"mullion.dev/mullion/internal/base/beneath"
+	"mullion.dev/mullion/internal/windows/wine"
+)
+
+// Written is the folder on the machine with what a container's programs have written to C:. It goes with the container.
+func (e *Engine) Written(ctx context.Context, id string) (string, error) {
+	o, err := e.layersOf(e.with(ctx), id)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(o.upper, drive), nil
+}
+
+// Registry are the files of a container's registry by their names, as they are on disk: Wine's server writes them when
+// it ends, and now and then.
+func (e *Engine) Registry(ctx context.Context, id string) (map[string]string, error) {
+	o, err := e.layersOf(e.with(ctx), id)
+	if err != nil {
+		return nil, err
+	}
+
+	files, err := e.SystemRegistry()
+	if err != nil {
+		return nil, err
+	}
+	for name := range files {
+		text, err := beneath.ReadIn(o.upper, name, maxHive)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read registry of container %q: %w", id, err)
+		}
+		files[name] = string(text)
+	}
+	return files, nil
+}
+
+// SystemRegistry are the files of the registry with which Windows itself begins.
+func (e *Engine) SystemRegistry() (map[string]string, error) {
+	files := map[string]string{}
+	for _, name := range []string{wine.MachineHive, wine.DefaultHive, wine.UserHive} {
+		text, err := e.systemHive(name)
+		if err != nil {
+			return nil, fmt.Errorf("read Windows' registry: %w", err)
+		}
+		files[name] = text
+	}
+	return files, nil
+}

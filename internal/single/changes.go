@@ -1,0 +1,48 @@
+package single
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"mullion.dev/mullion/internal/runtime/commit"
+	"mullion.dev/mullion/internal/windows/wine"
+)
+
+// userOf is the Windows user of a container's programs by the id that they have in it.
+func userOf(uid uint32) string {
+	if uid == 0 {
+		return wine.AdminUser
+	}
+	return wine.User
+}
+
+// remember keeps the registry with which a container begins, if what it changes is asked for.
+func (k *container) remember(ctx context.Context) (err error) {
+	if k.ask.Layer == "" {
+		return nil
+	}
+	k.before, err = k.engine.Registry(ctx, k.id)
+	return err
+}
+
+// writeLayer writes the layer that is asked for.
+func (k *container) writeLayer(ctx context.Context) (err error) {
+	changes := commit.Changes{Before: k.before, User: k.user}
+	if changes.Drive, err = k.engine.Written(ctx, k.id); err != nil {
+		return err
+	}
+	if changes.After, err = k.engine.Registry(ctx, k.id); err != nil {
+		return err
+	}
+	if changes.System, err = k.engine.SystemRegistry(); err != nil {
+		return err
+	}
+
+	file, err := os.OpenFile(k.ask.Layer, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("write the layer of the container: %w", err)
+	}
+	return errors.Join(changes.WriteLayer(ctx, file), file.Close())
+}
