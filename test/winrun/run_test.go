@@ -511,7 +511,7 @@ func testPowerShell(t *testing.T, p prefix) {
 	})
 	got := p.run(t, "--", "powershell", "/c", "echo before; Optimize-Volume x")
 	if got.code != 1 || strings.TrimSpace(got.out) != "before" ||
-		!strings.Contains(got.err, "Optimize-Volume is not part of Mullion's PowerShell") {
+		!strings.Contains(got.err, "In Mullion: Windows has the cmdlet Optimize-Volume") {
 		t.Errorf("%+v, want an error of the statement that lacks something", got)
 	}
 }
