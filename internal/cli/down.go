@@ -23,6 +23,9 @@ machine that joined a cluster with mullion join, it does the same as ` + "`mulli
 With --run it leaves the cluster alone, and removes the engine of ` + "`mullion run`" + ` with its containers and images.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if ofRun && kubeconfigFlag != "" {
+				return usage(errors.New("--kubeconfig is for a cluster, and --run leaves that alone"), "leave one of them out")
+			}
 			if ofRun {
 				return a.removeSingle(cmd)
 			}
