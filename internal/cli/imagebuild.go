@@ -24,7 +24,7 @@ func (a *app) imageBuild() *cobra.Command {
 
 	cmd := &cobra.Command{
 		Use:   "build FOLDER",
-		Short: "Make a Windows image from a Dockerfile or a folder of files, the same bytes each time",
+		Short: "Make a Windows image from a Dockerfile or a folder of files",
 		Long: `Makes an OCI image for windows/amd64, as the Dockerfile in the folder says, or from the folder's files. The image is
 loaded into the cluster that is up, or written to a file with --output. All timestamps in the image are the time in the
 environment variable SOURCE_DATE_EPOCH (seconds), or the start of 1970.
