@@ -121,13 +121,18 @@ func (b *bed) netexec(ctx context.Context, pod, path string, v any) error {
 	}
 	defer func() { _ = resp.Body.Close() }()
 
-	// 400: a name that does not resolve
-	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusExpectationFailed {
-		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-		return fmt.Errorf("ask pod %s: %s: %s", pod, resp.Status, strings.TrimSpace(string(text)))
+	return readAnswer(pod, resp, v)
+}
+
+// readAnswer reads what a pod's netexec says. 400 tells of a fault in words, such as a name that does not resolve.
+func readAnswer(pod string, resp *http.Response, v any) error {
+	if resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusExpectationFailed {
+		return json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(v)
 	}
 
-	return json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(v)
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	said := &podError{strings.TrimSpace(string(text))}
+	return fmt.Errorf("ask pod %s: %s: %w", pod, resp.Status, said)
 }
 
 // control returns the network namespace from which a pod is asked: its node's, which reaches the pod for probes. A

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"regexp"
 	"slices"
@@ -166,6 +168,17 @@ func TestShort(t *testing.T) {
 		if got := short(&podError{in}); got != want {
 			t.Errorf("short(%q) = %q, want %q", in, got, want)
 		}
+	}
+}
+
+// TestAnswerOfAPod: a pod tells of a name that does not resolve by a page of its own
+// (https://github.com/kubernetes/kubernetes/blob/v1.36.3/test/images/agnhost/netexec/netexec.go, dialHandler).
+func TestAnswerOfAPod(t *testing.T) {
+	page := httptest.NewRecorder()
+	http.Error(page, "host and/or port param are invalid. lookup web.x: no such host", http.StatusBadRequest)
+	err := readAnswer("one-a", page.Result(), nil)
+	if err == nil || short(err) != noName || !strings.Contains(err.Error(), "ask pod one-a: 400") {
+		t.Errorf("%v: %q", err, short(err))
 	}
 }
 
