@@ -20,7 +20,8 @@ func (a *app) down() *cobra.Command {
 removes its context from your kubeconfig. It also removes what a crash has left, and is safe to repeat. On a
 machine that joined a cluster with mullion join, it does the same as ` + "`mullion leave --force`" + `.
 
-With --run it leaves the cluster alone, and removes the engine of ` + "`mullion run`" + ` with its containers and images.`,
+With --run it leaves the cluster alone, and removes the engine of ` + "`mullion run`" + ` with its containers and
+images.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if ofRun && kubeconfigFlag != "" {

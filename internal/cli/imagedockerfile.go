@@ -61,6 +61,7 @@ func dockerfileOf(dir, file string) (string, error) {
 		}
 		return err == nil, err
 	}
+
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return "", nil //nolint:nilerr // who reads it says what is wrong
 	}
@@ -68,6 +69,7 @@ func dockerfileOf(dir, file string) (string, error) {
 	if err != nil || !docker {
 		return "", err
 	}
+
 	own, err := there(imagebuild.SpecFile)
 	if err != nil {
 		return "", err
@@ -76,6 +78,7 @@ func dockerfileOf(dir, file string) (string, error) {
 		return "", fmt.Errorf("%q has a %s and an %s: say by -f which one describes the image", dir, dockerfileName,
 			imagebuild.SpecFile)
 	}
+
 	return filepath.Join(dir, dockerfileName), nil
 }
 
@@ -86,6 +89,7 @@ func (a *app) buildDockerfile(cmd *cobra.Command, dir, file string, flags docker
 	if name := instead(over); name != "" {
 		return nil, fmt.Errorf("--%s is for a folder without a %s, which has an instruction for it", name, dockerfileName)
 	}
+
 	args, err := a.buildArgs(flags.args)
 	if err != nil {
 		return nil, err
@@ -99,12 +103,14 @@ func (a *app) buildDockerfile(cmd *cobra.Command, dir, file string, flags docker
 	if err != nil {
 		return nil, err
 	}
+
 	scratch, err := a.buildFolder(client)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
 	name := filepath.Base(file)
+
 	return dockerfile.Build(cmd.Context(), dockerfile.Options{
 		File:       file,
 		Name:       name,
@@ -161,6 +167,7 @@ func (a *app) buildRun(ctx context.Context, client *single.Client, img *imagebui
 		Layer:   filepath.Join(scratch, strings.ToLower(rand.Text())+".layer"),
 		Once:    true,
 	}
+
 	end, err := client.Run(ctx, ask, single.Streams{Out: a.env.Out, Err: a.env.Err})
 	if err != nil {
 		return "", err
@@ -168,11 +175,12 @@ func (a *app) buildRun(ctx context.Context, client *single.Client, img *imagebui
 	if code := end.ExitCode(); code != 0 {
 		return "", fmt.Errorf("the command ended with exit code %d", code)
 	}
+
 	return ask.Layer, nil
 }
 
-// buildOf is the version of Windows in which RUN's containers run: one that the image is for, the usual one if it can
-// be.
+// buildOf returns the version of Windows in which RUN's containers run: one that the image is for, the usual one if it
+// can be.
 func buildOf(osVersions []string) string {
 	var names []string
 	for _, b := range winver.All() {
@@ -186,7 +194,7 @@ func buildOf(osVersions []string) string {
 	return names[0]
 }
 
-// instead is the name of a flag whose place in a Dockerfile an instruction has; "": none was given.
+// instead returns the name of a flag whose place in a Dockerfile an instruction has; "": none was given.
 func instead(over imagebuild.Spec) string {
 	for _, flag := range []struct {
 		name  string
@@ -204,6 +212,7 @@ func instead(over imagebuild.Spec) string {
 			return flag.name
 		}
 	}
+
 	return ""
 }
 
@@ -222,6 +231,7 @@ func (a *app) buildArgs(flags []string) (map[string]string, error) {
 		}
 		args[name] = value
 	}
+
 	return args, nil
 }
 
@@ -240,7 +250,7 @@ func (a *app) sayBuild(name string, e dockerfile.Event) {
 // longestLine is how much of a line of a Dockerfile is shown, in bytes: somebody may have made it very long.
 const longestLine = 1000
 
-// sourceDate is the time in an image: SOURCE_DATE_EPOCH, or the start of 1970.
+// sourceDate returns the time in an image: SOURCE_DATE_EPOCH, or the start of 1970.
 func (a *app) sourceDate() (time.Time, error) {
 	epoch := a.env.Getenv("SOURCE_DATE_EPOCH")
 	if epoch == "" {

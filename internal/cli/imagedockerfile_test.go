@@ -26,6 +26,7 @@ func TestImageBuildByDockerfile(t *testing.T) {
 	if _, err := os.Stat(out); err != nil {
 		t.Error(err)
 	}
+
 	build().has(t, ExitUsage, "mullion: Dockerfile:6: RUN --network=host setup.exe: --network of RUN")
 	build("--target", "three").has(t, ExitUsage, `mullion: Dockerfile has no stage "three", but one`)
 	build("--target", "one", "--cmd", "x").has(t, ExitUsage, "mullion: --cmd is for a folder without a Dockerfile")

@@ -10,7 +10,7 @@ import (
 	"mullion.dev/mullion/internal/windows/wine"
 )
 
-// userOf is the Windows user of a container's programs by the id that they have in it.
+// userOf returns the Windows user of a container's programs by the id that they have in it.
 func userOf(uid uint32) string {
 	if uid == 0 {
 		return wine.AdminUser

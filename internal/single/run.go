@@ -52,17 +52,10 @@ func (s *service) run(ctx context.Context, cancel func(), c *client, ask Run) (e
 	if err := k.make(ctx, &undo); err != nil {
 		return err
 	}
-	stdio := engine.IO{Terminal: ask.Terminal, Stdout: filepath.Join(p.streams(ask.Streams), "stdout")}
-	if ask.Stdin {
-		stdio.Stdin = filepath.Join(p.streams(ask.Streams), "stdin")
-	}
-	if !ask.Terminal {
-		stdio.Stderr = filepath.Join(p.streams(ask.Streams), "stderr")
-	}
 	if err := k.remember(ctx); err != nil {
 		return err
 	}
-	if _, err := r.engine.Start(ctx, k.id, stdio); err != nil {
+	if _, err := r.engine.Start(ctx, k.id, k.streams()); err != nil {
 		return err
 	}
 	s.background.Go(k.wait)
@@ -83,6 +76,19 @@ func (s *service) run(ctx context.Context, cancel func(), c *client, ask Run) (e
 	}
 	c.say(Event{Ended: &end})
 	return nil
+}
+
+// streams are the pipes of the program's streams, which its client has made.
+func (k *container) streams() engine.IO {
+	dir := k.service.options.Paths.streams(k.ask.Streams)
+	stdio := engine.IO{Terminal: k.ask.Terminal, Stdout: filepath.Join(dir, "stdout")}
+	if k.ask.Stdin {
+		stdio.Stdin = filepath.Join(dir, "stdin")
+	}
+	if !k.ask.Terminal {
+		stdio.Stderr = filepath.Join(dir, "stderr")
+	}
+	return stdio
 }
 
 // patience is how long nothing is said of what may be over soon.

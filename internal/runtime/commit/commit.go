@@ -72,8 +72,8 @@ func (c Changes) WriteLayer(ctx context.Context, w io.Writer) error {
 	return imagebuild.WriteWindowsLayer(ctx, w, append(files, own...), hives, c.Created)
 }
 
-// userSettings are the file of the user's settings, if the container has changed them, and the folders that lead to it.
-// It hides the one in a layer below, so it has all that is not as Windows has it.
+// userSettings returns the file of the user's settings, if the container has changed them, and the folders that lead to
+// it. It hides the one in a layer below, so it has all that is not as Windows has it.
 func (c Changes) userSettings() ([]imagebuild.File, error) {
 	before, after := c.Before[wine.UserHive], c.After[wine.UserHive]
 	if changed, err := wine.WriteUser(before, after); err != nil || changed == nil {
@@ -118,6 +118,7 @@ func (c Changes) files(ctx context.Context) ([]imagebuild.File, error) {
 		if err != nil || name == "." {
 			return err
 		}
+
 		if passing(name) {
 			if d.IsDir() {
 				return fs.SkipDir
@@ -128,6 +129,7 @@ func (c Changes) files(ctx context.Context) ([]imagebuild.File, error) {
 		files = append(files, found...)
 		return err
 	})
+
 	return files, err
 }
 
@@ -146,7 +148,7 @@ func passing(name string) bool {
 	return false
 }
 
-// file is what an entry of the drive is in a layer.
+// file returns what an entry of the drive is in a layer.
 func (c Changes) file(root *os.Root, name string, d fs.DirEntry) ([]imagebuild.File, error) {
 	base := path.Base(name)
 	if err := imagebuild.CheckName(base); err != nil {
@@ -176,10 +178,11 @@ func (c Changes) file(root *os.Root, name string, d fs.DirEntry) ([]imagebuild.F
 			ReadOnly: info.Mode().Perm()&0o222 == 0,
 		}}, nil
 	}
+
 	return nil, fmt.Errorf("%q is neither a file, a folder nor a link: %w", name, errdefs.ErrInvalidArgument)
 }
 
-// link is a symbolic link, which has to lead to something on the drive by a relative path.
+// link returns a symbolic link, which has to lead to something on the drive by a relative path.
 func link(root *os.Root, name string) ([]imagebuild.File, error) {
 	to, err := root.Readlink(name)
 	if err != nil {
@@ -189,6 +192,7 @@ func link(root *os.Root, name string) ([]imagebuild.File, error) {
 	if path.IsAbs(to) || end == ".." || strings.HasPrefix(end, "../") {
 		return nil, fmt.Errorf("%q is a link to %q, which an image cannot hold: %w", name, to, errdefs.ErrInvalidArgument)
 	}
+
 	info, err := root.Stat(name)
 	return []imagebuild.File{{
 		Name:  name,

@@ -29,6 +29,7 @@ func layerOf(t *testing.T, c Changes) ([]string, error) {
 	if err := c.WriteLayer(t.Context(), &out); err != nil {
 		return nil, err
 	}
+
 	var list []string
 	for r := tar.NewReader(&out); ; {
 		h, err := r.Next()
@@ -39,10 +40,12 @@ func layerOf(t *testing.T, c Changes) ([]string, error) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		text, err := io.ReadAll(r)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		switch {
 		case h.Typeflag == tar.TypeDir:
 			text = []byte("/")
@@ -75,11 +78,13 @@ func TestFiles(t *testing.T) {
 	if err := os.Symlink("new.txt", filepath.Join(dir, "app", "link")); err != nil {
 		t.Fatal(err)
 	}
+
 	want := []string{
 		"Files /", "Files/app /", "Files/app/link ->new.txt", "Files/app/new.txt N", "Files/users /",
 		"Files/users/ContainerUser /", "Files/users/ContainerUser/AppData /", "Files/users/ContainerUser/AppData/Local /",
 		"Files/windows /", "Hives /",
 	}
+
 	if os.Geteuid() == 0 { // others cannot make what overlayfs makes
 		if err := unix.Mknod(filepath.Join(dir, "app", "old.txt"), unix.S_IFCHR, 0); err != nil {
 			t.Fatal(err)
@@ -90,7 +95,12 @@ func TestFiles(t *testing.T) {
 		want = append(want, "Files/app/.wh.old.txt ")
 	}
 
-	got, err := layerOf(t, Changes{Drive: dir, Before: noRegistry(), After: noRegistry(), System: noRegistry()})
+	got, err := layerOf(t, Changes{
+		Drive:  dir,
+		Before: noRegistry(),
+		After:  noRegistry(),
+		System: noRegistry(),
+	})
 	slices.Sort(want)
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v\n%s\nwant\n%s", err, strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -99,7 +109,12 @@ func TestFiles(t *testing.T) {
 
 // A container that wrote nothing has an empty layer.
 func TestNothing(t *testing.T) {
-	c := Changes{Drive: filepath.Join(t.TempDir(), "none"), Before: noRegistry(), After: noRegistry(), System: noRegistry()}
+	c := Changes{
+		Drive:  filepath.Join(t.TempDir(), "none"),
+		Before: noRegistry(),
+		After:  noRegistry(),
+		System: noRegistry(),
+	}
 	if got, err := layerOf(t, c); err != nil || !slices.Equal(got, []string{"Files /", "Hives /"}) {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -124,13 +139,25 @@ func TestHostile(t *testing.T) {
 		if err := tt.make(dir); err != nil {
 			t.Fatal(err)
 		}
-		_, err := layerOf(t, Changes{Drive: dir, Before: noRegistry(), After: noRegistry(), System: noRegistry()})
+
+		_, err := layerOf(t, Changes{
+			Drive:  dir,
+			Before: noRegistry(),
+			After:  noRegistry(),
+			System: noRegistry(),
+		})
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", name, err, tt.want)
 		}
 	}
 
-	c := Changes{Drive: t.TempDir(), Before: noRegistry(), After: noRegistry(), System: noRegistry()}
+	c := Changes{
+		Drive:  t.TempDir(),
+		Before: noRegistry(),
+		After:  noRegistry(),
+		System: noRegistry(),
+	}
+
 	c.After[wine.MachineHive] = "not Wine's"
 	if _, err := layerOf(t, c); err == nil {
 		t.Error("a registry that is none is taken")

@@ -21,7 +21,7 @@ type Config struct {
 	// Explain is the file into which Wine's diagnostic lines are counted, which the main program is to write to
 	// descriptor 3; "": there is no such descriptor.
 	Explain string
-	// Settle says that Wine's server is to end in order after the main program, as what it has of the registry in memory
+	// Settle says that Wine's server is to end in order after the main program: what it has of the registry in memory
 	// is to be in the container's files.
 	Settle bool
 }

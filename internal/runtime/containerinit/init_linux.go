@@ -34,49 +34,65 @@ func Run(cfg Config, errOut io.Writer) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("start %q: %w", cfg.Argv[0], err)
 	}
+	life := life{cfg: cfg, main: main, errOut: errOut}
 	terminal := isTerminal(0)
-	end := 0    // the process that ends the services, once the main program has ended
-	server := 0 // Wine's server, once it has been told to end
-	result := 0
-	over := func(code int) (ends bool) {
-		noteLeft(cfg, procfs)
-		result, main, end = code, 0, 0
-		server = settle(cfg, procfs)
-		return server == 0
-	}
+
 	for sig := range signals {
 		number, ok := sig.(syscall.Signal)
 		switch {
 		case !ok:
 		case number == syscall.SIGCHLD:
-			if server != 0 {
-				if reapUntil(server) {
-					return result, nil
-				}
-				continue
-			}
-			code, ended, dead := reap(main, end, errOut)
-			switch {
-			case end != 0 && (ended || dead):
-				if over(result) {
-					return result, nil
-				}
-			case dead:
-				return code, nil
-			case ended:
-				if end = endServices(cfg, procfs); end != 0 {
-					result, main = code, 0
-				} else if over(code) {
-					return code, nil
-				}
+			if life.childEnded() {
+				return life.code, nil
 			}
 		case terminal && (number == syscall.SIGINT || number == syscall.SIGQUIT):
 			// typed on the terminal, so the kernel has sent it to the whole foreground group, the main program included
 		default:
-			forward(cfg, main, number)
+			forward(cfg, life.main, number)
 		}
 	}
 	return 0, nil
+}
+
+// life is how far a container has come: its main program runs, then its services end, then Wine's server.
+type life struct {
+	cfg    Config
+	errOut io.Writer
+	// main is the main program, 0 once it has ended. services is the process that ends the services, server Wine's
+	// server that was told to end; 0: there is none.
+	main, services, server int
+	// code is the container's exit code, the main program's.
+	code int
+}
+
+// childEnded looks at the children that have ended, and reports whether the container is over.
+func (l *life) childEnded() (over bool) {
+	if l.server != 0 {
+		return reapUntil(l.server)
+	}
+
+	code, ended, dead := reap(l.main, l.services, l.errOut)
+	switch {
+	case l.services != 0 && (ended || dead):
+		l.services = 0
+		return l.last()
+	case dead:
+		l.code = code
+		return true
+	case ended:
+		l.code, l.main = code, 0
+		if l.services = endServices(l.cfg, procfs); l.services == 0 {
+			return l.last()
+		}
+	}
+	return false
+}
+
+// last does what is left when the services have ended, and reports whether the container is over.
+func (l *life) last() (over bool) {
+	noteLeft(l.cfg, procfs)
+	l.server = settle(l.cfg, procfs)
+	return l.server == 0
 }
 
 // files are the descriptors of the main program: the standard ones, and one for Wine's lines if they are to be kept.

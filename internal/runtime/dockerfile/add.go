@@ -52,9 +52,11 @@ func (s *stage) add(ctx context.Context, c *instructions.AddCommand) error {
 			return err
 		}
 	}
+
 	if err := w.heredocs(c.SourceContents); err != nil {
 		return err
 	}
+
 	return s.put(ctx, w.made, fmt.Sprint(c))
 }
 
@@ -80,6 +82,7 @@ func (w *copying) addOne(ctx context.Context, pattern string, c *instructions.Ad
 	if len(found) != 1 {
 		return w.pattern(ctx, pattern, "")
 	}
+
 	files, folder, err := w.from.list(ctx, found[0])
 	if err != nil {
 		return err
@@ -89,6 +92,7 @@ func (w *copying) addOne(ctx context.Context, pattern string, c *instructions.Ad
 			return err
 		}
 	}
+
 	return w.place(found[0], files, folder)
 }
 
@@ -105,6 +109,7 @@ func (w *copying) fetch(ctx context.Context, address, checksum string, unpack bo
 			return refuse(errdefs.ErrInvalidArgument, "--checksum %s: want sha256: and 64 digits", checksum)
 		}
 	}
+
 	u, err := url.Parse(address)
 	if err != nil {
 		return fmt.Errorf("%q: %w: %w", address, err, errdefs.ErrInvalidArgument)
@@ -119,6 +124,7 @@ func (w *copying) fetch(ctx context.Context, address, checksum string, unpack bo
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
+
 	size, sum, err := download(ctx, address, file)
 	if err != nil {
 		return err
@@ -132,6 +138,7 @@ func (w *copying) fetch(ctx context.Context, address, checksum string, unpack bo
 			return err
 		}
 	}
+
 	return w.place(name, []imagebuild.File{{Source: file.Name(), Size: size}}, false)
 }
 
@@ -146,6 +153,7 @@ func download(ctx context.Context, address string, to io.Writer) (size int64, su
 		return 0, "", err
 	}
 	defer func() { _ = answer.Body.Close() }()
+
 	if answer.StatusCode != http.StatusOK {
 		return 0, "", refuse(errdefs.ErrNotFound, "get %s: the server answers %s", address, answer.Status)
 	}
@@ -170,6 +178,7 @@ func (w *copying) unpack(ctx context.Context, name string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+
 	budget := &io.LimitedReader{R: plain, N: mostFetched}
 	archive := tar.NewReader(budget)
 	first, err := archive.Next()
@@ -191,6 +200,7 @@ func (w *copying) unpack(ctx context.Context, name string) (bool, error) {
 		if err := w.unpackEntry(header, archive); err != nil {
 			return true, fmt.Errorf("%q in the archive: %w", header.Name, err)
 		}
+
 		if header, err = archive.Next(); errors.Is(err, io.EOF) {
 			return true, nil
 		} else if err != nil {
@@ -222,6 +232,7 @@ func decompressed(file io.Reader) (io.Reader, error) {
 		return nil, refuse(errdefs.ErrNotImplemented,
 			"it is compressed by xz, which is not read here: unpack it before, or COPY it")
 	}
+
 	return buffered, nil
 }
 
@@ -236,6 +247,7 @@ func (w *copying) unpackEntry(header *tar.Header, from io.Reader) error {
 			return err
 		}
 	}
+
 	if left, err := w.leaves(name, name); left || err != nil {
 		return err
 	}
@@ -258,6 +270,7 @@ func (w *copying) unpackEntry(header *tar.Header, from io.Reader) error {
 	case tar.TypeSymlink:
 		return w.unpackLink(at, name, header.Linkname)
 	}
+
 	return refuse(errdefs.ErrInvalidArgument, "it is neither a file, a folder nor a link")
 }
 
@@ -273,6 +286,7 @@ func (w *copying) unpackFile(at string, header *tar.Header, from io.Reader) (err
 	if err != nil {
 		return err
 	}
+
 	return w.made.add(imagebuild.File{
 		Name:     at,
 		Source:   file.Name(),

@@ -25,6 +25,7 @@ func archiveOf(t *testing.T, compressed bool, entries ...entry) string {
 	if compressed {
 		into = gzip.NewWriter(&out)
 	}
+
 	w := tar.NewWriter(into)
 	for _, e := range entries {
 		err := w.WriteHeader(&tar.Header{
@@ -40,6 +41,7 @@ func archiveOf(t *testing.T, compressed bool, entries ...entry) string {
 	if err := errors.Join(w.Close(), into.Close()); err != nil {
 		t.Fatal(err)
 	}
+
 	return out.String()
 }
 
@@ -57,6 +59,7 @@ func TestArchives(t *testing.T) {
 		{"../../up", "U", "", tar.TypeReg},
 		{"/root", "R", "", tar.TypeReg},
 	}
+
 	const want = "x /\nx/d /\nx/d/a A\nx/d/link ->a\nx/d/same A\nx/root R\nx/up U"
 	for _, compressed := range []bool{false, true} {
 		m, err := try(t, map[string]string{
@@ -99,6 +102,7 @@ func TestArchives(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, bad.want)
 		}
 	}
+
 	_, err = try(t, map[string]string{"Dockerfile": nano + "ADD a.txz /x/", "a.txz": "\xfd7zXZ\x00"}, nil)
 	if err == nil || !strings.Contains(err.Error(), "xz") {
 		t.Errorf("xz: %v", err)

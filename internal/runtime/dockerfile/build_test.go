@@ -51,6 +51,7 @@ func folderOf(t *testing.T, files map[string]string) string {
 			t.Fatal(err)
 		}
 	}
+
 	return dir
 }
 
@@ -71,9 +72,11 @@ func try(t *testing.T, files map[string]string, with func(*dockerfile.Options)) 
 		},
 		Say: func(e dockerfile.Event) { m.events = append(m.events, e) },
 	}
+
 	if with != nil {
 		with(&o)
 	}
+
 	img, err := dockerfile.Build(t.Context(), o)
 	if err != nil {
 		return m, err
@@ -82,6 +85,7 @@ func try(t *testing.T, files map[string]string, with func(*dockerfile.Options)) 
 	if m.digest, err = img.Digest(); err != nil {
 		return m, err
 	}
+
 	return m, m.read(img)
 }
 
@@ -95,6 +99,7 @@ func (m *made) read(img *imagebuild.Image) error {
 	if err != nil {
 		return err
 	}
+
 	config, err := first.RawConfigFile()
 	if err == nil {
 		err = json.Unmarshal(config, &m.config)
@@ -107,12 +112,14 @@ func (m *made) read(img *imagebuild.Image) error {
 	if err != nil {
 		return err
 	}
+
 	m.files = map[string]string{}
 	for _, l := range layers {
 		if err := m.readLayer(l); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -131,6 +138,7 @@ func (m *made) readLayer(l v1.Layer) error {
 		if err != nil {
 			return err
 		}
+
 		name, ok := strings.CutPrefix(h.Name, "Files/")
 		if !ok {
 			continue
@@ -139,6 +147,7 @@ func (m *made) readLayer(l v1.Layer) error {
 		if err != nil {
 			return err
 		}
+
 		switch h.Typeflag {
 		case tar.TypeDir:
 			text = []byte("/")
@@ -149,7 +158,7 @@ func (m *made) readLayer(l v1.Layer) error {
 	}
 }
 
-// list are the files in lines.
+// list returns the files in lines.
 func (m made) list() string {
 	var lines []string
 	for name, text := range m.files {
@@ -159,7 +168,7 @@ func (m made) list() string {
 	return strings.Join(lines, "\n")
 }
 
-// warnings are the warnings in lines.
+// warnings returns the warnings in lines.
 func (m made) warnings() string {
 	var lines []string
 	for _, e := range m.events {
@@ -196,10 +205,12 @@ func FuzzBuild(f *testing.F) {
 	} {
 		f.Add(text)
 	}
+
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.Contains(strings.ToLower(text), "http") {
 			t.Skip("nothing is fetched here")
 		}
+
 		m, err := try(t, map[string]string{"Dockerfile": text, "a.txt": "A", "dir/b": "B"}, nil)
 		if err != nil {
 			return

@@ -41,6 +41,7 @@ func (s *stage) copyFiles(ctx context.Context, number int, c *instructions.CopyC
 	if err != nil {
 		return err
 	}
+
 	for _, pattern := range c.SourcePaths {
 		if _, err := withoutDrive(pattern); err != nil && c.From != "" {
 			return err
@@ -52,6 +53,7 @@ func (s *stage) copyFiles(ctx context.Context, number int, c *instructions.CopyC
 	if err := w.heredocs(c.SourceContents); err != nil {
 		return err
 	}
+
 	return s.put(ctx, w.made, fmt.Sprint(c))
 }
 
@@ -74,9 +76,11 @@ func (s *stage) source(ctx context.Context, number int, from string) (_ source, 
 	} else {
 		other, err = s.base(ctx, from)
 	}
+
 	if err != nil {
 		return nil, "", err
 	}
+
 	return other.tree, other.standIn, nil
 }
 
@@ -99,6 +103,7 @@ func (s *stage) copying(c instructions.Command, what instructions.SourcesAndDest
 		return nil, refuse(errdefs.ErrInvalidArgument,
 			"of several files the target has to be a folder, and end with a slash")
 	}
+
 	return &copying{
 		stage:    s,
 		command:  c,
@@ -116,6 +121,7 @@ func (w *copying) pattern(ctx context.Context, pattern, standIn string) error {
 	if err != nil {
 		return err
 	}
+
 	found, err := w.from.glob(at)
 	if err != nil {
 		return err
@@ -137,10 +143,11 @@ func (w *copying) pattern(ctx context.Context, pattern, standIn string) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
-// sourceName is the name of what a pattern stands for, with slashes. In a stage it may have a drive.
+// sourceName returns the name of what a pattern stands for, with slashes. In a stage it may have a drive.
 func (w *copying) sourceName(pattern string) (string, error) {
 	if _, ok := w.from.(tree); !ok {
 		return strings.ReplaceAll(pattern, `\`, "/"), nil
@@ -152,7 +159,7 @@ func (w *copying) sourceName(pattern string) (string, error) {
 	return strings.TrimPrefix(path.Clean("/"+p), "/"), nil
 }
 
-// missing is the error of a file that is not there. Windows' own files are in no stand-in, and every container has
+// missing returns the error of a file that is not there. Windows' own files are in no stand-in, and every container has
 // Wine's.
 func (w *copying) missing(pattern, at, standIn string) error {
 	if standIn != "" && strings.HasPrefix(strings.ToLower(at), "windows/") {
@@ -185,6 +192,7 @@ func (w *copying) place(name string, files []imagebuild.File, folder bool) error
 		if left {
 			continue
 		}
+
 		f.Name = path.Join(target, f.Name)
 		if err := imagebuild.CheckName(path.Base(f.Name)); err != nil {
 			return err
@@ -193,6 +201,7 @@ func (w *copying) place(name string, files []imagebuild.File, folder bool) error
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -217,10 +226,16 @@ func (w *copying) heredocs(all []instructions.SourceContent) error {
 		if err := imagebuild.CheckName(path.Base(target)); err != nil {
 			return err
 		}
-		f := imagebuild.File{Name: target, Data: []byte(c.Data), Size: int64(len(c.Data))}
+
+		f := imagebuild.File{
+			Name: target,
+			Data: []byte(c.Data),
+			Size: int64(len(c.Data)),
+		}
 		if err := w.made.add(f); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }

@@ -41,8 +41,8 @@ type Options struct {
 	Target string
 	// Base finds an image that a stage builds on, by its full reference.
 	Base func(ref string) (Base, bool)
-	// Run runs the command of an image in a container, and returns the file with the layer of what it has changed, which
-	// imagebuild.WriteWindowsLayer has written. nil: RUN is refused.
+	// Run runs the command of an image in a container, and returns the file with the layer of what it has changed,
+	// which imagebuild.WriteWindowsLayer has written. nil: RUN is refused.
 	Run func(ctx context.Context, img *imagebuild.Image) (layer string, err error)
 	// Created is the time in the image and of its files.
 	Created time.Time
@@ -93,7 +93,7 @@ func (e *LineError) Error() string {
 // Unwrap returns Err.
 func (e *LineError) Unwrap() error { return e.Err }
 
-// firstLine is the number of the first line of a place in the file.
+// firstLine returns the number of the first line of a place in the file.
 func firstLine(at []parser.Range) int {
 	if len(at) == 0 {
 		return 0
@@ -118,7 +118,14 @@ func Build(ctx context.Context, o Options) (*imagebuild.Image, error) {
 	}
 	defer folder.close()
 
-	b := &builder{Options: o, file: f, folder: folder, made: map[int]*stage{}, used: map[string]bool{}}
+	b := &builder{
+		Options: o,
+		file:    f,
+		folder:  folder,
+		made:    map[int]*stage{},
+		used:    map[string]bool{},
+	}
+
 	s, err := b.stage(ctx, target)
 	if err != nil {
 		return nil, err

@@ -40,6 +40,7 @@ func read(o Options) (file, error) {
 	if err != nil {
 		return f, f.wrong(err)
 	}
+
 	f.escape = parsed.EscapeToken
 	f.stages, f.global, err = instructions.Parse(parsed.AST, linter.New(&linter.Config{
 		Warn: func(_, _, _, says string, at []parser.Range) {
@@ -57,10 +58,11 @@ func read(o Options) (file, error) {
 		o.Say(Event{Line: firstLine(at), Warning: fmt.Sprintf(
 			"the frontend %s is not fetched: BuildKit's own parser reads the file", syntax)})
 	}
+
 	return f, nil
 }
 
-// wrong is an error of the parser, which knows the line.
+// wrong returns an error of the parser, which knows the line.
 func (f file) wrong(err error) error {
 	e := &LineError{Name: f.name, Err: err}
 	if at, ok := errors.AsType[*parser.LocationError](err); ok && len(at.Locations) > 0 {
@@ -87,6 +89,7 @@ func (f file) target(name string) (int, error) {
 			names = append(names, s.Name)
 		}
 	}
+
 	return 0, refuse(errdefs.ErrInvalidArgument, "%s has no stage %q, but %s", f.name, name, list(names))
 }
 

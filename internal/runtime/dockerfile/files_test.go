@@ -89,6 +89,7 @@ func TestFiles(t *testing.T) {
 			if strings.Contains(tt.text, "iis") { // its stand-in has files of its own
 				got = "inetpub/wwwroot/a.txt " + m.files["inetpub/wwwroot/a.txt"]
 			}
+
 			if got != tt.want {
 				t.Errorf("its files:\n%s\nwant\n%s", got, tt.want)
 			}

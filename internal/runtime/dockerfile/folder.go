@@ -88,8 +88,8 @@ func (f *folder) leaves(name string) (bool, error) {
 	return f.ignored.MatchesOrParentMatches(name)
 }
 
-// inFolder is a path of a Dockerfile as a name in the folder. What leads out of it begins at the folder again, as in
-// Docker.
+// inFolder returns a path of a Dockerfile as a name in the folder. What leads out of it begins at the folder again, as
+// in Docker.
 func inFolder(name string) string {
 	p := strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(name, `\`, "/")), "/")
 	if p == "" {
@@ -118,6 +118,7 @@ func (f *folder) glob(pattern string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		// A folder that is left out may have files that are not: .dockerignore has "!".
 		if left, err := f.leaves(name); err != nil {
 			return nil, err
@@ -126,6 +127,7 @@ func (f *folder) glob(pattern string) ([]string, error) {
 		}
 		kept = append(kept, name)
 	}
+
 	return kept, nil
 }
 
@@ -149,6 +151,7 @@ func (f *folder) list(ctx context.Context, name string) (files []imagebuild.File
 	if !info.Mode().IsRegular() {
 		return nil, false, refuse(errdefs.ErrInvalidArgument, "%q is no file and no folder", name)
 	}
+
 	return []imagebuild.File{{
 		Source:   at,
 		Size:     info.Size(),

@@ -32,6 +32,7 @@ func (s *stage) do(ctx context.Context, number int, c instructions.Command) erro
 	case *instructions.RunCommand:
 		return s.run(ctx, c)
 	}
+
 	if err := s.configure(c); err != nil {
 		return err
 	}
@@ -79,6 +80,7 @@ func (s *stage) configure(c instructions.Command) error {
 	default:
 		return refuse(errdefs.ErrNotImplemented, "Mullion does not know this instruction")
 	}
+
 	return nil
 }
 
@@ -99,6 +101,7 @@ func (s *stage) replace(c instructions.Command) error {
 			return text, err
 		})
 	}
+
 	return nil
 }
 
@@ -158,7 +161,7 @@ func (s *stage) workdir(ctx context.Context, c *instructions.WorkdirCommand) err
 	return s.put(ctx, made, fmt.Sprint(c))
 }
 
-// path is a path of an instruction as a name on C:.
+// path returns a path of an instruction as a name on C:.
 func (s *stage) path(name string) (string, error) {
 	dir, err := onDrive("", s.config.WorkingDir)
 	if err != nil {
@@ -203,7 +206,7 @@ func (s *stage) escaped(is bool) {
 	s.config.ArgsEscaped = is
 }
 
-// line is what a line for the shell becomes on Windows: one string, the whole command line.
+// line returns what a line for the shell becomes on Windows: one string, the whole command line.
 func (s *stage) line(words []string) []string {
 	shell := s.config.Shell
 	if len(shell) == 0 {
@@ -222,6 +225,7 @@ func (s *stage) expose(c *instructions.ExposeCommand) error {
 		if protocol != "tcp" && protocol != "udp" {
 			return refuse(errdefs.ErrInvalidArgument, "port %q: want tcp or udp", word)
 		}
+
 		// 127.0.0.1:8080:80 is read as Docker reads it: the last part is the container's port.
 		if at := strings.LastIndexByte(ports, ':'); at >= 0 {
 			s.warn(c, "EXPOSE %s: an image names its own port alone, which is %s", word, ports[at+1:])
@@ -236,6 +240,7 @@ func (s *stage) expose(c *instructions.ExposeCommand) error {
 		if from == 0 || to < from {
 			return refuse(errdefs.ErrInvalidArgument, "port %q: want a number from 1 to 65535, or a range", word)
 		}
+
 		for port := from; port <= to; port++ {
 			if s.config.ExposedPorts == nil {
 				s.config.ExposedPorts = map[string]struct{}{}
@@ -243,10 +248,11 @@ func (s *stage) expose(c *instructions.ExposeCommand) error {
 			s.config.ExposedPorts[strconv.Itoa(port)+"/"+protocol] = struct{}{}
 		}
 	}
+
 	return nil
 }
 
-// portNumber is a port, 0 for what is none.
+// portNumber returns a port, 0 for what is none.
 func portNumber(text string) int {
 	port, err := net.LookupPort("tcp", text)
 	if err != nil || strings.ContainsFunc(text, func(r rune) bool { return r < '0' || r > '9' }) {

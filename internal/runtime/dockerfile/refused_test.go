@@ -61,6 +61,7 @@ func TestRefused(t *testing.T) {
 					o.OSVersions = []string{"ltsc2019"}
 				}
 			}
+
 			switch name {
 			case "a later stage":
 				with = func(o *dockerfile.Options) { o.Target = "0" }
@@ -91,6 +92,7 @@ func TestWarnings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, want := range []string{
 		"1: the frontend example.invalid/front:1 is not fetched",
 		"3: --chown and --chmod do nothing",

@@ -36,6 +36,7 @@ func (s *stage) run(ctx context.Context, c *instructions.RunCommand) error {
 	if err != nil {
 		return err
 	}
+
 	img, err := imagebuild.Assemble(imagebuild.Parts{
 		Tags:       []string{"mullion.local/build:" + strings.ToLower(rand.Text())},
 		OS:         imagebuild.Windows,
@@ -52,6 +53,7 @@ func (s *stage) run(ctx context.Context, c *instructions.RunCommand) error {
 	if err != nil {
 		return err
 	}
+
 	layer, err := imagebuild.LayerOf(name)
 	if err != nil {
 		return err
@@ -63,7 +65,7 @@ func (s *stage) run(ctx context.Context, c *instructions.RunCommand) error {
 	return nil
 }
 
-// commandOf is the configuration with which the command is run: its environment has the stage's arguments too.
+// commandOf returns the configuration with which the command is run: its environment has the stage's arguments too.
 func (s *stage) commandOf(c *instructions.RunCommand) (v1.Config, error) {
 	words := c.CmdLine
 	if len(c.Files) > 0 {
@@ -75,10 +77,13 @@ func (s *stage) commandOf(c *instructions.RunCommand) (v1.Config, error) {
 	}
 
 	config := s.config
-	config.Entrypoint, config.Cmd, config.ArgsEscaped = nil, words, c.PrependShell
+	config.Entrypoint = nil
+	config.Cmd = words
+	config.ArgsEscaped = c.PrependShell
 	if c.PrependShell {
 		config.Cmd = s.line(words)
 	}
+
 	env := slices.Clone(s.args)
 	for _, e := range s.config.Env {
 		name, value, _ := strings.Cut(e, "=")
@@ -88,8 +93,8 @@ func (s *stage) commandOf(c *instructions.RunCommand) (v1.Config, error) {
 	return config, nil
 }
 
-// heredoc is the command line of RUN with heredocs: what one has, if there is nothing beside it, or the line with all of
-// them, which the shell is to understand.
+// heredoc returns the command line of RUN with heredocs: what one has, if there is nothing beside it, or the line with
+// all of them, which the shell is to understand.
 func heredoc(c *instructions.RunCommand) (string, error) {
 	if len(c.CmdLine) != 1 || !c.PrependShell {
 		return "", refuse(errdefs.ErrInvalidArgument, "a heredoc belongs to the shell form")
@@ -102,11 +107,12 @@ func heredoc(c *instructions.RunCommand) (string, error) {
 		return text, nil
 	}
 
-	text := c.CmdLine[0]
+	var text strings.Builder
+	text.WriteString(c.CmdLine[0])
 	for _, f := range c.Files {
-		text += "\n" + f.Data + f.Name
+		text.WriteString("\n" + f.Data + f.Name)
 	}
-	return text, nil
+	return text.String(), nil
 }
 
 // written brings what a layer has into the stage's tree.

@@ -84,10 +84,12 @@ func TestRunChanges(t *testing.T) {
 		{Name: "all/.wh..wh..opq"},
 		{Name: "all/one", Data: []byte("1"), Size: 1},
 	}}
+
 	m, err := try(t, map[string]string{
 		"Dockerfile": nano + "COPY a /app/old\nCOPY a /app/kept\nCOPY a /all/gone\nRUN x\n" + nano + "COPY --from=0 / /",
 		"a":          "A",
 	}, c.in)
+
 	const want = "all /\nall/one 1\napp /\napp/kept A\napp/new N"
 	if err != nil || m.list() != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, m.list(), want)
@@ -102,7 +104,9 @@ func TestRunFails(t *testing.T) {
 		t.Error(err)
 	}
 
-	for _, flag := range []string{"--mount=type=cache,target=C:/x", "--network=host", "--mount=type=secret,id=x,target=C:/x"} {
+	for _, flag := range []string{
+		"--mount=type=cache,target=C:/x", "--network=host", "--mount=type=secret,id=x,target=C:/x",
+	} {
 		c := commands{dir: t.TempDir()}
 		_, err := try(t, map[string]string{"Dockerfile": nano + "RUN " + flag + " x"}, c.in)
 		name, _, _ := strings.Cut(flag, "=")

@@ -65,6 +65,7 @@ func (b *builder) stage(ctx context.Context, number int) (*stage, error) {
 	if err := b.needed(ctx, number); err != nil {
 		return nil, err
 	}
+
 	b.made[number] = s
 	for i, c := range from.Commands {
 		if err := ctx.Err(); err != nil {
@@ -74,12 +75,14 @@ func (b *builder) stage(ctx context.Context, number int) (*stage, error) {
 		if len(b.file.stages) > 1 {
 			label = fmt.Sprintf("[%s %d/%d] ", nameOf(b.file, number), i+1, len(from.Commands))
 		}
+
 		text := fmt.Sprint(c)
 		b.Say(Event{Line: firstLine(c.Location()), Step: label + text})
 		if err := s.do(ctx, number, c); err != nil {
 			return nil, b.at(c.Location(), text, err)
 		}
 	}
+
 	return s, nil
 }
 
@@ -96,10 +99,11 @@ func (b *builder) needed(ctx context.Context, number int) error {
 			}
 		}
 	}
+
 	return nil
 }
 
-// nameOf is what a person calls a stage.
+// nameOf returns what a person calls a stage.
 func nameOf(f file, number int) string {
 	if name := f.stages[number].Name; name != "" {
 		return name
@@ -112,7 +116,12 @@ func (b *builder) at(where []parser.Range, text string, err error) error {
 	if _, ok := errors.AsType[*LineError](err); ok || errors.Is(err, context.Canceled) {
 		return err
 	}
-	return &LineError{Name: b.Name, Line: firstLine(where), Instruction: text, Err: err}
+	return &LineError{
+		Name:        b.Name,
+		Line:        firstLine(where),
+		Instruction: text,
+		Err:         err,
+	}
 }
 
 // begin makes what FROM says.
@@ -126,6 +135,7 @@ func (b *builder) begin(ctx context.Context, number int) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	platform, err := b.expand(from.Platform, global)
 	if err != nil {
 		return nil, err
@@ -141,9 +151,11 @@ func (b *builder) begin(ctx context.Context, number int) (*stage, error) {
 		}
 		return below.above(), nil
 	}
+
 	if system, _, _ := strings.Cut(platform, "/"); platform != "" && system != imagebuild.Windows {
 		return nil, noWindows(name, platform)
 	}
+
 	return b.base(ctx, name)
 }
 
@@ -153,7 +165,7 @@ func noWindows(name, platform string) error {
 		"build the program before, and COPY it from the folder", name, platform)
 }
 
-// above is a stage that begins where this one ends.
+// above returns a stage that begins where this one ends.
 func (s *stage) above() *stage {
 	next := *s
 	next.args, next.cmdHere = nil, false
@@ -176,12 +188,15 @@ func (b *builder) base(ctx context.Context, name string) (*stage, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.standIn, spec, files = ref, found.Spec, found.Files
+		s.standIn = ref
+		spec = found.Spec
+		files = found.Files
 	}
 
 	if err := s.versions(spec, name); err != nil {
 		return nil, err
 	}
+
 	s.config = spec.Config()
 	first, err := imagebuild.BaseStep(ctx, b.Created)
 	if err != nil {
@@ -195,10 +210,15 @@ func (b *builder) base(ctx context.Context, name string) (*stage, error) {
 	c := s.tree.change()
 	for _, at := range slices.Sorted(maps.Keys(files)) {
 		text := []byte(files[at])
-		if err := c.add(imagebuild.File{Name: at, Data: text, Size: int64(len(text))}); err != nil {
+		if err := c.add(imagebuild.File{
+			Name: at,
+			Data: text,
+			Size: int64(len(text)),
+		}); err != nil {
 			return nil, err
 		}
 	}
+
 	return s, s.put(ctx, c, "mullion image build: files of the stand-in for "+s.standIn)
 }
 
@@ -255,7 +275,7 @@ func (b *builder) warn(c instructions.Command, format string, args ...any) {
 	b.Say(Event{Line: firstLine(c.Location()), Warning: fmt.Sprintf(format, args...)})
 }
 
-// platformArgs are the arguments that every Dockerfile has
+// platformArgs returns the arguments that every Dockerfile has
 // (https://docs.docker.com/reference/dockerfile/#automatic-platform-args-in-the-global-scope).
 func platformArgs() []string {
 	return []string{
@@ -264,7 +284,7 @@ func platformArgs() []string {
 	}
 }
 
-// globals are the arguments before the first FROM.
+// globals returns the arguments before the first FROM.
 func (b *builder) globals() ([]string, error) {
 	all := append(platformArgs(), "TARGETSTAGE="+b.Target)
 	for _, c := range b.file.global {
@@ -278,10 +298,11 @@ func (b *builder) globals() ([]string, error) {
 			}
 		}
 	}
+
 	return all, nil
 }
 
-// argument is the value of an ARG: --build-arg's, or its default; false: it has none.
+// argument returns the value of an ARG: --build-arg's, or its default; false: it has none.
 func (b *builder) argument(arg instructions.KeyValuePairOptional, env []string) (string, bool, error) {
 	b.used[arg.Key] = true
 	if value, ok := b.Args[arg.Key]; ok {
@@ -328,6 +349,7 @@ func (b *builder) assemble(s *stage) (*imagebuild.Image, error) {
 	if s.entryLine {
 		config.Cmd = nil // a line for a shell takes no arguments
 	}
+
 	return imagebuild.Assemble(imagebuild.Parts{
 		Tags:       b.Tags,
 		OS:         imagebuild.Windows,

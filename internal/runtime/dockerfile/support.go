@@ -6,8 +6,15 @@ import "mullion.dev/mullion/internal/base/support"
 func SupportRows() []support.Row {
 	const reference = "https://docs.docker.com/reference/dockerfile/"
 	row := func(name string, level support.Level, note, anchor string) support.Row {
-		return support.Row{Area: "Dockerfiles", Name: name, Level: level, Note: note, Ref: reference + anchor}
+		return support.Row{
+			Area:  "Dockerfiles",
+			Name:  name,
+			Level: level,
+			Note:  note,
+			Ref:   reference + anchor,
+		}
 	}
+
 	return []support.Row{
 		row("grammar: directives, variables, heredocs, .dockerignore", support.Supported,
 			"BuildKit's own parser reads the file; another frontend (`# syntax=`) is not fetched, and a warning says so", "#format"),

@@ -26,7 +26,7 @@ func (t tree) find(name string) (imagebuild.File, bool) {
 // isFolder reports whether a name is a folder; "" is C:\.
 func (t tree) isFolder(name string) bool {
 	f, ok := t.find(name)
-	return name == "" || ok && f.Kind == fs.ModeDir
+	return name == "" || (ok && f.Kind == fs.ModeDir)
 }
 
 // glob implements source.
@@ -54,6 +54,7 @@ func (t tree) glob(pattern string) ([]string, error) {
 			found = append(found, t[folded].Name)
 		}
 	}
+
 	return found, nil
 }
 
@@ -72,6 +73,7 @@ func (t tree) list(_ context.Context, name string) (files []imagebuild.File, fol
 	if name == "" {
 		below = ""
 	}
+
 	for _, folded := range slices.Sorted(maps.Keys(t)) {
 		if strings.HasPrefix(folded, below) {
 			f := t[folded]
@@ -79,6 +81,7 @@ func (t tree) list(_ context.Context, name string) (files []imagebuild.File, fol
 			files = append(files, f)
 		}
 	}
+
 	return files, true, nil
 }
 
@@ -100,7 +103,7 @@ func (c *change) find(name string) (imagebuild.File, bool) {
 
 func (c *change) isFolder(name string) bool {
 	f, ok := c.find(name)
-	return name == "" || ok && f.Kind == fs.ModeDir
+	return name == "" || (ok && f.Kind == fs.ModeDir)
 }
 
 // folder adds a folder and those that lead to it. It returns the name with the spelling that it has already.
@@ -123,6 +126,7 @@ func (c *change) folder(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	own := path.Join(parent, path.Base(name))
 	c.files[strings.ToLower(own)] = imagebuild.File{Name: own, Kind: fs.ModeDir}
 	return own, nil
@@ -146,12 +150,13 @@ func (c *change) add(f imagebuild.File) error {
 	if err != nil {
 		return err
 	}
+
 	f.Name = path.Join(parent, path.Base(f.Name))
 	c.files[strings.ToLower(f.Name)] = f
 	return nil
 }
 
-// sorted are the files, a folder before what is in it.
+// sorted returns the files, a folder before what is in it.
 func (c *change) sorted() []imagebuild.File {
 	return slices.SortedFunc(maps.Values(c.files), func(a, b imagebuild.File) int {
 		return strings.Compare(a.Name, b.Name)

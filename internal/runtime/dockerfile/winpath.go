@@ -10,7 +10,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/imagebuild"
 )
 
-// onDrive is a path of a Dockerfile as a name on C:, with slashes and without a leading one; "" is C:\ itself. A
+// onDrive returns a path of a Dockerfile as a name on C:, with slashes and without a leading one; "" is C:\ itself. A
 // relative path is below dir, which is such a name. Names that Windows does not have are errors.
 func onDrive(dir, name string) (string, error) {
 	p, err := withoutDrive(name)
@@ -30,6 +30,7 @@ func onDrive(dir, name string) (string, error) {
 			return "", fmt.Errorf("path %q: %w", name, err)
 		}
 	}
+
 	return p, nil
 }
 
@@ -55,7 +56,7 @@ func isFolder(name string) bool {
 	return strings.HasSuffix(p, "/") || strings.HasSuffix(p, "/.") || p == "." || p == ""
 }
 
-// windowsPath is a name on C: as Windows writes it.
+// windowsPath returns a name on C: as Windows writes it.
 func windowsPath(name string) string {
 	return `C:\` + strings.ReplaceAll(name, "/", `\`)
 }

@@ -11,7 +11,8 @@ import (
 	"mullion.dev/mullion/internal/windows/wine"
 )
 
-// Written is the folder on the machine with what a container's programs have written to C:. It goes with the container.
+// Written returns the folder on the machine with what a container's programs have written to C:. It goes with the
+// container.
 func (e *Engine) Written(ctx context.Context, id string) (string, error) {
 	o, err := e.layersOf(e.with(ctx), id)
 	if err != nil {
@@ -20,8 +21,8 @@ func (e *Engine) Written(ctx context.Context, id string) (string, error) {
 	return filepath.Join(o.upper, drive), nil
 }
 
-// Registry are the files of a container's registry by their names, as they are on disk: Wine's server writes them when
-// it ends, and now and then.
+// Registry returns the files of a container's registry by their names, as they are on disk: Wine's server writes them
+// when it ends, and now and then.
 func (e *Engine) Registry(ctx context.Context, id string) (map[string]string, error) {
 	o, err := e.layersOf(e.with(ctx), id)
 	if err != nil {
@@ -32,6 +33,7 @@ func (e *Engine) Registry(ctx context.Context, id string) (map[string]string, er
 	if err != nil {
 		return nil, err
 	}
+
 	for name := range files {
 		text, err := beneath.ReadIn(o.upper, name, maxHive)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -42,10 +44,11 @@ func (e *Engine) Registry(ctx context.Context, id string) (map[string]string, er
 		}
 		files[name] = string(text)
 	}
+
 	return files, nil
 }
 
-// SystemRegistry are the files of the registry with which Windows itself begins.
+// SystemRegistry returns the files of the registry with which Windows itself begins.
 func (e *Engine) SystemRegistry() (map[string]string, error) {
 	files := map[string]string{}
 	for _, name := range []string{wine.MachineHive, wine.DefaultHive, wine.UserHive} {

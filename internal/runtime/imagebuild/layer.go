@@ -35,8 +35,8 @@ const (
 	attrReparsePoint = 0x400
 )
 
-// WriteWindowsLayer writes a Windows layer, a tar archive: the folders Files and Hives, hives by their names, then files
-// below Files, a folder before what is in it. All have one time.
+// WriteWindowsLayer writes a Windows layer, a tar archive: the folders Files and Hives, hives by their names, then
+// files below Files, a folder before what is in it. All have one time.
 func WriteWindowsLayer(ctx context.Context, w io.Writer, files []File, hives map[string][]byte, at time.Time) error {
 	at = whole(at)
 	tw := tar.NewWriter(w)

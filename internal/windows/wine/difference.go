@@ -12,13 +12,18 @@ import (
 	"mullion.dev/mullion/internal/windows/regf"
 )
 
-// Write is the hive of an image's layer that makes of a file of the registry what it has become: nil if nothing that an
-// image may change has changed. It is what Changes reads.
+// Write returns the hive of an image's layer that makes of a file of the registry what it has become: nil if nothing
+// that an image may change has changed. It is what Changes reads.
 func (h LayerHive) Write(before, after string) ([]byte, error) {
 	f := userFilter("")
 	if h.Hive != DefaultHive {
-		f = hiveFilter{root: h.Root + `\`, key: ofImage, drop: ofMachine}
+		f = hiveFilter{
+			root: h.Root + `\`,
+			key:  ofImage,
+			drop: ofMachine,
+		}
 	}
+
 	keys, err := difference(before, after, f)
 	if len(keys) == 0 || err != nil {
 		return nil, err
@@ -26,8 +31,8 @@ func (h LayerHive) Write(before, after string) ([]byte, error) {
 	return regf.Build(keys...), nil
 }
 
-// WriteUser is a user's own hive (NTUSER.DAT of the profile) with what has become of HKEY_CURRENT_USER since it was
-// Windows' own. It is what UserChanges reads, and has no keys that were deleted: it lies over no other.
+// WriteUser returns a user's own hive (NTUSER.DAT of the profile) with what has become of HKEY_CURRENT_USER since it
+// was Windows' own. It is what UserChanges reads, and has no keys that were deleted: it lies over no other.
 func WriteUser(before, after string) ([]byte, error) {
 	keys, err := difference(before, after, userFilter(""))
 	if err != nil {
@@ -37,13 +42,15 @@ func WriteUser(before, after string) ([]byte, error) {
 	for i := range keys {
 		keys[i].Values = slices.DeleteFunc(keys[i].Values, func(v regf.Value) bool { return v.Tombstone })
 	}
+
 	if len(keys) == 0 {
 		return nil, nil
 	}
+
 	return regf.Build(keys...), nil
 }
 
-// difference are the keys that differ, with what makes the one of the other. Their paths are as the hive has them.
+// difference returns the keys that differ, with what makes the one of the other. Their paths are as the hive has them.
 func difference(before, after string, f hiveFilter) ([]regf.Key, error) {
 	old, err := parseHive(before)
 	if err != nil {
@@ -65,6 +72,7 @@ func difference(before, after string, f hiveFilter) ([]regf.Key, error) {
 			keys = append(keys, regf.Key{Path: path, Values: values})
 		}
 	}
+
 	return append(keys, f.deleted(old, fresh)...), nil
 }
 
@@ -90,9 +98,11 @@ func (f hiveFilter) within(k *hiveKey) (string, bool) {
 	if len(whole) <= len(f.root) || !strings.EqualFold(whole[:len(f.root)], f.root) {
 		return "", false
 	}
+
 	path := whole[len(f.root):]
 	for name := range strings.SplitSeq(path, `\`) {
-		if units := len(utf16.Encode([]rune(name))); units == 0 || units > longestKey || strings.Contains(name, "\x00") {
+		units := len(utf16.Encode([]rune(name)))
+		if units == 0 || units > longestKey || strings.Contains(name, "\x00") {
 			return "", false
 		}
 	}
@@ -102,10 +112,11 @@ func (f hiveFilter) within(k *hiveKey) (string, bool) {
 	if f.root == `System\` && within(path, current) {
 		path = first + path[len(current):]
 	}
+
 	return path, true
 }
 
-// changed are the values of a key that differ from those that it had; old is nil for a new key.
+// changed returns the values of a key that differ from those that it had; old is nil for a new key.
 func (f hiveFilter) changed(old, k *hiveKey) []regf.Value {
 	had, has := old.parsed(), k.parsed()
 	var values []regf.Value
@@ -119,18 +130,24 @@ func (f hiveFilter) changed(old, k *hiveKey) []regf.Value {
 
 	for _, name := range slices.Sorted(maps.Keys(had)) {
 		if has[name] == nil && !f.drop(k.path, had[name].Name) {
-			values = append(values, regf.Value{Name: had[name].Name, Type: regSZ, Tombstone: true})
+			values = append(values, regf.Value{
+				Name:      had[name].Name,
+				Type:      regSZ,
+				Tombstone: true,
+			})
 		}
 	}
+
 	return values
 }
 
-// parsed are a key's values by their names in lower case. Those that are not understood are left out.
+// parsed returns a key's values by their names in lower case. Those that are not understood are left out.
 func (k *hiveKey) parsed() map[string]*regf.Value {
 	values := map[string]*regf.Value{}
 	if k == nil {
 		return values
 	}
+
 	for _, line := range k.lines {
 		name, data, ok := splitValue(line)
 		if !ok {
@@ -140,10 +157,11 @@ func (k *hiveKey) parsed() map[string]*regf.Value {
 			values[strings.ToLower(name)] = &v
 		}
 	}
+
 	return values
 }
 
-// deleted are the keys that are gone, without those below them.
+// deleted returns the keys that are gone, without those below them.
 func (f hiveFilter) deleted(old, fresh *hive) []regf.Key {
 	var keys []regf.Key
 	for _, k := range old.keys {
@@ -156,6 +174,7 @@ func (f hiveFilter) deleted(old, fresh *hive) []regf.Key {
 			keys = append(keys, regf.Key{Path: path, Layer: regf.Tombstone})
 		}
 	}
+
 	return keys
 }
 
@@ -167,6 +186,7 @@ func splitValue(line string) (name, data string, ok bool) {
 	if !strings.HasPrefix(line, `"`) {
 		return "", "", false
 	}
+
 	for i := 1; i < len(line); i++ {
 		switch line[i] {
 		case '\\':
@@ -176,6 +196,7 @@ func splitValue(line string) (name, data string, ok bool) {
 			return string(utf16.Decode(textUnits(line[1:i]))), data, ok
 		}
 	}
+
 	return "", "", false
 }
 
@@ -188,7 +209,11 @@ func parseValue(name, data string) (regf.Value, bool) {
 		return textValue(name, regSZ, data)
 	case kind == "dword":
 		number, err := strconv.ParseUint(rest, 16, 32)
-		return regf.Value{Name: name, Type: regDWORD, Data: binary.LittleEndian.AppendUint32(nil, uint32(number))}, err == nil
+		return regf.Value{
+			Name: name,
+			Type: regDWORD,
+			Data: binary.LittleEndian.AppendUint32(nil, uint32(number)),
+		}, err == nil
 	case kind == "hex":
 		return bytesValue(name, regBinary, rest)
 	}
@@ -198,12 +223,14 @@ func parseValue(name, data string) (regf.Value, bool) {
 	if !ok || err != nil {
 		return regf.Value{}, false
 	}
+
 	switch form {
 	case "str":
 		return textValue(name, uint32(of), rest)
 	case "hex":
 		return bytesValue(name, uint32(of), rest)
 	}
+
 	return regf.Value{}, false
 }
 
@@ -216,7 +243,12 @@ func textValue(name string, kind uint32, data string) (regf.Value, bool) {
 	for _, unit := range append(textUnits(data[1:len(data)-1]), 0) {
 		raw = binary.LittleEndian.AppendUint16(raw, unit)
 	}
-	return regf.Value{Name: name, Type: kind, Data: raw}, true
+
+	return regf.Value{
+		Name: name,
+		Type: kind,
+		Data: raw,
+	}, true
 }
 
 // bytesValue reads numbers of two digits with commas between, on as many lines as it takes.
@@ -232,10 +264,15 @@ func bytesValue(name string, kind uint32, data string) (regf.Value, bool) {
 		}
 		raw = append(raw, byte(number))
 	}
-	return regf.Value{Name: name, Type: kind, Data: raw}, true
+
+	return regf.Value{
+		Name: name,
+		Type: kind,
+		Data: raw,
+	}, true
 }
 
-// textUnits are the characters of a text as Wine's server writes it, in UTF-16
+// textUnits returns the characters of a text as Wine's server writes it, in UTF-16
 // (https://gitlab.winehq.org/wine/wine/-/blob/wine-8.0/server/unicode.c, parse_strW).
 func textUnits(text string) []uint16 {
 	var units []uint16
@@ -249,6 +286,7 @@ func textUnits(text string) []uint16 {
 		units = append(units, unit)
 		text = text[1+length:]
 	}
+
 	return units
 }
 
@@ -259,10 +297,17 @@ func escaped(text string) (unit uint16, length int) {
 		return uint16(meanings[i]), 1
 	}
 
-	begin, base, most, digits := 0, 8, 3, "01234567"
+	begin := 0
+	base := 8
+	most := 3
+	digits := "01234567"
 	if text[0] == 'x' {
-		begin, base, most, digits = 1, 16, 4, "0123456789abcdefABCDEF"
+		begin = 1
+		base = 16
+		most = 4
+		digits = "0123456789abcdefABCDEF"
 	}
+
 	end := begin
 	for end < len(text) && end-begin < most && strings.IndexByte(digits, text[end]) >= 0 {
 		end++
@@ -270,5 +315,6 @@ func escaped(text string) (unit uint16, length int) {
 	if number, err := strconv.ParseUint(text[begin:end], base, 16); err == nil {
 		return uint16(number), end
 	}
+
 	return uint16(text[0]), 1
 }

@@ -67,6 +67,7 @@ func TestWriteIsWhatChangesReads(t *testing.T) {
 		if err != nil || hive == nil {
 			t.Fatalf("%s: %v", h.Name, err)
 		}
+
 		room := MaxChanges
 		keys, err := h.Changes(hive, &room)
 		if err != nil {
@@ -75,12 +76,14 @@ func TestWriteIsWhatChangesReads(t *testing.T) {
 		if text, err = EditRegistry(text, keys); err != nil {
 			t.Fatal(err)
 		}
+
 		for from, to := range map[string]string{text: registryAfter, registryAfter: text} {
 			if left, err := h.Write(from, to); err != nil || left != nil {
 				t.Errorf("%s: %v, differs from what it should be:\n%s", h.Name, err, text)
 			}
 		}
 	}
+
 	for _, no := range []string{`"OLD"`, "Gone", "an image's", `"7"`, `"b"=`} {
 		if strings.Contains(text, no) {
 			t.Errorf("%q is there:\n%s", no, text)
@@ -97,6 +100,7 @@ func TestWriteNothing(t *testing.T) {
 	if hive, err := LayerHives()[2].Write(name, named); hive != nil || err != nil {
 		t.Errorf("the machine's name: %d bytes, %v", len(hive), err)
 	}
+
 	for _, after := range []string{registryBefore, own, times} {
 		for _, h := range LayerHives() {
 			if hive, err := h.Write(registryBefore, after); hive != nil || err != nil {
@@ -117,6 +121,7 @@ func TestWriteUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var got []string
 	err = regf.Walk(hive, func(k regf.Key) error {
 		for _, v := range k.Values {
@@ -140,6 +145,7 @@ func FuzzWrite(f *testing.F) {
 	f.Add(registryAfter)
 	f.Add(registryHead + "\n[Software\\\\a] 1\n\"x\"=str(ffffffff):\"\\x\\\\\n\"y\"=hex(:0\n@=\n")
 	f.Add(registryHead + "\n[]] 1\n[] 1\n\"\"=\"\"\n")
+
 	f.Fuzz(func(t *testing.T, after string) {
 		for _, h := range LayerHives() {
 			hive, err := h.Write(registryBefore, after)

@@ -199,22 +199,7 @@ func (k *keeper) keep(ctx context.Context) error {
 		// A run may begin and end between two looks: its exit code tells it from the one before.
 		if is.State != last.State || is.PID != last.PID || is.Exit != last.Exit {
 			last = is
-			state, said := "", "runs"
-			switch {
-			case is.State == services.Stopped && is.Exit == 0:
-				state, said = Stopped, "was stopped by hand"
-			case is.State == services.Stopped && time.Since(begin) < settled:
-				return fmt.Errorf("service %s ended soon after its start, with code %d", k.Name, is.Exit)
-			case is.State == services.Stopped:
-				said = fmt.Sprintf("ended with code %d; the service control manager starts it again", is.Exit)
-			case is.State != services.Running:
-				state, said = k.said, ""
-			}
-
-			if said != "" {
-				fmt.Fprintf(k.out, "mullion-service: %s %s\n", k.Name, said)
-			}
-			if err := k.say(state); err != nil {
+			if err := k.tell(is, begin); err != nil {
 				return err
 			}
 		}
@@ -225,6 +210,26 @@ func (k *keeper) keep(ctx context.Context) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// tell says what has become of the service, which was started at a time. One that ends soon after that is an error.
+func (k *keeper) tell(is services.Status, begin time.Time) error {
+	state, said := "", "runs"
+	switch {
+	case is.State == services.Stopped && is.Exit == 0:
+		state, said = Stopped, "was stopped by hand"
+	case is.State == services.Stopped && time.Since(begin) < settled:
+		return fmt.Errorf("service %s ended soon after its start, with code %d", k.Name, is.Exit)
+	case is.State == services.Stopped:
+		said = fmt.Sprintf("ended with code %d; the service control manager starts it again", is.Exit)
+	case is.State != services.Running:
+		state, said = k.said, ""
+	}
+
+	if said != "" {
+		fmt.Fprintf(k.out, "mullion-service: %s %s\n", k.Name, said)
+	}
+	return k.say(state)
 }
 
 // ReadState reports whether a state file says that its service was stopped by hand.

@@ -148,7 +148,8 @@ func TestRunTellsOfAStopSoonAfterAFailure(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() {
-			ended <- keeper.Run(ctx, &servicestest.Manager{Services: []*servicestest.Service{service}}, system{}, o, io.Discard)
+			m := &servicestest.Manager{Services: []*servicestest.Service{service}}
+			ended <- keeper.Run(ctx, m, system{}, o, io.Discard)
 		}()
 
 		for _, exit := range []uint32{1067, 0} {
