@@ -86,10 +86,12 @@ func (a *app) buildAny(cmd *cobra.Command, dir, file string, docker dockerfileFl
 	}
 	if by != "" {
 		img, err := a.buildDockerfile(cmd, dir, by, docker, over)
-		if err != nil {
-			return nil, usage(err, "")
+		if own, ok := errors.AsType[*Error](err); ok { // beside the line, the code and what to do
+			err = &Error{Code: own.Code, Err: err, Remedy: own.Remedy}
+		} else if err != nil {
+			err = usage(err, "")
 		}
-		return img, nil
+		return img, err
 	}
 
 	if name := docker.given(); name != "" {

@@ -86,6 +86,9 @@ func dockerfileOf(dir, file string) (string, error) {
 func (a *app) buildDockerfile(cmd *cobra.Command, dir, file string, flags dockerfileFlags, over imagebuild.Spec) (
 	_ *imagebuild.Image, err error,
 ) {
+	if over.OS == imagebuild.Linux {
+		return nil, errors.New("--os linux: Mullion makes images for Linux of folders alone; `docker build` builds this one")
+	}
 	if name := instead(over); name != "" {
 		return nil, fmt.Errorf("--%s is for a folder without a %s, which has an instruction for it", name, dockerfileName)
 	}
@@ -104,7 +107,7 @@ func (a *app) buildDockerfile(cmd *cobra.Command, dir, file string, flags docker
 		return nil, err
 	}
 
-	scratch, err := a.buildFolder(client)
+	scratch, err := os.MkdirTemp("", "mullion-build-")
 	if err != nil {
 		return nil, err
 	}
@@ -125,29 +128,16 @@ func (a *app) buildDockerfile(cmd *cobra.Command, dir, file string, flags docker
 			return dockerfile.Base{Spec: spec, Files: files}, ok
 		},
 		Run: func(ctx context.Context, img *imagebuild.Image) (string, error) {
-			return a.buildRun(ctx, client, img, scratch)
+			return a.buildRun(ctx, client, img)
 		},
 		Created: created,
 		Say:     func(e dockerfile.Event) { a.sayBuild(name, e) },
 	})
 }
 
-// buildFolder makes a folder for the files of a build: where the engine of RUN's containers finds them, or, for a user
-// who has none, wherever temporary files are.
-func (a *app) buildFolder(client *single.Client) (string, error) {
-	at := ""
-	if a.env.Euid == 0 {
-		if err := client.Paths.Prepare(); err != nil {
-			return "", err
-		}
-		at = client.Paths.Data
-	}
-	return os.MkdirTemp(at, "build-")
-}
-
 // buildRun runs the command of RUN in a container of the image so far, as `mullion run` does, and returns the file with
 // the layer of what it has changed.
-func (a *app) buildRun(ctx context.Context, client *single.Client, img *imagebuild.Image, scratch string) (
+func (a *app) buildRun(ctx context.Context, client *single.Client, img *imagebuild.Image) (
 	layer string, err error,
 ) {
 	if err := a.requireRoot("makes containers for RUN"); err != nil {
@@ -164,18 +154,21 @@ func (a *app) buildRun(ctx context.Context, client *single.Client, img *imagebui
 		Image:   img.Refs[0],
 		Pull:    single.PullNever,
 		Windows: buildOf(img.OSVersions),
-		Layer:   filepath.Join(scratch, strings.ToLower(rand.Text())+".layer"),
+		Layer:   filepath.Join(client.Paths.Data, "layer-"+strings.ToLower(rand.Text())),
 		Once:    true,
 	}
 
-	end, err := client.Run(ctx, ask, single.Streams{Out: a.env.Out, Err: a.env.Err})
+	end, err := client.Run(ctx, ask, single.Streams{Out: a.env.Err, Err: a.env.Err})
 	if err != nil {
 		return "", err
 	}
-	if code := end.ExitCode(); code != 0 {
-		return "", fmt.Errorf("the command ended with exit code %d", code)
+	if end != (single.End{}) {
+		err := fmt.Errorf("the command ended with exit code %d", end.Code)
+		if why := end.Why(); why != "" {
+			err = errors.New(why)
+		}
+		return "", &Error{Code: ExitInternal, Err: err}
 	}
-
 	return ask.Layer, nil
 }
 
@@ -206,7 +199,6 @@ func instead(over imagebuild.Spec) string {
 		{"workdir", over.WorkingDir != ""},
 		{"user", over.User != ""},
 		{"expose", len(over.ExposedPorts) > 0},
-		{"os", over.OS != "" && over.OS != imagebuild.Windows},
 	} {
 		if flag.given {
 			return flag.name

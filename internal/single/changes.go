@@ -30,7 +30,7 @@ func (k *container) remember(ctx context.Context) (err error) {
 // writeLayer writes the layer that is asked for.
 func (k *container) writeLayer(ctx context.Context) (err error) {
 	changes := commit.Changes{Before: k.before, User: k.user}
-	if changes.Drive, err = k.engine.Written(ctx, k.id); err != nil {
+	if changes.Upper, err = k.engine.Written(ctx, k.id); err != nil {
 		return err
 	}
 	if changes.After, err = k.engine.Registry(ctx, k.id); err != nil {

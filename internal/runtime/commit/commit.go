@@ -23,6 +23,7 @@ import (
 	"github.com/containerd/errdefs"
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/runtime/engine"
 	"mullion.dev/mullion/internal/runtime/imagebuild"
 	"mullion.dev/mullion/internal/windows/wine"
 )
@@ -32,9 +33,8 @@ type Registry map[string]string
 
 // Changes are what a container has changed.
 type Changes struct {
-	// Drive is the folder on this machine with what was written to C:, the upper one of an overlay. The container has
-	// ended.
-	Drive string
+	// Upper is the upper folder of the container's overlay. The container has ended.
+	Upper string
 	// Before is the registry with which the container began, After that with which it ended, System that of Windows
 	// itself.
 	Before, After, System Registry
@@ -49,7 +49,12 @@ const userHive = "NTUSER.DAT"
 
 // WriteLayer writes the changes as a layer of a Windows image, a tar archive that is not compressed.
 func (c Changes) WriteLayer(ctx context.Context, w io.Writer) error {
-	files, err := c.files(ctx)
+	root, err := os.OpenRoot(c.Upper)
+	if err != nil {
+		return fmt.Errorf("read what the container has written: %w", err)
+	}
+	defer func() { _ = root.Close() }()
+	files, err := c.files(ctx, root)
 	if err != nil {
 		return fmt.Errorf("read what the container has written: %w", err)
 	}
@@ -99,57 +104,50 @@ const (
 	opaque   = ".wh..wh..opq"
 )
 
-// files lists what was written to the drive.
-func (c Changes) files(ctx context.Context) ([]imagebuild.File, error) {
-	root, err := os.OpenRoot(c.Drive)
-	if errors.Is(err, fs.ErrNotExist) {
+// The most that a layer has: as many files as an image is made of, and as many bytes as an image may have.
+const (
+	mostFiles = 1_000_000
+	mostBytes = 64 << 30
+)
+
+// files lists what was written to the drive. The drive itself is the programs' work too: a link in its place leads to
+// files of the machine.
+func (c Changes) files(ctx context.Context, root *os.Root) ([]imagebuild.File, error) {
+	switch info, err := root.Lstat(engine.Drive); {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil // nothing was written to C:
-	}
-	if err != nil {
+	case err != nil:
 		return nil, err
+	case !info.IsDir():
+		return nil, fmt.Errorf("the container has put something else in the place of its drive: %w", errdefs.ErrInvalidArgument)
 	}
-	defer func() { _ = root.Close() }()
 
 	var files []imagebuild.File
-	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+	size := int64(0)
+	err := fs.WalkDir(root.FS(), engine.Drive, func(at string, d fs.DirEntry, err error) error {
 		if err == nil {
 			err = ctx.Err()
 		}
-		if err != nil || name == "." {
+		if err != nil || at == engine.Drive {
 			return err
 		}
 
-		if passing(name) {
-			if d.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
+		found, err := c.file(root, at, d)
+		for _, f := range found {
+			size += f.Size
 		}
-		found, err := c.file(root, name, d)
 		files = append(files, found...)
+		if len(files) > mostFiles || size > mostBytes {
+			return fmt.Errorf("it is more than %d files or %d GiB: %w", mostFiles, mostBytes>>30, errdefs.ErrInvalidArgument)
+		}
 		return err
 	})
-
 	return files, err
 }
 
-// passing reports whether a file is gone with a container's programs: what they write for themselves while they run is
-// no part of an image.
-func passing(name string) bool {
-	parts := strings.Split(strings.ToLower(name), "/")
-	switch {
-	case len(parts) == 2:
-		return parts[0] == "windows" && parts[1] == "temp"
-	case len(parts) == 3:
-		return parts[0] == "users" && parts[2] == "temp"
-	case len(parts) == 5:
-		return parts[0] == "users" && parts[2] == "appdata" && parts[3] == "local" && parts[4] == "temp"
-	}
-	return false
-}
-
 // file returns what an entry of the drive is in a layer.
-func (c Changes) file(root *os.Root, name string, d fs.DirEntry) ([]imagebuild.File, error) {
+func (c Changes) file(root *os.Root, at string, d fs.DirEntry) ([]imagebuild.File, error) {
+	name := strings.TrimPrefix(at, engine.Drive+"/")
 	base := path.Base(name)
 	if err := imagebuild.CheckName(base); err != nil {
 		return nil, fmt.Errorf("%q: %w", name, err)
@@ -164,27 +162,27 @@ func (c Changes) file(root *os.Root, name string, d fs.DirEntry) ([]imagebuild.F
 		return []imagebuild.File{{Name: path.Join(path.Dir(name), whiteout+base)}}, nil
 	case kind == fs.ModeDir:
 		found := []imagebuild.File{{Name: name, Kind: fs.ModeDir}}
-		if isOpaque(path.Join(c.Drive, name)) {
+		if isOpaque(path.Join(c.Upper, at)) {
 			found = append(found, imagebuild.File{Name: path.Join(name, opaque)})
 		}
 		return found, nil
 	case kind == fs.ModeSymlink:
-		return link(root, name)
+		return link(root, at, name)
 	case kind == 0:
 		return []imagebuild.File{{
 			Name:     name,
-			Source:   path.Join(c.Drive, name),
+			In:       root,
+			Source:   at,
 			Size:     info.Size(),
 			ReadOnly: info.Mode().Perm()&0o222 == 0,
 		}}, nil
 	}
-
 	return nil, fmt.Errorf("%q is neither a file, a folder nor a link: %w", name, errdefs.ErrInvalidArgument)
 }
 
 // link returns a symbolic link, which has to lead to something on the drive by a relative path.
-func link(root *os.Root, name string) ([]imagebuild.File, error) {
-	to, err := root.Readlink(name)
+func link(root *os.Root, at, name string) ([]imagebuild.File, error) {
+	to, err := root.Readlink(at)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +191,7 @@ func link(root *os.Root, name string) ([]imagebuild.File, error) {
 		return nil, fmt.Errorf("%q is a link to %q, which an image cannot hold: %w", name, to, errdefs.ErrInvalidArgument)
 	}
 
-	info, err := root.Stat(name)
+	info, err := root.Stat(at)
 	return []imagebuild.File{{
 		Name:  name,
 		Kind:  fs.ModeSymlink,

@@ -60,7 +60,7 @@ func layerOf(t *testing.T, c Changes) ([]string, error) {
 
 func write(t *testing.T, dir, name, text string) {
 	t.Helper()
-	at := filepath.Join(dir, name)
+	at := filepath.Join(dir, "Files", name)
 	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -69,34 +69,30 @@ func write(t *testing.T, dir, name, text string) {
 	}
 }
 
-// What was written, linked and deleted is in the layer, without what goes with the container.
+// What was written, linked and deleted is in the layer.
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "app/new.txt", "N")
-	write(t, dir, "windows/Temp/x", "gone")
-	write(t, dir, "users/ContainerUser/AppData/Local/Temp/x", "gone")
-	if err := os.Symlink("new.txt", filepath.Join(dir, "app", "link")); err != nil {
+	if err := os.Symlink("new.txt", filepath.Join(dir, "Files", "app", "link")); err != nil {
 		t.Fatal(err)
 	}
 
 	want := []string{
-		"Files /", "Files/app /", "Files/app/link ->new.txt", "Files/app/new.txt N", "Files/users /",
-		"Files/users/ContainerUser /", "Files/users/ContainerUser/AppData /", "Files/users/ContainerUser/AppData/Local /",
-		"Files/windows /", "Hives /",
+		"Files /", "Files/app /", "Files/app/link ->new.txt", "Files/app/new.txt N", "Hives /",
 	}
 
 	if os.Geteuid() == 0 { // others cannot make what overlayfs makes
-		if err := unix.Mknod(filepath.Join(dir, "app", "old.txt"), unix.S_IFCHR, 0); err != nil {
+		if err := unix.Mknod(filepath.Join(dir, "Files", "app", "old.txt"), unix.S_IFCHR, 0); err != nil {
 			t.Fatal(err)
 		}
-		if err := unix.Lsetxattr(filepath.Join(dir, "app"), "trusted.overlay.opaque", []byte("y"), 0); err == nil {
+		if err := unix.Lsetxattr(filepath.Join(dir, "Files", "app"), "trusted.overlay.opaque", []byte("y"), 0); err == nil {
 			want = append(want, "Files/app/.wh..wh..opq ")
 		}
 		want = append(want, "Files/app/.wh.old.txt ")
 	}
 
 	got, err := layerOf(t, Changes{
-		Drive:  dir,
+		Upper:  dir,
 		Before: noRegistry(),
 		After:  noRegistry(),
 		System: noRegistry(),
@@ -110,7 +106,7 @@ func TestFiles(t *testing.T) {
 // A container that wrote nothing has an empty layer.
 func TestNothing(t *testing.T) {
 	c := Changes{
-		Drive:  filepath.Join(t.TempDir(), "none"),
+		Upper:  t.TempDir(),
 		Before: noRegistry(),
 		After:  noRegistry(),
 		System: noRegistry(),
@@ -126,22 +122,25 @@ func TestHostile(t *testing.T) {
 		make func(dir string) error
 		want string
 	}{
-		"a link out":       {func(dir string) error { return os.Symlink("../../etc/shadow", filepath.Join(dir, "x")) }, "cannot hold"},
-		"an absolute link": {func(dir string) error { return os.Symlink("/etc/shadow", filepath.Join(dir, "x")) }, "cannot hold"},
-		"a pipe":           {func(dir string) error { return unix.Mkfifo(filepath.Join(dir, "x"), 0o600) }, "neither a file"},
-		"a star":           {func(dir string) error { return os.WriteFile(filepath.Join(dir, "a*b"), nil, 0o600) }, "not a Windows file name"},
+		"a link out":       {func(dir string) error { return os.Symlink("../../etc/shadow", filepath.Join(dir, "Files", "x")) }, "cannot hold"},
+		"an absolute link": {func(dir string) error { return os.Symlink("/etc/shadow", filepath.Join(dir, "Files", "x")) }, "cannot hold"},
+		"a pipe":           {func(dir string) error { return unix.Mkfifo(filepath.Join(dir, "Files", "x"), 0o600) }, "neither a file"},
+		"a star":           {func(dir string) error { return os.WriteFile(filepath.Join(dir, "Files", "a*b"), nil, 0o600) }, "not a Windows file name"},
 		"a deletion": {
-			func(dir string) error { return os.WriteFile(filepath.Join(dir, ".wh.windows"), nil, 0o600) },
+			func(dir string) error { return os.WriteFile(filepath.Join(dir, "Files", ".wh.windows"), nil, 0o600) },
 			"means a deletion",
 		},
 	} {
 		dir := t.TempDir()
+		if err := os.Mkdir(filepath.Join(dir, "Files"), 0o755); err != nil {
+			t.Fatal(err)
+		}
 		if err := tt.make(dir); err != nil {
 			t.Fatal(err)
 		}
 
 		_, err := layerOf(t, Changes{
-			Drive:  dir,
+			Upper:  dir,
 			Before: noRegistry(),
 			After:  noRegistry(),
 			System: noRegistry(),
@@ -152,7 +151,7 @@ func TestHostile(t *testing.T) {
 	}
 
 	c := Changes{
-		Drive:  t.TempDir(),
+		Upper:  t.TempDir(),
 		Before: noRegistry(),
 		After:  noRegistry(),
 		System: noRegistry(),
@@ -164,10 +163,39 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// A container's programs may put a link in the place of the drive itself, and in that of the registry: neither leads to
+// files of the machine.
+func TestDriveIsALink(t *testing.T) {
+	machine := t.TempDir()
+	write(t, machine, "key", "secret")
+	dir := t.TempDir()
+	if err := os.Symlink(filepath.Join(machine, "Files"), filepath.Join(dir, "Files")); err != nil {
+		t.Fatal(err)
+	}
+
+	got, err := layerOf(t, Changes{Upper: dir, Before: noRegistry(), After: noRegistry(), System: noRegistry()})
+	if err == nil || !strings.Contains(err.Error(), "in the place of its drive") {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// A file of a terabyte that takes no room on the disk would fill it as a layer.
+func TestTooMuch(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "large", "")
+	if err := os.Truncate(filepath.Join(dir, "Files", "large"), 1<<40); err != nil {
+		t.Fatal(err)
+	}
+	got, err := layerOf(t, Changes{Upper: dir, Before: noRegistry(), After: noRegistry(), System: noRegistry()})
+	if err == nil || !strings.Contains(err.Error(), "64 GiB") {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 // The registry's changes are hives, the user's own in the user's profile.
 func TestHives(t *testing.T) {
 	c := Changes{
-		Drive: t.TempDir(), Before: noRegistry(), After: noRegistry(), System: noRegistry(), User: wine.AdminUser,
+		Upper: t.TempDir(), Before: noRegistry(), After: noRegistry(), System: noRegistry(), User: wine.AdminUser,
 	}
 	c.After[wine.MachineHive] += "\n[Software\\\\Own] 1\n\"a\"=\"1\"\n"
 	c.After[wine.UserHive] += "\n[Environment] 1\n\"a\"=\"1\"\n"

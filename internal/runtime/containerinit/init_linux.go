@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"mullion.dev/mullion/internal/runtime/orphans"
@@ -129,6 +130,9 @@ func endServices(cfg Config, proc string) int {
 	return pid
 }
 
+// settleTime is how long Wine's server has to write the registry: any program may call itself so.
+const settleTime = 10 * time.Second
+
 // settle tells Wine's server to end, which then writes the registry, and returns its process; 0: it is not to, or there
 // is none. SIGTERM is the server's word for it
 // (https://gitlab.winehq.org/wine/wine/-/blob/wine-8.0/server/signal.c, sigterm_callback).
@@ -151,6 +155,7 @@ func settle(cfg Config, proc string) int {
 			continue
 		}
 		if syscall.Kill(pid, syscall.SIGTERM) == nil {
+			time.AfterFunc(settleTime, func() { _ = syscall.Kill(pid, syscall.SIGKILL) }) // its end is a SIGCHLD too
 			return pid
 		}
 	}

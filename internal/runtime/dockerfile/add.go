@@ -25,7 +25,6 @@ import (
 	"github.com/moby/buildkit/frontend/dockerfile/instructions"
 	"github.com/opencontainers/go-digest"
 
-	"mullion.dev/mullion/internal/base/beneath"
 	"mullion.dev/mullion/internal/runtime/imagebuild"
 )
 
@@ -63,9 +62,10 @@ func (s *stage) add(ctx context.Context, c *instructions.AddCommand) error {
 // addOne adds what one source of ADD names.
 func (w *copying) addOne(ctx context.Context, pattern string, c *instructions.AddCommand) error {
 	lower := strings.ToLower(pattern)
+	repository, _, _ := strings.Cut(lower, "#")
 	switch {
 	case strings.HasPrefix(lower, "git@"), strings.HasPrefix(lower, "git://"), strings.HasPrefix(lower, "ssh://"),
-		strings.HasPrefix(lower, "http") && strings.HasSuffix(lower, ".git"):
+		strings.HasPrefix(lower, "http") && strings.HasSuffix(repository, ".git"):
 		return refuse(errdefs.ErrNotImplemented, "%q is a Git repository: clone it before, and COPY it", pattern)
 	case strings.HasPrefix(lower, "http://"), strings.HasPrefix(lower, "https://"):
 		return w.fetch(ctx, pattern, c.Checksum, c.Unpack != nil && *c.Unpack)
@@ -79,21 +79,32 @@ func (w *copying) addOne(ctx context.Context, pattern string, c *instructions.Ad
 	if err != nil {
 		return err
 	}
-	if len(found) != 1 {
-		return w.pattern(ctx, pattern, "")
+	if len(found) == 0 || (len(found) > 1 && !w.into) {
+		return w.pattern(ctx, pattern, "") // which says what is wrong
 	}
 
-	files, folder, err := w.from.list(ctx, found[0])
-	if err != nil {
-		return err
-	}
-	if !folder && len(files) == 1 {
-		if unpacked, err := w.unpack(ctx, files[0].Source); unpacked || err != nil {
+	for _, name := range found {
+		files, folder, err := w.from.list(ctx, name)
+		if err != nil {
+			return err
+		}
+		if !folder && len(files) == 0 && len(found) == 1 {
+			return w.missing(pattern, name, "")
+		}
+		if !folder && len(files) == 1 {
+			unpacked, err := w.unpack(ctx, files[0])
+			if err != nil {
+				return err
+			}
+			if unpacked {
+				continue
+			}
+		}
+		if err := w.place(name, files, folder); err != nil {
 			return err
 		}
 	}
-
-	return w.place(found[0], files, folder)
+	return nil
 }
 
 // scratchFile makes a file of the build's own.
@@ -115,7 +126,7 @@ func (w *copying) fetch(ctx context.Context, address, checksum string, unpack bo
 		return fmt.Errorf("%q: %w: %w", address, err, errdefs.ErrInvalidArgument)
 	}
 	name := path.Base(u.Path)
-	if w.into && (name == "." || name == "/") {
+	if w.into && (name == "." || name == "/" || name == "..") {
 		return refuse(errdefs.ErrInvalidArgument, "%q ends without a file's name: give the target one", address)
 	}
 
@@ -134,7 +145,8 @@ func (w *copying) fetch(ctx context.Context, address, checksum string, unpack bo
 	}
 
 	if unpack {
-		if unpacked, err := w.unpack(ctx, file.Name()); unpacked || err != nil {
+		fetched := imagebuild.File{Source: file.Name()}
+		if unpacked, err := w.unpack(ctx, fetched); unpacked || err != nil {
 			return err
 		}
 	}
@@ -167,8 +179,8 @@ func download(ctx context.Context, address string, to io.Writer) (size int64, su
 }
 
 // unpack adds what is in an archive; false: the file is none.
-func (w *copying) unpack(ctx context.Context, name string) (bool, error) {
-	file, _, err := beneath.OpenPath(name)
+func (w *copying) unpack(ctx context.Context, from imagebuild.File) (bool, error) {
+	file, err := from.Open()
 	if err != nil {
 		return false, err
 	}
@@ -179,7 +191,8 @@ func (w *copying) unpack(ctx context.Context, name string) (bool, error) {
 		return false, err
 	}
 
-	budget := &io.LimitedReader{R: plain, N: mostFetched}
+	budget := &io.LimitedReader{R: interruptible{ctx, plain}, N: mostFetched}
+	room := int64(mostFetched) // of the files: one with holes has more bytes than the archive
 	archive := tar.NewReader(budget)
 	first, err := archive.Next()
 	if err != nil {
@@ -193,7 +206,7 @@ func (w *copying) unpack(ctx context.Context, name string) (bool, error) {
 		if err := ctx.Err(); err != nil {
 			return true, err
 		}
-		if count == mostUnpacked || budget.N == 0 {
+		if room -= header.Size; count == mostUnpacked || budget.N == 0 || header.Size < 0 || room < 0 {
 			return true, refuse(errdefs.ErrInvalidArgument, "the archive has more than %d entries or %d GiB",
 				mostUnpacked, mostFetched>>30)
 		}
@@ -207,6 +220,19 @@ func (w *copying) unpack(ctx context.Context, name string) (bool, error) {
 			return true, fmt.Errorf("read the archive: %w", err)
 		}
 	}
+}
+
+// interruptible ends with a context.
+type interruptible struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (r interruptible) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(p)
 }
 
 // decompressed reads a file as its first bytes say that it is compressed.
@@ -254,6 +280,8 @@ func (w *copying) unpackEntry(header *tar.Header, from io.Reader) error {
 	at := path.Join(w.target, name)
 
 	switch header.Typeflag {
+	case tar.TypeXGlobalHeader: // of `git archive`: what it says is no file
+		return nil
 	case tar.TypeDir:
 		_, err := w.made.folder(at)
 		return err

@@ -28,9 +28,11 @@ func archiveOf(t *testing.T, compressed bool, entries ...entry) string {
 
 	w := tar.NewWriter(into)
 	for _, e := range entries {
-		err := w.WriteHeader(&tar.Header{
-			Name: e.name, Typeflag: e.kind, Linkname: e.link, Size: int64(len(e.text)), Mode: 0o644,
-		})
+		header := &tar.Header{Name: e.name, Typeflag: e.kind, Linkname: e.link, Size: int64(len(e.text)), Mode: 0o644}
+		if e.kind == tar.TypeXGlobalHeader {
+			header = &tar.Header{Name: e.name, Typeflag: e.kind, PAXRecords: map[string]string{"comment": "c"}}
+		}
+		err := w.WriteHeader(header)
 		if err == nil {
 			_, err = io.WriteString(w, e.text)
 		}
@@ -52,6 +54,7 @@ func (nopCloser) Close() error { return nil }
 // ADD unpacks an archive below its target, wherever its entries want to be.
 func TestArchives(t *testing.T) {
 	good := []entry{
+		{"pax_global_header", "", "", tar.TypeXGlobalHeader},
 		{"./d/", "", "", tar.TypeDir},
 		{"d/a", "A", "", tar.TypeReg},
 		{"d/same", "", "d/a", tar.TypeLink},

@@ -2,6 +2,7 @@ package dockerfile_test
 
 import (
 	"archive/tar"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -124,11 +125,15 @@ func (m *made) read(img *imagebuild.Image) error {
 }
 
 func (m *made) readLayer(l v1.Layer) error {
-	plain, err := l.Uncompressed()
+	compressed, err := l.Compressed() // the folder of the build is closed
 	if err != nil {
 		return err
 	}
-	defer func() { _ = plain.Close() }()
+	defer func() { _ = compressed.Close() }()
+	plain, err := gzip.NewReader(compressed)
+	if err != nil {
+		return err
+	}
 
 	for r := tar.NewReader(plain); ; {
 		h, err := r.Next()

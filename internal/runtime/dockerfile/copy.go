@@ -109,7 +109,7 @@ func (s *stage) copying(c instructions.Command, what instructions.SourcesAndDest
 		command:  c,
 		from:     from,
 		target:   target,
-		into:     into || s.tree.isFolder(target),
+		into:     into || s.tree.isFolder(target) || ofWindows(target),
 		excluded: excluded,
 		made:     s.tree.change(),
 	}, nil
@@ -138,6 +138,9 @@ func (w *copying) pattern(ctx context.Context, pattern, standIn string) error {
 		files, folder, err := w.from.list(ctx, name)
 		if err != nil {
 			return err
+		}
+		if !folder && len(files) == 0 && !hasWildcard(at) {
+			return w.missing(pattern, at, standIn)
 		}
 		if err := w.place(name, files, folder); err != nil {
 			return err
@@ -168,7 +171,7 @@ func (w *copying) missing(pattern, at, standIn string) error {
 		return nil
 	}
 	if _, ok := w.from.(tree); ok {
-		return refuse(errdefs.ErrNotFound, "%q is not in the stage", pattern)
+		return refuse(errdefs.ErrNotFound, "%q is not in the stage or image", pattern)
 	}
 	return refuse(errdefs.ErrNotFound, "%q is not in the folder of the build, or .dockerignore leaves it out", pattern)
 }
@@ -221,10 +224,10 @@ func (w *copying) heredocs(all []instructions.SourceContent) error {
 	for _, c := range all {
 		target := w.target
 		if w.into {
+			if err := imagebuild.CheckName(c.Path); err != nil {
+				return err
+			}
 			target = path.Join(target, c.Path)
-		}
-		if err := imagebuild.CheckName(path.Base(target)); err != nil {
-			return err
 		}
 
 		f := imagebuild.File{

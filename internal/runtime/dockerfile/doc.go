@@ -42,7 +42,7 @@ type Options struct {
 	// Base finds an image that a stage builds on, by its full reference.
 	Base func(ref string) (Base, bool)
 	// Run runs the command of an image in a container, and returns the file with the layer of what it has changed,
-	// which imagebuild.WriteWindowsLayer has written. nil: RUN is refused.
+	// which imagebuild.WriteWindowsLayer has written, and which Build removes. nil: RUN is refused.
 	Run func(ctx context.Context, img *imagebuild.Image) (layer string, err error)
 	// Created is the time in the image and of its files.
 	Created time.Time
@@ -103,6 +103,9 @@ func firstLine(at []parser.Range) int {
 
 // Build makes the image. Errors about a line are LineErrors.
 func Build(ctx context.Context, o Options) (*imagebuild.Image, error) {
+	if _, err := imagebuild.References(o.Tags); err != nil {
+		return nil, err
+	}
 	f, err := read(o)
 	if err != nil {
 		return nil, err

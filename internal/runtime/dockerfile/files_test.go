@@ -11,6 +11,7 @@ import (
 func TestFiles(t *testing.T) {
 	context := map[string]string{
 		"a.txt": "A", "b.txt": "B", "dir/c.txt": "C", "dir/sub/d.txt": "D", "dir/link": "->c.txt", "empty/": "",
+		"todir": "->dir",
 	}
 	for name, tt := range map[string]struct{ text, want, files string }{
 		"a file by its name": {text: "COPY a.txt C:\\\\x.txt", want: "x.txt A"},
@@ -24,7 +25,12 @@ func TestFiles(t *testing.T) {
 			text: "COPY dir /x",
 			want: "x /\nx/c.txt C\nx/link ->c.txt\nx/sub /\nx/sub/d.txt D",
 		},
-		"a pattern":            {text: "COPY *.txt /x/", want: "x /\nx/a.txt A\nx/b.txt B"},
+		"a pattern": {text: "COPY *.txt /x/", want: "x /\nx/a.txt A\nx/b.txt B"},
+		"a folder of Windows": {
+			text: "COPY a.txt C:/Windows/System32",
+			want: "Windows /\nWindows/System32 /\nWindows/System32/a.txt A",
+		},
+		"a link to a folder":   {text: "COPY todir /x", want: "x /\nx/c.txt C\nx/link ->c.txt\nx/sub /\nx/sub/d.txt D"},
 		"a pattern of nothing": {text: "COPY *.zip /x/", want: ""},
 		"several":              {text: "COPY a.txt dir/c.txt /x/", want: "x /\nx/a.txt A\nx/c.txt C"},
 		"an empty folder":      {text: "COPY empty /x", want: "x /"},

@@ -137,10 +137,8 @@ func (f *folder) list(ctx context.Context, name string) (files []imagebuild.File
 	if err != nil {
 		return nil, false, err
 	}
-	at := filepath.Join(f.dir, filepath.FromSlash(name))
 	if info.IsDir() {
-		leaves := func(rel string) (bool, error) { return f.leaves(path.Join(name, rel)) }
-		files, err := imagebuild.Scan(ctx, at, "", leaves)
+		files, err := f.below(ctx, name)
 		return files, true, err
 	}
 
@@ -153,10 +151,33 @@ func (f *folder) list(ctx context.Context, name string) (files []imagebuild.File
 	}
 
 	return []imagebuild.File{{
-		Source:   at,
+		In:       f.root,
+		Source:   name,
 		Size:     info.Size(),
 		ReadOnly: info.Mode().Perm()&0o222 == 0,
 	}}, false, nil
+}
+
+// below returns what is in a folder, which a link may name. Others may change it meanwhile, so its files are read through
+// the root.
+func (f *folder) below(ctx context.Context, name string) ([]imagebuild.File, error) {
+	at, err := filepath.EvalSymlinks(filepath.Join(f.dir, filepath.FromSlash(name)))
+	if err != nil {
+		return nil, err
+	}
+	name, err = filepath.Rel(f.dir, at)
+	if err != nil || !filepath.IsLocal(name) {
+		return nil, refuse(errdefs.ErrInvalidArgument, "%q leads out of the folder of the build", name)
+	}
+
+	leaves := func(rel string) (bool, error) { return f.leaves(path.Join(name, rel)) }
+	files, err := imagebuild.Scan(ctx, at, "", leaves)
+	for i := range files {
+		if files[i].Kind == 0 {
+			files[i].In, files[i].Source = f.root, path.Join(name, files[i].Name)
+		}
+	}
+	return files, err
 }
 
 func hasWildcard(pattern string) bool { return strings.ContainsAny(pattern, "*?[") }

@@ -37,8 +37,14 @@ func (s *stage) run(ctx context.Context, c *instructions.RunCommand) error {
 		return err
 	}
 
+	tag := "mullion.local/build:" + strings.ToLower(rand.Text())
+	config.Labels = maps.Clone(config.Labels)
+	if config.Labels == nil {
+		config.Labels = map[string]string{}
+	}
+	config.Labels[labelBuild] = tag // an equal build beside this one has another image
 	img, err := imagebuild.Assemble(imagebuild.Parts{
-		Tags:       []string{"mullion.local/build:" + strings.ToLower(rand.Text())},
+		Tags:       []string{tag},
 		OS:         imagebuild.Windows,
 		OSVersions: s.osVersions,
 		Config:     config,
@@ -54,6 +60,7 @@ func (s *stage) run(ctx context.Context, c *instructions.RunCommand) error {
 		return err
 	}
 
+	defer func() { _ = os.Remove(name) }() // its folder is the engine's
 	layer, err := imagebuild.LayerOf(name)
 	if err != nil {
 		return err
@@ -65,11 +72,14 @@ func (s *stage) run(ctx context.Context, c *instructions.RunCommand) error {
 	return nil
 }
 
+// labelBuild is a label of the images of RUN.
+const labelBuild = "dev.mullion.build"
+
 // commandOf returns the configuration with which the command is run: its environment has the stage's arguments too.
 func (s *stage) commandOf(c *instructions.RunCommand) (v1.Config, error) {
 	words := c.CmdLine
 	if len(c.Files) > 0 {
-		text, err := heredoc(c)
+		text, err := s.heredoc(c)
 		if err != nil {
 			return v1.Config{}, err
 		}
@@ -95,7 +105,7 @@ func (s *stage) commandOf(c *instructions.RunCommand) (v1.Config, error) {
 
 // heredoc returns the command line of RUN with heredocs: what one has, if there is nothing beside it, or the line with
 // all of them, which the shell is to understand.
-func heredoc(c *instructions.RunCommand) (string, error) {
+func (s *stage) heredoc(c *instructions.RunCommand) (string, error) {
 	if len(c.CmdLine) != 1 || !c.PrependShell {
 		return "", refuse(errdefs.ErrInvalidArgument, "a heredoc belongs to the shell form")
 	}
@@ -103,6 +113,10 @@ func heredoc(c *instructions.RunCommand) (string, error) {
 		text := c.Files[0].Data
 		if c.Files[0].Chomp {
 			text = parser.ChompHeredocContent(text)
+		}
+		if len(s.config.Shell) == 0 && strings.Contains(strings.TrimSpace(text), "\n") {
+			return "", refuse(errdefs.ErrInvalidArgument, "cmd reads one line alone: join them by &&, or have a shell "+
+				`that reads more, as by SHELL ["powershell", "-Command"]`)
 		}
 		return text, nil
 	}

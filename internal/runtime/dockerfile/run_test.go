@@ -104,6 +104,12 @@ func TestRunFails(t *testing.T) {
 		t.Error(err)
 	}
 
+	c = commands{dir: t.TempDir()}
+	_, err = try(t, map[string]string{"Dockerfile": nano + "RUN <<EOF\na\nb\nEOF"}, c.in)
+	if err == nil || !strings.Contains(err.Error(), "cmd reads one line alone") || len(c.asked) > 0 {
+		t.Error(err)
+	}
+
 	for _, flag := range []string{
 		"--mount=type=cache,target=C:/x", "--network=host", "--mount=type=secret,id=x,target=C:/x",
 	} {

@@ -85,6 +85,19 @@ func (t tree) list(_ context.Context, name string) (files []imagebuild.File, fol
 	return files, true, nil
 }
 
+// ofWindows reports whether a name is a folder that every Windows has. It is in no layer, and so in no tree.
+func ofWindows(name string) bool {
+	switch strings.ToLower(name) {
+	case "windows", "windows/system32", "windows/syswow64", "windows/temp", "windows/fonts", "windows/inf",
+		"windows/system32/drivers", "windows/system32/drivers/etc", "windows/system32/wbem",
+		"windows/system32/windowspowershell", "windows/system32/windowspowershell/v1.0",
+		"users", "users/public", "users/containeradministrator", "users/containeruser", "users/default",
+		"program files", "program files (x86)", "program files/common files", "programdata":
+		return true
+	}
+	return false
+}
+
 // change are files that an instruction adds to a tree.
 type change struct {
 	on    tree
@@ -138,7 +151,7 @@ func (c *change) add(f imagebuild.File) error {
 		_, err := c.folder(f.Name)
 		return err
 	}
-	if c.isFolder(f.Name) {
+	if c.isFolder(f.Name) || ofWindows(f.Name) {
 		return refuse(errdefs.ErrInvalidArgument, "%s is a folder, and not a file", windowsPath(f.Name))
 	}
 

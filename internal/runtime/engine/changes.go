@@ -5,20 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 
 	"mullion.dev/mullion/internal/base/beneath"
 	"mullion.dev/mullion/internal/windows/wine"
 )
 
-// Written returns the folder on the machine with what a container's programs have written to C:. It goes with the
-// container.
+// Drive is the folder of C: in the layers of a container.
+const Drive = drive
+
+// Written returns the upper folder of a container's overlay, with what its programs have written; C: is Drive in it. It
+// goes with the container. All in it is the programs' own work, Drive too.
 func (e *Engine) Written(ctx context.Context, id string) (string, error) {
 	o, err := e.layersOf(e.with(ctx), id)
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(o.upper, drive), nil
+	return o.upper, nil
 }
 
 // Registry returns the files of a container's registry by their names, as they are on disk: Wine's server writes them

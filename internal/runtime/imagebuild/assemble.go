@@ -39,7 +39,7 @@ type Step struct {
 
 // Assemble makes an image of layers and a configuration, with a manifest for each version of Windows.
 func Assemble(p Parts) (*Image, error) {
-	refs, err := references(p.Tags)
+	refs, err := References(p.Tags)
 	if err != nil {
 		return nil, err
 	}
@@ -70,10 +70,10 @@ func Assemble(p Parts) (*Image, error) {
 	return img, nil
 }
 
-// references are tags in full form.
-func references(tags []string) ([]string, error) {
+// References are tags in full form.
+func References(tags []string) ([]string, error) {
 	if len(tags) == 0 {
-		return nil, fmt.Errorf("no tag given: %w", errdefs.ErrInvalidArgument)
+		return nil, fmt.Errorf("no tag given, which is the image's name (-t): %w", errdefs.ErrInvalidArgument)
 	}
 
 	var refs []string

@@ -81,7 +81,7 @@ func Build(ctx context.Context, o Options) (*Image, error) {
 	if err := o.Spec.check(); err != nil {
 		return nil, fmt.Errorf("build image from %q: %w", o.Dir, err)
 	}
-	if _, err := references(o.Spec.Tags); err != nil {
+	if _, err := References(o.Spec.Tags); err != nil {
 		return nil, fmt.Errorf("build image from %q: %w", o.Dir, err)
 	}
 

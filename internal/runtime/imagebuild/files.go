@@ -17,7 +17,9 @@ import (
 type File struct {
 	// Name is relative to the drive or the root, with slashes.
 	Name string
-	// Source is the file on this machine that has its bytes; where it is empty, Data are its bytes.
+	// Source is the file on this machine that has its bytes, below In if there is one: no link leads out of that then.
+	// Where Source is empty, Data are the bytes.
+	In     *os.Root
 	Source string
 	Data   []byte
 	// Kind is fs.ModeDir, fs.ModeSymlink, or 0 for a regular file, whose bytes are Size.
@@ -52,6 +54,10 @@ func skipSpec(rel string) (bool, error) { return rel == SpecFile, nil }
 
 // scan is Scan for either system. It refuses names that names.check refuses.
 func scan(ctx context.Context, dir, target string, names naming, skip func(string) (bool, error)) ([]File, error) {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, fmt.Errorf("read folder: %w", err)
+	}
 	info, err := os.Stat(dir)
 	if err != nil {
 		return nil, fmt.Errorf("read folder: %w", err)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"time"
@@ -84,6 +85,16 @@ func writeFile(tw *tar.Writer, f File, at time.Time) error {
 	return f.copy(tw)
 }
 
+// Open opens the file on this machine that has the bytes.
+func (f File) Open() (*os.File, error) {
+	if f.In != nil {
+		file, _, err := beneath.Open(f.In, f.Source)
+		return file, err
+	}
+	file, _, err := beneath.OpenPath(f.Source)
+	return file, err
+}
+
 // copy copies a file's bytes into the archive. It is an error if the file's size has changed since it was listed.
 func (f File) copy(tw *tar.Writer) error {
 	if f.Source == "" {
@@ -91,7 +102,7 @@ func (f File) copy(tw *tar.Writer) error {
 		return err
 	}
 
-	src, _, err := beneath.OpenPath(f.Source)
+	src, err := f.Open()
 	if err != nil {
 		return err
 	}

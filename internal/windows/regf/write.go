@@ -146,8 +146,31 @@ func (b *builder) write(n *node, parent uint32, root bool) uint32 {
 	return offset
 }
 
-// list returns a list of keys with hashes of their names.
+// mostInList is how many keys Windows puts in one list; more are a list of lists.
+const mostInList = 511
+
+// list returns a list of keys, or a list of such lists.
 func (b *builder) list(nodes []*node, offsets []uint32) uint32 {
+	if len(nodes) <= mostInList {
+		return b.leaf(nodes, offsets)
+	}
+
+	var leaves []uint32
+	for at := 0; at < len(nodes); at += mostInList {
+		end := min(at+mostInList, len(nodes))
+		leaves = append(leaves, b.leaf(nodes[at:end], offsets[at:end]))
+	}
+	offset, cell := b.cell(4 + 4*len(leaves))
+	copy(cell, "ri")
+	put16(cell, 2, len(leaves))
+	for i, leaf := range leaves {
+		put32(cell, 4+4*i, leaf)
+	}
+	return offset
+}
+
+// leaf returns a list of keys with hashes of their names.
+func (b *builder) leaf(nodes []*node, offsets []uint32) uint32 {
 	offset, cell := b.cell(4 + 8*len(offsets))
 	copy(cell, "lh")
 	put16(cell, 2, len(offsets))

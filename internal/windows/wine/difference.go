@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"mullion.dev/mullion/internal/windows/regf"
 )
@@ -164,18 +165,30 @@ func (k *hiveKey) parsed() map[string]*regf.Value {
 // deleted returns the keys that are gone, without those below them.
 func (f hiveFilter) deleted(old, fresh *hive) []regf.Key {
 	var keys []regf.Key
+	gone := map[string]bool{}
 	for _, k := range old.keys {
 		path, ok := f.within(k)
 		if !ok || fresh.tree[k.path] != nil {
 			continue
 		}
-		above := func(other regf.Key) bool { return within(path, other.Path) }
-		if !slices.ContainsFunc(keys, above) {
+		if !below(gone, path) {
 			keys = append(keys, regf.Key{Path: path, Layer: regf.Tombstone})
+			gone[strings.ToLower(path)] = true
 		}
 	}
 
 	return keys
+}
+
+// below reports whether a key lies below one of those that are gone.
+func below(gone map[string]bool, path string) bool {
+	path = strings.ToLower(path)
+	for i, r := range path {
+		if r == '\\' && gone[path[:i]] {
+			return true
+		}
+	}
+	return false
 }
 
 // splitValue takes a value's line apart; false: it has none.
@@ -193,7 +206,7 @@ func splitValue(line string) (name, data string, ok bool) {
 			i++
 		case '"':
 			data, ok := strings.CutPrefix(line[i+1:], "=")
-			return string(utf16.Decode(textUnits(line[1:i]))), data, ok
+			return unescape(line[1:i]), data, ok
 		}
 	}
 
@@ -278,15 +291,16 @@ func textUnits(text string) []uint16 {
 	var units []uint16
 	for len(text) > 0 {
 		if text[0] != '\\' || len(text) == 1 {
-			units = append(units, uint16(text[0]))
-			text = text[1:]
+			r, size := utf8.DecodeRuneInString(text)
+			units = utf16.AppendRune(units, r)
+			text = text[size:]
 			continue
 		}
+
 		unit, length := escaped(text[1:])
 		units = append(units, unit)
 		text = text[1+length:]
 	}
-
 	return units
 }
 

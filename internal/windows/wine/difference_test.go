@@ -1,9 +1,12 @@
 package wine
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"mullion.dev/mullion/internal/windows/regf"
 )
@@ -43,7 +46,7 @@ const registryAfter = registryHead + `
 
 [Software\\New] 2
 
-[Software\\N\x00e4me\\Sub key] 2
+[Software\\N\x00e4me \x153uvre\\Sub key] 2
 "=\""=dword:ffffffff
 
 [Software\\Wine\\Own] 2
@@ -88,6 +91,24 @@ func TestWriteIsWhatChangesReads(t *testing.T) {
 		if strings.Contains(text, no) {
 			t.Errorf("%q is there:\n%s", no, text)
 		}
+	}
+}
+
+// A container's programs may write a registry that is deep or large beyond all measure, and one of which much is gone.
+func TestWriteBounded(t *testing.T) {
+	deep := registryHead + "\n[Software" + strings.Repeat("\\\\a", 100_000) + "] 1\n"
+	if _, err := LayerHives()[1].Write(registryBefore, deep); !errors.Is(err, regf.ErrTooLarge) {
+		t.Errorf("a deep key: %v", err)
+	}
+
+	var many strings.Builder
+	many.WriteString(registryHead)
+	for i := range 100_000 {
+		fmt.Fprintf(&many, "\n[Software\\\\k%d] 1\n", i)
+	}
+	began := time.Now()
+	if _, err := LayerHives()[1].Write(many.String(), registryBefore); err != nil || time.Since(began) > 20*time.Second {
+		t.Errorf("many keys that are gone: %v, after %v", err, time.Since(began))
 	}
 }
 

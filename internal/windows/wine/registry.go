@@ -2,9 +2,10 @@ package wine
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode/utf16"
+
+	"mullion.dev/mullion/internal/windows/regf"
 )
 
 // Key is one registry key of a hive and what to change in it.
@@ -118,6 +119,13 @@ func EditRegistry(text string, changes []Key) (string, error) {
 	return h.String(), nil
 }
 
+// What a registry has at most; Wine's own has some 20,000 keys. A container's programs write theirs as they like.
+const (
+	deepestKey = 512 // Windows' own bound
+	mostKeys   = 300_000
+	mostLines  = 3_000_000
+)
+
 func parseHive(text string) (*hive, error) {
 	lines := strings.Split(text, "\n")
 	if !strings.HasPrefix(lines[0], "WINE REGISTRY Version 2") {
@@ -135,7 +143,13 @@ func parseHive(text string) (*hive, error) {
 				return nil, fmt.Errorf("parse registry: line %d: key without ]", i+1)
 			}
 			key = &hiveKey{path: strings.ToLower(unescape(line[1:end])), header: line}
+			if strings.Count(key.path, `\`) > deepestKey {
+				return nil, fmt.Errorf("parse registry: line %d: %w: a key below %d others", i+1, regf.ErrTooLarge, deepestKey)
+			}
 			h.add(key)
+			if len(h.tree) > mostKeys || i > mostLines {
+				return nil, fmt.Errorf("parse registry: %w: more than %d keys or %d lines", regf.ErrTooLarge, mostKeys, mostLines)
+			}
 		case key == nil:
 			h.head = append(h.head, line)
 		case line != "":
@@ -150,27 +164,8 @@ func parseHive(text string) (*hive, error) {
 	return h, nil
 }
 
-func unescape(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] != '\\' || i+1 == len(s) {
-			b.WriteByte(s[i])
-			continue
-		}
-
-		i++
-		if s[i] == 'x' && i+4 < len(s) {
-			if n, err := strconv.ParseUint(s[i+1:i+5], 16, 16); err == nil {
-				b.WriteRune(rune(n))
-				i += 4
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-
-	return b.String()
-}
+// unescape reads a text as Wine's server writes it.
+func unescape(s string) string { return string(utf16.Decode(textUnits(s))) }
 
 // add adds a key at the end.
 func (h *hive) add(key *hiveKey) {
