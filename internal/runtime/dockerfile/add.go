@@ -62,10 +62,8 @@ func (s *stage) add(ctx context.Context, c *instructions.AddCommand) error {
 // addOne adds what one source of ADD names.
 func (w *copying) addOne(ctx context.Context, pattern string, c *instructions.AddCommand) error {
 	lower := strings.ToLower(pattern)
-	repository, _, _ := strings.Cut(lower, "#")
 	switch {
-	case strings.HasPrefix(lower, "git@"), strings.HasPrefix(lower, "git://"), strings.HasPrefix(lower, "ssh://"),
-		strings.HasPrefix(lower, "http") && strings.HasSuffix(repository, ".git"):
+	case isRepository(lower):
 		return refuse(errdefs.ErrNotImplemented, "%q is a Git repository: clone it before, and COPY it", pattern)
 	case strings.HasPrefix(lower, "http://"), strings.HasPrefix(lower, "https://"):
 		return w.fetch(ctx, pattern, c.Checksum, c.Unpack != nil && *c.Unpack)
@@ -75,6 +73,18 @@ func (w *copying) addOne(ctx context.Context, pattern string, c *instructions.Ad
 		return w.pattern(ctx, pattern, "")
 	}
 
+	return w.archives(ctx, pattern)
+}
+
+// isRepository reports whether a source in small letters is a Git repository, which may have #REF:FOLDER behind it.
+func isRepository(lower string) bool {
+	address, _, _ := strings.Cut(lower, "#")
+	return strings.HasPrefix(lower, "git@") || strings.HasPrefix(lower, "git://") || strings.HasPrefix(lower, "ssh://") ||
+		(strings.HasPrefix(lower, "http") && strings.HasSuffix(address, ".git"))
+}
+
+// archives adds what a pattern names; those of the files that are archives are unpacked.
+func (w *copying) archives(ctx context.Context, pattern string) error {
 	found, err := w.from.glob(strings.ReplaceAll(pattern, `\`, "/"))
 	if err != nil {
 		return err
@@ -115,12 +125,9 @@ func (b *builder) scratchFile() (*os.File, error) {
 
 // fetch adds the file at an address.
 func (w *copying) fetch(ctx context.Context, address, checksum string, unpack bool) (err error) {
-	if checksum != "" {
-		if err := digest.Digest(checksum).Validate(); err != nil || !strings.HasPrefix(checksum, "sha256:") {
-			return refuse(errdefs.ErrInvalidArgument, "--checksum %s: want sha256: and 64 digits", checksum)
-		}
+	if err := checkSum(checksum); err != nil {
+		return err
 	}
-
 	u, err := url.Parse(address)
 	if err != nil {
 		return fmt.Errorf("%q: %w: %w", address, err, errdefs.ErrInvalidArgument)
@@ -152,6 +159,17 @@ func (w *copying) fetch(ctx context.Context, address, checksum string, unpack bo
 	}
 
 	return w.place(name, []imagebuild.File{{Source: file.Name(), Size: size}}, false)
+}
+
+// checkSum refuses what is no checksum; "" is none, which is right.
+func checkSum(checksum string) error {
+	if checksum == "" {
+		return nil
+	}
+	if err := digest.Digest(checksum).Validate(); err != nil || !strings.HasPrefix(checksum, "sha256:") {
+		return refuse(errdefs.ErrInvalidArgument, "--checksum %s: want sha256: and 64 digits", checksum)
+	}
+	return nil
 }
 
 // download writes what is at an address to a file.
@@ -191,7 +209,7 @@ func (w *copying) unpack(ctx context.Context, from imagebuild.File) (bool, error
 		return false, err
 	}
 
-	budget := &io.LimitedReader{R: interruptible{ctx, plain}, N: mostFetched}
+	budget := &io.LimitedReader{R: interruptible(ctx, plain), N: mostFetched}
 	room := int64(mostFetched) // of the files: one with holes has more bytes than the archive
 	archive := tar.NewReader(budget)
 	first, err := archive.Next()
@@ -222,17 +240,19 @@ func (w *copying) unpack(ctx context.Context, from imagebuild.File) (bool, error
 	}
 }
 
-// interruptible ends with a context.
-type interruptible struct {
-	ctx context.Context
-	io.Reader
-}
+// readFunc is a reader.
+type readFunc func(p []byte) (int, error)
 
-func (r interruptible) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.Reader.Read(p)
+func (f readFunc) Read(p []byte) (int, error) { return f(p) }
+
+// interruptible returns a reader that ends with a context.
+func interruptible(ctx context.Context, r io.Reader) io.Reader {
+	return readFunc(func(p []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		return r.Read(p)
+	})
 }
 
 // decompressed reads a file as its first bytes say that it is compressed.

@@ -158,8 +158,8 @@ func (f *folder) list(ctx context.Context, name string) (files []imagebuild.File
 	}}, false, nil
 }
 
-// below returns what is in a folder, which a link may name. Others may change it meanwhile, so its files are read through
-// the root.
+// below returns what is in a folder, which a link may name. Others may change it meanwhile, so its files are read
+// through the root.
 func (f *folder) below(ctx context.Context, name string) ([]imagebuild.File, error) {
 	at, err := filepath.EvalSymlinks(filepath.Join(f.dir, filepath.FromSlash(name)))
 	if err != nil {
