@@ -28,7 +28,7 @@ images.`,
 				return usage(errors.New("--kubeconfig is for a cluster, and --run leaves that alone"), "leave one of them out")
 			}
 			if ofRun {
-				return a.removeSingle(cmd)
+				return a.removeSingle(cmd, out)
 			}
 			paths, err := a.paths()
 			if err != nil {

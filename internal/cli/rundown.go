@@ -7,7 +7,7 @@ import (
 )
 
 // removeSingle removes the engine of single containers with all that it has.
-func (a *app) removeSingle(cmd *cobra.Command) error {
+func (a *app) removeSingle(cmd *cobra.Command, out outputFlags) error {
 	if err := a.requireRoot("ends single containers and removes what they made"); err != nil {
 		return err
 	}
@@ -19,7 +19,7 @@ func (a *app) removeSingle(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if !found {
+	if !found && !out.quiet {
 		fmt.Fprintf(a.env.Err, "mullion: there are no single containers in %s\n", client.Paths.Data)
 	}
 	return nil

@@ -32,10 +32,26 @@ func (e etcd) Start(ctx context.Context) error {
 		return err
 	}
 
-	if err := os.Remove(mark); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := e.served(mark); err != nil {
 		return fmt.Errorf("mark etcd's data as served: %w", err)
 	}
 	return nil
+}
+
+// served removes the mark. It is gone from the disk before anybody writes an object: with a mark that came back after a
+// loss of power, all objects would go.
+func (e etcd) served(mark string) error {
+	if err := os.Remove(mark); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+
+	dir, err := os.Open(e.dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // prepare removes data that never served, and marks data that is new.

@@ -44,5 +44,9 @@ func (k *container) writeLayer(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("write the layer of the container: %w", err)
 	}
-	return errors.Join(changes.WriteLayer(ctx, file), file.Close())
+	err = errors.Join(changes.WriteLayer(ctx, file), file.Close())
+	if err != nil {
+		err = errors.Join(err, os.Remove(file.Name())) // nobody asks for a part of it
+	}
+	return err
 }

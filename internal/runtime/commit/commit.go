@@ -17,11 +17,9 @@ import (
 	"os"
 	"path"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/containerd/errdefs"
-	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/runtime/engine"
 	"mullion.dev/mullion/internal/runtime/imagebuild"
@@ -97,13 +95,6 @@ func (c Changes) userSettings() ([]imagebuild.File, error) {
 	}, nil
 }
 
-// Names of an image's layer that say what is deleted
-// (https://github.com/opencontainers/image-spec/blob/v1.1.1/layer.md#whiteouts).
-const (
-	whiteout = ".wh."
-	opaque   = ".wh..wh..opq"
-)
-
 // The most that a layer has: as many files as an image is made of, and as many bytes as an image may have.
 const (
 	mostFiles = 1_000_000
@@ -119,7 +110,12 @@ func (c Changes) files(ctx context.Context, root *os.Root) ([]imagebuild.File, e
 	case err != nil:
 		return nil, err
 	case !info.IsDir():
-		return nil, fmt.Errorf("the container has put something else in the place of its drive: %w", errdefs.ErrInvalidArgument)
+		return nil, fmt.Errorf("the container has put something else in the place of its drive: %w",
+			errdefs.ErrInvalidArgument)
+	}
+	if hides, err := isOpaque(root, engine.Drive); err != nil || hides {
+		return nil, errors.Join(err, fmt.Errorf("the container has removed its drive and made it again: %w",
+			errdefs.ErrInvalidArgument))
 	}
 
 	var files []imagebuild.File
@@ -158,14 +154,15 @@ func (c Changes) file(root *os.Root, at string, d fs.DirEntry) ([]imagebuild.Fil
 	}
 
 	switch kind := info.Mode().Type(); {
-	case isWhiteout(info):
-		return []imagebuild.File{{Name: path.Join(path.Dir(name), whiteout+base)}}, nil
+	case engine.IsWhiteout(info):
+		return []imagebuild.File{{Name: path.Join(path.Dir(name), imagebuild.Whiteout+base)}}, nil
 	case kind == fs.ModeDir:
 		found := []imagebuild.File{{Name: name, Kind: fs.ModeDir}}
-		if isOpaque(path.Join(c.Upper, at)) {
-			found = append(found, imagebuild.File{Name: path.Join(name, opaque)})
+		hides, err := isOpaque(root, at)
+		if hides {
+			found = append(found, imagebuild.File{Name: path.Join(name, imagebuild.OpaqueWhiteout)})
 		}
-		return found, nil
+		return found, err
 	case kind == fs.ModeSymlink:
 		return link(root, at, name)
 	case kind == 0:
@@ -200,16 +197,12 @@ func link(root *os.Root, at, name string) ([]imagebuild.File, error) {
 	}}, nil
 }
 
-// isWhiteout reports whether an entry hides what is below it: a character device 0/0
-// (https://docs.kernel.org/filesystems/overlayfs.html#whiteouts-and-opaque-directories).
-func isWhiteout(info fs.FileInfo) bool {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	return ok && info.Mode()&fs.ModeCharDevice != 0 && stat.Rdev == 0
-}
-
 // isOpaque reports whether a folder hides what is in those below it.
-func isOpaque(dir string) bool {
-	var value [1]byte
-	n, err := unix.Lgetxattr(dir, "trusted.overlay.opaque", value[:])
-	return err == nil && n == 1 && value[0] == 'y'
+func isOpaque(root *os.Root, name string) (bool, error) {
+	folder, err := root.Open(name)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = folder.Close() }()
+	return engine.IsOpaque(folder), nil
 }

@@ -179,6 +179,20 @@ func TestDriveIsALink(t *testing.T) {
 	}
 }
 
+// A drive that was removed and made again hides all that the layers below have, which a layer cannot say of its root.
+func TestDriveIsNew(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a", "A")
+	err := unix.Lsetxattr(filepath.Join(dir, "Files"), "trusted.overlay.opaque", []byte("y"), 0)
+	if err != nil {
+		t.Skipf("only root can mark a folder as overlayfs does: %v", err)
+	}
+	got, err := layerOf(t, Changes{Upper: dir, Before: noRegistry(), After: noRegistry(), System: noRegistry()})
+	if err == nil || !strings.Contains(err.Error(), "removed its drive") {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 // A file of a terabyte that takes no room on the disk would fill it as a layer.
 func TestTooMuch(t *testing.T) {
 	dir := t.TempDir()

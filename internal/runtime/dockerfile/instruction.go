@@ -75,6 +75,9 @@ func (s *stage) configure(c instructions.Command) error {
 			StartPeriod: c.Health.StartPeriod,
 			Retries:     c.Health.Retries,
 		}
+		if c.Health.StartInterval != 0 {
+			s.warn(c, "--start-interval is left out: the image's form here has no place for it")
+		}
 	case *instructions.OnbuildCommand:
 		s.config.OnBuild = append(s.config.OnBuild, c.Expression)
 	default:

@@ -50,11 +50,14 @@ func TestRefused(t *testing.T) {
 		"a part of a repository":   {nano + "ADD https://example.invalid/x.git#v1 /", "is a Git repository"},
 		"a heredoc that leads out": {nano + "COPY <<../../Hives/x C:/\nx\n../../Hives/x", "not a Windows file name"},
 		"what is left out":         {nano + "COPY secret /", `"secret" is not in the folder of the build, or .dockerignore`},
-		"a checksum of a file":     {nano + "ADD --checksum=sha256:00 a.txt /", "--checksum is for an address"},
-		"parents":                  {"# syntax=docker/dockerfile:1-labs\n" + nano + "COPY --parents a.txt /", "--parents"},
-		"a link that leads out":    {nano + "COPY out /x", ""},
-		"a variable's syntax":      {nano + "COPY ${a /", "Dockerfile:2"},
-		"two Windows":              {nano, ""},
+		"a stage with ONBUILD": {
+			"FROM scratch AS a\nONBUILD ENV A=1\nFROM a", "Dockerfile:3: FROM a: stage a has ONBUILD",
+		},
+		"a checksum of a file":  {nano + "ADD --checksum=sha256:00 a.txt /", "--checksum is for an address"},
+		"parents":               {"# syntax=docker/dockerfile:1-labs\n" + nano + "COPY --parents a.txt /", "--parents"},
+		"a link that leads out": {nano + "COPY out /x", ""},
+		"a variable's syntax":   {nano + "COPY ${a /", "Dockerfile:2"},
+		"two Windows":           {nano, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -153,21 +153,15 @@ func (s *stage) written(name string) error {
 	}
 }
 
-// Names of a layer that say what is deleted.
-const (
-	whiteout = ".wh."
-	opaque   = ".wh..wh..opq"
-)
-
 // entry brings one entry of a layer into the stage's tree.
 func (s *stage) entry(name string, header *tar.Header, from io.Reader) (err error) {
 	base := path.Base(name)
 	switch {
-	case base == opaque:
+	case base == imagebuild.OpaqueWhiteout:
 		s.tree.remove(path.Dir(name), false)
 		return nil
-	case strings.HasPrefix(base, whiteout):
-		s.tree.remove(path.Join(path.Dir(name), base[len(whiteout):]), true)
+	case strings.HasPrefix(base, imagebuild.Whiteout):
+		s.tree.remove(path.Join(path.Dir(name), base[len(imagebuild.Whiteout):]), true)
 		return nil
 	}
 

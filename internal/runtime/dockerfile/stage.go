@@ -149,6 +149,10 @@ func (b *builder) begin(ctx context.Context, number int) (*stage, error) {
 		if err != nil {
 			return nil, err
 		}
+		if len(below.config.OnBuild) > 0 {
+			return nil, refuse(errdefs.ErrNotImplemented,
+				"stage %s has ONBUILD, which is not carried out here: write its instructions after this line", name)
+		}
 		return below.above(), nil
 	}
 

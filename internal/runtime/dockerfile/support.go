@@ -19,7 +19,7 @@ func SupportRows() []support.Row {
 		row("grammar: directives, variables, heredocs, .dockerignore", support.Supported,
 			"BuildKit's own parser reads the file; another frontend (`# syntax=`) is not fetched, and a warning says so", "#format"),
 		row("FROM, stages, --target", support.Partly,
-			"scratch, another stage, or an image that has a stand-in here (see base images by name); other images, and stages for Linux, are refused with the line if the target needs them", "#from"),
+			"scratch, another stage, or an image that has a stand-in here (see base images by name); other images, and stages for Linux, are refused with the line if the target needs them, and so is FROM of a stage that has ONBUILD", "#from"),
 		row("ARG, --build-arg", support.Supported, "", "#arg"),
 		row("ENV, LABEL, MAINTAINER, EXPOSE, VOLUME, STOPSIGNAL, HEALTHCHECK, SHELL, ONBUILD", support.Supported,
 			"they are in the image's configuration; what a node does with each say the rows about configuration", "#env"),

@@ -137,7 +137,7 @@ func lookup(dirs []string, name string) (found string, below []string, isDir boo
 			}
 			full := filepath.Join(dir, entry.Name())
 			switch {
-			case isWhiteout(info):
+			case IsWhiteout(info):
 				return found, below, isDir, nil
 			case info.Mode()&os.ModeSymlink != 0:
 				return "", nil, false, fmt.Errorf("%w: %q is a symbolic link", ErrTarget, entry.Name())
@@ -187,13 +187,21 @@ func matchName(dir, name, found string) (os.DirEntry, error) {
 	return folded, nil
 }
 
-// isWhiteout reports whether an entry hides what is below it: a character device 0/0
+// IsWhiteout reports whether an entry hides what is below it: a character device 0/0
 // (https://docs.kernel.org/filesystems/overlayfs.html#whiteouts-and-opaque-directories).
-func isWhiteout(info os.FileInfo) bool {
+func IsWhiteout(info os.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && info.Mode()&os.ModeCharDevice != 0 && stat.Rdev == 0
 }
 
+// IsOpaque reports whether a folder that is open hides what is in those below it.
+func IsOpaque(folder *os.File) bool {
+	var value [1]byte
+	n, err := unix.Fgetxattr(int(folder.Fd()), "trusted.overlay.opaque", value[:])
+	return err == nil && n == 1 && value[0] == 'y'
+}
+
+// isOpaque is IsOpaque for a folder of a layer by its path.
 func isOpaque(dir string) bool {
 	var value [1]byte
 	n, err := unix.Lgetxattr(dir, "trusted.overlay.opaque", value[:])

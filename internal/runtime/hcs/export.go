@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/beneath"
+	"mullion.dev/mullion/internal/runtime/engine"
 	"mullion.dev/mullion/internal/windows/regf"
 )
 
@@ -167,7 +168,7 @@ func (ex *exporter) folder(at string, depth int) error {
 		if err != nil {
 			return fmt.Errorf("look at file of layer: %w", err)
 		}
-		if !isWhiteout(info) {
+		if !engine.IsWhiteout(info) {
 			delete(hidden, lower)
 		}
 		if err := ex.entry(filepath.Join(at, e.Name()), info, below[lower], depth); err != nil {
@@ -196,7 +197,7 @@ func (ex *exporter) under(at string, depth int) (below, hidden map[string]found)
 func (ex *exporter) entry(at string, info fs.FileInfo, below found, depth int) error {
 	name := filepath.ToSlash(at)
 	switch {
-	case isWhiteout(info):
+	case engine.IsWhiteout(info):
 		ex.gone = append(ex.gone, name)
 		return nil
 	case info.Mode()&fs.ModeSocket != 0:
@@ -238,9 +239,7 @@ func (ex *exporter) isOpaque(at string) bool {
 		return false
 	}
 	defer f.Close()
-	var value [1]byte
-	n, err := unix.Fgetxattr(int(f.Fd()), "trusted.overlay.opaque", value[:])
-	return err == nil && n == 1 && value[0] == 'y'
+	return engine.IsOpaque(f)
 }
 
 // file exports a file. A further name of one that is there is a link.
@@ -363,10 +362,4 @@ func checkName(name string) error {
 		return refuse(InvalidName, "%q is no name in a layer", name)
 	}
 	return nil
-}
-
-// isWhiteout reports whether an entry hides what is below it: a character device 0/0.
-func isWhiteout(info fs.FileInfo) bool {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	return ok && info.Mode()&fs.ModeCharDevice != 0 && stat.Rdev == 0
 }

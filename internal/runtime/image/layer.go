@@ -10,6 +10,7 @@ import (
 
 	"github.com/containerd/errdefs"
 
+	"mullion.dev/mullion/internal/runtime/imagebuild"
 	"mullion.dev/mullion/internal/windows/pefile"
 )
 
@@ -146,18 +147,12 @@ func (f *layerFilter) wanted(win string) bool {
 		return false
 	}
 	dir, base := path.Split(win)
-	target := strings.TrimPrefix(base, whiteoutPrefix)
-	if !inWindows || base == whiteoutOpaque {
-		return base != whiteoutOpaque || !inWindows
+	target := strings.TrimPrefix(base, imagebuild.Whiteout)
+	if !inWindows || base == imagebuild.OpaqueWhiteout {
+		return base != imagebuild.OpaqueWhiteout || !inWindows
 	}
 	return pefile.Redistributable(target) || !f.names.systemFile(dir+target)
 }
-
-// Whiteouts (https://github.com/opencontainers/image-spec/blob/v1.1.1/layer.md#whiteouts).
-const (
-	whiteoutPrefix = ".wh."
-	whiteoutOpaque = ".wh..wh..opq"
-)
 
 // rename gives the entry's path the letter case that it has in the layers below, and turns link targets into Linux
 // ones.
@@ -167,11 +162,11 @@ func (f *layerFilter) rename(hdr *tar.Header, rest string) error {
 	}
 	dir, base := path.Split(rest)
 	prefix := ""
-	if base != whiteoutOpaque && strings.HasPrefix(base, whiteoutPrefix) {
-		prefix, base = whiteoutPrefix, strings.TrimPrefix(base, whiteoutPrefix)
+	if base != imagebuild.OpaqueWhiteout && strings.HasPrefix(base, imagebuild.Whiteout) {
+		prefix, base = imagebuild.Whiteout, strings.TrimPrefix(base, imagebuild.Whiteout)
 	}
 
-	whole, err := f.names.resolve(path.Join(dir, base), prefix == "" && base != whiteoutOpaque)
+	whole, err := f.names.resolve(path.Join(dir, base), prefix == "" && base != imagebuild.OpaqueWhiteout)
 	if err != nil {
 		return err
 	}

@@ -198,10 +198,18 @@ func (n windowsNames) check(rel string) error {
 	return nil
 }
 
+// Names of a layer that say what is deleted
+// (https://github.com/opencontainers/image-spec/blob/v1.1.1/layer.md#whiteouts): a file of the layers below, whose name
+// follows, and all that they have in the folder.
+const (
+	Whiteout       = ".wh."
+	OpaqueWhiteout = ".wh..wh..opq"
+)
+
 // CheckName refuses names that Windows does not have
 // (https://learn.microsoft.com/windows/win32/fileio/naming-a-file) and those that mean a deletion in a layer.
 func CheckName(name string) error {
-	if strings.HasPrefix(name, ".wh.") {
+	if strings.HasPrefix(name, Whiteout) {
 		return fmt.Errorf("%q means a deletion in an image layer: %w", name, errdefs.ErrInvalidArgument)
 	}
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, `<>:"|?*\/`) ||

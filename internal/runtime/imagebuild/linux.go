@@ -19,7 +19,7 @@ import (
 type linuxNames struct{}
 
 func (linuxNames) check(rel string) error {
-	if strings.HasPrefix(path.Base(rel), ".wh.") {
+	if strings.HasPrefix(path.Base(rel), Whiteout) {
 		return fmt.Errorf("it means a deletion in an image layer: %w", errdefs.ErrInvalidArgument)
 	}
 	return nil
@@ -35,7 +35,7 @@ func linuxTarget(target string) (string, error) {
 	}
 
 	for part := range strings.SplitSeq(target, "/") {
-		if part == ".." || strings.HasPrefix(part, ".wh.") || strings.ContainsRune(part, 0) {
+		if part == ".." || strings.HasPrefix(part, Whiteout) || strings.ContainsRune(part, 0) {
 			return "", fmt.Errorf("target: %q: want a folder such as /app: %w", target, errdefs.ErrInvalidArgument)
 		}
 	}

@@ -18,7 +18,7 @@ func assignments(f func() (int, int, int)) {
 	a, b, c = b, c, a
 	u := []int{a, b, c}
 	u[0], u[1], u[2] = u[2], u[1], u[0]
-	u[0], u[1], u[2] = a, b, c // want `3 assignments in one`
+	u[0], u[1], u[2] = a, b, c      // want `3 assignments in one`
 	a, b, c = 1, 2, 3               // want `3 assignments in one`
 	g, h, i := a, b, c              // want `3 assignments in one`
 	if j, k, l := 1, 2, 3; j == k { // want `3 assignments in one`
