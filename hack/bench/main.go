@@ -18,6 +18,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"mullion.dev/mullion/hack/kept"
 )
 
 type bench struct {
@@ -100,6 +102,7 @@ func (b *bench) run(ctx context.Context) error {
 		}
 	}
 
+	began, load := time.Now(), kept.WatchLoad()
 	onCluster := slices.ContainsFunc(b.only, func(name string) bool {
 		return name != "check" && name != "network" && name != "proxy" && name != "twenty"
 	})
@@ -128,6 +131,34 @@ func (b *bench) run(ctx context.Context) error {
 		fmt.Fprintf(b.out, "| %s | %s | %s |\n", f.what, f.asked, f.cells())
 	}
 
+	return b.keep(ctx, began, load(), figures)
+}
+
+// keep writes the figures, with what they were measured on.
+func (b *bench) keep(ctx context.Context, began time.Time, load kept.Load, figures []figure) error {
+	r := kept.Result{
+		Suite:   "bench",
+		Began:   began.UTC().Truncate(time.Second),
+		Seconds: time.Since(began).Seconds(),
+		Machine: kept.ThisMachine(ctx),
+		Load:    load,
+		Args:    os.Args[1:],
+	}
+	r.Commit, r.Changed = kept.Commit(ctx, ".")
+	for _, f := range figures {
+		r.Figures = append(r.Figures, kept.Figure{
+			What:   f.what,
+			Asked:  f.asked,
+			Unit:   f.unit,
+			Values: f.values,
+		})
+	}
+
+	path, err := kept.Write(kept.Fresh, r)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(b.log, "the figures are in %s\n", path)
 	return nil
 }
 

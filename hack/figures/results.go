@@ -143,6 +143,10 @@ func blocks(root string) (map[string]string, error) {
 		return nil, err
 	}
 
+	all, err := results(root)
+	if err != nil {
+		return nil, err
+	}
 	tested, err := tested(root, parallel, serial)
 	if err != nil {
 		return nil, err
@@ -151,7 +155,12 @@ func blocks(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string]string{"tested": tested, "suites": suites(parallel, serial), "support": support}, nil
+	return map[string]string{
+		"tested":  tested + ladder(all),
+		"suites":  suites(parallel, serial),
+		"support": support,
+		"runs":    runs(all),
+	}, nil
 }
 
 // tested is README's list of results.

@@ -4,6 +4,8 @@
 // that ran no test, or skipped all of them, fails. A few failed tests are tried once more, and are named as flaky if
 // they pass then. The slowest are named with their time.
 //
+// How each rung ended is written below .cache/results (package kept); `go run ./hack/results keep RUNG` keeps it.
+//
 // MULLION_TESTS_END, in seconds since 1970, is when all has to be done: a test that still runs then is ended and named,
 // and what was not begun has failed.
 package main
@@ -21,6 +23,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,6 +31,7 @@ import (
 	"syscall"
 	"time"
 
+	"mullion.dev/mullion/hack/kept"
 	"mullion.dev/mullion/internal/cluster/layout"
 )
 
@@ -49,6 +53,8 @@ type result struct {
 	failures                []failure
 	failedIn                map[string]bool // packages with a failed test
 	running                 map[string]bool // by package and test
+
+	tests []kept.Test // that have ended
 }
 
 func newResult(rung string) *result {
@@ -104,7 +110,7 @@ func runAll(ctx context.Context, stages []string, end time.Time, w io.Writer) bo
 		var running sync.WaitGroup
 		for i, name := range names {
 			results[i] = newResult(name)
-			running.Go(func() { failed[i] = results[i].run(ctx, end, w) })
+			running.Go(func() { failed[i] = results[i].keep(ctx, end, w) })
 		}
 
 		running.Wait()
@@ -199,13 +205,13 @@ func (r *result) run(ctx context.Context, end time.Time, w io.Writer) error {
 	packages := []string{"./..."}
 	if r.rung != "pure" {
 		var err error
-		if packages, err = tagged(tagOf(r.rung)); err != nil {
+		if packages, err = packagesOf(r.rung); err != nil {
 			return err
 		}
 		if len(packages) == 0 {
 			return fmt.Errorf("no package has tests of this rung")
 		}
-		args = append(args, "-p=1", "-tags="+tagOf(r.rung), chosen(r.rung))
+		args = append(args, "-p=1", "-tags="+strings.Join(tagsOf(r.rung), ","), chosen(r.rung))
 	}
 
 	fmt.Fprintf(w, "== rung %s\n", r.rung)
@@ -263,18 +269,21 @@ func endable(ctx context.Context, args []string) *exec.Cmd {
 	return cmd
 }
 
-// fieldTests are the names of the tests of rung field. They stand among those of rung cluster, whose helpers they use.
+// fieldTests are the names of the tests of rung field. They stand among those of other rungs, whose helpers they use.
 const fieldTests = "^TestField"
 
-// tagOf returns the build tag of a rung's tests.
-func tagOf(rung string) string {
-	if rung == "field" {
-		return "cluster"
+// tagsOf returns the build tags of a rung's tests. Those of rung pure have none.
+func tagsOf(rung string) []string {
+	switch rung {
+	case "pure":
+		return nil
+	case "field":
+		return []string{"kernel", "wine", "cluster"}
 	}
-	return rung
+	return []string{rung}
 }
 
-// chosen returns the flag of go test that chooses the rung's tests among those with its tag.
+// chosen returns the flag of go test that chooses the rung's tests among those with its tags.
 func chosen(rung string) string {
 	if rung == "field" {
 		return "-run=" + fieldTests
@@ -282,18 +291,33 @@ func chosen(rung string) string {
 	return "-skip=" + fieldTests
 }
 
-// tagged lists the packages with test files that carry the build tag.
-func tagged(tag string) ([]string, error) {
+// packagesOf lists the packages with tests of a rung with build tags.
+func packagesOf(rung string) ([]string, error) {
 	var packages []string
+	err := testFiles(".", func(path string, text []byte) {
+		has := slices.ContainsFunc(tagsOf(rung), func(tag string) bool { return hasTag(text, tag) })
+		if has && (rung != "field" || fieldTest.Match(text)) {
+			packages = append(packages, "./"+filepath.Dir(path))
+		}
+	})
 
-	err := filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
+	slices.Sort(packages)
+	return slices.Compact(packages), err
+}
+
+// fieldTest is how a test of rung field begins in its file.
+var fieldTest = regexp.MustCompile(`(?m)^func ` + strings.TrimPrefix(fieldTests, "^"))
+
+// testFiles calls look with each file of tests below a folder.
+func testFiles(folder string, look func(path string, text []byte)) error {
+	return filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (d.Name() == ".git" || path == "bin" || path == "upstream") {
+		if d.IsDir() && slices.Contains([]string{".git", ".cache", "bin", "upstream", "testdata"}, d.Name()) {
 			return filepath.SkipDir
 		}
-		if !strings.HasSuffix(path, "_test.go") {
+		if d.IsDir() || !strings.HasSuffix(path, "_test.go") {
 			return nil
 		}
 
@@ -301,23 +325,24 @@ func tagged(tag string) ([]string, error) {
 		if err != nil {
 			return err
 		}
-
-		for line := range strings.Lines(string(text)) {
-			if strings.HasPrefix(line, "package ") {
-				break
-			}
-			if strings.HasPrefix(line, "//go:build") &&
-				slices.Contains(strings.FieldsFunc(line,
-					func(r rune) bool { return strings.ContainsRune(" &|()\n", r) }), tag) {
-				packages = append(packages, "./"+filepath.Dir(path))
-			}
-		}
-
+		look(path, text)
 		return nil
 	})
+}
 
-	slices.Sort(packages)
-	return slices.Compact(packages), err
+// hasTag reports whether the build constraint of a file names a tag.
+func hasTag(text []byte, tag string) bool {
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "package ") {
+			return false
+		}
+		if strings.HasPrefix(line, "//go:build") &&
+			slices.Contains(strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" &|()\n", r) }), tag) {
+			return true
+		}
+	}
+
+	return false
 }
 
 func (r *result) read(in io.Reader, w io.Writer) {
@@ -376,6 +401,7 @@ func (r *result) ended(e event, key string, w io.Writer) {
 		r.slow = append(r.slow, slowTest{name: e.Test, took: took})
 	}
 
+	r.tests = append(r.tests, testOf(e, text))
 	switch e.Action {
 	case "pass":
 		r.passed++

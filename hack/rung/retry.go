@@ -49,6 +49,7 @@ func (r *result) secondTry(ctx context.Context, args []string, w io.Writer) bool
 		f.print(w)
 	}
 
+	r.markFlaky()
 	r.passed += r.failed
 	r.failed = 0
 	r.failures = nil

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mullion.dev/mullion/hack/kept"
+	state "mullion.dev/mullion/internal/conformance/result"
 )
 
 // TestSecondTry runs rung pure on a module of its own.
@@ -69,7 +72,29 @@ var again = func() bool { _, err := os.Stat("flag"); os.WriteFile("flag", nil, 0
 			if !strings.Contains(out.String(), tc.want) {
 				t.Errorf("no %q in:\n%s", tc.want, out.String())
 			}
+			checkKept(t, tc.ok)
 		})
+	}
+}
+
+// checkKept holds that the rung's result is written, and says what became of the failed tests.
+func checkKept(t *testing.T, ok bool) {
+	t.Helper()
+	files, err := kept.Files(kept.Fresh, "pure")
+	if err != nil || len(files) != 1 {
+		t.Fatalf("results %q, %v", files, err)
+	}
+	r, err := kept.Read(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	n := r.Count()
+	switch {
+	case ok && (n[state.Failed] > 0 || n[state.Flaky] == 0 || r.Incomplete != ""):
+		t.Errorf("the result of a rung that passed at its second try is %+v", r)
+	case !ok && n[state.Failed] == 0 && r.Incomplete == "":
+		t.Errorf("the result of a rung that failed says nothing of it: %+v", r)
 	}
 }
 
