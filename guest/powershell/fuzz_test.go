@@ -82,10 +82,7 @@ func isPlace(p cmp.Path) bool {
 func printScript(s *lang.Script) string {
 	head := ""
 	if s.Strict {
-		head = map[bool]string{
-			false: "[cmdletbinding()]",
-			true:  "[cmdletbinding(positionalbinding = $false)]",
-		}[s.ByName]
+		head = "[cmdletbinding(" + strings.Join(printBinding(s), ", ") + ")]"
 	}
 	for _, name := range s.Aliases {
 		head += "[alias(" + printExpr(&lang.Literal{V: name}) + ")]"
@@ -107,6 +104,23 @@ func printScript(s *lang.Script) string {
 	return head + printBlock(s.Body)
 }
 
+func printBinding(s *lang.Script) []string {
+	var parts []string
+	if s.ByName {
+		parts = append(parts, "positionalbinding = $false")
+	}
+	if s.Asks {
+		parts = append(parts, "supportsshouldprocess")
+	}
+	if s.Impact != "" {
+		parts = append(parts, "confirmimpact = "+printExpr(&lang.Literal{V: s.Impact}))
+	}
+	if s.DefaultSet != "" {
+		parts = append(parts, "defaultparametersetname = "+printExpr(&lang.Literal{V: s.DefaultSet}))
+	}
+	return parts
+}
+
 func printParams(s *lang.Script) string {
 	var params []string
 	for _, p := range s.Params {
@@ -125,23 +139,8 @@ func printParams(s *lang.Script) string {
 
 func printAttributes(p lang.Param) string {
 	b := ""
-	if p.Declared {
-		b += "[parameter()]"
-	}
-	if p.Mandatory {
-		b += "[parameter(mandatory)]"
-	}
-	if p.Piped {
-		b += "[parameter(valuefrompipeline)]"
-	}
-	if p.PipedName {
-		b += "[parameter(valuefrompipelinebypropertyname)]"
-	}
-	if p.Remaining {
-		b += "[parameter(valuefromremainingarguments)]"
-	}
-	if p.Position != nil {
-		b += fmt.Sprintf("[parameter(position = %d)]", *p.Position)
+	for _, r := range p.Roles {
+		b += "[parameter(" + strings.Join(printRole(r), ", ") + ")]"
 	}
 	for _, one := range p.Conditions {
 		b += "[" + one.Name + "(" + printExprs(one.Args) + ")]"
@@ -154,6 +153,25 @@ func printAttributes(p lang.Param) string {
 		b += "[alias(" + printExprs(names) + ")]"
 	}
 	return b
+}
+
+func printRole(r lang.Role) []string {
+	var parts []string
+	for name, is := range map[string]bool{
+		"mandatory": r.Mandatory, "valuefrompipeline": r.Piped, "valuefrompipelinebypropertyname": r.PipedName,
+		"valuefromremainingarguments": r.Remaining,
+	} {
+		if is {
+			parts = append(parts, name)
+		}
+	}
+	if r.Position != nil {
+		parts = append(parts, fmt.Sprintf("position = %d", *r.Position))
+	}
+	if r.Set != "" {
+		parts = append(parts, "parametersetname = "+printExpr(&lang.Literal{V: r.Set}))
+	}
+	return parts
 }
 
 func printBlock(b lang.Block) string {

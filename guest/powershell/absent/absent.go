@@ -44,15 +44,15 @@ func Alias(word string) bool {
 func Missing() []string {
 	return []string{
 		"$", "^", "consolefilename", "enabledexperimentalfeatures", "event", "eventargs", "eventsubscriber",
-		"executioncontext", "foreach", "host", "nestedpromptlevel", "pscmdlet", "psdebugcontext", "pssenderinfo",
-		"sender", "sourceargs", "sourceeventargs", "stacktrace", "switch", "this", "confirmpreference", "errorview",
+		"executioncontext", "foreach", "host", "nestedpromptlevel", "psdebugcontext", "pssenderinfo",
+		"sender", "sourceargs", "sourceeventargs", "stacktrace", "switch", "this", "errorview",
 		"formatenumerationlimit", "informationpreference", "logcommandhealthevent", "logcommandlifecycleevent",
 		"logenginehealthevent", "logenginelifecycleevent", "logproviderhealthevent", "logproviderlifecycleevent",
 		"maximumaliascount", "maximumdrivecount", "maximumerrorcount", "maximumfunctioncount", "maximumhistorycount",
 		"maximumvariablecount", "outputencoding", "psdefaultparametervalues", "psemailserver",
 		"psmoduleautoloadingpreference", "psnativecommandargumentpassing", "psnativecommanduseerroractionpreference",
 		"pssessionapplicationname", "pssessionconfigurationname", "pssessionoption", "psstyle", "transcript",
-		"verbosehelperrors", "whatifpreference",
+		"verbosehelperrors",
 	}
 }
 

@@ -55,12 +55,14 @@ type Call struct {
 	Scope  Scope
 	State  *session.State
 	Action string // what to do on errors, as ErrorAction
-	Values map[string]object.Value
-	Flags  map[string]bool
-	Input  []object.Value
-	Piped  bool
-	Out    *object.Sink
-	Kept   Kept
+	// Warnings is what -WarningAction asks for, in lower case, "" without.
+	Warnings string
+	Values   map[string]object.Value
+	Flags    map[string]bool
+	Input    []object.Value
+	Piped    bool
+	Out      *object.Sink
+	Kept     Kept
 }
 
 // Table are the cmdlets that a session has.

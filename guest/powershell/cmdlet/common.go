@@ -13,29 +13,40 @@ const (
 	ErrorVariable = "errorvariable"
 	OutVariable   = "outvariable"
 	VerboseName   = "verbose"
+	WarningAction = "warningaction"
+	// Those of functions with SupportsShouldProcess.
+	WhatIfName  = "whatif"
+	ConfirmName = "confirm"
 )
 
 // commonNames are the names of common parameters, each with its alias.
 func commonNames() map[string]string {
 	return map[string]string{
 		ErrorAction: "ea", ErrorVariable: "ev", OutVariable: "ov", VerboseName: "vb", "debug": "db",
-		"warningaction":     "wa",
+		WarningAction:       "wa",
 		"informationaction": "infa", "warningvariable": "wv", "informationvariable": "iv", "outbuffer": "ob",
 		"pipelinevariable": "pv",
 	}
 }
 
 // CommonValues are the common parameters with a value that are implemented.
-func CommonValues() []string { return []string{ErrorAction, ErrorVariable, OutVariable} }
+func CommonValues() []string { return []string{ErrorAction, ErrorVariable, OutVariable, WarningAction} }
 
 // CommonFlags are the flags that every cmdlet has. The cmdlets here have nothing more to say with -Verbose and -Debug,
 // and ask nobody, so of -Confirm only -Confirm:$false is accepted.
-func CommonFlags() []string { return []string{VerboseName, "debug", "confirm"} }
+func CommonFlags() []string { return []string{VerboseName, "debug", ConfirmName} }
 
 // CommonNamed is the common parameter that a name, an alias or the beginning of one name only means, "" if none.
-func CommonNamed(name string) string {
+func CommonNamed(name string) string { return namedOf(commonNames(), name) }
+
+// AskingNamed is the parameter of functions that ask before they change something which a name means, "" if none.
+func AskingNamed(name string) string {
+	return namedOf(map[string]string{WhatIfName: "wi", ConfirmName: "cf"}, name)
+}
+
+func namedOf(names map[string]string, name string) string {
 	var found []string
-	for full, alias := range commonNames() {
+	for full, alias := range names {
 		if full == name || alias == name {
 			return full
 		}

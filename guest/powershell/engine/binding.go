@@ -47,6 +47,14 @@ func (f *frame) bind(caller *frame, s *lang.Script, args []lang.Argument, piped 
 			return nil, err
 		}
 	}
+	s, set, err := chosen(s, given, len(rest), piped)
+	if err != nil {
+		return nil, err
+	}
+	if advanced(s) {
+		f.vars["pscmdlet"] = f.running(s, set)
+	}
+
 	f.vars["psboundparameters"] = object.NewTable(false)
 	defer f.bound(s, given)
 	return f.fill(s, given, rest, piped)
@@ -111,7 +119,7 @@ func places(s *lang.Script) []lang.Param {
 			all = append(all, p)
 		}
 	}
-	if placed == nil {
+	if placed == nil && !explicit(s) {
 		return all
 	}
 	slices.SortStableFunc(placed, func(a, b lang.Param) int { return cmp.Compare(*a.Position, *b.Position) })

@@ -71,6 +71,9 @@ func (f *frame) prepare(c cmdlet.Cmdlet, args []lang.Argument, piped bool, out *
 	if err == nil {
 		err = verify(c, b, piped)
 	}
+	if err == nil {
+		err = f.asksBefore(c, b)
+	}
 	if err != nil {
 		return nil, c.Unbound(err)
 	}
@@ -110,6 +113,12 @@ func (f *frame) prepare(c cmdlet.Cmdlet, args []lang.Argument, piped bool, out *
 	}
 	if action, ok := l.Values[cmdlet.ErrorAction]; ok {
 		l.Action = actionOf(action)
+	}
+	if action, ok := l.Values[cmdlet.WarningAction]; ok {
+		if err := checkPreference(cmdlet.WarningAction, action); err != nil {
+			return nil, c.Unbound(err)
+		}
+		l.Warnings = actionOf(action)
 	}
 	if l.Kept, err = f.keeps(l.Values); err != nil {
 		return nil, err

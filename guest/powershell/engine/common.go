@@ -82,7 +82,7 @@ func keptSink(k cmdlet.Kept, in *Interpreter, out *object.Sink) *object.Sink {
 
 // advanced reports whether a function or block has the common parameters.
 func advanced(s *lang.Script) bool {
-	return s.Strict || slices.ContainsFunc(s.Params, func(p lang.Param) bool { return p.Declared })
+	return s.Strict || slices.ContainsFunc(s.Params, func(p lang.Param) bool { return len(p.Roles) > 0 })
 }
 
 // takeCommon takes the common parameters out of a call's arguments.
@@ -100,13 +100,18 @@ func (f *frame) takeCommon(s *lang.Script, args []lang.Argument) (
 		if a.Param != "" && !ownsParameter(s, a.Param) {
 			name = cmdlet.CommonNamed(a.Param)
 		}
+		if name == "" && s.Asks && a.Param != "" && !ownsParameter(s, a.Param) {
+			name = cmdlet.AskingNamed(a.Param)
+		}
+
+		isSwitch := slices.Contains([]string{cmdlet.VerboseName, cmdlet.WhatIfName, cmdlet.ConfirmName}, name)
 		switch {
 		case name == "":
 			rest = append(rest, a)
 			continue
-		case name == cmdlet.VerboseName && a.X == nil:
+		case isSwitch && a.X == nil:
 			a.X = &lang.Literal{V: true}
-		case name != cmdlet.VerboseName && !slices.Contains(cmdlet.CommonValues(), name):
+		case !isSwitch && !slices.Contains(cmdlet.CommonValues(), name):
 			return nil, nil, object.Thrown("The parameter -%s of a function is not part of Mullion's PowerShell.", name)
 		case a.X == nil && (len(args) == 0 || args[0].Param != ""):
 			return nil, nil, object.Raise(object.BindingException, "Missing an argument for parameter '"+name+"'.")
@@ -136,6 +141,21 @@ func (f *frame) prefer(given map[string]object.Value) error {
 			return object.Thrown("%v.", err)
 		}
 		f.vars["erroractionpreference"], _ = object.PreferenceType().Parsed(v)
+	}
+	if v, ok := given[cmdlet.WarningAction]; ok {
+		if err := checkPreference(cmdlet.WarningAction, v); err != nil {
+			return object.Thrown("%v.", err)
+		}
+		f.vars["warningpreference"], _ = object.PreferenceType().Parsed(v)
+	}
+	if v, ok := given[cmdlet.WhatIfName]; ok {
+		f.vars[whatIf] = object.Truth(v)
+	}
+	if v, ok := given[cmdlet.ConfirmName]; ok {
+		f.vars[confirms] = "None"
+		if object.Truth(v) {
+			f.vars[confirms] = "Low"
+		}
 	}
 	if v, ok := given[cmdlet.VerboseName]; ok {
 		name := "SilentlyContinue"

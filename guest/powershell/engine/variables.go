@@ -29,9 +29,12 @@ func preferences() map[string]string {
 // PowerShell.
 func checkPreference(name string, v object.Value) error {
 	known := []string{"continue", "silentlycontinue", "stop"}
-	if name == cmdlet.ErrorAction {
+	switch name {
+	case cmdlet.ErrorAction:
 		name, known = "-ErrorAction", append(known, "ignore")
-	} else {
+	case cmdlet.WarningAction:
+		name, known = "-WarningAction", append(known, "ignore")
+	default:
 		name = "$" + name
 	}
 	if !slices.Contains(known, actionOf(v)) {
@@ -106,7 +109,11 @@ func (f *frame) own(name string) (v object.Value, there bool) {
 		return f.in.versions(), true
 	case "matches":
 		return f.in.matched()
-	case "null", "args", "_", "input":
+	case whatIf:
+		return false, true
+	case confirms:
+		return "High", true
+	case "null", "args", "_", "input", "pscmdlet":
 		return nil, true
 	}
 	if v, ok := preferences()[name]; ok {

@@ -7,6 +7,11 @@ type Script struct {
 	Params []Param
 	Strict bool // [CmdletBinding()]: no other arguments than those of params
 	ByName bool // [CmdletBinding(PositionalBinding = $false)]
+	// DefaultSet is the parameter set of a call whose parameters fit several, as it is written.
+	DefaultSet string
+	// Asks says that it has -WhatIf and -Confirm (SupportsShouldProcess), Impact how much it changes (ConfirmImpact).
+	Asks   bool
+	Impact string
 	// Begin and process are blocks of their own, and body is that of end, if there are sections.
 	Begin, Process Block
 	Sections       bool
@@ -33,17 +38,25 @@ type Param struct {
 	Attributes
 }
 
-// Attributes are what a script says of a parameter: [Parameter(Mandatory)] and others.
+// Attributes are what a script says of a parameter.
 type Attributes struct {
-	Declared   bool // [Parameter()]: the function has common parameters
-	Mandatory  bool
+	// Roles are its [Parameter( … )]. With one, the function has common parameters.
+	Roles []Role
+	// Role is its part in the parameter set of a call; the engine sets it.
+	Role
 	Aliases    []string
 	Conditions []Condition // ValidateSet and others
-	Position   *int64      // among the arguments without a name, or nil
-	Piped      bool        // ValueFromPipeline
-	PipedName  bool        // ValueFromPipelineByPropertyName
-	Remaining  bool        // ValueFromRemainingArguments
 	Lacking    []string    // what is written there and is not here
+}
+
+// Role is the part that a parameter has in a parameter set, or in all of them.
+type Role struct {
+	Set       string // as it is written; "" means all
+	Mandatory bool
+	Position  *int64 // among the arguments without a name, or nil
+	Piped     bool   // ValueFromPipeline
+	PipedName bool   // ValueFromPipelineByPropertyName
+	Remaining bool   // ValueFromRemainingArguments
 }
 
 // Expr is an expression.

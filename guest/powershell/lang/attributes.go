@@ -221,28 +221,30 @@ func (a *Attributes) parameter(x *attributeX) (why string) {
 	if len(x.args) > 0 {
 		return "an argument without a name"
 	}
-	a.Declared = true
+	var r Role
 	for _, one := range x.named {
 		v, ok := isBool(one.x)
 		switch one.name {
 		case "mandatory":
-			a.Mandatory = v
+			r.Mandatory = v
 		case "valuefrompipeline":
-			a.Piped = v
+			r.Piped = v
 		case "valuefrompipelinebypropertyname":
-			a.PipedName = v
+			r.PipedName = v
 		case "valuefromremainingarguments":
-			a.Remaining = v
+			r.Remaining = v
 		case "dontshow":
 		case "helpmessage":
 			_, ok = Beginning(one.x)
+		case "parametersetname":
+			r.Set, ok = Beginning(one.x)
 		case "position":
 			l, isLiteral := one.x.(*Literal)
 			if !isLiteral {
 				return "a position that is no number"
 			}
 			n, isNumber := object.Plain(l.V).(int64)
-			a.Position, ok = &n, isNumber
+			r.Position, ok = &n, isNumber
 		default:
 			return one.name
 		}
@@ -250,8 +252,30 @@ func (a *Attributes) parameter(x *attributeX) (why string) {
 			return one.name + " with this value"
 		}
 	}
+
+	a.Roles = append(a.Roles, r)
 	return ""
 }
+
+// named takes an argument of [CmdletBinding( … )] that is a text. It reports whether it is one that is known.
+func (s *Script) named(one namedArgument) bool {
+	text, whole := Beginning(one.x)
+	switch {
+	case !whole:
+		return false
+	case one.name == "defaultparametersetname":
+		s.DefaultSet = text
+	case one.name == "confirmimpact" && slices.Contains(Impacts(), strings.ToLower(text)):
+		s.Impact = strings.ToLower(text)
+	default:
+		return false
+	}
+	return true
+}
+
+// Impacts are how much a function changes, from the least
+// (https://learn.microsoft.com/en-us/dotnet/api/system.management.automation.confirmimpact).
+func Impacts() []string { return []string{"none", "low", "medium", "high"} }
 
 // binding reads the attributes of a function or script. Those that only say something of it are skipped.
 func (p *parser) binding(s *Script) error {
@@ -270,7 +294,9 @@ func (p *parser) binding(s *Script) error {
 				switch {
 				case one.name == "positionalbinding" && ok:
 					s.ByName = !v
-				case one.name == "helpuri", one.name == "supportsshouldprocess" && ok && !v:
+				case one.name == "supportsshouldprocess" && ok:
+					s.Asks = v
+				case one.name == "helpuri" || s.named(one):
 				default:
 					s.Lacking = append(s.Lacking, one.name+" in "+x.text)
 				}

@@ -53,6 +53,7 @@ func enumTypes() []*EnumType {
 		}},
 		{Name: "StringSplitOptions", Flags: true, Values: []EnumName{{"None", 0}, {"RemoveEmptyEntries", 1}}},
 		PreferenceType(),
+		categoryType(),
 		statusType(),
 		{Name: "EnvironmentVariableTarget", Values: []EnumName{{"Process", 0}, {"User", 1}, {"Machine", 2}}},
 	}...)

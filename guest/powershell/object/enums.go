@@ -24,6 +24,22 @@ func PreferenceType() *EnumType {
 	}
 }
 
+// categoryType are the categories of errors, in the order of their numbers
+// (https://learn.microsoft.com/en-us/dotnet/api/system.management.automation.errorcategory).
+func categoryType() *EnumType {
+	t := &EnumType{Name: "Management.Automation.ErrorCategory"}
+	for i, name := range []string{
+		notSpecified, "OpenError", "CloseError", "DeviceError", "DeadlockDetected", invalidArgument, "InvalidData",
+		InvalidOperating, "InvalidResult", "InvalidType", "MetadataError", "NotImplemented", "NotInstalled", ObjectNotFound,
+		operationStopped, "OperationTimeout", "SyntaxError", ParserError, "PermissionDenied", "ResourceBusy",
+		"ResourceExists", "ResourceUnavailable", "ReadError", writeCategory, "FromStdErr", "SecurityError", "ProtocolError",
+		"ConnectionError", "AuthenticationError", "LimitsExceeded", "QuotaExceeded", "NotEnabled",
+	} {
+		t.Values = append(t.Values, EnumName{name, int64(i)})
+	}
+	return t
+}
+
 // webFields are what a WebException has besides the properties of other exceptions: Response is the answer, with its
 // status alone, or $null.
 func webFields(class string) []Field {

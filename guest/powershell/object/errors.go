@@ -210,6 +210,7 @@ func RecordClass() *Class {
 	}
 	return &Class{
 		Name: "System.Management.Automation.ErrorRecord",
+		Make: &Method{Least: 4, Most: 4, Do: newRecord},
 		Text: func(v any) string { return v.(*ErrorRecord).Message },
 		Line: func(v any) string { return v.(*ErrorRecord).Text() },
 		Props: []Field{
@@ -222,6 +223,23 @@ func RecordClass() *Class {
 			{Name: "ScriptStackTrace", Get: of(func(r *ErrorRecord) Value { return r.Trace })},
 		},
 	}
+}
+
+// newRecord makes an error record of an exception, an identifier, a category and the object that it is about
+// (https://learn.microsoft.com/en-us/dotnet/api/system.management.automation.errorrecord.-ctor).
+func newRecord(c *Call) (Value, error) {
+	of := Own[*ErrorRecord](c.Arg(0))
+	if of == nil {
+		return nil, Raise("System.ArgumentNullException", "Value cannot be null.\nParameter name: exception")
+	}
+
+	category, known := categoryType().Parsed(c.Arg(2))
+	if !known {
+		return nil, Thrown("Cannot convert value %q to type \"System.Management.Automation.ErrorCategory\".", c.Text(2))
+	}
+	r := *of
+	r.ID, r.Category, r.Target = c.Text(1), category.Text(), c.Arg(3)
+	return &Instance{RecordClass(), &r}, nil
 }
 
 // ExceptionClass is an exception's class.

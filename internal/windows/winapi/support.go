@@ -191,14 +191,14 @@ func programRows() []support.Row {
 				"Program Files or on the PATH, if there is one) and run a part of the language of Windows PowerShell " +
 				"5.1: variables with $global:, $script: and $local:, strings, lists, hash tables, objects with " +
 				"properties, operators with -f, -is and splatting, if, switch, while, do, for, foreach, functions " +
-				"with begin, process and end and parameters of the pipeline, filters, try, catch, trap, throw, $Error " +
+				"with begin, process and end, parameters of the pipeline, parameter sets, -WhatIf and -Confirm, $PSCmdlet, filters, try, catch, trap, throw, $Error " +
 				"with its calls (ScriptStackTrace), category and FullyQualifiedErrorId, redirections of all streams, " +
 				"strict mode, classes and enumerations, [ref], labels of loops, pipelines, script files, also in this scope (. file), " +
 				"modules of files, with manifests, native " +
 				"programs, and a prompt. Only a text that cannot be read is refused before it runs, with its line and " +
 				"column. What else a script needs and is not here (another cmdlet, alias or parameter; another " +
 				"variable of PowerShell's own; wild cards in paths but for those of the cmdlets for files; other " +
-				"types and members of .NET; bases of classes that are .NET's, data, workflow, DynamicParam and parameter sets) is an error " +
+				"types and members of .NET; bases of classes that are .NET's, data, workflow, DynamicParam; cmdlets that change something with -WhatIf) is an error " +
 				"of the statement that needs it, when it is reached: try catches it, and its text says that it is " +
 				"not part of Mullion's PowerShell. Of a command that is not found it is said that Windows has it, if it does. > and Out-File write " +
 				"UTF-16 with a mark (pwsh.exe, and powershell.exe where an image's is PowerShell 6: UTF-8 without). Integers " +

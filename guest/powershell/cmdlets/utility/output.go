@@ -52,13 +52,16 @@ func writeError(c *cmdlet.Call) error {
 func writes(kind, mark string) func(c *cmdlet.Call) error {
 	return func(c *cmdlet.Call) error {
 		what := c.Scope.Preference(kind + "preference")
+		if kind == "warning" && c.Warnings != "" {
+			what = c.Warnings
+		}
 		if on, given := c.Flags[kind]; given {
 			what = "silentlycontinue"
 			if on {
 				what = "continue"
 			}
 		}
-		if what == "silentlycontinue" {
+		if what == "silentlycontinue" || what == "ignore" {
 			return nil
 		}
 		message := object.Text(object.One(c.Items(cmdlet.MessageName)))

@@ -5,5 +5,5 @@ try { 'x'::Nothing } catch { "$($_.FullyQualifiedErrorId)" }
 try { $null::Nothing } catch { "$($_.FullyQualifiedErrorId)" }
 function D { [CmdletBinding()] param() DynamicParam { } end { 1 } }
 D
-function P { [CmdletBinding(DefaultParameterSetName = 'A')] param([Parameter(ParameterSetName = 'A')]$x) 1 }
+function P { [CmdletBinding(RemotingCapability = 'A')] param() 1 }
 try { P } catch { $_.CategoryInfo.Category }
