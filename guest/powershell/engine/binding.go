@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -47,7 +46,7 @@ func (f *frame) bind(caller *frame, s *lang.Script, args []lang.Argument, piped 
 			return nil, err
 		}
 	}
-	s, set, err := chosen(s, given, len(rest), piped)
+	s, set, err := lang.Choose(s, given, len(rest), piped)
 	if err != nil {
 		return nil, err
 	}
@@ -108,27 +107,9 @@ func param(s *lang.Script, name string) (lang.Param, error) {
 	return found[0], nil
 }
 
-// places are the parameters that take arguments without a name, in order: those with a position, or else all.
-func places(s *lang.Script) []lang.Param {
-	var placed, all []lang.Param
-	for _, p := range s.Params {
-		if p.Position != nil {
-			placed = append(placed, p)
-		}
-		if p.To != "switch" && !s.ByName {
-			all = append(all, p)
-		}
-	}
-	if placed == nil && !explicit(s) {
-		return all
-	}
-	slices.SortStableFunc(placed, func(a, b lang.Param) int { return cmp.Compare(*a.Position, *b.Position) })
-	return placed
-}
-
 // byPlace gives the arguments without a name to the parameters that take them, and returns those that remain.
 func (f *frame) byPlace(s *lang.Script, given map[string]bool, rest []object.Value) ([]object.Value, error) {
-	for _, p := range places(s) {
+	for _, p := range lang.Places(s) {
 		if given[p.Name] || len(rest) == 0 || p.Remaining {
 			continue
 		}

@@ -1,10 +1,10 @@
-package engine
+package lang
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
-	"mullion.dev/mullion/guest/powershell/lang"
 	"mullion.dev/mullion/guest/powershell/object"
 )
 
@@ -14,12 +14,12 @@ const allSets = "__AllParameterSets"
 // noSetID is the identifier of the error of a call whose parameters are those of no set, or of several.
 const noSetID = "AmbiguousParameterSet"
 
-// chosen picks the parameter set of a call, and returns the script whose parameters have their roles in this set. Given
+// Choose picks the parameter set of a call, and returns the script whose parameters have their roles in this set. Given
 // are the parameters that the call names, loose is how many arguments have no name
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_parameter_sets).
-func chosen(s *lang.Script, given map[string]bool, loose int, piped bool) (*lang.Script, string, error) {
+func Choose(s *Script, given map[string]bool, loose int, piped bool) (*Script, string, error) {
 	fitting := slices.DeleteFunc(setsOf(s), func(set string) bool {
-		return slices.ContainsFunc(s.Params, func(p lang.Param) bool {
+		return slices.ContainsFunc(s.Params, func(p Param) bool {
 			_, member := roleIn(p, set)
 			return given[p.Name] && !member
 		})
@@ -51,7 +51,7 @@ func unresolved() error {
 }
 
 // setsOf are the parameter sets that a function names, each once, the default first; or the one of all parameters.
-func setsOf(s *lang.Script) []string {
+func setsOf(s *Script) []string {
 	var sets []string
 	add := func(set string) {
 		if set != "" && !slices.ContainsFunc(sets, func(other string) bool { return strings.EqualFold(other, set) }) {
@@ -72,7 +72,7 @@ func setsOf(s *lang.Script) []string {
 }
 
 // roleIn is the role of a parameter in a set, and whether it has one. A parameter without attributes is one of each set.
-func roleIn(p lang.Param, set string) (r lang.Role, member bool) {
+func roleIn(p Param, set string) (r Role, member bool) {
 	if len(p.Roles) == 0 {
 		return r, true
 	}
@@ -86,12 +86,12 @@ func roleIn(p lang.Param, set string) (r lang.Role, member bool) {
 			return r, true
 		}
 	}
-	return lang.Role{}, false
+	return Role{}, false
 }
 
 // pick picks one of several sets that fit: of those that have a place for each argument and lack no mandatory parameter
 // the default, or the only one; if all lack one, the default.
-func pick(s *lang.Script, sets []string, given map[string]bool, loose int, piped bool) (set string, one bool) {
+func pick(s *Script, sets []string, given map[string]bool, loose int, piped bool) (set string, one bool) {
 	isDefault := func(set string) bool { return strings.EqualFold(set, s.DefaultSet) }
 	whole := slices.DeleteFunc(slices.Clone(sets), func(set string) bool { return lacks(s, set, given, loose, piped) })
 
@@ -107,7 +107,7 @@ func pick(s *lang.Script, sets []string, given map[string]bool, loose int, piped
 }
 
 // lacks reports whether a call gives a mandatory parameter of a set no value, or has an argument without a place.
-func lacks(s *lang.Script, set string, given map[string]bool, loose int, piped bool) bool {
+func lacks(s *Script, set string, given map[string]bool, loose int, piped bool) bool {
 	in := *s
 	in.Params = nil
 	for _, p := range s.Params {
@@ -119,7 +119,7 @@ func lacks(s *lang.Script, set string, given map[string]bool, loose int, piped b
 	}
 
 	filled := map[string]bool{}
-	for _, p := range places(&in) {
+	for _, p := range Places(&in) {
 		if loose > 0 && !given[p.Name] && !p.Remaining {
 			filled[p.Name] = true
 			loose--
@@ -132,15 +132,33 @@ func lacks(s *lang.Script, set string, given map[string]bool, loose int, piped b
 		}
 	}
 
-	return loose > 0 || slices.ContainsFunc(in.Params, func(p lang.Param) bool {
+	return loose > 0 || slices.ContainsFunc(in.Params, func(p Param) bool {
 		return p.Mandatory && !given[p.Name] && !filled[p.Name] && (!piped || (!p.Piped && !p.PipedName))
 	})
 }
 
+// Places are the parameters that take arguments without a name, in order: those with a position, or else all.
+func Places(s *Script) []Param {
+	var placed, all []Param
+	for _, p := range s.Params {
+		if p.Position != nil {
+			placed = append(placed, p)
+		}
+		if p.To != "switch" && !s.ByName {
+			all = append(all, p)
+		}
+	}
+	if placed == nil && !explicit(s) {
+		return all
+	}
+	slices.SortStableFunc(placed, func(a, b Param) int { return cmp.Compare(*a.Position, *b.Position) })
+	return placed
+}
+
 // explicit reports whether a function says where its parameters stand: then those of which it does not say it have to be
 // named. A parameter set says it too.
-func explicit(s *lang.Script) bool {
-	return slices.ContainsFunc(s.Params, func(p lang.Param) bool {
-		return slices.ContainsFunc(p.Roles, func(r lang.Role) bool { return r.Set != "" || r.Position != nil })
+func explicit(s *Script) bool {
+	return slices.ContainsFunc(s.Params, func(p Param) bool {
+		return slices.ContainsFunc(p.Roles, func(r Role) bool { return r.Set != "" || r.Position != nil })
 	})
 }
