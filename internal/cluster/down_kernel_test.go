@@ -45,6 +45,9 @@ func TestKillCgroupsBesideOthers(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		if _, err := os.Stat(filepath.Join(root, parent)); !errors.Is(err, fs.ErrNotExist) {
+			t.Fatalf("the cgroups are still there: %v", err)
+		}
 	}
 }
 
