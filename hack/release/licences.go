@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	_ "embed"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,7 +25,6 @@ var allowed = map[string]string{
 	// The licence of go-digest's documents, which are in no program.
 	"CC-BY-SA-4.0": "",
 	"MPL-2.0":      sourceOfModule,
-	"LGPL-3.0":     sourceOfModule + " " + relink,
 }
 
 const (
@@ -38,11 +36,6 @@ const (
 var taken = map[string]string{
 	"github.com/spdx/tools-golang": "Apache-2.0", // or GPL-2.0: in this program alone
 }
-
-// gpl is the text that the LGPL 3 asks to be passed on with its own.
-//
-//go:embed texts/GPL-3.0.txt
-var gpl string
 
 // licence is what a module may be used under.
 type licence struct {
@@ -168,7 +161,6 @@ func writeLicences(file string, programs []program) error {
 	var out, texts bytes.Buffer
 	fmt.Fprintf(&out, "The programs of Mullion contain these modules of Go. The programs and DLLs of C for Windows contain Mullion's own code\n"+
 		"and the start code of MinGW-w64, which asks for nothing.\n\n")
-	lesser := false
 	for _, m := range distinct(programs) {
 		l, err := licenceOf(cache, m)
 		if err != nil {
@@ -179,16 +171,11 @@ func writeLicences(file string, programs []program) error {
 			fmt.Fprintf(&out, "    %s\n", ask)
 		}
 
-		lesser = lesser || slices.Contains(l.ids, "LGPL-3.0")
 		for _, f := range l.files {
 			if err := addText(&texts, name(m)+": "+filepath.Base(f), f); err != nil {
 				return err
 			}
 		}
-	}
-
-	if lesser {
-		fmt.Fprintf(&texts, "\n==== GPL-3.0, which the LGPL 3 adds to ====\n\n%s", gpl)
 	}
 
 	for _, p := range programs {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -42,6 +43,12 @@ func TestBuiltPrograms(t *testing.T) {
 
 // TestLicences reads folders of modules as the cache has them.
 func TestLicences(t *testing.T) {
+	text, err := os.ReadFile("testdata/GPL-3.0.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gpl := string(text)
+
 	for _, c := range []struct {
 		name  string
 		files map[string]string
@@ -80,43 +87,17 @@ func TestLicences(t *testing.T) {
 	}
 }
 
-// TestLesserLicence looks for what the LGPL asks for beside its own text.
-func TestLesserLicence(t *testing.T) {
-	sddl := debug.Module{Path: "github.com/cloudsoda/sddl", Version: versionOf(t, "github.com/cloudsoda/sddl")}
-	file := filepath.Join(t.TempDir(), "THIRD-PARTY.txt")
-	if err := writeLicences(file, []program{{path: "lib/mullion/mullion-node", modules: []debug.Module{sddl}}}); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+// TestModulesOf reads what a program says of modules that were replaced.
+func TestModulesOf(t *testing.T) {
+	module := func(path, version string) *debug.Module { return &debug.Module{Path: path, Version: version} }
+	other, ours, folder := module("example.com/b", "v1.0.0"), module("example.com/c", "v1.0.0"), module("./c", "(devel)")
+	other.Replace, ours.Replace = module("example.com/d", "v1.1.0"), folder
 
-	for _, want := range []string{
-		": LGPL-3.0\n", sourceOfModule, relink, "GNU LESSER GENERAL PUBLIC LICENSE", "==== GPL-3.0, which the LGPL 3 adds to ====",
-	} {
-		if !bytes.Contains(text, []byte(want)) {
-			t.Errorf("no %q", want)
-		}
+	got := modulesOf(&debug.BuildInfo{Deps: []*debug.Module{module("example.com/a", "v1.0.0"), other, ours, folder}})
+	want := []debug.Module{{Path: "example.com/a", Version: "v1.0.0"}, {Path: "example.com/d", Version: "v1.1.0"}}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
-}
-
-// versionOf returns a module's version in the repository's go.mod.
-func versionOf(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile("../../go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	for line := range strings.Lines(string(text)) {
-		if words := strings.Fields(line); len(words) > 1 && words[0] == path {
-			return words[1]
-		}
-	}
-	t.Fatalf("go.mod has no %s", path)
-
-	return ""
 }
 
 // mit is the text of the MIT licence.

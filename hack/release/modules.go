@@ -30,22 +30,12 @@ func readModules(entries []entry) ([]program, error) {
 		if err != nil {
 			continue // C, or no program
 		}
-		cgo := slices.Contains(info.Settings, debug.BuildSetting{Key: "CGO_ENABLED", Value: "1"})
-		p := program{
-			path: e.path,
-			main: info.Path,
-			cgo:  cgo,
-		}
-
-		for _, m := range info.Deps {
-			if m.Replace != nil {
-				m = m.Replace
-			}
-			if m.Version != "" { // else a part of this repository
-				p.modules = append(p.modules, *m)
-			}
-		}
-		all = append(all, p)
+		all = append(all, program{
+			path:    e.path,
+			main:    info.Path,
+			modules: modulesOf(info),
+			cgo:     slices.Contains(info.Settings, debug.BuildSetting{Key: "CGO_ENABLED", Value: "1"}),
+		})
 	}
 
 	if len(all) == 0 {
@@ -53,6 +43,23 @@ func readModules(entries []entry) ([]program, error) {
 	}
 
 	return all, nil
+}
+
+// modulesOf returns the modules of others that a program was built of. One without a version is a folder of this
+// repository, that of the program or one that a replacement of go.mod names.
+func modulesOf(info *debug.BuildInfo) []debug.Module {
+	const folder = "(devel)"
+	var all []debug.Module
+	for _, m := range info.Deps {
+		if m.Replace != nil {
+			m = m.Replace
+		}
+		if m.Version != "" && m.Version != folder {
+			all = append(all, *m)
+		}
+	}
+
+	return all
 }
 
 // distinct returns the modules of all programs, each once.
