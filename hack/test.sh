@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# test.sh RUNG...: run the rungs named, in order, those joined by "+" side by side; every rung runs even if one before it failed.
+# test.sh RUNG...: run the rungs named, in order, those joined by "+" side by side; every rung runs even if one before it failed. Before rung pure
+# come the tests of the release tool, a module of its own, which hold what is built to the licences that a release may have.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 rc=0
@@ -7,6 +8,9 @@ rungs=()
 rung=$(mktemp); trap 'rm -f "$rung"' EXIT
 go build -o "$rung" ./hack/rung || exit 1
 for name in "$@"; do
+  if [ "$name" = pure ]; then
+    hack/step.sh "test the release tool, and the licences of what is built" go -C hack/release test -count=1 ./... || rc=1
+  fi
   if [ "$name" != pure ] && [ "$(id -u)" -ne 0 ]; then
     echo "rung $name needs root (network namespaces, mounts): run sudo make test, or make test-pure" >&2; rc=1; continue
   fi

@@ -160,10 +160,17 @@ func (r release) pages() ([]string, error) {
 }
 
 // papers returns what a parcel has in share/doc: texts of the repository, and, made in the folder made, the bill of
-// materials and the licences of its programs.
-func (r release) papers(made string, p parcel, texts ...string) ([]entry, error) {
+// materials and the licences of its programs. It sets the parcel's licence.
+func (r release) papers(made string, p *parcel, texts ...string) ([]entry, error) {
 	modules, err := readModules(p.entries)
 	if err != nil {
+		return nil, fmt.Errorf("package %s: %w", p.name, err)
+	}
+	from, err := findSources()
+	if err != nil {
+		return nil, err
+	}
+	if p.licence, err = from.expressionOf(modules); err != nil {
 		return nil, fmt.Errorf("package %s: %w", p.name, err)
 	}
 
@@ -178,7 +185,7 @@ func (r release) papers(made string, p parcel, texts ...string) ([]entry, error)
 	}
 
 	for name, write := range map[string]func(file string) error{
-		"sbom.spdx.json":  func(file string) error { return r.writeSBOM(file, p, modules) },
+		"sbom.spdx.json":  func(file string) error { return r.writeSBOM(file, *p, modules) },
 		"THIRD-PARTY.txt": func(file string) error { return writeLicences(file, modules) },
 	} {
 		source := filepath.Join(made, p.name+"-"+name)

@@ -2,8 +2,12 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
@@ -28,8 +32,9 @@ var allowed = map[string]string{
 }
 
 const (
-	sourceOfModule = "Its source, unchanged, is at its address."
-	relink         = "The whole program's source, and the commands that build it, are Mullion's repository: another version of it is linked from there."
+	sourceOfModule  = "Its source, unchanged, is at its address."
+	sourceOfPackage = "Its source is that of Debian's package."
+	relink          = "The whole program's source, and the commands that build it, are Mullion's repository: another version of it is linked from there."
 )
 
 // taken names, for a module that is offered under one licence or another, the one that is taken.
@@ -59,25 +64,50 @@ func (l licence) asks() []string {
 	return all
 }
 
-// licenceOf reads a module's licence from the module cache. One that is not known, or not allowed, is an error.
-func licenceOf(cache string, m debug.Module) (licence, error) {
-	path, err := module.EscapePath(m.Path)
+// sources are where the go command has what programs are built of: modules, and its standard library.
+type sources struct{ modules, goroot string }
+
+func findSources() (sources, error) {
+	out, err := exec.Command("go", "env", "GOMODCACHE", "GOROOT").Output()
 	if err != nil {
-		return licence{}, err
-	}
-	version, err := module.EscapeVersion(m.Version)
-	if err != nil {
-		return licence{}, err
+		return sources{}, fmt.Errorf("go env GOMODCACHE GOROOT: %w", err)
 	}
 
-	texts, err := filepath.Glob(filepath.Join(cache, path+"@"+version, "*"))
+	modules, goroot, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	return sources{modules, goroot}, nil
+}
+
+// folder returns where a module's files are.
+func (s sources) folder(m debug.Module) (string, error) {
+	if m.Path == stdlib {
+		return s.goroot, nil
+	}
+	path, err := module.EscapePath(m.Path)
+	if err != nil {
+		return "", err
+	}
+	version, err := module.EscapeVersion(m.Version)
+	return filepath.Join(s.modules, path+"@"+version), err
+}
+
+// licenceOf reads a module's licence from its files. One that is not known, or not allowed, is an error.
+func (s sources) licenceOf(m debug.Module) (licence, error) {
+	folder, err := s.folder(m)
+	if err != nil {
+		return licence{}, err
+	}
+	texts, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return licence{}, fmt.Errorf("%s is not in the module cache: run go mod download %s", name(m), name(m))
+	}
 	if err != nil {
 		return licence{}, err
 	}
 
 	var l licence
-	for _, file := range texts {
-		switch base := filepath.Base(file); {
+	for _, entry := range texts {
+		base, file := entry.Name(), filepath.Join(folder, entry.Name())
+		switch {
 		case beside.MatchString(base):
 			l.files = append(l.files, file)
 			continue
@@ -96,7 +126,7 @@ func licenceOf(cache string, m debug.Module) (licence, error) {
 	slices.Sort(l.ids)
 	l.ids = slices.Compact(l.ids)
 	if len(l.ids) == 0 {
-		return licence{}, fmt.Errorf("%s has no licence in the module cache %q", name(m), cache)
+		return licence{}, fmt.Errorf("%s has no licence in %q", name(m), folder)
 	}
 
 	return l, nil
@@ -133,9 +163,14 @@ func licencesIn(file, taken string) ([]string, error) {
 	return ids, nil
 }
 
-// library is one of C that a program is linked with statically, from Debian's package of that name.
+// library is one of C that a program is linked with statically.
 type library struct {
-	name, licence, debian string
+	// licence is SPDX's expression of it.
+	name, licence string
+	// debian is the package that it is of, whose copyright file and these common texts are passed on.
+	debian string
+	texts  []string
+	asks   string
 }
 
 // libraries returns those of C that a program of Go with cgo is linked with: runc, and nothing else.
@@ -144,25 +179,47 @@ func libraries(p program) []library {
 		return nil
 	}
 
+	lesser := []string{"LGPL-2.1"}
 	return []library{
-		{name: "libseccomp", licence: "LGPL-2.1", debian: "libseccomp-dev"},
-		{name: "glibc", licence: "LGPL-2.1", debian: "libc6-dev"},
+		{"libseccomp", "LGPL-2.1-only", "libseccomp-dev", lesser, sourceOfPackage + " " + relink},
+		{"glibc", "LGPL-2.1-or-later", "libc6-dev", lesser, sourceOfPackage + " " + relink},
 	}
 }
 
-// writeLicences writes the licences and notices of all modules, from the module cache, and of the libraries of C, from
-// the machine that built them.
+// expressionOf returns the licences of all that programs consist of, as SPDX writes them: Mullion's own and those of
+// modules and libraries.
+func (s sources) expressionOf(programs []program) (string, error) {
+	all := []string{own}
+	for _, m := range distinct(programs) {
+		l, err := s.licenceOf(m)
+		if err != nil {
+			return "", err
+		}
+		all = append(all, l.ids...)
+	}
+	for _, p := range programs {
+		for _, l := range libraries(p) {
+			all = append(all, l.licence)
+		}
+	}
+
+	slices.Sort(all)
+	return strings.Join(slices.Compact(all), " AND "), nil
+}
+
+// writeLicences writes the licences and notices of all modules, and of the libraries of C from the machine that built
+// the programs.
 func writeLicences(file string, programs []program) error {
-	cache, err := moduleCache()
+	from, err := findSources()
 	if err != nil {
 		return err
 	}
 
 	var out, texts bytes.Buffer
 	fmt.Fprintf(&out, "The programs of Mullion contain these modules of Go. The programs and DLLs of C for Windows contain Mullion's own code\n"+
-		"and the start code of MinGW-w64, which asks for nothing.\n\n")
+		"and the start code of MinGW-w64 and GCC, which asks for nothing.\n\n")
 	for _, m := range distinct(programs) {
-		l, err := licenceOf(cache, m)
+		l, err := from.licenceOf(m)
 		if err != nil {
 			return err
 		}
@@ -178,17 +235,34 @@ func writeLicences(file string, programs []program) error {
 		}
 	}
 
+	if err := writeLibraries(&out, &texts, programs); err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(out.Bytes(), texts.Bytes()...), 0o600)
+}
+
+// writeLibraries writes which libraries of C the programs are linked with, and their texts. What is asked to be passed
+// on with them, Debian has in one place for all packages.
+func writeLibraries(out, texts *bytes.Buffer, programs []program) error {
+	common := map[string]bool{}
 	for _, p := range programs {
 		for _, l := range libraries(p) {
-			fmt.Fprintf(&out, "%s: %s, linked statically into %s as Debian's %s has it\n", l.name, l.licence, p.path, l.debian)
-			fmt.Fprintf(&out, "    Its source is that of Debian's package. %s\n", relink)
-			if err := addText(&texts, l.name+": "+l.debian, filepath.Join("/usr/share/doc", l.debian, "copyright")); err != nil {
+			fmt.Fprintf(out, "%s: %s, linked statically into %s as Debian's %s has it\n    %s\n", l.name, l.licence, p.path, l.debian, l.asks)
+			if err := addText(texts, l.name+": "+l.debian, filepath.Join("/usr/share/doc", l.debian, "copyright")); err != nil {
 				return err
+			}
+			for _, text := range l.texts {
+				common[text] = true
 			}
 		}
 	}
 
-	return os.WriteFile(file, append(out.Bytes(), texts.Bytes()...), 0o600)
+	for _, text := range slices.Sorted(maps.Keys(common)) {
+		if err := addText(texts, text, filepath.Join("/usr/share/common-licenses", text)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // addText adds a file below a headline.

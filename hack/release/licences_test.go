@@ -11,34 +11,56 @@ import (
 	"testing"
 )
 
-// TestBuiltPrograms reads the licence of each module of the programs that a release would have, if they are built here.
+// TestBuiltPrograms reads the licence of each module of every program that a release would have, of those groups that
+// are built here.
 func TestBuiltPrograms(t *testing.T) {
-	cache, err := moduleCache()
+	from, err := findSources()
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	r := release{bin: "../../bin", root: "../.."}
-	built, err := r.programs()
-	if err != nil {
-		t.Skipf("not all is built: %v", err)
-	}
-	if tests, err := r.e2e(); err == nil {
-		built = append(built, tests...)
-	}
-
-	programs, err := readModules(built)
+	programs, err := readModules(built(t))
 	if err != nil {
 		t.Skipf("nothing is built: %v", err)
 	}
-
 	for _, m := range distinct(programs) {
-		if l, err := licenceOf(cache, m); err != nil {
+		if l, err := from.licenceOf(m); err != nil {
 			t.Error(err)
 		} else if len(l.files) == 0 {
 			t.Errorf("%s: no file", name(m))
 		}
 	}
+	t.Logf("%d modules of %d programs have licences that are allowed", len(distinct(programs)), len(programs))
+}
+
+// built returns the files of a release that are there, and says which are not.
+func built(t *testing.T) []entry {
+	t.Helper()
+	r := release{bin: "../../bin", root: "../.."}
+	versions, err := filepath.Glob(filepath.Join(r.bin, "kubernetes/*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	groups := []func() ([]entry, error){r.programs, r.e2e}
+	for _, v := range versions {
+		groups = append(groups, func() ([]entry, error) { return r.bundle(filepath.Base(v)) })
+	}
+	for _, p := range platforms() {
+		file := filepath.Join("plugin", p.os+"-"+p.arch, p.program())
+		groups = append(groups, func() ([]entry, error) { return r.found("make release", file) })
+	}
+
+	var all []entry
+	for _, group := range groups {
+		files, err := group()
+		if err != nil {
+			t.Logf("not looked at: %v", err)
+		}
+		all = append(all, files...)
+	}
+
+	return all
 }
 
 // TestLicences reads folders of modules as the cache has them.
@@ -76,7 +98,7 @@ func TestLicences(t *testing.T) {
 				}
 			}
 
-			l, err := licenceOf(cache, m)
+			l, err := sources{modules: cache}.licenceOf(m)
 			switch {
 			case c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)):
 				t.Errorf("%v, want %q", err, c.err)
@@ -97,6 +119,42 @@ func TestModulesOf(t *testing.T) {
 	want := []debug.Module{{Path: "example.com/a", Version: "v1.0.0"}, {Path: "example.com/d", Version: "v1.1.0"}}
 	if !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// TestStandardLibrary looks for Go's own licence among those of what a program consists of.
+func TestStandardLibrary(t *testing.T) {
+	from, err := findSources()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for compiler, want := range map[string]string{"go1.26.6": "stdlib@1.26.6", "go1.27 X:jsonv2": "stdlib@1.27"} {
+		m := standardLibrary(compiler)
+		l, err := from.licenceOf(m)
+		if err != nil || name(m) != want || l.expression() != "BSD-3-Clause" || len(l.files) != 2 {
+			t.Errorf("%s: %s, %+v, %v: want the licence and the grant of patents of %s", compiler, name(m), l, err, want)
+		}
+	}
+}
+
+// TestExpression looks at the licence of a package: each once, in order.
+func TestExpression(t *testing.T) {
+	from, err := findSources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	std := []debug.Module{standardLibrary("go1.26.6")}
+
+	got, err := from.expressionOf([]program{{modules: std}, {modules: std, cgo: true}})
+	if want := "Apache-2.0 AND BSD-3-Clause AND LGPL-2.1-only AND LGPL-2.1-or-later"; err != nil || got != want {
+		t.Errorf("%q, %v, want %q", got, err, want)
+	}
+
+	gone := debug.Module{Path: "example.com/gone", Version: "v1.0.0"}
+	if _, err := from.expressionOf([]program{{modules: []debug.Module{gone}}}); err == nil ||
+		!strings.Contains(err.Error(), "go mod download example.com/gone@v1.0.0") {
+		t.Errorf("a module that is not there: %v", err)
 	}
 }
 
@@ -139,8 +197,12 @@ func TestLibrariesOfC(t *testing.T) {
 	}
 
 	for file, want := range map[string][]string{
-		texts: {"libseccomp: LGPL-2.1, linked statically into lib/mullion/runc", "glibc: LGPL-2.1", relink},
-		bill:  {`"pkg:deb/debian/libseccomp-dev"`, `"licenseDeclared": "LGPL-2.1"`, `"STATIC_LINK"`},
+		texts: {
+			"libseccomp: LGPL-2.1-only, linked statically into lib/mullion/runc", "glibc: LGPL-2.1-or-later", relink,
+			"==== libseccomp: libseccomp-dev ====", "==== glibc: libc6-dev ====", "==== LGPL-2.1 ====",
+			"GNU LESSER GENERAL PUBLIC LICENSE",
+		},
+		bill: {`"pkg:deb/debian/libseccomp-dev"`, `"licenseDeclared": "LGPL-2.1-only"`, `"STATIC_LINK"`},
 	} {
 		text, err := os.ReadFile(file)
 		if err != nil {

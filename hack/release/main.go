@@ -119,7 +119,7 @@ func (r release) parcels(ctx context.Context, made string) ([]parcel, error) {
 		return nil, err
 	}
 
-	papers, err := r.papers(made, mullion, append(pages, "README.md", "SECURITY.md", "CHANGELOG.md")...)
+	papers, err := r.papers(made, &mullion, append(pages, "README.md", "SECURITY.md", "CHANGELOG.md")...)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func (r release) parcels(ctx context.Context, made string) ([]parcel, error) {
 			return nil, err
 		}
 		bundle := r.kubernetesParcel(version, programs)
-		papers, err := r.papers(made, bundle)
+		papers, err := r.papers(made, &bundle)
 		if err != nil {
 			return nil, err
 		}
@@ -149,7 +149,7 @@ func (r release) parcels(ctx context.Context, made string) ([]parcel, error) {
 		return nil, err
 	}
 	tests := r.e2eParcel(programs)
-	papers, err = r.papers(made, tests)
+	papers, err = r.papers(made, &tests)
 	if err != nil {
 		return nil, err
 	}

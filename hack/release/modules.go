@@ -33,7 +33,7 @@ func readModules(entries []entry) ([]program, error) {
 		all = append(all, program{
 			path:    e.path,
 			main:    info.Path,
-			modules: modulesOf(info),
+			modules: append(modulesOf(info), standardLibrary(info.GoVersion)),
 			cgo:     slices.Contains(info.Settings, debug.BuildSetting{Key: "CGO_ENABLED", Value: "1"}),
 		})
 	}
@@ -62,6 +62,16 @@ func modulesOf(info *debug.BuildInfo) []debug.Module {
 	return all
 }
 
+// stdlib is Go's standard library and runtime, under the name that bills of materials give it.
+const stdlib = "stdlib"
+
+// standardLibrary returns it as a module, from what a program says of its compiler: "go1.26.6", or with experiments
+// "go1.26.6 X:…".
+func standardLibrary(compiler string) debug.Module {
+	version, _, _ := strings.Cut(strings.TrimPrefix(compiler, "go"), " ")
+	return debug.Module{Path: stdlib, Version: version}
+}
+
 // distinct returns the modules of all programs, each once.
 func distinct(programs []program) []debug.Module {
 	var all []debug.Module
@@ -80,7 +90,7 @@ const own = "Apache-2.0"
 
 // writeSBOM writes the bill of materials as SPDX 2.3: a parcel contains programs, which were made from modules.
 func (r release) writeSBOM(file string, of parcel, programs []program) error {
-	cache, err := moduleCache()
+	texts, err := findSources()
 	if err != nil {
 		return err
 	}
@@ -132,7 +142,7 @@ func (r release) writeSBOM(file string, of parcel, programs []program) error {
 	add(self, of.name, of.version, own, "")
 	relate("DOCUMENT", common.TypeRelationshipDescribe, self)
 	for _, m := range distinct(programs) {
-		l, err := licenceOf(cache, m)
+		l, err := texts.licenceOf(m)
 		if err != nil {
 			return err
 		}
@@ -152,12 +162,12 @@ func (r release) writeSBOM(file string, of parcel, programs []program) error {
 		}
 	}
 
-	text, err := json.MarshalIndent(doc, "", " ")
+	bill, err := json.MarshalIndent(doc, "", " ")
 	if err != nil {
 		return err
 	}
 
-	return os.WriteFile(file, append(text, '\n'), 0o600)
+	return os.WriteFile(file, append(bill, '\n'), 0o600)
 }
 
 // id returns an identifier of SPDX: letters, digits, dots and dashes.

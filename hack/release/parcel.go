@@ -15,6 +15,8 @@ type parcel struct {
 	// description is the packages'. Its first line stands alone in lists.
 	description string
 	entries     []entry
+	// licence is SPDX's expression of those of all programs in it.
+	licence string
 	// debian and redHat return what the packages depend on.
 	debian, redHat func() ([]string, error)
 }

@@ -53,7 +53,7 @@ func (r release) pluginParcel(made string, p platform) (parcel, error) {
 		entries: []entry{{path: p.program(), source: file, mode: 0o755}},
 	}
 
-	papers, err := r.papers(made, of)
+	papers, err := r.papers(made, &of)
 	if err != nil {
 		return parcel{}, err
 	}

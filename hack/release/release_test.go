@@ -169,6 +169,11 @@ func TestRelease(t *testing.T) {
 		t.Errorf("%s is not named, or its licence is not there", module)
 	}
 
+	// an RPM's header is not compressed
+	if rpm, err := os.ReadFile(filepath.Join(dists[0], "mullion-1.2.3-1.x86_64.rpm")); err != nil || !bytes.Contains(rpm, []byte("Apache-2.0 AND BSD-2-Clause AND ")) {
+		t.Errorf("the RPM does not say the licences of what it has (%v)", err)
+	}
+
 	// with exactly the bundle that mullion was built to come with
 	depends := control(t, filepath.Join(dists[0], "mullion_1.2.3_amd64.deb"))
 	if !strings.Contains(depends, "\nDepends: mullion-kubernetes-1.36 (= 1.36.3+mullion1.2.3), wine") {

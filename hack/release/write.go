@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"strings"
@@ -102,7 +101,7 @@ func (r release) info(p parcel) *nfpm.Info {
 		Version:         p.version,
 		Maintainer:      "The Mullion authors",
 		Description:     p.description,
-		License:         own,
+		License:         p.licence,
 		DisableGlobbing: true,
 		MTime:           r.time,
 	}
@@ -155,13 +154,4 @@ func checksums(file string, of []string) error {
 		fmt.Fprintf(&text, "%s  %s\n", sum, filepath.Base(name))
 	}
 	return os.WriteFile(file, []byte(text.String()), 0o644)
-}
-
-// moduleCache returns the folder of the modules.
-func moduleCache() (string, error) {
-	out, err := exec.Command("go", "env", "GOMODCACHE").Output()
-	if err != nil {
-		return "", fmt.Errorf("go env GOMODCACHE: %w", err)
-	}
-	return strings.TrimSpace(string(out)), nil
 }
