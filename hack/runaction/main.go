@@ -35,7 +35,7 @@ func main() {
 	}
 
 	flag.Var(inputs(r.Inputs), "input", "NAME=VALUE of an input of the action, several times")
-	flag.StringVar(&r.Repository, "repository", "mullion/mullion", "the action's repository")
+	flag.StringVar(&r.Repository, "repository", "THE_OWNER/mullion", "the action's repository")
 	flag.StringVar(&r.Ref, "ref", "", "the tag or branch at which the action is used")
 	flag.StringVar(&r.Temp, "temp", os.TempDir(), "the runner's folder for the job")
 	flag.Parse()

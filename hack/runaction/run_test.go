@@ -56,7 +56,7 @@ func newJob(t *testing.T, environ ...string) *job {
 	}
 
 	j.runner = runner{
-		Action: root, Inputs: map[string]string{}, Repository: "mullion/mullion", Temp: t.TempDir(), Out: j.out,
+		Action: root, Inputs: map[string]string{}, Repository: "THE_OWNER/mullion", Temp: t.TempDir(), Out: j.out,
 		Environ: append([]string{
 			"PATH=" + bin + ":/usr/bin:/bin", "HOME=/home/runner",
 			fmt.Sprintf("SUM=%x", sha256.Sum256([]byte("DEB\n"))),
@@ -88,7 +88,7 @@ func TestAction(t *testing.T) {
 		released = install + "TEMP/mullion-v0.3.0/mullion_0.3.0_amd64.deb"
 		asked    = "mullion version"
 		askedToo = "mullion version -o json"
-		download = "gh release download v0.3.0 --repo mullion/mullion --dir TEMP/mullion-v0.3.0 --pattern mullion*_amd64.deb --pattern SHA256SUMS"
+		download = "gh release download v0.3.0 --repo THE_OWNER/mullion --dir TEMP/mullion-v0.3.0 --pattern mullion*_amd64.deb --pattern SHA256SUMS"
 	)
 
 	for _, tt := range []struct {
@@ -104,7 +104,7 @@ func TestAction(t *testing.T) {
 		{
 			name: "nothing said",
 			calls: []string{
-				"gh release view --repo mullion/mullion --json tagName --jq .tagName", download, update, released, asked, askedToo,
+				"gh release view --repo THE_OWNER/mullion --json tagName --jq .tagName", download, update, released, asked, askedToo,
 				"mullion up --wait 10m --retain", "mullion status",
 			},
 			summary: "Cluster mullion: healthy",

@@ -130,6 +130,34 @@ func TestDependenciesAreThere(t *testing.T) {
 	}
 }
 
+// TestNoRepositoryIsInvented looks at what the documents of CI, the actions and the templates name on GitHub. Mullion is
+// published nowhere yet, so its own place there is a name that GitHub cannot have, and all others are those of actions.
+func TestNoRepositoryIsInvented(t *testing.T) {
+	name := regexp.MustCompile(`(?:uses: |repository: |github\.com/|--repo )"?([A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+)`)
+	known := []string{"THE_OWNER/mullion", "actions/checkout", "actions/cache", "actions/upload-artifact"}
+
+	found := 0
+	for _, path := range append(files(t, ".yml", ".yaml"), filepath.Join(root, "docs/ci.md")) {
+		shown, err := filepath.Rel(root, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if base := filepath.Base(path); shown != "docs/ci.md" && base != "action.yml" && !strings.HasPrefix(shown, ".github/") {
+			continue
+		}
+		for _, m := range name.FindAllStringSubmatch(read(t, path), -1) {
+			found++
+			if !slices.Contains(known, m[1]) {
+				t.Errorf("%s names the repository %s", shown, m[1])
+			}
+		}
+	}
+
+	if found < 10 {
+		t.Errorf("found only %d names", found)
+	}
+}
+
 func TestRelativeLinksLead(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#\s]+)(#[^)]*)?\)`)
 	for _, path := range files(t, ".md") {
