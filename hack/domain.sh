@@ -4,9 +4,10 @@
 # Environment: MULLION_MACHINES_CACHE.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-[ "$(id -u)" -eq 0 ] || { echo "making a root needs root: run sudo make domain" >&2; exit 1; }
+[ "$(id -u)" -eq 0 ] || { echo "making a root needs root: run sudo hack/domain.sh" >&2; exit 1; }
 root=${MULLION_MACHINES_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/mullion/machines}/domain-trixie
 [ ! -e "$root" ] || exit 0
+hack/deps.sh domain
 mkdir -p "$(dirname "$root")"
 rm -rf --one-file-system "$root.new"
 # debootstrap knows no virtual packages: python3-cffi-backend is what python3-cryptography wants.

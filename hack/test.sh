@@ -15,7 +15,7 @@ for name in "$@"; do
     echo "rung $name needs root (network namespaces, mounts): run sudo make test, or make test-pure" >&2; rc=1; continue
   fi
   if [ "$name" = machines ] && ! command -v qemu-system-x86_64 >/dev/null; then
-    echo "rung machines skipped: qemu is not installed, and \"make machines-deps\" did not install it"; continue
+    echo "rung machines skipped: qemu is not installed, and \"make deps FOR=machines\" did not install it"; continue
   fi
   rungs+=("$name")
 done

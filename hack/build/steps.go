@@ -165,13 +165,13 @@ func own() []step {
 	return []step{
 		{
 			name: "mullion", why: "the command, and what it starts on a node and in a container",
-			sets: []string{"up", "build", "mullion"}, system: "linux",
+			sets: []string{"up", "build", "mullion", "e2e"}, system: "linux",
 			packages: []string{"./cmd/mullion", "./cmd/mullion-node", "./cmd/mullion-init", "./cmd/mullion-pause"},
 			to:       "./", ldflags: mullionLD,
 		},
 		{
 			name: "mullion-policy", why: "the CNI plugin that holds a pod until its policies are there",
-			sets: []string{"up", "build", "mullion"}, system: "linux",
+			sets: []string{"up", "build", "mullion", "e2e"}, system: "linux",
 			packages: []string{"./cmd/mullion-policy"}, to: "cni/", ldflags: mullionLD,
 		},
 		{

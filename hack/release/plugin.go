@@ -16,7 +16,7 @@ const plugin = "kubectl-mullion"
 // platform is what a plugin is built for.
 type platform struct{ os, arch string }
 
-// platforms returns those that `make plugins` builds for. The words are Go's, which krew uses too.
+// platforms returns those that hack/release.sh builds for. The words are Go's, which krew uses too.
 func platforms() []platform {
 	var all []platform
 	for _, os := range []string{"linux", "darwin", "windows"} {
@@ -39,7 +39,7 @@ func (p platform) program() string {
 func (r release) pluginParcel(made string, p platform) (parcel, error) {
 	file := filepath.Join(r.bin, "plugin", p.os+"-"+p.arch, p.program())
 	if _, err := os.Stat(file); err != nil {
-		return parcel{}, fmt.Errorf("%s is not there: run make plugins", file)
+		return parcel{}, fmt.Errorf("%s is not there: run make release", file)
 	}
 	made = filepath.Join(made, p.os+"-"+p.arch)
 	if err := os.Mkdir(made, 0o700); err != nil {

@@ -262,7 +262,7 @@ func TestPluginWithoutURL(t *testing.T) {
 		bin:     t.TempDir(),
 		dist:    dist,
 	}).plugins(t.TempDir()); err == nil ||
-		!strings.Contains(err.Error(), "run make plugins") {
+		!strings.Contains(err.Error(), "run make release") {
 		t.Errorf("without programs: %v", err)
 	}
 }

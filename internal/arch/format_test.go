@@ -40,6 +40,6 @@ func clangFormat14(t *testing.T) string {
 			return path
 		}
 	}
-	t.Skip("clang-format 14 is not installed (make lint-deps)")
+	t.Skip("clang-format 14 is not installed (make deps FOR=lint)")
 	return ""
 }

@@ -55,7 +55,7 @@ func TestMachines(t *testing.T) {
 	}
 	for _, program := range []string{"qemu-system-x86_64", "debootstrap", "mke2fs"} {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("needs %s: make machines-deps", program)
+			t.Skipf("needs %s: make deps FOR=machines", program)
 		}
 	}
 	machines, whole := chosen(t)

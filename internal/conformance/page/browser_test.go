@@ -47,7 +47,7 @@ func browser(t *testing.T) string {
 		}
 	}
 	t.Fatal(
-		"there is no chromium-headless-shell, chromium or google-chrome: `make test-deps` installs what the tests need")
+		"there is no chromium-headless-shell, chromium or google-chrome: `make deps FOR=test` installs what the tests need")
 	return ""
 }
 
@@ -313,7 +313,7 @@ func TestPagePicture(t *testing.T) {
 	defer file.Close()
 	if there, err := png.DecodeConfig(file); err != nil || there.Width != img.Bounds().Dx() ||
 		there.Height != img.Bounds().Dy() {
-		t.Errorf("docs/conformance.png is not a picture of this size (%v): make picture takes it anew", err)
+		t.Errorf("docs/conformance.png is not a picture of this size (%v): hack/picture.sh takes it anew", err)
 	}
 }
 

@@ -29,7 +29,7 @@ func TestTransparentByOVN(t *testing.T) {
 			if os.Getenv("MULLION_OVN") != "" {
 				t.Fatal(err)
 			}
-			t.Skipf("%v: make ovn installs it", err)
+			t.Skipf("%v: make test-ovn installs it", err)
 		}
 	}
 

@@ -88,7 +88,7 @@ func findRoot(tb testing.TB) string {
 			return root
 		}
 	}
-	tb.Skip("no Samba that knows group managed service accounts (4.22 and newer): make domain")
+	tb.Skip("no Samba that knows group managed service accounts (4.22 and newer): hack/domain.sh makes one")
 	return ""
 }
 

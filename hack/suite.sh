@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# suite.sh [NAME]: run a rung of the tests, or a suite of those that `make test` leaves out, with what it needs installed and built. `make test-NAME` calls it
+# with the compiler's flags of everything else, and so does `make conformance-NAME`. Without a name it lists them; "night" lists those of `make nightly`.
+# Environment: the variables that the list has in brackets.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+PATH=$PATH:/usr/sbin:/sbin
+
+# name | * if `make nightly` runs it | what it is
+suites() {
+  cat <<'END'
+pure                 | | rung pure: no root, nothing built
+kernel               | | rung kernel: packets, namespaces, mounts (root)
+wine                 | | rung wine: the shims and upstream's .exe files (root, what is built)
+cluster              | | rung cluster: what a user does (root, what is built)
+conformance          | | rung conformance: suite smoke of Kubernetes' e2e tests
+guest                | | the guest side alone: vetted for Windows, its tests on Linux and under Wine
+field                |*| long tests of the rung cluster: the programs of the field
+machines             |*| every ordinary machine, emulated: hours [MULLION_MACHINES=bookworm,trixie]
+attack-guest         |*| the suite of attacks in a guest that enforces SELinux's policy
+attack-each          |*| every way to starve a machine, one after the other
+conformance-windows  | | Kubernetes' suite of Windows nodes [CONFORMANCE_FLAGS]
+conformance-parallel |*| upstream's suite for a release, in parallel [CONFORMANCE_FLAGS]
+conformance-serial   |*| upstream's serial suite [CONFORMANCE_FLAGS]
+conformance-hpa      |*| upstream's autoscaling suite [CONFORMANCE_FLAGS]
+conformance-storage  |*| upstream's storage suite with a CSI driver: hours [FOCUS, SKIP, CONFORMANCE_FLAGS]
+programs             |*| the programs that people run, with each Wine [SUITES="bookworm trixie", MULLION_PROGRAMS=IDs]
+wines                |*| the rung wine with the Wine of each release of Debian [SUITES="trixie"]
+documents            |*| every sample of the documents [MULLION_DOCUMENTS=IDs]
+units                |*| all of upstream's unit tests for Windows
+skew                 |*| nodes of three minor versions
+fuzz                 |*| every fuzz target, a minute each [TIME=1m, FUZZ=pattern]
+chaos                |*| 200 kills by chance [KILLS=200]
+ovn                  | | transparent networks carried by OVN, which it installs
+release              | | dist's .deb files in fresh roots of Debian [SUITES="bookworm trixie"]
+package              | | attacks and upstream's smoke tests on the programs of dist's tarballs
+image                | | dist's container image in Docker and Podman of an emulated machine, and in a pod: an hour
+END
+}
+
+rows() { suites | sed -E 's/ *\|(.)\| /\t\1\t/'; }
+
+build() { go run ./hack/build "$@"; }
+
+# on TAG TIME TEST PACKAGE: run tests of the rung TAG, in at most TIME.
+on() { go test -count=1 -vet=off -tags "$1" -timeout "$2" -v -run "$3" "$4"; }
+
+# quiet: leave out the packages without tests.
+quiet() { grep -v -e '\[no test files\]' || true; }
+
+case ${1:-} in
+  '') rows | awk -F'\t' '{ printf "%-21s %s\n", $1, $3 }' ;;
+  night) rows | awk -F'\t' '$2 == "*" { print $1 "\t" $3 }' ;;
+  pure | kernel | wine | cluster) hack/test.sh "$1" ;;
+  conformance)
+    hack/deps.sh test
+    build e2e
+    hack/test.sh conformance ;;
+  guest)
+    build shims
+    GOOS=windows go vet ./guest/... ./internal/windows/wire/...
+    go test -vet=off ./guest/... ./internal/windows/wire/... | quiet
+    go test -count=1 -vet=off -tags wine -timeout 30m ./test/winapi ./test/winrun ;;
+  field)
+    hack/deps.sh test
+    build build sample e2e csi
+    hack/step.sh "root with Samba's domain controller" hack/domain.sh
+    hack/test.sh field ;;
+  machines)
+    hack/deps.sh machines
+    build build sample
+    MULLION_MACHINES=${MULLION_MACHINES:-all} hack/test.sh machines ;;
+  attack-guest)
+    hack/deps.sh machines
+    build build sample
+    MULLION_MACHINES=trixie-selinux MULLION_MACHINES_STEPS=attacks hack/test.sh machines ;;
+  attack-each)
+    build build sample
+    MULLION_ATTACK_EACH=1 on cluster 60m TestAttacks ./test/attack ;;
+  conformance-storage)
+    hack/deps.sh
+    build build sample e2e csi
+    hack/storage.sh ;;
+  conformance-*)
+    hack/deps.sh
+    build build sample e2e
+    hack/conformance.sh "${1#conformance-}" ;;
+  programs)
+    hack/deps.sh machines
+    build shims
+    # shellcheck disable=SC2086 # names
+    hack/try-programs.sh ${SUITES:-bookworm trixie} ;;
+  wines)
+    hack/deps.sh machines
+    build build sample
+    # shellcheck disable=SC2086 # names
+    hack/try-wine.sh ${SUITES:-trixie} ;;
+  documents)
+    build build
+    MULLION_DOCUMENTS=${MULLION_DOCUMENTS:-all} on cluster 1h '^TestDocuments$' ./test/e2e ;;
+  units)
+    build shims
+    MULLION_UNITS=all on wine 60m . ./test/winunit ;;
+  skew)
+    build build
+    build -kubernetes v1.35.8 bundle
+    build -kubernetes v1.34.4 bundle
+    on cluster 30m TestVersionSkew ./test/e2e ;;
+  fuzz) hack/fuzz.sh "${TIME:-1m}" ${FUZZ:+"$FUZZ"} ;;
+  chaos)
+    build build sample
+    E2E_KILLS=${KILLS:-200} on cluster 3h 'TestCluster/^chaos$' ./test/e2e ;;
+  ovn)
+    hack/deps.sh ovn
+    MULLION_OVN=1 on kernel 10m TestTransparentByOVN ./internal/network/dataplane ;;
+  release)
+    hack/deps.sh machines
+    hack/step.sh "test the release tool" go -C hack/release test ./...
+    hack/try-plugin.sh
+    # shellcheck disable=SC2086 # names
+    hack/try-release.sh ${SUITES:-bookworm trixie} ;;
+  package) hack/try-package.sh ;;
+  image)
+    hack/deps.sh machines
+    MULLION_IMAGE=$(ls "$PWD"/dist/mullion_*_image.tar)
+    export MULLION_IMAGE
+    on machines 3h TestImage ./test/machines
+    on cluster 1h TestInAPod ./test/e2e ;;
+  *)
+    echo "there is no suite $1; there are:" >&2
+    "$0" >&2
+    exit 2 ;;
+esac
