@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=$1
-module=$(go -C upstream/calico list -m -f '{{.Dir}}' github.com/projectcalico/calico)
+module=$(go -C upstream/test/calico list -m -f '{{.Dir}}' github.com/projectcalico/calico)
 scripts=$module/node/windows-packaging/CalicoWindows
 install -m 644 -D "$module/manifests/crds.yaml" "$folder/crds.yaml"
 install -m 644 -D "$scripts/config-hpc.ps1" "$folder/windows/config.ps1"

@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=$PWD/bin/e2e/data
-source=$(go -C upstream/kubernetes list -m -f '{{.Dir}}' k8s.io/kubernetes)/test/images
+source=$(go -C upstream/cluster/kubernetes list -m -f '{{.Dir}}' k8s.io/kubernetes)/test/images
 mkdir -p "$out"
 install -m 644 "$source"/agnhost/porter/localhost.{crt,key} "$source"/agnhost/mounttest/filePermissions.ps1 "$out/"
 for pet in kitten nautilus; do mkdir -p "$out/$pet" && install -m 644 "$source"/$pet/html/* "$out/$pet/"; done

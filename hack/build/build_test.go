@@ -141,6 +141,34 @@ func TestUp(t *testing.T) {
 	}
 }
 
+// TestUpstream: a module of upstream/cluster has programs of a release, one of upstream/test has none of them.
+func TestUpstream(t *testing.T) {
+	root, err := repository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	released, used := map[string]bool{}, map[string]bool{}
+	for _, s := range table() {
+		used[s.module] = true
+		if slices.Contains(s.sets, "build") {
+			released[s.module] = true
+		}
+	}
+
+	for folder, want := range map[string]bool{"upstream/cluster": true, "upstream/test": false} {
+		modules, err := filepath.Glob(filepath.Join(root, folder, "*", "go.mod"))
+		if err != nil || len(modules) < 5 {
+			t.Fatalf("%s has only %q, %v", folder, modules, err)
+		}
+		for _, file := range modules {
+			name := filepath.Join(folder, filepath.Base(filepath.Dir(file)))
+			if !used[name] || released[name] != want {
+				t.Errorf("%s: a step uses it: %v; a release has programs of it: %v, want %v", name, used[name], released[name], want)
+			}
+		}
+	}
+}
+
 // TestSides: steps of different systems run side by side, those of one system one after the other, and a step after
 // what it needs.
 func TestSides(t *testing.T) {

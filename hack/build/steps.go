@@ -46,7 +46,7 @@ type step struct {
 const (
 	kubernetesVersion = version.Kubernetes
 	cniPlugins        = "github.com/containernetworking/plugins/plugins/"
-	kubernetes        = "upstream/kubernetes"
+	kubernetes        = "upstream/cluster/kubernetes"
 	strip             = "-s -w"
 	mullionLD         = strip + " -X mullion.dev/mullion/internal/base/version.version={version}"
 	flannel           = "github.com/flannel-io/flannel"
@@ -206,18 +206,18 @@ func own() []step {
 
 // upstream are upstream's unmodified programs, from their pinned modules.
 func upstream() []step {
-	const containerd, coredns, metrics = "github.com/containerd/containerd/v2", "upstream/coredns", "sigs.k8s.io/metrics-server"
+	const containerd, coredns, metrics = "github.com/containerd/containerd/v2", "upstream/cluster/coredns", "sigs.k8s.io/metrics-server"
 	in := []string{"up", "build", "upstream"}
 
 	return []step{
 		{
 			name: "containerd", why: "the engine of all containers, and its shim of runc", sets: in, system: "linux",
-			module: "upstream/containerd", packages: []string{"tool"}, to: "./",
+			module: "upstream/cluster/containerd", packages: []string{"tool"}, to: "./",
 			// As containerd's own Makefile sets it: nodes show it, and upstream's tests read it there.
 			ldflags: strip + " -X " + containerd + "/version.Version={" + containerd + " bare}",
 		},
 		{
-			name: "runc", why: "starts containers", sets: in, system: "linux", module: "upstream/runc", packages: []string{"tool"},
+			name: "runc", why: "starts containers", sets: in, system: "linux", module: "upstream/cluster/runc", packages: []string{"tool"},
 			// As runc's own Makefile makes a static program, without libpathrs, which Debian has no package of.
 			to: "./", cgo: true, flags: []string{"-buildmode=pie", "-tags=seccomp,urfave_cli_no_docs,netgo,osusergo"},
 			ldflags: strip + " -linkmode external -extldflags -static-pie",
@@ -228,23 +228,23 @@ func upstream() []step {
 		},
 		{
 			name: "metrics-server", why: "figures of pods and nodes", sets: in, system: "linux",
-			module: "upstream/metrics-server", packages: []string{"tool"}, to: "./",
+			module: "upstream/cluster/metrics-server", packages: []string{"tool"}, to: "./",
 			ldflags: strip + " -X k8s.io/client-go/pkg/version.gitVersion={" + metrics + "}",
 		},
 		{
-			name: "CNI plugins", why: "win-bridge.exe, win-overlay.exe, host-local.exe", sets: in, system: "windows", module: "upstream/cni",
+			name: "CNI plugins", why: "win-bridge.exe, win-overlay.exe, host-local.exe", sets: in, system: "windows", module: "upstream/cluster/cni",
 			packages: []string{cniPlugins + "main/windows/win-bridge", cniPlugins + "main/windows/win-overlay", cniPlugins + "ipam/host-local"},
 			to:       "windows/", ldflags: strip,
 		},
 		{
-			name: "CNI plugins (linux)", why: "ptp, portmap and host-local of Linux nodes", sets: in, system: "linux", module: "upstream/cni",
+			name: "CNI plugins (linux)", why: "ptp, portmap and host-local of Linux nodes", sets: in, system: "linux", module: "upstream/cluster/cni",
 			packages: []string{cniPlugins + "main/ptp", cniPlugins + "meta/portmap", cniPlugins + "ipam/host-local"},
 			to:       "cni/", ldflags: strip,
 		},
 		{
 			name: "crictl.exe", why: "crictl for Windows hosts; a host that is made without it has none", system: "windows",
 			sets:   []string{"build", "upstream", "crictl"},
-			module: "upstream/cri-tools", packages: []string{"tool"}, to: "windows/",
+			module: "upstream/cluster/cri-tools", packages: []string{"tool"}, to: "windows/",
 			ldflags: strip + " -X sigs.k8s.io/cri-tools/pkg/version.Version={sigs.k8s.io/cri-tools}",
 		},
 		{
@@ -264,7 +264,7 @@ func upstream() []step {
 func tests() []step {
 	ld := kubernetesLD(kubernetesVersion)
 	images := []string{testImages + "agnhost", testImages + "resource-consumer", testImages + "resource-consumer/consume-cpu"}
-	const tools = "upstream/cri-tools"
+	const tools = "upstream/cluster/cri-tools"
 
 	return []step{
 		{
@@ -328,44 +328,44 @@ func fields() []step {
 	steps := []step{
 		{
 			name: "windows_exporter.exe", why: "its test (test/exporter)", sets: []string{"exporter"}, system: "windows",
-			module: "upstream/windows-exporter", packages: []string{"tool"}, to: "e2e/windows/windows_exporter.exe",
+			module: "upstream/test/windows-exporter", packages: []string{"tool"}, to: "e2e/windows/windows_exporter.exe",
 			ldflags: strip + " -X github.com/prometheus/common/version.Version={github.com/prometheus-community/windows_exporter bare}",
 		},
 		{
 			name: "csi-proxy.exe", why: "examples/csi-proxy and its test", sets: []string{"csi-proxy"}, system: "windows",
-			module: "upstream/csi-proxy", packages: []string{"tool"}, to: "csi-proxy/csi-proxy.exe",
+			module: "upstream/test/csi-proxy", packages: []string{"tool"}, to: "csi-proxy/csi-proxy.exe",
 			ldflags: strip + " -X main.version={github.com/kubernetes-csi/csi-proxy}",
 		},
 		{
 			name: "containerd.exe", why: "their test (TestFieldContainerd)", sets: []string{"containerd-windows"}, system: "windows",
-			module: "upstream/containerd", packages: []string{containerd + "/cmd/containerd", containerd + "/cmd/ctr"}, to: "containerd-windows/",
+			module: "upstream/cluster/containerd", packages: []string{containerd + "/cmd/containerd", containerd + "/cmd/ctr"}, to: "containerd-windows/",
 			ldflags: strip + " -X " + containerd + "/version.Version={" + containerd + " bare}",
 		},
 		{
 			name: "containerd-shim-runhcs-v1.exe", why: "the same test", sets: []string{"containerd-windows"}, system: "windows",
-			module: "upstream/hcsshim", packages: []string{"tool"}, to: "containerd-windows/containerd-shim-runhcs-v1.exe", ldflags: strip,
+			module: "upstream/test/hcsshim", packages: []string{"tool"}, to: "containerd-windows/containerd-shim-runhcs-v1.exe", ldflags: strip,
 		},
 		{
 			name: "flanneld", why: "examples/flannel and its test; its backend udp is in C", sets: []string{"flannel"}, system: "linux",
-			module: "upstream/flannel", packages: []string{flannel}, to: "flannel/linux/flanneld", cgo: true,
+			module: "upstream/test/flannel", packages: []string{flannel}, to: "flannel/linux/flanneld", cgo: true,
 			ldflags: strip + " -X " + flannel + "/pkg/version.Version={" + flannel + "} -linkmode external -extldflags -static",
 		},
 		{
 			name: "flanneld.exe", why: "examples/flannel and its test", sets: []string{"flannel"}, system: "windows",
-			module: "upstream/flannel", packages: []string{flannel}, to: "flannel/windows/flanneld.exe",
+			module: "upstream/test/flannel", packages: []string{flannel}, to: "flannel/windows/flanneld.exe",
 			ldflags: strip + " -X " + flannel + "/pkg/version.Version={" + flannel + "}",
 		},
 		{
-			name: "flannel", why: "its CNI plugin", sets: []string{"flannel"}, system: "linux", module: "upstream/cni-flannel",
+			name: "flannel", why: "its CNI plugin", sets: []string{"flannel"}, system: "linux", module: "upstream/test/cni-flannel",
 			packages: []string{cniPlugins + "meta/flannel"}, to: "flannel/linux/flannel", ldflags: strip,
 		},
 		{
-			name: "flannel.exe", why: "its CNI plugin", sets: []string{"flannel"}, system: "windows", module: "upstream/cni-flannel",
+			name: "flannel.exe", why: "its CNI plugin", sets: []string{"flannel"}, system: "windows", module: "upstream/test/cni-flannel",
 			packages: []string{cniPlugins + "meta/flannel"}, to: "flannel/windows/flannel.exe", ldflags: strip,
 		},
 		{
 			name: "calico-node.exe", why: "examples/calico and its test", sets: []string{"calico"}, system: "windows",
-			module: "upstream/calico", packages: []string{"tool"}, to: "calico/windows/calico-node.exe",
+			module: "upstream/test/calico", packages: []string{"tool"}, to: "calico/windows/calico-node.exe",
 			// The module's version is one of a commit of its line v3.28.
 			ldflags: strip + " -X github.com/projectcalico/calico/node/buildinfo.GitVersion={github.com/projectcalico/calico}",
 		},
@@ -375,7 +375,7 @@ func fields() []step {
 		},
 		{
 			name: "cyclonus", why: "a judge of NetworkPolicies, for its test", sets: []string{"cyclonus"}, system: "linux",
-			module: "upstream/cyclonus", packages: []string{"tool"}, to: "cyclonus/cyclonus", ldflags: strip,
+			module: "upstream/test/cyclonus", packages: []string{"tool"}, to: "cyclonus/cyclonus", ldflags: strip,
 		},
 		{
 			name: "kube-linter", why: "the checker that `make bench` compares with", sets: []string{"kube-linter"}, system: "linux",
@@ -403,7 +403,7 @@ func csi() []step {
 		{"csi-test/v5", "csi-sanity", "csi/"},
 	} {
 		steps = append(steps, step{
-			name: p.command, why: "tests of CSI", sets: []string{"csi"}, system: "linux", module: "upstream/csi",
+			name: p.command, why: "tests of CSI", sets: []string{"csi"}, system: "linux", module: "upstream/test/csi",
 			packages: []string{path.Join(module+p.module, "cmd", p.command)}, to: p.to,
 			ldflags: strip + " -X main.version={" + module + p.module + "}",
 		})

@@ -4,7 +4,7 @@
 //	go run ./hack/kubeapi
 //
 // When an API version goes, and what replaces it, is in Kubernetes' own types. The rows for types that are no longer in
-// the modules are here. The gates are those of the module upstream/kubernetes.
+// the modules are here. The gates are those of the module upstream/cluster/kubernetes.
 package main
 
 import (
@@ -71,7 +71,7 @@ func run() error {
 		return err
 	}
 
-	gates := exec.Command("go", "-C", "upstream/kubernetes", "run", "./gates")
+	gates := exec.Command("go", "-C", "upstream/cluster/kubernetes", "run", "./gates")
 	gates.Stderr = os.Stderr
 	text, err := gates.Output()
 	if err != nil {

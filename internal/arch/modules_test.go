@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// sharing are the module files below upstream whose Linux programs are built with the compiled packages of mullion. A
+// sharing are the module files below upstream/cluster whose Linux programs are built with the compiled packages of mullion. A
 // package is compiled once for all of them only as long as it and all that it imports have the same versions
 // everywhere.
 var sharing = []string{"coredns/go.mod", "metrics-server/go.mod", "containerd/go.mod", "kubernetes/linux.mod"}
@@ -57,7 +57,7 @@ func TestSharedModulesHaveOneVersion(t *testing.T) {
 	main := versions(t, filepath.Join(root, "go.mod"))
 	for _, name := range sharing {
 		t.Run(name, func(t *testing.T) {
-			there := versions(t, filepath.Join(root, "upstream", name))
+			there := versions(t, filepath.Join(root, "upstream/cluster", name))
 			shared := 0
 			for _, path := range slices.Sorted(maps.Keys(there)) {
 				if main[path] == "" || apart[path] {
@@ -66,12 +66,12 @@ func TestSharedModulesHaveOneVersion(t *testing.T) {
 				shared++
 				if main[path] != there[path] {
 					t.Errorf(
-						"%[1]s is %[2]s in go.mod and %[3]s in upstream/%[4]s, so what imports it is compiled twice: give both the newer version, with"+
+						"%[1]s is %[2]s in go.mod and %[3]s in upstream/cluster/%[4]s, so what imports it is compiled twice: give both the newer version, with"+
 							" `go get -modfile=FILE %[1]s@VERSION` in the folder of each", path, main[path], there[path], name)
 				}
 			}
 			if shared < 20 {
-				t.Errorf("go.mod and upstream/%s have only %d modules in common", name, shared)
+				t.Errorf("go.mod and upstream/cluster/%s have only %d modules in common", name, shared)
 			}
 		})
 	}

@@ -99,7 +99,7 @@ func (f fixture) exporterImages(t *testing.T, program string) {
 func (f fixture) exporterManifest(t *testing.T) string {
 	t.Helper()
 	const module = "github.com/prometheus-community/windows_exporter"
-	dir := filepath.Join(built.Repository(), "upstream", "windows-exporter")
+	dir := filepath.Join(built.Repository(), "upstream/test/windows-exporter")
 	out, err := exec.CommandContext(t.Context(), "go", "-C", dir, "list", "-m", "-f", "{{.Dir}}", module).Output()
 	if err != nil {
 		t.Fatalf("find %s: %v", module, err)

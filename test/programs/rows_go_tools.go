@@ -82,7 +82,7 @@ func helm() Row {
 
 func kubectl() Row {
 	source := goProgram("kubectl.exe", "k8s.io/kubernetes", "v1.37.1", "/cmd/kubectl")
-	source.Pins = "kubernetes"
+	source.Pins = "cluster/kubernetes"
 	return Row{
 		ID:      "kubectl",
 		Title:   "kubectl, without a cluster",

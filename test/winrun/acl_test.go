@@ -36,7 +36,7 @@ Everyone Allow ReadAndExecute, Synchronize False
 	}
 
 	list := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/kubernetes")
-	list.Dir = "../../upstream/kubernetes"
+	list.Dir = "../../upstream/cluster/kubernetes"
 	module, err := list.Output()
 	if err != nil {
 		t.Fatalf("find upstream's module: %v", err)

@@ -108,7 +108,7 @@ func interruptBatch(t *testing.T, p prefix, term *tty.Terminal) {
 func buildNodestats(t *testing.T) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "program")
-	cmd := exec.CommandContext(t.Context(), "go", "-C", "../../upstream/kubernetes", "build", "-trimpath", "-o", out, "./nodestats")
+	cmd := exec.CommandContext(t.Context(), "go", "-C", "../../upstream/cluster/kubernetes", "build", "-trimpath", "-o", out, "./nodestats")
 	cmd.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build nodestats: %v\n%s", err, text)

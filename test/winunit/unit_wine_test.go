@@ -70,7 +70,7 @@ func build(t *testing.T, list []unit) []string {
 			filepath.Join(dir, fmt.Sprint(n)) + "/",
 		}, rounds[n]...)
 		cmd := exec.CommandContext(t.Context(), "go", args...)
-		cmd.Dir = "../../upstream/kubernetes"
+		cmd.Dir = "../../upstream/cluster/kubernetes"
 		cmd.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("build upstream's tests: %v\n%s", err, out)
@@ -245,7 +245,7 @@ func events(t *testing.T, pkg, file string) (ended, said map[string]string) {
 func copyData(t *testing.T, pkg, to string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.Dir}}", pkg)
-	cmd.Dir = "../../upstream/kubernetes"
+	cmd.Dir = "../../upstream/cluster/kubernetes"
 	cmd.Env = append(os.Environ(), "GOOS=windows")
 	out, err := cmd.Output()
 	if err != nil {

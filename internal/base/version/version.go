@@ -4,7 +4,7 @@ package version
 import "strings"
 
 // Kubernetes is the version of every Kubernetes program in a cluster, Linux and Windows alike. It is the version of
-// k8s.io/kubernetes in upstream/kubernetes/go.mod; a test compares the two.
+// k8s.io/kubernetes in upstream/cluster/kubernetes/go.mod; a test compares the two.
 const Kubernetes = "v1.37.1"
 
 // KubernetesMinor returns the minor version, as "1.37".

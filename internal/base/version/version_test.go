@@ -10,7 +10,7 @@ import (
 )
 
 func TestKubernetesIsTheModulesVersion(t *testing.T) {
-	for _, file := range []string{"../../../upstream/kubernetes/go.mod", "../../../Makefile"} {
+	for _, file := range []string{"../../../upstream/cluster/kubernetes/go.mod", "../../../Makefile"} {
 		text, err := os.ReadFile(filepath.FromSlash(file))
 		if err != nil {
 			t.Fatal(err)

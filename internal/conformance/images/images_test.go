@@ -19,7 +19,7 @@ func TestNamesAreUpstreams(t *testing.T) {
 	for _, img := range All() {
 		ours = append(ours, img.Refs...)
 	}
-	out, err := exec.CommandContext(t.Context(), "go", "-C", "../../../upstream/kubernetes", "run", "./e2eimages").Output()
+	out, err := exec.CommandContext(t.Context(), "go", "-C", "../../../upstream/cluster/kubernetes", "run", "./e2eimages").Output()
 	if err != nil {
 		t.Fatalf("ask upstream's tests: %v", err)
 	}
