@@ -185,8 +185,8 @@ func (r release) papers(made string, p *parcel, texts ...string) ([]entry, error
 	}
 
 	for name, write := range map[string]func(file string) error{
-		"sbom.spdx.json":  func(file string) error { return r.writeSBOM(file, *p, modules) },
-		"THIRD-PARTY.txt": func(file string) error { return writeLicences(file, modules) },
+		"sbom.spdx.json":  func(file string) error { return r.writeSBOM(file, *p, modules, from) },
+		"THIRD-PARTY.txt": func(file string) error { return from.writeLicences(file, modules) },
 	} {
 		source := filepath.Join(made, p.name+"-"+name)
 		if err := write(source); err != nil {

@@ -65,7 +65,11 @@ func (l licence) asks() []string {
 }
 
 // sources are where the go command has what programs are built of: modules, and its standard library.
-type sources struct{ modules, goroot string }
+type sources struct {
+	modules, goroot string
+	// known are the licences that have been read, by the name of the module.
+	known map[string]licence
+}
 
 func findSources() (sources, error) {
 	out, err := exec.Command("go", "env", "GOMODCACHE", "GOROOT").Output()
@@ -74,7 +78,7 @@ func findSources() (sources, error) {
 	}
 
 	modules, goroot, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-	return sources{modules, goroot}, nil
+	return sources{modules, goroot, map[string]licence{}}, nil
 }
 
 // folder returns where a module's files are.
@@ -92,6 +96,9 @@ func (s sources) folder(m debug.Module) (string, error) {
 
 // licenceOf reads a module's licence from its files. One that is not known, or not allowed, is an error.
 func (s sources) licenceOf(m debug.Module) (licence, error) {
+	if l, ok := s.known[name(m)]; ok {
+		return l, nil
+	}
 	folder, err := s.folder(m)
 	if err != nil {
 		return licence{}, err
@@ -129,6 +136,7 @@ func (s sources) licenceOf(m debug.Module) (licence, error) {
 		return licence{}, fmt.Errorf("%s has no licence in %q", name(m), folder)
 	}
 
+	s.known[name(m)] = l
 	return l, nil
 }
 
@@ -209,17 +217,12 @@ func (s sources) expressionOf(programs []program) (string, error) {
 
 // writeLicences writes the licences and notices of all modules, and of the libraries of C from the machine that built
 // the programs.
-func writeLicences(file string, programs []program) error {
-	from, err := findSources()
-	if err != nil {
-		return err
-	}
-
+func (s sources) writeLicences(file string, programs []program) error {
 	var out, texts bytes.Buffer
 	fmt.Fprintf(&out, "The programs of Mullion contain these modules of Go. The programs and DLLs of C for Windows contain Mullion's own code\n"+
 		"and the start code of MinGW-w64 and GCC, which asks for nothing.\n\n")
 	for _, m := range distinct(programs) {
-		l, err := from.licenceOf(m)
+		l, err := s.licenceOf(m)
 		if err != nil {
 			return err
 		}

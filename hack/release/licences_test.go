@@ -98,7 +98,7 @@ func TestLicences(t *testing.T) {
 				}
 			}
 
-			l, err := sources{modules: cache}.licenceOf(m)
+			l, err := sources{modules: cache, known: map[string]licence{}}.licenceOf(m)
 			switch {
 			case c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)):
 				t.Errorf("%v, want %q", err, c.err)
@@ -189,10 +189,15 @@ func TestLibrariesOfC(t *testing.T) {
 		t.Skip("libseccomp-dev, which runc is linked with, is not installed")
 	}
 
+	from, err := findSources()
+	if err != nil {
+		t.Fatal(err)
+	}
+
 	texts := filepath.Join(t.TempDir(), "THIRD-PARTY.txt")
 	bill := filepath.Join(t.TempDir(), "sbom.spdx.json")
 	of := parcel{name: "mullion", version: "v1.2.3"}
-	if err := errors.Join(writeLicences(texts, []program{runc}), release{}.writeSBOM(bill, of, []program{runc})); err != nil {
+	if err := errors.Join(from.writeLicences(texts, []program{runc}), release{}.writeSBOM(bill, of, []program{runc}, from)); err != nil {
 		t.Fatal(err)
 	}
 

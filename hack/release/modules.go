@@ -89,12 +89,7 @@ func name(m debug.Module) string { return m.Path + "@" + m.Version }
 const own = "Apache-2.0"
 
 // writeSBOM writes the bill of materials as SPDX 2.3: a parcel contains programs, which were made from modules.
-func (r release) writeSBOM(file string, of parcel, programs []program) error {
-	texts, err := findSources()
-	if err != nil {
-		return err
-	}
-
+func (r release) writeSBOM(file string, of parcel, programs []program, from sources) error {
 	none := "NOASSERTION"
 	document := of.name + "-" + strings.TrimPrefix(of.version, "v")
 	doc := v2_3.Document{
@@ -142,7 +137,7 @@ func (r release) writeSBOM(file string, of parcel, programs []program) error {
 	add(self, of.name, of.version, own, "")
 	relate("DOCUMENT", common.TypeRelationshipDescribe, self)
 	for _, m := range distinct(programs) {
-		l, err := texts.licenceOf(m)
+		l, err := from.licenceOf(m)
 		if err != nil {
 			return err
 		}
