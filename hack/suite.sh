@@ -15,7 +15,7 @@ wine                 | | rung wine: the shims and upstream's .exe files (root, w
 cluster              | | rung cluster: what a user does (root, what is built)
 conformance          | | rung conformance: suite smoke of Kubernetes' e2e tests
 guest                | | the guest side alone: vetted for Windows, its tests on Linux and under Wine
-field                |*| long tests of the rung cluster: the programs of the field
+field                |*| the long tests, of whatever rung: the programs of the field
 machines             |*| every ordinary machine, emulated: hours [MULLION_MACHINES=bookworm,trixie]
 attack-guest         |*| the suite of attacks in a guest that enforces SELinux's policy
 attack-each          |*| every way to starve a machine, one after the other
