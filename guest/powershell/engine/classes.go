@@ -229,8 +229,14 @@ func (c *scriptClass) ready() error {
 	return nil
 }
 
-// make makes an object of the class.
+// make makes an object of the class. It is a call: the first values of its properties may make further ones.
 func (c *scriptClass) make(args []object.Value) (object.Value, error) {
+	rise, err := c.home.in.descend()
+	if err != nil {
+		return nil, err
+	}
+	defer rise()
+
 	o := object.New(object.Custom)
 	o.Class = func() *object.Class { return c.of }
 	o.Shown = func(o *object.Object) string { return c.text(o) }

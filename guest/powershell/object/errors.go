@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"sync"
 
 	"mullion.dev/mullion/guest/powershell/session"
 	"mullion.dev/mullion/guest/powershell/words"
@@ -182,14 +183,16 @@ func exceptions() map[string]string {
 }
 
 // ExceptionName is the full name of a known exception, "" for others.
-func ExceptionName(name string) string {
+func ExceptionName(name string) string { return exceptionNames()[words.TypeName(name)] }
+
+// exceptionNames are the classes of exceptions by their names as types are compared.
+var exceptionNames = sync.OnceValue(func() map[string]string {
+	names := map[string]string{}
 	for known := range exceptions() {
-		if words.TypeName(known) == words.TypeName(name) {
-			return known
-		}
+		names[words.TypeName(known)] = known
 	}
-	return ""
-}
+	return names
+})
 
 // Is reports whether the exception, or the one within it, is of a type or derived from it.
 func (r *ErrorRecord) Is(class string) bool {

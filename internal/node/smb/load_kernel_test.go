@@ -71,8 +71,10 @@ func TestManyAtOnce(t *testing.T) {
 			}
 
 			all.Wait()
-			if n := failed.Load(); n > 0 {
-				t.Logf("%d of %d failed, after %v", n, len(files), time.Since(begin))
+			n := int(failed.Load())
+			t.Logf("%d of %d failed, after %v", n, len(files), time.Since(begin))
+			if n > len(files)/2 {
+				t.Errorf("%d of %d failed: nothing was asked at once", n, len(files))
 			}
 
 			if err := os.WriteFile(filepath.Join(dir, "after"), []byte("after"), 0o600); err != nil {

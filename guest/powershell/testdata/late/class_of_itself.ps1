@@ -1,0 +1,2 @@
+class A { $X = [A]::new() }
+[A]::new()
