@@ -185,4 +185,4 @@ require (
 )
 
 // The module of this name is under the LGPL-3.0; this is our own code, of what go-smb2 calls.
-replace github.com/cloudsoda/sddl => ./internal/node/smb/sddl
+replace github.com/cloudsoda/sddl => ./internal/hostservices/smb/sddl

@@ -19,7 +19,7 @@ import (
 	"mullion.dev/mullion/internal/base/beneath"
 	"mullion.dev/mullion/internal/cluster/hold"
 	"mullion.dev/mullion/internal/cluster/layout"
-	"mullion.dev/mullion/internal/node/initiator"
+	"mullion.dev/mullion/internal/hostservices/initiator"
 	"mullion.dev/mullion/internal/process/proc"
 )
 

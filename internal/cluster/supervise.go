@@ -18,7 +18,7 @@ import (
 	"mullion.dev/mullion/internal/base/memtrim"
 	"mullion.dev/mullion/internal/cluster/hold"
 	"mullion.dev/mullion/internal/cluster/layout"
-	"mullion.dev/mullion/internal/node/initiator"
+	"mullion.dev/mullion/internal/hostservices/initiator"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/process/supervisor"
 	"mullion.dev/mullion/internal/process/systemd"

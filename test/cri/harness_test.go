@@ -24,7 +24,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
 	"mullion.dev/mullion/internal/cluster"
-	"mullion.dev/mullion/internal/node/smb"
+	"mullion.dev/mullion/internal/hostservices/smb"
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/runtime/cri/stream"
 	"mullion.dev/mullion/internal/runtime/engine"

@@ -13,8 +13,8 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"mullion.dev/mullion/internal/base/netns"
-	"mullion.dev/mullion/internal/node/tickets"
-	"mullion.dev/mullion/internal/node/tickets/kdctest"
+	"mullion.dev/mullion/internal/hostservices/tickets"
+	"mullion.dev/mullion/internal/hostservices/tickets/kdctest"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/spec"
 )

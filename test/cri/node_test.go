@@ -20,8 +20,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"mullion.dev/mullion/internal/node/smb"
-	"mullion.dev/mullion/internal/node/tickets"
+	"mullion.dev/mullion/internal/hostservices/smb"
+	"mullion.dev/mullion/internal/hostservices/tickets"
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/runtime/cri"
 	"mullion.dev/mullion/internal/runtime/engine"

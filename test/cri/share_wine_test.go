@@ -12,9 +12,9 @@ import (
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"mullion.dev/mullion/internal/node/smb/smbtest"
-	"mullion.dev/mullion/internal/node/tickets"
-	"mullion.dev/mullion/internal/node/tickets/kdctest"
+	"mullion.dev/mullion/internal/hostservices/smb/smbtest"
+	"mullion.dev/mullion/internal/hostservices/tickets"
+	"mullion.dev/mullion/internal/hostservices/tickets/kdctest"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/spec"
 )

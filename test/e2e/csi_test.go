@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"mullion.dev/mullion/internal/node/smb/smbtest"
+	"mullion.dev/mullion/internal/hostservices/smb/smbtest"
 	"mullion.dev/mullion/test/built"
 )
 

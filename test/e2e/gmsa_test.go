@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"mullion.dev/mullion/internal/node/smb/smbtest"
-	"mullion.dev/mullion/internal/node/tickets/adtest"
-	"mullion.dev/mullion/internal/node/tickets/kdctest"
+	"mullion.dev/mullion/internal/hostservices/smb/smbtest"
+	"mullion.dev/mullion/internal/hostservices/tickets/adtest"
+	"mullion.dev/mullion/internal/hostservices/tickets/kdctest"
 )
 
 const gmsaManifest = `

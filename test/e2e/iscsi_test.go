@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"mullion.dev/mullion/internal/node/iscsi/iscsitest"
+	"mullion.dev/mullion/internal/hostservices/iscsi/iscsitest"
 )
 
 // TestFieldISCSI brings up a cluster beside a target of iSCSI on the machine, with upstream's csi-proxy.exe as a service

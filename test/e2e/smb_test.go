@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"mullion.dev/mullion/internal/node/smb/smbtest"
+	"mullion.dev/mullion/internal/hostservices/smb/smbtest"
 )
 
 const smbManifest = `

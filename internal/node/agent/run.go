@@ -25,11 +25,11 @@ import (
 
 	"mullion.dev/mullion/internal/base/logging"
 	"mullion.dev/mullion/internal/base/memtrim"
+	"mullion.dev/mullion/internal/hostservices/initiator"
+	"mullion.dev/mullion/internal/hostservices/smb"
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
-	"mullion.dev/mullion/internal/node/initiator"
 	"mullion.dev/mullion/internal/node/linuxhost"
 	"mullion.dev/mullion/internal/node/linuxservices"
-	"mullion.dev/mullion/internal/node/smb"
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/runtime/cri/stream"
 )

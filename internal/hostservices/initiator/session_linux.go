@@ -18,9 +18,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/plaintext"
-	"mullion.dev/mullion/internal/node/disks"
-	"mullion.dev/mullion/internal/node/iscsi"
-	"mullion.dev/mullion/internal/node/keeper"
+	"mullion.dev/mullion/internal/hostservices/disks"
+	"mullion.dev/mullion/internal/hostservices/iscsi"
+	"mullion.dev/mullion/internal/hostservices/keeper"
 	"mullion.dev/mullion/internal/windows/wire/hostiscsi"
 )
 

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"mullion.dev/mullion/internal/node/iscsi"
-	"mullion.dev/mullion/internal/node/iscsi/iscsitest"
+	"mullion.dev/mullion/internal/hostservices/iscsi"
+	"mullion.dev/mullion/internal/hostservices/iscsi/iscsitest"
 )
 
 const initiator = "iqn.1991-05.com.microsoft:win-1"

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/unixsocket"
-	"mullion.dev/mullion/internal/node/disks"
+	"mullion.dev/mullion/internal/hostservices/disks"
 	"mullion.dev/mullion/internal/windows/wire/hostdisk"
 )
 

@@ -17,8 +17,8 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
 
-	"mullion.dev/mullion/internal/node/keeper"
-	"mullion.dev/mullion/internal/node/tickets"
+	"mullion.dev/mullion/internal/hostservices/keeper"
+	"mullion.dev/mullion/internal/hostservices/tickets"
 	"mullion.dev/mullion/internal/windows/wire/credspec"
 	"mullion.dev/mullion/internal/windows/wire/smbmapping"
 )

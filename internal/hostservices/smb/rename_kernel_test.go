@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mullion.dev/mullion/internal/node/smb/smbtest"
+	"mullion.dev/mullion/internal/hostservices/smb/smbtest"
 )
 
 // shareOf is a share as a host sees it, and the folder of the server that it is.

@@ -13,7 +13,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"mullion.dev/mullion/internal/base/netns"
-	"mullion.dev/mullion/internal/node/smb/smbtest"
+	"mullion.dev/mullion/internal/hostservices/smb/smbtest"
 	"mullion.dev/mullion/internal/process/proc"
 )
 

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/plaintext"
-	"mullion.dev/mullion/internal/node/iscsi"
-	"mullion.dev/mullion/internal/node/keeper"
+	"mullion.dev/mullion/internal/hostservices/iscsi"
+	"mullion.dev/mullion/internal/hostservices/keeper"
 )
 
 // kind is that of the file systems.

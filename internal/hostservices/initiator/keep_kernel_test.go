@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"mullion.dev/mullion/internal/base/netns"
-	"mullion.dev/mullion/internal/node/iscsi"
-	"mullion.dev/mullion/internal/node/iscsi/iscsitest"
+	"mullion.dev/mullion/internal/hostservices/iscsi"
+	"mullion.dev/mullion/internal/hostservices/iscsi/iscsitest"
 )
 
 // TestTake looks at disks by a session that is over meanwhile, or that another has followed: it is not taken again, or

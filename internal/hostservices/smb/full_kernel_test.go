@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mullion.dev/mullion/internal/node/smb/smbtest"
+	"mullion.dev/mullion/internal/hostservices/smb/smbtest"
 )
 
 // TestShareFull fills a share: who writes is told so, other files stay as they are, and there is room again when

@@ -16,8 +16,8 @@ import (
 
 	"mullion.dev/mullion/internal/base/plaintext"
 	"mullion.dev/mullion/internal/base/unixsocket"
-	"mullion.dev/mullion/internal/node/disks"
-	"mullion.dev/mullion/internal/node/iscsi"
+	"mullion.dev/mullion/internal/hostservices/disks"
+	"mullion.dev/mullion/internal/hostservices/iscsi"
 	"mullion.dev/mullion/internal/windows/wire/hostiscsi"
 )
 

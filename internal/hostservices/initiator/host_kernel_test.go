@@ -20,9 +20,9 @@ import (
 
 	"mullion.dev/mullion/internal/base/netns"
 	"mullion.dev/mullion/internal/base/unixsocket"
-	"mullion.dev/mullion/internal/node/disks"
-	"mullion.dev/mullion/internal/node/initiator"
-	"mullion.dev/mullion/internal/node/iscsi/iscsitest"
+	"mullion.dev/mullion/internal/hostservices/disks"
+	"mullion.dev/mullion/internal/hostservices/initiator"
+	"mullion.dev/mullion/internal/hostservices/iscsi/iscsitest"
 	"mullion.dev/mullion/internal/windows/wire/hostdisk"
 	"mullion.dev/mullion/internal/windows/wire/hostiscsi"
 )

@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mullion.dev/mullion/internal/node/smb"
-	"mullion.dev/mullion/internal/node/smb/smbtest"
+	"mullion.dev/mullion/internal/hostservices/smb"
+	"mullion.dev/mullion/internal/hostservices/smb/smbtest"
 	"mullion.dev/mullion/internal/windows/wire/smbmapping"
 )
 

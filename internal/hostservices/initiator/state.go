@@ -15,7 +15,7 @@ import (
 	"strings"
 
 	"mullion.dev/mullion/internal/base/atomicfile"
-	"mullion.dev/mullion/internal/node/iscsi"
+	"mullion.dev/mullion/internal/hostservices/iscsi"
 	"mullion.dev/mullion/internal/windows/wire/hostiscsi"
 )
 

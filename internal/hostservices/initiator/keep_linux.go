@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/base/plaintext"
-	"mullion.dev/mullion/internal/node/iscsi"
-	"mullion.dev/mullion/internal/node/keeper"
+	"mullion.dev/mullion/internal/hostservices/iscsi"
+	"mullion.dev/mullion/internal/hostservices/keeper"
 )
 
 // KeepCommand and FindCommand are the first arguments of a process that keeps a session, and of one that asks a portal

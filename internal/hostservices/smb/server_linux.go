@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/unixsocket"
-	"mullion.dev/mullion/internal/node/keeper"
+	"mullion.dev/mullion/internal/hostservices/keeper"
 	"mullion.dev/mullion/internal/windows/wine"
 	"mullion.dev/mullion/internal/windows/wire/smbmapping"
 )

@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mullion.dev/mullion/internal/node/initiator"
-	"mullion.dev/mullion/internal/node/iscsi/iscsitest"
+	"mullion.dev/mullion/internal/hostservices/initiator"
+	"mullion.dev/mullion/internal/hostservices/iscsi/iscsitest"
 	"mullion.dev/mullion/internal/windows/wire/hostdisk"
 	"mullion.dev/mullion/internal/windows/wire/hostiscsi"
 )

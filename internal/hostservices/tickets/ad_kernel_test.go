@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"mullion.dev/mullion/internal/node/tickets/adtest"
+	"mullion.dev/mullion/internal/hostservices/tickets/adtest"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/windows/wire/credspec"

@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mullion.dev/mullion/internal/node/smb"
-	"mullion.dev/mullion/internal/node/smb/smbtest"
+	"mullion.dev/mullion/internal/hostservices/smb"
+	"mullion.dev/mullion/internal/hostservices/smb/smbtest"
 )
 
 // TestManyAtOnce: a container whose threads all ask at once, while the server does not answer, does not end the share

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"mullion.dev/mullion/internal/node/tickets/kdctest"
+	"mullion.dev/mullion/internal/hostservices/tickets/kdctest"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/windows/wire/credspec"

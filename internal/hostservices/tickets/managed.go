@@ -14,7 +14,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/keytab"
 	"github.com/jcmturner/gokrb5/v8/types"
 
-	"mullion.dev/mullion/internal/node/tickets/directory"
+	"mullion.dev/mullion/internal/hostservices/tickets/directory"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/windows/wire/credspec"
 )
