@@ -23,6 +23,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/system"
 	"mullion.dev/mullion/guest/powershell/words"
 	"mullion.dev/mullion/guest/timezone"
+	"mullion.dev/mullion/internal/windows/wire/hostcall"
 	"mullion.dev/mullion/internal/windows/wire/smbmapping"
 )
 
@@ -328,9 +329,9 @@ func stageSMB() func(context.Context, smbmapping.Request) (smbmapping.Answer, er
 		case r.Do == smbmapping.Remove:
 			all = slices.DeleteFunc(all, is)
 		case !strings.HasPrefix(r.Remote, `\\files\`):
-			a.Error, a.Code = "The network path was not found.", 53
+			return a, hostcall.Refusef(53, "The network path was not found.")
 		case r.User != `CONTOSO\me` || r.Password != "secret" || r.Privacy:
-			a.Error, a.Code = "The user name or password is incorrect.", 1326
+			return a, hostcall.Refusef(1326, "The user name or password is incorrect.")
 		default:
 			all = append(all, smbmapping.Mapping{Remote: r.Remote, Local: r.Local, Connected: true})
 			a.Mappings = all[len(all)-1:]

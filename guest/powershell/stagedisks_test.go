@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 
+	"mullion.dev/mullion/internal/windows/wire/hostcall"
 	"mullion.dev/mullion/internal/windows/wire/hostdisk"
 )
 
@@ -47,9 +48,9 @@ func (s *stagedDisks) ask(_ context.Context, r hostdisk.Request) (a hostdisk.Ans
 	switch {
 	case r.Do == hostdisk.Get:
 	case s.disks[i].Offline && r.Do != hostdisk.Set:
-		a.Error, a.Code = "The disk is offline.", 41003
+		return a, hostcall.Refusef(41003, "The disk is offline.")
 	case r.Do == hostdisk.Initialize && s.disks[i].GUID != "":
-		a.Error, a.Code = "The disk has already been initialized.", 41001
+		return a, hostcall.Refusef(41001, "The disk has already been initialized.")
 	case r.Do == hostdisk.Initialize:
 		s.disks[i].GUID = "00000000-0000-0000-0000-0000000000d1"
 	case r.Do == hostdisk.Set && r.Offline != nil:
@@ -67,7 +68,7 @@ func (s *stagedDisks) ask(_ context.Context, r hostdisk.Request) (a hostdisk.Ans
 		j := slices.IndexFunc(s.disks[i].Partitions, func(p hostdisk.Part) bool { return p.Number == r.Partition })
 		s.disks[i].Partitions[j].Paths = append(s.disks[i].Partitions[j].Paths, r.Path)
 	case r.Do == hostdisk.AddPath:
-		a.Error, a.Code = "The requested access path is already in use.", 42002
+		return a, hostcall.Refusef(42002, "The requested access path is already in use.")
 	}
 	for _, d := range s.disks { // answers share nothing
 		d.Partitions = slices.Clone(d.Partitions)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"mullion.dev/mullion/internal/windows/wire/hostcall"
 	"mullion.dev/mullion/internal/windows/wire/hostiscsi"
 )
 
@@ -21,7 +22,7 @@ func (s *stagedISCSI) ask(_ context.Context, r hostiscsi.Request) (a hostiscsi.A
 	at := slices.IndexFunc(s.sessions, func(one hostiscsi.Session) bool { return one.ID == r.Session })
 	switch {
 	case r.Do == hostiscsi.AddPortal && r.Address != "10.0.0.1":
-		a.Error = "Connection Failed."
+		return a, hostcall.Refusef(0, "Connection Failed.")
 	case r.Do == hostiscsi.AddPortal:
 		made := hostiscsi.Portal{Address: r.Address, Port: r.Port, Targets: []string{guarded, open}}
 		s.portals = append(s.portals, made)
@@ -31,7 +32,7 @@ func (s *stagedISCSI) ask(_ context.Context, r hostiscsi.Request) (a hostiscsi.A
 		s.secret = r.Secret
 	case r.Do == hostiscsi.Connect && (r.Target == guarded && r.Secret != "hush-of-the-test" ||
 		r.Authentication == hostiscsi.MutualCHAP && s.secret == ""):
-		a.Error = "Authentication Failure."
+		return a, hostcall.Refusef(0, "Authentication Failure.")
 	case r.Do == hostiscsi.Connect:
 		const id = "ffffe001b1dd7020-400001370000000"
 		a.Session = id + string(rune('2'+len(s.sessions)))

@@ -15,6 +15,7 @@ import (
 	"mullion.dev/mullion/internal/base/plaintext"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/view"
+	"mullion.dev/mullion/internal/windows/wire/hostcall"
 	"mullion.dev/mullion/internal/windows/wire/hostdisk"
 )
 
@@ -212,21 +213,23 @@ func (a *app) askDisks(ctx context.Context, node string, request hostdisk.Reques
 	}
 
 	answer, err := a.calls.disks(ctx, paths, node, request)
+	if refusal, ok := errors.AsType[*hostcall.Refusal](err); ok {
+		code := ExitUsage
+		if refusal.Code == hostdisk.InUse {
+			code = ExitConflict
+		}
+		return answer, &Error{
+			Code:   code,
+			Err:    fmt.Errorf("disks of node %s: %w", node, err),
+			Remedy: "see `mullion node disk ls " + node + "`; what a pod uses goes with the pod",
+		}
+	}
+
 	switch {
 	case errors.Is(err, cluster.ErrNotWindows):
 		return answer, usage(err, "a Linux node has the machine's disks; name a Windows node")
 	case err != nil:
 		return answer, nodeDown(node, notFound(missingHost(paths, err)))
-	case answer.Error != "":
-		code := ExitUsage
-		if answer.Code == hostdisk.InUse {
-			code = ExitConflict
-		}
-		return answer, &Error{
-			Code:   code,
-			Err:    fmt.Errorf("disks of node %s: %s", node, answer.Error),
-			Remedy: "see `mullion node disk ls " + node + "`; what a pod uses goes with the pod",
-		}
 	}
 
 	return answer, nil

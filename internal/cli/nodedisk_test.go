@@ -8,6 +8,7 @@ import (
 
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
+	"mullion.dev/mullion/internal/windows/wire/hostcall"
 	"mullion.dev/mullion/internal/windows/wire/hostdisk"
 )
 
@@ -65,45 +66,38 @@ func TestNodeDisk(t *testing.T) {
 func TestNodeDiskRefusals(t *testing.T) {
 	for name, tt := range map[string]struct {
 		args         []string
-		answer       hostdisk.Answer
 		err          error
 		code         int
 		what, remedy string
 	}{
 		"no-size": {
 			[]string{"add", "win-1"},
-			hostdisk.Answer{},
 			nil, ExitUsage,
 			`--size "": quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`,
 			"for example: --size 10Gi",
 		},
 		"small": {
 			[]string{"add", "win-1", "--size", "1Mi"},
-			hostdisk.Answer{},
 			nil, ExitUsage,
 			`--size "1Mi": a disk has from 320 MiB to 16 TiB`, "for example: --size 10Gi",
 		},
 		"no-number": {
 			[]string{"rm", "win-1", "C:"},
-			hostdisk.Answer{},
 			nil, ExitUsage,
 			`"C:" is not the number of a disk`, "`mullion node disk ls NODE` shows the numbers",
 		},
 		"linux": {
 			[]string{"ls", "linux-1"},
-			hostdisk.Answer{},
 			cluster.ErrNotWindows, ExitUsage,
 			"not a Windows node", "a Linux node has the machine's disks; name a Windows node",
 		},
 		"in-use": {
 			[]string{"rm", "win-1", "1"},
-			hostdisk.Answer{Error: "in use", Code: hostdisk.InUse},
-			nil, ExitConflict,
+			hostcall.Refusef(hostdisk.InUse, "in use"), ExitConflict,
 			"disks of node win-1: in use", "see `mullion node disk ls win-1`; what a pod uses goes with the pod",
 		},
 		"no-cluster": {
 			[]string{"ls", "win-1"},
-			hostdisk.Answer{},
 			os.ErrNotExist, ExitNotFound,
 			`no cluster in "DATA"`, "bring one up with `mullion up`, or name its folder with --data-dir",
 		},
@@ -111,7 +105,7 @@ func TestNodeDiskRefusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t)
 			m.calls.disks = func(context.Context, layout.Paths, string, hostdisk.Request) (hostdisk.Answer, error) {
-				return tt.answer, tt.err
+				return hostdisk.Answer{}, tt.err
 			}
 			m.run(append([]string{"node", "disk"}, tt.args...)...).refused(t, tt.code, tt.what, tt.remedy)
 		})

@@ -9,15 +9,17 @@ import (
 	"mullion.dev/mullion/internal/windows/wire/hostdisk"
 )
 
-// Disks asks the agent of a Windows node for the host's data disks, as the machine's operator.
+// Disks asks the agent of a Windows node for the host's data disks, as the machine's operator. The error is a
+// *hostcall.Refusal if the agent refuses.
 func Disks(ctx context.Context, paths layout.Paths, node string, request hostdisk.Request) (hostdisk.Answer, error) {
 	if _, err := LoadHost(paths, node); err != nil {
 		return hostdisk.Answer{}, err
 	}
-	conn, err := unixsocket.Dialer(agentconfig.OperatorSocket(paths.NodeRun(node)))(ctx, "", "")
+	call := hostdisk.Call()
+	conn, err := unixsocket.Dialer(agentconfig.OperatorSocket(paths.NodeRun(node), call.Name))(ctx, "", "")
 	if err != nil {
 		return hostdisk.Answer{}, down(err)
 	}
 	defer conn.Close()
-	return hostdisk.Ask(conn, request)
+	return call.Ask(conn, request)
 }

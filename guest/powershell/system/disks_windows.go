@@ -1,35 +1,12 @@
 package system
 
 import (
-	"context"
 	"errors"
-	"os"
 	"strings"
-	"time"
 
 	"github.com/Microsoft/go-winio"
 	"golang.org/x/sys/windows"
-
-	"mullion.dev/mullion/internal/windows/wire/hostdisk"
 )
-
-// diskTimeout bounds how long a host's agent has to take a request.
-const diskTimeout = 30 * time.Second
-
-// askForDisks asks the host's agent. A container has none, and sees no disks.
-func askForDisks(ctx context.Context, request hostdisk.Request) (hostdisk.Answer, error) {
-	dial, cancel := context.WithTimeout(ctx, diskTimeout)
-	defer cancel()
-	conn, err := winio.DialPipeContext(dial, hostdisk.Pipe)
-	if errors.Is(err, os.ErrNotExist) && request.Do == hostdisk.Get {
-		return hostdisk.Answer{}, nil
-	}
-	if err != nil {
-		return hostdisk.Answer{}, err
-	}
-	defer conn.Close()
-	return hostdisk.Ask(conn, request)
-}
 
 // openLink opens a folder, or the link in its place, to change which of both it is.
 func openLink(path string) (windows.Handle, error) {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/windows/wine"
+	"mullion.dev/mullion/internal/windows/wire/hostcall"
 	"mullion.dev/mullion/internal/windows/wire/hostdisk"
 )
 
@@ -116,7 +117,7 @@ func (d disk) growFile(size int64) error {
 		return err
 	}
 	if size < now {
-		return refused(4097, fmt.Sprintf("Size Not Supported: the disk has %d bytes, and does not shrink.", now))
+		return hostcall.Refusef(4097, "Size Not Supported: the disk has %d bytes, and does not shrink.", now)
 	}
 	if err := d.file.Truncate(size); err != nil {
 		return fmt.Errorf("make the disk larger: %w", err)
@@ -218,7 +219,7 @@ func (d disk) initialize() error {
 		return err
 	}
 	if t != nil {
-		return refused(41001, "The disk has already been initialized.")
+		return hostcall.Refusef(41001, "The disk has already been initialized.")
 	}
 	return writeNewTable(d.file)
 }
@@ -233,7 +234,7 @@ func (d disk) changeTable(ctx context.Context, r hostdisk.Request) (uint32, erro
 		return 0, err
 	}
 	if t == nil {
-		return 0, refused(41000, "The disk has not been initialized.")
+		return 0, hostcall.Refusef(41000, "The disk has not been initialized.")
 	}
 
 	size, err := sizeOf(d.file)
@@ -246,7 +247,7 @@ func (d disk) changeTable(ctx context.Context, r hostdisk.Request) (uint32, erro
 
 	i := slices.IndexFunc(t.Partitions, func(p *gpt.Partition) bool { return p.Index == int(r.Partition) })
 	if i < 0 {
-		return 0, refused(5, fmt.Sprintf("Disk %d has no partition %d.", r.Disk, r.Partition))
+		return 0, hostcall.Refusef(5, "Disk %d has no partition %d.", r.Disk, r.Partition)
 	}
 	p := partOf(t, t.Partitions[i], size)
 	if err := d.own(p.GUID); err != nil {
@@ -255,7 +256,7 @@ func (d disk) changeTable(ctx context.Context, r hostdisk.Request) (uint32, erro
 
 	p.Paths = d.state.Paths[p.GUID]
 	if p.Type != "Basic" && r.Do != hostdisk.Delete {
-		return 0, refused(41006, "A parameter is not valid for this type of partition.")
+		return 0, hostcall.Refusef(41006, "A parameter is not valid for this type of partition.")
 	}
 
 	switch r.Do {
@@ -278,7 +279,7 @@ func (d disk) clear(t *gpt.Table, force bool) error {
 		return p.Type != gpt.MicrosoftReserved
 	})
 	if basic && !force {
-		return refused(6, "The disk has partitions: -RemoveData removes them, and -RemoveOEM those of another system.")
+		return hostcall.Refusef(6, "The disk has partitions: -RemoveData removes them, and -RemoveOEM those of another system.")
 	}
 	if err := d.closeAll(true); err != nil {
 		return err
@@ -303,9 +304,9 @@ func (d disk) resize(ctx context.Context, t *gpt.Table, entry *gpt.Partition, p 
 	size = size / sector * sector
 	switch {
 	case size < p.Size:
-		return refused(4097, fmt.Sprintf("Size Not Supported: the partition has %d bytes, and does not shrink.", p.Size))
+		return hostcall.Refusef(4097, "Size Not Supported: the partition has %d bytes, and does not shrink.", p.Size)
 	case size > p.Most:
-		return refused(4097, fmt.Sprintf("Size Not Supported: there is room for %d bytes.", p.Most))
+		return hostcall.Refusef(4097, "Size Not Supported: there is room for %d bytes.", p.Most)
 	}
 
 	place(entry, p.Offset, size)
@@ -333,7 +334,7 @@ func (d disk) changeVolume(ctx context.Context, p hostdisk.Part, r hostdisk.Requ
 	case r.Do == hostdisk.Format:
 		foreign, err := v.foreign(ctx)
 		if err == nil && !ours && foreign != "" && !r.Force {
-			err = refused(43002, "The volume has the file system "+foreign+" of another system: -Force formats it.")
+			err = hostcall.Refusef(43002, "The volume has the file system %s of another system: -Force formats it.", foreign)
 		}
 		if err != nil {
 			return err
@@ -344,7 +345,7 @@ func (d disk) changeVolume(ctx context.Context, p hostdisk.Part, r hostdisk.Requ
 	case r.Do == hostdisk.RemovePath:
 		return d.removePath(p, r.Path)
 	case !ours:
-		return refused(43005, "The volume has no file system that this host reads.")
+		return hostcall.Refusef(43005, "The volume has no file system that this host reads.")
 	}
 
 	return v.flush()
@@ -356,7 +357,7 @@ func (d disk) addPath(p hostdisk.Part, path string) error {
 	path = hostdisk.CleanPath(path)
 	for _, paths := range d.state.Paths {
 		if slices.ContainsFunc(paths, func(other string) bool { return strings.EqualFold(other, path) }) {
-			return refused(42002, "The requested access path is already in use.")
+			return hostcall.Refusef(42002, "The requested access path is already in use.")
 		}
 	}
 
@@ -366,7 +367,7 @@ func (d disk) addPath(p hostdisk.Part, path string) error {
 			return err
 		}
 		if !free || p.Letter() != "" {
-			return refused(42002, "The requested access path is already in use.")
+			return hostcall.Refusef(42002, "The requested access path is already in use.")
 		}
 	}
 
@@ -383,7 +384,7 @@ func (d disk) removePath(p hostdisk.Part, path string) error {
 	path = hostdisk.CleanPath(path)
 	kept := slices.DeleteFunc(slices.Clone(p.Paths), func(other string) bool { return strings.EqualFold(other, path) })
 	if len(kept) == len(p.Paths) {
-		return refused(42007, "The access path is not valid.")
+		return hostcall.Refusef(42007, "The access path is not valid.")
 	}
 
 	if hostdisk.IsLetter(path) {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,8 +16,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/hostservices/disks"
+	"mullion.dev/mullion/internal/hostservices/service"
+	"mullion.dev/mullion/internal/hostservices/service/servicetest"
+	"mullion.dev/mullion/internal/windows/wire/hostcall"
 	"mullion.dev/mullion/internal/windows/wire/hostdisk"
 )
 
@@ -94,62 +95,30 @@ func (h *host) loops(t *testing.T) string {
 // start starts the server, in whatever state the host's folder is.
 func (h *host) start(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	s := &disks.Server{
+	h.server = &disks.Server{
 		Dir:    filepath.Join(h.dir, "disks"),
 		Mounts: h.mounts(),
 		Prefix: filepath.Join(h.dir, "prefix"),
 		Log:    slog.New(slog.DiscardHandler),
 	}
-	if err := s.Open(ctx); err != nil {
-		t.Fatal(err)
-	}
 
-	h.server = s
-	done := make(chan error, 2)
-	for _, name := range []string{"host", "operator"} {
-		l, err := unixsocket.Listen(ctx, filepath.Join(h.dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		go func(l net.Listener) { done <- s.Serve(ctx, l, name == "operator") }(l)
-	}
-
-	h.end = func() {
-		cancel()
-		if err := errors.Join(<-done, <-done); err != nil {
-			t.Error(err)
-		}
-		h.end = func() {}
-	}
+	h.end = servicetest.Start(t, h.dir, h.server.Service())
 }
+
+func (h *host) sockets() service.Sockets { return servicetest.Sockets(h.dir, hostcall.Disk) }
 
 // ask asks the server as the operator.
-func (h *host) ask(t *testing.T, r hostdisk.Request) hostdisk.Answer {
+func (h *host) ask(t *testing.T, r hostdisk.Request) (hostdisk.Answer, hostcall.Refusal) {
 	t.Helper()
-	return h.askBy(t, "operator", r)
-}
-
-func (h *host) askBy(t *testing.T, who string, r hostdisk.Request) hostdisk.Answer {
-	t.Helper()
-	conn, err := net.Dial("unix", filepath.Join(h.dir, who))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	a, err := hostdisk.Ask(conn, r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
+	return servicetest.Ask(t, h.sockets().Operator, hostdisk.Call(), r)
 }
 
 // must asks for what has to succeed.
 func (h *host) must(t *testing.T, r hostdisk.Request) hostdisk.Answer {
 	t.Helper()
-	a := h.ask(t, r)
-	if a.Error != "" {
-		t.Fatalf("%+v: %s (%d)", r, a.Error, a.Code)
+	a, no := h.ask(t, r)
+	if no.Words != "" {
+		t.Fatalf("%+v: %+v", r, no)
 	}
 	return a
 }
@@ -157,8 +126,8 @@ func (h *host) must(t *testing.T, r hostdisk.Request) hostdisk.Answer {
 // refused asks for what has to be refused, with a code.
 func (h *host) refused(t *testing.T, code uint32, r hostdisk.Request) {
 	t.Helper()
-	if a := h.ask(t, r); a.Code != code {
-		t.Errorf("%+v: %q (%d), want %d", r, a.Error, a.Code, code)
+	if _, no := h.ask(t, r); no.Code != code {
+		t.Errorf("%+v: %+v, want %d", r, no, code)
 	}
 }
 
@@ -511,7 +480,7 @@ func TestForeign(t *testing.T) {
 	if d := h.must(t, hostdisk.Request{Do: hostdisk.Get}).Disks[0]; d.GUID != "" || d.Fault == "" {
 		t.Errorf("a disk of another system is %+v", d)
 	}
-	if a := h.ask(t, hostdisk.Request{Do: hostdisk.Initialize, Disk: 1}); a.Error == "" {
+	if _, no := h.ask(t, hostdisk.Request{Do: hostdisk.Initialize, Disk: 1}); no.Words == "" {
 		t.Error("a disk of another system is initialized")
 	}
 }
@@ -519,8 +488,10 @@ func TestForeign(t *testing.T) {
 // TestOperator holds that programs of the host cannot give themselves disks.
 func TestOperator(t *testing.T) {
 	h := newHost(t)
-	if a := h.askBy(t, "host", hostdisk.Request{Do: hostdisk.Attach, Size: 400 * mib}); a.Code != 5 || len(h.images(t)) > 0 {
-		t.Errorf("the host has given itself a disk: %+v", a)
+	attach := hostdisk.Request{Do: hostdisk.Attach, Size: 400 * mib}
+	_, no := servicetest.Ask(t, h.sockets().Host, hostdisk.Call(), attach)
+	if no.Code != 5 || len(h.images(t)) > 0 {
+		t.Errorf("the host has given itself a disk: %+v", no)
 	}
 }
 
@@ -528,9 +499,9 @@ func TestOperator(t *testing.T) {
 func TestWithoutTools(t *testing.T) {
 	h := newHost(t)
 	t.Setenv("PATH", t.TempDir())
-	a := h.ask(t, hostdisk.Request{Do: hostdisk.Attach, Size: 400 * mib})
-	if !strings.Contains(a.Error, "xfsprogs") || len(h.images(t)) > 0 {
-		t.Errorf("a disk without mkfs.xfs: %+v", a)
+	_, no := h.ask(t, hostdisk.Request{Do: hostdisk.Attach, Size: 400 * mib})
+	if !strings.Contains(no.Words, "xfsprogs") || len(h.images(t)) > 0 {
+		t.Errorf("a disk without mkfs.xfs: %+v", no)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/windows/wine"
+	"mullion.dev/mullion/internal/windows/wire/hostcall"
 	"mullion.dev/mullion/internal/windows/wire/hostdisk"
 )
 
@@ -59,10 +60,10 @@ func (s *Server) usable(ctx context.Context, r record, do hostdisk.Do) error {
 		return nil
 	}
 	if do == hostdisk.Grow || do == hostdisk.Detach {
-		return refused(5, "Not Supported: the disk is that of an iSCSI target, which has its bytes.")
+		return hostcall.Refusef(5, "Not Supported: the disk is that of an iSCSI target, which has its bytes.")
 	}
 	if fault := s.remote[r.Remote].Fault(ctx); fault != "" {
-		return refused(4, fault)
+		return hostcall.Refusef(4, "%s", fault)
 	}
 	return nil
 }
@@ -219,7 +220,7 @@ func (s *Server) Forget(keep func(key string) bool) error {
 // one that somebody made to be taken for it: it is not used then.
 func (d disk) own(guid string) error {
 	if number, owned := d.owners[guid]; owned && number != d.record.Number {
-		return refused(5, fmt.Sprintf("The partition has the identifier of one of disk %d.", number))
+		return hostcall.Refusef(5, "The partition has the identifier of one of disk %d.", number)
 	}
 	d.owners[guid] = d.record.Number
 	return nil

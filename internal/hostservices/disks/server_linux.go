@@ -6,9 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,8 +18,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/atomicfile"
-	"mullion.dev/mullion/internal/base/unixsocket"
+	"mullion.dev/mullion/internal/hostservices/service"
 	"mullion.dev/mullion/internal/windows/wine"
+	"mullion.dev/mullion/internal/windows/wire/hostcall"
 	"mullion.dev/mullion/internal/windows/wire/hostdisk"
 )
 
@@ -49,8 +48,20 @@ type Server struct {
 	owners map[string]uint32 // the disks that partitions are of, by their GUIDs
 }
 
-// Open reads which disks there are, and mounts their volumes. A volume that cannot be mounted is only logged.
-func (s *Server) Open(ctx context.Context) error {
+// Service returns the disks as a service of the host.
+func (s *Server) Service() service.Service {
+	return service.Of[hostdisk.Request, hostdisk.Answer]{
+		Call:   hostdisk.Call(),
+		Within: requestTimeout,
+		Open:   s.takeOver,
+		Answer: s.answer,
+		Shown:  func(r hostdisk.Request) []any { return []any{"do", r.Do, "disk", r.Disk} },
+		Log:    s.Log,
+	}
+}
+
+// takeOver reads which disks there are, and mounts their volumes. A volume that cannot be mounted is only logged.
+func (s *Server) takeOver(ctx context.Context) error {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return err
 	}
@@ -71,34 +82,26 @@ func (s *Server) Open(ctx context.Context) error {
 	return nil
 }
 
-// Serve answers on l until ctx ends. Only an operator is given, and takes, disks.
-func (s *Server) Serve(ctx context.Context, l net.Listener, operator bool) error {
-	answer := func(request io.Reader) any { return s.answer(ctx, request, operator) }
-	failed := func(err error) { s.Log.Warn("answer about disks", "error", err) }
-	return unixsocket.Answer(ctx, l, requestTimeout, answer, failed)
+// Ready reports whether the disks are known: the service was opened.
+func (s *Server) Ready() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.remote != nil
 }
 
-func (s *Server) answer(ctx context.Context, conn io.Reader, operator bool) (a hostdisk.Answer) {
-	request, err := hostdisk.Hear(conn)
-	if err == nil && !operator && slices.Contains(hostdisk.Operators(), request.Do) {
-		err = errors.New("only the machine's operator may do that")
-	}
-	if err != nil {
-		return hostdisk.Answer{Error: "Invalid Parameter: " + err.Error(), Code: 5}
-	}
+// answer carries out a request, and describes the disks as they are then.
+func (s *Server) answer(ctx context.Context, request hostdisk.Request) (a hostdisk.Answer, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
 	if a.Number, err = s.carryOut(ctx, request); err != nil {
-		s.Log.Warn("disks", "do", request.Do, "disk", request.Disk, "error", err)
-		a.Error, a.Code = answerOf(err)
-		return a
+		return a, err
 	}
 	for _, r := range s.there() {
 		a.Disks = append(a.Disks, s.describe(ctx, r))
 	}
 
-	return a
+	return a, nil
 }
 
 // carryOut carries out a request. It returns the number of the new disk or partition.
@@ -127,9 +130,9 @@ func (s *Server) carryOut(ctx context.Context, r hostdisk.Request) (uint32, erro
 
 	switch {
 	case d.record.Offline:
-		return 0, refused(41003, "The disk is offline.")
+		return 0, hostcall.Refusef(41003, "The disk is offline.")
 	case d.record.ReadOnly && r.Do != hostdisk.AddPath && r.Do != hostdisk.RemovePath && r.Do != hostdisk.Flush:
-		return 0, refused(41002, "The disk is read only.")
+		return 0, hostcall.Refusef(41002, "The disk is read only.")
 	case r.Do == hostdisk.Initialize:
 		return 0, d.initialize()
 	}
@@ -141,7 +144,7 @@ func (s *Server) carryOut(ctx context.Context, r hostdisk.Request) (uint32, erro
 func (s *Server) find(ctx context.Context, r hostdisk.Request) (disk, error) {
 	i := slices.IndexFunc(s.state.Disks, func(d record) bool { return d.Number == r.Disk })
 	if i < 0 || !s.has(s.state.Disks[i]) {
-		return disk{}, refused(5, fmt.Sprintf("The host has no disk %d.", r.Disk))
+		return disk{}, hostcall.Refusef(5, "The host has no disk %d.", r.Disk)
 	}
 	if err := s.usable(ctx, s.state.Disks[i], r.Do); err != nil {
 		return disk{}, err
@@ -152,7 +155,7 @@ func (s *Server) find(ctx context.Context, r hostdisk.Request) (disk, error) {
 // attachDisk gives the host a new disk.
 func (s *Server) attachDisk(r hostdisk.Request) (uint32, error) {
 	if len(s.state.Disks) >= mostDisks {
-		return 0, refused(40002, fmt.Sprintf("There are not enough resources: the host has %d disks.", mostDisks))
+		return 0, hostcall.Refusef(40002, "There are not enough resources: the host has %d disks.", mostDisks)
 	}
 	if _, err := exec.LookPath(maker); err != nil { // nobody could use the disk
 		return 0, fmt.Errorf("attach a disk that cannot be formatted: %w", missing(err))

@@ -13,6 +13,7 @@ import (
 	"github.com/diskfs/go-diskfs/partition/gpt"
 	"github.com/google/uuid"
 
+	"mullion.dev/mullion/internal/windows/wire/hostcall"
 	"mullion.dev/mullion/internal/windows/wire/hostdisk"
 )
 
@@ -199,7 +200,7 @@ func addPartition(t *gpt.Table, size, want int64) (*gpt.Partition, error) {
 
 	want = (want + alignment - 1) / alignment * alignment
 	if want < alignment || want > room {
-		return nil, refused(40000, "Not enough available capacity")
+		return nil, hostcall.Refusef(40000, "Not enough available capacity")
 	}
 	number := 1
 	for slices.ContainsFunc(t.Partitions, func(p *gpt.Partition) bool { return p.Index == number }) {
@@ -207,7 +208,7 @@ func addPartition(t *gpt.Table, size, want int64) (*gpt.Partition, error) {
 	}
 
 	if number > mostPartitions {
-		return nil, refused(41004, "The disk's partition limit has been reached.")
+		return nil, hostcall.Refusef(41004, "The disk's partition limit has been reached.")
 	}
 	p := &gpt.Partition{
 		Index: number, Type: gpt.MicrosoftBasicData, Name: "Basic data partition", GUID: uuid.NewString(),

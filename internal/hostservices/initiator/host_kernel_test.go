@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,10 +18,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/netns"
-	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/hostservices/disks"
 	"mullion.dev/mullion/internal/hostservices/initiator"
 	"mullion.dev/mullion/internal/hostservices/iscsi/iscsitest"
+	"mullion.dev/mullion/internal/hostservices/service/servicetest"
+	"mullion.dev/mullion/internal/windows/wire/hostcall"
 	"mullion.dev/mullion/internal/windows/wire/hostdisk"
 	"mullion.dev/mullion/internal/windows/wire/hostiscsi"
 )
@@ -137,7 +137,6 @@ func (h *host) loops(t *testing.T) string {
 // start starts the host's agent, in whatever state the folder is.
 func (h *host) start(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	program, err := os.Executable()
 	if err != nil {
@@ -155,83 +154,36 @@ func (h *host) start(t *testing.T) {
 		Dir: filepath.Join(h.dir, "state"), Folder: filepath.Join(h.dir, "iscsi"), Name: initiator.NameOf("win-1"),
 		Program: program, Netns: h.netns, Hold: hold, Disks: d, Log: log,
 	}
-	if err := errors.Join(d.Open(ctx), i.Open(ctx)); err != nil {
-		t.Fatal(err)
-	}
 
-	done := make(chan error, 3)
-	listen := func(name string) net.Listener {
-		l, err := unixsocket.Listen(ctx, filepath.Join(h.dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return l
-	}
-
-	disk, iscsi := listen("disk.sock"), listen("iscsi.sock")
-	go func() { done <- d.Serve(ctx, disk, false) }()
-	go func() { done <- i.Serve(ctx, iscsi) }()
-	go func() {
-		i.Watch(ctx)
-		done <- nil
-	}()
-
-	h.end = func() {
-		cancel()
-		if err := errors.Join(<-done, <-done, <-done); err != nil {
-			t.Error(err)
-		}
-		h.end = func() {}
-	}
+	h.end = servicetest.Start(t, h.dir, d.Service(), i.Service())
 }
 
-func (h *host) dial(t *testing.T, name string) net.Conn {
+func (h *host) iscsi(t *testing.T, r hostiscsi.Request) (hostiscsi.Answer, hostcall.Refusal) {
 	t.Helper()
-	conn, err := net.Dial("unix", filepath.Join(h.dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = conn.SetDeadline(time.Now().Add(time.Minute))
-	return conn
-}
-
-func (h *host) iscsi(t *testing.T, r hostiscsi.Request) hostiscsi.Answer {
-	t.Helper()
-	conn := h.dial(t, "iscsi.sock")
-	defer conn.Close()
-	a, err := hostiscsi.Ask(conn, r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
+	return servicetest.Ask(t, servicetest.Sockets(h.dir, hostcall.ISCSI).Host, hostiscsi.Call(), r)
 }
 
 func (h *host) must(t *testing.T, r hostiscsi.Request) hostiscsi.Answer {
 	t.Helper()
-	a := h.iscsi(t, r)
-	if a.Error != "" {
-		t.Fatalf("%s %s: %s", r.Do, r.Target, a.Error)
+	a, no := h.iscsi(t, r)
+	if no.Words != "" {
+		t.Fatalf("%s %s: %s", r.Do, r.Target, no.Words)
 	}
 	return a
 }
 
 func (h *host) refused(t *testing.T, want string, r hostiscsi.Request) {
 	t.Helper()
-	if a := h.iscsi(t, r); !strings.Contains(a.Error, want) || want == "" || strings.Contains(a.Error, "hush") {
-		t.Errorf("%s %s: %q, want %q", r.Do, r.Target, a.Error, want)
+	if _, no := h.iscsi(t, r); !strings.Contains(no.Words, want) || want == "" || strings.Contains(no.Words, "hush") {
+		t.Errorf("%s %s: %q, want %q", r.Do, r.Target, no.Words, want)
 	}
 }
 
 func (h *host) disk(t *testing.T, r hostdisk.Request) hostdisk.Answer {
 	t.Helper()
-	conn := h.dial(t, "disk.sock")
-	defer conn.Close()
-	a, err := hostdisk.Ask(conn, r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if a.Error != "" {
-		t.Fatalf("%+v: %s", r, a.Error)
+	a, no := servicetest.Ask(t, servicetest.Sockets(h.dir, hostcall.Disk).Host, hostdisk.Call(), r)
+	if no.Words != "" {
+		t.Fatalf("%+v: %s", r, no.Words)
 	}
 	return a
 }

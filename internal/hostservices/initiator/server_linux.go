@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -15,9 +14,10 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/base/plaintext"
-	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/hostservices/disks"
 	"mullion.dev/mullion/internal/hostservices/iscsi"
+	"mullion.dev/mullion/internal/hostservices/service"
+	"mullion.dev/mullion/internal/windows/wire/hostcall"
 	"mullion.dev/mullion/internal/windows/wire/hostiscsi"
 )
 
@@ -82,8 +82,26 @@ type attempts struct {
 // NameOf returns Windows' default initiator name for a host.
 func NameOf(host string) string { return "iqn.1991-05.com.microsoft:" + host }
 
-// Open reads the state, and takes over the sessions whose processes live.
-func (s *Server) Open(ctx context.Context) error {
+// Service returns the initiator as a service of the host. The disks' service is opened before it.
+func (s *Server) Service() service.Service {
+	return service.Of[hostiscsi.Request, hostiscsi.Answer]{
+		Call:   hostiscsi.Call(),
+		Within: requestTimeout,
+		Open:   s.takeOver,
+		Answer: s.answer,
+		Watch:  s.watch,
+		Shown: func(r hostiscsi.Request) []any {
+			return []any{"do", r.Do, "address", r.Address, "target", r.Target, "session", r.Session}
+		},
+		Log: s.Log,
+	}
+}
+
+// takeOver reads the state, and takes over the sessions whose processes live.
+func (s *Server) takeOver(ctx context.Context) error {
+	if !s.Disks.Ready() {
+		return errors.New("the host has no disks, which those of targets are to be among")
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
@@ -145,26 +163,14 @@ func (s *Server) sweep() error {
 	return err
 }
 
-// Serve answers on l until ctx ends.
-func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	answer := func(request io.Reader) any { return s.answer(ctx, request) }
-	failed := func(err error) { s.Log.Warn("answer about iSCSI", "error", err) }
-	return unixsocket.Answer(ctx, l, requestTimeout, answer, failed)
-}
-
-func (s *Server) answer(ctx context.Context, conn io.Reader) hostiscsi.Answer {
-	request, err := hostiscsi.Hear(conn)
-	if err != nil {
-		return hostiscsi.Answer{Error: "Invalid Parameter: " + err.Error()}
-	}
+// answer carries out a request, and describes what there is then.
+func (s *Server) answer(ctx context.Context, request hostiscsi.Request) (hostiscsi.Answer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
 	made, err := s.carryOut(ctx, request)
 	if err != nil {
-		s.Log.Warn("iSCSI", "do", request.Do, "address", request.Address, "target", request.Target, "session", request.Session,
-			"error", err)
-		return hostiscsi.Answer{Error: err.Error()}
+		return hostiscsi.Answer{}, err
 	}
 
 	a := hostiscsi.Answer{Initiator: s.Name, Session: made}
@@ -177,7 +183,7 @@ func (s *Server) answer(ctx context.Context, conn io.Reader) hostiscsi.Answer {
 		}
 	}
 
-	return a
+	return a, nil
 }
 
 func (p portal) show() hostiscsi.Portal {
@@ -228,7 +234,7 @@ func (s *Server) carryOut(ctx context.Context, r hostiscsi.Request) (string, err
 	case hostiscsi.UpdatePortal, hostiscsi.RemovePortal:
 		i := s.portalIndex(r.Address, r.Port)
 		if i < 0 {
-			return "", refused("No MSFT_iSCSITargetPortal objects found for %s.", at(r.Address, r.Port))
+			return "", hostcall.Refusef(0, "No MSFT_iSCSITargetPortal objects found for %s.", at(r.Address, r.Port))
 		}
 		if r.Do == hostiscsi.RemovePortal {
 			s.state.Portals = slices.Delete(s.state.Portals, i, i+1)
@@ -246,7 +252,7 @@ func (s *Server) carryOut(ctx context.Context, r hostiscsi.Request) (string, err
 		return one.Ended == "" && one.ID+ofSession == r.Session
 	})
 	if i < 0 {
-		return "", refused("The specified session does not exist.")
+		return "", hostcall.Refusef(0, "The specified session does not exist.")
 	}
 
 	switch r.Do {
@@ -256,7 +262,8 @@ func (s *Server) carryOut(ctx context.Context, r hostiscsi.Request) (string, err
 	case hostiscsi.Rescan:
 		is, err := s.statusOf(ctx, s.state.Sessions[i], rescanFile)
 		if err == nil && is.Rescan != "" {
-			err = refused("The disks of the target cannot be looked at anew, and stay as they were: %s", plaintext.OneLine(is.Rescan))
+			err = hostcall.Refusef(0, "The disks of the target cannot be looked at anew, and stay as they were: %s",
+				plaintext.OneLine(is.Rescan))
 		}
 		if err == nil {
 			s.give(ctx, s.state.Sessions[i], is)
@@ -279,7 +286,8 @@ func (s *Server) chapOf(r hostiscsi.Request) (*iscsi.CHAP, error) {
 
 	if r.Authentication == hostiscsi.MutualCHAP {
 		if s.state.Secret == "" {
-			return nil, refused("Authentication Failure: mutual CHAP needs a secret of the initiator: Set-IscsiChapSecret")
+			return nil, hostcall.Refusef(0,
+				"Authentication Failure: mutual CHAP needs a secret of the initiator: Set-IscsiChapSecret")
 		}
 		chap.Mutual = s.state.Secret
 	}
@@ -320,7 +328,7 @@ func (s *Server) discover(ctx context.Context, p portal) error {
 	case i >= 0:
 		s.state.Portals[i] = p
 	case len(s.state.Portals) >= mostPortals:
-		return refused("Not enough resources: the host has %d portals.", mostPortals)
+		return hostcall.Refusef(0, "Not enough resources: the host has %d portals.", mostPortals)
 	default:
 		s.state.Portals = append(s.state.Portals, p)
 	}
@@ -355,10 +363,10 @@ func (s *Server) connect(ctx context.Context, r hostiscsi.Request) (string, erro
 	one.CHAP = chap
 	same := func(other session) bool { return other.Ended == "" && other.prefix() == one.prefix() }
 	if slices.ContainsFunc(s.state.Sessions, same) {
-		return "", refused("The target has already been logged in via an iSCSI session.")
+		return "", hostcall.Refusef(0, "The target has already been logged in via an iSCSI session.")
 	}
 	if len(s.state.Sessions) >= mostSessions {
-		return "", refused("Not enough resources: the host has %d sessions.", mostSessions)
+		return "", hostcall.Refusef(0, "Not enough resources: the host has %d sessions.", mostSessions)
 	}
 
 	// The session is recorded before it exists, so that nothing of it is left when this process is killed.
@@ -410,7 +418,7 @@ func (s *Server) portalOf(target string) (string, uint16, error) {
 			return p.Address, p.Port, nil
 		}
 	}
-	return "", 0, refused("The target name is not found or is marked as hidden from login.")
+	return "", 0, hostcall.Refusef(0, "The target name is not found or is marked as hidden from login.")
 }
 
 // disconnect ends a session. A disk that somebody uses keeps it.
@@ -425,7 +433,7 @@ func (s *Server) disconnect(ctx context.Context, i int) error {
 	default:
 		if err := s.Disks.Release(ctx, s.keys(one, is)); err != nil {
 			if errors.Is(err, disks.ErrInUse) {
-				err = refused("The session cannot be logged out since a device on that session is currently being used.")
+				err = hostcall.Refusef(0, "The session cannot be logged out since a device on that session is currently being used.")
 			}
 			return err
 		}

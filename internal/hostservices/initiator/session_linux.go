@@ -291,8 +291,8 @@ func identifier(one session, u iscsi.Unit) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Watch makes sessions again that are not there, until ctx ends.
-func (s *Server) Watch(ctx context.Context) {
+// watch makes sessions again that are not there, until ctx ends.
+func (s *Server) watch(ctx context.Context) {
 	tick := time.NewTicker(watchPause)
 	defer tick.Stop()
 	for {

@@ -16,7 +16,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"mullion.dev/mullion/internal/hostservices/keeper"
-	"mullion.dev/mullion/internal/windows/wire/smbmapping"
+	"mullion.dev/mullion/internal/windows/wire/hostcall"
 )
 
 // KeepCommand is the first argument of a process that keeps a mapping. The second names its mount point, which says to
@@ -41,13 +41,13 @@ func Keep(ctx context.Context, in io.Reader, out io.Writer) error {
 		known:  known{most: mostKnown},
 	}
 
-	answer := smbmapping.Answer{}
+	var refusal hostcall.Refusal // says nothing if the server is connected
 	_, _, err := s.connection(ctx)
 	if err != nil {
 		err = target.errorf(err)
-		answer.Error, answer.Code = words(err)
+		refusal.Words, refusal.Code = words(err)
 	}
-	if err := errors.Join(err, json.NewEncoder(out).Encode(answer)); err != nil {
+	if err := errors.Join(err, json.NewEncoder(out).Encode(refusal)); err != nil {
 		return err
 	}
 

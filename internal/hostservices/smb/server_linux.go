@@ -6,10 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,9 +17,10 @@ import (
 	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 
-	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/hostservices/keeper"
+	"mullion.dev/mullion/internal/hostservices/service"
 	"mullion.dev/mullion/internal/windows/wine"
+	"mullion.dev/mullion/internal/windows/wire/hostcall"
 	"mullion.dev/mullion/internal/windows/wire/smbmapping"
 )
 
@@ -53,41 +52,35 @@ type Server struct {
 	mu sync.Mutex // one change at a time
 }
 
-// Serve answers on l until ctx ends.
-func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	answer := func(request io.Reader) any { return s.answer(ctx, request) }
-	failed := func(err error) { s.Log.Warn("answer about SMB mappings", "error", err) }
-	return unixsocket.Answer(ctx, l, 2*makeTimeout, answer, failed)
+// Service returns the mappings as a service of the host. What is mounted is there before it is opened.
+func (s *Server) Service() service.Service {
+	return service.Of[smbmapping.Request, smbmapping.Answer]{
+		Call:   smbmapping.Call(),
+		Within: 2 * makeTimeout,
+		Answer: s.answer,
+		Shown:  func(r smbmapping.Request) []any { return []any{"do", r.Do, "remote", r.Remote} },
+		Log:    s.Log,
+	}
 }
 
-func (s *Server) answer(ctx context.Context, conn io.Reader) smbmapping.Answer {
-	request, err := smbmapping.Hear(conn)
-	if err != nil {
-		return smbmapping.Answer{Error: "The parameter is incorrect: " + err.Error(), Code: 87}
-	}
-	answer, err := s.carryOut(ctx, request)
-	if err != nil {
-		s.Log.Error("SMB mapping", "do", request.Do, "remote", request.Remote, "error", err)
-		return smbmapping.Answer{Error: err.Error(), Code: 59}
-	}
-	return answer
+func (s *Server) answer(ctx context.Context, request smbmapping.Request) (smbmapping.Answer, error) {
+	mappings, err := s.carryOut(ctx, request)
+	return smbmapping.Answer{Mappings: mappings}, err
 }
 
-func (s *Server) carryOut(ctx context.Context, request smbmapping.Request) (smbmapping.Answer, error) {
+// carryOut carries out a request. It returns the mappings that were asked for, made or removed.
+func (s *Server) carryOut(ctx context.Context, request smbmapping.Request) ([]smbmapping.Mapping, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
 	all, err := s.mappings()
-	if err != nil {
-		return smbmapping.Answer{}, err
-	}
-	if request.Do == smbmapping.Get && request.Remote == "" {
-		return smbmapping.Answer{Mappings: all}, nil
+	if err != nil || (request.Do == smbmapping.Get && request.Remote == "") {
+		return all, err
 	}
 
 	server, share, err := smbmapping.Split(request.Remote)
 	if err != nil {
-		return smbmapping.Answer{}, err
+		return nil, err
 	}
 
 	var there []smbmapping.Mapping
@@ -101,35 +94,35 @@ func (s *Server) carryOut(ctx context.Context, request smbmapping.Request) (smbm
 	case smbmapping.New:
 		if len(there) > 0 && s.abandoned(server, share) {
 			if err := s.remove(server, share, there[0].Local); err != nil {
-				return smbmapping.Answer{}, err
+				return nil, err
 			}
 			request.Local, there = cmp.Or(request.Local, there[0].Local), nil
 		}
-		if refused := room(len(there), len(all)); refused.Error != "" {
-			return refused, nil
+		if err := room(len(there), len(all)); err != nil {
+			return nil, err
 		}
 		return s.make(ctx, request, server, share)
 	case smbmapping.Remove:
 		if len(there) > 0 {
 			if err := s.remove(server, share, there[0].Local); err != nil {
-				return smbmapping.Answer{}, err
+				return nil, err
 			}
 		}
 	}
 
-	return smbmapping.Answer{Mappings: there}, nil
+	return there, nil
 }
 
-// room returns the error of a new mapping, where there are so many of the share and in all; none if it can be made.
-func room(there, all int) smbmapping.Answer {
+// room returns the error of a new mapping, where there are so many of the share and in all; nil if it can be made.
+func room(there, all int) error {
 	switch {
 	case there > 0:
-		return smbmapping.Answer{Error: "Multiple connections to a server or shared resource by the same user, using " +
-			"more than one user name, are not allowed.", Code: 1219}
+		return hostcall.Refusef(1219, "Multiple connections to a server or shared resource by the same user, using "+
+			"more than one user name, are not allowed.")
 	case all >= mostMappings:
-		return smbmapping.Answer{Error: "The network resource type is not correct: the host has 64 mappings.", Code: 66}
+		return hostcall.Refusef(66, "The network resource type is not correct: the host has %d mappings.", mostMappings)
 	}
-	return smbmapping.Answer{}
+	return nil
 }
 
 // mappings returns the shares that are mounted.
@@ -215,25 +208,25 @@ func (s *Server) letters() (map[string]string, error) {
 }
 
 func (s *Server) make(ctx context.Context, request smbmapping.Request, server, share string) (
-	answer smbmapping.Answer, err error,
+	[]smbmapping.Mapping, error,
 ) {
 	devices, err := wine.OpenDevices(s.Prefix)
 	if err != nil {
-		return answer, err
+		return nil, err
 	}
 	defer devices.Close()
 
 	letter := strings.ToLower(request.Local)
 	if letter != "" {
 		if _, err := devices.Lstat(letter); !errors.Is(err, fs.ErrNotExist) {
-			return smbmapping.Answer{Error: "The local device name is already in use.", Code: 85}, nil
+			return nil, hostcall.Refusef(85, "The local device name is already in use.")
 		}
 	}
 
 	place := filepath.Join(server, share)
 	folder, err := s.makeFolder(place)
 	if err != nil {
-		return answer, err
+		return nil, err
 	}
 	defer folder.Close()
 
@@ -242,18 +235,18 @@ func (s *Server) make(ctx context.Context, request smbmapping.Request, server, s
 		Privacy: request.Privacy, Integrity: request.Integrity,
 	}
 
-	answer, err = s.start(ctx, target, folder)
-	if err == nil && answer.Error == "" && letter != "" {
-		err = devices.Symlink(throughUNC+place, letter)
+	if err := s.start(ctx, target, folder); err != nil {
+		return nil, err
 	}
-	if err != nil || answer.Error != "" {
-		return answer, err
+	if letter != "" {
+		if err := devices.Symlink(throughUNC+place, letter); err != nil {
+			return nil, err
+		}
 	}
 
-	answer.Mappings = []smbmapping.Mapping{
+	return []smbmapping.Mapping{
 		{Remote: `\\` + server + `\` + share, Local: strings.ToUpper(letter), Connected: true},
-	}
-	return answer, nil
+	}, nil
 }
 
 // makeFolder makes and opens the folder that a share is mounted over. No link leads out of where they are.
@@ -297,10 +290,10 @@ func (s *Server) openFolder(place string) (*os.File, error) {
 }
 
 // start starts the process that keeps the mapping, and mounts the share when it is connected.
-func (s *Server) start(ctx context.Context, target Target, folder *os.File) (answer smbmapping.Answer, err error) {
+func (s *Server) start(ctx context.Context, target Target, folder *os.File) error {
 	device, err := keeper.OpenDevice()
 	if err != nil {
-		return answer, err
+		return err
 	}
 	defer device.Close() // the process has it then; when that ends, who uses the share gets errors
 
@@ -311,29 +304,30 @@ func (s *Server) start(ctx context.Context, target Target, folder *os.File) (ans
 		Files:   []*os.File{device},
 	}.Start(ctx)
 	if err != nil {
-		return answer, fmt.Errorf("start what keeps the mapping: %w", err)
+		return fmt.Errorf("start what keeps the mapping: %w", err)
 	}
 	defer output.Close()
 	defer input.Close() // without a word it ends
 
 	say := json.NewEncoder(input)
 	if err := errors.Join(say.Encode(target), output.SetReadDeadline(time.Now().Add(makeTimeout))); err != nil {
-		return answer, errors.Join(err, kept.Kill())
+		return errors.Join(err, kept.Kill())
 	}
 
-	if err := json.NewDecoder(output).Decode(&answer); err != nil {
-		return answer, errors.Join(fmt.Errorf("hear of the mapping: %w", err), kept.Kill())
+	var refusal hostcall.Refusal
+	if err := json.NewDecoder(output).Decode(&refusal); err != nil {
+		return errors.Join(fmt.Errorf("hear of the mapping: %w", err), kept.Kill())
 	}
-	if answer.Error != "" {
-		return answer, nil
+	if refusal.Words != "" {
+		return &refusal
 	}
 
 	source := `\\` + target.Server + `\` + target.Share
 	if err := keeper.MountOver(folder, device, source, kind); err != nil {
-		return answer, fmt.Errorf("mount %s: %w", source, err)
+		return fmt.Errorf("mount %s: %w", source, err)
 	}
 
-	return answer, say.Encode(true)
+	return say.Encode(true)
 }
 
 // remove unmounts a share. Who has a file of it open keeps it.

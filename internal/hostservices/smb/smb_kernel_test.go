@@ -26,8 +26,11 @@ import (
 
 	"mullion.dev/mullion/internal/base/netns"
 	"mullion.dev/mullion/internal/base/unixsocket"
+	"mullion.dev/mullion/internal/hostservices/service"
+	"mullion.dev/mullion/internal/hostservices/service/servicetest"
 	"mullion.dev/mullion/internal/hostservices/smb"
 	"mullion.dev/mullion/internal/hostservices/smb/smbtest"
+	"mullion.dev/mullion/internal/windows/wire/hostcall"
 	"mullion.dev/mullion/internal/windows/wire/smbmapping"
 )
 
@@ -68,9 +71,9 @@ func serve(socket, folder, prefix string) {
 		Log:     log,
 	}
 
-	l, err := unixsocket.Listen(context.Background(), socket)
+	wait, err := server.Service().Start(context.Background(), service.Sockets{Host: socket})
 	if err == nil {
-		err = server.Serve(context.Background(), l)
+		wait()
 	}
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(1)
@@ -140,23 +143,16 @@ func newHost(tb testing.TB) host {
 	}
 }
 
-func (h host) ask(tb testing.TB, request smbmapping.Request) smbmapping.Answer {
+func (h host) ask(tb testing.TB, request smbmapping.Request) ([]smbmapping.Mapping, hostcall.Refusal) {
 	tb.Helper()
-	conn, err := unixsocket.Dialer(h.socket)(context.WithoutCancel(tb.Context()), "", "")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer conn.Close()
-	answer, err := smbmapping.Ask(conn, request)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return answer
+	a, no := servicetest.Ask(tb, h.socket, smbmapping.Call(), request)
+	return a.Mappings, no
 }
 
 func (h host) get(tb testing.TB) []smbmapping.Mapping {
 	tb.Helper()
-	return h.ask(tb, smbmapping.Request{Do: smbmapping.Get}).Mappings
+	all, _ := h.ask(tb, smbmapping.Request{Do: smbmapping.Get})
+	return all
 }
 
 const remote = `\\` + loopback + `\` + smbtest.Share
@@ -186,8 +182,8 @@ func mapAs(user string) smbmapping.Request {
 
 func (h host) mapped(tb testing.TB, request smbmapping.Request) string {
 	tb.Helper()
-	if a := h.ask(tb, request); a.Error != "" || len(a.Mappings) != 1 {
-		tb.Fatalf("%s: %+v", request.Remote, a)
+	if made, no := h.ask(tb, request); no.Words != "" || len(made) != 1 {
+		tb.Fatalf("%s: %+v, %+v", request.Remote, made, no)
 	}
 	return filepath.Join(h.folder, loopback, smbtest.Share)
 }
@@ -207,9 +203,9 @@ func TestMapping(t *testing.T) {
 		{smbmapping.Request{Do: smbmapping.New, Remote: remote, Local: "C:"}, 87},
 		{smbmapping.Request{Do: smbmapping.New, Remote: `\\..\data`}, 87},
 	} {
-		a := h.ask(t, tc.request)
-		if a.Code != tc.code || a.Error == "" || strings.Contains(a.Error, smbtest.Password) {
-			t.Errorf("%s as %q: %+v, want error %d", tc.request.Remote, tc.request.User, a, tc.code)
+		_, no := h.ask(t, tc.request)
+		if no.Code != tc.code || no.Words == "" || strings.Contains(no.Words, smbtest.Password) {
+			t.Errorf("%s as %q: %+v, want error %d", tc.request.Remote, tc.request.User, no, tc.code)
 		}
 	}
 
@@ -230,8 +226,8 @@ func TestMapping(t *testing.T) {
 		t.Errorf("mappings %+v, want %+v", all, want)
 	}
 
-	if a := h.ask(t, mapAs(smbtest.User)); a.Code != 1219 {
-		t.Errorf("mapped twice: %+v", a)
+	if _, no := h.ask(t, mapAs(smbtest.User)); no.Code != 1219 {
+		t.Errorf("mapped twice: %+v", no)
 	}
 	if err := os.WriteFile(filepath.Join(h.prefix, "dosdevices", "g:", "by-letter"), []byte("x"), 0o600); err != nil {
 		t.Error(err)
@@ -359,8 +355,8 @@ func TestPrivacy(t *testing.T) {
 			s := smbtest.Start(t, h.netns, loopback, smbtest.Options{Encrypt: tc.server})
 			request := mapAs(smbtest.User)
 			request.Privacy = tc.private
-			if a := h.ask(t, request); a.Code != tc.code {
-				t.Fatalf("%+v, want code %d", a, tc.code)
+			if _, no := h.ask(t, request); no.Code != tc.code {
+				t.Fatalf("%+v, want code %d", no, tc.code)
 			}
 
 			if tc.code != 0 {
@@ -476,8 +472,8 @@ func TestHostile(t *testing.T) {
 
 	request := mapAs(smbtest.User)
 	request.Local = "H:"
-	if a := h.ask(t, request); a.Error == "" {
-		t.Errorf("mapped with a drive elsewhere: %+v", a)
+	if made, no := h.ask(t, request); no.Words == "" {
+		t.Errorf("mapped with a drive elsewhere: %+v", made)
 	}
 
 	if entries, err := os.ReadDir(outside); err != nil || len(entries) > 0 {

@@ -16,13 +16,10 @@ import (
 	"time"
 
 	"github.com/containerd/containerd/v2/client"
-	"golang.org/x/sync/errgroup"
 
 	"mullion.dev/mullion/internal/base/cleanup"
 	"mullion.dev/mullion/internal/base/logging"
 	"mullion.dev/mullion/internal/base/unixsocket"
-	"mullion.dev/mullion/internal/hostservices/disks"
-	"mullion.dev/mullion/internal/hostservices/initiator"
 	"mullion.dev/mullion/internal/hostservices/smb"
 	"mullion.dev/mullion/internal/hostservices/tickets"
 	"mullion.dev/mullion/internal/network/dataplane"
@@ -101,8 +98,7 @@ func serve(ctx context.Context, executable string, config agentconfig.Config, lo
 	background.Go(func() { service.RepairEvery(ctx, repairPause) })
 	background.Go(func() { a.administer(ctx, service) })
 	background.Go(func() { a.watchServices(ctx) })
-	background.Go(func() { a.serveSMB(ctx) })
-	background.Go(func() { a.serveDisks(ctx) })
+	background.Go(func() { a.serveHost(ctx) })
 	failed := make(chan error, 2)
 	go func() { failed <- service.Serve(ctx, hnsListener, token) }()
 	// While it is made, the CRI server takes over the pods that are there. Their CNI plugins may call HNS, which serves
@@ -141,101 +137,6 @@ func (a *agent) administer(ctx context.Context, service *hnsserver.Service) {
 	}
 	if err := admin.Serve(ctx, admin.Socket(a.config.RunDir), looked); err != nil {
 		a.log.Error("serve the admin API", "error", err)
-	}
-}
-
-// serveSMB serves SMB mappings until ctx ends. If that fails, the agent goes on: the node does not need it.
-func (a *agent) serveSMB(ctx context.Context) {
-	log := a.log.With("part", "smb")
-	host, err := winhost.Load(a.config.HostFile)
-	if err == nil && host.Shares == "" {
-		return
-	}
-	var l net.Listener
-	if err == nil {
-		err = os.MkdirAll(agentconfig.PipesDir(a.config.RunDir), 0o700)
-	}
-	if err == nil {
-		l, err = unixsocket.Listen(ctx, agentconfig.SMBSocket(a.config.RunDir))
-	}
-	if err == nil {
-		server := smb.Server{
-			Folder:  host.Shares,
-			Prefix:  filepath.Dir(a.config.Drive),
-			Program: a.executable,
-			Log:     log,
-		}
-		err = server.Serve(ctx, l)
-	}
-	if err != nil && ctx.Err() == nil {
-		log.Error("serve SMB mappings", "error", err)
-	}
-}
-
-// serveDisks serves the host's data disks until ctx ends. If that fails, the agent goes on: the node does not need it.
-func (a *agent) serveDisks(ctx context.Context) {
-	log := a.log.With("part", "disks")
-	host, err := winhost.Load(a.config.HostFile)
-	if err == nil && host.Volumes == "" {
-		return
-	}
-	server := disks.Server{
-		Dir:    agentconfig.DisksDir(a.config.StateDir),
-		Mounts: host.Volumes,
-		Prefix: filepath.Dir(a.config.Drive),
-		Log:    log,
-	}
-	var ofHost, ofOperator net.Listener
-	if err == nil {
-		err = errors.Join(os.MkdirAll(agentconfig.PipesDir(a.config.RunDir), 0o700), server.Open(ctx))
-	}
-	if err == nil {
-		ofHost, err = unixsocket.Listen(ctx, agentconfig.DiskSocket(a.config.RunDir))
-	}
-	if err == nil {
-		ofOperator, err = unixsocket.Listen(ctx, agentconfig.OperatorSocket(a.config.RunDir))
-	}
-	if err == nil {
-		var all errgroup.Group
-		all.Go(func() error { return server.Serve(ctx, ofHost, false) })
-		all.Go(func() error { return server.Serve(ctx, ofOperator, true) })
-		all.Go(func() error {
-			a.serveISCSI(ctx, &server)
-			return nil
-		})
-		err = all.Wait()
-	}
-	if err != nil && ctx.Err() == nil {
-		log.Error("serve the host's disks", "error", err)
-	}
-}
-
-// serveISCSI serves the host's iSCSI initiator until ctx ends. If that fails, the agent goes on: the node does not need
-// it.
-func (a *agent) serveISCSI(ctx context.Context, to *disks.Server) {
-	log := a.log.With("part", "iscsi")
-	server := initiator.Server{
-		Dir:     agentconfig.ISCSIStateDir(a.config.StateDir),
-		Folder:  agentconfig.ISCSIDir(a.config.RunDir),
-		Name:    initiator.NameOf(a.config.Node),
-		Program: a.executable,
-		Hold:    initiator.Hold,
-		Disks:   to,
-		Log:     log,
-	}
-	err := server.Open(ctx)
-	var l net.Listener
-	if err == nil {
-		l, err = unixsocket.Listen(ctx, agentconfig.ISCSISocket(a.config.RunDir))
-	}
-	if err == nil {
-		var watched sync.WaitGroup
-		watched.Go(func() { server.Watch(ctx) })
-		err = server.Serve(ctx, l)
-		watched.Wait()
-	}
-	if err != nil && ctx.Err() == nil {
-		log.Error("serve the host's iSCSI initiator", "error", err)
 	}
 }
 

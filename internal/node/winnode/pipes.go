@@ -15,10 +15,8 @@ import (
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/windows/wine"
-	"mullion.dev/mullion/internal/windows/wire/hostdisk"
-	"mullion.dev/mullion/internal/windows/wire/hostiscsi"
+	"mullion.dev/mullion/internal/windows/wire/hostcall"
 	"mullion.dev/mullion/internal/windows/wire/piperelay"
-	"mullion.dev/mullion/internal/windows/wire/smbmapping"
 )
 
 // The pipe on which programs of the host reach the CRI server, containerd's own
@@ -39,17 +37,19 @@ func (c Config) pipesSocket() string {
 
 // pipesArgs are the arguments of mullion-pipe.exe. It listens on the sockets before it is ready.
 func (c Config) pipesArgs() []string {
-	return piperelay.Options{
-		Security: criSecurity,
-		Relays: []piperelay.Relay{
-			{Listen: criPipe, Dial: wine.UnixName(agentconfig.CRISocket(c.RunDir))},
-			{Listen: smbmapping.Pipe, Dial: wine.UnixName(agentconfig.SMBSocket(c.RunDir))},
-			{Listen: hostdisk.Pipe, Dial: wine.UnixName(agentconfig.DiskSocket(c.RunDir))},
-			{Listen: hostiscsi.Pipe, Dial: wine.UnixName(agentconfig.ISCSISocket(c.RunDir))},
-			{Listen: wine.UnixName(agentconfig.NamedSocket(c.RunDir)), Dial: piperelay.Named},
-			{Listen: wine.UnixName(c.pipesSocket()), Dial: criPipe},
-		},
-	}.Args()
+	relays := []piperelay.Relay{{Listen: criPipe, Dial: wine.UnixName(agentconfig.CRISocket(c.RunDir))}}
+	for _, name := range hostcall.Names() {
+		relays = append(relays, piperelay.Relay{
+			Listen: name.Pipe(),
+			Dial:   wine.UnixName(agentconfig.ServiceSocket(c.RunDir, name)),
+		})
+	}
+
+	relays = append(relays,
+		piperelay.Relay{Listen: wine.UnixName(agentconfig.NamedSocket(c.RunDir)), Dial: piperelay.Named},
+		piperelay.Relay{Listen: wine.UnixName(c.pipesSocket()), Dial: criPipe},
+	)
+	return piperelay.Options{Security: criSecurity, Relays: relays}.Args()
 }
 
 // pipesUnit is mullion-pipe.exe on the host, which has the pipe.

@@ -38,13 +38,10 @@ func smbStatus() *object.EnumType {
 
 // askSMB asks the host's agent.
 func askSMB(c *cmdlet.Call, request smbmapping.Request) ([]smbmapping.Mapping, error) {
-	if err := request.Check(); err != nil {
-		return nil, words.Errorf("The parameter is incorrect: %v", err)
+	if err := smbmapping.Call().Valid(&request); err != nil {
+		return nil, err
 	}
 	answer, err := c.State.System.SMB(c.State.Context, request)
-	if err == nil && answer.Error != "" {
-		err = words.Errorf("%s", answer.Error)
-	}
 	return answer.Mappings, err
 }
 

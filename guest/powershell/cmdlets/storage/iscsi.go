@@ -44,13 +44,10 @@ type iscsi struct {
 
 // askISCSI asks the host's agent, and returns what there is then.
 func askISCSI(c *cmdlet.Call, request hostiscsi.Request) (iscsi, hostiscsi.Answer, error) {
-	if err := request.Check(); err != nil {
-		return iscsi{}, hostiscsi.Answer{}, words.Errorf("Invalid Parameter: %v", err)
+	if err := hostiscsi.Call().Valid(&request); err != nil {
+		return iscsi{}, hostiscsi.Answer{}, err
 	}
 	answer, err := c.State.System.ISCSI(c.State.Context, request)
-	if err == nil && answer.Error != "" {
-		err = words.Errorf("%s", answer.Error)
-	}
 	return iscsiOf(answer), answer, err
 }
 

@@ -142,16 +142,8 @@ type hardware struct {
 
 // askStorage asks for all that there is.
 func askStorage(c *cmdlet.Call) (hardware, error) {
-	system := c.State.System
-	answer, err := system.Disks(c.State.Context, hostdisk.Request{Do: hostdisk.Get})
-	if err == nil && answer.Error != "" {
-		err = words.Errorf("%s", answer.Error)
-	}
-	if err != nil {
-		return hardware{}, err
-	}
-	drives, err := system.Volumes()
-	return storageOf(answer.Disks, drives), err
+	s, _, err := askDisks(c, hostdisk.Request{Do: hostdisk.Get})
+	return s, err
 }
 
 func storageOf(disks []hostdisk.Disk, drives []system.Volume) hardware {

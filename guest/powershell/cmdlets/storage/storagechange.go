@@ -18,14 +18,11 @@ import (
 
 // askDisks asks the host's agent for a change, and returns what there is then.
 func askDisks(c *cmdlet.Call, request hostdisk.Request) (hardware, hostdisk.Answer, error) {
-	if err := request.Check(); err != nil {
-		return hardware{}, hostdisk.Answer{}, words.Errorf("Invalid Parameter: %v", err)
+	if err := hostdisk.Call().Valid(&request); err != nil {
+		return hardware{}, hostdisk.Answer{}, err
 	}
 	system := c.State.System
 	answer, err := system.Disks(c.State.Context, request)
-	if err == nil && answer.Error != "" {
-		err = words.Errorf("%s", answer.Error)
-	}
 	if err != nil {
 		return hardware{}, answer, err
 	}

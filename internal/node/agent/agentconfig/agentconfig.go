@@ -11,6 +11,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/atomicfile"
 	"mullion.dev/mullion/internal/spec"
+	"mullion.dev/mullion/internal/windows/wire/hostcall"
 )
 
 // Config is what the agent of one Windows host needs. All paths are absolute paths of the machine.
@@ -84,27 +85,25 @@ func CRISocket(runDir string) string { return filepath.Join(PipesDir(runDir), "c
 // NamedSocket leads to the host's pipes, by piperelay.Ask.
 func NamedSocket(runDir string) string { return filepath.Join(PipesDir(runDir), "named.sock") }
 
-// SMBSocket is where programs of the host ask for SMB mappings, by the host's pipe.
-func SMBSocket(runDir string) string { return filepath.Join(PipesDir(runDir), "smb.sock") }
+// ServiceSocket is where programs of the host ask for a service of the host, by the host's pipe.
+func ServiceSocket(runDir string, service hostcall.Name) string {
+	return filepath.Join(PipesDir(runDir), string(service)+".sock")
+}
+
+// OperatorSocket is where the machine's operator does, who may ask for more. Windows programs do not see it.
+func OperatorSocket(runDir string, service hostcall.Name) string {
+	return filepath.Join(runDir, string(service)+".sock")
+}
 
 // SharesDir is where the SMB shares of a host are mounted. The host and its HostProcess containers see it at the same
 // path.
 func SharesDir(runDir string) string { return filepath.Join(runDir, "shares") }
-
-// DiskSocket is where programs of the host ask for its data disks, by the host's pipe.
-func DiskSocket(runDir string) string { return filepath.Join(PipesDir(runDir), "disk.sock") }
-
-// OperatorSocket is where the machine's operator does, who also gives and takes disks. Windows programs do not see it.
-func OperatorSocket(runDir string) string { return filepath.Join(runDir, "disk.sock") }
 
 // DisksDir is the folder of the files of the host's data disks, in a host's folder of state.
 func DisksDir(stateDir string) string { return filepath.Join(stateDir, "disks") }
 
 // VolumesDir is where their volumes are mounted. The host and its HostProcess containers see it at the same path.
 func VolumesDir(runDir string) string { return filepath.Join(runDir, "volumes") }
-
-// ISCSISocket is where programs of the host ask for its iSCSI initiator, by the host's pipe.
-func ISCSISocket(runDir string) string { return filepath.Join(PipesDir(runDir), "iscsi.sock") }
 
 // ISCSIStateDir is the folder of what the initiator remembers, in a host's folder of state. It has secrets.
 func ISCSIStateDir(stateDir string) string { return filepath.Join(stateDir, "iscsi") }

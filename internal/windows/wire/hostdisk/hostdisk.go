@@ -1,24 +1,19 @@
 // Package hostdisk is how the programs of a Windows host, and the operator of the machine, ask for the host's data
-// disks, their partitions and volumes. The cmdlets of Windows' module Storage
-// (https://learn.microsoft.com/powershell/module/storage) ask the host's agent through a named pipe that only
-// administrators open; the operator asks it by a Unix socket. A request is JSON, and so is its answer.
+// disks, their partitions and volumes (package hostcall). Of the host's programs the cmdlets of Windows' module Storage
+// (https://learn.microsoft.com/powershell/module/storage) do.
 package hostdisk
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
 
 	"mullion.dev/mullion/internal/base/lazyregexp"
+	"mullion.dev/mullion/internal/windows/wire/hostcall"
 )
-
-// Pipe is the named pipe of the agent.
-const Pipe = `\\.\pipe\mullion-disk`
 
 // Do is what a Request asks for.
 type Do string
@@ -45,8 +40,16 @@ const (
 	Detach Do = "detach" // takes a disk away, with its bytes
 )
 
-// Operators returns the requests of the operator: they change what the machine gives to the host.
-func Operators() []Do { return []Do{Attach, Grow, Detach} }
+// Call returns how a host's disks are asked for.
+func Call() hostcall.Call[Request, Answer] {
+	return hostcall.Call[Request, Answer]{
+		Name:     hostcall.Disk,
+		Check:    (*Request).Check,
+		Operator: func(r Request) bool { return slices.Contains([]Do{Attach, Grow, Detach}, r.Do) },
+		Invalid:  hostcall.Refusal{Words: "Invalid Parameter: ", Code: 5},
+		Failed:   hostcall.Refusal{Words: "Failed: ", Code: 4},
+	}
+}
 
 // Request is what a program asks for.
 type Request struct {
@@ -132,29 +135,22 @@ func (p Part) Letter() string {
 // VolumeName returns the name of the volume of a partition's GUID.
 func VolumeName(guid string) string { return `\\?\Volume{` + guid + `}\` }
 
-// Answer is what the agent answers: the disks as they are then, or an error in Windows' words.
+// Answer is what the agent answers: the disks as they are then.
 type Answer struct {
 	Disks []Disk `json:"disks,omitempty"`
 	// Number is that of the disk or the partition that was made.
 	Number uint32 `json:"number,omitempty"`
-	Error  string `json:"error,omitempty"`
-	// Code is the number of Windows' error, for example 112.
-	Code uint32 `json:"code,omitempty"`
 }
 
 // InUse is the code of what a program or a container keeps from happening.
 const InUse = 6
 
-// Limits: of a request and an answer, in bytes, where all disks of a host have all the partitions that they can have;
-// of a label (NTFS's own) and a path, in UTF-16; of a disk, in bytes: XFS
-// wants 300 MiB for a volume.
+// Limits: of a label (NTFS's own) and a path, in UTF-16; of a disk, in bytes: XFS wants 300 MiB for a volume.
 const (
-	mostAsked    = 1 << 16
-	mostAnswered = 16 << 20
-	mostLabel    = 32
-	mostPath     = 260
-	LeastDisk    = 320 << 20
-	MostDisk     = 16 << 40
+	mostLabel = 32
+	mostPath  = 260
+	LeastDisk = 320 << 20
+	MostDisk  = 16 << 40
 )
 
 var (
@@ -199,26 +195,4 @@ func (r Request) Check() error {
 	}
 
 	return nil
-}
-
-// Ask sends a request on a new connection and reads the answer.
-func Ask(conn io.ReadWriter, request Request) (Answer, error) {
-	var answer Answer
-	if err := json.NewEncoder(conn).Encode(request); err != nil {
-		return answer, fmt.Errorf("ask for disks: %w", err)
-	}
-	if err := json.NewDecoder(io.LimitReader(conn, mostAnswered)).Decode(&answer); err != nil {
-		return answer, fmt.Errorf("read the answer about disks: %w", err)
-	}
-	return answer, nil
-}
-
-// Hear reads a request.
-func Hear(conn io.Reader) (Request, error) {
-	var request Request
-	err := json.NewDecoder(io.LimitReader(conn, mostAsked)).Decode(&request)
-	if err == nil {
-		err = request.Check()
-	}
-	return request, err
 }

@@ -32,7 +32,7 @@ func TestHear(t *testing.T) {
 		`{"do":"get","disk":-1}`:                                                           "cannot unmarshal",
 		`{`:                                                                                "EOF",
 	} {
-		_, err := Hear(strings.NewReader(in))
+		_, err := Call().Hear(strings.NewReader(in), true)
 		if (err == nil) != (want == "") || (err != nil && !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v, want %q", in, err, want)
 		}
@@ -54,7 +54,7 @@ func TestPaths(t *testing.T) {
 func FuzzHear(f *testing.F) {
 	f.Add(`{"do":"addPath","disk":1,"partition":2,"path":"C:\\var"}`)
 	f.Fuzz(func(t *testing.T, in string) {
-		r, err := Hear(strings.NewReader(in))
+		r, err := Call().Hear(strings.NewReader(in), true)
 		if err == nil && r.Path != "" && r.Do == AddPath && !IsLetter(r.Path) && (!strings.EqualFold(r.Path[:3], `C:\`) ||
 			strings.ContainsAny(r.Path, "\x00\n\x1b/")) {
 			t.Errorf("%q is heard with the path %q", in, r.Path)

@@ -1,22 +1,17 @@
-// Package hostiscsi is how the programs of a Windows host ask for its iSCSI initiator: the cmdlets of Windows' module
-// iSCSI (https://learn.microsoft.com/powershell/module/iscsi) ask the host's agent through a named pipe that only
-// administrators open. A request is JSON, and so is its answer.
+// Package hostiscsi is how the programs of a Windows host ask for its iSCSI initiator (package hostcall), as the cmdlets
+// of Windows' module iSCSI (https://learn.microsoft.com/powershell/module/iscsi) do.
 package hostiscsi
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/netip"
 	"strings"
 	"unicode"
 
 	"mullion.dev/mullion/internal/base/lazyregexp"
+	"mullion.dev/mullion/internal/windows/wire/hostcall"
 )
-
-// Pipe is the named pipe of the agent.
-const Pipe = `\\.\pipe\mullion-iscsi`
 
 // Do is what a Request asks for.
 type Do string
@@ -34,6 +29,15 @@ const (
 	Unregister   Do = "unregister"
 	SetSecret    Do = "setSecret" // the secret by which targets prove who they are
 )
+
+// Call returns how a host's initiator is asked for.
+func Call() hostcall.Call[Request, Answer] {
+	return hostcall.Call[Request, Answer]{
+		Name:    hostcall.ISCSI,
+		Check:   (*Request).Check,
+		Invalid: hostcall.Refusal{Words: "Invalid Parameter: "},
+	}
+}
 
 // How a target knows who logs in
 // (https://learn.microsoft.com/previous-versions/windows/desktop/iscsidisc/msft-iscsisession).
@@ -94,7 +98,7 @@ type Session struct {
 	Disks []uint32 `json:"disks,omitempty"`
 }
 
-// Answer is what the agent answers: what there is then, or an error in Windows' words.
+// Answer is what the agent answers: what there is then.
 type Answer struct {
 	// Initiator is the name of the host's initiator.
 	Initiator string    `json:"initiator,omitempty"`
@@ -102,21 +106,17 @@ type Answer struct {
 	Sessions  []Session `json:"sessions,omitempty"`
 	// Session is the identifier of the session that was made.
 	Session string `json:"session,omitempty"`
-	Error   string `json:"error,omitempty"`
 }
 
 // Port is the usual one of portals.
 const Port = 3260
 
-// Limits: of a request and an answer in bytes, where a host has all portals with all targets; of a user's name, and of
-// a secret, which Windows wants to be from 12 to 16 bytes long
+// Limits of a user's name, and of a secret, which Windows wants to be from 12 to 16 bytes long
 // (https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-setiscsiinitiatorchapsharedsecret).
 const (
-	mostAsked    = 1 << 16
-	mostAnswered = 16 << 20
-	mostUser     = 223
-	leastSecret  = 12
-	mostSecret   = 16
+	mostUser    = 223
+	leastSecret = 12
+	mostSecret  = 16
 )
 
 var (
@@ -215,26 +215,4 @@ func (r *Request) checkNames() (err error) {
 	}
 
 	return nil
-}
-
-// Ask sends a request on a new connection and reads the answer.
-func Ask(conn io.ReadWriter, request Request) (Answer, error) {
-	var answer Answer
-	if err := json.NewEncoder(conn).Encode(request); err != nil {
-		return answer, fmt.Errorf("ask the iSCSI initiator: %w", err)
-	}
-	if err := json.NewDecoder(io.LimitReader(conn, mostAnswered)).Decode(&answer); err != nil {
-		return answer, fmt.Errorf("read the answer of the iSCSI initiator: %w", err)
-	}
-	return answer, nil
-}
-
-// Hear reads a request.
-func Hear(conn io.Reader) (Request, error) {
-	var request Request
-	err := json.NewDecoder(io.LimitReader(conn, mostAsked)).Decode(&request)
-	if err == nil {
-		err = request.Check()
-	}
-	return request, err
 }

@@ -35,7 +35,7 @@ func TestHear(t *testing.T) {
 		`{"do":"disconnect"}`:                                                                                                   "not named",
 		`{"do":"format"}`:                                                                                                       "not a request",
 	} {
-		_, err := Hear(strings.NewReader(in))
+		_, err := Call().Hear(strings.NewReader(in), true)
 		if (err == nil) != (want == "") || (err != nil && !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v, want %q", in, err, want)
 		}

@@ -1,19 +1,14 @@
-// Package smbmapping is how the programs of a Windows host ask for SMB global mappings: New-, Get- and
-// Remove-SmbGlobalMapping (https://learn.microsoft.com/powershell/module/smbshare/new-smbglobalmapping) ask the host's
-// agent, through a named pipe that only administrators open. A request is JSON, and so is its answer.
+// Package smbmapping is how the programs of a Windows host ask for SMB global mappings (package hostcall), as New-, Get-
+// and Remove-SmbGlobalMapping (https://learn.microsoft.com/powershell/module/smbshare/new-smbglobalmapping) do.
 package smbmapping
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 
 	"mullion.dev/mullion/internal/base/lazyregexp"
+	"mullion.dev/mullion/internal/windows/wire/hostcall"
 )
-
-// Pipe is the named pipe of the agent.
-const Pipe = `\\.\pipe\mullion-smb`
 
 // What a Request asks for.
 const (
@@ -21,6 +16,16 @@ const (
 	Get    = "get"
 	Remove = "remove"
 )
+
+// Call returns how a host's mappings are asked for.
+func Call() hostcall.Call[Request, Answer] {
+	return hostcall.Call[Request, Answer]{
+		Name:    hostcall.SMB,
+		Check:   (*Request).Check,
+		Invalid: hostcall.Refusal{Words: "The parameter is incorrect: ", Code: 87},
+		Failed:  hostcall.Refusal{Code: 59}, // ERROR_UNEXP_NET_ERR
+	}
+}
 
 // Request is what a program asks for.
 type Request struct {
@@ -45,19 +50,13 @@ type Mapping struct {
 	Connected bool `json:"connected"`
 }
 
-// Answer is what the agent answers: the mappings that were asked for, made or removed, or an error in Windows' words.
+// Answer is what the agent answers: the mappings that were asked for, made or removed.
 type Answer struct {
 	Mappings []Mapping `json:"mappings,omitempty"`
-	Error    string    `json:"error,omitempty"`
-	// Code is the number of Windows' error, for example 1326.
-	Code uint32 `json:"code,omitempty"`
 }
 
-// Limits of what is read from a pipe: a request or an answer in bytes, a user's name and a password in characters.
-const (
-	mostBytes = 1 << 20
-	mostText  = 512
-)
+// mostText bounds a user's name and a password, in bytes.
+const mostText = 512
 
 var (
 	serverName = lazyregexp.New(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$`)
@@ -95,26 +94,4 @@ func (r Request) Check() error {
 	}
 
 	return nil
-}
-
-// Ask sends a request on a new connection and reads the answer.
-func Ask(conn io.ReadWriter, request Request) (Answer, error) {
-	var answer Answer
-	if err := json.NewEncoder(conn).Encode(request); err != nil {
-		return answer, fmt.Errorf("ask for SMB mappings: %w", err)
-	}
-	if err := json.NewDecoder(io.LimitReader(conn, mostBytes)).Decode(&answer); err != nil {
-		return answer, fmt.Errorf("read the answer about SMB mappings: %w", err)
-	}
-	return answer, nil
-}
-
-// Hear reads a request.
-func Hear(conn io.Reader) (Request, error) {
-	var request Request
-	err := json.NewDecoder(io.LimitReader(conn, mostBytes)).Decode(&request)
-	if err == nil {
-		err = request.Check()
-	}
-	return request, err
 }

@@ -29,7 +29,7 @@ func TestHear(t *testing.T) {
 		`{"do":"new","remote":"\\\\server\\share","user":"` + strings.Repeat("u", 513) + `"}`: "more than 512",
 		`{`: "EOF",
 	} {
-		_, err := Hear(strings.NewReader(in))
+		_, err := Call().Hear(strings.NewReader(in), true)
 		if (err == nil) != (want == "") || (err != nil && !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v, want %q", in, err, want)
 		}
