@@ -69,7 +69,7 @@ func (s *Server) takeOver(ctx context.Context) error {
 	defer s.mu.Unlock()
 
 	var err error
-	if s.state, err = load(s.Dir); err != nil {
+	if s.state, err = stateFile(s.Dir).Load(state{Version: stateVersion}); err != nil {
 		return err
 	}
 	s.remote, s.owners = map[string]Remote{}, map[string]uint32{}

@@ -1,15 +1,10 @@
 package disks
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
-	"mullion.dev/mullion/internal/base/atomicfile"
+	"mullion.dev/mullion/internal/hostservices/service"
 )
 
 // stateVersion is that of the file.
@@ -34,35 +29,16 @@ type record struct {
 	ReadOnly bool   `json:"readOnly,omitempty"`
 }
 
-func stateFile(dir string) string { return filepath.Join(dir, "disks.json") }
-
-// load reads the state; a host without disks has no file.
-func load(dir string) (state, error) {
-	s := state{Version: stateVersion}
-	data, err := os.ReadFile(stateFile(dir))
-	if errors.Is(err, fs.ErrNotExist) {
-		return s, nil
+// stateFile returns the file of the state in a folder.
+func stateFile(dir string) service.File[state] {
+	return service.File[state]{
+		Path:    filepath.Join(dir, "disks.json"),
+		What:    "the disks of the host",
+		Version: stateVersion,
 	}
-	if err == nil {
-		err = json.Unmarshal(data, &s)
-	}
-	if err == nil && s.Version != stateVersion {
-		err = fmt.Errorf("it is of version %d", s.Version)
-	}
-	if err != nil {
-		return s, fmt.Errorf("read the disks of the host: %w", err)
-	}
-
-	return s, nil
 }
 
-// save writes the state whole or not at all.
-func (s *Server) save() error {
-	if err := atomicfile.WriteJSON(stateFile(s.Dir), s.state); err != nil {
-		return fmt.Errorf("keep the disks of the host: %w", err)
-	}
-	return nil
-}
+func (s *Server) save() error { return stateFile(s.Dir).Save(s.state) }
 
 // free returns the smallest number that no disk has. Number 0 is that of Windows' own disk, which is not there.
 func (s *Server) free() uint32 {

@@ -3,10 +3,6 @@ package initiator
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -14,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"mullion.dev/mullion/internal/base/atomicfile"
 	"mullion.dev/mullion/internal/hostservices/iscsi"
+	"mullion.dev/mullion/internal/hostservices/service"
 	"mullion.dev/mullion/internal/windows/wire/hostiscsi"
 )
 
@@ -95,29 +91,29 @@ func boot() string {
 	return strings.TrimSpace(string(id))
 }
 
-func stateFile(dir string) string { return filepath.Join(dir, "iscsi.json") }
+// stateFile returns the file of the state in a folder.
+func stateFile(dir string) service.File[state] {
+	return service.File[state]{
+		Path:    filepath.Join(dir, "iscsi.json"),
+		What:    "the iSCSI sessions of the host",
+		Version: stateVersion,
+	}
+}
 
-// load reads the state; a host that has no portals and sessions has no file. Sessions of another boot that are not
-// persistent are gone.
+func (s *Server) save() error { return stateFile(s.Dir).Save(s.state) }
+
+// load reads the state; a host that has no portals and sessions has no file.
 func load(dir string) (state, error) {
-	s := state{Version: stateVersion}
-	data, err := os.ReadFile(stateFile(dir))
-	if errors.Is(err, fs.ErrNotExist) {
-		return s, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(data, &s)
-	}
-	if err == nil && s.Version != stateVersion {
-		err = fmt.Errorf("it is of version %d", s.Version)
-	}
-	if err != nil {
-		return s, fmt.Errorf("read the iSCSI sessions of the host: %w", err)
-	}
+	s, err := stateFile(dir).Load(state{Version: stateVersion})
+	s.Sessions = current(s.Sessions)
+	return s, err
+}
 
+// current returns the sessions that go on, or are made again: those of another boot that are not persistent are gone.
+func current(all []session) []session {
 	now := boot()
-	kept := make([]session, 0, len(s.Sessions))
-	for _, one := range s.Sessions {
+	going := make([]session, 0, len(all))
+	for _, one := range all {
 		switch {
 		case one.Ended != "" && one.Ended != now:
 			one.Ended, one.Boot = "", now
@@ -128,21 +124,13 @@ func load(dir string) (state, error) {
 		}
 
 		// An attempt to log in that was cut short has left the one, before it, whose place it would have taken.
-		if slices.ContainsFunc(kept, func(other session) bool {
+		if slices.ContainsFunc(going, func(other session) bool {
 			return other.Ended == "" && one.Ended == "" && other.prefix() == one.prefix()
 		}) {
 			continue
 		}
-		kept = append(kept, one)
+		going = append(going, one)
 	}
-	s.Sessions = kept
-	return s, nil
-}
 
-// save writes the state whole or not at all.
-func (s *Server) save() error {
-	if err := atomicfile.WriteJSON(stateFile(s.Dir), s.state); err != nil {
-		return fmt.Errorf("keep the iSCSI sessions of the host: %w", err)
-	}
-	return nil
+	return going
 }
