@@ -52,11 +52,15 @@ func apartItem(b netplan.Bridge) item {
 	return it
 }
 
-// homes has the isolated networks, by the IDs of the objects that belong to them; homeless is that of all other
-// objects.
-type homes struct{ peers, ports, balancers map[string]string }
+// homes has the isolated networks, by the kinds and the IDs of the objects that belong to them; homeless is that of all
+// other objects.
+type homes map[member]string
 
-func newHomes() homes { return homes{map[string]string{}, map[string]string{}, map[string]string{}} }
+// member names an object that belongs to a network.
+type member struct {
+	kind netplan.Kind
+	id   string
+}
 
 // homeless is the key of the part of a change that is in the host's own namespace.
 const homeless = ""
@@ -73,74 +77,39 @@ func (o homes) split(c netplan.Change, apart func(bridge string) bool,
 		return parts[home]
 	}
 
-	own := part(homeless)
-	own.Set.Namespaces, own.Removed.Namespaces = c.Set.Namespaces, c.Removed.Namespaces
-	set := map[string]bool{}
+	isolated := map[string]bool{}
 	for _, b := range c.Set.Bridges {
-		home := homeless
-		if b.Apart != 0 {
-			home, set[b.ID] = b.ID, true
-		}
-		part(home).Set.Bridges = append(part(home).Set.Bridges, b)
+		isolated[b.ID] = b.Apart != 0
 	}
-
-	for _, id := range c.Removed.Bridges {
-		if apart(id) {
-			gone = append(gone, id)
-		} else {
-			own.Removed.Bridges = append(own.Removed.Bridges, id)
-		}
-	}
-
-	where := func(bridge string) string {
-		if set[bridge] || apart(bridge) {
+	home := func(kind netplan.Kind, bridge string) string {
+		if isolated[bridge] || (kind != netplan.Bridges && apart(bridge)) {
 			return bridge
 		}
 		return homeless
 	}
 
-	divide(o.peers, pair[netplan.Peer]{c.Set.Peers, c.Removed.Peers}, where,
-		func(p netplan.Peer) (string, string) { return p.ID, p.Bridge },
-		func(home string) (*[]netplan.Peer, *[]string) { x := part(home); return &x.Set.Peers, &x.Removed.Peers })
-	divide(o.ports, pair[netplan.Port]{c.Set.Ports, c.Removed.Ports}, where,
-		func(p netplan.Port) (string, string) { return p.ID, p.Bridge },
-		func(home string) (*[]netplan.Port, *[]string) { x := part(home); return &x.Set.Ports, &x.Removed.Ports })
-	divide(o.balancers, pair[netplan.LoadBalancer]{c.Set.LoadBalancers, c.Removed.LoadBalancers}, where,
-		func(lb netplan.LoadBalancer) (string, string) { return lb.ID, lb.Bridge },
-		func(home string) (*[]netplan.LoadBalancer, *[]string) {
-			x := part(home)
-			return &x.Set.LoadBalancers, &x.Removed.LoadBalancers
-		})
+	c.Divide(netplan.Parts{
+		Removed: func(kind netplan.Kind, id string) *netplan.Change {
+			if kind == netplan.Bridges && apart(id) {
+				gone = append(gone, id)
+				return nil
+			}
+			was := o[member{kind, id}]
+			delete(o, member{kind, id})
+			return part(was)
+		},
+		Set: func(kind netplan.Kind, id, bridge string) (now, before *netplan.Change) {
+			is := home(kind, bridge)
+			if kind == netplan.Bridges || kind == netplan.Namespaces {
+				return part(is), nil
+			}
+			if was, ok := o[member{kind, id}]; ok && was != is {
+				before = part(was)
+			}
+			o[member{kind, id}] = is
+			return part(is), before
+		},
+	})
 
 	return parts, gone
-}
-
-// pair are the objects of one kind that a change sets, and the IDs of those that it removes.
-type pair[T any] struct {
-	set     []T
-	removed []string
-}
-
-// divide adds each object of a kind, and each that is removed, to the lists of its home. An object whose home is
-// another now is removed from the one before.
-func divide[T any](homeOf map[string]string, c pair[T], where func(bridge string) string,
-	names func(T) (id, bridge string), lists func(home string) (*[]T, *[]string),
-) {
-	for _, id := range c.removed {
-		_, list := lists(homeOf[id])
-		*list = append(*list, id)
-		delete(homeOf, id)
-	}
-
-	for _, x := range c.set {
-		id, bridge := names(x)
-		home := where(bridge)
-		if before, ok := homeOf[id]; ok && before != home {
-			_, list := lists(before)
-			*list = append(*list, id)
-		}
-		homeOf[id] = home
-		list, _ := lists(home)
-		*list = append(*list, x)
-	}
 }

@@ -13,7 +13,7 @@ import (
 
 // A change is divided by the networks that are apart, whatever moves from one to another.
 func TestSplit(t *testing.T) {
-	o, aparts := newHomes(), map[string]bool{}
+	o, aparts := homes{}, map[string]bool{}
 	split := func(c netplan.Change) (map[string]netplan.Change, []string) {
 		parts, gone := o.split(c, func(id string) bool { return aparts[id] })
 		got := map[string]netplan.Change{}
@@ -69,8 +69,8 @@ func TestSplit(t *testing.T) {
 	if !slices.Equal(gone, []string{"b"}) {
 		t.Errorf("gone is %q", gone)
 	}
-	if n := len(o.ports) + len(o.balancers) + len(o.peers); n != 0 {
-		t.Errorf("%d objects are remembered", n)
+	if len(o) != 0 {
+		t.Errorf("%d objects are remembered", len(o))
 	}
 }
 

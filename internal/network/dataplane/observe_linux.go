@@ -358,7 +358,7 @@ func rangeOf(f family, s slot) netip.Prefix {
 func (p *Plane) Differences(_ context.Context, plan netplan.Plan) ([]string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	parts, _ := newHomes().split(whole(plan), func(string) bool { return false })
+	parts, _ := homes{}.split(whole(plan), func(string) bool { return false })
 	found, err := p.differences(parts[homeless].Set)
 	if err != nil {
 		return nil, err

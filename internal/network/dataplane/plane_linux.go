@@ -88,7 +88,7 @@ func New(cfg Config) (*Plane, error) {
 		podRules: map[string]uint32{},
 		gateways: map[string]gateway{},
 		apart:    map[string]*Plane{},
-		homes:    newHomes(),
+		homes:    homes{},
 	}
 
 	var err error
@@ -107,7 +107,7 @@ func (p *Plane) Pin(namespace string) string { return filepath.Join(p.cfg.PinDir
 func (p *Plane) Apply(ctx context.Context, plan netplan.Plan) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.want, p.homes = nil, newHomes()
+	p.want, p.homes = nil, homes{}
 	parts, _ := p.homes.split(whole(plan), func(string) bool { return false })
 	if err := p.removeStrayAparts(ctx, parts); err != nil { // another network may have its VNI now
 		return err

@@ -422,7 +422,7 @@ func (p *Plane) routeToPod(h *netlink.Handle, s *portSpec) error {
 func (p *Plane) Stats(_ context.Context, port string) (netplan.Stats, error) {
 	p.mu.Lock()
 	on := p
-	if child := p.apart[p.homes.ports[port]]; child != nil {
+	if child := p.apart[p.homes[member{netplan.Ports, port}]]; child != nil {
 		on = child
 	}
 	var at netplan.Port

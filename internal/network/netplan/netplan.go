@@ -2,11 +2,7 @@
 // should look like. It decides nothing and imports nothing of either side.
 package netplan
 
-import (
-	"net/netip"
-	"slices"
-	"strings"
-)
+import "net/netip"
 
 // Plan is the wanted network of one Windows host. Every list is ordered by ID once Normalize has run.
 type Plan struct {
@@ -237,54 +233,4 @@ type Removed struct {
 	Namespaces    []string `json:"namespaces,omitempty"`
 	Ports         []string `json:"ports,omitempty"`
 	LoadBalancers []string `json:"loadBalancers,omitempty"`
-}
-
-// Empty reports whether the change changes nothing.
-func (c *Change) Empty() bool {
-	s, r := &c.Set, &c.Removed
-	return len(s.Bridges)+len(s.Peers)+len(s.Namespaces)+len(s.Ports)+len(s.LoadBalancers)+
-		len(r.Bridges)+len(r.Peers)+len(r.Namespaces)+len(r.Ports)+len(r.LoadBalancers) == 0
-}
-
-// With returns the plan after the change, normalized. Its cost grows with the size of the plan.
-func (p *Plan) With(c Change) Plan {
-	out := Plan{
-		Bridges:    with(p.Bridges, c.Set.Bridges, c.Removed.Bridges, func(x Bridge) string { return x.ID }),
-		Peers:      with(p.Peers, c.Set.Peers, c.Removed.Peers, func(x Peer) string { return x.ID }),
-		Namespaces: with(p.Namespaces, c.Set.Namespaces, c.Removed.Namespaces, func(x string) string { return x }),
-		Ports:      with(p.Ports, c.Set.Ports, c.Removed.Ports, func(x Port) string { return x.ID }),
-		LoadBalancers: with(p.LoadBalancers, c.Set.LoadBalancers, c.Removed.LoadBalancers,
-			func(x LoadBalancer) string { return x.ID }),
-	}
-	out.Normalize()
-	return out
-}
-
-func with[T any](have, set []T, removed []string, id func(T) string) []T {
-	gone := make(map[string]bool, len(set)+len(removed))
-	for _, x := range set {
-		gone[id(x)] = true
-	}
-	for _, x := range removed {
-		gone[x] = true
-	}
-
-	var out []T
-	for _, x := range have {
-		if !gone[id(x)] {
-			out = append(out, x)
-		}
-	}
-
-	return append(out, set...)
-}
-
-// Normalize sorts every list by ID, so that two plans that mean the same are equal. The order of routes, addresses and
-// backends stays.
-func (p *Plan) Normalize() {
-	slices.SortFunc(p.Bridges, func(a, b Bridge) int { return strings.Compare(a.ID, b.ID) })
-	slices.SortFunc(p.Peers, func(a, b Peer) int { return strings.Compare(a.ID, b.ID) })
-	slices.Sort(p.Namespaces)
-	slices.SortFunc(p.Ports, func(a, b Port) int { return strings.Compare(a.ID, b.ID) })
-	slices.SortFunc(p.LoadBalancers, func(a, b LoadBalancer) int { return strings.Compare(a.ID, b.ID) })
 }

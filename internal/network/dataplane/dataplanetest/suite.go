@@ -3,9 +3,7 @@ package dataplanetest
 
 import (
 	"context"
-	"maps"
 	"net/netip"
-	"reflect"
 	"slices"
 	"testing"
 
@@ -235,7 +233,7 @@ func Suite(t *testing.T, open func(t *testing.T) Plane) {
 			"whole": func(t *testing.T, plane Plane, _, to netplan.Plan) { t.Helper(); apply(t, plane, to) },
 			"change": func(t *testing.T, plane Plane, from, to netplan.Plan) {
 				t.Helper()
-				if err := plane.ApplyChange(t.Context(), Between(from, to)); err != nil {
+				if err := plane.ApplyChange(t.Context(), netplan.Between(from, to)); err != nil {
 					t.Fatal(err)
 				}
 			},
@@ -264,32 +262,6 @@ func Suite(t *testing.T, open func(t *testing.T) Plane) {
 			t.Error("statistics of a port that is not there")
 		}
 	})
-}
-
-// Between returns the change that leads from one plan to another.
-func Between(from, to netplan.Plan) netplan.Change {
-	var c netplan.Change
-	c.Set.Bridges, c.Removed.Bridges = between(from.Bridges, to.Bridges, func(x netplan.Bridge) string { return x.ID })
-	c.Set.Peers, c.Removed.Peers = between(from.Peers, to.Peers, func(x netplan.Peer) string { return x.ID })
-	c.Set.Namespaces, c.Removed.Namespaces = between(from.Namespaces, to.Namespaces, func(x string) string { return x })
-	c.Set.Ports, c.Removed.Ports = between(from.Ports, to.Ports, func(x netplan.Port) string { return x.ID })
-	c.Set.LoadBalancers, c.Removed.LoadBalancers = between(from.LoadBalancers, to.LoadBalancers,
-		func(x netplan.LoadBalancer) string { return x.ID })
-	return c
-}
-
-func between[T any](from, to []T, id func(T) string) (set []T, removed []string) {
-	had := map[string]T{}
-	for _, x := range from {
-		had[id(x)] = x
-	}
-	for _, x := range to {
-		if was, ok := had[id(x)]; !ok || !reflect.DeepEqual(was, x) {
-			set = append(set, x)
-		}
-		delete(had, id(x))
-	}
-	return set, slices.Sorted(maps.Keys(had))
 }
 
 func apply(t *testing.T, plane Plane, plan netplan.Plan) {

@@ -59,10 +59,12 @@ func split[T any](noted map[string]*T) (set []T, removed []string) {
 	return set, removed
 }
 
-// isUrgent reports whether a change concerns more than load balancers and peers.
+// urgent returns the part of a change that concerns more than load balancers and peers.
+func urgent(c netplan.Change) netplan.Change { return c.Without(netplan.LoadBalancers, netplan.Peers) }
+
 func isUrgent(c netplan.Change) bool {
-	return len(c.Set.Bridges)+len(c.Set.Namespaces)+len(c.Set.Ports)+
-		len(c.Removed.Bridges)+len(c.Removed.Namespaces)+len(c.Removed.Ports) > 0
+	now := urgent(c)
+	return !now.Empty()
 }
 
 // applySoon carries out a change a moment later, together with those that follow by then. It requires s.mu.

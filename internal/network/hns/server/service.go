@@ -216,12 +216,7 @@ func (s *Service) applyNow(ctx context.Context, change netplan.Change) error {
 
 	s.later.add(change)
 	all := s.later.take()
-	all.Set.Bridges = change.Set.Bridges
-	all.Set.Namespaces = change.Set.Namespaces
-	all.Set.Ports = change.Set.Ports
-	all.Removed.Bridges = change.Removed.Bridges
-	all.Removed.Namespaces = change.Removed.Namespaces
-	all.Removed.Ports = change.Removed.Ports
+	all.Join(urgent(change))
 
 	return s.cfg.DataPlane.ApplyChange(ctx, all)
 }
