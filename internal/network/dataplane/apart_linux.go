@@ -26,12 +26,46 @@ func whole(plan netplan.Plan) netplan.Change { return netplan.Change{Set: plan} 
 // isApart reports whether a network is apart at present.
 func (p *Plane) isApart(bridge string) bool { return p.apart[bridge] != nil }
 
-// mine reports whether a port of a network is this plane's, and not one of another namespace of the host.
-func (p *Plane) mine(bridge string) bool {
-	if p.parent != nil {
-		return bridge == p.only
-	}
-	return !p.isApart(bridge)
+// isolated is a network with a namespace of its own, and the place of its space.
+type isolated struct {
+	*space
+	host   *space
+	bridge netplan.Bridge // its switch
+}
+
+func (i *isolated) owns(bridge string) bool { return bridge == i.bridge.ID }
+
+func (i *isolated) uplink(netplan.Bridge) string { return i.cfg.Uplink }
+
+func (i *isolated) underlay() *space { return i.host }
+
+func (i *isolated) waysOut() map[string]item { return nil }
+
+// renew and tidy leave pods' namespaces to the host's space, which has them all.
+func (i *isolated) renew() {}
+
+func (i *isolated) tidy(*state) error { return nil }
+
+// observed sets the number of the network, which its address on the way out tells. Pods' namespaces are the host's.
+func (i *isolated) observed(plan *netplan.Plan) error {
+	plan.Namespaces = nil
+	return netns.Netlink(i.cfg.Netns, func(h *netlink.Handle) error {
+		link, err := lookup(h, wayOut)
+		if err != nil || link == nil {
+			return err
+		}
+
+		addrs, err := addrsOf(h, link)
+		for _, a := range addrs {
+			for b := range plan.Bridges {
+				if number, ok := wayOutNumber(a); ok {
+					plan.Bridges[b].Apart = number
+				}
+			}
+		}
+
+		return err
+	})
 }
 
 // applyApart makes the networks that are apart as they should be. It requires that the host's own namespace was made.
@@ -51,7 +85,7 @@ func (p *Plane) applyApart(ctx context.Context, parts map[string]*netplan.Change
 
 // removeStrayAparts removes the networks that are apart and not in parts.
 func (p *Plane) removeStrayAparts(ctx context.Context, parts map[string]*netplan.Change) error {
-	names, err := p.allPins()
+	names, err := p.host.allPins()
 	if err != nil {
 		return err
 	}
@@ -96,14 +130,14 @@ func (p *Plane) ensureApart(b netplan.Bridge) error {
 		return fmt.Errorf("make its way out: %w", err)
 	}
 
-	child := p.apart[b.ID]
-	if child == nil || made {
-		if child, err = p.newApart(b.ID, pin); err != nil {
+	network := p.apart[b.ID]
+	if network == nil || made {
+		if network, err = p.newApart(b.ID, pin); err != nil {
 			return err
 		}
-		p.apart[b.ID] = child
+		p.apart[b.ID] = network
 	}
-	child.bridge = b
+	network.bridge = b
 	return nil
 }
 
@@ -128,7 +162,7 @@ func (p *Plane) changeApart(ctx context.Context, parts map[string]*netplan.Chang
 	if err := p.setApartRules(ctx, parts, gone); err != nil {
 		return err
 	}
-	if err := p.applyChange(ctx, *parts[homeless]); err != nil {
+	if err := p.host.applyChange(ctx, *parts[homeless]); err != nil {
 		return err
 	}
 
@@ -137,13 +171,13 @@ func (p *Plane) changeApart(ctx context.Context, parts map[string]*netplan.Chang
 			continue
 		}
 
-		child := p.apart[id]
+		network := p.apart[id]
 		var err error
 		if fresh[id] {
 			part.Set.Normalize()
-			err = child.apply(ctx, part.Set)
+			err = network.apply(ctx, part.Set)
 		} else {
-			err = child.applyChange(ctx, *part)
+			err = network.applyChange(ctx, *part)
 		}
 
 		if err != nil {
@@ -158,11 +192,11 @@ func (p *Plane) changeApart(ctx context.Context, parts map[string]*netplan.Chang
 func (p *Plane) setApartRules(ctx context.Context, parts map[string]*netplan.Change, gone []string) error {
 	d := &delta{add: map[slot]entry{}}
 	for _, id := range gone {
-		p.rules.set("apart "+id, nil, d)
+		p.host.rules.set("apart "+id, nil, d)
 	}
 	for id, part := range parts {
 		if id != homeless && len(part.Set.Bridges) > 0 {
-			p.rules.set("apart "+id, apartItem(p.apart[id].bridge), d)
+			p.host.rules.set("apart "+id, apartItem(p.apart[id].bridge), d)
 		}
 	}
 
@@ -170,27 +204,21 @@ func (p *Plane) setApartRules(ctx context.Context, parts map[string]*netplan.Cha
 		return nil
 	}
 
-	return p.table.change(ctx, p.rules, d)
+	return p.host.table.change(ctx, p.host.rules, d)
 }
 
-func (p *Plane) newApart(id, pin string) (*Plane, error) {
-	table, err := openTable(pin)
-	if err != nil {
-		return nil, err
+func (p *Plane) newApart(id, pin string) (*isolated, error) {
+	network := &isolated{host: p.host, bridge: netplan.Bridge{ID: id}}
+	cfg := Config{
+		Netns:  pin,
+		PinDir: p.host.cfg.PinDir,
+		Uplink: wayOut,
+		Users:  p.host.cfg.Users,
 	}
 
-	return &Plane{
-		cfg: Config{
-			Netns:  pin,
-			PinDir: p.cfg.PinDir,
-			Uplink: wayOut,
-			Users:  p.cfg.Users,
-		},
-		table:    table,
-		podRules: p.podRules,
-		parent:   p,
-		only:     id,
-	}, nil
+	var err error
+	network.space, err = newSpace(cfg, network, p.host.podRules)
+	return network, err
 }
 
 // ensureWayOut makes the pair of interfaces between the namespace of a network and the host's own.
@@ -200,14 +228,14 @@ func (p *Plane) ensureWayOut(b netplan.Bridge, pin string) error {
 
 	return p.bothEnds(pin, func(h, inside *netlink.Handle) error {
 		mtu := 1500
-		if uplink, err := lookup(h, p.uplink(b)); err == nil && uplink != nil {
+		if uplink, err := lookup(h, p.host.uplink(b)); err == nil && uplink != nil {
 			mtu = uplink.Attrs().MTU
 		}
 
 		if err := ensurePair(h, inside, name, pin, mtu); err != nil {
 			return err
 		}
-		if err := setEnd(h, name, near, mtu, p.cfg.Netns); err != nil {
+		if err := setEnd(h, name, near, mtu, p.host.cfg.Netns); err != nil {
 			return err
 		}
 		if err := setEnd(inside, wayOut, far, mtu, pin); err != nil {
@@ -234,7 +262,7 @@ func (p *Plane) ensureWayOut(b netplan.Bridge, pin string) error {
 
 // bothEnds opens the host's own namespace and another.
 func (p *Plane) bothEnds(pin string, f func(h, inside *netlink.Handle) error) error {
-	return netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error {
+	return netns.Netlink(p.host.cfg.Netns, func(h *netlink.Handle) error {
 		return netns.Netlink(pin, func(inside *netlink.Handle) error { return f(h, inside) })
 	})
 }
@@ -305,28 +333,6 @@ func setEnd(h *netlink.Handle, name string, addr netip.Prefix, mtu int, ns strin
 	return h.LinkSetUp(link)
 }
 
-// observeApart sets the number of a network that is apart, which its address on the way out tells.
-func (p *Plane) observeApart(h *netlink.Handle, bridges []netplan.Bridge) error {
-	if p.parent == nil {
-		return nil
-	}
-	link, err := lookup(h, wayOut)
-	if err != nil || link == nil {
-		return err
-	}
-
-	addrs, err := addrsOf(h, link)
-	for _, a := range addrs {
-		for i := range bridges {
-			if number, ok := wayOutNumber(a); ok {
-				bridges[i].Apart = number
-			}
-		}
-	}
-
-	return err
-}
-
 // wayOutDifferences returns a line if the pair of a network that is apart is not there, or is down.
 func (p *Plane) wayOutDifferences(id string) ([]string, error) {
 	up := func(l netlink.Link) bool { return l != nil && l.Attrs().Flags&net.FlagUp != 0 }
@@ -354,26 +360,27 @@ func (p *Plane) removeApart(ctx context.Context, id string) error {
 		return err
 	}
 
-	child := p.apart[id]
-	if there && child == nil {
-		if child, err = p.newApart(id, pin); err != nil {
+	network := p.apart[id]
+	if there && network == nil {
+		if network, err = p.newApart(id, pin); err != nil {
 			return err
 		}
 	}
 
 	if there {
-		if err := child.apply(ctx, netplan.Plan{}); err != nil {
+		if err := network.apply(ctx, netplan.Plan{}); err != nil {
 			return fmt.Errorf("remove network %s, apart: %w", id, err)
 		}
 	}
 	delete(p.apart, id)
-	err = netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error { return dropLink(h, apartLink(id)) })
+	err = netns.Netlink(p.host.cfg.Netns, func(h *netlink.Handle) error { return dropLink(h, apartLink(id)) })
 	return errors.Join(err, netns.Remove(pin))
 }
 
 // addVXLAN makes a VXLAN interface, whose packets are those of the host's own namespace.
-func (p *Plane) addVXLAN(h *netlink.Handle, x *netlink.Vxlan) error {
-	if p.parent == nil {
+func (p *space) addVXLAN(h *netlink.Handle, x *netlink.Vxlan) error {
+	under := p.place.underlay()
+	if under == p {
 		return h.LinkAdd(x)
 	}
 	ns, err := os.Open(p.cfg.Netns)
@@ -382,23 +389,18 @@ func (p *Plane) addVXLAN(h *netlink.Handle, x *netlink.Vxlan) error {
 	}
 	defer func() { _ = ns.Close() }()
 	x.Namespace = netlink.NsFd(int(ns.Fd()))
-	return netns.Netlink(p.parent.cfg.Netns, func(outer *netlink.Handle) error { return outer.LinkAdd(x) })
+	return netns.Netlink(under.cfg.Netns, func(outer *netlink.Handle) error { return outer.LinkAdd(x) })
 }
 
 // tunnelUplink returns the number of the interface by which an overlay's packets leave the host, 0 if it is not there.
-func (p *Plane) tunnelUplink(h *netlink.Handle, b netplan.Bridge) (int, error) {
-	if p.parent != nil {
-		var index int
-		err := netns.Netlink(p.parent.cfg.Netns, func(outer *netlink.Handle) (err error) {
-			index, err = p.parent.tunnelUplink(outer, b)
-			return err
-		})
-		return index, err
-	}
-
-	link, err := lookup(h, p.parentName(b))
-	if err != nil || link == nil {
-		return 0, err
-	}
-	return link.Attrs().Index, nil
+func (p *space) tunnelUplink(b netplan.Bridge) (index int, err error) {
+	under := p.place.underlay()
+	err = netns.Netlink(under.cfg.Netns, func(h *netlink.Handle) error {
+		link, err := lookup(h, under.parentName(b))
+		if err == nil && link != nil {
+			index = link.Attrs().Index
+		}
+		return err
+	})
+	return index, err
 }

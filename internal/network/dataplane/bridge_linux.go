@@ -15,61 +15,21 @@ import (
 )
 
 // parentName returns the interface that the network goes through: its uplink, or the uplink's interface for its VLAN.
-func (p *Plane) parentName(b netplan.Bridge) string {
+func (p *space) parentName(b netplan.Bridge) string {
 	if b.VLAN != 0 {
 		return vlanLink(p.uplink(b), b.VLAN)
 	}
 	return p.uplink(b)
 }
 
-func (p *Plane) uplink(b netplan.Bridge) string {
-	if p.parent == nil && b.Uplink != "" && b.Uplink != p.cfg.Adapter {
-		return b.Uplink
-	}
-	return p.cfg.Uplink
-}
-
-// carries reports whether a network of the host's goes through the uplink, in the host's namespace or in its own.
-func (p *Plane) carries() bool {
-	for _, b := range p.want.bridges {
-		if b.Mode != netplan.WinNAT {
-			return true
-		}
-	}
-	for _, child := range p.apart {
-		if child.bridge.Mode != netplan.WinNAT {
-			return true
-		}
-	}
-	return false
-}
-
-// nameUplink gives the uplink the name that Windows has for it now: on a network that goes through an adapter, the host
-// has its addresses on a virtual one.
-func (p *Plane) nameUplink() error {
-	if p.cfg.Adapter == "" {
-		return nil
-	}
-	alias := p.cfg.Adapter
-	if p.carries() {
-		alias = "vEthernet (" + alias + ")"
-	}
-
-	return netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error {
-		link, err := lookup(h, p.cfg.Uplink)
-		if err != nil || link == nil || link.Attrs().Alias == alias {
-			return err
-		}
-		return h.LinkSetAlias(link, alias)
-	})
-}
+func (p *space) uplink(b netplan.Bridge) string { return p.place.uplink(b) }
 
 func vlanLink(uplink string, tag uint16) string {
 	return fmt.Sprintf("%s%08x", vlanPrefix, uint32(hash(fmt.Sprint(uplink, " ", tag))))
 }
 
 // mtu returns the largest packet on the network: the uplink's, less what an overlay adds.
-func (p *Plane) mtu(h *netlink.Handle, b netplan.Bridge) int {
+func (p *space) mtu(h *netlink.Handle, b netplan.Bridge) int {
 	mtu := 1500
 	if link, err := lookup(h, p.uplink(b)); err == nil && link != nil {
 		mtu = link.Attrs().MTU
@@ -82,7 +42,7 @@ func (p *Plane) mtu(h *netlink.Handle, b netplan.Bridge) int {
 
 // podMTU returns the size of a pod's largest packet: the uplink's, less the overhead in the port's policy; in an
 // overlay, less VXLAN's overhead if that is larger.
-func (p *Plane) podMTU(h *netlink.Handle, b netplan.Bridge, port netplan.Port) int {
+func (p *space) podMTU(h *netlink.Handle, b netplan.Bridge, port netplan.Port) int {
 	mtu := p.mtu(h, b)
 	if b.Mode == netplan.Overlay {
 		mtu += encapOverhead
@@ -98,10 +58,10 @@ func (p *Plane) podMTU(h *netlink.Handle, b netplan.Bridge, port netplan.Port) i
 const mtuMin = 68
 
 // inHost runs f in the host's namespace.
-func (p *Plane) inHost(f func() error) error { return netns.Do(p.cfg.Netns, f) }
+func (p *space) inHost(f func() error) error { return netns.Do(p.cfg.Netns, f) }
 
 // ensureBridge makes a network's switch with all that belongs to it but peers, or repairs it.
-func (p *Plane) ensureBridge(h *netlink.Handle, b netplan.Bridge) error {
+func (p *space) ensureBridge(h *netlink.Handle, b netplan.Bridge) error {
 	if b.VLAN != 0 {
 		if err := p.ensureVLAN(h, p.uplink(b), b.VLAN); err != nil {
 			return fmt.Errorf("tag %d on %q: %w", b.VLAN, p.uplink(b), err)
@@ -142,7 +102,7 @@ func (p *Plane) ensureBridge(h *netlink.Handle, b netplan.Bridge) error {
 }
 
 // ensureSwitch makes the switch's interface in the host, and marks it with its alias last.
-func (p *Plane) ensureSwitch(h *netlink.Handle, b netplan.Bridge) (netlink.Link, error) {
+func (p *space) ensureSwitch(h *netlink.Handle, b netplan.Bridge) (netlink.Link, error) {
 	link, err := lookup(h, bridgeLink(b.ID))
 	if err != nil {
 		return nil, err
@@ -175,7 +135,7 @@ func (p *Plane) ensureSwitch(h *netlink.Handle, b netplan.Bridge) (netlink.Link,
 	return link, h.LinkSetAlias(link, alias)
 }
 
-func (p *Plane) newSwitch(h *netlink.Handle, b netplan.Bridge) (netlink.Link, error) {
+func (p *space) newSwitch(h *netlink.Handle, b netplan.Bridge) (netlink.Link, error) {
 	attrs := netlink.LinkAttrs{Name: bridgeLink(b.ID), HardwareAddr: bridgeMAC(b)}
 	if b.Mode == netplan.Transparent {
 		return p.newMacvlan(h, b, attrs)
@@ -228,7 +188,7 @@ func setUp(h *netlink.Handle, link netlink.Link) error {
 }
 
 // removeBridge removes what belongs to a network that is no longer wanted.
-func (p *Plane) removeBridge(h *netlink.Handle, id string, want *state) error {
+func (p *space) removeBridge(h *netlink.Handle, id string, want *state) error {
 	if err := errors.Join(p.closeGateway(id), p.dropPolicyRoutes(h, id)); err != nil {
 		return err
 	}
@@ -265,7 +225,7 @@ func removeLink(h *netlink.Handle, l netlink.Link) error {
 
 // removeStrangers removes links that this package made and that are not in want, including those that a crash left half
 // made.
-func (p *Plane) removeStrangers(h *netlink.Handle, want *state) error {
+func (p *space) removeStrangers(h *netlink.Handle, want *state) error {
 	keep := map[string]bool{}
 	for _, b := range want.bridges {
 		keep[bridgeLink(b.ID)] = true
@@ -276,7 +236,7 @@ func (p *Plane) removeStrangers(h *netlink.Handle, want *state) error {
 		keep[portLink(id)] = true
 	}
 
-	for id := range p.apart {
+	for id := range p.place.waysOut() {
 		keep[apartLink(id)] = true
 	}
 	links, err := h.LinkList()

@@ -97,7 +97,7 @@ func (s *staleFlows) MatchConntrackFlow(f *netlink.ConntrackFlow) bool {
 const few = 32
 
 // forget removes the flows from the kernel's connection tracking.
-func (p *Plane) forget(s *staleFlows) error {
+func (p *space) forget(s *staleFlows) error {
 	if len(s.vips)+len(s.nodes) == 0 {
 		return nil
 	}
@@ -139,7 +139,7 @@ func (p *Plane) forget(s *staleFlows) error {
 }
 
 // setLocal notes the host's addresses, if there are node ports.
-func (p *Plane) setLocal(s *staleFlows) error {
+func (p *space) setLocal(s *staleFlows) error {
 	if len(s.nodes) == 0 {
 		return nil
 	}

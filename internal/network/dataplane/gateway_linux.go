@@ -30,7 +30,7 @@ func (g *gateway) close() error {
 }
 
 // wantedGateway returns what is to answer at a network's gateways, without key if nothing is.
-func (p *Plane) wantedGateway(h *netlink.Handle, b netplan.Bridge) (gateway, error) {
+func (p *space) wantedGateway(h *netlink.Handle, b netplan.Bridge) (gateway, error) {
 	want := gateway{dns: b.DNSProxy && p.cfg.DNS != nil, dhcp: b.DHCP && p.cfg.DHCP != nil}
 	if len(b.Gateways) == 0 || (!want.dns && !want.dhcp) {
 		return gateway{}, nil
@@ -46,7 +46,7 @@ func (p *Plane) wantedGateway(h *netlink.Handle, b netplan.Bridge) (gateway, err
 
 // syncGateway starts what answers at a network's gateways, starts it anew or stops it. It requires the addresses of the
 // gateways.
-func (p *Plane) syncGateway(h *netlink.Handle, b netplan.Bridge) error {
+func (p *space) syncGateway(h *netlink.Handle, b netplan.Bridge) error {
 	want, err := p.wantedGateway(h, b)
 	if err != nil || p.gateways[b.ID].key == want.key {
 		return err
@@ -93,9 +93,7 @@ func gateway4(b netplan.Bridge) netip.Addr {
 }
 
 // lease returns what a DHCP client is told whose hardware address is that of a port of the network.
-func (p *Plane) lease(bridge string, mac net.HardwareAddr) (dhcp.Lease, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (p *space) lease(bridge string, mac net.HardwareAddr) (dhcp.Lease, bool) {
 	if p.want == nil {
 		return dhcp.Lease{}, false
 	}
@@ -115,19 +113,19 @@ func (p *Plane) lease(bridge string, mac net.HardwareAddr) (dhcp.Lease, bool) {
 	return dhcp.Lease{}, false
 }
 
-func (p *Plane) gatewayIsWhole(h *netlink.Handle, b netplan.Bridge) (bool, error) {
+func (p *space) gatewayIsWhole(h *netlink.Handle, b netplan.Bridge) (bool, error) {
 	want, err := p.wantedGateway(h, b)
 	return p.gateways[b.ID].key == want.key, err
 }
 
-func (p *Plane) closeGateway(id string) error {
+func (p *space) closeGateway(id string) error {
 	have := p.gateways[id]
 	delete(p.gateways, id)
 	return have.close()
 }
 
 // closeStrayGateways stops what answers for networks that are not wanted.
-func (p *Plane) closeStrayGateways(want *state) error {
+func (p *space) closeStrayGateways(want *state) error {
 	var errs []error
 	for id := range p.gateways {
 		if _, ok := want.bridges[id]; !ok {

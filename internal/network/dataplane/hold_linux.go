@@ -22,7 +22,7 @@ func (p *Plane) HoldPorts(ports netplan.HeldPorts) (io.Closer, error) {
 		return nil, err
 	}
 
-	err := p.inHost(func() error {
+	err := p.host.inHost(func() error {
 		for port := int(ports.First); port <= int(ports.Last); port++ {
 			for kind, wanted := range map[int]bool{unix.SOCK_STREAM: ports.TCP, unix.SOCK_DGRAM: ports.UDP} {
 				if !wanted {

@@ -63,7 +63,7 @@ func (s *state) keptWays() []keptWay {
 
 // syncKept brings the routing rules, and the routes of all pods that keep or kept something, in line with want. It
 // costs nothing where no load balancer keeps its address, or did before.
-func (p *Plane) syncKept(h *netlink.Handle, want *state, before []keptWay) error {
+func (p *space) syncKept(h *netlink.Handle, want *state, before []keptWay) error {
 	ways := want.keptWays()
 	if len(ways)+len(before) == 0 {
 		return nil
@@ -89,7 +89,7 @@ func (p *Plane) syncKept(h *netlink.Handle, want *state, before []keptWay) error
 }
 
 // syncAllKept does the same for all pods, whatever was there before.
-func (p *Plane) syncAllKept(h *netlink.Handle, want *state) error {
+func (p *space) syncAllKept(h *netlink.Handle, want *state) error {
 	ways := want.keptWays()
 	if err := syncKeptRules(h, ways); err != nil {
 		return err
@@ -252,8 +252,8 @@ func observeKept(pod *netlink.Handle, link netlink.Link) (map[netip.Addr]netlink
 	return have, nil
 }
 
-func (p *Plane) syncKeptAddrs(port netplan.Port, ways []keptWay) error {
-	return netns.Netlink(p.Pin(port.Namespace), func(pod *netlink.Handle) error {
+func (p *space) syncKeptAddrs(port netplan.Port, ways []keptWay) error {
+	return netns.Netlink(p.pin(port.Namespace), func(pod *netlink.Handle) error {
 		link, err := pod.LinkByName(port.Name)
 		if err != nil {
 			return err
@@ -295,7 +295,7 @@ func (p *Plane) syncKeptAddrs(port netplan.Port, ways []keptWay) error {
 }
 
 // keptDifferences returns a line for each routing rule and virtual address of this file that is missing or left over.
-func (p *Plane) keptDifferences() ([]string, error) {
+func (p *space) keptDifferences() ([]string, error) {
 	var found []string
 	ways := p.want.keptWays()
 	err := netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error {
@@ -323,7 +323,7 @@ func (p *Plane) keptDifferences() ([]string, error) {
 	}
 
 	for _, w := range ways {
-		err := netns.Netlink(p.Pin(w.port.Namespace), func(pod *netlink.Handle) error {
+		err := netns.Netlink(p.pin(w.port.Namespace), func(pod *netlink.Handle) error {
 			link, err := pod.LinkByName(w.port.Name)
 			if err != nil {
 				return err

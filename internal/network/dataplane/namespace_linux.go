@@ -10,11 +10,11 @@ import (
 	"mullion.dev/mullion/internal/base/netns"
 )
 
-func (p *Plane) ensureNamespace(id string, deep bool) error {
+func (p *space) ensureNamespace(id string, deep bool) error {
 	if err := checkName(id); err != nil {
 		return err
 	}
-	pin := p.Pin(id)
+	pin := p.pin(id)
 	made, err := netns.Ensure(pin)
 	if err != nil || (!made && !deep) {
 		return err
@@ -71,26 +71,26 @@ func sysctls(list [][2]string) error {
 }
 
 // removeNamespaces unpins the namespaces that are not in keep.
-func (p *Plane) removeNamespaces(keep map[string]bool) error {
+func (p *space) removeNamespaces(keep map[string]bool) error {
 	names, err := p.pins()
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
 		if !keep[name] {
-			err = errors.Join(err, netns.Remove(p.Pin(name)))
+			err = errors.Join(err, netns.Remove(p.pin(name)))
 		}
 	}
 	return err
 }
 
 // pins returns the names of the pins of pods' namespaces.
-func (p *Plane) pins() ([]string, error) {
+func (p *space) pins() ([]string, error) {
 	names, err := p.allPins()
 	return slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, apartPin) }), err
 }
 
-func (p *Plane) allPins() ([]string, error) {
+func (p *space) allPins() ([]string, error) {
 	entries, err := os.ReadDir(p.cfg.PinDir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("list pods' namespaces: %w", err)

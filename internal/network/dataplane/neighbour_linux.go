@@ -103,18 +103,18 @@ func syncNeighbours(pod *netlink.Handle, link netlink.Link, s *portSpec) error {
 
 // neighbourDifferences returns a line for each pod whose neighbours and subnet routes are not as syncNeighbours left
 // them. Missing pods and interfaces are reported elsewhere.
-func (p *Plane) neighbourDifferences() ([]string, error) {
+func (p *space) neighbourDifferences() ([]string, error) {
 	var found []string
 	for _, port := range sorted(p.want.ports) {
 		s := &portSpec{Port: port, bridge: p.want.bridges[port.Bridge]}
 		if len(fixedNeighbours(s)) == 0 {
 			continue
 		}
-		if there, err := netns.Exists(p.Pin(port.Namespace)); err != nil || !there {
+		if there, err := netns.Exists(p.pin(port.Namespace)); err != nil || !there {
 			continue
 		}
 
-		err := netns.Netlink(p.Pin(port.Namespace), func(pod *netlink.Handle) error {
+		err := netns.Netlink(p.pin(port.Namespace), func(pod *netlink.Handle) error {
 			link, err := lookup(pod, s.Name)
 			if err != nil || link == nil {
 				return err

@@ -23,15 +23,18 @@ import (
 func (p *Plane) Observe(context.Context) (netplan.Plan, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	plan, err := p.observe()
-	for _, child := range sorted(p.apart) {
-		part, childErr := child.observe()
-		plan, err = plan.With(whole(part)), errors.Join(err, childErr)
+	plan, err := p.host.observe()
+	for _, network := range sorted(p.apart) {
+		part, partErr := network.observe()
+		for i := range part.LoadBalancers {
+			part.LoadBalancers[i].Bridge = network.bridge.ID
+		}
+		plan, err = plan.With(whole(part)), errors.Join(err, partErr)
 	}
 	return plan, err
 }
 
-func (p *Plane) observe() (netplan.Plan, error) {
+func (p *space) observe() (netplan.Plan, error) {
 	plan, _, err := p.observeLinks()
 	if err != nil {
 		return plan, err
@@ -42,9 +45,6 @@ func (p *Plane) observe() (netplan.Plan, error) {
 	}
 
 	observeRules(&plan, entries)
-	for i := range plan.LoadBalancers {
-		plan.LoadBalancers[i].Bridge = p.only
-	}
 	for i := range plan.Bridges {
 		b := &plan.Bridges[i]
 		b.DNSProxy, b.DHCP = p.gateways[b.ID].dns, p.gateways[b.ID].dhcp
@@ -54,7 +54,7 @@ func (p *Plane) observe() (netplan.Plan, error) {
 }
 
 // observeLinks reads the parts of a plan that are not in nftables, and the IDs of bridges and ports that are down.
-func (p *Plane) observeLinks() (plan netplan.Plan, down []string, err error) {
+func (p *space) observeLinks() (plan netplan.Plan, down []string, err error) {
 	if plan.Namespaces, err = p.observeNamespaces(); err != nil {
 		return plan, nil, err
 	}
@@ -81,7 +81,7 @@ func (p *Plane) observeLinks() (plan netplan.Plan, down []string, err error) {
 			}
 		}
 
-		return p.observeApart(h, plan.Bridges)
+		return nil
 	})
 	if err != nil {
 		return plan, nil, fmt.Errorf("look at the host's links: %w", err)
@@ -101,8 +101,8 @@ func (p *Plane) observeLinks() (plan netplan.Plan, down []string, err error) {
 		}
 	}
 
-	if p.parent != nil {
-		plan.Namespaces = nil // they are the parent's
+	if err := p.place.observed(&plan); err != nil {
+		return plan, nil, fmt.Errorf("look at the host's links: %w", err)
 	}
 	plan.Normalize()
 	return plan, down, nil
@@ -138,7 +138,7 @@ func observeBridge(h *netlink.Handle, l netlink.Link) (netplan.Bridge, bool) {
 	return b, true
 }
 
-func (p *Plane) observeNamespaces() ([]string, error) {
+func (p *space) observeNamespaces() ([]string, error) {
 	names, err := p.pins()
 	if err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func (p *Plane) observeNamespaces() ([]string, error) {
 
 	var found []string
 	for _, name := range names {
-		there, err := netns.Exists(p.Pin(name))
+		there, err := netns.Exists(p.pin(name))
 		if err != nil {
 			return nil, err
 		}
@@ -158,10 +158,10 @@ func (p *Plane) observeNamespaces() ([]string, error) {
 	return found, nil
 }
 
-func (p *Plane) observePorts(ns string) ([]netplan.Port, error) {
+func (p *space) observePorts(ns string) ([]netplan.Port, error) {
 	var ports []netplan.Port
 
-	err := netns.Netlink(p.Pin(ns), func(h *netlink.Handle) error {
+	err := netns.Netlink(p.pin(ns), func(h *netlink.Handle) error {
 		links, err := h.LinkList()
 		if err != nil {
 			return err
@@ -169,7 +169,7 @@ func (p *Plane) observePorts(ns string) ([]netplan.Port, error) {
 
 		for _, l := range links {
 			id := portID(l.Attrs().Alias)
-			if id == "" || !p.mine(portBridge(l.Attrs().Alias)) {
+			if id == "" || !p.place.owns(portBridge(l.Attrs().Alias)) {
 				continue
 			}
 
@@ -359,19 +359,26 @@ func (p *Plane) Differences(_ context.Context, plan netplan.Plan) ([]string, err
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	parts, _ := homes{}.split(whole(plan), func(string) bool { return false })
-	found, err := p.differences(parts[homeless].Set)
+	found, err := p.host.differences(parts[homeless].Set)
 	if err != nil {
 		return nil, err
+	}
+	if p.host.want != nil { // it looks for all spaces
+		more, err := p.host.podRuleDifferences()
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, more...)
 	}
 
 	delete(parts, homeless)
 	for id, part := range parts {
-		child := p.apart[id]
-		if there, err := netns.Exists(p.Pin(apartPin + id)); err != nil || !there || child == nil {
+		network := p.apart[id]
+		if there, err := netns.Exists(p.Pin(apartPin + id)); err != nil || !there || network == nil {
 			found = append(found, "missing: namespace of network "+id)
 			continue
 		}
-		more, err := child.differences(part.Set)
+		more, err := network.differences(part.Set)
 		if err != nil {
 			return nil, err
 		}
@@ -386,7 +393,7 @@ func (p *Plane) Differences(_ context.Context, plan netplan.Plan) ([]string, err
 	return found, nil
 }
 
-func (p *Plane) differences(plan netplan.Plan) ([]string, error) {
+func (p *space) differences(plan netplan.Plan) ([]string, error) {
 	have, down, err := p.observeLinks()
 	if err != nil {
 		return nil, err
@@ -410,13 +417,6 @@ func (p *Plane) differences(plan netplan.Plan) ([]string, error) {
 	}
 
 	found = append(found, more...)
-	if p.parent == nil { // it looks for all
-		if more, err = p.podRuleDifferences(); err != nil {
-			return nil, err
-		}
-		found = append(found, more...)
-	}
-
 	if more, err = p.keptDifferences(); err != nil {
 		return nil, err
 	}
@@ -430,7 +430,7 @@ func (p *Plane) differences(plan netplan.Plan) ([]string, error) {
 }
 
 // switchDifferences returns the differences in overlays and routing tables.
-func (p *Plane) switchDifferences() ([]string, error) {
+func (p *space) switchDifferences() ([]string, error) {
 	var found []string
 
 	err := netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error {

@@ -29,7 +29,7 @@ const (
 func vxlanLink(id string) string { return fmt.Sprintf("%s%08x", vxlanPrefix, uint32(hash(id))) }
 
 // ensureVXLAN makes the overlay's VXLAN interface. An interface with other settings is replaced.
-func (p *Plane) ensureVXLAN(h *netlink.Handle, b netplan.Bridge) error {
+func (p *space) ensureVXLAN(h *netlink.Handle, b netplan.Bridge) error {
 	want, err := p.vxlan(h, b)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (p *Plane) ensureVXLAN(h *netlink.Handle, b netplan.Bridge) error {
 	return h.LinkSetAlias(link, alias)
 }
 
-func (p *Plane) vxlan(h *netlink.Handle, b netplan.Bridge) (*netlink.Vxlan, error) {
+func (p *space) vxlan(h *netlink.Handle, b netplan.Bridge) (*netlink.Vxlan, error) {
 	if b.Overlay == nil {
 		return nil, errors.New("an overlay without VXLAN settings")
 	}
@@ -87,7 +87,7 @@ func (p *Plane) vxlan(h *netlink.Handle, b netplan.Bridge) (*netlink.Vxlan, erro
 	if b.Overlay.VTEP.IsValid() {
 		x.SrcAddr = b.Overlay.VTEP.AsSlice()
 	}
-	x.VtepDevIndex, err = p.tunnelUplink(h, b)
+	x.VtepDevIndex, err = p.tunnelUplink(b)
 	return x, err
 }
 
@@ -187,7 +187,7 @@ func mapDifferences[K comparable, V comparable](kind string, want, have map[K]V)
 }
 
 // syncPeers makes the ways to an overlay's peers what they should be.
-func (p *Plane) syncPeers(h *netlink.Handle, b netplan.Bridge, s *state) error {
+func (p *space) syncPeers(h *netlink.Handle, b netplan.Bridge, s *state) error {
 	link, err := h.LinkByName(vxlanLink(b.ID))
 	if err != nil {
 		return err

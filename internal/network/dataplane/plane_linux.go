@@ -8,8 +8,6 @@ import (
 	"maps"
 	"net"
 	"net/netip"
-	"path/filepath"
-	"slices"
 	"sync"
 
 	"github.com/vishvananda/netlink"
@@ -38,8 +36,11 @@ type Config struct {
 	// DHCP answers DHCP clients that come by a link of the host's namespace, as the server with an address of the host,
 	// until the result is closed: of is called for each of them, and may wait for calls of the Plane that are under
 	// way, so closing must not wait for it. Nil: nobody does, whatever the plan says.
-	DHCP func(link string, server netip.Addr, of func(net.HardwareAddr) (dhcp.Lease, bool)) (io.Closer, error)
+	DHCP DHCPServer
 }
+
+// DHCPServer starts what answers DHCP clients: see Config.
+type DHCPServer = func(link string, server netip.Addr, of func(net.HardwareAddr) (dhcp.Lease, bool)) (io.Closer, error)
 
 // Users are the Linux users that programs in pods run as, by the SIDs of the Windows users, and of their groups.
 type Users struct {
@@ -48,27 +49,14 @@ type Users struct {
 	Mask uint32
 }
 
-// Plane is the data plane of one host. Calls run one after another.
+// Plane is the data plane of one host: it divides what is wanted between the host's own namespace and those of isolated
+// networks. Calls run one after another.
 type Plane struct {
-	cfg   Config
-	mu    sync.Mutex
-	table *table
-	want  *state   // nil: nothing was applied, or the last call did not succeed
-	rules *ruleset // what want asks of table
-	// podRules has the generations of the rules in pods' namespaces, of those that have any.
-	podRules map[string]uint32
-
-	// gateways has the servers at the gateways of networks, by the IDs of the networks.
-	gateways map[string]gateway
-
-	// apart has the Planes of isolated networks by their IDs; homes says which network an object belongs to.
-	apart map[string]*Plane
+	mu   sync.Mutex
+	host *space
+	// apart has the isolated networks by their IDs; homes says which network an object belongs to.
+	apart map[string]*isolated
 	homes homes
-	// An isolated network has a namespace and a Plane of its own: parent is the host's Plane then, only the network's
-	// ID, and bridge its switch. They are zero in the host's Plane.
-	parent *Plane
-	only   string
-	bridge netplan.Bridge
 }
 
 // New checks that nftables works in the host's namespace, and changes nothing.
@@ -83,16 +71,10 @@ func New(cfg Config) (*Plane, error) {
 		return nil, errors.New("open data plane: no folder for pods' namespaces")
 	}
 
-	p := &Plane{
-		cfg:      cfg,
-		podRules: map[string]uint32{},
-		gateways: map[string]gateway{},
-		apart:    map[string]*Plane{},
-		homes:    homes{},
-	}
-
+	p := &Plane{apart: map[string]*isolated{}, homes: homes{}}
+	cfg.DHCP = p.withLease(cfg.DHCP)
 	var err error
-	if p.table, err = openTable(cfg.Netns); err != nil {
+	if p.host, err = newSpace(cfg, p, map[string]uint32{}); err != nil {
 		return nil, fmt.Errorf("open data plane: %w", err)
 	}
 
@@ -100,47 +82,36 @@ func New(cfg Config) (*Plane, error) {
 }
 
 // Pin returns the path of a pod's namespace.
-func (p *Plane) Pin(namespace string) string { return filepath.Join(p.cfg.PinDir, namespace) }
+func (p *Plane) Pin(namespace string) string { return p.host.pin(namespace) }
 
 // Apply makes the kernel match the plan, whatever is there: every object is looked at in depth, and what the plan does
 // not name is removed. It is for the start and for repairs; ApplyChange is for everything between.
 func (p *Plane) Apply(ctx context.Context, plan netplan.Plan) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.want, p.homes = nil, homes{}
+	p.host.want, p.homes = nil, homes{}
 	parts, _ := p.homes.split(whole(plan), func(string) bool { return false })
 	if err := p.removeStrayAparts(ctx, parts); err != nil { // another network may have its VNI now
 		return err
 	}
 
-	maps.DeleteFunc(p.apart, func(id string, _ *Plane) bool { return parts[id] == nil })
+	maps.DeleteFunc(p.apart, func(id string, _ *isolated) bool { return parts[id] == nil })
 	if err := p.ensureAparts(parts); err != nil {
 		return err
 	}
-	if err := p.apply(ctx, parts[homeless].Set); err != nil {
+	if err := p.host.apply(ctx, parts[homeless].Set); err != nil {
 		return err
 	}
 
 	if err := p.applyApart(ctx, parts); err != nil {
-		p.want = nil
+		p.host.want = nil
 		return err
 	}
 	if err := p.nameUplink(); err != nil {
-		p.want = nil
+		p.host.want = nil
 		return err
 	}
 
-	return nil
-}
-
-// apply does what Apply does in one namespace.
-func (p *Plane) apply(ctx context.Context, plan netplan.Plan) error {
-	want := newState(plan)
-	p.want = nil
-	if err := p.applyAll(ctx, want); err != nil {
-		return err
-	}
-	p.want = want
 	return nil
 }
 
@@ -150,7 +121,7 @@ func (p *Plane) apply(ctx context.Context, plan netplan.Plan) error {
 func (p *Plane) ApplyChange(ctx context.Context, c netplan.Change) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.want == nil {
+	if p.host.want == nil {
 		return errors.New("change the host's network: no whole plan was applied before")
 	}
 
@@ -160,259 +131,83 @@ func (p *Plane) ApplyChange(ctx context.Context, c netplan.Change) error {
 		err = p.nameUplink()
 	}
 	if err != nil {
-		p.want = nil
+		p.host.want = nil
 	}
 	return err
 }
 
-// applyChange does what ApplyChange does in one namespace.
-func (p *Plane) applyChange(ctx context.Context, c netplan.Change) error {
-	want := p.want
-	if want == nil {
-		return errors.New("change the host's network: no whole plan was applied before")
-	}
+// owns implements place: the host's space has the ports of all networks that are not isolated.
+func (p *Plane) owns(bridge string) bool { return !p.isApart(bridge) }
 
-	p.want = nil
-	if err := p.applyStep(ctx, want, c); err != nil {
-		if err := p.applyAll(ctx, want); err != nil {
-			return err
-		}
+func (p *Plane) uplink(b netplan.Bridge) string {
+	if b.Uplink != "" && b.Uplink != p.host.cfg.Adapter {
+		return b.Uplink
 	}
-	p.want = want
-	return nil
+	return p.host.cfg.Uplink
 }
 
-// applyStep changes want by c, and the kernel likewise.
-func (p *Plane) applyStep(ctx context.Context, want *state, c netplan.Change) error {
-	stale := newStaleFlows(want, c)
-	gone := make([]netplan.Port, 0, len(c.Removed.Ports))
-	for _, id := range c.Removed.Ports {
-		if port, ok := want.ports[id]; ok {
-			gone = append(gone, port)
-		}
-	}
+func (p *Plane) underlay() *space { return p.host }
 
-	overlays := map[string]bool{}
-	want.peersChanged(c, overlays)
-	kept := want.keptWays()
-	want.change(c)
-	c = withPorts(c, want)
-	want.peersChanged(netplan.Change{Set: netplan.Plan{Peers: c.Set.Peers}}, overlays)
-	if err := p.stepLinks(ctx, want, step{c, gone, overlays}); err != nil {
-		return err
+func (p *Plane) waysOut() map[string]item {
+	all := map[string]item{}
+	for id, network := range p.apart {
+		all[id] = apartItem(network.bridge)
 	}
-
-	if len(kept)+len(want.kept) > 0 {
-		if err := netns.Netlink(p.cfg.Netns,
-			func(h *netlink.Handle) error { return p.syncKept(h, want, kept) }); err != nil {
-			return err
-		}
-	}
-
-	d := &delta{add: map[slot]entry{}}
-	p.changeRules(want, c, d)
-	if err := p.table.change(ctx, p.rules, d); err != nil {
-		return err
-	}
-
-	return p.forget(stale)
+	return all
 }
 
-// withPorts adds to a change the ports of the switches that it changes, because a port's settings depend on its switch.
-func withPorts(c netplan.Change, want *state) netplan.Change {
-	if len(c.Set.Bridges) == 0 {
-		return c
-	}
-	changed := map[string]bool{}
-	for _, b := range c.Set.Bridges {
-		changed[b.ID] = true
-	}
+func (p *Plane) renew() { clear(p.host.podRules) }
 
-	var ports []netplan.Port
-	for _, port := range c.Set.Ports {
-		if !changed[port.Bridge] {
-			ports = append(ports, port)
+// tidy unpins the namespaces of pods that are not there any more.
+func (p *Plane) tidy(want *state) error { return p.host.removeNamespaces(want.namespaces) }
+
+func (p *Plane) observed(*netplan.Plan) error { return nil }
+
+// carries reports whether a network of the host's goes through the uplink, in the host's namespace or in its own.
+func (p *Plane) carries() bool {
+	for _, b := range p.host.want.bridges {
+		if b.Mode != netplan.WinNAT {
+			return true
 		}
 	}
-
-	for _, port := range sorted(want.ports) {
-		if changed[port.Bridge] {
-			ports = append(ports, port)
+	for _, network := range p.apart {
+		if network.bridge.Mode != netplan.WinNAT {
+			return true
 		}
 	}
-	c.Set.Ports = ports
-	return c
+	return false
 }
 
-// step is a change with what stepLinks needs of the state before: the ports that are removed, and the overlays whose
-// ways change.
-type step struct {
-	netplan.Change
-	gone     []netplan.Port
-	overlays map[string]bool
-}
+// nameUplink gives the uplink the name that Windows has for it now: on a network that goes through an adapter, the host
+// has its addresses on a virtual one.
+func (p *Plane) nameUplink() error {
+	if p.host.cfg.Adapter == "" {
+		return nil
+	}
+	alias := p.host.cfg.Adapter
+	if p.carries() {
+		alias = "vEthernet (" + alias + ")"
+	}
 
-// stepLinks changes links, addresses and routes. Removals come first, because others may get the addresses.
-func (p *Plane) stepLinks(ctx context.Context, want *state, c step) error {
-	s, r := &c.Set, &c.Removed
-	for _, id := range s.Namespaces {
-		if err := p.ensureNamespace(id, false); err != nil {
+	return netns.Netlink(p.host.cfg.Netns, func(h *netlink.Handle) error {
+		link, err := lookup(h, p.host.cfg.Uplink)
+		if err != nil || link == nil || link.Attrs().Alias == alias {
 			return err
 		}
-	}
-
-	if len(s.Bridges)+len(s.Ports)+len(r.Bridges)+len(c.gone)+len(c.overlays) > 0 {
-		err := netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error {
-			for _, port := range c.gone {
-				if err := p.removePort(h, port); err != nil {
-					return fmt.Errorf("remove port of endpoint %s: %w", port.ID, err)
-				}
-			}
-			if err := p.stepSwitches(h, want, c); err != nil {
-				return err
-			}
-			return p.stepPorts(ctx, h, want, c.Set)
-		})
-		if err != nil {
-			return err
-		}
-	}
-
-	for _, id := range r.Namespaces {
-		delete(p.podRules, id)
-		if err := netns.Remove(p.Pin(id)); err != nil {
-			return err
-		}
-	}
-
-	return nil
-}
-
-func (p *Plane) stepSwitches(h *netlink.Handle, want *state, c step) error {
-	for _, id := range c.Removed.Bridges {
-		if err := p.removeBridge(h, id, want); err != nil {
-			return fmt.Errorf("remove bridge of network %s: %w", id, err)
-		}
-	}
-
-	for _, b := range c.Set.Bridges {
-		if err := p.ensureBridge(h, b); err != nil {
-			return fmt.Errorf("make bridge of network %s: %w", b.ID, err)
-		}
-		c.overlays[b.ID] = true
-	}
-
-	for id := range c.overlays {
-		if b, ok := want.bridges[id]; ok && b.Mode == netplan.Overlay {
-			if err := p.syncPeers(h, b, want); err != nil {
-				return fmt.Errorf("set peers of network %s: %w", id, err)
-			}
-		}
-	}
-
-	return nil
-}
-
-// stepPorts makes ports; those of switches that were set too are looked at in depth.
-func (p *Plane) stepPorts(ctx context.Context, h *netlink.Handle, want *state, set netplan.Plan) error {
-	for _, port := range set.Ports {
-		deep := slices.ContainsFunc(set.Bridges, func(b netplan.Bridge) bool { return b.ID == port.Bridge })
-		if err := p.ensurePort(ctx, h, port, want, deep); err != nil {
-			return fmt.Errorf("make port of endpoint %s: %w", port.ID, err)
-		}
-	}
-	return nil
-}
-
-// changeRules updates p.rules by a change, and adds the elements that change to d.
-func (p *Plane) changeRules(want *state, c netplan.Change, d *delta) {
-	for _, id := range c.Removed.Bridges {
-		p.rules.set("bridge "+id, nil, d)
-	}
-	for _, id := range c.Removed.Ports {
-		p.rules.set("port "+id, nil, d)
-	}
-	for _, id := range c.Removed.LoadBalancers {
-		p.rules.set("balancer "+id, nil, d)
-	}
-
-	for _, b := range c.Set.Bridges {
-		p.rules.set("bridge "+b.ID, bridgeItem(b, p.parentName(b)), d)
-	}
-	for _, port := range c.Set.Ports {
-		p.rules.set("port "+port.ID, p.rules.portItem(port, want.bridges[port.Bridge].Mode, want.beside(port)), d)
-	}
-	for _, lb := range c.Set.LoadBalancers {
-		p.rules.set("balancer "+lb.ID, balancerItem(lb), d)
-	}
-}
-
-// askAll computes p.rules from want.
-func (p *Plane) askAll(want *state) {
-	p.rules = newRuleset()
-	d := &delta{add: map[slot]entry{}}
-	p.rules.set("host", bridgeItem(netplan.Bridge{}, p.cfg.Uplink), d)
-	for id, child := range p.apart {
-		p.rules.set("apart "+id, apartItem(child.bridge), d)
-	}
-	p.changeRules(want, netplan.Change{Set: netplan.Plan{
-		Bridges:       sorted(want.bridges),
-		Ports:         sorted(want.ports),
-		LoadBalancers: sorted(want.balancers),
-	}}, d)
-}
-
-// applyAll makes the kernel match want.
-func (p *Plane) applyAll(ctx context.Context, want *state) error {
-	if p.parent == nil {
-		clear(p.podRules)
-	}
-	for id := range want.namespaces {
-		if err := p.ensureNamespace(id, true); err != nil {
-			return err
-		}
-	}
-
-	if err := netns.Do(p.cfg.Netns, hostSysctls); err != nil {
-		return err
-	}
-
-	err := netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error {
-		if err := errors.Join(p.closeStrayGateways(want), p.removeStrangers(h, want)); err != nil {
-			return err
-		}
-		all := netplan.Plan{Bridges: sorted(want.bridges), Ports: sorted(want.ports)}
-		if err := p.stepSwitches(h, want, step{
-			Change:   netplan.Change{Set: all},
-			overlays: map[string]bool{},
-		}); err != nil {
-			return err
-		}
-		if err := p.stepPorts(ctx, h, want, all); err != nil {
-			return err
-		}
-
-		return p.syncAllKept(h, want)
+		return h.LinkSetAlias(link, alias)
 	})
-	if err != nil {
-		return err
-	}
+}
 
-	for id := range want.namespaces {
-		if err := p.removeStrayPorts(id, want); err != nil {
-			return err
-		}
+// withLease returns what answers DHCP clients, whose questions are calls of the Plane as others.
+func (p *Plane) withLease(serve DHCPServer) DHCPServer {
+	if serve == nil {
+		return nil
 	}
-
-	if p.parent == nil {
-		if err := p.removeNamespaces(want.namespaces); err != nil {
-			return err
-		}
+	return func(link string, server netip.Addr, of func(net.HardwareAddr) (dhcp.Lease, bool)) (io.Closer, error) {
+		return serve(link, server, func(mac net.HardwareAddr) (dhcp.Lease, bool) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return of(mac)
+		})
 	}
-	p.askAll(want)
-	if err := p.table.replace(ctx, p.rules); err != nil {
-		return fmt.Errorf("set nftables table %q: %w", tableName, err)
-	}
-
-	return p.forget(allFlows(want))
 }

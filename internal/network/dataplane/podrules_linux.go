@@ -18,8 +18,8 @@ import (
 // access rules of a pod that is on the underlay itself. Programs in a pod may not change them.
 
 // ensurePodRules replaces the rules of a port in its pod's namespace.
-func (p *Plane) ensurePodRules(ctx context.Context, s *portSpec) error {
-	pin := p.Pin(s.Namespace)
+func (p *space) ensurePodRules(ctx context.Context, s *portSpec) error {
+	pin := p.pin(s.Namespace)
 	current, err := generation(pin)
 	if err != nil {
 		return err
@@ -57,13 +57,13 @@ func (p *Plane) ensurePodRules(ctx context.Context, s *portSpec) error {
 }
 
 // podRuleDifferences returns a line for each pod's namespace in which somebody else has committed rules.
-func (p *Plane) podRuleDifferences() ([]string, error) {
+func (p *space) podRuleDifferences() ([]string, error) {
 	var found []string
 	for id, made := range p.podRules {
-		if there, err := netns.Exists(p.Pin(id)); err != nil || !there {
+		if there, err := netns.Exists(p.pin(id)); err != nil || !there {
 			continue // the missing namespace is reported elsewhere
 		}
-		current, err := generation(p.Pin(id))
+		current, err := generation(p.pin(id))
 		if err != nil {
 			return nil, err
 		}

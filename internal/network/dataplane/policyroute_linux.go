@@ -22,7 +22,7 @@ const rulePriority = 0x4e00
 func policyTable(id string) int { return 0x4e000000 | int(hash(id)&0xffffff) }
 
 // policyRoutes returns the routes of a switch's own table; none where it needs no table.
-func (p *Plane) policyRoutes(h *netlink.Handle, b netplan.Bridge) ([]netlink.Route, error) {
+func (p *space) policyRoutes(h *netlink.Handle, b netplan.Bridge) ([]netlink.Route, error) {
 	if b.Mode != netplan.L2Tunnel && (b.Mode != netplan.L2Bridge || b.VLAN == 0) {
 		return nil, nil
 	}
@@ -71,7 +71,7 @@ func (p *Plane) policyRoutes(h *netlink.Handle, b netplan.Bridge) ([]netlink.Rou
 }
 
 // neighbourRoutes returns the routes to the switch's own pods, and to the underlay's hosts over the tag's interface.
-func (p *Plane) neighbourRoutes(h *netlink.Handle, b netplan.Bridge, uplink, parent netlink.Link,
+func (p *space) neighbourRoutes(h *netlink.Handle, b netplan.Bridge, uplink, parent netlink.Link,
 	add func([]netlink.Route, netlink.Route) []netlink.Route,
 ) ([]netlink.Route, error) {
 	link, err := h.LinkByName(bridgeLink(b.ID))
@@ -125,7 +125,7 @@ func defaultGateway(h *netlink.Handle, uplink netlink.Link) (net.IP, error) {
 
 // policyDifferences returns the routes that a switch's table lacks (missing) and has too much (left). rule is true if
 // the rule that leads to the table is missing or left over.
-func (p *Plane) policyDifferences(h *netlink.Handle, b netplan.Bridge) (missing, left []netlink.Route, rule bool,
+func (p *space) policyDifferences(h *netlink.Handle, b netplan.Bridge) (missing, left []netlink.Route, rule bool,
 	err error,
 ) {
 	want, err := p.policyRoutes(h, b)
@@ -165,7 +165,7 @@ func (p *Plane) policyDifferences(h *netlink.Handle, b netplan.Bridge) (missing,
 	return missing, left, ruled != (len(want) > 0), nil
 }
 
-func (p *Plane) syncPolicyRoutes(h *netlink.Handle, b netplan.Bridge) error {
+func (p *space) syncPolicyRoutes(h *netlink.Handle, b netplan.Bridge) error {
 	missing, left, rule, err := p.policyDifferences(h, b)
 	if err != nil {
 		return err
@@ -212,7 +212,7 @@ func policyRule(link string, table int) *netlink.Rule {
 }
 
 // policyRules returns the rules made here: the switch's interface to its table.
-func (p *Plane) policyRules(h *netlink.Handle) (map[string]int, error) {
+func (p *space) policyRules(h *netlink.Handle) (map[string]int, error) {
 	rules, err := h.RuleList(netlink.FAMILY_V4)
 	if err != nil {
 		return nil, fmt.Errorf("list routing rules: %w", err)
@@ -226,7 +226,7 @@ func (p *Plane) policyRules(h *netlink.Handle) (map[string]int, error) {
 	return found, nil
 }
 
-func (p *Plane) dropRule(h *netlink.Handle, link string, table int) error {
+func (p *space) dropRule(h *netlink.Handle, link string, table int) error {
 	if err := h.RuleDel(policyRule(link, table)); err != nil && !errors.Is(err, unix.ENOENT) {
 		return fmt.Errorf("remove routing rule of %q: %w", link, err)
 	}
@@ -234,7 +234,7 @@ func (p *Plane) dropRule(h *netlink.Handle, link string, table int) error {
 }
 
 // dropPolicyRoutes removes a switch's own routing table and the rule that leads to it.
-func (p *Plane) dropPolicyRoutes(h *netlink.Handle, id string) error {
+func (p *space) dropPolicyRoutes(h *netlink.Handle, id string) error {
 	routes, err := h.RouteListFiltered(netlink.FAMILY_V4, &netlink.Route{Table: policyTable(id)},
 		netlink.RT_FILTER_TABLE)
 	if err != nil {
@@ -258,7 +258,7 @@ func (p *Plane) dropPolicyRoutes(h *netlink.Handle, id string) error {
 }
 
 // removePolicyRoutes removes the tables of switches that are not wanted.
-func (p *Plane) removePolicyRoutes(h *netlink.Handle, want *state) error {
+func (p *space) removePolicyRoutes(h *netlink.Handle, want *state) error {
 	rules, err := p.policyRules(h)
 	if err != nil {
 		return err

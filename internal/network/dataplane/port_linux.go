@@ -41,7 +41,7 @@ func (s *portSpec) podACL() []netplan.ACL {
 
 // ensurePort makes a pod's interface, or repairs it. An interface whose alias says that it is whole is checked only if
 // deep.
-func (p *Plane) ensurePort(ctx context.Context, h *netlink.Handle, port netplan.Port, want *state, deep bool) error {
+func (p *space) ensurePort(ctx context.Context, h *netlink.Handle, port netplan.Port, want *state, deep bool) error {
 	b, ok := want.bridges[port.Bridge]
 	if !ok {
 		return fmt.Errorf("no network %q", port.Bridge)
@@ -79,8 +79,8 @@ func (p *Plane) ensurePort(ctx context.Context, h *netlink.Handle, port netplan.
 }
 
 // attach makes the pair and connects it to the switch.
-func (p *Plane) attach(h *netlink.Handle, s *portSpec) error {
-	pin := p.Pin(s.Namespace)
+func (p *space) attach(h *netlink.Handle, s *portSpec) error {
+	pin := p.pin(s.Namespace)
 	if err := p.ensureVeth(h, s, pin); err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func forgetPlace(h *netlink.Handle, port netplan.Port) error {
 }
 
 // ensureVeth makes the pair, unless both ends are there. An end without the other belongs to a namespace that is gone.
-func (p *Plane) ensureVeth(h *netlink.Handle, s *portSpec, pin string) error {
+func (p *space) ensureVeth(h *netlink.Handle, s *portSpec, pin string) error {
 	ns, err := os.Open(pin)
 	if err != nil {
 		return err
@@ -213,18 +213,18 @@ func dropLink(h *netlink.Handle, name string) error {
 }
 
 // removePort removes a pod's interface.
-func (p *Plane) removePort(h *netlink.Handle, port netplan.Port) error {
+func (p *space) removePort(h *netlink.Handle, port netplan.Port) error {
 	if err := dropLink(h, portLink(port.ID)); err != nil {
 		return err
 	}
 	if err := forgetPlace(h, port); err != nil {
 		return err
 	}
-	if there, err := netns.Exists(p.Pin(port.Namespace)); err != nil || !there {
+	if there, err := netns.Exists(p.pin(port.Namespace)); err != nil || !there {
 		return err
 	}
 
-	return netns.Netlink(p.Pin(port.Namespace), func(pod *netlink.Handle) error {
+	return netns.Netlink(p.pin(port.Namespace), func(pod *netlink.Handle) error {
 		link, err := lookup(pod, port.Name)
 		if err != nil || link == nil || portID(link.Attrs().Alias) != port.ID {
 			return err
@@ -330,7 +330,7 @@ func egressQueue(index int, bps uint64) *netlink.Tbf {
 
 // newMacvlan returns an interface on the underlay itself: the host's, to reach the pods of a Transparent network. The
 // uplink and its addresses stay as they are; the two do not reach each other otherwise.
-func (p *Plane) newMacvlan(h *netlink.Handle, b netplan.Bridge, attrs netlink.LinkAttrs) (*netlink.Macvlan, error) {
+func (p *space) newMacvlan(h *netlink.Handle, b netplan.Bridge, attrs netlink.LinkAttrs) (*netlink.Macvlan, error) {
 	parent, err := h.LinkByName(p.parentName(b))
 	if err != nil {
 		return nil, fmt.Errorf("uplink %q: %w", p.parentName(b), err)
@@ -340,11 +340,11 @@ func (p *Plane) newMacvlan(h *netlink.Handle, b netplan.Bridge, attrs netlink.Li
 }
 
 // ensureMacvlanPort makes the interface of a pod that is on the underlay itself.
-func (p *Plane) ensureMacvlanPort(ctx context.Context, h *netlink.Handle, s *portSpec, deep bool) error {
+func (p *space) ensureMacvlanPort(ctx context.Context, h *netlink.Handle, s *portSpec, deep bool) error {
 	if err := dropLink(h, portLink(s.ID)); err != nil { // left from another mode of the network
 		return err
 	}
-	ns, err := os.Open(p.Pin(s.Namespace))
+	ns, err := os.Open(p.pin(s.Namespace))
 	if err != nil {
 		return err
 	}
@@ -360,7 +360,7 @@ func (p *Plane) ensureMacvlanPort(ctx context.Context, h *netlink.Handle, s *por
 		return err
 	}
 
-	err = netns.Netlink(p.Pin(s.Namespace), func(pod *netlink.Handle) error {
+	err = netns.Netlink(p.pin(s.Namespace), func(pod *netlink.Handle) error {
 		have, err := lookup(pod, s.Name)
 		if err != nil {
 			return err
@@ -394,7 +394,7 @@ func (p *Plane) ensureMacvlanPort(ctx context.Context, h *netlink.Handle, s *por
 }
 
 // routeToPod makes the host's route to a pod on the underlay; none with a VLAN tag, as the host is not in that VLAN.
-func (p *Plane) routeToPod(h *netlink.Handle, s *portSpec) error {
+func (p *space) routeToPod(h *netlink.Handle, s *portSpec) error {
 	if s.bridge.VLAN != 0 {
 		return nil
 	}
@@ -421,9 +421,9 @@ func (p *Plane) routeToPod(h *netlink.Handle, s *portSpec) error {
 // Stats reads a port's counters, as the pod sees them.
 func (p *Plane) Stats(_ context.Context, port string) (netplan.Stats, error) {
 	p.mu.Lock()
-	on := p
-	if child := p.apart[p.homes[member{netplan.Ports, port}]]; child != nil {
-		on = child
+	on := p.host
+	if network := p.apart[p.homes[member{netplan.Ports, port}]]; network != nil {
+		on = network.space
 	}
 	var at netplan.Port
 	if on.want != nil {
@@ -480,8 +480,8 @@ func counters(link netlink.Link) (netplan.Stats, error) {
 }
 
 // removeStrayPorts removes from a pod's namespace interfaces that were made here and are not wanted.
-func (p *Plane) removeStrayPorts(id string, want *state) error {
-	return netns.Netlink(p.Pin(id), func(pod *netlink.Handle) error {
+func (p *space) removeStrayPorts(id string, want *state) error {
+	return netns.Netlink(p.pin(id), func(pod *netlink.Handle) error {
 		links, err := pod.LinkList()
 		if err != nil {
 			return err
@@ -489,7 +489,7 @@ func (p *Plane) removeStrayPorts(id string, want *state) error {
 
 		for _, l := range links {
 			port := portID(l.Attrs().Alias)
-			if wanted := want.ports[port]; port == "" || !p.mine(portBridge(l.Attrs().Alias)) ||
+			if wanted := want.ports[port]; port == "" || !p.place.owns(portBridge(l.Attrs().Alias)) ||
 				(wanted.Namespace == id && wanted.Name == l.Attrs().Name) {
 				continue
 			}

@@ -22,7 +22,7 @@ import (
 func TestTableInKernel(t *testing.T) {
 	for mode, plan := range tablePlans() {
 		t.Run(mode, func(t *testing.T) {
-			p := tablePlane()
+			p := tableSpace()
 			compareTables(t, mode, tableName, makeTable(t, p, plan))
 			for _, port := range plan.Ports {
 				if podText(t, plan, port, p.cfg.Users) != nil {
@@ -34,7 +34,7 @@ func TestTableInKernel(t *testing.T) {
 }
 
 // makeTable makes the data plane make a host's table, and returns the host's network namespace.
-func makeTable(t *testing.T, p *Plane, plan netplan.Plan) string {
+func makeTable(t *testing.T, p *space, plan netplan.Plan) string {
 	t.Helper()
 	ns := netnstest.New(t, "host")
 	table, err := openTable(ns)
@@ -49,7 +49,7 @@ func makeTable(t *testing.T, p *Plane, plan netplan.Plan) string {
 }
 
 // makePodTable makes the data plane make a port's table, and returns the pod's network namespace.
-func makePodTable(t *testing.T, p *Plane, plan netplan.Plan, port netplan.Port) string {
+func makePodTable(t *testing.T, p *space, plan netplan.Plan, port netplan.Port) string {
 	t.Helper()
 	ns := netnstest.New(t, "pod")
 	p.cfg.PinDir, port.Namespace = filepath.Split(ns)

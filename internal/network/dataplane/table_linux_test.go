@@ -12,9 +12,14 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the nftables tables in testdata")
 
-// tablePlane returns a plane without a kernel.
-func tablePlane() *Plane {
-	return &Plane{cfg: Config{Uplink: "eth0", Users: Users{BySID: map[string][]uint32{"S-1-5-93-2-2": {1000}}, Mask: 2047}}}
+// tableSpace returns the space of a host, without a kernel.
+func tableSpace() *space {
+	p := &Plane{}
+	p.host = &space{
+		cfg:   Config{Uplink: "eth0", Users: Users{BySID: map[string][]uint32{"S-1-5-93-2-2": {1000}}, Mask: 2047}},
+		place: p,
+	}
+	return p.host
 }
 
 // golden returns the file of a table.
@@ -24,7 +29,7 @@ func golden(name string) string { return filepath.Join("testdata", name+".nft") 
 func tableTexts(t *testing.T) map[string]string {
 	t.Helper()
 	texts := map[string]string{}
-	p := tablePlane()
+	p := tableSpace()
 	for mode, plan := range tablePlans() {
 		texts[mode] = hostText(t, p, plan).String()
 		for _, port := range plan.Ports {

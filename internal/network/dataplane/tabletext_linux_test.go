@@ -234,7 +234,7 @@ func commonBits(first, last []byte) int {
 }
 
 // hostText returns the table of a host with a plan, as Apply makes it if there is none.
-func hostText(t *testing.T, p *Plane, plan netplan.Plan) *tableText {
+func hostText(t *testing.T, p *space, plan netplan.Plan) *tableText {
 	t.Helper()
 	p.askAll(newState(plan))
 	d := between(nil, p.rules.entries)

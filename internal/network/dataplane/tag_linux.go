@@ -26,7 +26,7 @@ import (
 func taggedEnd(link string) string { return "vt" + strings.TrimPrefix(link, vlanPrefix) }
 
 // ensureVLAN makes the uplink's interface for a tag, or repairs it.
-func (p *Plane) ensureVLAN(h *netlink.Handle, uplink string, tag uint16) error {
+func (p *space) ensureVLAN(h *netlink.Handle, uplink string, tag uint16) error {
 	name := vlanLink(uplink, tag)
 	parent, err := h.LinkByName(uplink)
 	if err != nil {
@@ -63,7 +63,7 @@ func (p *Plane) ensureVLAN(h *netlink.Handle, uplink string, tag uint16) error {
 }
 
 // tagIsWhole reports whether a network's tag interface is as ensureVLAN makes it.
-func (p *Plane) tagIsWhole(h *netlink.Handle, b netplan.Bridge) bool {
+func (p *space) tagIsWhole(h *netlink.Handle, b netplan.Bridge) bool {
 	name := vlanLink(p.uplink(b), b.VLAN)
 	link, err := h.LinkByName(name)
 	end, endErr := h.LinkByName(taggedEnd(name))
@@ -99,7 +99,7 @@ func tagFilters(end, uplink netlink.Link, tag uint16) []filter {
 }
 
 // ensureTagPair makes the veth pair. Frames carry the uplink's hardware address, as the host's own do.
-func (p *Plane) ensureTagPair(h *netlink.Handle, name string, parent netlink.Link) (netlink.Link, error) {
+func (p *space) ensureTagPair(h *netlink.Handle, name string, parent netlink.Link) (netlink.Link, error) {
 	link, err := lookup(h, name)
 	if err != nil {
 		return nil, err
