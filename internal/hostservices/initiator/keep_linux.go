@@ -2,7 +2,6 @@ package initiator
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"mullion.dev/mullion/internal/base/plaintext"
 	"mullion.dev/mullion/internal/hostservices/iscsi"
 	"mullion.dev/mullion/internal/hostservices/keeper"
+	"mullion.dev/mullion/internal/windows/wire/hostcall"
 )
 
 // KeepCommand and FindCommand are the first arguments of a process that keeps a session, and of one that asks a portal
@@ -36,12 +35,6 @@ type asked struct {
 	Hold time.Duration `json:"hold"`
 }
 
-// answered is a process's answer: an error in Windows' words, or the targets that it found.
-type answered struct {
-	Error   string         `json:"error,omitempty"`
-	Targets []iscsi.Target `json:"targets,omitempty"`
-}
-
 // status is what a process says of its session, in the file of that name.
 type status struct {
 	// Connected says that the target answers; Fault says why it does not.
@@ -57,53 +50,28 @@ type status struct {
 // Find asks a portal for its targets. It runs in a process of its own, as a user without rights: it reads its input
 // from in, and answers on out.
 func Find(ctx context.Context, in io.Reader, out io.Writer) error {
-	if err := keeper.Settle(); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
 	var a asked
-	if err := json.NewDecoder(in).Decode(&a); err != nil {
-		return fmt.Errorf("read what portal to ask: %w", err)
-	}
-
-	targets, err := iscsi.Discover(ctx, a.Login)
-	answer := answered{Targets: targets}
-	if err != nil {
-		answer.Error = words(err)
-	}
-
-	return json.NewEncoder(out).Encode(answer)
+	return keeper.Told(in, out, &a, func() ([]iscsi.Target, error) {
+		ctx, cancel := context.WithTimeout(ctx, askTimeout)
+		defer cancel()
+		targets, err := iscsi.Discover(ctx, a.Login)
+		return targets, refused(err)
+	})
 }
 
 // Keep keeps a session. It runs in a process of its own, as a user without rights: it reads its input from in, logs in,
 // and answers on out. Then it waits to read that its file system is mounted, and serves it by descriptor 3 until it is
 // unmounted, and logs out, or until the target has not answered for too long.
 func Keep(ctx context.Context, in io.Reader, out io.Writer) error {
-	if err := keeper.Settle(); err != nil {
-		return err
-	}
-	input := json.NewDecoder(in)
 	k := &kept{lost: make(chan struct{})}
-	if err := input.Decode(&k.asked); err != nil {
-		return fmt.Errorf("read what to log in to: %w", err)
-	}
-
 	k.changed.L = &k.mu
-	logging, cancel := context.WithTimeout(ctx, askTimeout)
-	err := k.login(logging)
-	cancel()
-	answer := answered{}
+	err := keeper.Told(in, out, &k.asked, func() (found struct{}, err error) {
+		logging, cancel := context.WithTimeout(ctx, askTimeout)
+		defer cancel()
+		return found, refused(k.login(logging))
+	})
 	if err != nil {
-		answer.Error = words(err)
-	}
-
-	if err := errors.Join(err, json.NewEncoder(out).Encode(answer)); err != nil {
 		return err
-	}
-	var mounted bool
-	if err := input.Decode(&mounted); err != nil || !mounted {
-		return fmt.Errorf("hear that the disks are mounted: %w", err)
 	}
 
 	server, err := k.serve()
@@ -317,7 +285,7 @@ func (k *kept) status() status {
 	}
 
 	if k.fault != nil {
-		said.Fault = words(k.fault)
+		said.Fault = refused(k.fault).Error()
 	}
 	if k.session != nil {
 		said.TSIH = k.session.TSIH
@@ -326,18 +294,22 @@ func (k *kept) status() status {
 	return said
 }
 
-// words are Windows' words for why a target cannot be used
+// refused returns the error of who asks, in Windows' words, for why a target cannot be used
 // (https://learn.microsoft.com/windows-hardware/drivers/storage/iscsi-status-qualifiers).
-func words(err error) string {
+func refused(err error) error {
+	if err == nil {
+		return nil
+	}
+
 	var dns *net.DNSError
 	var op *net.OpError
 	switch {
 	case errors.Is(err, iscsi.ErrAuthentication):
-		return "Authentication Failure: " + plaintext.OneLine(err.Error())
+		return hostcall.Refusef(0, "Authentication Failure: %v", err)
 	case errors.Is(err, iscsi.ErrNoTarget):
-		return "The target name is not found or is marked as hidden from login."
+		return hostcall.Refusef(0, "The target name is not found or is marked as hidden from login.")
 	case errors.As(err, &dns) || errors.As(err, &op) || errors.Is(err, context.DeadlineExceeded):
-		return "Connection Failed: " + plaintext.OneLine(err.Error())
+		return hostcall.Refusef(0, "Connection Failed: %v", err)
 	}
-	return "Login Failed: " + plaintext.OneLine(err.Error())
+	return hostcall.Refusef(0, "Login Failed: %v", err)
 }

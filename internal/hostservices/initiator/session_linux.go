@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,54 +38,18 @@ const mostStatus = 128 << 10
 
 // find has a process ask a portal for its targets.
 func (s *Server) find(ctx context.Context, login iscsi.Login) ([]iscsi.Target, error) {
-	kept, input, output, err := keeper.Process{
+	found, err := keeper.Ask[[]iscsi.Target](ctx, keeper.Process{
 		Program: s.Program, Command: FindCommand, Name: login.Portal, Netns: s.Netns,
-	}.Start(ctx)
+	}, askTimeout+lookTimeout, asked{Login: login})
 	if err != nil {
-		return nil, fmt.Errorf("start what asks a portal: %w", err)
-	}
-	defer output.Close()
-	defer input.Close()
-
-	found, err := ask(input, output, asked{Login: login})
-	if err != nil {
-		return nil, errors.Join(err, ended(kept.Kill()))
+		return nil, err
 	}
 
 	// Who has asked has read what anybody may have written.
-	return slices.DeleteFunc(found.Targets[:min(len(found.Targets), iscsi.MostTargets)], func(t iscsi.Target) bool {
+	return slices.DeleteFunc(found[:min(len(found), iscsi.MostTargets)], func(t iscsi.Target) bool {
 		name, err := hostiscsi.CleanTarget(t.Name)
 		return err != nil || name != t.Name
 	}), nil
-}
-
-// ended returns the error of ending a process, but that it had ended.
-func ended(err error) error {
-	if errors.Is(err, os.ErrProcessDone) {
-		return nil
-	}
-	return err
-}
-
-// ask asks a process, and hears it.
-func ask(input io.Writer, output *os.File, what asked) (answered, error) {
-	var a answered
-	err := json.NewEncoder(input).Encode(what)
-	if err == nil {
-		err = output.SetReadDeadline(time.Now().Add(askTimeout + lookTimeout))
-	}
-	if err == nil {
-		err = json.NewDecoder(io.LimitReader(output, 1<<20)).Decode(&a)
-	}
-	if err != nil {
-		return a, fmt.Errorf("hear of %s: %w", what.Login.Portal, err)
-	}
-
-	if a.Error != "" {
-		return a, errors.New(plaintext.OneLine(a.Error))
-	}
-
-	return a, nil
 }
 
 func (s *Server) mount(id string) string { return filepath.Join(s.Folder, id) }
@@ -100,35 +63,17 @@ func (s *Server) start(ctx context.Context, one session) (status, error) {
 		return status{}, err
 	}
 
-	device, err := keeper.OpenDevice()
-	if err != nil {
-		return status{}, err
-	}
-	defer device.Close() // the process has it then
-
-	kept, input, output, err := keeper.Process{
+	err := keeper.Process{
 		Program: s.Program,
 		Command: KeepCommand,
 		Name:    s.mount(one.ID),
-		Files:   []*os.File{device},
 		Netns:   s.Netns,
 		Disk:    true,
-	}.Start(ctx)
+	}.Keep(ctx, askTimeout+lookTimeout, asked{Login: s.login(one), Hold: s.Hold}, func(device *os.File) error {
+		return s.mountSession(one, device)
+	})
 	if err != nil {
-		return status{}, fmt.Errorf("start what keeps the session: %w", err)
-	}
-	defer output.Close()
-	defer input.Close() // without a word it ends
-
-	_, err = ask(input, output, asked{Login: s.login(one), Hold: s.Hold})
-	if err == nil {
-		err = s.mountSession(one, device)
-	}
-	if err == nil {
-		err = json.NewEncoder(input).Encode(true)
-	}
-	if err != nil {
-		return status{}, errors.Join(err, ended(kept.Kill()))
+		return status{}, err
 	}
 
 	return s.statusOf(ctx, one, statusFile)

@@ -2,7 +2,6 @@ package smb
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -26,34 +25,17 @@ const KeepCommand = "keep-share"
 // Keep is a process that keeps a mapping, as a user without rights. It reads the Target from in, connects, and answers
 // on out. When it reads that the share is mounted, it serves it by its descriptor 3, until it is unmounted everywhere.
 func Keep(ctx context.Context, in io.Reader, out io.Writer) error {
-	if err := keeper.Settle(); err != nil {
-		return err
-	}
-	input := json.NewDecoder(in)
 	var target Target
-	if err := input.Decode(&target); err != nil {
-		return fmt.Errorf("read what to connect to: %w", err)
-	}
-
-	s := &share{
-		target: target,
-		way:    target.byPassword(),
-		known:  known{most: mostKnown},
-	}
-
-	var refusal hostcall.Refusal // says nothing if the server is connected
-	_, _, err := s.connection(ctx)
+	s := &share{known: known{most: mostKnown}}
+	err := keeper.Told(in, out, &target, func() (found struct{}, err error) {
+		s.target, s.way = target, target.byPassword()
+		if _, _, err = s.connection(ctx); err != nil {
+			err = refused(target.errorf(err))
+		}
+		return found, err
+	})
 	if err != nil {
-		err = target.errorf(err)
-		refusal.Words, refusal.Code = words(err)
-	}
-	if err := errors.Join(err, json.NewEncoder(out).Encode(refusal)); err != nil {
 		return err
-	}
-
-	var mounted bool
-	if err := input.Decode(&mounted); err != nil || !mounted {
-		return fmt.Errorf("hear that the share is mounted: %w", err)
 	}
 
 	server, err := serve(&node{share: s}, cached)
@@ -80,24 +62,27 @@ func serve(root fs.InodeEmbedder, timeout time.Duration) (*fuse.Server, error) {
 	})
 }
 
-// words are Windows' words and number for why a server cannot be used
+// refused adds Windows' words and number for why a server cannot be used to an error
 // (https://learn.microsoft.com/windows/win32/debug/system-error-codes).
-func words(err error) (string, uint32) {
+func refused(err error) error {
 	var response *smb2.ResponseError
 	var transport *smb2.TransportError
 	var dns *net.DNSError
+	no := func(code uint32, words string) error {
+		return fmt.Errorf("%w: %w", hostcall.Refusef(code, "%s", words), err)
+	}
 	switch {
 	case errors.Is(err, ErrNotEncrypted):
-		return "Access is denied: " + ErrNotEncrypted.Error(), 5
+		return no(5, "Access is denied: "+ErrNotEncrypted.Error())
 	case errors.As(err, &response) && response.Code == statusLogonFailure:
-		return "The user name or password is incorrect.", 1326
+		return no(1326, "The user name or password is incorrect.")
 	case errors.As(err, &response) && response.Code == statusBadNetworkName:
-		return "The network name cannot be found.", 67
+		return no(67, "The network name cannot be found.")
 	case errors.Is(err, os.ErrPermission):
-		return "Access is denied.", 5
+		return no(5, "Access is denied.")
 	case errors.As(err, &dns) || errors.As(err, &transport) || errors.Is(err, context.DeadlineExceeded):
-		return "The network path was not found: " + err.Error(), 53
+		return no(53, "The network path was not found: "+err.Error())
 	}
 
-	return err.Error(), 59 // ERROR_UNEXP_NET_ERR
+	return no(59, err.Error()) // ERROR_UNEXP_NET_ERR
 }

@@ -3,7 +3,6 @@ package smb
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -291,43 +290,17 @@ func (s *Server) openFolder(place string) (*os.File, error) {
 
 // start starts the process that keeps the mapping, and mounts the share when it is connected.
 func (s *Server) start(ctx context.Context, target Target, folder *os.File) error {
-	device, err := keeper.OpenDevice()
-	if err != nil {
-		return err
-	}
-	defer device.Close() // the process has it then; when that ends, who uses the share gets errors
-
-	kept, input, output, err := keeper.Process{
+	return keeper.Process{
 		Program: s.Program,
 		Command: KeepCommand,
 		Name:    filepath.Join(s.Folder, target.Server, target.Share),
-		Files:   []*os.File{device},
-	}.Start(ctx)
-	if err != nil {
-		return fmt.Errorf("start what keeps the mapping: %w", err)
-	}
-	defer output.Close()
-	defer input.Close() // without a word it ends
-
-	say := json.NewEncoder(input)
-	if err := errors.Join(say.Encode(target), output.SetReadDeadline(time.Now().Add(makeTimeout))); err != nil {
-		return errors.Join(err, kept.Kill())
-	}
-
-	var refusal hostcall.Refusal
-	if err := json.NewDecoder(output).Decode(&refusal); err != nil {
-		return errors.Join(fmt.Errorf("hear of the mapping: %w", err), kept.Kill())
-	}
-	if refusal.Words != "" {
-		return &refusal
-	}
-
-	source := `\\` + target.Server + `\` + target.Share
-	if err := keeper.MountOver(folder, device, source, kind); err != nil {
-		return fmt.Errorf("mount %s: %w", source, err)
-	}
-
-	return say.Encode(true)
+	}.Keep(ctx, makeTimeout, target, func(device *os.File) error {
+		source := `\\` + target.Server + `\` + target.Share
+		if err := keeper.MountOver(folder, device, source, kind); err != nil {
+			return fmt.Errorf("mount %s: %w", source, err)
+		}
+		return nil
+	})
 }
 
 // remove unmounts a share. Who has a file of it open keeps it.
