@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"sync"
 
@@ -60,9 +59,6 @@ func (a *agent) hostServices(host winhost.Host) []hostService {
 // not need it.
 func (a *agent) serveHost(ctx context.Context) {
 	host, err := winhost.Load(a.config.HostFile)
-	if err == nil {
-		err = os.MkdirAll(agentconfig.PipesDir(a.config.RunDir), 0o700)
-	}
 	if err != nil {
 		a.log.Error("serve the services of the host", "error", err)
 		return

@@ -88,6 +88,9 @@ func serve(ctx context.Context, executable string, config agentconfig.Config, lo
 	if err != nil {
 		return err
 	}
+	if err := os.MkdirAll(agentconfig.PipesDir(config.RunDir), 0o700); err != nil {
+		return err
+	}
 	hnsListener, err := listen(ctx, config.HNS.String())
 	if err != nil {
 		return err
@@ -324,19 +327,12 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 	if err != nil {
 		return nil, nil, err
 	}
-	socket, err := a.listenForPipe(ctx)
+	// mullion-pipe.exe of the host connects there.
+	socket, err := unixsocket.Listen(ctx, agentconfig.CRISocket(a.config.RunDir))
 	if err != nil {
 		return nil, nil, errors.Join(err, l.Close())
 	}
 	return server, []net.Listener{l, socket}, nil
-}
-
-// listenForPipe listens where mullion-pipe.exe of the host connects to.
-func (a *agent) listenForPipe(ctx context.Context) (net.Listener, error) {
-	if err := os.MkdirAll(agentconfig.PipesDir(a.config.RunDir), 0o700); err != nil {
-		return nil, err
-	}
-	return unixsocket.Listen(ctx, agentconfig.CRISocket(a.config.RunDir))
 }
 
 // shares mounts the SMB shares that a container uses by its account, if the node has the account's keys.
