@@ -18,7 +18,7 @@ import (
 	"mullion.dev/mullion/internal/base/memtrim"
 	"mullion.dev/mullion/internal/cluster/hold"
 	"mullion.dev/mullion/internal/cluster/layout"
-	"mullion.dev/mullion/internal/hostservices/initiator"
+	"mullion.dev/mullion/internal/hostservices/keeper"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/process/supervisor"
 	"mullion.dev/mullion/internal/process/systemd"
@@ -55,8 +55,7 @@ func keep(l proc.Leftover, parent string) bool {
 		return true
 	}
 	for _, arg := range l.Args {
-		if strings.HasSuffix(arg, shimProgram) ||
-			slices.Contains([]string{"keep-streams", "keep-share", "keep-shares", initiator.KeepCommand}, arg) {
+		if strings.HasSuffix(arg, shimProgram) || arg == "keep-streams" || slices.Contains(keeper.Commands(), arg) {
 			return true
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"mullion.dev/mullion/internal/hostservices/disks"
 	"mullion.dev/mullion/internal/hostservices/initiator"
 	"mullion.dev/mullion/internal/hostservices/iscsi/iscsitest"
+	"mullion.dev/mullion/internal/hostservices/keeper"
 	"mullion.dev/mullion/internal/hostservices/service/servicetest"
 	"mullion.dev/mullion/internal/windows/wire/hostcall"
 	"mullion.dev/mullion/internal/windows/wire/hostdisk"
@@ -32,9 +33,9 @@ func TestMain(m *testing.M) {
 	run := func() int { return m.Run() }
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
-		case initiator.KeepCommand:
+		case keeper.Disks:
 			run = func() int { return said(initiator.Keep(context.Background(), os.Stdin, os.Stdout)) }
-		case initiator.FindCommand:
+		case keeper.Targets:
 			run = func() int { return said(initiator.Find(context.Background(), os.Stdin, os.Stdout)) }
 		}
 	}
@@ -219,7 +220,7 @@ func (h *host) keepers(t *testing.T) []int {
 	var found []int
 	for _, f := range files {
 		data, _ := os.ReadFile(f)
-		if args := strings.Split(string(data), "\x00"); len(args) > 2 && args[1] == initiator.KeepCommand && strings.HasPrefix(args[2], h.dir) {
+		if args := strings.Split(string(data), "\x00"); len(args) > 2 && args[1] == keeper.Disks && strings.HasPrefix(args[2], h.dir) {
 			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(f)))
 			found = append(found, pid)
 		}

@@ -14,13 +14,6 @@ import (
 	"mullion.dev/mullion/internal/windows/wire/hostcall"
 )
 
-// KeepCommand and FindCommand are the first arguments of a process that keeps a session, and of one that asks a portal
-// for its targets. The second names the folder of the mount, or the portal.
-const (
-	KeepCommand = "keep-disks"
-	FindCommand = "find-targets"
-)
-
 // Times: how long a process has to ask a portal, or to log in and look at the disks; between two attempts to log in
 // anew.
 const (

@@ -44,7 +44,7 @@ type Server struct {
 	Folder string
 	// Name is the initiator's.
 	Name string
-	// Program is a program that calls Keep and Find when its first argument is KeepCommand or FindCommand.
+	// Program is a program that calls Keep and Find when its first argument is keeper.Disks or keeper.Targets.
 	Program string
 	// Netns is the path of the network namespace from which targets are reached; "" is this process's.
 	Netns string

@@ -39,7 +39,7 @@ const mostStatus = 128 << 10
 // find has a process ask a portal for its targets.
 func (s *Server) find(ctx context.Context, login iscsi.Login) ([]iscsi.Target, error) {
 	found, err := keeper.Ask[[]iscsi.Target](ctx, keeper.Process{
-		Program: s.Program, Command: FindCommand, Name: login.Portal, Netns: s.Netns,
+		Program: s.Program, Command: keeper.Targets, Name: login.Portal, Netns: s.Netns,
 	}, askTimeout+lookTimeout, asked{Login: login})
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (s *Server) start(ctx context.Context, one session) (status, error) {
 
 	err := keeper.Process{
 		Program: s.Program,
-		Command: KeepCommand,
+		Command: keeper.Disks,
 		Name:    s.mount(one.ID),
 		Netns:   s.Netns,
 		Disk:    true,

@@ -18,10 +18,6 @@ import (
 	"mullion.dev/mullion/internal/windows/wire/hostcall"
 )
 
-// KeepCommand is the first argument of a process that keeps a mapping. The second names its mount point, which says to
-// whom the process belongs.
-const KeepCommand = "keep-share"
-
 // Keep is a process that keeps a mapping, as a user without rights. It reads the Target from in, connects, and answers
 // on out. When it reads that the share is mounted, it serves it by its descriptor 3, until it is unmounted everywhere.
 func Keep(ctx context.Context, in io.Reader, out io.Writer) error {

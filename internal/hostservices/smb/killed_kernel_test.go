@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mullion.dev/mullion/internal/hostservices/smb"
+	"mullion.dev/mullion/internal/hostservices/keeper"
 	"mullion.dev/mullion/internal/hostservices/smb/smbtest"
 	"mullion.dev/mullion/internal/windows/wire/smbmapping"
 )
@@ -24,7 +24,7 @@ func TestKeeperKilled(t *testing.T) {
 	request.Local = "g:"
 	dir := h.mapped(t, request)
 
-	pid, err := strconv.Atoi(filepath.Base(processOf(t, smb.KeepCommand, h.folder)))
+	pid, err := strconv.Atoi(filepath.Base(processOf(t, keeper.Share, h.folder)))
 	if err != nil {
 		t.Fatal(err)
 	}

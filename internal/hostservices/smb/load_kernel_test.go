@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mullion.dev/mullion/internal/hostservices/smb"
+	"mullion.dev/mullion/internal/hostservices/keeper"
 	"mullion.dev/mullion/internal/hostservices/smb/smbtest"
 )
 
@@ -90,7 +90,7 @@ func TestManyAtOnce(t *testing.T) {
 // checkKeeper looks at the process that keeps a mapping: it has a user of its own, and no rights.
 func checkKeeper(t *testing.T, h host) {
 	t.Helper()
-	checkStatus(t, processOf(t, smb.KeepCommand, h.folder))
+	checkStatus(t, processOf(t, keeper.Share, h.folder))
 }
 
 // processOf returns the folder in /proc of the process that keeps shares for what the folder of state belongs to.

@@ -44,7 +44,7 @@ type Server struct {
 	Folder string
 	// Prefix is the host's Wine prefix, whose dosdevices hold the drive letters. The host's programs may write there.
 	Prefix string
-	// Program is a program that calls Keep when its arguments are KeepCommand and the name of a mount point.
+	// Program is a program that calls Keep when its arguments are keeper.Share and the name of a mount point.
 	Program string
 	Log     *slog.Logger
 
@@ -292,7 +292,7 @@ func (s *Server) openFolder(place string) (*os.File, error) {
 func (s *Server) start(ctx context.Context, target Target, folder *os.File) error {
 	return keeper.Process{
 		Program: s.Program,
-		Command: KeepCommand,
+		Command: keeper.Share,
 		Name:    filepath.Join(s.Folder, target.Server, target.Share),
 	}.Keep(ctx, makeTimeout, target, func(device *os.File) error {
 		source := `\\` + target.Server + `\` + target.Share

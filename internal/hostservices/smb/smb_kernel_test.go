@@ -26,6 +26,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/netns"
 	"mullion.dev/mullion/internal/base/unixsocket"
+	"mullion.dev/mullion/internal/hostservices/keeper"
 	"mullion.dev/mullion/internal/hostservices/service"
 	"mullion.dev/mullion/internal/hostservices/service/servicetest"
 	"mullion.dev/mullion/internal/hostservices/smb"
@@ -35,7 +36,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == smb.KeepCommand {
+	if len(os.Args) > 1 && os.Args[1] == keeper.Share {
 		if err := smb.Keep(context.Background(), os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -43,7 +44,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 
-	if len(os.Args) > 1 && os.Args[1] == smb.KeepTreeCommand {
+	if len(os.Args) > 1 && os.Args[1] == keeper.Shares {
 		if err := smb.KeepTree(os.Stdin); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/netns"
+	"mullion.dev/mullion/internal/hostservices/keeper"
 	"mullion.dev/mullion/internal/hostservices/smb"
 	"mullion.dev/mullion/internal/hostservices/smb/smbtest"
 	"mullion.dev/mullion/internal/hostservices/tickets"
@@ -362,7 +363,7 @@ func TestTreeEnds(t *testing.T) {
 // keeper returns the process that keeps the tree.
 func (a *account) keeper(t *testing.T) int {
 	t.Helper()
-	pid, err := strconv.Atoi(filepath.Base(processOf(t, smb.KeepTreeCommand, a.folder)))
+	pid, err := strconv.Atoi(filepath.Base(processOf(t, keeper.Shares, a.folder)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,13 +23,10 @@ import (
 	"mullion.dev/mullion/internal/windows/wire/smbmapping"
 )
 
-// KeepTreeCommand is the first argument of a process that keeps a Tree.
-const KeepTreeCommand = "keep-shares"
-
 // Tree says whose shares a tree has: those of all servers, as <server>/<share>, which are connected when they are
 // looked up, by the account that a container has a ticket of.
 type Tree struct {
-	// Program is a program that calls KeepTree when its first argument is KeepTreeCommand.
+	// Program is a program that calls KeepTree when its first argument is keeper.Shares.
 	Program string
 	// Container names the container.
 	Container string
@@ -69,7 +66,7 @@ func (t Tree) Mount(ctx context.Context) (_ *os.File, err error) {
 
 	_, input, output, err := keeper.Process{
 		Program: t.Program,
-		Command: KeepTreeCommand,
+		Command: keeper.Shares,
 		Name:    t.Container,
 		Files:   []*os.File{device, files},
 		Netns:   t.NetNS,

@@ -26,6 +26,7 @@ import (
 	"mullion.dev/mullion/internal/base/logging"
 	"mullion.dev/mullion/internal/base/memtrim"
 	"mullion.dev/mullion/internal/hostservices/initiator"
+	"mullion.dev/mullion/internal/hostservices/keeper"
 	"mullion.dev/mullion/internal/hostservices/smb"
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
 	"mullion.dev/mullion/internal/node/linuxhost"
@@ -110,13 +111,13 @@ func Run(ctx context.Context, env Env) error {
 // keep is the processes that speak with servers which anybody may have named.
 func keep(ctx context.Context, env Env) error {
 	switch env.Args[0] {
-	case smb.KeepCommand:
+	case keeper.Share:
 		return smb.Keep(ctx, env.In, env.Out)
-	case smb.KeepTreeCommand:
+	case keeper.Shares:
 		return smb.KeepTree(env.In)
-	case initiator.KeepCommand:
+	case keeper.Disks:
 		return initiator.Keep(ctx, env.In, env.Out)
-	case initiator.FindCommand:
+	case keeper.Targets:
 		return initiator.Find(ctx, env.In, env.Out)
 	}
 	return fmt.Errorf("%q is none of %s", env.Args[0], verbs)
