@@ -99,10 +99,11 @@ func Windows() *Calls {
 		MountVolume:   mountVolume,
 		UnmountVolume: unmountVolume,
 
-		SMB: ask(smbmapping.Call(), onHost[smbmapping.Request]("The specified service does not exist as an installed "+
-			"service: shares are mapped on the host, and a container gets one as a volume.")),
-		ISCSI: ask(hostiscsi.Call(), onHost[hostiscsi.Request]("The iSCSI Initiator service is not there: sessions are "+
-			"the host's, and a container gets a disk as a volume.")),
+		SMB: ask(smbmapping.Call(), onHost[smbmapping.Request](
+			"The specified service does not exist as an installed service: shares are mapped on the host, and a container "+
+				"gets one as a volume.")),
+		ISCSI: ask(hostiscsi.Call(), onHost[hostiscsi.Request](
+			"The iSCSI Initiator service is not there: sessions are the host's, and a container gets a disk as a volume.")),
 
 		Version:  windowsVersion,
 		Resolve:  resolve,

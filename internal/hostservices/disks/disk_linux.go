@@ -279,7 +279,8 @@ func (d disk) clear(t *gpt.Table, force bool) error {
 		return p.Type != gpt.MicrosoftReserved
 	})
 	if basic && !force {
-		return hostcall.Refusef(6, "The disk has partitions: -RemoveData removes them, and -RemoveOEM those of another system.")
+		return hostcall.Refusef(6,
+			"The disk has partitions: -RemoveData removes them, and -RemoveOEM those of another system.")
 	}
 	if err := d.closeAll(true); err != nil {
 		return err
@@ -334,7 +335,8 @@ func (d disk) changeVolume(ctx context.Context, p hostdisk.Part, r hostdisk.Requ
 	case r.Do == hostdisk.Format:
 		foreign, err := v.foreign(ctx)
 		if err == nil && !ours && foreign != "" && !r.Force {
-			err = hostcall.Refusef(43002, "The volume has the file system %s of another system: -Force formats it.", foreign)
+			err = hostcall.Refusef(43002,
+				"The volume has the file system %s of another system: -Force formats it.", foreign)
 		}
 		if err != nil {
 			return err

@@ -433,7 +433,8 @@ func (s *Server) disconnect(ctx context.Context, i int) error {
 	default:
 		if err := s.Disks.Release(ctx, s.keys(one, is)); err != nil {
 			if errors.Is(err, disks.ErrInUse) {
-				err = hostcall.Refusef(0, "The session cannot be logged out since a device on that session is currently being used.")
+				err = hostcall.Refusef(0,
+					"The session cannot be logged out since a device on that session is currently being used.")
 			}
 			return err
 		}

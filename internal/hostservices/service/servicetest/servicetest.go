@@ -42,8 +42,8 @@ func Start(tb testing.TB, dir string, services ...service.Service) (end func()) 
 	}
 }
 
-// Ask asks a service at a socket. Without an answer the test ends; a refusal is one, and says nothing if the request was
-// carried out.
+// Ask asks a service at a socket. Without an answer the test ends. The refusal says nothing if the request was carried
+// out.
 func Ask[Q, A any](tb testing.TB, socket string, call hostcall.Call[Q, A], request Q) (A, hostcall.Refusal) {
 	tb.Helper()
 	conn, err := unixsocket.Dialer(socket)(context.WithoutCancel(tb.Context()), "", "")
