@@ -9,8 +9,8 @@
 #include <ntsecapi.h>
 
 /*
- * Fills data with random bytes; documented never to fail. SystemFunction036 (RtlGenRandom) reads the machine's own generator:
- * Wine 8.0 dlls/advapi32/crypt.c reads /dev/urandom.
+ * Fills data with random bytes; documented never to fail. SystemFunction036 (RtlGenRandom) reads the machine's own
+ * generator: Wine 8.0 dlls/advapi32/crypt.c reads /dev/urandom.
  */
 BOOL WINAPI ProcessPrng(BYTE *data, SIZE_T size)
 {

@@ -1,6 +1,6 @@
 /*
- * bindfltapi.dll: folders that are seen at another place. There are none here: nothing makes one, and so there is none to
- * take back, which containerd and hcsshim try whenever a container ends.
+ * bindfltapi.dll: folders that are seen at another place. There are none here: nothing makes one, and so there is none
+ * to take back, which containerd and hcsshim try whenever a container ends.
  */
 #include <windows.h>
 

@@ -28,10 +28,12 @@ BOOL copies_kept(void)
     AcquireSRWLockExclusive(&lock);
     if (!generation)
     {
-        file = CreateFileW(GENERATION_FILE, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_EXISTING, 0, NULL);
+        file = CreateFileW(GENERATION_FILE, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
+                           OPEN_EXISTING, 0, NULL);
         if (file != INVALID_HANDLE_VALUE)
         {
-            if (GetFileSize(file, NULL) >= sizeof(*generation) && (mapping = CreateFileMappingW(file, NULL, PAGE_READONLY, 0, 0, NULL)))
+            if (GetFileSize(file, NULL) >= sizeof(*generation) &&
+                (mapping = CreateFileMappingW(file, NULL, PAGE_READONLY, 0, 0, NULL)))
                 generation = MapViewOfFile(mapping, FILE_MAP_READ, 0, 0, sizeof(*generation));
             if (mapping)
                 CloseHandle(mapping);

@@ -9,8 +9,10 @@
 static BYTE *default_handler(const BYTE *routine)
 {
     const BYTE *base = (const BYTE *)GetModuleHandleW(L"kernelbase.dll");
-    const IMAGE_NT_HEADERS64 *header = (const IMAGE_NT_HEADERS64 *)(const void *)(base + ((const IMAGE_DOS_HEADER *)(const void *)base)->e_lfanew);
-    const BYTE *end = base + header->OptionalHeader.SizeOfImage, *code_end = base + header->OptionalHeader.BaseOfCode + header->OptionalHeader.SizeOfCode;
+    const IMAGE_NT_HEADERS64 *header =
+        (const IMAGE_NT_HEADERS64 *)(const void *)(base + ((const IMAGE_DOS_HEADER *)(const void *)base)->e_lfanew);
+    const BYTE *end = base + header->OptionalHeader.SizeOfImage,
+               *code_end = base + header->OptionalHeader.BaseOfCode + header->OptionalHeader.SizeOfCode;
 
     for (const BYTE *p = routine; p < routine + 0x100; p++)
     {
@@ -37,7 +39,8 @@ static BYTE *default_handler(const BYTE *routine)
 void ctrl_exit_code(HANDLE process)
 {
     const BYTE *routine = (const BYTE *)(void *)GetProcAddress(GetModuleHandleW(L"kernelbase.dll"), "CtrlRoutine");
-    BYTE code[] = {0xb9, 0x3a, 0x01, 0x00, 0xc0, 0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0x48, 0x83, 0xec, 0x28, 0xff, 0xd0};
+    BYTE code[] = {0xb9, 0x3a, 0x01, 0x00, 0xc0, 0x48, 0xb8, 0,    0,    0,   0,
+                   0,    0,    0,    0,    0x48, 0x83, 0xec, 0x28, 0xff, 0xd0};
     FARPROC exit_process = GetProcAddress(GetModuleHandleW(L"ntdll.dll"), "RtlExitUserProcess");
     BYTE *handler = routine ? default_handler(routine) : NULL, first[5];
     DWORD old;

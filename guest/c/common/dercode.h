@@ -1,4 +1,7 @@
-/* DER (ITU-T X.690): reading within bounds, and writing from the end to the beginning. It knows no Windows and no Wine, and is tested on Linux. */
+/*
+ * DER (ITU-T X.690): reading within bounds, and writing from the end to the beginning. It knows no Windows and no Wine,
+ * and is tested on Linux.
+ */
 #ifndef MULLION_DERCODE_H
 #define MULLION_DERCODE_H
 
@@ -23,7 +26,10 @@ struct bytes
     SIZE_T size;
 };
 
-/* Takes the first element from the front of from; FALSE, and from stays, if there is none that is whole and of definite length. */
+/*
+ * Takes the first element from the front of from; FALSE, and from stays, if there is none that is whole and of definite
+ * length.
+ */
 BOOL der_next(struct bytes *from, BYTE *tag, struct bytes *content);
 
 /* The same for an element of this tag only. */

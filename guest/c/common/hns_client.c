@@ -40,7 +40,8 @@ static int read_token(char *token, unsigned short *port)
 {
     char text[MAX_TOKEN + 32], *end;
     DWORD size = 0;
-    HANDLE file = CreateFileW(TOKEN_FILE, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_EXISTING, 0, NULL);
+    HANDLE file = CreateFileW(TOKEN_FILE, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
+                              OPEN_EXISTING, 0, NULL);
 
     *port = DEFAULT_PORT;
     if (file == INVALID_HANDLE_VALUE)
@@ -118,7 +119,8 @@ static int greet(SOCKET s, unsigned short port, const char *token)
 
     to.sin_port = htons(port);
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    ok = !connect(s, (struct sockaddr *)&to, sizeof(to)) && !setsockopt(s, IPPROTO_TCP, TCP_NODELAY, (const char *)&on, sizeof(on)) && put(&hello, "MHN1", 4) &&
+    ok = !connect(s, (struct sockaddr *)&to, sizeof(to)) &&
+         !setsockopt(s, IPPROTO_TCP, TCP_NODELAY, (const char *)&on, sizeof(on)) && put(&hello, "MHN1", 4) &&
          put(&hello, token, strlen(token)) && (!copies_kept() || put(&hello, "copies", 6)) && send_frame(s, &hello);
     free(hello.data);
     return ok;
@@ -296,7 +298,8 @@ static int pack(struct buffer *request, struct hns_call *call)
     int ok;
 
     clear(call);
-    ok = put(request, call->function, strlen(call->function)) && put(request, call->object, call->object ? sizeof(GUID) : 0) &&
+    ok = put(request, call->function, strlen(call->function)) &&
+         put(request, call->object, call->object ? sizeof(GUID) : 0) &&
          put(request, call->wanted, call->wanted ? sizeof(GUID) : 0);
     for (i = 0; ok && i < call->texts; i++)
         ok = put(request, call->text[i], call->text[i] ? wcslen(call->text[i]) * sizeof(WCHAR) : 0);

@@ -5,7 +5,10 @@
 
 static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
-/* A number of at most four digits up to the end or a character that is none; the number of its digits, 0: there is none. */
+/*
+ * A number of at most four digits up to the end or a character that is none; the number of its digits, 0: there is
+ * none.
+ */
 static uint32_t number(const char *text, uint32_t length, unsigned base, uint32_t *value)
 {
     uint32_t i;
@@ -14,7 +17,9 @@ static uint32_t number(const char *text, uint32_t length, unsigned base, uint32_
     for (i = 0; i < length && i < 4; i++)
     {
         char c = text[i] >= 'A' && text[i] <= 'F' ? (char)(text[i] - 'A' + 'a') : text[i];
-        unsigned digit = c >= '0' && c <= '9' ? (unsigned)(c - '0') : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10) : base;
+        unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+                         : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10)
+                                                : base;
 
         if (digit >= base)
             break;

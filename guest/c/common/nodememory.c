@@ -64,7 +64,8 @@ BOOL node_memory_parse(struct node_memory *memory, const char *limit, const char
     memory->reclaimable = figure(stat, "slab_reclaimable", NULL); /* v1 does not say */
     memory->kernel = less(used, memory->anonymous + memory->file + memory->reclaimable);
     /* files in memory itself (tmpfs) are in neither list of files, as they have no other place */
-    caches = figure(stat, "inactive_file", "inactive_file") + figure(stat, "active_file", "active_file") + memory->reclaimable;
+    caches = figure(stat, "inactive_file", "inactive_file") + figure(stat, "active_file", "active_file") +
+             memory->reclaimable;
     memory->unused = less(memory->total, used);
     memory->available = less(memory->total, less(used, caches));
     return TRUE;

@@ -1,9 +1,12 @@
 /*
- * The memory of a node that has a part of the machine's (`memory` in cluster.yaml), from what the kernel says of the node's cgroup.
+ * The memory of a node that has a part of the machine's (`memory` in cluster.yaml), from what the kernel says of the
+ * node's cgroup.
  *
- * A host and its containers have three files of the kernel at NODE_MEMORY (internal/windows/wine/memory_linux.go): limit and usage are numbers of bytes,
- * stat says what the memory is used for. Facts: https://docs.kernel.org/admin-guide/cgroup-v2.html#memory-interface-files (memory.max, memory.current,
- * memory.stat), https://docs.kernel.org/admin-guide/cgroup-v1/memory.html#stat-file (names with total_ are those of the cgroup with all below it).
+ * A host and its containers have three files of the kernel at NODE_MEMORY (internal/windows/wine/memory_linux.go):
+ * limit and usage are numbers of bytes, stat says what the memory is used for. Facts:
+ * https://docs.kernel.org/admin-guide/cgroup-v2.html#memory-interface-files (memory.max, memory.current, memory.stat),
+ * https://docs.kernel.org/admin-guide/cgroup-v1/memory.html#stat-file (names with total_ are those of the cgroup with
+ * all below it).
  */
 #ifndef MULLION_NODEMEMORY_H
 #define MULLION_NODEMEMORY_H

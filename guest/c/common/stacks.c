@@ -17,13 +17,15 @@ static BYTE *find_stack_clearing(void)
 {
     BYTE *base = (BYTE *)GetModuleHandleW(L"ntdll.dll");
     IMAGE_NT_HEADERS64 *header = (IMAGE_NT_HEADERS64 *)(void *)(base + ((IMAGE_DOS_HEADER *)(void *)base)->e_lfanew);
-    BYTE *end = base + header->OptionalHeader.BaseOfCode + header->OptionalHeader.SizeOfCode - sizeof(before) - sizeof(clearing);
+    BYTE *end = base + header->OptionalHeader.BaseOfCode + header->OptionalHeader.SizeOfCode - sizeof(before) -
+                sizeof(clearing);
 
     for (BYTE *p = base + header->OptionalHeader.BaseOfCode; p < end; p++)
     {
         BYTE *found = p + sizeof(before);
 
-        if (equal(p, before, sizeof(before)) && (equal(found, clearing, sizeof(clearing)) || equal(found, nop, sizeof(nop))))
+        if (equal(p, before, sizeof(before)) &&
+            (equal(found, clearing, sizeof(clearing)) || equal(found, nop, sizeof(nop))))
             return found;
     }
     return NULL;
@@ -35,7 +37,8 @@ void spare_stacks(HANDLE process)
     DWORD old;
     SIZE_T done;
 
-    if (!where || !ReadProcessMemory(process, where, now, sizeof(now), &done) || !equal(now, clearing, sizeof(clearing)))
+    if (!where || !ReadProcessMemory(process, where, now, sizeof(now), &done) ||
+        !equal(now, clearing, sizeof(clearing)))
         return;
     if (!VirtualProtectEx(process, where, sizeof(nop), PAGE_EXECUTE_READWRITE, &old))
         return;

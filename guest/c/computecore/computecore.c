@@ -29,7 +29,8 @@ static BOOL is(const struct handle *h, DWORD magic)
 }
 
 /* A call about a compute system, or about one of its processes if pid is not NULL. */
-static HRESULT ask(const char *function, const struct handle *h, const WCHAR *pid, const WCHAR *text, struct operation *operation)
+static HRESULT ask(const char *function, const struct handle *h, const WCHAR *pid, const WCHAR *text,
+                   struct operation *operation)
 {
     struct hns_call call = {.function = function, .texts = 2, .text = {h->id, text ? text : L""}};
 
@@ -42,12 +43,14 @@ static HRESULT ask(const char *function, const struct handle *h, const WCHAR *pi
     return finish(operation, hns_call(&call), &call);
 }
 
-static HRESULT ask_system(const char *function, const struct handle *system, const WCHAR *text, struct operation *operation)
+static HRESULT ask_system(const char *function, const struct handle *system, const WCHAR *text,
+                          struct operation *operation)
 {
     return is(system, SYSTEM_MAGIC) ? ask(function, system, NULL, text, operation) : E_HANDLE;
 }
 
-static HRESULT ask_process(const char *function, const struct handle *process, const WCHAR *text, struct operation *operation)
+static HRESULT ask_process(const char *function, const struct handle *process, const WCHAR *text,
+                           struct operation *operation)
 {
     return is(process, PROCESS_MAGIC) ? ask(function, process, process->pid, text, operation) : E_HANDLE;
 }
@@ -59,7 +62,8 @@ HRESULT WINAPI HcsEnumerateComputeSystems(const WCHAR *query, struct operation *
     return finish(operation, hns_call(&call), &call);
 }
 
-HRESULT WINAPI HcsCreateComputeSystem(const WCHAR *id, const WCHAR *configuration, struct operation *operation, const void *descriptor, struct handle **system)
+HRESULT WINAPI HcsCreateComputeSystem(const WCHAR *id, const WCHAR *configuration, struct operation *operation,
+                                      const void *descriptor, struct handle **system)
 {
     struct hns_call call = {.function = "HcsCreateComputeSystem", .texts = 2, .text = {id, configuration}};
     HRESULT result;
@@ -123,7 +127,8 @@ HRESULT WINAPI HcsGetComputeSystemProperties(struct handle *system, struct opera
     return ask_system("HcsGetComputeSystemProperties", system, query, operation);
 }
 
-HRESULT WINAPI HcsModifyComputeSystem(struct handle *system, struct operation *operation, const WCHAR *configuration, HANDLE identity)
+HRESULT WINAPI HcsModifyComputeSystem(struct handle *system, struct operation *operation, const WCHAR *configuration,
+                                      HANDLE identity)
 {
     (void)identity;
     return ask_system("HcsModifyComputeSystem", system, configuration, operation);
@@ -167,7 +172,10 @@ static HRESULT connect_streams(const struct handle *process, DWORD streams, stru
 
     for (int i = 0; i < 3; i++)
     {
-        struct hns_call call = {.function = "HcsConnectStream", .texts = 3, .text = {process->id, process->pid, numbers[i]}, .watches = TRUE};
+        struct hns_call call = {.function = "HcsConnectStream",
+                                .texts = 3,
+                                .text = {process->id, process->pid, numbers[i]},
+                                .watches = TRUE};
         SOCKET s = INVALID_SOCKET;
         HRESULT result;
 
@@ -190,7 +198,8 @@ static HRESULT connect_streams(const struct handle *process, DWORD streams, stru
     return S_OK;
 }
 
-HRESULT WINAPI HcsCreateProcess(struct handle *system, const WCHAR *parameters, struct operation *operation, const void *descriptor, struct handle **process)
+HRESULT WINAPI HcsCreateProcess(struct handle *system, const WCHAR *parameters, struct operation *operation,
+                                const void *descriptor, struct handle **process)
 {
     struct hns_call call = {.function = "HcsCreateProcess", .texts = 2, .text = {NULL, parameters}};
     struct process_information info = {0};

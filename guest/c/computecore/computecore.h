@@ -34,7 +34,9 @@ struct event
 
 typedef void(CALLBACK *listener)(struct event *event, void *context);
 
-/* HCS_SYSTEM and HCS_PROCESS: the connection on which the server tells events, which is the handle for the server, too. */
+/*
+ * HCS_SYSTEM and HCS_PROCESS: the connection on which the server tells events, which is the handle for the server, too.
+ */
 struct handle
 {
     DWORD magic;

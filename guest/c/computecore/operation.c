@@ -64,7 +64,8 @@ HRESULT WINAPI HcsGetOperationResult(struct operation *operation, WCHAR **docume
     return operation->result;
 }
 
-HRESULT WINAPI HcsGetOperationResultAndProcessInfo(struct operation *operation, struct process_information *info, WCHAR **document)
+HRESULT WINAPI HcsGetOperationResultAndProcessInfo(struct operation *operation, struct process_information *info,
+                                                   WCHAR **document)
 {
     if (!operation)
         return E_HANDLE;
@@ -79,7 +80,8 @@ HRESULT WINAPI HcsWaitForOperationResult(struct operation *operation, DWORD mill
     return HcsGetOperationResult(operation, document);
 }
 
-HRESULT WINAPI HcsWaitForOperationResultAndProcessInfo(struct operation *operation, DWORD milliseconds, struct process_information *info, WCHAR **document)
+HRESULT WINAPI HcsWaitForOperationResultAndProcessInfo(struct operation *operation, DWORD milliseconds,
+                                                       struct process_information *info, WCHAR **document)
 {
     (void)milliseconds;
     return HcsGetOperationResultAndProcessInfo(operation, info, document);

@@ -114,12 +114,17 @@ static HRESULT query(struct hns_call *call, WCHAR **properties, WCHAR **record)
     } \
     HRESULT WINAPI HcnModify##kind(void *handle, const WCHAR *settings, WCHAR **record) \
     { \
-        struct hns_call call = {.function = "HcnModify" #kind, .object = id_of(handle), .texts = 1, .text = {settings}}; \
+        struct hns_call call = { \
+            .function = "HcnModify" #kind, .object = id_of(handle), .texts = 1, .text = {settings}}; \
         return call.object ? finish(&call, NULL, record) : E_HANDLE; \
     } \
     HRESULT WINAPI HcnQuery##kind##Properties(void *handle, const WCHAR *text, WCHAR **properties, WCHAR **record) \
     { \
-        struct hns_call call = {.function = "HcnQuery" #kind "Properties", .object = id_of(handle), .texts = 1, .text = {text}, .names = copies}; \
+        struct hns_call call = {.function = "HcnQuery" #kind "Properties", \
+                                .object = id_of(handle), \
+                                .texts = 1, \
+                                .text = {text}, \
+                                .names = copies}; \
         return query(&call, properties, record); \
     } \
     HRESULT WINAPI HcnDelete##kind(const GUID *id, WCHAR **record) \
@@ -135,7 +140,8 @@ static HRESULT query(struct hns_call *call, WCHAR **properties, WCHAR **record)
 #define CREATE(kind, copies) \
     HRESULT WINAPI HcnCreate##kind(const GUID *id, const WCHAR *settings, void **handle, WCHAR **record) \
     { \
-        struct hns_call call = {.function = "HcnCreate" #kind, .wanted = id, .texts = 1, .text = {settings}, .names = copies}; \
+        struct hns_call call = { \
+            .function = "HcnCreate" #kind, .wanted = id, .texts = 1, .text = {settings}, .names = copies}; \
         return with_handle(&call, handle, record); \
     }
 
@@ -153,14 +159,20 @@ CREATE(GuestNetworkService, COPIES_NONE)
 
 HRESULT WINAPI HcnCreateEndpoint(void *network, const GUID *id, const WCHAR *settings, void **handle, WCHAR **record)
 {
-    struct hns_call call = {.function = "HcnCreateEndpoint", .object = id_of(network), .wanted = id, .texts = 1, .text = {settings}, .names = COPIES_ENDPOINT};
+    struct hns_call call = {.function = "HcnCreateEndpoint",
+                            .object = id_of(network),
+                            .wanted = id,
+                            .texts = 1,
+                            .text = {settings},
+                            .names = COPIES_ENDPOINT};
 
     return call.object ? with_handle(&call, handle, record) : E_HANDLE;
 }
 
 HRESULT WINAPI HcnQueryEndpointStats(void *endpoint, const WCHAR *query, WCHAR **stats, WCHAR **record)
 {
-    struct hns_call call = {.function = "HcnQueryEndpointStats", .object = id_of(endpoint), .texts = 1, .text = {query}};
+    struct hns_call call = {
+        .function = "HcnQueryEndpointStats", .object = id_of(endpoint), .texts = 1, .text = {query}};
 
     if (!stats)
         return E_POINTER;

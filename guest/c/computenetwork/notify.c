@@ -123,7 +123,8 @@ HRESULT WINAPI HcnRegisterNetworkCallback(void *network, notification callback, 
     return call.object ? enlist(&call, callback, context, handle) : E_HANDLE;
 }
 
-HRESULT WINAPI HcnRegisterGuestNetworkServiceCallback(void *service, notification callback, void *context, void **handle)
+HRESULT WINAPI HcnRegisterGuestNetworkServiceCallback(void *service, notification callback, void *context,
+                                                      void **handle)
 {
     struct hns_call call = {.function = "HcnRegisterGuestNetworkServiceCallback", .object = id_of(service)};
 

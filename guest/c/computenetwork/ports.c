@@ -51,17 +51,20 @@ static HRESULT reserve(struct hns_call *call, struct port_range *range, void **h
 HRESULT WINAPI HcnReserveGuestNetworkServicePort(void *service, int protocol, int access, USHORT port, void **handle)
 {
     WCHAR text[96];
-    struct hns_call call = {.function = "HcnReserveGuestNetworkServicePort", .object = id_of(service), .texts = 1, .text = {text}};
+    struct hns_call call = {
+        .function = "HcnReserveGuestNetworkServicePort", .object = id_of(service), .texts = 1, .text = {text}};
 
-    swprintf(text, sizeof(text) / sizeof(*text), L"{\"Protocol\":%u,\"Access\":%u,\"Port\":%u}", (unsigned int)protocol, (unsigned int)access,
-             (unsigned int)port);
+    swprintf(text, sizeof(text) / sizeof(*text), L"{\"Protocol\":%u,\"Access\":%u,\"Port\":%u}", (unsigned int)protocol,
+             (unsigned int)access, (unsigned int)port);
     return reserve(&call, NULL, handle);
 }
 
-HRESULT WINAPI HcnReserveGuestNetworkServicePortRange(void *service, USHORT count, struct port_range *range, void **handle)
+HRESULT WINAPI HcnReserveGuestNetworkServicePortRange(void *service, USHORT count, struct port_range *range,
+                                                      void **handle)
 {
     WCHAR text[32];
-    struct hns_call call = {.function = "HcnReserveGuestNetworkServicePortRange", .object = id_of(service), .texts = 1, .text = {text}};
+    struct hns_call call = {
+        .function = "HcnReserveGuestNetworkServicePortRange", .object = id_of(service), .texts = 1, .text = {text}};
 
     if (!range)
         return E_POINTER;

@@ -1,10 +1,12 @@
 /*
  * The names of a container's accounts: LookupAccountSidW, LookupAccountNameW, GetUserNameExW.
  *
- * Fact (Wine 8.0 to 10.0): the domain of its user is the computer's name. In Windows' containers ContainerAdministrator and ContainerUser are accounts of the
- * User Manager service, and their domain is called so, as in USERDOMAIN (run/env.c)
- * (https://learn.microsoft.com/virtualization/windowscontainers/manage-containers/container-security#user-accounts). Accounts of a host, and those that an image
- * adds, are the computer's. The functions of other character sets call these.
+ * Fact (Wine 8.0 to 10.0): the domain of its user is the computer's name. In Windows' containers ContainerAdministrator
+ * and ContainerUser are accounts of the User Manager service, and their domain is called so, as in USERDOMAIN
+ * (run/env.c)
+ * (https://learn.microsoft.com/virtualization/windowscontainers/manage-containers/container-security#user-accounts).
+ * Accounts of a host, and those that an image adds, are the computer's. The functions of other character sets call
+ * these.
  */
 #include <string.h>
 
@@ -30,7 +32,10 @@ static BOOL is_containers(const WCHAR *name)
     return !lstrcmpiW(name, L"ContainerAdministrator") || !lstrcmpiW(name, L"ContainerUser");
 }
 
-/* Writes the domain in the place of the one that was found; room is the buffer's. Wine's own callers have no buffer and only say how large it is. */
+/*
+ * Writes the domain in the place of the one that was found; room is the buffer's. Wine's own callers have no buffer and
+ * only say how large it is.
+ */
 static BOOL put_domain(WCHAR *domain, DWORD *size, DWORD room)
 {
     if (room < DOMAIN_CHARS)
@@ -53,7 +58,8 @@ static BOOL too_small(DWORD *size)
     return FALSE;
 }
 
-static BOOL WINAPI hook_LookupAccountSidW(const WCHAR *system, SID *sid, WCHAR *name, DWORD *name_size, WCHAR *domain, DWORD *size, SID_NAME_USE *use)
+static BOOL WINAPI hook_LookupAccountSidW(const WCHAR *system, SID *sid, WCHAR *name, DWORD *name_size, WCHAR *domain,
+                                          DWORD *size, SID_NAME_USE *use)
 {
     DWORD room = size ? *size : 0;
 
@@ -62,7 +68,8 @@ static BOOL WINAPI hook_LookupAccountSidW(const WCHAR *system, SID *sid, WCHAR *
     return name && size && is_containers(name) ? put_domain(domain, size, room) : TRUE;
 }
 
-static BOOL WINAPI hook_LookupAccountNameW(const WCHAR *system, const WCHAR *account, SID *sid, DWORD *sid_size, WCHAR *domain, DWORD *size, SID_NAME_USE *use)
+static BOOL WINAPI hook_LookupAccountNameW(const WCHAR *system, const WCHAR *account, SID *sid, DWORD *sid_size,
+                                           WCHAR *domain, DWORD *size, SID_NAME_USE *use)
 {
     DWORD room = size ? *size : 0;
     const WCHAR *name = account;

@@ -109,7 +109,10 @@ static void allow(ACL *list, const void *sid, BYTE flags, ACCESS_MASK mask)
     append(list, &entry.header, flags, sid);
 }
 
-/* https://github.com/moby/buildkit/issues/4731 and https://github.com/kubernetes/kubernetes/issues/131341: icacls in containers of Server 2019 to 2025 */
+/*
+ * https://github.com/moby/buildkit/issues/4731 and https://github.com/kubernetes/kubernetes/issues/131341: icacls in
+ * containers of Server 2019 to 2025
+ */
 ACL *acl_of_drive(void)
 {
     ACL *list = acl_new(512);
@@ -153,12 +156,16 @@ ACL *acl_set(const ACL *list, BOOL inherits)
     const ACE_HEADER *entry = first(list);
 
     for (unsigned i = 0; copy && i < list->AceCount; i++, entry = next(entry))
-        if (!inherits || !((entry->AceFlags & INHERITED_ACE) || (is_plain(entry) && !((const struct entry_of_list *)entry)->mask)))
+        if (!inherits ||
+            !((entry->AceFlags & INHERITED_ACE) || (is_plain(entry) && !((const struct entry_of_list *)entry)->mask)))
             append(copy, entry, entry->AceFlags, NULL);
     return copy;
 }
 
-/* Takes a list's last entry away if the list has it already: the owner is often named beside CREATOR OWNER, and Windows lists it once. */
+/*
+ * Takes a list's last entry away if the list has it already: the owner is often named beside CREATOR OWNER, and Windows
+ * lists it once.
+ */
 static void drop_repeated(ACL *list)
 {
     const ACE_HEADER *last = first(list), *entry = last;
@@ -207,7 +214,8 @@ static void inherit(ACL *list, const ACE_HEADER *entry, BOOL folder, const SID *
 ACL *acl_inherit(const ACL *own, const ACL *from, BOOL folder, const SID *owner, const SID *group)
 {
     /* an inherited entry becomes two at most, one of them with another SID */
-    ACL *list = acl_new((own ? own->AclSize : sizeof(ACL)) + 2 * from->AclSize + from->AceCount * SECURITY_MAX_SID_SIZE);
+    ACL *list = acl_new((own ? own->AclSize : sizeof(ACL)) + 2 * from->AclSize +
+                        from->AceCount * SECURITY_MAX_SID_SIZE);
     const ACE_HEADER *entry = own ? first(own) : NULL;
 
     for (unsigned i = 0; list && own && i < own->AceCount; i++, entry = next(entry))
@@ -250,7 +258,8 @@ static const SID *sid_at(const BYTE *bytes, ULONG length, ULONG offset)
 {
     const SID *sid = (const SID *)(bytes + offset);
 
-    if (offset < sizeof(SECURITY_DESCRIPTOR_RELATIVE) || offset > length || length - offset < 8 || !is_sid(sid) || length - offset < sid_length(sid))
+    if (offset < sizeof(SECURITY_DESCRIPTOR_RELATIVE) || offset > length || length - offset < 8 || !is_sid(sid) ||
+        length - offset < sid_length(sid))
         return NULL;
     return sid;
 }
@@ -266,10 +275,12 @@ static BOOL is_whole(const ACL *list)
     {
         const struct entry_of_list *entry = (const struct entry_of_list *)((const BYTE *)list + at);
 
-        if (list->AclSize < at + sizeof(ACE_HEADER) || entry->header.AceSize < sizeof(ACE_HEADER) || list->AclSize - at < entry->header.AceSize)
+        if (list->AclSize < at + sizeof(ACE_HEADER) || entry->header.AceSize < sizeof(ACE_HEADER) ||
+            list->AclSize - at < entry->header.AceSize)
             return FALSE;
         if (is_plain(&entry->header) &&
-            (entry->header.AceSize < FIELD_OFFSET(struct entry_of_list, sid) + 8u || entry->sid.SubAuthorityCount > SID_MAX_SUB_AUTHORITIES ||
+            (entry->header.AceSize < FIELD_OFFSET(struct entry_of_list, sid) + 8u ||
+             entry->sid.SubAuthorityCount > SID_MAX_SUB_AUTHORITIES ||
              entry->header.AceSize < FIELD_OFFSET(struct entry_of_list, sid) + sid_length(&entry->sid)))
             return FALSE;
         at += entry->header.AceSize;
@@ -282,7 +293,8 @@ static const ACL *list_at(const BYTE *bytes, ULONG length, ULONG offset)
 {
     const ACL *list = (const ACL *)(bytes + offset);
 
-    if (offset < sizeof(SECURITY_DESCRIPTOR_RELATIVE) || offset > length || length - offset < sizeof(ACL) || list->AclSize > length - offset)
+    if (offset < sizeof(SECURITY_DESCRIPTOR_RELATIVE) || offset > length || length - offset < sizeof(ACL) ||
+        list->AclSize > length - offset)
         return NULL;
     return is_whole(list) ? list : NULL;
 }
@@ -320,7 +332,9 @@ NTSTATUS descriptor_take(SECURITY_DESCRIPTOR *from, struct descriptor *descripto
     if ((descriptor->owner && !is_sid(descriptor->owner)) || (descriptor->group && !is_sid(descriptor->group)))
         return STATUS_INVALID_SID;
     /* Wine 8.0's RtlValidAcl checks the revision and where entries begin, but not their content. */
-    return descriptor->list && (!RtlValidAcl((ACL *)descriptor->list) || !is_whole(descriptor->list)) ? STATUS_INVALID_ACL : STATUS_SUCCESS;
+    return descriptor->list && (!RtlValidAcl((ACL *)descriptor->list) || !is_whole(descriptor->list))
+               ? STATUS_INVALID_ACL
+               : STATUS_SUCCESS;
 }
 
 static DWORD put(BYTE *bytes, ULONG *at, const void *part, ULONG length)
@@ -337,7 +351,8 @@ static DWORD put(BYTE *bytes, ULONG *at, const void *part, ULONG length)
 
 ULONG descriptor_write(const struct descriptor *descriptor, BYTE *bytes)
 {
-    SECURITY_DESCRIPTOR_RELATIVE head = {SECURITY_DESCRIPTOR_REVISION, 0, SE_SELF_RELATIVE | descriptor->control, 0, 0, 0, 0};
+    SECURITY_DESCRIPTOR_RELATIVE head = {
+        SECURITY_DESCRIPTOR_REVISION, 0, SE_SELF_RELATIVE | descriptor->control, 0, 0, 0, 0};
     ULONG at = sizeof(head);
 
     if (descriptor->has_list)

@@ -49,8 +49,8 @@ ACL *acl_copy(const ACL *list);
 ACL *acl_set(const ACL *list, BOOL inherits);
 
 /*
- * The list of an object: its own entries (or NULL), then what it inherits from its folder's list, as [MS-DTYP] 2.5.3.4 computes it. owner
- * and group take the place of CREATOR OWNER and CREATOR GROUP.
+ * The list of an object: its own entries (or NULL), then what it inherits from its folder's list, as [MS-DTYP] 2.5.3.4
+ * computes it. owner and group take the place of CREATOR OWNER and CREATOR GROUP.
  */
 ACL *acl_inherit(const ACL *own, const ACL *from, BOOL folder, const SID *owner, const SID *group);
 

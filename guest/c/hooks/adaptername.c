@@ -1,10 +1,12 @@
 /*
  * The names of the network's adapters.
  *
- * Facts: Wine calls an adapter by the name of Linux' interface, eth0. On Windows a host's adapter is called Ethernet. When the Host Networking
- * Service has made a network on it, the host's addresses are on a virtual one, "vEthernet (Ethernet)", by which the documents tell people to look for it
- * (https://kubernetes.io/docs/tasks/debug/debug-cluster/windows/). The data plane gives that name to a host's interface, as Linux' alias of it
- * (IFLA_IFALIAS, include/uapi/linux/if_link.h). Aliases of other forms belong to others, and those interfaces keep their names.
+ * Facts: Wine calls an adapter by the name of Linux' interface, eth0. On Windows a host's adapter is called Ethernet.
+ * When the Host Networking Service has made a network on it, the host's addresses are on a virtual one, "vEthernet
+ * (Ethernet)", by which the documents tell people to look for it
+ * (https://kubernetes.io/docs/tasks/debug/debug-cluster/windows/). The data plane gives that name to a host's
+ * interface, as Linux' alias of it (IFLA_IFALIAS, include/uapi/linux/if_link.h). Aliases of other forms belong to
+ * others, and those interfaces keep their names.
  */
 #include "adaptername.h"
 
@@ -35,7 +37,8 @@ struct link_message
 /* ask_link asks the kernel what it knows of an interface; returns the size of the answer, or 0. */
 static SIZE_T ask_link(UINT32 index, BYTE *answer, SIZE_T room)
 {
-    struct link_message ask = {.length = sizeof(ask), .type = RTM_GETLINK_, .flags = NLM_F_REQUEST_, .index = (INT32)index};
+    struct link_message ask = {
+        .length = sizeof(ask), .type = RTM_GETLINK_, .flags = NLM_F_REQUEST_, .index = (INT32)index};
     const struct link_message *got = (const void *)answer;
     int fd = lx_socket(AF_NETLINK_, SOCK_RAW_);
     INT64 size;
@@ -62,7 +65,8 @@ static BOOL take(const BYTE *alias, SIZE_T length, WCHAR *name)
         length--;
     if (length >= ADAPTER_NAME_ROOM)
         return FALSE;
-    if ((length < plain_length || memcmp(alias, plain, plain_length)) && (length < virtual_length || memcmp(alias, virtual, virtual_length)))
+    if ((length < plain_length || memcmp(alias, plain, plain_length)) &&
+        (length < virtual_length || memcmp(alias, virtual, virtual_length)))
         return FALSE;
     for (i = 0; i < length; i++)
     {

@@ -78,7 +78,8 @@ static void name_adapters(IP_ADAPTER_ADDRESSES *adapter, struct named *names)
     }
 }
 
-static ULONG WINAPI hook_GetAdaptersAddresses(ULONG family, ULONG flags, void *reserved, IP_ADAPTER_ADDRESSES *adapters, ULONG *size)
+static ULONG WINAPI hook_GetAdaptersAddresses(ULONG family, ULONG flags, void *reserved, IP_ADAPTER_ADDRESSES *adapters,
+                                              ULONG *size)
 {
     const ULONG room = (NAMED + 1) * sizeof(struct named); /* one more: the end need not be even */
     ULONG inner, error;
@@ -170,6 +171,8 @@ void adapters_start(HMODULE iphlpapi)
     patch_function(iphlpapi, "GetAdaptersAddresses", hook_GetAdaptersAddresses, (void **)&original_adapters);
     patch_function(iphlpapi, "GetIfTable2Ex", hook_GetIfTable2Ex, (void **)&original_table);
     patch_function(iphlpapi, "GetIfEntry2Ex", hook_GetIfEntry2Ex, (void **)&original_entry);
-    patch_function(iphlpapi, "ConvertInterfaceLuidToAlias", hook_ConvertInterfaceLuidToAlias, (void **)&original_to_alias);
-    patch_function(iphlpapi, "ConvertInterfaceAliasToLuid", hook_ConvertInterfaceAliasToLuid, (void **)&original_to_luid);
+    patch_function(iphlpapi, "ConvertInterfaceLuidToAlias", hook_ConvertInterfaceLuidToAlias,
+                   (void **)&original_to_alias);
+    patch_function(iphlpapi, "ConvertInterfaceAliasToLuid", hook_ConvertInterfaceAliasToLuid,
+                   (void **)&original_to_luid);
 }

@@ -28,7 +28,6 @@
 #include "table.h"
 
 #define PATH_ROOM 108 /* sun_path in afunix.h and in Linux' sys/un.h */
-#define LX_SOL_SOCKET 1
 #define LX_SO_SNDTIMEO 21
 #define CONNECT_SECONDS 5
 
@@ -163,7 +162,8 @@ static NTSTATUS linux_address(const char *path, struct sockaddr_un *address, str
     return status;
 }
 
-static SOCKET WINAPI hook_WSASocketW(int family, int type, int protocol, WSAPROTOCOL_INFOW *info, GROUP group, DWORD flags)
+static SOCKET WINAPI hook_WSASocketW(int family, int type, int protocol, WSAPROTOCOL_INFOW *info, GROUP group,
+                                     DWORD flags)
 {
     SOCKET s = winsock.WSASocketW(family, type, protocol, info, group, flags);
 
@@ -178,14 +178,17 @@ static SOCKET WINAPI hook_WSASocketW(int family, int type, int protocol, WSAPROT
     return s;
 }
 
-static SOCKET WINAPI hook_WSASocketA(int family, int type, int protocol, WSAPROTOCOL_INFOA *info, GROUP group, DWORD flags)
+static SOCKET WINAPI hook_WSASocketA(int family, int type, int protocol, WSAPROTOCOL_INFOA *info, GROUP group,
+                                     DWORD flags)
 {
-    return family == AF_UNIX ? hook_WSASocketW(family, type, protocol, NULL, group, flags) : winsock.WSASocketA(family, type, protocol, info, group, flags);
+    return family == AF_UNIX ? hook_WSASocketW(family, type, protocol, NULL, group, flags)
+                             : winsock.WSASocketA(family, type, protocol, info, group, flags);
 }
 
 static SOCKET WINAPI hook_socket(int family, int type, int protocol)
 {
-    return family == AF_UNIX ? hook_WSASocketW(family, type, protocol, NULL, 0, WSA_FLAG_OVERLAPPED) : winsock.socket(family, type, protocol);
+    return family == AF_UNIX ? hook_WSASocketW(family, type, protocol, NULL, 0, WSA_FLAG_OVERLAPPED)
+                             : winsock.socket(family, type, protocol);
 }
 
 static int bind_unix(SOCKET s, struct unix_socket *u, const char *path)
@@ -277,7 +280,8 @@ static int bridge_open(const char *path, struct bridge *bridge)
     bridge->unix_fd = status ? -LX_ENOENT : lx_socket(LX_AF_UNIX, LX_SOCK_STREAM);
     if ((result = bridge->unix_fd) >= 0)
     {
-        lx_setsockopt(bridge->unix_fd, LX_SOL_SOCKET, LX_SO_SNDTIMEO, timeout, sizeof(timeout)); /* for a full backlog */
+        lx_setsockopt(bridge->unix_fd, LX_SOL_SOCKET, LX_SO_SNDTIMEO, timeout,
+                      sizeof(timeout)); /* for a full backlog */
         while ((result = lx_connect(bridge->unix_fd, &address, sizeof(address))) == -LX_EINTR)
             ;
     }
@@ -285,7 +289,8 @@ static int bridge_open(const char *path, struct bridge *bridge)
     if (result >= 0 && (result = bridge->tcp_listener = lx_socket(LX_AF_INET, LX_SOCK_STREAM | LX_SOCK_NONBLOCK)) >= 0)
     {
         loopback(&bridge->address, 0);
-        if (!(result = lx_bind(bridge->tcp_listener, &bridge->address, size)) && !(result = lx_listen(bridge->tcp_listener, 4)))
+        if (!(result = lx_bind(bridge->tcp_listener, &bridge->address, size)) &&
+            !(result = lx_listen(bridge->tcp_listener, 4)))
             result = lx_getsockname(bridge->tcp_listener, &bridge->address, &size);
     }
     if (result < 0)
@@ -344,7 +349,8 @@ struct connect_ex
  * Returns the program's error. If the relay does not take a connection whose ConnectEx is under way, ConnectEx is not
  * failed: the program sees the end of the connection when it uses it.
  */
-static int connect_through(SOCKET s, struct unix_socket *u, const struct sockaddr *address, int length, const struct connect_ex *ex)
+static int connect_through(SOCKET s, struct unix_socket *u, const struct sockaddr *address, int length,
+                           const struct connect_ex *ex)
 {
     const struct sockaddr *to;
     char path[PATH_ROOM];
@@ -388,7 +394,8 @@ static int WINAPI hook_connect(SOCKET s, const struct sockaddr *address, int len
     return error ? SOCKET_ERROR : 0;
 }
 
-static BOOL WINAPI hook_connect_ex(SOCKET s, const struct sockaddr *address, int length, void *data, DWORD size, DWORD *sent, OVERLAPPED *overlapped)
+static BOOL WINAPI hook_connect_ex(SOCKET s, const struct sockaddr *address, int length, void *data, DWORD size,
+                                   DWORD *sent, OVERLAPPED *overlapped)
 {
     const struct connect_ex ex = {data, size, sent, overlapped};
     struct unix_socket *u = unix_get(s);
@@ -409,7 +416,8 @@ static BOOL accepted_from_relay(SOCKET s, struct unix_socket *listener)
     int size = sizeof(struct lx_in);
     struct lx_in peer;
 
-    if (winsock.getpeername(s, (struct sockaddr *)&peer, &size) || peer.address != 0x0100007f || !relay_is_peer(&listener->relay, peer.port))
+    if (winsock.getpeername(s, (struct sockaddr *)&peer, &size) || peer.address != 0x0100007f ||
+        !relay_is_peer(&listener->relay, peer.port))
         return FALSE;
     winsock.setsockopt(s, IPPROTO_TCP, TCP_NODELAY, (const char *)&yes, sizeof(yes));
     return TRUE;
@@ -481,7 +489,8 @@ static int WINAPI hook_setsockopt(SOCKET s, int level, int option, const char *v
     return result;
 }
 
-static int name_of(SOCKET s, struct sockaddr *address, int *length, BOOL peer, int(WINAPI *ask)(SOCKET, struct sockaddr *, int *))
+static int name_of(SOCKET s, struct sockaddr *address, int *length, BOOL peer,
+                   int(WINAPI *ask)(SOCKET, struct sockaddr *, int *))
 {
     struct unix_socket *u = unix_get(s);
     int size = sizeof(struct lx_in), result;
@@ -519,15 +528,17 @@ static BOOL listens_on(struct object *object, const void *port)
 }
 
 /* The addresses that AcceptEx wrote to a buffer, each after its length, an int (Wine 8.0 dlls/ws2_32/socket.c). */
-static void WINAPI hook_get_accept_ex_sockaddrs(void *buffer, DWORD data, DWORD local_room, DWORD remote_room, struct sockaddr **local, int *local_length,
-                                                struct sockaddr **remote, int *remote_length)
+static void WINAPI hook_get_accept_ex_sockaddrs(void *buffer, DWORD data, DWORD local_room, DWORD remote_room,
+                                                struct sockaddr **local, int *local_length, struct sockaddr **remote,
+                                                int *remote_length)
 {
     struct unix_socket *u;
     struct lx_in *in;
 
     original_get_accept_ex_sockaddrs(buffer, data, local_room, remote_room, local, local_length, remote, remote_length);
     in = (struct lx_in *)*local;
-    if (in->family != AF_INET || in->address != 0x0100007f || !(u = (struct unix_socket *)table_find(OBJECT_SOCKET, listens_on, &in->port)))
+    if (in->family != AF_INET || in->address != 0x0100007f ||
+        !(u = (struct unix_socket *)table_find(OBJECT_SOCKET, listens_on, &in->port)))
         return;
     *local_length = (int)(local_room - sizeof(int));
     *remote_length = (int)(remote_room - sizeof(int));
@@ -557,8 +568,10 @@ void afunix_extension(const void *guid, DWORD size, void **function)
 void afunix_start(HMODULE ws2_32)
 {
     /* the function that makes such sockets comes last, when all others are patched */
-    if (patch_function(ws2_32, "bind", hook_bind, (void **)&winsock.bind) && patch_function(ws2_32, "listen", hook_listen, (void **)&winsock.listen) &&
-        patch_function(ws2_32, "connect", hook_connect, (void **)&winsock.connect) && patch_function(ws2_32, "accept", hook_accept, (void **)&winsock.accept) &&
+    if (patch_function(ws2_32, "bind", hook_bind, (void **)&winsock.bind) &&
+        patch_function(ws2_32, "listen", hook_listen, (void **)&winsock.listen) &&
+        patch_function(ws2_32, "connect", hook_connect, (void **)&winsock.connect) &&
+        patch_function(ws2_32, "accept", hook_accept, (void **)&winsock.accept) &&
         patch_function(ws2_32, "getsockname", hook_getsockname, (void **)&winsock.getsockname) &&
         patch_function(ws2_32, "getpeername", hook_getpeername, (void **)&winsock.getpeername) &&
         patch_function(ws2_32, "setsockopt", hook_setsockopt, (void **)&winsock.setsockopt))

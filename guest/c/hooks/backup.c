@@ -1,5 +1,6 @@
 /*
- * BackupWrite, which makes a file of its streams: data and reparse point; BackupRead, which makes the stream of its data.
+ * BackupWrite, which makes a file of its streams: data and reparse point; BackupRead, which makes the stream of its
+ * data.
  *
  * Facts: Wine's answer ERROR_NOT_SUPPORTED. hcsshim writes the files of a base layer by it
  * (https://github.com/microsoft/hcsshim/blob/v0.15.0-rc.3/internal/wclayer/baselayerwriter.go). A stream is a
@@ -97,7 +98,8 @@ static DWORD take(struct backup *b, HANDLE file, const BYTE *data, DWORD size)
     return used;
 }
 
-static BOOL WINAPI hook_BackupWrite(HANDLE file, const BYTE *data, DWORD size, DWORD *written, BOOL abort, BOOL security, void **context)
+static BOOL WINAPI hook_BackupWrite(HANDLE file, const BYTE *data, DWORD size, DWORD *written, BOOL abort,
+                                    BOOL security, void **context)
 {
     struct backup *b = context ? *context : NULL;
     DWORD done = 0, used;
@@ -162,7 +164,8 @@ static BOOL begin_reading(struct reading *r, HANDLE file)
     return TRUE;
 }
 
-static BOOL WINAPI hook_BackupRead(HANDLE file, BYTE *data, DWORD size, DWORD *read, BOOL abort, BOOL security, void **context)
+static BOOL WINAPI hook_BackupRead(HANDLE file, BYTE *data, DWORD size, DWORD *read, BOOL abort, BOOL security,
+                                   void **context)
 {
     struct reading *r = context ? *context : NULL;
     DWORD used, got = 0;

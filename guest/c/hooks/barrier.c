@@ -1,8 +1,8 @@
 /*
  * A barrier in every thread of the process: NtFlushProcessWriteBuffers.
  *
- * Fact (Wine 8.0 and 10.0): it does nothing. Garbage collectors (.NET, V8) rely on it where they stop other threads without
- * a lock. Linux has the same as membarrier(2), for a process that has registered for it.
+ * Fact (Wine 8.0 and 10.0): it does nothing. Garbage collectors (.NET, V8) rely on it where they stop other threads
+ * without a lock. Linux has the same as membarrier(2), for a process that has registered for it.
  */
 #include "hooks.h"
 #include "linux.h"
@@ -21,7 +21,7 @@ static LONG whose;
 
 static INT64 membarrier(int command)
 {
-    return lx3(324, command, 0, 0);
+    return lx3(LX_NR_membarrier, command, 0, 0);
 }
 
 /* If Wine has a barrier, the call of it registers the process; then the barrier is left to Wine. */
@@ -49,5 +49,6 @@ static NTSTATUS WINAPI hook_NtFlushProcessWriteBuffers(void)
 
 void barrier_start(void)
 {
-    patch_function(GetModuleHandleW(L"ntdll.dll"), "NtFlushProcessWriteBuffers", hook_NtFlushProcessWriteBuffers, (void **)&original_barrier);
+    patch_function(GetModuleHandleW(L"ntdll.dll"), "NtFlushProcessWriteBuffers", hook_NtFlushProcessWriteBuffers,
+                   (void **)&original_barrier);
 }

@@ -1,12 +1,14 @@
 /*
- * Algorithms of bcrypt.dll that Wine lacks: PBKDF2, HKDF and SP800_108_CTR_HMAC as keys to derive from, BCryptKeyDerivation, and RSA with OAEP.
+ * Algorithms of bcrypt.dll that Wine lacks: PBKDF2, HKDF and SP800_108_CTR_HMAC as keys to derive from,
+ * BCryptKeyDerivation, and RSA with OAEP.
  *
- * Facts (Wine 8.0 and 10.0): it knows neither these algorithms nor the numbers that stand for them (bcrypt.h, BCRYPT_PBKDF2_ALG_HANDLE and others), and exports no
- * BCryptKeyDerivation, so .NET 6 and later have no PBKDF2 in one call. Wine 8.0 refuses OAEP; Wine 10.0 refuses it without a label, as .NET calls it, and with a GnuTLS
- * before 3.8.4 encrypts otherwise than it was asked.
+ * Facts (Wine 8.0 and 10.0): it knows neither these algorithms nor the numbers that stand for them (bcrypt.h,
+ * BCRYPT_PBKDF2_ALG_HANDLE and others), and exports no BCryptKeyDerivation, so .NET 6 and later have no PBKDF2 in one
+ * call. Wine 8.0 refuses OAEP; Wine 10.0 refuses it without a label, as .NET calls it, and with a GnuTLS before 3.8.4
+ * encrypts otherwise than it was asked.
  *
- * What is missing is in our ncrypt.dll (guest/c/ncrypt/kdf.c, oaep.c), which is loaded when a program first wants it. Who imports BCryptKeyDerivation gets nothing; who looks
- * for it with GetProcAddress, as .NET does, finds it.
+ * What is missing is in our ncrypt.dll (guest/c/ncrypt/kdf.c, oaep.c), which is loaded when a program first wants it.
+ * Who imports BCryptKeyDerivation gets nothing; who looks for it with GetProcAddress, as .NET does, finds it.
  */
 #include <string.h>
 
@@ -71,7 +73,8 @@ static const struct ours *ours(BOOL load)
     return __atomic_load_n(&loaded, __ATOMIC_ACQUIRE) ? &functions : NULL;
 }
 
-static NTSTATUS WINAPI hook_BCryptOpenAlgorithmProvider(void **handle, const WCHAR *name, const WCHAR *implementation, ULONG flags)
+static NTSTATUS WINAPI hook_BCryptOpenAlgorithmProvider(void **handle, const WCHAR *name, const WCHAR *implementation,
+                                                        ULONG flags)
 {
     NTSTATUS status = wine.BCryptOpenAlgorithmProvider(handle, name, implementation, flags);
 
@@ -87,7 +90,8 @@ static NTSTATUS WINAPI hook_BCryptCloseAlgorithmProvider(void *handle, ULONG fla
     return status == STATUS_INVALID_HANDLE && ours(FALSE) && !ours(FALSE)->close(handle) ? STATUS_SUCCESS : status;
 }
 
-static NTSTATUS WINAPI hook_BCryptGenerateSymmetricKey(void *algorithm, void **key, BYTE *object, ULONG object_size, BYTE *secret, ULONG size, ULONG flags)
+static NTSTATUS WINAPI hook_BCryptGenerateSymmetricKey(void *algorithm, void **key, BYTE *object, ULONG object_size,
+                                                       BYTE *secret, ULONG size, ULONG flags)
 {
     NTSTATUS status = wine.BCryptGenerateSymmetricKey(algorithm, key, object, object_size, secret, size, flags), made;
 
@@ -115,16 +119,16 @@ static NTSTATUS WINAPI hook_BCryptSetProperty(void *handle, const WCHAR *name, B
     return set == STATUS_NOT_SUPPORTED ? status : set;
 }
 
-static NTSTATUS WINAPI hook_BCryptEncrypt(void *key, BYTE *in, ULONG in_size, void *padding, BYTE *iv, ULONG iv_size, BYTE *out, ULONG out_size, ULONG *result,
-                                          ULONG flags)
+static NTSTATUS WINAPI hook_BCryptEncrypt(void *key, BYTE *in, ULONG in_size, void *padding, BYTE *iv, ULONG iv_size,
+                                          BYTE *out, ULONG out_size, ULONG *result, ULONG flags)
 {
     if (flags == PAD_OAEP && padding && ours(TRUE))
         return ours(FALSE)->oaep(key, TRUE, in, in_size, padding, out, out_size, result);
     return wine.BCryptEncrypt(key, in, in_size, padding, iv, iv_size, out, out_size, result, flags);
 }
 
-static NTSTATUS WINAPI hook_BCryptDecrypt(void *key, BYTE *in, ULONG in_size, void *padding, BYTE *iv, ULONG iv_size, BYTE *out, ULONG out_size, ULONG *result,
-                                          ULONG flags)
+static NTSTATUS WINAPI hook_BCryptDecrypt(void *key, BYTE *in, ULONG in_size, void *padding, BYTE *iv, ULONG iv_size,
+                                          BYTE *out, ULONG out_size, ULONG *result, ULONG flags)
 {
     if (flags == PAD_OAEP && padding && ours(TRUE))
         return ours(FALSE)->oaep(key, FALSE, in, in_size, padding, out, out_size, result);

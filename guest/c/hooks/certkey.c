@@ -1,7 +1,9 @@
 /*
- * Private keys of certificates, for who wants them as keys of CNG: CryptAcquireCertificatePrivateKey, PFXImportCertStore, CERT_NCRYPT_KEY_HANDLE_PROP_ID.
+ * Private keys of certificates, for who wants them as keys of CNG: CryptAcquireCertificatePrivateKey,
+ * PFXImportCertStore, CERT_NCRYPT_KEY_HANDLE_PROP_ID.
  *
- * Facts are in guest/c/ncrypt/certs.c, which does the work; it is part of our ncrypt.dll, which is loaded when one of these functions is first called.
+ * Facts are in guest/c/ncrypt/certs.c, which does the work; it is part of our ncrypt.dll, which is loaded when one of
+ * these functions is first called.
  */
 #include "winsock.h"
 
@@ -52,8 +54,8 @@ static const struct ours *ours(void)
     return __atomic_load_n(&loaded, __ATOMIC_ACQUIRE) ? &functions : NULL;
 }
 
-static BOOL WINAPI hook_CryptAcquireCertificatePrivateKey(const CERT_CONTEXT *certificate, DWORD flags, void *parameters, ULONG_PTR *key, DWORD *spec,
-                                                          BOOL *free)
+static BOOL WINAPI hook_CryptAcquireCertificatePrivateKey(const CERT_CONTEXT *certificate, DWORD flags,
+                                                          void *parameters, ULONG_PTR *key, DWORD *spec, BOOL *free)
 {
     BOOL final;
 
@@ -67,11 +69,13 @@ static BOOL WINAPI hook_CryptAcquireCertificatePrivateKey(const CERT_CONTEXT *ce
     return wine.CryptAcquireCertificatePrivateKey(certificate, flags, parameters, key, spec, free);
 }
 
-static BOOL WINAPI hook_CertGetCertificateContextProperty(const CERT_CONTEXT *certificate, DWORD property, void *data, DWORD *size)
+static BOOL WINAPI hook_CertGetCertificateContextProperty(const CERT_CONTEXT *certificate, DWORD property, void *data,
+                                                          DWORD *size)
 {
     ULONG_PTR key;
 
-    if (property != CERT_NCRYPT_KEY_HANDLE_PROP_ID || !certificate || !size || !ours() || !(key = ours()->given(certificate)))
+    if (property != CERT_NCRYPT_KEY_HANDLE_PROP_ID || !certificate || !size || !ours() ||
+        !(key = ours()->given(certificate)))
         return wine.CertGetCertificateContextProperty(certificate, property, data, size);
     if (data && *size < sizeof(key))
     {
@@ -85,7 +89,8 @@ static BOOL WINAPI hook_CertGetCertificateContextProperty(const CERT_CONTEXT *ce
     return TRUE;
 }
 
-static BOOL WINAPI hook_CertSetCertificateContextProperty(const CERT_CONTEXT *certificate, DWORD property, DWORD flags, const void *data)
+static BOOL WINAPI hook_CertSetCertificateContextProperty(const CERT_CONTEXT *certificate, DWORD property, DWORD flags,
+                                                          const void *data)
 {
     if (property == CERT_NCRYPT_KEY_HANDLE_PROP_ID && certificate && ours())
         return ours()->give(certificate, (ULONG_PTR)data);
@@ -94,7 +99,8 @@ static BOOL WINAPI hook_CertSetCertificateContextProperty(const CERT_CONTEXT *ce
 
 static HCERTSTORE WINAPI hook_PFXImportCertStore(CRYPT_DATA_BLOB *file, const WCHAR *password, DWORD flags)
 {
-    return ours() ? ours()->import(file, password, flags, wine.PFXImportCertStore) : wine.PFXImportCertStore(file, password, flags);
+    return ours() ? ours()->import(file, password, flags, wine.PFXImportCertStore)
+                  : wine.PFXImportCertStore(file, password, flags);
 }
 
 void certkey_start(HMODULE crypt32)

@@ -1,10 +1,10 @@
 /*
  * CertCreateCertificateChainEngine with the structure of Windows 8 and later.
  *
- * Fact (Wine 8.0): it knows the structure up to hExclusiveTrustedPeople, and refuses the one that has dwExclusiveFlags too
- * (wincrypt.h, 88 bytes) with E_INVALIDARG. rustls-platform-verifier makes an engine of its own with it, so workerd and other
- * Rust programs end at their start. The one flag there is lets certificates that are no roots be trusted, of a store that
- * is given with it.
+ * Fact (Wine 8.0): it knows the structure up to hExclusiveTrustedPeople, and refuses the one that has dwExclusiveFlags
+ * too (wincrypt.h, 88 bytes) with E_INVALIDARG. rustls-platform-verifier makes an engine of its own with it, so workerd
+ * and other Rust programs end at their start. The one flag there is lets certificates that are no roots be trusted, of
+ * a store that is given with it.
  */
 #include <string.h>
 
@@ -35,7 +35,8 @@ static BOOL WINAPI hook_CertCreateCertificateChainEngine(const struct engine_con
     BOOL created = original_create(config, engine);
     struct engine_config old;
 
-    if (created || !config || config->size != NEW_SIZE || (config->exclusive_flags & ~KNOWN_FLAGS) || GetLastError() != (DWORD)E_INVALIDARG)
+    if (created || !config || config->size != NEW_SIZE || (config->exclusive_flags & ~KNOWN_FLAGS) ||
+        GetLastError() != (DWORD)E_INVALIDARG)
         return created;
     memcpy(&old, config, OLD_SIZE);
     old.size = OLD_SIZE;
@@ -45,5 +46,6 @@ static BOOL WINAPI hook_CertCreateCertificateChainEngine(const struct engine_con
 void chainengine_start(HMODULE crypt32)
 {
     if (!original_create)
-        patch_function(crypt32, "CertCreateCertificateChainEngine", hook_CertCreateCertificateChainEngine, (void **)&original_create);
+        patch_function(crypt32, "CertCreateCertificateChainEngine", hook_CertCreateCertificateChainEngine,
+                       (void **)&original_create);
 }

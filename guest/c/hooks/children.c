@@ -1,9 +1,9 @@
 /*
- * The hooks in the programs that a hooked program starts: a shell in a container, and what the shell starts. Programs that load
- * bcryptprimitives.dll would get them anyway; the others (cmd.exe with mklink, Node.js, Python) would not.
+ * The hooks in the programs that a hooked program starts: a shell in a container, and what the shell starts. Programs
+ * that load bcryptprimitives.dll would get them anyway; the others (cmd.exe with mklink, Node.js, Python) would not.
  *
- * Fact (Wine 8.0): an APC queued to the first thread of a suspended process runs after the process has been set up and before the
- * program's entry point, as on Windows. kernel32.dll lies at the same address in all processes of a prefix.
+ * Fact (Wine 8.0): an APC queued to the first thread of a suspended process runs after the process has been set up and
+ * before the program's entry point, as on Windows. kernel32.dll lies at the same address in all processes of a prefix.
  */
 #include "children.h"
 
@@ -13,8 +13,9 @@
 #include "stacks.h"
 #include "table.h"
 
-typedef BOOL(WINAPI *create_process_internal)(HANDLE, const WCHAR *, WCHAR *, SECURITY_ATTRIBUTES *, SECURITY_ATTRIBUTES *, BOOL, DWORD, void *, const WCHAR *,
-                                              STARTUPINFOW *, PROCESS_INFORMATION *, HANDLE *);
+typedef BOOL(WINAPI *create_process_internal)(HANDLE, const WCHAR *, WCHAR *, SECURITY_ATTRIBUTES *,
+                                              SECURITY_ATTRIBUTES *, BOOL, DWORD, void *, const WCHAR *, STARTUPINFOW *,
+                                              PROCESS_INFORMATION *, HANDLE *);
 
 static create_process_internal original_create_process;
 
@@ -30,9 +31,11 @@ static void load_into(const PROCESS_INFORMATION *process)
         QueueUserAPC((PAPCFUNC)load, process->hThread, (ULONG_PTR)name);
 }
 
-static BOOL WINAPI hook_CreateProcessInternalW(HANDLE token, const WCHAR *application, WCHAR *command, SECURITY_ATTRIBUTES *process_security,
-                                               SECURITY_ATTRIBUTES *thread_security, BOOL inherit, DWORD flags, void *environment, const WCHAR *folder,
-                                               STARTUPINFOW *startup, PROCESS_INFORMATION *process, HANDLE *new_token)
+static BOOL WINAPI hook_CreateProcessInternalW(HANDLE token, const WCHAR *application, WCHAR *command,
+                                               SECURITY_ATTRIBUTES *process_security,
+                                               SECURITY_ATTRIBUTES *thread_security, BOOL inherit, DWORD flags,
+                                               void *environment, const WCHAR *folder, STARTUPINFOW *startup,
+                                               PROCESS_INFORMATION *process, HANDLE *new_token)
 {
     BOOL hookless = scm_here() && scm_own(application ? application : command), started;
     struct scm_service *service = hookless ? NULL : scm_starting();
@@ -51,8 +54,9 @@ static BOOL WINAPI hook_CreateProcessInternalW(HANDLE token, const WCHAR *applic
         inherit = TRUE;
     }
 
-    started = original_create_process(token, application, command, process_security, thread_security, inherit, flags | CREATE_SUSPENDED,
-                                      merged ? merged : environment, folder, startup, process, new_token);
+    started = original_create_process(token, application, command, process_security, thread_security, inherit,
+                                      flags | CREATE_SUSPENDED, merged ? merged : environment, folder, startup, process,
+                                      new_token);
     error = GetLastError();
     if (merged)
         heap_free(merged);
@@ -74,7 +78,8 @@ static BOOL WINAPI hook_CreateProcessInternalW(HANDLE token, const WCHAR *applic
     return TRUE;
 }
 
-BOOL start_without_hooks(const WCHAR *path, WCHAR *command, DWORD flags, const WCHAR *folder, STARTUPINFOW *startup, PROCESS_INFORMATION *process)
+BOOL start_without_hooks(const WCHAR *path, WCHAR *command, DWORD flags, const WCHAR *folder, STARTUPINFOW *startup,
+                         PROCESS_INFORMATION *process)
 {
     if (!original_create_process)
         return CreateProcessW(path, command, NULL, NULL, FALSE, flags, NULL, folder, startup, process);
@@ -83,5 +88,6 @@ BOOL start_without_hooks(const WCHAR *path, WCHAR *command, DWORD flags, const W
 
 void children_start(void)
 {
-    patch_function(GetModuleHandleW(L"kernelbase.dll"), "CreateProcessInternalW", hook_CreateProcessInternalW, (void **)&original_create_process);
+    patch_function(GetModuleHandleW(L"kernelbase.dll"), "CreateProcessInternalW", hook_CreateProcessInternalW,
+                   (void **)&original_create_process);
 }

@@ -5,6 +5,7 @@
 #include <windows.h>
 
 /* Starts a program without the hooks; command is written to. */
-BOOL start_without_hooks(const WCHAR *path, WCHAR *command, DWORD flags, const WCHAR *folder, STARTUPINFOW *startup, PROCESS_INFORMATION *process);
+BOOL start_without_hooks(const WCHAR *path, WCHAR *command, DWORD flags, const WCHAR *folder, STARTUPINFOW *startup,
+                         PROCESS_INFORMATION *process);
 
 #endif

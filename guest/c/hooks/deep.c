@@ -41,7 +41,8 @@ void deep_opened(HANDLE handle, ACCESS_MASK access, const OBJECT_ATTRIBUTES *att
     BOOL keep = FALSE;
     int fd, folder;
 
-    if (!(access & DELETE) || !attributes->RootDirectory || !name || !is_bare(name) || (folder = fd_of_handle(attributes->RootDirectory)) < 0)
+    if (!(access & DELETE) || !attributes->RootDirectory || !name || !is_bare(name) ||
+        (folder = fd_of_handle(attributes->RootDirectory)) < 0)
         return;
     if (too_long(folder) && (deep = heap_alloc(sizeof(*deep))))
     {
@@ -51,8 +52,9 @@ void deep_opened(HANDLE handle, ACCESS_MASK access, const OBJECT_ATTRIBUTES *att
         deep->place.dir = folder;
         fd = fd_of_handle(handle);
         /* in another case than on disk, or another file by now: not kept */
-        keep = fd >= 0 && name_to_linux(name->Buffer, name->Length / sizeof(WCHAR), deep->place.name) && !lx_fstat(fd, &opened) &&
-               !lx_fstatat(folder, deep->place.name, &named, LX_AT_SYMLINK_NOFOLLOW) && opened.ino == named.ino && opened.dev == named.dev;
+        keep = fd >= 0 && name_to_linux(name->Buffer, name->Length / sizeof(WCHAR), deep->place.name) &&
+               !lx_fstat(fd, &opened) && !lx_fstatat(folder, deep->place.name, &named, LX_AT_SYMLINK_NOFOLLOW) &&
+               opened.ino == named.ino && opened.dev == named.dev;
         if (fd >= 0)
             lx_close(fd);
         if (keep)

@@ -1,9 +1,11 @@
 /*
  * Data disks of a host, \\.\PHYSICALDRIVEn: a disk's number and its name for SCSI; names of files on their volumes.
  *
- * The host's agent has a file volumes/physicaldriveN, which the host cannot change, and to which dosdevices/physicaldriveN leads; it has the number and
- * the name, "1 3000000000000000"; and volumes/GUID.path, with the access path of the volume that is mounted at volumes/GUID. So Wine opens \\.\PHYSICALDRIVEn as that file. The bytes of the disk are nobody's to read. Codes and structures:
- * winioctl.h, and https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-ioctl_storage_query_property.
+ * The host's agent has a file volumes/physicaldriveN, which the host cannot change, and to which
+ * dosdevices/physicaldriveN leads; it has the number and the name, "1 3000000000000000"; and volumes/GUID.path, with
+ * the access path of the volume that is mounted at volumes/GUID. So Wine opens \\.\PHYSICALDRIVEn as that file. The
+ * bytes of the disk are nobody's to read. Codes and structures: winioctl.h, and
+ * https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-ioctl_storage_query_property.
  */
 #include "disk.h"
 
@@ -74,7 +76,15 @@ static BOOL read_disk(HANDLE handle, ULONG *number, BYTE *id)
 
 static NTSTATUS query_id(const ULONG *query, ULONG in_size, void *out, ULONG out_size, const BYTE *id, ULONG_PTR *used)
 {
-    struct id_descriptor answer = {FIELD_OFFSET(struct id_descriptor, code_set), sizeof(answer), 1, CODE_SET_BINARY, TYPE_FCPH_NAME, ID_SIZE, 0, 0, {0}};
+    struct id_descriptor answer = {FIELD_OFFSET(struct id_descriptor, code_set),
+                                   sizeof(answer),
+                                   1,
+                                   CODE_SET_BINARY,
+                                   TYPE_FCPH_NAME,
+                                   ID_SIZE,
+                                   0,
+                                   0,
+                                   {0}};
 
     if (in_size < 2 * sizeof(ULONG))
         return STATUS_INVALID_PARAMETER;
@@ -86,7 +96,8 @@ static NTSTATUS query_id(const ULONG *query, ULONG in_size, void *out, ULONG out
     return STATUS_SUCCESS;
 }
 
-BOOL disk_control(HANDLE handle, HANDLE event, IO_STATUS_BLOCK *io, ULONG code, const void *in, ULONG in_size, void *out, ULONG out_size, NTSTATUS *status)
+BOOL disk_control(HANDLE handle, HANDLE event, IO_STATUS_BLOCK *io, ULONG code, const void *in, ULONG in_size,
+                  void *out, ULONG out_size, NTSTATUS *status)
 {
     ULONG_PTR used = 0;
     BYTE id[ID_SIZE];
@@ -112,7 +123,10 @@ BOOL disk_control(HANDLE handle, HANDLE event, IO_STATUS_BLOCK *io, ULONG code, 
     return TRUE;
 }
 
-/* Reads the access path of the volume that a Linux path leads to, in UTF-16; rest is what follows the volume in the path. Returns its length, or 0. */
+/*
+ * Reads the access path of the volume that a Linux path leads to, in UTF-16; rest is what follows the volume in the
+ * path. Returns its length, or 0.
+ */
 static ULONG access_path(char *path, WCHAR *name, ULONG room, const char **rest)
 {
     static const char volumes[] = "/volumes/", end[] = ".path";
@@ -150,13 +164,15 @@ NTSTATUS disk_name(NTSTATUS status, void *buffer, ULONG length, ULONG *needed)
     char *path;
     ULONG chars;
 
-    if (status || name->Length < sizeof(head) || wcsncmp(name->Buffer, head, unix_name + 1) || !(path = heap_alloc(LINUX_PATH_MAX)))
+    if (status || name->Length < sizeof(head) || wcsncmp(name->Buffer, head, unix_name + 1) ||
+        !(path = heap_alloc(LINUX_PATH_MAX)))
         return status;
     utf8_of(name->Buffer + unix_name, name->Length - unix_name * sizeof(WCHAR), path, LINUX_PATH_MAX);
     for (char *p = path; *p; p++)
         if (*p == '\\')
             *p = '/';
-    if ((made = heap_alloc(2 * LINUX_PATH_MAX * sizeof(WCHAR))) && (chars = access_path(path, made + nt_head, LINUX_PATH_MAX, &rest)))
+    if ((made = heap_alloc(2 * LINUX_PATH_MAX * sizeof(WCHAR))) &&
+        (chars = access_path(path, made + nt_head, LINUX_PATH_MAX, &rest)))
     {
         memcpy(made, head, nt_head * sizeof(WCHAR));
         chars += nt_head;

@@ -7,11 +7,12 @@
 #define DEVICE_MASS_STORAGE 0x2d /* the high half of IOCTL_STORAGE_…: FILE_DEVICE_MASS_STORAGE */
 
 /* Answers a control code for mass storage, if the handle is a disk's; FALSE: it is not, or the code is another. */
-BOOL disk_control(HANDLE handle, HANDLE event, IO_STATUS_BLOCK *io, ULONG code, const void *in, ULONG in_size, void *out, ULONG out_size, NTSTATUS *status);
+BOOL disk_control(HANDLE handle, HANDLE event, IO_STATUS_BLOCK *io, ULONG code, const void *in, ULONG in_size,
+                  void *out, ULONG out_size, NTSTATUS *status);
 
 /*
- * The answer to NtQueryObject for a file's name (ObjectNameInformation), after Wine's own: a file of a volume is called by the volume's first access path,
- * as on Windows, and not by its place on the machine.
+ * The answer to NtQueryObject for a file's name (ObjectNameInformation), after Wine's own: a file of a volume is called
+ * by the volume's first access path, as on Windows, and not by its place on the machine.
  */
 NTSTATUS disk_name(NTSTATUS status, void *buffer, ULONG length, ULONG *needed);
 

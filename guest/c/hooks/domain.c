@@ -1,12 +1,14 @@
 /*
  * The domain that a container is in: NetGetJoinInformation, DsGetDcName.
  *
- * Facts: a container with a credential spec says that it is a member of the spec's domain, whether or not a domain controller can be reached
- * (https://learn.microsoft.com/virtualization/windowscontainers/manage-containers/gmsa-troubleshooting). Wine (8.0 to 10.0) is in a workgroup, and its
- * DsGetDcName answers ERROR_CALL_NOT_IMPLEMENTED. Layouts: https://learn.microsoft.com/windows/win32/api/dsgetdc/ns-dsgetdc-domain_controller_infow.
+ * Facts: a container with a credential spec says that it is a member of the spec's domain, whether or not a domain
+ * controller can be reached
+ * (https://learn.microsoft.com/virtualization/windowscontainers/manage-containers/gmsa-troubleshooting). Wine (8.0
+ * to 10.0) is in a workgroup, and its DsGetDcName answers ERROR_CALL_NOT_IMPLEMENTED. Layouts:
+ * https://learn.microsoft.com/windows/win32/api/dsgetdc/ns-dsgetdc-domain_controller_infow.
  *
- * The runtime writes DOMAIN_FILE (internal/windows/wire/credspec), a line "key=value" for each value, which the container's programs can change: it grants
- * nothing. Without the file Wine's own answer stays.
+ * The runtime writes DOMAIN_FILE (internal/windows/wire/credspec), a line "key=value" for each value, which the
+ * container's programs can change: it grants nothing. Without the file Wine's own answer stays.
  */
 #include <string.h>
 
@@ -34,7 +36,8 @@ static struct
 
 struct domain
 {
-    WCHAR netbios[NAME_LENGTH], dns[NAME_LENGTH], tree[NAME_LENGTH], dc[NAME_LENGTH], address[NAME_LENGTH], guid[NAME_LENGTH];
+    WCHAR netbios[NAME_LENGTH], dns[NAME_LENGTH], tree[NAME_LENGTH], dc[NAME_LENGTH], address[NAME_LENGTH],
+        guid[NAME_LENGTH];
 };
 
 static void value_of(const char *text, const char *key, WCHAR value[NAME_LENGTH])
@@ -154,14 +157,16 @@ static DWORD controller(const struct domain *d, ULONG flags, DOMAIN_CONTROLLER_I
     i->DomainGuid = parse_guid(d->guid);
     i->DomainName = put(&at, L"", flags & DS_RETURN_FLAT_NAME ? d->netbios : d->dns);
     i->DnsForestName = put(&at, L"", d->tree[0] ? d->tree : d->dns);
-    i->Flags = DS_KDC_FLAG | DS_DNS_CONTROLLER_FLAG | DS_DNS_FOREST_FLAG | (flags & DS_RETURN_FLAT_NAME ? 0 : DS_DNS_DOMAIN_FLAG);
+    i->Flags = DS_KDC_FLAG | DS_DNS_CONTROLLER_FLAG | DS_DNS_FOREST_FLAG |
+               (flags & DS_RETURN_FLAT_NAME ? 0 : DS_DNS_DOMAIN_FLAG);
     i->DcSiteName = put(&at, L"", SITE);
     i->ClientSiteName = put(&at, L"", SITE);
     *info = i;
     return ERROR_SUCCESS;
 }
 
-static DWORD WINAPI hook_DsGetDcNameW(const WCHAR *computer, const WCHAR *name, GUID *guid, const WCHAR *site, ULONG flags, DOMAIN_CONTROLLER_INFOW **info)
+static DWORD WINAPI hook_DsGetDcNameW(const WCHAR *computer, const WCHAR *name, GUID *guid, const WCHAR *site,
+                                      ULONG flags, DOMAIN_CONTROLLER_INFOW **info)
 {
     struct domain d;
 
@@ -183,7 +188,8 @@ static char *narrow(char **at, char *end, const WCHAR *text)
     return start;
 }
 
-static DWORD WINAPI hook_DsGetDcNameA(const char *computer, const char *name, GUID *guid, const char *site, ULONG flags, DOMAIN_CONTROLLER_INFOA **info)
+static DWORD WINAPI hook_DsGetDcNameA(const char *computer, const char *name, GUID *guid, const char *site, ULONG flags,
+                                      DOMAIN_CONTROLLER_INFOA **info)
 {
     const SIZE_T room = 8 * NAME_LENGTH * 2;
     WCHAR wide[NAME_LENGTH] = {0};

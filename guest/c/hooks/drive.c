@@ -63,7 +63,10 @@ BOOL drive_holds_fd(int fd)
         for (int i = 0; i <= 27 && !found; i++)
         {
             char letter = (char)('a' + (i + 2) % 26); /* c: first */
-            int dir = i == 26 ? device_open("unc") : i == 27 ? device_open("volumes") : letter == 'c' && drive_c >= 0 ? drive_c : drive_open(letter);
+            int dir = i == 26                         ? device_open("unc")
+                      : i == 27                       ? device_open("volumes")
+                      : letter == 'c' && drive_c >= 0 ? drive_c
+                                                      : drive_open(letter);
 
             if (dir < 0)
                 continue;
@@ -260,7 +263,8 @@ NTSTATUS drive_holds(const OBJECT_ATTRIBUTES *attributes, BOOL follow, BOOL *uns
         status = path_of(attributes, path, LINUX_PATH_MAX);
         if (!status || status == STATUS_NO_SUCH_FILE)
             status = drive_holds_path(path, follow);
-        else if (!way_has(attributes) && status != STATUS_BUFFER_TOO_SMALL && status != STATUS_NAME_TOO_LONG && status != STATUS_NO_MEMORY)
+        else if (!way_has(attributes) && status != STATUS_BUFFER_TOO_SMALL && status != STATUS_NAME_TOO_LONG &&
+                 status != STATUS_NO_MEMORY)
             status = STATUS_SUCCESS; /* Wine finds as little */
         heap_free(path);
     }

@@ -1,9 +1,10 @@
 /*
  * The event log's functions of advapi32.dll: writing events, and reading logs.
  *
- * Facts (Wine 8.0 to 10.0, dlls/advapi32/eventlog.c): they do nothing; RegisterEventSource answers 0xcafe4242, and from then on all succeeds and is lost. So the
- * number in its code tells an empty function from one that works, which is left alone. What is missing is in our wevtapi.dll (guest/c/wevtapi/classic.c), which is
- * loaded when one of these functions is first called. Without it they are refused with ERROR_CALL_NOT_IMPLEMENTED.
+ * Facts (Wine 8.0 to 10.0, dlls/advapi32/eventlog.c): they do nothing; RegisterEventSource answers 0xcafe4242, and from
+ * then on all succeeds and is lost. So the number in its code tells an empty function from one that works, which is
+ * left alone. What is missing is in our wevtapi.dll (guest/c/wevtapi/classic.c), which is loaded when one of these
+ * functions is first called. Without it they are refused with ERROR_CALL_NOT_IMPLEMENTED.
  */
 #include "winsock.h"
 
@@ -41,22 +42,29 @@ static void *ours(const char *name)
 HAND_ON(HANDLE, RegisterEventSourceW, (const WCHAR *server, const WCHAR *source), (server, source))
 HAND_ON(HANDLE, RegisterEventSourceA, (const char *server, const char *source), (server, source))
 HAND_ON(BOOL, DeregisterEventSource, (HANDLE log), (log))
-HAND_ON(BOOL, ReportEventW, (HANDLE log, WORD type, WORD category, DWORD event, void *sid, WORD strings, DWORD data_size, const WCHAR **string, void *data),
+HAND_ON(BOOL, ReportEventW,
+        (HANDLE log, WORD type, WORD category, DWORD event, void *sid, WORD strings, DWORD data_size,
+         const WCHAR **string, void *data),
         (log, type, category, event, sid, strings, data_size, string, data))
-HAND_ON(BOOL, ReportEventA, (HANDLE log, WORD type, WORD category, DWORD event, void *sid, WORD strings, DWORD data_size, const char **string, void *data),
+HAND_ON(BOOL, ReportEventA,
+        (HANDLE log, WORD type, WORD category, DWORD event, void *sid, WORD strings, DWORD data_size,
+         const char **string, void *data),
         (log, type, category, event, sid, strings, data_size, string, data))
 HAND_ON(HANDLE, OpenEventLogW, (const WCHAR *server, const WCHAR *log), (server, log))
 HAND_ON(HANDLE, OpenEventLogA, (const char *server, const char *log), (server, log))
 HAND_ON(BOOL, CloseEventLog, (HANDLE log), (log))
-HAND_ON(BOOL, ReadEventLogW, (HANDLE log, DWORD flags, DWORD offset, void *buffer, DWORD size, DWORD *read, DWORD *needed),
+HAND_ON(BOOL, ReadEventLogW,
+        (HANDLE log, DWORD flags, DWORD offset, void *buffer, DWORD size, DWORD *read, DWORD *needed),
         (log, flags, offset, buffer, size, read, needed))
-HAND_ON(BOOL, ReadEventLogA, (HANDLE log, DWORD flags, DWORD offset, void *buffer, DWORD size, DWORD *read, DWORD *needed),
+HAND_ON(BOOL, ReadEventLogA,
+        (HANDLE log, DWORD flags, DWORD offset, void *buffer, DWORD size, DWORD *read, DWORD *needed),
         (log, flags, offset, buffer, size, read, needed))
 HAND_ON(BOOL, GetNumberOfEventLogRecords, (HANDLE log, DWORD *number), (log, number))
 HAND_ON(BOOL, GetOldestEventLogRecord, (HANDLE log, DWORD *number), (log, number))
 HAND_ON(BOOL, ClearEventLogW, (HANDLE log, const WCHAR *backup), (log, backup))
 HAND_ON(BOOL, ClearEventLogA, (HANDLE log, const char *backup), (log, backup))
-HAND_ON(BOOL, GetEventLogInformation, (HANDLE log, DWORD level, void *buffer, DWORD size, DWORD *needed), (log, level, buffer, size, needed))
+HAND_ON(BOOL, GetEventLogInformation, (HANDLE log, DWORD level, void *buffer, DWORD size, DWORD *needed),
+        (log, level, buffer, size, needed))
 HAND_ON(BOOL, NotifyChangeEventLog, (HANDLE log, HANDLE event), (log, event))
 
 /* Saved logs. All of these have a handle and a pointer, or two pointers, and answer with a number or a handle. */

@@ -1,9 +1,10 @@
 /*
  * What is done when a service fails.
  *
- * Facts: the value FailureActions is a SERVICE_FAILURE_ACTIONSW of a 32-bit process, whose pointers are without meaning, followed by the actions ([MS-SCMR] 2.2.39,
- * SERVICE_FAILURE_ACTIONSW). "If the service fails N times, the manager performs the action of index N-1; if N is greater than cActions, it repeats the last action of
- * the array", learn.microsoft.com/windows/win32/api/winsvc/ns-winsvc-service_failure_actionsw.
+ * Facts: the value FailureActions is a SERVICE_FAILURE_ACTIONSW of a 32-bit process, whose pointers are without
+ * meaning, followed by the actions ([MS-SCMR] 2.2.39, SERVICE_FAILURE_ACTIONSW). "If the service fails N times, the
+ * manager performs the action of index N-1; if N is greater than cActions, it repeats the last action of the array",
+ * learn.microsoft.com/windows/win32/api/winsvc/ns-winsvc-service_failure_actionsw.
  */
 #include "failure.h"
 

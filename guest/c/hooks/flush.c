@@ -1,10 +1,10 @@
 /*
  * NtFlushBuffersFileEx of Windows 8 and later, as GetProcAddress finds it.
  *
- * Facts: Wine 8.0's ntdll.dll has not got it; PostgreSQL from 16 on ends at its start without it (src/port/win32ntdll.c). Its
- * flags ask for less than NtFlushBuffersFile does
- * (https://learn.microsoft.com/windows-hardware/drivers/ddi/ntifs/nf-ntifs-ntflushbuffersfileex): no metadata, or no wait for the
- * disk. A flush that does all keeps every promise.
+ * Facts: Wine 8.0's ntdll.dll has not got it; PostgreSQL from 16 on ends at its start without it
+ * (src/port/win32ntdll.c). Its flags ask for less than NtFlushBuffersFile does
+ * (https://learn.microsoft.com/windows-hardware/drivers/ddi/ntifs/nf-ntifs-ntflushbuffersfileex): no metadata, or no
+ * wait for the disk. A flush that does all keeps every promise.
  */
 #include "flush.h"
 #include "hooks.h"
@@ -13,7 +13,8 @@
 
 typedef NTSTATUS(WINAPI *nt_flush)(HANDLE handle, IO_STATUS_BLOCK *io);
 
-static NTSTATUS WINAPI flush_buffers_file_ex(HANDLE handle, ULONG flags, void *parameters, ULONG size, IO_STATUS_BLOCK *io)
+static NTSTATUS WINAPI flush_buffers_file_ex(HANDLE handle, ULONG flags, void *parameters, ULONG size,
+                                             IO_STATUS_BLOCK *io)
 {
     nt_flush flush = (void *)GetProcAddress(GetModuleHandleW(L"ntdll.dll"), "NtFlushBuffersFile");
 

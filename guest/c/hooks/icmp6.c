@@ -1,5 +1,6 @@
 /*
- * Icmp6CreateFile, Icmp6SendEcho2: echo requests over IPv6 (https://learn.microsoft.com/windows/win32/api/icmpapi/nf-icmpapi-icmp6sendecho2).
+ * Icmp6CreateFile, Icmp6SendEcho2: echo requests over IPv6
+ * (https://learn.microsoft.com/windows/win32/api/icmpapi/nf-icmpapi-icmp6sendecho2).
  *
  * Fact: Wine 8.0's iphlpapi.dll has both as functions that fail with ERROR_CALL_NOT_IMPLEMENTED, and its nsiproxy.sys
  * knows only echo requests of IPv4. Only functions that fail like that are replaced here; a Wine with other functions
@@ -23,7 +24,8 @@
 /* clang-format off */
 enum
 {
-    LX_AF_INET6 = 10, LX_SOCK_DGRAM = 2, LX_SOCK_RAW = 3, LX_IPPROTO_ICMPV6 = 58, LX_SOL_IPV6 = 41, LX_IPV6_UNICAST_HOPS = 16, LX_IPV6_RECVERR = 25,
+    LX_AF_INET6 = 10, LX_SOCK_DGRAM = 2, LX_SOCK_RAW = 3, LX_IPPROTO_ICMPV6 = 58, LX_SOL_IPV6 = 41,
+    LX_IPV6_UNICAST_HOPS = 16, LX_IPV6_RECVERR = 25,
     LX_POLLIN = 1, LX_POLLERR = 8, LX_MSG_ERRQUEUE = 0x2000, LX_MSG_DONTWAIT = 0x40, LX_ORIGIN_ICMP6 = 3,
     ECHO_REQUEST = 128, ECHO_REPLY = 129, UNREACHABLE = 1, TOO_BIG = 2, TIME_EXCEEDED = 3, PARAMETER_PROBLEM = 4
 };
@@ -81,7 +83,10 @@ struct icmp6_header
     UINT16 checksum, id, sequence;
 };
 
-/* ICMPV6_ECHO_REPLY, with the data behind it (https://learn.microsoft.com/windows/win32/api/ipexport/ns-ipexport-icmpv6_echo_reply_lh). */
+/*
+ * ICMPV6_ECHO_REPLY, with the data behind it
+ * (https://learn.microsoft.com/windows/win32/api/ipexport/ns-ipexport-icmpv6_echo_reply_lh).
+ */
 struct echo_reply
 {
     BYTE port[2], flow[4], address[16], scope[4]; /* IPV6_ADDRESS_EX: packed, 26 bytes */
@@ -117,11 +122,13 @@ static struct lx_address linux_address(const struct sockaddr_in6 *a)
 /* The status of an ICMPv6 error (RFC 4443). */
 static ULONG status_of(BYTE type, BYTE code)
 {
-    static const ULONG unreachable[] = {IP_DEST_NO_ROUTE, IP_DEST_PROHIBITED, IP_DEST_SCOPE_MISMATCH, IP_DEST_ADDR_UNREACHABLE, IP_DEST_PORT_UNREACHABLE};
+    static const ULONG unreachable[] = {IP_DEST_NO_ROUTE, IP_DEST_PROHIBITED, IP_DEST_SCOPE_MISMATCH,
+                                        IP_DEST_ADDR_UNREACHABLE, IP_DEST_PORT_UNREACHABLE};
 
     switch (type)
     {
-    case UNREACHABLE: return code < sizeof(unreachable) / sizeof(unreachable[0]) ? unreachable[code] : IP_DEST_UNREACHABLE;
+    case UNREACHABLE:
+        return code < sizeof(unreachable) / sizeof(unreachable[0]) ? unreachable[code] : IP_DEST_UNREACHABLE;
     case TOO_BIG: return IP_PACKET_TOO_BIG;
     case TIME_EXCEEDED: return code ? IP_REASSEMBLY_TIME_EXCEEDED : IP_HOP_LIMIT_EXCEEDED;
     case PARAMETER_PROBLEM: return IP_PARAMETER_PROBLEM;
@@ -156,13 +163,20 @@ static BOOL read_error(int fd, const struct echo *e, const struct icmp6_header *
     struct icmp6_header packet;
     struct lx_address to;
     struct lx_iovec part = {&packet, sizeof(packet)};
-    struct lx_message m = {.name = &to, .name_length = sizeof(to), .parts = &part, .count = 1, .control = control, .control_length = sizeof(control)};
+    struct lx_message m = {.name = &to,
+                           .name_length = sizeof(to),
+                           .parts = &part,
+                           .count = 1,
+                           .control = control,
+                           .control_length = sizeof(control)};
     const struct lx_control *c = (const void *)control;
     struct lx_error error;
 
-    if (lx3(47 /* recvmsg */, fd, &m, LX_MSG_ERRQUEUE | LX_MSG_DONTWAIT) < (INT64)sizeof(packet) || packet.type != ECHO_REQUEST || !is_of(&packet, sent))
+    if (lx3(LX_NR_recvmsg, fd, &m, LX_MSG_ERRQUEUE | LX_MSG_DONTWAIT) < (INT64)sizeof(packet) ||
+        packet.type != ECHO_REQUEST || !is_of(&packet, sent))
         return FALSE;
-    if (m.control_length < sizeof(*c) + sizeof(error) || c->length < sizeof(*c) + sizeof(error) || c->level != LX_SOL_IPV6 || c->type != LX_IPV6_RECVERR)
+    if (m.control_length < sizeof(*c) + sizeof(error) || c->length < sizeof(*c) + sizeof(error) ||
+        c->level != LX_SOL_IPV6 || c->type != LX_IPV6_RECVERR)
         return FALSE;
     memcpy(&error, c + 1, sizeof(error));
     if (error.origin == LX_ORIGIN_ICMP6)
@@ -178,7 +192,8 @@ static BOOL read_answer(int fd, const struct echo *e, BYTE *packet, const struct
     const struct icmp6_header *header = (const void *)packet;
     struct lx_address from;
     int from_size = sizeof(from);
-    INT64 size = lx_call6(45 /* recvfrom */, fd, (INT64)packet, (INT64)sizeof(*header) + MAX_ECHO, LX_MSG_DONTWAIT, (INT64)&from, (INT64)&from_size);
+    INT64 size = lx_call6(LX_NR_recvfrom, fd, (INT64)packet, (INT64)sizeof(*header) + MAX_ECHO, LX_MSG_DONTWAIT,
+                          (INT64)&from, (INT64)&from_size);
 
     if (size < (INT64)sizeof(*header) || header->type != ECHO_REPLY || !is_of(header, sent))
         return FALSE;
@@ -220,7 +235,9 @@ static DWORD wait_for_answer(int fd, const struct echo *e, BYTE *packet, const s
 /* Sends the request and waits; returns 0, or the error for GetLastError. */
 static DWORD ask(const struct echo *e, int fd, BOOL raw, BYTE *packet)
 {
-    struct icmp6_header header = {.type = ECHO_REQUEST, .id = raw ? (UINT16)(lx_gettid() | 1) : 0, .sequence = (UINT16)InterlockedIncrement(&sequence)};
+    struct icmp6_header header = {.type = ECHO_REQUEST,
+                                  .id = raw ? (UINT16)(lx_gettid() | 1) : 0,
+                                  .sequence = (UINT16)InterlockedIncrement(&sequence)};
     static const BYTE none[16];
     int on = 1, hops = e->hops;
     INT64 sent;
@@ -232,21 +249,23 @@ static DWORD ask(const struct echo *e, int fd, BOOL raw, BYTE *packet)
         return IP_BAD_DESTINATION;
     memcpy(packet, &header, sizeof(header));
     memcpy(packet + sizeof(header), e->data, e->size);
-    sent = lx_call6(44 /* sendto */, fd, (INT64)packet, (INT64)(sizeof(header) + e->size), 0, (INT64)&e->to, sizeof(e->to));
+    sent = lx_call6(LX_NR_sendto, fd, (INT64)packet, (INT64)(sizeof(header) + e->size), 0, (INT64)&e->to,
+                    sizeof(e->to));
     if (sent < 0)
-        return sent == -101 /* ENETUNREACH */ || sent == -113 /* EHOSTUNREACH */ ? IP_DEST_HOST_UNREACHABLE : IP_GENERAL_FAILURE;
+        return sent == -101 /* ENETUNREACH */ || sent == -113 /* EHOSTUNREACH */ ? IP_DEST_HOST_UNREACHABLE
+                                                                                 : IP_GENERAL_FAILURE;
     return wait_for_answer(fd, e, packet, &header);
 }
 
 static DWORD exchange(const struct echo *e)
 {
     BYTE *packet = HeapAlloc(GetProcessHeap(), 0, sizeof(struct icmp6_header) + MAX_ECHO);
-    int fd = packet ? (int)lx3(41 /* socket */, LX_AF_INET6, LX_SOCK_DGRAM | LX_SOCK_CLOEXEC, LX_IPPROTO_ICMPV6) : -1;
+    int fd = packet ? (int)lx3(LX_NR_socket, LX_AF_INET6, LX_SOCK_DGRAM | LX_SOCK_CLOEXEC, LX_IPPROTO_ICMPV6) : -1;
     BOOL raw = packet && fd < 0;
     DWORD error;
 
     if (raw)
-        fd = (int)lx3(41, LX_AF_INET6, LX_SOCK_RAW | LX_SOCK_CLOEXEC, LX_IPPROTO_ICMPV6);
+        fd = (int)lx3(LX_NR_socket, LX_AF_INET6, LX_SOCK_RAW | LX_SOCK_CLOEXEC, LX_IPPROTO_ICMPV6);
     error = fd < 0 ? IP_GENERAL_FAILURE : ask(e, fd, raw, packet);
     if (fd >= 0)
         lx_close(fd);
@@ -295,7 +314,8 @@ static DWORD start(const struct echo *request)
     if (!(e->data = HeapAlloc(GetProcessHeap(), 0, e->size + 1)))
         goto failed;
     memcpy(e->data, request->data, e->size);
-    if (e->apc && !DuplicateHandle(GetCurrentProcess(), GetCurrentThread(), GetCurrentProcess(), &e->thread, 0, FALSE, DUPLICATE_SAME_ACCESS))
+    if (e->apc && !DuplicateHandle(GetCurrentProcess(), GetCurrentThread(), GetCurrentProcess(), &e->thread, 0, FALSE,
+                                   DUPLICATE_SAME_ACCESS))
         goto failed;
     if (!(thread = CreateThread(NULL, 0, in_background, e, 0, NULL)))
         goto failed;
@@ -316,10 +336,19 @@ static HANDLE WINAPI hook_Icmp6CreateFile(void)
     return create_file();
 }
 
-static DWORD WINAPI hook_Icmp6SendEcho2(HANDLE icmp, HANDLE event, void *apc, void *context, const struct sockaddr_in6 *from, const struct sockaddr_in6 *to,
-                                        void *data, WORD size, const IP_OPTION_INFORMATION *options, void *reply, DWORD reply_size, DWORD timeout)
+static DWORD WINAPI hook_Icmp6SendEcho2(HANDLE icmp, HANDLE event, void *apc, void *context,
+                                        const struct sockaddr_in6 *from, const struct sockaddr_in6 *to, void *data,
+                                        WORD size, const IP_OPTION_INFORMATION *options, void *reply, DWORD reply_size,
+                                        DWORD timeout)
 {
-    struct echo e = {.event = event, .apc = apc, .context = context, .data = data, .reply = reply, .size = size, .reply_size = reply_size, .timeout = timeout};
+    struct echo e = {.event = event,
+                     .apc = apc,
+                     .context = context,
+                     .data = data,
+                     .reply = reply,
+                     .size = size,
+                     .reply_size = reply_size,
+                     .timeout = timeout};
     DWORD error;
 
     if (!icmp || icmp == INVALID_HANDLE_VALUE || !to || (size && !data))

@@ -49,7 +49,8 @@ static void fill_standard(const struct link *link, const struct entry *entry, st
     info->directory = (entry->attributes & FILE_ATTRIBUTE_DIRECTORY) != 0;
 }
 
-static NTSTATUS fill_all(struct link *link, HANDLE handle, const struct entry *entry, struct nt_all_info *info, ULONG length, ULONG_PTR *used)
+static NTSTATUS fill_all(struct link *link, HANDLE handle, const struct entry *entry, struct nt_all_info *info,
+                         ULONG length, ULONG_PTR *used)
 {
     NTSTATUS status;
 
@@ -96,7 +97,8 @@ static ULONG size_of_class(ULONG class)
     }
 }
 
-static NTSTATUS query_link(struct link *link, HANDLE handle, IO_STATUS_BLOCK *io, void *buffer, ULONG length, ULONG class)
+static NTSTATUS query_link(struct link *link, HANDLE handle, IO_STATUS_BLOCK *io, void *buffer, ULONG length,
+                           ULONG class)
 {
     NTSTATUS status = STATUS_SUCCESS;
     struct nt_basic_info basic;
@@ -138,7 +140,10 @@ static NTSTATUS query_link(struct link *link, HANDLE handle, IO_STATUS_BLOCK *io
     return status;
 }
 
-/* Wine 8.0 refuses the question; no file is compressed. kj asks it of each file that it opens (src/kj/filesystem-disk-win32.c++). */
+/*
+ * Wine 8.0 refuses the question; no file is compressed. kj asks it of each file that it opens
+ * (src/kj/filesystem-disk-win32.c++).
+ */
 static NTSTATUS query_compression(HANDLE handle, IO_STATUS_BLOCK *io, struct nt_compression_info *info, ULONG length)
 {
     struct nt_standard_info standard;
@@ -154,7 +159,8 @@ static NTSTATUS query_compression(HANDLE handle, IO_STATUS_BLOCK *io, struct nt_
     return io->Status = STATUS_SUCCESS;
 }
 
-static NTSTATUS WINAPI hook_NtQueryInformationFile(HANDLE handle, IO_STATUS_BLOCK *io, void *buffer, ULONG length, ULONG class)
+static NTSTATUS WINAPI hook_NtQueryInformationFile(HANDLE handle, IO_STATUS_BLOCK *io, void *buffer, ULONG length,
+                                                   ULONG class)
 {
     struct link *link = link_get(handle);
     NTSTATUS status;
@@ -167,7 +173,8 @@ static NTSTATUS WINAPI hook_NtQueryInformationFile(HANDLE handle, IO_STATUS_BLOC
         if (class == CLASS_NAME)
             status = named_file(status, handle, io, buffer, length - sizeof(ULONG));
         else if (class == CLASS_ALL)
-            status = named_file(status, handle, io, &((struct nt_all_info *)buffer)->name_length, length - FIELD_OFFSET(struct nt_all_info, name));
+            status = named_file(status, handle, io, &((struct nt_all_info *)buffer)->name_length,
+                                length - FIELD_OFFSET(struct nt_all_info, name));
         return stdhandle_query(status, handle, io, buffer, length, class);
     }
     if (!size_of_class(class))
@@ -241,10 +248,12 @@ static void let_go(struct object *object)
     object_release(object);
 }
 
-static NTSTATUS WINAPI hook_NtDuplicateObject(HANDLE from_process, HANDLE from, HANDLE to_process, HANDLE *to, ACCESS_MASK access, ULONG attributes,
-                                              ULONG options)
+static NTSTATUS WINAPI hook_NtDuplicateObject(HANDLE from_process, HANDLE from, HANDLE to_process, HANDLE *to,
+                                              ACCESS_MASK access, ULONG attributes, ULONG options)
 {
-    struct object *closing = (options & DUPLICATE_CLOSE_SOURCE) && from_process == GetCurrentProcess() ? table_take(from) : NULL;
+    struct object *closing = (options & DUPLICATE_CLOSE_SOURCE) && from_process == GetCurrentProcess()
+                                 ? table_take(from)
+                                 : NULL;
     struct link *link = closing ? NULL : from_process == GetCurrentProcess() ? link_get(from) : NULL;
     NTSTATUS status;
 
@@ -286,5 +295,6 @@ BOOL info_start(void)
 {
     HMODULE ntdll = GetModuleHandleW(L"ntdll.dll");
 
-    return PATCH(ntdll, NtClose) && PATCH(ntdll, NtDuplicateObject) && PATCH(ntdll, NtQueryInformationFile) && PATCH(ntdll, NtQueryObject);
+    return PATCH(ntdll, NtClose) && PATCH(ntdll, NtDuplicateObject) && PATCH(ntdll, NtQueryInformationFile) &&
+           PATCH(ntdll, NtQueryObject);
 }

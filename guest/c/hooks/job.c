@@ -1,13 +1,17 @@
 /*
- * The job objects of containers: those of a host's containers by their name, \Container_<id>, and a container's own, by no handle.
+ * The job objects of containers: those of a host's containers by their name, \Container_<id>, and a container's own, by
+ * no handle.
  *
- * Facts: Windows has a job object for each container, in the root of the host's names, from which hcsshim and Kubernetes' node tests read limits and
- * figures (https://github.com/kubernetes/kubernetes/blob/v1.37.1/test/e2e_node_windows/util_jobobject_windows.go); a program in the container asks for its
- * own without a handle, .NET for its memory and processors. Wine (8.0 to 10.0) has jobs that a program makes, and of the classes a few, mostly with zeros.
+ * Facts: Windows has a job object for each container, in the root of the host's names, from which hcsshim and
+ * Kubernetes' node tests read limits and figures
+ * (https://github.com/kubernetes/kubernetes/blob/v1.37.1/test/e2e_node_windows/util_jobobject_windows.go); a program in
+ * the container asks for its own without a handle, .NET for its memory and processors. Wine (8.0 to 10.0) has jobs that
+ * a program makes, and of the classes a few, mostly with zeros.
  *
- * A host's job object is a job of Wine's of that name, made when it is first opened, in which no process is, so that a handle can be duplicated and
- * inherited; it grants queries only. vmcompute.dll asks the Linux side for the answers. A container's own come from a file that the runtime
- * writes: for each class its number, the size of its structure, and that.
+ * A host's job object is a job of Wine's of that name, made when it is first opened, in which no process is, so that a
+ * handle can be duplicated and inherited; it grants queries only. vmcompute.dll asks the Linux side for the answers. A
+ * container's own come from a file that the runtime writes: for each class its number, the size of its structure, and
+ * that.
  */
 #include "hooks.h"
 #include "linux.h"
@@ -51,7 +55,8 @@ static job_information linux_side(void)
 {
     DWORD error = GetLastError();
     HMODULE library = LoadLibraryW(L"vmcompute.dll");
-    job_information function = library ? (job_information)(void *)GetProcAddress(library, "MullionJobInformation") : NULL;
+    job_information function = library ? (job_information)(void *)GetProcAddress(library, "MullionJobInformation")
+                                       : NULL;
 
     SetLastError(error);
     return function;
@@ -64,7 +69,8 @@ static NTSTATUS WINAPI hook_NtOpenJobObject(HANDLE *handle, ACCESS_MASK access, 
     WCHAR id[ID_LENGTH];
     NTSTATUS status;
 
-    if (!attributes || !attributes->ObjectName || attributes->RootDirectory || !id_of(attributes->ObjectName, id) || !(ask = linux_side()))
+    if (!attributes || !attributes->ObjectName || attributes->RootDirectory || !id_of(attributes->ObjectName, id) ||
+        !(ask = linux_side()))
         return original_open(handle, access, attributes);
     if ((status = ask(id, 0, NULL, 0, NULL)))
         return status;
@@ -120,10 +126,12 @@ static BOOL id_of_handle(HANDLE handle, WCHAR id[ID_LENGTH])
         WCHAR text[ID_LENGTH + 32];
     } object;
 
-    return !original.NtQueryObject(handle, NAME_INFORMATION, &object, sizeof(object), NULL) && object.name.Buffer && id_of(&object.name, id);
+    return !original.NtQueryObject(handle, NAME_INFORMATION, &object, sizeof(object), NULL) && object.name.Buffer &&
+           id_of(&object.name, id);
 }
 
-static NTSTATUS WINAPI hook_NtQueryInformationJobObject(HANDLE handle, ULONG class, void *information, ULONG size, ULONG *returned)
+static NTSTATUS WINAPI hook_NtQueryInformationJobObject(HANDLE handle, ULONG class, void *information, ULONG size,
+                                                        ULONG *returned)
 {
     job_information ask;
     WCHAR id[ID_LENGTH];
@@ -142,7 +150,8 @@ static NTSTATUS WINAPI hook_NtIsProcessInJob(HANDLE process, HANDLE job)
     NTSTATUS status = original_member(process, job);
     int fd;
 
-    if (job || status != STATUS_PROCESS_NOT_IN_JOB || (fd = lx_openat(LX_AT_FDCWD, OWN_JOB, LX_O_PATH | LX_O_CLOEXEC)) < 0)
+    if (job || status != STATUS_PROCESS_NOT_IN_JOB ||
+        (fd = lx_openat(LX_AT_FDCWD, OWN_JOB, LX_O_PATH | LX_O_CLOEXEC)) < 0)
         return status;
     lx_close(fd);
     return STATUS_PROCESS_IN_JOB;

@@ -1,9 +1,9 @@
 /*
  * TCP_KEEPIDLE (TCP_KEEPALIVE), TCP_KEEPINTVL and TCP_KEEPCNT: setsockopt, getsockopt.
  *
- * Fact: Wine 8.0 refuses them with WSAENOPROTOOPT (10042). libuv sets them for every socket that is to be kept alive (v1.44 to
- * v1.51, src/win/tcp.c, uv__tcp_keepalive), so fetch of Node.js does not connect. Linux has the same options by other
- * numbers, in seconds too.
+ * Fact: Wine 8.0 refuses them with WSAENOPROTOOPT (10042). libuv sets them for every socket that is to be kept alive
+ * (v1.44 to v1.51, src/win/tcp.c, uv__tcp_keepalive), so fetch of Node.js does not connect. Linux has the same options
+ * by other numbers, in seconds too.
  */
 #include "winsock.h"
 
@@ -78,7 +78,7 @@ static int WINAPI hook_getsockopt(SOCKET s, int level, int option, char *value, 
     if (value && length && *length >= (int)sizeof(int))
     {
         *length = sizeof(int);
-        status = (int)lx5(55 /* getsockopt */, fd, LINUX_SOL_TCP, linux_option(level, option), value, length);
+        status = (int)lx5(LX_NR_getsockopt, fd, LINUX_SOL_TCP, linux_option(level, option), value, length);
     }
     lx_close(fd);
     return answer(status);
@@ -87,5 +87,6 @@ static int WINAPI hook_getsockopt(SOCKET s, int level, int option, char *value, 
 void keepalive_start(HMODULE ws2_32)
 {
     if (patch_function(ws2_32, "getsockopt", hook_getsockopt, (void **)&original_get))
-        patch_function(ws2_32, "setsockopt", hook_setsockopt, (void **)&winsock.setsockopt); /* or afunix.c has it, which asks keepalive_set */
+        patch_function(ws2_32, "setsockopt", hook_setsockopt,
+                       (void **)&winsock.setsockopt); /* or afunix.c has it, which asks keepalive_set */
 }

@@ -48,7 +48,8 @@ static const WCHAR nowhere[] = {'_', ':', 0};
 void target_of_text(const char *text, struct target *target)
 {
     const char *part = device_part(text);
-    ULONG length, size = LINUX_PATH_MAX, root; /* root: how many characters name the drive or the volume, without a backslash */
+    ULONG length, size = LINUX_PATH_MAX,
+                  root; /* root: how many characters name the drive or the volume, without a backslash */
 
     target->relative = target->junction = FALSE;
     target->share = part && is_share(part);
@@ -245,7 +246,8 @@ static NTSTATUS absolute_text(const char *folder, const WCHAR *name, BOOL juncti
 /* The characters of Volume{GUID} that a name begins with, or 0. */
 static ULONG volume_length(const WCHAR *name)
 {
-    return wcslen(name) >= VOLUME_NAME && same_name(name, L"Volume{", 7) && name[VOLUME_NAME - 1] == '}' && (name[VOLUME_NAME] == '\\' || !name[VOLUME_NAME])
+    return wcslen(name) >= VOLUME_NAME && same_name(name, L"Volume{", 7) && name[VOLUME_NAME - 1] == '}' &&
+                   (name[VOLUME_NAME] == '\\' || !name[VOLUME_NAME])
                ? VOLUME_NAME
                : 0;
 }
@@ -275,10 +277,15 @@ static const WCHAR *share_part(const WCHAR *name, BOOL skipped)
 {
     if (skipped)
         return same_name(name, L"UNC\\", 4) ? name + 4 : NULL;
-    return name[0] == '\\' && name[1] == '\\' && name[2] && name[2] != '\\' && name[2] != '.' && name[2] != '?' ? name + 2 : NULL;
+    return name[0] == '\\' && name[1] == '\\' && name[2] && name[2] != '\\' && name[2] != '.' && name[2] != '?'
+               ? name + 2
+               : NULL;
 }
 
-/* The text of a link to a share: part is server\share\x. Their names have no case, and the folders they are mounted at have small letters. */
+/*
+ * The text of a link to a share: part is server\share\x. Their names have no case, and the folders they are mounted at
+ * have small letters.
+ */
 static NTSTATUS share_text(const char *folder, const WCHAR *part, char *text)
 {
     SIZE_T chars = wcslen(part);
@@ -313,7 +320,8 @@ NTSTATUS text_of_target(const struct place *place, const WCHAR *name, BOOL junct
     SIZE_T length;
 
     name = skip_nt_prefix(name);
-    if (!folder || !name[0] || wcslen(name) > LINUX_PATH_MAX / 6 || lx_fd_path(place->dir, folder, LINUX_PATH_MAX / 4) < 0)
+    if (!folder || !name[0] || wcslen(name) > LINUX_PATH_MAX / 6 ||
+        lx_fd_path(place->dir, folder, LINUX_PATH_MAX / 4) < 0)
         status = STATUS_OBJECT_NAME_INVALID;
     else if (!junction && (share = share_part(name, name != given)))
         status = share_text(folder, share, text);
@@ -328,8 +336,8 @@ NTSTATUS text_of_target(const struct place *place, const WCHAR *name, BOOL junct
         names_to_path(name, (ULONG)wcslen(name), text, LINUX_PATH_MAX / 2);
         fix_case(folder, text);
     }
-    if (!status && directory && (length = strlen(text)) && text[length - 1] != '/' && strcmp(text, ".") && lx_fstatat(place->dir, text, &st, 0) &&
-        !append(text, "/"))
+    if (!status && directory && (length = strlen(text)) && text[length - 1] != '/' && strcmp(text, ".") &&
+        lx_fstatat(place->dir, text, &st, 0) && !append(text, "/"))
         status = STATUS_OBJECT_NAME_INVALID;
     heap_free(folder);
     return status;
@@ -343,8 +351,8 @@ void text_move(const char *text, const struct place *to, char *moved)
     moved[0] = 0;
     if (part && (folder = heap_alloc(LINUX_PATH_MAX)))
     {
-        if (lx_fd_path(to->dir, folder, LINUX_PATH_MAX / 4) < 0 || !way_to_devices(folder, moved) || !append(moved, part[-2] == '.' ? "./" : "") ||
-            !append(moved, part))
+        if (lx_fd_path(to->dir, folder, LINUX_PATH_MAX / 4) < 0 || !way_to_devices(folder, moved) ||
+            !append(moved, part[-2] == '.' ? "./" : "") || !append(moved, part))
             moved[0] = 0;
         heap_free(folder);
     }

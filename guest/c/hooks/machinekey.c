@@ -1,12 +1,14 @@
 /*
  * Who may change HKEY_LOCAL_MACHINE in a container: NtOpenKey, NtOpenKeyEx, NtCreateKey.
  *
- * On Windows its keys can be written by administrators and SYSTEM, and be read by Users, of whom ContainerUser is one. Fact (Wine 8.0 to 10.0): all users are among
- * the administrators, and the server of a container runs as the container's user. So this holds against programs that mean well: one that calls Linux itself, or the
- * server, can change the hive, which is its container's alone and goes with it.
+ * On Windows its keys can be written by administrators and SYSTEM, and be read by Users, of whom ContainerUser is one.
+ * Fact (Wine 8.0 to 10.0): all users are among the administrators, and the server of a container runs as the
+ * container's user. So this holds against programs that mean well: one that calls Linux itself, or the server, can
+ * change the hive, which is its container's alone and goes with it.
  *
- * A handle to be opened is opened for reading first: its name says where it leads, whatever link or root the program has come by. What asks for more is refused there.
- * Wine's own libraries open some keys for everything and read: those are opened for reading. What they and their programs write at run time is left to them.
+ * A handle to be opened is opened for reading first: its name says where it leads, whatever link or root the program
+ * has come by. What asks for more is refused there. Wine's own libraries open some keys for everything and read: those
+ * are opened for reading. What they and their programs write at run time is left to them.
  */
 #include <string.h>
 
@@ -19,7 +21,9 @@
 #define CONTAINER "/run/mullion/job" /* see job.c */
 #define MACHINE L"\\Registry\\Machine\\"
 #define KEY_NAME 3 /* KeyNameInformation */
-#define WRITES (KEY_SET_VALUE | KEY_CREATE_SUB_KEY | KEY_CREATE_LINK | DELETE | WRITE_DAC | WRITE_OWNER | GENERIC_WRITE | GENERIC_ALL | ACCESS_SYSTEM_SECURITY)
+#define WRITES \
+    (KEY_SET_VALUE | KEY_CREATE_SUB_KEY | KEY_CREATE_LINK | DELETE | WRITE_DAC | WRITE_OWNER | GENERIC_WRITE | \
+     GENERIC_ALL | ACCESS_SYSTEM_SECURITY)
 
 enum
 {
@@ -31,7 +35,8 @@ enum
 
 typedef NTSTATUS(WINAPI *nt_open_key)(HANDLE *, ACCESS_MASK, const OBJECT_ATTRIBUTES *);
 typedef NTSTATUS(WINAPI *nt_open_key_ex)(HANDLE *, ACCESS_MASK, const OBJECT_ATTRIBUTES *, ULONG);
-typedef NTSTATUS(WINAPI *nt_create_key)(HANDLE *, ACCESS_MASK, const OBJECT_ATTRIBUTES *, ULONG, const UNICODE_STRING *, ULONG, ULONG *);
+typedef NTSTATUS(WINAPI *nt_create_key)(HANDLE *, ACCESS_MASK, const OBJECT_ATTRIBUTES *, ULONG, const UNICODE_STRING *,
+                                        ULONG, ULONG *);
 
 NTSTATUS NTAPI NtQueryKey(HANDLE key, ULONG class, void *information, ULONG size, ULONG *length);
 
@@ -143,7 +148,8 @@ static ACCESS_MASK reading(ACCESS_MASK access)
 }
 
 /* Opens a key for reading, and says in *verdict whether that is all. */
-static NTSTATUS open_for_reading(HANDLE *key, ACCESS_MASK access, const OBJECT_ATTRIBUTES *attributes, ULONG options, enum verdict *verdict)
+static NTSTATUS open_for_reading(HANDLE *key, ACCESS_MASK access, const OBJECT_ATTRIBUTES *attributes, ULONG options,
+                                 enum verdict *verdict)
 {
     NTSTATUS status = options && original_open_ex ? original_open_ex(key, reading(access), attributes, options)
                                                   : original_open(key, reading(access), attributes);
@@ -161,14 +167,16 @@ static NTSTATUS open_key(HANDLE *key, ACCESS_MASK access, const OBJECT_ATTRIBUTE
     NTSTATUS status;
 
     if (!key || !attributes || !(access & (WRITES | MAXIMUM_ALLOWED)))
-        return options && original_open_ex ? original_open_ex(key, access, attributes, options) : original_open(key, access, attributes);
+        return options && original_open_ex ? original_open_ex(key, access, attributes, options)
+                                           : original_open(key, access, attributes);
     if ((status = open_for_reading(key, access, attributes, options, &verdict)) || verdict == READ_ONLY)
         return status;
     NtClose(*key);
     *key = NULL;
     if (verdict == DENIED)
         return STATUS_ACCESS_DENIED;
-    return options && original_open_ex ? original_open_ex(key, access, attributes, options) : original_open(key, access, attributes);
+    return options && original_open_ex ? original_open_ex(key, access, attributes, options)
+                                       : original_open(key, access, attributes);
 }
 
 static NTSTATUS WINAPI hook_NtOpenKey(HANDLE *key, ACCESS_MASK access, const OBJECT_ATTRIBUTES *attributes)
@@ -176,13 +184,14 @@ static NTSTATUS WINAPI hook_NtOpenKey(HANDLE *key, ACCESS_MASK access, const OBJ
     return open_key(key, access, attributes, 0);
 }
 
-static NTSTATUS WINAPI hook_NtOpenKeyEx(HANDLE *key, ACCESS_MASK access, const OBJECT_ATTRIBUTES *attributes, ULONG options)
+static NTSTATUS WINAPI hook_NtOpenKeyEx(HANDLE *key, ACCESS_MASK access, const OBJECT_ATTRIBUTES *attributes,
+                                        ULONG options)
 {
     return open_key(key, access, attributes, options);
 }
 
-static NTSTATUS WINAPI hook_NtCreateKey(HANDLE *key, ACCESS_MASK access, const OBJECT_ATTRIBUTES *attributes, ULONG index, const UNICODE_STRING *class,
-                                        ULONG options, ULONG *disposition)
+static NTSTATUS WINAPI hook_NtCreateKey(HANDLE *key, ACCESS_MASK access, const OBJECT_ATTRIBUTES *attributes,
+                                        ULONG index, const UNICODE_STRING *class, ULONG options, ULONG *disposition)
 {
     enum verdict verdict;
     NTSTATUS status;
@@ -191,7 +200,9 @@ static NTSTATUS WINAPI hook_NtCreateKey(HANDLE *key, ACCESS_MASK access, const O
         return original_create(key, access, attributes, index, class, options, disposition);
     status = open_for_reading(key, access, attributes, options & REG_OPTION_OPEN_LINK, &verdict);
     if (status == STATUS_OBJECT_NAME_NOT_FOUND)
-        return judge_new(attributes) == ALLOWED ? original_create(key, access, attributes, index, class, options, disposition) : STATUS_ACCESS_DENIED;
+        return judge_new(attributes) == ALLOWED
+                   ? original_create(key, access, attributes, index, class, options, disposition)
+                   : STATUS_ACCESS_DENIED;
     if (status)
         return status;
     if (verdict == READ_ONLY || (verdict == DENIED && !(access & WRITES)))
@@ -202,7 +213,8 @@ static NTSTATUS WINAPI hook_NtCreateKey(HANDLE *key, ACCESS_MASK access, const O
     }
     NtClose(*key);
     *key = NULL;
-    return verdict == DENIED ? STATUS_ACCESS_DENIED : original_create(key, access, attributes, index, class, options, disposition);
+    return verdict == DENIED ? STATUS_ACCESS_DENIED
+                             : original_create(key, access, attributes, index, class, options, disposition);
 }
 
 /* Programs of Wine's that serve the container, and write what they serve. */
@@ -237,7 +249,8 @@ void machinekey_start(void)
     HMODULE ntdll = GetModuleHandleW(L"ntdll.dll");
     int fd;
 
-    if (lx_getuid() == UID_ADMINISTRATOR || serves() || (fd = lx_openat(LX_AT_FDCWD, CONTAINER, LX_O_PATH | LX_O_CLOEXEC)) < 0)
+    if (lx_getuid() == UID_ADMINISTRATOR || serves() ||
+        (fd = lx_openat(LX_AT_FDCWD, CONTAINER, LX_O_PATH | LX_O_CLOEXEC)) < 0)
         return;
     lx_close(fd);
     if ((filling = TlsAlloc()) == TLS_OUT_OF_INDEXES)

@@ -7,7 +7,10 @@
 /* Whether the program runs as a user who may not change the machine's keys. */
 BOOL machinekey_restricts(void);
 
-/* Wine's crypt32 fills the machine's stores from Linux' certificates while a program opens one: between the two, this thread may write the keys of stores. */
+/*
+ * Wine's crypt32 fills the machine's stores from Linux' certificates while a program opens one: between the two, this
+ * thread may write the keys of stores.
+ */
 void machinekey_stores_begin(void);
 void machinekey_stores_end(void);
 

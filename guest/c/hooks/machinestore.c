@@ -1,6 +1,7 @@
 /*
- * Who may change the machine's certificate stores in a container: CertOpenStore. For ContainerUser they are open for reading only, so that adding to one is refused
- * with ERROR_ACCESS_DENIED; machinekey.c keeps their keys. On Windows the opening is refused already, unless the program asks for what it may have.
+ * Who may change the machine's certificate stores in a container: CertOpenStore. For ContainerUser they are open for
+ * reading only, so that adding to one is refused with ERROR_ACCESS_DENIED; machinekey.c keeps their keys. On Windows
+ * the opening is refused already, unless the program asks for what it may have.
  */
 #include "winsock.h"
 
@@ -17,7 +18,8 @@ static HCERTSTORE(WINAPI *original_store)(const char *, DWORD, HCRYPTPROV, DWORD
 
 static BOOL is_machines(const char *provider, DWORD flags)
 {
-    static const WORD systems[] = {9, 10, 12, 13}; /* CERT_STORE_PROV_SYSTEM_A, _W, CERT_STORE_PROV_SYSTEM_REGISTRY_A, _W */
+    static const WORD systems[] = {9, 10, 12,
+                                   13}; /* CERT_STORE_PROV_SYSTEM_A, _W, CERT_STORE_PROV_SYSTEM_REGISTRY_A, _W */
     DWORD location = flags & LOCATION;
 
     for (unsigned i = 0; i < sizeof(systems) / sizeof(systems[0]); i++)
@@ -26,14 +28,16 @@ static BOOL is_machines(const char *provider, DWORD flags)
     return FALSE;
 }
 
-static HCERTSTORE WINAPI hook_CertOpenStore(const char *provider, DWORD encoding, HCRYPTPROV key, DWORD flags, const void *parameter)
+static HCERTSTORE WINAPI hook_CertOpenStore(const char *provider, DWORD encoding, HCRYPTPROV key, DWORD flags,
+                                            const void *parameter)
 {
     DWORD error = GetLastError();
     HCERTSTORE store;
 
     machinekey_stores_begin();
     SetLastError(error);
-    store = original_store(provider, encoding, key, is_machines(provider, flags) ? flags | CERT_STORE_READONLY_FLAG : flags, parameter);
+    store = original_store(provider, encoding, key,
+                           is_machines(provider, flags) ? flags | CERT_STORE_READONLY_FLAG : flags, parameter);
     error = GetLastError();
     machinekey_stores_end();
     SetLastError(error);

@@ -77,7 +77,8 @@ BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved)
         return TRUE;
     DisableThreadLibraryCalls(instance);
     /* never unloaded: functions point into it */
-    GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS, (const WCHAR *)DllMain, &self);
+    GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS, (const WCHAR *)DllMain,
+                       &self);
     if (!(version = wine_version()))
         return TRUE;
     ctrl_exit_code(GetCurrentProcess());
@@ -89,8 +90,10 @@ BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved)
         children_start();
         return TRUE;
     }
-    /* Parts with a table of handles must see handles closed; parts that answer by name need Wine's translation of
-     * names. */
+    /*
+     * Parts with a table of handles must see handles closed; parts that answer by name need Wine's translation of
+     * names.
+     */
     path = path_start();
     tables = path && info_start();
     if (tables && version < WINE_WITH_LINKS)

@@ -1,15 +1,18 @@
 /*
- * The memory of a node that has a part of the machine's: what NtQuerySystemInformation says of it (session.c asks), NtAllocateVirtualMemory in containers.
+ * The memory of a node that has a part of the machine's: what NtQuerySystemInformation says of it (session.c asks),
+ * NtAllocateVirtualMemory in containers.
  *
- * Facts (Wine 8.0 to 10.0): GlobalMemoryStatusEx, GetPerformanceInfo and GetPhysicallyInstalledSystemMemory ask NtQuerySystemInformation (dlls/kernelbase/
- * memory.c, process.c, dlls/kernel32/heap.c), which answers with sysinfo(2) and /proc/meminfo, and those are the machine's. A node without a part of its own
- * has no files of it (common/nodememory.h), and nothing is patched. As in our counters (pdh/defs.c), committed is what is in use.
+ * Facts (Wine 8.0 to 10.0): GlobalMemoryStatusEx, GetPerformanceInfo and GetPhysicallyInstalledSystemMemory ask
+ * NtQuerySystemInformation (dlls/kernelbase/ memory.c, process.c, dlls/kernel32/heap.c), which answers with sysinfo(2)
+ * and /proc/meminfo, and those are the machine's. A node without a part of its own has no files of it
+ * (common/nodememory.h), and nothing is patched. As in our counters (pdh/defs.c), committed is what is in use.
  *
- * Windows refuses to commit more than its commit limit, and programs live with that. Linux gives all, and kills when it is touched and there is no more. So
- * a program in a container that asks for more than the node has left gets Windows' answer: the node is looked at after each STEP that the program has asked
- * for. KEPT is left, for the pages of programs that the kernel has to read again, and for what is SMALL, so that a program can say that it was refused. What is
- * committed and not touched is not counted, and can still be too much: then the kernel kills. The host's own programs are not refused: the kubelet has to go
- * on evicting.
+ * Windows refuses to commit more than its commit limit, and programs live with that. Linux gives all, and kills when it
+ * is touched and there is no more. So a program in a container that asks for more than the node has left gets Windows'
+ * answer: the node is looked at after each STEP that the program has asked for. KEPT is left, for the pages of programs
+ * that the kernel has to read again, and for what is SMALL, so that a program can say that it was refused. What is
+ * committed and not touched is not counted, and can still be too much: then the kernel kills. The host's own programs
+ * are not refused: the kubelet has to go on evicting.
  */
 #include "memory.h"
 
@@ -59,8 +62,9 @@ BOOL memory_read(struct node_memory *memory)
 {
     char limit[64], usage[64], stat[NODE_MEMORY_FILE];
 
-    return read_file(NODE_MEMORY "limit", limit, sizeof(limit)) && read_file(NODE_MEMORY "usage", usage, sizeof(usage)) &&
-           read_file(NODE_MEMORY "stat", stat, sizeof(stat)) && node_memory_parse(memory, limit, usage, stat);
+    return read_file(NODE_MEMORY "limit", limit, sizeof(limit)) &&
+           read_file(NODE_MEMORY "usage", usage, sizeof(usage)) && read_file(NODE_MEMORY "stat", stat, sizeof(stat)) &&
+           node_memory_parse(memory, limit, usage, stat);
 }
 
 void memory_correct(ULONG class, void *information, ULONG size)
@@ -98,7 +102,8 @@ static BOOL is_too_much(SIZE_T size)
     return TRUE;
 }
 
-static NTSTATUS WINAPI hook_NtAllocateVirtualMemory(HANDLE process, void **address, ULONG_PTR zero_bits, SIZE_T *size, ULONG type, ULONG protection)
+static NTSTATUS WINAPI hook_NtAllocateVirtualMemory(HANDLE process, void **address, ULONG_PTR zero_bits, SIZE_T *size,
+                                                    ULONG type, ULONG protection)
 {
     if (size && (type & MEM_COMMIT) && is_too_much(*size))
         return COMMITMENT_LIMIT;
@@ -120,6 +125,7 @@ BOOL memory_start(void)
     if (!is_there(NODE_MEMORY "limit"))
         return FALSE;
     if (is_there(CONTAINER))
-        patch_function(GetModuleHandleW(L"ntdll.dll"), "NtAllocateVirtualMemory", hook_NtAllocateVirtualMemory, (void **)&original_allocate);
+        patch_function(GetModuleHandleW(L"ntdll.dll"), "NtAllocateVirtualMemory", hook_NtAllocateVirtualMemory,
+                       (void **)&original_allocate);
     return TRUE;
 }

@@ -106,11 +106,15 @@ static const struct message messages[] = {
     {10051, L"A socket operation was attempted to an unreachable network."},
     {10053, L"An established connection was aborted by the software in your host machine."},
     {10054, L"An existing connection was forcibly closed by the remote host."},
-    {10055, L"An operation on a socket could not be performed because the system lacked sufficient buffer space or because a queue was full."},
+    {10055,
+     L"An operation on a socket could not be performed because the system lacked sufficient buffer space or because a "
+     "queue was full."},
     {10057,
-     L"A request to send or receive data was disallowed because the socket is not connected and (when sending on a datagram socket using a sendto call) no address was supplied."},
+     L"A request to send or receive data was disallowed because the socket is not connected and (when sending on a "
+     "datagram socket using a sendto call) no address was supplied."},
     {10060,
-     L"A connection attempt failed because the connected party did not properly respond after a period of time, or established connection failed because connected host has failed to respond."},
+     L"A connection attempt failed because the connected party did not properly respond after a period of time, or "
+     "established connection failed because connected host has failed to respond."},
     {10061, L"No connection could be made because the target machine actively refused it."},
     {10065, L"A socket operation was attempted to an unreachable host."},
     {11001, L"No such host is known."},
@@ -135,7 +139,8 @@ static const WCHAR *text_of(DWORD flags, DWORD code, DWORD language)
 {
     unsigned low = 0, high = sizeof(messages) / sizeof(messages[0]);
 
-    if (!(flags & FORMAT_MESSAGE_FROM_SYSTEM) || (flags & (FORMAT_MESSAGE_FROM_STRING | FORMAT_MESSAGE_FROM_HMODULE)) || (language && language != ENGLISH_US))
+    if (!(flags & FORMAT_MESSAGE_FROM_SYSTEM) || (flags & (FORMAT_MESSAGE_FROM_STRING | FORMAT_MESSAGE_FROM_HMODULE)) ||
+        (language && language != ENGLISH_US))
         return NULL;
     if ((code & 0xffff0000u) == HRESULT_WIN32)
         code &= 0xffff;
@@ -159,7 +164,8 @@ static DWORD from_string(DWORD flags)
     return (flags & ~(DWORD)FORMAT_MESSAGE_FROM_SYSTEM) | FORMAT_MESSAGE_FROM_STRING;
 }
 
-static DWORD WINAPI hook_FormatMessageW(DWORD flags, const void *source, DWORD code, DWORD language, WCHAR *buffer, DWORD size, va_list *args)
+static DWORD WINAPI hook_FormatMessageW(DWORD flags, const void *source, DWORD code, DWORD language, WCHAR *buffer,
+                                        DWORD size, va_list *args)
 {
     const WCHAR *text = text_of(flags, code, language);
     WCHAR line[MESSAGE_UNITS];
@@ -171,7 +177,8 @@ static DWORD WINAPI hook_FormatMessageW(DWORD flags, const void *source, DWORD c
     return original_format_w(from_string(flags), line, 0, 0, buffer, size, args);
 }
 
-static DWORD WINAPI hook_FormatMessageA(DWORD flags, const void *source, DWORD code, DWORD language, char *buffer, DWORD size, va_list *args)
+static DWORD WINAPI hook_FormatMessageA(DWORD flags, const void *source, DWORD code, DWORD language, char *buffer,
+                                        DWORD size, va_list *args)
 {
     const WCHAR *text = text_of(flags, code, language);
     char line[MESSAGE_UNITS];

@@ -25,14 +25,16 @@ static NTSTATUS make(const struct place *place, ULONG file_attributes, ULONG opt
 }
 
 /* Opens a link itself: its handle is one of its folder. */
-static NTSTATUS open_link(HANDLE *handle, const OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io, struct place *place, ULONG options)
+static NTSTATUS open_link(HANDLE *handle, const OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io, struct place *place,
+                          ULONG options)
 {
     struct stand_in folder;
     NTSTATUS status;
 
     stand_in_for(&folder, place->dir, attributes);
     folder.attributes.SecurityDescriptor = NULL;
-    status = original.NtOpenFile(handle, FILE_READ_ATTRIBUTES | SYNCHRONIZE, &folder.attributes, io, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
+    status = original.NtOpenFile(handle, FILE_READ_ATTRIBUTES | SYNCHRONIZE, &folder.attributes, io,
+                                 FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
                                  FILE_DIRECTORY_FILE | FILE_SYNCHRONOUS_IO_NONALERT | FILE_OPEN_FOR_BACKUP_INTENT);
     if (!status)
         status = link_opened(*handle, place, options);
@@ -44,11 +46,13 @@ static NTSTATUS open_link(HANDLE *handle, const OBJECT_ATTRIBUTES *attributes, I
 /* Whether a file is made if there is none. */
 static BOOL makes(ULONG disposition)
 {
-    return disposition == FILE_CREATE || disposition == FILE_OPEN_IF || disposition == FILE_OVERWRITE_IF || disposition == FILE_SUPERSEDE;
+    return disposition == FILE_CREATE || disposition == FILE_OPEN_IF || disposition == FILE_OVERWRITE_IF ||
+           disposition == FILE_SUPERSEDE;
 }
 
-NTSTATUS named_create(HANDLE *handle, ACCESS_MASK access, const OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io, LARGE_INTEGER *size, ULONG file_attributes,
-                      ULONG share, ULONG disposition, ULONG options, BOOL link)
+NTSTATUS named_create(HANDLE *handle, ACCESS_MASK access, const OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io,
+                      LARGE_INTEGER *size, ULONG file_attributes, ULONG share, ULONG disposition, ULONG options,
+                      BOOL link)
 {
     struct stand_in stand;
     struct entry entry;
@@ -72,8 +76,8 @@ NTSTATUS named_create(HANDLE *handle, ACCESS_MASK access, const OBJECT_ATTRIBUTE
         status = STATUS_OBJECT_NAME_COLLISION;
     if (!status && !(status = stand_in_open(&stand, &place, !made, attributes)))
     {
-        status = original.NtCreateFile(handle, access, &stand.attributes, io, size, file_attributes, share, made ? FILE_OPEN : disposition,
-                                       options & ~FILE_OPEN_REPARSE_POINT, NULL, 0);
+        status = original.NtCreateFile(handle, access, &stand.attributes, io, size, file_attributes, share,
+                                       made ? FILE_OPEN : disposition, options & ~FILE_OPEN_REPARSE_POINT, NULL, 0);
         stand_in_close(&stand);
     }
     if (!status)
@@ -108,7 +112,8 @@ ULONG named_of(HANDLE handle, const WCHAR *wine, ULONG length, WCHAR *name, ULON
     char *path = heap_alloc(LINUX_PATH_MAX);
     int fd = path ? fd_of_handle(handle) : -1;
 
-    if (fd < 0 || lx_fd_path(fd, path, LINUX_PATH_MAX) < 0 || (!stand_in_named(wine, length) && !path_differs(path)) || path_to_nt(path, name, &room))
+    if (fd < 0 || lx_fd_path(fd, path, LINUX_PATH_MAX) < 0 || (!stand_in_named(wine, length) && !path_differs(path)) ||
+        path_to_nt(path, name, &room))
         room = 0;
     if (fd >= 0)
         lx_close(fd);
@@ -122,7 +127,8 @@ NTSTATUS named_object(NTSTATUS status, HANDLE handle, void *buffer, ULONG size, 
     WCHAR *made;
     ULONG length;
 
-    if (status || name->Length < 4 * sizeof(WCHAR) || wcsncmp(name->Buffer, L"\\??\\", 4) || !(made = heap_alloc(LINUX_PATH_MAX * sizeof(WCHAR))))
+    if (status || name->Length < 4 * sizeof(WCHAR) || wcsncmp(name->Buffer, L"\\??\\", 4) ||
+        !(made = heap_alloc(LINUX_PATH_MAX * sizeof(WCHAR))))
         return status;
     if ((length = named_of(handle, name->Buffer, name->Length / sizeof(WCHAR), made, LINUX_PATH_MAX)))
     {
@@ -149,7 +155,8 @@ NTSTATUS named_file(NTSTATUS status, HANDLE handle, IO_STATUS_BLOCK *io, ULONG *
 
     if (status || !*length || !(made = heap_alloc(LINUX_PATH_MAX * sizeof(WCHAR))))
         return status;
-    if ((chars = named_of(handle, name, *length / sizeof(WCHAR), made, LINUX_PATH_MAX)) > drive && made[drive - 1] == ':')
+    if ((chars = named_of(handle, name, *length / sizeof(WCHAR), made, LINUX_PATH_MAX)) > drive &&
+        made[drive - 1] == ':')
     {
         bytes = (chars - drive) * sizeof(WCHAR);
         io->Information -= min(*length, (ULONG)io->Information);

@@ -6,8 +6,9 @@
 #include "way.h"
 
 /* NtCreateFile of such a name; link: an entry that is a link is opened itself. */
-NTSTATUS named_create(HANDLE *handle, ACCESS_MASK access, const OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io, LARGE_INTEGER *size, ULONG file_attributes,
-                      ULONG share, ULONG disposition, ULONG options, BOOL link);
+NTSTATUS named_create(HANDLE *handle, ACCESS_MASK access, const OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io,
+                      LARGE_INTEGER *size, ULONG file_attributes, ULONG share, ULONG disposition, ULONG options,
+                      BOOL link);
 
 /* Opens the stand-in for what such a name leads to. */
 NTSTATUS named_place(const OBJECT_ATTRIBUTES *attributes, struct stand_in *stand);

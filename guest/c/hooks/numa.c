@@ -1,9 +1,10 @@
 /*
  * NUMA nodes: GetNumaAvailableMemoryNodeEx, and GetNumaNodeProcessorMask2 as GetProcAddress finds it.
  *
- * Facts (Wine 8.0 and 10.0): the first is there and refused with ERROR_CALL_NOT_IMPLEMENTED, the second is not there. A kubelet from
- * v1.37 on asks for the first on every node (k8s.io/kubernetes v1.37.1, pkg/kubelet/winstats/cpu_topology.go), and ends if it
- * wants the second and does not find it. Linux says in /sys how much memory a node has free.
+ * Facts (Wine 8.0 and 10.0): the first is there and refused with ERROR_CALL_NOT_IMPLEMENTED, the second is not there. A
+ * kubelet from v1.37 on asks for the first on every node (k8s.io/kubernetes v1.37.1,
+ * pkg/kubelet/winstats/cpu_topology.go), and ends if it wants the second and does not find it. Linux says in /sys how
+ * much memory a node has free.
  */
 #include "hooks.h"
 #include "linux.h"
@@ -71,7 +72,10 @@ static BOOL WINAPI hook_GetNumaAvailableMemoryNodeEx(USHORT node, ULONGLONG *byt
     struct topology shown;
     ULONG highest = 0, nodes = 0;
 
-    /* of the nodes that a host shows, each has its part of all; so has each of the machine's, where there is less memory than that has */
+    /*
+     * of the nodes that a host shows, each has its part of all; so has each of the machine's, where there is less
+     * memory than that has
+     */
     if (topology_read(&shown))
         nodes = shown.sockets;
     else if (memory_read(&own) && GetNumaHighestNodeNumber(&highest))
@@ -102,7 +106,8 @@ static BOOL WINAPI hook_GetNumaAvailableMemoryNodeEx(USHORT node, ULONGLONG *byt
 static const NUMA_NODE_RELATIONSHIP *find_node(const BYTE *at, DWORD size, USHORT node)
 {
     const SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX *info;
-    const DWORD least = FIELD_OFFSET(SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX, NumaNode) + sizeof(NUMA_NODE_RELATIONSHIP);
+    const DWORD least = FIELD_OFFSET(SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX, NumaNode) +
+                        sizeof(NUMA_NODE_RELATIONSHIP);
 
     for (; size >= least; at += info->Size, size -= info->Size) /* a record is as long as its kind wants */
     {
@@ -117,8 +122,8 @@ static const NUMA_NODE_RELATIONSHIP *find_node(const BYTE *at, DWORD size, USHOR
 
 /*
  * GetNumaNodeProcessorMask2 of Windows Server 2022 and later, which has no original
- * (https://learn.microsoft.com/windows/win32/api/systemtopologyapi/nf-systemtopologyapi-getnumanodeprocessormask2). Wine has
- * no node with processors of two groups.
+ * (https://learn.microsoft.com/windows/win32/api/systemtopologyapi/nf-systemtopologyapi-getnumanodeprocessormask2).
+ * Wine has no node with processors of two groups.
  */
 static BOOL WINAPI numa_node_processor_mask2(USHORT node, GROUP_AFFINITY *masks, USHORT count, USHORT *required)
 {
@@ -132,8 +137,8 @@ static BOOL WINAPI numa_node_processor_mask2(USHORT node, GROUP_AFFINITY *masks,
         return FALSE;
     }
     *required = 0;
-    if (GetLogicalProcessorInformationEx(RelationNumaNode, NULL, &size) || GetLastError() != ERROR_INSUFFICIENT_BUFFER ||
-        !(buffer = HeapAlloc(GetProcessHeap(), HEAP_ZERO_MEMORY, size)))
+    if (GetLogicalProcessorInformationEx(RelationNumaNode, NULL, &size) ||
+        GetLastError() != ERROR_INSUFFICIENT_BUFFER || !(buffer = HeapAlloc(GetProcessHeap(), HEAP_ZERO_MEMORY, size)))
         return FALSE;
     if (GetLogicalProcessorInformationEx(RelationNumaNode, buffer, &size) && (found = find_node(buffer, size, node)))
     {
@@ -166,6 +171,7 @@ void numa_start(void)
     ULONGLONG bytes;
 
     if (!GetNumaAvailableMemoryNodeEx(0, &bytes) && GetLastError() == ERROR_CALL_NOT_IMPLEMENTED)
-        replace_function(GetModuleHandleW(L"kernel32.dll"), "GetNumaAvailableMemoryNodeEx", hook_GetNumaAvailableMemoryNodeEx);
+        replace_function(GetModuleHandleW(L"kernel32.dll"), "GetNumaAvailableMemoryNodeEx",
+                         hook_GetNumaAvailableMemoryNodeEx);
     SetLastError(error);
 }

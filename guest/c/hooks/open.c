@@ -1,9 +1,10 @@
 /*
  * Opening links themselves, and the attributes of links by name.
  *
- * Facts (Wine 8.0): its ntdll follows Linux links in every open, whatever FILE_OPEN_REPARSE_POINT says, and kernelbase!CreateFileW drops
- * FILE_FLAG_OPEN_REPARSE_POINT. Its DeleteFileW, RemoveDirectoryW and MoveFileExW open with DELETE and no data access where Windows
- * opens the link itself (learn.microsoft.com, "Symbolic Link Effects on File Systems Functions").
+ * Facts (Wine 8.0): its ntdll follows Linux links in every open, whatever FILE_OPEN_REPARSE_POINT says, and
+ * kernelbase!CreateFileW drops FILE_FLAG_OPEN_REPARSE_POINT. Its DeleteFileW, RemoveDirectoryW and MoveFileExW open
+ * with DELETE and no data access where Windows opens the link itself (learn.microsoft.com, "Symbolic Link Effects on
+ * File Systems Functions").
  */
 #include "open.h"
 
@@ -20,7 +21,9 @@
 #include "way.h"
 
 #define NOT_OURS ((NTSTATUS)0x7fffffff) /* call the original */
-#define DATA_ACCESS (FILE_READ_DATA | FILE_WRITE_DATA | FILE_APPEND_DATA | FILE_EXECUTE | GENERIC_READ | GENERIC_WRITE | GENERIC_ALL | GENERIC_EXECUTE)
+#define DATA_ACCESS \
+    (FILE_READ_DATA | FILE_WRITE_DATA | FILE_APPEND_DATA | FILE_EXECUTE | GENERIC_READ | GENERIC_WRITE | GENERIC_ALL | \
+     GENERIC_EXECUTE)
 #define TEB_TLS_SLOTS 0x1480 /* winternl.h, TEB.TlsSlots of 64-bit Windows */
 
 typedef HANDLE(WINAPI *create_file)(const WCHAR *, DWORD, DWORD, SECURITY_ATTRIBUTES *, DWORD, DWORD, HANDLE);
@@ -72,12 +75,13 @@ static NTSTATUS open_folder_of(HANDLE *handle, const OBJECT_ATTRIBUTES *attribut
     while (folder.Length && folder.Buffer[folder.Length / sizeof(WCHAR) - 1] != '\\')
         folder.Length -= sizeof(WCHAR);
     if (!folder.Length) /* a bare name below a folder's handle; Wine refuses "." there */
-        return original.NtDuplicateObject(GetCurrentProcess(), attributes->RootDirectory, GetCurrentProcess(), handle, 0, attributes->Attributes & OBJ_INHERIT,
-                                          DUPLICATE_SAME_ACCESS);
+        return original.NtDuplicateObject(GetCurrentProcess(), attributes->RootDirectory, GetCurrentProcess(), handle,
+                                          0, attributes->Attributes & OBJ_INHERIT, DUPLICATE_SAME_ACCESS);
     of_folder.ObjectName = &folder;
     of_folder.Attributes = (attributes->Attributes & OBJ_INHERIT) | OBJ_CASE_INSENSITIVE;
     of_folder.SecurityDescriptor = NULL;
-    return original.NtOpenFile(handle, FILE_READ_ATTRIBUTES | SYNCHRONIZE, &of_folder, io, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
+    return original.NtOpenFile(handle, FILE_READ_ATTRIBUTES | SYNCHRONIZE, &of_folder, io,
+                               FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
                                FILE_DIRECTORY_FILE | FILE_SYNCHRONOUS_IO_NONALERT | FILE_OPEN_FOR_BACKUP_INTENT);
 }
 
@@ -93,7 +97,8 @@ static NTSTATUS find_entry(const OBJECT_ATTRIBUTES *attributes, char *path, stru
 
     for (ULONG i = 0; bare && i < name->Length / sizeof(WCHAR); i++)
         bare = name->Buffer[i] != '\\';
-    if (bare && name_to_linux(name->Buffer, name->Length / sizeof(WCHAR), place->name) && (place->dir = fd_of_handle(attributes->RootDirectory)) >= 0)
+    if (bare && name_to_linux(name->Buffer, name->Length / sizeof(WCHAR), place->name) &&
+        (place->dir = fd_of_handle(attributes->RootDirectory)) >= 0)
     {
         if (entry_read(place->dir, place->name, entry))
             return STATUS_SUCCESS;
@@ -134,7 +139,8 @@ NTSTATUS link_opened(HANDLE handle, struct place *place, ULONG options)
 }
 
 /* Opens the entry itself if it is a link or a socket file, otherwise returns NOT_OURS. */
-static NTSTATUS open_link(HANDLE *handle, const OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io, ULONG disposition, ULONG options, char *path)
+static NTSTATUS open_link(HANDLE *handle, const OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io, ULONG disposition,
+                          ULONG options, char *path)
 {
     struct place place = {-1, {0}};
     struct entry entry;
@@ -184,7 +190,8 @@ static BOOL has_link(const OBJECT_ATTRIBUTES *attributes, BOOL last_allowed, cha
  * The part of an open before the original: returns the answer, STATUS_SUCCESS or an error, or NOT_OURS to call the
  * original.
  */
-static NTSTATUS before_open(HANDLE *handle, const OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io, ULONG disposition, ULONG options, BOOL link)
+static NTSTATUS before_open(HANDLE *handle, const OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io, ULONG disposition,
+                            ULONG options, BOOL link)
 {
     struct link *root = attributes->RootDirectory ? link_get(attributes->RootDirectory) : NULL;
     NTSTATUS status = NOT_OURS;
@@ -196,7 +203,8 @@ static NTSTATUS before_open(HANDLE *handle, const OBJECT_ATTRIBUTES *attributes,
         if (attributes->ObjectName && attributes->ObjectName->Length)
             return STATUS_OBJECT_PATH_NOT_FOUND; /* nothing is below a link itself; Wine would look below its folder */
     }
-    if ((!link && !(attributes->Attributes & OBJ_DONT_REPARSE_FLAG)) || !attributes->ObjectName || !(path = heap_alloc(LINUX_PATH_MAX)))
+    if ((!link && !(attributes->Attributes & OBJ_DONT_REPARSE_FLAG)) || !attributes->ObjectName ||
+        !(path = heap_alloc(LINUX_PATH_MAX)))
         return NOT_OURS;
     if ((attributes->Attributes & OBJ_DONT_REPARSE_FLAG) && has_link(attributes, link, path))
         status = STATUS_REPARSE_POINT_ENCOUNTERED;
@@ -222,8 +230,9 @@ static NTSTATUS after_open(NTSTATUS status, const OBJECT_ATTRIBUTES *attributes)
     struct entry entry;
     char *path;
 
-    if (status >= 0 || status == STATUS_OBJECT_NAME_NOT_FOUND || status == STATUS_OBJECT_PATH_NOT_FOUND || status == STATUS_SHARING_VIOLATION ||
-        status == STATUS_OBJECT_NAME_COLLISION || !attributes->ObjectName || !(path = heap_alloc(LINUX_PATH_MAX)))
+    if (status >= 0 || status == STATUS_OBJECT_NAME_NOT_FOUND || status == STATUS_OBJECT_PATH_NOT_FOUND ||
+        status == STATUS_SHARING_VIOLATION || status == STATUS_OBJECT_NAME_COLLISION || !attributes->ObjectName ||
+        !(path = heap_alloc(LINUX_PATH_MAX)))
         return status;
     if (!path_of(attributes, path, LINUX_PATH_MAX) && entry_read(LX_AT_FDCWD, path, &entry) && entry.tag == TAG_AF_UNIX)
         status = STATUS_IO_REPARSE_TAG_NOT_HANDLED;
@@ -231,8 +240,9 @@ static NTSTATUS after_open(NTSTATUS status, const OBJECT_ATTRIBUTES *attributes)
     return status;
 }
 
-static NTSTATUS WINAPI hook_NtCreateFile(HANDLE *handle, ACCESS_MASK access, OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io, LARGE_INTEGER *size,
-                                         ULONG file_attributes, ULONG share, ULONG disposition, ULONG options, void *ea, ULONG ea_length)
+static NTSTATUS WINAPI hook_NtCreateFile(HANDLE *handle, ACCESS_MASK access, OBJECT_ATTRIBUTES *attributes,
+                                         IO_STATUS_BLOCK *io, LARGE_INTEGER *size, ULONG file_attributes, ULONG share,
+                                         ULONG disposition, ULONG options, void *ea, ULONG ea_length)
 {
     BOOL makes = disposition == FILE_OPEN_IF || disposition == FILE_OVERWRITE_IF || disposition == FILE_SUPERSEDE;
     BOOL quick = (disposition == FILE_OPEN || makes) && !(options & FILE_DELETE_ON_CLOSE), unsure = FALSE;
@@ -242,11 +252,13 @@ static NTSTATUS WINAPI hook_NtCreateFile(HANDLE *handle, ACCESS_MASK access, OBJ
     NTSTATUS status;
 
     if (!attributes)
-        return original.NtCreateFile(handle, access, attributes, io, size, file_attributes, share, disposition, options, ea, ea_length);
+        return original.NtCreateFile(handle, access, attributes, io, size, file_attributes, share, disposition, options,
+                                     ea, ea_length);
     if (way_has(attributes))
         return named_create(handle, access, attributes, io, size, file_attributes, share, disposition, options,
                             means_link(access, options, __builtin_return_address(0)));
-    status = before_open(handle, attributes, io, disposition, options, means_link(access, options, __builtin_return_address(0)));
+    status = before_open(handle, attributes, io, disposition, options,
+                         means_link(access, options, __builtin_return_address(0)));
     if (status != NOT_OURS)
         return status;
     if ((status = drive_holds(attributes, disposition != FILE_CREATE, quick ? &unsure : NULL)))
@@ -261,10 +273,13 @@ static NTSTATUS WINAPI hook_NtCreateFile(HANDLE *handle, ACCESS_MASK access, OBJ
     plain.Attributes &= ~OBJ_DONT_REPARSE_FLAG;
     options &= ~FILE_OPEN_REPARSE_POINT; /* Wine would call mount points reparse points */
     do
-        status = original.NtCreateFile(handle, access, &plain, io, size, file_attributes, share, first, options, ea, ea_length);
+        status = original.NtCreateFile(handle, access, &plain, io, size, file_attributes, share, first, options, ea,
+                                       ea_length);
     while (services_try_again(status, &plain, attempt++));
-    if (first != disposition && status == STATUS_OBJECT_NAME_COLLISION && !(status = drive_holds(attributes, TRUE, NULL)))
-        status = original.NtCreateFile(handle, access, &plain, io, size, file_attributes, share, disposition, options, ea, ea_length);
+    if (first != disposition && status == STATUS_OBJECT_NAME_COLLISION &&
+        !(status = drive_holds(attributes, TRUE, NULL)))
+        status = original.NtCreateFile(handle, access, &plain, io, size, file_attributes, share, disposition, options,
+                                       ea, ea_length);
     else if (!status && unsure && !makes)
         status = keep_on_drive(*handle, attributes);
     if (!status && plain.SecurityDescriptor && io->Information == FILE_CREATED)
@@ -274,7 +289,8 @@ static NTSTATUS WINAPI hook_NtCreateFile(HANDLE *handle, ACCESS_MASK access, OBJ
     return after_open(status, attributes);
 }
 
-static NTSTATUS WINAPI hook_NtOpenFile(HANDLE *handle, ACCESS_MASK access, OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io, ULONG share, ULONG options)
+static NTSTATUS WINAPI hook_NtOpenFile(HANDLE *handle, ACCESS_MASK access, OBJECT_ATTRIBUTES *attributes,
+                                       IO_STATUS_BLOCK *io, ULONG share, ULONG options)
 {
     BOOL unsure = FALSE;
     OBJECT_ATTRIBUTES plain;
@@ -284,8 +300,10 @@ static NTSTATUS WINAPI hook_NtOpenFile(HANDLE *handle, ACCESS_MASK access, OBJEC
     if (!attributes)
         return original.NtOpenFile(handle, access, attributes, io, share, options);
     if (way_has(attributes))
-        return named_create(handle, access, attributes, io, NULL, 0, share, FILE_OPEN, options, means_link(access, options, __builtin_return_address(0)));
-    status = before_open(handle, attributes, io, FILE_OPEN, options, means_link(access, options, __builtin_return_address(0)));
+        return named_create(handle, access, attributes, io, NULL, 0, share, FILE_OPEN, options,
+                            means_link(access, options, __builtin_return_address(0)));
+    status = before_open(handle, attributes, io, FILE_OPEN, options,
+                         means_link(access, options, __builtin_return_address(0)));
     if (status != NOT_OURS)
         return status;
     if ((status = drive_holds(attributes, TRUE, options & FILE_DELETE_ON_CLOSE ? NULL : &unsure)))
@@ -310,7 +328,10 @@ static NTSTATUS WINAPI hook_NtDeleteFile(OBJECT_ATTRIBUTES *attributes)
     HANDLE handle;
 
     if (way_has(attributes))
-        return (status = named_create(&handle, DELETE, attributes, &io, NULL, 0, 7, FILE_OPEN, FILE_DELETE_ON_CLOSE, TRUE)) ? status : NtClose(handle);
+        return (status = named_create(&handle, DELETE, attributes, &io, NULL, 0, 7, FILE_OPEN, FILE_DELETE_ON_CLOSE,
+                                      TRUE))
+                   ? status
+                   : NtClose(handle);
     status = before_open(&handle, attributes, &io, FILE_OPEN, FILE_DELETE_ON_CLOSE, TRUE);
     if (status != NOT_OURS)
         return status ? status : NtClose(handle);
@@ -322,7 +343,8 @@ static NTSTATUS WINAPI hook_NtDeleteFile(OBJECT_ATTRIBUTES *attributes)
 static BOOL read_named(const OBJECT_ATTRIBUTES *attributes, struct entry *entry)
 {
     char *path = heap_alloc(LINUX_PATH_MAX);
-    BOOL is_link = path && !path_of(attributes, path, LINUX_PATH_MAX) && entry_read(LX_AT_FDCWD, path, entry) && !drive_holds_path(path, FALSE);
+    BOOL is_link = path && !path_of(attributes, path, LINUX_PATH_MAX) && entry_read(LX_AT_FDCWD, path, entry) &&
+                   !drive_holds_path(path, FALSE);
 
     heap_free(path);
     return is_link;
@@ -357,7 +379,8 @@ static NTSTATUS WINAPI hook_NtQueryAttributesFile(const OBJECT_ATTRIBUTES *attri
     return status;
 }
 
-static NTSTATUS WINAPI hook_NtQueryFullAttributesFile(const OBJECT_ATTRIBUTES *attributes, struct nt_network_open_info *info)
+static NTSTATUS WINAPI hook_NtQueryFullAttributesFile(const OBJECT_ATTRIBUTES *attributes,
+                                                      struct nt_network_open_info *info)
 {
     struct nt_basic_info basic;
     struct stand_in stand;
@@ -390,7 +413,8 @@ static NTSTATUS WINAPI hook_NtQueryFullAttributesFile(const OBJECT_ATTRIBUTES *a
     return status;
 }
 
-static HANDLE WINAPI hook_CreateFileW(const WCHAR *name, DWORD access, DWORD share, SECURITY_ATTRIBUTES *security, DWORD creation, DWORD flags, HANDLE template)
+static HANDLE WINAPI hook_CreateFileW(const WCHAR *name, DWORD access, DWORD share, SECURITY_ATTRIBUTES *security,
+                                      DWORD creation, DWORD flags, HANDLE template)
 {
     UINT64 outer = slot_get();
     HANDLE handle;

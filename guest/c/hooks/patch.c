@@ -2,12 +2,13 @@
  * Overwriting a function with a jump, keeping a working original.
  *
  * Code of two known forms is patched, everything else is left alone:
- *  - a system-call thunk of Wine's ntdll (measured in Wine 8.0): mov r10,rcx; mov eax,N; test byte [0x7ffe0308],1; jne; syscall; ret; …
- *    32 bytes, position independent, so a copy of them is a working original;
- *  - a function that begins with pushes, register moves and the reservation of its stack frame, or the size of a large one in eax, which can be copied one by one.
+ *  - a system-call thunk of Wine's ntdll (measured in Wine 8.0): mov r10,rcx; mov eax,N; test byte [0x7ffe0308],1; jne;
+ * syscall; ret; … 32 bytes, position independent, so a copy of them is a working original;
+ *  - a function that begins with pushes, register moves and the reservation of its stack frame, or the size of a large
+ * one in eax, which can be copied one by one.
  *
- * The jump is five bytes long, to a small page within 2 GB of the module, and is written with one aligned 8-byte store, so a thread
- * that runs through the function at that moment sees the old code or the new, never half of it.
+ * The jump is five bytes long, to a small page within 2 GB of the module, and is written with one aligned 8-byte store,
+ * so a thread that runs through the function at that moment sees the old code or the new, never half of it.
  */
 #include "patch.h"
 
@@ -29,7 +30,7 @@ static struct island islands[12];
 
 static const BYTE thunk_head[] = {0x4c, 0x8b, 0xd1, 0xb8};                         /* mov r10,rcx; mov eax,imm32 */
 static const BYTE thunk_test[] = {0xf6, 0x04, 0x25, 0x08, 0x03, 0xfe, 0x7f, 0x01}; /* test byte [0x7ffe0308],1 */
-static const BYTE thunk_head_gas[] = {0x49, 0x89, 0xca, 0xb8};                     /* the same as another assembler writes it */
+static const BYTE thunk_head_gas[] = {0x49, 0x89, 0xca, 0xb8}; /* the same as another assembler writes it */
 
 static BYTE *slot_near(HMODULE module)
 {
@@ -42,9 +43,11 @@ static BYTE *slot_near(HMODULE module)
             for (UINT_PTR distance = 0x10000; distance < 0x40000000 && !island->page; distance += 0x10000)
             {
                 if (distance < (UINT_PTR)module)
-                    island->page = VirtualAlloc((BYTE *)module - distance, PAGE, MEM_RESERVE | MEM_COMMIT, PAGE_EXECUTE_READWRITE);
+                    island->page = VirtualAlloc((BYTE *)module - distance, PAGE, MEM_RESERVE | MEM_COMMIT,
+                                                PAGE_EXECUTE_READWRITE);
                 if (!island->page)
-                    island->page = VirtualAlloc((BYTE *)module + distance, PAGE, MEM_RESERVE | MEM_COMMIT, PAGE_EXECUTE_READWRITE);
+                    island->page = VirtualAlloc((BYTE *)module + distance, PAGE, MEM_RESERVE | MEM_COMMIT,
+                                                PAGE_EXECUTE_READWRITE);
             }
             if (!island->page)
                 return NULL;

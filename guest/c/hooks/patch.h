@@ -5,8 +5,8 @@
 #include <windows.h>
 
 /*
- * Makes module!name jump to hook and stores a callable original in *original first. Leaves the function alone and returns FALSE
- * when its code is not of a known form: that is a newer Wine, or somebody else's hook.
+ * Makes module!name jump to hook and stores a callable original in *original first. Leaves the function alone and
+ * returns FALSE when its code is not of a known form: that is a newer Wine, or somebody else's hook.
  */
 BOOL patch_function(HMODULE module, const char *name, void *hook, void **original);
 

@@ -7,7 +7,10 @@
 #include "table.h"
 #include "way.h"
 
-/* Wine's ntdll.spec, measured in 8.0: wine_nt_to_unix_file_name takes attributes, a buffer, its size and an NT disposition. */
+/*
+ * Wine's ntdll.spec, measured in 8.0: wine_nt_to_unix_file_name takes attributes, a buffer, its size and an NT
+ * disposition.
+ */
 static NTSTATUS(CDECL *nt_to_unix)(const OBJECT_ATTRIBUTES *, char *, ULONG *, UINT);
 static NTSTATUS(CDECL *unix_to_nt)(const char *, WCHAR *, ULONG *);
 static int(CDECL *handle_to_fd)(HANDLE, unsigned, int *, unsigned *);

@@ -9,8 +9,8 @@
 BOOL path_start(void);
 
 /*
- * The Linux path of an NT name, case as on disk. STATUS_SUCCESS: it exists (a dangling link does); STATUS_NO_SUCH_FILE: its folder
- * exists; anything else: no path.
+ * The Linux path of an NT name, case as on disk. STATUS_SUCCESS: it exists (a dangling link does); STATUS_NO_SUCH_FILE:
+ * its folder exists; anything else: no path.
  */
 NTSTATUS path_of(const OBJECT_ATTRIBUTES *attributes, char *path, ULONG size);
 
@@ -54,8 +54,8 @@ void target_of_text(const char *text, struct target *target);
  *  - relative: the same with slashes, case as on disk, so Linux programs and Windows programs find the same file;
  *  - absolute (C:\x): ../…/dosdevices/c:/x, which resolves wherever the prefix lies; a junction has /dosdevices/./c:/x;
  *  - of a share (\\server\share\x): ../…/dosdevices/unc/server/share/x, server and share in lower case;
- *  - of a volume (\??\Volume{GUID}\x): ../…/dosdevices/volume{GUID}/x, in lower case; a mount point has /dosdevices/./volume{GUID}/.
- * A folder that does not exist yet is marked by a slash at the end.
+ *  - of a volume (\??\Volume{GUID}\x): ../…/dosdevices/volume{GUID}/x, in lower case; a mount point has
+ * /dosdevices/./volume{GUID}/. A folder that does not exist yet is marked by a slash at the end.
  */
 NTSTATUS text_of_target(const struct place *place, const WCHAR *name, BOOL junction, BOOL directory, char *text);
 

@@ -1,7 +1,8 @@
 /*
- * Overlapped calls on sockets that Wine has in hand. While there is one, later calls of its direction are Wine's too, so that bytes keep
- * their order. A call has ended when its completion is taken from a port, or its OVERLAPPED is used for another; a program that learns
- * of the end in another way keeps its socket with Wine, which is slower and as right.
+ * Overlapped calls on sockets that Wine has in hand. While there is one, later calls of its direction are Wine's too,
+ * so that bytes keep their order. A call has ended when its completion is taken from a port, or its OVERLAPPED is used
+ * for another; a program that learns of the end in another way keeps its socket with Wine, which is slower and as
+ * right.
  */
 #include "stream.h"
 

@@ -11,8 +11,8 @@
 #define CODE_PIPE_DISCONNECT 0x110004u /* winioctl.h FSCTL_PIPE_DISCONNECT */
 #define PIPE_DATA_ACCESS (FILE_READ_DATA | FILE_WRITE_DATA | GENERIC_READ | GENERIC_WRITE | GENERIC_ALL)
 
-typedef NTSTATUS(WINAPI *create_named_pipe)(HANDLE *, ULONG, OBJECT_ATTRIBUTES *, IO_STATUS_BLOCK *, ULONG, ULONG, ULONG, ULONG, ULONG, ULONG, ULONG, ULONG,
-                                            ULONG, LARGE_INTEGER *);
+typedef NTSTATUS(WINAPI *create_named_pipe)(HANDLE *, ULONG, OBJECT_ATTRIBUTES *, IO_STATUS_BLOCK *, ULONG, ULONG,
+                                            ULONG, ULONG, ULONG, ULONG, ULONG, ULONG, ULONG, LARGE_INTEGER *);
 
 static create_named_pipe original_create_pipe;
 
@@ -23,18 +23,20 @@ static void disconnect(HANDLE pipe, const OBJECT_ATTRIBUTES *attributes)
     HANDLE client;
 
     name.SecurityDescriptor = NULL;
-    if (original.NtOpenFile(&client, FILE_READ_ATTRIBUTES | SYNCHRONIZE, &name, &io, FILE_SHARE_READ | FILE_SHARE_WRITE, FILE_SYNCHRONOUS_IO_NONALERT))
+    if (original.NtOpenFile(&client, FILE_READ_ATTRIBUTES | SYNCHRONIZE, &name, &io, FILE_SHARE_READ | FILE_SHARE_WRITE,
+                            FILE_SYNCHRONOUS_IO_NONALERT))
         return; /* a Wine in which the instance does not listen */
     original.NtFsControlFile(pipe, NULL, NULL, NULL, &io, CODE_PIPE_DISCONNECT, NULL, 0, NULL, 0);
     original.NtClose(client);
 }
 
-static NTSTATUS WINAPI hook_NtCreateNamedPipeFile(HANDLE *handle, ULONG access, OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io, ULONG share,
-                                                  ULONG disposition, ULONG options, ULONG type, ULONG read_mode, ULONG completion_mode, ULONG instances,
+static NTSTATUS WINAPI hook_NtCreateNamedPipeFile(HANDLE *handle, ULONG access, OBJECT_ATTRIBUTES *attributes,
+                                                  IO_STATUS_BLOCK *io, ULONG share, ULONG disposition, ULONG options,
+                                                  ULONG type, ULONG read_mode, ULONG completion_mode, ULONG instances,
                                                   ULONG in_quota, ULONG out_quota, LARGE_INTEGER *timeout)
 {
-    NTSTATUS status = original_create_pipe(handle, access, attributes, io, share, disposition, options, type, read_mode, completion_mode, instances, in_quota,
-                                           out_quota, timeout);
+    NTSTATUS status = original_create_pipe(handle, access, attributes, io, share, disposition, options, type, read_mode,
+                                           completion_mode, instances, in_quota, out_quota, timeout);
 
     if (!status && !(access & PIPE_DATA_ACCESS))
         disconnect(*handle, attributes);
@@ -43,5 +45,6 @@ static NTSTATUS WINAPI hook_NtCreateNamedPipeFile(HANDLE *handle, ULONG access, 
 
 void pipe_start(void)
 {
-    patch_function(GetModuleHandleW(L"ntdll.dll"), "NtCreateNamedPipeFile", hook_NtCreateNamedPipeFile, (void **)&original_create_pipe);
+    patch_function(GetModuleHandleW(L"ntdll.dll"), "NtCreateNamedPipeFile", hook_NtCreateNamedPipeFile,
+                   (void **)&original_create_pipe);
 }

@@ -1,11 +1,12 @@
 /*
  * Placeholders, reserved addresses that are later replaced piece by piece: MapViewOfFile3 as GetProcAddress finds it.
  *
- * Facts (Wine 8.0): VirtualAlloc2 refuses MEM_RESERVE_PLACEHOLDER, MapViewOfFile3 refuses offsets that are not multiples of
- * 64 KiB. V8 (v12 and later, src/base/platform/platform-win32.cc) and .NET (src/coreclr/vm/peimagelayout.cpp) look for
- * VirtualAlloc2 and MapViewOfFile3, end the process if placeholders then fail, and have another way if one of the two is not
- * found, as in Windows before 1803. So it is not found where placeholders do not work. VirtualAlloc2 stays: Wine has
- * the rest of what it does. Who imports MapViewOfFile3 gets Wine's.
+ * Facts (Wine 8.0): VirtualAlloc2 refuses MEM_RESERVE_PLACEHOLDER, MapViewOfFile3 refuses offsets that are not
+ * multiples of 64 KiB. V8 (v12 and later, src/base/platform/platform-win32.cc) and .NET
+ * (src/coreclr/vm/peimagelayout.cpp) look for VirtualAlloc2 and MapViewOfFile3, end the process if placeholders then
+ * fail, and have another way if one of the two is not found, as in Windows before 1803. So it is not found where
+ * placeholders do not work. VirtualAlloc2 stays: Wine has the rest of what it does. Who imports MapViewOfFile3 gets
+ * Wine's.
  */
 #include "winsock.h"
 
@@ -42,11 +43,13 @@ static BOOL replaces(BYTE *at, HANDLE section, virtual_alloc allocate, unmap_vie
     BYTE *second = at + PAGE_BYTES;
 
     if (!VirtualFree(at, PAGE_BYTES, MEM_RELEASE | PRESERVE_PLACEHOLDER) ||
-        allocate(process, at, PAGE_BYTES, MEM_RESERVE | MEM_COMMIT | REPLACE_PLACEHOLDER, PAGE_READWRITE, NULL, 0) != at)
+        allocate(process, at, PAGE_BYTES, MEM_RESERVE | MEM_COMMIT | REPLACE_PLACEHOLDER, PAGE_READWRITE, NULL, 0) !=
+            at)
         return FALSE;
     if (map(section, process, second, PAGE_BYTES, PAGE_BYTES, REPLACE_PLACEHOLDER, PAGE_READWRITE, NULL, 0) != second)
         return FALSE;
-    return unmap(process, second, PRESERVE_PLACEHOLDER) && VirtualFree(at, PAGE_BYTES, MEM_RELEASE | PRESERVE_PLACEHOLDER) &&
+    return unmap(process, second, PRESERVE_PLACEHOLDER) &&
+           VirtualFree(at, PAGE_BYTES, MEM_RELEASE | PRESERVE_PLACEHOLDER) &&
            VirtualFree(at, 2 * PAGE_BYTES, MEM_RELEASE | COALESCE_PLACEHOLDERS);
 }
 
@@ -59,7 +62,9 @@ static LONG try_placeholders(void)
     LONG result = BROKEN;
     BYTE *at;
 
-    if (!allocate || !unmap || !(at = allocate(GetCurrentProcess(), NULL, 2 * PAGE_BYTES, MEM_RESERVE | RESERVE_PLACEHOLDER, PAGE_NOACCESS, NULL, 0)))
+    if (!allocate || !unmap ||
+        !(at = allocate(GetCurrentProcess(), NULL, 2 * PAGE_BYTES, MEM_RESERVE | RESERVE_PLACEHOLDER, PAGE_NOACCESS,
+                        NULL, 0)))
         return BROKEN;
     if ((section = CreateFileMappingW(INVALID_HANDLE_VALUE, NULL, PAGE_READWRITE, 0, 2 * PAGE_BYTES, NULL)))
     {
@@ -81,12 +86,14 @@ static BOOL work(void)
     return found == WORKING;
 }
 
-static NTSTATUS WINAPI hook_LdrGetProcedureAddress(HMODULE module, const ANSI_STRING *name, ULONG ordinal, void **address)
+static NTSTATUS WINAPI hook_LdrGetProcedureAddress(HMODULE module, const ANSI_STRING *name, ULONG ordinal,
+                                                   void **address)
 {
     NTSTATUS status = original_address(module, name, ordinal, address);
 
     if (status && name &&
-        ((*address = derivation_address(module, name->Buffer, name->Length)) || (*address = numa_address(module, name->Buffer, name->Length)) ||
+        ((*address = derivation_address(module, name->Buffer, name->Length)) ||
+         (*address = numa_address(module, name->Buffer, name->Length)) ||
          (*address = flush_address(module, name->Buffer, name->Length))))
         return STATUS_SUCCESS;
     if (status || *address != (void *)map || work())
@@ -98,5 +105,6 @@ static NTSTATUS WINAPI hook_LdrGetProcedureAddress(HMODULE module, const ANSI_ST
 void placeholder_start(void)
 {
     if ((map = (void *)GetProcAddress(GetModuleHandleW(L"kernelbase.dll"), "MapViewOfFile3")))
-        patch_function(GetModuleHandleW(L"ntdll.dll"), "LdrGetProcedureAddress", hook_LdrGetProcedureAddress, (void **)&original_address);
+        patch_function(GetModuleHandleW(L"ntdll.dll"), "LdrGetProcedureAddress", hook_LdrGetProcedureAddress,
+                       (void **)&original_address);
 }

@@ -115,7 +115,8 @@ static void set_nice(int nice)
 void priority_child(HANDLE process, DWORD flags)
 {
     const DWORD low = IDLE_PRIORITY_CLASS | BELOW_NORMAL_PRIORITY_CLASS;
-    DWORD class = flags & (low | NORMAL_PRIORITY_CLASS | ABOVE_NORMAL_PRIORITY_CLASS | HIGH_PRIORITY_CLASS | REALTIME_PRIORITY_CLASS);
+    DWORD class = flags & (low | NORMAL_PRIORITY_CLASS | ABOVE_NORMAL_PRIORITY_CLASS | HIGH_PRIORITY_CLASS |
+                           REALTIME_PRIORITY_CLASS);
 
     if (own_limit)
         class = own_limit;
@@ -144,7 +145,8 @@ static NTSTATUS WINAPI hook_NtSetInformationJobObject(HANDLE job, ULONG class, v
     const JOBOBJECT_BASIC_LIMIT_INFORMATION *limits = information; /* what extended limits begin with, too */
     NTSTATUS status = original_set_job(job, class, information, size);
 
-    if (status || size < sizeof(*limits) || (class != JobObjectBasicLimitInformation && class != JobObjectExtendedLimitInformation))
+    if (status || size < sizeof(*limits) ||
+        (class != JobObjectBasicLimitInformation && class != JobObjectExtendedLimitInformation))
         return status;
     if (limits->LimitFlags & JOB_OBJECT_LIMIT_PRIORITY_CLASS)
     {

@@ -140,7 +140,8 @@ static struct scan *scan_new(HANDLE handle, const UNICODE_STRING *mask)
             BOOL other = !is_dots(found->name) && name_differs(found->name);
             struct entry entry;
 
-            if (other || found->type == LX_DT_LNK || found->type == LX_DT_SOCK || (found->type == LX_DT_UNKNOWN && entry_read(dir, found->name, &entry)))
+            if (other || found->type == LX_DT_LNK || found->type == LX_DT_SOCK ||
+                (found->type == LX_DT_UNKNOWN && entry_read(dir, found->name, &entry)))
                 add_item(scan, found->name, other);
         }
     }
@@ -201,15 +202,16 @@ static struct layout layout_of(ULONG class)
 }
 
 /*
- * The kubelet adds up the sizes of a listing to know what a volume takes of the disk. On Linux it adds up blocks, so that
- * holes do not count and what lies behind a file's end does. Here its listings say that.
+ * The kubelet adds up the sizes of a listing to know what a volume takes of the disk. On Linux it adds up blocks, so
+ * that holes do not count and what lies behind a file's end does. Here its listings say that.
  */
 static void say_room(BYTE *at, ULONG class)
 {
     struct nt_directory_info *info = (struct nt_directory_info *)at;
     LONGLONG explained = (info->size.QuadPart + 4095) & ~(LONGLONG)4095;
 
-    if (!sizes_are_room || class == CLASS_NAMES || (info->attributes & (FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_REPARSE_POINT)))
+    if (!sizes_are_room || class == CLASS_NAMES ||
+        (info->attributes & (FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_REPARSE_POINT)))
         return;
     if (info->allocation.QuadPart > explained || info->allocation.QuadPart < info->size.QuadPart)
         info->size = info->allocation;
@@ -305,7 +307,8 @@ static ULONG_PTR correct(struct scan *scan, BYTE *buffer, ULONG_PTR used, ULONG 
 }
 
 /* Lists the entries that Wine left out. */
-static NTSTATUS add_rest(struct scan *scan, BYTE *buffer, ULONG size, ULONG class, BOOL for_find, BOOL single, int dir, ULONG_PTR *used)
+static NTSTATUS add_rest(struct scan *scan, BYTE *buffer, ULONG size, ULONG class, BOOL for_find, BOOL single, int dir,
+                         ULONG_PTR *used)
 {
     struct layout layout = layout_of(class);
     BYTE *last = NULL, *at = buffer;
@@ -336,8 +339,9 @@ static NTSTATUS add_rest(struct scan *scan, BYTE *buffer, ULONG size, ULONG clas
     return last ? STATUS_SUCCESS : STATUS_NO_MORE_FILES;
 }
 
-static NTSTATUS WINAPI hook_NtQueryDirectoryFile(HANDLE handle, HANDLE event, void *apc, void *apc_context, IO_STATUS_BLOCK *io, void *buffer, ULONG size,
-                                                 ULONG class, BOOLEAN single, UNICODE_STRING *mask, BOOLEAN restart)
+static NTSTATUS WINAPI hook_NtQueryDirectoryFile(HANDLE handle, HANDLE event, void *apc, void *apc_context,
+                                                 IO_STATUS_BLOCK *io, void *buffer, ULONG size, ULONG class,
+                                                 BOOLEAN single, UNICODE_STRING *mask, BOOLEAN restart)
 {
     BOOL for_find = class == CLASS_BOTH_DIRECTORY && original_find_next && in_kernelbase(__builtin_return_address(0));
     struct link *link = link_get(handle);
@@ -354,7 +358,8 @@ static NTSTATUS WINAPI hook_NtQueryDirectoryFile(HANDLE handle, HANDLE event, vo
         return io->Status = STATUS_NO_MORE_FILES;
     }
     if (!layout_of(class).name)
-        return original.NtQueryDirectoryFile(handle, event, apc, apc_context, io, buffer, size, class, single, mask, restart);
+        return original.NtQueryDirectoryFile(handle, event, apc, apc_context, io, buffer, size, class, single, mask,
+                                             restart);
     scan = table_get(handle, OBJECT_SCAN);
     if (scan && restart && (old = table_take(handle)))
     {
@@ -374,7 +379,8 @@ static NTSTATUS WINAPI hook_NtQueryDirectoryFile(HANDLE handle, HANDLE event, vo
     }
     do
     {
-        status = original.NtQueryDirectoryFile(handle, event, apc, apc_context, io, buffer, size, class, single, mask, restart);
+        status = original.NtQueryDirectoryFile(handle, event, apc, apc_context, io, buffer, size, class, single, mask,
+                                               restart);
         restart = FALSE;
         used = !status && io->Information ? correct(scan, buffer, io->Information, class, for_find, dir) : 0;
     } while (!status && io->Information && !used); /* all that it listed have other names */
@@ -411,6 +417,7 @@ static BOOL WINAPI hook_FindNextFileW(HANDLE handle, WIN32_FIND_DATAW *data)
 void readdir_start(void)
 {
     sizes_are_room = is_program(L"kubelet.exe");
-    patch_function(GetModuleHandleW(L"kernelbase.dll"), "FindNextFileW", hook_FindNextFileW, (void **)&original_find_next);
+    patch_function(GetModuleHandleW(L"kernelbase.dll"), "FindNextFileW", hook_FindNextFileW,
+                   (void **)&original_find_next);
     PATCH(GetModuleHandleW(L"ntdll.dll"), NtQueryDirectoryFile);
 }

@@ -2,7 +2,8 @@
  * Carries bytes between Linux AF_UNIX sockets and loopback TCP sockets: one thread in each process, started at the
  * first use, with one epoll.
  *
- * Half-closed connections stay half-closed on the other side; a connection ends when both directions have ended or one side is gone.
+ * Half-closed connections stay half-closed on the other side; a connection ends when both directions have ended or one
+ * side is gone.
  */
 #include "relay.h"
 
@@ -321,9 +322,13 @@ BOOL relay_join(int a, int b)
     for (int i = 0; i < 2; i++)
     {
         lx_set_flags(pair->fd[i], LX_SOCK_NONBLOCK);
-        lx_setsockopt(pair->fd[i], 6 /* IPPROTO_TCP */, 1 /* TCP_NODELAY */, &yes, sizeof(yes)); /* refused by AF_UNIX, which has no delay */
+        lx_setsockopt(pair->fd[i], 6 /* IPPROTO_TCP */, 1 /* TCP_NODELAY */, &yes,
+                      sizeof(yes)); /* refused by AF_UNIX, which has no delay */
     }
-    /* Side 1 is writable as soon as it is connected; the thread adds side 0 then, so nobody else touches the pair from here on. */
+    /*
+     * Side 1 is writable as soon as it is connected; the thread adds side 0 then, so nobody else touches the pair from
+     * here on.
+     */
     pair->interest[1] = POLL_IN | POLL_OUT;
     watch(1 /* EPOLL_CTL_ADD */, b, POLL_IN | POLL_OUT, (UINT64)(UINT_PTR)pair | 1);
     return TRUE;

@@ -1,4 +1,7 @@
-/* Carries bytes between Linux AF_UNIX sockets and the loopback TCP sockets that stand for them in Windows programs (afunix.c). */
+/*
+ * Carries bytes between Linux AF_UNIX sockets and the loopback TCP sockets that stand for them in Windows programs
+ * (afunix.c).
+ */
 #ifndef MULLION_RELAY_H
 #define MULLION_RELAY_H
 
@@ -26,7 +29,9 @@ void relay_unlisten(struct relay_listener *listener); /* closes fd */
 /* Whether the relay made the connection from this source port; TRUE only once for each connection. */
 BOOL relay_is_peer(struct relay_listener *listener, USHORT port);
 
-/* Carries between two connected sockets until both directions have ended; takes both over. FALSE: closed, not carried. */
+/*
+ * Carries between two connected sockets until both directions have ended; takes both over. FALSE: closed, not carried.
+ */
 BOOL relay_join(int a, int b);
 
 /* A socket connected to or bound to 127.0.0.1 (Linux sockaddr_in). */

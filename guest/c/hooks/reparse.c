@@ -1,8 +1,8 @@
 /*
  * Making and reading links: CreateSymbolicLinkW and FSCTL_SET/GET/DELETE_REPARSE_POINT.
  *
- * Facts (Wine 8.0): CreateSymbolicLinkW answers TRUE and does nothing (fixed upstream in 10.20); NtFsControlFile knows none of the
- * three codes. Layout of the buffer: [MS-FSCC] 2.1.2.4 and 2.1.2.5.
+ * Facts (Wine 8.0): CreateSymbolicLinkW answers TRUE and does nothing (fixed upstream in 10.20); NtFsControlFile knows
+ * none of the three codes. Layout of the buffer: [MS-FSCC] 2.1.2.4 and 2.1.2.5.
  */
 #include <string.h>
 
@@ -55,7 +55,8 @@ static NTSTATUS get_reparse(const struct link *link, struct nt_reparse_data *dat
         return STATUS_NO_MEMORY;
     text = (char *)(target + 1);
     length = lx_readlinkat(link->place.dir, link->place.name, text, LINUX_PATH_MAX - 1);
-    fixed = entry.tag == TAG_SYMLINK ? FIELD_OFFSET(struct nt_reparse_data, symlink.names) : FIELD_OFFSET(struct nt_reparse_data, mount.names);
+    fixed = entry.tag == TAG_SYMLINK ? FIELD_OFFSET(struct nt_reparse_data, symlink.names)
+                                     : FIELD_OFFSET(struct nt_reparse_data, mount.names);
     if (length > 0)
         target_of_text(text, target);
     if (length <= 0)
@@ -76,10 +77,12 @@ static NTSTATUS get_reparse(const struct link *link, struct nt_reparse_data *dat
 /* The target named in a buffer, as a new zero-terminated string, or NULL. */
 static WCHAR *target_in(const struct nt_reparse_data *data, ULONG size)
 {
-    ULONG fixed = data->tag == TAG_SYMLINK ? FIELD_OFFSET(struct nt_reparse_data, symlink.names) : FIELD_OFFSET(struct nt_reparse_data, mount.names);
+    ULONG fixed = data->tag == TAG_SYMLINK ? FIELD_OFFSET(struct nt_reparse_data, symlink.names)
+                                           : FIELD_OFFSET(struct nt_reparse_data, mount.names);
     WCHAR *name;
 
-    if (size < fixed || (ULONG)data->target_offset + data->target_length > size - fixed || !(name = heap_alloc(data->target_length + sizeof(WCHAR))))
+    if (size < fixed || (ULONG)data->target_offset + data->target_length > size - fixed ||
+        !(name = heap_alloc(data->target_length + sizeof(WCHAR))))
         return NULL;
     memcpy(name, (const BYTE *)data + fixed + data->target_offset, data->target_length);
     return name;
@@ -109,12 +112,16 @@ static NTSTATUS set_reparse(HANDLE handle, const struct nt_reparse_data *data, U
             status = STATUS_SUCCESS;
         }
         else
-            status = fd < 0 || lx_fd_path(fd, path, LINUX_PATH_MAX) < 0 ? STATUS_INVALID_HANDLE : place_open(path, &place);
+            status = fd < 0 || lx_fd_path(fd, path, LINUX_PATH_MAX) < 0 ? STATUS_INVALID_HANDLE
+                                                                        : place_open(path, &place);
         if (!status)
-            status = lx_fstatat(place.dir, place.name, &st, LX_AT_SYMLINK_NOFOLLOW) ? STATUS_OBJECT_NAME_NOT_FOUND : STATUS_SUCCESS;
+            status = lx_fstatat(place.dir, place.name, &st, LX_AT_SYMLINK_NOFOLLOW) ? STATUS_OBJECT_NAME_NOT_FOUND
+                                                                                    : STATUS_SUCCESS;
         if (!status)
-            status = text_of_target(&place, name, data->tag == TAG_MOUNT_POINT, (st.mode & LX_S_IFMT) == LX_S_IFDIR, text);
-        if (!status && (removed = lx_unlinkat(place.dir, place.name, (st.mode & LX_S_IFMT) == LX_S_IFDIR ? LX_AT_REMOVEDIR : 0)))
+            status = text_of_target(&place, name, data->tag == TAG_MOUNT_POINT, (st.mode & LX_S_IFMT) == LX_S_IFDIR,
+                                    text);
+        if (!status &&
+            (removed = lx_unlinkat(place.dir, place.name, (st.mode & LX_S_IFMT) == LX_S_IFDIR ? LX_AT_REMOVEDIR : 0)))
             status = lx_status(removed);
         if (!status && !(status = lx_status(lx_symlinkat(text, place.dir, place.name))) && !link)
             link_put(handle, &place);
@@ -150,8 +157,9 @@ static NTSTATUS delete_reparse(struct link *link, const struct nt_reparse_data *
     return STATUS_SUCCESS;
 }
 
-static NTSTATUS WINAPI hook_NtFsControlFile(HANDLE handle, HANDLE event, void *apc, void *apc_context, IO_STATUS_BLOCK *io, ULONG code, void *in, ULONG in_size,
-                                            void *out, ULONG out_size)
+static NTSTATUS WINAPI hook_NtFsControlFile(HANDLE handle, HANDLE event, void *apc, void *apc_context,
+                                            IO_STATUS_BLOCK *io, ULONG code, void *in, ULONG in_size, void *out,
+                                            ULONG out_size)
 {
     struct link *link;
     NTSTATUS status;
@@ -189,7 +197,8 @@ static NTSTATUS create_link(const WCHAR *name, const WCHAR *target, BOOL directo
     if (!path)
         return STATUS_NO_MEMORY;
     /* C:x is relative to the drive's current folder when the link is made, not when it is read */
-    if (target[1] == ':' && target[2] && target[2] != '\\' && target[2] != '/' && RtlDosPathNameToNtPathName_U(target, &full, NULL, NULL))
+    if (target[1] == ':' && target[2] && target[2] != '\\' && target[2] != '/' &&
+        RtlDosPathNameToNtPathName_U(target, &full, NULL, NULL))
         target = full.Buffer;
     if (!(status = drive_holds_dos(name, FALSE)) && !(status = path_of_dos(name, path, LINUX_PATH_MAX)))
         status = STATUS_OBJECT_NAME_COLLISION;

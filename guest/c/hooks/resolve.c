@@ -118,7 +118,8 @@ static BOOL completed(const char *name, const char *full)
     return rest && (!*rest || (*rest == '.' && !rest[1]));
 }
 
-static int WINAPI hook_getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **info)
+static int WINAPI hook_getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
+                                   struct addrinfo **info)
 {
     static const struct addrinfo none;
     struct addrinfo with = hints ? *hints : none;
@@ -167,7 +168,8 @@ static BOOL join(char *full, unsigned size, const char *name, const char *suffix
     return TRUE;
 }
 
-static DNS_STATUS WINAPI hook_DnsQuery_UTF8(const char *name, WORD type, DWORD options, void *servers, DNS_RECORDA **records, void **reserved)
+static DNS_STATUS WINAPI hook_DnsQuery_UTF8(const char *name, WORD type, DWORD options, void *servers,
+                                            DNS_RECORDA **records, void **reserved)
 {
     struct names names;
     char suffix[256], full[256];

@@ -1,9 +1,9 @@
 /*
  * Routes that programs make and remove.
  *
- * Fact: Wine's CreateIpForwardEntry, SetIpForwardEntry and DeleteIpForwardEntry do nothing and say that they did (8.0 and 10.0: "stub" in
- * dlls/iphlpapi/iphlpapi_main.c). Here they ask the kernel of the network namespace by rtnetlink (man 7 rtnetlink). Who may not change routes there, as a
- * container, gets ERROR_ACCESS_DENIED.
+ * Fact: Wine's CreateIpForwardEntry, SetIpForwardEntry and DeleteIpForwardEntry do nothing and say that they did (8.0
+ * and 10.0: "stub" in dlls/iphlpapi/iphlpapi_main.c). Here they ask the kernel of the network namespace by rtnetlink
+ * (man 7 rtnetlink). Who may not change routes there, as a container, gets ERROR_ACCESS_DENIED.
  */
 #include "winsock.h"
 
@@ -118,7 +118,9 @@ static int prefix_of(UINT32 mask)
 
 static DWORD change(const MIB_IPFORWARDROW *row, UINT16 type, UINT16 flags)
 {
-    struct request r = {.length = offsetof(struct request, attributes), .type = type, .flags = (UINT16)(NLM_F_REQUEST_ | NLM_F_ACK_ | flags)};
+    struct request r = {.length = offsetof(struct request, attributes),
+                        .type = type,
+                        .flags = (UINT16)(NLM_F_REQUEST_ | NLM_F_ACK_ | flags)};
     int bits;
 
     if (!row || (bits = prefix_of(row->dwForwardMask)) < 0 || (row->dwForwardDest & ~row->dwForwardMask))

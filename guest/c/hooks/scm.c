@@ -1,15 +1,18 @@
 /*
- * What Wine's service control manager does not do, done in services.exe itself: seeing that a service's process has died, carrying out its failure actions, giving it
- * the variables of its key, and loading the hooks into it.
+ * What Wine's service control manager does not do, done in services.exe itself: seeing that a service's process has
+ * died, carrying out its failure actions, giving it the variables of its key, and loading the hooks into it.
  *
- * Facts (Wine 8.0, programs/services/services.c): services.exe starts one service after another, and its lock is free while it calls CreateProcess; until the
- * call returns the service is START_PENDING with the process id 0, so that is how it is found. It does not wait for a process that it has started, so a service
- * whose process has died counts as running. What a service says by SetServiceStatus it says through a handle with the right SERVICE_SET_STATUS (0x8000), which
- * any process can open. SERVICE_CONFIG_FAILURE_ACTIONS is not kept; svcconfig.c keeps it in the registry.
+ * Facts (Wine 8.0, programs/services/services.c): services.exe starts one service after another, and its lock is free
+ * while it calls CreateProcess; until the call returns the service is START_PENDING with the process id 0, so that is
+ * how it is found. It does not wait for a process that it has started, so a service whose process has died counts as
+ * running. What a service says by SetServiceStatus it says through a handle with the right SERVICE_SET_STATUS (0x8000),
+ * which any process can open. SERVICE_CONFIG_FAILURE_ACTIONS is not kept; svcconfig.c keeps it in the registry.
  *
- * Windows: a process that ends without SERVICE_STOPPED has failed, and so has, with FailureActionsOnNonCrashFailures, a service that stops with an exit code
- * (learn.microsoft.com/windows/win32/api/winsvc/ns-winsvc-service_failure_actions_flag). The service is then STOPPED with ERROR_PROCESS_ABORTED, and the System
- * log has event 7031 or 7034; of a service that stops with an exit code it has 7023 or 7024.
+ * Windows: a process that ends without SERVICE_STOPPED has failed, and so has, with FailureActionsOnNonCrashFailures, a
+ * service that stops with an exit code
+ * (learn.microsoft.com/windows/win32/api/winsvc/ns-winsvc-service_failure_actions_flag). The service is then STOPPED
+ * with ERROR_PROCESS_ABORTED, and the System log has event 7031 or 7034; of a service that stops with an exit code it
+ * has 7023 or 7024.
  */
 #include "winsock.h"
 
@@ -51,7 +54,8 @@ static struct
     BOOL(WINAPI *StartServiceW)(SC_HANDLE, DWORD, const WCHAR **);
     BOOL(WINAPI *SetServiceStatus)(SC_HANDLE, SERVICE_STATUS *);
     BOOL(WINAPI *QueryServiceStatusEx)(SC_HANDLE, SC_STATUS_TYPE, BYTE *, DWORD, DWORD *);
-    BOOL(WINAPI *EnumServicesStatusExW)(SC_HANDLE, SC_ENUM_TYPE, DWORD, DWORD, BYTE *, DWORD, DWORD *, DWORD *, DWORD *, const WCHAR *);
+    BOOL(WINAPI *EnumServicesStatusExW)
+    (SC_HANDLE, SC_ENUM_TYPE, DWORD, DWORD, BYTE *, DWORD, DWORD *, DWORD *, DWORD *, const WCHAR *);
     HANDLE(WINAPI *RegisterEventSourceW)(const WCHAR *, const WCHAR *);
     BOOL(WINAPI *ReportEventW)(HANDLE, WORD, WORD, DWORD, void *, WORD, DWORD, const WCHAR **, void *);
     BOOL(WINAPI *DeregisterEventSource)(HANDLE);
@@ -70,7 +74,8 @@ BOOL scm_here(void)
 
 BOOL scm_own(const WCHAR *command)
 {
-    static const WCHAR *const own[] = {L"winedevice.exe", L"plugplay.exe", L"svchost.exe", L"rpcss.exe", L"mscorsvw.exe"};
+    static const WCHAR *const own[] = {L"winedevice.exe", L"plugplay.exe", L"svchost.exe", L"rpcss.exe",
+                                       L"mscorsvw.exe"};
     WCHAR folder[MAX_PATH];
     unsigned length = GetSystemDirectoryW(folder, MAX_PATH);
 
@@ -90,10 +95,12 @@ static ENUM_SERVICE_STATUS_PROCESSW *list_active(SC_HANDLE manager, DWORD *count
     ENUM_SERVICE_STATUS_PROCESSW *list = NULL;
     DWORD size = 0;
 
-    api.EnumServicesStatusExW(manager, SC_ENUM_PROCESS_INFO, SERVICE_WIN32, SERVICE_ACTIVE, NULL, 0, &size, count, NULL, NULL);
+    api.EnumServicesStatusExW(manager, SC_ENUM_PROCESS_INFO, SERVICE_WIN32, SERVICE_ACTIVE, NULL, 0, &size, count, NULL,
+                              NULL);
     *count = 0;
     if (size && (list = heap_alloc(size)))
-        api.EnumServicesStatusExW(manager, SC_ENUM_PROCESS_INFO, SERVICE_WIN32, SERVICE_ACTIVE, (BYTE *)list, size, &size, count, NULL, NULL);
+        api.EnumServicesStatusExW(manager, SC_ENUM_PROCESS_INFO, SERVICE_WIN32, SERVICE_ACTIVE, (BYTE *)list, size,
+                                  &size, count, NULL, NULL);
     return list;
 }
 
@@ -104,12 +111,13 @@ struct scm_service *scm_starting(void)
     ENUM_SERVICE_STATUS_PROCESSW *list;
     DWORD count;
 
-    if (!here || commands || !(manager = api.OpenSCManagerW(NULL, NULL, SC_MANAGER_CONNECT | SC_MANAGER_ENUMERATE_SERVICE)))
+    if (!here || commands ||
+        !(manager = api.OpenSCManagerW(NULL, NULL, SC_MANAGER_CONNECT | SC_MANAGER_ENUMERATE_SERVICE)))
         return NULL;
     list = list_active(manager, &count);
     for (DWORD i = 0; i < count && !service; i++)
-        if (list[i].ServiceStatusProcess.dwCurrentState == SERVICE_START_PENDING && !list[i].ServiceStatusProcess.dwProcessId &&
-            (service = heap_alloc(sizeof(*service))))
+        if (list[i].ServiceStatusProcess.dwCurrentState == SERVICE_START_PENDING &&
+            !list[i].ServiceStatusProcess.dwProcessId && (service = heap_alloc(sizeof(*service))))
             lstrcpynW(service->name, list[i].lpServiceName, SERVICE_NAME_SIZE);
     if (list)
         heap_free(list);
@@ -151,7 +159,8 @@ WCHAR *scm_environment(const struct scm_service *service, const WCHAR *environme
     WCHAR *own = svc_value(key, L"Environment", REG_MULTI_SZ, NULL), *merged = NULL, *to;
 
     svc_key_close(key);
-    if (own && environment && (merged = heap_alloc((block_length(own) + block_length(environment) + 1) * sizeof(WCHAR))))
+    if (own && environment &&
+        (merged = heap_alloc((block_length(own) + block_length(environment) + 1) * sizeof(WCHAR))))
     {
         to = merged;
         for (const WCHAR *p = environment; *p; p += lstrlenW(p) + 1)
@@ -181,8 +190,8 @@ HANDLE scm_output(const struct scm_service *service)
     svc_key_close(key);
     if (path)
     {
-        file = CreateFileW(path, FILE_APPEND_DATA | SYNCHRONIZE, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, &inherited, OPEN_ALWAYS,
-                           FILE_ATTRIBUTE_NORMAL, NULL);
+        file = CreateFileW(path, FILE_APPEND_DATA | SYNCHRONIZE, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
+                           &inherited, OPEN_ALWAYS, FILE_ATTRIBUTE_NORMAL, NULL);
         heap_free(path);
     }
     return file == INVALID_HANDLE_VALUE ? NULL : file;
@@ -239,7 +248,10 @@ static void write_event(DWORD event, WORD count, const WCHAR **strings)
     api.DeregisterEventSource(log);
 }
 
-/* The event of a service that has stopped with an exit code: its name, and %% with the code, which stands for the error's text. */
+/*
+ * The event of a service that has stopped with an exit code: its name, and %% with the code, which stands for the
+ * error's text.
+ */
 static void report_error(const WCHAR *name, HKEY key, const SERVICE_STATUS_PROCESS *is)
 {
     BOOL own = is->dwWin32ExitCode == ERROR_SERVICE_SPECIFIC_ERROR;
@@ -255,9 +267,11 @@ static void report_error(const WCHAR *name, HKEY key, const SERVICE_STATUS_PROCE
 /* The event of a failed service. */
 static void report(const WCHAR *name, HKEY key, struct failure_action action, DWORD count)
 {
-    static const WCHAR *const words[] = {L"No action", L"Restart the service", L"Reboot the machine", L"Run the configured recovery program"};
+    static const WCHAR *const words[] = {L"No action", L"Restart the service", L"Reboot the machine",
+                                         L"Run the configured recovery program"};
     WCHAR *display = svc_value(key, L"DisplayName", REG_SZ, NULL), times[12], delay[12], type[12];
-    const WCHAR *strings[] = {display ? display : name, times, delay, type, words[action.type <= FAILURE_RUN ? action.type : 0]};
+    const WCHAR *strings[] = {display ? display : name, times, delay, type,
+                              words[action.type <= FAILURE_RUN ? action.type : 0]};
 
     write_number(times, count);
     write_number(delay, action.delay);
@@ -330,7 +344,9 @@ static void failed(SC_HANDLE handle, const WCHAR *name)
 static void ended(const struct scm_service *service)
 {
     SC_HANDLE manager = api.OpenSCManagerW(NULL, NULL, SC_MANAGER_CONNECT);
-    SC_HANDLE handle = manager ? api.OpenServiceW(manager, service->name, SERVICE_QUERY_STATUS | SERVICE_START | SET_STATUS) : NULL;
+    SC_HANDLE handle = manager
+                           ? api.OpenServiceW(manager, service->name, SERVICE_QUERY_STATUS | SERVICE_START | SET_STATUS)
+                           : NULL;
     SERVICE_STATUS_PROCESS is;
     SERVICE_STATUS status = {0};
     DWORD size;
@@ -339,7 +355,8 @@ static void ended(const struct scm_service *service)
 
     if (handle && api.QueryServiceStatusEx(handle, SC_STATUS_PROCESS_INFO, (BYTE *)&is, sizeof(is), &size))
     {
-        if (is.dwCurrentState != SERVICE_STOPPED && is.dwCurrentState != SERVICE_START_PENDING && is.dwProcessId == service->pid)
+        if (is.dwCurrentState != SERVICE_STOPPED && is.dwCurrentState != SERVICE_START_PENDING &&
+            is.dwProcessId == service->pid)
         {
             status.dwServiceType = is.dwServiceType;
             status.dwCurrentState = SERVICE_STOPPED;
@@ -352,7 +369,8 @@ static void ended(const struct scm_service *service)
                 bad = api.SetServiceStatus(handle, &status);
             }
         }
-        else if (is.dwCurrentState == SERVICE_STOPPED && is.dwWin32ExitCode && is.dwWin32ExitCode != ERROR_SERVICE_NEVER_STARTED)
+        else if (is.dwCurrentState == SERVICE_STOPPED && is.dwWin32ExitCode &&
+                 is.dwWin32ExitCode != ERROR_SERVICE_NEVER_STARTED)
         {
             key = svc_key(service->name, KEY_READ);
             report_error(service->name, key, &is);
@@ -398,8 +416,8 @@ void scm_watch(struct scm_service *service, const PROCESS_INFORMATION *process)
 }
 
 /*
- * Watches the services that run already: a host's services.exe starts those that start automatically before the hooks are loaded into it. Their processes are
- * without the hooks, and without the variables of their keys.
+ * Watches the services that run already: a host's services.exe starts those that start automatically before the hooks
+ * are loaded into it. Their processes are without the hooks, and without the variables of their keys.
  */
 static DWORD WINAPI adopt(void *unused)
 {
@@ -454,8 +472,8 @@ void scm_start(void)
     FIND(advapi32, ReportEventW);
     FIND(advapi32, DeregisterEventSource);
 #undef FIND
-    here = api.OpenSCManagerW && api.OpenServiceW && api.CloseServiceHandle && api.StartServiceW && api.SetServiceStatus && api.QueryServiceStatusEx &&
-           api.EnumServicesStatusExW;
+    here = api.OpenSCManagerW && api.OpenServiceW && api.CloseServiceHandle && api.StartServiceW &&
+           api.SetServiceStatus && api.QueryServiceStatusEx && api.EnumServicesStatusExW;
     eventlog_start(advapi32);
     if (here && (thread = CreateThread(NULL, 0x20000, adopt, NULL, STACK_SIZE_PARAM_IS_A_RESERVATION, NULL)))
         CloseHandle(thread);

@@ -20,8 +20,8 @@ struct scm_service *scm_starting(void);
 WCHAR *scm_environment(const struct scm_service *service, const WCHAR *environment);
 
 /*
- * Where the service's process is to write, a file that is opened for appending and inherited; NULL: nowhere. The value MullionOutput of the service's key names
- * the file.
+ * Where the service's process is to write, a file that is opened for appending and inherited; NULL: nowhere. The value
+ * MullionOutput of the service's key names the file.
  */
 HANDLE scm_output(const struct scm_service *service);
 

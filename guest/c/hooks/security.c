@@ -1,7 +1,8 @@
 /*
  * Security descriptors of files and folders.
  *
- * Fact (Wine 8.0): its server makes a file's descriptor from Linux' owner and mode, and turns a list that is set into a mode.
+ * Fact (Wine 8.0): its server makes a file's descriptor from Linux' owner and mode, and turns a list that is set into a
+ * mode.
  *
  * Here the parts that were set are stored in an extended attribute, as a self-relative descriptor. The rest is computed
  * when it is asked for: the list is inherited from the folders above, up to drive C:, which has Windows' own list; so
@@ -43,7 +44,8 @@ static BYTE *read_kept(const char *path, struct descriptor *kept)
     int length = lx_getxattr(path, ATTRIBUTE, NULL, 0);
     BYTE *bytes = length > 0 ? heap_alloc((SIZE_T)length) : NULL;
 
-    if (bytes && (length = lx_getxattr(path, ATTRIBUTE, bytes, (SIZE_T)length)) > 0 && descriptor_parse(bytes, (ULONG)length, kept))
+    if (bytes && (length = lx_getxattr(path, ATTRIBUTE, bytes, (SIZE_T)length)) > 0 &&
+        descriptor_parse(bytes, (ULONG)length, kept))
         return bytes;
     heap_free(bytes);
     memset(kept, 0, sizeof(*kept));
@@ -58,8 +60,8 @@ static BOOL is_file(HANDLE handle)
         BYTE rest[256];
     } type;
 
-    return !original.NtQueryObject(handle, 2 /* ObjectTypeInformation */, &type, sizeof(type), NULL) && type.name.Length == 8 &&
-           !memcmp(type.name.Buffer, L"File", 8);
+    return !original.NtQueryObject(handle, 2 /* ObjectTypeInformation */, &type, sizeof(type), NULL) &&
+           type.name.Length == 8 && !memcmp(type.name.Buffer, L"File", 8);
 }
 
 static void file_close(struct file *file)
@@ -99,7 +101,8 @@ static struct file *file_open(HANDLE handle)
     if (file)
     {
         file->fd = fd_of_handle(handle);
-        known = file->fd >= 0 && !lx_fstat(file->fd, &file->st) && lx_fd_path(file->fd, file->path, sizeof(file->path)) > 0;
+        known = file->fd >= 0 && !lx_fstat(file->fd, &file->st) &&
+                lx_fd_path(file->fd, file->path, sizeof(file->path)) > 0;
         file->folder = (file->st.mode & LX_S_IFMT) == LX_S_IFDIR;
         if (known && link)
             known = become_link(file, link);
@@ -108,8 +111,10 @@ static struct file *file_open(HANDLE handle)
             lx_proc_path(file->fd, file->self);
             file->bytes = read_kept(file->self, &file->kept);
         }
-        if (!known || NtQueryInformationToken(CURRENT_PROCESS_TOKEN, TokenUser, file->user, sizeof(file->user), &length) ||
-            NtQueryInformationToken(CURRENT_PROCESS_TOKEN, TokenPrimaryGroup, file->group, sizeof(file->group), &length))
+        if (!known ||
+            NtQueryInformationToken(CURRENT_PROCESS_TOKEN, TokenUser, file->user, sizeof(file->user), &length) ||
+            NtQueryInformationToken(CURRENT_PROCESS_TOKEN, TokenPrimaryGroup, file->group, sizeof(file->group),
+                                    &length))
         {
             file_close(file);
             file = NULL;
@@ -153,7 +158,8 @@ static const SID *group_of(const struct file *file)
  * The list of a file or folder with the stored descriptor kept; NULL with STATUS_SUCCESS: everyone may do everything.
  * path is shortened on the way up to the drive.
  */
-static NTSTATUS list_of(char *path, const char *drive, BOOL folder, const struct descriptor *kept, const SID *owner, const SID *group, ACL **list)
+static NTSTATUS list_of(char *path, const char *drive, BOOL folder, const struct descriptor *kept, const SID *owner,
+                        const SID *group, ACL **list)
 {
     struct descriptor above;
     NTSTATUS status;
@@ -162,7 +168,8 @@ static NTSTATUS list_of(char *path, const char *drive, BOOL folder, const struct
     char *end = path + strlen(path);
 
     *list = NULL;
-    if (kept->has_list && (!kept->list || !(kept->control & SE_DACL_AUTO_INHERITED) || (kept->control & SE_DACL_PROTECTED)))
+    if (kept->has_list &&
+        (!kept->list || !(kept->control & SE_DACL_AUTO_INHERITED) || (kept->control & SE_DACL_PROTECTED)))
         return !kept->list || (*list = acl_copy(kept->list)) ? STATUS_SUCCESS : STATUS_NO_MEMORY;
     if (!path[0] || !strcmp(path, drive))
         return (*list = kept->has_list ? acl_copy(kept->list) : acl_of_drive()) ? STATUS_SUCCESS : STATUS_NO_MEMORY;
@@ -170,7 +177,9 @@ static NTSTATUS list_of(char *path, const char *drive, BOOL folder, const struct
         ;
     *end = 0;
     bytes = read_kept(path[0] ? path : "/", &above);
-    if (!(status = list_of(path, drive, TRUE, &above, (const SID *)&sid_administrators, (const SID *)&sid_system, &from)) && from)
+    if (!(status = list_of(path, drive, TRUE, &above, (const SID *)&sid_administrators, (const SID *)&sid_system,
+                           &from)) &&
+        from)
     {
         *list = acl_inherit(kept->has_list ? kept->list : NULL, from, folder, owner, group);
         if (*list && !kept->has_list && !(*list)->AceCount)
@@ -207,7 +216,8 @@ static NTSTATUS list_of_file(const struct file *file, ACL **list, WORD *control)
     return status;
 }
 
-static NTSTATUS WINAPI hook_NtQuerySecurityObject(HANDLE handle, SECURITY_INFORMATION info, void *answer, ULONG length, ULONG *needed)
+static NTSTATUS WINAPI hook_NtQuerySecurityObject(HANDLE handle, SECURITY_INFORMATION info, void *answer, ULONG length,
+                                                  ULONG *needed)
 {
     struct file *file = file_open(handle);
     struct descriptor descriptor = {0};
@@ -282,7 +292,8 @@ static BOOL modes_bind(void)
 
 static UINT32 mode_of_rights(ACCESS_MASK rights)
 {
-    return (rights & FILE_READ_DATA ? 4 : 0) | (rights & (FILE_WRITE_DATA | FILE_APPEND_DATA) ? 2 : 0) | (rights & FILE_EXECUTE ? 1 : 0);
+    return (rights & FILE_READ_DATA ? 4 : 0) | (rights & (FILE_WRITE_DATA | FILE_APPEND_DATA) ? 2 : 0) |
+           (rights & FILE_EXECUTE ? 1 : 0);
 }
 
 /* The mode that a list gives to administrators, or to the other users; owner and self, if not NULL, belong to them. */
@@ -305,9 +316,9 @@ static UINT32 mode_of_class(const ACL *list, BOOL administrators, const SID *own
 
 /*
  * Sets Linux' mode by a list. A container has two users, its administrator (root) and another: one of them owns a file,
- * the other has the mode for others. On a host, modes bind only containers that mount a folder. A file of a group that is
- * not root's is of the group that stands for their administrators, and their users are the others. Else both are others:
- * they lose the right to write if the list gives it to no user, and keep the rest.
+ * the other has the mode for others. On a host, modes bind only containers that mount a folder. A file of a group that
+ * is not root's is of the group that stands for their administrators, and their users are the others. Else both are
+ * others: they lose the right to write if the list gives it to no user, and keep the rest.
  */
 static void set_mode(const struct file *file, const ACL *list)
 {
@@ -315,7 +326,8 @@ static void set_mode(const struct file *file, const ACL *list)
     UINT32 mode = file->st.mode & 07777, of[2];
 
     for (BOOL users = FALSE; users <= TRUE; users++)
-        of[users] = mode_of_class(list, !users, users == users_file ? owner_of(file) : NULL, users == users_program ? program_user(file) : NULL);
+        of[users] = mode_of_class(list, !users, users == users_file ? owner_of(file) : NULL,
+                                  users == users_program ? program_user(file) : NULL);
     if (modes_bind())
         mode = (mode & 07000) | of[users_file] << 6 | of[!users_file] << 3 | of[!users_file];
     else if (file->st.gid != 0)
@@ -332,7 +344,8 @@ static NTSTATUS set_parts(struct file *file, SECURITY_INFORMATION info, const st
     ACL *own = NULL, *list = NULL;
     NTSTATUS status;
 
-    if (((info & OWNER_SECURITY_INFORMATION) && !asked->owner) || ((info & GROUP_SECURITY_INFORMATION) && !asked->group))
+    if (((info & OWNER_SECURITY_INFORMATION) && !asked->owner) ||
+        ((info & GROUP_SECURITY_INFORMATION) && !asked->group))
         return STATUS_INVALID_SECURITY_DESCR;
     if (info & OWNER_SECURITY_INFORMATION)
         descriptor.owner = asked->owner;
@@ -342,7 +355,8 @@ static NTSTATUS set_parts(struct file *file, SECURITY_INFORMATION info, const st
     {
         descriptor.has_list = TRUE;
         descriptor.control = inherits ? SE_DACL_AUTO_INHERITED : 0;
-        if ((info & PROTECTED_DACL_SECURITY_INFORMATION) || (!(info & UNPROTECTED_DACL_SECURITY_INFORMATION) && (asked->control & SE_DACL_PROTECTED)))
+        if ((info & PROTECTED_DACL_SECURITY_INFORMATION) ||
+            (!(info & UNPROTECTED_DACL_SECURITY_INFORMATION) && (asked->control & SE_DACL_PROTECTED)))
             descriptor.control |= SE_DACL_PROTECTED;
         if (asked->list && !(own = acl_set(asked->list, inherits)))
             return STATUS_NO_MEMORY;
@@ -372,7 +386,8 @@ static BOOL may_set(HANDLE handle, SECURITY_INFORMATION info)
     ACCESS_MASK needed = (info & DACL_SECURITY_INFORMATION ? WRITE_DAC : 0) |
                          (info & (OWNER_SECURITY_INFORMATION | GROUP_SECURITY_INFORMATION) ? WRITE_OWNER : 0);
 
-    return !original.NtQueryObject(handle, 0 /* ObjectBasicInformation */, &basic, sizeof(basic), NULL) && (basic.access & needed) == needed;
+    return !original.NtQueryObject(handle, 0 /* ObjectBasicInformation */, &basic, sizeof(basic), NULL) &&
+           (basic.access & needed) == needed;
 }
 
 /*
@@ -384,7 +399,9 @@ static BOOL in_advapi32(const void *address)
     BYTE *module = (BYTE *)GetModuleHandleW(L"advapi32.dll");
 
     return module && (const BYTE *)address >= module &&
-           (const BYTE *)address < module + ((IMAGE_NT_HEADERS *)(module + ((IMAGE_DOS_HEADER *)module)->e_lfanew))->OptionalHeader.SizeOfImage;
+           (const BYTE *)address <
+               module +
+                   ((IMAGE_NT_HEADERS *)(module + ((IMAGE_DOS_HEADER *)module)->e_lfanew))->OptionalHeader.SizeOfImage;
 }
 
 static NTSTATUS WINAPI hook_NtSetSecurityObject(HANDLE handle, SECURITY_INFORMATION info, void *descriptor)

@@ -59,7 +59,8 @@ static BOOL is_provided(const OBJECT_ATTRIBUTES *attributes)
     if (!attributes || attributes->RootDirectory || !attributes->ObjectName)
         return FALSE;
     name = *attributes->ObjectName;
-    if (!cut(&name, L"\\??\\") && !cut(&name, L"\\DosDevices\\") && !cut(&name, L"\\GLOBAL??\\") && !cut(&name, L"\\Device\\"))
+    if (!cut(&name, L"\\??\\") && !cut(&name, L"\\DosDevices\\") && !cut(&name, L"\\GLOBAL??\\") &&
+        !cut(&name, L"\\Device\\"))
         return FALSE;
     if (cut(&name, L"pipe\\") || cut(&name, L"NamedPipe\\"))
         return is_rest(&name, L"svcctl");
@@ -68,8 +69,8 @@ static BOOL is_provided(const OBJECT_ATTRIBUTES *attributes)
 
 static BOOL is_missing(NTSTATUS status)
 {
-    return status == STATUS_OBJECT_NAME_NOT_FOUND || status == STATUS_OBJECT_PATH_NOT_FOUND || status == STATUS_NO_SUCH_DEVICE ||
-           status == STATUS_BAD_DEVICE_TYPE || status == STATUS_PIPE_NOT_AVAILABLE;
+    return status == STATUS_OBJECT_NAME_NOT_FOUND || status == STATUS_OBJECT_PATH_NOT_FOUND ||
+           status == STATUS_NO_SUCH_DEVICE || status == STATUS_BAD_DEVICE_TYPE || status == STATUS_PIPE_NOT_AVAILABLE;
 }
 
 /*
@@ -148,19 +149,22 @@ BOOL services_try_again(NTSTATUS status, const OBJECT_ATTRIBUTES *attributes, un
     return TRUE;
 }
 
-static NTSTATUS WINAPI hook_NtCreateFile(HANDLE *handle, ACCESS_MASK access, OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io, LARGE_INTEGER *size,
-                                         ULONG file_attributes, ULONG share, ULONG disposition, ULONG options, void *ea, ULONG ea_length)
+static NTSTATUS WINAPI hook_NtCreateFile(HANDLE *handle, ACCESS_MASK access, OBJECT_ATTRIBUTES *attributes,
+                                         IO_STATUS_BLOCK *io, LARGE_INTEGER *size, ULONG file_attributes, ULONG share,
+                                         ULONG disposition, ULONG options, void *ea, ULONG ea_length)
 {
     unsigned attempt = 0;
     NTSTATUS status;
 
     do
-        status = original.NtCreateFile(handle, access, attributes, io, size, file_attributes, share, disposition, options, ea, ea_length);
+        status = original.NtCreateFile(handle, access, attributes, io, size, file_attributes, share, disposition,
+                                       options, ea, ea_length);
     while (services_try_again(status, attributes, attempt++));
     return status;
 }
 
-static NTSTATUS WINAPI hook_NtOpenFile(HANDLE *handle, ACCESS_MASK access, OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io, ULONG share, ULONG options)
+static NTSTATUS WINAPI hook_NtOpenFile(HANDLE *handle, ACCESS_MASK access, OBJECT_ATTRIBUTES *attributes,
+                                       IO_STATUS_BLOCK *io, ULONG share, ULONG options)
 {
     unsigned attempt = 0;
     NTSTATUS status;

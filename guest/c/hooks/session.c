@@ -1,11 +1,12 @@
 /*
- * Session 0 of a host: NtQuerySystemInformation, ProcessIdToSessionId. The first also says what memory a node has (memory.c), which processors (topology.c), and the time
- * zone (timezone.c).
+ * Session 0 of a host: NtQuerySystemInformation, ProcessIdToSessionId. The first also says what memory a node has
+ * (memory.c), which processors (topology.c), and the time zone (timezone.c).
  *
- * Windows runs services.exe and what it starts in session 0, and people's programs in others; in containers all are in another
- * (https://github.com/golang/go/issues/56335). Libraries go by that: Go's svc.IsWindowsService asks whether the parent is a services.exe of session 0. Facts (Wine
- * 8.0 to 10.0): all processes are in session 1. The file TOKEN lies on hosts alone. A process keeps the number of its parent after the parent's end, so what a service
- * leaves behind is in session 0 for as long as the listing has its parent.
+ * Windows runs services.exe and what it starts in session 0, and people's programs in others; in containers all are in
+ * another (https://github.com/golang/go/issues/56335). Libraries go by that: Go's svc.IsWindowsService asks whether the
+ * parent is a services.exe of session 0. Facts (Wine 8.0 to 10.0): all processes are in session 1. The file TOKEN lies
+ * on hosts alone. A process keeps the number of its parent after the parent's end, so what a service leaves behind is
+ * in session 0 for as long as the listing has its parent.
  */
 #include <string.h>
 
@@ -47,7 +48,8 @@ static BOOL is_manager(const SYSTEM_PROCESS_INFORMATION *p)
     static const WCHAR name[] = L"services.exe";
     const USHORT length = sizeof(name) / sizeof(WCHAR) - 1;
 
-    return p->ImageName.Buffer && p->ImageName.Length == length * sizeof(WCHAR) && same_name(p->ImageName.Buffer, name, length);
+    return p->ImageName.Buffer && p->ImageName.Length == length * sizeof(WCHAR) &&
+           same_name(p->ImageName.Buffer, name, length);
 }
 
 static BOOL is_service(SYSTEM_PROCESS_INFORMATION *list, SYSTEM_PROCESS_INFORMATION *p)
@@ -91,7 +93,8 @@ static BOOL WINAPI hook_ProcessIdToSessionId(DWORD id, DWORD *session)
     {
         if (!(list = heap_alloc(size)))
             break;
-        if (!(status = hook_NtQuerySystemInformation(PROCESSES, list, size, &needed)) && (p = find(list, (HANDLE)(ULONG_PTR)id)) && !p->SessionId)
+        if (!(status = hook_NtQuerySystemInformation(PROCESSES, list, size, &needed)) &&
+            (p = find(list, (HANDLE)(ULONG_PTR)id)) && !p->SessionId)
             found = TRUE;
         heap_free(list);
     }
@@ -125,6 +128,9 @@ void session_start(void)
     host = is_host();
     own_memory = memory_start();
     timezone_start();
-    if (patch_function(GetModuleHandleW(L"ntdll.dll"), "NtQuerySystemInformation", hook_NtQuerySystemInformation, (void **)&original_query) && host)
-        patch_function(GetModuleHandleW(L"kernelbase.dll"), "ProcessIdToSessionId", hook_ProcessIdToSessionId, (void **)&original_session);
+    if (patch_function(GetModuleHandleW(L"ntdll.dll"), "NtQuerySystemInformation", hook_NtQuerySystemInformation,
+                       (void **)&original_query) &&
+        host)
+        patch_function(GetModuleHandleW(L"kernelbase.dll"), "ProcessIdToSessionId", hook_ProcessIdToSessionId,
+                       (void **)&original_session);
 }

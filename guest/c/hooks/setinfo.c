@@ -1,9 +1,9 @@
 /*
  * Deleting and renaming: NtSetInformationFile.
  *
- * Facts (Wine 8.0): FileDispositionInformationEx and FileRenameInformationEx are unsupported (STATUS_INVALID_INFO_CLASS or "Invalid
- * function"), and Go's os.RemoveAll since 1.24 needs them (internal/syscall/windows/at_windows.go). Renaming and deleting act on a
- * link's target.
+ * Facts (Wine 8.0): FileDispositionInformationEx and FileRenameInformationEx are unsupported (STATUS_INVALID_INFO_CLASS
+ * or "Invalid function"), and Go's os.RemoveAll since 1.24 needs them (internal/syscall/windows/at_windows.go).
+ * Renaming and deleting act on a link's target.
  */
 #include <string.h>
 
@@ -18,7 +18,8 @@
 static NTSTATUS place_of(int fd, struct place *place)
 {
     char *path = heap_alloc(LINUX_PATH_MAX);
-    NTSTATUS status = path && lx_fd_path(fd, path, LINUX_PATH_MAX) > 0 ? place_open(path, place) : STATUS_INVALID_HANDLE;
+    NTSTATUS status = path && lx_fd_path(fd, path, LINUX_PATH_MAX) > 0 ? place_open(path, place)
+                                                                       : STATUS_INVALID_HANDLE;
 
     heap_free(path);
     return status;
@@ -39,7 +40,8 @@ static NTSTATUS unlink_now(HANDLE handle, ULONG flags)
     if (fd >= 0 && !lx_fstat(fd, &by_fd) && (deep_place(handle, &place) || !place_of(fd, &place)))
     {
         folder = (by_fd.mode & LX_S_IFMT) == LX_S_IFDIR;
-        if (lx_fstatat(place.dir, place.name, &by_name, LX_AT_SYMLINK_NOFOLLOW) || by_fd.ino != by_name.ino || by_fd.dev != by_name.dev)
+        if (lx_fstatat(place.dir, place.name, &by_name, LX_AT_SYMLINK_NOFOLLOW) || by_fd.ino != by_name.ino ||
+            by_fd.dev != by_name.dev)
             status = by_fd.nlink ? STATUS_NOT_SUPPORTED : STATUS_DELETE_PENDING;
         else if (!folder && !(by_fd.mode & 0222) && !(flags & DISPOSE_IGNORE_READONLY))
             status = STATUS_CANNOT_DELETE;
@@ -113,7 +115,8 @@ static NTSTATUS may_replace(const struct place *to, ULONG flags)
         return STATUS_OBJECT_NAME_COLLISION;
     if ((st.mode & LX_S_IFMT) == LX_S_IFDIR)
         return STATUS_ACCESS_DENIED;
-    if (entry_read(to->dir, to->name, &entry) && (entry.attributes & FILE_ATTRIBUTE_DIRECTORY) && !(flags & RENAME_POSIX))
+    if (entry_read(to->dir, to->name, &entry) && (entry.attributes & FILE_ATTRIBUTE_DIRECTORY) &&
+        !(flags & RENAME_POSIX))
         return STATUS_ACCESS_DENIED;
     return STATUS_SUCCESS;
 }
@@ -137,8 +140,9 @@ static BOOL rename_case(const struct lx_stat *file, const struct place *to, cons
     struct lx_stat st;
     char name[256];
 
-    return asked_name(info, name) && strcmp(name, to->name) && !lx_fstatat(to->dir, to->name, &st, LX_AT_SYMLINK_NOFOLLOW) && st.ino == file->ino &&
-           st.dev == file->dev && st.nlink == file->nlink && ((st.mode & LX_S_IFMT) == LX_S_IFDIR || st.nlink == 1) &&
+    return asked_name(info, name) && strcmp(name, to->name) &&
+           !lx_fstatat(to->dir, to->name, &st, LX_AT_SYMLINK_NOFOLLOW) && st.ino == file->ino && st.dev == file->dev &&
+           st.nlink == file->nlink && ((st.mode & LX_S_IFMT) == LX_S_IFDIR || st.nlink == 1) &&
            !lx_renameat2(to->dir, to->name, to->dir, name, LX_RENAME_NOREPLACE);
 }
 
@@ -155,7 +159,8 @@ static int move_link(const struct place *from, const struct place *to, ULONG fla
     if (length > 0)
         text_move(text, to, moved);
     if (length <= 0 || !strcmp(text, moved))
-        result = lx_renameat2(from->dir, from->name, to->dir, to->name, flags & RENAME_REPLACE ? 0 : LX_RENAME_NOREPLACE);
+        result = lx_renameat2(from->dir, from->name, to->dir, to->name,
+                              flags & RENAME_REPLACE ? 0 : LX_RENAME_NOREPLACE);
     else
     {
         memcpy(name, temporary, sizeof(temporary));
@@ -219,7 +224,8 @@ static NTSTATUS set_link(struct link *link, void *buffer, ULONG length, ULONG cl
 
     switch (class)
     {
-    case CLASS_BASIC: return length < sizeof(struct nt_basic_info) ? STATUS_INFO_LENGTH_MISMATCH : set_times(link, buffer);
+    case CLASS_BASIC:
+        return length < sizeof(struct nt_basic_info) ? STATUS_INFO_LENGTH_MISMATCH : set_times(link, buffer);
     case CLASS_DISPOSITION: link->delete_on_close = *(BOOLEAN *)buffer; return STATUS_SUCCESS;
     case CLASS_DISPOSITION_EX:
         flags = *(ULONG *)buffer;
@@ -243,7 +249,8 @@ static NTSTATUS set_link(struct link *link, void *buffer, ULONG length, ULONG cl
  * A rename of a file or folder that is no link. Wine's own would follow a link at the target, so such a link is
  * removed first.
  */
-static NTSTATUS rename_file(HANDLE handle, IO_STATUS_BLOCK *io, const struct nt_rename_info *info, ULONG length, ULONG flags)
+static NTSTATUS rename_file(HANDLE handle, IO_STATUS_BLOCK *io, const struct nt_rename_info *info, ULONG length,
+                            ULONG flags)
 {
     struct nt_rename_info *plain;
     struct entry entry;
@@ -275,7 +282,8 @@ static NTSTATUS rename_file(HANDLE handle, IO_STATUS_BLOCK *io, const struct nt_
     plain->flags = 0;
     plain->replace = flags & RENAME_REPLACE;
     status = original.NtSetInformationFile(handle, io, plain, length, CLASS_RENAME);
-    if (status == STATUS_ACCESS_DENIED && (flags & RENAME_POSIX) && (flags & RENAME_REPLACE) && !rename_target(info, NULL, &to))
+    if (status == STATUS_ACCESS_DENIED && (flags & RENAME_POSIX) && (flags & RENAME_REPLACE) &&
+        !rename_target(info, NULL, &to))
     {
         /* Wine refuses to replace a file that is open; POSIX semantics allow it. */
         if (!lx_unlinkat(to.dir, to.name, 0))
@@ -308,7 +316,8 @@ static NTSTATUS rename_named(HANDLE handle, const struct nt_rename_info *info, U
             status = lx_status(lx_linkat(from.dir, from.name, to.dir, to.name));
         }
         else
-            status = lx_status(lx_renameat2(from.dir, from.name, to.dir, to.name, flags & RENAME_REPLACE ? 0 : LX_RENAME_NOREPLACE));
+            status = lx_status(
+                lx_renameat2(from.dir, from.name, to.dir, to.name, flags & RENAME_REPLACE ? 0 : LX_RENAME_NOREPLACE));
     }
     place_close(&from);
     place_close(&to);
@@ -329,14 +338,16 @@ static NTSTATUS goes_to_drive(const struct nt_rename_info *info)
     return drive_holds(&attributes, FALSE, NULL);
 }
 
-static NTSTATUS WINAPI hook_NtSetInformationFile(HANDLE handle, IO_STATUS_BLOCK *io, void *buffer, ULONG length, ULONG class)
+static NTSTATUS WINAPI hook_NtSetInformationFile(HANDLE handle, IO_STATUS_BLOCK *io, void *buffer, ULONG length,
+                                                 ULONG class)
 {
     BOOL renames = class == CLASS_RENAME || class == CLASS_RENAME_EX || class == CLASS_LINK;
     struct link *link = link_get(handle);
     struct nt_rename_info *rename = buffer;
     NTSTATUS status = STATUS_SUCCESS;
 
-    if (renames && (length < FIELD_OFFSET(struct nt_rename_info, name) || rename->name_length > length - FIELD_OFFSET(struct nt_rename_info, name)))
+    if (renames && (length < FIELD_OFFSET(struct nt_rename_info, name) ||
+                    rename->name_length > length - FIELD_OFFSET(struct nt_rename_info, name)))
         status = STATUS_INFO_LENGTH_MISMATCH;
     else if (renames && (status = goes_to_drive(rename)))
         ;
@@ -349,13 +360,18 @@ static NTSTATUS WINAPI hook_NtSetInformationFile(HANDLE handle, IO_STATUS_BLOCK 
     else if (class == CLASS_DISPOSITION_EX)
         status = length < sizeof(ULONG) ? STATUS_INFO_LENGTH_MISMATCH : dispose(handle, io, *(ULONG *)buffer);
     else if (renames && name_stands(rename->name, rename->name_length / sizeof(WCHAR)))
-        status = rename_named(handle, rename, class == CLASS_RENAME_EX ? rename->flags : rename->replace ? RENAME_REPLACE : 0, class == CLASS_LINK);
+        status = rename_named(handle, rename,
+                              class == CLASS_RENAME_EX ? rename->flags
+                              : rename->replace        ? RENAME_REPLACE
+                                                       : 0,
+                              class == CLASS_LINK);
     else if (class == CLASS_RENAME_EX)
         status = rename_file(handle, io, rename, length, rename->flags);
     else if (class == CLASS_RENAME)
         status = rename_file(handle, io, rename, length, rename->replace ? RENAME_REPLACE : 0);
     else
-        return stdhandle_set(original.NtSetInformationFile(handle, io, buffer, length, class), handle, io, buffer, length, class);
+        return stdhandle_set(original.NtSetInformationFile(handle, io, buffer, length, class), handle, io, buffer,
+                             length, class);
     if (link)
         link_release(link);
     io->Status = status;

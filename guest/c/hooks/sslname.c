@@ -113,7 +113,8 @@ static BOOL address_matches(struct bytes value, const struct address *address)
     static const BYTE mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
     if (value.size == 4)
-        return !memcmp(address->bytes, mapped, sizeof(mapped)) && !memcmp(address->bytes + sizeof(mapped), value.data, 4);
+        return !memcmp(address->bytes, mapped, sizeof(mapped)) &&
+               !memcmp(address->bytes + sizeof(mapped), value.data, 4);
     return value.size == sizeof(address->bytes) && !memcmp(address->bytes, value.data, sizeof(address->bytes));
 }
 

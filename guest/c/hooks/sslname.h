@@ -1,6 +1,7 @@
 /*
- * Whether a server's certificate is for a name or an address, by RFC 6125 and as Go's verifier has it: names of DNS with at most a star for their first
- * label, addresses by the certificate's addresses alone, and no common name. It knows no Windows and no Wine.
+ * Whether a server's certificate is for a name or an address, by RFC 6125 and as Go's verifier has it: names of DNS
+ * with at most a star for their first label, addresses by the certificate's addresses alone, and no common name. It
+ * knows no Windows and no Wine.
  */
 #ifndef MULLION_SSLNAME_H
 #define MULLION_SSLNAME_H

@@ -1,9 +1,10 @@
 /*
  * CertVerifyCertificateChainPolicy for a server of TLS: whether the certificate is for the server's name.
  *
- * Fact (Wine 8.0 and 10.0): it compares the name with names of DNS alone, also where the name is an address, and with the subject's common name if the
- * certificate has no other. So a server that is reached by its address, a proxy or a registry with a company's certificate, is refused by Go and Rust. Here all
- * but the name is left to Wine, and sslname.c judges that. A name with other letters than ASCII is that of its Punycode.
+ * Fact (Wine 8.0 and 10.0): it compares the name with names of DNS alone, also where the name is an address, and with
+ * the subject's common name if the certificate has no other. So a server that is reached by its address, a proxy or a
+ * registry with a company's certificate, is refused by Go and Rust. Here all but the name is left to Wine, and
+ * sslname.c judges that. A name with other letters than ASCII is that of its Punycode.
  */
 #include "winsock.h"
 
@@ -18,7 +19,8 @@ enum
     ANY_NAME = 0x1000   /* SECURITY_FLAG_IGNORE_CERT_CN_INVALID */
 };
 
-typedef BOOL(WINAPI *verify)(const char *, const CERT_CHAIN_CONTEXT *, CERT_CHAIN_POLICY_PARA *, CERT_CHAIN_POLICY_STATUS *);
+typedef BOOL(WINAPI *verify)(const char *, const CERT_CHAIN_CONTEXT *, CERT_CHAIN_POLICY_PARA *,
+                             CERT_CHAIN_POLICY_STATUS *);
 typedef int(WINAPI *to_ascii)(DWORD, const WCHAR *, int, WCHAR *, int);
 
 static verify original_verify;
@@ -67,10 +69,13 @@ static BOOL is_for(const CERT_CHAIN_CONTEXT *chain, const WCHAR *server)
     return FALSE;
 }
 
-static BOOL WINAPI hook_CertVerifyCertificateChainPolicy(const char *policy, const CERT_CHAIN_CONTEXT *chain, CERT_CHAIN_POLICY_PARA *parameters,
+static BOOL WINAPI hook_CertVerifyCertificateChainPolicy(const char *policy, const CERT_CHAIN_CONTEXT *chain,
+                                                         CERT_CHAIN_POLICY_PARA *parameters,
                                                          CERT_CHAIN_POLICY_STATUS *status)
 {
-    const SSL_EXTRA_CERT_CHAIN_POLICY_PARA *ssl = policy == CERT_CHAIN_POLICY_SSL && parameters ? parameters->pvExtraPolicyPara : NULL;
+    const SSL_EXTRA_CERT_CHAIN_POLICY_PARA *ssl = policy == CERT_CHAIN_POLICY_SSL && parameters
+                                                      ? parameters->pvExtraPolicyPara
+                                                      : NULL;
     SSL_EXTRA_CERT_CHAIN_POLICY_PARA nameless;
     CERT_CHAIN_POLICY_PARA others;
 
@@ -93,5 +98,6 @@ static BOOL WINAPI hook_CertVerifyCertificateChainPolicy(const char *policy, con
 void sslpolicy_start(HMODULE crypt32)
 {
     if (!original_verify)
-        patch_function(crypt32, "CertVerifyCertificateChainPolicy", hook_CertVerifyCertificateChainPolicy, (void **)&original_verify);
+        patch_function(crypt32, "CertVerifyCertificateChainPolicy", hook_CertVerifyCertificateChainPolicy,
+                       (void **)&original_verify);
 }

@@ -1,16 +1,16 @@
 /*
- * Standard handles that are Linux pipes, socket pairs or files: a container's output, what `mullion node exec` reads and
- * writes.
+ * Standard handles that are Linux pipes, socket pairs or files: a container's output, what `mullion node exec` reads
+ * and writes.
  *
- * Facts (Wine 8.0, measured): such a handle has the type FILE_TYPE_PIPE and is synchronous, but what a program asks of a
- * pipe is refused: FilePipeInformation and FilePipeLocalInformation (STATUS_NOT_IMPLEMENTED), setting the former
+ * Facts (Wine 8.0, measured): such a handle has the type FILE_TYPE_PIPE and is synchronous, but what a program asks of
+ * a pipe is refused: FilePipeInformation and FilePipeLocalInformation (STATUS_NOT_IMPLEMENTED), setting the former
  * (STATUS_OBJECT_TYPE_MISMATCH), FSCTL_PIPE_PEEK (STATUS_NOT_SUPPORTED), FileBasicInformation, FileNameInformation,
- * flushing. A read of no bytes returns at once, CancelSynchronousIo finds nothing. A file that was opened by Linux has no
- * name, so FileAllInformation fails; Wine 10.0 refuses FileNameInformation of it with STATUS_INVALID_INFO_CLASS.
+ * flushing. A read of no bytes returns at once, CancelSynchronousIo finds nothing. A file that was opened by Linux has
+ * no name, so FileAllInformation fails; Wine 10.0 refuses FileNameInformation of it with STATUS_INVALID_INFO_CLASS.
  *
  * Facts (libuv v1.44 to v1.51, src/win/pipe.c): uv_pipe_open sets the pipe's mode and gives up if that fails (Node.js:
- * "open EBADF"). A thread reads no bytes, to wait until there are some; PeekNamedPipe says how many; to stop, the thread
- * is cancelled until it returns. A pipe without a name has a name of length zero.
+ * "open EBADF"). A thread reads no bytes, to wait until there are some; PeekNamedPipe says how many; to stop, the
+ * thread is cancelled until it returns. A pipe without a name has a name of length zero.
  *
  * Windows' answers: [MS-FSCC] 2.4.8, 2.4.35 and 2.4.36, 2.3.49 FSCTL_PIPE_PEEK.
  */
@@ -32,7 +32,7 @@ enum
 {
     CLASS_PIPE = 23, CLASS_PIPE_LOCAL = 24, /* FILE_INFORMATION_CLASS */
     PIPE_CONNECTED = 3, PIPE_INBOUND = 0, PIPE_DUPLEX = 2,
-    LX_S_IFIFO = 0010000, LX_SOL_SOCKET = 1, LX_SO_SNDBUF = 7, LX_SO_DOMAIN = 39, LX_MSG_PEEK = 2, LX_MSG_DONTWAIT = 0x40,
+    LX_S_IFIFO = 0010000, LX_SO_SNDBUF = 7, LX_SO_DOMAIN = 39, LX_MSG_PEEK = 2, LX_MSG_DONTWAIT = 0x40,
     LX_F_GETPIPE_SZ = 1032, LX_FIONREAD = 0x541b, LX_SPLICE_NONBLOCK = 2, LX_POLLIN = 1
 };
 /* clang-format on */
@@ -68,7 +68,8 @@ struct waiting
     BOOL cancelled;
 };
 
-typedef NTSTATUS(WINAPI *nt_read_file)(HANDLE, HANDLE, void *, void *, IO_STATUS_BLOCK *, void *, ULONG, LARGE_INTEGER *, ULONG *);
+typedef NTSTATUS(WINAPI *nt_read_file)(HANDLE, HANDLE, void *, void *, IO_STATUS_BLOCK *, void *, ULONG,
+                                       LARGE_INTEGER *, ULONG *);
 typedef NTSTATUS(WINAPI *nt_cancel)(HANDLE, IO_STATUS_BLOCK *, IO_STATUS_BLOCK *);
 typedef NTSTATUS(WINAPI *nt_flush)(HANDLE, IO_STATUS_BLOCK *);
 
@@ -95,7 +96,8 @@ static int pipe_fd(HANDLE handle, BOOL *fifo)
         *fifo = (st.mode & LX_S_IFMT) == LX_S_IFIFO;
         if (*fifo)
             return fd;
-        if ((st.mode & LX_S_IFMT) == LX_S_IFSOCK && !lx5(55 /* getsockopt */, fd, LX_SOL_SOCKET, LX_SO_DOMAIN, &domain, &size) && domain == LX_AF_UNIX)
+        if ((st.mode & LX_S_IFMT) == LX_S_IFSOCK &&
+            !lx5(LX_NR_getsockopt, fd, LX_SOL_SOCKET, LX_SO_DOMAIN, &domain, &size) && domain == LX_AF_UNIX)
             return fd;
     }
     lx_close(fd);
@@ -115,7 +117,7 @@ static ULONG readable_bytes(int fd)
 {
     int n = 0;
 
-    return lx3(16 /* ioctl */, fd, LX_FIONREAD, &n) < 0 || n < 0 ? 0 : (ULONG)n;
+    return lx3(LX_NR_ioctl, fd, LX_FIONREAD, &n) < 0 || n < 0 ? 0 : (ULONG)n;
 }
 
 /* Whether the pipe is empty and nobody can write to it any more. */
@@ -131,9 +133,9 @@ static ULONG capacity(int fd, BOOL fifo)
     int n = 0, size = sizeof(n);
 
     if (fifo)
-        n = (int)lx3(72 /* fcntl */, fd, LX_F_GETPIPE_SZ, 0);
+        n = (int)lx3(LX_NR_fcntl, fd, LX_F_GETPIPE_SZ, 0);
     else
-        lx5(55 /* getsockopt */, fd, LX_SOL_SOCKET, LX_SO_SNDBUF, &n, &size);
+        lx5(LX_NR_getsockopt, fd, LX_SOL_SOCKET, LX_SO_SNDBUF, &n, &size);
     return n > 0 ? (ULONG)n : 65536;
 }
 
@@ -184,7 +186,10 @@ static BOOL query_pipe(HANDLE handle, void *buffer, ULONG class)
     return TRUE;
 }
 
-/* The name of a Linux file below the root, as FileNameInformation has it: without a drive. Returns its length in characters, or 0. */
+/*
+ * The name of a Linux file below the root, as FileNameInformation has it: without a drive. Returns its length in
+ * characters, or 0.
+ */
 static ULONG linux_name(HANDLE handle, WCHAR *name, ULONG size)
 {
     char *path = heap_alloc(LINUX_PATH_MAX);
@@ -192,7 +197,8 @@ static ULONG linux_name(HANDLE handle, WCHAR *name, ULONG size)
     struct lx_stat st;
     ULONG chars = 0;
 
-    if (fd >= 0 && !lx_fstat(fd, &st) && (st.mode & LX_S_IFMT) == LX_S_IFREG && (length = lx_fd_path(fd, path, LINUX_PATH_MAX)) > 0 && path[0] == '/')
+    if (fd >= 0 && !lx_fstat(fd, &st) && (st.mode & LX_S_IFMT) == LX_S_IFREG &&
+        (length = lx_fd_path(fd, path, LINUX_PATH_MAX)) > 0 && path[0] == '/')
         chars = utf16_of(path, (ULONG)length, name, size);
     for (ULONG i = 0; i < chars; i++)
         if (name[i] == '/')
@@ -249,7 +255,9 @@ static NTSTATUS fill_parts(HANDLE handle, void *buffer, ULONG class)
 static NTSTATUS query_file(HANDLE handle, IO_STATUS_BLOCK *io, void *buffer, ULONG length, ULONG class)
 {
     struct nt_all_info *all = buffer;
-    ULONG before = class == CLASS_NAME ? sizeof(ULONG) : class == CLASS_ALL ? FIELD_OFFSET(struct nt_all_info, name) : sizeof(struct nt_network_open_info);
+    ULONG before = class == CLASS_NAME  ? sizeof(ULONG)
+                   : class == CLASS_ALL ? FIELD_OFFSET(struct nt_all_info, name)
+                                        : sizeof(struct nt_network_open_info);
     ULONG *name_length = class == CLASS_ALL ? &all->name_length : buffer;
     NTSTATUS status;
 
@@ -272,7 +280,8 @@ NTSTATUS stdhandle_query(NTSTATUS status, HANDLE handle, IO_STATUS_BLOCK *io, vo
     IO_STATUS_BLOCK done = {.Information = 0};
     NTSTATUS answer;
 
-    if (status != STATUS_NOT_IMPLEMENTED && status != STATUS_OBJECT_TYPE_MISMATCH && status != STATUS_INVALID_INFO_CLASS)
+    if (status != STATUS_NOT_IMPLEMENTED && status != STATUS_OBJECT_TYPE_MISMATCH &&
+        status != STATUS_INVALID_INFO_CLASS)
         return status;
     if (size_of_pipe_class(class) && length >= size_of_pipe_class(class) && query_pipe(handle, buffer, class))
     {
@@ -289,7 +298,8 @@ NTSTATUS stdhandle_query(NTSTATUS status, HANDLE handle, IO_STATUS_BLOCK *io, vo
 }
 
 /* Setting a pipe's mode succeeds if it asks for the mode that the pipe has: bytes, and waiting. */
-NTSTATUS stdhandle_set(NTSTATUS status, HANDLE handle, IO_STATUS_BLOCK *io, const void *buffer, ULONG length, ULONG class)
+NTSTATUS stdhandle_set(NTSTATUS status, HANDLE handle, IO_STATUS_BLOCK *io, const void *buffer, ULONG length,
+                       ULONG class)
 {
     const struct nt_pipe_info *info = buffer;
     BOOL fifo;
@@ -297,13 +307,16 @@ NTSTATUS stdhandle_set(NTSTATUS status, HANDLE handle, IO_STATUS_BLOCK *io, cons
 
     if (!status)
         stream_information(handle, buffer, length, class);
-    if (class != CLASS_PIPE || length < sizeof(*info) || (status != STATUS_OBJECT_TYPE_MISMATCH && status != STATUS_NOT_IMPLEMENTED))
+    if (class != CLASS_PIPE || length < sizeof(*info) ||
+        (status != STATUS_OBJECT_TYPE_MISMATCH && status != STATUS_NOT_IMPLEMENTED))
         return status;
     if ((fd = pipe_fd(handle, &fifo)) < 0)
         return status;
     lx_close(fd);
     io->Information = 0;
-    return io->Status = info->read_mode ? STATUS_INVALID_PARAMETER : info->completion_mode ? STATUS_NOT_SUPPORTED : STATUS_SUCCESS;
+    return io->Status = info->read_mode         ? STATUS_INVALID_PARAMETER
+                        : info->completion_mode ? STATUS_NOT_SUPPORTED
+                                                : STATUS_SUCCESS;
 }
 
 /* Copies up to size bytes and leaves them in the pipe; returns how many. */
@@ -315,10 +328,10 @@ static ULONG copy_bytes(int fd, BOOL fifo, char *data, ULONG size)
     if (!size)
         return 0;
     if (!fifo)
-        n = lx_call6(45 /* recvfrom */, fd, (INT64)data, size, LX_MSG_PEEK | LX_MSG_DONTWAIT, 0, 0);
-    else if ((n = lx2(293 /* pipe2 */, copy, LX_O_CLOEXEC | LX_O_NONBLOCK)) >= 0)
+        n = lx_call6(LX_NR_recvfrom, fd, (INT64)data, size, LX_MSG_PEEK | LX_MSG_DONTWAIT, 0, 0);
+    else if ((n = lx2(LX_NR_pipe2, copy, LX_O_CLOEXEC | LX_O_NONBLOCK)) >= 0)
     {
-        if ((n = lx4(276 /* tee */, fd, copy[1], size, LX_SPLICE_NONBLOCK)) > 0)
+        if ((n = lx4(LX_NR_tee, fd, copy[1], size, LX_SPLICE_NONBLOCK)) > 0)
             n = lx_read(copy[0], data, (SIZE_T)n);
         lx_close(copy[0]);
         lx_close(copy[1]);
@@ -326,13 +339,15 @@ static ULONG copy_bytes(int fd, BOOL fifo, char *data, ULONG size)
     return n > 0 ? (ULONG)n : 0;
 }
 
-NTSTATUS stdhandle_control(NTSTATUS status, HANDLE handle, HANDLE event, IO_STATUS_BLOCK *io, ULONG code, void *out, ULONG out_size)
+NTSTATUS stdhandle_control(NTSTATUS status, HANDLE handle, HANDLE event, IO_STATUS_BLOCK *io, ULONG code, void *out,
+                           ULONG out_size)
 {
     struct nt_pipe_peek *peek = out;
     BOOL fifo;
     int fd;
 
-    if (code != CODE_PIPE_PEEK || (status != STATUS_NOT_SUPPORTED && status != STATUS_OBJECT_TYPE_MISMATCH) || out_size < sizeof(*peek))
+    if (code != CODE_PIPE_PEEK || (status != STATUS_NOT_SUPPORTED && status != STATUS_OBJECT_TYPE_MISMATCH) ||
+        out_size < sizeof(*peek))
         return status;
     if (!(access_of(handle) & FILE_READ_DATA) || (fd = pipe_fd(handle, &fifo)) < 0)
         return status;
@@ -370,7 +385,7 @@ static NTSTATUS wait_readable(int fd)
     struct waiting *self = heap_alloc(sizeof(*self)); /* not on the stack: who ends the thread leaves it in the list */
     struct lx_pollfd polls[] = {{fd, LX_POLLIN, 0}, {-1, LX_POLLIN, 0}};
 
-    if (!self || (self->wake = (int)lx2(290 /* eventfd2 */, 0, LX_O_CLOEXEC)) < 0)
+    if (!self || (self->wake = (int)lx2(LX_NR_eventfd2, 0, LX_O_CLOEXEC)) < 0)
     {
         heap_free(self);
         return STATUS_NO_MEMORY;
@@ -388,8 +403,8 @@ static NTSTATUS wait_readable(int fd)
     return readable_bytes(fd) ? STATUS_SUCCESS : STATUS_PIPE_BROKEN;
 }
 
-static NTSTATUS WINAPI hook_NtReadFile(HANDLE file, HANDLE event, void *apc, void *apc_argument, IO_STATUS_BLOCK *io, void *buffer, ULONG size,
-                                       LARGE_INTEGER *offset, ULONG *key)
+static NTSTATUS WINAPI hook_NtReadFile(HANDLE file, HANDLE event, void *apc, void *apc_argument, IO_STATUS_BLOCK *io,
+                                       void *buffer, ULONG size, LARGE_INTEGER *offset, ULONG *key)
 {
     BOOL fifo;
     int fd;
@@ -438,13 +453,16 @@ static NTSTATUS WINAPI hook_NtFlushBuffersFile(HANDLE handle, IO_STATUS_BLOCK *i
     return io->Status = STATUS_SUCCESS;
 }
 
-static NTSTATUS WINAPI hook_NtSetInformationFile(HANDLE handle, IO_STATUS_BLOCK *io, void *buffer, ULONG length, ULONG class)
+static NTSTATUS WINAPI hook_NtSetInformationFile(HANDLE handle, IO_STATUS_BLOCK *io, void *buffer, ULONG length,
+                                                 ULONG class)
 {
-    return stdhandle_set(original.NtSetInformationFile(handle, io, buffer, length, class), handle, io, buffer, length, class);
+    return stdhandle_set(original.NtSetInformationFile(handle, io, buffer, length, class), handle, io, buffer, length,
+                         class);
 }
 
-static NTSTATUS WINAPI hook_NtFsControlFile(HANDLE handle, HANDLE event, void *apc, void *apc_context, IO_STATUS_BLOCK *io, ULONG code, void *in, ULONG in_size,
-                                            void *out, ULONG out_size)
+static NTSTATUS WINAPI hook_NtFsControlFile(HANDLE handle, HANDLE event, void *apc, void *apc_context,
+                                            IO_STATUS_BLOCK *io, ULONG code, void *in, ULONG in_size, void *out,
+                                            ULONG out_size)
 {
     NTSTATUS status = original.NtFsControlFile(handle, event, apc, apc_context, io, code, in, in_size, out, out_size);
 
@@ -455,7 +473,8 @@ void stdhandle_start(void)
 {
     HMODULE ntdll = GetModuleHandleW(L"ntdll.dll");
 
-    PATCH(ntdll, NtSetInformationFile); /* already done where links are: setinfo.c asks stdhandle_set, reparse.c stdhandle_control */
+    PATCH(ntdll, NtSetInformationFile); /* already done where links are: setinfo.c asks stdhandle_set, reparse.c
+                                           stdhandle_control */
     PATCH(ntdll, NtFsControlFile);
     patch_function(ntdll, "NtFlushBuffersFile", hook_NtFlushBuffersFile, (void **)&original_flush);
     if (patch_function(ntdll, "NtCancelSynchronousIoFile", hook_NtCancelSynchronousIoFile, (void **)&original_cancel))

@@ -1,19 +1,19 @@
 /*
  * TCP sockets of this process: which of them Linux may serve at once, and the calls of Winsock to do so.
  *
- * Facts (Wine 8.0 and 10.0, dlls/ws2_32/socket.c, dlls/ntdll/unix/socket.c, server/sock.c): every call of Winsock is a request to a
- * socket's handle, NtDeviceIoControlFile with a code of Wine's own. To send or to receive costs two requests to Wine's server, which
- * is one thread for all processes: the first asks whether it may be done at once, the process does it, the second says so. What the
- * server learns by that matters only
- *  - to who asked for events (WSAEventSelect, WSAAsyncSelect): FD_READ is told again after a call that receives. Calls of select,
- *    and AFD's own polls, ask Linux anew each time;
+ * Facts (Wine 8.0 and 10.0, dlls/ws2_32/socket.c, dlls/ntdll/unix/socket.c, server/sock.c): every call of Winsock is a
+ * request to a socket's handle, NtDeviceIoControlFile with a code of Wine's own. To send or to receive costs two
+ * requests to Wine's server, which is one thread for all processes: the first asks whether it may be done at once, the
+ * process does it, the second says so. What the server learns by that matters only
+ *  - to who asked for events (WSAEventSelect, WSAAsyncSelect): FD_READ is told again after a call that receives. Calls
+ * of select, and AFD's own polls, ask Linux anew each time;
  *  - for the order of calls, while one is under way in the same direction (pending.c);
  *  - after shutdown: the server refuses by a flag of its own;
  *  - for the completion port, an APC, an event and the handle itself, which tell that a call is done.
  *
- * So sockets are served here (transfer.c) that this process has made by WSASocket or accept, and has not shared; for which no
- * events are asked; for a direction that is not shut down, and with nothing under way in it. The rest, and whatever has to wait, goes to Wine
- * unchanged.
+ * So sockets are served here (transfer.c) that this process has made by WSASocket or accept, and has not shared; for
+ * which no events are asked; for a direction that is not shut down, and with nothing under way in it. The rest, and
+ * whatever has to wait, goes to Wine unchanged.
  */
 #include "disk.h"
 #include "stream.h"
@@ -58,10 +58,12 @@ struct completion
     IO_STATUS_BLOCK io;
 };
 
-NTSTATUS(WINAPI *stream_control)(HANDLE, HANDLE, void *, void *, IO_STATUS_BLOCK *, ULONG, void *, ULONG, void *, ULONG);
+NTSTATUS(WINAPI *stream_control)
+(HANDLE, HANDLE, void *, void *, IO_STATUS_BLOCK *, ULONG, void *, ULONG, void *, ULONG);
 static NTSTATUS(WINAPI *original_remove)(HANDLE, ULONG_PTR *, ULONG_PTR *, IO_STATUS_BLOCK *, LARGE_INTEGER *);
 static NTSTATUS(WINAPI *original_remove_ex)(HANDLE, struct completion *, ULONG, ULONG *, LARGE_INTEGER *, BOOLEAN);
-static NTSTATUS(WINAPI *original_write)(HANDLE, HANDLE, void *, void *, IO_STATUS_BLOCK *, const void *, ULONG, LARGE_INTEGER *, ULONG *);
+static NTSTATUS(WINAPI *original_write)(HANDLE, HANDLE, void *, void *, IO_STATUS_BLOCK *, const void *, ULONG,
+                                        LARGE_INTEGER *, ULONG *);
 
 static void stream_destroy(struct object *object)
 {
@@ -130,7 +132,8 @@ void stream_information(HANDLE handle, const void *buffer, ULONG length, ULONG c
 {
     if (class == CLASS_PORT)
         add_flags(handle, STREAM_PORT);
-    else if (class == CLASS_MODES && length >= sizeof(ULONG) && (*(const ULONG *)buffer & FILE_SKIP_COMPLETION_PORT_ON_SUCCESS))
+    else if (class == CLASS_MODES && length >= sizeof(ULONG) &&
+             (*(const ULONG *)buffer & FILE_SKIP_COMPLETION_PORT_ON_SUCCESS))
         add_flags(handle, STREAM_SKIP);
 }
 
@@ -143,9 +146,9 @@ int stream_fd(struct stream *stream)
         return fd;
     if ((fd = fd_of_handle(stream->object.handle)) < 0)
         return fd;
-    lx3(72 /* fcntl */, fd, 2 /* F_SETFD */, 1 /* FD_CLOEXEC */);
+    lx3(LX_NR_fcntl, fd, LX_F_SETFD, LX_FD_CLOEXEC);
     size = sizeof(peer);
-    if (lx3(52 /* getpeername */, fd, peer, &size) < 0)
+    if (lx3(LX_NR_getpeername, fd, peer, &size) < 0)
     {
         lx_close(fd);
         return -LX_EBADF;
@@ -160,13 +163,15 @@ int stream_fd(struct stream *stream)
 
 NTSTATUS stream_pass(const struct call *call)
 {
-    return stream_control(call->handle, call->event, call->apc, call->apc_context, call->io, call->code, call->in, call->in_size, call->out, call->out_size);
+    return stream_control(call->handle, call->event, call->apc, call->apc_context, call->io, call->code, call->in,
+                          call->in_size, call->out, call->out_size);
 }
 
 /* Whether nothing is under way in a direction, so that a call may be served here. */
 static BOOL is_free(struct stream *stream, enum direction direction)
 {
-    return !(stream->flags & STREAM_LEFT << direction) && !stream->counts->calls[direction] && !stream->waiting[direction];
+    return !(stream->flags & STREAM_LEFT << direction) && !stream->counts->calls[direction] &&
+           !stream->waiting[direction];
 }
 
 static NTSTATUS carry(struct stream *stream, enum direction direction, const struct call *call, BOOL overlapped)
@@ -198,7 +203,8 @@ static void note(HANDLE handle, ULONG code, const void *in, ULONG in_size)
     switch (code)
     {
     case CODE_CREATE:
-        if (in_size >= sizeof(*create) && create->type == 1 /* SOCK_STREAM */ && (create->family == 2 || create->family == 23) /* AF_INET, AF_INET6 */)
+        if (in_size >= sizeof(*create) && create->type == 1 /* SOCK_STREAM */ &&
+            (create->family == 2 || create->family == 23) /* AF_INET, AF_INET6 */)
             stream_put(handle, 0);
         break;
     case CODE_NONBLOCKING:
@@ -232,8 +238,9 @@ static void note_before(HANDLE handle, ULONG code, const void *in, ULONG in_size
     }
 }
 
-static NTSTATUS WINAPI hook_NtDeviceIoControlFile(HANDLE handle, HANDLE event, void *apc, void *apc_context, IO_STATUS_BLOCK *io, ULONG code, void *in,
-                                                  ULONG in_size, void *out, ULONG out_size)
+static NTSTATUS WINAPI hook_NtDeviceIoControlFile(HANDLE handle, HANDLE event, void *apc, void *apc_context,
+                                                  IO_STATUS_BLOCK *io, ULONG code, void *in, ULONG in_size, void *out,
+                                                  ULONG out_size)
 {
     struct call call = {handle, event, apc, apc_context, io, code, in, in_size, out, out_size};
     struct stream *stream;
@@ -249,7 +256,8 @@ static NTSTATUS WINAPI hook_NtDeviceIoControlFile(HANDLE handle, HANDLE event, v
         /* force_async of afd_recvmsg_params or afd_sendmsg_params: Winsock was given an OVERLAPPED */
         ULONG at = receives ? 32 : 16;
 
-        status = carry(stream, receives ? READS : WRITES, &call, in_size < at + sizeof(int) || *(int *)((BYTE *)in + at));
+        status = carry(stream, receives ? READS : WRITES, &call,
+                       in_size < at + sizeof(int) || *(int *)((BYTE *)in + at));
         object_release(&stream->object);
         return status;
     }
@@ -259,7 +267,8 @@ static NTSTATUS WINAPI hook_NtDeviceIoControlFile(HANDLE handle, HANDLE event, v
     return status;
 }
 
-static NTSTATUS WINAPI hook_NtRemoveIoCompletion(HANDLE port, ULONG_PTR *key, ULONG_PTR *value, IO_STATUS_BLOCK *io, LARGE_INTEGER *timeout)
+static NTSTATUS WINAPI hook_NtRemoveIoCompletion(HANDLE port, ULONG_PTR *key, ULONG_PTR *value, IO_STATUS_BLOCK *io,
+                                                 LARGE_INTEGER *timeout)
 {
     NTSTATUS status = original_remove(port, key, value, io, timeout);
 
@@ -268,8 +277,8 @@ static NTSTATUS WINAPI hook_NtRemoveIoCompletion(HANDLE port, ULONG_PTR *key, UL
     return status;
 }
 
-static NTSTATUS WINAPI hook_NtRemoveIoCompletionEx(HANDLE port, struct completion *completions, ULONG room, ULONG *count, LARGE_INTEGER *timeout,
-                                                   BOOLEAN alertable)
+static NTSTATUS WINAPI hook_NtRemoveIoCompletionEx(HANDLE port, struct completion *completions, ULONG room,
+                                                   ULONG *count, LARGE_INTEGER *timeout, BOOLEAN alertable)
 {
     NTSTATUS status = original_remove_ex(port, completions, room, count, timeout, alertable);
 
@@ -279,8 +288,8 @@ static NTSTATUS WINAPI hook_NtRemoveIoCompletionEx(HANDLE port, struct completio
 }
 
 /* A socket may be written to as a file, by which Wine's order of calls is another. */
-static NTSTATUS WINAPI hook_NtWriteFile(HANDLE file, HANDLE event, void *apc, void *apc_context, IO_STATUS_BLOCK *io, const void *buffer, ULONG size,
-                                        LARGE_INTEGER *offset, ULONG *key)
+static NTSTATUS WINAPI hook_NtWriteFile(HANDLE file, HANDLE event, void *apc, void *apc_context, IO_STATUS_BLOCK *io,
+                                        const void *buffer, ULONG size, LARGE_INTEGER *offset, ULONG *key)
 {
     stream_leave(file);
     return original_write(file, event, apc, apc_context, io, buffer, size, offset, key);

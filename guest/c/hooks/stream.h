@@ -21,7 +21,10 @@ enum
 };
 #define STREAM_LEFT_ALL (STREAM_LEFT << READS | STREAM_LEFT << WRITES)
 
-/* How many overlapped calls Wine has in hand, for each direction. It outlives the socket if a program never asks for a result. */
+/*
+ * How many overlapped calls Wine has in hand, for each direction. It outlives the socket if a program never asks for a
+ * result.
+ */
 struct counts
 {
     volatile LONG references, calls[2];
@@ -51,7 +54,8 @@ struct call
 };
 
 /* The originals of what is patched. */
-extern NTSTATUS(WINAPI *stream_control)(HANDLE, HANDLE, void *, void *, IO_STATUS_BLOCK *, ULONG, void *, ULONG, void *, ULONG);
+extern NTSTATUS(WINAPI *stream_control)(HANDLE, HANDLE, void *, void *, IO_STATUS_BLOCK *, ULONG, void *, ULONG, void *,
+                                        ULONG);
 NTSTATUS stream_pass(const struct call *call);
 
 void stream_start(void);

@@ -1,11 +1,13 @@
 /*
- * The settings of services that Wine's service control manager does not keep or tell: failure actions, dependencies and others.
+ * The settings of services that Wine's service control manager does not keep or tell: failure actions, dependencies and
+ * others.
  *
- * Facts (Wine 8.0, programs/services/rpc.c, dlls/sechost/service.c): QueryServiceConfig tells no dependencies, and ChangeServiceConfig without a list of them deletes them;
- * (what they are for is in svcneeds.c). Of the levels of
- * ChangeServiceConfig2 there are the description and the preshutdown time, failure actions are accepted and lost. Its other writing to the key of
- * a service leaves values that it does not know alone. So what is missing is kept in the key, where Windows has it, by the process that sets it. A handle of
- * a service says nothing of its name, so names are noted when a service is opened.
+ * Facts (Wine 8.0, programs/services/rpc.c, dlls/sechost/service.c): QueryServiceConfig tells no dependencies, and
+ * ChangeServiceConfig without a list of them deletes them; (what they are for is in svcneeds.c). Of the levels of
+ * ChangeServiceConfig2 there are the description and the preshutdown time, failure actions are accepted and lost. Its
+ * other writing to the key of a service leaves values that it does not know alone. So what is missing is kept in the
+ * key, where Windows has it, by the process that sets it. A handle of a service says nothing of its name, so names are
+ * noted when a service is opened.
  */
 #include "svcconfig.h"
 
@@ -39,11 +41,13 @@ static struct
 {
     SC_HANDLE(WINAPI *OpenServiceW)(SC_HANDLE, const WCHAR *, DWORD);
     SC_HANDLE(WINAPI *CreateServiceW)
-    (SC_HANDLE, const WCHAR *, const WCHAR *, DWORD, DWORD, DWORD, DWORD, const WCHAR *, const WCHAR *, DWORD *, const WCHAR *, const WCHAR *, const WCHAR *);
+    (SC_HANDLE, const WCHAR *, const WCHAR *, DWORD, DWORD, DWORD, DWORD, const WCHAR *, const WCHAR *, DWORD *,
+     const WCHAR *, const WCHAR *, const WCHAR *);
     BOOL(WINAPI *CloseServiceHandle)(SC_HANDLE);
     BOOL(WINAPI *QueryServiceConfigW)(SC_HANDLE, QUERY_SERVICE_CONFIGW *, DWORD, DWORD *);
     BOOL(WINAPI *ChangeServiceConfigW)
-    (SC_HANDLE, DWORD, DWORD, DWORD, const WCHAR *, const WCHAR *, DWORD *, const WCHAR *, const WCHAR *, const WCHAR *, const WCHAR *);
+    (SC_HANDLE, DWORD, DWORD, DWORD, const WCHAR *, const WCHAR *, DWORD *, const WCHAR *, const WCHAR *, const WCHAR *,
+     const WCHAR *);
     BOOL(WINAPI *QueryServiceConfig2W)(SC_HANDLE, DWORD, BYTE *, DWORD, DWORD *);
     BOOL(WINAPI *ChangeServiceConfig2W)(SC_HANDLE, DWORD, void *);
 } api;
@@ -103,10 +107,13 @@ static SC_HANDLE WINAPI hook_OpenServiceW(SC_HANDLE manager, const WCHAR *name, 
     return handle;
 }
 
-static SC_HANDLE WINAPI hook_CreateServiceW(SC_HANDLE manager, const WCHAR *name, const WCHAR *display, DWORD access, DWORD type, DWORD start, DWORD control,
-                                            const WCHAR *path, const WCHAR *group, DWORD *tag, const WCHAR *needs, const WCHAR *account, const WCHAR *password)
+static SC_HANDLE WINAPI hook_CreateServiceW(SC_HANDLE manager, const WCHAR *name, const WCHAR *display, DWORD access,
+                                            DWORD type, DWORD start, DWORD control, const WCHAR *path,
+                                            const WCHAR *group, DWORD *tag, const WCHAR *needs, const WCHAR *account,
+                                            const WCHAR *password)
 {
-    SC_HANDLE handle = api.CreateServiceW(manager, name, display, access, type, start, control, path, group, tag, needs, account, password);
+    SC_HANDLE handle = api.CreateServiceW(manager, name, display, access, type, start, control, path, group, tag, needs,
+                                          account, password);
 
     note(handle, name);
     return handle;
@@ -141,9 +148,11 @@ static DWORD list_length(const WCHAR *list)
 /* What a service needs: services, then groups with a plus; from the heap, or NULL. */
 static WCHAR *needs_of(HKEY key)
 {
-    WCHAR *services = svc_value(key, L"DependOnService", REG_MULTI_SZ, NULL), *groups = svc_value(key, L"DependOnGroup", REG_MULTI_SZ, NULL), *list, *to;
+    WCHAR *services = svc_value(key, L"DependOnService", REG_MULTI_SZ, NULL),
+          *groups = svc_value(key, L"DependOnGroup", REG_MULTI_SZ, NULL), *list, *to;
 
-    list = heap_alloc(((services ? list_length(services) : 0) + (groups ? 2 * list_length(groups) : 0) + 2) * sizeof(WCHAR));
+    list = heap_alloc(((services ? list_length(services) : 0) + (groups ? 2 * list_length(groups) : 0) + 2) *
+                      sizeof(WCHAR));
     if ((to = list))
     {
         for (const WCHAR *p = services; p && *p; p += lstrlenW(p) + 1)
@@ -172,14 +181,16 @@ static BOOL WINAPI hook_QueryServiceConfigW(SC_HANDLE handle, QUERY_SERVICE_CONF
     WCHAR *needs;
     BOOL done;
 
-    if (!needed || api.QueryServiceConfigW(handle, NULL, 0, &own) || GetLastError() != ERROR_INSUFFICIENT_BUFFER || !(key = key_of(handle, KEY_READ)))
+    if (!needed || api.QueryServiceConfigW(handle, NULL, 0, &own) || GetLastError() != ERROR_INSUFFICIENT_BUFFER ||
+        !(key = key_of(handle, KEY_READ)))
         return api.QueryServiceConfigW(handle, config, size, needed);
     needs = needs_of(key);
     svc_key_close(key);
     own = (own + 1) & ~1u;
     more = needs ? list_length(needs) * (DWORD)sizeof(WCHAR) : 0;
     *needed = own + more;
-    done = size >= own + more ? api.QueryServiceConfigW(handle, config, size, &own) : svc_refuse(ERROR_INSUFFICIENT_BUFFER);
+    done = size >= own + more ? api.QueryServiceConfigW(handle, config, size, &own)
+                              : svc_refuse(ERROR_INSUFFICIENT_BUFFER);
     if (done && more && (!config->lpDependencies || !*config->lpDependencies))
     {
         config->lpDependencies = (WCHAR *)(void *)((BYTE *)config + *needed - more);
@@ -190,12 +201,14 @@ static BOOL WINAPI hook_QueryServiceConfigW(SC_HANDLE handle, QUERY_SERVICE_CONF
     return done;
 }
 
-static BOOL WINAPI hook_ChangeServiceConfigW(SC_HANDLE handle, DWORD type, DWORD start, DWORD control, const WCHAR *path, const WCHAR *group, DWORD *tag,
-                                             const WCHAR *needs, const WCHAR *account, const WCHAR *password, const WCHAR *display)
+static BOOL WINAPI hook_ChangeServiceConfigW(SC_HANDLE handle, DWORD type, DWORD start, DWORD control,
+                                             const WCHAR *path, const WCHAR *group, DWORD *tag, const WCHAR *needs,
+                                             const WCHAR *account, const WCHAR *password, const WCHAR *display)
 {
     HKEY key = needs ? NULL : key_of(handle, KEY_READ);
     WCHAR *kept = key ? needs_of(key) : NULL;
-    BOOL done = api.ChangeServiceConfigW(handle, type, start, control, path, group, tag, kept ? kept : needs, account, password, display);
+    BOOL done = api.ChangeServiceConfigW(handle, type, start, control, path, group, tag, kept ? kept : needs, account,
+                                         password, display);
     DWORD error = GetLastError();
 
     svc_key_close(key);
@@ -260,7 +273,8 @@ static BOOL WINAPI hook_ChangeServiceConfig2W(SC_HANDLE handle, DWORD level, voi
     else if (level == LEVEL_PRIVILEGES)
     {
         list = *(const WCHAR **)info;
-        error = svc_write(key, L"RequiredPrivileges", REG_MULTI_SZ, list, list ? list_length(list) * (DWORD)sizeof(WCHAR) : 0);
+        error = svc_write(key, L"RequiredPrivileges", REG_MULTI_SZ, list,
+                          list ? list_length(list) * (DWORD)sizeof(WCHAR) : 0);
     }
     else
         error = svc_write(key, number_value(level), REG_DWORD, info, sizeof(DWORD));
@@ -277,14 +291,17 @@ DWORD svc_put_text(WCHAR **to, BYTE *at, const WCHAR *text, DWORD length)
 
 static BOOL query_failure(HKEY key, SERVICE_FAILURE_ACTIONSW *actions, DWORD size, DWORD *needed)
 {
-    WCHAR *reboot = svc_value(key, L"RebootMessage", REG_SZ, NULL), *command = svc_value(key, L"FailureCommand", REG_SZ, NULL);
-    DWORD reboot_length = reboot ? (DWORD)lstrlenW(reboot) + 1 : 0, command_length = command ? (DWORD)lstrlenW(command) + 1 : 0;
+    WCHAR *reboot = svc_value(key, L"RebootMessage", REG_SZ, NULL),
+          *command = svc_value(key, L"FailureCommand", REG_SZ, NULL);
+    DWORD reboot_length = reboot ? (DWORD)lstrlenW(reboot) + 1 : 0,
+          command_length = command ? (DWORD)lstrlenW(command) + 1 : 0;
     struct failure_plan plan;
     BYTE *at = (BYTE *)actions + sizeof(*actions);
     BOOL fits;
 
     svc_plan(key, &plan);
-    *needed = (DWORD)sizeof(*actions) + plan.count * (DWORD)sizeof(SC_ACTION) + (reboot_length + command_length) * (DWORD)sizeof(WCHAR);
+    *needed = (DWORD)sizeof(*actions) + plan.count * (DWORD)sizeof(SC_ACTION) +
+              (reboot_length + command_length) * (DWORD)sizeof(WCHAR);
     if ((fits = actions && size >= *needed))
     {
         actions->dwResetPeriod = plan.period;
@@ -328,7 +345,8 @@ static BOOL WINAPI hook_QueryServiceConfig2W(SC_HANDLE handle, DWORD level, BYTE
 
     if (level < LEVEL_FAILURE || level > LEVEL_PRIVILEGES || !needed)
         return api.QueryServiceConfig2W(handle, level, buffer, size, needed);
-    if (!api.QueryServiceConfigW(handle, NULL, 0, &ignored) && GetLastError() != ERROR_INSUFFICIENT_BUFFER) /* asks for the right */
+    if (!api.QueryServiceConfigW(handle, NULL, 0, &ignored) &&
+        GetLastError() != ERROR_INSUFFICIENT_BUFFER) /* asks for the right */
         return FALSE;
     if (!(key = key_of(handle, KEY_READ)))
         return svc_refuse(ERROR_INVALID_HANDLE);
@@ -348,7 +366,8 @@ static BOOL WINAPI hook_QueryServiceConfig2W(SC_HANDLE handle, DWORD level, BYTE
 static BOOL find_functions(HMODULE sechost)
 {
 #define FIND(name) ((svc_api.name = (void *)GetProcAddress(sechost, #name)) != NULL)
-    return FIND(OpenSCManagerW) && FIND(OpenServiceW) && FIND(CloseServiceHandle) && FIND(QueryServiceStatus) && FIND(EnumServicesStatusExW);
+    return FIND(OpenSCManagerW) && FIND(OpenServiceW) && FIND(CloseServiceHandle) && FIND(QueryServiceStatus) &&
+           FIND(EnumServicesStatusExW);
 #undef FIND
 }
 
@@ -356,8 +375,8 @@ void svcconfig_start(HMODULE sechost)
 {
 #define PATCH(name) patch_function(sechost, #name, hook_##name, (void **)&api.name)
     /* The others rest on the first ones. */
-    if (api.OpenServiceW || !find_functions(sechost) || !PATCH(OpenServiceW) || !PATCH(CreateServiceW) || !PATCH(CloseServiceHandle) ||
-        !PATCH(QueryServiceConfigW))
+    if (api.OpenServiceW || !find_functions(sechost) || !PATCH(OpenServiceW) || !PATCH(CreateServiceW) ||
+        !PATCH(CloseServiceHandle) || !PATCH(QueryServiceConfigW))
         return;
     PATCH(ChangeServiceConfigW);
     if (PATCH(ChangeServiceConfig2W))

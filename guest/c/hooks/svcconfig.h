@@ -11,7 +11,8 @@ extern struct service_functions
     SC_HANDLE(WINAPI *OpenServiceW)(SC_HANDLE, const WCHAR *, DWORD);
     BOOL(WINAPI *CloseServiceHandle)(SC_HANDLE);
     BOOL(WINAPI *QueryServiceStatus)(SC_HANDLE, SERVICE_STATUS *);
-    BOOL(WINAPI *EnumServicesStatusExW)(SC_HANDLE, SC_ENUM_TYPE, DWORD, DWORD, BYTE *, DWORD, DWORD *, DWORD *, DWORD *, const WCHAR *);
+    BOOL(WINAPI *EnumServicesStatusExW)
+    (SC_HANDLE, SC_ENUM_TYPE, DWORD, DWORD, BYTE *, DWORD, DWORD *, DWORD *, DWORD *, const WCHAR *);
 } svc_api;
 
 /* sechost.dll: opening, configuring, starting and stopping services. */

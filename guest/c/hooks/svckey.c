@@ -1,8 +1,9 @@
 /*
- * The registry of services. kernelbase.dll has the functions; advapi32.dll, which has them for programs, is not loaded in every process.
+ * The registry of services. kernelbase.dll has the functions; advapi32.dll, which has them for programs, is not loaded
+ * in every process.
  *
- * Names and types of the values are those of Windows: HKLM\SYSTEM\CurrentControlSet\Services\NAME with FailureActions, FailureCommand, RebootMessage,
- * FailureActionsOnNonCrashFailures, DelayedAutostart, Environment, DependOnService.
+ * Names and types of the values are those of Windows: HKLM\SYSTEM\CurrentControlSet\Services\NAME with FailureActions,
+ * FailureCommand, RebootMessage, FailureActionsOnNonCrashFailures, DelayedAutostart, Environment, DependOnService.
  */
 #include "svckey.h"
 
@@ -11,7 +12,8 @@
 #define KILL_TIMEOUT_MS 5000 /* of Windows, if the registry says nothing */
 
 typedef LONG(WINAPI *reg_open)(HKEY, const WCHAR *, DWORD, REGSAM, HKEY *);
-typedef LONG(WINAPI *reg_create)(HKEY, const WCHAR *, DWORD, WCHAR *, DWORD, REGSAM, SECURITY_ATTRIBUTES *, HKEY *, DWORD *);
+typedef LONG(WINAPI *reg_create)(HKEY, const WCHAR *, DWORD, WCHAR *, DWORD, REGSAM, SECURITY_ATTRIBUTES *, HKEY *,
+                                 DWORD *);
 typedef LONG(WINAPI *reg_query)(HKEY, const WCHAR *, DWORD *, DWORD *, BYTE *, DWORD *);
 typedef LONG(WINAPI *reg_set)(HKEY, const WCHAR *, DWORD, DWORD, const BYTE *, DWORD);
 typedef LONG(WINAPI *reg_delete)(HKEY, const WCHAR *);
@@ -65,7 +67,8 @@ void *svc_value(HKEY key, const WCHAR *value, DWORD type, DWORD *size)
     DWORD is, length = 0;
     void *data;
 
-    if (!key || !query || query(key, value, NULL, &is, NULL, &length) || is != type || !(data = heap_alloc(length + 2 * sizeof(WCHAR))))
+    if (!key || !query || query(key, value, NULL, &is, NULL, &length) || is != type ||
+        !(data = heap_alloc(length + 2 * sizeof(WCHAR))))
         return NULL;
     if (query(key, value, NULL, &is, data, &length))
     {
@@ -96,7 +99,8 @@ void svc_event_source(void)
     HKEY key;
 
     if (create &&
-        !create(HKEY_LOCAL_MACHINE, L"System\\CurrentControlSet\\Services\\EventLog\\System\\Service Control Manager", 0, NULL, 0, KEY_WRITE, NULL, &key, NULL))
+        !create(HKEY_LOCAL_MACHINE, L"System\\CurrentControlSet\\Services\\EventLog\\System\\Service Control Manager",
+                0, NULL, 0, KEY_WRITE, NULL, &key, NULL))
     {
         svc_write(key, L"TypesSupported", REG_DWORD, &types, sizeof(types));
         svc_key_close(key);

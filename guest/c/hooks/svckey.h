@@ -27,7 +27,9 @@ void svc_event_source(void);
 /* How long services have at a shutdown, in ms: WaitToKillServiceTimeout. */
 DWORD svc_kill_timeout(void);
 
-/* Marks, until the handle is closed, that a service is being told to stop: if its process ends then, it has not failed. */
+/*
+ * Marks, until the handle is closed, that a service is being told to stop: if its process ends then, it has not failed.
+ */
 HANDLE svc_stop_ask(const WCHAR *name);
 BOOL svc_stop_asked(const WCHAR *name);
 

@@ -1,8 +1,9 @@
 /*
- * What dependencies of services are for: a service is started after those that it needs, and is not stopped before those that need it.
+ * What dependencies of services are for: a service is started after those that it needs, and is not stopped before
+ * those that need it.
  *
- * Facts (Wine 8.0): nobody follows dependencies; EnumDependentServices is empty. Here the process that starts or stops a service does so. The services that start
- * with services.exe are not ordered, and load order groups are not followed.
+ * Facts (Wine 8.0): nobody follows dependencies; EnumDependentServices is empty. Here the process that starts or stops
+ * a service does so. The services that start with services.exe are not ordered, and load order groups are not followed.
  */
 #include "svcconfig.h"
 
@@ -41,7 +42,8 @@ static BOOL needs_service(const WCHAR *name, const WCHAR *needed)
 }
 
 /* Appends the indices of the services that need a service, those that need others of them first. */
-static DWORD dependents(const ENUM_SERVICE_STATUS_PROCESSW *list, DWORD count, const WCHAR *name, DWORD *found, DWORD done, unsigned depth)
+static DWORD dependents(const ENUM_SERVICE_STATUS_PROCESSW *list, DWORD count, const WCHAR *name, DWORD *found,
+                        DWORD done, unsigned depth)
 {
     for (DWORD i = 0; i < count && depth < DEPTH_MAX; i++)
     {
@@ -71,10 +73,12 @@ static ENUM_SERVICE_STATUS_PROCESSW *list_services(DWORD states, DWORD *count)
     *count = 0;
     if (!manager)
         return NULL;
-    svc_api.EnumServicesStatusExW(manager, SC_ENUM_PROCESS_INFO, SERVICE_WIN32, states, NULL, 0, &size, count, NULL, NULL);
+    svc_api.EnumServicesStatusExW(manager, SC_ENUM_PROCESS_INFO, SERVICE_WIN32, states, NULL, 0, &size, count, NULL,
+                                  NULL);
     *count = 0;
     if (size && (list = heap_alloc(size)) &&
-        !svc_api.EnumServicesStatusExW(manager, SC_ENUM_PROCESS_INFO, SERVICE_WIN32, states, (BYTE *)list, size, &size, count, NULL, NULL))
+        !svc_api.EnumServicesStatusExW(manager, SC_ENUM_PROCESS_INFO, SERVICE_WIN32, states, (BYTE *)list, size, &size,
+                                       count, NULL, NULL))
         *count = 0;
     svc_api.CloseServiceHandle(manager);
     return list;
@@ -87,7 +91,8 @@ static void copy_service(ENUM_SERVICE_STATUSW *to, const ENUM_SERVICE_STATUS_PRO
     *texts += svc_put_text(&to->lpDisplayName, *texts, from->lpDisplayName, (DWORD)lstrlenW(from->lpDisplayName) + 1);
 }
 
-static BOOL WINAPI hook_EnumDependentServicesW(SC_HANDLE handle, DWORD states, ENUM_SERVICE_STATUSW *to, DWORD size, DWORD *needed, DWORD *returned)
+static BOOL WINAPI hook_EnumDependentServicesW(SC_HANDLE handle, DWORD states, ENUM_SERVICE_STATUSW *to, DWORD size,
+                                               DWORD *needed, DWORD *returned)
 {
     WCHAR name[SERVICE_NAME_SIZE];
     ENUM_SERVICE_STATUS_PROCESSW *list;
@@ -102,7 +107,8 @@ static BOOL WINAPI hook_EnumDependentServicesW(SC_HANDLE handle, DWORD states, E
     n = found ? dependents(list, count, name, found, 0, 0) : 0;
     wanted = n * (DWORD)sizeof(*to);
     for (DWORD i = 0; i < n; i++)
-        wanted += ((DWORD)lstrlenW(list[found[i]].lpServiceName) + (DWORD)lstrlenW(list[found[i]].lpDisplayName) + 2) * (DWORD)sizeof(WCHAR);
+        wanted += ((DWORD)lstrlenW(list[found[i]].lpServiceName) + (DWORD)lstrlenW(list[found[i]].lpDisplayName) + 2) *
+                  (DWORD)sizeof(WCHAR);
     if (wanted <= size)
     {
         texts = (BYTE *)(to + n);
@@ -120,8 +126,8 @@ static BOOL WINAPI hook_EnumDependentServicesW(SC_HANDLE handle, DWORD states, E
 }
 
 /*
- * Services of every Windows. Programs name them so that they start late enough; a container has their work done by Wine and Linux, so they count as running,
- * also where Wine has a service of that name, which is off in containers.
+ * Services of every Windows. Programs name them so that they start late enough; a container has their work done by Wine
+ * and Linux, so they count as running, also where Wine has a service of that name, which is off in containers.
  */
 static BOOL is_of_windows(const WCHAR *name)
 {
@@ -196,14 +202,16 @@ static DWORD start_one(const WCHAR *name, unsigned depth)
 
     handle = manager ? svc_api.OpenServiceW(manager, name, SERVICE_START | SERVICE_QUERY_STATUS) : NULL;
     if (!handle)
-        error = GetLastError() == ERROR_SERVICE_DOES_NOT_EXIST ? ERROR_SERVICE_DEPENDENCY_DELETED : ERROR_SERVICE_DEPENDENCY_FAIL;
+        error = GetLastError() == ERROR_SERVICE_DOES_NOT_EXIST ? ERROR_SERVICE_DEPENDENCY_DELETED
+                                                               : ERROR_SERVICE_DEPENDENCY_FAIL;
     else if (!svc_api.QueryServiceStatus(handle, &is) || is.dwCurrentState == SERVICE_STOPPED)
     {
         error = start_needed(name, depth + 1);
         if (!error && !api.StartServiceW(handle, 0, NULL) && GetLastError() != ERROR_SERVICE_ALREADY_RUNNING)
             error = ERROR_SERVICE_DEPENDENCY_FAIL;
     }
-    while (!error && svc_api.QueryServiceStatus(handle, &is) && is.dwCurrentState == SERVICE_START_PENDING && GetTickCount64() - begin < START_MS)
+    while (!error && svc_api.QueryServiceStatus(handle, &is) && is.dwCurrentState == SERVICE_START_PENDING &&
+           GetTickCount64() - begin < START_MS)
         Sleep(LOOK_MS);
     if (!error && is.dwCurrentState != SERVICE_RUNNING && is.dwCurrentState != SERVICE_PAUSED)
         error = ERROR_SERVICE_DEPENDENCY_FAIL;
@@ -238,8 +246,8 @@ static BOOL WINAPI hook_StartServiceW(SC_HANDLE handle, DWORD argc, const WCHAR 
 }
 
 /*
- * Whether a service has stopped instead of answering that it will: its process ended before services.exe had read the answer, for which Wine's ControlService says
- * ERROR_BROKEN_PIPE. On Windows that is a success.
+ * Whether a service has stopped instead of answering that it will: its process ended before services.exe had read the
+ * answer, for which Wine's ControlService says ERROR_BROKEN_PIPE. On Windows that is a success.
  */
 static BOOL stopped_meanwhile(SC_HANDLE handle, SERVICE_STATUS *status)
 {
@@ -249,11 +257,13 @@ static BOOL stopped_meanwhile(SC_HANDLE handle, SERVICE_STATUS *status)
     DWORD error = GetLastError();
     SC_HANDLE manager, asked; /* the handle may be for stopping alone */
 
-    if (error != ERROR_BROKEN_PIPE || !svc_name(handle, name) || !(manager = svc_api.OpenSCManagerW(NULL, NULL, SC_MANAGER_CONNECT)))
+    if (error != ERROR_BROKEN_PIPE || !svc_name(handle, name) ||
+        !(manager = svc_api.OpenSCManagerW(NULL, NULL, SC_MANAGER_CONNECT)))
         return svc_refuse(error);
     if ((asked = svc_api.OpenServiceW(manager, name, SERVICE_QUERY_STATUS)))
     {
-        while (svc_api.QueryServiceStatus(asked, &is) && is.dwCurrentState != SERVICE_STOPPED && GetTickCount64() - begin < STOP_MS)
+        while (svc_api.QueryServiceStatus(asked, &is) && is.dwCurrentState != SERVICE_STOPPED &&
+               GetTickCount64() - begin < STOP_MS)
             Sleep(LOOK_MS);
         svc_api.CloseServiceHandle(asked);
     }
@@ -274,7 +284,8 @@ static BOOL WINAPI hook_ControlService(SC_HANDLE handle, DWORD control, SERVICE_
     HANDLE asked;
     BOOL done;
 
-    if (control == SERVICE_CONTROL_STOP && !hook_EnumDependentServicesW(handle, SERVICE_ACTIVE, NULL, 0, &needed, &returned) &&
+    if (control == SERVICE_CONTROL_STOP &&
+        !hook_EnumDependentServicesW(handle, SERVICE_ACTIVE, NULL, 0, &needed, &returned) &&
         GetLastError() == ERROR_MORE_DATA)
     {
         if (status)
@@ -283,7 +294,8 @@ static BOOL WINAPI hook_ControlService(SC_HANDLE handle, DWORD control, SERVICE_
     }
     asked = control == SERVICE_CONTROL_STOP && svc_name(handle, name) ? svc_stop_ask(name) : NULL;
     SetLastError(error); /* nssm prints it also after success */
-    done = api.ControlService(handle, control, status) || (control == SERVICE_CONTROL_STOP && stopped_meanwhile(handle, status));
+    done = api.ControlService(handle, control, status) ||
+           (control == SERVICE_CONTROL_STOP && stopped_meanwhile(handle, status));
     error = GetLastError();
     if (asked)
         CloseHandle(asked);

@@ -1,14 +1,17 @@
 /*
  * The end of a container, told to its services: SERVICE_CONTROL_PRESHUTDOWN and SERVICE_CONTROL_SHUTDOWN.
  *
- * Facts (Wine 8.0): services.exe passes neither on (svcctl_ControlService), sechost.dll sends both only when the last program of the prefix has ended, and then leaves a
- * service 3 s and 2 s. So the process of a service does it itself: its handlers are noted when they are registered, its states when it reports them, and
- * a thread waits for the event that mullion-run.exe sets when the container is to end (guest/c/run/svcend.c).
+ * Facts (Wine 8.0): services.exe passes neither on (svcctl_ControlService), sechost.dll sends both only when the last
+ * program of the prefix has ended, and then leaves a service 3 s and 2 s. So the process of a service does it itself:
+ * its handlers are noted when they are registered, its states when it reports them, and a thread waits for the event
+ * that mullion-run.exe sets when the container is to end (guest/c/run/svcend.c).
  *
- * Such a process is also made one of those that do not keep a prefix alive; it is not any more: the container's first process ends the services.
+ * Such a process is also made one of those that do not keep a prefix alive; it is not any more: the container's first
+ * process ends the services.
  *
- * Windows: services that accept PRESHUTDOWN get it first and have PreshutdownTimeout (3 minutes) to stop, the others get SHUTDOWN if they accept it, and have
- * WaitToKillServiceTimeout. learn.microsoft.com/windows/win32/services/service-control-handler-function
+ * Windows: services that accept PRESHUTDOWN get it first and have PreshutdownTimeout (3 minutes) to stop, the others
+ * get SHUTDOWN if they accept it, and have WaitToKillServiceTimeout.
+ * learn.microsoft.com/windows/win32/services/service-control-handler-function
  */
 #include "svcstop.h"
 
@@ -67,7 +70,9 @@ static HANDLE over_event(void)
     return CreateEventW(NULL, TRUE, FALSE, name);
 }
 
-/* Sends a control code to the services that accept it, and waits until they have stopped, each as long as limit says. */
+/*
+ * Sends a control code to the services that accept it, and waits until they have stopped, each as long as limit says.
+ */
 static void end_services(DWORD control, DWORD accept, DWORD (*limit)(const struct running *))
 {
     BOOL told[SERVICES_MAX] = {FALSE}, waits = TRUE;
@@ -163,7 +168,8 @@ static BOOL WINAPI hook_set_status(SERVICE_STATUS_HANDLE handle, SERVICE_STATUS 
 /* explorer.exe, which keeps a desktop, stays one that no prefix waits for. */
 static NTSTATUS WINAPI hook_set_process(HANDLE process, ULONG class, void *data, ULONG size)
 {
-    if (class == CLASS_MAKE_SYSTEM && size == sizeof(HANDLE *) && !is_program(L"explorer.exe") && (*(HANDLE *)data = CreateEventW(NULL, TRUE, FALSE, NULL)))
+    if (class == CLASS_MAKE_SYSTEM && size == sizeof(HANDLE *) && !is_program(L"explorer.exe") &&
+        (*(HANDLE *)data = CreateEventW(NULL, TRUE, FALSE, NULL)))
         return STATUS_SUCCESS;
     return original_set_process(process, class, data, size);
 }
@@ -172,7 +178,8 @@ void svcstop_start(HMODULE sechost)
 {
     if (original_register)
         return;
-    patch_function(GetModuleHandleW(L"ntdll.dll"), "NtSetInformationProcess", hook_set_process, (void **)&original_set_process);
+    patch_function(GetModuleHandleW(L"ntdll.dll"), "NtSetInformationProcess", hook_set_process,
+                   (void **)&original_set_process);
     if (patch_function(sechost, "SetServiceStatus", hook_set_status, (void **)&original_set_status))
         patch_function(sechost, "RegisterServiceCtrlHandlerExW", hook_register, (void **)&original_register);
 }

@@ -1,10 +1,12 @@
 /*
- * The time zone: NtQuerySystemInformation, which GetTimeZoneInformation, GetDynamicTimeZoneInformation, GetLocalTime and their like ask.
+ * The time zone: NtQuerySystemInformation, which GetTimeZoneInformation, GetDynamicTimeZoneInformation, GetLocalTime
+ * and their like ask.
  *
- * Fact (Wine 8.0): it answers by Linux' zone, for which it takes the first of Windows' zones that fits, "Greenwich Standard Time" for UTC. On Windows the zone is
- * what HKLM\System\CurrentControlSet\Control\TimeZoneInformation says, which a container has of its own; so it is here. Who sets the zone (tzutil)
- * writes there what it means; ActiveTimeBias is that of the moment. Each process of Wine writes Linux' zone into two of the key's values as it begins, so these have
- * a second name, and are written again.
+ * Fact (Wine 8.0): it answers by Linux' zone, for which it takes the first of Windows' zones that fits, "Greenwich
+ * Standard Time" for UTC. On Windows the zone is what HKLM\System\CurrentControlSet\Control\TimeZoneInformation says,
+ * which a container has of its own; so it is here. Who sets the zone (tzutil) writes there what it means;
+ * ActiveTimeBias is that of the moment. Each process of Wine writes Linux' zone into two of the key's values as it
+ * begins, so these have a second name, and are written again.
  */
 #include <string.h>
 
@@ -46,7 +48,8 @@ struct zone
 
 NTSTATUS NTAPI NtOpenKey(HANDLE *key, ACCESS_MASK access, OBJECT_ATTRIBUTES *attributes);
 NTSTATUS NTAPI NtSetValueKey(HANDLE key, UNICODE_STRING *name, ULONG index, ULONG type, const void *data, ULONG size);
-NTSTATUS NTAPI NtQueryValueKey(HANDLE key, UNICODE_STRING *name, ULONG class, void *information, ULONG size, ULONG *length);
+NTSTATUS NTAPI NtQueryValueKey(HANDLE key, UNICODE_STRING *name, ULONG class, void *information, ULONG size,
+                               ULONG *length);
 
 static HANDLE opened; /* the key; programs ask for the time often */
 
@@ -54,7 +57,8 @@ static HANDLE open_key(void)
 {
     static WCHAR path[] = KEY;
     UNICODE_STRING name = {sizeof(path) - sizeof(WCHAR), sizeof(path), path};
-    OBJECT_ATTRIBUTES attributes = {.Length = sizeof(attributes), .ObjectName = &name, .Attributes = OBJ_CASE_INSENSITIVE};
+    OBJECT_ATTRIBUTES attributes = {
+        .Length = sizeof(attributes), .ObjectName = &name, .Attributes = OBJ_CASE_INSENSITIVE};
     HANDLE key = __atomic_load_n(&opened, __ATOMIC_ACQUIRE), none = NULL;
 
     if (key || NtOpenKey(&key, KEY_QUERY_VALUE | KEY_SET_VALUE, &attributes))
@@ -75,7 +79,8 @@ static BOOL value(HANDLE key, const WCHAR *text, void *data, ULONG size)
         ULONG index, type, length;
         BYTE data[sizeof(((struct zone *)0)->name)];
     } found;
-    UNICODE_STRING name = {(USHORT)(lstrlenW(text) * sizeof(WCHAR)), (USHORT)(lstrlenW(text) * sizeof(WCHAR)), (WCHAR *)text};
+    UNICODE_STRING name = {(USHORT)(lstrlenW(text) * sizeof(WCHAR)), (USHORT)(lstrlenW(text) * sizeof(WCHAR)),
+                           (WCHAR *)text};
     ULONG length;
 
     memset(data, 0, size);
@@ -90,7 +95,8 @@ static BOOL read_zone(struct zone *zone)
     HANDLE key = open_key();
     LONG off = 0;
 
-    if (!key || !value(key, NAME, zone->name, sizeof(zone->name) - sizeof(WCHAR)) || !value(key, L"Bias", &zone->bias, sizeof(zone->bias)))
+    if (!key || !value(key, NAME, zone->name, sizeof(zone->name) - sizeof(WCHAR)) ||
+        !value(key, L"Bias", &zone->bias, sizeof(zone->bias)))
         return FALSE;
     value(key, STANDARD, zone->standard, sizeof(zone->standard) - sizeof(WCHAR));
     value(key, L"StandardStart", zone->standard_begins, sizeof(zone->standard_begins));
@@ -111,9 +117,12 @@ void timezone_correct(ULONG class, void *information, ULONG size)
     LONG bias;
 
     if (class == TIME_OF_DAY &&
-        size >= FIELD_OFFSET(struct time_of_day, bias)) /* Wine says when its server has started; this is the second that GetTickCount64 means */
+        size >= FIELD_OFFSET(
+                    struct time_of_day,
+                    bias)) /* Wine says when its server has started; this is the second that GetTickCount64 means */
         now->boot.QuadPart = (now->now.QuadPart - (LONGLONG)GetTickCount64() * 10000) / SECOND * SECOND;
-    if (class == TIME_OF_DAY && size >= sizeof(*now) && (key = open_key()) && value(key, L"ActiveTimeBias", &bias, sizeof(bias)))
+    if (class == TIME_OF_DAY && size >= sizeof(*now) && (key = open_key()) &&
+        value(key, L"ActiveTimeBias", &bias, sizeof(bias)))
         now->bias.QuadPart = (LONGLONG)bias * 60 * SECOND;
     else if (class == CURRENT_ZONE && size >= FIELD_OFFSET(struct zone, name) && read_zone(&zone))
         memcpy(information, &zone, FIELD_OFFSET(struct zone, name));
@@ -126,7 +135,8 @@ static void write_again(HANDLE key, const WCHAR *from, const WCHAR *to)
     UNICODE_STRING name = {(USHORT)(lstrlenW(to) * sizeof(WCHAR)), (USHORT)(lstrlenW(to) * sizeof(WCHAR)), (WCHAR *)to};
     WCHAR want[128] = {0}, is[128] = {0};
 
-    if (value(key, from, want, sizeof(want) - sizeof(WCHAR)) && (!value(key, to, is, sizeof(is) - sizeof(WCHAR)) || lstrcmpW(want, is)))
+    if (value(key, from, want, sizeof(want) - sizeof(WCHAR)) &&
+        (!value(key, to, is, sizeof(is) - sizeof(WCHAR)) || lstrcmpW(want, is)))
         NtSetValueKey(key, &name, 0, REG_SZ, want, (ULONG)(lstrlenW(want) + 1) * sizeof(WCHAR));
 }
 

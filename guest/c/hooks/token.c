@@ -1,9 +1,11 @@
 /*
  * The token of the service control manager: its user is SYSTEM, as on Windows.
  *
- * Facts (Wine 8.0 to 10.0): all tokens have the same user. A program that is to act as SYSTEM looks for a process with SYSTEM's token, services.exe first
- * (https://github.com/kubernetes/kubernetes/blob/v1.37.1/test/e2e_node_windows/util_system_windows.go), and gives a copy of it to its thread. Here the copy changes nothing of what the
- * thread may do. A program's own token names Wine's user also in services: Wine finds HKEY_CURRENT_USER by it.
+ * Facts (Wine 8.0 to 10.0): all tokens have the same user. A program that is to act as SYSTEM looks for a process with
+ * SYSTEM's token, services.exe first
+ * (https://github.com/kubernetes/kubernetes/blob/v1.37.1/test/e2e_node_windows/util_system_windows.go), and gives a
+ * copy of it to its thread. Here the copy changes nothing of what the thread may do. A program's own token names Wine's
+ * user also in services: Wine finds HKEY_CURRENT_USER by it.
  */
 #include <string.h>
 
@@ -57,7 +59,8 @@ static BOOL is_manager(HANDLE process)
     } image;
     ULONG chars;
 
-    if (process == GetCurrentProcess() || NtQueryInformationProcess(process, IMAGE_FILE_NAME, &image, sizeof(image), NULL))
+    if (process == GetCurrentProcess() ||
+        NtQueryInformationProcess(process, IMAGE_FILE_NAME, &image, sizeof(image), NULL))
         return FALSE;
     chars = image.name.Length / sizeof(WCHAR);
     return chars >= length && same_name(image.name.Buffer + chars - length, tail, length);
@@ -81,7 +84,8 @@ static NTSTATUS WINAPI hook_NtOpenProcessTokenEx(HANDLE process, ACCESS_MASK acc
     return status;
 }
 
-static NTSTATUS WINAPI hook_NtDuplicateToken(HANDLE from, ACCESS_MASK access, OBJECT_ATTRIBUTES *attributes, BOOLEAN effective, TOKEN_TYPE type, HANDLE *to)
+static NTSTATUS WINAPI hook_NtDuplicateToken(HANDLE from, ACCESS_MASK access, OBJECT_ATTRIBUTES *attributes,
+                                             BOOLEAN effective, TOKEN_TYPE type, HANDLE *to)
 {
     NTSTATUS status = original_duplicate(from, access, attributes, effective, type, to);
 
@@ -90,7 +94,8 @@ static NTSTATUS WINAPI hook_NtDuplicateToken(HANDLE from, ACCESS_MASK access, OB
     return status;
 }
 
-static NTSTATUS WINAPI hook_NtQueryInformationToken(HANDLE token, TOKEN_INFORMATION_CLASS class, void *information, ULONG size, ULONG *returned)
+static NTSTATUS WINAPI hook_NtQueryInformationToken(HANDLE token, TOKEN_INFORMATION_CLASS class, void *information,
+                                                    ULONG size, ULONG *returned)
 {
     struct
     {

@@ -1,13 +1,14 @@
 /*
  * The processors that a host shows: NtQuerySystemInformationEx, GetNumaHighestNodeNumber.
  *
- * A node of cluster.yaml may have other processors than the machine, so that the kubelet's CPU, memory and topology managers can be tried anywhere. The file
- * TOPOLOGY on the host's C: says how many: sockets, which are NUMA nodes too, cores of each, threads of each core; at most 64 together, which
- * is one processor group. Without the file Wine's own answer stays, but where it knows nothing: it reads /sys, which containers do not have; there the processors
- * that it counts are the cores of one socket. Facts (Wine 8.0 to 10.0, dlls/kernelbase/memory.c, dlls/kernel32/process.c): GetLogicalProcessorInformationEx,
- * GetActiveProcessorCount and their like ask NtQuerySystemInformationEx, GetLogicalProcessorInformation NtQuerySystemInformation (session.c);
- * GetNumaHighestNodeNumber says 0.
- * Layouts: https://learn.microsoft.com/windows/win32/api/winnt/ns-winnt-system_logical_processor_information_ex.
+ * A node of cluster.yaml may have other processors than the machine, so that the kubelet's CPU, memory and topology
+ * managers can be tried anywhere. The file TOPOLOGY on the host's C: says how many: sockets, which are NUMA nodes too,
+ * cores of each, threads of each core; at most 64 together, which is one processor group. Without the file Wine's own
+ * answer stays, but where it knows nothing: it reads /sys, which containers do not have; there the processors that it
+ * counts are the cores of one socket. Facts (Wine 8.0 to 10.0, dlls/kernelbase/memory.c, dlls/kernel32/process.c):
+ * GetLogicalProcessorInformationEx, GetActiveProcessorCount and their like ask NtQuerySystemInformationEx,
+ * GetLogicalProcessorInformation NtQuerySystemInformation (session.c); GetNumaHighestNodeNumber says 0. Layouts:
+ * https://learn.microsoft.com/windows/win32/api/winnt/ns-winnt-system_logical_processor_information_ex.
  */
 #include <string.h>
 
@@ -53,8 +54,8 @@ BOOL topology_read(struct topology *shown)
     lx_close(fd);
     text[size > 0 ? size : 0] = 0;
     number(number(number(text, &shown->sockets), &shown->cores), &shown->threads);
-    return shown->sockets && shown->cores && shown->threads && shown->sockets <= MOST && shown->cores <= MOST && shown->threads <= MOST &&
-           shown->sockets * shown->cores * shown->threads <= MOST;
+    return shown->sockets && shown->cores && shown->threads && shown->sockets <= MOST && shown->cores <= MOST &&
+           shown->threads <= MOST && shown->sockets * shown->cores * shown->threads <= MOST;
 }
 
 /* Where records are written; what has no room is only counted. */
@@ -169,7 +170,8 @@ BOOL topology_list(ULONG class, NTSTATUS wines, void *information, ULONG size, U
     return TRUE;
 }
 
-static NTSTATUS WINAPI hook_NtQuerySystemInformationEx(ULONG class, void *query, ULONG query_size, void *information, ULONG size, ULONG *returned)
+static NTSTATUS WINAPI hook_NtQuerySystemInformationEx(ULONG class, void *query, ULONG query_size, void *information,
+                                                       ULONG size, ULONG *returned)
 {
     struct out out = {information, information ? size : 0, 0};
     struct topology shown;
@@ -202,6 +204,8 @@ static BOOL WINAPI hook_GetNumaHighestNodeNumber(ULONG *node)
 
 void topology_start(void)
 {
-    patch_function(GetModuleHandleW(L"ntdll.dll"), "NtQuerySystemInformationEx", hook_NtQuerySystemInformationEx, (void **)&original_query);
-    patch_function(GetModuleHandleW(L"kernelbase.dll"), "GetNumaHighestNodeNumber", hook_GetNumaHighestNodeNumber, (void **)&original_highest);
+    patch_function(GetModuleHandleW(L"ntdll.dll"), "NtQuerySystemInformationEx", hook_NtQuerySystemInformationEx,
+                   (void **)&original_query);
+    patch_function(GetModuleHandleW(L"kernelbase.dll"), "GetNumaHighestNodeNumber", hook_GetNumaHighestNodeNumber,
+                   (void **)&original_highest);
 }

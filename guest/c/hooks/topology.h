@@ -13,8 +13,8 @@ struct topology
 BOOL topology_read(struct topology *shown);
 
 /*
- * Answers NtQuerySystemInformation's class of logical processors where the host shows other processors than the machine's, or where Wine's answer, its
- * status, is that it knows none. FALSE: the answer stays.
+ * Answers NtQuerySystemInformation's class of logical processors where the host shows other processors than the
+ * machine's, or where Wine's answer, its status, is that it knows none. FALSE: the answer stays.
  */
 BOOL topology_list(ULONG class, NTSTATUS wines, void *information, ULONG size, ULONG *returned, NTSTATUS *status);
 

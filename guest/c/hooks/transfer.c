@@ -1,6 +1,7 @@
 /*
- * Sends and receives at once, by Linux: what Wine does for the same call when its server lets it (dlls/ntdll/unix/socket.c of Wine 8.0,
- * try_recv, try_send), without asking. A call that would have to wait is Wine's, but where the socket is non-blocking, and the answer is that it would.
+ * Sends and receives at once, by Linux: what Wine does for the same call when its server lets it
+ * (dlls/ntdll/unix/socket.c of Wine 8.0, try_recv, try_send), without asking. A call that would have to wait is Wine's,
+ * but where the socket is non-blocking, and the answer is that it would.
  */
 #include <string.h>
 
@@ -16,7 +17,6 @@ enum
 {
     LX_EFAULT = 14,
     LX_MSG_DONTWAIT = 0x40,
-    LX_MSG_NOSIGNAL = 0x4000,
     LX_SO_MEMINFO = 55,
     MEMINFO_SNDBUF = 3, /* linux/sock_diag.h SK_MEMINFO_… */
     MEMINFO_WMEM_QUEUED = 5
@@ -144,16 +144,19 @@ static BOOL receive_now(struct stream *stream, const struct call *call, NTSTATUS
     INT64 total, n;
     int fd;
 
-    if (call->in_size < sizeof(*receive) || receive->control || receive->address || !receive->flags || *(const UINT32 *)(UINT_PTR)receive->flags)
+    if (call->in_size < sizeof(*receive) || receive->control || receive->address || !receive->flags ||
+        *(const UINT32 *)(UINT_PTR)receive->flags)
         return FALSE;
-    if (!can_tell(stream, call, receive->overlapped) || (total = lay_out(receive->buffers, receive->count, parts)) < 0 || (fd = stream_fd(stream)) < 0)
+    if (!can_tell(stream, call, receive->overlapped) ||
+        (total = lay_out(receive->buffers, receive->count, parts)) < 0 || (fd = stream_fd(stream)) < 0)
         return FALSE;
-    n = message(47 /* recvmsg */, fd, parts, receive->count, LX_MSG_DONTWAIT);
+    n = message(LX_NR_recvmsg, fd, parts, receive->count, LX_MSG_DONTWAIT);
     if (n >= 0)
         *status = succeed(call, receive->overlapped, (ULONG_PTR)n);
     else if (n == -LX_EAGAIN && !receive->overlapped && (stream->flags & STREAM_NONBLOCKING))
         *status = STATUS_DEVICE_NOT_READY;
-    else if (n == -LX_EAGAIN || n == -LX_EFAULT) /* Wine knows what is behind memory that cannot be written to: a watch of writes */
+    else if (n == -LX_EAGAIN ||
+             n == -LX_EFAULT) /* Wine knows what is behind memory that cannot be written to: a watch of writes */
         return FALSE;
     else
         *status = fail(stream, n);
@@ -166,7 +169,8 @@ static BOOL has_room(int fd, INT64 bytes)
     UINT32 memory[16] = {0};
     int size = sizeof(memory);
 
-    if (lx5(55 /* getsockopt */, fd, 1 /* SOL_SOCKET */, LX_SO_MEMINFO, memory, &size) < 0 || size < (int)((MEMINFO_WMEM_QUEUED + 1) * sizeof(UINT32)))
+    if (lx5(LX_NR_getsockopt, fd, LX_SOL_SOCKET, LX_SO_MEMINFO, memory, &size) < 0 ||
+        size < (int)((MEMINFO_WMEM_QUEUED + 1) * sizeof(UINT32)))
         return FALSE;
     return memory[MEMINFO_WMEM_QUEUED] + bytes + MARGIN <= memory[MEMINFO_SNDBUF];
 }
@@ -216,9 +220,10 @@ static BOOL send_now(struct stream *stream, const struct call *call, NTSTATUS *s
 
     if (call->in_size < sizeof(*send) || send->address || send->flags || !can_tell(stream, call, send->overlapped))
         return FALSE;
-    if ((total = lay_out(send->buffers, send->count, parts)) < 0 || (fd = stream_fd(stream)) < 0 || (send->overlapped && !has_room(fd, total)))
+    if ((total = lay_out(send->buffers, send->count, parts)) < 0 || (fd = stream_fd(stream)) < 0 ||
+        (send->overlapped && !has_room(fd, total)))
         return FALSE;
-    n = message(46 /* sendmsg */, fd, parts, send->count, LX_MSG_DONTWAIT | LX_MSG_NOSIGNAL);
+    n = message(LX_NR_sendmsg, fd, parts, send->count, LX_MSG_DONTWAIT | LX_MSG_NOSIGNAL);
     if (n == total || (n >= 0 && !send->overlapped && (stream->flags & STREAM_NONBLOCKING)))
         *status = succeed(call, send->overlapped, (ULONG_PTR)n);
     else if (n >= 0)

@@ -2,11 +2,13 @@
  * Volumes without Wine's mount manager (MountMgr, one of the services that do not run in a new container): its most
  * common queries are answered here.
  *
- * Beside that a disk that has bytes, but hardly any files left, is shown as what it is, nearly full: a Linux file system can have a fixed number of inodes. Otherwise
- * kubelet.exe, which knows only bytes on Windows, would see a pod take the last of them for the whole machine, and do nothing.
+ * Beside that a disk that has bytes, but hardly any files left, is shown as what it is, nearly full: a Linux file
+ * system can have a fixed number of inodes. Otherwise kubelet.exe, which knows only bytes on Windows, would see a pod
+ * take the last of them for the whole machine, and do nothing.
  *
- * Facts (Wine 8.0, measured without services): NtQueryVolumeInformationFile answers FileFsVolumeInformation with STATUS_NOT_IMPLEMENTED, so that `dir` and `vol` end
- * with "Invalid function."; GetLogicalDrives answers 0; GetDriveTypeW opens the mount manager and takes a drive for fixed if there is none.
+ * Facts (Wine 8.0, measured without services): NtQueryVolumeInformationFile answers FileFsVolumeInformation with
+ * STATUS_NOT_IMPLEMENTED, so that `dir` and `vol` end with "Invalid function."; GetLogicalDrives answers 0;
+ * GetDriveTypeW opens the mount manager and takes a drive for fixed if there is none.
  */
 #include <string.h>
 
@@ -17,7 +19,10 @@
 #define CLASS_FS_VOLUME 1
 #define CLASS_FS_SIZE 3
 #define CLASS_FS_FULL_SIZE 7
-/* Files that can still be made: with fewer, each stands for the bytes that mke2fs(8) has for one (inode_ratio of mke2fs.conf(5)). */
+/*
+ * Files that can still be made: with fewer, each stands for the bytes that mke2fs(8) has for one (inode_ratio of
+ * mke2fs.conf(5)).
+ */
 #define FEW_FILES 65536
 #define BYTES_FOR_FILE 16384
 
@@ -125,7 +130,8 @@ static void bound_free(HANDLE handle, void *buffer, ULONG class)
  * the drive's letter only (0x43000000). It is replaced, so that the number stays the same when the services are
  * started.
  */
-static NTSTATUS WINAPI hook_NtQueryVolumeInformationFile(HANDLE handle, IO_STATUS_BLOCK *io, void *buffer, ULONG length, ULONG class)
+static NTSTATUS WINAPI hook_NtQueryVolumeInformationFile(HANDLE handle, IO_STATUS_BLOCK *io, void *buffer, ULONG length,
+                                                         ULONG class)
 {
     NTSTATUS status = original_query_volume(handle, io, buffer, length, class);
     struct nt_fs_volume_info *info = buffer;
@@ -134,7 +140,8 @@ static NTSTATUS WINAPI hook_NtQueryVolumeInformationFile(HANDLE handle, IO_STATU
         bound_free(handle, buffer, class);
     if (class != CLASS_FS_VOLUME || length < sizeof(*info))
         return status;
-    if (status >= 0 && info->serial && !(info->serial & 0xffffff)) /* the handle may be one of the device, which is no file */
+    if (status >= 0 && info->serial &&
+        !(info->serial & 0xffffff)) /* the handle may be one of the device, which is no file */
         info->serial = serial_of_drive((WCHAR)(info->serial >> 24));
     if (status != STATUS_NOT_IMPLEMENTED)
         return status;
@@ -155,7 +162,8 @@ static BOOL has_mount_manager(void)
     HANDLE manager;
 
     set_attributes(&attributes, NULL, &name, OBJ_CASE_INSENSITIVE);
-    if (original.NtOpenFile(&manager, SYNCHRONIZE, &attributes, &io, FILE_SHARE_READ | FILE_SHARE_WRITE, FILE_SYNCHRONOUS_IO_NONALERT) < 0)
+    if (original.NtOpenFile(&manager, SYNCHRONIZE, &attributes, &io, FILE_SHARE_READ | FILE_SHARE_WRITE,
+                            FILE_SYNCHRONOUS_IO_NONALERT) < 0)
         return FALSE;
     original.NtClose(manager);
     return TRUE;
@@ -188,7 +196,8 @@ static BOOL is_drive(const WCHAR *root)
 {
     WCHAR letter = root[0] | 0x20;
 
-    return letter >= 'a' && letter <= 'z' && root[1] == ':' && (!root[2] || ((root[2] == '\\' || root[2] == '/') && !root[3]));
+    return letter >= 'a' && letter <= 'z' && root[1] == ':' &&
+           (!root[2] || ((root[2] == '\\' || root[2] == '/') && !root[3]));
 }
 
 static UINT WINAPI hook_GetDriveTypeW(const WCHAR *root)
@@ -209,8 +218,10 @@ void volume_start(void)
 {
     HMODULE kernelbase = GetModuleHandleW(L"kernelbase.dll");
 
-    patch_function(GetModuleHandleW(L"ntdll.dll"), "NtQueryVolumeInformationFile", hook_NtQueryVolumeInformationFile, (void **)&original_query_volume);
+    patch_function(GetModuleHandleW(L"ntdll.dll"), "NtQueryVolumeInformationFile", hook_NtQueryVolumeInformationFile,
+                   (void **)&original_query_volume);
     if (!patch_function(kernelbase, "GetLogicalDrives", hook_GetLogicalDrives, (void **)&original_get_logical_drives))
-        patch_function(GetModuleHandleW(L"kernel32.dll"), "GetLogicalDrives", hook_GetLogicalDrives, (void **)&original_get_logical_drives);
+        patch_function(GetModuleHandleW(L"kernel32.dll"), "GetLogicalDrives", hook_GetLogicalDrives,
+                       (void **)&original_get_logical_drives);
     patch_function(kernelbase, "GetDriveTypeW", hook_GetDriveTypeW, (void **)&original_get_drive_type);
 }

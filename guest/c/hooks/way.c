@@ -69,7 +69,8 @@ static BOOL find(int folder, const WCHAR *wanted, ULONG length, char *disk)
         {
             struct lx_dirent *entry = (struct lx_dirent *)(buffer + at);
 
-            found = strlen(entry->name) < NAME_ROOM && name_from_linux(entry->name, name) == length && same_name(name, wanted, length);
+            found = strlen(entry->name) < NAME_ROOM && name_from_linux(entry->name, name) == length &&
+                    same_name(name, wanted, length);
             if (found)
                 memcpy(disk, entry->name, strlen(entry->name) + 1);
         }

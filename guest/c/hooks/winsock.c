@@ -1,4 +1,7 @@
-/* The hooks of ws2_32.dll, dnsapi.dll, iphlpapi.dll, crypt32.dll, bcrypt.dll, advapi32.dll and sechost.dll: when they are set, and WSAIoctl, which udpreset.c and afunix.c share. */
+/*
+ * The hooks of ws2_32.dll, dnsapi.dll, iphlpapi.dll, crypt32.dll, bcrypt.dll, advapi32.dll and sechost.dll: when they
+ * are set, and WSAIoctl, which udpreset.c and afunix.c share.
+ */
 #include "winsock.h"
 
 #include <winternl.h>
@@ -20,9 +23,11 @@ struct dll_notification
     void *base;
     ULONG size;
 };
-typedef NTSTATUS(NTAPI *register_notification)(ULONG, void(CALLBACK *)(ULONG, const struct dll_notification *, void *), void *, void **);
+typedef NTSTATUS(NTAPI *register_notification)(ULONG, void(CALLBACK *)(ULONG, const struct dll_notification *, void *),
+                                               void *, void **);
 
-static int WINAPI hook_WSAIoctl(SOCKET s, DWORD code, void *in, DWORD in_size, void *out, DWORD out_size, DWORD *returned, WSAOVERLAPPED *overlapped,
+static int WINAPI hook_WSAIoctl(SOCKET s, DWORD code, void *in, DWORD in_size, void *out, DWORD out_size,
+                                DWORD *returned, WSAOVERLAPPED *overlapped,
                                 LPWSAOVERLAPPED_COMPLETION_ROUTINE completion)
 {
     int result = winsock.WSAIoctl(s, code, in, in_size, out, out_size, returned, overlapped, completion);
@@ -35,14 +40,15 @@ static int WINAPI hook_WSAIoctl(SOCKET s, DWORD code, void *in, DWORD in_size, v
 }
 
 /*
- * Keeps a library that is patched until the process ends. Wine's secur32.dll loads dnsapi.dll and iphlpapi.dll, and lets go of them when it finds no NTLM: whoever
- * loads them next would get them unpatched.
+ * Keeps a library that is patched until the process ends. Wine's secur32.dll loads dnsapi.dll and iphlpapi.dll, and
+ * lets go of them when it finds no NTLM: whoever loads them next would get them unpatched.
  */
 static void keep(HMODULE module)
 {
     HMODULE kept;
 
-    GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS, (const WCHAR *)module, &kept);
+    GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS, (const WCHAR *)module,
+                       &kept);
 }
 
 static void patch_winsock(HMODULE module)
@@ -152,7 +158,8 @@ static void CALLBACK dll_loaded(ULONG reason, const struct dll_notification *dat
 
 void winsock_start(BOOL with_unix)
 {
-    register_notification notify = (register_notification)(void *)GetProcAddress(GetModuleHandleW(L"ntdll.dll"), "LdrRegisterDllNotification");
+    register_notification notify = (register_notification)(void *)GetProcAddress(GetModuleHandleW(L"ntdll.dll"),
+                                                                                 "LdrRegisterDllNotification");
     HMODULE loaded;
     void *cookie;
 

@@ -19,7 +19,8 @@ extern struct socket_originals
     int(WINAPI *getsockname)(SOCKET, struct sockaddr *, int *);
     int(WINAPI *getpeername)(SOCKET, struct sockaddr *, int *);
     int(WINAPI *setsockopt)(SOCKET, int, int, const char *, int);
-    int(WINAPI *WSAIoctl)(SOCKET, DWORD, void *, DWORD, void *, DWORD, DWORD *, WSAOVERLAPPED *, LPWSAOVERLAPPED_COMPLETION_ROUTINE);
+    int(WINAPI *WSAIoctl)(SOCKET, DWORD, void *, DWORD, void *, DWORD, DWORD *, WSAOVERLAPPED *,
+                          LPWSAOVERLAPPED_COMPLETION_ROUTINE);
     int(WINAPI *WSAGetLastError)(void);
     void(WINAPI *WSASetLastError)(int);
     int(WINAPI *closesocket)(SOCKET);
@@ -37,7 +38,10 @@ void afunix_start(HMODULE ws2_32);
 /* afunix.c: replaces an extension function that a program has asked for by ours. */
 void afunix_extension(const void *guid, DWORD size, void **function);
 
-/* keepalive.c: options that Wine refuses; after afunix_start. keepalive_set answers for setsockopt after Wine has failed. */
+/*
+ * keepalive.c: options that Wine refuses; after afunix_start. keepalive_set answers for setsockopt after Wine has
+ * failed.
+ */
 void keepalive_start(HMODULE ws2_32);
 int keepalive_set(SOCKET s, int level, int option, const char *value, int length);
 

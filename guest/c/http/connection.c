@@ -176,10 +176,11 @@ static const char *title_of(int status)
 /* The page with which http.sys answers what no program takes. */
 void connection_refuse(struct connection *c, int status, const char *why)
 {
-    static const char form[] = "<!DOCTYPE HTML PUBLIC \"-//W3C//DTD HTML 4.01//EN\"\"http://www.w3.org/TR/html4/strict.dtd\">\r\n"
-                               "<HTML><HEAD><TITLE>%s</TITLE>\r\n"
-                               "<META HTTP-EQUIV=\"Content-Type\" Content=\"text/html; charset=us-ascii\"></HEAD>\r\n"
-                               "<BODY><h2>%s</h2>\r\n<hr><p>HTTP Error %d. %s</p>\r\n</BODY></HTML>\r\n";
+    static const char form[] =
+        "<!DOCTYPE HTML PUBLIC \"-//W3C//DTD HTML 4.01//EN\"\"http://www.w3.org/TR/html4/strict.dtd\">\r\n"
+        "<HTML><HEAD><TITLE>%s</TITLE>\r\n"
+        "<META HTTP-EQUIV=\"Content-Type\" Content=\"text/html; charset=us-ascii\"></HEAD>\r\n"
+        "<BODY><h2>%s</h2>\r\n<hr><p>HTTP Error %d. %s</p>\r\n</BODY></HTML>\r\n";
     char page[640], date[32] = "";
     struct block *block = block_new(1024);
     int length = _snprintf(page, sizeof(page), form, title_of(status), title_of(status), status, why);
@@ -195,10 +196,11 @@ void connection_refuse(struct connection *c, int status, const char *why)
         return;
     }
     date[write_date(date)] = 0;
-    block->size = (uint32_t)_snprintf(block->data, block->size,
-                                      "HTTP/1.1 %d %s\r\nContent-Type: text/html; charset=us-ascii\r\nServer: Microsoft-HTTPAPI/2.0\r\n"
-                                      "Date: %s\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
-                                      status, title_of(status), date, length, page);
+    block->size = (uint32_t)_snprintf(
+        block->data, block->size,
+        "HTTP/1.1 %d %s\r\nContent-Type: text/html; charset=us-ascii\r\nServer: Microsoft-HTTPAPI/2.0\r\n"
+        "Date: %s\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
+        status, title_of(status), date, length, page);
     block->last = true;
     transfer_send(c, block);
 }
@@ -300,7 +302,8 @@ static bool read_head(struct connection *c)
     }
     if (c->in_length == 1 && c->in[c->in_start] == '\r')
         return false;
-    status = c->in_length ? head_read((const char *)c->in + c->in_start, c->in_length, &c->scanned, &c->head) : HEAD_MORE;
+    status = c->in_length ? head_read((const char *)c->in + c->in_start, c->in_length, &c->scanned, &c->head)
+                          : HEAD_MORE;
     if (status == HEAD_MORE)
         return false;
     if (status == HEAD_DONE)

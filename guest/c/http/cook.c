@@ -133,7 +133,8 @@ static uint32_t put_port(uint16_t *out, uint16_t port)
 }
 
 /* The URL without scheme and host, which the request may name there too (RFC 9112, 3.2). */
-static int split(const char *text, const struct head *head, const char **url, uint32_t *url_length, const char **host, uint32_t *host_length)
+static int split(const char *text, const struct head *head, const char **url, uint32_t *url_length, const char **host,
+                 uint32_t *host_length)
 {
     uint32_t n = 7;
 

@@ -288,12 +288,16 @@ void http_ioctl(struct operation *op)
     switch (op->code)
     {
     case HTTP_IOCTL_QUEUE_NEW:
-        result = op->in_size < sizeof(struct http_queue_new) ? TOO_SMALL : queue_new(file, ((const struct http_queue_new *)op->buffer)->version);
+        result = op->in_size < sizeof(struct http_queue_new)
+                     ? TOO_SMALL
+                     : queue_new(file, ((const struct http_queue_new *)op->buffer)->version);
         finish(op, result, 0);
         break;
     case HTTP_IOCTL_QUEUE_SET: property(file, op, false, true); break;
     case HTTP_IOCTL_QUEUE_GET: property(file, op, false, false); break;
-    case HTTP_IOCTL_QUEUE_ID: finish_number(op, file->queue ? DONE : WRONG_HANDLE, file->queue ? file->queue->id : 0); break;
+    case HTTP_IOCTL_QUEUE_ID:
+        finish_number(op, file->queue ? DONE : WRONG_HANDLE, file->queue ? file->queue->id : 0);
+        break;
     case HTTP_IOCTL_QUEUE_SHUTDOWN:
         if (file->queue)
             queue_shut(file->queue);
@@ -306,8 +310,12 @@ void http_ioctl(struct operation *op)
     case HTTP_IOCTL_GROUP_CLOSE: finish(op, group_close(file, number_of(op)), 0); break;
     case HTTP_IOCTL_GROUP_SET: property(file, op, true, true); break;
     case HTTP_IOCTL_GROUP_GET: property(file, op, true, false); break;
-    case HTTP_IOCTL_ADD_URL: finish(op, has_url(op) ? url_add(file, (const void *)op->buffer) : WRONG_PARAMETER, 0); break;
-    case HTTP_IOCTL_REMOVE_URL: finish(op, has_url(op) ? url_remove(file, (const void *)op->buffer) : WRONG_PARAMETER, 0); break;
+    case HTTP_IOCTL_ADD_URL:
+        finish(op, has_url(op) ? url_add(file, (const void *)op->buffer) : WRONG_PARAMETER, 0);
+        break;
+    case HTTP_IOCTL_REMOVE_URL:
+        finish(op, has_url(op) ? url_remove(file, (const void *)op->buffer) : WRONG_PARAMETER, 0);
+        break;
     case HTTP_IOCTL_RECEIVE: receive(file, op); break;
     case HTTP_IOCTL_BODY: body(file, op); break;
     case HTTP_IOCTL_SEND: respond(file, op); break;

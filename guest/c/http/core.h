@@ -125,7 +125,8 @@ struct connection
     bool ended; /* the other end has closed its half, or is gone */
     struct io receive, send;
     uint8_t *in;
-    uint32_t in_size, in_start, in_length; /* what was received and not read yet; what is being received goes behind it */
+    uint32_t in_size, in_start,
+        in_length; /* what was received and not read yet; what is being received goes behind it */
     uint32_t scanned;
 
     struct queue *queue; /* that has the request */

@@ -245,7 +245,8 @@ void read_bodies(struct connection *c)
         transfer_consume(c, used);
         c->received += used;
         op->length += n;
-        if (op->length && (!(op->flags & HTTP_RECEIVE_REQUEST_ENTITY_BODY_FLAG_FILL_BUFFER) || op->length == op->out_size || body_ended(&c->body)))
+        if (op->length && (!(op->flags & HTTP_RECEIVE_REQUEST_ENTITY_BODY_FLAG_FILL_BUFFER) ||
+                           op->length == op->out_size || body_ended(&c->body)))
             finish(take(&c->readers), DONE, op->length);
         else if (body_ended(&c->body))
             finish(take(&c->readers), END_OF_FILE, 0);

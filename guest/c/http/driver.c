@@ -40,8 +40,8 @@ int irp_claim(struct operation *op)
 }
 
 /*
- * An IRP that is completed stays for a while. Wine's server tells of a cancellation by the address of the IRP, also of one
- * that has been completed meanwhile; if its memory were another's by then, that one would be cancelled.
+ * An IRP that is completed stays for a while. Wine's server tells of a cancellation by the address of the IRP, also of
+ * one that has been completed meanwhile; if its memory were another's by then, that one would be cancelled.
  */
 struct kept
 {

@@ -19,8 +19,9 @@ static SOCKET bound(int family, uint16_t port)
         return s;
     if (family == AF_INET6)
         setsockopt(s, IPPROTO_IPV6, IPV6_V6ONLY, (const char *)&off, sizeof(off));
-    if (!bind(s, family == AF_INET6 ? (SOCKADDR *)&six : (SOCKADDR *)&four, family == AF_INET6 ? sizeof(six) : sizeof(four)) && !listen(s, SOMAXCONN) &&
-        net_add(s))
+    if (!bind(s, family == AF_INET6 ? (SOCKADDR *)&six : (SOCKADDR *)&four,
+              family == AF_INET6 ? sizeof(six) : sizeof(four)) &&
+        !listen(s, SOMAXCONN) && net_add(s))
         return s;
     error = WSAGetLastError();
     closesocket(s);
@@ -48,9 +49,10 @@ static void accepted(struct io *io, DWORD bytes, bool failed)
     lock();
     if (listener->prefixes && !failed)
     {
-        setsockopt(listener->accepted, SOL_SOCKET, SO_UPDATE_ACCEPT_CONTEXT, (char *)&listener->socket, sizeof(listener->socket));
-        GetAcceptExSockaddrs(listener->addresses, 0, sizeof(listener->addresses) / 2, sizeof(listener->addresses) / 2, &local, &local_length, &remote,
-                             &remote_length);
+        setsockopt(listener->accepted, SOL_SOCKET, SO_UPDATE_ACCEPT_CONTEXT, (char *)&listener->socket,
+                   sizeof(listener->socket));
+        GetAcceptExSockaddrs(listener->addresses, 0, sizeof(listener->addresses) / 2, sizeof(listener->addresses) / 2,
+                             &local, &local_length, &remote, &remote_length);
         connection_new(listener->accepted, listener->port, local, remote);
     }
     else if (listener->accepted != INVALID_SOCKET)
@@ -71,8 +73,8 @@ static void accept_next(struct listener *listener)
     listener->accepted = WSASocketW(listener->family, SOCK_STREAM, IPPROTO_TCP, NULL, 0, WSA_FLAG_OVERLAPPED);
     if (listener->accepted != INVALID_SOCKET)
     {
-        if (AcceptEx(listener->socket, listener->accepted, listener->addresses, 0, sizeof(listener->addresses) / 2, sizeof(listener->addresses) / 2, &bytes,
-                     &listener->io.overlapped) ||
+        if (AcceptEx(listener->socket, listener->accepted, listener->addresses, 0, sizeof(listener->addresses) / 2,
+                     sizeof(listener->addresses) / 2, &bytes, &listener->io.overlapped) ||
             WSAGetLastError() == ERROR_IO_PENDING)
             return;
         closesocket(listener->accepted);

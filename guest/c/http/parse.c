@@ -40,7 +40,10 @@ static int is_value(unsigned char c)
     return c == '\t' || (c >= ' ' && c != 0x7f);
 }
 
-/* Whether the text begins as a request does, so that what is none is refused before the end of a head, which never comes. */
+/*
+ * Whether the text begins as a request does, so that what is none is refused before the end of a head, which never
+ * comes.
+ */
 static int is_promising(const char *text, uint32_t length)
 {
     for (uint32_t i = 0; i < length; i++)
@@ -75,7 +78,8 @@ static int read_request_line(const char *text, struct head *head, uint32_t *at)
     if (!head->url_length || head->length - i < sizeof(" HTTP/1.1\r\n\r\n") - 1 || memcmp(text + i, " HTTP/", 6))
         return BAD_REQUEST;
     i += 6;
-    if (text[i] < '0' || text[i] > '9' || text[i + 1] != '.' || text[i + 2] < '0' || text[i + 2] > '9' || text[i + 3] != '\r' || text[i + 4] != '\n')
+    if (text[i] < '0' || text[i] > '9' || text[i + 1] != '.' || text[i + 2] < '0' || text[i + 2] > '9' ||
+        text[i + 3] != '\r' || text[i + 4] != '\n')
         return BAD_REQUEST;
     head->major = (uint16_t)(text[i] - '0');
     head->minor = (uint16_t)(text[i + 2] - '0');

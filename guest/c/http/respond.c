@@ -17,8 +17,8 @@ uint32_t write_date(char *out)
     SYSTEMTIME t;
 
     GetSystemTime(&t);
-    return (uint32_t)_snprintf(out, 32, "%.3s, %02u %.3s %04u %02u:%02u:%02u GMT", days + t.wDayOfWeek * 3, t.wDay, months + (t.wMonth - 1) * 3, t.wYear,
-                               t.wHour, t.wMinute, t.wSecond);
+    return (uint32_t)_snprintf(out, 32, "%.3s, %02u %.3s %04u %02u:%02u:%02u GMT", days + t.wDayOfWeek * 3, t.wDay,
+                               months + (t.wMonth - 1) * 3, t.wYear, t.wHour, t.wMinute, t.wSecond);
 }
 
 /* Decides what the connection does after the response, and what of the response there is. */
@@ -27,7 +27,8 @@ static void plan(struct connection *c, const struct http_send *in)
     bool more = in->flags & HTTP_SEND_RESPONSE_FLAG_MORE_DATA;
 
     c->response_begun = true;
-    c->bodiless = method_known(c->text, c->head.method_length) == HttpVerbHEAD || in->status == 204 || in->status == 304;
+    c->bodiless = method_known(c->text, c->head.method_length) == HttpVerbHEAD || in->status == 204 ||
+                  in->status == 304;
     if (in->given & HTTP_GIVEN_CLOSE)
         c->close_after = true;
     if (in->flags & FLAG_OPAQUE)
@@ -81,7 +82,8 @@ static bool has_form(const struct operation *op)
 {
     const struct http_send *in = (const void *)op->buffer;
 
-    return op->in_size >= sizeof(*in) && (uint64_t)in->reason + in->headers + in->body == op->in_size - sizeof(*in) && in->status < 1000;
+    return op->in_size >= sizeof(*in) && (uint64_t)in->reason + in->headers + in->body == op->in_size - sizeof(*in) &&
+           in->status < 1000;
 }
 
 /* Whether the response may go on as the program wants. */

@@ -65,7 +65,8 @@ void transfer_receive(struct connection *c)
     buffer.buf = (char *)c->in + c->in_length;
     buffer.len = c->in_size - c->in_length;
     c->receiving = true;
-    if (WSARecv(c->socket, &buffer, 1, NULL, &flags, &c->receive.overlapped, NULL) && WSAGetLastError() != WSA_IO_PENDING)
+    if (WSARecv(c->socket, &buffer, 1, NULL, &flags, &c->receive.overlapped, NULL) &&
+        WSAGetLastError() != WSA_IO_PENDING)
     {
         c->receiving = false;
         connection_abort(c);

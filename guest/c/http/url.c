@@ -114,18 +114,21 @@ void prefix_free(struct prefix *prefix)
 
 int prefix_same(const struct prefix *a, const struct prefix *b)
 {
-    return a->kind == b->kind && a->port == b->port && a->host_length == b->host_length && a->path_length == b->path_length &&
-           same(a->host, b->host, a->host_length) && same(a->path, b->path, a->path_length);
+    return a->kind == b->kind && a->port == b->port && a->host_length == b->host_length &&
+           a->path_length == b->path_length && same(a->host, b->host, a->host_length) &&
+           same(a->path, b->path, a->path_length);
 }
 
-uint32_t prefix_fit(const struct prefix *prefix, const struct cooked *cooked, const struct address *here, uint16_t port, int *host_fits)
+uint32_t prefix_fit(const struct prefix *prefix, const struct cooked *cooked, const struct address *here, uint16_t port,
+                    int *host_fits)
 {
     const uint16_t *path = cooked->text + cooked->path;
 
     *host_fits = 0;
     if (prefix->port != port)
         return 0;
-    if (prefix->kind == PREFIX_HOST && (prefix->host_length != cooked->name_length || !same(prefix->host, cooked->text + cooked->host, prefix->host_length)))
+    if (prefix->kind == PREFIX_HOST && (prefix->host_length != cooked->name_length ||
+                                        !same(prefix->host, cooked->text + cooked->host, prefix->host_length)))
         return 0;
     if (prefix->kind == PREFIX_ADDRESS && memcmp(&prefix->address, here, sizeof(*here)))
         return 0;

@@ -62,6 +62,7 @@ int cook(struct cooked *cooked, const char *text, const struct head *head, const
 /*
  * How well the prefix fits: 0, or the more the longer its path is. host_fits tells whether host and port do.
  */
-uint32_t prefix_fit(const struct prefix *prefix, const struct cooked *cooked, const struct address *here, uint16_t port, int *host_fits);
+uint32_t prefix_fit(const struct prefix *prefix, const struct cooked *cooked, const struct address *here, uint16_t port,
+                    int *host_fits);
 
 #endif

@@ -4,7 +4,8 @@
  */
 #include "httpapi.h"
 
-ULONG WINAPI HttpSetServiceConfiguration(HANDLE handle, HTTP_SERVICE_CONFIG_ID id, void *information, ULONG length, OVERLAPPED *overlapped)
+ULONG WINAPI HttpSetServiceConfiguration(HANDLE handle, HTTP_SERVICE_CONFIG_ID id, void *information, ULONG length,
+                                         OVERLAPPED *overlapped)
 {
     (void)handle;
     (void)id;
@@ -14,7 +15,8 @@ ULONG WINAPI HttpSetServiceConfiguration(HANDLE handle, HTTP_SERVICE_CONFIG_ID i
     return ERROR_NOT_SUPPORTED;
 }
 
-ULONG WINAPI HttpDeleteServiceConfiguration(HANDLE handle, HTTP_SERVICE_CONFIG_ID id, void *information, ULONG length, OVERLAPPED *overlapped)
+ULONG WINAPI HttpDeleteServiceConfiguration(HANDLE handle, HTTP_SERVICE_CONFIG_ID id, void *information, ULONG length,
+                                            OVERLAPPED *overlapped)
 {
     (void)handle;
     (void)id;
@@ -25,8 +27,8 @@ ULONG WINAPI HttpDeleteServiceConfiguration(HANDLE handle, HTTP_SERVICE_CONFIG_I
 }
 
 /* There are none. */
-ULONG WINAPI HttpQueryServiceConfiguration(HANDLE handle, HTTP_SERVICE_CONFIG_ID id, void *query, ULONG query_length, void *information, ULONG length,
-                                           ULONG *needed, OVERLAPPED *overlapped)
+ULONG WINAPI HttpQueryServiceConfiguration(HANDLE handle, HTTP_SERVICE_CONFIG_ID id, void *query, ULONG query_length,
+                                           void *information, ULONG length, ULONG *needed, OVERLAPPED *overlapped)
 {
     (void)handle;
     (void)id;
@@ -34,7 +36,8 @@ ULONG WINAPI HttpQueryServiceConfiguration(HANDLE handle, HTTP_SERVICE_CONFIG_ID
     (void)length;
     (void)needed;
     (void)overlapped;
-    if (query && query_length >= sizeof(HTTP_SERVICE_CONFIG_QUERY_TYPE) && *(HTTP_SERVICE_CONFIG_QUERY_TYPE *)query == HttpServiceConfigQueryNext)
+    if (query && query_length >= sizeof(HTTP_SERVICE_CONFIG_QUERY_TYPE) &&
+        *(HTTP_SERVICE_CONFIG_QUERY_TYPE *)query == HttpServiceConfigQueryNext)
         return ERROR_NO_MORE_ITEMS;
     return ERROR_FILE_NOT_FOUND;
 }
@@ -48,7 +51,8 @@ ULONG WINAPI HttpFlushResponseCache(HANDLE queue, const WCHAR *url, ULONG flags,
     return ERROR_SUCCESS; /* it is empty */
 }
 
-ULONG WINAPI HttpAddFragmentToCache(HANDLE queue, const WCHAR *url, HTTP_DATA_CHUNK *chunk, HTTP_CACHE_POLICY *policy, OVERLAPPED *overlapped)
+ULONG WINAPI HttpAddFragmentToCache(HANDLE queue, const WCHAR *url, HTTP_DATA_CHUNK *chunk, HTTP_CACHE_POLICY *policy,
+                                    OVERLAPPED *overlapped)
 {
     (void)queue;
     (void)url;
@@ -58,7 +62,8 @@ ULONG WINAPI HttpAddFragmentToCache(HANDLE queue, const WCHAR *url, HTTP_DATA_CH
     return ERROR_NOT_SUPPORTED;
 }
 
-ULONG WINAPI HttpReadFragmentFromCache(HANDLE queue, const WCHAR *url, HTTP_BYTE_RANGE *range, void *buffer, ULONG length, ULONG *read, OVERLAPPED *overlapped)
+ULONG WINAPI HttpReadFragmentFromCache(HANDLE queue, const WCHAR *url, HTTP_BYTE_RANGE *range, void *buffer,
+                                       ULONG length, ULONG *read, OVERLAPPED *overlapped)
 {
     (void)queue;
     (void)url;

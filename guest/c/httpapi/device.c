@@ -17,7 +17,8 @@ enum
 static const WCHAR driver[] = L"C:\\windows\\system32\\mullionhttp.exe";
 static DWORD slot; /* of each thread's event */
 
-NTSTATUS WINAPI NtDeviceIoControlFile(HANDLE, HANDLE, PIO_APC_ROUTINE, PVOID, PIO_STATUS_BLOCK, ULONG, PVOID, ULONG, PVOID, ULONG);
+NTSTATUS WINAPI NtDeviceIoControlFile(HANDLE, HANDLE, PIO_APC_ROUTINE, PVOID, PIO_STATUS_BLOCK, ULONG, PVOID, ULONG,
+                                      PVOID, ULONG);
 
 void *get(size_t size)
 {
@@ -40,9 +41,10 @@ static ULONG load(void)
         return GetLastError();
     service = OpenServiceW(manager, L"HTTP", SERVICE_START | SERVICE_CHANGE_CONFIG);
     if (!service)
-        service = CreateServiceW(manager, L"HTTP", L"HTTP Service", SERVICE_START, SERVICE_KERNEL_DRIVER, SERVICE_DEMAND_START, SERVICE_ERROR_NORMAL, driver,
-                                 NULL, NULL, NULL, NULL, NULL);
-    else if (!ChangeServiceConfigW(service, SERVICE_KERNEL_DRIVER, SERVICE_DEMAND_START, SERVICE_NO_CHANGE, driver, NULL, NULL, NULL, NULL, NULL, NULL))
+        service = CreateServiceW(manager, L"HTTP", L"HTTP Service", SERVICE_START, SERVICE_KERNEL_DRIVER,
+                                 SERVICE_DEMAND_START, SERVICE_ERROR_NORMAL, driver, NULL, NULL, NULL, NULL, NULL);
+    else if (!ChangeServiceConfigW(service, SERVICE_KERNEL_DRIVER, SERVICE_DEMAND_START, SERVICE_NO_CHANGE, driver,
+                                   NULL, NULL, NULL, NULL, NULL, NULL))
         error = GetLastError();
     if (!service)
         error = GetLastError();
@@ -69,7 +71,8 @@ static NTSTATUS open(HANDLE *file)
 
     RtlInitUnicodeString(&name, HTTP_DEVICE);
     InitializeObjectAttributes(&attributes, &name, OBJ_CASE_INSENSITIVE, NULL, NULL);
-    return NtCreateFile(file, GENERIC_READ | GENERIC_WRITE, &attributes, &io, NULL, 0, FILE_SHARE_READ | FILE_SHARE_WRITE, FILE_OPEN, 0, NULL, 0);
+    return NtCreateFile(file, GENERIC_READ | GENERIC_WRITE, &attributes, &io, NULL, 0,
+                        FILE_SHARE_READ | FILE_SHARE_WRITE, FILE_OPEN, 0, NULL, 0);
 }
 
 ULONG device_open(HANDLE *file)
@@ -121,11 +124,13 @@ static HANDLE own_event(void)
     return event;
 }
 
-ULONG device_ask(HANDLE file, uint32_t code, const void *in, ULONG in_size, void *out, ULONG out_size, ULONG *done, OVERLAPPED *overlapped)
+ULONG device_ask(HANDLE file, uint32_t code, const void *in, ULONG in_size, void *out, ULONG out_size, ULONG *done,
+                 OVERLAPPED *overlapped)
 {
     IO_STATUS_BLOCK own = {.Status = STATUS_PENDING}, *io = overlapped ? (IO_STATUS_BLOCK *)overlapped : &own;
     HANDLE event = overlapped ? overlapped->hEvent : own_event();
-    void *context = overlapped && !((ULONG_PTR)event & 1) ? overlapped : NULL; /* who gets none finds nothing at its port */
+    void *context = overlapped && !((ULONG_PTR)event & 1) ? overlapped
+                                                          : NULL; /* who gets none finds nothing at its port */
     NTSTATUS status;
 
     if (!overlapped && !event)

@@ -168,7 +168,8 @@ static ULONG number(HTTP_URL_GROUP_ID group, uint32_t code, uint32_t id, uint64_
 {
     HANDLE session = session_of(group);
     struct http_property in = {.group = group, .id = id, .value = *value};
-    ULONG error = session ? device_ask(session, code, &in, sizeof(in), &in, sizeof(in), NULL, NULL) : ERROR_INVALID_PARAMETER;
+    ULONG error = session ? device_ask(session, code, &in, sizeof(in), &in, sizeof(in), NULL, NULL)
+                          : ERROR_INVALID_PARAMETER;
 
     *value = in.value;
     return error;
@@ -181,7 +182,8 @@ static ULONG bind_to(HTTP_URL_GROUP_ID id, const HTTP_BINDING_INFO *binding)
     ULONG error = ERROR_SUCCESS;
 
     if (binding->Flags.Present)
-        error = device_ask(binding->RequestQueueHandle, HTTP_IOCTL_QUEUE_ID, NULL, 0, &queue, sizeof(queue), NULL, NULL);
+        error = device_ask(binding->RequestQueueHandle, HTTP_IOCTL_QUEUE_ID, NULL, 0, &queue, sizeof(queue), NULL,
+                           NULL);
     if (!error)
         error = number(id, HTTP_IOCTL_GROUP_SET, HTTP_PROPERTY_BINDING, &queue);
     AcquireSRWLockExclusive(&guard);
@@ -203,14 +205,16 @@ static ULONG set_times(HTTP_URL_GROUP_ID id, const HTTP_TIMEOUT_LIMIT_INFO *info
     in.times[HTTP_TIME_IDLE] = info->IdleConnection;
     in.times[HTTP_TIME_HEAD] = info->HeaderWait;
     in.rate = info->MinSendRate;
-    return session ? device_ask(session, HTTP_IOCTL_GROUP_SET, &in, sizeof(in), NULL, 0, NULL, NULL) : ERROR_INVALID_PARAMETER;
+    return session ? device_ask(session, HTTP_IOCTL_GROUP_SET, &in, sizeof(in), NULL, 0, NULL, NULL)
+                   : ERROR_INVALID_PARAMETER;
 }
 
 static ULONG get_times(HTTP_URL_GROUP_ID id, HTTP_TIMEOUT_LIMIT_INFO *info)
 {
     HANDLE session = session_of(id);
     struct http_property in = {.group = id, .id = HTTP_PROPERTY_TIMES};
-    ULONG error = session ? device_ask(session, HTTP_IOCTL_GROUP_GET, &in, sizeof(in), &in, sizeof(in), NULL, NULL) : ERROR_INVALID_PARAMETER;
+    ULONG error = session ? device_ask(session, HTTP_IOCTL_GROUP_GET, &in, sizeof(in), &in, sizeof(in), NULL, NULL)
+                          : ERROR_INVALID_PARAMETER;
 
     info->Flags.Present = 1;
     info->EntityBody = in.times[HTTP_TIME_BODY];
@@ -232,7 +236,8 @@ static ULONG authentication(const void *information, ULONG length)
     return info->Flags.Present && info->AuthSchemes ? ERROR_NOT_SUPPORTED : ERROR_SUCCESS;
 }
 
-ULONG WINAPI HttpSetUrlGroupProperty(HTTP_URL_GROUP_ID group, HTTP_SERVER_PROPERTY property, void *information, ULONG length)
+ULONG WINAPI HttpSetUrlGroupProperty(HTTP_URL_GROUP_ID group, HTTP_SERVER_PROPERTY property, void *information,
+                                     ULONG length)
 {
     uint64_t state;
 
@@ -240,13 +245,17 @@ ULONG WINAPI HttpSetUrlGroupProperty(HTTP_URL_GROUP_ID group, HTTP_SERVER_PROPER
         return ERROR_INVALID_PARAMETER;
     switch (property)
     {
-    case HttpServerBindingProperty: return length < sizeof(HTTP_BINDING_INFO) ? ERROR_INVALID_PARAMETER : bind_to(group, information);
+    case HttpServerBindingProperty:
+        return length < sizeof(HTTP_BINDING_INFO) ? ERROR_INVALID_PARAMETER : bind_to(group, information);
     case HttpServerStateProperty:
         if (length < sizeof(HTTP_STATE_INFO))
             return ERROR_INVALID_PARAMETER;
         state = ((HTTP_STATE_INFO *)information)->State;
-        return ((HTTP_STATE_INFO *)information)->Flags.Present ? number(group, HTTP_IOCTL_GROUP_SET, HTTP_PROPERTY_STATE, &state) : ERROR_SUCCESS;
-    case HttpServerTimeoutsProperty: return length < sizeof(HTTP_TIMEOUT_LIMIT_INFO) ? ERROR_INVALID_PARAMETER : set_times(group, information);
+        return ((HTTP_STATE_INFO *)information)->Flags.Present
+                   ? number(group, HTTP_IOCTL_GROUP_SET, HTTP_PROPERTY_STATE, &state)
+                   : ERROR_SUCCESS;
+    case HttpServerTimeoutsProperty:
+        return length < sizeof(HTTP_TIMEOUT_LIMIT_INFO) ? ERROR_INVALID_PARAMETER : set_times(group, information);
     case HttpServerAuthenticationProperty:
     case HttpServerExtendedAuthenticationProperty: return authentication(information, length);
     default: return ERROR_NOT_SUPPORTED;
@@ -277,7 +286,8 @@ static ULONG get_binding(HTTP_URL_GROUP_ID id, HTTP_BINDING_INFO *binding)
     return error;
 }
 
-ULONG WINAPI HttpQueryUrlGroupProperty(HTTP_URL_GROUP_ID id, HTTP_SERVER_PROPERTY property, void *information, ULONG length, ULONG *needed)
+ULONG WINAPI HttpQueryUrlGroupProperty(HTTP_URL_GROUP_ID id, HTTP_SERVER_PROPERTY property, void *information,
+                                       ULONG length, ULONG *needed)
 {
     ULONG size;
 
@@ -303,7 +313,8 @@ ULONG WINAPI HttpQueryUrlGroupProperty(HTTP_URL_GROUP_ID id, HTTP_SERVER_PROPERT
     }
 }
 
-ULONG WINAPI HttpSetServerSessionProperty(HTTP_SERVER_SESSION_ID session, HTTP_SERVER_PROPERTY property, void *information, ULONG length)
+ULONG WINAPI HttpSetServerSessionProperty(HTTP_SERVER_SESSION_ID session, HTTP_SERVER_PROPERTY property,
+                                          void *information, ULONG length)
 {
     (void)session;
     if (!information)
@@ -313,7 +324,8 @@ ULONG WINAPI HttpSetServerSessionProperty(HTTP_SERVER_SESSION_ID session, HTTP_S
     return ERROR_NOT_SUPPORTED;
 }
 
-ULONG WINAPI HttpQueryServerSessionProperty(HTTP_SERVER_SESSION_ID session, HTTP_SERVER_PROPERTY property, void *information, ULONG length, ULONG *needed)
+ULONG WINAPI HttpQueryServerSessionProperty(HTTP_SERVER_SESSION_ID session, HTTP_SERVER_PROPERTY property,
+                                            void *information, ULONG length, ULONG *needed)
 {
     (void)session;
     (void)property;

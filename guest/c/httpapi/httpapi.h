@@ -20,7 +20,8 @@ ULONG device_open(HANDLE *file);
  * Asks the driver. With an overlapped it returns ERROR_IO_PENDING, and its end is told as the overlapped wants; without
  * it waits. done may be NULL.
  */
-ULONG device_ask(HANDLE file, uint32_t code, const void *in, ULONG in_size, void *out, ULONG out_size, ULONG *done, OVERLAPPED *overlapped);
+ULONG device_ask(HANDLE file, uint32_t code, const void *in, ULONG in_size, void *out, ULONG out_size, ULONG *done,
+                 OVERLAPPED *overlapped);
 void device_thread_ends(void);
 BOOL device_start(void);
 

@@ -60,7 +60,8 @@ ULONG WINAPI HttpCreateHttpHandle(HANDLE *queue, ULONG options)
 }
 
 /* The name is for other processes that open the queue, which none can. */
-ULONG WINAPI HttpCreateRequestQueue(HTTPAPI_VERSION version, const WCHAR *name, SECURITY_ATTRIBUTES *security, ULONG flags, HANDLE *queue)
+ULONG WINAPI HttpCreateRequestQueue(HTTPAPI_VERSION version, const WCHAR *name, SECURITY_ATTRIBUTES *security,
+                                    ULONG flags, HANDLE *queue)
 {
     (void)name;
     (void)security;
@@ -92,7 +93,8 @@ static ULONG property(HANDLE queue, uint32_t code, HTTP_SERVER_PROPERTY name, ui
     case HttpServer503VerbosityProperty:
         if (code == HTTP_IOCTL_QUEUE_GET)
             *value = Http503ResponseVerbosityFull;
-        return code == HTTP_IOCTL_QUEUE_SET && *value > Http503ResponseVerbosityFull ? ERROR_INVALID_PARAMETER : ERROR_SUCCESS;
+        return code == HTTP_IOCTL_QUEUE_SET && *value > Http503ResponseVerbosityFull ? ERROR_INVALID_PARAMETER
+                                                                                     : ERROR_SUCCESS;
     default: return ERROR_NOT_SUPPORTED;
     }
     error = device_ask(queue, code, &in, sizeof(in), &in, sizeof(in), NULL, NULL);
@@ -100,7 +102,8 @@ static ULONG property(HANDLE queue, uint32_t code, HTTP_SERVER_PROPERTY name, ui
     return error;
 }
 
-ULONG WINAPI HttpSetRequestQueueProperty(HANDLE queue, HTTP_SERVER_PROPERTY name, void *information, ULONG length, ULONG reserved, void *reserved2)
+ULONG WINAPI HttpSetRequestQueueProperty(HANDLE queue, HTTP_SERVER_PROPERTY name, void *information, ULONG length,
+                                         ULONG reserved, void *reserved2)
 {
     uint32_t value;
 
@@ -110,8 +113,8 @@ ULONG WINAPI HttpSetRequestQueueProperty(HANDLE queue, HTTP_SERVER_PROPERTY name
     return property(queue, HTTP_IOCTL_QUEUE_SET, name, &value);
 }
 
-ULONG WINAPI HttpQueryRequestQueueProperty(HANDLE queue, HTTP_SERVER_PROPERTY name, void *information, ULONG length, ULONG reserved, ULONG *needed,
-                                           void *reserved2)
+ULONG WINAPI HttpQueryRequestQueueProperty(HANDLE queue, HTTP_SERVER_PROPERTY name, void *information, ULONG length,
+                                           ULONG reserved, ULONG *needed, void *reserved2)
 {
     uint32_t value = 0;
     ULONG error;

@@ -1,7 +1,8 @@
 /* Requests and their bodies. */
 #include "httpapi.h"
 
-ULONG WINAPI HttpReceiveHttpRequest(HANDLE queue, HTTP_REQUEST_ID id, ULONG flags, HTTP_REQUEST *request, ULONG length, ULONG *received, OVERLAPPED *overlapped)
+ULONG WINAPI HttpReceiveHttpRequest(HANDLE queue, HTTP_REQUEST_ID id, ULONG flags, HTTP_REQUEST *request, ULONG length,
+                                    ULONG *received, OVERLAPPED *overlapped)
 {
     struct http_receive in = {.id = id, .address = (ULONG_PTR)request, .flags = flags};
 
@@ -12,7 +13,8 @@ ULONG WINAPI HttpReceiveHttpRequest(HANDLE queue, HTTP_REQUEST_ID id, ULONG flag
     return device_ask(queue, HTTP_IOCTL_RECEIVE, &in, sizeof(in), request, length, received, overlapped);
 }
 
-ULONG WINAPI HttpReceiveRequestEntityBody(HANDLE queue, HTTP_REQUEST_ID id, ULONG flags, void *buffer, ULONG length, ULONG *received, OVERLAPPED *overlapped)
+ULONG WINAPI HttpReceiveRequestEntityBody(HANDLE queue, HTTP_REQUEST_ID id, ULONG flags, void *buffer, ULONG length,
+                                          ULONG *received, OVERLAPPED *overlapped)
 {
     struct http_body in = {.id = id, .flags = flags};
 
@@ -41,7 +43,8 @@ ULONG WINAPI HttpWaitForDisconnectEx(HANDLE queue, HTTP_CONNECTION_ID id, ULONG 
 }
 
 /* Connections have no certificates, because there is no HTTPS. */
-ULONG WINAPI HttpReceiveClientCertificate(HANDLE queue, HTTP_CONNECTION_ID id, ULONG flags, HTTP_SSL_CLIENT_CERT_INFO *info, ULONG size, ULONG *received,
+ULONG WINAPI HttpReceiveClientCertificate(HANDLE queue, HTTP_CONNECTION_ID id, ULONG flags,
+                                          HTTP_SSL_CLIENT_CERT_INFO *info, ULONG size, ULONG *received,
                                           OVERLAPPED *overlapped)
 {
     (void)queue;

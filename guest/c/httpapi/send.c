@@ -7,7 +7,8 @@
 
 enum
 {
-    FEW_COPIED = 4 << 20, /* bytes given to the driver at once; a longer body goes in pieces, of which the last one is the caller's */
+    FEW_COPIED = 4 << 20, /* bytes given to the driver at once; a longer body goes in pieces, of which the last one is
+                             the caller's */
 };
 
 static const char product[] = "Microsoft-HTTPAPI/2.0";
@@ -85,14 +86,16 @@ static void note(struct http_send *send, const char *name, size_t name_length, c
     }
 }
 
-static void header(struct text *t, struct http_send *send, const char *name, size_t name_length, const char *value, size_t length)
+static void header(struct text *t, struct http_send *send, const char *name, size_t name_length, const char *value,
+                   size_t length)
 {
     note(send, name, name_length, value, length);
     add_header(t, name, name_length, value, length);
 }
 
 static const char *const names[HttpHeaderResponseMaximum] = {
-    HTTP_COMMON_HEADERS, "Accept-Ranges", "Age", "ETag", "Location", "Proxy-Authenticate", "Retry-After", "Server", "Set-Cookie", "Vary", "WWW-Authenticate",
+    HTTP_COMMON_HEADERS, "Accept-Ranges", "Age",        "ETag", "Location",         "Proxy-Authenticate",
+    "Retry-After",       "Server",        "Set-Cookie", "Vary", "WWW-Authenticate",
 };
 
 /* As http.sys does, the driver's own name comes after the program's. */
@@ -110,7 +113,8 @@ static void server(struct text *t, struct http_send *send, const HTTP_KNOWN_HEAD
 static void several(struct text *t, struct http_send *send, const HTTP_MULTIPLE_KNOWN_HEADERS *more)
 {
     for (USHORT i = 0; i < more->KnownHeaderCount && (unsigned)more->HeaderId < HttpHeaderResponseMaximum; i++)
-        header(t, send, names[more->HeaderId], strlen(names[more->HeaderId]), more->KnownHeaders[i].pRawValue, more->KnownHeaders[i].RawValueLength);
+        header(t, send, names[more->HeaderId], strlen(names[more->HeaderId]), more->KnownHeaders[i].pRawValue,
+               more->KnownHeaders[i].RawValueLength);
 }
 
 static void headers(struct text *t, struct http_send *send, const HTTP_RESPONSE *response)
@@ -220,10 +224,11 @@ static ULONG take(struct body *body, char *to, size_t n)
 }
 
 /*
- * Sends what is in send and in text before it, and the body. A body that is long goes in pieces; the caller waits for all
- * but the last one.
+ * Sends what is in send and in text before it, and the body. A body that is long goes in pieces; the caller waits for
+ * all but the last one.
  */
-static ULONG ship(HANDLE queue, struct http_send *send, const char *reason, const struct text *head, struct body *body, ULONG *sent, OVERLAPPED *overlapped)
+static ULONG ship(HANDLE queue, struct http_send *send, const char *reason, const struct text *head, struct body *body,
+                  ULONG *sent, OVERLAPPED *overlapped)
 {
     uint64_t total = 0;
     ULONG flags = send->flags, error = ERROR_SUCCESS, done;
@@ -237,28 +242,32 @@ static ULONG ship(HANDLE queue, struct http_send *send, const char *reason, cons
             return error;
         total += length;
     }
-    if (send->status && !(send->given & (HTTP_GIVEN_LENGTH | HTTP_GIVEN_ENCODING)) && !(flags & HTTP_SEND_RESPONSE_FLAG_MORE_DATA))
+    if (send->status && !(send->given & (HTTP_GIVEN_LENGTH | HTTP_GIVEN_ENCODING)) &&
+        !(flags & HTTP_SEND_RESPONSE_FLAG_MORE_DATA))
     {
         send->whole = 1;
         send->content_length = total;
     }
     do
     {
-        size_t n = total > FEW_COPIED ? FEW_COPIED : (size_t)total, before = sizeof(*send) + send->reason + send->headers;
+        size_t n = total > FEW_COPIED ? FEW_COPIED : (size_t)total,
+               before = sizeof(*send) + send->reason + send->headers;
         char *in = get(before + n);
 
         if (!in)
             return ERROR_NOT_ENOUGH_MEMORY;
         total -= n;
         send->body = (uint32_t)n;
-        send->flags = total ? (flags | HTTP_SEND_RESPONSE_FLAG_MORE_DATA) & ~(ULONG)HTTP_SEND_RESPONSE_FLAG_DISCONNECT : flags;
+        send->flags = total ? (flags | HTTP_SEND_RESPONSE_FLAG_MORE_DATA) & ~(ULONG)HTTP_SEND_RESPONSE_FLAG_DISCONNECT
+                            : flags;
         memcpy(in, send, sizeof(*send));
         memcpy(in + sizeof(*send), reason, send->reason);
         if (send->headers)
             memcpy(in + sizeof(*send) + send->reason, head->at, send->headers);
         error = take(body, in + before, n);
         if (!error)
-            error = device_ask(queue, HTTP_IOCTL_SEND, in, (ULONG)(before + n), NULL, 0, &done, total ? NULL : overlapped);
+            error = device_ask(queue, HTTP_IOCTL_SEND, in, (ULONG)(before + n), NULL, 0, &done,
+                               total ? NULL : overlapped);
         put_back(in);
         send->status = send->reason = send->headers = send->given = 0;
         if (!error)
@@ -269,8 +278,8 @@ static ULONG ship(HANDLE queue, struct http_send *send, const char *reason, cons
     return error;
 }
 
-ULONG WINAPI HttpSendHttpResponse(HANDLE queue, HTTP_REQUEST_ID id, ULONG flags, HTTP_RESPONSE *response, void *policy, ULONG *sent, void *reserved,
-                                  ULONG reserved2, OVERLAPPED *overlapped, void *log)
+ULONG WINAPI HttpSendHttpResponse(HANDLE queue, HTTP_REQUEST_ID id, ULONG flags, HTTP_RESPONSE *response, void *policy,
+                                  ULONG *sent, void *reserved, ULONG reserved2, OVERLAPPED *overlapped, void *log)
 {
     struct http_send send = {.id = id, .flags = flags};
     struct text text = {0};
@@ -303,8 +312,9 @@ ULONG WINAPI HttpSendHttpResponse(HANDLE queue, HTTP_REQUEST_ID id, ULONG flags,
     return error;
 }
 
-ULONG WINAPI HttpSendResponseEntityBody(HANDLE queue, HTTP_REQUEST_ID id, ULONG flags, USHORT count, HTTP_DATA_CHUNK *chunks, ULONG *sent, void *reserved,
-                                        ULONG reserved2, OVERLAPPED *overlapped, void *log)
+ULONG WINAPI HttpSendResponseEntityBody(HANDLE queue, HTTP_REQUEST_ID id, ULONG flags, USHORT count,
+                                        HTTP_DATA_CHUNK *chunks, ULONG *sent, void *reserved, ULONG reserved2,
+                                        OVERLAPPED *overlapped, void *log)
 {
     struct http_send send = {.id = id, .flags = flags};
     struct body body = {.chunks = chunks, .count = count};

@@ -5,8 +5,9 @@
 /* Types of properties and errors of wbemcli.h of the Windows SDK. */
 enum
 {
-    CIM_SINT16 = 2, CIM_SINT32 = 3, CIM_REAL32 = 4, CIM_REAL64 = 5, CIM_STRING = 8, CIM_BOOLEAN = 11, CIM_OBJECT = 13, CIM_SINT8 = 16, CIM_UINT8 = 17,
-    CIM_UINT16 = 18, CIM_UINT32 = 19, CIM_SINT64 = 20, CIM_UINT64 = 21, CIM_DATETIME = 101, CIM_REFERENCE = 102, CIM_CHAR16 = 103, CIM_FLAG_ARRAY = 0x2000
+    CIM_SINT16 = 2, CIM_SINT32 = 3, CIM_REAL32 = 4, CIM_REAL64 = 5, CIM_STRING = 8, CIM_BOOLEAN = 11, CIM_OBJECT = 13,
+    CIM_SINT8 = 16, CIM_UINT8 = 17, CIM_UINT16 = 18, CIM_UINT32 = 19, CIM_SINT64 = 20, CIM_UINT64 = 21,
+    CIM_DATETIME = 101, CIM_REFERENCE = 102, CIM_CHAR16 = 103, CIM_FLAG_ARRAY = 0x2000
 };
 /* clang-format on */
 
@@ -17,10 +18,12 @@ int mi_type_of(LONG cim_type)
     {
         int cim, type;
     } types[] = {
-        {CIM_BOOLEAN, MI_BOOLEAN}, {CIM_UINT8, MI_UINT8},       {CIM_SINT8, MI_SINT8},         {CIM_UINT16, MI_UINT16},
-        {CIM_SINT16, MI_SINT16},   {CIM_UINT32, MI_UINT32},     {CIM_SINT32, MI_SINT32},       {CIM_UINT64, MI_UINT64},
-        {CIM_SINT64, MI_SINT64},   {CIM_REAL32, MI_REAL32},     {CIM_REAL64, MI_REAL64},       {CIM_CHAR16, MI_CHAR16},
-        {CIM_STRING, MI_STRING},   {CIM_DATETIME, MI_DATETIME}, {CIM_REFERENCE, MI_REFERENCE}, {CIM_OBJECT, MI_INSTANCE},
+        {CIM_BOOLEAN, MI_BOOLEAN}, {CIM_UINT8, MI_UINT8},       {CIM_SINT8, MI_SINT8},
+        {CIM_UINT16, MI_UINT16},   {CIM_SINT16, MI_SINT16},     {CIM_UINT32, MI_UINT32},
+        {CIM_SINT32, MI_SINT32},   {CIM_UINT64, MI_UINT64},     {CIM_SINT64, MI_SINT64},
+        {CIM_REAL32, MI_REAL32},   {CIM_REAL64, MI_REAL64},     {CIM_CHAR16, MI_CHAR16},
+        {CIM_STRING, MI_STRING},   {CIM_DATETIME, MI_DATETIME}, {CIM_REFERENCE, MI_REFERENCE},
+        {CIM_OBJECT, MI_INSTANCE},
     };
 
     for (unsigned i = 0; i < sizeof(types) / sizeof(types[0]); i++)
@@ -101,8 +104,9 @@ BOOL mi_parse_datetime(const WCHAR *text, struct mi_datetime *out)
     WCHAR sign;
 
     *out = none;
-    if (!take_digits(&at, 8, &date) || !take_digits(&at, 2, &hour) || !take_digits(&at, 2, &minute) || !take_digits(&at, 2, &second) || *at++ != '.' ||
-        !take_digits(&at, 6, &micro) || !(sign = *at++) || !take_digits(&at, 3, &zone) || *at)
+    if (!take_digits(&at, 8, &date) || !take_digits(&at, 2, &hour) || !take_digits(&at, 2, &minute) ||
+        !take_digits(&at, 2, &second) || *at++ != '.' || !take_digits(&at, 6, &micro) || !(sign = *at++) ||
+        !take_digits(&at, 3, &zone) || *at)
         return FALSE;
     if (sign == ':')
     {

@@ -164,7 +164,8 @@ static MI_Result get_element(const struct element *element, const WCHAR **name, 
     return MI_RESULT_OK;
 }
 
-static MI_Result WINAPI instance_get_element(const struct mi_instance *instance, const WCHAR *name, void *value, DWORD *type, DWORD *flags, DWORD *index)
+static MI_Result WINAPI instance_get_element(const struct mi_instance *instance, const WCHAR *name, void *value,
+                                             DWORD *type, DWORD *flags, DWORD *index)
 {
     if (!instance || !name)
         return MI_RESULT_INVALID_PARAMETER;
@@ -179,7 +180,8 @@ static MI_Result WINAPI instance_get_element(const struct mi_instance *instance,
     return MI_RESULT_NO_SUCH_PROPERTY;
 }
 
-static MI_Result WINAPI instance_get_element_at(const struct mi_instance *instance, DWORD index, const WCHAR **name, void *value, DWORD *type, DWORD *flags)
+static MI_Result WINAPI instance_get_element_at(const struct mi_instance *instance, DWORD index, const WCHAR **name,
+                                                void *value, DWORD *type, DWORD *flags)
 {
     if (!instance)
         return MI_RESULT_INVALID_PARAMETER;
@@ -188,7 +190,8 @@ static MI_Result WINAPI instance_get_element_at(const struct mi_instance *instan
     return get_element(&instance->elements[index], name, value, type, flags);
 }
 
-static MI_Result WINAPI instance_is_a(const struct mi_instance *instance, const struct mi_class_decl *class, MI_Boolean *flag)
+static MI_Result WINAPI instance_is_a(const struct mi_instance *instance, const struct mi_class_decl *class,
+                                      MI_Boolean *flag)
 {
     if (!instance || !class || !flag)
         return MI_RESULT_INVALID_PARAMETER;

@@ -1,9 +1,11 @@
 /*
- * mi.dll: Windows' Management Infrastructure, for programs that query WMI through it. Wine has WMI's older interface, COM, and no mi.dll. A query is carried
- * out by COM's IWbemServices (query.c), which is Wine's: what Wine's WMI has, this has. Whatever else the interface can do answers MI_RESULT_NOT_SUPPORTED.
+ * mi.dll: Windows' Management Infrastructure, for programs that query WMI through it. Wine has WMI's older interface,
+ * COM, and no mi.dll. A query is carried out by COM's IWbemServices (query.c), which is Wine's: what Wine's WMI has,
+ * this has. Whatever else the interface can do answers MI_RESULT_NOT_SUPPORTED.
  *
- * The layouts, the order of the functions in their tables and the numbers are those of mi.h of the Windows SDK 10.0.22621, described in
- * https://learn.microsoft.com/windows/win32/api/mi/ and https://learn.microsoft.com/previous-versions/windows/desktop/wmi_v2/.
+ * The layouts, the order of the functions in their tables and the numbers are those of mi.h of the Windows
+ * SDK 10.0.22621, described in https://learn.microsoft.com/windows/win32/api/mi/ and
+ * https://learn.microsoft.com/previous-versions/windows/desktop/wmi_v2/.
  */
 #ifndef MULLION_MI_H
 #define MULLION_MI_H
@@ -16,15 +18,16 @@ typedef BYTE MI_Boolean;
 /* clang-format off */
 enum
 {
-    MI_RESULT_OK = 0, MI_RESULT_FAILED = 1, MI_RESULT_ACCESS_DENIED = 2, MI_RESULT_INVALID_NAMESPACE = 3, MI_RESULT_INVALID_PARAMETER = 4,
-    MI_RESULT_INVALID_CLASS = 5, MI_RESULT_NOT_FOUND = 6, MI_RESULT_NOT_SUPPORTED = 7, MI_RESULT_NO_SUCH_PROPERTY = 12, MI_RESULT_TYPE_MISMATCH = 13,
-    MI_RESULT_QUERY_LANGUAGE_NOT_SUPPORTED = 14, MI_RESULT_INVALID_QUERY = 15, MI_RESULT_SERVER_LIMITS_EXCEEDED = 25
+    MI_RESULT_OK = 0, MI_RESULT_FAILED = 1, MI_RESULT_ACCESS_DENIED = 2, MI_RESULT_INVALID_NAMESPACE = 3,
+    MI_RESULT_INVALID_PARAMETER = 4, MI_RESULT_INVALID_CLASS = 5, MI_RESULT_NOT_FOUND = 6, MI_RESULT_NOT_SUPPORTED = 7,
+    MI_RESULT_NO_SUCH_PROPERTY = 12, MI_RESULT_TYPE_MISMATCH = 13, MI_RESULT_QUERY_LANGUAGE_NOT_SUPPORTED = 14,
+    MI_RESULT_INVALID_QUERY = 15, MI_RESULT_SERVER_LIMITS_EXCEEDED = 25
 };
 
 enum
 {
-    MI_BOOLEAN, MI_UINT8, MI_SINT8, MI_UINT16, MI_SINT16, MI_UINT32, MI_SINT32, MI_UINT64, MI_SINT64, MI_REAL32, MI_REAL64, MI_CHAR16, MI_DATETIME,
-    MI_STRING, MI_REFERENCE, MI_INSTANCE, MI_ARRAY = 16
+    MI_BOOLEAN, MI_UINT8, MI_SINT8, MI_UINT16, MI_SINT16, MI_UINT32, MI_SINT32, MI_UINT64, MI_SINT64, MI_REAL32,
+    MI_REAL64, MI_CHAR16, MI_DATETIME, MI_STRING, MI_REFERENCE, MI_INSTANCE, MI_ARRAY = 16
 };
 
 enum { MI_FLAG_CLASS = 1 << 0, MI_FLAG_PROPERTY = 1 << 2, MI_FLAG_NULL = 1 << 29 };
@@ -109,13 +112,17 @@ struct mi_callbacks
 {
     void *context;
     void *prompt_user, *write_error, *write_message, *write_progress;
-    void(WINAPI *instance_result)(struct mi_handle *operation, void *context, const struct mi_instance *instance, MI_Boolean more, MI_Result result,
-                                  const WCHAR *error, const struct mi_instance *details, MI_Result(WINAPI *acknowledge)(struct mi_handle *operation));
-    void(WINAPI *indication_result)(struct mi_handle *operation, void *context, const struct mi_instance *instance, const WCHAR *bookmark, const WCHAR *machine,
-                                    MI_Boolean more, MI_Result result, const WCHAR *error, const struct mi_instance *details,
+    void(WINAPI *instance_result)(struct mi_handle *operation, void *context, const struct mi_instance *instance,
+                                  MI_Boolean more, MI_Result result, const WCHAR *error,
+                                  const struct mi_instance *details,
+                                  MI_Result(WINAPI *acknowledge)(struct mi_handle *operation));
+    void(WINAPI *indication_result)(struct mi_handle *operation, void *context, const struct mi_instance *instance,
+                                    const WCHAR *bookmark, const WCHAR *machine, MI_Boolean more, MI_Result result,
+                                    const WCHAR *error, const struct mi_instance *details,
                                     MI_Result(WINAPI *acknowledge)(struct mi_handle *operation));
-    void(WINAPI *class_result)(struct mi_handle *operation, void *context, const void *class, MI_Boolean more, MI_Result result, const WCHAR *error,
-                               const struct mi_instance *details, MI_Result(WINAPI *acknowledge)(struct mi_handle *operation));
+    void(WINAPI *class_result)(struct mi_handle *operation, void *context, const void *class, MI_Boolean more,
+                               MI_Result result, const WCHAR *error, const struct mi_instance *details,
+                               MI_Result(WINAPI *acknowledge)(struct mi_handle *operation));
     void *streamed_parameter_result;
 };
 
@@ -152,11 +159,11 @@ enum mi_kind
 struct mi_operation;
 
 /* Starts a query, which a thread of its own carries out. */
-MI_Result mi_start_query(struct mi_handle *operation, const struct mi_handle *session, const WCHAR *space, const WCHAR *query,
-                         const struct mi_callbacks *callbacks);
+MI_Result mi_start_query(struct mi_handle *operation, const struct mi_handle *session, const WCHAR *space,
+                         const WCHAR *query, const struct mi_callbacks *callbacks);
 /* Starts an operation whose only result is this one. */
-MI_Result mi_start_ended(struct mi_handle *operation, const struct mi_handle *session, enum mi_kind kind, MI_Result result,
-                         const struct mi_callbacks *callbacks);
+MI_Result mi_start_ended(struct mi_handle *operation, const struct mi_handle *session, enum mi_kind kind,
+                         MI_Result result, const struct mi_callbacks *callbacks);
 /* What the thread has found. FALSE if nobody wants more. */
 BOOL mi_deliver(struct mi_operation *operation, struct mi_instance *instance);
 const WCHAR *mi_operation_space(const struct mi_operation *operation);

@@ -1,6 +1,6 @@
 /*
- * Operations. A query runs in a thread of its own. Its instances go to the program's callback, in that thread, or wait until the program asks for them; the
- * last result has no instance.
+ * Operations. A query runs in a thread of its own. Its instances go to the program's callback, in that thread, or wait
+ * until the program asks for them; the last result has no instance.
  */
 #include "mi.h"
 
@@ -89,7 +89,8 @@ BOOL mi_deliver(struct mi_operation *operation, struct mi_instance *instance)
     if (operation->has_callbacks)
     {
         if (operation->callbacks.instance_result)
-            operation->callbacks.instance_result(&operation->own, operation->callbacks.context, instance, TRUE, MI_RESULT_OK, NULL, NULL, acknowledge);
+            operation->callbacks.instance_result(&operation->own, operation->callbacks.context, instance, TRUE,
+                                                 MI_RESULT_OK, NULL, NULL, acknowledge);
         mi_free_instance(instance);
         return !is_unwanted(operation);
     }
@@ -118,7 +119,8 @@ static void end(struct mi_operation *operation)
         if (operation->kind == MI_OF_INSTANCES && c->instance_result)
             c->instance_result(&operation->own, c->context, NULL, FALSE, operation->result, error, NULL, acknowledge);
         if (operation->kind == MI_OF_INDICATIONS && c->indication_result)
-            c->indication_result(&operation->own, c->context, NULL, NULL, NULL, FALSE, operation->result, error, NULL, acknowledge);
+            c->indication_result(&operation->own, c->context, NULL, NULL, NULL, FALSE, operation->result, error, NULL,
+                                 acknowledge);
         if (operation->kind == MI_OF_CLASSES && c->class_result)
             c->class_result(&operation->own, c->context, NULL, FALSE, operation->result, error, NULL, acknowledge);
     }
@@ -199,7 +201,8 @@ static MI_Result WINAPI operation_get_session(struct mi_handle *handle, struct m
 }
 
 /* What the last result says, to whoever asks for it. */
-static void show_end(const struct mi_operation *operation, MI_Boolean *more, MI_Result *result, const WCHAR **error, const struct mi_instance **details)
+static void show_end(const struct mi_operation *operation, MI_Boolean *more, MI_Result *result, const WCHAR **error,
+                     const struct mi_instance **details)
 {
     if (more)
         *more = FALSE;
@@ -226,8 +229,9 @@ static struct mi_operation *wait_for(struct mi_handle *handle, enum mi_kind kind
 }
 
 /* The instance is the operation's: it lives until the next one is asked for. */
-static MI_Result WINAPI operation_get_instance(struct mi_handle *handle, const struct mi_instance **instance, MI_Boolean *more, MI_Result *result,
-                                               const WCHAR **error, const struct mi_instance **details)
+static MI_Result WINAPI operation_get_instance(struct mi_handle *handle, const struct mi_instance **instance,
+                                               MI_Boolean *more, MI_Result *result, const WCHAR **error,
+                                               const struct mi_instance **details)
 {
     struct mi_operation *operation = wait_for(handle, MI_OF_INSTANCES);
     struct waiting *waiting = NULL;
@@ -260,8 +264,10 @@ static MI_Result WINAPI operation_get_instance(struct mi_handle *handle, const s
     return MI_RESULT_OK;
 }
 
-static MI_Result WINAPI operation_get_indication(struct mi_handle *handle, const struct mi_instance **instance, const WCHAR **bookmark, const WCHAR **machine,
-                                                 MI_Boolean *more, MI_Result *result, const WCHAR **error, const struct mi_instance **details)
+static MI_Result WINAPI operation_get_indication(struct mi_handle *handle, const struct mi_instance **instance,
+                                                 const WCHAR **bookmark, const WCHAR **machine, MI_Boolean *more,
+                                                 MI_Result *result, const WCHAR **error,
+                                                 const struct mi_instance **details)
 {
     struct mi_operation *operation = wait_for(handle, MI_OF_INDICATIONS);
 
@@ -275,8 +281,8 @@ static MI_Result WINAPI operation_get_indication(struct mi_handle *handle, const
     return operation ? MI_RESULT_OK : MI_RESULT_INVALID_PARAMETER;
 }
 
-static MI_Result WINAPI operation_get_class(struct mi_handle *handle, const void **class, MI_Boolean *more, MI_Result *result, const WCHAR **error,
-                                            const struct mi_instance **details)
+static MI_Result WINAPI operation_get_class(struct mi_handle *handle, const void **class, MI_Boolean *more,
+                                            MI_Result *result, const WCHAR **error, const struct mi_instance **details)
 {
     struct mi_operation *operation = wait_for(handle, MI_OF_CLASSES);
 
@@ -288,7 +294,8 @@ static MI_Result WINAPI operation_get_class(struct mi_handle *handle, const void
 
 /* MI_OperationFT */
 static const void *const operation_functions[] = {
-    operation_close, operation_cancel, operation_get_session, operation_get_instance, operation_get_indication, operation_get_class,
+    operation_close,        operation_cancel,         operation_get_session,
+    operation_get_instance, operation_get_indication, operation_get_class,
 };
 
 /* What a program gets that no operation can be made for. */
@@ -303,7 +310,8 @@ static MI_Result no_operation(struct mi_handle *handle, struct mi_operation *ope
 }
 
 /* Starts the thread of an operation, and gives the program a handle. */
-static MI_Result start(struct mi_handle *handle, struct mi_operation *operation, const struct mi_handle *session, const struct mi_callbacks *callbacks)
+static MI_Result start(struct mi_handle *handle, struct mi_operation *operation, const struct mi_handle *session,
+                       const struct mi_callbacks *callbacks)
 {
     HANDLE thread;
 
@@ -327,8 +335,8 @@ static MI_Result start(struct mi_handle *handle, struct mi_operation *operation,
     return MI_RESULT_OK;
 }
 
-MI_Result mi_start_query(struct mi_handle *handle, const struct mi_handle *session, const WCHAR *space, const WCHAR *query,
-                         const struct mi_callbacks *callbacks)
+MI_Result mi_start_query(struct mi_handle *handle, const struct mi_handle *session, const WCHAR *space,
+                         const WCHAR *query, const struct mi_callbacks *callbacks)
 {
     struct mi_operation *operation = calloc(1, sizeof(*operation));
 
@@ -341,7 +349,8 @@ MI_Result mi_start_query(struct mi_handle *handle, const struct mi_handle *sessi
     return start(handle, operation, session, callbacks);
 }
 
-MI_Result mi_start_ended(struct mi_handle *handle, const struct mi_handle *session, enum mi_kind kind, MI_Result result, const struct mi_callbacks *callbacks)
+MI_Result mi_start_ended(struct mi_handle *handle, const struct mi_handle *session, enum mi_kind kind, MI_Result result,
+                         const struct mi_callbacks *callbacks)
 {
     struct mi_operation *operation = calloc(1, sizeof(*operation));
 

@@ -1,6 +1,7 @@
 /*
- * Options of sessions and operations. Those that change nothing here are accepted: languages, as there is English alone, and times after which to give up,
- * as queries of this machine end by themselves. They are not kept, so they cannot be asked for.
+ * Options of sessions and operations. Those that change nothing here are accepted: languages, as there is English
+ * alone, and times after which to give up, as queries of this machine end by themselves. They are not kept, so they
+ * cannot be asked for.
  */
 #include "mi.h"
 
@@ -38,7 +39,8 @@ static MI_Result WINAPI options_delete(struct mi_handle *options)
     return MI_RESULT_OK;
 }
 
-static MI_Result WINAPI options_set_string(struct mi_handle *options, const WCHAR *name, const WCHAR *value, DWORD flags)
+static MI_Result WINAPI options_set_string(struct mi_handle *options, const WCHAR *name, const WCHAR *value,
+                                           DWORD flags)
 {
     (void)value;
     (void)flags;
@@ -52,7 +54,8 @@ static MI_Result WINAPI options_set_number(struct mi_handle *options, const WCHA
     return accept_option(options, name);
 }
 
-static MI_Result WINAPI options_set_interval(struct mi_handle *options, const WCHAR *name, const void *value, DWORD flags)
+static MI_Result WINAPI options_set_interval(struct mi_handle *options, const WCHAR *name, const void *value,
+                                             DWORD flags)
 {
     (void)value;
     (void)flags;

@@ -48,7 +48,8 @@ static LONGLONG number_of(const VARIANT *from)
     case VT_UI4: return V_UI4(from);
     case VT_I8: return V_I8(from);
     case VT_UI8: return (LONGLONG)V_UI8(from);
-    case VT_BSTR: return V_BSTR(from)[0] == '-' ? wcstoll(V_BSTR(from), NULL, 10) : (LONGLONG)wcstoull(V_BSTR(from), NULL, 10);
+    case VT_BSTR:
+        return V_BSTR(from)[0] == '-' ? wcstoll(V_BSTR(from), NULL, 10) : (LONGLONG)wcstoull(V_BSTR(from), NULL, 10);
     default: return 0;
     }
 }
@@ -58,7 +59,10 @@ static double real_of(const VARIANT *from)
     return V_VT(from) == VT_R4 ? (double)V_R4(from) : V_VT(from) == VT_R8 ? V_R8(from) : (double)number_of(from);
 }
 
-/* A value of a type that is no array. FALSE if there is none: nothing, a text that is no date, a reference to another instance. */
+/*
+ * A value of a type that is no array. FALSE if there is none: nothing, a text that is no date, a reference to another
+ * instance.
+ */
 static BOOL single_value(struct mi_instance *instance, int type, const VARIANT *from, union mi_value *out)
 {
     memset(out, 0, sizeof(*out));
@@ -85,7 +89,8 @@ static BOOL array_item(const VARIANT *array, LONG index, VARIANT *item)
     ULONG size = SafeArrayGetElemsize(V_ARRAY(array));
 
     memset(item, 0, sizeof(*item));
-    if (type == VT_VARIANT || type == VT_DISPATCH || type == VT_UNKNOWN || size > 8 || FAILED(SafeArrayAccessData(V_ARRAY(array), (void **)&data)))
+    if (type == VT_VARIANT || type == VT_DISPATCH || type == VT_UNKNOWN || size > 8 ||
+        FAILED(SafeArrayAccessData(V_ARRAY(array), (void **)&data)))
         return FALSE;
     V_VT(item) = type;
     memcpy(&V_I8(item), data + (size_t)index * size, size);
@@ -100,8 +105,9 @@ static BOOL array_value(struct mi_instance *instance, int type, const VARIANT *f
     char *data;
 
     memset(out, 0, sizeof(*out));
-    if (!(V_VT(from) & VT_ARRAY) || SafeArrayGetDim(V_ARRAY(from)) != 1 || FAILED(SafeArrayGetLBound(V_ARRAY(from), 1, &low)) ||
-        FAILED(SafeArrayGetUBound(V_ARRAY(from), 1, &high)) || !(data = mi_instance_memory(instance, size * (size_t)(high - low + 1))))
+    if (!(V_VT(from) & VT_ARRAY) || SafeArrayGetDim(V_ARRAY(from)) != 1 ||
+        FAILED(SafeArrayGetLBound(V_ARRAY(from), 1, &low)) || FAILED(SafeArrayGetUBound(V_ARRAY(from), 1, &high)) ||
+        !(data = mi_instance_memory(instance, size * (size_t)(high - low + 1))))
         return FALSE;
     for (LONG i = 0; i <= high - low; i++)
     {
@@ -207,7 +213,8 @@ HRESULT mi_run_query(struct mi_operation *operation)
 
     error = language && query ? open_namespace(mi_operation_space(operation), &services) : E_OUTOFMEMORY;
     if (SUCCEEDED(error))
-        error = IWbemServices_ExecQuery(services, language, query, WBEM_FLAG_FORWARD_ONLY | WBEM_FLAG_RETURN_IMMEDIATELY, NULL, &objects);
+        error = IWbemServices_ExecQuery(services, language, query,
+                                        WBEM_FLAG_FORWARD_ONLY | WBEM_FLAG_RETURN_IMMEDIATELY, NULL, &objects);
     if (SUCCEEDED(error))
         error = deliver_all(objects, operation, &count);
     if (SUCCEEDED(error) && !count)

@@ -34,11 +34,12 @@ static MI_Result WINAPI session_get_application(struct mi_handle *session, struc
 }
 
 /*
- * The functions of a session begin an operation, whose results say how it went. They return nothing in mi.h; a program that looks at what they return all the
- * same finds MI_RESULT_OK.
+ * The functions of a session begin an operation, whose results say how it went. They return nothing in mi.h; a program
+ * that looks at what they return all the same finds MI_RESULT_OK.
  */
-static MI_Result WINAPI session_query(struct mi_handle *session, DWORD flags, void *options, const WCHAR *space, const WCHAR *dialect, const WCHAR *query,
-                                      const struct mi_callbacks *callbacks, struct mi_handle *operation)
+static MI_Result WINAPI session_query(struct mi_handle *session, DWORD flags, void *options, const WCHAR *space,
+                                      const WCHAR *dialect, const WCHAR *query, const struct mi_callbacks *callbacks,
+                                      struct mi_handle *operation)
 {
     (void)flags;
     (void)options;
@@ -51,7 +52,8 @@ static MI_Result WINAPI session_query(struct mi_handle *session, DWORD flags, vo
     return mi_start_query(operation, session, space, query, callbacks);
 }
 
-static MI_Result WINAPI session_enumerate(struct mi_handle *session, DWORD flags, void *options, const WCHAR *space, const WCHAR *class, MI_Boolean keys_only,
+static MI_Result WINAPI session_enumerate(struct mi_handle *session, DWORD flags, void *options, const WCHAR *space,
+                                          const WCHAR *class, MI_Boolean keys_only,
                                           const struct mi_callbacks *callbacks, struct mi_handle *operation)
 {
     WCHAR query[CLASS_CHARS + 32] = L"SELECT * FROM ";
@@ -64,7 +66,8 @@ static MI_Result WINAPI session_enumerate(struct mi_handle *session, DWORD flags
     return session_query(session, flags, options, space, NULL, wcscat(query, class), callbacks, operation);
 }
 
-static MI_Result WINAPI session_test(struct mi_handle *session, DWORD flags, const struct mi_callbacks *callbacks, struct mi_handle *operation)
+static MI_Result WINAPI session_test(struct mi_handle *session, DWORD flags, const struct mi_callbacks *callbacks,
+                                     struct mi_handle *operation)
 {
     (void)flags;
     if (!session || !operation)
@@ -73,7 +76,8 @@ static MI_Result WINAPI session_test(struct mi_handle *session, DWORD flags, con
 }
 
 /* An operation that is not there; its callbacks and its handle are the last two of its function's parameters. */
-static MI_Result refuse(struct mi_handle *session, enum mi_kind kind, const struct mi_callbacks *callbacks, struct mi_handle *operation)
+static MI_Result refuse(struct mi_handle *session, enum mi_kind kind, const struct mi_callbacks *callbacks,
+                        struct mi_handle *operation)
 {
     if (!session || !operation)
         return MI_RESULT_INVALID_PARAMETER;
@@ -81,8 +85,9 @@ static MI_Result refuse(struct mi_handle *session, enum mi_kind kind, const stru
 }
 
 /* GetInstance, ModifyInstance, CreateInstance, DeleteInstance */
-static MI_Result WINAPI session_one(struct mi_handle *session, DWORD flags, void *options, const WCHAR *space, const void *instance,
-                                    const struct mi_callbacks *callbacks, struct mi_handle *operation)
+static MI_Result WINAPI session_one(struct mi_handle *session, DWORD flags, void *options, const WCHAR *space,
+                                    const void *instance, const struct mi_callbacks *callbacks,
+                                    struct mi_handle *operation)
 {
     (void)flags;
     (void)options;
@@ -91,8 +96,10 @@ static MI_Result WINAPI session_one(struct mi_handle *session, DWORD flags, void
     return refuse(session, MI_OF_INSTANCES, callbacks, operation);
 }
 
-static MI_Result WINAPI session_invoke(struct mi_handle *session, DWORD flags, void *options, const WCHAR *space, const WCHAR *class, const WCHAR *method,
-                                       const void *instance, const void *properties, const struct mi_callbacks *callbacks, struct mi_handle *operation)
+static MI_Result WINAPI session_invoke(struct mi_handle *session, DWORD flags, void *options, const WCHAR *space,
+                                       const WCHAR *class, const WCHAR *method, const void *instance,
+                                       const void *properties, const struct mi_callbacks *callbacks,
+                                       struct mi_handle *operation)
 {
     (void)class;
     (void)method;
@@ -100,8 +107,9 @@ static MI_Result WINAPI session_invoke(struct mi_handle *session, DWORD flags, v
     return session_one(session, flags, options, space, instance, callbacks, operation);
 }
 
-static MI_Result WINAPI session_associators(struct mi_handle *session, DWORD flags, void *options, const WCHAR *space, const void *keys,
-                                            const WCHAR *association, const WCHAR *result, const WCHAR *role, const WCHAR *result_role, MI_Boolean keys_only,
+static MI_Result WINAPI session_associators(struct mi_handle *session, DWORD flags, void *options, const WCHAR *space,
+                                            const void *keys, const WCHAR *association, const WCHAR *result,
+                                            const WCHAR *role, const WCHAR *result_role, MI_Boolean keys_only,
                                             const struct mi_callbacks *callbacks, struct mi_handle *operation)
 {
     (void)association;
@@ -112,8 +120,10 @@ static MI_Result WINAPI session_associators(struct mi_handle *session, DWORD fla
     return session_one(session, flags, options, space, keys, callbacks, operation);
 }
 
-static MI_Result WINAPI session_references(struct mi_handle *session, DWORD flags, void *options, const WCHAR *space, const void *keys, const WCHAR *result,
-                                           const WCHAR *role, MI_Boolean keys_only, const struct mi_callbacks *callbacks, struct mi_handle *operation)
+static MI_Result WINAPI session_references(struct mi_handle *session, DWORD flags, void *options, const WCHAR *space,
+                                           const void *keys, const WCHAR *result, const WCHAR *role,
+                                           MI_Boolean keys_only, const struct mi_callbacks *callbacks,
+                                           struct mi_handle *operation)
 {
     (void)result;
     (void)role;
@@ -121,8 +131,9 @@ static MI_Result WINAPI session_references(struct mi_handle *session, DWORD flag
     return session_one(session, flags, options, space, keys, callbacks, operation);
 }
 
-static MI_Result WINAPI session_subscribe(struct mi_handle *session, DWORD flags, void *options, const WCHAR *space, const WCHAR *dialect, const WCHAR *query,
-                                          const void *delivery, const struct mi_callbacks *callbacks, struct mi_handle *operation)
+static MI_Result WINAPI session_subscribe(struct mi_handle *session, DWORD flags, void *options, const WCHAR *space,
+                                          const WCHAR *dialect, const WCHAR *query, const void *delivery,
+                                          const struct mi_callbacks *callbacks, struct mi_handle *operation)
 {
     (void)flags;
     (void)options;
@@ -133,8 +144,9 @@ static MI_Result WINAPI session_subscribe(struct mi_handle *session, DWORD flags
     return refuse(session, MI_OF_INDICATIONS, callbacks, operation);
 }
 
-static MI_Result WINAPI session_class(struct mi_handle *session, DWORD flags, void *options, const WCHAR *space, const WCHAR *class,
-                                      const struct mi_callbacks *callbacks, struct mi_handle *operation)
+static MI_Result WINAPI session_class(struct mi_handle *session, DWORD flags, void *options, const WCHAR *space,
+                                      const WCHAR *class, const struct mi_callbacks *callbacks,
+                                      struct mi_handle *operation)
 {
     (void)flags;
     (void)options;
@@ -143,8 +155,9 @@ static MI_Result WINAPI session_class(struct mi_handle *session, DWORD flags, vo
     return refuse(session, MI_OF_CLASSES, callbacks, operation);
 }
 
-static MI_Result WINAPI session_classes(struct mi_handle *session, DWORD flags, void *options, const WCHAR *space, const WCHAR *class, MI_Boolean names,
-                                        const struct mi_callbacks *callbacks, struct mi_handle *operation)
+static MI_Result WINAPI session_classes(struct mi_handle *session, DWORD flags, void *options, const WCHAR *space,
+                                        const WCHAR *class, MI_Boolean names, const struct mi_callbacks *callbacks,
+                                        struct mi_handle *operation)
 {
     (void)names;
     return session_class(session, flags, options, space, class, callbacks, operation);
@@ -178,7 +191,8 @@ static BOOL is_here(const WCHAR *destination)
 }
 
 /* Any protocol will do: nothing leaves this machine. */
-static MI_Result WINAPI application_new_session(struct mi_handle *application, const WCHAR *protocol, const WCHAR *destination, void *options, void *callbacks,
+static MI_Result WINAPI application_new_session(struct mi_handle *application, const WCHAR *protocol,
+                                                const WCHAR *destination, void *options, void *callbacks,
                                                 const struct mi_instance **error, struct mi_handle *session)
 {
     (void)protocol;
@@ -203,7 +217,8 @@ static MI_Result WINAPI application_new_destination_options(struct mi_handle *ap
     return MI_RESULT_OK;
 }
 
-static MI_Result WINAPI application_new_operation_options(struct mi_handle *application, MI_Boolean must_understand, struct mi_handle *options)
+static MI_Result WINAPI application_new_operation_options(struct mi_handle *application, MI_Boolean must_understand,
+                                                          struct mi_handle *options)
 {
     (void)must_understand;
     if (!application || !options)
@@ -234,7 +249,8 @@ void mi_init_application(struct mi_handle *application)
 }
 
 /* The library stays: its threads may outlive the program's last handle. */
-MI_Result WINAPI MI_Application_InitializeV1(DWORD flags, const WCHAR *id, const struct mi_instance **error, struct mi_handle *application)
+MI_Result WINAPI MI_Application_InitializeV1(DWORD flags, const WCHAR *id, const struct mi_instance **error,
+                                             struct mi_handle *application)
 {
     HMODULE own;
 
@@ -244,7 +260,8 @@ MI_Result WINAPI MI_Application_InitializeV1(DWORD flags, const WCHAR *id, const
         *error = NULL;
     if (!application)
         return MI_RESULT_INVALID_PARAMETER;
-    GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS, (const WCHAR *)application_functions, &own);
+    GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS,
+                       (const WCHAR *)application_functions, &own);
     mi_init_application(application);
     SetLastError(ERROR_SUCCESS); /* windows_exporter takes any other for a failure */
     return MI_RESULT_OK;

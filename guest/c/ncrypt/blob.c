@@ -4,7 +4,8 @@
 
 #define CURVE(family, number, size, public_magic, private_magic) \
     { \
-        L## #family L"_P" L## #number, L## #family, L"nistP" L## #number, FAMILY_##family, number, size, public_magic, private_magic \
+        L## #family L"_P" L## #number, L## #family, L"nistP" L## #number, FAMILY_##family, number, size, public_magic, \
+            private_magic \
     }
 
 /* Magics: bcrypt.h. */
@@ -128,14 +129,16 @@ static BOOL read_rsa(struct bytes rest, struct blob *blob)
         return FALSE;
     if (!take(&rest, header.exponent, &blob->exponent) || !take(&rest, header.modulus, &blob->modulus))
         return FALSE;
-    if (blob->private_part && (!take(&rest, header.prime1, &blob->prime1) || !take(&rest, header.prime2, &blob->prime2)))
+    if (blob->private_part &&
+        (!take(&rest, header.prime1, &blob->prime1) || !take(&rest, header.prime2, &blob->prime2)))
         return FALSE;
-    if (!sound(blob->exponent) || !sound(blob->modulus) || (blob->private_part && (!sound(blob->prime1) || !sound(blob->prime2))))
+    if (!sound(blob->exponent) || !sound(blob->modulus) ||
+        (blob->private_part && (!sound(blob->prime1) || !sound(blob->prime2))))
         return FALSE;
     if (header.magic == RSA_FULL_MAGIC)
     {
-        if (!take(&rest, header.prime1, &blob->exponent1) || !take(&rest, header.prime2, &blob->exponent2) || !take(&rest, header.prime1, &blob->coefficient) ||
-            !take(&rest, header.modulus, &blob->exponent0))
+        if (!take(&rest, header.prime1, &blob->exponent1) || !take(&rest, header.prime2, &blob->exponent2) ||
+            !take(&rest, header.prime1, &blob->coefficient) || !take(&rest, header.modulus, &blob->exponent0))
             return FALSE;
     }
     blob->data.size = (SIZE_T)(rest.data - blob->data.data);
@@ -152,8 +155,8 @@ static BOOL read_ecc(struct bytes rest, const struct algorithm *algorithm, BOOL 
     blob->algorithm = algorithm;
     blob->bits = algorithm->bits;
     blob->private_part = private_part;
-    if (header.bytes != algorithm->bytes || !take(&rest, header.bytes, &blob->x) || !take(&rest, header.bytes, &blob->y) ||
-        (private_part && !take(&rest, header.bytes, &blob->d)))
+    if (header.bytes != algorithm->bytes || !take(&rest, header.bytes, &blob->x) ||
+        !take(&rest, header.bytes, &blob->y) || (private_part && !take(&rest, header.bytes, &blob->d)))
         return FALSE;
     blob->data.size = (SIZE_T)(rest.data - blob->data.data);
     return TRUE;
@@ -192,7 +195,8 @@ static void put_small(struct der_out *out, BYTE number)
 
 static void write_rsa(struct der_out *out, const struct blob *key)
 {
-    const struct bytes numbers[] = {key->modulus, key->exponent, key->exponent0, key->prime1, key->prime2, key->exponent1, key->exponent2, key->coefficient};
+    const struct bytes numbers[] = {key->modulus, key->exponent,  key->exponent0, key->prime1,
+                                    key->prime2,  key->exponent1, key->exponent2, key->coefficient};
     SIZE_T since = out->size, inner;
 
     for (unsigned i = sizeof(numbers) / sizeof(numbers[0]); i > 0; i--)
@@ -265,8 +269,9 @@ static SIZE_T rsa_to_blob(struct bytes der, BYTE *blob, SIZE_T room)
     bytes = number[0].size;
     prime1 = number[3].size;
     prime2 = number[4].size;
-    if (bytes < RSA_MIN_BITS / 8 || bytes > RSA_MAX_BITS / 8 || number[1].size > bytes || number[2].size > bytes || prime1 > bytes || prime2 > bytes ||
-        number[5].size > prime1 || number[6].size > prime2 || number[7].size > prime1)
+    if (bytes < RSA_MIN_BITS / 8 || bytes > RSA_MAX_BITS / 8 || number[1].size > bytes || number[2].size > bytes ||
+        prime1 > bytes || prime2 > bytes || number[5].size > prime1 || number[6].size > prime2 ||
+        number[7].size > prime1)
         return 0;
     size = RSA_HEADER + number[1].size + 2 * bytes + 3 * prime1 + 2 * prime2;
     if (size > room)
@@ -298,7 +303,8 @@ static SIZE_T ecc_to_blob(struct bytes der, const struct algorithm *algorithm, B
     DWORD version;
     BYTE tag;
 
-    if (!der_take(&der, DER_SEQUENCE, &sequence) || !der_take_small(&sequence, &version) || version != 1 || !der_take(&sequence, DER_OCTET_STRING, &d))
+    if (!der_take(&der, DER_SEQUENCE, &sequence) || !der_take_small(&sequence, &version) || version != 1 ||
+        !der_take(&sequence, DER_OCTET_STRING, &d))
         return 0;
     while (der_next(&sequence, &tag, &part))
         if (tag == (DER_CONTEXT_CONSTRUCTED | 1) && !der_take(&part, DER_BIT_STRING, &point))
@@ -308,7 +314,8 @@ static SIZE_T ecc_to_blob(struct bytes der, const struct algorithm *algorithm, B
         d.data++;
         d.size--;
     }
-    if (!d.size || d.size > algorithm->bytes || point.size != 2 + 2 * (SIZE_T)algorithm->bytes || point.data[0] || point.data[1] != 4)
+    if (!d.size || d.size > algorithm->bytes || point.size != 2 + 2 * (SIZE_T)algorithm->bytes || point.data[0] ||
+        point.data[1] != 4)
         return 0;
     if (size > room)
         return size;
@@ -324,8 +331,9 @@ SIZE_T pkcs8_to_blob(struct bytes der, enum family family, BYTE *blob, SIZE_T ro
     DWORD version;
 
     /* version 1 may have a public key of its own and attributes after the key, which nothing here needs */
-    if (!der_take(&der, DER_SEQUENCE, &sequence) || !der_take_small(&sequence, &version) || version > 1 || !der_take(&sequence, DER_SEQUENCE, &identifier) ||
-        !der_take(&identifier, DER_OID, &oid) || !der_take(&sequence, DER_OCTET_STRING, &key))
+    if (!der_take(&der, DER_SEQUENCE, &sequence) || !der_take_small(&sequence, &version) || version > 1 ||
+        !der_take(&sequence, DER_SEQUENCE, &identifier) || !der_take(&identifier, DER_OID, &oid) ||
+        !der_take(&sequence, DER_OCTET_STRING, &key))
         return 0;
     if (bytes_equal(oid, oid_rsa, sizeof(oid_rsa)))
         return rsa_to_blob(key, blob, room);

@@ -1,6 +1,7 @@
 /*
- * The blobs in which bcrypt.dll takes and gives keys: bcrypt.h of the Windows SDK, BCRYPT_RSAKEY_BLOB and BCRYPT_ECCKEY_BLOB, and PKCS#8 (RFC 5958, with
- * RFC 8017 for RSA and RFC 5915 for elliptic curves). It knows no Wine, and is tested on Linux.
+ * The blobs in which bcrypt.dll takes and gives keys: bcrypt.h of the Windows SDK, BCRYPT_RSAKEY_BLOB and
+ * BCRYPT_ECCKEY_BLOB, and PKCS#8 (RFC 5958, with RFC 8017 for RSA and RFC 5915 for elliptic curves). It knows no Wine,
+ * and is tested on Linux.
  */
 #ifndef MULLION_BLOB_H
 #define MULLION_BLOB_H
@@ -61,9 +62,10 @@ struct blob
     const struct algorithm *algorithm;
     DWORD bits;
     BOOL private_part;
-    struct bytes data;                                                                            /* without what follows the key */
-    struct bytes exponent, modulus, prime1, prime2, exponent1, exponent2, coefficient, exponent0; /* RSA; the last is the private exponent */
-    struct bytes x, y, d;                                                                         /* elliptic curves */
+    struct bytes data; /* without what follows the key */
+    struct bytes exponent, modulus, prime1, prime2, exponent1, exponent2, coefficient,
+        exponent0;        /* RSA; the last is the private exponent */
+    struct bytes x, y, d; /* elliptic curves */
 };
 
 /* FALSE: not a key, or not a whole one. */
@@ -73,8 +75,9 @@ BOOL blob_read(const BYTE *data, SIZE_T size, struct blob *blob);
 void pkcs8_write(struct der_out *out, const struct blob *key);
 
 /*
- * Reads PKCS#8 into a blob of bcrypt.dll: an RSAFULLPRIVATEBLOB, or an ECCPRIVATEBLOB of the family. Returns its size, 0 if der is not a key of a kind that is known here;
- * writes nothing if room is less. Keys of elliptic curves must have their public part.
+ * Reads PKCS#8 into a blob of bcrypt.dll: an RSAFULLPRIVATEBLOB, or an ECCPRIVATEBLOB of the family. Returns its size,
+ * 0 if der is not a key of a kind that is known here; writes nothing if room is less. Keys of elliptic curves must have
+ * their public part.
  */
 SIZE_T pkcs8_to_blob(struct bytes der, enum family family, BYTE *blob, SIZE_T room);
 

@@ -1,12 +1,14 @@
 /*
  * Private keys of certificates.
  *
- * Facts (Wine 8.0 and 10.0): PFXImportCertStore of crypt32.dll takes PFX files with a key of RSA only, knows no flag for keys of CNG, leaves out certificates that are not
- * in the key's chain, and says of every other that the key is its own. CryptAcquireCertificatePrivateKey gives a handle of CAPI also to those who want one of CNG, and a certificate keeps no key of CNG
- * (CERT_NCRYPT_KEY_HANDLE_PROP_ID).
+ * Facts (Wine 8.0 and 10.0): PFXImportCertStore of crypt32.dll takes PFX files with a key of RSA only, knows no flag
+ * for keys of CNG, leaves out certificates that are not in the key's chain, and says of every other that the key is its
+ * own. CryptAcquireCertificatePrivateKey gives a handle of CAPI also to those who want one of CNG, and a certificate
+ * keeps no key of CNG (CERT_NCRYPT_KEY_HANDLE_PROP_ID).
  *
- * So the key of a PFX is kept with its certificate, as a property: it goes where the certificate's copies go, and away with the last of them. Wine's crypt32.dll keeps
- * properties that it knows; the one that is used here, the name of a file with the private key, is what nobody sets any more. The hooks (guest/c/hooks/certkey.c) lead here.
+ * So the key of a PFX is kept with its certificate, as a property: it goes where the certificate's copies go, and away
+ * with the last of them. Wine's crypt32.dll keeps properties that it knows; the one that is used here, the name of a
+ * file with the private key, is what nobody sets any more. The hooks (guest/c/hooks/certkey.c) lead here.
  */
 #include "keys.h"
 #include "pkcs12.h"
@@ -33,9 +35,10 @@ static BOOL is_key_of(const CERT_CONTEXT *certificate, const struct blob *key)
     struct bytes public_key = {info->PublicKey.pbData, info->PublicKey.cbData}, sequence, modulus;
 
     if (!strcmp(info->Algorithm.pszObjId, szOID_RSA_RSA) || key->algorithm->family == FAMILY_RSA)
-        return key->algorithm->family == FAMILY_RSA && der_take(&public_key, DER_SEQUENCE, &sequence) && der_take_number(&sequence, &modulus) &&
-               bytes_equal(modulus, key->modulus.data, key->modulus.size);
-    return public_key.size == 1 + key->x.size + key->y.size && public_key.data[0] == 4 && !memcmp(public_key.data + 1, key->x.data, key->x.size) &&
+        return key->algorithm->family == FAMILY_RSA && der_take(&public_key, DER_SEQUENCE, &sequence) &&
+               der_take_number(&sequence, &modulus) && bytes_equal(modulus, key->modulus.data, key->modulus.size);
+    return public_key.size == 1 + key->x.size + key->y.size && public_key.data[0] == 4 &&
+           !memcmp(public_key.data + 1, key->x.data, key->x.size) &&
            !memcmp(public_key.data + 1 + key->x.size, key->y.data, key->y.size);
 }
 
@@ -56,7 +59,10 @@ static BOOL keep(const CERT_CONTEXT *certificate, struct bytes pkcs8, DWORD poli
     return done;
 }
 
-/* What a program looks at to learn whether a certificate has a private key. The name leads nowhere: the key is with the certificate. */
+/*
+ * What a program looks at to learn whether a certificate has a private key. The name leads nowhere: the key is with the
+ * certificate.
+ */
 static BOOL announce(const CERT_CONTEXT *certificate)
 {
     WCHAR provider[] = L"Microsoft Software Key Storage Provider", name[48];
@@ -75,7 +81,10 @@ static BOOL announce(const CERT_CONTEXT *certificate)
     return CertSetCertificateContextProperty(certificate, CERT_KEY_PROV_INFO_PROP_ID, 0, &info);
 }
 
-/* What Wine says of the key in CAPI, for who wants it there (its TLS is one): the property of the key's certificate in Wine's store. */
+/*
+ * What Wine says of the key in CAPI, for who wants it there (its TLS is one): the property of the key's certificate in
+ * Wine's store.
+ */
 static BOOL copy_property(const CERT_CONTEXT *from, const CERT_CONTEXT *to, DWORD property)
 {
     DWORD size = 0;
@@ -98,7 +107,8 @@ static BOOL announce_capi(HCERTSTORE wine, const CERT_CONTEXT *certificate, cons
 
     while (wine && !done && (found = CertEnumCertificatesInStore(wine, found)))
         if (is_key_of(found, key))
-            done = copy_property(found, certificate, CERT_KEY_PROV_INFO_PROP_ID) || copy_property(found, certificate, CERT_KEY_CONTEXT_PROP_ID);
+            done = copy_property(found, certificate, CERT_KEY_PROV_INFO_PROP_ID) ||
+                   copy_property(found, certificate, CERT_KEY_CONTEXT_PROP_ID);
     if (found && done)
         CertFreeCertificateContext(found);
     return done;
@@ -115,7 +125,8 @@ static HCERTSTORE make_store(const struct pfx *pfx, const struct blob *key, DWOR
     {
         const struct bytes *certificate = &pfx->certificates[i];
 
-        good = CertAddEncodedCertificateToStore(store, X509_ASN_ENCODING, certificate->data, (DWORD)certificate->size, CERT_STORE_ADD_ALWAYS, &added);
+        good = CertAddEncodedCertificateToStore(store, X509_ASN_ENCODING, certificate->data, (DWORD)certificate->size,
+                                                CERT_STORE_ADD_ALWAYS, &added);
         if (!good)
             break;
         if (key && is_key_of(added, key))
@@ -129,7 +140,8 @@ static HCERTSTORE make_store(const struct pfx *pfx, const struct blob *key, DWOR
     return NULL;
 }
 
-static HCERTSTORE import_read(const struct pfx *pfx, CRYPT_DATA_BLOB *file, const WCHAR *password, DWORD flags, import_store wines)
+static HCERTSTORE import_read(const struct pfx *pfx, CRYPT_DATA_BLOB *file, const WCHAR *password, DWORD flags,
+                              import_store wines)
 {
     DWORD policy = flags & CRYPT_EXPORTABLE ? NCRYPT_ALLOW_EXPORT_FLAG | NCRYPT_ALLOW_PLAINTEXT_EXPORT_FLAG : 0;
     SIZE_T size = pkcs8_to_blob(pfx->key, FAMILY_ECDSA, NULL, 0);
@@ -188,7 +200,8 @@ NCRYPT_KEY_HANDLE WINAPI MullionGivenKey(const CERT_CONTEXT *certificate)
     CERT_KEY_CONTEXT context;
     DWORD size = sizeof(context);
 
-    if (!CertGetCertificateContextProperty(certificate, CERT_KEY_CONTEXT_PROP_ID, &context, &size) || size != sizeof(context))
+    if (!CertGetCertificateContextProperty(certificate, CERT_KEY_CONTEXT_PROP_ID, &context, &size) ||
+        size != sizeof(context))
         return 0;
     return context.dwKeySpec == CERT_NCRYPT_KEY_SPEC && NCryptIsKeyHandle(context.hNCryptKey) ? context.hNCryptKey : 0;
 }
@@ -199,7 +212,8 @@ BOOL WINAPI MullionGiveKey(const CERT_CONTEXT *certificate, NCRYPT_KEY_HANDLE ke
     CERT_KEY_CONTEXT context = {.cbSize = sizeof(context), .dwKeySpec = CERT_NCRYPT_KEY_SPEC};
 
     if (!key)
-        return !MullionGivenKey(certificate) || CertSetCertificateContextProperty(certificate, CERT_KEY_CONTEXT_PROP_ID, 0, NULL);
+        return !MullionGivenKey(certificate) ||
+               CertSetCertificateContextProperty(certificate, CERT_KEY_CONTEXT_PROP_ID, 0, NULL);
     if (!NCryptIsKeyHandle(key))
     {
         SetLastError((DWORD)E_INVALIDARG);
@@ -216,7 +230,8 @@ static NCRYPT_KEY_HANDLE kept_key(const CERT_CONTEXT *certificate)
     DWORD size = 0, magic, policy;
     BYTE *kept;
 
-    if (!CertGetCertificateContextProperty(certificate, CERT_PVK_FILE_PROP_ID, NULL, &size) || size <= KEPT_HEADER || !(kept = malloc(size)))
+    if (!CertGetCertificateContextProperty(certificate, CERT_PVK_FILE_PROP_ID, NULL, &size) || size <= KEPT_HEADER ||
+        !(kept = malloc(size)))
         return 0;
     if (CertGetCertificateContextProperty(certificate, CERT_PVK_FILE_PROP_ID, kept, &size) && size > KEPT_HEADER)
     {
@@ -232,15 +247,18 @@ static NCRYPT_KEY_HANDLE kept_key(const CERT_CONTEXT *certificate)
 }
 
 /*
- * CryptAcquireCertificatePrivateKey for who takes a key of CNG. FALSE, with *final: there is none, and a key of CAPI is not wanted; without *final it is left to Wine.
+ * CryptAcquireCertificatePrivateKey for who takes a key of CNG. FALSE, with *final: there is none, and a key of CAPI is
+ * not wanted; without *final it is left to Wine.
  */
-BOOL WINAPI MullionCertificateKey(const CERT_CONTEXT *certificate, DWORD flags, NCRYPT_KEY_HANDLE *key, DWORD *spec, BOOL *caller_frees, BOOL *final)
+BOOL WINAPI MullionCertificateKey(const CERT_CONTEXT *certificate, DWORD flags, NCRYPT_KEY_HANDLE *key, DWORD *spec,
+                                  BOOL *caller_frees, BOOL *final)
 {
     NCRYPT_KEY_HANDLE found = MullionGivenKey(certificate);
     BOOL given = found != 0;
 
     *final = (flags & CRYPT_ACQUIRE_ONLY_NCRYPT_KEY_FLAG) != 0;
-    if (flags & (CRYPT_ACQUIRE_ONLY_NCRYPT_KEY_FLAG | CRYPT_ACQUIRE_PREFER_NCRYPT_KEY_FLAG | CRYPT_ACQUIRE_ALLOW_NCRYPT_KEY_FLAG))
+    if (flags & (CRYPT_ACQUIRE_ONLY_NCRYPT_KEY_FLAG | CRYPT_ACQUIRE_PREFER_NCRYPT_KEY_FLAG |
+                 CRYPT_ACQUIRE_ALLOW_NCRYPT_KEY_FLAG))
     {
         if (!found)
             found = kept_key(certificate);

@@ -27,7 +27,8 @@ ULONG hash_size(const WCHAR *algorithm)
     return 0;
 }
 
-NTSTATUS hash_parts(const WCHAR *algorithm, const struct bytes *secret, const struct bytes *parts, unsigned count, BYTE *out, ULONG size)
+NTSTATUS hash_parts(const WCHAR *algorithm, const struct bytes *secret, const struct bytes *parts, unsigned count,
+                    BYTE *out, ULONG size)
 {
     BCRYPT_ALG_HANDLE provider;
     BCRYPT_HASH_HANDLE hash;
@@ -35,7 +36,8 @@ NTSTATUS hash_parts(const WCHAR *algorithm, const struct bytes *secret, const st
 
     if (status)
         return status;
-    status = BCryptCreateHash(provider, &hash, NULL, 0, secret ? (BYTE *)secret->data : NULL, secret ? (ULONG)secret->size : 0, 0);
+    status = BCryptCreateHash(provider, &hash, NULL, 0, secret ? (BYTE *)secret->data : NULL,
+                              secret ? (ULONG)secret->size : 0, 0);
     if (!status)
     {
         for (unsigned i = 0; i < count && !status; i++)
@@ -78,7 +80,8 @@ const WCHAR *parameter_text(const BCryptBuffer *parameter)
     return NULL;
 }
 
-static NTSTATUS hkdf_expand(const WCHAR *algorithm, const BYTE *prk, ULONG prk_size, struct bytes info, BYTE *out, SIZE_T size)
+static NTSTATUS hkdf_expand(const WCHAR *algorithm, const BYTE *prk, ULONG prk_size, struct bytes info, BYTE *out,
+                            SIZE_T size)
 {
     struct bytes secret = {prk, prk_size}, parts[3] = {{NULL, 0}, info, {NULL, 1}};
     BYTE block[LARGEST_HASH], counter = 0;
@@ -97,7 +100,8 @@ static NTSTATUS hkdf_expand(const WCHAR *algorithm, const BYTE *prk, ULONG prk_s
     return status;
 }
 
-NTSTATUS derive_hkdf(const WCHAR *algorithm, struct bytes secret, struct bytes salt, struct bytes info, BYTE *out, SIZE_T size)
+NTSTATUS derive_hkdf(const WCHAR *algorithm, struct bytes secret, struct bytes salt, struct bytes info, BYTE *out,
+                     SIZE_T size)
 {
     static const BYTE zeros[LARGEST_HASH];
     BYTE prk[LARGEST_HASH];
@@ -122,7 +126,8 @@ static void put_32(BYTE *at, DWORD number)
     at[3] = (BYTE)number;
 }
 
-NTSTATUS derive_counter(const WCHAR *algorithm, struct bytes secret, struct bytes label, struct bytes context, BYTE *out, SIZE_T size)
+NTSTATUS derive_counter(const WCHAR *algorithm, struct bytes secret, struct bytes label, struct bytes context,
+                        BYTE *out, SIZE_T size)
 {
     static const BYTE zero;
     BYTE counter[4], bits[4], block[LARGEST_HASH];
@@ -144,7 +149,8 @@ NTSTATUS derive_counter(const WCHAR *algorithm, struct bytes secret, struct byte
     return status;
 }
 
-NTSTATUS derive_concat(const WCHAR *algorithm, struct bytes secret, const struct bytes *info, unsigned count, BYTE *out, SIZE_T size)
+NTSTATUS derive_concat(const WCHAR *algorithm, struct bytes secret, const struct bytes *info, unsigned count, BYTE *out,
+                       SIZE_T size)
 {
     struct bytes parts[8] = {{NULL, 4}, secret};
     ULONG length = hash_size(algorithm);
@@ -167,7 +173,8 @@ NTSTATUS derive_concat(const WCHAR *algorithm, struct bytes secret, const struct
 }
 
 /* P_hash of RFC 5246, 5: exclusive-ored into out. */
-static NTSTATUS add_p_hash(const WCHAR *algorithm, struct bytes secret, const struct bytes *seed, BYTE *out, SIZE_T size)
+static NTSTATUS add_p_hash(const WCHAR *algorithm, struct bytes secret, const struct bytes *seed, BYTE *out,
+                           SIZE_T size)
 {
     ULONG length = hash_size(algorithm);
     BYTE a[LARGEST_HASH], block[LARGEST_HASH];
@@ -188,7 +195,8 @@ static NTSTATUS add_p_hash(const WCHAR *algorithm, struct bytes secret, const st
     return status;
 }
 
-NTSTATUS derive_tls_prf(const WCHAR *algorithm, struct bytes secret, struct bytes label, struct bytes seed, BYTE *out, SIZE_T size)
+NTSTATUS derive_tls_prf(const WCHAR *algorithm, struct bytes secret, struct bytes label, struct bytes seed, BYTE *out,
+                        SIZE_T size)
 {
     struct bytes parts[2] = {label, seed}, half = {secret.data, (secret.size + 1) / 2};
     NTSTATUS status;

@@ -1,8 +1,9 @@
 /*
  * Keys of bcrypt.dll that other keys are derived from: PBKDF2, HKDF, and the counter mode of SP 800-108.
  *
- * Facts (Wine 8.0 and 10.0): bcrypt.dll has no such algorithms and no BCryptKeyDerivation; it has BCryptDeriveKeyPBKDF2. Windows 8 and later have all of them, and .NET
- * derives with them. The hooks (guest/c/hooks/kdf.c) ask bcrypt.dll first, and then here.
+ * Facts (Wine 8.0 and 10.0): bcrypt.dll has no such algorithms and no BCryptKeyDerivation; it has
+ * BCryptDeriveKeyPBKDF2. Windows 8 and later have all of them, and .NET derives with them. The hooks
+ * (guest/c/hooks/kdf.c) ask bcrypt.dll first, and then here.
  *
  * An algorithm's handle is one of the numbers that bcrypt.h of Windows 10 has for it, also where it is opened by name.
  */
@@ -72,7 +73,8 @@ NTSTATUS WINAPI MullionCloseDeriving(BCRYPT_ALG_HANDLE algorithm)
 }
 
 /* BCryptGenerateSymmetricKey */
-NTSTATUS WINAPI MullionMakeDeriving(BCRYPT_ALG_HANDLE algorithm, BCRYPT_KEY_HANDLE *handle, const BYTE *secret, ULONG size)
+NTSTATUS WINAPI MullionMakeDeriving(BCRYPT_ALG_HANDLE algorithm, BCRYPT_KEY_HANDLE *handle, const BYTE *secret,
+                                    ULONG size)
 {
     struct deriving_key *key;
 
@@ -143,7 +145,8 @@ static BOOL bytes_of(const BCryptBufferDesc *list, ULONG type, struct bytes *byt
     return TRUE;
 }
 
-static NTSTATUS derive_pbkdf2(const WCHAR *hash, const struct deriving_key *key, struct bytes salt, struct bytes count, BYTE *out, ULONG size)
+static NTSTATUS derive_pbkdf2(const WCHAR *hash, const struct deriving_key *key, struct bytes salt, struct bytes count,
+                              BYTE *out, ULONG size)
 {
     ULONGLONG iterations = 10000; /* what Windows takes where none are named */
     BCRYPT_ALG_HANDLE provider;
@@ -167,7 +170,8 @@ static NTSTATUS derive_pbkdf2(const WCHAR *hash, const struct deriving_key *key,
         return DERIVE_INVALID;
     if ((status = BCryptOpenAlgorithmProvider(&provider, hash, NULL, BCRYPT_ALG_HANDLE_HMAC_FLAG)))
         return status;
-    status = BCryptDeriveKeyPBKDF2(provider, (BYTE *)key->secret, key->secret_size, (BYTE *)salt.data, (ULONG)salt.size, iterations, out, size, 0);
+    status = BCryptDeriveKeyPBKDF2(provider, (BYTE *)key->secret, key->secret_size, (BYTE *)salt.data, (ULONG)salt.size,
+                                   iterations, out, size, 0);
     BCryptCloseAlgorithmProvider(provider, 0);
     return status;
 }
@@ -178,8 +182,9 @@ static NTSTATUS derive(const struct deriving_key *key, const BCryptBufferDesc *l
     const BCryptBuffer *named;
     const WCHAR *hash;
 
-    if (!find_parameter(list, KDF_HASH_ALGORITHM, &named) || !bytes_of(list, KDF_SALT, &salt) || !bytes_of(list, KDF_ITERATION_COUNT, &count) ||
-        !bytes_of(list, KDF_LABEL, &label) || !bytes_of(list, KDF_CONTEXT, &context) || !bytes_of(list, KDF_HKDF_INFO, &info))
+    if (!find_parameter(list, KDF_HASH_ALGORITHM, &named) || !bytes_of(list, KDF_SALT, &salt) ||
+        !bytes_of(list, KDF_ITERATION_COUNT, &count) || !bytes_of(list, KDF_LABEL, &label) ||
+        !bytes_of(list, KDF_CONTEXT, &context) || !bytes_of(list, KDF_HKDF_INFO, &info))
         return DERIVE_INVALID;
     if (key->algorithm == 0x391)
     {
@@ -188,10 +193,12 @@ static NTSTATUS derive(const struct deriving_key *key, const BCryptBufferDesc *l
     }
     if (!named || !(hash = parameter_text(named)) || !hash_size(hash))
         return DERIVE_INVALID;
-    return key->algorithm == 0x331 ? derive_pbkdf2(hash, key, salt, count, out, size) : derive_counter(hash, secret, label, context, out, size);
+    return key->algorithm == 0x331 ? derive_pbkdf2(hash, key, salt, count, out, size)
+                                   : derive_counter(hash, secret, label, context, out, size);
 }
 
-NTSTATUS WINAPI BCryptKeyDerivation(BCRYPT_KEY_HANDLE handle, BCryptBufferDesc *parameters, PUCHAR output, ULONG room, ULONG *result, ULONG flags)
+NTSTATUS WINAPI BCryptKeyDerivation(BCRYPT_KEY_HANDLE handle, BCryptBufferDesc *parameters, PUCHAR output, ULONG room,
+                                    ULONG *result, ULONG flags)
 {
     struct deriving_key *key;
     NTSTATUS status;
@@ -207,8 +214,8 @@ NTSTATUS WINAPI BCryptKeyDerivation(BCRYPT_KEY_HANDLE handle, BCryptBufferDesc *
 }
 
 /* BCryptEncrypt and BCryptDecrypt of RSA with OAEP. */
-NTSTATUS WINAPI MullionOaep(BCRYPT_KEY_HANDLE handle, BOOL encrypt, const BYTE *in, ULONG in_size, const BCRYPT_OAEP_PADDING_INFO *padding, BYTE *out,
-                            ULONG room, ULONG *result)
+NTSTATUS WINAPI MullionOaep(BCRYPT_KEY_HANDLE handle, BOOL encrypt, const BYTE *in, ULONG in_size,
+                            const BCRYPT_OAEP_PADDING_INFO *padding, BYTE *out, ULONG room, ULONG *result)
 {
     SECURITY_STATUS status = NTE_NOT_SUPPORTED;
     DWORD length = 0;

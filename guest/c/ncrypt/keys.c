@@ -66,7 +66,8 @@ SECURITY_STATUS key_of_blob(const BYTE *data, SIZE_T size, struct key **key)
     (*key)->handle = NULL;
     key_destroy(&(*key)->object);
     /* what it says of numbers that are no key */
-    if ((ULONG)status == 0xc00000e5 || (ULONG)status == 0xc000000d) /* STATUS_INTERNAL_ERROR, STATUS_INVALID_PARAMETER */
+    if ((ULONG)status == 0xc00000e5 ||
+        (ULONG)status == 0xc000000d) /* STATUS_INTERNAL_ERROR, STATUS_INVALID_PARAMETER */
         return NTE_BAD_DATA;
     return map_status(status);
 }
@@ -87,7 +88,8 @@ SECURITY_STATUS key_of_pkcs8(struct bytes der, struct key **key)
     return status;
 }
 
-SECURITY_STATUS WINAPI NCryptCreatePersistedKey(NCRYPT_PROV_HANDLE provider, NCRYPT_KEY_HANDLE *handle, LPCWSTR name, LPCWSTR key_name, DWORD spec, DWORD flags)
+SECURITY_STATUS WINAPI NCryptCreatePersistedKey(NCRYPT_PROV_HANDLE provider, NCRYPT_KEY_HANDLE *handle, LPCWSTR name,
+                                                LPCWSTR key_name, DWORD spec, DWORD flags)
 {
     const struct algorithm *algorithm;
     struct object *owner;
@@ -159,7 +161,8 @@ static SECURITY_STATUS check_curve(const NCryptBufferDesc *parameters, const str
         return ERROR_SUCCESS;
     if (!(curve = parameter_text(parameter)))
         return NTE_INVALID_PARAMETER;
-    return algorithm->curve && algorithm_on_curve(algorithm->family, curve) == algorithm ? ERROR_SUCCESS : NTE_INVALID_PARAMETER;
+    return algorithm->curve && algorithm_on_curve(algorithm->family, curve) == algorithm ? ERROR_SUCCESS
+                                                                                         : NTE_INVALID_PARAMETER;
 }
 
 /* Whether a blob of this magic may have this type. */
@@ -171,10 +174,14 @@ static BOOL is_type(const WCHAR *type, const struct key *key)
         return TRUE;
     if (!key->private_part)
         return !_wcsicmp(type, rsa ? BCRYPT_RSAPUBLIC_BLOB : BCRYPT_ECCPUBLIC_BLOB);
-    return rsa ? !_wcsicmp(type, BCRYPT_RSAPRIVATE_BLOB) || !_wcsicmp(type, BCRYPT_RSAFULLPRIVATE_BLOB) : !_wcsicmp(type, BCRYPT_ECCPRIVATE_BLOB);
+    return rsa ? !_wcsicmp(type, BCRYPT_RSAPRIVATE_BLOB) || !_wcsicmp(type, BCRYPT_RSAFULLPRIVATE_BLOB)
+               : !_wcsicmp(type, BCRYPT_ECCPRIVATE_BLOB);
 }
 
-/* The generic magics say nothing of the curve, which a parameter names: a copy of the blob with the curve's own. 0: it is none of these. */
+/*
+ * The generic magics say nothing of the curve, which a parameter names: a copy of the blob with the curve's own. 0: it
+ * is none of these.
+ */
 static SIZE_T name_curve(const NCryptBufferDesc *parameters, const BYTE *data, SIZE_T size, BYTE **copy)
 {
     const struct algorithm *algorithm;
@@ -187,20 +194,22 @@ static SIZE_T name_curve(const NCryptBufferDesc *parameters, const BYTE *data, S
     if (size < ECC_HEADER)
         return 0;
     memcpy(&magic, data, sizeof(magic));
-    if (magic != 0x50444345 && magic != 0x56444345 && magic != 0x504b4345 && magic != 0x564b4345) /* bcrypt.h BCRYPT_ECD…_GENERIC_MAGIC */
+    if (magic != 0x50444345 && magic != 0x56444345 && magic != 0x504b4345 &&
+        magic != 0x564b4345) /* bcrypt.h BCRYPT_ECD…_GENERIC_MAGIC */
         return 0;
     family = (magic >> 16 & 0xff) == 'D' ? FAMILY_ECDSA : FAMILY_ECDH;
     private_part = magic >> 24 == 'V';
-    if (!find_parameter(parameters, 60, &parameter) || !parameter || !(curve = parameter_text(parameter)) || !(algorithm = algorithm_on_curve(family, curve)) ||
-        !(*copy = malloc(size)))
+    if (!find_parameter(parameters, 60, &parameter) || !parameter || !(curve = parameter_text(parameter)) ||
+        !(algorithm = algorithm_on_curve(family, curve)) || !(*copy = malloc(size)))
         return 0;
     memcpy(*copy, data, size);
     memcpy(*copy, private_part ? &algorithm->private_magic : &algorithm->public_magic, sizeof(magic));
     return size;
 }
 
-SECURITY_STATUS WINAPI NCryptImportKey(NCRYPT_PROV_HANDLE provider, NCRYPT_KEY_HANDLE import_key, LPCWSTR type, NCryptBufferDesc *parameters,
-                                       NCRYPT_KEY_HANDLE *handle, PBYTE data, DWORD size, DWORD flags)
+SECURITY_STATUS WINAPI NCryptImportKey(NCRYPT_PROV_HANDLE provider, NCRYPT_KEY_HANDLE import_key, LPCWSTR type,
+                                       NCryptBufferDesc *parameters, NCRYPT_KEY_HANDLE *handle, PBYTE data, DWORD size,
+                                       DWORD flags)
 {
     struct object *owner = object_get(provider, KIND_PROVIDER);
     struct bytes der = {data, size};
@@ -214,7 +223,8 @@ SECURITY_STATUS WINAPI NCryptImportKey(NCRYPT_PROV_HANDLE provider, NCRYPT_KEY_H
         return NTE_INVALID_HANDLE;
     if (!type || !handle || !data)
         return NTE_INVALID_PARAMETER;
-    if (flags & ~(DWORD)(NCRYPT_SILENT_FLAG | NCRYPT_MACHINE_KEY_FLAG | NCRYPT_OVERWRITE_KEY_FLAG | NCRYPT_DO_NOT_FINALIZE_FLAG | BCRYPT_NO_KEY_VALIDATION))
+    if (flags & ~(DWORD)(NCRYPT_SILENT_FLAG | NCRYPT_MACHINE_KEY_FLAG | NCRYPT_OVERWRITE_KEY_FLAG |
+                         NCRYPT_DO_NOT_FINALIZE_FLAG | BCRYPT_NO_KEY_VALIDATION))
         return NTE_BAD_FLAGS;
     /* encrypted with a key or a password, or to be kept under a name */
     if (import_key || (find_parameter(parameters, NCRYPTBUFFER_PKCS_SECRET, &parameter) && parameter) ||
@@ -279,7 +289,8 @@ static SECURITY_STATUS export_pkcs8(const BYTE *data, SIZE_T size, BYTE *output,
 /* Exports what type says; called with the key's lock. */
 static SECURITY_STATUS export_key(struct key *key, const WCHAR *type, BYTE *output, DWORD room, DWORD *result)
 {
-    BOOL rsa = key->family == FAMILY_RSA, pkcs8 = !_wcsicmp(type, NCRYPT_PKCS8_PRIVATE_KEY_BLOB), private_part = TRUE, shorter = FALSE;
+    BOOL rsa = key->family == FAMILY_RSA, pkcs8 = !_wcsicmp(type, NCRYPT_PKCS8_PRIVATE_KEY_BLOB), private_part = TRUE,
+         shorter = FALSE;
     SECURITY_STATUS status;
     struct blob blob;
     DWORD magic;
@@ -290,7 +301,8 @@ static SECURITY_STATUS export_key(struct key *key, const WCHAR *type, BYTE *outp
         private_part = FALSE;
     else if (rsa && (!_wcsicmp(type, BCRYPT_RSAPRIVATE_BLOB) || !_wcsicmp(type, BCRYPT_PRIVATE_KEY_BLOB)))
         shorter = TRUE;
-    else if (!pkcs8 && _wcsicmp(type, rsa ? BCRYPT_RSAFULLPRIVATE_BLOB : BCRYPT_ECCPRIVATE_BLOB) && (rsa || _wcsicmp(type, BCRYPT_PRIVATE_KEY_BLOB)))
+    else if (!pkcs8 && _wcsicmp(type, rsa ? BCRYPT_RSAFULLPRIVATE_BLOB : BCRYPT_ECCPRIVATE_BLOB) &&
+             (rsa || _wcsicmp(type, BCRYPT_PRIVATE_KEY_BLOB)))
         return NTE_NOT_SUPPORTED;
     if (private_part && !key->private_part)
         return NTE_BAD_KEY_STATE;
@@ -322,8 +334,9 @@ static SECURITY_STATUS export_key(struct key *key, const WCHAR *type, BYTE *outp
     return status;
 }
 
-SECURITY_STATUS WINAPI NCryptExportKey(NCRYPT_KEY_HANDLE handle, NCRYPT_KEY_HANDLE export_handle, LPCWSTR type, NCryptBufferDesc *parameters, PBYTE output,
-                                       DWORD room, DWORD *result, DWORD flags)
+SECURITY_STATUS WINAPI NCryptExportKey(NCRYPT_KEY_HANDLE handle, NCRYPT_KEY_HANDLE export_handle, LPCWSTR type,
+                                       NCryptBufferDesc *parameters, PBYTE output, DWORD room, DWORD *result,
+                                       DWORD flags)
 {
     const BCryptBuffer *parameter;
     SECURITY_STATUS status;

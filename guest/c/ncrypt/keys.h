@@ -21,8 +21,8 @@ enum kind
 };
 
 /*
- * What a handle stands for. A handle is the address of an object that is in the table (objects.c); any other number, such as a handle of CAPI, is told from it without
- * a look at what it points to.
+ * What a handle stands for. A handle is the address of an object that is in the table (objects.c); any other number,
+ * such as a handle of CAPI, is told from it without a look at what it points to.
  */
 struct object
 {
@@ -54,7 +54,8 @@ struct property
 struct key
 {
     struct object object;
-    SRWLOCK lock; /* bcrypt.dll's keys of RSA keep the padding of the last call, so one call at a time uses them; guards the fields below too */
+    SRWLOCK lock; /* bcrypt.dll's keys of RSA keep the padding of the last call, so one call at a time uses them; guards
+                     the fields below too */
     const struct algorithm *algorithm; /* NULL: a curve is still to be set */
     enum family family;
     DWORD bits, policy, usage;
@@ -79,21 +80,24 @@ NTSTATUS native_generate(const struct algorithm *algorithm, DWORD bits, BCRYPT_K
 NTSTATUS native_import(const struct blob *blob, BCRYPT_KEY_HANDLE *key);
 
 /* Exports with the private part or without; the caller frees *data with secure_free. */
-NTSTATUS native_export(BCRYPT_KEY_HANDLE key, const struct algorithm *algorithm, BOOL private_part, BYTE **data, ULONG *size);
+NTSTATUS native_export(BCRYPT_KEY_HANDLE key, const struct algorithm *algorithm, BOOL private_part, BYTE **data,
+                       ULONG *size);
 BOOL native_has(const WCHAR *algorithm);
 void secure_free(void *data, SIZE_T size);
 
 /*
- * oaep.c: RSA with OAEP. The blob is that of the key, for decrypting with its private part; *out_size is the room, at least as many bytes as the modulus has, and becomes
- * the size.
+ * oaep.c: RSA with OAEP. The blob is that of the key, for decrypting with its private part; *out_size is the room, at
+ * least as many bytes as the modulus has, and becomes the size.
  */
-SECURITY_STATUS oaep(const struct blob *key, BOOL encrypt, const BCRYPT_OAEP_PADDING_INFO *padding, const BYTE *in, DWORD in_size, BYTE *out, DWORD *out_size);
+SECURITY_STATUS oaep(const struct blob *key, BOOL encrypt, const BCRYPT_OAEP_PADDING_INFO *padding, const BYTE *in,
+                     DWORD in_size, BYTE *out, DWORD *out_size);
 
 /* derive.c: values computed with bcrypt.dll's hashes. */
 ULONG hash_size(const WCHAR *algorithm);
 
 /* secret NULL: a plain hash, else HMAC. The parts are hashed one after another. */
-NTSTATUS hash_parts(const WCHAR *algorithm, const struct bytes *secret, const struct bytes *parts, unsigned count, BYTE *out, ULONG size);
+NTSTATUS hash_parts(const WCHAR *algorithm, const struct bytes *secret, const struct bytes *parts, unsigned count,
+                    BYTE *out, ULONG size);
 
 SECURITY_STATUS map_status(NTSTATUS status);
 

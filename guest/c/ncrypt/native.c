@@ -1,8 +1,9 @@
 /*
  * Keys of bcrypt.dll.
  *
- * Facts (Wine 8.0, dlls/bcrypt/bcrypt_main.c): it has RSA, ECDSA and ECDH on P-256 and P-384; it imports private keys of ECDSA on P-256 only. It checks the sizes within
- * a blob of a private RSA key against nothing, so callers come with a blob that blob_read has accepted.
+ * Facts (Wine 8.0, dlls/bcrypt/bcrypt_main.c): it has RSA, ECDSA and ECDH on P-256 and P-384; it imports private keys
+ * of ECDSA on P-256 only. It checks the sizes within a blob of a private RSA key against nothing, so callers come with
+ * a blob that blob_read has accepted.
  */
 #include "keys.h"
 
@@ -45,8 +46,9 @@ static NTSTATUS import(const WCHAR *algorithm, const WCHAR *type, const BYTE *da
 }
 
 /*
- * Imports a private key of ECDSA as one of ECDH, and changes what bcrypt.dll calls it. A key of Wine's begins with two numbers, the first the same in all keys, the second
- * that of the algorithm (bcrypt_internal.h, struct key); both are read from keys of the two algorithms, and if they are not of that form, nothing is changed.
+ * Imports a private key of ECDSA as one of ECDH, and changes what bcrypt.dll calls it. A key of Wine's begins with two
+ * numbers, the first the same in all keys, the second that of the algorithm (bcrypt_internal.h, struct key); both are
+ * read from keys of the two algorithms, and if they are not of that form, nothing is changed.
  */
 static NTSTATUS import_as_ecdh(const struct blob *blob, BCRYPT_KEY_HANDLE *key)
 {
@@ -76,7 +78,8 @@ static NTSTATUS import_as_ecdh(const struct blob *blob, BCRYPT_KEY_HANDLE *key)
     {
         numbers = sample;
         imported = *key;
-        if (numbers[0] == 0x4b455930 && imported[0] == numbers[0] && imported[1] != numbers[1] && numbers[1] < 64 && imported[1] < 64)
+        if (numbers[0] == 0x4b455930 && imported[0] == numbers[0] && imported[1] != numbers[1] && numbers[1] < 64 &&
+            imported[1] < 64)
         {
             imported[1] = numbers[1];
         }
@@ -120,7 +123,9 @@ NTSTATUS native_import(const struct blob *blob, BCRYPT_KEY_HANDLE *key)
     if (!native_has(blob->algorithm->name))
         return STATUS_REFUSED;
     if (blob->private_part)
-        type = !rsa ? BCRYPT_ECCPRIVATE_BLOB : blob->exponent0.size ? BCRYPT_RSAFULLPRIVATE_BLOB : BCRYPT_RSAPRIVATE_BLOB;
+        type = !rsa                   ? BCRYPT_ECCPRIVATE_BLOB
+               : blob->exponent0.size ? BCRYPT_RSAFULLPRIVATE_BLOB
+                                      : BCRYPT_RSAPRIVATE_BLOB;
     status = import(blob->algorithm->name, type, blob->data.data, blob->data.size, key);
     if (status == STATUS_REFUSED && blob->private_part && blob->algorithm->family == FAMILY_ECDSA)
         status = import_as_ecdh(blob, key);
@@ -132,7 +137,8 @@ NTSTATUS native_import(const struct blob *blob, BCRYPT_KEY_HANDLE *key)
     return status;
 }
 
-NTSTATUS native_export(BCRYPT_KEY_HANDLE key, const struct algorithm *algorithm, BOOL private_part, BYTE **data, ULONG *size)
+NTSTATUS native_export(BCRYPT_KEY_HANDLE key, const struct algorithm *algorithm, BOOL private_part, BYTE **data,
+                       ULONG *size)
 {
     BOOL rsa = algorithm->family == FAMILY_RSA;
     const WCHAR *type = rsa ? BCRYPT_RSAPUBLIC_BLOB : BCRYPT_ECCPUBLIC_BLOB;

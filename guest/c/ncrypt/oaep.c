@@ -1,11 +1,13 @@
 /*
  * RSA with OAEP.
  *
- * Facts: Wine 8.0's bcrypt.dll refuses OAEP. Wine 10.0's has it with GnuTLS 3.8.4 and newer; with an older one it encrypts as PKCS #1 says and tells nobody
- * (dlls/bcrypt/gnutls.c, pubkey_set_rsa_oaep_params), so it is tried out first. Wine's rsaenh.dll, behind CryptEncrypt and CryptDecrypt, has OAEP in both, with SHA-1 and
- * without a label (CRYPT_OAEP, wincrypt.h; dlls/rsaenh/rsaenh.c).
+ * Facts: Wine 8.0's bcrypt.dll refuses OAEP. Wine 10.0's has it with GnuTLS 3.8.4 and newer; with an older one it
+ * encrypts as PKCS #1 says and tells nobody (dlls/bcrypt/gnutls.c, pubkey_set_rsa_oaep_params), so it is tried out
+ * first. Wine's rsaenh.dll, behind CryptEncrypt and CryptDecrypt, has OAEP in both, with SHA-1 and without a label
+ * (CRYPT_OAEP, wincrypt.h; dlls/rsaenh/rsaenh.c).
  *
- * CAPI's keys are blobs of little-endian numbers (PUBLICKEYBLOB, PRIVATEKEYBLOB), and its ciphertexts are little-endian too.
+ * CAPI's keys are blobs of little-endian numbers (PUBLICKEYBLOB, PRIVATEKEYBLOB), and its ciphertexts are little-endian
+ * too.
  */
 #include "keys.h"
 
@@ -36,7 +38,8 @@ static BYTE *put_reversed(BYTE *at, struct bytes number, SIZE_T size)
 static BYTE *capi_blob(const struct blob *key, SIZE_T *size)
 {
     SIZE_T bytes = key->modulus.size, half = bytes / 2;
-    struct capi_key head = {{PUBLICKEYBLOB, CUR_BLOB_VERSION, 0, CALG_RSA_KEYX}, {CAPI_PUBLIC_MAGIC, (DWORD)bytes * 8, 0}};
+    struct capi_key head = {{PUBLICKEYBLOB, CUR_BLOB_VERSION, 0, CALG_RSA_KEYX},
+                            {CAPI_PUBLIC_MAGIC, (DWORD)bytes * 8, 0}};
     BYTE *blob, *at;
 
     if (key->exponent.size > sizeof(head.rsa.pubexp) || key->bits % 16)
@@ -143,7 +146,8 @@ static SECURITY_STATUS capi_decrypt(const struct blob *key, const BYTE *in, DWOR
     return status;
 }
 
-typedef NTSTATUS(WINAPI *crypt_function)(BCRYPT_KEY_HANDLE, BYTE *, ULONG, void *, BYTE *, ULONG, BYTE *, ULONG, ULONG *, ULONG);
+typedef NTSTATUS(WINAPI *crypt_function)(BCRYPT_KEY_HANDLE, BYTE *, ULONG, void *, BYTE *, ULONG, BYTE *, ULONG,
+                                         ULONG *, ULONG);
 
 /* Behind the hooks, where there are some: those of OAEP lead here. */
 static crypt_function native_encrypt = (crypt_function)BCryptEncrypt, native_decrypt = (crypt_function)BCryptDecrypt;
@@ -157,8 +161,8 @@ void WINAPI MullionNative(crypt_function encrypt, crypt_function decrypt)
 }
 
 /* One call of bcrypt.dll with a key of its own, because the padding stays with the key. */
-static NTSTATUS native_oaep(const struct blob *key, BOOL encrypt, BCRYPT_OAEP_PADDING_INFO *padding, ULONG flags, const BYTE *in, DWORD in_size, BYTE *out,
-                            DWORD *out_size)
+static NTSTATUS native_oaep(const struct blob *key, BOOL encrypt, BCRYPT_OAEP_PADDING_INFO *padding, ULONG flags,
+                            const BYTE *in, DWORD in_size, BYTE *out, DWORD *out_size)
 {
     BCRYPT_KEY_HANDLE handle;
     NTSTATUS status = native_import(key, &handle);
@@ -190,8 +194,10 @@ static BOOL try_native(void)
         return FALSE;
     if (!native_export(handle, algorithm_at(0), TRUE, &data, &length))
     {
-        works = blob_read(data, length, &key) && !native_oaep(&key, TRUE, &padding, BCRYPT_PAD_OAEP, (const BYTE *)"oaep", 4, sealed, &size) &&
-                !native_oaep(&key, FALSE, &padding, BCRYPT_PAD_OAEP, sealed, size, clear, &clear_size) && clear_size == 4 && !memcmp(clear, "oaep", 4) &&
+        works = blob_read(data, length, &key) &&
+                !native_oaep(&key, TRUE, &padding, BCRYPT_PAD_OAEP, (const BYTE *)"oaep", 4, sealed, &size) &&
+                !native_oaep(&key, FALSE, &padding, BCRYPT_PAD_OAEP, sealed, size, clear, &clear_size) &&
+                clear_size == 4 && !memcmp(clear, "oaep", 4) &&
                 native_oaep(&key, FALSE, NULL, BCRYPT_PAD_PKCS1, sealed, size, clear, &other);
         secure_free(data, length);
     }
@@ -208,7 +214,8 @@ static BOOL native_works(void)
     return known == 1;
 }
 
-SECURITY_STATUS oaep(const struct blob *key, BOOL encrypt, const BCRYPT_OAEP_PADDING_INFO *padding, const BYTE *in, DWORD in_size, BYTE *out, DWORD *out_size)
+SECURITY_STATUS oaep(const struct blob *key, BOOL encrypt, const BCRYPT_OAEP_PADDING_INFO *padding, const BYTE *in,
+                     DWORD in_size, BYTE *out, DWORD *out_size)
 {
     static BYTE label;
     BCRYPT_OAEP_PADDING_INFO copy;
@@ -230,5 +237,6 @@ SECURITY_STATUS oaep(const struct blob *key, BOOL encrypt, const BCRYPT_OAEP_PAD
     copy = *padding;
     if (!copy.pbLabel)
         copy.pbLabel = &label; /* without one it refuses */
-    return native_oaep(key, encrypt, &copy, BCRYPT_PAD_OAEP, in, in_size, out, out_size) ? NTE_INVALID_PARAMETER : ERROR_SUCCESS;
+    return native_oaep(key, encrypt, &copy, BCRYPT_PAD_OAEP, in, in_size, out, out_size) ? NTE_INVALID_PARAMETER
+                                                                                         : ERROR_SUCCESS;
 }

@@ -1,7 +1,8 @@
 /*
  * Encryption and MACs by a password, of PKCS #12 (RFC 7292, appendix B) and PKCS #5 (RFC 8018).
  *
- * Ciphers are bcrypt.dll's, but for RC2 with 40 bits, in which Windows and OpenSSL before 3.0 encrypt certificates: bcrypt.dll has none, Wine's rsaenh.dll does.
+ * Ciphers are bcrypt.dll's, but for RC2 with 40 bits, in which Windows and OpenSSL before 3.0 encrypt certificates:
+ * bcrypt.dll has none, Wine's rsaenh.dll does.
  */
 #include "derive.h"
 #include "pkcs12.h"
@@ -72,7 +73,9 @@ static const struct cipher *find_cipher(struct bytes oid)
     return NULL;
 }
 
-/* A password as PKCS #12 has it: big-endian, with the zero at its end; of none there is nothing. FALSE: it is too long. */
+/*
+ * A password as PKCS #12 has it: big-endian, with the zero at its end; of none there is nothing. FALSE: it is too long.
+ */
 static BOOL big_endian(const WCHAR *password, BYTE *out, struct bytes *secret)
 {
     SIZE_T length = password ? wcslen(password) + 1 : 0;
@@ -99,7 +102,8 @@ static SIZE_T repeat(BYTE *out, struct bytes data, ULONG block)
 }
 
 /* RFC 7292, B.2 */
-static BOOL derive_pkcs12(const struct digest *digest, enum purpose purpose, struct bytes password, struct bytes salt, DWORD iterations, BYTE *out, SIZE_T size)
+static BOOL derive_pkcs12(const struct digest *digest, enum purpose purpose, struct bytes password, struct bytes salt,
+                          DWORD iterations, BYTE *out, SIZE_T size)
 {
     BYTE diversifier[LARGEST_BLOCK], a[LARGEST_HASH], next[LARGEST_HASH];
     SIZE_T room = password.size + salt.size + 2 * (SIZE_T)digest->block, length;
@@ -164,7 +168,8 @@ static BOOL decrypt_rc2(const BYTE *key, const BYTE *iv, struct bytes sealed, BY
     if (CryptImportKey(provider, (BYTE *)&blob, sizeof(blob), 0, 0, &imported))
     {
         no_salt.pbData = blob.key;
-        good = CryptSetKeyParam(imported, KP_SALT_EX, (BYTE *)&no_salt, 0) && CryptSetKeyParam(imported, KP_EFFECTIVE_KEYLEN, (BYTE *)&bits, 0) &&
+        good = CryptSetKeyParam(imported, KP_SALT_EX, (BYTE *)&no_salt, 0) &&
+               CryptSetKeyParam(imported, KP_EFFECTIVE_KEYLEN, (BYTE *)&bits, 0) &&
                CryptSetKeyParam(imported, KP_IV, iv, 0) && CryptDecrypt(imported, 0, TRUE, 0, out, &length);
         CryptDestroyKey(imported);
     }
@@ -174,7 +179,8 @@ static BOOL decrypt_rc2(const BYTE *key, const BYTE *iv, struct bytes sealed, BY
     return good;
 }
 
-static BOOL decrypt_native(const struct cipher *cipher, const BYTE *key, BYTE *iv, struct bytes sealed, BYTE *out, ULONG *size)
+static BOOL decrypt_native(const struct cipher *cipher, const BYTE *key, BYTE *iv, struct bytes sealed, BYTE *out,
+                           ULONG *size)
 {
     BCRYPT_ALG_HANDLE provider;
     BCRYPT_KEY_HANDLE handle;
@@ -182,10 +188,12 @@ static BOOL decrypt_native(const struct cipher *cipher, const BYTE *key, BYTE *i
 
     if (BCryptOpenAlgorithmProvider(&provider, cipher->name, NULL, 0))
         return FALSE;
-    if (!BCryptSetProperty(provider, BCRYPT_CHAINING_MODE, (BYTE *)BCRYPT_CHAIN_MODE_CBC, sizeof(BCRYPT_CHAIN_MODE_CBC), 0) &&
+    if (!BCryptSetProperty(provider, BCRYPT_CHAINING_MODE, (BYTE *)BCRYPT_CHAIN_MODE_CBC, sizeof(BCRYPT_CHAIN_MODE_CBC),
+                           0) &&
         !BCryptGenerateSymmetricKey(provider, &handle, NULL, 0, (BYTE *)key, cipher->key, 0))
     {
-        good = !BCryptDecrypt(handle, (BYTE *)sealed.data, (ULONG)sealed.size, NULL, iv, cipher->block, out, (ULONG)sealed.size, size, 0);
+        good = !BCryptDecrypt(handle, (BYTE *)sealed.data, (ULONG)sealed.size, NULL, iv, cipher->block, out,
+                              (ULONG)sealed.size, size, 0);
         BCryptDestroyKey(handle);
     }
     BCryptCloseAlgorithmProvider(provider, 0);
@@ -239,28 +247,32 @@ static BOOL decrypt_pbes2(struct bytes parameters, struct bytes sealed, const WC
     int length;
     BOOL good;
 
-    if (!der_take(&parameters, DER_SEQUENCE, &sequence) || !der_take(&sequence, DER_SEQUENCE, &derivation) || !der_take(&sequence, DER_SEQUENCE, &scheme) ||
-        !der_take(&derivation, DER_OID, &oid) || !bytes_equal(oid, oid_pbkdf2, sizeof(oid_pbkdf2)) || !der_take(&derivation, DER_SEQUENCE, &inner) ||
-        !der_take(&inner, DER_OCTET_STRING, &salt) || !der_take_small(&inner, &iterations) || !iterations || iterations > MOST_ITERATIONS)
+    if (!der_take(&parameters, DER_SEQUENCE, &sequence) || !der_take(&sequence, DER_SEQUENCE, &derivation) ||
+        !der_take(&sequence, DER_SEQUENCE, &scheme) || !der_take(&derivation, DER_OID, &oid) ||
+        !bytes_equal(oid, oid_pbkdf2, sizeof(oid_pbkdf2)) || !der_take(&derivation, DER_SEQUENCE, &inner) ||
+        !der_take(&inner, DER_OCTET_STRING, &salt) || !der_take_small(&inner, &iterations) || !iterations ||
+        iterations > MOST_ITERATIONS)
         return FALSE;
     der_take_small(&inner, &number); /* the length of the key, which the cipher says too */
     if (der_take(&inner, DER_SEQUENCE, &prf))
     {
         digest = NULL;
-        if (!der_take(&prf, DER_OID, &oid) || oid.size != sizeof(oid_hmac) + 1 || memcmp(oid.data, oid_hmac, sizeof(oid_hmac)))
+        if (!der_take(&prf, DER_OID, &oid) || oid.size != sizeof(oid_hmac) + 1 ||
+            memcmp(oid.data, oid_hmac, sizeof(oid_hmac)))
             return FALSE;
         for (unsigned i = 0; i < sizeof(digests) / sizeof(digests[0]); i++)
             if (digests[i].prf == oid.data[sizeof(oid_hmac)])
                 digest = &digests[i];
     }
-    if (!digest || !der_take(&scheme, DER_OID, &oid) || !(cipher = find_cipher(oid)) || cipher->oid.size == 10 || !der_take(&scheme, DER_OCTET_STRING, &iv) ||
-        iv.size != cipher->block)
+    if (!digest || !der_take(&scheme, DER_OID, &oid) || !(cipher = find_cipher(oid)) || cipher->oid.size == 10 ||
+        !der_take(&scheme, DER_OCTET_STRING, &iv) || iv.size != cipher->block)
         return FALSE;
     memcpy(vector, iv.data, iv.size);
     length = *password ? WideCharToMultiByte(CP_UTF8, 0, password, -1, (char *)utf8, sizeof(utf8), NULL, NULL) : 1;
     if (length < 1 || BCryptOpenAlgorithmProvider(&provider, digest->name, NULL, BCRYPT_ALG_HANDLE_HMAC_FLAG))
         return FALSE;
-    good = !BCryptDeriveKeyPBKDF2(provider, utf8, (ULONG)length - 1, (BYTE *)salt.data, (ULONG)salt.size, iterations, key, cipher->key, 0) &&
+    good = !BCryptDeriveKeyPBKDF2(provider, utf8, (ULONG)length - 1, (BYTE *)salt.data, (ULONG)salt.size, iterations,
+                                  key, cipher->key, 0) &&
            decrypt(cipher, key, vector, sealed, clear);
     BCryptCloseAlgorithmProvider(provider, 0);
     SecureZeroMemory(utf8, sizeof(utf8));
@@ -281,10 +293,12 @@ BOOL pbe_decrypt(struct bytes algorithm, struct bytes sealed, const WCHAR *passw
     if (bytes_equal(oid, oid_pbes2, sizeof(oid_pbes2)))
         return decrypt_pbes2(algorithm, sealed, password ? password : L"", clear);
     if (!(cipher = find_cipher(oid)) || cipher->oid.size != 10 || !der_take(&algorithm, DER_SEQUENCE, &parameters) ||
-        !der_take(&parameters, DER_OCTET_STRING, &salt) || !der_take_small(&parameters, &iterations) || !big_endian(password, text, &secret))
+        !der_take(&parameters, DER_OCTET_STRING, &salt) || !der_take_small(&parameters, &iterations) ||
+        !big_endian(password, text, &secret))
         return FALSE;
     good = derive_pkcs12(&digests[0], PURPOSE_KEY, secret, salt, iterations, key, cipher->key) &&
-           derive_pkcs12(&digests[0], PURPOSE_IV, secret, salt, iterations, iv, cipher->block) && decrypt(cipher, key, iv, sealed, clear);
+           derive_pkcs12(&digests[0], PURPOSE_IV, secret, salt, iterations, iv, cipher->block) &&
+           decrypt(cipher, key, iv, sealed, clear);
     SecureZeroMemory(text, sizeof(text));
     SecureZeroMemory(key, sizeof(key));
     return good;
@@ -303,8 +317,9 @@ BOOL pbe_check_mac(struct bytes mac_data, struct bytes content, const WCHAR *pas
     DWORD iterations = 1;
     BOOL good;
 
-    if (!der_take(&mac_data, DER_SEQUENCE, &info) || !der_take(&info, DER_SEQUENCE, &algorithm) || !der_take(&algorithm, DER_OID, &oid) ||
-        !der_take(&info, DER_OCTET_STRING, &expected) || !der_take(&mac_data, DER_OCTET_STRING, &salt))
+    if (!der_take(&mac_data, DER_SEQUENCE, &info) || !der_take(&info, DER_SEQUENCE, &algorithm) ||
+        !der_take(&algorithm, DER_OID, &oid) || !der_take(&info, DER_OCTET_STRING, &expected) ||
+        !der_take(&mac_data, DER_OCTET_STRING, &salt))
         return FALSE;
     der_take_small(&mac_data, &iterations);
     for (unsigned i = 0; i < sizeof(digests) / sizeof(digests[0]); i++)

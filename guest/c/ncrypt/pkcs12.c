@@ -2,10 +2,12 @@
 
 #include <string.h>
 
-static const BYTE oid_data[] = {0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07, 0x01};       /* 1.2.840.113549.1.7.1 */
-static const BYTE oid_encrypted[] = {0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07, 0x06};  /* 1.2.840.113549.1.7.6 */
-static const BYTE oid_bag[] = {0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x0c, 0x0a, 0x01};  /* 1.2.840.113549.1.12.10.1, and one more number */
-static const BYTE oid_x509[] = {0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x09, 0x16, 0x01}; /* 1.2.840.113549.1.9.22.1 */
+static const BYTE oid_data[] = {0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07, 0x01};      /* 1.2.840.113549.1.7.1 */
+static const BYTE oid_encrypted[] = {0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07, 0x06}; /* 1.2.840.113549.1.7.6 */
+static const BYTE oid_bag[] = {0x2a, 0x86, 0x48, 0x86, 0xf7,
+                               0x0d, 0x01, 0x0c, 0x0a, 0x01}; /* 1.2.840.113549.1.12.10.1, and one more number */
+static const BYTE oid_x509[] = {0x2a, 0x86, 0x48, 0x86, 0xf7,
+                                0x0d, 0x01, 0x09, 0x16, 0x01}; /* 1.2.840.113549.1.9.22.1 */
 
 enum
 {
@@ -15,7 +17,8 @@ enum
 };
 
 /* Keeps what has been decrypted until pfx_free. */
-static BOOL decrypt(struct pfx *pfx, struct bytes algorithm, struct bytes sealed, const WCHAR *password, struct bytes *clear)
+static BOOL decrypt(struct pfx *pfx, struct bytes algorithm, struct bytes sealed, const WCHAR *password,
+                    struct bytes *clear)
 {
     if (pfx->decrypted_count == PFX_CONTENTS || !pbe_decrypt(algorithm, sealed, password, clear))
         return FALSE;
@@ -42,7 +45,8 @@ static BOOL read_shrouded(struct pfx *pfx, struct bytes value, const WCHAR *pass
 {
     struct bytes key, algorithm, sealed, clear;
 
-    if (!der_take(&value, DER_SEQUENCE, &key) || !der_take(&key, DER_SEQUENCE, &algorithm) || !der_take(&key, DER_OCTET_STRING, &sealed))
+    if (!der_take(&value, DER_SEQUENCE, &key) || !der_take(&key, DER_SEQUENCE, &algorithm) ||
+        !der_take(&key, DER_OCTET_STRING, &sealed))
         return FALSE;
     if (pfx->key.size)
         return TRUE;
@@ -62,7 +66,8 @@ static BOOL read_bags(struct pfx *pfx, struct bytes contents, const WCHAR *passw
         return FALSE;
     while (good && sequence.size)
     {
-        if (!der_take(&sequence, DER_SEQUENCE, &bag) || !der_take(&bag, DER_OID, &oid) || !der_take(&bag, DER_CONTEXT_CONSTRUCTED, &value))
+        if (!der_take(&sequence, DER_SEQUENCE, &bag) || !der_take(&bag, DER_OID, &oid) ||
+            !der_take(&bag, DER_CONTEXT_CONSTRUCTED, &value))
             return FALSE;
         if (oid.size != sizeof(oid_bag) + 1 || memcmp(oid.data, oid_bag, sizeof(oid_bag)))
             continue;
@@ -85,8 +90,9 @@ static BOOL read_encrypted(struct pfx *pfx, struct bytes content, const WCHAR *p
     struct bytes data, info, type, algorithm, sealed, clear;
     DWORD version;
 
-    return der_take(&content, DER_SEQUENCE, &data) && der_take_small(&data, &version) && der_take(&data, DER_SEQUENCE, &info) &&
-           der_take(&info, DER_OID, &type) && der_take(&info, DER_SEQUENCE, &algorithm) && der_take(&info, DER_CONTEXT, &sealed) &&
+    return der_take(&content, DER_SEQUENCE, &data) && der_take_small(&data, &version) &&
+           der_take(&data, DER_SEQUENCE, &info) && der_take(&info, DER_OID, &type) &&
+           der_take(&info, DER_SEQUENCE, &algorithm) && der_take(&info, DER_CONTEXT, &sealed) &&
            decrypt(pfx, algorithm, sealed, password, &clear) && read_bags(pfx, clear, password);
 }
 
@@ -95,7 +101,8 @@ static BOOL take_content(struct bytes *from, struct bytes *type, struct bytes *c
 {
     struct bytes info;
 
-    return der_take(from, DER_SEQUENCE, &info) && der_take(&info, DER_OID, type) && der_take(&info, DER_CONTEXT_CONSTRUCTED, content);
+    return der_take(from, DER_SEQUENCE, &info) && der_take(&info, DER_OID, type) &&
+           der_take(&info, DER_CONTEXT_CONSTRUCTED, content);
 }
 
 BOOL pfx_read(struct bytes file, const WCHAR *password, struct pfx *pfx)
@@ -104,8 +111,9 @@ BOOL pfx_read(struct bytes file, const WCHAR *password, struct pfx *pfx)
     DWORD version;
 
     memset(pfx, 0, sizeof(*pfx));
-    if (!der_take(&file, DER_SEQUENCE, &sequence) || !der_take_small(&sequence, &version) || version != 3 || !take_content(&sequence, &type, &content) ||
-        !bytes_equal(type, oid_data, sizeof(oid_data)) || !der_take(&content, DER_OCTET_STRING, &safe))
+    if (!der_take(&file, DER_SEQUENCE, &sequence) || !der_take_small(&sequence, &version) || version != 3 ||
+        !take_content(&sequence, &type, &content) || !bytes_equal(type, oid_data, sizeof(oid_data)) ||
+        !der_take(&content, DER_OCTET_STRING, &safe))
         return FALSE;
     if (der_take(&sequence, DER_SEQUENCE, &mac) && !pbe_check_mac(mac, safe, password))
     {
@@ -123,7 +131,8 @@ BOOL pfx_read(struct bytes file, const WCHAR *password, struct pfx *pfx)
             if (!read_encrypted(pfx, content, password))
                 return FALSE;
         }
-        else if (!bytes_equal(type, oid_data, sizeof(oid_data)) || !der_take(&content, DER_OCTET_STRING, &safe) || !read_bags(pfx, safe, password))
+        else if (!bytes_equal(type, oid_data, sizeof(oid_data)) || !der_take(&content, DER_OCTET_STRING, &safe) ||
+                 !read_bags(pfx, safe, password))
         {
             return FALSE;
         }

@@ -1,6 +1,6 @@
 /*
- * PFX files: PKCS #12 (RFC 7292), as OpenSSL, .NET, Java and Windows write them: DER, integrity and privacy by a password. It knows no Windows, and is tested on Linux;
- * what is computed is in pbe.c.
+ * PFX files: PKCS #12 (RFC 7292), as OpenSSL, .NET, Java and Windows write them: DER, integrity and privacy by a
+ * password. It knows no Windows, and is tested on Linux; what is computed is in pbe.c.
  */
 #ifndef MULLION_PKCS12_H
 #define MULLION_PKCS12_H
@@ -23,11 +23,17 @@ struct pfx
     BOOL wrong_password; /* the MAC says so */
 };
 
-/* password NULL: none, which is another than an empty one. FALSE: it is not of this form, or encrypted otherwise, or the password is wrong. In both cases the caller calls pfx_free. */
+/*
+ * password NULL: none, which is another than an empty one. FALSE: it is not of this form, or encrypted otherwise, or
+ * the password is wrong. In both cases the caller calls pfx_free.
+ */
 BOOL pfx_read(struct bytes file, const WCHAR *password, struct pfx *pfx);
 void pfx_free(struct pfx *pfx);
 
-/* pbe.c: decrypts with an AlgorithmIdentifier's content; the caller frees *clear with pbe_free. FALSE: the algorithm is not known, or the password is wrong. */
+/*
+ * pbe.c: decrypts with an AlgorithmIdentifier's content; the caller frees *clear with pbe_free. FALSE: the algorithm is
+ * not known, or the password is wrong.
+ */
 BOOL pbe_decrypt(struct bytes algorithm, struct bytes sealed, const WCHAR *password, struct bytes *clear);
 void pbe_free(struct bytes clear);
 

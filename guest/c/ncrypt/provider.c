@@ -68,7 +68,8 @@ static DWORD interface_of(enum family family)
     return family == FAMILY_ECDSA ? BCRYPT_SIGNATURE_INTERFACE : BCRYPT_SECRET_AGREEMENT_INTERFACE;
 }
 
-SECURITY_STATUS WINAPI NCryptEnumAlgorithms(NCRYPT_PROV_HANDLE provider, DWORD wanted, DWORD *count, NCryptAlgorithmName **list, DWORD flags)
+SECURITY_STATUS WINAPI NCryptEnumAlgorithms(NCRYPT_PROV_HANDLE provider, DWORD wanted, DWORD *count,
+                                            NCryptAlgorithmName **list, DWORD flags)
 {
     const struct algorithm *algorithm;
     NCryptAlgorithmName *names;
@@ -113,7 +114,8 @@ SECURITY_STATUS WINAPI NCryptIsAlgSupported(NCRYPT_PROV_HANDLE provider, LPCWSTR
 }
 
 /* There are no keys with names. */
-SECURITY_STATUS WINAPI NCryptOpenKey(NCRYPT_PROV_HANDLE provider, NCRYPT_KEY_HANDLE *key, LPCWSTR name, DWORD spec, DWORD flags)
+SECURITY_STATUS WINAPI NCryptOpenKey(NCRYPT_PROV_HANDLE provider, NCRYPT_KEY_HANDLE *key, LPCWSTR name, DWORD spec,
+                                     DWORD flags)
 {
     (void)spec;
     (void)flags;
@@ -122,7 +124,8 @@ SECURITY_STATUS WINAPI NCryptOpenKey(NCRYPT_PROV_HANDLE provider, NCRYPT_KEY_HAN
     return is_provider(provider) ? NTE_BAD_KEYSET : NTE_INVALID_HANDLE;
 }
 
-SECURITY_STATUS WINAPI NCryptEnumKeys(NCRYPT_PROV_HANDLE provider, LPCWSTR scope, NCryptKeyName **name, PVOID *state, DWORD flags)
+SECURITY_STATUS WINAPI NCryptEnumKeys(NCRYPT_PROV_HANDLE provider, LPCWSTR scope, NCryptKeyName **name, PVOID *state,
+                                      DWORD flags)
 {
     (void)scope;
     (void)flags;
@@ -256,7 +259,8 @@ static SECURITY_STATUS key_property(struct key *key, const WCHAR *name, BYTE *ou
     return NTE_NOT_FOUND;
 }
 
-SECURITY_STATUS WINAPI NCryptGetProperty(NCRYPT_HANDLE handle, LPCWSTR name, PBYTE output, DWORD room, DWORD *result, DWORD flags)
+SECURITY_STATUS WINAPI NCryptGetProperty(NCRYPT_HANDLE handle, LPCWSTR name, PBYTE output, DWORD room, DWORD *result,
+                                         DWORD flags)
 {
     SECURITY_STATUS status = NTE_NOT_FOUND;
     struct object *object;
@@ -350,7 +354,8 @@ SECURITY_STATUS WINAPI NCryptSetProperty(NCRYPT_HANDLE handle, LPCWSTR name, PBY
         status = NTE_INVALID_PARAMETER;
     else if (!_wcsicmp(name, L"ECCCurveName"))
         status = set_curve(key, value, size);
-    else if (_wcsicmp(name, NCRYPT_LENGTH_PROPERTY) && _wcsicmp(name, NCRYPT_EXPORT_POLICY_PROPERTY) && _wcsicmp(name, NCRYPT_KEY_USAGE_PROPERTY))
+    else if (_wcsicmp(name, NCRYPT_LENGTH_PROPERTY) && _wcsicmp(name, NCRYPT_EXPORT_POLICY_PROPERTY) &&
+             _wcsicmp(name, NCRYPT_KEY_USAGE_PROPERTY))
         status = keep_property(key, name, value, size);
     else if (size != sizeof(number))
         status = NTE_BAD_DATA;

@@ -1,8 +1,9 @@
 /*
  * Secret agreement, and deriving keys of what was agreed on: NCryptSecretAgreement, NCryptDeriveKey.
  *
- * Facts: Wine 8.0's bcrypt.dll agrees on nothing (BCryptDeriveKey answers STATUS_INTERNAL_ERROR). Wine 10.0's does with GnuTLS 3.8.2 and newer, and derives the secret
- * itself (TRUNCATE) and a hash without anything before or after it. So the secret is taken from it, and derived from here.
+ * Facts: Wine 8.0's bcrypt.dll agrees on nothing (BCryptDeriveKey answers STATUS_INTERNAL_ERROR). Wine 10.0's does with
+ * GnuTLS 3.8.2 and newer, and derives the secret itself (TRUNCATE) and a hash without anything before or after it. So
+ * the secret is taken from it, and derived from here.
  */
 #include "derive.h"
 
@@ -98,7 +99,8 @@ static SECURITY_STATUS agree_keys(struct key *private_key, struct key *public_ke
     return ERROR_SUCCESS;
 }
 
-SECURITY_STATUS WINAPI NCryptSecretAgreement(NCRYPT_KEY_HANDLE private_handle, NCRYPT_KEY_HANDLE public_handle, NCRYPT_SECRET_HANDLE *secret, DWORD flags)
+SECURITY_STATUS WINAPI NCryptSecretAgreement(NCRYPT_KEY_HANDLE private_handle, NCRYPT_KEY_HANDLE public_handle,
+                                             NCRYPT_SECRET_HANDLE *secret, DWORD flags)
 {
     struct key *private_key = object_get(private_handle, KIND_KEY), *public_key = object_get(public_handle, KIND_KEY);
     SECURITY_STATUS status = NTE_INVALID_HANDLE;
@@ -141,7 +143,8 @@ static const WCHAR *hash_parameter(const BCryptBufferDesc *list, const WCHAR *mi
 }
 
 /* All parameters of a type, one after another, between the others. */
-static NTSTATUS derive_hash(const struct secret *secret, BOOL hmac, const BCryptBufferDesc *list, ULONG flags, BYTE *out, ULONG *size)
+static NTSTATUS derive_hash(const struct secret *secret, BOOL hmac, const BCryptBufferDesc *list, ULONG flags,
+                            BYTE *out, ULONG *size)
 {
     struct bytes parts[16], key = {NULL, 0};
     const WCHAR *algorithm = hash_parameter(list, BCRYPT_SHA1_ALGORITHM);
@@ -174,8 +177,9 @@ static NTSTATUS derive_tls(const struct secret *secret, const BCryptBufferDesc *
     const WCHAR *algorithm = hash_parameter(list, BCRYPT_SHA256_ALGORITHM);
     DWORD version = 0;
 
-    if (!algorithm || !bytes_parameter(list, KDF_TLS_PRF_LABEL, &label) || !bytes_parameter(list, KDF_TLS_PRF_SEED, &seed) ||
-        !bytes_parameter(list, KDF_TLS_PRF_PROTOCOL, &protocol) || !label.size || seed.size != 64)
+    if (!algorithm || !bytes_parameter(list, KDF_TLS_PRF_LABEL, &label) ||
+        !bytes_parameter(list, KDF_TLS_PRF_SEED, &seed) || !bytes_parameter(list, KDF_TLS_PRF_PROTOCOL, &protocol) ||
+        !label.size || seed.size != 64)
         return DERIVE_INVALID;
     if (protocol.size == sizeof(version))
         memcpy(&version, protocol.data, sizeof(version));
@@ -214,7 +218,8 @@ static void reverse(const struct secret *secret, BYTE *out)
         out[i] = secret->data[secret->size - 1 - i];
 }
 
-static SECURITY_STATUS derive(const struct secret *secret, const WCHAR *kdf, const BCryptBufferDesc *list, BYTE *output, DWORD room, DWORD *result, ULONG flags)
+static SECURITY_STATUS derive(const struct secret *secret, const WCHAR *kdf, const BCryptBufferDesc *list, BYTE *output,
+                              DWORD room, DWORD *result, ULONG flags)
 {
     BYTE value[66];
     ULONG size = 0;
@@ -227,7 +232,8 @@ static SECURITY_STATUS derive(const struct secret *secret, const WCHAR *kdf, con
         *result = room;
         if (!output || !room)
             return NTE_INVALID_PARAMETER;
-        return map_status(kdf[0] == 'S' ? derive_concatenated(secret, list, output, room) : derive_with_hkdf(secret, list, output, room));
+        return map_status(kdf[0] == 'S' ? derive_concatenated(secret, list, output, room)
+                                        : derive_with_hkdf(secret, list, output, room));
     }
     if (!wcscmp(kdf, BCRYPT_KDF_HASH) || !wcscmp(kdf, BCRYPT_KDF_HMAC))
     {
@@ -258,8 +264,8 @@ static SECURITY_STATUS derive(const struct secret *secret, const WCHAR *kdf, con
     return map_status(status);
 }
 
-SECURITY_STATUS WINAPI NCryptDeriveKey(NCRYPT_SECRET_HANDLE handle, LPCWSTR kdf, NCryptBufferDesc *parameters, PBYTE output, DWORD room, DWORD *result,
-                                       ULONG flags)
+SECURITY_STATUS WINAPI NCryptDeriveKey(NCRYPT_SECRET_HANDLE handle, LPCWSTR kdf, NCryptBufferDesc *parameters,
+                                       PBYTE output, DWORD room, DWORD *result, ULONG flags)
 {
     struct secret *secret;
     SECURITY_STATUS status;

@@ -29,7 +29,8 @@ static void end_use(struct key *key)
 }
 
 /*
- * bcrypt.dll keeps what PSS changes in a key and then refuses PKCS #1 with it, so each call with PSS has a key of its own. NULL: it cannot be had.
+ * bcrypt.dll keeps what PSS changes in a key and then refuses PKCS #1 with it, so each call with PSS has a key of its
+ * own. NULL: it cannot be had.
  */
 static BCRYPT_KEY_HANDLE key_for_pss(const struct key *key)
 {
@@ -47,8 +48,8 @@ static BCRYPT_KEY_HANDLE key_for_pss(const struct key *key)
 }
 
 /*
- * ECDSA signs the leftmost bits of a hash, as many as the curve has (FIPS 186-5, 6.4.1), and a shorter one as a number. bcrypt.dll takes only hashes of some lengths, so it
- * gets one of the curve's.
+ * ECDSA signs the leftmost bits of a hash, as many as the curve has (FIPS 186-5, 6.4.1), and a shorter one as a number.
+ * bcrypt.dll takes only hashes of some lengths, so it gets one of the curve's.
  */
 static DWORD fit_hash(const struct key *key, const BYTE *hash, DWORD size, BYTE *fitted)
 {
@@ -63,8 +64,9 @@ static DWORD fit_hash(const struct key *key, const BYTE *hash, DWORD size, BYTE 
 }
 
 /*
- * Whether a hash may be signed with this padding: its length is that of the algorithm that the padding names. Fact (Wine 8.0 with GnuTLS 3.7.9): PSS is of SHA-256 and longer
- * hashes only, and its salt is as long as the hash, whatever bcrypt.dll is asked for.
+ * Whether a hash may be signed with this padding: its length is that of the algorithm that the padding names. Fact
+ * (Wine 8.0 with GnuTLS 3.7.9): PSS is of SHA-256 and longer hashes only, and its salt is as long as the hash, whatever
+ * bcrypt.dll is asked for.
  */
 static SECURITY_STATUS check_padding(DWORD flags, const void *padding, DWORD size)
 {
@@ -74,17 +76,20 @@ static SECURITY_STATUS check_padding(DWORD flags, const void *padding, DWORD siz
         return NTE_BAD_FLAGS;
     if (!padding)
         return NTE_INVALID_PARAMETER;
-    algorithm = flags == BCRYPT_PAD_PSS ? ((const BCRYPT_PSS_PADDING_INFO *)padding)->pszAlgId : ((const BCRYPT_PKCS1_PADDING_INFO *)padding)->pszAlgId;
+    algorithm = flags == BCRYPT_PAD_PSS ? ((const BCRYPT_PSS_PADDING_INFO *)padding)->pszAlgId
+                                        : ((const BCRYPT_PKCS1_PADDING_INFO *)padding)->pszAlgId;
     if (!algorithm)
         return NTE_NOT_SUPPORTED; /* a hash without a name, as TLS 1.1 signs it */
     if (!hash_size(algorithm))
         return NTE_NOT_SUPPORTED;
-    if (flags == BCRYPT_PAD_PSS && (hash_size(algorithm) < 32 || ((const BCRYPT_PSS_PADDING_INFO *)padding)->cbSalt != hash_size(algorithm)))
+    if (flags == BCRYPT_PAD_PSS &&
+        (hash_size(algorithm) < 32 || ((const BCRYPT_PSS_PADDING_INFO *)padding)->cbSalt != hash_size(algorithm)))
         return NTE_NOT_SUPPORTED;
     return hash_size(algorithm) == size ? ERROR_SUCCESS : NTE_INVALID_PARAMETER;
 }
 
-static SECURITY_STATUS sign(struct key *key, void *padding, const BYTE *hash, DWORD size, BYTE *signature, DWORD room, DWORD *result, DWORD flags)
+static SECURITY_STATUS sign(struct key *key, void *padding, const BYTE *hash, DWORD size, BYTE *signature, DWORD room,
+                            DWORD *result, DWORD flags)
 {
     BYTE fitted[LARGEST_COORDINATE];
     SECURITY_STATUS status;
@@ -121,7 +126,8 @@ static SECURITY_STATUS sign(struct key *key, void *padding, const BYTE *hash, DW
     return status;
 }
 
-SECURITY_STATUS WINAPI NCryptSignHash(NCRYPT_KEY_HANDLE handle, VOID *padding, PBYTE hash, DWORD size, PBYTE signature, DWORD room, DWORD *result, DWORD flags)
+SECURITY_STATUS WINAPI NCryptSignHash(NCRYPT_KEY_HANDLE handle, VOID *padding, PBYTE hash, DWORD size, PBYTE signature,
+                                      DWORD room, DWORD *result, DWORD flags)
 {
     SECURITY_STATUS status;
     struct key *key;
@@ -135,7 +141,8 @@ SECURITY_STATUS WINAPI NCryptSignHash(NCRYPT_KEY_HANDLE handle, VOID *padding, P
     return status;
 }
 
-static SECURITY_STATUS verify(struct key *key, void *padding, const BYTE *hash, DWORD size, BYTE *signature, DWORD length, DWORD flags)
+static SECURITY_STATUS verify(struct key *key, void *padding, const BYTE *hash, DWORD size, BYTE *signature,
+                              DWORD length, DWORD flags)
 {
     BYTE fitted[LARGEST_COORDINATE];
     SECURITY_STATUS status;
@@ -165,7 +172,8 @@ static SECURITY_STATUS verify(struct key *key, void *padding, const BYTE *hash, 
     return status;
 }
 
-SECURITY_STATUS WINAPI NCryptVerifySignature(NCRYPT_KEY_HANDLE handle, VOID *padding, PBYTE hash, DWORD size, PBYTE signature, DWORD length, DWORD flags)
+SECURITY_STATUS WINAPI NCryptVerifySignature(NCRYPT_KEY_HANDLE handle, VOID *padding, PBYTE hash, DWORD size,
+                                             PBYTE signature, DWORD length, DWORD flags)
 {
     SECURITY_STATUS status;
     struct key *key;
@@ -180,8 +188,8 @@ SECURITY_STATUS WINAPI NCryptVerifySignature(NCRYPT_KEY_HANDLE handle, VOID *pad
 }
 
 /* The key's blob, for oaep.c. */
-static SECURITY_STATUS with_oaep(struct key *key, BOOL encrypt, const BCRYPT_OAEP_PADDING_INFO *padding, const BYTE *in, DWORD in_size, BYTE *out,
-                                 DWORD *out_size)
+static SECURITY_STATUS with_oaep(struct key *key, BOOL encrypt, const BCRYPT_OAEP_PADDING_INFO *padding, const BYTE *in,
+                                 DWORD in_size, BYTE *out, DWORD *out_size)
 {
     SECURITY_STATUS status;
     struct blob blob;
@@ -198,7 +206,8 @@ static SECURITY_STATUS with_oaep(struct key *key, BOOL encrypt, const BCRYPT_OAE
     return status;
 }
 
-static SECURITY_STATUS encrypt(struct key *key, const BYTE *in, DWORD in_size, const void *padding, BYTE *out, DWORD room, DWORD *result, DWORD flags)
+static SECURITY_STATUS encrypt(struct key *key, const BYTE *in, DWORD in_size, const void *padding, BYTE *out,
+                               DWORD room, DWORD *result, DWORD flags)
 {
     DWORD bytes = (key->bits + 7) / 8;
     ULONG length;
@@ -219,7 +228,8 @@ static SECURITY_STATUS encrypt(struct key *key, const BYTE *in, DWORD in_size, c
     return map_status(BCryptEncrypt(key->handle, (BYTE *)in, in_size, NULL, NULL, 0, out, bytes, &length, flags));
 }
 
-SECURITY_STATUS WINAPI NCryptEncrypt(NCRYPT_KEY_HANDLE handle, PBYTE in, DWORD in_size, VOID *padding, PBYTE out, DWORD room, DWORD *result, DWORD flags)
+SECURITY_STATUS WINAPI NCryptEncrypt(NCRYPT_KEY_HANDLE handle, PBYTE in, DWORD in_size, VOID *padding, PBYTE out,
+                                     DWORD room, DWORD *result, DWORD flags)
 {
     static const BYTE nothing;
     SECURITY_STATUS status;
@@ -234,7 +244,8 @@ SECURITY_STATUS WINAPI NCryptEncrypt(NCRYPT_KEY_HANDLE handle, PBYTE in, DWORD i
     return status;
 }
 
-static SECURITY_STATUS decrypt(struct key *key, const BYTE *in, DWORD in_size, const void *padding, BYTE *out, DWORD room, DWORD *result, DWORD flags)
+static SECURITY_STATUS decrypt(struct key *key, const BYTE *in, DWORD in_size, const void *padding, BYTE *out,
+                               DWORD room, DWORD *result, DWORD flags)
 {
     DWORD bytes = (key->bits + 7) / 8, size = bytes;
     SECURITY_STATUS status;
@@ -257,7 +268,8 @@ static SECURITY_STATUS decrypt(struct key *key, const BYTE *in, DWORD in_size, c
         return NTE_NO_MEMORY;
     if (flags == BCRYPT_PAD_OAEP)
         status = with_oaep(key, FALSE, padding, in, in_size, clear, &size);
-    else if ((status = map_status(BCryptDecrypt(key->handle, (BYTE *)in, in_size, NULL, NULL, 0, clear, bytes, &size, flags))) == NTE_INTERNAL_ERROR)
+    else if ((status = map_status(BCryptDecrypt(key->handle, (BYTE *)in, in_size, NULL, NULL, 0, clear, bytes, &size,
+                                                flags))) == NTE_INTERNAL_ERROR)
         status = NTE_INVALID_PARAMETER; /* as Windows says of what does not decrypt */
     if (!status)
     {
@@ -271,7 +283,8 @@ static SECURITY_STATUS decrypt(struct key *key, const BYTE *in, DWORD in_size, c
     return status;
 }
 
-SECURITY_STATUS WINAPI NCryptDecrypt(NCRYPT_KEY_HANDLE handle, PBYTE in, DWORD in_size, VOID *padding, PBYTE out, DWORD room, DWORD *result, DWORD flags)
+SECURITY_STATUS WINAPI NCryptDecrypt(NCRYPT_KEY_HANDLE handle, PBYTE in, DWORD in_size, VOID *padding, PBYTE out,
+                                     DWORD room, DWORD *result, DWORD flags)
 {
     SECURITY_STATUS status;
     struct key *key;

@@ -1,11 +1,11 @@
 /*
  * pdh.dll: performance counters with the machine's real numbers, from the Linux kernel's /proc.
  *
- * A Windows host of Mullion stands for the machine it runs on, so its counters are the machine's; its processes are those of its Windows. What each means is
- * written in defs.c.
+ * A Windows host of Mullion stands for the machine it runs on, so its counters are the machine's; its processes are
+ * those of its Windows. What each means is written in defs.c.
  *
- * A source (sources.c) is measured as a whole: its table has a row for each instance, and in each row the fields that defs.c names. What is computed from
- * texts (parse.c) and from two measurements (figure.c) needs nothing of Windows.
+ * A source (sources.c) is measured as a whole: its table has a row for each instance, and in each row the fields that
+ * defs.c names. What is computed from texts (parse.c) and from two measurements (figure.c) needs nothing of Windows.
  */
 #ifndef MULLION_PDH_COUNTERS_H
 #define MULLION_PDH_COUNTERS_H
@@ -37,16 +37,22 @@ enum source
 /* The fields of the sources' rows, and what may stand in a counter's definition beside them. */
 /* clang-format off */
 enum { FIELD_NONE = -1, FIELD_ZERO = -2, BASE_TIME = -3 };
-enum { CPU_ALL, CPU_IDLE, CPU_USER, CPU_KERNEL, CPU_INTERRUPT, CPU_DPC, CPU_PRIORITY, CPU_INTERRUPTS, CPU_CLOCK_INTERRUPTS, CPU_DPCS, CPU_MHZ,
+enum { CPU_ALL, CPU_IDLE, CPU_USER, CPU_KERNEL, CPU_INTERRUPT, CPU_DPC, CPU_PRIORITY, CPU_INTERRUPTS,
+       CPU_CLOCK_INTERRUPTS, CPU_DPCS, CPU_MHZ,
        CPU_WORK, CPU_KERNEL_WORK, CPU_PERCENT_BASE };
-enum { MEM_COMMITTED, MEM_LIMIT, MEM_AVAILABLE, MEM_AVAILABLE_KB, MEM_AVAILABLE_MB, MEM_CACHE, MEM_UNUSED, MEM_STANDBY, MEM_MODIFIED, MEM_NONPAGED,
+enum { MEM_COMMITTED, MEM_LIMIT, MEM_AVAILABLE, MEM_AVAILABLE_KB, MEM_AVAILABLE_MB, MEM_CACHE, MEM_UNUSED, MEM_STANDBY,
+       MEM_MODIFIED, MEM_NONPAGED,
        MEM_PAGED, MEM_FAULTS, MEM_READS, MEM_SWAPPED_IN, MEM_SWAPPED_OUT, MEM_SWAPPED };
-enum { NET_RX_BYTES, NET_RX_PACKETS, NET_RX_ERRORS, NET_RX_DROPPED, NET_TX_BYTES, NET_TX_PACKETS, NET_TX_ERRORS, NET_TX_DROPPED, NET_BYTES, NET_PACKETS,
+enum { NET_RX_BYTES, NET_RX_PACKETS, NET_RX_ERRORS, NET_RX_DROPPED, NET_TX_BYTES, NET_TX_PACKETS, NET_TX_ERRORS,
+       NET_TX_DROPPED, NET_BYTES, NET_PACKETS,
        NET_BANDWIDTH };
 enum { SYS_BOOT, SYS_PROCESSES, SYS_THREADS, SYS_SWITCHES, SYS_QUEUE };
-enum { PROCESS_ID, PROCESS_PARENT, PROCESS_START, PROCESS_TIME, PROCESS_KERNEL, PROCESS_USER, PROCESS_HANDLES, PROCESS_THREADS, PROCESS_PRIORITY,
-       PROCESS_VIRTUAL, PROCESS_VIRTUAL_PEAK, PROCESS_WORKING_SET, PROCESS_WORKING_SET_PEAK, PROCESS_WORKING_SET_PRIVATE, PROCESS_PRIVATE };
-enum { DISK_QUEUE, DISK_READS, DISK_READ_BYTES, DISK_READ_TIME, DISK_WRITES, DISK_WRITE_BYTES, DISK_WRITE_TIME, DISK_TRANSFERS, DISK_BYTES,
+enum { PROCESS_ID, PROCESS_PARENT, PROCESS_START, PROCESS_TIME, PROCESS_KERNEL, PROCESS_USER, PROCESS_HANDLES,
+       PROCESS_THREADS, PROCESS_PRIORITY,
+       PROCESS_VIRTUAL, PROCESS_VIRTUAL_PEAK, PROCESS_WORKING_SET, PROCESS_WORKING_SET_PEAK,
+       PROCESS_WORKING_SET_PRIVATE, PROCESS_PRIVATE };
+enum { DISK_QUEUE, DISK_READS, DISK_READ_BYTES, DISK_READ_TIME, DISK_WRITES, DISK_WRITE_BYTES, DISK_WRITE_TIME,
+       DISK_TRANSFERS, DISK_BYTES,
        DISK_TRANSFER_TIME, DISK_IDLE, DISK_FREE_MB, DISK_SIZE_MB };
 /* clang-format on */
 
@@ -75,8 +81,9 @@ struct object_def
 };
 
 /*
- * A counter: its type (winperf.h) says how its figure is computed. field is the first raw value, base the second one: a field, BASE_TIME, or FIELD_NONE.
- * A counter whose field is FIELD_NONE is one that Windows has and Linux knows nothing of.
+ * A counter: its type (winperf.h) says how its figure is computed. field is the first raw value, base the second one: a
+ * field, BASE_TIME, or FIELD_NONE. A counter whose field is FIELD_NONE is one that Windows has and Linux knows nothing
+ * of.
  */
 struct counter_def
 {
@@ -106,7 +113,10 @@ BOOL same_name(const WCHAR *a, const WCHAR *b);
 void copy_name(WCHAR *to, const WCHAR *from, size_t room);
 void number_name(WCHAR *to, const WCHAR *before, unsigned long number);
 BOOL matches(const WCHAR *pattern, const WCHAR *name);
-/* Takes \\machine\Object(instance)\Counter apart; the machine and the instance may be missing. Each part has room for PATH_PART_CHARS. */
+/*
+ * Takes \\machine\Object(instance)\Counter apart; the machine and the instance may be missing. Each part has room for
+ * PATH_PART_CHARS.
+ */
 LONG parse_path(const WCHAR *path, WCHAR *object, WCHAR *instance, WCHAR *counter);
 
 /* defs.c: NULL and a PDH status if Windows would not know it either. */

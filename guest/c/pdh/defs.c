@@ -1,18 +1,21 @@
 /*
- * The counters. Names and types are those of Windows Server 2022, English; the types are in the classes Win32_PerfRawData_… of
- * https://learn.microsoft.com/windows/win32/cimwin32prov/win32-perfrawdata and in winperf.h. Those that kubelet v1.36.3 asks for are in
- * pkg/kubelet/winstats/{perfcounters,network_stats}.go, those of windows_exporter v0.30.8 in internal/collector/<name>/types.go.
+ * The counters. Names and types are those of Windows Server 2022, English; the types are in the classes
+ * Win32_PerfRawData_… of https://learn.microsoft.com/windows/win32/cimwin32prov/win32-perfrawdata and in winperf.h.
+ * Those that kubelet v1.36.3 asks for are in pkg/kubelet/winstats/{perfcounters,network_stats}.go, those of
+ * windows_exporter v0.30.8 in internal/collector/<name>/types.go.
  *
- * Committed Bytes is the memory in use, MemTotal - MemAvailable plus used swap: Linux counts as committed what programs have asked for and may never touch
- * (Committed_AS), which under Wine is several times the machine's memory and would make the kubelet evict everything. Working Set - Private of all processes
- * is AnonPages: resident pages that belong to one process alone. Standby Cache is what makes Available Bytes out of the free pages. Nonpaged pool is what the
- * kernel keeps for itself (slabs that it cannot give back, page tables, stacks), paged pool the slabs that it can give back; pages swapped are those that go
- * to and come from swap.
+ * Committed Bytes is the memory in use, MemTotal - MemAvailable plus used swap: Linux counts as committed what programs
+ * have asked for and may never touch (Committed_AS), which under Wine is several times the machine's memory and would
+ * make the kubelet evict everything. Working Set - Private of all processes is AnonPages: resident pages that belong to
+ * one process alone. Standby Cache is what makes Available Bytes out of the free pages. Nonpaged pool is what the
+ * kernel keeps for itself (slabs that it cannot give back, page tables, stacks), paged pool the slabs that it can give
+ * back; pages swapped are those that go to and come from swap.
  *
- * On a node that has a part of the machine's memory all these are the node's (common/nodememory.h), but for those of paging.
+ * On a node that has a part of the machine's memory all these are the node's (common/nodememory.h), but for those of
+ * paging.
  *
- * % DPC Time and DPCs are Linux' software interrupts. % Processor Utility is the time that a processor works, as on one that always runs at its nominal
- * frequency: Linux does not say how fast it ran.
+ * % DPC Time and DPCs are Linux' software interrupts. % Processor Utility is the time that a processor works, as on one
+ * that always runs at its nominal frequency: Linux does not say how fast it ran.
  */
 #include "counters.h"
 
@@ -22,7 +25,8 @@
 /* clang-format off */
 enum object
 {
-    PROCESSOR, PROCESSOR_INFORMATION, MEMORY, NETWORK_INTERFACE, NETWORK_ADAPTER, SYSTEM, PROCESS, PROCESS_V2, LOGICAL_DISK, PHYSICAL_DISK
+    PROCESSOR, PROCESSOR_INFORMATION, MEMORY, NETWORK_INTERFACE, NETWORK_ADAPTER, SYSTEM, PROCESS, PROCESS_V2,
+    LOGICAL_DISK, PHYSICAL_DISK
 };
 /* clang-format on */
 
@@ -71,7 +75,8 @@ static const struct object_def objects[] = {
     {&objects[object], L"Packets Outbound Discarded", PERF_COUNTER_LARGE_RAWCOUNT, NET_TX_DROPPED, FIELD_NONE}, \
     {&objects[object], L"Packets Outbound Errors", PERF_COUNTER_LARGE_RAWCOUNT, NET_TX_ERRORS, FIELD_NONE}, \
     {&objects[object], L"Current Bandwidth", PERF_COUNTER_LARGE_RAWCOUNT, NET_BANDWIDTH, FIELD_NONE}, \
-    {&objects[object], L"Output Queue Length", PERF_COUNTER_LARGE_RAWCOUNT, FIELD_ZERO, FIELD_NONE} /* as on Windows, where NDIS queues */
+    /* 0 as on Windows, where NDIS queues */ \
+    {&objects[object], L"Output Queue Length", PERF_COUNTER_LARGE_RAWCOUNT, FIELD_ZERO, FIELD_NONE}
 
 #define PROCESS_COUNTERS(object, id) \
     {&objects[object], L"% Processor Time", PERF_100NSEC_TIMER, PROCESS_TIME, BASE_TIME}, \
@@ -87,7 +92,8 @@ static const struct object_def objects[] = {
     {&objects[object], L"Virtual Bytes Peak", PERF_COUNTER_LARGE_RAWCOUNT, PROCESS_VIRTUAL_PEAK, FIELD_NONE}, \
     {&objects[object], L"Working Set", PERF_COUNTER_LARGE_RAWCOUNT, PROCESS_WORKING_SET, FIELD_NONE}, \
     {&objects[object], L"Working Set Peak", PERF_COUNTER_LARGE_RAWCOUNT, PROCESS_WORKING_SET_PEAK, FIELD_NONE}, \
-    {&objects[object], L"Working Set - Private", PERF_COUNTER_LARGE_RAWCOUNT, PROCESS_WORKING_SET_PRIVATE, FIELD_NONE}, \
+    {&objects[object], L"Working Set - Private", PERF_COUNTER_LARGE_RAWCOUNT, PROCESS_WORKING_SET_PRIVATE, \
+     FIELD_NONE}, \
     {&objects[object], L"Private Bytes", PERF_COUNTER_LARGE_RAWCOUNT, PROCESS_PRIVATE, FIELD_NONE}, \
     {&objects[object], L"Page File Bytes", PERF_COUNTER_LARGE_RAWCOUNT, PROCESS_PRIVATE, FIELD_NONE}, \
     {&objects[object], L"Page File Bytes Peak", PERF_COUNTER_LARGE_RAWCOUNT, FIELD_NONE, FIELD_NONE}, \
@@ -135,7 +141,8 @@ static const struct counter_def counters[] = {
     {&objects[PROCESSOR_INFORMATION], L"% Processor Performance", PERF_AVERAGE_BULK, FIELD_NONE, FIELD_NONE},
     {&objects[PROCESSOR_INFORMATION], L"% Performance Limit", PERF_COUNTER_RAWCOUNT, FIELD_NONE, FIELD_NONE},
     {&objects[PROCESSOR_INFORMATION], L"Processor Frequency", PERF_COUNTER_RAWCOUNT, CPU_MHZ, FIELD_NONE},
-    {&objects[PROCESSOR_INFORMATION], L"Parking Status", PERF_COUNTER_RAWCOUNT, FIELD_ZERO, FIELD_NONE}, /* Linux parks no processor */
+    /* Linux parks no processor */
+    {&objects[PROCESSOR_INFORMATION], L"Parking Status", PERF_COUNTER_RAWCOUNT, FIELD_ZERO, FIELD_NONE},
     {&objects[PROCESSOR_INFORMATION], L"Clock Interrupts/sec", PERF_COUNTER_COUNTER, CPU_CLOCK_INTERRUPTS, BASE_TIME},
     {&objects[PROCESSOR_INFORMATION], L"Idle Break Events/sec", PERF_COUNTER_BULK_COUNT, FIELD_NONE, BASE_TIME},
 

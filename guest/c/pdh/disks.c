@@ -35,13 +35,14 @@ static BOOL take_device(const char *line, struct device *device)
 }
 
 /*
- * Adds a device's figures: reads, merged, sectors, milliseconds; the same of writes; requests under way; milliseconds with
- * any. The requests' own times add up to more than the time that passes, if there are several at once.
+ * Adds a device's figures: reads, merged, sectors, milliseconds; the same of writes; requests under way; milliseconds
+ * with any. The requests' own times add up to more than the time that passes, if there are several at once.
  */
 static void add_device(struct row *row, const struct device *device, LONGLONG uptime)
 {
     const LONGLONG *c = device->column;
-    LONGLONG read_time = c[3] * (TIME_BASE / 1000), write_time = c[7] * (TIME_BASE / 1000), busy = c[9] * (TIME_BASE / 1000);
+    LONGLONG read_time = c[3] * (TIME_BASE / 1000), write_time = c[7] * (TIME_BASE / 1000),
+             busy = c[9] * (TIME_BASE / 1000);
 
     add_to(row, DISK_READS, c[0]);
     add_to(row, DISK_READ_BYTES, c[2] * SECTOR);
@@ -137,7 +138,8 @@ static BOOL on_disk(const struct device *disk, const struct device *part)
 }
 
 /* The name of a disk on Windows: its number, and the drives on it ("0 C:"). */
-static void disk_name(WCHAR *name, unsigned long number, const struct device *disk, const char *diskstats, const struct drive *drives, int count)
+static void disk_name(WCHAR *name, unsigned long number, const struct device *disk, const char *diskstats,
+                      const struct drive *drives, int count)
 {
     size_t at = 0;
 
@@ -149,7 +151,8 @@ static void disk_name(WCHAR *name, unsigned long number, const struct device *di
         {
             struct device device;
 
-            if (!take_device(line, &device) || device.major != drives[i].major || device.minor != drives[i].minor || !on_disk(disk, &device))
+            if (!take_device(line, &device) || device.major != drives[i].major || device.minor != drives[i].minor ||
+                !on_disk(disk, &device))
                 continue;
             name[at++] = ' ';
             name[at++] = drives[i].letter;

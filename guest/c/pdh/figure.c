@@ -16,7 +16,8 @@ struct raw raw_of(const struct counter_def *def, const struct table *table, cons
     }
     if (def->base == BASE_TIME)
     {
-        raw.second = def->type == PERF_COUNTER_COUNTER || def->type == PERF_COUNTER_BULK_COUNT ? table->clock : table->date;
+        raw.second = def->type == PERF_COUNTER_COUNTER || def->type == PERF_COUNTER_BULK_COUNT ? table->clock
+                                                                                               : table->date;
     }
     else if (def->base >= 0)
     {
@@ -43,7 +44,9 @@ BOOL figure(DWORD type, const struct raw *now, const struct raw *before, BOOL ca
     {
     case PERF_COUNTER_RAWCOUNT:
     case PERF_COUNTER_LARGE_RAWCOUNT: *value = (double)now->first; return TRUE;
-    case PERF_RAW_FRACTION: *value = now->second > 0 ? percent((double)now->first / (double)now->second, cap) : 0; return TRUE;
+    case PERF_RAW_FRACTION:
+        *value = now->second > 0 ? percent((double)now->first / (double)now->second, cap) : 0;
+        return TRUE;
     case PERF_ELAPSED_TIME: *value = (double)(now->second - now->first) / TIME_BASE; return TRUE;
     default: break;
     }

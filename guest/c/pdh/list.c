@@ -56,10 +56,12 @@ static BOOL is_here(const WCHAR *machine)
         return TRUE;
     while (*machine == '\\')
         machine++;
-    return same_name(machine, L"localhost") || same_name(machine, L".") || (GetComputerNameW(own, &length) && same_name(machine, own));
+    return same_name(machine, L"localhost") || same_name(machine, L".") ||
+           (GetComputerNameW(own, &length) && same_name(machine, own));
 }
 
-PDH_STATUS WINAPI PdhEnumObjectsW(LPCWSTR source, LPCWSTR machine, LPWSTR objects, LPDWORD size, DWORD detail, WINBOOL refresh)
+PDH_STATUS WINAPI PdhEnumObjectsW(LPCWSTR source, LPCWSTR machine, LPWSTR objects, LPDWORD size, DWORD detail,
+                                  WINBOOL refresh)
 {
     struct list list = list_in(objects, size);
     const struct object_def *object;
@@ -77,8 +79,9 @@ PDH_STATUS WINAPI PdhEnumObjectsW(LPCWSTR source, LPCWSTR machine, LPWSTR object
     return end_list(&list, size);
 }
 
-PDH_STATUS WINAPI PdhEnumObjectItemsW(LPCWSTR source, LPCWSTR machine, LPCWSTR object, LPWSTR counters, LPDWORD counters_size, LPWSTR instances,
-                                      LPDWORD instances_size, DWORD detail, DWORD flags)
+PDH_STATUS WINAPI PdhEnumObjectItemsW(LPCWSTR source, LPCWSTR machine, LPCWSTR object, LPWSTR counters,
+                                      LPDWORD counters_size, LPWSTR instances, LPDWORD instances_size, DWORD detail,
+                                      DWORD flags)
 {
     struct list names = list_in(counters, counters_size), rows = list_in(instances, instances_size);
     const struct object_def *found = object ? find_object(object) : NULL;
@@ -127,7 +130,8 @@ static void put_path(struct list *list, const struct counter_def *def, const WCH
 }
 
 /* The paths of one counter, for each instance that the pattern stands for. */
-static void put_paths(struct list *list, const struct counter_def *def, const WCHAR *pattern, const struct table *table, DWORD flags)
+static void put_paths(struct list *list, const struct counter_def *def, const WCHAR *pattern, const struct table *table,
+                      DWORD flags)
 {
     if (!def->object->instances)
     {
@@ -164,7 +168,8 @@ PDH_STATUS WINAPI PdhExpandWildCardPathW(LPCWSTR source, LPCWSTR path, LPWSTR pa
     take_table(found->source, &table);
     for (int i = 0; (def = counter_at(i)); i++)
     {
-        if (def->object != found || !(flags & PDH_NOEXPANDCOUNTERS ? same_name(counter, def->name) : matches(counter, def->name)))
+        if (def->object != found ||
+            !(flags & PDH_NOEXPANDCOUNTERS ? same_name(counter, def->name) : matches(counter, def->name)))
             continue;
         known = TRUE;
         put_paths(&list, def, pattern, &table, flags);

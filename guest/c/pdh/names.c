@@ -103,7 +103,8 @@ LONG parse_path(const WCHAR *path, WCHAR *object, WCHAR *instance, WCHAR *counte
     {
         if (*end == '(' && !open && !slash)
             open = end;
-        if (*end == '\\' && (!open || end[-1] == ')') && (!slash || open)) /* with an instance the last one: its name may hold any character */
+        if (*end == '\\' && (!open || end[-1] == ')') &&
+            (!slash || open)) /* with an instance the last one: its name may hold any character */
         {
             slash = end;
             close = open ? end - 1 : NULL;

@@ -1,4 +1,7 @@
-/* The tables of the sources, from the texts of the kernel's /proc; proc(5) and Documentation/admin-guide/iostats.rst of the kernel have their formats. */
+/*
+ * The tables of the sources, from the texts of the kernel's /proc; proc(5) and Documentation/admin-guide/iostats.rst of
+ * the kernel have their formats.
+ */
 #include "scan.h"
 
 #include <stdlib.h>
@@ -105,7 +108,8 @@ static struct row *row_of_processor(struct table *table, const unsigned *ids, in
 }
 
 /* Adds to a field of each processor's row the numbers of the lines that begin with a word, or of all lines. */
-static void add_columns(struct table *table, const unsigned *ids, int count, const char *text, const char *word, int field)
+static void add_columns(struct table *table, const unsigned *ids, int count, const char *text, const char *word,
+                        int field)
 {
     struct columns columns;
 
@@ -131,7 +135,10 @@ static void add_columns(struct table *table, const unsigned *ids, int count, con
     }
 }
 
-/* A line of /proc/stat: user nice system idle iowait irq softirq steal, in ticks. share divides the machine's line among its processors. */
+/*
+ * A line of /proc/stat: user nice system idle iowait irq softirq steal, in ticks. share divides the machine's line
+ * among its processors.
+ */
 static void set_times(struct row *row, const char *at, int share)
 {
     LONGLONG t[8] = {0}, all = 0, idle, kernel;
@@ -189,7 +196,10 @@ static void add_total(struct table *table, int processors, const WCHAR *name, co
         total->value[CPU_MHZ] /= processors;
 }
 
-/* Each processor, and _Total, which is their average. with_group names them as Processor Information does: 0,3 for the processor 3 of the group 0. */
+/*
+ * Each processor, and _Total, which is their average. with_group names them as Processor Information does: 0,3 for the
+ * processor 3 of the group 0.
+ */
 void parse_processors(struct table *out, const struct processor_texts *texts, BOOL with_group)
 {
     unsigned ids[PROCESSORS_MAX];
@@ -250,7 +260,10 @@ void parse_memory(struct table *out, const char *meminfo, const char *vmstat)
     set_field(row, MEM_UNUSED, free);
     set_field(row, MEM_STANDBY, available > free ? available - free : 0);
     set_field(row, MEM_MODIFIED, (number_or_0(meminfo, "Dirty:") + number_or_0(meminfo, "Writeback:")) * 1024);
-    set_field(row, MEM_NONPAGED, (number_or_0(meminfo, "SUnreclaim:") + number_or_0(meminfo, "KernelStack:") + number_or_0(meminfo, "PageTables:")) * 1024);
+    set_field(row, MEM_NONPAGED,
+              (number_or_0(meminfo, "SUnreclaim:") + number_or_0(meminfo, "KernelStack:") +
+               number_or_0(meminfo, "PageTables:")) *
+                  1024);
     set_field(row, MEM_PAGED, number_or_0(meminfo, "SReclaimable:") * 1024);
     if (!vmstat)
         return;

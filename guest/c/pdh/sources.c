@@ -19,7 +19,10 @@ enum
 
 #define MISMATCH ((NTSTATUS)0xC0000004) /* STATUS_INFO_LENGTH_MISMATCH */
 
-/* A process in the answer of NtQuerySystemInformation: https://learn.microsoft.com/windows/win32/api/winternl/nf-winternl-ntquerysysteminformation */
+/*
+ * A process in the answer of NtQuerySystemInformation:
+ * https://learn.microsoft.com/windows/win32/api/winternl/nf-winternl-ntquerysysteminformation
+ */
 struct process
 {
     ULONG next, threads;
@@ -92,7 +95,8 @@ static BOOL take_processors(struct table *out, BOOL with_group)
 /* /proc/meminfo, or the same of a node that has a part of the machine's memory. The caller frees it. */
 static char *read_meminfo(void)
 {
-    char *limit = read_text(NODE L"limit"), *usage = limit ? read_text(NODE L"usage") : NULL, *stat = usage ? read_text(NODE L"stat") : NULL;
+    char *limit = read_text(NODE L"limit"), *usage = limit ? read_text(NODE L"usage") : NULL,
+         *stat = usage ? read_text(NODE L"stat") : NULL;
     struct node_memory memory;
     char *text = NULL;
 
@@ -116,7 +120,9 @@ static BOOL take_memory(struct table *out)
     return ok;
 }
 
-/* What a virtual adapter has: Linux' veth says the same of itself, and a container, which has one, has no /sys to ask. */
+/*
+ * What a virtual adapter has: Linux' veth says the same of itself, and a container, which has one, has no /sys to ask.
+ */
 static LONGLONG bandwidth(const WCHAR *adapter)
 {
     WCHAR path[NAME_MAX_CHARS + 64] = L"\\\\?\\unix\\sys\\class\\net\\";
@@ -211,7 +217,10 @@ static void instance_name(WCHAR *name, const struct process *p, const struct tab
     number_name(name, name, before);
 }
 
-/* Wine 8.0 has the class of a priority there, Windows and later versions of Wine the priority itself. Classes that are priorities too stay. */
+/*
+ * Wine 8.0 has the class of a priority there, Windows and later versions of Wine the priority itself. Classes that are
+ * priorities too stay.
+ */
 static LONG base_priority(LONG priority)
 {
     switch (priority)
@@ -243,7 +252,10 @@ static void set_process(struct row *row, const struct process *p)
     set_field(row, PROCESS_PRIVATE, (LONGLONG)p->private);
 }
 
-/* Sums of all processes but for their private working set, which is the machine's, or the node's, as the kubelet takes it for the node's memory in use. */
+/*
+ * Sums of all processes but for their private working set, which is the machine's, or the node's, as the kubelet takes
+ * it for the node's memory in use.
+ */
 static void add_total(struct table *out)
 {
     struct row *total = add_row(out, L"_Total");
@@ -298,7 +310,8 @@ static BOOL take_system(struct table *out)
 /* Finds the device of the file system that a drive is on. */
 static BOOL device_of(const WCHAR *root, unsigned *major, unsigned *minor)
 {
-    char *(CDECL * unix_name)(const WCHAR *) = (void *)GetProcAddress(GetModuleHandleW(L"kernel32.dll"), "wine_get_unix_file_name");
+    char *(CDECL * unix_name)(const WCHAR *) = (void *)GetProcAddress(GetModuleHandleW(L"kernel32.dll"),
+                                                                      "wine_get_unix_file_name");
     char *path = unix_name ? unix_name(root) : NULL;
     struct lx_stat st = {0};
     BOOL ok = path && lx_fstatat(LX_AT_FDCWD, path, &st, 0) == 0;
@@ -321,7 +334,8 @@ static int take_drives(struct drive *drives)
         ULARGE_INTEGER size, free;
         UINT type;
 
-        if (!(letters >> i & 1) || ((type = GetDriveTypeW(root)) != DRIVE_FIXED && type != DRIVE_REMOVABLE) || !GetDiskFreeSpaceExW(root, NULL, &size, &free))
+        if (!(letters >> i & 1) || ((type = GetDriveTypeW(root)) != DRIVE_FIXED && type != DRIVE_REMOVABLE) ||
+            !GetDiskFreeSpaceExW(root, NULL, &size, &free))
             continue;
         drives[count].letter = root[0];
         drives[count].size = (LONGLONG)size.QuadPart;

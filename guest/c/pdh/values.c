@@ -28,11 +28,14 @@ static BOOL good_format(DWORD format)
 }
 
 /* Writes the figure that follows from two raw values; returns its status. */
-static DWORD format_figure(const struct counter *counter, const struct raw *now, const struct raw *before, DWORD format, PDH_FMT_COUNTERVALUE *out)
+static DWORD format_figure(const struct counter *counter, const struct raw *now, const struct raw *before, DWORD format,
+                           PDH_FMT_COUNTERVALUE *out)
 {
     double value = 0;
 
-    out->CStatus = figure(counter->def->type, now, before, !(format & PDH_FMT_NOCAP100), &value) ? PDH_CSTATUS_VALID_DATA : PDH_CSTATUS_INVALID_DATA;
+    out->CStatus = figure(counter->def->type, now, before, !(format & PDH_FMT_NOCAP100), &value)
+                       ? PDH_CSTATUS_VALID_DATA
+                       : PDH_CSTATUS_INVALID_DATA;
     value = scaled(value, format & PDH_FMT_NOSCALE ? 0 : counter->scale);
     if (format & PDH_FMT_1000)
         value *= 1000;
@@ -83,7 +86,8 @@ static PDH_STATUS first_row(const struct counter *counter, const struct row **ro
     return *row ? ERROR_SUCCESS : (PDH_STATUS)PDH_CSTATUS_NO_INSTANCE;
 }
 
-PDH_STATUS WINAPI PdhGetFormattedCounterValue(PDH_HCOUNTER handle, DWORD format, LPDWORD type, PPDH_FMT_COUNTERVALUE value)
+PDH_STATUS WINAPI PdhGetFormattedCounterValue(PDH_HCOUNTER handle, DWORD format, LPDWORD type,
+                                              PPDH_FMT_COUNTERVALUE value)
 {
     struct counter *counter = as_counter(handle);
     const struct row *row;
@@ -124,8 +128,8 @@ PDH_STATUS WINAPI PdhGetRawCounterValue(PDH_HCOUNTER handle, LPDWORD type, PPDH_
 }
 
 /*
- * An array of all instances, which is followed by their names, all in the caller's buffer, as Windows lays it out. The status is PDH_MORE_DATA if the buffer
- * is too small. store writes the i-th item.
+ * An array of all instances, which is followed by their names, all in the caller's buffer, as Windows lays it out. The
+ * status is PDH_MORE_DATA if the buffer is too small. store writes the i-th item.
  */
 struct array
 {
@@ -183,7 +187,8 @@ static PDH_STATUS fill_array(const struct array *array, LPDWORD size, LPDWORD co
     return ERROR_SUCCESS;
 }
 
-PDH_STATUS WINAPI PdhGetFormattedCounterArrayW(PDH_HCOUNTER handle, DWORD format, LPDWORD size, LPDWORD count, PPDH_FMT_COUNTERVALUE_ITEM_W items)
+PDH_STATUS WINAPI PdhGetFormattedCounterArrayW(PDH_HCOUNTER handle, DWORD format, LPDWORD size, LPDWORD count,
+                                               PPDH_FMT_COUNTERVALUE_ITEM_W items)
 {
     struct counter *counter = as_counter(handle);
     struct array array = {counter, (char *)items, sizeof(*items), format, store_formatted};
@@ -202,7 +207,8 @@ PDH_STATUS WINAPI PdhGetFormattedCounterArrayW(PDH_HCOUNTER handle, DWORD format
 }
 
 /* An instance whose raw value is not known is in the array, with the status PDH_CSTATUS_INVALID_DATA. */
-PDH_STATUS WINAPI PdhGetRawCounterArrayW(PDH_HCOUNTER handle, LPDWORD size, LPDWORD count, PPDH_RAW_COUNTER_ITEM_W items)
+PDH_STATUS WINAPI PdhGetRawCounterArrayW(PDH_HCOUNTER handle, LPDWORD size, LPDWORD count,
+                                         PPDH_RAW_COUNTER_ITEM_W items)
 {
     struct counter *counter = as_counter(handle);
     struct array array = {counter, (char *)items, sizeof(*items), 0, store_raw};
@@ -231,7 +237,8 @@ static struct raw from_raw(const PDH_RAW_COUNTER *value)
     return raw;
 }
 
-PDH_STATUS WINAPI PdhCalculateCounterFromRawValue(PDH_HCOUNTER handle, DWORD format, PPDH_RAW_COUNTER now, PPDH_RAW_COUNTER before, PPDH_FMT_COUNTERVALUE value)
+PDH_STATUS WINAPI PdhCalculateCounterFromRawValue(PDH_HCOUNTER handle, DWORD format, PPDH_RAW_COUNTER now,
+                                                  PPDH_RAW_COUNTER before, PPDH_FMT_COUNTERVALUE value)
 {
     struct counter *counter = as_counter(handle);
     struct raw first, second;
@@ -284,7 +291,10 @@ static size_t room_for(const WCHAR *text)
     return text ? (wcslen(text) + 1) * sizeof(WCHAR) : 0;
 }
 
-/* There are no help texts, and no parents of instances; the path has the name of the machine only if the program named one. */
+/*
+ * There are no help texts, and no parents of instances; the path has the name of the machine only if the program named
+ * one.
+ */
 PDH_STATUS WINAPI PdhGetCounterInfoW(PDH_HCOUNTER handle, BOOLEAN explain, LPDWORD size, PPDH_COUNTER_INFO_W info)
 {
     struct counter *counter = as_counter(handle);
@@ -298,7 +308,8 @@ PDH_STATUS WINAPI PdhGetCounterInfoW(PDH_HCOUNTER handle, BOOLEAN explain, LPDWO
     if (!size)
         return (PDH_STATUS)PDH_INVALID_ARGUMENT;
     instance = counter->def->object->instances ? counter->pattern : NULL;
-    need = sizeof(*info) + room_for(counter->path) + room_for(counter->def->object->name) + room_for(instance) + room_for(counter->def->name);
+    need = sizeof(*info) + room_for(counter->path) + room_for(counter->def->object->name) + room_for(instance) +
+           room_for(counter->def->name);
     if (!info || *size < need)
     {
         *size = (DWORD)need;

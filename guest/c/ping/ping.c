@@ -39,7 +39,10 @@ struct target
     WCHAR text[64];
 };
 
-/* ICMPV6_ECHO_REPLY: https://learn.microsoft.com/windows/win32/api/ipexport/ns-ipexport-icmpv6_echo_reply_lh; its address is packed. */
+/*
+ * ICMPV6_ECHO_REPLY: https://learn.microsoft.com/windows/win32/api/ipexport/ns-ipexport-icmpv6_echo_reply_lh; its
+ * address is packed.
+ */
 struct echo_reply6
 {
     BYTE port[2], flow[4], address[16], scope[4];
@@ -174,13 +177,15 @@ static BOOL resolve(const struct options *o, struct target *t)
     return FALSE;
 }
 
-static BOOL ask4(const struct target *to, const struct options *o, char *data, char *reply, DWORD reply_size, struct answer *a)
+static BOOL ask4(const struct target *to, const struct options *o, char *data, char *reply, DWORD reply_size,
+                 struct answer *a)
 {
     const ICMP_ECHO_REPLY *echo = (void *)reply;
     IP_OPTION_INFORMATION ip = o->ip;
     struct in_addr from;
 
-    if (!IcmpSendEcho(to->icmp, ((const struct sockaddr_in *)&to->address)->sin_addr.s_addr, data, (WORD)o->size, &ip, reply, reply_size, o->timeout))
+    if (!IcmpSendEcho(to->icmp, ((const struct sockaddr_in *)&to->address)->sin_addr.s_addr, data, (WORD)o->size, &ip,
+                      reply, reply_size, o->timeout))
         return FALSE;
     from.s_addr = echo->Address;
     InetNtopW(AF_INET, &from, a->from, sizeof(a->from) / sizeof(a->from[0]));
@@ -192,13 +197,15 @@ static BOOL ask4(const struct target *to, const struct options *o, char *data, c
 }
 
 /* Windows prints neither bytes nor time to live for an answer over IPv6. */
-static BOOL ask6(const struct target *to, const struct options *o, char *data, char *reply, DWORD reply_size, struct answer *a)
+static BOOL ask6(const struct target *to, const struct options *o, char *data, char *reply, DWORD reply_size,
+                 struct answer *a)
 {
     struct sockaddr_in6 any = {.sin6_family = AF_INET6}, address = *(const struct sockaddr_in6 *)&to->address;
     const struct echo_reply6 *echo = (void *)reply;
     IP_OPTION_INFORMATION ip = o->ip;
 
-    if (!Icmp6SendEcho2(to->icmp, NULL, NULL, NULL, &any, &address, data, (WORD)o->size, &ip, reply, reply_size, o->timeout))
+    if (!Icmp6SendEcho2(to->icmp, NULL, NULL, NULL, &any, &address, data, (WORD)o->size, &ip, reply, reply_size,
+                        o->timeout))
         return FALSE;
     InetNtopW(AF_INET6, echo->address, a->from, sizeof(a->from) / sizeof(a->from[0]));
     a->status = echo->status;
@@ -207,7 +214,8 @@ static BOOL ask6(const struct target *to, const struct options *o, char *data, c
 }
 
 /* once sends a request and prints its result. */
-static void once(const struct target *to, const struct options *o, char *data, char *reply, DWORD reply_size, struct totals *t)
+static void once(const struct target *to, const struct options *o, char *data, char *reply, DWORD reply_size,
+                 struct totals *t)
 {
     BOOL six = to->address.ss_family == AF_INET6;
     struct answer a = {0};
@@ -231,8 +239,12 @@ static void once(const struct target *to, const struct options *o, char *data, c
     {
     case IP_SUCCESS: break;
     case IP_REQ_TIMED_OUT: wprintf(L"Request timed out.\n"); return;
-    case IP_DEST_NET_UNREACHABLE: /* IP_DEST_NO_ROUTE of IPv6 */ wprintf(L"Reply from %ls: Destination net unreachable.\n", a.from); return;
-    case IP_DEST_HOST_UNREACHABLE: /* IP_DEST_ADDR_UNREACHABLE */ wprintf(L"Reply from %ls: Destination host unreachable.\n", a.from); return;
+    case IP_DEST_NET_UNREACHABLE: /* IP_DEST_NO_ROUTE of IPv6 */
+        wprintf(L"Reply from %ls: Destination net unreachable.\n", a.from);
+        return;
+    case IP_DEST_HOST_UNREACHABLE: /* IP_DEST_ADDR_UNREACHABLE */
+        wprintf(L"Reply from %ls: Destination host unreachable.\n", a.from);
+        return;
     case IP_PACKET_TOO_BIG: wprintf(L"Packet needs to be fragmented but DF set.\n"); return;
     case IP_TTL_EXPIRED_TRANSIT: wprintf(L"Reply from %ls: TTL expired in transit.\n", a.from); return;
     default: wprintf(L"General failure.\n"); return;
@@ -257,11 +269,11 @@ static void once(const struct target *to, const struct options *o, char *data, c
 
 static void statistics(const WCHAR *text, const struct totals *t)
 {
-    wprintf(L"\nPing statistics for %ls:\n    Packets: Sent = %u, Received = %u, Lost = %u (%u%% loss),\n", text, t->sent, t->received, t->sent - t->received,
-            t->sent ? (t->sent - t->received) * 100 / t->sent : 0);
+    wprintf(L"\nPing statistics for %ls:\n    Packets: Sent = %u, Received = %u, Lost = %u (%u%% loss),\n", text,
+            t->sent, t->received, t->sent - t->received, t->sent ? (t->sent - t->received) * 100 / t->sent : 0);
     if (t->received)
-        wprintf(L"Approximate round trip times in milli-seconds:\n    Minimum = %ums, Maximum = %ums, Average = %ums\n", t->least, t->most,
-                (unsigned)(t->sum / t->received));
+        wprintf(L"Approximate round trip times in milli-seconds:\n    Minimum = %ums, Maximum = %ums, Average = %ums\n",
+                t->least, t->most, (unsigned)(t->sum / t->received));
 }
 
 int wmain(int argc, WCHAR **argv)

@@ -13,7 +13,8 @@ enum
 };
 
 static const WCHAR tail[] =
-    L": this program of Windows is not part of Mullion: Wine, which stands in for Windows here, has only an empty one. Nothing was run.\r\n";
+    L": this program of Windows is not part of Mullion: Wine, which stands in for Windows here, has only an empty one. "
+    "Nothing was run.\r\n";
 
 static DWORD append(WCHAR *to, DWORD at, const WCHAR *from)
 {

@@ -1,7 +1,8 @@
 /*
- * Giving the programs of a container other processors while they run. On Windows the job that a container is has them, and they are those of
- * every process and thread in it. Here the kernel's cpuset keeps the programs to them, but wineserver goes on with what a process began with:
- * it answers GetProcessAffinityMask with that, and gives it to new threads and processes.
+ * Giving the programs of a container other processors while they run. On Windows the job that a container is has them,
+ * and they are those of every process and thread in it. Here the kernel's cpuset keeps the programs to them, but
+ * wineserver goes on with what a process began with: it answers GetProcessAffinityMask with that, and gives it to new
+ * threads and processes.
  */
 #include "run.h"
 #include <tlhelp32.h>
@@ -32,8 +33,8 @@ static BOOL give(DWORD_PTR processors)
 }
 
 /*
- * Looks again until it finds nothing to do, because a process that is just being made may have its parent's old processors. Returns 0, or 1 if
- * there is always something to do.
+ * Looks again until it finds nothing to do, because a process that is just being made may have its parent's old
+ * processors. Returns 0, or 1 if there is always something to do.
  */
 int spread_affinity(const struct options *opt)
 {

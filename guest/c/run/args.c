@@ -3,8 +3,8 @@
 
 /*
  * split_command_line takes a command line apart as the Microsoft C run-time library does for arguments after the first:
- * 2n back slashes and a quote give n back slashes and begin or end a quoted part, 2n+1 give n and a quote, others stand for themselves.
- * https://learn.microsoft.com/en-us/cpp/c-language/parsing-c-command-line-arguments
+ * 2n back slashes and a quote give n back slashes and begin or end a quoted part, 2n+1 give n and a quote, others stand
+ * for themselves. https://learn.microsoft.com/en-us/cpp/c-language/parsing-c-command-line-arguments
  */
 int split_command_line(const WCHAR *line, WCHAR ***argv)
 {
@@ -61,7 +61,10 @@ int split_command_line(const WCHAR *line, WCHAR ***argv)
     return count;
 }
 
-/* quote_argument appends arg so that split_command_line gives it back, with quotes only where they are needed. It returns the new end. */
+/*
+ * quote_argument appends arg so that split_command_line gives it back, with quotes only where they are needed. It
+ * returns the new end.
+ */
 static WCHAR *quote_argument(WCHAR *out, const WCHAR *arg)
 {
     BOOL quote = !*arg;
@@ -119,7 +122,9 @@ WCHAR *join_command_line(int argc, WCHAR **argv)
     return line;
 }
 
-/* first_word returns the program named by a whole command line: the quoted part, or what stands before the first blank. */
+/*
+ * first_word returns the program named by a whole command line: the quoted part, or what stands before the first blank.
+ */
 WCHAR *first_word(const WCHAR *line)
 {
     WCHAR *word, end = ' ';
@@ -203,7 +208,10 @@ static WCHAR *with_extension(const WCHAR *path)
     return !has_extension && is_file(path) ? str_concat(path, L"", L"") : NULL;
 }
 
-/* file_at finds the file that a name means, from the current directory on, with or without its extension; NULL: there is none. */
+/*
+ * file_at finds the file that a name means, from the current directory on, with or without its extension; NULL: there
+ * is none.
+ */
 static WCHAR *file_at(const WCHAR *name)
 {
     enum
@@ -211,15 +219,17 @@ static WCHAR *file_at(const WCHAR *name)
         LONGEST = 0x8000 /* characters of a path, with its end */
     };
     WCHAR *full = mem_alloc(LONGEST * sizeof(WCHAR));
-    DWORD length = GetFullPathNameW(name, LONGEST, full, NULL); /* for a longer one it writes nothing and returns the size needed */
+    DWORD length = GetFullPathNameW(name, LONGEST, full,
+                                    NULL); /* for a longer one it writes nothing and returns the size needed */
 
     return length && length < LONGEST ? with_extension(full) : NULL;
 }
 
 /*
- * find_program turns a program's name into the path of its file, relative to the current directory of this process. A name with a folder in it is
- * not searched for; another one is looked for in the working directory, the system folders and PATH. Slashes may lean either way, and the extension may
- * be missing. In a HostProcess container a name that begins at the root is found at the root of the image too. NULL and an error if there is no such file.
+ * find_program turns a program's name into the path of its file, relative to the current directory of this process. A
+ * name with a folder in it is not searched for; another one is looked for in the working directory, the system folders
+ * and PATH. Slashes may lean either way, and the extension may be missing. In a HostProcess container a name that
+ * begins at the root is found at the root of the image too. NULL and an error if there is no such file.
  */
 WCHAR *find_program(const WCHAR *name, DWORD *error)
 {
@@ -241,7 +251,10 @@ WCHAR *find_program(const WCHAR *name, DWORD *error)
     {
         if ((found = file_at(wanted)))
             return found;
-        /* The image of a HostProcess container is not the drive: what an image has at its root is below the mount point. */
+        /*
+         * The image of a HostProcess container is not the drive: what an image has at its root is below the mount
+         * point.
+         */
         path = get_variable(L"CONTAINER_SANDBOX_MOUNT_POINT", L"");
         if (!*path || wanted[0] != '\\' || wanted[1] == '\\')
             return NULL;

@@ -110,7 +110,10 @@ static void set_features(BYTE *features)
         features[table[n].index] = table[n].present != 0;
 }
 
-/* set_xstate describes the processor's extended state (XSTATE_CONFIGURATION at 0x3d8): without it exceptions would lose the upper halves of AVX registers. */
+/*
+ * set_xstate describes the processor's extended state (XSTATE_CONFIGURATION at 0x3d8): without it exceptions would lose
+ * the upper halves of AVX registers.
+ */
 static void set_xstate(BYTE *data)
 {
     unsigned a, b, c, d, size;
@@ -229,7 +232,8 @@ static DWORD processor_mhz(void)
 
 static void set_hardware_keys(const struct cpu *cpu)
 {
-    static const WCHAR *const levels[] = {L"", L"\\DESCRIPTION", L"\\DESCRIPTION\\System", L"\\DESCRIPTION\\System\\CentralProcessor"};
+    static const WCHAR *const levels[] = {L"", L"\\DESCRIPTION", L"\\DESCRIPTION\\System",
+                                          L"\\DESCRIPTION\\System\\CentralProcessor"};
     const WCHAR *base = L"\\Registry\\Machine\\HARDWARE";
     DWORD mhz = processor_mhz();
     SYSTEM_INFO system;
@@ -240,7 +244,8 @@ static void set_hardware_keys(const struct cpu *cpu)
         CloseHandle(volatile_key(str_concat(base, levels[i], L"")));
     for (DWORD i = 0; i < system.dwNumberOfProcessors; i++)
     {
-        HANDLE key = volatile_key(str_concat(base, L"\\DESCRIPTION\\System\\CentralProcessor\\", str_from_number(i, digits)));
+        HANDLE key = volatile_key(
+            str_concat(base, L"\\DESCRIPTION\\System\\CentralProcessor\\", str_from_number(i, digits)));
 
         set_value(key, L"Identifier", cpu->identifier);
         set_value(key, L"ProcessorNameString", cpu->name);
@@ -295,7 +300,7 @@ static void set_names(void)
 
 /*
  * set_dns_search writes the DNS suffixes to the place in the registry where Windows has them
- * (https://learn.microsoft.com/en-us/troubleshoot/windows-client/networking/configure-domain-suffix-search-list-domain-name-system-clients).
+ * (https://learn.microsoft.com/troubleshoot/windows-client/networking/configure-domain-suffix-search-list-domain-name-system-clients).
  * It is for programs that read them there; names are resolved by Wine.
  */
 void set_dns_search(const WCHAR *list)

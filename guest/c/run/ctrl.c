@@ -19,8 +19,9 @@ enum
 /* Programs of Wine itself that serve a prefix, and this one: they are not the container's programs. */
 static BOOL is_helper(const WCHAR *name)
 {
-    static const WCHAR *const helpers[] = {L"mullion-run.exe", L"services.exe", L"winedevice.exe", L"plugplay.exe", L"svchost.exe",
-                                           L"rpcss.exe",       L"explorer.exe", L"conhost.exe",    L"wineboot.exe", L"start.exe"};
+    static const WCHAR *const helpers[] = {L"mullion-run.exe", L"services.exe", L"winedevice.exe", L"plugplay.exe",
+                                           L"svchost.exe",     L"rpcss.exe",    L"explorer.exe",   L"conhost.exe",
+                                           L"wineboot.exe",    L"start.exe"};
 
     for (unsigned i = 0; i < sizeof(helpers) / sizeof(helpers[0]); i++)
         if (!str_casecmp(name, helpers[i]))
@@ -30,15 +31,17 @@ static BOOL is_helper(const WCHAR *name)
 
 static BOOL deliver(DWORD pid, DWORD event)
 {
-    HANDLE process = OpenProcess(PROCESS_CREATE_THREAD | PROCESS_QUERY_INFORMATION | PROCESS_VM_OPERATION | PROCESS_VM_READ | PROCESS_VM_WRITE, FALSE, pid);
+    HANDLE process = OpenProcess(PROCESS_CREATE_THREAD | PROCESS_QUERY_INFORMATION | PROCESS_VM_OPERATION |
+                                     PROCESS_VM_READ | PROCESS_VM_WRITE,
+                                 FALSE, pid);
     FARPROC routine = GetProcAddress(GetModuleHandleW(L"kernelbase.dll"), "CtrlRoutine");
     HANDLE thread = NULL;
 
     if (process)
         ctrl_exit_code(process);
     if (process && routine)
-        thread = CreateRemoteThread(process, NULL, 0x10000, (LPTHREAD_START_ROUTINE)(void *)routine, (void *)(ULONG_PTR)event,
-                                    STACK_SIZE_PARAM_IS_A_RESERVATION, NULL);
+        thread = CreateRemoteThread(process, NULL, 0x10000, (LPTHREAD_START_ROUTINE)(void *)routine,
+                                    (void *)(ULONG_PTR)event, STACK_SIZE_PARAM_IS_A_RESERVATION, NULL);
     if (thread)
         CloseHandle(thread);
     if (process)
@@ -54,9 +57,9 @@ static DWORD WINAPI deliver_thread(void *argument)
 }
 
 /*
- * deliver_in_time is deliver with a bound. Fact (Wine 8.0, seen once, as PostgreSQL ended): CreateRemoteThread may never
- * return. The other process had ended by then; it looks as if what Wine asks of a process that ends just then is not
- * answered.
+ * deliver_in_time is deliver with a bound. Fact (Wine 8.0, seen once, as PostgreSQL ended): CreateRemoteThread may
+ * never return. The other process had ended by then; it looks as if what Wine asks of a process that ends just then is
+ * not answered.
  */
 static BOOL deliver_in_time(DWORD pid, DWORD event)
 {
@@ -77,8 +80,11 @@ static BOOL event_number(const WCHAR *name, DWORD *event)
     {
         const WCHAR *name;
         DWORD event;
-    } table[] = {
-        {L"c", CTRL_C_EVENT}, {L"break", CTRL_BREAK_EVENT}, {L"close", CTRL_CLOSE_EVENT}, {L"logoff", CTRL_LOGOFF_EVENT}, {L"shutdown", CTRL_SHUTDOWN_EVENT}};
+    } table[] = {{L"c", CTRL_C_EVENT},
+                 {L"break", CTRL_BREAK_EVENT},
+                 {L"close", CTRL_CLOSE_EVENT},
+                 {L"logoff", CTRL_LOGOFF_EVENT},
+                 {L"shutdown", CTRL_SHUTDOWN_EVENT}};
 
     for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++)
         if (str_equal(name, table[i].name))
@@ -90,9 +96,10 @@ static BOOL event_number(const WCHAR *name, DWORD *event)
 }
 
 /*
- * is_graphical returns whether a program has no console of its own accord. Windows sends control events to the processes of a console, and when a container of
- * Windows Server 2019 or 2022 ends, its windows are told nothing either, neither by WM_QUERYENDSESSION nor by WM_CLOSE
- * (https://github.com/rgl/docker-windows-2022-vagrant, "Graceful Container Shutdown"): such a program runs on until it is killed.
+ * is_graphical returns whether a program has no console of its own accord. Windows sends control events to the
+ * processes of a console, and when a container of Windows Server 2019 or 2022 ends, its windows are told nothing
+ * either, neither by WM_QUERYENDSESSION nor by WM_CLOSE (https://github.com/rgl/docker-windows-2022-vagrant, "Graceful
+ * Container Shutdown"): such a program runs on until it is killed.
  */
 static BOOL is_graphical(DWORD pid)
 {
@@ -107,16 +114,19 @@ static BOOL is_graphical(DWORD pid)
     if (!process)
         return FALSE;
     if (!NtQueryInformationProcess(process, ProcessBasicInformation, &info, sizeof(info), NULL) &&
-        ReadProcessMemory(process, (BYTE *)info.PebBaseAddress + 0x10 /* ImageBaseAddress */, &image, sizeof(image), &done) &&
-        ReadProcessMemory(process, image, &dos, sizeof(dos), &done) && ReadProcessMemory(process, image + dos.e_lfanew, &header, sizeof(header), &done))
+        ReadProcessMemory(process, (BYTE *)info.PebBaseAddress + 0x10 /* ImageBaseAddress */, &image, sizeof(image),
+                          &done) &&
+        ReadProcessMemory(process, image, &dos, sizeof(dos), &done) &&
+        ReadProcessMemory(process, image + dos.e_lfanew, &header, sizeof(header), &done))
         graphical = header.OptionalHeader.Subsystem == IMAGE_SUBSYSTEM_WINDOWS_GUI;
     CloseHandle(process);
     return graphical;
 }
 
 /*
- * send_ctrl delivers an event. Services do not get it: they are told by their control handlers, and Windows' default handler does not end them either, as
- * Wine's would. It returns 0 if at least one program got the event, 1 if there was none.
+ * send_ctrl delivers an event. Services do not get it: they are told by their control handlers, and Windows' default
+ * handler does not end them either, as Wine's would. It returns 0 if at least one program got the event, 1 if there was
+ * none.
  */
 int send_ctrl(const struct options *opt)
 {
@@ -139,7 +149,8 @@ int send_ctrl(const struct options *opt)
         return 1;
     for (BOOL more = Process32FirstW(snapshot, &entry); more; more = Process32NextW(snapshot, &entry))
     {
-        if (entry.th32ProcessID == GetCurrentProcessId() || is_helper(entry.szExeFile) || is_service(entry.th32ProcessID) || is_graphical(entry.th32ProcessID))
+        if (entry.th32ProcessID == GetCurrentProcessId() || is_helper(entry.szExeFile) ||
+            is_service(entry.th32ProcessID) || is_graphical(entry.th32ProcessID))
             continue;
         if (deliver_in_time(entry.th32ProcessID, event))
             sent = TRUE;

@@ -5,7 +5,10 @@
 #include "run.h"
 #include <cpuid.h>
 
-/* RtlSetCurrentEnvironment makes a block of the process' heap the environment; the old one is freed. SetEnvironmentStrings of Wine sets one by one. */
+/*
+ * RtlSetCurrentEnvironment makes a block of the process' heap the environment; the old one is freed.
+ * SetEnvironmentStrings of Wine sets one by one.
+ */
 void WINAPI RtlSetCurrentEnvironment(WCHAR *block, WCHAR **old);
 
 /*
@@ -15,9 +18,10 @@ void WINAPI RtlSetCurrentEnvironment(WCHAR *block, WCHAR **old);
 static BOOL is_foreign(const WCHAR *entry)
 {
     static const WCHAR *const names[] = {
-        L"WINEPREFIX=", L"WINEDEBUG=", L"WINEARCH=",  L"WINESERVER=", L"WINEDLLPATH=", L"WINEPATH=",      L"LANG=",    L"LANGUAGE=", L"LC_",
-        L"XDG_",        L"DISPLAY=",   L"SHLVL=",     L"OLDPWD=",     L"_=",           L"HOSTNAME=",      L"USER=",    L"LOGNAME=",  L"SHELL=",
-        L"MAIL=",       L"TERM=",      L"container=", L"LD_",         L"MULLION_",     L"NOTIFY_SOCKET=", L"WINEPWD=",
+        L"WINEPREFIX=", L"WINEDEBUG=", L"WINEARCH=",      L"WINESERVER=", L"WINEDLLPATH=", L"WINEPATH=", L"LANG=",
+        L"LANGUAGE=",   L"LC_",        L"XDG_",           L"DISPLAY=",    L"SHLVL=",       L"OLDPWD=",   L"_=",
+        L"HOSTNAME=",   L"USER=",      L"LOGNAME=",       L"SHELL=",      L"MAIL=",        L"TERM=",     L"container=",
+        L"LD_",         L"MULLION_",   L"NOTIFY_SOCKET=", L"WINEPWD=",
     };
 
     for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -90,7 +94,9 @@ static void set_user(void)
     if (!GetEnvironmentVariableW(L"WINEUSERNAME", user, 256))
         return;
     set_default(L"USERNAME", user);
-    /* the User Manager service makes the accounts of Windows' containers; others are the computer's (hooks/account.c) */
+    /*
+     * the User Manager service makes the accounts of Windows' containers; others are the computer's (hooks/account.c)
+     */
     if (str_equal(user, L"ContainerAdministrator") || str_equal(user, L"ContainerUser"))
         set_default(L"USERDOMAIN", L"User Manager");
     else
@@ -203,7 +209,8 @@ static void apply_file(const WCHAR *path)
     for (at = own; *at; at += str_len(at) + 1)
     {
     }
-    entries = mem_alloc(((SIZE_T)(at - own) + length) / 2 * sizeof(*entries) + sizeof(*entries)); /* an entry has at least two characters */
+    entries = mem_alloc(((SIZE_T)(at - own) + length) / 2 * sizeof(*entries) +
+                        sizeof(*entries)); /* an entry has at least two characters */
     for (at = own; *at; at += str_len(at) + 1)
         entries[count++] = at;
     for (at = texts; at < texts + length; at += str_len(at) + 1)

@@ -2,7 +2,8 @@
 #include "run.h"
 
 static const WCHAR usage_text[] =
-    L"usage: mullion-run.exe [--cwd DIR] [--env-file FILE] [--report FILE] [--memory-limit BYTES] [--dns-search LIST] [--debug-fd N] [--pipes COMMAND] [--hook DLL|none] [--raw] -- PROGRAM [ARGUMENT...]\r\n"
+    L"usage: mullion-run.exe [--cwd DIR] [--env-file FILE] [--report FILE] [--memory-limit BYTES] [--dns-search LIST] "
+    "[--debug-fd N] [--pipes COMMAND] [--hook DLL|none] [--raw] -- PROGRAM [ARGUMENT...]\r\n"
     L"       mullion-run.exe --ctrl c|break|close|logoff|shutdown [--pid N]\r\n"
     L"       mullion-run.exe --affinity MASK\r\n"
     L"       mullion-run.exe --services\r\n"
@@ -75,7 +76,8 @@ static int run(void)
             return usage(L"bad option: ", argv[i]);
         i += taken;
     }
-    SetEnvironmentVariableW(L"TZ", NULL); /* it is for Wine's server, which runs by now; a container's own comes with its variables */
+    SetEnvironmentVariableW(
+        L"TZ", NULL); /* it is for Wine's server, which runs by now; a container's own comes with its variables */
     opt.first = boot_prefix();
     set_dns_search(opt.dns_search);
     if (opt.ctrl)

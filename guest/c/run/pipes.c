@@ -17,7 +17,8 @@ BOOL start_pipes(WCHAR *line)
     HANDLE wait[2] = {CreateEventW(NULL, TRUE, FALSE, L"mullion_pipes")};
     BOOL there;
 
-    if (!wait[0] || !CreateProcessW(NULL, line, NULL, NULL, FALSE, DETACHED_PROCESS, NULL, L"C:\\windows\\system32", &startup, &child))
+    if (!wait[0] || !CreateProcessW(NULL, line, NULL, NULL, FALSE, DETACHED_PROCESS, NULL, L"C:\\windows\\system32",
+                                    &startup, &child))
         return FALSE;
     wait[1] = child.hProcess;
     there = WaitForMultipleObjects(2, wait, FALSE, PIPES_TIMEOUT_MS) == WAIT_OBJECT_0;

@@ -32,7 +32,8 @@ static BOOL is_window(const SMALL_RECT *window, COORD size)
  */
 static void follow(COORD size)
 {
-    HANDLE screen = CreateFileW(L"CONOUT$", GENERIC_READ | GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE, NULL, OPEN_EXISTING, 0, NULL);
+    HANDLE screen = CreateFileW(L"CONOUT$", GENERIC_READ | GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE, NULL,
+                                OPEN_EXISTING, 0, NULL);
     CONSOLE_SCREEN_BUFFER_INFO now;
 
     if (screen == INVALID_HANDLE_VALUE)
@@ -46,7 +47,10 @@ static void follow(COORD size)
     CloseHandle(screen);
 }
 
-/* wait_for waits for the program's end. A terminal may get its size only after the program has started: an engine makes it first and its client says how large it is later. */
+/*
+ * wait_for waits for the program's end. A terminal may get its size only after the program has started: an engine makes
+ * it first and its client says how large it is later.
+ */
 void wait_for(HANDLE process)
 {
     COORD known = {0, 0}, size;

@@ -1,5 +1,6 @@
 /*
- * mullion-run.exe: starts one Windows program in a container, as a Windows container runtime would, and reports its fate.
+ * mullion-run.exe: starts one Windows program in a container, as a Windows container runtime would, and reports its
+ * fate.
  *
  * No C run-time library is linked, because the process lives as long as the container and every library would take
  * memory all that time. Strings are UTF-16 in memory and UTF-8 in files.

@@ -25,7 +25,9 @@ static BOOL has_module(DWORD pid, const WCHAR *path)
     return found;
 }
 
-/* On a host it is Wine's wineboot.exe that starts services.exe, without the hooks; they are loaded into it as it runs. */
+/*
+ * On a host it is Wine's wineboot.exe that starts services.exe, without the hooks; they are loaded into it as it runs.
+ */
 static void hook_running(const WCHAR *hook)
 {
     HANDLE snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0), process;
@@ -71,7 +73,8 @@ int start_services(const WCHAR *hook)
             hook_running(hook);
         result = 0;
     }
-    else if (CreateProcessW(services, NULL, NULL, NULL, FALSE, CREATE_SUSPENDED | DETACHED_PROCESS, NULL, L"C:\\windows\\system32", &startup, &child))
+    else if (CreateProcessW(services, NULL, NULL, NULL, FALSE, CREATE_SUSPENDED | DETACHED_PROCESS, NULL,
+                            L"C:\\windows\\system32", &startup, &child))
     {
         /* without the hooks, services have none either, and nobody sees them die */
         prepare_child(child.hProcess, hook, &error);

@@ -1,6 +1,7 @@
 /*
- * Services that an image has, and that start automatically: Wine's services.exe, which starts them, is not there until a program asks for it (services.c). So
- * whoever boots a prefix looks whether there are any. Wine's own services, all of which lie in C:\windows, do not count.
+ * Services that an image has, and that start automatically: Wine's services.exe, which starts them, is not there until
+ * a program asks for it (services.c). So whoever boots a prefix looks whether there are any. Wine's own services, all
+ * of which lie in C:\windows, do not count.
  */
 #include "run.h"
 #include <winternl.h>
@@ -39,7 +40,8 @@ static void init_string(UNICODE_STRING *s, const WCHAR *text)
 
 static HANDLE open_key(HANDLE root, const WCHAR *name)
 {
-    OBJECT_ATTRIBUTES attributes = {.Length = sizeof(attributes), .RootDirectory = root, .Attributes = OBJ_CASE_INSENSITIVE};
+    OBJECT_ATTRIBUTES attributes = {
+        .Length = sizeof(attributes), .RootDirectory = root, .Attributes = OBJ_CASE_INSENSITIVE};
     UNICODE_STRING text;
     HANDLE key = NULL;
 
@@ -55,7 +57,8 @@ static BOOL read_value(HANDLE key, const WCHAR *name, struct partial_information
     ULONG size;
 
     init_string(&text, name);
-    if (NtQueryValueKey(key, &text, 2 /* KeyValuePartialInformation */, value, sizeof(*value) - sizeof(WCHAR), &size) < 0)
+    if (NtQueryValueKey(key, &text, 2 /* KeyValuePartialInformation */, value, sizeof(*value) - sizeof(WCHAR), &size) <
+        0)
         return FALSE;
     *(WCHAR *)(void *)(value->data + (value->length & ~1u)) = 0;
     return TRUE;
@@ -77,7 +80,8 @@ static BOOL is_automatic(HANDLE key)
     struct partial_information path;
     const WCHAR *text = (const WCHAR *)(const void *)path.data;
 
-    if (!has_number(key, L"Start", 0, START_AUTOMATIC) || !has_number(key, L"Type", TYPE_WIN32, 0) || !read_value(key, L"ImagePath", &path))
+    if (!has_number(key, L"Start", 0, START_AUTOMATIC) || !has_number(key, L"Type", TYPE_WIN32, 0) ||
+        !read_value(key, L"ImagePath", &path))
         return FALSE;
     text += *text == '"';
     return !str_case_prefix(text, L"C:\\windows\\") && !str_case_prefix(text, L"%SystemRoot%\\");
@@ -90,7 +94,10 @@ static BOOL has_automatic(void)
     ULONG size;
     BOOL found = FALSE;
 
-    for (ULONG i = 0; root && !found && NtEnumerateKey(root, i, 0 /* KeyBasicInformation */, &info, sizeof(info) - sizeof(WCHAR), &size) >= 0; i++)
+    for (ULONG i = 0;
+         root && !found &&
+         NtEnumerateKey(root, i, 0 /* KeyBasicInformation */, &info, sizeof(info) - sizeof(WCHAR), &size) >= 0;
+         i++)
     {
         info.name[info.length / sizeof(WCHAR)] = 0;
         if (!(key = open_key(root, info.name)))
@@ -109,8 +116,8 @@ void start_automatic_services(void)
     PROCESS_INFORMATION child;
     WCHAR line[] = L"mullion-run.exe --services";
 
-    if (!has_automatic() ||
-        !CreateProcessW(L"C:\\windows\\system32\\mullion-run.exe", line, NULL, NULL, FALSE, DETACHED_PROCESS, NULL, L"C:\\windows\\system32", &startup, &child))
+    if (!has_automatic() || !CreateProcessW(L"C:\\windows\\system32\\mullion-run.exe", line, NULL, NULL, FALSE,
+                                            DETACHED_PROCESS, NULL, L"C:\\windows\\system32", &startup, &child))
         return;
     CloseHandle(child.hThread);
     CloseHandle(child.hProcess);

@@ -1,6 +1,7 @@
 /*
- * Ending the services of a container or a host. Wine's services.exe passes no shutdown on, so the process of each service does it itself (guest/c/hooks/svcstop.c): it has an
- * event with its process id in its name, by which it is known here, and which it sets when its services have stopped or have had their time.
+ * Ending the services of a container or a host. Wine's services.exe passes no shutdown on, so the process of each
+ * service does it itself (guest/c/hooks/svcstop.c): it has an event with its process id in its name, by which it is
+ * known here, and which it sets when its services have stopped or have had their time.
  */
 #include "run.h"
 #include <tlhelp32.h>
@@ -32,8 +33,10 @@ void tell_services(void)
     CloseHandle(event);
 }
 
-/* end_services tells all services that the end comes, and waits until they have ended or had their time, at most for limit milliseconds: a process that is
- * suspended or hangs does not tell when its services have had their time. */
+/*
+ * end_services tells all services that the end comes, and waits until they have ended or had their time, at most for
+ * limit milliseconds: a process that is suspended or hangs does not tell when its services have had their time.
+ */
 int end_services(DWORD limit)
 {
     PROCESSENTRY32W entry = {.dwSize = sizeof(entry)};

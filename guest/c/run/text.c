@@ -123,7 +123,8 @@ const WCHAR *error_text(DWORD error)
         {ERROR_BAD_EXE_FORMAT, L"%1 is not a valid Win32 application."},
         {ERROR_FILENAME_EXCED_RANGE, L"The filename or extension is too long."},
         {ERROR_EXE_MACHINE_TYPE_MISMATCH,
-         L"This version of %1 is not compatible with the version of Windows you're running. Check your computer's system information "
+         L"This version of %1 is not compatible with the version of Windows you're running. Check your computer's "
+         "system information "
          L"and then contact the software publisher."},
         {ERROR_DIRECTORY, L"The directory name is invalid."},
         {ERROR_COMMITMENT_LIMIT, L"The paging file is too small for this operation to complete."},
@@ -133,8 +134,9 @@ const WCHAR *error_text(DWORD error)
     for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++)
         if (table[i].error == error)
             return table[i].text;
-    if (!FormatMessageW(FORMAT_MESSAGE_ALLOCATE_BUFFER | FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS | FORMAT_MESSAGE_MAX_WIDTH_MASK, NULL,
-                        error, 0, (WCHAR *)(void *)&text, 0, NULL))
+    if (!FormatMessageW(FORMAT_MESSAGE_ALLOCATE_BUFFER | FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS |
+                            FORMAT_MESSAGE_MAX_WIDTH_MASK,
+                        NULL, error, 0, (WCHAR *)(void *)&text, 0, NULL))
         return L"The program did not start.";
     return text;
 }

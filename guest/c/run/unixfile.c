@@ -14,7 +14,8 @@ static WCHAR *unix_path(const WCHAR *path)
 /* unix_read returns a whole file of the Linux side, NUL-terminated, or NULL with the last error set. */
 char *unix_read(const WCHAR *path, DWORD *size)
 {
-    HANDLE file = CreateFileW(unix_path(path), GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE, NULL, OPEN_EXISTING, 0, NULL);
+    HANDLE file = CreateFileW(unix_path(path), GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE, NULL, OPEN_EXISTING, 0,
+                              NULL);
     DWORD used = 0, room = 4096, got = 0;
     char *data;
 
@@ -60,13 +61,16 @@ BOOL report_open(const WCHAR *path)
 {
     if (!path)
         return TRUE;
-    *report_handle() = CreateFileW(unix_path(path), FILE_APPEND_DATA | SYNCHRONIZE, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_ALWAYS,
+    *report_handle() = CreateFileW(unix_path(path), FILE_APPEND_DATA | SYNCHRONIZE,
+                                   FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_ALWAYS,
                                    FILE_ATTRIBUTE_NORMAL, NULL);
     return *report_handle() != INVALID_HANDLE_VALUE;
 }
 
-/* report_line appends "<verb> <number>[ <text>]" in one write, so that a reader never sees half a line. FALSE: there is
- * no report. */
+/*
+ * report_line appends "<verb> <number>[ <text>]" in one write, so that a reader never sees half a line. FALSE: there is
+ * no report.
+ */
 BOOL report_line(const WCHAR *verb, DWORD number, const WCHAR *text)
 {
     WCHAR digits[24];
@@ -95,7 +99,9 @@ void say(const WCHAR *a, const WCHAR *b, const WCHAR *c)
         write_utf8(err, line);
 }
 
-/* A system call of the Linux kernel: Wine runs Windows code in an ordinary Linux process. Numbers are those of x86-64. */
+/*
+ * A system call of the Linux kernel: Wine runs Windows code in an ordinary Linux process. Numbers are those of x86-64.
+ */
 static long linux_call(long number, long a, long b, long c, long d)
 {
     long result;
@@ -148,9 +154,9 @@ BOOL limit_memory(ULONGLONG bytes)
 }
 
 /*
- * adopt_children says whether this process becomes the Linux parent of a program that it starts. Wine starts programs by a
- * process between, which ends at once; the program would be a child of the container's first process, and only that
- * would learn how it ended (prctl(2), PR_SET_CHILD_SUBREAPER).
+ * adopt_children says whether this process becomes the Linux parent of a program that it starts. Wine starts programs
+ * by a process between, which ends at once; the program would be a child of the container's first process, and only
+ * that would learn how it ended (prctl(2), PR_SET_CHILD_SUBREAPER).
  */
 void adopt_children(BOOL yes)
 {
@@ -164,9 +170,9 @@ void adopt_children(BOOL yes)
 }
 
 /*
- * linux_exit_code tells how the program, which Wine says has ended, ended as a Linux process: 128 and the signal's number
- * if one killed it, for lack of memory for example. To Wine that is an end with exit code 0. It is 0 if the program is
- * not seen to end within two seconds.
+ * linux_exit_code tells how the program, which Wine says has ended, ended as a Linux process: 128 and the signal's
+ * number if one killed it, for lack of memory for example. To Wine that is an end with exit code 0. It is 0 if the
+ * program is not seen to end within two seconds.
  */
 DWORD linux_exit_code(void)
 {
@@ -216,9 +222,10 @@ void detach_stdio(void)
 }
 
 /*
- * send_debug_to makes fd the place where Wine writes diagnostic lines of the programs that this process starts: fixme and err of
- * every subject, unless the container's own environment says which. Wine writes them to descriptor 2 of Linux, which
- * programs inherit from program to program; a Windows program's standard error is a handle, which leads elsewhere by now.
+ * send_debug_to makes fd the place where Wine writes diagnostic lines of the programs that this process starts: fixme
+ * and err of every subject, unless the container's own environment says which. Wine writes them to descriptor 2 of
+ * Linux, which programs inherit from program to program; a Windows program's standard error is a handle, which leads
+ * elsewhere by now.
  */
 void send_debug_to(int fd)
 {
@@ -250,7 +257,8 @@ void make_terminal_raw(void)
         TCSETS = 0x5402
     };
     /* clang-format off */
-    enum { BRKINT = 2, INPCK = 020, ISTRIP = 040, ICRNL = 0400, IXON = 02000, CSIZE = 060, CS8 = 060, PARENB = 0400, ICANON = 2, ECHO = 010, ECHONL = 0100,
+    enum { BRKINT = 2, INPCK = 020, ISTRIP = 040, ICRNL = 0400, IXON = 02000, CSIZE = 060, CS8 = 060, PARENB = 0400,
+           ICANON = 2, ECHO = 010, ECHONL = 0100,
            IEXTEN = 0100000, VTIME = 5, VMIN = 6 };
     /* clang-format on */
     struct

@@ -1,9 +1,9 @@
 /*
  * Consumers of sessions in real time.
  *
- * Facts: learn.microsoft.com/windows/win32/api/evntrace: OpenTrace succeeds for a session that there is not, ProcessTrace says so; ProcessTrace returns when
- * the session has stopped, after CloseTrace, or when the callback for buffers says so. Files, events in the older form and raw time stamps are refused. A
- * session has one consumer.
+ * Facts: learn.microsoft.com/windows/win32/api/evntrace: OpenTrace succeeds for a session that there is not,
+ * ProcessTrace says so; ProcessTrace returns when the session has stopped, after CloseTrace, or when the callback for
+ * buffers says so. Files, events in the older form and raw time stamps are refused. A session has one consumer.
  */
 #include "session.h"
 
@@ -15,7 +15,8 @@
 enum
 {
     MOST_CONSUMERS = 64,
-    PATIENCE = 1000,            /* ms: for a record that is not whole, and between two looks at a session in which nothing happens */
+    PATIENCE =
+        1000, /* ms: for a record that is not whole, and between two looks at a session in which nothing happens */
     EVENT_RECORDS = 0x10000000, /* PROCESS_TRACE_MODE_EVENT_RECORD */
     RAW_TIMES = 0x1000,         /* PROCESS_TRACE_MODE_RAW_TIMESTAMP */
     REAL_TIME = 0x100           /* PROCESS_TRACE_MODE_REAL_TIME */
@@ -39,7 +40,9 @@ static struct consumer *find(TRACEHANDLE handle)
 {
     DWORD at = (DWORD)handle - 1;
 
-    return at < MOST_CONSUMERS && consumers[at] && consumers[at]->taken && consumers[at]->use == (DWORD)(handle >> 32) ? consumers[at] : NULL;
+    return at < MOST_CONSUMERS && consumers[at] && consumers[at]->taken && consumers[at]->use == (DWORD)(handle >> 32)
+               ? consumers[at]
+               : NULL;
 }
 
 static TRACEHANDLE fail(DWORD error)
@@ -79,7 +82,8 @@ static TRACEHANDLE open(const WCHAR *name, EVENT_TRACE_LOGFILEW *logfile)
     AcquireSRWLockExclusive(&lock);
     for (i = 0; i < MOST_CONSUMERS && consumers[i] && (consumers[i]->taken || consumers[i]->running); i++)
         ;
-    if (i < MOST_CONSUMERS && !consumers[i] && (consumers[i] = HeapAlloc(GetProcessHeap(), HEAP_ZERO_MEMORY, sizeof(*c))))
+    if (i < MOST_CONSUMERS && !consumers[i] &&
+        (consumers[i] = HeapAlloc(GetProcessHeap(), HEAP_ZERO_MEMORY, sizeof(*c))))
         consumers[i]->use = 1;
     if (i < MOST_CONSUMERS && (c = consumers[i]))
     {
@@ -115,7 +119,10 @@ TRACEHANDLE WINAPI MullionOpenTraceW(EVENT_TRACE_LOGFILEW *logfile)
     return open(logfile->LoggerName, logfile);
 }
 
-/* The structures of OpenTraceA and OpenTraceW differ only by the names, which are pointers; so does what the callback for buffers gets. */
+/*
+ * The structures of OpenTraceA and OpenTraceW differ only by the names, which are pointers; so does what the callback
+ * for buffers gets.
+ */
 TRACEHANDLE WINAPI MullionOpenTraceA(EVENT_TRACE_LOGFILEA *logfile)
 {
     EVENT_TRACE_LOGFILEW *wide = (EVENT_TRACE_LOGFILEW *)(void *)logfile;

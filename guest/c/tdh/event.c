@@ -12,7 +12,8 @@ BOOL event_view(struct event_view *view, BYTE *bytes, DWORD size)
     if (size < sizeof(head))
         return FALSE;
     memcpy(&head, bytes, sizeof(head));
-    if (size - sizeof(head) != (DWORD)head.extended_size + head.user_size || head.extended > MOST_EXTENDED || head.extended_size % EXTENDED_ALIGN)
+    if (size - sizeof(head) != (DWORD)head.extended_size + head.user_size || head.extended > MOST_EXTENDED ||
+        head.extended_size % EXTENDED_ALIGN)
         return FALSE;
     for (DWORD i = 0, left = head.extended_size; i < head.extended; i++)
     {

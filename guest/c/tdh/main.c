@@ -1,8 +1,8 @@
 /*
  * tdh.dll: Event Tracing for Windows, and the description of events.
  *
- * The functions of providers, sessions and consumers belong to ntdll.dll, sechost.dll and advapi32.dll, where Wine has functions that do nothing;
- * mullionhook.dll leads them here, and loads this library when one of them is first called.
+ * The functions of providers, sessions and consumers belong to ntdll.dll, sechost.dll and advapi32.dll, where Wine has
+ * functions that do nothing; mullionhook.dll leads them here, and loads this library when one of them is first called.
  */
 #include <windows.h>
 
@@ -15,7 +15,8 @@ BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved)
     {
         DisableThreadLibraryCalls(instance);
         /* never unloaded: a thread runs in it */
-        GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS, (const WCHAR *)(void *)DllMain, &self);
+        GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS,
+                           (const WCHAR *)(void *)DllMain, &self);
     }
     return TRUE;
 }

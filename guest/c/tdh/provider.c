@@ -1,8 +1,9 @@
 /*
  * The providers of this process.
  *
- * Facts: learn.microsoft.com/windows/win32/etw/writing-manifest-based-events; the callback runs on a thread of the system, or within EventRegister if a session
- * listens already; a level of 0 lets all levels through, and so do keywords of 0.
+ * Facts: learn.microsoft.com/windows/win32/etw/writing-manifest-based-events; the callback runs on a thread of the
+ * system, or within EventRegister if a session listens already; a level of 0 lets all levels through, and so do
+ * keywords of 0.
  */
 #include "provider.h"
 
@@ -302,8 +303,8 @@ ULONG WINAPI MullionEventUnregister(REGHANDLE handle)
 }
 
 /*
- * The traits of a provider (learn.microsoft.com/windows/win32/etw/provider-traits): their size, a name that ends with a zero, and parts of a size, a type and
- * bytes. The part of type 1 is the provider's group.
+ * The traits of a provider (learn.microsoft.com/windows/win32/etw/provider-traits): their size, a name that ends with a
+ * zero, and parts of a size, a type and bytes. The part of type 1 is the provider's group.
  */
 static BOOL read_group(const BYTE *traits, WORD size, GUID *group)
 {

@@ -51,7 +51,8 @@ BOOL ring_write(struct ring *ring, const struct piece *piece, unsigned pieces, B
         head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
         if (head - ring->tail > RING_BYTES - room)
             goto lost;
-    } while (!__atomic_compare_exchange_n(&ring->head, &head, (head & POSITIONS) + room, FALSE, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+    } while (!__atomic_compare_exchange_n(&ring->head, &head, (head & POSITIONS) + room, FALSE, __ATOMIC_ACQ_REL,
+                                          __ATOMIC_ACQUIRE));
     head &= POSITIONS;
     record = head_at(ring, head);
     record->size = size;
@@ -60,7 +61,8 @@ BOOL ring_write(struct ring *ring, const struct piece *piece, unsigned pieces, B
         at = put(ring, at, piece[i].bytes, piece[i].size);
     __atomic_store_n(&record->whole, head + 1, __ATOMIC_SEQ_CST);
     __atomic_add_fetch(&ring->written, 1, __ATOMIC_RELAXED);
-    *wake = __atomic_load_n(&ring->waiting, __ATOMIC_SEQ_CST) && __atomic_exchange_n(&ring->waiting, 0, __ATOMIC_ACQ_REL);
+    *wake = __atomic_load_n(&ring->waiting, __ATOMIC_SEQ_CST) &&
+            __atomic_exchange_n(&ring->waiting, 0, __ATOMIC_ACQ_REL);
     return TRUE;
 lost:
     __atomic_add_fetch(&ring->lost, 1, __ATOMIC_RELAXED);

@@ -1,9 +1,10 @@
 /*
  * A ring of records in memory that processes share: many write, one reads.
  *
- * Nobody waits for anybody. Who writes takes a place by moving the head on, copies, and says last that the record is whole, by its position; a record for which
- * there is no room is dropped and counted. The reader copies a record before it looks at it, and believes no number of it: another process can have written
- * anything there. A place that was taken and never finished, because its writer was killed, is passed over after a while.
+ * Nobody waits for anybody. Who writes takes a place by moving the head on, copies, and says last that the record is
+ * whole, by its position; a record for which there is no room is dropped and counted. The reader copies a record before
+ * it looks at it, and believes no number of it: another process can have written anything there. A place that was taken
+ * and never finished, because its writer was killed, is passed over after a while.
  */
 #ifndef MULLION_TDH_RING_H
 #define MULLION_TDH_RING_H
@@ -42,7 +43,10 @@ enum ring_answer
     RING_UNFINISHED /* the record at the tail is not whole yet */
 };
 
-/* Writes a record. FALSE: there is no room, or it is too long; it is counted. wake: the reader waits and has to be woken. */
+/*
+ * Writes a record. FALSE: there is no room, or it is too long; it is counted. wake: the reader waits and has to be
+ * woken.
+ */
 BOOL ring_write(struct ring *ring, const struct piece *piece, unsigned pieces, BOOL *wake);
 
 /* Takes the next record: to has room for MOST_RECORD bytes. */

@@ -1,8 +1,8 @@
 /*
  * Sessions: starting, stopping and asking for them, and enabling providers.
  *
- * Facts: learn.microsoft.com/windows/win32/api/evntrace. Only sessions in real time are there. Those with a log file, in a process' own memory or of the
- * kernel are refused.
+ * Facts: learn.microsoft.com/windows/win32/api/evntrace. Only sessions in real time are there. Those with a log file,
+ * in a process' own memory or of the kernel are refused.
  */
 #include "session.h"
 
@@ -14,8 +14,8 @@
 
 enum
 {
-    FILE_MODES = EVENT_TRACE_FILE_MODE_SEQUENTIAL | EVENT_TRACE_FILE_MODE_CIRCULAR | EVENT_TRACE_FILE_MODE_APPEND | EVENT_TRACE_FILE_MODE_NEWFILE |
-                 EVENT_TRACE_FILE_MODE_PREALLOCATE,
+    FILE_MODES = EVENT_TRACE_FILE_MODE_SEQUENTIAL | EVENT_TRACE_FILE_MODE_CIRCULAR | EVENT_TRACE_FILE_MODE_APPEND |
+                 EVENT_TRACE_FILE_MODE_NEWFILE | EVENT_TRACE_FILE_MODE_PREALLOCATE,
     OTHER_MODES = EVENT_TRACE_BUFFERING_MODE | EVENT_TRACE_PRIVATE_LOGGER_MODE | EVENT_TRACE_PRIVATE_IN_PROC,
     SYSTEM_LOGGER = 0x02000000, /* EVENT_TRACE_SYSTEM_LOGGER_MODE */
     KILO = 1024
@@ -75,7 +75,8 @@ static void put_text(EVENT_TRACE_PROPERTIES *p, ULONG offset, const WCHAR *text,
 
     if (wide && (lstrlenW(text) + 1) * sizeof(*text) <= room)
         memcpy(to, text, (lstrlenW(text) + 1) * sizeof(*text));
-    else if (!wide && WideCharToMultiByte(CP_ACP, 0, text, -1, narrow, sizeof(narrow), NULL, NULL) > 0 && strlen(narrow) < room)
+    else if (!wide && WideCharToMultiByte(CP_ACP, 0, text, -1, narrow, sizeof(narrow), NULL, NULL) > 0 &&
+             strlen(narrow) < room)
         memcpy(to, narrow, strlen(narrow) + 1);
 }
 
@@ -115,12 +116,14 @@ static void put_properties(EVENT_TRACE_PROPERTIES *p, const struct session *s, B
 /* Whether the name that properties give a log file is not empty. */
 static BOOL has_file(const EVENT_TRACE_PROPERTIES *p)
 {
-    return p->LogFileNameOffset >= sizeof(*p) && p->LogFileNameOffset + sizeof(WCHAR) <= p->Wnode.BufferSize && *((const BYTE *)p + p->LogFileNameOffset);
+    return p->LogFileNameOffset >= sizeof(*p) && p->LogFileNameOffset + sizeof(WCHAR) <= p->Wnode.BufferSize &&
+           *((const BYTE *)p + p->LogFileNameOffset);
 }
 
 static ULONG refusal(const WCHAR *name, const EVENT_TRACE_PROPERTIES *p)
 {
-    if (!memcmp(&p->Wnode.Guid, &kernel, sizeof(kernel)) || same_name(name, KERNEL_LOGGER_NAMEW) || (p->LogFileMode & SYSTEM_LOGGER))
+    if (!memcmp(&p->Wnode.Guid, &kernel, sizeof(kernel)) || same_name(name, KERNEL_LOGGER_NAMEW) ||
+        (p->LogFileMode & SYSTEM_LOGGER))
         return ERROR_ACCESS_DENIED;
     if (has_file(p) || (p->LogFileMode & (FILE_MODES | OTHER_MODES)))
         return ERROR_NOT_SUPPORTED;
@@ -231,7 +234,8 @@ static ULONG control(TRACEHANDLE handle, const WCHAR *name, EVENT_TRACE_PROPERTI
         return ERROR_NO_SYSTEM_RESOURCES;
     if (!(s = find(table, handle, name)))
         error = ERROR_WMI_INSTANCE_NOT_FOUND;
-    else if (code == EVENT_TRACE_CONTROL_UPDATE && (has_file(p) || (p->LogFileMode && !(p->LogFileMode & EVENT_TRACE_REAL_TIME_MODE))))
+    else if (code == EVENT_TRACE_CONTROL_UPDATE &&
+             (has_file(p) || (p->LogFileMode && !(p->LogFileMode & EVENT_TRACE_REAL_TIME_MODE))))
         error = ERROR_NOT_SUPPORTED;
     else
     {
@@ -311,7 +315,8 @@ static unsigned enabled_by(const struct table *table, const GUID *provider)
     for (unsigned i = 0; i < MOST_SESSIONS; i++)
     {
         for (unsigned e = 0; table->sessions[i].id && e < MOST_ENABLED; e++)
-            count += table->sessions[i].enabled[e].used && !memcmp(&table->sessions[i].enabled[e].provider, provider, sizeof(*provider));
+            count += table->sessions[i].enabled[e].used &&
+                     !memcmp(&table->sessions[i].enabled[e].provider, provider, sizeof(*provider));
     }
     return count;
 }
@@ -333,8 +338,8 @@ static struct enabled *place_of(struct session *s, const GUID *provider)
     return free;
 }
 
-ULONG WINAPI MullionEnableTraceEx2(TRACEHANDLE handle, const GUID *provider, ULONG code, UCHAR level, ULONGLONG any, ULONGLONG all, ULONG timeout,
-                                   const ENABLE_TRACE_PARAMETERS *parameters)
+ULONG WINAPI MullionEnableTraceEx2(TRACEHANDLE handle, const GUID *provider, ULONG code, UCHAR level, ULONGLONG any,
+                                   ULONGLONG all, ULONG timeout, const ENABLE_TRACE_PARAMETERS *parameters)
 {
     struct table *table = table_open();
     ULONG error = ERROR_SUCCESS;
@@ -349,7 +354,8 @@ ULONG WINAPI MullionEnableTraceEx2(TRACEHANDLE handle, const GUID *provider, ULO
         return ERROR_NO_SYSTEM_RESOURCES;
     if (!(s = find(table, handle, NULL)))
         error = ERROR_INVALID_HANDLE;
-    else if (!(e = place_of(s, provider)) || (code == EVENT_CONTROL_CODE_ENABLE_PROVIDER && !e->used && enabled_by(table, provider) >= MOST_PER_PROVIDER))
+    else if (!(e = place_of(s, provider)) || (code == EVENT_CONTROL_CODE_ENABLE_PROVIDER && !e->used &&
+                                              enabled_by(table, provider) >= MOST_PER_PROVIDER))
         error = ERROR_NO_SYSTEM_RESOURCES;
     else if (code == EVENT_CONTROL_CODE_ENABLE_PROVIDER)
     {
@@ -372,19 +378,22 @@ ULONG WINAPI MullionEnableTraceEx2(TRACEHANDLE handle, const GUID *provider, ULO
     return timeout && !table_wait(table->generation, timeout) ? ERROR_TIMEOUT : ERROR_SUCCESS;
 }
 
-ULONG WINAPI MullionEnableTraceEx(const GUID *provider, const GUID *source, TRACEHANDLE handle, ULONG enable, UCHAR level, ULONGLONG any, ULONGLONG all,
-                                  ULONG property, EVENT_FILTER_DESCRIPTOR *filter)
+ULONG WINAPI MullionEnableTraceEx(const GUID *provider, const GUID *source, TRACEHANDLE handle, ULONG enable,
+                                  UCHAR level, ULONGLONG any, ULONGLONG all, ULONG property,
+                                  EVENT_FILTER_DESCRIPTOR *filter)
 {
     ENABLE_TRACE_PARAMETERS parameters = {.Version = 1, .EnableProperty = property, .EnableFilterDesc = filter};
 
     if (source)
         parameters.SourceId = *source;
-    return MullionEnableTraceEx2(handle, provider, enable ? EVENT_CONTROL_CODE_ENABLE_PROVIDER : EVENT_CONTROL_CODE_DISABLE_PROVIDER, level, any, all, 0,
-                                 &parameters);
+    return MullionEnableTraceEx2(handle, provider,
+                                 enable ? EVENT_CONTROL_CODE_ENABLE_PROVIDER : EVENT_CONTROL_CODE_DISABLE_PROVIDER,
+                                 level, any, all, 0, &parameters);
 }
 
 ULONG WINAPI MullionEnableTrace(ULONG enable, ULONG flags, ULONG level, const GUID *provider, TRACEHANDLE handle)
 {
-    return MullionEnableTraceEx2(handle, provider, enable ? EVENT_CONTROL_CODE_ENABLE_PROVIDER : EVENT_CONTROL_CODE_DISABLE_PROVIDER, (UCHAR)level, flags, 0, 0,
-                                 NULL);
+    return MullionEnableTraceEx2(handle, provider,
+                                 enable ? EVENT_CONTROL_CODE_ENABLE_PROVIDER : EVENT_CONTROL_CODE_DISABLE_PROVIDER,
+                                 (UCHAR)level, flags, 0, 0, NULL);
 }

@@ -1,8 +1,9 @@
 /*
  * The sessions of a prefix, in memory that its processes share: which there are, and which providers each has enabled.
  *
- * It is there as long as a process has it open, as are the sessions' rings; the objects are Wine's, so each container and each host has its own. It is read and
- * changed under a mutex, which the system takes from a process that ends. Every process of the container can write there, so no number of it is an index.
+ * It is there as long as a process has it open, as are the sessions' rings; the objects are Wine's, so each container
+ * and each host has its own. It is read and changed under a mutex, which the system takes from a process that ends.
+ * Every process of the container can write there, so no number of it is an index.
  */
 #ifndef MULLION_TDH_TABLE_H
 #define MULLION_TDH_TABLE_H

@@ -1,8 +1,9 @@
 /*
  * The description of events and of providers.
  *
- * No provider is installed: Windows' own write nothing here, and nobody registers manifests. What events of TraceLogging say of themselves is read by our
- * programs (guest/etw); the functions that would describe it to others are refused.
+ * No provider is installed: Windows' own write nothing here, and nobody registers manifests. What events of
+ * TraceLogging say of themselves is read by our programs (guest/etw); the functions that would describe it to others
+ * are refused.
  */
 #include <windows.h>
 

@@ -1,8 +1,9 @@
 /*
  * Writing events.
  *
- * Facts: learn.microsoft.com/windows/win32/api/evntprov. An event has at most 128 pieces of data and 64 KiB; what the sessions have no room for is lost and
- * counted, and the writer never waits. With the channel of TraceLogging the pieces have types: 1 is the event's name and fields, 2 the provider's traits.
+ * Facts: learn.microsoft.com/windows/win32/api/evntprov. An event has at most 128 pieces of data and 64 KiB; what the
+ * sessions have no room for is lost and counted, and the writer never waits. With the channel of TraceLogging the
+ * pieces have types: 1 is the event's name and fields, 2 the provider's traits.
  */
 #include "event.h"
 #include "provider.h"
@@ -96,11 +97,13 @@ static GUID *current_activity(void)
 
     BYTE *teb;
 
-    __asm__("movq %%gs:0x30, %0" : "=r"(teb)); /* NT_TIB.Self; of NtCurrentTeb the compiler thinks that it has no bytes */
+    __asm__("movq %%gs:0x30, %0"
+            : "=r"(teb)); /* NT_TIB.Self; of NtCurrentTeb the compiler thinks that it has no bytes */
     return (GUID *)(void *)(teb + ACTIVITY);
 }
 
-static void begin_event(struct pieces *to, const struct provider *p, const EVENT_DESCRIPTOR *descriptor, const GUID *activity)
+static void begin_event(struct pieces *to, const struct provider *p, const EVENT_DESCRIPTOR *descriptor,
+                        const GUID *activity)
 {
     EVENT_HEADER *header = &to->head.header;
 
@@ -151,8 +154,8 @@ static BOOL wanted(const struct provider *p, UCHAR level, ULONGLONG keyword)
     return FALSE;
 }
 
-static void put_event(struct pieces *event, const struct provider *p, const EVENT_DESCRIPTOR *descriptor, const GUID *activity, const GUID *related,
-                      ULONG count, const EVENT_DATA_DESCRIPTOR *data)
+static void put_event(struct pieces *event, const struct provider *p, const EVENT_DESCRIPTOR *descriptor,
+                      const GUID *activity, const GUID *related, ULONG count, const EVENT_DATA_DESCRIPTOR *data)
 {
     BOOL typed = p->typed || descriptor->Channel == CHANNEL_TRACELOGGING;
     struct extended_head *item;
@@ -185,8 +188,8 @@ static void put_event(struct pieces *event, const struct provider *p, const EVEN
         event->head.header.Flags |= EVENT_HEADER_FLAG_EXTENDED_INFO;
 }
 
-ULONG WINAPI MullionEventWriteTransfer(REGHANDLE handle, const EVENT_DESCRIPTOR *descriptor, const GUID *activity, const GUID *related, ULONG count,
-                                       const EVENT_DATA_DESCRIPTOR *data)
+ULONG WINAPI MullionEventWriteTransfer(REGHANDLE handle, const EVENT_DESCRIPTOR *descriptor, const GUID *activity,
+                                       const GUID *related, ULONG count, const EVENT_DATA_DESCRIPTOR *data)
 {
     struct provider *p;
     struct pieces event;
@@ -205,13 +208,15 @@ ULONG WINAPI MullionEventWriteTransfer(REGHANDLE handle, const EVENT_DESCRIPTOR 
     return error;
 }
 
-ULONG WINAPI MullionEventWrite(REGHANDLE handle, const EVENT_DESCRIPTOR *descriptor, ULONG count, const EVENT_DATA_DESCRIPTOR *data)
+ULONG WINAPI MullionEventWrite(REGHANDLE handle, const EVENT_DESCRIPTOR *descriptor, ULONG count,
+                               const EVENT_DATA_DESCRIPTOR *data)
 {
     return MullionEventWriteTransfer(handle, descriptor, NULL, NULL, count, data);
 }
 
-ULONG WINAPI MullionEventWriteEx(REGHANDLE handle, const EVENT_DESCRIPTOR *descriptor, ULONG64 filter, ULONG flags, const GUID *activity, const GUID *related,
-                                 ULONG count, const EVENT_DATA_DESCRIPTOR *data)
+ULONG WINAPI MullionEventWriteEx(REGHANDLE handle, const EVENT_DESCRIPTOR *descriptor, ULONG64 filter, ULONG flags,
+                                 const GUID *activity, const GUID *related, ULONG count,
+                                 const EVENT_DATA_DESCRIPTOR *data)
 {
     (void)filter; /* of sessions that are to be left out; they are no filters here */
     (void)flags;

@@ -1,6 +1,6 @@
 /*
- * The functions of the Host Compute Service by which a program looks at the containers of this host and at what they use. Those are asked of Mullion's server;
- * opening and closing one is done here.
+ * The functions of the Host Compute Service by which a program looks at the containers of this host and at what they
+ * use. Those are asked of Mullion's server; opening and closing one is done here.
  */
 #include "hns_client.h"
 
@@ -66,7 +66,8 @@ HRESULT WINAPI HcsCloseComputeSystem(struct compute_system *system)
     return S_OK;
 }
 
-HRESULT WINAPI HcsGetComputeSystemProperties(const struct compute_system *system, const WCHAR *query, WCHAR **properties, WCHAR **result)
+HRESULT WINAPI HcsGetComputeSystemProperties(const struct compute_system *system, const WCHAR *query,
+                                             WCHAR **properties, WCHAR **result)
 {
     if (!system)
         return E_HANDLE;
@@ -76,7 +77,8 @@ HRESULT WINAPI HcsGetComputeSystemProperties(const struct compute_system *system
 }
 
 /* Nothing is reported: whoever wants to know whether a container has ended has to ask. */
-HRESULT WINAPI HcsRegisterComputeSystemCallback(struct compute_system *system, void *callback, void *context, struct compute_system **handle)
+HRESULT WINAPI HcsRegisterComputeSystemCallback(struct compute_system *system, void *callback, void *context,
+                                                struct compute_system **handle)
 {
     (void)callback;
     (void)context;

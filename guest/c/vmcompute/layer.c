@@ -58,7 +58,8 @@ static WCHAR *lines_of(const struct descriptor *layers, ULONG_PTR count)
 }
 
 /* A call about a layer. The answer goes to *answer, unless that is NULL. */
-static HRESULT ask(const char *function, const struct driver *driver, const WCHAR *id, const WCHAR *text, const WCHAR *more, WCHAR **answer)
+static HRESULT ask(const char *function, const struct driver *driver, const WCHAR *id, const WCHAR *text,
+                   const WCHAR *more, WCHAR **answer)
 {
     struct hns_call call = {.function = function, .texts = more ? 3 : text ? 2 : 1, .text = {NULL, text, more}};
     HRESULT result = E_OUTOFMEMORY;
@@ -81,8 +82,8 @@ static HRESULT ask(const char *function, const struct driver *driver, const WCHA
 }
 
 /* A call about a layer and those below it. */
-static HRESULT ask_above(const char *function, const struct driver *driver, const WCHAR *id, const WCHAR *text, const struct descriptor *layers,
-                         ULONG_PTR count)
+static HRESULT ask_above(const char *function, const struct driver *driver, const WCHAR *id, const WCHAR *text,
+                         const struct descriptor *layers, ULONG_PTR count)
 {
     WCHAR *lines = lines_of(layers, count);
     HRESULT result = lines ? ask(function, driver, id, text ? text : lines, text ? lines : NULL, NULL) : E_OUTOFMEMORY;
@@ -101,7 +102,8 @@ HRESULT WINAPI DeactivateLayer(const struct driver *driver, const WCHAR *id)
     return ask("DeactivateLayer", driver, id, NULL, NULL, NULL);
 }
 
-HRESULT WINAPI PrepareLayer(const struct driver *driver, const WCHAR *id, const struct descriptor *layers, ULONG_PTR count)
+HRESULT WINAPI PrepareLayer(const struct driver *driver, const WCHAR *id, const struct descriptor *layers,
+                            ULONG_PTR count)
 {
     return ask_above("PrepareLayer", driver, id, NULL, layers, count);
 }
@@ -117,7 +119,8 @@ HRESULT WINAPI CreateLayer(const struct driver *driver, const WCHAR *id, const W
     return ask("CreateLayer", driver, id, NULL, NULL, NULL);
 }
 
-HRESULT WINAPI CreateSandboxLayer(const struct driver *driver, const WCHAR *id, void *parent, const struct descriptor *layers, ULONG_PTR count)
+HRESULT WINAPI CreateSandboxLayer(const struct driver *driver, const WCHAR *id, void *parent,
+                                  const struct descriptor *layers, ULONG_PTR count)
 {
     (void)parent;
     (void)layers; /* which PrepareLayer names */
@@ -130,12 +133,14 @@ HRESULT WINAPI DestroyLayer(const struct driver *driver, const WCHAR *id)
     return ask("DestroyLayer", driver, id, NULL, NULL, NULL);
 }
 
-HRESULT WINAPI ImportLayer(const struct driver *driver, const WCHAR *id, const WCHAR *path, const struct descriptor *layers, ULONG_PTR count)
+HRESULT WINAPI ImportLayer(const struct driver *driver, const WCHAR *id, const WCHAR *path,
+                           const struct descriptor *layers, ULONG_PTR count)
 {
     return path ? ask_above("ImportLayer", driver, id, path, layers, count) : E_POINTER;
 }
 
-HRESULT WINAPI ExportLayer(const struct driver *driver, const WCHAR *id, const WCHAR *path, const struct descriptor *layers, ULONG_PTR count)
+HRESULT WINAPI ExportLayer(const struct driver *driver, const WCHAR *id, const WCHAR *path,
+                           const struct descriptor *layers, ULONG_PTR count)
 {
     return path ? ask_above("ExportLayer", driver, id, path, layers, count) : E_POINTER;
 }

@@ -40,7 +40,8 @@ static HKEY open_key(const WCHAR *log, const WCHAR *source)
     WCHAR path[600];
     HKEY key;
 
-    if (_snwprintf(path, 600, L"%ls%ls%ls%ls%ls", root, log ? L"\\" : L"", log ? log : L"", source ? L"\\" : L"", source ? source : L"") < 0)
+    if (_snwprintf(path, 600, L"%ls%ls%ls%ls%ls", root, log ? L"\\" : L"", log ? log : L"", source ? L"\\" : L"",
+                   source ? source : L"") < 0)
         return NULL;
     return RegOpenKeyExW(HKEY_LOCAL_MACHINE, path, 0, KEY_READ, &key) ? NULL : key;
 }
@@ -134,7 +135,8 @@ DWORD log_number(const WCHAR *log, const WCHAR *value, DWORD otherwise)
 
     if (!key)
         return otherwise;
-    if (RegQueryValueExW(key, value, NULL, &type, (BYTE *)&number, &size) || type != REG_DWORD || size != sizeof(number))
+    if (RegQueryValueExW(key, value, NULL, &type, (BYTE *)&number, &size) || type != REG_DWORD ||
+        size != sizeof(number))
         number = otherwise;
     RegCloseKey(key);
     return number;
@@ -148,8 +150,9 @@ WCHAR *source_text(const WCHAR *log, const WCHAR *source, const WCHAR *value)
 
     if (!key)
         return NULL;
-    if (!RegQueryValueExW(key, value, NULL, &type, NULL, &size) && (type == REG_SZ || type == REG_EXPAND_SZ) && size < 0x10000 &&
-        (text = calloc(1, size + sizeof(WCHAR))) && RegQueryValueExW(key, value, NULL, &type, (BYTE *)text, &size))
+    if (!RegQueryValueExW(key, value, NULL, &type, NULL, &size) && (type == REG_SZ || type == REG_EXPAND_SZ) &&
+        size < 0x10000 && (text = calloc(1, size + sizeof(WCHAR))) &&
+        RegQueryValueExW(key, value, NULL, &type, (BYTE *)text, &size))
         text[0] = 0;
     RegCloseKey(key);
     if (text && (length = ExpandEnvironmentStringsW(text, NULL, 0)) && (expanded = calloc(length + 1, sizeof(WCHAR))))
@@ -165,7 +168,8 @@ WCHAR *source_text(const WCHAR *log, const WCHAR *source, const WCHAR *value)
 
 BOOL this_computer(const WCHAR *name)
 {
-    static const COMPUTER_NAME_FORMAT formats[] = {ComputerNameNetBIOS, ComputerNamePhysicalDnsHostname, ComputerNamePhysicalDnsFullyQualified};
+    static const COMPUTER_NAME_FORMAT formats[] = {ComputerNameNetBIOS, ComputerNamePhysicalDnsHostname,
+                                                   ComputerNamePhysicalDnsFullyQualified};
     WCHAR own[256];
 
     if (!name)

@@ -1,8 +1,9 @@
 /*
  * The event log's older functions, which advapi32.dll has: writing events, and reading logs as EVENTLOGRECORDs.
  *
- * Wine's are empty. The hooks (guest/c/hooks/eventlog.c) lead a program that calls one of them to the function of its name here.
- * Facts: https://learn.microsoft.com/windows/win32/api/winbase/nf-winbase-reporteventw, …-readeventlogw, …-openeventlogw, …-registereventsourcew.
+ * Wine's are empty. The hooks (guest/c/hooks/eventlog.c) lead a program that calls one of them to the function of its
+ * name here. Facts: https://learn.microsoft.com/windows/win32/api/winbase/nf-winbase-reporteventw, …-readeventlogw,
+ * …-openeventlogw, …-registereventsourcew.
  */
 #include <windows.h>
 
@@ -83,13 +84,15 @@ BOOL WINAPI MullionDeregisterEventSource(HANDLE handle)
 }
 
 /* What a structure or a pointer of the caller has is read here, under the caller's own risk, as on Windows. */
-BOOL WINAPI MullionReportEventW(HANDLE handle, WORD type, WORD category, DWORD event, PSID sid, WORD strings, DWORD data_size, const WCHAR **string, void *data)
+BOOL WINAPI MullionReportEventW(HANDLE handle, WORD type, WORD category, DWORD event, PSID sid, WORD strings,
+                                DWORD data_size, const WCHAR **string, void *data)
 {
     struct source *source = object_get(handle, CLASSIC_SOURCE);
     WCHAR computer[MOST_NAME + 1] = L"";
     DWORD length = MOST_NAME + 1, error;
-    struct event_parts parts = {type,   category, strings, event, GetCurrentProcessId(), GetCurrentThreadId(), data_size, 0, NULL, computer,
-                                string, sid,      data,    0};
+    struct event_parts parts = {
+        type,   category, strings, event, GetCurrentProcessId(), GetCurrentThreadId(), data_size, 0, NULL, computer,
+        string, sid,      data,    0};
     FILETIME now;
 
     if (!source)
@@ -109,7 +112,8 @@ BOOL WINAPI MullionReportEventW(HANDLE handle, WORD type, WORD category, DWORD e
     return error ? fail(error) : TRUE;
 }
 
-BOOL WINAPI MullionReportEventA(HANDLE handle, WORD type, WORD category, DWORD event, PSID sid, WORD strings, DWORD data_size, const char **string, void *data)
+BOOL WINAPI MullionReportEventA(HANDLE handle, WORD type, WORD category, DWORD event, PSID sid, WORD strings,
+                                DWORD data_size, const char **string, void *data)
 {
     WCHAR *wide[MOST_STRINGS] = {NULL};
     BOOL ok;
@@ -237,7 +241,8 @@ static DWORD seconds(UINT64 time)
 /* Writes a text at place if there is room, as ANSI or not, and returns the place behind it. */
 static DWORD put_text(BYTE *buffer, DWORD size, DWORD place, const WCHAR *text, BOOL ansi)
 {
-    DWORD bytes = ansi ? (DWORD)WideCharToMultiByte(CP_ACP, 0, text, -1, NULL, 0, NULL, NULL) : (DWORD)(wcslen(text) + 1) * sizeof(WCHAR);
+    DWORD bytes = ansi ? (DWORD)WideCharToMultiByte(CP_ACP, 0, text, -1, NULL, 0, NULL, NULL)
+                       : (DWORD)(wcslen(text) + 1) * sizeof(WCHAR);
 
     if (place + bytes <= size && ansi)
         WideCharToMultiByte(CP_ACP, 0, text, -1, (char *)buffer + place, (int)bytes, NULL, NULL);
@@ -258,7 +263,10 @@ static DWORD put_padding(BYTE *buffer, DWORD size, DWORD place)
     return put_bytes(buffer, size, place, "\0\0\0", -place & 3u);
 }
 
-/* Writes a record as programs read it. Returns its length, also if size is too small; the buffer's content does not count then. */
+/*
+ * Writes a record as programs read it. Returns its length, also if size is too small; the buffer's content does not
+ * count then.
+ */
 static DWORD put_record(BYTE *buffer, DWORD size, const struct record *record, BOOL ansi)
 {
     EVENTLOGRECORD head = {0};
@@ -300,7 +308,8 @@ static UINT64 next_wanted(const struct open_log *log, BOOL backward)
     return backward ? log->last - 1 : log->last + 1;
 }
 
-static DWORD read_records(struct open_log *log, DWORD flags, DWORD offset, BYTE *buffer, DWORD size, DWORD *read, DWORD *needed, BOOL ansi)
+static DWORD read_records(struct open_log *log, DWORD flags, DWORD offset, BYTE *buffer, DWORD size, DWORD *read,
+                          DWORD *needed, BOOL ansi)
 {
     BOOL backward = (flags & EVENTLOG_BACKWARDS_READ) != 0;
     UINT64 wanted = flags & EVENTLOG_SEEK_READ ? offset : next_wanted(log, backward);
@@ -329,15 +338,18 @@ static DWORD read_records(struct open_log *log, DWORD flags, DWORD offset, BYTE 
     return flags & EVENTLOG_SEEK_READ ? ERROR_INVALID_PARAMETER : ERROR_HANDLE_EOF;
 }
 
-static BOOL read_log(HANDLE handle, DWORD flags, DWORD offset, void *buffer, DWORD size, DWORD *read, DWORD *needed, BOOL ansi)
+static BOOL read_log(HANDLE handle, DWORD flags, DWORD offset, void *buffer, DWORD size, DWORD *read, DWORD *needed,
+                     BOOL ansi)
 {
-    const DWORD how = EVENTLOG_SEQUENTIAL_READ | EVENTLOG_SEEK_READ, way = EVENTLOG_FORWARDS_READ | EVENTLOG_BACKWARDS_READ;
+    const DWORD how = EVENTLOG_SEQUENTIAL_READ | EVENTLOG_SEEK_READ,
+                way = EVENTLOG_FORWARDS_READ | EVENTLOG_BACKWARDS_READ;
     struct open_log *log = object_get(handle, CLASSIC_LOG);
     DWORD error;
 
     if (!log)
         return FALSE;
-    if (!buffer || !read || !needed || !(flags & how) || (flags & how) == how || !(flags & way) || (flags & way) == way || flags & ~(how | way))
+    if (!buffer || !read || !needed || !(flags & how) || (flags & how) == how || !(flags & way) ||
+        (flags & way) == way || flags & ~(how | way))
     {
         object_release(log);
         return fail(ERROR_INVALID_PARAMETER);
@@ -350,12 +362,14 @@ static BOOL read_log(HANDLE handle, DWORD flags, DWORD offset, void *buffer, DWO
     return error ? fail(error) : TRUE;
 }
 
-BOOL WINAPI MullionReadEventLogW(HANDLE handle, DWORD flags, DWORD offset, void *buffer, DWORD size, DWORD *read, DWORD *needed)
+BOOL WINAPI MullionReadEventLogW(HANDLE handle, DWORD flags, DWORD offset, void *buffer, DWORD size, DWORD *read,
+                                 DWORD *needed)
 {
     return read_log(handle, flags, offset, buffer, size, read, needed, FALSE);
 }
 
-BOOL WINAPI MullionReadEventLogA(HANDLE handle, DWORD flags, DWORD offset, void *buffer, DWORD size, DWORD *read, DWORD *needed)
+BOOL WINAPI MullionReadEventLogA(HANDLE handle, DWORD flags, DWORD offset, void *buffer, DWORD size, DWORD *read,
+                                 DWORD *needed)
 {
     return read_log(handle, flags, offset, buffer, size, read, needed, TRUE);
 }

@@ -117,7 +117,8 @@ static UINT64 newest(struct results *results)
 
 EVT_HANDLE WINAPI EvtQuery(EVT_HANDLE session, LPCWSTR path, LPCWSTR text, DWORD flags)
 {
-    const DWORD known = EvtQueryChannelPath | EvtQueryForwardDirection | EvtQueryReverseDirection | EvtQueryTolerateQueryErrors;
+    const DWORD known = EvtQueryChannelPath | EvtQueryForwardDirection | EvtQueryReverseDirection |
+                        EvtQueryTolerateQueryErrors;
     struct results *results;
     DWORD error;
 
@@ -204,8 +205,9 @@ BOOL WINAPI EvtSeek(EVT_HANDLE handle, LONGLONG position, EVT_HANDLE bookmark_ha
     DWORD origin = flags & EvtSeekOriginMask, error = ERROR_SUCCESS;
     const struct record *record;
 
-    if (!results || results->signal || results->callback || timeout || (flags & ~(DWORD)(EvtSeekOriginMask | EvtSeekStrict)) || !origin ||
-        origin > EvtSeekRelativeToBookmark || (origin == EvtSeekRelativeToBookmark) != (bookmark != NULL))
+    if (!results || results->signal || results->callback || timeout ||
+        (flags & ~(DWORD)(EvtSeekOriginMask | EvtSeekStrict)) || !origin || origin > EvtSeekRelativeToBookmark ||
+        (origin == EvtSeekRelativeToBookmark) != (bookmark != NULL))
     {
         object_release(bookmark);
         object_release(results);
@@ -240,7 +242,8 @@ static BOOL deliver(struct results *results)
 {
     const struct record *record;
 
-    while (WaitForSingleObject(results->stop, 0) == WAIT_TIMEOUT && (record = next_fitting(results, &results->reader, &results->next)))
+    while (WaitForSingleObject(results->stop, 0) == WAIT_TIMEOUT &&
+           (record = next_fitting(results, &results->reader, &results->next)))
     {
         HANDLE event = open_event(record, results->log);
 
@@ -303,16 +306,20 @@ static DWORD begin_at(struct results *results, const struct bookmark *bookmark, 
     }
     if (!bookmark)
         return ERROR_INVALID_PARAMETER;
-    record = bookmark->id && !_wcsicmp(bookmark->channel, results->log) ? reader_find(&results->reader, bookmark->id, FALSE) : NULL;
+    record = bookmark->id && !_wcsicmp(bookmark->channel, results->log)
+                 ? reader_find(&results->reader, bookmark->id, FALSE)
+                 : NULL;
     if (flags & EvtSubscribeStrict && (!record || record->id != bookmark->id))
         return ERROR_NOT_FOUND;
     /* without its event, from the next one on; a bookmark of another log or of a log made anew counts as none */
-    results->next = bookmark->id && !_wcsicmp(bookmark->channel, results->log) && bookmark->id <= newest(results) ? bookmark->id + 1 : 1;
+    results->next = bookmark->id && !_wcsicmp(bookmark->channel, results->log) && bookmark->id <= newest(results)
+                        ? bookmark->id + 1
+                        : 1;
     return ERROR_SUCCESS;
 }
 
-EVT_HANDLE WINAPI EvtSubscribe(EVT_HANDLE session, HANDLE signal, LPCWSTR path, LPCWSTR text, EVT_HANDLE bookmark_handle, PVOID context,
-                               EVT_SUBSCRIBE_CALLBACK callback, DWORD flags)
+EVT_HANDLE WINAPI EvtSubscribe(EVT_HANDLE session, HANDLE signal, LPCWSTR path, LPCWSTR text,
+                               EVT_HANDLE bookmark_handle, PVOID context, EVT_SUBSCRIBE_CALLBACK callback, DWORD flags)
 {
     struct bookmark *bookmark;
     struct results *results;
@@ -320,7 +327,8 @@ EVT_HANDLE WINAPI EvtSubscribe(EVT_HANDLE session, HANDLE signal, LPCWSTR path, 
 
     if (session)
         return evt_fail(ERROR_NOT_SUPPORTED), NULL;
-    if (!signal == !callback || flags & ~(DWORD)(EvtSubscribeOriginMask | EvtSubscribeTolerateQueryErrors | EvtSubscribeStrict))
+    if (!signal == !callback ||
+        flags & ~(DWORD)(EvtSubscribeOriginMask | EvtSubscribeTolerateQueryErrors | EvtSubscribeStrict))
         return evt_fail(ERROR_INVALID_PARAMETER), NULL;
     if ((error = make_results(path, text, &results)))
         return evt_fail(error), NULL;
@@ -383,7 +391,8 @@ EVT_HANDLE WINAPI EvtCreateBookmark(LPCWSTR xml)
 
     if (!bookmark)
         return NULL;
-    if (xml && !bookmark_parse(xml, bookmark->channel, &bookmark->id) && (wcsstr(xml, L"<Bookmark ") || !wcsstr(xml, L"<BookmarkList")))
+    if (xml && !bookmark_parse(xml, bookmark->channel, &bookmark->id) &&
+        (wcsstr(xml, L"<Bookmark ") || !wcsstr(xml, L"<BookmarkList")))
     {
         object_release(bookmark);
         return evt_fail(ERROR_EVT_MALFORMED_XML_TEXT), NULL;
@@ -417,7 +426,8 @@ BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved)
         return TRUE;
     DisableThreadLibraryCalls(instance);
     /* never unloaded: threads run in it */
-    GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS, (const WCHAR *)DllMain, &self);
+    GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS, (const WCHAR *)DllMain,
+                       &self);
     objects_start();
     store_start();
     return TRUE;

@@ -28,7 +28,8 @@ struct context
 {
     struct object object;
     DWORD flags, count;
-    int *properties; /* of the paths: one of EVT_SYSTEM_PROPERTY_ID, NO_PROPERTY, or DATA_PROPERTY and more for a string */
+    int *properties; /* of the paths: one of EVT_SYSTEM_PROPERTY_ID, NO_PROPERTY, or DATA_PROPERTY and more for a string
+                      */
 };
 
 enum
@@ -58,7 +59,10 @@ BOOL values_end(const struct values *values, DWORD *used);
 /* Copies a text of length characters to a buffer of size characters; used counts the zero. */
 BOOL evt_text(const WCHAR *text, DWORD size, WCHAR *buffer, DWORD *used);
 
-/* The message of an event, with its insertion strings. Returns an error of winerror.h; ERROR_EVT_UNRESOLVED_VALUE_INSERT comes with the text. */
+/*
+ * The message of an event, with its insertion strings. Returns an error of winerror.h;
+ * ERROR_EVT_UNRESOLVED_VALUE_INSERT comes with the text.
+ */
 DWORD event_message(const struct record *record, struct text *message);
 
 /* The message of an identifier in a source's files. */

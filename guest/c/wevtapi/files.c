@@ -92,7 +92,8 @@ HANDLE open_file(const WCHAR *log, DWORD number, DWORD access, DWORD how)
     WCHAR path[LOG_PATH_CHARS + 16];
 
     file_name(log, number, path);
-    return CreateFileW(path, access, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, how, FILE_FLAG_OPEN_REPARSE_POINT, NULL);
+    return CreateFileW(path, access, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, how,
+                       FILE_FLAG_OPEN_REPARSE_POINT, NULL);
 }
 
 BOOL delete_file(const WCHAR *log, DWORD number)
@@ -172,7 +173,8 @@ BOOL segment_read(struct segment *segment, const WCHAR *log, DWORD number)
         segment->number = number;
         segment->first = head.first;
         segment->size = (DWORD)size.QuadPart;
-        ok = (segment->bytes = malloc(segment->size)) && read_at(file, 0, segment->bytes, segment->size) && segment_scan(segment);
+        ok = (segment->bytes = malloc(segment->size)) && read_at(file, 0, segment->bytes, segment->size) &&
+             segment_scan(segment);
     }
     CloseHandle(file);
     if (!ok)
@@ -189,5 +191,6 @@ UINT64 segment_next(const struct segment *segment)
 /* The place after the last record of a segment. */
 DWORD segment_tail(const struct segment *segment)
 {
-    return segment->count ? segment->places[segment->count - 1] + segment_record(segment, segment->count - 1)->size : sizeof(struct file_head);
+    return segment->count ? segment->places[segment->count - 1] + segment_record(segment, segment->count - 1)->size
+                          : sizeof(struct file_head);
 }

@@ -1,4 +1,7 @@
-/* Queries: one of XPath (xpath.c), or a list of them as XML: https://learn.microsoft.com/windows/win32/wes/queryschema-schema. */
+/*
+ * Queries: one of XPath (xpath.c), or a list of them as XML:
+ * https://learn.microsoft.com/windows/win32/wes/queryschema-schema.
+ */
 #include "filter.h"
 
 #include <stdlib.h>
@@ -42,7 +45,8 @@ static WCHAR *content_of(const WCHAR **xml)
             text_add_wide(&text, start + i, 1);
     }
     text_add(&text, "'");
-    if ((value = calloc(length + 1, sizeof(WCHAR))) && (text.failed || !attribute_of(text.chars, "x", value, length + 1)))
+    if ((value = calloc(length + 1, sizeof(WCHAR))) &&
+        (text.failed || !attribute_of(text.chars, "x", value, length + 1)))
     {
         free(value);
         value = NULL;
@@ -93,7 +97,8 @@ static DWORD list_element(struct query *query, const WCHAR **xml, const WCHAR *a
     (*xml)++;
     if (!(xpath = content_of(xml)))
         return ERROR_EVT_INVALID_QUERY;
-    error = is_tag(*xml, suppress ? "</Suppress" : "</Select") ? add_select(query, xpath, suppress) : ERROR_EVT_INVALID_QUERY;
+    error = is_tag(*xml, suppress ? "</Suppress" : "</Select") ? add_select(query, xpath, suppress)
+                                                               : ERROR_EVT_INVALID_QUERY;
     free(xpath);
     return error;
 }

@@ -18,7 +18,10 @@ struct query
     unsigned count;
 };
 
-/* Parses XPath, or a QueryList. NULL or an empty text selects all. Returns an error of winerror.h; end the query in any case. */
+/*
+ * Parses XPath, or a QueryList. NULL or an empty text selects all. Returns an error of winerror.h; end the query in any
+ * case.
+ */
 DWORD query_parse(struct query *query, const WCHAR *text);
 void query_end(struct query *query);
 

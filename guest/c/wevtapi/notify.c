@@ -1,4 +1,6 @@
-/* NotifyChangeEventLog, the older way to hear of new events: the event is set at each of them until the log is closed. */
+/*
+ * NotifyChangeEventLog, the older way to hear of new events: the event is set at each of them until the log is closed.
+ */
 #include "evt.h"
 
 #include <stdlib.h>

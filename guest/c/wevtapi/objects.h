@@ -35,7 +35,9 @@ void *object_new(enum object_kind kind, size_t size, void (*end)(struct object *
 /* Opens a handle, which takes over the caller's reference. NULL: no memory, and the object is gone. */
 HANDLE object_open(void *object);
 
-/* The object of a handle, with another reference; NULL, and ERROR_INVALID_HANDLE, if it is of another kind or closed. */
+/*
+ * The object of a handle, with another reference; NULL, and ERROR_INVALID_HANDLE, if it is of another kind or closed.
+ */
 void *object_get(HANDLE handle, enum object_kind kind);
 void *object_any(HANDLE handle);
 void object_release(void *object);

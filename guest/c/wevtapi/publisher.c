@@ -1,8 +1,9 @@
 /*
  * Sources, their messages, and what logs and sources there are.
  *
- * Facts: https://learn.microsoft.com/windows/win32/api/winevt/nf-winevt-evtformatmessage, …-evtopenpublishermetadata, and
- * /windows/win32/eventlog/event-sources for the values of a source's key. There are no manifests, so a source has messages of classic events only.
+ * Facts: https://learn.microsoft.com/windows/win32/api/winevt/nf-winevt-evtformatmessage, …-evtopenpublishermetadata,
+ * and /windows/win32/eventlog/event-sources for the values of a source's key. There are no manifests, so a source has
+ * messages of classic events only.
  */
 #include "evt.h"
 
@@ -38,7 +39,9 @@ struct name_list
     unsigned next;
 };
 
-/* What Windows' service control manager says: its messages lie in a file of Windows (netevent.dll), which is not there. */
+/*
+ * What Windows' service control manager says: its messages lie in a file of Windows (netevent.dll), which is not there.
+ */
 static const WCHAR *manager_message(const WCHAR *source, DWORD id)
 {
     static const struct
@@ -48,7 +51,9 @@ static const WCHAR *manager_message(const WCHAR *source, DWORD id)
     } messages[] = {
         {7023, L"The %1 service terminated with the following error: %n%2"},
         {7024, L"The %1 service terminated with the following service-specific error: %n%2"},
-        {7031, L"The %1 service terminated unexpectedly.  It has done this %2 time(s).  The following corrective action will be taken in %3 milliseconds: %5."},
+        {7031,
+         L"The %1 service terminated unexpectedly.  It has done this %2 time(s).  The following corrective action will "
+         "be taken in %3 milliseconds: %5."},
         {7034, L"The %1 service terminated unexpectedly.  It has done this %2 time(s)."},
     };
 
@@ -67,7 +72,8 @@ static void insert_string(const WCHAR *string, BOOL errors, struct text *message
     DWORD error = errors && !wcsncmp(string, L"%%", 2) ? wcstoul(string + 2, &end, 10) : 0, length = 0;
 
     if (end && end != string + 2 && !*end)
-        length = FormatMessageW(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS, NULL, error, 0, words, sizeof(words) / sizeof(words[0]), NULL);
+        length = FormatMessageW(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS, NULL, error, 0, words,
+                                sizeof(words) / sizeof(words[0]), NULL);
     while (length && wcschr(L"\r\n", words[length - 1]))
         length--;
     if (length)
@@ -76,8 +82,12 @@ static void insert_string(const WCHAR *string, BOOL errors, struct text *message
         text_add_wide(message, string, wcslen(string));
 }
 
-/* Puts the event's strings into a message: %1 to %99, also with a format behind it, and the marks of message tables. FALSE: there are not enough. */
-static BOOL insert_strings(const WCHAR *format, const WCHAR *const *string, unsigned strings, BOOL errors, struct text *message)
+/*
+ * Puts the event's strings into a message: %1 to %99, also with a format behind it, and the marks of message tables.
+ * FALSE: there are not enough.
+ */
+static BOOL insert_strings(const WCHAR *format, const WCHAR *const *string, unsigned strings, BOOL errors,
+                           struct text *message)
 {
     BOOL whole = TRUE;
 
@@ -154,7 +164,8 @@ static BOOL is_file(const WCHAR *path, const WCHAR *name)
 {
     size_t length = wcslen(path), wanted = wcslen(name);
 
-    return length >= wanted && !_wcsicmp(path + length - wanted, name) && (length == wanted || wcschr(L"\\/", path[length - wanted - 1]));
+    return length >= wanted && !_wcsicmp(path + length - wanted, name) &&
+           (length == wanted || wcschr(L"\\/", path[length - wanted - 1]));
 }
 
 /* Two files of Windows say nothing but the event's string, and are taken as if they were there. */
@@ -236,10 +247,13 @@ static DWORD format_event(const struct event *event, DWORD what, struct text *te
     case EvtFormatMessageOpcode: text_add(text, "Info"); return ERROR_SUCCESS;
     case EvtFormatMessageKeyword: text_add(text, "Classic"); return ERROR_SUCCESS;
     case EvtFormatMessageChannel: text_add_wide(text, event->channel, wcslen(event->channel)); return ERROR_SUCCESS;
-    case EvtFormatMessageProvider: text_add_wide(text, record_text(event->record, 0), wcslen(record_text(event->record, 0))); return ERROR_SUCCESS;
+    case EvtFormatMessageProvider:
+        text_add_wide(text, record_text(event->record, 0), wcslen(record_text(event->record, 0)));
+        return ERROR_SUCCESS;
     case EvtFormatMessageXml:
         error = event_message(event->record, &message);
-        event_xml(text, event->record, event->channel, &(struct rendering){!error || error == ERROR_EVT_UNRESOLVED_VALUE_INSERT ? message.chars : NULL});
+        event_xml(text, event->record, event->channel,
+                  &(struct rendering){!error || error == ERROR_EVT_UNRESOLVED_VALUE_INSERT ? message.chars : NULL});
         text_end(&message);
         return ERROR_SUCCESS;
     default: return ERROR_EVT_MESSAGE_NOT_FOUND; /* the names of categories */
@@ -261,8 +275,8 @@ static DWORD format_id(EVT_HANDLE handle, DWORD id, DWORD count, const EVT_VARIA
     return error;
 }
 
-BOOL WINAPI EvtFormatMessage(EVT_HANDLE publisher, EVT_HANDLE handle, DWORD id, DWORD count, PEVT_VARIANT values, DWORD flags, DWORD size, LPWSTR buffer,
-                             PDWORD used)
+BOOL WINAPI EvtFormatMessage(EVT_HANDLE publisher, EVT_HANDLE handle, DWORD id, DWORD count, PEVT_VARIANT values,
+                             DWORD flags, DWORD size, LPWSTR buffer, PDWORD used)
 {
     struct text text = {0};
     struct event *event;
@@ -311,14 +325,15 @@ EVT_HANDLE WINAPI EvtOpenPublisherMetadata(EVT_HANDLE session, LPCWSTR name, LPC
 }
 
 /* The files of a source. What only manifests have is not there. */
-BOOL WINAPI EvtGetPublisherMetadataProperty(EVT_HANDLE handle, EVT_PUBLISHER_METADATA_PROPERTY_ID property, DWORD flags, DWORD size, PEVT_VARIANT buffer,
-                                            PDWORD used)
+BOOL WINAPI EvtGetPublisherMetadataProperty(EVT_HANDLE handle, EVT_PUBLISHER_METADATA_PROPERTY_ID property, DWORD flags,
+                                            DWORD size, PEVT_VARIANT buffer, PDWORD used)
 {
     static const struct
     {
         EVT_PUBLISHER_METADATA_PROPERTY_ID property;
         const WCHAR *value;
-    } files[] = {{EvtPublisherMetadataMessageFilePath, L"EventMessageFile"}, {EvtPublisherMetadataParameterFilePath, L"ParameterMessageFile"}};
+    } files[] = {{EvtPublisherMetadataMessageFilePath, L"EventMessageFile"},
+                 {EvtPublisherMetadataParameterFilePath, L"ParameterMessageFile"}};
     struct publisher *publisher = object_get(handle, PUBLISHER);
     struct values values;
     WCHAR *text = NULL;

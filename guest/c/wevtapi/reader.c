@@ -49,7 +49,10 @@ static BOOL covers(const struct segment *segment, UINT64 id)
     return segment->count && segment_record(segment, 0)->id <= id && id < segment_next(segment);
 }
 
-/* The identifier with which a file begins; 0: it is none of ours. same: whether it is the one in memory, as it is there. */
+/*
+ * The identifier with which a file begins; 0: it is none of ours. same: whether it is the one in memory, as it is
+ * there.
+ */
 static UINT64 file_first(const struct reader *reader, DWORD number, BOOL *same)
 {
     HANDLE file = open_file(reader->log, number, GENERIC_READ, OPEN_EXISTING);
@@ -61,8 +64,8 @@ static UINT64 file_first(const struct reader *reader, DWORD number, BOOL *same)
     if (file == INVALID_HANDLE_VALUE)
         return 0;
     ok = read_at(file, 0, &head, sizeof(head)) && head.magic == FILE_MAGIC;
-    *same = ok && reader->segment.number == number && reader->segment.first == head.first && GetFileSizeEx(file, &size) &&
-            size.QuadPart == reader->segment.size;
+    *same = ok && reader->segment.number == number && reader->segment.first == head.first &&
+            GetFileSizeEx(file, &size) && size.QuadPart == reader->segment.size;
     CloseHandle(file);
     return ok ? head.first : 0;
 }

@@ -14,8 +14,9 @@ enum
 /* CRC-32 of IEEE 802.3, four bits at a time. */
 static DWORD checksum(const BYTE *bytes, SIZE_T size)
 {
-    static const DWORD table[16] = {0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
-                                    0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c};
+    static const DWORD table[16] = {0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
+                                    0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
+                                    0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c};
     DWORD sum = 0xffffffff;
 
     for (SIZE_T i = 0; i < size; i++)
@@ -50,7 +51,8 @@ DWORD record_size(const struct event_parts *parts)
 {
     DWORD source = text_size(parts->source, MOST_NAME), computer = text_size(parts->computer, MOST_NAME), size;
 
-    if (!source || !computer || parts->strings > MOST_STRINGS || parts->data_size > MOST_DATA || parts->sid_size > SECURITY_MAX_SID_SIZE)
+    if (!source || !computer || parts->strings > MOST_STRINGS || parts->data_size > MOST_DATA ||
+        parts->sid_size > SECURITY_MAX_SID_SIZE)
         return 0;
     size = sizeof(struct record) + source + computer + parts->sid_size + parts->data_size;
     for (unsigned i = 0; i < parts->strings; i++)
@@ -128,8 +130,9 @@ BOOL record_fits(const BYTE *bytes, SIZE_T size)
     if (size < sizeof(head))
         return FALSE;
     memcpy(&head, bytes, sizeof(head));
-    if (head.magic != RECORD_MAGIC || head.size < sizeof(head) || head.size > MOST_RECORD || head.size > size || head.size % RECORD_ALIGN ||
-        head.strings > MOST_STRINGS || head.sid_size > SECURITY_MAX_SID_SIZE || head.data_size > MOST_DATA || !head.id)
+    if (head.magic != RECORD_MAGIC || head.size < sizeof(head) || head.size > MOST_RECORD || head.size > size ||
+        head.size % RECORD_ALIGN || head.strings > MOST_STRINGS || head.sid_size > SECURITY_MAX_SID_SIZE ||
+        head.data_size > MOST_DATA || !head.id)
         return FALSE;
     if (head.checksum != record_checksum(bytes, head.size))
         return FALSE;
@@ -187,5 +190,6 @@ UINT64 record_keywords(const struct record *record)
 {
     const UINT64 classic = (UINT64)1 << 55, success = (UINT64)1 << 53, failure = (UINT64)1 << 52;
 
-    return classic | (record->type == TYPE_AUDIT_SUCCESS ? success : 0) | (record->type == TYPE_AUDIT_FAILURE ? failure : 0);
+    return classic | (record->type == TYPE_AUDIT_SUCCESS ? success : 0) |
+           (record->type == TYPE_AUDIT_FAILURE ? failure : 0);
 }

@@ -1,9 +1,11 @@
 /*
  * The form of an event on disk. It is our own, not that of .evtx files.
  *
- * A log is a series of files, <log>.<number of eight digits>.mlog. Each begins with struct file_head; records follow, each a multiple of eight bytes long. The
- * identifiers of records grow by one, over the end of a file too. A record holds, after struct record, texts of UTF-16 that end with a zero (source, computer, then
- * the insertion strings), the user's SID, and data. Its checksum covers all that follows the checksum: what a killed writer left does not fit, and is skipped.
+ * A log is a series of files, <log>.<number of eight digits>.mlog. Each begins with struct file_head; records follow,
+ * each a multiple of eight bytes long. The identifiers of records grow by one, over the end of a file too. A record
+ * holds, after struct record, texts of UTF-16 that end with a zero (source, computer, then the insertion strings), the
+ * user's SID, and data. Its checksum covers all that follows the checksum: what a killed writer left does not fit, and
+ * is skipped.
  */
 #ifndef MULLION_EVENT_RECORD_H
 #define MULLION_EVENT_RECORD_H

@@ -1,7 +1,8 @@
 /*
  * Events as XML, as values and as bookmarks.
  *
- * Facts: https://learn.microsoft.com/windows/win32/api/winevt/nf-winevt-evtrender, …-evtcreaterendercontext, ne-winevt-evt_system_property_id.
+ * Facts: https://learn.microsoft.com/windows/win32/api/winevt/nf-winevt-evtrender, …-evtcreaterendercontext,
+ * ne-winevt-evt_system_property_id.
  */
 #include "evt.h"
 
@@ -102,7 +103,8 @@ static void user_value(struct values *values, DWORD index, const struct record *
         values_bytes(values, index, EvtVarTypeBinary, record_data(record), record->data_size);
 }
 
-static BOOL render_values(const struct context *context, const struct event *event, DWORD size, void *buffer, DWORD *used, DWORD *properties)
+static BOOL render_values(const struct context *context, const struct event *event, DWORD size, void *buffer,
+                          DWORD *used, DWORD *properties)
 {
     struct values values;
     DWORD count = context->count;
@@ -150,7 +152,8 @@ static BOOL rendered(struct text *text, DWORD size, void *buffer, DWORD *used, D
     return ok;
 }
 
-static BOOL render_event(EVT_HANDLE context_handle, const struct event *event, DWORD flags, DWORD size, void *buffer, DWORD *used, DWORD *properties)
+static BOOL render_event(EVT_HANDLE context_handle, const struct event *event, DWORD flags, DWORD size, void *buffer,
+                         DWORD *used, DWORD *properties)
 {
     struct text xml = {0};
     struct context *context;
@@ -168,7 +171,8 @@ static BOOL render_event(EVT_HANDLE context_handle, const struct event *event, D
     return ok;
 }
 
-BOOL WINAPI EvtRender(EVT_HANDLE context, EVT_HANDLE fragment, DWORD flags, DWORD size, PVOID buffer, PDWORD used, PDWORD properties)
+BOOL WINAPI EvtRender(EVT_HANDLE context, EVT_HANDLE fragment, DWORD flags, DWORD size, PVOID buffer, PDWORD used,
+                      PDWORD properties)
 {
     struct text xml = {0};
     struct bookmark *bookmark;
@@ -247,7 +251,8 @@ EVT_HANDLE WINAPI EvtCreateRenderContext(DWORD count, LPCWSTR *paths, DWORD flag
 {
     struct context *context;
 
-    if (flags > EvtRenderContextUser || (flags == EvtRenderContextValues) != (count > 0) || (count && !paths) || count > MOST_PATHS)
+    if (flags > EvtRenderContextUser || (flags == EvtRenderContextValues) != (count > 0) || (count && !paths) ||
+        count > MOST_PATHS)
         return evt_fail(ERROR_INVALID_PARAMETER), NULL;
     for (DWORD i = 0; i < count; i++)
     {
@@ -268,7 +273,8 @@ EVT_HANDLE WINAPI EvtCreateRenderContext(DWORD count, LPCWSTR *paths, DWORD flag
     return object_open(context);
 }
 
-BOOL WINAPI EvtGetEventInfo(EVT_HANDLE handle, EVT_EVENT_PROPERTY_ID property, DWORD size, PEVT_VARIANT buffer, PDWORD used)
+BOOL WINAPI EvtGetEventInfo(EVT_HANDLE handle, EVT_EVENT_PROPERTY_ID property, DWORD size, PEVT_VARIANT buffer,
+                            PDWORD used)
 {
     struct event *event = object_get(handle, EVENT);
     struct values values;

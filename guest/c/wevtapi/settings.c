@@ -1,7 +1,8 @@
 /*
  * Logs: their settings, their size, clearing them; and what is not there.
  *
- * Facts: https://learn.microsoft.com/windows/win32/api/winevt/nf-winevt-evtgetchannelconfigproperty, …-evtgetloginfo, …-evtclearlog.
+ * Facts: https://learn.microsoft.com/windows/win32/api/winevt/nf-winevt-evtgetchannelconfigproperty, …-evtgetloginfo,
+ * …-evtclearlog.
  */
 #include "evt.h"
 
@@ -54,13 +55,18 @@ static BOOL config_value(struct values *values, const struct channel *channel, E
     case EvtChannelConfigEnabled:
     case EvtChannelConfigClassicEventlog: values_number(values, 0, EvtVarTypeBoolean, TRUE); break;
     case EvtChannelConfigIsolation:
-        values_number(values, 0, EvtVarTypeUInt32, !_wcsicmp(channel->log, L"System") ? 1 : !_wcsicmp(channel->log, L"Security") ? 2 : 0);
+        values_number(values, 0, EvtVarTypeUInt32,
+                      !_wcsicmp(channel->log, L"System")     ? 1
+                      : !_wcsicmp(channel->log, L"Security") ? 2
+                                                             : 0);
         break;
     case EvtChannelConfigType: values_number(values, 0, EvtVarTypeUInt32, EvtChannelTypeAdmin); break;
     case EvtChannelConfigOwningPublisher: values_text(values, 0, L""); break;
     case EvtChannelLoggingConfigRetention:
     case EvtChannelLoggingConfigAutoBackup: values_number(values, 0, EvtVarTypeBoolean, FALSE); break;
-    case EvtChannelLoggingConfigMaxSize: values_number(values, 0, EvtVarTypeUInt64, log_most_bytes(channel->log)); break;
+    case EvtChannelLoggingConfigMaxSize:
+        values_number(values, 0, EvtVarTypeUInt64, log_most_bytes(channel->log));
+        break;
     case EvtChannelLoggingConfigLogFilePath:
         log_path(channel->log, path);
         wcscat(path, L".mlog");
@@ -71,7 +77,8 @@ static BOOL config_value(struct values *values, const struct channel *channel, E
     return TRUE;
 }
 
-BOOL WINAPI EvtGetChannelConfigProperty(EVT_HANDLE handle, EVT_CHANNEL_CONFIG_PROPERTY_ID property, DWORD flags, DWORD size, PEVT_VARIANT buffer, PDWORD used)
+BOOL WINAPI EvtGetChannelConfigProperty(EVT_HANDLE handle, EVT_CHANNEL_CONFIG_PROPERTY_ID property, DWORD flags,
+                                        DWORD size, PEVT_VARIANT buffer, PDWORD used)
 {
     struct channel *channel = object_get(handle, CHANNEL_CONFIG);
     struct values values;
@@ -153,7 +160,10 @@ DWORD WINAPI EvtGetExtendedStatus(DWORD size, LPWSTR buffer, PDWORD used)
     return ERROR_SUCCESS;
 }
 
-/* The rest: saved logs, other machines, changes of settings, manifests. The exports of this name have it in wevtapi.def. */
+/*
+ * The rest: saved logs, other machines, changes of settings, manifests. The exports of this name have it in
+ * wevtapi.def.
+ */
 ULONG_PTR WINAPI evt_not_supported(void)
 {
     return (ULONG_PTR)evt_fail(ERROR_NOT_SUPPORTED);

@@ -1,9 +1,10 @@
 /*
  * The logs of a prefix, in C:\Windows\System32\winevt\Logs.
  *
- * Who writes or clears a log holds the lock of the file <log>.lock, which the system takes from a process that ends. Readers take no lock: they believe a record
- * whose checksum fits. A writer cuts off what another left half written, appends, and begins another file when one has an eighth of the log's size; the oldest
- * file of more than eight goes with its events. Every user may put files into the folder, so links there are never followed.
+ * Who writes or clears a log holds the lock of the file <log>.lock, which the system takes from a process that ends.
+ * Readers take no lock: they believe a record whose checksum fits. A writer cuts off what another left half written,
+ * appends, and begins another file when one has an eighth of the log's size; the oldest file of more than eight goes
+ * with its events. Every user may put files into the folder, so links there are never followed.
  */
 #include "store.h"
 
@@ -52,17 +53,18 @@ static HANDLE lock_log(const WCHAR *log)
 
     log_path(log, path);
     wcscat(path, L".lock");
-    file = CreateFileW(path, GENERIC_READ | GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_ALWAYS,
-                       FILE_FLAG_OPEN_REPARSE_POINT, NULL);
+    file = CreateFileW(path, GENERIC_READ | GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
+                       OPEN_ALWAYS, FILE_FLAG_OPEN_REPARSE_POINT, NULL);
     if (file == INVALID_HANDLE_VALUE && GetLastError() == ERROR_PATH_NOT_FOUND)
     {
         make_folder();
-        file = CreateFileW(path, GENERIC_READ | GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_ALWAYS,
-                           FILE_FLAG_OPEN_REPARSE_POINT, NULL);
+        file = CreateFileW(path, GENERIC_READ | GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
+                           NULL, OPEN_ALWAYS, FILE_FLAG_OPEN_REPARSE_POINT, NULL);
     }
     if (file == INVALID_HANDLE_VALUE)
         return file;
-    for (DWORD waited = 0; !LockFileEx(file, LOCKFILE_EXCLUSIVE_LOCK | LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &place); waited++)
+    for (DWORD waited = 0; !LockFileEx(file, LOCKFILE_EXCLUSIVE_LOCK | LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &place);
+         waited++)
     {
         if (waited >= LOCK_WAIT)
         {
@@ -119,7 +121,8 @@ static void look(struct writing *w)
     LARGE_INTEGER size;
     HANDLE file;
 
-    if (count && numbers[count - 1] == w->number && (file = open_file(w->log, w->number, GENERIC_READ, OPEN_EXISTING)) != INVALID_HANDLE_VALUE)
+    if (count && numbers[count - 1] == w->number &&
+        (file = open_file(w->log, w->number, GENERIC_READ, OPEN_EXISTING)) != INVALID_HANDLE_VALUE)
     {
         BOOL same = GetFileSizeEx(file, &size) && size.QuadPart == w->tail;
 
@@ -153,7 +156,8 @@ static DWORD write_tail(struct writing *w, const void *bytes, DWORD size)
     if (file == INVALID_HANDLE_VALUE)
         return GetLastError();
     end.QuadPart = to.Offset = w->tail;
-    if (!SetFilePointerEx(file, end, NULL, FILE_BEGIN) || !SetEndOfFile(file) || !WriteFile(file, bytes, size, &done, &to))
+    if (!SetFilePointerEx(file, end, NULL, FILE_BEGIN) || !SetEndOfFile(file) ||
+        !WriteFile(file, bytes, size, &done, &to))
         error = GetLastError();
     else if (done != size)
         error = ERROR_DISK_FULL;

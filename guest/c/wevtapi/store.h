@@ -53,7 +53,10 @@ DWORD log_extent(const WCHAR *log, struct log_range *range);
 void reader_init(struct reader *reader, const WCHAR *log);
 void reader_end(struct reader *reader);
 
-/* Finds the record with the smallest identifier from id on, backward the one with the largest up to id. It is valid until the next call. NULL: there is none. */
+/*
+ * Finds the record with the smallest identifier from id on, backward the one with the largest up to id. It is valid
+ * until the next call. NULL: there is none.
+ */
 const struct record *reader_find(struct reader *reader, UINT64 id, BOOL backward);
 
 #endif

@@ -1,4 +1,7 @@
-/* Events as XML. Form: https://learn.microsoft.com/windows/win32/wes/eventschema-schema, and what Windows writes for events without a manifest. */
+/*
+ * Events as XML. Form: https://learn.microsoft.com/windows/win32/wes/eventschema-schema, and what Windows writes for
+ * events without a manifest.
+ */
 #include "xml.h"
 
 #include <stdlib.h>
@@ -68,12 +71,15 @@ void text_add_number(struct text *text, UINT64 number)
     add_digits(text, number, 10, 1);
 }
 
-/* The characters of XML 1.0: tabs and ends of lines, and the rest without other controls, halves of pairs and two more. */
+/*
+ * The characters of XML 1.0: tabs and ends of lines, and the rest without other controls, halves of pairs and two more.
+ */
 static unsigned xml_units(const WCHAR *c)
 {
     if (c[0] >= 0xd800 && c[0] < 0xdc00)
         return c[1] >= 0xdc00 && c[1] < 0xe000 ? 2 : 0;
-    if ((c[0] < ' ' && c[0] != '\t' && c[0] != '\n' && c[0] != '\r') || (c[0] >= 0xdc00 && c[0] < 0xe000) || c[0] >= 0xfffe)
+    if ((c[0] < ' ' && c[0] != '\t' && c[0] != '\n' && c[0] != '\r') || (c[0] >= 0xdc00 && c[0] < 0xe000) ||
+        c[0] >= 0xfffe)
         return 0;
     return 1;
 }
@@ -165,7 +171,8 @@ BOOL time_parse(const WCHAR *text, UINT64 *time)
 
     if (!digits_of(&text, 4, '-', &year) || !digits_of(&text, 2, '-', &month) || !digits_of(&text, 2, 0, &day))
         return FALSE;
-    if (*text == 'T' && (text++, !digits_of(&text, 2, ':', &hour) || !digits_of(&text, 2, ':', &minute) || !digits_of(&text, 2, 0, &second)))
+    if (*text == 'T' && (text++, !digits_of(&text, 2, ':', &hour) || !digits_of(&text, 2, ':', &minute) ||
+                                     !digits_of(&text, 2, 0, &second)))
         return FALSE;
     if (*text == '.')
     {
@@ -173,7 +180,8 @@ BOOL time_parse(const WCHAR *text, UINT64 *time)
             fraction += (*text - '0') * (unit /= 10);
     }
     text += *text == 'Z';
-    if (*text || year < 1601 || month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 59)
+    if (*text || year < 1601 || month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 ||
+        second > 59)
         return FALSE;
     *time = ((days_of(year, month, day) * 24 + hour) * 60 + minute) * 60 * ticks + second * ticks + fraction;
     return TRUE;
@@ -247,7 +255,8 @@ static void add_system(struct text *text, const struct record *record, const WCH
     text_add(text, "'/></System>");
 }
 
-static void add_rendering(struct text *text, const struct record *record, const WCHAR *channel, const struct rendering *rendering)
+static void add_rendering(struct text *text, const struct record *record, const WCHAR *channel,
+                          const struct rendering *rendering)
 {
     text_add(text, "<RenderingInfo Culture='en-US'>");
     if (rendering->message)
@@ -255,7 +264,8 @@ static void add_rendering(struct text *text, const struct record *record, const 
     text_add(text, "<Level>");
     text_add(text, level_name(record_level(record)));
     text_add(text, "</Level><Task></Task><Opcode>Info</Opcode>");
-    add_escaped(text, "<Channel>", channel, "</Channel><Provider></Provider><Keywords><Keyword>Classic</Keyword></Keywords></RenderingInfo>");
+    add_escaped(text, "<Channel>", channel,
+                "</Channel><Provider></Provider><Keywords><Keyword>Classic</Keyword></Keywords></RenderingInfo>");
 }
 
 void event_xml(struct text *text, const struct record *record, const WCHAR *channel, const struct rendering *rendering)
@@ -347,7 +357,8 @@ BOOL attribute_of(const WCHAR *tag, const char *name, WCHAR *value, size_t room)
         }
         while (left < length && tag[1 + left])
             left++;
-        if ((*tag != ' ' && *tag != '\t' && *tag != '\n' && *tag != '\r') || left < length || !same_ascii(tag + 1, length, name) || tag[1 + length] != '=')
+        if ((*tag != ' ' && *tag != '\t' && *tag != '\n' && *tag != '\r') || left < length ||
+            !same_ascii(tag + 1, length, name) || tag[1 + length] != '=')
             continue;
         tag += 2 + length;
         if ((quote = *tag++) != '"' && quote != '\'')
@@ -376,7 +387,8 @@ BOOL bookmark_parse(const WCHAR *xml, WCHAR *channel, UINT64 *id)
             length++;
         if (!same_ascii(xml, length, tag))
             continue;
-        if (!attribute_of(xml, "Channel", channel, MOST_NAME + 1) || !attribute_of(xml, "RecordId", number, 24) || !number[0])
+        if (!attribute_of(xml, "Channel", channel, MOST_NAME + 1) || !attribute_of(xml, "RecordId", number, 24) ||
+            !number[0])
             return FALSE;
         *id = 0;
         for (unsigned i = 0; number[i]; i++)

@@ -1,8 +1,10 @@
 /*
- * Queries. What there is: *, Event and System[…], EventData[…]; the elements and attributes of System, Data; and, or, not(…); the six comparisons with a text or a
- * number; timediff(@SystemTime) and band(Keywords, n). All else is refused as a query that is none. Limits as on Windows, which has 32 expressions a query.
+ * Queries. What there is: *, Event and System[…], EventData[…]; the elements and attributes of System, Data; and, or,
+ * not(…); the six comparisons with a text or a number; timediff(@SystemTime) and band(Keywords, n). All else is refused
+ * as a query that is none. Limits as on Windows, which has 32 expressions a query.
  *
- * Facts: https://learn.microsoft.com/windows/win32/wes/consuming-events#xpath-10-limitations and /windows/win32/wes/queryschema-schema.
+ * Facts: https://learn.microsoft.com/windows/win32/wes/consuming-events#xpath-10-limitations and
+ * /windows/win32/wes/queryschema-schema.
  */
 #include "xpath.h"
 
@@ -111,7 +113,8 @@ static BOOL mark(struct parser *p, char c)
 
 BOOL name_char(WCHAR c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+           c == '.';
 }
 
 /* The length of the name that is next. */

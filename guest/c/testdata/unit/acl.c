@@ -23,6 +23,7 @@ enum
     ID = INHERITED_ACE,
     ALLOW = ACCESS_ALLOWED_ACE_TYPE,
     DENY = ACCESS_DENIED_ACE_TYPE,
+    READ = FILE_READ_DATA,
     OBJECT = 5 /* ACCESS_ALLOWED_OBJECT_ACE_TYPE */
 };
 
@@ -88,7 +89,8 @@ static void check_list(const char *item, const char *what, const ACL *got, const
 /* Which entries a file and a folder inherit from one entry. */
 static void test_inherit(void)
 {
-    static const struct ace twice[] = {{ALLOW, OI | CI, FILE_ALL_ACCESS, &sid_system}, {ALLOW, OI | CI | IO, GENERIC_ALL, &creator_owner}, {0}};
+    static const struct ace twice[] = {
+        {ALLOW, OI | CI, FILE_ALL_ACCESS, SYSTEM}, {ALLOW, OI | CI | IO, GENERIC_ALL, &creator_owner}, {0}};
     static const struct ace once[] = {{ALLOW, ID, FILE_ALL_ACCESS, &sid_system}, {0}};
     static const struct
     {
@@ -100,14 +102,13 @@ static void test_inherit(void)
          {ALLOW, OI | CI, FILE_GENERIC_READ, &sid_users},
          {{ALLOW, ID, FILE_GENERIC_READ, &sid_users}},
          {{ALLOW, OI | CI | ID, FILE_GENERIC_READ, &sid_users}}},
-        {"by folders", {ALLOW, CI, FILE_READ_DATA, &sid_users}, {{0}}, {{ALLOW, CI | ID, FILE_READ_DATA, &sid_users}}},
-        {"by files", {DENY, OI, FILE_READ_DATA, &sid_users}, {{DENY, ID, FILE_READ_DATA, &sid_users}}, {{DENY, OI | IO | ID, FILE_READ_DATA, &sid_users}}},
-        {"once", {ALLOW, OI | CI | NP, FILE_READ_DATA, &sid_users}, {{ALLOW, ID, FILE_READ_DATA, &sid_users}}, {{ALLOW, ID, FILE_READ_DATA, &sid_users}}},
-        {"once, by files", {ALLOW, OI | NP, FILE_READ_DATA, &sid_users}, {{ALLOW, ID, FILE_READ_DATA, &sid_users}}, {{0}}},
-        {"below only",
-         {ALLOW, OI | CI | IO, FILE_READ_DATA, &sid_users},
-         {{ALLOW, ID, FILE_READ_DATA, &sid_users}},
-         {{ALLOW, OI | CI | ID, FILE_READ_DATA, &sid_users}}},
+        /* clang-format off */
+        {"by folders", {ALLOW, CI, READ, USERS}, {{0}}, {{ALLOW, CI | ID, READ, USERS}}},
+        {"by files", {DENY, OI, READ, USERS}, {{DENY, ID, READ, USERS}}, {{DENY, OI | IO | ID, READ, USERS}}},
+        {"once", {ALLOW, OI | CI | NP, READ, USERS}, {{ALLOW, ID, READ, USERS}}, {{ALLOW, ID, READ, USERS}}},
+        {"once, by files", {ALLOW, OI | NP, READ, USERS}, {{ALLOW, ID, READ, USERS}}, {{0}}},
+        {"below", {ALLOW, OI | CI | IO, READ, USERS}, {{ALLOW, ID, READ, USERS}}, {{ALLOW, OI | CI | ID, READ, USERS}}},
+        /* clang-format on */
         {"creator",
          {ALLOW, OI | CI | IO, GENERIC_ALL, &creator_owner},
          {{ALLOW, ID, FILE_ALL_ACCESS, &sid_system}},
@@ -119,7 +120,8 @@ static void test_inherit(void)
         {"generic rights",
          {ALLOW, OI | CI, GENERIC_READ | GENERIC_EXECUTE, &sid_users},
          {{ALLOW, ID, FILE_GENERIC_READ | FILE_GENERIC_EXECUTE, &sid_users}},
-         {{ALLOW, ID, FILE_GENERIC_READ | FILE_GENERIC_EXECUTE, &sid_users}, {ALLOW, OI | CI | IO | ID, GENERIC_READ | GENERIC_EXECUTE, &sid_users}}},
+         {{ALLOW, ID, FILE_GENERIC_READ | FILE_GENERIC_EXECUTE, &sid_users},
+          {ALLOW, OI | CI | IO | ID, GENERIC_READ | GENERIC_EXECUTE, &sid_users}}},
         {"another type, kept as it is",
          {OBJECT, OI | CI, GENERIC_WRITE, &creator_owner},
          {{OBJECT, ID, GENERIC_WRITE, &creator_owner}},
@@ -191,16 +193,16 @@ static void test_inherit_much(void)
 static void test_set(void)
 {
     static const struct ace given[] = {{ALLOW, 0, GENERIC_READ, &sid_users},
-                                       {ALLOW, ID, FILE_READ_DATA, &sid_users},
+                                       {ALLOW, ID, READ, &sid_users},
                                        {DENY, 0, 0, &sid_everyone},
                                        {ALLOW, IO | OI, GENERIC_READ, &sid_users},
                                        {0}};
     static const struct ace all[] = {{ALLOW, 0, FILE_GENERIC_READ, &sid_users},
-                                     {ALLOW, ID, FILE_READ_DATA, &sid_users},
+                                     {ALLOW, ID, READ, &sid_users},
                                      {DENY, 0, 0, &sid_everyone},
                                      {ALLOW, IO | OI, GENERIC_READ, &sid_users},
                                      {0}};
-    static const struct ace own[] = {{ALLOW, 0, FILE_GENERIC_READ, &sid_users}, {ALLOW, IO | OI, GENERIC_READ, &sid_users}, {0}};
+    static const struct ace own[] = {{ALLOW, 0, FILE_GENERIC_READ, USERS}, {ALLOW, IO | OI, GENERIC_READ, USERS}, {0}};
     static const struct ace none[] = {{0}};
     ACL *list = list_with(given), *empty = list_with(none), *got = acl_set(list, FALSE);
 
@@ -230,7 +232,7 @@ static void test_rights(void)
         {"others", {{ALLOW, 0, 3, &sid_system}}, 0},
         {"denied first", {{DENY, 0, 2, &sid_users}, {ALLOW, 0, 3, &sid_everyone}}, 1},
         {"allowed first", {{ALLOW, 0, 3, &sid_users}, {DENY, 0, 2, &sid_everyone}}, 3},
-        {"below only", {{ALLOW, IO | OI, 3, &sid_users}, {DENY, IO, 1, &sid_users}, {ALLOW, 0, 1, &sid_users}}, 1},
+        {"below", {{ALLOW, IO | OI, 3, &sid_users}, {DENY, IO, 1, &sid_users}, {ALLOW, 0, 1, &sid_users}}, 1},
         {"another type", {{OBJECT, 0, 3, &sid_users}}, 0},
     };
     const SID *const who[] = {USERS, EVERYONE};
@@ -269,7 +271,7 @@ static const struct bytes good = {{1, 0, SE_SELF_RELATIVE | SE_DACL_PRESENT | SE
                                   {1, 2, {{0, 0, 0, 0, 0, 5}}, {32, 544}},
                                   {2, 0, 32, 1, 0},
                                   {ALLOW, 0, 24},
-                                  FILE_READ_DATA,
+                                  READ,
                                   {1, 2, {{0, 0, 0, 0, 0, 5}}, {32, 545}}};
 
 #define AT(field) (int)offsetof(struct bytes, field)
@@ -320,7 +322,8 @@ static const struct
 static void use(const struct descriptor *parsed)
 {
     const SID *const who[] = {USERS};
-    ACL *copies[3] = {acl_copy(parsed->list), acl_set(parsed->list, TRUE), acl_inherit(parsed->list, parsed->list, TRUE, USERS, USERS)};
+    ACL *copies[3] = {acl_copy(parsed->list), acl_set(parsed->list, TRUE),
+                      acl_inherit(parsed->list, parsed->list, TRUE, USERS, USERS)};
     ULONG length = descriptor_write(parsed, NULL);
     BYTE *bytes = malloc(length);
 
@@ -426,11 +429,13 @@ static void test_take(void)
 {
     BYTE long_sid[8 + 4 * 16] = {SID_REVISION, 16};
     ACL *list = acl_of_drive(), lying = {2, 0, 8, 1, 0}, *broken = calloc(1, 12);
-    SECURITY_DESCRIPTOR descriptor = {1, 0, SE_DACL_PRESENT | SE_DACL_PROTECTED, (SID *)ADMINISTRATORS, NULL, NULL, list};
+    WORD control = SE_DACL_PRESENT | SE_DACL_PROTECTED;
+    SECURITY_DESCRIPTOR descriptor = {1, 0, control, (SID *)ADMINISTRATORS, NULL, NULL, list};
     struct descriptor taken;
 
     check_status("a descriptor", "status", descriptor_take(&descriptor, &taken), STATUS_SUCCESS);
-    check_number("a descriptor", "its list", taken.has_list && taken.list == list && taken.owner == ADMINISTRATORS && !taken.group, TRUE);
+    check_number("a descriptor", "its list",
+                 taken.has_list && taken.list == list && taken.owner == ADMINISTRATORS && !taken.group, TRUE);
     descriptor.Dacl = NULL;
     check_status("a null list", "status", descriptor_take(&descriptor, &taken), STATUS_SUCCESS);
     check_number("a null list", "its list", taken.has_list && !taken.list, TRUE);

@@ -45,7 +45,8 @@ static const struct
     {"\\\\server\\share \\", {"\\\\server\\share", "\\"}},
     {"\"C:\\Program Files\\\" x", {"C:\\Program Files\" x"}},
     {"\"C:\\Program Files\\\\\" x", {"C:\\Program Files\\", "x"}},
-    {"\xc3\xa4\xf0\x9f\x90\x9a \"\xe6\x97\xa5 \xe6\x9c\xac\"", {"\xc3\xa4\xf0\x9f\x90\x9a", "\xe6\x97\xa5 \xe6\x9c\xac"}},
+    {"\xc3\xa4\xf0\x9f\x90\x9a \"\xe6\x97\xa5 \xe6\x9c\xac\"",
+     {"\xc3\xa4\xf0\x9f\x90\x9a", "\xe6\x97\xa5 \xe6\x9c\xac"}},
 };
 
 static void test_split(void)
@@ -72,7 +73,8 @@ static void test_split_long(void)
         const char *fill;
         int want;
         SIZE_T first;
-    } cases[] = {{"a", 1, 32766}, {"a ", 16383, 1}, {"\"", 1, 16383 - 1}, {"\"\" ", 10922, 0}, {"\\", 1, 32766}, {"\\\"", 1, 16383}, {" ", 0, 0}};
+    } cases[] = {{"a", 1, 32766},  {"a ", 16383, 1},   {"\"", 1, 16383 - 1}, {"\"\" ", 10922, 0},
+                 {"\\", 1, 32766}, {"\\\"", 1, 16383}, {" ", 0, 0}};
 
     for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++)
     {
@@ -157,7 +159,8 @@ static void test_round_trip(void)
 
 static void test_first_word(void)
 {
-    static const char *const cases[][2] = {{"", ""},         {"  ", ""},     {"a", "a"},          {" a b", "a"}, {"a\tb", "a"}, {"\"a b\" c", "a b"},
+    static const char *const cases[][2] = {{"", ""},         {"  ", ""},     {"a", "a"},
+                                           {" a b", "a"},    {"a\tb", "a"},  {"\"a b\" c", "a b"},
                                            {"\"a b", "a b"}, {"\"\" c", ""}, {"a\"b c\"", "a\"b"}};
 
     for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++)
@@ -265,7 +268,9 @@ int main(void)
 /* The calls of kernel32.dll. */
 DWORD GetEnvironmentVariableW(const WCHAR *name, WCHAR *value, DWORD room)
 {
-    const char *text = str_equal(name, L"PATH") ? path_variable : str_equal(name, L"CONTAINER_SANDBOX_MOUNT_POINT") ? mount_variable : NULL;
+    const char *text = str_equal(name, L"PATH")                            ? path_variable
+                       : str_equal(name, L"CONTAINER_SANDBOX_MOUNT_POINT") ? mount_variable
+                                                                           : NULL;
     WCHAR *made = wide(text ? text : "");
     DWORD length = (DWORD)str_len(made);
 
@@ -300,7 +305,10 @@ DWORD GetFileAttributesW(const WCHAR *path)
 /* Every relative name is below the current folder; "\.\" is removed from names. */
 DWORD GetFullPathNameW(const WCHAR *name, DWORD room, WCHAR *path, WCHAR **file)
 {
-    const WCHAR *before = name[0] && name[1] == ':' ? L"" : name[0] == '\\' && name[1] == '\\' ? L"" : name[0] == '\\' ? L"C:" : L"C:\\work\\";
+    const WCHAR *before = name[0] && name[1] == ':'            ? L""
+                          : name[0] == '\\' && name[1] == '\\' ? L""
+                          : name[0] == '\\'                    ? L"C:"
+                                                               : L"C:\\work\\";
     DWORD length = (DWORD)(str_len(before) + str_len(name));
     WCHAR *out;
 
@@ -337,7 +345,8 @@ void ExitProcess(UINT code)
     exit((int)code);
 }
 
-DWORD FormatMessageW(DWORD flags, const void *source, DWORD code, DWORD language, WCHAR *text, DWORD room, void *arguments)
+DWORD FormatMessageW(DWORD flags, const void *source, DWORD code, DWORD language, WCHAR *text, DWORD room,
+                     void *arguments)
 {
     (void)flags, (void)source, (void)code, (void)language, (void)text, (void)room, (void)arguments;
     return 0;

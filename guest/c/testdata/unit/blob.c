@@ -11,7 +11,10 @@ enum
     MOST = 8192
 };
 
-/* Fills size bytes with what looks like numbers, the same in each run; odd at the end, and neither 0 nor negative at the beginning. */
+/*
+ * Fills size bytes with what looks like numbers, the same in each run; odd at the end, and neither 0 nor negative at
+ * the beginning.
+ */
 static void fill(BYTE *at, SIZE_T size, unsigned seed)
 {
     for (SIZE_T i = 0; i < size; i++)
@@ -219,15 +222,19 @@ static void test_names(void)
     check_number("names", "longer", algorithm_by_name(L"ECDSA_P2567") != NULL, FALSE);
     check_number("names", "shorter", algorithm_by_name(L"ECDSA_P25") != NULL, FALSE);
     check_number("names", "none", algorithm_by_name(L"") != NULL, FALSE);
-    check_number("curves", "by name", algorithm_on_curve(FAMILY_ECDH, L"nistP384") == algorithm_by_name(L"ECDH_P384"), TRUE);
-    check_number("curves", "of the other family", algorithm_of_family(algorithm_by_name(L"ECDSA_P521"), FAMILY_ECDH) == algorithm_by_name(L"ECDH_P521"), TRUE);
+    check_number("curves", "by name", algorithm_on_curve(FAMILY_ECDH, L"nistP384") == algorithm_by_name(L"ECDH_P384"),
+                 TRUE);
+    check_number("curves", "of the other family",
+                 algorithm_of_family(algorithm_by_name(L"ECDSA_P521"), FAMILY_ECDH) == algorithm_by_name(L"ECDH_P521"),
+                 TRUE);
     check_number("curves", "of RSA", algorithm_of_family(algorithm_at(0), FAMILY_ECDH) != NULL, FALSE);
 }
 
 /* INTEGERs. */
 static void test_small_numbers(void)
 {
-    static const BYTE numbers[] = {0x02, 0x01, 0x00, 0x02, 0x02, 0x00, 0x80, 0x02, 0x04, 0x7f, 0xff, 0xff, 0xff, 0x02, 0x01, 0xff, 0x02, 0x00};
+    static const BYTE numbers[] = {0x02, 0x01, 0x00, 0x02, 0x02, 0x00, 0x80, 0x02, 0x04,
+                                   0x7f, 0xff, 0xff, 0xff, 0x02, 0x01, 0xff, 0x02, 0x00};
     struct bytes rest = {numbers, sizeof(numbers)};
     DWORD number = 9;
 

@@ -155,7 +155,9 @@ static NTSTATUS holds(HANDLE folder, const char *name, BOOL follow, BOOL *unsure
 
 static void test_names(void)
 {
-    HANDLE folder = (HANDLE)(INT64)(lx_openat(LX_AT_FDCWD, below(prefix, "drive_c"), LX_O_PATH | LX_O_DIRECTORY | LX_O_CLOEXEC) + 0x1000);
+    HANDLE folder = (HANDLE)(INT64)(lx_openat(LX_AT_FDCWD, below(prefix, "drive_c"),
+                                              LX_O_PATH | LX_O_DIRECTORY | LX_O_CLOEXEC) +
+                                    0x1000);
     char whole[200];
 
     for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
@@ -181,7 +183,9 @@ static void test_names(void)
 /* Names of which nothing is looked up, and the answers that do without a second look. */
 static void test_other_names(void)
 {
-    static const char *const free_names[] = {"\\??\\pipe\\x", "\\??\\unix\\etc", "\\Device\\Null", "\\??\\C:", "\\??\\", "", "x", "\\??\\Q:\\x", "\\??\\_:\\x"};
+    static const char *const free_names[] = {
+        "\\??\\pipe\\x", "\\??\\unix\\etc", "\\Device\\Null", "\\??\\C:", "\\??\\", "", "x",
+        "\\??\\Q:\\x",   "\\??\\_:\\x"};
     BOOL unsure = TRUE;
 
     for (unsigned i = 0; i < sizeof(free_names) / sizeof(*free_names); i++)
@@ -195,7 +199,8 @@ static void test_other_names(void)
     check_status("a new name", "status", holds(NULL, "\\??\\C:\\none", FALSE, &unsure), STATUS_SUCCESS);
     check_number("a new name", "unsure", unsure, FALSE);
     check_status("outward", "status", holds(NULL, "\\??\\C:\\out-file", TRUE, &unsure), OUT);
-    check_status("a handle of no file", "status", holds((HANDLE)(INT64)(900 + 0x1000), "x", TRUE, NULL), STATUS_SUCCESS);
+    check_status("a handle of no file", "status", holds((HANDLE)(INT64)(900 + 0x1000), "x", TRUE, NULL),
+                 STATUS_SUCCESS);
     check_status("a Win32 name", "status", drive_holds_dos(L"C:\\out-folder\\x", FALSE), OUT);
     check_status("a Win32 name that is none", "status", drive_holds_dos(L"", FALSE), STATUS_OBJECT_PATH_NOT_FOUND);
 }
@@ -228,7 +233,8 @@ static void test_long(void)
     text[0] = '/';
     make_link(text, "long-absolute");
     check_status("a long link", "status", drive_holds_path(below(prefix, "drive_c/long"), TRUE), STATUS_NAME_TOO_LONG);
-    check_status("a long absolute link", "status", drive_holds_path(below(prefix, "drive_c/long-absolute"), TRUE), STATUS_NAME_TOO_LONG);
+    check_status("a long absolute link", "status", drive_holds_path(below(prefix, "drive_c/long-absolute"), TRUE),
+                 STATUS_NAME_TOO_LONG);
     memset(text, 'x', LINUX_PATH_MAX);
     check_status("a long path", "status", drive_holds_path(text, TRUE), STATUS_OBJECT_NAME_INVALID);
     text[LINUX_PATH_MAX - 1] = 0;

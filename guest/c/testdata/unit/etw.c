@@ -154,7 +154,8 @@ static void test_event(void)
     check_number("event", "linked", view.items[0].Linkage + 2 * view.items[1].Linkage, 1);
     check_number("event", "user data", view.record.UserDataLength, 9);
     check_number("event", "their bytes", *(BYTE *)view.record.UserData, 'u');
-    check_number("event", "too many items", event_view(&view, bytes, make_event(bytes, MOST_EXTENDED + 1, 8, 0)), FALSE);
+    check_number("event", "too many items", event_view(&view, bytes, make_event(bytes, MOST_EXTENDED + 1, 8, 0)),
+                 FALSE);
     for (DWORD cut = 0; cut < size; cut++) /* each in memory of its size */
     {
         make_event(bytes, 2, 13, 9);

@@ -1,4 +1,7 @@
-/* Events on disk (wevtapi/record.c), as XML (xml.c) and queries (filter.c): what is written is read, and whatever else there is harms nothing. */
+/*
+ * Events on disk (wevtapi/record.c), as XML (xml.c) and queries (filter.c): what is written is read, and whatever else
+ * there is harms nothing.
+ */
 #include "check.h"
 
 #include <stdlib.h>
@@ -13,7 +16,8 @@ static struct record *make(const char *const *texts, unsigned count, DWORD *size
     static const BYTE sid[12] = {1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0}, data[3] = {0, 0xab, 0xff};
     const WCHAR *string[8];
     WCHAR *source = wide("A & B"), *computer = wide("win-1");
-    struct event_parts parts = {2, 3, (WORD)count, 0xc0000007, 8, 9, sizeof(data), some_time, source, computer, string, sid, data, sizeof(sid)};
+    struct event_parts parts = {2,         3,      (WORD)count, 0xc0000007, 8,   9,    sizeof(data),
+                                some_time, source, computer,    string,     sid, data, sizeof(sid)};
     struct record *record;
 
     for (unsigned i = 0; i < count; i++)
@@ -73,11 +77,13 @@ static void test_xml(void)
 
     event_xml(&text, record, channel, NULL);
     check_wide("xml", "event", text.chars,
-               "<Event xmlns='http://schemas.microsoft.com/win/2004/08/events/event'><System><Provider Name='A &amp; B'/><EventID "
-               "Qualifiers='49152'>7</EventID><Version>0</Version><Level>3</Level><Task>3</Task><Opcode>0</Opcode><Keywords>0x80000000000000</"
-               "Keywords><TimeCreated SystemTime='2026-01-01T03:04:05.1234567Z'/><EventRecordID>12</EventRecordID><Correlation/><Execution ProcessID='8' "
-               "ThreadID='9'/><Channel>Application</Channel><Computer>win-1</Computer><Security UserID='S-1-5-18'/></System><EventData><Data>&lt;a&gt; &amp; "
-               "&quot;b&quot;\xef\xbf\xbd</Data><Data>c&apos;</Data><Binary>00ABFF</Binary></EventData></Event>");
+               "<Event xmlns='http://schemas.microsoft.com/win/2004/08/events/event'><System>"
+               "<Provider Name='A &amp; B'/><EventID Qualifiers='49152'>7</EventID><Version>0</Version><Level>3</Level>"
+               "<Task>3</Task><Opcode>0</Opcode><Keywords>0x80000000000000</Keywords>"
+               "<TimeCreated SystemTime='2026-01-01T03:04:05.1234567Z'/><EventRecordID>12</EventRecordID><Correlation/>"
+               "<Execution ProcessID='8' ThreadID='9'/><Channel>Application</Channel><Computer>win-1</Computer>"
+               "<Security UserID='S-1-5-18'/></System><EventData><Data>&lt;a&gt; &amp; &quot;b&quot;\xef\xbf\xbd</Data>"
+               "<Data>c&apos;</Data><Binary>00ABFF</Binary></EventData></Event>");
     text_end(&text);
     bookmark_xml(&text, channel, 77);
     check_number("bookmark", "parsed", bookmark_parse(text.chars, found, &id), TRUE);
@@ -125,37 +131,41 @@ static void test_queries(void)
     {
         const char *text;
         int fits; /* -1: no query */
-    } cases[] = {{"*", 1},
-                 {"", 1},
-                 {"Event", 1},
-                 {"*[System[Level=3]]", 1},
-                 {"*[System[Level=2 or (Task=3 and not(EventID=8))]]", 1},
-                 {"*[System[EventID='7' and EventID/@Qualifiers=0xc000]]", 1},
-                 {"*[System[Security[@UserID='S-1-5-18']]]", 1},
-                 {"*[System[Security[@UserID='S-1-5-19']]]", 0},
-                 {"*[EventData[Data>41]]", 1},
-                 {"*[EventData[Data='X']]", 0},
-                 {"*[EventData/Binary]", 1},
-                 {"*[UserData]", 0},
-                 {"*[System[band(Keywords, 0x80000000000000)]]", 1},
-                 {"*[System[TimeCreated[timediff(@SystemTime) < 1000]]]", 0},
-                 {"*[System[TimeCreated[@SystemTime<'2026-01-01T03:04:05.1234568Z']]]", 1},
-                 {"<QueryList><Query Path='Application'><Select>*[System[Level&gt;3]]</Select><Select Path='application'>*[System[Provider[@Name='a &amp;amp; "
-                  "b']]]</Select></Query></QueryList>",
-                  0},
-                 {"<QueryList><Query Path='Application'><Select>*</Select><Suppress>*[EventData[Data='42']]</Suppress></Query></QueryList>", 0},
-                 {"<QueryList><Query Path='A'><Select>*</Select><Select Path='B'>*</Select></Query></QueryList>", -1},
-                 {"<QueryList><Query Path='A'><Select>*[</Select></Query></QueryList>", -1},
-                 {"<QueryList><Query Path='A'><Select/></Query></QueryList>", -1},
-                 {"<QueryList><Query Path='A'><Select>*", -1},
-                 {"<QueryList", -1},
-                 {"<", -1},
-                 {"*[System[Level=99999999999999999999999]]", -1},
-                 {"*[System[Level!3]]", -1},
-                 {"*[System[timediff(@SystemTime, 3) < 1]]", -1},
-                 {"*[System[timediff(Level) < 1]]", -1},
-                 {"*]", -1},
-                 {"*[System[(((((((((((((((((((((((((((((((((Level=1", -1}};
+    } cases[] = {
+        {"*", 1},
+        {"", 1},
+        {"Event", 1},
+        {"*[System[Level=3]]", 1},
+        {"*[System[Level=2 or (Task=3 and not(EventID=8))]]", 1},
+        {"*[System[EventID='7' and EventID/@Qualifiers=0xc000]]", 1},
+        {"*[System[Security[@UserID='S-1-5-18']]]", 1},
+        {"*[System[Security[@UserID='S-1-5-19']]]", 0},
+        {"*[EventData[Data>41]]", 1},
+        {"*[EventData[Data='X']]", 0},
+        {"*[EventData/Binary]", 1},
+        {"*[UserData]", 0},
+        {"*[System[band(Keywords, 0x80000000000000)]]", 1},
+        {"*[System[TimeCreated[timediff(@SystemTime) < 1000]]]", 0},
+        {"*[System[TimeCreated[@SystemTime<'2026-01-01T03:04:05.1234568Z']]]", 1},
+        {"<QueryList><Query Path='Application'><Select>*[System[Level&gt;3]]</Select><Select "
+         "Path='application'>*[System[Provider[@Name='a &amp;amp; "
+         "b']]]</Select></Query></QueryList>",
+         0},
+        {"<QueryList><Query Path='Application'><Select>*</Select><Suppress>*[EventData[Data='42']]</Suppress></Query>"
+         "</QueryList>",
+         0},
+        {"<QueryList><Query Path='A'><Select>*</Select><Select Path='B'>*</Select></Query></QueryList>", -1},
+        {"<QueryList><Query Path='A'><Select>*[</Select></Query></QueryList>", -1},
+        {"<QueryList><Query Path='A'><Select/></Query></QueryList>", -1},
+        {"<QueryList><Query Path='A'><Select>*", -1},
+        {"<QueryList", -1},
+        {"<", -1},
+        {"*[System[Level=99999999999999999999999]]", -1},
+        {"*[System[Level!3]]", -1},
+        {"*[System[timediff(@SystemTime, 3) < 1]]", -1},
+        {"*[System[timediff(Level) < 1]]", -1},
+        {"*]", -1},
+        {"*[System[(((((((((((((((((((((((((((((((((Level=1", -1}};
     DWORD size;
     struct record *record = make(texts, 2, &size);
     WCHAR *channel = wide("Application");
@@ -168,7 +178,8 @@ static void test_queries(void)
 
         check_number(cases[i].text, "is a query", !error, cases[i].fits >= 0);
         if (!error)
-            check_number(cases[i].text, "fits", query_fits(&query, record, channel, some_time + 20000000), cases[i].fits);
+            check_number(cases[i].text, "fits", query_fits(&query, record, channel, some_time + 20000000),
+                         cases[i].fits);
         query_end(&query);
         /* every part of it, and every part with a mark in another place */
         for (size_t cut = 0; text[cut]; cut++)

@@ -39,8 +39,12 @@ static void test_next(void)
         ULONGLONG at; /* seconds */
         DWORD type, delay, count;
     } failures[] = {
-        {"first", 10, FAILURE_RESTART, 60000, 1}, {"second", 20, FAILURE_RUN, 1000, 2},           {"third", 30, FAILURE_NONE, 0, 3},
-        {"fourth", 40, FAILURE_NONE, 0, 4},       {"the last moment", 86440, FAILURE_NONE, 0, 5}, {"a day later", 86440 + 86401, FAILURE_RESTART, 60000, 1},
+        {"first", 10, FAILURE_RESTART, 60000, 1},
+        {"second", 20, FAILURE_RUN, 1000, 2},
+        {"third", 30, FAILURE_NONE, 0, 3},
+        {"fourth", 40, FAILURE_NONE, 0, 4},
+        {"the last moment", 86440, FAILURE_NONE, 0, 5},
+        {"a day later", 86440 + 86401, FAILURE_RESTART, 60000, 1},
     };
     struct failure_plan plan, empty = {0};
     struct failure_record record = {0}, never = {0};

@@ -102,7 +102,8 @@ static void test_heads(void)
 
 static void test_lines(void)
 {
-    static const char text[] = "POST /a?b HTTP/1.1\r\nhost:  x:1 \r\nConnection: Upgrade , keep-alive\r\nExpect: 100-Continue\r\nX-Y:\r\n\r\n";
+    static const char text[] =
+        "POST /a?b HTTP/1.1\r\nhost:  x:1 \r\nConnection: Upgrade , keep-alive\r\nExpect: 100-Continue\r\nX-Y:\r\n\r\n";
     struct head head;
     struct line line;
     uint32_t at, n = 0;
@@ -123,7 +124,8 @@ static void test_lines(void)
 }
 
 /* Reads a body that comes in pieces of step bytes; what is left of the text is after the body. */
-static int body_of(const char *text, size_t length, size_t step, int chunked, uint64_t announced, char *out, size_t *written)
+static int body_of(const char *text, size_t length, size_t step, int chunked, uint64_t announced, char *out,
+                   size_t *written)
 {
     struct head head = {.chunked = (uint8_t)chunked, .has_length = !chunked, .content_length = announced};
     struct body body;
@@ -184,7 +186,10 @@ static void test_bodies(void)
     for (unsigned i = 0; i < COUNT(tests); i++)
         for (size_t step = 1; step < 30; step++)
         {
-            check_number(tests[i].text, "rest", body_of(tests[i].text, strlen(tests[i].text), step, tests[i].chunked, tests[i].length, out, &n), tests[i].want);
+            check_number(
+                tests[i].text, "rest",
+                body_of(tests[i].text, strlen(tests[i].text), step, tests[i].chunked, tests[i].length, out, &n),
+                tests[i].want);
             out[n] = 0;
             check_text(tests[i].text, "body", out, tests[i].body);
         }
@@ -202,8 +207,10 @@ static const struct address here = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 1
 static void test_mutations(void)
 {
     static const char *const seeds[] = {
-        "GET /a/../b?c HTTP/1.1\r\nHost: [::1]:80\r\nConnection: close, keep-alive\r\nContent-Length: 12\r\nX: y\r\n\r\n",
-        "POST http://a:1/%41%c3%a4/.. HTTP/1.0\r\nExpect: 100-continue\r\nCookie: a\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "GET /a/../b?c HTTP/1.1\r\nHost: [::1]:80\r\nConnection: close, keep-alive\r\nContent-Length: 12\r\nX: y\r\n"
+        "\r\n",
+        "POST http://a:1/%41%c3%a4/.. HTTP/1.0\r\nExpect: 100-continue\r\nCookie: a\r\nTransfer-Encoding: chunked\r\n"
+        "\r\n",
         "5;x=y\r\nhello\r\n0a\r\n0123456789\r\n0\r\nA: b\r\n\r\n",
         "http://[2001:db8::1]:8080/a/b/",
     };

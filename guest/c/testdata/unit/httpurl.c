@@ -1,4 +1,6 @@
-/* Tests of the parts of the HTTP driver that read URLs: prefixes, requests' URLs, addresses. Blocks are as in http.c. */
+/*
+ * Tests of the parts of the HTTP driver that read URLs: prefixes, requests' URLs, addresses. Blocks are as in http.c.
+ */
 #include "parse.h"
 #include "url.h"
 #include "memory.h"
@@ -66,7 +68,8 @@ static void test_prefixes(void)
         char *block = copy(text, length);
         struct prefix prefix;
 
-        check_number(tests[i].text, "result", prefix_read(&prefix, (uint16_t *)block, (uint32_t)(length / sizeof(WCHAR))), tests[i].want);
+        check_number(tests[i].text, "result",
+                     prefix_read(&prefix, (uint16_t *)block, (uint32_t)(length / sizeof(WCHAR))), tests[i].want);
         check_number(tests[i].text, "kind", prefix.kind, tests[i].want == PREFIX_OK ? tests[i].kind : prefix.kind);
         check_number(tests[i].text, "port", prefix.port, tests[i].port);
         prefix_free(&prefix);
@@ -171,7 +174,8 @@ static void test_fits(void)
 
         prefix_read(&prefix, (uint16_t *)text, (uint32_t)wcslen(text));
         cook_of(tests[i].url, tests[i].host, &cooked);
-        check_number(tests[i].prefix, tests[i].url, prefix_fit(&prefix, &cooked, &here, 8080, &host_fits), tests[i].want);
+        check_number(tests[i].prefix, tests[i].url, prefix_fit(&prefix, &cooked, &here, 8080, &host_fits),
+                     tests[i].want);
         check_number(tests[i].prefix, "host", host_fits, tests[i].host_fits);
         prefix_free(&prefix);
         free(cooked.text);

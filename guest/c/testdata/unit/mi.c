@@ -34,9 +34,12 @@ static void test_dates(void)
         if (tests[i].ok)
         {
             check_number(tests[i].text, "timestamp", date.is_timestamp, tests[i].timestamp);
-            check_number(tests[i].text, "year or days", tests[i].timestamp ? date.timestamp.year : date.interval.days, tests[i].first);
-            check_number(tests[i].text, "month or hours", tests[i].timestamp ? date.timestamp.month : date.interval.hours, tests[i].second);
-            check_number(tests[i].text, "microseconds", tests[i].timestamp ? date.timestamp.microseconds : date.interval.microseconds, tests[i].micro);
+            check_number(tests[i].text, "year or days", tests[i].timestamp ? date.timestamp.year : date.interval.days,
+                         tests[i].first);
+            check_number(tests[i].text, "month or hours",
+                         tests[i].timestamp ? date.timestamp.month : date.interval.hours, tests[i].second);
+            check_number(tests[i].text, "microseconds",
+                         tests[i].timestamp ? date.timestamp.microseconds : date.interval.microseconds, tests[i].micro);
             if (tests[i].timestamp)
                 check_number(tests[i].text, "utc", date.timestamp.utc, tests[i].utc);
         }
@@ -91,8 +94,11 @@ static void test_types(void)
         LONG cim;
         int type, size;
     } tests[] = {
-        {11, MI_BOOLEAN, 1},    {17, MI_UINT8, 1}, {2, MI_SINT16, 2}, {19, MI_UINT32, 4},     {21, MI_UINT64, 8},
-        {4, MI_REAL32, 4},      {5, MI_REAL64, 8}, {8, MI_STRING, 8}, {101, MI_DATETIME, 36}, {0x2008, MI_STRING | MI_ARRAY, 16},
+        {11, MI_BOOLEAN, 1},    {17, MI_UINT8, 1},
+        {2, MI_SINT16, 2},      {19, MI_UINT32, 4},
+        {21, MI_UINT64, 8},     {4, MI_REAL32, 4},
+        {5, MI_REAL64, 8},      {8, MI_STRING, 8},
+        {101, MI_DATETIME, 36}, {0x2008, MI_STRING | MI_ARRAY, 16},
         {102, MI_REFERENCE, 8}, {999, -1, 8},
     };
 

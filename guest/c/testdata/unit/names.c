@@ -144,8 +144,10 @@ static void test_paths(void)
 /* Wine's own names of what has another one here. */
 static void test_wine(void)
 {
-    static const char *const differ[] = {"a*b", "a\xef\xbf\xbd", "x.", "con", "\xef\x80\xaa", "a:b", "con                    .x"};
-    static const char *const same[] = {".", "..", "plain", "\xc3\xa4", "a.b", "\xf0\x9f\x90\x9a", "con                    x"};
+    static const char *const differ[] = {
+        "a*b", "a\xef\xbf\xbd", "x.", "con", "\xef\x80\xaa", "a:b", "con                    .x"};
+    static const char *const same[] = {
+        ".", "..", "plain", "\xc3\xa4", "a.b", "\xf0\x9f\x90\x9a", "con                    x"};
     WCHAR *name;
 
     for (unsigned i = 0; i < 14; i++)

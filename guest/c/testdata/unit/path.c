@@ -1,6 +1,7 @@
 /*
- * Names and links (hooks/path.c): what the text of a Linux link means to Windows programs, and the text of a link that one of them makes. The program is
- * given an empty folder, in which it makes a prefix: <folder>/prefix/drive_c and <folder>/prefix/dosdevices/c:.
+ * Names and links (hooks/path.c): what the text of a Linux link means to Windows programs, and the text of a link that
+ * one of them makes. The program is given an empty folder, in which it makes a prefix: <folder>/prefix/drive_c and
+ * <folder>/prefix/dosdevices/c:.
  */
 #include "path.h"
 
@@ -59,8 +60,10 @@ static void test_target(void)
         {"dosdevices/./c:", "C:\\", FALSE, TRUE},
         {"../../dosdevices/unc/server/share", "\\\\server\\share", FALSE, FALSE},
         {"dosdevices/unc/server/share/a/b//", "\\\\server\\share\\a\\b", FALSE, FALSE},
-        {"../../dosdevices/./volume{0d1cbb58-0000-0000-0000-100000000000}/", "Volume{0d1cbb58-0000-0000-0000-100000000000}\\", FALSE, TRUE},
-        {"dosdevices/volume{0d1cbb58-0000-0000-0000-100000000000}/a/", "Volume{0d1cbb58-0000-0000-0000-100000000000}\\a", FALSE, FALSE},
+        {"../../dosdevices/./volume{0d1cbb58-0000-0000-0000-100000000000}/",
+         "Volume{0d1cbb58-0000-0000-0000-100000000000}\\", FALSE, TRUE},
+        {"dosdevices/volume{0d1cbb58-0000-0000-0000-100000000000}/a/",
+         "Volume{0d1cbb58-0000-0000-0000-100000000000}\\a", FALSE, FALSE},
         {"dosdevices/volume{0d1cbb58}/a", "dosdevices\\volume{0d1cbb58}\\a", TRUE, FALSE},
         {"dosdevices/unc/", "\\\\", FALSE, FALSE},
         {"dosdevices/./unc/server/share", "dosdevices\\.\\unc\\server\\share", TRUE, FALSE},
@@ -103,7 +106,14 @@ static void test_target_long(void)
     static const struct
     {
         const char *head, *fill;
-    } cases[] = {{"", "a"}, {"a", "/"}, {"", "../"}, {"", "\xff"}, {"", "\xe6\x97\xa5"}, {"dosdevices/c:/", "b"}, {"/", "o"}, {"../dosdevices/./c:", "/"}};
+    } cases[] = {{"", "a"},
+                 {"a", "/"},
+                 {"", "../"},
+                 {"", "\xff"},
+                 {"", "\xe6\x97\xa5"},
+                 {"dosdevices/c:/", "b"},
+                 {"/", "o"},
+                 {"../dosdevices/./c:", "/"}};
     struct target *target = malloc(sizeof(*target));
     char *text = malloc(LINUX_PATH_MAX);
 
@@ -156,8 +166,10 @@ static const struct
     {"\\\\server", NULL, FALSE, FALSE, STATUS_OBJECT_NAME_INVALID},
     {"\\??\\UNC\\server\\share", NULL, TRUE, FALSE, STATUS_NOT_SUPPORTED},
     {"\\\\.\\pipe\\x", NULL, FALSE, FALSE, STATUS_NOT_SUPPORTED},
-    {"\\??\\Volume{0D1cbb58-0000-0000-0000-100000000000}\\", "../../dosdevices/./volume{0d1cbb58-0000-0000-0000-100000000000}/", TRUE, FALSE, 0},
-    {"\\\\?\\Volume{0d1cbb58-0000-0000-0000-100000000000}\\A", "../../dosdevices/volume{0d1cbb58-0000-0000-0000-100000000000}/A", FALSE, FALSE, 0},
+    {"\\??\\Volume{0D1cbb58-0000-0000-0000-100000000000}\\",
+     "../../dosdevices/./volume{0d1cbb58-0000-0000-0000-100000000000}/", TRUE, FALSE, 0},
+    {"\\\\?\\Volume{0d1cbb58-0000-0000-0000-100000000000}\\A",
+     "../../dosdevices/volume{0d1cbb58-0000-0000-0000-100000000000}/A", FALSE, FALSE, 0},
     {"\\??\\Volume{0d1cbb58-0000-0000-0000-10000000000}\\", NULL, TRUE, FALSE, STATUS_NOT_SUPPORTED},
     {"\\??\\Volume{0d1cbb58-0000-0000-0000-100000000000}x", NULL, TRUE, FALSE, STATUS_NOT_SUPPORTED},
     {"\\??\\Volume{", NULL, TRUE, FALSE, STATUS_NOT_SUPPORTED},
@@ -235,7 +247,8 @@ static void test_text_long(void)
             for (ULONG j = 0; j < cases[i].length; j++)
                 name[j] = j % 50 ? 0x65e5 : '\\';
             memcpy(name, drive ? L"C:" : L"xx", 2 * sizeof(*name));
-            check_status(drive ? "a long name on a drive" : "a long name", "status", text_of_target(&place, name, FALSE, TRUE, text), cases[i].want);
+            check_status(drive ? "a long name on a drive" : "a long name", "status",
+                         text_of_target(&place, name, FALSE, TRUE, text), cases[i].want);
             free(text);
             free(name);
         }
@@ -299,8 +312,10 @@ static void test_far(void)
     for (int i = 0; i < 682; i++)
         target[i] = 0x65e5;
     memcpy(target, L"C:\\", 3 * sizeof(*target));
-    check_status("far away", "status of a long name", text_of_target(&place, target, TRUE, TRUE, text), STATUS_OBJECT_NAME_INVALID);
-    check_status("far away", "status of a short name", text_of_target(&place, L"C:\\x", TRUE, TRUE, text), STATUS_OBJECT_NAME_INVALID);
+    check_status("far away", "status of a long name", text_of_target(&place, target, TRUE, TRUE, text),
+                 STATUS_OBJECT_NAME_INVALID);
+    check_status("far away", "status of a short name", text_of_target(&place, L"C:\\x", TRUE, TRUE, text),
+                 STATUS_OBJECT_NAME_INVALID);
     text_move("dosdevices/c:/x", &place, moved);
     check_text("far away", "moved", moved, "dosdevices/c:/x");
     place_close(&place);
@@ -341,7 +356,8 @@ static void test_place(void)
 
         memset(long_name + 5, 'n', (SIZE_T)length);
         long_name[5 + length] = 0;
-        check_status("a long name", "status", place_open(long_name, &place), length < 256 ? STATUS_SUCCESS : STATUS_OBJECT_NAME_INVALID);
+        check_status("a long name", "status", place_open(long_name, &place),
+                     length < 256 ? STATUS_SUCCESS : STATUS_OBJECT_NAME_INVALID);
         place_close(&place);
     }
 }
@@ -371,29 +387,39 @@ static void test_text_forms(void)
 static void test_path_of(void)
 {
     char *path = malloc(LINUX_PATH_MAX), *small = malloc(16);
-    HANDLE folder = (HANDLE)(INT64)(lx_openat(LX_AT_FDCWD, below(prefix, "drive_c/Users"), LX_O_PATH | LX_O_DIRECTORY | LX_O_CLOEXEC) + 0x1000);
+    HANDLE folder = (HANDLE)(INT64)(lx_openat(LX_AT_FDCWD, below(prefix, "drive_c/Users"),
+                                              LX_O_PATH | LX_O_DIRECTORY | LX_O_CLOEXEC) +
+                                    0x1000);
     static WCHAR many[4000];
 
-    check_status("absolute", "status", path_of_name(NULL, L"\\??\\C:\\Users\\Admin", 36, path, LINUX_PATH_MAX), STATUS_SUCCESS);
+    check_status("absolute", "status", path_of_name(NULL, L"\\??\\C:\\Users\\Admin", 36, path, LINUX_PATH_MAX),
+                 STATUS_SUCCESS);
     check_text("absolute", "path", path, below(prefix, "dosdevices/c:/Users/Admin"));
-    check_status("counted", "status", path_of_name(NULL, L"\\??\\C:\\Users\\Admin", 24, path, LINUX_PATH_MAX), STATUS_SUCCESS);
+    check_status("counted", "status", path_of_name(NULL, L"\\??\\C:\\Users\\Admin", 24, path, LINUX_PATH_MAX),
+                 STATUS_SUCCESS);
     check_text("counted", "path", path, below(prefix, "dosdevices/c:/Users"));
     check_status("below a handle", "status", path_of_name(folder, L"Admin", 10, path, LINUX_PATH_MAX), STATUS_SUCCESS);
     check_text("below a handle", "path", path, below(prefix, "drive_c/Users/Admin"));
-    check_status("new below a handle", "status", path_of_name(folder, L"new", 6, path, LINUX_PATH_MAX), STATUS_NO_SUCH_FILE);
+    check_status("new below a handle", "status", path_of_name(folder, L"new", 6, path, LINUX_PATH_MAX),
+                 STATUS_NO_SUCH_FILE);
     check_text("new below a handle", "path", path, below(prefix, "drive_c/Users/new"));
     check_status("nothing", "status", path_of_name(folder, L"", 0, path, LINUX_PATH_MAX), STATUS_OBJECT_NAME_INVALID);
-    check_status("no such folder", "status", path_of_name(folder, L"none\\x", 12, path, LINUX_PATH_MAX), STATUS_OBJECT_PATH_NOT_FOUND);
-    check_status("no handle", "status", path_of_name((HANDLE)(INT64)(900 + 0x1000), L"x", 2, path, LINUX_PATH_MAX), STATUS_INVALID_HANDLE);
+    check_status("no such folder", "status", path_of_name(folder, L"none\\x", 12, path, LINUX_PATH_MAX),
+                 STATUS_OBJECT_PATH_NOT_FOUND);
+    check_status("no handle", "status", path_of_name((HANDLE)(INT64)(900 + 0x1000), L"x", 2, path, LINUX_PATH_MAX),
+                 STATUS_INVALID_HANDLE);
     for (int i = 0; i < 4000; i++)
         many[i] = i % 100 ? 'm' : '\\';
-    check_status("64 KiB and more", "status", path_of_name(NULL, L"\\??\\C:\\Users\\Admin", 0x10000 + 36, path, LINUX_PATH_MAX), STATUS_OBJECT_NAME_INVALID);
+    check_status("64 KiB and more", "status",
+                 path_of_name(NULL, L"\\??\\C:\\Users\\Admin", 0x10000 + 36, path, LINUX_PATH_MAX),
+                 STATUS_OBJECT_NAME_INVALID);
     check_number("a long name", "refused", path_of_name(folder, many + 1, 7998, path, LINUX_PATH_MAX) < 0, TRUE);
     check_number("little room", "refused", path_of_name(NULL, L"\\??\\C:\\Users\\Admin", 36, small, 16) < 0, TRUE);
     check_number("little room below a handle", "refused", path_of_name(folder, L"Admin", 10, small, 16) < 0, TRUE);
     check_status("by its Win32 name", "status", path_of_dos(L"C:\\Users", path, LINUX_PATH_MAX), STATUS_SUCCESS);
     check_text("by its Win32 name", "path", path, below(prefix, "dosdevices/c:/Users"));
-    check_status("a Win32 name that is none", "status", path_of_dos(L"", path, LINUX_PATH_MAX), STATUS_OBJECT_PATH_NOT_FOUND);
+    check_status("a Win32 name that is none", "status", path_of_dos(L"", path, LINUX_PATH_MAX),
+                 STATUS_OBJECT_PATH_NOT_FOUND);
     free(small);
     free(path);
     lx_close((int)(INT64)folder - 0x1000);

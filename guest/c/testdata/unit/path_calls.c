@@ -1,6 +1,6 @@
 /*
- * The calls of ntdll.dll that hooks/path.c makes. Three are Wine's own: a name becomes a Linux path, a path a name, a handle a descriptor. A handle is a
- * descriptor plus 0x1000.
+ * The calls of ntdll.dll that hooks/path.c makes. Three are Wine's own: a name becomes a Linux path, a path a name, a
+ * handle a descriptor. A handle is a descriptor plus 0x1000.
  */
 #include "path_calls.h"
 
@@ -68,7 +68,11 @@ static NTSTATUS nt_to_unix(const OBJECT_ATTRIBUTES *attributes, char *path, ULON
         memmove(name + 4, name + 12, strlen(name + 12) + 1);
     if (!attributes->RootDirectory && length > 6)
         name[4] |= 0x20; /* the drive is c: on disk */
-    snprintf(whole, ROOM, "%s/%s", attributes->RootDirectory ? "." : *prefix ? below(prefix, "dosdevices") : "", name + (attributes->RootDirectory ? 0 : 4));
+    snprintf(whole, ROOM, "%s/%s",
+             attributes->RootDirectory ? "."
+             : *prefix                 ? below(prefix, "dosdevices")
+                                       : "",
+             name + (attributes->RootDirectory ? 0 : 4));
     if (strlen(whole) >= *size)
         return STATUS_BUFFER_TOO_SMALL;
     strcpy(path, whole);

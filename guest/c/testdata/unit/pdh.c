@@ -1,4 +1,7 @@
-/* Tests of the parts of pdh.dll that compute: paths, the tables from the texts of /proc, and the figures of two measurements. */
+/*
+ * Tests of the parts of pdh.dll that compute: paths, the tables from the texts of /proc, and the figures of two
+ * measurements.
+ */
 #include "counters.h"
 
 #include <stdlib.h>
@@ -53,9 +56,10 @@ static void test_matches(void)
         const char *pattern, *name;
         BOOL want;
     } tests[] = {
-        {"*", "anything", TRUE}, {"*", "", TRUE},           {"_total", "_Total", TRUE}, {"eth0", "eth1", FALSE}, {"eth*", "ETH0", TRUE},
-        {"*:1*", "a:21", FALSE}, {"*:1*", "a:12", TRUE},    {"a*b*c", "aXbYbZc", TRUE}, {"a*b", "ab", TRUE},     {"a*b", "abc", FALSE},
-        {"", "a", FALSE},        {"0,*", "0,_Total", TRUE}, {"a", "", FALSE},
+        {"*", "anything", TRUE}, {"*", "", TRUE},         {"_total", "_Total", TRUE}, {"eth0", "eth1", FALSE},
+        {"eth*", "ETH0", TRUE},  {"*:1*", "a:21", FALSE}, {"*:1*", "a:12", TRUE},     {"a*b*c", "aXbYbZc", TRUE},
+        {"a*b", "ab", TRUE},     {"a*b", "abc", FALSE},   {"", "a", FALSE},           {"0,*", "0,_Total", TRUE},
+        {"a", "", FALSE},
     };
 
     for (unsigned i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
@@ -74,7 +78,8 @@ static void test_definitions(void)
     LONG status;
 
     for (int i = 0; (def = counter_at(i)); i++)
-        check_number("each counter", "is found by its name", find_counter(def->object->name, def->name, &status) == def, TRUE);
+        check_number("each counter", "is found by its name", find_counter(def->object->name, def->name, &status) == def,
+                     TRUE);
     def = find_counter(L"processor information", L"% PROCESSOR TIME", &status);
     check_number("other letter case", "type", def ? def->type : 0, PERF_100NSEC_TIMER_INV);
     check_number("no such counter", "found", find_counter(L"Memory", L"Nothing", &status) != NULL, FALSE);
@@ -105,8 +110,10 @@ static void check_field(const struct table *table, const char *name, int field, 
 static void test_processors(void)
 {
     static const struct processor_texts texts = {
-        "cpu  300 20 100 400 40 6 8 0 0 0\ncpu0 100 10 50 200 20 2 4 0 0 0\ncpu2 200 10 50 200 20 4 4 0 0 0\nintr 9 9\nctxt 77\nprocs_running 5\n",
-        "           CPU0       CPU2       \n  8:   10   20  IO-APIC 3 rtc0\nLOC:   5   7   Local timer interrupts\nERR:  3\nMIS:  4\n",
+        "cpu  300 20 100 400 40 6 8 0 0 0\ncpu0 100 10 50 200 20 2 4 0 0 0\ncpu2 200 10 50 200 20 4 4 0 0 0\nintr 9 9\n"
+        "ctxt 77\nprocs_running 5\n",
+        "           CPU0       CPU2       \n  8:   10   20  IO-APIC 3 rtc0\nLOC:   5   7   Local timer interrupts\n"
+        "ERR:  3\nMIS:  4\n",
         "                    CPU0       CPU2       \n          HI:   1   2\n       TIMER:   3   4\n",
         "processor\t: 0\nvendor_id\t: X\ncpu MHz\t\t: 2096.004\n\nprocessor\t: 2\ncpu MHz\t\t: 3000.9\n",
     };
@@ -169,7 +176,8 @@ static void test_node_memory(void)
          "inactive_anon 1200000\nactive_anon 0\ninactive_file 300000\nactive_file 100000\nslab_reclaimable 100000\n",
          4000000 - (2000000 - 500000), 300000, 100000},
         {"cgroup v1",
-         "cache 1\nrss 2\ninactive_file 3\nactive_file 4\nhierarchical_memory_limit 4000000\ntotal_cache 600000\ntotal_rss 1000000\n"
+         "cache 1\nrss 2\ninactive_file 3\nactive_file 4\nhierarchical_memory_limit 4000000\ntotal_cache 600000\n"
+         "total_rss 1000000\n"
          "total_dirty 5120\ntotal_writeback 1024\ntotal_inactive_file 300000\ntotal_active_file 100000\n",
          4000000 - (2000000 - 400000), 400000, 0},
         {"nothing but the sum", "", 2000000, 2000000, 0},
@@ -182,7 +190,8 @@ static void test_node_memory(void)
         struct table table = {0};
         char text[NODE_MEMORY_TEXT];
 
-        check_number(cases[i].name, "parsed", node_memory_parse(&memory, "4000000\n", "2000000\n", cases[i].stat), TRUE);
+        check_number(cases[i].name, "parsed", node_memory_parse(&memory, "4000000\n", "2000000\n", cases[i].stat),
+                     TRUE);
         check_number(cases[i].name, "available", (long long)memory.available, cases[i].available);
         node_memory_text(&memory, text);
         parse_memory(&table, text, NULL);
@@ -200,7 +209,8 @@ static void test_node_memory(void)
         }
         free(table.rows);
     }
-    check_number("fuller than it may be", "parsed", node_memory_parse(&memory, "1000\n", "3000\n", "inactive_file 500\n"), TRUE);
+    check_number("fuller than it may be", "parsed",
+                 node_memory_parse(&memory, "1000\n", "3000\n", "inactive_file 500\n"), TRUE);
     check_number("fuller than it may be", "available", (long long)memory.available, 0);
     check_number("no limit", "parsed", node_memory_parse(&memory, "max\n", "3000\n", ""), FALSE);
     check_number("no usage", "parsed", node_memory_parse(&memory, "1000\n", "", ""), FALSE);
@@ -210,8 +220,9 @@ static void test_network(void)
 {
     struct table table = {0};
 
-    parse_network(&table, "Inter-|   Receive\n face |bytes    packets\n    lo: 9 9 0 0 0 0 0 0 9 9 0 0 0 0 0 0\n"
-                          "  eth0:100 2 3 4 0 0 0 0 500 6 7 8 0 0 0 0\nvEthernet (a#b): 1 0 0 0 0 0 0 0 2 0 0 0 0 0 0 0\n");
+    parse_network(&table,
+                  "Inter-|   Receive\n face |bytes    packets\n    lo: 9 9 0 0 0 0 0 0 9 9 0 0 0 0 0 0\n"
+                  "  eth0:100 2 3 4 0 0 0 0 500 6 7 8 0 0 0 0\nvEthernet (a#b): 1 0 0 0 0 0 0 0 2 0 0 0 0 0 0 0\n");
     check_number("adapters", "rows", table.count, 2);
     check_field(&table, "eth0", NET_RX_BYTES, 100);
     check_field(&table, "eth0", NET_RX_DROPPED, 4);
@@ -233,7 +244,8 @@ static const char diskstats[] = "   7       0 loop0 1 1 1 1 1 1 1 1 0 1 1\n"
 
 static void test_disks(void)
 {
-    static const struct drive drives[] = {{'C', 5 << 20, 9 << 20, TRUE, 254, 1}, {'D', 1 << 20, 2 << 20, FALSE, 0, 41}, {'E', 0, 1 << 20, TRUE, 259, 0}};
+    static const struct drive drives[] = {
+        {'C', 5 << 20, 9 << 20, TRUE, 254, 1}, {'D', 1 << 20, 2 << 20, FALSE, 0, 41}, {'E', 0, 1 << 20, TRUE, 259, 0}};
     struct table disks = {0}, volumes = {0};
     const LONGLONG up = 1000000;
 
@@ -309,7 +321,8 @@ static void test_figures(void)
     {
         double value = -1;
 
-        check_number(tests[i].name, "known", figure(tests[i].type, &tests[i].now, &tests[i].before, tests[i].cap, &value), tests[i].want);
+        check_number(tests[i].name, "known",
+                     figure(tests[i].type, &tests[i].now, &tests[i].before, tests[i].cap, &value), tests[i].want);
         check_number(tests[i].name, "thousandths", (long long)(value * 1000), (long long)(tests[i].value * 1000));
     }
 }

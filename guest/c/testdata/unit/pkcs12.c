@@ -1,4 +1,7 @@
-/* Tests of PFX files (ncrypt/pkcs12.c): what is found in them, and that nothing is looked for beyond their end. What encrypts here is an exclusive or. */
+/*
+ * Tests of PFX files (ncrypt/pkcs12.c): what is found in them, and that nothing is looked for beyond their end. What
+ * encrypts here is an exclusive or.
+ */
 #include "pkcs12.h"
 
 #include <stdlib.h>

@@ -107,7 +107,8 @@ static void test_hostile(void)
 {
     static const BYTE nul[] = {0x30, 15, 0x82, 13, 'a', '.', 'b', 0, '.', 'e', 'v', 'i', 'l', '.', 'o', 'r', 'g'};
     static const BYTE foreign[] = {0x30, 5, 0x82, 3, 0xfc, '.', 'b'}, wrong[] = {0x31, 5, 0x82, 3, 'a', '.', 'b'};
-    static const BYTE long_list[] = {0x30, 0x7f, 0x82, 3, 'a', '.', 'b'}, long_name[] = {0x30, 5, 0x82, 0x7f, 'a', '.', 'b'};
+    static const BYTE long_list[] = {0x30, 0x7f, 0x82, 3, 'a', '.', 'b'},
+                      long_name[] = {0x30, 5, 0x82, 0x7f, 'a', '.', 'b'};
     char longest[1024];
 
     check_number("with a NUL", "before it", matches(nul, sizeof(nul), "a.b"), FALSE);

@@ -35,7 +35,10 @@ static HANDLE handle(unsigned long number)
     return (HANDLE)(number << 2);
 }
 
-/* The low two bits of a handle are the program's (learn.microsoft.com/windows/win32/sysinfo/handle-inheritance; winnt.h: "Obj handles are 4-aligned"). */
+/*
+ * The low two bits of a handle are the program's (learn.microsoft.com/windows/win32/sysinfo/handle-inheritance;
+ * winnt.h: "Obj handles are 4-aligned").
+ */
 static void test_handles(void)
 {
     struct thing *thing = make(OBJECT_LINK, 7), *got;

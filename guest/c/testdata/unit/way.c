@@ -1,6 +1,6 @@
 /*
- * The way to what has a name that Windows does not have (hooks/way.c). The program is given an empty folder, in which it
- * makes a prefix.
+ * The way to what has a name that Windows does not have (hooks/way.c). The program is given an empty folder, in which
+ * it makes a prefix.
  */
 #include "way.h"
 
@@ -15,7 +15,9 @@ static char root[512]; /* canonical */
 /* Names of which a component stands for one that Windows does not have (hooks/way.c). */
 static void test_way(void)
 {
-    HANDLE folder = (HANDLE)(INT64)(lx_openat(LX_AT_FDCWD, below(prefix, "drive_c/Users"), LX_O_PATH | LX_O_DIRECTORY | LX_O_CLOEXEC) + 0x1000);
+    HANDLE folder = (HANDLE)(INT64)(lx_openat(LX_AT_FDCWD, below(prefix, "drive_c/Users"),
+                                              LX_O_PATH | LX_O_DIRECTORY | LX_O_CLOEXEC) +
+                                    0x1000);
     static const struct
     {
         const char *name;
@@ -46,12 +48,14 @@ static void test_way(void)
         WCHAR *text = wide(cases[i].name);
         ULONG bytes = (ULONG)(wide_length(text) * sizeof(WCHAR));
 
-        check_status(cases[i].name, "status", path_of_name(cases[i].bare ? folder : NULL, text, bytes, path, LINUX_PATH_MAX), cases[i].status);
+        check_status(cases[i].name, "status",
+                     path_of_name(cases[i].bare ? folder : NULL, text, bytes, path, LINUX_PATH_MAX), cases[i].status);
         if (cases[i].path)
             check_text(cases[i].name, "path", path, below(below(prefix, "drive_c/Users"), cases[i].path));
         free(text);
     }
-    check_status("a name of NT", "status", path_to_nt(below(prefix, "drive_c/Users/w*y/in\xff/x"), name, &room), STATUS_SUCCESS);
+    check_status("a name of NT", "status", path_to_nt(below(prefix, "drive_c/Users/w*y/in\xff/x"), name, &room),
+                 STATUS_SUCCESS);
     check_wide("a name of NT", "name", name, "\\??\\C:\\Users\\w\xef\x80\xaay\\in\xef\x83\xbf\\x");
     check_number("a name of NT", "length", room, 23);
     check_number("a plain path", "differs", path_differs("/a/b c/d"), FALSE);

@@ -1,7 +1,8 @@
 /*
- * What the parts under test need of Windows, for a test on Linux: types, constants and calls, only those that they use. Names, layouts and values are those
- * of winnt.h, winbase.h and winternl.h. Compiled with -fshort-wchar, so that a character of a wide string has 16 bits; the C library's functions for
- * wide strings expect 32, so those that are used are written anew (windows.c).
+ * What the parts under test need of Windows, for a test on Linux: types, constants and calls, only those that they use.
+ * Names, layouts and values are those of winnt.h, winbase.h and winternl.h. Compiled with -fshort-wchar, so that a
+ * character of a wide string has 16 bits; the C library's functions for wide strings expect 32, so those that are used
+ * are written anew (windows.c).
  */
 #ifndef MULLION_TEST_WINDOWS_H
 #define MULLION_TEST_WINDOWS_H
@@ -194,6 +195,7 @@ DWORD GetFullPathNameW(const WCHAR *name, DWORD room, WCHAR *path, WCHAR **file)
 #define FORMAT_MESSAGE_MAX_WIDTH_MASK 0xff
 void ExitProcess(UINT code);
 int CompareStringOrdinal(const WCHAR *a, int a_length, const WCHAR *b, int b_length, BOOL ignore_case);
-DWORD FormatMessageW(DWORD flags, const void *source, DWORD code, DWORD language, WCHAR *text, DWORD room, void *arguments);
+DWORD FormatMessageW(DWORD flags, const void *source, DWORD code, DWORD language, WCHAR *text, DWORD room,
+                     void *arguments);
 
 #endif
