@@ -67,7 +67,7 @@ BOOL der_take_small(struct bytes *from, DWORD *number)
     return TRUE;
 }
 
-BOOL bytes_equal(struct bytes a, const void *data, SIZE_T size)
+BOOL der_bytes_equal(struct bytes a, const void *data, SIZE_T size)
 {
     return a.size == size && !memcmp(a.data, data, size);
 }

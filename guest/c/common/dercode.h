@@ -41,7 +41,7 @@ BOOL der_take_number(struct bytes *from, struct bytes *number);
 /* Takes an INTEGER that fits into 31 bits. */
 BOOL der_take_small(struct bytes *from, DWORD *number);
 
-BOOL bytes_equal(struct bytes a, const void *data, SIZE_T size);
+BOOL der_bytes_equal(struct bytes a, const void *data, SIZE_T size);
 
 /* What is written ends at end; without end it is only measured. */
 struct der_out

@@ -94,7 +94,7 @@ static int read6(uint8_t out[16], const char *text, uint32_t length)
     return 1;
 }
 
-int address_read(struct address *address, const char *text, uint32_t length)
+int ipaddress_read(struct address *address, const char *text, uint32_t length)
 {
     if (length > 2 && text[0] == '[' && text[length - 1] == ']')
         return read6(address->bytes, text + 1, length - 2);
@@ -102,7 +102,7 @@ int address_read(struct address *address, const char *text, uint32_t length)
     return read4(address->bytes + 12, text, length);
 }
 
-uint32_t address_write(const struct address *address, char text[64])
+uint32_t ipaddress_write(const struct address *address, char text[64])
 {
     static const char digits[] = "0123456789abcdef";
     uint32_t n = 0;

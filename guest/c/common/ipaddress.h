@@ -11,7 +11,7 @@ struct address
 };
 
 /* Reads an address, with brackets if it is one of IPv6, and writes it. */
-int address_read(struct address *address, const char *text, uint32_t length);
-uint32_t address_write(const struct address *address, char text[64]);
+int ipaddress_read(struct address *address, const char *text, uint32_t length);
+uint32_t ipaddress_write(const struct address *address, char text[64]);
 
 #endif

@@ -31,7 +31,7 @@ static BYTE *find_stack_clearing(void)
     return NULL;
 }
 
-void spare_stacks(HANDLE process)
+void stacks_spare(HANDLE process)
 {
     BYTE *where = find_stack_clearing(), now[sizeof(clearing)];
     DWORD old;

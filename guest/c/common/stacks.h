@@ -8,6 +8,6 @@
  * Keeps the new process from making a megabyte of each thread's stack resident. Call it before the process runs.
  * Code that it does not recognise stays unchanged.
  */
-void spare_stacks(HANDLE process);
+void stacks_spare(HANDLE process);
 
 #endif

@@ -71,7 +71,7 @@ HRESULT WINAPI HcsCreateComputeSystem(const WCHAR *id, const WCHAR *configuratio
     (void)descriptor;
     if (!id || !system)
         return E_POINTER;
-    result = handle_open(&call, id, SYSTEM_MAGIC, system);
+    result = hcs_handle_open(&call, id, SYSTEM_MAGIC, system);
     return finish(operation, result, &call);
 }
 
@@ -83,14 +83,14 @@ HRESULT WINAPI HcsOpenComputeSystem(const WCHAR *id, DWORD access, struct handle
     (void)access;
     if (!id || !system)
         return E_POINTER;
-    result = handle_open(&call, id, SYSTEM_MAGIC, system);
+    result = hcs_handle_open(&call, id, SYSTEM_MAGIC, system);
     return finish(NULL, result, &call);
 }
 
 void WINAPI HcsCloseComputeSystem(struct handle *system)
 {
     if (is(system, SYSTEM_MAGIC))
-        handle_close(system);
+        hcs_handle_close(system);
 }
 
 /* A call about a compute system that says nothing more. The options of these functions are about virtual machines. */
@@ -137,7 +137,7 @@ HRESULT WINAPI HcsModifyComputeSystem(struct handle *system, struct operation *o
 HRESULT WINAPI HcsSetComputeSystemCallback(struct handle *system, DWORD options, void *context, listener callback)
 {
     (void)options;
-    return is(system, SYSTEM_MAGIC) ? handle_listen(system, callback, context) : E_HANDLE;
+    return is(system, SYSTEM_MAGIC) ? hcs_handle_listen(system, callback, context) : E_HANDLE;
 }
 
 /* The decimal digits of a process id. */
@@ -212,7 +212,7 @@ HRESULT WINAPI HcsCreateProcess(struct handle *system, const WCHAR *parameters, 
     if (!process)
         return E_POINTER;
     call.text[0] = system->id;
-    result = handle_open(&call, system->id, PROCESS_MAGIC, process);
+    result = hcs_handle_open(&call, system->id, PROCESS_MAGIC, process);
     if (SUCCEEDED(result))
     {
         streams = learn(*process, &call);
@@ -221,7 +221,7 @@ HRESULT WINAPI HcsCreateProcess(struct handle *system, const WCHAR *parameters, 
         info.pid = (*process)->number;
         if (operation && FAILED(result = connect_streams(*process, streams, &info)))
         {
-            handle_close(*process);
+            hcs_handle_close(*process);
             *process = NULL;
         }
     }
@@ -244,7 +244,7 @@ HRESULT WINAPI HcsOpenProcess(struct handle *system, DWORD pid, DWORD access, st
     digits(pid, number);
     call.text[0] = system->id;
     call.text[1] = number;
-    if (SUCCEEDED(result = handle_open(&call, system->id, PROCESS_MAGIC, process)))
+    if (SUCCEEDED(result = hcs_handle_open(&call, system->id, PROCESS_MAGIC, process)))
         learn(*process, &call);
     return finish(NULL, result, &call);
 }
@@ -252,7 +252,7 @@ HRESULT WINAPI HcsOpenProcess(struct handle *system, DWORD pid, DWORD access, st
 void WINAPI HcsCloseProcess(struct handle *process)
 {
     if (is(process, PROCESS_MAGIC))
-        handle_close(process);
+        hcs_handle_close(process);
 }
 
 HRESULT WINAPI HcsTerminateProcess(struct handle *process, struct operation *operation, const WCHAR *options)
@@ -294,7 +294,7 @@ HRESULT WINAPI HcsModifyProcess(struct handle *process, struct operation *operat
 HRESULT WINAPI HcsSetProcessCallback(struct handle *process, DWORD options, void *context, listener callback)
 {
     (void)options;
-    return is(process, PROCESS_MAGIC) ? handle_listen(process, callback, context) : E_HANDLE;
+    return is(process, PROCESS_MAGIC) ? hcs_handle_listen(process, callback, context) : E_HANDLE;
 }
 
 /* On x64 the caller clears the stack, so one function serves for all of them, whatever their arguments are. */

@@ -52,13 +52,13 @@ struct handle
 };
 
 /* Carries out a call that opens a handle. */
-HRESULT handle_open(struct hns_call *call, const WCHAR *id, DWORD magic, struct handle **out);
+HRESULT hcs_handle_open(struct hns_call *call, const WCHAR *id, DWORD magic, struct handle **out);
 
 /* Calls the listener of the events from now on. */
-HRESULT handle_listen(struct handle *h, listener callback, void *context);
+HRESULT hcs_handle_listen(struct handle *h, listener callback, void *context);
 
 /* Closes a handle: afterwards its listener is not called any more. The listener itself may call it. */
-void handle_close(struct handle *h);
+void hcs_handle_close(struct handle *h);
 
 #define SYSTEM_MAGIC 0x4d485331
 #define PROCESS_MAGIC 0x4d485032

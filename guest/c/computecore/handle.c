@@ -24,7 +24,7 @@ static void release(struct handle *h)
     free(h);
 }
 
-HRESULT handle_open(struct hns_call *call, const WCHAR *id, DWORD magic, struct handle **out)
+HRESULT hcs_handle_open(struct hns_call *call, const WCHAR *id, DWORD magic, struct handle **out)
 {
     struct handle *h = calloc(1, sizeof(*h));
     HRESULT result = E_OUTOFMEMORY;
@@ -103,7 +103,7 @@ static DWORD WINAPI deliver(void *argument)
     return 0;
 }
 
-HRESULT handle_listen(struct handle *h, listener callback, void *context)
+HRESULT hcs_handle_listen(struct handle *h, listener callback, void *context)
 {
     if (!callback)
         return E_POINTER;
@@ -118,7 +118,7 @@ HRESULT handle_listen(struct handle *h, listener callback, void *context)
     return S_OK;
 }
 
-void handle_close(struct handle *h)
+void hcs_handle_close(struct handle *h)
 {
     h->magic = 0;
     InterlockedExchange(&h->ending, 1);

@@ -16,14 +16,14 @@ struct handle
     GUID id;
 };
 
-const GUID *id_of(const void *handle)
+const GUID *hcn_id_of(const void *handle)
 {
     const struct handle *h = handle;
 
     return h && h->magic == HANDLE_MAGIC ? &h->id : NULL;
 }
 
-HRESULT new_handle(const GUID *id, void **out)
+HRESULT hcn_handle_new(const GUID *id, void **out)
 {
     struct handle *h = HeapAlloc(GetProcessHeap(), 0, sizeof(*h));
 
@@ -35,11 +35,11 @@ HRESULT new_handle(const GUID *id, void **out)
     return S_OK;
 }
 
-HRESULT close_handle(void *handle)
+HRESULT hcn_handle_close(void *handle)
 {
     struct handle *h = handle;
 
-    if (!id_of(h))
+    if (!hcn_id_of(h))
         return E_HANDLE;
     h->magic = 0;
     HeapFree(GetProcessHeap(), 0, h);
@@ -70,7 +70,7 @@ static HRESULT with_handle(struct hns_call *call, void **handle, WCHAR **record)
         return E_POINTER;
     *handle = NULL;
     result = finish(call, NULL, record);
-    return SUCCEEDED(result) ? new_handle(&call->id, handle) : result;
+    return SUCCEEDED(result) ? hcn_handle_new(&call->id, handle) : result;
 }
 
 /* Opens an object without a call if a valid copy shows that it exists. */
@@ -83,7 +83,7 @@ static HRESULT open_handle(struct hns_call *call, void **handle, WCHAR **record)
     if (record)
         *record = NULL;
     *handle = NULL;
-    return new_handle(call->object, handle);
+    return hcn_handle_new(call->object, handle);
 }
 
 /* Answers from a valid copy without a call. HNS' answer is the same whatever the query says. */
@@ -115,13 +115,13 @@ static HRESULT query(struct hns_call *call, WCHAR **properties, WCHAR **record)
     HRESULT WINAPI HcnModify##kind(void *handle, const WCHAR *settings, WCHAR **record) \
     { \
         struct hns_call call = { \
-            .function = "HcnModify" #kind, .object = id_of(handle), .texts = 1, .text = {settings}}; \
+            .function = "HcnModify" #kind, .object = hcn_id_of(handle), .texts = 1, .text = {settings}}; \
         return call.object ? finish(&call, NULL, record) : E_HANDLE; \
     } \
     HRESULT WINAPI HcnQuery##kind##Properties(void *handle, const WCHAR *text, WCHAR **properties, WCHAR **record) \
     { \
         struct hns_call call = {.function = "HcnQuery" #kind "Properties", \
-                                .object = id_of(handle), \
+                                .object = hcn_id_of(handle), \
                                 .texts = 1, \
                                 .text = {text}, \
                                 .names = copies}; \
@@ -134,7 +134,7 @@ static HRESULT query(struct hns_call *call, WCHAR **properties, WCHAR **record)
     } \
     HRESULT WINAPI HcnClose##kind(void *handle) \
     { \
-        return close_handle(handle); \
+        return hcn_handle_close(handle); \
     }
 
 #define CREATE(kind, copies) \
@@ -160,7 +160,7 @@ CREATE(GuestNetworkService, COPIES_NONE)
 HRESULT WINAPI HcnCreateEndpoint(void *network, const GUID *id, const WCHAR *settings, void **handle, WCHAR **record)
 {
     struct hns_call call = {.function = "HcnCreateEndpoint",
-                            .object = id_of(network),
+                            .object = hcn_id_of(network),
                             .wanted = id,
                             .texts = 1,
                             .text = {settings},
@@ -172,7 +172,7 @@ HRESULT WINAPI HcnCreateEndpoint(void *network, const GUID *id, const WCHAR *set
 HRESULT WINAPI HcnQueryEndpointStats(void *endpoint, const WCHAR *query, WCHAR **stats, WCHAR **record)
 {
     struct hns_call call = {
-        .function = "HcnQueryEndpointStats", .object = id_of(endpoint), .texts = 1, .text = {query}};
+        .function = "HcnQueryEndpointStats", .object = hcn_id_of(endpoint), .texts = 1, .text = {query}};
 
     if (!stats)
         return E_POINTER;

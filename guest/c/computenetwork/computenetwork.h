@@ -5,10 +5,10 @@
 #include "hns_client.h"
 
 /* The GUID of a handle, or NULL if it is none. */
-const GUID *id_of(const void *handle);
+const GUID *hcn_id_of(const void *handle);
 
-HRESULT new_handle(const GUID *id, void **out);
+HRESULT hcn_handle_new(const GUID *id, void **out);
 
-HRESULT close_handle(void *handle);
+HRESULT hcn_handle_close(void *handle);
 
 #endif

@@ -118,7 +118,7 @@ HRESULT WINAPI HcnRegisterServiceCallback(notification callback, void *context, 
 
 HRESULT WINAPI HcnRegisterNetworkCallback(void *network, notification callback, void *context, void **handle)
 {
-    struct hns_call call = {.function = "HcnRegisterNetworkCallback", .object = id_of(network)};
+    struct hns_call call = {.function = "HcnRegisterNetworkCallback", .object = hcn_id_of(network)};
 
     return call.object ? enlist(&call, callback, context, handle) : E_HANDLE;
 }
@@ -126,7 +126,7 @@ HRESULT WINAPI HcnRegisterNetworkCallback(void *network, notification callback, 
 HRESULT WINAPI HcnRegisterGuestNetworkServiceCallback(void *service, notification callback, void *context,
                                                       void **handle)
 {
-    struct hns_call call = {.function = "HcnRegisterGuestNetworkServiceCallback", .object = id_of(service)};
+    struct hns_call call = {.function = "HcnRegisterGuestNetworkServiceCallback", .object = hcn_id_of(service)};
 
     return call.object ? enlist(&call, callback, context, handle) : E_HANDLE;
 }

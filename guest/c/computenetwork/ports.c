@@ -45,14 +45,14 @@ static HRESULT reserve(struct hns_call *call, struct port_range *range, void **h
     if (SUCCEEDED(result) && range)
         *range = *(struct port_range *)(void *)call->answer;
     CoTaskMemFree(call->answer);
-    return SUCCEEDED(result) ? new_handle(&call->id, handle) : result;
+    return SUCCEEDED(result) ? hcn_handle_new(&call->id, handle) : result;
 }
 
 HRESULT WINAPI HcnReserveGuestNetworkServicePort(void *service, int protocol, int access, USHORT port, void **handle)
 {
     WCHAR text[96];
     struct hns_call call = {
-        .function = "HcnReserveGuestNetworkServicePort", .object = id_of(service), .texts = 1, .text = {text}};
+        .function = "HcnReserveGuestNetworkServicePort", .object = hcn_id_of(service), .texts = 1, .text = {text}};
 
     swprintf(text, sizeof(text) / sizeof(*text), L"{\"Protocol\":%u,\"Access\":%u,\"Port\":%u}", (unsigned int)protocol,
              (unsigned int)access, (unsigned int)port);
@@ -64,7 +64,7 @@ HRESULT WINAPI HcnReserveGuestNetworkServicePortRange(void *service, USHORT coun
 {
     WCHAR text[32];
     struct hns_call call = {
-        .function = "HcnReserveGuestNetworkServicePortRange", .object = id_of(service), .texts = 1, .text = {text}};
+        .function = "HcnReserveGuestNetworkServicePortRange", .object = hcn_id_of(service), .texts = 1, .text = {text}};
 
     if (!range)
         return E_POINTER;
@@ -74,14 +74,15 @@ HRESULT WINAPI HcnReserveGuestNetworkServicePortRange(void *service, USHORT coun
 
 HRESULT WINAPI HcnReleaseGuestNetworkServicePortReservationHandle(void *handle)
 {
-    struct hns_call call = {.function = "HcnReleaseGuestNetworkServicePortReservationHandle", .object = id_of(handle)};
+    struct hns_call call = {.function = "HcnReleaseGuestNetworkServicePortReservationHandle",
+                            .object = hcn_id_of(handle)};
     HRESULT result;
 
     if (!call.object)
         return E_HANDLE;
     result = call_held(&call);
     CoTaskMemFree(call.answer);
-    close_handle(handle);
+    hcn_handle_close(handle);
     return result;
 }
 

@@ -74,7 +74,7 @@ static BOOL WINAPI hook_LookupAccountNameW(const WCHAR *system, const WCHAR *acc
     DWORD room = size ? *size : 0;
     const WCHAR *name = account;
 
-    if (account && same_name(account, DOMAIN L"\\", DOMAIN_CHARS) && is_containers(account + DOMAIN_CHARS))
+    if (account && path_same_name(account, DOMAIN L"\\", DOMAIN_CHARS) && is_containers(account + DOMAIN_CHARS))
         name = account + DOMAIN_CHARS;
     if (!original_name(system, name, sid, sid_size, domain, size, use))
         return size ? too_small(size) : FALSE;

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "table.h"
+#include "heap.h"
 
 /* clang-format off */
 #define AUTHORITY_NT {{0, 0, 0, 0, 0, 5}}
@@ -16,11 +16,11 @@
 #define GENERIC_RIGHTS (GENERIC_READ | GENERIC_WRITE | GENERIC_EXECUTE | GENERIC_ALL)
 #define ALL_LISTS (CONTAINER_INHERIT_ACE | OBJECT_INHERIT_ACE)
 
-const struct short_sid sid_administrators = {1, 2, AUTHORITY_NT, {32, 544}};
-const struct short_sid sid_users = {1, 2, AUTHORITY_NT, {32, 545}};
-const struct short_sid sid_system = {1, 1, AUTHORITY_NT, {18}};
-const struct short_sid sid_authenticated = {1, 1, AUTHORITY_NT, {11}};
-const struct short_sid sid_everyone = {1, 1, AUTHORITY_WORLD, {0}};
+const struct short_sid acl_administrators = {1, 2, AUTHORITY_NT, {32, 544}};
+const struct short_sid acl_users = {1, 2, AUTHORITY_NT, {32, 545}};
+const struct short_sid acl_system = {1, 1, AUTHORITY_NT, {18}};
+const struct short_sid acl_authenticated = {1, 1, AUTHORITY_NT, {11}};
+const struct short_sid acl_everyone = {1, 1, AUTHORITY_WORLD, {0}};
 static const struct short_sid creator_owner = {1, 1, AUTHORITY_CREATOR, {0}};
 static const struct short_sid creator_group = {1, 1, AUTHORITY_CREATOR, {1}};
 
@@ -119,13 +119,13 @@ ACL *acl_of_drive(void)
 
     if (!list)
         return NULL;
-    allow(list, &sid_administrators, ALL_LISTS, FILE_ALL_ACCESS);
-    allow(list, &sid_system, ALL_LISTS, FILE_ALL_ACCESS);
+    allow(list, &acl_administrators, ALL_LISTS, FILE_ALL_ACCESS);
+    allow(list, &acl_system, ALL_LISTS, FILE_ALL_ACCESS);
     allow(list, &creator_owner, ALL_LISTS | INHERIT_ONLY_ACE, GENERIC_ALL);
-    allow(list, &sid_users, ALL_LISTS, FILE_GENERIC_READ | FILE_GENERIC_EXECUTE);
-    allow(list, &sid_users, CONTAINER_INHERIT_ACE, FILE_APPEND_DATA);
-    allow(list, &sid_users, CONTAINER_INHERIT_ACE | INHERIT_ONLY_ACE, FILE_WRITE_DATA);
-    allow(list, &sid_everyone, 0, FILE_GENERIC_READ | FILE_GENERIC_EXECUTE);
+    allow(list, &acl_users, ALL_LISTS, FILE_GENERIC_READ | FILE_GENERIC_EXECUTE);
+    allow(list, &acl_users, CONTAINER_INHERIT_ACE, FILE_APPEND_DATA);
+    allow(list, &acl_users, CONTAINER_INHERIT_ACE | INHERIT_ONLY_ACE, FILE_WRITE_DATA);
+    allow(list, &acl_everyone, 0, FILE_GENERIC_READ | FILE_GENERIC_EXECUTE);
     return list;
 }
 
@@ -136,7 +136,7 @@ ACL *acl_of_token(const SID *owner)
     if (list)
     {
         allow(list, owner, 0, FILE_ALL_ACCESS);
-        allow(list, &sid_system, 0, FILE_ALL_ACCESS);
+        allow(list, &acl_system, 0, FILE_ALL_ACCESS);
     }
     return list;
 }
@@ -299,7 +299,7 @@ static const ACL *list_at(const BYTE *bytes, ULONG length, ULONG offset)
     return is_whole(list) ? list : NULL;
 }
 
-BOOL descriptor_parse(const BYTE *bytes, ULONG length, struct descriptor *descriptor)
+BOOL acl_descriptor_parse(const BYTE *bytes, ULONG length, struct descriptor *descriptor)
 {
     const SECURITY_DESCRIPTOR_RELATIVE *from = (const SECURITY_DESCRIPTOR_RELATIVE *)bytes;
 
@@ -314,7 +314,7 @@ BOOL descriptor_parse(const BYTE *bytes, ULONG length, struct descriptor *descri
     return !descriptor->has_list || !from->Dacl || (descriptor->list = list_at(bytes, length, from->Dacl));
 }
 
-NTSTATUS descriptor_take(SECURITY_DESCRIPTOR *from, struct descriptor *descriptor)
+NTSTATUS acl_descriptor_take(SECURITY_DESCRIPTOR *from, struct descriptor *descriptor)
 {
     BOOLEAN present = FALSE, defaulted;
     NTSTATUS status;
@@ -349,7 +349,7 @@ static DWORD put(BYTE *bytes, ULONG *at, const void *part, ULONG length)
     return offset;
 }
 
-ULONG descriptor_write(const struct descriptor *descriptor, BYTE *bytes)
+ULONG acl_descriptor_write(const struct descriptor *descriptor, BYTE *bytes)
 {
     SECURITY_DESCRIPTOR_RELATIVE head = {
         SECURITY_DESCRIPTOR_REVISION, 0, SE_SELF_RELATIVE | descriptor->control, 0, 0, 0, 0};

@@ -12,7 +12,7 @@ struct short_sid
     DWORD part[3];
 };
 
-extern const struct short_sid sid_administrators, sid_users, sid_system, sid_everyone, sid_authenticated;
+extern const struct short_sid acl_administrators, acl_users, acl_system, acl_everyone, acl_authenticated;
 
 /* The parts of a security descriptor that files have here; each may be missing. They point into the parsed bytes. */
 struct descriptor
@@ -24,13 +24,13 @@ struct descriptor
 };
 
 /* Reads a self-relative descriptor from any bytes; FALSE if they are no descriptor. */
-BOOL descriptor_parse(const BYTE *bytes, ULONG length, struct descriptor *descriptor);
+BOOL acl_descriptor_parse(const BYTE *bytes, ULONG length, struct descriptor *descriptor);
 
 /* Takes the parts of a program's descriptor, absolute or self-relative. */
-NTSTATUS descriptor_take(SECURITY_DESCRIPTOR *from, struct descriptor *descriptor);
+NTSTATUS acl_descriptor_take(SECURITY_DESCRIPTOR *from, struct descriptor *descriptor);
 
 /* Writes the descriptor in self-relative form to bytes, unless that is NULL; returns its length. */
-ULONG descriptor_write(const struct descriptor *descriptor, BYTE *bytes);
+ULONG acl_descriptor_write(const struct descriptor *descriptor, BYTE *bytes);
 
 /* The functions below return lists from heap_alloc, or NULL without memory. */
 

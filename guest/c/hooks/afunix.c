@@ -25,6 +25,7 @@
 #include "drive.h"
 #include "relay.h"
 #include "stream.h"
+#include "heap.h"
 #include "table.h"
 
 #define PATH_ROOM 108 /* sun_path in afunix.h and in Linux' sys/un.h */
@@ -94,7 +95,7 @@ static struct unix_socket *unix_get(SOCKET s)
 
 static void unix_release(struct unix_socket *u)
 {
-    object_release(&u->object);
+    table_object_release(&u->object);
 }
 
 static BOOL unix_put(SOCKET s, const char *name)
@@ -141,10 +142,10 @@ static NTSTATUS linux_address(const char *path, struct sockaddr_un *address, str
     place->dir = -1;
     if (!linux_path)
         return STATUS_NO_MEMORY;
-    wide[utf16_of(path, (ULONG)strlen(path), wide, PATH_ROOM - 1)] = 0;
+    wide[path_utf16_of(path, (ULONG)strlen(path), wide, PATH_ROOM - 1)] = 0;
     if (!(found = drive_holds_dos(wide, TRUE)))
         found = path_of_dos(wide, linux_path, LINUX_PATH_MAX);
-    status = !found || found == STATUS_NO_SUCH_FILE ? place_open(linux_path, place) : found;
+    status = !found || found == STATUS_NO_SUCH_FILE ? path_place_open(linux_path, place) : found;
     heap_free(linux_path);
     if (status)
         return status;
@@ -201,7 +202,7 @@ static int bind_unix(SOCKET s, struct unix_socket *u, const char *path)
 
     if (u->relay.fd >= 0)
         return fail(WSAEINVAL);
-    loopback(&tcp, 0);
+    relay_loopback(&tcp, 0);
     if ((result = winsock.bind(s, (struct sockaddr *)&tcp, sizeof(tcp))) || !path[0])
         return result; /* without a name, as ConnectEx needs it */
     if ((result = winsock.getsockname(s, (struct sockaddr *)&tcp, &size)))
@@ -222,7 +223,7 @@ static int bind_unix(SOCKET s, struct unix_socket *u, const char *path)
         u->relay.fd = fd;
         ReleaseSRWLockExclusive(&u->lock);
     }
-    place_close(&place);
+    path_place_close(&place);
     return result ? fail(wsa_error(result)) : 0;
 }
 
@@ -285,10 +286,10 @@ static int bridge_open(const char *path, struct bridge *bridge)
         while ((result = lx_connect(bridge->unix_fd, &address, sizeof(address))) == -LX_EINTR)
             ;
     }
-    place_close(&place);
+    path_place_close(&place);
     if (result >= 0 && (result = bridge->tcp_listener = lx_socket(LX_AF_INET, LX_SOCK_STREAM | LX_SOCK_NONBLOCK)) >= 0)
     {
-        loopback(&bridge->address, 0);
+        relay_loopback(&bridge->address, 0);
         if (!(result = lx_bind(bridge->tcp_listener, &bridge->address, size)) &&
             !(result = lx_listen(bridge->tcp_listener, 4)))
             result = lx_getsockname(bridge->tcp_listener, &bridge->address, &size);

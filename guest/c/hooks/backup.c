@@ -10,7 +10,7 @@
  * an image itself.
  */
 #include "hooks.h"
-#include "table.h"
+#include "heap.h"
 
 #include <string.h>
 
@@ -223,6 +223,6 @@ void backup_start(void)
 
     if (GetFileAttributesW(L"C:\\ProgramData\\Mullion\\hns.token") == INVALID_FILE_ATTRIBUTES)
         return; /* no host */
-    replace_function(kernel32, "BackupRead", hook_BackupRead);
-    replace_function(kernel32, "BackupWrite", hook_BackupWrite);
+    patch_replace(kernel32, "BackupRead", hook_BackupRead);
+    patch_replace(kernel32, "BackupWrite", hook_BackupWrite);
 }

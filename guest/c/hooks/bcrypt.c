@@ -135,7 +135,7 @@ static NTSTATUS WINAPI hook_BCryptDecrypt(void *key, BYTE *in, ULONG in_size, vo
     return wine.BCryptDecrypt(key, in, in_size, padding, iv, iv_size, out, out_size, result, flags);
 }
 
-void *derivation_address(HMODULE module, const char *name, unsigned length)
+void *bcrypt_derivation_address(HMODULE module, const char *name, unsigned length)
 {
     static const char wanted[] = "BCryptKeyDerivation";
 

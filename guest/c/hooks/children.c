@@ -11,7 +11,7 @@
 #include "priority.h"
 #include "scm.h"
 #include "stacks.h"
-#include "table.h"
+#include "heap.h"
 
 typedef BOOL(WINAPI *create_process_internal)(HANDLE, const WCHAR *, WCHAR *, SECURITY_ATTRIBUTES *,
                                               SECURITY_ATTRIBUTES *, BOOL, DWORD, void *, const WCHAR *, STARTUPINFOW *,
@@ -68,7 +68,7 @@ static BOOL WINAPI hook_CreateProcessInternalW(HANDLE token, const WCHAR *applic
         SetLastError(error);
         return FALSE;
     }
-    spare_stacks(process->hProcess);
+    stacks_spare(process->hProcess);
     priority_child(process->hProcess, flags);
     if (!hookless && !(flags & (DEBUG_PROCESS | DEBUG_ONLY_THIS_PROCESS)))
         load_into(process);
@@ -78,8 +78,8 @@ static BOOL WINAPI hook_CreateProcessInternalW(HANDLE token, const WCHAR *applic
     return TRUE;
 }
 
-BOOL start_without_hooks(const WCHAR *path, WCHAR *command, DWORD flags, const WCHAR *folder, STARTUPINFOW *startup,
-                         PROCESS_INFORMATION *process)
+BOOL children_start_unhooked(const WCHAR *path, WCHAR *command, DWORD flags, const WCHAR *folder, STARTUPINFOW *startup,
+                             PROCESS_INFORMATION *process)
 {
     if (!original_create_process)
         return CreateProcessW(path, command, NULL, NULL, FALSE, flags, NULL, folder, startup, process);

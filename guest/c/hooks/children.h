@@ -5,7 +5,7 @@
 #include <windows.h>
 
 /* Starts a program without the hooks; command is written to. */
-BOOL start_without_hooks(const WCHAR *path, WCHAR *command, DWORD flags, const WCHAR *folder, STARTUPINFOW *startup,
-                         PROCESS_INFORMATION *process);
+BOOL children_start_unhooked(const WCHAR *path, WCHAR *command, DWORD flags, const WCHAR *folder, STARTUPINFOW *startup,
+                             PROCESS_INFORMATION *process);
 
 #endif

@@ -2,6 +2,7 @@
 #include "deep.h"
 
 #include "names.h"
+#include "heap.h"
 #include "table.h"
 
 struct deep
@@ -12,7 +13,7 @@ struct deep
 
 static void deep_destroy(struct object *object)
 {
-    place_close(&((struct deep *)object)->place);
+    path_place_close(&((struct deep *)object)->place);
     heap_free(object);
 }
 
@@ -42,7 +43,7 @@ void deep_opened(HANDLE handle, ACCESS_MASK access, const OBJECT_ATTRIBUTES *att
     int fd, folder;
 
     if (!(access & DELETE) || !attributes->RootDirectory || !name || !is_bare(name) ||
-        (folder = fd_of_handle(attributes->RootDirectory)) < 0)
+        (folder = path_fd_of(attributes->RootDirectory)) < 0)
         return;
     if (too_long(folder) && (deep = heap_alloc(sizeof(*deep))))
     {
@@ -50,7 +51,7 @@ void deep_opened(HANDLE handle, ACCESS_MASK access, const OBJECT_ATTRIBUTES *att
         deep->object.references = 1;
         deep->object.destroy = deep_destroy;
         deep->place.dir = folder;
-        fd = fd_of_handle(handle);
+        fd = path_fd_of(handle);
         /* in another case than on disk, or another file by now: not kept */
         keep = fd >= 0 && name_to_linux(name->Buffer, name->Length / sizeof(WCHAR), deep->place.name) &&
                !lx_fstat(fd, &opened) && !lx_fstatat(folder, deep->place.name, &named, LX_AT_SYMLINK_NOFOLLOW) &&
@@ -74,6 +75,6 @@ BOOL deep_place(HANDLE handle, struct place *place)
         return FALSE;
     *place = deep->place;
     place->dir = lx_dup(deep->place.dir);
-    object_release(&deep->object);
+    table_object_release(&deep->object);
     return place->dir >= 0;
 }

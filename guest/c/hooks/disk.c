@@ -13,7 +13,7 @@
 
 #include "hooks.h"
 #include "path.h"
-#include "table.h"
+#include "heap.h"
 
 #define CODE_GET_DEVICE_NUMBER 0x2d1080u
 #define CODE_QUERY_PROPERTY 0x2d1400u
@@ -49,7 +49,7 @@ static BOOL read_disk(HANDLE handle, ULONG *number, BYTE *id)
 {
     static const char file[] = "/volumes/physicaldrive";
     char *path = heap_alloc(LINUX_PATH_MAX), text[64] = {0}, *end = text;
-    int fd = fd_of_handle(handle);
+    int fd = path_fd_of(handle);
     BOOL found = FALSE;
 
     if (path && fd >= 0 && lx_fd_path(fd, path, LINUX_PATH_MAX) > 0 && (found = strstr(path, file) != NULL))
@@ -149,7 +149,7 @@ static ULONG access_path(char *path, WCHAR *name, ULONG room, const char **rest)
     if ((text = heap_alloc(LINUX_PATH_MAX)))
         got = lx_pread(fd, text, LINUX_PATH_MAX - 1, 0);
     lx_close(fd);
-    got = got > 0 ? utf16_of(text, (ULONG)got, name, room) : 0;
+    got = got > 0 ? path_utf16_of(text, (ULONG)got, name, room) : 0;
     heap_free(text);
     return (ULONG)got;
 }
@@ -167,7 +167,7 @@ NTSTATUS disk_name(NTSTATUS status, void *buffer, ULONG length, ULONG *needed)
     if (status || name->Length < sizeof(head) || wcsncmp(name->Buffer, head, unix_name + 1) ||
         !(path = heap_alloc(LINUX_PATH_MAX)))
         return status;
-    utf8_of(name->Buffer + unix_name, name->Length - unix_name * sizeof(WCHAR), path, LINUX_PATH_MAX);
+    path_utf8_of(name->Buffer + unix_name, name->Length - unix_name * sizeof(WCHAR), path, LINUX_PATH_MAX);
     for (char *p = path; *p; p++)
         if (*p == '\\')
             *p = '/';
@@ -176,7 +176,7 @@ NTSTATUS disk_name(NTSTATUS status, void *buffer, ULONG length, ULONG *needed)
     {
         memcpy(made, head, nt_head * sizeof(WCHAR));
         chars += nt_head;
-        chars += utf16_of(rest, (ULONG)strlen(rest), made + chars, LINUX_PATH_MAX);
+        chars += path_utf16_of(rest, (ULONG)strlen(rest), made + chars, LINUX_PATH_MAX);
         for (ULONG i = 0; i < chars; i++)
             if (made[i] == '/')
                 made[i] = '\\';

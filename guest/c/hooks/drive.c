@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "names.h"
-#include "table.h"
+#include "heap.h"
 #include "way.h"
 
 #define MOST_LINKS 40 /* as Linux follows in one path */
@@ -185,7 +185,7 @@ static const WCHAR *below_drive(const UNICODE_STRING *name, char *letter)
     const WCHAR *p;
 
     for (unsigned i = 0; i < 2; i++)
-        if (chars > heads[i].length + 2 && same_name(name->Buffer, heads[i].text, heads[i].length))
+        if (chars > heads[i].length + 2 && path_same_name(name->Buffer, heads[i].text, heads[i].length))
         {
             p = name->Buffer + heads[i].length;
             *letter = (char)(p[0] | 0x20);
@@ -217,7 +217,7 @@ static int way_stays(HANDLE root, char letter, const WCHAR *name, ULONG chars)
         return -LX_EAGAIN;
     if (!root && letter == 'c' && drive_c < 0)
         drive_c = drive_open('c'); /* two threads at once: one descriptor is left open */
-    dir = root ? fd_of_handle(root) : letter == 'c' ? drive_c : drive_open(letter);
+    dir = root ? path_fd_of(root) : letter == 'c' ? drive_c : drive_open(letter);
     result = dir < 0 ? 0 : drive_place(dir, path, 0, LX_RESOLVE_BENEATH);   /* no drive, no folder: no file */
     if (result == -LX_EXDEV && (place = drive_place(dir, path, 0, 0)) >= 0) /* by way of dosdevices */
     {
@@ -273,7 +273,7 @@ NTSTATUS drive_holds(const OBJECT_ATTRIBUTES *attributes, BOOL follow, BOOL *uns
 
 BOOL drive_holds_handle(HANDLE handle)
 {
-    int fd = fd_of_handle(handle);
+    int fd = path_fd_of(handle);
     BOOL held = fd >= 0 && drive_holds_fd(fd);
 
     if (fd >= 0)

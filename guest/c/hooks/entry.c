@@ -1,5 +1,6 @@
 /* A directory entry that Windows programs see as a reparse point. */
 #include "entry.h"
+#include "heap.h"
 
 BOOL entry_read(int dir, const char *name, struct entry *entry)
 {
@@ -26,7 +27,7 @@ BOOL entry_read(int dir, const char *name, struct entry *entry)
     length = lx_readlinkat(dir, name, text, LINUX_PATH_MAX - 1);
     if (length > 0)
     {
-        target_of_text(text, target);
+        linktext_to_target(text, target);
         entry->tag = target->junction ? TAG_MOUNT_POINT : TAG_SYMLINK;
         entry->dangling = lx_fstatat(dir, name, &target_stat, 0) < 0;
         if (entry->dangling ? text[length - 1] == '/' : (target_stat.mode & LX_S_IFMT) == LX_S_IFDIR)
@@ -42,12 +43,12 @@ static void link_destroy(struct object *object)
 {
     struct link *link = (struct link *)object;
 
-    place_close(&link->place);
+    path_place_close(&link->place);
     DeleteCriticalSection(&link->lock);
     heap_free(link);
 }
 
-BOOL link_put(HANDLE handle, struct place *place)
+BOOL entry_link_put(HANDLE handle, struct place *place)
 {
     struct link *link = heap_alloc(sizeof(*link));
 
@@ -63,25 +64,25 @@ BOOL link_put(HANDLE handle, struct place *place)
     return TRUE;
 }
 
-struct link *link_get(HANDLE handle)
+struct link *entry_link_get(HANDLE handle)
 {
     return table_get(handle, OBJECT_LINK);
 }
 
-void link_release(struct link *link)
+void entry_link_release(struct link *link)
 {
-    object_release(&link->object);
+    table_object_release(&link->object);
 }
 
-LONGLONG nt_time(struct lx_timespec time)
+LONGLONG entry_time(struct lx_timespec time)
 {
     return (time.sec + 11644473600LL) * 10000000 + time.nsec / 100; /* 1601 to 1970 */
 }
 
-void fill_basic(const struct lx_stat *st, ULONG attributes, struct nt_basic_info *info)
+void entry_fill_basic(const struct lx_stat *st, ULONG attributes, struct nt_basic_info *info)
 {
-    info->creation.QuadPart = info->write.QuadPart = nt_time(st->mtime);
-    info->access.QuadPart = nt_time(st->atime);
-    info->change.QuadPart = nt_time(st->ctime);
+    info->creation.QuadPart = info->write.QuadPart = entry_time(st->mtime);
+    info->access.QuadPart = entry_time(st->atime);
+    info->change.QuadPart = entry_time(st->ctime);
     info->attributes = attributes;
 }

@@ -25,11 +25,11 @@ struct link
 };
 
 /* Makes handle, open on the folder of place, stand for the entry; takes over place. FALSE: no memory. */
-BOOL link_put(HANDLE handle, struct place *place);
-struct link *link_get(HANDLE handle);
-void link_release(struct link *link);
+BOOL entry_link_put(HANDLE handle, struct place *place);
+struct link *entry_link_get(HANDLE handle);
+void entry_link_release(struct link *link);
 
-void fill_basic(const struct lx_stat *st, ULONG attributes, struct nt_basic_info *info);
-LONGLONG nt_time(struct lx_timespec time);
+void entry_fill_basic(const struct lx_stat *st, ULONG attributes, struct nt_basic_info *info);
+LONGLONG entry_time(struct lx_timespec time);
 
 #endif

@@ -121,7 +121,7 @@ static BOOL has_number(HMODULE module, const char *name, DWORD number)
     return FALSE;
 }
 
-#define REPLACE(module, name) replace_function(module, #name, hook_##name)
+#define REPLACE(module, name) patch_replace(module, #name, hook_##name)
 
 void etw_start(void)
 {
@@ -129,7 +129,7 @@ void etw_start(void)
 
     if (!has_number(ntdll, "EtwEventRegister", 0xdeadbeef))
         return;
-#define REPLACE_ETW(name) replace_function(ntdll, "Etw" #name, hook_##name)
+#define REPLACE_ETW(name) patch_replace(ntdll, "Etw" #name, hook_##name)
     REPLACE_ETW(EventRegister);
     REPLACE_ETW(EventUnregister);
     REPLACE_ETW(EventSetInformation);

@@ -96,7 +96,7 @@ void eventlog_start(HMODULE advapi32)
     if (started || !is_empty(advapi32))
         return;
     started = 1;
-#define REPLACE(name) replace_function(advapi32, #name, hook_##name)
+#define REPLACE(name) patch_replace(advapi32, #name, hook_##name)
     REPLACE(RegisterEventSourceW);
     REPLACE(RegisterEventSourceA);
     REPLACE(DeregisterEventSource);
@@ -114,8 +114,8 @@ void eventlog_start(HMODULE advapi32)
     REPLACE(GetEventLogInformation);
     REPLACE(NotifyChangeEventLog);
 #undef REPLACE
-    replace_function(advapi32, "BackupEventLogW", refuse);
-    replace_function(advapi32, "BackupEventLogA", refuse);
-    replace_function(advapi32, "OpenBackupEventLogW", refuse);
-    replace_function(advapi32, "OpenBackupEventLogA", refuse);
+    patch_replace(advapi32, "BackupEventLogW", refuse);
+    patch_replace(advapi32, "BackupEventLogA", refuse);
+    patch_replace(advapi32, "OpenBackupEventLogW", refuse);
+    patch_replace(advapi32, "OpenBackupEventLogA", refuse);
 }

@@ -377,6 +377,6 @@ void icmp6_start(HMODULE iphlpapi)
     SetLastError(0);
     if (wines() != INVALID_HANDLE_VALUE || GetLastError() != ERROR_CALL_NOT_IMPLEMENTED)
         return;
-    if (replace_function(iphlpapi, "Icmp6SendEcho2", hook_Icmp6SendEcho2))
-        replace_function(iphlpapi, "Icmp6CreateFile", hook_Icmp6CreateFile);
+    if (patch_replace(iphlpapi, "Icmp6SendEcho2", hook_Icmp6SendEcho2))
+        patch_replace(iphlpapi, "Icmp6CreateFile", hook_Icmp6CreateFile);
 }

@@ -7,6 +7,7 @@
 
 #include "disk.h"
 #include "entry.h"
+#include "heap.h"
 #include "hooks.h"
 #include "named.h"
 #include "names.h"
@@ -26,7 +27,7 @@ static NTSTATUS fill_name(struct link *link, HANDLE handle, ULONG *length, WCHAR
 
     if (!folder)
         return STATUS_NO_MEMORY;
-    if (!(status = original.NtQueryInformationFile(handle, &io, folder, sizeof(*folder) - 512, CLASS_NAME)))
+    if (!(status = originals.NtQueryInformationFile(handle, &io, folder, sizeof(*folder) - 512, CLASS_NAME)))
     {
         chars = folder->length / sizeof(WCHAR);
         if (chars && folder->name[chars - 1] != '\\')
@@ -55,7 +56,7 @@ static NTSTATUS fill_all(struct link *link, HANDLE handle, const struct entry *e
     NTSTATUS status;
 
     memset(info, 0, FIELD_OFFSET(struct nt_all_info, name));
-    fill_basic(&entry->st, entry->attributes, &info->basic);
+    entry_fill_basic(&entry->st, entry->attributes, &info->basic);
     fill_standard(link, entry, &info->standard);
     info->index = entry->st.ino;
     status = fill_name(link, handle, &info->name_length, info->name, length - FIELD_OFFSET(struct nt_all_info, name));
@@ -69,7 +70,7 @@ static void fill_stat(const struct entry *entry, struct nt_stat_info *info)
     struct nt_basic_info basic;
 
     memset(info, 0, sizeof(*info));
-    fill_basic(&entry->st, entry->attributes, &basic);
+    entry_fill_basic(&entry->st, entry->attributes, &basic);
     info->id = entry->st.ino;
     memcpy(&info->creation, &basic, 4 * sizeof(LARGE_INTEGER));
     info->attributes = entry->attributes;
@@ -111,7 +112,7 @@ static NTSTATUS query_link(struct link *link, HANDLE handle, IO_STATUS_BLOCK *io
     io->Information = size_of_class(class);
     switch (class)
     {
-    case CLASS_BASIC: fill_basic(&entry.st, entry.attributes, buffer); break;
+    case CLASS_BASIC: entry_fill_basic(&entry.st, entry.attributes, buffer); break;
     case CLASS_STANDARD: fill_standard(link, &entry, buffer); break;
     case CLASS_INTERNAL: memcpy(buffer, &entry.st.ino, 8); break;
     case CLASS_EA: memset(buffer, 0, 4); break;
@@ -126,13 +127,13 @@ static NTSTATUS query_link(struct link *link, HANDLE handle, IO_STATUS_BLOCK *io
         break;
     case CLASS_NETWORK_OPEN:
         memset(buffer, 0, sizeof(struct nt_network_open_info));
-        fill_basic(&entry.st, entry.attributes, &basic);
+        entry_fill_basic(&entry.st, entry.attributes, &basic);
         memcpy(buffer, &basic, 4 * sizeof(LARGE_INTEGER));
         ((struct nt_network_open_info *)buffer)->attributes = basic.attributes;
         break;
     case CLASS_STAT: fill_stat(&entry, buffer); break;
     case CLASS_ID: /* volume serial (the folder's is good), then the 128-bit id */
-        status = original.NtQueryInformationFile(handle, io, buffer, length, class);
+        status = originals.NtQueryInformationFile(handle, io, buffer, length, class);
         memset((BYTE *)buffer + 8, 0, 16);
         memcpy((BYTE *)buffer + 8, &entry.st.ino, 8);
         break;
@@ -151,7 +152,7 @@ static NTSTATUS query_compression(HANDLE handle, IO_STATUS_BLOCK *io, struct nt_
 
     if (length < sizeof(*info))
         return STATUS_INFO_LENGTH_MISMATCH;
-    if ((status = original.NtQueryInformationFile(handle, io, &standard, sizeof(standard), CLASS_STANDARD)))
+    if ((status = originals.NtQueryInformationFile(handle, io, &standard, sizeof(standard), CLASS_STANDARD)))
         return status;
     memset(info, 0, sizeof(*info));
     info->size = standard.allocation;
@@ -162,12 +163,12 @@ static NTSTATUS query_compression(HANDLE handle, IO_STATUS_BLOCK *io, struct nt_
 static NTSTATUS WINAPI hook_NtQueryInformationFile(HANDLE handle, IO_STATUS_BLOCK *io, void *buffer, ULONG length,
                                                    ULONG class)
 {
-    struct link *link = link_get(handle);
+    struct link *link = entry_link_get(handle);
     NTSTATUS status;
 
     if (!link)
     {
-        status = original.NtQueryInformationFile(handle, io, buffer, length, class);
+        status = originals.NtQueryInformationFile(handle, io, buffer, length, class);
         if (status == STATUS_NOT_IMPLEMENTED && class == CLASS_COMPRESSION)
             return query_compression(handle, io, buffer, length);
         if (class == CLASS_NAME)
@@ -178,7 +179,7 @@ static NTSTATUS WINAPI hook_NtQueryInformationFile(HANDLE handle, IO_STATUS_BLOC
         return stdhandle_query(status, handle, io, buffer, length, class);
     }
     if (!size_of_class(class))
-        status = original.NtQueryInformationFile(handle, io, buffer, length, class);
+        status = originals.NtQueryInformationFile(handle, io, buffer, length, class);
     else
     {
         io->Information = 0;
@@ -187,20 +188,20 @@ static NTSTATUS WINAPI hook_NtQueryInformationFile(HANDLE handle, IO_STATUS_BLOC
         LeaveCriticalSection(&link->lock);
         io->Status = status;
     }
-    link_release(link);
+    entry_link_release(link);
     return status;
 }
 
 /* ObjectNameInformation, which GetFinalPathNameByHandleW reads: the folder's name, followed by the link's. */
 static NTSTATUS WINAPI hook_NtQueryObject(HANDLE handle, ULONG class, void *buffer, ULONG length, ULONG *needed)
 {
-    struct link *link = class == 1 ? link_get(handle) : NULL;
+    struct link *link = class == 1 ? entry_link_get(handle) : NULL;
     UNICODE_STRING *name = buffer;
     WCHAR last[1 + NAME_ROOM];
     NTSTATUS status;
     ULONG chars, total;
 
-    status = original.NtQueryObject(handle, class, buffer, length, needed);
+    status = originals.NtQueryObject(handle, class, buffer, length, needed);
     if (class == 1)
     {
         status = named_object(status, handle, buffer, length, needed);
@@ -225,7 +226,7 @@ static NTSTATUS WINAPI hook_NtQueryObject(HANDLE handle, ULONG class, void *buff
             name->Buffer[total / sizeof(WCHAR)] = 0;
         }
     }
-    link_release(link);
+    entry_link_release(link);
     return status;
 }
 
@@ -233,8 +234,8 @@ static void copy_link(struct link *link, HANDLE to)
 {
     struct place place = link->place;
 
-    if ((place.dir = lx_dup(link->place.dir)) >= 0 && !link_put(to, &place))
-        place_close(&place);
+    if ((place.dir = lx_dup(link->place.dir)) >= 0 && !entry_link_put(to, &place))
+        path_place_close(&place);
 }
 
 /* Releases a closed handle's object. A link that is to be deleted on close is deleted first. */
@@ -245,7 +246,7 @@ static void let_go(struct object *object)
 
     if (object->type == OBJECT_LINK && link->delete_on_close && entry_read(link->place.dir, link->place.name, &entry))
         lx_unlinkat(link->place.dir, link->place.name, 0);
-    object_release(object);
+    table_object_release(object);
 }
 
 static NTSTATUS WINAPI hook_NtDuplicateObject(HANDLE from_process, HANDLE from, HANDLE to_process, HANDLE *to,
@@ -254,12 +255,12 @@ static NTSTATUS WINAPI hook_NtDuplicateObject(HANDLE from_process, HANDLE from, 
     struct object *closing = (options & DUPLICATE_CLOSE_SOURCE) && from_process == GetCurrentProcess()
                                  ? table_take(from)
                                  : NULL;
-    struct link *link = closing ? NULL : from_process == GetCurrentProcess() ? link_get(from) : NULL;
+    struct link *link = closing ? NULL : from_process == GetCurrentProcess() ? entry_link_get(from) : NULL;
     NTSTATUS status;
 
     if (!closing && from_process == GetCurrentProcess())
         stream_leave(from);
-    status = original.NtDuplicateObject(from_process, from, to_process, to, access, attributes, options);
+    status = originals.NtDuplicateObject(from_process, from, to_process, to, access, attributes, options);
     if (!status && to && to_process == GetCurrentProcess())
     {
         if (link)
@@ -273,7 +274,7 @@ static NTSTATUS WINAPI hook_NtDuplicateObject(HANDLE from_process, HANDLE from, 
     if (closing)
         let_go(closing);
     if (link)
-        link_release(link);
+        entry_link_release(link);
     return status;
 }
 
@@ -283,11 +284,11 @@ static NTSTATUS WINAPI hook_NtClose(HANDLE handle)
     NTSTATUS status;
 
     if (!object)
-        return original.NtClose(handle);
-    object_hold(object);
+        return originals.NtClose(handle);
+    table_object_hold(object);
     let_go(object); /* before the close, so that the name is gone when the caller goes on */
-    status = original.NtClose(handle);
-    object_release(object);
+    status = originals.NtClose(handle);
+    table_object_release(object);
     return status;
 }
 

@@ -126,7 +126,7 @@ static BOOL id_of_handle(HANDLE handle, WCHAR id[ID_LENGTH])
         WCHAR text[ID_LENGTH + 32];
     } object;
 
-    return !original.NtQueryObject(handle, NAME_INFORMATION, &object, sizeof(object), NULL) && object.name.Buffer &&
+    return !originals.NtQueryObject(handle, NAME_INFORMATION, &object, sizeof(object), NULL) && object.name.Buffer &&
            id_of(&object.name, id);
 }
 

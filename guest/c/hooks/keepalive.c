@@ -40,7 +40,7 @@ static int linux_option(int level, int option)
 /* The descriptor of a socket whose option Wine has just refused; negative: Wine's answer stands. */
 static int refused_fd(SOCKET s, int level, int option)
 {
-    return linux_option(level, option) && winsock.WSAGetLastError() == WSAENOPROTOOPT ? fd_of_handle((HANDLE)s) : -1;
+    return linux_option(level, option) && winsock.WSAGetLastError() == WSAENOPROTOOPT ? path_fd_of((HANDLE)s) : -1;
 }
 
 static int answer(int status)

@@ -3,7 +3,7 @@
 
 #include "names.h"
 #include "path.h"
-#include "table.h"
+#include "heap.h"
 
 /* Whether the part of a link's text behind "dosdevices/" leads to a share. */
 static BOOL is_share(const char *part)
@@ -45,7 +45,7 @@ static const char *device_part(const char *text)
 /* A drive that is never there: "?" has no place in a name, and every letter could be a drive. */
 static const WCHAR nowhere[] = {'_', ':', 0};
 
-void target_of_text(const char *text, struct target *target)
+void linktext_to_target(const char *text, struct target *target)
 {
     const char *part = device_part(text);
     ULONG length, size = LINUX_PATH_MAX,
@@ -108,7 +108,7 @@ static void case_on_disk(const char *folder, char *name)
             struct lx_dirent *entry = (struct lx_dirent *)(buffer + at);
 
             length = name_from_linux(entry->name, found);
-            if (length == wanted_length && same_name(found, wanted, length) && strlen(entry->name) == strlen(name))
+            if (length == wanted_length && path_same_name(found, wanted, length) && strlen(entry->name) == strlen(name))
                 memcpy(name, entry->name, strlen(name));
         }
     }
@@ -246,7 +246,7 @@ static NTSTATUS absolute_text(const char *folder, const WCHAR *name, BOOL juncti
 /* The characters of Volume{GUID} that a name begins with, or 0. */
 static ULONG volume_length(const WCHAR *name)
 {
-    return wcslen(name) >= VOLUME_NAME && same_name(name, L"Volume{", 7) && name[VOLUME_NAME - 1] == '}' &&
+    return wcslen(name) >= VOLUME_NAME && path_same_name(name, L"Volume{", 7) && name[VOLUME_NAME - 1] == '}' &&
                    (name[VOLUME_NAME] == '\\' || !name[VOLUME_NAME])
                ? VOLUME_NAME
                : 0;
@@ -276,7 +276,7 @@ static NTSTATUS volume_text(const char *folder, const WCHAR *name, BOOL junction
 static const WCHAR *share_part(const WCHAR *name, BOOL skipped)
 {
     if (skipped)
-        return same_name(name, L"UNC\\", 4) ? name + 4 : NULL;
+        return path_same_name(name, L"UNC\\", 4) ? name + 4 : NULL;
     return name[0] == '\\' && name[1] == '\\' && name[2] && name[2] != '\\' && name[2] != '.' && name[2] != '?'
                ? name + 2
                : NULL;
@@ -311,7 +311,7 @@ static NTSTATUS share_text(const char *folder, const WCHAR *part, char *text)
     return fits ? STATUS_SUCCESS : STATUS_OBJECT_NAME_INVALID;
 }
 
-NTSTATUS text_of_target(const struct place *place, const WCHAR *name, BOOL junction, BOOL directory, char *text)
+NTSTATUS linktext_of_target(const struct place *place, const WCHAR *name, BOOL junction, BOOL directory, char *text)
 {
     char *folder = heap_alloc(LINUX_PATH_MAX);
     const WCHAR *given = name, *share;
@@ -343,7 +343,7 @@ NTSTATUS text_of_target(const struct place *place, const WCHAR *name, BOOL junct
     return status;
 }
 
-void text_move(const char *text, const struct place *to, char *moved)
+void linktext_move(const char *text, const struct place *to, char *moved)
 {
     const char *part = device_part(text);
     char *folder;

@@ -16,7 +16,7 @@
 #include "linux.h"
 #include "machinekey.h"
 #include "path.h"
-#include "services.h"
+#include "program.h"
 
 #define CONTAINER "/run/mullion/job" /* see job.c */
 #define MACHINE L"\\Registry\\Machine\\"
@@ -56,7 +56,7 @@ static BOOL below(const WCHAR *path, ULONG chars, const WCHAR *key)
 {
     ULONG length = (ULONG)lstrlenW(key);
 
-    return chars >= length && same_name(path, key, length) && (chars == length || path[length] == '\\');
+    return chars >= length && path_same_name(path, key, length) && (chars == length || path[length] == '\\');
 }
 
 static BOOL is_filling(void)
@@ -87,8 +87,8 @@ static enum verdict judge(const WCHAR *path, ULONG chars)
     /* these are Wine's own, of which Windows has none */
     static const WCHAR *const wines[] = {L"Software\\Wine", L"Hardware"};
 
-    if (chars < MACHINE_CHARS || !same_name(path, MACHINE, MACHINE_CHARS))
-        return chars == MACHINE_CHARS - 1 && same_name(path, MACHINE, MACHINE_CHARS - 1) ? READ_ONLY : ALLOWED;
+    if (chars < MACHINE_CHARS || !path_same_name(path, MACHINE, MACHINE_CHARS))
+        return chars == MACHINE_CHARS - 1 && path_same_name(path, MACHINE, MACHINE_CHARS - 1) ? READ_ONLY : ALLOWED;
     path += MACHINE_CHARS;
     chars -= MACHINE_CHARS;
     for (unsigned i = 0; i < sizeof(wines) / sizeof(wines[0]); i++)
@@ -224,7 +224,7 @@ static BOOL serves(void)
                                          L"wineboot.exe",   L"explorer.exe", L"mullion-run.exe"};
 
     for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (is_program(names[i]))
+        if (program_is(names[i]))
             return TRUE;
     return FALSE;
 }

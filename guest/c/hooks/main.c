@@ -11,15 +11,13 @@
 #include "ctrlexit.h"
 #include "hooks.h"
 #include "path.h"
+#include "program.h"
 #include "scm.h"
-#include "services.h"
 #include "stream.h"
 
 #define WINE_WITH_LINKS 1020 /* 10.20 is the first whose CreateSymbolicLinkW makes a link */
 
 typedef const char *(CDECL *get_version)(void);
-
-struct originals original;
 
 /* Wine's version as major * 100 + minor; 0: this is Windows. */
 static unsigned wine_version(void)
@@ -35,29 +33,6 @@ static unsigned wine_version(void)
     for (p += *p == '.'; *p >= '0' && *p <= '9'; p++)
         minor = minor * 10 + (unsigned)(*p - '0');
     return major * 100 + minor;
-}
-
-/* Until a function is patched, its original is itself. */
-static void find_originals(void)
-{
-    HMODULE ntdll = GetModuleHandleW(L"ntdll.dll");
-
-#define FIND(name) original.name = (void *)GetProcAddress(ntdll, #name)
-    FIND(NtCreateFile);
-    FIND(NtOpenFile);
-    FIND(NtDeleteFile);
-    FIND(NtQueryAttributesFile);
-    FIND(NtQueryFullAttributesFile);
-    FIND(NtQueryInformationFile);
-    FIND(NtSetInformationFile);
-    FIND(NtFsControlFile);
-    FIND(NtQueryDirectoryFile);
-    FIND(NtQueryObject);
-    FIND(NtDuplicateObject);
-    FIND(NtClose);
-    FIND(NtQuerySecurityObject);
-    FIND(NtSetSecurityObject);
-#undef FIND
 }
 
 /* The version of this interface, for tests and for programs that want to know whether the hooks are loaded. */
@@ -82,8 +57,8 @@ BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved)
     if (!(version = wine_version()))
         return TRUE;
     ctrl_exit_code(GetCurrentProcess());
-    find_originals();
-    if (is_program(L"services.exe")) /* the other parts would wait for what it provides */
+    originals_find();
+    if (program_is(L"services.exe")) /* the other parts would wait for what it provides */
     {
         if (path_start())
             scm_start();

@@ -6,6 +6,7 @@
 #include "deep.h"
 #include "drive.h"
 #include "entry.h"
+#include "heap.h"
 #include "hooks.h"
 #include "names.h"
 #include "open.h"
@@ -31,13 +32,13 @@ static NTSTATUS open_link(HANDLE *handle, const OBJECT_ATTRIBUTES *attributes, I
     struct stand_in folder;
     NTSTATUS status;
 
-    stand_in_for(&folder, place->dir, attributes);
+    way_stand_in_for(&folder, place->dir, attributes);
     folder.attributes.SecurityDescriptor = NULL;
-    status = original.NtOpenFile(handle, FILE_READ_ATTRIBUTES | SYNCHRONIZE, &folder.attributes, io,
-                                 FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
-                                 FILE_DIRECTORY_FILE | FILE_SYNCHRONOUS_IO_NONALERT | FILE_OPEN_FOR_BACKUP_INTENT);
+    status = originals.NtOpenFile(handle, FILE_READ_ATTRIBUTES | SYNCHRONIZE, &folder.attributes, io,
+                                  FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
+                                  FILE_DIRECTORY_FILE | FILE_SYNCHRONOUS_IO_NONALERT | FILE_OPEN_FOR_BACKUP_INTENT);
     if (!status)
-        status = link_opened(*handle, place, options);
+        status = open_link_opened(*handle, place, options);
     io->Status = status;
     io->Information = FILE_OPENED;
     return status;
@@ -67,18 +68,18 @@ NTSTATUS named_create(HANDLE *handle, ACCESS_MASK access, const OBJECT_ATTRIBUTE
     }
     else if (!status && link && link_opens(disposition) && entry_read(place.dir, place.name, &entry))
     {
-        if (!(status = link_may_open(&entry, disposition, options)))
+        if (!(status = open_link_allowed(&entry, disposition, options)))
             status = open_link(handle, attributes, io, &place, options);
-        place_close(&place);
+        path_place_close(&place);
         return status;
     }
     else if (!status && disposition == FILE_CREATE)
         status = STATUS_OBJECT_NAME_COLLISION;
-    if (!status && !(status = stand_in_open(&stand, &place, !made, attributes)))
+    if (!status && !(status = way_stand_in_open(&stand, &place, !made, attributes)))
     {
-        status = original.NtCreateFile(handle, access, &stand.attributes, io, size, file_attributes, share,
-                                       made ? FILE_OPEN : disposition, options & ~FILE_OPEN_REPARSE_POINT, NULL, 0);
-        stand_in_close(&stand);
+        status = originals.NtCreateFile(handle, access, &stand.attributes, io, size, file_attributes, share,
+                                        made ? FILE_OPEN : disposition, options & ~FILE_OPEN_REPARSE_POINT, NULL, 0);
+        way_stand_in_close(&stand);
     }
     if (!status)
         deep_opened(*handle, access, attributes);
@@ -90,7 +91,7 @@ NTSTATUS named_create(HANDLE *handle, ACCESS_MASK access, const OBJECT_ATTRIBUTE
     }
     if (status && place.dir >= 0 && entry_read(place.dir, place.name, &entry) && entry.tag == TAG_AF_UNIX)
         status = STATUS_IO_REPARSE_TAG_NOT_HANDLED; /* as of a socket file of another name (open.c) */
-    place_close(&place);
+    path_place_close(&place);
     return status;
 }
 
@@ -102,18 +103,18 @@ NTSTATUS named_place(const OBJECT_ATTRIBUTES *attributes, struct stand_in *stand
     if (status == STATUS_NO_SUCH_FILE)
         status = STATUS_OBJECT_NAME_NOT_FOUND;
     if (!status)
-        status = stand_in_open(stand, &place, TRUE, attributes);
-    place_close(&place);
+        status = way_stand_in_open(stand, &place, TRUE, attributes);
+    path_place_close(&place);
     return status;
 }
 
 ULONG named_of(HANDLE handle, const WCHAR *wine, ULONG length, WCHAR *name, ULONG room)
 {
     char *path = heap_alloc(LINUX_PATH_MAX);
-    int fd = path ? fd_of_handle(handle) : -1;
+    int fd = path ? path_fd_of(handle) : -1;
 
-    if (fd < 0 || lx_fd_path(fd, path, LINUX_PATH_MAX) < 0 || (!stand_in_named(wine, length) && !path_differs(path)) ||
-        path_to_nt(path, name, &room))
+    if (fd < 0 || lx_fd_path(fd, path, LINUX_PATH_MAX) < 0 ||
+        (!way_stand_in_named(wine, length) && !path_differs(path)) || path_to_nt(path, name, &room))
         room = 0;
     if (fd >= 0)
         lx_close(fd);

@@ -171,7 +171,7 @@ void numa_start(void)
     ULONGLONG bytes;
 
     if (!GetNumaAvailableMemoryNodeEx(0, &bytes) && GetLastError() == ERROR_CALL_NOT_IMPLEMENTED)
-        replace_function(GetModuleHandleW(L"kernel32.dll"), "GetNumaAvailableMemoryNodeEx",
-                         hook_GetNumaAvailableMemoryNodeEx);
+        patch_replace(GetModuleHandleW(L"kernel32.dll"), "GetNumaAvailableMemoryNodeEx",
+                      hook_GetNumaAvailableMemoryNodeEx);
     SetLastError(error);
 }

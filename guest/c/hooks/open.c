@@ -13,6 +13,7 @@
 #include "deep.h"
 #include "drive.h"
 #include "entry.h"
+#include "heap.h"
 #include "hooks.h"
 #include "named.h"
 #include "names.h"
@@ -50,7 +51,7 @@ static void slot_set(UINT64 value)
         __writegsqword(TEB_TLS_SLOTS + 8 * slot, value);
 }
 
-BOOL in_kernelbase(const void *address)
+BOOL open_in_kernelbase(const void *address)
 {
     return (const BYTE *)address >= kernelbase_start && (const BYTE *)address < kernelbase_end;
 }
@@ -61,7 +62,7 @@ static BOOL means_link(ACCESS_MASK access, ULONG options, const void *caller)
 
     if ((options & FILE_OPEN_REPARSE_POINT) || inside == INSIDE_LINK)
         return TRUE;
-    if (inside == INSIDE_FOLLOWING || !in_kernelbase(caller))
+    if (inside == INSIDE_FOLLOWING || !open_in_kernelbase(caller))
         return FALSE;
     return (access & DELETE) && !(access & DATA_ACCESS);
 }
@@ -75,14 +76,14 @@ static NTSTATUS open_folder_of(HANDLE *handle, const OBJECT_ATTRIBUTES *attribut
     while (folder.Length && folder.Buffer[folder.Length / sizeof(WCHAR) - 1] != '\\')
         folder.Length -= sizeof(WCHAR);
     if (!folder.Length) /* a bare name below a folder's handle; Wine refuses "." there */
-        return original.NtDuplicateObject(GetCurrentProcess(), attributes->RootDirectory, GetCurrentProcess(), handle,
-                                          0, attributes->Attributes & OBJ_INHERIT, DUPLICATE_SAME_ACCESS);
+        return originals.NtDuplicateObject(GetCurrentProcess(), attributes->RootDirectory, GetCurrentProcess(), handle,
+                                           0, attributes->Attributes & OBJ_INHERIT, DUPLICATE_SAME_ACCESS);
     of_folder.ObjectName = &folder;
     of_folder.Attributes = (attributes->Attributes & OBJ_INHERIT) | OBJ_CASE_INSENSITIVE;
     of_folder.SecurityDescriptor = NULL;
-    return original.NtOpenFile(handle, FILE_READ_ATTRIBUTES | SYNCHRONIZE, &of_folder, io,
-                               FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
-                               FILE_DIRECTORY_FILE | FILE_SYNCHRONOUS_IO_NONALERT | FILE_OPEN_FOR_BACKUP_INTENT);
+    return originals.NtOpenFile(handle, FILE_READ_ATTRIBUTES | SYNCHRONIZE, &of_folder, io,
+                                FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
+                                FILE_DIRECTORY_FILE | FILE_SYNCHRONOUS_IO_NONALERT | FILE_OPEN_FOR_BACKUP_INTENT);
 }
 
 /*
@@ -98,19 +99,19 @@ static NTSTATUS find_entry(const OBJECT_ATTRIBUTES *attributes, char *path, stru
     for (ULONG i = 0; bare && i < name->Length / sizeof(WCHAR); i++)
         bare = name->Buffer[i] != '\\';
     if (bare && name_to_linux(name->Buffer, name->Length / sizeof(WCHAR), place->name) &&
-        (place->dir = fd_of_handle(attributes->RootDirectory)) >= 0)
+        (place->dir = path_fd_of(attributes->RootDirectory)) >= 0)
     {
         if (entry_read(place->dir, place->name, entry))
             return STATUS_SUCCESS;
-        place_close(place);
+        path_place_close(place);
     }
     if (path_of(attributes, path, LINUX_PATH_MAX) || !entry_read(LX_AT_FDCWD, path, entry))
         return NOT_OURS;
     status = drive_holds_path(path, FALSE);
-    return status ? status : place_open(path, place);
+    return status ? status : path_place_open(path, place);
 }
 
-NTSTATUS link_may_open(const struct entry *entry, ULONG disposition, ULONG options)
+NTSTATUS open_link_allowed(const struct entry *entry, ULONG disposition, ULONG options)
 {
     if (disposition == FILE_CREATE)
         return STATUS_OBJECT_NAME_COLLISION;
@@ -121,19 +122,19 @@ NTSTATUS link_may_open(const struct entry *entry, ULONG disposition, ULONG optio
     return STATUS_SUCCESS;
 }
 
-NTSTATUS link_opened(HANDLE handle, struct place *place, ULONG options)
+NTSTATUS open_link_opened(HANDLE handle, struct place *place, ULONG options)
 {
     struct link *link;
 
-    if (!link_put(handle, place))
+    if (!entry_link_put(handle, place))
     {
-        original.NtClose(handle);
+        originals.NtClose(handle);
         return STATUS_NO_MEMORY;
     }
-    if ((options & FILE_DELETE_ON_CLOSE) && (link = link_get(handle)))
+    if ((options & FILE_DELETE_ON_CLOSE) && (link = entry_link_get(handle)))
     {
         link->delete_on_close = TRUE;
-        link_release(link);
+        entry_link_release(link);
     }
     return STATUS_SUCCESS;
 }
@@ -150,13 +151,14 @@ static NTSTATUS open_link(HANDLE *handle, const OBJECT_ATTRIBUTES *attributes, I
         return NOT_OURS;
     if ((status = find_entry(attributes, path, &place, &entry)))
         return status;
-    if (!(status = link_may_open(&entry, disposition, options)) && !(status = open_folder_of(handle, attributes, io)))
+    if (!(status = open_link_allowed(&entry, disposition, options)) &&
+        !(status = open_folder_of(handle, attributes, io)))
     {
-        status = link_opened(*handle, &place, options);
+        status = open_link_opened(*handle, &place, options);
         io->Status = status;
         io->Information = FILE_OPENED;
     }
-    place_close(&place);
+    path_place_close(&place);
     return status;
 }
 
@@ -193,13 +195,13 @@ static BOOL has_link(const OBJECT_ATTRIBUTES *attributes, BOOL last_allowed, cha
 static NTSTATUS before_open(HANDLE *handle, const OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io, ULONG disposition,
                             ULONG options, BOOL link)
 {
-    struct link *root = attributes->RootDirectory ? link_get(attributes->RootDirectory) : NULL;
+    struct link *root = attributes->RootDirectory ? entry_link_get(attributes->RootDirectory) : NULL;
     NTSTATUS status = NOT_OURS;
     char *path;
 
     if (root)
     {
-        link_release(root);
+        entry_link_release(root);
         if (attributes->ObjectName && attributes->ObjectName->Length)
             return STATUS_OBJECT_PATH_NOT_FOUND; /* nothing is below a link itself; Wine would look below its folder */
     }
@@ -220,7 +222,7 @@ static NTSTATUS keep_on_drive(HANDLE handle, const OBJECT_ATTRIBUTES *attributes
     NTSTATUS status = drive_holds_handle(handle) ? STATUS_SUCCESS : drive_holds(attributes, TRUE, NULL);
 
     if (status)
-        original.NtClose(handle);
+        originals.NtClose(handle);
     return status;
 }
 
@@ -252,8 +254,8 @@ static NTSTATUS WINAPI hook_NtCreateFile(HANDLE *handle, ACCESS_MASK access, OBJ
     NTSTATUS status;
 
     if (!attributes)
-        return original.NtCreateFile(handle, access, attributes, io, size, file_attributes, share, disposition, options,
-                                     ea, ea_length);
+        return originals.NtCreateFile(handle, access, attributes, io, size, file_attributes, share, disposition,
+                                      options, ea, ea_length);
     if (way_has(attributes))
         return named_create(handle, access, attributes, io, size, file_attributes, share, disposition, options,
                             means_link(access, options, __builtin_return_address(0)));
@@ -273,13 +275,13 @@ static NTSTATUS WINAPI hook_NtCreateFile(HANDLE *handle, ACCESS_MASK access, OBJ
     plain.Attributes &= ~OBJ_DONT_REPARSE_FLAG;
     options &= ~FILE_OPEN_REPARSE_POINT; /* Wine would call mount points reparse points */
     do
-        status = original.NtCreateFile(handle, access, &plain, io, size, file_attributes, share, first, options, ea,
-                                       ea_length);
+        status = originals.NtCreateFile(handle, access, &plain, io, size, file_attributes, share, first, options, ea,
+                                        ea_length);
     while (services_try_again(status, &plain, attempt++));
     if (first != disposition && status == STATUS_OBJECT_NAME_COLLISION &&
         !(status = drive_holds(attributes, TRUE, NULL)))
-        status = original.NtCreateFile(handle, access, &plain, io, size, file_attributes, share, disposition, options,
-                                       ea, ea_length);
+        status = originals.NtCreateFile(handle, access, &plain, io, size, file_attributes, share, disposition, options,
+                                        ea, ea_length);
     else if (!status && unsure && !makes)
         status = keep_on_drive(*handle, attributes);
     if (!status && plain.SecurityDescriptor && io->Information == FILE_CREATED)
@@ -298,7 +300,7 @@ static NTSTATUS WINAPI hook_NtOpenFile(HANDLE *handle, ACCESS_MASK access, OBJEC
     NTSTATUS status;
 
     if (!attributes)
-        return original.NtOpenFile(handle, access, attributes, io, share, options);
+        return originals.NtOpenFile(handle, access, attributes, io, share, options);
     if (way_has(attributes))
         return named_create(handle, access, attributes, io, NULL, 0, share, FILE_OPEN, options,
                             means_link(access, options, __builtin_return_address(0)));
@@ -312,7 +314,7 @@ static NTSTATUS WINAPI hook_NtOpenFile(HANDLE *handle, ACCESS_MASK access, OBJEC
     plain.Attributes &= ~OBJ_DONT_REPARSE_FLAG;
     options &= ~FILE_OPEN_REPARSE_POINT;
     do
-        status = original.NtOpenFile(handle, access, &plain, io, share, options);
+        status = originals.NtOpenFile(handle, access, &plain, io, share, options);
     while (services_try_again(status, &plain, attempt++));
     if (!status && unsure)
         status = keep_on_drive(*handle, attributes);
@@ -336,7 +338,7 @@ static NTSTATUS WINAPI hook_NtDeleteFile(OBJECT_ATTRIBUTES *attributes)
     if (status != NOT_OURS)
         return status ? status : NtClose(handle);
     status = drive_holds(attributes, TRUE, NULL);
-    return status ? status : original.NtDeleteFile(attributes);
+    return status ? status : originals.NtDeleteFile(attributes);
 }
 
 /* Reads the entry named by attributes; FALSE if it is not a reparse point. */
@@ -361,18 +363,18 @@ static NTSTATUS WINAPI hook_NtQueryAttributesFile(const OBJECT_ATTRIBUTES *attri
     {
         if ((status = named_place(attributes, &stand)))
             return status;
-        status = original.NtQueryAttributesFile(&stand.attributes, info);
-        stand_in_close(&stand);
+        status = originals.NtQueryAttributesFile(&stand.attributes, info);
+        way_stand_in_close(&stand);
         return status;
     }
     if ((status = drive_holds(attributes, FALSE, &unsure)))
         return status;
     if (read_named(attributes, &entry))
     {
-        fill_basic(&entry.st, entry.attributes, info);
+        entry_fill_basic(&entry.st, entry.attributes, info);
         return STATUS_SUCCESS;
     }
-    if (!(status = original.NtQueryAttributesFile(attributes, info)) && unsure)
+    if (!(status = originals.NtQueryAttributesFile(attributes, info)) && unsure)
         status = drive_holds(attributes, TRUE, NULL);
     if (!status)
         info->attributes &= ~FILE_ATTRIBUTE_REPARSE_POINT; /* a mount point of Linux */
@@ -392,21 +394,21 @@ static NTSTATUS WINAPI hook_NtQueryFullAttributesFile(const OBJECT_ATTRIBUTES *a
     {
         if ((status = named_place(attributes, &stand)))
             return status;
-        status = original.NtQueryFullAttributesFile(&stand.attributes, info);
-        stand_in_close(&stand);
+        status = originals.NtQueryFullAttributesFile(&stand.attributes, info);
+        way_stand_in_close(&stand);
         return status;
     }
     if ((status = drive_holds(attributes, FALSE, &unsure)))
         return status;
     if (read_named(attributes, &entry))
     {
-        fill_basic(&entry.st, entry.attributes, &basic);
+        entry_fill_basic(&entry.st, entry.attributes, &basic);
         memset(info, 0, sizeof(*info));
         memcpy(info, &basic, 4 * sizeof(LARGE_INTEGER));
         info->attributes = basic.attributes;
         return STATUS_SUCCESS;
     }
-    if (!(status = original.NtQueryFullAttributesFile(attributes, info)) && unsure)
+    if (!(status = originals.NtQueryFullAttributesFile(attributes, info)) && unsure)
         status = drive_holds(attributes, TRUE, NULL);
     if (!status)
         info->attributes &= ~FILE_ATTRIBUTE_REPARSE_POINT;

@@ -5,7 +5,7 @@
 #include "entry.h"
 
 /* Whether code of kernelbase.dll lies at an address; from open_start on. */
-BOOL in_kernelbase(const void *address);
+BOOL open_in_kernelbase(const void *address);
 
 /* Whether an open of that disposition can be one of a link itself. */
 static inline BOOL link_opens(ULONG disposition)
@@ -14,9 +14,9 @@ static inline BOOL link_opens(ULONG disposition)
 }
 
 /* The answer to opening a link itself that refuses it, or STATUS_SUCCESS. */
-NTSTATUS link_may_open(const struct entry *entry, ULONG disposition, ULONG options);
+NTSTATUS open_link_allowed(const struct entry *entry, ULONG disposition, ULONG options);
 
 /* Makes the handle of a link's folder stand for the link, or closes it; takes over place. */
-NTSTATUS link_opened(HANDLE handle, struct place *place, ULONG options);
+NTSTATUS open_link_opened(HANDLE handle, struct place *place, ULONG options);
 
 #endif

@@ -142,7 +142,7 @@ static BOOL write_jump(BYTE *code, const BYTE *slot)
     return TRUE;
 }
 
-BOOL replace_function(HMODULE module, const char *name, void *hook)
+BOOL patch_replace(HMODULE module, const char *name, void *hook)
 {
     BYTE *code = (BYTE *)GetProcAddress(module, name), *slot;
 

@@ -14,6 +14,6 @@ BOOL patch_function(HMODULE module, const char *name, void *hook, void **origina
  * Makes module!name jump to hook, whatever its code is, without an original: for functions that the caller knows to
  * do nothing.
  */
-BOOL replace_function(HMODULE module, const char *name, void *hook);
+BOOL patch_replace(HMODULE module, const char *name, void *hook);
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "names.h"
-#include "table.h"
+#include "heap.h"
 #include "way.h"
 
 /*
@@ -41,14 +41,14 @@ const char *path_of_devices(void)
     return devices;
 }
 
-int fd_of_handle(HANDLE handle)
+int path_fd_of(HANDLE handle)
 {
     int fd = -1;
 
     return handle_to_fd(handle, 0, &fd, NULL) ? -LX_EBADF : fd;
 }
 
-ULONG utf8_of(const WCHAR *from, ULONG bytes, char *to, ULONG size)
+ULONG path_utf8_of(const WCHAR *from, ULONG bytes, char *to, ULONG size)
 {
     ULONG length = 0;
 
@@ -57,7 +57,7 @@ ULONG utf8_of(const WCHAR *from, ULONG bytes, char *to, ULONG size)
     return length;
 }
 
-ULONG utf16_of(const char *from, ULONG length, WCHAR *to, ULONG size)
+ULONG path_utf16_of(const char *from, ULONG length, WCHAR *to, ULONG size)
 {
     ULONG bytes = 0;
 
@@ -65,7 +65,7 @@ ULONG utf16_of(const char *from, ULONG length, WCHAR *to, ULONG size)
     return bytes / sizeof(WCHAR);
 }
 
-BOOL same_name(const WCHAR *a, const WCHAR *b, ULONG length)
+BOOL path_same_name(const WCHAR *a, const WCHAR *b, ULONG length)
 {
     for (; length > 0; length--, a++, b++)
         if (*a != *b && RtlUpcaseUnicodeChar(*a) != RtlUpcaseUnicodeChar(*b))
@@ -90,7 +90,7 @@ static NTSTATUS path_of_way(const OBJECT_ATTRIBUTES *attributes, char *path, ULO
         path[length] = '/';
         memcpy(path + length + 1, place.name, strlen(place.name) + 1);
     }
-    place_close(&place);
+    path_place_close(&place);
     return status;
 }
 
@@ -114,7 +114,7 @@ NTSTATUS path_of(const OBJECT_ATTRIBUTES *attributes, char *path, ULONG size)
     status = nt_to_unix(&insensitive, relative, &room, FILE_OPEN_IF); /* "./name", relative to the folder */
     if (status == STATUS_SUCCESS || status == STATUS_NO_SUCH_FILE)
     {
-        fd = fd_of_handle(attributes->RootDirectory);
+        fd = path_fd_of(attributes->RootDirectory);
         length = fd < 0 ? fd : lx_fd_path(fd, path, size - 1);
         if (fd < 0)
             status = STATUS_INVALID_HANDLE;
@@ -152,7 +152,7 @@ NTSTATUS path_of_dos(const WCHAR *name, char *path, ULONG size)
     return status;
 }
 
-NTSTATUS place_open(const char *path, struct place *place)
+NTSTATUS path_place_open(const char *path, struct place *place)
 {
     SIZE_T length = strlen(path), start;
     char *folder;
@@ -173,7 +173,7 @@ NTSTATUS place_open(const char *path, struct place *place)
     return place->dir < 0 ? lx_status(place->dir) : STATUS_SUCCESS;
 }
 
-void place_close(struct place *place)
+void path_place_close(struct place *place)
 {
     if (place->dir >= 0)
         lx_close(place->dir);

@@ -33,8 +33,8 @@ struct place
     char name[256];
 };
 
-NTSTATUS place_open(const char *path, struct place *place);
-void place_close(struct place *place);
+NTSTATUS path_place_open(const char *path, struct place *place);
+void path_place_close(struct place *place);
 
 /* The target of a Linux link, as a Windows program sees it. */
 struct target
@@ -47,7 +47,7 @@ struct target
  * What an absolute text is that leads out of all drives: _:\x for /x. There is never a drive of that name, so that a
  * program that opens the target itself finds nothing.
  */
-void target_of_text(const char *text, struct target *target);
+void linktext_to_target(const char *text, struct target *target);
 
 /*
  * The text of a Linux link at place for a Windows target:
@@ -57,24 +57,24 @@ void target_of_text(const char *text, struct target *target);
  *  - of a volume (\??\Volume{GUID}\x): ../…/dosdevices/volume{GUID}/x, in lower case; a mount point has
  * /dosdevices/./volume{GUID}/. A folder that does not exist yet is marked by a slash at the end.
  */
-NTSTATUS text_of_target(const struct place *place, const WCHAR *name, BOOL junction, BOOL directory, char *text);
+NTSTATUS linktext_of_target(const struct place *place, const WCHAR *name, BOOL junction, BOOL directory, char *text);
 
 /*
  * The text of a link after a move to another place. It stays the same if it does not lead by the drives' links
  * (dosdevices), or if the new text would be too long. text and moved must not overlap.
  */
-void text_move(const char *text, const struct place *to, char *moved);
+void linktext_move(const char *text, const struct place *to, char *moved);
 
-ULONG utf8_of(const WCHAR *from, ULONG bytes, char *to, ULONG size);   /* zero-terminated; returns the length */
-ULONG utf16_of(const char *from, ULONG length, WCHAR *to, ULONG size); /* size and result in characters */
+ULONG path_utf8_of(const WCHAR *from, ULONG bytes, char *to, ULONG size);   /* zero-terminated; returns the length */
+ULONG path_utf16_of(const char *from, ULONG length, WCHAR *to, ULONG size); /* size and result in characters */
 
 /* Whether two names are equal without regard to case, by the system's upper case (RtlUpcaseUnicodeChar). */
-BOOL same_name(const WCHAR *a, const WCHAR *b, ULONG length);
+BOOL path_same_name(const WCHAR *a, const WCHAR *b, ULONG length);
 
 /* The prefix's folder dosdevices, in which drives are links: c:, d: … */
 const char *path_of_devices(void);
 
 /* A descriptor of the file behind a handle, to be closed; negative if it has none. */
-int fd_of_handle(HANDLE handle);
+int path_fd_of(HANDLE handle);
 
 #endif

@@ -4,6 +4,7 @@
  * for another; a program that learns of the end in another way keeps its socket with Wine, which is slower and as
  * right.
  */
+#include "heap.h"
 #include "stream.h"
 
 #define BUCKETS 1024
@@ -28,7 +29,7 @@ static struct pending **bucket_of(void *io)
     return &buckets[(address ^ address >> 10) % BUCKETS];
 }
 
-void counts_release(struct counts *counts)
+void pending_counts_release(struct counts *counts)
 {
     if (InterlockedDecrement(&counts->references) == 0)
         heap_free(counts);
@@ -70,6 +71,6 @@ void pending_done(void *io)
         return;
     InterlockedDecrement(&noted);
     InterlockedDecrement(&found->counts->calls[found->direction]);
-    counts_release(found->counts);
+    pending_counts_release(found->counts);
     heap_free(found);
 }

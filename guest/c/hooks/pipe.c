@@ -23,11 +23,11 @@ static void disconnect(HANDLE pipe, const OBJECT_ATTRIBUTES *attributes)
     HANDLE client;
 
     name.SecurityDescriptor = NULL;
-    if (original.NtOpenFile(&client, FILE_READ_ATTRIBUTES | SYNCHRONIZE, &name, &io, FILE_SHARE_READ | FILE_SHARE_WRITE,
-                            FILE_SYNCHRONOUS_IO_NONALERT))
+    if (originals.NtOpenFile(&client, FILE_READ_ATTRIBUTES | SYNCHRONIZE, &name, &io,
+                             FILE_SHARE_READ | FILE_SHARE_WRITE, FILE_SYNCHRONOUS_IO_NONALERT))
         return; /* a Wine in which the instance does not listen */
-    original.NtFsControlFile(pipe, NULL, NULL, NULL, &io, CODE_PIPE_DISCONNECT, NULL, 0, NULL, 0);
-    original.NtClose(client);
+    originals.NtFsControlFile(pipe, NULL, NULL, NULL, &io, CODE_PIPE_DISCONNECT, NULL, 0, NULL, 0);
+    originals.NtClose(client);
 }
 
 static NTSTATUS WINAPI hook_NtCreateNamedPipeFile(HANDLE *handle, ULONG access, OBJECT_ATTRIBUTES *attributes,

@@ -92,7 +92,7 @@ static NTSTATUS WINAPI hook_LdrGetProcedureAddress(HMODULE module, const ANSI_ST
     NTSTATUS status = original_address(module, name, ordinal, address);
 
     if (status && name &&
-        ((*address = derivation_address(module, name->Buffer, name->Length)) ||
+        ((*address = bcrypt_derivation_address(module, name->Buffer, name->Length)) ||
          (*address = numa_address(module, name->Buffer, name->Length)) ||
          (*address = flush_address(module, name->Buffer, name->Length))))
         return STATUS_SUCCESS;

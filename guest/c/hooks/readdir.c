@@ -14,10 +14,11 @@
 #include <string.h>
 
 #include "entry.h"
+#include "heap.h"
 #include "hooks.h"
 #include "names.h"
 #include "open.h"
-#include "services.h"
+#include "program.h"
 
 static BOOL sizes_are_room; /* of this program's listings */
 static BOOL(WINAPI *original_find_next)(HANDLE, WIN32_FIND_DATAW *);
@@ -93,7 +94,7 @@ static void add_item(struct scan *scan, const char *disk, BOOL other)
 /* Opens the folder of a handle for reading; negative if it is none. */
 static int folder_of(HANDLE handle)
 {
-    int fd = fd_of_handle(handle), dir = fd < 0 ? fd : lx_openat(fd, ".", LX_O_RDONLY | LX_O_DIRECTORY | LX_O_CLOEXEC);
+    int fd = path_fd_of(handle), dir = fd < 0 ? fd : lx_openat(fd, ".", LX_O_RDONLY | LX_O_DIRECTORY | LX_O_CLOEXEC);
 
     if (fd >= 0)
         lx_close(fd);
@@ -176,7 +177,7 @@ static BOOL matches(const WCHAR *mask, ULONG mask_length, const WCHAR *name, ULO
     }
     if (!length)
         return (mask[0] == '>' || mask[0] == '"' || mask[0] == '?') && matches(mask + 1, mask_length - 1, name, 0);
-    if (mask[0] != '?' && mask[0] != '>' && !(mask[0] == '"' && name[0] == '.') && !same_name(mask, name, 1))
+    if (mask[0] != '?' && mask[0] != '>' && !(mask[0] == '"' && name[0] == '.') && !path_same_name(mask, name, 1))
         return FALSE;
     return matches(mask + 1, mask_length - 1, name + 1, length - 1);
 }
@@ -224,7 +225,7 @@ static void describe(BYTE *at, struct layout layout, ULONG class, const struct e
 
     if (class == CLASS_NAMES)
         return;
-    fill_basic(&entry->st, entry->attributes, &basic);
+    entry_fill_basic(&entry->st, entry->attributes, &basic);
     memcpy(&info->creation, &basic, 4 * sizeof(LARGE_INTEGER));
     info->size.QuadPart = info->allocation.QuadPart = 0;
     if ((entry->st.mode & LX_S_IFMT) == LX_S_IFREG)
@@ -343,8 +344,9 @@ static NTSTATUS WINAPI hook_NtQueryDirectoryFile(HANDLE handle, HANDLE event, vo
                                                  IO_STATUS_BLOCK *io, void *buffer, ULONG size, ULONG class,
                                                  BOOLEAN single, UNICODE_STRING *mask, BOOLEAN restart)
 {
-    BOOL for_find = class == CLASS_BOTH_DIRECTORY && original_find_next && in_kernelbase(__builtin_return_address(0));
-    struct link *link = link_get(handle);
+    BOOL for_find = class == CLASS_BOTH_DIRECTORY && original_find_next &&
+                    open_in_kernelbase(__builtin_return_address(0));
+    struct link *link = entry_link_get(handle);
     struct scan *scan;
     struct object *old;
     NTSTATUS status, rest;
@@ -353,23 +355,23 @@ static NTSTATUS WINAPI hook_NtQueryDirectoryFile(HANDLE handle, HANDLE event, vo
 
     if (link) /* there is nothing in a link itself; its handle is one of its folder */
     {
-        link_release(link);
+        entry_link_release(link);
         io->Information = 0;
         return io->Status = STATUS_NO_MORE_FILES;
     }
     if (!layout_of(class).name)
-        return original.NtQueryDirectoryFile(handle, event, apc, apc_context, io, buffer, size, class, single, mask,
-                                             restart);
+        return originals.NtQueryDirectoryFile(handle, event, apc, apc_context, io, buffer, size, class, single, mask,
+                                              restart);
     scan = table_get(handle, OBJECT_SCAN);
     if (scan && restart && (old = table_take(handle)))
     {
-        object_release(&scan->object);
-        object_release(old);
+        table_object_release(&scan->object);
+        table_object_release(old);
         scan = NULL;
     }
     if (!scan && (scan = scan_new(handle, mask)))
     {
-        object_hold(&scan->object);
+        table_object_hold(&scan->object);
         table_put(handle, &scan->object);
     }
     if (scan)
@@ -379,8 +381,8 @@ static NTSTATUS WINAPI hook_NtQueryDirectoryFile(HANDLE handle, HANDLE event, vo
     }
     do
     {
-        status = original.NtQueryDirectoryFile(handle, event, apc, apc_context, io, buffer, size, class, single, mask,
-                                               restart);
+        status = originals.NtQueryDirectoryFile(handle, event, apc, apc_context, io, buffer, size, class, single, mask,
+                                                restart);
         restart = FALSE;
         used = !status && io->Information ? correct(scan, buffer, io->Information, class, for_find, dir) : 0;
     } while (!status && io->Information && !used); /* all that it listed have other names */
@@ -395,7 +397,7 @@ static NTSTATUS WINAPI hook_NtQueryDirectoryFile(HANDLE handle, HANDLE event, vo
     if (scan)
     {
         ReleaseSRWLockExclusive(&scan->lock);
-        object_release(&scan->object);
+        table_object_release(&scan->object);
     }
     if (dir >= 0)
         lx_close(dir);
@@ -416,7 +418,7 @@ static BOOL WINAPI hook_FindNextFileW(HANDLE handle, WIN32_FIND_DATAW *data)
 
 void readdir_start(void)
 {
-    sizes_are_room = is_program(L"kubelet.exe");
+    sizes_are_room = program_is(L"kubelet.exe");
     patch_function(GetModuleHandleW(L"kernelbase.dll"), "FindNextFileW", hook_FindNextFileW,
                    (void **)&original_find_next);
     PATCH(GetModuleHandleW(L"ntdll.dll"), NtQueryDirectoryFile);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "linux.h"
-#include "table.h"
+#include "heap.h"
 
 #define ROOM 65536
 #define POLL_IN 1u
@@ -49,7 +49,7 @@ static SRWLOCK lock = SRWLOCK_INIT;
 static struct relay_listener *listeners;
 static int epoll = -1;
 
-void loopback(struct lx_in *address, USHORT port)
+void relay_loopback(struct lx_in *address, USHORT port)
 {
     memset(address, 0, sizeof(*address));
     address->family = LX_AF_INET;
@@ -165,12 +165,12 @@ static void take_connection(struct relay_listener *listener)
     if (fd < 0)
         return;
     tcp = lx_socket(LX_AF_INET, LX_SOCK_STREAM | LX_SOCK_NONBLOCK);
-    loopback(&address, 0);
+    relay_loopback(&address, 0);
     if (tcp >= 0 && !lx_bind(tcp, &address, sizeof(address)) && !lx_getsockname(tcp, &address, &size))
     {
         /* recorded before the program can see the connection; the oldest one that nobody has accepted is overwritten */
         listener->peers[listener->next_peer++ % RELAY_PEERS] = address.port;
-        loopback(&address, listener->port);
+        relay_loopback(&address, listener->port);
         result = lx_connect(tcp, &address, sizeof(address));
         if (!result || result == -115 /* EINPROGRESS */)
         {

@@ -42,6 +42,6 @@ struct lx_in
     BYTE zero[8];
 };
 
-void loopback(struct lx_in *address, USHORT port);
+void relay_loopback(struct lx_in *address, USHORT port);
 
 #endif

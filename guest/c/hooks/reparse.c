@@ -8,6 +8,7 @@
 
 #include "drive.h"
 #include "entry.h"
+#include "heap.h"
 #include "hooks.h"
 #include "stdhandle.h"
 
@@ -58,7 +59,7 @@ static NTSTATUS get_reparse(const struct link *link, struct nt_reparse_data *dat
     fixed = entry.tag == TAG_SYMLINK ? FIELD_OFFSET(struct nt_reparse_data, symlink.names)
                                      : FIELD_OFFSET(struct nt_reparse_data, mount.names);
     if (length > 0)
-        target_of_text(text, target);
+        linktext_to_target(text, target);
     if (length <= 0)
         status = STATUS_NOT_A_REPARSE_POINT;
     else if (size < fixed || (bytes = put_names(data, (WCHAR *)((BYTE *)data + fixed), target, size - fixed)) == ~0u)
@@ -92,12 +93,12 @@ static WCHAR *target_in(const struct nt_reparse_data *data, ULONG size)
 static NTSTATUS set_reparse(HANDLE handle, const struct nt_reparse_data *data, ULONG size)
 {
     char *path = heap_alloc(LINUX_PATH_MAX), *text = heap_alloc(LINUX_PATH_MAX);
-    struct link *link = link_get(handle);
+    struct link *link = entry_link_get(handle);
     NTSTATUS status = STATUS_NOT_SUPPORTED;
     WCHAR *name = NULL;
     struct place place = {-1, {0}};
     struct lx_stat st;
-    int fd = link ? -1 : fd_of_handle(handle), removed;
+    int fd = link ? -1 : path_fd_of(handle), removed;
 
     if (!path || !text)
         status = STATUS_NO_MEMORY;
@@ -113,24 +114,24 @@ static NTSTATUS set_reparse(HANDLE handle, const struct nt_reparse_data *data, U
         }
         else
             status = fd < 0 || lx_fd_path(fd, path, LINUX_PATH_MAX) < 0 ? STATUS_INVALID_HANDLE
-                                                                        : place_open(path, &place);
+                                                                        : path_place_open(path, &place);
         if (!status)
             status = lx_fstatat(place.dir, place.name, &st, LX_AT_SYMLINK_NOFOLLOW) ? STATUS_OBJECT_NAME_NOT_FOUND
                                                                                     : STATUS_SUCCESS;
         if (!status)
-            status = text_of_target(&place, name, data->tag == TAG_MOUNT_POINT, (st.mode & LX_S_IFMT) == LX_S_IFDIR,
-                                    text);
+            status = linktext_of_target(&place, name, data->tag == TAG_MOUNT_POINT, (st.mode & LX_S_IFMT) == LX_S_IFDIR,
+                                        text);
         if (!status &&
             (removed = lx_unlinkat(place.dir, place.name, (st.mode & LX_S_IFMT) == LX_S_IFDIR ? LX_AT_REMOVEDIR : 0)))
             status = lx_status(removed);
         if (!status && !(status = lx_status(lx_symlinkat(text, place.dir, place.name))) && !link)
-            link_put(handle, &place);
+            entry_link_put(handle, &place);
     }
-    place_close(&place);
+    path_place_close(&place);
     if (fd >= 0)
         lx_close(fd);
     if (link)
-        link_release(link);
+        entry_link_release(link);
     heap_free(name);
     heap_free(path);
     heap_free(text);
@@ -166,11 +167,11 @@ static NTSTATUS WINAPI hook_NtFsControlFile(HANDLE handle, HANDLE event, void *a
 
     if (code != CODE_SET_REPARSE_POINT && code != CODE_GET_REPARSE_POINT && code != CODE_DELETE_REPARSE_POINT)
     {
-        status = original.NtFsControlFile(handle, event, apc, apc_context, io, code, in, in_size, out, out_size);
+        status = originals.NtFsControlFile(handle, event, apc, apc_context, io, code, in, in_size, out, out_size);
         return stdhandle_control(status, handle, event, io, code, out, out_size);
     }
     io->Information = 0;
-    link = link_get(handle);
+    link = entry_link_get(handle);
     if (code == CODE_SET_REPARSE_POINT)
         status = set_reparse(handle, in, in_size);
     else if (!link)
@@ -180,7 +181,7 @@ static NTSTATUS WINAPI hook_NtFsControlFile(HANDLE handle, HANDLE event, void *a
     else
         status = delete_reparse(link, in, in_size);
     if (link)
-        link_release(link);
+        entry_link_release(link);
     io->Status = status;
     if (event)
         SetEvent(event);
@@ -202,11 +203,11 @@ static NTSTATUS create_link(const WCHAR *name, const WCHAR *target, BOOL directo
         target = full.Buffer;
     if (!(status = drive_holds_dos(name, FALSE)) && !(status = path_of_dos(name, path, LINUX_PATH_MAX)))
         status = STATUS_OBJECT_NAME_COLLISION;
-    else if (status == STATUS_NO_SUCH_FILE && !(status = place_open(path, &place)))
+    else if (status == STATUS_NO_SUCH_FILE && !(status = path_place_open(path, &place)))
     {
-        if (!(status = text_of_target(&place, target, FALSE, directory, text)))
+        if (!(status = linktext_of_target(&place, target, FALSE, directory, text)))
             status = lx_status(lx_symlinkat(text, place.dir, place.name));
-        place_close(&place);
+        path_place_close(&place);
     }
     if (full.Buffer)
         RtlFreeUnicodeString(&full);

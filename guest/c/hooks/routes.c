@@ -161,7 +161,7 @@ static DWORD WINAPI hook_DeleteIpForwardEntry(MIB_IPFORWARDROW *row)
 
 void routes_start(HMODULE iphlpapi)
 {
-    replace_function(iphlpapi, "CreateIpForwardEntry", hook_CreateIpForwardEntry);
-    replace_function(iphlpapi, "SetIpForwardEntry", hook_SetIpForwardEntry);
-    replace_function(iphlpapi, "DeleteIpForwardEntry", hook_DeleteIpForwardEntry);
+    patch_replace(iphlpapi, "CreateIpForwardEntry", hook_CreateIpForwardEntry);
+    patch_replace(iphlpapi, "SetIpForwardEntry", hook_SetIpForwardEntry);
+    patch_replace(iphlpapi, "DeleteIpForwardEntry", hook_DeleteIpForwardEntry);
 }

@@ -16,14 +16,14 @@
  */
 #include "winsock.h"
 
+#include "program.h"
 #include "scm.h"
 
 #include "hooks.h"
 #include "path.h"
-#include "services.h"
 #include "svckey.h"
 #include "svcstop.h"
-#include "table.h"
+#include "heap.h"
 
 #define SET_STATUS 0x8000             /* SERVICE_SET_STATUS of [MS-SCMR] 3.1.4 */
 #define EVENT_WITH_ACTION 0xc0001b77u /* 7031 */
@@ -81,10 +81,10 @@ BOOL scm_own(const WCHAR *command)
 
     if (*command == '"')
         command++;
-    if (!same_name(command, folder, length) || command[length] != '\\')
+    if (!path_same_name(command, folder, length) || command[length] != '\\')
         return FALSE;
     for (unsigned i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-        if (same_name(command + length + 1, own[i], lstrlenW(own[i])))
+        if (path_same_name(command + length + 1, own[i], lstrlenW(own[i])))
             return TRUE;
     return FALSE;
 }
@@ -148,7 +148,7 @@ static BOOL has(const WCHAR *block, const WCHAR *variable)
     unsigned length = name_length(variable);
 
     for (; *block; block += lstrlenW(block) + 1)
-        if (name_length(block) == length && same_name(block, variable, length))
+        if (name_length(block) == length && path_same_name(block, variable, length))
             return TRUE;
     return FALSE;
 }
@@ -458,7 +458,7 @@ void scm_start(void)
     HMODULE sechost = GetModuleHandleW(L"sechost.dll"), advapi32 = GetModuleHandleW(L"advapi32.dll");
     HANDLE thread;
 
-    if (!is_program(L"services.exe") || !sechost || !advapi32 || !(shutdown_event = svc_shutdown_event()))
+    if (!program_is(L"services.exe") || !sechost || !advapi32 || !(shutdown_event = svc_shutdown_event()))
         return;
 #define FIND(module, name) api.name = (void *)GetProcAddress(module, #name)
     FIND(sechost, OpenSCManagerW);

@@ -18,6 +18,7 @@
 #include "acl.h"
 #include "drive.h"
 #include "entry.h"
+#include "heap.h"
 #include "hooks.h"
 
 #define ATTRIBUTE "user.mullion.sd"
@@ -45,7 +46,7 @@ static BYTE *read_kept(const char *path, struct descriptor *kept)
     BYTE *bytes = length > 0 ? heap_alloc((SIZE_T)length) : NULL;
 
     if (bytes && (length = lx_getxattr(path, ATTRIBUTE, bytes, (SIZE_T)length)) > 0 &&
-        descriptor_parse(bytes, (ULONG)length, kept))
+        acl_descriptor_parse(bytes, (ULONG)length, kept))
         return bytes;
     heap_free(bytes);
     memset(kept, 0, sizeof(*kept));
@@ -60,7 +61,7 @@ static BOOL is_file(HANDLE handle)
         BYTE rest[256];
     } type;
 
-    return !original.NtQueryObject(handle, 2 /* ObjectTypeInformation */, &type, sizeof(type), NULL) &&
+    return !originals.NtQueryObject(handle, 2 /* ObjectTypeInformation */, &type, sizeof(type), NULL) &&
            type.name.Length == 8 && !memcmp(type.name.Buffer, L"File", 8);
 }
 
@@ -94,13 +95,13 @@ static BOOL become_link(struct file *file, struct link *link)
 static struct file *file_open(HANDLE handle)
 {
     struct file *file = is_file(handle) ? heap_alloc(sizeof(*file)) : NULL;
-    struct link *link = link_get(handle);
+    struct link *link = entry_link_get(handle);
     ULONG length;
     BOOL known;
 
     if (file)
     {
-        file->fd = fd_of_handle(handle);
+        file->fd = path_fd_of(handle);
         known = file->fd >= 0 && !lx_fstat(file->fd, &file->st) &&
                 lx_fd_path(file->fd, file->path, sizeof(file->path)) > 0;
         file->folder = (file->st.mode & LX_S_IFMT) == LX_S_IFDIR;
@@ -121,7 +122,7 @@ static struct file *file_open(HANDLE handle)
         }
     }
     if (link)
-        link_release(link);
+        entry_link_release(link);
     return file;
 }
 
@@ -144,14 +145,14 @@ static const SID *owner_of(const struct file *file)
 {
     if (file->kept.owner)
         return file->kept.owner;
-    return is_users(file) ? program_user(file) : (const SID *)&sid_administrators;
+    return is_users(file) ? program_user(file) : (const SID *)&acl_administrators;
 }
 
 static const SID *group_of(const struct file *file)
 {
     if (file->kept.group)
         return file->kept.group;
-    return is_users(file) ? ((const TOKEN_PRIMARY_GROUP *)file->group)->PrimaryGroup : (const SID *)&sid_system;
+    return is_users(file) ? ((const TOKEN_PRIMARY_GROUP *)file->group)->PrimaryGroup : (const SID *)&acl_system;
 }
 
 /*
@@ -177,7 +178,7 @@ static NTSTATUS list_of(char *path, const char *drive, BOOL folder, const struct
         ;
     *end = 0;
     bytes = read_kept(path[0] ? path : "/", &above);
-    if (!(status = list_of(path, drive, TRUE, &above, (const SID *)&sid_administrators, (const SID *)&sid_system,
+    if (!(status = list_of(path, drive, TRUE, &above, (const SID *)&acl_administrators, (const SID *)&acl_system,
                            &from)) &&
         from)
     {
@@ -226,9 +227,9 @@ static NTSTATUS WINAPI hook_NtQuerySecurityObject(HANDLE handle, SECURITY_INFORM
     ULONG size;
 
     if (!file)
-        return original.NtQuerySecurityObject(handle, info, answer, length, needed);
+        return originals.NtQuerySecurityObject(handle, info, answer, length, needed);
     if (!file->link) /* Wine's own checks the handle's rights; a link's handle is its folder's */
-        status = original.NtQuerySecurityObject(handle, info, NULL, 0, &size);
+        status = originals.NtQuerySecurityObject(handle, info, NULL, 0, &size);
     if (status == STATUS_BUFFER_TOO_SMALL)
         status = STATUS_SUCCESS;
     if (!status && (info & DACL_SECURITY_INFORMATION))
@@ -243,11 +244,11 @@ static NTSTATUS WINAPI hook_NtQuerySecurityObject(HANDLE handle, SECURITY_INFORM
             descriptor.owner = owner_of(file);
         if (info & GROUP_SECURITY_INFORMATION)
             descriptor.group = group_of(file);
-        *needed = descriptor_write(&descriptor, NULL);
+        *needed = acl_descriptor_write(&descriptor, NULL);
         if (*needed > length)
             status = STATUS_BUFFER_TOO_SMALL;
         else
-            descriptor_write(&descriptor, answer);
+            acl_descriptor_write(&descriptor, answer);
     }
     heap_free(list);
     file_close(file);
@@ -257,13 +258,13 @@ static NTSTATUS WINAPI hook_NtQuerySecurityObject(HANDLE handle, SECURITY_INFORM
 /* Stores a descriptor. A file that its own owner may not write is made writable for that moment. */
 static NTSTATUS keep(const struct file *file, const struct descriptor *descriptor)
 {
-    ULONG length = descriptor_write(descriptor, NULL);
+    ULONG length = acl_descriptor_write(descriptor, NULL);
     BYTE *bytes = heap_alloc(length);
     int result;
 
     if (!bytes)
         return STATUS_NO_MEMORY;
-    descriptor_write(descriptor, bytes);
+    acl_descriptor_write(descriptor, bytes);
     result = lx_setxattr(file->self, ATTRIBUTE, bytes, length);
     if (result == -LX_EACCES && !(file->st.mode & 0200) && !lx_fchmod(file->fd, (file->st.mode & 07777) | 0200))
     {
@@ -299,13 +300,13 @@ static UINT32 mode_of_rights(ACCESS_MASK rights)
 /* The mode that a list gives to administrators, or to the other users; owner and self, if not NULL, belong to them. */
 static UINT32 mode_of_class(const ACL *list, BOOL administrators, const SID *owner, const SID *self)
 {
-    const SID *who[7] = {(const SID *)&sid_everyone, (const SID *)&sid_authenticated, (const SID *)&sid_users};
+    const SID *who[7] = {(const SID *)&acl_everyone, (const SID *)&acl_authenticated, (const SID *)&acl_users};
     unsigned count = 3;
 
     if (administrators)
     {
-        who[count++] = (const SID *)&sid_administrators;
-        who[count++] = (const SID *)&sid_system;
+        who[count++] = (const SID *)&acl_administrators;
+        who[count++] = (const SID *)&acl_system;
     }
     if (owner)
         who[count++] = owner;
@@ -386,7 +387,7 @@ static BOOL may_set(HANDLE handle, SECURITY_INFORMATION info)
     ACCESS_MASK needed = (info & DACL_SECURITY_INFORMATION ? WRITE_DAC : 0) |
                          (info & (OWNER_SECURITY_INFORMATION | GROUP_SECURITY_INFORMATION) ? WRITE_OWNER : 0);
 
-    return !original.NtQueryObject(handle, 0 /* ObjectBasicInformation */, &basic, sizeof(basic), NULL) &&
+    return !originals.NtQueryObject(handle, 0 /* ObjectBasicInformation */, &basic, sizeof(basic), NULL) &&
            (basic.access & needed) == needed;
 }
 
@@ -413,16 +414,16 @@ static NTSTATUS WINAPI hook_NtSetSecurityObject(HANDLE handle, SECURITY_INFORMAT
     BOOL link;
 
     if (!file)
-        return original.NtSetSecurityObject(handle, info, descriptor);
+        return originals.NtSetSecurityObject(handle, info, descriptor);
     link = file->link;
     if (link)
         status = STATUS_NOT_SUPPORTED; /* Linux keeps no attributes of users for links */
     else if (!may_set(handle, info))
         status = STATUS_ACCESS_DENIED;
-    else if (!(status = descriptor_take(descriptor, &asked)))
+    else if (!(status = acl_descriptor_take(descriptor, &asked)))
         status = set_parts(file, info, &asked, inherits || (asked.control & SE_DACL_AUTO_INHERIT_REQ));
     file_close(file);
-    return status == STATUS_NOT_SUPPORTED && !link ? original.NtSetSecurityObject(handle, info, descriptor) : status;
+    return status == STATUS_NOT_SUPPORTED && !link ? originals.NtSetSecurityObject(handle, info, descriptor) : status;
 }
 
 void security_of_new(HANDLE handle, SECURITY_DESCRIPTOR *descriptor)
@@ -431,7 +432,7 @@ void security_of_new(HANDLE handle, SECURITY_DESCRIPTOR *descriptor)
     struct descriptor asked;
     SECURITY_INFORMATION info = 0;
 
-    if (file && !file->link && !descriptor_take(descriptor, &asked))
+    if (file && !file->link && !acl_descriptor_take(descriptor, &asked))
     {
         info |= asked.owner ? OWNER_SECURITY_INFORMATION : 0;
         info |= asked.group ? GROUP_SECURITY_INFORMATION : 0;

@@ -10,6 +10,7 @@
 #include "children.h"
 #include "hooks.h"
 #include "path.h"
+#include "program.h"
 
 enum
 {
@@ -34,7 +35,7 @@ static BOOL cut(UNICODE_STRING *name, const WCHAR *prefix)
 {
     USHORT length = (USHORT)wcslen(prefix);
 
-    if (name->Length < length * sizeof(WCHAR) || !same_name(name->Buffer, prefix, length))
+    if (name->Length < length * sizeof(WCHAR) || !path_same_name(name->Buffer, prefix, length))
         return FALSE;
     name->Buffer += length;
     name->Length -= length * sizeof(WCHAR);
@@ -45,7 +46,7 @@ static BOOL is_rest(const UNICODE_STRING *name, const WCHAR *rest)
 {
     ULONG length = (ULONG)wcslen(rest);
 
-    return name->Length == length * sizeof(WCHAR) && same_name(name->Buffer, rest, length);
+    return name->Length == length * sizeof(WCHAR) && path_same_name(name->Buffer, rest, length);
 }
 
 /*
@@ -74,26 +75,12 @@ static BOOL is_missing(NTSTATUS status)
 }
 
 /*
- * The name is read from the process's own memory, because a thread that holds the loader's lock may wait for this
- * one.
- */
-BOOL is_program(const WCHAR *name)
-{
-    UNICODE_STRING path = RtlGetCurrentPeb()->ProcessParameters->ImagePathName;
-    ULONG length = path.Length / sizeof(WCHAR), start = length;
-
-    while (start > 0 && path.Buffer[start - 1] != '\\')
-        start--;
-    return length - start == wcslen(name) && same_name(path.Buffer + start, name, length - start);
-}
-
-/*
  * Whether this process belongs to the start of the services. Those processes are started without hooks; this covers
  * one that loaded them nevertheless.
  */
 static BOOL is_starting(void)
 {
-    return is_program(L"mullion-run.exe") || is_program(L"services.exe") || is_program(L"winedevice.exe");
+    return program_is(L"mullion-run.exe") || program_is(L"services.exe") || program_is(L"winedevice.exe");
 }
 
 /* Runs the launcher to its end; TRUE: the services are up. */
@@ -106,7 +93,7 @@ static BOOL run_launcher(void)
     WCHAR command[sizeof(line) / sizeof(WCHAR)];
 
     memcpy(command, line, sizeof(line)); /* CreateProcessW may write to it */
-    if (!start_without_hooks(launcher, command, DETACHED_PROCESS, L"C:\\windows\\system32", &startup, &process))
+    if (!children_start_unhooked(launcher, command, DETACHED_PROCESS, L"C:\\windows\\system32", &startup, &process))
         return FALSE;
     if (WaitForSingleObject(process.hProcess, START_MS) == WAIT_OBJECT_0)
         GetExitCodeProcess(process.hProcess, &code);
@@ -157,8 +144,8 @@ static NTSTATUS WINAPI hook_NtCreateFile(HANDLE *handle, ACCESS_MASK access, OBJ
     NTSTATUS status;
 
     do
-        status = original.NtCreateFile(handle, access, attributes, io, size, file_attributes, share, disposition,
-                                       options, ea, ea_length);
+        status = originals.NtCreateFile(handle, access, attributes, io, size, file_attributes, share, disposition,
+                                        options, ea, ea_length);
     while (services_try_again(status, attributes, attempt++));
     return status;
 }
@@ -170,7 +157,7 @@ static NTSTATUS WINAPI hook_NtOpenFile(HANDLE *handle, ACCESS_MASK access, OBJEC
     NTSTATUS status;
 
     do
-        status = original.NtOpenFile(handle, access, attributes, io, share, options);
+        status = originals.NtOpenFile(handle, access, attributes, io, share, options);
     while (services_try_again(status, attributes, attempt++));
     return status;
 }

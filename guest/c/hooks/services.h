@@ -11,7 +11,4 @@
  */
 BOOL services_try_again(NTSTATUS status, const OBJECT_ATTRIBUTES *attributes, unsigned attempt);
 
-/* Whether this process runs the program whose file has that name. */
-BOOL is_program(const WCHAR *name);
-
 #endif

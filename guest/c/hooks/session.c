@@ -14,7 +14,7 @@
 #include "linux.h"
 #include "memory.h"
 #include "path.h"
-#include "table.h"
+#include "heap.h"
 #include "timezone.h"
 #include "topology.h"
 
@@ -49,7 +49,7 @@ static BOOL is_manager(const SYSTEM_PROCESS_INFORMATION *p)
     const USHORT length = sizeof(name) / sizeof(WCHAR) - 1;
 
     return p->ImageName.Buffer && p->ImageName.Length == length * sizeof(WCHAR) &&
-           same_name(p->ImageName.Buffer, name, length);
+           path_same_name(p->ImageName.Buffer, name, length);
 }
 
 static BOOL is_service(SYSTEM_PROCESS_INFORMATION *list, SYSTEM_PROCESS_INFORMATION *p)

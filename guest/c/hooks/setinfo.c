@@ -10,6 +10,7 @@
 #include "deep.h"
 #include "drive.h"
 #include "entry.h"
+#include "heap.h"
 #include "hooks.h"
 #include "names.h"
 #include "stdhandle.h"
@@ -18,7 +19,7 @@
 static NTSTATUS place_of(int fd, struct place *place)
 {
     char *path = heap_alloc(LINUX_PATH_MAX);
-    NTSTATUS status = path && lx_fd_path(fd, path, LINUX_PATH_MAX) > 0 ? place_open(path, place)
+    NTSTATUS status = path && lx_fd_path(fd, path, LINUX_PATH_MAX) > 0 ? path_place_open(path, place)
                                                                        : STATUS_INVALID_HANDLE;
 
     heap_free(path);
@@ -35,7 +36,7 @@ static NTSTATUS unlink_now(HANDLE handle, ULONG flags)
     struct lx_stat by_fd, by_name;
     NTSTATUS status = STATUS_NOT_SUPPORTED;
     BOOL folder;
-    int fd = fd_of_handle(handle);
+    int fd = path_fd_of(handle);
 
     if (fd >= 0 && !lx_fstat(fd, &by_fd) && (deep_place(handle, &place) || !place_of(fd, &place)))
     {
@@ -48,7 +49,7 @@ static NTSTATUS unlink_now(HANDLE handle, ULONG flags)
         else
             status = lx_status(lx_unlinkat(place.dir, place.name, folder ? LX_AT_REMOVEDIR : 0));
     }
-    place_close(&place);
+    path_place_close(&place);
     if (fd >= 0)
         lx_close(fd);
     return status;
@@ -64,11 +65,11 @@ static NTSTATUS dispose(HANDLE handle, IO_STATUS_BLOCK *io, ULONG flags)
 
     if (remove && (flags & DISPOSE_POSIX) && (status = unlink_now(handle, flags)) != STATUS_NOT_SUPPORTED)
         return status;
-    status = original.NtSetInformationFile(handle, io, &remove, sizeof(remove), CLASS_DISPOSITION);
-    if (status == STATUS_CANNOT_DELETE && (flags & DISPOSE_IGNORE_READONLY) && (fd = fd_of_handle(handle)) >= 0)
+    status = originals.NtSetInformationFile(handle, io, &remove, sizeof(remove), CLASS_DISPOSITION);
+    if (status == STATUS_CANNOT_DELETE && (flags & DISPOSE_IGNORE_READONLY) && (fd = path_fd_of(handle)) >= 0)
     {
         if (!lx_fstat(fd, &st) && !lx_fchmod(fd, (st.mode & 07777) | 0200))
-            status = original.NtSetInformationFile(handle, io, &remove, sizeof(remove), CLASS_DISPOSITION);
+            status = originals.NtSetInformationFile(handle, io, &remove, sizeof(remove), CLASS_DISPOSITION);
         lx_close(fd);
     }
     return status;
@@ -97,7 +98,7 @@ static NTSTATUS rename_target(const struct nt_rename_info *info, const struct li
     {
         status = path_of_name(info->root, info->name, info->name_length, path, LINUX_PATH_MAX);
         if (!status || status == STATUS_NO_SUCH_FILE)
-            status = place_open(path, to);
+            status = path_place_open(path, to);
     }
     heap_free(path);
     return status;
@@ -157,7 +158,7 @@ static int move_link(const struct place *from, const struct place *to, ULONG fla
         return -LX_ENOSPC;
     length = lx_readlinkat(from->dir, from->name, text, LINUX_PATH_MAX - 1);
     if (length > 0)
-        text_move(text, to, moved);
+        linktext_move(text, to, moved);
     if (length <= 0 || !strcmp(text, moved))
         result = lx_renameat2(from->dir, from->name, to->dir, to->name,
                               flags & RENAME_REPLACE ? 0 : LX_RENAME_NOREPLACE);
@@ -188,17 +189,17 @@ static NTSTATUS rename_link(struct link *link, const struct nt_rename_info *info
         return status;
     if (!lx_fstatat(link->place.dir, link->place.name, &st, LX_AT_SYMLINK_NOFOLLOW) && rename_case(&st, &to, info))
     {
-        place_close(&to);
+        path_place_close(&to);
         asked_name(info, link->place.name);
         return STATUS_SUCCESS;
     }
     if (!(status = may_replace(&to, flags)) && !(status = lx_status(move_link(&link->place, &to, flags))))
     {
-        place_close(&link->place);
+        path_place_close(&link->place);
         link->place = to;
     }
     else
-        place_close(&to);
+        path_place_close(&to);
     return status;
 }
 
@@ -239,7 +240,7 @@ static NTSTATUS set_link(struct link *link, void *buffer, ULONG length, ULONG cl
         if ((status = rename_target(rename, link, &to)))
             return status;
         status = lx_status(lx_linkat(link->place.dir, link->place.name, to.dir, to.name));
-        place_close(&to);
+        path_place_close(&to);
         return status;
     default: return STATUS_INVALID_PARAMETER;
     }
@@ -262,33 +263,33 @@ static NTSTATUS rename_file(HANDLE handle, IO_STATUS_BLOCK *io, const struct nt_
 
     if (!rename_target(info, NULL, &to))
     {
-        if ((fd = fd_of_handle(handle)) >= 0)
+        if ((fd = path_fd_of(handle)) >= 0)
         {
             renamed = !lx_fstat(fd, &st) && rename_case(&st, &to, info);
             lx_close(fd);
             if (renamed)
             {
-                place_close(&to);
+                path_place_close(&to);
                 return STATUS_SUCCESS;
             }
         }
         if (entry_read(to.dir, to.name, &entry) && !(status = may_replace(&to, flags)))
             lx_unlinkat(to.dir, to.name, 0);
-        place_close(&to);
+        path_place_close(&to);
     }
     if (!(plain = heap_alloc(length)))
         return STATUS_NO_MEMORY;
     memcpy(plain, info, length);
     plain->flags = 0;
     plain->replace = flags & RENAME_REPLACE;
-    status = original.NtSetInformationFile(handle, io, plain, length, CLASS_RENAME);
+    status = originals.NtSetInformationFile(handle, io, plain, length, CLASS_RENAME);
     if (status == STATUS_ACCESS_DENIED && (flags & RENAME_POSIX) && (flags & RENAME_REPLACE) &&
         !rename_target(info, NULL, &to))
     {
         /* Wine refuses to replace a file that is open; POSIX semantics allow it. */
         if (!lx_unlinkat(to.dir, to.name, 0))
-            status = original.NtSetInformationFile(handle, io, plain, length, CLASS_RENAME);
-        place_close(&to);
+            status = originals.NtSetInformationFile(handle, io, plain, length, CLASS_RENAME);
+        path_place_close(&to);
     }
     heap_free(plain);
     return status;
@@ -299,7 +300,7 @@ static NTSTATUS rename_named(HANDLE handle, const struct nt_rename_info *info, U
 {
     struct place from = {-1, {0}}, to = {-1, {0}};
     struct link folder = {.place = {-1, {0}}}; /* a name without a folder is in that of the file */
-    int fd = fd_of_handle(handle);
+    int fd = path_fd_of(handle);
     NTSTATUS status = fd < 0 ? STATUS_INVALID_HANDLE : place_of(fd, &from);
 
     if (fd >= 0)
@@ -319,8 +320,8 @@ static NTSTATUS rename_named(HANDLE handle, const struct nt_rename_info *info, U
             status = lx_status(
                 lx_renameat2(from.dir, from.name, to.dir, to.name, flags & RENAME_REPLACE ? 0 : LX_RENAME_NOREPLACE));
     }
-    place_close(&from);
-    place_close(&to);
+    path_place_close(&from);
+    path_place_close(&to);
     return status;
 }
 
@@ -342,7 +343,7 @@ static NTSTATUS WINAPI hook_NtSetInformationFile(HANDLE handle, IO_STATUS_BLOCK 
                                                  ULONG class)
 {
     BOOL renames = class == CLASS_RENAME || class == CLASS_RENAME_EX || class == CLASS_LINK;
-    struct link *link = link_get(handle);
+    struct link *link = entry_link_get(handle);
     struct nt_rename_info *rename = buffer;
     NTSTATUS status = STATUS_SUCCESS;
 
@@ -370,10 +371,10 @@ static NTSTATUS WINAPI hook_NtSetInformationFile(HANDLE handle, IO_STATUS_BLOCK 
     else if (class == CLASS_RENAME)
         status = rename_file(handle, io, rename, length, rename->replace ? RENAME_REPLACE : 0);
     else
-        return stdhandle_set(original.NtSetInformationFile(handle, io, buffer, length, class), handle, io, buffer,
+        return stdhandle_set(originals.NtSetInformationFile(handle, io, buffer, length, class), handle, io, buffer,
                              length, class);
     if (link)
-        link_release(link);
+        entry_link_release(link);
     io->Status = status;
     io->Information = 0;
     return status;

@@ -37,7 +37,7 @@ static struct bytes next_label(struct bytes *name)
 
 static BOOL is_star(struct bytes label)
 {
-    return bytes_equal(label, "*", 1);
+    return der_bytes_equal(label, "*", 1);
 }
 
 static BOOL label_valid(struct bytes label)
@@ -85,7 +85,7 @@ static BOOL name_matches(struct bytes pattern, struct bytes host)
     struct bytes bare = without_dot(host), rest = bare, below = pattern;
 
     if (!name_valid(bare, FALSE) || !name_valid(pattern, TRUE))
-        return host.size && !bytes_equal(host, ".", 1) && same(pattern, host);
+        return host.size && !der_bytes_equal(host, ".", 1) && same(pattern, host);
     if (!is_star(next_label(&below)))
         return same(pattern, bare);
     next_label(&rest);
@@ -99,13 +99,13 @@ static BOOL host_address(const char *host, SIZE_T size, struct address *address)
 
     if (size > LONGEST_ADDRESS + 2)
         return FALSE;
-    if (address_read(address, host, (uint32_t)size))
+    if (ipaddress_read(address, host, (uint32_t)size))
         return TRUE;
     if (size > LONGEST_ADDRESS)
         return FALSE;
     memcpy(text + 1, host, size);
     text[size + 1] = ']';
-    return address_read(address, text, (uint32_t)size + 2);
+    return ipaddress_read(address, text, (uint32_t)size + 2);
 }
 
 static BOOL address_matches(struct bytes value, const struct address *address)

@@ -23,7 +23,7 @@
 #include "path.h"
 #include "services.h"
 #include "stream.h"
-#include "table.h"
+#include "heap.h"
 
 #define CODE_PIPE_PEEK 0x11400cu /* winioctl.h FSCTL_PIPE_PEEK */
 
@@ -87,7 +87,7 @@ static struct waiting *waiting;
 static int pipe_fd(HANDLE handle, BOOL *fifo)
 {
     struct lx_stat st;
-    int fd = fd_of_handle(handle), domain = 0, size = sizeof(domain);
+    int fd = path_fd_of(handle), domain = 0, size = sizeof(domain);
 
     if (fd < 0)
         return fd;
@@ -109,7 +109,7 @@ static ULONG access_of(HANDLE handle)
     IO_STATUS_BLOCK io;
     ULONG access = 0;
 
-    original.NtQueryInformationFile(handle, &io, &access, sizeof(access), CLASS_ACCESS);
+    originals.NtQueryInformationFile(handle, &io, &access, sizeof(access), CLASS_ACCESS);
     return access;
 }
 
@@ -193,13 +193,13 @@ static BOOL query_pipe(HANDLE handle, void *buffer, ULONG class)
 static ULONG linux_name(HANDLE handle, WCHAR *name, ULONG size)
 {
     char *path = heap_alloc(LINUX_PATH_MAX);
-    int fd = path ? fd_of_handle(handle) : -1, length = 0;
+    int fd = path ? path_fd_of(handle) : -1, length = 0;
     struct lx_stat st;
     ULONG chars = 0;
 
     if (fd >= 0 && !lx_fstat(fd, &st) && (st.mode & LX_S_IFMT) == LX_S_IFREG &&
         (length = lx_fd_path(fd, path, LINUX_PATH_MAX)) > 0 && path[0] == '/')
-        chars = utf16_of(path, (ULONG)length, name, size);
+        chars = path_utf16_of(path, (ULONG)length, name, size);
     for (ULONG i = 0; i < chars; i++)
         if (name[i] == '/')
             name[i] = '\\';
@@ -232,13 +232,13 @@ static NTSTATUS fill_parts(HANDLE handle, void *buffer, ULONG class)
     NTSTATUS status;
 
     memset(&all, 0, sizeof(all));
-    if ((status = original.NtQueryInformationFile(handle, &io, &all.basic, sizeof(all.basic), CLASS_BASIC)) ||
-        (status = original.NtQueryInformationFile(handle, &io, &all.standard, sizeof(all.standard), CLASS_STANDARD)))
+    if ((status = originals.NtQueryInformationFile(handle, &io, &all.basic, sizeof(all.basic), CLASS_BASIC)) ||
+        (status = originals.NtQueryInformationFile(handle, &io, &all.standard, sizeof(all.standard), CLASS_STANDARD)))
         return status;
-    original.NtQueryInformationFile(handle, &io, &all.index, sizeof(all.index), CLASS_INTERNAL);
-    original.NtQueryInformationFile(handle, &io, &all.access_flags, sizeof(all.access_flags), CLASS_ACCESS);
-    original.NtQueryInformationFile(handle, &io, &all.position, sizeof(all.position), CLASS_POSITION);
-    original.NtQueryInformationFile(handle, &io, &all.mode, sizeof(all.mode), CLASS_MODE);
+    originals.NtQueryInformationFile(handle, &io, &all.index, sizeof(all.index), CLASS_INTERNAL);
+    originals.NtQueryInformationFile(handle, &io, &all.access_flags, sizeof(all.access_flags), CLASS_ACCESS);
+    originals.NtQueryInformationFile(handle, &io, &all.position, sizeof(all.position), CLASS_POSITION);
+    originals.NtQueryInformationFile(handle, &io, &all.mode, sizeof(all.mode), CLASS_MODE);
     if (class == CLASS_ALL)
     {
         memcpy(buffer, &all, FIELD_OFFSET(struct nt_all_info, name));
@@ -456,7 +456,7 @@ static NTSTATUS WINAPI hook_NtFlushBuffersFile(HANDLE handle, IO_STATUS_BLOCK *i
 static NTSTATUS WINAPI hook_NtSetInformationFile(HANDLE handle, IO_STATUS_BLOCK *io, void *buffer, ULONG length,
                                                  ULONG class)
 {
-    return stdhandle_set(original.NtSetInformationFile(handle, io, buffer, length, class), handle, io, buffer, length,
+    return stdhandle_set(originals.NtSetInformationFile(handle, io, buffer, length, class), handle, io, buffer, length,
                          class);
 }
 
@@ -464,7 +464,7 @@ static NTSTATUS WINAPI hook_NtFsControlFile(HANDLE handle, HANDLE event, void *a
                                             IO_STATUS_BLOCK *io, ULONG code, void *in, ULONG in_size, void *out,
                                             ULONG out_size)
 {
-    NTSTATUS status = original.NtFsControlFile(handle, event, apc, apc_context, io, code, in, in_size, out, out_size);
+    NTSTATUS status = originals.NtFsControlFile(handle, event, apc, apc_context, io, code, in, in_size, out, out_size);
 
     return stdhandle_control(status, handle, event, io, code, out, out_size);
 }

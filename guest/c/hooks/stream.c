@@ -16,6 +16,7 @@
  * whatever has to wait, goes to Wine unchanged.
  */
 #include "disk.h"
+#include "heap.h"
 #include "stream.h"
 
 #include "hooks.h"
@@ -71,7 +72,7 @@ static void stream_destroy(struct object *object)
 
     if (stream->fd >= 0)
         lx_close(stream->fd);
-    counts_release(stream->counts);
+    pending_counts_release(stream->counts);
     heap_free(stream);
 }
 
@@ -109,7 +110,7 @@ static void add_flags(HANDLE handle, LONG flags)
     if (!stream)
         return;
     InterlockedOr(&stream->flags, flags);
-    object_release(&stream->object);
+    table_object_release(&stream->object);
 }
 
 void stream_leave(HANDLE handle)
@@ -125,7 +126,7 @@ void stream_accepted(HANDLE listener, HANDLE accepted)
         return;
     if (!(stream->flags & STREAM_LEFT_ALL)) /* a listener's events are those of what it accepts too */
         stream_put(accepted, stream->flags & STREAM_NONBLOCKING);
-    object_release(&stream->object);
+    table_object_release(&stream->object);
 }
 
 void stream_information(HANDLE handle, const void *buffer, ULONG length, ULONG class)
@@ -144,7 +145,7 @@ int stream_fd(struct stream *stream)
 
     if (fd >= 0)
         return fd;
-    if ((fd = fd_of_handle(stream->object.handle)) < 0)
+    if ((fd = path_fd_of(stream->object.handle)) < 0)
         return fd;
     lx3(LX_NR_fcntl, fd, LX_F_SETFD, LX_FD_CLOEXEC);
     size = sizeof(peer);
@@ -214,7 +215,7 @@ static void note(HANDLE handle, ULONG code, const void *in, ULONG in_size)
             InterlockedOr(&stream->flags, STREAM_NONBLOCKING);
         else
             InterlockedAnd(&stream->flags, ~STREAM_NONBLOCKING);
-        object_release(&stream->object);
+        table_object_release(&stream->object);
         break;
     }
 }
@@ -258,7 +259,7 @@ static NTSTATUS WINAPI hook_NtDeviceIoControlFile(HANDLE handle, HANDLE event, v
 
         status = carry(stream, receives ? READS : WRITES, &call,
                        in_size < at + sizeof(int) || *(int *)((BYTE *)in + at));
-        object_release(&stream->object);
+        table_object_release(&stream->object);
         return status;
     }
     note_before(handle, code, in, in_size);

@@ -75,7 +75,7 @@ int stream_fd(struct stream *stream);
 /* pending.c: notes an overlapped call that Wine is about to get, and the end of it. FALSE: it could not be noted. */
 BOOL pending_add(struct stream *stream, enum direction direction, void *io);
 void pending_done(void *io);
-void counts_release(struct counts *counts);
+void pending_counts_release(struct counts *counts);
 
 /* transfer.c: does what a call asks for; FALSE: it is Wine's to do. */
 BOOL transfer(struct stream *stream, enum direction direction, const struct call *call, NTSTATUS *status);

@@ -15,7 +15,7 @@
 
 #include "patch.h"
 #include "svckey.h"
-#include "table.h"
+#include "heap.h"
 
 enum /* levels of ChangeServiceConfig2, winsvc.h */
 {

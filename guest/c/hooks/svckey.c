@@ -7,7 +7,7 @@
  */
 #include "svckey.h"
 
-#include "table.h"
+#include "heap.h"
 
 #define KILL_TIMEOUT_MS 5000 /* of Windows, if the registry says nothing */
 

@@ -11,7 +11,7 @@
 
 #include "patch.h"
 #include "svckey.h"
-#include "table.h"
+#include "heap.h"
 
 enum
 {
@@ -307,5 +307,5 @@ void svcneeds_start(HMODULE sechost)
 {
     if (patch_function(sechost, "StartServiceW", hook_StartServiceW, (void **)&api.StartServiceW) &&
         patch_function(sechost, "ControlService", hook_ControlService, (void **)&api.ControlService))
-        replace_function(sechost, "EnumDependentServicesW", hook_EnumDependentServicesW);
+        patch_replace(sechost, "EnumDependentServicesW", hook_EnumDependentServicesW);
 }

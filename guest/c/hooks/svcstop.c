@@ -17,7 +17,7 @@
 
 #include "nt.h"
 #include "patch.h"
-#include "services.h"
+#include "program.h"
 #include "svckey.h"
 
 enum
@@ -168,7 +168,7 @@ static BOOL WINAPI hook_set_status(SERVICE_STATUS_HANDLE handle, SERVICE_STATUS 
 /* explorer.exe, which keeps a desktop, stays one that no prefix waits for. */
 static NTSTATUS WINAPI hook_set_process(HANDLE process, ULONG class, void *data, ULONG size)
 {
-    if (class == CLASS_MAKE_SYSTEM && size == sizeof(HANDLE *) && !is_program(L"explorer.exe") &&
+    if (class == CLASS_MAKE_SYSTEM && size == sizeof(HANDLE *) && !program_is(L"explorer.exe") &&
         (*(HANDLE *)data = CreateEventW(NULL, TRUE, FALSE, NULL)))
         return STATUS_SUCCESS;
     return original_set_process(process, class, data, size);

@@ -19,23 +19,12 @@ static HANDLE plain(HANDLE handle)
     return (HANDLE)((UINT_PTR)handle & ~(UINT_PTR)3);
 }
 
-void *heap_alloc(SIZE_T size)
-{
-    return HeapAlloc(GetProcessHeap(), HEAP_ZERO_MEMORY, size);
-}
-
-void heap_free(void *p)
-{
-    if (p)
-        HeapFree(GetProcessHeap(), 0, p);
-}
-
-void object_hold(struct object *object)
+void table_object_hold(struct object *object)
 {
     InterlockedIncrement(&object->references);
 }
 
-void object_release(struct object *object)
+void table_object_release(struct object *object)
 {
     if (InterlockedDecrement(&object->references) == 0)
         object->destroy(object);
@@ -72,7 +61,7 @@ void table_put(HANDLE handle, struct object *object)
     buckets[bucket] = object;
     ReleaseSRWLockExclusive(&lock);
     if (old)
-        object_release(old);
+        table_object_release(old);
 }
 
 void *table_get(HANDLE handle, enum object_type type)
@@ -87,7 +76,7 @@ void *table_get(HANDLE handle, enum object_type type)
         if (object->handle == plain(handle))
             break;
     if (object && object->type == type)
-        object_hold(object);
+        table_object_hold(object);
     else
         object = NULL;
     ReleaseSRWLockShared(&lock);
@@ -104,7 +93,7 @@ struct object *table_find(enum object_type type, BOOL (*visit)(struct object *, 
             if (object->type == type && visit(object, argument))
                 break;
     if (object)
-        object_hold(object);
+        table_object_hold(object);
     ReleaseSRWLockShared(&lock);
     return object;
 }

@@ -36,10 +36,7 @@ struct object *table_take(HANDLE handle);
 /* Calls visit for every object of that type until it returns TRUE; returns that object with a new reference. */
 struct object *table_find(enum object_type type, BOOL (*visit)(struct object *, const void *), const void *argument);
 
-void object_hold(struct object *object);
-void object_release(struct object *object);
-
-void *heap_alloc(SIZE_T size); /* zeroed */
-void heap_free(void *p);
+void table_object_hold(struct object *object);
+void table_object_release(struct object *object);
 
 #endif

@@ -12,6 +12,7 @@
 #include "acl.h"
 #include "hooks.h"
 #include "path.h"
+#include "heap.h"
 #include "table.h"
 
 #define IMAGE_FILE_NAME 27 /* ProcessImageFileName */
@@ -44,7 +45,7 @@ static BOOL of_system(HANDLE handle)
     struct object *token = table_get(handle, OBJECT_TOKEN);
 
     if (token)
-        object_release(token);
+        table_object_release(token);
     return token != NULL;
 }
 
@@ -63,7 +64,7 @@ static BOOL is_manager(HANDLE process)
         NtQueryInformationProcess(process, IMAGE_FILE_NAME, &image, sizeof(image), NULL))
         return FALSE;
     chars = image.name.Length / sizeof(WCHAR);
-    return chars >= length && same_name(image.name.Buffer + chars - length, tail, length);
+    return chars >= length && path_same_name(image.name.Buffer + chars - length, tail, length);
 }
 
 static NTSTATUS WINAPI hook_NtOpenProcessToken(HANDLE process, ACCESS_MASK access, HANDLE *token)
@@ -118,7 +119,7 @@ static NTSTATUS WINAPI hook_NtQueryInformationToken(HANDLE token, TOKEN_INFORMAT
         return STATUS_BUFFER_TOO_SMALL;
     user->User.Sid = user + 1;
     user->User.Attributes = 0;
-    memcpy(user->User.Sid, &sid_system, sid);
+    memcpy(user->User.Sid, &acl_system, sid);
     return STATUS_SUCCESS;
 }
 

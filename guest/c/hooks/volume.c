@@ -14,7 +14,7 @@
 
 #include "hooks.h"
 #include "path.h"
-#include "table.h"
+#include "heap.h"
 
 #define CLASS_FS_VOLUME 1
 #define CLASS_FS_SIZE 3
@@ -65,7 +65,7 @@ static ULONG serial_of(const struct lx_stat *st)
 static ULONG serial_of_file(HANDLE handle)
 {
     struct lx_stat st = {0};
-    int fd = fd_of_handle(handle);
+    int fd = path_fd_of(handle);
 
     if (fd >= 0)
     {
@@ -91,7 +91,7 @@ static ULONG serial_of_drive(WCHAR letter)
 static INT64 room_for_files(HANDLE handle)
 {
     struct lx_statfs st = {0};
-    int fd = fd_of_handle(handle);
+    int fd = path_fd_of(handle);
 
     if (fd < 0)
         return -1;
@@ -162,10 +162,10 @@ static BOOL has_mount_manager(void)
     HANDLE manager;
 
     set_attributes(&attributes, NULL, &name, OBJ_CASE_INSENSITIVE);
-    if (original.NtOpenFile(&manager, SYNCHRONIZE, &attributes, &io, FILE_SHARE_READ | FILE_SHARE_WRITE,
-                            FILE_SYNCHRONOUS_IO_NONALERT) < 0)
+    if (originals.NtOpenFile(&manager, SYNCHRONIZE, &attributes, &io, FILE_SHARE_READ | FILE_SHARE_WRITE,
+                             FILE_SYNCHRONOUS_IO_NONALERT) < 0)
         return FALSE;
-    original.NtClose(manager);
+    originals.NtClose(manager);
     return TRUE;
 }
 

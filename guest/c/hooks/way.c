@@ -5,7 +5,7 @@
 
 #include "drive.h"
 #include "names.h"
-#include "table.h"
+#include "heap.h"
 
 static const WCHAR linux_head[] = L"\\??\\unix\\";
 static const WCHAR process_head[] = L"\\??\\unix\\proc\\";
@@ -14,7 +14,7 @@ static const WCHAR process_head[] = L"\\??\\unix\\proc\\";
 
 static BOOL begins(const WCHAR *name, ULONG length, const WCHAR *head, ULONG chars)
 {
-    return length >= chars && same_name(name, head, chars);
+    return length >= chars && path_same_name(name, head, chars);
 }
 
 BOOL way_has(const OBJECT_ATTRIBUTES *attributes)
@@ -39,7 +39,7 @@ static int way_begins(const OBJECT_ATTRIBUTES *attributes, ULONG *at)
     while (*at && name->Buffer[*at - 1] != '\\')
         --*at;
     if (!*at)
-        return attributes->RootDirectory ? fd_of_handle(attributes->RootDirectory) : -LX_ENOENT;
+        return attributes->RootDirectory ? path_fd_of(attributes->RootDirectory) : -LX_ENOENT;
     if (!(path = heap_alloc(LINUX_PATH_MAX)))
         return -LX_ENOSPC;
     before.Length = (USHORT)(*at * sizeof(WCHAR));
@@ -70,7 +70,7 @@ static BOOL find(int folder, const WCHAR *wanted, ULONG length, char *disk)
             struct lx_dirent *entry = (struct lx_dirent *)(buffer + at);
 
             found = strlen(entry->name) < NAME_ROOM && name_from_linux(entry->name, name) == length &&
-                    same_name(name, wanted, length);
+                    path_same_name(name, wanted, length);
             if (found)
                 memcpy(disk, entry->name, strlen(entry->name) + 1);
         }
@@ -143,7 +143,7 @@ NTSTATUS way_of(const OBJECT_ATTRIBUTES *attributes, struct place *place)
     status = way_goes(dir, rest + at, chars - at, (attributes->Attributes & OBJ_DONT_REPARSE_FLAG) != 0, place);
     if (place->dir >= 0 && !bare && !drive_holds_fd(place->dir))
     {
-        place_close(place);
+        path_place_close(place);
         return STATUS_OBJECT_PATH_NOT_FOUND;
     }
     return status;
@@ -162,7 +162,7 @@ static ULONG put_number(WCHAR *text, int number)
     return at;
 }
 
-void stand_in_for(struct stand_in *stand, int fd, const OBJECT_ATTRIBUTES *like)
+void way_stand_in_for(struct stand_in *stand, int fd, const OBJECT_ATTRIBUTES *like)
 {
     static const WCHAR descriptors[] = L"\\fd\\";
     ULONG at = CHARS(process_head);
@@ -179,7 +179,8 @@ void stand_in_for(struct stand_in *stand, int fd, const OBJECT_ATTRIBUTES *like)
     stand->attributes.SecurityDescriptor = like->SecurityDescriptor;
 }
 
-NTSTATUS stand_in_open(struct stand_in *stand, const struct place *place, BOOL follow, const OBJECT_ATTRIBUTES *like)
+NTSTATUS way_stand_in_open(struct stand_in *stand, const struct place *place, BOOL follow,
+                           const OBJECT_ATTRIBUTES *like)
 {
     int fd = lx_openat(place->dir, place->name, LX_O_PATH | LX_O_NOFOLLOW | LX_O_CLOEXEC);
     struct lx_stat st;
@@ -196,16 +197,16 @@ NTSTATUS stand_in_open(struct stand_in *stand, const struct place *place, BOOL f
     }
     if (fd < 0)
         return lx_status(fd);
-    stand_in_for(stand, fd, like);
+    way_stand_in_for(stand, fd, like);
     return STATUS_SUCCESS;
 }
 
-void stand_in_close(struct stand_in *stand)
+void way_stand_in_close(struct stand_in *stand)
 {
     lx_close(stand->fd);
 }
 
-BOOL stand_in_named(const WCHAR *name, ULONG length)
+BOOL way_stand_in_named(const WCHAR *name, ULONG length)
 {
     return begins(name, length, process_head, CHARS(process_head));
 }

@@ -28,14 +28,15 @@ struct stand_in
     int fd;
 };
 
-/* Opens the stand-in for an entry, after all links if they are to be followed. It is closed by stand_in_close. */
-NTSTATUS stand_in_open(struct stand_in *stand, const struct place *place, BOOL follow, const OBJECT_ATTRIBUTES *like);
-void stand_in_close(struct stand_in *stand);
+/* Opens the stand-in for an entry, after all links if they are to be followed. It is closed by way_stand_in_close. */
+NTSTATUS way_stand_in_open(struct stand_in *stand, const struct place *place, BOOL follow,
+                           const OBJECT_ATTRIBUTES *like);
+void way_stand_in_close(struct stand_in *stand);
 
 /* The stand-in for a descriptor that is the caller's. */
-void stand_in_for(struct stand_in *stand, int fd, const OBJECT_ATTRIBUTES *like);
+void way_stand_in_for(struct stand_in *stand, int fd, const OBJECT_ATTRIBUTES *like);
 
 /* Whether a name of NT is a stand-in's, or begins with one. */
-BOOL stand_in_named(const WCHAR *name, ULONG length);
+BOOL way_stand_in_named(const WCHAR *name, ULONG length);
 
 #endif

@@ -70,7 +70,7 @@ static BOOL is_dll(const UNICODE_STRING *base_name, const WCHAR *name)
 {
     unsigned length = lstrlenW(name);
 
-    return base_name->Length == length * sizeof(WCHAR) && same_name(base_name->Buffer, name, length);
+    return base_name->Length == length * sizeof(WCHAR) && path_same_name(base_name->Buffer, name, length);
 }
 
 static void patch_dnsapi(HMODULE module)

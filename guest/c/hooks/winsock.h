@@ -62,7 +62,7 @@ void routes_start(HMODULE iphlpapi);
 void bcrypt_start(HMODULE bcrypt);
 
 /* bcrypt.c: what GetProcAddress finds in bcrypt.dll where Wine has nothing of this name; NULL: nothing. */
-void *derivation_address(HMODULE module, const char *name, unsigned length);
+void *bcrypt_derivation_address(HMODULE module, const char *name, unsigned length);
 
 /* certkey.c: private keys of certificates, as keys of CNG. */
 void certkey_start(HMODULE crypt32);

@@ -24,7 +24,7 @@ enum
     MAX_OVERHEAD = 16384, /* bytes of extensions and trailers of a body; a chunk's line begins anew */
 };
 
-void body_start(struct body *body, const struct head *head)
+void http_body_start(struct body *body, const struct head *head)
 {
     memset(body, 0, sizeof(*body));
     if (head->chunked)
@@ -36,7 +36,7 @@ void body_start(struct body *body, const struct head *head)
     }
 }
 
-int body_ended(const struct body *body)
+int http_body_ended(const struct body *body)
 {
     switch (body->kind)
     {
@@ -119,11 +119,11 @@ static int framing_byte(struct body *body, uint8_t c)
     }
 }
 
-size_t body_read(struct body *body, const uint8_t *text, size_t length, size_t *used, uint8_t *out, size_t size)
+size_t http_body_read(struct body *body, const uint8_t *text, size_t length, size_t *used, uint8_t *out, size_t size)
 {
     size_t at = 0, written = 0;
 
-    while (at < length && !body->bad && !body_ended(body))
+    while (at < length && !body->bad && !http_body_ended(body))
     {
         uint64_t n = length - at;
 

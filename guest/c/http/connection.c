@@ -15,7 +15,7 @@ enum
 static struct connection **table;
 static uint32_t table_size, last_place;
 
-void connection_time(struct connection *c, enum http_time time)
+void http_connection_time(struct connection *c, enum http_time time)
 {
     c->deadline = GetTickCount64() + 1000ull * (c->times[time] ? c->times[time] : DEFAULT_S);
 }
@@ -32,7 +32,7 @@ static bool find_place(uint32_t *place)
         if (!table[*place])
             return true;
     }
-    if (size > PLACES || !(more = memory_grow(table, size * sizeof(*table))))
+    if (size > PLACES || !(more = http_memory_grow(table, size * sizeof(*table))))
         return false;
     memset(more + table_size, 0, (size - table_size) * sizeof(*table));
     *place = table_size;
@@ -41,14 +41,14 @@ static bool find_place(uint32_t *place)
     return true;
 }
 
-struct connection *connection_find(uint64_t id)
+struct connection *http_connection_find(uint64_t id)
 {
     uint32_t place = id & (PLACES - 1);
 
     return id && place < table_size && table[place] && table[place]->id == id ? table[place] : NULL;
 }
 
-struct connection *request_find(uint64_t id)
+struct connection *http_request_find(uint64_t id)
 {
     uint32_t place = id & (PLACES - 1);
 
@@ -85,40 +85,40 @@ static void copy_address(SOCKADDR_STORAGE *to, const SOCKADDR *from)
         memcpy(to, from, sizeof(SOCKADDR_IN6));
 }
 
-void connection_new(SOCKET socket, uint16_t port, const SOCKADDR *local, const SOCKADDR *remote)
+void http_connection_new(SOCKET socket, uint16_t port, const SOCKADDR *local, const SOCKADDR *remote)
 {
-    struct connection *c = memory_new(sizeof(*c));
+    struct connection *c = http_memory_new(sizeof(*c));
     BOOL on = TRUE;
     uint32_t place;
 
-    if (!c || !find_place(&place) || !net_add(socket))
+    if (!c || !find_place(&place) || !http_net_add(socket))
     {
-        memory_free(c);
+        http_memory_free(c);
         closesocket(socket);
         return;
     }
     setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, (const char *)&on, sizeof(on));
-    c->id = new_id() << 20 | place;
+    c->id = http_new_id() << 20 | place;
     c->socket = socket;
     c->port = port;
     copy_address(&c->local, local);
     copy_address(&c->remote, remote);
     read_address(&c->here, &c->local);
-    c->receive.done = received;
-    c->send.done = sent;
-    connection_time(c, HTTP_TIME_IDLE);
+    c->receive.done = http_received;
+    c->send.done = http_sent;
+    http_connection_time(c, HTTP_TIME_IDLE);
     table[place] = c;
-    link_add(&connections, &c->all);
-    connection_go_on(c);
+    http_link_add(&http_connections, &c->all);
+    http_connection_go_on(c);
 }
 
 /* Forgets the request: its number is no longer good for anything. */
 static void forget(struct connection *c)
 {
-    link_remove(&c->waiting);
-    finish_all(&c->readers, NO_CONNECTION);
-    memory_free(c->text);
-    memory_free(c->cooked.text);
+    http_link_remove(&c->waiting);
+    http_finish_all(&c->readers, NO_CONNECTION);
+    http_memory_free(c->text);
+    http_memory_free(c->cooked.text);
     c->text = NULL;
     c->cooked.text = NULL;
     c->request_id = 0;
@@ -131,12 +131,12 @@ static void close_now(struct connection *c)
         c->queue->waiting_count--;
     c->state = STATE_CLOSED;
     closesocket(c->socket);
-    finish_all(&c->waiters, DONE);
+    http_finish_all(&c->waiters, DONE);
     forget(c);
-    transfer_drop(c, NO_CONNECTION);
+    http_transfer_drop(c, NO_CONNECTION);
 }
 
-void connection_abort(struct connection *c)
+void http_connection_abort(struct connection *c)
 {
     LINGER hard = {.l_onoff = 1, .l_linger = 0};
 
@@ -150,15 +150,15 @@ void connection_abort(struct connection *c)
 static void linger(struct connection *c)
 {
     forget(c);
-    finish_all(&c->waiters, DONE);
-    transfer_consume(c, c->in_length);
+    http_finish_all(&c->waiters, DONE);
+    http_transfer_consume(c, c->in_length);
     c->state = STATE_LINGER;
     c->deadline = GetTickCount64() + LINGER_MS;
     shutdown(c->socket, SD_SEND);
     if (c->ended)
         close_now(c);
     else
-        transfer_receive(c);
+        http_transfer_receive(c);
 }
 
 static const char *title_of(int status)
@@ -174,7 +174,7 @@ static const char *title_of(int status)
 }
 
 /* The page with which http.sys answers what no program takes. */
-void connection_refuse(struct connection *c, int status, const char *why)
+void http_connection_refuse(struct connection *c, int status, const char *why)
 {
     static const char form[] =
         "<!DOCTYPE HTML PUBLIC \"-//W3C//DTD HTML 4.01//EN\"\"http://www.w3.org/TR/html4/strict.dtd\">\r\n"
@@ -182,27 +182,27 @@ void connection_refuse(struct connection *c, int status, const char *why)
         "<META HTTP-EQUIV=\"Content-Type\" Content=\"text/html; charset=us-ascii\"></HEAD>\r\n"
         "<BODY><h2>%s</h2>\r\n<hr><p>HTTP Error %d. %s</p>\r\n</BODY></HTML>\r\n";
     char page[640], date[32] = "";
-    struct block *block = block_new(1024);
+    struct block *block = http_block_new(1024);
     int length = _snprintf(page, sizeof(page), form, title_of(status), title_of(status), status, why);
 
     if (c->queue && c->state == STATE_QUEUED)
         c->queue->waiting_count--;
     c->state = STATE_LAST;
     forget(c);
-    transfer_consume(c, c->in_length);
+    http_transfer_consume(c, c->in_length);
     if (!block)
     {
-        connection_abort(c);
+        http_connection_abort(c);
         return;
     }
-    date[write_date(date)] = 0;
+    date[http_write_date(date)] = 0;
     block->size = (uint32_t)_snprintf(
         block->data, block->size,
         "HTTP/1.1 %d %s\r\nContent-Type: text/html; charset=us-ascii\r\nServer: Microsoft-HTTPAPI/2.0\r\n"
         "Date: %s\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
         status, title_of(status), date, length, page);
     block->last = true;
-    transfer_send(c, block);
+    http_transfer_send(c, block);
 }
 
 /* The rest of a body that nobody wants; false: there is more to come. */
@@ -210,12 +210,12 @@ static bool drained(struct connection *c)
 {
     size_t used;
 
-    c->received += body_read(&c->body, c->in + c->in_start, c->in_length, &used, NULL, (size_t)-1);
-    transfer_consume(c, used);
-    return body_ended(&c->body);
+    c->received += http_body_read(&c->body, c->in + c->in_start, c->in_length, &used, NULL, (size_t)-1);
+    http_transfer_consume(c, used);
+    return http_body_ended(&c->body);
 }
 
-void connection_answered(struct connection *c)
+void http_connection_answered(struct connection *c)
 {
     if (c->state == STATE_LAST || c->close_after || c->ended || c->body.bad || (c->counted && c->left))
     {
@@ -225,8 +225,8 @@ void connection_answered(struct connection *c)
     forget(c);
     c->received = 0;
     c->state = STATE_DRAIN;
-    connection_time(c, HTTP_TIME_DRAIN);
-    connection_go_on(c);
+    http_connection_time(c, HTTP_TIME_DRAIN);
+    http_connection_go_on(c);
 }
 
 static const char *reason_of(int status)
@@ -252,34 +252,34 @@ static void begin(struct connection *c)
     c->scanned = 0;
     c->deadline = 0;
     c->received = c->head.length;
-    c->text = memory_grow(NULL, c->head.length);
+    c->text = http_memory_grow(NULL, c->head.length);
     if (!c->text)
     {
-        connection_abort(c);
+        http_connection_abort(c);
         return;
     }
     memcpy(c->text, c->in + c->in_start, c->head.length);
-    transfer_consume(c, c->head.length);
-    body_start(&c->body, &c->head);
-    status = cook(&c->cooked, c->text, &c->head, &c->here, c->port);
+    http_transfer_consume(c, c->head.length);
+    http_body_start(&c->body, &c->head);
+    status = http_cook(&c->cooked, c->text, &c->head, &c->here, c->port);
     if (status < 0)
     {
-        connection_abort(c);
+        http_connection_abort(c);
         return;
     }
     if (status != HEAD_DONE)
     {
-        connection_refuse(c, status, reason_of(status));
+        http_connection_refuse(c, status, reason_of(status));
         return;
     }
-    status = url_find(c);
+    status = http_url_find(c);
     if (!status)
     {
-        c->request_id = new_id() << 20 | (c->id & (PLACES - 1));
-        status = queue_request(c);
+        c->request_id = http_new_id() << 20 | (c->id & (PLACES - 1));
+        status = http_queue_request(c);
     }
     if (status)
-        connection_refuse(c, status, status == 400 ? "The request hostname is invalid." : reason_of(status));
+        http_connection_refuse(c, status, status == 400 ? "The request hostname is invalid." : reason_of(status));
 }
 
 /* Whether there is a request, or one is refused. */
@@ -292,43 +292,43 @@ static bool read_head(struct connection *c)
         blank += 2;
     if (blank)
     {
-        transfer_consume(c, blank);
+        http_transfer_consume(c, blank);
         c->scanned = 0;
     }
     if (c->in_length && !c->begun)
     {
         c->begun = true;
-        connection_time(c, HTTP_TIME_HEAD);
+        http_connection_time(c, HTTP_TIME_HEAD);
     }
     if (c->in_length == 1 && c->in[c->in_start] == '\r')
         return false;
-    status = c->in_length ? head_read((const char *)c->in + c->in_start, c->in_length, &c->scanned, &c->head)
+    status = c->in_length ? http_head_read((const char *)c->in + c->in_start, c->in_length, &c->scanned, &c->head)
                           : HEAD_MORE;
     if (status == HEAD_MORE)
         return false;
     if (status == HEAD_DONE)
         begin(c);
     else if (c->in_length >= MAX_HEAD)
-        connection_refuse(c, status, "The size of the request headers is too long.");
+        http_connection_refuse(c, status, "The size of the request headers is too long.");
     else
-        connection_refuse(c, status, reason_of(status));
+        http_connection_refuse(c, status, reason_of(status));
     return true;
 }
 
-void connection_go_on(struct connection *c)
+void http_connection_go_on(struct connection *c)
 {
     if (c->state == STATE_DRAIN && drained(c))
     {
         c->state = STATE_HEAD;
         c->scanned = 0;
         c->begun = false;
-        connection_time(c, HTTP_TIME_IDLE);
+        http_connection_time(c, HTTP_TIME_IDLE);
     }
     if (c->state == STATE_DRAIN && (c->body.bad || c->received > DRAIN || c->ended))
         linger(c);
     if (c->state == STATE_HEAD && !c->in_length && !c->receiving)
     {
-        memory_free(c->in); /* a body may have made it large */
+        http_memory_free(c->in); /* a body may have made it large */
         c->in = NULL;
         c->in_size = c->in_start = 0;
     }
@@ -337,19 +337,19 @@ void connection_go_on(struct connection *c)
     else if (c->state == STATE_HEAD && c->ended)
         close_now(c);
     if (c->state == STATE_TAKEN)
-        read_bodies(c);
+        http_read_bodies(c);
     if (c->state == STATE_LINGER || c->state == STATE_LAST)
-        transfer_consume(c, c->in_length);
+        http_transfer_consume(c, c->in_length);
     if (c->state == STATE_LINGER && c->ended)
         close_now(c);
     if (c->ended && c->state != STATE_CLOSED)
-        finish_all(&c->waiters, DONE);
-    transfer_receive(c);
+        http_finish_all(&c->waiters, DONE);
+    http_transfer_receive(c);
 }
 
-void connection_close_port(uint16_t port)
+void http_connection_close_port(uint16_t port)
 {
-    for (struct link *at = connections.next; at != &connections; at = at->next)
+    for (struct link *at = http_connections.next; at != &http_connections; at = at->next)
     {
         struct connection *c = CONTAINING_RECORD(at, struct connection, all);
 
@@ -358,26 +358,26 @@ void connection_close_port(uint16_t port)
     }
 }
 
-void connections_tick(void)
+void http_connections_tick(void)
 {
     ULONGLONG now = GetTickCount64();
 
-    for (struct link *at = connections.next, *next; at != &connections; at = next)
+    for (struct link *at = http_connections.next, *next; at != &http_connections; at = next)
     {
         struct connection *c = CONTAINING_RECORD(at, struct connection, all);
 
         next = at->next;
         if (c->state == STATE_CLOSED && !c->receiving && !c->sending)
         {
-            link_remove(&c->all);
+            http_link_remove(&c->all);
             table[c->id & (PLACES - 1)] = NULL;
-            memory_free(c->in);
-            memory_free(c);
+            http_memory_free(c->in);
+            http_memory_free(c);
         }
         else if (c->state == STATE_QUEUED && c->deadline && now > c->deadline)
-            connection_refuse(c, 503, reason_of(503));
+            http_connection_refuse(c, 503, reason_of(503));
         else if ((c->deadline && now > c->deadline) || (c->sending && now > c->stalls))
-            connection_abort(c);
+            http_connection_abort(c);
     }
-    listen_retry();
+    http_listen_retry();
 }

@@ -146,7 +146,7 @@ static int split(const char *text, const struct head *head, const char **url, ui
         return 1;
     if (*url_length == 1 && **url == '*')
         return 1;
-    if (*url_length <= n || !same_text(*url, n, "http://"))
+    if (*url_length <= n || !http_same_text(*url, n, "http://"))
         return 0;
     while (n < *url_length && !strchr("/?", (*url)[n]))
         n++;
@@ -157,7 +157,8 @@ static int split(const char *text, const struct head *head, const char **url, ui
     return *host_length > 0;
 }
 
-int cook(struct cooked *cooked, const char *text, const struct head *head, const struct address *here, uint16_t port)
+int http_cook(struct cooked *cooked, const char *text, const struct head *head, const struct address *here,
+              uint16_t port)
 {
     const char *url, *host, *query;
     uint32_t url_length, host_length, path_length, name, n = 7;
@@ -170,18 +171,18 @@ int cook(struct cooked *cooked, const char *text, const struct head *head, const
         return BAD_REQUEST;
     if (!host_length)
     {
-        host_length = address_write(here, own);
+        host_length = ipaddress_write(here, own);
         host = own;
     }
     if (!find_host(host, host_length, &name))
         return BAD_REQUEST;
     query = url_length ? memchr(url, '?', url_length) : NULL;
     path_length = query ? (uint32_t)(query - url) : url_length;
-    cooked->text = memory_new((7 + host_length + 6 + 1 + url_length + 1) * sizeof(uint16_t));
-    bytes = memory_new(path_length + 1);
+    cooked->text = http_memory_new((7 + host_length + 6 + 1 + url_length + 1) * sizeof(uint16_t));
+    bytes = http_memory_new(path_length + 1);
     if (!cooked->text || !bytes)
     {
-        memory_free(bytes);
+        http_memory_free(bytes);
         return -1;
     }
     for (uint32_t i = 0; i < 7; i++)
@@ -198,7 +199,7 @@ int cook(struct cooked *cooked, const char *text, const struct head *head, const
     decoded = path_length ? unescape(bytes, url, path_length) : 0;
     if (decoded >= 0)
         n += widen(cooked->text + n, bytes, (uint32_t)decoded);
-    memory_free(bytes);
+    http_memory_free(bytes);
     if (decoded < 0)
         return BAD_REQUEST;
     for (uint32_t i = cooked->path; i < n; i++)

@@ -3,17 +3,17 @@
 #include <http.h>
 #include <string.h>
 
-struct link queues, connections, urls;
+struct link http_queues, http_connections, http_urls;
 
 static CRITICAL_SECTION section;
 static struct operation *finished, **last_finished = &finished;
 
-void link_init(struct link *head)
+void http_link_init(struct link *head)
 {
     head->next = head->previous = head;
 }
 
-void link_add(struct link *head, struct link *element)
+void http_link_add(struct link *head, struct link *element)
 {
     element->next = head;
     element->previous = head->previous;
@@ -21,7 +21,7 @@ void link_add(struct link *head, struct link *element)
     head->previous = element;
 }
 
-void link_remove(struct link *element)
+void http_link_remove(struct link *element)
 {
     if (!element->next)
         return;
@@ -30,12 +30,12 @@ void link_remove(struct link *element)
     element->next = element->previous = NULL;
 }
 
-void lock(void)
+void http_lock(void)
 {
     EnterCriticalSection(&section);
 }
 
-void unlock(void)
+void http_unlock(void)
 {
     struct operation *op = finished, *next;
 
@@ -45,7 +45,7 @@ void unlock(void)
     for (; op; op = next)
     {
         next = op->next;
-        irp_complete(op);
+        http_irp_complete(op);
     }
 }
 
@@ -56,19 +56,19 @@ static void put_aside(struct operation *op)
     last_finished = &op->next;
 }
 
-void finish(struct operation *op, int result, uint64_t length)
+void http_finish(struct operation *op, int result, uint64_t length)
 {
     op->list = NULL;
     op->block = NULL;
     op->result = result;
     op->length = length;
-    if (irp_claim(op))
+    if (http_irp_claim(op))
         put_aside(op);
     else
         op->yielded = 1;
 }
 
-void append(struct operation **list, struct operation *op)
+void http_append(struct operation **list, struct operation *op)
 {
     op->list = list;
     op->next = NULL;
@@ -77,7 +77,7 @@ void append(struct operation **list, struct operation *op)
     *list = op;
 }
 
-struct operation *take(struct operation **list)
+struct operation *http_take(struct operation **list)
 {
     struct operation *op = *list;
 
@@ -89,17 +89,17 @@ struct operation *take(struct operation **list)
     return op;
 }
 
-void finish_all(struct operation **list, int result)
+void http_finish_all(struct operation **list, int result)
 {
     struct operation *op;
 
-    while ((op = take(list)))
-        finish(op, result, 0);
+    while ((op = http_take(list)))
+        http_finish(op, result, 0);
 }
 
 void http_cancel(struct operation *op)
 {
-    lock();
+    http_lock();
     if (!op->yielded)
     {
         if (op->list)
@@ -115,10 +115,10 @@ void http_cancel(struct operation *op)
         op->length = 0;
     }
     put_aside(op);
-    unlock();
+    http_unlock();
 }
 
-uint64_t new_id(void)
+uint64_t http_new_id(void)
 {
     static uint64_t last;
 
@@ -128,18 +128,18 @@ uint64_t new_id(void)
 int http_start(void)
 {
     InitializeCriticalSection(&section);
-    link_init(&queues);
-    link_init(&connections);
-    link_init(&urls);
-    return net_start();
+    http_link_init(&http_queues);
+    http_link_init(&http_connections);
+    http_link_init(&http_urls);
+    return http_net_start();
 }
 
 struct file *http_open(void)
 {
-    struct file *file = memory_new(sizeof(*file));
+    struct file *file = http_memory_new(sizeof(*file));
 
     if (file)
-        link_init(&file->groups);
+        http_link_init(&file->groups);
     return file;
 }
 
@@ -156,21 +156,21 @@ static void cancel_of(struct operation **at, const struct file *file)
             continue;
         }
         *at = op->next;
-        finish(op, CANCELLED, 0);
+        http_finish(op, CANCELLED, 0);
     }
 }
 
 void http_close(struct file *file)
 {
-    lock();
+    http_lock();
     while (file->groups.next != &file->groups)
-        group_close(file, CONTAINING_RECORD(file->groups.next, struct group, of_file)->id);
+        http_group_close(file, CONTAINING_RECORD(file->groups.next, struct group, of_file)->id);
     if (file->queue)
-        queue_close(file->queue);
-    for (struct link *at = connections.next; at != &connections; at = at->next)
+        http_queue_close(file->queue);
+    for (struct link *at = http_connections.next; at != &http_connections; at = at->next)
         cancel_of(&CONTAINING_RECORD(at, struct connection, all)->waiters, file);
-    unlock();
-    memory_free(file);
+    http_unlock();
+    http_memory_free(file);
 }
 
 /* Whether the operation's input is as long as its form, and as the text after it. */
@@ -197,7 +197,7 @@ static void finish_number(struct operation *op, int result, uint64_t number)
         result = TOO_SMALL;
     if (!result)
         memcpy(op->buffer, &number, sizeof(number));
-    finish(op, result, result ? 0 : sizeof(number));
+    http_finish(op, result, result ? 0 : sizeof(number));
 }
 
 static void property(struct file *file, struct operation *op, bool of_group, bool set)
@@ -208,10 +208,10 @@ static void property(struct file *file, struct operation *op, bool of_group, boo
     if (op->in_size < sizeof(*in) || (!set && op->out_size < sizeof(*in)))
         result = TOO_SMALL;
     else if (of_group)
-        result = group_property(file, in, set);
+        result = http_group_property(file, in, set);
     else if (file->queue)
-        result = queue_property(file->queue, in, set);
-    finish(op, result, result || set ? 0 : sizeof(*in));
+        result = http_queue_property(file->queue, in, set);
+    http_finish(op, result, result || set ? 0 : sizeof(*in));
 }
 
 static void receive(struct file *file, struct operation *op)
@@ -220,26 +220,26 @@ static void receive(struct file *file, struct operation *op)
     struct connection *c;
 
     if (!file->queue || op->in_size < sizeof(*in))
-        finish(op, WRONG_HANDLE, 0);
+        http_finish(op, WRONG_HANDLE, 0);
     else if (op->out_size < sizeof(HTTP_REQUEST_V1))
-        finish(op, TOO_SMALL, 0);
+        http_finish(op, TOO_SMALL, 0);
     else if (file->queue->shut)
-        finish(op, END_OF_FILE, 0);
+        http_finish(op, END_OF_FILE, 0);
     else if (!in->id)
     {
-        append(&file->queue->receivers, op);
-        queue_deliver(file->queue);
+        http_append(&file->queue->receivers, op);
+        http_queue_deliver(file->queue);
     }
-    else if (!(c = request_find(in->id)) || c->queue != file->queue || c->state != STATE_TAKEN)
-        finish(op, WRONG_PARAMETER, 0);
+    else if (!(c = http_request_find(in->id)) || c->queue != file->queue || c->state != STATE_TAKEN)
+        http_finish(op, WRONG_PARAMETER, 0);
     else
-        deliver(c, op);
+        http_deliver(c, op);
 }
 
 /* The connection of a request of the file's queue that a program has. */
 static struct connection *taken(const struct file *file, uint64_t id)
 {
-    struct connection *c = request_find(id);
+    struct connection *c = http_request_find(id);
 
     return c && file->queue && c->queue == file->queue && c->state == STATE_TAKEN ? c : NULL;
 }
@@ -251,12 +251,12 @@ static void body(struct file *file, struct operation *op)
 
     if (!c)
     {
-        finish(op, NO_CONNECTION, 0);
+        http_finish(op, NO_CONNECTION, 0);
         return;
     }
     op->flags = in->flags;
-    append(&c->readers, op);
-    connection_go_on(c);
+    http_append(&c->readers, op);
+    http_connection_go_on(c);
 }
 
 static void cancel(struct file *file, struct operation *op)
@@ -264,18 +264,18 @@ static void cancel(struct file *file, struct operation *op)
     struct connection *c = taken(file, number_of(op));
 
     if (c)
-        connection_abort(c);
-    finish(op, c ? DONE : NO_CONNECTION, 0);
+        http_connection_abort(c);
+    http_finish(op, c ? DONE : NO_CONNECTION, 0);
 }
 
 static void wait_for_end(struct operation *op)
 {
-    struct connection *c = connection_find(number_of(op));
+    struct connection *c = http_connection_find(number_of(op));
 
     if (!c || c->ended || c->state >= STATE_LINGER)
-        finish(op, NO_CONNECTION, 0);
+        http_finish(op, NO_CONNECTION, 0);
     else
-        append(&c->waiters, op);
+        http_append(&c->waiters, op);
 }
 
 void http_ioctl(struct operation *op)
@@ -284,14 +284,14 @@ void http_ioctl(struct operation *op)
     uint64_t id = 0;
     int result;
 
-    lock();
+    http_lock();
     switch (op->code)
     {
     case HTTP_IOCTL_QUEUE_NEW:
         result = op->in_size < sizeof(struct http_queue_new)
                      ? TOO_SMALL
-                     : queue_new(file, ((const struct http_queue_new *)op->buffer)->version);
-        finish(op, result, 0);
+                     : http_queue_new(file, ((const struct http_queue_new *)op->buffer)->version);
+        http_finish(op, result, 0);
         break;
     case HTTP_IOCTL_QUEUE_SET: property(file, op, false, true); break;
     case HTTP_IOCTL_QUEUE_GET: property(file, op, false, false); break;
@@ -300,28 +300,28 @@ void http_ioctl(struct operation *op)
         break;
     case HTTP_IOCTL_QUEUE_SHUTDOWN:
         if (file->queue)
-            queue_shut(file->queue);
-        finish(op, file->queue ? DONE : WRONG_HANDLE, 0);
+            http_queue_shut(file->queue);
+        http_finish(op, file->queue ? DONE : WRONG_HANDLE, 0);
         break;
     case HTTP_IOCTL_GROUP_NEW:
-        result = group_new(file, &id);
+        result = http_group_new(file, &id);
         finish_number(op, result, id);
         break;
-    case HTTP_IOCTL_GROUP_CLOSE: finish(op, group_close(file, number_of(op)), 0); break;
+    case HTTP_IOCTL_GROUP_CLOSE: http_finish(op, http_group_close(file, number_of(op)), 0); break;
     case HTTP_IOCTL_GROUP_SET: property(file, op, true, true); break;
     case HTTP_IOCTL_GROUP_GET: property(file, op, true, false); break;
     case HTTP_IOCTL_ADD_URL:
-        finish(op, has_url(op) ? url_add(file, (const void *)op->buffer) : WRONG_PARAMETER, 0);
+        http_finish(op, has_url(op) ? http_url_add(file, (const void *)op->buffer) : WRONG_PARAMETER, 0);
         break;
     case HTTP_IOCTL_REMOVE_URL:
-        finish(op, has_url(op) ? url_remove(file, (const void *)op->buffer) : WRONG_PARAMETER, 0);
+        http_finish(op, has_url(op) ? http_url_remove(file, (const void *)op->buffer) : WRONG_PARAMETER, 0);
         break;
     case HTTP_IOCTL_RECEIVE: receive(file, op); break;
     case HTTP_IOCTL_BODY: body(file, op); break;
-    case HTTP_IOCTL_SEND: respond(file, op); break;
+    case HTTP_IOCTL_SEND: http_respond(file, op); break;
     case HTTP_IOCTL_CANCEL: cancel(file, op); break;
     case HTTP_IOCTL_WAIT: wait_for_end(op); break;
-    default: finish(op, NOT_SUPPORTED, 0); break;
+    default: http_finish(op, NOT_SUPPORTED, 0); break;
     }
-    unlock();
+    http_unlock();
 }

@@ -26,9 +26,9 @@ struct link
     struct link *next, *previous;
 };
 
-void link_init(struct link *head);
-void link_add(struct link *head, struct link *element); /* at the end */
-void link_remove(struct link *element);                 /* also one that is in no list, if it is clear */
+void http_link_init(struct link *head);
+void http_link_add(struct link *head, struct link *element); /* at the end */
+void http_link_remove(struct link *element);                 /* also one that is in no list, if it is clear */
 /* What Windows does for us: done is called, without the lock, when it has an end. */
 struct io
 {
@@ -144,68 +144,68 @@ struct connection
     struct operation *readers, *waiters;
 };
 
-extern struct link queues, connections, urls;
+extern struct link http_queues, http_connections, http_urls;
 
-void lock(void);
-void unlock(void); /* and answers what was finished */
+void http_lock(void);
+void http_unlock(void); /* and answers what was finished */
 /* Takes an operation's result. It must have left the list that it waited in. */
-void finish(struct operation *op, int result, uint64_t length);
-void finish_all(struct operation **list, int result);
-void append(struct operation **list, struct operation *op);
-struct operation *take(struct operation **list);
-uint64_t new_id(void);
+void http_finish(struct operation *op, int result, uint64_t length);
+void http_finish_all(struct operation **list, int result);
+void http_append(struct operation **list, struct operation *op);
+struct operation *http_take(struct operation **list);
+uint64_t http_new_id(void);
 
 /* queue.c, group.c */
-int queue_new(struct file *file, uint32_t version);
-void queue_close(struct queue *queue);
-struct queue *queue_find(uint64_t id);
-int queue_property(struct queue *queue, struct http_property *property, bool set);
-void queue_shut(struct queue *queue);
-void queue_deliver(struct queue *queue);
+int http_queue_new(struct file *file, uint32_t version);
+void http_queue_close(struct queue *queue);
+struct queue *http_queue_find(uint64_t id);
+int http_queue_property(struct queue *queue, struct http_property *property, bool set);
+void http_queue_shut(struct queue *queue);
+void http_queue_deliver(struct queue *queue);
 /* Takes the connection's request, or returns the status with which it is to be refused. */
-int queue_request(struct connection *c);
-int group_new(struct file *file, uint64_t *id);
-int group_close(struct file *file, uint64_t id);
-int group_property(struct file *file, struct http_property *property, bool set);
-int url_add(struct file *file, const struct http_url *in);
-int url_remove(struct file *file, const struct http_url *in);
-void url_free(struct url *url);
+int http_queue_request(struct connection *c);
+int http_group_new(struct file *file, uint64_t *id);
+int http_group_close(struct file *file, uint64_t id);
+int http_group_property(struct file *file, struct http_property *property, bool set);
+int http_url_add(struct file *file, const struct http_url *in);
+int http_url_remove(struct file *file, const struct http_url *in);
+void http_url_free(struct url *url);
 /* Finds who takes the request: 0, or the status with which it is refused. */
-int url_find(struct connection *c);
+int http_url_find(struct connection *c);
 
 /* listen.c, net.c */
-int net_start(void);
-int net_add(SOCKET socket);
-int listen_on(uint16_t port, struct listener **listener);
-void listen_release(struct listener *listener);
-void listen_retry(void);
+int http_net_start(void);
+int http_net_add(SOCKET socket);
+int http_listen_on(uint16_t port, struct listener **listener);
+void http_listen_release(struct listener *listener);
+void http_listen_retry(void);
 
 /* connection.c, transfer.c */
-void connection_new(SOCKET socket, uint16_t port, const SOCKADDR *local, const SOCKADDR *remote);
-struct connection *connection_find(uint64_t id);
-struct connection *request_find(uint64_t id);
-void connection_go_on(struct connection *c);
+void http_connection_new(SOCKET socket, uint16_t port, const SOCKADDR *local, const SOCKADDR *remote);
+struct connection *http_connection_find(uint64_t id);
+struct connection *http_request_find(uint64_t id);
+void http_connection_go_on(struct connection *c);
 /* Sets the time by which it must have got further. */
-void connection_time(struct connection *c, enum http_time time);
+void http_connection_time(struct connection *c, enum http_time time);
 /* Ends it at once; the other end finds it reset. */
-void connection_abort(struct connection *c);
-void connection_refuse(struct connection *c, int status, const char *why);
-void connection_answered(struct connection *c); /* the last part of the response is sent */
-void connection_close_port(uint16_t port);
-void connections_tick(void);
-bool transfer_reserve(struct connection *c, uint32_t size);
-void transfer_consume(struct connection *c, size_t n); /* takes n bytes off what was received */
-void transfer_receive(struct connection *c);
-void transfer_send(struct connection *c, struct block *block);
-void transfer_drop(struct connection *c, int result); /* what is to be sent */
-struct block *block_new(uint32_t size);
-void received(struct io *io, DWORD bytes, bool failed);
-void sent(struct io *io, DWORD bytes, bool failed);
+void http_connection_abort(struct connection *c);
+void http_connection_refuse(struct connection *c, int status, const char *why);
+void http_connection_answered(struct connection *c); /* the last part of the response is sent */
+void http_connection_close_port(uint16_t port);
+void http_connections_tick(void);
+bool http_transfer_reserve(struct connection *c, uint32_t size);
+void http_transfer_consume(struct connection *c, size_t n); /* takes n bytes off what was received */
+void http_transfer_receive(struct connection *c);
+void http_transfer_send(struct connection *c, struct block *block);
+void http_transfer_drop(struct connection *c, int result); /* what is to be sent */
+struct block *http_block_new(uint32_t size);
+void http_received(struct io *io, DWORD bytes, bool failed);
+void http_sent(struct io *io, DWORD bytes, bool failed);
 
 /* deliver.c, respond.c */
-void deliver(struct connection *c, struct operation *op);
-void respond(struct file *file, struct operation *op);
-void read_bodies(struct connection *c);
-uint32_t write_date(char *out);
+void http_deliver(struct connection *c, struct operation *op);
+void http_respond(struct file *file, struct operation *op);
+void http_read_bodies(struct connection *c);
+uint32_t http_write_date(char *out);
 
 #endif

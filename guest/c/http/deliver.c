@@ -50,15 +50,15 @@ static const char *put_joined(struct writer *w, const struct connection *c, int 
     size_t total = 0;
     char *to;
 
-    for (uint32_t at = from; head_line(c->text, &c->head, &at, &line);)
-        if (header_known(c->text + line.name, line.name_length) == known)
+    for (uint32_t at = from; http_head_line(c->text, &c->head, &at, &line);)
+        if (http_header_known(c->text + line.name, line.name_length) == known)
             total += line.value_length + (total ? 2 : 0);
     to = reserve(w, total + 1, 1);
     *length = (USHORT)total;
     total = 0;
-    for (uint32_t at = from; to && head_line(c->text, &c->head, &at, &line);)
+    for (uint32_t at = from; to && http_head_line(c->text, &c->head, &at, &line);)
     {
-        if (header_known(c->text + line.name, line.name_length) != known)
+        if (http_header_known(c->text + line.name, line.name_length) != known)
             continue;
         if (total)
         {
@@ -78,16 +78,16 @@ static void put_headers(struct writer *w, const struct connection *c, HTTP_REQUE
     struct line line;
     USHORT count = 0;
 
-    for (uint32_t at = c->head.headers; head_line(c->text, &c->head, &at, &line);)
-        if (header_known(c->text + line.name, line.name_length) < 0)
+    for (uint32_t at = c->head.headers; http_head_line(c->text, &c->head, &at, &line);)
+        if (http_header_known(c->text + line.name, line.name_length) < 0)
             count++;
     unknown = reserve(w, count * sizeof(*unknown), 8);
     theirs = count ? last(w, count * sizeof(*unknown)) : NULL;
     headers->UnknownHeaderCount = count;
     headers->pUnknownHeaders = (HTTP_UNKNOWN_HEADER *)theirs;
-    for (uint32_t at = c->head.headers, from = at; head_line(c->text, &c->head, &at, &line); from = at)
+    for (uint32_t at = c->head.headers, from = at; http_head_line(c->text, &c->head, &at, &line); from = at)
     {
-        int known = header_known(c->text + line.name, line.name_length);
+        int known = http_header_known(c->text + line.name, line.name_length);
         const char *name, *value;
 
         if (known >= 0)
@@ -145,10 +145,10 @@ static void put_body(struct writer *w, struct connection *c, HTTP_REQUEST *reque
     HTTP_DATA_CHUNK *chunk;
     size_t used, n, at = (w->used + 7) / 8 * 8 + sizeof(*chunk);
 
-    if (at >= w->size || !c->in_length || body_ended(&c->body))
+    if (at >= w->size || !c->in_length || http_body_ended(&c->body))
         return;
-    n = body_read(&c->body, c->in + c->in_start, c->in_length, &used, w->buffer + at, w->size - at);
-    transfer_consume(c, used);
+    n = http_body_read(&c->body, c->in + c->in_start, c->in_length, &used, w->buffer + at, w->size - at);
+    http_transfer_consume(c, used);
     c->received += used;
     if (!n)
         return;
@@ -169,10 +169,10 @@ static void put_number(struct operation *op, const struct connection *c, size_t 
     memset(request, 0, sizeof(*request));
     request->ConnectionId = c->id;
     request->RequestId = c->request_id;
-    finish(op, MORE_DATA, size);
+    http_finish(op, MORE_DATA, size);
 }
 
-void deliver(struct connection *c, struct operation *op)
+void http_deliver(struct connection *c, struct operation *op)
 {
     struct http_receive in = *(const struct http_receive *)(const void *)op->buffer;
     struct writer w = {.buffer = op->buffer, .address = in.address, .size = op->out_size};
@@ -190,7 +190,7 @@ void deliver(struct connection *c, struct operation *op)
     request->UrlContext = c->context;
     request->Version.MajorVersion = c->head.major;
     request->Version.MinorVersion = c->head.minor;
-    request->Verb = method_known(c->text, c->head.method_length);
+    request->Verb = http_method_known(c->text, c->head.method_length);
     if (request->Verb == HttpVerbUnknown)
     {
         request->UnknownVerbLength = (USHORT)c->head.method_length;
@@ -210,11 +210,11 @@ void deliver(struct connection *c, struct operation *op)
     }
     if (in.flags & HTTP_RECEIVE_REQUEST_FLAG_COPY_BODY)
         put_body(&w, c, request);
-    if (!body_ended(&c->body))
+    if (!http_body_ended(&c->body))
         request->Flags |= HTTP_REQUEST_FLAG_MORE_ENTITY_BODY_EXISTS;
     request->BytesReceived = c->received;
-    finish(op, DONE, w.used);
-    transfer_receive(c);
+    http_finish(op, DONE, w.used);
+    http_transfer_receive(c);
 }
 
 /* Asks a client for its body that waits to be asked (RFC 9110, 10.1.1). */
@@ -226,14 +226,14 @@ static void ask_on(struct connection *c)
     if (!c->head.expects_continue || c->continued || c->response_begun)
         return;
     c->continued = true;
-    block = block_new(sizeof(text) - 1);
+    block = http_block_new(sizeof(text) - 1);
     if (!block)
         return;
     memcpy(block->data, text, sizeof(text) - 1);
-    transfer_send(c, block);
+    http_transfer_send(c, block);
 }
 
-void read_bodies(struct connection *c)
+void http_read_bodies(struct connection *c)
 {
     c->deadline = 0;
     while (c->readers)
@@ -241,26 +241,27 @@ void read_bodies(struct connection *c)
         struct operation *op = c->readers;
         size_t used, n, begun = (size_t)op->length;
 
-        n = body_read(&c->body, c->in + c->in_start, c->in_length, &used, op->buffer + begun, op->out_size - begun);
-        transfer_consume(c, used);
+        n = http_body_read(&c->body, c->in + c->in_start, c->in_length, &used, op->buffer + begun,
+                           op->out_size - begun);
+        http_transfer_consume(c, used);
         c->received += used;
         op->length += n;
         if (op->length && (!(op->flags & HTTP_RECEIVE_REQUEST_ENTITY_BODY_FLAG_FILL_BUFFER) ||
-                           op->length == op->out_size || body_ended(&c->body)))
-            finish(take(&c->readers), DONE, op->length);
-        else if (body_ended(&c->body))
-            finish(take(&c->readers), END_OF_FILE, 0);
+                           op->length == op->out_size || http_body_ended(&c->body)))
+            http_finish(http_take(&c->readers), DONE, op->length);
+        else if (http_body_ended(&c->body))
+            http_finish(http_take(&c->readers), END_OF_FILE, 0);
         else if (!op->out_size)
-            finish(take(&c->readers), WRONG_PARAMETER, 0);
+            http_finish(http_take(&c->readers), WRONG_PARAMETER, 0);
         else if (c->body.kind == BODY_OPAQUE && c->ended)
-            finish(take(&c->readers), op->length ? DONE : END_OF_FILE, op->length);
+            http_finish(http_take(&c->readers), op->length ? DONE : END_OF_FILE, op->length);
         else if (c->body.bad || c->ended)
-            finish(take(&c->readers), NO_CONNECTION, 0);
+            http_finish(http_take(&c->readers), NO_CONNECTION, 0);
         else
         {
             ask_on(c);
             if (c->body.kind != BODY_OPAQUE)
-                connection_time(c, HTTP_TIME_BODY);
+                http_connection_time(c, HTTP_TIME_BODY);
             break;
         }
     }

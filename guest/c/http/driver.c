@@ -28,13 +28,13 @@ static void enlarge(IRP *irp, const struct operation *op)
 
     if (op->result != MORE_DATA || op->length <= op->out_size)
         return;
-    block = memory_new((size_t)op->length);
+    block = http_memory_new((size_t)op->length);
     if (block)
         memcpy(block, op->buffer, op->out_size);
     irp->UserBuffer = block;
 }
 
-int irp_claim(struct operation *op)
+int http_irp_claim(struct operation *op)
 {
     return IoSetCancelRoutine((IRP *)op->irp, NULL) != NULL;
 }
@@ -60,7 +60,7 @@ enum
 static struct kept *volatile young, *old;
 static LONG kept_size;
 
-/* Stands before the I/O manager's own routine for the end of an IRP, and leaves the IRP to irp_tick. */
+/* Stands before the I/O manager's own routine for the end of an IRP, and leaves the IRP to http_irp_tick. */
 static NTSTATUS NTAPI on_done(DEVICE_OBJECT *device, IRP *irp, void *context)
 {
     struct kept *kept = context, *next;
@@ -69,7 +69,7 @@ static NTSTATUS NTAPI on_done(DEVICE_OBJECT *device, IRP *irp, void *context)
     if (status == STATUS_MORE_PROCESSING_REQUIRED) /* the I/O manager is not done with it, and frees it itself */
     {
         InterlockedAdd(&kept_size, -kept->size);
-        memory_free(kept);
+        http_memory_free(kept);
         return status;
     }
     do
@@ -80,7 +80,7 @@ static NTSTATUS NTAPI on_done(DEVICE_OBJECT *device, IRP *irp, void *context)
     return STATUS_MORE_PROCESSING_REQUIRED;
 }
 
-void irp_tick(void)
+void http_irp_tick(void)
 {
     struct kept *kept = old, *next;
 
@@ -90,7 +90,7 @@ void irp_tick(void)
         next = kept->next;
         InterlockedAdd(&kept_size, -kept->size);
         IofCompleteRequest(kept->irp, IO_NO_INCREMENT); /* goes on where on_done has stopped it, and frees it */
-        memory_free(kept);
+        http_memory_free(kept);
     }
 }
 
@@ -102,7 +102,7 @@ static void keep(IRP *irp, LONG size)
 
     if (!stack->CompletionRoutine || size > MOST_KEPT / 16 || InterlockedAdd(&kept_size, 0) > MOST_KEPT)
         return;
-    kept = memory_new(sizeof(*kept));
+    kept = http_memory_new(sizeof(*kept));
     if (!kept)
         return;
     kept->irp = irp;
@@ -114,7 +114,7 @@ static void keep(IRP *irp, LONG size)
     stack->Context = kept;
 }
 
-void irp_complete(struct operation *op)
+void http_irp_complete(struct operation *op)
 {
     IRP *irp = op->irp;
     NTSTATUS status = op->result;
@@ -122,7 +122,7 @@ void irp_complete(struct operation *op)
 
     enlarge(irp, op);
     keep(irp, (LONG)(op->in_size > op->out_size ? op->in_size : op->out_size));
-    memory_free(op);
+    http_memory_free(op);
     answer(irp, status, length);
 }
 
@@ -161,12 +161,12 @@ static void NTAPI on_cancel(DEVICE_OBJECT *device, IRP *irp)
 static NTSTATUS NTAPI on_ioctl(DEVICE_OBJECT *device, IRP *irp)
 {
     IO_STACK_LOCATION *stack = IoGetCurrentIrpStackLocation(irp);
-    struct operation *op = memory_new(sizeof(*op));
+    struct operation *op = http_memory_new(sizeof(*op));
 
     (void)device;
     if (!op || !stack->FileObject->FsContext)
     {
-        memory_free(op);
+        http_memory_free(op);
         answer(irp, op ? STATUS_INVALID_HANDLE : STATUS_NO_MEMORY, 0);
         return op ? STATUS_INVALID_HANDLE : STATUS_NO_MEMORY;
     }

@@ -15,14 +15,14 @@ static struct group *find(const struct file *file, uint64_t id)
     return NULL;
 }
 
-int group_new(struct file *file, uint64_t *id)
+int http_group_new(struct file *file, uint64_t *id)
 {
-    struct group *group = memory_new(sizeof(*group));
+    struct group *group = http_memory_new(sizeof(*group));
 
     if (!group)
         return NO_MEMORY;
-    *id = group->id = new_id();
-    link_add(&file->groups, &group->of_file);
+    *id = group->id = http_new_id();
+    http_link_add(&file->groups, &group->of_file);
     return DONE;
 }
 
@@ -31,32 +31,32 @@ static unsigned remove_all(const struct group *group, const struct queue *queue)
 {
     unsigned n = 0;
 
-    for (struct link *at = urls.next, *next; at != &urls; at = next)
+    for (struct link *at = http_urls.next, *next; at != &http_urls; at = next)
     {
         struct url *url = CONTAINING_RECORD(at, struct url, all);
 
         next = at->next;
         if (url->group != group || (!group && url->queue != queue))
             continue;
-        url_free(url);
+        http_url_free(url);
         n++;
     }
     return n;
 }
 
-int group_close(struct file *file, uint64_t id)
+int http_group_close(struct file *file, uint64_t id)
 {
     struct group *group = find(file, id);
 
     if (!group)
         return WRONG_PARAMETER;
     remove_all(group, NULL);
-    link_remove(&group->of_file);
-    memory_free(group);
+    http_link_remove(&group->of_file);
+    http_memory_free(group);
     return DONE;
 }
 
-int group_property(struct file *file, struct http_property *property, bool set)
+int http_group_property(struct file *file, struct http_property *property, bool set)
 {
     struct group *group = find(file, property->group);
     struct queue *queue = NULL;
@@ -71,7 +71,7 @@ int group_property(struct file *file, struct http_property *property, bool set)
         property->value = group->inactive;
         return DONE;
     case HTTP_PROPERTY_BINDING:
-        if (set && property->value && !(queue = queue_find(property->value)))
+        if (set && property->value && !(queue = http_queue_find(property->value)))
             return WRONG_HANDLE;
         if (set)
             group->queue = queue;
@@ -89,21 +89,21 @@ int group_property(struct file *file, struct http_property *property, bool set)
     }
 }
 
-void url_free(struct url *url)
+void http_url_free(struct url *url)
 {
-    link_remove(&url->all);
-    listen_release(url->listener);
-    prefix_free(&url->prefix);
-    memory_free(url);
+    http_link_remove(&url->all);
+    http_listen_release(url->listener);
+    http_prefix_free(&url->prefix);
+    http_memory_free(url);
 }
 
 static struct url *find_same(const struct prefix *prefix)
 {
-    for (struct link *at = urls.next; at != &urls; at = at->next)
+    for (struct link *at = http_urls.next; at != &http_urls; at = at->next)
     {
         struct url *url = CONTAINING_RECORD(at, struct url, all);
 
-        if (prefix_same(&url->prefix, prefix))
+        if (http_prefix_same(&url->prefix, prefix))
             return url;
     }
     return NULL;
@@ -120,7 +120,7 @@ static int owner(struct file *file, uint64_t id, struct group **group)
 
 static int read_prefix(struct prefix *prefix, const struct http_url *in)
 {
-    switch (prefix_read(prefix, in->text, in->length))
+    switch (http_prefix_read(prefix, in->text, in->length))
     {
     case PREFIX_OK: return DONE;
     case PREFIX_SECURE: return NOT_SUPPORTED;
@@ -129,9 +129,9 @@ static int read_prefix(struct prefix *prefix, const struct http_url *in)
     }
 }
 
-int url_add(struct file *file, const struct http_url *in)
+int http_url_add(struct file *file, const struct http_url *in)
 {
-    struct url *url = memory_new(sizeof(*url));
+    struct url *url = http_memory_new(sizeof(*url));
     int result = url ? owner(file, in->group, &url->group) : NO_MEMORY;
 
     if (!result)
@@ -139,21 +139,21 @@ int url_add(struct file *file, const struct http_url *in)
     if (!result && find_same(&url->prefix))
         result = EXISTS;
     if (!result)
-        result = listen_on(url->prefix.port, &url->listener);
+        result = http_listen_on(url->prefix.port, &url->listener);
     if (result)
     {
         if (url)
-            prefix_free(&url->prefix);
-        memory_free(url);
+            http_prefix_free(&url->prefix);
+        http_memory_free(url);
         return result;
     }
     url->queue = url->group ? NULL : file->queue;
     url->context = in->context;
-    link_add(&urls, &url->all);
+    http_link_add(&http_urls, &url->all);
     return DONE;
 }
 
-int url_remove(struct file *file, const struct http_url *in)
+int http_url_remove(struct file *file, const struct http_url *in)
 {
     struct group *group;
     struct prefix prefix;
@@ -171,24 +171,24 @@ int url_remove(struct file *file, const struct http_url *in)
     if (result)
         return result;
     url = find_same(&prefix);
-    prefix_free(&prefix);
+    http_prefix_free(&prefix);
     if (!url || url->group != group || (!group && url->queue != file->queue))
         return NOT_FOUND;
-    url_free(url);
+    http_url_free(url);
     return DONE;
 }
 
-int url_find(struct connection *c)
+int http_url_find(struct connection *c)
 {
     uint32_t best[PREFIX_KINDS] = {0};
     struct url *found[PREFIX_KINDS] = {NULL};
     bool host_known = false;
 
-    for (struct link *at = urls.next; at != &urls; at = at->next)
+    for (struct link *at = http_urls.next; at != &http_urls; at = at->next)
     {
         struct url *url = CONTAINING_RECORD(at, struct url, all);
         int host_fits;
-        uint32_t fit = prefix_fit(&url->prefix, &c->cooked, &c->here, c->port, &host_fits);
+        uint32_t fit = http_prefix_fit(&url->prefix, &c->cooked, &c->here, c->port, &host_fits);
 
         host_known |= host_fits;
         if (fit <= best[url->prefix.kind])

@@ -50,7 +50,9 @@ struct operation
     uint8_t yielded;         /* it has a result, and its cancellation, which runs, completes it */
 };
 
-/* Called by driver.c, without the lock; http_cancel with a lock of the I/O manager, which irp_complete takes too. */
+/*
+ * Called by driver.c, without the lock; http_cancel with a lock of the I/O manager, which http_irp_complete takes too.
+ */
 int http_start(void);
 struct file *http_open(void);
 void http_close(struct file *file);
@@ -58,11 +60,11 @@ void http_close(struct file *file);
 void http_ioctl(struct operation *op);
 void http_cancel(struct operation *op);
 /* Keeps an operation from being cancelled; 0: http_cancel is on its way for it. */
-int irp_claim(struct operation *op);
+int http_irp_claim(struct operation *op);
 
 /* Answers an operation and frees it. It must be in no list, and the lock not held. */
-void irp_complete(struct operation *op);
+void http_irp_complete(struct operation *op);
 /* To be called now and then, without the lock. */
-void irp_tick(void);
+void http_irp_tick(void);
 
 #endif

@@ -21,7 +21,7 @@ static SOCKET bound(int family, uint16_t port)
         setsockopt(s, IPPROTO_IPV6, IPV6_V6ONLY, (const char *)&off, sizeof(off));
     if (!bind(s, family == AF_INET6 ? (SOCKADDR *)&six : (SOCKADDR *)&four,
               family == AF_INET6 ? sizeof(six) : sizeof(four)) &&
-        !listen(s, SOMAXCONN) && net_add(s))
+        !listen(s, SOMAXCONN) && http_net_add(s))
         return s;
     error = WSAGetLastError();
     closesocket(s);
@@ -46,14 +46,14 @@ static void accepted(struct io *io, DWORD bytes, bool failed)
     int local_length, remote_length;
 
     (void)bytes;
-    lock();
+    http_lock();
     if (listener->prefixes && !failed)
     {
         setsockopt(listener->accepted, SOL_SOCKET, SO_UPDATE_ACCEPT_CONTEXT, (char *)&listener->socket,
                    sizeof(listener->socket));
         GetAcceptExSockaddrs(listener->addresses, 0, sizeof(listener->addresses) / 2, sizeof(listener->addresses) / 2,
                              &local, &local_length, &remote, &remote_length);
-        connection_new(listener->accepted, listener->port, local, remote);
+        http_connection_new(listener->accepted, listener->port, local, remote);
     }
     else if (listener->accepted != INVALID_SOCKET)
         closesocket(listener->accepted);
@@ -61,8 +61,8 @@ static void accepted(struct io *io, DWORD bytes, bool failed)
     if (listener->prefixes)
         accept_next(listener);
     else
-        memory_free(listener);
-    unlock();
+        http_memory_free(listener);
+    http_unlock();
 }
 
 static void accept_next(struct listener *listener)
@@ -80,10 +80,10 @@ static void accept_next(struct listener *listener)
         closesocket(listener->accepted);
         listener->accepted = INVALID_SOCKET;
     }
-    listener->io.done = NULL; /* there is nothing to accept with now; listen_retry comes later */
+    listener->io.done = NULL; /* there is nothing to accept with now; http_listen_retry comes later */
 }
 
-void listen_retry(void)
+void http_listen_retry(void)
 {
     for (struct link *at = listeners.next; at && at != &listeners; at = at->next)
     {
@@ -96,12 +96,12 @@ void listen_retry(void)
     }
 }
 
-int listen_on(uint16_t port, struct listener **result)
+int http_listen_on(uint16_t port, struct listener **result)
 {
     struct listener *listener;
 
     if (!listeners.next)
-        link_init(&listeners);
+        http_link_init(&listeners);
     for (struct link *at = listeners.next; at != &listeners; at = at->next)
     {
         listener = CONTAINING_RECORD(at, struct listener, all);
@@ -111,7 +111,7 @@ int listen_on(uint16_t port, struct listener **result)
         *result = listener;
         return DONE;
     }
-    listener = memory_new(sizeof(*listener));
+    listener = http_memory_new(sizeof(*listener));
     if (!listener)
         return NO_MEMORY;
     listener->port = port;
@@ -127,26 +127,26 @@ int listen_on(uint16_t port, struct listener **result)
     {
         int status = why(WSAGetLastError());
 
-        memory_free(listener);
+        http_memory_free(listener);
         return status;
     }
-    link_add(&listeners, &listener->all);
+    http_link_add(&listeners, &listener->all);
     listener->io.done = accepted;
     accept_next(listener);
     *result = listener;
     return DONE;
 }
 
-void listen_release(struct listener *listener)
+void http_listen_release(struct listener *listener)
 {
     uint16_t port = listener->port;
     bool waits = listener->io.done != NULL;
 
     if (--listener->prefixes)
         return;
-    link_remove(&listener->all);
+    http_link_remove(&listener->all);
     closesocket(listener->socket);
     if (!waits)
-        memory_free(listener);
-    connection_close_port(port);
+        http_memory_free(listener);
+    http_connection_close_port(port);
 }

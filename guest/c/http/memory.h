@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 /* Memory that is clear; NULL: there is none. */
-void *memory_new(size_t size);
+void *http_memory_new(size_t size);
 /* Grows a block, NULL for a new one; what is new in it is undefined. NULL: there is no more, and the block stays. */
-void *memory_grow(void *block, size_t size);
-void memory_free(void *block);
+void *http_memory_grow(void *block, size_t size);
+void http_memory_free(void *block);
 
 #endif

@@ -37,15 +37,15 @@ static DWORD WINAPI tick(void *unused)
     for (;;)
     {
         Sleep(TICK_MS);
-        lock();
-        connections_tick();
-        unlock();
-        irp_tick();
+        http_lock();
+        http_connections_tick();
+        http_unlock();
+        http_irp_tick();
     }
     return 0;
 }
 
-int net_start(void)
+int http_net_start(void)
 {
     WSADATA data;
 
@@ -65,7 +65,7 @@ int net_start(void)
     return DONE;
 }
 
-int net_add(SOCKET socket)
+int http_net_add(SOCKET socket)
 {
     return CreateIoCompletionPort((HANDLE)socket, port, 0, 0) != NULL;
 }

@@ -9,7 +9,7 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-int same_text(const char *a, uint32_t length, const char *b)
+int http_same_text(const char *a, uint32_t length, const char *b)
 {
     for (uint32_t i = 0; i < length; i++)
         if (!b[i] || lower(a[i]) != lower(b[i]))
@@ -87,7 +87,7 @@ static int read_request_line(const char *text, struct head *head, uint32_t *at)
     return head->major == 1 ? HEAD_DONE : BAD_VERSION;
 }
 
-int head_line(const char *text, const struct head *head, uint32_t *at, struct line *line)
+int http_head_line(const char *text, const struct head *head, uint32_t *at, struct line *line)
 {
     uint32_t i = *at, end;
 
@@ -162,9 +162,9 @@ static void read_connection(const char *value, uint32_t length, struct head *hea
             ;
         for (end = i; end > start && is_space(value[end - 1]); end--)
             ;
-        if (same_text(value + start, end - start, "close"))
+        if (http_same_text(value + start, end - start, "close"))
             head->close = 1;
-        else if (same_text(value + start, end - start, "keep-alive"))
+        else if (http_same_text(value + start, end - start, "keep-alive"))
             head->keep_alive = 1;
     }
 }
@@ -173,7 +173,7 @@ static int read_header(const char *text, const struct line *line, struct head *h
 {
     const char *name = text + line->name, *value = text + line->value;
 
-    if (same_text(name, line->name_length, "Host"))
+    if (http_same_text(name, line->name_length, "Host"))
     {
         if (head->has_host)
             return BAD_REQUEST;
@@ -181,24 +181,24 @@ static int read_header(const char *text, const struct line *line, struct head *h
         head->host = line->value;
         head->host_length = line->value_length;
     }
-    else if (same_text(name, line->name_length, "Content-Length"))
+    else if (http_same_text(name, line->name_length, "Content-Length"))
         return read_length(value, line->value_length, head);
-    else if (same_text(name, line->name_length, "Transfer-Encoding"))
+    else if (http_same_text(name, line->name_length, "Transfer-Encoding"))
     {
         if (head->chunked || head->minor == 0)
             return BAD_REQUEST;
-        if (!same_text(value, line->value_length, "chunked"))
+        if (!http_same_text(value, line->value_length, "chunked"))
             return NOT_IMPLEMENTED;
         head->chunked = 1;
     }
-    else if (same_text(name, line->name_length, "Connection"))
+    else if (http_same_text(name, line->name_length, "Connection"))
         read_connection(value, line->value_length, head);
-    else if (same_text(name, line->name_length, "Expect"))
-        head->expects_continue = head->minor > 0 && same_text(value, line->value_length, "100-continue");
+    else if (http_same_text(name, line->name_length, "Expect"))
+        head->expects_continue = head->minor > 0 && http_same_text(value, line->value_length, "100-continue");
     return HEAD_DONE;
 }
 
-int head_read(const char *text, uint32_t length, uint32_t *scanned, struct head *head)
+int http_head_read(const char *text, uint32_t length, uint32_t *scanned, struct head *head)
 {
     struct line line;
     uint32_t at, end = find_end(text, length < MAX_HEAD ? length : MAX_HEAD, scanned);
@@ -214,7 +214,7 @@ int head_read(const char *text, uint32_t length, uint32_t *scanned, struct head 
     if (!has_form(text, at, end))
         return BAD_REQUEST;
     head->headers = at;
-    while (result == HEAD_DONE && head_line(text, head, &at, &line))
+    while (result == HEAD_DONE && http_head_line(text, head, &at, &line))
         result = read_header(text, &line, head);
     if (result != HEAD_DONE)
         return result;
@@ -225,7 +225,7 @@ int head_read(const char *text, uint32_t length, uint32_t *scanned, struct head 
     return HEAD_DONE;
 }
 
-int header_known(const char *name, uint32_t length)
+int http_header_known(const char *name, uint32_t length)
 {
     /* in the order of HTTP_HEADER_ID */
     static const char *const names[] = {
@@ -254,12 +254,12 @@ int header_known(const char *name, uint32_t length)
     };
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (same_text(name, length, names[i]))
+        if (http_same_text(name, length, names[i]))
             return (int)i;
     return -1;
 }
 
-int method_known(const char *name, uint32_t length)
+int http_method_known(const char *name, uint32_t length)
 {
     /* in the order of HTTP_VERB, from HttpVerbOPTIONS */
     static const char *const names[] = {

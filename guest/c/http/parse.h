@@ -46,15 +46,15 @@ struct line
 /*
  * Reads the head at the start of text. scanned is what an earlier call has seen of it, 0 at first; it is updated.
  */
-int head_read(const char *text, uint32_t length, uint32_t *scanned, struct head *head);
+int http_head_read(const char *text, uint32_t length, uint32_t *scanned, struct head *head);
 /* The next line of a head that has been read; at starts with head->headers. 0: there is none. */
-int head_line(const char *text, const struct head *head, uint32_t *at, struct line *line);
+int http_head_line(const char *text, const struct head *head, uint32_t *at, struct line *line);
 /* The number of a header in HTTP_HEADER_ID, -1 for one that has none. */
-int header_known(const char *name, uint32_t length);
+int http_header_known(const char *name, uint32_t length);
 /* The number of a method in HTTP_VERB, 1 (HttpVerbUnknown) for one that has none. */
-int method_known(const char *name, uint32_t length);
+int http_method_known(const char *name, uint32_t length);
 /* Whether two names are the same but for the case of ASCII. */
-int same_text(const char *a, uint32_t length, const char *b);
+int http_same_text(const char *a, uint32_t length, const char *b);
 
 /* How a body ends. */
 enum body_kind
@@ -74,13 +74,13 @@ struct body
     uint64_t left;     /* of the body, or of the chunk */
 };
 
-void body_start(struct body *body, const struct head *head);
+void http_body_start(struct body *body, const struct head *head);
 /* Whether all of it has been read. */
-int body_ended(const struct body *body);
+int http_body_ended(const struct body *body);
 /*
  * Takes what is in the text off its framing: writes at most size bytes to out (NULL: drops them), sets used to what was
  * taken of the text, and returns the number of bytes of the body.
  */
-size_t body_read(struct body *body, const uint8_t *text, size_t length, size_t *used, uint8_t *out, size_t size);
+size_t http_body_read(struct body *body, const uint8_t *text, size_t length, size_t *used, uint8_t *out, size_t size);
 
 #endif

@@ -6,28 +6,28 @@ enum
     MOST_WAITING = 1000, /* http.sys' default of HttpServerQueueLengthProperty */
 };
 
-int queue_new(struct file *file, uint32_t version)
+int http_queue_new(struct file *file, uint32_t version)
 {
     struct queue *queue;
 
     if (file->queue || version < 1 || version > 2)
         return WRONG_PARAMETER;
-    queue = memory_new(sizeof(*queue));
+    queue = http_memory_new(sizeof(*queue));
     if (!queue)
         return NO_MEMORY;
     queue->file = file;
-    queue->id = new_id();
+    queue->id = http_new_id();
     queue->version = version;
     queue->most = MOST_WAITING;
-    link_init(&queue->waiting);
-    link_add(&queues, &queue->all);
+    http_link_init(&queue->waiting);
+    http_link_add(&http_queues, &queue->all);
     file->queue = queue;
     return DONE;
 }
 
-struct queue *queue_find(uint64_t id)
+struct queue *http_queue_find(uint64_t id)
 {
-    for (struct link *at = queues.next; at != &queues; at = at->next)
+    for (struct link *at = http_queues.next; at != &http_queues; at = at->next)
     {
         struct queue *queue = CONTAINING_RECORD(at, struct queue, all);
 
@@ -37,7 +37,7 @@ struct queue *queue_find(uint64_t id)
     return NULL;
 }
 
-int queue_property(struct queue *queue, struct http_property *property, bool set)
+int http_queue_property(struct queue *queue, struct http_property *property, bool set)
 {
     switch (property->id)
     {
@@ -57,55 +57,55 @@ int queue_property(struct queue *queue, struct http_property *property, bool set
     }
 }
 
-void queue_shut(struct queue *queue)
+void http_queue_shut(struct queue *queue)
 {
     queue->shut = true;
-    finish_all(&queue->receivers, END_OF_FILE);
+    http_finish_all(&queue->receivers, END_OF_FILE);
 }
 
-int queue_request(struct connection *c)
+int http_queue_request(struct connection *c)
 {
     struct queue *queue = c->queue;
 
     if (!queue || queue->inactive || queue->shut || queue->waiting_count >= queue->most)
         return 503;
     c->state = STATE_QUEUED;
-    connection_time(c, HTTP_TIME_QUEUE);
+    http_connection_time(c, HTTP_TIME_QUEUE);
     queue->waiting_count++;
-    link_add(&queue->waiting, &c->waiting);
-    queue_deliver(queue);
+    http_link_add(&queue->waiting, &c->waiting);
+    http_queue_deliver(queue);
     return 0;
 }
 
-void queue_deliver(struct queue *queue)
+void http_queue_deliver(struct queue *queue)
 {
     while (queue->receivers && queue->waiting.next != &queue->waiting)
     {
         struct connection *c = CONTAINING_RECORD(queue->waiting.next, struct connection, waiting);
 
-        link_remove(&c->waiting);
+        http_link_remove(&c->waiting);
         queue->waiting_count--;
         c->state = STATE_TAKEN;
         c->deadline = 0;
-        deliver(c, take(&queue->receivers));
+        http_deliver(c, http_take(&queue->receivers));
     }
 }
 
 /* The requests of a queue that goes: those that nobody has are refused, the others' connections end. */
-void queue_close(struct queue *queue)
+void http_queue_close(struct queue *queue)
 {
-    finish_all(&queue->receivers, CANCELLED);
-    for (struct link *at = urls.next, *next; at != &urls; at = next)
+    http_finish_all(&queue->receivers, CANCELLED);
+    for (struct link *at = http_urls.next, *next; at != &http_urls; at = next)
     {
         struct url *url = CONTAINING_RECORD(at, struct url, all);
 
         next = at->next;
         if (!url->group && url->queue == queue)
-            url_free(url);
+            http_url_free(url);
         else if (url->group && url->group->queue == queue)
             url->group->queue = NULL;
     }
-    for (struct link *at = connections.next, *next; at != &connections; at = next)
+    for (struct link *at = http_connections.next, *next; at != &http_connections; at = next)
     {
         struct connection *c = CONTAINING_RECORD(at, struct connection, all);
 
@@ -114,14 +114,14 @@ void queue_close(struct queue *queue)
             continue;
         if (c->state == STATE_QUEUED)
         {
-            link_remove(&c->waiting);
-            connection_refuse(c, 503, "The service is unavailable.");
+            http_link_remove(&c->waiting);
+            http_connection_refuse(c, 503, "The service is unavailable.");
         }
         else if (c->state == STATE_TAKEN)
-            connection_abort(c);
+            http_connection_abort(c);
         c->queue = NULL;
     }
     queue->file->queue = NULL;
-    link_remove(&queue->all);
-    memory_free(queue);
+    http_link_remove(&queue->all);
+    http_memory_free(queue);
 }

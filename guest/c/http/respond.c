@@ -11,7 +11,7 @@ enum
     MOST_ADDED = 256,   /* the status line but for its reason, and the headers that are added */
 };
 
-uint32_t write_date(char *out)
+uint32_t http_write_date(char *out)
 {
     static const char days[] = "SunMonTueWedThuFriSat", months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
     SYSTEMTIME t;
@@ -27,7 +27,7 @@ static void plan(struct connection *c, const struct http_send *in)
     bool more = in->flags & HTTP_SEND_RESPONSE_FLAG_MORE_DATA;
 
     c->response_begun = true;
-    c->bodiless = method_known(c->text, c->head.method_length) == HttpVerbHEAD || in->status == 204 ||
+    c->bodiless = http_method_known(c->text, c->head.method_length) == HttpVerbHEAD || in->status == 204 ||
                   in->status == 304;
     if (in->given & HTTP_GIVEN_CLOSE)
         c->close_after = true;
@@ -38,7 +38,7 @@ static void plan(struct connection *c, const struct http_send *in)
         c->body.kind = BODY_OPAQUE;
         return;
     }
-    if (c->head.expects_continue && !c->continued && !body_ended(&c->body))
+    if (c->head.expects_continue && !c->continued && !http_body_ended(&c->body))
         c->close_after = true; /* the client may send its body or not */
     if (more && !c->bodiless && !in->whole && !(in->given & (HTTP_GIVEN_LENGTH | HTTP_GIVEN_ENCODING)))
         c->close_after = true; /* the body ends with the connection */
@@ -66,7 +66,7 @@ static uint32_t write_head(const struct connection *c, const struct http_send *i
     if (!(in->given & HTTP_GIVEN_DATE) && !informs)
     {
         n += (uint32_t)_snprintf(out + n, 8, "Date: ");
-        n += write_date(out + n);
+        n += http_write_date(out + n);
         memcpy(out + n, "\r\n", 2);
         n += 2;
     }
@@ -94,28 +94,28 @@ static bool is_in_turn(const struct connection *c, const struct http_send *in)
     return in->status ? !c->response_begun : c->response_begun;
 }
 
-void respond(struct file *file, struct operation *op)
+void http_respond(struct file *file, struct operation *op)
 {
     const struct http_send *in = (const void *)op->buffer;
-    struct connection *c = has_form(op) ? request_find(in->id) : NULL;
+    struct connection *c = has_form(op) ? http_request_find(in->id) : NULL;
     const char *body = in->data + (has_form(op) ? in->reason + in->headers : 0);
     struct block *block;
     uint32_t n = 0;
 
     if (!c || c->state != STATE_TAKEN || !file->queue || c->queue != file->queue)
     {
-        finish(op, has_form(op) ? NO_CONNECTION : WRONG_PARAMETER, 0);
+        http_finish(op, has_form(op) ? NO_CONNECTION : WRONG_PARAMETER, 0);
         return;
     }
     if (!is_in_turn(c, in))
     {
-        finish(op, WRONG_PARAMETER, 0);
+        http_finish(op, WRONG_PARAMETER, 0);
         return;
     }
-    block = block_new(in->reason + in->headers + in->body + MOST_ADDED);
+    block = http_block_new(in->reason + in->headers + in->body + MOST_ADDED);
     if (!block)
     {
-        finish(op, NO_MEMORY, 0);
+        http_finish(op, NO_MEMORY, 0);
         return;
     }
     if (in->status)
@@ -139,8 +139,8 @@ void respond(struct file *file, struct operation *op)
     block->last = c->response_begun && !(in->flags & HTTP_SEND_RESPONSE_FLAG_MORE_DATA);
     c->response_ended = block->last;
     if (block->last)
-        finish_all(&c->readers, NO_CONNECTION);
+        http_finish_all(&c->readers, NO_CONNECTION);
     block->op = op;
     op->block = block;
-    transfer_send(c, block);
+    http_transfer_send(c, block);
 }

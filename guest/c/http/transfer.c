@@ -11,7 +11,7 @@ enum
     STALL_MS = 120000, /* a transfer that does not go on ends the connection */
 };
 
-bool transfer_reserve(struct connection *c, uint32_t size)
+bool http_transfer_reserve(struct connection *c, uint32_t size)
 {
     uint8_t *more;
 
@@ -19,7 +19,7 @@ bool transfer_reserve(struct connection *c, uint32_t size)
         return true;
     if (c->receiving)
         return false;
-    more = memory_grow(c->in, size);
+    more = http_memory_grow(c->in, size);
     if (!more)
         return false;
     c->in = more;
@@ -27,7 +27,7 @@ bool transfer_reserve(struct connection *c, uint32_t size)
     return true;
 }
 
-void transfer_consume(struct connection *c, size_t n)
+void http_transfer_consume(struct connection *c, size_t n)
 {
     c->in_start += (uint32_t)n;
     c->in_length -= (uint32_t)n;
@@ -40,12 +40,12 @@ static uint32_t room(const struct connection *c)
     {
     case STATE_HEAD: return c->in_length < FIRST_IN ? FIRST_IN : MAX_HEAD;
     case STATE_QUEUED:
-    case STATE_TAKEN: return body_ended(&c->body) ? FIRST_IN : BODY_IN;
+    case STATE_TAKEN: return http_body_ended(&c->body) ? FIRST_IN : BODY_IN;
     default: return BODY_IN;
     }
 }
 
-void transfer_receive(struct connection *c)
+void http_transfer_receive(struct connection *c)
 {
     WSABUF buffer;
     DWORD flags = 0;
@@ -54,9 +54,9 @@ void transfer_receive(struct connection *c)
         return;
     memmove(c->in, c->in + c->in_start, c->in_length);
     c->in_start = 0;
-    if (!transfer_reserve(c, room(c)))
+    if (!http_transfer_reserve(c, room(c)))
     {
-        connection_abort(c);
+        http_connection_abort(c);
         return;
     }
     if (c->in_length >= c->in_size)
@@ -69,33 +69,33 @@ void transfer_receive(struct connection *c)
         WSAGetLastError() != WSA_IO_PENDING)
     {
         c->receiving = false;
-        connection_abort(c);
+        http_connection_abort(c);
     }
 }
 
-void received(struct io *io, DWORD bytes, bool failed)
+void http_received(struct io *io, DWORD bytes, bool failed)
 {
     struct connection *c = CONTAINING_RECORD(io, struct connection, receive);
 
-    lock();
+    http_lock();
     c->receiving = false;
     if (c->state != STATE_CLOSED)
     {
         if (failed)
-            connection_abort(c);
+            http_connection_abort(c);
         else
         {
             c->ended = !bytes;
             c->in_length += bytes;
-            connection_go_on(c);
+            http_connection_go_on(c);
         }
     }
-    unlock();
+    http_unlock();
 }
 
-struct block *block_new(uint32_t size)
+struct block *http_block_new(uint32_t size)
 {
-    struct block *block = memory_grow(NULL, sizeof(*block) + size);
+    struct block *block = http_memory_grow(NULL, sizeof(*block) + size);
 
     if (block)
     {
@@ -118,7 +118,7 @@ static void send_slice(struct connection *c)
     if (WSASend(c->socket, &buffer, 1, NULL, 0, &c->send.overlapped, NULL) && WSAGetLastError() != WSA_IO_PENDING)
     {
         c->sending = false;
-        connection_abort(c);
+        http_connection_abort(c);
     }
 }
 
@@ -129,8 +129,8 @@ static void block_end(struct connection *c, int result)
 
     c->blocks = block->next;
     if (block->op)
-        finish(block->op, result, result ? 0 : block->told);
-    memory_free(block);
+        http_finish(block->op, result, result ? 0 : block->told);
+    http_memory_free(block);
 }
 
 /* Begins with the next block, after those that have nothing to send. */
@@ -147,11 +147,11 @@ static void send_next(struct connection *c)
         }
         block_end(c, DONE);
         if (last)
-            connection_answered(c);
+            http_connection_answered(c);
     }
 }
 
-void transfer_send(struct connection *c, struct block *block)
+void http_transfer_send(struct connection *c, struct block *block)
 {
     struct block **at = &c->blocks;
 
@@ -161,24 +161,24 @@ void transfer_send(struct connection *c, struct block *block)
     send_next(c);
 }
 
-void transfer_drop(struct connection *c, int result)
+void http_transfer_drop(struct connection *c, int result)
 {
     while (c->blocks && !c->sending)
         block_end(c, result);
 }
 
-void sent(struct io *io, DWORD bytes, bool failed)
+void http_sent(struct io *io, DWORD bytes, bool failed)
 {
     struct connection *c = CONTAINING_RECORD(io, struct connection, send);
 
-    lock();
+    http_lock();
     c->sending = false;
     c->blocks->sent += bytes;
     if (failed)
-        connection_abort(c);
+        http_connection_abort(c);
     if (c->state == STATE_CLOSED)
-        transfer_drop(c, NO_CONNECTION);
+        http_transfer_drop(c, NO_CONNECTION);
     else
         send_next(c);
-    unlock();
+    http_unlock();
 }

@@ -29,7 +29,7 @@ static int begins(const uint16_t *text, uint32_t length, const char *with)
 
 static uint16_t *lower_copy(const uint16_t *text, uint32_t length)
 {
-    uint16_t *copy = memory_new((length + 1) * sizeof(*copy));
+    uint16_t *copy = http_memory_new((length + 1) * sizeof(*copy));
 
     for (uint32_t i = 0; copy && i < length; i++)
         copy[i] = lower(text[i]);
@@ -55,7 +55,7 @@ static int read_host(struct prefix *prefix, const uint16_t *host, uint32_t lengt
     {
         for (uint32_t i = 0; i < length; i++)
             text[i] = host[i] < 0x80 ? (char)host[i] : '?';
-        if (address_read(&prefix->address, text, length))
+        if (ipaddress_read(&prefix->address, text, length))
             prefix->kind = PREFIX_ADDRESS;
     }
     if (prefix->kind == PREFIX_HOST)
@@ -65,7 +65,7 @@ static int read_host(struct prefix *prefix, const uint16_t *host, uint32_t lengt
     return 1;
 }
 
-enum prefix_result prefix_read(struct prefix *prefix, const uint16_t *text, uint32_t length)
+enum prefix_result http_prefix_read(struct prefix *prefix, const uint16_t *text, uint32_t length)
 {
     uint32_t host = 7, end, at, port = 0;
 
@@ -101,26 +101,26 @@ enum prefix_result prefix_read(struct prefix *prefix, const uint16_t *text, uint
     prefix->path = lower_copy(text + at, prefix->path_length);
     if (prefix->host && prefix->path)
         return PREFIX_OK;
-    prefix_free(prefix);
+    http_prefix_free(prefix);
     return PREFIX_NO_MEMORY;
 }
 
-void prefix_free(struct prefix *prefix)
+void http_prefix_free(struct prefix *prefix)
 {
-    memory_free(prefix->host);
-    memory_free(prefix->path);
+    http_memory_free(prefix->host);
+    http_memory_free(prefix->path);
     prefix->host = prefix->path = NULL;
 }
 
-int prefix_same(const struct prefix *a, const struct prefix *b)
+int http_prefix_same(const struct prefix *a, const struct prefix *b)
 {
     return a->kind == b->kind && a->port == b->port && a->host_length == b->host_length &&
            a->path_length == b->path_length && same(a->host, b->host, a->host_length) &&
            same(a->path, b->path, a->path_length);
 }
 
-uint32_t prefix_fit(const struct prefix *prefix, const struct cooked *cooked, const struct address *here, uint16_t port,
-                    int *host_fits)
+uint32_t http_prefix_fit(const struct prefix *prefix, const struct cooked *cooked, const struct address *here,
+                         uint16_t port, int *host_fits)
 {
     const uint16_t *path = cooked->text + cooked->path;
 

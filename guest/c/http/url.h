@@ -39,9 +39,9 @@ enum prefix_result
     PREFIX_NO_MEMORY,
 };
 
-enum prefix_result prefix_read(struct prefix *prefix, const uint16_t *text, uint32_t length);
-void prefix_free(struct prefix *prefix);
-int prefix_same(const struct prefix *a, const struct prefix *b);
+enum prefix_result http_prefix_read(struct prefix *prefix, const uint16_t *text, uint32_t length);
+void http_prefix_free(struct prefix *prefix);
+int http_prefix_same(const struct prefix *a, const struct prefix *b);
 
 /* A request's URL as programs get it: http://host:port/path?query. Lengths are in characters. */
 struct cooked
@@ -57,12 +57,13 @@ struct cooked
  * Makes it of the head at text. here is where the request came in, which is its host if it names none. Returns
  * HEAD_DONE, a status, or -1 if there is no memory.
  */
-int cook(struct cooked *cooked, const char *text, const struct head *head, const struct address *here, uint16_t port);
+int http_cook(struct cooked *cooked, const char *text, const struct head *head, const struct address *here,
+              uint16_t port);
 
 /*
  * How well the prefix fits: 0, or the more the longer its path is. host_fits tells whether host and port do.
  */
-uint32_t prefix_fit(const struct prefix *prefix, const struct cooked *cooked, const struct address *here, uint16_t port,
-                    int *host_fits);
+uint32_t http_prefix_fit(const struct prefix *prefix, const struct cooked *cooked, const struct address *here,
+                         uint16_t port, int *host_fits);
 
 #endif

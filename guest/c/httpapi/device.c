@@ -20,12 +20,12 @@ static DWORD slot; /* of each thread's event */
 NTSTATUS WINAPI NtDeviceIoControlFile(HANDLE, HANDLE, PIO_APC_ROUTINE, PVOID, PIO_STATUS_BLOCK, ULONG, PVOID, ULONG,
                                       PVOID, ULONG);
 
-void *get(size_t size)
+void *httpapi_take(size_t size)
 {
     return HeapAlloc(GetProcessHeap(), HEAP_ZERO_MEMORY, size);
 }
 
-void put_back(void *p)
+void httpapi_put_back(void *p)
 {
     if (p)
         HeapFree(GetProcessHeap(), 0, p);
@@ -75,7 +75,7 @@ static NTSTATUS open(HANDLE *file)
                         FILE_SHARE_READ | FILE_SHARE_WRITE, FILE_OPEN, 0, NULL, 0);
 }
 
-ULONG device_open(HANDLE *file)
+ULONG httpapi_device_open(HANDLE *file)
 {
     NTSTATUS status = open(file);
     ULONG error;
@@ -95,13 +95,13 @@ ULONG device_open(HANDLE *file)
     return RtlNtStatusToDosError(status);
 }
 
-BOOL device_start(void)
+BOOL httpapi_device_start(void)
 {
     slot = TlsAlloc();
     return slot != TLS_OUT_OF_INDEXES;
 }
 
-void device_thread_ends(void)
+void httpapi_device_thread_ends(void)
 {
     HANDLE event = TlsGetValue(slot);
 
@@ -124,8 +124,8 @@ static HANDLE own_event(void)
     return event;
 }
 
-ULONG device_ask(HANDLE file, uint32_t code, const void *in, ULONG in_size, void *out, ULONG out_size, ULONG *done,
-                 OVERLAPPED *overlapped)
+ULONG httpapi_device_ask(HANDLE file, uint32_t code, const void *in, ULONG in_size, void *out, ULONG out_size,
+                         ULONG *done, OVERLAPPED *overlapped)
 {
     IO_STATUS_BLOCK own = {.Status = STATUS_PENDING}, *io = overlapped ? (IO_STATUS_BLOCK *)overlapped : &own;
     HANDLE event = overlapped ? overlapped->hEvent : own_event();

@@ -46,7 +46,7 @@ ULONG WINAPI HttpCreateServerSession(HTTPAPI_VERSION version, HTTP_SERVER_SESSIO
 
     if (!id || reserved || version.HttpApiMajorVersion != 2)
         return ERROR_INVALID_PARAMETER;
-    error = device_open(&file);
+    error = httpapi_device_open(&file);
     if (!error)
         *id = (ULONG_PTR)file;
     return error;
@@ -65,7 +65,7 @@ ULONG WINAPI HttpCloseServerSession(HTTP_SERVER_SESSION_ID id)
             continue;
         }
         *at = group->next;
-        put_back(group);
+        httpapi_put_back(group);
     }
     ReleaseSRWLockExclusive(&guard);
     return CloseHandle(file) ? ERROR_SUCCESS : ERROR_INVALID_PARAMETER;
@@ -79,14 +79,14 @@ ULONG WINAPI HttpCreateUrlGroup(HTTP_SERVER_SESSION_ID session, HTTP_URL_GROUP_I
 
     if (!id || reserved)
         return ERROR_INVALID_PARAMETER;
-    group = get(sizeof(*group));
+    group = httpapi_take(sizeof(*group));
     if (!group)
         return ERROR_NOT_ENOUGH_MEMORY;
     group->session = (HANDLE)(ULONG_PTR)session;
-    error = device_ask(group->session, HTTP_IOCTL_GROUP_NEW, NULL, 0, &number, sizeof(number), NULL, NULL);
+    error = httpapi_device_ask(group->session, HTTP_IOCTL_GROUP_NEW, NULL, 0, &number, sizeof(number), NULL, NULL);
     if (error)
     {
-        put_back(group);
+        httpapi_put_back(group);
         return error == ERROR_INVALID_HANDLE ? ERROR_INVALID_PARAMETER : error;
     }
     *id = group->id = number;
@@ -114,8 +114,8 @@ ULONG WINAPI HttpCloseUrlGroup(HTTP_URL_GROUP_ID id)
     ReleaseSRWLockExclusive(&guard);
     if (!group)
         return ERROR_INVALID_PARAMETER;
-    error = device_ask(group->session, HTTP_IOCTL_GROUP_CLOSE, &number, sizeof(number), NULL, 0, NULL, NULL);
-    put_back(group);
+    error = httpapi_device_ask(group->session, HTTP_IOCTL_GROUP_CLOSE, &number, sizeof(number), NULL, 0, NULL, NULL);
+    httpapi_put_back(group);
     return error;
 }
 
@@ -127,7 +127,7 @@ static ULONG url(HANDLE file, uint32_t code, uint64_t group, const WCHAR *text, 
 
     if (!file || (!text && !all) || length > 32767)
         return ERROR_INVALID_PARAMETER;
-    in = get(size);
+    in = httpapi_take(size);
     if (!in)
         return ERROR_NOT_ENOUGH_MEMORY;
     in->group = group;
@@ -135,8 +135,8 @@ static ULONG url(HANDLE file, uint32_t code, uint64_t group, const WCHAR *text, 
     in->all = all;
     in->length = (uint32_t)length;
     memcpy(in->text, text, length * sizeof(WCHAR));
-    error = device_ask(file, code, in, (ULONG)size, NULL, 0, NULL, NULL);
-    put_back(in);
+    error = httpapi_device_ask(file, code, in, (ULONG)size, NULL, 0, NULL, NULL);
+    httpapi_put_back(in);
     return error;
 }
 
@@ -168,7 +168,7 @@ static ULONG number(HTTP_URL_GROUP_ID group, uint32_t code, uint32_t id, uint64_
 {
     HANDLE session = session_of(group);
     struct http_property in = {.group = group, .id = id, .value = *value};
-    ULONG error = session ? device_ask(session, code, &in, sizeof(in), &in, sizeof(in), NULL, NULL)
+    ULONG error = session ? httpapi_device_ask(session, code, &in, sizeof(in), &in, sizeof(in), NULL, NULL)
                           : ERROR_INVALID_PARAMETER;
 
     *value = in.value;
@@ -182,8 +182,8 @@ static ULONG bind_to(HTTP_URL_GROUP_ID id, const HTTP_BINDING_INFO *binding)
     ULONG error = ERROR_SUCCESS;
 
     if (binding->Flags.Present)
-        error = device_ask(binding->RequestQueueHandle, HTTP_IOCTL_QUEUE_ID, NULL, 0, &queue, sizeof(queue), NULL,
-                           NULL);
+        error = httpapi_device_ask(binding->RequestQueueHandle, HTTP_IOCTL_QUEUE_ID, NULL, 0, &queue, sizeof(queue),
+                                   NULL, NULL);
     if (!error)
         error = number(id, HTTP_IOCTL_GROUP_SET, HTTP_PROPERTY_BINDING, &queue);
     AcquireSRWLockExclusive(&guard);
@@ -205,7 +205,7 @@ static ULONG set_times(HTTP_URL_GROUP_ID id, const HTTP_TIMEOUT_LIMIT_INFO *info
     in.times[HTTP_TIME_IDLE] = info->IdleConnection;
     in.times[HTTP_TIME_HEAD] = info->HeaderWait;
     in.rate = info->MinSendRate;
-    return session ? device_ask(session, HTTP_IOCTL_GROUP_SET, &in, sizeof(in), NULL, 0, NULL, NULL)
+    return session ? httpapi_device_ask(session, HTTP_IOCTL_GROUP_SET, &in, sizeof(in), NULL, 0, NULL, NULL)
                    : ERROR_INVALID_PARAMETER;
 }
 
@@ -213,8 +213,9 @@ static ULONG get_times(HTTP_URL_GROUP_ID id, HTTP_TIMEOUT_LIMIT_INFO *info)
 {
     HANDLE session = session_of(id);
     struct http_property in = {.group = id, .id = HTTP_PROPERTY_TIMES};
-    ULONG error = session ? device_ask(session, HTTP_IOCTL_GROUP_GET, &in, sizeof(in), &in, sizeof(in), NULL, NULL)
-                          : ERROR_INVALID_PARAMETER;
+    ULONG error = session
+                      ? httpapi_device_ask(session, HTTP_IOCTL_GROUP_GET, &in, sizeof(in), &in, sizeof(in), NULL, NULL)
+                      : ERROR_INVALID_PARAMETER;
 
     info->Flags.Present = 1;
     info->EntityBody = in.times[HTTP_TIME_BODY];

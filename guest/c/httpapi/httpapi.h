@@ -15,20 +15,20 @@
 #include "httpioctl.h"
 
 /* Opens the driver's device, after loading the driver if need be. */
-ULONG device_open(HANDLE *file);
+ULONG httpapi_device_open(HANDLE *file);
 /*
  * Asks the driver. With an overlapped it returns ERROR_IO_PENDING, and its end is told as the overlapped wants; without
  * it waits. done may be NULL.
  */
-ULONG device_ask(HANDLE file, uint32_t code, const void *in, ULONG in_size, void *out, ULONG out_size, ULONG *done,
-                 OVERLAPPED *overlapped);
-void device_thread_ends(void);
-BOOL device_start(void);
+ULONG httpapi_device_ask(HANDLE file, uint32_t code, const void *in, ULONG in_size, void *out, ULONG out_size,
+                         ULONG *done, OVERLAPPED *overlapped);
+void httpapi_device_thread_ends(void);
+BOOL httpapi_device_start(void);
 
 /* The version of the API that the process asked for, 1 or 2: what form its structures have. */
-extern unsigned api_version;
+extern unsigned httpapi_version;
 
-void *get(size_t size); /* memory that is clear, or NULL */
-void put_back(void *p);
+void *httpapi_take(size_t size); /* memory that is clear, or NULL */
+void httpapi_put_back(void *p);
 
 #endif

@@ -1,16 +1,16 @@
 /* The library's start, and request queues. */
 #include "httpapi.h"
 
-unsigned api_version = 1;
+unsigned httpapi_version = 1;
 
 BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved)
 {
     (void)instance;
     (void)reserved;
     if (reason == DLL_PROCESS_ATTACH)
-        return device_start();
+        return httpapi_device_start();
     if (reason == DLL_THREAD_DETACH)
-        device_thread_ends();
+        httpapi_device_thread_ends();
     return TRUE;
 }
 
@@ -25,9 +25,9 @@ ULONG WINAPI HttpInitialize(HTTPAPI_VERSION version, ULONG flags, void *reserved
         return ERROR_REVISION_MISMATCH;
     if (!(flags & HTTP_INITIALIZE_SERVER))
         return ERROR_SUCCESS;
-    if (version.HttpApiMajorVersion > api_version)
-        api_version = version.HttpApiMajorVersion;
-    error = device_open(&file);
+    if (version.HttpApiMajorVersion > httpapi_version)
+        httpapi_version = version.HttpApiMajorVersion;
+    error = httpapi_device_open(&file);
     if (!error)
         CloseHandle(file);
     return error;
@@ -42,11 +42,11 @@ ULONG WINAPI HttpTerminate(ULONG flags, void *reserved)
 static ULONG queue_new(unsigned version, HANDLE *queue)
 {
     struct http_queue_new in = {.version = version};
-    ULONG error = device_open(queue);
+    ULONG error = httpapi_device_open(queue);
 
     if (error)
         return error;
-    error = device_ask(*queue, HTTP_IOCTL_QUEUE_NEW, &in, sizeof(in), NULL, 0, NULL, NULL);
+    error = httpapi_device_ask(*queue, HTTP_IOCTL_QUEUE_NEW, &in, sizeof(in), NULL, 0, NULL, NULL);
     if (!error)
         return ERROR_SUCCESS;
     CloseHandle(*queue);
@@ -56,7 +56,7 @@ static ULONG queue_new(unsigned version, HANDLE *queue)
 
 ULONG WINAPI HttpCreateHttpHandle(HANDLE *queue, ULONG options)
 {
-    return queue && !options ? queue_new(api_version, queue) : ERROR_INVALID_PARAMETER;
+    return queue && !options ? queue_new(httpapi_version, queue) : ERROR_INVALID_PARAMETER;
 }
 
 /* The name is for other processes that open the queue, which none can. */
@@ -77,7 +77,7 @@ ULONG WINAPI HttpCloseRequestQueue(HANDLE queue)
 
 ULONG WINAPI HttpShutdownRequestQueue(HANDLE queue)
 {
-    return device_ask(queue, HTTP_IOCTL_QUEUE_SHUTDOWN, NULL, 0, NULL, 0, NULL, NULL);
+    return httpapi_device_ask(queue, HTTP_IOCTL_QUEUE_SHUTDOWN, NULL, 0, NULL, 0, NULL, NULL);
 }
 
 /* All of the properties of a queue are one number. */
@@ -97,7 +97,7 @@ static ULONG property(HANDLE queue, uint32_t code, HTTP_SERVER_PROPERTY name, ui
                                                                                      : ERROR_SUCCESS;
     default: return ERROR_NOT_SUPPORTED;
     }
-    error = device_ask(queue, code, &in, sizeof(in), &in, sizeof(in), NULL, NULL);
+    error = httpapi_device_ask(queue, code, &in, sizeof(in), &in, sizeof(in), NULL, NULL);
     *value = (uint32_t)in.value;
     return error;
 }

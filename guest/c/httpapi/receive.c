@@ -10,7 +10,7 @@ ULONG WINAPI HttpReceiveHttpRequest(HANDLE queue, HTTP_REQUEST_ID id, ULONG flag
         return ERROR_INVALID_PARAMETER;
     if (length < sizeof(HTTP_REQUEST_V1))
         return ERROR_INSUFFICIENT_BUFFER;
-    return device_ask(queue, HTTP_IOCTL_RECEIVE, &in, sizeof(in), request, length, received, overlapped);
+    return httpapi_device_ask(queue, HTTP_IOCTL_RECEIVE, &in, sizeof(in), request, length, received, overlapped);
 }
 
 ULONG WINAPI HttpReceiveRequestEntityBody(HANDLE queue, HTTP_REQUEST_ID id, ULONG flags, void *buffer, ULONG length,
@@ -20,21 +20,21 @@ ULONG WINAPI HttpReceiveRequestEntityBody(HANDLE queue, HTTP_REQUEST_ID id, ULON
 
     if (!buffer || !length)
         return ERROR_INVALID_PARAMETER;
-    return device_ask(queue, HTTP_IOCTL_BODY, &in, sizeof(in), buffer, length, received, overlapped);
+    return httpapi_device_ask(queue, HTTP_IOCTL_BODY, &in, sizeof(in), buffer, length, received, overlapped);
 }
 
 ULONG WINAPI HttpCancelHttpRequest(HANDLE queue, HTTP_REQUEST_ID id, OVERLAPPED *overlapped)
 {
     uint64_t in = id;
 
-    return device_ask(queue, HTTP_IOCTL_CANCEL, &in, sizeof(in), NULL, 0, NULL, overlapped);
+    return httpapi_device_ask(queue, HTTP_IOCTL_CANCEL, &in, sizeof(in), NULL, 0, NULL, overlapped);
 }
 
 ULONG WINAPI HttpWaitForDisconnect(HANDLE queue, HTTP_CONNECTION_ID id, OVERLAPPED *overlapped)
 {
     uint64_t in = id;
 
-    return device_ask(queue, HTTP_IOCTL_WAIT, &in, sizeof(in), NULL, 0, NULL, overlapped);
+    return httpapi_device_ask(queue, HTTP_IOCTL_WAIT, &in, sizeof(in), NULL, 0, NULL, overlapped);
 }
 
 ULONG WINAPI HttpWaitForDisconnectEx(HANDLE queue, HTTP_CONNECTION_ID id, ULONG reserved, OVERLAPPED *overlapped)

@@ -138,7 +138,7 @@ static void headers(struct text *t, struct http_send *send, const HTTP_RESPONSE 
 
         header(t, send, unknown->pName, unknown->NameLength, unknown->pRawValue, unknown->RawValueLength);
     }
-    for (USHORT i = 0; api_version > 1 && i < response->ResponseInfoCount; i++)
+    for (USHORT i = 0; httpapi_version > 1 && i < response->ResponseInfoCount; i++)
         if (response->pResponseInfo[i].Type == HttpResponseInfoTypeMultipleKnownHeaders)
             several(t, send, response->pResponseInfo[i].pInfo);
 }
@@ -252,7 +252,7 @@ static ULONG ship(HANDLE queue, struct http_send *send, const char *reason, cons
     {
         size_t n = total > FEW_COPIED ? FEW_COPIED : (size_t)total,
                before = sizeof(*send) + send->reason + send->headers;
-        char *in = get(before + n);
+        char *in = httpapi_take(before + n);
 
         if (!in)
             return ERROR_NOT_ENOUGH_MEMORY;
@@ -266,9 +266,9 @@ static ULONG ship(HANDLE queue, struct http_send *send, const char *reason, cons
             memcpy(in + sizeof(*send) + send->reason, head->at, send->headers);
         error = take(body, in + before, n);
         if (!error)
-            error = device_ask(queue, HTTP_IOCTL_SEND, in, (ULONG)(before + n), NULL, 0, &done,
-                               total ? NULL : overlapped);
-        put_back(in);
+            error = httpapi_device_ask(queue, HTTP_IOCTL_SEND, in, (ULONG)(before + n), NULL, 0, &done,
+                                       total ? NULL : overlapped);
+        httpapi_put_back(in);
         send->status = send->reason = send->headers = send->given = 0;
         if (!error)
             send->earlier = done;
@@ -300,7 +300,7 @@ ULONG WINAPI HttpSendHttpResponse(HANDLE queue, HTTP_REQUEST_ID id, ULONG flags,
     headers(&text, &send, response);
     if (text.wrong)
         return ERROR_INVALID_PARAMETER;
-    text.at = get(text.length + 1);
+    text.at = httpapi_take(text.length + 1);
     if (!text.at)
         return ERROR_NOT_ENOUGH_MEMORY;
     text.length = 0;
@@ -308,7 +308,7 @@ ULONG WINAPI HttpSendHttpResponse(HANDLE queue, HTTP_REQUEST_ID id, ULONG flags,
     send.headers = (uint32_t)text.length;
     body = (struct body){.chunks = response->pEntityChunks, .count = response->EntityChunkCount};
     error = ship(queue, &send, response->pReason, &text, &body, sent, overlapped);
-    put_back(text.at);
+    httpapi_put_back(text.at);
     return error;
 }
 

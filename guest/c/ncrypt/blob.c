@@ -51,12 +51,12 @@ static BOOL same_text(const WCHAR *a, const WCHAR *b)
     }
 }
 
-const struct algorithm *algorithm_at(unsigned index)
+const struct algorithm *ncrypt_algorithm_at(unsigned index)
 {
     return index < ALGORITHMS ? &algorithms[index] : NULL;
 }
 
-const struct algorithm *algorithm_by_name(const WCHAR *name)
+const struct algorithm *ncrypt_algorithm_by_name(const WCHAR *name)
 {
     for (unsigned i = 0; i < ALGORITHMS; i++)
         if (same_text(algorithms[i].name, name))
@@ -64,7 +64,7 @@ const struct algorithm *algorithm_by_name(const WCHAR *name)
     return NULL;
 }
 
-const struct algorithm *algorithm_on_curve(enum family family, const WCHAR *curve)
+const struct algorithm *ncrypt_algorithm_on_curve(enum family family, const WCHAR *curve)
 {
     for (unsigned i = 1; i < ALGORITHMS; i++)
     {
@@ -77,9 +77,9 @@ const struct algorithm *algorithm_on_curve(enum family family, const WCHAR *curv
     return NULL;
 }
 
-const struct algorithm *algorithm_of_family(const struct algorithm *algorithm, enum family family)
+const struct algorithm *ncrypt_algorithm_of_family(const struct algorithm *algorithm, enum family family)
 {
-    return algorithm->curve ? algorithm_on_curve(family, algorithm->curve) : NULL;
+    return algorithm->curve ? ncrypt_algorithm_on_curve(family, algorithm->curve) : NULL;
 }
 
 /* Takes size bytes from the front. */
@@ -162,7 +162,7 @@ static BOOL read_ecc(struct bytes rest, const struct algorithm *algorithm, BOOL 
     return TRUE;
 }
 
-BOOL blob_read(const BYTE *data, SIZE_T size, struct blob *blob)
+BOOL ncrypt_blob_read(const BYTE *data, SIZE_T size, struct blob *blob)
 {
     struct bytes rest = {data, size};
     DWORD magic;
@@ -234,7 +234,7 @@ static void write_ecc(struct der_out *out, const struct blob *key)
     der_wrap(out, DER_SEQUENCE, inner);
 }
 
-void pkcs8_write(struct der_out *out, const struct blob *key)
+void ncrypt_pkcs8_write(struct der_out *out, const struct blob *key)
 {
     SIZE_T since = out->size;
 
@@ -325,7 +325,7 @@ static SIZE_T ecc_to_blob(struct bytes der, const struct algorithm *algorithm, B
     return size;
 }
 
-SIZE_T pkcs8_to_blob(struct bytes der, enum family family, BYTE *blob, SIZE_T room)
+SIZE_T ncrypt_pkcs8_to_blob(struct bytes der, enum family family, BYTE *blob, SIZE_T room)
 {
     struct bytes sequence, identifier, oid, curve, key;
     DWORD version;
@@ -335,13 +335,13 @@ SIZE_T pkcs8_to_blob(struct bytes der, enum family family, BYTE *blob, SIZE_T ro
         !der_take(&sequence, DER_SEQUENCE, &identifier) || !der_take(&identifier, DER_OID, &oid) ||
         !der_take(&sequence, DER_OCTET_STRING, &key))
         return 0;
-    if (bytes_equal(oid, oid_rsa, sizeof(oid_rsa)))
+    if (der_bytes_equal(oid, oid_rsa, sizeof(oid_rsa)))
         return rsa_to_blob(key, blob, room);
-    if (!bytes_equal(oid, oid_ec, sizeof(oid_ec)) || !der_take(&identifier, DER_OID, &curve))
+    if (!der_bytes_equal(oid, oid_ec, sizeof(oid_ec)) || !der_take(&identifier, DER_OID, &curve))
         return 0;
     for (unsigned i = 0; i < sizeof(curve_oids) / sizeof(curve_oids[0]); i++)
     {
-        if (!bytes_equal(curve, curve_oids[i].oid, curve_oids[i].size))
+        if (!der_bytes_equal(curve, curve_oids[i].oid, curve_oids[i].size))
             continue;
         for (unsigned j = 1; j < ALGORITHMS; j++)
             if (algorithms[j].family == family && algorithms[j].bits == curve_oids[i].bits)

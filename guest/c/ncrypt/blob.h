@@ -25,14 +25,14 @@ struct algorithm
 };
 
 /* The first is RSA. NULL after the last. */
-const struct algorithm *algorithm_at(unsigned index);
-const struct algorithm *algorithm_by_name(const WCHAR *name);
+const struct algorithm *ncrypt_algorithm_at(unsigned index);
+const struct algorithm *ncrypt_algorithm_by_name(const WCHAR *name);
 
 /* The one of this family on this curve (a name of Windows: nistP256). */
-const struct algorithm *algorithm_on_curve(enum family family, const WCHAR *curve);
+const struct algorithm *ncrypt_algorithm_on_curve(enum family family, const WCHAR *curve);
 
 /* The other family's on the same curve. */
-const struct algorithm *algorithm_of_family(const struct algorithm *algorithm, enum family family);
+const struct algorithm *ncrypt_algorithm_of_family(const struct algorithm *algorithm, enum family family);
 
 #define RSA_PUBLIC_MAGIC 0x31415352u /* RSA1 */
 #define RSA_PRIVATE_MAGIC 0x32415352u
@@ -69,16 +69,16 @@ struct blob
 };
 
 /* FALSE: not a key, or not a whole one. */
-BOOL blob_read(const BYTE *data, SIZE_T size, struct blob *blob);
+BOOL ncrypt_blob_read(const BYTE *data, SIZE_T size, struct blob *blob);
 
 /* Writes key as PKCS#8, or measures it if out has no end. RSA keys must have all their parts. */
-void pkcs8_write(struct der_out *out, const struct blob *key);
+void ncrypt_pkcs8_write(struct der_out *out, const struct blob *key);
 
 /*
  * Reads PKCS#8 into a blob of bcrypt.dll: an RSAFULLPRIVATEBLOB, or an ECCPRIVATEBLOB of the family. Returns its size,
  * 0 if der is not a key of a kind that is known here; writes nothing if room is less. Keys of elliptic curves must have
  * their public part.
  */
-SIZE_T pkcs8_to_blob(struct bytes der, enum family family, BYTE *blob, SIZE_T room);
+SIZE_T ncrypt_pkcs8_to_blob(struct bytes der, enum family family, BYTE *blob, SIZE_T room);
 
 #endif

@@ -36,7 +36,7 @@ static BOOL is_key_of(const CERT_CONTEXT *certificate, const struct blob *key)
 
     if (!strcmp(info->Algorithm.pszObjId, szOID_RSA_RSA) || key->algorithm->family == FAMILY_RSA)
         return key->algorithm->family == FAMILY_RSA && der_take(&public_key, DER_SEQUENCE, &sequence) &&
-               der_take_number(&sequence, &modulus) && bytes_equal(modulus, key->modulus.data, key->modulus.size);
+               der_take_number(&sequence, &modulus) && der_bytes_equal(modulus, key->modulus.data, key->modulus.size);
     return public_key.size == 1 + key->x.size + key->y.size && public_key.data[0] == 4 &&
            !memcmp(public_key.data + 1, key->x.data, key->x.size) &&
            !memcmp(public_key.data + 1 + key->x.size, key->y.data, key->y.size);
@@ -55,7 +55,7 @@ static BOOL keep(const CERT_CONTEXT *certificate, struct bytes pkcs8, DWORD poli
     memcpy(kept.pbData + sizeof(magic), &policy, sizeof(policy));
     memcpy(kept.pbData + KEPT_HEADER, pkcs8.data, pkcs8.size);
     done = CertSetCertificateContextProperty(certificate, CERT_PVK_FILE_PROP_ID, 0, &kept);
-    secure_free(kept.pbData, kept.cbData);
+    ncrypt_secure_free(kept.pbData, kept.cbData);
     return done;
 }
 
@@ -144,7 +144,7 @@ static HCERTSTORE import_read(const struct pfx *pfx, CRYPT_DATA_BLOB *file, cons
                               import_store wines)
 {
     DWORD policy = flags & CRYPT_EXPORTABLE ? NCRYPT_ALLOW_EXPORT_FLAG | NCRYPT_ALLOW_PLAINTEXT_EXPORT_FLAG : 0;
-    SIZE_T size = pkcs8_to_blob(pfx->key, FAMILY_ECDSA, NULL, 0);
+    SIZE_T size = ncrypt_pkcs8_to_blob(pfx->key, FAMILY_ECDSA, NULL, 0);
     HCERTSTORE store, wine = NULL;
     struct blob key;
     BYTE *blob = NULL;
@@ -152,10 +152,10 @@ static HCERTSTORE import_read(const struct pfx *pfx, CRYPT_DATA_BLOB *file, cons
     /* with a key of another kind the certificates come without it */
     if (size && (blob = malloc(size)))
     {
-        pkcs8_to_blob(pfx->key, FAMILY_ECDSA, blob, size);
-        if (!blob_read(blob, size, &key))
+        ncrypt_pkcs8_to_blob(pfx->key, FAMILY_ECDSA, blob, size);
+        if (!ncrypt_blob_read(blob, size, &key))
         {
-            secure_free(blob, size);
+            ncrypt_secure_free(blob, size);
             blob = NULL;
         }
     }
@@ -164,7 +164,7 @@ static HCERTSTORE import_read(const struct pfx *pfx, CRYPT_DATA_BLOB *file, cons
     store = make_store(pfx, blob ? &key : NULL, policy, wine);
     if (wine)
         CertCloseStore(wine, 0);
-    secure_free(blob, blob ? size : 0);
+    ncrypt_secure_free(blob, blob ? size : 0);
     return store;
 }
 
@@ -178,17 +178,17 @@ HCERTSTORE WINAPI MullionImportStore(CRYPT_DATA_BLOB *file, LPCWSTR password, DW
 
     if (file && file->pbData)
         data = (struct bytes){file->pbData, file->cbData};
-    read = pfx_read(data, password, &pfx);
+    read = ncrypt_pfx_read(data, password, &pfx);
     if (!read && (!password || !*password))
     {
         /* some write an empty password as none, and others none as an empty one */
-        pfx_free(&pfx);
-        read = pfx_read(data, password ? NULL : L"", &pfx);
+        ncrypt_pfx_free(&pfx);
+        read = ncrypt_pfx_read(data, password ? NULL : L"", &pfx);
     }
     wrong = pfx.wrong_password;
     if (read)
         store = import_read(&pfx, file, password, flags, wines);
-    pfx_free(&pfx);
+    ncrypt_pfx_free(&pfx);
     if (!store && !(store = wines(file, password, flags)))
         SetLastError(wrong ? ERROR_INVALID_PASSWORD : ERROR_INVALID_DATA); /* Wine's says nothing */
     return store;
@@ -237,13 +237,13 @@ static NCRYPT_KEY_HANDLE kept_key(const CERT_CONTEXT *certificate)
     {
         memcpy(&magic, kept, sizeof(magic));
         memcpy(&policy, kept + sizeof(magic), sizeof(policy));
-        if (magic != KEPT_MAGIC || key_of_pkcs8((struct bytes){kept + KEPT_HEADER, size - KEPT_HEADER}, &key))
+        if (magic != KEPT_MAGIC || ncrypt_key_of_pkcs8((struct bytes){kept + KEPT_HEADER, size - KEPT_HEADER}, &key))
             key = NULL;
         else
             key->policy = policy;
     }
-    secure_free(kept, size);
-    return key ? object_add(&key->object, KIND_KEY, key_destroy) : 0;
+    ncrypt_secure_free(kept, size);
+    return key ? ncrypt_object_add(&key->object, KIND_KEY, ncrypt_key_destroy) : 0;
 }
 
 /*

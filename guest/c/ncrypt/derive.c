@@ -19,7 +19,7 @@ static const struct hash
     {L"MD5", 16}, {L"SHA1", 20}, {L"SHA256", 32}, {L"SHA384", 48}, {L"SHA512", 64},
 };
 
-ULONG hash_size(const WCHAR *algorithm)
+ULONG ncrypt_hash_size(const WCHAR *algorithm)
 {
     for (unsigned i = 0; i < sizeof(hashes) / sizeof(hashes[0]); i++)
         if (!_wcsicmp(hashes[i].name, algorithm))
@@ -27,8 +27,8 @@ ULONG hash_size(const WCHAR *algorithm)
     return 0;
 }
 
-NTSTATUS hash_parts(const WCHAR *algorithm, const struct bytes *secret, const struct bytes *parts, unsigned count,
-                    BYTE *out, ULONG size)
+NTSTATUS ncrypt_hash_parts(const WCHAR *algorithm, const struct bytes *secret, const struct bytes *parts,
+                           unsigned count, BYTE *out, ULONG size)
 {
     BCRYPT_ALG_HANDLE provider;
     BCRYPT_HASH_HANDLE hash;
@@ -51,7 +51,7 @@ NTSTATUS hash_parts(const WCHAR *algorithm, const struct bytes *secret, const st
     return status;
 }
 
-BOOL find_parameter(const BCryptBufferDesc *list, ULONG type, const BCryptBuffer **found)
+BOOL ncrypt_find_parameter(const BCryptBufferDesc *list, ULONG type, const BCryptBuffer **found)
 {
     *found = NULL;
     if (!list)
@@ -69,7 +69,7 @@ BOOL find_parameter(const BCryptBufferDesc *list, ULONG type, const BCryptBuffer
     return TRUE;
 }
 
-const WCHAR *parameter_text(const BCryptBuffer *parameter)
+const WCHAR *ncrypt_parameter_text(const BCryptBuffer *parameter)
 {
     const WCHAR *text = parameter->pvBuffer;
 
@@ -91,7 +91,7 @@ static NTSTATUS hkdf_expand(const WCHAR *algorithm, const BYTE *prk, ULONG prk_s
     {
         counter++;
         parts[2].data = &counter;
-        if ((status = hash_parts(algorithm, &secret, parts, 3, block, prk_size)))
+        if ((status = ncrypt_hash_parts(algorithm, &secret, parts, 3, block, prk_size)))
             break;
         parts[0] = (struct bytes){block, prk_size};
         memcpy(out + done, block, size - done < prk_size ? size - done : prk_size);
@@ -100,19 +100,19 @@ static NTSTATUS hkdf_expand(const WCHAR *algorithm, const BYTE *prk, ULONG prk_s
     return status;
 }
 
-NTSTATUS derive_hkdf(const WCHAR *algorithm, struct bytes secret, struct bytes salt, struct bytes info, BYTE *out,
-                     SIZE_T size)
+NTSTATUS ncrypt_derive_hkdf(const WCHAR *algorithm, struct bytes secret, struct bytes salt, struct bytes info,
+                            BYTE *out, SIZE_T size)
 {
     static const BYTE zeros[LARGEST_HASH];
     BYTE prk[LARGEST_HASH];
-    ULONG length = hash_size(algorithm);
+    ULONG length = ncrypt_hash_size(algorithm);
     NTSTATUS status;
 
     if (!length || size > 255 * (SIZE_T)length)
         return DERIVE_INVALID;
     if (!salt.size)
         salt = (struct bytes){zeros, length};
-    if (!(status = hash_parts(algorithm, &salt, &secret, 1, prk, length)))
+    if (!(status = ncrypt_hash_parts(algorithm, &salt, &secret, 1, prk, length)))
         status = hkdf_expand(algorithm, prk, length, info, out, size);
     SecureZeroMemory(prk, sizeof(prk));
     return status;
@@ -126,13 +126,13 @@ static void put_32(BYTE *at, DWORD number)
     at[3] = (BYTE)number;
 }
 
-NTSTATUS derive_counter(const WCHAR *algorithm, struct bytes secret, struct bytes label, struct bytes context,
-                        BYTE *out, SIZE_T size)
+NTSTATUS ncrypt_derive_counter(const WCHAR *algorithm, struct bytes secret, struct bytes label, struct bytes context,
+                               BYTE *out, SIZE_T size)
 {
     static const BYTE zero;
     BYTE counter[4], bits[4], block[LARGEST_HASH];
     struct bytes parts[] = {{counter, 4}, label, {&zero, 1}, context, {bits, 4}};
-    ULONG length = hash_size(algorithm);
+    ULONG length = ncrypt_hash_size(algorithm);
     NTSTATUS status = STATUS_OK;
     DWORD number = 1;
 
@@ -142,18 +142,18 @@ NTSTATUS derive_counter(const WCHAR *algorithm, struct bytes secret, struct byte
     for (SIZE_T done = 0; done < size && !status; done += length, number++)
     {
         put_32(counter, number);
-        if (!(status = hash_parts(algorithm, &secret, parts, 5, block, length)))
+        if (!(status = ncrypt_hash_parts(algorithm, &secret, parts, 5, block, length)))
             memcpy(out + done, block, size - done < length ? size - done : length);
     }
     SecureZeroMemory(block, sizeof(block));
     return status;
 }
 
-NTSTATUS derive_concat(const WCHAR *algorithm, struct bytes secret, const struct bytes *info, unsigned count, BYTE *out,
-                       SIZE_T size)
+NTSTATUS ncrypt_derive_concat(const WCHAR *algorithm, struct bytes secret, const struct bytes *info, unsigned count,
+                              BYTE *out, SIZE_T size)
 {
     struct bytes parts[8] = {{NULL, 4}, secret};
-    ULONG length = hash_size(algorithm);
+    ULONG length = ncrypt_hash_size(algorithm);
     BYTE counter[4], block[LARGEST_HASH];
     NTSTATUS status = STATUS_OK;
     DWORD number = 1;
@@ -165,7 +165,7 @@ NTSTATUS derive_concat(const WCHAR *algorithm, struct bytes secret, const struct
     for (SIZE_T done = 0; done < size && !status; done += length, number++)
     {
         put_32(counter, number);
-        if (!(status = hash_parts(algorithm, NULL, parts, 2 + count, block, length)))
+        if (!(status = ncrypt_hash_parts(algorithm, NULL, parts, 2 + count, block, length)))
             memcpy(out + done, block, size - done < length ? size - done : length);
     }
     SecureZeroMemory(block, sizeof(block));
@@ -176,18 +176,18 @@ NTSTATUS derive_concat(const WCHAR *algorithm, struct bytes secret, const struct
 static NTSTATUS add_p_hash(const WCHAR *algorithm, struct bytes secret, const struct bytes *seed, BYTE *out,
                            SIZE_T size)
 {
-    ULONG length = hash_size(algorithm);
+    ULONG length = ncrypt_hash_size(algorithm);
     BYTE a[LARGEST_HASH], block[LARGEST_HASH];
     struct bytes parts[3] = {{a, length}, seed[0], seed[1]};
-    NTSTATUS status = hash_parts(algorithm, &secret, seed, 2, a, length);
+    NTSTATUS status = ncrypt_hash_parts(algorithm, &secret, seed, 2, a, length);
 
     for (SIZE_T done = 0; done < size && !status; done += length)
     {
-        if ((status = hash_parts(algorithm, &secret, parts, 3, block, length)))
+        if ((status = ncrypt_hash_parts(algorithm, &secret, parts, 3, block, length)))
             break;
         for (SIZE_T i = 0; i < length && done + i < size; i++)
             out[done + i] ^= block[i];
-        status = hash_parts(algorithm, &secret, parts, 1, block, length);
+        status = ncrypt_hash_parts(algorithm, &secret, parts, 1, block, length);
         memcpy(a, block, length);
     }
     SecureZeroMemory(a, sizeof(a));
@@ -195,15 +195,15 @@ static NTSTATUS add_p_hash(const WCHAR *algorithm, struct bytes secret, const st
     return status;
 }
 
-NTSTATUS derive_tls_prf(const WCHAR *algorithm, struct bytes secret, struct bytes label, struct bytes seed, BYTE *out,
-                        SIZE_T size)
+NTSTATUS ncrypt_derive_tls_prf(const WCHAR *algorithm, struct bytes secret, struct bytes label, struct bytes seed,
+                               BYTE *out, SIZE_T size)
 {
     struct bytes parts[2] = {label, seed}, half = {secret.data, (secret.size + 1) / 2};
     NTSTATUS status;
 
     memset(out, 0, size);
     if (algorithm)
-        return hash_size(algorithm) ? add_p_hash(algorithm, secret, parts, out, size) : DERIVE_INVALID;
+        return ncrypt_hash_size(algorithm) ? add_p_hash(algorithm, secret, parts, out, size) : DERIVE_INVALID;
     if ((status = add_p_hash(L"MD5", half, parts, out, size)))
         return status;
     half.data = secret.data + secret.size - half.size;

@@ -12,19 +12,19 @@
 #define DERIVE_INVALID ((NTSTATUS)0xc000000dL) /* STATUS_INVALID_PARAMETER */
 
 /* RFC 5869 */
-NTSTATUS derive_hkdf(const WCHAR *algorithm, struct bytes secret, struct bytes salt, struct bytes info, BYTE *out,
-                     SIZE_T size);
+NTSTATUS ncrypt_derive_hkdf(const WCHAR *algorithm, struct bytes secret, struct bytes salt, struct bytes info,
+                            BYTE *out, SIZE_T size);
 
 /* NIST SP 800-108, counter mode with HMAC; counter and length of 32 bits */
-NTSTATUS derive_counter(const WCHAR *algorithm, struct bytes secret, struct bytes label, struct bytes context,
-                        BYTE *out, SIZE_T size);
+NTSTATUS ncrypt_derive_counter(const WCHAR *algorithm, struct bytes secret, struct bytes label, struct bytes context,
+                               BYTE *out, SIZE_T size);
 
 /* NIST SP 800-56A, the one-step derivation with a hash */
-NTSTATUS derive_concat(const WCHAR *algorithm, struct bytes secret, const struct bytes *info, unsigned count, BYTE *out,
-                       SIZE_T size);
+NTSTATUS ncrypt_derive_concat(const WCHAR *algorithm, struct bytes secret, const struct bytes *info, unsigned count,
+                              BYTE *out, SIZE_T size);
 
 /* The PRF of TLS 1.2 (RFC 5246) with a hash, of TLS 1.0 and 1.1 (RFC 2246) with algorithm NULL. */
-NTSTATUS derive_tls_prf(const WCHAR *algorithm, struct bytes secret, struct bytes label, struct bytes seed, BYTE *out,
-                        SIZE_T size);
+NTSTATUS ncrypt_derive_tls_prf(const WCHAR *algorithm, struct bytes secret, struct bytes label, struct bytes seed,
+                               BYTE *out, SIZE_T size);
 
 #endif

@@ -41,8 +41,8 @@ static void deriving_destroy(struct object *object)
 {
     struct deriving_key *key = (struct deriving_key *)object;
 
-    secure_free(key->salt, key->salt_size);
-    secure_free(key, sizeof(*key) + key->secret_size);
+    ncrypt_secure_free(key->salt, key->salt_size);
+    ncrypt_secure_free(key, sizeof(*key) + key->secret_size);
 }
 
 /* BCryptOpenAlgorithmProvider */
@@ -87,20 +87,20 @@ NTSTATUS WINAPI MullionMakeDeriving(BCRYPT_ALG_HANDLE algorithm, BCRYPT_KEY_HAND
     key->algorithm = (ULONG_PTR)algorithm;
     key->secret_size = size;
     memcpy(key->secret, secret, size);
-    *handle = (BCRYPT_KEY_HANDLE)object_add(&key->object, KIND_DERIVING, deriving_destroy);
+    *handle = (BCRYPT_KEY_HANDLE)ncrypt_object_add(&key->object, KIND_DERIVING, deriving_destroy);
     return STATUS_OK;
 }
 
 /* BCryptDestroyKey */
 NTSTATUS WINAPI MullionDestroyDeriving(BCRYPT_KEY_HANDLE handle)
 {
-    return object_close((NCRYPT_HANDLE)handle, KIND_DERIVING) ? STATUS_OK : STATUS_REFUSED;
+    return ncrypt_object_close((NCRYPT_HANDLE)handle, KIND_DERIVING) ? STATUS_OK : STATUS_REFUSED;
 }
 
 /* BCryptSetProperty: what HKDF wants before it derives. */
 NTSTATUS WINAPI MullionSetDeriving(BCRYPT_KEY_HANDLE handle, LPCWSTR name, const BYTE *value, ULONG size)
 {
-    struct deriving_key *key = object_get((NCRYPT_HANDLE)handle, KIND_DERIVING);
+    struct deriving_key *key = ncrypt_object_get((NCRYPT_HANDLE)handle, KIND_DERIVING);
     BCryptBuffer text = {size, 0, (void *)value};
     NTSTATUS status = DERIVE_INVALID;
     const WCHAR *hash;
@@ -113,7 +113,7 @@ NTSTATUS WINAPI MullionSetDeriving(BCRYPT_KEY_HANDLE handle, LPCWSTR name, const
     }
     else if (!wcscmp(name, L"HkdfHashAlgorithm"))
     {
-        if (!key->hash[0] && value && (hash = parameter_text(&text)) && hash_size(hash))
+        if (!key->hash[0] && value && (hash = ncrypt_parameter_text(&text)) && ncrypt_hash_size(hash))
         {
             lstrcpyW(key->hash, hash);
             status = STATUS_OK;
@@ -129,7 +129,7 @@ NTSTATUS WINAPI MullionSetDeriving(BCRYPT_KEY_HANDLE handle, LPCWSTR name, const
             status = STATUS_OK;
         }
     }
-    object_release(key);
+    ncrypt_object_release(key);
     return status;
 }
 
@@ -138,7 +138,7 @@ static BOOL bytes_of(const BCryptBufferDesc *list, ULONG type, struct bytes *byt
     const BCryptBuffer *found;
 
     *bytes = (struct bytes){NULL, 0};
-    if (!find_parameter(list, type, &found))
+    if (!ncrypt_find_parameter(list, type, &found))
         return FALSE;
     if (found)
         *bytes = (struct bytes){found->pvBuffer, found->cbBuffer};
@@ -182,19 +182,20 @@ static NTSTATUS derive(const struct deriving_key *key, const BCryptBufferDesc *l
     const BCryptBuffer *named;
     const WCHAR *hash;
 
-    if (!find_parameter(list, KDF_HASH_ALGORITHM, &named) || !bytes_of(list, KDF_SALT, &salt) ||
+    if (!ncrypt_find_parameter(list, KDF_HASH_ALGORITHM, &named) || !bytes_of(list, KDF_SALT, &salt) ||
         !bytes_of(list, KDF_ITERATION_COUNT, &count) || !bytes_of(list, KDF_LABEL, &label) ||
         !bytes_of(list, KDF_CONTEXT, &context) || !bytes_of(list, KDF_HKDF_INFO, &info))
         return DERIVE_INVALID;
     if (key->algorithm == 0x391)
     {
         salt = (struct bytes){key->salt, key->salt_size};
-        return key->hash[0] && key->salt ? derive_hkdf(key->hash, secret, salt, info, out, size) : DERIVE_INVALID;
+        return key->hash[0] && key->salt ? ncrypt_derive_hkdf(key->hash, secret, salt, info, out, size)
+                                         : DERIVE_INVALID;
     }
-    if (!named || !(hash = parameter_text(named)) || !hash_size(hash))
+    if (!named || !(hash = ncrypt_parameter_text(named)) || !ncrypt_hash_size(hash))
         return DERIVE_INVALID;
     return key->algorithm == 0x331 ? derive_pbkdf2(hash, key, salt, count, out, size)
-                                   : derive_counter(hash, secret, label, context, out, size);
+                                   : ncrypt_derive_counter(hash, secret, label, context, out, size);
 }
 
 NTSTATUS WINAPI BCryptKeyDerivation(BCRYPT_KEY_HANDLE handle, BCryptBufferDesc *parameters, PUCHAR output, ULONG room,
@@ -205,11 +206,11 @@ NTSTATUS WINAPI BCryptKeyDerivation(BCRYPT_KEY_HANDLE handle, BCryptBufferDesc *
 
     if (!output || !room || !result || flags)
         return DERIVE_INVALID;
-    if (!(key = object_get((NCRYPT_HANDLE)handle, KIND_DERIVING)))
+    if (!(key = ncrypt_object_get((NCRYPT_HANDLE)handle, KIND_DERIVING)))
         return (NTSTATUS)0xc0000008; /* STATUS_INVALID_HANDLE */
     if (!(status = derive(key, parameters, output, room)))
         *result = room;
-    object_release(key);
+    ncrypt_object_release(key);
     return status;
 }
 
@@ -225,9 +226,9 @@ NTSTATUS WINAPI MullionOaep(BCRYPT_KEY_HANDLE handle, BOOL encrypt, const BYTE *
 
     if (!result || (in_size && !in))
         return DERIVE_INVALID;
-    if (native_export(handle, algorithm_at(0), !encrypt, &data, &size))
+    if (ncrypt_native_export(handle, ncrypt_algorithm_at(0), !encrypt, &data, &size))
         return STATUS_REFUSED;
-    if (blob_read(data, size, &blob) && blob.algorithm->family == FAMILY_RSA)
+    if (ncrypt_blob_read(data, size, &blob) && blob.algorithm->family == FAMILY_RSA)
     {
         length = (DWORD)blob.modulus.size;
         *result = length;
@@ -241,7 +242,7 @@ NTSTATUS WINAPI MullionOaep(BCRYPT_KEY_HANDLE handle, BOOL encrypt, const BYTE *
         {
             DWORD got = length;
 
-            if (!(status = oaep(&blob, encrypt, padding, in, in_size, buffer, &got)))
+            if (!(status = ncrypt_oaep(&blob, encrypt, padding, in, in_size, buffer, &got)))
             {
                 *result = got;
                 if (room < got)
@@ -250,9 +251,9 @@ NTSTATUS WINAPI MullionOaep(BCRYPT_KEY_HANDLE handle, BOOL encrypt, const BYTE *
                     memcpy(out, buffer, got);
             }
         }
-        secure_free(buffer, length);
+        ncrypt_secure_free(buffer, length);
     }
-    secure_free(data, size);
+    ncrypt_secure_free(data, size);
     if (status == NTE_INVALID_PARAMETER)
         return DERIVE_INVALID;
     if (status == NTE_BUFFER_TOO_SMALL)

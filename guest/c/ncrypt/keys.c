@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-SECURITY_STATUS map_status(NTSTATUS status)
+SECURITY_STATUS ncrypt_map_status(NTSTATUS status)
 {
     /* ntstatus.h, which does not go together with windows.h */
     switch ((ULONG)status)
@@ -21,7 +21,7 @@ SECURITY_STATUS map_status(NTSTATUS status)
     }
 }
 
-struct key *key_new(const struct algorithm *algorithm, enum family family)
+struct key *ncrypt_key_new(const struct algorithm *algorithm, enum family family)
 {
     struct key *key = calloc(1, sizeof(*key));
 
@@ -35,7 +35,7 @@ struct key *key_new(const struct algorithm *algorithm, enum family family)
     return key;
 }
 
-void key_destroy(struct object *object)
+void ncrypt_key_destroy(struct object *object)
 {
     struct key *key = (struct key *)object;
     struct property *next;
@@ -50,31 +50,31 @@ void key_destroy(struct object *object)
     free(key);
 }
 
-SECURITY_STATUS key_of_blob(const BYTE *data, SIZE_T size, struct key **key)
+SECURITY_STATUS ncrypt_key_of_blob(const BYTE *data, SIZE_T size, struct key **key)
 {
     struct blob blob;
     NTSTATUS status;
 
-    if (!blob_read(data, size, &blob))
+    if (!ncrypt_blob_read(data, size, &blob))
         return NTE_BAD_DATA;
-    if (!(*key = key_new(blob.algorithm, blob.algorithm->family)))
+    if (!(*key = ncrypt_key_new(blob.algorithm, blob.algorithm->family)))
         return NTE_NO_MEMORY;
     (*key)->bits = blob.bits;
     (*key)->private_part = blob.private_part;
-    if (!(status = native_import(&blob, &(*key)->handle)))
+    if (!(status = ncrypt_native_import(&blob, &(*key)->handle)))
         return ERROR_SUCCESS;
     (*key)->handle = NULL;
-    key_destroy(&(*key)->object);
+    ncrypt_key_destroy(&(*key)->object);
     /* what it says of numbers that are no key */
     if ((ULONG)status == 0xc00000e5 ||
         (ULONG)status == 0xc000000d) /* STATUS_INTERNAL_ERROR, STATUS_INVALID_PARAMETER */
         return NTE_BAD_DATA;
-    return map_status(status);
+    return ncrypt_map_status(status);
 }
 
-SECURITY_STATUS key_of_pkcs8(struct bytes der, struct key **key)
+SECURITY_STATUS ncrypt_key_of_pkcs8(struct bytes der, struct key **key)
 {
-    SIZE_T size = pkcs8_to_blob(der, FAMILY_ECDSA, NULL, 0);
+    SIZE_T size = ncrypt_pkcs8_to_blob(der, FAMILY_ECDSA, NULL, 0);
     SECURITY_STATUS status;
     BYTE *blob;
 
@@ -82,9 +82,9 @@ SECURITY_STATUS key_of_pkcs8(struct bytes der, struct key **key)
         return NTE_BAD_DATA;
     if (!(blob = malloc(size)))
         return NTE_NO_MEMORY;
-    pkcs8_to_blob(der, FAMILY_ECDSA, blob, size);
-    status = key_of_blob(blob, size, key);
-    secure_free(blob, size);
+    ncrypt_pkcs8_to_blob(der, FAMILY_ECDSA, blob, size);
+    status = ncrypt_key_of_blob(blob, size, key);
+    ncrypt_secure_free(blob, size);
     return status;
 }
 
@@ -101,14 +101,14 @@ SECURITY_STATUS WINAPI NCryptCreatePersistedKey(NCRYPT_PROV_HANDLE provider, NCR
         return NTE_INVALID_PARAMETER;
     if (flags & ~(DWORD)(NCRYPT_MACHINE_KEY_FLAG | NCRYPT_OVERWRITE_KEY_FLAG | NCRYPT_SILENT_FLAG))
         return NTE_BAD_FLAGS;
-    if (!(owner = object_get(provider, KIND_PROVIDER)))
+    if (!(owner = ncrypt_object_get(provider, KIND_PROVIDER)))
         return NTE_INVALID_HANDLE;
-    object_release(owner);
+    ncrypt_object_release(owner);
     if (key_name)
         return NTE_NOT_SUPPORTED; /* nothing keeps keys */
-    if ((algorithm = algorithm_by_name(name)))
+    if ((algorithm = ncrypt_algorithm_by_name(name)))
     {
-        if (!native_has(algorithm->name))
+        if (!ncrypt_native_has(algorithm->name))
             return NTE_NOT_SUPPORTED;
         family = algorithm->family;
     }
@@ -124,16 +124,16 @@ SECURITY_STATUS WINAPI NCryptCreatePersistedKey(NCRYPT_PROV_HANDLE provider, NCR
     {
         return NTE_NOT_SUPPORTED;
     }
-    if (!(key = key_new(algorithm, family)))
+    if (!(key = ncrypt_key_new(algorithm, family)))
         return NTE_NO_MEMORY;
     key->private_part = TRUE;
-    *handle = object_add(&key->object, KIND_KEY, key_destroy);
+    *handle = ncrypt_object_add(&key->object, KIND_KEY, ncrypt_key_destroy);
     return ERROR_SUCCESS;
 }
 
 SECURITY_STATUS WINAPI NCryptFinalizeKey(NCRYPT_KEY_HANDLE handle, DWORD flags)
 {
-    struct key *key = object_get(handle, KIND_KEY);
+    struct key *key = ncrypt_object_get(handle, KIND_KEY);
     SECURITY_STATUS status = NTE_INVALID_HANDLE;
 
     (void)flags;
@@ -142,10 +142,11 @@ SECURITY_STATUS WINAPI NCryptFinalizeKey(NCRYPT_KEY_HANDLE handle, DWORD flags)
     AcquireSRWLockExclusive(&key->lock);
     if (!key->handle && !key->algorithm)
         status = NTE_INVALID_PARAMETER; /* no curve */
-    else if (!key->handle && (status = map_status(native_generate(key->algorithm, key->bits, &key->handle))))
+    else if (!key->handle &&
+             (status = ncrypt_map_status(ncrypt_native_generate(key->algorithm, key->bits, &key->handle))))
         key->handle = NULL;
     ReleaseSRWLockExclusive(&key->lock);
-    object_release(key);
+    ncrypt_object_release(key);
     return status;
 }
 
@@ -155,14 +156,14 @@ static SECURITY_STATUS check_curve(const NCryptBufferDesc *parameters, const str
     const BCryptBuffer *parameter;
     const WCHAR *curve;
 
-    if (!find_parameter(parameters, 60, &parameter)) /* NCRYPTBUFFER_ECC_CURVE_NAME, ncrypt.h */
+    if (!ncrypt_find_parameter(parameters, 60, &parameter)) /* NCRYPTBUFFER_ECC_CURVE_NAME, ncrypt.h */
         return NTE_INVALID_PARAMETER;
     if (!parameter)
         return ERROR_SUCCESS;
-    if (!(curve = parameter_text(parameter)))
+    if (!(curve = ncrypt_parameter_text(parameter)))
         return NTE_INVALID_PARAMETER;
-    return algorithm->curve && algorithm_on_curve(algorithm->family, curve) == algorithm ? ERROR_SUCCESS
-                                                                                         : NTE_INVALID_PARAMETER;
+    return algorithm->curve && ncrypt_algorithm_on_curve(algorithm->family, curve) == algorithm ? ERROR_SUCCESS
+                                                                                                : NTE_INVALID_PARAMETER;
 }
 
 /* Whether a blob of this magic may have this type. */
@@ -199,8 +200,9 @@ static SIZE_T name_curve(const NCryptBufferDesc *parameters, const BYTE *data, S
         return 0;
     family = (magic >> 16 & 0xff) == 'D' ? FAMILY_ECDSA : FAMILY_ECDH;
     private_part = magic >> 24 == 'V';
-    if (!find_parameter(parameters, 60, &parameter) || !parameter || !(curve = parameter_text(parameter)) ||
-        !(algorithm = algorithm_on_curve(family, curve)) || !(*copy = malloc(size)))
+    if (!ncrypt_find_parameter(parameters, 60, &parameter) || !parameter ||
+        !(curve = ncrypt_parameter_text(parameter)) || !(algorithm = ncrypt_algorithm_on_curve(family, curve)) ||
+        !(*copy = malloc(size)))
         return 0;
     memcpy(*copy, data, size);
     memcpy(*copy, private_part ? &algorithm->private_magic : &algorithm->public_magic, sizeof(magic));
@@ -211,14 +213,14 @@ SECURITY_STATUS WINAPI NCryptImportKey(NCRYPT_PROV_HANDLE provider, NCRYPT_KEY_H
                                        NCryptBufferDesc *parameters, NCRYPT_KEY_HANDLE *handle, PBYTE data, DWORD size,
                                        DWORD flags)
 {
-    struct object *owner = object_get(provider, KIND_PROVIDER);
+    struct object *owner = ncrypt_object_get(provider, KIND_PROVIDER);
     struct bytes der = {data, size};
     const BCryptBuffer *parameter;
     SECURITY_STATUS status;
     BYTE *copy = NULL;
     struct key *key;
 
-    object_release(owner);
+    ncrypt_object_release(owner);
     if (!owner)
         return NTE_INVALID_HANDLE;
     if (!type || !handle || !data)
@@ -227,29 +229,29 @@ SECURITY_STATUS WINAPI NCryptImportKey(NCRYPT_PROV_HANDLE provider, NCRYPT_KEY_H
                          NCRYPT_DO_NOT_FINALIZE_FLAG | BCRYPT_NO_KEY_VALIDATION))
         return NTE_BAD_FLAGS;
     /* encrypted with a key or a password, or to be kept under a name */
-    if (import_key || (find_parameter(parameters, NCRYPTBUFFER_PKCS_SECRET, &parameter) && parameter) ||
-        (find_parameter(parameters, NCRYPTBUFFER_PKCS_KEY_NAME, &parameter) && parameter))
+    if (import_key || (ncrypt_find_parameter(parameters, NCRYPTBUFFER_PKCS_SECRET, &parameter) && parameter) ||
+        (ncrypt_find_parameter(parameters, NCRYPTBUFFER_PKCS_KEY_NAME, &parameter) && parameter))
         return NTE_NOT_SUPPORTED;
     if (!_wcsicmp(type, NCRYPT_PKCS8_PRIVATE_KEY_BLOB))
     {
-        if ((status = key_of_pkcs8(der, &key)))
+        if ((status = ncrypt_key_of_pkcs8(der, &key)))
             return status;
     }
     else
     {
         SIZE_T copied = name_curve(parameters, data, size, &copy);
 
-        status = key_of_blob(copied ? copy : data, copied ? copied : size, &key);
-        secure_free(copy, copied);
+        status = ncrypt_key_of_blob(copied ? copy : data, copied ? copied : size, &key);
+        ncrypt_secure_free(copy, copied);
         if (status)
             return status;
         if (!is_type(type, key) || (status = check_curve(parameters, key->algorithm)))
         {
-            key_destroy(&key->object);
+            ncrypt_key_destroy(&key->object);
             return status ? status : NTE_NOT_SUPPORTED;
         }
     }
-    *handle = object_add(&key->object, KIND_KEY, key_destroy);
+    *handle = ncrypt_object_add(&key->object, KIND_KEY, ncrypt_key_destroy);
     return ERROR_SUCCESS;
 }
 
@@ -272,17 +274,17 @@ static SECURITY_STATUS export_pkcs8(const BYTE *data, SIZE_T size, BYTE *output,
     struct blob blob;
     BYTE *der;
 
-    if (!blob_read(data, size, &blob))
+    if (!ncrypt_blob_read(data, size, &blob))
         return NTE_INTERNAL_ERROR;
-    pkcs8_write(&out, &blob);
+    ncrypt_pkcs8_write(&out, &blob);
     if (!output)
         return give(NULL, out.size, NULL, 0, result);
     if (!(der = malloc(out.size)))
         return NTE_NO_MEMORY;
     out = (struct der_out){der + out.size, out.size, 0};
-    pkcs8_write(&out, &blob);
+    ncrypt_pkcs8_write(&out, &blob);
     status = give(der, out.size, output, room, result);
-    secure_free(der, out.size);
+    ncrypt_secure_free(der, out.size);
     return status;
 }
 
@@ -308,9 +310,9 @@ static SECURITY_STATUS export_key(struct key *key, const WCHAR *type, BYTE *outp
         return NTE_BAD_KEY_STATE;
     if (private_part && !(key->policy & NCRYPT_ALLOW_PLAINTEXT_EXPORT_FLAG))
         return NTE_NOT_SUPPORTED;
-    if ((status = map_status(native_export(key->handle, key->algorithm, private_part, &data, &size))))
+    if ((status = ncrypt_map_status(ncrypt_native_export(key->handle, key->algorithm, private_part, &data, &size))))
         return status;
-    if (!blob_read(data, size, &blob))
+    if (!ncrypt_blob_read(data, size, &blob))
     {
         status = NTE_INTERNAL_ERROR;
     }
@@ -330,7 +332,7 @@ static SECURITY_STATUS export_key(struct key *key, const WCHAR *type, BYTE *outp
         }
         status = give(data, length, output, room, result);
     }
-    secure_free(data, size);
+    ncrypt_secure_free(data, size);
     return status;
 }
 
@@ -346,15 +348,15 @@ SECURITY_STATUS WINAPI NCryptExportKey(NCRYPT_KEY_HANDLE handle, NCRYPT_KEY_HAND
         return NTE_INVALID_PARAMETER;
     if (flags & ~(DWORD)NCRYPT_SILENT_FLAG)
         return NTE_BAD_FLAGS;
-    if (!find_parameter(parameters, NCRYPTBUFFER_PKCS_SECRET, &parameter))
+    if (!ncrypt_find_parameter(parameters, NCRYPTBUFFER_PKCS_SECRET, &parameter))
         return NTE_INVALID_PARAMETER;
     if (export_handle || parameter)
         return NTE_NOT_SUPPORTED; /* encrypted */
-    if (!(key = object_get(handle, KIND_KEY)))
+    if (!(key = ncrypt_object_get(handle, KIND_KEY)))
         return NTE_INVALID_HANDLE;
     AcquireSRWLockExclusive(&key->lock);
     status = key->handle ? export_key(key, type, output, room, result) : NTE_BAD_KEY_STATE;
     ReleaseSRWLockExclusive(&key->lock);
-    object_release(key);
+    ncrypt_object_release(key);
     return status;
 }

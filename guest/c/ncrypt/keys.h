@@ -33,14 +33,14 @@ struct object
 };
 
 /* Puts object, whose other fields are filled in, into the table; the table has the reference. */
-NCRYPT_HANDLE object_add(struct object *object, enum kind kind, void (*destroy)(struct object *));
+NCRYPT_HANDLE ncrypt_object_add(struct object *object, enum kind kind, void (*destroy)(struct object *));
 
 /* The object of this kind (0: of any) with a reference to it, NULL if there is none. */
-void *object_get(NCRYPT_HANDLE handle, enum kind kind);
-void object_release(void *object);
+void *ncrypt_object_get(NCRYPT_HANDLE handle, enum kind kind);
+void ncrypt_object_release(void *object);
 
 /* Takes the handle out of the table; FALSE if it is not there. */
-BOOL object_close(NCRYPT_HANDLE handle, enum kind kind);
+BOOL ncrypt_object_close(NCRYPT_HANDLE handle, enum kind kind);
 
 /* What a program has set and nothing here reads. */
 struct property
@@ -65,46 +65,46 @@ struct key
 };
 
 /* A key object without a key of bcrypt.dll yet; NULL: no memory. */
-struct key *key_new(const struct algorithm *algorithm, enum family family);
-void key_destroy(struct object *object);
+struct key *ncrypt_key_new(const struct algorithm *algorithm, enum family family);
+void ncrypt_key_destroy(struct object *object);
 
 /* Makes a key object of a blob of bcrypt.dll. */
-SECURITY_STATUS key_of_blob(const BYTE *data, SIZE_T size, struct key **key);
-SECURITY_STATUS key_of_pkcs8(struct bytes der, struct key **key);
+SECURITY_STATUS ncrypt_key_of_blob(const BYTE *data, SIZE_T size, struct key **key);
+SECURITY_STATUS ncrypt_key_of_pkcs8(struct bytes der, struct key **key);
 
 /* A provider object; 0: no memory. */
-NCRYPT_PROV_HANDLE provider_new(void);
+NCRYPT_PROV_HANDLE ncrypt_provider_new(void);
 
 /* native.c: bcrypt.dll's part, with mends for what Wine 8 refuses. */
-NTSTATUS native_generate(const struct algorithm *algorithm, DWORD bits, BCRYPT_KEY_HANDLE *key);
-NTSTATUS native_import(const struct blob *blob, BCRYPT_KEY_HANDLE *key);
+NTSTATUS ncrypt_native_generate(const struct algorithm *algorithm, DWORD bits, BCRYPT_KEY_HANDLE *key);
+NTSTATUS ncrypt_native_import(const struct blob *blob, BCRYPT_KEY_HANDLE *key);
 
-/* Exports with the private part or without; the caller frees *data with secure_free. */
-NTSTATUS native_export(BCRYPT_KEY_HANDLE key, const struct algorithm *algorithm, BOOL private_part, BYTE **data,
-                       ULONG *size);
-BOOL native_has(const WCHAR *algorithm);
-void secure_free(void *data, SIZE_T size);
+/* Exports with the private part or without; the caller frees *data with ncrypt_secure_free. */
+NTSTATUS ncrypt_native_export(BCRYPT_KEY_HANDLE key, const struct algorithm *algorithm, BOOL private_part, BYTE **data,
+                              ULONG *size);
+BOOL ncrypt_native_has(const WCHAR *algorithm);
+void ncrypt_secure_free(void *data, SIZE_T size);
 
 /*
  * oaep.c: RSA with OAEP. The blob is that of the key, for decrypting with its private part; *out_size is the room, at
  * least as many bytes as the modulus has, and becomes the size.
  */
-SECURITY_STATUS oaep(const struct blob *key, BOOL encrypt, const BCRYPT_OAEP_PADDING_INFO *padding, const BYTE *in,
-                     DWORD in_size, BYTE *out, DWORD *out_size);
+SECURITY_STATUS ncrypt_oaep(const struct blob *key, BOOL encrypt, const BCRYPT_OAEP_PADDING_INFO *padding,
+                            const BYTE *in, DWORD in_size, BYTE *out, DWORD *out_size);
 
 /* derive.c: values computed with bcrypt.dll's hashes. */
-ULONG hash_size(const WCHAR *algorithm);
+ULONG ncrypt_hash_size(const WCHAR *algorithm);
 
 /* secret NULL: a plain hash, else HMAC. The parts are hashed one after another. */
-NTSTATUS hash_parts(const WCHAR *algorithm, const struct bytes *secret, const struct bytes *parts, unsigned count,
-                    BYTE *out, ULONG size);
+NTSTATUS ncrypt_hash_parts(const WCHAR *algorithm, const struct bytes *secret, const struct bytes *parts,
+                           unsigned count, BYTE *out, ULONG size);
 
-SECURITY_STATUS map_status(NTSTATUS status);
+SECURITY_STATUS ncrypt_map_status(NTSTATUS status);
 
 /* The parameter of this type; NULL if there is none. FALSE: the list is not valid. */
-BOOL find_parameter(const BCryptBufferDesc *list, ULONG type, const BCryptBuffer **found);
+BOOL ncrypt_find_parameter(const BCryptBufferDesc *list, ULONG type, const BCryptBuffer **found);
 
 /* A parameter that is text: NULL if it is not terminated. */
-const WCHAR *parameter_text(const BCryptBuffer *parameter);
+const WCHAR *ncrypt_parameter_text(const BCryptBuffer *parameter);
 
 #endif

@@ -3,14 +3,14 @@
  *
  * Facts (Wine 8.0, dlls/bcrypt/bcrypt_main.c): it has RSA, ECDSA and ECDH on P-256 and P-384; it imports private keys
  * of ECDSA on P-256 only. It checks the sizes within a blob of a private RSA key against nothing, so callers come with
- * a blob that blob_read has accepted.
+ * a blob that ncrypt_blob_read has accepted.
  */
 #include "keys.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-BOOL native_has(const WCHAR *algorithm)
+BOOL ncrypt_native_has(const WCHAR *algorithm)
 {
     BCRYPT_ALG_HANDLE provider;
 
@@ -20,7 +20,7 @@ BOOL native_has(const WCHAR *algorithm)
     return TRUE;
 }
 
-NTSTATUS native_generate(const struct algorithm *algorithm, DWORD bits, BCRYPT_KEY_HANDLE *key)
+NTSTATUS ncrypt_native_generate(const struct algorithm *algorithm, DWORD bits, BCRYPT_KEY_HANDLE *key)
 {
     BCRYPT_ALG_HANDLE provider;
     NTSTATUS status = BCryptOpenAlgorithmProvider(&provider, algorithm->name, NULL, 0);
@@ -52,7 +52,7 @@ static NTSTATUS import(const WCHAR *algorithm, const WCHAR *type, const BYTE *da
  */
 static NTSTATUS import_as_ecdh(const struct blob *blob, BCRYPT_KEY_HANDLE *key)
 {
-    const struct algorithm *ecdh = algorithm_of_family(blob->algorithm, FAMILY_ECDH);
+    const struct algorithm *ecdh = ncrypt_algorithm_of_family(blob->algorithm, FAMILY_ECDH);
     struct ecc_header header = {ecdh->private_magic, ecdh->bytes};
     BCRYPT_ALG_HANDLE provider;
     BCRYPT_KEY_HANDLE sample;
@@ -89,7 +89,7 @@ static NTSTATUS import_as_ecdh(const struct blob *blob, BCRYPT_KEY_HANDLE *key)
             status = STATUS_REFUSED;
         }
     }
-    secure_free(copy, blob->data.size);
+    ncrypt_secure_free(copy, blob->data.size);
     BCryptDestroyKey(sample);
     return status;
 }
@@ -114,13 +114,13 @@ static BOOL fits(const struct blob *blob, BCRYPT_KEY_HANDLE key)
     return fit;
 }
 
-NTSTATUS native_import(const struct blob *blob, BCRYPT_KEY_HANDLE *key)
+NTSTATUS ncrypt_native_import(const struct blob *blob, BCRYPT_KEY_HANDLE *key)
 {
     BOOL rsa = blob->algorithm->family == FAMILY_RSA;
     const WCHAR *type = rsa ? BCRYPT_RSAPUBLIC_BLOB : BCRYPT_ECCPUBLIC_BLOB;
     NTSTATUS status;
 
-    if (!native_has(blob->algorithm->name))
+    if (!ncrypt_native_has(blob->algorithm->name))
         return STATUS_REFUSED;
     if (blob->private_part)
         type = !rsa                   ? BCRYPT_ECCPRIVATE_BLOB
@@ -137,8 +137,8 @@ NTSTATUS native_import(const struct blob *blob, BCRYPT_KEY_HANDLE *key)
     return status;
 }
 
-NTSTATUS native_export(BCRYPT_KEY_HANDLE key, const struct algorithm *algorithm, BOOL private_part, BYTE **data,
-                       ULONG *size)
+NTSTATUS ncrypt_native_export(BCRYPT_KEY_HANDLE key, const struct algorithm *algorithm, BOOL private_part, BYTE **data,
+                              ULONG *size)
 {
     BOOL rsa = algorithm->family == FAMILY_RSA;
     const WCHAR *type = rsa ? BCRYPT_RSAPUBLIC_BLOB : BCRYPT_ECCPUBLIC_BLOB;
@@ -154,11 +154,11 @@ NTSTATUS native_export(BCRYPT_KEY_HANDLE key, const struct algorithm *algorithm,
     if (!(status = BCryptExportKey(key, NULL, type, *data, room, size, 0)) && *size > room)
         status = STATUS_REFUSED;
     if (status)
-        secure_free(*data, room);
+        ncrypt_secure_free(*data, room);
     return status;
 }
 
-void secure_free(void *data, SIZE_T size)
+void ncrypt_secure_free(void *data, SIZE_T size)
 {
     if (data)
         SecureZeroMemory(data, size);

@@ -86,7 +86,7 @@ static SECURITY_STATUS capi_import(const struct blob *key, HCRYPTPROV *provider,
         return NTE_NOT_SUPPORTED;
     }
     done = CryptImportKey(*provider, blob, (DWORD)size, 0, 0, imported);
-    secure_free(blob, size);
+    ncrypt_secure_free(blob, size);
     if (done)
         return ERROR_SUCCESS;
     CryptReleaseContext(*provider, 0);
@@ -113,7 +113,7 @@ static SECURITY_STATUS capi_encrypt(const struct blob *key, const BYTE *in, DWOR
         CryptDestroyKey(imported);
         CryptReleaseContext(provider, 0);
     }
-    secure_free(buffer, out_size);
+    ncrypt_secure_free(buffer, out_size);
     return status;
 }
 
@@ -142,7 +142,7 @@ static SECURITY_STATUS capi_decrypt(const struct blob *key, const BYTE *in, DWOR
         CryptDestroyKey(imported);
         CryptReleaseContext(provider, 0);
     }
-    secure_free(buffer, in_size);
+    ncrypt_secure_free(buffer, in_size);
     return status;
 }
 
@@ -165,7 +165,7 @@ static NTSTATUS native_oaep(const struct blob *key, BOOL encrypt, BCRYPT_OAEP_PA
                             const BYTE *in, DWORD in_size, BYTE *out, DWORD *out_size)
 {
     BCRYPT_KEY_HANDLE handle;
-    NTSTATUS status = native_import(key, &handle);
+    NTSTATUS status = ncrypt_native_import(key, &handle);
 
     if (status)
         return status;
@@ -190,16 +190,16 @@ static BOOL try_native(void)
     BYTE *data;
     ULONG length;
 
-    if (native_generate(algorithm_at(0), 1024, &handle))
+    if (ncrypt_native_generate(ncrypt_algorithm_at(0), 1024, &handle))
         return FALSE;
-    if (!native_export(handle, algorithm_at(0), TRUE, &data, &length))
+    if (!ncrypt_native_export(handle, ncrypt_algorithm_at(0), TRUE, &data, &length))
     {
-        works = blob_read(data, length, &key) &&
+        works = ncrypt_blob_read(data, length, &key) &&
                 !native_oaep(&key, TRUE, &padding, BCRYPT_PAD_OAEP, (const BYTE *)"oaep", 4, sealed, &size) &&
                 !native_oaep(&key, FALSE, &padding, BCRYPT_PAD_OAEP, sealed, size, clear, &clear_size) &&
                 clear_size == 4 && !memcmp(clear, "oaep", 4) &&
                 native_oaep(&key, FALSE, NULL, BCRYPT_PAD_PKCS1, sealed, size, clear, &other);
-        secure_free(data, length);
+        ncrypt_secure_free(data, length);
     }
     BCryptDestroyKey(handle);
     return works;
@@ -214,8 +214,8 @@ static BOOL native_works(void)
     return known == 1;
 }
 
-SECURITY_STATUS oaep(const struct blob *key, BOOL encrypt, const BCRYPT_OAEP_PADDING_INFO *padding, const BYTE *in,
-                     DWORD in_size, BYTE *out, DWORD *out_size)
+SECURITY_STATUS ncrypt_oaep(const struct blob *key, BOOL encrypt, const BCRYPT_OAEP_PADDING_INFO *padding,
+                            const BYTE *in, DWORD in_size, BYTE *out, DWORD *out_size)
 {
     static BYTE label;
     BCRYPT_OAEP_PADDING_INFO copy;
@@ -223,7 +223,7 @@ SECURITY_STATUS oaep(const struct blob *key, BOOL encrypt, const BCRYPT_OAEP_PAD
 
     if (!padding || !padding->pszAlgId || (padding->cbLabel && !padding->pbLabel))
         return NTE_INVALID_PARAMETER;
-    if (!(hash = hash_size(padding->pszAlgId)))
+    if (!(hash = ncrypt_hash_size(padding->pszAlgId)))
         return NTE_NOT_SUPPORTED;
     if (*out_size < key->modulus.size)
         return NTE_BUFFER_TOO_SMALL;

@@ -26,7 +26,7 @@ static struct object **find(NCRYPT_HANDLE handle, enum kind kind)
     return *link && (!kind || (*link)->kind == kind) ? link : NULL;
 }
 
-NCRYPT_HANDLE object_add(struct object *object, enum kind kind, void (*destroy)(struct object *))
+NCRYPT_HANDLE ncrypt_object_add(struct object *object, enum kind kind, void (*destroy)(struct object *))
 {
     struct object **first = bucket((NCRYPT_HANDLE)object);
 
@@ -40,7 +40,7 @@ NCRYPT_HANDLE object_add(struct object *object, enum kind kind, void (*destroy)(
     return (NCRYPT_HANDLE)object;
 }
 
-void *object_get(NCRYPT_HANDLE handle, enum kind kind)
+void *ncrypt_object_get(NCRYPT_HANDLE handle, enum kind kind)
 {
     struct object **link, *object = NULL;
 
@@ -54,7 +54,7 @@ void *object_get(NCRYPT_HANDLE handle, enum kind kind)
     return object;
 }
 
-void object_release(void *p)
+void ncrypt_object_release(void *p)
 {
     struct object *object = p;
 
@@ -62,7 +62,7 @@ void object_release(void *p)
         object->destroy(object);
 }
 
-BOOL object_close(NCRYPT_HANDLE handle, enum kind kind)
+BOOL ncrypt_object_close(NCRYPT_HANDLE handle, enum kind kind)
 {
     struct object **link, *object = NULL;
 
@@ -73,6 +73,6 @@ BOOL object_close(NCRYPT_HANDLE handle, enum kind kind)
         *link = object->next;
     }
     ReleaseSRWLockExclusive(&lock);
-    object_release(object);
+    ncrypt_object_release(object);
     return object != NULL;
 }

@@ -68,7 +68,7 @@ static const BYTE oid_hmac[] = {0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x02}; /* an
 static const struct cipher *find_cipher(struct bytes oid)
 {
     for (unsigned i = 0; i < sizeof(ciphers) / sizeof(ciphers[0]); i++)
-        if (bytes_equal(oid, ciphers[i].oid.bytes, ciphers[i].oid.size))
+        if (der_bytes_equal(oid, ciphers[i].oid.bytes, ciphers[i].oid.size))
             return &ciphers[i];
     return NULL;
 }
@@ -120,11 +120,11 @@ static BOOL derive_pkcs12(const struct digest *digest, enum purpose purpose, str
     for (SIZE_T done = 0; done < size && good; done += digest->size)
     {
         parts[1] = (struct bytes){input, length};
-        good = !hash_parts(digest->name, NULL, parts, 2, a, digest->size);
+        good = !ncrypt_hash_parts(digest->name, NULL, parts, 2, a, digest->size);
         for (DWORD i = 1; i < iterations && good; i++)
         {
             parts[1] = (struct bytes){a, digest->size};
-            good = !hash_parts(digest->name, NULL, parts + 1, 1, next, digest->size);
+            good = !ncrypt_hash_parts(digest->name, NULL, parts + 1, 1, next, digest->size);
             memcpy(a, next, digest->size);
         }
         memcpy(out + done, a, size - done < digest->size ? size - done : digest->size);
@@ -142,7 +142,7 @@ static BOOL derive_pkcs12(const struct digest *digest, enum purpose purpose, str
         }
     }
     SecureZeroMemory(a, sizeof(a));
-    secure_free(input, room);
+    ncrypt_secure_free(input, room);
     return good;
 }
 
@@ -228,7 +228,7 @@ static BOOL decrypt(const struct cipher *cipher, const BYTE *key, BYTE *iv, stru
         good = decrypt_rc2(key, iv, sealed, out, &size);
     if (!good || !size || size > sealed.size)
     {
-        secure_free(out, sealed.size);
+        ncrypt_secure_free(out, sealed.size);
         return FALSE;
     }
     *clear = (struct bytes){out, size};
@@ -249,7 +249,7 @@ static BOOL decrypt_pbes2(struct bytes parameters, struct bytes sealed, const WC
 
     if (!der_take(&parameters, DER_SEQUENCE, &sequence) || !der_take(&sequence, DER_SEQUENCE, &derivation) ||
         !der_take(&sequence, DER_SEQUENCE, &scheme) || !der_take(&derivation, DER_OID, &oid) ||
-        !bytes_equal(oid, oid_pbkdf2, sizeof(oid_pbkdf2)) || !der_take(&derivation, DER_SEQUENCE, &inner) ||
+        !der_bytes_equal(oid, oid_pbkdf2, sizeof(oid_pbkdf2)) || !der_take(&derivation, DER_SEQUENCE, &inner) ||
         !der_take(&inner, DER_OCTET_STRING, &salt) || !der_take_small(&inner, &iterations) || !iterations ||
         iterations > MOST_ITERATIONS)
         return FALSE;
@@ -280,7 +280,7 @@ static BOOL decrypt_pbes2(struct bytes parameters, struct bytes sealed, const WC
     return good;
 }
 
-BOOL pbe_decrypt(struct bytes algorithm, struct bytes sealed, const WCHAR *password, struct bytes *clear)
+BOOL ncrypt_pbe_decrypt(struct bytes algorithm, struct bytes sealed, const WCHAR *password, struct bytes *clear)
 {
     BYTE text[2 * LONGEST_PASSWORD], key[24], iv[8];
     struct bytes oid, parameters, salt, secret;
@@ -290,7 +290,7 @@ BOOL pbe_decrypt(struct bytes algorithm, struct bytes sealed, const WCHAR *passw
 
     if (!der_take(&algorithm, DER_OID, &oid))
         return FALSE;
-    if (bytes_equal(oid, oid_pbes2, sizeof(oid_pbes2)))
+    if (der_bytes_equal(oid, oid_pbes2, sizeof(oid_pbes2)))
         return decrypt_pbes2(algorithm, sealed, password ? password : L"", clear);
     if (!(cipher = find_cipher(oid)) || cipher->oid.size != 10 || !der_take(&algorithm, DER_SEQUENCE, &parameters) ||
         !der_take(&parameters, DER_OCTET_STRING, &salt) || !der_take_small(&parameters, &iterations) ||
@@ -304,12 +304,12 @@ BOOL pbe_decrypt(struct bytes algorithm, struct bytes sealed, const WCHAR *passw
     return good;
 }
 
-void pbe_free(struct bytes clear)
+void ncrypt_pbe_free(struct bytes clear)
 {
-    secure_free((void *)clear.data, clear.size);
+    ncrypt_secure_free((void *)clear.data, clear.size);
 }
 
-BOOL pbe_check_mac(struct bytes mac_data, struct bytes content, const WCHAR *password)
+BOOL ncrypt_pbe_check_mac(struct bytes mac_data, struct bytes content, const WCHAR *password)
 {
     BYTE text[2 * LONGEST_PASSWORD], key[LARGEST_HASH], computed[LARGEST_HASH], difference = 0;
     struct bytes info, algorithm, oid, expected, salt, secret, mac_key = {key, 0};
@@ -323,13 +323,13 @@ BOOL pbe_check_mac(struct bytes mac_data, struct bytes content, const WCHAR *pas
         return FALSE;
     der_take_small(&mac_data, &iterations);
     for (unsigned i = 0; i < sizeof(digests) / sizeof(digests[0]); i++)
-        if (bytes_equal(oid, digests[i].oid.bytes, digests[i].oid.size))
+        if (der_bytes_equal(oid, digests[i].oid.bytes, digests[i].oid.size))
             digest = &digests[i];
     if (!digest || expected.size != digest->size || !big_endian(password, text, &secret))
         return FALSE;
     mac_key.size = digest->size;
     good = derive_pkcs12(digest, PURPOSE_MAC, secret, salt, iterations, key, digest->size) &&
-           !hash_parts(digest->name, &mac_key, &content, 1, computed, digest->size);
+           !ncrypt_hash_parts(digest->name, &mac_key, &content, 1, computed, digest->size);
     for (ULONG i = 0; good && i < digest->size; i++)
         difference |= computed[i] ^ expected.data[i];
     SecureZeroMemory(text, sizeof(text));

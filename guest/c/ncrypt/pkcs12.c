@@ -16,11 +16,11 @@ enum
     CERTIFICATE_BAG = 3
 };
 
-/* Keeps what has been decrypted until pfx_free. */
+/* Keeps what has been decrypted until ncrypt_pfx_free. */
 static BOOL decrypt(struct pfx *pfx, struct bytes algorithm, struct bytes sealed, const WCHAR *password,
                     struct bytes *clear)
 {
-    if (pfx->decrypted_count == PFX_CONTENTS || !pbe_decrypt(algorithm, sealed, password, clear))
+    if (pfx->decrypted_count == PFX_CONTENTS || !ncrypt_pbe_decrypt(algorithm, sealed, password, clear))
         return FALSE;
     pfx->decrypted[pfx->decrypted_count++] = *clear;
     return TRUE;
@@ -32,7 +32,7 @@ static BOOL read_certificate(struct pfx *pfx, struct bytes value)
 
     if (!der_take(&value, DER_SEQUENCE, &bag) || !der_take(&bag, DER_OID, &oid))
         return FALSE;
-    if (!bytes_equal(oid, oid_x509, sizeof(oid_x509)))
+    if (!der_bytes_equal(oid, oid_x509, sizeof(oid_x509)))
         return TRUE; /* another kind of certificate */
     if (!der_take(&bag, DER_CONTEXT_CONSTRUCTED, &explicit) || !der_take(&explicit, DER_OCTET_STRING, &certificate))
         return FALSE;
@@ -105,17 +105,17 @@ static BOOL take_content(struct bytes *from, struct bytes *type, struct bytes *c
            der_take(&info, DER_CONTEXT_CONSTRUCTED, content);
 }
 
-BOOL pfx_read(struct bytes file, const WCHAR *password, struct pfx *pfx)
+BOOL ncrypt_pfx_read(struct bytes file, const WCHAR *password, struct pfx *pfx)
 {
     struct bytes sequence, type, content, safe, list, mac;
     DWORD version;
 
     memset(pfx, 0, sizeof(*pfx));
     if (!der_take(&file, DER_SEQUENCE, &sequence) || !der_take_small(&sequence, &version) || version != 3 ||
-        !take_content(&sequence, &type, &content) || !bytes_equal(type, oid_data, sizeof(oid_data)) ||
+        !take_content(&sequence, &type, &content) || !der_bytes_equal(type, oid_data, sizeof(oid_data)) ||
         !der_take(&content, DER_OCTET_STRING, &safe))
         return FALSE;
-    if (der_take(&sequence, DER_SEQUENCE, &mac) && !pbe_check_mac(mac, safe, password))
+    if (der_take(&sequence, DER_SEQUENCE, &mac) && !ncrypt_pbe_check_mac(mac, safe, password))
     {
         pfx->wrong_password = TRUE;
         return FALSE;
@@ -126,12 +126,12 @@ BOOL pfx_read(struct bytes file, const WCHAR *password, struct pfx *pfx)
     {
         if (!take_content(&list, &type, &content))
             return FALSE;
-        if (bytes_equal(type, oid_encrypted, sizeof(oid_encrypted)))
+        if (der_bytes_equal(type, oid_encrypted, sizeof(oid_encrypted)))
         {
             if (!read_encrypted(pfx, content, password))
                 return FALSE;
         }
-        else if (!bytes_equal(type, oid_data, sizeof(oid_data)) || !der_take(&content, DER_OCTET_STRING, &safe) ||
+        else if (!der_bytes_equal(type, oid_data, sizeof(oid_data)) || !der_take(&content, DER_OCTET_STRING, &safe) ||
                  !read_bags(pfx, safe, password))
         {
             return FALSE;
@@ -140,9 +140,9 @@ BOOL pfx_read(struct bytes file, const WCHAR *password, struct pfx *pfx)
     return TRUE;
 }
 
-void pfx_free(struct pfx *pfx)
+void ncrypt_pfx_free(struct pfx *pfx)
 {
     for (unsigned i = 0; i < pfx->decrypted_count; i++)
-        pbe_free(pfx->decrypted[i]);
+        ncrypt_pbe_free(pfx->decrypted[i]);
     memset(pfx, 0, sizeof(*pfx));
 }

@@ -25,19 +25,19 @@ struct pfx
 
 /*
  * password NULL: none, which is another than an empty one. FALSE: it is not of this form, or encrypted otherwise, or
- * the password is wrong. In both cases the caller calls pfx_free.
+ * the password is wrong. In both cases the caller calls ncrypt_pfx_free.
  */
-BOOL pfx_read(struct bytes file, const WCHAR *password, struct pfx *pfx);
-void pfx_free(struct pfx *pfx);
+BOOL ncrypt_pfx_read(struct bytes file, const WCHAR *password, struct pfx *pfx);
+void ncrypt_pfx_free(struct pfx *pfx);
 
 /*
- * pbe.c: decrypts with an AlgorithmIdentifier's content; the caller frees *clear with pbe_free. FALSE: the algorithm is
- * not known, or the password is wrong.
+ * pbe.c: decrypts with an AlgorithmIdentifier's content; the caller frees *clear with ncrypt_pbe_free. FALSE: the
+ * algorithm is not known, or the password is wrong.
  */
-BOOL pbe_decrypt(struct bytes algorithm, struct bytes sealed, const WCHAR *password, struct bytes *clear);
-void pbe_free(struct bytes clear);
+BOOL ncrypt_pbe_decrypt(struct bytes algorithm, struct bytes sealed, const WCHAR *password, struct bytes *clear);
+void ncrypt_pbe_free(struct bytes clear);
 
 /* pbe.c: whether the MAC is that of content, by the content of MacData. */
-BOOL pbe_check_mac(struct bytes mac_data, struct bytes content, const WCHAR *password);
+BOOL ncrypt_pbe_check_mac(struct bytes mac_data, struct bytes content, const WCHAR *password);
 
 #endif

@@ -11,18 +11,18 @@ static void provider_destroy(struct object *object)
     free(object);
 }
 
-NCRYPT_PROV_HANDLE provider_new(void)
+NCRYPT_PROV_HANDLE ncrypt_provider_new(void)
 {
     struct object *provider = calloc(1, sizeof(*provider));
 
-    return provider ? object_add(provider, KIND_PROVIDER, provider_destroy) : 0;
+    return provider ? ncrypt_object_add(provider, KIND_PROVIDER, provider_destroy) : 0;
 }
 
 static BOOL is_provider(NCRYPT_HANDLE handle)
 {
-    struct object *provider = object_get(handle, KIND_PROVIDER);
+    struct object *provider = ncrypt_object_get(handle, KIND_PROVIDER);
 
-    object_release(provider);
+    ncrypt_object_release(provider);
     return provider != NULL;
 }
 
@@ -33,7 +33,7 @@ SECURITY_STATUS WINAPI NCryptOpenStorageProvider(NCRYPT_PROV_HANDLE *provider, L
         return NTE_INVALID_PARAMETER;
     if (name && _wcsicmp(name, provider_name))
         return NTE_KEYSET_NOT_DEF; /* the providers of smart cards and TPMs */
-    *provider = provider_new();
+    *provider = ncrypt_provider_new();
     return *provider ? ERROR_SUCCESS : NTE_NO_MEMORY;
 }
 
@@ -80,14 +80,14 @@ SECURITY_STATUS WINAPI NCryptEnumAlgorithms(NCRYPT_PROV_HANDLE provider, DWORD w
         return NTE_INVALID_PARAMETER;
     if (!is_provider(provider))
         return NTE_INVALID_HANDLE;
-    for (unsigned i = 0; algorithm_at(i); i++)
+    for (unsigned i = 0; ncrypt_algorithm_at(i); i++)
         found++;
     if (!(names = calloc(found, sizeof(*names))))
         return NTE_NO_MEMORY;
     found = 0;
-    for (unsigned i = 0; (algorithm = algorithm_at(i)); i++)
+    for (unsigned i = 0; (algorithm = ncrypt_algorithm_at(i)); i++)
     {
-        if ((wanted && !(wanted & operations(algorithm->family))) || !native_has(algorithm->name))
+        if ((wanted && !(wanted & operations(algorithm->family))) || !ncrypt_native_has(algorithm->name))
             continue;
         names[found].pszName = (WCHAR *)algorithm->name;
         names[found].dwClass = interface_of(algorithm->family);
@@ -110,7 +110,8 @@ SECURITY_STATUS WINAPI NCryptIsAlgSupported(NCRYPT_PROV_HANDLE provider, LPCWSTR
         return NTE_INVALID_HANDLE;
     if (!_wcsicmp(name, L"ECDSA") || !_wcsicmp(name, L"ECDH"))
         return ERROR_SUCCESS;
-    return (algorithm = algorithm_by_name(name)) && native_has(algorithm->name) ? ERROR_SUCCESS : NTE_NOT_SUPPORTED;
+    return (algorithm = ncrypt_algorithm_by_name(name)) && ncrypt_native_has(algorithm->name) ? ERROR_SUCCESS
+                                                                                              : NTE_NOT_SUPPORTED;
 }
 
 /* There are no keys with names. */
@@ -137,12 +138,12 @@ SECURITY_STATUS WINAPI NCryptEnumKeys(NCRYPT_PROV_HANDLE provider, LPCWSTR scope
 SECURITY_STATUS WINAPI NCryptDeleteKey(NCRYPT_KEY_HANDLE handle, DWORD flags)
 {
     (void)flags;
-    return object_close(handle, KIND_KEY) ? ERROR_SUCCESS : NTE_INVALID_HANDLE;
+    return ncrypt_object_close(handle, KIND_KEY) ? ERROR_SUCCESS : NTE_INVALID_HANDLE;
 }
 
 SECURITY_STATUS WINAPI NCryptFreeObject(NCRYPT_HANDLE handle)
 {
-    return object_close(handle, 0) ? ERROR_SUCCESS : NTE_INVALID_HANDLE;
+    return ncrypt_object_close(handle, 0) ? ERROR_SUCCESS : NTE_INVALID_HANDLE;
 }
 
 SECURITY_STATUS WINAPI NCryptFreeBuffer(PVOID buffer)
@@ -153,9 +154,9 @@ SECURITY_STATUS WINAPI NCryptFreeBuffer(PVOID buffer)
 
 WINBOOL WINAPI NCryptIsKeyHandle(NCRYPT_KEY_HANDLE handle)
 {
-    struct key *key = object_get(handle, KIND_KEY);
+    struct key *key = ncrypt_object_get(handle, KIND_KEY);
 
-    object_release(key);
+    ncrypt_object_release(key);
     return key != NULL;
 }
 
@@ -205,7 +206,7 @@ static SECURITY_STATUS give_provider(BYTE *output, DWORD room, DWORD *result)
 {
     NCRYPT_PROV_HANDLE provider = 0;
 
-    if (output && room >= sizeof(provider) && !(provider = provider_new()))
+    if (output && room >= sizeof(provider) && !(provider = ncrypt_provider_new()))
         return NTE_NO_MEMORY;
     return give(&provider, sizeof(provider), output, room, result);
 }
@@ -270,9 +271,9 @@ SECURITY_STATUS WINAPI NCryptGetProperty(NCRYPT_HANDLE handle, LPCWSTR name, PBY
     (void)flags;
     if (!name || !result)
         return NTE_INVALID_PARAMETER;
-    if (!(object = object_get(handle, 0)) || object->kind == KIND_SECRET)
+    if (!(object = ncrypt_object_get(handle, 0)) || object->kind == KIND_SECRET)
     {
-        object_release(object);
+        ncrypt_object_release(object);
         return NTE_INVALID_HANDLE;
     }
     if (object->kind == KIND_KEY)
@@ -285,7 +286,7 @@ SECURITY_STATUS WINAPI NCryptGetProperty(NCRYPT_HANDLE handle, LPCWSTR name, PBY
     {
         status = give(value, size, output, room, result);
     }
-    object_release(object);
+    ncrypt_object_release(object);
     return status;
 }
 
@@ -325,11 +326,11 @@ static SECURITY_STATUS set_curve(struct key *key, const BYTE *value, DWORD size)
 {
     BCryptBuffer text = {size, 0, (void *)value};
     const struct algorithm *algorithm;
-    const WCHAR *curve = parameter_text(&text);
+    const WCHAR *curve = ncrypt_parameter_text(&text);
 
     if (!curve || key->handle || key->family == FAMILY_RSA)
         return NTE_INVALID_PARAMETER;
-    if (!(algorithm = algorithm_on_curve(key->family, curve)) || !native_has(algorithm->name))
+    if (!(algorithm = ncrypt_algorithm_on_curve(key->family, curve)) || !ncrypt_native_has(algorithm->name))
         return NTE_NOT_SUPPORTED;
     if (key->algorithm && key->algorithm != algorithm)
         return NTE_INVALID_PARAMETER;
@@ -340,7 +341,7 @@ static SECURITY_STATUS set_curve(struct key *key, const BYTE *value, DWORD size)
 
 SECURITY_STATUS WINAPI NCryptSetProperty(NCRYPT_HANDLE handle, LPCWSTR name, PBYTE value, DWORD size, DWORD flags)
 {
-    struct key *key = object_get(handle, KIND_KEY);
+    struct key *key = ncrypt_object_get(handle, KIND_KEY);
     SECURITY_STATUS status = ERROR_SUCCESS;
     DWORD number = 0;
 
@@ -366,6 +367,6 @@ SECURITY_STATUS WINAPI NCryptSetProperty(NCRYPT_HANDLE handle, LPCWSTR name, PBY
     else
         key->usage = number;
     ReleaseSRWLockExclusive(&key->lock);
-    object_release(key);
+    ncrypt_object_release(key);
     return status;
 }

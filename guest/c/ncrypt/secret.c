@@ -19,26 +19,26 @@ struct secret
 
 static void secret_destroy(struct object *object)
 {
-    secure_free(object, sizeof(struct secret));
+    ncrypt_secure_free(object, sizeof(struct secret));
 }
 
 /* A key of ECDH for a key of either family: in Windows, keys of ECDSA agree too. */
 static NTSTATUS agreeing_key(struct key *key, BOOL private_part, BCRYPT_KEY_HANDLE *agreeing)
 {
-    const struct algorithm *ecdh = algorithm_of_family(key->algorithm, FAMILY_ECDH);
+    const struct algorithm *ecdh = ncrypt_algorithm_of_family(key->algorithm, FAMILY_ECDH);
     struct blob blob;
     NTSTATUS status;
     ULONG size;
     BYTE *data;
 
     AcquireSRWLockExclusive(&key->lock);
-    status = native_export(key->handle, key->algorithm, private_part, &data, &size);
+    status = ncrypt_native_export(key->handle, key->algorithm, private_part, &data, &size);
     ReleaseSRWLockExclusive(&key->lock);
     if (status)
         return status;
     memcpy(data, private_part ? &ecdh->private_magic : &ecdh->public_magic, sizeof(DWORD));
-    status = blob_read(data, size, &blob) ? native_import(&blob, agreeing) : DERIVE_INVALID;
-    secure_free(data, size);
+    status = ncrypt_blob_read(data, size, &blob) ? ncrypt_native_import(&blob, agreeing) : DERIVE_INVALID;
+    ncrypt_secure_free(data, size);
     return status;
 }
 
@@ -93,16 +93,17 @@ static SECURITY_STATUS agree_keys(struct key *private_key, struct key *public_ke
     if (status)
     {
         secret_destroy(&secret->object);
-        return map_status(status);
+        return ncrypt_map_status(status);
     }
-    *handle = object_add(&secret->object, KIND_SECRET, secret_destroy);
+    *handle = ncrypt_object_add(&secret->object, KIND_SECRET, secret_destroy);
     return ERROR_SUCCESS;
 }
 
 SECURITY_STATUS WINAPI NCryptSecretAgreement(NCRYPT_KEY_HANDLE private_handle, NCRYPT_KEY_HANDLE public_handle,
                                              NCRYPT_SECRET_HANDLE *secret, DWORD flags)
 {
-    struct key *private_key = object_get(private_handle, KIND_KEY), *public_key = object_get(public_handle, KIND_KEY);
+    struct key *private_key = ncrypt_object_get(private_handle, KIND_KEY),
+               *public_key = ncrypt_object_get(public_handle, KIND_KEY);
     SECURITY_STATUS status = NTE_INVALID_HANDLE;
 
     if (!secret)
@@ -111,8 +112,8 @@ SECURITY_STATUS WINAPI NCryptSecretAgreement(NCRYPT_KEY_HANDLE private_handle, N
         status = NTE_BAD_FLAGS;
     else if (private_key && public_key)
         status = agree_keys(private_key, public_key, secret);
-    object_release(private_key);
-    object_release(public_key);
+    ncrypt_object_release(private_key);
+    ncrypt_object_release(public_key);
     return status;
 }
 
@@ -122,7 +123,7 @@ static BOOL bytes_parameter(const BCryptBufferDesc *list, ULONG type, struct byt
     const BCryptBuffer *found;
 
     *bytes = (struct bytes){NULL, 0};
-    if (!find_parameter(list, type, &found))
+    if (!ncrypt_find_parameter(list, type, &found))
         return FALSE;
     if (found)
         *bytes = (struct bytes){found->pvBuffer, found->cbBuffer};
@@ -135,11 +136,11 @@ static const WCHAR *hash_parameter(const BCryptBufferDesc *list, const WCHAR *mi
     const BCryptBuffer *found;
     const WCHAR *name;
 
-    if (!find_parameter(list, KDF_HASH_ALGORITHM, &found))
+    if (!ncrypt_find_parameter(list, KDF_HASH_ALGORITHM, &found))
         return NULL;
     if (!found)
         return missing;
-    return (name = parameter_text(found)) && hash_size(name) ? name : NULL;
+    return (name = ncrypt_parameter_text(found)) && ncrypt_hash_size(name) ? name : NULL;
 }
 
 /* All parameters of a type, one after another, between the others. */
@@ -167,8 +168,8 @@ static NTSTATUS derive_hash(const struct secret *secret, BOOL hmac, const BCrypt
     }
     if (flags & KDF_USE_SECRET_AS_HMAC_KEY_FLAG)
         key = (struct bytes){secret->data, secret->size};
-    *size = hash_size(algorithm);
-    return hash_parts(algorithm, hmac ? &key : NULL, parts, count, out, *size);
+    *size = ncrypt_hash_size(algorithm);
+    return ncrypt_hash_parts(algorithm, hmac ? &key : NULL, parts, count, out, *size);
 }
 
 static NTSTATUS derive_tls(const struct secret *secret, const BCryptBufferDesc *list, BYTE *out, ULONG *size)
@@ -186,7 +187,7 @@ static NTSTATUS derive_tls(const struct secret *secret, const BCryptBufferDesc *
     if (version < 0x0303) /* TLS1_2_PROTOCOL_VERSION */
         algorithm = NULL;
     *size = 48;
-    return derive_tls_prf(algorithm, (struct bytes){secret->data, secret->size}, label, seed, out, *size);
+    return ncrypt_derive_tls_prf(algorithm, (struct bytes){secret->data, secret->size}, label, seed, out, *size);
 }
 
 static NTSTATUS derive_concatenated(const struct secret *secret, const BCryptBufferDesc *list, BYTE *out, ULONG size)
@@ -199,7 +200,7 @@ static NTSTATUS derive_concatenated(const struct secret *secret, const BCryptBuf
     for (unsigned i = 0; i < 5; i++)
         if (!bytes_parameter(list, KDF_ALGORITHMID + i, &info[i]))
             return DERIVE_INVALID;
-    return derive_concat(algorithm, (struct bytes){secret->data, secret->size}, info, 5, out, size);
+    return ncrypt_derive_concat(algorithm, (struct bytes){secret->data, secret->size}, info, 5, out, size);
 }
 
 static NTSTATUS derive_with_hkdf(const struct secret *secret, const BCryptBufferDesc *list, BYTE *out, ULONG size)
@@ -209,7 +210,7 @@ static NTSTATUS derive_with_hkdf(const struct secret *secret, const BCryptBuffer
 
     if (!algorithm || !bytes_parameter(list, KDF_HKDF_SALT, &salt) || !bytes_parameter(list, KDF_HKDF_INFO, &info))
         return DERIVE_INVALID;
-    return derive_hkdf(algorithm, (struct bytes){secret->data, secret->size}, salt, info, out, size);
+    return ncrypt_derive_hkdf(algorithm, (struct bytes){secret->data, secret->size}, salt, info, out, size);
 }
 
 static void reverse(const struct secret *secret, BYTE *out)
@@ -232,8 +233,8 @@ static SECURITY_STATUS derive(const struct secret *secret, const WCHAR *kdf, con
         *result = room;
         if (!output || !room)
             return NTE_INVALID_PARAMETER;
-        return map_status(kdf[0] == 'S' ? derive_concatenated(secret, list, output, room)
-                                        : derive_with_hkdf(secret, list, output, room));
+        return ncrypt_map_status(kdf[0] == 'S' ? derive_concatenated(secret, list, output, room)
+                                               : derive_with_hkdf(secret, list, output, room));
     }
     if (!wcscmp(kdf, BCRYPT_KDF_HASH) || !wcscmp(kdf, BCRYPT_KDF_HMAC))
     {
@@ -261,7 +262,7 @@ static SECURITY_STATUS derive(const struct secret *secret, const WCHAR *kdf, con
             memcpy(output, value, *result);
     }
     SecureZeroMemory(value, sizeof(value));
-    return map_status(status);
+    return ncrypt_map_status(status);
 }
 
 SECURITY_STATUS WINAPI NCryptDeriveKey(NCRYPT_SECRET_HANDLE handle, LPCWSTR kdf, NCryptBufferDesc *parameters,
@@ -272,9 +273,9 @@ SECURITY_STATUS WINAPI NCryptDeriveKey(NCRYPT_SECRET_HANDLE handle, LPCWSTR kdf,
 
     if (!kdf || !result)
         return NTE_INVALID_PARAMETER;
-    if (!(secret = object_get(handle, KIND_SECRET)))
+    if (!(secret = ncrypt_object_get(handle, KIND_SECRET)))
         return NTE_INVALID_HANDLE;
     status = derive(secret, kdf, parameters, output, room, result, flags);
-    object_release(secret);
+    ncrypt_object_release(secret);
     return status;
 }

@@ -12,20 +12,20 @@ enum
 /* A key with a reference, its lock, and a key of bcrypt.dll; let go of with end_use. */
 static SECURITY_STATUS begin_use(NCRYPT_KEY_HANDLE handle, struct key **key)
 {
-    if (!(*key = object_get(handle, KIND_KEY)))
+    if (!(*key = ncrypt_object_get(handle, KIND_KEY)))
         return NTE_INVALID_HANDLE;
     AcquireSRWLockExclusive(&(*key)->lock);
     if ((*key)->handle)
         return ERROR_SUCCESS;
     ReleaseSRWLockExclusive(&(*key)->lock);
-    object_release(*key);
+    ncrypt_object_release(*key);
     return NTE_BAD_KEY_STATE;
 }
 
 static void end_use(struct key *key)
 {
     ReleaseSRWLockExclusive(&key->lock);
-    object_release(key);
+    ncrypt_object_release(key);
 }
 
 /*
@@ -39,11 +39,11 @@ static BCRYPT_KEY_HANDLE key_for_pss(const struct key *key)
     BYTE *data;
     ULONG size;
 
-    if (native_export(key->handle, key->algorithm, key->private_part, &data, &size))
+    if (ncrypt_native_export(key->handle, key->algorithm, key->private_part, &data, &size))
         return NULL;
-    if (!blob_read(data, size, &blob) || native_import(&blob, &copy))
+    if (!ncrypt_blob_read(data, size, &blob) || ncrypt_native_import(&blob, &copy))
         copy = NULL;
-    secure_free(data, size);
+    ncrypt_secure_free(data, size);
     return copy;
 }
 
@@ -80,12 +80,12 @@ static SECURITY_STATUS check_padding(DWORD flags, const void *padding, DWORD siz
                                         : ((const BCRYPT_PKCS1_PADDING_INFO *)padding)->pszAlgId;
     if (!algorithm)
         return NTE_NOT_SUPPORTED; /* a hash without a name, as TLS 1.1 signs it */
-    if (!hash_size(algorithm))
+    if (!ncrypt_hash_size(algorithm))
         return NTE_NOT_SUPPORTED;
-    if (flags == BCRYPT_PAD_PSS &&
-        (hash_size(algorithm) < 32 || ((const BCRYPT_PSS_PADDING_INFO *)padding)->cbSalt != hash_size(algorithm)))
+    if (flags == BCRYPT_PAD_PSS && (ncrypt_hash_size(algorithm) < 32 ||
+                                    ((const BCRYPT_PSS_PADDING_INFO *)padding)->cbSalt != ncrypt_hash_size(algorithm)))
         return NTE_NOT_SUPPORTED;
-    return hash_size(algorithm) == size ? ERROR_SUCCESS : NTE_INVALID_PARAMETER;
+    return ncrypt_hash_size(algorithm) == size ? ERROR_SUCCESS : NTE_INVALID_PARAMETER;
 }
 
 static SECURITY_STATUS sign(struct key *key, void *padding, const BYTE *hash, DWORD size, BYTE *signature, DWORD room,
@@ -108,7 +108,7 @@ static SECURITY_STATUS sign(struct key *key, void *padding, const BYTE *hash, DW
         if (room < *result)
             return NTE_BUFFER_TOO_SMALL;
         size = fit_hash(key, hash, size, fitted);
-        return map_status(BCryptSignHash(key->handle, NULL, fitted, size, signature, room, &length, 0));
+        return ncrypt_map_status(BCryptSignHash(key->handle, NULL, fitted, size, signature, room, &length, 0));
     }
     if ((status = check_padding(flags, padding, size)))
         return status;
@@ -118,10 +118,11 @@ static SECURITY_STATUS sign(struct key *key, void *padding, const BYTE *hash, DW
     if (room < *result)
         return NTE_BUFFER_TOO_SMALL;
     if (flags != BCRYPT_PAD_PSS)
-        return map_status(BCryptSignHash(key->handle, padding, (BYTE *)hash, size, signature, room, &length, flags));
+        return ncrypt_map_status(
+            BCryptSignHash(key->handle, padding, (BYTE *)hash, size, signature, room, &length, flags));
     if (!(pss = key_for_pss(key)))
         return NTE_NO_MEMORY;
-    status = map_status(BCryptSignHash(pss, padding, (BYTE *)hash, size, signature, room, &length, flags));
+    status = ncrypt_map_status(BCryptSignHash(pss, padding, (BYTE *)hash, size, signature, room, &length, flags));
     BCryptDestroyKey(pss);
     return status;
 }
@@ -157,17 +158,18 @@ static SECURITY_STATUS verify(struct key *key, void *padding, const BYTE *hash, 
         if (length != 2 * key->algorithm->bytes)
             return NTE_BAD_SIGNATURE;
         size = fit_hash(key, hash, size, fitted);
-        return map_status(BCryptVerifySignature(key->handle, NULL, fitted, size, signature, length, 0));
+        return ncrypt_map_status(BCryptVerifySignature(key->handle, NULL, fitted, size, signature, length, 0));
     }
     if ((status = check_padding(flags, padding, size)))
         return status;
     if (length != (key->bits + 7) / 8)
         return NTE_BAD_SIGNATURE;
     if (flags != BCRYPT_PAD_PSS)
-        return map_status(BCryptVerifySignature(key->handle, padding, (BYTE *)hash, size, signature, length, flags));
+        return ncrypt_map_status(
+            BCryptVerifySignature(key->handle, padding, (BYTE *)hash, size, signature, length, flags));
     if (!(pss = key_for_pss(key)))
         return NTE_NO_MEMORY;
-    status = map_status(BCryptVerifySignature(pss, padding, (BYTE *)hash, size, signature, length, flags));
+    status = ncrypt_map_status(BCryptVerifySignature(pss, padding, (BYTE *)hash, size, signature, length, flags));
     BCryptDestroyKey(pss);
     return status;
 }
@@ -196,13 +198,13 @@ static SECURITY_STATUS with_oaep(struct key *key, BOOL encrypt, const BCRYPT_OAE
     ULONG size;
     BYTE *data;
 
-    if ((status = map_status(native_export(key->handle, key->algorithm, !encrypt, &data, &size))))
+    if ((status = ncrypt_map_status(ncrypt_native_export(key->handle, key->algorithm, !encrypt, &data, &size))))
         return status;
-    if (!blob_read(data, size, &blob))
+    if (!ncrypt_blob_read(data, size, &blob))
         status = NTE_INTERNAL_ERROR;
     else
-        status = oaep(&blob, encrypt, padding, in, in_size, out, out_size);
-    secure_free(data, size);
+        status = ncrypt_oaep(&blob, encrypt, padding, in, in_size, out, out_size);
+    ncrypt_secure_free(data, size);
     return status;
 }
 
@@ -225,7 +227,8 @@ static SECURITY_STATUS encrypt(struct key *key, const BYTE *in, DWORD in_size, c
         return with_oaep(key, TRUE, padding, in, in_size, out, &bytes);
     if (in_size + 11 > bytes) /* RFC 8017, 7.2.1 */
         return NTE_INVALID_PARAMETER;
-    return map_status(BCryptEncrypt(key->handle, (BYTE *)in, in_size, NULL, NULL, 0, out, bytes, &length, flags));
+    return ncrypt_map_status(
+        BCryptEncrypt(key->handle, (BYTE *)in, in_size, NULL, NULL, 0, out, bytes, &length, flags));
 }
 
 SECURITY_STATUS WINAPI NCryptEncrypt(NCRYPT_KEY_HANDLE handle, PBYTE in, DWORD in_size, VOID *padding, PBYTE out,
@@ -268,8 +271,8 @@ static SECURITY_STATUS decrypt(struct key *key, const BYTE *in, DWORD in_size, c
         return NTE_NO_MEMORY;
     if (flags == BCRYPT_PAD_OAEP)
         status = with_oaep(key, FALSE, padding, in, in_size, clear, &size);
-    else if ((status = map_status(BCryptDecrypt(key->handle, (BYTE *)in, in_size, NULL, NULL, 0, clear, bytes, &size,
-                                                flags))) == NTE_INTERNAL_ERROR)
+    else if ((status = ncrypt_map_status(BCryptDecrypt(key->handle, (BYTE *)in, in_size, NULL, NULL, 0, clear, bytes,
+                                                       &size, flags))) == NTE_INTERNAL_ERROR)
         status = NTE_INVALID_PARAMETER; /* as Windows says of what does not decrypt */
     if (!status)
     {
@@ -279,7 +282,7 @@ static SECURITY_STATUS decrypt(struct key *key, const BYTE *in, DWORD in_size, c
         else
             memcpy(out, clear, size);
     }
-    secure_free(clear, bytes);
+    ncrypt_secure_free(clear, bytes);
     return status;
 }
 

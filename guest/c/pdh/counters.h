@@ -109,43 +109,44 @@ struct drive
 };
 
 /* names.c */
-BOOL same_name(const WCHAR *a, const WCHAR *b);
-void copy_name(WCHAR *to, const WCHAR *from, size_t room);
-void number_name(WCHAR *to, const WCHAR *before, unsigned long number);
-BOOL matches(const WCHAR *pattern, const WCHAR *name);
+BOOL pdh_same_name(const WCHAR *a, const WCHAR *b);
+void pdh_copy_name(WCHAR *to, const WCHAR *from, size_t room);
+void pdh_number_name(WCHAR *to, const WCHAR *before, unsigned long number);
+BOOL pdh_matches(const WCHAR *pattern, const WCHAR *name);
 /*
  * Takes \\machine\Object(instance)\Counter apart; the machine and the instance may be missing. Each part has room for
  * PATH_PART_CHARS.
  */
-LONG parse_path(const WCHAR *path, WCHAR *object, WCHAR *instance, WCHAR *counter);
+LONG pdh_parse_path(const WCHAR *path, WCHAR *object, WCHAR *instance, WCHAR *counter);
 
 /* defs.c: NULL and a PDH status if Windows would not know it either. */
-const struct object_def *find_object(const WCHAR *name);
-const struct counter_def *find_counter(const WCHAR *object, const WCHAR *counter, LONG *status);
-const struct object_def *object_at(int index);
-const struct counter_def *counter_at(int index);
+const struct object_def *pdh_find_object(const WCHAR *name);
+const struct counter_def *pdh_find_counter(const WCHAR *object, const WCHAR *counter, LONG *status);
+const struct object_def *pdh_object_at(int index);
+const struct counter_def *pdh_counter_at(int index);
 
 /* parse.c: rows from the texts of /proc, each of which may be NULL. */
-struct row *add_row(struct table *table, const WCHAR *name);
-void set_field(struct row *row, int field, LONGLONG value);
+struct row *pdh_add_row(struct table *table, const WCHAR *name);
+void pdh_set_field(struct row *row, int field, LONGLONG value);
 struct processor_texts
 {
     const char *stat, *interrupts, *softirqs, *cpuinfo;
 };
-void parse_processors(struct table *out, const struct processor_texts *texts, BOOL with_group);
-void parse_memory(struct table *out, const char *meminfo, const char *vmstat);
-void parse_network(struct table *out, const char *dev);
-void parse_volumes(struct table *out, const char *diskstats, LONGLONG uptime, const struct drive *drives, int count);
-void parse_disks(struct table *out, const char *diskstats, LONGLONG uptime, const struct drive *drives, int count);
-void parse_system(struct table *out, const char *stat, LONGLONG uptime, LONGLONG processes, LONGLONG threads);
-LONGLONG parse_uptime(const char *text);
-LONGLONG anonymous_memory(const char *meminfo);
+void pdh_parse_processors(struct table *out, const struct processor_texts *texts, BOOL with_group);
+void pdh_parse_memory(struct table *out, const char *meminfo, const char *vmstat);
+void pdh_parse_network(struct table *out, const char *dev);
+void pdh_parse_volumes(struct table *out, const char *diskstats, LONGLONG uptime, const struct drive *drives,
+                       int count);
+void pdh_parse_disks(struct table *out, const char *diskstats, LONGLONG uptime, const struct drive *drives, int count);
+void pdh_parse_system(struct table *out, const char *stat, LONGLONG uptime, LONGLONG processes, LONGLONG threads);
+LONGLONG pdh_parse_uptime(const char *text);
+LONGLONG pdh_anonymous_memory(const char *meminfo);
 
 /* figure.c */
-struct raw raw_of(const struct counter_def *def, const struct table *table, const struct row *row);
-BOOL figure(DWORD type, const struct raw *now, const struct raw *before, BOOL cap, double *value);
+struct raw pdh_raw_of(const struct counter_def *def, const struct table *table, const struct row *row);
+BOOL pdh_figure(DWORD type, const struct raw *now, const struct raw *before, BOOL cap, double *value);
 
 /* sources.c: measures a source. FALSE if it cannot be read. */
-BOOL take_table(enum source source, struct table *out);
+BOOL pdh_take_table(enum source source, struct table *out);
 
 #endif

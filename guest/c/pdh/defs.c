@@ -209,31 +209,31 @@ enum
     COUNTERS = sizeof(counters) / sizeof(counters[0]),
 };
 
-const struct object_def *object_at(int index)
+const struct object_def *pdh_object_at(int index)
 {
     return index < OBJECTS ? &objects[index] : NULL;
 }
 
-const struct counter_def *counter_at(int index)
+const struct counter_def *pdh_counter_at(int index)
 {
     return index < COUNTERS ? &counters[index] : NULL;
 }
 
-const struct object_def *find_object(const WCHAR *name)
+const struct object_def *pdh_find_object(const WCHAR *name)
 {
     for (int i = 0; i < OBJECTS; i++)
-        if (same_name(objects[i].name, name))
+        if (pdh_same_name(objects[i].name, name))
             return &objects[i];
     return NULL;
 }
 
-const struct counter_def *find_counter(const WCHAR *object, const WCHAR *counter, LONG *status)
+const struct counter_def *pdh_find_counter(const WCHAR *object, const WCHAR *counter, LONG *status)
 {
-    const struct object_def *of = find_object(object);
+    const struct object_def *of = pdh_find_object(object);
 
     *status = (LONG)(of ? PDH_CSTATUS_NO_COUNTER : PDH_CSTATUS_NO_OBJECT);
     for (int i = 0; of && i < COUNTERS; i++)
-        if (counters[i].object == of && same_name(counters[i].name, counter))
+        if (counters[i].object == of && pdh_same_name(counters[i].name, counter))
         {
             *status = 0;
             return &counters[i];

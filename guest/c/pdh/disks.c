@@ -21,15 +21,15 @@ static BOOL take_device(const char *line, struct device *device)
     LONGLONG major, minor;
     int columns = 0;
 
-    if (!take_number(&line, &major) || !take_number(&line, &minor))
+    if (!pdh_take_number(&line, &major) || !pdh_take_number(&line, &minor))
         return FALSE;
     device->major = (unsigned)major;
     device->minor = (unsigned)minor;
-    device->name = line = skip_blanks(line);
+    device->name = line = pdh_skip_blanks(line);
     while (*line && *line != ' ' && *line != '\n')
         line++;
     device->name_end = line;
-    while (columns < DISK_COLUMNS && take_number(&line, &device->column[columns]))
+    while (columns < DISK_COLUMNS && pdh_take_number(&line, &device->column[columns]))
         columns++;
     return columns == DISK_COLUMNS;
 }
@@ -44,21 +44,21 @@ static void add_device(struct row *row, const struct device *device, LONGLONG up
     LONGLONG read_time = c[3] * (TIME_BASE / 1000), write_time = c[7] * (TIME_BASE / 1000),
              busy = c[9] * (TIME_BASE / 1000);
 
-    add_to(row, DISK_READS, c[0]);
-    add_to(row, DISK_READ_BYTES, c[2] * SECTOR);
-    add_to(row, DISK_READ_TIME, read_time);
-    add_to(row, DISK_WRITES, c[4]);
-    add_to(row, DISK_WRITE_BYTES, c[6] * SECTOR);
-    add_to(row, DISK_WRITE_TIME, write_time);
-    add_to(row, DISK_QUEUE, c[8]);
-    add_to(row, DISK_TRANSFERS, c[0] + c[4]);
-    add_to(row, DISK_BYTES, (c[2] + c[6]) * SECTOR);
-    add_to(row, DISK_TRANSFER_TIME, read_time + write_time);
-    add_to(row, DISK_IDLE, uptime > busy ? uptime - busy : 0);
+    pdh_add_to(row, DISK_READS, c[0]);
+    pdh_add_to(row, DISK_READ_BYTES, c[2] * SECTOR);
+    pdh_add_to(row, DISK_READ_TIME, read_time);
+    pdh_add_to(row, DISK_WRITES, c[4]);
+    pdh_add_to(row, DISK_WRITE_BYTES, c[6] * SECTOR);
+    pdh_add_to(row, DISK_WRITE_TIME, write_time);
+    pdh_add_to(row, DISK_QUEUE, c[8]);
+    pdh_add_to(row, DISK_TRANSFERS, c[0] + c[4]);
+    pdh_add_to(row, DISK_BYTES, (c[2] + c[6]) * SECTOR);
+    pdh_add_to(row, DISK_TRANSFER_TIME, read_time + write_time);
+    pdh_add_to(row, DISK_IDLE, uptime > busy ? uptime - busy : 0);
 }
 
 /* Each drive, C:, with the figures of the disk that it is on, if that is known. */
-void parse_volumes(struct table *out, const char *diskstats, LONGLONG uptime, const struct drive *drives, int count)
+void pdh_parse_volumes(struct table *out, const char *diskstats, LONGLONG uptime, const struct drive *drives, int count)
 {
     struct row total = {L"_Total", 0, {0}}, *row;
     int known = 0;
@@ -68,12 +68,12 @@ void parse_volumes(struct table *out, const char *diskstats, LONGLONG uptime, co
         WCHAR name[] = {drives[i].letter, ':', 0};
         struct device device;
 
-        row = add_row(out, name);
-        set_field(row, DISK_FREE_MB, drives[i].free / MEGABYTE);
-        set_field(row, DISK_SIZE_MB, drives[i].size / MEGABYTE);
-        add_to(&total, DISK_FREE_MB, drives[i].free / MEGABYTE);
-        add_to(&total, DISK_SIZE_MB, drives[i].size / MEGABYTE);
-        for (const char *line = diskstats; drives[i].on_device && line && *line; line = next_line(line))
+        row = pdh_add_row(out, name);
+        pdh_set_field(row, DISK_FREE_MB, drives[i].free / MEGABYTE);
+        pdh_set_field(row, DISK_SIZE_MB, drives[i].size / MEGABYTE);
+        pdh_add_to(&total, DISK_FREE_MB, drives[i].free / MEGABYTE);
+        pdh_add_to(&total, DISK_SIZE_MB, drives[i].size / MEGABYTE);
+        for (const char *line = diskstats; drives[i].on_device && line && *line; line = pdh_next_line(line))
         {
             if (!take_device(line, &device) || device.major != drives[i].major || device.minor != drives[i].minor)
                 continue;
@@ -87,7 +87,7 @@ void parse_volumes(struct table *out, const char *diskstats, LONGLONG uptime, co
         return;
     if (known)
         total.value[DISK_IDLE] /= known;
-    if ((row = add_row(out, L"_Total")))
+    if ((row = pdh_add_row(out, L"_Total")))
         *row = total;
 }
 
@@ -105,11 +105,11 @@ static BOOL is_disk(const struct device *device)
     static const char *const letters[] = {"sd", "vd", "xvd", "hd"}, *const numbers[] = {"nvme", "mmcblk", "nbd"};
 
     for (unsigned i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
-        if (after(device->name, letters[i]))
+        if (pdh_after(device->name, letters[i]))
             return !ends_in_digit(device);
     for (unsigned i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
     {
-        const char *at = after(device->name, numbers[i]);
+        const char *at = pdh_after(device->name, numbers[i]);
 
         if (!at)
             continue;
@@ -143,11 +143,11 @@ static void disk_name(WCHAR *name, unsigned long number, const struct device *di
 {
     size_t at = 0;
 
-    number_name(name, L"", number);
+    pdh_number_name(name, L"", number);
     while (name[at])
         at++;
     for (int i = 0; i < count; i++)
-        for (const char *line = diskstats; drives[i].on_device && *line; line = next_line(line))
+        for (const char *line = diskstats; drives[i].on_device && *line; line = pdh_next_line(line))
         {
             struct device device;
 
@@ -162,12 +162,12 @@ static void disk_name(WCHAR *name, unsigned long number, const struct device *di
     name[at] = 0;
 }
 
-void parse_disks(struct table *out, const char *diskstats, LONGLONG uptime, const struct drive *drives, int count)
+void pdh_parse_disks(struct table *out, const char *diskstats, LONGLONG uptime, const struct drive *drives, int count)
 {
     struct row total = {L"_Total", 0, {0}}, *row;
     unsigned long disks = 0;
 
-    for (const char *line = diskstats; *line; line = next_line(line))
+    for (const char *line = diskstats; *line; line = pdh_next_line(line))
     {
         WCHAR name[NAME_MAX_CHARS];
         struct device device;
@@ -175,13 +175,13 @@ void parse_disks(struct table *out, const char *diskstats, LONGLONG uptime, cons
         if (!take_device(line, &device) || !is_disk(&device))
             continue;
         disk_name(name, disks++, &device, diskstats, drives, count);
-        row = add_row(out, name);
+        row = pdh_add_row(out, name);
         add_device(row, &device, uptime);
         add_device(&total, &device, uptime);
     }
     if (!disks)
         return;
     total.value[DISK_IDLE] /= (LONGLONG)disks;
-    if ((row = add_row(out, L"_Total")))
+    if ((row = pdh_add_row(out, L"_Total")))
         *row = total;
 }

@@ -3,7 +3,7 @@
 
 #include <winperf.h>
 
-struct raw raw_of(const struct counter_def *def, const struct table *table, const struct row *row)
+struct raw pdh_raw_of(const struct counter_def *def, const struct table *table, const struct row *row)
 {
     struct raw raw = {FALSE, 0, 0};
 
@@ -33,7 +33,7 @@ static double percent(double share, BOOL cap)
 }
 
 /* figure computes a counter's value for one instance. FALSE if it needs an earlier value that is not there. */
-BOOL figure(DWORD type, const struct raw *now, const struct raw *before, BOOL cap, double *value)
+BOOL pdh_figure(DWORD type, const struct raw *now, const struct raw *before, BOOL cap, double *value)
 {
     double first, second;
 

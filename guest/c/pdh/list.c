@@ -56,8 +56,8 @@ static BOOL is_here(const WCHAR *machine)
         return TRUE;
     while (*machine == '\\')
         machine++;
-    return same_name(machine, L"localhost") || same_name(machine, L".") ||
-           (GetComputerNameW(own, &length) && same_name(machine, own));
+    return pdh_same_name(machine, L"localhost") || pdh_same_name(machine, L".") ||
+           (GetComputerNameW(own, &length) && pdh_same_name(machine, own));
 }
 
 PDH_STATUS WINAPI PdhEnumObjectsW(LPCWSTR source, LPCWSTR machine, LPWSTR objects, LPDWORD size, DWORD detail,
@@ -74,7 +74,7 @@ PDH_STATUS WINAPI PdhEnumObjectsW(LPCWSTR source, LPCWSTR machine, LPWSTR object
         return (PDH_STATUS)PDH_NOT_IMPLEMENTED;
     if (!is_here(machine))
         return (PDH_STATUS)PDH_CSTATUS_NO_MACHINE;
-    for (int i = 0; (object = object_at(i)); i++)
+    for (int i = 0; (object = pdh_object_at(i)); i++)
         put_item(&list, object->name);
     return end_list(&list, size);
 }
@@ -84,7 +84,7 @@ PDH_STATUS WINAPI PdhEnumObjectItemsW(LPCWSTR source, LPCWSTR machine, LPCWSTR o
                                       DWORD flags)
 {
     struct list names = list_in(counters, counters_size), rows = list_in(instances, instances_size);
-    const struct object_def *found = object ? find_object(object) : NULL;
+    const struct object_def *found = object ? pdh_find_object(object) : NULL;
     const struct counter_def *def;
     struct table table;
     PDH_STATUS status;
@@ -99,7 +99,7 @@ PDH_STATUS WINAPI PdhEnumObjectItemsW(LPCWSTR source, LPCWSTR machine, LPCWSTR o
         return (PDH_STATUS)PDH_CSTATUS_NO_MACHINE;
     if (!found)
         return (PDH_STATUS)PDH_CSTATUS_NO_OBJECT;
-    for (int i = 0; (def = counter_at(i)); i++)
+    for (int i = 0; (def = pdh_counter_at(i)); i++)
         if (def->object == found)
             put_item(&names, def->name);
     status = end_list(&names, counters_size);
@@ -108,7 +108,7 @@ PDH_STATUS WINAPI PdhEnumObjectItemsW(LPCWSTR source, LPCWSTR machine, LPCWSTR o
         *instances_size = 0;
         return status;
     }
-    take_table(found->source, &table);
+    pdh_take_table(found->source, &table);
     for (int i = 0; i < table.count; i++)
         put_item(&rows, table.rows[i].name);
     free(table.rows);
@@ -144,7 +144,7 @@ static void put_paths(struct list *list, const struct counter_def *def, const WC
         return;
     }
     for (int i = 0; i < table->count; i++)
-        if (matches(pattern, table->rows[i].name))
+        if (pdh_matches(pattern, table->rows[i].name))
             put_path(list, def, table->rows[i].name);
 }
 
@@ -161,15 +161,15 @@ PDH_STATUS WINAPI PdhExpandWildCardPathW(LPCWSTR source, LPCWSTR path, LPWSTR pa
         return (PDH_STATUS)PDH_INVALID_ARGUMENT;
     if (source)
         return (PDH_STATUS)PDH_NOT_IMPLEMENTED;
-    if (parse_path(path, object, pattern, counter))
+    if (pdh_parse_path(path, object, pattern, counter))
         return (PDH_STATUS)PDH_INVALID_PATH;
-    if (!(found = find_object(object)))
+    if (!(found = pdh_find_object(object)))
         return (PDH_STATUS)PDH_CSTATUS_NO_OBJECT;
-    take_table(found->source, &table);
-    for (int i = 0; (def = counter_at(i)); i++)
+    pdh_take_table(found->source, &table);
+    for (int i = 0; (def = pdh_counter_at(i)); i++)
     {
         if (def->object != found ||
-            !(flags & PDH_NOEXPANDCOUNTERS ? same_name(counter, def->name) : matches(counter, def->name)))
+            !(flags & PDH_NOEXPANDCOUNTERS ? pdh_same_name(counter, def->name) : pdh_matches(counter, def->name)))
             continue;
         known = TRUE;
         put_paths(&list, def, pattern, &table, flags);

@@ -8,7 +8,7 @@ static WCHAR lower(WCHAR c)
     return c >= 'A' && c <= 'Z' ? (WCHAR)(c - 'A' + 'a') : c;
 }
 
-BOOL same_name(const WCHAR *a, const WCHAR *b)
+BOOL pdh_same_name(const WCHAR *a, const WCHAR *b)
 {
     for (; *a && lower(*a) == lower(*b); a++, b++)
     {
@@ -17,7 +17,7 @@ BOOL same_name(const WCHAR *a, const WCHAR *b)
 }
 
 /* Copies what there is room for, and ends it. */
-void copy_name(WCHAR *to, const WCHAR *from, size_t room)
+void pdh_copy_name(WCHAR *to, const WCHAR *from, size_t room)
 {
     size_t i = 0;
 
@@ -27,13 +27,13 @@ void copy_name(WCHAR *to, const WCHAR *from, size_t room)
 }
 
 /* Writes a name that ends in a number; to has room for NAME_MAX_CHARS. */
-void number_name(WCHAR *to, const WCHAR *before, unsigned long number)
+void pdh_number_name(WCHAR *to, const WCHAR *before, unsigned long number)
 {
     WCHAR digits[24];
     size_t at = 0;
     int n = 0;
 
-    copy_name(to, before, NAME_MAX_CHARS - sizeof(digits) / sizeof(digits[0]));
+    pdh_copy_name(to, before, NAME_MAX_CHARS - sizeof(digits) / sizeof(digits[0]));
     while (to[at])
         at++;
     do
@@ -45,7 +45,7 @@ void number_name(WCHAR *to, const WCHAR *before, unsigned long number)
 }
 
 /* Whether a name is what an instance in a path stands for: * stands for any characters. */
-BOOL matches(const WCHAR *pattern, const WCHAR *name)
+BOOL pdh_matches(const WCHAR *pattern, const WCHAR *name)
 {
     const WCHAR *star = NULL, *from = NULL;
 
@@ -88,7 +88,7 @@ static BOOL take_part(WCHAR *to, const WCHAR *from, const WCHAR *end)
     return TRUE;
 }
 
-LONG parse_path(const WCHAR *path, WCHAR *object, WCHAR *instance, WCHAR *counter)
+LONG pdh_parse_path(const WCHAR *path, WCHAR *object, WCHAR *instance, WCHAR *counter)
 {
     const WCHAR *open = NULL, *close = NULL, *slash = NULL, *end;
 

@@ -14,7 +14,7 @@ enum
     NET_COLUMNS = 16,
 };
 
-struct row *add_row(struct table *table, const WCHAR *name)
+struct row *pdh_add_row(struct table *table, const WCHAR *name)
 {
     struct row *row;
 
@@ -32,11 +32,11 @@ struct row *add_row(struct table *table, const WCHAR *name)
     row->have = 0;
     for (int i = 0; i < FIELDS_MAX; i++)
         row->value[i] = 0;
-    copy_name(row->name, name, NAME_MAX_CHARS);
+    pdh_copy_name(row->name, name, NAME_MAX_CHARS);
     return row;
 }
 
-void set_field(struct row *row, int field, LONGLONG value)
+void pdh_set_field(struct row *row, int field, LONGLONG value)
 {
     if (!row)
         return; /* no memory: the instance is left out */
@@ -47,12 +47,12 @@ void set_field(struct row *row, int field, LONGLONG value)
 /* The number after the word that begins a line. FALSE if there is no such line. */
 static BOOL number_after(const char *text, const char *word, LONGLONG *number)
 {
-    for (const char *line = text; line && *line; line = next_line(line))
+    for (const char *line = text; line && *line; line = pdh_next_line(line))
     {
-        const char *at = after(line, word);
+        const char *at = pdh_after(line, word);
 
         if (at)
-            return take_number(&at, number);
+            return pdh_take_number(&at, number);
     }
     return FALSE;
 }
@@ -66,11 +66,11 @@ static LONGLONG number_or_0(const char *text, const char *word)
 }
 
 /* Seconds with a fraction, as units of 100 ns. */
-LONGLONG parse_uptime(const char *text)
+LONGLONG pdh_parse_uptime(const char *text)
 {
     LONGLONG seconds = 0, unit = TIME_BASE;
 
-    if (!text || !take_number(&text, &seconds))
+    if (!text || !pdh_take_number(&text, &seconds))
         return 0;
     seconds *= TIME_BASE;
     if (*text == '.')
@@ -88,14 +88,14 @@ struct columns
 /* The processors in the first line of /proc/interrupts and /proc/softirqs. */
 static void take_columns(const char *text, struct columns *columns)
 {
-    const char *at = skip_blanks(text);
+    const char *at = pdh_skip_blanks(text);
     LONGLONG id;
 
     columns->count = 0;
-    while (columns->count < PROCESSORS_MAX && (at = after(at, "CPU")) && take_number(&at, &id))
+    while (columns->count < PROCESSORS_MAX && (at = pdh_after(at, "CPU")) && pdh_take_number(&at, &id))
     {
         columns->ids[columns->count++] = (unsigned)id;
-        at = skip_blanks(at);
+        at = pdh_skip_blanks(at);
     }
 }
 
@@ -116,22 +116,22 @@ static void add_columns(struct table *table, const unsigned *ids, int count, con
     if (!text)
         return;
     take_columns(text, &columns);
-    for (const char *line = next_line(text); *line; line = next_line(line))
+    for (const char *line = pdh_next_line(text); *line; line = pdh_next_line(line))
     {
-        const char *at = skip_blanks(line);
+        const char *at = pdh_skip_blanks(line);
         LONGLONG number;
 
-        if (word && !after(at, word))
+        if (word && !pdh_after(at, word))
             continue;
-        if (after(at, "ERR:") || after(at, "MIS:")) /* one number of the machine */
+        if (pdh_after(at, "ERR:") || pdh_after(at, "MIS:")) /* one number of the machine */
             continue;
         while (*at && *at != '\n' && *at != ':')
             at++;
         if (*at != ':')
             continue;
         at++;
-        for (int i = 0; i < columns.count && take_number(&at, &number); i++)
-            add_to(row_of_processor(table, ids, count, columns.ids[i]), field, number);
+        for (int i = 0; i < columns.count && pdh_take_number(&at, &number); i++)
+            pdh_add_to(row_of_processor(table, ids, count, columns.ids[i]), field, number);
     }
 }
 
@@ -143,38 +143,38 @@ static void set_times(struct row *row, const char *at, int share)
 {
     LONGLONG t[8] = {0}, all = 0, idle, kernel;
 
-    for (int i = 0; i < 8 && take_number(&at, &t[i]); i++)
+    for (int i = 0; i < 8 && pdh_take_number(&at, &t[i]); i++)
         all += t[i] = t[i] * TICK / share;
     idle = t[3] + t[4];
     kernel = t[2] + t[5] + t[6];
-    set_field(row, CPU_ALL, all);
-    set_field(row, CPU_IDLE, idle);
-    set_field(row, CPU_USER, t[0] + t[1]);
-    set_field(row, CPU_KERNEL, kernel);
-    set_field(row, CPU_INTERRUPT, t[5]);
-    set_field(row, CPU_DPC, t[6]);
-    set_field(row, CPU_PRIORITY, all - idle - t[1]);
-    set_field(row, CPU_WORK, 100 * (all - idle));
-    set_field(row, CPU_KERNEL_WORK, 100 * kernel);
-    set_field(row, CPU_PERCENT_BASE, all);
+    pdh_set_field(row, CPU_ALL, all);
+    pdh_set_field(row, CPU_IDLE, idle);
+    pdh_set_field(row, CPU_USER, t[0] + t[1]);
+    pdh_set_field(row, CPU_KERNEL, kernel);
+    pdh_set_field(row, CPU_INTERRUPT, t[5]);
+    pdh_set_field(row, CPU_DPC, t[6]);
+    pdh_set_field(row, CPU_PRIORITY, all - idle - t[1]);
+    pdh_set_field(row, CPU_WORK, 100 * (all - idle));
+    pdh_set_field(row, CPU_KERNEL_WORK, 100 * kernel);
+    pdh_set_field(row, CPU_PERCENT_BASE, all);
 }
 
 static void set_frequencies(struct table *table, const unsigned *ids, int count, const char *cpuinfo)
 {
     struct row *row = NULL;
 
-    for (const char *line = cpuinfo; line && *line; line = next_line(line))
+    for (const char *line = cpuinfo; line && *line; line = pdh_next_line(line))
     {
-        const char *at = after(line, "processor"), *mhz = after(line, "cpu MHz");
+        const char *at = pdh_after(line, "processor"), *mhz = pdh_after(line, "cpu MHz");
         LONGLONG number;
 
         for (at = at ? at : mhz; at && (*at == ' ' || *at == '\t' || *at == ':'); at++)
         {
         }
-        if (!at || !take_number(&at, &number))
+        if (!at || !pdh_take_number(&at, &number))
             continue;
         if (mhz)
-            set_field(row, CPU_MHZ, number);
+            pdh_set_field(row, CPU_MHZ, number);
         else
             row = row_of_processor(table, ids, count, (unsigned)number);
     }
@@ -182,7 +182,7 @@ static void set_frequencies(struct table *table, const unsigned *ids, int count,
 
 static void add_total(struct table *table, int processors, const WCHAR *name, const char *line)
 {
-    struct row *total = add_row(table, name);
+    struct row *total = pdh_add_row(table, name);
     static const int summed[] = {CPU_INTERRUPTS, CPU_CLOCK_INTERRUPTS, CPU_DPCS, CPU_MHZ};
 
     if (!total)
@@ -191,7 +191,7 @@ static void add_total(struct table *table, int processors, const WCHAR *name, co
     for (unsigned f = 0; f < sizeof(summed) / sizeof(summed[0]); f++)
         for (int i = 0; i < processors; i++)
             if (table->rows[i].have >> summed[f] & 1)
-                add_to(total, summed[f], table->rows[i].value[summed[f]]);
+                pdh_add_to(total, summed[f], table->rows[i].value[summed[f]]);
     if (total->have >> CPU_MHZ & 1)
         total->value[CPU_MHZ] /= processors;
 }
@@ -200,15 +200,15 @@ static void add_total(struct table *table, int processors, const WCHAR *name, co
  * Each processor, and _Total, which is their average. with_group names them as Processor Information does: 0,3 for the
  * processor 3 of the group 0.
  */
-void parse_processors(struct table *out, const struct processor_texts *texts, BOOL with_group)
+void pdh_parse_processors(struct table *out, const struct processor_texts *texts, BOOL with_group)
 {
     unsigned ids[PROCESSORS_MAX];
     const char *all = NULL;
     int count = 0;
 
-    for (const char *line = texts->stat; *line; line = next_line(line))
+    for (const char *line = texts->stat; *line; line = pdh_next_line(line))
     {
-        const char *at = after(line, "cpu");
+        const char *at = pdh_after(line, "cpu");
         WCHAR name[NAME_MAX_CHARS];
         LONGLONG id;
 
@@ -219,10 +219,10 @@ void parse_processors(struct table *out, const struct processor_texts *texts, BO
             all = at;
             continue;
         }
-        if (!take_number(&at, &id) || count == PROCESSORS_MAX)
+        if (!pdh_take_number(&at, &id) || count == PROCESSORS_MAX)
             continue;
-        number_name(name, with_group ? L"0," : L"", (unsigned long)id);
-        struct row *row = add_row(out, name);
+        pdh_number_name(name, with_group ? L"0," : L"", (unsigned long)id);
+        struct row *row = pdh_add_row(out, name);
         if (!row)
             return;
         set_times(row, at, 1);
@@ -239,39 +239,39 @@ void parse_processors(struct table *out, const struct processor_texts *texts, BO
     add_total(out, count, L"_Total", all);
 }
 
-LONGLONG anonymous_memory(const char *meminfo)
+LONGLONG pdh_anonymous_memory(const char *meminfo)
 {
     return number_or_0(meminfo, "AnonPages:") * 1024;
 }
 
-void parse_memory(struct table *out, const char *meminfo, const char *vmstat)
+void pdh_parse_memory(struct table *out, const char *meminfo, const char *vmstat)
 {
-    struct row *row = add_row(out, L"");
+    struct row *row = pdh_add_row(out, L"");
     LONGLONG total = number_or_0(meminfo, "MemTotal:") * 1024, free = number_or_0(meminfo, "MemFree:") * 1024;
     LONGLONG available = number_or_0(meminfo, "MemAvailable:") * 1024, swap = number_or_0(meminfo, "SwapTotal:") * 1024;
     LONGLONG in = number_or_0(vmstat, "pswpin "), output = number_or_0(vmstat, "pswpout ");
 
-    set_field(row, MEM_COMMITTED, total - available + swap - number_or_0(meminfo, "SwapFree:") * 1024);
-    set_field(row, MEM_LIMIT, total + swap);
-    set_field(row, MEM_AVAILABLE, available);
-    set_field(row, MEM_AVAILABLE_KB, available / 1024);
-    set_field(row, MEM_AVAILABLE_MB, available / MEGABYTE);
-    set_field(row, MEM_CACHE, number_or_0(meminfo, "Cached:") * 1024);
-    set_field(row, MEM_UNUSED, free);
-    set_field(row, MEM_STANDBY, available > free ? available - free : 0);
-    set_field(row, MEM_MODIFIED, (number_or_0(meminfo, "Dirty:") + number_or_0(meminfo, "Writeback:")) * 1024);
-    set_field(row, MEM_NONPAGED,
-              (number_or_0(meminfo, "SUnreclaim:") + number_or_0(meminfo, "KernelStack:") +
-               number_or_0(meminfo, "PageTables:")) *
-                  1024);
-    set_field(row, MEM_PAGED, number_or_0(meminfo, "SReclaimable:") * 1024);
+    pdh_set_field(row, MEM_COMMITTED, total - available + swap - number_or_0(meminfo, "SwapFree:") * 1024);
+    pdh_set_field(row, MEM_LIMIT, total + swap);
+    pdh_set_field(row, MEM_AVAILABLE, available);
+    pdh_set_field(row, MEM_AVAILABLE_KB, available / 1024);
+    pdh_set_field(row, MEM_AVAILABLE_MB, available / MEGABYTE);
+    pdh_set_field(row, MEM_CACHE, number_or_0(meminfo, "Cached:") * 1024);
+    pdh_set_field(row, MEM_UNUSED, free);
+    pdh_set_field(row, MEM_STANDBY, available > free ? available - free : 0);
+    pdh_set_field(row, MEM_MODIFIED, (number_or_0(meminfo, "Dirty:") + number_or_0(meminfo, "Writeback:")) * 1024);
+    pdh_set_field(row, MEM_NONPAGED,
+                  (number_or_0(meminfo, "SUnreclaim:") + number_or_0(meminfo, "KernelStack:") +
+                   number_or_0(meminfo, "PageTables:")) *
+                      1024);
+    pdh_set_field(row, MEM_PAGED, number_or_0(meminfo, "SReclaimable:") * 1024);
     if (!vmstat)
         return;
-    set_field(row, MEM_FAULTS, number_or_0(vmstat, "pgfault "));
-    set_field(row, MEM_READS, number_or_0(vmstat, "pgmajfault "));
-    set_field(row, MEM_SWAPPED_IN, in);
-    set_field(row, MEM_SWAPPED_OUT, output);
-    set_field(row, MEM_SWAPPED, in + output);
+    pdh_set_field(row, MEM_FAULTS, number_or_0(vmstat, "pgfault "));
+    pdh_set_field(row, MEM_READS, number_or_0(vmstat, "pgmajfault "));
+    pdh_set_field(row, MEM_SWAPPED_IN, in);
+    pdh_set_field(row, MEM_SWAPPED_OUT, output);
+    pdh_set_field(row, MEM_SWAPPED, in + output);
 }
 
 /*
@@ -292,49 +292,49 @@ static void adapter_name(WCHAR *name, const char *from, const char *end)
 }
 
 /* /proc/net/dev, without the loopback, which Windows counts nowhere. */
-void parse_network(struct table *out, const char *dev)
+void pdh_parse_network(struct table *out, const char *dev)
 {
     static const int columns[] = {0, 1, 2, 3, 8, 9, 10, 11}; /* in the order of NET_RX_BYTES ... NET_TX_DROPPED */
 
-    for (const char *line = dev; *line; line = next_line(line))
+    for (const char *line = dev; *line; line = pdh_next_line(line))
     {
-        const char *name = skip_blanks(line), *at = name;
+        const char *name = pdh_skip_blanks(line), *at = name;
         WCHAR instance[NAME_MAX_CHARS];
         LONGLONG v[NET_COLUMNS] = {0};
         struct row *row;
 
         while (*at && *at != '\n' && *at != ':')
             at++;
-        if (*at != ':' || after(name, "lo:"))
+        if (*at != ':' || pdh_after(name, "lo:"))
             continue;
         adapter_name(instance, name, at);
         at++;
-        for (int i = 0; i < NET_COLUMNS && take_number(&at, &v[i]); i++)
+        for (int i = 0; i < NET_COLUMNS && pdh_take_number(&at, &v[i]); i++)
         {
         }
-        row = add_row(out, instance);
+        row = pdh_add_row(out, instance);
         for (int i = 0; i <= NET_TX_DROPPED; i++)
-            set_field(row, i, v[columns[i]]);
-        set_field(row, NET_BYTES, v[0] + v[8]);
-        set_field(row, NET_PACKETS, v[1] + v[9]);
+            pdh_set_field(row, i, v[columns[i]]);
+        pdh_set_field(row, NET_BYTES, v[0] + v[8]);
+        pdh_set_field(row, NET_PACKETS, v[1] + v[9]);
     }
 }
 
 /* The queue are the threads that could run and do not: those that run are at most as many as there are processors. */
-void parse_system(struct table *out, const char *stat, LONGLONG uptime, LONGLONG processes, LONGLONG threads)
+void pdh_parse_system(struct table *out, const char *stat, LONGLONG uptime, LONGLONG processes, LONGLONG threads)
 {
-    struct row *row = add_row(out, L"");
+    struct row *row = pdh_add_row(out, L"");
     LONGLONG running = number_or_0(stat, "procs_running "), processors = 0;
 
-    for (const char *line = stat; *line; line = next_line(line))
+    for (const char *line = stat; *line; line = pdh_next_line(line))
     {
-        const char *at = after(line, "cpu");
+        const char *at = pdh_after(line, "cpu");
 
         processors += at && *at >= '0' && *at <= '9';
     }
-    set_field(row, SYS_BOOT, out->date - uptime);
-    set_field(row, SYS_PROCESSES, processes);
-    set_field(row, SYS_THREADS, threads);
-    set_field(row, SYS_SWITCHES, number_or_0(stat, "ctxt "));
-    set_field(row, SYS_QUEUE, running > processors ? running - processors : 0);
+    pdh_set_field(row, SYS_BOOT, out->date - uptime);
+    pdh_set_field(row, SYS_PROCESSES, processes);
+    pdh_set_field(row, SYS_THREADS, threads);
+    pdh_set_field(row, SYS_SWITCHES, number_or_0(stat, "ctxt "));
+    pdh_set_field(row, SYS_QUEUE, running > processors ? running - processors : 0);
 }

@@ -10,28 +10,28 @@ enum
     MAGIC_COUNTER = 0x43484450
 };
 
-struct query *as_query(PDH_HQUERY handle)
+struct query *pdh_query_of(PDH_HQUERY handle)
 {
     struct query *query = (struct query *)handle;
     return query && query->magic == MAGIC_QUERY ? query : NULL;
 }
 
-struct counter *as_counter(PDH_HCOUNTER handle)
+struct counter *pdh_counter_of(PDH_HCOUNTER handle)
 {
     struct counter *counter = (struct counter *)handle;
     return counter && counter->magic == MAGIC_COUNTER ? counter : NULL;
 }
 
-PDH_STATUS lookup_path(const WCHAR *path, WCHAR *pattern, const struct counter_def **def)
+PDH_STATUS pdh_lookup_path(const WCHAR *path, WCHAR *pattern, const struct counter_def **def)
 {
     WCHAR object[PATH_PART_CHARS], counter[PATH_PART_CHARS];
     LONG status;
 
     if (!path)
         return (PDH_STATUS)PDH_INVALID_ARGUMENT;
-    if ((status = parse_path(path, object, pattern, counter)))
+    if ((status = pdh_parse_path(path, object, pattern, counter)))
         return status;
-    *def = find_counter(object, counter, &status);
+    *def = pdh_find_counter(object, counter, &status);
     if (!*def)
         return status;
     if (!(*def)->object->instances && wcscmp(pattern, L"*") == 0)
@@ -39,13 +39,13 @@ PDH_STATUS lookup_path(const WCHAR *path, WCHAR *pattern, const struct counter_d
     return (*def)->object->instances == (pattern[0] != 0) ? ERROR_SUCCESS : (PDH_STATUS)PDH_CSTATUS_NO_INSTANCE;
 }
 
-const struct row *next_row(const struct counter *counter, const struct table *table, int *at)
+const struct row *pdh_next_row(const struct counter *counter, const struct table *table, int *at)
 {
     while (*at < table->count)
     {
         const struct row *row = &table->rows[(*at)++];
 
-        if (!counter->def->object->instances || matches(counter->pattern, row->name))
+        if (!counter->def->object->instances || pdh_matches(counter->pattern, row->name))
             return row;
     }
     return NULL;
@@ -83,7 +83,7 @@ static void free_counter(struct counter *counter)
 
 PDH_STATUS WINAPI PdhCloseQuery(PDH_HQUERY handle)
 {
-    struct query *query = as_query(handle);
+    struct query *query = pdh_query_of(handle);
 
     if (!query)
         return (PDH_STATUS)PDH_INVALID_HANDLE;
@@ -105,7 +105,7 @@ PDH_STATUS WINAPI PdhCloseQuery(PDH_HQUERY handle)
 
 PDH_STATUS WINAPI PdhAddEnglishCounterW(PDH_HQUERY handle, LPCWSTR path, DWORD_PTR user, PDH_HCOUNTER *out)
 {
-    struct query *query = as_query(handle);
+    struct query *query = pdh_query_of(handle);
     const struct counter_def *def;
     WCHAR pattern[PATH_PART_CHARS];
     struct counter *counter;
@@ -115,7 +115,7 @@ PDH_STATUS WINAPI PdhAddEnglishCounterW(PDH_HQUERY handle, LPCWSTR path, DWORD_P
         return (PDH_STATUS)PDH_INVALID_ARGUMENT;
     if (!query)
         return (PDH_STATUS)PDH_INVALID_HANDLE;
-    if ((status = lookup_path(path, pattern, &def)))
+    if ((status = pdh_lookup_path(path, pattern, &def)))
         return status;
     if (!(counter = calloc(1, sizeof(*counter))))
         return (PDH_STATUS)PDH_MEMORY_ALLOCATION_FAILURE;
@@ -162,7 +162,7 @@ PDH_STATUS WINAPI PdhAddCounterA(PDH_HQUERY handle, LPCSTR path, DWORD_PTR user,
 
 PDH_STATUS WINAPI PdhRemoveCounter(PDH_HCOUNTER handle)
 {
-    struct counter *counter = as_counter(handle), **link;
+    struct counter *counter = pdh_counter_of(handle), **link;
     struct query *query;
 
     if (!counter)
@@ -194,7 +194,7 @@ static PDH_STATUS collect(struct query *query)
         done[source] = TRUE;
         free(query->before[source].rows);
         query->before[source] = query->now[source];
-        if (take_table(source, &query->now[source]))
+        if (pdh_take_table(source, &query->now[source]))
             status = ERROR_SUCCESS;
     }
     return status;
@@ -202,7 +202,7 @@ static PDH_STATUS collect(struct query *query)
 
 PDH_STATUS WINAPI PdhCollectQueryData(PDH_HQUERY handle)
 {
-    struct query *query = as_query(handle);
+    struct query *query = pdh_query_of(handle);
     PDH_STATUS status;
 
     if (!query)
@@ -232,7 +232,7 @@ PDH_STATUS WINAPI PdhValidatePathW(LPCWSTR path)
     WCHAR pattern[PATH_PART_CHARS];
     const struct counter_def *def;
 
-    return lookup_path(path, pattern, &def);
+    return pdh_lookup_path(path, pattern, &def);
 }
 
 PDH_STATUS WINAPI PdhValidatePathA(LPCSTR path)

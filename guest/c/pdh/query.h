@@ -29,13 +29,13 @@ struct query
     struct table before[SOURCES], now[SOURCES];
 };
 
-struct query *as_query(PDH_HQUERY handle);
-struct counter *as_counter(PDH_HCOUNTER handle);
+struct query *pdh_query_of(PDH_HQUERY handle);
+struct counter *pdh_counter_of(PDH_HCOUNTER handle);
 
 /* What a path stands for: a counter and the pattern of its instances, which has room for PATH_PART_CHARS. */
-PDH_STATUS lookup_path(const WCHAR *path, WCHAR *pattern, const struct counter_def **def);
+PDH_STATUS pdh_lookup_path(const WCHAR *path, WCHAR *pattern, const struct counter_def **def);
 
 /* The rows of a table that are the counter's, one after the other: begins at 0; NULL after the last one. */
-const struct row *next_row(const struct counter *counter, const struct table *table, int *at);
+const struct row *pdh_next_row(const struct counter *counter, const struct table *table, int *at);
 
 #endif

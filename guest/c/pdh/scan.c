@@ -1,14 +1,14 @@
 /* Reading texts, and adding up what is in them. */
 #include "scan.h"
 
-const char *next_line(const char *line)
+const char *pdh_next_line(const char *line)
 {
     while (*line && *line != '\n')
         line++;
     return *line ? line + 1 : line;
 }
 
-const char *skip_blanks(const char *at)
+const char *pdh_skip_blanks(const char *at)
 {
     while (*at == ' ' || *at == '\t')
         at++;
@@ -16,7 +16,7 @@ const char *skip_blanks(const char *at)
 }
 
 /* The text after a word at the beginning of a line; NULL if the line begins otherwise. */
-const char *after(const char *line, const char *word)
+const char *pdh_after(const char *line, const char *word)
 {
     while (*word && *line == *word)
     {
@@ -27,9 +27,9 @@ const char *after(const char *line, const char *word)
 }
 
 /* Reads a number of the same line, and moves on. FALSE if there is none. */
-BOOL take_number(const char **at, LONGLONG *number)
+BOOL pdh_take_number(const char **at, LONGLONG *number)
 {
-    const char *from = skip_blanks(*at);
+    const char *from = pdh_skip_blanks(*at);
     BOOL minus = *from == '-';
     ULONGLONG value = 0;
 
@@ -43,8 +43,8 @@ BOOL take_number(const char **at, LONGLONG *number)
     return TRUE;
 }
 
-void add_to(struct row *row, int field, LONGLONG value)
+void pdh_add_to(struct row *row, int field, LONGLONG value)
 {
     if (row)
-        set_field(row, field, row->value[field] + value);
+        pdh_set_field(row, field, row->value[field] + value);
 }

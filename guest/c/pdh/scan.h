@@ -4,12 +4,12 @@
 
 #include "counters.h"
 
-const char *next_line(const char *line);
-const char *skip_blanks(const char *at);
-const char *after(const char *line, const char *word);
-BOOL take_number(const char **at, LONGLONG *number);
+const char *pdh_next_line(const char *line);
+const char *pdh_skip_blanks(const char *at);
+const char *pdh_after(const char *line, const char *word);
+BOOL pdh_take_number(const char **at, LONGLONG *number);
 
 /* Adds to a field of a row, which may be NULL. */
-void add_to(struct row *row, int field, LONGLONG value);
+void pdh_add_to(struct row *row, int field, LONGLONG value);
 
 #endif

@@ -70,7 +70,7 @@ static char *read_text(const WCHAR *path)
 static LONGLONG read_uptime(void)
 {
     char *text = read_text(PROC L"uptime");
-    LONGLONG uptime = parse_uptime(text);
+    LONGLONG uptime = pdh_parse_uptime(text);
 
     free(text);
     return uptime;
@@ -84,7 +84,7 @@ static BOOL take_processors(struct table *out, BOOL with_group)
     struct processor_texts texts = {stat, interrupts, softirqs, cpuinfo};
 
     if (stat)
-        parse_processors(out, &texts, with_group);
+        pdh_parse_processors(out, &texts, with_group);
     free(stat);
     free(interrupts);
     free(softirqs);
@@ -114,7 +114,7 @@ static BOOL take_memory(struct table *out)
     BOOL ok = meminfo != NULL;
 
     if (ok)
-        parse_memory(out, meminfo, vmstat);
+        pdh_parse_memory(out, meminfo, vmstat);
     free(meminfo);
     free(vmstat);
     return ok;
@@ -143,9 +143,9 @@ static BOOL take_network(struct table *out)
     BOOL ok = dev != NULL;
 
     if (ok)
-        parse_network(out, dev);
+        pdh_parse_network(out, dev);
     for (int i = 0; i < out->count; i++)
-        set_field(&out->rows[i], NET_BANDWIDTH, bandwidth(out->rows[i].name));
+        pdh_set_field(&out->rows[i], NET_BANDWIDTH, bandwidth(out->rows[i].name));
     free(dev);
     return ok;
 }
@@ -187,7 +187,7 @@ static void image_name(WCHAR *name, const struct process *p)
         length = NAME_MAX_CHARS - 32; /* room for a number behind it */
     memcpy(name, p->image.Buffer, length * sizeof(WCHAR));
     name[length] = 0;
-    if (length > 4 && same_name(name + length - 4, L".exe"))
+    if (length > 4 && pdh_same_name(name + length - 4, L".exe"))
         name[length - 4] = 0;
 }
 
@@ -202,7 +202,7 @@ static void instance_name(WCHAR *name, const struct process *p, const struct tab
     if (with_id)
     {
         wcscat(name, L":");
-        number_name(name, name, (unsigned long)p->id);
+        pdh_number_name(name, name, (unsigned long)p->id);
         return;
     }
     for (int i = 0; i < table->count; i++)
@@ -214,7 +214,7 @@ static void instance_name(WCHAR *name, const struct process *p, const struct tab
     if (!before)
         return;
     wcscat(name, L"#");
-    number_name(name, name, before);
+    pdh_number_name(name, name, before);
 }
 
 /*
@@ -235,21 +235,21 @@ static LONG base_priority(LONG priority)
 
 static void set_process(struct row *row, const struct process *p)
 {
-    set_field(row, PROCESS_ID, (LONGLONG)p->id);
-    set_field(row, PROCESS_PARENT, (LONGLONG)p->parent);
-    set_field(row, PROCESS_START, p->start);
-    set_field(row, PROCESS_TIME, p->kernel + p->user);
-    set_field(row, PROCESS_KERNEL, p->kernel);
-    set_field(row, PROCESS_USER, p->user);
-    set_field(row, PROCESS_HANDLES, p->handles);
-    set_field(row, PROCESS_THREADS, p->threads);
-    set_field(row, PROCESS_PRIORITY, base_priority(p->priority));
-    set_field(row, PROCESS_VIRTUAL, (LONGLONG)p->virtual);
-    set_field(row, PROCESS_VIRTUAL_PEAK, (LONGLONG)p->most_virtual);
-    set_field(row, PROCESS_WORKING_SET, (LONGLONG)p->working_set);
-    set_field(row, PROCESS_WORKING_SET_PEAK, (LONGLONG)p->most_working_set);
-    set_field(row, PROCESS_WORKING_SET_PRIVATE, (LONGLONG)min(p->private, p->working_set));
-    set_field(row, PROCESS_PRIVATE, (LONGLONG)p->private);
+    pdh_set_field(row, PROCESS_ID, (LONGLONG)p->id);
+    pdh_set_field(row, PROCESS_PARENT, (LONGLONG)p->parent);
+    pdh_set_field(row, PROCESS_START, p->start);
+    pdh_set_field(row, PROCESS_TIME, p->kernel + p->user);
+    pdh_set_field(row, PROCESS_KERNEL, p->kernel);
+    pdh_set_field(row, PROCESS_USER, p->user);
+    pdh_set_field(row, PROCESS_HANDLES, p->handles);
+    pdh_set_field(row, PROCESS_THREADS, p->threads);
+    pdh_set_field(row, PROCESS_PRIORITY, base_priority(p->priority));
+    pdh_set_field(row, PROCESS_VIRTUAL, (LONGLONG)p->virtual);
+    pdh_set_field(row, PROCESS_VIRTUAL_PEAK, (LONGLONG)p->most_virtual);
+    pdh_set_field(row, PROCESS_WORKING_SET, (LONGLONG)p->working_set);
+    pdh_set_field(row, PROCESS_WORKING_SET_PEAK, (LONGLONG)p->most_working_set);
+    pdh_set_field(row, PROCESS_WORKING_SET_PRIVATE, (LONGLONG)min(p->private, p->working_set));
+    pdh_set_field(row, PROCESS_PRIVATE, (LONGLONG)p->private);
 }
 
 /*
@@ -258,17 +258,17 @@ static void set_process(struct row *row, const struct process *p)
  */
 static void add_total(struct table *out)
 {
-    struct row *total = add_row(out, L"_Total");
+    struct row *total = pdh_add_row(out, L"_Total");
     char *meminfo;
 
     for (int i = 0; total && i < out->count - 1; i++)
         for (int f = PROCESS_TIME; f <= PROCESS_PRIVATE; f++)
-            set_field(total, f, total->value[f] + out->rows[i].value[f]);
+            pdh_set_field(total, f, total->value[f] + out->rows[i].value[f]);
     if (total)
         total->have &= ~(1u << PROCESS_PRIORITY);
     meminfo = read_meminfo();
     if (meminfo)
-        set_field(total, PROCESS_WORKING_SET_PRIVATE, anonymous_memory(meminfo));
+        pdh_set_field(total, PROCESS_WORKING_SET_PRIVATE, pdh_anonymous_memory(meminfo));
     free(meminfo);
 }
 
@@ -282,7 +282,7 @@ static BOOL take_processes(struct table *out, BOOL with_id)
     for (const struct process *p = (const struct process *)list; p; p = next_process(p))
     {
         instance_name(name, p, out, with_id);
-        set_process(add_row(out, name), p);
+        set_process(pdh_add_row(out, name), p);
     }
     free(list);
     add_total(out);
@@ -301,7 +301,7 @@ static BOOL take_system(struct table *out)
         threads += p->threads;
     }
     if (ok)
-        parse_system(out, stat, read_uptime(), processes, threads);
+        pdh_parse_system(out, stat, read_uptime(), processes, threads);
     free(stat);
     free(list);
     return ok;
@@ -351,7 +351,7 @@ static BOOL take_volumes(struct table *out)
     char *diskstats = read_text(PROC L"diskstats");
     struct drive drives[DRIVES];
 
-    parse_volumes(out, diskstats, read_uptime(), drives, take_drives(drives));
+    pdh_parse_volumes(out, diskstats, read_uptime(), drives, take_drives(drives));
     free(diskstats);
     return TRUE;
 }
@@ -363,12 +363,12 @@ static BOOL take_disks(struct table *out)
     BOOL ok = diskstats != NULL;
 
     if (ok)
-        parse_disks(out, diskstats, read_uptime(), drives, take_drives(drives));
+        pdh_parse_disks(out, diskstats, read_uptime(), drives, take_drives(drives));
     free(diskstats);
     return ok;
 }
 
-BOOL take_table(enum source source, struct table *out)
+BOOL pdh_take_table(enum source source, struct table *out)
 {
     LARGE_INTEGER now, frequency;
     FILETIME date;

@@ -7,7 +7,7 @@
 static const struct row *find_row(const struct table *table, const WCHAR *name)
 {
     for (int i = 0; i < table->count; i++)
-        if (same_name(table->rows[i].name, name))
+        if (pdh_same_name(table->rows[i].name, name))
             return &table->rows[i];
     return NULL;
 }
@@ -33,7 +33,7 @@ static DWORD format_figure(const struct counter *counter, const struct raw *now,
 {
     double value = 0;
 
-    out->CStatus = figure(counter->def->type, now, before, !(format & PDH_FMT_NOCAP100), &value)
+    out->CStatus = pdh_figure(counter->def->type, now, before, !(format & PDH_FMT_NOCAP100), &value)
                        ? PDH_CSTATUS_VALID_DATA
                        : PDH_CSTATUS_INVALID_DATA;
     value = scaled(value, format & PDH_FMT_NOSCALE ? 0 : counter->scale);
@@ -53,17 +53,17 @@ static DWORD format_row(const struct counter *counter, const struct row *row, DW
     const struct table *now = &counter->query->now[counter->def->object->source];
     const struct table *before = &counter->query->before[counter->def->object->source];
     const struct row *earlier = before->taken ? find_row(before, row->name) : NULL;
-    struct raw first = raw_of(counter->def, now, row), second = {FALSE, 0, 0};
+    struct raw first = pdh_raw_of(counter->def, now, row), second = {FALSE, 0, 0};
 
     if (earlier)
-        second = raw_of(counter->def, before, earlier);
+        second = pdh_raw_of(counter->def, before, earlier);
     return format_figure(counter, &first, &second, format, out);
 }
 
 static void raw_row(const struct counter *counter, const struct row *row, PDH_RAW_COUNTER *out)
 {
     const struct table *now = &counter->query->now[counter->def->object->source];
-    struct raw raw = raw_of(counter->def, now, row);
+    struct raw raw = pdh_raw_of(counter->def, now, row);
     FILETIME date = {(DWORD)now->date, (DWORD)(now->date >> 32)};
 
     memset(out, 0, sizeof(*out));
@@ -82,14 +82,14 @@ static PDH_STATUS first_row(const struct counter *counter, const struct row **ro
 
     if (!now->taken)
         return (PDH_STATUS)PDH_NO_DATA;
-    *row = next_row(counter, now, &at);
+    *row = pdh_next_row(counter, now, &at);
     return *row ? ERROR_SUCCESS : (PDH_STATUS)PDH_CSTATUS_NO_INSTANCE;
 }
 
 PDH_STATUS WINAPI PdhGetFormattedCounterValue(PDH_HCOUNTER handle, DWORD format, LPDWORD type,
                                               PPDH_FMT_COUNTERVALUE value)
 {
-    struct counter *counter = as_counter(handle);
+    struct counter *counter = pdh_counter_of(handle);
     const struct row *row;
     PDH_STATUS status;
 
@@ -109,7 +109,7 @@ PDH_STATUS WINAPI PdhGetFormattedCounterValue(PDH_HCOUNTER handle, DWORD format,
 
 PDH_STATUS WINAPI PdhGetRawCounterValue(PDH_HCOUNTER handle, LPDWORD type, PPDH_RAW_COUNTER value)
 {
-    struct counter *counter = as_counter(handle);
+    struct counter *counter = pdh_counter_of(handle);
     const struct row *row;
     PDH_STATUS status;
 
@@ -166,7 +166,7 @@ static PDH_STATUS fill_array(const struct array *array, LPDWORD size, LPDWORD co
 
     if (!now->taken)
         return (PDH_STATUS)PDH_NO_DATA;
-    for (; (row = next_row(array->counter, now, &at)); rows++)
+    for (; (row = pdh_next_row(array->counter, now, &at)); rows++)
         need += array->item_size + (wcslen(row->name) + 1) * sizeof(WCHAR);
     *count = (DWORD)rows;
     if (!rows)
@@ -179,7 +179,7 @@ static PDH_STATUS fill_array(const struct array *array, LPDWORD size, LPDWORD co
     *size = (DWORD)need;
     name = (WCHAR *)(array->items + rows * array->item_size);
     at = 0;
-    for (int i = 0; (row = next_row(array->counter, now, &at)); i++)
+    for (int i = 0; (row = pdh_next_row(array->counter, now, &at)); i++)
     {
         array->store(array, i, row, wcscpy(name, row->name));
         name += wcslen(name) + 1;
@@ -190,7 +190,7 @@ static PDH_STATUS fill_array(const struct array *array, LPDWORD size, LPDWORD co
 PDH_STATUS WINAPI PdhGetFormattedCounterArrayW(PDH_HCOUNTER handle, DWORD format, LPDWORD size, LPDWORD count,
                                                PPDH_FMT_COUNTERVALUE_ITEM_W items)
 {
-    struct counter *counter = as_counter(handle);
+    struct counter *counter = pdh_counter_of(handle);
     struct array array = {counter, (char *)items, sizeof(*items), format, store_formatted};
     PDH_STATUS status;
 
@@ -210,7 +210,7 @@ PDH_STATUS WINAPI PdhGetFormattedCounterArrayW(PDH_HCOUNTER handle, DWORD format
 PDH_STATUS WINAPI PdhGetRawCounterArrayW(PDH_HCOUNTER handle, LPDWORD size, LPDWORD count,
                                          PPDH_RAW_COUNTER_ITEM_W items)
 {
-    struct counter *counter = as_counter(handle);
+    struct counter *counter = pdh_counter_of(handle);
     struct array array = {counter, (char *)items, sizeof(*items), 0, store_raw};
     PDH_STATUS status;
 
@@ -240,7 +240,7 @@ static struct raw from_raw(const PDH_RAW_COUNTER *value)
 PDH_STATUS WINAPI PdhCalculateCounterFromRawValue(PDH_HCOUNTER handle, DWORD format, PPDH_RAW_COUNTER now,
                                                   PPDH_RAW_COUNTER before, PPDH_FMT_COUNTERVALUE value)
 {
-    struct counter *counter = as_counter(handle);
+    struct counter *counter = pdh_counter_of(handle);
     struct raw first, second;
 
     if (!counter)
@@ -254,7 +254,7 @@ PDH_STATUS WINAPI PdhCalculateCounterFromRawValue(PDH_HCOUNTER handle, DWORD for
 
 PDH_STATUS WINAPI PdhSetCounterScaleFactor(PDH_HCOUNTER handle, LONG factor)
 {
-    struct counter *counter = as_counter(handle);
+    struct counter *counter = pdh_counter_of(handle);
 
     if (!counter)
         return (PDH_STATUS)PDH_INVALID_HANDLE;
@@ -266,7 +266,7 @@ PDH_STATUS WINAPI PdhSetCounterScaleFactor(PDH_HCOUNTER handle, LONG factor)
 
 PDH_STATUS WINAPI PdhGetCounterTimeBase(PDH_HCOUNTER handle, LONGLONG *base)
 {
-    if (!as_counter(handle))
+    if (!pdh_counter_of(handle))
         return (PDH_STATUS)PDH_INVALID_HANDLE;
     if (!base)
         return (PDH_STATUS)PDH_INVALID_ARGUMENT;
@@ -297,7 +297,7 @@ static size_t room_for(const WCHAR *text)
  */
 PDH_STATUS WINAPI PdhGetCounterInfoW(PDH_HCOUNTER handle, BOOLEAN explain, LPDWORD size, PPDH_COUNTER_INFO_W info)
 {
-    struct counter *counter = as_counter(handle);
+    struct counter *counter = pdh_counter_of(handle);
     const WCHAR *instance;
     WCHAR *end;
     size_t need;

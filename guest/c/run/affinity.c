@@ -36,7 +36,7 @@ static BOOL give(DWORD_PTR processors)
  * Looks again until it finds nothing to do, because a process that is just being made may have its parent's old
  * processors. Returns 0, or 1 if there is always something to do.
  */
-int spread_affinity(const struct options *opt)
+int run_spread_affinity(const struct options *opt)
 {
     for (unsigned looks = 0; looks < 20; looks++, Sleep(10))
         if (give((DWORD_PTR)opt->affinity))

@@ -2,15 +2,15 @@
 #include "run.h"
 
 /*
- * split_command_line takes a command line apart as the Microsoft C run-time library does for arguments after the first:
- * 2n back slashes and a quote give n back slashes and begin or end a quoted part, 2n+1 give n and a quote, others stand
- * for themselves. https://learn.microsoft.com/en-us/cpp/c-language/parsing-c-command-line-arguments
+ * run_split_command_line takes a command line apart as the Microsoft C run-time library does for arguments after the
+ * first: 2n back slashes and a quote give n back slashes and begin or end a quoted part, 2n+1 give n and a quote,
+ * others stand for themselves. https://learn.microsoft.com/en-us/cpp/c-language/parsing-c-command-line-arguments
  */
-int split_command_line(const WCHAR *line, WCHAR ***argv)
+int run_split_command_line(const WCHAR *line, WCHAR ***argv)
 {
-    SIZE_T length = str_len(line);
-    WCHAR *out = mem_alloc((length + 2) * sizeof(WCHAR));
-    WCHAR **list = mem_alloc((length / 2 + 2) * sizeof(WCHAR *));
+    SIZE_T length = run_str_len(line);
+    WCHAR *out = run_mem_alloc((length + 2) * sizeof(WCHAR));
+    WCHAR **list = run_mem_alloc((length / 2 + 2) * sizeof(WCHAR *));
     int count = 0;
 
     for (;;)
@@ -62,7 +62,7 @@ int split_command_line(const WCHAR *line, WCHAR ***argv)
 }
 
 /*
- * quote_argument appends arg so that split_command_line gives it back, with quotes only where they are needed. It
+ * quote_argument appends arg so that run_split_command_line gives it back, with quotes only where they are needed. It
  * returns the new end.
  */
 static WCHAR *quote_argument(WCHAR *out, const WCHAR *arg)
@@ -101,18 +101,19 @@ static WCHAR *quote_argument(WCHAR *out, const WCHAR *arg)
 }
 
 /*
- * join_command_line makes the command line of a process from its arguments, exactly as containerd's Windows shim does
- * (each argument through EscapeArg of golang.org/x/sys/windows, joined by blanks; hcsshim v0.13 internal/cmd/cmd.go).
- * cmd.exe is not treated specially there, nor here: ["cmd", "/c", "echo a b"] becomes cmd /c "echo a b".
+ * run_join_command_line makes the command line of a process from its arguments, exactly as containerd's Windows shim
+ * does (each argument through EscapeArg of golang.org/x/sys/windows, joined by blanks; hcsshim v0.13
+ * internal/cmd/cmd.go). cmd.exe is not treated specially there, nor here: ["cmd", "/c", "echo a b"] becomes cmd /c
+ * "echo a b".
  */
-WCHAR *join_command_line(int argc, WCHAR **argv)
+WCHAR *run_join_command_line(int argc, WCHAR **argv)
 {
     SIZE_T room = 1;
     WCHAR *line, *out;
 
     for (int i = 0; i < argc; i++)
-        room += 2 * str_len(argv[i]) + 3;
-    out = line = mem_alloc(room * sizeof(WCHAR));
+        room += 2 * run_str_len(argv[i]) + 3;
+    out = line = run_mem_alloc(room * sizeof(WCHAR));
     for (int i = 0; i < argc; i++)
     {
         if (i)
@@ -123,9 +124,10 @@ WCHAR *join_command_line(int argc, WCHAR **argv)
 }
 
 /*
- * first_word returns the program named by a whole command line: the quoted part, or what stands before the first blank.
+ * run_first_word returns the program named by a whole command line: the quoted part, or what stands before the first
+ * blank.
  */
-WCHAR *first_word(const WCHAR *line)
+WCHAR *run_first_word(const WCHAR *line)
 {
     WCHAR *word, end = ' ';
     SIZE_T n = 0;
@@ -139,7 +141,7 @@ WCHAR *first_word(const WCHAR *line)
     }
     while (line[n] && line[n] != end && (end == '"' || line[n] != '\t'))
         n++;
-    word = mem_alloc((n + 1) * sizeof(WCHAR));
+    word = run_mem_alloc((n + 1) * sizeof(WCHAR));
     memcpy(word, line, n * sizeof(WCHAR));
     return word;
 }
@@ -151,7 +153,7 @@ static const WCHAR *get_variable(const WCHAR *name, const WCHAR *otherwise)
 
     if (!size)
         return otherwise;
-    value = mem_alloc(size * sizeof(WCHAR));
+    value = run_mem_alloc(size * sizeof(WCHAR));
     GetEnvironmentVariableW(name, value, size);
     return value;
 }
@@ -187,7 +189,7 @@ static const WCHAR *next_element(const WCHAR *list, WCHAR *element)
 static WCHAR *with_extension(const WCHAR *path)
 {
     const WCHAR *pathext = get_variable(L"PATHEXT", L".COM;.EXE;.BAT;.CMD");
-    WCHAR *extension = mem_alloc((str_len(pathext) + 1) * sizeof(WCHAR));
+    WCHAR *extension = run_mem_alloc((run_str_len(pathext) + 1) * sizeof(WCHAR));
     BOOL has_extension = FALSE;
 
     for (const WCHAR *c = path; *c; c++)
@@ -198,14 +200,14 @@ static WCHAR *with_extension(const WCHAR *path)
             has_extension = FALSE;
     }
     if (has_extension && is_file(path))
-        return str_concat(path, L"", L"");
+        return run_str_concat(path, L"", L"");
     while ((pathext = next_element(pathext, extension)))
     {
-        WCHAR *candidate = str_concat(path, extension, L"");
+        WCHAR *candidate = run_str_concat(path, extension, L"");
         if (*extension && is_file(candidate))
             return candidate;
     }
-    return !has_extension && is_file(path) ? str_concat(path, L"", L"") : NULL;
+    return !has_extension && is_file(path) ? run_str_concat(path, L"", L"") : NULL;
 }
 
 /*
@@ -218,7 +220,7 @@ static WCHAR *file_at(const WCHAR *name)
     {
         LONGEST = 0x8000 /* characters of a path, with its end */
     };
-    WCHAR *full = mem_alloc(LONGEST * sizeof(WCHAR));
+    WCHAR *full = run_mem_alloc(LONGEST * sizeof(WCHAR));
     DWORD length = GetFullPathNameW(name, LONGEST, full,
                                     NULL); /* for a longer one it writes nothing and returns the size needed */
 
@@ -226,14 +228,14 @@ static WCHAR *file_at(const WCHAR *name)
 }
 
 /*
- * find_program turns a program's name into the path of its file, relative to the current directory of this process. A
- * name with a folder in it is not searched for; another one is looked for in the working directory, the system folders
- * and PATH. Slashes may lean either way, and the extension may be missing. In a HostProcess container a name that
- * begins at the root is found at the root of the image too. NULL and an error if there is no such file.
+ * run_find_program turns a program's name into the path of its file, relative to the current directory of this process.
+ * A name with a folder in it is not searched for; another one is looked for in the working directory, the system
+ * folders and PATH. Slashes may lean either way, and the extension may be missing. In a HostProcess container a name
+ * that begins at the root is found at the root of the image too. NULL and an error if there is no such file.
  */
-WCHAR *find_program(const WCHAR *name, DWORD *error)
+WCHAR *run_find_program(const WCHAR *name, DWORD *error)
 {
-    WCHAR *wanted = str_concat(name, L"", L""), *found, *folder;
+    WCHAR *wanted = run_str_concat(name, L"", L""), *found, *folder;
     const WCHAR *path = get_variable(L"PATH", L"");
     BOOL has_folder = FALSE;
 
@@ -258,13 +260,13 @@ WCHAR *find_program(const WCHAR *name, DWORD *error)
         path = get_variable(L"CONTAINER_SANDBOX_MOUNT_POINT", L"");
         if (!*path || wanted[0] != '\\' || wanted[1] == '\\')
             return NULL;
-        return file_at(str_concat(path, wanted, L""));
+        return file_at(run_str_concat(path, wanted, L""));
     }
-    path = str_concat(L".;C:\\Windows\\System32;C:\\Windows;", path, L"");
-    folder = mem_alloc((str_len(path) + 1) * sizeof(WCHAR));
+    path = run_str_concat(L".;C:\\Windows\\System32;C:\\Windows;", path, L"");
+    folder = run_mem_alloc((run_str_len(path) + 1) * sizeof(WCHAR));
     while ((path = next_element(path, folder)))
     {
-        if (*folder && (found = file_at(str_concat(folder, L"\\", wanted))))
+        if (*folder && (found = file_at(run_str_concat(folder, L"\\", wanted))))
             return found;
     }
     return NULL;

@@ -28,7 +28,7 @@ struct cpu
 
 static void init_string(UNICODE_STRING *s, const WCHAR *text)
 {
-    s->Length = (USHORT)(str_len(text) * sizeof(WCHAR));
+    s->Length = (USHORT)(run_str_len(text) * sizeof(WCHAR));
     s->MaximumLength = (USHORT)(s->Length + sizeof(WCHAR));
     s->Buffer = (WCHAR *)(ULONG_PTR)text;
 }
@@ -64,12 +64,12 @@ static void read_cpu(struct cpu *cpu)
         widen(cpu->name, (char *)regs, 48);
         cpu->name[48] = 0;
     }
-    str_copy(cpu->identifier, str_equal(cpu->vendor, L"AuthenticAMD") ? L"AMD64 Family " : L"Intel64 Family ");
-    str_copy(cpu->identifier + str_len(cpu->identifier), str_from_number(cpu->family, n1));
-    str_copy(cpu->identifier + str_len(cpu->identifier), L" Model ");
-    str_copy(cpu->identifier + str_len(cpu->identifier), str_from_number(cpu->model, n2));
-    str_copy(cpu->identifier + str_len(cpu->identifier), L" Stepping ");
-    str_copy(cpu->identifier + str_len(cpu->identifier), str_from_number(cpu->stepping, n3));
+    run_str_copy(cpu->identifier, run_str_equal(cpu->vendor, L"AuthenticAMD") ? L"AMD64 Family " : L"Intel64 Family ");
+    run_str_copy(cpu->identifier + run_str_len(cpu->identifier), run_str_from_number(cpu->family, n1));
+    run_str_copy(cpu->identifier + run_str_len(cpu->identifier), L" Model ");
+    run_str_copy(cpu->identifier + run_str_len(cpu->identifier), run_str_from_number(cpu->model, n2));
+    run_str_copy(cpu->identifier + run_str_len(cpu->identifier), L" Stepping ");
+    run_str_copy(cpu->identifier + run_str_len(cpu->identifier), run_str_from_number(cpu->stepping, n3));
 }
 
 /* set_features fills ProcessorFeatures: the index is the PF_ constant of IsProcessorFeaturePresent. */
@@ -157,9 +157,9 @@ static void set_shared_data(void)
     RtlGetVersion(&version);
     GetSystemInfo(&system);
     GlobalMemoryStatusEx(&memory);
-    *(ULONG *)(void *)(data + 0x004) = 1u << 24;               /* TickCountMultiplier */
-    str_copy((WCHAR *)(void *)(data + 0x030), L"C:\\windows"); /* NtSystemRoot */
-    *(ULONG *)(void *)(data + 0x244) = 2u << 20;               /* LargePageMinimum */
+    *(ULONG *)(void *)(data + 0x004) = 1u << 24;                   /* TickCountMultiplier */
+    run_str_copy((WCHAR *)(void *)(data + 0x030), L"C:\\windows"); /* NtSystemRoot */
+    *(ULONG *)(void *)(data + 0x244) = 2u << 20;                   /* LargePageMinimum */
     *(ULONG *)(void *)(data + 0x260) = version.dwBuildNumber;
     *(ULONG *)(void *)(data + 0x264) = version.wProductType;
     data[0x268] = TRUE; /* ProductTypeIsValid */
@@ -193,7 +193,7 @@ static void set_value(HANDLE key, const WCHAR *name, const WCHAR *text)
     UNICODE_STRING value;
 
     init_string(&value, name);
-    NtSetValueKey(key, &value, 0, REG_SZ, text, (ULONG)((str_len(text) + 1) * sizeof(WCHAR)));
+    NtSetValueKey(key, &value, 0, REG_SZ, text, (ULONG)((run_str_len(text) + 1) * sizeof(WCHAR)));
 }
 
 static void set_dword(HANDLE key, const WCHAR *name, DWORD number)
@@ -208,7 +208,7 @@ static void set_dword(HANDLE key, const WCHAR *name, DWORD number)
 static DWORD processor_mhz(void)
 {
     DWORD size = 0, mhz = 0;
-    const char *key = "cpu MHz", *p = unix_read(L"/proc/cpuinfo", &size);
+    const char *key = "cpu MHz", *p = run_unix_read(L"/proc/cpuinfo", &size);
     int i;
 
     if (!p)
@@ -241,11 +241,11 @@ static void set_hardware_keys(const struct cpu *cpu)
 
     GetSystemInfo(&system);
     for (unsigned i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
-        CloseHandle(volatile_key(str_concat(base, levels[i], L"")));
+        CloseHandle(volatile_key(run_str_concat(base, levels[i], L"")));
     for (DWORD i = 0; i < system.dwNumberOfProcessors; i++)
     {
         HANDLE key = volatile_key(
-            str_concat(base, L"\\DESCRIPTION\\System\\CentralProcessor\\", str_from_number(i, digits)));
+            run_str_concat(base, L"\\DESCRIPTION\\System\\CentralProcessor\\", run_str_from_number(i, digits)));
 
         set_value(key, L"Identifier", cpu->identifier);
         set_value(key, L"ProcessorNameString", cpu->name);
@@ -259,13 +259,13 @@ static void set_hardware_keys(const struct cpu *cpu)
 static const WCHAR *host_name(void)
 {
     DWORD size = 0;
-    char *text = unix_read(L"/proc/sys/kernel/hostname", &size);
+    char *text = run_unix_read(L"/proc/sys/kernel/hostname", &size);
     WCHAR *name;
     DWORD n = 0;
 
     if (!text)
         return L"";
-    name = mem_alloc((size + 1) * sizeof(WCHAR));
+    name = run_mem_alloc((size + 1) * sizeof(WCHAR));
     for (; n < size && text[n] != '\n'; n++)
         name[n] = (unsigned char)text[n];
     return name;
@@ -299,11 +299,11 @@ static void set_names(void)
 }
 
 /*
- * set_dns_search writes the DNS suffixes to the place in the registry where Windows has them
+ * run_set_dns_search writes the DNS suffixes to the place in the registry where Windows has them
  * (https://learn.microsoft.com/troubleshoot/windows-client/networking/configure-domain-suffix-search-list-domain-name-system-clients).
  * It is for programs that read them there; names are resolved by Wine.
  */
-void set_dns_search(const WCHAR *list)
+void run_set_dns_search(const WCHAR *list)
 {
     static const WCHAR *const levels[] = {L"", L"\\Parameters", L"\\Parameters\\Interfaces"};
     const WCHAR *base = L"\\Registry\\Machine\\System\\CurrentControlSet\\Services\\Tcpip";
@@ -312,7 +312,7 @@ void set_dns_search(const WCHAR *list)
         return;
     for (unsigned i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
     {
-        HANDLE key = volatile_key(str_concat(base, levels[i], L""));
+        HANDLE key = volatile_key(run_str_concat(base, levels[i], L""));
 
         if (i == 1)
             set_value(key, L"SearchList", list);
@@ -321,12 +321,12 @@ void set_dns_search(const WCHAR *list)
 }
 
 /*
- * boot_prefix does all of the above once in the life of a prefix. The event is Wine's own: while it exists, Wine's
+ * run_boot_prefix does all of the above once in the life of a prefix. The event is Wine's own: while it exists, Wine's
  * loader starts no wineboot.exe, but waits for the event to be set. So every mullion-run.exe that finds it unset does
  * the work and sets it, even if another one is doing the same (all of the above may be repeated). The event's handle
  * stays open as long as this process runs. It returns whether this process has done it.
  */
-BOOL boot_prefix(void)
+BOOL run_boot_prefix(void)
 {
     OBJECT_ATTRIBUTES attributes = {.Length = sizeof(attributes), .Attributes = OBJ_OPENIF};
     UNICODE_STRING name;

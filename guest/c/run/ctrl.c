@@ -24,7 +24,7 @@ static BOOL is_helper(const WCHAR *name)
                                            L"wineboot.exe",    L"start.exe"};
 
     for (unsigned i = 0; i < sizeof(helpers) / sizeof(helpers[0]); i++)
-        if (!str_casecmp(name, helpers[i]))
+        if (!run_str_casecmp(name, helpers[i]))
             return TRUE;
     return FALSE;
 }
@@ -87,7 +87,7 @@ static BOOL event_number(const WCHAR *name, DWORD *event)
                  {L"shutdown", CTRL_SHUTDOWN_EVENT}};
 
     for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-        if (str_equal(name, table[i].name))
+        if (run_str_equal(name, table[i].name))
         {
             *event = table[i].event;
             return TRUE;
@@ -124,11 +124,11 @@ static BOOL is_graphical(DWORD pid)
 }
 
 /*
- * send_ctrl delivers an event. Services do not get it: they are told by their control handlers, and Windows' default
- * handler does not end them either, as Wine's would. It returns 0 if at least one program got the event, 1 if there was
- * none.
+ * run_send_ctrl delivers an event. Services do not get it: they are told by their control handlers, and Windows'
+ * default handler does not end them either, as Wine's would. It returns 0 if at least one program got the event, 1 if
+ * there was none.
  */
-int send_ctrl(const struct options *opt)
+int run_send_ctrl(const struct options *opt)
 {
     PROCESSENTRY32W entry = {.dwSize = sizeof(entry)};
     HANDLE snapshot;
@@ -137,20 +137,20 @@ int send_ctrl(const struct options *opt)
 
     if (!event_number(opt->ctrl, &event))
     {
-        say(L"no such control event: ", opt->ctrl, L" (known: c, break, close, logoff, shutdown)");
+        run_say(L"no such control event: ", opt->ctrl, L" (known: c, break, close, logoff, shutdown)");
         return EXIT_USAGE;
     }
     if (opt->pid)
         return !is_graphical(opt->pid) && deliver_in_time(opt->pid, event) ? 0 : 1;
     if (event == CTRL_SHUTDOWN_EVENT)
-        tell_services();
+        run_tell_services();
     snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0);
     if (snapshot == INVALID_HANDLE_VALUE)
         return 1;
     for (BOOL more = Process32FirstW(snapshot, &entry); more; more = Process32NextW(snapshot, &entry))
     {
         if (entry.th32ProcessID == GetCurrentProcessId() || is_helper(entry.szExeFile) ||
-            is_service(entry.th32ProcessID) || is_graphical(entry.th32ProcessID))
+            run_is_service(entry.th32ProcessID) || is_graphical(entry.th32ProcessID))
             continue;
         if (deliver_in_time(entry.th32ProcessID, event))
             sent = TRUE;

@@ -25,7 +25,7 @@ static BOOL is_foreign(const WCHAR *entry)
     };
 
     for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (str_case_prefix(entry, names[i]))
+        if (run_str_case_prefix(entry, names[i]))
             return TRUE;
     return FALSE;
 }
@@ -36,7 +36,7 @@ static void drop_foreign(void)
 
     for (WCHAR *entry = block; *entry;)
     {
-        WCHAR *next = entry + str_len(entry) + 1, *equals = entry + 1;
+        WCHAR *next = entry + run_str_len(entry) + 1, *equals = entry + 1;
 
         if (is_foreign(entry))
         {
@@ -61,9 +61,9 @@ static void set_processor(void)
     WCHAR digits[24];
 
     GetSystemInfo(&system);
-    set_default(L"NUMBER_OF_PROCESSORS", str_from_number(system.dwNumberOfProcessors, digits));
+    set_default(L"NUMBER_OF_PROCESSORS", run_str_from_number(system.dwNumberOfProcessors, digits));
     set_default(L"PROCESSOR_ARCHITECTURE", L"AMD64");
-    set_default(L"PROCESSOR_LEVEL", str_from_number(system.wProcessorLevel, digits));
+    set_default(L"PROCESSOR_LEVEL", run_str_from_number(system.wProcessorLevel, digits));
     set_default(L"OS", L"Windows_NT");
     set_default(L"SystemDrive", L"C:");
     set_default(L"SystemRoot", L"C:\\Windows");
@@ -97,15 +97,15 @@ static void set_user(void)
     /*
      * the User Manager service makes the accounts of Windows' containers; others are the computer's (hooks/account.c)
      */
-    if (str_equal(user, L"ContainerAdministrator") || str_equal(user, L"ContainerUser"))
+    if (run_str_equal(user, L"ContainerAdministrator") || run_str_equal(user, L"ContainerUser"))
         set_default(L"USERDOMAIN", L"User Manager");
     else
         set_default(L"USERDOMAIN", computer);
     set_default(L"HOMEDRIVE", L"C:");
-    set_default(L"HOMEPATH", str_concat(L"\\Users\\", user, L""));
+    set_default(L"HOMEPATH", run_str_concat(L"\\Users\\", user, L""));
     for (unsigned i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
     {
-        WCHAR *path = str_concat(L"C:\\Users\\", user, folders[i].folder);
+        WCHAR *path = run_str_concat(L"C:\\Users\\", user, folders[i].folder);
 
         CreateDirectoryW(path, NULL);
         if (folders[i].name)
@@ -139,7 +139,7 @@ static int compare_names(const WCHAR *a, const WCHAR *b)
 /* sort_entries sorts entries NAME=value by name, as Windows does; entries with the same name stay in their order. */
 static void sort_entries(WCHAR **entries, SIZE_T count)
 {
-    WCHAR **from = entries, **to = mem_alloc(count * sizeof(*to));
+    WCHAR **from = entries, **to = run_mem_alloc(count * sizeof(*to));
 
     for (SIZE_T width = 1; width < count; width *= 2)
     {
@@ -173,16 +173,16 @@ static void set_entries(WCHAR **entries, SIZE_T count)
     WCHAR *block, *at;
 
     for (SIZE_T i = 0; i < count; i++)
-        total += str_len(entries[i]) + 1;
-    block = at = mem_alloc(total * sizeof(WCHAR));
+        total += run_str_len(entries[i]) + 1;
+    block = at = run_mem_alloc(total * sizeof(WCHAR));
     for (SIZE_T i = 0; i < count; i++)
     {
         if (i + 1 < count && !compare_names(entries[i], entries[i + 1]))
             continue;
         if (!entries[i][name_length(entries[i]) + 1])
             continue;
-        str_copy(at, entries[i]);
-        at += str_len(at) + 1;
+        run_str_copy(at, entries[i]);
+        at += run_str_len(at) + 1;
     }
     RtlSetCurrentEnvironment(block, NULL);
 }
@@ -194,26 +194,26 @@ static void set_entries(WCHAR **entries, SIZE_T count)
 static void apply_file(const WCHAR *path)
 {
     DWORD size = 0;
-    char *data = unix_read(path, &size);
+    char *data = run_unix_read(path, &size);
     WCHAR *own, *texts, *at, **entries;
     SIZE_T count = 0, length;
 
     if (!data)
     {
-        say(L"read the environment from ", path, L": no such file; going on without it");
+        run_say(L"read the environment from ", path, L": no such file; going on without it");
         return;
     }
-    texts = mem_alloc(((SIZE_T)size + 1) * sizeof(WCHAR));
+    texts = run_mem_alloc(((SIZE_T)size + 1) * sizeof(WCHAR));
     length = size ? (SIZE_T)MultiByteToWideChar(CP_UTF8, 0, data, (int)size, texts, (int)size) : 0;
     own = GetEnvironmentStringsW();
-    for (at = own; *at; at += str_len(at) + 1)
+    for (at = own; *at; at += run_str_len(at) + 1)
     {
     }
-    entries = mem_alloc(((SIZE_T)(at - own) + length) / 2 * sizeof(*entries) +
-                        sizeof(*entries)); /* an entry has at least two characters */
-    for (at = own; *at; at += str_len(at) + 1)
+    entries = run_mem_alloc(((SIZE_T)(at - own) + length) / 2 * sizeof(*entries) +
+                            sizeof(*entries)); /* an entry has at least two characters */
+    for (at = own; *at; at += run_str_len(at) + 1)
         entries[count++] = at;
-    for (at = texts; at < texts + length; at += str_len(at) + 1)
+    for (at = texts; at < texts + length; at += run_str_len(at) + 1)
         if (*at && *at != '=' && at[name_length(at)])
             entries[count++] = at;
     sort_entries(entries, count);
@@ -223,7 +223,7 @@ static void apply_file(const WCHAR *path)
     HeapFree(GetProcessHeap(), 0, texts);
 }
 
-void set_environment(const WCHAR *env_file)
+void run_set_environment(const WCHAR *env_file)
 {
     drop_foreign();
     set_processor();

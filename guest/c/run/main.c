@@ -11,7 +11,7 @@ static const WCHAR usage_text[] =
 
 static int usage(const WCHAR *problem, const WCHAR *what)
 {
-    say(problem, what, str_concat(L"\r\n", usage_text, L""));
+    run_say(problem, what, run_str_concat(L"\r\n", usage_text, L""));
     return EXIT_USAGE;
 }
 
@@ -21,44 +21,44 @@ static int take_option(struct options *opt, int argc, WCHAR **argv, int i)
     const WCHAR *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
     BOOL ok = TRUE;
 
-    if (str_equal(name, L"--raw"))
+    if (run_str_equal(name, L"--raw"))
     {
         opt->raw = TRUE;
         return 1;
     }
-    if (str_equal(name, L"--services"))
+    if (run_str_equal(name, L"--services"))
     {
         opt->services = TRUE;
         return 1;
     }
     if (!value)
         return 0;
-    if (str_equal(name, L"--cwd"))
+    if (run_str_equal(name, L"--cwd"))
         opt->cwd = *value ? value : NULL;
-    else if (str_equal(name, L"--env-file"))
+    else if (run_str_equal(name, L"--env-file"))
         opt->env_file = value;
-    else if (str_equal(name, L"--report"))
+    else if (run_str_equal(name, L"--report"))
         opt->report_file = value;
-    else if (str_equal(name, L"--exit-file"))
+    else if (run_str_equal(name, L"--exit-file"))
         opt->report_file = value;
-    else if (str_equal(name, L"--hook"))
-        opt->hook = str_equal(value, L"none") ? NULL : value;
-    else if (str_equal(name, L"--dns-search"))
+    else if (run_str_equal(name, L"--hook"))
+        opt->hook = run_str_equal(value, L"none") ? NULL : value;
+    else if (run_str_equal(name, L"--dns-search"))
         opt->dns_search = value;
-    else if (str_equal(name, L"--pipes"))
+    else if (run_str_equal(name, L"--pipes"))
         opt->pipes = argv[i + 1];
-    else if (str_equal(name, L"--ctrl"))
+    else if (run_str_equal(name, L"--ctrl"))
         opt->ctrl = value;
-    else if (str_equal(name, L"--memory-limit"))
-        opt->memory_limit = str_number(value, &ok);
-    else if (str_equal(name, L"--debug-fd"))
-        opt->debug_fd = (int)str_number(value, &ok);
-    else if (str_equal(name, L"--end-services"))
-        opt->end_services = (DWORD)str_number(value, &ok);
-    else if (str_equal(name, L"--affinity"))
-        opt->affinity = str_number(value, &ok);
-    else if (str_equal(name, L"--pid"))
-        opt->pid = (DWORD)str_number(value, &ok);
+    else if (run_str_equal(name, L"--memory-limit"))
+        opt->memory_limit = run_str_number(value, &ok);
+    else if (run_str_equal(name, L"--debug-fd"))
+        opt->debug_fd = (int)run_str_number(value, &ok);
+    else if (run_str_equal(name, L"--end-services"))
+        opt->end_services = (DWORD)run_str_number(value, &ok);
+    else if (run_str_equal(name, L"--affinity"))
+        opt->affinity = run_str_number(value, &ok);
+    else if (run_str_equal(name, L"--pid"))
+        opt->pid = (DWORD)run_str_number(value, &ok);
     else
         return 0;
     return ok ? 2 : 0;
@@ -68,9 +68,9 @@ static int run(void)
 {
     struct options opt = {.hook = L"C:\\windows\\system32\\mullionhook.dll"};
     WCHAR **argv;
-    int argc = split_command_line(GetCommandLineW(), &argv), i = 1, taken;
+    int argc = run_split_command_line(GetCommandLineW(), &argv), i = 1, taken;
 
-    while (i < argc && !str_equal(argv[i], L"--"))
+    while (i < argc && !run_str_equal(argv[i], L"--"))
     {
         if (!(taken = take_option(&opt, argc, argv, i)))
             return usage(L"bad option: ", argv[i]);
@@ -78,30 +78,30 @@ static int run(void)
     }
     SetEnvironmentVariableW(
         L"TZ", NULL); /* it is for Wine's server, which runs by now; a container's own comes with its variables */
-    opt.first = boot_prefix();
-    set_dns_search(opt.dns_search);
+    opt.first = run_boot_prefix();
+    run_set_dns_search(opt.dns_search);
     if (opt.ctrl)
-        return send_ctrl(&opt);
+        return run_send_ctrl(&opt);
     if (opt.affinity)
-        return spread_affinity(&opt);
+        return run_spread_affinity(&opt);
     if (opt.services)
-        return start_services(opt.hook);
+        return run_start_services(opt.hook);
     if (opt.end_services)
-        return end_services(opt.end_services);
+        return run_end_services(opt.end_services);
     if (i + 1 >= argc)
         return usage(L"no program", L"");
     opt.argv = argv + i + 1;
     opt.argc = argc - i - 1;
     if (opt.raw && opt.argc != 1)
         return usage(L"--raw takes one argument: the command line", L"");
-    if (!report_open(opt.report_file))
+    if (!run_report_open(opt.report_file))
         return usage(L"the report cannot be written to ", opt.report_file);
-    if (opt.pipes && !start_pipes(opt.pipes))
-        return refuse(opt.pipes, ERROR_PIPE_NOT_CONNECTED);
-    set_environment(opt.env_file);
+    if (opt.pipes && !run_start_pipes(opt.pipes))
+        return run_refuse(opt.pipes, ERROR_PIPE_NOT_CONNECTED);
+    run_set_environment(opt.env_file);
     if (opt.debug_fd)
-        send_debug_to(opt.debug_fd);
-    return start_program(&opt);
+        run_send_debug_to(opt.debug_fd);
+    return run_start_program(&opt);
 }
 
 /* The process starts here. */

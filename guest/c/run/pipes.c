@@ -7,10 +7,10 @@ enum
 };
 
 /*
- * start_pipes runs the command that has the container's pipes, mullion-pipe.exe, and returns when they are there: the
- * program may open them at once. The command tells by the event of that name, and lives as long as the container.
+ * run_start_pipes runs the command that has the container's pipes, mullion-pipe.exe, and returns when they are there:
+ * the program may open them at once. The command tells by the event of that name, and lives as long as the container.
  */
-BOOL start_pipes(WCHAR *line)
+BOOL run_start_pipes(WCHAR *line)
 {
     STARTUPINFOW startup = {.cb = sizeof(startup)};
     PROCESS_INFORMATION child;

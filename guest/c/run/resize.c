@@ -48,21 +48,21 @@ static void follow(COORD size)
 }
 
 /*
- * wait_for waits for the program's end. A terminal may get its size only after the program has started: an engine makes
- * it first and its client says how large it is later.
+ * run_wait_for waits for the program's end. A terminal may get its size only after the program has started: an engine
+ * makes it first and its client says how large it is later.
  */
-void wait_for(HANDLE process)
+void run_wait_for(HANDLE process)
 {
     COORD known = {0, 0}, size;
 
-    if (!terminal_size(&size))
+    if (!run_terminal_size(&size))
     {
         WaitForSingleObject(process, INFINITE);
         return;
     }
     do
     {
-        if (!terminal_size(&size) || !size.X || !size.Y || (size.X == known.X && size.Y == known.Y))
+        if (!run_terminal_size(&size) || !size.X || !size.Y || (size.X == known.X && size.Y == known.Y))
             continue;
         known = size;
         follow(size);

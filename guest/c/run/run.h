@@ -44,63 +44,63 @@ struct options
 };
 
 /* text.c: strings and memory */
-void *mem_alloc(SIZE_T bytes);
-SIZE_T str_len(const WCHAR *s);
-void str_copy(WCHAR *dst, const WCHAR *src);
-WCHAR *str_concat(const WCHAR *a, const WCHAR *b, const WCHAR *c);
-int str_casecmp(const WCHAR *a, const WCHAR *b);
-BOOL str_case_prefix(const WCHAR *s, const WCHAR *prefix);
-BOOL str_equal(const WCHAR *a, const WCHAR *b);
-ULONGLONG str_number(const WCHAR *s, BOOL *ok);
-WCHAR *str_from_number(ULONGLONG n, WCHAR out[24]);
-const WCHAR *error_text(DWORD error);
+void *run_mem_alloc(SIZE_T bytes);
+SIZE_T run_str_len(const WCHAR *s);
+void run_str_copy(WCHAR *dst, const WCHAR *src);
+WCHAR *run_str_concat(const WCHAR *a, const WCHAR *b, const WCHAR *c);
+int run_str_casecmp(const WCHAR *a, const WCHAR *b);
+BOOL run_str_case_prefix(const WCHAR *s, const WCHAR *prefix);
+BOOL run_str_equal(const WCHAR *a, const WCHAR *b);
+ULONGLONG run_str_number(const WCHAR *s, BOOL *ok);
+WCHAR *run_str_from_number(ULONGLONG n, WCHAR out[24]);
+const WCHAR *run_error_text(DWORD error);
 
 /* unixfile.c: files of the container's Linux side, and raw system calls */
-char *unix_read(const WCHAR *path, DWORD *size);
-BOOL report_open(const WCHAR *path);
-BOOL report_line(const WCHAR *verb, DWORD number, const WCHAR *text);
-void say(const WCHAR *a, const WCHAR *b, const WCHAR *c);
-void adopt_children(BOOL yes);
-DWORD linux_exit_code(void);
-void drop_stack(void);
-void detach_stdio(void);
-void send_debug_to(int fd);
-void make_terminal_raw(void);
-BOOL terminal_size(COORD *size);
-BOOL limit_memory(ULONGLONG bytes);
+char *run_unix_read(const WCHAR *path, DWORD *size);
+BOOL run_report_open(const WCHAR *path);
+BOOL run_report_line(const WCHAR *verb, DWORD number, const WCHAR *text);
+void run_say(const WCHAR *a, const WCHAR *b, const WCHAR *c);
+void run_adopt_children(BOOL yes);
+DWORD run_linux_exit_code(void);
+void run_drop_stack(void);
+void run_detach_stdio(void);
+void run_send_debug_to(int fd);
+void run_make_terminal_raw(void);
+BOOL run_terminal_size(COORD *size);
+BOOL run_limit_memory(ULONGLONG bytes);
 
 /* args.c: splitting and joining command lines, and finding a program as Windows does */
-int split_command_line(const WCHAR *line, WCHAR ***argv);
-WCHAR *join_command_line(int argc, WCHAR **argv);
-WCHAR *find_program(const WCHAR *name, DWORD *error);
-WCHAR *first_word(const WCHAR *line);
+int run_split_command_line(const WCHAR *line, WCHAR ***argv);
+WCHAR *run_join_command_line(int argc, WCHAR **argv);
+WCHAR *run_find_program(const WCHAR *name, DWORD *error);
+WCHAR *run_first_word(const WCHAR *line);
 
 /* boot.c: the part of wineboot.exe's work at the first start of a prefix that a container needs */
-BOOL boot_prefix(void);
-void set_dns_search(const WCHAR *list);
-void set_environment(const WCHAR *env_file);
+BOOL run_boot_prefix(void);
+void run_set_dns_search(const WCHAR *list);
+void run_set_environment(const WCHAR *env_file);
 
 /* start.c, ctrl.c */
-int start_program(const struct options *opt);
-int refuse(const WCHAR *what, DWORD error);
-int send_ctrl(const struct options *opt);
-BOOL load_hook(HANDLE process, const WCHAR *hook, DWORD *error);
-BOOL prepare_child(HANDLE process, const WCHAR *hook, DWORD *error);
+int run_start_program(const struct options *opt);
+int run_refuse(const WCHAR *what, DWORD error);
+int run_send_ctrl(const struct options *opt);
+BOOL run_load_hook(HANDLE process, const WCHAR *hook, DWORD *error);
+BOOL run_prepare_child(HANDLE process, const WCHAR *hook, DWORD *error);
 
 /* pipes.c */
-BOOL start_pipes(WCHAR *line);
+BOOL run_start_pipes(WCHAR *line);
 
 /* affinity.c */
-int spread_affinity(const struct options *opt);
+int run_spread_affinity(const struct options *opt);
 
 /* services.c, svcauto.c, svcend.c */
-int start_services(const WCHAR *hook);
-void start_automatic_services(void);
-BOOL is_service(DWORD pid);
-void tell_services(void);
-int end_services(DWORD limit);
+int run_start_services(const WCHAR *hook);
+void run_start_automatic_services(void);
+BOOL run_is_service(DWORD pid);
+void run_tell_services(void);
+int run_end_services(DWORD limit);
 
 /* resize.c */
-void wait_for(HANDLE process);
+void run_wait_for(HANDLE process);
 
 #endif

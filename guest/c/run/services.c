@@ -20,7 +20,7 @@ static BOOL has_module(DWORD pid, const WCHAR *path)
     if (snapshot == INVALID_HANDLE_VALUE)
         return TRUE; /* it is not known, so nothing is done to it */
     for (BOOL more = Module32FirstW(snapshot, &module); more && !found; more = Module32NextW(snapshot, &module))
-        found = !str_casecmp(module.szExePath, path);
+        found = !run_str_casecmp(module.szExePath, path);
     CloseHandle(snapshot);
     return found;
 }
@@ -38,11 +38,11 @@ static void hook_running(const WCHAR *hook)
         return;
     for (BOOL more = Process32FirstW(snapshot, &entry); more; more = Process32NextW(snapshot, &entry))
     {
-        if (str_casecmp(entry.szExeFile, L"services.exe") || has_module(entry.th32ProcessID, hook))
+        if (run_str_casecmp(entry.szExeFile, L"services.exe") || has_module(entry.th32ProcessID, hook))
             continue;
         if ((process = OpenProcess(PROCESS_ALL_ACCESS, FALSE, entry.th32ProcessID)))
         {
-            load_hook(process, hook, &error);
+            run_load_hook(process, hook, &error);
             CloseHandle(process);
         }
     }
@@ -50,10 +50,10 @@ static void hook_running(const WCHAR *hook)
 }
 
 /*
- * start_services starts services.exe, at most once in the life of a prefix, and returns 0 when all automatic
+ * run_start_services starts services.exe, at most once in the life of a prefix, and returns 0 when all automatic
  * services have been started.
  */
-int start_services(const WCHAR *hook)
+int run_start_services(const WCHAR *hook)
 {
     static const WCHAR services[] = L"C:\\windows\\system32\\services.exe";
     STARTUPINFOW startup = {.cb = sizeof(startup)};
@@ -66,7 +66,7 @@ int start_services(const WCHAR *hook)
     if (!lock || !wait[0])
         return result;
     WaitForSingleObject(lock, START_TIMEOUT_MS);
-    detach_stdio();
+    run_detach_stdio();
     if (WaitForSingleObject(wait[0], 0) == WAIT_OBJECT_0)
     {
         if (hook)
@@ -77,7 +77,7 @@ int start_services(const WCHAR *hook)
                             L"C:\\windows\\system32", &startup, &child))
     {
         /* without the hooks, services have none either, and nobody sees them die */
-        prepare_child(child.hProcess, hook, &error);
+        run_prepare_child(child.hProcess, hook, &error);
         ResumeThread(child.hThread);
         wait[1] = child.hProcess;
         if (WaitForMultipleObjects(2, wait, FALSE, START_TIMEOUT_MS) == WAIT_OBJECT_0)

@@ -4,13 +4,13 @@
 #include "stacks.h"
 
 /*
- * load_hook loads a library into the process before its program runs: a thread whose start routine is LoadLibraryW.
+ * run_load_hook loads a library into the process before its program runs: a thread whose start routine is LoadLibraryW.
  * kernel32.dll lies at the same address in every process of a prefix. As the first thread in the process, it also does
  * the process's initialisation.
  */
-BOOL load_hook(HANDLE process, const WCHAR *hook, DWORD *error)
+BOOL run_load_hook(HANDLE process, const WCHAR *hook, DWORD *error)
 {
-    SIZE_T size = (str_len(hook) + 1) * sizeof(WCHAR), done;
+    SIZE_T size = (run_str_len(hook) + 1) * sizeof(WCHAR), done;
     void *name = VirtualAllocEx(process, NULL, size, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
     FARPROC load = GetProcAddress(GetModuleHandleW(L"kernel32.dll"), "LoadLibraryW");
     DWORD module = 0;
@@ -35,25 +35,26 @@ BOOL load_hook(HANDLE process, const WCHAR *hook, DWORD *error)
     return module != 0;
 }
 
-BOOL prepare_child(HANDLE process, const WCHAR *hook, DWORD *error)
+BOOL run_prepare_child(HANDLE process, const WCHAR *hook, DWORD *error)
 {
-    spare_stacks(process);
+    stacks_spare(process);
     if (!hook || GetFileAttributesW(hook) == INVALID_FILE_ATTRIBUTES)
         return TRUE;
-    if (!load_hook(process, hook, error))
+    if (!run_load_hook(process, hook, error))
         return FALSE;
     ctrl_exit_code(process); /* Ctrl+C on a terminal; kernelbase.dll is there by now */
     return TRUE;
 }
 
 /* refuse writes why nothing was started to the report, or without one to standard error, which is the program's. */
-int refuse(const WCHAR *what, DWORD error)
+int run_refuse(const WCHAR *what, DWORD error)
 {
-    const WCHAR *text = error_text(error);
+    const WCHAR *text = run_error_text(error);
     WCHAR digits[24];
 
-    if (!report_line(L"failed", error, text))
-        say(str_concat(L"start ", what, L": "), text, str_concat(L" (error ", str_from_number(error, digits), L")"));
+    if (!run_report_line(L"failed", error, text))
+        run_say(run_str_concat(L"start ", what, L": "), text,
+                run_str_concat(L" (error ", run_str_from_number(error, digits), L")"));
     return error == ERROR_FILE_NOT_FOUND || error == ERROR_PATH_NOT_FOUND ? EXIT_NOT_FOUND : EXIT_NOT_STARTED;
 }
 
@@ -69,7 +70,7 @@ static BOOL WINAPI ignore_ctrl(DWORD event)
 
 static BOOL set_cwd(const WCHAR *cwd)
 {
-    WCHAR *path = str_concat(cwd, L"", L"");
+    WCHAR *path = run_str_concat(cwd, L"", L"");
 
     for (WCHAR *c = path; *c; c++)
         if (*c == '/')
@@ -77,48 +78,48 @@ static BOOL set_cwd(const WCHAR *cwd)
     return SetCurrentDirectoryW(path);
 }
 
-int start_program(const struct options *opt)
+int run_start_program(const struct options *opt)
 {
     STARTUPINFOW startup = {.cb = sizeof(startup)};
     PROCESS_INFORMATION child;
-    const WCHAR *name = opt->raw ? first_word(opt->argv[0]) : opt->argv[0];
-    WCHAR *line = opt->raw ? opt->argv[0] : join_command_line(opt->argc, opt->argv), *path;
+    const WCHAR *name = opt->raw ? run_first_word(opt->argv[0]) : opt->argv[0];
+    WCHAR *line = opt->raw ? opt->argv[0] : run_join_command_line(opt->argc, opt->argv), *path;
     DWORD error = 0, code = 0;
 
     if (!set_cwd(opt->cwd ? opt->cwd : L"C:\\"))
-        return refuse(name, ERROR_DIRECTORY);
-    if (!(path = find_program(name, &error)))
-        return refuse(name, error);
-    if (opt->memory_limit && !limit_memory(opt->memory_limit))
-        return refuse(name, ERROR_NOT_ENOUGH_MEMORY);
-    make_terminal_raw();
+        return run_refuse(name, ERROR_DIRECTORY);
+    if (!(path = run_find_program(name, &error)))
+        return run_refuse(name, error);
+    if (opt->memory_limit && !run_limit_memory(opt->memory_limit))
+        return run_refuse(name, ERROR_NOT_ENOUGH_MEMORY);
+    run_make_terminal_raw();
     startup.dwFlags = STARTF_USESTDHANDLES;
     startup.hStdInput = GetStdHandle(STD_INPUT_HANDLE);
     startup.hStdOutput = GetStdHandle(STD_OUTPUT_HANDLE);
     startup.hStdError = GetStdHandle(STD_ERROR_HANDLE);
-    adopt_children(TRUE);
+    run_adopt_children(TRUE);
     if (!CreateProcessW(path, line, NULL, NULL, TRUE, CREATE_SUSPENDED, NULL, NULL, &startup, &child))
-        return refuse(name, GetLastError());
-    adopt_children(FALSE);
-    if (!prepare_child(child.hProcess, opt->hook, &error))
+        return run_refuse(name, GetLastError());
+    run_adopt_children(FALSE);
+    if (!run_prepare_child(child.hProcess, opt->hook, &error))
     {
         TerminateProcess(child.hProcess, EXIT_NOT_STARTED);
-        return refuse(str_concat(name, L" with ", opt->hook), error);
+        return run_refuse(run_str_concat(name, L" with ", opt->hook), error);
     }
-    report_line(L"started", child.dwProcessId, L"");
+    run_report_line(L"started", child.dwProcessId, L"");
     SetConsoleCtrlHandler(ignore_ctrl, TRUE);
     SetCurrentDirectoryW(L"C:\\");
     ResumeThread(child.hThread);
     if (opt->first)
-        start_automatic_services();
+        run_start_automatic_services();
     CloseHandle(child.hThread);
     CloseHandle(startup.hStdInput);
     CloseHandle(startup.hStdOutput);
-    drop_stack();
-    wait_for(child.hProcess);
+    run_drop_stack();
+    run_wait_for(child.hProcess);
     GetExitCodeProcess(child.hProcess, &code);
     if (!code)
-        code = linux_exit_code();
-    report_line(L"exited", code, L"");
+        code = run_linux_exit_code();
+    run_report_line(L"exited", code, L"");
     return (int)code;
 }

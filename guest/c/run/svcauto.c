@@ -33,7 +33,7 @@ struct partial_information /* KEY_VALUE_PARTIAL_INFORMATION */
 
 static void init_string(UNICODE_STRING *s, const WCHAR *text)
 {
-    s->Length = (USHORT)(str_len(text) * sizeof(WCHAR));
+    s->Length = (USHORT)(run_str_len(text) * sizeof(WCHAR));
     s->MaximumLength = (USHORT)(s->Length + sizeof(WCHAR));
     s->Buffer = (WCHAR *)(ULONG_PTR)text;
 }
@@ -84,7 +84,7 @@ static BOOL is_automatic(HANDLE key)
         !read_value(key, L"ImagePath", &path))
         return FALSE;
     text += *text == '"';
-    return !str_case_prefix(text, L"C:\\windows\\") && !str_case_prefix(text, L"%SystemRoot%\\");
+    return !run_str_case_prefix(text, L"C:\\windows\\") && !run_str_case_prefix(text, L"%SystemRoot%\\");
 }
 
 static BOOL has_automatic(void)
@@ -110,7 +110,7 @@ static BOOL has_automatic(void)
     return found;
 }
 
-void start_automatic_services(void)
+void run_start_automatic_services(void)
 {
     STARTUPINFOW startup = {.cb = sizeof(startup)};
     PROCESS_INFORMATION child;

@@ -10,10 +10,11 @@ static HANDLE over_event(DWORD pid)
 {
     WCHAR digits[24];
 
-    return OpenEventW(SYNCHRONIZE, FALSE, str_concat(L"Global\\MullionService", str_from_number(pid, digits), L""));
+    return OpenEventW(SYNCHRONIZE, FALSE,
+                      run_str_concat(L"Global\\MullionService", run_str_from_number(pid, digits), L""));
 }
 
-BOOL is_service(DWORD pid)
+BOOL run_is_service(DWORD pid)
 {
     HANDLE event = over_event(pid);
 
@@ -22,8 +23,8 @@ BOOL is_service(DWORD pid)
     return event != NULL;
 }
 
-/* tell_services tells all services that the container or the host ends. They go on by themselves. */
-void tell_services(void)
+/* run_tell_services tells all services that the container or the host ends. They go on by themselves. */
+void run_tell_services(void)
 {
     HANDLE event = OpenEventW(EVENT_MODIFY_STATE, FALSE, L"Global\\MullionServicesShutdown");
 
@@ -34,10 +35,10 @@ void tell_services(void)
 }
 
 /*
- * end_services tells all services that the end comes, and waits until they have ended or had their time, at most for
- * limit milliseconds: a process that is suspended or hangs does not tell when its services have had their time.
+ * run_end_services tells all services that the end comes, and waits until they have ended or had their time, at most
+ * for limit milliseconds: a process that is suspended or hangs does not tell when its services have had their time.
  */
-int end_services(DWORD limit)
+int run_end_services(DWORD limit)
 {
     PROCESSENTRY32W entry = {.dwSize = sizeof(entry)};
     HANDLE snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0), wait[2];
@@ -45,7 +46,7 @@ int end_services(DWORD limit)
 
     if (snapshot == INVALID_HANDLE_VALUE)
         return 1;
-    tell_services();
+    run_tell_services();
     for (BOOL more = Process32FirstW(snapshot, &entry); more; more = Process32NextW(snapshot, &entry))
     {
         if (!(wait[0] = over_event(entry.th32ProcessID)))

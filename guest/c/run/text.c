@@ -20,10 +20,10 @@ void *memcpy(void *restrict dst, const void *restrict src, size_t n)
 }
 
 /*
- * mem_alloc never returns NULL. Little is freed, because apart from the environment the process allocates only a few
- * kilobytes, once.
+ * run_mem_alloc never returns NULL. Little is freed, because apart from the environment the process allocates only a
+ * few kilobytes, once.
  */
-void *mem_alloc(SIZE_T bytes)
+void *run_mem_alloc(SIZE_T bytes)
 {
     void *p = HeapAlloc(GetProcessHeap(), HEAP_ZERO_MEMORY, bytes);
     if (!p)
@@ -31,7 +31,7 @@ void *mem_alloc(SIZE_T bytes)
     return p;
 }
 
-SIZE_T str_len(const WCHAR *s)
+SIZE_T run_str_len(const WCHAR *s)
 {
     SIZE_T n = 0;
     while (s[n])
@@ -39,44 +39,44 @@ SIZE_T str_len(const WCHAR *s)
     return n;
 }
 
-void str_copy(WCHAR *dst, const WCHAR *src)
+void run_str_copy(WCHAR *dst, const WCHAR *src)
 {
     while ((*dst++ = *src++))
     {
     }
 }
 
-WCHAR *str_concat(const WCHAR *a, const WCHAR *b, const WCHAR *c)
+WCHAR *run_str_concat(const WCHAR *a, const WCHAR *b, const WCHAR *c)
 {
-    SIZE_T la = str_len(a), lb = str_len(b);
-    WCHAR *out = mem_alloc((la + lb + str_len(c) + 1) * sizeof(WCHAR));
+    SIZE_T la = run_str_len(a), lb = run_str_len(b);
+    WCHAR *out = run_mem_alloc((la + lb + run_str_len(c) + 1) * sizeof(WCHAR));
 
-    str_copy(out, a);
-    str_copy(out + la, b);
-    str_copy(out + la + lb, c);
+    run_str_copy(out, a);
+    run_str_copy(out + la, b);
+    run_str_copy(out + la + lb, c);
     return out;
 }
 
-/* str_casecmp compares as Windows compares names: upper-cased, ordinal. */
-int str_casecmp(const WCHAR *a, const WCHAR *b)
+/* run_str_casecmp compares as Windows compares names: upper-cased, ordinal. */
+int run_str_casecmp(const WCHAR *a, const WCHAR *b)
 {
     return CompareStringOrdinal(a, -1, b, -1, TRUE) - CSTR_EQUAL;
 }
 
-BOOL str_case_prefix(const WCHAR *s, const WCHAR *prefix)
+BOOL run_str_case_prefix(const WCHAR *s, const WCHAR *prefix)
 {
-    int n = (int)str_len(prefix);
-    return str_len(s) >= (SIZE_T)n && CompareStringOrdinal(s, n, prefix, n, TRUE) == CSTR_EQUAL;
+    int n = (int)run_str_len(prefix);
+    return run_str_len(s) >= (SIZE_T)n && CompareStringOrdinal(s, n, prefix, n, TRUE) == CSTR_EQUAL;
 }
 
-BOOL str_equal(const WCHAR *a, const WCHAR *b)
+BOOL run_str_equal(const WCHAR *a, const WCHAR *b)
 {
     for (; *a && *a == *b; a++)
         b++;
     return *a == *b;
 }
 
-ULONGLONG str_number(const WCHAR *s, BOOL *ok)
+ULONGLONG run_str_number(const WCHAR *s, BOOL *ok)
 {
     ULONGLONG n = 0;
 
@@ -90,7 +90,7 @@ ULONGLONG str_number(const WCHAR *s, BOOL *ok)
     return n;
 }
 
-WCHAR *str_from_number(ULONGLONG n, WCHAR out[24])
+WCHAR *run_str_from_number(ULONGLONG n, WCHAR out[24])
 {
     WCHAR *p = out + 23;
 
@@ -102,10 +102,10 @@ WCHAR *str_from_number(ULONGLONG n, WCHAR out[24])
 }
 
 /*
- * error_text returns Windows' own text (message table of kernel32.dll, Windows Server 2022) for errors of a start:
+ * run_error_text returns Windows' own text (message table of kernel32.dll, Windows Server 2022) for errors of a start:
  * Wine's texts differ, and people search for Windows'.
  */
-const WCHAR *error_text(DWORD error)
+const WCHAR *run_error_text(DWORD error)
 {
     static const struct
     {

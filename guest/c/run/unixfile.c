@@ -3,7 +3,7 @@
 
 static WCHAR *unix_path(const WCHAR *path)
 {
-    WCHAR *p = str_concat(L"\\\\?\\unix", path, L"");
+    WCHAR *p = run_str_concat(L"\\\\?\\unix", path, L"");
 
     for (WCHAR *c = p; *c; c++)
         if (*c == '/')
@@ -11,8 +11,8 @@ static WCHAR *unix_path(const WCHAR *path)
     return p;
 }
 
-/* unix_read returns a whole file of the Linux side, NUL-terminated, or NULL with the last error set. */
-char *unix_read(const WCHAR *path, DWORD *size)
+/* run_unix_read returns a whole file of the Linux side, NUL-terminated, or NULL with the last error set. */
+char *run_unix_read(const WCHAR *path, DWORD *size)
 {
     HANDLE file = CreateFileW(unix_path(path), GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE, NULL, OPEN_EXISTING, 0,
                               NULL);
@@ -21,14 +21,14 @@ char *unix_read(const WCHAR *path, DWORD *size)
 
     if (file == INVALID_HANDLE_VALUE)
         return NULL;
-    data = mem_alloc(room + 1);
+    data = run_mem_alloc(room + 1);
     /* files of /proc have no size: read until there is no more */
     while (ReadFile(file, data + used, room - used, &got, NULL) && got)
     {
         used += got;
         if (used < room)
             continue;
-        char *more = mem_alloc(room * 2 + 1);
+        char *more = run_mem_alloc(room * 2 + 1);
         memcpy(more, data, used);
         HeapFree(GetProcessHeap(), 0, data);
         data = more;
@@ -42,7 +42,7 @@ char *unix_read(const WCHAR *path, DWORD *size)
 static void write_utf8(HANDLE file, const WCHAR *text)
 {
     int n = WideCharToMultiByte(CP_UTF8, 0, text, -1, NULL, 0, NULL, NULL);
-    char *bytes = mem_alloc((SIZE_T)n);
+    char *bytes = run_mem_alloc((SIZE_T)n);
     DWORD done;
 
     WideCharToMultiByte(CP_UTF8, 0, text, -1, bytes, n, NULL, NULL);
@@ -56,8 +56,8 @@ static HANDLE *report_handle(void)
     return &handle;
 }
 
-/* report_open opens the file to which report_line writes. With a NULL path nothing is written. */
-BOOL report_open(const WCHAR *path)
+/* run_report_open opens the file to which run_report_line writes. With a NULL path nothing is written. */
+BOOL run_report_open(const WCHAR *path)
 {
     if (!path)
         return TRUE;
@@ -68,33 +68,33 @@ BOOL report_open(const WCHAR *path)
 }
 
 /*
- * report_line appends "<verb> <number>[ <text>]" in one write, so that a reader never sees half a line. FALSE: there is
- * no report.
+ * run_report_line appends "<verb> <number>[ <text>]" in one write, so that a reader never sees half a line. FALSE:
+ * there is no report.
  */
-BOOL report_line(const WCHAR *verb, DWORD number, const WCHAR *text)
+BOOL run_report_line(const WCHAR *verb, DWORD number, const WCHAR *text)
 {
     WCHAR digits[24];
     WCHAR *line;
 
     if (*report_handle() == INVALID_HANDLE_VALUE)
         return FALSE;
-    line = str_concat(verb, L" ", str_from_number(number, digits));
+    line = run_str_concat(verb, L" ", run_str_from_number(number, digits));
     if (*text)
-        line = str_concat(line, L" ", text);
-    write_utf8(*report_handle(), str_concat(line, L"\n", L""));
+        line = run_str_concat(line, L" ", text);
+    write_utf8(*report_handle(), run_str_concat(line, L"\n", L""));
     return TRUE;
 }
 
 /* say writes a message to standard error. */
-void say(const WCHAR *a, const WCHAR *b, const WCHAR *c)
+void run_say(const WCHAR *a, const WCHAR *b, const WCHAR *c)
 {
-    WCHAR *line = str_concat(a, b, c);
+    WCHAR *line = run_str_concat(a, b, c);
     HANDLE err = GetStdHandle(STD_ERROR_HANDLE);
     DWORD mode, done;
 
-    line = str_concat(L"mullion-run: ", line, L"\r\n");
+    line = run_str_concat(L"mullion-run: ", line, L"\r\n");
     if (GetConsoleMode(err, &mode))
-        WriteConsoleW(err, line, (DWORD)str_len(line), &done, NULL);
+        WriteConsoleW(err, line, (DWORD)run_str_len(line), &done, NULL);
     else
         write_utf8(err, line);
 }
@@ -112,10 +112,10 @@ static long linux_call(long number, long a, long b, long c, long d)
 }
 
 /*
- * drop_stack gives back the stack pages below the caller. Wine 8 clears 960 KiB of every thread's stack before it runs
- * (ntdll, signal_start_thread), which makes them resident for nothing; fresh pages read as zero as well.
+ * run_drop_stack gives back the stack pages below the caller. Wine 8 clears 960 KiB of every thread's stack before it
+ * runs (ntdll, signal_start_thread), which makes them resident for nothing; fresh pages read as zero as well.
  */
-void drop_stack(void)
+void run_drop_stack(void)
 {
     enum
     {
@@ -134,13 +134,13 @@ void drop_stack(void)
 }
 
 /*
- * limit_memory bounds the memory that each program may commit: beyond it VirtualAlloc fails, as at the commit limit of
- * a Windows job. RLIMIT_DATA counts private writable pages, touched or not, so it is a commit limit; it applies to each
- * process by itself, not to their sum. Wine's own share is added to it: 10 MiB for an idle process and 2 to 3 MiB for
- * each thread, whose whole stacks count here (measured with Wine 8.0; a Go program of 4 threads has 34 MB where Windows
- * counts 9). It returns FALSE if the kernel refuses.
+ * run_limit_memory bounds the memory that each program may commit: beyond it VirtualAlloc fails, as at the commit limit
+ * of a Windows job. RLIMIT_DATA counts private writable pages, touched or not, so it is a commit limit; it applies to
+ * each process by itself, not to their sum. Wine's own share is added to it: 10 MiB for an idle process and 2 to 3 MiB
+ * for each thread, whose whole stacks count here (measured with Wine 8.0; a Go program of 4 threads has 34 MB where
+ * Windows counts 9). It returns FALSE if the kernel refuses.
  */
-BOOL limit_memory(ULONGLONG bytes)
+BOOL run_limit_memory(ULONGLONG bytes)
 {
     enum
     {
@@ -154,11 +154,11 @@ BOOL limit_memory(ULONGLONG bytes)
 }
 
 /*
- * adopt_children says whether this process becomes the Linux parent of a program that it starts. Wine starts programs
- * by a process between, which ends at once; the program would be a child of the container's first process, and only
- * that would learn how it ended (prctl(2), PR_SET_CHILD_SUBREAPER).
+ * run_adopt_children says whether this process becomes the Linux parent of a program that it starts. Wine starts
+ * programs by a process between, which ends at once; the program would be a child of the container's first process, and
+ * only that would learn how it ended (prctl(2), PR_SET_CHILD_SUBREAPER).
  */
-void adopt_children(BOOL yes)
+void run_adopt_children(BOOL yes)
 {
     enum
     {
@@ -170,11 +170,11 @@ void adopt_children(BOOL yes)
 }
 
 /*
- * linux_exit_code tells how the program, which Wine says has ended, ended as a Linux process: 128 and the signal's
+ * run_linux_exit_code tells how the program, which Wine says has ended, ended as a Linux process: 128 and the signal's
  * number if one killed it, for lack of memory for example. To Wine that is an end with exit code 0. It is 0 if the
  * program is not seen to end within two seconds.
  */
-DWORD linux_exit_code(void)
+DWORD run_linux_exit_code(void)
 {
     enum
     {
@@ -197,11 +197,11 @@ DWORD linux_exit_code(void)
 }
 
 /*
- * detach_stdio replaces this process's standard files on the Linux side by /dev/null. Wine passes them on to every
+ * run_detach_stdio replaces this process's standard files on the Linux side by /dev/null. Wine passes them on to every
  * process that it forks, whatever handles Windows code inherits, so a service would keep open the pipes of the program
  * for which it was started.
  */
-void detach_stdio(void)
+void run_detach_stdio(void)
 {
     enum
     {
@@ -222,12 +222,12 @@ void detach_stdio(void)
 }
 
 /*
- * send_debug_to makes fd the place where Wine writes diagnostic lines of the programs that this process starts: fixme
- * and err of every subject, unless the container's own environment says which. Wine writes them to descriptor 2 of
- * Linux, which programs inherit from program to program; a Windows program's standard error is a handle, which leads
+ * run_send_debug_to makes fd the place where Wine writes diagnostic lines of the programs that this process starts:
+ * fixme and err of every subject, unless the container's own environment says which. Wine writes them to descriptor 2
+ * of Linux, which programs inherit from program to program; a Windows program's standard error is a handle, which leads
  * elsewhere by now.
  */
-void send_debug_to(int fd)
+void run_send_debug_to(int fd)
 {
     enum
     {
@@ -244,11 +244,11 @@ void send_debug_to(int fd)
 }
 
 /*
- * make_terminal_raw sets the terminal to the mode that Wine's console host sets when a program first reads
+ * run_make_terminal_raw sets the terminal to the mode that Wine's console host sets when a program first reads
  * (server/console.c, Wine 8.0). Until then the Linux terminal would echo input and turn Enter into a line feed, and an
  * early answer to a prompt would arrive wrong. Ctrl+C stays a signal of the terminal, which Wine turns into an event.
  */
-void make_terminal_raw(void)
+void run_make_terminal_raw(void)
 {
     enum
     {
@@ -278,10 +278,10 @@ void make_terminal_raw(void)
 }
 
 /*
- * terminal_size reads the columns and rows of the terminal on standard input, 0 if the terminal has no size yet;
+ * run_terminal_size reads the columns and rows of the terminal on standard input, 0 if the terminal has no size yet;
  * FALSE if standard input is no terminal.
  */
-BOOL terminal_size(COORD *size)
+BOOL run_terminal_size(COORD *size)
 {
     enum
     {

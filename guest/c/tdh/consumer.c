@@ -131,7 +131,7 @@ TRACEHANDLE WINAPI MullionOpenTraceA(EVENT_TRACE_LOGFILEA *logfile)
 
     if (!logfile)
         return fail(ERROR_INVALID_PARAMETER);
-    if ((error = refusal(logfile->LoggerName && widen(name, NAME_CHARS, logfile->LoggerName), wide)))
+    if ((error = refusal(logfile->LoggerName && tdh_widen(name, NAME_CHARS, logfile->LoggerName), wide)))
         return fail(error);
     return open(name, wide);
 }
@@ -140,7 +140,7 @@ static void deliver(struct consumer *c, DWORD size)
 {
     struct event_view view;
 
-    if (!event_view(&view, c->record, size))
+    if (!tdh_event_view(&view, c->record, size))
         return;
     view.record.UserContext = c->logfile.Context;
     c->logfile.EventRecordCallback(&view.record);
@@ -154,7 +154,7 @@ static DWORD drain(struct consumer *c)
 
     while (!c->closing)
     {
-        switch (ring_read(c->channel.ring, c->record, &size))
+        switch (tdh_ring_read(c->channel.ring, c->record, &size))
         {
         case RING_RECORD:
             events++;
@@ -167,7 +167,7 @@ static DWORD drain(struct consumer *c)
                 since = GetTickCount64();
             if (GetTickCount64() - since > PATIENCE)
             {
-                ring_skip(c->channel.ring);
+                tdh_ring_skip(c->channel.ring);
                 since = 0;
             }
             else
@@ -225,25 +225,25 @@ ULONG WINAPI MullionProcessTrace(TRACEHANDLE *handles, ULONG count, FILETIME *fr
     ReleaseSRWLockExclusive(&lock);
     if (error)
         return error;
-    if (!(id = session_of(c->name)))
+    if (!(id = tdh_session_of(c->name)))
         error = ERROR_WMI_INSTANCE_NOT_FOUND;
     else
     {
-        object_name(name, L"Global\\MullionEtw1Reader", id);
+        tdh_object_name(name, L"Global\\MullionEtw1Reader", id);
         if (!(reading = CreateMutexW(NULL, FALSE, name)))
             error = ERROR_NO_SYSTEM_RESOURCES;
         else if (WaitForSingleObject(reading, 0) == WAIT_TIMEOUT)
             error = ERROR_NO_SYSTEM_RESOURCES; /* another consumer reads it */
         else
         {
-            error = channel_open(&c->channel, id) ? run(c) : ERROR_NO_SYSTEM_RESOURCES;
+            error = tdh_channel_open(&c->channel, id) ? run(c) : ERROR_NO_SYSTEM_RESOURCES;
             ReleaseMutex(reading);
         }
         if (reading)
             CloseHandle(reading);
     }
     AcquireSRWLockExclusive(&lock);
-    channel_close(&c->channel);
+    tdh_channel_close(&c->channel);
     c->running = FALSE;
     ReleaseSRWLockExclusive(&lock);
     return error;

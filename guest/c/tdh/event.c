@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-BOOL event_view(struct event_view *view, BYTE *bytes, DWORD size)
+BOOL tdh_event_view(struct event_view *view, BYTE *bytes, DWORD size)
 {
     struct event_head head;
     BYTE *p = bytes + sizeof(head);

@@ -37,6 +37,6 @@ struct event_view
 };
 
 /* Reads a record of size bytes. FALSE: it is none. */
-BOOL event_view(struct event_view *view, BYTE *bytes, DWORD size);
+BOOL tdh_event_view(struct event_view *view, BYTE *bytes, DWORD size);
 
 #endif

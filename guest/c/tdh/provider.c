@@ -29,7 +29,7 @@ static BOOL same(const GUID *a, const GUID *b)
     return !memcmp(a, b, sizeof(*a));
 }
 
-BOOL listens(const struct listener *l, UCHAR level, ULONGLONG keyword)
+BOOL tdh_listens(const struct listener *l, UCHAR level, ULONGLONG keyword)
 {
     return level <= l->level && (!keyword || ((keyword & l->any) && (keyword & l->all) == l->all));
 }
@@ -76,26 +76,26 @@ static void look(struct provider *p, struct table *table)
 /* Looks at the table if it has changed. */
 static void look_all(void)
 {
-    struct table *table = table_open();
+    struct table *table = tdh_table_open();
     LONG generation;
 
     if (!table || __atomic_load_n(&table->generation, __ATOMIC_ACQUIRE) == known)
         return;
     AcquireSRWLockExclusive(&lock);
     generation = __atomic_load_n(&table->generation, __ATOMIC_ACQUIRE);
-    if (generation != known && table_lock())
+    if (generation != known && tdh_table_lock())
     {
         for (unsigned i = 0; i < MOST_SESSIONS; i++)
         {
             if (channels[i].id && channels[i].id != table->sessions[i].id)
-                channel_close(&channels[i]);
+                tdh_channel_close(&channels[i]);
         }
         for (unsigned i = 0; i < MOST_PROVIDERS && providers[i]; i++)
         {
             if (providers[i]->taken)
                 look(providers[i], table);
         }
-        table_unlock();
+        tdh_table_unlock();
         known = generation;
     }
     ReleaseSRWLockExclusive(&lock);
@@ -153,7 +153,7 @@ static DWORD WINAPI tell_all(void *event)
             if (providers[i]->changed || providers[i]->capture)
                 tell(providers[i]);
         }
-        table_seen(now);
+        tdh_table_seen(now);
         if (WaitForSingleObject(event, INFINITE) != WAIT_OBJECT_0)
             return 0;
     }
@@ -165,7 +165,7 @@ static void start_telling(void)
     HANDLE event;
 
     AcquireSRWLockExclusive(&starting);
-    if (!teller && (event = table_listen()))
+    if (!teller && (event = tdh_table_listen()))
         teller = CreateThread(NULL, STACK_BYTES, tell_all, event, STACK_SIZE_PARAM_IS_A_RESERVATION, NULL);
     ReleaseSRWLockExclusive(&starting);
 }
@@ -184,7 +184,7 @@ static struct provider *find(REGHANDLE handle)
     return providers[at];
 }
 
-struct provider *provider_hold(REGHANDLE handle)
+struct provider *tdh_provider_hold(REGHANDLE handle)
 {
     struct provider *p;
 
@@ -195,12 +195,12 @@ struct provider *provider_hold(REGHANDLE handle)
     return p;
 }
 
-void provider_let(void)
+void tdh_provider_let(void)
 {
     ReleaseSRWLockShared(&lock);
 }
 
-struct channel *provider_channel(const struct listener *listener)
+struct channel *tdh_provider_channel(const struct listener *listener)
 {
     static SRWLOCK opening = SRWLOCK_INIT;
     struct channel *channel = &channels[listener->session], opened;
@@ -208,7 +208,7 @@ struct channel *provider_channel(const struct listener *listener)
     if (__atomic_load_n(&channel->id, __ATOMIC_ACQUIRE) == listener->id)
         return channel;
     AcquireSRWLockExclusive(&opening);
-    if (channel->id != listener->id && channel_open(&opened, listener->id))
+    if (channel->id != listener->id && tdh_channel_open(&opened, listener->id))
     {
         channel->ring = opened.ring;
         channel->section = opened.section;
@@ -243,7 +243,7 @@ static unsigned free_place(void)
 
 ULONG WINAPI MullionEventRegister(const GUID *id, PENABLECALLBACK callback, void *context, REGHANDLE *handle)
 {
-    struct table *table = table_open();
+    struct table *table = tdh_table_open();
     struct provider *p = NULL;
     unsigned at;
 
@@ -264,10 +264,10 @@ ULONG WINAPI MullionEventRegister(const GUID *id, PENABLECALLBACK callback, void
         p->callback = callback;
         p->context = context;
         *handle = handle_of(at);
-        if (table && table_lock())
+        if (table && tdh_table_lock())
         {
             look(p, table);
-            table_unlock();
+            tdh_table_unlock();
         }
         p->capture = FALSE;
     }
@@ -328,7 +328,7 @@ static BOOL read_group(const BYTE *traits, WORD size, GUID *group)
 
 static ULONG set_traits(struct provider *p, const BYTE *traits, ULONG size)
 {
-    struct table *table = table_open();
+    struct table *table = tdh_table_open();
 
     if (!traits || size < TRAITS_LEAST || size > 0xffff || (traits[0] | traits[1] << 8) != (int)size)
         return ERROR_INVALID_PARAMETER;
@@ -339,10 +339,10 @@ static ULONG set_traits(struct provider *p, const BYTE *traits, ULONG size)
     memcpy(p->traits, traits, size);
     p->traits_size = (WORD)size;
     p->has_group = read_group(p->traits, p->traits_size, &p->group);
-    if (p->has_group && table && table_lock())
+    if (p->has_group && table && tdh_table_lock())
     {
         look(p, table);
-        table_unlock();
+        tdh_table_unlock();
     }
     return ERROR_SUCCESS;
 }

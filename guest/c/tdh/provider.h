@@ -35,13 +35,13 @@ struct provider
     CRITICAL_SECTION telling; /* held while the callback runs */
 };
 
-/* Finds the provider of a handle, and holds it until provider_let; NULL: there is none, and nothing is held. */
-struct provider *provider_hold(REGHANDLE handle);
-void provider_let(void);
+/* Finds the provider of a handle, and holds it until tdh_provider_let; NULL: there is none, and nothing is held. */
+struct provider *tdh_provider_hold(REGHANDLE handle);
+void tdh_provider_let(void);
 
 /* The ring of a session to which a held provider's listener belongs; NULL: it cannot be opened. */
-struct channel *provider_channel(const struct listener *listener);
+struct channel *tdh_provider_channel(const struct listener *listener);
 
-BOOL listens(const struct listener *listener, UCHAR level, ULONGLONG keyword);
+BOOL tdh_listens(const struct listener *listener, UCHAR level, ULONGLONG keyword);
 
 #endif

@@ -32,7 +32,7 @@ static UINT64 put(struct ring *ring, UINT64 position, const void *bytes, DWORD s
     return position + size;
 }
 
-BOOL ring_write(struct ring *ring, const struct piece *piece, unsigned pieces, BOOL *wake)
+BOOL tdh_ring_write(struct ring *ring, const struct piece *piece, unsigned pieces, BOOL *wake)
 {
     DWORD size = 0;
     UINT64 head, at, room;
@@ -93,7 +93,7 @@ static BOOL bounds(struct ring *ring, UINT64 *tail, UINT64 *head)
     return *head != *tail;
 }
 
-enum ring_answer ring_read(struct ring *ring, BYTE *to, DWORD *size)
+enum ring_answer tdh_ring_read(struct ring *ring, BYTE *to, DWORD *size)
 {
     UINT64 tail, head;
     DWORD at, first;
@@ -110,7 +110,7 @@ enum ring_answer ring_read(struct ring *ring, BYTE *to, DWORD *size)
     return RING_RECORD;
 }
 
-void ring_skip(struct ring *ring)
+void tdh_ring_skip(struct ring *ring)
 {
     UINT64 tail, head;
     DWORD size;

@@ -47,12 +47,12 @@ enum ring_answer
  * Writes a record. FALSE: there is no room, or it is too long; it is counted. wake: the reader waits and has to be
  * woken.
  */
-BOOL ring_write(struct ring *ring, const struct piece *piece, unsigned pieces, BOOL *wake);
+BOOL tdh_ring_write(struct ring *ring, const struct piece *piece, unsigned pieces, BOOL *wake);
 
 /* Takes the next record: to has room for MOST_RECORD bytes. */
-enum ring_answer ring_read(struct ring *ring, BYTE *to, DWORD *size);
+enum ring_answer tdh_ring_read(struct ring *ring, BYTE *to, DWORD *size);
 
 /* Passes over the record at the tail that nobody finishes, to the next whole one, or to where the head is. */
-void ring_skip(struct ring *ring);
+void tdh_ring_skip(struct ring *ring);
 
 #endif

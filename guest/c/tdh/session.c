@@ -32,7 +32,7 @@ static BOOL same_name(const WCHAR *a, const WCHAR *b)
     return CompareStringOrdinal(a, -1, b, -1, TRUE) == CSTR_EQUAL;
 }
 
-BOOL widen(WCHAR *to, DWORD chars, const char *from)
+BOOL tdh_widen(WCHAR *to, DWORD chars, const char *from)
 {
     return MultiByteToWideChar(CP_ACP, 0, from, -1, to, (int)chars) > 0;
 }
@@ -51,17 +51,17 @@ static struct session *find(struct table *table, TRACEHANDLE handle, const WCHAR
     return NULL;
 }
 
-DWORD session_of(const WCHAR *name)
+DWORD tdh_session_of(const WCHAR *name)
 {
-    struct table *table = table_open();
+    struct table *table = tdh_table_open();
     struct session *s;
     DWORD id = 0;
 
-    if (table && table_lock())
+    if (table && tdh_table_lock())
     {
         if ((s = find(table, 0, name)))
             id = s->id;
-        table_unlock();
+        tdh_table_unlock();
     }
     return id;
 }
@@ -100,14 +100,14 @@ static void put_properties(EVENT_TRACE_PROPERTIES *p, const struct session *s, B
     p->FreeBuffers = 0;
     p->LogBuffersLost = p->RealTimeBuffersLost = 0;
     p->LoggerThreadId = NULL;
-    if (channel_open(&channel, s->id))
+    if (tdh_channel_open(&channel, s->id))
     {
         UINT64 used = (UINT64)(channel.ring->head - channel.ring->tail);
 
         p->EventsLost = (ULONG)channel.ring->lost;
         p->BuffersWritten = (ULONG)((UINT64)channel.ring->tail / KILO / s->buffer_size);
         p->FreeBuffers = used < RING_BYTES ? (ULONG)((RING_BYTES - used) * s->minimum_buffers / RING_BYTES) : 0;
-        channel_close(&channel);
+        tdh_channel_close(&channel);
     }
     put_text(p, p->LoggerNameOffset, s->name, wide);
     put_text(p, p->LogFileNameOffset, L"", wide);
@@ -163,7 +163,7 @@ static ULONG start(TRACEHANDLE *handle, const WCHAR *name, EVENT_TRACE_PROPERTIE
     *handle = 0;
     if ((error = refusal(name, p)))
         return error;
-    if (!(table = table_open()) || !table_lock())
+    if (!(table = tdh_table_open()) || !tdh_table_lock())
         return ERROR_NO_SYSTEM_RESOURCES;
     if (find(table, 0, name))
         error = ERROR_ALREADY_EXISTS;
@@ -175,8 +175,8 @@ static ULONG start(TRACEHANDLE *handle, const WCHAR *name, EVENT_TRACE_PROPERTIE
     {
         DWORD id = ++table->ids ? table->ids : ++table->ids;
 
-        channel_close(&kept[i]);
-        if (channel_open(&kept[i], id))
+        tdh_channel_close(&kept[i]);
+        if (tdh_channel_open(&kept[i], id))
         {
             begin(&table->sessions[i], id, name, p);
             *handle = id;
@@ -185,7 +185,7 @@ static ULONG start(TRACEHANDLE *handle, const WCHAR *name, EVENT_TRACE_PROPERTIE
         else
             error = ERROR_NO_SYSTEM_RESOURCES;
     }
-    table_unlock();
+    tdh_table_unlock();
     return error;
 }
 
@@ -198,7 +198,7 @@ ULONG WINAPI MullionStartTraceA(TRACEHANDLE *handle, const char *name, EVENT_TRA
 {
     WCHAR wide[NAME_CHARS];
 
-    return name && widen(wide, NAME_CHARS, name) ? start(handle, wide, p, FALSE) : ERROR_INVALID_PARAMETER;
+    return name && tdh_widen(wide, NAME_CHARS, name) ? start(handle, wide, p, FALSE) : ERROR_INVALID_PARAMETER;
 }
 
 /* Ends a session that is out of the table: its consumer reads what is left. */
@@ -206,22 +206,22 @@ static void end(DWORD id)
 {
     struct channel channel;
 
-    if (channel_open(&channel, id))
+    if (tdh_channel_open(&channel, id))
     {
         __atomic_store_n(&channel.ring->ended, 1, __ATOMIC_SEQ_CST);
         SetEvent(channel.event);
-        channel_close(&channel);
+        tdh_channel_close(&channel);
     }
     for (unsigned i = 0; i < MOST_SESSIONS; i++)
     {
         if (kept[i].id == id)
-            channel_close(&kept[i]);
+            tdh_channel_close(&kept[i]);
     }
 }
 
 static ULONG control(TRACEHANDLE handle, const WCHAR *name, EVENT_TRACE_PROPERTIES *p, ULONG code, BOOL wide)
 {
-    struct table *table = table_open();
+    struct table *table = tdh_table_open();
     ULONG error = ERROR_SUCCESS;
     struct session *s;
     DWORD ended = 0;
@@ -230,7 +230,7 @@ static ULONG control(TRACEHANDLE handle, const WCHAR *name, EVENT_TRACE_PROPERTI
         return ERROR_INVALID_PARAMETER;
     if (!handle && same_name(name, KERNEL_LOGGER_NAMEW))
         return ERROR_WMI_INSTANCE_NOT_FOUND;
-    if (!table || !table_lock())
+    if (!table || !tdh_table_lock())
         return ERROR_NO_SYSTEM_RESOURCES;
     if (!(s = find(table, handle, name)))
         error = ERROR_WMI_INSTANCE_NOT_FOUND;
@@ -250,10 +250,10 @@ static ULONG control(TRACEHANDLE handle, const WCHAR *name, EVENT_TRACE_PROPERTI
             s->id = 0;
         }
     }
-    table_unlock();
+    tdh_table_unlock();
     if (ended)
     {
-        table_changed();
+        tdh_table_changed();
         end(ended);
     }
     return error;
@@ -268,20 +268,20 @@ ULONG WINAPI MullionControlTraceA(TRACEHANDLE handle, const char *name, EVENT_TR
 {
     WCHAR wide[NAME_CHARS];
 
-    if (name && !widen(wide, NAME_CHARS, name))
+    if (name && !tdh_widen(wide, NAME_CHARS, name))
         return ERROR_INVALID_PARAMETER;
     return control(handle, name ? wide : NULL, p, code, FALSE);
 }
 
 static ULONG query_all(EVENT_TRACE_PROPERTIES **p, ULONG count, ULONG *sessions, BOOL wide)
 {
-    struct table *table = table_open();
+    struct table *table = tdh_table_open();
     ULONG found = 0;
 
     if (!sessions || (count && !p) || count > MOST_SESSIONS)
         return ERROR_INVALID_PARAMETER;
     *sessions = 0;
-    if (!table || !table_lock())
+    if (!table || !tdh_table_lock())
         return ERROR_NO_SYSTEM_RESOURCES;
     for (unsigned i = 0; i < MOST_SESSIONS; i++)
     {
@@ -292,7 +292,7 @@ static ULONG query_all(EVENT_TRACE_PROPERTIES **p, ULONG count, ULONG *sessions,
             put_properties(p[found], &table->sessions[i], wide);
         found++;
     }
-    table_unlock();
+    tdh_table_unlock();
     *sessions = found;
     return found > count ? ERROR_MORE_DATA : ERROR_SUCCESS;
 }
@@ -341,7 +341,7 @@ static struct enabled *place_of(struct session *s, const GUID *provider)
 ULONG WINAPI MullionEnableTraceEx2(TRACEHANDLE handle, const GUID *provider, ULONG code, UCHAR level, ULONGLONG any,
                                    ULONGLONG all, ULONG timeout, const ENABLE_TRACE_PARAMETERS *parameters)
 {
-    struct table *table = table_open();
+    struct table *table = tdh_table_open();
     ULONG error = ERROR_SUCCESS;
     struct session *s;
     struct enabled *e = NULL;
@@ -350,7 +350,7 @@ ULONG WINAPI MullionEnableTraceEx2(TRACEHANDLE handle, const GUID *provider, ULO
         return ERROR_INVALID_PARAMETER;
     if (parameters && parameters->EnableFilterDesc)
         return ERROR_NOT_SUPPORTED;
-    if (!table || !table_lock())
+    if (!table || !tdh_table_lock())
         return ERROR_NO_SYSTEM_RESOURCES;
     if (!(s = find(table, handle, NULL)))
         error = ERROR_INVALID_HANDLE;
@@ -371,11 +371,11 @@ ULONG WINAPI MullionEnableTraceEx2(TRACEHANDLE handle, const GUID *provider, ULO
         e->captures++;
     else if (e->used)
         memset(e, 0, sizeof(*e));
-    table_unlock();
+    tdh_table_unlock();
     if (error)
         return error;
-    table_changed();
-    return timeout && !table_wait(table->generation, timeout) ? ERROR_TIMEOUT : ERROR_SUCCESS;
+    tdh_table_changed();
+    return timeout && !tdh_table_wait(table->generation, timeout) ? ERROR_TIMEOUT : ERROR_SUCCESS;
 }
 
 ULONG WINAPI MullionEnableTraceEx(const GUID *provider, const GUID *source, TRACEHANDLE handle, ULONG enable,

@@ -7,9 +7,9 @@
 #include <evntrace.h>
 
 /* The id of the session of a name; 0: there is none. */
-DWORD session_of(const WCHAR *name);
+DWORD tdh_session_of(const WCHAR *name);
 
 /* Copies a text of the system's ANSI code page; FALSE: it is too long for chars. */
-BOOL widen(WCHAR *to, DWORD chars, const char *from);
+BOOL tdh_widen(WCHAR *to, DWORD chars, const char *from);
 
 #endif

@@ -8,7 +8,7 @@ static HANDLE mutex, table_section;
 static LONG listening = -1; /* the place of this process */
 static SRWLOCK opening = SRWLOCK_INIT;
 
-void object_name(WCHAR *name, const WCHAR *prefix, DWORD id)
+void tdh_object_name(WCHAR *name, const WCHAR *prefix, DWORD id)
 {
     static const char digits[] = "0123456789abcdef";
 
@@ -37,7 +37,7 @@ static void *map(const WCHAR *name, DWORD size, HANDLE *section)
     return NULL;
 }
 
-struct table *table_open(void)
+struct table *tdh_table_open(void)
 {
     struct table *found = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
 
@@ -52,7 +52,7 @@ struct table *table_open(void)
     return found;
 }
 
-BOOL table_lock(void)
+BOOL tdh_table_lock(void)
 {
     enum
     {
@@ -63,7 +63,7 @@ BOOL table_lock(void)
     return answer == WAIT_OBJECT_0 || answer == WAIT_ABANDONED;
 }
 
-void table_unlock(void)
+void tdh_table_unlock(void)
 {
     ReleaseMutex(mutex);
 }
@@ -72,11 +72,11 @@ static HANDLE event_of(DWORD process, BOOL make)
 {
     WCHAR name[48];
 
-    object_name(name, L"Global\\MullionEtw1Process", process);
+    tdh_object_name(name, L"Global\\MullionEtw1Process", process);
     return make ? CreateEventW(NULL, FALSE, FALSE, name) : OpenEventW(EVENT_MODIFY_STATE, FALSE, name);
 }
 
-void table_changed(void)
+void tdh_table_changed(void)
 {
     __atomic_add_fetch(&table->generation, 1, __ATOMIC_SEQ_CST);
     for (unsigned i = 0; i < MOST_PROCESSES; i++)
@@ -91,20 +91,20 @@ void table_changed(void)
             SetEvent(event);
             CloseHandle(event);
         }
-        else if (table_lock())
+        else if (tdh_table_lock())
         {
             if (table->processes[i].id == id)
                 table->processes[i].id = 0; /* it has ended */
-            table_unlock();
+            tdh_table_unlock();
         }
     }
 }
 
-HANDLE table_listen(void)
+HANDLE tdh_table_listen(void)
 {
     HANDLE event = event_of(GetCurrentProcessId(), TRUE), other;
 
-    if (!event || !table_lock())
+    if (!event || !tdh_table_lock())
         return event;
     for (unsigned i = 0; i < MOST_PROCESSES && listening < 0; i++)
     {
@@ -119,17 +119,17 @@ HANDLE table_listen(void)
         table->processes[i].seen = 0;
         listening = (LONG)i;
     }
-    table_unlock();
+    tdh_table_unlock();
     return event;
 }
 
-void table_seen(LONG generation)
+void tdh_table_seen(LONG generation)
 {
     if (listening >= 0)
         table->processes[listening].seen = generation;
 }
 
-BOOL table_wait(LONG generation, DWORD timeout)
+BOOL tdh_table_wait(LONG generation, DWORD timeout)
 {
     ULONGLONG end = GetTickCount64() + timeout;
 
@@ -158,22 +158,22 @@ BOOL table_wait(LONG generation, DWORD timeout)
     }
 }
 
-BOOL channel_open(struct channel *channel, DWORD id)
+BOOL tdh_channel_open(struct channel *channel, DWORD id)
 {
     WCHAR name[48];
 
     *channel = (struct channel){.id = id};
-    object_name(name, L"Global\\MullionEtw1Ring", id);
+    tdh_object_name(name, L"Global\\MullionEtw1Ring", id);
     channel->ring = map(name, sizeof(*channel->ring), &channel->section);
-    object_name(name, L"Global\\MullionEtw1Event", id);
+    tdh_object_name(name, L"Global\\MullionEtw1Event", id);
     channel->event = channel->ring ? CreateEventW(NULL, FALSE, FALSE, name) : NULL;
     if (channel->event)
         return TRUE;
-    channel_close(channel);
+    tdh_channel_close(channel);
     return FALSE;
 }
 
-void channel_close(struct channel *channel)
+void tdh_channel_close(struct channel *channel)
 {
     DWORD error = GetLastError();
 

@@ -52,25 +52,25 @@ struct table
 };
 
 /* Opens the table, or makes it; NULL with the last error. */
-struct table *table_open(void);
+struct table *tdh_table_open(void);
 
-BOOL table_lock(void);
-void table_unlock(void);
+BOOL tdh_table_lock(void);
+void tdh_table_unlock(void);
 
 /* Says that the table has changed, to all processes that listen. Call it without the lock. */
-void table_changed(void);
+void tdh_table_changed(void);
 
 /* Makes this process one that is told of changes: the event is set when there was one. NULL: it cannot be. */
-HANDLE table_listen(void);
+HANDLE tdh_table_listen(void);
 
 /* Says which generation this process knows. */
-void table_seen(LONG generation);
+void tdh_table_seen(LONG generation);
 
 /* Waits until all processes that listen know a generation; FALSE: the time in ms is over. */
-BOOL table_wait(LONG generation, DWORD timeout);
+BOOL tdh_table_wait(LONG generation, DWORD timeout);
 
 /* The name of an object of a session: prefix and the id in hexadecimal. */
-void object_name(WCHAR *name, const WCHAR *prefix, DWORD id);
+void tdh_object_name(WCHAR *name, const WCHAR *prefix, DWORD id);
 
 /* A ring, and the event by which its reader is woken. */
 struct channel
@@ -80,7 +80,7 @@ struct channel
     HANDLE section, event;
 };
 
-BOOL channel_open(struct channel *channel, DWORD id);
-void channel_close(struct channel *channel);
+BOOL tdh_channel_open(struct channel *channel, DWORD id);
+void tdh_channel_close(struct channel *channel);
 
 #endif

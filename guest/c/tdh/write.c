@@ -134,9 +134,9 @@ static ULONG give(const struct provider *p, struct pieces *event)
         struct channel *channel;
         BOOL wake;
 
-        if (!listens(&p->listener[i], d->Level, d->Keyword) || !(channel = provider_channel(&p->listener[i])))
+        if (!tdh_listens(&p->listener[i], d->Level, d->Keyword) || !(channel = tdh_provider_channel(&p->listener[i])))
             continue;
-        if (!ring_write(channel->ring, event->piece, event->count, &wake))
+        if (!tdh_ring_write(channel->ring, event->piece, event->count, &wake))
             error = ERROR_NOT_ENOUGH_MEMORY;
         if (wake)
             SetEvent(channel->event);
@@ -148,7 +148,7 @@ static BOOL wanted(const struct provider *p, UCHAR level, ULONGLONG keyword)
 {
     for (unsigned i = 0; i < p->count; i++)
     {
-        if (listens(&p->listener[i], level, keyword))
+        if (tdh_listens(&p->listener[i], level, keyword))
             return TRUE;
     }
     return FALSE;
@@ -197,14 +197,14 @@ ULONG WINAPI MullionEventWriteTransfer(REGHANDLE handle, const EVENT_DESCRIPTOR 
 
     if (!descriptor || count > MAX_EVENT_DATA_DESCRIPTORS || (count && !data))
         return ERROR_INVALID_PARAMETER;
-    if (!(p = provider_hold(handle)))
+    if (!(p = tdh_provider_hold(handle)))
         return ERROR_INVALID_HANDLE;
     if (wanted(p, descriptor->Level, descriptor->Keyword))
     {
         put_event(&event, p, descriptor, activity, related, count, data);
         error = give(p, &event);
     }
-    provider_let();
+    tdh_provider_let();
     return error;
 }
 
@@ -232,7 +232,7 @@ ULONG WINAPI MullionEventWriteString(REGHANDLE handle, UCHAR level, ULONGLONG ke
 
     if (!text)
         return ERROR_INVALID_PARAMETER;
-    if (!(p = provider_hold(handle)))
+    if (!(p = tdh_provider_hold(handle)))
         return ERROR_INVALID_HANDLE;
     if (wanted(p, level, keyword))
     {
@@ -244,17 +244,17 @@ ULONG WINAPI MullionEventWriteString(REGHANDLE handle, UCHAR level, ULONGLONG ke
         event.head.user_size = (WORD)size;
         error = give(p, &event);
     }
-    provider_let();
+    tdh_provider_let();
     return error;
 }
 
 BOOLEAN WINAPI MullionEventProviderEnabled(REGHANDLE handle, UCHAR level, ULONGLONG keyword)
 {
-    struct provider *p = provider_hold(handle);
+    struct provider *p = tdh_provider_hold(handle);
     BOOLEAN enabled = p && wanted(p, level, keyword);
 
     if (p)
-        provider_let();
+        tdh_provider_let();
     return enabled;
 }
 

@@ -9,7 +9,7 @@
 static const WCHAR root[] = L"SYSTEM\\CurrentControlSet\\Services\\EventLog";
 static const WCHAR *const of_windows[] = {L"Application", L"Security", L"Setup", L"System"};
 
-void names_free(struct names *names)
+void evt_names_free(struct names *names)
 {
     for (unsigned i = 0; i < names->count; i++)
         free(names->name[i]);
@@ -57,13 +57,13 @@ static void add_subkeys(struct names *names, const WCHAR *log)
     for (DWORD i = 0; length = 256, !RegEnumKeyExW(key, i, name, &length, NULL, NULL, NULL, NULL); i++)
     {
         /* the service's own key */
-        if (log || (log_name_fits(name) && _wcsicmp(name, L"Parameters")))
+        if (log || (evt_log_name_fits(name) && _wcsicmp(name, L"Parameters")))
             names_add(names, name);
     }
     RegCloseKey(key);
 }
 
-void log_names(struct names *names)
+void evt_log_names(struct names *names)
 {
     names->name = NULL;
     names->count = 0;
@@ -72,24 +72,24 @@ void log_names(struct names *names)
     add_subkeys(names, NULL);
 }
 
-void source_names(struct names *names)
+void evt_source_names(struct names *names)
 {
     struct names logs;
 
-    log_names(&logs);
+    evt_log_names(&logs);
     names->name = NULL;
     names->count = 0;
     for (unsigned i = 0; i < logs.count; i++)
         add_subkeys(names, logs.name[i]);
-    names_free(&logs);
+    evt_names_free(&logs);
 }
 
-BOOL log_find(const WCHAR *name, WCHAR *log)
+BOOL evt_log_find(const WCHAR *name, WCHAR *log)
 {
     struct names logs;
     BOOL found = FALSE;
 
-    log_names(&logs);
+    evt_log_names(&logs);
     for (unsigned i = 0; i < logs.count && !found; i++)
     {
         if (!_wcsicmp(logs.name[i], name))
@@ -98,21 +98,21 @@ BOOL log_find(const WCHAR *name, WCHAR *log)
             found = TRUE;
         }
     }
-    names_free(&logs);
+    evt_names_free(&logs);
     return found;
 }
 
-BOOL source_log(const WCHAR *source, WCHAR *log)
+BOOL evt_source_log(const WCHAR *source, WCHAR *log)
 {
     struct names logs;
     BOOL found = FALSE;
 
-    if (log_find(source, log))
+    if (evt_log_find(source, log))
         return TRUE;
     wcscpy(log, L"Application");
     if (wcschr(source, '\\') || wcslen(source) > MOST_NAME)
         return FALSE;
-    log_names(&logs);
+    evt_log_names(&logs);
     for (unsigned i = 0; i < logs.count && !found; i++)
     {
         HKEY key = open_key(logs.name[i], source);
@@ -124,11 +124,11 @@ BOOL source_log(const WCHAR *source, WCHAR *log)
             found = TRUE;
         }
     }
-    names_free(&logs);
+    evt_names_free(&logs);
     return found;
 }
 
-DWORD log_number(const WCHAR *log, const WCHAR *value, DWORD otherwise)
+DWORD evt_log_number(const WCHAR *log, const WCHAR *value, DWORD otherwise)
 {
     DWORD number, size = sizeof(number), type;
     HKEY key = open_key(log, NULL);
@@ -142,7 +142,7 @@ DWORD log_number(const WCHAR *log, const WCHAR *value, DWORD otherwise)
     return number;
 }
 
-WCHAR *source_text(const WCHAR *log, const WCHAR *source, const WCHAR *value)
+WCHAR *evt_source_text(const WCHAR *log, const WCHAR *source, const WCHAR *value)
 {
     HKEY key = open_key(log, source);
     DWORD size = 0, type, length;
@@ -166,7 +166,7 @@ WCHAR *source_text(const WCHAR *log, const WCHAR *source, const WCHAR *value)
     return expanded;
 }
 
-BOOL this_computer(const WCHAR *name)
+BOOL evt_this_computer(const WCHAR *name)
 {
     static const COMPUTER_NAME_FORMAT formats[] = {ComputerNameNetBIOS, ComputerNamePhysicalDnsHostname,
                                                    ComputerNamePhysicalDnsFullyQualified};

@@ -4,34 +4,34 @@
 
 #include <windows.h>
 
-/* A list of names; free it with names_free. */
+/* A list of names; free it with evt_names_free. */
 struct names
 {
     WCHAR **name;
     unsigned count;
 };
 
-void names_free(struct names *names);
+void evt_names_free(struct names *names);
 
 /* The four logs of Windows and those that the registry has beside them. */
-void log_names(struct names *names);
+void evt_log_names(struct names *names);
 
 /* The sources of all logs. */
-void source_names(struct names *names);
+void evt_source_names(struct names *names);
 
 /* Finds a log, and writes the name as it is spelt. FALSE: there is none. */
-BOOL log_find(const WCHAR *name, WCHAR *log);
+BOOL evt_log_find(const WCHAR *name, WCHAR *log);
 
 /* The log of a source: Application for one that is not registered, for which the answer is FALSE. */
-BOOL source_log(const WCHAR *source, WCHAR *log);
+BOOL evt_source_log(const WCHAR *source, WCHAR *log);
 
 /* A number among a log's values. */
-DWORD log_number(const WCHAR *log, const WCHAR *value, DWORD otherwise);
+DWORD evt_log_number(const WCHAR *log, const WCHAR *value, DWORD otherwise);
 
 /* A text among a source's values, with variables replaced; the caller frees it. NULL: there is none. */
-WCHAR *source_text(const WCHAR *log, const WCHAR *source, const WCHAR *value);
+WCHAR *evt_source_text(const WCHAR *log, const WCHAR *source, const WCHAR *value);
 
 /* Whether a computer's name means this one. */
-BOOL this_computer(const WCHAR *name);
+BOOL evt_this_computer(const WCHAR *name);
 
 #endif

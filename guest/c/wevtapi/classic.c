@@ -36,7 +36,7 @@ static BOOL fail(DWORD error)
     return FALSE;
 }
 
-WCHAR *wide_of(const char *text)
+WCHAR *evt_wide_of(const char *text)
 {
     int length = MultiByteToWideChar(CP_ACP, 0, text, -1, NULL, 0);
     WCHAR *made = length > 0 ? malloc(length * sizeof(WCHAR)) : NULL;
@@ -52,25 +52,25 @@ HANDLE WINAPI MullionRegisterEventSourceW(const WCHAR *server, const WCHAR *name
 
     if (!name || !*name)
         return fail(ERROR_INVALID_PARAMETER), NULL;
-    if (!this_computer(server))
+    if (!evt_this_computer(server))
         return fail(RPC_S_SERVER_UNAVAILABLE), NULL;
     if (wcslen(name) > MOST_NAME)
         return fail(ERROR_INVALID_PARAMETER), NULL;
-    if (!(source = object_new(CLASSIC_SOURCE, sizeof(*source), NULL)))
+    if (!(source = evt_object_new(CLASSIC_SOURCE, sizeof(*source), NULL)))
         return NULL;
-    source_log(name, source->log);
+    evt_source_log(name, source->log);
     wcscpy(source->name, name);
     if (!_wcsicmp(source->log, L"Security")) /* for the local security authority only */
     {
-        object_release(source);
+        evt_object_release(source);
         return fail(ERROR_ACCESS_DENIED), NULL;
     }
-    return object_open(source);
+    return evt_object_open(source);
 }
 
 HANDLE WINAPI MullionRegisterEventSourceA(const char *server, const char *name)
 {
-    WCHAR *wide_server = server ? wide_of(server) : NULL, *wide_name = name ? wide_of(name) : NULL;
+    WCHAR *wide_server = server ? evt_wide_of(server) : NULL, *wide_name = name ? evt_wide_of(name) : NULL;
     HANDLE handle = MullionRegisterEventSourceW(wide_server, wide_name);
 
     free(wide_server);
@@ -80,14 +80,14 @@ HANDLE WINAPI MullionRegisterEventSourceA(const char *server, const char *name)
 
 BOOL WINAPI MullionDeregisterEventSource(HANDLE handle)
 {
-    return object_close(handle, CLASSIC_SOURCE);
+    return evt_object_close(handle, CLASSIC_SOURCE);
 }
 
 /* What a structure or a pointer of the caller has is read here, under the caller's own risk, as on Windows. */
 BOOL WINAPI MullionReportEventW(HANDLE handle, WORD type, WORD category, DWORD event, PSID sid, WORD strings,
                                 DWORD data_size, const WCHAR **string, void *data)
 {
-    struct source *source = object_get(handle, CLASSIC_SOURCE);
+    struct source *source = evt_object_get(handle, CLASSIC_SOURCE);
     WCHAR computer[MOST_NAME + 1] = L"";
     DWORD length = MOST_NAME + 1, error;
     struct event_parts parts = {
@@ -99,7 +99,7 @@ BOOL WINAPI MullionReportEventW(HANDLE handle, WORD type, WORD category, DWORD e
         return FALSE;
     if ((strings && !string) || (data_size && !data) || (sid && !IsValidSid(sid)))
     {
-        object_release(source);
+        evt_object_release(source);
         return fail(ERROR_INVALID_PARAMETER);
     }
     GetComputerNameExW(ComputerNamePhysicalDnsHostname, computer, &length);
@@ -107,8 +107,8 @@ BOOL WINAPI MullionReportEventW(HANDLE handle, WORD type, WORD category, DWORD e
     parts.time = (UINT64)now.dwHighDateTime << 32 | now.dwLowDateTime;
     parts.source = source->name;
     parts.sid_size = sid ? (WORD)GetLengthSid(sid) : 0;
-    error = log_append(source->log, &parts);
-    object_release(source);
+    error = evt_log_append(source->log, &parts);
+    evt_object_release(source);
     return error ? fail(error) : TRUE;
 }
 
@@ -121,7 +121,7 @@ BOOL WINAPI MullionReportEventA(HANDLE handle, WORD type, WORD category, DWORD e
     if (strings && !string)
         return fail(ERROR_INVALID_PARAMETER);
     for (unsigned i = 0; i < min(strings, MOST_STRINGS); i++)
-        wide[i] = string[i] ? wide_of(string[i]) : NULL;
+        wide[i] = string[i] ? evt_wide_of(string[i]) : NULL;
     ok = MullionReportEventW(handle, type, category, event, sid, strings, data_size, (const WCHAR **)wide, data);
     for (unsigned i = 0; i < MOST_STRINGS; i++)
         free(wide[i]);
@@ -130,7 +130,7 @@ BOOL WINAPI MullionReportEventA(HANDLE handle, WORD type, WORD category, DWORD e
 
 static void end_log(struct object *object)
 {
-    reader_end(&((struct open_log *)object)->reader);
+    evt_reader_end(&((struct open_log *)object)->reader);
 }
 
 /* A log that there is not is Application, as the documentation says. */
@@ -140,19 +140,19 @@ HANDLE WINAPI MullionOpenEventLogW(const WCHAR *server, const WCHAR *name)
 
     if (!name || !*name)
         return fail(ERROR_INVALID_PARAMETER), NULL;
-    if (!this_computer(server))
+    if (!evt_this_computer(server))
         return fail(RPC_S_SERVER_UNAVAILABLE), NULL;
-    if (!(log = object_new(CLASSIC_LOG, sizeof(*log), end_log)))
+    if (!(log = evt_object_new(CLASSIC_LOG, sizeof(*log), end_log)))
         return NULL;
-    if (!log_find(name, log->log))
+    if (!evt_log_find(name, log->log))
         wcscpy(log->log, L"Application");
-    reader_init(&log->reader, log->log);
-    return object_open(log);
+    evt_reader_init(&log->reader, log->log);
+    return evt_object_open(log);
 }
 
 HANDLE WINAPI MullionOpenEventLogA(const char *server, const char *name)
 {
-    WCHAR *wide_server = server ? wide_of(server) : NULL, *wide_name = name ? wide_of(name) : NULL;
+    WCHAR *wide_server = server ? evt_wide_of(server) : NULL, *wide_name = name ? evt_wide_of(name) : NULL;
     HANDLE handle = MullionOpenEventLogW(wide_server, wide_name);
 
     free(wide_server);
@@ -162,22 +162,22 @@ HANDLE WINAPI MullionOpenEventLogA(const char *server, const char *name)
 
 BOOL WINAPI MullionCloseEventLog(HANDLE handle)
 {
-    return object_close(handle, CLASSIC_LOG);
+    return evt_object_close(handle, CLASSIC_LOG);
 }
 
-const WCHAR *classic_log_name(const void *object)
+const WCHAR *evt_classic_log_name(const void *object)
 {
     return ((const struct open_log *)object)->log;
 }
 
 static BOOL extent_of(HANDLE handle, struct log_range *range)
 {
-    struct open_log *log = object_get(handle, CLASSIC_LOG);
+    struct open_log *log = evt_object_get(handle, CLASSIC_LOG);
 
     if (!log)
         return FALSE;
-    log_extent(log->log, range);
-    object_release(log);
+    evt_log_extent(log->log, range);
+    evt_object_release(log);
     return TRUE;
 }
 
@@ -207,21 +207,21 @@ BOOL WINAPI MullionGetOldestEventLogRecord(HANDLE handle, DWORD *number)
 
 BOOL WINAPI MullionClearEventLogW(HANDLE handle, const WCHAR *backup)
 {
-    struct open_log *log = object_get(handle, CLASSIC_LOG);
+    struct open_log *log = evt_object_get(handle, CLASSIC_LOG);
     DWORD error;
 
     if (!log)
         return FALSE;
     if (backup)
         error = ERROR_NOT_SUPPORTED;
-    else if (!(error = log_clear(log->log)))
+    else if (!(error = evt_log_clear(log->log)))
     {
         EnterCriticalSection(&log->object.lock);
-        reader_end(&log->reader);
+        evt_reader_end(&log->reader);
         log->last = 0;
         LeaveCriticalSection(&log->object.lock);
     }
-    object_release(log);
+    evt_object_release(log);
     return error ? fail(error) : TRUE;
 }
 
@@ -272,18 +272,18 @@ static DWORD put_record(BYTE *buffer, DWORD size, const struct record *record, B
     EVENTLOGRECORD head = {0};
     DWORD place = sizeof(head);
 
-    place = put_text(buffer, size, place, record_text(record, 0), ansi);
-    place = put_text(buffer, size, place, record_text(record, 1), ansi);
+    place = put_text(buffer, size, place, evt_record_text(record, 0), ansi);
+    place = put_text(buffer, size, place, evt_record_text(record, 1), ansi);
     place = put_padding(buffer, size, place);
     head.UserSidLength = record->sid_size;
     head.UserSidOffset = place;
-    place = put_bytes(buffer, size, place, record_sid(record), record->sid_size);
+    place = put_bytes(buffer, size, place, evt_record_sid(record), record->sid_size);
     head.StringOffset = place;
     for (unsigned i = 0; i < record->strings; i++)
-        place = put_text(buffer, size, place, record_text(record, 2 + i), ansi);
+        place = put_text(buffer, size, place, evt_record_text(record, 2 + i), ansi);
     head.DataLength = record->data_size;
     head.DataOffset = place;
-    place = put_bytes(buffer, size, place, record_data(record), record->data_size);
+    place = put_bytes(buffer, size, place, evt_record_data(record), record->data_size);
     place = put_padding(buffer, size, place);
     head.Length = place + sizeof(DWORD);
     if (head.Length > size)
@@ -315,7 +315,7 @@ static DWORD read_records(struct open_log *log, DWORD flags, DWORD offset, BYTE 
     UINT64 wanted = flags & EVENTLOG_SEEK_READ ? offset : next_wanted(log, backward);
     const struct record *record;
 
-    while ((record = wanted ? reader_find(&log->reader, wanted, backward) : NULL))
+    while ((record = wanted ? evt_reader_find(&log->reader, wanted, backward) : NULL))
     {
         DWORD length;
 
@@ -343,7 +343,7 @@ static BOOL read_log(HANDLE handle, DWORD flags, DWORD offset, void *buffer, DWO
 {
     const DWORD how = EVENTLOG_SEQUENTIAL_READ | EVENTLOG_SEEK_READ,
                 way = EVENTLOG_FORWARDS_READ | EVENTLOG_BACKWARDS_READ;
-    struct open_log *log = object_get(handle, CLASSIC_LOG);
+    struct open_log *log = evt_object_get(handle, CLASSIC_LOG);
     DWORD error;
 
     if (!log)
@@ -351,14 +351,14 @@ static BOOL read_log(HANDLE handle, DWORD flags, DWORD offset, void *buffer, DWO
     if (!buffer || !read || !needed || !(flags & how) || (flags & how) == how || !(flags & way) ||
         (flags & way) == way || flags & ~(how | way))
     {
-        object_release(log);
+        evt_object_release(log);
         return fail(ERROR_INVALID_PARAMETER);
     }
     *read = *needed = 0;
     EnterCriticalSection(&log->object.lock);
     error = read_records(log, flags, offset, buffer, size, read, needed, ansi);
     LeaveCriticalSection(&log->object.lock);
-    object_release(log);
+    evt_object_release(log);
     return error ? fail(error) : TRUE;
 }
 
@@ -377,11 +377,11 @@ BOOL WINAPI MullionReadEventLogA(HANDLE handle, DWORD flags, DWORD offset, void 
 /* A full log: old events make way, so it never is. */
 BOOL WINAPI MullionGetEventLogInformation(HANDLE handle, DWORD level, void *buffer, DWORD size, DWORD *needed)
 {
-    struct open_log *log = object_get(handle, CLASSIC_LOG);
+    struct open_log *log = evt_object_get(handle, CLASSIC_LOG);
 
     if (!log)
         return FALSE;
-    object_release(log);
+    evt_object_release(log);
     if (level) /* EVENTLOG_FULL_INFO */
         return fail(ERROR_INVALID_LEVEL);
     if (!needed || !buffer)

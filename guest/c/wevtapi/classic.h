@@ -5,9 +5,9 @@
 #include <windows.h>
 
 /* Makes UTF-16 of the system's ANSI text; the caller frees it. */
-WCHAR *wide_of(const char *text);
+WCHAR *evt_wide_of(const char *text);
 
 /* The name of the log of an object of kind CLASSIC_LOG. */
-const WCHAR *classic_log_name(const void *object);
+const WCHAR *evt_classic_log_name(const void *object);
 
 #endif

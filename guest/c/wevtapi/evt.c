@@ -52,8 +52,8 @@ static void end_results(struct object *object)
 {
     struct results *results = (struct results *)object;
 
-    query_end(&results->query);
-    reader_end(&results->reader);
+    evt_query_end(&results->query);
+    evt_reader_end(&results->reader);
     if (results->stop)
         CloseHandle(results->stop);
     if (results->thread)
@@ -67,50 +67,50 @@ static void end_event(struct object *object)
 
 static HANDLE open_event(const struct record *record, const WCHAR *channel)
 {
-    struct event *event = object_new(EVENT, sizeof(*event), end_event);
+    struct event *event = evt_object_new(EVENT, sizeof(*event), end_event);
 
     if (!event)
         return NULL;
     wcscpy(event->channel, channel);
     if (!(event->record = malloc(record->size)))
     {
-        object_release(event);
+        evt_object_release(event);
         return evt_fail(ERROR_NOT_ENOUGH_MEMORY), NULL;
     }
     memcpy(event->record, record, record->size);
-    return object_open(event);
+    return evt_object_open(event);
 }
 
 /* Makes results of the log that the path or the query names. */
 static DWORD make_results(const WCHAR *path, const WCHAR *text, struct results **made)
 {
-    struct results *results = object_new(RESULT_SET, sizeof(*results), end_results);
+    struct results *results = evt_object_new(RESULT_SET, sizeof(*results), end_results);
     DWORD error;
 
     *made = NULL;
     if (!results)
         return ERROR_NOT_ENOUGH_MEMORY;
-    if ((error = query_parse(&results->query, text)))
+    if ((error = evt_query_parse(&results->query, text)))
         ;
     else if (results->query.log[0])
         path = results->query.log;
     else if (!path || !*path)
         error = ERROR_INVALID_PARAMETER;
-    if (!error && !log_find(path, results->log))
+    if (!error && !evt_log_find(path, results->log))
         error = ERROR_EVT_CHANNEL_NOT_FOUND;
     if (error)
     {
-        object_release(results);
+        evt_object_release(results);
         return error;
     }
-    reader_init(&results->reader, results->log);
+    evt_reader_init(&results->reader, results->log);
     *made = results;
     return ERROR_SUCCESS;
 }
 
 static UINT64 newest(struct results *results)
 {
-    const struct record *record = reader_find(&results->reader, ~(UINT64)0, TRUE);
+    const struct record *record = evt_reader_find(&results->reader, ~(UINT64)0, TRUE);
 
     return record ? record->id : 0;
 }
@@ -132,7 +132,7 @@ EVT_HANDLE WINAPI EvtQuery(EVT_HANDLE session, LPCWSTR path, LPCWSTR text, DWORD
     results->last = newest(results);
     results->next = results->backward ? results->last : 1;
     results->now = this_moment();
-    return object_open(results);
+    return evt_object_open(results);
 }
 
 /* The next record that fits, up to the last that counts; NULL: there is none. */
@@ -140,10 +140,10 @@ static const struct record *next_fitting(struct results *results, struct reader 
 {
     const struct record *record;
 
-    while (*next && (record = reader_find(reader, *next, results->backward)) && record->id <= results->last)
+    while (*next && (record = evt_reader_find(reader, *next, results->backward)) && record->id <= results->last)
     {
         *next = results->backward ? record->id - 1 : record->id + 1;
-        if (query_fits(&results->query, record, results->log, results->now ? results->now : this_moment()))
+        if (evt_query_fits(&results->query, record, results->log, results->now ? results->now : this_moment()))
             return record;
     }
     return NULL;
@@ -151,7 +151,7 @@ static const struct record *next_fitting(struct results *results, struct reader 
 
 BOOL WINAPI EvtNext(EVT_HANDLE handle, DWORD size, EVT_HANDLE *events, DWORD timeout, DWORD flags, PDWORD returned)
 {
-    struct results *results = object_get(handle, RESULT_SET);
+    struct results *results = evt_object_get(handle, RESULT_SET);
     const struct record *record;
     BOOL ok = TRUE;
 
@@ -160,7 +160,7 @@ BOOL WINAPI EvtNext(EVT_HANDLE handle, DWORD size, EVT_HANDLE *events, DWORD tim
         return FALSE;
     if (!events || !returned || !size || size > MOST_AT_ONCE || flags || results->callback)
     {
-        object_release(results);
+        evt_object_release(results);
         return evt_fail(ERROR_INVALID_PARAMETER);
     }
     *returned = 0;
@@ -171,7 +171,7 @@ BOOL WINAPI EvtNext(EVT_HANDLE handle, DWORD size, EVT_HANDLE *events, DWORD tim
             (*returned)++;
     }
     LeaveCriticalSection(&results->object.lock);
-    object_release(results);
+    evt_object_release(results);
     if (*returned)
         return TRUE;
     return ok ? evt_fail(ERROR_NO_MORE_ITEMS) : FALSE;
@@ -200,8 +200,8 @@ static void move(struct results *results, LONGLONG by)
 
 BOOL WINAPI EvtSeek(EVT_HANDLE handle, LONGLONG position, EVT_HANDLE bookmark_handle, DWORD timeout, DWORD flags)
 {
-    struct results *results = object_get(handle, RESULT_SET);
-    struct bookmark *bookmark = bookmark_handle ? object_get(bookmark_handle, BOOKMARK) : NULL;
+    struct results *results = evt_object_get(handle, RESULT_SET);
+    struct bookmark *bookmark = bookmark_handle ? evt_object_get(bookmark_handle, BOOKMARK) : NULL;
     DWORD origin = flags & EvtSeekOriginMask, error = ERROR_SUCCESS;
     const struct record *record;
 
@@ -209,8 +209,8 @@ BOOL WINAPI EvtSeek(EVT_HANDLE handle, LONGLONG position, EVT_HANDLE bookmark_ha
         (flags & ~(DWORD)(EvtSeekOriginMask | EvtSeekStrict)) || !origin || origin > EvtSeekRelativeToBookmark ||
         (origin == EvtSeekRelativeToBookmark) != (bookmark != NULL))
     {
-        object_release(bookmark);
-        object_release(results);
+        evt_object_release(bookmark);
+        evt_object_release(results);
         return results ? evt_fail(ERROR_INVALID_PARAMETER) : FALSE;
     }
     EnterCriticalSection(&results->object.lock);
@@ -223,7 +223,7 @@ BOOL WINAPI EvtSeek(EVT_HANDLE handle, LONGLONG position, EVT_HANDLE bookmark_ha
     }
     else if (origin == EvtSeekRelativeToBookmark)
     {
-        record = reader_find(&results->reader, bookmark->id, results->backward);
+        record = evt_reader_find(&results->reader, bookmark->id, results->backward);
         if (flags & EvtSeekStrict && (!record || record->id != bookmark->id))
             error = ERROR_NOT_FOUND;
         else
@@ -232,8 +232,8 @@ BOOL WINAPI EvtSeek(EVT_HANDLE handle, LONGLONG position, EVT_HANDLE bookmark_ha
     if (!error)
         move(results, position);
     LeaveCriticalSection(&results->object.lock);
-    object_release(bookmark);
-    object_release(results);
+    evt_object_release(bookmark);
+    evt_object_release(results);
     return error ? evt_fail(error) : TRUE;
 }
 
@@ -250,7 +250,7 @@ static BOOL deliver(struct results *results)
         if (!event)
             return TRUE; /* this one is lost for lack of memory */
         results->callback(EvtSubscribeActionDeliver, results->context, event);
-        object_close(event, EVENT);
+        evt_object_close(event, EVENT);
     }
     return TRUE;
 }
@@ -279,7 +279,7 @@ static DWORD WINAPI watch(void *parameter)
     struct reader reader;
     UINT64 from = 0;
 
-    reader_init(&reader, results->log);
+    evt_reader_init(&reader, results->log);
     do
     {
         if (results->callback)
@@ -287,8 +287,8 @@ static DWORD WINAPI watch(void *parameter)
         else
             signal_pending(results, &reader, &from);
     } while (WaitForSingleObject(results->stop, POLL) == WAIT_TIMEOUT);
-    reader_end(&reader);
-    object_release(results);
+    evt_reader_end(&reader);
+    evt_object_release(results);
     return 0;
 }
 
@@ -307,7 +307,7 @@ static DWORD begin_at(struct results *results, const struct bookmark *bookmark, 
     if (!bookmark)
         return ERROR_INVALID_PARAMETER;
     record = bookmark->id && !_wcsicmp(bookmark->channel, results->log)
-                 ? reader_find(&results->reader, bookmark->id, FALSE)
+                 ? evt_reader_find(&results->reader, bookmark->id, FALSE)
                  : NULL;
     if (flags & EvtSubscribeStrict && (!record || record->id != bookmark->id))
         return ERROR_NOT_FOUND;
@@ -332,9 +332,9 @@ EVT_HANDLE WINAPI EvtSubscribe(EVT_HANDLE session, HANDLE signal, LPCWSTR path, 
         return evt_fail(ERROR_INVALID_PARAMETER), NULL;
     if ((error = make_results(path, text, &results)))
         return evt_fail(error), NULL;
-    bookmark = bookmark_handle ? object_get(bookmark_handle, BOOKMARK) : NULL;
+    bookmark = bookmark_handle ? evt_object_get(bookmark_handle, BOOKMARK) : NULL;
     error = bookmark_handle && !bookmark ? ERROR_INVALID_HANDLE : begin_at(results, bookmark, flags);
-    object_release(bookmark);
+    evt_object_release(bookmark);
     results->last = ~(UINT64)0 - 1;
     results->signal = signal;
     results->callback = callback;
@@ -347,63 +347,63 @@ EVT_HANDLE WINAPI EvtSubscribe(EVT_HANDLE session, HANDLE signal, LPCWSTR path, 
         if (!(results->thread = CreateThread(NULL, 0, watch, results, CREATE_SUSPENDED, &results->thread_id)))
         {
             error = GetLastError();
-            object_release(results);
+            evt_object_release(results);
         }
         else
             ResumeThread(results->thread);
     }
     if (error)
     {
-        object_release(results);
+        evt_object_release(results);
         return evt_fail(error), NULL;
     }
-    return object_open(results);
+    return evt_object_open(results);
 }
 
 BOOL WINAPI EvtClose(EVT_HANDLE handle)
 {
-    struct results *results = object_get(handle, RESULT_SET);
+    struct results *results = evt_object_get(handle, RESULT_SET);
     BOOL ok;
 
     if (!results)
-        return object_close(handle, 0);
+        return evt_object_close(handle, 0);
     if (results->stop)
         SetEvent(results->stop);
-    ok = object_close(handle, RESULT_SET);
+    ok = evt_object_close(handle, RESULT_SET);
     /* once it is closed, no callback runs any more, except the one that closes it */
     if (results->thread && results->thread_id != GetCurrentThreadId())
         WaitForSingleObject(results->thread, INFINITE);
-    object_release(results);
+    evt_object_release(results);
     return ok;
 }
 
 BOOL WINAPI EvtCancel(EVT_HANDLE handle)
 {
-    void *object = object_any(handle);
+    void *object = evt_object_any(handle);
 
-    object_release(object);
+    evt_object_release(object);
     return object != NULL; /* no call waits for long */
 }
 
 EVT_HANDLE WINAPI EvtCreateBookmark(LPCWSTR xml)
 {
-    struct bookmark *bookmark = object_new(BOOKMARK, sizeof(*bookmark), NULL);
+    struct bookmark *bookmark = evt_object_new(BOOKMARK, sizeof(*bookmark), NULL);
 
     if (!bookmark)
         return NULL;
-    if (xml && !bookmark_parse(xml, bookmark->channel, &bookmark->id) &&
+    if (xml && !evt_bookmark_parse(xml, bookmark->channel, &bookmark->id) &&
         (wcsstr(xml, L"<Bookmark ") || !wcsstr(xml, L"<BookmarkList")))
     {
-        object_release(bookmark);
+        evt_object_release(bookmark);
         return evt_fail(ERROR_EVT_MALFORMED_XML_TEXT), NULL;
     }
-    return object_open(bookmark);
+    return evt_object_open(bookmark);
 }
 
 BOOL WINAPI EvtUpdateBookmark(EVT_HANDLE handle, EVT_HANDLE event_handle)
 {
-    struct bookmark *bookmark = object_get(handle, BOOKMARK);
-    struct event *event = bookmark ? object_get(event_handle, EVENT) : NULL;
+    struct bookmark *bookmark = evt_object_get(handle, BOOKMARK);
+    struct event *event = bookmark ? evt_object_get(event_handle, EVENT) : NULL;
 
     if (event)
     {
@@ -412,8 +412,8 @@ BOOL WINAPI EvtUpdateBookmark(EVT_HANDLE handle, EVT_HANDLE event_handle)
         bookmark->id = event->record->id;
         LeaveCriticalSection(&bookmark->object.lock);
     }
-    object_release(event);
-    object_release(bookmark);
+    evt_object_release(event);
+    evt_object_release(bookmark);
     return event != NULL;
 }
 
@@ -428,7 +428,7 @@ BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved)
     /* never unloaded: threads run in it */
     GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS, (const WCHAR *)DllMain,
                        &self);
-    objects_start();
-    store_start();
+    evt_objects_start();
+    evt_store_start();
     return TRUE;
 }

@@ -48,13 +48,13 @@ struct values
 BOOL evt_fail(DWORD error);
 
 /* Begins an array of count variants. */
-void values_begin(struct values *values, void *buffer, DWORD size, DWORD count);
-void values_number(struct values *values, DWORD index, DWORD type, UINT64 number);
-void values_text(struct values *values, DWORD index, const WCHAR *text);
-void values_bytes(struct values *values, DWORD index, DWORD type, const void *bytes, DWORD count);
+void evt_values_begin(struct values *values, void *buffer, DWORD size, DWORD count);
+void evt_values_number(struct values *values, DWORD index, DWORD type, UINT64 number);
+void evt_values_text(struct values *values, DWORD index, const WCHAR *text);
+void evt_values_bytes(struct values *values, DWORD index, DWORD type, const void *bytes, DWORD count);
 
 /* Says how much is used; FALSE with ERROR_INSUFFICIENT_BUFFER if that is more than there is. */
-BOOL values_end(const struct values *values, DWORD *used);
+BOOL evt_values_end(const struct values *values, DWORD *used);
 
 /* Copies a text of length characters to a buffer of size characters; used counts the zero. */
 BOOL evt_text(const WCHAR *text, DWORD size, WCHAR *buffer, DWORD *used);
@@ -63,9 +63,10 @@ BOOL evt_text(const WCHAR *text, DWORD size, WCHAR *buffer, DWORD *used);
  * The message of an event, with its insertion strings. Returns an error of winerror.h;
  * ERROR_EVT_UNRESOLVED_VALUE_INSERT comes with the text.
  */
-DWORD event_message(const struct record *record, struct text *message);
+DWORD evt_event_message(const struct record *record, struct text *message);
 
 /* The message of an identifier in a source's files. */
-DWORD source_message(const WCHAR *source, DWORD id, const WCHAR *const *string, unsigned strings, struct text *message);
+DWORD evt_source_message(const WCHAR *source, DWORD id, const WCHAR *const *string, unsigned strings,
+                         struct text *message);
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <wchar.h>
 
-BOOL log_name_fits(const WCHAR *log)
+BOOL evt_log_name_fits(const WCHAR *log)
 {
     size_t length = log ? wcslen(log) : 0;
 
@@ -21,7 +21,7 @@ BOOL log_name_fits(const WCHAR *log)
 }
 
 /* As Windows names files of logs: a / of a channel is %4. */
-void log_path(const WCHAR *log, WCHAR *path)
+void evt_log_path(const WCHAR *log, WCHAR *path)
 {
     UINT length = GetSystemDirectoryW(path, MAX_PATH);
 
@@ -38,7 +38,7 @@ void log_path(const WCHAR *log, WCHAR *path)
 
 static void file_name(const WCHAR *log, DWORD number, WCHAR *path)
 {
-    log_path(log, path);
+    evt_log_path(log, path);
     swprintf(path + wcslen(path), 16, L".%08u.mlog", (unsigned)number);
 }
 
@@ -59,7 +59,7 @@ static DWORD number_of(const WCHAR *name, size_t skipped)
 }
 
 /* The numbers of a log's files, in order. */
-unsigned list_files(const WCHAR *log, DWORD *numbers)
+unsigned evt_list_files(const WCHAR *log, DWORD *numbers)
 {
     WCHAR path[LOG_PATH_CHARS + 16];
     size_t skipped;
@@ -68,7 +68,7 @@ unsigned list_files(const WCHAR *log, DWORD *numbers)
     HANDLE search;
     DWORD number;
 
-    log_path(log, path);
+    evt_log_path(log, path);
     skipped = wcslen(wcsrchr(path, '\\') + 1);
     wcscat(path, L".*.mlog");
     if ((search = FindFirstFileW(path, &found)) == INVALID_HANDLE_VALUE)
@@ -87,7 +87,7 @@ unsigned list_files(const WCHAR *log, DWORD *numbers)
     return count;
 }
 
-HANDLE open_file(const WCHAR *log, DWORD number, DWORD access, DWORD how)
+HANDLE evt_open_file(const WCHAR *log, DWORD number, DWORD access, DWORD how)
 {
     WCHAR path[LOG_PATH_CHARS + 16];
 
@@ -96,7 +96,7 @@ HANDLE open_file(const WCHAR *log, DWORD number, DWORD access, DWORD how)
                        FILE_FLAG_OPEN_REPARSE_POINT, NULL);
 }
 
-BOOL delete_file(const WCHAR *log, DWORD number)
+BOOL evt_delete_file(const WCHAR *log, DWORD number)
 {
     WCHAR path[LOG_PATH_CHARS + 16];
 
@@ -104,7 +104,7 @@ BOOL delete_file(const WCHAR *log, DWORD number)
     return DeleteFileW(path);
 }
 
-void segment_end(struct segment *segment)
+void evt_segment_end(struct segment *segment)
 {
     free(segment->bytes);
     free(segment->places);
@@ -125,7 +125,7 @@ static BOOL segment_add(struct segment *segment, DWORD place)
     return TRUE;
 }
 
-const struct record *segment_record(const struct segment *segment, DWORD number)
+const struct record *evt_segment_record(const struct segment *segment, DWORD number)
 {
     return (const struct record *)(segment->bytes + segment->places[number]);
 }
@@ -136,7 +136,7 @@ static BOOL segment_scan(struct segment *segment)
     UINT64 last = 0;
     SIZE_T at = sizeof(struct file_head);
 
-    while ((at = record_find(segment->bytes, segment->size, at)) < segment->size)
+    while ((at = evt_record_find(segment->bytes, segment->size, at)) < segment->size)
     {
         const struct record *record = (const struct record *)(segment->bytes + at);
 
@@ -148,7 +148,7 @@ static BOOL segment_scan(struct segment *segment)
     return TRUE;
 }
 
-BOOL read_at(HANDLE file, DWORD place, void *bytes, DWORD size)
+BOOL evt_read_at(HANDLE file, DWORD place, void *bytes, DWORD size)
 {
     OVERLAPPED from = {0};
     DWORD done;
@@ -158,9 +158,9 @@ BOOL read_at(HANDLE file, DWORD place, void *bytes, DWORD size)
 }
 
 /* Reads a file of a log into an empty segment. */
-BOOL segment_read(struct segment *segment, const WCHAR *log, DWORD number)
+BOOL evt_segment_read(struct segment *segment, const WCHAR *log, DWORD number)
 {
-    HANDLE file = open_file(log, number, GENERIC_READ, OPEN_EXISTING);
+    HANDLE file = evt_open_file(log, number, GENERIC_READ, OPEN_EXISTING);
     struct file_head head;
     LARGE_INTEGER size;
     BOOL ok = FALSE;
@@ -168,29 +168,30 @@ BOOL segment_read(struct segment *segment, const WCHAR *log, DWORD number)
     if (file == INVALID_HANDLE_VALUE)
         return FALSE;
     if (GetFileSizeEx(file, &size) && size.QuadPart >= (LONGLONG)sizeof(head) && size.QuadPart <= 2 * MOST_FILE_BYTES &&
-        read_at(file, 0, &head, sizeof(head)) && head.magic == FILE_MAGIC && head.version == FILE_VERSION && head.first)
+        evt_read_at(file, 0, &head, sizeof(head)) && head.magic == FILE_MAGIC && head.version == FILE_VERSION &&
+        head.first)
     {
         segment->number = number;
         segment->first = head.first;
         segment->size = (DWORD)size.QuadPart;
-        ok = (segment->bytes = malloc(segment->size)) && read_at(file, 0, segment->bytes, segment->size) &&
+        ok = (segment->bytes = malloc(segment->size)) && evt_read_at(file, 0, segment->bytes, segment->size) &&
              segment_scan(segment);
     }
     CloseHandle(file);
     if (!ok)
-        segment_end(segment);
+        evt_segment_end(segment);
     return ok;
 }
 
 /* The identifier after the last record of a segment. */
-UINT64 segment_next(const struct segment *segment)
+UINT64 evt_segment_next(const struct segment *segment)
 {
-    return segment->count ? segment_record(segment, segment->count - 1)->id + 1 : segment->first;
+    return segment->count ? evt_segment_record(segment, segment->count - 1)->id + 1 : segment->first;
 }
 
 /* The place after the last record of a segment. */
-DWORD segment_tail(const struct segment *segment)
+DWORD evt_segment_tail(const struct segment *segment)
 {
-    return segment->count ? segment->places[segment->count - 1] + segment_record(segment, segment->count - 1)->size
+    return segment->count ? segment->places[segment->count - 1] + evt_segment_record(segment, segment->count - 1)->size
                           : sizeof(struct file_head);
 }

@@ -12,20 +12,20 @@ enum
 };
 
 /* The numbers of a log's files, in order; numbers has room for MOST_LISTED. */
-unsigned list_files(const WCHAR *log, DWORD *numbers);
+unsigned evt_list_files(const WCHAR *log, DWORD *numbers);
 
 /* Opens a file of a log, and never what a link in its place leads to. */
-HANDLE open_file(const WCHAR *log, DWORD number, DWORD access, DWORD how);
-BOOL delete_file(const WCHAR *log, DWORD number);
-BOOL read_at(HANDLE file, DWORD place, void *bytes, DWORD size);
+HANDLE evt_open_file(const WCHAR *log, DWORD number, DWORD access, DWORD how);
+BOOL evt_delete_file(const WCHAR *log, DWORD number);
+BOOL evt_read_at(HANDLE file, DWORD place, void *bytes, DWORD size);
 
 /* Reads a file of a log into an empty segment. */
-BOOL segment_read(struct segment *segment, const WCHAR *log, DWORD number);
-void segment_end(struct segment *segment);
-const struct record *segment_record(const struct segment *segment, DWORD number);
+BOOL evt_segment_read(struct segment *segment, const WCHAR *log, DWORD number);
+void evt_segment_end(struct segment *segment);
+const struct record *evt_segment_record(const struct segment *segment, DWORD number);
 
 /* The identifier, and the place in the file, after the last record. */
-UINT64 segment_next(const struct segment *segment);
-DWORD segment_tail(const struct segment *segment);
+UINT64 evt_segment_next(const struct segment *segment);
+DWORD evt_segment_tail(const struct segment *segment);
 
 #endif

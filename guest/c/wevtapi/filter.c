@@ -22,7 +22,7 @@ static BOOL is_tag(const WCHAR *xml, const char *name)
 
     while (there < length && xml[there])
         there++;
-    return there == length && same_ascii(xml, length, name) && !name_char(xml[length]);
+    return there == length && evt_same_ascii(xml, length, name) && !evt_name_char(xml[length]);
 }
 
 /* Makes a plain text of the content of an element, up to its end tag, and moves there. The caller frees it. */
@@ -36,22 +36,22 @@ static WCHAR *content_of(const WCHAR **xml)
     while (start[length] && start[length] != '<')
         length++;
     *xml = start + length;
-    text_add(&text, " x='");
+    evt_text_add(&text, " x='");
     for (size_t i = 0; i < length; i++)
     {
         if (start[i] == '\'') /* which is the quote of the attribute that this becomes */
-            text_add(&text, "&apos;");
+            evt_text_add(&text, "&apos;");
         else
-            text_add_wide(&text, start + i, 1);
+            evt_text_add_wide(&text, start + i, 1);
     }
-    text_add(&text, "'");
+    evt_text_add(&text, "'");
     if ((value = calloc(length + 1, sizeof(WCHAR))) &&
-        (text.failed || !attribute_of(text.chars, "x", value, length + 1)))
+        (text.failed || !evt_attribute_of(text.chars, "x", value, length + 1)))
     {
         free(value);
         value = NULL;
     }
-    text_end(&text);
+    evt_text_end(&text);
     return value;
 }
 
@@ -65,7 +65,7 @@ static DWORD add_select(struct query *query, const WCHAR *xpath, BOOL suppress)
     query->selects = more;
     if (query->count >= MOST_SELECTS)
         return ERROR_EVT_FILTER_TOO_COMPLEX;
-    if ((error = filter_parse(&more[query->count].filter, xpath)))
+    if ((error = evt_filter_parse(&more[query->count].filter, xpath)))
         return error;
     more[query->count++].suppress = suppress;
     return ERROR_SUCCESS;
@@ -76,13 +76,13 @@ static DWORD same_log(struct query *query, const WCHAR *tag, const WCHAR *around
 {
     WCHAR log[MOST_NAME + 1];
 
-    if (!attribute_of(tag, "Path", log, MOST_NAME + 1))
+    if (!evt_attribute_of(tag, "Path", log, MOST_NAME + 1))
         memcpy(log, around, sizeof(log));
     if (!log[0])
         return ERROR_EVT_INVALID_QUERY;
     if (!query->log[0])
         memcpy(query->log, log, sizeof(log));
-    return order_of_texts(query->log, log, FALSE) ? ERROR_NOT_SUPPORTED : ERROR_SUCCESS;
+    return evt_order_of_texts(query->log, log, FALSE) ? ERROR_NOT_SUPPORTED : ERROR_SUCCESS;
 }
 
 static DWORD list_element(struct query *query, const WCHAR **xml, const WCHAR *around, BOOL suppress)
@@ -116,7 +116,7 @@ static DWORD list_parse(struct query *query, const WCHAR *xml)
             xml++;
             continue;
         }
-        if (is_tag(xml, "<Query") && !attribute_of(xml, "Path", around, MOST_NAME + 1))
+        if (is_tag(xml, "<Query") && !evt_attribute_of(xml, "Path", around, MOST_NAME + 1))
             around[0] = 0;
         else if (is_tag(xml, "<Select"))
             error = list_element(query, &xml, around, FALSE);
@@ -132,7 +132,7 @@ static DWORD list_parse(struct query *query, const WCHAR *xml)
     return error ? error : ended && query->count ? ERROR_SUCCESS : ERROR_EVT_INVALID_QUERY;
 }
 
-DWORD query_parse(struct query *query, const WCHAR *text)
+DWORD evt_query_parse(struct query *query, const WCHAR *text)
 {
     memset(query, 0, sizeof(*query));
     while (text && (*text == ' ' || *text == '\r' || *text == '\n' || *text == '\t'))
@@ -142,22 +142,22 @@ DWORD query_parse(struct query *query, const WCHAR *text)
     return *text == '<' ? list_parse(query, text) : add_select(query, text, FALSE);
 }
 
-void query_end(struct query *query)
+void evt_query_end(struct query *query)
 {
     for (unsigned i = 0; i < query->count; i++)
-        filter_end(query->selects[i].filter);
+        evt_filter_end(query->selects[i].filter);
     free(query->selects);
     memset(query, 0, sizeof(*query));
 }
 
-BOOL query_fits(const struct query *query, const struct record *record, const WCHAR *channel, UINT64 now)
+BOOL evt_query_fits(const struct query *query, const struct record *record, const WCHAR *channel, UINT64 now)
 {
     const struct subject subject = {record, channel, now};
     BOOL selected = FALSE;
 
     for (unsigned i = 0; i < query->count; i++)
     {
-        if (!filter_fits(query->selects[i].filter, &subject))
+        if (!evt_filter_fits(query->selects[i].filter, &subject))
             continue;
         if (query->selects[i].suppress)
             return FALSE;

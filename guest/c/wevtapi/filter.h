@@ -22,10 +22,10 @@ struct query
  * Parses XPath, or a QueryList. NULL or an empty text selects all. Returns an error of winerror.h; end the query in any
  * case.
  */
-DWORD query_parse(struct query *query, const WCHAR *text);
-void query_end(struct query *query);
+DWORD evt_query_parse(struct query *query, const WCHAR *text);
+void evt_query_end(struct query *query);
 
 /* now is the time from which timediff counts. */
-BOOL query_fits(const struct query *query, const struct record *record, const WCHAR *channel, UINT64 now);
+BOOL evt_query_fits(const struct query *query, const struct record *record, const WCHAR *channel, UINT64 now);
 
 #endif

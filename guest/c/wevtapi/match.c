@@ -9,9 +9,9 @@ static UINT64 number_field(const struct subject *s, enum field field)
     {
     case EVENT_ID: return s->record->event & 0xffff;
     case QUALIFIERS: return s->record->event >> 16;
-    case LEVEL: return record_level(s->record);
+    case LEVEL: return evt_record_level(s->record);
     case TASK: return s->record->category;
-    case KEYWORDS: return record_keywords(s->record);
+    case KEYWORDS: return evt_record_keywords(s->record);
     case TIME: return s->record->time;
     case RECORD_ID: return s->record->id;
     case PROCESS: return s->record->process;
@@ -43,7 +43,7 @@ static WCHAR lower(WCHAR c)
     return c >= 'A' && c <= 'Z' ? c + 32 : c;
 }
 
-int order_of_texts(const WCHAR *a, const WCHAR *b, BOOL exact)
+int evt_order_of_texts(const WCHAR *a, const WCHAR *b, BOOL exact)
 {
     while (*a && (exact ? *a == *b : lower(*a) == lower(*b)))
         a++, b++;
@@ -56,10 +56,10 @@ static BOOL compare_text(const struct filter *filter, const struct node *node, c
     size_t length = 0;
 
     if (node->text != ~0u)
-        return ordered(node->comparison, order_of_texts(value, filter->texts + node->text, node->field == DATA));
+        return ordered(node->comparison, evt_order_of_texts(value, filter->texts + node->text, node->field == DATA));
     while (value[length])
         length++;
-    return number_of_text(value, length, &number) && ordered(node->comparison, order_of(number, node->number));
+    return evt_number_of_text(value, length, &number) && ordered(node->comparison, order_of(number, node->number));
 }
 
 static BOOL compare_user(const struct filter *filter, const struct node *node, const struct record *record)
@@ -67,26 +67,26 @@ static BOOL compare_user(const struct filter *filter, const struct node *node, c
     struct text sid = {0};
     BOOL fits;
 
-    text_add_sid(&sid, record_sid(record), record->sid_size);
+    evt_text_add_sid(&sid, evt_record_sid(record), record->sid_size);
     fits = sid.chars && !sid.failed && compare_text(filter, node, sid.chars);
-    text_end(&sid);
+    evt_text_end(&sid);
     return fits;
 }
 
 static BOOL compare(const struct filter *filter, const struct node *node, const struct subject *s)
 {
-    if (is_number(node->field) || node->field == TIME)
+    if (evt_is_number(node->field) || node->field == TIME)
         return node->numeric && ordered(node->comparison, order_of(number_field(s, node->field), node->number));
     switch (node->field)
     {
-    case PROVIDER: return compare_text(filter, node, record_text(s->record, 0));
-    case COMPUTER: return compare_text(filter, node, record_text(s->record, 1));
+    case PROVIDER: return compare_text(filter, node, evt_record_text(s->record, 0));
+    case COMPUTER: return compare_text(filter, node, evt_record_text(s->record, 1));
     case CHANNEL: return compare_text(filter, node, s->channel);
     case USER: return compare_user(filter, node, s->record);
     case DATA:
         for (unsigned i = 0; i < s->record->strings; i++)
         {
-            if (compare_text(filter, node, record_text(s->record, 2 + i)))
+            if (compare_text(filter, node, evt_record_text(s->record, 2 + i)))
                 return TRUE;
         }
         return FALSE;
@@ -129,7 +129,7 @@ static BOOL fits(const struct filter *filter, short index, const struct subject 
     }
 }
 
-BOOL filter_fits(const struct filter *filter, const struct subject *subject)
+BOOL evt_filter_fits(const struct filter *filter, const struct subject *subject)
 {
     return fits(filter, filter->root, subject);
 }

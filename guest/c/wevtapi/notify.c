@@ -21,30 +21,30 @@ struct notification
 static DWORD WINAPI notify(void *parameter)
 {
     struct notification *n = parameter;
-    const struct record *record = reader_find(&n->reader, ~(UINT64)0, TRUE);
+    const struct record *record = evt_reader_find(&n->reader, ~(UINT64)0, TRUE);
     UINT64 last = record ? record->id : 0;
     void *open;
 
-    while ((open = object_get(n->log, CLASSIC_LOG)))
+    while ((open = evt_object_get(n->log, CLASSIC_LOG)))
     {
-        object_release(open);
-        if ((record = reader_find(&n->reader, last + 1, FALSE)))
+        evt_object_release(open);
+        if ((record = evt_reader_find(&n->reader, last + 1, FALSE)))
         {
-            record = reader_find(&n->reader, ~(UINT64)0, TRUE);
+            record = evt_reader_find(&n->reader, ~(UINT64)0, TRUE);
             last = record ? record->id : last;
             if (!SetEvent(n->event))
                 break;
         }
         Sleep(POLL);
     }
-    reader_end(&n->reader);
+    evt_reader_end(&n->reader);
     free(n);
     return 0;
 }
 
 BOOL WINAPI MullionNotifyChangeEventLog(HANDLE log, HANDLE event)
 {
-    struct object *open = object_get(log, CLASSIC_LOG);
+    struct object *open = evt_object_get(log, CLASSIC_LOG);
     struct notification *n;
     HANDLE thread;
 
@@ -52,13 +52,13 @@ BOOL WINAPI MullionNotifyChangeEventLog(HANDLE log, HANDLE event)
         return FALSE;
     if (!event || !(n = calloc(1, sizeof(*n))))
     {
-        object_release(open);
+        evt_object_release(open);
         return evt_fail(event ? ERROR_NOT_ENOUGH_MEMORY : ERROR_INVALID_PARAMETER);
     }
     n->log = log;
     n->event = event;
-    reader_init(&n->reader, classic_log_name(open));
-    object_release(open);
+    evt_reader_init(&n->reader, evt_classic_log_name(open));
+    evt_object_release(open);
     if (!(thread = CreateThread(NULL, 0, notify, n, 0, NULL)))
     {
         free(n);

@@ -17,12 +17,12 @@ static struct slot
 static CRITICAL_SECTION table;
 static DWORD slot_count, next_free;
 
-void objects_start(void)
+void evt_objects_start(void)
 {
     InitializeCriticalSection(&table);
 }
 
-void *object_new(enum object_kind kind, size_t size, void (*end)(struct object *))
+void *evt_object_new(enum object_kind kind, size_t size, void (*end)(struct object *))
 {
     struct object *object = calloc(1, size);
 
@@ -38,7 +38,7 @@ void *object_new(enum object_kind kind, size_t size, void (*end)(struct object *
     return object;
 }
 
-void object_release(void *p)
+void evt_object_release(void *p)
 {
     struct object *object = p;
 
@@ -72,7 +72,7 @@ static DWORD free_slot(void)
     return next_free;
 }
 
-HANDLE object_open(void *object)
+HANDLE evt_object_open(void *object)
 {
     HANDLE handle = NULL;
     DWORD at;
@@ -88,7 +88,7 @@ HANDLE object_open(void *object)
     LeaveCriticalSection(&table);
     if (!handle)
     {
-        object_release(object);
+        evt_object_release(object);
         SetLastError(ERROR_NOT_ENOUGH_MEMORY);
     }
     return handle;
@@ -108,7 +108,7 @@ static struct slot *slot_of(HANDLE handle, enum object_kind kind)
     return slot;
 }
 
-void *object_get(HANDLE handle, enum object_kind kind)
+void *evt_object_get(HANDLE handle, enum object_kind kind)
 {
     struct object *object = NULL;
     struct slot *slot;
@@ -125,12 +125,12 @@ void *object_get(HANDLE handle, enum object_kind kind)
     return object;
 }
 
-void *object_any(HANDLE handle)
+void *evt_object_any(HANDLE handle)
 {
-    return object_get(handle, 0);
+    return evt_object_get(handle, 0);
 }
 
-BOOL object_close(HANDLE handle, enum object_kind kind)
+BOOL evt_object_close(HANDLE handle, enum object_kind kind)
 {
     struct object *object = NULL;
     struct slot *slot;
@@ -147,6 +147,6 @@ BOOL object_close(HANDLE handle, enum object_kind kind)
         SetLastError(ERROR_INVALID_HANDLE);
         return FALSE;
     }
-    object_release(object);
+    evt_object_release(object);
     return TRUE;
 }

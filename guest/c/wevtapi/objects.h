@@ -27,22 +27,22 @@ struct object
     CRITICAL_SECTION lock; /* guards what the object's kind adds */
 };
 
-void objects_start(void);
+void evt_objects_start(void);
 
 /* Makes an object of size bytes, all zero behind the head. NULL: no memory. end may be NULL. */
-void *object_new(enum object_kind kind, size_t size, void (*end)(struct object *));
+void *evt_object_new(enum object_kind kind, size_t size, void (*end)(struct object *));
 
 /* Opens a handle, which takes over the caller's reference. NULL: no memory, and the object is gone. */
-HANDLE object_open(void *object);
+HANDLE evt_object_open(void *object);
 
 /*
  * The object of a handle, with another reference; NULL, and ERROR_INVALID_HANDLE, if it is of another kind or closed.
  */
-void *object_get(HANDLE handle, enum object_kind kind);
-void *object_any(HANDLE handle);
-void object_release(void *object);
+void *evt_object_get(HANDLE handle, enum object_kind kind);
+void *evt_object_any(HANDLE handle);
+void evt_object_release(void *object);
 
 /* Closes a handle; kind 0: of any kind. */
-BOOL object_close(HANDLE handle, enum object_kind kind);
+BOOL evt_object_close(HANDLE handle, enum object_kind kind);
 
 #endif

@@ -77,9 +77,9 @@ static void insert_string(const WCHAR *string, BOOL errors, struct text *message
     while (length && wcschr(L"\r\n", words[length - 1]))
         length--;
     if (length)
-        text_add_wide(message, words, length);
+        evt_text_add_wide(message, words, length);
     else
-        text_add_wide(message, string, wcslen(string));
+        evt_text_add_wide(message, string, wcslen(string));
 }
 
 /*
@@ -98,7 +98,7 @@ static BOOL insert_strings(const WCHAR *format, const WCHAR *const *string, unsi
 
         if (*format++ != '%')
         {
-            text_add_wide(message, start, 1);
+            evt_text_add_wide(message, start, 1);
             continue;
         }
         while (*format >= '0' && *format <= '9' && number < 10)
@@ -112,7 +112,7 @@ static BOOL insert_strings(const WCHAR *format, const WCHAR *const *string, unsi
                 insert_string(string[number - 1], errors, message);
             else
             {
-                text_add_wide(message, start, (size_t)(format - start));
+                evt_text_add_wide(message, start, (size_t)(format - start));
                 whole = FALSE;
             }
             continue;
@@ -121,16 +121,16 @@ static BOOL insert_strings(const WCHAR *format, const WCHAR *const *string, unsi
             break;
         switch (*format)
         {
-        case 'n': text_add(message, "\r\n"); break;
-        case 't': text_add(message, "\t"); break;
-        case 'r': text_add(message, "\r"); break;
-        case 'b': text_add(message, " "); break;
+        case 'n': evt_text_add(message, "\r\n"); break;
+        case 't': evt_text_add(message, "\t"); break;
+        case 'r': evt_text_add(message, "\r"); break;
+        case 'b': evt_text_add(message, " "); break;
         case 0: format--; break;
-        default: text_add_wide(message, format, 1); /* %%, %., %! */
+        default: evt_text_add_wide(message, format, 1); /* %%, %., %! */
         }
         format++;
     }
-    text_add(message, "");
+    evt_text_add(message, "");
     return whole;
 }
 
@@ -193,7 +193,8 @@ static WCHAR *message_of_files(WCHAR *files, DWORD id)
     return found;
 }
 
-DWORD source_message(const WCHAR *source, DWORD id, const WCHAR *const *string, unsigned strings, struct text *message)
+DWORD evt_source_message(const WCHAR *source, DWORD id, const WCHAR *const *string, unsigned strings,
+                         struct text *message)
 {
     const WCHAR *known = manager_message(source, id);
     WCHAR log[LOG_CHARS], *files = NULL, *format = NULL;
@@ -201,7 +202,7 @@ DWORD source_message(const WCHAR *source, DWORD id, const WCHAR *const *string, 
 
     if (known)
         format = _wcsdup(known);
-    else if (source_log(source, log) && (files = source_text(log, source, L"EventMessageFile")))
+    else if (evt_source_log(source, log) && (files = evt_source_text(log, source, L"EventMessageFile")))
         format = message_of_files(files, id);
     free(files);
     if (!format)
@@ -213,13 +214,13 @@ DWORD source_message(const WCHAR *source, DWORD id, const WCHAR *const *string, 
     return message->failed ? ERROR_NOT_ENOUGH_MEMORY : whole ? ERROR_SUCCESS : ERROR_EVT_UNRESOLVED_VALUE_INSERT;
 }
 
-DWORD event_message(const struct record *record, struct text *message)
+DWORD evt_event_message(const struct record *record, struct text *message)
 {
     const WCHAR *string[MOST_STRINGS];
 
     for (unsigned i = 0; i < record->strings; i++)
-        string[i] = record_text(record, 2 + i);
-    return source_message(record_text(record, 0), record->event, string, record->strings, message);
+        string[i] = evt_record_text(record, 2 + i);
+    return evt_source_message(evt_record_text(record, 0), record->event, string, record->strings, message);
 }
 
 BOOL evt_text(const WCHAR *text, DWORD size, WCHAR *buffer, DWORD *used)
@@ -236,25 +237,25 @@ BOOL evt_text(const WCHAR *text, DWORD size, WCHAR *buffer, DWORD *used)
 /* What EvtFormatMessage says of an event. */
 static DWORD format_event(const struct event *event, DWORD what, struct text *text)
 {
-    const char *level = level_name(record_level(event->record));
+    const char *level = evt_level_name(evt_record_level(event->record));
     struct text message = {0};
     DWORD error;
 
     switch (what)
     {
-    case EvtFormatMessageEvent: return event_message(event->record, text);
-    case EvtFormatMessageLevel: text_add(text, level); return level ? ERROR_SUCCESS : ERROR_EVT_MESSAGE_NOT_FOUND;
-    case EvtFormatMessageOpcode: text_add(text, "Info"); return ERROR_SUCCESS;
-    case EvtFormatMessageKeyword: text_add(text, "Classic"); return ERROR_SUCCESS;
-    case EvtFormatMessageChannel: text_add_wide(text, event->channel, wcslen(event->channel)); return ERROR_SUCCESS;
+    case EvtFormatMessageEvent: return evt_event_message(event->record, text);
+    case EvtFormatMessageLevel: evt_text_add(text, level); return level ? ERROR_SUCCESS : ERROR_EVT_MESSAGE_NOT_FOUND;
+    case EvtFormatMessageOpcode: evt_text_add(text, "Info"); return ERROR_SUCCESS;
+    case EvtFormatMessageKeyword: evt_text_add(text, "Classic"); return ERROR_SUCCESS;
+    case EvtFormatMessageChannel: evt_text_add_wide(text, event->channel, wcslen(event->channel)); return ERROR_SUCCESS;
     case EvtFormatMessageProvider:
-        text_add_wide(text, record_text(event->record, 0), wcslen(record_text(event->record, 0)));
+        evt_text_add_wide(text, evt_record_text(event->record, 0), wcslen(evt_record_text(event->record, 0)));
         return ERROR_SUCCESS;
     case EvtFormatMessageXml:
-        error = event_message(event->record, &message);
-        event_xml(text, event->record, event->channel,
-                  &(struct rendering){!error || error == ERROR_EVT_UNRESOLVED_VALUE_INSERT ? message.chars : NULL});
-        text_end(&message);
+        error = evt_event_message(event->record, &message);
+        evt_event_xml(text, event->record, event->channel,
+                      &(struct rendering){!error || error == ERROR_EVT_UNRESOLVED_VALUE_INSERT ? message.chars : NULL});
+        evt_text_end(&message);
         return ERROR_SUCCESS;
     default: return ERROR_EVT_MESSAGE_NOT_FOUND; /* the names of categories */
     }
@@ -262,7 +263,7 @@ static DWORD format_event(const struct event *event, DWORD what, struct text *te
 
 static DWORD format_id(EVT_HANDLE handle, DWORD id, DWORD count, const EVT_VARIANT *values, struct text *text)
 {
-    struct publisher *publisher = object_get(handle, PUBLISHER);
+    struct publisher *publisher = evt_object_get(handle, PUBLISHER);
     const WCHAR *string[MOST_STRINGS];
     DWORD error;
 
@@ -270,8 +271,8 @@ static DWORD format_id(EVT_HANDLE handle, DWORD id, DWORD count, const EVT_VARIA
         return ERROR_INVALID_HANDLE;
     for (DWORD i = 0; i < min(count, MOST_STRINGS); i++)
         string[i] = values && values[i].Type == EvtVarTypeString && values[i].StringVal ? values[i].StringVal : L"";
-    error = source_message(publisher->name, id, string, min(count, MOST_STRINGS), text);
-    object_release(publisher);
+    error = evt_source_message(publisher->name, id, string, min(count, MOST_STRINGS), text);
+    evt_object_release(publisher);
     return error;
 }
 
@@ -289,10 +290,10 @@ BOOL WINAPI EvtFormatMessage(EVT_HANDLE publisher, EVT_HANDLE handle, DWORD id, 
         error = format_id(publisher, id, count, values, &text);
     else
     {
-        if (!(event = object_get(handle, EVENT)))
+        if (!(event = evt_object_get(handle, EVENT)))
             return FALSE;
         error = format_event(event, flags, &text);
-        object_release(event);
+        evt_object_release(event);
     }
     if (text.failed)
         error = ERROR_NOT_ENOUGH_MEMORY;
@@ -300,7 +301,7 @@ BOOL WINAPI EvtFormatMessage(EVT_HANDLE publisher, EVT_HANDLE handle, DWORD id, 
         ok = evt_fail(error);
     else if ((ok = evt_text(text.chars ? text.chars : L"", size, buffer, used)) && error)
         ok = evt_fail(error);
-    text_end(&text);
+    evt_text_end(&text);
     return ok;
 }
 
@@ -313,15 +314,15 @@ EVT_HANDLE WINAPI EvtOpenPublisherMetadata(EVT_HANDLE session, LPCWSTR name, LPC
         return evt_fail(ERROR_NOT_SUPPORTED), NULL;
     if (!name || !*name || flags)
         return evt_fail(ERROR_INVALID_PARAMETER), NULL;
-    if (!(publisher = object_new(PUBLISHER, sizeof(*publisher), NULL)))
+    if (!(publisher = evt_object_new(PUBLISHER, sizeof(*publisher), NULL)))
         return NULL;
-    if (wcslen(name) > MOST_NAME || !source_log(name, publisher->log))
+    if (wcslen(name) > MOST_NAME || !evt_source_log(name, publisher->log))
     {
-        object_release(publisher);
+        evt_object_release(publisher);
         return evt_fail(ERROR_FILE_NOT_FOUND), NULL; /* as Windows says of a source that is not registered */
     }
     wcscpy(publisher->name, name);
-    return object_open(publisher);
+    return evt_object_open(publisher);
 }
 
 /* The files of a source. What only manifests have is not there. */
@@ -334,7 +335,7 @@ BOOL WINAPI EvtGetPublisherMetadataProperty(EVT_HANDLE handle, EVT_PUBLISHER_MET
         const WCHAR *value;
     } files[] = {{EvtPublisherMetadataMessageFilePath, L"EventMessageFile"},
                  {EvtPublisherMetadataParameterFilePath, L"ParameterMessageFile"}};
-    struct publisher *publisher = object_get(handle, PUBLISHER);
+    struct publisher *publisher = evt_object_get(handle, PUBLISHER);
     struct values values;
     WCHAR *text = NULL;
     BOOL ok;
@@ -344,18 +345,18 @@ BOOL WINAPI EvtGetPublisherMetadataProperty(EVT_HANDLE handle, EVT_PUBLISHER_MET
     for (unsigned i = 0; i < sizeof(files) / sizeof(files[0]); i++)
     {
         if (files[i].property == property)
-            text = source_text(publisher->log, publisher->name, files[i].value);
+            text = evt_source_text(publisher->log, publisher->name, files[i].value);
     }
-    object_release(publisher);
+    evt_object_release(publisher);
     if (!used || flags)
         ok = evt_fail(ERROR_INVALID_PARAMETER);
     else if (!text)
         ok = evt_fail(ERROR_NOT_SUPPORTED);
     else
     {
-        values_begin(&values, buffer, size, 1);
-        values_text(&values, 0, text);
-        ok = values_end(&values, used);
+        evt_values_begin(&values, buffer, size, 1);
+        evt_values_text(&values, 0, text);
+        ok = evt_values_end(&values, used);
     }
     free(text);
     return ok;
@@ -363,7 +364,7 @@ BOOL WINAPI EvtGetPublisherMetadataProperty(EVT_HANDLE handle, EVT_PUBLISHER_MET
 
 static void end_list(struct object *object)
 {
-    names_free(&((struct name_list *)object)->names);
+    evt_names_free(&((struct name_list *)object)->names);
 }
 
 static EVT_HANDLE open_list(EVT_HANDLE session, DWORD flags, void (*fill)(struct names *))
@@ -374,15 +375,15 @@ static EVT_HANDLE open_list(EVT_HANDLE session, DWORD flags, void (*fill)(struct
         return evt_fail(ERROR_NOT_SUPPORTED), NULL;
     if (flags)
         return evt_fail(ERROR_INVALID_PARAMETER), NULL;
-    if (!(list = object_new(NAME_LIST, sizeof(*list), end_list)))
+    if (!(list = evt_object_new(NAME_LIST, sizeof(*list), end_list)))
         return NULL;
     fill(&list->names);
-    return object_open(list);
+    return evt_object_open(list);
 }
 
 static BOOL next_name(EVT_HANDLE handle, DWORD size, WCHAR *buffer, DWORD *used)
 {
-    struct name_list *list = object_get(handle, NAME_LIST);
+    struct name_list *list = evt_object_get(handle, NAME_LIST);
     BOOL ok;
 
     if (!list)
@@ -395,13 +396,13 @@ static BOOL next_name(EVT_HANDLE handle, DWORD size, WCHAR *buffer, DWORD *used)
     else if ((ok = evt_text(list->names.name[list->next], size, buffer, used)))
         list->next++;
     LeaveCriticalSection(&list->object.lock);
-    object_release(list);
+    evt_object_release(list);
     return ok;
 }
 
 EVT_HANDLE WINAPI EvtOpenChannelEnum(EVT_HANDLE session, DWORD flags)
 {
-    return open_list(session, flags, log_names);
+    return open_list(session, flags, evt_log_names);
 }
 
 BOOL WINAPI EvtNextChannelPath(EVT_HANDLE handle, DWORD size, LPWSTR buffer, PDWORD used)
@@ -411,7 +412,7 @@ BOOL WINAPI EvtNextChannelPath(EVT_HANDLE handle, DWORD size, LPWSTR buffer, PDW
 
 EVT_HANDLE WINAPI EvtOpenPublisherEnum(EVT_HANDLE session, DWORD flags)
 {
-    return open_list(session, flags, source_names);
+    return open_list(session, flags, evt_source_names);
 }
 
 BOOL WINAPI EvtNextPublisherId(EVT_HANDLE handle, DWORD size, LPWSTR buffer, PDWORD used)

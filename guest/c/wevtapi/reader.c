@@ -4,15 +4,15 @@
 #include <string.h>
 #include <wchar.h>
 
-void reader_init(struct reader *reader, const WCHAR *log)
+void evt_reader_init(struct reader *reader, const WCHAR *log)
 {
     memset(reader, 0, sizeof(*reader));
     wcscpy(reader->log, log);
 }
 
-void reader_end(struct reader *reader)
+void evt_reader_end(struct reader *reader)
 {
-    segment_end(&reader->segment);
+    evt_segment_end(&reader->segment);
 }
 
 /* The number of the first record of a segment whose identifier is id or larger. */
@@ -24,7 +24,7 @@ static DWORD segment_seek(const struct segment *segment, UINT64 id)
     {
         DWORD middle = low + (high - low) / 2;
 
-        if (segment_record(segment, middle)->id < id)
+        if (evt_segment_record(segment, middle)->id < id)
             low = middle + 1;
         else
             high = middle;
@@ -37,16 +37,16 @@ static const struct record *find_in(const struct segment *segment, UINT64 id, BO
     DWORD at = segment_seek(segment, id);
 
     if (!backward)
-        return at < segment->count ? segment_record(segment, at) : NULL;
-    if (at < segment->count && segment_record(segment, at)->id == id)
-        return segment_record(segment, at);
-    return at ? segment_record(segment, at - 1) : NULL;
+        return at < segment->count ? evt_segment_record(segment, at) : NULL;
+    if (at < segment->count && evt_segment_record(segment, at)->id == id)
+        return evt_segment_record(segment, at);
+    return at ? evt_segment_record(segment, at - 1) : NULL;
 }
 
 /* Whether id is between the first and the last record of the segment in memory, so that no other has a nearer one. */
 static BOOL covers(const struct segment *segment, UINT64 id)
 {
-    return segment->count && segment_record(segment, 0)->id <= id && id < segment_next(segment);
+    return segment->count && evt_segment_record(segment, 0)->id <= id && id < evt_segment_next(segment);
 }
 
 /*
@@ -55,7 +55,7 @@ static BOOL covers(const struct segment *segment, UINT64 id)
  */
 static UINT64 file_first(const struct reader *reader, DWORD number, BOOL *same)
 {
-    HANDLE file = open_file(reader->log, number, GENERIC_READ, OPEN_EXISTING);
+    HANDLE file = evt_open_file(reader->log, number, GENERIC_READ, OPEN_EXISTING);
     struct file_head head = {0};
     LARGE_INTEGER size;
     BOOL ok;
@@ -63,14 +63,14 @@ static UINT64 file_first(const struct reader *reader, DWORD number, BOOL *same)
     *same = FALSE;
     if (file == INVALID_HANDLE_VALUE)
         return 0;
-    ok = read_at(file, 0, &head, sizeof(head)) && head.magic == FILE_MAGIC;
+    ok = evt_read_at(file, 0, &head, sizeof(head)) && head.magic == FILE_MAGIC;
     *same = ok && reader->segment.number == number && reader->segment.first == head.first &&
             GetFileSizeEx(file, &size) && size.QuadPart == reader->segment.size;
     CloseHandle(file);
     return ok ? head.first : 0;
 }
 
-const struct record *reader_find(struct reader *reader, UINT64 id, BOOL backward)
+const struct record *evt_reader_find(struct reader *reader, UINT64 id, BOOL backward)
 {
     DWORD numbers[MOST_LISTED];
     const struct record *found = NULL;
@@ -79,7 +79,7 @@ const struct record *reader_find(struct reader *reader, UINT64 id, BOOL backward
 
     if (covers(&reader->segment, id))
         return find_in(&reader->segment, id, backward);
-    count = (int)list_files(reader->log, numbers);
+    count = (int)evt_list_files(reader->log, numbers);
     for (at = count - 1; at > 0; at--)
     {
         UINT64 first = file_first(reader, numbers[at], &same);
@@ -92,8 +92,8 @@ const struct record *reader_find(struct reader *reader, UINT64 id, BOOL backward
         file_first(reader, numbers[at], &same);
         if (!same)
         {
-            segment_end(&reader->segment);
-            if (!segment_read(&reader->segment, reader->log, numbers[at]))
+            evt_segment_end(&reader->segment);
+            if (!evt_segment_read(&reader->segment, reader->log, numbers[at]))
                 continue;
         }
         found = find_in(&reader->segment, id, backward);
@@ -101,10 +101,10 @@ const struct record *reader_find(struct reader *reader, UINT64 id, BOOL backward
     return found;
 }
 
-DWORD log_extent(const WCHAR *log, struct log_range *range)
+DWORD evt_log_extent(const WCHAR *log, struct log_range *range)
 {
     DWORD numbers[MOST_LISTED];
-    unsigned count = list_files(log, numbers);
+    unsigned count = evt_list_files(log, numbers);
     UINT64 next = 1;
 
     memset(range, 0, sizeof(*range));
@@ -112,7 +112,7 @@ DWORD log_extent(const WCHAR *log, struct log_range *range)
     {
         struct segment segment = {0};
         BY_HANDLE_FILE_INFORMATION info;
-        HANDLE file = open_file(log, numbers[i], GENERIC_READ, OPEN_EXISTING);
+        HANDLE file = evt_open_file(log, numbers[i], GENERIC_READ, OPEN_EXISTING);
 
         if (file != INVALID_HANDLE_VALUE && GetFileInformationByHandle(file, &info))
         {
@@ -122,12 +122,12 @@ DWORD log_extent(const WCHAR *log, struct log_range *range)
         }
         if (file != INVALID_HANDLE_VALUE)
             CloseHandle(file);
-        if (!segment_read(&segment, log, numbers[i]))
+        if (!evt_segment_read(&segment, log, numbers[i]))
             continue;
         if (!range->oldest && segment.count)
-            range->oldest = segment_record(&segment, 0)->id;
-        next = max(next, segment_next(&segment));
-        segment_end(&segment);
+            range->oldest = evt_segment_record(&segment, 0)->id;
+        next = max(next, evt_segment_next(&segment));
+        evt_segment_end(&segment);
     }
     if (!range->oldest)
         range->oldest = next;

@@ -47,7 +47,7 @@ static DWORD text_size(const WCHAR *text, DWORD most)
     return (length + 1) * sizeof(WCHAR);
 }
 
-DWORD record_size(const struct event_parts *parts)
+DWORD evt_record_size(const struct event_parts *parts)
 {
     DWORD source = text_size(parts->source, MOST_NAME), computer = text_size(parts->computer, MOST_NAME), size;
 
@@ -78,7 +78,7 @@ static BYTE *put_text(BYTE *at, const WCHAR *text, DWORD most)
     return text ? put(at, text, text_size(text, most)) : put(at, L"", sizeof(WCHAR));
 }
 
-void record_write(struct record *record, DWORD size, UINT64 id, const struct event_parts *parts)
+void evt_record_write(struct record *record, DWORD size, UINT64 id, const struct event_parts *parts)
 {
     BYTE *at = (BYTE *)(record + 1);
 
@@ -122,7 +122,7 @@ static SIZE_T after_texts(const BYTE *record, SIZE_T size, SIZE_T offset, unsign
     return offset;
 }
 
-BOOL record_fits(const BYTE *bytes, SIZE_T size)
+BOOL evt_record_fits(const BYTE *bytes, SIZE_T size)
 {
     struct record head;
     SIZE_T end;
@@ -140,13 +140,13 @@ BOOL record_fits(const BYTE *bytes, SIZE_T size)
     return end && end + head.sid_size + head.data_size <= head.size;
 }
 
-SIZE_T record_find(const BYTE *bytes, SIZE_T size, SIZE_T start)
+SIZE_T evt_record_find(const BYTE *bytes, SIZE_T size, SIZE_T start)
 {
     static const DWORD magic = RECORD_MAGIC;
 
     for (; start + sizeof(struct record) <= size; start += RECORD_ALIGN)
     {
-        if (!memcmp(bytes + start, &magic, sizeof(magic)) && record_fits(bytes + start, size - start))
+        if (!memcmp(bytes + start, &magic, sizeof(magic)) && evt_record_fits(bytes + start, size - start))
             return start;
     }
     return size;
@@ -157,23 +157,23 @@ static const BYTE *after(const struct record *record, unsigned texts)
     return (const BYTE *)record + after_texts((const BYTE *)record, record->size, sizeof(*record), texts);
 }
 
-const WCHAR *record_text(const struct record *record, unsigned number)
+const WCHAR *evt_record_text(const struct record *record, unsigned number)
 {
     return number < 2u + record->strings ? (const WCHAR *)after(record, number) : NULL;
 }
 
-const BYTE *record_sid(const struct record *record)
+const BYTE *evt_record_sid(const struct record *record)
 {
     return after(record, 2u + record->strings);
 }
 
-const BYTE *record_data(const struct record *record)
+const BYTE *evt_record_data(const struct record *record)
 {
-    return record_sid(record) + record->sid_size;
+    return evt_record_sid(record) + record->sid_size;
 }
 
 /* winmeta.xml: 2 is an error, 3 a warning, 4 information, 0 stands for the audits. */
-BYTE record_level(const struct record *record)
+BYTE evt_record_level(const struct record *record)
 {
     switch (record->type)
     {
@@ -186,7 +186,7 @@ BYTE record_level(const struct record *record)
 }
 
 /* winmeta.xml: EventlogClassic, with AuditSuccess or AuditFailure. */
-UINT64 record_keywords(const struct record *record)
+UINT64 evt_record_keywords(const struct record *record)
 {
     const UINT64 classic = (UINT64)1 << 55, success = (UINT64)1 << 53, failure = (UINT64)1 << 52;
 

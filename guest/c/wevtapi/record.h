@@ -54,23 +54,23 @@ struct event_parts
 };
 
 /* The length that parts have as a record; 0: they break a bound. */
-DWORD record_size(const struct event_parts *parts);
+DWORD evt_record_size(const struct event_parts *parts);
 
-/* Writes parts to a buffer of record_size bytes. */
-void record_write(struct record *record, DWORD size, UINT64 id, const struct event_parts *parts);
+/* Writes parts to a buffer of evt_record_size bytes. */
+void evt_record_write(struct record *record, DWORD size, UINT64 id, const struct event_parts *parts);
 
 /* Whether size bytes begin with a whole record. Every text of such a record ends within it. */
-BOOL record_fits(const BYTE *bytes, SIZE_T size);
+BOOL evt_record_fits(const BYTE *bytes, SIZE_T size);
 
 /* The place of the next whole record from start on, or size. */
-SIZE_T record_find(const BYTE *bytes, SIZE_T size, SIZE_T start);
+SIZE_T evt_record_find(const BYTE *bytes, SIZE_T size, SIZE_T start);
 
 /* Texts of a record that fits: 0 is the source, 1 the computer, from 2 on the insertion strings. NULL: no such. */
-const WCHAR *record_text(const struct record *record, unsigned number);
-const BYTE *record_sid(const struct record *record);
-const BYTE *record_data(const struct record *record);
+const WCHAR *evt_record_text(const struct record *record, unsigned number);
+const BYTE *evt_record_sid(const struct record *record);
+const BYTE *evt_record_data(const struct record *record);
 
-BYTE record_level(const struct record *record);
-UINT64 record_keywords(const struct record *record);
+BYTE evt_record_level(const struct record *record);
+UINT64 evt_record_keywords(const struct record *record);
 
 #endif

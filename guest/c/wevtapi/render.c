@@ -15,7 +15,7 @@ enum
     MOST_PATHS = 1024
 };
 
-void values_begin(struct values *values, void *buffer, DWORD size, DWORD count)
+void evt_values_begin(struct values *values, void *buffer, DWORD size, DWORD count)
 {
     values->buffer = buffer;
     values->size = buffer ? size : 0;
@@ -31,7 +31,7 @@ static EVT_VARIANT *slot(const struct values *values, DWORD index)
     return values->count * sizeof(EVT_VARIANT) <= values->size ? (EVT_VARIANT *)values->buffer + index : NULL;
 }
 
-void values_number(struct values *values, DWORD index, DWORD type, UINT64 number)
+void evt_values_number(struct values *values, DWORD index, DWORD type, UINT64 number)
 {
     EVT_VARIANT *variant = slot(values, index);
 
@@ -41,7 +41,7 @@ void values_number(struct values *values, DWORD index, DWORD type, UINT64 number
     variant->Type = type;
 }
 
-void values_bytes(struct values *values, DWORD index, DWORD type, const void *bytes, DWORD count)
+void evt_values_bytes(struct values *values, DWORD index, DWORD type, const void *bytes, DWORD count)
 {
     EVT_VARIANT *variant = slot(values, index);
     DWORD place = (values->used + 7) & ~7u;
@@ -56,12 +56,12 @@ void values_bytes(struct values *values, DWORD index, DWORD type, const void *by
     values->used = place + count;
 }
 
-void values_text(struct values *values, DWORD index, const WCHAR *text)
+void evt_values_text(struct values *values, DWORD index, const WCHAR *text)
 {
-    values_bytes(values, index, EvtVarTypeString, text, (DWORD)(wcslen(text) + 1) * sizeof(WCHAR));
+    evt_values_bytes(values, index, EvtVarTypeString, text, (DWORD)(wcslen(text) + 1) * sizeof(WCHAR));
 }
 
-BOOL values_end(const struct values *values, DWORD *used)
+BOOL evt_values_end(const struct values *values, DWORD *used)
 {
     *used = values->used;
     return values->used <= values->size ? TRUE : evt_fail(ERROR_INSUFFICIENT_BUFFER);
@@ -73,24 +73,24 @@ static void system_value(struct values *values, DWORD index, const struct event 
 
     switch (property)
     {
-    case EvtSystemProviderName: values_text(values, index, record_text(record, 0)); break;
-    case EvtSystemEventID: values_number(values, index, EvtVarTypeUInt16, record->event & 0xffff); break;
-    case EvtSystemQualifiers: values_number(values, index, EvtVarTypeUInt16, record->event >> 16); break;
-    case EvtSystemLevel: values_number(values, index, EvtVarTypeByte, record_level(record)); break;
-    case EvtSystemTask: values_number(values, index, EvtVarTypeUInt16, record->category); break;
-    case EvtSystemOpcode: values_number(values, index, EvtVarTypeByte, 0); break;
-    case EvtSystemKeywords: values_number(values, index, EvtVarTypeHexInt64, record_keywords(record)); break;
-    case EvtSystemTimeCreated: values_number(values, index, EvtVarTypeFileTime, record->time); break;
-    case EvtSystemEventRecordId: values_number(values, index, EvtVarTypeUInt64, record->id); break;
-    case EvtSystemProcessID: values_number(values, index, EvtVarTypeUInt32, record->process); break;
-    case EvtSystemThreadID: values_number(values, index, EvtVarTypeUInt32, record->thread); break;
-    case EvtSystemChannel: values_text(values, index, event->channel); break;
-    case EvtSystemComputer: values_text(values, index, record_text(record, 1)); break;
+    case EvtSystemProviderName: evt_values_text(values, index, evt_record_text(record, 0)); break;
+    case EvtSystemEventID: evt_values_number(values, index, EvtVarTypeUInt16, record->event & 0xffff); break;
+    case EvtSystemQualifiers: evt_values_number(values, index, EvtVarTypeUInt16, record->event >> 16); break;
+    case EvtSystemLevel: evt_values_number(values, index, EvtVarTypeByte, evt_record_level(record)); break;
+    case EvtSystemTask: evt_values_number(values, index, EvtVarTypeUInt16, record->category); break;
+    case EvtSystemOpcode: evt_values_number(values, index, EvtVarTypeByte, 0); break;
+    case EvtSystemKeywords: evt_values_number(values, index, EvtVarTypeHexInt64, evt_record_keywords(record)); break;
+    case EvtSystemTimeCreated: evt_values_number(values, index, EvtVarTypeFileTime, record->time); break;
+    case EvtSystemEventRecordId: evt_values_number(values, index, EvtVarTypeUInt64, record->id); break;
+    case EvtSystemProcessID: evt_values_number(values, index, EvtVarTypeUInt32, record->process); break;
+    case EvtSystemThreadID: evt_values_number(values, index, EvtVarTypeUInt32, record->thread); break;
+    case EvtSystemChannel: evt_values_text(values, index, event->channel); break;
+    case EvtSystemComputer: evt_values_text(values, index, evt_record_text(record, 1)); break;
     case EvtSystemUserID:
         if (record->sid_size)
-            values_bytes(values, index, EvtVarTypeSid, record_sid(record), record->sid_size);
+            evt_values_bytes(values, index, EvtVarTypeSid, evt_record_sid(record), record->sid_size);
         break;
-    case EvtSystemVersion: values_number(values, index, EvtVarTypeByte, 0); break;
+    case EvtSystemVersion: evt_values_number(values, index, EvtVarTypeByte, 0); break;
     default: break; /* null */
     }
 }
@@ -98,9 +98,9 @@ static void system_value(struct values *values, DWORD index, const struct event 
 static void user_value(struct values *values, DWORD index, const struct record *record, unsigned number)
 {
     if (number < record->strings)
-        values_text(values, index, record_text(record, 2 + number));
+        evt_values_text(values, index, evt_record_text(record, 2 + number));
     else if (number == record->strings && record->data_size)
-        values_bytes(values, index, EvtVarTypeBinary, record_data(record), record->data_size);
+        evt_values_bytes(values, index, EvtVarTypeBinary, evt_record_data(record), record->data_size);
 }
 
 static BOOL render_values(const struct context *context, const struct event *event, DWORD size, void *buffer,
@@ -113,7 +113,7 @@ static BOOL render_values(const struct context *context, const struct event *eve
         count = EvtSystemPropertyIdEND;
     else if (context->flags == EvtRenderContextUser)
         count = event->record->strings + (event->record->data_size > 0);
-    values_begin(&values, buffer, size, count);
+    evt_values_begin(&values, buffer, size, count);
     for (DWORD i = 0; i < count; i++)
     {
         int property = context->flags == EvtRenderContextSystem ? (int)i
@@ -127,7 +127,7 @@ static BOOL render_values(const struct context *context, const struct event *eve
     }
     if (properties)
         *properties = count;
-    return values_end(&values, used);
+    return evt_values_end(&values, used);
 }
 
 /* Copies a text as EvtRender does, which counts bytes. */
@@ -148,7 +148,7 @@ static BOOL rendered(struct text *text, DWORD size, void *buffer, DWORD *used, D
         else
             memcpy(buffer, text->chars, bytes);
     }
-    text_end(text);
+    evt_text_end(text);
     return ok;
 }
 
@@ -161,13 +161,13 @@ static BOOL render_event(EVT_HANDLE context_handle, const struct event *event, D
 
     if (flags == EvtRenderEventXml)
     {
-        event_xml(&xml, event->record, event->channel, NULL);
+        evt_event_xml(&xml, event->record, event->channel, NULL);
         return rendered(&xml, size, buffer, used, properties);
     }
-    if (!(context = object_get(context_handle, RENDER_CONTEXT)))
+    if (!(context = evt_object_get(context_handle, RENDER_CONTEXT)))
         return FALSE;
     ok = render_values(context, event, size, buffer, used, properties);
-    object_release(context);
+    evt_object_release(context);
     return ok;
 }
 
@@ -183,18 +183,18 @@ BOOL WINAPI EvtRender(EVT_HANDLE context, EVT_HANDLE fragment, DWORD flags, DWOR
         return evt_fail(ERROR_INVALID_PARAMETER);
     if (flags == EvtRenderBookmark)
     {
-        if (!(bookmark = object_get(fragment, BOOKMARK)))
+        if (!(bookmark = evt_object_get(fragment, BOOKMARK)))
             return FALSE;
         EnterCriticalSection(&bookmark->object.lock);
-        bookmark_xml(&xml, bookmark->channel, bookmark->id);
+        evt_bookmark_xml(&xml, bookmark->channel, bookmark->id);
         LeaveCriticalSection(&bookmark->object.lock);
-        object_release(bookmark);
+        evt_object_release(bookmark);
         return rendered(&xml, size, buffer, used, properties);
     }
-    if (!(event = object_get(fragment, EVENT)))
+    if (!(event = evt_object_get(fragment, EVENT)))
         return FALSE;
     ok = render_event(context, event, flags, size, buffer, used, properties);
-    object_release(event);
+    evt_object_release(event);
     return ok;
 }
 
@@ -259,24 +259,24 @@ EVT_HANDLE WINAPI EvtCreateRenderContext(DWORD count, LPCWSTR *paths, DWORD flag
         if (!paths[i] || wcsncmp(paths[i], L"Event", 5))
             return evt_fail(ERROR_EVT_INVALID_QUERY), NULL;
     }
-    if (!(context = object_new(RENDER_CONTEXT, sizeof(*context), end_context)))
+    if (!(context = evt_object_new(RENDER_CONTEXT, sizeof(*context), end_context)))
         return NULL;
     context->flags = flags;
     context->count = count;
     if (count && !(context->properties = calloc(count, sizeof(int))))
     {
-        object_release(context);
+        evt_object_release(context);
         return evt_fail(ERROR_NOT_ENOUGH_MEMORY), NULL;
     }
     for (DWORD i = 0; i < count; i++)
         context->properties[i] = property_of(paths[i]);
-    return object_open(context);
+    return evt_object_open(context);
 }
 
 BOOL WINAPI EvtGetEventInfo(EVT_HANDLE handle, EVT_EVENT_PROPERTY_ID property, DWORD size, PEVT_VARIANT buffer,
                             PDWORD used)
 {
-    struct event *event = object_get(handle, EVENT);
+    struct event *event = evt_object_get(handle, EVENT);
     struct values values;
     BOOL ok;
 
@@ -286,11 +286,11 @@ BOOL WINAPI EvtGetEventInfo(EVT_HANDLE handle, EVT_EVENT_PROPERTY_ID property, D
         ok = evt_fail(ERROR_INVALID_PARAMETER);
     else
     {
-        values_begin(&values, buffer, size, 1);
+        evt_values_begin(&values, buffer, size, 1);
         if (property == EvtEventPath)
-            values_text(&values, 0, event->channel);
-        ok = values_end(&values, used);
+            evt_values_text(&values, 0, event->channel);
+        ok = evt_values_end(&values, used);
     }
-    object_release(event);
+    evt_object_release(event);
     return ok;
 }

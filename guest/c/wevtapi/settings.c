@@ -25,14 +25,14 @@ static EVT_HANDLE open_channel(EVT_HANDLE session, const WCHAR *path, enum objec
         return evt_fail(ERROR_NOT_SUPPORTED), NULL;
     if (!path || !*path)
         return evt_fail(ERROR_INVALID_PARAMETER), NULL;
-    if (!(channel = object_new(kind, sizeof(*channel), NULL)))
+    if (!(channel = evt_object_new(kind, sizeof(*channel), NULL)))
         return NULL;
-    if (!log_find(path, channel->log))
+    if (!evt_log_find(path, channel->log))
     {
-        object_release(channel);
+        evt_object_release(channel);
         return evt_fail(ERROR_EVT_CHANNEL_NOT_FOUND), NULL;
     }
-    return object_open(channel);
+    return evt_object_open(channel);
 }
 
 EVT_HANDLE WINAPI EvtOpenChannelConfig(EVT_HANDLE session, LPCWSTR path, DWORD flags)
@@ -53,24 +53,24 @@ static BOOL config_value(struct values *values, const struct channel *channel, E
     switch (property)
     {
     case EvtChannelConfigEnabled:
-    case EvtChannelConfigClassicEventlog: values_number(values, 0, EvtVarTypeBoolean, TRUE); break;
+    case EvtChannelConfigClassicEventlog: evt_values_number(values, 0, EvtVarTypeBoolean, TRUE); break;
     case EvtChannelConfigIsolation:
-        values_number(values, 0, EvtVarTypeUInt32,
-                      !_wcsicmp(channel->log, L"System")     ? 1
-                      : !_wcsicmp(channel->log, L"Security") ? 2
-                                                             : 0);
+        evt_values_number(values, 0, EvtVarTypeUInt32,
+                          !_wcsicmp(channel->log, L"System")     ? 1
+                          : !_wcsicmp(channel->log, L"Security") ? 2
+                                                                 : 0);
         break;
-    case EvtChannelConfigType: values_number(values, 0, EvtVarTypeUInt32, EvtChannelTypeAdmin); break;
-    case EvtChannelConfigOwningPublisher: values_text(values, 0, L""); break;
+    case EvtChannelConfigType: evt_values_number(values, 0, EvtVarTypeUInt32, EvtChannelTypeAdmin); break;
+    case EvtChannelConfigOwningPublisher: evt_values_text(values, 0, L""); break;
     case EvtChannelLoggingConfigRetention:
-    case EvtChannelLoggingConfigAutoBackup: values_number(values, 0, EvtVarTypeBoolean, FALSE); break;
+    case EvtChannelLoggingConfigAutoBackup: evt_values_number(values, 0, EvtVarTypeBoolean, FALSE); break;
     case EvtChannelLoggingConfigMaxSize:
-        values_number(values, 0, EvtVarTypeUInt64, log_most_bytes(channel->log));
+        evt_values_number(values, 0, EvtVarTypeUInt64, evt_log_most_bytes(channel->log));
         break;
     case EvtChannelLoggingConfigLogFilePath:
-        log_path(channel->log, path);
+        evt_log_path(channel->log, path);
         wcscat(path, L".mlog");
-        values_text(values, 0, path);
+        evt_values_text(values, 0, path);
         break;
     default: return FALSE;
     }
@@ -80,7 +80,7 @@ static BOOL config_value(struct values *values, const struct channel *channel, E
 BOOL WINAPI EvtGetChannelConfigProperty(EVT_HANDLE handle, EVT_CHANNEL_CONFIG_PROPERTY_ID property, DWORD flags,
                                         DWORD size, PEVT_VARIANT buffer, PDWORD used)
 {
-    struct channel *channel = object_get(handle, CHANNEL_CONFIG);
+    struct channel *channel = evt_object_get(handle, CHANNEL_CONFIG);
     struct values values;
     BOOL ok;
 
@@ -90,10 +90,10 @@ BOOL WINAPI EvtGetChannelConfigProperty(EVT_HANDLE handle, EVT_CHANNEL_CONFIG_PR
         ok = evt_fail(ERROR_INVALID_PARAMETER);
     else
     {
-        values_begin(&values, buffer, size, 1);
-        ok = config_value(&values, channel, property) ? values_end(&values, used) : evt_fail(ERROR_NOT_SUPPORTED);
+        evt_values_begin(&values, buffer, size, 1);
+        ok = config_value(&values, channel, property) ? evt_values_end(&values, used) : evt_fail(ERROR_NOT_SUPPORTED);
     }
-    object_release(channel);
+    evt_object_release(channel);
     return ok;
 }
 
@@ -101,15 +101,17 @@ static BOOL info_value(struct values *values, const struct channel *channel, EVT
 {
     struct log_range range;
 
-    log_extent(channel->log, &range);
+    evt_log_extent(channel->log, &range);
     switch (property)
     {
-    case EvtLogCreationTime: values_number(values, 0, EvtVarTypeFileTime, range.made); break;
-    case EvtLogFileSize: values_number(values, 0, EvtVarTypeUInt64, range.bytes); break;
-    case EvtLogAttributes: values_number(values, 0, EvtVarTypeUInt32, FILE_ATTRIBUTE_ARCHIVE); break;
-    case EvtLogNumberOfLogRecords: values_number(values, 0, EvtVarTypeUInt64, range.newest + 1 - range.oldest); break;
-    case EvtLogOldestRecordNumber: values_number(values, 0, EvtVarTypeUInt64, range.oldest); break;
-    case EvtLogFull: values_number(values, 0, EvtVarTypeBoolean, FALSE); break;
+    case EvtLogCreationTime: evt_values_number(values, 0, EvtVarTypeFileTime, range.made); break;
+    case EvtLogFileSize: evt_values_number(values, 0, EvtVarTypeUInt64, range.bytes); break;
+    case EvtLogAttributes: evt_values_number(values, 0, EvtVarTypeUInt32, FILE_ATTRIBUTE_ARCHIVE); break;
+    case EvtLogNumberOfLogRecords:
+        evt_values_number(values, 0, EvtVarTypeUInt64, range.newest + 1 - range.oldest);
+        break;
+    case EvtLogOldestRecordNumber: evt_values_number(values, 0, EvtVarTypeUInt64, range.oldest); break;
+    case EvtLogFull: evt_values_number(values, 0, EvtVarTypeBoolean, FALSE); break;
     default: return FALSE;
     }
     return TRUE;
@@ -117,7 +119,7 @@ static BOOL info_value(struct values *values, const struct channel *channel, EVT
 
 BOOL WINAPI EvtGetLogInfo(EVT_HANDLE handle, EVT_LOG_PROPERTY_ID property, DWORD size, PEVT_VARIANT buffer, PDWORD used)
 {
-    struct channel *channel = object_get(handle, LOG_INFO);
+    struct channel *channel = evt_object_get(handle, LOG_INFO);
     struct values values;
     BOOL ok;
 
@@ -127,10 +129,10 @@ BOOL WINAPI EvtGetLogInfo(EVT_HANDLE handle, EVT_LOG_PROPERTY_ID property, DWORD
         ok = evt_fail(ERROR_INVALID_PARAMETER);
     else
     {
-        values_begin(&values, buffer, size, 1);
-        ok = info_value(&values, channel, property) ? values_end(&values, used) : evt_fail(ERROR_NOT_SUPPORTED);
+        evt_values_begin(&values, buffer, size, 1);
+        ok = info_value(&values, channel, property) ? evt_values_end(&values, used) : evt_fail(ERROR_NOT_SUPPORTED);
     }
-    object_release(channel);
+    evt_object_release(channel);
     return ok;
 }
 
@@ -143,9 +145,9 @@ BOOL WINAPI EvtClearLog(EVT_HANDLE session, LPCWSTR path, LPCWSTR target, DWORD 
         return evt_fail(ERROR_NOT_SUPPORTED);
     if (!path || !*path || flags)
         return evt_fail(ERROR_INVALID_PARAMETER);
-    if (!log_find(path, log))
+    if (!evt_log_find(path, log))
         return evt_fail(ERROR_EVT_CHANNEL_NOT_FOUND);
-    return (error = log_clear(log)) ? evt_fail(error) : TRUE;
+    return (error = evt_log_clear(log)) ? evt_fail(error) : TRUE;
 }
 
 /* There is nothing more to say than the last error. */

@@ -32,16 +32,16 @@ static void make_folder(void)
     CreateDirectoryW(path, NULL);
 }
 
-DWORD log_most_bytes(const WCHAR *log)
+DWORD evt_log_most_bytes(const WCHAR *log)
 {
-    DWORD bytes = log_number(log, L"MaxSize", DEFAULT_BYTES);
+    DWORD bytes = evt_log_number(log, L"MaxSize", DEFAULT_BYTES);
 
     return bytes / LOG_FILES < LEAST_FILE_BYTES ? LEAST_FILE_BYTES * LOG_FILES : bytes;
 }
 
 static DWORD file_most_bytes(const WCHAR *log)
 {
-    return min(log_most_bytes(log) / LOG_FILES, MOST_FILE_BYTES);
+    return min(evt_log_most_bytes(log) / LOG_FILES, MOST_FILE_BYTES);
 }
 
 /* Takes the lock of a log; INVALID_HANDLE_VALUE: the last error says why not. */
@@ -51,7 +51,7 @@ static HANDLE lock_log(const WCHAR *log)
     OVERLAPPED place = {0};
     HANDLE file;
 
-    log_path(log, path);
+    evt_log_path(log, path);
     wcscat(path, L".lock");
     file = CreateFileW(path, GENERIC_READ | GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
                        OPEN_ALWAYS, FILE_FLAG_OPEN_REPARSE_POINT, NULL);
@@ -89,7 +89,7 @@ struct writing
 static CRITICAL_SECTION lock;
 static struct writing *known;
 
-void store_start(void)
+void evt_store_start(void)
 {
     InitializeCriticalSection(&lock);
 }
@@ -116,13 +116,13 @@ static struct writing *writing_of(const WCHAR *log)
 static void look(struct writing *w)
 {
     DWORD numbers[MOST_LISTED];
-    unsigned count = list_files(w->log, numbers);
+    unsigned count = evt_list_files(w->log, numbers);
     struct segment segment = {0};
     LARGE_INTEGER size;
     HANDLE file;
 
     if (count && numbers[count - 1] == w->number &&
-        (file = open_file(w->log, w->number, GENERIC_READ, OPEN_EXISTING)) != INVALID_HANDLE_VALUE)
+        (file = evt_open_file(w->log, w->number, GENERIC_READ, OPEN_EXISTING)) != INVALID_HANDLE_VALUE)
     {
         BOOL same = GetFileSizeEx(file, &size) && size.QuadPart == w->tail;
 
@@ -135,12 +135,12 @@ static void look(struct writing *w)
     w->id = max(w->id, 1);
     for (unsigned i = count; i--;)
     {
-        if (!segment_read(&segment, w->log, numbers[i]))
+        if (!evt_segment_read(&segment, w->log, numbers[i]))
             continue;
-        w->id = max(w->id, segment_next(&segment));
+        w->id = max(w->id, evt_segment_next(&segment));
         if (i == count - 1)
-            w->tail = segment_tail(&segment);
-        segment_end(&segment);
+            w->tail = evt_segment_tail(&segment);
+        evt_segment_end(&segment);
         break;
     }
 }
@@ -148,7 +148,7 @@ static void look(struct writing *w)
 /* Writes to the end of the newest file; what a failure leaves there does not count as a record. */
 static DWORD write_tail(struct writing *w, const void *bytes, DWORD size)
 {
-    HANDLE file = open_file(w->log, w->number, GENERIC_READ | GENERIC_WRITE, OPEN_ALWAYS);
+    HANDLE file = evt_open_file(w->log, w->number, GENERIC_READ | GENERIC_WRITE, OPEN_ALWAYS);
     OVERLAPPED to = {0};
     LARGE_INTEGER end;
     DWORD done, error = ERROR_SUCCESS;
@@ -182,10 +182,10 @@ static DWORD begin_file(struct writing *w, unsigned kept)
     w->tail = 0;
     if ((error = write_tail(w, &head, sizeof(head))))
         return error;
-    count = list_files(w->log, numbers);
+    count = evt_list_files(w->log, numbers);
     for (unsigned i = 0; i + kept < count; i++)
     {
-        if (!delete_file(w->log, numbers[i]))
+        if (!evt_delete_file(w->log, numbers[i]))
             error = GetLastError();
     }
     return kept == 1 ? error : ERROR_SUCCESS;
@@ -201,7 +201,7 @@ static DWORD append(struct writing *w, struct record *record, DWORD size, const 
         if ((error = begin_file(w, LOG_FILES)))
             return error;
     }
-    record_write(record, size, w->id, parts);
+    evt_record_write(record, size, w->id, parts);
     if (!(error = write_tail(w, record, size)))
         w->id++;
     return error;
@@ -233,9 +233,9 @@ static DWORD change(const WCHAR *log, struct record *record, DWORD size, const s
     return error;
 }
 
-DWORD log_append(const WCHAR *log, const struct event_parts *parts)
+DWORD evt_log_append(const WCHAR *log, const struct event_parts *parts)
 {
-    DWORD size = record_size(parts), error;
+    DWORD size = evt_record_size(parts), error;
     struct record *record;
 
     if (!size)
@@ -247,7 +247,7 @@ DWORD log_append(const WCHAR *log, const struct event_parts *parts)
     return error;
 }
 
-DWORD log_clear(const WCHAR *log)
+DWORD evt_log_clear(const WCHAR *log)
 {
     return change(log, NULL, 0, NULL);
 }

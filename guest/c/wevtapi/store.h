@@ -33,30 +33,30 @@ struct log_range
 };
 
 /* Called once, before the others. */
-void store_start(void);
+void evt_store_start(void);
 
 /* Whether there can be a log of this name. */
-BOOL log_name_fits(const WCHAR *log);
+BOOL evt_log_name_fits(const WCHAR *log);
 
 /* The bytes that a log may have (the value MaxSize of its key; 20 MiB). */
-DWORD log_most_bytes(const WCHAR *log);
+DWORD evt_log_most_bytes(const WCHAR *log);
 
 /* The path of a log's files, without number and ending, with room for LOG_PATH_CHARS. */
 #define LOG_PATH_CHARS (MAX_PATH + 2 * LOG_CHARS)
-void log_path(const WCHAR *log, WCHAR *path);
+void evt_log_path(const WCHAR *log, WCHAR *path);
 
 /* Each returns an error of winerror.h. */
-DWORD log_append(const WCHAR *log, const struct event_parts *parts);
-DWORD log_clear(const WCHAR *log);
-DWORD log_extent(const WCHAR *log, struct log_range *range);
+DWORD evt_log_append(const WCHAR *log, const struct event_parts *parts);
+DWORD evt_log_clear(const WCHAR *log);
+DWORD evt_log_extent(const WCHAR *log, struct log_range *range);
 
-void reader_init(struct reader *reader, const WCHAR *log);
-void reader_end(struct reader *reader);
+void evt_reader_init(struct reader *reader, const WCHAR *log);
+void evt_reader_end(struct reader *reader);
 
 /*
  * Finds the record with the smallest identifier from id on, backward the one with the largest up to id. It is valid
  * until the next call. NULL: there is none.
  */
-const struct record *reader_find(struct reader *reader, UINT64 id, BOOL backward);
+const struct record *evt_reader_find(struct reader *reader, UINT64 id, BOOL backward);
 
 #endif

@@ -16,13 +16,13 @@ enum
 
 static const UINT64 ticks = 10000000; /* of a second */
 
-void text_end(struct text *text)
+void evt_text_end(struct text *text)
 {
     free(text->chars);
     memset(text, 0, sizeof(*text));
 }
 
-void text_add_wide(struct text *text, const WCHAR *chars, size_t count)
+void evt_text_add_wide(struct text *text, const WCHAR *chars, size_t count)
 {
     if (text->length + count + 1 > text->room)
     {
@@ -42,13 +42,13 @@ void text_add_wide(struct text *text, const WCHAR *chars, size_t count)
     text->chars[text->length] = 0;
 }
 
-void text_add(struct text *text, const char *ascii)
+void evt_text_add(struct text *text, const char *ascii)
 {
     for (; *ascii; ascii++)
     {
         WCHAR c = (BYTE)*ascii;
 
-        text_add_wide(text, &c, 1);
+        evt_text_add_wide(text, &c, 1);
     }
 }
 
@@ -63,10 +63,10 @@ static void add_digits(struct text *text, UINT64 number, unsigned base, unsigned
         digits[--at] = "0123456789abcdef"[number % base];
         number /= base;
     } while (at && (number || sizeof(digits) - 1 - at < least));
-    text_add(text, digits + at);
+    evt_text_add(text, digits + at);
 }
 
-void text_add_number(struct text *text, UINT64 number)
+void evt_text_add_number(struct text *text, UINT64 number)
 {
     add_digits(text, number, 10, 1);
 }
@@ -84,7 +84,7 @@ static unsigned xml_units(const WCHAR *c)
     return 1;
 }
 
-void text_add_escaped(struct text *text, const WCHAR *chars)
+void evt_text_add_escaped(struct text *text, const WCHAR *chars)
 {
     static const WCHAR replacement = REPLACEMENT;
 
@@ -94,13 +94,13 @@ void text_add_escaped(struct text *text, const WCHAR *chars)
 
         switch (*chars)
         {
-        case '<': text_add(text, "&lt;"); break;
-        case '>': text_add(text, "&gt;"); break;
-        case '&': text_add(text, "&amp;"); break;
-        case '\'': text_add(text, "&apos;"); break;
-        case '"': text_add(text, "&quot;"); break;
-        case '\r': text_add(text, "&#13;"); break;
-        default: text_add_wide(text, units ? chars : &replacement, units ? units : 1);
+        case '<': evt_text_add(text, "&lt;"); break;
+        case '>': evt_text_add(text, "&gt;"); break;
+        case '&': evt_text_add(text, "&amp;"); break;
+        case '\'': evt_text_add(text, "&apos;"); break;
+        case '"': evt_text_add(text, "&quot;"); break;
+        case '\r': evt_text_add(text, "&#13;"); break;
+        default: evt_text_add_wide(text, units ? chars : &replacement, units ? units : 1);
         }
         chars += units ? units : 1;
     }
@@ -127,26 +127,26 @@ static UINT64 days_of(unsigned year, unsigned month, unsigned day)
     return (UINT64)era * DAYS_OF_ERA + of_era * 365 + of_era / 4 - of_era / 100 + of_year - DAYS_TO_1601;
 }
 
-void text_add_time(struct text *text, UINT64 time)
+void evt_text_add_time(struct text *text, UINT64 time)
 {
     UINT64 second = time / ticks;
     unsigned year, month, day;
 
     civil(second / 86400, &year, &month, &day);
     add_digits(text, year, 10, 4);
-    text_add(text, "-");
+    evt_text_add(text, "-");
     add_digits(text, month, 10, 2);
-    text_add(text, "-");
+    evt_text_add(text, "-");
     add_digits(text, day, 10, 2);
-    text_add(text, "T");
+    evt_text_add(text, "T");
     add_digits(text, second / 3600 % 24, 10, 2);
-    text_add(text, ":");
+    evt_text_add(text, ":");
     add_digits(text, second / 60 % 60, 10, 2);
-    text_add(text, ":");
+    evt_text_add(text, ":");
     add_digits(text, second % 60, 10, 2);
-    text_add(text, ".");
+    evt_text_add(text, ".");
     add_digits(text, time % ticks, 10, 7);
-    text_add(text, "Z");
+    evt_text_add(text, "Z");
 }
 
 /* Reads count digits and the mark behind them, if mark is not 0. */
@@ -164,7 +164,7 @@ static BOOL digits_of(const WCHAR **text, unsigned count, char mark, unsigned *n
     return TRUE;
 }
 
-BOOL time_parse(const WCHAR *text, UINT64 *time)
+BOOL evt_time_parse(const WCHAR *text, UINT64 *time)
 {
     unsigned year, month, day, hour = 0, minute = 0, second = 0;
     UINT64 fraction = 0, unit = ticks;
@@ -187,7 +187,7 @@ BOOL time_parse(const WCHAR *text, UINT64 *time)
     return TRUE;
 }
 
-void text_add_sid(struct text *text, const BYTE *sid, unsigned size)
+void evt_text_add_sid(struct text *text, const BYTE *sid, unsigned size)
 {
     UINT64 authority = 0;
 
@@ -195,21 +195,21 @@ void text_add_sid(struct text *text, const BYTE *sid, unsigned size)
         return;
     for (unsigned i = 2; i < 8; i++)
         authority = authority << 8 | sid[i];
-    text_add(text, "S-");
-    text_add_number(text, sid[0]);
-    text_add(text, "-");
-    text_add_number(text, authority);
+    evt_text_add(text, "S-");
+    evt_text_add_number(text, sid[0]);
+    evt_text_add(text, "-");
+    evt_text_add_number(text, authority);
     for (unsigned i = 0; i < sid[1]; i++)
     {
         DWORD part;
 
         memcpy(&part, sid + 8 + 4 * i, sizeof(part));
-        text_add(text, "-");
-        text_add_number(text, part);
+        evt_text_add(text, "-");
+        evt_text_add_number(text, part);
     }
 }
 
-const char *level_name(BYTE level)
+const char *evt_level_name(BYTE level)
 {
     static const char *const names[] = {"Information", "Critical", "Error", "Warning", "Information", "Verbose"};
 
@@ -218,94 +218,95 @@ const char *level_name(BYTE level)
 
 static void add_numbered(struct text *text, const char *before, UINT64 number, const char *after)
 {
-    text_add(text, before);
-    text_add_number(text, number);
-    text_add(text, after);
+    evt_text_add(text, before);
+    evt_text_add_number(text, number);
+    evt_text_add(text, after);
 }
 
 static void add_escaped(struct text *text, const char *before, const WCHAR *value, const char *after)
 {
-    text_add(text, before);
-    text_add_escaped(text, value);
-    text_add(text, after);
+    evt_text_add(text, before);
+    evt_text_add_escaped(text, value);
+    evt_text_add(text, after);
 }
 
 static void add_system(struct text *text, const struct record *record, const WCHAR *channel)
 {
-    add_escaped(text, "<System><Provider Name='", record_text(record, 0), "'/>");
+    add_escaped(text, "<System><Provider Name='", evt_record_text(record, 0), "'/>");
     add_numbered(text, "<EventID Qualifiers='", record->event >> 16, "'>");
     add_numbered(text, "", record->event & 0xffff, "</EventID><Version>0</Version>");
-    add_numbered(text, "<Level>", record_level(record), "</Level>");
+    add_numbered(text, "<Level>", evt_record_level(record), "</Level>");
     add_numbered(text, "<Task>", record->category, "</Task><Opcode>0</Opcode><Keywords>0x");
-    add_digits(text, record_keywords(record), 16, 1);
-    text_add(text, "</Keywords><TimeCreated SystemTime='");
-    text_add_time(text, record->time);
+    add_digits(text, evt_record_keywords(record), 16, 1);
+    evt_text_add(text, "</Keywords><TimeCreated SystemTime='");
+    evt_text_add_time(text, record->time);
     add_numbered(text, "'/><EventRecordID>", record->id, "</EventRecordID><Correlation/>");
     add_numbered(text, "<Execution ProcessID='", record->process, "' ");
     add_numbered(text, "ThreadID='", record->thread, "'/>");
     add_escaped(text, "<Channel>", channel, "</Channel>");
-    add_escaped(text, "<Computer>", record_text(record, 1), "</Computer>");
+    add_escaped(text, "<Computer>", evt_record_text(record, 1), "</Computer>");
     if (!record->sid_size)
     {
-        text_add(text, "<Security/></System>");
+        evt_text_add(text, "<Security/></System>");
         return;
     }
-    text_add(text, "<Security UserID='");
-    text_add_sid(text, record_sid(record), record->sid_size);
-    text_add(text, "'/></System>");
+    evt_text_add(text, "<Security UserID='");
+    evt_text_add_sid(text, evt_record_sid(record), record->sid_size);
+    evt_text_add(text, "'/></System>");
 }
 
 static void add_rendering(struct text *text, const struct record *record, const WCHAR *channel,
                           const struct rendering *rendering)
 {
-    text_add(text, "<RenderingInfo Culture='en-US'>");
+    evt_text_add(text, "<RenderingInfo Culture='en-US'>");
     if (rendering->message)
         add_escaped(text, "<Message>", rendering->message, "</Message>");
-    text_add(text, "<Level>");
-    text_add(text, level_name(record_level(record)));
-    text_add(text, "</Level><Task></Task><Opcode>Info</Opcode>");
+    evt_text_add(text, "<Level>");
+    evt_text_add(text, evt_level_name(evt_record_level(record)));
+    evt_text_add(text, "</Level><Task></Task><Opcode>Info</Opcode>");
     add_escaped(text, "<Channel>", channel,
                 "</Channel><Provider></Provider><Keywords><Keyword>Classic</Keyword></Keywords></RenderingInfo>");
 }
 
-void event_xml(struct text *text, const struct record *record, const WCHAR *channel, const struct rendering *rendering)
+void evt_event_xml(struct text *text, const struct record *record, const WCHAR *channel,
+                   const struct rendering *rendering)
 {
-    const BYTE *data = record_data(record);
+    const BYTE *data = evt_record_data(record);
 
-    text_add(text, "<Event xmlns='http://schemas.microsoft.com/win/2004/08/events/event'>");
+    evt_text_add(text, "<Event xmlns='http://schemas.microsoft.com/win/2004/08/events/event'>");
     add_system(text, record, channel);
-    text_add(text, "<EventData>");
+    evt_text_add(text, "<EventData>");
     for (unsigned i = 0; i < record->strings; i++)
-        add_escaped(text, "<Data>", record_text(record, 2 + i), "</Data>");
+        add_escaped(text, "<Data>", evt_record_text(record, 2 + i), "</Data>");
     if (record->data_size)
     {
-        text_add(text, "<Binary>");
+        evt_text_add(text, "<Binary>");
         for (unsigned i = 0; i < record->data_size; i++)
         {
             const char digit[3] = {"0123456789ABCDEF"[data[i] >> 4], "0123456789ABCDEF"[data[i] & 15], 0};
 
-            text_add(text, digit);
+            evt_text_add(text, digit);
         }
-        text_add(text, "</Binary>");
+        evt_text_add(text, "</Binary>");
     }
-    text_add(text, "</EventData>");
+    evt_text_add(text, "</EventData>");
     if (rendering)
         add_rendering(text, record, channel, rendering);
-    text_add(text, "</Event>");
+    evt_text_add(text, "</Event>");
 }
 
-void bookmark_xml(struct text *text, const WCHAR *channel, UINT64 id)
+void evt_bookmark_xml(struct text *text, const WCHAR *channel, UINT64 id)
 {
-    text_add(text, "<BookmarkList>\r\n");
+    evt_text_add(text, "<BookmarkList>\r\n");
     if (id)
     {
         add_escaped(text, "  <Bookmark Channel='", channel, "' RecordId='");
         add_numbered(text, "", id, "' IsCurrent='true'/>\r\n");
     }
-    text_add(text, "</BookmarkList>");
+    evt_text_add(text, "</BookmarkList>");
 }
 
-BOOL same_ascii(const WCHAR *text, size_t length, const char *name)
+BOOL evt_same_ascii(const WCHAR *text, size_t length, const char *name)
 {
     size_t i;
 
@@ -332,7 +333,7 @@ static WCHAR entity(const WCHAR **from)
 
         while (length < strlen(known[i].name) && (*from)[length])
             length++;
-        if (same_ascii(*from, length, known[i].name))
+        if (evt_same_ascii(*from, length, known[i].name))
         {
             *from += length;
             return (BYTE)known[i].is;
@@ -341,7 +342,7 @@ static WCHAR entity(const WCHAR **from)
     return 0;
 }
 
-BOOL attribute_of(const WCHAR *tag, const char *name, WCHAR *value, size_t room)
+BOOL evt_attribute_of(const WCHAR *tag, const char *name, WCHAR *value, size_t room)
 {
     size_t length = strlen(name), used = 0;
     WCHAR quote = 0;
@@ -358,7 +359,7 @@ BOOL attribute_of(const WCHAR *tag, const char *name, WCHAR *value, size_t room)
         while (left < length && tag[1 + left])
             left++;
         if ((*tag != ' ' && *tag != '\t' && *tag != '\n' && *tag != '\r') || left < length ||
-            !same_ascii(tag + 1, length, name) || tag[1 + length] != '=')
+            !evt_same_ascii(tag + 1, length, name) || tag[1 + length] != '=')
             continue;
         tag += 2 + length;
         if ((quote = *tag++) != '"' && quote != '\'')
@@ -374,7 +375,7 @@ BOOL attribute_of(const WCHAR *tag, const char *name, WCHAR *value, size_t room)
     return FALSE;
 }
 
-BOOL bookmark_parse(const WCHAR *xml, WCHAR *channel, UINT64 *id)
+BOOL evt_bookmark_parse(const WCHAR *xml, WCHAR *channel, UINT64 *id)
 {
     static const char tag[] = "<Bookmark ";
     WCHAR number[24];
@@ -385,10 +386,10 @@ BOOL bookmark_parse(const WCHAR *xml, WCHAR *channel, UINT64 *id)
 
         while (length < sizeof(tag) - 1 && xml[length])
             length++;
-        if (!same_ascii(xml, length, tag))
+        if (!evt_same_ascii(xml, length, tag))
             continue;
-        if (!attribute_of(xml, "Channel", channel, MOST_NAME + 1) || !attribute_of(xml, "RecordId", number, 24) ||
-            !number[0])
+        if (!evt_attribute_of(xml, "Channel", channel, MOST_NAME + 1) ||
+            !evt_attribute_of(xml, "RecordId", number, 24) || !number[0])
             return FALSE;
         *id = 0;
         for (unsigned i = 0; number[i]; i++)

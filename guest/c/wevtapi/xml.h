@@ -12,13 +12,13 @@ struct text
     BOOL failed;
 };
 
-void text_end(struct text *text);
-void text_add(struct text *text, const char *ascii);
-void text_add_number(struct text *text, UINT64 number);
-void text_add_wide(struct text *text, const WCHAR *chars, size_t count);
+void evt_text_end(struct text *text);
+void evt_text_add(struct text *text, const char *ascii);
+void evt_text_add_number(struct text *text, UINT64 number);
+void evt_text_add_wide(struct text *text, const WCHAR *chars, size_t count);
 
 /* Adds a text for XML: marks as entities, what XML cannot hold as U+FFFD. */
-void text_add_escaped(struct text *text, const WCHAR *chars);
+void evt_text_add_escaped(struct text *text, const WCHAR *chars);
 
 /* What a renderer knows beside the event; NULL: nothing. */
 struct rendering
@@ -26,27 +26,28 @@ struct rendering
     const WCHAR *message;
 };
 
-void event_xml(struct text *text, const struct record *record, const WCHAR *channel, const struct rendering *rendering);
-void bookmark_xml(struct text *text, const WCHAR *channel, UINT64 id);
+void evt_event_xml(struct text *text, const struct record *record, const WCHAR *channel,
+                   const struct rendering *rendering);
+void evt_bookmark_xml(struct text *text, const WCHAR *channel, UINT64 id);
 
 /* Reads a bookmark. FALSE: it is none. channel has room for MOST_NAME + 1. */
-BOOL bookmark_parse(const WCHAR *xml, WCHAR *channel, UINT64 *id);
+BOOL evt_bookmark_parse(const WCHAR *xml, WCHAR *channel, UINT64 *id);
 
 /* The value of an attribute of the tag that begins at tag, entities replaced; FALSE: there is none. */
-BOOL attribute_of(const WCHAR *tag, const char *name, WCHAR *value, size_t room);
+BOOL evt_attribute_of(const WCHAR *tag, const char *name, WCHAR *value, size_t room);
 
 /* S-1-… of a SID. */
-void text_add_sid(struct text *text, const BYTE *sid, unsigned size);
+void evt_text_add_sid(struct text *text, const BYTE *sid, unsigned size);
 
 /* Writes a time as 2026-01-02T03:04:05.0000000Z. */
-void text_add_time(struct text *text, UINT64 time);
+void evt_text_add_time(struct text *text, UINT64 time);
 
 /* Reads such a time, also with a shorter fraction, without Z, or the date alone. */
-BOOL time_parse(const WCHAR *text, UINT64 *time);
+BOOL evt_time_parse(const WCHAR *text, UINT64 *time);
 
-const char *level_name(BYTE level);
+const char *evt_level_name(BYTE level);
 
 /* Whether text is name, an ASCII one, for length characters. */
-BOOL same_ascii(const WCHAR *text, size_t length, const char *name);
+BOOL evt_same_ascii(const WCHAR *text, size_t length, const char *name);
 
 #endif

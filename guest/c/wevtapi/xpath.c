@@ -68,7 +68,7 @@ static enum field field_of(const char *path)
     return UNKNOWN_FIELD;
 }
 
-BOOL is_number(enum field field)
+BOOL evt_is_number(enum field field)
 {
     return (field >= EVENT_ID && field <= KEYWORDS) || (field >= RECORD_ID && field <= THREAD);
 }
@@ -111,7 +111,7 @@ static BOOL mark(struct parser *p, char c)
     return TRUE;
 }
 
-BOOL name_char(WCHAR c)
+BOOL evt_name_char(WCHAR c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
            c == '.';
@@ -125,7 +125,7 @@ static size_t name_length(struct parser *p)
     skip_space(p);
     if (*p->at >= '0' && *p->at <= '9')
         return 0;
-    while (name_char(p->at[length]))
+    while (evt_name_char(p->at[length]))
         length++;
     return length;
 }
@@ -136,7 +136,7 @@ static BOOL word(struct parser *p, const char *name, char followed)
     size_t length = name_length(p);
     const WCHAR *after = p->at + length;
 
-    if (!length || !same_ascii(p->at, length, name))
+    if (!length || !evt_same_ascii(p->at, length, name))
         return FALSE;
     while (followed && *after == ' ')
         after++;
@@ -155,7 +155,7 @@ static unsigned digit_of(WCHAR c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10u : 99;
 }
 
-BOOL number_of_text(const WCHAR *text, size_t length, UINT64 *number)
+BOOL evt_number_of_text(const WCHAR *text, size_t length, UINT64 *number)
 {
     unsigned base = length > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? 16 : 10;
     size_t i = base == 16 ? 2 : 0;
@@ -177,9 +177,9 @@ static BOOL number(struct parser *p, UINT64 *value)
     size_t length = 0;
 
     skip_space(p);
-    while (name_char(p->at[length]))
+    while (evt_name_char(p->at[length]))
         length++;
-    if (!number_of_text(p->at, length, value))
+    if (!evt_number_of_text(p->at, length, value))
         return refuse(p, ERROR_EVT_INVALID_QUERY), FALSE;
     p->at += length;
     return TRUE;
@@ -218,8 +218,8 @@ static void quoted(struct parser *p, struct node *node)
     node->text = p->filter->used;
     memcpy(p->filter->texts + node->text, p->at, (size_t)(end - p->at) * sizeof(WCHAR));
     p->filter->used += (unsigned)(end - p->at) + 1; /* there is room: the literal and its quotes are longer */
-    node->numeric = number_of_text(p->at, (size_t)(end - p->at), &node->number);
-    if (node->field == TIME && !(node->numeric = time_parse(p->filter->texts + node->text, &node->number)))
+    node->numeric = evt_number_of_text(p->at, (size_t)(end - p->at), &node->number);
+    if (node->field == TIME && !(node->numeric = evt_time_parse(p->filter->texts + node->text, &node->number)))
         refuse(p, ERROR_EVT_INVALID_QUERY);
     p->at = end + 1;
 }
@@ -271,7 +271,7 @@ static BOOL step(struct parser *p, BOOL first)
         return refuse(p, ERROR_EVT_INVALID_QUERY), FALSE;
     if (first && !used && !attribute && p->depth == 0)
     {
-        if (!same_ascii(p->at, length, "Event"))
+        if (!evt_same_ascii(p->at, length, "Event"))
             return refuse(p, ERROR_EVT_INVALID_QUERY), FALSE;
         p->at += length;
         return TRUE;
@@ -333,7 +333,7 @@ static short band(struct parser *p)
     node = &p->filter->nodes[index];
     node->field = field_of(p->path);
     p->path[outer] = 0;
-    if (!is_number(node->field) || !mark(p, ','))
+    if (!evt_is_number(node->field) || !mark(p, ','))
         return refuse(p, ERROR_EVT_INVALID_QUERY);
     number(p, &node->number);
     return mark(p, ')') && !p->error ? index : refuse(p, ERROR_EVT_INVALID_QUERY);
@@ -370,14 +370,14 @@ static short expression(struct parser *p)
     return p->error ? -1 : left;
 }
 
-void filter_end(struct filter *filter)
+void evt_filter_end(struct filter *filter)
 {
     if (filter)
         free(filter->texts);
     free(filter);
 }
 
-DWORD filter_parse(struct filter **made, const WCHAR *text)
+DWORD evt_filter_parse(struct filter **made, const WCHAR *text)
 {
     struct filter *filter = calloc(1, sizeof(*filter));
     struct parser p = {text, filter, "", 0, 0};
@@ -388,7 +388,7 @@ DWORD filter_parse(struct filter **made, const WCHAR *text)
         length++;
     if (!filter || !(filter->texts = calloc(length + 1, sizeof(WCHAR))))
     {
-        filter_end(filter);
+        evt_filter_end(filter);
         return ERROR_NOT_ENOUGH_MEMORY;
     }
     filter->root = path(&p);
@@ -396,7 +396,7 @@ DWORD filter_parse(struct filter **made, const WCHAR *text)
     if (*p.at)
         refuse(&p, ERROR_EVT_INVALID_QUERY);
     if (p.error)
-        filter_end(filter);
+        evt_filter_end(filter);
     else
         *made = filter;
     return p.error;

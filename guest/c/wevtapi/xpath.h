@@ -74,14 +74,14 @@ struct filter
 };
 
 /* Returns an error of winerror.h. */
-DWORD filter_parse(struct filter **made, const WCHAR *text);
-void filter_end(struct filter *filter);
+DWORD evt_filter_parse(struct filter **made, const WCHAR *text);
+void evt_filter_end(struct filter *filter);
 
 /* Whether a field has numbers. */
-BOOL is_number(enum field field);
+BOOL evt_is_number(enum field field);
 
 /* Reads a number, decimal or 0x…; FALSE: it is none. */
-BOOL number_of_text(const WCHAR *text, size_t length, UINT64 *number);
+BOOL evt_number_of_text(const WCHAR *text, size_t length, UINT64 *number);
 
 /* What events have; their event, channel and time. */
 struct subject
@@ -91,12 +91,12 @@ struct subject
     UINT64 now;
 };
 
-BOOL filter_fits(const struct filter *filter, const struct subject *subject);
+BOOL evt_filter_fits(const struct filter *filter, const struct subject *subject);
 
 /* The order of two texts: exact, or without regard to the case of ASCII letters. */
-int order_of_texts(const WCHAR *a, const WCHAR *b, BOOL exact);
+int evt_order_of_texts(const WCHAR *a, const WCHAR *b, BOOL exact);
 
 /* Whether a character can be in a name. */
-BOOL name_char(WCHAR c);
+BOOL evt_name_char(WCHAR c);
 
 #endif

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 
 #include "check.h"
-#include "table.h"
+#include "heap.h"
 
-#define ADMINISTRATORS ((const SID *)&sid_administrators)
-#define USERS ((const SID *)&sid_users)
-#define SYSTEM ((const SID *)&sid_system)
-#define EVERYONE ((const SID *)&sid_everyone)
+#define ADMINISTRATORS ((const SID *)&acl_administrators)
+#define USERS ((const SID *)&acl_users)
+#define SYSTEM ((const SID *)&acl_system)
+#define EVERYONE ((const SID *)&acl_everyone)
 
 enum
 {
@@ -91,17 +91,17 @@ static void test_inherit(void)
 {
     static const struct ace twice[] = {
         {ALLOW, OI | CI, FILE_ALL_ACCESS, SYSTEM}, {ALLOW, OI | CI | IO, GENERIC_ALL, &creator_owner}, {0}};
-    static const struct ace once[] = {{ALLOW, ID, FILE_ALL_ACCESS, &sid_system}, {0}};
+    static const struct ace once[] = {{ALLOW, ID, FILE_ALL_ACCESS, &acl_system}, {0}};
     static const struct
     {
         const char *item;
         struct ace entry, file[3], folder[3];
     } cases[] = {
-        {"not inherited", {ALLOW, 0, FILE_ALL_ACCESS, &sid_users}, {{0}}, {{0}}},
+        {"not inherited", {ALLOW, 0, FILE_ALL_ACCESS, &acl_users}, {{0}}, {{0}}},
         {"by both",
-         {ALLOW, OI | CI, FILE_GENERIC_READ, &sid_users},
-         {{ALLOW, ID, FILE_GENERIC_READ, &sid_users}},
-         {{ALLOW, OI | CI | ID, FILE_GENERIC_READ, &sid_users}}},
+         {ALLOW, OI | CI, FILE_GENERIC_READ, &acl_users},
+         {{ALLOW, ID, FILE_GENERIC_READ, &acl_users}},
+         {{ALLOW, OI | CI | ID, FILE_GENERIC_READ, &acl_users}}},
         /* clang-format off */
         {"by folders", {ALLOW, CI, READ, USERS}, {{0}}, {{ALLOW, CI | ID, READ, USERS}}},
         {"by files", {DENY, OI, READ, USERS}, {{DENY, ID, READ, USERS}}, {{DENY, OI | IO | ID, READ, USERS}}},
@@ -111,17 +111,17 @@ static void test_inherit(void)
         /* clang-format on */
         {"creator",
          {ALLOW, OI | CI | IO, GENERIC_ALL, &creator_owner},
-         {{ALLOW, ID, FILE_ALL_ACCESS, &sid_system}},
-         {{ALLOW, ID, FILE_ALL_ACCESS, &sid_system}, {ALLOW, OI | CI | IO | ID, GENERIC_ALL, &creator_owner}}},
+         {{ALLOW, ID, FILE_ALL_ACCESS, &acl_system}},
+         {{ALLOW, ID, FILE_ALL_ACCESS, &acl_system}, {ALLOW, OI | CI | IO | ID, GENERIC_ALL, &creator_owner}}},
         {"creator's group, once",
          {ALLOW, OI | CI | NP, GENERIC_READ, &creator_group},
-         {{ALLOW, ID, FILE_GENERIC_READ, &sid_administrators}},
-         {{ALLOW, ID, FILE_GENERIC_READ, &sid_administrators}}},
+         {{ALLOW, ID, FILE_GENERIC_READ, &acl_administrators}},
+         {{ALLOW, ID, FILE_GENERIC_READ, &acl_administrators}}},
         {"generic rights",
-         {ALLOW, OI | CI, GENERIC_READ | GENERIC_EXECUTE, &sid_users},
-         {{ALLOW, ID, FILE_GENERIC_READ | FILE_GENERIC_EXECUTE, &sid_users}},
-         {{ALLOW, ID, FILE_GENERIC_READ | FILE_GENERIC_EXECUTE, &sid_users},
-          {ALLOW, OI | CI | IO | ID, GENERIC_READ | GENERIC_EXECUTE, &sid_users}}},
+         {ALLOW, OI | CI, GENERIC_READ | GENERIC_EXECUTE, &acl_users},
+         {{ALLOW, ID, FILE_GENERIC_READ | FILE_GENERIC_EXECUTE, &acl_users}},
+         {{ALLOW, ID, FILE_GENERIC_READ | FILE_GENERIC_EXECUTE, &acl_users},
+          {ALLOW, OI | CI | IO | ID, GENERIC_READ | GENERIC_EXECUTE, &acl_users}}},
         {"another type, kept as it is",
          {OBJECT, OI | CI, GENERIC_WRITE, &creator_owner},
          {{OBJECT, ID, GENERIC_WRITE, &creator_owner}},
@@ -192,15 +192,15 @@ static void test_inherit_much(void)
 
 static void test_set(void)
 {
-    static const struct ace given[] = {{ALLOW, 0, GENERIC_READ, &sid_users},
-                                       {ALLOW, ID, READ, &sid_users},
-                                       {DENY, 0, 0, &sid_everyone},
-                                       {ALLOW, IO | OI, GENERIC_READ, &sid_users},
+    static const struct ace given[] = {{ALLOW, 0, GENERIC_READ, &acl_users},
+                                       {ALLOW, ID, READ, &acl_users},
+                                       {DENY, 0, 0, &acl_everyone},
+                                       {ALLOW, IO | OI, GENERIC_READ, &acl_users},
                                        {0}};
-    static const struct ace all[] = {{ALLOW, 0, FILE_GENERIC_READ, &sid_users},
-                                     {ALLOW, ID, READ, &sid_users},
-                                     {DENY, 0, 0, &sid_everyone},
-                                     {ALLOW, IO | OI, GENERIC_READ, &sid_users},
+    static const struct ace all[] = {{ALLOW, 0, FILE_GENERIC_READ, &acl_users},
+                                     {ALLOW, ID, READ, &acl_users},
+                                     {DENY, 0, 0, &acl_everyone},
+                                     {ALLOW, IO | OI, GENERIC_READ, &acl_users},
                                      {0}};
     static const struct ace own[] = {{ALLOW, 0, FILE_GENERIC_READ, USERS}, {ALLOW, IO | OI, GENERIC_READ, USERS}, {0}};
     static const struct ace none[] = {{0}};
@@ -228,12 +228,12 @@ static void test_rights(void)
         ACCESS_MASK want;
     } cases[] = {
         {"nothing", {{0}}, 0},
-        {"allowed", {{ALLOW, 0, 3, &sid_users}, {ALLOW, 0, 4, &sid_everyone}}, 7},
-        {"others", {{ALLOW, 0, 3, &sid_system}}, 0},
-        {"denied first", {{DENY, 0, 2, &sid_users}, {ALLOW, 0, 3, &sid_everyone}}, 1},
-        {"allowed first", {{ALLOW, 0, 3, &sid_users}, {DENY, 0, 2, &sid_everyone}}, 3},
-        {"below", {{ALLOW, IO | OI, 3, &sid_users}, {DENY, IO, 1, &sid_users}, {ALLOW, 0, 1, &sid_users}}, 1},
-        {"another type", {{OBJECT, 0, 3, &sid_users}}, 0},
+        {"allowed", {{ALLOW, 0, 3, &acl_users}, {ALLOW, 0, 4, &acl_everyone}}, 7},
+        {"others", {{ALLOW, 0, 3, &acl_system}}, 0},
+        {"denied first", {{DENY, 0, 2, &acl_users}, {ALLOW, 0, 3, &acl_everyone}}, 1},
+        {"allowed first", {{ALLOW, 0, 3, &acl_users}, {DENY, 0, 2, &acl_everyone}}, 3},
+        {"below", {{ALLOW, IO | OI, 3, &acl_users}, {DENY, IO, 1, &acl_users}, {ALLOW, 0, 1, &acl_users}}, 1},
+        {"another type", {{OBJECT, 0, 3, &acl_users}}, 0},
     };
     const SID *const who[] = {USERS, EVERYONE};
 
@@ -324,11 +324,11 @@ static void use(const struct descriptor *parsed)
     const SID *const who[] = {USERS};
     ACL *copies[3] = {acl_copy(parsed->list), acl_set(parsed->list, TRUE),
                       acl_inherit(parsed->list, parsed->list, TRUE, USERS, USERS)};
-    ULONG length = descriptor_write(parsed, NULL);
+    ULONG length = acl_descriptor_write(parsed, NULL);
     BYTE *bytes = malloc(length);
 
     acl_rights(parsed->list, who, 1);
-    check_number("a descriptor that parses", "bytes written", descriptor_write(parsed, bytes), length);
+    check_number("a descriptor that parses", "bytes written", acl_descriptor_write(parsed, bytes), length);
     for (unsigned i = 0; i < 3; i++)
     {
         acl_rights(copies[i], who, 1);
@@ -350,7 +350,7 @@ static void test_parse(void)
         all[damages[i].at] = (BYTE)damages[i].number;
         all[damages[i].at + 1] = (BYTE)(damages[i].number >> 8);
         memcpy(bytes, all, length);
-        got = descriptor_parse(bytes, length, &parsed);
+        got = acl_descriptor_parse(bytes, length, &parsed);
         check_number(damages[i].item, "parses", got, damages[i].want);
         if (got && parsed.list)
             use(&parsed);
@@ -371,7 +371,7 @@ static void test_parse_short_list(void)
 
         memcpy(bytes, &good, length);
         memcpy(bytes + AT(list), &head, sizeof(head));
-        got = descriptor_parse(bytes, length, &parsed);
+        got = acl_descriptor_parse(bytes, length, &parsed);
         check_number("a list shorter than its head", "parses", got, size == sizeof(ACL));
         if (got)
             use(&parsed);
@@ -397,7 +397,7 @@ static void test_parse_any(void)
                 memcpy(all, &good, sizeof(good));
                 all[at] = values[i];
                 memcpy(bytes, all, length);
-                if (descriptor_parse(bytes, length, &parsed) && parsed.list)
+                if (acl_descriptor_parse(bytes, length, &parsed) && parsed.list)
                     use(&parsed);
                 free(bytes);
             }
@@ -408,11 +408,11 @@ static void test_write(void)
 {
     ACL *list = acl_of_drive();
     struct descriptor given = {ADMINISTRATORS, SYSTEM, TRUE, list, SE_DACL_PROTECTED}, read;
-    ULONG length = descriptor_write(&given, NULL);
+    ULONG length = acl_descriptor_write(&given, NULL);
     BYTE *bytes = malloc(length);
 
-    descriptor_write(&given, bytes);
-    check_number("written", "reads", descriptor_parse(bytes, length, &read), TRUE);
+    acl_descriptor_write(&given, bytes);
+    check_number("written", "reads", acl_descriptor_parse(bytes, length, &read), TRUE);
     check_number("written", "owner", memcmp(read.owner, ADMINISTRATORS, 16), 0);
     check_number("written", "group", memcmp(read.group, SYSTEM, 12), 0);
     check_number("written", "control", read.control, SE_DACL_PROTECTED);
@@ -433,28 +433,28 @@ static void test_take(void)
     SECURITY_DESCRIPTOR descriptor = {1, 0, control, (SID *)ADMINISTRATORS, NULL, NULL, list};
     struct descriptor taken;
 
-    check_status("a descriptor", "status", descriptor_take(&descriptor, &taken), STATUS_SUCCESS);
+    check_status("a descriptor", "status", acl_descriptor_take(&descriptor, &taken), STATUS_SUCCESS);
     check_number("a descriptor", "its list",
                  taken.has_list && taken.list == list && taken.owner == ADMINISTRATORS && !taken.group, TRUE);
     descriptor.Dacl = NULL;
-    check_status("a null list", "status", descriptor_take(&descriptor, &taken), STATUS_SUCCESS);
+    check_status("a null list", "status", acl_descriptor_take(&descriptor, &taken), STATUS_SUCCESS);
     check_number("a null list", "its list", taken.has_list && !taken.list, TRUE);
     descriptor.Dacl = &lying;
-    check_status("a list that lacks its entry", "status", descriptor_take(&descriptor, &taken), STATUS_INVALID_ACL);
+    check_status("a list that lacks its entry", "status", acl_descriptor_take(&descriptor, &taken), STATUS_INVALID_ACL);
     broken->AclRevision = 2;
     broken->AclSize = 12;
     broken->AceCount = 1;
     ((ACE_HEADER *)(broken + 1))->AceSize = 4;
     descriptor.Dacl = broken;
-    check_status("an entry without its mask", "status", descriptor_take(&descriptor, &taken), STATUS_INVALID_ACL);
+    check_status("an entry without its mask", "status", acl_descriptor_take(&descriptor, &taken), STATUS_INVALID_ACL);
     descriptor.Dacl = list;
     descriptor.Owner = (SID *)long_sid;
-    check_status("an owner of 16 parts", "status", descriptor_take(&descriptor, &taken), STATUS_INVALID_SID);
+    check_status("an owner of 16 parts", "status", acl_descriptor_take(&descriptor, &taken), STATUS_INVALID_SID);
     descriptor.Owner = NULL;
     descriptor.Group = (SID *)long_sid;
-    check_status("a group of 16 parts", "status", descriptor_take(&descriptor, &taken), STATUS_INVALID_SID);
+    check_status("a group of 16 parts", "status", acl_descriptor_take(&descriptor, &taken), STATUS_INVALID_SID);
     descriptor.Revision = 3;
-    check_status("another revision", "status", descriptor_take(&descriptor, &taken), STATUS_UNKNOWN_REVISION);
+    check_status("another revision", "status", acl_descriptor_take(&descriptor, &taken), STATUS_UNKNOWN_REVISION);
     free(broken);
     heap_free(list);
 }

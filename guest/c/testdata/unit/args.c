@@ -54,7 +54,7 @@ static void test_split(void)
     for (unsigned i = 0; i < sizeof(lines) / sizeof(*lines); i++)
     {
         WCHAR *line = wide(lines[i].line), **argv;
-        int want = 0, got = split_command_line(line, &argv);
+        int want = 0, got = run_split_command_line(line, &argv);
 
         while (want < MOST && lines[i].want[want])
             want++;
@@ -84,10 +84,11 @@ static void test_split_long(void)
 
         for (SIZE_T j = 0; j < 32766; j++)
             line[j] = (WCHAR)cases[i].fill[j % length];
-        got = split_command_line(line, &argv);
+        got = run_split_command_line(line, &argv);
         check_number(cases[i].fill, "arguments of a long line", got, cases[i].want);
         if (got && cases[i].fill[0] != '"')
-            check_number(cases[i].fill, "length of the first", (long long)str_len(argv[0]), (long long)cases[i].first);
+            check_number(cases[i].fill, "length of the first", (long long)run_str_len(argv[0]),
+                         (long long)cases[i].first);
         free(line);
     }
 }
@@ -121,7 +122,7 @@ static void test_join(void)
 
         for (; argc < MOST && cases[i].argv[argc]; argc++)
             argv[argc] = wide(cases[i].argv[argc]);
-        check_wide(cases[i].want, "joined", join_command_line(argc, argv), cases[i].want);
+        check_wide(cases[i].want, "joined", run_join_command_line(argc, argv), cases[i].want);
         while (argc > 0)
             free(argv[--argc]);
     }
@@ -150,10 +151,10 @@ static void test_round_trip(void)
                 text[i][j] = (WCHAR)letters[(number >> 16) % 5];
             }
         }
-        count = split_command_line(join_command_line(3, argv), &got);
+        count = run_split_command_line(run_join_command_line(3, argv), &got);
         check_number("joined and split", "arguments", count, 3);
         for (int i = 0; i < 3 && i < count; i++)
-            check_number("joined and split", "the same", str_equal(got[i], argv[i]), TRUE);
+            check_number("joined and split", "the same", run_str_equal(got[i], argv[i]), TRUE);
     }
 }
 
@@ -167,12 +168,12 @@ static void test_first_word(void)
     {
         WCHAR *line = wide(cases[i][0]);
 
-        check_wide(cases[i][0], "first word", first_word(line), cases[i][1]);
+        check_wide(cases[i][0], "first word", run_first_word(line), cases[i][1]);
         free(line);
     }
 }
 
-/* The machine that find_program sees: the files, the current folder C:\work, and the variables of the case. */
+/* The machine that run_find_program sees: the files, the current folder C:\work, and the variables of the case. */
 static const char *const files[FILES] = {"C:\\Windows\\System32\\cmd.exe",
                                          "C:\\Windows\\System32\\both.exe",
                                          "C:\\Windows\\System32\\both.com",
@@ -219,7 +220,7 @@ static void test_find(void)
 
         path_variable = cases[i].path;
         mount_variable = cases[i].mount;
-        got = find_program(name, &error);
+        got = run_find_program(name, &error);
         check_wide(cases[i].name, "found", got, cases[i].want);
         if (!got)
             check_number(cases[i].name, "error", error, ERROR_FILE_NOT_FOUND);
@@ -240,15 +241,15 @@ static void test_find_long(void)
     for (int i = 0; i < 32769; i++)
         name[i] = i % 100 ? 'a' : '\\';
     path_variable = mount_variable = NULL;
-    check_wide("a long name", "found", find_program(name, &error), NULL);
+    check_wide("a long name", "found", run_find_program(name, &error), NULL);
     for (int i = 0; i < 32769; i++)
         name[i] = 'a';
-    check_wide("a long name without a folder", "found", find_program(name, &error), NULL);
+    check_wide("a long name without a folder", "found", run_find_program(name, &error), NULL);
     memset(path, 'b', 32769);
     path_variable = path;
-    check_wide("a long folder in PATH", "found", find_program(L"nothing", &error), NULL);
+    check_wide("a long folder in PATH", "found", run_find_program(L"nothing", &error), NULL);
     mount_variable = path;
-    check_wide("a long mount point", "found", find_program(L"\\nothing", &error), NULL);
+    check_wide("a long mount point", "found", run_find_program(L"\\nothing", &error), NULL);
     free(path);
     free(name);
 }
@@ -268,14 +269,14 @@ int main(void)
 /* The calls of kernel32.dll. */
 DWORD GetEnvironmentVariableW(const WCHAR *name, WCHAR *value, DWORD room)
 {
-    const char *text = str_equal(name, L"PATH")                            ? path_variable
-                       : str_equal(name, L"CONTAINER_SANDBOX_MOUNT_POINT") ? mount_variable
-                                                                           : NULL;
+    const char *text = run_str_equal(name, L"PATH")                            ? path_variable
+                       : run_str_equal(name, L"CONTAINER_SANDBOX_MOUNT_POINT") ? mount_variable
+                                                                               : NULL;
     WCHAR *made = wide(text ? text : "");
-    DWORD length = (DWORD)str_len(made);
+    DWORD length = (DWORD)run_str_len(made);
 
     if (length < room)
-        str_copy(value, made);
+        run_str_copy(value, made);
     free(made);
     return !text ? 0 : length < room ? length : length + 1;
 }
@@ -283,7 +284,7 @@ DWORD GetEnvironmentVariableW(const WCHAR *name, WCHAR *value, DWORD room)
 static BOOL same(const WCHAR *path, const char *file)
 {
     WCHAR *other = wide(file);
-    BOOL equal = str_casecmp(path, other) == 0;
+    BOOL equal = run_str_casecmp(path, other) == 0;
 
     free(other);
     return equal;
@@ -309,14 +310,14 @@ DWORD GetFullPathNameW(const WCHAR *name, DWORD room, WCHAR *path, WCHAR **file)
                           : name[0] == '\\' && name[1] == '\\' ? L""
                           : name[0] == '\\'                    ? L"C:"
                                                                : L"C:\\work\\";
-    DWORD length = (DWORD)(str_len(before) + str_len(name));
+    DWORD length = (DWORD)(run_str_len(before) + run_str_len(name));
     WCHAR *out;
 
     (void)file;
     if (length >= room)
         return length + 1;
-    str_copy(path, before);
-    str_copy(path + str_len(before), name);
+    run_str_copy(path, before);
+    run_str_copy(path + run_str_len(before), name);
     for (out = path, name = path; *name; *out++ = *name++)
         while (name[0] == '\\' && name[1] == '.' && name[2] == '\\')
             name += 2;

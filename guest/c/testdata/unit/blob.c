@@ -66,7 +66,7 @@ static BOOL read_copy(const BYTE *data, SIZE_T size, struct blob *blob)
     BOOL good;
 
     memcpy(copy, data, size);
-    good = blob_read(copy, size, blob);
+    good = ncrypt_blob_read(copy, size, blob);
     if (good)
     {
         volatile BYTE last = copy[blob->data.size - 1]; /* within the copy */
@@ -83,7 +83,7 @@ static SIZE_T to_blob(const BYTE *data, SIZE_T size, enum family family, BYTE *o
     SIZE_T result;
 
     memcpy(copy, data, size);
-    result = pkcs8_to_blob((struct bytes){copy, size}, family, out, room);
+    result = ncrypt_pkcs8_to_blob((struct bytes){copy, size}, family, out, room);
     free(copy);
     return result;
 }
@@ -96,15 +96,15 @@ static void check_round(const char *item, const BYTE *key, SIZE_T size, enum fam
     struct blob blob;
     SIZE_T length;
 
-    if (!blob_read(key, size, &blob))
+    if (!ncrypt_blob_read(key, size, &blob))
     {
         check_number(item, "is a key", FALSE, TRUE);
         return;
     }
-    pkcs8_write(&out, &blob);
+    ncrypt_pkcs8_write(&out, &blob);
     length = out.size;
     out = (struct der_out){der + length, length, 0};
-    pkcs8_write(&out, &blob);
+    ncrypt_pkcs8_write(&out, &blob);
     check_number(item, "size as it was measured", (long long)out.size, (long long)length);
     memset(back, 0xaa, sizeof(back));
     check_number(item, "size", (long long)to_blob(der, length, family, back, sizeof(back)), (long long)size);
@@ -166,15 +166,15 @@ static void test_keys(void)
         snprintf(item, sizeof(item), "PKCS#8 of RSA of %u bits", lengths[i]);
         check_round(item, key, size, FAMILY_ECDSA);
     }
-    for (unsigned i = 1; algorithm_at(i); i++)
+    for (unsigned i = 1; ncrypt_algorithm_at(i); i++)
     {
-        size = make_ecc(algorithm_at(i), FALSE, key);
-        snprintf(item, sizeof(item), "public key of %u bits", algorithm_at(i)->bits);
+        size = make_ecc(ncrypt_algorithm_at(i), FALSE, key);
+        snprintf(item, sizeof(item), "public key of %u bits", ncrypt_algorithm_at(i)->bits);
         check_parts(item, key, size);
-        size = make_ecc(algorithm_at(i), TRUE, key);
-        snprintf(item, sizeof(item), "key %u of %u bits", i, algorithm_at(i)->bits);
+        size = make_ecc(ncrypt_algorithm_at(i), TRUE, key);
+        snprintf(item, sizeof(item), "key %u of %u bits", i, ncrypt_algorithm_at(i)->bits);
         check_parts(item, key, size);
-        check_round(item, key, size, algorithm_at(i)->family);
+        check_round(item, key, size, ncrypt_algorithm_at(i)->family);
     }
 }
 
@@ -218,16 +218,17 @@ static void test_unsound(void)
 
 static void test_names(void)
 {
-    check_number("names", "in another case", algorithm_by_name(L"ecdsa_p256") == algorithm_at(1), TRUE);
-    check_number("names", "longer", algorithm_by_name(L"ECDSA_P2567") != NULL, FALSE);
-    check_number("names", "shorter", algorithm_by_name(L"ECDSA_P25") != NULL, FALSE);
-    check_number("names", "none", algorithm_by_name(L"") != NULL, FALSE);
-    check_number("curves", "by name", algorithm_on_curve(FAMILY_ECDH, L"nistP384") == algorithm_by_name(L"ECDH_P384"),
-                 TRUE);
+    check_number("names", "in another case", ncrypt_algorithm_by_name(L"ecdsa_p256") == ncrypt_algorithm_at(1), TRUE);
+    check_number("names", "longer", ncrypt_algorithm_by_name(L"ECDSA_P2567") != NULL, FALSE);
+    check_number("names", "shorter", ncrypt_algorithm_by_name(L"ECDSA_P25") != NULL, FALSE);
+    check_number("names", "none", ncrypt_algorithm_by_name(L"") != NULL, FALSE);
+    check_number("curves", "by name",
+                 ncrypt_algorithm_on_curve(FAMILY_ECDH, L"nistP384") == ncrypt_algorithm_by_name(L"ECDH_P384"), TRUE);
     check_number("curves", "of the other family",
-                 algorithm_of_family(algorithm_by_name(L"ECDSA_P521"), FAMILY_ECDH) == algorithm_by_name(L"ECDH_P521"),
+                 ncrypt_algorithm_of_family(ncrypt_algorithm_by_name(L"ECDSA_P521"), FAMILY_ECDH) ==
+                     ncrypt_algorithm_by_name(L"ECDH_P521"),
                  TRUE);
-    check_number("curves", "of RSA", algorithm_of_family(algorithm_at(0), FAMILY_ECDH) != NULL, FALSE);
+    check_number("curves", "of RSA", ncrypt_algorithm_of_family(ncrypt_algorithm_at(0), FAMILY_ECDH) != NULL, FALSE);
 }
 
 /* INTEGERs. */

@@ -12,7 +12,7 @@ static BOOL put(struct ring *ring, const void *bytes, DWORD size, BOOL *wake)
 {
     struct piece pieces[] = {{bytes, size / 3}, {(const BYTE *)bytes + size / 3, size - size / 3}};
 
-    return ring_write(ring, pieces, 2, wake);
+    return tdh_ring_write(ring, pieces, 2, wake);
 }
 
 /* Records of many sizes, over the end of the memory several times. */
@@ -28,11 +28,11 @@ static void test_order(struct ring *ring)
 
         memset(bytes, (int)i, sizeof(bytes));
         check_number("order", "written", put(ring, bytes, want, &wake), TRUE);
-        check_number("order", "answer", ring_read(ring, record, &size), RING_RECORD);
+        check_number("order", "answer", tdh_ring_read(ring, record, &size), RING_RECORD);
         check_number("order", "size", size, want);
         check_number("order", "bytes", want ? memcmp(record, bytes, want) : 0, 0);
     }
-    check_number("order", "then", ring_read(ring, record, &size), RING_EMPTY);
+    check_number("order", "then", tdh_ring_read(ring, record, &size), RING_EMPTY);
     check_number("order", "lost", ring->lost, 0);
 }
 
@@ -47,9 +47,9 @@ static void test_full(struct ring *ring)
         kept++;
     check_number("full", "lost", ring->lost - before, 2);
     check_number("full", "kept", kept, RING_BYTES / 1024);
-    check_number("full", "one is read", ring_read(ring, record, &size), RING_RECORD);
+    check_number("full", "one is read", tdh_ring_read(ring, record, &size), RING_RECORD);
     check_number("full", "and one written", put(ring, bytes, 1000, &wake), TRUE);
-    while (ring_read(ring, record, &size) == RING_RECORD)
+    while (tdh_ring_read(ring, record, &size) == RING_RECORD)
         kept--;
     check_number("full", "all are read", kept, 0);
 }
@@ -66,7 +66,7 @@ static void test_wake(struct ring *ring)
     check_number("wake", "somebody waits", wake, TRUE);
     put(ring, "a", 1, &wake);
     check_number("wake", "it is woken", wake, FALSE);
-    while (ring_read(ring, record, &size) == RING_RECORD)
+    while (tdh_ring_read(ring, record, &size) == RING_RECORD)
         ;
 }
 
@@ -79,14 +79,14 @@ static void test_unfinished(struct ring *ring)
 
     __atomic_add_fetch(&ring->head, 5 * RING_UNIT, __ATOMIC_SEQ_CST);
     put(ring, "behind", 6, &wake);
-    check_number("unfinished", "answer", ring_read(ring, record, &size), RING_UNFINISHED);
-    ring_skip(ring);
-    check_number("unfinished", "then", ring_read(ring, record, &size), RING_RECORD);
+    check_number("unfinished", "answer", tdh_ring_read(ring, record, &size), RING_UNFINISHED);
+    tdh_ring_skip(ring);
+    check_number("unfinished", "then", tdh_ring_read(ring, record, &size), RING_RECORD);
     check_number("unfinished", "size", size, 6);
     check_number("unfinished", "lost", ring->lost - before, 1);
     __atomic_add_fetch(&ring->head, RING_UNIT, __ATOMIC_SEQ_CST);
-    ring_skip(ring);
-    check_number("unfinished", "nothing behind", ring_read(ring, record, &size), RING_EMPTY);
+    tdh_ring_skip(ring);
+    check_number("unfinished", "nothing behind", tdh_ring_read(ring, record, &size), RING_EMPTY);
 }
 
 /* Another process writes whatever it likes. The sanitizers see what is read or written beside the memory. */
@@ -112,10 +112,10 @@ static void test_hostile(struct ring *ring)
             *(UINT64 *)(void *)(ring->bytes + place) = tail + 1;
             *(DWORD *)(void *)(ring->bytes + place + 8) = (DWORD)rand() % (2 * MOST_RECORD);
         }
-        switch (ring_read(ring, record, &size))
+        switch (tdh_ring_read(ring, record, &size))
         {
-        case RING_RECORD: event_view(&view, record, size); break;
-        case RING_UNFINISHED: ring_skip(ring); break;
+        case RING_RECORD: tdh_event_view(&view, record, size); break;
+        case RING_UNFINISHED: tdh_ring_skip(ring); break;
         case RING_EMPTY: break;
         }
     }
@@ -146,7 +146,7 @@ static void test_event(void)
     struct event_view view;
     DWORD size = make_event(bytes, 2, 13, 9);
 
-    check_number("event", "is one", event_view(&view, bytes, size), TRUE);
+    check_number("event", "is one", tdh_event_view(&view, bytes, size), TRUE);
     check_number("event", "items", view.record.ExtendedDataCount, 2);
     check_number("event", "second item", view.items[1].ExtType, 11);
     check_number("event", "its size", view.items[1].DataSize, 13);
@@ -154,14 +154,14 @@ static void test_event(void)
     check_number("event", "linked", view.items[0].Linkage + 2 * view.items[1].Linkage, 1);
     check_number("event", "user data", view.record.UserDataLength, 9);
     check_number("event", "their bytes", *(BYTE *)view.record.UserData, 'u');
-    check_number("event", "too many items", event_view(&view, bytes, make_event(bytes, MOST_EXTENDED + 1, 8, 0)),
+    check_number("event", "too many items", tdh_event_view(&view, bytes, make_event(bytes, MOST_EXTENDED + 1, 8, 0)),
                  FALSE);
     for (DWORD cut = 0; cut < size; cut++) /* each in memory of its size */
     {
         make_event(bytes, 2, 13, 9);
         copy = malloc(cut + 1);
         memcpy(copy, bytes, cut);
-        check_number("event", "cut", event_view(&view, copy, cut), FALSE);
+        check_number("event", "cut", tdh_event_view(&view, copy, cut), FALSE);
         free(copy);
     }
     srand(2);
@@ -171,7 +171,7 @@ static void test_event(void)
         bytes[sizeof(EVENT_HEADER) + (DWORD)rand() % (size - sizeof(EVENT_HEADER))] = (BYTE)rand();
         copy = malloc(size);
         memcpy(copy, bytes, size);
-        if (event_view(&view, copy, size))
+        if (tdh_event_view(&view, copy, size))
         {
             const BYTE *end = copy + size;
             BOOL within = (BYTE *)view.record.UserData + view.record.UserDataLength <= end;

@@ -22,9 +22,9 @@ static struct record *make(const char *const *texts, unsigned count, DWORD *size
 
     for (unsigned i = 0; i < count; i++)
         string[i] = wide(texts[i]);
-    *size = record_size(&parts);
+    *size = evt_record_size(&parts);
     record = malloc(*size);
-    record_write(record, *size, 12, &parts);
+    evt_record_write(record, *size, 12, &parts);
     for (unsigned i = 0; i < count; i++)
         free((void *)string[i]);
     free(source);
@@ -39,29 +39,29 @@ static void test_record(void)
     struct record *record = make(texts, 3, &size);
     BYTE *copy = malloc(3 * size);
 
-    check_number("record", "fits", record_fits((BYTE *)record, size), TRUE);
-    check_wide("record", "source", record_text(record, 0), "A & B");
-    check_wide("record", "computer", record_text(record, 1), "win-1");
-    check_wide("record", "empty string", record_text(record, 3), "");
-    check_wide("record", "last string", record_text(record, 4), "three");
-    check_number("record", "one string more", record_text(record, 5) == NULL, TRUE);
-    check_number("record", "data", record_data(record)[1], 0xab);
-    check_number("record", "level", record_level(record), 3);
+    check_number("record", "fits", evt_record_fits((BYTE *)record, size), TRUE);
+    check_wide("record", "source", evt_record_text(record, 0), "A & B");
+    check_wide("record", "computer", evt_record_text(record, 1), "win-1");
+    check_wide("record", "empty string", evt_record_text(record, 3), "");
+    check_wide("record", "last string", evt_record_text(record, 4), "three");
+    check_number("record", "one string more", evt_record_text(record, 5) == NULL, TRUE);
+    check_number("record", "data", evt_record_data(record)[1], 0xab);
+    check_number("record", "level", evt_record_level(record), 3);
     for (DWORD i = 0; i < size; i++)
     {
         BYTE *part = malloc(i + 1); /* of the exact length, so that reading on is found */
 
         memcpy(part, record, i);
-        check_number("record", "a part fits", record_fits(part, i), FALSE);
+        check_number("record", "a part fits", evt_record_fits(part, i), FALSE);
         free(part);
         memcpy(copy, record, size);
         copy[i] ^= 0x40;
-        check_number("record", "one bit changed", record_fits(copy, size), FALSE);
+        check_number("record", "one bit changed", evt_record_fits(copy, size), FALSE);
     }
     memset(copy, 0x5a, 3 * size);
     memcpy(copy + size, record, size);
-    check_number("record", "found behind rubbish", (long long)record_find(copy, 3 * size, 0), size);
-    check_number("record", "none after it", (long long)record_find(copy, 3 * size, size + 8), 3 * size);
+    check_number("record", "found behind rubbish", (long long)evt_record_find(copy, 3 * size, 0), size);
+    check_number("record", "none after it", (long long)evt_record_find(copy, 3 * size, size + 8), 3 * size);
     free(copy);
     free(record);
 }
@@ -75,7 +75,7 @@ static void test_xml(void)
     WCHAR *channel = wide("Application"), found[MOST_NAME + 1];
     UINT64 id;
 
-    event_xml(&text, record, channel, NULL);
+    evt_event_xml(&text, record, channel, NULL);
     check_wide("xml", "event", text.chars,
                "<Event xmlns='http://schemas.microsoft.com/win/2004/08/events/event'><System>"
                "<Provider Name='A &amp; B'/><EventID Qualifiers='49152'>7</EventID><Version>0</Version><Level>3</Level>"
@@ -84,12 +84,12 @@ static void test_xml(void)
                "<Execution ProcessID='8' ThreadID='9'/><Channel>Application</Channel><Computer>win-1</Computer>"
                "<Security UserID='S-1-5-18'/></System><EventData><Data>&lt;a&gt; &amp; &quot;b&quot;\xef\xbf\xbd</Data>"
                "<Data>c&apos;</Data><Binary>00ABFF</Binary></EventData></Event>");
-    text_end(&text);
-    bookmark_xml(&text, channel, 77);
-    check_number("bookmark", "parsed", bookmark_parse(text.chars, found, &id), TRUE);
+    evt_text_end(&text);
+    evt_bookmark_xml(&text, channel, 77);
+    check_number("bookmark", "parsed", evt_bookmark_parse(text.chars, found, &id), TRUE);
     check_wide("bookmark", "channel", found, "Application");
     check_number("bookmark", "identifier", (long long)id, 77);
-    text_end(&text);
+    evt_text_end(&text);
     free(channel);
     free(record);
 }
@@ -117,7 +117,7 @@ static void test_times(void)
         WCHAR *text = wide(cases[i].text);
         UINT64 time = 0;
 
-        check_number(cases[i].text, "is a time", time_parse(text, &time), cases[i].time >= 0);
+        check_number(cases[i].text, "is a time", evt_time_parse(text, &time), cases[i].time >= 0);
         if (cases[i].time >= 0)
             check_number(cases[i].text, "time", (long long)time, cases[i].time);
         free(text);
@@ -174,13 +174,13 @@ static void test_queries(void)
     {
         WCHAR *text = wide(cases[i].text);
         struct query query;
-        DWORD error = query_parse(&query, text);
+        DWORD error = evt_query_parse(&query, text);
 
         check_number(cases[i].text, "is a query", !error, cases[i].fits >= 0);
         if (!error)
-            check_number(cases[i].text, "fits", query_fits(&query, record, channel, some_time + 20000000),
+            check_number(cases[i].text, "fits", evt_query_fits(&query, record, channel, some_time + 20000000),
                          cases[i].fits);
-        query_end(&query);
+        evt_query_end(&query);
         /* every part of it, and every part with a mark in another place */
         for (size_t cut = 0; text[cut]; cut++)
         {
@@ -189,12 +189,12 @@ static void test_queries(void)
             for (const char *mark = "'[(&<"; *mark; mark++)
             {
                 text[cut] = (BYTE)*mark;
-                query_parse(&query, text);
-                query_end(&query);
+                evt_query_parse(&query, text);
+                evt_query_end(&query);
             }
             text[cut] = 0;
-            query_parse(&query, text);
-            query_end(&query);
+            evt_query_parse(&query, text);
+            evt_query_end(&query);
             text[cut] = kept;
         }
         free(text);

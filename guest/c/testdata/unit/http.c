@@ -13,12 +13,12 @@
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
-void *memory_new(size_t size)
+void *http_memory_new(size_t size)
 {
     return calloc(1, size);
 }
 
-void memory_free(void *block)
+void http_memory_free(void *block)
 {
     free(block);
 }
@@ -35,7 +35,7 @@ static int head_of(const char *text, size_t length, struct head *head)
 {
     uint32_t scanned = 0;
     char *block = copy(text, length);
-    int result = head_read(block, (uint32_t)length, &scanned, head);
+    int result = http_head_read(block, (uint32_t)length, &scanned, head);
 
     free(block);
     return result;
@@ -112,15 +112,15 @@ static void test_lines(void)
     check_number("lines", "length", head.length, sizeof(text) - 1);
     check_number("lines", "host", head.host_length == 3 && !memcmp(text + head.host, "x:1", 3), 1);
     check_number("lines", "keep-alive", head.keep_alive && !head.close && head.expects_continue, 1);
-    for (at = head.headers; head_line(text, &head, &at, &line); n++)
+    for (at = head.headers; http_head_line(text, &head, &at, &line); n++)
         if (n == 3)
             check_number("lines", "empty value", line.name_length == 3 && !line.value_length, 1);
     check_number("lines", "count", n, 4);
-    check_number("lines", "User-Agent", header_known("user-agent", 10), 40);
-    check_number("lines", "X-Y", header_known("X-Y", 3), -1);
-    check_number("lines", "Host of 3", header_known("Hos", 3), -1);
-    check_number("lines", "SEARCH", method_known("SEARCH", 6), 19);
-    check_number("lines", "get", method_known("get", 3), 1);
+    check_number("lines", "User-Agent", http_header_known("user-agent", 10), 40);
+    check_number("lines", "X-Y", http_header_known("X-Y", 3), -1);
+    check_number("lines", "Host of 3", http_header_known("Hos", 3), -1);
+    check_number("lines", "SEARCH", http_method_known("SEARCH", 6), 19);
+    check_number("lines", "get", http_method_known("get", 3), 1);
 }
 
 /* Reads a body that comes in pieces of step bytes; what is left of the text is after the body. */
@@ -132,22 +132,22 @@ static int body_of(const char *text, size_t length, size_t step, int chunked, ui
     size_t at = 0, come = 0;
 
     *written = 0;
-    body_start(&body, &head);
-    while (!body.bad && !body_ended(&body) && (come < length || at < come))
+    http_body_start(&body, &head);
+    while (!body.bad && !http_body_ended(&body) && (come < length || at < come))
     {
         size_t used, n;
         char *block;
 
         come = come + step < length ? come + step : length;
         block = copy(text + at, come - at);
-        n = body_read(&body, (const uint8_t *)block, come - at, &used, (uint8_t *)out + *written, 3);
+        n = http_body_read(&body, (const uint8_t *)block, come - at, &used, (uint8_t *)out + *written, 3);
         free(block);
         at += used;
         *written += n;
         if (!n && !used && come == length)
             break;
     }
-    return body.bad ? -1 : body_ended(&body) ? (int)(length - at) : -2;
+    return body.bad ? -1 : http_body_ended(&body) ? (int)(length - at) : -2;
 }
 
 static void test_bodies(void)
@@ -241,22 +241,22 @@ static void test_mutations(void)
             free(block);
             block = shorter;
         }
-        if (head_read(block, (uint32_t)length, &scanned, &head) == HEAD_DONE)
+        if (http_head_read(block, (uint32_t)length, &scanned, &head) == HEAD_DONE)
         {
             struct line line;
             uint32_t at = head.headers;
 
-            while (head_line(block, &head, &at, &line))
-                header_known(block + line.name, line.name_length);
-            cook(&cooked, block, &head, &here, 80);
+            while (http_head_line(block, &head, &at, &line))
+                http_header_known(block + line.name, line.name_length);
+            http_cook(&cooked, block, &head, &here, 80);
         }
         free(cooked.text);
         body_of(block, length, 1 + random % 7, 1, 0, out, &n);
         wide_block = malloc(length * sizeof(*wide_block));
         for (size_t i = 0; i < length; i++)
             wide_block[i] = (uint8_t)block[i];
-        if (prefix_read(&prefix, wide_block, (uint32_t)length) == PREFIX_OK)
-            prefix_free(&prefix);
+        if (http_prefix_read(&prefix, wide_block, (uint32_t)length) == PREFIX_OK)
+            http_prefix_free(&prefix);
         free(wide_block);
         free(block);
     }

@@ -12,12 +12,12 @@
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
-void *memory_new(size_t size)
+void *http_memory_new(size_t size)
 {
     return calloc(1, size);
 }
 
-void memory_free(void *block)
+void http_memory_free(void *block)
 {
     free(block);
 }
@@ -69,10 +69,10 @@ static void test_prefixes(void)
         struct prefix prefix;
 
         check_number(tests[i].text, "result",
-                     prefix_read(&prefix, (uint16_t *)block, (uint32_t)(length / sizeof(WCHAR))), tests[i].want);
+                     http_prefix_read(&prefix, (uint16_t *)block, (uint32_t)(length / sizeof(WCHAR))), tests[i].want);
         check_number(tests[i].text, "kind", prefix.kind, tests[i].want == PREFIX_OK ? tests[i].kind : prefix.kind);
         check_number(tests[i].text, "port", prefix.port, tests[i].port);
-        prefix_free(&prefix);
+        http_prefix_free(&prefix);
         free(block);
         free(text);
     }
@@ -87,11 +87,11 @@ static int cook_of(const char *url, const char *host, struct cooked *cooked)
     struct head head;
     char *block = copy(text, (size_t)length);
     uint32_t scanned = 0;
-    int result = head_read(block, (uint32_t)length, &scanned, &head);
+    int result = http_head_read(block, (uint32_t)length, &scanned, &head);
 
     memset(cooked, 0, sizeof(*cooked));
     if (result == HEAD_DONE)
-        result = cook(cooked, block, &head, &here, 8080);
+        result = http_cook(cooked, block, &head, &here, 8080);
     free(block);
     return result;
 }
@@ -172,12 +172,12 @@ static void test_fits(void)
         struct cooked cooked;
         int host_fits;
 
-        prefix_read(&prefix, (uint16_t *)text, (uint32_t)wcslen(text));
+        http_prefix_read(&prefix, (uint16_t *)text, (uint32_t)wcslen(text));
         cook_of(tests[i].url, tests[i].host, &cooked);
-        check_number(tests[i].prefix, tests[i].url, prefix_fit(&prefix, &cooked, &here, 8080, &host_fits),
+        check_number(tests[i].prefix, tests[i].url, http_prefix_fit(&prefix, &cooked, &here, 8080, &host_fits),
                      tests[i].want);
         check_number(tests[i].prefix, "host", host_fits, tests[i].host_fits);
-        prefix_free(&prefix);
+        http_prefix_free(&prefix);
         free(cooked.text);
         free(text);
     }
@@ -212,12 +212,12 @@ static void test_addresses(void)
     {
         struct address address;
         char *block = copy(tests[i].text, strlen(tests[i].text)), out[64];
-        int is = address_read(&address, block, (uint32_t)strlen(tests[i].text));
+        int is = ipaddress_read(&address, block, (uint32_t)strlen(tests[i].text));
 
         check_number(tests[i].text, "is one", is, tests[i].want != NULL);
         if (is)
         {
-            out[address_write(&address, out)] = 0;
+            out[ipaddress_write(&address, out)] = 0;
             check_text(tests[i].text, "text", out, tests[i].want ? tests[i].want : "");
         }
         free(block);

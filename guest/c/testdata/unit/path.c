@@ -19,7 +19,7 @@ static struct place place_at(const char *path)
 {
     struct place place;
 
-    check_status(path, "place", place_open(path, &place), STATUS_SUCCESS);
+    check_status(path, "place", path_place_open(path, &place), STATUS_SUCCESS);
     return place;
 }
 
@@ -90,12 +90,12 @@ static void test_target(void)
 
     for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++)
     {
-        target_of_text(cases[i].text, target);
+        linktext_to_target(cases[i].text, target);
         check_wide(cases[i].text, "target", target->name, cases[i].want);
         check_number(cases[i].text, "relative", target->relative, cases[i].relative);
         check_number(cases[i].text, "junction", target->junction, cases[i].junction);
     }
-    target_of_text(below(prefix, "drive_c/x"), target);
+    linktext_to_target(below(prefix, "drive_c/x"), target);
     check_wide("into a drive", "target", target->name, "C:\\x");
     free(target);
 }
@@ -125,7 +125,7 @@ static void test_target_long(void)
         for (SIZE_T j = 0; at < LINUX_PATH_MAX - 1; j++)
             text[at++] = cases[i].fill[j % length];
         text[at] = 0;
-        target_of_text(text, target);
+        linktext_to_target(text, target);
         check_number(cases[i].fill, "a long target ends", wide_length(target->name) < LINUX_PATH_MAX, TRUE);
     }
     free(text);
@@ -190,7 +190,7 @@ static void test_up_and_down(const struct place *place)
         strcat(want, "/Users/Admin/../..");
     }
     target = wide(name);
-    check_status("up and down", "status", text_of_target(place, target, FALSE, FALSE, text), STATUS_SUCCESS);
+    check_status("up and down", "status", linktext_of_target(place, target, FALSE, FALSE, text), STATUS_SUCCESS);
     check_text("up and down", "text", text, want);
     free(target);
     free(text);
@@ -209,22 +209,22 @@ static void test_text(void)
     {
         char *text = malloc(LINUX_PATH_MAX);
         WCHAR *name = wide(texts[i].name);
-        NTSTATUS status = text_of_target(&place, name, texts[i].junction, texts[i].directory, text);
+        NTSTATUS status = linktext_of_target(&place, name, texts[i].junction, texts[i].directory, text);
 
         check_status(texts[i].name, "status", status, texts[i].status);
         check_text(texts[i].name, "text", status ? NULL : text, texts[i].want);
         if (!status)
         {
-            target_of_text(text, target);
+            linktext_to_target(text, target);
             check_number(texts[i].name, "reads as a junction", target->junction, texts[i].junction);
         }
         free(name);
         free(text);
     }
     test_up_and_down(&place);
-    place_close(&place);
+    path_place_close(&place);
     check_number("closed", "folder", place.dir, -1);
-    place_close(&place);
+    path_place_close(&place);
     free(target);
 }
 
@@ -248,11 +248,11 @@ static void test_text_long(void)
                 name[j] = j % 50 ? 0x65e5 : '\\';
             memcpy(name, drive ? L"C:" : L"xx", 2 * sizeof(*name));
             check_status(drive ? "a long name on a drive" : "a long name", "status",
-                         text_of_target(&place, name, FALSE, TRUE, text), cases[i].want);
+                         linktext_of_target(&place, name, FALSE, TRUE, text), cases[i].want);
             free(text);
             free(name);
         }
-    place_close(&place);
+    path_place_close(&place);
 }
 
 static void test_move(void)
@@ -272,15 +272,15 @@ static void test_move(void)
 
     for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++)
     {
-        text_move(cases[i].text, &to, moved);
+        linktext_move(cases[i].text, &to, moved);
         check_text(cases[i].text, "moved", moved, cases[i].want);
     }
     memset(text, 'x', LINUX_PATH_MAX - 1); /* the longest link of a Linux program: its new text would be too long */
     memcpy(text, "dosdevices/c:/", 14);
     text[LINUX_PATH_MAX - 1] = 0;
-    text_move(text, &to, moved);
+    linktext_move(text, &to, moved);
     check_text("the longest text", "moved", moved, text);
-    place_close(&to);
+    path_place_close(&to);
     free(text);
     free(moved);
 }
@@ -312,13 +312,13 @@ static void test_far(void)
     for (int i = 0; i < 682; i++)
         target[i] = 0x65e5;
     memcpy(target, L"C:\\", 3 * sizeof(*target));
-    check_status("far away", "status of a long name", text_of_target(&place, target, TRUE, TRUE, text),
+    check_status("far away", "status of a long name", linktext_of_target(&place, target, TRUE, TRUE, text),
                  STATUS_OBJECT_NAME_INVALID);
-    check_status("far away", "status of a short name", text_of_target(&place, L"C:\\x", TRUE, TRUE, text),
+    check_status("far away", "status of a short name", linktext_of_target(&place, L"C:\\x", TRUE, TRUE, text),
                  STATUS_OBJECT_NAME_INVALID);
-    text_move("dosdevices/c:/x", &place, moved);
+    linktext_move("dosdevices/c:/x", &place, moved);
     check_text("far away", "moved", moved, "dosdevices/c:/x");
-    place_close(&place);
+    path_place_close(&place);
     free(target);
     free(moved);
     free(text);
@@ -345,10 +345,10 @@ static void test_place(void)
     {
         struct place place = {-1, ""};
 
-        check_status(cases[i].path, "status", place_open(cases[i].path, &place), cases[i].want);
+        check_status(cases[i].path, "status", path_place_open(cases[i].path, &place), cases[i].want);
         if (!cases[i].want)
             check_text(cases[i].path, "name", place.name, cases[i].name);
-        place_close(&place);
+        path_place_close(&place);
     }
     for (int length = 254; length <= 257; length++)
     {
@@ -356,9 +356,9 @@ static void test_place(void)
 
         memset(long_name + 5, 'n', (SIZE_T)length);
         long_name[5 + length] = 0;
-        check_status("a long name", "status", place_open(long_name, &place),
+        check_status("a long name", "status", path_place_open(long_name, &place),
                      length < 256 ? STATUS_SUCCESS : STATUS_OBJECT_NAME_INVALID);
-        place_close(&place);
+        path_place_close(&place);
     }
 }
 
@@ -369,18 +369,18 @@ static void test_text_forms(void)
     char text[8];
     WCHAR name[4];
 
-    check_number("three characters", "bytes", utf8_of(L"a\x00e4\x65e5", 6, text, sizeof(text)), 6);
+    check_number("three characters", "bytes", path_utf8_of(L"a\x00e4\x65e5", 6, text, sizeof(text)), 6);
     check_text("three characters", "text", text, "a\xc3\xa4\xe6\x97\xa5");
-    check_number("no room for the last", "bytes", utf8_of(L"a\x00e4\x65e5", 6, text, 6), 3);
+    check_number("no room for the last", "bytes", path_utf8_of(L"a\x00e4\x65e5", 6, text, 6), 3);
     check_text("no room for the last", "text", text, "a\xc3\xa4");
-    check_number("half a pair", "bytes", utf8_of(alone, 6, text, sizeof(text)), 5);
-    check_number("nothing", "bytes", utf8_of(L"", 0, text, 1), 0);
-    check_number("four characters", "characters", utf16_of("abcd", 4, name, 4), 4);
-    check_number("five characters", "characters", utf16_of("abcde", 5, name, 4), 4);
-    check_number("no terminator", "characters", utf16_of("ab\xc3", 2, name, 4), 2);
-    check_number("case", "same", same_name(L"C:\\\x00c4x", L"c:\\\x00e4X", 5), TRUE);
-    check_number("another name", "same", same_name(L"ab", L"ac", 2), FALSE);
-    check_number("counted", "same", same_name(L"ab", L"ac", 1), TRUE);
+    check_number("half a pair", "bytes", path_utf8_of(alone, 6, text, sizeof(text)), 5);
+    check_number("nothing", "bytes", path_utf8_of(L"", 0, text, 1), 0);
+    check_number("four characters", "characters", path_utf16_of("abcd", 4, name, 4), 4);
+    check_number("five characters", "characters", path_utf16_of("abcde", 5, name, 4), 4);
+    check_number("no terminator", "characters", path_utf16_of("ab\xc3", 2, name, 4), 2);
+    check_number("case", "same", path_same_name(L"C:\\\x00c4x", L"c:\\\x00e4X", 5), TRUE);
+    check_number("another name", "same", path_same_name(L"ab", L"ac", 2), FALSE);
+    check_number("counted", "same", path_same_name(L"ab", L"ac", 1), TRUE);
 }
 
 /* Names of the native API: relative to a folder's handle, with a length instead of a terminator, of any length. */

@@ -36,7 +36,7 @@ static void test_paths(void)
     for (unsigned i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
     {
         WCHAR *path = wide(tests[i].path);
-        LONG status = parse_path(path, object, instance, counter);
+        LONG status = pdh_parse_path(path, object, instance, counter);
 
         check_status(tests[i].path, "status", status, tests[i].object ? 0 : (NTSTATUS)PDH_CSTATUS_BAD_COUNTERNAME);
         if (!status)
@@ -66,7 +66,7 @@ static void test_matches(void)
     {
         WCHAR *pattern = wide(tests[i].pattern), *name = wide(tests[i].name);
 
-        check_number(tests[i].pattern, tests[i].name, matches(pattern, name), tests[i].want);
+        check_number(tests[i].pattern, tests[i].name, pdh_matches(pattern, name), tests[i].want);
         free(pattern);
         free(name);
     }
@@ -77,14 +77,14 @@ static void test_definitions(void)
     const struct counter_def *def;
     LONG status;
 
-    for (int i = 0; (def = counter_at(i)); i++)
-        check_number("each counter", "is found by its name", find_counter(def->object->name, def->name, &status) == def,
-                     TRUE);
-    def = find_counter(L"processor information", L"% PROCESSOR TIME", &status);
+    for (int i = 0; (def = pdh_counter_at(i)); i++)
+        check_number("each counter", "is found by its name",
+                     pdh_find_counter(def->object->name, def->name, &status) == def, TRUE);
+    def = pdh_find_counter(L"processor information", L"% PROCESSOR TIME", &status);
     check_number("other letter case", "type", def ? def->type : 0, PERF_100NSEC_TIMER_INV);
-    check_number("no such counter", "found", find_counter(L"Memory", L"Nothing", &status) != NULL, FALSE);
+    check_number("no such counter", "found", pdh_find_counter(L"Memory", L"Nothing", &status) != NULL, FALSE);
     check_status("no such counter", "status", status, (NTSTATUS)PDH_CSTATUS_NO_COUNTER);
-    check_number("no such object", "found", find_counter(L"Nothing", L"Nothing", &status) != NULL, FALSE);
+    check_number("no such object", "found", pdh_find_counter(L"Nothing", L"Nothing", &status) != NULL, FALSE);
     check_status("no such object", "status", status, (NTSTATUS)PDH_CSTATUS_NO_OBJECT);
 }
 
@@ -98,7 +98,7 @@ static void check_field(const struct table *table, const char *name, int field, 
     what[6] = (char)(field / 10 + '0');
     what[7] = (char)(field % 10 + '0');
     for (int i = 0; i < table->count; i++)
-        if (same_name(table->rows[i].name, instance))
+        if (pdh_same_name(table->rows[i].name, instance))
             row = &table->rows[i];
     check_number(name, what, row && row->have >> field & 1, TRUE);
     if (row)
@@ -119,7 +119,7 @@ static void test_processors(void)
     };
     struct table table = {0}, plain = {0};
 
-    parse_processors(&table, &texts, TRUE);
+    pdh_parse_processors(&table, &texts, TRUE);
     check_number("processors with a group", "rows", table.count, 4);
     check_field(&table, "0,0", CPU_IDLE, 220 * 100000);
     check_field(&table, "0,2", CPU_USER, 210 * 100000);
@@ -135,7 +135,7 @@ static void test_processors(void)
     check_field(&table, "_Total", CPU_INTERRUPTS, 42);
     check_field(&table, "0,_Total", CPU_MHZ, 2548);
     free(table.rows);
-    parse_processors(&plain, &(struct processor_texts){texts.stat, NULL, NULL, NULL}, FALSE);
+    pdh_parse_processors(&plain, &(struct processor_texts){texts.stat, NULL, NULL, NULL}, FALSE);
     check_number("processors", "rows", plain.count, 3);
     check_field(&plain, "2", CPU_IDLE, 220 * 100000);
     check_number("no interrupts to read", "known", plain.count && plain.rows[0].have >> CPU_INTERRUPTS & 1, FALSE);
@@ -146,10 +146,10 @@ static void test_memory(void)
 {
     struct table table = {0};
 
-    parse_memory(&table,
-                 "MemTotal:  1000 kB\nMemFree:  100 kB\nMemAvailable:  400 kB\nCached:  50 kB\n"
-                 "SwapCached: 9 kB\nSwapTotal: 200 kB\nSwapFree: 150 kB\nDirty: 3 kB\n",
-                 "pgfault 12\npgmajfault 3\npswpin 4\npswpout 5\n");
+    pdh_parse_memory(&table,
+                     "MemTotal:  1000 kB\nMemFree:  100 kB\nMemAvailable:  400 kB\nCached:  50 kB\n"
+                     "SwapCached: 9 kB\nSwapTotal: 200 kB\nSwapFree: 150 kB\nDirty: 3 kB\n",
+                     "pgfault 12\npgmajfault 3\npswpin 4\npswpout 5\n");
     check_field(&table, "", MEM_COMMITTED, 650 * 1024);
     check_field(&table, "", MEM_LIMIT, 1200 * 1024);
     check_field(&table, "", MEM_AVAILABLE, 400 * 1024);
@@ -194,7 +194,7 @@ static void test_node_memory(void)
                      TRUE);
         check_number(cases[i].name, "available", (long long)memory.available, cases[i].available);
         node_memory_text(&memory, text);
-        parse_memory(&table, text, NULL);
+        pdh_parse_memory(&table, text, NULL);
         check_field(&table, "", MEM_LIMIT, 4000000 / 1024 * 1024);
         check_field(&table, "", MEM_AVAILABLE, cases[i].available / 1024 * 1024);
         check_field(&table, "", MEM_COMMITTED, 4000000 / 1024 * 1024 - cases[i].available / 1024 * 1024);
@@ -205,7 +205,7 @@ static void test_node_memory(void)
         {
             check_field(&table, "", MEM_CACHE, 600000 / 1024 * 1024);
             check_field(&table, "", MEM_MODIFIED, 6144);
-            check_number(cases[i].name, "anonymous", anonymous_memory(text), 1000000 / 1024 * 1024);
+            check_number(cases[i].name, "anonymous", pdh_anonymous_memory(text), 1000000 / 1024 * 1024);
         }
         free(table.rows);
     }
@@ -220,9 +220,9 @@ static void test_network(void)
 {
     struct table table = {0};
 
-    parse_network(&table,
-                  "Inter-|   Receive\n face |bytes    packets\n    lo: 9 9 0 0 0 0 0 0 9 9 0 0 0 0 0 0\n"
-                  "  eth0:100 2 3 4 0 0 0 0 500 6 7 8 0 0 0 0\nvEthernet (a#b): 1 0 0 0 0 0 0 0 2 0 0 0 0 0 0 0\n");
+    pdh_parse_network(&table,
+                      "Inter-|   Receive\n face |bytes    packets\n    lo: 9 9 0 0 0 0 0 0 9 9 0 0 0 0 0 0\n"
+                      "  eth0:100 2 3 4 0 0 0 0 500 6 7 8 0 0 0 0\nvEthernet (a#b): 1 0 0 0 0 0 0 0 2 0 0 0 0 0 0 0\n");
     check_number("adapters", "rows", table.count, 2);
     check_field(&table, "eth0", NET_RX_BYTES, 100);
     check_field(&table, "eth0", NET_RX_DROPPED, 4);
@@ -249,7 +249,7 @@ static void test_disks(void)
     struct table disks = {0}, volumes = {0};
     const LONGLONG up = 1000000;
 
-    parse_disks(&disks, diskstats, up, drives, 3);
+    pdh_parse_disks(&disks, diskstats, up, drives, 3);
     check_number("disks", "rows", disks.count, 3);
     check_field(&disks, "0 C:", DISK_READS, 10);
     check_field(&disks, "0 C:", DISK_READ_BYTES, 20 * 512);
@@ -261,7 +261,7 @@ static void test_disks(void)
     check_field(&disks, "_Total", DISK_TRANSFERS, 63);
     check_field(&disks, "_Total", DISK_IDLE, (300000 + 890000) / 2);
     free(disks.rows);
-    parse_volumes(&volumes, diskstats, up, drives, 3);
+    pdh_parse_volumes(&volumes, diskstats, up, drives, 3);
     check_number("volumes", "rows", volumes.count, 4);
     check_field(&volumes, "C:", DISK_FREE_MB, 5);
     check_field(&volumes, "C:", DISK_SIZE_MB, 9);
@@ -277,10 +277,10 @@ static void test_system(void)
 {
     struct table table = {0};
 
-    check_number("uptime", "100 ns", parse_uptime("12.34 99.00\n"), 123400000);
-    check_number("no uptime", "100 ns", parse_uptime(NULL), 0);
+    check_number("uptime", "100 ns", pdh_parse_uptime("12.34 99.00\n"), 123400000);
+    check_number("no uptime", "100 ns", pdh_parse_uptime(NULL), 0);
     table.date = 1000;
-    parse_system(&table, "cpu  1 1\ncpu0 1\ncpu1 1\nctxt 77\nprocs_running 5\n", 400, 6, 60);
+    pdh_parse_system(&table, "cpu  1 1\ncpu0 1\ncpu1 1\nctxt 77\nprocs_running 5\n", 400, 6, 60);
     check_field(&table, "", SYS_BOOT, 600);
     check_field(&table, "", SYS_PROCESSES, 6);
     check_field(&table, "", SYS_THREADS, 60);
@@ -322,7 +322,7 @@ static void test_figures(void)
         double value = -1;
 
         check_number(tests[i].name, "known",
-                     figure(tests[i].type, &tests[i].now, &tests[i].before, tests[i].cap, &value), tests[i].want);
+                     pdh_figure(tests[i].type, &tests[i].now, &tests[i].before, tests[i].cap, &value), tests[i].want);
         check_number(tests[i].name, "thousandths", (long long)(value * 1000), (long long)(tests[i].value * 1000));
     }
 }
@@ -335,20 +335,20 @@ static void test_raw(void)
     struct raw raw;
     LONG status;
 
-    set_field(&row, DISK_FREE_MB, 3);
-    raw = raw_of(find_counter(L"LogicalDisk", L"% Free Space", &status), &table, &row);
+    pdh_set_field(&row, DISK_FREE_MB, 3);
+    raw = pdh_raw_of(pdh_find_counter(L"LogicalDisk", L"% Free Space", &status), &table, &row);
     check_number("a fraction without its base", "known", raw.valid, FALSE);
-    set_field(&row, DISK_SIZE_MB, 8);
-    set_field(&row, DISK_READS, 5);
-    raw = raw_of(find_counter(L"LogicalDisk", L"% Free Space", &status), &table, &row);
+    pdh_set_field(&row, DISK_SIZE_MB, 8);
+    pdh_set_field(&row, DISK_READS, 5);
+    raw = pdh_raw_of(pdh_find_counter(L"LogicalDisk", L"% Free Space", &status), &table, &row);
     check_number("a fraction", "first", raw.first, 3);
     check_number("a fraction", "second", raw.second, 8);
-    raw = raw_of(find_counter(L"LogicalDisk", L"Disk Reads/sec", &status), &table, &row);
+    raw = pdh_raw_of(pdh_find_counter(L"LogicalDisk", L"Disk Reads/sec", &status), &table, &row);
     check_number("a rate", "second", raw.second, 55);
-    raw = raw_of(find_counter(L"LogicalDisk", L"% Idle Time", &status), &table, &row);
+    raw = pdh_raw_of(pdh_find_counter(L"LogicalDisk", L"% Idle Time", &status), &table, &row);
     check_number("a time", "second", raw.second, 66);
     check_number("a time that is not known", "known", raw.valid, FALSE);
-    raw = raw_of(find_counter(L"LogicalDisk", L"Split IO/Sec", &status), &table, &row);
+    raw = pdh_raw_of(pdh_find_counter(L"LogicalDisk", L"Split IO/Sec", &status), &table, &row);
     check_number("a counter that Linux does not have", "known", raw.valid, FALSE);
 }
 

@@ -16,7 +16,7 @@ enum
 
 static int allocated;
 
-BOOL pbe_decrypt(struct bytes algorithm, struct bytes sealed, const WCHAR *password, struct bytes *clear)
+BOOL ncrypt_pbe_decrypt(struct bytes algorithm, struct bytes sealed, const WCHAR *password, struct bytes *clear)
 {
     BYTE *copy;
 
@@ -30,13 +30,13 @@ BOOL pbe_decrypt(struct bytes algorithm, struct bytes sealed, const WCHAR *passw
     return TRUE;
 }
 
-void pbe_free(struct bytes clear)
+void ncrypt_pbe_free(struct bytes clear)
 {
     free((void *)clear.data);
     allocated--;
 }
 
-BOOL pbe_check_mac(struct bytes mac_data, struct bytes content, const WCHAR *password)
+BOOL ncrypt_pbe_check_mac(struct bytes mac_data, struct bytes content, const WCHAR *password)
 {
     return mac_data.size && content.size && password && password[0] == 'p';
 }
@@ -159,7 +159,7 @@ static BOOL read_copy(const BYTE *file, SIZE_T size, const WCHAR *password, stru
 {
     *copy = malloc(size ? size : 1);
     memcpy(*copy, file, size);
-    return pfx_read((struct bytes){*copy, size}, password, pfx);
+    return ncrypt_pfx_read((struct bytes){*copy, size}, password, pfx);
 }
 
 static BOOL is_file(const BYTE *file, SIZE_T size, const WCHAR *password)
@@ -168,7 +168,7 @@ static BOOL is_file(const BYTE *file, SIZE_T size, const WCHAR *password)
     BYTE *copy;
     BOOL good = read_copy(file, size, password, &pfx, &copy);
 
-    pfx_free(&pfx);
+    ncrypt_pfx_free(&pfx);
     free(copy);
     return good;
 }
@@ -181,10 +181,10 @@ static void test_whole(void)
 
     check_number("a file", "read", read_copy(file, size, L"p", &pfx, &copy), TRUE);
     check_number("a file", "certificates", pfx.count, 2);
-    check_number("a file", "the first", bytes_equal(pfx.certificates[0], "first certificate", 17), TRUE);
-    check_number("a file", "the second", bytes_equal(pfx.certificates[1], "second certificate", 18), TRUE);
-    check_number("a file", "the key", bytes_equal(pfx.key, "first key", 9), TRUE);
-    pfx_free(&pfx);
+    check_number("a file", "the first", der_bytes_equal(pfx.certificates[0], "first certificate", 17), TRUE);
+    check_number("a file", "the second", der_bytes_equal(pfx.certificates[1], "second certificate", 18), TRUE);
+    check_number("a file", "the key", der_bytes_equal(pfx.key, "first key", 9), TRUE);
+    ncrypt_pfx_free(&pfx);
     free(copy);
     check_number("a file", "with something behind it", is_file(file, size + 3, L"p"), TRUE);
     check_number("a file", "without a password", is_file(file, size, NULL), FALSE);

@@ -1,4 +1,5 @@
 /* Tests of the table of handles (hooks/table.c): which object a handle has, and when objects are destroyed. */
+#include "heap.h"
 #include "table.h"
 
 #include <stdlib.h>
@@ -47,7 +48,7 @@ static void test_handles(void)
     got = table_get((HANDLE)0x47, OBJECT_LINK);
     check_number("a handle with its low bits set", "found", got == thing, TRUE);
     if (got)
-        object_release(&got->object);
+        table_object_release(&got->object);
     check_number("another type", "found", table_get((HANDLE)0x44, OBJECT_SCAN) != NULL, FALSE);
     check_number("the next handle", "found", table_get((HANDLE)0x48, OBJECT_LINK) != NULL, FALSE);
     check_number("the null handle", "found", table_get(NULL, OBJECT_LINK) != NULL, FALSE);
@@ -55,7 +56,7 @@ static void test_handles(void)
     check_number("taken", "the object", table_take((HANDLE)0x46) == &thing->object, TRUE);
     check_number("taken again", "found", table_take((HANDLE)0x44) != NULL, FALSE);
     check_number("taken", "destroyed", destroyed, 0);
-    object_release(&thing->object);
+    table_object_release(&thing->object);
     check_number("taken and released", "destroyed", destroyed, 1);
 }
 
@@ -71,9 +72,9 @@ static void test_replaced(void)
     check_number("replaced and held", "destroyed", destroyed, 0);
     check_number("replaced and held", "number", held->number, 1);
     check_number("replaced", "found as what it was", table_get(handle(5), OBJECT_LINK) != NULL, FALSE);
-    object_release(&held->object);
+    table_object_release(&held->object);
     check_number("replaced and released", "destroyed", destroyed, 1);
-    object_release(table_take(handle(5)));
+    table_object_release(table_take(handle(5)));
     check_number("all gone", "destroyed", destroyed, 2);
 }
 
@@ -101,23 +102,23 @@ static void test_many(void)
 
         check_number("many", "number", thing ? thing->number : 0, i);
         if (thing)
-            object_release(&thing->object);
+            table_object_release(&thing->object);
     }
     found = (struct thing *)table_find(OBJECT_SOCKET, has_number, &number);
     check_number("found by what it is", "number", found ? found->number : 0, 4000);
     check_number("found as another type", "found", table_find(OBJECT_LINK, has_number, &number) != NULL, FALSE);
     for (int i = MANY; i >= 1; i -= 3) /* from the front, the middle and the end of a place's chain */
-        object_release(table_take(handle((unsigned long)i)));
+        table_object_release(table_take(handle((unsigned long)i)));
     for (int i = 1; i <= MANY; i++)
     {
         struct object *left = table_take(handle((unsigned long)i));
 
         check_number("many", "still there", left != NULL, i % 3 != 1);
         if (left)
-            object_release(left);
+            table_object_release(left);
     }
     check_number("many", "destroyed", destroyed, MANY - 1);
-    object_release(&found->object);
+    table_object_release(&found->object);
     check_number("many, and the one found", "destroyed", destroyed, MANY);
 }
 
