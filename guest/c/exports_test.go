@@ -1,4 +1,4 @@
-package c_test
+package c
 
 import (
 	"flag"

@@ -1,4 +1,4 @@
-package c_test
+package c
 
 import (
 	"os"
@@ -85,7 +85,7 @@ func compilerFlags() []string {
 }
 
 // sanitizingCompiler finds a compiler for this machine that has the sanitizers, or skips.
-func sanitizingCompiler(t *testing.T) string {
+func sanitizingCompiler(t testing.TB) string {
 	t.Helper()
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		t.Skip("the system calls of hooks/linux.h are those of Linux on x86-64")

@@ -191,14 +191,16 @@ static BOOL comparison(struct parser *p, enum comparison *found)
     switch (*p->at)
     {
     case '=': *found = EQUAL; break;
-    case '!': *found = UNEQUAL; break;
+    case '!':
+        if (p->at[1] != '=')
+            return refuse(p, ERROR_EVT_INVALID_QUERY), FALSE;
+        *found = UNEQUAL;
+        break;
     case '<': *found = p->at[1] == '=' ? LESS_OR_EQUAL : LESS; break;
     case '>': *found = p->at[1] == '=' ? MORE_OR_EQUAL : MORE; break;
     default: return FALSE;
     }
     p->at += *found == EQUAL || *found == LESS || *found == MORE ? 1 : 2;
-    if (*found == UNEQUAL && p->at[-1] != '=')
-        refuse(p, ERROR_EVT_INVALID_QUERY);
     return TRUE;
 }
 

@@ -162,6 +162,7 @@ static void test_queries(void)
         {"<", -1},
         {"*[System[Level=99999999999999999999999]]", -1},
         {"*[System[Level!3]]", -1},
+        {"*!", -1},
         {"*[System[timediff(@SystemTime, 3) < 1]]", -1},
         {"*[System[timediff(Level) < 1]]", -1},
         {"*]", -1},
