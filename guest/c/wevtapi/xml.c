@@ -318,6 +318,30 @@ BOOL evt_same_ascii(const WCHAR *text, size_t length, const char *name)
     return i == length && !name[i];
 }
 
+/* The same as entity for a character by its number: &#13; or &#xD; (XML 1.0, 4.1). 0 also if it has more than 16 bits. */
+static WCHAR numbered(const WCHAR **from)
+{
+    unsigned base = (*from)[2] == 'x' ? 16 : 10, value = 0;
+    const WCHAR *first = *from + (base == 16 ? 3 : 2), *at;
+
+    for (at = first; value <= 0xffff; at++)
+    {
+        unsigned letter = *at | 0x20u, digit = base;
+
+        if (*at >= '0' && *at <= '9')
+            digit = *at - '0';
+        else if (letter >= 'a' && letter <= 'f')
+            digit = letter - 'a' + 10;
+        if (digit >= base)
+            break;
+        value = value * base + digit;
+    }
+    if (at == first || *at != ';' || value > 0xffff || (value >= 0xd800 && value <= 0xdfff))
+        return 0;
+    *from = at + 1;
+    return (WCHAR)value;
+}
+
 /* Replaces an entity at *from by its character and moves behind it. 0: it is none that XML has without a definition. */
 static WCHAR entity(const WCHAR **from)
 {
@@ -327,6 +351,8 @@ static WCHAR entity(const WCHAR **from)
         char is;
     } known[] = {{"&lt;", '<'}, {"&gt;", '>'}, {"&amp;", '&'}, {"&apos;", '\''}, {"&quot;", '"'}};
 
+    if ((*from)[1] == '#')
+        return numbered(from);
     for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]); i++)
     {
         size_t length = 0;

@@ -90,6 +90,15 @@ static void test_xml(void)
     check_wide("bookmark", "channel", found, "Application");
     check_number("bookmark", "identifier", (long long)id, 77);
     evt_text_end(&text);
+    evt_bookmark_xml(&text, L"a\r'", 78);
+    check_number("bookmark", "of a name with a carriage return", evt_bookmark_parse(text.chars, found, &id), TRUE);
+    check_wide("bookmark", "a carriage return", found, "a\r'");
+    evt_text_end(&text);
+    check_number("bookmark", "with characters by number",
+                 evt_bookmark_parse(L"<Bookmark Channel='&#x41;&#98;&#xFFFF;' RecordId='1'/>", found, &id), TRUE);
+    check_wide("bookmark", "characters by number", found, "Ab\xef\xbf\xbf");
+    check_number("bookmark", "with no character",
+                 evt_bookmark_parse(L"<Bookmark Channel='&#x110000;' RecordId='1'/>", found, &id), FALSE);
     free(channel);
     free(record);
 }
