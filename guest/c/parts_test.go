@@ -16,7 +16,7 @@ var parts = map[string][]string{
 	"acl":     {"hooks/acl.c", "hooks/heap.c", "testdata/unit/acl_calls.c"},
 	"args":    {"run/args.c", "run/text.c", "-Dmemset=own_memset", "-Dmemcpy=own_memcpy"},
 	"blob":    {"ncrypt/blob.c", "common/dercode.c", "-Icommon"},
-	"drive":   {"hooks/drive.c", "hooks/path.c", "hooks/way.c", "hooks/names.c", "hooks/linktext.c", "hooks/linux.c", "hooks/heap.c", "hooks/table.c", "testdata/unit/path_calls.c"},
+	"drive":   {"hooks/drive.c", "hooks/drivename.c", "hooks/path.c", "hooks/pathbase.c", "hooks/way.c", "hooks/names.c", "hooks/linktext.c", "hooks/linux.c", "hooks/heap.c", "hooks/table.c", "testdata/unit/path_calls.c"},
 	"etw":     {"tdh/ring.c", "tdh/event.c", "-Itdh"},
 	"events":  {"wevtapi/record.c", "wevtapi/xml.c", "wevtapi/xpath.c", "wevtapi/match.c", "wevtapi/filter.c", "-Iwevtapi"},
 	"failure": {"hooks/failure.c"},
@@ -24,12 +24,12 @@ var parts = map[string][]string{
 	"httpurl": {"http/parse.c", "http/url.c", "http/cook.c", "common/ipaddress.c", "-Ihttp", "-Icommon"},
 	"mi":      {"mi/convert.c", "-Imi"},
 	"names":   {"hooks/names.c"},
-	"path":    {"hooks/path.c", "hooks/drive.c", "hooks/way.c", "hooks/names.c", "hooks/linktext.c", "hooks/linux.c", "hooks/heap.c", "hooks/table.c", "testdata/unit/path_calls.c"},
-	"pdh":     {"pdh/names.c", "pdh/defs.c", "pdh/parse.c", "pdh/disks.c", "pdh/scan.c", "pdh/figure.c", "common/nodememory.c", "-Ipdh", "-Icommon"},
+	"path":    {"hooks/path.c", "hooks/pathbase.c", "hooks/drive.c", "hooks/drivename.c", "hooks/way.c", "hooks/names.c", "hooks/linktext.c", "hooks/linux.c", "hooks/heap.c", "hooks/table.c", "testdata/unit/path_calls.c"},
+	"pdh":     {"pdh/names.c", "pdh/defs.c", "pdh/parse.c", "pdh/rows.c", "pdh/disks.c", "pdh/scan.c", "pdh/figure.c", "common/nodememory.c", "-Ipdh", "-Icommon"},
 	"pkcs12":  {"ncrypt/pkcs12.c", "common/dercode.c", "-Icommon"},
 	"sslname": {"hooks/sslname.c", "common/dercode.c", "common/ipaddress.c", "-Icommon"},
 	"table":   {"hooks/heap.c", "hooks/table.c"},
-	"way":     {"hooks/way.c", "hooks/path.c", "hooks/drive.c", "hooks/names.c", "hooks/linktext.c", "hooks/linux.c", "hooks/heap.c", "hooks/table.c", "testdata/unit/path_calls.c"},
+	"way":     {"hooks/way.c", "hooks/path.c", "hooks/pathbase.c", "hooks/drive.c", "hooks/drivename.c", "hooks/names.c", "hooks/linktext.c", "hooks/linux.c", "hooks/heap.c", "hooks/table.c", "testdata/unit/path_calls.c"},
 }
 
 // sanitizerOptions turns off the search for leaks: it needs ptrace, and the tests count the blocks themselves.

@@ -36,7 +36,7 @@ var (
 func cFolders(t *testing.T) map[string]*cFolder {
 	t.Helper()
 	texts := map[string]string{}
-	macros := map[string]map[string][]string{} // by folder and name, the names in its text
+	macros := map[string]map[string][]string{} // by where they hold (a source, a folder) and name: the names in its text
 
 	for _, path := range files(t, ".c", ".h") {
 		name, err := filepath.Rel(filepath.Join(root, "guest", "c"), path)
@@ -49,12 +49,15 @@ func cFolders(t *testing.T) map[string]*cFolder {
 		text := strings.ReplaceAll(read(t, path), cContinue, " ")
 		texts[name] = text
 
-		folder := filepath.Dir(name)
-		if macros[folder] == nil {
-			macros[folder] = map[string][]string{}
+		scope := name
+		if strings.HasSuffix(name, ".h") {
+			scope = filepath.Dir(name)
+		}
+		if macros[scope] == nil {
+			macros[scope] = map[string][]string{}
 		}
 		for _, m := range cMacro.FindAllStringSubmatch(cNoise.ReplaceAllString(text, " "), -1) {
-			macros[folder][m[1]] = append(macros[folder][m[1]], cToken.FindAllString(m[2], -1)...)
+			macros[scope][m[1]] = append(macros[scope][m[1]], cToken.FindAllString(m[2], -1)...)
 		}
 	}
 	if len(texts) < 200 {
@@ -93,9 +96,9 @@ func (f *cFolder) add(name, text string, macros map[string]map[string][]string) 
 	// A macro mentions what its text mentions.
 	for again := true; again; {
 		before := len(unit.uses)
-		for _, folder := range []string{f.name, "common"} {
+		for _, scope := range []string{name, f.name, "common"} {
 			for used := range maps.Clone(unit.uses) {
-				for _, word := range macros[folder][used] {
+				for _, word := range macros[scope][used] {
 					unit.uses[word] = true
 				}
 			}
@@ -175,7 +178,8 @@ func (u *cUnit) define(statement []string) {
 			next = statement[i+1]
 		}
 		switch {
-		case token == strings.ToUpper(token), names == 1, slices.Contains([]string{"struct", "enum", "union"}, statement[i-1]):
+		case token == strings.ToUpper(token), names == 1:
+		case slices.Contains([]string{"struct", "enum", "union"}, statement[i-1]):
 		case next == "(":
 			u.defines[token] = true
 			return

@@ -13,6 +13,9 @@
 /* Opens the folder that is a drive ('c') as a place only (O_PATH); negative if there is none. */
 int drive_open(char letter);
 
+/* The same for drive C:, which stays open for all. */
+int drive_hold_c(void);
+
 /* The canonical path of drive C:; returns its length or a negative error number. */
 int drive_path(char *path, ULONG size);
 

@@ -6,10 +6,9 @@
  * a known form (patch.c) or it answers as the known one does. The functions that make links of files and answers about
  * them are patched only in a Wine without links of its own; in the others Wine's own answer comes first.
  */
-#include "winsock.h"
-
 #include "ctrlexit.h"
 #include "hooks.h"
+#include "libraries.h"
 #include "path.h"
 #include "program.h"
 #include "scm.h"
@@ -105,7 +104,7 @@ BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved)
         token_start();
         stream_start();
     }
-    winsock_start(tables);
+    libraries_start(tables);
     children_start();
     return TRUE;
 }

@@ -8,8 +8,8 @@
 #include "entry.h"
 #include "heap.h"
 #include "hooks.h"
+#include "linkopen.h"
 #include "names.h"
-#include "open.h"
 #include "security.h"
 
 /* Makes a new file or folder. A link in its place is none that Linux would follow. */
@@ -38,7 +38,7 @@ static NTSTATUS open_link(HANDLE *handle, const OBJECT_ATTRIBUTES *attributes, I
                                   FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
                                   FILE_DIRECTORY_FILE | FILE_SYNCHRONOUS_IO_NONALERT | FILE_OPEN_FOR_BACKUP_INTENT);
     if (!status)
-        status = open_link_opened(*handle, place, options);
+        status = linkopen_done(*handle, place, options);
     io->Status = status;
     io->Information = FILE_OPENED;
     return status;
@@ -66,9 +66,9 @@ NTSTATUS named_create(HANDLE *handle, ACCESS_MASK access, const OBJECT_ATTRIBUTE
         status = makes(disposition) ? make(&place, file_attributes, options) : STATUS_OBJECT_NAME_NOT_FOUND;
         made = !status;
     }
-    else if (!status && link && link_opens(disposition) && entry_read(place.dir, place.name, &entry))
+    else if (!status && link && linkopen_has(disposition) && entry_read(place.dir, place.name, &entry))
     {
-        if (!(status = open_link_allowed(&entry, disposition, options)))
+        if (!(status = linkopen_allowed(&entry, disposition, options)))
             status = open_link(handle, attributes, io, &place, options);
         path_place_close(&place);
         return status;

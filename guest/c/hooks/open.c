@@ -15,6 +15,7 @@
 #include "entry.h"
 #include "heap.h"
 #include "hooks.h"
+#include "linkopen.h"
 #include "named.h"
 #include "names.h"
 #include "security.h"
@@ -111,34 +112,6 @@ static NTSTATUS find_entry(const OBJECT_ATTRIBUTES *attributes, char *path, stru
     return status ? status : path_place_open(path, place);
 }
 
-NTSTATUS open_link_allowed(const struct entry *entry, ULONG disposition, ULONG options)
-{
-    if (disposition == FILE_CREATE)
-        return STATUS_OBJECT_NAME_COLLISION;
-    if ((options & FILE_NON_DIRECTORY_FILE) && (entry->attributes & FILE_ATTRIBUTE_DIRECTORY))
-        return STATUS_FILE_IS_A_DIRECTORY;
-    if ((options & FILE_DIRECTORY_FILE) && !(entry->attributes & FILE_ATTRIBUTE_DIRECTORY))
-        return STATUS_NOT_A_DIRECTORY;
-    return STATUS_SUCCESS;
-}
-
-NTSTATUS open_link_opened(HANDLE handle, struct place *place, ULONG options)
-{
-    struct link *link;
-
-    if (!entry_link_put(handle, place))
-    {
-        originals.NtClose(handle);
-        return STATUS_NO_MEMORY;
-    }
-    if ((options & FILE_DELETE_ON_CLOSE) && (link = entry_link_get(handle)))
-    {
-        link->delete_on_close = TRUE;
-        entry_link_release(link);
-    }
-    return STATUS_SUCCESS;
-}
-
 /* Opens the entry itself if it is a link or a socket file, otherwise returns NOT_OURS. */
 static NTSTATUS open_link(HANDLE *handle, const OBJECT_ATTRIBUTES *attributes, IO_STATUS_BLOCK *io, ULONG disposition,
                           ULONG options, char *path)
@@ -147,14 +120,14 @@ static NTSTATUS open_link(HANDLE *handle, const OBJECT_ATTRIBUTES *attributes, I
     struct entry entry;
     NTSTATUS status;
 
-    if (!link_opens(disposition))
+    if (!linkopen_has(disposition))
         return NOT_OURS;
     if ((status = find_entry(attributes, path, &place, &entry)))
         return status;
-    if (!(status = open_link_allowed(&entry, disposition, options)) &&
+    if (!(status = linkopen_allowed(&entry, disposition, options)) &&
         !(status = open_folder_of(handle, attributes, io)))
     {
-        status = open_link_opened(*handle, &place, options);
+        status = linkopen_done(*handle, &place, options);
         io->Status = status;
         io->Information = FILE_OPENED;
     }

@@ -14,6 +14,9 @@ BOOL path_start(void);
  */
 NTSTATUS path_of(const OBJECT_ATTRIBUTES *attributes, char *path, ULONG size);
 
+/* The same for a name that Wine can say (way.h). */
+NTSTATUS path_plain(const OBJECT_ATTRIBUTES *attributes, char *path, ULONG size);
+
 /* The same for a Win32 name, which may be relative to the current folder. */
 NTSTATUS path_of_dos(const WCHAR *name, char *path, ULONG size);
 

@@ -59,8 +59,6 @@ struct completion
     IO_STATUS_BLOCK io;
 };
 
-NTSTATUS(WINAPI *stream_control)
-(HANDLE, HANDLE, void *, void *, IO_STATUS_BLOCK *, ULONG, void *, ULONG, void *, ULONG);
 static NTSTATUS(WINAPI *original_remove)(HANDLE, ULONG_PTR *, ULONG_PTR *, IO_STATUS_BLOCK *, LARGE_INTEGER *);
 static NTSTATUS(WINAPI *original_remove_ex)(HANDLE, struct completion *, ULONG, ULONG *, LARGE_INTEGER *, BOOLEAN);
 static NTSTATUS(WINAPI *original_write)(HANDLE, HANDLE, void *, void *, IO_STATUS_BLOCK *, const void *, ULONG,
@@ -136,36 +134,6 @@ void stream_information(HANDLE handle, const void *buffer, ULONG length, ULONG c
     else if (class == CLASS_MODES && length >= sizeof(ULONG) &&
              (*(const ULONG *)buffer & FILE_SKIP_COMPLETION_PORT_ON_SUCCESS))
         add_flags(handle, STREAM_SKIP);
-}
-
-int stream_fd(struct stream *stream)
-{
-    int fd = stream->fd, size;
-    BYTE peer[128];
-
-    if (fd >= 0)
-        return fd;
-    if ((fd = path_fd_of(stream->object.handle)) < 0)
-        return fd;
-    lx3(LX_NR_fcntl, fd, LX_F_SETFD, LX_FD_CLOEXEC);
-    size = sizeof(peer);
-    if (lx3(LX_NR_getpeername, fd, peer, &size) < 0)
-    {
-        lx_close(fd);
-        return -LX_EBADF;
-    }
-    if (InterlockedCompareExchange(&stream->fd, fd, -1) != -1)
-    {
-        lx_close(fd); /* another thread was faster */
-        fd = stream->fd;
-    }
-    return fd;
-}
-
-NTSTATUS stream_pass(const struct call *call)
-{
-    return stream_control(call->handle, call->event, call->apc, call->apc_context, call->io, call->code, call->in,
-                          call->in_size, call->out, call->out_size);
 }
 
 /* Whether nothing is under way in a direction, so that a call may be served here. */

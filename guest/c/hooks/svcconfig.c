@@ -13,9 +13,10 @@
 
 #include <string.h>
 
+#include "heap.h"
 #include "patch.h"
 #include "svckey.h"
-#include "heap.h"
+#include "svcopened.h"
 
 enum /* levels of ChangeServiceConfig2, winsvc.h */
 {
@@ -26,16 +27,6 @@ enum /* levels of ChangeServiceConfig2, winsvc.h */
     LEVEL_SID = 5,
     LEVEL_PRIVILEGES = 6
 };
-
-/* An open service. */
-struct opened
-{
-    struct opened *next;
-    SC_HANDLE handle;
-    WCHAR name[SERVICE_NAME_SIZE];
-};
-
-struct service_functions svc_api;
 
 static struct
 {
@@ -52,39 +43,6 @@ static struct
     BOOL(WINAPI *ChangeServiceConfig2W)(SC_HANDLE, DWORD, void *);
 } api;
 
-static SRWLOCK lock = SRWLOCK_INIT;
-static struct opened *all;
-
-static void note(SC_HANDLE handle, const WCHAR *name)
-{
-    DWORD error = GetLastError();
-    struct opened *o;
-
-    if (!handle || !name || lstrlenW(name) >= SERVICE_NAME_SIZE || !(o = heap_alloc(sizeof(*o))))
-        return;
-    o->handle = handle;
-    lstrcpyW(o->name, name);
-    AcquireSRWLockExclusive(&lock);
-    o->next = all;
-    all = o;
-    ReleaseSRWLockExclusive(&lock);
-    SetLastError(error);
-}
-
-BOOL svc_name(SC_HANDLE handle, WCHAR *name)
-{
-    struct opened *o;
-
-    AcquireSRWLockShared(&lock);
-    for (o = all; o && o->handle != handle; o = o->next)
-    {
-    }
-    if (o)
-        lstrcpyW(name, o->name);
-    ReleaseSRWLockShared(&lock);
-    return o != NULL;
-}
-
 /* The key of an open service, or NULL. */
 static HKEY key_of(SC_HANDLE handle, REGSAM access)
 {
@@ -93,17 +51,11 @@ static HKEY key_of(SC_HANDLE handle, REGSAM access)
     return svc_name(handle, name) ? svc_key(name, access) : NULL;
 }
 
-BOOL svc_refuse(DWORD error)
-{
-    SetLastError(error);
-    return FALSE;
-}
-
 static SC_HANDLE WINAPI hook_OpenServiceW(SC_HANDLE manager, const WCHAR *name, DWORD access)
 {
     SC_HANDLE handle = api.OpenServiceW(manager, name, access);
 
-    note(handle, name);
+    svc_note(handle, name);
     return handle;
 }
 
@@ -115,23 +67,13 @@ static SC_HANDLE WINAPI hook_CreateServiceW(SC_HANDLE manager, const WCHAR *name
     SC_HANDLE handle = api.CreateServiceW(manager, name, display, access, type, start, control, path, group, tag, needs,
                                           account, password);
 
-    note(handle, name);
+    svc_note(handle, name);
     return handle;
 }
 
 static BOOL WINAPI hook_CloseServiceHandle(SC_HANDLE handle)
 {
-    struct opened **at, *found;
-
-    AcquireSRWLockExclusive(&lock);
-    for (at = &all; *at && (*at)->handle != handle; at = &(*at)->next)
-    {
-    }
-    if ((found = *at))
-        *at = found->next;
-    ReleaseSRWLockExclusive(&lock);
-    if (found)
-        heap_free(found);
+    svc_forget(handle);
     return api.CloseServiceHandle(handle);
 }
 
@@ -282,13 +224,6 @@ static BOOL WINAPI hook_ChangeServiceConfig2W(SC_HANDLE handle, DWORD level, voi
     return error ? svc_refuse(error) : TRUE;
 }
 
-DWORD svc_put_text(WCHAR **to, BYTE *at, const WCHAR *text, DWORD length)
-{
-    if (to)
-        *to = text ? memcpy(at, text, length * sizeof(WCHAR)) : NULL;
-    return text ? length * (DWORD)sizeof(WCHAR) : 0;
-}
-
 static BOOL query_failure(HKEY key, SERVICE_FAILURE_ACTIONSW *actions, DWORD size, DWORD *needed)
 {
     WCHAR *reboot = svc_value(key, L"RebootMessage", REG_SZ, NULL),
@@ -362,20 +297,11 @@ static BOOL WINAPI hook_QueryServiceConfig2W(SC_HANDLE handle, DWORD level, BYTE
     return done;
 }
 
-/* The functions that need nothing of ours. FALSE: this is a newer Wine, or somebody else has patched them. */
-static BOOL find_functions(HMODULE sechost)
-{
-#define FIND(name) ((svc_api.name = (void *)GetProcAddress(sechost, #name)) != NULL)
-    return FIND(OpenSCManagerW) && FIND(OpenServiceW) && FIND(CloseServiceHandle) && FIND(QueryServiceStatus) &&
-           FIND(EnumServicesStatusExW);
-#undef FIND
-}
-
 void svcconfig_start(HMODULE sechost)
 {
 #define PATCH(name) patch_function(sechost, #name, hook_##name, (void **)&api.name)
     /* The others rest on the first ones. */
-    if (api.OpenServiceW || !find_functions(sechost) || !PATCH(OpenServiceW) || !PATCH(CreateServiceW) ||
+    if (api.OpenServiceW || !svc_find_functions(sechost) || !PATCH(OpenServiceW) || !PATCH(CreateServiceW) ||
         !PATCH(CloseServiceHandle) || !PATCH(QueryServiceConfigW))
         return;
     PATCH(ChangeServiceConfigW);

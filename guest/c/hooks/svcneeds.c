@@ -9,9 +9,10 @@
 
 #include <string.h>
 
+#include "heap.h"
 #include "patch.h"
 #include "svckey.h"
-#include "heap.h"
+#include "svcopened.h"
 
 enum
 {

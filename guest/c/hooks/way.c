@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "drive.h"
-#include "names.h"
 #include "heap.h"
+#include "names.h"
 
 static const WCHAR linux_head[] = L"\\??\\unix\\";
 static const WCHAR process_head[] = L"\\??\\unix\\proc\\";
@@ -44,7 +44,7 @@ static int way_begins(const OBJECT_ATTRIBUTES *attributes, ULONG *at)
         return -LX_ENOSPC;
     before.Length = (USHORT)(*at * sizeof(WCHAR));
     of_folder.ObjectName = &before;
-    dir = path_of(&of_folder, path, LINUX_PATH_MAX) ? -LX_ENOENT : drive_place(LX_AT_FDCWD, path, LX_O_DIRECTORY, 0);
+    dir = path_plain(&of_folder, path, LINUX_PATH_MAX) ? -LX_ENOENT : drive_place(LX_AT_FDCWD, path, LX_O_DIRECTORY, 0);
     heap_free(path);
     return dir;
 }

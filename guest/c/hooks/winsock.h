@@ -1,4 +1,4 @@
-/* The hooks of ws2_32.dll and of other libraries of the network, set when a program loads them. */
+/* The hooks of ws2_32.dll and of other libraries, which libraries.c sets when a program loads them. */
 #ifndef MULLION_WINSOCK_H
 #define MULLION_WINSOCK_H
 
@@ -25,9 +25,6 @@ extern struct socket_originals
     void(WINAPI *WSASetLastError)(int);
     int(WINAPI *closesocket)(SOCKET);
 } winsock;
-
-/* Patches ws2_32.dll when it is loaded, or at once if it is loaded already; with_unix: AF_UNIX too. */
-void winsock_start(BOOL with_unix);
 
 /* udpreset.c: answers SIO_UDP_NETRESET; FALSE for another code. */
 BOOL udp_reset(DWORD code, const void *in, DWORD in_size, DWORD *returned);

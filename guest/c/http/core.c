@@ -1,137 +1,22 @@
+/* What programs ask for, and what follows when they are gone. */
 #include "core.h"
 
 #include <http.h>
 #include <string.h>
 
-struct link http_queues, http_connections, http_urls;
-
-static CRITICAL_SECTION section;
-static struct operation *finished, **last_finished = &finished;
-
-void http_link_init(struct link *head)
-{
-    head->next = head->previous = head;
-}
-
-void http_link_add(struct link *head, struct link *element)
-{
-    element->next = head;
-    element->previous = head->previous;
-    head->previous->next = element;
-    head->previous = element;
-}
-
-void http_link_remove(struct link *element)
-{
-    if (!element->next)
-        return;
-    element->previous->next = element->next;
-    element->next->previous = element->previous;
-    element->next = element->previous = NULL;
-}
-
-void http_lock(void)
-{
-    EnterCriticalSection(&section);
-}
-
-void http_unlock(void)
-{
-    struct operation *op = finished, *next;
-
-    finished = NULL;
-    last_finished = &finished;
-    LeaveCriticalSection(&section);
-    for (; op; op = next)
-    {
-        next = op->next;
-        http_irp_complete(op);
-    }
-}
-
-static void put_aside(struct operation *op)
-{
-    op->next = NULL;
-    *last_finished = op;
-    last_finished = &op->next;
-}
-
-void http_finish(struct operation *op, int result, uint64_t length)
-{
-    op->list = NULL;
-    op->block = NULL;
-    op->result = result;
-    op->length = length;
-    if (http_irp_claim(op))
-        put_aside(op);
-    else
-        op->yielded = 1;
-}
-
-void http_append(struct operation **list, struct operation *op)
-{
-    op->list = list;
-    op->next = NULL;
-    while (*list)
-        list = &(*list)->next;
-    *list = op;
-}
-
-struct operation *http_take(struct operation **list)
-{
-    struct operation *op = *list;
-
-    if (op)
-    {
-        *list = op->next;
-        op->list = NULL;
-    }
-    return op;
-}
-
-void http_finish_all(struct operation **list, int result)
-{
-    struct operation *op;
-
-    while ((op = http_take(list)))
-        http_finish(op, result, 0);
-}
-
-void http_cancel(struct operation *op)
+static void tick(void)
 {
     http_lock();
-    if (!op->yielded)
-    {
-        if (op->list)
-            for (struct operation **at = op->list; *at; at = &(*at)->next)
-                if (*at == op)
-                {
-                    *at = op->next;
-                    break;
-                }
-        if (op->block)
-            op->block->op = NULL; /* what it was to send is sent */
-        op->result = CANCELLED;
-        op->length = 0;
-    }
-    put_aside(op);
+    http_connections_tick();
+    http_listen_retry();
     http_unlock();
-}
-
-uint64_t http_new_id(void)
-{
-    static uint64_t last;
-
-    return ++last | 0xfb00000000000000;
+    http_irp_tick();
 }
 
 int http_start(void)
 {
-    InitializeCriticalSection(&section);
-    http_link_init(&http_queues);
-    http_link_init(&http_connections);
-    http_link_init(&http_urls);
-    return http_net_start();
+    http_operations_start();
+    return http_net_start(tick);
 }
 
 struct file *http_open(void)
@@ -160,13 +45,48 @@ static void cancel_of(struct operation **at, const struct file *file)
     }
 }
 
+/* The requests of a queue that goes: those that nobody has are refused, the others' connections end. */
+static void close_queue(struct queue *queue)
+{
+    http_finish_all(&queue->receivers, CANCELLED);
+    for (struct link *at = http_urls.next, *next; at != &http_urls; at = next)
+    {
+        struct url *url = CONTAINING_RECORD(at, struct url, all);
+
+        next = at->next;
+        if (!url->group && url->queue == queue)
+            http_url_free(url);
+        else if (url->group && url->group->queue == queue)
+            url->group->queue = NULL;
+    }
+    for (struct link *at = http_connections.next, *next; at != &http_connections; at = next)
+    {
+        struct connection *c = CONTAINING_RECORD(at, struct connection, all);
+
+        next = at->next;
+        if (c->queue != queue)
+            continue;
+        if (c->state == STATE_QUEUED)
+        {
+            http_link_remove(&c->waiting);
+            http_connection_refuse(c, 503, "The service is unavailable.");
+        }
+        else if (c->state == STATE_TAKEN)
+            http_connection_abort(c);
+        c->queue = NULL;
+    }
+    queue->file->queue = NULL;
+    http_link_remove(&queue->all);
+    http_memory_free(queue);
+}
+
 void http_close(struct file *file)
 {
     http_lock();
     while (file->groups.next != &file->groups)
         http_group_close(file, CONTAINING_RECORD(file->groups.next, struct group, of_file)->id);
     if (file->queue)
-        http_queue_close(file->queue);
+        close_queue(file->queue);
     for (struct link *at = http_connections.next; at != &http_connections; at = at->next)
         cancel_of(&CONTAINING_RECORD(at, struct connection, all)->waiters, file);
     http_unlock();

@@ -1,6 +1,9 @@
 /*
  * The driver's objects. All of them are under one lock. Operations that are to be answered are put aside under it
- * (finish) and answered when it is left.
+ * (http_finish) and answered when it is left.
+ *
+ * The files stand one on another, in the order of their functions below, and core.c on all of them. None calls what
+ * stands above it; what is below tells what is above that something has happened by a function that it was given.
  */
 #ifndef MULLION_HTTP_CORE_H
 #define MULLION_HTTP_CORE_H
@@ -124,6 +127,8 @@ struct connection
     bool receiving, sending;
     bool ended; /* the other end has closed its half, or is gone */
     struct io receive, send;
+    void (*come)(struct connection *c);     /* more has been received, or the other end has ended */
+    void (*answered)(struct connection *c); /* the last part of the response is sent */
     uint8_t *in;
     uint32_t in_size, in_start,
         in_length; /* what was received and not read yet; what is being received goes behind it */
@@ -146,6 +151,8 @@ struct connection
 
 extern struct link http_queues, http_connections, http_urls;
 
+/* operation.c */
+void http_operations_start(void);
 void http_lock(void);
 void http_unlock(void); /* and answers what was finished */
 /* Takes an operation's result. It must have left the list that it waited in. */
@@ -155,50 +162,34 @@ void http_append(struct operation **list, struct operation *op);
 struct operation *http_take(struct operation **list);
 uint64_t http_new_id(void);
 
-/* queue.c, group.c */
-int http_queue_new(struct file *file, uint32_t version);
-void http_queue_close(struct queue *queue);
-struct queue *http_queue_find(uint64_t id);
-int http_queue_property(struct queue *queue, struct http_property *property, bool set);
-void http_queue_shut(struct queue *queue);
-void http_queue_deliver(struct queue *queue);
-/* Takes the connection's request, or returns the status with which it is to be refused. */
-int http_queue_request(struct connection *c);
-int http_group_new(struct file *file, uint64_t *id);
-int http_group_close(struct file *file, uint64_t id);
-int http_group_property(struct file *file, struct http_property *property, bool set);
-int http_url_add(struct file *file, const struct http_url *in);
-int http_url_remove(struct file *file, const struct http_url *in);
-void http_url_free(struct url *url);
-/* Finds who takes the request: 0, or the status with which it is refused. */
-int http_url_find(struct connection *c);
-
-/* listen.c, net.c */
-int http_net_start(void);
+/* net.c: every_tick is called now and then, without the lock. */
+int http_net_start(void (*every_tick)(void));
 int http_net_add(SOCKET socket);
-int http_listen_on(uint16_t port, struct listener **listener);
-void http_listen_release(struct listener *listener);
-void http_listen_retry(void);
 
-/* connection.c, transfer.c */
-void http_connection_new(SOCKET socket, uint16_t port, const SOCKADDR *local, const SOCKADDR *remote);
+/* block.c */
+struct block *http_block_new(uint32_t size);
+void http_block_end(struct connection *c, int result);  /* takes the first one away */
+void http_block_drop(struct connection *c, int result); /* those that are to be sent */
+
+/* connection.c: it begins with no request, and is not served yet (serve.c); NULL: there is no memory, or no place. */
+struct connection *http_connection_new(SOCKET socket, uint16_t port, const SOCKADDR *local, const SOCKADDR *remote);
 struct connection *http_connection_find(uint64_t id);
 struct connection *http_request_find(uint64_t id);
-void http_connection_go_on(struct connection *c);
+/* Gives its request a number, and forgets the request: the number is no longer good for anything. */
+void http_connection_number(struct connection *c);
+void http_connection_forget(struct connection *c);
 /* Sets the time by which it must have got further. */
 void http_connection_time(struct connection *c, enum http_time time);
-/* Ends it at once; the other end finds it reset. */
+/* Ends it at once; after abort the other end finds it reset. It stays until it has no io. */
+void http_connection_close(struct connection *c);
 void http_connection_abort(struct connection *c);
-void http_connection_refuse(struct connection *c, int status, const char *why);
-void http_connection_answered(struct connection *c); /* the last part of the response is sent */
-void http_connection_close_port(uint16_t port);
-void http_connections_tick(void);
+void http_connection_free(struct connection *c);
+
+/* transfer.c */
 bool http_transfer_reserve(struct connection *c, uint32_t size);
 void http_transfer_consume(struct connection *c, size_t n); /* takes n bytes off what was received */
 void http_transfer_receive(struct connection *c);
 void http_transfer_send(struct connection *c, struct block *block);
-void http_transfer_drop(struct connection *c, int result); /* what is to be sent */
-struct block *http_block_new(uint32_t size);
 void http_received(struct io *io, DWORD bytes, bool failed);
 void http_sent(struct io *io, DWORD bytes, bool failed);
 
@@ -207,5 +198,37 @@ void http_deliver(struct connection *c, struct operation *op);
 void http_respond(struct file *file, struct operation *op);
 void http_read_bodies(struct connection *c);
 uint32_t http_write_date(char *out);
+
+/* queue.c */
+int http_queue_new(struct file *file, uint32_t version);
+struct queue *http_queue_find(uint64_t id);
+int http_queue_property(struct queue *queue, struct http_property *property, bool set);
+void http_queue_shut(struct queue *queue);
+void http_queue_deliver(struct queue *queue);
+/* Takes the connection's request, or returns the status with which it is to be refused. */
+int http_queue_request(struct connection *c);
+
+/* route.c: finds who takes the request: 0, or the status with which it is refused. */
+int http_url_find(struct connection *c);
+
+/* serve.c */
+void http_serve(SOCKET socket, uint16_t port, const SOCKADDR *local, const SOCKADDR *remote);
+void http_connection_go_on(struct connection *c);
+void http_connection_refuse(struct connection *c, int status, const char *why);
+void http_connection_close_port(uint16_t port);
+void http_connections_tick(void);
+
+/* listen.c */
+int http_listen_on(uint16_t port, struct listener **listener);
+void http_listen_release(struct listener *listener);
+void http_listen_retry(void);
+
+/* group.c */
+int http_group_new(struct file *file, uint64_t *id);
+int http_group_close(struct file *file, uint64_t id);
+int http_group_property(struct file *file, struct http_property *property, bool set);
+int http_url_add(struct file *file, const struct http_url *in);
+int http_url_remove(struct file *file, const struct http_url *in);
+void http_url_free(struct url *url);
 
 #endif

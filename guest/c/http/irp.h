@@ -1,6 +1,6 @@
 /*
- * The border between the driver's two worlds: driver.c speaks of IRPs with the I/O manager, everything else is a
- * program on Winsock and knows them as operations.
+ * The border between the driver's two worlds: driver.c and irp.c speak of IRPs with the I/O manager, everything else is
+ * a program on Winsock and knows them as operations.
  */
 #ifndef MULLION_HTTP_IRP_H
 #define MULLION_HTTP_IRP_H
@@ -62,6 +62,8 @@ void http_cancel(struct operation *op);
 /* Keeps an operation from being cancelled; 0: http_cancel is on its way for it. */
 int http_irp_claim(struct operation *op);
 
+/* Answers an IRP that is no operation. */
+void http_irp_answer(void *request, int status, uint64_t length);
 /* Answers an operation and frees it. It must be in no list, and the lock not held. */
 void http_irp_complete(struct operation *op);
 /* To be called now and then, without the lock. */

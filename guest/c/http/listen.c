@@ -53,7 +53,7 @@ static void accepted(struct io *io, DWORD bytes, bool failed)
                    sizeof(listener->socket));
         GetAcceptExSockaddrs(listener->addresses, 0, sizeof(listener->addresses) / 2, sizeof(listener->addresses) / 2,
                              &local, &local_length, &remote, &remote_length);
-        http_connection_new(listener->accepted, listener->port, local, remote);
+        http_serve(listener->accepted, listener->port, local, remote);
     }
     else if (listener->accepted != INVALID_SOCKET)
         closesocket(listener->accepted);

@@ -8,6 +8,7 @@ enum
 };
 
 static HANDLE port;
+static void (*on_tick)(void);
 
 static DWORD WINAPI work(void *unused)
 {
@@ -37,20 +38,18 @@ static DWORD WINAPI tick(void *unused)
     for (;;)
     {
         Sleep(TICK_MS);
-        http_lock();
-        http_connections_tick();
-        http_unlock();
-        http_irp_tick();
+        on_tick();
     }
     return 0;
 }
 
-int http_net_start(void)
+int http_net_start(void (*every_tick)(void))
 {
     WSADATA data;
 
     if (WSAStartup(MAKEWORD(2, 2), &data))
         return NOT_SUPPORTED;
+    on_tick = every_tick;
     port = CreateIoCompletionPort(INVALID_HANDLE_VALUE, NULL, 0, 0);
     if (!port)
         return NO_MEMORY;

@@ -90,38 +90,3 @@ void http_queue_deliver(struct queue *queue)
         http_deliver(c, http_take(&queue->receivers));
     }
 }
-
-/* The requests of a queue that goes: those that nobody has are refused, the others' connections end. */
-void http_queue_close(struct queue *queue)
-{
-    http_finish_all(&queue->receivers, CANCELLED);
-    for (struct link *at = http_urls.next, *next; at != &http_urls; at = next)
-    {
-        struct url *url = CONTAINING_RECORD(at, struct url, all);
-
-        next = at->next;
-        if (!url->group && url->queue == queue)
-            http_url_free(url);
-        else if (url->group && url->group->queue == queue)
-            url->group->queue = NULL;
-    }
-    for (struct link *at = http_connections.next, *next; at != &http_connections; at = next)
-    {
-        struct connection *c = CONTAINING_RECORD(at, struct connection, all);
-
-        next = at->next;
-        if (c->queue != queue)
-            continue;
-        if (c->state == STATE_QUEUED)
-        {
-            http_link_remove(&c->waiting);
-            http_connection_refuse(c, 503, "The service is unavailable.");
-        }
-        else if (c->state == STATE_TAKEN)
-            http_connection_abort(c);
-        c->queue = NULL;
-    }
-    queue->file->queue = NULL;
-    http_link_remove(&queue->all);
-    http_memory_free(queue);
-}

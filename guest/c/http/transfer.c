@@ -87,22 +87,10 @@ void http_received(struct io *io, DWORD bytes, bool failed)
         {
             c->ended = !bytes;
             c->in_length += bytes;
-            http_connection_go_on(c);
+            c->come(c);
         }
     }
     http_unlock();
-}
-
-struct block *http_block_new(uint32_t size)
-{
-    struct block *block = http_memory_grow(NULL, sizeof(*block) + size);
-
-    if (block)
-    {
-        memset(block, 0, sizeof(*block));
-        block->size = size;
-    }
-    return block;
 }
 
 static void send_slice(struct connection *c)
@@ -122,17 +110,6 @@ static void send_slice(struct connection *c)
     }
 }
 
-/* Takes the first block away. */
-static void block_end(struct connection *c, int result)
-{
-    struct block *block = c->blocks;
-
-    c->blocks = block->next;
-    if (block->op)
-        http_finish(block->op, result, result ? 0 : block->told);
-    http_memory_free(block);
-}
-
 /* Begins with the next block, after those that have nothing to send. */
 static void send_next(struct connection *c)
 {
@@ -145,9 +122,9 @@ static void send_next(struct connection *c)
             send_slice(c);
             continue;
         }
-        block_end(c, DONE);
+        http_block_end(c, DONE);
         if (last)
-            http_connection_answered(c);
+            c->answered(c);
     }
 }
 
@@ -161,12 +138,6 @@ void http_transfer_send(struct connection *c, struct block *block)
     send_next(c);
 }
 
-void http_transfer_drop(struct connection *c, int result)
-{
-    while (c->blocks && !c->sending)
-        block_end(c, result);
-}
-
 void http_sent(struct io *io, DWORD bytes, bool failed)
 {
     struct connection *c = CONTAINING_RECORD(io, struct connection, send);
@@ -177,7 +148,7 @@ void http_sent(struct io *io, DWORD bytes, bool failed)
     if (failed)
         http_connection_abort(c);
     if (c->state == STATE_CLOSED)
-        http_transfer_drop(c, NO_CONNECTION);
+        http_block_drop(c, NO_CONNECTION);
     else
         send_next(c);
     http_unlock();

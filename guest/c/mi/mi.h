@@ -126,7 +126,7 @@ struct mi_callbacks
     void *streamed_parameter_result;
 };
 
-/* Every function of a table that nothing here implements. */
+/* refuse.c: every function of a table that nothing here implements. */
 MI_Result WINAPI mi_not_supported(void);
 
 /* convert.c */
@@ -164,12 +164,16 @@ MI_Result mi_start_query(struct mi_handle *operation, const struct mi_handle *se
 /* Starts an operation whose only result is this one. */
 MI_Result mi_start_ended(struct mi_handle *operation, const struct mi_handle *session, enum mi_kind kind,
                          MI_Result result, const struct mi_callbacks *callbacks);
-/* What the thread has found. FALSE if nobody wants more. */
-BOOL mi_deliver(struct mi_operation *operation, struct mi_instance *instance);
-const WCHAR *mi_operation_space(const struct mi_operation *operation);
-const WCHAR *mi_operation_query(const struct mi_operation *operation);
 
-/* query.c: carries out an operation's query, and delivers its instances. */
-HRESULT mi_run_query(struct mi_operation *operation);
+/* A query, and who takes what it finds: FALSE if nobody wants more. */
+struct mi_query
+{
+    const WCHAR *space, *text;
+    BOOL (*deliver)(struct mi_operation *operation, struct mi_instance *instance);
+    struct mi_operation *operation;
+};
+
+/* query.c: carries out a query, and delivers its instances. */
+HRESULT mi_run_query(const struct mi_query *query);
 
 #endif

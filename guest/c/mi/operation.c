@@ -39,16 +39,6 @@ struct mi_operation
     WCHAR error[ERROR_CHARS]; /* empty if there is none */
 };
 
-const WCHAR *mi_operation_space(const struct mi_operation *operation)
-{
-    return operation->space;
-}
-
-const WCHAR *mi_operation_query(const struct mi_operation *operation)
-{
-    return operation->query;
-}
-
 static void release(struct mi_operation *operation)
 {
     if (InterlockedDecrement(&operation->references))
@@ -82,7 +72,8 @@ static MI_Result WINAPI acknowledge(struct mi_handle *operation)
     return MI_RESULT_OK;
 }
 
-BOOL mi_deliver(struct mi_operation *operation, struct mi_instance *instance)
+/* Takes what the thread has found. */
+static BOOL deliver(struct mi_operation *operation, struct mi_instance *instance)
 {
     struct waiting *waiting;
 
@@ -148,7 +139,8 @@ static DWORD WINAPI run(void *argument)
     operation->thread = GetCurrentThreadId();
     if (operation->query)
     {
-        HRESULT error = mi_run_query(operation);
+        const struct mi_query query = {operation->space, operation->query, deliver, operation};
+        HRESULT error = mi_run_query(&query);
 
         operation->result = mi_result_of(error);
         if (FAILED(error))

@@ -162,7 +162,7 @@ static struct mi_instance *make_instance(IWbemClassObject *object, const WCHAR *
 }
 
 /* Hands out what an enumeration has, until there is no more or nobody wants more, and counts it. */
-static HRESULT deliver_all(IEnumWbemClassObject *objects, struct mi_operation *operation, int *count)
+static HRESULT deliver_all(IEnumWbemClassObject *objects, const struct mi_query *query, int *count)
 {
     BOOL wanted = TRUE;
 
@@ -175,11 +175,11 @@ static HRESULT deliver_all(IEnumWbemClassObject *objects, struct mi_operation *o
 
         if (FAILED(error) || !got)
             return FAILED(error) ? error : S_OK;
-        instance = make_instance(object, mi_operation_space(operation));
+        instance = make_instance(object, query->space);
         IWbemClassObject_Release(object);
         if (!instance)
             return E_OUTOFMEMORY;
-        wanted = mi_deliver(operation, instance);
+        wanted = query->deliver(query->operation, instance);
     }
     return S_OK;
 }
@@ -203,28 +203,28 @@ static HRESULT check_class(IWbemServices *services, const WCHAR *query)
     return FAILED(error) ? (HRESULT)WBEM_E_INVALID_CLASS : S_OK;
 }
 
-HRESULT mi_run_query(struct mi_operation *operation)
+HRESULT mi_run_query(const struct mi_query *query)
 {
     HRESULT apartment = CoInitializeEx(NULL, COINIT_MULTITHREADED), error;
-    BSTR language = SysAllocString(L"WQL"), query = SysAllocString(mi_operation_query(operation));
+    BSTR language = SysAllocString(L"WQL"), text = SysAllocString(query->text);
     IEnumWbemClassObject *objects = NULL;
     IWbemServices *services = NULL;
     int count = 0;
 
-    error = language && query ? open_namespace(mi_operation_space(operation), &services) : E_OUTOFMEMORY;
+    error = language && text ? open_namespace(query->space, &services) : E_OUTOFMEMORY;
     if (SUCCEEDED(error))
-        error = IWbemServices_ExecQuery(services, language, query,
-                                        WBEM_FLAG_FORWARD_ONLY | WBEM_FLAG_RETURN_IMMEDIATELY, NULL, &objects);
+        error = IWbemServices_ExecQuery(services, language, text, WBEM_FLAG_FORWARD_ONLY | WBEM_FLAG_RETURN_IMMEDIATELY,
+                                        NULL, &objects);
     if (SUCCEEDED(error))
-        error = deliver_all(objects, operation, &count);
+        error = deliver_all(objects, query, &count);
     if (SUCCEEDED(error) && !count)
-        error = check_class(services, mi_operation_query(operation));
+        error = check_class(services, query->text);
     if (objects)
         IEnumWbemClassObject_Release(objects);
     if (services)
         IWbemServices_Release(services);
     SysFreeString(language);
-    SysFreeString(query);
+    SysFreeString(text);
     if (SUCCEEDED(apartment))
         CoUninitialize();
     return error;

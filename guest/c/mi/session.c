@@ -10,11 +10,6 @@ enum
     CLASS_CHARS = 256
 };
 
-MI_Result WINAPI mi_not_supported(void)
-{
-    return MI_RESULT_NOT_SUPPORTED;
-}
-
 static MI_Result WINAPI session_close(struct mi_handle *session, void *context, void(WINAPI *completed)(void *context))
 {
     if (!session)

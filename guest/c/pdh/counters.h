@@ -125,9 +125,12 @@ const struct counter_def *pdh_find_counter(const WCHAR *object, const WCHAR *cou
 const struct object_def *pdh_object_at(int index);
 const struct counter_def *pdh_counter_at(int index);
 
-/* parse.c: rows from the texts of /proc, each of which may be NULL. */
+/* rows.c: a row is NULL if there was no memory for it. */
 struct row *pdh_add_row(struct table *table, const WCHAR *name);
 void pdh_set_field(struct row *row, int field, LONGLONG value);
+void pdh_add_to(struct row *row, int field, LONGLONG value);
+
+/* parse.c: rows from the texts of /proc, each of which may be NULL. */
 struct processor_texts
 {
     const char *stat, *interrupts, *softirqs, *cpuinfo;

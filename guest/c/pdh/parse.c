@@ -14,36 +14,6 @@ enum
     NET_COLUMNS = 16,
 };
 
-struct row *pdh_add_row(struct table *table, const WCHAR *name)
-{
-    struct row *row;
-
-    if (table->count == table->room)
-    {
-        int room = table->room ? table->room * 2 : 16;
-        struct row *more = realloc(table->rows, (size_t)room * sizeof(*more));
-
-        if (!more)
-            return NULL;
-        table->rows = more;
-        table->room = room;
-    }
-    row = &table->rows[table->count++];
-    row->have = 0;
-    for (int i = 0; i < FIELDS_MAX; i++)
-        row->value[i] = 0;
-    pdh_copy_name(row->name, name, NAME_MAX_CHARS);
-    return row;
-}
-
-void pdh_set_field(struct row *row, int field, LONGLONG value)
-{
-    if (!row)
-        return; /* no memory: the instance is left out */
-    row->have |= 1u << field;
-    row->value[field] = value;
-}
-
 /* The number after the word that begins a line. FALSE if there is no such line. */
 static BOOL number_after(const char *text, const char *word, LONGLONG *number)
 {

@@ -1,4 +1,4 @@
-/* Reading texts, and adding up what is in them. */
+/* Reading texts. */
 #include "scan.h"
 
 const char *pdh_next_line(const char *line)
@@ -41,10 +41,4 @@ BOOL pdh_take_number(const char **at, LONGLONG *number)
     *number = minus ? -(LONGLONG)value : (LONGLONG)value;
     *at = from;
     return TRUE;
-}
-
-void pdh_add_to(struct row *row, int field, LONGLONG value)
-{
-    if (row)
-        pdh_set_field(row, field, row->value[field] + value);
 }

@@ -9,7 +9,4 @@ const char *pdh_skip_blanks(const char *at);
 const char *pdh_after(const char *line, const char *word);
 BOOL pdh_take_number(const char **at, LONGLONG *number);
 
-/* Adds to a field of a row, which may be NULL. */
-void pdh_add_to(struct row *row, int field, LONGLONG value);
-
 #endif

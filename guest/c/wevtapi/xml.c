@@ -318,7 +318,9 @@ BOOL evt_same_ascii(const WCHAR *text, size_t length, const char *name)
     return i == length && !name[i];
 }
 
-/* The same as entity for a character by its number: &#13; or &#xD; (XML 1.0, 4.1). 0 also if it has more than 16 bits. */
+/*
+ * The same as entity for a character by its number: &#13; or &#xD; (XML 1.0, 4.1). 0 also if it has more than 16 bits.
+ */
 static WCHAR numbered(const WCHAR **from)
 {
     unsigned base = (*from)[2] == 'x' ? 16 : 10, value = 0;
