@@ -40,11 +40,115 @@ DWORD WINAPI MullionHookVersion(void)
     return 1;
 }
 
+/* Where a part is started. */
+enum
+{
+    SERVICES_EXE = 1, /* in the service control manager: the other parts would wait for what it provides */
+    PROGRAMS = 2,     /* in all others */
+    NO_LINKS = 4      /* in those, if this Wine has no links of its own */
+};
+
+enum
+{
+    PATH,
+    SCM,
+    INFO,
+    SETINFO,
+    REPARSE,
+    READDIR,
+    SECURITY,
+    OPEN,
+    SERVICES,
+    VOLUME,
+    MESSAGE,
+    PIPE,
+    STDHANDLE,
+    BARRIER,
+    NUMA,
+    TOPOLOGY,
+    SESSION,
+    MACHINEKEY,
+    JOB,
+    PRIORITY,
+    BACKUP,
+    PLACEHOLDER,
+    ETW,
+    TOKEN,
+    STREAM,
+    LIBRARIES,
+    CHILDREN,
+    PARTS
+};
+
+#define BIT(part) (1u << (part))
+
+/* The parts that work. */
+static UINT32 working;
+
+static void start_libraries(void)
+{
+    libraries_start((working & BIT(INFO)) != 0);
+}
+
+/*
+ * The parts, in the order in which they are started. Those with a table of handles must see handles closed, which is
+ * INFO's; those that answer by name need Wine's translation of names, which is PATH's.
+ */
+static const struct part
+{
+    unsigned where;
+    void (*start)(void);
+    BOOL (*try)(void); /* in place of start; FALSE: it does not work here */
+    UINT32 needs;      /* parts that work, or it is left out */
+    UINT32 after;      /* parts that have had their turn, whether they work or not */
+    UINT32 instead;    /* of parts: if they work, it is left out */
+} parts[PARTS] = {
+    /* clang-format off */
+    [PATH]        = {SERVICES_EXE | PROGRAMS, .try = path_start},
+    [SCM]         = {SERVICES_EXE, scm_start, .needs = BIT(PATH)},
+    [INFO]        = {PROGRAMS, .try = info_start, .needs = BIT(PATH)},
+    [SETINFO]     = {NO_LINKS, setinfo_start, .needs = BIT(INFO)},
+    [REPARSE]     = {NO_LINKS, reparse_start, .needs = BIT(INFO)},
+    [READDIR]     = {NO_LINKS, readdir_start, .needs = BIT(INFO)},
+    [SECURITY]    = {NO_LINKS, security_start, .needs = BIT(INFO)},
+    [OPEN]        = {NO_LINKS, open_start, .needs = BIT(INFO)},
+    [SERVICES]    = {PROGRAMS, services_start, .instead = BIT(OPEN)},
+    [VOLUME]      = {PROGRAMS, volume_start, .needs = BIT(PATH)},
+    [MESSAGE]     = {PROGRAMS, message_start},
+    [PIPE]        = {PROGRAMS, pipe_start},
+    [STDHANDLE]   = {PROGRAMS, stdhandle_start, .needs = BIT(PATH), .after = BIT(SETINFO) | BIT(REPARSE)}, /* ask it */
+    [BARRIER]     = {PROGRAMS, barrier_start},
+    [NUMA]        = {PROGRAMS, numa_start},
+    [TOPOLOGY]    = {PROGRAMS, topology_start, .needs = BIT(PATH)},
+    [SESSION]     = {PROGRAMS, session_start, .needs = BIT(PATH)},
+    [MACHINEKEY]  = {PROGRAMS, machinekey_start, .needs = BIT(PATH), .after = BIT(SESSION)}, /* which opens a key */
+    [JOB]         = {PROGRAMS, job_start},
+    [PRIORITY]    = {PROGRAMS, priority_start},
+    [BACKUP]      = {PROGRAMS, backup_start},
+    [PLACEHOLDER] = {PROGRAMS, placeholder_start},
+    [ETW]         = {PROGRAMS, etw_start},
+    [TOKEN]       = {PROGRAMS, token_start, .needs = BIT(INFO)},
+    [STREAM]      = {PROGRAMS, stream_start, .needs = BIT(INFO)},
+    [LIBRARIES]   = {PROGRAMS, start_libraries, .after = BIT(INFO)},
+    [CHILDREN]    = {SERVICES_EXE | PROGRAMS, children_start},
+    /* clang-format on */
+};
+
+/* Whether the part is started, and works. */
+static BOOL begin(const struct part *part, unsigned where)
+{
+    if (!(part->where & where) || (part->needs & ~working) || (part->instead & working))
+        return FALSE;
+    if (part->try)
+        return part->try();
+    part->start();
+    return TRUE;
+}
+
 BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved)
 {
-    unsigned version;
+    unsigned version, where = PROGRAMS;
     HMODULE self;
-    BOOL path, tables;
 
     (void)reserved;
     if (reason != DLL_PROCESS_ATTACH)
@@ -57,54 +161,12 @@ BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved)
         return TRUE;
     ctrl_exit_code(GetCurrentProcess());
     originals_find();
-    if (program_is(L"services.exe")) /* the other parts would wait for what it provides */
-    {
-        if (path_start())
-            scm_start();
-        children_start();
-        return TRUE;
-    }
-    /*
-     * Parts with a table of handles must see handles closed; parts that answer by name need Wine's translation of
-     * names.
-     */
-    path = path_start();
-    tables = path && info_start();
-    if (tables && version < WINE_WITH_LINKS)
-    {
-        setinfo_start();
-        reparse_start();
-        readdir_start();
-        security_start();
-        open_start();
-    }
-    else
-        services_start();
-    if (path)
-        volume_start();
-    message_start();
-    pipe_start();
-    if (path)
-        stdhandle_start();
-    barrier_start();
-    numa_start();
-    if (path)
-    {
-        topology_start();
-        session_start();
-        machinekey_start();
-    }
-    job_start();
-    priority_start();
-    backup_start();
-    placeholder_start();
-    etw_start();
-    if (tables)
-    {
-        token_start();
-        stream_start();
-    }
-    libraries_start(tables);
-    children_start();
+    if (program_is(L"services.exe"))
+        where = SERVICES_EXE;
+    else if (version < WINE_WITH_LINKS)
+        where |= NO_LINKS;
+    for (unsigned i = 0; i < PARTS; i++)
+        if (begin(&parts[i], where))
+            working |= BIT(i);
     return TRUE;
 }
