@@ -103,3 +103,47 @@ func keySeeds() [][]byte {
 		blob(3*half, ecdsaP256, half),
 	})
 }
+
+// descriptorSeeds are self-relative security descriptors ([MS-DTYP] 2.4.6): an owner, a group, and a list of entries.
+func descriptorSeeds() [][]byte {
+	const present, isProtected, selfRelative = 0x0004, 0x1000, 0x8000 // SE_…
+	const head = 20
+	system := []byte{1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0}
+	users := []byte{1, 2, 0, 0, 0, 0, 0, 5, 32, 0, 0, 0, 0x21, 2, 0, 0}
+	creator := []byte{1, 1, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0}
+
+	entry := func(kind, flags byte, sid []byte) []byte {
+		made := []byte{kind, flags, byte(8 + len(sid)), 0}
+		return append(binary.LittleEndian.AppendUint32(made, 0x1200a9), sid...)
+	}
+	with := func(control uint16, entries ...[]byte) []byte {
+		content := slices.Concat(entries...)
+		list := append([]byte{2, 0, byte(8 + len(content)), 0, byte(len(entries)), 0, 0, 0}, content...)
+		made := binary.LittleEndian.AppendUint16([]byte{1, 0}, control|selfRelative)
+		for _, at := range []int{head, head + len(system), 0, head + len(system) + len(users)} {
+			made = binary.LittleEndian.AppendUint32(made, uint32(at)) //nolint:gosec // small
+		}
+		return slices.Concat(made, system, users, list)
+	}
+	return [][]byte{
+		with(present, entry(0, 0x13, users), entry(0, 0x0b, creator)),
+		with(present|isProtected, entry(1, 0x03, system), entry(0, 0x07, users)),
+		with(present),
+		with(0, entry(5, 0x03, creator)),
+	}
+}
+
+// eventSeeds are events as tdh/event.h has them: the head, extended items, and the event's own data.
+func eventSeeds() [][]byte {
+	const header = 80 // bytes of an EVENT_HEADER
+	with := func(items, size, user byte) []byte {
+		room := (size + 7) &^ 7
+		made := append(bytes.Repeat([]byte{0}, header), items, 0, items*(8+room), 0, user, 0, 0, 0)
+		for i := range items {
+			made = append(made, 10+i, 0, size, 0, 0, 0, 0, 0)
+			made = append(made, bytes.Repeat([]byte{i}, int(room))...)
+		}
+		return append(made, bytes.Repeat([]byte{'u'}, int(user))...)
+	}
+	return [][]byte{with(2, 13, 9), with(0, 0, 4), with(1, 8, 0)}
+}

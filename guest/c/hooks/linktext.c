@@ -100,8 +100,8 @@ static void case_on_disk(const char *folder, char *name)
 
     if (dir < 0)
         return;
-    buffer = lx_fstatat(dir, name, &st, LX_AT_SYMLINK_NOFOLLOW) ? heap_alloc(16384) : NULL;
-    while (buffer && (got = lx_getdents(dir, buffer, 16384)) > 0)
+    buffer = lx_fstatat(dir, name, &st, LX_AT_SYMLINK_NOFOLLOW) ? heap_alloc(LINUX_LISTING) : NULL;
+    while (buffer && (got = lx_getdents(dir, buffer, LINUX_LISTING)) > 0)
     {
         for (int at = 0; at < got; at += ((struct lx_dirent *)(buffer + at))->reclen)
         {

@@ -11,6 +11,7 @@
 #include <windows.h>
 
 #define LINUX_PATH_MAX 4096
+#define LINUX_LISTING 16384 /* bytes of a folder's listing that are read at once */
 
 /* clang-format off */
 /* Numbers of system calls (arch/x86/entry/syscalls/syscall_64.tbl). */

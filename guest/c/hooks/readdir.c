@@ -126,14 +126,14 @@ static struct scan *scan_new(HANDLE handle, const UNICODE_STRING *mask)
 {
     int dir = folder_of(handle), got;
     struct scan *scan = heap_alloc(sizeof(*scan));
-    BYTE *buffer = heap_alloc(32768);
+    BYTE *buffer = heap_alloc(2 * LINUX_LISTING);
 
     if (scan && mask && mask->Length < sizeof(scan->mask))
     {
         scan->mask_length = mask->Length / sizeof(WCHAR);
         memcpy(scan->mask, mask->Buffer, mask->Length);
     }
-    while (scan && dir >= 0 && buffer && (got = lx_getdents(dir, buffer, 32768)) > 0)
+    while (scan && dir >= 0 && buffer && (got = lx_getdents(dir, buffer, 2 * LINUX_LISTING)) > 0)
     {
         for (int at = 0; at < got; at += ((struct lx_dirent *)(buffer + at))->reclen)
         {

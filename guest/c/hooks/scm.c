@@ -25,6 +25,7 @@
 #include "svcstop.h"
 #include "heap.h"
 
+#define THREAD_STACK 0x20000          /* bytes; the threads do little but wait */
 #define SET_STATUS 0x8000             /* SERVICE_SET_STATUS of [MS-SCMR] 3.1.4 */
 #define EVENT_WITH_ACTION 0xc0001b77u /* 7031 */
 #define EVENT_WITHOUT 0xc0001b7au     /* 7034 */
@@ -406,7 +407,7 @@ void scm_watch(struct scm_service *service, const PROCESS_INFORMATION *process)
     if (process && DuplicateHandle(self, process->hProcess, self, &service->process, 0, FALSE, DUPLICATE_SAME_ACCESS))
     {
         service->pid = process->dwProcessId;
-        if ((thread = CreateThread(NULL, 0x20000, watch, service, STACK_SIZE_PARAM_IS_A_RESERVATION, NULL)))
+        if ((thread = CreateThread(NULL, THREAD_STACK, watch, service, STACK_SIZE_PARAM_IS_A_RESERVATION, NULL)))
             CloseHandle(thread);
         else
             CloseHandle(service->process);
@@ -475,6 +476,6 @@ void scm_start(void)
     here = api.OpenSCManagerW && api.OpenServiceW && api.CloseServiceHandle && api.StartServiceW &&
            api.SetServiceStatus && api.QueryServiceStatusEx && api.EnumServicesStatusExW;
     eventlog_start(advapi32);
-    if (here && (thread = CreateThread(NULL, 0x20000, adopt, NULL, STACK_SIZE_PARAM_IS_A_RESERVATION, NULL)))
+    if (here && (thread = CreateThread(NULL, THREAD_STACK, adopt, NULL, STACK_SIZE_PARAM_IS_A_RESERVATION, NULL)))
         CloseHandle(thread);
 }

@@ -62,8 +62,8 @@ static BOOL find(int folder, const WCHAR *wanted, ULONG length, char *disk)
         return TRUE;
     if ((dir = lx_openat(folder, ".", LX_O_RDONLY | LX_O_DIRECTORY | LX_O_CLOEXEC)) < 0)
         return FALSE;
-    buffer = heap_alloc(16384);
-    while (buffer && !found && (got = lx_getdents(dir, buffer, 16384)) > 0)
+    buffer = heap_alloc(LINUX_LISTING);
+    while (buffer && !found && (got = lx_getdents(dir, buffer, LINUX_LISTING)) > 0)
     {
         for (int at = 0; at < got && !found; at += ((struct lx_dirent *)(buffer + at))->reclen)
         {
