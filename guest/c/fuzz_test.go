@@ -118,7 +118,8 @@ func (p *fuzzProgram) run() error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	p.cmd, p.in, p.out = cmd, in, file
+	p.cmd = cmd
+	p.in, p.out = in, file
 	return nil
 }
 

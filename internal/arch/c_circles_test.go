@@ -18,6 +18,7 @@ func TestCHasNoCircles(t *testing.T) {
 				owner[name] = stem
 			}
 		}
+
 		calls := map[string]map[string]string{} // to whom, and by which name
 		includes := map[string]map[string]string{}
 		for stem, unit := range folder.units {
@@ -28,12 +29,14 @@ func TestCHasNoCircles(t *testing.T) {
 					edges++
 				}
 			}
+
 			for to := range unit.includes {
 				if folder.units[to] != nil {
 					includes[stem][to] = to + ".h"
 				}
 			}
 		}
+
 		for what, graph := range map[string]map[string]map[string]string{"call": calls, "include": includes} {
 			if circle := findCircle(graph); circle != "" {
 				t.Errorf("guest/c/%s: files %s each other: %s", folder.name, what, circle)

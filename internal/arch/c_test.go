@@ -111,7 +111,8 @@ func (f *cFolder) add(name, text string, macros map[string]map[string][]string) 
 // declarations may be those of another file.
 func (u *cUnit) scan(tokens []string, header bool) {
 	var statement []string // the tokens since the last one at the outermost level ended, without what is in braces
-	depth, parens, function := 0, 0, false
+	depth, parens := 0, 0
+	function := false
 
 	for i, token := range tokens {
 		u.use(tokens, i, header && (depth == 0 || !function))
