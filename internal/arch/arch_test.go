@@ -132,7 +132,7 @@ var wings = map[string]string{
 	"node":         "base process spec windows network runtime hostservices",
 	"winserver":    "base spec windows network machines node",
 	"cluster":      "base process spec windows network runtime machines controlplane hostservices node",
-	"single":       "base process windows runtime cluster",
+	"single":       "base process windows network runtime cluster",
 	"check":        "base windows",
 	"conformance":  "base runtime",
 	"diagnose":     "base",

@@ -18,6 +18,7 @@ import (
 // runOptions are the flags of `mullion run`.
 type runOptions struct {
 	env, envFiles, volumes          []string
+	publish, dns                    []string
 	dir, user, hostname, entrypoint string
 	memory, network, pull, version  string
 	isolation                       string
@@ -38,8 +39,13 @@ IMAGE is a reference; an image that is not there is pulled. FOLDER becomes an im
 makes one; it begins with a dot or a slash (app is an image, ./app a folder). FILE.exe runs as C:\app\FILE.exe, with
 its folder read-only at C:\app.
 
-The container has no network yet, and goes when its program has ended. A folder or file of --volume belongs to the
-container's user as far as it belongs to its owner here; what root owns is read-only. Ctrl-C is CTRL_C_EVENT for the
+The container goes when its program has ended. It reaches what this machine reaches, but neither the machine itself nor
+clusters on it; other containers reach it by its name. --publish 8080:80 leads port 8080 of this machine to its port 80,
+and listens on 127.0.0.1 alone unless an address is given: 0.0.0.0:8080:80 is for everybody. --network none leaves it a
+loopback alone.
+
+A folder or file of --volume belongs to the container's user as far as it belongs to its owner here; what root owns is
+read-only. Ctrl-C is CTRL_C_EVENT for the
 program, a second one kills it; SIGTERM is CTRL_SHUTDOWN_EVENT, and kills after --stop-timeout.
 
 An engine of its own is started at the first run and ends when nobody has used it for ten minutes. Its images are in
@@ -51,6 +57,7 @@ program cannot be started; 127: it is not there.`,
 		Example: `  mullion run ./hello.exe
   mullion run -it mcr.microsoft.com/windows/nanoserver:ltsc2022 cmd
   mullion run -v .:C:\src -w C:\src mcr.microsoft.com/windows/servercore:ltsc2022 powershell -File build.ps1
+  mullion run -p 8080:80 registry.example/web:v1
   echo hello | mullion run -i ./upper.exe
   mullion run -m 512m --cpus 1 -e LOG=debug registry.example/app:v2`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runContainer(cmd, args, o) },
@@ -78,7 +85,10 @@ func (o *runOptions) flags(cmd *cobra.Command) {
 	f.StringVarP(&o.hostname, "hostname", "h", "", "name of the container's Windows")
 	f.StringVar(&o.entrypoint, "entrypoint", "", "program in place of the image's entry point and command")
 	f.StringVar(&o.isolation, "isolation", "process", "process; virtual machines (hyperv) are a cluster's")
-	f.StringVar(&o.network, "network", "none", "none: there is no other yet")
+	f.StringVar(&o.network, "network", string(single.NAT), "nat, or none: a loopback alone")
+	f.StringArrayVarP(&o.publish, "publish", "p", nil,
+		"port of this machine that leads to one of the container: [ADDRESS:]PORT:CONTAINERPORT[/tcp|/udp]; ADDRESS is 127.0.0.1 unless given")
+	f.StringArrayVar(&o.dns, "dns", nil, "address of a name server in place of this machine's")
 	f.StringVar(&o.pull, "pull", string(single.PullMissing), "when the registry is asked: missing, always or never")
 	f.StringVar(&o.version, "windows-version", winver.Default(), "the container's Windows")
 	f.IntVar(&o.stopTimeout, "stop-timeout", 10, "seconds that the program has to end after SIGTERM")

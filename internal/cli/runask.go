@@ -46,6 +46,7 @@ func (a *app) runAsk(args []string, o runOptions) (single.Run, error) {
 		Terminal:    o.terminal,
 		Stdin:       o.interactive,
 		StopTimeout: time.Duration(o.stopTimeout) * time.Second,
+		Network:     single.Network(o.network),
 	}
 	if o.entrypoint != "" {
 		ask.Entrypoint = []string{o.entrypoint}
@@ -55,6 +56,9 @@ func (a *app) runAsk(args []string, o runOptions) (single.Run, error) {
 		return ask, err
 	}
 	if ask.Env, err = a.variables(o.env, o.envFiles); err != nil {
+		return ask, err
+	}
+	if ask.Ports, ask.DNS, err = o.networkAsk(); err != nil {
 		return ask, err
 	}
 	for _, v := range o.volumes {
@@ -74,9 +78,6 @@ func (a *app) runAsk(args []string, o runOptions) (single.Run, error) {
 func (o *runOptions) check() error {
 	pulls := []single.Pull{single.PullMissing, single.PullAlways, single.PullNever}
 	switch {
-	case o.network != "none":
-		return failedRun(fmt.Errorf("--network %q: a single container has no network yet", o.network),
-			"leave it out, or use a cluster: `mullion up`")
 	case o.isolation == "hyperv":
 		return failedRun(errors.New("--isolation hyperv: a single container has no virtual machine yet"),
 			"use a cluster: its pods have runtimeClassName for it")
@@ -317,7 +318,7 @@ func runFlagError(cmd *cobra.Command, err error) error {
 }
 
 func longName(name string) string {
-	if long := map[string]string{"d": "detach", "p": "publish", "P": "publish-all", "l": "label"}[name]; long != "" {
+	if long := map[string]string{"d": "detach", "P": "publish-all", "l": "label"}[name]; long != "" {
 		return long
 	}
 	return name
@@ -337,10 +338,11 @@ func linuxFlags() []string {
 func laterFlags() map[string]string {
 	const cluster = "use a cluster: `mullion up`"
 	keep := "let the shell keep it in the background: mullion run … &"
-	port := cluster + "; its Services lead to ports"
+	port := "name each port: -p 8080:80"
 	return map[string]string{
 		"detach": keep, "d": keep, "name": keep, "restart": cluster, "health-cmd": cluster, "no-healthcheck": "leave it out",
-		"publish": port, "p": port, "publish-all": port, "P": port, "expose": port, "link": cluster, "dns": cluster,
+		"publish-all": port, "P": port, "expose": port, "link": "containers find each other by --hostname",
+		"dns-search": "name servers' suffixes are a cluster's", "dns-option": "leave it out",
 		"add-host": cluster, "ip": cluster, "network-alias": cluster, "mac-address": cluster,
 		"mount": `-v ./src:C:\src does it`, "volumes-from": `-v ./src:C:\src does it`,
 		"cpu-shares": "--cpus limits processors", "cpu-count": "--cpus limits processors",

@@ -95,7 +95,7 @@ func (o Options) enter(ctx context.Context) error {
 		return err
 	}
 	// Mounts were in the namespace of the earlier engine. A client may have made its folder of streams already.
-	if err := o.clear("containers", "engine"); err != nil {
+	if err := o.clear("containers", "engine", "netns"); err != nil {
 		return err
 	}
 	return cgroup.Enter(p.Cgroup(layout.Supervisor))
@@ -114,11 +114,12 @@ func (o Options) clear(names ...string) error {
 func (o Options) leave(ctx context.Context) error {
 	p := o.Paths
 	err := cluster.KillCgroups(ctx, p.CgroupParent())
-	err = errors.Join(err, o.clear("containers", "engine", "streams", "containerd", "s"))
+	err = errors.Join(err, o.clear("containers", "engine", "streams", "containerd", "s", "netns"))
 	if _, delegated := systemd.Delegated(p.Scope()); delegated {
 		return err // it goes with its last process
 	}
-	return errors.Join(err, cgroup.Enter("/"), cgroup.Remove(p.Cgroup(layout.Supervisor)), cgroup.Remove(p.OwnCgroup()))
+	return errors.Join(err, cgroup.Enter("/"), cgroup.Remove(p.Cgroup(gatewayGroup)),
+		cgroup.Remove(p.Cgroup(layout.Supervisor)), cgroup.Remove(p.OwnCgroup()))
 }
 
 // settle makes the namespaces that the server is started in its own: it sees its own processes, and what is mounted in

@@ -52,6 +52,9 @@ func (k *container) make(ctx context.Context, undo *cleanup.Stack) error {
 			Remedy:  "use --user ContainerAdministrator or ContainerUser",
 		}
 	}
+	if err := k.join(undo); err != nil {
+		return err
+	}
 	undo.Add(func() error { return k.remove(context.WithoutCancel(ctx), k.service.options.Paths, k.id) })
 	k.user = userOf(uid)
 	if err := k.files(config, inherited.Env); err != nil {
@@ -81,6 +84,7 @@ func (k *container) make(ctx context.Context, undo *cleanup.Stack) error {
 		Dir:      cri.Drive,
 		UID:      uid,
 		Hostname: k.hostname(),
+		NetNS:    k.network.Netns,
 		Mounts:   mounts,
 		SystemFiles: []engine.BindMount{{
 			Source: filepath.Join(p.container(k.id), "resolv.conf"),
@@ -150,7 +154,7 @@ func (k *container) files(config *runtimeapi.ContainerConfig, env []string) erro
 	if err := k.engine.MakeWorkDir(work); err != nil {
 		return err
 	}
-	resolver, err := cri.Resolver(cri.DNS{}, false)
+	resolver, err := cri.Resolver(k.dns(), false)
 	if err != nil {
 		return err
 	}

@@ -92,5 +92,6 @@ func (p Paths) clearCgroups(ctx context.Context) error {
 	if _, delegated := systemd.Delegated(p.Scope()); delegated {
 		return nil // it goes with its last process
 	}
-	return errors.Join(cgroup.Remove(p.Cgroup(layout.Supervisor)), cgroup.Remove(p.OwnCgroup()))
+	return errors.Join(cgroup.Remove(p.Cgroup(gatewayGroup)), cgroup.Remove(p.Cgroup(layout.Supervisor)),
+		cgroup.Remove(p.OwnCgroup()))
 }

@@ -17,6 +17,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/commit"
 	"mullion.dev/mullion/internal/runtime/cri"
 	"mullion.dev/mullion/internal/runtime/engine"
+	"mullion.dev/mullion/internal/single/nat"
 )
 
 // container is a container that runs for a client.
@@ -26,6 +27,7 @@ type container struct {
 	client  *client
 	ask     Run
 	id      string
+	network *nat.Member
 	ended   chan struct{} // closed when PID 1 has ended
 	exit    engine.Exit
 	// user is the Windows user of its programs, before the registry with which it began.

@@ -20,6 +20,7 @@ import (
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/runtime/engine"
+	"mullion.dev/mullion/internal/single/nat"
 )
 
 // Options are what Serve needs.
@@ -63,10 +64,18 @@ func Serve(ctx context.Context, o Options) (err error) {
 		idle:    newIdle(o.Idle, cancel),
 		rooms:   map[string]*room{},
 		made:    make(chan struct{}),
+		running: map[*container]struct{}{},
 	}
+	s.network = s.newNetwork()
 	defer func() { err = errors.Join(err, s.close()) }() //nolint:contextcheck // ctx is over by then.
 	s.background.Go(func() { reap(ctx) })
 	s.background.Go(func() { s.setUp(ctx) })
+	s.background.Go(s.boundUnread)
+	s.background.Go(func() {
+		if err := s.network.Start(); err != nil {
+			o.Log.Warn("the network of containers is not there", "error", err) // who wants it is told
+		}
+	})
 	return s.accept(ctx, l)
 }
 
@@ -108,8 +117,11 @@ type service struct {
 	err        error
 	containerd *parts.Containerd
 
-	mu    sync.Mutex
-	rooms map[string]*room // by builds of Windows
+	network *nat.Network
+
+	mu      sync.Mutex
+	rooms   map[string]*room        // by builds of Windows
+	running map[*container]struct{} // those with a network namespace
 }
 
 // setUp starts containerd.
@@ -158,6 +170,7 @@ func (s *service) close() error {
 		errs = append(errs, r.close())
 	}
 	s.mu.Unlock()
+	errs = append(errs, s.network.Close())
 	if s.containerd != nil {
 		errs = append(errs, s.containerd.Stop(ctx))
 	}

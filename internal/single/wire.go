@@ -2,7 +2,10 @@ package single
 
 import (
 	"fmt"
+	"net/netip"
 	"time"
+
+	"mullion.dev/mullion/internal/single/nat"
 )
 
 // Request is what a client asks first on a connection: one of its fields.
@@ -29,6 +32,11 @@ type Run struct {
 	Dir, User string
 	// Hostname is the container's; "": its id.
 	Hostname string
+	// Network is the container's network; "": NAT.
+	Network Network
+	// Ports lead to the container, DNS are name servers in place of the gateway; both only with NAT.
+	Ports []nat.Port
+	DNS   []netip.Addr
 	// Memory is in bytes, CPUs a count of processors; 0: no limit.
 	Memory int64
 	CPUs   float64
@@ -46,6 +54,15 @@ type Run struct {
 	// Once removes the image afterwards: it was made for this container.
 	Once bool
 }
+
+// Network is a network of a container.
+type Network string
+
+// The values of Network: that of all containers, by which they reach what the machine reaches; a loopback alone.
+const (
+	NAT  Network = "nat"
+	None Network = "none"
+)
 
 // Pull is when a registry is asked for an image.
 type Pull string

@@ -41,6 +41,8 @@ type Config struct {
 	At []netip.AddrPort
 	// Servers returns the name servers, in the order in which they are asked; it is called for each question.
 	Servers func() []netip.AddrPort
+	// Own returns the answer to a question that is not passed on, nil if it is; it may be nil.
+	Own func(question []byte) []byte
 }
 
 // Proxy answers until it is closed.
@@ -57,15 +59,9 @@ type Proxy struct {
 // Listen begins to answer.
 func Listen(cfg Config) (*Proxy, error) {
 	if cfg.Netns == "" {
-		cfg.Netns = netns.Self
+		cfg.Netns = netns.Self // the caller may be on a thread that is elsewhere
 	}
-	p := &Proxy{
-		cfg: cfg,
-		udp: make(chan struct{}, mostDatagrams),
-		tcp: make(chan struct{}, mostConnections),
-	}
-
-	p.ctx, p.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // the proxy lives until Close
+	p := newProxy(cfg)
 	for _, at := range cfg.At {
 		if err := p.listen(at); err != nil {
 			return nil, errors.Join(fmt.Errorf("answer DNS questions at %s: %w", at, err), p.Close())
@@ -73,6 +69,32 @@ func Listen(cfg Config) (*Proxy, error) {
 	}
 
 	return p, nil
+}
+
+// Serve begins to answer what comes by sockets that others have opened, and takes them. At and Link are not heeded, and
+// without Netns no namespace is entered, which would take rights.
+func Serve(cfg Config, packets net.PacketConn, streams net.Listener) *Proxy {
+	p := newProxy(cfg)
+	p.serve(packets, streams)
+	return p
+}
+
+func newProxy(cfg Config) *Proxy {
+	p := &Proxy{
+		cfg: cfg,
+		udp: make(chan struct{}, mostDatagrams),
+		tcp: make(chan struct{}, mostConnections),
+	}
+	p.ctx, p.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // the proxy lives until Close
+	return p
+}
+
+// in runs f in the proxy's namespace.
+func (p *Proxy) in(f func() error) error {
+	if p.cfg.Netns == "" {
+		return f()
+	}
+	return netns.Do(p.cfg.Netns, f)
 }
 
 // Close stops answering. Nothing of the proxy runs when it returns.
@@ -95,22 +117,26 @@ func (p *Proxy) listen(at netip.AddrPort) error {
 		return errors.Join(controlErr, err)
 	}}
 
-	return netns.Do(p.cfg.Netns, func() error {
+	return p.in(func() error {
 		packets, err := lc.ListenPacket(p.ctx, "udp", at.String())
 		if err != nil {
 			return err
 		}
-		p.closers = append(p.closers, packets)
 		streams, err := lc.Listen(p.ctx, "tcp", at.String())
 		if err != nil {
-			return err
+			return errors.Join(err, packets.Close())
 		}
 
-		p.closers = append(p.closers, streams)
-		p.running.Go(func() { p.serveUDP(packets) })
-		p.running.Go(func() { p.serveTCP(streams) })
+		p.serve(packets, streams)
 		return nil
 	})
+}
+
+// serve takes two sockets and answers what comes by them.
+func (p *Proxy) serve(packets net.PacketConn, streams net.Listener) {
+	p.closers = append(p.closers, packets, streams)
+	p.running.Go(func() { p.serveUDP(packets) })
+	p.running.Go(func() { p.serveTCP(streams) })
 }
 
 func (p *Proxy) serveUDP(c net.PacketConn) {
@@ -196,6 +222,11 @@ func (p *Proxy) serveConnection(c net.Conn) {
 
 // answer returns the answer of the first server that gives one, else that there is none (SERVFAIL).
 func (p *Proxy) answer(network string, question []byte) []byte {
+	if p.cfg.Own != nil {
+		if reply := p.cfg.Own(question); reply != nil {
+			return reply
+		}
+	}
 	for _, server := range p.cfg.Servers() {
 		if reply, err := p.ask(network, server, question); err == nil {
 			return reply
@@ -209,7 +240,7 @@ func (p *Proxy) ask(network string, server netip.AddrPort, question []byte) ([]b
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
 	var c net.Conn
-	err := netns.Do(p.cfg.Netns, func() (err error) {
+	err := p.in(func() (err error) {
 		c, err = (&net.Dialer{}).DialContext(ctx, network, server.String())
 		return err
 	})

@@ -32,8 +32,8 @@ const (
 
 // The machine's end of the link carries in its alias the owner's run folder and the former values of the switches:
 // "<ip_forward>/<accept_redirects>", and that for IPv6 at the end, only if the cluster has set it. An alias lives
-// exactly as long as the link, also over kill -9.
-const aliasPrefix, aliasSix = "mullion ip_forward=", " ipv6_forwarding="
+// exactly as long as the link, also over kill -9. By AliasPrefix others know what leads to a cluster.
+const AliasPrefix, aliasSix = "mullion ip_forward=", " ipv6_forwarding="
 
 // switches are the former values of the machine's switches; six is "" where none was set.
 type switches struct{ four, redirects, six string }
@@ -41,7 +41,7 @@ type switches struct{ four, redirects, six string }
 func (u *Underlay) alias(was switches) string { return aliasOf(was, u.cfg.RunDir) }
 
 func aliasOf(was switches, owner string) string {
-	alias := aliasPrefix + was.four + "/" + was.redirects + " " + owner
+	alias := AliasPrefix + was.four + "/" + was.redirects + " " + owner
 	if was.six != "" {
 		alias += aliasSix + was.six
 	}
@@ -50,7 +50,7 @@ func aliasOf(was switches, owner string) string {
 
 // parseAlias splits an alias into the former switches and the owner's run folder.
 func parseAlias(alias string) (was switches, owner string, ok bool) {
-	rest, ok := strings.CutPrefix(alias, aliasPrefix)
+	rest, ok := strings.CutPrefix(alias, AliasPrefix)
 	if !ok {
 		return switches{}, "", false
 	}

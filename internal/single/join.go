@@ -1,0 +1,116 @@
+package single
+
+import (
+	"errors"
+	"fmt"
+
+	"mullion.dev/mullion/internal/base/cleanup"
+	"mullion.dev/mullion/internal/network/underlay"
+	"mullion.dev/mullion/internal/runtime/cri"
+	"mullion.dev/mullion/internal/runtime/engine"
+	"mullion.dev/mullion/internal/single/nat"
+)
+
+// gatewayGroup is the cgroup of the network's gateway, beside layout.Supervisor.
+const gatewayGroup = "@gateway"
+
+// newNetwork is the network of the containers, of which nothing is there yet.
+func (s *service) newNetwork() *nat.Network {
+	p := s.options.Paths
+	return nat.New(nat.Config{
+		Program:  p.Program("mullion-nat"),
+		Pins:     p.Pins(),
+		Cgroup:   p.Cgroup(gatewayGroup),
+		Clusters: underlay.AliasPrefix,
+		Log:      s.options.Log,
+		Output:   s.options.Output,
+	})
+}
+
+// join gives the container its network namespace.
+func (k *container) join(undo *cleanup.Stack) (err error) {
+	switch k.ask.Network {
+	case None:
+		k.network, err = k.service.network.Apart(k.id)
+	case NAT, "":
+		k.network, err = k.service.network.Join(nat.Container{ID: k.id, Names: k.names(), Ports: k.ask.Ports})
+	default:
+		err = fmt.Errorf("there is no network %q", k.ask.Network)
+	}
+	if err != nil {
+		return notJoined(err)
+	}
+	undo.Add(k.network.Leave)
+
+	s := k.service
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running[k] = struct{}{}
+	undo.Add(func() error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.running, k)
+		return nil
+	})
+	return nil
+}
+
+// names are those by which other containers find this one.
+func (k *container) names() []string { return []string{k.hostname(), k.id[:12]} }
+
+// dns is whom the container asks for names: nobody without a network.
+func (k *container) dns() cri.DNS {
+	var dns cri.DNS
+	for _, server := range k.ask.DNS {
+		dns.Servers = append(dns.Servers, server.String())
+	}
+	if len(dns.Servers) == 0 && k.network.DNS.IsValid() {
+		dns.Servers = []string{k.network.DNS.String()}
+	}
+	return dns
+}
+
+// notJoined is why a container got no network, with what to do.
+func notJoined(err error) error {
+	r := &Refusal{Code: CodeFailed, Message: err.Error()}
+	if port, ok := errors.AsType[*nat.PortError](err); ok {
+		r.Remedy = "name another address or port: -p [ADDRESS:]PORT:CONTAINERPORT"
+		if port.Taken {
+			r.Remedy = fmt.Sprintf("choose another port of this machine (-p %d:%d), or end the program that has it: `ss -lnp 'sport = :%d'` names it",
+				otherPort(port.Port.Host), port.Port.Container, port.Port.Host)
+		}
+		return r
+	}
+	if _, ok := errors.AsType[*nat.NoTunError](err); ok {
+		r.Remedy = "load the kernel's module (`modprobe tun`), or do without a network: --network none"
+		return r
+	}
+	return err
+}
+
+// otherPort is a port to try in place of one.
+func otherPort(port uint16) uint16 {
+	const free = 8081
+	return max(free, port+1)
+}
+
+// boundUnread ends containers in whose sockets more waits than in any that reads what it asks for: Linux counts it for
+// nobody.
+func (s *service) boundUnread() {
+	engine.LookForUnread(s.life, func() {
+		s.mu.Lock()
+		running := make([]*container, 0, len(s.running))
+		for k := range s.running {
+			running = append(running, k)
+		}
+		s.mu.Unlock()
+		for _, k := range running {
+			got, err := k.engine.Unread(k.network.Netns, engine.MostUnread)
+			if err == nil && got > engine.MostUnread {
+				s.options.Log.Warn("container ended: more than allowed waits in its sockets of netlink and ping",
+					"container", k.id, "bytes", got)
+				_ = k.kill(s.life) // it is looked at again
+			}
+		}
+	})
+}

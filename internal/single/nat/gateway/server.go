@@ -1,0 +1,148 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/single/nat/wire"
+)
+
+// engineFile is the number of the file that leads to the engine, which started this process.
+const engineFile = 3
+
+// Serve answers the engine until that is gone.
+func Serve() error {
+	// There are no files to execute, but neither would one give rights.
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("give up new privileges: %w", err)
+	}
+	file := os.NewFile(engineFile, "engine")
+	engine, err := wire.Open(file)
+	if err != nil {
+		return err
+	}
+	if err := file.Close(); err != nil {
+		return err
+	}
+	return serve(engine)
+}
+
+// server has the containers.
+type server struct {
+	guard   guard
+	gateway netip.Addr
+	subnet  netip.Prefix
+
+	mu         sync.RWMutex
+	containers map[string]*container
+	addrs      map[netip.Addr]*container
+}
+
+// serve answers an engine until that is gone.
+func serve(engine *wire.Conn) error {
+	s := &server{containers: map[string]*container{}, addrs: map[netip.Addr]*container{}}
+	defer s.close()
+	for {
+		var r wire.Request
+		file, err := engine.Receive(&r)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var answer wire.Answer
+		if err := s.answer(r, file); err != nil {
+			answer.Error = err.Error()
+		}
+		if err := engine.Send(answer, nil); err != nil {
+			return err
+		}
+	}
+}
+
+// answer carries out a request, and takes its file.
+func (s *server) answer(r wire.Request, file *os.File) error {
+	if (r.Attach != nil || r.Publish != nil) == (file == nil) {
+		return errors.New("a request has a file that it does not need, or none that it needs")
+	}
+	switch {
+	case r.Begin != nil:
+		s.subnet, s.gateway = r.Begin.Subnet.Masked(), r.Begin.Subnet.Addr()
+		s.guard = guard{clusters: r.Begin.Clusters}
+		return nil
+	case r.Attach != nil:
+		return s.attach(*r.Attach, file)
+	case r.Publish != nil:
+		defer file.Close() // the socket is copied
+		s.mu.RLock()
+		c := s.containers[r.Publish.ID]
+		s.mu.RUnlock()
+		if c == nil {
+			return fmt.Errorf("publish a port of container %q: there is none", r.Publish.ID)
+		}
+		return c.publish(*r.Publish, file)
+	case r.Detach != "":
+		s.detach(r.Detach)
+		return nil
+	}
+	return errors.New("a request asks for nothing")
+}
+
+func (s *server) attach(a wire.Attach, tap *os.File) error {
+	c, err := newContainer(s, a, tap)
+	if err != nil {
+		return errors.Join(err, tap.Close())
+	}
+	s.mu.Lock()
+	s.containers[a.ID], s.addrs[a.Addr] = c, c
+	s.mu.Unlock()
+	return nil
+}
+
+func (s *server) detach(id string) {
+	s.mu.Lock()
+	c := s.containers[id]
+	delete(s.containers, id)
+	if c != nil {
+		delete(s.addrs, c.addr)
+	}
+	s.mu.Unlock()
+	if c != nil {
+		c.close()
+	}
+}
+
+func (s *server) close() {
+	for id := range s.containers { // nobody attaches any more
+		s.detach(id)
+	}
+}
+
+// peer is the container with an address, nil if there is none.
+func (s *server) peer(addr netip.Addr) *container {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.addrs[addr]
+}
+
+// named is the address of the container with a name, as DNS has it, in any case.
+func (s *server) named(name string) (netip.Addr, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, c := range s.containers {
+		for _, own := range c.names {
+			if strings.EqualFold(own, name) {
+				return c.addr, true
+			}
+		}
+	}
+	return netip.Addr{}, false
+}

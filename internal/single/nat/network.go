@@ -1,0 +1,241 @@
+package nat
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/netip"
+	"os"
+	"sync"
+	"time"
+
+	"mullion.dev/mullion/internal/base/netns"
+	"mullion.dev/mullion/internal/single/nat/wire"
+)
+
+// Config says where the network is.
+type Config struct {
+	// Program is mullion-nat.
+	Program string
+	// Pins is the folder for the pins of the containers' namespaces, which is the network's alone.
+	Pins string
+	// Cgroup is the one of mullion-nat, which the network makes; "": the caller's.
+	Cgroup string
+	// Clusters begins the aliases of the machine's interfaces that lead to clusters.
+	Clusters string
+	Log      *slog.Logger
+	// Output is where mullion-nat's complaints go; nil: nowhere.
+	Output io.Writer
+}
+
+// Network is the network of single containers. Its methods may be called from several goroutines.
+type Network struct {
+	cfg Config
+
+	mu      sync.Mutex
+	subnet  netip.Prefix // with the gateway's address; it is chosen when mullion-nat starts first
+	gateway *process     // nil: none runs
+	members map[string]*Member
+	closed  bool
+}
+
+// New returns the network, of which nothing is there yet.
+func New(cfg Config) *Network { return &Network{cfg: cfg, members: map[string]*Member{}} }
+
+// Container is a container that is to be a member.
+type Container struct {
+	ID string
+	// Names are the ones by which members find it.
+	Names []string
+	Ports []Port
+}
+
+// Member is a container with its place in the network.
+type Member struct {
+	Container
+	// Netns is the pin of its network namespace, Addr its address, and DNS the address where its questions are answered:
+	// both are not valid in a namespace apart.
+	Netns     string
+	Addr, DNS netip.Addr
+
+	network *Network
+	tap     *os.File
+	sockets []socket // of its ports
+}
+
+// Apart makes a network namespace with nothing but a loopback.
+func (n *Network) Apart(id string) (*Member, error) {
+	m := &Member{Container: Container{ID: id}, Netns: n.pin(id), network: n}
+	if err := makeNamespace(m.Netns); err != nil {
+		return nil, errors.Join(err, m.Leave())
+	}
+	return m, nil
+}
+
+// Join makes a network namespace that is connected, and opens the container's ports. The error is a *PortError for one
+// that cannot be opened.
+func (n *Network) Join(c Container) (_ *Member, err error) {
+	m := &Member{Container: c, Netns: n.pin(c.ID), network: n}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, m.Leave())
+		}
+	}()
+	for _, p := range c.Ports {
+		s, err := p.open()
+		if err != nil {
+			return nil, err
+		}
+		m.sockets = append(m.sockets, s)
+	}
+	if err := makeNamespace(m.Netns); err != nil {
+		return nil, err
+	}
+
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err := n.ensure(); err != nil {
+		return nil, err
+	}
+	if err := n.place(m); err != nil {
+		return nil, err
+	}
+	if m.tap, err = m.connect(n.subnet); err != nil {
+		return nil, err
+	}
+	if err := n.gateway.attach(m); err != nil {
+		return nil, fmt.Errorf("connect to the network: %w", err)
+	}
+	return m, nil
+}
+
+func (n *Network) pin(id string) string { return n.cfg.Pins + "/" + id }
+
+// place gives a member the first address that nobody has.
+func (n *Network) place(m *Member) error {
+	taken := map[netip.Addr]bool{}
+	for _, other := range n.members {
+		taken[other.Addr] = true
+	}
+	m.DNS = n.subnet.Addr()
+	// The last address of a subnet is for broadcasts.
+	for addr := m.DNS.Next(); n.subnet.Contains(addr.Next()); addr = addr.Next() {
+		if !taken[addr] {
+			m.Addr = addr
+			n.members[m.ID] = m
+			return nil
+		}
+	}
+	return errors.New("connect to the network: all addresses are taken")
+}
+
+// Leave removes the member with its namespace, and closes its ports. Its container is gone. It is safe to repeat.
+func (m *Member) Leave() error {
+	n := m.network
+	n.mu.Lock()
+	if n.members[m.ID] == m {
+		delete(n.members, m.ID)
+		if n.gateway != nil {
+			_ = n.gateway.ask(wire.Request{Detach: m.ID}, nil) // else it has ended, and all of it with it
+		}
+	}
+	sockets, tap := m.sockets, m.tap
+	m.sockets, m.tap = nil, nil
+	n.mu.Unlock()
+
+	var errs []error
+	for _, s := range sockets {
+		errs = append(errs, s.Close())
+	}
+	if tap != nil {
+		errs = append(errs, tap.Close())
+	}
+	return errors.Join(errors.Join(errs...), netns.Remove(m.Netns))
+}
+
+// Start starts mullion-nat, so that the first member does not wait for it.
+func (n *Network) Start() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.ensure()
+}
+
+// Close ends mullion-nat. Nobody joins any more.
+func (n *Network) Close() error {
+	n.mu.Lock()
+	n.closed = true
+	gateway := n.gateway
+	n.gateway = nil
+	n.mu.Unlock()
+	if gateway == nil {
+		return nil
+	}
+	return gateway.end()
+}
+
+// ensure starts mullion-nat unless it runs, and tells it of the members. The caller has the lock.
+func (n *Network) ensure() error {
+	if n.closed {
+		return errors.New("connect to the network: the engine ends")
+	}
+	if n.gateway != nil {
+		return nil
+	}
+	if !n.subnet.IsValid() {
+		subnet, err := freeSubnet()
+		if err != nil {
+			return err
+		}
+		n.subnet = subnet
+	}
+
+	p, err := start(n.cfg)
+	if err != nil {
+		return fmt.Errorf("start the gateway of the network: %w", err)
+	}
+	err = p.ask(wire.Request{Begin: &wire.Begin{Subnet: n.subnet, Clusters: n.cfg.Clusters}}, nil)
+	for _, m := range n.members {
+		if err == nil && m.tap != nil {
+			err = p.attach(m)
+		}
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("start the gateway of the network: %w", err), p.end())
+	}
+	n.gateway = p
+	go n.watch(p)
+	return nil
+}
+
+// startPause is the time between two attempts to start mullion-nat again.
+const startPause = time.Second
+
+// watch starts mullion-nat again when it has ended: the connections are lost, the members are not.
+func (n *Network) watch(p *process) {
+	<-p.ended
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.gateway != p || n.closed {
+		return
+	}
+	n.gateway = nil
+	n.cfg.Log.Warn("the gateway of the network has ended and is started again", "error", p.err)
+	_ = p.end() // it has ended
+	n.again()
+}
+
+// again starts mullion-nat, until that succeeds. The caller has the lock.
+func (n *Network) again() {
+	if n.closed {
+		return
+	}
+	if err := n.ensure(); err != nil {
+		n.cfg.Log.Warn("the gateway of the network does not start", "error", err)
+		time.AfterFunc(startPause, func() {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			n.again()
+		})
+	}
+}

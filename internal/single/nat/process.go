@@ -1,0 +1,158 @@
+package nat
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/base/cgroup"
+	"mullion.dev/mullion/internal/base/netns"
+	"mullion.dev/mullion/internal/single/nat/wire"
+)
+
+// UserID is the id of the user and of the group that mullion-nat runs as; no account has it.
+const UserID = 65531
+
+// Bounds of mullion-nat: what it takes beyond them it does without, or is started again.
+const (
+	mostMemory = 512 << 20
+	mostFiles  = 1 << 16
+)
+
+// askPatience bounds the wait for an answer, which takes no time unless the machine is loaded.
+const askPatience = 20 * time.Second
+
+// endPatience is how long mullion-nat may take to end when its engine is gone.
+const endPatience = 5 * time.Second
+
+// process is a mullion-nat that runs.
+type process struct {
+	conn  *wire.Conn
+	cmd   *exec.Cmd
+	ended chan struct{} // closed when it has ended, of err
+	err   error
+}
+
+// start starts mullion-nat: as a user without rights, in the machine's network, where its sockets are.
+func start(cfg Config) (*process, error) {
+	// Its user may not be able to walk to the program.
+	program, err := os.Open(cfg.Program)
+	if err != nil {
+		return nil, err
+	}
+	defer program.Close()
+	conn, other, err := wire.Pair()
+	if err != nil {
+		return nil, err
+	}
+	defer other.Close()
+
+	p := &process{conn: conn, ended: make(chan struct{})}
+	p.cmd = exec.Command("/proc/self/fd/4") // the second of ExtraFiles
+	p.cmd.Args = []string{"mullion-nat"}
+	p.cmd.Env = []string{}
+	p.cmd.Dir = "/"
+	p.cmd.ExtraFiles = []*os.File{other, program}
+	if cfg.Output != nil {
+		p.cmd.Stdout, p.cmd.Stderr = cfg.Output, cfg.Output
+	}
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{
+		Credential: &syscall.Credential{Uid: UserID, Gid: UserID},
+		Cloneflags: unix.CLONE_NEWIPC | unix.CLONE_NEWUTS,
+		Pdeathsig:  unix.SIGKILL,
+	}
+	started := make(chan error, 1)
+	go func() {
+		defer close(p.ended)
+		// The thread that starts a process has to outlive it: its end is the signal.
+		p.err = netns.OnThread(func() error {
+			err := p.begin(cfg.Cgroup)
+			started <- err
+			if err != nil {
+				return err
+			}
+			return p.cmd.Wait()
+		})
+	}()
+	if err := <-started; err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return p, nil
+}
+
+// begin starts the process in its cgroup, with its limits.
+func (p *process) begin(group string) error {
+	if group != "" {
+		if err := cgroup.LimitMemory(group, mostMemory); err != nil && !errors.Is(err, cgroup.ErrNoController) {
+			return err
+		}
+		file, err := cgroup.Place(p.cmd, group)
+		if err != nil {
+			return err
+		}
+		if file != nil {
+			defer file.Close()
+		}
+	}
+	if err := p.cmd.Start(); err != nil {
+		return err
+	}
+	// With fewer it works too.
+	_ = unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: mostFiles, Max: mostFiles}, nil)
+	return nil
+}
+
+// end ends the process: its engine is gone.
+func (p *process) end() error {
+	err := p.conn.Close()
+	select {
+	case <-p.ended:
+	case <-time.After(endPatience):
+		err = errors.Join(err, p.cmd.Process.Kill())
+		<-p.ended
+	}
+	return err
+}
+
+// ask sends a request, and waits until it is carried out.
+func (p *process) ask(r wire.Request, file syscall.Conn) error {
+	err := p.conn.SetDeadline(time.Now().Add(askPatience))
+	if err == nil {
+		err = p.conn.Send(r, file)
+	}
+	if err != nil {
+		return fmt.Errorf("ask the gateway: %w", err)
+	}
+	var a wire.Answer
+	if _, err := p.conn.Receive(&a); err != nil {
+		return fmt.Errorf("ask the gateway: %w", err)
+	}
+	if a.Error != "" {
+		return errors.New(a.Error)
+	}
+	return nil
+}
+
+// attach tells of a member, with its ports.
+func (p *process) attach(m *Member) error {
+	err := p.ask(wire.Request{Attach: &wire.Attach{
+		ID:    m.ID,
+		Addr:  m.Addr,
+		MAC:   macOf(m.Addr).String(),
+		MTU:   mtu,
+		Names: m.Names,
+	}}, m.tap)
+	for i, s := range m.sockets {
+		if err != nil {
+			break
+		}
+		port := m.Ports[i]
+		err = p.ask(wire.Request{Publish: &wire.Publish{ID: m.ID, Protocol: port.Protocol, Port: port.Container}}, s)
+	}
+	return err
+}
