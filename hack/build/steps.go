@@ -166,7 +166,9 @@ func own() []step {
 		{
 			name: "mullion", why: "the command, and what it starts on a node and in a container",
 			sets: []string{"up", "build", "mullion", "e2e"}, system: "linux",
-			packages: []string{"./cmd/mullion", "./cmd/mullion-node", "./cmd/mullion-init", "./cmd/mullion-pause"},
+			packages: []string{
+				"./cmd/mullion", "./cmd/mullion-node", "./cmd/mullion-init", "./cmd/mullion-pause", "./cmd/mullion-nat",
+			},
 			to:       "./", ldflags: mullionLD,
 		},
 		{

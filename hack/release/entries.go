@@ -28,7 +28,7 @@ const lib = "lib/mullion"
 
 // programs returns the files that a cluster needs beside Kubernetes', as `make build sample` leaves them in bin.
 func (r release) programs() ([]entry, error) {
-	return r.found("make build sample", "mullion", "mullion-node", "mullion-init", "mullion-pause", "mullion-vm", "kubectl-mullion",
+	return r.found("make build sample", "mullion", "mullion-node", "mullion-init", "mullion-pause", "mullion-nat", "mullion-vm", "kubectl-mullion",
 		"containerd", "containerd-shim-runc-v2", "runc", "coredns", "metrics-server", "webserver.tar", "win-webserver.yaml",
 		"cni/*", "linux/*", "windows/*.exe", "windows/shim/*.dll", "windows/shim/*.exe")
 }

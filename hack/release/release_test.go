@@ -28,7 +28,7 @@ func fakeBin(t *testing.T) string {
 
 	bin := t.TempDir()
 	for _, name := range []string{
-		"mullion", "mullion-node", "mullion-init", "mullion-pause", "mullion-vm", "kubectl-mullion", "containerd-shim-runc-v2", "runc",
+		"mullion", "mullion-node", "mullion-init", "mullion-pause", "mullion-nat", "mullion-vm", "kubectl-mullion", "containerd-shim-runc-v2", "runc",
 		"coredns", "metrics-server", "webserver.tar", "win-webserver.yaml", "cni/ptp", "linux/agnhost",
 		"windows/win-bridge.exe", "kubernetes/v1.36.3/node/bin/kubelet.exe",
 		"kubernetes/v1.35.8/node/bin/kubelet.exe", "kubernetes/v1.20.0/node/bin/kubelet.exe", "windows/shim/pdh.dll", "windows/shim/ping.exe", "windows/shim/.obj/x.o",

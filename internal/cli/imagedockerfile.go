@@ -127,8 +127,8 @@ func (a *app) buildDockerfile(cmd *cobra.Command, dir, file string, flags docker
 			spec, files, ok := image.StandIn(ref)
 			return dockerfile.Base{Spec: spec, Files: files}, ok
 		},
-		Run: func(ctx context.Context, img *imagebuild.Image) (string, error) {
-			return a.buildRun(ctx, client, img)
+		Run: func(ctx context.Context, img *imagebuild.Image, alone bool) (string, error) {
+			return a.buildRun(ctx, client, img, alone)
 		},
 		Created: created,
 		Say:     func(e dockerfile.Event) { a.sayBuild(name, e) },
@@ -137,7 +137,7 @@ func (a *app) buildDockerfile(cmd *cobra.Command, dir, file string, flags docker
 
 // buildRun runs the command of RUN in a container of the image so far, as `mullion run` does, and returns the file with
 // the layer of what it has changed.
-func (a *app) buildRun(ctx context.Context, client *single.Client, img *imagebuild.Image) (
+func (a *app) buildRun(ctx context.Context, client *single.Client, img *imagebuild.Image, alone bool) (
 	layer string, err error,
 ) {
 	if err := a.requireRoot("makes containers for RUN"); err != nil {
@@ -156,6 +156,9 @@ func (a *app) buildRun(ctx context.Context, client *single.Client, img *imagebui
 		Windows: buildOf(img.OSVersions),
 		Layer:   filepath.Join(client.Paths.Data, "layer-"+strings.ToLower(rand.Text())),
 		Once:    true,
+	}
+	if alone {
+		ask.Network = single.None
 	}
 
 	end, err := client.Run(ctx, ask, single.Streams{Out: a.env.Err, Err: a.env.Err})

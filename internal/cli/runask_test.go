@@ -2,6 +2,7 @@ package cli
 
 import (
 	"debug/pe"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,8 +10,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"mullion.dev/mullion/internal/single"
+	"mullion.dev/mullion/internal/single/nat"
+	"mullion.dev/mullion/internal/single/nat/wire"
 	"mullion.dev/mullion/internal/windows/pefile/petest"
 )
 
@@ -37,7 +41,8 @@ func TestRunAsk(t *testing.T) {
 	o, rest := parsed(t, "-it", "--rm", "-e", "A=1=2", "-e", "NOT", "--env-file", "env", "-v", `.:C:\src:ro`,
 		"-v", dir+`:d:/x`,
 		"-w", `C:\src`, "-u", "ContainerUser", "-m", "512m", "--cpus", "1.5", "-h", "box", "--entrypoint", "cmd", "--pull",
-		"always", "--windows-version", "ltsc2022", "--stop-timeout", "3", "app:v1", "/c", "-v", "dir")
+		"always", "--windows-version", "ltsc2022", "--stop-timeout", "3", "-p", "8080:80", "-p", "[::1]:53:53/UDP",
+		"--dns", "192.0.2.53", "app:v1", "/c", "-v", "dir")
 	a := &app{env: Env{Environ: []string{"HERE=here"}}}
 	got, err := a.runAsk(rest, o)
 	if err != nil {
@@ -62,8 +67,14 @@ func TestRunAsk(t *testing.T) {
 		Terminal:    true,
 		Stdin:       true,
 		StopTimeout: 3 * time.Second,
+		Network:     single.NAT,
+		Ports: []nat.Port{
+			{Addr: netip.MustParseAddr("127.0.0.1"), Host: 8080, Container: 80, Protocol: wire.TCP},
+			{Addr: netip.MustParseAddr("::1"), Host: 53, Container: 53, Protocol: wire.UDP},
+		},
+		DNS: []netip.Addr{netip.MustParseAddr("192.0.2.53")},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.EquateComparable(netip.Addr{})); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -116,10 +127,19 @@ func TestRunRefuses(t *testing.T) {
 		{"--cap-add=NET_ADMIN app", 125, "--cap-add: Windows containers have none\n→ leave it out"},
 		{"--privileged app", 125, "--privileged: Windows containers have none\n→ leave it out"},
 		{"-d app", 125, "--detach: a single container does not have that yet\n→ let the shell keep it in the background: mullion run … &"},
-		{"-p 80:80 app", 125, "--publish: a single container does not have that yet\n→ use a cluster: `mullion up`; its Services lead to ports"},
+		{"-p 80 app", 125, "--publish \"80\": there is no port of this machine before that of the container\n→ for example: -p 8080:80"},
+		{"-p 0:80 app", 125, "--publish \"0:80\": \"0\" is no port, which is from 1 to 65535"},
+		{"-p 80:65536 app", 125, "\"65536\" is no port, which is from 1 to 65535"},
+		{"-p here:80:80 app", 125, "--publish \"here:80:80\": \"here\" is no address"},
+		{"-p 80:80/sctp app", 125, "the protocol \"sctp\" is neither tcp nor udp"},
+		{"-p 80-81:80-81 app", 125, "ranges are not taken, name each port by a --publish of its own"},
+		{"-P app", 125, "--publish-all: a single container does not have that yet\n→ name each port: -p 8080:80"},
+		{"--dns here app", 125, "--dns \"here\" is no IPv4 address\n→ for example: --dns "},
+		{"--network none -p 80:80 app", 125, "--publish leads into a network, and there is none with --network none\n→ leave one of them out"},
+		{"--network none --dns 192.0.2.1 app", 125, "--dns is asked by way of a network, and there is none"},
 		{"--name x app", 125, "--name: a single container does not have that yet\n→ "},
 		{"--rm=false app", 125, "--rm=false: a single container always goes when its program has ended\n→ "},
-		{"--network nat app", 125, "--network \"nat\": a single container has no network yet\n→ "},
+		{"--network host app", 125, "--network \"host\" is neither nat nor none\n→ "},
 		{"--isolation hyperv app", 125, "--isolation hyperv: a single container has no virtual machine yet\n→ "},
 		{"--pull often app", 125, "--pull \"often\" is none of missing, always, never"},
 		{"--windows-version 95 app", 125, "95"},

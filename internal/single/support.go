@@ -8,6 +8,8 @@ func SupportRows() []support.Row {
 		reference = "https://docs.docker.com/reference/cli/docker/container/run/"
 		exit      = "https://docs.docker.com/engine/containers/run/#exit-status"
 		limited   = "https://learn.microsoft.com/virtualization/windowscontainers/manage-containers/resource-controls"
+		networks  = "https://docs.docker.com/engine/network/"
+		ports     = "https://docs.docker.com/engine/network/port-publishing/"
 		later     = "refused, with what to do instead"
 	)
 	row := func(name string, level support.Level, note, ref string) support.Row {
@@ -33,7 +35,12 @@ func SupportRows() []support.Row {
 		row("--pull", support.Supported,
 			"with the registries of hosts.toml; images of Windows have stand-ins as in a cluster; `mullion image load --run` loads archives", reference),
 		row("--windows-version", support.Supported, "Mullion's own: any version of the catalogue; an image of another build is refused, with the version to name", reference),
-		row("--network, -p", support.Partly, "none; nat and ports are refused", reference),
+		row("--network", support.Partly,
+			"nat, where containers reach what the machine reaches (IPv4: TCP, UDP, ping) and each other, and none; no networks of one's own", networks),
+		row("-p", support.Supported,
+			"TCP and UDP; it listens on 127.0.0.1 unless an address is given, where Docker listens on all of them; no ranges, no -P", ports),
+		row("names of containers, --dns", support.Partly,
+			"a container's --hostname and the beginning of its id are known to the others; other names are asked of the machine's name servers, or of --dns; no --dns-search, --add-host, --network-alias", networks),
 		row("--isolation", support.Partly, "process; hyperv is refused", reference),
 		row("-d, --name, --restart, `docker ps|logs|exec|stop`", support.Not,
 			"refused: a container lives as long as its command, in the foreground; it is removed always (--rm)", reference),

@@ -41,9 +41,10 @@ type Options struct {
 	Target string
 	// Base finds an image that a stage builds on, by its full reference.
 	Base func(ref string) (Base, bool)
-	// Run runs the command of an image in a container, and returns the file with the layer of what it has changed,
-	// which imagebuild.WriteWindowsLayer has written, and which Build removes. nil: RUN is refused.
-	Run func(ctx context.Context, img *imagebuild.Image) (layer string, err error)
+	// Run runs the command of an image in a container, which has no network if it is to be alone, and returns the file
+	// with the layer of what it has changed, which imagebuild.WriteWindowsLayer has written, and which Build removes.
+	// nil: RUN is refused.
+	Run func(ctx context.Context, img *imagebuild.Image, alone bool) (layer string, err error)
 	// Created is the time in the image and of its files.
 	Created time.Time
 	// Say tells what is done, and what is odd.

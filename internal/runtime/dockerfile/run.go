@@ -27,9 +27,12 @@ func (s *stage) run(ctx context.Context, c *instructions.RunCommand) error {
 	if s.Run == nil {
 		return refuse(errdefs.ErrNotImplemented, "no program is started in this build")
 	}
-	if len(c.FlagsUsed) > 0 {
-		return refuse(errdefs.ErrNotImplemented, "--%s of RUN is not carried out here",
-			strings.Join(c.FlagsUsed, ", --"))
+	network := instructions.GetNetwork(c)
+	other := slices.DeleteFunc(slices.Clone(c.FlagsUsed), func(flag string) bool {
+		return flag == "network" && network != instructions.NetworkHost
+	})
+	if len(other) > 0 {
+		return refuse(errdefs.ErrNotImplemented, "--%s of RUN is not carried out here", strings.Join(other, ", --"))
 	}
 
 	config, err := s.commandOf(c)
@@ -55,7 +58,7 @@ func (s *stage) run(ctx context.Context, c *instructions.RunCommand) error {
 		return err
 	}
 
-	name, err := s.Run(ctx, img)
+	name, err := s.Run(ctx, img, network == instructions.NetworkNone)
 	if err != nil {
 		return err
 	}

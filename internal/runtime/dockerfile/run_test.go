@@ -25,9 +25,11 @@ type commands struct {
 	asked []v1.Config
 	files []imagebuild.File
 	err   error
+	alone bool // the last one's
 }
 
-func (c *commands) run(ctx context.Context, img *imagebuild.Image) (string, error) {
+func (c *commands) run(ctx context.Context, img *imagebuild.Image, alone bool) (string, error) {
+	c.alone = alone
 	var m made
 	if err := m.read(img); err != nil {
 		return "", err
@@ -118,6 +120,17 @@ func TestRunFails(t *testing.T) {
 		name, _, _ := strings.Cut(flag, "=")
 		if err == nil || !strings.Contains(err.Error(), name+" of RUN is not carried out") || len(c.asked) > 0 {
 			t.Errorf("%s: %v", flag, err)
+		}
+	}
+}
+
+// A command is alone if it is asked to be, and on the network otherwise.
+func TestRunNetwork(t *testing.T) {
+	for flags, want := range map[string]bool{"": false, "--network=default ": false, "--network=none ": true} {
+		c := commands{dir: t.TempDir(), alone: !want}
+		_, err := try(t, map[string]string{"Dockerfile": nano + "RUN " + flags + "x"}, c.in)
+		if err != nil || c.alone != want || len(c.asked) != 1 {
+			t.Errorf("%q: %v, alone: %t", flags, err, c.alone)
 		}
 	}
 }

@@ -32,6 +32,6 @@ func SupportRows() []support.Row {
 		row("ADD", support.Partly,
 			"as COPY; archives (tar, gzip, bzip2, zstd) are unpacked below the target, addresses fetched and held against --checksum; xz and Git repositories are refused", "#add"),
 		row("RUN", support.Partly,
-			"in a container as of `mullion run`, so as root and without a network; what it changes on C: and in the registry (HKLM\\Software, the machine's environment, services, the user's settings) is a layer. Accounts that it adds are not, nor owners of files and icacls', nor what it changes in Windows' own files (drivers\\etc\\hosts); links that lead off C: end the build. No step is kept from one build for the next. --mount, --network and --security are refused", "#run"),
+			"in a container as of `mullion run`, so as root and with its network (--network=none: without); what it changes on C: and in the registry (HKLM\\Software, the machine's environment, services, the user's settings) is a layer. Accounts that it adds are not, nor owners of files and icacls', nor what it changes in Windows' own files (drivers\\etc\\hosts); links that lead off C: end the build. No step is kept from one build for the next. --mount, --network=host and --security are refused", "#run"),
 	}
 }
