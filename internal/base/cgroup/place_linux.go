@@ -48,16 +48,24 @@ func Place(cmd *exec.Cmd, cgroup string) (*os.File, error) {
 // MakeOwn makes the cgroup of that name and the one in it that is called Own, in every hierarchy. On cgroup v2 the
 // outer one passes its controllers on.
 func MakeOwn(cgroup string) error {
+	if err := Make(filepath.Join(cgroup, Own)); err != nil {
+		return err
+	}
+	return WeighOwn(cgroup)
+}
+
+// Make makes the cgroup of that name, in every hierarchy.
+func Make(cgroup string) error {
 	all, err := Hierarchies()
 	if err != nil {
 		return err
 	}
 	for _, h := range all {
-		if _, err := h.Make(filepath.Join(cgroup, Own)); err != nil {
+		if _, err := h.Make(cgroup); err != nil {
 			return fmt.Errorf("make cgroup %q: %w", cgroup, err)
 		}
 	}
-	return WeighOwn(cgroup)
+	return nil
 }
 
 // MemoryFiles are the files in which the kernel says how much memory a cgroup and all below it may hold and do hold, in

@@ -88,6 +88,9 @@ func start(cfg Config) (*process, error) {
 // begin starts the process in its cgroup, with its limits.
 func (p *process) begin(group string) error {
 	if group != "" {
+		if err := cgroup.Make(group); err != nil {
+			return err
+		}
 		if err := cgroup.LimitMemory(group, mostMemory); err != nil && !errors.Is(err, cgroup.ErrNoController) {
 			return err
 		}

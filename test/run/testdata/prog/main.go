@@ -55,6 +55,10 @@ func main() {
 		boundary(os.Args[1])
 	case "facts":
 		facts()
+	case "serve":
+		serve(os.Args[2])
+	case "ask":
+		ask(os.Args[2], os.Args[3], os.Args[4])
 	case "wait", "deaf":
 		wait(os.Args[1] == "deaf")
 	}

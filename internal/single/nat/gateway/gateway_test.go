@@ -1,0 +1,118 @@
+package gateway
+
+import (
+	"errors"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/dns/dnsmessage"
+
+	"mullion.dev/mullion/internal/single/nat/wire"
+)
+
+// TestGuardByNumber holds that these are refused whatever the machine's routes are.
+func TestGuardByNumber(t *testing.T) {
+	for _, to := range []string{
+		"127.0.0.1", "127.255.0.1", "0.0.0.0", "0.1.2.3", "169.254.169.254", "224.0.0.1", "255.255.255.255", "::1", "2001:db8::1",
+		"::ffff:127.0.0.1",
+	} {
+		if err := (guard{clusters: "mullion "}).check(netip.MustParseAddr(to)); !errors.Is(err, errGuarded) {
+			t.Errorf("%s: %v", to, err)
+		}
+	}
+}
+
+// TestBadRequest holds that what is no request, or has a file too many or too few, changes nothing.
+func TestBadRequest(t *testing.T) {
+	s := &server{containers: map[string]*container{}, addrs: map[netip.Addr]*container{}}
+	if err := s.answer(wire.Request{Begin: &wire.Begin{Subnet: netip.MustParsePrefix("172.30.208.1/20")}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	file := func() *os.File {
+		f, err := os.Open(os.DevNull)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = f.Close() })
+		return f
+	}
+	mac := "00:15:5d:00:00:02"
+	for name, tc := range map[string]struct {
+		request wire.Request
+		file    *os.File
+	}{
+		"nothing":                {wire.Request{}, nil},
+		"no device":              {wire.Request{Attach: &wire.Attach{ID: "a", Addr: netip.MustParseAddr("172.30.208.2"), MAC: mac, MTU: 1500}}, nil},
+		"no hardware address":    {wire.Request{Attach: &wire.Attach{ID: "a", Addr: netip.MustParseAddr("172.30.208.2"), MTU: 1500}}, file()},
+		"another subnet":         {wire.Request{Attach: &wire.Attach{ID: "a", Addr: netip.MustParseAddr("10.0.0.2"), MAC: mac, MTU: 1500}}, file()},
+		"the gateway's address":  {wire.Request{Attach: &wire.Attach{ID: "a", Addr: netip.MustParseAddr("172.30.208.1"), MAC: mac, MTU: 1500}}, file()},
+		"no address":             {wire.Request{Attach: &wire.Attach{ID: "a", MAC: mac, MTU: 1500}}, file()},
+		"a port of nobody":       {wire.Request{Publish: &wire.Publish{ID: "a", Protocol: wire.TCP, Port: 80}}, file()},
+		"a file that is of none": {wire.Request{Detach: "a"}, file()},
+	} {
+		if err := s.answer(tc.request, tc.file); err == nil {
+			t.Errorf("%s: it was carried out", name)
+		}
+	}
+	if len(s.containers)+len(s.addrs) > 0 {
+		t.Errorf("there are containers: %v", s.containers)
+	}
+	if err := s.answer(wire.Request{Detach: "nobody"}, nil); err != nil {
+		t.Errorf("one that is not there leaves: %v", err)
+	}
+}
+
+// TestOwnAnswer asks for names of containers, in any case and of any type, and for what is none.
+func TestOwnAnswer(t *testing.T) {
+	c := &container{addr: netip.MustParseAddr("172.30.208.2"), names: []string{"Web", "0123456789ab"}}
+	s := &server{containers: map[string]*container{"one": c}}
+	question := func(name string, kind dnsmessage.Type) []byte {
+		m := dnsmessage.Message{Header: dnsmessage.Header{ID: 7, RecursionDesired: true}, Questions: []dnsmessage.Question{
+			{Name: dnsmessage.MustNewName(name), Type: kind, Class: dnsmessage.ClassINET},
+		}}
+		packed, err := m.Pack()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return packed
+	}
+	for _, tc := range []struct {
+		name    string
+		kind    dnsmessage.Type
+		known   bool
+		answers int
+	}{
+		{"web.", dnsmessage.TypeA, true, 1},
+		{"WEB.", dnsmessage.TypeALL, true, 1},
+		{"0123456789ab.", dnsmessage.TypeA, true, 1},
+		{"web.", dnsmessage.TypeAAAA, true, 0},
+		{"web.example.com.", dnsmessage.TypeA, false, 0},
+		{".", dnsmessage.TypeA, false, 0},
+	} {
+		reply := s.ownAnswer(question(tc.name, tc.kind))
+		if (reply != nil) != tc.known {
+			t.Errorf("%s %v: %q", tc.name, tc.kind, reply)
+			continue
+		}
+		if !tc.known {
+			continue
+		}
+		var m dnsmessage.Message
+		if err := m.Unpack(reply); err != nil || m.ID != 7 || !m.Response || m.RCode != dnsmessage.RCodeSuccess ||
+			len(m.Answers) != tc.answers {
+			t.Errorf("%s %v: %v, %+v", tc.name, tc.kind, err, m)
+		}
+	}
+
+	whole := question("web.", dnsmessage.TypeA)
+	for n := range whole {
+		if reply := s.ownAnswer(whole[:n]); reply != nil {
+			t.Errorf("the first %d bytes of a question are answered", n)
+		}
+	}
+	if reply := s.ownAnswer([]byte(strings.Repeat("\xc0", 64))); reply != nil {
+		t.Error("what is no question is answered")
+	}
+}
