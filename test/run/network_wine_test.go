@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -191,6 +192,36 @@ func TestNetworkPublish(t *testing.T) {
 		return len(left) == 0
 	}) {
 		t.Errorf("namespaces are left: %v", left)
+	}
+}
+
+// TestNetworkBuild has RUN reach a server, and not when it is to be alone.
+func TestNetworkBuild(t *testing.T) {
+	r := theRoom(t)
+	outside(t)
+	dir := t.TempDir()
+	program, err := os.ReadFile(r.program())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "prog.exe"), program, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	build := func(flags string) (string, error) {
+		text := "# escape=`\nFROM " + bare + "\nCOPY prog.exe C:\\\nRUN " + flags + `C:\prog.exe ask tcp ` + outsideAddr + ":8000 hello\n"
+		if err := os.WriteFile(filepath.Join(dir, "Dockerfile"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), filepath.Join(r.bin, "mullion"), "--data-dir", r.data, "image", "build", dir,
+			"-t", "mullion.local/net:1", "-o", filepath.Join(t.TempDir(), "image.tar"))
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := build(""); err != nil || !strings.Contains(out, machineAddr+" hello") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if out, err := build("--network=none "); err == nil || !strings.Contains(out, "unreachable") {
+		t.Errorf("alone: %v: %s", err, out)
 	}
 }
 

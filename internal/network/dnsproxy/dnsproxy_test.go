@@ -196,3 +196,55 @@ func TestHostileQuestions(t *testing.T) {
 		t.Errorf("after them: %q, %v", got, err)
 	}
 }
+
+// TestOwn answers at sockets of the caller's: what the caller answers itself no server is asked.
+func TestOwn(t *testing.T) {
+	at, asked := server(t, true)
+	packets, streams := free(t)
+	p := dnsproxy.Serve(dnsproxy.Config{
+		Servers: func() []netip.AddrPort { return []netip.AddrPort{at} },
+		Own: func(question []byte) []byte {
+			var q dnsmessage.Message
+			if q.Unpack(question) != nil || q.Questions[0].Name.String() != "own." {
+				return nil
+			}
+			q.Response, q.RCode = true, dnsmessage.RCodeRefused
+			out, _ := q.Pack()
+			return out
+		},
+	}, packets, streams)
+	for name, want := range map[string]struct {
+		code  dnsmessage.RCode
+		asked int32
+	}{"own.": {dnsmessage.RCodeRefused, 0}, "other.": {dnsmessage.RCodeSuccess, 1}} {
+		asked.Store(0)
+		c, err := net.Dial("udp", packets.LocalAddr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+		q := dnsmessage.Message{Questions: []dnsmessage.Question{
+			{Name: dnsmessage.MustNewName(name), Type: dnsmessage.TypeA, Class: dnsmessage.ClassINET},
+		}}
+		packed, err := q.Pack()
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer := make([]byte, 512)
+		if _, err := c.Write(packed); err != nil {
+			t.Fatal(err)
+		}
+		n, err := c.Read(answer)
+		var got dnsmessage.Message
+		if err != nil || got.Unpack(answer[:n]) != nil || got.RCode != want.code || asked.Load() != want.asked {
+			t.Errorf("%s: %v, %v, %d times asked", name, err, got.RCode, asked.Load())
+		}
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := streams.Accept(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("the sockets are open after the end: %v", err)
+	}
+}

@@ -66,7 +66,7 @@ type bed struct {
 	dir     string
 }
 
-func run(t *testing.T, ns, command string) string {
+func run(t testing.TB, ns, command string) string {
 	t.Helper()
 	var out []byte
 	do := func() (err error) {
@@ -83,7 +83,7 @@ func run(t *testing.T, ns, command string) string {
 	return string(out)
 }
 
-func newBed(t *testing.T) *bed {
+func newBed(t testing.TB) *bed {
 	t.Helper()
 	b := &bed{dir: t.TempDir()}
 	run(t, "", "mount -t proc proc /proc; ip link set lo up; echo 0 2147483647 >/proc/sys/net/ipv4/ping_group_range")

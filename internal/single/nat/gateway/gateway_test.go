@@ -67,7 +67,8 @@ func TestBadRequest(t *testing.T) {
 // TestOwnAnswer asks for names of containers, in any case and of any type, and for what is none.
 func TestOwnAnswer(t *testing.T) {
 	c := &container{addr: netip.MustParseAddr("172.30.208.2"), names: []string{"Web", "0123456789ab"}}
-	s := &server{containers: map[string]*container{"one": c}}
+	later := &container{addr: netip.MustParseAddr("172.30.208.3"), names: []string{"web"}}
+	s := &server{containers: map[string]*container{"one": c, "two": later}}
 	question := func(name string, kind dnsmessage.Type) []byte {
 		m := dnsmessage.Message{Header: dnsmessage.Header{ID: 7, RecursionDesired: true}, Questions: []dnsmessage.Question{
 			{Name: dnsmessage.MustNewName(name), Type: kind, Class: dnsmessage.ClassINET},
@@ -103,6 +104,11 @@ func TestOwnAnswer(t *testing.T) {
 		if err := m.Unpack(reply); err != nil || m.ID != 7 || !m.Response || m.RCode != dnsmessage.RCodeSuccess ||
 			len(m.Answers) != tc.answers {
 			t.Errorf("%s %v: %v, %+v", tc.name, tc.kind, err, m)
+		}
+		for _, a := range m.Answers {
+			if body, ok := a.Body.(*dnsmessage.AResource); !ok || body.A != c.addr.As4() {
+				t.Errorf("%s is %v", tc.name, a.Body)
+			}
 		}
 	}
 

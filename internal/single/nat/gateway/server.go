@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -133,16 +134,15 @@ func (s *server) peer(addr netip.Addr) *container {
 	return s.addrs[addr]
 }
 
-// named is the address of the container with a name, as DNS has it, in any case.
-func (s *server) named(name string) (netip.Addr, bool) {
+// named is the address of the container with a name, as DNS has it, in any case; of several the lowest.
+func (s *server) named(name string) (found netip.Addr, ok bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for _, c := range s.containers {
-		for _, own := range c.names {
-			if strings.EqualFold(own, name) {
-				return c.addr, true
-			}
+		has := slices.ContainsFunc(c.names, func(own string) bool { return strings.EqualFold(own, name) })
+		if has && (!ok || c.addr.Less(found)) {
+			found, ok = c.addr, true
 		}
 	}
-	return netip.Addr{}, false
+	return found, ok
 }
