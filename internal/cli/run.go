@@ -45,8 +45,8 @@ and listens on 127.0.0.1 alone unless an address is given: 0.0.0.0:8080:80 is fo
 loopback alone.
 
 A folder or file of --volume belongs to the container's user as far as it belongs to its owner here; what root owns is
-read-only. Ctrl-C is CTRL_C_EVENT for the
-program, a second one kills it; SIGTERM is CTRL_SHUTDOWN_EVENT, and kills after --stop-timeout.
+read-only. Ctrl-C is CTRL_C_EVENT for the program, a second one kills it; SIGTERM is CTRL_SHUTDOWN_EVENT, and kills after
+--stop-timeout.
 
 An engine of its own is started at the first run and ends when nobody has used it for ten minutes. Its images are in
 ` + single.DefaultData + ` or --data-dir (` + "`mullion image load --run`" + ` puts some there); a cluster's are others.

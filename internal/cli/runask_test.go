@@ -135,6 +135,7 @@ func TestRunRefuses(t *testing.T) {
 		{"-p 80-81:80-81 app", 125, "ranges are not taken, name each port by a --publish of its own"},
 		{"-P app", 125, "--publish-all: a single container does not have that yet\n→ name each port: -p 8080:80"},
 		{"--dns here app", 125, "--dns \"here\" is no IPv4 address\n→ for example: --dns "},
+		{"--dns 127.0.0.53 app", 125, "--dns 127.0.0.53: that is the container itself\n→ leave it out: "},
 		{"--network none -p 80:80 app", 125, "--publish leads into a network, and there is none with --network none\n→ leave one of them out"},
 		{"--network none --dns 192.0.2.1 app", 125, "--dns is asked by way of a network, and there is none"},
 		{"--name x app", 125, "--name: a single container does not have that yet\n→ "},

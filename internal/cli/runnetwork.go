@@ -38,6 +38,10 @@ func (o *runOptions) networkAsk() (ports []nat.Port, dns []netip.Addr, err error
 		if err != nil || !addr.Is4() {
 			return nil, nil, failedRun(fmt.Errorf("--dns %q is no IPv4 address", text), "for example: --dns 9.9.9.9")
 		}
+		if addr.IsLoopback() {
+			return nil, nil, failedRun(fmt.Errorf("--dns %s: that is the container itself", addr),
+				"leave it out: this machine's name servers are asked, also one on its loopback")
+		}
 		dns = append(dns, addr)
 	}
 	return ports, dns, nil

@@ -299,3 +299,17 @@ func TestBadRequests(t *testing.T) {
 		t.Errorf("after it: %q", got)
 	}
 }
+
+// TestNoRights holds that mullion-nat has a user of its own, no capability, and no way to any.
+func TestNoRights(t *testing.T) {
+	b := newBed(t)
+	if err := b.net.Start(); err != nil {
+		t.Fatal(err)
+	}
+	got := run(t, "", "cat /proc/$(pgrep -x -f mullion-nat)/task/*/status | grep -E '^(Uid|Gid|Groups|CapPrm|CapEff|CapAmb|CapInh|NoNewPrivs):' | sort -u")
+	const want = "CapAmb:\t0000000000000000\nCapEff:\t0000000000000000\nCapInh:\t0000000000000000\nCapPrm:\t0000000000000000\n" +
+		"Gid:\t65531\t65531\t65531\t65531\nGroups:\t \nNoNewPrivs:\t1\nUid:\t65531\t65531\t65531\t65531\n"
+	if got != want {
+		t.Errorf("it has\n%s\nwant\n%s", got, want)
+	}
+}

@@ -195,20 +195,21 @@ func (n *Network) ensure() error {
 		return fmt.Errorf("start the gateway of the network: %w", err)
 	}
 	err = p.ask(wire.Request{Begin: &wire.Begin{Subnet: n.subnet, Clusters: n.cfg.Clusters}}, nil)
-	for _, m := range n.members {
-		if err == nil && m.tap != nil {
-			err = p.attach(m)
-		}
-	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("start the gateway of the network: %w", err), p.end())
+	}
+	for _, m := range n.members {
+		if err := p.attach(m); err != nil { // the others are to have their network all the same
+			n.cfg.Log.Warn("a container is not connected again", "container", m.ID, "error", err)
+		}
 	}
 	n.gateway = p
 	go n.watch(p)
 	return nil
 }
 
-// startPause is the time between two attempts to start mullion-nat again.
+// startPause is the time between two attempts to start mullion-nat again, and how long it has to live to be started at
+// once.
 const startPause = time.Second
 
 // watch starts mullion-nat again when it has ended: the connections are lost, the members are not.
@@ -222,7 +223,19 @@ func (n *Network) watch(p *process) {
 	n.gateway = nil
 	n.cfg.Log.Warn("the gateway of the network has ended and is started again", "error", p.err)
 	_ = p.end() // it has ended
-	n.again()
+	if time.Since(p.began) > startPause {
+		n.again()
+		return
+	}
+	n.againLater()
+}
+
+func (n *Network) againLater() {
+	time.AfterFunc(startPause, func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.again()
+	})
 }
 
 // again starts mullion-nat, until that succeeds. The caller has the lock.
@@ -232,10 +245,6 @@ func (n *Network) again() {
 	}
 	if err := n.ensure(); err != nil {
 		n.cfg.Log.Warn("the gateway of the network does not start", "error", err)
-		time.AfterFunc(startPause, func() {
-			n.mu.Lock()
-			defer n.mu.Unlock()
-			n.again()
-		})
+		n.againLater()
 	}
 }

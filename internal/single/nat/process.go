@@ -34,6 +34,7 @@ const endPatience = 5 * time.Second
 type process struct {
 	conn  *wire.Conn
 	cmd   *exec.Cmd
+	began time.Time
 	ended chan struct{} // closed when it has ended, of err
 	err   error
 }
@@ -52,7 +53,7 @@ func start(cfg Config) (*process, error) {
 	}
 	defer other.Close()
 
-	p := &process{conn: conn, ended: make(chan struct{})}
+	p := &process{conn: conn, began: time.Now(), ended: make(chan struct{})}
 	p.cmd = exec.Command("/proc/self/fd/4") // the second of ExtraFiles
 	p.cmd.Args = []string{"mullion-nat"}
 	p.cmd.Env = []string{}
@@ -85,7 +86,7 @@ func start(cfg Config) (*process, error) {
 	return p, nil
 }
 
-// begin starts the process in its cgroup, with its limits.
+// begin starts the process in its cgroup, with its limits, on a thread that ends with it.
 func (p *process) begin(group string) error {
 	if group != "" {
 		if err := cgroup.Make(group); err != nil {
@@ -101,6 +102,10 @@ func (p *process) begin(group string) error {
 		if file != nil {
 			defer file.Close()
 		}
+	}
+	// This affects the calling thread, which serves only this child.
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("give up new privileges: %w", err)
 	}
 	if err := p.cmd.Start(); err != nil {
 		return err

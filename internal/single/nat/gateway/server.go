@@ -10,8 +10,6 @@ import (
 	"strings"
 	"sync"
 
-	"golang.org/x/sys/unix"
-
 	"mullion.dev/mullion/internal/single/nat/wire"
 )
 
@@ -20,10 +18,6 @@ const engineFile = 3
 
 // Serve answers the engine until that is gone.
 func Serve() error {
-	// There are no files to execute, but neither would one give rights.
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("give up new privileges: %w", err)
-	}
 	file := os.NewFile(engineFile, "engine")
 	engine, err := wire.Open(file)
 	if err != nil {
