@@ -22,7 +22,7 @@ const linkName = "eth0"
 const mtu = 65520
 
 // makeNamespace makes a container's network namespace, in which programs without privileges may do what Windows lets
-// them: bind low ports, and ping.
+// them: bind low ports, and ping. IPv6 it has at the loopback alone, as nothing else carries it.
 func makeNamespace(pin string) error {
 	if _, err := netns.Ensure(pin); err != nil {
 		return err
@@ -31,8 +31,10 @@ func makeNamespace(pin string) error {
 		for key, value := range map[string]string{
 			"net/ipv4/ip_unprivileged_port_start": "0",
 			"net/ipv4/ping_group_range":           "0\t2147483647",
+			"net/ipv6/conf/default/disable_ipv6":  "1",
 		} {
-			if _, err := netns.Sysctl(key, value); err != nil {
+			_, err := netns.Sysctl(key, value)
+			if err != nil && !errors.Is(err, os.ErrNotExist) { // a kernel without IPv6
 				return err
 			}
 		}

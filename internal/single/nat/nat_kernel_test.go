@@ -51,6 +51,9 @@ func TestOut(t *testing.T) {
 	run(t, m.Netns, "ping -c 2 -i 0.2 -W 3 "+outside)
 	run(t, m.Netns, "ping -c 1 -W 3 127.0.0.1")
 	run(t, m.Netns, "ping -c 1 -W 3 "+m.DNS.String())
+	if got := run(t, m.Netns, "ip -o -6 addr | awk '{ print $2, $4 }'"); got != "lo ::1/128\n" {
+		t.Errorf("its addresses of IPv6: %q", got)
+	}
 	if out, err := exec.Command("nsenter", "--net="+m.Netns, "ping", "-c1", "-W1", "192.0.2.77").CombinedOutput(); err == nil {
 		t.Errorf("nobody's address answers pings: %s", out)
 	}

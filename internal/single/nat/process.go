@@ -18,10 +18,12 @@ import (
 // UserID is the id of the user and of the group that mullion-nat runs as; no account has it.
 const UserID = 65531
 
-// Bounds of mullion-nat: what it takes beyond them it does without, or is started again.
+// Bounds of mullion-nat: what it takes beyond them it does without, or is started again. A container alone does not take
+// so much memory. What waits in its sockets of the machine Linux counts as memory or apart (cgroup v1).
 const (
-	mostMemory = 512 << 20
-	mostFiles  = 1 << 16
+	mostMemory  = 512 << 20
+	mostSockets = 256 << 20
+	mostFiles   = 1 << 16
 )
 
 // askPatience bounds the wait for an answer, which takes no time unless the machine is loaded.
@@ -92,8 +94,10 @@ func (p *process) begin(group string) error {
 		if err := cgroup.Make(group); err != nil {
 			return err
 		}
-		if err := cgroup.LimitMemory(group, mostMemory); err != nil && !errors.Is(err, cgroup.ErrNoController) {
-			return err
+		for _, err := range []error{cgroup.LimitMemory(group, mostMemory), cgroup.LimitSockets(group, mostSockets)} {
+			if err != nil && !errors.Is(err, cgroup.ErrNoController) {
+				return err
+			}
 		}
 		file, err := cgroup.Place(p.cmd, group)
 		if err != nil {

@@ -30,8 +30,7 @@ const (
 	mostConnections = 1024      // connections of TCP, both ways
 	mostFlows       = 512       // flows of UDP, both ways
 	mostPings       = 32        // pings that wait for an answer
-	usualBuffer     = 128 << 10 // bytes of a connection's buffer for one way
-	largestBuffer   = 512 << 10
+	largestBuffer   = 128 << 10 // bytes of a connection's buffer for one way, which is short: it ends on this machine
 	leastBuffer     = 4 << 10
 )
 
@@ -150,7 +149,7 @@ func (c *container) open(mtu int) error {
 	if err := c.answerDNS(); err != nil {
 		return err
 	}
-	forwarder := tcp.NewForwarder(c.stack, usualBuffer, mostOpening, c.forwardTCP)
+	forwarder := tcp.NewForwarder(c.stack, largestBuffer, mostOpening, c.forwardTCP)
 	c.stack.SetTransportProtocolHandler(tcp.ProtocolNumber, forwarder.HandlePacket)
 	c.stack.SetTransportProtocolHandler(udp.ProtocolNumber, udp.NewForwarder(c.stack, c.forwardUDP).HandlePacket)
 	c.stack.SetTransportProtocolHandler(icmp.ProtocolNumber4, c.forwardPing)
@@ -160,8 +159,8 @@ func (c *container) open(mtu int) error {
 // setBuffers bounds what a connection keeps.
 func (c *container) setBuffers() tcpip.Error {
 	sack := tcpip.TCPSACKEnabled(true)
-	receive := tcpip.TCPReceiveBufferSizeRangeOption{Min: leastBuffer, Default: usualBuffer, Max: largestBuffer}
-	send := tcpip.TCPSendBufferSizeRangeOption{Min: leastBuffer, Default: usualBuffer, Max: largestBuffer}
+	receive := tcpip.TCPReceiveBufferSizeRangeOption{Min: leastBuffer, Default: largestBuffer, Max: largestBuffer}
+	send := tcpip.TCPSendBufferSizeRangeOption{Min: leastBuffer, Default: largestBuffer, Max: largestBuffer}
 	for _, option := range []tcpip.SettableTransportProtocolOption{&sack, &receive, &send} {
 		if err := c.stack.SetTransportProtocolOption(tcp.ProtocolNumber, option); err != nil {
 			return err
