@@ -99,6 +99,8 @@ var forbidden = []struct{ from, to, why string }{
 	{"cmd/mullion-node", "k8s.io/kubernetes/cmd", "the node's program links no control plane: it runs once a node"},
 	{"internal/check/command", "k8s.io/", "the checker starts fast and stands alone"},
 	{"cmd/kubectl-mullion", "k8s.io/", "the plugin is the checker alone"},
+	{"cmd/mullion", "gvisor.dev/", "the network stack is mullion-nat's, which has no rights"},
+	{"cmd/mullion-nat", "k8s.io/", "what reads containers' packets has to be small"},
 	{"cmd/mullion-init", "k8s.io/", "PID 1 of every container has to be small"},
 	{"cmd/mullion-init", "net/http", "PID 1 of every container has to be small"},
 	{"cmd/mullion-agent", "k8s.io/client-go/kubernetes", "the agent is a small program that asks the API server little"},

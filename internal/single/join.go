@@ -90,8 +90,8 @@ func notJoined(err error) error {
 
 // otherPort is a port to try in place of one.
 func otherPort(port uint16) uint16 {
-	const free = 8081
-	return max(free, port+1)
+	const usual = 8081
+	return max(usual, port+1) // after the last one comes 0
 }
 
 // boundUnread ends containers in whose sockets more waits than in any that reads what it asks for: Linux counts it for
