@@ -109,6 +109,15 @@ func TestLife(t *testing.T) {
 // connect connects to a stream of a process of c1.
 func (h *host) connect(t *testing.T, pid, number string) net.Conn {
 	t.Helper()
+	client, serve := h.promise(t, pid, number)
+	go serve()
+	return client
+}
+
+// promise is a connection to a stream of a process of c1, which the service has promised and does not have until serve
+// is called.
+func (h *host) promise(t *testing.T, pid, number string) (_ net.Conn, serve func()) {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -122,13 +131,54 @@ func (h *host) connect(t *testing.T, pid, number string) net.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	serve := h.ok(t, StreamFunction, "c1", pid, number).Stream
-	go func() {
-		serve(t.Context(), server)
+	stream := h.ok(t, StreamFunction, "c1", pid, number).Stream
+	t.Cleanup(func() { _, _ = client.Close(), server.Close() })
+	return client, func() {
+		stream(t.Context(), server)
 		_ = server.Close()
-	}()
-	t.Cleanup(func() { _ = client.Close() })
-	return client
+	}
+}
+
+// TestConnectAfterTheEnd: what a process has written comes on a connection that the service gets when the process has
+// ended, and even its compute system.
+func TestConnectAfterTheEnd(t *testing.T) {
+	h := newHost(t)
+	system := h.ok(t, "HcsCreateComputeSystem", "c1", h.document(t, nil))
+	h.ok(t, "HcsStartComputeSystem", "c1")
+	first := h.ok(t, "HcsCreateProcess", "c1", allStreams)
+	later := h.ok(t, "HcsCreateProcess", "c1", allStreams)
+	pid, other := strconv.Itoa(int(first.Process.PID)), strconv.Itoa(int(later.Process.PID))
+	expect := func(out net.Conn, want string) {
+		t.Helper()
+		if text, err := io.ReadAll(out); string(text) != want || err != nil {
+			t.Errorf("the output is %q, %v, want %q", text, err, want)
+		}
+	}
+
+	input := h.connect(t, other, "0")
+	if _, err := io.WriteString(input, "through"); err != nil {
+		t.Fatal(err)
+	}
+	h.ok(t, "HcsModifyProcess", "c1", other, `{"Operation":"CloseHandle","CloseHandle":{"Handle":"StdIn"}}`)
+	event(t, later.Events)
+	c, err := h.find("c1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, err := c.process(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ended.streams.letGo(t.Context()); err != nil { // as its end does, at the latest now
+		t.Fatal(err)
+	}
+	expect(h.connect(t, other, "1"), "through")
+
+	out, serve := h.promise(t, pid, "1")
+	h.ok(t, "HcsTerminateComputeSystem", "c1")
+	event(t, system.Events)
+	serve()
+	expect(out, "hello")
 }
 
 // TestKill kills processes: a later one, and the first.

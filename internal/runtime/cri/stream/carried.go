@@ -26,7 +26,8 @@ const (
 )
 
 // carried are the streams of a program that go to another one by connections, as through pipes: an output waits for who
-// reads it, and nobody logs it. The connections come later, each once, from a process that may end.
+// reads it, and nobody logs it. The connections come later, each once, from a process that may end. Those of outputs may
+// come when the program has ended.
 type carried struct {
 	streams [streamCount]*carriage // nil: there is none
 	cancel  context.CancelFunc
@@ -42,6 +43,7 @@ type carriage struct {
 
 	mu      sync.Mutex
 	claimed bool
+	late    bool     // a connection is not taken any more
 	input   net.Conn // unless nil, what carries the input
 	ended   bool     // the input ends with what has come
 }
@@ -56,7 +58,7 @@ func carry(ctx context.Context, streams Streams, log *slog.Logger) (_ *carried, 
 	c := &carried{cancel: cancel}
 	defer func() {
 		if err != nil {
-			c.letGo(nil)
+			c.letGo([]string{streams.Stdout, streams.Stderr})
 		}
 	}()
 	for number, path := range []string{Stdin: streams.Stdin, Stdout: streams.Stdout, Stderr: streams.Stderr} {
@@ -89,11 +91,9 @@ func carry(ctx context.Context, streams Streams, log *slog.Logger) (_ *carried, 
 func (c *carriage) pass(input bool, log *slog.Logger) {
 	defer close(c.over)
 	defer c.fifo.Close()
-	var conn net.Conn
-	select {
-	case conn = <-c.conn:
+	conn := c.awaitConn()
+	if conn != nil {
 		defer conn.Close()
-	case <-c.dropped:
 	}
 	from := struct{ io.Reader }{c.fifo} // by Read alone, which waits for the first writer
 	var err error
@@ -110,6 +110,25 @@ func (c *carriage) pass(input bool, log *slog.Logger) {
 	}
 	if err != nil {
 		log.Debug("stream has broken", "error", err)
+	}
+}
+
+// awaitConn returns the connection, or nil if none comes any more. One that has come counts, though the stream was
+// dropped since.
+func (c *carriage) awaitConn() net.Conn {
+	select {
+	case conn := <-c.conn:
+		return conn
+	case <-c.dropped:
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.late = true
+	select {
+	case conn := <-c.conn:
+		return conn
+	default:
+		return nil
 	}
 }
 
@@ -130,10 +149,17 @@ func (c *carriage) claim() bool {
 // dropIt says that no connection comes any more, unless it has come.
 func (c *carriage) dropIt() { c.drop.Do(func() { close(c.dropped) }) }
 
-// connect gives the stream its connection.
+// dropLater says that no connection comes any more after the time that one may be on its way.
+func (c *carriage) dropLater() { time.AfterFunc(connectTimeout, c.dropIt) }
+
+// connect gives the stream its connection. One that comes too late is closed.
 func (c *carriage) connect(conn net.Conn, input bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.late {
+		_ = conn.Close()
+		return
+	}
 	if input {
 		c.input = conn
 		if c.ended {
@@ -152,7 +178,7 @@ func (c *carriage) endInput(awaits bool) {
 	case c.input != nil:
 		closeRead(c.input)
 	case awaits:
-		time.AfterFunc(connectTimeout, c.dropIt)
+		c.dropLater()
 	default:
 		c.dropIt()
 	}
@@ -168,16 +194,17 @@ func closeRead(conn net.Conn) {
 	}
 }
 
-// letGo ends the streams of a program that is no more: what it has written is still read by who has a connection.
-// outputs are the paths of the FIFOs.
+// letGo ends the streams of a program that is no more: what it has written is still read by who has a connection, or
+// whose connection is on its way. outputs are the paths of the FIFOs.
 func (c *carried) letGo(outputs []string) {
 	for number, one := range c.streams {
-		if one == nil {
-			continue
-		}
-		one.dropIt()
-		if number == Stdin {
+		switch {
+		case one == nil:
+		case number == Stdin:
+			one.dropIt()
 			one.endInput(false)
+		default:
+			one.dropLater()
 		}
 	}
 	for _, path := range outputs { // a writer that comes and goes ends the wait for the first one
@@ -188,14 +215,45 @@ func (c *carried) letGo(outputs []string) {
 	c.cancel()
 }
 
+// awaitEnd returns when all that the program has written is read, or dropped.
+func (c *carried) awaitEnd() {
+	for _, one := range c.streams {
+		if one != nil {
+			<-one.over
+		}
+	}
+}
+
+// stream returns a stream of a program; nil: there is none.
+func (c *carried) stream(number int) *carriage {
+	if c == nil || number < 0 || number >= streamCount {
+		return nil
+	}
+	return c.streams[number]
+}
+
 // carrying returns a stream of a program.
 func (k *Keeper) carrying(id string, number int) (*carriage, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if c := k.programs[id]; c != nil && number >= 0 && number < streamCount && c.streams[number] != nil {
-		return c.streams[number], nil
+	if one := k.programs[id].stream(number); one != nil {
+		return one, nil
 	}
 	return nil, fmt.Errorf("stream %d of program %q is not carried", number, id)
+}
+
+// connectable returns a stream of a program that may get a connection: an output also when the program is no more.
+func (k *Keeper) connectable(id string, number int) (*carriage, error) {
+	one, err := k.carrying(id, number)
+	if err == nil || number == Stdin {
+		return one, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if one := k.past[id].stream(number); one != nil {
+		return one, nil
+	}
+	return nil, err
 }
 
 func (k *Keeper) carry(ctx context.Context, streams Streams) error {
@@ -212,15 +270,29 @@ func (k *Keeper) carry(ctx context.Context, streams Streams) error {
 	return nil
 }
 
-// letGo forgets a program. One that is not there is no error.
+// letGo forgets a program; what it has written is kept until it is read, or nobody comes who reads it. One that is not
+// there is no error.
 func (k *Keeper) letGo(streams Streams) {
 	k.mu.Lock()
 	c := k.programs[streams.ID]
 	delete(k.programs, streams.ID)
-	k.mu.Unlock()
 	if c != nil {
-		c.letGo([]string{streams.Stdout, streams.Stderr})
+		k.past[streams.ID] = c
 	}
+	k.mu.Unlock()
+	if c == nil {
+		return
+	}
+
+	c.letGo([]string{streams.Stdout, streams.Stderr})
+	go func() {
+		c.awaitEnd()
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if k.past[streams.ID] == c { // and not a later program of this name
+			delete(k.past, streams.ID)
+		}
+	}()
 }
 
 // awaitInput returns when the input of a program has ended.
@@ -239,7 +311,7 @@ func (k *Keeper) awaitInput(ctx context.Context, id string) error {
 
 // connect takes a connection, which follows the answer as a file descriptor, for a stream of a program.
 func (k *Keeper) connect(c net.Conn, r *bufio.Reader, req request) {
-	one, err := k.carrying(req.ID, req.Number)
+	one, err := k.connectable(req.ID, req.Number)
 	if err == nil && !one.claim() {
 		err = fmt.Errorf("stream %d of program %q has a connection", req.Number, req.ID)
 	}

@@ -117,7 +117,7 @@ func TestCarry(t *testing.T) {
 // TestConnectWithoutConnection: who promises a connection and sends something else gets none, and holds nobody up.
 func TestConnectWithoutConnection(t *testing.T) {
 	dir, ctx := t.TempDir(), t.Context()
-	k := &Keeper{log: slog.New(slog.DiscardHandler), programs: map[string]*carried{}}
+	k := &Keeper{log: slog.New(slog.DiscardHandler), programs: map[string]*carried{}, past: map[string]*carried{}}
 	streams := Streams{ID: "p", Stdout: filepath.Join(dir, "out"), Carried: 1 << Stdout}
 	if err := k.carry(ctx, streams); err != nil {
 		t.Fatal(err)
@@ -160,4 +160,100 @@ func TestConnectWithoutConnection(t *testing.T) {
 		t.Errorf("the program is held up: %v", err)
 	}
 	k.letGo(streams)
+}
+
+// TestConnectAfterTheEnd: what a program has written comes on a connection that is made when the program is no more.
+// Its input takes none.
+func TestConnectAfterTheEnd(t *testing.T) {
+	dir, ctx := t.TempDir(), t.Context()
+	socket := filepath.Join(dir, "keeper.sock")
+	c := NewClient(socket, func(context.Context) error {
+		go func() { _ = Serve(ctx, socket) }()
+		return nil
+	})
+	if _, err := c.Ensure(ctx); err != nil {
+		t.Fatal(err)
+	}
+	streams := Streams{
+		ID: "p", Stdin: filepath.Join(dir, "in"), Stdout: filepath.Join(dir, "out"), Carried: 1<<Stdin | 1<<Stdout,
+	}
+	if err := c.Carry(ctx, streams); err != nil {
+		t.Fatal(err)
+	}
+	w, err := os.OpenFile(streams.Stdout, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.WriteString("last words"); err != nil {
+		t.Fatal(err)
+	}
+	_ = w.Close()
+	for range 2 {
+		if err := c.LetGo(ctx, streams); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, server := pair(t); c.Connect(ctx, "p", Stdin, server) == nil {
+		t.Error("the input of a program that is no more gets a connection")
+	}
+	client, server := pair(t)
+	if err := c.Connect(ctx, "p", Stdout, server); err != nil {
+		t.Fatal(err)
+	}
+	_ = server.Close()
+	if got, err := io.ReadAll(client); string(got) != "last words" || err != nil {
+		t.Errorf("the output is %q, %v", got, err)
+	}
+	// The next program of this name has streams of its own.
+	if err := c.Carry(ctx, streams); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.EndInput(ctx, "p", false); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.AwaitInput(ctx, "p"); err != nil {
+		t.Error(err)
+	}
+	if err := c.LetGo(ctx, streams); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDropped: a connection that came before its stream was dropped carries it, one that comes later is closed, and
+// what nobody asks for is forgotten.
+func TestDropped(t *testing.T) {
+	for range 64 { // as often as chance needs to choose wrongly
+		client, server := pair(t)
+		one := newCarriage()
+		one.connect(server, false)
+		one.dropIt()
+		if got := one.awaitConn(); got != net.Conn(server) {
+			t.Fatalf("the connection is %v", got)
+		}
+		_, _ = client.Close(), server.Close()
+	}
+
+	client, server := pair(t)
+	one := newCarriage()
+	one.dropIt()
+	if got := one.awaitConn(); got != nil {
+		t.Errorf("the connection is %v", got)
+	}
+	one.connect(server, true)
+	if got, err := io.ReadAll(client); len(got) > 0 || err != nil {
+		t.Errorf("a connection that came too late has %q, %v", got, err)
+	}
+
+	k := &Keeper{log: slog.New(slog.DiscardHandler), programs: map[string]*carried{}, past: map[string]*carried{}}
+	streams := Streams{ID: "p", Stdout: filepath.Join(t.TempDir(), "out"), Carried: 1 << Stdout}
+	if err := k.carry(t.Context(), streams); err != nil {
+		t.Fatal(err)
+	}
+	program := k.programs["p"]
+	k.letGo(streams)
+	program.streams[Stdout].dropIt() // as when nobody comes in time
+	program.awaitEnd()
+	if one, err := k.connectable("p", Stdout); err == nil && one.claim() {
+		t.Error("a stream that was dropped takes a connection")
+	}
 }

@@ -26,6 +26,7 @@ type Keeper struct {
 	mu         sync.Mutex
 	containers map[string]*kept
 	programs   map[string]*carried
+	past       map[string]*carried // programs that are no more, with what is not read yet
 	quit       func()
 }
 
@@ -44,11 +45,17 @@ func Serve(ctx context.Context, socket string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	said := newMessages()
-	k := &Keeper{said: said, log: said.logger(), quit: func() {
-		cancel()
-		_ = l.Close()
-	}}
-	k.containers, k.programs = map[string]*kept{}, map[string]*carried{}
+	k := &Keeper{
+		said:       said,
+		log:        said.logger(),
+		containers: map[string]*kept{},
+		programs:   map[string]*carried{},
+		past:       map[string]*carried{},
+		quit: func() {
+			cancel()
+			_ = l.Close()
+		},
+	}
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
 	for {
