@@ -10,14 +10,6 @@ import (
 	"mullion.dev/mullion/internal/windows/wine"
 )
 
-// userOf returns the Windows user of a container's programs by the id that they have in it.
-func userOf(uid uint32) string {
-	if uid == 0 {
-		return wine.AdminUser
-	}
-	return wine.User
-}
-
 // remember keeps the registry with which a container begins, if what it changes is asked for.
 func (k *container) remember(ctx context.Context) (err error) {
 	if k.ask.Layer == "" {
@@ -29,14 +21,14 @@ func (k *container) remember(ctx context.Context) (err error) {
 
 // writeLayer writes the layer that is asked for.
 func (k *container) writeLayer(ctx context.Context) (err error) {
-	changes := commit.Changes{Before: k.before, User: k.user}
+	changes := commit.Changes{Registry: wine.RegistryChanges{Before: k.before, User: k.user}}
 	if changes.Upper, err = k.engine.Written(ctx, k.id); err != nil {
 		return err
 	}
-	if changes.After, err = k.engine.Registry(ctx, k.id); err != nil {
+	if changes.Registry.After, err = k.engine.Registry(ctx, k.id); err != nil {
 		return err
 	}
-	if changes.System, err = k.engine.SystemRegistry(); err != nil {
+	if changes.Registry.System, err = k.engine.SystemRegistry(); err != nil {
 		return err
 	}
 

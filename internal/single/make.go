@@ -56,7 +56,7 @@ func (k *container) make(ctx context.Context, undo *cleanup.Stack) error {
 		return err
 	}
 	undo.Add(func() error { return k.remove(context.WithoutCancel(ctx), k.service.options.Paths, k.id) })
-	k.user = userOf(uid)
+	k.user = engine.UserName(uid)
 	if err := k.files(config, inherited.Env); err != nil {
 		return err
 	}

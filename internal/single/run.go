@@ -14,10 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/cleanup"
-	"mullion.dev/mullion/internal/runtime/commit"
 	"mullion.dev/mullion/internal/runtime/cri"
 	"mullion.dev/mullion/internal/runtime/engine"
 	"mullion.dev/mullion/internal/single/nat"
+	"mullion.dev/mullion/internal/windows/wine"
 )
 
 // container is a container that runs for a client.
@@ -32,7 +32,7 @@ type container struct {
 	exit    engine.Exit
 	// user is the Windows user of its programs, before the registry with which it began.
 	user   string
-	before commit.Registry
+	before wine.Registry
 }
 
 // run makes a container for a client and returns when it is gone. cancel ends ctx.

@@ -26,24 +26,15 @@ import (
 	"mullion.dev/mullion/internal/windows/wine"
 )
 
-// Registry are the files of a container's registry by their names (wine.MachineHive and the others).
-type Registry map[string]string
-
 // Changes are what a container has changed.
 type Changes struct {
 	// Upper is the upper folder of the container's overlay. The container has ended.
 	Upper string
-	// Before is the registry with which the container began, After that with which it ended, System that of Windows
-	// itself.
-	Before, After, System Registry
-	// User is the Windows user of the container's programs.
-	User string
+	// Registry is what has become of the registry.
+	Registry wine.RegistryChanges
 	// Created is the time of all files in the layer.
 	Created time.Time
 }
-
-// userHive is the file of a user's own settings in the user's profile.
-const userHive = "NTUSER.DAT"
 
 // WriteLayer writes the changes as a layer of a Windows image, a tar archive that is not compressed.
 func (c Changes) WriteLayer(ctx context.Context, w io.Writer) error {
@@ -57,17 +48,10 @@ func (c Changes) WriteLayer(ctx context.Context, w io.Writer) error {
 		return fmt.Errorf("read what the container has written: %w", err)
 	}
 
-	hives := map[string][]byte{}
-	for _, h := range wine.LayerHives() {
-		hive, err := h.Write(c.Before[h.Hive], c.After[h.Hive])
-		if err != nil {
-			return fmt.Errorf("read the container's registry: %w", err)
-		}
-		if hive != nil {
-			hives[h.Name] = hive
-		}
+	hives, err := c.Registry.Hives()
+	if err != nil {
+		return fmt.Errorf("read the container's registry: %w", err)
 	}
-
 	own, err := c.userSettings()
 	if err != nil {
 		return fmt.Errorf("read the container's registry: %w", err)
@@ -76,22 +60,17 @@ func (c Changes) WriteLayer(ctx context.Context, w io.Writer) error {
 }
 
 // userSettings returns the file of the user's settings, if the container has changed them, and the folders that lead to
-// it. It hides the one in a layer below, so it has all that is not as Windows has it.
+// it.
 func (c Changes) userSettings() ([]imagebuild.File, error) {
-	before, after := c.Before[wine.UserHive], c.After[wine.UserHive]
-	if changed, err := wine.WriteUser(before, after); err != nil || changed == nil {
-		return nil, err
-	}
-	hive, err := wine.WriteUser(c.System[wine.UserHive], after)
+	name, hive, err := c.Registry.UserSettings()
 	if err != nil || hive == nil {
 		return nil, err
 	}
-
-	profile := path.Join("users", c.User)
+	profile := path.Dir(name)
 	return []imagebuild.File{
-		{Name: "users", Kind: fs.ModeDir},
+		{Name: path.Dir(profile), Kind: fs.ModeDir},
 		{Name: profile, Kind: fs.ModeDir},
-		{Name: path.Join(profile, userHive), Data: hive, Size: int64(len(hive))},
+		{Name: name, Data: hive, Size: int64(len(hive))},
 	}, nil
 }
 

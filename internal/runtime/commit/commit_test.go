@@ -18,8 +18,11 @@ import (
 
 const registry = "WINE REGISTRY Version 2\n;; All keys\n\n#arch=win64\n"
 
-func noRegistry() Registry {
-	return Registry{wine.MachineHive: registry, wine.DefaultHive: registry, wine.UserHive: registry}
+func noChanges() wine.RegistryChanges {
+	same := func() wine.Registry {
+		return wine.Registry{wine.MachineHive: registry, wine.DefaultHive: registry, wine.UserHive: registry}
+	}
+	return wine.RegistryChanges{Before: same(), After: same(), System: same(), User: wine.AdminUser}
 }
 
 // layerOf writes the layer of changes and lists its entries: "name text".
@@ -91,12 +94,7 @@ func TestFiles(t *testing.T) {
 		want = append(want, "Files/app/.wh.old.txt ")
 	}
 
-	got, err := layerOf(t, Changes{
-		Upper:  dir,
-		Before: noRegistry(),
-		After:  noRegistry(),
-		System: noRegistry(),
-	})
+	got, err := layerOf(t, Changes{Upper: dir, Registry: noChanges()})
 	slices.Sort(want)
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v\n%s\nwant\n%s", err, strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -105,12 +103,7 @@ func TestFiles(t *testing.T) {
 
 // A container that wrote nothing has an empty layer.
 func TestNothing(t *testing.T) {
-	c := Changes{
-		Upper:  t.TempDir(),
-		Before: noRegistry(),
-		After:  noRegistry(),
-		System: noRegistry(),
-	}
+	c := Changes{Upper: t.TempDir(), Registry: noChanges()}
 	if got, err := layerOf(t, c); err != nil || !slices.Equal(got, []string{"Files /", "Hives /"}) {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -139,25 +132,15 @@ func TestHostile(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		_, err := layerOf(t, Changes{
-			Upper:  dir,
-			Before: noRegistry(),
-			After:  noRegistry(),
-			System: noRegistry(),
-		})
+		_, err := layerOf(t, Changes{Upper: dir, Registry: noChanges()})
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", name, err, tt.want)
 		}
 	}
 
-	c := Changes{
-		Upper:  t.TempDir(),
-		Before: noRegistry(),
-		After:  noRegistry(),
-		System: noRegistry(),
-	}
+	c := Changes{Upper: t.TempDir(), Registry: noChanges()}
 
-	c.After[wine.MachineHive] = "not Wine's"
+	c.Registry.After[wine.MachineHive] = "not Wine's"
 	if _, err := layerOf(t, c); err == nil {
 		t.Error("a registry that is none is taken")
 	}
@@ -173,7 +156,7 @@ func TestDriveIsALink(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	got, err := layerOf(t, Changes{Upper: dir, Before: noRegistry(), After: noRegistry(), System: noRegistry()})
+	got, err := layerOf(t, Changes{Upper: dir, Registry: noChanges()})
 	if err == nil || !strings.Contains(err.Error(), "in the place of its drive") {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -187,7 +170,7 @@ func TestDriveIsNew(t *testing.T) {
 	if err != nil {
 		t.Skipf("only root can mark a folder as overlayfs does: %v", err)
 	}
-	got, err := layerOf(t, Changes{Upper: dir, Before: noRegistry(), After: noRegistry(), System: noRegistry()})
+	got, err := layerOf(t, Changes{Upper: dir, Registry: noChanges()})
 	if err == nil || !strings.Contains(err.Error(), "removed its drive") {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -200,7 +183,7 @@ func TestTooMuch(t *testing.T) {
 	if err := os.Truncate(filepath.Join(dir, "Files", "large"), 1<<40); err != nil {
 		t.Fatal(err)
 	}
-	got, err := layerOf(t, Changes{Upper: dir, Before: noRegistry(), After: noRegistry(), System: noRegistry()})
+	got, err := layerOf(t, Changes{Upper: dir, Registry: noChanges()})
 	if err == nil || !strings.Contains(err.Error(), "64 GiB") {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -208,11 +191,9 @@ func TestTooMuch(t *testing.T) {
 
 // The registry's changes are hives, the user's own in the user's profile.
 func TestHives(t *testing.T) {
-	c := Changes{
-		Upper: t.TempDir(), Before: noRegistry(), After: noRegistry(), System: noRegistry(), User: wine.AdminUser,
-	}
-	c.After[wine.MachineHive] += "\n[Software\\\\Own] 1\n\"a\"=\"1\"\n"
-	c.After[wine.UserHive] += "\n[Environment] 1\n\"a\"=\"1\"\n"
+	c := Changes{Upper: t.TempDir(), Registry: noChanges()}
+	c.Registry.After[wine.MachineHive] += "\n[Software\\\\Own] 1\n\"a\"=\"1\"\n"
+	c.Registry.After[wine.UserHive] += "\n[Environment] 1\n\"a\"=\"1\"\n"
 	got, err := layerOf(t, c)
 	want := []string{
 		"Files /", "Files/users /", "Files/users/ContainerAdministrator /",

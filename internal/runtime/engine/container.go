@@ -143,10 +143,7 @@ func (e *Engine) prepareUpper(c Container, mounts []mount.Mount) ([]string, erro
 	if err := os.Lchown(o.upper, uid, uid); err != nil {
 		return nil, fmt.Errorf("give %q to the container's user: %w", o.upper, err)
 	}
-	user := cmp.Or(c.Account, wine.AdminUser)
-	if c.Account == "" && c.UID != 0 {
-		user = wine.User
-	}
+	user := cmp.Or(c.Account, UserName(c.UID))
 	var problems []error
 	if !hasRegistry(c, o.upper, wine.MachineHive) {
 		if problems, err = e.applyHives(o.upper, o.lower, user, uid); err != nil {

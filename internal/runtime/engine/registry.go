@@ -38,6 +38,21 @@ type imageChanges struct {
 // registry that the layers change. They belong to uid, an id of the machine; user is the Windows user of the
 // container's programs.
 func (e *Engine) applyHives(upper string, lower []string, user string, uid int) (problems []error, err error) {
+	files, problems, err := e.imageRegistry(lower, user)
+	if err != nil {
+		return problems, err
+	}
+	for name, text := range files {
+		if err := writeHive(upper, name, text, uid); err != nil {
+			return problems, fmt.Errorf("write the container's registry: %w", err)
+		}
+	}
+	return problems, nil
+}
+
+// imageRegistry returns the files of the registry that the layers of an image change, as a container of them begins
+// with them.
+func (e *Engine) imageRegistry(lower []string, user string) (files wine.Registry, problems []error, err error) {
 	e.hives.Lock() // one at a time, for its memory
 	defer e.hives.Unlock()
 	c := imageChanges{keys: map[string][]wine.Key{}, room: wine.MaxChanges}
@@ -51,22 +66,21 @@ func (e *Engine) applyHives(upper string, lower []string, user string, uid int) 
 		c.keys[wine.UserHive] = append([]wine.Key{wine.ProfileKey(user)}, c.keys[wine.UserHive]...)
 	}
 	c.iis = hasIIS(lower)
+
+	files = wine.Registry{}
 	for _, name := range []string{wine.MachineHive, wine.DefaultHive, wine.UserHive} {
 		if len(c.keys[name]) == 0 && (!c.iis || name != wine.MachineHive) {
 			continue
 		}
 		text, err := e.systemHive(name)
 		if err != nil {
-			return c.problems, err
+			return nil, c.problems, err
 		}
-		if text, err = c.edit(name, text); err != nil {
-			return c.problems, fmt.Errorf("apply the image's registry changes: %w", err)
-		}
-		if err := writeHive(upper, name, text, uid); err != nil {
-			return c.problems, fmt.Errorf("write the container's registry: %w", err)
+		if files[name], err = c.edit(name, text); err != nil {
+			return nil, c.problems, fmt.Errorf("apply the image's registry changes: %w", err)
 		}
 	}
-	return c.problems, nil
+	return files, c.problems, nil
 }
 
 // edit makes the changes to the text of a file of the registry.

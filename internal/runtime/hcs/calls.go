@@ -316,8 +316,8 @@ func layerCalls() []Call {
 		{Name: "ExpandSandboxSize", Level: none, Note: noteNotYet},
 		{
 			Name: "ExportLayer", Level: partly, texts: 3,
-			Note: "data, names, hard links, deletions and times of files; of a container's scratch the registry is not exported, and what is a link or has a name that Windows has not got is " +
-				"refused. Attributes, security descriptors, extended attributes and alternate streams are dropped",
+			Note: "data, names, hard links, deletions and times of files, and what a container has changed in its registry, of one that runs as it was last written to disk. What is a link or has " +
+				"a name that Windows has not got is refused. Attributes, security descriptors, extended attributes and alternate streams are dropped",
 			do: onLayer(func(l *layers, path string, rest []string) (string, error) {
 				return "", l.exportLayer(path, rest[0], pathsOf(rest[1]))
 			}),
@@ -326,8 +326,8 @@ func layerCalls() []Call {
 		{Name: "GrantVmAccess", Level: none, Note: noteMachines},
 		{
 			Name: "ImportLayer", Level: partly, texts: 3,
-			Note: "data, names, deletions and the registry; links and sparse files are refused with ERROR_NOT_SUPPORTED, security descriptors, extended attributes, alternate streams and times of files " +
-				"are dropped",
+			Note: "data, names, deletions, times of files and the registry; links and sparse files are refused with ERROR_NOT_SUPPORTED, security descriptors, extended attributes and alternate " +
+				"streams are dropped. One that fails leaves the layer's folder as it was",
 			do: onLayer(func(l *layers, path string, rest []string) (string, error) {
 				return "", l.importLayer(path, rest[0], pathsOf(rest[1]))
 			}),

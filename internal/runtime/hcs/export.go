@@ -14,12 +14,13 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/beneath"
 	"mullion.dev/mullion/internal/runtime/engine"
-	"mullion.dev/mullion/internal/windows/regf"
+	"mullion.dev/mullion/internal/windows/wine"
 )
 
 // A layer is exported into the transport form that import.go describes. What a container wrote is the upper folder of
@@ -37,13 +38,6 @@ const (
 	attributeArchive = 0x20
 )
 
-// hiveNames are the files of a layer's registry, which have to be there.
-func hiveNames() []string {
-	return []string{
-		"DefaultUser_Delta", "Sam_Delta", "Security_Delta", "Software_Delta", "System_Delta",
-	}
-}
-
 // exporter exports a layer.
 type exporter struct {
 	from, to *os.Root
@@ -51,6 +45,8 @@ type exporter struct {
 	// shared are the names of an imported layer that it had of those below.
 	shared map[string]bool
 	gone   []string
+	// registry is what a container has changed in its registry; nil: the layer has its changes as files.
+	registry *wine.RegistryChanges
 	// links are the files with several names that are there already.
 	links map[inode]string
 }
@@ -70,7 +66,7 @@ func (l *layers) exportLayer(winPath, folder string, parents []string) (err erro
 	if ex.below, err = l.openBelow(parents); err != nil {
 		return err
 	}
-	if err := ex.source(l, winPath); err != nil {
+	if err := ex.source(l, winPath, parents); err != nil {
 		return err
 	}
 	if err := ex.to.MkdirAll(files, 0o755); err != nil {
@@ -80,6 +76,9 @@ func (l *layers) exportLayer(winPath, folder string, parents []string) (err erro
 		return err
 	}
 	if err := ex.hives(); err != nil {
+		return err
+	}
+	if err := ex.userSettings(); err != nil {
 		return err
 	}
 	return ex.tombstones()
@@ -96,7 +95,7 @@ func (ex *exporter) close() {
 
 // source opens what is exported: the layer's own folder if it has been imported, also into that of a scratch, and else
 // what was written to the scratch.
-func (ex *exporter) source(l *layers, winPath string) (err error) {
+func (ex *exporter) source(l *layers, winPath string, parents []string) (err error) {
 	if ex.from, err = l.openRoot(winPath); err != nil {
 		return err
 	}
@@ -118,7 +117,26 @@ func (ex *exporter) source(l *layers, winPath string) (err error) {
 	if ex.from, err = os.OpenRoot(filepath.Join(s.dir, "fs")); err != nil {
 		return fmt.Errorf("open scratch: %w", err)
 	}
+	changes, err := l.registryOf(s, parents)
+	if err != nil {
+		return err
+	}
+	ex.registry = &changes
 	return nil
+}
+
+// registryOf is what the container of a scratch has changed in its registry.
+func (l *layers) registryOf(s *scratch, parents []string) (changes wine.RegistryChanges, err error) {
+	user, err := s.userOf()
+	if err != nil {
+		return changes, err
+	}
+	opened, err := l.open(parents)
+	if err != nil {
+		return changes, err
+	}
+	defer closeAll(opened)
+	return l.cfg.Engine.ScratchRegistry(s.dir, opened, user)
 }
 
 func (ex *exporter) readShared(text []byte) error {
@@ -149,6 +167,9 @@ func (ex *exporter) folder(at string, depth int) error {
 	}
 	if err != nil {
 		return fmt.Errorf("read folder of layer: %w", err)
+	}
+	if depth == 0 && ex.isOpaque(at) {
+		return refuse(NotSupported, "the container has removed its drive and made it again")
 	}
 	below, hidden := ex.under(at, depth)
 	seen := map[string]bool{}
@@ -269,25 +290,41 @@ func (ex *exporter) file(at string) error {
 
 // write writes a file of the transport form.
 func (ex *exporter) write(at string, info fs.FileInfo, attributes uint32, source *os.File) error {
+	return ex.make(at, info.ModTime(), func(target *os.File) error {
+		head := headOf(attributes)
+		if source != nil {
+			head = dataHead(head, info.Size())
+		}
+		_, err := target.Write(head)
+		if err == nil && source != nil {
+			err = copySparse(target, source, int64(len(head)), info.Size())
+		}
+		return err
+	})
+}
+
+// make makes a file with a time, and calls fill with it.
+func (ex *exporter) make(at string, modified time.Time, fill func(target *os.File) error) error {
 	target, err := ex.to.OpenFile(at, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
 		return fmt.Errorf("make file of exported layer: %w", err)
 	}
-	head := binary.LittleEndian.AppendUint32(nil, attributes)
-	if source != nil {
-		head = binary.LittleEndian.AppendUint32(head, streamData)
-		head = binary.LittleEndian.AppendUint32(head, 0)
-		head = binary.LittleEndian.AppendUint64(head, uint64(info.Size()))
-		head = binary.LittleEndian.AppendUint32(head, 0)
-	}
-	_, err = target.Write(head)
-	if err == nil && source != nil {
-		err = copySparse(target, source, int64(len(head)), info.Size())
-	}
+	err = fill(target)
 	if err = errors.Join(err, target.Close()); err != nil {
 		return fmt.Errorf("export %q: %w", at, err)
 	}
-	return ex.to.Chtimes(at, info.ModTime(), info.ModTime())
+	return ex.to.Chtimes(at, modified, modified)
+}
+
+// headOf is how a file of the transport form begins; without data it is all of it.
+func headOf(attributes uint32) []byte { return binary.LittleEndian.AppendUint32(nil, attributes) }
+
+// dataHead appends the header of a stream of data.
+func dataHead(head []byte, size int64) []byte {
+	head = binary.LittleEndian.AppendUint32(head, streamData)
+	head = binary.LittleEndian.AppendUint32(head, 0)
+	head = binary.LittleEndian.AppendUint64(head, uint64(size))
+	return binary.LittleEndian.AppendUint32(head, 0)
 }
 
 // copySparse copies so many bytes of a file to an offset of another. What is a hole, of any size, stays one.
@@ -318,24 +355,6 @@ func copySparse(to, from *os.File, offset, size int64) error {
 		at = begin + n
 	}
 	return to.Truncate(offset + size)
-}
-
-// hives exports the files of the layer's registry. Those of a scratch change nothing.
-func (ex *exporter) hives() error {
-	for _, name := range hiveNames() {
-		at := filepath.Join(hives, name)
-		text, err := beneath.Read(ex.from, at, maxRecord)
-		if errors.Is(err, fs.ErrNotExist) {
-			text, err = regf.Build(), nil
-		}
-		if err != nil {
-			return refuse(InvalidArg, "read hive %q of layer: %v", name, err)
-		}
-		if err := beneath.Write(ex.to, at, text, 0o644); err != nil {
-			return fmt.Errorf("write hive of exported layer: %w", err)
-		}
-	}
-	return nil
 }
 
 // tombstones writes what the layer deletes from those below, as paths from C:.

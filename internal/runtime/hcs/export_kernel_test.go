@@ -3,6 +3,7 @@
 package hcs
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,8 +13,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/windows/regf"
+	"mullion.dev/mullion/internal/windows/wine"
 )
 
 // ran mounts what a container has, lets do change its C:, and returns which files it sees then.
@@ -109,11 +114,12 @@ func TestRoundTrip(t *testing.T) {
 		"app/keep": "1", "app/drop": "2", "app/old/deep": "3", "app/old/more/x": "4", "again/gone": "5",
 		"again/sub/gone": "6", "turned/file": "7", "flat": "8",
 	})
+	then := time.Date(2019, 4, 1, 12, 0, 0, 0, time.UTC)
 	saw := h.ran(t, func(c string) {
 		must(t, os.Remove(c+"/app/drop"), os.RemoveAll(c+"/app/old"), os.RemoveAll(c+"/again"), os.Mkdir(c+"/again", 0o755),
 			os.WriteFile(c+"/again/new", []byte("9"), 0o644), os.RemoveAll(c+"/turned"),
 			os.WriteFile(c+"/turned", []byte("now a file"), 0o644), os.Remove(c+"/flat"), os.Mkdir(c+"/flat", 0o755),
-			os.WriteFile(c+"/app/keep", []byte("changed"), 0o644), os.Mkdir(c+"/Empty", 0o755),
+			os.WriteFile(c+"/app/keep", []byte("changed"), 0o644), os.Chtimes(c+"/app/keep", then, then), os.Mkdir(c+"/Empty", 0o755),
 			os.WriteFile(c+"/Empty:stream", []byte("dropped"), 0o644),
 			os.WriteFile(c+"/holes", nil, 0o644), os.Truncate(c+"/holes", 3<<20),
 			os.WriteFile(c+"/one", []byte("linked"), 0o644),
@@ -133,6 +139,9 @@ func TestRoundTrip(t *testing.T) {
 	}
 	if a, b := h.stat(t, "layers/next/Files/one"), h.stat(t, "layers/next/Files/app/two"); !os.SameFile(a, b) {
 		t.Error("two names of a file are two files")
+	}
+	if got := h.stat(t, "layers/next/Files/app/keep").ModTime(); !got.Equal(then) {
+		t.Errorf("a file of %v has the time %v", then, got)
 	}
 
 	h.ok(t, "ExportLayer", `C:\layers\next`, `C:\tmp\second`, baseLayer+"\n")
@@ -169,6 +178,80 @@ func TestExportIntoItself(t *testing.T) {
 	if left, err := os.ReadDir(filepath.Join(h.cfg.StateDir, "scratch")); len(left) > 0 || err != nil {
 		t.Errorf("left of the scratch: %v, %v", left, err)
 	}
+}
+
+// TestExportRegistry: what a container has changed in its registry is in the layer's hives, and what of it is the
+// user's in the user's profile. A container that has changed nothing has hives that change nothing.
+func TestExportRegistry(t *testing.T) {
+	h := newHost(t)
+	h.put(t, "layers/base/Files", map[string]string{"Users/Public/x": "1"})
+	h.ran(t, func(string) {})
+	h.ok(t, "ExportLayer", scratchPath, `C:\tmp\none`, baseLayer+"\n")
+	for _, hive := range hiveNames() {
+		if got, err := os.ReadFile(h.drive + "/tmp/none/Hives/" + hive); err != nil || !bytes.Equal(got, regf.Build()) {
+			t.Errorf("the hive %s of a container that has changed nothing has %d bytes, %v", hive, len(got), err)
+		}
+	}
+	if all := tree(t, h.drive+"/tmp/none/Files"); len(all) != 1 {
+		t.Errorf("a container that has changed nothing has changed %q", short(all))
+	}
+
+	s, err := h.layers.activate(scratchPath)
+	must(t, err, h.layers.begins(s, wine.User))
+	h.ran(t, func(c string) {
+		must(t, os.MkdirAll(c+"/Users/CONTAINERUSER", 0o755), os.WriteFile(c+"/Users/CONTAINERUSER/ntuser.dat", []byte("old"), 0o644))
+	})
+	machine := noRegistry + "\n[Software\\\\Own] 1\n\"a\"=\"1\"\n\n[System\\\\CurrentControlSet\\\\Services\\\\Own] 1\n\"Start\"=dword:2\n"
+	own := noRegistry + "\n[Environment] 1\n\"own\"=\"yes\"\n"
+	must(t, os.WriteFile(s.dir+"/fs/"+wine.MachineHive, []byte(machine), 0o644),
+		os.WriteFile(s.dir+"/fs/"+wine.UserHive, []byte(own), 0o644))
+	h.ok(t, "ExportLayer", scratchPath, `C:\tmp\out`, baseLayer+"\n")
+	h.unpack(t, "layers/scratch", `C:\tmp\out`, baseLayer+"\n") // as containerd commits it
+
+	changed, room := map[string]string{}, wine.MaxChanges
+	for _, hive := range wine.LayerHives() {
+		text, err := os.ReadFile(filepath.Join(h.drive, "layers/scratch/Hives", hive.Name))
+		must(t, err)
+		keys, err := hive.Changes(text, &room)
+		must(t, err)
+		for _, k := range keys {
+			changed[hive.Name] += fmt.Sprint(k)
+		}
+	}
+	if !strings.Contains(changed["Software_Delta"], `Own`) || !strings.Contains(changed["System_Delta"], "Own") ||
+		changed["DefaultUser_Delta"] != "" {
+		t.Errorf("the layer changes of the registry %q", changed)
+	}
+	hive, err := os.ReadFile(filepath.Join(h.drive, "layers/scratch/Files/Users/CONTAINERUSER/ntuser.dat"))
+	must(t, err)
+	keys, err := wine.UserChanges(hive, wine.User, &room)
+	if text := fmt.Sprint(keys); err != nil || !strings.Contains(text, "own") {
+		t.Errorf("the user's settings are %s, %v", text, err)
+	}
+	// It is exported as it was imported.
+	h.ok(t, "ExportLayer", scratchPath, `C:\tmp\again`, baseLayer+"\n")
+	if first, second := tree(t, h.drive+"/tmp/out"), tree(t, h.drive+"/tmp/again"); !maps.Equal(first, second) {
+		t.Errorf("the layer was\n%q\nand is exported as\n%q", short(first), short(second))
+	}
+
+	// A profile that is gone has no settings, and a registry that is none is refused.
+	h.ran(t, func(c string) { must(t, os.RemoveAll(c+"/Users")) })
+	must(t, os.RemoveAll(h.drive+"/layers/scratch/Files"), os.Remove(h.drive+"/layers/scratch/"+recordName))
+	h.ok(t, "ExportLayer", scratchPath, `C:\tmp\gone`, baseLayer+"\n")
+	if all := tree(t, h.drive+"/tmp/gone/Files"); len(all) != 1 {
+		t.Errorf("without a profile there are %q", short(all))
+	}
+	must(t, os.WriteFile(s.dir+"/fs/"+wine.MachineHive, []byte("not Wine's"), 0o644))
+	h.refused(t, InvalidArg, "ExportLayer", scratchPath, `C:\tmp\bad`, baseLayer+"\n")
+}
+
+// TestDriveMadeAgain: a drive that hides all that the layers below have is more than a layer can say.
+func TestDriveMadeAgain(t *testing.T) {
+	h := newHost(t)
+	h.ran(t, func(c string) { must(t, os.WriteFile(c+"/a", nil, 0o644)) })
+	s, err := h.layers.activate(scratchPath)
+	must(t, err, unix.Setxattr(s.dir+"/fs/Files", "trusted.overlay.opaque", []byte("y"), 0))
+	h.refused(t, NotSupported, "ExportLayer", scratchPath, `C:\tmp\out`, baseLayer+"\n")
 }
 
 // TestExportOfEnemies exports what a container's programs may make beside Wine: the list of tombstones has no line of

@@ -18,6 +18,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/cri"
 	"mullion.dev/mullion/internal/runtime/cri/stream"
 	"mullion.dev/mullion/internal/runtime/engine"
+	"mullion.dev/mullion/internal/windows/wine"
 )
 
 // fakeEngine runs programs that do what a test tells them. It writes the report of mullion-run.exe.
@@ -240,6 +241,24 @@ func (f *fakeEngine) UnreadOf(_ context.Context, id string, _ int64) (int64, err
 	defer f.mu.Unlock()
 	return f.unread[id], nil
 }
+
+// ScratchRegistry reads the files that a test has put into the scratch; those with which a container begins are empty.
+func (f *fakeEngine) ScratchRegistry(scratch string, layers []*os.File, user string) (c wine.RegistryChanges, err error) {
+	c = wine.RegistryChanges{Before: wine.Registry{}, After: wine.Registry{}, System: wine.Registry{}, User: user}
+	for _, name := range []string{wine.MachineHive, wine.DefaultHive, wine.UserHive} {
+		c.System[name], c.Before[name], c.After[name] = noRegistry, noRegistry, noRegistry
+		if text, err := os.ReadFile(filepath.Join(scratch, "fs", name)); err == nil {
+			c.After[name] = string(text)
+		}
+	}
+	if len(layers) == 0 {
+		err = errors.New("no layers")
+	}
+	return c, err
+}
+
+// noRegistry is a file of a registry without keys.
+const noRegistry = "WINE REGISTRY Version 2\n;; All keys\n\n#arch=win64\n"
 
 func (f *fakeEngine) Usage(context.Context, string) (engine.Usage, error) {
 	return engine.Usage{Commit: 42}, nil

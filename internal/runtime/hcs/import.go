@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -53,19 +54,55 @@ type importer struct {
 	links map[inode]string
 }
 
-// importLayer makes a layer of a folder in the transport form.
-func (l *layers) importLayer(winPath, folder string, parents []string) error {
+// importLayer makes a layer of a folder in the transport form. The layer's folder may have a scratch, which is imported
+// into itself. If it fails, the folder is as it was.
+func (l *layers) importLayer(winPath, folder string, parents []string) (err error) {
 	if len(parents) == 0 {
 		return refuse(InvalidArg, "the layer %q has no layers below", winPath)
 	}
+	there := l.exists(winPath)
 	if err := l.createFolder(winPath); err != nil {
 		return err
 	}
+	defer func() {
+		if err != nil && !there {
+			err = errors.Join(err, l.removeFolder(winPath))
+		}
+	}()
+	_, replaced, err := l.belongings(winPath)
+	if err != nil {
+		return err
+	}
+	err = l.within(winPath, func(layer *os.Root) error {
+		// What an import has left that was ended in the middle.
+		if err := beneath.RemoveAll(layer, staging); err != nil {
+			return fmt.Errorf("remove what is left of an import: %w", err)
+		}
+		err := l.stage(layer, folder, parents)
+		if err == nil {
+			err = install(layer)
+		}
+		return errors.Join(err, beneath.RemoveAll(layer, staging))
+	})
+	if err == nil && replaced != "" {
+		err = os.RemoveAll(l.hiddenDir(replaced))
+	}
+	return err
+}
+
+// staging is the folder of a layer in which it is made.
+const staging = "mullion-import"
+
+// stage makes a layer in the folder staging of its own.
+func (l *layers) stage(layer *os.Root, folder string, parents []string) error {
 	im := importer{record: record{Hidden: uuid.NewString()}, links: map[inode]string{}}
 	defer im.close()
-	var err error
-	if im.to, err = l.openRoot(winPath); err != nil {
-		return err
+	err := layer.Mkdir(staging, 0o755)
+	if err != nil {
+		return fmt.Errorf("make folder of import: %w", err)
+	}
+	if im.to, err = layer.OpenRoot(staging); err != nil {
+		return fmt.Errorf("make folder of import: %w", err)
 	}
 	if im.from, err = l.openRoot(folder); err != nil {
 		return err
@@ -87,6 +124,29 @@ func (l *layers) importLayer(winPath, folder string, parents []string) error {
 		return err
 	}
 	return beneath.Write(im.to, recordName, text, 0o644)
+}
+
+// install puts a layer that was made in staging in the place of one that its folder has. The record comes last: without
+// it there is no layer.
+func install(layer *os.Root) error {
+	parts := []string{recordName, hives, files}
+	var errs []error
+	for _, part := range parts {
+		errs = append(errs, beneath.RemoveAll(layer, part))
+	}
+	for _, part := range slices.Backward(parts) {
+		err := layer.Rename(filepath.Join(staging, part), part)
+		if err != nil && (part != hives || !errors.Is(err, fs.ErrNotExist)) { // a layer may have no registry
+			errs = append(errs, err)
+		}
+	}
+	if errors.Join(errs...) == nil {
+		return nil
+	}
+	for _, part := range parts {
+		errs = append(errs, beneath.RemoveAll(layer, part))
+	}
+	return fmt.Errorf("put the layer in its place: %w", errors.Join(errs...))
 }
 
 // openRoot opens the folder of a layer.

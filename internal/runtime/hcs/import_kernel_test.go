@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -136,14 +137,18 @@ func TestImportOfEnemies(t *testing.T) {
 		"sparse":  "\x20\x00\x00\x00" + string(backupStream(streamSparseBlock, "x")),
 	} {
 		h.put(t, "tmp/"+name, map[string]string{"Files/": "", "Files/a": text})
-		if _, err := h.Call(t.Context(), "ImportLayer", []string{`C:\layers\n` + name, `C:\tmp\` + name, baseLayer + "\n"}); err == nil && name != "long" {
+		_, err := h.Call(t.Context(), "ImportLayer", []string{`C:\layers\n` + name, `C:\tmp\` + name, baseLayer + "\n"})
+		if err == nil && name != "long" {
 			t.Errorf("the file %q is imported", name)
+		}
+		if err == nil {
+			h.ok(t, "DestroyLayer", `C:\layers\n`+name)
 		}
 	}
 	for name, want := range map[string]Code{"a\nb": InvalidName, `..\x`: InvalidName, "A": AlreadyThere} {
 		h.put(t, "tmp/names", map[string]string{"Files/a": transport("x"), "Files/" + name: transport("y")})
 		h.refused(t, want, "ImportLayer", `C:\layers\names`, `C:\tmp\names`, baseLayer+"\n")
-		must(t, os.Remove(filepath.Join(h.drive, "tmp/names/Files", name)), os.RemoveAll(h.drive+"/layers/names"))
+		must(t, os.Remove(filepath.Join(h.drive, "tmp/names/Files", name)))
 	}
 	h.put(t, "tmp/pipe", map[string]string{"Files/": ""})
 	if err := unix.Mkfifo(filepath.Join(h.drive, "tmp/pipe/Files/a"), 0o600); err != nil {
@@ -151,14 +156,21 @@ func TestImportOfEnemies(t *testing.T) {
 	}
 	h.refused(t, InvalidArg, "ImportLayer", `C:\layers\pipe`, `C:\tmp\pipe`, baseLayer+"\n")
 
-	// A layer whose folder leads out, and a record that names what is outside.
+	// Nothing of what failed is left.
+	if left, err := filepath.Glob(h.drive + "/layers/*"); err != nil || len(left) != 2 {
+		t.Errorf("there are the layers %q, %v", left, err)
+	}
+
+	// A layer whose folders lead out, and a record that names what is outside.
 	h.put(t, "tmp/good", map[string]string{"Files/d/": "", "Files/d/a": transport("x")})
 	h.put(t, "layers/led/Files", map[string]string{"x": ""})
 	if err := os.Symlink(outside, filepath.Join(h.drive, "layers/led/Files/d")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.Call(t.Context(), "ImportLayer", []string{`C:\layers\led`, `C:\tmp\good`, baseLayer + "\n"}); err == nil {
-		t.Error("a layer is imported through a link")
+	must(t, os.Symlink(outside, filepath.Join(h.drive, "layers/led", staging)))
+	h.ok(t, "ImportLayer", `C:\layers\led`, `C:\tmp\good`, baseLayer+"\n") // in the place of the links
+	if info, err := os.Lstat(filepath.Join(h.drive, "layers/led/Files/d")); err != nil || !info.IsDir() {
+		t.Errorf("in the place of a link there is %v, %v", info, err)
 	}
 	for _, record := range []string{
 		`{"Hidden":"../../x","Shared":[]}`, `{"Hidden":"x"}`, `{`,
@@ -170,5 +182,58 @@ func TestImportOfEnemies(t *testing.T) {
 	}
 	if left, err := os.ReadDir(outside); len(left) > 0 || err != nil {
 		t.Errorf("outside of the drive there is now %v, %v", left, err)
+	}
+}
+
+// TestFailedImport: an import that fails in the middle leaves the folder of its layer as it was, with its scratch and
+// with an earlier layer. What one has left that was killed goes with the next one.
+func TestFailedImport(t *testing.T) {
+	h := newHost(t)
+	h.put(t, "layers/base/Files", map[string]string{"app/below": "1"})
+	h.put(t, "tmp/good", map[string]string{"Files/app/": "", "Files/app/new": transport("2"), "Hives/Software_Delta": "hive"})
+	h.put(t, "tmp/next", map[string]string{"Files/app/": "", "Files/app/other": transport("3")})
+	h.put(t, "tmp/bad", map[string]string{
+		"Files/app/": "", "Files/app/a": transport("x"), "Files/app/z": "\x20", "Hives/Software_Delta": "hive",
+	})
+	h.put(t, "layers/scratch", map[string]string{staging + "/Files/app/half": "x", staging + "/" + recordName: "{"})
+	at, fresh := h.drive+"/layers/scratch", map[string]string{"/": "", "/" + sandboxDisk: ""}
+	fresh["/"+sandboxDisk] = tree(t, at)["/"+sandboxDisk]
+
+	h.refused(t, InvalidArg, "ImportLayer", scratchPath, `C:\tmp\bad`, baseLayer+"\n")
+	if got := tree(t, at); !maps.Equal(got, fresh) {
+		t.Errorf("an import that failed has left %q", short(got))
+	}
+	h.refused(t, InvalidArg, "ImportLayer", `C:\layers\new`, `C:\tmp\bad`, baseLayer+"\n")
+	h.refused(t, PathNotFound, "ImportLayer", `C:\layers\new`, `C:\tmp\absent`, baseLayer+"\n")
+	h.refused(t, PathNotFound, "ImportLayer", `C:\layers\new`, `C:\tmp\good`, `C:\layers\absent`+"\n")
+	if _, err := os.Lstat(h.drive + "/layers/new"); err == nil {
+		t.Error("an import that failed has left the folder that it made")
+	}
+
+	h.ok(t, "ImportLayer", scratchPath, `C:\tmp\good`, baseLayer+"\n")
+	must(t, os.Remove(at+"/Files/app/below"))
+	want := "map[app/new:2]"
+	if got := fmt.Sprint(h.merged(t, scratchPath, baseLayer)); got != want {
+		t.Errorf("the layers are %s, want %s", got, want)
+	}
+	before := tree(t, at)
+	h.refused(t, InvalidArg, "ImportLayer", scratchPath, `C:\tmp\bad`, baseLayer+"\n")
+	if got := tree(t, at); !maps.Equal(got, before) {
+		t.Errorf("after an import that failed the layer has %q, and had %q", short(got), short(before))
+	}
+
+	// Another layer takes its place, whose deletions are its own.
+	h.ok(t, "ImportLayer", scratchPath, `C:\tmp\next`, baseLayer+"\n")
+	want = "map[app/below:1 app/other:3]"
+	if got := fmt.Sprint(h.merged(t, scratchPath, baseLayer)); got != want {
+		t.Errorf("the layers are %s, want %s", got, want)
+	}
+	if _, err := os.Lstat(at + "/" + hives); err == nil {
+		t.Error("the registry of the layer that was replaced is left")
+	}
+	h.ok(t, "DeactivateLayer", scratchPath)
+	h.ok(t, "DestroyLayer", scratchPath)
+	if left, err := os.ReadDir(filepath.Join(h.cfg.StateDir, "hidden")); len(left) > 0 || err != nil {
+		t.Errorf("left of layers: %v, %v", left, err)
 	}
 }

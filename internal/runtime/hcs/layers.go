@@ -184,6 +184,33 @@ func (l *layers) prepare(winPath string, parents []string) error {
 // preparedFile is where a scratch's folder, outside of the drive, says that it is prepared, also to the next service.
 const preparedFile = "prepared.json"
 
+// userFile is where a scratch's folder says which Windows user the programs of its container run as: the container's
+// registry has that one's settings.
+const userFile = "user.json"
+
+// begins keeps which user the programs of a scratch's container run as.
+func (l *layers) begins(s *scratch, user string) error {
+	if err := atomicfile.WriteJSON(filepath.Join(s.dir, userFile), user); err != nil {
+		return fmt.Errorf("keep user of scratch: %w", err)
+	}
+	return nil
+}
+
+// userOf is the user that begins has kept; wine.AdminUser if no container has begun.
+func (s *scratch) userOf() (user string, err error) {
+	text, err := os.ReadFile(filepath.Join(s.dir, userFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return wine.AdminUser, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &user)
+	}
+	if err != nil {
+		err = fmt.Errorf("read user of scratch: %w", err)
+	}
+	return user, err
+}
+
 // find returns a scratch that is active; l.mu is held. One that an earlier service has prepared is.
 func (l *layers) find(guid string) *scratch {
 	if s := l.active[guid]; s != nil {
@@ -350,6 +377,16 @@ func (l *layers) createFolder(winPath string) error {
 	}
 	defer drive.Close()
 	return drive.MkdirAll(name, 0o755)
+}
+
+// removeFolder removes a folder in which there is nothing.
+func (l *layers) removeFolder(winPath string) error {
+	drive, name, err := l.at(winPath)
+	if err != nil {
+		return err
+	}
+	defer drive.Close()
+	return drive.Remove(name)
 }
 
 // exists reports whether a layer's folder is there.

@@ -16,6 +16,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/cri"
 	"mullion.dev/mullion/internal/runtime/cri/stream"
 	"mullion.dev/mullion/internal/runtime/engine"
+	"mullion.dev/mullion/internal/windows/wine"
 )
 
 // label is the engine's label of the containers of this service; its value is the node.
@@ -63,6 +64,11 @@ type Folders interface {
 	RemoveWorkDir(dir string) error
 }
 
+// Registries is the part of an engine that knows the registries of containers.
+type Registries interface {
+	ScratchRegistry(scratch string, layers []*os.File, user string) (wine.RegistryChanges, error)
+}
+
 // Engine runs containers.
 type Engine interface {
 	Containers
@@ -70,6 +76,7 @@ type Engine interface {
 	Execs
 	Limits
 	Folders
+	Registries
 }
 
 // Network is a namespace of HNS.

@@ -261,6 +261,9 @@ func (c *computeSystem) make(ctx context.Context, args, env []string, uid uint32
 		return err
 	}
 	defer closeAll(layers)
+	if err := s.layers.begins(c.scratch, engine.UserName(uid)); err != nil {
+		return err
+	}
 	return s.cfg.Engine.Create(ctx, engine.Container{
 		ID:          c.engine,
 		Labels:      map[string]string{label: s.cfg.Node},

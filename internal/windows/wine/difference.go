@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,44 @@ import (
 
 	"mullion.dev/mullion/internal/windows/regf"
 )
+
+// Registry are the files of a container's registry by their names (MachineHive and the others), as Wine writes them.
+type Registry map[string]string
+
+// RegistryChanges are what a container has changed in its registry.
+type RegistryChanges struct {
+	// Before is the registry with which the container began, After that with which it ended, System that of Windows
+	// itself.
+	Before, After, System Registry
+	// User is the Windows user of the container's programs.
+	User string
+}
+
+// Hives returns the files of a layer's folder Hives that make the changes, by their names.
+func (c RegistryChanges) Hives() (map[string][]byte, error) {
+	hives := map[string][]byte{}
+	for _, h := range LayerHives() {
+		hive, err := h.Write(c.Before[h.Hive], c.After[h.Hive])
+		if err != nil {
+			return nil, err
+		}
+		if hive != nil {
+			hives[h.Name] = hive
+		}
+	}
+	return hives, nil
+}
+
+// UserSettings returns the file of the user's own settings, and its path below C:, with slashes; nil: the container has
+// not changed them. It hides the one in a layer below, so it has all that is not as Windows has it.
+func (c RegistryChanges) UserSettings() (name string, hive []byte, err error) {
+	after := c.After[UserHive]
+	if changed, err := writeUser(c.Before[UserHive], after); err != nil || changed == nil {
+		return "", nil, err
+	}
+	hive, err = writeUser(c.System[UserHive], after)
+	return path.Join("users", c.User, "NTUSER.DAT"), hive, err
+}
 
 // Write returns the hive of an image's layer that makes of a file of the registry what it has become: nil if nothing
 // that an image may change has changed. It is what Changes reads.
@@ -32,9 +71,9 @@ func (h LayerHive) Write(before, after string) ([]byte, error) {
 	return regf.Build(keys...), nil
 }
 
-// WriteUser returns a user's own hive (NTUSER.DAT of the profile) with what has become of HKEY_CURRENT_USER since it
+// writeUser returns a user's own hive (NTUSER.DAT of the profile) with what has become of HKEY_CURRENT_USER since it
 // was Windows' own. It is what UserChanges reads, and has no keys that were deleted: it lies over no other.
-func WriteUser(before, after string) ([]byte, error) {
+func writeUser(before, after string) ([]byte, error) {
 	keys, err := difference(before, after, userFilter(""))
 	if err != nil {
 		return nil, err

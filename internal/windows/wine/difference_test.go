@@ -139,7 +139,7 @@ func TestWriteNothing(t *testing.T) {
 func TestWriteUser(t *testing.T) {
 	before := registryHead + "\n[Environment] 1\n\"TEMP\"=\"C:\\\\temp\"\n\n[Software\\\\Gone] 1\n\"a\"=\"1\"\n"
 	after := registryHead + "\n[Environment] 1\n\"OWN\"=\"1\"\n"
-	hive, err := WriteUser(before, after)
+	hive, err := writeUser(before, after)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestWriteUser(t *testing.T) {
 	if err != nil || !slices.Equal(got, []string{"Environment OWN"}) {
 		t.Errorf("%q, %v", got, err)
 	}
-	if hive, err := WriteUser(before, before); hive != nil || err != nil {
+	if hive, err := writeUser(before, before); hive != nil || err != nil {
 		t.Errorf("%d bytes, %v", len(hive), err)
 	}
 }
@@ -179,6 +179,6 @@ func FuzzWrite(f *testing.F) {
 				t.Errorf("%s: %v", h.Name, err)
 			}
 		}
-		_, _ = WriteUser(registryBefore, after)
+		_, _ = writeUser(registryBefore, after)
 	})
 }
