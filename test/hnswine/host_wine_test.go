@@ -31,7 +31,10 @@ import (
 	"mullion.dev/mullion/internal/network/underlay"
 	"mullion.dev/mullion/internal/node/agent/compute"
 	"mullion.dev/mullion/internal/runtime/cri"
+	"mullion.dev/mullion/internal/runtime/cri/stream"
 	"mullion.dev/mullion/internal/runtime/engine"
+	"mullion.dev/mullion/internal/runtime/hcs"
+	"mullion.dev/mullion/internal/runtime/hcs/hcstest"
 	"mullion.dev/mullion/internal/windows/jobobject"
 )
 
@@ -170,6 +173,7 @@ type host struct {
 	hns                           wire.Version
 	plane                         *dataplane.Plane
 	service                       *server.Service
+	systems                       *hcs.Service
 	pods                          *podnet.Network
 	stop                          func()
 	reads                         atomic.Int64 // of HNS' server
@@ -266,6 +270,10 @@ func (h *host) start(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = generation.Close() })
 	log := slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	if h.systems, err = hcs.New(ctx, h.systemsConfig(log)); err != nil {
+		t.Fatal(err)
+	}
 	h.service, err = server.Open(t.Context(), server.Config{
 		Model: hns.Config{
 			Version:   h.hns,
@@ -276,7 +284,7 @@ func (h *host) start(t *testing.T) {
 		DataPlane:  h.plane,
 		Log:        log,
 		Generation: generation,
-		Compute:    compute.Service{Pods: containers{}}.Call,
+		Compute:    compute.Service{Pods: containers{}, Systems: h.systems}.Call,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -289,14 +297,13 @@ func (h *host) start(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		if err := h.service.Serve(ctx, counted{l, &h.reads}, token); err != nil {
 			t.Error(err)
 		}
 	})
-	h.stop = sync.OnceFunc(func() { cancel(); wg.Wait() })
+	h.stop = sync.OnceFunc(func() { cancel(); wg.Wait(); h.systems.Close() })
 	t.Cleanup(func() {
 		h.stop()
 		entries, _ := os.ReadDir(pins)
@@ -317,6 +324,27 @@ func (h *host) start(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// systemsConfig is the Host Compute Service for programs of the host, on an engine whose containers are no processes.
+func (h *host) systemsConfig(log *slog.Logger) hcs.Config {
+	drive := filepath.Join(h.prefix, "drive_c")
+	socket := filepath.Join(h.state, "keeper.sock")
+	return hcs.Config{
+		Node:        h.name,
+		StateDir:    filepath.Join(h.state, "hcs"),
+		RunDir:      filepath.Join(h.state, "hcsrun"),
+		Drive:       drive,
+		Upper:       drive,
+		SystemDrive: drive,
+		Engine:      hcstest.New(),
+		Keeper: stream.NewClient(socket, func(ctx context.Context) error {
+			go func() { _ = stream.Serve(context.WithoutCancel(ctx), socket) }()
+			return nil
+		}),
+		Launch: cri.Launch{Init: "/init", Loader: []string{"wine"}, Run: `C:\run.exe`},
+		Log:    log,
 	}
 }
 

@@ -23,11 +23,6 @@ static HRESULT finish(struct operation *operation, HRESULT result, struct hns_ca
     return result;
 }
 
-static BOOL is(const struct handle *h, DWORD magic)
-{
-    return h && h->magic == magic;
-}
-
 /* A call about a compute system, or about one of its processes if pid is not NULL. */
 static HRESULT ask(const char *function, const struct handle *h, const WCHAR *pid, const WCHAR *text,
                    struct operation *operation)
@@ -46,13 +41,13 @@ static HRESULT ask(const char *function, const struct handle *h, const WCHAR *pi
 static HRESULT ask_system(const char *function, const struct handle *system, const WCHAR *text,
                           struct operation *operation)
 {
-    return is(system, SYSTEM_MAGIC) ? ask(function, system, NULL, text, operation) : E_HANDLE;
+    return hcs_handle_is(system, SYSTEM_MAGIC) ? ask(function, system, NULL, text, operation) : E_HANDLE;
 }
 
 static HRESULT ask_process(const char *function, const struct handle *process, const WCHAR *text,
                            struct operation *operation)
 {
-    return is(process, PROCESS_MAGIC) ? ask(function, process, process->pid, text, operation) : E_HANDLE;
+    return hcs_handle_is(process, PROCESS_MAGIC) ? ask(function, process, process->pid, text, operation) : E_HANDLE;
 }
 
 HRESULT WINAPI HcsEnumerateComputeSystems(const WCHAR *query, struct operation *operation)
@@ -89,7 +84,7 @@ HRESULT WINAPI HcsOpenComputeSystem(const WCHAR *id, DWORD access, struct handle
 
 void WINAPI HcsCloseComputeSystem(struct handle *system)
 {
-    if (is(system, SYSTEM_MAGIC))
+    if (hcs_handle_is(system, SYSTEM_MAGIC))
         hcs_handle_close(system);
 }
 
@@ -98,7 +93,7 @@ static HRESULT ask_plain(const char *function, const struct handle *system, stru
 {
     struct hns_call call = {.function = function, .texts = 1};
 
-    if (!is(system, SYSTEM_MAGIC))
+    if (!hcs_handle_is(system, SYSTEM_MAGIC))
         return E_HANDLE;
     call.text[0] = system->id;
     return finish(operation, hns_call(&call), &call);
@@ -137,121 +132,41 @@ HRESULT WINAPI HcsModifyComputeSystem(struct handle *system, struct operation *o
 HRESULT WINAPI HcsSetComputeSystemCallback(struct handle *system, DWORD options, void *context, listener callback)
 {
     (void)options;
-    return is(system, SYSTEM_MAGIC) ? hcs_handle_listen(system, callback, context) : E_HANDLE;
-}
-
-/* The decimal digits of a process id. */
-static void digits(DWORD number, WCHAR out[12])
-{
-    WCHAR text[12], *digit = text + 11;
-
-    *digit = 0;
-    do
-        *--digit = (WCHAR)('0' + number % 10);
-    while (number /= 10);
-    wcscpy(out, digit);
-}
-
-/* Keeps what the server says of a process, and returns which streams it has, a bit each. */
-static DWORD learn(struct handle *process, const struct hns_call *call)
-{
-    DWORD said[2] = {0, 0};
-
-    if (call->size == sizeof(said))
-        memcpy(said, call->answer, sizeof(said));
-    process->number = said[0];
-    digits(said[0], process->pid);
-    return said[1];
-}
-
-/* Connects to the streams of a process: the handles are sockets, and the caller's. */
-static HRESULT connect_streams(const struct handle *process, DWORD streams, struct process_information *info)
-{
-    static const WCHAR *const numbers[] = {L"0", L"1", L"2"};
-    HANDLE *handles[] = {&info->input, &info->output, &info->error};
-
-    for (int i = 0; i < 3; i++)
-    {
-        struct hns_call call = {.function = "HcsConnectStream",
-                                .texts = 3,
-                                .text = {process->id, process->pid, numbers[i]},
-                                .watches = TRUE};
-        SOCKET s = INVALID_SOCKET;
-        HRESULT result;
-
-        if (!(streams & (1u << i)))
-            continue;
-        result = hns_call_on(&s, &call);
-        CoTaskMemFree(call.answer);
-        CoTaskMemFree(call.record);
-        if (SUCCEEDED(result))
-        {
-            *handles[i] = (HANDLE)s;
-            continue;
-        }
-        while (i--)
-            if (*handles[i])
-                closesocket((SOCKET)*handles[i]);
-        memset(info, 0, sizeof(*info));
-        return result;
-    }
-    return S_OK;
+    return hcs_handle_is(system, SYSTEM_MAGIC) ? hcs_handle_listen(system, callback, context) : E_HANDLE;
 }
 
 HRESULT WINAPI HcsCreateProcess(struct handle *system, const WCHAR *parameters, struct operation *operation,
                                 const void *descriptor, struct handle **process)
 {
-    struct hns_call call = {.function = "HcsCreateProcess", .texts = 2, .text = {NULL, parameters}};
-    struct process_information info = {0};
+    struct hns_call call = {0};
     HRESULT result;
-    DWORD streams;
 
     (void)descriptor;
-    if (!is(system, SYSTEM_MAGIC))
+    if (!hcs_handle_is(system, SYSTEM_MAGIC))
         return E_HANDLE;
     if (!process)
         return E_POINTER;
-    call.text[0] = system->id;
-    result = hcs_handle_open(&call, system->id, PROCESS_MAGIC, process);
-    if (SUCCEEDED(result))
-    {
-        streams = learn(*process, &call);
-        CoTaskMemFree(call.answer); /* a structure, and no document */
-        call.answer = NULL;
-        info.pid = (*process)->number;
-        if (operation && FAILED(result = connect_streams(*process, streams, &info)))
-        {
-            hcs_handle_close(*process);
-            *process = NULL;
-        }
-    }
-    if (operation)
-        operation->info = info;
+    result = hcs_process_create(system, parameters, &call, process, operation ? &operation->info : NULL);
     return finish(operation, result, &call);
 }
 
 HRESULT WINAPI HcsOpenProcess(struct handle *system, DWORD pid, DWORD access, struct handle **process)
 {
-    struct hns_call call = {.function = "HcsOpenProcess", .texts = 2};
-    WCHAR number[12];
+    struct hns_call call = {0};
     HRESULT result;
 
     (void)access;
-    if (!is(system, SYSTEM_MAGIC))
+    if (!hcs_handle_is(system, SYSTEM_MAGIC))
         return E_HANDLE;
     if (!process)
         return E_POINTER;
-    digits(pid, number);
-    call.text[0] = system->id;
-    call.text[1] = number;
-    if (SUCCEEDED(result = hcs_handle_open(&call, system->id, PROCESS_MAGIC, process)))
-        learn(*process, &call);
+    result = hcs_process_open(system, pid, &call, process);
     return finish(NULL, result, &call);
 }
 
 void WINAPI HcsCloseProcess(struct handle *process)
 {
-    if (is(process, PROCESS_MAGIC))
+    if (hcs_handle_is(process, PROCESS_MAGIC))
         hcs_handle_close(process);
 }
 
@@ -270,7 +185,7 @@ HRESULT WINAPI HcsGetProcessInfo(struct handle *process, struct operation *opera
 {
     struct hns_call none = {0};
 
-    if (!is(process, PROCESS_MAGIC))
+    if (!hcs_handle_is(process, PROCESS_MAGIC))
         return E_HANDLE;
     if (operation)
     {
@@ -294,7 +209,7 @@ HRESULT WINAPI HcsModifyProcess(struct handle *process, struct operation *operat
 HRESULT WINAPI HcsSetProcessCallback(struct handle *process, DWORD options, void *context, listener callback)
 {
     (void)options;
-    return is(process, PROCESS_MAGIC) ? hcs_handle_listen(process, callback, context) : E_HANDLE;
+    return hcs_handle_is(process, PROCESS_MAGIC) ? hcs_handle_listen(process, callback, context) : E_HANDLE;
 }
 
 /* On x64 the caller clears the stack, so one function serves for all of them, whatever their arguments are. */

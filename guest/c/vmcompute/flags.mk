@@ -1,2 +1,2 @@
-COMMON := hns_client.c copies.c
+COMMON := hns_client.c copies.c hcs_handle.c hcs_process.c
 LIBS   := -lole32 -lws2_32

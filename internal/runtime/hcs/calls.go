@@ -40,8 +40,8 @@ const (
 	noteNotYet     = "E_NOTIMPL"
 	noteOperation  = "an operation has ended when the function that it is of returns"
 	noteInAnswer   = "E_NOTIMPL: the result is in the operation"
-	noteVersion1   = "E_NOTIMPL: containers are made by computecore.dll"
-	noteVersion1By = "it is opened to be looked at, also a container of a pod"
+	noteVersion1   = "as that of computecore.dll"
+	noteVersion1By = "those of computecore.dll, and the containers of pods, to be looked at"
 )
 
 // table has the functions that the service carries out, by their names.
@@ -227,26 +227,43 @@ func serviceCalls() []Call {
 	}
 }
 
-// versionOneCalls are those of vmcompute.dll that are about compute systems.
+// versionOneCalls are those of vmcompute.dll that are about compute systems: another face of the same ones. Each has
+// ended when it returns.
 func versionOneCalls() []Call {
-	rows := []Call{
+	return []Call{
+		{
+			Name: "HcsCreateComputeSystem", Level: partly,
+			Note: noteVersion1 + ": from a document of schema version 2. One of version 1, as Docker has it, is refused with HCS_E_INVALID_JSON",
+		},
 		{Name: "HcsOpenComputeSystem", Level: partly, Note: noteVersion1By},
 		{Name: "HcsCloseComputeSystem", Level: full},
-		{Name: "HcsEnumerateComputeSystems", Level: partly, Note: "as that of computecore.dll, with the containers of pods"},
+		{Name: "HcsEnumerateComputeSystems", Level: partly, Note: noteVersion1 + ", with the containers of pods"},
 		{Name: "HcsGetComputeSystemProperties", Level: partly, Note: "the state, the owner and Statistics without the peak of memory"},
-		{Name: "HcsRegisterComputeSystemCallback", Level: partly, Note: "is taken, and never called"},
+		{Name: "HcsStartComputeSystem", Level: full},
+		{Name: "HcsShutdownComputeSystem", Level: full},
+		{Name: "HcsTerminateComputeSystem", Level: full},
+		{Name: "HcsModifyComputeSystem", Level: partly, Note: noteVersion1},
+		{
+			Name: "HcsRegisterComputeSystemCallback", Level: partly,
+			Note: "SystemExited and ServiceDisconnect, once for each handle; of a container of a pod it is taken, and never called",
+		},
 		{Name: "HcsUnregisterComputeSystemCallback", Level: full},
+		{Name: "HcsCreateProcess", Level: partly, Note: noteVersion1},
+		{Name: "HcsOpenProcess", Level: full},
+		{Name: "HcsCloseProcess", Level: full},
+		{Name: "HcsTerminateProcess", Level: partly, Note: noteVersion1},
+		{Name: "HcsSignalProcess", Level: partly, Note: noteVersion1},
+		{Name: "HcsModifyProcess", Level: partly, Note: noteVersion1},
+		{Name: "HcsGetProcessInfo", Level: partly, Note: noteVersion1},
+		{Name: "HcsGetProcessProperties", Level: full},
+		{Name: "HcsRegisterProcessCallback", Level: partly, Note: "ProcessExited and ServiceDisconnect; once for each handle"},
+		{Name: "HcsUnregisterProcessCallback", Level: full},
+		{Name: "HcsGetServiceProperties", Level: none, Note: noteNotYet},
+		{Name: "HcsModifyServiceSettings", Level: none, Note: noteNotYet},
+		{Name: "HcsPauseComputeSystem", Level: none, Note: noteMachines},
+		{Name: "HcsResumeComputeSystem", Level: none, Note: noteMachines},
+		{Name: "HcsSaveComputeSystem", Level: none, Note: noteMachines},
 	}
-	for _, name := range []string{
-		"HcsCloseProcess", "HcsCreateComputeSystem", "HcsCreateProcess", "HcsGetProcessInfo", "HcsGetProcessProperties",
-		"HcsGetServiceProperties", "HcsModifyComputeSystem", "HcsModifyProcess", "HcsModifyServiceSettings", "HcsOpenProcess",
-		"HcsPauseComputeSystem", "HcsRegisterProcessCallback", "HcsResumeComputeSystem", "HcsSaveComputeSystem",
-		"HcsShutdownComputeSystem", "HcsSignalProcess", "HcsStartComputeSystem", "HcsTerminateComputeSystem",
-		"HcsTerminateProcess", "HcsUnregisterProcessCallback",
-	} {
-		rows = append(rows, Call{Name: name, Level: none, Note: noteVersion1})
-	}
-	return rows
 }
 
 func layerCalls() []Call {

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/runtime/hcs/hcstest"
 	"mullion.dev/mullion/internal/windows/regf"
 	"mullion.dev/mullion/internal/windows/wine"
 )
@@ -201,8 +202,8 @@ func TestExportRegistry(t *testing.T) {
 	h.ran(t, func(c string) {
 		must(t, os.MkdirAll(c+"/Users/CONTAINERUSER", 0o755), os.WriteFile(c+"/Users/CONTAINERUSER/ntuser.dat", []byte("old"), 0o644))
 	})
-	machine := noRegistry + "\n[Software\\\\Own] 1\n\"a\"=\"1\"\n\n[System\\\\CurrentControlSet\\\\Services\\\\Own] 1\n\"Start\"=dword:2\n"
-	own := noRegistry + "\n[Environment] 1\n\"own\"=\"yes\"\n"
+	machine := hcstest.NoRegistry + "\n[Software\\\\Own] 1\n\"a\"=\"1\"\n\n[System\\\\CurrentControlSet\\\\Services\\\\Own] 1\n\"Start\"=dword:2\n"
+	own := hcstest.NoRegistry + "\n[Environment] 1\n\"own\"=\"yes\"\n"
 	must(t, os.WriteFile(s.dir+"/fs/"+wine.MachineHive, []byte(machine), 0o644),
 		os.WriteFile(s.dir+"/fs/"+wine.UserHive, []byte(own), 0o644))
 	h.ok(t, "ExportLayer", scratchPath, `C:\tmp\out`, baseLayer+"\n")

@@ -58,7 +58,7 @@ func TestLife(t *testing.T) {
 		t.Errorf("the first process has the streams %b", first.Process.Streams)
 	}
 	pid := strconv.Itoa(int(first.Process.PID))
-	spec := h.engine.created[0]
+	spec := h.engine.Created[0]
 	if spec.Hostname != "box" || spec.NetNS != "/ns" || spec.Resources.MemoryLimit != 64<<20 || len(spec.Layers) != 1 {
 		t.Errorf("the container is %+v", spec)
 	}
@@ -280,7 +280,7 @@ func TestRestartInAStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.begin(t)
-	if len(h.engine.containers) > 0 {
+	if h.engine.Count() > 0 {
 		t.Error("the container of a process that nobody knows of is left")
 	}
 	if _, err := os.Stat(filepath.Join(h.config.RunDir, "hcs-other")); err == nil {
@@ -319,15 +319,15 @@ func TestProgramThatDoesNotStart(t *testing.T) {
 	h := newHost(t)
 	h.ok(t, "HcsCreateComputeSystem", "c1", h.document(t, nil))
 	h.ok(t, "HcsStartComputeSystem", "c1")
-	h.engine.refuse = "failed 2 File not found.\n"
+	h.engine.Refuse = "failed 2 File not found.\n"
 	h.refused(t, FileNotFound, "HcsCreateProcess", "c1", `{"CommandLine":"absent.exe"}`)
-	if len(h.engine.containers) > 0 {
+	if h.engine.Count() > 0 {
 		t.Error("the container of the program is left")
 	}
 	h.refused(t, LogonFailure, "HcsCreateProcess", "c1", `{"CommandLine":"x","User":"nobody"}`)
 	h.ok(t, "HcsCreateProcess", "c1", `{"CommandLine":"x.exe"}`)
 	h.ok(t, "HcsModifyComputeSystem", "c1", `{"ResourcePath":"Container/Memory/SizeInMB","RequestType":"Update","Settings":128}`)
-	if got := h.engine.limits[0].MemoryLimit; got != 128<<20 {
+	if got := h.engine.Limited[0].MemoryLimit; got != 128<<20 {
 		t.Errorf("the limit is %d", got)
 	}
 	h.refused(t, NotSupported, "HcsModifyComputeSystem", "c1", `{"ResourcePath":"Container/MappedPipes","Settings":{}}`)

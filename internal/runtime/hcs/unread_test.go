@@ -13,11 +13,7 @@ func TestUnread(t *testing.T) {
 	system := h.ok(t, "HcsCreateComputeSystem", "hoards", h.document(t, nil))
 	h.ok(t, "HcsStartComputeSystem", "hoards")
 	first := h.ok(t, "HcsCreateProcess", "hoards", allStreams)
-	limit := func(bytes int64) {
-		h.engine.mu.Lock()
-		defer h.engine.mu.Unlock()
-		h.engine.unread = map[string]int64{h.nameOf("hoards"): bytes}
-	}
+	limit := func(bytes int64) { h.engine.Hoard(h.nameOf("hoards"), bytes) }
 	limit(engine.MostUnread)
 	h.boundOnce()
 	if text := h.ok(t, "HcsEnumerateComputeSystems", "").Text; !strings.Contains(text, `"Running"`) {

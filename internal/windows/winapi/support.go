@@ -96,8 +96,8 @@ func networkRows() []support.Row {
 			Name:  "Host Compute Service (computecore.dll, vmcompute.dll)",
 			Level: support.Partly,
 			Ref:   "https://learn.microsoft.com/virtualization/api/hcs/overview",
-			Note: "on a host, function by function in `mullion support hcs`: version 2 makes containers of layers, runs programs in them and ends them; version 1 lists the containers, opens " +
-				"one, and gives its statistics but for the peak of memory",
+			Note: "on a host, function by function in `mullion support hcs`: both versions make containers of layers from documents of schema version 2, run programs in them and end them; version 1 " +
+				"also opens the containers of pods, and gives statistics but for the peak of memory",
 		},
 		{
 			Name:  "bind filter (bindfltapi.dll)",

@@ -17,6 +17,10 @@
 // With containers it lists the containers that vmcompute.dll shows, with the memory they use.
 //
 //	hnsload containers
+//
+// With systems it makes a compute system by vmcompute.dll on a volume of a scratch above a layer, and runs two programs.
+//
+//	hnsload systems <volume> <layer>
 package main
 
 import (
@@ -165,6 +169,9 @@ func (c *caller) listAll() error {
 func run(args []string) error {
 	if len(args) == 1 && args[0] == "containers" {
 		return containers()
+	}
+	if len(args) == 3 && args[0] == "systems" {
+		return systems(args[1], args[2])
 	}
 	if len(args) == 1 {
 		dll, err := syscall.LoadDLL("computenetwork.dll")

@@ -19,8 +19,7 @@ import (
 	"mullion.dev/mullion/internal/windows/jobobject"
 )
 
-// Functions of vmcompute.dll that are answered here. HcsOpenComputeSystem, HcsCloseComputeSystem and the functions for
-// callbacks the library carries out alone.
+// Functions of vmcompute.dll that are answered here.
 const (
 	Enumerate  = "HcsEnumerateComputeSystems"
 	Properties = "HcsGetComputeSystemProperties"

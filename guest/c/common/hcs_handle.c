@@ -3,16 +3,19 @@
  * them and calls the program. When the server is restarted, the object is opened again; if it is gone with the server,
  * the program gets that as its last event.
  */
-#include "computecore.h"
+#include "hcs_handle.h"
 
 #include <objbase.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
 
-#define SERVICE_DISCONNECT 0x02000000 /* HcsEventServiceDisconnect */
+void hcs_handle_hold(struct handle *h)
+{
+    InterlockedIncrement(&h->references);
+}
 
-static void release(struct handle *h)
+void hcs_handle_release(struct handle *h)
 {
     if (InterlockedDecrement(&h->references))
         return;
@@ -20,32 +23,47 @@ static void release(struct handle *h)
         closesocket(h->connection);
     if (h->thread)
         CloseHandle(h->thread);
+    DeleteCriticalSection(&h->calling);
     free(h->id);
     free(h);
 }
 
-HRESULT hcs_handle_open(struct hns_call *call, const WCHAR *id, DWORD magic, struct handle **out)
+HRESULT hcs_handle_make(const WCHAR *id, DWORD magic, struct handle **out)
 {
     struct handle *h = calloc(1, sizeof(*h));
-    HRESULT result = E_OUTOFMEMORY;
 
     *out = NULL;
     if (!h || !(h->id = _wcsdup(id)))
     {
         free(h);
-        return result;
+        return E_OUTOFMEMORY;
     }
+    InitializeCriticalSection(&h->calling);
     h->connection = INVALID_SOCKET;
     h->references = 1;
-    call->watches = TRUE;
-    if (FAILED(result = hns_call_on(&h->connection, call)))
-    {
-        release(h);
-        return result;
-    }
     h->magic = magic;
     *out = h;
     return S_OK;
+}
+
+HRESULT hcs_handle_open(struct hns_call *call, const WCHAR *id, DWORD magic, struct handle **out)
+{
+    HRESULT result = hcs_handle_make(id, magic, out);
+
+    if (FAILED(result))
+        return result;
+    call->watches = TRUE;
+    if (FAILED(result = hns_call_on(&(*out)->connection, call)))
+    {
+        hcs_handle_release(*out);
+        *out = NULL;
+    }
+    return result;
+}
+
+BOOL hcs_handle_is(const struct handle *h, DWORD magic)
+{
+    return h && h->magic == magic;
 }
 
 /* Opens the object of a handle again. */
@@ -76,6 +94,15 @@ static BOOL reopen(struct handle *h)
     return TRUE;
 }
 
+/* Calls the listener, unless there is none any more. */
+static void call_listener(struct handle *h, struct event *event)
+{
+    EnterCriticalSection(&h->calling);
+    if (h->callback && !h->ending)
+        h->callback(event, h->context);
+    LeaveCriticalSection(&h->calling);
+}
+
 static DWORD WINAPI deliver(void *argument)
 {
     struct handle *h = argument;
@@ -88,8 +115,8 @@ static DWORD WINAPI deliver(void *argument)
         while (hns_next_event(h->connection, &answer, &event.type))
         {
             event.data = answer.answer;
-            if (!h->ending && event.type != told)
-                h->callback(&event, h->context);
+            if (event.type != told)
+                call_listener(h, &event);
             told = event.type;
             CoTaskMemFree(answer.answer);
             CoTaskMemFree(answer.record);
@@ -97,9 +124,9 @@ static DWORD WINAPI deliver(void *argument)
     } while (!h->ending && reopen(h));
     event.type = SERVICE_DISCONNECT;
     event.data = NULL;
-    if (!h->ending && !told)
-        h->callback(&event, h->context);
-    release(h);
+    if (!told)
+        call_listener(h, &event);
+    hcs_handle_release(h);
     return 0;
 }
 
@@ -109,21 +136,31 @@ HRESULT hcs_handle_listen(struct handle *h, listener callback, void *context)
         return E_POINTER;
     if (h->thread)
         return HRESULT_FROM_WIN32(ERROR_ALREADY_REGISTERED);
+    if (h->connection == INVALID_SOCKET)
+        return S_OK;
     h->callback = callback;
     h->context = context;
     if (!(h->thread = CreateThread(NULL, 0, deliver, h, CREATE_SUSPENDED, &h->thread_id)))
         return HRESULT_FROM_WIN32(GetLastError());
-    h->references = 2;
+    hcs_handle_hold(h);
     ResumeThread(h->thread);
     return S_OK;
+}
+
+void hcs_handle_hush(struct handle *h)
+{
+    EnterCriticalSection(&h->calling);
+    h->callback = NULL;
+    LeaveCriticalSection(&h->calling);
 }
 
 void hcs_handle_close(struct handle *h)
 {
     h->magic = 0;
     InterlockedExchange(&h->ending, 1);
-    shutdown(h->connection, SD_BOTH);
+    if (h->connection != INVALID_SOCKET)
+        shutdown(h->connection, SD_BOTH);
     if (h->thread && GetCurrentThreadId() != h->thread_id)
         WaitForSingleObject(h->thread, INFINITE);
-    release(h);
+    hcs_handle_release(h);
 }
