@@ -3,12 +3,17 @@
 package e2e
 
 import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +29,7 @@ disabled_plugins = ["io.containerd.grpc.v1.cri", "io.containerd.cri.v1.images", 
 
 // TestFieldContainerd runs upstream's containerd.exe with its shim, unmodified, as a service of a Windows host: an
 // image of two layers is imported, containers of it run, programs are run in them, they are stopped, killed and
-// removed. What is left of them is nothing, also when the shim is killed.
+// removed, and what one has changed is committed. What is left of them is nothing, also when the shim is killed.
 func TestFieldContainerd(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
@@ -72,6 +77,7 @@ func TestFieldContainerd(t *testing.T) {
 	f.ctr(t, 0, "", "containers", "rm", "d2")
 
 	f.agentKilled(t)
+	f.committed(t)
 
 	// The compute system ends with its shim.
 	f.ctr(t, 0, "", "run", "-d", "--null-io", webserverImage, "d3")
@@ -132,6 +138,73 @@ func (f fixture) agentKilled(t *testing.T) {
 	f.ctr(t, 6, "through", "tasks", "exec", "--exec-id", "e2", "d4", "cmd", "/c", "echo through& exit 6")
 	f.ctr(t, 0, "", "tasks", "rm", "-f", "d4")
 	f.ctr(t, 0, "", "containers", "rm", "d4")
+}
+
+// committed commits what a container has changed as a snapshot, on which another one runs, and which containerd writes
+// as a layer of an image: files, deletions, and the registry of the machine and of the user.
+func (f fixture) committed(t *testing.T) {
+	t.Helper()
+	const (
+		change = `echo made in a container> C:\app\made.txt& del C:\app\webserver.exe& ` +
+			`reg add HKLM\Software\Committed /v x /d of-the-machine /f& reg add HKCU\Software\Committed /v x /d of-the-user /f`
+		look = `type C:\app\made.txt& reg query HKLM\Software\Committed& reg query HKCU\Software\Committed& ` +
+			`if exist C:\app\webserver.exe (exit 3) else exit 4`
+		administrator = "ContainerAdministrator"
+	)
+	f.ctr(t, 0, "", "run", "--user", administrator, webserverImage, "d5", "cmd", "/c", change)
+	f.ctr(t, 0, "", "snapshots", "commit", "committed", "d5")
+	f.ctr(t, 0, "", "containers", "rm", "d5")
+
+	// ctr makes containers of images alone: this one gets another snapshot before it begins.
+	f.ctr(t, 0, "", "containers", "create", "--user", administrator, webserverImage, "d6", "cmd", "/c", look)
+	f.ctr(t, 0, "", "snapshots", "rm", "d6")
+	f.ctr(t, 0, "", "snapshots", "prepare", "d6", "committed")
+	out := f.ctr(t, 4, "made in a container", "tasks", "start", "d6")
+	for _, want := range []string{"of-the-machine", "of-the-user"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in what a container of the snapshot sees:\n%s", want, out)
+		}
+	}
+	f.ctr(t, 0, "", "containers", "rm", "d6")
+
+	got := f.layer(t, "committed")
+	for _, want := range []string{
+		"files/app/made.txt", "files/app/.wh.webserver.exe", "hives/software_delta",
+		"files/users/containeradministrator/ntuser.dat",
+	} {
+		if !slices.Contains(got, want) {
+			t.Errorf("%q is not in the layer: %q", want, got)
+		}
+	}
+	f.ctr(t, 0, "", "snapshots", "rm", "committed")
+}
+
+// layer returns the names in the layer that containerd writes of a snapshot, in lower case.
+func (f fixture) layer(t *testing.T, snapshot string) (names []string) {
+	t.Helper()
+	line := f.on(append([]string{filepath.Join(f.bin, "mullion")}, ctrArgs("snapshots", "diff", snapshot)...)...)
+	cmd := exec.CommandContext(t.Context(), line[0], line[1:]...)
+	cmd.Env = f.env()
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("write layer of snapshot %q: %v\n%s", snapshot, err, &said)
+	}
+	text, err := gzip.NewReader(bytes.NewReader(out))
+	if err != nil {
+		t.Fatalf("read layer of snapshot %q: %v", snapshot, err)
+	}
+	for r := tar.NewReader(text); ; {
+		switch h, err := r.Next(); {
+		case errors.Is(err, io.EOF):
+			return names
+		case err != nil:
+			t.Fatalf("read layer of snapshot %q: %v", snapshot, err)
+		default:
+			names = append(names, strings.ToLower(strings.TrimSuffix(h.Name, "/")))
+		}
+	}
 }
 
 // webserverImage is the sample's image, of a stand-in for the Windows base layer and a layer with its program.

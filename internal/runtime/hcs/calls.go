@@ -333,7 +333,7 @@ func layerCalls() []Call {
 		{Name: "ExpandSandboxSize", Level: none, Note: noteNotYet},
 		{
 			Name: "ExportLayer", Level: partly, texts: 3,
-			Note: "data, names, hard links, deletions and times of files, and what a container has changed in its registry, of one that runs as it was last written to disk. What is a link or has " +
+			Note: "data, names, hard links, deletions and times of files, and what a container has changed in its registry: of one that runs, or was killed, as it was last written to disk. What is a link or has " +
 				"a name that Windows has not got is refused. Attributes, security descriptors, extended attributes and alternate streams are dropped",
 			do: onLayer(func(l *layers, path string, rest []string) (string, error) {
 				return "", l.exportLayer(path, rest[0], pathsOf(rest[1]))

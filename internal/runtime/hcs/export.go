@@ -93,9 +93,20 @@ func (ex *exporter) close() {
 	ex.below.close()
 }
 
-// source opens what is exported: the layer's own folder if it has been imported, also into that of a scratch, and else
-// what was written to the scratch.
+// source opens what is exported: what was written to the scratch, if the layer has one, else the layer's own folder. A
+// scratch comes first though the layer has been imported into its folder: whoever commits a scratch does that, also with
+// nothing in it when the export has failed.
 func (ex *exporter) source(l *layers, winPath string, parents []string) (err error) {
+	guid, _, err := l.belongings(winPath)
+	if err != nil {
+		return err
+	}
+	if guid != "" {
+		if _, err := os.Lstat(filepath.Join(l.dirOf(guid), "fs")); err == nil {
+			return ex.scratch(l, winPath, parents)
+		}
+	}
+
 	if ex.from, err = l.openRoot(winPath); err != nil {
 		return err
 	}
@@ -109,11 +120,16 @@ func (ex *exporter) source(l *layers, winPath string, parents []string) (err err
 	if _, err := ex.from.Lstat(sandboxDisk); err != nil {
 		return nil //nolint:nilerr // It is the first layer of an image, of files alone.
 	}
+	_ = ex.from.Close()
+	return ex.scratch(l, winPath, parents)
+}
+
+// scratch opens what was written to a scratch, to be exported.
+func (ex *exporter) scratch(l *layers, winPath string, parents []string) error {
 	s, err := l.activate(winPath)
 	if err != nil {
 		return err
 	}
-	_ = ex.from.Close()
 	if ex.from, err = os.OpenRoot(filepath.Join(s.dir, "fs")); err != nil {
 		return fmt.Errorf("open scratch: %w", err)
 	}

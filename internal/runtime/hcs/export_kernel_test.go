@@ -237,7 +237,6 @@ func TestExportRegistry(t *testing.T) {
 
 	// A profile that is gone has no settings, and a registry that is none is refused.
 	h.ran(t, func(c string) { must(t, os.RemoveAll(c+"/Users")) })
-	must(t, os.RemoveAll(h.drive+"/layers/scratch/Files"), os.Remove(h.drive+"/layers/scratch/"+recordName))
 	h.ok(t, "ExportLayer", scratchPath, `C:\tmp\gone`, baseLayer+"\n")
 	if all := tree(t, h.drive+"/tmp/gone/Files"); len(all) != 1 {
 		t.Errorf("without a profile there are %q", short(all))
@@ -253,6 +252,35 @@ func TestDriveMadeAgain(t *testing.T) {
 	s, err := h.layers.activate(scratchPath)
 	must(t, err, unix.Setxattr(s.dir+"/fs/Files", "trusted.overlay.opaque", []byte("y"), 0))
 	h.refused(t, NotSupported, "ExportLayer", scratchPath, `C:\tmp\out`, baseLayer+"\n")
+}
+
+// TestCommitAgain: a commit whose export fails imports nothing, as hcsshim does, and the next one has all that the
+// container has written.
+func TestCommitAgain(t *testing.T) {
+	h := newHost(t)
+	h.put(t, "layers/base/Files", map[string]string{"a": "1", "b": "2"})
+	saw := h.ran(t, func(c string) {
+		must(t, os.Remove(c+"/a"), os.WriteFile(c+"/new", []byte("3"), 0o644), os.Symlink("new", c+"/odd"))
+	})
+	delete(saw, "/odd")
+	h.refused(t, NotSupported, "ExportLayer", scratchPath, `C:\tmp\failed`, baseLayer+"\n")
+	h.put(t, "tmp/nothing", map[string]string{tombstones: tombstonesHead})
+	h.unpack(t, "layers/scratch", `C:\tmp\nothing`, baseLayer+"\n")
+	h.ran(t, func(c string) { must(t, os.Remove(c+"/odd")) })
+	for range 2 { // it may be exported whenever it is asked for
+		must(t, os.RemoveAll(h.drive+"/tmp/out"))
+		h.ok(t, "ExportLayer", scratchPath, `C:\tmp\out`, baseLayer+"\n")
+		h.unpack(t, "layers/scratch", `C:\tmp\out`, baseLayer+"\n")
+		if got := h.tree(t, scratchPath, baseLayer); !maps.Equal(got, saw) {
+			t.Errorf("the layer has %q, and the container had %q", got, saw)
+		}
+	}
+	// Without its scratch there is still the layer.
+	must(t, os.RemoveAll(h.cfg.StateDir+"/scratch"), os.RemoveAll(h.drive+"/tmp/out"))
+	h.ok(t, "ExportLayer", scratchPath, `C:\tmp\out`, baseLayer+"\n")
+	if all := tree(t, h.drive+"/tmp/out/Files"); all["/new"] == "" {
+		t.Errorf("without its scratch the layer has %q", short(all))
+	}
 }
 
 // TestExportOfEnemies exports what a container's programs may make beside Wine: the list of tombstones has no line of

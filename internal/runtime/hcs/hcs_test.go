@@ -63,7 +63,7 @@ func TestLife(t *testing.T) {
 		t.Errorf("the container is %+v", spec)
 	}
 	args := strings.Join(spec.Args, " ")
-	for _, want := range []string{"/init wine", `--cwd C:\app`, "--raw -- x.exe a b", "--memory-limit 67108864", "a.test,b.test"} {
+	for _, want := range []string{"/init --settle -- wine", `--cwd C:\app`, "--raw -- x.exe a b", "--memory-limit 67108864", "a.test,b.test"} {
 		if !strings.Contains(args, want) {
 			t.Errorf("PID 1 is %q, without %q", args, want)
 		}

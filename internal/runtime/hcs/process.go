@@ -139,6 +139,7 @@ func (p *start) program() cri.Program {
 		CommandLine: p.params.CommandLine,
 	}
 	if p.first {
+		program.Settle = true // the scratch is the container's also later, and may be committed
 		program.Memory = p.system.doc.Container.resources().MemoryLimit
 		program.Searches = p.system.resolver().Searches
 	}
