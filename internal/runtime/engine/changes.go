@@ -26,8 +26,8 @@ func (e *Engine) Written(ctx context.Context, id string) (string, error) {
 	return o.upper, nil
 }
 
-// Registry returns the files of a container's registry, as they are on disk: Wine's server writes them when it ends, and
-// now and then.
+// Registry returns the files of a container's registry, as they are on disk: Wine's server writes them when it ends,
+// and now and then.
 func (e *Engine) Registry(ctx context.Context, id string) (wine.Registry, error) {
 	o, err := e.layersOf(e.with(ctx), id)
 	if err != nil {

@@ -27,7 +27,8 @@ func TestScratchRegistry(t *testing.T) {
 		}
 	}
 	value := func(key, name string) string {
-		return string(regf.Build(regf.Key{Path: key, Values: []regf.Value{{Name: name, Type: 1, Data: regf.UTF16("1")}}}))
+		values := []regf.Value{{Name: name, Type: 1, Data: regf.UTF16("1")}}
+		return string(regf.Build(regf.Key{Path: key, Values: values}))
 	}
 	const empty = "WINE REGISTRY Version 2\n;; All keys\n\n#arch=win64\n"
 	for _, name := range []string{wine.MachineHive, wine.DefaultHive, wine.UserHive} {

@@ -94,8 +94,8 @@ func (ex *exporter) close() {
 }
 
 // source opens what is exported: what was written to the scratch, if the layer has one, else the layer's own folder. A
-// scratch comes first though the layer has been imported into its folder: whoever commits a scratch does that, also with
-// nothing in it when the export has failed.
+// scratch comes first though the layer has been imported into its folder: whoever commits a scratch does that, also
+// with nothing in it when the export has failed.
 func (ex *exporter) source(l *layers, winPath string, parents []string) (err error) {
 	guid, _, err := l.belongings(winPath)
 	if err != nil {

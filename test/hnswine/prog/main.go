@@ -18,7 +18,7 @@
 //
 //	hnsload containers
 //
-// With systems it makes a compute system by vmcompute.dll on a volume of a scratch above a layer, and runs two programs.
+// With systems it makes a compute system by vmcompute.dll on a scratch's volume above a layer, and runs two programs.
 //
 //	hnsload systems <volume> <layer>
 package main

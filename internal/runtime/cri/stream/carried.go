@@ -26,8 +26,8 @@ const (
 )
 
 // carried are the streams of a program that go to another one by connections, as through pipes: an output waits for who
-// reads it, and nobody logs it. The connections come later, each once, from a process that may end. Those of outputs may
-// come when the program has ended.
+// reads it, and nobody logs it. The connections come later, each once, from a process that may end. Those of outputs
+// may come when the program has ended.
 type carried struct {
 	streams [streamCount]*carriage // nil: there is none
 	cancel  context.CancelFunc

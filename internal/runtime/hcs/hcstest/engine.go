@@ -23,8 +23,8 @@ import (
 // sigkilled is how Linux says that a process was killed.
 const sigkilled = 128 + 9
 
-// Engine runs programs that do what a test tells them: the first one of a container writes "hello" and waits, later ones
-// pass their input on to their output. It writes the report of mullion-run.exe.
+// Engine runs programs that do what a test tells them: the first one of a container writes "hello" and waits, later
+// ones pass their input on to their output. It writes the report of mullion-run.exe.
 type Engine struct {
 	mu         sync.Mutex
 	containers map[string]*container
