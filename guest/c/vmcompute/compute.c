@@ -1,7 +1,7 @@
 /*
  * Version 1 of the Host Compute Service: compute systems. It makes those that computecore.dll makes, by the same calls
- * of Mullion's server; the containers of pods can be opened to be looked at. Every function has ended when it returns, so
- * none answers that it is pending, and there is no notification of its end.
+ * of Mullion's server; the containers of pods can be opened to be looked at. Every function has ended when it returns,
+ * so none answers that it is pending, and there is no notification of its end.
  */
 #include "vmcompute.h"
 

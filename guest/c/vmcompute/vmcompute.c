@@ -1,7 +1,7 @@
 /*
  * vmcompute.dll: HNSCall, which calls Mullion's HNS server. Of version 1 of the Host Compute Service there are the
- * functions of compute systems (compute.c), of their processes (process.c) and of layers (layer.c); the others answer that they are
- * not implemented.
+ * functions of compute systems (compute.c), of their processes (process.c) and of layers (layer.c); the others answer
+ * that they are not implemented.
  */
 #include "hns_client.h"
 
